@@ -1,0 +1,209 @@
+// Package lastuse_test holds what must be true of the module as a whole: who may
+// import whom, that every package has one doc comment, that generated files say
+// which command made them, and that prose and commands agree.
+package lastuse_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/internal/deptest"
+)
+
+const module = "github.com/lastuse/lastuse"
+
+// tools are the dependencies of the analyzer; nothing that a program links at
+// run time may need them.
+const tools = "golang.org/x/tools/..."
+
+var importRules = []deptest.Rule{
+	{
+		Match:   "finalize",
+		Allow:   []string{"std"},
+		Deny:    []string{"C", "testing"},
+		Because: "the safety net runs beside the collector and must be linkable into anything",
+	},
+	{
+		Match:   "internal/probe",
+		Allow:   []string{"std"},
+		Deny:    []string{"C", "testing", "fmt", "net"},
+		Because: "marker functions are on every allocation's path and memwatch shares only their names and layouts",
+	},
+	{
+		Match:   "tracker",
+		Allow:   []string{"std", "internal/probe", "github.com/dustin/go-humanize", "golang.org/x/sys/..."},
+		Deny:    []string{"C", "testing", "alloc/...", "github.com/cilium/...", tools},
+		Because: "the books are the ground others stand on: observing must need neither a device nor a compiler",
+	},
+	{
+		Match:   "alloc",
+		Allow:   []string{"std", "tracker", "finalize", "internal/probe", "github.com/dustin/go-humanize", "golang.org/x/sys/..."},
+		Deny:    []string{"C", "testing", "alloc/host", "alloc/cuda", "escape/...", "cmd/...", "github.com/cilium/...", tools},
+		Because: "the runtime builds anywhere, with no GPU, no C compiler and no kernel library; devices are plugged in, not linked in",
+	},
+	{
+		Match:   "alloc/host",
+		Allow:   []string{"std", "alloc", "golang.org/x/sys/..."},
+		Deny:    []string{"C", "testing", "escape/...", "cmd/...", tools},
+		Because: "the embedded device is the portable default",
+	},
+	{
+		Match:   "escape",
+		Allow:   []string{"std", "escape/...", tools},
+		Deny:    []string{"C", "testing", "alloc/...", "tracker/...", "finalize", "internal/..."},
+		Because: "the analyzer knows the runtime by name, as printf's checker knows fmt; linking it would tie the vet tool to the GPU",
+	},
+	{
+		Match:   "escape/spec",
+		Allow:   []string{"std", tools},
+		Deny:    []string{"C", "testing", "escape", "alloc/...", "tracker/...", "finalize"},
+		Because: "a spec is read by the analyzer, never the other way round",
+	},
+	{
+		Match:   "cmd/lastuse",
+		Deny:    []string{"C", "testing", "alloc/...", "tracker/...", "finalize", "github.com/cilium/..."},
+		Because: "the tool must run where the program under test cannot",
+	},
+	{
+		Match:   "cmd/memwatch",
+		Deny:    []string{"C", "testing", "alloc/...", "tracker/...", "finalize", "escape/...", tools},
+		Because: "it watches other processes and shares only names and layouts with them",
+	},
+	{
+		Match: "...",
+		Except: []string{
+			"alloc/cuda/...", "internal/cudadrv/...", // the driver is reached through C
+			"examples/...", // an example may show C memory
+			"bench/...",    // a benchmark may loop in C beside its peer
+		},
+		Deny:    []string{"C"},
+		Because: "only the CUDA packages need cgo, and CGO_ENABLED=0 must build the rest with all it can do",
+	},
+	{
+		Match:   "...",
+		Except:  []string{"alloc/alloctest", "internal/deptest", "bench/...", "examples/..."},
+		Deny:    []string{"testing", "github.com/stretchr/..."},
+		Because: "production code that links the testing package registers its flags in every user's program",
+	},
+}
+
+func TestImportRules(t *testing.T) {
+	pkgs, err := deptest.List(".", "./...")
+	require.NoError(t, err)
+	require.Empty(t, strings.Join(deptest.Check(module, pkgs, importRules), "\n"))
+}
+
+// TestPackageDocs demands exactly one doc comment for each package that has
+// code, beginning in the way godoc expects.
+func TestPackageDocs(t *testing.T) {
+	docs := map[string][]string{} // folder → files with a package comment
+	names := map[string]string{}  // folder → package name
+	walkGo(t, func(path string, f *ast.File, _ []byte) {
+		if strings.HasSuffix(path, "_test.go") {
+			return
+		}
+		dir := filepath.Dir(path)
+		if ignored(f) {
+			return
+		}
+		names[dir] = f.Name.Name
+		if f.Doc == nil {
+			return
+		}
+		text := f.Doc.Text()
+		docs[dir] = append(docs[dir], filepath.Base(path))
+		want := "Package " + f.Name.Name
+		if f.Name.Name == "main" {
+			// godoc's custom: the command's name, or its package clause.
+			want = strings.ToUpper(filepath.Base(dir)[:1]) + filepath.Base(dir)[1:]
+		}
+		require.True(t, strings.HasPrefix(text, want), "%s: the package comment should begin with %q", path, want)
+	})
+	for dir := range names {
+		require.Len(t, docs[dir], 1, "%s: want one package comment, have it in %v", dir, docs[dir])
+	}
+}
+
+var generated = regexp.MustCompile(`(?m)^// Code generated (.*); DO NOT EDIT\.$`)
+
+// TestGeneratedFilesNameTheirCommand demands that whoever meets a generated file
+// can make it again.
+func TestGeneratedFilesNameTheirCommand(t *testing.T) {
+	walkGo(t, func(path string, f *ast.File, src []byte) {
+		if !ast.IsGenerated(f) {
+			return
+		}
+		m := generated.FindSubmatch(src)
+		require.NotNil(t, m, "%s: generated, but no well-formed header", path)
+		require.Contains(t, string(m[1]), "by ", "%s: the header must name the command", path)
+	})
+}
+
+// ignored reports whether the file is left out of every build.
+func ignored(f *ast.File) bool {
+	for _, c := range f.Comments {
+		if c.Pos() > f.Package {
+			break
+		}
+		for _, l := range c.List {
+			if strings.HasPrefix(l.Text, "//go:build ignore") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// walkGo calls do for every Go file of the module outside testdata.
+func walkGo(t *testing.T, do func(path string, f *ast.File, src []byte)) {
+	t.Helper()
+	fset := token.NewFileSet()
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if name := d.Name(); path != "." && (name == "testdata" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(path, ".go") {
+			return nil
+		}
+		src, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		f, err := parser.ParseFile(fset, path, src, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		do(path, f, src)
+		return nil
+	})
+	require.NoError(t, err)
+}
+
+// TestReadmeCommands keeps the two commands at the top of the README runnable as
+// written: the continuous integration script extracts them by these markers.
+func TestReadmeCommands(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	require.Contains(t, string(readme), "```sh\ngo run ./examples/quickstart")
+	require.Regexp(t, `(?m)^go test \./\.\.\.`, string(readme))
+	mod, err := os.ReadFile("go.mod")
+	require.NoError(t, err)
+	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindSubmatch(mod)
+	require.NotNil(t, version)
+	require.Contains(t, string(readme), "Go "+string(version[1]), "the README names the Go version")
+}
