@@ -20,7 +20,7 @@ type figures struct {
 	LateFrees  int64   // buffers freed by the collector, because nobody did
 	GCCycles   int64   // collections during the run
 	Wall       int64   // nanoseconds
-	Samples    []int64 // live bytes after each iteration
+	Samples    []int64 // live bytes in each iteration, just after the allocation
 }
 
 func (f *figures) mean() int64 {

@@ -13,8 +13,8 @@ func cLoop(t *tracker.Tracker, n, iterations int, sample func(i int)) error {
 		if err != nil {
 			return err
 		}
-		fill(w, byte(i))
 		sample(i)
+		fill(w, byte(i))
 	}
 	return nil
 }

@@ -17,10 +17,10 @@ func loop(s *alloc.Stream, n, iterations int, sample func(i int)) error {
 		if err != nil {
 			return err
 		}
+		sample(i)
 		if err := use(s, w, float32(i)); err != nil {
 			return err
 		}
-		sample(i)
 	}
 	return nil
 }

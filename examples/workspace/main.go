@@ -5,8 +5,8 @@
 //
 //	workspace [-n elements] [-iterations k] [-variant pool|c] [-capacity bytes] [-samples file]
 //
-// After each iteration it prints the size of the foreign heap; at the end a
-// summary. With -samples it also writes the figures as JSON, which is what
+// In each iteration it prints the size of the foreign heap; at the end a summary.
+// With -samples it also writes the figures as JSON, which is what
 // examples/quickstart draws its chart from.
 package main
 
@@ -34,7 +34,7 @@ func main() {
 	if flag.NArg() > 0 {
 		log.Fatalf("unexpected argument %q", flag.Arg(0))
 	}
-	m := newMeter(os.Stdout)
+	m := &meter{w: os.Stdout}
 	var err error
 	switch *variant {
 	case "pool":
@@ -65,7 +65,7 @@ func poolVariant(m *meter, n, iterations int, capacity int64) error {
 	if err != nil {
 		return err
 	}
-	m.watch(pool)
+	m.watch(pool.Tracker())
 	s := pool.DefaultStream()
 	if err := loop(s, n, iterations, m.sample); err != nil {
 		return err
@@ -77,6 +77,9 @@ func poolVariant(m *meter, n, iterations int, capacity int64) error {
 	}
 	if err := early(s, n, -1); err != errNegative {
 		return fmt.Errorf("early: got %v, want %v", err, errNegative)
+	}
+	if err := s.Sync(); err != nil { // the work is queued: wall time counts all of it
+		return err
 	}
 	m.finish()
 	// Buffers that the collector has not found yet stay live; Close names
@@ -90,7 +93,7 @@ func poolVariant(m *meter, n, iterations int, capacity int64) error {
 // cVariant runs the loop on C memory as the idea's first sketch did.
 func cVariant(m *meter, n, iterations int) error {
 	t := tracker.New(tracker.Options{})
-	m.watchTracker(t)
+	m.watch(t)
 	if err := cLoop(t, n, iterations, m.sample); err != nil {
 		return err
 	}

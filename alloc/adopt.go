@@ -1,0 +1,94 @@
+package alloc
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/lastuse/lastuse/internal/probe"
+)
+
+// An adopted is memory made by somebody else that a buffer owns.
+type adopted struct {
+	size    int64 // bytes
+	release func()
+}
+
+// Adopt returns a buffer that owns memory made by somebody else: n elements at device
+// address p. It is tracked like the pool's own and counts as live and as reserved, but
+// not against the limit. When it has been freed and all work on it is complete, release
+// is called once, from a Make's slow path, Trim, Sync or Close; it must not use the
+// pool. If the error is not nil the memory is still the caller's.
+//
+// Work that uses the memory must be ordered before what is enqueued on s from now on.
+//
+//lastuse:effect result 0 owned on success
+func Adopt[T any](s *Stream, p Ptr, n int, release func()) (Buffer[T], error) {
+	h, gen, err := s.adopt((*T)(nil), unsafe.Sizeof(*(*T)(nil)), p, n, release)
+	if h == nil {
+		n = 0
+	}
+	return Buffer[T]{h, gen, n}, err
+}
+
+func (s *Stream) adopt(typ any, elem uintptr, p Ptr, n int, release func()) (*header, uint64, error) {
+	c := s.core
+	if err := s.ready(); err != nil {
+		return nil, 0, fmt.Errorf("alloc: adopt: %w", err)
+	}
+	if err := c.checkElem(typ); err != nil {
+		return nil, 0, err
+	}
+	if p == 0 || n <= 0 || elem == 0 || uint64(n) > maxSize/uint64(elem) {
+		return nil, 0, fmt.Errorf("alloc: adopt: %d elements of %d bytes at %#x: %w", n, elem, p, ErrSize)
+	}
+	if release == nil {
+		release = func() {}
+	}
+	a := &adopted{size: int64(n) * int64(elem), release: release}
+	e := c.estate
+	e.mu.Lock()
+	if e.gone {
+		e.mu.Unlock()
+		return nil, 0, fmt.Errorf("alloc: adopt: pool %w", ErrClosed)
+	}
+	e.adopted[a] = struct{}{}
+	e.mu.Unlock()
+	c.account.AddReserved(a.size)
+
+	hp := s.lane.pick()
+	hp.mu.Lock()
+	b := hp.newBlock()
+	b.ptr, b.size, b.heap, b.state, b.adopted = p, a.size, hp, stateLive, a
+	hp.shard.Alloc(b.size)
+	seq := hp.shard.Seq()
+	h := hp.headerFor(b)
+	if sampled := hp.shard.Sample(b.size); sampled || h == nil {
+		return s.finish(hp, b, h, sampled, seq, depthAdopt)
+	}
+	hp.mu.Unlock()
+	probe.Alloc(uintptr(p), uintptr(a.size), 0, seq)
+	return h, h.word.Load() >> pinBits, nil
+}
+
+// disown releases adopted memory whose work is complete. b is busy, in no list and
+// nobody else's; no lock is held.
+func (c *core) disown(hp *heap, b *block) {
+	a := b.adopted
+	e := c.estate
+	e.mu.Lock()
+	_, ours := e.adopted[a]
+	delete(e.adopted, a)
+	e.mu.Unlock()
+	if ours {
+		c.account.AddReserved(-a.size)
+		a.release()
+	}
+	hp.mu.Lock()
+	if h := b.header; h != nil {
+		b.header = nil
+		hp.spareHeader(h)
+	}
+	b.adopted = nil
+	hp.dropBlock(b)
+	hp.mu.Unlock()
+}

@@ -1,0 +1,253 @@
+package alloc
+
+import (
+	"fmt"
+	"math/bits"
+	"reflect"
+	"unsafe"
+
+	"github.com/lastuse/lastuse/internal/probe"
+)
+
+// A Buffer owns device memory for elements of type T. It is a small value, like a
+// slice header: copying it copies the handle, not the memory, and one Free ends all
+// copies. The zero Buffer is empty and its Free does nothing.
+//
+// A Buffer that is dropped without a Free is freed after the collector has found it
+// dead. That is a net, not a plan: the collector does not know how large the memory is.
+type Buffer[T any] struct {
+	header *header
+	gen    uint64
+	n      int
+}
+
+// A View is a part of a buffer. It owns nothing and has no Free, but it keeps the
+// buffer from the collector. When the buffer is freed its views are dead too.
+type View[T any] struct {
+	header *header
+	gen    uint64
+	off    int64 // bytes from the buffer's start
+	n      int
+}
+
+// Make returns a buffer of n elements of T in stream order on s: work that is enqueued
+// on s from now on may use it. Its contents are unspecified, its alignment is 512
+// bytes at least. T is any type of fixed size without Go pointers; any other is an
+// [ErrType]. A negative n, or one that no device could hold, is an [ErrSize]; n == 0
+// gives the zero Buffer.
+//
+// If the pool has an idle block that fits, Make calls no device and waits for nothing. Otherwise
+// it climbs the ladder of the package comment, which may block. If memory cannot be
+// found the error is a [*MemoryError], for which errors.Is(err, [ErrOutOfMemory]) is
+// true.
+//
+//lastuse:effect result 0 owned on success
+func Make[T any](s *Stream, n int) (Buffer[T], error) {
+	h, gen, err := s.make((*T)(nil), unsafe.Sizeof(*(*T)(nil)), n)
+	if h == nil {
+		n = 0
+	}
+	return Buffer[T]{h, gen, n}, err
+}
+
+// Free gives b's memory back to its pool, in order after the work enqueued so far on
+// the streams that used b. It never waits and calls no device. If other goroutines are enqueuing
+// work with b right now, it takes effect when they have. All copies of b and all its
+// views are dead from now on. Freeing again does nothing but count, and freeing the
+// zero Buffer does nothing at all.
+//
+//lastuse:effect recv freed repeatable
+func (b Buffer[T]) Free() {
+	if b.header != nil {
+		b.header.free(b.gen)
+	}
+}
+
+// Len returns the number of elements.
+//
+//lastuse:effect recv borrowed
+func (b Buffer[T]) Len() int { return b.n }
+
+// Bytes returns the size in bytes, without what rounding added.
+//
+//lastuse:effect recv borrowed
+func (b Buffer[T]) Bytes() int64 { return int64(b.n) * int64(unsafe.Sizeof(*(*T)(nil))) }
+
+// View returns the elements [i, j) of b. It panics if they are not all in b.
+//
+//lastuse:effect result 0 views recv
+func (b Buffer[T]) View(i, j int) View[T] { return b.All().View(i, j) }
+
+// All returns a view of all of b.
+//
+//lastuse:effect result 0 views recv
+func (b Buffer[T]) All() View[T] { return View[T]{b.header, b.gen, 0, b.n} }
+
+// CopyFrom copies src to the first elements of b in stream order on s. It returns when
+// src may be changed, which may be before the copy has run. If src is longer than b
+// the error is an [ErrSize].
+//
+//lastuse:effect recv borrowed, arg src borrowed
+func (b Buffer[T]) CopyFrom(s *Stream, src []T) error { return b.All().CopyFrom(s, src) }
+
+// CopyTo copies the first elements of b to dst in stream order on s, as many as dst
+// has, and returns when they are there. If dst is longer than b the error is an
+// [ErrSize].
+//
+//lastuse:effect recv borrowed, arg dst borrowed
+func (b Buffer[T]) CopyTo(s *Stream, dst []T) error { return b.All().CopyTo(s, dst) }
+
+// Fill sets all elements to x, in stream order on s.
+//
+//lastuse:effect recv borrowed
+func (b Buffer[T]) Fill(s *Stream, x T) error { return b.All().Fill(s, x) }
+
+// Ptr returns b's device address, for work that is about to be enqueued on s. Naming
+// the stream is how the pool learns where b is used. The address is good until b's
+// Free, or until b becomes unreachable: foreign code that gets it needs
+// runtime.KeepAlive(b), or the Free itself, behind the enqueue. The zero Buffer's
+// address is zero. Ptr panics if b has been freed, if s belongs to another pool or is closed, and
+// during capture.
+//
+//lastuse:effect result 0 views recv
+func (b Buffer[T]) Ptr(s *Stream) Ptr { return b.All().Ptr(s) }
+
+// Arg returns b as an argument of a launch.
+//
+//lastuse:effect result 0 views recv
+func (b Buffer[T]) Arg() Arg { return b.All().Arg() }
+
+// Len returns the number of elements.
+//
+//lastuse:effect recv borrowed
+func (v View[T]) Len() int { return v.n }
+
+// Bytes returns the size in bytes.
+//
+//lastuse:effect recv borrowed
+func (v View[T]) Bytes() int64 { return int64(v.n) * int64(unsafe.Sizeof(*(*T)(nil))) }
+
+// View returns the elements [i, j) of v. It panics if they are not all in v.
+//
+//lastuse:effect result 0 views recv
+func (v View[T]) View(i, j int) View[T] {
+	if i < 0 || j < i || j > v.n {
+		panic(fmt.Errorf("alloc: view [%d, %d) of %d elements: %w", i, j, v.n, ErrSize))
+	}
+	v.off += int64(i) * int64(unsafe.Sizeof(*(*T)(nil)))
+	v.n = j - i
+	return v
+}
+
+// All returns v.
+//
+//lastuse:effect result 0 is recv
+func (v View[T]) All() View[T] { return v }
+
+// CopyFrom is like [Buffer.CopyFrom].
+//
+//lastuse:effect recv borrowed, arg src borrowed
+func (v View[T]) CopyFrom(s *Stream, src []T) error {
+	return v.part().copyFrom(s, unsafe.Pointer(unsafe.SliceData(src)), len(src), v.n, unsafe.Sizeof(*(*T)(nil)))
+}
+
+// CopyTo is like [Buffer.CopyTo].
+//
+//lastuse:effect recv borrowed, arg dst borrowed
+func (v View[T]) CopyTo(s *Stream, dst []T) error {
+	return v.part().copyTo(s, unsafe.Pointer(unsafe.SliceData(dst)), len(dst), v.n, unsafe.Sizeof(*(*T)(nil)))
+}
+
+// Fill is like [Buffer.Fill].
+//
+//lastuse:effect recv borrowed
+func (v View[T]) Fill(s *Stream, x T) error {
+	return v.part().fill(s, unsafe.Pointer(&x), unsafe.Sizeof(x), v.n)
+}
+
+// Ptr is like [Buffer.Ptr].
+//
+//lastuse:effect result 0 views recv
+func (v View[T]) Ptr(s *Stream) Ptr { return v.part().ptr(s) }
+
+// Arg is like [Buffer.Arg].
+//
+//lastuse:effect result 0 views recv
+func (v View[T]) Arg() Arg {
+	return Arg{part: v.part(), n: v.n, size: v.Bytes(), typ: reflect.TypeFor[T]()}
+}
+
+func (v View[T]) part() part { return part{v.header, v.gen, v.off} }
+
+// Copy copies all of src to the first elements of dst, in stream order on s. Both may be
+// buffers or views. If src is longer than dst the error is an [ErrSize]; what arrives
+// where they overlap is unspecified.
+//
+//lastuse:effect arg dst borrowed, arg src borrowed
+func Copy[T any, D, S interface{ All() View[T] }](s *Stream, dst D, src S) error {
+	d, r := dst.All(), src.All()
+	return copyParts(s, d.part(), r.part(), d.n, r.n, unsafe.Sizeof(*(*T)(nil)))
+}
+
+// Below is the untyped core of all this: one copy for every element type.
+
+// make is Make. typ is a nil pointer to the element type, elem the element's size.
+func (s *Stream) make(typ any, elem uintptr, n int) (*header, uint64, error) {
+	hi, lo := bits.Mul64(uint64(elem), uint64(n))
+	if hi != 0 || lo-1 >= maxSize { // n <= 0 as well
+		return s.makeNothing(typ, elem, n)
+	}
+	if s.careful.Load() {
+		if err := s.ready(); err != nil {
+			return nil, 0, fmt.Errorf("alloc: make: %w", err)
+		}
+		if s.core.options.Check {
+			return s.makeChecked(typ, int64(lo))
+		}
+	}
+	return s.makeBlock(typ, int64(lo), depthMake)
+}
+
+// makeBlock makes a buffer of size bytes, which is positive. The caller of
+// Make is depth frames above what finish calls.
+func (s *Stream) makeBlock(typ any, size int64, depth int) (*header, uint64, error) {
+	if s.late.Len() != 0 {
+		s.core.drain(drainPerMake)
+	}
+	hp := s.lane.pick()
+	if !hp.mu.TryLock() {
+		hp = s.lane.contended(hp)
+	}
+	if w := elemWord(typ); w != hp.elem {
+		hp.mu.Unlock()
+		if err := s.core.checkElem(typ); err != nil {
+			return nil, 0, err
+		}
+		hp.mu.Lock()
+		hp.elem = w
+	}
+	class := -1
+	if size <= smallMax {
+		class = classOf(size)
+	} else {
+		size = roundLarge(size)
+	}
+	b := hp.grab(size, class)
+	if b == nil {
+		hp.mu.Unlock()
+		var err error
+		if b, err = s.climb(hp, size, class); err != nil { // b is live and its heap locked
+			return nil, 0, err
+		}
+		hp = b.heap
+	}
+	ptr, seq := b.ptr, hp.shard.Seq()
+	size = b.size
+	h := hp.headerFor(b)
+	if sampled := hp.shard.Sample(size); sampled || h == nil {
+		return s.finish(hp, b, h, sampled, seq, depth)
+	}
+	hp.mu.Unlock()
+	probe.Alloc(uintptr(ptr), uintptr(size), 0, seq)
+	return h, h.word.Load() >> pinBits, nil
+}

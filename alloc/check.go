@@ -1,0 +1,348 @@
+package alloc
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"github.com/lastuse/lastuse/internal/probe"
+	"github.com/lastuse/lastuse/tracker"
+)
+
+// Check mode. Every buffer gets a red zone before and behind its memory, filled with one byte.
+// Free fills the memory with another one and puts the block in quarantine. When it
+// leaves, because newer blocks have come in or memory is short, or when Check is
+// called, both are looked at: what has changed was written out of bounds or after
+// the Free. Stacks are kept of every Make and every Free. Everything goes
+// through fills and copies of the device, in stream order, so it works for memory that
+// the host cannot see.
+
+const (
+	redZone   = 512      // bytes before a buffer, and at least as many behind
+	redByte   = 0xfd     // in red zones
+	deadByte  = 0xdb     // in freed memory
+	fullCheck = 16 << 20 // bytes; of larger buffers only samples are looked at
+	sampleLen = 64 << 10 // bytes
+	samples   = 64
+	maxGraves = 1 << 16 // freed buffers whose stacks are kept
+)
+
+// A Stack is a call stack, as runtime.Callers returns it.
+type Stack []uintptr
+
+// String returns the stack with a function and a file:line on each line.
+func (s Stack) String() string {
+	var b strings.Builder
+	frames := runtime.CallersFrames(s)
+	for {
+		f, more := frames.Next()
+		if f.Function != "" {
+			fmt.Fprintf(&b, "\t%s\n\t\t%s:%d\n", f.Function, f.File, f.Line)
+		}
+		if !more {
+			return strings.TrimSuffix(b.String(), "\n")
+		}
+	}
+}
+
+func callers(skip int) Stack {
+	var pcs [64]uintptr
+	return append(Stack(nil), pcs[:runtime.Callers(skip+2, pcs[:])]...)
+}
+
+// A CorruptionError reports memory that was written where the program had no
+// business. In Check mode a Make that finds one panics with it.
+type CorruptionError struct {
+	What   string // "write after free", "write before the buffer", "write behind the buffer"
+	Offset int64  // bytes from the buffer's start to the first changed byte
+	Size   int64  // bytes of the buffer
+	Made   Stack  // where the buffer was made
+	Free   Stack  // where it was freed; nil if it was dropped
+}
+
+func (e *CorruptionError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "alloc: check: %s: byte %d of a buffer of %d bytes", e.What, e.Offset, e.Size)
+	fmt.Fprintf(&b, "\nmade at:\n%v", e.Made)
+	if e.Free != nil {
+		fmt.Fprintf(&b, "\nfreed at:\n%v", e.Free)
+	} else {
+		b.WriteString("\nfreed by the collector")
+	}
+	return b.String()
+}
+
+// checked is what Check mode knows of a block.
+type checked struct {
+	front, size, back int64 // bytes of red zone, memory, red zone
+	made, freed       Stack
+	poisoned          bool // the memory was filled with deadByte
+}
+
+// A checker is the part of a pool that Check mode needs.
+type checker struct {
+	stream uintptr // of the device, for looking at memory; nothing else runs on it
+
+	mu     sync.Mutex
+	graves map[grave]*checked
+	order  []grave // oldest first, from next on
+	next   int
+}
+
+// A grave names a buffer that is no more.
+type grave struct {
+	net uint32
+	gen uint64
+}
+
+// bury remembers the stacks of a freed buffer.
+func (k *checker) bury(g grave, c *checked) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.graves == nil {
+		k.graves = make(map[grave]*checked)
+	}
+	if len(k.order) < maxGraves {
+		k.order = append(k.order, g)
+	} else {
+		delete(k.graves, k.order[k.next])
+		k.order[k.next] = g
+		k.next = (k.next + 1) % maxGraves
+	}
+	k.graves[g] = c
+}
+
+func (k *checker) find(g grave) *checked {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.graves[g]
+}
+
+// data returns the address of the buffer's memory in a live block.
+func (b *block) data() Ptr {
+	if b.checked != nil {
+		return b.ptr + Ptr(b.checked.front)
+	}
+	return b.ptr
+}
+
+// used returns the error for the use of a dead handle. In Check mode it panics with
+// it.
+func (h *header) used(gen uint64, op string) error {
+	c := h.pool.core
+	e := &UseError{Op: op}
+	if c.checker == nil {
+		if past := h.past.Load(); past>>32 == gen&0xffffffff {
+			e.Site = c.books.SiteOf(tracker.SiteID(past))
+		}
+		return e
+	}
+	if g := c.checker.find(grave{h.net, gen}); g != nil {
+		e.Made, e.Free = g.made, g.freed
+	}
+	e.Use = callers(2)
+	panic(e)
+}
+
+// makeChecked is Make in Check mode.
+func (s *Stream) makeChecked(typ any, size int64) (*header, uint64, error) {
+	c := s.core
+	if err := c.release(c.options.Quarantine); err != nil {
+		panic(err)
+	}
+	k := &checked{front: redZone, size: size, made: callers(3)}
+	h, gen, err := s.makeBlock(typ, k.front+size+redZone, depthChecked)
+	if err != nil {
+		return nil, 0, err
+	}
+	b := h.block
+	k.back = b.size - k.front - size
+	hp := b.heap
+	hp.mu.Lock()
+	b.checked = k
+	hp.mu.Unlock()
+	err = errors.Join(
+		c.dev.Fill(s.lane.handle, b.ptr, redByte, 1, k.front),
+		c.dev.Fill(s.lane.handle, b.ptr+Ptr(k.front+size), redByte, 1, k.back))
+	if err != nil {
+		h.free(gen)
+		return nil, 0, fmt.Errorf("alloc: make: red zones: %w", err)
+	}
+	return h, gen, nil
+}
+
+// freeChecked is what becomes of a block in Check mode after its Free: poison in stream
+// order, and quarantine. h is nil if the collector found the buffer dead. No lock is held.
+func (c *core) freeChecked(h *header, b *block, how uintptr) {
+	k, hp := b.checked, b.heap
+	if h != nil {
+		k.freed = callers(4)
+		c.checker.bury(grave{h.net, h.word.Load()>>pinBits - 1}, k)
+	}
+	l := hp.lane
+	err := error(nil)
+	others := b.others.Swap(0)
+	for _, t := range *c.lanes.Load() {
+		if t.bit&others != 0 && t != l && t.isOpen() {
+			err = errors.Join(err, l.follow(t))
+		}
+	}
+	stream := l.handle
+	if !l.isOpen() {
+		stream = c.checker.stream
+	}
+	if err == nil {
+		err = c.dev.Fill(stream, b.ptr+Ptr(k.front), deadByte, 1, k.size)
+	}
+	if stream == c.checker.stream {
+		c.dev.Sync(stream)
+	}
+	k.poisoned = err == nil
+
+	hp.mu.Lock()
+	site, ptr, size := b.site, b.ptr, b.size
+	b.site, b.header, b.state = 0, h, statePending
+	b.stamp = l.epoch.Load()
+	hp.last = b.stamp
+	if how == probe.Late {
+		hp.shard.Late(size)
+	} else {
+		hp.shard.Free(size)
+	}
+	seq := hp.shard.Seq()
+	hp.shard.Pend(size)
+	hp.pens += size
+	hp.held.push(b)
+	hp.mu.Unlock()
+	c.freed(site, ptr, size, seq, how)
+}
+
+// A quarantine holds freed blocks back, oldest first.
+type quarantine struct {
+	first, last *block // linked by next
+	bytes       int64
+}
+
+func (q *quarantine) push(b *block) {
+	if q.last == nil {
+		q.first = b
+	} else {
+		q.last.next = b
+	}
+	q.last, b.next = b, nil
+	q.bytes += b.size
+}
+
+func (q *quarantine) pop() *block {
+	b := q.first
+	if q.first = b.next; q.first == nil {
+		q.last = nil
+	}
+	b.next = nil
+	q.bytes -= b.size
+	return b
+}
+
+// release lets blocks out of quarantine until at most keep bytes are left in each heap.
+// It returns what was found wrong with them.
+func (c *core) release(keep int64) error {
+	var errs []error
+	c.eachHeap(func(hp *heap) {
+		for {
+			hp.mu.Lock()
+			if hp.held.first == nil || hp.held.bytes <= keep {
+				hp.mu.Unlock()
+				return
+			}
+			b := hp.held.pop()
+			b.state = stateBusy
+			hp.mu.Unlock()
+			err := c.examine(hp, b)
+			hp.mu.Lock()
+			hp.shard.Unpend(b.size)
+			hp.pens -= b.size
+			b.checked = nil
+			hp.retire(b)
+			hp.mu.Unlock()
+			if err != nil {
+				errs = append(errs, err)
+			}
+		}
+	})
+	return errors.Join(errs...)
+}
+
+// checkQuarantine looks at all blocks in quarantine and leaves them there.
+func (c *core) checkQuarantine() error {
+	var errs []error
+	c.eachHeap(func(hp *heap) {
+		hp.mu.Lock()
+		held := hp.held
+		hp.held = quarantine{}
+		for b := held.first; b != nil; b = b.next {
+			b.state = stateBusy
+		}
+		hp.mu.Unlock()
+		for held.first != nil {
+			b := held.pop()
+			if err := c.examine(hp, b); err != nil {
+				errs = append(errs, err)
+				b.checked.poisoned = false // said once
+			}
+			hp.mu.Lock()
+			b.state = statePending
+			hp.held.push(b)
+			hp.mu.Unlock()
+		}
+	})
+	return errors.Join(errs...)
+}
+
+// examine looks at the red zones and the poison of a block that nobody else has. It waits
+// for the stream to have written the poison.
+func (c *core) examine(hp *heap, b *block) error {
+	k := b.checked
+	if !k.poisoned || hp.lane.await(b.stamp) != nil {
+		return nil
+	}
+	// A mismatch in the middle says more than one at the edge: it comes first.
+	for _, part := range []struct {
+		what     string
+		off, len int64
+		want     byte
+	}{
+		{"write after free", k.front, k.size, deadByte},
+		{"write before the buffer", 0, k.front, redByte},
+		{"write behind the buffer", k.front + k.size, k.back, redByte},
+	} {
+		if at := c.differs(b.ptr+Ptr(part.off), part.len, part.want); at >= 0 {
+			return &CorruptionError{What: part.what, Offset: part.off + at - k.front, Size: k.size, Made: k.made, Free: k.freed}
+		}
+	}
+	return nil
+}
+
+// differs returns the offset of the first byte of [p, p+n) that is not want, or -1. Of
+// much memory it looks at samples, the first and the last bytes among them.
+func (c *core) differs(p Ptr, n int64, want byte) int64 {
+	buf := make([]byte, min(n, sampleLen))
+	step := int64(len(buf))
+	if n > fullCheck {
+		step = (n - int64(len(buf))) / (samples - 1)
+	}
+	for off := int64(0); off < n; off += step {
+		off := min(off, n-int64(len(buf)))
+		if err := c.dev.CopyOut(c.checker.stream, unsafe.Pointer(&buf[0]), p+Ptr(off), int64(len(buf))); err != nil {
+			return -1 // what cannot be read cannot be blamed
+		}
+		for i, x := range buf {
+			if x != want {
+				return off + int64(i)
+			}
+		}
+	}
+	return -1
+}

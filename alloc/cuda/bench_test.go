@@ -1,0 +1,343 @@
+//go:build cgo && linux
+
+package cuda
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/alloc"
+	"github.com/lastuse/lastuse/internal/cudadrv"
+	"github.com/lastuse/lastuse/internal/cudadrv/drvtest"
+	"github.com/lastuse/lastuse/tracker"
+)
+
+func startBench(b *testing.B, o alloc.Options) *env {
+	if o.Tracker == nil {
+		o.Tracker = tracker.New(tracker.Options{}) // sampling as users have it
+	}
+	return startOn(b, choose(b), o)
+}
+
+// BenchmarkMakeFree is the warm pair, and the driver's own stream-ordered pair from Go on the same stream.
+func BenchmarkMakeFree(b *testing.B) {
+	for _, size := range []int{256, 64 << 10, 1 << 20, 64 << 20} {
+		b.Run(fmt.Sprintf("pool=ours/size=%d", size), func(b *testing.B) {
+			e := startBench(b, alloc.Options{})
+			b.ReportAllocs()
+			for b.Loop() {
+				x, err := alloc.Make[byte](e.s, size)
+				if err != nil {
+					b.Fatal(err)
+				}
+				x.Free()
+			}
+		})
+		b.Run(fmt.Sprintf("pool=cuMemAllocAsync/size=%d", size), func(b *testing.B) {
+			e := startBench(b, alloc.Options{})
+			c, s := &e.dev.ctx, e.s.Handle()
+			for range 4 {
+				p, err := c.MemAllocAsync(int64(size), s)
+				require.NoError(b, err)
+				require.NoError(b, c.MemFreeAsync(p, s))
+			}
+			b.ReportAllocs()
+			n := 0
+			for b.Loop() {
+				p, err := c.MemAllocAsync(int64(size), s)
+				if err == nil {
+					err = c.MemFreeAsync(p, s)
+				}
+				if err != nil {
+					b.Fatal(err)
+				}
+				if n++; n%500 == 0 { // so that no call waits for room in the stream's queue
+					b.StopTimer()
+					_ = c.StreamSynchronize(s)
+					b.StartTimer()
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkLaunch is the launch of an empty kernel through the runtime, and the same by a C loop that only calls
+// cuLaunchKernel. They take turns; the stream is drained between rounds, outside the time.
+func BenchmarkLaunch(b *testing.B) {
+	for _, args := range []int{0, 3} {
+		b.Run(fmt.Sprintf("args=%d", args), func(b *testing.B) {
+			e := startBench(b, alloc.Options{})
+			k := e.kernel(b, testPTX, "empty")
+			var list []alloc.Arg
+			x := buffer[float32](b, e.s, 64)
+			if args == 3 { // axpy on no elements
+				k = e.kernel(b, testPTX, "axpy")
+				list = []alloc.Arg{x.Arg(), x.Arg(), alloc.Scalar(float32(1)), alloc.Scalar(uint32(0))}
+			}
+			one := Dim{X: 1}
+			s := e.s.Handle()
+			params := drvtest.Malloc(64)
+			words := (*[8]uintptr)(params)
+			for i := range 4 {
+				words[i] = uintptr(drvtest.Malloc(8))
+			}
+			c := drvtest.Call{Function: "cuLaunchKernel"}
+			for _, v := range []uintptr{k.handle, 1, 1, 1, 1, 1, 1, 0, s, uintptr(params), 0} {
+				c.Args = append(c.Args, drvtest.Value(uint64(v)))
+			}
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			const calls = 200
+			var ours, theirs []float64
+			for b.Loop() {
+				for range 31 {
+					start := time.Now()
+					for range calls {
+						if err := k.Launch(e.s, one, one, 0, list...); err != nil {
+							b.Fatal(err)
+						}
+					}
+					ours = append(ours, float64(time.Since(start).Nanoseconds())/calls)
+					_ = e.dev.Sync(s)
+					theirs = append(theirs, float64(drvtest.Loop(b, e.Path, calls, c).Nanoseconds())/calls)
+					_ = e.dev.Sync(s)
+				}
+			}
+			slices.Sort(ours)
+			slices.Sort(theirs)
+			o, t := ours[len(ours)/2], theirs[len(theirs)/2]
+			b.ReportMetric(o, "ns/op")
+			b.ReportMetric(t, "C-ns/op")
+			b.ReportMetric(100*(o-t)/t, "over-%")
+			x.Free()
+		})
+	}
+}
+
+// BenchmarkMap times putting memory behind a range, and taking it away, by the size of the handles: what the choice of a
+// segment policy rests on.
+func BenchmarkMap(b *testing.B) {
+	for _, total := range []int64{2 << 20, 64 << 20, 512 << 20} {
+		for _, handle := range []int64{2 << 20, 8 << 20, 32 << 20, 128 << 20, 512 << 20} {
+			if handle > total {
+				continue
+			}
+			b.Run(fmt.Sprintf("total=%dMiB/handle=%dMiB", total>>20, handle>>20), func(b *testing.B) {
+				d := choose(b)
+				dev, err := open(d.Path, 0)
+				require.NoError(b, err)
+				defer dev.Close()
+				if dev.atlas.granule > handle || handle%dev.atlas.granule != 0 {
+					b.Skip("granule is larger")
+				}
+				dev.atlas.granule = handle
+				p, err := dev.Reserve(total)
+				require.NoError(b, err)
+				require.NoError(b, dev.Map(p, total))
+				require.NoError(b, dev.Unmap(p, total))
+				var up, down time.Duration
+				n := 0
+				for b.Loop() {
+					t0 := time.Now()
+					err := dev.Map(p, total)
+					t1 := time.Now()
+					if err == nil {
+						err = dev.Unmap(p, total)
+					}
+					if err != nil {
+						b.Fatal(err)
+					}
+					up += t1.Sub(t0)
+					down += time.Since(t1)
+					n++
+				}
+				b.ReportMetric(float64(up.Microseconds())/float64(n), "map-µs")
+				b.ReportMetric(float64(down.Microseconds())/float64(n), "unmap-µs")
+				require.NoError(b, dev.Unreserve(p, total))
+			})
+		}
+	}
+}
+
+// BenchmarkRandom is RMM's random_allocations: steps that allocate a random size or free a random live block, with at most
+// N blocks and 16,000 MiB live. Cold: each run has a fresh pool. The driver's pool is made to keep its memory.
+func BenchmarkRandom(b *testing.B) {
+	for _, w := range []struct{ n, mib int }{{1000, 1}, {10000, 1}, {1000, 64}, {1000, 1024}} {
+		for _, kind := range []string{"mapped", "plain", "cuMemAllocAsync"} {
+			b.Run(fmt.Sprintf("N=%d/max=%dMiB/pool=%s", w.n, w.mib, kind), func(b *testing.B) {
+				d := choose(b)
+				if d.StandIn != nil {
+					d.StandIn.Set(b, "memory", 32<<30)
+				}
+				dev, err := open(d.Path, 0)
+				require.NoError(b, err)
+				defer dev.Close()
+				var device alloc.Device = dev
+				if kind == "plain" {
+					device = dev.Plain()
+				}
+				var reserved int64
+				for b.Loop() {
+					if kind == "cuMemAllocAsync" {
+						s, err := dev.ctx.StreamCreate()
+						require.NoError(b, err)
+						random(b, w.n, w.mib, func(size int64) func() {
+							p, err := dev.ctx.MemAllocAsync(size, s)
+							if err != nil {
+								b.Fatal(err)
+							}
+							return func() { _ = dev.ctx.MemFreeAsync(p, s) }
+						})
+						require.NoError(b, dev.ctx.StreamSynchronize(s))
+						require.NoError(b, dev.ctx.StreamDestroy(s))
+						continue
+					}
+					pool, err := alloc.NewPool(device, alloc.Options{})
+					require.NoError(b, err)
+					s, err := pool.NewStream()
+					require.NoError(b, err)
+					random(b, w.n, w.mib, func(size int64) func() {
+						x, err := alloc.Make[byte](s, int(size))
+						if err != nil {
+							b.Fatal(err)
+						}
+						return x.Free
+					})
+					reserved = pool.Stats().Reserved
+					b.StopTimer()
+					require.NoError(b, pool.Close())
+					b.StartTimer()
+				}
+				b.ReportMetric(float64(reserved>>20), "reserved-MiB")
+			})
+		}
+	}
+}
+
+func random(b *testing.B, n, mib int, alloc func(int64) func()) {
+	rng := rand.New(rand.NewPCG(7, 9))
+	type block struct {
+		free func()
+		size int64
+	}
+	var live []block
+	var bytes int64
+	made := 0
+	for range 2 * n {
+		size := 1 + rng.Int64N(int64(mib)<<20)
+		chance := 0
+		if len(live) > 0 {
+			chance = rng.IntN(100)
+		}
+		if made < n && chance < 73 && bytes+size < 16000<<20 {
+			live = append(live, block{alloc(size), size})
+			bytes += size
+			made++
+		} else if len(live) > 0 {
+			i := rng.IntN(n) % len(live)
+			live[i].free()
+			bytes -= live[i].size
+			live[i] = live[len(live)-1]
+			live = live[:len(live)-1]
+		}
+	}
+	for _, x := range live {
+		x.free()
+	}
+}
+
+// BenchmarkStreams is RMM's multi_stream_allocations: 4 kernels of half a millisecond on 1, 2 or 4 streams, each with 8
+// bytes made before and freed right behind its launch. Cold: the pool is new. Serialised streams would show as multiples.
+func BenchmarkStreams(b *testing.B) {
+	const kernels, length = 4, 500 * time.Microsecond
+	for _, streams := range []int{1, 2, 4} {
+		for _, kind := range []string{"mapped", "cuMemAllocAsync"} {
+			b.Run(fmt.Sprintf("streams=%d/pool=%s", streams, kind), func(b *testing.B) {
+				d := choose(b)
+				dev, err := open(d.Path, 0)
+				require.NoError(b, err)
+				defer dev.Close()
+				base, err := alloc.NewPool(dev, alloc.Options{})
+				require.NoError(b, err)
+				m, err := LoadModule(base, []byte(testPTX))
+				require.NoError(b, err)
+				k, err := m.Kernel("spin")
+				require.NoError(b, err)
+				ns := alloc.Scalar(uint64(length))
+				one := Dim{X: 1}
+				for b.Loop() {
+					b.StopTimer()
+					pool, err := alloc.NewPool(dev, alloc.Options{})
+					require.NoError(b, err)
+					var ss []*alloc.Stream
+					for range streams {
+						s, err := pool.NewStream()
+						require.NoError(b, err)
+						ss = append(ss, s)
+						// The first launch on a stream costs the driver what later ones do not.
+						require.NoError(b, k.Launch(s, one, one, 0, alloc.Scalar(uint64(1))))
+						require.NoError(b, s.Sync())
+					}
+					b.StartTimer()
+					for i := range kernels {
+						s := ss[i%streams]
+						if kind == "mapped" {
+							x, err := alloc.Make[byte](s, 8)
+							require.NoError(b, err)
+							require.NoError(b, k.Launch(s, one, one, 0, ns))
+							x.Free()
+						} else {
+							p, err := dev.ctx.MemAllocAsync(8, s.Handle())
+							require.NoError(b, err)
+							require.NoError(b, dev.ctx.LaunchKernel(k.handle, cudadrv.Dim{X: 1, Y: 1, Z: 1}, cudadrv.Dim{X: 1, Y: 1, Z: 1}, 0, s.Handle(), []uint64{uint64(length)}, []uint16{0}))
+							require.NoError(b, dev.ctx.MemFreeAsync(p, s.Handle()))
+						}
+					}
+					require.NoError(b, dev.ctx.Synchronize())
+					b.StopTimer()
+					require.NoError(b, pool.Close())
+					b.StartTimer()
+				}
+				require.NoError(b, m.Unload())
+				require.NoError(b, base.Close())
+			})
+		}
+	}
+}
+
+// BenchmarkCopy is the bandwidth of copies with Go memory, through the stage, and with page-locked memory.
+func BenchmarkCopy(b *testing.B) {
+	const n = 256 << 20
+	e := startBench(b, alloc.Options{})
+	x := buffer[byte](b, e.s, n)
+	defer x.Free()
+	host := make([]byte, n)
+	pinned, err := alloc.MakePinned[byte](e.pool, n)
+	require.NoError(b, err)
+	defer pinned.Free()
+	for _, c := range []struct {
+		name string
+		f    func() error
+	}{
+		{"in/memory=go", func() error { return x.CopyFrom(e.s, host) }},
+		{"in/memory=pinned", func() error { return x.CopyFrom(e.s, pinned.Slice()) }},
+		{"out/memory=go", func() error { return x.CopyTo(e.s, host) }},
+		{"out/memory=pinned", func() error { return x.CopyTo(e.s, pinned.Slice()) }},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.SetBytes(n)
+			for b.Loop() {
+				if err := c.f(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			require.NoError(b, e.s.Sync())
+		})
+	}
+}

@@ -1,0 +1,36 @@
+// Package cuda is the [alloc.Device] of an NVIDIA GPU, with modules and kernels to run on it.
+//
+//	dev, err := cuda.Open(0)                      // opens libcuda.so.1 at run time
+//	pool, err := alloc.NewPool(dev, alloc.Options{})
+//	m, err := cuda.LoadModule(pool, ptx)          // PTX, cubin or fatbin
+//	k, err := m.Kernel("saxpy")
+//	err = k.Launch(s, cuda.Dim{X: blocks}, cuda.Dim{X: 128}, 0, x.Arg(), y.Arg(), alloc.Scalar(a))
+//
+// No CUDA SDK is needed to build. Without cgo the package builds and Open says why it cannot.
+//
+// # Structures
+//
+// A [Device] is a device's primary context, retained once; a program's other CUDA libraries use the same one. Its
+// methods are thin: each is one crossing into internal/cudadrv, which costs no Go memory and checks in the same
+// crossing that a stream is not under capture. What is not thin:
+//
+//   - The [stage] carries copies between Go memory and the device through page-locked chunks, because the driver may
+//     never keep a Go pointer. A chunk waits with its event until the copy has run.
+//   - The [atlas] knows which memory handle is behind each granule of the reserved address ranges.
+//   - [Device.Plain] is the same device without mapping, for allocation by the driver alone.
+//
+// A [Module] is code on the device, and so device memory: it is in the books of its pool's tracker, with the bytes by
+// which the device's free memory fell when it was loaded, and unloaded once: by Unload, by the net, or with the device.
+//
+// # Way in, way out
+//
+// [Open] retains the context, [Device.Close] releases it; close the pools first. When the process exits, or when a
+// kernel has broken the context for good, giving back counts as done: the memory goes with the process, and books stay
+// consistent. The first call that meets a broken context says so, and so does every later one that is asked to work:
+// errors.Is(err, [ErrBroken]).
+//
+// # Locks
+//
+// stage.mu, atlas.mu and modules.mu are leaves: no other lock is taken under them, save that driver calls are made under
+// atlas.mu, since a range must not change between mapping it and noting so.
+package cuda

@@ -1,0 +1,192 @@
+//go:build cgo && linux
+
+package cuda
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/alloc"
+	"github.com/lastuse/lastuse/internal/cudadrv"
+	"github.com/lastuse/lastuse/internal/cudadrv/drvtest"
+	"github.com/lastuse/lastuse/tracker"
+)
+
+// usable reports why the machine's own driver cannot be used.
+func usable() error {
+	_, err := describeFirst(cudadrv.Library)
+	return err
+}
+
+func describeFirst(library string) (Info, error) {
+	all, err := devices(library)
+	if err == nil && len(all) == 0 {
+		err = ErrUnavailable
+	}
+	if err != nil {
+		return Info{}, err
+	}
+	return all[0], nil
+}
+
+// An env is an open device with a pool and a stream.
+type env struct {
+	drvtest.Driver
+	dev  *Device
+	pool *alloc.Pool
+	s    *alloc.Stream
+}
+
+// choose returns the driver that the flag -driver selects.
+func choose(tb testing.TB) drvtest.Driver {
+	tb.Helper()
+	return drvtest.Choose(tb, cudadrv.Library, usable)
+}
+
+// start opens device 0 of the driver that the flag selects, and a pool.
+func start(tb testing.TB, o alloc.Options) *env {
+	tb.Helper()
+	return startOn(tb, choose(tb), o)
+}
+
+// startStandIn opens a stand-in whatever the flag says, after settings of it.
+func startStandIn(tb testing.TB, o alloc.Options, settings ...any) *env {
+	tb.Helper()
+	return startOn(tb, standIn(tb, settings...), o)
+}
+
+func standIn(tb testing.TB, settings ...any) drvtest.Driver {
+	tb.Helper()
+	path := drvtest.Build(tb, drvtest.Options{})
+	s := drvtest.Load(tb, path)
+	for i := 0; i < len(settings); i += 2 {
+		s.Set(tb, settings[i].(string), int64(settings[i+1].(int)))
+	}
+	return drvtest.Driver{Path: path, StandIn: s}
+}
+
+func startOn(tb testing.TB, d drvtest.Driver, o alloc.Options) *env {
+	tb.Helper()
+	e := &env{Driver: d}
+	var err error
+	e.dev, err = open(d.Path, 0)
+	require.NoError(tb, err)
+	tb.Cleanup(func() { _ = e.dev.Close() })
+	if o.Tracker == nil {
+		o.Tracker = tracker.New(tracker.Options{Rate: 1})
+	}
+	e.pool, err = alloc.NewPool(e.dev, o)
+	require.NoError(tb, err)
+	tb.Cleanup(func() { _ = e.pool.Close() })
+	e.s, err = e.pool.NewStream()
+	require.NoError(tb, err)
+	return e
+}
+
+func buffer[T any](tb testing.TB, s *alloc.Stream, n int) alloc.Buffer[T] {
+	tb.Helper()
+	b, err := alloc.Make[T](s, n)
+	require.NoError(tb, err)
+	return b
+}
+
+// kernel loads PTX and returns one kernel of it; the module goes with the test.
+func (e *env) kernel(tb testing.TB, ptx, name string) *Kernel {
+	tb.Helper()
+	m, err := LoadModule(e.pool, []byte(ptx))
+	require.NoError(tb, err)
+	tb.Cleanup(func() { _ = m.Unload() })
+	k, err := m.Kernel(name)
+	require.NoError(tb, err)
+	return k
+}
+
+const head = ".version 6.5\n.target sm_50\n.address_size 64\n"
+
+// testPTX: empty does nothing; axpy(y, x, a, n) adds a*x to y; spin(ns) runs for so long; write(p, v) writes one word; fault
+// writes to address 64; wide takes a structure of 24 bytes and writes its three words' sum to p.
+const testPTX = head + `
+.visible .entry empty()
+{
+	ret;
+}
+
+.visible .entry axpy(.param .u64 y, .param .u64 x, .param .f32 a, .param .u32 n)
+{
+	.reg .pred %p<2>;
+	.reg .f32 %f<5>;
+	.reg .b32 %r<6>;
+	.reg .b64 %rd<8>;
+	ld.param.u64 %rd1, [y];
+	ld.param.u64 %rd2, [x];
+	ld.param.f32 %f1, [a];
+	ld.param.u32 %r1, [n];
+	mov.u32 %r2, %ctaid.x;
+	mov.u32 %r3, %ntid.x;
+	mov.u32 %r4, %tid.x;
+	mad.lo.u32 %r5, %r2, %r3, %r4;
+	setp.ge.u32 %p1, %r5, %r1;
+	@%p1 bra DONE;
+	cvta.to.global.u64 %rd3, %rd1;
+	cvta.to.global.u64 %rd4, %rd2;
+	mul.wide.u32 %rd5, %r5, 4;
+	add.u64 %rd6, %rd3, %rd5;
+	add.u64 %rd7, %rd4, %rd5;
+	ld.global.f32 %f2, [%rd7];
+	ld.global.f32 %f3, [%rd6];
+	fma.rn.f32 %f4, %f1, %f2, %f3;
+	st.global.f32 [%rd6], %f4;
+DONE:
+	ret;
+}
+
+.visible .entry spin(.param .u64 ns)
+{
+	.reg .pred %p<2>;
+	.reg .b64 %rd<5>;
+	ld.param.u64 %rd1, [ns];
+	mov.u64 %rd2, %globaltimer;
+LOOP:
+	mov.u64 %rd3, %globaltimer;
+	sub.u64 %rd4, %rd3, %rd2;
+	setp.lt.u64 %p1, %rd4, %rd1;
+	@%p1 bra LOOP;
+	ret;
+}
+
+.visible .entry write(.param .u64 p, .param .u32 v)
+{
+	.reg .b32 %r<2>;
+	.reg .b64 %rd<3>;
+	ld.param.u64 %rd1, [p];
+	ld.param.u32 %r1, [v];
+	cvta.to.global.u64 %rd2, %rd1;
+	st.global.u32 [%rd2], %r1;
+	ret;
+}
+
+.visible .entry fault()
+{
+	.reg .b32 %r<2>;
+	.reg .b64 %rd<2>;
+	mov.u64 %rd1, 64;
+	mov.u32 %r1, 1;
+	st.global.u32 [%rd1], %r1;
+	ret;
+}
+
+.visible .entry wide(.param .u64 p, .param .align 8 .b8 v[24])
+{
+	.reg .b64 %rd<8>;
+	ld.param.u64 %rd1, [p];
+	ld.param.u64 %rd2, [v];
+	ld.param.u64 %rd3, [v+8];
+	ld.param.u64 %rd4, [v+16];
+	add.u64 %rd5, %rd2, %rd3;
+	add.u64 %rd6, %rd5, %rd4;
+	cvta.to.global.u64 %rd7, %rd1;
+	st.global.u64 [%rd7], %rd6;
+	ret;
+}
+`

@@ -1,0 +1,201 @@
+package cuda
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/lastuse/lastuse/alloc"
+)
+
+// An atlas notes which memory handle is behind each granule of the reserved ranges. One handle a granule: the driver can
+// unmap a handle only whole, and the pool moves and gives back single granules.
+type atlas struct {
+	granule int64 // bytes; 0: the device cannot map
+
+	mu    sync.Mutex
+	maps  []*reservation // by address
+	peers []int          // devices that may use all mapped memory, as the driver numbers them
+}
+
+type reservation struct {
+	p       uintptr
+	n       int64
+	handles []uint64 // one a granule, 0 where nothing is mapped
+}
+
+// Granularity returns the unit of mapping in bytes, 0 if the device cannot map.
+func (d *Device) Granularity() int64 { return d.atlas.granule }
+
+// find returns the handles behind [p, p+n), all of which must be zero or all not, as mapped says.
+func (a *atlas) find(op string, p alloc.Ptr, n int64, mapped bool) ([]uint64, error) {
+	i, ok := slices.BinarySearchFunc(a.maps, uintptr(p), func(r *reservation, p uintptr) int {
+		switch {
+		case r.p+uintptr(r.n) <= p:
+			return -1
+		case r.p > p:
+			return 1
+		}
+		return 0
+	})
+	if !ok {
+		return nil, a.wrong(op, p, n, "not in a reserved range")
+	}
+	r := a.maps[i]
+	first := int64(uintptr(p)-r.p) / a.granule
+	if n <= 0 || int64(uintptr(p)-r.p)%a.granule != 0 || n%a.granule != 0 || uintptr(p)+uintptr(n) > r.p+uintptr(r.n) {
+		return nil, a.wrong(op, p, n, "not whole granules of one reserved range")
+	}
+	h := r.handles[first : first+n/a.granule]
+	for _, x := range h {
+		if (x != 0) != mapped {
+			return nil, a.wrong(op, p, n, map[bool]string{true: "not all of it is mapped", false: "part of it is mapped"}[mapped])
+		}
+	}
+	return h, nil
+}
+
+//go:noinline
+func (a *atlas) wrong(op string, p alloc.Ptr, n int64, why string) error {
+	return fmt.Errorf("cuda: %s: %d bytes at %#x: %s", op, n, uintptr(p), why)
+}
+
+// Reserve takes a range of addresses.
+func (d *Device) Reserve(size int64) (alloc.Ptr, error) {
+	p, err := d.ctx.MemAddressReserve(size)
+	if err != nil {
+		return 0, d.work(err)
+	}
+	a := &d.atlas
+	r := &reservation{p: p, n: size, handles: make([]uint64, size/a.granule)}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	i, _ := slices.BinarySearchFunc(a.maps, p, func(r *reservation, p uintptr) int {
+		if r.p < p {
+			return -1
+		}
+		return 1
+	})
+	a.maps = slices.Insert(a.maps, i, r)
+	return alloc.Ptr(p), nil
+}
+
+// Unreserve gives a range back.
+func (d *Device) Unreserve(p alloc.Ptr, size int64) error {
+	a := &d.atlas
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if _, err := a.find("unreserve", p, size, false); err != nil {
+		return err
+	}
+	if err := d.ctx.MemAddressFree(uintptr(p), size); err != nil {
+		if err := d.give(err); err != nil {
+			return err
+		}
+	}
+	a.maps = slices.DeleteFunc(a.maps, func(r *reservation) bool { return r.p == uintptr(p) && r.n == size })
+	return nil
+}
+
+// Map puts fresh memory behind [p, p+size).
+func (d *Device) Map(p alloc.Ptr, size int64) error {
+	a := &d.atlas
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	h, err := a.find("map", p, size, false)
+	if err != nil {
+		return err
+	}
+	for i := range h {
+		if h[i], err = d.ctx.MemCreate(a.granule); err != nil {
+			h[i] = 0
+			d.release(h[:i])
+			return d.work(err)
+		}
+	}
+	if err := d.attach(p, h); err != nil {
+		d.release(h)
+		return d.work(err)
+	}
+	return nil
+}
+
+// attach maps handles one after the other from p on and opens them to this device and its peers. On error none of them is
+// mapped. Access is what fails last: the driver may find there that it lacks memory for its page tables.
+func (d *Device) attach(p alloc.Ptr, h []uint64) error {
+	a := &d.atlas
+	size := int64(len(h)) * a.granule
+	for i, x := range h {
+		if err := d.ctx.MemMap(uintptr(p)+uintptr(i)*uintptr(a.granule), a.granule, x); err != nil {
+			if i > 0 {
+				_ = d.ctx.MemUnmap(uintptr(p), int64(i)*a.granule)
+			}
+			return err
+		}
+	}
+	err := d.ctx.MemSetAccess(uintptr(p), size, d.ctx.Device())
+	for i := 0; err == nil && i < len(a.peers); i++ {
+		err = d.ctx.MemSetAccess(uintptr(p), size, a.peers[i])
+	}
+	if err != nil {
+		_ = d.ctx.MemUnmap(uintptr(p), size)
+	}
+	return err
+}
+
+// release gives handles back and forgets them.
+func (d *Device) release(h []uint64) {
+	for i := range h {
+		if h[i] != 0 {
+			_ = d.ctx.MemRelease(h[i])
+			h[i] = 0
+		}
+	}
+}
+
+// Move puts the memory from behind [src, src+size) behind [dst, dst+size).
+func (d *Device) Move(dst, src alloc.Ptr, size int64) error {
+	a := &d.atlas
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	from, err := a.find("move", src, size, true)
+	if err != nil {
+		return err
+	}
+	to, err := a.find("move", dst, size, false)
+	if err != nil {
+		return err
+	}
+	if err := d.ctx.MemUnmap(uintptr(src), size); err != nil {
+		return d.work(err)
+	}
+	if err := d.attach(dst, from); err != nil {
+		// Back to where it was. Should that fail as well, nothing is mapped there and the memory is given up, which is
+		// the only consistent state left.
+		if again := d.attach(src, from); again != nil {
+			d.release(from)
+		}
+		return d.work(err)
+	}
+	copy(to, from)
+	clear(from)
+	return nil
+}
+
+// Unmap gives the memory behind [p, p+size) back.
+func (d *Device) Unmap(p alloc.Ptr, size int64) error {
+	a := &d.atlas
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	h, err := a.find("unmap", p, size, true)
+	if err != nil {
+		return err
+	}
+	if err := d.ctx.MemUnmap(uintptr(p), size); err != nil {
+		if err := d.give(err); err != nil {
+			return err
+		}
+	}
+	d.release(h)
+	return nil
+}

@@ -1,0 +1,131 @@
+package cuda
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"unsafe"
+
+	"github.com/lastuse/lastuse/alloc"
+)
+
+// Alloc allocates size bytes by the driver's ordinary allocator, which may wait for the device.
+func (b *base) Alloc(size int64) (alloc.Ptr, error) {
+	p, err := b.ctx.MemAlloc(size)
+	if err != nil {
+		return 0, b.work(err)
+	}
+	if p%alloc.MinAlign != 0 {
+		_ = b.ctx.MemFree(p)
+		return 0, fmt.Errorf("cuda: alloc: driver returned %#x, which is not aligned to %d", p, alloc.MinAlign)
+	}
+	return alloc.Ptr(p), nil
+}
+
+// Free gives back what Alloc returned. The driver waits until the device is idle.
+func (b *base) Free(p alloc.Ptr, size int64) error {
+	if err := b.ctx.MemFree(uintptr(p)); err != nil {
+		return b.give(err)
+	}
+	return nil
+}
+
+// AllocHost returns page-locked memory.
+func (b *base) AllocHost(size int64) (unsafe.Pointer, error) {
+	p, err := b.ctx.MemHostAlloc(size)
+	if err != nil {
+		return nil, b.work(err)
+	}
+	b.pinned.add(p, size)
+	return hostPointer(p), nil
+}
+
+// FreeHost gives page-locked memory back. It waits until the device is idle: nothing says that the driver would, and
+// copies that [CopyIn] and [CopyOut] enqueued may be under way.
+func (b *base) FreeHost(p unsafe.Pointer, size int64) error {
+	b.pinned.drop(uintptr(p))
+	_ = b.ctx.Synchronize() // what is wrong the next call says
+	if err := b.ctx.MemFreeHost(uintptr(p)); err != nil {
+		return b.give(err)
+	}
+	return nil
+}
+
+// hostPointer returns an address of C memory as a pointer. The collector does not follow it.
+func hostPointer(p uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&p)) }
+
+// Copy enqueues a copy within the device.
+func (b *base) Copy(s uintptr, dst, src alloc.Ptr, n int64) error {
+	if dst == src {
+		return nil
+	}
+	if err := b.ctx.MemcpyDtoD(uintptr(dst), uintptr(src), n, s); err != nil {
+		return b.work(err)
+	}
+	return nil
+}
+
+// Fill enqueues the writing of count times the low width bytes of pattern.
+func (b *base) Fill(s uintptr, dst alloc.Ptr, pattern uint32, width int, count int64) error {
+	var err error
+	switch width {
+	case 1:
+		err = b.ctx.MemsetD8(uintptr(dst), uint8(pattern), count, s)
+	case 2:
+		err = b.ctx.MemsetD16(uintptr(dst), uint16(pattern), count, s)
+	case 4:
+		err = b.ctx.MemsetD32(uintptr(dst), pattern, count, s)
+	default:
+		return fmt.Errorf("cuda: fill: width %d: %w", width, alloc.ErrSize)
+	}
+	if err != nil {
+		return b.work(err)
+	}
+	return nil
+}
+
+// ranges are address ranges that do not overlap, in order.
+type ranges struct {
+	mu  sync.RWMutex
+	all []span
+}
+
+type span struct {
+	p uintptr
+	n int64 // bytes
+}
+
+func (r *ranges) find(p uintptr) (int, bool) {
+	return slices.BinarySearchFunc(r.all, p, func(a span, p uintptr) int {
+		switch {
+		case a.p+uintptr(a.n) <= p:
+			return -1
+		case a.p > p:
+			return 1
+		}
+		return 0
+	})
+}
+
+func (r *ranges) add(p uintptr, n int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i, _ := r.find(p)
+	r.all = slices.Insert(r.all, i, span{p, n})
+}
+
+func (r *ranges) drop(p uintptr) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if i, ok := r.find(p); ok {
+		r.all = slices.Delete(r.all, i, i+1)
+	}
+}
+
+// holds reports whether one range contains [p, p+n).
+func (r *ranges) holds(p uintptr, n int64) bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	i, ok := r.find(p)
+	return ok && p+uintptr(n) <= r.all[i].p+uintptr(r.all[i].n)
+}

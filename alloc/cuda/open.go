@@ -1,0 +1,201 @@
+package cuda
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/lastuse/lastuse/alloc"
+	"github.com/lastuse/lastuse/internal/cudadrv"
+)
+
+// A Dim is an extent in three dimensions. Y and Z may be left 0, which means 1.
+type Dim struct{ X, Y, Z int }
+
+// Info describes a device.
+type Info struct {
+	Ordinal int
+	Name    string
+	Memory  int64 // bytes
+	Limits  Limits
+}
+
+// Limits are what a launch on a device must keep to.
+type Limits struct {
+	Capability      [2]int // major, minor: what cubins are built for
+	Multiprocessors int
+	Warp            int // threads
+	Block           int // threads of one block, at most
+	BlockDim        Dim // at most
+	GridDim         Dim // at most
+	Shared          int // bytes of shared memory a block, at most
+}
+
+// Devices describes the machine's devices.
+func Devices() ([]Info, error) { return devices(cudadrv.Library) }
+
+func devices(library string) ([]Info, error) {
+	drv, err := cudadrv.OpenAt(library)
+	if err != nil {
+		return nil, wrap(-1, err)
+	}
+	n, err := drv.DeviceGetCount()
+	if err != nil {
+		return nil, wrap(-1, err)
+	}
+	all := make([]Info, 0, n)
+	for i := range n {
+		info, _, err := describe(drv, i)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, info)
+	}
+	return all, nil
+}
+
+// describe returns what the driver says of the device with an ordinal, and the driver's handle of it.
+func describe(drv *cudadrv.Driver, ordinal int) (Info, int, error) {
+	info := Info{Ordinal: ordinal}
+	dev, err := drv.DeviceGet(ordinal)
+	if err != nil {
+		return info, 0, wrap(ordinal, err)
+	}
+	var buf [256]byte
+	n, err := drv.DeviceGetName(dev, buf[:])
+	if err != nil {
+		return info, 0, wrap(ordinal, err)
+	}
+	info.Name = string(buf[:n])
+	if info.Memory, err = drv.DeviceTotalMem(dev); err != nil {
+		return info, 0, wrap(ordinal, err)
+	}
+	l := &info.Limits
+	for _, a := range []struct {
+		attribute cudadrv.Attribute
+		value     *int
+	}{
+		{cudadrv.CapabilityMajor, &l.Capability[0]}, {cudadrv.CapabilityMinor, &l.Capability[1]},
+		{cudadrv.MultiprocessorCount, &l.Multiprocessors}, {cudadrv.WarpSize, &l.Warp},
+		{cudadrv.MaxThreadsPerBlock, &l.Block}, {cudadrv.MaxSharedPerBlock, &l.Shared},
+		{cudadrv.MaxBlockDimX, &l.BlockDim.X}, {cudadrv.MaxBlockDimY, &l.BlockDim.Y}, {cudadrv.MaxBlockDimZ, &l.BlockDim.Z},
+		{cudadrv.MaxGridDimX, &l.GridDim.X}, {cudadrv.MaxGridDimY, &l.GridDim.Y}, {cudadrv.MaxGridDimZ, &l.GridDim.Z},
+	} {
+		if *a.value, err = drv.DeviceGetAttribute(dev, a.attribute); err != nil {
+			return info, 0, wrap(ordinal, err)
+		}
+	}
+	return info, dev, nil
+}
+
+// A Device is a GPU. It is safe for concurrent use; see package comment.
+type Device struct{ *base }
+
+// Plain is a GPU without mapping: its pools get their segments from the driver's ordinary allocator.
+type Plain struct{ *base }
+
+// base is what both faces of a device share.
+type base struct {
+	ctx     cudadrv.Context
+	drv     *cudadrv.Driver
+	ordinal int
+	name    string
+	info    Info
+
+	stage   stage
+	pinned  ranges
+	atlas   atlas
+	modules modules
+
+	broken atomic.Pointer[error] // the first error of a context that is broken
+	close  sync.Once
+	closed atomic.Bool
+}
+
+// Open opens the device with an ordinal. It may take a second, the first time in a process.
+func Open(ordinal int) (*Device, error) { return open(cudadrv.Library, ordinal) }
+
+func open(library string, ordinal int) (*Device, error) {
+	drv, err := cudadrv.OpenAt(library)
+	if err != nil {
+		return nil, wrap(-1, err)
+	}
+	n, err := drv.DeviceGetCount()
+	if err != nil {
+		return nil, wrap(-1, err)
+	}
+	if ordinal < 0 || ordinal >= n {
+		return nil, fmt.Errorf("cuda: open: device %d of %d: %w", ordinal, n, ErrUnavailable)
+	}
+	info, dev, err := describe(drv, ordinal)
+	if err != nil {
+		return nil, err
+	}
+	ctx, err := drv.Retain(dev)
+	if err != nil {
+		return nil, wrap(ordinal, err)
+	}
+	b := &base{ctx: ctx, drv: drv, ordinal: ordinal, name: fmt.Sprintf("cuda:%d %s", ordinal, info.Name), info: info}
+	if ok, err := drv.DeviceGetAttribute(dev, cudadrv.VirtualMemorySupport); err == nil && ok != 0 {
+		if b.atlas.granule, err = b.ctx.MemGetAllocationGranularity(); err != nil {
+			_ = ctx.Release()
+			return nil, wrap(ordinal, err)
+		}
+	}
+	return &Device{b}, nil
+}
+
+// Plain returns the same device without mapping. Both may be used at once; closing one closes the other.
+func (d *Device) Plain() Plain { return Plain{d.base} }
+
+// Close gives back the device's context and what this package keeps in it. Pools on the device must be closed before.
+// Close may be repeated.
+func (b *base) Close() error {
+	var err error
+	b.close.Do(func() {
+		b.closed.Store(true)
+		b.modules.close(b)
+		err = b.stage.close(b)
+		if r := b.give(b.ctx.Release()); err == nil {
+			err = r
+		}
+	})
+	return err
+}
+
+// Info describes the device.
+func (b *base) Info() Info { return b.info }
+
+// Name returns the device's ordinal and name, such as "cuda:0 NVIDIA H200".
+func (b *base) Name() string { return b.name }
+
+// MemInfo returns the device's free and total bytes. Other processes' use counts.
+func (b *base) MemInfo() (free, total int64, err error) {
+	free, total, err = b.ctx.MemGetInfo()
+	if err != nil {
+		return 0, 0, b.work(err)
+	}
+	return free, total, nil
+}
+
+// device returns the GPU behind a pool's device.
+func device(d alloc.Device) (*base, error) {
+	switch d := d.(type) {
+	case *Device:
+		return d.base, nil
+	case Plain:
+		return d.base, nil
+	}
+	return nil, fmt.Errorf("cuda: pool is on %s: %w", d.Name(), ErrUnavailable)
+}
+
+var (
+	_ alloc.Mapper        = (*Device)(nil)
+	_ alloc.Pinner        = (*Device)(nil)
+	_ alloc.Capturer      = (*Device)(nil)
+	_ alloc.StreamAdopter = (*Device)(nil)
+	_ alloc.Device        = Plain{}
+	_ alloc.Pinner        = Plain{}
+	_ alloc.Capturer      = Plain{}
+	_ alloc.StreamAdopter = Plain{}
+)

@@ -1,0 +1,115 @@
+package cuda
+
+import (
+	"fmt"
+
+	"github.com/lastuse/lastuse/alloc"
+)
+
+// EnablePeer lets kernels on d use memory of the other device: what its pools hold and what they will. It is an error if the
+// machine's devices cannot reach each other; copies with [CopyPeer] work then too.
+func (d *Device) EnablePeer(other *Device) error {
+	if d.base == other.base || d.ordinal == other.ordinal {
+		return nil
+	}
+	can, err := d.drv.DeviceCanAccessPeer(d.ctx.Device(), other.ctx.Device())
+	if err != nil {
+		return d.work(err)
+	}
+	if !can {
+		return fmt.Errorf("cuda: enable peer: device %d cannot reach device %d: %w", d.ordinal, other.ordinal, ErrUnavailable)
+	}
+	// Plain allocations follow the contexts, mapped memory has its own list of who may use it.
+	if err := d.ctx.EnablePeerAccess(&other.ctx); err != nil {
+		return d.work(err)
+	}
+	a := &other.atlas
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	peer := d.ctx.Device()
+	for _, p := range a.peers {
+		if p == peer {
+			return nil
+		}
+	}
+	for _, r := range a.maps {
+		for i := 0; i < len(r.handles); {
+			j := i
+			for j < len(r.handles) && r.handles[j] != 0 {
+				j++
+			}
+			if j > i {
+				at := r.p + uintptr(i)*uintptr(a.granule)
+				if err := other.ctx.MemSetAccess(at, int64(j-i)*a.granule, peer); err != nil {
+					return other.work(err)
+				}
+			}
+			i = j + 1
+		}
+	}
+	a.peers = append(a.peers, peer)
+	return nil
+}
+
+// CopyPeer copies src, which belongs to the pool of stream from, to dst, which belongs to the pool of stream to; the pools
+// may be on different devices. It is ordered after what both streams have now, and later work of both runs after it,
+// so that either side may be freed at once.
+//
+//lastuse:effect arg dst borrowed, arg src borrowed
+func CopyPeer[T any, D, S interface{ All() alloc.View[T] }](to *alloc.Stream, dst D, from *alloc.Stream, src S) error {
+	d, s := dst.All(), src.All()
+	if d.Len() != s.Len() {
+		return fmt.Errorf("cuda: copy between devices: %d elements to %d: %w", s.Len(), d.Len(), alloc.ErrSize)
+	}
+	return copyPeer(to, d.Arg(), from, s.Arg())
+}
+
+// copyPeer is CopyPeer for any type.
+func copyPeer(to *alloc.Stream, dst alloc.Arg, from *alloc.Stream, src alloc.Arg) error {
+	here, err := device(to.Pool().Device())
+	if err != nil {
+		return err
+	}
+	there, err := device(from.Pool().Device())
+	if err != nil {
+		return err
+	}
+	var room [2]alloc.Param
+	d, err := to.Begin(room[0:0:1], dst)
+	if err != nil {
+		return err
+	}
+	defer to.End(dst)
+	s, err := from.Begin(room[1:1:2], src)
+	if err != nil {
+		return err
+	}
+	defer from.End(src)
+	if d[0].Size == 0 {
+		return nil
+	}
+	if err := order(there, from, here, to); err != nil {
+		return err
+	}
+	err = here.ctx.MemcpyPeer(uintptr(d[0].Ptr), &there.ctx, uintptr(s[0].Ptr), d[0].Size, to.Handle())
+	if err != nil {
+		return here.work(err)
+	}
+	return order(here, to, there, from)
+}
+
+// order makes later work of stream t on device y run after what stream s on device x has now.
+func order(x *base, s *alloc.Stream, y *base, t *alloc.Stream) error {
+	e, err := x.ctx.EventCreate()
+	if err != nil {
+		return x.work(err)
+	}
+	if err = x.ctx.EventRecord(e, s.Handle()); err == nil {
+		err = y.ctx.StreamWaitEvent(t.Handle(), e)
+	}
+	_ = x.ctx.EventDestroy(e) // the driver keeps it until its work is done
+	if err != nil {
+		return x.work(err)
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/lastuse/lastuse/internal/cudadrv"
+)
+
+// DefaultStream returns the context's legacy default stream, which other libraries use when they are told nothing. It
+// orders itself with streams that were made as blocking; those of NewStream are not.
+func (b *base) DefaultStream() uintptr { return cudadrv.LegacyStream }
+
+// NewStream makes a non-blocking stream.
+func (b *base) NewStream() (uintptr, error) {
+	s, err := b.ctx.StreamCreate()
+	if err != nil {
+		return 0, b.work(err)
+	}
+	return s, nil
+}
+
+// DestroyStream gives a stream back.
+func (b *base) DestroyStream(s uintptr) error {
+	if err := b.ctx.StreamDestroy(s); err != nil {
+		return b.give(err)
+	}
+	return nil
+}
+
+// Sync blocks until s is idle.
+func (b *base) Sync(s uintptr) error {
+	if err := b.ctx.StreamSynchronize(s); err != nil {
+		return b.work(err)
+	}
+	return nil
+}
+
+// NewEvent makes an event without timing.
+func (b *base) NewEvent() (uintptr, error) {
+	e, err := b.ctx.EventCreate()
+	if err != nil {
+		return 0, b.work(err)
+	}
+	return e, nil
+}
+
+// DestroyEvent gives an event back.
+func (b *base) DestroyEvent(e uintptr) error {
+	if err := b.ctx.EventDestroy(e); err != nil {
+		return b.give(err)
+	}
+	return nil
+}
+
+// Record makes e stand for the work that s has now.
+func (b *base) Record(e, s uintptr) error {
+	if err := b.ctx.EventRecord(e, s); err != nil {
+		return b.work(err)
+	}
+	return nil
+}
+
+// Query reports whether e's work has run.
+func (b *base) Query(e uintptr) (bool, error) {
+	done, err := b.ctx.EventQuery(e)
+	if err != nil {
+		return false, b.work(err)
+	}
+	return done, nil
+}
+
+// SyncEvent blocks until e's work has run.
+func (b *base) SyncEvent(e uintptr) error {
+	if err := b.ctx.EventSynchronize(e); err != nil {
+		return b.work(err)
+	}
+	return nil
+}
+
+// Wait makes later work of s run after e's work.
+func (b *base) Wait(s, e uintptr) error {
+	if err := b.ctx.StreamWaitEvent(s, e); err != nil {
+		return b.work(err)
+	}
+	return nil
+}
+
+// Capturing reports whether s is being captured. On a broken device nothing is; what is wrong with it the call that
+// asks will meet itself.
+func (b *base) Capturing(s uintptr) (bool, error) {
+	on, err := b.ctx.StreamIsCapturing(s)
+	if err != nil {
+		if errors.Is(err, cudadrv.ErrSticky) || errors.Is(err, cudadrv.ErrShuttingDown) {
+			return false, nil
+		}
+		return false, b.work(err)
+	}
+	return on, nil
+}
+
+// AdoptStream checks that a foreign stream can be used from goroutines: it must belong to this device's primary context
+// and be the same stream on every thread.
+func (b *base) AdoptStream(h uintptr) error {
+	if h == cudadrv.PerThreadStream {
+		return fmt.Errorf("cuda: adopt stream: the per-thread default stream is another one on each thread, and goroutines change threads: %w", ErrStream)
+	}
+	if h == 0 {
+		h = cudadrv.LegacyStream
+	}
+	ours, err := b.ctx.StreamIsOurs(h)
+	if err != nil {
+		return b.work(err)
+	}
+	if !ours {
+		return fmt.Errorf("cuda: adopt stream: it belongs to another context than device %d's primary one: %w", b.ordinal, ErrStream)
+	}
+	return nil
+}
+
+// StreamID returns what tells the stream from every other one of the process, past ones too: the driver uses handles
+// again.
+func (b *base) StreamID(h uintptr) (uint64, error) {
+	id, err := b.ctx.StreamGetId(h)
+	if err != nil {
+		return 0, b.work(err)
+	}
+	return id, nil
+}

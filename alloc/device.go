@@ -1,0 +1,189 @@
+package alloc
+
+import "unsafe"
+
+// A Ptr is a device address. It means something to the device alone: a Go
+// program passes it on and never dereferences it. The zero Ptr is no address.
+type Ptr uintptr
+
+// MinAlign is the least alignment, in bytes, of every buffer, and so of every
+// address that [Device.Alloc] and [Mapper.Reserve] return.
+const MinAlign = 512
+
+// A Device is all that a [Pool] needs of a device: the whole portability
+// surface. Package alloctest holds the conformance suite that every Device must
+// pass.
+//
+// Rules for every method:
+//
+//   - It may be called by many goroutines at once, on the same stream too.
+//     Calls that enqueue on one stream take effect in an order in which calls
+//     that do not overlap keep their order.
+//   - It allocates no Go memory: the pool calls it from paths that promise
+//     zero allocations. (Opening and destroying streams and events may.)
+//   - It keeps no Go pointer after it returns.
+//   - It does not call back into a Pool.
+//   - An error leaves the device as if the call had not been made, unless the
+//     device is broken for good. Running short of memory is an error for which
+//     errors.Is(err, [ErrOutOfMemory]) is true; work refused because of graph
+//     capture is one for which errors.Is(err, [ErrCapturing]) is true.
+//     Errors of work already queued may surface at any later call on the same
+//     stream or event; Sync is where they surface at the latest.
+//
+// Streams and events are handles: opaque words that the device chooses. The
+// zero handle is valid for a stream if the device says so, and never for an
+// event.
+type Device interface {
+	// Name describes the device in a few words, such as "host" or
+	// "cuda:0 NVIDIA H200". It appears in errors.
+	Name() string
+
+	// MemInfo returns the bytes that a program could still reserve and the
+	// bytes the device has in all. It may be slow, and does not wait for queued
+	// work. A device without a bound answers with what the machine has.
+	MemInfo() (free, total int64, err error)
+
+	// Alloc returns size bytes of device memory, aligned to [MinAlign] at
+	// least, usable on every stream at once. Before: size > 0, a multiple of
+	// MinAlign. It may block for as long as the driver likes.
+	Alloc(size int64) (Ptr, error)
+
+	// Free gives back what Alloc returned, with the size that it was asked for.
+	// Before: no queued work touches it. Free may block until the device is
+	// idle. The pool does not retry after an error.
+	Free(p Ptr, size int64) error
+
+	// DefaultStream returns the handle of the stream that always exists. It is
+	// never destroyed.
+	DefaultStream() uintptr
+
+	// NewStream makes a stream whose work runs in order, and in no order with
+	// the work of other streams that NewStream made.
+	NewStream() (uintptr, error)
+
+	// DestroyStream gives back a stream that NewStream made. Before: nobody
+	// uses it any more; its work has run or, on a broken device, never will.
+	DestroyStream(s uintptr) error
+
+	// Sync blocks until all work that was enqueued on s has run, and returns
+	// the first error of that work, if any.
+	Sync(s uintptr) error
+
+	// NewEvent makes an event without timing. Until the first Record it counts
+	// as done. The pool recycles events, it seldom asks for new ones.
+	NewEvent() (uintptr, error)
+
+	// DestroyEvent gives back an event. Before: nobody uses it any more.
+	DestroyEvent(e uintptr) error
+
+	// Record makes e stand for the work that s has been given so far. It does
+	// not block. An event may be recorded again, on any stream; a Wait that was
+	// enqueued before still stands for the older recording.
+	Record(e, s uintptr) error
+
+	// Query reports whether the work that e stands for has run. It does not
+	// block. Work that has not run is false without an error.
+	Query(e uintptr) (done bool, err error)
+
+	// SyncEvent blocks until the work that e stands for has run.
+	SyncEvent(e uintptr) error
+
+	// Wait makes work enqueued on s from now on run after the work that e
+	// stands for. It does not block the caller.
+	Wait(s, e uintptr) error
+
+	// CopyIn copies n > 0 bytes of host memory to the device in order on s. It
+	// returns when src may be changed, which may be before the copy has run and
+	// before earlier work of s has run.
+	CopyIn(s uintptr, dst Ptr, src unsafe.Pointer, n int64) error
+
+	// CopyOut copies n > 0 bytes to host memory in order on s, and returns when
+	// dst is filled. It blocks until then.
+	CopyOut(s uintptr, dst unsafe.Pointer, src Ptr, n int64) error
+
+	// Copy enqueues a copy of n > 0 bytes within the device. If the ranges
+	// overlap, what arrives is unspecified, except that src == dst is allowed.
+	Copy(s uintptr, dst, src Ptr, n int64) error
+
+	// Fill enqueues the writing of count > 0 copies of the low width bytes of
+	// pattern (little endian), where width is 1, 2 or 4 and dst is a multiple
+	// of width. Wider elements are the pool's affair: it copies the first one
+	// in and doubles it with Copy.
+	Fill(s uintptr, dst Ptr, pattern uint32, width int, count int64) error
+}
+
+// The interfaces below are what a device may be able to do beyond [Device]. A
+// pool finds out by type assertion, once, in [NewPool].
+
+// A Mapper is a Device that hands out address ranges and memory apart from each
+// other. Segments of such a device grow in place, and idle granules anywhere can
+// be put behind one range of addresses, so that a big Make succeeds whenever
+// enough whole granules are idle.
+//
+// All addresses and sizes are multiples of Granularity. The range of one call may be
+// larger or smaller than that of an earlier call: what counts is the state of each granule. So
+// a mapper that backs addresses with memory handles needs one handle a granule, and
+// batches what the driver lets it batch.
+type Mapper interface {
+	Device
+
+	// Granularity is the unit of mapping in bytes: a power of two, at least
+	// [MinAlign], constant for the life of the device. 0 means that this one cannot
+	// map after all; then no other method of Mapper is called.
+	Granularity() int64
+
+	// Reserve takes a range of addresses with no memory behind it. It costs no
+	// device memory.
+	Reserve(size int64) (Ptr, error)
+
+	// Unreserve gives a whole reserved range back. Before: nothing in it is
+	// mapped.
+	Unreserve(p Ptr, size int64) error
+
+	// Map puts fresh memory behind [p, p+size) and makes it usable on every
+	// stream. Before: the range is reserved and nothing in it is mapped. On
+	// error nothing in it is mapped, partial work is undone.
+	Map(p Ptr, size int64) error
+
+	// Move takes the memory from behind [src, src+size), which is mapped, and
+	// puts it behind [dst, dst+size), which is not. It needs no new memory. What
+	// the memory holds afterwards is unspecified. Before: no queued work touches
+	// either. On error both ranges are as before.
+	Move(dst, src Ptr, size int64) error
+
+	// Unmap gives the memory behind [p, p+size) back to the device. Before: all
+	// of it is mapped, and no queued work touches it.
+	Unmap(p Ptr, size int64) error
+}
+
+// A Pinner is a Device that can give out page-locked host memory, which copies
+// reach without staging.
+type Pinner interface {
+	// AllocHost returns size > 0 bytes of page-locked memory outside the Go
+	// heap, aligned to 64 bytes at least. It may block.
+	AllocHost(size int64) (unsafe.Pointer, error)
+
+	// FreeHost gives it back. Before: no queued work touches it. It may block.
+	FreeHost(p unsafe.Pointer, size int64) error
+}
+
+// A Capturer is a Device whose streams can be recorded into a graph instead of
+// run. While that goes on, memory may not change hands on the stream.
+//
+// The pool asks only for streams whose handle others have ([Stream.Handle],
+// [Pool.WrapStream]): nobody else can begin a capture. So the check costs the ordinary
+// Make nothing.
+type Capturer interface {
+	// Capturing reports whether s is being captured. It does not block and does
+	// not disturb the capture.
+	Capturing(s uintptr) (bool, error)
+}
+
+// A StreamAdopter is a Device that lets streams made by others take part in a
+// pool ([Pool.WrapStream]).
+type StreamAdopter interface {
+	// AdoptStream checks that h is a stream of this device that any goroutine
+	// may use from any thread, and says what is wrong if it is not. The pool
+	// never destroys an adopted stream.
+	AdoptStream(h uintptr) error
+}

@@ -1,0 +1,130 @@
+package alloc
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/lastuse/lastuse/tracker"
+)
+
+// Errors that callers tell apart with errors.Is.
+var (
+	// ErrFreed says that a buffer was used after its Free.
+	ErrFreed = errors.New("buffer used after Free")
+	// ErrClosed says that a pool or a stream was used after its Close.
+	ErrClosed = errors.New("closed")
+	// ErrOutOfMemory says that the device has no memory left, or the pool's limit none.
+	ErrOutOfMemory = errors.New("out of device memory")
+	// ErrCapturing says that a stream is being captured into a graph, so memory cannot
+	// change hands on it.
+	ErrCapturing = errors.New("stream is being captured")
+	// ErrSize says that a number of elements is negative, or larger than what it is to fit
+	// in, or more than any device could have.
+	ErrSize = errors.New("bad size")
+	// ErrType says that an element type holds Go pointers, which must not leave the
+	// Go heap, or is not the one that is in the buffer.
+	ErrType = errors.New("bad element type")
+	// ErrForeign says that a stream, an event or a buffer belongs to another pool.
+	ErrForeign = errors.New("belongs to another pool")
+	// ErrLive says that a pool was closed while buffers were live.
+	ErrLive = errors.New("buffers still live")
+)
+
+var errNotObservable = errors.New("work on the stream cannot be observed")
+
+// A MemoryError reports that a Make found no memory, and the pool as it was then.
+// errors.Is(err, [ErrOutOfMemory]) is true of it.
+type MemoryError struct {
+	Requested int64          // bytes asked for, rounding included
+	Limit     int64          // bytes; 0 if the pool has none of its own
+	Stats     Stats          // after everything had been tried
+	Sites     []tracker.Site // those with most live bytes, as far as sampled
+	Err       error          // what the device said last; nil if the limit was the bound
+}
+
+func (e *MemoryError) Error() string {
+	var b strings.Builder
+	st := e.Stats
+	fmt.Fprintf(&b, "alloc: %s: %v (live %s, pending %s, idle %s, reserved %s", sizeText(e.Requested), ErrOutOfMemory,
+		sizeText(st.Live), sizeText(st.Pending), sizeText(st.Idle), sizeText(st.Reserved))
+	if e.Limit > 0 {
+		fmt.Fprintf(&b, " of %s", sizeText(e.Limit))
+	}
+	b.WriteString(")")
+	for i, s := range e.Sites {
+		if i == 3 {
+			break
+		}
+		fmt.Fprintf(&b, "; %s in %d from %v", sizeText(s.LiveBytes), s.LiveObjects, s)
+	}
+	if e.Err != nil && !errors.Is(e.Err, errLimit) {
+		fmt.Fprintf(&b, ": %v", e.Err)
+	}
+	return b.String()
+}
+
+// Is makes a MemoryError an ErrOutOfMemory.
+func (e *MemoryError) Is(target error) bool { return target == ErrOutOfMemory }
+
+// Unwrap returns what the device said.
+func (e *MemoryError) Unwrap() error { return e.Err }
+
+// errLimit is the refusal of a pool's own limit.
+var errLimit = fmt.Errorf("limit of the pool: %w", ErrOutOfMemory)
+
+// A LiveError reports that a pool was closed with live buffers. errors.Is(err,
+// [ErrLive]) is true of it.
+type LiveError struct {
+	Buffers int64
+	Bytes   int64
+	Sites   []tracker.Site // those with most live bytes, as far as sampled
+}
+
+func (e *LiveError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "alloc: close: %v: %d of %s", ErrLive, e.Buffers, sizeText(e.Bytes))
+	for _, s := range e.Sites {
+		fmt.Fprintf(&b, "; %s in %d from %v", sizeText(s.LiveBytes), s.LiveObjects, s)
+	}
+	return b.String()
+}
+
+// Is makes a LiveError an ErrLive.
+func (e *LiveError) Is(target error) bool { return target == ErrLive }
+
+// A UseError reports the use of a buffer after its Free. errors.Is(err, [ErrFreed]) is
+// true of it. The stacks are known in Check mode.
+type UseError struct {
+	Op   string // what was tried, such as "copy in"
+	Made Stack  // where the buffer was made
+	Free Stack  // where it was freed
+	Use  Stack  // where it was used then
+
+	Site tracker.Site // where it was made, if that is known outside Check mode
+}
+
+func (e *UseError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "alloc: %s: %v", e.Op, ErrFreed)
+	if len(e.Site.Frames) > 0 {
+		fmt.Fprintf(&b, ", made at %v", e.Site)
+	}
+	for _, s := range []struct {
+		what  string
+		stack Stack
+	}{{"made", e.Made}, {"freed", e.Free}, {"used", e.Use}} {
+		if len(s.stack) > 0 {
+			fmt.Fprintf(&b, "\n%s at:\n%v", s.what, s.stack)
+		}
+	}
+	return b.String()
+}
+
+// Is makes a UseError an ErrFreed.
+func (e *UseError) Is(target error) bool { return target == ErrFreed }
+
+// sizeText returns n bytes in words.
+func sizeText(n int64) string { return humanize.IBytes(uint64(max(n, 0))) }

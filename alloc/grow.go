@@ -1,0 +1,332 @@
+package alloc
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Growth: how a heap gets memory that no idle block has.
+//
+// A device that maps gives each heap a range of addresses, its segment, larger than
+// all of the device's memory. Parts of it that have no memory are void blocks. To grow, a
+// heap picks a void, with the idle block before it if there is one, and puts memory
+// behind it: first whole granules that lie idle elsewhere, in this heap or in
+// others, if much is idle; the rest fresh. So fragments of a granule and more are never
+// lost, and a big Make succeeds whenever enough whole granules are idle.
+//
+// Any other device gives segments, each memory of its own.
+
+// idleShare is the part of the live bytes that may lie idle before growth moves
+// idle granules instead of asking for fresh ones: 1/32. Moving costs device calls at each
+// growth; not moving costs memory.
+const idleShare = 32
+
+// claim takes n bytes of the limit. The device is called after, never before.
+func (c *core) claim(n int64) bool {
+	for {
+		old := c.claimed.Load()
+		if limit := c.options.Limit; limit > 0 && n > limit-old {
+			return false
+		}
+		if c.claimed.CompareAndSwap(old, old+n) {
+			return true
+		}
+	}
+}
+
+// unclaim gives n bytes of the limit back: the device did not give them, or has
+// them again.
+func (c *core) unclaim(n int64) { c.claimed.Add(-n) }
+
+// grow adds memory to hp so that a block of size bytes fits. With force, idle
+// granules are moved before fresh ones are asked for, however few there are. It
+// calls the device; no lock is held.
+func (hp *heap) grow(size int64, force bool) error {
+	if hp.core.mapper != nil {
+		return hp.growMapped(size, force)
+	}
+	return hp.growSegment(size)
+}
+
+// growSegment gets a segment of at least size bytes, larger if the device will give
+// it.
+func (hp *heap) growSegment(size int64) error {
+	c := hp.core
+	// Segments grow with the pool: few large ones leave fewer bounds that nothing
+	// can cross.
+	want := max(size, c.options.Segment, roundLarge(c.claimed.Load()/8))
+	for {
+		err := hp.newSegment(want)
+		if err == nil || want == size || !errors.Is(err, ErrOutOfMemory) {
+			return err
+		}
+		want = max(size, roundLarge(want/2))
+	}
+}
+
+func (hp *heap) newSegment(size int64) error {
+	c := hp.core
+	if !c.claim(size) {
+		return errLimit
+	}
+	c.calls.Add(1)
+	p, err := c.dev.Alloc(size)
+	if err != nil {
+		c.unclaim(size)
+		return err
+	}
+	g := &granules{base: p, size: size}
+	if !c.estate.add(g) {
+		c.dev.Free(p, size)
+		c.unclaim(size)
+		return fmt.Errorf("pool %w", ErrClosed)
+	}
+	c.account.AddReserved(size)
+	hp.mu.Lock()
+	defer hp.mu.Unlock()
+	seg := &segment{base: p, size: size, home: hp, granules: g}
+	b := hp.newBlock()
+	b.ptr, b.size, b.heap, b.seg = p, size, hp, seg
+	seg.first = b
+	hp.segs = append(hp.segs, seg)
+	hp.putIdle(b)
+	return nil
+}
+
+// growMapped puts memory behind addresses of hp so that a block of size bytes fits
+// somewhere.
+func (hp *heap) growMapped(size int64, force bool) error {
+	c := hp.core
+	b, err := hp.takeVoid(size)
+	if err != nil {
+		return err
+	}
+	// b is void and busy; what lies idle before it counts towards size.
+	have := int64(0)
+	hp.mu.Lock()
+	if l := b.left; hp.joins(l, stateIdle) && l.size < size {
+		hp.idle.take(l)
+		l.state = stateBusy
+		have = l.size
+	}
+	need := c.roundGranule(size - have)
+	want := need
+	if spare := min(c.options.Segment, c.claimed.Load()/idleShare) &^ (c.granule - 1); !force && spare > 0 {
+		want = min(need+spare, b.size)
+	}
+	rest := hp.split(b, want)
+	if rest != nil {
+		hp.putVoid(rest)
+	}
+	hp.mu.Unlock()
+
+	done := int64(0) // bytes of b that have memory
+	if force || c.idleIsMuch(need) {
+		done = hp.moveTo(b, need)
+	}
+	for err = nil; done < need; {
+		n := max(want, need) - done
+		if err = c.mapFresh(b.seg.granules, b.ptr+Ptr(done), n); err == nil {
+			done += n
+			break
+		}
+		if n == need-done || !errors.Is(err, ErrOutOfMemory) {
+			break
+		}
+		want = max(need, done+c.roundGranule((want-done)/2))
+	}
+
+	hp.mu.Lock()
+	defer hp.mu.Unlock()
+	if done == 0 {
+		hp.putVoid(b)
+	} else {
+		if rest := hp.split(b, done); rest != nil {
+			hp.putVoid(rest)
+		}
+		b.stamp = 0
+	}
+	if have > 0 {
+		l := b.left
+		if done > 0 {
+			hp.join(l)
+			b = l
+		} else {
+			hp.putIdle(l)
+		}
+	}
+	if done > 0 {
+		hp.putIdle(b)
+	}
+	return err
+}
+
+// roundGranule rounds n up to whole granules.
+func (c *core) roundGranule(n int64) int64 { return (n + c.granule - 1) &^ (c.granule - 1) }
+
+// takeVoid takes the void that fits size bytes best out of hp's lists, reserving a new
+// segment if there is none, and leaves it busy.
+func (hp *heap) takeVoid(size int64) (*block, error) {
+	c := hp.core
+	want := roundLarge(c.roundGranule(size))
+	for {
+		hp.mu.Lock()
+		if b := hp.voids.find(want); b != nil {
+			hp.voids.take(b)
+			b.state = stateBusy
+			hp.mu.Unlock()
+			return b, nil
+		}
+		hp.mu.Unlock()
+		if err := hp.newRange(want); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// newRange reserves addresses for a new segment that can hold size bytes and more.
+func (hp *heap) newRange(size int64) error {
+	c := hp.core
+	// Half as much again as the device has: moved granules leave voids behind.
+	room := c.roundGranule(max(c.total+c.total/2, 2*size))
+	c.calls.Add(1)
+	p, err := c.mapper.Reserve(room)
+	if err != nil && room > size {
+		room = c.roundGranule(size)
+		c.calls.Add(1)
+		p, err = c.mapper.Reserve(room)
+	}
+	if err != nil {
+		return err
+	}
+	g := &granules{base: p, size: room, unit: c.granule, bits: make([]uint64, (room/c.granule+63)/64)}
+	if !c.estate.add(g) {
+		c.mapper.Unreserve(p, room)
+		return fmt.Errorf("pool %w", ErrClosed)
+	}
+	hp.mu.Lock()
+	defer hp.mu.Unlock()
+	seg := &segment{base: p, size: room, home: hp, granules: g}
+	b := hp.newBlock()
+	b.ptr, b.size, b.heap, b.seg = p, room, hp, seg
+	seg.first = b
+	hp.segs = append(hp.segs, seg)
+	hp.putVoid(b)
+	return nil
+}
+
+// mapFresh puts fresh memory behind [p, p+n) of g.
+func (c *core) mapFresh(g *granules, p Ptr, n int64) error {
+	if !c.claim(n) {
+		return errLimit
+	}
+	c.calls.Add(1)
+	if err := c.mapper.Map(p, n); err != nil {
+		c.unclaim(n)
+		return err
+	}
+	g.set(p, n, true)
+	c.account.AddReserved(n)
+	return nil
+}
+
+// idleIsMuch reports whether so much lies idle that n bytes more should come from
+// there first.
+func (c *core) idleIsMuch(n int64) bool {
+	st := c.account.Stats()
+	idle := st.Reserved - st.Live - st.Pending
+	return idle > (st.Live+n)/idleShare
+}
+
+// moveTo puts idle granules, of hp and then of other heaps, behind b, which is busy
+// and void, until n bytes of it have memory or no more are to be had. It returns how many have.
+func (hp *heap) moveTo(b *block, n int64) int64 {
+	c := hp.core
+	done := int64(0)
+	from := func(o *heap) {
+		o.ready()
+		for done < n {
+			p := o.takeGranules(n - done)
+			if p == nil {
+				return
+			}
+			c.calls.Add(1)
+			err := c.mapper.Move(b.ptr+Ptr(done), p.ptr, p.size)
+			o.mu.Lock()
+			if err != nil {
+				o.putIdle(p)
+				o.mu.Unlock()
+				return
+			}
+			p.seg.granules.set(p.ptr, p.size, false)
+			b.seg.granules.set(b.ptr+Ptr(done), p.size, true)
+			done += p.size
+			o.putVoid(p)
+			o.mu.Unlock()
+		}
+	}
+	from(hp)
+	c.eachHeap(func(o *heap) {
+		if o != hp && done < n {
+			from(o)
+		}
+	})
+	return done
+}
+
+// candidates bounds how many blocks a search through idle ones looks at: the ones that
+// come first may all be too young to be complete.
+const candidates = 32
+
+// takeGranules takes whole granules, n bytes of them at most, out of the largest idle
+// block whose work is known to be complete. What it returns is busy.
+func (o *heap) takeGranules(n int64) *block {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	g := o.core.granule
+	b := o.idle.largest()
+	for i := 0; b != nil && i < candidates; i++ {
+		if b.size < g {
+			return nil
+		}
+		next := o.idle.before(b)
+		// Whole granules of b; a block of hardly more than one may hold none.
+		first := (int64(b.ptr) + g - 1) &^ (g - 1)
+		size := (int64(b.ptr)+b.size)&^(g-1) - first
+		if size > 0 && o.lane.complete(b.stamp) {
+			o.idle.take(b)
+			if skip := first - int64(b.ptr); skip > 0 {
+				rest := o.split(b, skip)
+				o.idle.put(b)
+				b = rest
+			}
+			if rest := o.split(b, min(size, n)); rest != nil {
+				rest.state = stateIdle
+				o.idle.put(rest)
+			}
+			if h := b.header; h != nil {
+				b.header = nil
+				o.spareHeader(h)
+			}
+			b.state = stateBusy
+			return b
+		}
+		b = next
+	}
+	return nil
+}
+
+// ready brings o's lists up to date before others take from them: what pending
+// blocks and guests are known to be free, and which runs are empty. It asks the
+// device how far the streams have come.
+func (o *heap) ready() {
+	o.mu.Lock()
+	last := o.last
+	o.mu.Unlock()
+	o.lane.look(last)
+	o.core.inquire(o)
+	o.returnGuests()
+	o.mu.Lock()
+	o.dissolve()
+	o.mu.Unlock()
+}

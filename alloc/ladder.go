@@ -1,0 +1,360 @@
+package alloc
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lastuse/lastuse/finalize"
+)
+
+// The ladder is what a Make climbs when no idle block of its heap serves. Each rung
+// may cost more than the one before.
+type rung int
+
+const (
+	rungOwn     rung = iota // other idle blocks of the same stream, after tidying up
+	rungLate                // buffers that the collector found dead
+	rungOther               // idle blocks of other streams whose work is known to be complete
+	rungFresh               // memory from the device
+	rungTrim                // idle segments back to the device, or idle granules moved, then fresh memory
+	rungPending             // waiting for the streams that pending blocks were used on
+	rungWait                // making the stream wait for another one whose idle blocks fit
+	rungCollect             // a collection of the Go heap
+	rungFail                // nothing helped
+	numRungs
+)
+
+const (
+	drainPerMake  = 64   // dead buffers that a Make frees on the way
+	drainPerClimb = 4096 // and on the ladder, at a time
+	settlePerLook = 4096 // pending blocks that one look at a heap settles
+)
+
+// climb finds memory for a Make that hp could not serve: a block of size bytes, or of
+// class c if that is not negative. It returns the block live and counted, with its heap
+// locked.
+func (s *Stream) climb(hp *heap, size int64, c int) (*block, error) {
+	m := &climber{stream: s, core: s.core, heap: hp, size: size, class: c, need: size}
+	if c >= 0 {
+		m.need = roundLarge(int64(runSlots(c)) * classSize(c))
+	}
+	b, r := m.climb()
+	if b != nil {
+		s.core.rungs[r].Add(1)
+		return b, nil
+	}
+	s.core.rungs[rungFail].Add(1)
+	if m.err != nil && !errors.Is(m.err, ErrOutOfMemory) {
+		return nil, fmt.Errorf("alloc: make %s: %w", sizeText(size), m.err)
+	}
+	st := s.pool.Stats()
+	return nil, &MemoryError{Requested: size, Limit: s.core.options.Limit, Stats: st, Sites: s.core.liveSites(8), Err: m.err}
+}
+
+// A climber is one climb.
+type climber struct {
+	stream *Stream
+	core   *core
+	heap   *heap
+	size   int64
+	class  int
+	need   int64 // bytes in one piece that serve the request
+	err    error // of the latest attempt to get fresh memory
+}
+
+// climb tries the rungs in order. After a rung that may have freed something, the
+// lower ones are tried again.
+func (m *climber) climb() (*block, rung) {
+	c := m.core
+	if b := m.own(); b != nil {
+		return b, rungOwn
+	}
+	if b := m.lateFrees(); b != nil {
+		return b, rungLate
+	}
+	if b := m.others(false); b != nil {
+		return b, rungOther
+	}
+	if c.closed.Load() {
+		m.err = fmt.Errorf("pool %w", ErrClosed)
+		return nil, rungFail
+	}
+	if c.press(m.need) {
+		if b := m.again(); b != nil {
+			return b, rungCollect
+		}
+	}
+	if b := m.fresh(false); b != nil {
+		return b, rungFresh
+	}
+	if m.hopeless() {
+		return nil, rungFail
+	}
+	if b := m.trim(); b != nil {
+		return b, rungTrim
+	}
+	if b := m.pending(); b != nil {
+		return b, rungPending
+	}
+	if b := m.others(true); b != nil {
+		return b, rungWait
+	}
+	if c.collect() {
+		if b := m.again(); b != nil {
+			return b, rungCollect
+		}
+		if b := m.trim(); b != nil {
+			return b, rungCollect
+		}
+	}
+	// What is idle but in use by queued work cannot be moved or given back yet: wait for
+	// the work itself.
+	if c.awaitAll() {
+		if b := m.again(); b != nil {
+			return b, rungPending
+		}
+		if b := m.trim(); b != nil {
+			return b, rungPending
+		}
+	}
+	return nil, rungFail
+}
+
+// hopeless reports whether the device failed in a way that memory given back cannot mend.
+func (m *climber) hopeless() bool { return m.err != nil && !errors.Is(m.err, ErrOutOfMemory) }
+
+// grab takes a block from o if it has one.
+func (m *climber) grab(o *heap) *block {
+	o.mu.Lock()
+	if b := o.grab(m.size, m.class); b != nil {
+		return b
+	}
+	o.mu.Unlock()
+	return nil
+}
+
+// own looks through all heaps of the stream, after tidying them up.
+func (m *climber) own() *block {
+	for _, o := range *m.stream.lane.all.Load() {
+		m.core.settle(o, settlePerLook)
+		if b := m.grab(o); b != nil {
+			return b
+		}
+	}
+	for _, o := range *m.stream.lane.all.Load() {
+		o.mu.Lock()
+		found := o.dissolve()
+		o.mu.Unlock()
+		if found {
+			if b := m.grab(o); b != nil {
+				return b
+			}
+		}
+	}
+	for _, o := range *m.stream.lane.all.Load() {
+		if m.core.inquire(o) {
+			if b := m.grab(o); b != nil {
+				return b
+			}
+		}
+	}
+	return nil
+}
+
+// lateFrees frees what the collector has found dead, as much as it takes.
+func (m *climber) lateFrees() *block {
+	for m.core.drain(drainPerClimb) > 0 {
+		if b := m.own(); b != nil {
+			return b
+		}
+	}
+	return nil
+}
+
+// again tries everything that costs nothing but looking.
+func (m *climber) again() *block {
+	if b := m.lateFrees(); b != nil {
+		return b
+	}
+	if b := m.own(); b != nil {
+		return b
+	}
+	return m.others(false)
+}
+
+// others looks through the heaps of other streams for a block whose work is known to be
+// complete, or which the stream's own order puts behind that work. With wait, it makes the stream wait for
+// the work of the first one that has a block at all.
+func (m *climber) others(wait bool) *block {
+	l := m.stream.lane
+	for _, o := range *l.all.Load() {
+		if o.hasGuests() {
+			o.ready()
+		}
+	}
+	for _, t := range *m.core.lanes.Load() {
+		if t == l {
+			continue
+		}
+		waited := false
+		for _, o := range *t.all.Load() {
+			if o.empty() {
+				continue
+			}
+			o.ready()
+			if b := m.borrow(o); b != nil {
+				return b
+			}
+			if !wait || waited || m.stream.ready() != nil || !o.has(m.size, m.class) {
+				continue
+			}
+			if l.follow(t) != nil {
+				continue
+			}
+			waited = true
+			m.core.waits.Add(1)
+			if b := m.borrow(o); b != nil {
+				return b
+			}
+		}
+	}
+	return nil
+}
+
+// borrow takes a block from o, a heap of another stream, for the climber's heap.
+func (m *climber) borrow(o *heap) *block {
+	after := m.stream.lane.follows(o.lane)
+	o.mu.Lock()
+	b := o.lend(m.size, m.class, after)
+	o.mu.Unlock()
+	if b == nil {
+		return nil
+	}
+	hp := m.heap
+	hp.mu.Lock()
+	b.heap = hp
+	if h := b.header; h != nil {
+		h.bind(b) // says so to whoever finds the header dead
+	}
+	b.state = stateLive
+	hp.shard.Alloc(b.size)
+	return b
+}
+
+// fresh gets memory from the device.
+func (m *climber) fresh(force bool) *block {
+	// Another goroutine may be quicker to use what this one got.
+	for range 16 {
+		if m.err = m.heap.grow(m.need, force); m.err != nil {
+			// Part of it may be there, or come from elsewhere.
+			return m.grab(m.heap)
+		}
+		if b := m.grab(m.heap); b != nil {
+			return b
+		}
+	}
+	return nil
+}
+
+// trim makes room by giving idle memory back, or by moving it.
+func (m *climber) trim() *block {
+	if m.core.mapper != nil {
+		return m.fresh(true)
+	}
+	if m.core.trimSegments(0, m.need) == 0 {
+		return nil
+	}
+	return m.fresh(false)
+}
+
+// pending waits for the streams that pending blocks wait for, the stream's own blocks
+// first, and tries again after each.
+func (m *climber) pending() *block {
+	if m.core.checker != nil {
+		if err := m.core.release(0); err != nil {
+			panic(err)
+		}
+		if b := m.again(); b != nil {
+			return b
+		}
+	}
+	heaps := append([]*heap(nil), *m.stream.lane.all.Load()...)
+	own := len(heaps)
+	m.core.eachHeap(func(o *heap) {
+		if o.lane != m.stream.lane {
+			heaps = append(heaps, o)
+		}
+	})
+	for i, o := range heaps {
+		for {
+			o.mu.Lock()
+			needs := o.needs(nil)
+			o.mu.Unlock()
+			if len(needs) == 0 {
+				break
+			}
+			waited := false
+			for _, n := range needs {
+				waited = n.lane.await(n.stamp) == nil || waited
+			}
+			if !waited || m.core.settle(o, settlePerLook) == 0 {
+				break
+			}
+			var b *block
+			if i < own {
+				b = m.own()
+			} else {
+				b = m.others(false)
+			}
+			if b == nil {
+				b = m.trim()
+			}
+			if b != nil {
+				return b
+			}
+		}
+	}
+	return nil
+}
+
+// press asks the pacer whether foreign memory is short enough for a collection before the
+// pool grows by need bytes, and runs it.
+func (c *core) press(need int64) bool {
+	st := c.account.Stats()
+	d := c.pacer.Decide(finalize.Pressure{
+		Live: st.Live + st.Pending, Grow: need, Budget: c.budgetNow(),
+		Made: st.Total, Freed: st.Total - st.Live - st.LateBytes, Late: st.LateBytes,
+	})
+	if !d.Collect() {
+		return false
+	}
+	c.pacer.Collect(d, c.options.CollectWait)
+	return c.estate.late.Len() > 0
+}
+
+// budgetPeriod is how long the device's word on how much memory there is is good
+// for. Other pools and other programs take some and give some back.
+const budgetPeriod = 10 * time.Second
+
+// budgetNow returns what pacing takes for the whole: the limit, or else what the pool has
+// and could still get.
+func (c *core) budgetNow() int64 {
+	if limit := c.options.Limit; limit > 0 {
+		return limit
+	}
+	age, now := c.budgetAge.Load(), time.Now().UnixNano()
+	if now-age > int64(budgetPeriod) && c.budgetAge.CompareAndSwap(age, now) {
+		c.calls.Add(1)
+		if free, _, err := c.dev.MemInfo(); err == nil {
+			c.budget.Store(free + c.claimed.Load())
+		}
+	}
+	return c.budget.Load()
+}
+
+// collect is the ladder's own collection: there is nothing else left.
+func (c *core) collect() bool {
+	c.pacer.Collect(finalize.Exhausted, c.options.CollectWait)
+	return c.estate.late.Len() > 0
+}

@@ -1,0 +1,126 @@
+package alloc
+
+// Lending. A stream that finds no memory of its own may get an idle block that lies
+// in another stream's segment, once that stream's work on it is known to be complete. The
+// block is lent: its heap is the borrower's, whose lock guards it, whose counters count
+// it, and among whose guests it is idle after a Free. Guests are used again whole, for
+// requests they fit closely. They go home when somebody looks for memory and the
+// borrower's work on them is complete. The block's neighbours and its place in the
+// segment stay under the lock of the segment's home.
+
+// lend takes an idle block of size bytes, or of class c, whose work is complete or
+// comes before number after of the heap's lane. It leaves the block busy and lent, in no list.
+// o.mu is held; the caller makes it the borrower's.
+func (o *heap) lend(size int64, c int, after uint64) *block {
+	if o.shut {
+		return nil
+	}
+	fine := func(b *block) bool { return b.stamp < after || o.lane.complete(b.stamp) }
+	var b *block
+	if c >= 0 {
+		b = o.lendSlot(c, fine)
+		size = classSize(c)
+	}
+	if b == nil {
+		b = o.idle.find(size)
+		for i := 0; b != nil && !fine(b); i++ {
+			if i == candidates {
+				return nil
+			}
+			b = o.idle.after(b)
+		}
+		if b == nil {
+			return nil
+		}
+		o.idle.take(b)
+		if rest := o.split(b, size); rest != nil {
+			o.idle.put(rest)
+		}
+	}
+	b.state = stateBusy
+	b.lent = true
+	return b
+}
+
+// lendSlot takes a slot of class c out of its run.
+func (o *heap) lendSlot(c int, fine func(*block) bool) *block {
+	i := 0
+	for r := o.runs[c]; r != nil && i < candidates; r = r.next {
+		for at := &r.free; *at != nil && i < candidates; at = &(*at).next {
+			i++
+			b := *at
+			if !fine(b) {
+				continue
+			}
+			*at, b.next = b.next, nil
+			if r.idle--; r.idle == 0 {
+				o.unlistRun(r, c)
+			}
+			return b
+		}
+	}
+	return nil
+}
+
+// empty reports whether o has certainly nothing to give.
+func (o *heap) empty() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.idle.rows != 0 || o.guests.rows != 0 || o.pens != 0 {
+		return false
+	}
+	for _, r := range o.runs {
+		if r != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// hasGuests reports whether idle blocks of others are with hp.
+func (hp *heap) hasGuests() bool {
+	hp.mu.Lock()
+	defer hp.mu.Unlock()
+	return hp.guests.rows != 0
+}
+
+// has reports whether o has an idle block for a request, complete or not.
+func (o *heap) has(size int64, c int) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if c >= 0 {
+		if o.runs[c] != nil {
+			return true
+		}
+		size = classSize(c)
+	}
+	return o.idle.find(size) != nil
+}
+
+// returnGuests sends home the guests whose work is known to be complete.
+func (hp *heap) returnGuests() {
+	hp.mu.Lock()
+	var home *block
+	for b := hp.guests.largest(); b != nil; {
+		next := hp.guests.before(b)
+		if hp.lane.complete(b.stamp) {
+			hp.guests.take(b)
+			b.state = stateBusy
+			b.next, home = home, b
+		}
+		b = next
+	}
+	hp.mu.Unlock()
+	for home != nil {
+		b := home
+		home, b.next = b.next, nil
+		o := b.seg.home
+		o.mu.Lock()
+		b.heap, b.lent, b.stamp = o, false, 0
+		if h := b.header; h != nil {
+			h.bind(b)
+		}
+		o.retire(b)
+		o.mu.Unlock()
+	}
+}

@@ -1,0 +1,129 @@
+package alloc
+
+import (
+	"fmt"
+	"reflect"
+	"unsafe"
+
+	"github.com/lastuse/lastuse/internal/probe"
+	"github.com/lastuse/lastuse/tracker"
+)
+
+// makeNothing is what remains of a Make that asks for no memory, or for an impossible
+// amount.
+func (s *Stream) makeNothing(typ any, elem uintptr, n int) (*header, uint64, error) {
+	if err := s.ready(); err != nil {
+		return nil, 0, fmt.Errorf("alloc: make: %w", err)
+	}
+	if err := s.core.checkElem(typ); err != nil {
+		return nil, 0, err
+	}
+	switch {
+	case n < 0:
+		return nil, 0, fmt.Errorf("alloc: make: %d elements: %w", n, ErrSize)
+	case n == 0 || elem == 0:
+		return nil, 0, nil
+	}
+	return nil, 0, fmt.Errorf("alloc: make: %d elements of %d bytes: %w", n, elem, ErrSize)
+}
+
+// Frames from finish to the caller of the exported function, for the sites.
+const (
+	depthMake    = 4 // makeBlock, make, Make
+	depthChecked = 5 // makeBlock, makeChecked, make, Make
+	depthAdopt   = 3 // adopt, Adopt
+)
+
+// finish ends a Make whose block needs a header, or whose site is to be taken. The
+// heap hp of the live block b is locked; finish unlocks it.
+func (s *Stream) finish(hp *heap, b *block, h *header, sampled bool, seq uintptr, depth int) (*header, uint64, error) {
+	ptr, size := b.ptr, b.size
+	hp.mu.Unlock()
+	// Both take their time, and the block is nobody else's.
+	fresh := h == nil
+	if fresh {
+		h = newHeader(s.pool, hp)
+	}
+	var site tracker.SiteID
+	if sampled {
+		site = s.core.books.Site(depth, hp.shard, size)
+	}
+	hp.mu.Lock()
+	if fresh {
+		h.bind(b)
+	}
+	b.site = site
+	hp.mu.Unlock()
+	probe.Alloc(uintptr(ptr), uintptr(size), uintptr(site), seq)
+	return h, h.word.Load() >> pinBits, nil
+}
+
+// freed is the end of every Free: what needs no lock.
+func (c *core) freed(site tracker.SiteID, ptr Ptr, size int64, seq, how uintptr) {
+	if site != 0 {
+		c.books.Unsite(site, size, how == probe.Late)
+	}
+	probe.Free(uintptr(ptr), uintptr(size), uintptr(site), seq, how)
+	if c.closed.Load() {
+		c.leftover()
+	}
+}
+
+// elemWord returns a word that stands for the type that typ, a nil pointer, points
+// to. It is the address of a type descriptor, which lives for as long as the program.
+func elemWord(typ any) uintptr { return *(*uintptr)(unsafe.Pointer(&typ)) }
+
+// checkElem returns an error if the type that typ, a nil pointer, points to holds Go
+// pointers. The hot path compares one word instead (heap.elem).
+func (c *core) checkElem(typ any) error {
+	if err := c.checkFlat(reflect.TypeOf(typ).Elem()); err != nil {
+		return fmt.Errorf("alloc: make: %w", err)
+	}
+	return nil
+}
+
+// checkFlat returns an error if t holds Go pointers.
+func (c *core) checkFlat(t reflect.Type) error {
+	if flat(t) {
+		return nil
+	}
+	if _, good := c.types.Load(t); good {
+		return nil
+	}
+	if path := pointerIn(t); path != "" {
+		return fmt.Errorf("%v: %s is a Go pointer: %w", t, path, ErrType)
+	}
+	c.types.Store(t, nil)
+	return nil
+}
+
+// flat reports whether t is plainly without pointers.
+func flat(t reflect.Type) bool {
+	k := t.Kind()
+	return k >= reflect.Bool && k <= reflect.Complex128
+}
+
+// pointerIn returns the part of t that is a Go pointer or holds one, or "".
+func pointerIn(t reflect.Type) string {
+	switch {
+	case flat(t):
+		return ""
+	case t.Kind() == reflect.Array:
+		if t.Len() == 0 {
+			return ""
+		}
+		return pointerIn(t.Elem())
+	case t.Kind() == reflect.Struct:
+		for i := range t.NumField() {
+			f := t.Field(i)
+			if path := pointerIn(f.Type); path != "" {
+				if f.Type.Kind() != reflect.Struct {
+					return "field " + f.Name
+				}
+				return path
+			}
+		}
+		return ""
+	}
+	return t.String()
+}

@@ -1,0 +1,177 @@
+package alloc
+
+import (
+	"fmt"
+	"unsafe"
+)
+
+// A part is the untyped core of a View: where it begins. Its methods do the work of
+// Buffer's and View's, once for all element types.
+type part struct {
+	header *header
+	gen    uint64
+	off    int64 // bytes
+}
+
+// begin pins the buffer for work on s and returns the part's address. If the error is nil, end
+// must follow. The zero part is always fine and has no address.
+func (p part) begin(s *Stream, op string) (Ptr, error) {
+	if err := s.ready(); err != nil {
+		return 0, fmt.Errorf("alloc: %s: %w", op, err)
+	}
+	return p.resolve(s, op)
+}
+
+// resolve is begin on a stream that is known to be ready.
+func (p part) resolve(s *Stream, op string) (Ptr, error) {
+	h := p.header
+	if h == nil {
+		return 0, nil
+	}
+	if h.pool != s.pool {
+		return 0, fmt.Errorf("alloc: %s: buffer %w", op, ErrForeign)
+	}
+	if !h.pin(p.gen) {
+		return 0, h.used(p.gen, op)
+	}
+	b := h.block
+	if l := s.lane; l != b.heap.lane && b.others.Load()&l.bit == 0 {
+		b.others.Or(l.bit)
+	}
+	return b.data() + Ptr(p.off), nil
+}
+
+// end unpins what begin pinned. The work is enqueued by then.
+func (p part) end() {
+	if p.header != nil {
+		p.header.unpin(p.gen)
+	}
+}
+
+func (p part) copyFrom(s *Stream, src unsafe.Pointer, n, room int, elem uintptr) error {
+	if n > room {
+		return fmt.Errorf("alloc: copy in: %d elements into %d: %w", n, room, ErrSize)
+	}
+	ptr, err := p.begin(s, "copy in")
+	if err != nil {
+		return err
+	}
+	defer p.end()
+	if size := int64(n) * int64(elem); size > 0 {
+		if err := s.core.dev.CopyIn(s.lane.handle, ptr, src, size); err != nil {
+			return fmt.Errorf("alloc: copy in: %w", err)
+		}
+	}
+	return nil
+}
+
+func (p part) copyTo(s *Stream, dst unsafe.Pointer, n, have int, elem uintptr) error {
+	if n > have {
+		return fmt.Errorf("alloc: copy out: %d elements of %d: %w", n, have, ErrSize)
+	}
+	ptr, err := p.begin(s, "copy out")
+	if err != nil {
+		return err
+	}
+	defer p.end()
+	if size := int64(n) * int64(elem); size > 0 {
+		if err := s.core.dev.CopyOut(s.lane.handle, dst, ptr, size); err != nil {
+			return fmt.Errorf("alloc: copy out: %w", err)
+		}
+	}
+	return nil
+}
+
+func copyParts(s *Stream, dst, src part, room, n int, elem uintptr) error {
+	if n > room {
+		return fmt.Errorf("alloc: copy: %d elements into %d: %w", n, room, ErrSize)
+	}
+	to, err := dst.begin(s, "copy")
+	if err != nil {
+		return err
+	}
+	defer dst.end()
+	from, err := src.resolve(s, "copy")
+	if err != nil {
+		return err
+	}
+	defer src.end()
+	if size := int64(n) * int64(elem); size > 0 {
+		if err := s.core.dev.Copy(s.lane.handle, to, from, size); err != nil {
+			return fmt.Errorf("alloc: copy: %w", err)
+		}
+	}
+	return nil
+}
+
+// fill writes n copies of the elem bytes at x. It does not let x escape.
+func (p part) fill(s *Stream, x unsafe.Pointer, elem uintptr, n int) error {
+	ptr, err := p.begin(s, "fill")
+	if err != nil {
+		return err
+	}
+	defer p.end()
+	if n == 0 || elem == 0 {
+		return nil
+	}
+	if err := s.core.fill(s.lane.handle, ptr, unsafe.Slice((*byte)(x), elem), int64(n)); err != nil {
+		return fmt.Errorf("alloc: fill: %w", err)
+	}
+	return nil
+}
+
+// fill writes n copies of x, however wide it is, at ptr.
+func (c *core) fill(stream uintptr, ptr Ptr, x []byte, n int64) error {
+	width := period(x)
+	if width == 1 || width == 2 || width == 4 {
+		var pattern uint32
+		for i := range width {
+			pattern |= uint32(x[i]) << (8 * i)
+		}
+		return c.dev.Fill(stream, ptr, pattern, width, n*int64(len(x)/width))
+	}
+	// The first element goes in from the host, then what there is is doubled.
+	first := append([]byte(nil), x...)
+	if err := c.dev.CopyIn(stream, ptr, unsafe.Pointer(&first[0]), int64(len(x))); err != nil {
+		return err
+	}
+	all := n * int64(len(x))
+	for done := int64(len(x)); done < all; {
+		more := min(done, all-done)
+		if err := c.dev.Copy(stream, ptr+Ptr(done), ptr, more); err != nil {
+			return err
+		}
+		done += more
+	}
+	return nil
+}
+
+// period returns 1, 2 or 4 if x consists of copies of its first bytes, that many of
+// them, else len(x).
+func period(x []byte) int {
+	for _, w := range [...]int{1, 2, 4} {
+		if len(x)%w != 0 {
+			break
+		}
+		same := true
+		for i := w; i < len(x); i++ {
+			if x[i] != x[i-w] {
+				same = false
+				break
+			}
+		}
+		if same {
+			return w
+		}
+	}
+	return len(x)
+}
+
+func (p part) ptr(s *Stream) Ptr {
+	ptr, err := p.begin(s, "address")
+	if err != nil {
+		panic(err)
+	}
+	p.end()
+	return ptr
+}

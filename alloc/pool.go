@@ -1,0 +1,358 @@
+package alloc
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lastuse/lastuse/finalize"
+	"github.com/lastuse/lastuse/tracker"
+)
+
+// Options are the choices of a [Pool]. The zero Options is good.
+type Options struct {
+	// Limit is the most bytes that the pool reserves from its device. 0 means
+	// as many as the device gives.
+	Limit int64
+
+	// Keep is how many idle bytes survive a [Stream.Sync]; what is above goes back to the
+	// device then. 0 keeps everything until [Pool.Trim] or until it is needed
+	// elsewhere.
+	Keep int64
+
+	// Segment is the least number of bytes asked from a device that does not map,
+	// and the most by which a segment of one that does grows beyond what is needed.
+	// 0 means 32 MiB.
+	Segment int64
+
+	// Check makes the pool find errors in the program, at the price of time and
+	// memory: see the package comment.
+	Check bool
+
+	// Quarantine is how many freed bytes Check mode holds back from reuse, so
+	// that late writes are found. 0 means 64 MiB.
+	Quarantine int64
+
+	// Tracker keeps the books. Several pools may share one. Nil means that the pool
+	// makes its own, with the default sampling rate.
+	Tracker *tracker.Tracker
+
+	// Pacing says when foreign memory makes the Go collector run.
+	Pacing finalize.Options
+
+	// CollectWait is how long the last but one rung of the ladder waits for the
+	// cleanups of a collection. 0 means one second.
+	CollectWait time.Duration
+}
+
+// A Pool hands out memory of one device. All its methods may be called at any time from
+// any goroutine. Close it when it is no longer used; a pool that is dropped
+// gives its memory back as well, once the collector has found it.
+type Pool struct {
+	core *core
+	std  *Stream // the default stream
+}
+
+// A core is the pool without its public face. Everything inside refers to the core, and
+// never to the Pool, so that the collector can find a dropped Pool.
+type core struct {
+	dev      Device
+	mapper   Mapper   // nil if the device does not map
+	capturer Capturer // nil if the device does not capture
+	estate   *estate
+	checker  *checker // nil outside Check mode
+	options  Options
+	books    *tracker.Tracker
+	account  *tracker.Account
+	pacer    *finalize.Pacer
+	granule  int64 // bytes; 0 if the device does not map
+	total    int64 // bytes that the device has
+
+	budget    atomic.Int64 // bytes; what pacing takes for the whole
+	budgetAge atomic.Int64 // when it was read, in nanoseconds since 1970
+
+	owners owners
+	types  sync.Map                // element types that are no plain numbers but known to be good
+	lanes  atomic.Pointer[[]*lane] // all, open and closed; the slice is never written again
+	closed atomic.Bool
+
+	claimed atomic.Int64 // bytes reserved, or about to be; never above Limit
+	calls   atomic.Int64 // of the device, other than copies, fills and launches
+	rungs   [numRungs]atomic.Int64
+	waits   atomic.Int64 // waits inserted between streams for the sake of memory
+
+	mu      sync.Mutex // guards what follows and changes of lanes; taken before a heap's
+	spare   []*lane    // closed ones
+	streams map[*Stream]struct{}
+}
+
+// NewPool returns a pool that takes its memory from dev. It reserves nothing yet. The
+// device must outlive the pool.
+func NewPool(dev Device, o Options) (*Pool, error) {
+	if dev == nil {
+		return nil, errors.New("alloc: new pool: no device")
+	}
+	if o.Limit < 0 || o.Keep < 0 || o.Segment < 0 || o.Quarantine < 0 {
+		return nil, fmt.Errorf("alloc: new pool: negative option: %w", ErrSize)
+	}
+	free, total, err := dev.MemInfo()
+	if err != nil {
+		return nil, fmt.Errorf("alloc: new pool on %s: %w", dev.Name(), err)
+	}
+	if o.Segment == 0 {
+		o.Segment = 32 << 20
+	}
+	o.Segment = roundLarge(o.Segment)
+	if o.Quarantine == 0 {
+		o.Quarantine = 64 << 20
+	}
+	if o.CollectWait == 0 {
+		o.CollectWait = time.Second
+	}
+	if o.Tracker == nil {
+		o.Tracker = tracker.New(tracker.Options{})
+	}
+	account := o.Tracker.NewAccount(dev.Name())
+	c := &core{
+		dev:     dev,
+		options: o,
+		books:   o.Tracker,
+		account: account,
+		total:   total,
+		streams: make(map[*Stream]struct{}),
+		estate: &estate{
+			dev:     dev,
+			account: account,
+			ranges:  make(map[Ptr]*granules),
+			pinned:  make(map[*pinnedHost]struct{}),
+			streams: make(map[uintptr]struct{}),
+			wrapped: make(map[uintptr]struct{}),
+			adopted: make(map[*adopted]struct{}),
+		},
+	}
+	c.lanes.Store(new([]*lane))
+	c.budget.Store(free)
+	c.budgetAge.Store(time.Now().UnixNano())
+	c.pacer = finalize.NewPacer(o.Pacing)
+	if m, ok := dev.(Mapper); ok && m.Granularity() > 0 {
+		c.mapper, c.estate.mapper, c.granule = m, m, m.Granularity()
+	}
+	if p, ok := dev.(Pinner); ok {
+		c.estate.pinner = p
+	}
+	c.capturer, _ = dev.(Capturer)
+	if o.Check {
+		h, err := dev.NewStream()
+		if err != nil {
+			return nil, fmt.Errorf("alloc: new pool: %w", err)
+		}
+		c.checker = &checker{stream: h}
+		c.estate.streams[h] = struct{}{}
+	}
+	p := &Pool{core: c}
+	p.std = c.openStream(p, dev.DefaultStream(), false)
+	runtime.AddCleanup(p, func(e *estate) {
+		// Giving back waits and calls the device: not on the collector's goroutine.
+		go e.settle()
+	}, c.estate)
+	return p, nil
+}
+
+// Device returns the device that p takes its memory from.
+func (p *Pool) Device() Device { return p.core.dev }
+
+// Tracker returns the books that p is kept in.
+func (p *Pool) Tracker() *tracker.Tracker { return p.core.books }
+
+// DefaultStream returns the stream that the device always has.
+func (p *Pool) DefaultStream() *Stream { return p.std }
+
+// NewStream makes a stream. It may block for as long as the device takes.
+func (p *Pool) NewStream() (*Stream, error) {
+	c := p.core
+	if c.closed.Load() {
+		return nil, fmt.Errorf("alloc: new stream: pool %w", ErrClosed)
+	}
+	c.calls.Add(1)
+	h, err := c.dev.NewStream()
+	if err != nil {
+		return nil, fmt.Errorf("alloc: new stream: %w", err)
+	}
+	e := c.estate
+	e.mu.Lock()
+	gone := e.gone
+	if !gone {
+		e.streams[h] = struct{}{}
+	}
+	e.mu.Unlock()
+	if gone {
+		c.dev.DestroyStream(h)
+		return nil, fmt.Errorf("alloc: new stream: pool %w", ErrClosed)
+	}
+	return c.openStream(p, h, false), nil
+}
+
+// WrapStream lets a stream made by somebody else, with the device's handle h, take part in
+// p. Close the result before the stream is destroyed; Close does not destroy it.
+// A device that cannot do so gives an error for which errors.Is(err,
+// errors.ErrUnsupported) is true.
+func (p *Pool) WrapStream(h uintptr) (*Stream, error) {
+	c := p.core
+	if c.closed.Load() {
+		return nil, fmt.Errorf("alloc: wrap stream: pool %w", ErrClosed)
+	}
+	a, ok := c.dev.(StreamAdopter)
+	if !ok {
+		return nil, fmt.Errorf("alloc: wrap stream: %s: %w", c.dev.Name(), errors.ErrUnsupported)
+	}
+	c.calls.Add(1)
+	if err := a.AdoptStream(h); err != nil {
+		return nil, fmt.Errorf("alloc: wrap stream: %w", err)
+	}
+	c.estate.mu.Lock()
+	c.estate.wrapped[h] = struct{}{}
+	c.estate.mu.Unlock()
+	s := c.openStream(p, h, true)
+	s.wrapped = true
+	return s, nil
+}
+
+// openStream gives the stream with handle h a lane: one that a closed stream left behind
+// if there is one.
+func (c *core) openStream(p *Pool, h uintptr, exposed bool) *Stream {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var l *lane
+	if n := len(c.spare); n > 0 {
+		l = c.spare[n-1]
+		c.spare = c.spare[:n-1]
+	} else {
+		old := *c.lanes.Load()
+		l = &lane{core: c, index: len(old), bit: 1 << (len(old) % 64)}
+		l.heap = c.newHeap(l)
+		l.all.Store(&[]*heap{l.heap})
+		lanes := append(append([]*lane(nil), old...), l)
+		c.lanes.Store(&lanes)
+	}
+	l.mu.Lock()
+	l.handle, l.open = h, true
+	l.done.Store(l.epoch.Add(1)) // whatever was freed in it so far is complete
+	l.recorded = l.epoch.Load()
+	l.exposed.Store(exposed)
+	l.mu.Unlock()
+	s := &Stream{pool: p, core: c, lane: l, late: &c.estate.late}
+	s.careful.Store(c.options.Check || exposed && c.capturer != nil)
+	c.streams[s] = struct{}{}
+	return s
+}
+
+// newHeap returns an empty heap for l.
+func (c *core) newHeap(l *lane) *heap {
+	return &heap{core: c, lane: l, shard: c.account.NewShard()}
+}
+
+// closeLane takes a lane from its stream, whose work is over.
+func (c *core) closeLane(l *lane) {
+	l.mu.Lock()
+	l.open = false
+	l.done.Store(math.MaxUint64) // nothing will be enqueued
+	l.poll()                     // the events are free
+	clear(l.after)
+	l.mu.Unlock()
+}
+
+// event returns an idle event.
+func (c *core) event() (uintptr, error) {
+	if e, ok := c.estate.takeEvent(); ok {
+		return e, nil
+	}
+	c.calls.Add(1)
+	e, err := c.dev.NewEvent()
+	if err == nil {
+		c.estate.addEvent(e)
+	}
+	return e, err
+}
+
+// putEvent takes an event back.
+func (c *core) putEvent(e uintptr) { c.estate.putEvent(e) }
+
+// eachHeap calls f with every heap, without a lock.
+func (c *core) eachHeap(f func(*heap)) {
+	for _, l := range *c.lanes.Load() {
+		for _, hp := range *l.all.Load() {
+			f(hp)
+		}
+	}
+}
+
+// Close waits for the work on all streams, gives everything that is not live back to the
+// device, and closes the streams. Later Makes fail with [ErrClosed]. If buffers are
+// live the error is a [*LiveError] that names where they were made; they can still be freed, and
+// their memory goes back to the device when they are. Closing again does nothing.
+func (p *Pool) Close() error {
+	c := p.core
+	if c.closed.Swap(true) {
+		return nil
+	}
+	c.mu.Lock()
+	streams := make([]*Stream, 0, len(c.streams))
+	for s := range c.streams {
+		streams = append(streams, s)
+	}
+	c.mu.Unlock()
+	var errs []error
+	for _, s := range streams {
+		errs = append(errs, s.Close())
+	}
+	c.eachHeap(func(hp *heap) {
+		hp.mu.Lock()
+		hp.shut = true // a Make that is under way finds nothing from now on
+		hp.mu.Unlock()
+	})
+	c.drain(-1)
+	c.settleAll()
+	if c.checker != nil {
+		errs = append(errs, c.release(0))
+	}
+	if err := c.leftover(); err != nil {
+		errs = append(errs, err)
+	} else if st := c.account.Stats(); st.LiveObjects > 0 {
+		errs = append(errs, c.liveError(st))
+	}
+	runtime.KeepAlive(p)
+	return errors.Join(errs...)
+}
+
+// leftover gives back to the device what is not live in a closed pool: in Close, and
+// when a buffer that was live then is freed.
+func (c *core) leftover() error {
+	c.settleAll()
+	if c.account.Stats().LiveObjects == 0 {
+		return c.estate.settle()
+	}
+	c.trim(0)
+	return nil
+}
+
+// liveError describes what is live.
+func (c *core) liveError(st tracker.AccountStats) error {
+	e := &LiveError{Buffers: st.LiveObjects, Bytes: st.Live}
+	e.Sites = c.liveSites(8)
+	return e
+}
+
+// liveSites returns up to n sites with live bytes.
+func (c *core) liveSites(n int) []tracker.Site {
+	all := c.books.Sites()
+	for i, s := range all {
+		if i == n || s.LiveBytes <= 0 {
+			return all[:i]
+		}
+	}
+	return all
+}

@@ -1,0 +1,137 @@
+package alloc
+
+import (
+	"math"
+	"reflect"
+
+	"github.com/lastuse/lastuse/finalize"
+)
+
+// Stats are the figures of a pool. Sizes are bytes and include what rounding added;
+// counts are of what they say. At every stop, when no call is under way,
+//
+//	Live + Pending + Idle == Reserved
+//
+// Each field's name outside Go and its meaning is in [Descriptions].
+type Stats struct {
+	Live     int64 `name:"/memory/live:bytes" kind:"gauge" help:"owned by buffers"`
+	Pending  int64 `name:"/memory/pending:bytes" kind:"gauge" help:"freed, but work on other streams may still use it; in Check mode quarantine too"`
+	Idle     int64 `name:"/memory/idle:bytes" kind:"gauge" help:"reserved and not in use"`
+	Reserved int64 `name:"/memory/reserved:bytes" kind:"gauge" help:"got from the device, and adopted"`
+
+	PeakLive     int64 `name:"/memory/live/peak:bytes" kind:"peak" help:"live never exceeded this; exact if one stream was used by one goroutine at a time, else an upper bound: the sum of the peaks of the streams"`
+	PeakReserved int64 `name:"/memory/reserved/peak:bytes" kind:"peak" help:"most that was ever reserved"`
+	TotalLive    int64 `name:"/memory/live/total:bytes" kind:"counter" help:"ever handed out"`
+
+	Buffers     int64 `name:"/buffers/live:buffers" kind:"gauge" help:"live buffers"`
+	Made        int64 `name:"/buffers/made:buffers" kind:"counter" help:"buffers ever made"`
+	Freed       int64 `name:"/buffers/freed:buffers" kind:"counter" help:"freed by a call of Free"`
+	Late        int64 `name:"/buffers/late:buffers" kind:"counter" help:"freed because the collector found them dead"`
+	LateBytes   int64 `name:"/buffers/late:bytes" kind:"counter" help:"bytes freed because the collector found their buffers dead"`
+	Repeated    int64 `name:"/buffers/repeated:calls" kind:"counter" help:"calls of Free on buffers that were free already"`
+	LargestIdle int64 `name:"/memory/idle/largest:bytes" kind:"gauge" help:"largest idle block"`
+
+	// Fragmentation is 1 - PeakLive/PeakReserved.
+	Fragmentation float64 `name:"/memory/fragmentation:ratio" kind:"gauge" help:"share of the reserved peak that was never live: 1 - live peak / reserved peak, or 0"`
+
+	Own     int64 `name:"/ladder/own:makes" kind:"counter" help:"Makes served by tidying up the stream's own blocks"`
+	LateHit int64 `name:"/ladder/late:makes" kind:"counter" help:"Makes served from buffers that the collector found dead"`
+	Other   int64 `name:"/ladder/other:makes" kind:"counter" help:"Makes served by another stream's blocks whose work was complete"`
+	Fresh   int64 `name:"/ladder/fresh:makes" kind:"counter" help:"Makes served by fresh memory"`
+	Trimmed int64 `name:"/ladder/trim:makes" kind:"counter" help:"Makes served after idle memory was moved or given back"`
+	Waited  int64 `name:"/ladder/pending:makes" kind:"counter" help:"Makes that waited until work on pending blocks had run"`
+	Ordered int64 `name:"/ladder/wait:makes" kind:"counter" help:"Makes served by making the stream wait for another"`
+	Collect int64 `name:"/ladder/collect:makes" kind:"counter" help:"Makes served after a collection of the Go heap"`
+	Failed  int64 `name:"/ladder/fail:makes" kind:"counter" help:"Makes that found no memory"`
+
+	Waits       int64 `name:"/streams/waits:waits" kind:"counter" help:"waits that the pool inserted between streams"`
+	Streams     int64 `name:"/streams/open:streams" kind:"gauge" help:"open streams, the default stream included"`
+	Segments    int64 `name:"/segments:segments" kind:"gauge" help:"ranges got from the device"`
+	DeviceCalls int64 `name:"/device/calls:calls" kind:"counter" help:"calls of the device other than copies, fills and launches"`
+
+	Pacing finalize.Stats // what the collector was asked to do
+}
+
+// A Description says what one figure of [Stats] means.
+type Description struct {
+	Name  string // path and unit, as in "/memory/live:bytes"
+	Field string // of Stats
+	Kind  string // "gauge", "peak" or "counter": goes both ways, never falls, only grows by events
+	Help  string
+}
+
+// Descriptions returns the descriptions of all figures of [Stats], in the order of its
+// fields.
+func Descriptions() []Description {
+	var all []Description
+	t := reflect.TypeFor[Stats]()
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if name := f.Tag.Get("name"); name != "" {
+			all = append(all, Description{name, f.Name, f.Tag.Get("kind"), f.Tag.Get("help")})
+		}
+	}
+	return all
+}
+
+// Read returns the figure with a name of [Descriptions], and whether there is one.
+func (s Stats) Read(name string) (float64, bool) {
+	v := reflect.ValueOf(s)
+	for _, d := range Descriptions() {
+		if d.Name != name {
+			continue
+		}
+		f := v.FieldByName(d.Field)
+		if f.CanInt() {
+			return float64(f.Int()), true
+		}
+		return f.Float(), true
+	}
+	return math.NaN(), false
+}
+
+// Stats returns the figures now. It first frees some of the buffers that the
+// collector has found dead and settles pending blocks that are known to be free; it calls
+// no device.
+func (p *Pool) Stats() Stats {
+	c := p.core
+	c.drain(drainPerClimb)
+	c.settleAll()
+	st := c.account.Stats()
+	s := Stats{
+		Live: st.Live, Pending: st.Pending, Idle: st.Reserved - st.Live - st.Pending, Reserved: st.Reserved,
+		PeakLive: st.Peak, PeakReserved: st.ReservedPeak, TotalLive: st.Total,
+		Buffers: st.LiveObjects, Made: st.Made, Freed: st.Freed, Late: st.Late, LateBytes: st.LateBytes,
+		Repeated:    st.Repeated,
+		Own:         c.rungs[rungOwn].Load(),
+		LateHit:     c.rungs[rungLate].Load(),
+		Other:       c.rungs[rungOther].Load(),
+		Fresh:       c.rungs[rungFresh].Load(),
+		Trimmed:     c.rungs[rungTrim].Load(),
+		Waited:      c.rungs[rungPending].Load(),
+		Ordered:     c.rungs[rungWait].Load(),
+		Collect:     c.rungs[rungCollect].Load(),
+		Failed:      c.rungs[rungFail].Load(),
+		Waits:       c.waits.Load(),
+		DeviceCalls: c.calls.Load(),
+		Pacing:      c.pacer.Stats(),
+	}
+	if s.PeakReserved > 0 {
+		s.Fragmentation = max(0, 1-float64(s.PeakLive)/float64(s.PeakReserved))
+	}
+	c.eachHeap(func(hp *heap) {
+		hp.mu.Lock()
+		defer hp.mu.Unlock()
+		s.Segments += int64(len(hp.segs))
+		if b := hp.idle.largest(); b != nil {
+			// A bin may hold sizes a little apart.
+			for ; b != nil; b = b.next {
+				s.LargestIdle = max(s.LargestIdle, b.size)
+			}
+		}
+	})
+	c.mu.Lock()
+	s.Streams = int64(len(c.streams))
+	c.mu.Unlock()
+	return s
+}

@@ -1,0 +1,266 @@
+package alloc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/lastuse/lastuse/finalize"
+)
+
+// A Stream is a queue of work on the device: what is enqueued on it runs in order.
+// Memory made on a stream may be used on it at once, and on another stream t after
+// t.Wait(s). All methods may be called from any goroutine. Close a stream that is no
+// longer used; the pool closes those that are left.
+type Stream struct {
+	pool    *Pool
+	core    *core
+	lane    *lane
+	late    *finalize.Queue[uint32]
+	wrapped bool
+
+	// careful says that a Make must look closer before it starts: the stream is
+	// closed, or may be captured, or the pool is in Check mode.
+	careful atomic.Bool
+	closed  atomic.Bool
+}
+
+// Pool returns the pool that s belongs to.
+func (s *Stream) Pool() *Pool { return s.pool }
+
+// Handle returns the device's handle of s, for foreign code that enqueues work. From
+// then on the pool must reckon with others capturing the stream into a graph.
+func (s *Stream) Handle() uintptr {
+	if c := s.core.capturer; c != nil {
+		s.lane.exposed.Store(true)
+		s.careful.Store(true)
+	}
+	return s.lane.handle
+}
+
+// ready returns an error if work cannot be enqueued on s now.
+func (s *Stream) ready() error {
+	if !s.careful.Load() {
+		return nil
+	}
+	switch {
+	case s.core.closed.Load():
+		return fmt.Errorf("pool %w", ErrClosed)
+	case s.closed.Load():
+		return fmt.Errorf("stream %w", ErrClosed)
+	case s.lane.capturing():
+		return ErrCapturing
+	}
+	return nil
+}
+
+// Wait makes work that is enqueued on s from now on run after all that t has been given
+// so far. It does not block. Trouble of the device surfaces in [Stream.Sync]; if the
+// two streams are of different pools, or one is closed, Wait panics.
+func (s *Stream) Wait(t *Stream) {
+	if s.core != t.core {
+		panic(fmt.Errorf("alloc: wait: stream %w", ErrForeign))
+	}
+	if s == t {
+		return
+	}
+	for _, x := range []*Stream{s, t} {
+		if x.closed.Load() {
+			panic(fmt.Errorf("alloc: wait: stream %w", ErrClosed))
+		}
+	}
+	if err := s.lane.follow(t.lane); err != nil {
+		// Without the event the order can still be had the slow way.
+		if err2 := t.lane.sync(); err2 != nil {
+			s.lane.fail(fmt.Errorf("alloc: wait: %w", errors.Join(err, err2)))
+		}
+	}
+}
+
+// Sync blocks until all work on s has run, and returns the first error of that
+// work, if any.
+func (s *Stream) Sync() error {
+	if s.closed.Load() {
+		return fmt.Errorf("alloc: sync: stream %w", ErrClosed)
+	}
+	err := errors.Join(s.lane.sync(), s.lane.failure())
+	s.core.settleAll()
+	if keep := s.core.options.Keep; keep > 0 {
+		s.core.trim(keep)
+	}
+	if err != nil {
+		return fmt.Errorf("alloc: sync: %w", err)
+	}
+	return nil
+}
+
+// SyncContext is like [Stream.Sync], but gives up when ctx is done, with the error of
+// ctx. The work goes on.
+func (s *Stream) SyncContext(ctx context.Context) error {
+	e := s.Record()
+	for pause := 10 * time.Microsecond; !e.Query(); pause = min(2*pause, time.Millisecond) {
+		if e.failed() {
+			break
+		}
+		t := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return fmt.Errorf("alloc: sync: %w", context.Cause(ctx))
+		case <-t.C:
+		}
+	}
+	return s.Sync()
+}
+
+// Close waits for the work on s and gives the stream up. Buffers made on it stay good
+// and are used on other streams from now on; what is idle can serve any stream. Closing
+// again does nothing. The pool's default stream is closed with the pool only.
+func (s *Stream) Close() error {
+	c := s.core
+	if s == s.pool.std && !c.closed.Load() {
+		return nil
+	}
+	s.careful.Store(true)
+	if s.closed.Swap(true) {
+		return nil
+	}
+	err := errors.Join(s.lane.sync(), s.lane.failure())
+	l := s.lane
+	c.closeLane(l)
+	if s != s.pool.std && !s.wrapped {
+		c.estate.mu.Lock()
+		delete(c.estate.streams, l.handle)
+		c.estate.mu.Unlock()
+		c.calls.Add(1)
+		err = errors.Join(err, c.dev.DestroyStream(l.handle))
+	}
+	if s.wrapped {
+		c.estate.mu.Lock()
+		delete(c.estate.wrapped, l.handle)
+		c.estate.mu.Unlock()
+	}
+	c.mu.Lock()
+	delete(c.streams, s)
+	if s != s.pool.std {
+		c.spare = append(c.spare, l)
+	}
+	c.mu.Unlock()
+	c.settleAll()
+	if err != nil {
+		return fmt.Errorf("alloc: close stream: %w", err)
+	}
+	return nil
+}
+
+// An Event stands for what a stream had been given when it was recorded. The zero Event
+// is done. An Event may be copied; its device event is used again once no copy is left.
+type Event struct{ rec *eventRecord }
+
+type eventRecord struct {
+	core   *core
+	pool   *Pool
+	event  uintptr
+	err    atomic.Pointer[error]
+	noMore atomic.Bool // seen done
+}
+
+// Record returns an event that stands for the work that s has been given so far. An error
+// of the device surfaces in [Event.Sync].
+func (s *Stream) Record() Event {
+	r := &eventRecord{core: s.core, pool: s.pool}
+	if err := s.ready(); err != nil {
+		r.fail(err)
+		return Event{r}
+	}
+	e, err := s.core.event()
+	if err != nil {
+		r.fail(err)
+		return Event{r}
+	}
+	s.core.calls.Add(1)
+	if err := s.core.dev.Record(e, s.lane.handle); err != nil {
+		s.core.putEvent(e)
+		r.fail(err)
+		return Event{r}
+	}
+	r.event = e
+	// The pool is dropped no earlier than the event, which leads to it.
+	runtime.AddCleanup(r, s.core.estate.putEvent, e)
+	return Event{r}
+}
+
+func (r *eventRecord) fail(err error) { r.err.CompareAndSwap(nil, &err) }
+
+func (e Event) failed() bool { return e.rec != nil && e.rec.err.Load() != nil }
+
+// Query reports whether the work has run. It does not block. If the device cannot tell
+// it reports false, and Sync says why.
+func (e Event) Query() bool {
+	r := e.rec
+	if r == nil || r.noMore.Load() {
+		return true
+	}
+	if r.err.Load() != nil {
+		return false
+	}
+	r.core.calls.Add(1)
+	done, err := r.core.dev.Query(r.event)
+	runtime.KeepAlive(r)
+	if err != nil {
+		r.fail(err)
+		return false
+	}
+	if done {
+		r.noMore.Store(true)
+	}
+	return done
+}
+
+// Sync blocks until the work has run.
+func (e Event) Sync() error {
+	r := e.rec
+	if r == nil || r.noMore.Load() {
+		return nil
+	}
+	if err := r.err.Load(); err != nil {
+		return fmt.Errorf("alloc: event: %w", *err)
+	}
+	r.core.calls.Add(1)
+	err := r.core.dev.SyncEvent(r.event)
+	runtime.KeepAlive(r)
+	if err != nil {
+		r.fail(err)
+		return fmt.Errorf("alloc: event: %w", err)
+	}
+	r.noMore.Store(true)
+	return nil
+}
+
+// WaitEvent makes work that is enqueued on s from now on run after the work that e
+// stands for. It does not block. Trouble of the device surfaces in [Stream.Sync]; an event of
+// another pool makes it panic.
+func (s *Stream) WaitEvent(e Event) {
+	r := e.rec
+	if r == nil || r.noMore.Load() {
+		return
+	}
+	if r.core != s.core {
+		panic(fmt.Errorf("alloc: wait event: event %w", ErrForeign))
+	}
+	if s.closed.Load() {
+		panic(fmt.Errorf("alloc: wait event: stream %w", ErrClosed))
+	}
+	if err := r.err.Load(); err != nil {
+		s.lane.fail(fmt.Errorf("alloc: wait event: %w", *err))
+		return
+	}
+	s.core.calls.Add(1)
+	if err := s.core.dev.Wait(s.lane.handle, r.event); err != nil {
+		s.lane.fail(fmt.Errorf("alloc: wait event: %w", err))
+	}
+	runtime.KeepAlive(r)
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"slices"
+	"strings"
+)
+
+// mapCgo finds the places in the user's file that edits to cgo's translation of
+// it mean. cgo keeps lines and columns through line directives; the result is
+// compared statement by statement before it is written (see shape).
+func (u *unit) mapCgo(ch *change, tf *token.File) error {
+	fset := u.prog.fset
+	name := fset.PositionFor(tf.Pos(ch.compiled.edits[0].start), true).Filename
+	if !slices.Contains(u.pkg.GoFiles, name) {
+		ch.user.edits = nil
+		return errors.New("the file is generated: change what generates it")
+	}
+	src, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	u.prog.mu.Lock()
+	if have, ok := u.prog.source[name]; ok {
+		src = have
+	} else {
+		u.prog.source[name] = src
+	}
+	u.prog.mu.Unlock()
+	if f, err := parser.ParseFile(token.NewFileSet(), name, src, parser.ParseComments|parser.PackageClauseOnly); err != nil || ast.IsGenerated(f) {
+		return errors.New("the file is generated: change what generates it")
+	}
+	var lines []int // offset of each line
+	for at := 0; at <= len(src); {
+		lines = append(lines, at)
+		n := bytes.IndexByte(src[at:], '\n')
+		if n < 0 {
+			break
+		}
+		at += n + 1
+	}
+	offset := func(n int) (int, error) {
+		p := fset.PositionFor(tf.Pos(n), true)
+		if p.Filename != name || p.Line < 1 || p.Line > len(lines) || p.Column < 1 {
+			return 0, fmt.Errorf("cgo moved line %d of the file: edit it by hand", p.Line)
+		}
+		end := len(src)
+		if p.Line < len(lines) {
+			end = lines[p.Line]
+		}
+		at := lines[p.Line-1] + p.Column - 1
+		if at > end {
+			return 0, fmt.Errorf("cgo moved line %d of the file: edit it by hand", p.Line)
+		}
+		return at, nil
+	}
+	ch.user = text{file: name}
+	for _, e := range ch.compiled.edits {
+		start, err := offset(e.start)
+		if err != nil {
+			return err
+		}
+		end, err := offset(e.end)
+		if err != nil {
+			return err
+		}
+		ch.user.edits = append(ch.user.edits, edit{start, end, e.text})
+	}
+	return nil
+}
+
+// shape writes down the kinds and the nesting of the statements of each
+// function. Literals that cgo wraps around calls are left out: cgo changes
+// expressions and never statements.
+func shape(f *ast.File) string {
+	var b strings.Builder
+	for _, d := range f.Decls {
+		fn, ok := d.(*ast.FuncDecl)
+		if !ok || fn.Body == nil {
+			continue
+		}
+		fmt.Fprintf(&b, "\n%s ", fn.Name.Name)
+		var open []bool // for each node that is being visited: is it a statement?
+		ast.Inspect(fn.Body, func(n ast.Node) bool {
+			if n == nil {
+				if last := len(open) - 1; open[last] {
+					b.WriteByte(')')
+				}
+				open = open[:len(open)-1]
+				return true
+			}
+			if lit, ok := n.(*ast.FuncLit); ok && madeByCgo(lit) {
+				return false
+			}
+			stmt, ok := n.(ast.Stmt)
+			if ok {
+				fmt.Fprintf(&b, "(%T", stmt)
+			}
+			open = append(open, ok)
+			return true
+		})
+	}
+	return b.String()
+}
+
+// madeByCgo reports whether a literal evaluates the arguments of a C function,
+// as in func() C.int { _cgo0 := x; _cgoCheckPointer(_cgo0, nil); return … }().
+func madeByCgo(lit *ast.FuncLit) bool {
+	if len(lit.Body.List) == 0 {
+		return false
+	}
+	assign, ok := lit.Body.List[0].(*ast.AssignStmt)
+	if !ok {
+		return false
+	}
+	id, ok := assign.Lhs[0].(*ast.Ident)
+	return ok && strings.HasPrefix(id.Name, "_cgo")
+}

@@ -1,0 +1,313 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/lastuse/lastuse/escape"
+	"github.com/lastuse/lastuse/escape/spec"
+)
+
+// A finding is one finding of the analyzer, told once although several units
+// may have it.
+type finding struct {
+	*escape.Finding
+	unit *unit
+	fn   *escape.Func
+	pos  token.Position // with a name relative to the current folder
+	end  token.Position
+
+	made    bool   // its edits are on disk, or in the patch
+	refused string // why they are not, although they were tried
+}
+
+// check is the command in all modes but -spec-check.
+func (c *command) check(ctx context.Context) int {
+	root := spec.ModuleRoot(c.dir)
+	if _, err := spec.Load(c.specs, root); err != nil {
+		c.plainError(err)
+		return exitError
+	}
+	if err := c.setFlags(root); err != nil {
+		c.fail("%v", err)
+		return exitError
+	}
+	units := c.analyzeAll(ctx)
+	if ctx.Err() != nil {
+		c.fail("interrupted: nothing was changed")
+		return exitError
+	}
+	findings := c.findings(units)
+	switch {
+	case c.fix:
+		c.applyFixes(ctx, units, findings)
+	case c.diff:
+		if c.printPatch(units, findings, root) {
+			return c.status(exitFindings)
+		}
+		return c.status(exitClean)
+	}
+	remaining := slices.DeleteFunc(slices.Clone(findings), func(f *finding) bool { return f.made })
+
+	out := bufio.NewWriter(c.stdout)
+	switch {
+	case c.explain && c.json:
+		c.explainJSON(out, units)
+	case c.explain:
+		c.explainText(out, units)
+	case c.json:
+		c.tree(out, units, remaining)
+	default:
+		c.reportText(out, remaining)
+	}
+	if err := out.Flush(); err != nil {
+		c.fail("%v", err)
+	}
+	if c.sarif != "" {
+		if err := c.writeSARIF(remaining); err != nil {
+			c.fail("-sarif: %v", err)
+		}
+	}
+	c.summary(units, findings, remaining)
+	if len(remaining) > 0 {
+		return c.status(exitFindings)
+	}
+	return c.status(exitClean)
+}
+
+// status returns code, unless something went wrong.
+func (c *command) status(code int) int {
+	if c.failed {
+		return exitError
+	}
+	return code
+}
+
+// setFlags hands the specs to the analyzer.
+func (c *command) setFlags(root string) error {
+	flags := &c.analyzer.Flags
+	for _, name := range c.specs {
+		if err := flags.Set("spec", name); err != nil {
+			return err
+		}
+	}
+	if flags.Lookup("root") != nil && root != "" {
+		return flags.Set("root", root)
+	}
+	return nil
+}
+
+// plainError prints errors that begin with a position as they are, so that
+// editors find them.
+func (c *command) plainError(err error) {
+	c.failed = true
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		fmt.Fprintln(c.stderr, line)
+	}
+}
+
+// analyzeAll loads and analyzes the packages once for each set of build tags.
+func (c *command) analyzeAll(ctx context.Context) []*unit {
+	var all []*unit
+	told := map[string]bool{}
+	tell := func(err error) {
+		c.failed = true
+		if !told[err.Error()] {
+			told[err.Error()] = true
+			text := err.Error()
+			if !startsWithPosition(text) {
+				text = "lastuse: " + text
+			}
+			fmt.Fprintln(c.stderr, c.relativeText(text))
+		}
+	}
+	bar := c.startProgress()
+	defer bar.stop()
+	for _, tags := range c.tags {
+		bar.phase("loading packages", 0)
+		prog, errs := load(ctx, c.dir, tags, c.test, c.patterns)
+		bar.clear()
+		for _, err := range errs {
+			if ctx.Err() == nil {
+				tell(err)
+			}
+		}
+		bar.phase("analyzing packages", prog.count())
+		units, err := analyze(ctx, c.analyzer, prog, bar.set)
+		bar.clear()
+		if err != nil && ctx.Err() == nil {
+			tell(err)
+		}
+		for _, u := range units {
+			if u.err != nil && ctx.Err() == nil {
+				for _, err := range splitErrors(u.err) {
+					tell(err)
+				}
+			}
+		}
+		all = append(all, units...)
+	}
+	return all
+}
+
+// splitErrors takes joined errors apart, so that each is told once.
+func splitErrors(err error) []error {
+	var many interface{ Unwrap() []error }
+	if !errors.As(err, &many) {
+		return []error{err}
+	}
+	var list []error
+	for _, e := range many.Unwrap() {
+		list = append(list, splitErrors(e)...)
+	}
+	return list
+}
+
+// startsWithPosition reports whether a message has the form file:line: text.
+func startsWithPosition(text string) bool {
+	text, _, _ = strings.Cut(text, "\n")
+	for i := 0; i+1 < len(text); i++ {
+		if text[i] == ':' && text[i+1] >= '0' && text[i+1] <= '9' {
+			return !strings.ContainsAny(text[:i], " \t")
+		}
+	}
+	return false
+}
+
+// findings returns what the analyzer found, in the order of files and lines,
+// each finding once and skipped categories left out.
+func (c *command) findings(units []*unit) []*finding {
+	type key struct {
+		posn, category, message string
+	}
+	seen := map[key]bool{}
+	var list []*finding
+	for _, u := range units {
+		if u.result == nil {
+			continue
+		}
+		for _, fn := range u.result.Funcs {
+			for _, f := range fn.Findings {
+				if slices.Contains(c.skip, f.Category) {
+					continue
+				}
+				item := &finding{Finding: f, unit: u, fn: fn, pos: c.position(u, f.Pos), end: c.position(u, cmp.Or(f.End, f.Pos))}
+				k := key{item.pos.String(), f.Category, f.Message}
+				if !seen[k] {
+					seen[k] = true
+					list = append(list, item)
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *finding) int {
+		return cmp.Or(strings.Compare(a.pos.Filename, b.pos.Filename), cmp.Compare(a.pos.Line, b.pos.Line),
+			cmp.Compare(a.pos.Column, b.pos.Column), strings.Compare(a.Category, b.Category), strings.Compare(a.Message, b.Message))
+	})
+	return list
+}
+
+// position returns a position as users see it: //line obeyed, the file name
+// relative to the current folder if it is below it.
+func (c *command) position(u *unit, pos token.Pos) token.Position {
+	p := u.prog.fset.Position(pos)
+	p.Filename = c.relative(p.Filename)
+	return p
+}
+
+func (c *command) relative(name string) string {
+	if rel, err := filepath.Rel(c.dir, name); err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
+	}
+	return name
+}
+
+// relativeText shortens the names of files below the current folder in a text.
+func (c *command) relativeText(text string) string {
+	return strings.ReplaceAll(text, c.dir+string(filepath.Separator), "")
+}
+
+// settle prepares all changes and tells which were refused. It marks the
+// findings whose edits are in outputs that emit accepts.
+func (c *command) settle(units []*unit, findings []*finding, emit func(outs []*output) error) (changes, files int) {
+	p := c.collect(units)
+	written := map[*change]bool{}
+	for _, g := range p.groups {
+		outs := g.settle()
+		if len(outs) > 0 {
+			if err := emit(outs); err != nil {
+				c.fail("%v", c.relativeText(err.Error()))
+			} else {
+				for _, out := range outs {
+					files++
+					for _, ch := range out.changes {
+						written[ch] = true
+						changes++
+					}
+				}
+			}
+		}
+		for _, ch := range g.changes {
+			if ch.refused != "" {
+				ch.at.Filename = c.relative(ch.at.Filename)
+				c.note("%s: %s is left as it is: %s", ch.at, ch.name, c.relativeText(ch.refused))
+			}
+		}
+	}
+	for _, f := range findings {
+		ch := p.of[f.fn]
+		if len(f.Edits) == 0 || ch == nil {
+			continue
+		}
+		f.made = written[ch]
+		f.refused = c.relativeText(ch.refused)
+	}
+	return changes, files
+}
+
+// applyFixes writes the changed files, those of one folder at a time.
+func (c *command) applyFixes(ctx context.Context, units []*unit, findings []*finding) {
+	c.settle(units, findings, func(outs []*output) error {
+		return writeAll(ctx, outs)
+	})
+}
+
+// printPatch prints what applyFixes would write and reports whether that is anything.
+func (c *command) printPatch(units []*unit, findings []*finding, root string) bool {
+	base := patchBase(c.dir, root)
+	var all []*output
+	c.settle(units, findings, func(outs []*output) error {
+		all = append(all, outs...)
+		return nil
+	})
+	slices.SortFunc(all, func(a, b *output) int { return strings.Compare(a.file, b.file) })
+	out := bufio.NewWriter(c.stdout)
+	for _, o := range all {
+		out.Write(patch(o, base))
+	}
+	if err := out.Flush(); err != nil {
+		c.fail("%v", err)
+	}
+	return len(all) > 0
+}
+
+func (p *program) count() int { return len(p.imports) }
+
+// isTerminal reports whether w is a terminal, on which colours and progress are
+// welcome.
+func isTerminal(w any) bool {
+	f, ok := w.(*os.File)
+	if !ok || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && f.Name() != os.DevNull
+}

@@ -1,0 +1,454 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/scanner"
+	"go/token"
+	"go/types"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/tools/go/gcexportdata"
+	"golang.org/x/tools/go/packages"
+)
+
+// A program is the packages of one build-tag set. The packages that the user
+// asked for and all that they import, except the standard library, are parsed
+// and type-checked from source: the analyzer learns from their bodies. Types of
+// the standard library come from the compiler's export data.
+type program struct {
+	tags    string
+	fset    *token.FileSet
+	targets []*packages.Package // to report on, by ID; each file is in one of them
+	source  map[string][]byte   // physical file name → contents that were parsed
+
+	config  packages.Config // as the packages were listed
+	loaded  bool            // the packages that were listed are type-checked
+	mu      sync.Mutex
+	imports map[*packages.Package]map[string]*packages.Package // before the standard library was cut off
+	std     map[string]*types.Package                          // import path → types
+}
+
+// A loadError is something that keeps a package from being analyzed.
+type loadError struct {
+	pkg  string
+	errs []string // file:line:col: message
+}
+
+func (e *loadError) Error() string {
+	return fmt.Sprintf("%s is not analyzed: it does not type-check\n\t%s", e.pkg, strings.Join(e.errs, "\n\t"))
+}
+
+const listMode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
+	packages.NeedDeps | packages.NeedModule | packages.NeedForTest | packages.NeedTypesSizes
+
+// load lists, parses and type-checks. The errors are about single packages; the
+// program holds all others. Targets that have errors are left out.
+func load(ctx context.Context, dir, tags string, tests bool, patterns []string) (*program, []error) {
+	p := &program{
+		tags:    tags,
+		fset:    token.NewFileSet(),
+		source:  map[string][]byte{},
+		imports: map[*packages.Package]map[string]*packages.Package{},
+		std:     map[string]*types.Package{},
+	}
+	config := &packages.Config{Context: ctx, Dir: dir, Mode: listMode, Tests: tests, Fset: p.fset}
+	if tags != "" {
+		config.BuildFlags = []string{"-tags=" + tags}
+	}
+	p.config = *config
+	roots, err := packages.Load(config, patterns...)
+	if err != nil {
+		return p, []error{listError(err)}
+	}
+	if len(roots) == 0 {
+		return p, []error{fmt.Errorf("no packages match %s", strings.Join(patterns, " "))}
+	}
+	targets, fallback := chooseTargets(roots)
+
+	order := postorder(append(slices.Clone(targets), values(fallback)...))
+	if err := p.loadStd(order); err != nil {
+		return p, []error{err}
+	}
+	p.check(ctx, order)
+	p.loaded = true
+	if err := ctx.Err(); err != nil {
+		return p, []error{err}
+	}
+
+	var errs []error
+	for _, t := range targets {
+		err := packageError(t)
+		if err == nil {
+			p.targets = append(p.targets, t)
+			continue
+		}
+		errs = append(errs, err)
+		// Tests that do not compile are no reason to say nothing about the package.
+		if plain := fallback[t]; plain != nil && packageError(plain) == nil {
+			p.targets = append(p.targets, plain)
+		}
+	}
+	slices.SortFunc(p.targets, func(a, b *packages.Package) int { return strings.Compare(a.ID, b.ID) })
+	return p, errs
+}
+
+// listError shortens what go list prints about itself.
+func listError(err error) error {
+	text := strings.TrimSpace(err.Error())
+	text = strings.TrimPrefix(text, "err: exit status 1: stderr: ")
+	return errors.New(text)
+}
+
+// chooseTargets picks the packages to report on, so that each file is in one of
+// them: of a package and its variant with test files, the variant. The map has
+// the plain package for each variant.
+func chooseTargets(roots []*packages.Package) (targets []*packages.Package, fallback map[*packages.Package]*packages.Package) {
+	plain := map[string]*packages.Package{}
+	for _, r := range roots {
+		if r.ForTest == "" {
+			plain[r.PkgPath] = r
+		}
+	}
+	fallback = map[*packages.Package]*packages.Package{}
+	for _, r := range roots {
+		if r.ForTest != "" && r.PkgPath == r.ForTest {
+			if p := plain[r.PkgPath]; p != nil {
+				fallback[r] = p
+			}
+			delete(plain, r.PkgPath)
+		}
+	}
+	for _, r := range roots {
+		switch {
+		case r.Name == "main" && strings.HasSuffix(r.ID, ".test"):
+			continue // the main function that go test writes
+		case r.ForTest == "" && plain[r.PkgPath] != r:
+			continue
+		}
+		targets = append(targets, r)
+	}
+	return targets, fallback
+}
+
+func values[K comparable, V any](m map[K]V) []V {
+	var vs []V
+	for _, v := range m {
+		vs = append(vs, v)
+	}
+	return vs
+}
+
+// postorder returns the packages and all that they import, imports first.
+func postorder(roots []*packages.Package) []*packages.Package {
+	slices.SortFunc(roots, func(a, b *packages.Package) int { return strings.Compare(a.ID, b.ID) })
+	var order []*packages.Package
+	seen := map[*packages.Package]bool{}
+	var visit func(p *packages.Package)
+	visit = func(p *packages.Package) {
+		if seen[p] {
+			return
+		}
+		seen[p] = true
+		paths := make([]string, 0, len(p.Imports))
+		for path := range p.Imports {
+			paths = append(paths, path)
+		}
+		slices.Sort(paths)
+		for _, path := range paths {
+			visit(p.Imports[path])
+		}
+		order = append(order, p)
+	}
+	for _, r := range roots {
+		visit(r)
+	}
+	return order
+}
+
+// isStd reports whether a package belongs to the standard library.
+func isStd(p *packages.Package) bool {
+	if p.Module != nil || p.PkgPath == "command-line-arguments" {
+		return false
+	}
+	first, _, _ := strings.Cut(p.PkgPath, "/")
+	if strings.Contains(first, ".") {
+		return false
+	}
+	if len(p.GoFiles) == 0 {
+		return true // unsafe
+	}
+	src := filepath.Join(runtime.GOROOT(), "src")
+	if rel, err := filepath.Rel(src, p.GoFiles[0]); err == nil && filepath.IsLocal(rel) {
+		return true
+	}
+	// Another toolchain's library, or one that go list sees under another name.
+	return strings.Contains(filepath.ToSlash(p.GoFiles[0]), "/src/"+p.PkgPath+"/")
+}
+
+// loadStd reads the export data of the packages of the standard library that
+// others import, and cuts them out of the graph.
+func (p *program) loadStd(order []*packages.Package) error {
+	need := map[string]bool{}
+	for _, pkg := range order {
+		if isStd(pkg) {
+			continue
+		}
+		full := pkg.Imports
+		p.imports[pkg] = full
+		pkg.Imports = map[string]*packages.Package{}
+		for path, dep := range full {
+			if isStd(dep) {
+				need[dep.PkgPath] = true
+			} else {
+				pkg.Imports[path] = dep
+			}
+		}
+	}
+	delete(need, "unsafe")
+	if len(need) == 0 {
+		return nil
+	}
+	var paths []string
+	for path := range need {
+		paths = append(paths, path)
+	}
+	slices.Sort(paths)
+	return p.readStd(paths)
+}
+
+// readStd reads the export data of packages of the standard library.
+func (p *program) readStd(paths []string) error {
+	c := p.config
+	c.Mode = packages.NeedName | packages.NeedExportFile
+	c.Tests = false
+	pkgs, err := packages.Load(&c, paths...)
+	if err != nil {
+		return listError(err)
+	}
+	for _, pkg := range pkgs {
+		if pkg.ExportFile == "" {
+			reason := "no export data"
+			if len(pkg.Errors) > 0 {
+				reason = pkg.Errors[0].Msg
+			}
+			return fmt.Errorf("standard library: %s: %s", pkg.PkgPath, reason)
+		}
+		if err := p.readExport(pkg.PkgPath, pkg.ExportFile); err != nil {
+			return fmt.Errorf("standard library: %s: %w", pkg.PkgPath, err)
+		}
+	}
+	return nil
+}
+
+func (p *program) readExport(path, file string) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	r, err := gcexportdata.NewReader(f)
+	if err != nil {
+		return err
+	}
+	_, err = gcexportdata.Read(r, p.fset, p.std, path)
+	return err
+}
+
+// check parses and type-checks the packages of the graph, imports first, several
+// at a time.
+func (p *program) check(ctx context.Context, order []*packages.Package) {
+	done := map[*packages.Package]chan struct{}{}
+	for _, pkg := range order {
+		if !isStd(pkg) {
+			done[pkg] = make(chan struct{})
+		}
+	}
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for _, pkg := range order {
+		if done[pkg] == nil {
+			continue
+		}
+		go func() {
+			defer close(done[pkg])
+			for _, dep := range pkg.Imports {
+				<-done[dep]
+			}
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			if ctx.Err() == nil {
+				p.checkPackage(pkg)
+			}
+		}()
+	}
+	for _, d := range done {
+		<-d
+	}
+}
+
+// checkPackage fills in the syntax and types of a package whose imports are done.
+func (p *program) checkPackage(pkg *packages.Package) {
+	pkg.Fset = p.fset
+	for _, name := range pkg.CompiledGoFiles {
+		if filepath.Ext(name) == ".s" {
+			continue // go list lists assembly of packages that use cgo
+		}
+		src, err := os.ReadFile(name)
+		if err != nil {
+			pkg.Errors = append(pkg.Errors, packages.Error{Msg: err.Error(), Kind: packages.ParseError})
+			continue
+		}
+		p.mu.Lock()
+		p.source[name] = src
+		p.mu.Unlock()
+		f, err := parser.ParseFile(p.fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			pkg.Errors = append(pkg.Errors, packages.Error{Msg: err.Error(), Kind: packages.ParseError})
+		}
+		if f != nil {
+			pkg.Syntax = append(pkg.Syntax, f)
+		}
+	}
+	var problems []error
+	pkg.TypesInfo = newInfo()
+	pkg.Types, problems = p.typeCheck(pkg, pkg.Syntax, pkg.TypesInfo)
+	for _, err := range problems {
+		pkg.Errors = append(pkg.Errors, packages.Error{Msg: err.Error(), Kind: packages.TypeError})
+	}
+	pkg.IllTyped = len(pkg.Errors) > 0
+	for _, dep := range pkg.Imports {
+		pkg.IllTyped = pkg.IllTyped || dep.IllTyped
+	}
+}
+
+func newInfo() *types.Info {
+	return &types.Info{
+		Types:        map[ast.Expr]types.TypeAndValue{},
+		Defs:         map[*ast.Ident]types.Object{},
+		Uses:         map[*ast.Ident]types.Object{},
+		Implicits:    map[ast.Node]types.Object{},
+		Instances:    map[*ast.Ident]types.Instance{},
+		Scopes:       map[ast.Node]*types.Scope{},
+		Selections:   map[*ast.SelectorExpr]*types.Selection{},
+		FileVersions: map[*ast.File]string{},
+	}
+}
+
+// typeCheck type-checks files in the place of those of pkg. It returns all
+// errors that the compiler would report.
+func (p *program) typeCheck(pkg *packages.Package, files []*ast.File, info *types.Info) (*types.Package, []error) {
+	var errs []error
+	conf := types.Config{
+		Importer: importer(func(path string) (*types.Package, error) { return p.importFor(pkg, path) }),
+		Sizes:    pkg.TypesSizes,
+		Error: func(err error) {
+			if te, ok := err.(types.Error); ok && te.Soft && strings.Contains(te.Msg, "imported and not used") && strings.Contains(te.Msg, `"C"`) {
+				return
+			}
+			errs = append(errs, err)
+		},
+	}
+	if pkg.Module != nil && pkg.Module.GoVersion != "" {
+		conf.GoVersion = "go" + pkg.Module.GoVersion
+	}
+	tpkg, _ := conf.Check(pkg.PkgPath, p.fset, files, info) // the error is the first of errs
+	return tpkg, errs
+}
+
+type importer func(path string) (*types.Package, error)
+
+func (f importer) Import(path string) (*types.Package, error) { return f(path) }
+
+func (p *program) importFor(pkg *packages.Package, path string) (*types.Package, error) {
+	if path == "unsafe" {
+		return types.Unsafe, nil
+	}
+	dep := p.imports[pkg][path]
+	if dep == nil && p.loaded && !strings.Contains(path, ".") {
+		return p.importStd(path)
+	}
+	if dep == nil {
+		return nil, fmt.Errorf("cannot find package %q", path)
+	}
+	if t := p.std[dep.PkgPath]; t != nil && isStd(dep) {
+		return t, nil
+	}
+	if dep.Types == nil {
+		return nil, fmt.Errorf("package %q could not be loaded", path)
+	}
+	return dep.Types, nil
+}
+
+// importStd returns a package of the standard library that was not imported when
+// the program was loaded: an edit imports it. Nothing else is being type-checked
+// at that time.
+func (p *program) importStd(path string) (*types.Package, error) {
+	if t := p.std[path]; t != nil && t.Complete() {
+		return t, nil
+	}
+	if err := p.readStd([]string{path}); err != nil {
+		return nil, err
+	}
+	return p.std[path], nil
+}
+
+// packageError returns what is wrong with a package, nil if nothing is. Errors
+// of what it imports are its own, told once each.
+func packageError(pkg *packages.Package) error {
+	if !pkg.IllTyped && len(pkg.Errors) == 0 {
+		return nil
+	}
+	e := &loadError{pkg: pkg.ID}
+	seen := map[*packages.Package]bool{}
+	var visit func(p *packages.Package)
+	visit = func(p *packages.Package) {
+		if seen[p] || len(e.errs) >= maxErrors {
+			return
+		}
+		seen[p] = true
+		for _, err := range p.Errors {
+			for _, line := range errorLines(err) {
+				if !slices.Contains(e.errs, line) {
+					e.errs = append(e.errs, line)
+				}
+			}
+		}
+		for _, dep := range p.Imports {
+			if dep.IllTyped {
+				visit(dep)
+			}
+		}
+	}
+	visit(pkg)
+	if len(e.errs) > maxErrors {
+		e.errs = append(e.errs[:maxErrors], "and more")
+	}
+	return e
+}
+
+const maxErrors = 10
+
+func errorLines(err packages.Error) []string {
+	text := err.Msg
+	if err.Pos != "" && err.Pos != "-" {
+		text = err.Pos + ": " + text
+	}
+	return strings.Split(strings.TrimSpace(text), "\n")
+}
+
+// parseMessage returns the first error of a parse, without its position.
+func parseMessage(err error) string {
+	var list scanner.ErrorList
+	if errors.As(err, &list) && len(list) > 0 {
+		return list[0].Msg
+	}
+	return err.Error()
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"go/types"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/tools/go/packages"
+
+	"github.com/lastuse/lastuse/escape/spec"
+)
+
+// specCheck compares the specs named with -spec, and lastuse.spec of the module,
+// with the code that they name.
+func (c *command) specCheck(ctx context.Context) int {
+	names := slices.Clone(c.specs)
+	if root := spec.ModuleRoot(c.dir); root != "" {
+		name := filepath.Join(root, spec.ModuleFile)
+		if _, err := os.Stat(name); err == nil {
+			names = append(names, name)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			c.fail("%v", err)
+		}
+	}
+	if len(names) == 0 && !c.failed {
+		c.note("no spec to check: name one with -spec, or write %s beside go.mod", spec.ModuleFile)
+		return exitClean
+	}
+	var files []*spec.File
+	var paths []string
+	lines := 0
+	for _, name := range names {
+		src, err := os.ReadFile(name)
+		if err != nil {
+			c.fail("%v", err)
+			continue
+		}
+		f, err := spec.Parse(c.relative(name), src)
+		if err != nil {
+			c.plainError(err)
+		}
+		files = append(files, f)
+		for _, l := range f.Lines {
+			lines++
+			if path := l.PackagePath(); path != "" && !slices.Contains(paths, path) {
+				paths = append(paths, path)
+			}
+		}
+	}
+	for _, tags := range c.tags {
+		pkgs, err := c.loadTypes(ctx, tags, paths)
+		if err != nil {
+			c.fail("%v", err)
+			continue
+		}
+		for _, f := range files {
+			if err := spec.Check(f, func(path string) *types.Package { return pkgs[path] }); err != nil {
+				c.plainError(err)
+			}
+		}
+	}
+	if !c.failed {
+		c.note("%s in %s fit the code", count(lines, "line"), count(len(files), "spec"))
+	}
+	return c.status(exitClean)
+}
+
+// loadTypes type-checks packages by import path. Those that do not exist are
+// not in the map; those with errors are, with the types that could be made.
+func (c *command) loadTypes(ctx context.Context, tags string, paths []string) (map[string]*types.Package, error) {
+	byPath := map[string]*types.Package{}
+	if len(paths) == 0 {
+		return byPath, nil
+	}
+	config := &packages.Config{Context: ctx, Dir: c.dir, Mode: packages.LoadAllSyntax}
+	if tags != "" {
+		config.BuildFlags = []string{"-tags=" + tags}
+	}
+	pkgs, err := packages.Load(config, paths...)
+	if err != nil {
+		return nil, fmt.Errorf("load packages: %w", listError(err))
+	}
+	for _, p := range pkgs {
+		if p.Types != nil && len(p.CompiledGoFiles) > 0 {
+			byPath[p.PkgPath] = p.Types
+		}
+	}
+	return byPath, nil
+}

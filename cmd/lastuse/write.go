@@ -1,0 +1,145 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// errChanged says that a file is not the one that was analyzed.
+var errChanged = errors.New("the file changed while lastuse ran: run it again")
+
+// A staged file has its new contents beside it, complete and on disk, under
+// another name.
+type staged struct {
+	out    *output
+	target string // the file itself, symbolic links resolved
+	temp   string
+	lock   *os.File
+}
+
+// writeAll replaces files by new contents. Either all of them are replaced or
+// none, unless the machine stops between two renames: then each file is still
+// either old or new. A file that changed since it was read, cannot be written or
+// is not a regular file makes it an error. When ctx ends before the first rename
+// nothing is replaced.
+//
+// A file keeps its permissions; a symbolic link stays one. Two runs at once
+// exclude each other file by file: the second finds that the file changed.
+func writeAll(ctx context.Context, outs []*output) (err error) {
+	var all []*staged
+	defer func() {
+		for _, s := range all {
+			if s.temp != "" {
+				err = errors.Join(err, os.Remove(s.temp))
+			}
+			s.lock.Close() // read only: nothing is lost
+		}
+	}()
+	for _, out := range outs {
+		s, err := stage(out)
+		if s != nil {
+			all = append(all, s)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", out.file, err)
+		}
+	}
+	for _, s := range all {
+		if err := s.unchanged(); err != nil {
+			return fmt.Errorf("%s: %w", s.out.file, err)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	for i, s := range all {
+		if err := os.Rename(s.temp, s.target); err != nil {
+			return errors.Join(fmt.Errorf("%s: %w", s.out.file, err), restore(all[:i]))
+		}
+		s.temp = ""
+	}
+	return nil
+}
+
+// stage writes new contents beside the file. The result is not nil if there is
+// something to close or remove, with an error as well.
+func stage(out *output) (*staged, error) {
+	target, err := filepath.EvalSymlinks(out.file)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := os.OpenFile(target, os.O_RDWR, 0)
+	if err != nil {
+		return nil, errors.Unwrap(err) // without the path, which the caller adds
+	}
+	s := &staged{out: out, target: target, lock: lock}
+	if err := lockFile(lock); err != nil {
+		return s, fmt.Errorf("lock: %w", err)
+	}
+	info, err := lock.Stat()
+	if err != nil {
+		return s, err
+	}
+	switch {
+	case !info.Mode().IsRegular():
+		return s, errors.New("not a regular file")
+	case info.Mode().Perm()&0o200 == 0:
+		// The folder would let us replace it, but the owner said no.
+		return s, fs.ErrPermission
+	}
+	if err := s.unchanged(); err != nil {
+		return s, err
+	}
+	temp, err := os.CreateTemp(filepath.Dir(target), ".lastuse-*")
+	if err != nil {
+		return s, err
+	}
+	s.temp = temp.Name()
+	_, err = temp.Write(out.new)
+	if err == nil {
+		err = temp.Chmod(info.Mode().Perm())
+	}
+	if err == nil {
+		err = keepOwner(temp, info)
+	}
+	if err == nil {
+		err = temp.Sync()
+	}
+	return s, errors.Join(err, temp.Close())
+}
+
+// unchanged compares the file with what was analyzed. It reads the name anew: a
+// run that held the lock before us has put another file there.
+func (s *staged) unchanged() error {
+	now, err := os.ReadFile(s.target)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(now, s.out.old) {
+		return errChanged
+	}
+	return nil
+}
+
+// restore undoes renames after one of them failed.
+func restore(done []*staged) error {
+	var errs []error
+	for _, s := range done {
+		back, err := stage(&output{file: s.target, old: s.out.new, new: s.out.old})
+		if err == nil {
+			err = os.Rename(back.temp, back.target)
+		}
+		if back != nil {
+			back.lock.Close()
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s was changed and could not be changed back: %w", s.out.file, err))
+		}
+	}
+	return errors.Join(errs...)
+}

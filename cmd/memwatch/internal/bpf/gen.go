@@ -1,0 +1,7 @@
+package bpf
+
+// The generated files are committed, so that building needs no compiler of C. They
+// were made with Debian's clang 19.1.7 and libbpf-dev 1.1; another clang gives other
+// bytes.
+
+//go:generate go run github.com/cilium/ebpf/cmd/bpf2go -cc clang-19 -go-package bpf -tags linux -target amd64,arm64 -type event -type stack_event -type ledger -type target watch watch.bpf.c -- -O2 -g -Wall -Werror -I/usr/include

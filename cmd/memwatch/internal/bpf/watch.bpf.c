@@ -1,0 +1,548 @@
+//go:build ignore
+
+// The probe programs: one for the entry of every function, one for the return, one
+// for the markers of Go programs, and two that hear of processes. What a function's
+// arguments mean is not known here; its descriptor says what to fetch.
+
+#include "kernel.h"
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+
+char __license[] SEC("license") = "Dual MIT/GPL";
+
+enum { FETCHES = 6, WORDS = 8, FRAMES = 48 };
+enum { ARG, IN, OUT };                              // fetch.kind
+enum { ENTRY = 1, SUCCESS = 2, FAILURE = 4 };       // descriptor.emit
+enum { COUNT_ALLOC = 1, COUNT_FREE = 2, STACK = 4 }; // descriptor.flags
+enum { STATUS, POINTER, VOID };                     // descriptor.result
+enum { CALL, NEW_STACK, EXIT, EXEC, MARKER };       // event.type
+enum { NO_WORD = 255 };
+
+struct fetch {
+	u8 kind, arg, offset, bytes;
+};
+
+struct descriptor {
+	u8 emit, result, flags, library, fetches, size[3];
+	struct fetch fetch[FETCHES];
+};
+
+// An event of a call or marker, or of the end of a process.
+struct event {
+	u8 type, phase;
+	u16 func;
+	u32 pid, tid, pad;
+	u64 time, begin, ret, stack, goroutine;
+	u64 words[WORDS];
+};
+
+// A stack that was not seen lately, innermost first.
+struct stack_event {
+	u8 type, walk; // walk: 0 by the kernel, 1 from the goroutine
+	u16 frames;
+	u32 pid, tid, pad;
+	u64 time, stack;
+	u64 pc[FRAMES];
+};
+
+// The books of one process. Lost is what this process did that found no room.
+struct ledger {
+	u64 bytes, allocs, frees, failures;
+	u64 hits, lost_ring, lost_calls, lost_stacks;
+	u64 walks, unwalked; // stacks taken from the goroutine, and those that could not be
+};
+
+// A process that is watched, and where its goroutines are if that is known.
+struct target {
+	u64 text, etext; // Go's code; 0: not a Go program
+	s32 tls;         // where g is, from the thread pointer
+	u16 known;       // the offsets below are
+	u16 g_m, g_goid, g_syscallpc, g_syscallbp, m_curg;
+	u16 pad[3];
+};
+
+// A thread's call between entry and return. The words and the frames are here and
+// not on a CPU's own page: programs of probes may be preempted.
+struct call {
+	u64 sp, begin, stack, goroutine;
+	u64 args[8];
+	u64 words[2 * WORDS];   // the latter half only keeps the verifier's sums right
+	u64 frames[2 * FRAMES]; // likewise
+	u16 func;
+	u8 active;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 512);
+	__type(key, u32);
+	__type(value, struct descriptor);
+} descriptors SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 8192);
+	__type(key, u32);
+	__type(value, struct ledger);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+} books SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 8192);
+	__type(key, u32);
+	__type(value, struct target);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+} targets SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct call);
+} calls SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 32768);
+	__type(key, u64);
+	__type(value, u8);
+} seen SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 8 << 20);
+} events SEC(".maps");
+
+// Hits of each function, for the self-test and the overhead shown.
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 512);
+	__type(key, u32);
+	__type(value, u64);
+} hits SEC(".maps");
+
+volatile const u8 only_targets; // processes without a target are passed over
+volatile const u8 no_stacks;
+volatile const u32 wake_at = 1 << 20; // bytes waiting in the ring that wake the reader
+
+// The reader's types are generated from these.
+const struct event *event_type __attribute__((unused));
+const struct stack_event *stack_event_type __attribute__((unused));
+
+u64 nowhere; // events of processes whose books found no room
+
+static __always_inline struct ledger *books_of(u32 pid)
+{
+	struct ledger *b = bpf_map_lookup_elem(&books, &pid);
+	if (b)
+		return b;
+	struct ledger zero = {};
+	bpf_map_update_elem(&books, &pid, &zero, BPF_NOEXIST);
+	b = bpf_map_lookup_elem(&books, &pid);
+	if (!b)
+		__sync_fetch_and_add(&nowhere, 1);
+	return b;
+}
+
+// wake returns the flags of a submit: the reader is woken when the waiting bytes
+// cross a line, once, and else looks by itself. A wake per event would double the
+// cost for the program that is watched.
+static __always_inline u64 wake(u64 size)
+{
+	u64 waiting = bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA);
+	return waiting >= wake_at && waiting - size - 8 < wake_at ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
+}
+
+#ifdef __TARGET_ARCH_x86
+#define SP(ctx) ((ctx)->sp)
+#define IP(ctx) ((ctx)->ip)
+#define RESULT(ctx) ((ctx)->ax)
+enum { POPPED = 8 }; // what a return takes from the stack
+
+// The arguments are put into memory first: the verifier wants each register of ctx
+// read at a fixed place.
+static __always_inline void save_arguments(struct pt_regs *ctx, struct call *c)
+{
+	c->args[0] = ctx->di;
+	c->args[1] = ctx->si;
+	c->args[2] = ctx->dx;
+	c->args[3] = ctx->cx;
+	c->args[4] = ctx->r8;
+	c->args[5] = ctx->r9;
+}
+enum { IN_REGISTERS = 6, FIRST_ON_STACK = 8 };
+
+static __always_inline u64 return_address(struct pt_regs *ctx)
+{
+	u64 v = 0;
+	bpf_probe_read_user(&v, sizeof v, (void *)ctx->sp);
+	return v;
+}
+#else
+#define SP(ctx) ((ctx)->user_regs.sp)
+#define IP(ctx) ((ctx)->user_regs.pc)
+#define RESULT(ctx) ((ctx)->user_regs.regs[0])
+enum { POPPED = 0 };
+
+static __always_inline void save_arguments(struct pt_regs *ctx, struct call *c)
+{
+	for (u32 i = 0; i < 8; i++)
+		c->args[i] = ctx->user_regs.regs[i];
+}
+enum { IN_REGISTERS = 8, FIRST_ON_STACK = 0 };
+
+static __always_inline u64 return_address(struct pt_regs *ctx)
+{
+	return ctx->user_regs.regs[30];
+}
+#endif
+
+static __always_inline u64 argument(struct call *c, u64 sp, u8 i)
+{
+	u64 v = 0;
+	if (i < IN_REGISTERS)
+		return c->args[i & 7];
+	bpf_probe_read_user(&v, sizeof v, (void *)(sp + FIRST_ON_STACK + 8 * (u64)(i - IN_REGISTERS)));
+	return v;
+}
+
+static __always_inline u64 mix(u64 h, u64 v)
+{
+	h = (h ^ v) * 0x9e3779b97f4a7c15ull;
+	return h ^ h >> 29;
+}
+
+// goroutine_of returns the goroutine that this thread runs, also while it is in C.
+static __always_inline u64 goroutine_of(struct task_struct *task, const struct target *t)
+{
+	u64 curg = 0;
+#ifdef __TARGET_ARCH_x86
+	u64 g = 0, m = 0;
+	u64 tp = BPF_CORE_READ(task, thread.fsbase);
+	if (!t->known || bpf_probe_read_user(&g, sizeof g, (void *)(tp + (s64)t->tls)) || !g ||
+	    bpf_probe_read_user(&m, sizeof m, (void *)(g + t->g_m)) || !m)
+		return 0;
+	bpf_probe_read_user(&curg, sizeof curg, (void *)(m + t->m_curg));
+#endif
+	return curg;
+}
+
+// walk takes the stack of a goroutine that is in C: C code may use the frame pointer
+// for data, but what Go saved before the call is good.
+static __always_inline u32 walk(struct call *c, u64 curg, const struct target *t)
+{
+	u64 bp = 0, frame[2];
+	u32 n = 0;
+	if (bpf_probe_read_user(&c->frames[1], 8, (void *)(curg + t->g_syscallpc)) || !c->frames[1] ||
+	    bpf_probe_read_user(&bp, sizeof bp, (void *)(curg + t->g_syscallbp)))
+		return 0;
+	n = 1;
+	for (u32 i = 2; i <= FRAMES; i++) {
+		if (!bp || bpf_probe_read_user(frame, sizeof frame, (void *)bp) || !frame[1])
+			break;
+		c->frames[i] = frame[1];
+		n++;
+		if (frame[0] <= bp)
+			break;
+		bp = frame[0];
+	}
+	return n;
+}
+
+// stack takes the call stack and returns its number, 0 if there is none. Its frames
+// are reported if it was not seen lately.
+static __always_inline u64 stack(struct pt_regs *ctx, struct call *c, struct ledger *b, struct task_struct *task,
+				 const struct target *t, u32 pid, u32 tid, u64 now)
+{
+	u64 ra = return_address(ctx);
+	long got = bpf_get_stack(ctx, c->frames, FRAMES * 8, BPF_F_USER_STACK);
+	u32 n = got > 0 ? got / 8 : 0, at = 1;
+	u8 how = 0;
+
+	// The first frame is the probe itself. The kernel misses the caller unless the
+	// function begins with a push of the frame pointer: it takes the first frame's place.
+	if (n > FRAMES)
+		n = FRAMES;
+	if (n < 2 || c->frames[1] != ra) {
+		c->frames[0] = ra;
+		at = 0;
+		if (n == 0)
+			n = 1;
+	} else {
+		n--;
+	}
+	if (t && t->text) {
+		u8 go = 0;
+		for (u32 i = 0; i < FRAMES; i++) {
+			if (i >= n)
+				break;
+			u64 pc = c->frames[at + i];
+			if (pc >= t->text && pc < t->etext) {
+				go = 1;
+				break;
+			}
+		}
+		u64 curg = goroutine_of(task, t);
+		if (curg)
+			bpf_probe_read_user(&c->goroutine, 8, (void *)(curg + t->g_goid));
+		if (!go) {
+			u32 m = curg ? walk(c, curg, t) : 0;
+			if (m) {
+				c->frames[0] = ra;
+				at = 0;
+				n = m < FRAMES ? m + 1 : FRAMES;
+				how = 1;
+				__sync_fetch_and_add(&b->walks, 1);
+			} else {
+				__sync_fetch_and_add(&b->unwalked, 1);
+			}
+		}
+	}
+
+	u64 id = mix(BPF_CORE_READ(task, group_leader, start_boottime), (u64)BPF_CORE_READ(task, self_exec_id) << 32 | pid);
+	for (u32 i = 0; i < FRAMES; i++) {
+		if (i >= n)
+			break;
+		id = mix(id, c->frames[at + i]);
+	}
+	if (!id)
+		id = 1;
+	if (bpf_map_lookup_elem(&seen, &id))
+		return id;
+	struct stack_event *e = bpf_ringbuf_reserve(&events, sizeof *e, 0);
+	if (!e) {
+		__sync_fetch_and_add(&b->lost_stacks, 1);
+		return id; // not noted as seen: it is reported the next time
+	}
+	u8 one = 1;
+	bpf_map_update_elem(&seen, &id, &one, BPF_ANY);
+	*e = (struct stack_event){ .type = NEW_STACK, .walk = how, .frames = n, .pid = pid, .tid = tid, .time = now, .stack = id };
+	for (u32 i = 0; i < FRAMES; i++)
+		e->pc[i] = i < n ? c->frames[at + i] : 0;
+	bpf_ringbuf_submit(e, wake(sizeof *e));
+	return id;
+}
+
+// report puts the call on the ring.
+static __always_inline void report(struct call *c, struct ledger *b, u32 pid, u32 tid, u8 phase, u64 ret, u64 now)
+{
+	struct event *e = bpf_ringbuf_reserve(&events, sizeof *e, 0);
+	if (!e) {
+		__sync_fetch_and_add(&b->lost_ring, 1);
+		return;
+	}
+	*e = (struct event){ .type = CALL, .phase = phase, .func = c->func, .pid = pid, .tid = tid, .time = now,
+			     .begin = c->begin, .ret = ret, .stack = c->stack, .goroutine = c->goroutine };
+	for (u32 i = 0; i < WORDS; i++)
+		e->words[i] = c->words[i];
+	bpf_ringbuf_submit(e, wake(sizeof *e));
+}
+
+static __always_inline int on_entry(struct pt_regs *ctx)
+{
+	u64 both = bpf_get_current_pid_tgid(), sp = SP(ctx);
+	u32 pid = both >> 32, tid = both, id = (u16)bpf_get_attach_cookie(ctx);
+	struct target *t = bpf_map_lookup_elem(&targets, &pid);
+	if (only_targets && !t)
+		return 0;
+	struct descriptor *d = bpf_map_lookup_elem(&descriptors, &id);
+	struct ledger *b = books_of(pid);
+	if (!d || !b)
+		return 0;
+	__sync_fetch_and_add(&b->hits, 1);
+	u64 *h = bpf_map_lookup_elem(&hits, &id);
+	if (h)
+		__sync_fetch_and_add(h, 1);
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct call *c = bpf_task_storage_get(&calls, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!c) {
+		__sync_fetch_and_add(&b->lost_calls, 1);
+		return 0;
+	}
+	// A call inside a call is part of it. A call at or above the place of the last one
+	// shows that the last one is gone, though its return was not seen.
+	if (c->active && sp < c->sp)
+		return 0;
+	c->active = 1;
+	c->sp = sp;
+	c->func = id;
+	c->stack = c->goroutine = 0;
+	for (u32 i = 0; i < WORDS; i++)
+		c->words[i] = 0;
+	save_arguments(ctx, c);
+	u32 w = 0;
+	for (u32 i = 0; i < FETCHES; i++) {
+		if (i >= d->fetches)
+			break;
+		struct fetch f = d->fetch[i];
+		u32 bytes = f.bytes;
+		u32 words = (bytes + 7) / 8;
+		if (w + words > WORDS || bytes > 48)
+			break;
+		u64 v = argument(c, sp, f.arg);
+		if (f.kind == IN)
+			bpf_probe_read_user(&c->words[w & 7], bytes, (void *)(v + f.offset));
+		else if (f.kind == OUT)
+			c->words[w & 7] = v ? v + f.offset : 0;
+		else
+			c->words[w & 7] = v;
+		w += words;
+	}
+	u64 now = bpf_ktime_get_ns();
+	c->begin = now;
+	if (d->flags & STACK && !no_stacks)
+		c->stack = stack(ctx, c, b, task, t, pid, tid, now);
+	if (d->emit & ENTRY) {
+		if (d->flags & COUNT_FREE)
+			__sync_fetch_and_add(&b->frees, 1);
+		report(c, b, pid, tid, 0, 0, now);
+	}
+	if (d->emit == ENTRY)
+		c->active = 0;
+	return 0;
+}
+
+static __always_inline int on_return(struct pt_regs *ctx)
+{
+	u64 both = bpf_get_current_pid_tgid();
+	u32 pid = both >> 32, tid = both;
+	struct call *c = bpf_task_storage_get(&calls, bpf_get_current_task_btf(), 0, 0);
+	if (!c || !c->active || SP(ctx) != c->sp + POPPED)
+		return 0;
+	c->active = 0;
+	u32 id = c->func;
+	struct descriptor *d = bpf_map_lookup_elem(&descriptors, &id);
+	struct ledger *b = bpf_map_lookup_elem(&books, &pid);
+	if (!d || !b)
+		return 0;
+	u64 ret = RESULT(ctx);
+	u8 ok = d->result == STATUS ? (s32)ret == 0 : d->result == POINTER ? ret != 0 : 1;
+	u32 w = 0;
+	for (u32 i = 0; i < FETCHES; i++) {
+		if (i >= d->fetches)
+			break;
+		struct fetch f = d->fetch[i];
+		u32 bytes = f.bytes;
+		u32 words = (bytes + 7) / 8;
+		if (w + words > WORDS || bytes > 48)
+			break;
+		if (f.kind == OUT) {
+			u64 p = c->words[w & 7];
+			c->words[w & 7] = 0;
+			if (p)
+				bpf_probe_read_user(&c->words[w & 7], bytes, (void *)p);
+		}
+		w += words;
+	}
+	if (d->flags & COUNT_ALLOC && ok) {
+		u64 size = 1;
+		u8 known = 0;
+		for (u32 i = 0; i < 3; i++) {
+			u8 at = d->size[i];
+			if (at != NO_WORD) {
+				size *= c->words[at & 7];
+				known = 1;
+			}
+		}
+		__sync_fetch_and_add(&b->allocs, 1);
+		if (known)
+			__sync_fetch_and_add(&b->bytes, size);
+	}
+	if (!ok) {
+		if (d->flags & COUNT_FREE)
+			__sync_fetch_and_add(&b->frees, -1);
+		__sync_fetch_and_add(&b->failures, 1);
+	}
+	if (d->emit & (ok ? SUCCESS : FAILURE))
+		report(c, b, pid, tid, ok ? 1 : 2, ret, bpf_ktime_get_ns());
+	return 0;
+}
+
+// on_marker reports a marker of a Go program: its arguments are in Go's registers.
+static __always_inline int on_marker(struct pt_regs *ctx)
+{
+	u64 both = bpf_get_current_pid_tgid();
+	u32 pid = both >> 32, tid = both;
+	u16 kind = bpf_get_attach_cookie(ctx);
+	struct target *t = bpf_map_lookup_elem(&targets, &pid);
+	if (only_targets && !t)
+		return 0;
+	struct ledger *b = books_of(pid);
+	if (!b)
+		return 0;
+	__sync_fetch_and_add(&b->hits, 1);
+	struct task_struct *task = bpf_get_current_task_btf();
+	u64 now = bpf_ktime_get_ns(), id = 0, goroutine = 0;
+	if (!no_stacks && kind == 0) {
+		struct call *c = bpf_task_storage_get(&calls, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+		if (c && !c->active)
+			id = stack(ctx, c, b, task, 0, pid, tid, now);
+	}
+	struct event *e = bpf_ringbuf_reserve(&events, sizeof *e, 0);
+	if (!e) {
+		__sync_fetch_and_add(&b->lost_ring, 1);
+		return 0;
+	}
+	*e = (struct event){ .type = MARKER, .func = kind, .pid = pid, .tid = tid, .time = now, .stack = id };
+#ifdef __TARGET_ARCH_x86
+	if (t && t->known)
+		bpf_probe_read_user(&goroutine, 8, (void *)(ctx->r14 + t->g_goid));
+	e->words[0] = ctx->ax;
+	e->words[1] = ctx->bx;
+	e->words[2] = ctx->cx;
+	e->words[3] = ctx->di;
+	e->words[4] = ctx->si;
+#else
+	if (t && t->known)
+		bpf_probe_read_user(&goroutine, 8, (void *)(ctx->user_regs.regs[28] + t->g_goid));
+	for (u32 i = 0; i < 5; i++)
+		e->words[i] = ctx->user_regs.regs[i];
+#endif
+	e->goroutine = goroutine;
+	bpf_ringbuf_submit(e, wake(sizeof *e));
+	return 0;
+}
+
+// The two forms of each program: for links of many probes, and for single ones.
+
+SEC("uprobe.multi") int entry_multi(struct pt_regs *ctx) { return on_entry(ctx); }
+SEC("uprobe.multi") int return_multi(struct pt_regs *ctx) { return on_return(ctx); }
+SEC("uprobe.multi") int marker_multi(struct pt_regs *ctx) { return on_marker(ctx); }
+SEC("uprobe") int entry_single(struct pt_regs *ctx) { return on_entry(ctx); }
+SEC("uprobe") int return_single(struct pt_regs *ctx) { return on_return(ctx); }
+SEC("uprobe") int marker_single(struct pt_regs *ctx) { return on_marker(ctx); }
+
+// ended reports the end of a process, or of its program. The end is never lost for
+// want of room alone: the books stay until the reader has seen that the process is
+// gone.
+static __always_inline int ended(u32 pid, u32 tid, u8 type)
+{
+	struct ledger *b = bpf_map_lookup_elem(&books, &pid);
+	if (!b)
+		return 0;
+	struct event *e = bpf_ringbuf_reserve(&events, sizeof *e, 0);
+	if (!e) {
+		__sync_fetch_and_add(&b->lost_ring, 1);
+		return 0;
+	}
+	*e = (struct event){ .type = type, .pid = pid, .tid = tid, .time = bpf_ktime_get_ns() };
+	bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP);
+	return 0;
+}
+
+// The tracepoint is hit by each thread; only the last one ends the process.
+SEC("tp_btf/sched_process_exit") int on_exit(u64 *ctx)
+{
+	struct task_struct *task = (struct task_struct *)ctx[0];
+	if (BPF_CORE_READ(task, signal, live.counter))
+		return 0;
+	return ended(BPF_CORE_READ(task, tgid), BPF_CORE_READ(task, pid), EXIT);
+}
+
+SEC("tp_btf/sched_process_exec") int on_exec(u64 *ctx)
+{
+	struct task_struct *task = (struct task_struct *)ctx[0];
+	return ended(BPF_CORE_READ(task, tgid), BPF_CORE_READ(task, pid), EXEC);
+}

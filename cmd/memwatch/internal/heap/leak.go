@@ -1,0 +1,75 @@
+package heap
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Leak suspects. A list of leaks that claims to be precise misleads: a cache that
+// fills and a leak look the same for a while. So a site is a suspect for reasons,
+// and the reasons are shown.
+const (
+	// neverObjects is how many live allocations a site without a single free
+	// needs, made over at least neverSpan, to be a suspect. Programs allocate a few
+	// things once and keep them; that is no leak.
+	neverObjects = 3
+	neverSpan    = 5 * time.Second
+
+	// oldFactor times the median life is when an allocation is old; oldShare of
+	// the live bytes must be.
+	oldFactor = 16
+	oldMin    = 10 * time.Second
+	oldShare  = 0.5
+
+	// slopeWindows parts of the history must each have a higher low point than the
+	// one before: a site that goes up and down again has equal low points.
+	slopeWindows = 4
+	slopeSamples = 12
+)
+
+// suspect returns the reasons to take s for a leak, none if there are none.
+func (s *site) suspect(now int64) []string {
+	if s.Objects == 0 || s.key.class == Code || s.key.class == Range {
+		return nil
+	}
+	var why []string
+	if span := time.Duration(s.last.at - s.began); s.FreedObjects == 0 && s.Objects >= neverObjects && span >= neverSpan {
+		why = append(why, fmt.Sprintf("never freed: %d allocations in %v", s.Objects, round(span)))
+	}
+	if rise, ok := s.slope(); ok {
+		why = append(why, fmt.Sprintf("grows: its low points rose by %d bytes in %d samples", rise, len(s.history.at)))
+	}
+	if life := s.medianLife(); life > 0 {
+		limit := max(life*oldFactor, int64(oldMin))
+		if bytes, objects := s.older(now - limit); float64(bytes) > oldShare*float64(s.Live) {
+			why = append(why, fmt.Sprintf("old: %d of %d are older than %v, and half of the freed lived less than %v",
+				objects, s.Objects, round(time.Duration(limit)), round(time.Duration(life))))
+		}
+	}
+	return why
+}
+
+// slope reports whether the low points of the history rise from window to window,
+// and by how many bytes.
+func (s *site) slope() (rise int64, ok bool) {
+	h := s.history.at
+	if len(h) < slopeSamples {
+		return 0, false
+	}
+	var low [slopeWindows]int64
+	for i := range low {
+		low[i] = slices.Min(h[i*len(h)/slopeWindows : (i+1)*len(h)/slopeWindows])
+		if i > 0 && low[i] <= low[i-1] {
+			return 0, false
+		}
+	}
+	return low[slopeWindows-1] - low[0], true
+}
+
+func round(d time.Duration) time.Duration {
+	if d >= time.Second {
+		return d.Round(time.Second)
+	}
+	return d.Round(time.Microsecond)
+}

@@ -1,0 +1,175 @@
+package heap
+
+import "math/bits"
+
+type siteKey struct {
+	stack uint64
+	class Class
+}
+
+// A Tally counts allocations. Live and Objects are what was made and not freed.
+type Tally struct {
+	Live         int64  `json:"live"`         // bytes
+	Objects      int64  `json:"objects"`      // allocations
+	Peak         int64  `json:"peak"`         // bytes
+	AllocBytes   uint64 `json:"allocBytes"`   // ever
+	AllocObjects uint64 `json:"allocObjects"` // ever
+	FreedBytes   uint64 `json:"freedBytes"`   // ever
+	FreedObjects uint64 `json:"freedObjects"` // ever
+}
+
+func (t *Tally) grow(bytes, objects int64) {
+	t.Live += bytes
+	t.Objects += objects
+	t.Peak = max(t.Peak, t.Live)
+}
+
+// Freed counts what ended in one way.
+type Freed struct {
+	Bytes   uint64 `json:"bytes"`
+	Objects uint64 `json:"objects"`
+}
+
+// A site is what one call stack allocated in one class.
+type site struct {
+	key siteKey
+	Tally
+	AtExitBytes   int64
+	AtExitObjects int64
+	first, last   *allocation // live, the oldest first
+	began         int64       // its first allocation
+	hows          [numHows]Freed
+	lives         [64]uint32 // freed, by the length of their life: bits of nanoseconds
+	sizes         [65]uint32 // live, by bits of bytes
+	history       ring
+}
+
+// site returns the site of a stack and class, or nil if there are too many.
+func (p *process) site(stack uint64, class Class) *site {
+	k := siteKey{stack, class}
+	s := p.sites[k]
+	if s == nil {
+		if len(p.sites) >= p.h.opts.Sites {
+			return nil
+		}
+		s = &site{key: k, began: p.h.now}
+		p.sites[k] = s
+	}
+	return s
+}
+
+func (s *site) allocated(a *allocation) {
+	s.AllocBytes += uint64(a.size)
+	s.AllocObjects++
+}
+
+// link adds a to the live allocations, after those that are not younger.
+func (s *site) link(a *allocation) {
+	s.grow(a.size, 1)
+	s.sizes[bits.Len64(uint64(a.size))]++
+	at := s.last
+	for at != nil && at.at > a.at {
+		at = at.prev
+	}
+	a.prev = at
+	if at == nil {
+		a.next, s.first = s.first, a
+	} else {
+		a.next, at.next = at.next, a
+	}
+	if a.next == nil {
+		s.last = a
+	} else {
+		a.next.prev = a
+	}
+}
+
+func (s *site) freed(a *allocation, how How, now int64) {
+	s.grow(-a.size, -1)
+	s.sizes[bits.Len64(uint64(a.size))]--
+	s.FreedBytes += uint64(a.size)
+	s.FreedObjects++
+	s.hows[how].Bytes += uint64(a.size)
+	s.hows[how].Objects++
+	if how == Explicit || how == Late {
+		s.lives[bits.Len64(uint64(max(now-a.at, 0)))]++
+	}
+	if a.prev == nil {
+		s.first = a.next
+	} else {
+		a.prev.next = a.next
+	}
+	if a.next == nil {
+		s.last = a.prev
+	} else {
+		a.next.prev = a.prev
+	}
+	a.prev, a.next = nil, nil
+}
+
+// unfreed undoes freed, except for the length of the life that it noted, which is a
+// statistic; count links the allocation again.
+func (s *site) unfreed(a *allocation, how How) {
+	s.FreedBytes -= uint64(a.size)
+	s.FreedObjects--
+	s.hows[how].Bytes -= uint64(a.size)
+	s.hows[how].Objects--
+}
+
+// medianLife returns the length of life, in nanoseconds, that half of the freed
+// allocations did not reach: an upper bound, exact to a factor of two. It is 0 if
+// none was freed.
+func (s *site) medianLife() int64 {
+	var sum, half uint64
+	for _, n := range s.lives {
+		half += uint64(n)
+	}
+	if half == 0 {
+		return 0
+	}
+	half = (half + 1) / 2
+	for i, n := range s.lives {
+		if sum += uint64(n); sum >= half {
+			return int64(min(uint64(1)<<i, 1<<62))
+		}
+	}
+	return 0
+}
+
+// older sums the live allocations made before t.
+func (s *site) older(t int64) (bytes, objects int64) {
+	for a := s.first; a != nil && a.at < t; a = a.next {
+		bytes += a.size
+		objects++
+	}
+	return bytes, objects
+}
+
+// A ring keeps the latest samples.
+type ring struct {
+	at []int64
+}
+
+func (r *ring) push(v int64) {
+	if len(r.at) == HistoryLength {
+		r.at = append(r.at[:0], r.at[1:]...)
+	}
+	r.at = append(r.at, v)
+}
+
+// sample takes a sample of the process and its sites.
+func (p *process) sample() {
+	p.history.push(p.live)
+	var asked uint64
+	for c := range NumClasses {
+		if c.Own() || c == Buffer {
+			asked += p.classes[c].AllocBytes
+		}
+	}
+	p.rates.push(int64(asked))
+	for _, s := range p.sites {
+		if s.AllocObjects > 0 {
+			s.history.push(s.Live)
+		}
+	}
+}

@@ -1,0 +1,264 @@
+package heap
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+)
+
+// A Snapshot is the heap at one time. It shares nothing with the Heap.
+type Snapshot struct {
+	Time      int64     `json:"time"`   // nanoseconds, of the events' clock
+	Events    uint64    `json:"events"` // applied so far
+	Lost      uint64    `json:"lost"`   // events lost in all processes
+	Untracked uint64    `json:"untracked"`
+	Bad       uint64    `json:"bad"`
+	Processes []Process `json:"processes"`
+}
+
+// A Process is what is known of one.
+type Process struct {
+	PID     uint32 `json:"pid"`
+	Start   uint64 `json:"start"`
+	Name    string `json:"name"`
+	Exited  bool   `json:"exited"`
+	Late    bool   `json:"late"`    // it ran before it was watched
+	AtLeast bool   `json:"atLeast"` // events were lost: numbers are lower bounds
+	First   int64  `json:"first"`   // nanoseconds, as Time
+	Last    int64  `json:"last"`
+	Events  uint64 `json:"events"`
+
+	Live     int64         `json:"live"` // own bytes
+	Peak     int64         `json:"peak"`
+	PeakAt   int64         `json:"peakAt"`
+	AtExit   int64         `json:"atExit"` // own bytes when it exited
+	Objects  int64         `json:"objects"`
+	Rate     int64         `json:"rate"`   // bytes asked for in a second
+	Mapped   int64         `json:"mapped"` // bytes of physical memory that have addresses
+	Maps     int           `json:"maps"`
+	Classes  []ClassTotal  `json:"classes"`
+	Devices  []DeviceTotal `json:"devices"`
+	Explicit Freed         `json:"freedExplicit"`
+	ByNet    Freed         `json:"freedLate"`
+	Context  Freed         `json:"freedContext"`
+	Exit     Freed         `json:"freedExit"`
+	Unseen   Freed         `json:"freedUnseen"`
+	Failures []Failure     `json:"failures"`
+	Undone   uint64        `json:"undone"` // frees that failed
+	Unknown  Unknown       `json:"unknown"`
+	Dropped  uint64        `json:"dropped"` // what did not fit into the bounds
+	Lost     []LostTotal   `json:"lost"`
+	Kernel   KernelTotals  `json:"kernel"`
+	OOM      *OutOfMemory  `json:"outOfMemory,omitempty"`
+	History  []int64       `json:"history"` // live bytes, one a sample, the oldest first
+	Sites    []Site        `json:"sites"`
+	Hidden   int           `json:"hidden"` // sites that the query left out
+}
+
+// A ClassTotal is what a process has in one class.
+type ClassTotal struct {
+	Class string `json:"class"`
+	Own   bool   `json:"own"` // it is part of the process's live bytes
+	Tally
+}
+
+// A DeviceTotal is what a process has on one device; -1 stands for an unknown one.
+type DeviceTotal struct {
+	Device int32 `json:"device"`
+	Live   int64 `json:"live"`
+}
+
+// A Failure counts allocations that failed with a code.
+type Failure struct {
+	Code  int32  `json:"code"`
+	Count uint64 `json:"count"`
+}
+
+// Unknown counts calls about memory that was there before the process was watched,
+// or whose allocation was lost.
+type Unknown struct {
+	Frees   uint64 `json:"frees"`
+	Handles uint64 `json:"handles"`
+}
+
+// A LostTotal counts events that were lost in one place.
+type LostTotal struct {
+	Where string `json:"where"`
+	Count uint64 `json:"count"`
+}
+
+// KernelTotals are the books that the probes keep themselves: they are right when
+// events are lost.
+type KernelTotals struct {
+	Bytes       uint64 `json:"bytes"` // asked for
+	Allocations uint64 `json:"allocations"`
+	Frees       uint64 `json:"frees"`
+}
+
+// OutOfMemory is a picture of the moment when an allocation failed for want of memory.
+type OutOfMemory struct {
+	Time     int64  `json:"time"`
+	Function string `json:"function"`
+	Asked    uint64 `json:"asked"` // bytes
+	Live     int64  `json:"live"`  // bytes
+	Sites    []Site `json:"sites"`
+}
+
+// A Site is a call stack and what it allocated in one class.
+type Site struct {
+	Stack  uint64  `json:"stack"`
+	Class  string  `json:"class"`
+	Own    bool    `json:"own"`
+	Frames []Frame `json:"frames"` // innermost first; none if the stack is not known
+	Tally
+	Explicit      Freed    `json:"freedExplicit"`
+	ByNet         Freed    `json:"freedLate"`
+	AtExitBytes   int64    `json:"atExitBytes"`
+	AtExitObjects int64    `json:"atExitObjects"`
+	Oldest        int64    `json:"oldest"` // nanoseconds; age of the oldest live allocation
+	Median        int64    `json:"median"` // nanoseconds; half of the freed lived less, to a factor of two
+	OldBytes      int64    `json:"oldBytes"`
+	OldObjects    int64    `json:"oldObjects"` // live and older than the query asks
+	Sizes         []Size   `json:"sizes"`      // of the live allocations
+	History       []int64  `json:"history"`
+	Suspect       []string `json:"suspect"` // reasons to take it for a leak
+}
+
+// A Size counts live allocations of up to Max bytes, and more than half of that.
+type Size struct {
+	Max   uint64 `json:"max"`
+	Count uint32 `json:"count"`
+}
+
+// A Query says what a Snapshot shall hold. The zero Query asks for everything.
+type Query struct {
+	PIDs     []uint32      // only these; none: all
+	Top      int           // most sites of a process; 0: all
+	Older    time.Duration // only sites with live allocations at least so old, and OldBytes of those
+	Suspects bool          // only suspects
+	NoSites  bool
+}
+
+// Snapshot copies what q asks for. Processes are ordered by live bytes, those that
+// have exited last.
+func (h *Heap) Snapshot(q Query) *Snapshot {
+	s := &Snapshot{Time: h.now, Events: h.events, Lost: h.lost, Untracked: h.early, Bad: h.bad}
+	for _, p := range h.procs {
+		if len(q.PIDs) == 0 || slices.Contains(q.PIDs, p.pid) {
+			s.Processes = append(s.Processes, p.snapshot(q))
+		}
+	}
+	for _, p := range h.exited {
+		if len(q.PIDs) == 0 || slices.Contains(q.PIDs, p.pid) {
+			s.Processes = append(s.Processes, p.snapshot(q))
+		}
+	}
+	slices.SortStableFunc(s.Processes, func(a, b Process) int {
+		if a.Exited != b.Exited {
+			if a.Exited {
+				return 1
+			}
+			return -1
+		}
+		return cmp.Or(-cmp.Compare(a.Live, b.Live), -cmp.Compare(a.AtExit, b.AtExit), cmp.Compare(a.PID, b.PID), cmp.Compare(a.Start, b.Start))
+	})
+	return s
+}
+
+func (p *process) snapshot(q Query) Process {
+	out := Process{
+		PID: p.pid, Start: p.start, Name: p.name, Exited: p.exited, Late: p.late,
+		First: p.first, Last: p.last, Events: p.events,
+		Live: p.live, Peak: p.peak, PeakAt: p.peakAt, AtExit: p.atExit,
+		Mapped: p.mapped, Maps: len(p.maps),
+		Explicit: p.hows[Explicit], ByNet: p.hows[Late], Context: p.hows[Context], Exit: p.hows[Exited], Unseen: p.hows[Replaced],
+		Undone: p.undone, Unknown: p.unknown, Dropped: p.dropped, Kernel: p.kernel, OOM: p.oom,
+		History: slices.Clone(p.history.at), Rate: p.rate(),
+	}
+	for c := range NumClasses {
+		if t := p.classes[c]; t.AllocObjects > 0 {
+			out.Classes = append(out.Classes, ClassTotal{Class: c.String(), Own: c.Own(), Tally: t})
+			if c.Own() {
+				out.Objects += t.Objects
+			}
+		}
+	}
+	for _, d := range slices.Sorted(maps.Keys(p.onDevice)) {
+		out.Devices = append(out.Devices, DeviceTotal{Device: d, Live: p.onDevice[d]})
+	}
+	for _, c := range slices.Sorted(maps.Keys(p.fails)) {
+		out.Failures = append(out.Failures, Failure{Code: c, Count: p.fails[c]})
+	}
+	for _, w := range slices.Sorted(maps.Keys(p.lost)) {
+		out.Lost = append(out.Lost, LostTotal{Where: w, Count: p.lost[w]})
+	}
+	out.AtLeast = len(p.lost) > 0 || p.dropped > 0
+	if !q.NoSites {
+		out.Sites = p.rows(q)
+		out.Hidden = len(p.sites) - len(out.Sites)
+	}
+	return out
+}
+
+// rate returns the bytes asked for in a second, over the last five samples.
+func (p *process) rate() int64 {
+	r := p.rates.at
+	if p.exited || len(r) < 2 {
+		return 0
+	}
+	n := min(len(r)-1, 5)
+	return (r[len(r)-1] - r[len(r)-1-n]) * int64(time.Second) / (int64(n) * int64(p.h.opts.Interval))
+}
+
+// rows returns the sites that q asks for, own memory first, the largest first.
+func (p *process) rows(q Query) []Site {
+	var rows []Site
+	for _, s := range p.sites {
+		old, objects := s.older(p.h.now - int64(q.Older) + 1)
+		why := s.suspect(p.h.now)
+		if q.Older > 0 && objects == 0 || q.Suspects && len(why) == 0 {
+			continue
+		}
+		row := Site{
+			Stack: s.key.stack, Class: s.key.class.String(), Own: s.key.class.Own(),
+			Frames: p.stacks[s.key.stack], Tally: s.Tally,
+			Explicit: s.hows[Explicit], ByNet: s.hows[Late],
+			AtExitBytes: s.AtExitBytes, AtExitObjects: s.AtExitObjects,
+			Median: s.medianLife(), OldBytes: old, OldObjects: objects,
+			History: slices.Clone(s.history.at), Suspect: why,
+		}
+		if s.first != nil {
+			row.Oldest = max(p.h.now-s.first.at, 0)
+		}
+		for i, n := range s.sizes {
+			if n > 0 {
+				row.Sizes = append(row.Sizes, Size{Max: 1<<i - 1, Count: n})
+			}
+		}
+		rows = append(rows, row)
+	}
+	slices.SortFunc(rows, compareSites)
+	if q.Top > 0 && len(rows) > q.Top {
+		rows = rows[:q.Top:q.Top]
+	}
+	return rows
+}
+
+// compareSites orders sites by what they hold or held, so that equal heaps give
+// equal output.
+func compareSites(a, b Site) int {
+	if a.Own != b.Own {
+		if a.Own {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Or(
+		-cmp.Compare(a.Live, b.Live),
+		-cmp.Compare(a.AtExitBytes, b.AtExitBytes),
+		-cmp.Compare(a.AllocBytes, b.AllocBytes),
+		cmp.Compare(a.Class, b.Class),
+		cmp.Compare(a.Stack, b.Stack),
+	)
+}

@@ -1,0 +1,289 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/tracker"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"memwatch": main})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{Dir: "testdata/script"})
+}
+
+// call runs memwatch and returns its status and what it printed.
+func call(t testing.TB, args ...string) (code int, out, errOut string) {
+	var w, wErr bytes.Buffer
+	code = memwatch(t.Context(), &w, &wErr, args)
+	return code, w.String(), wErr.String()
+}
+
+// A keeper is a running program with books.
+type keeper struct {
+	t   testing.TB
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Scanner
+}
+
+// buildKeeper builds the program with these flags of go build.
+func buildKeeper(t testing.TB, flags ...string) (path string) {
+	path = filepath.Join(t.TempDir(), "keeper")
+	args := append(append([]string{"build", "-o", path}, flags...), "./testdata/keeper")
+	out, err := exec.Command("go", args...).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return path
+}
+
+func startKeeper(t testing.TB, path string, as *syscall.Credential) *keeper {
+	k := &keeper{t: t, cmd: exec.Command(path)}
+	k.cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as}
+	k.cmd.Stderr = os.Stderr
+	var err error
+	k.in, err = k.cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := k.cmd.StdoutPipe()
+	require.NoError(t, err)
+	k.out = bufio.NewScanner(out)
+	require.NoError(t, k.cmd.Start())
+	t.Cleanup(func() {
+		k.in.Close()
+		_ = k.cmd.Wait()
+	})
+	k.do("stats")
+	return k
+}
+
+func (k *keeper) pid() string { return strconv.Itoa(k.cmd.Process.Pid) }
+
+// do has the keeper do something and returns its own view of its books afterwards.
+func (k *keeper) do(line string, args ...any) (s tracker.Stats) {
+	_, err := fmt.Fprintf(k.in, line+"\n", args...)
+	require.NoError(k.t, err)
+	require.True(k.t, k.out.Scan(), "the keeper ended")
+	require.NoError(k.t, json.Unmarshal(k.out.Bytes(), &s))
+	return s
+}
+
+// seen returns what memwatch sees of the keeper.
+func (k *keeper) seen(args ...string) *processRow {
+	code, out, errOut := call(k.t, append([]string{"-p", k.pid(), "-once", "-o", "json"}, args...)...)
+	require.Equal(k.t, exitOK, code, errOut)
+	require.Empty(k.t, errOut)
+	var r struct {
+		Version   int           `json:"version"`
+		Processes []*processRow `json:"processes"`
+	}
+	require.NoError(k.t, json.Unmarshal([]byte(out), &r))
+	require.Equal(k.t, schemaVersion, r.Version)
+	require.Len(k.t, r.Processes, 1)
+	return r.Processes[0]
+}
+
+// same demands that memwatch and the program see the same.
+func (k *keeper) same(want tracker.Stats) {
+	k.t.Helper()
+	got := k.seen()
+	require.Equal(k.t, want.Live, got.Live, "live")
+	require.Equal(k.t, want.Pending, got.Pending, "pending")
+	require.Equal(k.t, want.Reserved, got.Reserved, "reserved")
+	require.Equal(k.t, want.LiveObjects, got.LiveObjects, "objects")
+	require.Equal(k.t, want.Total, int64(got.MadeBytes), "total")
+	require.Equal(k.t, []int64{want.Made, want.Freed, want.Late, want.LateBytes, want.Repeated},
+		[]int64{int64(got.Made), int64(got.Freed), int64(got.Late), int64(got.LateBytes), int64(got.Repeated)})
+	require.Len(k.t, got.Accounts, len(want.Accounts))
+	for i, a := range want.Accounts {
+		g := got.Accounts[i]
+		require.Equal(k.t, []any{a.Name, a.Foreign, a.Live, a.Reserved, a.Peak}, []any{g.Name, g.Foreign, g.Live, g.Reserved, g.Peak})
+	}
+}
+
+// TestPlain watches an ordinary program.
+func TestPlain(t *testing.T) {
+	path := buildKeeper(t)
+	t.Run("figures", func(t *testing.T) { testFigures(t, path) })
+	t.Run("leaks", func(t *testing.T) { testLeaks(t, path) })
+	t.Run("list and watch", func(t *testing.T) { testListAndWatch(t, path) })
+	t.Run("end of program", func(t *testing.T) { testEndOfProgram(t, path) })
+	t.Run("without rights", func(t *testing.T) { testWithoutRights(t, path) })
+}
+
+func TestStripped(t *testing.T) {
+	testFigures(t, buildKeeper(t, "-ldflags=-s -w", "-buildmode=pie"))
+}
+
+func TestRace(t *testing.T) {
+	if !raceEnabled {
+		t.Skip("the tests run without the race detector: building for it would take long")
+	}
+	testFigures(t, buildKeeper(t, "-race"))
+}
+
+// testFigures demands that memwatch and a program see the same at every step.
+func testFigures(t *testing.T, path string) {
+	k := startKeeper(t, path, nil)
+	k.do("reserve 2097152")
+	k.do("alloc 0 1024")
+	k.do("alloc 1 4096")
+	k.do("alloc 0 512")
+	k.do("foreign 4096 5000000")
+	k.same(k.do("pend 0 512"))
+	k.do("free 0 512")
+	k.do("late 1 4096")
+	k.do("gone 4096")
+	k.same(k.do("reserve -1048576"))
+
+	sites := k.seen().Sites
+	require.Len(t, sites, 2)
+	require.Equal(t, "main.main", sites[0].Function)
+	require.Equal(t, "main.go", filepath.Base(sites[0].File))
+	require.Equal(t, int64(1024), sites[0].Live, "rate 1: exact")
+	require.Equal(t, int64(1), sites[0].Late)
+
+	if code, _, errOut := call(t, "-p", k.pid(), "-once", "-count", "1ms"); code != exitOK {
+		require.Contains(t, errOut, errProbe.Error())
+		t.Skip("markers are not counted: ", errOut)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		time.Sleep(300 * time.Millisecond)
+		fmt.Fprintln(k.in, "marks 5000")
+		k.out.Scan()
+	}()
+	m := k.seen("-count", "1500ms").Markers
+	<-done
+	require.Equal(t, [2]uint64{20000, 20000}, [2]uint64{m.Alloc, m.Free})
+}
+
+func testLeaks(t *testing.T, path string) {
+	k := startKeeper(t, path, nil)
+	k.do("alloc 0 1048576")
+	for _, c := range []struct {
+		name string
+		args []string
+		code int
+		out  string // in what it prints
+		err  string
+	}{
+		{"no limit", nil, exitOK, "1.0 MiB", ""},
+		{"at the limit", []string{"-fail-over", "1MiB"}, exitOK, "1.0 MiB", ""},
+		{"over it", []string{"-fail-over", "1048575"}, exitLimit, "1.0 MiB", "more than the limit of 1024 KiB"},
+		{"nothing is old", []string{"-older", "1h", "-fail-over", "0"}, exitOK, "no call site to show", ""},
+		{"in bytes", []string{"-bytes"}, exitOK, "1048576", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			code, out, errOut := call(t, append([]string{"leaks", "-p", k.pid()}, c.args...)...)
+			require.Equal(t, c.code, code)
+			require.Contains(t, out, c.out)
+			require.Contains(t, errOut, c.err)
+		})
+	}
+	k.do("free 0 1048576")
+	code, out, _ := call(t, "leaks", "-p", k.pid(), "-fail-over", "0")
+	require.Equal(t, exitOK, code)
+	require.Contains(t, out, "no call site to show")
+}
+
+// TestTopDoesNotHideALeak checks that -fail-over looks at everything, not at what is shown.
+func TestTopDoesNotHideALeak(t *testing.T) {
+	c := &config{command: "leaks", top: 1, older: time.Minute}
+	r := &report{Time: time.Now()}
+	c.choose(&processRow{Sites: []siteRow{{Live: 10}, {Live: 5}}}, r)
+	require.Equal(t, int64(15), r.leaked)
+}
+
+func testListAndWatch(t *testing.T, path string) {
+	k := startKeeper(t, path, nil)
+	k.do("alloc 0 3145728")
+	code, out, _ := call(t)
+	require.Equal(t, exitOK, code)
+	require.Contains(t, out, "every process with a table")
+	require.Regexp(t, k.pid()+` +keeper +3\.0 MiB`, out)
+
+	code, out, _ = call(t, "-p", k.pid(), "-n", "3", "-d", "10ms", "-o", "jsonl")
+	require.Equal(t, exitOK, code)
+	require.Equal(t, 3, strings.Count(out, "\n"))
+	for line := range strings.Lines(out) {
+		var p processRow
+		require.NoError(t, json.Unmarshal([]byte(line), &p))
+		require.Equal(t, int64(3<<20), p.Live)
+	}
+}
+
+// testEndOfProgram watches a program until it ends.
+func testEndOfProgram(t *testing.T, path string) {
+	k := startKeeper(t, path, nil)
+	go func() {
+		time.Sleep(200 * time.Millisecond)
+		k.in.Close()
+		_ = k.cmd.Wait()
+	}()
+	code, out, errOut := call(t, "-p", k.pid(), "-d", "20ms")
+	require.Equal(t, exitOK, code)
+	require.NotEmpty(t, out)
+	require.Contains(t, errOut, "no such process")
+}
+
+// testWithoutRights runs memwatch as a user who is not root, on a program of root and on
+// one of his own.
+func testWithoutRights(t *testing.T, built string) {
+	if os.Geteuid() != 0 {
+		t.Skip("not root: cannot become another user")
+	}
+	nobody := &syscall.Credential{Uid: 65534, Gid: 65534}
+	dir := t.TempDir()
+	for d := dir; d != "/" && d != os.TempDir(); d = filepath.Dir(d) {
+		require.NoError(t, os.Chmod(d, 0o755))
+	}
+	path := filepath.Join(dir, "keeper") // where the user nobody may run it
+	program, err := os.ReadFile(built)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, program, 0o755))
+	watch := filepath.Join(dir, "memwatch")
+	out, err := exec.Command("go", "build", "-o", watch, ".").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	asNobody := func(args ...string) (int, string) {
+		cmd := exec.Command(watch, args...)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: nobody}
+		out, _ := cmd.CombinedOutput()
+		return cmd.ProcessState.ExitCode(), string(out)
+	}
+
+	of := startKeeper(t, path, nil)
+	code, text := asNobody("-p", of.pid(), "-once")
+	require.Equal(t, exitError, code)
+	require.Contains(t, text, "not permitted")
+
+	own := startKeeper(t, path, nobody)
+	own.do("alloc 0 1048576")
+	code, text = asNobody("-p", own.pid(), "-once")
+	require.Equal(t, exitOK, code, text)
+	require.Contains(t, text, "1.0 MiB live")
+	code, text = asNobody("-p", own.pid(), "-once", "-count", "10ms")
+	require.Equal(t, exitError, code, text)
+	require.Contains(t, text, "not permitted to attach probes")
+
+	code, text = asNobody()
+	require.Equal(t, exitOK, code, text)
+	require.Contains(t, text, own.pid())
+	require.Contains(t, text, "run as root")
+}

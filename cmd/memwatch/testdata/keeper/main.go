@@ -1,0 +1,108 @@
+// Keeper is a program with books, for tests of memwatch. It does what the lines of
+// its input say and answers each with its own view, as JSON.
+//
+//	alloc SHARD SIZE     count an allocation in the pool
+//	free SHARD SIZE      count a free
+//	late SHARD SIZE      count a late free
+//	foreign PTR SIZE     tell of foreign memory
+//	gone PTR             tell that it is freed
+//	reserve DELTA        change what is reserved
+//	pend SHARD DELTA     change what is pending
+//	marks N              call each marker N times, in four threads
+//	storm N              allocate N times and free most of it, in two threads
+//	stats                nothing
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/lastuse/lastuse/internal/probe"
+	"github.com/lastuse/lastuse/tracker"
+)
+
+func main() {
+	books := tracker.New(tracker.Options{Rate: 1})
+	pool := books.NewAccount("host")
+	shards := []*tracker.Shard{pool.NewShard(), pool.NewShard()}
+	sites := map[int64]tracker.SiteID{}
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		var word string
+		var a, b int64
+		fmt.Sscan(lines.Text(), &word, &a, &b)
+		switch word {
+		case "alloc":
+			s := shards[a]
+			s.Alloc(b)
+			if s.Sample(b) {
+				sites[b] = books.Site(0, s, b)
+			}
+		case "free":
+			shards[a].Free(b)
+			books.Unsite(sites[b], b, false)
+		case "late":
+			shards[a].Late(b)
+			books.Unsite(sites[b], b, true)
+		case "foreign":
+			books.Alloc(uintptr(a), b)
+		case "gone":
+			if err := books.Free(uintptr(a)); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+			}
+		case "reserve":
+			pool.AddReserved(a)
+		case "pend":
+			shards[a].Pend(b)
+		case "marks":
+			mark(uintptr(a))
+		case "storm":
+			storm(shards, a)
+		}
+		if err := json.NewEncoder(os.Stdout).Encode(books.Stats()); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+}
+
+// mark calls each marker n times from each of four goroutines.
+func mark(n uintptr) {
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for i := range n {
+				probe.Alloc(i, 1, 0, i)
+				probe.Free(i, 1, 0, i, probe.Explicit)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// storm allocates n times from each shard and frees three of four, with markers, as a pool
+// would. Each shard has its one writer.
+func storm(shards []*tracker.Shard, n int64) {
+	var wg sync.WaitGroup
+	for _, s := range shards {
+		wg.Go(func() {
+			for i := range n {
+				size := i%1000 + 1
+				s.Alloc(size)
+				probe.Alloc(uintptr(i), uintptr(size), 0, s.Seq())
+				switch i % 4 {
+				case 0, 1:
+					s.Free(size)
+					probe.Free(uintptr(i), uintptr(size), 0, s.Seq(), probe.Explicit)
+				case 2:
+					s.Late(size)
+					probe.Free(uintptr(i), uintptr(size), 0, s.Seq(), probe.Late)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}

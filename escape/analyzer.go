@@ -1,0 +1,377 @@
+package escape
+
+import (
+	_ "embed"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/types/typeutil"
+
+	"github.com/lastuse/lastuse/escape/spec"
+)
+
+//go:embed doc.go
+var doc string
+
+// Analyzer finds foreign buffers that never escape and plans their frees.
+var Analyzer = New()
+
+// specFiles is the value of -spec.
+type specFiles []string
+
+func (s *specFiles) String() string { return strings.Join(*s, ",") }
+
+// Set adds one file.
+func (s *specFiles) Set(v string) error {
+	*s = append(*s, v)
+	return nil
+}
+
+// New returns an analyzer with flags of its own.
+func New() *analysis.Analyzer {
+	a := &analysis.Analyzer{
+		Name:       "lastuse",
+		Doc:        manual(),
+		URL:        "https://pkg.go.dev/github.com/lastuse/lastuse/escape",
+		ResultType: reflect.TypeFor[*Result](),
+		FactTypes:  []analysis.Fact{new(Summary), new(Reach)},
+	}
+	files := new(specFiles)
+	a.Flags.Var(files, "spec", "read summaries from `file` (repeatable)")
+	a.Run = func(pass *analysis.Pass) (any, error) { return run(pass, *files) }
+	return a
+}
+
+// manual is the package comment without its comment markers.
+func manual() string {
+	text, _, _ := strings.Cut(doc, "\npackage escape")
+	var w strings.Builder
+	for l := range strings.Lines(text) {
+		l = strings.TrimPrefix(strings.TrimPrefix(l, "//"), " ")
+		w.WriteString(l)
+	}
+	out := strings.TrimSpace(w.String())
+	_, out, _ = strings.Cut(out, "Package escape ")
+	return out
+}
+
+func run(pass *analysis.Pass, files []string) (any, error) {
+	res := &Result{Pkg: pass.Pkg}
+	set, err := spec.Load(files, specRoot(pass))
+	if err != nil {
+		return nil, err
+	}
+	fork := set.Fork()
+	var own []*spec.Line
+	for _, f := range pass.Files {
+		lines, err := spec.Directives(pass.Fset, f, pass.TypesInfo)
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range lines {
+			fork.AddLine(l, spec.Directive)
+		}
+		own = append(own, lines...)
+	}
+	p := newPkg(pass.Fset, pass.Files, pass.TypesInfo, pass.Pkg, fork, passFacts{pass})
+	if !p.interesting(own) {
+		return res, nil
+	}
+	fns := p.functions()
+	p.summarize(fns)
+	reach := &Reach{}
+	for _, f := range fns {
+		if f.obj == nil {
+			continue
+		}
+		s := p.summaryOf(f.obj)
+		if f.obj.Signature().Recv() == nil {
+			for _, a := range s.Args {
+				if a.Freed.K != Never && !slices.Contains(reach.Freers, f.obj.Name()) {
+					reach.Freers = append(reach.Freers, f.obj.Name())
+				}
+			}
+		}
+	}
+	slices.Sort(reach.Freers)
+	pass.ExportPackageFact(reach)
+	p.export(pass)
+	p.reports(fns, res, pass.ReadFile)
+	for _, f := range res.Funcs {
+		for _, fd := range f.Findings {
+			dg := analysis.Diagnostic{Pos: fd.Pos, End: fd.End, Category: fd.Category, Message: fd.Message, Related: fd.Related}
+			if len(fd.Edits) > 0 {
+				dg.SuggestedFixes = []analysis.SuggestedFix{{Message: fd.Fix, TextEdits: fd.Edits}}
+			}
+			pass.Report(dg)
+		}
+	}
+	return res, nil
+}
+
+// specRoot is the folder of the module that the package is in.
+func specRoot(pass *analysis.Pass) string {
+	for _, f := range pass.Files {
+		name := pass.Fset.PositionFor(f.Package, false).Filename
+		if n := pass.Fset.Position(f.Package).Filename; filepath.IsAbs(n) {
+			name = n // a cgo file names its original
+		}
+		if filepath.IsAbs(name) && !strings.Contains(name, "go-build") {
+			return spec.ModuleRoot(filepath.Dir(name))
+		}
+	}
+	return ""
+}
+
+// functions lists declared functions and literals with bodies in source order.
+func (p *pkg) functions() []*fn {
+	var out []*fn
+	for _, file := range p.files {
+		for _, d := range file.Decls {
+			d, ok := d.(*ast.FuncDecl)
+			if !ok || d.Body == nil {
+				continue
+			}
+			obj, ok := p.info.Defs[d.Name].(*types.Func)
+			if !ok {
+				continue
+			}
+			p.decls[obj] = d
+			f := &fn{p: p, obj: obj, node: d, name: obj.FullName(), sig: obj.Signature(), body: d.Body, typ: d.Type}
+			out = append(out, f)
+			out = append(out, p.literals(f.name, d.Body)...)
+		}
+		for _, d := range file.Decls {
+			if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.VAR {
+				out = append(out, p.literals(p.types.Path()+".var", g)...)
+			}
+		}
+	}
+	return out
+}
+
+func (p *pkg) literals(name string, n ast.Node) []*fn {
+	var out []*fn
+	ast.Inspect(n, func(n ast.Node) bool {
+		lit, ok := n.(*ast.FuncLit)
+		if !ok {
+			return true
+		}
+		sig, ok := p.typeOf(lit).(*types.Signature)
+		if ok {
+			out = append(out, &fn{p: p, node: lit, name: fmt.Sprintf("%s$%d", name, len(out)+1), sig: sig, body: lit.Body, typ: lit.Type})
+		}
+		return true
+	})
+	return out
+}
+
+// summarize infers the summary of every declared function, callees first.
+func (p *pkg) summarize(fns []*fn) {
+	byObj := map[*types.Func]*fn{}
+	for _, f := range fns {
+		if f.obj != nil {
+			byObj[f.obj] = f
+		}
+	}
+	for _, cycle := range p.cycles() {
+		for _, o := range cycle {
+			p.busy[o] = true
+		}
+		for round := 0; ; round++ {
+			changed := false
+			for _, o := range cycle {
+				f := byObj[o]
+				p.build(f)
+				s := p.infer(f, f.flow)
+				if round > 6 {
+					s = worst(f.sig, "part of a cycle of calls that does not settle")
+				}
+				if old := p.sums[o]; old == nil || !reflect.DeepEqual(old, s) {
+					p.sums[o] = s
+					changed = true
+				}
+				delete(p.cache, o)
+			}
+			if !changed || round > 7 || len(cycle) == 1 && !p.recursive(cycle[0]) {
+				break
+			}
+		}
+		for _, o := range cycle {
+			delete(p.busy, o)
+		}
+		// A method found to free its receiver makes its type a resource.
+		for _, o := range cycle {
+			if s := p.sums[o]; o.Signature().Recv() != nil && s.Args[0].Freed.K != Never {
+				p.frees, p.holds = typeutil.Map{}, typeutil.Map{}
+			}
+		}
+	}
+}
+
+// export publishes the summaries of functions that other packages can name.
+func (p *pkg) export(pass *analysis.Pass) {
+	for o := range p.decls {
+		if s := p.summaryOf(o); s != nil {
+			pass.ExportObjectFact(o, s)
+		}
+	}
+	// Interface methods and functions without a body that a directive names.
+	for _, l := range p.set.Lines() {
+		if l.Level != spec.Directive {
+			continue
+		}
+		if o := p.named(l.Name); o != nil && p.decls[o] == nil {
+			pass.ExportObjectFact(o, p.summaryOf(o))
+		}
+	}
+}
+
+// named finds a function of this package by its full name.
+func (p *pkg) named(name string) *types.Func {
+	scope := p.types.Scope()
+	for _, n := range scope.Names() {
+		switch o := scope.Lookup(n).(type) {
+		case *types.Func:
+			if spec.FullName(o) == name {
+				return o
+			}
+		case *types.TypeName:
+			nt, ok := o.Type().(*types.Named)
+			if !ok || o.IsAlias() {
+				continue
+			}
+			for m := range nt.Methods() {
+				if spec.FullName(m) == name {
+					return m
+				}
+			}
+			if i, ok := nt.Underlying().(*types.Interface); ok {
+				for m := range i.ExplicitMethods() {
+					if spec.FullName(m) == name {
+						return m
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// build lowers and analyzes f anew.
+func (p *pkg) build(f *fn) {
+	f.blocks, f.params, f.nvals, f.roots, f.rpo, f.exits = nil, nil, 0, nil, nil, nil
+	f.declined = ""
+	p.lower(f)
+	f.flow = analyze(f)
+}
+
+// recursive reports whether f calls itself.
+func (p *pkg) recursive(f *types.Func) bool {
+	found := false
+	ast.Inspect(p.decls[f].Body, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			if g, ok := p.info.Uses[id].(*types.Func); ok && g.Origin() == f {
+				found = true
+			}
+		}
+		return !found
+	})
+	return found
+}
+
+// reportOn decides the buffers of f; nil if it has none.
+func (p *pkg) reportOn(f *fn, read func(string) ([]byte, error), captured map[token.Pos]*Func) (*Func, []Bug) {
+	if f.flow == nil {
+		p.build(f)
+	}
+	out := &Func{Name: f.name, Pos: f.node.Pos()}
+	tf := p.fset.File(f.node.Pos())
+	if tf != nil {
+		out.Filename = tf.Name()
+	}
+	var bugs []Bug
+	d := &decider{p: p, f: f, w: f.flow, out: out, bugs: &bugs}
+	if f.declined == "" && len(f.flow.objs) > 0 {
+		if text, err := read(out.Filename); err == nil && tf != nil && len(text) == tf.Size() {
+			d.src = &source{file: tf, text: text, tree: p.file(f.node.Pos())}
+		}
+		d.skip = func(o *object) bool {
+			pos := o.def.pos
+			return captured[pos] == nil && o.kind == objSite && p.inLiteral(f.node, pos)
+		}
+		d.decide()
+	}
+	if len(out.Buffers)+len(out.Findings) == 0 {
+		return nil, bugs
+	}
+	return out, bugs
+}
+
+// reports decides every function. Literals come first: a site in a literal is
+// the literal's, unless its buffer leaves through a captured variable; then it
+// is for the function around it to decide, if that has the literal spliced.
+func (p *pkg) reports(fns []*fn, res *Result, read func(string) ([]byte, error)) {
+	outs := make([]*Func, len(fns))
+	captured := map[token.Pos]*Func{}
+	for _, literals := range []bool{true, false} {
+		for i, f := range fns {
+			if (f.obj == nil) != literals {
+				continue
+			}
+			out, bugs := p.reportOn(f, read, captured)
+			outs[i] = out
+			res.Bugs = append(res.Bugs, bugs...)
+			if f.declined != "" {
+				res.Skipped = append(res.Skipped, Skipped{Name: f.name, Pos: f.node.Pos(), Reason: f.declined})
+			}
+			if literals && out != nil {
+				for _, b := range out.Buffers {
+					if strings.HasPrefix(b.Reason, "stored in captured variable") {
+						captured[b.Site] = out
+					}
+				}
+			}
+		}
+	}
+	// What both decided is the outer function's.
+	for i, f := range fns {
+		if f.obj == nil || outs[i] == nil {
+			continue
+		}
+		for _, b := range outs[i].Buffers {
+			if lit := captured[b.Site]; lit != nil && lit != outs[i] {
+				lit.Buffers = slices.DeleteFunc(lit.Buffers, func(x *Buffer) bool { return x.Site == b.Site })
+			}
+		}
+	}
+	for _, out := range outs {
+		if out != nil && len(out.Buffers)+len(out.Findings) > 0 {
+			res.Funcs = append(res.Funcs, out)
+		}
+	}
+}
+
+// inLiteral reports whether pos lies in a literal inside node.
+func (p *pkg) inLiteral(node ast.Node, pos token.Pos) bool {
+	found := false
+	ast.Inspect(node, func(n ast.Node) bool {
+		if n == nil || pos < n.Pos() || pos >= n.End() {
+			return false
+		}
+		if _, ok := n.(*ast.FuncLit); ok && n != node {
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
+func keeps(fset *token.FileSet, f *ast.File) map[int]string { return spec.Keeps(fset, f) }

@@ -1,0 +1,302 @@
+package escape
+
+// Edits: plan to text. A gap becomes an insertion that keeps every comment and
+// the indentation around it.
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+)
+
+// source is a file's text.
+type source struct {
+	file *token.File
+	text []byte
+	tree *ast.File
+}
+
+func (s *source) off(p token.Pos) int { return s.file.Offset(p) }
+
+// lineStart returns the offset of the first byte of the line of offset o.
+func (s *source) lineStart(o int) int {
+	for o > 0 && s.text[o-1] != '\n' {
+		o--
+	}
+	return o
+}
+
+// indent returns the white space that begins the line of offset o, and whether
+// only that stands before o.
+func (s *source) indent(o int) (string, bool) {
+	b := s.lineStart(o)
+	i := b
+	for i < len(s.text) && (s.text[i] == ' ' || s.text[i] == '\t') {
+		i++
+	}
+	return string(s.text[b:i]), i >= o
+}
+
+// restIsComment reports whether nothing but white space and comments follows
+// offset o on its line; end is then the end of the line.
+func (s *source) restIsComment(o int) (end int, ok bool) {
+	i := o
+	for i < len(s.text) {
+		switch {
+		case s.text[i] == '\n':
+			if i > o && s.text[i-1] == '\r' {
+				return i - 1, true
+			}
+			return i, true
+		case s.text[i] == ' ' || s.text[i] == '\t' || s.text[i] == '\r':
+			i++
+		case strings.HasPrefix(string(s.text[i:min(i+2, len(s.text))]), "//"):
+			for i < len(s.text) && s.text[i] != '\n' {
+				i++
+			}
+		case strings.HasPrefix(string(s.text[i:min(i+2, len(s.text))]), "/*"):
+			j := strings.Index(string(s.text[i:]), "*/")
+			if j < 0 || strings.Contains(string(s.text[i:i+j]), "\n") {
+				return 0, false
+			}
+			i += j + 2
+		default:
+			return 0, false
+		}
+	}
+	return i, true
+}
+
+func (s *source) newline() string {
+	if i := slices.Index(s.text, '\n'); i > 0 && s.text[i-1] == '\r' {
+		return "\r\n"
+	}
+	return "\n"
+}
+
+func (s *source) edit(from, to int, text string) analysis.TextEdit {
+	return analysis.TextEdit{Pos: s.file.Pos(from), End: s.file.Pos(to), NewText: []byte(text)}
+}
+
+// lines indents statements, each of which may span lines, and joins them.
+func lines(stmts []string, indent, nl string) string {
+	var w strings.Builder
+	for _, st := range stmts {
+		for _, l := range strings.Split(st, "\n") {
+			w.WriteString(nl + indent + l)
+		}
+	}
+	return w.String()
+}
+
+// oneLine joins statements on one line.
+func oneLine(stmts []string) string {
+	var out []string
+	for _, s := range stmts {
+		s = strings.ReplaceAll(s, "{\n\t", "{ ")
+		s = strings.ReplaceAll(s, "\n}", " }")
+		out = append(out, s)
+	}
+	return strings.Join(out, "; ")
+}
+
+// edits realizes the statements at gap g.
+func (p *pkg) edits(s *source, f *fn, g *gap, stmts []string) ([]analysis.TextEdit, string) {
+	nl := s.newline()
+	switch g.kind {
+	case gapStmt:
+		return p.insertStmt(s, g, stmts, nl), ""
+	case gapElse:
+		body := g.stmt.(*ast.IfStmt).Body
+		o := s.off(body.Rbrace) + 1
+		ind, _ := s.indent(s.off(body.Rbrace))
+		return []analysis.TextEdit{s.edit(o, o, " else {"+lines(stmts, ind+"\t", nl)+nl+ind+"}")}, ""
+	case gapElseIf:
+		return p.wrapElseIf(s, g.stmt.(*ast.IfStmt), stmts, nl), ""
+	case gapDefault:
+		r := s.off(g.list.(*ast.BlockStmt).Rbrace)
+		ind, first := s.indent(r)
+		if !first {
+			return []analysis.TextEdit{s.edit(r, r, nl+ind+"default:"+lines(stmts, ind+"\t", nl)+nl+ind)}, ""
+		}
+		b := s.lineStart(r)
+		return []analysis.TextEdit{s.edit(b, b, ind+"default:"+lines(stmts, ind+"\t", nl)+nl)}, ""
+	case gapReturn:
+		return p.hoistReturn(s, f, g.stmt.(*ast.ReturnStmt), stmts, nl)
+	}
+	return nil, "no place in the source"
+}
+
+func (p *pkg) insertStmt(s *source, g *gap, stmts []string, nl string) []analysis.TextEdit {
+	o := s.off(g.anchor)
+	end, clean := s.restIsComment(o)
+	ind, first := "", false
+	switch {
+	case g.prev != nil:
+		// A labelled statement's own line may be indented less.
+		at := g.prev.Pos()
+		for {
+			l, ok := g.prev.(*ast.LabeledStmt)
+			if !ok {
+				break
+			}
+			at = l.Stmt.Pos()
+			break
+		}
+		ind, first = s.indent(s.off(at))
+		if _, ok := g.prev.(*ast.LabeledStmt); ok && !first {
+			first = true
+			ind += "\t"
+		}
+	case g.next != nil:
+		ind, first = s.indent(s.off(g.next.Pos()))
+		if _, ok := g.next.(*ast.LabeledStmt); ok {
+			l, _ := s.indent(o)
+			ind = l + "\t"
+		}
+	default:
+		l, _ := s.indent(o)
+		ind, first = l+"\t", true
+	}
+	if clean && first {
+		return []analysis.TextEdit{s.edit(end, end, lines(stmts, ind, nl))}
+	}
+	if g.prev == nil {
+		text := " " + oneLine(stmts)
+		if g.next != nil {
+			text += ";"
+		} else {
+			text += " "
+		}
+		return []analysis.TextEdit{s.edit(o, o, text)}
+	}
+	return []analysis.TextEdit{s.edit(o, o, "; "+oneLine(stmts))}
+}
+
+// wrapElseIf turns "else if" into "else { …; if }".
+func (p *pkg) wrapElseIf(s *source, f *ast.IfStmt, stmts []string, nl string) []analysis.TextEdit {
+	from, to := s.off(f.Pos()), s.off(f.End())
+	ind, _ := s.indent(from)
+	es := []analysis.TextEdit{s.edit(from, from, "{"+lines(stmts, ind+"\t", nl)+nl+ind+"\t")}
+	// Lines of the inner statement move in by one, except inside raw strings
+	// and comments that span lines.
+	skip := map[int]bool{}
+	mark := func(a, b token.Pos) {
+		for l := s.file.Line(a) + 1; l <= s.file.Line(b); l++ {
+			skip[l] = true
+		}
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if b, ok := n.(*ast.BasicLit); ok && b.Kind == token.STRING && strings.HasPrefix(b.Value, "`") {
+			mark(b.Pos(), b.End())
+		}
+		return true
+	})
+	for _, g := range s.tree.Comments {
+		for _, c := range g.List {
+			if c.Pos() >= f.Pos() && c.End() <= f.End() && strings.HasPrefix(c.Text, "/*") {
+				mark(c.Pos(), c.End())
+			}
+		}
+	}
+	for l := s.file.Line(f.Pos()) + 1; l <= s.file.Line(f.End()-1); l++ {
+		if o := s.off(s.file.LineStart(l)); !skip[l] && s.text[o] != '\n' && s.text[o] != '\r' {
+			es = append(es, s.edit(o, o, "\t"))
+		}
+	}
+	return append(es, s.edit(to, to, nl+ind+"}"))
+}
+
+// hoistReturn evaluates results into temporaries, frees, and returns them.
+func (p *pkg) hoistReturn(s *source, f *fn, r *ast.ReturnStmt, stmts []string, nl string) ([]analysis.TextEdit, string) {
+	for _, g := range s.tree.Comments {
+		if g.Pos() > r.Pos() && g.End() < r.End() {
+			return nil, "a comment stands inside the returned expression"
+		}
+	}
+	used := map[string]bool{}
+	ast.Inspect(f.node, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			used[id.Name] = true
+		}
+		return true
+	})
+	fresh := func(name string) string {
+		for used[name] || p.types.Scope().Lookup(name) != nil || types.Universe.Lookup(name) != nil {
+			name += "_"
+		}
+		used[name] = true
+		return name
+	}
+	text := func(e ast.Expr) string { return string(s.text[s.off(e.Pos()):s.off(e.End())]) }
+	sig := f.sig
+	n := sig.Results().Len()
+	var temps, vals, rets []string
+	if len(r.Results) == 1 && n > 1 {
+		for i := range n {
+			temps = append(temps, fresh(tempName(n, i)))
+		}
+		vals = []string{text(r.Results[0])}
+		rets = temps
+	} else {
+		hoisted := 0
+		for _, e := range r.Results {
+			if !p.stays(e) {
+				hoisted++
+			}
+		}
+		for i, e := range r.Results {
+			if p.stays(e) {
+				rets = append(rets, text(e))
+				continue
+			}
+			t := fresh(tempName(hoisted, len(temps)))
+			temps = append(temps, t)
+			v := text(e)
+			if b, ok := p.info.TypeOf(e).(*types.Basic); ok && b.Info()&types.IsUntyped != 0 {
+				v = types.TypeString(sig.Results().At(i).Type(), p.qualifier) + "(" + v + ")"
+			}
+			vals = append(vals, v)
+			rets = append(rets, t)
+		}
+	}
+	if len(temps) == 0 {
+		return nil, "nothing in the return reads it"
+	}
+	ind, first := s.indent(s.off(r.Pos()))
+	head := strings.Join(temps, ", ") + " := " + strings.Join(vals, ", ")
+	tail := "return " + strings.Join(rets, ", ")
+	var out string
+	if first {
+		out = head + lines(stmts, ind, nl) + nl + ind + tail
+	} else {
+		out = head + "; " + oneLine(stmts) + "; " + tail
+	}
+	return []analysis.TextEdit{s.edit(s.off(r.Pos()), s.off(r.End()), out)}, ""
+}
+
+func tempName(n, i int) string {
+	if n > 1 {
+		return "r" + itoa(i)
+	}
+	return "r"
+}
+
+// stays reports whether a returned expression may be evaluated after the frees.
+func (p *pkg) stays(e ast.Expr) bool {
+	if tv := p.info.Types[e]; tv.Value != nil || tv.IsNil() {
+		return true
+	}
+	switch x := ast.Unparen(e).(type) {
+	case *ast.Ident:
+		v, ok := p.info.Uses[x].(*types.Var)
+		return ok && v.Parent() != p.types.Scope()
+	case *ast.FuncLit:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,207 @@
+package escape
+
+// Summaries: what a function does to each operand and result. A summary is
+// the fact that other packages see; it must stay small, its encoding stable,
+// and an unknown function has the worst one.
+
+import (
+	"fmt"
+	"go/types"
+	"strings"
+)
+
+// When says on which calls an effect happens.
+type When struct {
+	K   Cond
+	Arg int8 // for IfTrue, IfFalse: index into Args
+}
+
+// Cond orders the conditions of an effect. The zero Cond is never.
+type Cond uint8
+
+const (
+	Never Cond = iota
+	Always
+	OnSuccess // the last result, an error, is nil
+	OnError
+	IfTrue // a boolean argument is true
+	IfFalse
+	Maybe // on some calls; which is not known
+)
+
+func (w When) String() string {
+	switch w.K {
+	case Never:
+		return "never"
+	case Always:
+		return ""
+	case OnSuccess:
+		return " on success"
+	case OnError:
+		return " on error"
+	case IfTrue:
+		return fmt.Sprintf(" if arg %d is true", w.Arg)
+	case IfFalse:
+		return fmt.Sprintf(" if arg %d is false", w.Arg)
+	}
+	return " maybe"
+}
+
+// join returns the condition that covers both; it only gets worse.
+func (w When) join(x When) When {
+	switch {
+	case w == x:
+		return w
+	case w.K == Never || x.K == Never:
+		return When{K: Maybe}
+	}
+	return When{K: Maybe}
+}
+
+// An ArgEffect says what a call does with one operand. The zero ArgEffect is
+// a borrow: the call uses the operand and lets it go nowhere.
+type ArgEffect struct {
+	Freed      When
+	Repeatable bool // freeing again is harmless
+	Escapes    When
+	Retained   bool   // one more free is owed
+	Writes     bool   // stores through the pointer
+	Elements   bool   // the effect is on each element of the slice
+	CallsIt    bool   // a function that is only called during the call
+	NilOK      bool   // a nil operand is harmless where Freed
+	Via        string // the operation through which it escapes, for people
+}
+
+func (e ArgEffect) borrow() bool {
+	return e.Freed.K == Never && e.Escapes.K == Never && !e.Retained
+}
+
+// A ResEffect says what a result is.
+type ResEffect struct {
+	Owned   bool     // the caller must free it (where an error result is nil)
+	Partial bool     // owned where the error result is not nil, too
+	Armed   bool     // a finalizer or cleanup releases it if nobody does
+	Fields  []string // Owned only through these fields, e.g. ".a.b"; empty: as a whole
+	Views   uint64   // bit i: shares memory with Args[i]
+	Is      uint64   // bit i: may be Args[i] itself
+	Must    bool     // Is holds on every return
+}
+
+// A Summary is what callers know of a function.
+type Summary struct {
+	Recv     bool // Args[0] is the receiver
+	Variadic bool
+	Args     []ArgEffect
+	Res      []ResEffect
+	Disarms  bool // frees and disarms the finalizer or cleanup of its receiver
+	NoReturn bool
+	Unknown  bool // nothing is known: worst
+	Decided  bool // by a spec or directive, not inferred
+}
+
+// AFact marks Summary as a fact about a *types.Func.
+func (*Summary) AFact() {}
+
+func (s *Summary) String() string {
+	if s.Unknown {
+		return "unknown"
+	}
+	var out []string
+	for i, a := range s.Args {
+		name := fmt.Sprintf("arg %d", i)
+		if s.Recv {
+			name = fmt.Sprintf("arg %d", i-1)
+			if i == 0 {
+				name = "recv"
+			}
+		}
+		if a.Freed.K != Never {
+			rep := ""
+			if a.Repeatable {
+				rep = " repeatable"
+			}
+			out = append(out, name+" freed"+rep+a.Freed.String())
+		}
+		if a.Escapes.K != Never {
+			out = append(out, name+" escapes"+a.Escapes.String())
+		}
+		if a.Retained {
+			out = append(out, name+" retained")
+		}
+	}
+	for i, r := range s.Res {
+		name := fmt.Sprintf("result %d", i)
+		if r.Owned {
+			t := name + " owned"
+			if r.Armed {
+				t += " armed"
+			}
+			for _, f := range r.Fields {
+				t += " " + f
+			}
+			out = append(out, t)
+		}
+		for j := range s.Args {
+			if r.Views>>j&1 == 1 {
+				out = append(out, fmt.Sprintf("%s views %s", name, s.operand(j)))
+			}
+			if r.Is>>j&1 == 1 {
+				out = append(out, fmt.Sprintf("%s is %s", name, s.operand(j)))
+			}
+		}
+	}
+	if s.NoReturn {
+		out = append(out, "never returns")
+	}
+	if len(out) == 0 {
+		return "borrows"
+	}
+	return strings.Join(out, ", ")
+}
+
+func (s *Summary) operand(j int) string {
+	if s.Recv {
+		if j == 0 {
+			return "recv"
+		}
+		j--
+	}
+	return fmt.Sprintf("arg %d", j)
+}
+
+// blank returns the summary of a function that borrows everything.
+func blank(sig *types.Signature) *Summary {
+	s := &Summary{Recv: sig.Recv() != nil, Variadic: sig.Variadic()}
+	n := sig.Params().Len()
+	if s.Recv {
+		n++
+	}
+	s.Args = make([]ArgEffect, n)
+	s.Res = make([]ResEffect, sig.Results().Len())
+	return s
+}
+
+// worst returns the summary of a function of which nothing is known.
+func worst(sig *types.Signature, via string) *Summary {
+	s := blank(sig)
+	s.Unknown = true
+	for i := range s.Args {
+		s.Args[i] = ArgEffect{Escapes: When{K: Always}, Via: via, Writes: true}
+	}
+	return s
+}
+
+// arg returns the effect on the operand that stands for parameter i of the
+// signature, -1 being the receiver.
+func (s *Summary) arg(i int) ArgEffect {
+	if s.Recv {
+		i++
+	}
+	if i < 0 || len(s.Args) == 0 {
+		return ArgEffect{}
+	}
+	if i >= len(s.Args) {
+		i = len(s.Args) - 1
+	}
+	return s.Args[i]
+}

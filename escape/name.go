@@ -1,0 +1,213 @@
+package escape
+
+// Names: which expression denotes an object at a gap, and the statement that
+// frees it there.
+
+import (
+	"go/token"
+	"go/types"
+)
+
+// valueAt returns what place p holds before instruction i of b, nil if that
+// depends on the path.
+func (f *fn) valueAt(p *place, b *block, i int) *value {
+	for k := i - 1; k >= 0; k-- {
+		v := b.instrs[k]
+		if v.op == opSet && v.place == p {
+			return v.args[0]
+		}
+		if v.op == opPhi && v.place == p {
+			return v
+		}
+	}
+	v, _ := f.entryValue(p, b, map[*block]bool{})
+	return v
+}
+
+// entryValue returns what p holds on entry of b: nil and true if every way in
+// has been looked at already, nil and false if the ways differ.
+func (f *fn) entryValue(p *place, b *block, seen map[*block]bool) (*value, bool) {
+	seen[b] = true
+	var same *value
+	for _, q := range b.preds {
+		v := q.defs[p]
+		if v != nil {
+			v = v.find()
+		} else {
+			if seen[q] {
+				continue
+			}
+			if len(seen) > 500 {
+				return nil, false
+			}
+			var ok bool
+			if v, ok = f.entryValue(p, q, seen); !ok {
+				return nil, false
+			}
+			if v == nil {
+				continue
+			}
+		}
+		if same != nil && v != same {
+			return nil, false
+		}
+		same = v
+	}
+	return same, true
+}
+
+// nameAt returns an expression for o at the gap, and the type it has.
+func (w *flow) nameAt(o *object, g *value) (string, types.Type) {
+	tried := map[*place]bool{}
+	try := func(p *place) (string, types.Type) {
+		if p == nil || tried[p] || p.root.obj == nil {
+			return "", nil
+		}
+		tried[p] = true
+		if v := w.f.valueAt(p, g.blk, g.at); v == nil || origin(v) != o.def {
+			return "", nil
+		}
+		if !w.p.visible(p.root.obj, g.gap.scope) {
+			return "", nil
+		}
+		if !w.p.isResource(p.typ) {
+			return "", nil
+		}
+		return p.root.name + p.name, p.typ
+	}
+	if o.def.op == opPhi {
+		if n, t := try(o.def.place); n != "" {
+			return n, t
+		}
+	}
+	for _, m := range o.order {
+		if origin(m) != o.def {
+			continue
+		}
+		for _, u := range m.users {
+			if u.op == opSet {
+				if n, t := try(u.place); n != "" {
+					return n, t
+				}
+			}
+			if u.op == opPhi {
+				if n, t := try(u.place); n != "" {
+					return n, t
+				}
+			}
+		}
+	}
+	return "", nil
+}
+
+// visible reports whether the variable's name means it at pos.
+func (p *pkg) visible(v *types.Var, pos token.Pos) bool {
+	if v.Name() == "_" || v.Name() == "" {
+		return false
+	}
+	s := p.types.Scope().Innermost(pos)
+	if s == nil {
+		return false
+	}
+	_, obj := s.LookupParent(v.Name(), pos)
+	return obj == v
+}
+
+// freeText returns the statement that frees name, of type t, in file, or why
+// there is none.
+func (w *flow) freeText(o *object, name string, t types.Type, mayNil bool, pos token.Pos) (text, why string) {
+	fr := w.freer(o, t)
+	if fr == nil {
+		return "", "no function is known to free " + types.TypeString(t, w.p.qualifier)
+	}
+	arg := name
+	if !fr.recv {
+		if fr.pointer && !isPointer(t) {
+			arg = "&" + name
+		}
+		fn := fr.fn.Name()
+		if fr.fn.Pkg() != w.p.types {
+			q := w.p.importName(fr.fn.Pkg(), pos)
+			if q == "" {
+				return "", "package " + fr.fn.Pkg().Path() + ", which frees it, is not imported here"
+			}
+			fn = q + "." + fn
+		}
+		text = fn + "(" + arg + ")"
+	} else {
+		text = name + "." + fr.fn.Name() + "()"
+	}
+	if mayNil && nilable(t) && !fr.nilOK {
+		text = "if " + name + " != nil {\n\t" + text + "\n}"
+	}
+	return text, ""
+}
+
+func nilable(t types.Type) bool {
+	switch t.Underlying().(type) {
+	case *types.Pointer, *types.Interface, *types.Slice, *types.Map, *types.Chan, *types.Signature:
+		return true
+	case *types.Basic:
+		return t.Underlying().(*types.Basic).Kind() == types.UnsafePointer
+	}
+	return false
+}
+
+// freer chooses how to free o, whose variable has type t.
+func (w *flow) freer(o *object, t types.Type) *freer {
+	for _, fr := range w.p.freersOf(t) {
+		if !fr.usable {
+			continue
+		}
+		if o.armed && !fr.repeatable && !fr.disarms {
+			continue
+		}
+		return fr
+	}
+	return nil
+}
+
+func (w *flow) repeatable(o *object) bool {
+	t := o.def.typ0()
+	if tt, ok := t.(*types.Tuple); ok && tt.Len() > 0 {
+		t = tt.At(0).Type()
+	}
+	fs := w.p.freersOf(t)
+	if len(fs) == 0 {
+		return false
+	}
+	for _, f := range fs {
+		if !f.repeatable {
+			return false
+		}
+	}
+	return true
+}
+
+// importName returns the name under which the file at pos imports q.
+func (p *pkg) importName(q *types.Package, pos token.Pos) string {
+	f := p.file(pos)
+	if f == nil {
+		return ""
+	}
+	for _, im := range f.Imports {
+		var obj types.Object
+		if im.Name != nil {
+			obj = p.info.Defs[im.Name]
+		} else {
+			obj = p.info.Implicits[im]
+		}
+		pn, ok := obj.(*types.PkgName)
+		if !ok || pn.Imported() != q || pn.Name() == "_" || pn.Name() == "." {
+			continue
+		}
+		s := p.types.Scope().Innermost(pos)
+		if s == nil {
+			return ""
+		}
+		if _, o := s.LookupParent(pn.Name(), pos); o == pn {
+			return pn.Name()
+		}
+	}
+	return ""
+}

@@ -1,0 +1,477 @@
+package gen
+
+import (
+	"fmt"
+	"math/rand/v2"
+)
+
+// Generate returns the program that seed stands for: valid Go that uses no freed
+// buffer in any of the runs that the oracle makes.
+func Generate(id int, seed uint64) *Program {
+	for try := uint64(0); ; try++ {
+		g := &generator{r: rand.New(rand.NewPCG(seed, try)), p: &Program{ID: id, Tags: map[string]bool{}}}
+		g.p.Seed = g.r.Uint64()
+		g.program()
+		if len(g.p.Sites) == 0 || len(g.p.Sites) > maxSites || !g.fits() {
+			continue
+		}
+		if Valid(g.p) == nil {
+			return g.p
+		}
+	}
+}
+
+const maxSites = 40
+
+// Valid says whether the program is right before any rewrite, in a sample of
+// the runs that the oracle makes.
+func Valid(p *Program) error {
+	a := NewAnalysis(p)
+	for run := range 4 {
+		tr, err := a.Run(run, NoFault)
+		if err != nil {
+			return err
+		}
+		if run > 0 {
+			continue
+		}
+		for op := range min(tr.Ops, MaxFaults) {
+			for _, pan := range []bool{false, true} {
+				if _, err := a.Run(run, Fault{op, pan}); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// MaxFaults bounds the operations of one run that are made to fail.
+const MaxFaults = 48
+
+type generator struct {
+	r     *rand.Rand
+	p     *Program
+	f     *state
+	modes [][]mode // of the parameters of each function
+	alias []bool   // functions whose result may be a parameter
+	count int
+}
+
+// mode is what a function does to a parameter.
+type mode uint8
+
+const (
+	borrows mode = iota
+	consumes
+	keeps
+)
+
+// state is what is known while one function is generated.
+type state struct {
+	fn     *Func
+	scopes [][]*known
+	groups []group
+	loops  []string // labels of the loops around, "" for a switch
+	depth  int      // loops around
+	lit    int      // number of the literal around, 0 for none
+	lits   int
+	budget int
+	nest   int
+	flags  []string
+	owed   []*Var // parameters to be freed before each return
+}
+
+// group is a set of variables that may hold the same buffer.
+type group struct {
+	up     int
+	gone   bool // freed or handed away
+	pinned bool // must not be: a deferred function holds it
+	param  bool // may be a parameter, and so any other parameter
+}
+
+// known is a variable in scope.
+type known struct {
+	v     *Var
+	group int
+}
+
+func (g *generator) chance(p float64) bool { return g.r.Float64() < p }
+func (g *generator) n(k int) int           { return g.r.IntN(k) }
+func (g *generator) tag(t string)          { g.p.Tags[t] = true }
+func (g *generator) id() int               { g.count++; return g.count }
+
+func (g *generator) fits() bool {
+	for _, f := range g.p.Funcs {
+		if f.Locs >= maxLocs {
+			return false
+		}
+	}
+	return true
+}
+
+func (g *generator) site(r Res) int {
+	n := FirstSite + len(g.p.Sites)
+	g.p.Sites = append(g.p.Sites, Site{n, r})
+	return n
+}
+
+func (g *generator) program() {
+	helpers := g.n(5)
+	g.p.Funcs = make([]*Func, helpers+1)
+	g.modes = make([][]mode, helpers+1)
+	g.alias = make([]bool, helpers+1)
+	for i := helpers; i > 0; i-- {
+		g.helper(i)
+	}
+	g.p.Funcs[0] = g.function(&Func{Index: 0}, 6+g.n(20))
+}
+
+func (g *generator) helper(i int) {
+	f := &Func{Index: i}
+	f.Result = []ResultKind{RNone, RErr, RErr, RErr, RBuf, RBuf, RBuf, RInt, RInt, RPair, RSlice, RPairPtr}[g.n(12)]
+	if g.chance(0.2) {
+		f.Res = RMat
+	}
+	switch {
+	case f.Result == RPair || f.Result == RPairPtr:
+	case g.chance(0.25):
+		f.Help = true
+		g.tag("other package")
+	}
+	if !f.Help && g.chance(0.15) {
+		f.Method = true
+		g.tag("method")
+	} else if f.Res == RBuffer && f.Result != RPair && f.Result != RPairPtr && g.chance(0.2) {
+		f.Generic = true
+		g.tag("generic")
+	}
+	g.f = &state{fn: f}
+	for j := range g.n(3) {
+		res := RBuffer
+		if !f.Generic && g.chance(0.25) {
+			res = RMat
+		}
+		kind := KBuf
+		if x := g.n(10); !f.Generic && !f.Help {
+			switch {
+			case x == 0:
+				kind = KPairPtr
+			case x == 1:
+				kind = KPair
+			case x == 2:
+				kind = KSlice
+			}
+		}
+		m := borrows
+		if kind == KBuf && g.chance(0.15) {
+			m = consumes
+			g.tag("consumed")
+		} else if kind == KBuf && g.chance(0.06) {
+			m = keeps
+			g.tag("kept by callee")
+		}
+		v := g.newVar(fmt.Sprintf("x%d", j), kind, res)
+		v.Param = true
+		f.Params = append(f.Params, v)
+		g.modes[i] = append(g.modes[i], m)
+	}
+	f.Recover = f.Result <= RErr && g.chance(0.15)
+	if f.Recover {
+		g.tag("recover")
+	}
+	f.Named = f.Result == RBuf && !f.Generic && g.chance(0.25)
+	g.p.Funcs[i] = g.function(f, 2+g.n(8))
+}
+
+// function fills in f's body; its parameters are there.
+func (g *generator) function(f *Func, budget int) *Func {
+	g.p.Funcs[f.Index] = f
+	locs := f.Locs
+	g.f = &state{fn: f, budget: budget}
+	f.Locs = locs
+	f.Hoist = f.Result <= RErr && !f.Generic && g.chance(0.10)
+	g.push()
+	for j, v := range f.Params {
+		k := g.declare(v)
+		g.f.groups[k.group].param = true
+		if g.modes[f.Index][j] == borrows {
+			g.f.groups[k.group].pinned = true
+		}
+		if g.modes[f.Index][j] == consumes {
+			g.f.owed = append(g.f.owed, v)
+			g.f.groups[k.group].pinned = true
+		}
+	}
+	var body []Stmt
+	if f.Named {
+		f.Clean = g.newVar("r", KBuf, f.Res)
+		body = g.named(f)
+	} else {
+		body = g.stmts()
+		if f.Hoist {
+			body = append(body, g.gotos()...)
+		}
+		body = append(body, g.ending()...)
+	}
+	g.pop()
+	f.Body = body
+	return f
+}
+
+// named is a constructor whose result is freed by a deferred function if it fails.
+func (g *generator) named(f *Func) []Stmt {
+	g.tag("named result")
+	r := f.Clean
+	body := []Stmt{&Make{Dst: Of(r), N: g.site(f.Res), Err: ECheck, Fail: []Stmt{&Return{Fail: true}}, ErrID: g.id()}}
+	k := g.declare(r)
+	g.f.groups[k.group].pinned = true
+	body = append(body, g.first(r)...)
+	body = append(body, g.stmts()...)
+	if g.chance(0.5) {
+		body = append(body, &If{Cond: &Cond{Op: CDraw}, Then: []Stmt{&Return{Fail: true}}})
+	}
+	return append(body, &Return{Path: Of(r)})
+}
+
+func (g *generator) newVar(name string, kind Kind, res Res) *Var {
+	f := g.f.fn
+	v := &Var{Name: name, Kind: kind, Res: res, Loc: f.Locs, Depth: g.f.depth, Class: g.f.lit}
+	f.Locs += v.Locs()
+	f.Vars = append(f.Vars, v)
+	return v
+}
+
+var letters = [...]string{KBuf: "b", KView: "v", KRaw: "p", KMethod: "m", KFiller: "i", KAny: "a", KEmbed: "e",
+	KPtr: "q", KPair: "pair", KPairPtr: "pp", KArray: "arr", KSlice: "xs", KMap: "table", KFunc: "f", KChan: "ch"}
+
+func (g *generator) fresh(kind Kind, res Res) *Var {
+	return g.newVar(fmt.Sprintf("%s%d", letters[kind], len(g.f.fn.Vars)), kind, res)
+}
+
+func (g *generator) push() { g.f.scopes = append(g.f.scopes, nil) }
+func (g *generator) pop()  { g.f.scopes = g.f.scopes[:len(g.f.scopes)-1] }
+
+func (g *generator) declare(v *Var) *known {
+	k := &known{v, len(g.f.groups)}
+	g.f.groups = append(g.f.groups, group{up: k.group})
+	i := len(g.f.scopes) - 1
+	g.f.scopes[i] = append(g.f.scopes[i], k)
+	return k
+}
+
+func (g *generator) find(i int) int {
+	for g.f.groups[i].up != i {
+		i = g.f.groups[i].up
+	}
+	return i
+}
+
+func (g *generator) of(k *known) *group { return &g.f.groups[g.find(k.group)] }
+
+func (g *generator) merge(a, b *known) {
+	i, j := g.find(a.group), g.find(b.group)
+	if i == j {
+		return
+	}
+	x, y := &g.f.groups[i], &g.f.groups[j]
+	x.gone = x.gone || y.gone
+	x.pinned = x.pinned || y.pinned
+	x.param = x.param || y.param
+	y.up = i
+}
+
+// pick returns a variable in scope that can still be used and meets want.
+func (g *generator) pick(want func(*known) bool) *known {
+	var list []*known
+	for _, s := range g.f.scopes {
+		for _, k := range s {
+			if !g.of(k).gone && want(k) {
+				list = append(list, k)
+			}
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	// Recent variables more often, so that the older ones die.
+	return list[max(g.n(len(list)), g.n(len(list)))]
+}
+
+// handle reports whether v holds one buffer that can be passed as a handle.
+func handle(v *Var) bool { return v.Kind == KBuf || v.Kind == KEmbed || v.Kind == KPtr }
+
+// solid reports whether v holds a buffer for sure, with known contents.
+func solid(v *Var) bool { return !v.MaySkip && !v.Undef }
+
+// movable reports whether k's buffer can be given away here.
+func (g *generator) movable(k *known) bool {
+	return !g.of(k).pinned && k.v.Depth == g.f.depth && k.v.Class == g.f.lit
+}
+
+// stmts returns a list of statements for the current scope, within the budget.
+func (g *generator) stmts() []Stmt {
+	var res []Stmt
+	for g.f.budget > 0 {
+		g.f.budget--
+		add := g.action()
+		res = append(res, add...)
+		if n := len(add); n > 0 && leaves(add[n-1]) {
+			return res
+		}
+		if g.chance(0.5) {
+			res = append(res, g.probe())
+		}
+		if g.f.nest > 0 && g.chance(0.3) {
+			break
+		}
+	}
+	return res
+}
+
+func leaves(s Stmt) bool {
+	switch s.(type) {
+	case *Jump, *Return, *Panic:
+		return true
+	}
+	return false
+}
+
+func (g *generator) probe() Stmt { return &Probe{ID: g.id()} }
+
+// block returns the statements of a nested scope.
+func (g *generator) block(before func() []Stmt) []Stmt {
+	g.push()
+	g.f.nest++
+	defer func() { g.f.nest--; g.pop() }()
+	var res []Stmt
+	if g.chance(0.4) {
+		res = append(res, g.probe())
+	}
+	if before != nil {
+		res = append(res, before()...)
+	}
+	return append(res, g.stmts()...)
+}
+
+// fail returns what is done when an operation failed; it always leaves.
+func (g *generator) fail(inLoop bool) []Stmt {
+	var res []Stmt
+	if g.chance(0.1) {
+		if k := g.pick(func(k *known) bool { return handle(k.v) && solid(k.v) }); k != nil {
+			res = append(res, &Use{Op: OSum, Args: []Path{Of(k.v)}})
+		}
+	}
+	switch x := g.n(20); {
+	case x == 0:
+		g.tag("explicit panic")
+		return append(res, &Panic{X: g.n(9)})
+	case x < 5 && inLoop && len(g.f.loops) > 0:
+		if j := g.jump(); j != nil {
+			return append(res, j)
+		}
+	case g.f.fn.Hoist && g.f.lit == 0 && x < 15:
+		return append(res, &Jump{JGoto, "out"})
+	}
+	return append(res, g.ret(&Return{Fail: true})...)
+}
+
+// jump leaves or continues a loop around.
+func (g *generator) jump() Stmt {
+	var loops []int
+	for i, l := range g.f.loops {
+		if l != "" {
+			loops = append(loops, i)
+		}
+	}
+	if len(loops) == 0 {
+		return nil
+	}
+	last := len(g.f.loops) - 1
+	i := loops[g.n(len(loops))]
+	kind := JBreak
+	if g.chance(0.4) {
+		kind = JContinue
+	}
+	j := &Jump{Kind: kind}
+	name := [...]string{"break", "continue"}[kind]
+	if i != last || g.chance(0.2) {
+		j.Label = g.f.loops[i]
+		name = "labelled " + name
+	}
+	g.tag(name)
+	return j
+}
+
+// ret returns s with the frees that must come before it.
+func (g *generator) ret(s *Return) []Stmt {
+	var res []Stmt
+	if g.f.lit == 0 {
+		for _, v := range g.f.owed {
+			if s.Fail && g.chance(0.2) {
+				g.tag("consumed on success")
+				continue
+			}
+			if s.Sum && s.Path.V == v {
+				return append([]Stmt{&Use{Op: OSum, Args: []Path{Of(v)}}}, g.ret(&Return{})...)
+			}
+			res = append(res, &Free{Path: Of(v)})
+		}
+	}
+	return append(res, s)
+}
+
+// ending is the last statement of a function.
+func (g *generator) ending() []Stmt {
+	f := g.f.fn
+	want := func(kind Kind) *known {
+		return g.pick(func(k *known) bool {
+			return k.v.Kind == kind && k.v.Res == f.Res && solid(k.v) && !k.v.Param && !g.of(k).pinned
+		})
+	}
+	switch f.Result {
+	case RInt:
+		if k := g.pick(func(k *known) bool { return k.v.Kind == KBuf && solid(k.v) }); k != nil {
+			g.tag("return expression")
+			return g.ret(&Return{Path: Of(k.v), Sum: true})
+		}
+	case RBuf:
+		if k := want(KBuf); k != nil {
+			return g.ret(&Return{Path: Of(k.v)})
+		}
+		if g.chance(0.3) {
+			for j, v := range f.Params {
+				if v.Kind == KBuf && v.Res == f.Res && g.modes[f.Index][j] == borrows {
+					g.tag("identity")
+					g.alias[f.Index] = true
+					return g.ret(&Return{Path: Of(v)})
+				}
+			}
+		}
+		list, b := g.made(f.Res)
+		return append(list, g.ret(&Return{Path: Of(b.v)})...)
+	case RPair, RPairPtr:
+		kind := KPair
+		if f.Result == RPairPtr && g.chance(0.3) {
+			kind = KPairPtr
+		}
+		if k := want(kind); k != nil {
+			return g.ret(&Return{Path: Of(k.v)})
+		}
+		list, p := g.pairOf(f.Res)
+		return append(list, g.ret(&Return{Path: Of(p.v)})...)
+	case RSlice:
+		if k := want(KSlice); k != nil {
+			return g.ret(&Return{Path: Of(k.v)})
+		}
+		list, xs := g.sliceOf(f.Res)
+		return append(list, g.ret(&Return{Path: Of(xs.v)})...)
+	}
+	return g.ret(&Return{})
+}
+
+// gotos is the end of a function that cleans up at a label.
+func (g *generator) gotos() []Stmt {
+	g.tag("goto")
+	return []Stmt{&Label{Name: "out"}, g.probe()}
+}

@@ -1,0 +1,365 @@
+package gen
+
+// Backward liveness over the tree. A location is a variable, or one field of a
+// pair. Liveness is strong: copying a handle into a variable that is dead is no
+// use; operations are. A container is one location: all that it holds lives
+// until the last use of it or of anything loaded from it.
+
+// maxLocs bounds the locations of one function.
+const maxLocs = 512
+
+// Set is a set of locations.
+type Set [maxLocs / 64]uint64
+
+func (s *Set) add(l int)      { s[l/64] |= 1 << (l % 64) }
+func (s *Set) del(l int)      { s[l/64] &^= 1 << (l % 64) }
+func (s *Set) has(l int) bool { return s[l/64]&(1<<(l%64)) != 0 }
+
+func (s Set) or(t Set) Set {
+	for i := range s {
+		s[i] |= t[i]
+	}
+	return s
+}
+
+func (s *Set) path(p Path, do func(*Set, int)) {
+	if p.V == nil {
+		return
+	}
+	if p.V.fields() && p.Field >= 0 {
+		do(s, p.V.Loc+p.Field)
+		return
+	}
+	for i := range p.V.Locs() {
+		do(s, p.V.Loc+i)
+	}
+}
+
+func (s Set) with(ps ...Path) Set {
+	for _, p := range ps {
+		s.path(p, (*Set).add)
+	}
+	return s
+}
+
+func (s Set) without(ps ...Path) Set {
+	for _, p := range ps {
+		s.path(p, (*Set).del)
+	}
+	return s
+}
+
+func (s Set) holds(p Path) bool {
+	res := false
+	s.path(p, func(s *Set, l int) { res = res || s.has(l) })
+	return res
+}
+
+// Info is what liveness says of one statement.
+type Info struct {
+	Out    Set // locations live after it
+	During Set // locations live while it runs: its operands, and what is live after it
+}
+
+// Liveness holds the Info of every statement of a function.
+type Liveness struct {
+	At   map[Stmt]*Info
+	head map[Stmt]Set
+	goes map[string]Set
+	lits map[*Var]Set
+	done bool
+}
+
+// target is where break and continue lead.
+type target struct {
+	label    string
+	loop     bool
+	brk, cnt Set
+}
+
+type liveCtx struct {
+	exit    Set // live at a return: what deferred functions read
+	lit     *Set
+	targets []target
+}
+
+func (c liveCtx) push(t target) liveCtx {
+	c.targets = append(c.targets[:len(c.targets):len(c.targets)], t)
+	return c
+}
+
+// leave is what is live when the function, or the literal, returns.
+func (c liveCtx) leave() Set {
+	if c.lit != nil {
+		return *c.lit
+	}
+	return c.exit
+}
+
+// Analyze computes the liveness of f.
+func Analyze(f *Func) *Liveness {
+	l := &Liveness{At: map[Stmt]*Info{}, head: map[Stmt]Set{}, goes: map[string]Set{}, lits: map[*Var]Set{}}
+	for !l.done {
+		l.done = true
+		// What a deferred function reads is live at every exit after the defer.
+		// Such defers stand at the top level only, outside loops.
+		var exits []Set
+		var exit Set
+		for _, s := range f.Body {
+			exits = append(exits, exit)
+			if d, ok := s.(*Defer); ok && d.Kind == DUse {
+				exit = exit.with(d.Path)
+			}
+		}
+		out := exit
+		for i := len(f.Body) - 1; i >= 0; i-- {
+			out = l.stmt(f.Body[i], out, liveCtx{exit: exits[i]})
+		}
+	}
+	return l
+}
+
+func (l *Liveness) block(list []Stmt, out Set, c liveCtx) Set {
+	for i := len(list) - 1; i >= 0; i-- {
+		out = l.stmt(list[i], out, c)
+	}
+	return out
+}
+
+// grow merges t into the set kept for s and asks for another round if it grew.
+func grow[K comparable](l *Liveness, m map[K]Set, k K, t Set) {
+	n := m[k].or(t)
+	if n != m[k] {
+		m[k] = n
+		l.done = false
+	}
+}
+
+func (l *Liveness) stmt(s Stmt, out Set, c liveCtx) Set {
+	in := out
+	during := out
+	switch s := s.(type) {
+	case *Make:
+		in = out.without(s.Dst)
+		during = in
+		fail := l.block(s.Fail, in, c)
+		if s.Err == EInvert {
+			in = l.block(s.Ok, out, c).without(s.Dst)
+		}
+		in = in.or(fail.without(s.Dst))
+	case *Zero:
+		in = out.without(Of(s.V))
+	case *Assign:
+		in = out.without(s.Dst...)
+		for i, d := range s.Dst {
+			src := s.Src[i]
+			k := d.V.Kind
+			if k == KView || k == KRaw { // a call on the handle
+				in = in.with(src)
+				continue
+			}
+			if d.V.fields() && d.Field < 0 && src.V.fields() {
+				for f := range 2 {
+					if out.holds(At(d.V, f)) {
+						in = in.with(At(src.V, f))
+					}
+				}
+			} else if out.holds(d) {
+				in = in.with(src)
+			}
+		}
+		during = in.or(out)
+	case *Compose:
+		in = out.without(Of(s.V))
+		for i, src := range s.Src {
+			if out.holds(At(s.V, i)) {
+				in = in.with(src)
+			}
+		}
+	case *Append:
+		if out.holds(Of(s.V)) {
+			in = in.with(s.Src)
+		}
+	case *Put:
+		if out.holds(Of(s.V)) {
+			in = in.with(s.Src)
+		}
+	case *Get:
+		body := l.block(s.Body, out, c)
+		if body.holds(Of(s.Dst)) {
+			body = body.without(Of(s.Dst)).with(Of(s.V))
+		}
+		in = out.or(body)
+	case *Use:
+		fail := out
+		if s.Err == ECheck {
+			fail = l.block(s.Fail, out, c)
+		}
+		in = out.or(fail).with(s.Args...)
+		during = in
+	case *If:
+		in = l.block(s.Then, out, c).or(l.block(s.Else, out, c))
+		in = in.with(s.Cond.paths()...)
+		during = in
+	case *Flag:
+	case *Loop:
+		head := l.head[s]
+		b := c.push(target{s.Label, true, out, head})
+		h := l.block(s.Body, head, b)
+		if s.Kind != LEver {
+			h = h.or(out)
+		}
+		h = h.with(s.Cond.paths()...)
+		grow(l, l.head, Stmt(s), h)
+		in, during = h, h
+	case *Each:
+		head := l.head[s]
+		h := l.block(s.Body, head, c.push(target{s.Label, true, out, head}))
+		if h.holds(Of(s.V)) {
+			h = h.without(Of(s.V)).with(Of(s.X))
+		}
+		h = h.or(out)
+		grow(l, l.head, Stmt(s), h)
+		in, during = h, h
+	case *Switch:
+		b := c.push(target{s.Label, false, out, Set{}})
+		in = Set{}
+		if !s.Default {
+			in = out
+		}
+		next := out
+		for i := len(s.Cases) - 1; i >= 0; i-- {
+			o := out
+			if i < len(s.Fall) && s.Fall[i] {
+				o = next
+			}
+			next = l.block(s.Cases[i], o, b)
+			h := next
+			if s.Kind == STyped && i == 0 && h.holds(Of(s.V)) {
+				h = h.without(Of(s.V)).with(s.Subject)
+			}
+			in = in.or(h)
+		}
+		if s.Kind == SLen {
+			in = in.with(s.Subject)
+		}
+		during = in
+	case *Jump:
+		in = l.jump(s, c)
+		during = in
+	case *Label:
+		grow(l, l.goes, s.Name, out)
+	case *Return:
+		in = c.leave()
+		if s.Path.V != nil {
+			in = in.with(s.Path)
+		}
+		during = in
+	case *Panic:
+		in = c.exit
+		if s.Exit {
+			in = Set{}
+		}
+		during = in
+	case *Defer:
+		if s.Kind == DUse {
+			in = in.with(s.Path)
+		}
+	case *Free:
+		if s.Told {
+			in = in.with(s.Path)
+			during = in
+		}
+	case *FreeAll:
+	case *Join:
+		o := out.with(s.Arg)
+		in = l.block(s.Mid, o, c).with(s.Arg)
+		during = in
+	case *Closure:
+		var none Set
+		grow(l, l.lits, s.V, l.block(s.Body, none, liveCtx{exit: c.exit, lit: &none}))
+	case *CallVar:
+		in = out.or(l.lits[s.V])
+		during = in
+	case *Inline:
+		b := c
+		b.targets = nil
+		if s.Kind == INow {
+			b.lit = &out
+			in = l.block(s.Body, out, b)
+		} else {
+			// Whoever is lent the literal may call it often or never.
+			head := l.head[s]
+			b.lit = &head
+			h := l.block(s.Body, head, b).or(out)
+			grow(l, l.head, Stmt(s), h)
+			in = h
+		}
+		during = in
+	case *Call:
+		in = out
+		if s.Dst != nil {
+			in = in.without(Of(s.Dst))
+		}
+		fail := in
+		if s.Err == ECheck || s.Err == EWrap || s.Err == EShadow {
+			fail = l.block(s.Fail, in, c)
+			if s.Dst != nil {
+				fail = fail.without(Of(s.Dst))
+			}
+		}
+		in = in.or(fail).with(s.Args...)
+		during = in
+	case *Probe:
+	case *Escape:
+		in = in.with(s.Path)
+		during = in
+	case *Block:
+		in = l.block(s.Body, out, c)
+		during = in
+	case *Select:
+		b := c.push(target{"", false, out, Set{}})
+		in = l.block(s.Sent, out, b).or(l.block(s.Others, out, b)).with(s.Path)
+		during = in
+	case *Pass:
+		in = out.without(Of(s.Dst))
+		if out.holds(Of(s.Dst)) {
+			in = in.with(s.Src)
+		}
+	default:
+		panic("gen: unknown statement")
+	}
+	l.At[s] = &Info{Out: out, During: during}
+	return in
+}
+
+func (l *Liveness) jump(s *Jump, c liveCtx) Set {
+	if s.Kind == JGoto {
+		return l.goes[s.Label]
+	}
+	for i := len(c.targets) - 1; i >= 0; i-- {
+		t := c.targets[i]
+		if s.Label != "" && t.label != s.Label {
+			continue
+		}
+		if s.Kind == JBreak {
+			return t.brk
+		}
+		if t.loop {
+			return t.cnt
+		}
+	}
+	panic("gen: jump without a target")
+}
+
+// paths returns the operands of c.
+func (c *Cond) paths() []Path {
+	if c == nil {
+		return nil
+	}
+	var res []Path
+	if c.Path.V != nil {
+		res = append(res, c.Path)
+	}
+	return append(append(res, c.X.paths()...), c.Y.paths()...)
+}

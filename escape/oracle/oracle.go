@@ -1,0 +1,174 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/lastuse/lastuse/escape/oracle/gen"
+)
+
+// An Outcome is what a batch says of one program.
+type Outcome struct {
+	Prog     *gen.Program
+	Verdicts []Verdict
+	Fails    []Failure
+	Reasons  map[int]string // site → why the analyzer kept it
+	Orig     string         // source, kept for failures only
+	Fixed    string
+}
+
+// Wrong returns the failures that are wrong edits.
+func (o *Outcome) Wrong() []Failure {
+	var res []Failure
+	for _, f := range o.Fails {
+		if f.Kind.Wrong() {
+			res = append(res, f)
+		}
+	}
+	return res
+}
+
+// An Oracle runs batches.
+type Oracle struct {
+	Rewriter Rewriter
+	Pool     Pool
+	Options  RunOptions
+	Temp     string // folder for batches
+	Keep     bool   // leave the folders of batches
+}
+
+// Run runs the programs as one batch.
+func (o *Oracle) Run(ctx context.Context, progs []*gen.Program) ([]*Outcome, error) {
+	dir, err := os.MkdirTemp(o.Temp, "batch")
+	if err != nil {
+		return nil, err
+	}
+	if !o.Keep {
+		defer os.RemoveAll(dir)
+	}
+	b, err := newBatch(dir, o.Pool)
+	if err != nil {
+		return nil, err
+	}
+	for _, side := range []string{"orig", "fixed"} {
+		if err := b.put(side, progs); err != nil {
+			return nil, err
+		}
+	}
+	explain, err := o.Rewriter.Rewrite(ctx, dir+"/fixed")
+	if err != nil {
+		if len(progs) == 1 && ctx.Err() == nil {
+			return []*Outcome{{Prog: progs[0], Orig: b.source("orig", progs[0].ID), Fails: []Failure{{
+				Kind: Crash, ID: progs[0].ID, Site: -1, Fault: gen.NoFault, Text: err.Error(),
+			}}}}, nil
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		// One program brings the tool down: the halves find it.
+		mid := len(progs) / 2
+		first, err1 := o.Run(ctx, progs[:mid])
+		second, err2 := o.Run(ctx, progs[mid:])
+		return append(first, second...), errors.Join(err1, err2)
+	}
+	b.Explain = explain
+	return o.judge(ctx, b, progs)
+}
+
+// judge builds and runs a batch whose two sides are written.
+func (o *Oracle) judge(ctx context.Context, b *Batch, progs []*gen.Program) ([]*Outcome, error) {
+	bin, broken, err := b.build(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out, err := b.execute(ctx, bin, o.Options)
+	if err != nil {
+		return nil, err
+	}
+	judges := map[int]*Judge{}
+	for _, p := range progs {
+		judges[p.ID] = NewJudge(p)
+	}
+	err = read(bytes.NewReader(out), func(id int) int { return len(judges[id].p.Sites) }, func(r *Record) {
+		judges[r.ID].Add(r)
+	})
+	if err != nil {
+		return nil, err
+	}
+	reasons := b.reasons()
+	var res []*Outcome
+	for _, p := range progs {
+		oc := &Outcome{Prog: p, Reasons: reasons[p.ID]}
+		oc.Verdicts, oc.Fails = judges[p.ID].Verdicts()
+		if text := broken[p.ID]; text != "" {
+			oc.Fails = append([]Failure{{Kind: NoType, ID: p.ID, Site: -1, Fault: gen.NoFault, Text: text}}, oc.Fails...)
+		}
+		if len(oc.Fails) > 0 {
+			oc.Orig, oc.Fixed = b.source("orig", p.ID), b.source("fixed", p.ID)
+		}
+		res = append(res, oc)
+	}
+	return res, nil
+}
+
+var (
+	explainLine = regexp.MustCompile(`(progs|help)/p(\d+)\.go:(\d+)(?::\d+)?:? (.*)`)
+	makerCall   = regexp.MustCompile(`(?:Make\[[^\]]*\]\([^,]*|\bNew\(c|NewOf\[[^\]]*\]\(c|Adopted\[[^\]]*\]\(c|NewMat\(c|MustMat\(c|Fresh\(c|FreshMat\(c), (\d+)\)`)
+)
+
+// reasons maps program and site to what the analyzer says of it.
+func (b *Batch) reasons() map[int]map[int]string {
+	res := map[int]map[int]string{}
+	lines := map[string][]string{}
+	for _, l := range strings.Split(b.Explain, "\n") {
+		m := explainLine.FindStringSubmatch(l)
+		if m == nil {
+			continue
+		}
+		id, _ := strconv.Atoi(m[2])
+		n, _ := strconv.Atoi(m[3])
+		file := b.path("fixed", m[1] == "help", id)
+		if lines[file] == nil {
+			text, _ := os.ReadFile(file)
+			lines[file] = strings.Split(string(text), "\n")
+		}
+		if n < 1 || n > len(lines[file]) {
+			continue
+		}
+		c := makerCall.FindStringSubmatch(lines[file][n-1])
+		if c == nil {
+			continue
+		}
+		site, _ := strconv.Atoi(c[1])
+		if res[id] == nil {
+			res[id] = map[int]string{}
+		}
+		if res[id][site-gen.FirstSite] == "" {
+			res[id][site-gen.FirstSite] = m[4]
+		}
+	}
+	return res
+}
+
+// programs generates the programs numbered from to to of a seed.
+func programs(seed uint64, from, to int) []*gen.Program {
+	var res []*gen.Program
+	for i := from; i < to; i++ {
+		res = append(res, gen.Generate(i, seed<<32+uint64(i)))
+	}
+	return res
+}
+
+func describe(o *Outcome) string {
+	var b strings.Builder
+	for _, f := range o.Fails {
+		fmt.Fprintln(&b, f)
+	}
+	return b.String()
+}

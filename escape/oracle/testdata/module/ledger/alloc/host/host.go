@@ -1,0 +1,29 @@
+// Package host runs queued functions at once.
+package host
+
+import "github.com/lastuse/lastuse/alloc"
+
+// Args are the arguments of a queued function.
+type Args struct{ list []any }
+
+// Launch runs f.
+//
+//lastuse:effect arg args borrowed
+func Launch(s *alloc.Stream, f func(Args), args ...alloc.Arg) error {
+	if s.Bad {
+		return alloc.ErrFault
+	}
+	var a Args
+	for _, x := range args {
+		d, err := x.Data()
+		if err != nil {
+			return err
+		}
+		a.list = append(a.list, d)
+	}
+	f(a)
+	return nil
+}
+
+// Slice is the memory of argument i.
+func Slice[T any](a Args, i int) []T { return a.list[i].([]T) }

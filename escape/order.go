@@ -1,0 +1,95 @@
+package escape
+
+// The order in which the functions of a package are decided: callees first,
+// cycles of calls together.
+
+import (
+	"go/ast"
+	"go/types"
+	"slices"
+)
+
+// cycles returns the declared functions in strongly connected components,
+// callees first, each in source order.
+func (p *pkg) cycles() [][]*types.Func {
+	var all []*types.Func
+	for f := range p.decls {
+		if p.decls[f].Body != nil {
+			all = append(all, f)
+		}
+	}
+	slices.SortFunc(all, func(a, b *types.Func) int { return int(p.decls[a].Pos() - p.decls[b].Pos()) })
+	uses := map[*types.Func][]*types.Func{}
+	for _, f := range all {
+		seen := map[*types.Func]bool{}
+		ast.Inspect(p.decls[f].Body, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok {
+				if g, ok := p.info.Uses[id].(*types.Func); ok {
+					g = g.Origin()
+					if p.decls[g] != nil && !seen[g] {
+						seen[g] = true
+						uses[f] = append(uses[f], g)
+					}
+				}
+			}
+			return true
+		})
+	}
+	// Tarjan, iterative.
+	index := map[*types.Func]int{}
+	low := map[*types.Func]int{}
+	on := map[*types.Func]bool{}
+	var stack []*types.Func
+	var out [][]*types.Func
+	n := 0
+	type frame struct {
+		f *types.Func
+		i int
+	}
+	for _, start := range all {
+		if _, ok := index[start]; ok {
+			continue
+		}
+		frames := []frame{{start, 0}}
+		for len(frames) > 0 {
+			t := &frames[len(frames)-1]
+			f := t.f
+			if t.i == 0 {
+				n++
+				index[f], low[f] = n, n
+				stack = append(stack, f)
+				on[f] = true
+			}
+			if t.i < len(uses[f]) {
+				g := uses[f][t.i]
+				t.i++
+				if _, ok := index[g]; !ok {
+					frames = append(frames, frame{g, 0})
+				} else if on[g] {
+					low[f] = min(low[f], index[g])
+				}
+				continue
+			}
+			if low[f] == index[f] {
+				var c []*types.Func
+				for {
+					g := stack[len(stack)-1]
+					stack = stack[:len(stack)-1]
+					on[g] = false
+					c = append(c, g)
+					if g == f {
+						break
+					}
+				}
+				slices.SortFunc(c, func(a, b *types.Func) int { return int(p.decls[a].Pos() - p.decls[b].Pos()) })
+				out = append(out, c)
+			}
+			frames = frames[:len(frames)-1]
+			if len(frames) > 0 {
+				up := frames[len(frames)-1].f
+				low[up] = min(low[up], low[f])
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,648 @@
+package escape
+
+// The plan: where each object is freed. One forward pass over the blocks in
+// which the group is alive carries the state of each object; at the first gap
+// at which an object is owned and no longer needed, a free is planned.
+//
+// Where nothing happens between a gap and the end of its block, the free may
+// sink into the block where paths join, if it is due on all of them: that is
+// the same moment, reads better, and is the only place for the exit of a loop.
+
+import (
+	"slices"
+)
+
+type freePoint struct {
+	obj   *object
+	gap   *value // opGap
+	isNil bool   // the object may be nil here
+}
+
+type planner struct {
+	g       *group
+	accept  map[*block][]bool // per object: a free that is due may be handed into the block
+	plan    []freePoint
+	issues  []issue
+	exits   []exitState
+	unfixed map[*object]*value // owned at an exit: no place was found
+	dry     bool               // plan nothing: what the program does by itself
+	repeats map[*object]bool   // freeing twice is harmless
+	record  bool
+	placed  map[gapKey]bool
+	nothing []state
+}
+
+type gapKey struct {
+	o *object
+	v *value
+}
+
+// An issue is a use or free in a wrong state.
+type issue struct {
+	obj   *object
+	at    *value
+	ev    event
+	must  bool // in every state that can reach it
+	st    state
+	reach state
+}
+
+// exitState is the state of the objects at a return.
+type exitState struct {
+	ret *value
+	st  []state // before the return itself
+}
+
+func (g *group) newPlanner(dry bool) *planner {
+	pl := &planner{g: g, dry: dry, accept: map[*block][]bool{}, unfixed: map[*object]*value{}, repeats: map[*object]bool{}}
+	for _, o := range g.objs {
+		pl.repeats[o] = g.w.repeatable(o)
+	}
+	return pl
+}
+
+// run carries states forward until they settle, taking back hopes of sinking
+// that do not hold. It reports why not, if they do not settle.
+func (pl *planner) run() string {
+	for range 200 {
+		if why := pl.settle(); why != "" {
+			return why
+		}
+		if pl.dry || !pl.refuse() {
+			pl.record = true
+			pl.placed = map[gapKey]bool{}
+			pl.visit()
+			pl.record = false
+			return ""
+		}
+	}
+	return "no consistent place for its frees was found"
+}
+
+// accepts reports whether the free of object j may be due on entry of b.
+func (pl *planner) accepts(b *block, j int) bool {
+	a := pl.accept[b]
+	if a == nil {
+		a = make([]bool, len(pl.g.objs))
+		ok := false
+		for _, p := range b.preds {
+			ok = ok || len(p.succs) > 1 // an edge without a gap of its own
+		}
+		ok = ok && headGap(b, 0)
+		for i := range a {
+			a[i] = ok
+		}
+		pl.accept[b] = a
+	}
+	return a[j]
+}
+
+// headGap reports whether a gap comes before anything happens in b, or in what
+// it falls through to.
+func headGap(b *block, depth int) bool {
+	if len(b.gaps) > 0 && b.gaps[0] < b.firstEffect {
+		return true
+	}
+	if b.firstEffect < len(b.instrs) || depth > 8 || len(b.succs) != 1 {
+		return false
+	}
+	return headGap(b.succs[0], depth+1)
+}
+
+// settle computes the states on entry and exit of every block that is reached.
+func (pl *planner) settle() string {
+	g := pl.g
+	// Exits matter for parameters wherever they are.
+	full := g.objs[0].kind == objParam
+	g.in, g.out = map[*block][]state{}, map[*block][]state{}
+	work := map[*block]bool{}
+	for _, b := range g.region {
+		work[b] = true
+	}
+	for sweep := 0; len(work) > 0; sweep++ {
+		if sweep > 60 {
+			return "the states of its variables do not settle"
+		}
+		var order []*block
+		for b := range work {
+			order = append(order, b)
+		}
+		slices.SortFunc(order, func(a, b *block) int { return a.order - b.order })
+		// Sweep in order, following blocks that come up on the way.
+		for i := 0; i < len(order); i++ {
+			b := order[i]
+			if !work[b] {
+				continue
+			}
+			delete(work, b)
+			in := pl.enter(b)
+			if sweep > 0 || g.out[b] != nil {
+				if slices.Equal(in, g.in[b]) && g.out[b] != nil {
+					continue
+				}
+			}
+			g.in[b] = in
+			out := pl.through(b, in)
+			if slices.Equal(out, g.out[b]) {
+				continue
+			}
+			if g.out[b] == nil && quiet(out) && !full {
+				g.out[b] = out
+				continue
+			}
+			g.out[b] = out
+			for _, s := range b.succs {
+				if !work[s] {
+					work[s] = true
+					if s.order > b.order {
+						k, _ := slices.BinarySearchFunc(order[i+1:], s, func(a, b *block) int { return a.order - b.order })
+						order = slices.Insert(order, i+1+k, s)
+					}
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// quiet reports whether nothing is owned in any state.
+func quiet(st []state) bool {
+	for _, s := range st {
+		if s&sOwned != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// visit goes through the settled blocks once more and records.
+func (pl *planner) visit() {
+	g := pl.g
+	for _, b := range g.w.f.rpo {
+		in := g.in[b]
+		if in == nil {
+			continue
+		}
+		n := len(pl.exits)
+		out := pl.through(b, in)
+		if len(b.succs) > 0 || b.noreturn {
+			continue
+		}
+		if len(b.instrs) == 0 {
+			continue
+		}
+		if last := b.instrs[len(b.instrs)-1]; last.op == opReturn && len(pl.exits) == n {
+			pl.exits = append(pl.exits, exitState{ret: last, st: out})
+		}
+		for j, o := range g.objs {
+			for c := range g.n {
+				if out[j*g.n+c]&sOwned != 0 && pl.unfixed[o] == nil && o.kind != objParam {
+					pl.unfixed[o] = b.instrs[len(b.instrs)-1]
+				}
+			}
+		}
+	}
+}
+
+// enter joins what the predecessors hand in.
+func (pl *planner) enter(b *block) []state {
+	g := pl.g
+	in := make([]state, len(g.objs)*g.n)
+	for k, p := range b.preds {
+		out := g.out[p]
+		if out == nil {
+			if g.inReg[p] {
+				continue // not reached yet, or never
+			}
+			// Nothing of the group is there, or nothing that is owned.
+			out = pl.none()
+		}
+		pl.cross(p, succIndex(b, k), out, in)
+	}
+	if b.order == 0 {
+		for j := range in {
+			in[j] |= sNone
+		}
+	}
+	for j, o := range g.objs {
+		if o.def.op == opPhi && o.def.blk == b {
+			for c := range g.n {
+				in[j*g.n+c] &^= sNone
+			}
+		}
+	}
+	return in
+}
+
+func (pl *planner) none() []state {
+	if pl.nothing == nil {
+		pl.nothing = make([]state, len(pl.g.objs)*pl.g.n)
+		for i := range pl.nothing {
+			pl.nothing[i] = sNone
+		}
+	}
+	return pl.nothing
+}
+
+// succIndex returns which successor edge of b.preds[k] is b's k-th entry.
+func succIndex(b *block, k int) int {
+	p := b.preds[k]
+	nth := 0
+	for i := range k {
+		if b.preds[i] == p {
+			nth++
+		}
+	}
+	for i, s := range p.succs {
+		if s == b {
+			if nth == 0 {
+				return i
+			}
+			nth--
+		}
+	}
+	return 0
+}
+
+// cross joins into in what passes over the i-th edge out of p.
+func (pl *planner) cross(p *block, i int, out, in []state) {
+	g := pl.g
+	s := p.succs[i]
+	k := predIndex(p, i)
+	// A test of the object itself for nil.
+	var tested *object
+	var nonnil bool
+	if p.cond != nil && len(p.succs) == 2 {
+		c := p.cond
+		neg := false
+		for c.op == opNot {
+			c, neg = c.args[0], !neg
+		}
+		if x, ok := nilTest(c); ok {
+			if o := g.w.byDef[origin(x)]; o != nil && o.group == g {
+				tested = o
+				nonnil = (c.tok.String() == "!=") == (i == 0)
+				if neg {
+					nonnil = !nonnil
+				}
+			}
+		}
+	}
+	for c := range g.n {
+		g.edge(p, i, c, func(cc int) {
+			for j, o := range g.objs {
+				st := out[j*g.n+c]
+				if st == 0 {
+					continue
+				}
+				if o == tested {
+					if nonnil {
+						st &^= sNil
+					} else {
+						st &^= sOwned | sInserted
+						if st == 0 {
+							continue
+						}
+					}
+				}
+				if t := g.takes(o, s, k); t != nil && st != sNone {
+					in[g.index(t)*g.n+cc] |= st
+					if t != o && !(o.def.op == opPhi && o.def.blk == s) {
+						in[j*g.n+cc] |= sMoved
+					}
+					continue
+				}
+				if o.def.op == opPhi && o.def.blk == s {
+					continue // a new object of the same phi begins
+				}
+				in[j*g.n+cc] |= st
+			}
+			// Phis that get nil on this edge.
+			for _, v := range s.instrs {
+				if v.op != opPhi {
+					break
+				}
+				if g.w.owner[v] {
+					if o := g.w.byDef[v]; o.group == g && origin(v.args[k]).op == opNil {
+						in[g.index(o)*g.n+cc] |= sNil
+					}
+				}
+			}
+		})
+	}
+}
+
+// through carries states through b; with pl.record set it notes frees and issues.
+func (pl *planner) through(b *block, in []state) []state {
+	g := pl.g
+	st := slices.Clone(in)
+	pos := g.pos[b]
+	// What is live after each position, from the end.
+	lives := make([][]bool, len(pos)+1)
+	lives[len(pos)] = g.liveOut(b)
+	for k := len(pos) - 1; k >= 0; k-- {
+		l := slices.Clone(lives[k+1])
+		g.back(b.instrs[pos[k]], l)
+		lives[k] = l
+	}
+	start := 0
+	for k := 0; ; k++ {
+		end := len(b.instrs)
+		if k < len(pos) {
+			end = pos[k]
+		}
+		pl.insert(b, start, end, k == len(pos), st, lives[k])
+		if k == len(pos) {
+			break
+		}
+		v := b.instrs[pos[k]]
+		pl.step(v, st)
+		start = pos[k] + 1
+	}
+	return st
+}
+
+// insert plans frees in the stretch [start, end) of b.
+func (pl *planner) insert(b *block, start, end int, last bool, st []state, live []bool) {
+	g := pl.g
+	if pl.dry {
+		return
+	}
+	first := -1
+	i, _ := slices.BinarySearch(b.gaps, start)
+	for ; i < len(b.gaps) && b.gaps[i] < end; i++ {
+		switch k := b.instrs[b.gaps[i]].gap.kind; {
+		case k == gapElseIf && b.lastEffect < b.gaps[i]:
+			continue // the condition does nothing: the heads of its branches will do
+		case (k == gapElse || k == gapDefault) && len(b.succs) == 1 && len(b.succs[0].preds) == 1 && headGap(b.succs[0], 0):
+			continue // after the statement is the same moment: the branches that are written leave
+		}
+		first = b.gaps[i]
+		break
+	}
+	if first < 0 {
+		return
+	}
+	for j := len(g.objs) - 1; j >= 0; j-- {
+		o := g.objs[j]
+		if o.kind == objParam || !pl.due(j, st, live) {
+			continue
+		}
+		if last && b.lastEffect < first && len(b.succs) == 1 && len(b.succs[0].preds) > 1 && pl.sinks(b, j) {
+			continue
+		}
+		if last && b.noreturn {
+			continue
+		}
+		mayNil := false
+		for c := range g.n {
+			if st[j*g.n+c]&sNil != 0 {
+				mayNil = true
+			}
+		}
+		if pl.record && !pl.placed[gapKey{o, b.instrs[first]}] {
+			pl.placed[gapKey{o, b.instrs[first]}] = true
+			pl.plan = append(pl.plan, freePoint{obj: o, gap: b.instrs[first], isNil: mayNil})
+		}
+		for c := range g.n {
+			if s := st[j*g.n+c]; s&sOwned != 0 {
+				st[j*g.n+c] = s&^sOwned | sInserted
+			}
+		}
+	}
+}
+
+// sinks reports whether the free of object j may be left to b's successor.
+func (pl *planner) sinks(b *block, j int) bool {
+	return pl.accepts(b.succs[0], j)
+}
+
+// due reports whether object j is owned and not needed, whatever the
+// conditions are.
+func (pl *planner) due(j int, st []state, live []bool) bool {
+	g := pl.g
+	ok := sOwned | sNil
+	if pl.repeats[g.objs[j]] {
+		ok |= sFreed | sDeferred
+	}
+	owned := false
+	for c := range g.n {
+		s := st[j*g.n+c]
+		if s == 0 {
+			continue
+		}
+		if s&^ok != 0 || s&sOwned != 0 && live[j*g.n+c] {
+			return false
+		}
+		owned = owned || s&sOwned != 0
+	}
+	return owned
+}
+
+// refuse takes back accepts that some predecessor does not honour; it reports
+// whether it took one back.
+func (pl *planner) refuse() bool {
+	g := pl.g
+	taken := false
+	var blocks []*block
+	for b := range pl.accept {
+		blocks = append(blocks, b)
+	}
+	slices.SortFunc(blocks, func(a, b *block) int { return a.order - b.order })
+	for _, b := range blocks {
+		for j := range g.objs {
+			if !pl.accept[b][j] {
+				continue
+			}
+			// Is anything due handed in at all?
+			pending, other := false, false
+			for k, p := range b.preds {
+				out := g.out[p]
+				if out == nil {
+					if g.inReg[p] {
+						continue
+					}
+					out = pl.none()
+				}
+				in := make([]state, len(g.objs)*g.n)
+				pl.cross(p, succIndex(b, k), out, in)
+				owned, rest := false, false
+				for c := range g.n {
+					s := in[j*g.n+c]
+					owned = owned || s&sOwned != 0
+					rest = rest || s&^(sOwned|sNil) != 0
+				}
+				if owned {
+					pending = true
+				}
+				if rest {
+					other = true
+				}
+			}
+			if pending && other {
+				pl.accept[b][j] = false
+				taken = true
+			}
+		}
+	}
+	return taken
+}
+
+// step applies the events and definitions at instruction v.
+func (pl *planner) step(v *value, st []state) {
+	g := pl.g
+	if v.op == opReturn && pl.record {
+		pl.exits = append(pl.exits, exitState{ret: v, st: slices.Clone(st)})
+	}
+	for _, i := range g.bitsAt[v] {
+		fixed := unknown
+		if b := g.bits[i]; b.nonnil && nonNil(b.v) {
+			fixed = yes
+		}
+		for j := range g.objs {
+			for c := range g.n {
+				if c>>i&1 == 0 {
+					x := st[j*g.n+c] | st[j*g.n+(c|1<<i)]
+					st[j*g.n+c], st[j*g.n+(c|1<<i)] = x, x
+					if fixed == yes {
+						st[j*g.n+c] = 0
+					}
+				}
+			}
+		}
+	}
+	for j, o := range g.objs {
+		for _, e := range o.events[v] {
+			pl.event(j, o, v, e, st)
+		}
+	}
+	for _, o := range g.atDef[v] {
+		j := g.index(o)
+		for c := range g.n {
+			switch {
+			case o.errRes == nil:
+				st[j*g.n+c] = sOwned
+			case len(o.errRes.users) == 0:
+				st[j*g.n+c] = sOwned
+			default:
+				switch g.isNonNil(o.errRes, c) {
+				case yes:
+					st[j*g.n+c] = sNil
+					if o.partial {
+						st[j*g.n+c] |= sOwned
+					}
+				case no:
+					st[j*g.n+c] = sOwned
+				default:
+					st[j*g.n+c] = sOwned | sNil
+				}
+			}
+		}
+	}
+}
+
+func (pl *planner) event(j int, o *object, v *value, e event, st []state) {
+	g := pl.g
+	if pl.record {
+		var all state
+		for c := range g.n {
+			if e.kind == evReturn && g.failed(v, c) {
+				continue // with an error, results are not looked at
+			}
+			all |= st[j*g.n+c]
+		}
+		bad := state(0)
+		switch e.kind {
+		case evUse, evRetain:
+			bad = sFreed | sInserted
+		case evFree, evDefer:
+			if !pl.repeats[o] && !e.repeat {
+				bad = sFreed | sDeferred
+			}
+			bad |= sInserted
+			if pl.repeats[o] || e.repeat {
+				bad &^= sInserted
+			}
+		case evReturn:
+			bad = sFreed | sDeferred | sInserted
+		case evMove:
+			bad = sFreed | sInserted
+		}
+		if all&bad != 0 && all != 0 {
+			pl.issues = append(pl.issues, issue{obj: o, at: v, ev: e, must: all&^(bad|sNil|sNone) == 0, st: all & bad, reach: all})
+		}
+	}
+	for c := range g.n {
+		s := st[j*g.n+c]
+		if s == 0 {
+			continue
+		}
+		applies := yes
+		switch e.when.K {
+		case Maybe:
+			applies = unknown
+		case OnSuccess, OnError:
+			applies = unknown
+			if er := e.call.call.errRes; er != nil {
+				applies = g.isNonNil(er, c)
+				if e.when.K == OnSuccess {
+					applies = applies.not()
+				}
+			}
+		case IfTrue, IfFalse:
+			applies = unknown
+			if a := condArg(e.call, e.when); a != nil {
+				applies = g.isTrue(a, c)
+				if e.when.K == IfFalse {
+					applies = applies.not()
+				}
+			}
+		}
+		if applies == no {
+			continue
+		}
+		t := s
+		switch e.kind {
+		case evFree:
+			switch {
+			case applies == unknown || e.m == mMaybe:
+				t = moved(s)
+			default:
+				t = s&^(sOwned|sDeferred) | freedFrom(s)
+			}
+		case evDefer:
+			if applies == unknown || e.m == mMaybe {
+				t = moved(s)
+			} else if s&sOwned != 0 {
+				t = s&^sOwned | sDeferred
+			}
+		case evMove:
+			t = moved(s)
+		case evReturn:
+			t = moved(s)
+		case evRetain:
+			t = moved(s)
+		}
+		st[j*g.n+c] = t
+	}
+}
+
+// failed reports whether the return hands out an error that is not nil.
+func (g *group) failed(ret *value, c int) bool {
+	n := len(ret.args)
+	return n > 0 && isError(ret.args[n-1].typ) && g.isNonNil(ret.args[n-1], c) == yes
+}
+
+func freedFrom(s state) state {
+	if s&(sOwned|sDeferred) != 0 {
+		return sFreed
+	}
+	return 0
+}
+
+func moved(s state) state {
+	if s&(sOwned|sDeferred) != 0 {
+		return s&^(sOwned|sDeferred) | sMoved
+	}
+	return s
+}

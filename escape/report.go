@@ -1,0 +1,579 @@
+package escape
+
+// From plans to verdicts, findings and edits.
+
+import (
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+)
+
+// planned is a free that has its text.
+type planned struct {
+	freePoint
+	text string
+	name string
+}
+
+// decision is what is decided about one group.
+type decision struct {
+	g      *group
+	pl     *planner
+	why    string // not "": no plan
+	frees  []planned
+	sites  []*object
+	bufs   map[*object]*Buffer
+	noEdit string
+}
+
+// A decider turns the flow of one function into its report.
+type decider struct {
+	p    *pkg
+	f    *fn
+	w    *flow
+	out  *Func
+	src  *source
+	skip func(o *object) bool // sites that are decided elsewhere
+	bugs *[]Bug
+	all  []*decision
+
+	gapEdits map[*gap][]analysis.TextEdit
+}
+
+func (d *decider) decide() {
+	for _, g := range d.w.groups {
+		x := &decision{g: g, bufs: map[*object]*Buffer{}}
+		for _, o := range g.objs {
+			if o.kind == objSite && !d.skip(o) {
+				x.sites = append(x.sites, o)
+			}
+		}
+		if len(x.sites) == 0 {
+			continue
+		}
+		d.plan(x)
+		d.all = append(d.all, x)
+	}
+	d.realize()
+	for _, x := range d.all {
+		for _, o := range x.sites {
+			d.buffer(x, o)
+		}
+	}
+	d.findings()
+	slices.SortStableFunc(d.out.Buffers, func(a, b *Buffer) int { return cmp.Compare(a.Site, b.Site) })
+	slices.SortStableFunc(d.out.Findings, func(a, b *Finding) int {
+		return cmp.Or(cmp.Compare(a.Pos, b.Pos), cmp.Compare(a.Category, b.Category))
+	})
+}
+
+// plan decides one group.
+func (d *decider) plan(x *decision) {
+	g := x.g
+	if g.why != "" {
+		x.why = g.why
+		return
+	}
+	for _, o := range x.sites {
+		if reason := d.p.kept(o.def.pos); reason != "" {
+			x.why = "kept by //lastuse:keep: " + reason
+			return
+		}
+	}
+	g.liveness()
+	x.pl = g.newPlanner(false)
+	if why := x.pl.run(); why != "" {
+		x.why, x.pl = why, nil
+		return
+	}
+	for _, fp := range x.pl.plan {
+		name, t := d.w.nameAt(fp.obj, fp.gap)
+		if name == "" {
+			x.why = "no variable that is visible at " + d.p.line(fp.gap.pos) + " holds it there"
+			x.frees = nil
+			return
+		}
+		text, why := d.w.freeText(fp.obj, name, t, fp.isNil, fp.gap.gap.scope)
+		if why != "" {
+			x.why = why
+			x.frees = nil
+			return
+		}
+		x.frees = append(x.frees, planned{freePoint: fp, text: text, name: name})
+	}
+	if len(x.pl.unfixed) > 0 {
+		for _, o := range g.objs {
+			if at := x.pl.unfixed[o]; at != nil {
+				x.why = "no place in the source where it is owned and dead on every path, before " + d.p.line(at.pos)
+				x.frees = nil
+				return
+			}
+		}
+	}
+}
+
+// feeds returns the objects that o may become, itself first.
+func (g *group) feeds(o *object) []*object {
+	out := []*object{o}
+	for i := 0; i < len(out); i++ {
+		for _, q := range g.objs {
+			if q.kind != objPhi || slices.Contains(out, q) {
+				continue
+			}
+			for _, a := range q.def.args {
+				if origin(a) == out[i].def {
+					out = append(out, q)
+					break
+				}
+			}
+		}
+	}
+	return out
+}
+
+// typeName prints an object's type for people.
+func (d *decider) typeName(t types.Type) string { return types.TypeString(t, d.p.qualifier) }
+
+// holder returns the variable that holds o first.
+func (d *decider) holder(o *object) string {
+	for _, m := range o.order {
+		if origin(m) != o.def {
+			continue
+		}
+		for _, u := range m.users {
+			if u.op == opSet && u.place.root.obj != nil {
+				return u.place.String()
+			}
+		}
+	}
+	return ""
+}
+
+func (d *decider) callOf(o *object) *value {
+	if o.def.op == opResult {
+		return o.def.args[0]
+	}
+	return nil
+}
+
+// buffer writes the verdict on site o.
+func (d *decider) buffer(x *decision, o *object) {
+	b := &Buffer{Site: o.def.pos, Name: d.holder(o), Type: d.typeName(o.def.typ0())}
+	if c := d.callOf(o); c != nil {
+		b.Maker = c.call.name
+		b.Site = c.pos
+	}
+	x.bufs[o] = b
+	o.buf = b
+	d.out.Buffers = append(d.out.Buffers, b)
+	become := x.g.feeds(o)
+	var frees, moves, returns, uses int
+	var sink *event
+	var sinkOwner *object
+	for _, q := range become {
+		q.eachEvent(func(e event) {
+			switch e.kind {
+			case evFree, evDefer:
+				frees++
+			case evMove:
+				moves++
+				if sink == nil || e.at.pos < sink.at.pos {
+					ev := e
+					sink, sinkOwner = &ev, q
+				}
+			case evReturn:
+				if e.m == mView {
+					moves++
+					if sink == nil {
+						ev := e
+						ev.why = "a view of it is returned"
+						sink, sinkOwner = &ev, q
+					}
+				} else {
+					returns++
+				}
+			case evRetain:
+				moves++
+				ev := e
+				ev.why = "reference counted: retained by " + e.call.call.name
+				sink, sinkOwner = &ev, q
+			case evUse:
+				uses++
+			}
+		})
+	}
+	keep := func(why string) {
+		b.Verdict = Kept
+		b.Reason = why
+		if sink != nil {
+			b.Sink = sink.at.pos
+			b.Callee = sink.callee
+			b.Path = d.w.path(sinkOwner, d.memberAt(sinkOwner, sink.at))
+		}
+	}
+	var mine []planned
+	for _, p := range x.frees {
+		if slices.Contains(become, p.obj) {
+			mine = append(mine, p)
+		}
+	}
+	switch {
+	case x.why != "" && (x.pl == nil || len(x.pl.plan) == 0 && len(x.pl.unfixed) == 0):
+		keep(x.why)
+		if sink != nil && x.g.why != "" {
+			b.Reason = sink.why
+		}
+	case x.why != "":
+		// Owned to the end on some path, and no fix.
+		if !d.ownsPlan(x, become) {
+			d.settled(b, frees, moves, returns, sink, keep)
+			return
+		}
+		b.Verdict = Reported
+		b.Reason = x.why
+		d.report(x, o, b, frees+moves+returns > 0, nil)
+	case len(mine) > 0:
+		b.Verdict = Inserted
+		for _, p := range mine {
+			b.Frees = append(b.Frees, Free{Pos: p.gap.pos, Text: p.text, Why: d.whyHere(p)})
+		}
+		slices.SortStableFunc(b.Frees, func(a, c Free) int { return cmp.Compare(a.Pos, c.Pos) })
+		if x.noEdit != "" {
+			b.Verdict, b.Reason = Reported, x.noEdit
+			d.report(x, o, b, frees+moves+returns > 0, nil)
+			return
+		}
+		d.report(x, o, b, frees+moves+returns > 0, mine)
+	default:
+		d.settled(b, frees, moves, returns, sink, keep)
+	}
+}
+
+func (d *decider) ownsPlan(x *decision, become []*object) bool {
+	for _, q := range become {
+		if x.pl.unfixed[q] != nil {
+			return true
+		}
+		for _, fp := range x.pl.plan {
+			if fp.obj == q {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// settled is the verdict on a buffer that needs nothing.
+func (d *decider) settled(b *Buffer, frees, moves, returns int, sink *event, keep func(string)) {
+	switch {
+	case sink != nil:
+		keep(sink.why)
+	case returns > 0:
+		b.Verdict, b.Reason = Moved, "returned to the caller"
+	case frees > 0:
+		b.Verdict = Freed
+	default:
+		keep("it lives until the program, or its goroutine, ends")
+	}
+}
+
+func (d *decider) memberAt(o *object, at *value) *value {
+	for _, a := range at.args {
+		if _, ok := o.members[a]; ok {
+			return a
+		}
+	}
+	return nil
+}
+
+func (d *decider) whyHere(p planned) string {
+	switch p.gap.gap.kind {
+	case gapElse, gapElseIf, gapDefault:
+		return "on the edge where it is dead"
+	case gapReturn:
+		return "after the returned expression is evaluated"
+	}
+	if p.gap.gap.prev == nil {
+		return "on the edge where it is dead"
+	}
+	return "after its last use"
+}
+
+// report adds a finding about site o.
+func (d *decider) report(x *decision, o *object, b *Buffer, partly bool, mine []planned) {
+	fd := &Finding{Category: CategoryUnfreed, Pos: b.Site, Buffer: b}
+	fd.End = fd.Pos
+	if c := d.callOf(o); c != nil && c.end.IsValid() {
+		fd.End = c.end
+	}
+	what := b.Name
+	if what == "" {
+		what = "a " + b.Type
+	}
+	if partly {
+		fd.Category = CategoryLeak
+		fd.Message = what + " is not freed on every path"
+		if at := d.leakAt(x, o); at.IsValid() {
+			fd.Message = fmt.Sprintf("%s is not freed on the path through %s", what, d.p.line(at))
+		}
+	} else {
+		fd.Message = what + " is never freed"
+	}
+	if b.Name != "" && b.Maker != "" {
+		fd.Message += " (" + b.Type + " made by " + b.Maker + ")"
+	}
+	if b.Verdict == Reported {
+		fd.Message += "; no fix: " + b.Reason
+	}
+	for _, p := range mine {
+		fd.Related = append(fd.Related, analysis.RelatedInformation{Pos: p.gap.pos, End: p.gap.pos, Message: p.text + " " + d.whyHere(p)})
+	}
+	if len(mine) > 0 {
+		fd.Fix = "free " + what + " at its last use"
+		if len(mine) > 1 {
+			fd.Fix = fmt.Sprintf("free %s at its last use on each of %d paths", what, len(mine))
+		}
+		seen := map[*gap]bool{}
+		for _, p := range mine {
+			if g := p.gap.gap; !seen[g] {
+				seen[g] = true
+				fd.Edits = append(fd.Edits, d.gapEdits[g]...)
+			}
+		}
+		sortEdits(fd.Edits)
+	}
+	d.out.Findings = append(d.out.Findings, fd)
+}
+
+// leakAt is where the path that leaks ends.
+func (d *decider) leakAt(x *decision, o *object) token.Pos {
+	become := x.g.feeds(o)
+	for _, fp := range x.pl.plan {
+		if slices.Contains(become, fp.obj) {
+			return fp.gap.pos
+		}
+	}
+	for _, q := range become {
+		if at := x.pl.unfixed[q]; at != nil {
+			return at.pos
+		}
+	}
+	return token.NoPos
+}
+
+func sortEdits(es []analysis.TextEdit) {
+	slices.SortStableFunc(es, func(a, b analysis.TextEdit) int {
+		return cmp.Or(cmp.Compare(a.Pos, b.Pos), cmp.Compare(a.End, b.End))
+	})
+}
+
+// realize turns all plans of the function into text, gap by gap.
+func (d *decider) realize() {
+	d.gapEdits = map[*gap][]analysis.TextEdit{}
+	type item struct {
+		p planned
+		x *decision
+	}
+	at := map[*gap][]item{}
+	var gaps []*gap
+	for _, x := range d.all {
+		for _, p := range x.frees {
+			g := p.gap.gap
+			if at[g] == nil {
+				gaps = append(gaps, g)
+			}
+			at[g] = append(at[g], item{p, x})
+		}
+	}
+	refuse := func(why string) {
+		for _, x := range d.all {
+			if len(x.frees) > 0 {
+				x.noEdit = why
+			}
+		}
+		d.gapEdits = map[*gap][]analysis.TextEdit{}
+	}
+	if len(gaps) == 0 {
+		return
+	}
+	if why := d.p.readOnly(d.f.node.Pos()); why != "" {
+		refuse(why)
+		return
+	}
+	if d.src == nil {
+		refuse("the source cannot be read")
+		return
+	}
+	for _, g := range gaps {
+		items := at[g]
+		// Reverse order of making.
+		slices.SortStableFunc(items, func(a, b item) int { return -cmpMade(a.p.obj, b.p.obj) })
+		var stmts []string
+		for _, it := range items {
+			if !slices.Contains(stmts, it.p.text) {
+				stmts = append(stmts, it.p.text)
+			}
+		}
+		es, why := d.p.edits(d.src, d.f, g, stmts)
+		if why != "" {
+			for _, it := range items {
+				it.x.noEdit = why
+			}
+			continue
+		}
+		d.gapEdits[g] = es
+	}
+	for _, g := range gaps {
+		for _, it := range at[g] {
+			if it.x.noEdit == "" {
+				continue
+			}
+			// A gap shared with a plan that cannot be realized cannot be either.
+			for _, other := range at[g] {
+				other.x.noEdit = it.x.noEdit
+			}
+		}
+	}
+	for _, g := range gaps {
+		if at[g][0].x.noEdit == "" {
+			d.out.Edits = append(d.out.Edits, d.gapEdits[g]...)
+		}
+	}
+	sortEdits(d.out.Edits)
+}
+
+// cmpMade orders objects by where they are made.
+func cmpMade(a, b *object) int {
+	da, db := a.def, b.def
+	if da.blk != db.blk {
+		return cmp.Compare(da.blk.order, db.blk.order)
+	}
+	return cmp.Compare(da.at, db.at)
+}
+
+// findings reports uses and frees in a wrong state.
+func (d *decider) findings() {
+	for _, g := range d.w.groups {
+		var pl *planner
+		for _, x := range d.all {
+			if x.g == g {
+				pl = x.pl
+			}
+		}
+		if g.why != "" || len(g.objs) == 0 {
+			continue
+		}
+		if pl == nil || len(pl.plan) > 0 {
+			pl = g.dry()
+		}
+		if pl == nil {
+			continue
+		}
+		seen := map[string]bool{}
+		for _, is := range pl.issues {
+			o := is.obj
+			if d.skip(o) {
+				continue
+			}
+			name := d.holder(o)
+			if name == "" && o.def.place != nil {
+				name = o.def.place.String()
+			}
+			if name == "" {
+				name = "a " + d.typeName(o.def.typ0())
+			}
+			freed := d.freedAt(g, o)
+			maybe := "is "
+			if !is.must {
+				maybe = "may be "
+			}
+			fd := &Finding{Pos: is.at.pos, End: max(is.at.end, is.at.pos)}
+			where := ""
+			if freed.IsValid() {
+				where = " at " + d.p.line(freed)
+				fd.Related = append(fd.Related, analysis.RelatedInformation{Pos: freed, End: freed, Message: "freed here"})
+			}
+			switch is.ev.kind {
+			case evFree, evDefer:
+				fd.Category = CategoryDoubleFree
+				fd.Message = name + " " + maybe + "freed twice: first" + where
+				if is.st&sDeferred != 0 {
+					fd.Message = name + " " + maybe + "freed twice: here and by the deferred call" + where
+				}
+			case evReturn:
+				fd.Category = CategoryUseAfterFree
+				fd.Message = name + " " + maybe + "returned after it is freed" + where
+				if is.st&sDeferred != 0 {
+					fd.Message = name + " " + maybe + "returned although a deferred call frees it" + where
+				}
+			default:
+				fd.Category = CategoryUseAfterFree
+				fd.Message = name + " " + maybe + "used after it is freed" + where
+			}
+			key := fd.Category + d.p.fset.Position(fd.Pos).String()
+			if seen[key] {
+				continue
+			}
+			seen[key] = true
+			fd.Buffer = o.buf
+			d.out.Findings = append(d.out.Findings, fd)
+		}
+	}
+}
+
+// freedAt returns the first place where the program frees o.
+func (d *decider) freedAt(g *group, o *object) token.Pos {
+	best := token.NoPos
+	for _, q := range g.objs {
+		q.eachEvent(func(e event) {
+			if (e.kind == evFree || e.kind == evDefer) && (!best.IsValid() || q == o) {
+				if !best.IsValid() || q == o && best > e.at.pos {
+					best = e.at.pos
+				}
+			}
+		})
+	}
+	return best
+}
+
+// kept returns the reason of a //lastuse:keep on the line of pos.
+func (p *pkg) kept(pos token.Pos) string {
+	f := p.file(pos)
+	if f == nil {
+		return ""
+	}
+	m, ok := p.keeps[f]
+	if !ok {
+		m = keeps(p.fset, f)
+		p.keeps[f] = m
+	}
+	return m[p.fset.PositionFor(pos, false).Line]
+}
+
+// readOnly says why the file at pos must not be edited.
+func (p *pkg) readOnly(pos token.Pos) string {
+	f := p.file(pos)
+	if f == nil {
+		return "its file is not known"
+	}
+	for _, im := range f.Imports {
+		if im.Path.Value == `"C"` {
+			return "a cgo file is not edited"
+		}
+	}
+	if ast.IsGenerated(f) {
+		for _, g := range f.Comments {
+			if g.Pos() < f.Package && strings.Contains(g.Text(), "cmd/cgo") {
+				return "a cgo file is not edited"
+			}
+		}
+		return "a generated file is not edited"
+	}
+	return ""
+}

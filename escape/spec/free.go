@@ -1,0 +1,134 @@
+package spec
+
+import (
+	"cmp"
+	"go/types"
+	"iter"
+	"slices"
+	"strings"
+)
+
+// A Freer is a way to free values of a type: a function with a freed operand.
+type Freer struct {
+	Func       *types.Func
+	Operand    Operand // bound: Recv, or Arg with an Index
+	Repeatable bool
+	Cond       Cond
+	Line       *Line
+}
+
+// Type returns the type that f frees, without the pointer if it is one.
+func (f Freer) Type() types.Type { return deref(f.Operand.Type(f.Func.Signature())) }
+
+// Frees reports whether f frees values of type t, ignoring one pointer on
+// either side. Instances of a generic type match the type they come from.
+func (f Freer) Frees(t types.Type) bool {
+	a, b := f.Type(), deref(t)
+	if types.Identical(a, b) {
+		return true
+	}
+	m, ok1 := a.(*types.Named)
+	n, ok2 := b.(*types.Named)
+	return ok1 && ok2 && m.Origin() == n.Origin()
+}
+
+func deref(t types.Type) types.Type {
+	t = types.Unalias(t)
+	if p, ok := t.(*types.Pointer); ok {
+		return types.Unalias(p.Elem())
+	}
+	return t
+}
+
+// Freers returns the functions and methods declared in pkg that free something
+// according to s, the first in the spec first: by level, then in the order in
+// which their lines were read, then by name. Nil is quick for a package that no
+// line with a freed operand names.
+func (s *Set) Freers(pkg *types.Package) []Freer {
+	if !s.frees(pkg.Path()) {
+		return nil
+	}
+	var all []Freer
+	for f := range declared(pkg) {
+		l, ok := s.Lookup(FullName(f))
+		if !ok {
+			continue
+		}
+		for _, c := range Bind(l.Clauses, f.Signature()) {
+			if c.Effect == Freed {
+				all = append(all, Freer{Func: f, Operand: c.Operand, Repeatable: c.Repeatable, Cond: c.Cond, Line: l})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Freer) int {
+		return cmp.Or(
+			cmp.Compare(b.Line.Level, a.Line.Level),
+			cmp.Compare(a.Line.order, b.Line.order),
+			cmp.Compare(FullName(a.Func), FullName(b.Func)),
+		)
+	})
+	return all
+}
+
+// frees reports whether some line with a freed operand may name a function of
+// the package with this import path.
+func (s *Set) frees(path string) bool {
+	mentions := func(l *Line) bool {
+		if !slices.ContainsFunc(l.Clauses, func(c Clause) bool { return c.Effect == Freed }) {
+			return false
+		}
+		name := strings.TrimPrefix(strings.TrimPrefix(l.Name, "("), "*")
+		if l.IsGlob() {
+			name = strings.TrimSuffix(name, "*")
+			return strings.HasPrefix(name, path+".") || strings.HasPrefix(path+".", name)
+		}
+		return strings.HasPrefix(name, path+".")
+	}
+	for _, t := range s.tables {
+		if t == nil {
+			continue
+		}
+		for _, l := range t.exact {
+			if mentions(l) {
+				return true
+			}
+		}
+		if slices.ContainsFunc(t.globs, mentions) {
+			return true
+		}
+	}
+	return false
+}
+
+// declared yields the functions of a package: those at package level and the
+// methods of its types, interfaces included, each once, in name order.
+func declared(pkg *types.Package) iter.Seq[*types.Func] {
+	return func(yield func(*types.Func) bool) {
+		scope := pkg.Scope()
+		for _, name := range scope.Names() {
+			switch obj := scope.Lookup(name).(type) {
+			case *types.Func:
+				if !yield(obj) {
+					return
+				}
+			case *types.TypeName:
+				n, ok := obj.Type().(*types.Named)
+				if !ok || obj.IsAlias() {
+					continue
+				}
+				for m := range n.Methods() {
+					if !yield(m) {
+						return
+					}
+				}
+				if i, ok := n.Underlying().(*types.Interface); ok {
+					for m := range i.ExplicitMethods() {
+						if !yield(m) {
+							return
+						}
+					}
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,243 @@
+package spec
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// A Level says who wrote a line. A higher level's line replaces a lower one's.
+type Level uint8
+
+const (
+	Embedded  Level = iota // comes with lastuse
+	Module                 // lastuse.spec at the module root
+	Directive              // //lastuse:effect on the function itself
+	Flag                   // a file named with -spec
+	levels    = iota
+)
+
+// String returns a word for messages.
+func (l Level) String() string {
+	return [...]string{"embedded", "lastuse.spec", "directive", "-spec"}[l]
+}
+
+// ModuleFile is the name of the spec file at a module's root.
+const ModuleFile = "lastuse.spec"
+
+// A Set is what several files and directives say together. The zero Set is empty
+// and ready to use.
+type Set struct {
+	tables [levels]*table
+	n      int // lines added so far, for Line.order
+}
+
+// A table is the lines of one level.
+type table struct {
+	exact map[string]*Line
+	globs []*Line // longest first; of equals, the first added first
+}
+
+// Add takes over the lines of a file at a level. Where the level has a line of
+// the same name already, the old one stays.
+func (s *Set) Add(f *File, level Level) {
+	for _, l := range f.Lines {
+		s.AddLine(l, level)
+	}
+}
+
+// AddLine takes over one line at a level; the Set owns a copy. Where the level
+// has a line of the same name already, the old one stays.
+func (s *Set) AddLine(l *Line, level Level) {
+	t := s.tables[level]
+	if t == nil {
+		t = &table{exact: map[string]*Line{}}
+		s.tables[level] = t
+	}
+	line := *l
+	line.Level = level
+	line.order = s.n
+	s.n++
+	if !line.IsGlob() {
+		if t.exact[line.Name] == nil {
+			t.exact[line.Name] = &line
+		}
+		return
+	}
+	if slices.ContainsFunc(t.globs, func(g *Line) bool { return g.Name == line.Name }) {
+		return
+	}
+	t.globs = append(t.globs, &line)
+	slices.SortStableFunc(t.globs, func(a, b *Line) int { return cmp.Compare(len(b.Name), len(a.Name)) })
+}
+
+// Lookup returns the line that holds for the function called name, as [FullName]
+// returns it. It does not say what a higher line replaced.
+func (s *Set) Lookup(name string) (*Line, bool) {
+	for level := levels - 1; level >= 0; level-- {
+		t := s.tables[level]
+		if t == nil {
+			continue
+		}
+		if l := t.exact[name]; l != nil {
+			return l, true
+		}
+		for _, g := range t.globs {
+			if strings.HasPrefix(name, strings.TrimSuffix(g.Name, "*")) {
+				return g, true
+			}
+		}
+	}
+	return nil, false
+}
+
+// Fork returns a Set with the lines of s and no directives: directives belong to
+// the package that is being read, all else to the whole run. Adding directives
+// to the fork leaves s alone. It costs nothing.
+func (s *Set) Fork() *Set {
+	f := *s
+	f.tables[Directive] = nil
+	return &f
+}
+
+// Lines returns all lines, the highest level first, each level in the order in
+// which it was read.
+func (s *Set) Lines() []*Line {
+	var all []*Line
+	for level := levels - 1; level >= 0; level-- {
+		t := s.tables[level]
+		if t == nil {
+			continue
+		}
+		from := len(all)
+		for _, l := range t.exact {
+			all = append(all, l)
+		}
+		all = append(all, t.globs...)
+		slices.SortFunc(all[from:], func(a, b *Line) int { return cmp.Compare(a.order, b.order) })
+	}
+	return all
+}
+
+// Digest returns a short text that differs between Sets that answer differently.
+// It does not depend on file names, comments or spacing.
+func (s *Set) Digest() string {
+	h := sha256.New()
+	for _, l := range s.Lines() {
+		fmt.Fprintf(h, "%d %s\n", l.Level, l)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+//go:embed std.spec
+var stdSource []byte
+
+// embedded parses the lines that come with lastuse once for the process: they
+// are constants.
+var embedded = sync.OnceValues(func() (*Set, error) {
+	f, err := Parse("std.spec", stdSource)
+	if err != nil {
+		return nil, err
+	}
+	s := new(Set)
+	s.Add(f, Embedded)
+	return s, nil
+})
+
+// Load makes the Set for a module: the files that the user named, first to last,
+// then lastuse.spec in each of the folders roots (skipped if the folder is "" or
+// has none), then the embedded lines. A file that is named twice, by whatever
+// path, is read once. The error joins everything that is wrong in all files.
+func Load(files []string, roots ...string) (*Set, error) {
+	base, err := embedded()
+	if err != nil {
+		return nil, err
+	}
+	s := *base // shares the embedded level, which nobody adds to
+	var errs []error
+	var seen []os.FileInfo
+	read := func(name string, level Level) {
+		src, info, err := readFile(name)
+		if level == Module && errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("spec: %w", err))
+			return
+		}
+		if slices.ContainsFunc(seen, func(o os.FileInfo) bool { return os.SameFile(o, info) }) {
+			return
+		}
+		seen = append(seen, info)
+		f, err := Parse(name, src)
+		if err != nil {
+			errs = append(errs, err)
+			return
+		}
+		s.Add(f, level)
+	}
+	for _, name := range files {
+		read(name, Flag)
+	}
+	for _, root := range roots {
+		if root != "" {
+			read(filepath.Join(root, ModuleFile), Module)
+		}
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return &s, nil
+}
+
+// maxFile is the size, in bytes, above which a file is taken for a mistake.
+const maxFile = 16 << 20
+
+func readFile(name string) ([]byte, os.FileInfo, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	if info.IsDir() {
+		return nil, nil, fmt.Errorf("%s is a folder", name)
+	}
+	var b bytes.Buffer
+	n, err := io.Copy(&b, io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, nil, err
+	}
+	if n > maxFile {
+		return nil, nil, fmt.Errorf("%s: larger than %d bytes", name, maxFile)
+	}
+	return b.Bytes(), info, nil
+}
+
+// ModuleRoot returns the folder of the go.mod that governs dir, "" if there is none.
+func ModuleRoot(dir string) string {
+	for {
+		if info, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil && !info.IsDir() {
+			return dir
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return ""
+		}
+		dir = up
+	}
+}

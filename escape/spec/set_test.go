@@ -1,0 +1,194 @@
+package spec
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func parse(t *testing.T, src string) *File {
+	t.Helper()
+	f, err := Parse("x.spec", []byte(src))
+	require.NoError(t, err)
+	return f
+}
+
+// lookup returns the clauses that hold for a name, as text; "" if there are none.
+func lookup(s *Set, name string) string {
+	l, ok := s.Lookup(name)
+	if !ok {
+		return ""
+	}
+	return formatClauses(l.Clauses)
+}
+
+func TestLookup(t *testing.T) {
+	var s Set
+	require.Empty(t, lookup(&s, "p.F"))
+	s.Add(parse(t, `
+p.*          args escapes
+p._Cfunc_*   args borrowed
+p._Cfunc_Mat_*  arg 0 retained
+p._Cfunc_Mat_Free  arg 0 freed
+(*p.T).*     recv borrowed
+`), Module)
+	for name, want := range map[string]string{
+		"p.F":               "args escapes",
+		"p._Cfunc_memcpy":   "args borrowed",
+		"p._Cfunc_Mat_":     "arg 0 retained", // the star may stand for nothing
+		"p._Cfunc_Mat_Row":  "arg 0 retained", // the longest glob
+		"p._Cfunc_Mat_Free": "arg 0 freed",    // an exact name beats all
+		"(*p.T).M":          "recv borrowed",
+		"(p.T).M":           "", // the other method set
+		"p/q.F":             "", // a folder below
+	} {
+		require.Equal(t, want, lookup(&s, name), name)
+	}
+}
+
+func TestPrecedence(t *testing.T) {
+	var s Set
+	s.Add(parse(t, "p.F recv freed, arg 0 borrowed\np.G args borrowed\np.H args borrowed\n"), Embedded)
+	s.Add(parse(t, "p.F recv borrowed\n"), Module)
+	require.Equal(t, "recv borrowed", lookup(&s, "p.F"), "a higher line replaces the whole line")
+
+	s.Add(parse(t, "p.G args retained\n"), Directive)
+	s.Add(parse(t, "p.G args escapes\n"), Module)
+	require.Equal(t, "args retained", lookup(&s, "p.G"))
+
+	s.Add(parse(t, "p.* args freed\n"), Flag)
+	require.Equal(t, "args freed", lookup(&s, "p.G"), "the level decides before exact and glob do")
+	s.Add(parse(t, "p.* args borrowed\np.G args escapes\n"), Flag)
+	require.Equal(t, "args freed", lookup(&s, "p.H"), "of two files of one level the first wins")
+	require.Equal(t, "args escapes", lookup(&s, "p.G"), "exact beats glob across files of one level")
+
+	l, _ := s.Lookup("p.G")
+	require.Equal(t, Flag, l.Level)
+}
+
+func TestFork(t *testing.T) {
+	var s Set
+	s.Add(parse(t, "p.F args borrowed\n"), Module)
+	a, b := s.Fork(), s.Fork()
+	a.Add(parse(t, "p.F args freed\n"), Directive)
+	require.Equal(t, "args freed", lookup(a, "p.F"))
+	require.Equal(t, "args borrowed", lookup(b, "p.F"), "directives of one package are not those of another")
+	require.Equal(t, "args borrowed", lookup(&s, "p.F"))
+}
+
+func TestDigest(t *testing.T) {
+	digest := func(level Level, src string) string {
+		var s Set
+		s.Add(parse(t, src), level)
+		return s.Digest()
+	}
+	base := digest(Module, "p.F args borrowed\np.G recv freed")
+	require.Len(t, base, 32)
+	require.Equal(t, base, digest(Module, "# other words\np.F   args  borrowed # here\r\np.G recv freed\n"))
+	for _, other := range []string{
+		digest(Flag, "p.F args borrowed\np.G recv freed"),   // the level matters
+		digest(Module, "p.G recv freed\np.F args borrowed"), // the first freer wins: order matters
+		digest(Module, "p.F args borrowed"),
+		digest(Module, "p.F args borrowed\np.G recv freed repeatable"),
+		digest(Module, "p.F args borrowed\np.G recv freed on error"),
+	} {
+		require.NotEqual(t, base, other)
+	}
+}
+
+func TestLoad(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+		return path
+	}
+	s, err := Load(nil, "")
+	require.NoError(t, err)
+	require.Equal(t, "arg 0 borrowed", lookup(s, "runtime.KeepAlive"), "embedded lines are on by default")
+
+	write("go.mod", "module m\n")
+	write(ModuleFile, "m.F args borrowed\nfmt.Println args escapes\n")
+	a := write("a.spec", "m.F args freed\n")
+	b := write("b.spec", "m.F args retained\nm.G args retained\n")
+	deep := filepath.Dir(write("in/the/deep/x.go", "package deep\n"))
+	require.Equal(t, dir, ModuleRoot(deep))
+
+	s, err = Load([]string{a, b}, ModuleRoot(deep))
+	require.NoError(t, err)
+	require.Equal(t, "args freed", lookup(s, "m.F"))
+	require.Equal(t, "args retained", lookup(s, "m.G"))
+	require.Equal(t, "args escapes", lookup(s, "fmt.Println"))
+
+	t.Run("twice", func(t *testing.T) {
+		link := filepath.Join(dir, "link.spec")
+		require.NoError(t, os.Symlink(a, link))
+		twice, err := Load([]string{a, link, filepath.Join(deep, "../../../a.spec"), b, filepath.Join(dir, ModuleFile)}, dir)
+		require.NoError(t, err)
+		names := 0
+		for _, l := range twice.Lines() {
+			if l.Name == "m.F" {
+				names++
+			}
+		}
+		require.Equal(t, 1, names, "a.spec once; b.spec and the module's file come later at the same level")
+		require.Equal(t, "args escapes", lookup(twice, "fmt.Println"))
+	})
+	t.Run("errors", func(t *testing.T) {
+		bad := write("bad.spec", "m.F eats args\n")
+		_, err := Load([]string{bad, filepath.Join(dir, "absent"), dir}, "")
+		require.ErrorContains(t, err, bad+`:1: unknown operand "eats"`)
+		require.ErrorContains(t, err, "no such file")
+		require.ErrorContains(t, err, "is a folder")
+	})
+	t.Run("pipe", func(t *testing.T) {
+		// What is not a regular file can be read all the same: -spec <(generate).
+		s, err := Load([]string{"/dev/null"}, "")
+		require.NoError(t, err)
+		require.NotEmpty(t, s.Lines())
+	})
+}
+
+func TestEmbeddedIsNotShared(t *testing.T) {
+	before, err := Load(nil, "")
+	require.NoError(t, err)
+	s, err := Load(nil, "")
+	require.NoError(t, err)
+	s.Add(parse(t, "runtime.KeepAlive args escapes\n"), Flag)
+	require.Equal(t, "arg 0 borrowed", lookup(before, "runtime.KeepAlive"))
+}
+
+func TestLoader(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"main/go.mod": "module m\n", "main/lastuse.spec": "d.F args freed\n",
+		"dep/go.mod": "module d\n", "dep/lastuse.spec": "d.F args borrowed\nd.G args borrowed\n", "dep/in/x.go": "package in\n",
+		"a.spec": "d.H args freed\n", "b.spec": "d.I args freed\n",
+	} {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+	var l Loader
+	fs := flag.NewFlagSet("", flag.ContinueOnError)
+	l.Register(fs)
+	require.NoError(t, fs.Parse([]string{"-spec", filepath.Join(dir, "a.spec"), "-spec=" + filepath.Join(dir, "b.spec"), "-root", filepath.Join(dir, "main")}))
+	s, err := l.For(filepath.Join(dir, "dep/in"))
+	require.NoError(t, err)
+	require.Equal(t, "args freed", lookup(s, "d.F"), "the main module speaks before the dependency")
+	require.Equal(t, "args borrowed", lookup(s, "d.G"))
+	require.Equal(t, "args freed", lookup(s, "d.H"))
+	require.Equal(t, "args freed", lookup(s, "d.I"))
+	again, err := l.For(filepath.Join(dir, "dep"))
+	require.NoError(t, err)
+	require.Same(t, s, again, "one Set for each module")
+
+	l.Reset()
+	require.NoError(t, fs.Parse([]string{"-spec", filepath.Join(dir, "absent")}))
+	_, err = l.For(dir)
+	require.ErrorContains(t, err, "no such file")
+}

@@ -1,0 +1,57 @@
+package spec
+
+import (
+	"go/build"
+	"go/importer"
+	"go/token"
+	"go/types"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestStd checks the embedded lines against the library of the toolchain that
+// runs the test: each names a function, and operands that it has. A glob must
+// have at least one function, and each of its clauses must fit one of them.
+func TestStd(t *testing.T) {
+	f, err := Parse("std.spec", stdSource)
+	require.NoError(t, err)
+	build.Default.CgoEnabled = false // package net without a C compiler
+	imp := importer.ForCompiler(token.NewFileSet(), "source", nil)
+	load := func(path string) *types.Package {
+		pkg, err := imp.Import(path)
+		require.NoError(t, err, path)
+		return pkg
+	}
+	require.NoError(t, Check(f, load))
+
+	for _, l := range f.Lines {
+		if !l.IsGlob() || l.PackagePath() == "" {
+			continue
+		}
+		set := new(Set)
+		set.AddLine(l, Embedded)
+		for _, c := range l.Clauses {
+			fits := false
+			for fn := range declared(load(l.PackagePath())) {
+				if _, ok := set.Lookup(FullName(fn)); ok && len(checkClause(c, fn.Signature())) == 0 {
+					fits = true
+					break
+				}
+			}
+			require.True(t, fits, "%s:%d: no function fits %q", l.Pos.Filename, l.Pos.Line, c)
+		}
+	}
+}
+
+// TestStdFreesNothing: no type of the standard library is foreign memory, so no
+// embedded line may make it a resource.
+func TestStdFreesNothing(t *testing.T) {
+	f, err := Parse("std.spec", stdSource)
+	require.NoError(t, err)
+	for _, l := range f.Lines {
+		for _, c := range l.Clauses {
+			require.Contains(t, []Effect{Borrowed, Views, Escapes}, c.Effect, "line %d: %s", l.Pos.Line, l)
+		}
+	}
+}

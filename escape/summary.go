@@ -1,0 +1,400 @@
+package escape
+
+// From the states at a function's exits to its summary.
+
+import (
+	"go/ast"
+	"go/types"
+	"slices"
+)
+
+// infer returns the summary of f as its body shows it.
+func (p *pkg) infer(f *fn, w *flow) *Summary {
+	s := blank(f.sig)
+	if f.declined != "" {
+		u := worst(f.sig, "not decided: "+f.declined)
+		return u
+	}
+	s.NoReturn = len(f.exits) == 0 || !slices.ContainsFunc(f.exits, func(r *value) bool { return r.blk != nil && r.blk.order >= 0 })
+	for _, o := range w.objs {
+		if o.kind == objParam {
+			s.Args[o.def.index] = p.inferArg(w, o, s)
+		}
+	}
+	p.inferResults(f, w, s)
+	if f.sig.Recv() != nil && len(s.Args) > 0 && s.Args[0].Freed.K != Never {
+		s.Disarms = p.bodyDisarms(f.body)
+	}
+	return s
+}
+
+// inferArg decides what the function does with the parameter o.
+func (p *pkg) inferArg(w *flow, o *object, s *Summary) ArgEffect {
+	var e ArgEffect
+	g := o.group
+	o.eachEvent(func(ev event) {
+		if ev.kind == evMove && e.Via == "" {
+			e.Via = ev.why
+		}
+		if ev.kind == evFree || ev.kind == evDefer {
+			e.Repeatable = ev.repeat
+		}
+		if ev.kind == evReturn {
+			bit := uint64(1) << o.def.index
+			if o.def.index >= 64 {
+				e.Escapes = When{K: Always}
+				return
+			}
+			if plain(w.f.sig.Results().At(ev.res).Type()) {
+				return // a number says something about it, it does not lead there
+			}
+			r := &s.Res[ev.res]
+			switch ev.m {
+			case mView, mHolder:
+				r.Views |= bit
+			default:
+				r.Is |= bit
+			}
+		}
+		if ev.kind == evRetain {
+			e.Retained = true
+		}
+	})
+	for _, m := range o.order {
+		for _, u := range m.users {
+			if u.op == opStore && len(u.args) > 1 && u.args[1] == m && (p.holdsResource(u.args[0].typ0()) || o.members[m] == mWhole && u.note == "stored through a pointer") {
+				e.Writes = true
+			}
+		}
+	}
+	if isPointer(o.def.typ0()) {
+		e.NilOK = p.toleratesNil(w.f, o.def)
+	}
+	if g.why != "" {
+		if e.Via == "" {
+			e.Via = g.why
+		}
+		e.Escapes = When{K: Always}
+		return e
+	}
+	pl := g.dry()
+	if pl == nil {
+		e.Escapes = When{K: Always}
+		e.Via = "not decided"
+		return e
+	}
+	j := g.index(o)
+	var freed, gone outcome
+	for _, x := range pl.exits {
+		for c := range g.n {
+			st := x.st[j*g.n+c]
+			if st == 0 {
+				continue
+			}
+			class := unknown
+			if n := len(x.ret.args); n > 0 && isError(x.ret.args[n-1].typ) {
+				class = g.isNonNil(x.ret.args[n-1], c)
+			}
+			f := st&(sFreed|sDeferred) != 0
+			nf := st&^(sFreed|sDeferred|sNone) != 0
+			m := st&sMoved != 0
+			nm := st&^(sMoved|sNone) != 0
+			freed.add(class, c, f, nf)
+			gone.add(class, c, m, nm)
+		}
+	}
+	e.Freed = freed.when(g, w.f, s)
+	e.Escapes = gone.when(g, w.f, s)
+	if e.Freed.K == Maybe {
+		e.Escapes, e.Freed = When{K: Always}, When{}
+		if e.Via == "" {
+			e.Via = "which frees it on some paths"
+		}
+	}
+	if e.Escapes.K == Maybe {
+		e.Escapes = When{K: Always}
+	}
+	if e.Freed.K == Never {
+		e.Repeatable = false
+	}
+	return e
+}
+
+// outcome gathers on which exits something happened.
+type outcome struct {
+	yes, no        [3]bool // by the error result: unknown, nil, not nil
+	comboY, comboN map[int]bool
+}
+
+func (o *outcome) add(err tri, c int, y, n bool) {
+	if o.comboY == nil {
+		o.comboY, o.comboN = map[int]bool{}, map[int]bool{}
+	}
+	o.yes[err] = o.yes[err] || y
+	o.no[err] = o.no[err] || n
+	if y {
+		o.comboY[c] = true
+	}
+	if n {
+		o.comboN[c] = true
+	}
+}
+
+func (o *outcome) when(g *group, f *fn, s *Summary) When {
+	anyY := o.yes[0] || o.yes[1] || o.yes[2]
+	anyN := o.no[0] || o.no[1] || o.no[2]
+	switch {
+	case !anyY:
+		return When{}
+	case !anyN:
+		return When{K: Always}
+	}
+	if !o.yes[unknown] && !o.no[unknown] {
+		if o.yes[no] && !o.no[no] && !o.yes[yes] {
+			return When{K: OnSuccess}
+		}
+		if o.yes[yes] && !o.no[yes] && !o.yes[no] {
+			return When{K: OnError}
+		}
+	}
+	for i, b := range g.bits {
+		if b.nonnil || b.v.op != opParam || b.v.index > 100 {
+			continue
+		}
+		onlyT, onlyF := true, true
+		for c := range o.comboY {
+			if o.comboN[c] {
+				onlyT, onlyF = false, false
+			}
+			if c>>i&1 == 1 {
+				onlyF = false
+			} else {
+				onlyT = false
+			}
+		}
+		for c := range o.comboN {
+			if c>>i&1 == 1 {
+				onlyT = false
+			} else {
+				onlyF = false
+			}
+		}
+		if onlyT {
+			return When{K: IfTrue, Arg: int8(b.v.index)}
+		}
+		if onlyF {
+			return When{K: IfFalse, Arg: int8(b.v.index)}
+		}
+	}
+	return When{K: Maybe}
+}
+
+func (o *object) eachEvent(do func(event)) {
+	for _, evs := range sortedEvents(o) {
+		for _, e := range evs {
+			do(e)
+		}
+	}
+}
+
+// dry runs the group without planning; nil if it cannot be decided.
+func (g *group) dry() *planner {
+	if g.live == nil {
+		g.liveness()
+	}
+	pl := g.newPlanner(true)
+	if why := pl.run(); why != "" {
+		return nil
+	}
+	return pl
+}
+
+// inferResults decides what each result is.
+func (p *pkg) inferResults(f *fn, w *flow, s *Summary) {
+	planners := map[*group]*planner{}
+	partial := false
+	owned := func(x *value, ret *value) (ok, neutral, armed bool) {
+		x = origin(x)
+		if x.op == opNil {
+			return false, true, false
+		}
+		o := w.byDef[x]
+		if o == nil || o.kind == objParam || o.group.why != "" {
+			return false, false, false
+		}
+		g := o.group
+		pl, done := planners[g]
+		if !done {
+			pl = g.dry()
+			planners[g] = pl
+		}
+		if pl == nil {
+			return false, false, false
+		}
+		j := g.index(o)
+		seen := false
+		for _, e := range pl.exits {
+			if e.ret != ret {
+				continue
+			}
+			for c := range g.n {
+				st := e.st[j*g.n+c]
+				if st&^sNone == 0 {
+					continue
+				}
+				if g.failed(ret, c) {
+					if st&sOwned != 0 {
+						partial = true
+					}
+					continue // with an error, results own nothing, as a rule
+				}
+				if st&^(sOwned|sNil|sNone) != 0 {
+					return false, false, false
+				}
+				seen = true
+			}
+		}
+		return seen, !seen, g.armed()
+	}
+	for i := range s.Res {
+		t := f.sig.Results().At(i).Type()
+		if plain(t) {
+			continue
+		}
+		all, some, armed := true, false, false
+		partial = false
+		must, ismask := true, uint64(0)
+		var fields []string
+		first := true
+		for _, r := range f.exits {
+			if r.blk == nil || r.blk.order < 0 || i >= len(r.args) {
+				continue
+			}
+			v := r.args[i]
+			ok, neutral, arm := owned(v, r)
+			some = some || ok
+			armed = armed || arm
+			if !ok && !neutral {
+				all = false
+			}
+			if pv := origin(v); pv.op == opParam && pv.index < 64 {
+				if ismask != 0 && ismask != 1<<pv.index {
+					must = false
+				}
+				ismask |= 1 << pv.index
+			} else if !neutral {
+				must = false
+			}
+			// A struct that is followed field by field.
+			if pk := packOf(v); pk != nil {
+				var own []string
+				for k, leaf := range leavesUnder(pk) {
+					if ok, _, _ := owned(pk.args[k], r); ok {
+						own = append(own, leaf)
+					}
+				}
+				switch {
+				case first:
+					fields = own
+				case !slices.Equal(fields, own):
+					fields = intersect(fields, own)
+				}
+				first = false
+			} else if !neutral {
+				fields, first = nil, false
+			}
+		}
+		if all && some {
+			s.Res[i].Owned, s.Res[i].Armed, s.Res[i].Partial = true, armed, partial
+		} else if len(fields) > 0 {
+			s.Res[i].Owned, s.Res[i].Fields = true, fields
+		}
+		s.Res[i].Must = s.Res[i].Is != 0 && must
+	}
+}
+
+func intersect(a, b []string) []string {
+	var out []string
+	for _, x := range a {
+		if slices.Contains(b, x) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// packOf returns v if it is a struct read leaf by leaf, or a pointer to one.
+func packOf(v *value) *value {
+	for v.op == opCopy {
+		v = v.args[0]
+	}
+	if (v.op == opPack && v.note == "struct" || v.op == opAddr) && v.place != nil && len(v.place.path) == 0 && len(v.args) == len(v.place.root.leaves) {
+		return v
+	}
+	return nil
+}
+
+func leavesUnder(v *value) []string {
+	var out []string
+	for _, l := range v.place.root.leaves {
+		out = append(out, l.name)
+	}
+	return out
+}
+
+func (g *group) armed() bool {
+	for _, o := range g.objs {
+		if o.armed {
+			return true
+		}
+	}
+	return false
+}
+
+// toleratesNil reports whether f begins by leaving when parameter v is nil.
+func (p *pkg) toleratesNil(f *fn, v *value) bool {
+	b := f.blocks[0]
+	for {
+		if b.cond != nil {
+			x, ok := nilTest(b.cond)
+			return ok && origin(x) == v
+		}
+		if b.firstEffect < len(b.instrs) || len(b.succs) != 1 || b.order > 8 {
+			return false
+		}
+		b = b.succs[0]
+	}
+}
+
+// bodyDisarms reports whether a body takes back a finalizer or cleanup.
+func (p *pkg) bodyDisarms(body *ast.BlockStmt) bool {
+	found := false
+	ast.Inspect(body, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		if f := p.funcOf(call.Fun); f != nil && f.Pkg() != nil && f.Pkg().Path() == "runtime" && f.Name() == "SetFinalizer" && len(call.Args) == 2 {
+			found = found || p.info.Types[call.Args[1]].IsNil()
+		}
+		if sel, ok := call.Fun.(*ast.SelectorExpr); ok && sel.Sel.Name == "Stop" {
+			if s := p.info.Selections[sel]; s != nil && types.TypeString(deref(s.Recv()), nil) == "runtime.Cleanup" {
+				found = true
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// litReleases reports whether a literal only frees its parameter.
+func (p *pkg) litReleases(lit *ast.FuncLit) bool {
+	sig, ok := p.typeOf(lit).(*types.Signature)
+	if !ok {
+		return false
+	}
+	f := &fn{p: p, node: lit, name: "a literal", sig: sig, body: lit.Body, typ: lit.Type}
+	p.lower(f)
+	s := p.infer(f, analyze(f))
+	return len(s.Args) == 1 && s.Args[0].Freed.K == Always && s.Args[0].Escapes.K == Never
+}

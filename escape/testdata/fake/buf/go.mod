@@ -1,0 +1,3 @@
+module gpu.test/buf
+
+go 1.26.0

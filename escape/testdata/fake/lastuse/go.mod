@@ -1,0 +1,3 @@
+module github.com/lastuse/lastuse
+
+go 1.26.0

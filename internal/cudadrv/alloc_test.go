@@ -1,0 +1,231 @@
+//go:build cgo && linux
+
+package cudadrv
+
+import (
+	"reflect"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A wrapped is one entry of the table of all wrappers: a use of it that leaves things as they were.
+type wrapped struct {
+	name string // of the method
+	run  func() error
+}
+
+// wrappers uses every exported method of Driver and Context at least once.
+func wrappers(tb testing.TB, e *env) []wrapped {
+	c, d := e.ctx, e.drv
+	must := func(v uintptr, err error) uintptr {
+		tb.Helper()
+		require.NoError(tb, err)
+		return v
+	}
+	g, err := c.MemGetAllocationGranularity()
+	require.NoError(tb, err)
+	p := must(c.MemAlloc(4096))
+	q := must(c.MemAlloc(4096))
+	h, _ := e.pinned(tb, 4096)
+	ev := must(c.EventCreate())
+	va := must(c.MemAddressReserve(2 * g))
+	mem, err := c.MemCreate(g)
+	require.NoError(tb, err)
+	module := must(c.ModuleLoad([]byte(kernels)))
+	add := must(c.ModuleGetFunction(module, "addto"))
+	empty := must(c.ModuleGetFunction(module, "empty"))
+	capture := must(c.StreamCreate())
+	tb.Cleanup(func() {
+		assert.NoError(tb, c.StreamSynchronize(e.stream))
+		assert.NoError(tb, c.MemFree(p))
+		assert.NoError(tb, c.MemFree(q))
+		assert.NoError(tb, c.EventDestroy(ev))
+		assert.NoError(tb, c.MemRelease(mem))
+		assert.NoError(tb, c.MemAddressFree(va, 2*g))
+		assert.NoError(tb, c.ModuleUnload(module))
+		assert.NoError(tb, c.StreamDestroy(capture))
+	})
+	s := e.stream
+	var name [64]byte
+	image := []byte(kernels)
+	var params [3]uint64
+	var at [3]uint16
+	none := Dim{1, 1, 1}
+	list := []wrapped{
+		{"Version", func() error { d.Version(); return nil }},
+		{"DriverGetVersion", func() error { _, err := d.DriverGetVersion(); return err }},
+		{"DeviceGetCount", func() error { _, err := d.DeviceGetCount(); return err }},
+		{"DeviceGet", func() error { _, err := d.DeviceGet(0); return err }},
+		{"DeviceGetName", func() error { _, err := d.DeviceGetName(0, name[:]); return err }},
+		{"DeviceTotalMem", func() error { _, err := d.DeviceTotalMem(0); return err }},
+		{"DeviceGetAttribute", func() error { _, err := d.DeviceGetAttribute(0, WarpSize); return err }},
+		{"DeviceCanAccessPeer", func() error { _, err := d.DeviceCanAccessPeer(0, 0); return err }},
+		{"Retain Release", func() error {
+			x, err := d.Retain(0)
+			if err != nil {
+				return err
+			}
+			return x.Release()
+		}},
+		{"Driver Device", func() error { c.Driver(); c.Device(); return nil }},
+		{"Synchronize", func() error { return c.Synchronize() }},
+		{"MemGetInfo", func() error { _, _, err := c.MemGetInfo(); return err }},
+		{"StreamCreate StreamDestroy", func() error {
+			x, err := c.StreamCreate()
+			if err != nil {
+				return err
+			}
+			return c.StreamDestroy(x)
+		}},
+		{"StreamSynchronize", func() error { return c.StreamSynchronize(s) }},
+		{"StreamQuery", func() error { _, err := c.StreamQuery(s); return err }},
+		{"StreamWaitEvent", func() error { return c.StreamWaitEvent(s, ev) }},
+		{"StreamGetId", func() error { _, err := c.StreamGetId(s); return err }},
+		{"StreamIsOurs", func() error { _, err := c.StreamIsOurs(s); return err }},
+		{"StreamIsCapturing", func() error { _, err := c.StreamIsCapturing(s); return err }},
+		{"StreamBeginCapture StreamEndCapture", func() error {
+			if err := c.StreamBeginCapture(capture, CaptureThreadLocal); err != nil {
+				return err
+			}
+			return c.StreamEndCapture(capture)
+		}},
+		{"EventCreate EventDestroy", func() error {
+			x, err := c.EventCreate()
+			if err != nil {
+				return err
+			}
+			return c.EventDestroy(x)
+		}},
+		{"EventRecord", func() error { return c.EventRecord(ev, s) }},
+		{"EventQuery", func() error { _, err := c.EventQuery(ev); return err }},
+		{"EventSynchronize", func() error { return c.EventSynchronize(ev) }},
+		{"MemAlloc MemFree", func() error {
+			x, err := c.MemAlloc(4096)
+			if err != nil {
+				return err
+			}
+			return c.MemFree(x)
+		}},
+		{"MemAllocAsync MemFreeAsync", func() error {
+			x, err := c.MemAllocAsync(4096, s)
+			if err != nil {
+				return err
+			}
+			return c.MemFreeAsync(x, s)
+		}},
+		{"MemHostAlloc MemFreeHost", func() error {
+			x, err := c.MemHostAlloc(4096)
+			if err != nil {
+				return err
+			}
+			return c.MemFreeHost(x)
+		}},
+		{"MemcpyHtoD", func() error { return c.MemcpyHtoD(p, h, 64, s) }},
+		{"MemcpyDtoH", func() error { return c.MemcpyDtoH(h, p, 64, s) }},
+		{"MemcpyDtoD", func() error { return c.MemcpyDtoD(p, q, 64, s) }},
+		{"MemcpyPeer", func() error { return c.MemcpyPeer(p, c, q, 64, s) }},
+		{"MemsetD8", func() error { return c.MemsetD8(p, 1, 64, s) }},
+		{"MemsetD16", func() error { return c.MemsetD16(p, 1, 64, s) }},
+		{"MemsetD32", func() error { return c.MemsetD32(p, 1, 64, s) }},
+		{"MemGetAllocationGranularity", func() error { _, err := c.MemGetAllocationGranularity(); return err }},
+		{"MemAddressReserve MemAddressFree", func() error {
+			x, err := c.MemAddressReserve(g)
+			if err != nil {
+				return err
+			}
+			return c.MemAddressFree(x, g)
+		}},
+		{"MemCreate MemRelease", func() error {
+			x, err := c.MemCreate(g)
+			if err != nil {
+				return err
+			}
+			return c.MemRelease(x)
+		}},
+		{"MemMap MemSetAccess MemUnmap", func() error {
+			if err := c.MemMap(va, g, mem); err != nil {
+				return err
+			}
+			if err := c.MemSetAccess(va, g, c.Device()); err != nil {
+				return err
+			}
+			return c.MemUnmap(va, g)
+		}},
+		{"ModuleLoad ModuleUnload", func() error {
+			x, err := c.ModuleLoad(image)
+			if err != nil {
+				return err
+			}
+			return c.ModuleUnload(x)
+		}},
+		{"ModuleGetFunction", func() error { _, err := c.ModuleGetFunction(module, "addto"); return err }},
+		{"FuncGetAttribute", func() error { _, err := c.FuncGetAttribute(add, FuncMaxThreadsPerBlock); return err }},
+		{"LaunchKernel", func() error { return c.LaunchKernel(empty, none, none, 0, s, params[:0], at[:0]) }},
+		{"LaunchKernel", func() error { // n is 0, so that no thread touches memory
+			at[1], at[2] = 8, 16
+			params[0] = uint64(p)
+			return c.LaunchKernel(add, none, none, 0, s, params[:], at[:])
+		}},
+	}
+	if _, _, _, err := c.FuncGetParamInfo(add, 0); err == nil {
+		list = append(list, wrapped{"FuncGetParamInfo", func() error { _, _, _, err := c.FuncGetParamInfo(add, 1); return err }})
+	}
+	if n, err := d.DeviceGetCount(); err == nil && n > 1 {
+		if ok, _ := d.DeviceCanAccessPeer(0, 1); ok {
+			peer, err := d.Retain(1)
+			require.NoError(tb, err)
+			tb.Cleanup(func() { _ = peer.Release() })
+			list = append(list, wrapped{"EnablePeerAccess", func() error { return c.EnablePeerAccess(&peer) }})
+		}
+	}
+	return list
+}
+
+// TestNoAllocation calls every wrapper and counts what that costs the Go heap: nothing.
+func TestNoAllocation(t *testing.T) {
+	e := open(t)
+	seen := map[string]bool{}
+	for _, w := range wrappers(t, e) {
+		for i := 0; i < len(w.name); {
+			j := i
+			for j < len(w.name) && w.name[j] != ' ' {
+				j++
+			}
+			seen[w.name[i:j]] = true
+			i = j + 1
+		}
+		t.Run(w.name, func(t *testing.T) {
+			require.NoError(t, w.run())
+			const runs = 20
+			assert.Zero(t, testing.AllocsPerRun(runs, func() {
+				if err := w.run(); err != nil {
+					t.Error(err)
+				}
+			}), "allocs per call")
+			// Other goroutines of the runtime may allocate meanwhile, so the least of a few tries counts.
+			least := ^uint64(0)
+			for range 5 {
+				var a, b runtime.MemStats
+				runtime.ReadMemStats(&a)
+				for range runs {
+					_ = w.run()
+				}
+				runtime.ReadMemStats(&b)
+				least = min(least, b.TotalAlloc-a.TotalAlloc)
+			}
+			assert.Zero(t, least, "Go bytes in %d calls", runs)
+		})
+		require.NoError(t, e.ctx.StreamSynchronize(e.stream))
+	}
+	maybe := map[string]bool{"FuncGetParamInfo": true, "EnablePeerAccess": true} // not on every machine
+	for _, x := range []any{e.drv, e.ctx} {
+		typ := reflect.TypeOf(x)
+		for i := range typ.NumMethod() {
+			name := typ.Method(i).Name
+			assert.True(t, seen[name] || maybe[name] && e.Real(), "%v: %s is not in the table", typ, name)
+		}
+	}
+}

@@ -1,0 +1,121 @@
+// Package drvtest is what tests open in place of the CUDA driver on a machine without a GPU: a stand-in with the same
+// symbols, built from C by the system's compiler when a test asks for it. It also holds the C loops that wrappers are
+// measured against.
+//
+// [Build] makes the library; any program can then load it by its path, one in C too. [Load] opens the stand-in's side
+// door (standin.h) in this process: settings, failures on cue, and its books. Each library that Build returns is a
+// driver of its own.
+package drvtest
+
+import (
+	"embed"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+//go:embed standin/*.c standin/*.h
+var source embed.FS
+
+// Options say which driver to stand in for. The zero Options is a recent one.
+type Options struct {
+	// Heads selects the first instructions of the exported functions: those of driver 580, those of 550 and 535, or for
+	// 0 what the compiler makes.
+	Heads int
+	// Without lists symbols that the library does not export.
+	Without []string
+}
+
+var built struct {
+	sync.Mutex
+	libs map[string][]byte
+	why  string
+}
+
+// Build builds the stand-in and returns the path of its library. It skips the test, with the reason, where there is no
+// C compiler.
+func Build(tb testing.TB, o Options) string {
+	tb.Helper()
+	lib, why := compile(o)
+	if why != "" {
+		tb.Skip("no stand-in driver: " + why)
+	}
+	path := filepath.Join(tb.TempDir(), "libcuda.so.1")
+	if err := os.WriteFile(path, lib, 0o755); err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
+// Header returns the text of standin.h, for tests that build C programs against the stand-in.
+func Header() []byte {
+	h, err := source.ReadFile("standin/standin.h")
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return h
+}
+
+// compile returns the library's bytes; each variant is compiled once per process.
+func compile(o Options) (lib []byte, why string) {
+	built.Lock()
+	defer built.Unlock()
+	if built.why != "" {
+		return nil, built.why
+	}
+	key := fmt.Sprint(o)
+	if lib, ok := built.libs[key]; ok {
+		return lib, ""
+	}
+	cc := os.Getenv("CC")
+	if cc == "" {
+		cc = "cc"
+	}
+	cc, err := exec.LookPath(cc)
+	if err != nil {
+		built.why = err.Error()
+		return nil, built.why
+	}
+	dir, err := os.MkdirTemp("", "standin")
+	if err != nil {
+		return nil, err.Error()
+	}
+	defer os.RemoveAll(dir)
+	for _, name := range []string{"standin.h", "driver.c", "ptx.c"} {
+		text, err := source.ReadFile("standin/" + name)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), text, 0o644)
+		}
+		if err != nil {
+			return nil, err.Error()
+		}
+	}
+	out := filepath.Join(dir, "lib.so")
+	args := []string{"-O2", "-fPIC", "-shared", fmt.Sprintf("-DSTANDIN_HEAD=%d", o.Heads), "-o", out, "driver.c", "ptx.c", "-lpthread", "-lm"}
+	if len(o.Without) > 0 {
+		script := "{ global: *; local: " + strings.Join(o.Without, "; ") + "; };\n"
+		if err := os.WriteFile(filepath.Join(dir, "symbols"), []byte(script), 0o644); err != nil {
+			return nil, err.Error()
+		}
+		args = append(args, "-Wl,--version-script=symbols")
+	}
+	cmd := exec.Command(cc, args...)
+	cmd.Dir = dir
+	if text, err := cmd.CombinedOutput(); err != nil {
+		built.why = fmt.Sprintf("%s: %v: %s", cc, err, text)
+		return nil, built.why
+	}
+	lib, err = os.ReadFile(out)
+	if err != nil {
+		return nil, err.Error()
+	}
+	if built.libs == nil {
+		built.libs = map[string][]byte{}
+	}
+	built.libs[key] = lib
+	return lib, ""
+}

@@ -1,0 +1,120 @@
+//go:build cgo && linux
+
+package drvtest
+
+// #define _GNU_SOURCE
+// #include <dlfcn.h>
+// #include <stdint.h>
+// #include <stdlib.h>
+// #include <time.h>
+//
+// // One call of a loop. Every parameter of the driver's calls is an integer or a pointer, which the ABIs of amd64 and
+// // arm64 pass alike, and arguments beyond a function's own are never looked at.
+// typedef uint64_t (*any)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
+// enum { VALUE, OUT, SLOT };
+// typedef struct {
+//	any f;
+//	int kind[12];
+//	uint64_t value[12];
+// } step;
+//
+// static void bare(void) {}
+// uint64_t drvtest_empty(uint64_t a) { return 0; }
+//
+// static void *symbol(const char *path, const char *name) {
+//	void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+//	return lib ? dlsym(lib, name) : NULL;
+// }
+//
+// // loop makes the steps' calls in turn, n times over, and returns the time in ns or, negative, a result that was not 0.
+// static double loop(const step *s, int steps, long n) {
+//	static _Thread_local uint64_t slot[16];
+//	struct timespec a, b;
+//	uint64_t args[8][12];
+//	int slots[8] = {0};
+//	for (int j = 0; j < steps; j++)
+//		for (int k = 0; k < 12; k++) {
+//			args[j][k] = s[j].kind[k] == OUT ? (uint64_t)&slot[s[j].value[k]] : s[j].value[k];
+//			slots[j] |= s[j].kind[k] == SLOT;
+//		}
+//	clock_gettime(CLOCK_MONOTONIC, &a);
+//	for (long i = 0; i < n; i++)
+//		for (int j = 0; j < steps; j++) {
+//			uint64_t *v = args[j];
+//			if (slots[j])
+//				for (int k = 0; k < 12; k++)
+//					if (s[j].kind[k] == SLOT)
+//						v[k] = slot[s[j].value[k]];
+//			int r = (int)s[j].f(v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10], v[11]);
+//			if (r)
+//				return -r;
+//		}
+//	clock_gettime(CLOCK_MONOTONIC, &b);
+//	return (b.tv_sec - a.tv_sec) * 1e9 + (b.tv_nsec - a.tv_nsec);
+// }
+// #cgo noescape bare
+// #cgo nocallback bare
+import "C"
+
+import (
+	"testing"
+	"time"
+	"unsafe"
+)
+
+// An Arg is one argument of a [Call]: a value, the address of one of 16 slots, or what a slot holds.
+type Arg struct {
+	kind  C.int
+	value uint64
+}
+
+// Value passes v.
+func Value(v uint64) Arg { return Arg{C.VALUE, v} }
+
+// Out passes the address of slot i.
+func Out(i int) Arg { return Arg{C.OUT, uint64(i)} }
+
+// Slot passes what slot i holds.
+func Slot(i int) Arg { return Arg{C.SLOT, uint64(i)} }
+
+// A Call is a driver call by its exported name.
+type Call struct {
+	Function string
+	Args     []Arg
+}
+
+// Loop makes at most 8 calls in turn, n times over, in C on this thread, and returns the time that took. Results other
+// than success fail the test. A Call of no function measures the loop itself.
+func Loop(tb testing.TB, path string, n int, calls ...Call) time.Duration {
+	tb.Helper()
+	steps := make([]C.step, len(calls))
+	for i, c := range calls {
+		if c.Function == "" {
+			steps[i].f = C.any(C.drvtest_empty)
+			continue
+		}
+		name, lib := C.CString(c.Function), C.CString(path)
+		f := C.symbol(lib, name)
+		C.free(unsafe.Pointer(name))
+		C.free(unsafe.Pointer(lib))
+		if f == nil {
+			tb.Fatalf("%s: no symbol %s", path, c.Function)
+		}
+		steps[i].f = C.any(f)
+		for j, a := range c.Args {
+			steps[i].kind[j] = a.kind
+			steps[i].value[j] = C.uint64_t(a.value)
+		}
+	}
+	ns := float64(C.loop(unsafe.SliceData(steps), C.int(len(steps)), C.long(n)))
+	if ns < 0 {
+		tb.Fatalf("loop over %v: result %v", calls, -ns)
+	}
+	return time.Duration(ns)
+}
+
+// Bare is a call into C that does nothing.
+func Bare() { C.bare() }
+
+// Malloc returns n bytes of C memory that live as long as the process, for arguments that are pointers.
+func Malloc(n int) unsafe.Pointer { return C.calloc(1, C.size_t(n)) }

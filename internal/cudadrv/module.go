@@ -1,0 +1,80 @@
+//go:build cgo && linux
+
+package cudadrv
+
+// #include "shim.h"
+// #cgo nocallback lu_ModuleLoad
+// #cgo noescape lu_ModuleLoad
+// #cgo nocallback lu_ModuleUnload
+// #cgo noescape lu_ModuleUnload
+// #cgo nocallback lu_ModuleGetFunction
+// #cgo noescape lu_ModuleGetFunction
+// #cgo nocallback lu_FuncGetAttribute
+// #cgo noescape lu_FuncGetAttribute
+// #cgo nocallback lu_FuncGetParamInfo
+// #cgo noescape lu_FuncGetParamInfo
+// #cgo nocallback lu_LaunchKernel
+// #cgo noescape lu_LaunchKernel
+import "C"
+
+import "unsafe"
+
+// ModuleLoad loads PTX, a cubin or a fatbin. The error holds what the driver's compiler said.
+func (c *Context) ModuleLoad(data []byte) (uintptr, error) {
+	o := C.lu_ModuleLoad(c.c, (*C.uint8_t)(unsafe.SliceData(data)), C.size_t(len(data)))
+	if o.r != 0 {
+		return 0, c.failLoad(Code(o.r), unsafe.Pointer(o.log))
+	}
+	return uintptr(o.module), nil
+}
+
+// ModuleUnload unloads a module. Its kernels must not be running.
+func (c *Context) ModuleUnload(m uintptr) error {
+	if r := C.lu_ModuleUnload(c.c, C.uintptr_t(m)); r != 0 {
+		return c.fail("cuModuleUnload", Code(r))
+	}
+	return nil
+}
+
+// ModuleGetFunction finds a kernel by its name in the module, as PTX writes it.
+func (c *Context) ModuleGetFunction(m uintptr, name string) (uintptr, error) {
+	o := C.lu_ModuleGetFunction(c.c, C.uintptr_t(m), (*C.uint8_t)(unsafe.StringData(name)), C.size_t(len(name)))
+	if o.r != 0 {
+		return 0, c.fail("cuModuleGetFunction", Code(o.r))
+	}
+	return uintptr(o.v), nil
+}
+
+// FuncGetAttribute returns one attribute of a kernel.
+func (c *Context) FuncGetAttribute(f uintptr, a FuncAttribute) (int, error) {
+	o := C.lu_FuncGetAttribute(c.c, C.uintptr_t(f), C.int(a))
+	if o.r != 0 {
+		return 0, c.fail("cuFuncGetAttribute", Code(o.r))
+	}
+	return int(o.v), nil
+}
+
+// FuncGetParamInfo returns offset and size in bytes of a kernel's i-th parameter, and ok false when it has none. Drivers
+// before 12.4 cannot tell: [ErrMissing].
+func (c *Context) FuncGetParamInfo(f uintptr, i int) (offset, size int, ok bool, err error) {
+	o := C.lu_FuncGetParamInfo(c.c, C.uintptr_t(f), C.size_t(i))
+	if Code(o.r) == CodeInvalidValue {
+		return 0, 0, false, nil
+	}
+	if o.r != 0 {
+		return 0, 0, false, c.fail("cuFuncGetParamInfo", Code(o.r))
+	}
+	return int(o.a), int(o.b), true, nil
+}
+
+// LaunchKernel enqueues a kernel. Its i-th argument lies at params[at[i]], aligned as its type wants; the bytes are
+// copied before the call returns. shared is in bytes.
+func (c *Context) LaunchKernel(f uintptr, grid, block Dim, shared uint32, s uintptr, params []uint64, at []uint16) error {
+	r := C.lu_LaunchKernel(c.c, C.uintptr_t(f), C.uint(grid.X), C.uint(grid.Y), C.uint(grid.Z),
+		C.uint(block.X), C.uint(block.Y), C.uint(block.Z), C.uint(shared), C.uintptr_t(s),
+		(*C.uint8_t)(unsafe.Pointer(unsafe.SliceData(params))), (*C.uint16_t)(unsafe.SliceData(at)), C.int(len(at)))
+	if r != 0 {
+		return c.fail("cuLaunchKernel", Code(r))
+	}
+	return nil
+}

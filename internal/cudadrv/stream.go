@@ -1,0 +1,163 @@
+//go:build cgo && linux
+
+package cudadrv
+
+// #include "shim.h"
+// #cgo nocallback lu_StreamCreate
+// #cgo noescape lu_StreamCreate
+// #cgo nocallback lu_StreamDestroy
+// #cgo noescape lu_StreamDestroy
+// #cgo nocallback lu_StreamSynchronize
+// #cgo noescape lu_StreamSynchronize
+// #cgo nocallback lu_StreamQuery
+// #cgo noescape lu_StreamQuery
+// #cgo nocallback lu_StreamWaitEvent
+// #cgo noescape lu_StreamWaitEvent
+// #cgo nocallback lu_StreamGetId
+// #cgo noescape lu_StreamGetId
+// #cgo nocallback lu_StreamIsOurs
+// #cgo noescape lu_StreamIsOurs
+// #cgo nocallback lu_StreamIsCapturing
+// #cgo noescape lu_StreamIsCapturing
+// #cgo nocallback lu_StreamBeginCapture
+// #cgo noescape lu_StreamBeginCapture
+// #cgo nocallback lu_StreamEndCapture
+// #cgo noescape lu_StreamEndCapture
+// #cgo nocallback lu_EventCreate
+// #cgo noescape lu_EventCreate
+// #cgo nocallback lu_EventDestroy
+// #cgo noescape lu_EventDestroy
+// #cgo nocallback lu_EventRecord
+// #cgo noescape lu_EventRecord
+// #cgo nocallback lu_EventQuery
+// #cgo noescape lu_EventQuery
+// #cgo nocallback lu_EventSynchronize
+// #cgo noescape lu_EventSynchronize
+import "C"
+
+// StreamCreate makes a stream that does not order itself with the default stream.
+func (c *Context) StreamCreate() (uintptr, error) {
+	o := C.lu_StreamCreate(c.c)
+	if o.r != 0 {
+		return 0, c.fail("cuStreamCreate", Code(o.r))
+	}
+	return uintptr(o.v), nil
+}
+
+// StreamDestroy gives a stream back; work that is queued on it still runs.
+func (c *Context) StreamDestroy(s uintptr) error {
+	if r := C.lu_StreamDestroy(c.c, C.uintptr_t(s)); r != 0 {
+		return c.fail("cuStreamDestroy", Code(r))
+	}
+	return nil
+}
+
+// StreamSynchronize blocks until the stream is idle.
+func (c *Context) StreamSynchronize(s uintptr) error {
+	if r := C.lu_StreamSynchronize(c.c, C.uintptr_t(s)); r != 0 {
+		return c.fail("cuStreamSynchronize", Code(r))
+	}
+	return nil
+}
+
+// StreamQuery reports whether the stream is idle.
+func (c *Context) StreamQuery(s uintptr) (bool, error) {
+	r := Code(C.lu_StreamQuery(c.c, C.uintptr_t(s)))
+	if r == 0 || r == CodeNotReady {
+		return r == 0, nil
+	}
+	return false, c.fail("cuStreamQuery", r)
+}
+
+// StreamWaitEvent makes later work on the stream run after the event.
+func (c *Context) StreamWaitEvent(s, e uintptr) error {
+	if r := C.lu_StreamWaitEvent(c.c, C.uintptr_t(s), C.uintptr_t(e)); r != 0 {
+		return c.fail("cuStreamWaitEvent", Code(r))
+	}
+	return nil
+}
+
+// StreamGetId returns the stream's id, which no other stream of the process ever has; handles are used again.
+func (c *Context) StreamGetId(s uintptr) (uint64, error) {
+	o := C.lu_StreamGetId(c.c, C.uintptr_t(s))
+	if o.r != 0 {
+		return 0, c.fail("cuStreamGetId", Code(o.r))
+	}
+	return uint64(o.v), nil
+}
+
+// StreamIsOurs reports whether the stream belongs to this context.
+func (c *Context) StreamIsOurs(s uintptr) (bool, error) {
+	o := C.lu_StreamIsOurs(c.c, C.uintptr_t(s))
+	if o.r != 0 {
+		return false, c.fail("cuStreamGetCtx", Code(o.r))
+	}
+	return o.v != 0, nil
+}
+
+// StreamIsCapturing reports whether the stream is under capture.
+func (c *Context) StreamIsCapturing(s uintptr) (bool, error) {
+	o := C.lu_StreamIsCapturing(c.c, C.uintptr_t(s))
+	if o.r != 0 {
+		return false, c.fail("cuStreamIsCapturing", Code(o.r))
+	}
+	return o.v != 0, nil
+}
+
+// StreamBeginCapture begins a capture in one of the modes above.
+func (c *Context) StreamBeginCapture(s uintptr, mode int) error {
+	if r := C.lu_StreamBeginCapture(c.c, C.uintptr_t(s), C.int(mode)); r != 0 {
+		return c.fail("cuStreamBeginCapture", Code(r))
+	}
+	return nil
+}
+
+// StreamEndCapture ends the capture and destroys the graph that came of it.
+func (c *Context) StreamEndCapture(s uintptr) error {
+	if r := C.lu_StreamEndCapture(c.c, C.uintptr_t(s)); r != 0 {
+		return c.fail("cuStreamEndCapture", Code(r))
+	}
+	return nil
+}
+
+// EventCreate makes an event without timing.
+func (c *Context) EventCreate() (uintptr, error) {
+	o := C.lu_EventCreate(c.c)
+	if o.r != 0 {
+		return 0, c.fail("cuEventCreate", Code(o.r))
+	}
+	return uintptr(o.v), nil
+}
+
+// EventDestroy gives an event back.
+func (c *Context) EventDestroy(e uintptr) error {
+	if r := C.lu_EventDestroy(c.c, C.uintptr_t(e)); r != 0 {
+		return c.fail("cuEventDestroy", Code(r))
+	}
+	return nil
+}
+
+// EventRecord makes the event stand for the work that the stream has now.
+func (c *Context) EventRecord(e, s uintptr) error {
+	if r := C.lu_EventRecord(c.c, C.uintptr_t(e), C.uintptr_t(s)); r != 0 {
+		return c.fail("cuEventRecord", Code(r))
+	}
+	return nil
+}
+
+// EventQuery reports whether the event's work is done. That it is not is no error.
+func (c *Context) EventQuery(e uintptr) (bool, error) {
+	r := Code(C.lu_EventQuery(c.c, C.uintptr_t(e)))
+	if r == 0 || r == CodeNotReady {
+		return r == 0, nil
+	}
+	return false, c.fail("cuEventQuery", r)
+}
+
+// EventSynchronize blocks until the event's work is done.
+func (c *Context) EventSynchronize(e uintptr) error {
+	if r := C.lu_EventSynchronize(c.c, C.uintptr_t(e)); r != 0 {
+		return c.fail("cuEventSynchronize", Code(r))
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+package cudadrv
+
+// Library is the name under which the driver is installed.
+const Library = "libcuda.so.1"
+
+// MinVersion is the oldest driver API that works, as the driver writes versions: 1000*major + 10*minor. Stream ids
+// came with it.
+const MinVersion = 12000
+
+// A Dim is the extent of a grid or a block in blocks or threads.
+type Dim struct{ X, Y, Z uint32 }
+
+// An Attribute selects what [Driver.DeviceGetAttribute] returns.
+type Attribute int32
+
+// Attributes of a device, numbered as the driver numbers them.
+const (
+	MaxThreadsPerBlock    Attribute = 1
+	MaxBlockDimX          Attribute = 2
+	MaxBlockDimY          Attribute = 3
+	MaxBlockDimZ          Attribute = 4
+	MaxGridDimX           Attribute = 5
+	MaxGridDimY           Attribute = 6
+	MaxGridDimZ           Attribute = 7
+	MaxSharedPerBlock     Attribute = 8 // bytes
+	WarpSize              Attribute = 10
+	MultiprocessorCount   Attribute = 16
+	UnifiedAddressing     Attribute = 41
+	CapabilityMajor       Attribute = 75
+	CapabilityMinor       Attribute = 76
+	MaxSharedPerBlockOpt  Attribute = 97 // bytes, after opting in
+	VirtualMemorySupport  Attribute = 102
+	MemoryPoolsSupported  Attribute = 115
+	PageableMemoryAccess  Attribute = 88
+	AsyncEngineCount      Attribute = 40
+	CanMapHostMemory      Attribute = 19
+	L2CacheSize           Attribute = 38 // bytes
+	MaxThreadsPerMultipro Attribute = 39
+)
+
+// A FuncAttribute selects what [Context.FuncGetAttribute] returns.
+type FuncAttribute int32
+
+// Attributes of a kernel, numbered as the driver numbers them.
+const (
+	FuncMaxThreadsPerBlock FuncAttribute = 0
+	FuncSharedBytes        FuncAttribute = 1
+	FuncLocalBytes         FuncAttribute = 3
+	FuncRegisters          FuncAttribute = 4
+)
+
+// Streams that need not be made.
+const (
+	LegacyStream    uintptr = 1 // the default stream by its explicit handle; 0 means it too
+	PerThreadStream uintptr = 2 // another stream for each thread of the system: no use to goroutines
+)
+
+// The modes of a stream's capture.
+const (
+	CaptureGlobal      = 0
+	CaptureThreadLocal = 1
+	CaptureRelaxed     = 2
+)
+
+// MaxParams is the greatest number of arguments of a launch.
+const MaxParams = 256
+
+// call names a wrapper for error texts. The names are constants so that carrying one costs nothing.
+type call = string

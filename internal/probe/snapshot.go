@@ -1,0 +1,297 @@
+package probe
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+	"unsafe"
+)
+
+// ErrNotTable is in the chain of every error about bytes that are no table of this
+// version, or one whose sizes cannot be true.
+var ErrNotTable = errors.New("not a table")
+
+// A Snapshot is what a table said at one time. Names and stacks in it are as the
+// process wrote them: clean them before they reach a terminal.
+type Snapshot struct {
+	Start       time.Time
+	Rate        int64 // mean bytes between samples; 1: sites are exact; negative: no sites
+	AllocMarker uint64
+	FreeMarker  uint64
+	Accounts    []AccountTotals
+	Sites       []SiteTotals
+	Ends        []uint64 // by shard: operations done, for [Seq]
+
+	// What the table had no room for. Numbers are lower bounds if these are not zero.
+	LostAccounts, LostShards, LostSites, LostText uint64
+
+	// Torn counts shards that never held still, as when their writer was stopped
+	// in the middle of an operation. Their numbers may be off by that operation.
+	Torn int
+}
+
+// AccountTotals are an account's own numbers and those of all its shards.
+type AccountTotals struct {
+	Name         string
+	Foreign      bool
+	Closed       bool
+	Reserved     int64 // bytes
+	ReservedPeak int64 // bytes
+	Pending      int64 // bytes
+	PeakBound    int64 // bytes; live never exceeded it. Exact with one shard
+	Shards       int
+	Totals
+}
+
+// Live returns the bytes that are in use. Live is part of Reserved: never add them.
+func (a *AccountTotals) Live() int64 { return int64(a.MadeBytes - a.FreedBytes) }
+
+// LiveObjects returns the number of buffers in use.
+func (a *AccountTotals) LiveObjects() int64 { return int64(a.MadeObjects - a.FreedObjects) }
+
+// Idle returns the bytes that are reserved but neither live nor pending. For
+// foreign memory, for which nothing is reserved, it is 0.
+func (a *AccountTotals) Idle() int64 {
+	if a.Foreign {
+		return 0
+	}
+	return max(a.Reserved-a.Live()-a.Pending, 0)
+}
+
+// SiteTotals are the counters of one call stack. Objects are in units of
+// 1/[ObjectUnit].
+type SiteTotals struct {
+	Hash                     uint64
+	AllocObjects, AllocBytes uint64
+	FreeObjects, FreeBytes   uint64
+	LateObjects, LateBytes   uint64
+	Samples                  uint64
+	Account                  string // "" if unknown or gone
+	Last                     time.Time
+	Stack                    string // lines "function\tfile:line\n", innermost first; may be empty
+	TextOffset, TextLength   uint64
+}
+
+// Live returns the bytes that the site has in use.
+func (s *SiteTotals) Live() int64 { return int64(s.AllocBytes - s.FreeBytes) }
+
+const (
+	// maxRetries bounds how often a reader looks again at a record that moves.
+	maxRetries = 64
+	// maxLooks bounds how often it does so for all shards together: a table may
+	// be made so that none of them ever holds still.
+	maxLooks = 1 << 12
+)
+
+// Read takes a snapshot of the table in the first size bytes of r. It may be used
+// on a table that is being written to. Every size that it finds is checked before
+// memory is allocated for it.
+func Read(r io.ReaderAt, size int64) (*Snapshot, error) {
+	for try := 0; ; try++ {
+		s, moved, err := read(r, size)
+		if err != nil {
+			return nil, fmt.Errorf("probe: read: %w", err)
+		}
+		if !moved {
+			return s, nil
+		}
+		if try == maxRetries {
+			s.Torn++
+			return s, nil
+		}
+		time.Sleep(time.Duration(try) * 10 * time.Microsecond)
+	}
+}
+
+// read takes one snapshot and reports whether the structure moved meanwhile.
+func read(r io.ReaderAt, size int64) (s *Snapshot, moved bool, err error) {
+	h, err := readHeader(r, size)
+	if err != nil {
+		return nil, false, err
+	}
+	accounts, err := records[Account](r, h.Accounts)
+	if err != nil {
+		return nil, false, err
+	}
+	shards, torn, err := readShards(r, h.Shards)
+	if err != nil {
+		return nil, false, err
+	}
+	sites, err := records[Site](r, h.Sites)
+	if err != nil {
+		return nil, false, err
+	}
+	text := make([]byte, h.Text.Used)
+	if _, err := r.ReadAt(text, int64(h.Text.Offset)); err != nil {
+		return nil, false, fmt.Errorf("text: %w", err)
+	}
+	again, err := readHeader(r, size)
+	if err != nil {
+		return nil, false, err
+	}
+	s = &Snapshot{
+		Start: time.Unix(0, h.Start), Rate: h.Rate,
+		AllocMarker: h.AllocMarker, FreeMarker: h.FreeMarker,
+		LostAccounts: h.Accounts.Lost, LostShards: h.Shards.Lost,
+		LostSites: h.Sites.Lost, LostText: h.Text.Lost,
+		Torn: torn,
+	}
+	s.addAccounts(accounts, shards)
+	s.addSites(sites, accounts, string(text))
+	return s, h.ChangeEnd != again.ChangeBegin, nil
+}
+
+// readHeader reads the header and checks that all it says is possible.
+func readHeader(r io.ReaderAt, size int64) (*Header, error) {
+	h := new(Header)
+	if size < HeaderSize {
+		return nil, fmt.Errorf("%w: %d bytes are too few", ErrNotTable, size)
+	}
+	if _, err := r.ReadAt(bytesOf(h), 0); err != nil {
+		return nil, fmt.Errorf("header: %w", err)
+	}
+	switch {
+	case h.Magic != Magic:
+		return nil, fmt.Errorf("%w: first word is %#x", ErrNotTable, h.Magic)
+	case h.Version != Version:
+		return nil, fmt.Errorf("%w: version %d, and only %d is known", ErrNotTable, h.Version, Version)
+	case h.ObjectUnit != ObjectUnit:
+		return nil, fmt.Errorf("%w: object unit %d, want %d", ErrNotTable, h.ObjectUnit, ObjectUnit)
+	case h.Size > uint64(size):
+		return nil, fmt.Errorf("%w: it claims %d bytes and has %d", ErrNotTable, h.Size, size)
+	}
+	for _, c := range []struct {
+		name   string
+		region Region
+		bound  uint64
+		record uint64
+	}{
+		{"accounts", h.Accounts, MaxAccounts, AccountSize},
+		{"shards", h.Shards, MaxShards, ShardSize},
+		{"sites", h.Sites, MaxSites, SiteSize},
+		{"text", h.Text, MaxText, 1},
+	} {
+		// The first test keeps the multiplication below from overflowing.
+		if g := c.region; g.Cap > c.bound || g.Used > g.Cap || g.Offset < HeaderSize || g.Offset%8 != 0 ||
+			g.Offset > h.Size || g.Cap*c.record > h.Size-g.Offset {
+			return nil, fmt.Errorf("%w: %s: %d of %d records at byte %d of %d", ErrNotTable, c.name, g.Used, g.Cap, g.Offset, h.Size)
+		}
+	}
+	return h, nil
+}
+
+// records reads the used records of a region that readHeader has checked.
+func records[T Account | Shard | Site](r io.ReaderAt, g Region) ([]T, error) {
+	s := make([]T, g.Used)
+	if len(s) == 0 {
+		return s, nil
+	}
+	b := unsafe.Slice((*byte)(unsafe.Pointer(&s[0])), len(s)*int(unsafe.Sizeof(s[0])))
+	if _, err := r.ReadAt(b, int64(g.Offset)); err != nil {
+		return nil, fmt.Errorf("records: %w", err)
+	}
+	return s, nil
+}
+
+// readShards copies all shards, and those again that were in the middle of an operation. It
+// returns how many of them never held still.
+func readShards(r io.ReaderAt, g Region) (shards []Shard, torn int, err error) {
+	if shards, err = records[Shard](r, g); err != nil {
+		return nil, 0, err
+	}
+	looks := maxLooks
+	for i := range shards {
+		s := &shards[i]
+		for try := 0; s.End != s.MadeObjects+s.FreedObjects; try++ {
+			if try == maxRetries || looks == 0 {
+				torn++
+				break
+			}
+			looks--
+			if _, err := r.ReadAt(bytesOf(s), int64(g.Offset)+int64(i)*ShardSize); err != nil {
+				return nil, 0, fmt.Errorf("shard: %w", err)
+			}
+		}
+	}
+	return shards, torn, nil
+}
+
+// addAccounts sums the shards into their accounts.
+func (s *Snapshot) addAccounts(accounts []Account, shards []Shard) {
+	sums := make([]AccountTotals, len(accounts))
+	for i := range accounts {
+		a := &accounts[i]
+		sums[i] = AccountTotals{
+			Name:         a.name(),
+			Foreign:      a.Flags&FlagForeign != 0,
+			Closed:       a.State == StateClosed,
+			Reserved:     int64(a.Reserved),
+			ReservedPeak: int64(a.ReservedPeak),
+			Totals:       a.Past,
+			PeakBound:    int64(a.Past.MadeBytes - a.Past.FreedBytes),
+		}
+	}
+	s.Ends = make([]uint64, len(shards))
+	for i := range shards {
+		h := &shards[i]
+		s.Ends[i] = h.End
+		if h.State == StateFree || uint64(h.Account) >= uint64(len(sums)) {
+			continue
+		}
+		sum := &sums[h.Account]
+		sum.MadeObjects += h.MadeObjects
+		sum.MadeBytes += h.MadeBytes
+		sum.FreedObjects += h.FreedObjects
+		sum.FreedBytes += h.FreedBytes
+		sum.LateObjects += h.LateObjects
+		sum.LateBytes += h.LateBytes
+		sum.Repeated += h.Repeated
+		sum.Pending += int64(h.Pending)
+		sum.PeakBound += int64(h.Peak)
+		sum.Shards++
+	}
+	for i := range accounts {
+		sums[i].PeakBound = max(sums[i].PeakBound, int64(accounts[i].PeakPast))
+		if exact := accounts[i].ExactPeak; exact != 0 {
+			sums[i].PeakBound = int64(exact)
+		}
+		if accounts[i].State != StateFree {
+			s.Accounts = append(s.Accounts, sums[i])
+		}
+	}
+}
+
+// name returns the account's name as the process wrote it.
+func (a *Account) name() string { return string(a.Name[:min(a.NameLength, NameSize)]) }
+
+// addSites attaches each site's text. Stacks are parts of text, never copies: many
+// sites that all name the same long stretch cost nothing.
+func (s *Snapshot) addSites(sites []Site, accounts []Account, text string) {
+	for i := range sites {
+		t := &sites[i]
+		if t.AllocObjects == 0 {
+			continue
+		}
+		row := SiteTotals{
+			Hash: t.Hash, AllocObjects: t.AllocObjects, AllocBytes: t.AllocBytes,
+			FreeObjects: t.FreeObjects, FreeBytes: t.FreeBytes,
+			LateObjects: t.LateObjects, LateBytes: t.LateBytes,
+			Samples: t.Samples, Last: time.Unix(0, t.Last),
+			TextOffset: t.TextOffset, TextLength: t.TextLength,
+		}
+		if n := t.Account - 1; n < uint64(len(accounts)) { // 0 wraps to the largest number
+			row.Account = accounts[n].name()
+		}
+		// A site may name text that came after Used was read, or lie.
+		if n := uint64(len(text)); t.TextLength <= MaxStack && t.TextOffset <= n && t.TextLength <= n-t.TextOffset {
+			row.Stack = text[t.TextOffset : t.TextOffset+t.TextLength]
+		}
+		s.Sites = append(s.Sites, row)
+	}
+}
+
+// bytesOf returns the memory of *p.
+func bytesOf[T any](p *T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(p)), unsafe.Sizeof(*p))
+}

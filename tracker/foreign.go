@@ -1,0 +1,204 @@
+package tracker
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/lastuse/lastuse/internal/probe"
+)
+
+var (
+	// ErrDoubleFree is in the chain of the error for a pointer that was freed
+	// before and has not been allocated since.
+	ErrDoubleFree = errors.New("double free")
+	// ErrUnknownPointer is in the chain of the error for a pointer that the tracker was
+	// never told of, or that was freed so long ago that it has been forgotten.
+	ErrUnknownPointer = errors.New("unknown pointer")
+)
+
+// A FreeError says what was wrong with a call of [Tracker.Free]. It answers errors.Is for
+// ErrDoubleFree or ErrUnknownPointer.
+type FreeError struct {
+	Err   error   // ErrDoubleFree or ErrUnknownPointer
+	Ptr   uintptr // the argument
+	Size  int64   // bytes that it had, for a double free
+	Made  []Frame // where it was allocated, for a double free; may be empty
+	Freed []Frame // where it was freed first; may be empty
+}
+
+func (e *FreeError) Error() string {
+	s := fmt.Sprintf("tracker: free %#x: %v", e.Ptr, e.Err)
+	if len(e.Made) > 0 {
+		s += fmt.Sprintf(" of %d bytes made at %v", e.Size, e.Made[0])
+	}
+	if len(e.Freed) > 0 {
+		s += fmt.Sprintf(", first freed at %v", e.Freed[0])
+	}
+	return s
+}
+
+func (e *FreeError) Unwrap() error { return e.Err }
+
+const (
+	foreignStripes = 16
+	freedKept      = 512 // freed pointers remembered, in each stripe
+	freeDepth      = 4   // frames remembered of the call that freed
+)
+
+// foreign is memory made by somebody else. A pointer belongs to the stripe that
+// its address hashes to.
+type foreign struct {
+	account *Account
+	live    atomic.Uint64 // bytes, for the exact peak
+	missed  atomic.Int64  // allocations at an address that was still live
+	stripes [foreignStripes]stripe
+}
+
+type stripe struct {
+	mu     sync.Mutex
+	shard  *Shard
+	live   map[uintptr]block   // protected by mu
+	freed  map[uintptr]freedAt // protected by mu; at most freedKept, those in order
+	order  []uintptr           // ring of freed pointers, the oldest at oldest; protected by mu
+	oldest int                 // protected by mu
+	_      [64]byte
+}
+
+// A block is foreign memory that is live.
+type block struct {
+	size int64
+	site SiteID
+}
+
+// freedAt remembers a pointer that was freed.
+type freedAt struct {
+	block
+	pcs [freeDepth]uintptr
+}
+
+// theForeign returns t's foreign memory, making its account on first use.
+func (t *Tracker) theForeign() *foreign {
+	if f := t.foreign.Load(); f != nil {
+		return f
+	}
+	t.foreignOnce.Do(func() {
+		f := &foreign{account: t.newAccount("foreign", probe.FlagForeign)}
+		for i := range f.stripes {
+			f.stripes[i] = stripe{shard: f.account.NewShard(), live: map[uintptr]block{}, freed: map[uintptr]freedAt{}}
+		}
+		t.foreign.Store(f)
+	})
+	return t.foreign.Load()
+}
+
+// stripe returns the stripe of a pointer.
+func (f *foreign) stripe(ptr uintptr) *stripe {
+	return &f.stripes[(uint64(ptr)*0x9e3779b97f4a7c15)>>60]
+}
+
+// Alloc tells the tracker that somebody else, such as C.malloc, has made size bytes
+// at ptr. Call it after the memory was made. For a zero ptr, a failed allocation, it does
+// nothing. Each such allocation is taken with its stack, unless Options.Rate is negative.
+//
+// If ptr is live already then its free was never told: it is taken as freed now, and
+// counted in Stats.Missed. Alloc panics if size is negative.
+func (t *Tracker) Alloc(ptr uintptr, size int64) {
+	if size < 0 {
+		panic(fmt.Sprintf("tracker: alloc %#x: negative size %d", ptr, size))
+	}
+	if ptr == 0 {
+		return
+	}
+	f := t.theForeign()
+	b := block{size: size}
+	if t.rate >= 0 {
+		var pcs [maxDepth]uintptr
+		st := t.table.siteFor(f.account.account, pcs[:runtime.Callers(2, pcs[:])])
+		t.addTo(st.rec, 1, size)
+		b.site = st.id
+	}
+	s := f.stripe(ptr)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if old, ok := s.live[ptr]; ok {
+		f.missed.Add(1)
+		t.end(f, s, ptr, old)
+	}
+	s.live[ptr] = b
+	delete(s.freed, ptr)
+	s.shard.Alloc(size)
+	raise(&f.account.account.rec.ExactPeak, f.live.Add(uint64(size)))
+	probe.Alloc(ptr, uintptr(size), uintptr(b.site), s.shard.Seq())
+	t.history.record(1, Made, f.account.account, ptr, size)
+}
+
+// Free tells the tracker that the memory at ptr, which it was told of by
+// [Tracker.Alloc], is about to be freed. Call it before the memory is freed, since another
+// thread may be given the same address right after. If the pointer is not live the error is a
+// *[FreeError] and the books stay as they are. For a zero ptr, as for C's free, it does nothing.
+func (t *Tracker) Free(ptr uintptr) error {
+	if ptr == 0 {
+		return nil
+	}
+	f := t.foreign.Load()
+	if f == nil {
+		return &FreeError{Err: ErrUnknownPointer, Ptr: ptr}
+	}
+	s := f.stripe(ptr)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b, ok := s.live[ptr]
+	if !ok {
+		old, ok := s.freed[ptr]
+		if !ok {
+			return &FreeError{Err: ErrUnknownPointer, Ptr: ptr}
+		}
+		s.shard.Repeat()
+		return &FreeError{
+			Err: ErrDoubleFree, Ptr: ptr, Size: old.size,
+			Made: t.SiteOf(old.site).Frames, Freed: frames(trim(old.pcs[:])),
+		}
+	}
+	t.end(f, s, ptr, b)
+	t.history.record(1, Freed, f.account.account, ptr, b.size)
+	at := freedAt{block: b}
+	if t.rate >= 0 {
+		runtime.Callers(2, at.pcs[:])
+	}
+	s.remember(ptr, at)
+	return nil
+}
+
+// end takes a live block out of the books. The caller holds s.mu.
+func (t *Tracker) end(f *foreign, s *stripe, ptr uintptr, b block) {
+	delete(s.live, ptr)
+	f.live.Add(-uint64(b.size))
+	s.shard.Free(b.size)
+	t.takeFrom(b.site, 1, b.size, false)
+	probe.Free(ptr, uintptr(b.size), uintptr(b.site), s.shard.Seq(), probe.Explicit)
+}
+
+// remember keeps a freed pointer and forgets the oldest one if there are too
+// many. The caller holds s.mu.
+func (s *stripe) remember(ptr uintptr, at freedAt) {
+	s.freed[ptr] = at
+	if len(s.order) < freedKept {
+		s.order = append(s.order, ptr)
+		return
+	}
+	delete(s.freed, s.order[s.oldest])
+	s.order[s.oldest] = ptr
+	s.oldest = (s.oldest + 1) % freedKept
+	s.freed[ptr] = at // in case it was the oldest
+}
+
+// trim returns pcs without the unused ones at its end.
+func trim(pcs []uintptr) []uintptr {
+	for len(pcs) > 0 && pcs[len(pcs)-1] == 0 {
+		pcs = pcs[:len(pcs)-1]
+	}
+	return pcs
+}

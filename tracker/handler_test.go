@@ -1,0 +1,211 @@
+package tracker
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// someBooks are books with something in them, until the test ends.
+func someBooks(t *testing.T, o Options) *Tracker {
+	books := New(o)
+	a := books.NewAccount("host")
+	a.AddReserved(1 << 20)
+	a.SetMap(func() []Segment {
+		return []Segment{{Base: 0x7000, Size: 1 << 20, Blocks: []Block{{0, 4096, "live"}, {4096, 1<<20 - 4096, "idle"}}}}
+	})
+	makeSome(a.NewShard(), 4096)
+	books.Alloc(0x1000, 70)
+	t.Cleanup(func() { runtime.KeepAlive(a) })
+	return books
+}
+
+func get(t *testing.T, h http.Handler, target string) *http.Response {
+	t.Helper()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, target, nil))
+	return w.Result()
+}
+
+func body(t *testing.T, r *http.Response) string {
+	t.Helper()
+	defer r.Body.Close()
+	b, err := io.ReadAll(r.Body)
+	require.NoError(t, err)
+	return string(b)
+}
+
+func TestHandler(t *testing.T) {
+	h := someBooks(t, Options{Rate: 1}).Handler()
+	r := get(t, h, "/debug/pprof/foreignheap")
+	require.Equal(t, http.StatusOK, r.StatusCode)
+	path := filepath.Join(t.TempDir(), "profile")
+	require.NoError(t, os.WriteFile(path, []byte(body(t, r)), 0o600))
+	require.Contains(t, pprof(t, "-raw", path), "makeSome")
+
+	r = get(t, h, "/debug/pprof/foreignheap?debug=1")
+	require.Equal(t, "text/plain; charset=utf-8", r.Header.Get("Content-Type"))
+	text := body(t, r)
+	require.Contains(t, text, "foreign heap: live 4.1 KiB in 2")
+	require.Regexp(t, `makeSome\n\t\t\S+/profile_test\.go:\d+\n`, text)
+}
+
+func TestPage(t *testing.T) {
+	h := someBooks(t, Options{Rate: 1}).Page()
+	r := get(t, h, "/debug/foreignheap")
+	policy, page := r.Header.Get("Content-Security-Policy"), body(t, r)
+	nonce := regexp.MustCompile(`'nonce-([^']+)'`).FindStringSubmatch(policy)[1]
+	require.Contains(t, page, `<script nonce="`+nonce+`">`)
+	require.Contains(t, page, `<style nonce="`+nonce+`">`)
+	require.NotContains(t, page, noncePlace)
+	require.NotEqual(t, policy, get(t, h, "/debug/foreignheap").Header.Get("Content-Security-Policy"), "a new nonce each time")
+	require.NotRegexp(t, `(?i)(src|href)=|https?://|@import|url\(|innerHTML`, page, "the page asks nobody else for anything")
+
+	r = get(t, h, "/?format=json")
+	require.Equal(t, "application/json", r.Header.Get("Content-Type"))
+	var got report
+	require.NoError(t, json.Unmarshal([]byte(body(t, r)), &got))
+	require.Equal(t, reportVersion, got.Version)
+	require.Equal(t, int64(4096+70), got.Stats.Live)
+	require.Len(t, got.Sites, 2)
+	require.Equal(t, "host", got.Segments[0].Account)
+	require.Len(t, got.Segments[0].Blocks, 2)
+
+	require.Equal(t, http.StatusBadRequest, get(t, h, "/?format=xml").StatusCode)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", nil))
+	require.Equal(t, http.StatusMethodNotAllowed, w.Code)
+}
+
+// TestJSONOfNothing has lists where there is nothing in them.
+func TestJSONOfNothing(t *testing.T) {
+	text := body(t, get(t, New(Options{}).Page(), "/?format=json"))
+	for _, want := range []string{`"sites":[]`, `"segments":[]`, `"accounts":[]`} {
+		require.Contains(t, text, want)
+	}
+}
+
+// TestNobodyRegisters checks that making handlers adds nothing to the default mux.
+func TestNobodyRegisters(t *testing.T) {
+	books := someBooks(t, Options{})
+	books.Handler()
+	books.Page()
+	for _, path := range []string{PagePath, ProfilePath} {
+		_, pattern := http.DefaultServeMux.Handler(httptest.NewRequest(http.MethodGet, path, nil))
+		require.Empty(t, pattern)
+	}
+}
+
+func TestServe(t *testing.T) {
+	s, err := someBooks(t, Options{Rate: 1}).Serve("127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	plain, _, _ := strings.Cut(s.URL(), "?")
+	other, err := New(Options{}).Serve(":0")
+	require.NoError(t, err)
+	defer other.Close()
+	require.NotEqual(t, s.token, other.token)
+
+	for name, c := range map[string]struct {
+		url    string
+		change func(*http.Request)
+		status int
+	}{
+		"token in the URL":    {s.URL() + "&format=json", nil, http.StatusSeeOther},
+		"profile":             {s.ProfileURL(), nil, http.StatusOK},
+		"bearer":              {plain, func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+s.token) }, http.StatusOK},
+		"cookie":              {plain, func(r *http.Request) { r.AddCookie(&http.Cookie{Name: cookieName, Value: s.token}) }, http.StatusOK},
+		"no token":            {plain, nil, http.StatusUnauthorized},
+		"wrong token":         {plain + "?token=x", nil, http.StatusUnauthorized},
+		"empty token":         {plain + "?token=", nil, http.StatusUnauthorized},
+		"another's token":     {plain + "?token=" + other.token, nil, http.StatusUnauthorized},
+		"wrong cookie":        {plain, func(r *http.Request) { r.AddCookie(&http.Cookie{Name: cookieName, Value: "x"}) }, http.StatusUnauthorized},
+		"another host":        {s.URL(), func(r *http.Request) { r.Host = "evil.example" }, http.StatusForbidden},
+		"host without port":   {s.URL(), func(r *http.Request) { r.Host = "127.0.0.1" }, http.StatusForbidden},
+		"page elsewhere":      {s.URL(), func(r *http.Request) { r.Header.Set("Origin", "http://evil.example") }, http.StatusForbidden},
+		"sandboxed page":      {s.URL(), func(r *http.Request) { r.Header.Set("Origin", "null") }, http.StatusForbidden},
+		"own origin":          {s.URL(), func(r *http.Request) { r.Header.Set("Origin", "http://"+s.host) }, http.StatusSeeOther},
+		"nothing at the root": {"http://" + s.host + "/?token=" + s.token, nil, http.StatusNotFound},
+		"as localhost": {s.URL(), func(r *http.Request) {
+			r.Host = "localhost:" + s.host[strings.LastIndexByte(s.host, ':')+1:]
+		}, http.StatusSeeOther},
+	} {
+		t.Run(name, func(t *testing.T) {
+			req, err := http.NewRequest(http.MethodGet, c.url, nil)
+			require.NoError(t, err)
+			if c.change != nil {
+				c.change(req)
+			}
+			r, err := http.DefaultTransport.RoundTrip(req)
+			require.NoError(t, err)
+			text := body(t, r)
+			require.Equal(t, c.status, r.StatusCode)
+			if c.status >= 400 {
+				require.NotContains(t, text, "makeSome")
+			}
+			if c.status == http.StatusSeeOther {
+				require.NotContains(t, r.Header.Get("Location"), "token")
+				set := r.Header.Get("Set-Cookie")
+				require.Contains(t, set, "HttpOnly")
+				require.Contains(t, set, "SameSite=Strict")
+			}
+		})
+	}
+}
+
+func TestServeRefusesOthers(t *testing.T) {
+	for _, address := range []string{"0.0.0.0:0", "192.0.2.1:0", "[::]:0", "example.org:80", "nonsense"} {
+		_, err := New(Options{}).Serve(address)
+		require.ErrorContains(t, err, "tracker: serve:", address)
+	}
+}
+
+// TestStalledReader opens more connections than are held and reads nothing from
+// them: the books are not held up, and the server ends.
+func TestStalledReader(t *testing.T) {
+	books := someBooks(t, Options{Rate: 1})
+	s, err := books.Serve("127.0.0.1:0")
+	require.NoError(t, err)
+	for range serverConns + 5 {
+		c, err := net.Dial("tcp", s.host)
+		require.NoError(t, err)
+		defer c.Close()
+		_, err = fmt.Fprintf(c, "GET %s?format=json HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n", PagePath, s.host, s.token)
+		require.NoError(t, err)
+	}
+	books.Alloc(0x2000, 1)
+	require.NoError(t, s.Close())
+}
+
+// brokenWriter fails after so many bytes.
+type brokenWriter int
+
+func (w *brokenWriter) Write(b []byte) (int, error) {
+	if *w -= brokenWriter(len(b)); *w < 0 {
+		return 0, errors.New("disk full")
+	}
+	return len(b), nil
+}
+
+func TestWritersReport(t *testing.T) {
+	books := someBooks(t, Options{Rate: 1})
+	for name, write := range map[string]func(io.Writer) error{
+		"profile": books.WriteProfile, "json": books.WriteJSON, "text": books.WriteText,
+	} {
+		for _, room := range []brokenWriter{0, 10, 200} {
+			require.ErrorContains(t, write(&room), "disk full", name)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package tracker
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+//go:noinline
+func makeSome(s *Shard, size int64) SiteID {
+	s.Alloc(size)
+	if !s.Sample(size) && s.rate == 1 {
+		panic("not a sample")
+	}
+	return s.Tracker().Site(0, s, size)
+}
+
+//go:noinline
+func makeMore(s *Shard, size int64) SiteID { return makeSome(s, size) }
+
+// pprof runs go tool pprof on a profile.
+func pprof(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := exec.Command("go", append([]string{"tool", "pprof"}, args...)...).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return string(out)
+}
+
+// writeProfile writes t's profile to a file and returns its path.
+func writeProfile(t *testing.T, books *Tracker) string {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, books.WriteProfile(&b))
+	path := filepath.Join(t.TempDir(), "profile.pb.gz")
+	require.NoError(t, os.WriteFile(path, b.Bytes(), 0o600))
+	return path
+}
+
+func TestProfile(t *testing.T) {
+	books := New(Options{Rate: 1})
+	s := books.NewAccount("host").NewShard()
+	makeSome(s, 1<<20)
+	id := makeMore(s, 3<<20)
+	before := writeProfile(t, books)
+	s.Free(3 << 20)
+	books.Unsite(id, 3<<20, false)
+	after := writeProfile(t, books)
+
+	raw := pprof(t, "-raw", before)
+	require.Contains(t, raw, "alloc_objects/count alloc_space/bytes inuse_objects/count inuse_space/bytes[dflt]")
+	require.Contains(t, raw, "PeriodType: space bytes\nPeriod: 1\n")
+	require.Regexp(t, `\n +1 +1048576 +1 +1048576: `, raw)
+	require.Regexp(t, `\n +1 +3145728 +1 +3145728: `, raw)
+	require.Regexp(t, `tracker\.makeMore \S*/tracker/profile_test\.go:\d+`, raw)
+	require.NotContains(t, raw, "runtime.goexit")
+
+	require.Regexp(t, `3MB 75\.00% .*tracker\.makeMore`, pprof(t, "-top", before))
+	now := pprof(t, "-top", after)
+	require.Contains(t, now, "Type: inuse_space", "the default")
+	require.NotContains(t, now, "makeMore", "what it made is freed")
+	require.Regexp(t, `-3MB .*tracker\.makeSome`, pprof(t, "-top", "-diff_base", before, after))
+	require.Regexp(t, `4MB .*tracker\.makeSome`, pprof(t, "-top", "-sample_index=alloc_space", after))
+}
+
+// TestProfileWithoutStacks shows sites that cannot be named.
+func TestProfileWithoutStacks(t *testing.T) {
+	books := New(Options{Rate: 1, MaxSites: 2}) // one place besides "other sites"
+	s := books.NewAccount("host").NewShard()
+	makeSome(s, 1<<20)
+	makeMore(s, 1<<20)
+	makeMore(s, 1<<20)
+	require.Equal(t, int64(2), books.Stats().SitesLost)
+	require.Contains(t, pprof(t, "-top", writeProfile(t, books)), "(other sites)")
+}
+
+func TestProfileOfNothing(t *testing.T) {
+	require.Contains(t, pprof(t, "-raw", writeProfile(t, New(Options{}))), "inuse_space/bytes[dflt]")
+}

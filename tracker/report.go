@@ -1,0 +1,148 @@
+package tracker
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+)
+
+// reportVersion is the version of the JSON form. Under one version fields are only added.
+const reportVersion = 1
+
+// A Segment is one range that a pool got from its device, for the block map of the
+// report.
+type Segment struct {
+	Account string  `json:"account"` // filled in by the tracker
+	Base    uint64  `json:"base"`    // address
+	Size    int64   `json:"size"`    // bytes
+	Blocks  []Block `json:"blocks"`  // in the order of their addresses
+}
+
+// A Block is a part of a segment.
+type Block struct {
+	Offset int64  `json:"offset"` // bytes from the segment's base
+	Size   int64  `json:"size"`   // bytes
+	State  string `json:"state"`  // live, pending or idle
+}
+
+// SetMap tells the account how to list its segments for reports. The tracker keeps
+// f for as long as the account is open, so f must not keep its pool from being collected:
+// it holds a weak.Pointer to it. f is called without any lock of the tracker. A nil f takes
+// the map away.
+func (a *Account) SetMap(f func() []Segment) {
+	t := a.tracker.table
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	a.account.segments = f
+}
+
+// segments lists the segments of all accounts.
+func (t *Tracker) segments() []Segment {
+	type source struct {
+		name string
+		list func() []Segment
+	}
+	var sources []source
+	b := t.table
+	b.mu.Lock()
+	for _, a := range b.open {
+		if a.segments != nil {
+			sources = append(sources, source{a.name, a.segments})
+		}
+	}
+	b.mu.Unlock()
+	all := []Segment{}
+	for _, s := range sources {
+		for _, g := range s.list() {
+			g.Account = s.name
+			all = append(all, g)
+		}
+	}
+	return all
+}
+
+// A report is everything at one time.
+type report struct {
+	Version  int       `json:"version"`
+	Time     time.Time `json:"time"`
+	Rate     int64     `json:"rate"` // bytes between samples: 1 if sites are exact
+	Stats    Stats     `json:"stats"`
+	Sites    []Site    `json:"sites"`
+	Segments []Segment `json:"segments"`
+}
+
+func (t *Tracker) report() report {
+	r := report{Version: reportVersion, Time: time.Now(), Rate: t.rate, Stats: t.Stats(), Sites: t.Sites(), Segments: t.segments()}
+	if r.Sites == nil {
+		r.Sites = []Site{}
+	}
+	if r.Stats.Accounts == nil {
+		r.Stats.Accounts = []AccountStats{}
+	}
+	return r
+}
+
+// WriteJSON writes the totals, the sites and the segments as one JSON object.
+func (t *Tracker) WriteJSON(w io.Writer) error {
+	if err := json.NewEncoder(w).Encode(t.report()); err != nil {
+		return fmt.Errorf("tracker: report: %w", err)
+	}
+	return nil
+}
+
+// WriteText writes the totals, the sites and the history for people to read.
+func (t *Tracker) WriteText(w io.Writer) error {
+	p := &failing{w: w}
+	st := t.Stats()
+	fmt.Fprintf(p, "foreign heap: %v\n\n", st)
+	tab := tabwriter.NewWriter(p, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(tab, "live\tpending\treserved\tpeak\tobjects\tmade\tfreed\tlate\t account")
+	for _, a := range st.Accounts {
+		fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t%d\t%d\t%d\t%d\t %s\n", human(a.Live), human(a.Pending), human(a.Reserved),
+			human(a.Peak), a.LiveObjects, a.Made, a.Freed, a.Late, a.Name)
+	}
+	tab.Flush()
+	switch {
+	case t.rate == 1:
+		fmt.Fprint(p, "\nsites\n")
+	case t.rate < 0:
+		fmt.Fprint(p, "\nsites are not kept\n")
+	default:
+		fmt.Fprintf(p, "\nsites, as estimated from one sample for %s\n", human(t.rate))
+	}
+	for _, s := range t.Sites() {
+		fmt.Fprintf(p, "%s live in %d, %s made in %d, %d freed late\n",
+			human(s.LiveBytes), s.LiveObjects, human(s.AllocBytes), s.AllocObjects, s.LateObjects)
+		if len(s.Frames) == 0 {
+			fmt.Fprintf(p, "\t%v\n", s)
+		}
+		for _, f := range s.Frames {
+			fmt.Fprintf(p, "\t%s\n\t\t%v\n", f.Function, f)
+		}
+	}
+	if st.SitesLost > 0 {
+		fmt.Fprintf(p, "%d samples found no room for their site\n", st.SitesLost)
+	}
+	t.writeHistory(p)
+	if p.err != nil {
+		return fmt.Errorf("tracker: report: %w", p.err)
+	}
+	return nil
+}
+
+// failing remembers the first error of a writer and then writes nothing more.
+type failing struct {
+	w   io.Writer
+	err error
+}
+
+func (f *failing) Write(b []byte) (int, error) {
+	if f.err != nil {
+		return 0, f.err
+	}
+	n, err := f.w.Write(b)
+	f.err = err
+	return n, err
+}

@@ -1,0 +1,74 @@
+package tracker
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func BenchmarkShard(b *testing.B) {
+	for name, o := range map[string]Options{"table": {}, "heap": {NoTable: true}} {
+		b.Run(name, func(b *testing.B) {
+			s := New(o).NewAccount("bench").NewShard()
+			b.ReportAllocs()
+			for b.Loop() {
+				s.Alloc(512)
+				if s.Sample(512) {
+					s.Tracker().Site(0, s, 512)
+				}
+				s.Free(512)
+			}
+		})
+	}
+}
+
+func BenchmarkRateOne(b *testing.B) {
+	t := New(Options{Rate: 1})
+	s := t.NewAccount("bench").NewShard()
+	b.ReportAllocs()
+	for b.Loop() {
+		id := t.Site(0, s, 512)
+		t.Unsite(id, 512, false)
+	}
+}
+
+func BenchmarkForeign(b *testing.B) {
+	t := New(Options{})
+	b.ReportAllocs()
+	for b.Loop() {
+		t.Alloc(0x1000, 512)
+		if t.Free(0x1000) != nil {
+			b.Fatal()
+		}
+	}
+}
+
+func TestShardCounts(t *testing.T) {
+	for name, o := range map[string]Options{"table": {}, "heap": {NoTable: true}} {
+		t.Run(name, func(t *testing.T) {
+			books := New(o)
+			a := books.NewAccount("host")
+			s := a.NewShard()
+			s.Alloc(512)
+			s.Alloc(1024)
+			s.Free(512)
+			a.AddReserved(4096)
+			s.Pend(512)
+			require.Equal(t, int64(1024), books.Bytes())
+			st := a.Stats()
+			require.Equal(t, AccountStats{
+				Name: "host", Live: 1024, Pending: 512, Reserved: 4096, ReservedPeak: 4096, Peak: 1536, Total: 1536,
+				LiveObjects: 1, Made: 2, Freed: 1,
+			}, st)
+			s.Late(1024)
+			s.Unpend(512)
+			s.Repeat()
+			got := books.Stats()
+			require.Zero(t, got.Live)
+			require.Equal(t, int64(1), got.Late)
+			require.Equal(t, int64(1024), got.LateBytes)
+			require.Equal(t, int64(1), got.Repeated)
+			require.Equal(t, int64(1536), got.Peak)
+		})
+	}
+}

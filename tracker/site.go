@@ -1,0 +1,397 @@
+package tracker
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lastuse/lastuse/internal/probe"
+)
+
+// A SiteID names a call site of one Tracker. The zero SiteID names none: the
+// allocation was not sampled.
+type SiteID uint32
+
+// otherSites is the site of samples that came when all places were taken.
+const otherSites SiteID = 1
+
+// maxDepth is how many frames of a stack are kept.
+const maxDepth = 64
+
+// A site is a call stack that allocated from one account. Its counters are in rec. When the
+// account goes the site stays, owned by none, until another account allocates from
+// the same stack and takes it over.
+type site struct {
+	id    SiteID
+	hash  uint64
+	pcs   []uintptr               // as runtime.Callers returns them; never written again
+	owner atomic.Pointer[account] // nil: of an account that is gone, or otherSites
+	rec   *probe.Site
+	next  *site // in its bucket; never written again
+}
+
+const (
+	siteBuckets = 1024
+	siteChunk   = 128
+)
+
+// sites finds a site by its stack and by its number, without a lock. Sites are
+// only added, under mu.
+type sites struct {
+	limit   int
+	lost    atomic.Uint64 // samples counted under otherSites
+	buckets atomic.Pointer[[siteBuckets]atomic.Pointer[site]]
+	chunks  atomic.Pointer[[]*[siteChunk]*site] // by number - 1
+	count   atomic.Int64
+
+	mu   sync.Mutex
+	text int // bytes of the table's text in use; protected by mu
+}
+
+// Site takes the caller's stack as the call site of an allocation of size bytes
+// that [Shard.Sample] has chosen, and adds to it what the allocation stands for.
+// With skip 0 the stack begins at Site's caller. Give the result and the same size to
+// [Tracker.Unsite] when the allocation is freed. Site needs no lock and may be called
+// from any goroutine.
+func (t *Tracker) Site(skip int, s *Shard, size int64) SiteID {
+	var pcs [maxDepth]uintptr
+	st := t.table.siteFor(s.account.account, pcs[:runtime.Callers(skip+2, pcs[:])])
+	t.addTo(st.rec, s.rate, size)
+	runtime.KeepAlive(s)
+	return st.id
+}
+
+// addTo adds one allocation to a site's record.
+func (t *Tracker) addTo(r *probe.Site, rate, size int64) {
+	objects, bytes := weigh(rate, size)
+	atomic.StoreInt64(&r.Last, time.Now().UnixNano())
+	atomic.AddUint64(&r.Samples, 1)
+	atomic.AddUint64(&r.AllocObjects, objects)
+	atomic.AddUint64(&r.AllocBytes, bytes)
+}
+
+// Unsite takes back from site id what [Tracker.Site] added for an allocation of size
+// bytes: it has been freed, by the collector if late is true. For the zero SiteID it does
+// nothing.
+func (t *Tracker) Unsite(id SiteID, size int64, late bool) { t.takeFrom(id, t.rate, size, late) }
+
+func (t *Tracker) takeFrom(id SiteID, rate, size int64, late bool) {
+	st := t.table.sites.get(id)
+	if st == nil {
+		return
+	}
+	objects, bytes := weigh(rate, size)
+	if late {
+		atomic.AddUint64(&st.rec.LateObjects, objects)
+		atomic.AddUint64(&st.rec.LateBytes, bytes)
+	}
+	atomic.AddUint64(&st.rec.FreeObjects, objects)
+	atomic.AddUint64(&st.rec.FreeBytes, bytes)
+	runtime.KeepAlive(t)
+}
+
+// weigh returns what one sampled allocation of size bytes stands for: 1/p objects, in
+// units of 1/[probe.ObjectUnit], and size/p bytes, where p is its chance of having
+// been sampled. weigh(1, 300) is 1024, 300; weigh(1024, 1024) is 1620, 1620, as
+// every 1.58th such allocation is sampled.
+func weigh(rate, size int64) (objects, bytes uint64) {
+	if rate <= 1 || size <= 0 {
+		return probe.ObjectUnit, uint64(max(size, 0))
+	}
+	p := -math.Expm1(-float64(size) / float64(rate))
+	return uint64(probe.ObjectUnit/p + 0.5), uint64(float64(size)/p + 0.5)
+}
+
+// siteFor returns the site of a stack in account a, making it if there is room.
+func (t *table) siteFor(a *account, pcs []uintptr) *site {
+	h := hashOf(pcs)
+	s := &t.sites
+	if b := s.buckets.Load(); b != nil {
+		if st := b[h%siteBuckets].Load().find(a, h, pcs); st != nil {
+			return st
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.buckets.Load()
+	if b == nil {
+		b = new([siteBuckets]atomic.Pointer[site])
+		t.addSite(&site{}, otherStack) // gets the number otherSites
+		s.buckets.Store(b)
+	}
+	bucket := &b[h%siteBuckets]
+	head := bucket.Load()
+	if st := head.find(a, h, pcs); st != nil {
+		return st
+	}
+	if st := head.find(nil, h, pcs); st != nil {
+		st.owner.Store(a)
+		atomic.StoreUint64(&st.rec.Account, a.place())
+		return st
+	}
+	if int(s.count.Load()) >= s.limit {
+		s.lost.Add(1)
+		atomic.AddUint64(&t.head.Sites.Lost, 1)
+		return s.get(otherSites)
+	}
+	st := &site{hash: h, pcs: make([]uintptr, len(pcs)), next: head}
+	copy(st.pcs, pcs) // not slices.Clone, which would make every caller's stack escape
+	st.owner.Store(a)
+	t.addSite(st, stackText(st.pcs))
+	atomic.StoreUint64(&st.rec.Account, a.place())
+	bucket.Store(st)
+	return st
+}
+
+// addSite gives st a number and a record. The caller holds sites.mu.
+func (t *table) addSite(st *site, text string) {
+	s := &t.sites
+	n := int(s.count.Load())
+	st.id = SiteID(n + 1)
+	if n < len(t.places) {
+		st.rec = &t.places[n]
+		st.rec.Hash = st.hash
+		if room := t.text[s.text:]; len(text) <= len(room) {
+			copy(room, text)
+			st.rec.TextOffset, st.rec.TextLength = uint64(s.text), uint64(len(text))
+			s.text += len(text)
+			atomic.StoreUint64(&t.head.Text.Used, uint64(s.text))
+		} else {
+			atomic.AddUint64(&t.head.Text.Lost, 1)
+		}
+		atomic.StoreUint64(&t.head.Sites.Used, uint64(n+1))
+	} else {
+		st.rec = &probe.Site{Hash: st.hash}
+	}
+	var chunks []*[siteChunk]*site
+	if p := s.chunks.Load(); p != nil {
+		chunks = *p
+	}
+	if n%siteChunk == 0 {
+		chunks = append(slices.Clip(chunks), new([siteChunk]*site))
+		s.chunks.Store(&chunks)
+	}
+	chunks[n/siteChunk][n%siteChunk] = st
+	s.count.Store(int64(n + 1)) // after this a reader may look at chunks
+}
+
+// find returns the site of a stack and an owner in the chain that begins at st, or nil.
+func (st *site) find(owner *account, hash uint64, pcs []uintptr) *site {
+	for ; st != nil; st = st.next {
+		if st.hash == hash && st.owner.Load() == owner && slices.Equal(st.pcs, pcs) {
+			return st
+		}
+	}
+	return nil
+}
+
+// orphan takes the sites of an account that is gone from it. What is live there has gone
+// with the account, so it was freed late. The caller holds table.mu.
+func (s *sites) orphan(a *account) {
+	for id := SiteID(1); int64(id) <= s.count.Load(); id++ {
+		st := s.get(id)
+		if st.owner.Load() != a {
+			continue
+		}
+		r := st.rec
+		objects, bytes := r.AllocObjects-r.FreeObjects, r.AllocBytes-r.FreeBytes
+		atomic.AddUint64(&r.LateObjects, objects)
+		atomic.AddUint64(&r.LateBytes, bytes)
+		atomic.AddUint64(&r.FreeObjects, objects)
+		atomic.AddUint64(&r.FreeBytes, bytes)
+		atomic.StoreUint64(&r.Account, 0)
+		st.owner.Store(nil)
+	}
+}
+
+// place returns the index of a's record plus one, or 0 if it is not in the table.
+func (a *account) place() uint64 { return uint64(a.index + 1) }
+
+// get returns the site with a number, or nil.
+func (s *sites) get(id SiteID) *site {
+	if id == 0 || int64(id) > s.count.Load() {
+		return nil
+	}
+	return (*s.chunks.Load())[(id-1)/siteChunk][(id-1)%siteChunk]
+}
+
+// hashOf returns a hash of a stack.
+func hashOf(pcs []uintptr) uint64 {
+	h := uint64(len(pcs))
+	for _, pc := range pcs {
+		h = (h ^ uint64(pc)) * 0x9e3779b97f4a7c15
+		h ^= h >> 29
+	}
+	return h
+}
+
+// A Frame is one call in a stack.
+type Frame struct {
+	Function string `json:"function"` // with its package path; "" if unknown
+	File     string `json:"file"`
+	Line     int    `json:"line"`
+}
+
+// String returns the frame as "file:line".
+func (f Frame) String() string {
+	if f.File == "" {
+		return "unknown"
+	}
+	return fmt.Sprintf("%s:%d", f.File, f.Line)
+}
+
+// own are the packages whose frames at the top of a stack are ours, not the
+// user's: a site is where the user called one of them.
+var own = []string{
+	"github.com/lastuse/lastuse/alloc.", "github.com/lastuse/lastuse/alloc/", "github.com/lastuse/lastuse/tracker.",
+	"runtime.",
+}
+
+// isOwn reports whether f is a frame of the runtime and not of a user or a test of it.
+func isOwn(f runtime.Frame) bool {
+	return !strings.HasSuffix(f.File, "_test.go") &&
+		slices.ContainsFunc(own, func(p string) bool { return strings.HasPrefix(f.Function, p) })
+}
+
+// frames returns the calls of a stack, innermost first, without our own on top and
+// without the runtime's at the bottom. If nothing would be left it returns all of them.
+func frames(pcs []uintptr) []Frame {
+	var all []Frame
+	from, top := 0, true
+	for it := runtime.CallersFrames(pcs); len(pcs) > 0; {
+		f, more := it.Next()
+		if f.PC != 0 {
+			all = append(all, Frame{Function: f.Function, File: f.File, Line: f.Line})
+			if top = top && isOwn(f); top {
+				from = len(all)
+			}
+		}
+		if !more {
+			break
+		}
+	}
+	to := len(all)
+	for to > from && strings.HasPrefix(all[to-1].Function, "runtime.") {
+		to--
+	}
+	if from == to {
+		return all
+	}
+	return all[from:to]
+}
+
+// otherStack is the text of otherSites.
+const otherStack = "(other sites)\t:0\n"
+
+// stackText returns a stack as the table keeps it: "function\tfile:line\n" for each
+// call, innermost first, cut between lines at [probe.MaxStack] bytes.
+func stackText(pcs []uintptr) string {
+	var b strings.Builder
+	for _, f := range frames(pcs) {
+		line := fmt.Sprintf("%s\t%s:%d\n", f.Function, f.File, f.Line)
+		if b.Len()+len(line) > probe.MaxStack {
+			break
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+// A Site is a call stack that allocated foreign memory, with what the sampled
+// allocations stand for: bytes, and objects rounded to whole ones. Freed includes late.
+type Site struct {
+	ID      SiteID  `json:"id"`
+	Account string  `json:"account"` // "" if the account is gone, and for "other sites"
+	Frames  []Frame `json:"frames"`  // innermost first; empty for "other sites" and what has no known stack
+
+	AllocObjects int64     `json:"alloc_objects"`
+	AllocBytes   int64     `json:"alloc_bytes"`
+	LiveObjects  int64     `json:"live_objects"`
+	LiveBytes    int64     `json:"live_bytes"`
+	LateObjects  int64     `json:"late_objects"` // freed by the collector
+	LateBytes    int64     `json:"late_bytes"`
+	Samples      int64     `json:"samples"` // allocations behind these figures
+	Last         time.Time `json:"last"`    // the latest sampled allocation
+}
+
+// String returns the site's innermost call as "file:line".
+func (s Site) String() string {
+	switch {
+	case len(s.Frames) > 0:
+		return s.Frames[0].String()
+	case s.ID == otherSites:
+		return "other sites"
+	}
+	return "unknown"
+}
+
+// SiteOf returns the site with a number. For the zero SiteID it returns the zero Site.
+func (t *Tracker) SiteOf(id SiteID) Site {
+	defer runtime.KeepAlive(t)
+	if st := t.table.sites.get(id); st != nil {
+		return st.export()
+	}
+	return Site{}
+}
+
+// Sites returns all sites that ever allocated, the one with the most live bytes first.
+func (t *Tracker) Sites() []Site {
+	defer runtime.KeepAlive(t)
+	var all []Site
+	sites := &t.table.sites
+	for id := SiteID(1); int64(id) <= sites.count.Load(); id++ {
+		if st := sites.get(id); atomic.LoadUint64(&st.rec.AllocObjects) > 0 {
+			all = append(all, st.export())
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Site) int {
+		switch {
+		case a.LiveBytes != b.LiveBytes:
+			return sign(b.LiveBytes - a.LiveBytes)
+		case a.AllocBytes != b.AllocBytes:
+			return sign(b.AllocBytes - a.AllocBytes)
+		}
+		return int(a.ID) - int(b.ID)
+	})
+	return all
+}
+
+// sign returns -1, 0 or 1 as x is negative, zero or positive.
+func sign(x int64) int {
+	switch {
+	case x < 0:
+		return -1
+	case x > 0:
+		return 1
+	}
+	return 0
+}
+
+// export returns the site as its users see it. Frees are read before allocations, so that
+// live figures are never negative.
+func (st *site) export() Site {
+	r := st.rec
+	late, lateBytes := atomic.LoadUint64(&r.LateObjects), atomic.LoadUint64(&r.LateBytes)
+	freed, freedBytes := atomic.LoadUint64(&r.FreeObjects), atomic.LoadUint64(&r.FreeBytes)
+	made, madeBytes := atomic.LoadUint64(&r.AllocObjects), atomic.LoadUint64(&r.AllocBytes)
+	name := ""
+	if a := st.owner.Load(); a != nil {
+		name = a.name
+	}
+	return Site{
+		ID: st.id, Account: name, Frames: frames(st.pcs),
+		AllocObjects: whole(made), AllocBytes: int64(madeBytes),
+		LiveObjects: whole(made - freed), LiveBytes: int64(madeBytes - freedBytes),
+		LateObjects: whole(late), LateBytes: int64(lateBytes),
+		Samples: int64(atomic.LoadUint64(&r.Samples)),
+		Last:    time.Unix(0, atomic.LoadInt64(&r.Last)),
+	}
+}
+
+// whole returns objects in units of 1/[probe.ObjectUnit] as a whole number.
+func whole(n uint64) int64 { return int64((n + probe.ObjectUnit/2) / probe.ObjectUnit) }

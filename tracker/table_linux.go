@@ -1,0 +1,48 @@
+package tracker
+
+import (
+	"fmt"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/lastuse/lastuse/internal/probe"
+)
+
+// A mapping is the shared memory of a table.
+type mapping struct {
+	base unsafe.Pointer
+	size int64 // bytes
+	fd   int
+}
+
+// mapTable makes a shared mapping of size bytes, all zero, that shows under
+// [probe.Name] in the process's maps.
+func mapTable(size int64) (mapping, error) {
+	fd, err := unix.MemfdCreate(probe.Name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	if err != nil {
+		return mapping{}, fmt.Errorf("tracker: table: memfd_create: %w", err)
+	}
+	if err := unix.Ftruncate(fd, size); err != nil {
+		unix.Close(fd)
+		return mapping{}, fmt.Errorf("tracker: table: %w", err)
+	}
+	base, err := unix.MmapPtr(fd, 0, nil, uintptr(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		unix.Close(fd)
+		return mapping{}, fmt.Errorf("tracker: table: mmap: %w", err)
+	}
+	// Nobody shall shrink the table under us, nor write to it: this mapping is the last
+	// one that may. Kernels that do not know a seal leave the table as useful as it was.
+	_, _ = unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW)
+	_, _ = unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_FUTURE_WRITE|unix.F_SEAL_SEAL)
+	// The descriptor stays open: through it another program of the same user may read
+	// the table where the right to trace processes is restricted.
+	return mapping{base: base, size: size, fd: fd}, nil
+}
+
+// release gives the mapping back. Nothing may refer to it any more.
+func (m mapping) release() {
+	_ = unix.MunmapPtr(m.base, uintptr(m.size))
+	_ = unix.Close(m.fd)
+}
