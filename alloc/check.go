@@ -150,7 +150,7 @@ func (h *header) used(gen uint64, op string) error {
 // makeChecked is Make in Check mode.
 func (s *Stream) makeChecked(typ any, size int64) (*header, uint64, error) {
 	c := s.core
-	if err := c.release(c.options.Quarantine); err != nil {
+	if err := c.release(c.options.Quarantine, false); err != nil {
 		panic(err)
 	}
 	k := &checked{front: redZone, size: size, made: callers(3)}
@@ -247,11 +247,22 @@ func (q *quarantine) pop() *block {
 }
 
 // release lets blocks out of quarantine until at most keep bytes are left in each heap.
-// It returns what was found wrong with them.
-func (c *core) release(keep int64) error {
+// Blocks whose poison may not be written yet stay, unless wait says to wait for it. It
+// returns what was found wrong.
+func (c *core) release(keep int64, wait bool) error {
 	var errs []error
 	c.eachHeap(func(hp *heap) {
 		for {
+			hp.mu.Lock()
+			if hp.held.first == nil || hp.held.bytes <= keep {
+				hp.mu.Unlock()
+				return
+			}
+			stamp := hp.held.first.stamp
+			hp.mu.Unlock()
+			if !hp.lane.look(stamp) && (!wait || hp.lane.await(stamp) != nil) {
+				return
+			}
 			hp.mu.Lock()
 			if hp.held.first == nil || hp.held.bytes <= keep {
 				hp.mu.Unlock()
@@ -275,7 +286,8 @@ func (c *core) release(keep int64) error {
 	return errors.Join(errs...)
 }
 
-// checkQuarantine looks at all blocks in quarantine and leaves them there.
+// checkQuarantine looks at the blocks in quarantine and leaves them there. It does not
+// wait: blocks whose poison may not be written yet are left out.
 func (c *core) checkQuarantine() error {
 	var errs []error
 	c.eachHeap(func(hp *heap) {
@@ -301,11 +313,11 @@ func (c *core) checkQuarantine() error {
 	return errors.Join(errs...)
 }
 
-// examine looks at the red zones and the poison of a block that nobody else has. It waits
-// for the stream to have written the poison.
+// examine looks at the red zones and the poison of a block that nobody else has, if the
+// stream is known to have written them.
 func (c *core) examine(hp *heap, b *block) error {
 	k := b.checked
-	if !k.poisoned || hp.lane.await(b.stamp) != nil {
+	if !k.poisoned || !hp.lane.look(b.stamp) {
 		return nil
 	}
 	// A mismatch in the middle says more than one at the edge: it comes first.

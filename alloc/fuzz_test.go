@@ -127,6 +127,7 @@ func (m *model) step() {
 	case 9: // let it go
 		m.open(si)
 		if m.next()%2 == 0 {
+			m.openAll() // s may be ordered behind the others
 			require.NoError(m.t, s.Sync())
 		}
 	case 10:

@@ -272,7 +272,7 @@ func (m *climber) trim() *block {
 // first, and tries again after each.
 func (m *climber) pending() *block {
 	if m.core.checker != nil {
-		if err := m.core.release(0); err != nil {
+		if err := m.core.release(0, true); err != nil {
 			panic(err)
 		}
 		if b := m.again(); b != nil {

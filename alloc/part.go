@@ -16,7 +16,9 @@ type part struct {
 // begin pins the buffer for work on s and returns the part's address. If the error is nil, end
 // must follow. The zero part is always fine and has no address.
 func (p part) begin(s *Stream, op string) (Ptr, error) {
-	if err := s.ready(); err != nil {
+	// Whether the stream is being captured is the device's to say, in the same call
+	// that enqueues: asking first would cost another one.
+	if err := s.open(); err != nil {
 		return 0, fmt.Errorf("alloc: %s: %w", op, err)
 	}
 	return p.resolve(s, op)
@@ -168,7 +170,11 @@ func period(x []byte) int {
 }
 
 func (p part) ptr(s *Stream) Ptr {
-	ptr, err := p.begin(s, "address")
+	err := s.ready()
+	if err != nil {
+		panic(fmt.Errorf("alloc: address: %w", err))
+	}
+	ptr, err := p.resolve(s, "address")
 	if err != nil {
 		panic(err)
 	}

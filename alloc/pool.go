@@ -317,7 +317,7 @@ func (p *Pool) Close() error {
 	c.drain(-1)
 	c.settleAll()
 	if c.checker != nil {
-		errs = append(errs, c.release(0))
+		errs = append(errs, c.release(0, true))
 	}
 	if err := c.leftover(); err != nil {
 		errs = append(errs, err)

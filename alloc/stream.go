@@ -41,17 +41,28 @@ func (s *Stream) Handle() uintptr {
 	return s.lane.handle
 }
 
-// ready returns an error if work cannot be enqueued on s now.
-func (s *Stream) ready() error {
-	if !s.careful.Load() {
-		return nil
-	}
+// open returns an error if s or its pool is closed.
+func (s *Stream) open() error {
 	switch {
+	case !s.careful.Load():
+		return nil
 	case s.core.closed.Load():
 		return fmt.Errorf("pool %w", ErrClosed)
 	case s.closed.Load():
 		return fmt.Errorf("stream %w", ErrClosed)
-	case s.lane.capturing():
+	}
+	return nil
+}
+
+// ready is like open, and also returns an error while s is being captured.
+func (s *Stream) ready() error {
+	if !s.careful.Load() {
+		return nil
+	}
+	if err := s.open(); err != nil {
+		return err
+	}
+	if s.lane.capturing() {
 		return ErrCapturing
 	}
 	return nil

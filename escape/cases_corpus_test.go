@@ -139,17 +139,19 @@ func (r *row) check() error {
 
 func (r *row) verdict() string { return r.fields["verdict"] }
 
-// dir is the folder of the row in the module.
-func (r *row) dir() string { return r.name }
-
-// patterns lists the import paths of the packages to report on.
+// patterns lists the import paths of the packages to report on, in both trees.
 func (r *row) patterns() []string {
 	var list []string
 	deps := strings.Fields(r.fields["deps"])
 	for name := range r.sources {
 		dir := filepath.Dir(name)
-		if p := module + "/" + r.dir() + "/" + dir; strings.HasSuffix(name, ".go") && !slices.Contains(deps, dir) && !slices.Contains(list, p) {
-			list = append(list, p)
+		p := module + "/" + r.name + "/" + dir
+		if !strings.HasSuffix(name, ".go") || slices.Contains(deps, dir) || slices.Contains(list, p) {
+			continue
+		}
+		list = append(list, p)
+		if len(r.golden) > 0 {
+			list = append(list, inGolden(p))
 		}
 	}
 	slices.Sort(list)
@@ -221,9 +223,17 @@ type tree struct {
 	spec string // every row's spec in one file
 }
 
-// writeTree writes rows as one module below dir: the sources, or what the edits
-// must make of them.
-func writeTree(dir string, rows []*row, golden bool) (*tree, error) {
+// The sources of row E1 lie in row.test/E1; what the edits must make of them, in
+// row.test/golden/E1. Both in one module, so that what they import is analyzed once.
+const goldenDir = "golden"
+
+// inGolden rewrites the import paths and names in a file of the golden tree.
+func inGolden(text string) string {
+	return strings.ReplaceAll(text, module+"/", module+"/"+goldenDir+"/")
+}
+
+// writeTree writes rows as one module below dir.
+func writeTree(dir string, rows []*row) (*tree, error) {
 	fake, err := filepath.Abs(filepath.Join("testdata", "fake"))
 	if err != nil {
 		return nil, err
@@ -247,14 +257,16 @@ func writeTree(dir string, rows []*row, golden bool) (*tree, error) {
 	files := map[string][]byte{filepath.Join(dir, "go.mod"): mod.Bytes()}
 	for _, r := range rows {
 		for name, text := range r.sources {
-			if g, ok := r.golden[name]; ok && golden {
+			files[filepath.Join(dir, r.name, name)] = []byte(text)
+			if len(r.golden) == 0 {
+				continue
+			}
+			if g, ok := r.golden[name]; ok {
 				text = g
 			}
-			files[filepath.Join(dir, r.dir(), name)] = []byte(text)
+			files[filepath.Join(dir, goldenDir, r.name, name)] = []byte(inGolden(text))
 		}
-		if r.spec != "" {
-			fmt.Fprintf(&spec, "\n# %s\n%s", r.name, r.spec)
-		}
+		fmt.Fprintf(&spec, "\n# %s\n%s\n%s", r.name, r.spec, inGolden(r.spec))
 	}
 	files[t.spec] = spec.Bytes()
 	for name, data := range files {
@@ -299,31 +311,23 @@ func (t *tree) load(rows []*row, tags string) ([]*packages.Package, error) {
 	}), nil
 }
 
-// rowOf returns the name of the row that a package belongs to.
-func rowOf(p *packages.Package) string {
-	name, _, _ := strings.Cut(strings.TrimPrefix(p.PkgPath, module+"/"), "/")
-	return name
+// rowOf returns the name of the row that a package belongs to, and whether it is of
+// the golden tree.
+func rowOf(p *packages.Package) (name string, golden bool) {
+	path, golden := strings.CutPrefix(strings.TrimPrefix(p.PkgPath, module+"/"), goldenDir+"/")
+	name, _, _ = strings.Cut(path, "/")
+	return name, golden
 }
 
 // TestCasesCompile demands that every source and every golden of the corpus
 // type-checks and is formatted, so that a case never fails for a reason of its own.
 func TestCasesCompile(t *testing.T) {
-	rows, err := readCorpus()
+	c, err := runCorpus()
 	require.NoError(t, err)
-	for _, golden := range []bool{false, true} {
-		tr, err := writeTree(t.TempDir(), rows, golden)
-		require.NoError(t, err)
-		for tags, rows := range byTags(rows) {
-			pkgs, err := tr.load(rows, tags)
-			require.NoError(t, err)
-			packages.Visit(pkgs, nil, func(p *packages.Package) {
-				for _, err := range p.Errors {
-					t.Errorf("golden=%v tags=%q: %s: %v", golden, tags, p.ID, err)
-				}
-			})
+	for _, r := range c.rows {
+		for _, o := range slices.Concat(c.seen[r.name], c.again[r.name]) {
+			assert.Empty(t, o.broken, r.path)
 		}
-	}
-	for _, r := range rows {
 		for _, files := range []map[string]string{r.sources, r.golden} {
 			for name, text := range files {
 				if name == r.fields["unformatted"] || name == r.fields["crlf"] || !strings.HasSuffix(name, ".go") {

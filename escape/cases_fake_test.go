@@ -19,18 +19,12 @@ import (
 // then its effect directives.
 func exported(t *testing.T, dir, path string) map[string]string {
 	t.Helper()
-	pkgs, err := packages.Load(&packages.Config{
-		Mode: packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps |
-			packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesInfo,
-		Dir: dir,
-	}, path)
+	pkgs, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax, Dir: dir}, path)
 	require.NoError(t, err)
 	require.Len(t, pkgs, 1)
 	p := pkgs[0]
 	for _, err := range p.Errors {
-		if !strings.Contains(err.Msg, "missing function body") {
-			t.Fatalf("%s: %v", p.ID, err)
-		}
+		t.Fatalf("%s: %v", p.ID, err)
 	}
 	byName := func(p *types.Package) string { return p.Name() }
 	funcs := map[string]string{}

@@ -48,6 +48,7 @@ type observation struct {
 	skipped []place
 	bugs    []place
 	errs    []string
+	broken  []string // errors of the type checker
 }
 
 // A place is something said about a line of a row's source.
@@ -65,49 +66,65 @@ func (p place) String() string {
 	return fmt.Sprintf("%s:%d %s: %s", p.file, p.line, p.category, p.text)
 }
 
-// observe writes rows as a module below dir, or their goldens, and analyzes it
-// once per tag set.
-func observe(dir string, rows []*row, golden bool) (map[string][]*observation, error) {
-	tr, err := writeTree(dir, rows, golden)
+// observe writes rows as a module below dir and analyzes it once per tag set. It
+// returns what was observed of the sources and of the goldens, by row.
+func observe(dir string, rows []*row) (sources, goldens map[string][]*observation, err error) {
+	tr, err := writeTree(dir, rows)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if err := escape.Analyzer.Flags.Set("spec", tr.spec); err != nil {
-		return nil, err
+	analyzer := escape.New()
+	if err := analyzer.Flags.Set("spec", tr.spec); err != nil {
+		return nil, nil, err
 	}
 	byName := map[string]*row{}
 	for _, r := range rows {
 		byName[r.name] = r
 	}
-	all := map[string][]*observation{}
+	sources, goldens = map[string][]*observation{}, map[string][]*observation{}
 	for tags, rows := range byTags(rows) {
 		pkgs, err := tr.load(rows, tags)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		graph, err := checker.Analyze([]*analysis.Analyzer{escape.Analyzer}, pkgs, nil)
+		graph, err := checker.Analyze([]*analysis.Analyzer{analyzer}, pkgs, nil)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		seen := map[string]*observation{}
 		for _, r := range rows {
-			o := &observation{tags: tags, edited: map[string]string{}}
-			seen[r.name] = o
-			all[r.name] = append(all[r.name], o)
+			sources[r.name] = append(sources[r.name], newObservation(tags))
+			goldens[r.name] = append(goldens[r.name], newObservation(tags))
 		}
 		for _, act := range graph.Roots {
-			name := rowOf(act.Package)
-			seen[name].add(byName[name], filepath.Join(dir, name), golden, act)
-		}
-		for _, o := range seen {
-			o.sort()
+			name, golden := rowOf(act.Package)
+			if golden {
+				o := goldens[name][len(goldens[name])-1]
+				o.add(byName[name], filepath.Join(dir, goldenDir, name), true, act)
+			} else {
+				o := sources[name][len(sources[name])-1]
+				o.add(byName[name], filepath.Join(dir, name), false, act)
+			}
 		}
 	}
-	return all, nil
+	for _, all := range []map[string][]*observation{sources, goldens} {
+		for _, list := range all {
+			for _, o := range list {
+				o.sort()
+			}
+		}
+	}
+	return sources, goldens, nil
+}
+
+func newObservation(tags string) *observation {
+	return &observation{tags: tags, edited: map[string]string{}}
 }
 
 // add takes over what the analyzer said about one package.
 func (o *observation) add(r *row, root string, golden bool, act *checker.Action) {
+	for _, err := range act.Package.Errors {
+		o.broken = append(o.broken, fmt.Sprintf("%s: %v", act.Package.ID, err))
+	}
 	if act.Err != nil {
 		o.errs = append(o.errs, fmt.Sprintf("%s: %v", act.Package.ID, act.Err))
 		return
@@ -159,7 +176,9 @@ func (o *observation) add(r *row, root string, golden bool, act *checker.Action)
 		rel, err := filepath.Rel(root, name)
 		src, ok := r.sources[rel]
 		if g, isGolden := r.golden[rel]; isGolden && golden {
-			src = g
+			src = inGolden(g)
+		} else if golden {
+			src = inGolden(src)
 		}
 		if err != nil || !ok {
 			o.errs = append(o.errs, fmt.Sprintf("edits for %s, which is not a source", name))
@@ -369,13 +388,8 @@ var runCorpus = sync.OnceValues(func() (*corpusRun, error) {
 	}
 	defer os.RemoveAll(dir)
 	c := &corpusRun{rows: rows, known: known}
-	if c.seen, err = observe(filepath.Join(dir, "source"), rows, false); err != nil {
-		return nil, err
-	}
-	if c.again, err = observe(filepath.Join(dir, "golden"), rows, true); err != nil {
-		return nil, err
-	}
-	return c, nil
+	c.seen, c.again, err = observe(dir, rows)
+	return c, err
 })
 
 func readKnownFailures() (map[string]string, error) {
@@ -444,7 +458,7 @@ func TestCases(t *testing.T) {
 			case isKnown && len(problems) == 0:
 				t.Errorf("passes, so take it off %s: %s", knownFailuresFile, reason)
 			case isKnown:
-				t.Skipf("known failure: %s", reason)
+				t.Skipf("known failure: %s\n%s", reason, strings.Join(problems, "\n"))
 			case len(problems) > 0:
 				t.Errorf("%s\ncase: %s\nverdict: %s\nnote: %s\n\n%s\n\n%s", r.path, r.fields["case"], r.verdict(), r.fields["note"],
 					r.prose, strings.Join(problems, "\n"))
@@ -467,11 +481,11 @@ func TestCasesFixedPoint(t *testing.T) {
 		}
 		for _, o := range c.again[r.name] {
 			for name, text := range o.edited {
-				src := r.golden[name]
-				if src == "" {
-					src = r.sources[name]
+				src := r.sources[name]
+				if g, ok := r.golden[name]; ok {
+					src = g
 				}
-				t.Errorf("%s: a second run edits %s:\n%s", r.name, name, diff.Diff("golden", []byte(src), "got", []byte(text)))
+				t.Errorf("%s: a second run edits %s:\n%s", r.name, name, diff.Diff("golden", []byte(inGolden(src)), "got", []byte(text)))
 			}
 			for _, e := range o.errs {
 				t.Errorf("%s: %s", r.name, e)

@@ -13,11 +13,6 @@ import (
 	"github.com/lastuse/lastuse/escape/spec"
 )
 
-type noFacts struct{}
-
-func (noFacts) summary(*types.Func) *Summary { return nil }
-func (noFacts) reach(*types.Package) *Reach  { return nil }
-
 func TestDump(t *testing.T) {
 	name := os.Getenv("DUMP")
 	if name == "" {

@@ -105,7 +105,7 @@ func oneLine(stmts []string) string {
 }
 
 // edits realizes the statements at gap g.
-func (p *pkg) edits(s *source, f *fn, g *gap, stmts []string) ([]analysis.TextEdit, string) {
+func (p *pkg) edits(s *source, f *fn, g *gap, stmts []string, h *hoist) ([]analysis.TextEdit, string) {
 	nl := s.newline()
 	switch g.kind {
 	case gapStmt:
@@ -126,9 +126,39 @@ func (p *pkg) edits(s *source, f *fn, g *gap, stmts []string) ([]analysis.TextEd
 		b := s.lineStart(r)
 		return []analysis.TextEdit{s.edit(b, b, ind+"default:"+lines(stmts, ind+"\t", nl)+nl)}, ""
 	case gapReturn:
-		return p.hoistReturn(s, f, g.stmt.(*ast.ReturnStmt), stmts, nl)
+		return p.hoistReturn(s, f, g.stmt.(*ast.ReturnStmt), stmts, nl, h)
 	}
 	return nil, "no place in the source"
+}
+
+// hoistEdits realizes a hoist whose statement is not rewritten otherwise.
+func (p *pkg) hoistEdits(s *source, h *hoist) []analysis.TextEdit {
+	nl := s.newline()
+	o := s.off(h.stmt.Pos())
+	ind, first := s.indent(o)
+	sep := nl + ind
+	if !first {
+		sep = "; "
+	}
+	if as, ok := h.stmt.(*ast.AssignStmt); ok && len(as.Lhs) == 1 && len(h.items) > 0 && as.Rhs[0] == h.items[len(h.items)-1].expr {
+		// _ = Make() becomes b := Make().
+		heads := h.heads(s)
+		return []analysis.TextEdit{s.edit(o, s.off(h.stmt.End()), strings.Join(heads, sep))}
+	}
+	if ex, ok := h.stmt.(*ast.ExprStmt); ok && ex.X == h.items[len(h.items)-1].expr {
+		heads := h.heads(s)
+		return []analysis.TextEdit{s.edit(o, s.off(h.stmt.End()), strings.Join(heads, sep))}
+	}
+	es := []analysis.TextEdit{s.edit(o, o, strings.Join(h.heads(s), sep)+sep)}
+	for _, x := range h.outermost() {
+		es = append(es, s.edit(s.off(x.expr.Pos()), s.off(x.expr.End()), x.name))
+	}
+	// A replacement at the very start of the statement joins the insertion.
+	if len(es) > 1 && es[1].Pos == es[0].Pos {
+		es[1].NewText = append(es[0].NewText, es[1].NewText...)
+		es = es[1:]
+	}
+	return es
 }
 
 func (p *pkg) insertStmt(s *source, g *gap, stmts []string, nl string) []analysis.TextEdit {
@@ -212,7 +242,7 @@ func (p *pkg) wrapElseIf(s *source, f *ast.IfStmt, stmts []string, nl string) []
 }
 
 // hoistReturn evaluates results into temporaries, frees, and returns them.
-func (p *pkg) hoistReturn(s *source, f *fn, r *ast.ReturnStmt, stmts []string, nl string) ([]analysis.TextEdit, string) {
+func (p *pkg) hoistReturn(s *source, f *fn, r *ast.ReturnStmt, stmts []string, nl string, h *hoist) ([]analysis.TextEdit, string) {
 	for _, g := range s.tree.Comments {
 		if g.Pos() > r.Pos() && g.End() < r.End() {
 			return nil, "a comment stands inside the returned expression"
@@ -232,7 +262,21 @@ func (p *pkg) hoistReturn(s *source, f *fn, r *ast.ReturnStmt, stmts []string, n
 		used[name] = true
 		return name
 	}
-	text := func(e ast.Expr) string { return string(s.text[s.off(e.Pos()):s.off(e.End())]) }
+	text := func(e ast.Expr) string {
+		if h != nil {
+			for _, x := range h.items {
+				if x.expr == ast.Unparen(e) {
+					return x.name
+				}
+			}
+		}
+		return h.text(s, e.Pos(), e.End())
+	}
+	if h != nil {
+		for _, x := range h.items {
+			used[x.name] = true
+		}
+	}
 	sig := f.sig
 	n := sig.Results().Len()
 	var temps, vals, rets []string
@@ -271,9 +315,20 @@ func (p *pkg) hoistReturn(s *source, f *fn, r *ast.ReturnStmt, stmts []string, n
 	head := strings.Join(temps, ", ") + " := " + strings.Join(vals, ", ")
 	tail := "return " + strings.Join(rets, ", ")
 	var out string
-	if first {
+	if h != nil {
+		sep := nl + ind
+		if !first {
+			sep = "; "
+		}
+		head = strings.Join(append(h.heads(s), head), sep)
+	}
+	switch {
+	case first && f.gotos:
+		// A goto must not jump over the declaration of a variable.
+		out = "{" + lines(append([]string{head}, stmts...), ind+"\t", nl) + nl + ind + "\t" + tail + nl + ind + "}"
+	case first:
 		out = head + lines(stmts, ind, nl) + nl + ind + tail
-	} else {
+	default:
 		out = head + "; " + oneLine(stmts) + "; " + tail
 	}
 	return []analysis.TextEdit{s.edit(s.off(r.Pos()), s.off(r.End()), out)}, ""

@@ -84,6 +84,7 @@ type ResEffect struct {
 	Fields  []string // Owned only through these fields, e.g. ".a.b"; empty: as a whole
 	Views   uint64   // bit i: shares memory with Args[i]
 	Is      uint64   // bit i: may be Args[i] itself
+	Of      uint64   // bit i: shares memory with result i
 	Must    bool     // Is holds on every return
 }
 

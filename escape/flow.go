@@ -389,6 +389,13 @@ func (w *flow) web(o *object) {
 	o.complex = ""
 	o.sink = nil
 	w.member(o, o.def, mWhole, nil)
+	if d := o.def; d.op == opResult && o.kind == objSite {
+		for i, r := range d.args[0].call.results {
+			if i < len(d.args[0].call.sum.Res) && d.index < 64 && d.args[0].call.sum.Res[i].Of>>d.index&1 == 1 {
+				w.member(o, r, mView, d)
+			}
+		}
+	}
 	for i := 0; i < len(o.order); i++ {
 		m := o.order[i]
 		for _, u := range m.users {

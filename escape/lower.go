@@ -22,6 +22,8 @@ type lower struct {
 	f        *fn
 	cur      *block
 	roots    map[*types.Var]*root
+	once     map[*types.Var]bool   // function variables that are assigned where they are declared, only
+	lits     map[*types.Var]*value // and the literal that they hold
 	targets  []target
 	labels   map[types.Object]*labelTarget
 	defers   []*deferred
@@ -76,6 +78,7 @@ func (p *pkg) lower(f *fn) {
 	entry.sealed = true
 	l.cur = entry
 	l.f.gotos = hasGoto(f.body)
+	l.once, l.lits = p.assignedOnce(f.body), map[*types.Var]*value{}
 	if f.sig.Recv() != nil {
 		l.param(f.sig.Recv(), 0)
 	}
@@ -102,6 +105,53 @@ func (p *pkg) lower(f *fn) {
 		}
 	}
 	f.finish()
+}
+
+// assignedOnce lists the variables of function type that get a value where they
+// are declared and nowhere else.
+func (p *pkg) assignedOnce(body *ast.BlockStmt) map[*types.Var]bool {
+	n := map[*types.Var]int{}
+	target := func(e ast.Expr) {
+		if id, ok := ast.Unparen(e).(*ast.Ident); ok {
+			if v, ok := p.info.ObjectOf(id).(*types.Var); ok {
+				n[v]++
+			}
+		}
+	}
+	ast.Inspect(body, func(x ast.Node) bool {
+		switch x := x.(type) {
+		case *ast.AssignStmt:
+			for _, e := range x.Lhs {
+				target(e)
+			}
+		case *ast.ValueSpec:
+			if len(x.Values) > 0 {
+				for _, e := range x.Names {
+					target(e)
+				}
+			}
+		case *ast.UnaryExpr:
+			if x.Op == token.AND {
+				target(x.X)
+				target(x.X)
+			}
+		case *ast.RangeStmt:
+			for _, e := range []ast.Expr{x.Key, x.Value} {
+				if e != nil {
+					target(e)
+					target(e)
+				}
+			}
+		}
+		return true
+	})
+	once := map[*types.Var]bool{}
+	for v, k := range n {
+		if _, ok := v.Type().Underlying().(*types.Signature); ok && k == 1 {
+			once[v] = true
+		}
+	}
+	return once
 }
 
 // closures decides which literals are only called where they stand spliced; of
@@ -296,6 +346,9 @@ func (l *lower) writePlace(p *place, v *value, pos token.Pos) {
 }
 
 func (l *lower) writeRoot(r *root, v *value, pos token.Pos) {
+	if x := v.find(); r.obj != nil && l.once[r.obj] && x.op == opClosure {
+		l.lits[r.obj] = x
+	}
 	l.writeUnder(r, nil, v, pos)
 }
 
@@ -864,6 +917,7 @@ func (l *lower) typeSwitch(s *ast.TypeSwitchStmt, label types.Object) {
 		l.stmtList(cc, cc.Body, cc.Colon+1)
 		l.jump(done)
 	}
+	concrete := concreteType(x)
 	for _, c := range s.Body.List {
 		cc := c.(*ast.CaseClause)
 		if cc.List == nil {
@@ -871,7 +925,14 @@ func (l *lower) typeSwitch(s *ast.TypeSwitchStmt, label types.Object) {
 			continue
 		}
 		body, next := l.block("case"), l.block("case.next")
-		l.either(body, next)
+		switch l.matches(concrete, cc.List) {
+		case yes:
+			l.jump(body)
+		case no:
+			l.jump(next)
+		default:
+			l.either(body, next)
+		}
 		l.sealAndStart(body)
 		clause(cc)
 		l.sealAndStart(next)
@@ -884,6 +945,40 @@ func (l *lower) typeSwitch(s *ast.TypeSwitchStmt, label types.Object) {
 	}
 	l.targets = l.targets[:len(l.targets)-1]
 	l.sealAndStart(done)
+}
+
+// concreteType returns the type of what is in the interface v, nil if unknown.
+func concreteType(v *value) types.Type {
+	for v.op == opCopy && v.typ != nil && types.IsInterface(v.typ) {
+		v = v.args[0].find()
+	}
+	if v.op == opNil || v.typ == nil || types.IsInterface(v.typ) {
+		return nil
+	}
+	return v.typ
+}
+
+// matches decides whether a value of type t takes a case with these types.
+func (l *lower) matches(t types.Type, list []ast.Expr) tri {
+	if t == nil || !l.p.isResource(t) {
+		return unknown
+	}
+	for _, e := range list {
+		c := l.p.typeOf(e)
+		if l.p.info.Types[e].IsNil() {
+			continue
+		}
+		if _, ok := types.Unalias(c).(*types.TypeParam); ok {
+			return unknown
+		}
+		if types.Identical(c, t) {
+			return yes
+		}
+		if i, ok := c.Underlying().(*types.Interface); ok && types.Implements(t, i) {
+			return yes
+		}
+	}
+	return no
 }
 
 func (l *lower) selectStmt(s *ast.SelectStmt, label types.Object) {

@@ -85,6 +85,9 @@ func (l *lower) expr1(e ast.Expr) *value {
 			v.fn = o
 			return v
 		case *types.Var:
+			if c := l.lits[o]; c != nil {
+				return c
+			}
 			if r := l.root(o); r != nil {
 				return l.readRoot(r, x.Pos())
 			}
@@ -525,6 +528,14 @@ func (l *lower) composite(x *ast.CompositeLit, t types.Type) *value {
 // tuple lowers an expression in a context that takes n values.
 func (l *lower) tuple(e ast.Expr, n int) []*value {
 	vals := l.exprN(e)
+	if a, ok := ast.Unparen(e).(*ast.TypeAssertExpr); ok && n == 2 && len(vals) == 1 {
+		switch l.matches(concreteType(vals[0]), []ast.Expr{a.Type}) {
+		case yes:
+			return append(vals, l.constBool(true))
+		case no:
+			return append(vals, l.constBool(false))
+		}
+	}
 	for len(vals) < n { // comma, ok
 		v := l.emit(opUnknown, types.Typ[types.Bool], e.Pos())
 		v.note = "ok"

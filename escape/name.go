@@ -56,48 +56,33 @@ func (f *fn) entryValue(p *place, b *block, seen map[*block]bool) (*value, bool)
 	return same, true
 }
 
-// nameAt returns an expression for o at the gap, and the type it has.
-func (w *flow) nameAt(o *object, g *value) (string, types.Type) {
+// nameAt returns a variable, or a field of one, that holds o at the gap.
+func (w *flow) nameAt(o *object, g *value) *place {
 	tried := map[*place]bool{}
-	try := func(p *place) (string, types.Type) {
+	try := func(p *place) bool {
 		if p == nil || tried[p] || p.root.obj == nil {
-			return "", nil
+			return false
 		}
 		tried[p] = true
 		if v := w.f.valueAt(p, g.blk, g.at); v == nil || origin(v) != o.def {
-			return "", nil
+			return false
 		}
-		if !w.p.visible(p.root.obj, g.gap.scope) {
-			return "", nil
-		}
-		if !w.p.isResource(p.typ) {
-			return "", nil
-		}
-		return p.root.name + p.name, p.typ
+		return w.p.visible(p.root.obj, g.gap.scope) && w.p.isResource(p.typ)
 	}
-	if o.def.op == opPhi {
-		if n, t := try(o.def.place); n != "" {
-			return n, t
-		}
+	if o.def.op == opPhi && try(o.def.place) {
+		return o.def.place
 	}
 	for _, m := range o.order {
 		if origin(m) != o.def {
 			continue
 		}
 		for _, u := range m.users {
-			if u.op == opSet {
-				if n, t := try(u.place); n != "" {
-					return n, t
-				}
-			}
-			if u.op == opPhi {
-				if n, t := try(u.place); n != "" {
-					return n, t
-				}
+			if (u.op == opSet || u.op == opPhi) && try(u.place) {
+				return u.place
 			}
 		}
 	}
-	return "", nil
+	return nil
 }
 
 // visible reports whether the variable's name means it at pos.

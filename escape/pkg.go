@@ -210,10 +210,10 @@ func (p *pkg) summaryOf(f *types.Func) *Summary {
 	case own:
 		base = p.sums[f]
 		if base == nil {
-			base = blank(sig) // optimistic: in the same cycle of calls, not decided yet
-			for i := range base.Res {
-				base.Res[i].Owned = p.busy[f] && p.isResource(sig.Results().At(i).Type())
-			}
+			// In the same cycle of calls and not decided yet: for now such a
+			// call does not return, so that what the other paths show holds.
+			base = blank(sig)
+			base.NoReturn = p.busy[f]
 		}
 	default:
 		base = p.facts.summary(f)

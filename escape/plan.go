@@ -30,6 +30,7 @@ type planner struct {
 	record  bool
 	placed  map[gapKey]bool
 	nothing []state
+	forbid  map[gapKey]bool // free not here: see postpone
 }
 
 type gapKey struct {
@@ -54,7 +55,7 @@ type exitState struct {
 }
 
 func (g *group) newPlanner(dry bool) *planner {
-	pl := &planner{g: g, dry: dry, accept: map[*block][]bool{}, unfixed: map[*object]*value{}, repeats: map[*object]bool{}}
+	pl := &planner{g: g, dry: dry, accept: map[*block][]bool{}, unfixed: map[*object]*value{}, repeats: map[*object]bool{}, forbid: map[gapKey]bool{}}
 	for _, o := range g.objs {
 		pl.repeats[o] = g.w.repeatable(o)
 	}
@@ -71,12 +72,73 @@ func (pl *planner) run() string {
 		if pl.dry || !pl.refuse() {
 			pl.record = true
 			pl.placed = map[gapKey]bool{}
+			pl.plan, pl.issues, pl.exits = nil, nil, nil
+			clear(pl.unfixed)
 			pl.visit()
 			pl.record = false
-			return ""
+			if pl.dry || len(pl.unfixed) == 0 || !pl.postpone() {
+				return ""
+			}
 		}
 	}
 	return "no consistent place for its frees was found"
+}
+
+// postpone forbids frees that come too early for a path that joins theirs
+// without a place of its own; it reports whether there was one.
+func (pl *planner) postpone() bool {
+	g := pl.g
+	any := false
+	done := map[*object]bool{}
+	for _, b := range g.w.f.rpo {
+		if g.in[b] == nil {
+			continue
+		}
+		for j, o := range g.objs {
+			if done[o] {
+				continue
+			}
+			var all state
+			for c := range g.n {
+				all |= g.in[b][j*g.n+c]
+			}
+			if all&sOwned == 0 || all&sInserted == 0 {
+				continue
+			}
+			done[o] = true // what follows suffers from this one
+			for _, fp := range pl.plan {
+				if fp.obj == o && !pl.forbid[gapKey{o, fp.gap}] && reaches(fp.gap.blk, b) {
+					pl.forbid[gapKey{o, fp.gap}] = true
+					any = true
+				}
+			}
+			// What flows together here may be due here now.
+			if a := pl.accept[b]; a != nil {
+				a[j] = headGap(b, 0)
+			}
+		}
+	}
+	return any
+}
+
+// reaches reports whether a path leads from a to b without leaving through
+// a's own loop head.
+func reaches(a, b *block) bool {
+	seen := map[*block]bool{}
+	stack := []*block{a}
+	for len(stack) > 0 {
+		x := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if x == b {
+			return true
+		}
+		if seen[x] || x.order > b.order {
+			continue
+		}
+		seen[x] = true
+		stack = append(stack, x.succs...)
+	}
+	return false
 }
 
 // accepts reports whether the free of object j may be due on entry of b.
@@ -385,7 +447,7 @@ func (pl *planner) insert(b *block, start, end int, last bool, st []state, live 
 	}
 	for j := len(g.objs) - 1; j >= 0; j-- {
 		o := g.objs[j]
-		if o.kind == objParam || !pl.due(j, st, live) {
+		if o.kind == objParam || !pl.due(j, st, live) || pl.forbid[gapKey{o, b.instrs[first]}] {
 			continue
 		}
 		if last && b.lastEffect < first && len(b.succs) == 1 && len(b.succs[0].preds) > 1 && pl.sinks(b, j) {
@@ -406,7 +468,7 @@ func (pl *planner) insert(b *block, start, end int, last bool, st []state, live 
 		}
 		for c := range g.n {
 			if s := st[j*g.n+c]; s&sOwned != 0 {
-				st[j*g.n+c] = s&^sOwned | sInserted
+				st[j*g.n+c] = s&^(sOwned|sPerhaps) | sInserted
 			}
 		}
 	}
@@ -423,7 +485,7 @@ func (pl *planner) due(j int, st []state, live []bool) bool {
 	g := pl.g
 	ok := sOwned | sNil
 	if pl.repeats[g.objs[j]] {
-		ok |= sFreed | sDeferred
+		ok |= sFreed | sDeferred | sPerhaps
 	}
 	owned := false
 	for c := range g.n {
@@ -512,8 +574,16 @@ func (pl *planner) step(v *value, st []state) {
 		}
 	}
 	for j, o := range g.objs {
-		for _, e := range o.events[v] {
-			pl.event(j, o, v, e, st)
+		evs := o.events[v]
+		for _, e := range evs { // operands are read before the call does anything
+			if e.kind == evUse {
+				pl.event(j, o, v, e, st)
+			}
+		}
+		for _, e := range evs {
+			if e.kind != evUse {
+				pl.event(j, o, v, e, st)
+			}
 		}
 	}
 	for _, o := range g.atDef[v] {
@@ -605,10 +675,14 @@ func (pl *planner) event(j int, o *object, v *value, e event, st []state) {
 		switch e.kind {
 		case evFree:
 			switch {
-			case applies == unknown || e.m == mMaybe:
+			case e.m == mMaybe || applies == unknown && (e.when.K == IfTrue || e.when.K == IfFalse):
 				t = moved(s)
+			case applies == unknown:
+				if s&(sOwned|sDeferred) != 0 {
+					t = s | sPerhaps
+				}
 			default:
-				t = s&^(sOwned|sDeferred) | freedFrom(s)
+				t = s&^(sOwned|sDeferred|sPerhaps) | freedFrom(s)
 			}
 		case evDefer:
 			if applies == unknown || e.m == mMaybe {
@@ -627,11 +701,19 @@ func (pl *planner) event(j int, o *object, v *value, e event, st []state) {
 	}
 }
 
-// failed reports whether the return hands out an error that is not nil.
-func (g *group) failed(ret *value, c int) bool {
+// errorOf evaluates "the error that is returned is not nil"; unknown, too, for
+// a function whose last result is no error.
+func (g *group) errorOf(ret *value, c int) tri {
+	res := g.w.f.sig.Results()
 	n := len(ret.args)
-	return n > 0 && isError(ret.args[n-1].typ) && g.isNonNil(ret.args[n-1], c) == yes
+	if n == 0 || n != res.Len() || !isError(res.At(n-1).Type()) {
+		return unknown
+	}
+	return g.isNonNil(ret.args[n-1], c)
 }
+
+// failed reports whether the return hands out an error that is not nil.
+func (g *group) failed(ret *value, c int) bool { return g.errorOf(ret, c) == yes }
 
 func freedFrom(s state) state {
 	if s&(sOwned|sDeferred) != 0 {
@@ -642,7 +724,7 @@ func freedFrom(s state) state {
 
 func moved(s state) state {
 	if s&(sOwned|sDeferred) != 0 {
-		return s&^(sOwned|sDeferred) | sMoved
+		return s&^(sOwned|sDeferred|sPerhaps) | sMoved
 	}
 	return s
 }

@@ -17,8 +17,10 @@ import (
 // planned is a free that has its text.
 type planned struct {
 	freePoint
-	text string
-	name string
+	text       string
+	name       string
+	place      *place
+	repeatable bool
 }
 
 // decision is what is decided about one group.
@@ -30,6 +32,7 @@ type decision struct {
 	sites  []*object
 	bufs   map[*object]*Buffer
 	noEdit string
+	hoists []*hoist
 }
 
 // A decider turns the flow of one function into its report.
@@ -44,9 +47,14 @@ type decider struct {
 	all  []*decision
 
 	gapEdits map[*gap][]analysis.TextEdit
+	hoists   map[ast.Stmt]*hoist
+	used     map[string]bool
+
+	hoistEdits map[*hoist][]analysis.TextEdit
 }
 
 func (d *decider) decide() {
+	d.hoists = map[ast.Stmt]*hoist{}
 	for _, g := range d.w.groups {
 		x := &decision{g: g, bufs: map[*object]*Buffer{}}
 		for _, o := range g.objs {
@@ -60,6 +68,7 @@ func (d *decider) decide() {
 		d.plan(x)
 		d.all = append(d.all, x)
 	}
+	d.verify()
 	d.realize()
 	for _, x := range d.all {
 		for _, o := range x.sites {
@@ -93,11 +102,27 @@ func (d *decider) plan(x *decision) {
 		return
 	}
 	for _, fp := range x.pl.plan {
-		name, t := d.w.nameAt(fp.obj, fp.gap)
-		if name == "" {
-			x.why = "no variable that is visible at " + d.p.line(fp.gap.pos) + " holds it there"
-			x.frees = nil
-			return
+		pl := d.w.nameAt(fp.obj, fp.gap)
+		var name string
+		var t types.Type
+		if pl != nil {
+			name, t = pl.String(), pl.typ
+		} else {
+			h, why := d.hoistFor(fp.obj)
+			if why == "" && !within(h, fp.gap.gap) {
+				why = "no variable that is visible at " + d.p.line(fp.gap.pos) + " holds it there"
+			}
+			if why != "" {
+				x.why = why
+				x.frees = nil
+				return
+			}
+			for _, it := range h.items {
+				if it.obj == fp.obj {
+					name, t = it.name, fp.obj.def.typ0()
+				}
+			}
+			x.hoists = append(x.hoists, h)
 		}
 		text, why := d.w.freeText(fp.obj, name, t, fp.isNil, fp.gap.gap.scope)
 		if why != "" {
@@ -105,7 +130,7 @@ func (d *decider) plan(x *decision) {
 			x.frees = nil
 			return
 		}
-		x.frees = append(x.frees, planned{freePoint: fp, text: text, name: name})
+		x.frees = append(x.frees, planned{freePoint: fp, text: text, name: name, place: pl, repeatable: x.pl.repeats[fp.obj]})
 	}
 	if len(x.pl.unfixed) > 0 {
 		for _, o := range g.objs {
@@ -116,6 +141,17 @@ func (d *decider) plan(x *decision) {
 			}
 		}
 	}
+}
+
+// within reports whether a name that h introduces is visible at g.
+func within(h *hoist, g *gap) bool {
+	switch g.kind {
+	case gapReturn:
+		return g.stmt == h.stmt
+	case gapStmt:
+		return g.prev == h.stmt || g.list == h.list && g.anchor > h.stmt.Pos()
+	}
+	return false
 }
 
 // feeds returns the objects that o may become, itself first.
@@ -188,7 +224,7 @@ func (d *decider) buffer(x *decision, o *object) {
 					sink, sinkOwner = &ev, q
 				}
 			case evReturn:
-				if e.m == mView {
+				if e.m == mView && !q.returned(e.at) {
 					moves++
 					if sink == nil {
 						ev := e
@@ -253,6 +289,16 @@ func (d *decider) buffer(x *decision, o *object) {
 	default:
 		d.settled(b, frees, moves, returns, sink, keep)
 	}
+}
+
+// returned reports whether o itself is among the results of the return at.
+func (o *object) returned(at *value) bool {
+	for _, e := range o.events[at] {
+		if e.kind == evReturn && e.m == mWhole {
+			return true
+		}
+	}
+	return false
 }
 
 func (d *decider) ownsPlan(x *decision, become []*object) bool {
@@ -346,6 +392,13 @@ func (d *decider) report(x *decision, o *object, b *Buffer, partly bool, mine []
 				fd.Edits = append(fd.Edits, d.gapEdits[g]...)
 			}
 		}
+		for _, h := range x.hoists {
+			for _, e := range d.hoistEdits[h] {
+				if !slices.ContainsFunc(fd.Edits, func(y analysis.TextEdit) bool { return y.Pos == e.Pos && y.End == e.End }) {
+					fd.Edits = append(fd.Edits, e)
+				}
+			}
+		}
 		sortEdits(fd.Edits)
 	}
 	d.out.Findings = append(d.out.Findings, fd)
@@ -410,6 +463,15 @@ func (d *decider) realize() {
 		refuse("the source cannot be read")
 		return
 	}
+	// Hoists of plans that stand.
+	live := map[ast.Stmt]*hoist{}
+	for _, x := range d.all {
+		if len(x.frees) > 0 {
+			for _, h := range x.hoists {
+				live[h.stmt] = h
+			}
+		}
+	}
 	for _, g := range gaps {
 		items := at[g]
 		// Reverse order of making.
@@ -420,7 +482,13 @@ func (d *decider) realize() {
 				stmts = append(stmts, it.p.text)
 			}
 		}
-		es, why := d.p.edits(d.src, d.f, g, stmts)
+		var h *hoist
+		if g.kind == gapReturn {
+			if h = live[g.stmt]; h != nil {
+				delete(live, g.stmt)
+			}
+		}
+		es, why := d.p.edits(d.src, d.f, g, stmts, h)
 		if why != "" {
 			for _, it := range items {
 				it.x.noEdit = why
@@ -440,6 +508,16 @@ func (d *decider) realize() {
 			}
 		}
 	}
+	hoistEdits := map[*hoist][]analysis.TextEdit{}
+	for _, h := range sortedHoists(live) {
+		for _, x := range d.all {
+			if slices.Contains(x.hoists, h) && x.noEdit == "" && hoistEdits[h] == nil {
+				hoistEdits[h] = d.p.hoistEdits(d.src, h)
+				d.out.Edits = append(d.out.Edits, hoistEdits[h]...)
+			}
+		}
+	}
+	d.hoistEdits = hoistEdits
 	for _, g := range gaps {
 		if at[g][0].x.noEdit == "" {
 			d.out.Edits = append(d.out.Edits, d.gapEdits[g]...)
@@ -448,13 +526,26 @@ func (d *decider) realize() {
 	sortEdits(d.out.Edits)
 }
 
-// cmpMade orders objects by where they are made.
-func cmpMade(a, b *object) int {
-	da, db := a.def, b.def
-	if da.blk != db.blk {
-		return cmp.Compare(da.blk.order, db.blk.order)
+func sortedHoists(m map[ast.Stmt]*hoist) []*hoist {
+	var out []*hoist
+	for _, h := range m {
+		out = append(out, h)
 	}
-	return cmp.Compare(da.at, db.at)
+	slices.SortFunc(out, func(a, b *hoist) int { return cmp.Compare(a.stmt.Pos(), b.stmt.Pos()) })
+	return out
+}
+
+// cmpMade orders objects by where they are made; a phi counts as made where its
+// variable is declared.
+func cmpMade(a, b *object) int {
+	return cmp.Or(cmp.Compare(madeAt(a), madeAt(b)), cmp.Compare(a.id, b.id))
+}
+
+func madeAt(o *object) token.Pos {
+	if o.def.op == opPhi && o.def.place != nil && o.def.place.root.obj != nil {
+		return o.def.place.root.obj.Pos()
+	}
+	return o.def.pos
 }
 
 // findings reports uses and frees in a wrong state.

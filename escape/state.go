@@ -23,6 +23,7 @@ const (
 	sDeferred       // a deferred call will free it
 	sInserted       // by a planned free
 	sNone           // not made on this path
+	sPerhaps        // beside sOwned: a callee may have freed it
 )
 
 // maxBits bounds the conditions that are kept apart.
@@ -283,8 +284,17 @@ func (g *group) chooseBits() {
 			}
 		}
 	}
+	least := 2
+	if g.objs[0].kind == objParam {
+		least = 1 // callers ask under which condition
+		for _, a := range atoms {
+			if a.v.op == opParam && !a.nonnil {
+				add(a.v, a.nonnil)
+			}
+		}
+	}
 	for _, a := range atoms {
-		if count[a] >= 2 {
+		if count[a] >= least {
 			add(a.v, a.nonnil)
 		}
 	}

@@ -91,12 +91,10 @@ func (p *pkg) inferArg(w *flow, o *object, s *Summary) ArgEffect {
 			if st == 0 {
 				continue
 			}
-			class := unknown
-			if n := len(x.ret.args); n > 0 && isError(x.ret.args[n-1].typ) {
-				class = g.isNonNil(x.ret.args[n-1], c)
-			}
+			class := g.errorOf(x.ret, c)
 			f := st&(sFreed|sDeferred) != 0
 			nf := st&^(sFreed|sDeferred|sNone) != 0
+			f = f || st&sPerhaps != 0
 			m := st&sMoved != 0
 			nm := st&^(sMoved|sNone) != 0
 			freed.add(class, c, f, nf)
@@ -105,11 +103,8 @@ func (p *pkg) inferArg(w *flow, o *object, s *Summary) ArgEffect {
 	}
 	e.Freed = freed.when(g, w.f, s)
 	e.Escapes = gone.when(g, w.f, s)
-	if e.Freed.K == Maybe {
-		e.Escapes, e.Freed = When{K: Always}, When{}
-		if e.Via == "" {
-			e.Via = "which frees it on some paths"
-		}
+	if e.Freed.K == Maybe && e.Escapes.K == Never {
+		e.Via = "which frees it on some paths"
 	}
 	if e.Escapes.K == Maybe {
 		e.Escapes = When{K: Always}
@@ -242,10 +237,10 @@ func (p *pkg) inferResults(f *fn, w *flow, s *Summary) {
 				if st&^sNone == 0 {
 					continue
 				}
+				if isError(f.sig.Results().At(f.sig.Results().Len()-1).Type()) && st&sOwned != 0 && g.errorOf(ret, c) != no {
+					partial = true
+				}
 				if g.failed(ret, c) {
-					if st&sOwned != 0 {
-						partial = true
-					}
 					continue // with an error, results own nothing, as a rule
 				}
 				if st&^(sOwned|sNil|sNone) != 0 {
@@ -310,6 +305,24 @@ func (p *pkg) inferResults(f *fn, w *flow, s *Summary) {
 			s.Res[i].Owned, s.Res[i].Fields = true, fields
 		}
 		s.Res[i].Must = s.Res[i].Is != 0 && must
+	}
+	// Views of what another result owns.
+	for i := range s.Res {
+		for j := range s.Res {
+			if i == j || !s.Res[j].Owned || len(s.Res[j].Fields) > 0 || plain(f.sig.Results().At(i).Type()) {
+				continue
+			}
+			for _, r := range f.exits {
+				if r.blk == nil || r.blk.order < 0 || i >= len(r.args) {
+					continue
+				}
+				if o := w.byDef[origin(r.args[j])]; o != nil {
+					if k, ok := o.members[r.args[i]]; ok && k == mView {
+						s.Res[i].Of |= 1 << j
+					}
+				}
+			}
+		}
 	}
 }
 

@@ -115,9 +115,9 @@ func (t *Tracker) Alloc(ptr uintptr, size int64) {
 	f := t.theForeign()
 	b := block{size: size}
 	if t.rate >= 0 {
-		var pcs [maxDepth]uintptr
-		st := t.table.siteFor(f.account.account, pcs[:runtime.Callers(2, pcs[:])])
-		t.addTo(st.rec, 1, size)
+		var key [maxDepth]uintptr
+		st := t.table.siteFor(f.account.account, stackKey(&key), 1)
+		t.table.addTo(st.rec, 1, size)
 		b.site = st.id
 	}
 	s := f.stripe(ptr)

@@ -107,7 +107,7 @@ func TestForeignStorm(t *testing.T) {
 	for g := range uintptr(8) {
 		wg.Go(func() {
 			for i := range uintptr(2000) {
-				p := (g<<32 | i + 1) * 16
+				p := (g*2000 + i + 1) * 16
 				books.Alloc(p, int64(i))
 				if err := books.Free(p); err != nil {
 					t.Error(err)

@@ -1,6 +1,8 @@
 package tracker
 
 import (
+	"fmt"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,16 +21,6 @@ func BenchmarkShard(b *testing.B) {
 				s.Free(512)
 			}
 		})
-	}
-}
-
-func BenchmarkRateOne(b *testing.B) {
-	t := New(Options{Rate: 1})
-	s := t.NewAccount("bench").NewShard()
-	b.ReportAllocs()
-	for b.Loop() {
-		id := t.Site(0, s, 512)
-		t.Unsite(id, 512, false)
 	}
 }
 
@@ -69,6 +61,47 @@ func TestShardCounts(t *testing.T) {
 			require.Equal(t, int64(1024), got.LateBytes)
 			require.Equal(t, int64(1), got.Repeated)
 			require.Equal(t, int64(1536), got.Peak)
+		})
+	}
+}
+
+// deep calls f with n more frames on the stack.
+//
+//go:noinline
+func deep(n int, f func()) {
+	if n > 0 {
+		deep(n-1, f)
+		return
+	}
+	f()
+}
+
+// BenchmarkCallers is what rate 1 is measured against: the stack alone.
+func BenchmarkCallers(b *testing.B) {
+	for _, depth := range []int{4, 16, 40} {
+		b.Run(fmt.Sprintf("depth=%d", depth), func(b *testing.B) {
+			deep(depth, func() {
+				var pcs [maxDepth]uintptr
+				for b.Loop() {
+					runtime.Callers(1, pcs[:])
+				}
+			})
+		})
+	}
+}
+
+// BenchmarkRateOne is the cost of a call site for every allocation.
+func BenchmarkRateOne(b *testing.B) {
+	for _, depth := range []int{4, 16, 40} {
+		b.Run(fmt.Sprintf("depth=%d", depth), func(b *testing.B) {
+			t := New(Options{Rate: 1})
+			s := t.NewAccount("bench").NewShard()
+			b.ReportAllocs()
+			deep(depth, func() {
+				for b.Loop() {
+					t.Unsite(t.Site(0, s, 512), 512, false)
+				}
+			})
 		})
 	}
 }

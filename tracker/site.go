@@ -29,7 +29,8 @@ const maxDepth = 64
 type site struct {
 	id    SiteID
 	hash  uint64
-	pcs   []uintptr               // as runtime.Callers returns them; never written again
+	key   []uintptr               // what stackKey made of the stack; never written again
+	pcs   []uintptr               // the stack as runtime.Callers returns it; never written again
 	owner atomic.Pointer[account] // nil: of an account that is gone, or otherSites
 	rec   *probe.Site
 	next  *site // in its bucket; never written again
@@ -59,21 +60,31 @@ type sites struct {
 // [Tracker.Unsite] when the allocation is freed. Site needs no lock and may be called
 // from any goroutine.
 func (t *Tracker) Site(skip int, s *Shard, size int64) SiteID {
-	var pcs [maxDepth]uintptr
-	st := t.table.siteFor(s.account.account, pcs[:runtime.Callers(skip+2, pcs[:])])
-	t.addTo(st.rec, s.rate, size)
+	var key [maxDepth]uintptr
+	st := t.table.siteFor(s.account.account, stackKey(&key), skip+1)
+	t.table.addTo(st.rec, s.rate, size)
 	runtime.KeepAlive(s)
 	return st.id
 }
 
+// lastStep is how much older than it was the latest allocation of a site may be said to be. A
+// store for each would cost more than all else.
+const lastStep = int64(time.Millisecond)
+
 // addTo adds one allocation to a site's record.
-func (t *Tracker) addTo(r *probe.Site, rate, size int64) {
-	objects, bytes := weigh(rate, size)
-	atomic.StoreInt64(&r.Last, time.Now().UnixNano())
+func (t *table) addTo(r *probe.Site, rate, size int64) {
+	objects, bytes := t.weigh(rate, size)
+	if now := t.now(); now-atomic.LoadInt64(&r.Last) > lastStep {
+		atomic.StoreInt64(&r.Last, now)
+	}
 	atomic.AddUint64(&r.Samples, 1)
 	atomic.AddUint64(&r.AllocObjects, objects)
 	atomic.AddUint64(&r.AllocBytes, bytes)
 }
+
+// now returns the time in nanoseconds since 1970. It asks the monotonic clock alone, which
+// is half the price of time.Now.
+func (t *table) now() int64 { return t.head.Start + int64(time.Since(t.start)) }
 
 // Unsite takes back from site id what [Tracker.Site] added for an allocation of size
 // bytes: it has been freed, by the collector if late is true. For the zero SiteID it does
@@ -85,7 +96,7 @@ func (t *Tracker) takeFrom(id SiteID, rate, size int64, late bool) {
 	if st == nil {
 		return
 	}
-	objects, bytes := weigh(rate, size)
+	objects, bytes := t.table.weigh(rate, size)
 	if late {
 		atomic.AddUint64(&st.rec.LateObjects, objects)
 		atomic.AddUint64(&st.rec.LateBytes, bytes)
@@ -107,12 +118,37 @@ func weigh(rate, size int64) (objects, bytes uint64) {
 	return uint64(probe.ObjectUnit/p + 0.5), uint64(float64(size)/p + 0.5)
 }
 
-// siteFor returns the site of a stack in account a, making it if there is room.
-func (t *table) siteFor(a *account, pcs []uintptr) *site {
-	h := hashOf(pcs)
+// weights remembers what some sizes weigh: allocators hand out few different ones.
+type weights [64]atomic.Pointer[weight]
+
+type weight struct {
+	rate, size     int64
+	objects, bytes uint64
+}
+
+// weigh returns the same as the function weigh.
+func (t *table) weigh(rate, size int64) (objects, bytes uint64) {
+	if rate <= 1 {
+		return weigh(rate, size)
+	}
+	place := &t.weights[uint64(size)*0x9e3779b97f4a7c15>>58]
+	if w := place.Load(); w != nil && w.size == size && w.rate == rate {
+		return w.objects, w.bytes
+	}
+	w := &weight{rate: rate, size: size}
+	w.objects, w.bytes = weigh(rate, size)
+	place.Store(w)
+	return w.objects, w.bytes
+}
+
+// siteFor returns the site of a stack in account a, making it if there is room. key tells the
+// stack from others; if it is a new one its calls are named, without the innermost skip of those
+// that lead to siteFor.
+func (t *table) siteFor(a *account, key []uintptr, skip int) *site {
+	h := hashOf(key)
 	s := &t.sites
 	if b := s.buckets.Load(); b != nil {
-		if st := b[h%siteBuckets].Load().find(a, h, pcs); st != nil {
+		if st := b[h%siteBuckets].Load().find(a, h, key); st != nil {
 			return st
 		}
 	}
@@ -126,10 +162,10 @@ func (t *table) siteFor(a *account, pcs []uintptr) *site {
 	}
 	bucket := &b[h%siteBuckets]
 	head := bucket.Load()
-	if st := head.find(a, h, pcs); st != nil {
+	if st := head.find(a, h, key); st != nil {
 		return st
 	}
-	if st := head.find(nil, h, pcs); st != nil {
+	if st := head.find(nil, h, key); st != nil {
 		st.owner.Store(a)
 		atomic.StoreUint64(&st.rec.Account, a.place())
 		return st
@@ -139,8 +175,10 @@ func (t *table) siteFor(a *account, pcs []uintptr) *site {
 		atomic.AddUint64(&t.head.Sites.Lost, 1)
 		return s.get(otherSites)
 	}
-	st := &site{hash: h, pcs: make([]uintptr, len(pcs)), next: head}
-	copy(st.pcs, pcs) // not slices.Clone, which would make every caller's stack escape
+	st := &site{hash: h, key: make([]uintptr, len(key)), next: head}
+	copy(st.key, key) // not slices.Clone, which would make every caller's stack escape
+	var pcs [maxDepth]uintptr
+	st.pcs = slices.Clone(pcs[:runtime.Callers(skip+2, pcs[:])])
 	st.owner.Store(a)
 	t.addSite(st, stackText(st.pcs))
 	atomic.StoreUint64(&st.rec.Account, a.place())
@@ -181,9 +219,9 @@ func (t *table) addSite(st *site, text string) {
 }
 
 // find returns the site of a stack and an owner in the chain that begins at st, or nil.
-func (st *site) find(owner *account, hash uint64, pcs []uintptr) *site {
+func (st *site) find(owner *account, hash uint64, key []uintptr) *site {
 	for ; st != nil; st = st.next {
-		if st.hash == hash && st.owner.Load() == owner && slices.Equal(st.pcs, pcs) {
+		if st.hash == hash && st.owner.Load() == owner && slices.Equal(st.key, key) {
 			return st
 		}
 	}
@@ -220,14 +258,20 @@ func (s *sites) get(id SiteID) *site {
 	return (*s.chunks.Load())[(id-1)/siteChunk][(id-1)%siteChunk]
 }
 
-// hashOf returns a hash of a stack.
-func hashOf(pcs []uintptr) uint64 {
-	h := uint64(len(pcs))
-	for _, pc := range pcs {
-		h = (h ^ uint64(pc)) * 0x9e3779b97f4a7c15
-		h ^= h >> 29
+// hashOf returns a hash of a stack's key. Two lanes, as each waits for its multiplication.
+func hashOf(key []uintptr) uint64 {
+	const k = 0x9e3779b97f4a7c15
+	a, b := uint64(len(key)), uint64(k)
+	for ; len(key) > 1; key = key[2:] {
+		a = (a ^ uint64(key[0])) * k
+		b = (b ^ uint64(key[1])) * k
 	}
-	return h
+	if len(key) > 0 {
+		a = (a ^ uint64(key[0])) * k
+	}
+	a ^= b >> 31
+	a *= k
+	return a ^ a>>32
 }
 
 // A Frame is one call in a stack.

@@ -28,7 +28,9 @@ type table struct {
 	places   []probe.Site
 	text     []byte
 
-	sites sites
+	sites   sites
+	weights weights
+	start   time.Time // when head.Start was
 
 	mu        sync.Mutex
 	open      []*account   // protected by mu
@@ -67,7 +69,8 @@ func newTable(o Options, mapMemory func(size int64) (mapping, error)) *table {
 		t.share(plan.Place(), mapMemory)
 	}
 	h := t.head
-	h.Start, h.Rate = time.Now().UnixNano(), o.Rate
+	t.start = time.Now()
+	h.Start, h.Rate = t.start.UnixNano(), o.Rate
 	alloc, free := probe.Markers()
 	h.AllocMarker, h.FreeMarker = uint64(alloc), uint64(free)
 	// The first word makes it a table, so it is written last.

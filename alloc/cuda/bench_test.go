@@ -130,13 +130,9 @@ func BenchmarkMap(b *testing.B) {
 			}
 			b.Run(fmt.Sprintf("total=%dMiB/handle=%dMiB", total>>20, handle>>20), func(b *testing.B) {
 				d := choose(b)
-				dev, err := open(d.Path, 0)
+				dev, err := open(d.Path, 0, Options{Granule: handle})
 				require.NoError(b, err)
 				defer dev.Close()
-				if dev.atlas.granule > handle || handle%dev.atlas.granule != 0 {
-					b.Skip("granule is larger")
-				}
-				dev.atlas.granule = handle
 				p, err := dev.Reserve(total)
 				require.NoError(b, err)
 				require.NoError(b, dev.Map(p, total))
@@ -169,13 +165,17 @@ func BenchmarkMap(b *testing.B) {
 // N blocks and 16,000 MiB live. Cold: each run has a fresh pool. The driver's pool is made to keep its memory.
 func BenchmarkRandom(b *testing.B) {
 	for _, w := range []struct{ n, mib int }{{1000, 1}, {10000, 1}, {1000, 64}, {1000, 1024}} {
-		for _, kind := range []string{"mapped", "plain", "cuMemAllocAsync"} {
+		for _, kind := range []string{"mapped", "mapped-2MiB", "plain", "cuMemAllocAsync"} {
 			b.Run(fmt.Sprintf("N=%d/max=%dMiB/pool=%s", w.n, w.mib, kind), func(b *testing.B) {
 				d := choose(b)
 				if d.StandIn != nil {
 					d.StandIn.Set(b, "memory", 32<<30)
 				}
-				dev, err := open(d.Path, 0)
+				o := Options{}
+				if kind == "mapped-2MiB" {
+					o.Granule = 2 << 20
+				}
+				dev, err := open(d.Path, 0, o)
 				require.NoError(b, err)
 				defer dev.Close()
 				var device alloc.Device = dev
@@ -260,7 +260,7 @@ func BenchmarkStreams(b *testing.B) {
 		for _, kind := range []string{"mapped", "cuMemAllocAsync"} {
 			b.Run(fmt.Sprintf("streams=%d/pool=%s", streams, kind), func(b *testing.B) {
 				d := choose(b)
-				dev, err := open(d.Path, 0)
+				dev, err := open(d.Path, 0, Options{})
 				require.NoError(b, err)
 				defer dev.Close()
 				base, err := alloc.NewPool(dev, alloc.Options{})

@@ -13,8 +13,6 @@ import (
 
 // Check mode works through the device's own fills and copies, so it finds what a kernel wrote.
 func TestCheckFindsKernel(t *testing.T) {
-	e := start(t, alloc.Options{Check: true})
-	k := e.kernel(t, testPTX, "write")
 	one := Dim{X: 1}
 	const n = 1 << 16 // elements
 	for _, tt := range []struct {
@@ -28,15 +26,19 @@ func TestCheckFindsKernel(t *testing.T) {
 		{"before", -1, false, "write before the buffer"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			e := start(t, alloc.Options{Check: true})
+			k := e.kernel(t, testPTX, "write")
 			b := buffer[uint32](t, e.s, n)
 			require.NoError(t, b.Fill(e.s, 1))
 			p := uint64(b.Ptr(e.s)) + uint64(4*tt.at)
 			if tt.free {
 				b.Free()
 			}
+			require.NoError(t, e.s.Sync())
 			require.NoError(t, e.pool.Check(), "nothing is wrong yet")
 			require.NoError(t, k.Launch(e.s, one, one, 0, alloc.Scalar(p), alloc.Scalar(uint32(0xabad1dea))))
 			b.Free()
+			require.NoError(t, e.s.Sync()) // Check looks only at what is known to be written
 			err := e.pool.Check()
 			var ce *alloc.CorruptionError
 			require.ErrorAs(t, err, &ce)
@@ -59,6 +61,7 @@ func TestCheckQuiet(t *testing.T) {
 		x.Free()
 		y.Free()
 	}
+	require.NoError(t, e.s.Sync())
 	require.NoError(t, e.pool.Check())
 	require.NoError(t, e.pool.Close())
 }

@@ -31,7 +31,7 @@ func TestDevices(t *testing.T) {
 		assert.Positive(t, info.Limits.Multiprocessors)
 		assert.GreaterOrEqual(t, info.Limits.BlockDim.X, 512)
 	}
-	dev, err := open(d.Path, 0)
+	dev, err := open(d.Path, 0, Options{})
 	require.NoError(t, err)
 	defer dev.Close()
 	assert.Contains(t, dev.Name(), "cuda:0 "+all[0].Name)
@@ -57,7 +57,7 @@ func TestOpenErrors(t *testing.T) {
 		{"ordinal", good.Path, 2, "cuda: open: device 2 of 2"},
 		{"negative", good.Path, -1, "cuda: open: device -1 of 2"},
 	} {
-		_, err := open(tt.path, tt.ordinal)
+		_, err := open(tt.path, tt.ordinal, Options{})
 		require.ErrorIs(t, err, ErrUnavailable, tt.name)
 		assert.ErrorContains(t, err, tt.want, tt.name)
 	}
@@ -209,7 +209,7 @@ func TestMapRollsBack(t *testing.T) {
 	for _, f := range []string{"cuMemCreate", "cuMemMap", "cuMemSetAccess"} {
 		t.Run(f, func(t *testing.T) {
 			d := standIn(t)
-			dev, err := open(d.Path, 0)
+			dev, err := open(d.Path, 0, Options{})
 			require.NoError(t, err)
 			defer dev.Close()
 			g := dev.Granularity()
@@ -421,7 +421,7 @@ func TestPeers(t *testing.T) {
 	a := startOn(t, d, alloc.Options{})
 	b := &env{Driver: d}
 	var err error
-	b.dev, err = open(d.Path, 1)
+	b.dev, err = open(d.Path, 1, Options{})
 	require.NoError(t, err)
 	defer b.dev.Close()
 	b.pool, err = alloc.NewPool(b.dev, alloc.Options{})
@@ -483,7 +483,7 @@ func TestWarmCallsNoDriver(t *testing.T) {
 // The plain face of the device gets its segments from the driver's ordinary allocator.
 func TestPlain(t *testing.T) {
 	d := standIn(t)
-	dev, err := open(d.Path, 0)
+	dev, err := open(d.Path, 0, Options{})
 	require.NoError(t, err)
 	defer dev.Close()
 	_, mapper := alloc.Device(dev.Plain()).(alloc.Mapper)

@@ -70,7 +70,7 @@ func startOn(tb testing.TB, d drvtest.Driver, o alloc.Options) *env {
 	tb.Helper()
 	e := &env{Driver: d}
 	var err error
-	e.dev, err = open(d.Path, 0)
+	e.dev, err = open(d.Path, 0, Options{})
 	require.NoError(tb, err)
 	tb.Cleanup(func() { _ = e.dev.Close() })
 	if o.Tracker == nil {

@@ -123,7 +123,7 @@ func (k *Kernel) Launch(s *alloc.Stream, grid, block Dim, shared int, args ...al
 			copy(unsafe.Slice((*byte)(unsafe.Pointer(&words[n])), size), unsafe.Slice((*byte)(from), size))
 		}
 	}
-	if err := l.b.ctx.LaunchKernel(k.handle, g, t, uint32(shared), s.Handle(), words, at); err != nil {
+	if err := l.b.ctx.LaunchKernel(k.handle, g, t, uint32(shared), s.LaunchHandle(), words, at); err != nil {
 		return l.b.work(err)
 	}
 	return nil

@@ -22,6 +22,7 @@ type reservation struct {
 	p       uintptr
 	n       int64
 	handles []uint64 // one a granule, 0 where nothing is mapped
+	driver  span     // as the driver gave it, which may be more
 }
 
 // Granularity returns the unit of mapping in bytes, 0 if the device cannot map.
@@ -60,14 +61,29 @@ func (a *atlas) wrong(op string, p alloc.Ptr, n int64, why string) error {
 	return fmt.Errorf("cuda: %s: %d bytes at %#x: %s", op, n, uintptr(p), why)
 }
 
-// Reserve takes a range of addresses.
+// Reserve takes a range of addresses, aligned to a granule.
 func (d *Device) Reserve(size int64) (alloc.Ptr, error) {
-	p, err := d.ctx.MemAddressReserve(size)
+	if d.atlas.granule == 0 || size <= 0 || size%d.atlas.granule != 0 {
+		return 0, d.atlas.wrong("reserve", 0, size, "not whole granules")
+	}
+	g := uintptr(d.atlas.granule)
+	whole := size
+	p, err := d.ctx.MemAddressReserve(whole, int64(g))
+	if err == nil && p%g != 0 {
+		err = d.ctx.MemAddressFree(p, whole)
+		p = 0
+	}
+	if p == 0 { // a driver that knows no alignment but its own
+		whole += int64(g)
+		p, err = d.ctx.MemAddressReserve(whole, 0)
+	}
 	if err != nil {
 		return 0, d.work(err)
 	}
+	from := span{p, whole}
+	p = (p + g - 1) &^ (g - 1)
 	a := &d.atlas
-	r := &reservation{p: p, n: size, handles: make([]uint64, size/a.granule)}
+	r := &reservation{p: p, n: size, handles: make([]uint64, size/a.granule), driver: from}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	i, _ := slices.BinarySearchFunc(a.maps, p, func(r *reservation, p uintptr) int {
@@ -88,12 +104,16 @@ func (d *Device) Unreserve(p alloc.Ptr, size int64) error {
 	if _, err := a.find("unreserve", p, size, false); err != nil {
 		return err
 	}
-	if err := d.ctx.MemAddressFree(uintptr(p), size); err != nil {
+	i := slices.IndexFunc(a.maps, func(r *reservation) bool { return r.p == uintptr(p) && r.n == size })
+	if i < 0 {
+		return a.wrong("unreserve", p, size, "part of a reserved range")
+	}
+	if err := d.ctx.MemAddressFree(a.maps[i].driver.p, a.maps[i].driver.n); err != nil {
 		if err := d.give(err); err != nil {
 			return err
 		}
 	}
-	a.maps = slices.DeleteFunc(a.maps, func(r *reservation) bool { return r.p == uintptr(p) && r.n == size })
+	a.maps = slices.Delete(a.maps, i, i+1)
 	return nil
 }
 

@@ -112,10 +112,24 @@ type base struct {
 	closed atomic.Bool
 }
 
-// Open opens the device with an ordinal. It may take a second, the first time in a process.
-func Open(ordinal int) (*Device, error) { return open(cudadrv.Library, ordinal) }
+// Options are the choices of [OpenWith]. The zero Options is good.
+type Options struct {
+	// Granule is the unit in which memory is mapped, in bytes: a power of two and a multiple of the driver's own unit,
+	// which is 2 MiB on today's GPUs. What a mapping costs depends on the number of granules more than on their size, and a
+	// pool reserves whole ones for each stream that makes buffers. 0 means 16 MiB, less where that were more than a
+	// 512th of the device's memory.
+	Granule int64
+}
 
-func open(library string, ordinal int) (*Device, error) {
+const usualGranule = 16 << 20
+
+// Open opens the device with an ordinal. It may take a second, the first time in a process.
+func Open(ordinal int) (*Device, error) { return open(cudadrv.Library, ordinal, Options{}) }
+
+// OpenWith is Open with choices.
+func OpenWith(ordinal int, o Options) (*Device, error) { return open(cudadrv.Library, ordinal, o) }
+
+func open(library string, ordinal int, o Options) (*Device, error) {
 	drv, err := cudadrv.OpenAt(library)
 	if err != nil {
 		return nil, wrap(-1, err)
@@ -137,12 +151,31 @@ func open(library string, ordinal int) (*Device, error) {
 	}
 	b := &base{ctx: ctx, drv: drv, ordinal: ordinal, name: fmt.Sprintf("cuda:%d %s", ordinal, info.Name), info: info}
 	if ok, err := drv.DeviceGetAttribute(dev, cudadrv.VirtualMemorySupport); err == nil && ok != 0 {
-		if b.atlas.granule, err = b.ctx.MemGetAllocationGranularity(); err != nil {
+		least, err := b.ctx.MemGetAllocationGranularity()
+		if err == nil {
+			b.atlas.granule, err = o.granule(least, info.Memory)
+		}
+		if err != nil {
 			_ = ctx.Release()
 			return nil, wrap(ordinal, err)
 		}
 	}
 	return &Device{b}, nil
+}
+
+// granule returns the unit of mapping for a driver whose own is least, on a device of so many bytes.
+func (o Options) granule(least, memory int64) (int64, error) {
+	if g := o.Granule; g != 0 {
+		if g < least || g%least != 0 || g&(g-1) != 0 {
+			return 0, fmt.Errorf("cuda: open: granule of %d bytes: want a power of two from %d on: %w", g, least, alloc.ErrSize)
+		}
+		return g, nil
+	}
+	g := least
+	for 2*g <= usualGranule && 2*g <= memory/512 {
+		g *= 2
+	}
+	return g, nil
 }
 
 // Plain returns the same device without mapping. Both may be used at once; closing one closes the other.
@@ -178,13 +211,13 @@ func (b *base) MemInfo() (free, total int64, err error) {
 	return free, total, nil
 }
 
+// gpu returns b. Devices that wrap one of ours and embed it are found by it too.
+func (b *base) gpu() *base { return b }
+
 // device returns the GPU behind a pool's device.
 func device(d alloc.Device) (*base, error) {
-	switch d := d.(type) {
-	case *Device:
-		return d.base, nil
-	case Plain:
-		return d.base, nil
+	if d, ok := d.(interface{ gpu() *base }); ok {
+		return d.gpu(), nil
 	}
 	return nil, fmt.Errorf("cuda: pool is on %s: %w", d.Name(), ErrUnavailable)
 }

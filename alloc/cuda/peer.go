@@ -91,7 +91,7 @@ func copyPeer(to *alloc.Stream, dst alloc.Arg, from *alloc.Stream, src alloc.Arg
 	if err := order(there, from, here, to); err != nil {
 		return err
 	}
-	err = here.ctx.MemcpyPeer(uintptr(d[0].Ptr), &there.ctx, uintptr(s[0].Ptr), d[0].Size, to.Handle())
+	err = here.ctx.MemcpyPeer(uintptr(d[0].Ptr), &there.ctx, uintptr(s[0].Ptr), d[0].Size, to.LaunchHandle())
 	if err != nil {
 		return here.work(err)
 	}
@@ -104,8 +104,8 @@ func order(x *base, s *alloc.Stream, y *base, t *alloc.Stream) error {
 	if err != nil {
 		return x.work(err)
 	}
-	if err = x.ctx.EventRecord(e, s.Handle()); err == nil {
-		err = y.ctx.StreamWaitEvent(t.Handle(), e)
+	if err = x.ctx.EventRecord(e, s.LaunchHandle()); err == nil {
+		err = y.ctx.StreamWaitEvent(t.LaunchHandle(), e)
 	}
 	_ = x.ctx.EventDestroy(e) // the driver keeps it until its work is done
 	if err != nil {

@@ -55,9 +55,9 @@ func transfer(s *alloc.Stream, arg alloc.Arg, host unsafe.Pointer, in bool) erro
 	case !b.pinned.holds(uintptr(host), n):
 		return fmt.Errorf("cuda: copy: host memory is not page-locked by this device's pools: %w", alloc.ErrForeign)
 	case in:
-		err = b.ctx.MemcpyHtoD(uintptr(p[0].Ptr), uintptr(host), n, s.Handle())
+		err = b.ctx.MemcpyHtoD(uintptr(p[0].Ptr), uintptr(host), n, s.LaunchHandle())
 	default:
-		err = b.ctx.MemcpyDtoH(uintptr(host), uintptr(p[0].Ptr), n, s.Handle())
+		err = b.ctx.MemcpyDtoH(uintptr(host), uintptr(p[0].Ptr), n, s.LaunchHandle())
 	}
 	if err != nil {
 		return b.work(err)

@@ -180,13 +180,14 @@ func (b *base) CopyIn(s uintptr, dst alloc.Ptr, src unsafe.Pointer, n int64) err
 	if n >= directLeast && b.pinned.holds(uintptr(src), n) {
 		return b.direct(s, n, func() error { return b.ctx.MemcpyHtoD(uintptr(dst), uintptr(src), n, s) })
 	}
-	for n > 0 {
-		c, err := b.stage.take(b, n > smallChunk)
+	// Slices are cut rather than pointers advanced: one past the end is another object's.
+	for from := unsafe.Slice((*byte)(src), n); len(from) > 0; {
+		c, err := b.stage.take(b, len(from) > smallChunk)
 		if err != nil {
 			return err
 		}
-		m := min(n, c.size())
-		copy(c.bytes(m), unsafe.Slice((*byte)(src), m))
+		m := min(int64(len(from)), c.size())
+		copy(c.bytes(m), from)
 		if err := b.ctx.MemcpyHtoD(uintptr(dst), c.p, m, s); err != nil {
 			b.stage.put(c, false)
 			return b.work(err)
@@ -197,8 +198,7 @@ func (b *base) CopyIn(s uintptr, dst alloc.Ptr, src unsafe.Pointer, n int64) err
 			return err
 		}
 		dst += alloc.Ptr(m)
-		src = unsafe.Add(src, m)
-		n -= m
+		from = from[m:]
 	}
 	return nil
 }
@@ -208,6 +208,7 @@ func (b *base) CopyOut(s uintptr, dst unsafe.Pointer, src alloc.Ptr, n int64) er
 	if n >= directLeast && b.pinned.holds(uintptr(dst), n) {
 		return b.direct(s, n, func() error { return b.ctx.MemcpyDtoH(uintptr(dst), uintptr(src), n, s) })
 	}
+	to := unsafe.Slice((*byte)(dst), n)
 	var ahead *chunk // the one before, whose transfer is under way
 	var size int64   // of it, in bytes
 	land := func() error {
@@ -216,8 +217,7 @@ func (b *base) CopyOut(s uintptr, dst unsafe.Pointer, src alloc.Ptr, n int64) er
 		}
 		err := b.ctx.EventSynchronize(ahead.event)
 		if err == nil {
-			copy(unsafe.Slice((*byte)(dst), size), ahead.bytes(size))
-			dst = unsafe.Add(dst, size)
+			to = to[copy(to, ahead.bytes(size)):]
 		}
 		b.stage.put(ahead, err != nil)
 		ahead = nil

@@ -26,15 +26,18 @@ func (a Args) Len() int { return len(a.params) }
 //
 //lastuse:effect arg args borrowed
 func Launch(s *alloc.Stream, f func(Args), args ...alloc.Arg) error {
-	d, ok := s.Pool().Device().(interface{ host() *Device })
-	if !ok {
-		return fmt.Errorf("host: launch: %s is no host device", s.Pool().Device().Name())
+	dev := s.Pool().Device()
+	for {
+		if d, ok := dev.(*Device); ok {
+			return d.launch(s, f, args)
+		}
+		w, ok := dev.(interface{ Unwrap() alloc.Device }) // a device around another one
+		if !ok {
+			return fmt.Errorf("host: launch: %s is no host device", dev.Name())
+		}
+		dev = w.Unwrap()
 	}
-	return d.host().launch(s, f, args)
 }
-
-// host returns d. Devices that wrap a host device and embed it launch on it too.
-func (d *Device) host() *Device { return d }
 
 func (d *Device) launch(s *alloc.Stream, f func(Args), args []alloc.Arg) error {
 	la := d.spares.getArgs()

@@ -215,6 +215,18 @@ func (d *Device) AdoptStream(h uintptr) error {
 	return err
 }
 
+// Hold makes work that is enqueued on a stream from now on wait until release is
+// called, once or more often. It is for tests that must see work waiting.
+func (d *Device) Hold(h uintptr) (release func(), err error) {
+	s, err := d.on(h)
+	if err != nil {
+		return nil, err
+	}
+	gate := make(chan struct{})
+	s.enqueue(d, op{kind: opCall, fn: func(Args) { <-gate }, args: d.spares.getArgs()})
+	return sync.OnceFunc(func() { close(gate) }), nil
+}
+
 // SetCapturing makes a stream behave as if it were being captured into a graph, or ends
 // that. This device has no graphs: it is for testing programs that must cope with
 // them.

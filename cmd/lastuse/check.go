@@ -48,7 +48,7 @@ func (c *command) check(ctx context.Context) int {
 	findings := c.findings(units)
 	switch {
 	case c.fix:
-		c.applyFixes(ctx, units, findings)
+		c.settle(units, findings, func(outs []*output) error { return writeAll(ctx, outs) })
 	case c.diff:
 		if c.printPatch(units, findings, root) {
 			return c.status(exitFindings)
@@ -235,9 +235,10 @@ func (c *command) relativeText(text string) string {
 	return strings.ReplaceAll(text, c.dir+string(filepath.Separator), "")
 }
 
-// settle prepares all changes and tells which were refused. It marks the
-// findings whose edits are in outputs that emit accepts.
-func (c *command) settle(units []*unit, findings []*finding, emit func(outs []*output) error) (changes, files int) {
+// settle prepares all changes, hands them to emit, those of one folder at a
+// time, and tells which were refused. It marks the findings whose edits are in
+// outputs that emit accepts.
+func (c *command) settle(units []*unit, findings []*finding, emit func(outs []*output) error) {
 	p := c.collect(units)
 	written := map[*change]bool{}
 	for _, g := range p.groups {
@@ -247,10 +248,8 @@ func (c *command) settle(units []*unit, findings []*finding, emit func(outs []*o
 				c.fail("%v", c.relativeText(err.Error()))
 			} else {
 				for _, out := range outs {
-					files++
 					for _, ch := range out.changes {
 						written[ch] = true
-						changes++
 					}
 				}
 			}
@@ -270,17 +269,9 @@ func (c *command) settle(units []*unit, findings []*finding, emit func(outs []*o
 		f.made = written[ch]
 		f.refused = c.relativeText(ch.refused)
 	}
-	return changes, files
 }
 
-// applyFixes writes the changed files, those of one folder at a time.
-func (c *command) applyFixes(ctx context.Context, units []*unit, findings []*finding) {
-	c.settle(units, findings, func(outs []*output) error {
-		return writeAll(ctx, outs)
-	})
-}
-
-// printPatch prints what applyFixes would write and reports whether that is anything.
+// printPatch prints what -fix would write and reports whether that is anything.
 func (c *command) printPatch(units []*unit, findings []*finding, root string) bool {
 	base := patchBase(c.dir, root)
 	var all []*output

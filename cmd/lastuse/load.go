@@ -72,19 +72,26 @@ func load(ctx context.Context, dir, tags string, tests bool, patterns []string) 
 	if len(roots) == 0 {
 		return p, []error{fmt.Errorf("no packages match %s", strings.Join(patterns, " "))}
 	}
+	var errs []error
+	roots = slices.DeleteFunc(roots, func(r *packages.Package) bool {
+		if !isStd(r) || len(r.Errors) > 0 {
+			return false
+		}
+		errs = append(errs, fmt.Errorf("%s belongs to the standard library, which is known by its spec and not analyzed", r.ID))
+		return true
+	})
 	targets, fallback := chooseTargets(roots)
 
 	order := postorder(append(slices.Clone(targets), values(fallback)...))
 	if err := p.loadStd(order); err != nil {
-		return p, []error{err}
+		return p, append(errs, err)
 	}
 	p.check(ctx, order)
 	p.loaded = true
 	if err := ctx.Err(); err != nil {
-		return p, []error{err}
+		return p, append(errs, err)
 	}
 
-	var errs []error
 	for _, t := range targets {
 		err := packageError(t)
 		if err == nil {
@@ -105,7 +112,10 @@ func load(ctx context.Context, dir, tags string, tests bool, patterns []string) 
 func listError(err error) error {
 	text := strings.TrimSpace(err.Error())
 	text = strings.TrimPrefix(text, "err: exit status 1: stderr: ")
-	return errors.New(text)
+	lines := slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool {
+		return strings.HasPrefix(line, "go: downloading ")
+	})
+	return errors.New(strings.Join(lines, "\n"))
 }
 
 // chooseTargets picks the packages to report on, so that each file is in one of

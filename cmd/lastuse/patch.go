@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-
-	"github.com/rogpeppe/go-internal/diff"
 )
 
 // patch returns the difference that an output makes, in the format that git
@@ -19,15 +17,10 @@ func patch(out *output, base string) []byte {
 		name = rel
 	}
 	name = filepath.ToSlash(name)
-	d := diff.Diff("a", out.old, "b", out.new)
-	// Three lines of header, in which the package quotes nothing.
-	for range 3 {
-		_, d, _ = bytes.Cut(d, []byte("\n"))
-	}
 	var b bytes.Buffer
 	old, new := quote("a/"+name), quote("b/"+name)
 	fmt.Fprintf(&b, "diff --git %s %s\n--- %s\n+++ %s\n", old, new, endName(old), endName(new))
-	b.Write(d)
+	b.Write(hunks(out.old, out.new))
 	return b.Bytes()
 }
 

@@ -112,7 +112,7 @@ func remedy(f *finding) string {
 		return "not fixed: " + f.refused
 	case len(f.Edits) > 0 && f.Fix != "":
 		return "fix: " + f.Fix
-	case len(f.Edits) == 0 && f.Buffer != nil && f.Buffer.Reason != "":
+	case len(f.Edits) == 0 && f.Buffer != nil && f.Buffer.Reason != "" && !strings.Contains(f.Message, f.Buffer.Reason):
 		return "no fix: " + f.Buffer.Reason
 	}
 	return ""

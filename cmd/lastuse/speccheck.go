@@ -52,17 +52,30 @@ func (c *command) specCheck(ctx context.Context) int {
 			}
 		}
 	}
-	for _, tags := range c.tags {
+	// What does not fit one set of build tags may fit another: only what fits
+	// none is wrong.
+	var wrong []error
+	for i, tags := range c.tags {
 		pkgs, err := c.loadTypes(ctx, tags, paths)
 		if err != nil {
 			c.fail("%v", err)
-			continue
+			return c.status(exitError)
 		}
+		var here []error
 		for _, f := range files {
 			if err := spec.Check(f, func(path string) *types.Package { return pkgs[path] }); err != nil {
-				c.plainError(err)
+				here = append(here, splitErrors(err)...)
 			}
 		}
+		if i == 0 {
+			wrong = here
+		}
+		wrong = slices.DeleteFunc(wrong, func(w error) bool {
+			return !slices.ContainsFunc(here, func(h error) bool { return h.Error() == w.Error() })
+		})
+	}
+	if len(wrong) > 0 {
+		c.plainError(errors.Join(wrong...))
 	}
 	if !c.failed {
 		c.note("%s in %s fit the code", count(lines, "line"), count(len(files), "spec"))

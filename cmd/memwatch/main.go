@@ -89,7 +89,7 @@ type config struct {
 
 // memwatch runs the command and returns its exit status.
 func memwatch(ctx context.Context, w, wErr io.Writer, args []string) int {
-	c, err := parse(args, wErr)
+	c, err := parse(args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		fmt.Fprint(w, usage)
@@ -106,7 +106,7 @@ func memwatch(ctx context.Context, w, wErr io.Writer, args []string) int {
 }
 
 // parse reads the command line. Flags may stand before and after the command.
-func parse(args []string, wErr io.Writer) (*config, error) {
+func parse(args []string) (*config, error) {
 	c := &config{failOver: -1}
 	fs := flag.NewFlagSet("memwatch", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)

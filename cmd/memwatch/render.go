@@ -78,9 +78,9 @@ func (c *config) list(b *strings.Builder, r *report) {
 	}
 	fmt.Fprintf(b, "every process with a table: %d\n", len(r.Processes))
 	t := table(b)
-	fmt.Fprintln(t, "PID\tCOMMAND\tLIVE\tPENDING\tIDLE\tRESERVED\tOBJECTS\tLATE\t")
+	fmt.Fprintln(t, "PID\tCOMMAND\tLIVE\tPENDING\tIDLE\tRESERVED\tOBJECTS\tLATE")
 	for _, p := range r.Processes {
-		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t\n", p.PID, p.Command, p.bound(c.size(p.Live)),
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\t%d\t%d\n", p.PID, p.Command, p.bound(c.size(p.Live)),
 			c.size(p.Pending), c.size(p.Idle), c.size(p.Reserved), p.LiveObjects, p.Late)
 	}
 	t.Flush()
@@ -104,9 +104,9 @@ func (c *config) head(b *strings.Builder, p *processRow) {
 // accounts writes one line for each account of a process.
 func (c *config) accounts(b *strings.Builder, p *processRow) {
 	t := table(b)
-	fmt.Fprint(t, "ACCOUNT\tLIVE\tPENDING\tIDLE\tRESERVED\tPEAK\tOBJECTS\tMADE\tFREED\tLATE\tREPEATED\t")
+	fmt.Fprint(t, "ACCOUNT\tLIVE\tPENDING\tIDLE\tRESERVED\tPEAK\tOBJECTS\tMADE\tFREED\tLATE\tREPEATED")
 	if c.format == "wide" {
-		fmt.Fprint(t, "MADE BYTES\tLATE BYTES\tSTREAMS\t")
+		fmt.Fprint(t, "\tMADE BYTES\tLATE BYTES\tSHARDS")
 	}
 	fmt.Fprintln(t)
 	for _, a := range p.Accounts {
@@ -118,10 +118,10 @@ func (c *config) accounts(b *strings.Builder, p *processRow) {
 		if a.Foreign {
 			reserved, idle = "-", "-"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t", name, c.size(a.Live), c.size(a.Pending), idle,
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d", name, c.size(a.Live), c.size(a.Pending), idle,
 			reserved, c.size(a.Peak), a.LiveObjects, a.Made, a.Freed, a.Late, a.Repeated)
 		if c.format == "wide" {
-			fmt.Fprintf(t, "%s\t%s\t%d\t", c.size(int64(a.MadeBytes)), c.size(int64(a.LateBytes)), a.Shards)
+			fmt.Fprintf(t, "\t%s\t%s\t%d", c.size(int64(a.MadeBytes)), c.size(int64(a.LateBytes)), a.Shards)
 		}
 		fmt.Fprintln(t)
 	}
@@ -139,18 +139,18 @@ func (c *config) sites(b *strings.Builder, p *processRow, now time.Time) {
 	} else {
 		fmt.Fprintln(b, "call sites (exact)")
 	}
-	about := ""
-	if p.Rate != 1 {
-		about = "~"
-	}
 	t := table(b)
-	fmt.Fprintln(t, "LIVE\tOBJECTS\tMADE\tFREED\tLATE\tLATEST\tACCOUNT\tSITE\t")
+	fmt.Fprintln(t, "LIVE\tOBJECTS\tMADE\tFREED\tLATE\tLATEST\tACCOUNT\tSITE")
 	for _, s := range p.Sites {
-		fmt.Fprintf(t, "%s%s\t%d\t%d\t%d\t%d\t%s\t%s\t%s\t\n", about, c.size(s.Live), s.LiveObjects, s.Made, s.Freed, s.Late,
+		about := "~"
+		if s.Exact {
+			about = ""
+		}
+		fmt.Fprintf(t, "%s%s\t%d\t%d\t%d\t%d\t%s\t%s\t%s\n", about, c.size(s.Live), s.LiveObjects, s.Made, s.Freed, s.Late,
 			age(now.Sub(s.Last)), s.Account, s.where(c.format == "wide"))
 		if c.format == "wide" && len(s.Stack) > 1 {
 			for _, f := range s.Stack[1:] {
-				fmt.Fprintf(t, "\t\t\t\t\t\t\t%s\t\n", f.where(true))
+				fmt.Fprintf(t, "\t\t\t\t\t\t\t%s\n", f.where(true))
 			}
 		}
 	}

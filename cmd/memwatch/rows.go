@@ -83,7 +83,8 @@ type siteRow struct {
 	Late        int64     `json:"late"`
 	LateBytes   int64     `json:"late_bytes"`
 	Samples     uint64    `json:"samples"`
-	Last        time.Time `json:"last"` // the latest sampled allocation
+	Exact       bool      `json:"exact"` // every allocation was sampled
+	Last        time.Time `json:"last"`  // the latest sampled allocation
 	Stack       []frame   `json:"stack"`
 }
 
@@ -162,7 +163,7 @@ func newSiteRow(s *probe.SiteTotals) siteRow {
 		Account: clean(s.Account), Live: s.Live(), LiveObjects: whole(s.AllocObjects - s.FreeObjects),
 		Made: whole(s.AllocObjects), MadeBytes: int64(s.AllocBytes),
 		Freed: whole(s.FreeObjects - s.LateObjects), Late: whole(s.LateObjects), LateBytes: int64(s.LateBytes),
-		Samples: s.Samples, Last: s.Last, Stack: parseStack(s.Stack),
+		Samples: s.Samples, Exact: s.Exact, Last: s.Last, Stack: parseStack(s.Stack),
 	}
 	if len(r.Stack) > 0 {
 		r.Function, r.File, r.Line = r.Stack[0].Function, r.Stack[0].File, r.Stack[0].Line

@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"runtime"
 	"testing"
@@ -16,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lastuse/lastuse/internal/probe"
+	"github.com/lastuse/lastuse/tracker"
 )
 
 // An event is a marker's call as the test's probe program writes it.
@@ -36,7 +39,8 @@ func markerProgram(ring *ebpf.Map, free int32) *ebpf.ProgramSpec {
 		asm.Mov.Imm(asm.R3, 0),
 		asm.FnRingbufReserve.Call(),
 		asm.JEq.Imm(asm.R0, 0, "out"),
-		asm.StoreImm(asm.R0, 0, int64(free), asm.DWord),
+		asm.Mov.Imm(asm.R1, free),
+		asm.StoreMem(asm.R0, 0, asm.R1, asm.DWord),
 	}
 	for i, register := range []int16{ax, bx, cx, di, si} {
 		code = append(code,
@@ -73,9 +77,13 @@ func TestAttachInAStorm(t *testing.T) {
 	}
 	require.NoError(t, err)
 	defer ring.Close()
+	rd, err := ringbuf.NewReader(ring) // before the first event: it hears of new ones only
+	require.NoError(t, err)
+	defer rd.Close()
 
-	go k.do("storm 150000") // answered when it is over; read below
-	time.Sleep(2 * time.Millisecond)
+	_, err = fmt.Fprintln(k.in, "storm 700")
+	require.NoError(t, err)
+	time.Sleep(100 * time.Millisecond)
 	var links []link.Link
 	for free, address := range []uint64{tables[0].AllocMarker, tables[0].FreeMarker} {
 		path, offset, err := p.code(address)
@@ -100,14 +108,13 @@ func TestAttachInAStorm(t *testing.T) {
 	a := snapshot.Accounts[0]
 	live, objects, late := a.Live(), a.LiveObjects(), int64(0)
 
-	final := k.do("stats") // the storm is over
+	var final tracker.Stats
+	require.True(t, k.out.Scan(), "it ended") // when the storm is over
+	require.NoError(t, json.Unmarshal(k.out.Bytes(), &final))
 	for _, l := range links {
 		require.NoError(t, l.Close())
 	}
-	rd, err := ringbuf.NewReader(ring)
-	require.NoError(t, err)
-	defer rd.Close()
-	rd.SetDeadline(time.Now())
+	rd.SetDeadline(time.Now().Add(time.Second)) // it waits for more after the last
 	events, skipped := 0, 0
 	for {
 		r, err := rd.Read()

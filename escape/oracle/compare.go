@@ -57,7 +57,7 @@ func (f Failure) String() string {
 // siteState sums up what all runs of a program say of one site.
 type siteState struct {
 	seen   bool // made in some run
-	leaked bool // live at the exit of a run that nobody else answers for
+	leaked bool // live at the exit of a run without panics
 	late   bool // live at some probe after its last use
 	left   bool // late, and each time the original was as late through its own free
 }
@@ -124,7 +124,7 @@ func (j *Judge) Add(r *Record) {
 	}
 	for i, e := range tr.Events {
 		if e.Kind != gen.EOut {
-			j.probe(r, e, o.Events[i], r.Events[i])
+			j.probe(r, e, o.Events[i], r.Events[i], tr.Broken)
 		}
 	}
 }
@@ -179,7 +179,7 @@ func (j *Judge) same(o, r *Record) bool {
 	return false
 }
 
-func (j *Judge) probe(r *Record, want gen.Event, o, got Seen) {
+func (j *Judge) probe(r *Record, want gen.Event, o, got Seen, broken bool) {
 	where := fmt.Sprintf("at probe %d", want.Value)
 	if want.Kind == gen.EExit {
 		where = "at the exit"
@@ -194,7 +194,7 @@ func (j *Judge) probe(r *Record, want gen.Event, o, got Seen) {
 			j.fail(Extended, r, i, "%s: %d live, %d in the original", where, n, was)
 		}
 		if n > least+want.Slack[i] {
-			if want.Kind == gen.EExit {
+			if want.Kind == gen.EExit && !broken {
 				s.leaked = true
 			}
 			s.late = true

@@ -41,6 +41,7 @@ type Oracle struct {
 	Options  RunOptions
 	Temp     string // folder for batches
 	Keep     bool   // leave the folders of batches
+	Stable   bool   // check that a second rewrite changes nothing
 }
 
 // Run runs the programs as one batch.
@@ -78,7 +79,11 @@ func (o *Oracle) Run(ctx context.Context, progs []*gen.Program) ([]*Outcome, err
 		return append(first, second...), errors.Join(err1, err2)
 	}
 	b.Explain = explain
-	return o.judge(ctx, b, progs)
+	res, err := o.judge(ctx, b, progs)
+	if t, ok := o.Rewriter.(tool); ok && o.Stable && err == nil {
+		err = unstable(ctx, t, dir+"/fixed", res)
+	}
+	return res, err
 }
 
 // judge builds and runs a batch whose two sides are written.
@@ -115,6 +120,25 @@ func (o *Oracle) judge(ctx context.Context, b *Batch, progs []*gen.Program) ([]*
 		res = append(res, oc)
 	}
 	return res, nil
+}
+
+var patchLine = regexp.MustCompile(`(?m)^\+\+\+ .*p(\d+)\.go`)
+
+// unstable marks the programs that a second rewrite would change.
+func unstable(ctx context.Context, t tool, dir string, res []*Outcome) error {
+	patch, err := t.run(ctx, dir, "-diff")
+	if err != nil {
+		return err
+	}
+	for _, m := range patchLine.FindAllStringSubmatch(patch, -1) {
+		id, _ := strconv.Atoi(m[1])
+		for _, o := range res {
+			if o.Prog.ID == id {
+				o.Fails = append([]Failure{{Kind: Unstable, ID: id, Site: -1, Fault: gen.NoFault, Text: "a second rewrite changes it"}}, o.Fails...)
+			}
+		}
+	}
+	return nil
 }
 
 var (

@@ -55,6 +55,12 @@ func run(ctx context.Context, w io.Writer, args []string) error {
 	if o.variant != "pool" && o.variant != "c" {
 		return fmt.Errorf("-variant %s: want pool or c", o.variant)
 	}
+	if o.n < 1 {
+		return fmt.Errorf("-n %d: want at least 1", o.n)
+	}
+	if o.iterations < 1 {
+		return fmt.Errorf("-iterations %d: want at least 1", o.iterations)
+	}
 
 	m, err := newModule(o.keep)
 	if err != nil {
@@ -113,6 +119,9 @@ func step(w io.Writer, title string) { fmt.Fprintf(w, "\n== %s\n", title) }
 // verdict says in a sentence what was seen, and fails unless the rewritten run
 // is flat: never more than one workspace, nothing left, nothing found late.
 func verdict(w io.Writer, before, after *figures) error {
+	if after.Block == 0 {
+		return errors.New("the rewritten program measured nothing")
+	}
 	if after.LateFrees != 0 || after.LiveAtExit != 0 || after.Peak != after.Block {
 		return fmt.Errorf("the rewritten program is not flat: peak %d bytes, one workspace is %d; %d bytes live at exit; %d late frees",
 			after.Peak, after.Block, after.LiveAtExit, after.LateFrees)

@@ -31,7 +31,7 @@ func wrappers(tb testing.TB, e *env) []wrapped {
 	q := must(c.MemAlloc(4096))
 	h, _ := e.pinned(tb, 4096)
 	ev := must(c.EventCreate())
-	va := must(c.MemAddressReserve(2 * g))
+	va := must(c.MemAddressReserve(2*g, 0))
 	mem, err := c.MemCreate(g)
 	require.NoError(tb, err)
 	module := must(c.ModuleLoad([]byte(kernels)))
@@ -132,7 +132,7 @@ func wrappers(tb testing.TB, e *env) []wrapped {
 		{"MemsetD32", func() error { return c.MemsetD32(p, 1, 64, s) }},
 		{"MemGetAllocationGranularity", func() error { _, err := c.MemGetAllocationGranularity(); return err }},
 		{"MemAddressReserve MemAddressFree", func() error {
-			x, err := c.MemAddressReserve(g)
+			x, err := c.MemAddressReserve(g, 0)
 			if err != nil {
 				return err
 			}

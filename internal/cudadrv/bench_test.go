@@ -55,7 +55,7 @@ func costs(b *testing.B, e *env) []cost {
 	h, _ := e.pinned(b, 4096)
 	ev, err := c.EventCreate()
 	require.NoError(b, err)
-	va, err := c.MemAddressReserve(g)
+	va, err := c.MemAddressReserve(g, 0)
 	require.NoError(b, err)
 	mem, err := c.MemCreate(g)
 	require.NoError(b, err)
@@ -131,7 +131,7 @@ func costs(b *testing.B, e *env) []cost {
 		{"cuMemGetAllocationGranularity", 1000, func() error { _, err := c.MemGetAllocationGranularity(); return err }, []drvtest.Call{do("cuMemGetAllocationGranularity", out, prop, 0)}, nil},
 		{"cuEventCreate+cuEventDestroy", 200, pair(c.EventCreate, c.EventDestroy), []drvtest.Call{do("cuEventCreate", out, 2), do("cuEventDestroy_v2", slot)}, []drvtest.Call{sure, do("cuEventCreate", out, 2), do("cuEventDestroy_v2", slot)}},
 		{"cuMemGetInfo", 50, func() error { _, _, err := c.MemGetInfo(); return err }, []drvtest.Call{do("cuMemGetInfo_v2", out, out2)}, []drvtest.Call{sure, do("cuMemGetInfo_v2", out, out2)}},
-		{"cuMemAddressReserve+cuMemAddressFree", 50, pair(func() (uintptr, error) { return c.MemAddressReserve(g) }, func(x uintptr) error { return c.MemAddressFree(x, g) }),
+		{"cuMemAddressReserve+cuMemAddressFree", 50, pair(func() (uintptr, error) { return c.MemAddressReserve(g, 0) }, func(x uintptr) error { return c.MemAddressFree(x, g) }),
 			[]drvtest.Call{do("cuMemAddressReserve", out, g, 0, 0, 0), do("cuMemAddressFree", slot, g)}, nil},
 		{"cuMemCreate+cuMemRelease", 20, func() error {
 			x, err := c.MemCreate(g)

@@ -30,9 +30,10 @@ func (c *Context) MemGetAllocationGranularity() (int64, error) {
 	return int64(o.v), nil
 }
 
-// MemAddressReserve takes n bytes of addresses with no memory behind them.
-func (c *Context) MemAddressReserve(n int64) (uintptr, error) {
-	o := C.lu_MemAddressReserve(c.c, C.size_t(n))
+// MemAddressReserve takes n bytes of addresses with no memory behind them, aligned to align, a power of two, or for 0 as
+// the driver likes.
+func (c *Context) MemAddressReserve(n, align int64) (uintptr, error) {
+	o := C.lu_MemAddressReserve(c.c, C.size_t(n), C.size_t(align))
 	if o.r != 0 {
 		return 0, c.fail("cuMemAddressReserve", Code(o.r))
 	}

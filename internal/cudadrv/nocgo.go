@@ -156,7 +156,7 @@ func (c *Context) MemsetD32(p uintptr, x uint32, n int64, s uintptr) error { ret
 func (c *Context) MemGetAllocationGranularity() (int64, error) { return 0, errUnavailable }
 
 // MemAddressReserve fails.
-func (c *Context) MemAddressReserve(n int64) (uintptr, error) { return 0, errUnavailable }
+func (c *Context) MemAddressReserve(n, align int64) (uintptr, error) { return 0, errUnavailable }
 
 // MemAddressFree fails.
 func (c *Context) MemAddressFree(p uintptr, n int64) error { return errUnavailable }

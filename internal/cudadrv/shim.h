@@ -439,12 +439,12 @@ static inline lu_value lu_MemGetAllocationGranularity(uintptr_t ctx) {
 	return o;
 }
 
-static inline lu_value lu_MemAddressReserve(uintptr_t ctx, size_t n) {
+static inline lu_value lu_MemAddressReserve(uintptr_t ctx, size_t n, size_t align) {
 	CTX;
 	lu_devptr p = 0;
 	lu_value o = {0, lu_enter(c)};
 	if (!o.r)
-		o.r = t->cuMemAddressReserve(&p, n, 0, 0, 0);
+		o.r = t->cuMemAddressReserve(&p, n, align, 0, 0);
 	o.v = p;
 	return o;
 }

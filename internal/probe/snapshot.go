@@ -68,6 +68,7 @@ type SiteTotals struct {
 	LateObjects, LateBytes   uint64
 	Samples                  uint64
 	Account                  string // "" if unknown or gone
+	Exact                    bool   // every allocation was sampled
 	Last                     time.Time
 	Stack                    string // lines "function\tfile:line\n", innermost first; may be empty
 	TextOffset, TextLength   uint64
@@ -277,11 +278,12 @@ func (s *Snapshot) addSites(sites []Site, accounts []Account, text string) {
 			Hash: t.Hash, AllocObjects: t.AllocObjects, AllocBytes: t.AllocBytes,
 			FreeObjects: t.FreeObjects, FreeBytes: t.FreeBytes,
 			LateObjects: t.LateObjects, LateBytes: t.LateBytes,
-			Samples: t.Samples, Last: time.Unix(0, t.Last),
+			Samples: t.Samples, Last: time.Unix(0, t.Last), Exact: s.Rate == 1,
 			TextOffset: t.TextOffset, TextLength: t.TextLength,
 		}
 		if n := t.Account - 1; n < uint64(len(accounts)) { // 0 wraps to the largest number
 			row.Account = accounts[n].name()
+			row.Exact = row.Exact || accounts[n].Flags&FlagForeign != 0
 		}
 		// A site may name text that came after Used was read, or lie.
 		if n := uint64(len(text)); t.TextLength <= MaxStack && t.TextOffset <= n && t.TextLength <= n-t.TextOffset {

@@ -27,7 +27,7 @@ const maxSites = 40
 // the runs that the oracle makes.
 func Valid(p *Program) error {
 	a := NewAnalysis(p)
-	for run := range 4 {
+	for run := range 8 {
 		tr, err := a.Run(run, NoFault)
 		if err != nil {
 			return err

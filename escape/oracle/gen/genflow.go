@@ -59,7 +59,7 @@ func (g *generator) doSwitch() []Stmt {
 	if g.deep() {
 		return nil
 	}
-	s := &Switch{Kind: []SwitchKind{SDraw, SDraw, SLen, STyped, SBool, SSelect}[g.n(6)], Default: g.chance(0.6), Label: g.label()}
+	s := &Switch{Kind: []SwitchKind{SDraw, SDraw, SLen, STyped, STyped, SBool, SSelect}[g.n(7)], Default: g.chance(0.6), Label: g.label()}
 	n := 1 + g.n(3)
 	switch s.Kind {
 	case SLen:
@@ -72,8 +72,16 @@ func (g *generator) doSwitch() []Stmt {
 		n = 2
 	case STyped:
 		k := g.pick(func(k *known) bool { return k.v.Kind == KAny && !k.v.MaySkip })
+		var before []Stmt
 		if k == nil {
-			return nil
+			if k = g.pick(g.owned); k == nil {
+				return nil
+			}
+			v := g.fresh(KAny, k.v.Res)
+			before = []Stmt{&Assign{Decl: true, Dst: []Path{Of(v)}, Src: []Path{Of(k.v)}}}
+			n := g.declare(v)
+			g.merge(n, k)
+			k = n
 		}
 		g.tag("type switch")
 		s.Subject = Of(k.v)
@@ -91,7 +99,7 @@ func (g *generator) doSwitch() []Stmt {
 			s.Cases = append(s.Cases, g.block(nil))
 		}
 		g.f.loops = g.f.loops[:len(g.f.loops)-1]
-		return []Stmt{s}
+		return append(before, s)
 	case SSelect:
 		s.Default, n = true, 2
 		s.Label = ""
@@ -336,16 +344,15 @@ func (g *generator) doInline() []Stmt {
 // doCall calls another function of the program.
 func (g *generator) doCall() []Stmt {
 	self := g.f.fn
-	if self.Index+1 >= len(g.p.Funcs) {
-		return nil
-	}
-	i := self.Index + 1 + g.n(len(g.p.Funcs)-self.Index-1)
 	recurse := self.Index > 0 && g.top() && g.chance(0.05) && !self.Recover && self.Result <= RErr
 	for _, m := range g.modes[self.Index] {
 		recurse = recurse && m == borrows
 	}
-	if recurse {
-		i = self.Index
+	i := self.Index
+	if below := len(g.p.Funcs) - self.Index - 1; !recurse && below == 0 {
+		return nil
+	} else if !recurse {
+		i += 1 + g.n(below)
 	}
 	fn := g.p.Funcs[i]
 	if self.Generic && !fn.Generic || self.Help && !fn.Help {

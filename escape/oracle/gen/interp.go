@@ -68,6 +68,7 @@ type Trace struct {
 	Made   []int // buffers made, by site
 	Frees  []int // the user's own frees, by site
 	Panics bool  // ended by a panic nobody recovered
+	Broken bool  // some panic unwound a frame, recovered or not
 }
 
 // errInvalid marks programs that are wrong before any rewrite: the generator
@@ -219,6 +220,7 @@ func (m *machine) op() (fail, pan bool) {
 
 // abandon marks what the frames hold that the coming panic unwinds.
 func (m *machine) abandon() {
+	m.trace.Broken = true
 	for i := len(m.stack) - 1; i >= 0; i-- {
 		f := m.stack[i]
 		for o := range m.reach(f) {

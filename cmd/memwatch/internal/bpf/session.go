@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/cilium/ebpf"
@@ -36,6 +37,7 @@ type Session struct {
 	single  bool
 	filters bool // the kernel's own filter by process is right
 	record  ringbuf.Record
+	poll    time.Duration // how often the ring is looked at although nobody was woken
 }
 
 // programs are the programs of one form, and the maps.
@@ -45,13 +47,15 @@ type programs struct {
 	Marker *ebpf.Program
 	OnExit *ebpf.Program
 	OnExec *ebpf.Program
-	watchMaps
-	all *ebpf.Collection
+
+	Descriptors, Books, Targets, Events, Hits *ebpf.Map
+
+	all *ebpf.Collection // owns them
 }
 
 // Open loads the programs.
 func Open(o Options) (*Session, error) {
-	s := &Session{single: o.Single}
+	s := &Session{single: o.Single, poll: 50 * time.Millisecond}
 	if !s.single && features.HaveBPFLinkUprobeMulti() != nil {
 		s.single = true
 	}
@@ -71,8 +75,8 @@ func Open(o Options) (*Session, error) {
 		spec.Maps[watchMapEvents].MaxEntries = uint32(o.Ring)
 	}
 	if err := errors.Join(
-		spec.Variables[watchVarOnlyTargets].Set(flag(o.Only)),
-		spec.Variables[watchVarNoStacks].Set(flag(o.NoStacks)),
+		spec.Variables[watchVarOnlyTargets].Set(bit(o.Only)),
+		spec.Variables[watchVarNoStacks].Set(bit(o.NoStacks)),
 		spec.Variables[watchVarWakeAt].Set(spec.Maps[watchMapEvents].MaxEntries/8),
 	); err != nil {
 		return nil, fmt.Errorf("bpf: open: %w", err)
@@ -84,10 +88,8 @@ func Open(o Options) (*Session, error) {
 	s.objs.all = all
 	s.objs.Entry, s.objs.Return, s.objs.Marker = all.Programs["entry"+used], all.Programs["return"+used], all.Programs["marker"+used]
 	s.objs.OnExit, s.objs.OnExec = all.Programs["on_exit"], all.Programs["on_exec"]
-	if err := all.Assign(&s.objs.watchMaps); err != nil {
-		all.Close()
-		return nil, fmt.Errorf("bpf: open: %w", err)
-	}
+	s.objs.Descriptors, s.objs.Books, s.objs.Targets = all.Maps[watchMapDescriptors], all.Maps[watchMapBooks], all.Maps[watchMapTargets]
+	s.objs.Events, s.objs.Hits = all.Maps[watchMapEvents], all.Maps[watchMapHits]
 	if err := s.start(); err != nil {
 		s.Close()
 		return nil, err
@@ -95,7 +97,7 @@ func Open(o Options) (*Session, error) {
 	return s, nil
 }
 
-func flag(yes bool) uint8 {
+func bit(yes bool) uint8 {
 	if yes {
 		return 1
 	}
@@ -133,12 +135,15 @@ type Attachment struct {
 	Count int // probes, entries and returns
 }
 
-// Close detaches the probes.
+// Close detaches the probes. The kernel waits a while for each single probe, so they
+// are detached at the same time.
 func (a *Attachment) Close() error {
-	var errs []error
-	for _, l := range a.links {
-		errs = append(errs, l.Close())
+	errs := make([]error, len(a.links))
+	var wg sync.WaitGroup
+	for i, l := range a.links {
+		wg.Go(func() { errs[i] = l.Close() })
 	}
+	wg.Wait()
 	a.links = nil
 	return errors.Join(errs...)
 }
@@ -254,7 +259,7 @@ type Offsets struct {
 // Watch tells of a process.
 func (s *Session) Watch(pid uint32, t Target) error {
 	v := watchTarget{
-		Text: t.Text, Etext: t.TextEnd, Tls: t.TLS, Known: uint16(flag(t.Known)),
+		Text: t.Text, Etext: t.TextEnd, Tls: t.TLS, Known: uint16(bit(t.Known)),
 		G_m: t.Offsets.M, G_goid: t.Offsets.GoID, G_syscallpc: t.Offsets.SyscallPC, G_syscallbp: t.Offsets.SyscallBP,
 		M_curg: t.Offsets.CurG,
 	}
@@ -293,14 +298,11 @@ type Report struct {
 // ErrReport is in the chain of errors about a report that is not as it should be.
 var ErrReport = errors.New("malformed report")
 
-// poll is how often the ring is looked at although nobody was woken.
-const poll = 50 * time.Millisecond
-
 // Read waits for the next report and puts it into r. It returns false, and no error,
 // when there is none for a while, so that the caller can do something else; and
 // os.ErrClosed after Close.
 func (s *Session) Read(r *Report) (bool, error) {
-	s.reader.SetDeadline(time.Now().Add(poll))
+	s.reader.SetDeadline(time.Now().Add(s.poll))
 	err := s.reader.ReadInto(&s.record)
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):

@@ -10,11 +10,11 @@ func (p *process) context(t *thread, e *Event) {
 	}
 	switch e.Op {
 	case CtxCreate:
-		put(p, p.devices, e.Addr, e.Device)
+		put(p, p.devices, e.Addr, stamped[int32]{e.Device, e.Time})
 		t.push(e.Addr)
 	case CtxSet:
 		if e.Device != NoDevice && e.Addr != 0 {
-			put(p, p.devices, e.Addr, e.Device)
+			put(p, p.devices, e.Addr, stamped[int32]{e.Device, e.Time})
 		}
 		set(e.Addr)
 	case CtxPush:
@@ -25,6 +25,7 @@ func (p *process) context(t *thread, e *Event) {
 		}
 	case CtxDestroy:
 		p.endContext(e.Addr, e.Begin)
+		p.forgetContext(e.Addr, e.Begin)
 	case Primary:
 		q := p.primaries[e.Device]
 		if q == nil {
@@ -33,7 +34,7 @@ func (p *process) context(t *thread, e *Event) {
 		}
 		q.ctx = e.Addr
 		q.refs++
-		put(p, p.devices, e.Addr, e.Device)
+		put(p, p.devices, e.Addr, stamped[int32]{e.Device, e.Time})
 	case Unprimary:
 		// References from before the process was watched are not known, so that
 		// only a process seen from its start can be seen to end its context so.
@@ -80,6 +81,15 @@ func (p *process) endContext(ctx uint64, begin int64) {
 	p.endWhere(Context, func(a *allocation) bool {
 		return a.owner == ByContext && a.ctx == ctx && a.at <= begin
 	})
+}
+
+// forgetContext makes ctx no thread's current context, unless a new one has its
+// number. A primary context is not forgotten: its handle is good again when it is
+// retained the next time.
+func (p *process) forgetContext(ctx uint64, begin int64) {
+	if p.devices[ctx].at > begin {
+		return
+	}
 	delete(p.devices, ctx)
 	for _, t := range p.threads {
 		for i, c := range t.ctx {

@@ -72,6 +72,14 @@ type thread struct {
 	latest taken
 }
 
+// A stamped value knows when it was set. Handles are given out again at once, so that
+// the return of the call that ended one can come after the return of the call that
+// made the next of the same number.
+type stamped[T any] struct {
+	v  T
+	at int64
+}
+
 // A primary context is retained and released by device.
 type primary struct {
 	ctx  uint64
@@ -104,8 +112,8 @@ type process struct {
 	maps       []mapping // by address
 	threads    map[uint32]*thread
 	primaries  map[int32]*primary
-	devices    map[uint64]int32 // of contexts
-	pools      map[uint64]Class
+	devices    map[uint64]stamped[int32] // of contexts
+	pools      map[uint64]stamped[Class]
 	capturing  map[uint64]bool // streams
 	sites      map[siteKey]*site
 	stacks     map[uint64][]Frame
@@ -143,8 +151,8 @@ func (p *process) forget() {
 	p.mapped = 0
 	p.threads = make(map[uint32]*thread)
 	p.primaries = make(map[int32]*primary)
-	p.devices = make(map[uint64]int32)
-	p.pools = make(map[uint64]Class)
+	p.devices = make(map[uint64]stamped[int32])
+	p.pools = make(map[uint64]stamped[Class])
 	p.capturing = make(map[uint64]bool)
 	if p.onDevice == nil {
 		p.onDevice = make(map[int32]int64)
@@ -204,9 +212,11 @@ func (p *process) apply(e *Event) {
 	case Unmap:
 		p.unmap(t, e)
 	case PoolCreate:
-		put(p, p.pools, e.Addr, e.Class)
+		put(p, p.pools, e.Addr, stamped[Class]{e.Class, e.Time})
 	case PoolDestroy:
-		delete(p.pools, e.Addr)
+		if p.pools[e.Addr].at <= e.Begin {
+			delete(p.pools, e.Addr)
+		}
 	case CaptureBegin:
 		put(p, p.capturing, e.Addr, true)
 	case CaptureEnd:
@@ -253,7 +263,7 @@ func (p *process) alloc(t *thread, e *Event) {
 	class := e.Class
 	if e.Pool != 0 && class == Pool {
 		if c, ok := p.pools[e.Pool]; ok {
-			class = c
+			class = c.v
 		}
 	}
 	if e.Stream != 0 && p.capturing[e.Stream] {
@@ -287,7 +297,7 @@ func (p *process) add(t *thread, e *Event, k key, class Class) *allocation {
 	}
 	if a.device == NoDevice {
 		if d, ok := p.devices[a.ctx]; ok {
-			a.device = d
+			a.device = d.v
 		}
 	}
 	if a.site = p.site(e.Stack, class); a.site == nil {
@@ -450,8 +460,15 @@ func (p *process) end(how How) {
 	}
 }
 
-// endWhere ends the allocations of the table for which which is true.
+// endWhere ends the allocations of the table for which which is true. What a free
+// on its way has taken is gone too, whether or not that free fails for it.
 func (p *process) endWhere(how How, which func(*allocation) bool) {
+	for k, w := range p.tentatives {
+		if which(w.a) {
+			w.confirmed = true
+			delete(p.tentatives, k)
+		}
+	}
 	var all []*allocation
 	for _, a := range p.table {
 		if which(a) {

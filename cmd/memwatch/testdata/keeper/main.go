@@ -9,7 +9,7 @@
 //	reserve DELTA        change what is reserved
 //	pend SHARD DELTA     change what is pending
 //	marks N              call each marker N times, in four threads
-//	storm N              allocate N times and free most of it, in two threads
+//	storm MS             allocate for MS milliseconds and free most of it, in two threads
 //	stats                nothing
 package main
 
@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/lastuse/lastuse/internal/probe"
 	"github.com/lastuse/lastuse/tracker"
@@ -60,7 +61,7 @@ func main() {
 		case "marks":
 			mark(uintptr(a))
 		case "storm":
-			storm(shards, a)
+			storm(shards, time.Duration(a)*time.Millisecond)
 		}
 		if err := json.NewEncoder(os.Stdout).Encode(books.Stats()); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -83,13 +84,14 @@ func mark(n uintptr) {
 	wg.Wait()
 }
 
-// storm allocates n times from each shard and frees three of four, with markers, as a pool
+// storm allocates from each shard for a time and frees three of four, with markers, as a pool
 // would. Each shard has its one writer.
-func storm(shards []*tracker.Shard, n int64) {
+func storm(shards []*tracker.Shard, d time.Duration) {
 	var wg sync.WaitGroup
+	end := time.Now().Add(d)
 	for _, s := range shards {
 		wg.Go(func() {
-			for i := range n {
+			for i := int64(0); i%256 != 0 || time.Now().Before(end); i++ {
 				size := i%1000 + 1
 				s.Alloc(size)
 				probe.Alloc(uintptr(i), uintptr(size), 0, s.Seq())

@@ -1206,11 +1206,11 @@ result do_cuMemGetAllocationGranularity(size_t *n, const void *p, int option) {
 }
 
 result do_cuMemAddressReserve(devptr *out, size_t n, size_t align, devptr at, unsigned long long flags) {
-	(void)align, (void)at, (void)flags;
+	(void)at, (void)flags;
 	BEGIN(cuMemAddressReserve, NEEDS_INIT);
-	if (n == 0 || n % granularity)
+	if (n == 0 || n % granularity || (align & (align - 1)))
 		return end(INVALID_VALUE);
-	size_t extra = granularity;
+	size_t extra = align > (size_t)granularity ? align : (size_t)granularity;
 	char *p = mmap(NULL, n + extra, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p == MAP_FAILED)
 		return end(OUT_OF_MEMORY);

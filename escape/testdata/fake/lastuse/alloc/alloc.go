@@ -81,7 +81,7 @@ type View[T any] struct {
 
 // Make returns a buffer of n elements.
 //
-//lastuse:effect result 0 owned
+//lastuse:effect result 0 owned on success
 func Make[T any](s *Stream, n int) (Buffer[T], error) {
 	h, err := make_(s, int64(n))
 	return Buffer[T]{h, n}, err
@@ -89,7 +89,7 @@ func Make[T any](s *Stream, n int) (Buffer[T], error) {
 
 // Adopt returns a buffer that owns memory made by somebody else.
 //
-//lastuse:effect result 0 owned
+//lastuse:effect result 0 owned on success
 func Adopt[T any](s *Stream, p Ptr, n int, release func()) (Buffer[T], error) {
 	h, err := make_(s, int64(n))
 	return Buffer[T]{h, n}, err
@@ -112,12 +112,12 @@ func (b Buffer[T]) Bytes() int64 { return int64(b.n) }
 
 // CopyFrom fills b from src.
 //
-//lastuse:effect recv borrowed
+//lastuse:effect recv borrowed, arg src borrowed
 func (b Buffer[T]) CopyFrom(s *Stream, src []T) error { return enqueue(s, b.h) }
 
 // CopyTo reads b into dst.
 //
-//lastuse:effect recv borrowed
+//lastuse:effect recv borrowed, arg dst borrowed
 func (b Buffer[T]) CopyTo(s *Stream, dst []T) error { return enqueue(s, b.h) }
 
 // Fill sets every element to x.
@@ -157,12 +157,12 @@ func (v View[T]) Bytes() int64 { return int64(v.n) }
 
 // CopyFrom fills v from src.
 //
-//lastuse:effect recv borrowed
+//lastuse:effect recv borrowed, arg src borrowed
 func (v View[T]) CopyFrom(s *Stream, src []T) error { return enqueue(s, v.h) }
 
 // CopyTo reads v into dst.
 //
-//lastuse:effect recv borrowed
+//lastuse:effect recv borrowed, arg dst borrowed
 func (v View[T]) CopyTo(s *Stream, dst []T) error { return enqueue(s, v.h) }
 
 // Fill sets every element to x.
@@ -177,7 +177,7 @@ func (v View[T]) View(i, j int) View[T] { return View[T]{v.h, j - i} }
 
 // All returns v.
 //
-//lastuse:effect result 0 views recv
+//lastuse:effect result 0 is recv
 func (v View[T]) All() View[T] { return v }
 
 // Ptr returns the device address for work on s.
@@ -202,7 +202,7 @@ type Pinned[T any] struct{ s []T }
 
 // MakePinned returns page-locked host memory for n elements.
 //
-//lastuse:effect result 0 owned
+//lastuse:effect result 0 owned on success
 func MakePinned[T any](p *Pool, n int) (Pinned[T], error) {
 	return Pinned[T]{make([]T, n)}, nil
 }

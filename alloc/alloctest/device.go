@@ -1,0 +1,557 @@
+package alloctest
+
+import (
+	"bytes"
+	"errors"
+	"runtime"
+	"sync"
+	"testing"
+	"unsafe"
+
+	"github.com/lastuse/lastuse/alloc"
+)
+
+// A Holder is a device that can hold a stream back, so that the suite can see that work
+// really waits. A device without it is not asked those questions.
+type Holder interface {
+	// Hold makes work that is enqueued on s from now on wait until release is called.
+	Hold(s uintptr) (release func(), err error)
+}
+
+// TestDevice checks that a device does what alloc.Device promises, and alloc.Mapper
+// and alloc.Pinner if it is one. open is called once for each part; what it has to
+// clean up it gives to tb.Cleanup. The suite needs 64 MiB on the device.
+func TestDevice(t *testing.T, open func(tb testing.TB) alloc.Device) {
+	for _, part := range []struct {
+		name string
+		test func(*suite)
+	}{
+		{"memory", (*suite).memory},
+		{"outOfMemory", (*suite).outOfMemory},
+		{"copies", (*suite).copies},
+		{"fills", (*suite).fills},
+		{"sourceMayChange", (*suite).sourceMayChange},
+		{"streams", (*suite).streams},
+		{"events", (*suite).events},
+		{"waits", (*suite).waits},
+		{"rerecording", (*suite).rerecording},
+		{"noGoMemory", (*suite).noGoMemory},
+		{"concurrency", (*suite).concurrency},
+		{"mapping", (*suite).mapping},
+		{"moving", (*suite).moving},
+		{"pinning", (*suite).pinning},
+		{"pool", (*suite).pool},
+	} {
+		t.Run(part.name, func(t *testing.T) { part.test(&suite{T: t, dev: open(t)}) })
+	}
+}
+
+const mib = 1 << 20
+
+type suite struct {
+	*testing.T
+	dev alloc.Device
+}
+
+// ok ends the test if err is not nil.
+func (s *suite) ok(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *suite) alloc(size int64) alloc.Ptr {
+	s.Helper()
+	p, err := s.dev.Alloc(size)
+	s.ok(err)
+	s.Cleanup(func() { s.ok(s.dev.Free(p, size)) })
+	return p
+}
+
+func (s *suite) stream() uintptr {
+	s.Helper()
+	h, err := s.dev.NewStream()
+	s.ok(err)
+	s.Cleanup(func() {
+		s.ok(s.dev.Sync(h))
+		s.ok(s.dev.DestroyStream(h))
+	})
+	return h
+}
+
+func (s *suite) event() uintptr {
+	s.Helper()
+	e, err := s.dev.NewEvent()
+	s.ok(err)
+	s.Cleanup(func() { s.ok(s.dev.DestroyEvent(e)) })
+	return e
+}
+
+// put and get copy host memory in and out and wait.
+func (s *suite) put(h uintptr, p alloc.Ptr, data []byte) {
+	s.Helper()
+	s.ok(s.dev.CopyIn(h, p, unsafe.Pointer(&data[0]), int64(len(data))))
+}
+
+func (s *suite) get(h uintptr, p alloc.Ptr, n int) []byte {
+	s.Helper()
+	data := make([]byte, n)
+	s.ok(s.dev.CopyOut(h, unsafe.Pointer(&data[0]), p, int64(n)))
+	return data
+}
+
+func (s *suite) same(got, want []byte, what string) {
+	s.Helper()
+	if !bytes.Equal(got, want) {
+		for i := range want {
+			if got[i] != want[i] {
+				s.Fatalf("%s: byte %d of %d is %#x, want %#x", what, i, len(want), got[i], want[i])
+			}
+		}
+	}
+}
+
+// pattern returns n bytes that no fill produces.
+func pattern(n, seed int) []byte {
+	data := make([]byte, n)
+	x := uint32(seed)*2654435761 + 1
+	for i := range data {
+		x = x*1664525 + 1013904223
+		data[i] = byte(x >> 24)
+	}
+	return data
+}
+
+func repeated(x byte, n int) []byte { return bytes.Repeat([]byte{x}, n) }
+
+func (s *suite) memory() {
+	if s.dev.Name() == "" {
+		s.Error("the device has no name")
+	}
+	free, total, err := s.dev.MemInfo()
+	s.ok(err)
+	if free < 0 || free > total || total <= 0 {
+		s.Errorf("%d bytes free of %d", free, total)
+	}
+	type piece struct {
+		p    alloc.Ptr
+		size int64
+	}
+	var all []piece
+	for _, size := range []int64{512, 1024, 4096, 65536 + 512, mib, 8 * mib} {
+		p, err := s.dev.Alloc(size)
+		s.ok(err)
+		if p == 0 || p%alloc.MinAlign != 0 {
+			s.Errorf("Alloc(%d) = %#x", size, p)
+		}
+		for _, q := range all {
+			if p < q.p+alloc.Ptr(q.size) && q.p < p+alloc.Ptr(size) {
+				s.Errorf("%d bytes at %#x overlap %d at %#x", size, p, q.size, q.p)
+			}
+		}
+		all = append(all, piece{p, size})
+	}
+	h := s.stream()
+	for i, q := range all { // all of it is memory, and nobody else's
+		s.put(h, q.p, pattern(int(q.size), i))
+	}
+	for i, q := range all {
+		s.same(s.get(h, q.p, int(q.size)), pattern(int(q.size), i), "memory")
+	}
+	for _, q := range all {
+		s.ok(s.dev.Free(q.p, q.size))
+	}
+}
+
+func (s *suite) outOfMemory() {
+	_, err := s.dev.Alloc(1 << 50)
+	if !errors.Is(err, alloc.ErrOutOfMemory) {
+		s.Errorf("Alloc of 1 PiB: %v, want ErrOutOfMemory", err)
+	}
+	s.alloc(512) // and nothing is broken
+}
+
+func (s *suite) copies() {
+	h := s.stream()
+	p := s.alloc(4 * mib)
+	for _, n := range []int{1, 3, 512, 4097, 65537, mib, 3*mib + 1} {
+		want := pattern(n, n)
+		s.put(h, p, want)
+		s.same(s.get(h, p, n), want, "round trip")
+		s.put(h, p+513, want[:n-n/2])
+		s.same(s.get(h, p+513, n-n/2), want[:n-n/2], "round trip at an odd address")
+	}
+	q := s.alloc(mib)
+	want := pattern(mib, 7)
+	s.put(h, p, want)
+	s.ok(s.dev.Copy(h, q, p, mib))
+	s.ok(s.dev.Fill(h, p, 0, 4, mib/4))
+	s.same(s.get(h, q, mib), want, "copy within the device")
+	s.ok(s.dev.Copy(h, q, q, mib))
+	s.same(s.get(h, q, mib), want, "copy onto itself")
+	s.ok(s.dev.Copy(h, q+1, p+3, 7))
+	s.same(s.get(h, q, 9), append(append(want[:1:1], repeated(0, 7)...), want[8]), "copy at odd addresses")
+}
+
+func (s *suite) fills() {
+	h := s.stream()
+	p := s.alloc(mib)
+	for _, c := range []struct {
+		pattern uint32
+		width   int
+		count   int64
+		want    []byte
+	}{
+		{0x11, 1, 1, []byte{0x11}},
+		{0xffffff22, 1, 5, []byte{0x22, 0x22, 0x22, 0x22, 0x22}},
+		{0xffff4433, 2, 3, []byte{0x33, 0x44, 0x33, 0x44, 0x33, 0x44}},
+		{0x88776655, 4, 2, []byte{0x55, 0x66, 0x77, 0x88, 0x55, 0x66, 0x77, 0x88}},
+	} {
+		s.ok(s.dev.Fill(h, p, 0xee, 1, 64))
+		s.ok(s.dev.Fill(h, p+4, c.pattern, c.width, c.count))
+		got := s.get(h, p, 64)
+		want := repeated(0xee, 64)
+		copy(want[4:], c.want)
+		s.same(got, want, "fill")
+	}
+	s.ok(s.dev.Fill(h, p, 0xabcd, 2, mib/2))
+	s.same(s.get(h, p, mib), bytes.Repeat([]byte{0xcd, 0xab}, mib/2), "large fill")
+}
+
+// sourceMayChange checks that CopyIn has taken what it needs when it returns, however
+// far behind the stream is.
+func (s *suite) sourceMayChange() {
+	h := s.stream()
+	p := s.alloc(8 * mib)
+	hold, _ := s.dev.(Holder)
+	for _, n := range []int{16, 4096, 100_000} {
+		release := func() {}
+		if hold != nil {
+			var err error
+			release, err = hold.Hold(h)
+			s.ok(err)
+		}
+		data := pattern(n, n)
+		s.put(h, p, data)
+		clear(data)
+		release()
+		s.same(s.get(h, p, n), pattern(n, n), "source changed after CopyIn")
+	}
+}
+
+func (s *suite) streams() {
+	h := s.stream()
+	p := s.alloc(512)
+	// Work of one stream runs in order, whatever it is.
+	for i := range 200 {
+		s.ok(s.dev.Fill(h, p, uint32(i), 1, 256))
+		s.ok(s.dev.Copy(h, p+256, p, 256))
+	}
+	s.ok(s.dev.Sync(h))
+	s.same(s.get(h, p, 512), repeated(199, 512), "order on a stream")
+	d := s.dev.DefaultStream()
+	if d != s.dev.DefaultStream() {
+		s.Error("the default stream changes")
+	}
+	s.ok(s.dev.Fill(d, p, 9, 1, 512))
+	s.ok(s.dev.Sync(d))
+	s.same(s.get(d, p, 512), repeated(9, 512), "the default stream")
+	s.ok(s.dev.Sync(d))
+	if hold, is := s.dev.(Holder); is {
+		u := s.stream()
+		release, err := hold.Hold(h)
+		s.ok(err)
+		s.ok(s.dev.Fill(h, p, 1, 1, 512))
+		s.ok(s.dev.Sync(u)) // is not held back
+		s.same(s.get(u, p, 512), repeated(9, 512), "work that is held back")
+		release()
+		s.ok(s.dev.Sync(h))
+		s.same(s.get(u, p, 512), repeated(1, 512), "work that was held back")
+	}
+	for range 50 { // streams may come and go
+		x, err := s.dev.NewStream()
+		s.ok(err)
+		s.ok(s.dev.Fill(x, p, 1, 1, 512))
+		s.ok(s.dev.Sync(x))
+		s.ok(s.dev.DestroyStream(x))
+	}
+}
+
+func (s *suite) events() {
+	h := s.stream()
+	e := s.event()
+	if e == 0 {
+		s.Error("an event has handle 0")
+	}
+	done, err := s.dev.Query(e)
+	s.ok(err)
+	if !done {
+		s.Error("an event that was never recorded is not done")
+	}
+	s.ok(s.dev.SyncEvent(e))
+	s.ok(s.dev.Wait(h, e))
+	s.ok(s.dev.Record(e, h))
+	s.ok(s.dev.SyncEvent(e))
+	if done, err = s.dev.Query(e); err != nil || !done {
+		s.Errorf("after SyncEvent: %v, %v", done, err)
+	}
+	s.ok(s.dev.Record(e, h))
+	s.ok(s.dev.Sync(h))
+	if done, err = s.dev.Query(e); err != nil || !done {
+		s.Errorf("after Sync: %v, %v", done, err)
+	}
+	if hold, is := s.dev.(Holder); is {
+		release, err := hold.Hold(h)
+		s.ok(err)
+		s.ok(s.dev.Record(e, h))
+		done, err := s.dev.Query(e)
+		s.ok(err)
+		if done {
+			s.Error("an event is done before the work that it stands for")
+		}
+		release()
+		s.ok(s.dev.SyncEvent(e))
+	}
+}
+
+// waits checks that work after a Wait sees what came before the event.
+func (s *suite) waits() {
+	h, u := s.stream(), s.stream()
+	e := s.event()
+	p := s.alloc(8 * mib)
+	for i := range 20 {
+		s.ok(s.dev.Fill(h, p, uint32(i), 1, 8*mib))
+		s.ok(s.dev.Record(e, h))
+		s.ok(s.dev.Wait(u, e))
+		s.same(s.get(u, p+8*mib-512, 512), repeated(byte(i), 512), "work after a Wait")
+		s.ok(s.dev.Record(e, u))
+		s.ok(s.dev.Wait(h, e))
+	}
+}
+
+// rerecording checks that a Wait stands for the recording of the event that there was when it
+// was enqueued.
+func (s *suite) rerecording() {
+	hold, is := s.dev.(Holder)
+	if !is {
+		s.Skip("the device cannot hold a stream back")
+	}
+	h, u, v := s.stream(), s.stream(), s.stream()
+	e := s.event()
+	p := s.alloc(512)
+	s.ok(s.dev.Fill(v, p, 0, 1, 512))
+	s.ok(s.dev.Sync(v))
+	release, err := hold.Hold(h)
+	s.ok(err)
+	s.ok(s.dev.Record(e, h))
+	s.ok(s.dev.Wait(u, e))
+	s.ok(s.dev.Record(e, v)) // done at once, and no concern of u
+	s.ok(s.dev.SyncEvent(e))
+	s.ok(s.dev.Fill(u, p, 1, 1, 512))
+	runtime.Gosched()
+	s.same(s.get(v, p, 512), repeated(0, 512), "a Wait for the older recording")
+	release()
+	s.ok(s.dev.Sync(u))
+	s.same(s.get(v, p, 512), repeated(1, 512), "after the older recording")
+}
+
+// noGoMemory checks that the calls of a pool's paths allocate nothing on the Go heap.
+func (s *suite) noGoMemory() {
+	h, u := s.stream(), s.stream()
+	e := s.event()
+	p := s.alloc(4096)
+	data := make([]byte, 512)
+	at := unsafe.Pointer(&data[0])
+	for _, c := range []struct {
+		name string
+		call func() error
+	}{
+		{"CopyIn", func() error { return s.dev.CopyIn(h, p, at, 512) }},
+		{"CopyOut", func() error { return s.dev.CopyOut(h, at, p, 512) }},
+		{"Copy", func() error { return s.dev.Copy(h, p, p+512, 512) }},
+		{"Fill", func() error { return s.dev.Fill(h, p, 1, 4, 128) }},
+		{"Record", func() error { return s.dev.Record(e, h) }},
+		{"Query", func() error { _, err := s.dev.Query(e); return err }},
+		{"Wait", func() error { return s.dev.Wait(u, e) }},
+		{"SyncEvent", func() error { return s.dev.SyncEvent(e) }},
+		{"Sync", func() error { return s.dev.Sync(h) }},
+		{"MemInfo", func() error { _, _, err := s.dev.MemInfo(); return err }},
+	} {
+		var err error
+		for range 100 { // what is used again and again is there
+			err = errors.Join(err, c.call())
+		}
+		s.ok(s.dev.Sync(h))
+		s.ok(s.dev.Sync(u))
+		n := testing.AllocsPerRun(100, func() {
+			if e := c.call(); e != nil {
+				err = e
+			}
+		})
+		s.ok(err)
+		if n > 0 {
+			s.Errorf("%s: %v Go allocations per call", c.name, n)
+		}
+	}
+	runtime.KeepAlive(data)
+}
+
+func (s *suite) concurrency() {
+	shared := s.stream()
+	var wg sync.WaitGroup
+	for g := range 4 {
+		p := s.alloc(mib)
+		own, e := s.stream(), s.event()
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for i := range 50 {
+				x := byte(g*50 + i)
+				err := errors.Join(
+					s.dev.Fill(shared, p, uint32(x), 1, mib),
+					s.dev.Record(e, shared),
+					s.dev.Wait(own, e))
+				got := make([]byte, 512)
+				err = errors.Join(err, s.dev.CopyOut(own, unsafe.Pointer(&got[0]), p+mib-512, 512))
+				if err != nil || !bytes.Equal(got, repeated(x, 512)) {
+					s.Errorf("goroutine %d, round %d: %v, %#x", g, i, err, got[:4])
+					return
+				}
+			}
+		}()
+	}
+	wg.Wait()
+}
+
+// mapper returns the device as a mapper, or skips.
+func (s *suite) mapper() (alloc.Mapper, int64) {
+	m, is := s.dev.(alloc.Mapper)
+	if !is || m.Granularity() == 0 {
+		s.Skip("the device does not map")
+	}
+	g := m.Granularity()
+	if g < alloc.MinAlign || g&(g-1) != 0 {
+		s.Fatalf("granularity %d", g)
+	}
+	if 16*g > 64*mib {
+		s.Skipf("granules of %d bytes are too large for the suite", g)
+	}
+	return m, g
+}
+
+func (s *suite) mapping() {
+	m, g := s.mapper()
+	p, err := m.Reserve(16 * g)
+	s.ok(err)
+	if int64(p)%g != 0 {
+		s.Errorf("Reserve = %#x, not a multiple of %#x", p, g)
+	}
+	h := s.stream()
+	at := func(i int64) alloc.Ptr { return p + alloc.Ptr(i*g) }
+	s.ok(m.Map(at(2), 3*g))
+	s.ok(m.Map(at(5), g)) // one range with the first
+	want := pattern(int(4*g), 1)
+	s.put(h, at(2), want)
+	s.same(s.get(h, at(2), int(4*g)), want, "a range that was mapped in two calls")
+	s.ok(s.dev.Sync(h))
+	s.ok(m.Unmap(at(3), g)) // part of what one call mapped
+	s.same(s.get(h, at(2), int(g)), want[:g], "before an unmapped granule")
+	s.same(s.get(h, at(4), int(2*g)), want[2*g:], "behind an unmapped granule")
+	s.ok(m.Map(at(3), g)) // and again
+	s.put(h, at(3), want[:g])
+	s.same(s.get(h, at(3), int(g)), want[:g], "a granule mapped again")
+	s.ok(m.Unmap(at(2), 4*g)) // across what three calls mapped
+	s.ok(m.Unreserve(p, 16*g))
+}
+
+func (s *suite) moving() {
+	m, g := s.mapper()
+	p, err := m.Reserve(16 * g)
+	s.ok(err)
+	q, err := m.Reserve(16 * g)
+	s.ok(err)
+	h := s.stream()
+	at := func(p alloc.Ptr, i int64) alloc.Ptr { return p + alloc.Ptr(i*g) }
+	s.ok(m.Map(p, 4*g))
+	s.ok(s.dev.Fill(h, p, 1, 1, 4*g))
+	s.ok(s.dev.Sync(h))
+	free, _, err := s.dev.MemInfo()
+	s.ok(err)
+	s.ok(m.Move(at(q, 5), at(p, 1), 2*g))
+	if after, _, err := s.dev.MemInfo(); err == nil && after < free-g && s.quiet() {
+		s.Errorf("Move took %d bytes", free-after)
+	}
+	s.ok(m.Move(at(q, 7), p, g)) // behind the first, one range with it
+	want := pattern(int(3*g), 2)
+	s.put(h, at(q, 5), want)
+	s.same(s.get(h, at(q, 5), int(3*g)), want, "moved granules")
+	s.same(s.get(h, at(p, 3), int(g)), repeated(1, int(g)), "the granule that stayed")
+	s.ok(s.dev.Sync(h))
+	s.ok(m.Map(p, 3*g)) // the addresses are free again
+	s.ok(m.Unmap(p, 4*g))
+	s.ok(m.Unmap(at(q, 5), 3*g))
+	s.ok(m.Unreserve(p, 16*g))
+	s.ok(m.Unreserve(q, 16*g))
+}
+
+// quiet reports whether MemInfo counts this device's users alone.
+func (s *suite) quiet() bool {
+	_, is := s.dev.(interface{ Used() int64 })
+	return is
+}
+
+func (s *suite) pinning() {
+	pin, is := s.dev.(alloc.Pinner)
+	if !is {
+		s.Skip("the device does not pin")
+	}
+	const n = mib
+	host, err := pin.AllocHost(n)
+	s.ok(err)
+	if uintptr(host)%64 != 0 {
+		s.Errorf("AllocHost = %p", host)
+	}
+	mem := unsafe.Slice((*byte)(host), n)
+	copy(mem, pattern(n, 3))
+	h := s.stream()
+	p := s.alloc(n)
+	s.ok(s.dev.CopyIn(h, p, host, n))
+	s.ok(s.dev.Sync(h))
+	clear(mem)
+	s.ok(s.dev.CopyOut(h, host, p, n))
+	s.same(mem, pattern(n, 3), "through page-locked memory")
+	s.ok(pin.FreeHost(host, n))
+}
+
+// pool runs a pool on the device for a while.
+func (s *suite) pool() {
+	p, err := alloc.NewPool(s.dev, alloc.Options{Limit: 48 * mib, Check: true})
+	s.ok(err)
+	st, err := p.NewStream()
+	s.ok(err)
+	u, err := p.NewStream()
+	s.ok(err)
+	var held []alloc.Buffer[byte]
+	for i := range 100 {
+		b, err := alloc.Make[byte](st, 1+(i*7919*i)%(2*mib))
+		s.ok(err)
+		s.ok(b.Fill(st, byte(i)))
+		u.Wait(st)
+		got := make([]byte, b.Len())
+		s.ok(b.CopyTo(u, got))
+		s.same(got, repeated(byte(i), b.Len()), "a buffer")
+		if held = append(held, b); len(held) > 5 {
+			held[0].Free()
+			held = held[1:]
+		}
+		if i%10 == 0 {
+			p.Trim(0)
+			s.ok(p.Check())
+		}
+	}
+	for _, b := range held {
+		b.Free()
+	}
+	s.ok(p.Close())
+}

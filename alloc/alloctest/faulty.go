@@ -1,0 +1,349 @@
+package alloctest
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"unsafe"
+
+	"github.com/lastuse/lastuse/alloc"
+)
+
+// ErrInjected is the cause of every failure that a [Faulty] makes up, except for a lack of
+// memory, which is alloc.ErrOutOfMemory.
+var ErrInjected = errors.New("injected failure")
+
+// A Faulty is a device that passes its calls on to another one and fails on cue. A call that
+// fails is not passed on. It can do what the other device can. All its methods may be
+// called at any time.
+type Faulty struct {
+	alloc.Device
+	mapper   alloc.Mapper
+	pinner   alloc.Pinner
+	capturer alloc.Capturer
+	adopter  alloc.StreamAdopter
+
+	mu     sync.Mutex
+	calls  int64
+	nth    int64 // the call that fails, counted like calls; 0 is none
+	chance float64
+	rand   *rand.Rand
+	broken bool
+	high   int64 // bytes; 0 is no watermark
+	used   int64
+	slow   int
+	asked  map[uintptr]int
+	ops    map[string]bool // only these fail; nil is all
+}
+
+// NewFaulty returns a device that passes everything on to dev, for now.
+func NewFaulty(dev alloc.Device) *Faulty {
+	f := &Faulty{Device: dev, asked: make(map[uintptr]int)}
+	f.mapper, _ = dev.(alloc.Mapper)
+	f.pinner, _ = dev.(alloc.Pinner)
+	f.capturer, _ = dev.(alloc.Capturer)
+	f.adopter, _ = dev.(alloc.StreamAdopter)
+	return f
+}
+
+// Unwrap returns the device behind f.
+func (f *Faulty) Unwrap() alloc.Device { return f.Device }
+
+// FailNth makes the n-th call from now fail, and only that one. 1 is the next call.
+func (f *Faulty) FailNth(n int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.nth = f.calls + n
+}
+
+// FailRandomly makes each call fail with a chance between 0 and 1.
+func (f *Faulty) FailRandomly(chance float64, seed uint64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.chance, f.rand = chance, rand.New(rand.NewPCG(seed, seed))
+}
+
+// Only makes the other cues count for calls of some methods alone, given by name.
+func (f *Faulty) Only(methods ...string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ops = make(map[string]bool)
+	for _, m := range methods {
+		f.ops[m] = true
+	}
+}
+
+// Break makes every call fail from now on.
+func (f *Faulty) Break() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.broken = true
+}
+
+// Watermark lets the device run out of memory once it has given out bytes.
+func (f *Faulty) Watermark(bytes int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.high = bytes
+}
+
+// SlowEvents makes each event say n times that it is not done before it tells the
+// truth.
+func (f *Faulty) SlowEvents(n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.slow = n
+}
+
+// Heal takes back all cues.
+func (f *Faulty) Heal() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.nth, f.chance, f.broken, f.high, f.slow, f.ops = 0, 0, false, 0, 0, nil
+}
+
+// Calls returns how many calls there were that could have failed.
+func (f *Faulty) Calls() int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.calls
+}
+
+// fail returns the error of a call that is to fail. take is how many bytes more the device
+// would have given out.
+func (f *Faulty) fail(method string, take int64) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.ops == nil || f.ops[method] {
+		f.calls++
+		if f.broken || f.calls == f.nth || f.chance > 0 && f.rand.Float64() < f.chance {
+			return fmt.Errorf("alloctest: %s: %w", method, ErrInjected)
+		}
+	}
+	if take > 0 && f.high > 0 && f.used+take > f.high {
+		return fmt.Errorf("alloctest: %s: watermark: %w", method, alloc.ErrOutOfMemory)
+	}
+	return nil
+}
+
+// took notes that the device has given out n bytes.
+func (f *Faulty) took(n int64, err error) {
+	if err == nil {
+		f.mu.Lock()
+		f.used += n
+		f.mu.Unlock()
+	}
+}
+
+// The methods of alloc.Device, alloc.Mapper and the others, as they are documented there.
+
+func (f *Faulty) MemInfo() (free, total int64, err error) {
+	if err := f.fail("MemInfo", 0); err != nil {
+		return 0, 0, err
+	}
+	return f.Device.MemInfo()
+}
+
+func (f *Faulty) Alloc(size int64) (alloc.Ptr, error) {
+	if err := f.fail("Alloc", size); err != nil {
+		return 0, err
+	}
+	p, err := f.Device.Alloc(size)
+	f.took(size, err)
+	return p, err
+}
+
+func (f *Faulty) Free(p alloc.Ptr, size int64) error {
+	if err := f.fail("Free", 0); err != nil {
+		return err
+	}
+	err := f.Device.Free(p, size)
+	f.took(-size, err)
+	return err
+}
+
+func (f *Faulty) NewStream() (uintptr, error) {
+	if err := f.fail("NewStream", 0); err != nil {
+		return 0, err
+	}
+	return f.Device.NewStream()
+}
+
+func (f *Faulty) DestroyStream(s uintptr) error {
+	if err := f.fail("DestroyStream", 0); err != nil {
+		return err
+	}
+	return f.Device.DestroyStream(s)
+}
+
+func (f *Faulty) Sync(s uintptr) error {
+	if err := f.fail("Sync", 0); err != nil {
+		return err
+	}
+	return f.Device.Sync(s)
+}
+
+func (f *Faulty) NewEvent() (uintptr, error) {
+	if err := f.fail("NewEvent", 0); err != nil {
+		return 0, err
+	}
+	return f.Device.NewEvent()
+}
+
+func (f *Faulty) DestroyEvent(e uintptr) error {
+	if err := f.fail("DestroyEvent", 0); err != nil {
+		return err
+	}
+	return f.Device.DestroyEvent(e)
+}
+
+func (f *Faulty) Record(e, s uintptr) error {
+	if err := f.fail("Record", 0); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	f.asked[e] = 0
+	f.mu.Unlock()
+	return f.Device.Record(e, s)
+}
+
+func (f *Faulty) Query(e uintptr) (bool, error) {
+	if err := f.fail("Query", 0); err != nil {
+		return false, err
+	}
+	f.mu.Lock()
+	f.asked[e]++
+	slow := f.asked[e] <= f.slow
+	f.mu.Unlock()
+	if slow {
+		return false, nil
+	}
+	return f.Device.Query(e)
+}
+
+func (f *Faulty) SyncEvent(e uintptr) error {
+	if err := f.fail("SyncEvent", 0); err != nil {
+		return err
+	}
+	return f.Device.SyncEvent(e)
+}
+
+func (f *Faulty) Wait(s, e uintptr) error {
+	if err := f.fail("Wait", 0); err != nil {
+		return err
+	}
+	return f.Device.Wait(s, e)
+}
+
+func (f *Faulty) CopyIn(s uintptr, dst alloc.Ptr, src unsafe.Pointer, n int64) error {
+	if err := f.fail("CopyIn", 0); err != nil {
+		return err
+	}
+	return f.Device.CopyIn(s, dst, src, n)
+}
+
+func (f *Faulty) CopyOut(s uintptr, dst unsafe.Pointer, src alloc.Ptr, n int64) error {
+	if err := f.fail("CopyOut", 0); err != nil {
+		return err
+	}
+	return f.Device.CopyOut(s, dst, src, n)
+}
+
+func (f *Faulty) Copy(s uintptr, dst, src alloc.Ptr, n int64) error {
+	if err := f.fail("Copy", 0); err != nil {
+		return err
+	}
+	return f.Device.Copy(s, dst, src, n)
+}
+
+func (f *Faulty) Fill(s uintptr, dst alloc.Ptr, pattern uint32, width int, count int64) error {
+	if err := f.fail("Fill", 0); err != nil {
+		return err
+	}
+	return f.Device.Fill(s, dst, pattern, width, count)
+}
+
+func (f *Faulty) Granularity() int64 {
+	if f.mapper == nil {
+		return 0
+	}
+	return f.mapper.Granularity()
+}
+
+func (f *Faulty) Reserve(size int64) (alloc.Ptr, error) {
+	if err := f.fail("Reserve", 0); err != nil {
+		return 0, err
+	}
+	return f.mapper.Reserve(size)
+}
+
+func (f *Faulty) Unreserve(p alloc.Ptr, size int64) error {
+	if err := f.fail("Unreserve", 0); err != nil {
+		return err
+	}
+	return f.mapper.Unreserve(p, size)
+}
+
+func (f *Faulty) Map(p alloc.Ptr, size int64) error {
+	if err := f.fail("Map", size); err != nil {
+		return err
+	}
+	err := f.mapper.Map(p, size)
+	f.took(size, err)
+	return err
+}
+
+func (f *Faulty) Move(dst, src alloc.Ptr, size int64) error {
+	if err := f.fail("Move", 0); err != nil {
+		return err
+	}
+	return f.mapper.Move(dst, src, size)
+}
+
+func (f *Faulty) Unmap(p alloc.Ptr, size int64) error {
+	if err := f.fail("Unmap", 0); err != nil {
+		return err
+	}
+	err := f.mapper.Unmap(p, size)
+	f.took(-size, err)
+	return err
+}
+
+func (f *Faulty) AllocHost(size int64) (unsafe.Pointer, error) {
+	if f.pinner == nil {
+		return nil, errors.ErrUnsupported
+	}
+	if err := f.fail("AllocHost", size); err != nil {
+		return nil, err
+	}
+	p, err := f.pinner.AllocHost(size)
+	f.took(size, err)
+	return p, err
+}
+
+func (f *Faulty) FreeHost(p unsafe.Pointer, size int64) error {
+	if err := f.fail("FreeHost", 0); err != nil {
+		return err
+	}
+	err := f.pinner.FreeHost(p, size)
+	f.took(-size, err)
+	return err
+}
+
+func (f *Faulty) Capturing(s uintptr) (bool, error) {
+	if f.capturer == nil {
+		return false, nil
+	}
+	return f.capturer.Capturing(s)
+}
+
+func (f *Faulty) AdoptStream(s uintptr) error {
+	if f.adopter == nil {
+		return errors.ErrUnsupported
+	}
+	if err := f.fail("AdoptStream", 0); err != nil {
+		return err
+	}
+	return f.adopter.AdoptStream(s)
+}

@@ -1,0 +1,142 @@
+package alloc_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/alloc"
+	"github.com/lastuse/lastuse/alloc/host"
+)
+
+// scribble writes through a raw address on s, as a kernel with a stale pointer does.
+func scribble(t *testing.T, s *alloc.Stream, p alloc.Ptr, n int) {
+	t.Helper()
+	dev := s.Pool().Device()
+	require.NoError(t, dev.Fill(s.Handle(), p, 0x5a, 1, int64(n)))
+	require.NoError(t, s.Sync())
+}
+
+func TestCheckFindsWrites(t *testing.T) {
+	const size = 1000
+	for _, c := range []struct {
+		name string
+		off  int
+		free bool
+		what string
+	}{
+		{"after free", 10, true, "write after free: byte 10 of a buffer of 1000 bytes"},
+		{"after free, last byte", size - 1, true, "write after free: byte 999"},
+		{"behind", size, false, "write behind the buffer: byte 1000"},
+		{"before", -1, false, "write before the buffer: byte -1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newPool(t, host.Options{}, alloc.Options{Check: true})
+			s := newStream(t, p)
+			b := mustMake[byte](t, s, size)
+			at := b.Ptr(s) + alloc.Ptr(c.off)
+			if c.free {
+				b.Free()
+				scribble(t, s, at, 1)
+			} else {
+				scribble(t, s, at, 1)
+				b.Free()
+				require.NoError(t, s.Sync())
+			}
+			err := p.Check()
+			var ce *alloc.CorruptionError
+			require.ErrorAs(t, err, &ce)
+			assert.Contains(t, err.Error(), c.what)
+			assert.Contains(t, ce.Made.String(), "check_test.go")
+			assert.Contains(t, ce.Free.String(), "check_test.go")
+			require.NoError(t, p.Check(), "said once")
+			require.NoError(t, p.Close())
+		})
+	}
+}
+
+// The Make that takes a block out of quarantine panics with what it finds.
+func TestCheckPanicsAtReuse(t *testing.T) {
+	p := newPool(t, host.Options{}, alloc.Options{Check: true, Quarantine: 4096})
+	s := newStream(t, p)
+	b := mustMake[byte](t, s, 5000)
+	at := b.Ptr(s)
+	b.Free()
+	scribble(t, s, at+77, 3)
+	var err error
+	func() {
+		defer func() { err, _ = recover().(error) }()
+		mustMake[byte](t, s, 100)
+	}()
+	var ce *alloc.CorruptionError
+	require.ErrorAs(t, err, &ce)
+	assert.EqualValues(t, 77, ce.Offset)
+	sound(t, p)
+	mustMake[byte](t, s, 100).Free()
+	require.NoError(t, p.Close())
+}
+
+func TestCheckQuarantine(t *testing.T) {
+	p := newPool(t, host.Options{}, alloc.Options{Check: true, Quarantine: 1 << 20})
+	s := newStream(t, p)
+	b := mustMake[byte](t, s, 100_000)
+	at := b.Ptr(s)
+	b.Free()
+	st := sound(t, p)
+	assert.Positive(t, st.Pending)
+	assert.Zero(t, st.Live)
+	c := mustMake[byte](t, s, 100_000)
+	assert.NotEqual(t, at, c.Ptr(s), "quarantine holds the block back")
+	c.Free()
+	for range 30 {
+		mustMake[byte](t, s, 100_000).Free()
+		require.NoError(t, s.Sync())
+	}
+	st = sound(t, p)
+	assert.LessOrEqual(t, st.Pending, int64(1<<20+200_000))
+	require.NoError(t, p.Close())
+}
+
+func TestCheckUseAfterFree(t *testing.T) {
+	p := newPool(t, host.Options{}, alloc.Options{Check: true})
+	s := newStream(t, p)
+	b := mustMake[byte](t, s, 10)
+	b.Free()
+	b.Free() // never a failure
+	assert.EqualValues(t, 1, p.Stats().Repeated)
+	var ue *alloc.UseError
+	func() {
+		defer func() {
+			err, _ := recover().(error)
+			require.ErrorIs(t, err, alloc.ErrFreed)
+			require.True(t, errors.As(err, &ue))
+		}()
+		b.Fill(s, 1) //nolint:errcheck // it panics
+	}()
+	for _, st := range []alloc.Stack{ue.Made, ue.Free, ue.Use} {
+		assert.Contains(t, st.String(), "TestCheckUseAfterFree")
+	}
+	require.NoError(t, p.Close())
+}
+
+// A correct program runs in Check mode as it does without.
+func TestCheckCleanProgram(t *testing.T) {
+	p := newPool(t, host.Options{Capacity: 64 << 20}, alloc.Options{Check: true, Quarantine: 8 << 20})
+	s, u := newStream(t, p), newStream(t, p)
+	for i := range 200 {
+		b := mustMake[int32](t, s, 1+i*i*20%1_000_000)
+		require.NoError(t, b.Fill(s, int32(i)))
+		u.Wait(s)
+		last := make([]int32, 1)
+		require.NoError(t, b.View(b.Len()-1, b.Len()).CopyTo(u, last))
+		require.EqualValues(t, i, last[0])
+		b.Free()
+	}
+	big := mustMake[byte](t, s, 30<<20) // more than is looked at in full; quarantine gives way
+	require.NoError(t, big.Fill(s, 1))
+	big.Free()
+	sound(t, p)
+	require.NoError(t, p.Close())
+}

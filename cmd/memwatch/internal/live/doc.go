@@ -1,0 +1,23 @@
+// Package live watches running processes: it finds those that use a driver's library,
+// has its functions probed, names their stacks, and hands events to a sink in the
+// order in which they happened.
+//
+// # Structures
+//
+//	Watcher   one session; everything but the naming of stacks runs in Run's goroutine
+//	resolver  names stacks beside it: reading a large library's symbols may take a
+//	          second, and the ring must be read meanwhile
+//
+// # Way in
+//
+// Libraries are found in the mappings of processes, and in the places where the
+// system keeps them, so that programs that start later are seen from their first
+// call. A library is probed once for all processes, or for the processes asked for.
+//
+// # Way out
+//
+// The sink gets a Start for each process before its first event, the events of its
+// calls, its stacks as soon as they are named, once a second what the kernel's own
+// books say and what was lost, and its Exit. A process that had the library mapped
+// before the probes were there is marked as late.
+package live

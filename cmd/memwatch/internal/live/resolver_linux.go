@@ -1,0 +1,155 @@
+//go:build linux && (amd64 || arm64)
+
+package live
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/bpf"
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/symbols"
+)
+
+// A resolver names stacks in a goroutine of its own. Jobs of one process are done in
+// order.
+type resolver struct {
+	jobs    chan func()
+	done    chan heap.Event
+	over    chan struct{} // closed when the goroutine has ended
+	waiting atomic.Int64  // jobs not done
+	cache   symbols.Cache
+	procs   map[uint32]*symbols.Process // the goroutine's
+}
+
+// maxJobs bounds the queue. A stack for which there is no room stays without names.
+const maxJobs = 16 << 10
+
+func newResolver() *resolver {
+	r := &resolver{
+		jobs: make(chan func(), maxJobs), done: make(chan heap.Event, maxJobs), over: make(chan struct{}),
+		procs: make(map[uint32]*symbols.Process),
+	}
+	go func() {
+		defer close(r.over)
+		for do := range r.jobs {
+			do()
+			r.waiting.Add(-1)
+		}
+	}()
+	return r
+}
+
+func (r *resolver) do(job func()) bool {
+	r.waiting.Add(1)
+	select {
+	case r.jobs <- job:
+		return true
+	default:
+		r.waiting.Add(-1)
+		return false
+	}
+}
+
+// open reads the symbols of a process, now, while it is there.
+func (r *resolver) open(pid uint32) {
+	r.do(func() {
+		if p, err := symbols.OpenProcess(int(pid), &r.cache); err == nil {
+			r.procs[pid] = p
+		}
+	})
+}
+
+func (r *resolver) forget(pid uint32) {
+	r.do(func() { delete(r.procs, pid) })
+}
+
+// target finds where a Go program keeps its goroutines and tells use. For a program
+// of another language, or of a Go version that is not known, it tells what it can.
+func (r *resolver) target(pid uint32, use func(bpf.Target)) {
+	r.do(func() {
+		p := r.procs[pid]
+		if p == nil {
+			return
+		}
+		info, bias := p.Go()
+		if info == nil {
+			return
+		}
+		t := bpf.Target{Text: info.Text + bias, TextEnd: info.TextEnd + bias, TLS: info.TLS}
+		if o, ok := symbols.GoOffsets(info.Version); ok && info.TLSKnown {
+			t.Known = true
+			t.Offsets = bpf.Offsets{M: o.M, GoID: o.GoID, SyscallPC: o.SyscallPC, SyscallBP: o.SyscallBP, CurG: o.CurG}
+		}
+		use(t)
+	})
+}
+
+// stack names the frames of a stack.
+func (r *resolver) stack(pid uint32, now int64, id uint64, pcs []uint64) {
+	e := heap.Event{Op: heap.Stack, PID: pid, Time: now, Stack: id}
+	pcs = append([]uint64(nil), pcs...)
+	if r.do(func() {
+		p := r.procs[pid]
+		for _, pc := range pcs {
+			if p != nil && !p.Known(pc) {
+				_ = p.Refresh() // a library was loaded since; or the process is gone
+				break
+			}
+		}
+		if p != nil {
+			e.Frames = p.Frames(pcs, false)
+		} else {
+			e.Frames = bare(pcs)
+		}
+		select {
+		case r.done <- e:
+		case <-time.After(time.Second): // nobody collects
+		}
+	}) {
+		return
+	}
+	e.Frames = bare(pcs)
+	select {
+	case r.done <- e:
+	default:
+	}
+}
+
+// bare returns frames without names.
+func bare(pcs []uint64) []heap.Frame {
+	frames := make([]heap.Frame, len(pcs))
+	for i, pc := range pcs {
+		frames[i].PC = pc
+	}
+	return frames
+}
+
+// collect hands named stacks to sink without waiting.
+func (r *resolver) collect(sink func(*heap.Event)) {
+	for {
+		select {
+		case e := <-r.done:
+			sink(&e)
+		default:
+			return
+		}
+	}
+}
+
+// finish waits for all jobs, for no longer than ten seconds, and hands out the rest.
+func (r *resolver) finish(sink func(*heap.Event)) {
+	for end := time.Now().Add(10 * time.Second); r.waiting.Load() > 0 && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		r.collect(sink)
+	}
+	r.collect(sink)
+}
+
+// close ends the goroutine. It is the last call.
+func (r *resolver) close() {
+	close(r.jobs)
+	select {
+	case <-r.over:
+	case <-time.After(5 * time.Second): // a process's files do not answer
+	}
+}

@@ -1,0 +1,422 @@
+//go:build linux && (amd64 || arm64)
+
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/bpf"
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/probes"
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/symbols"
+)
+
+// Options say what is watched. The zero Options watches every process.
+type Options struct {
+	PIDs      []int    // only these
+	Libraries []string // files to probe besides those that are found
+	Ring      int      // bytes of the ring; 0: 8 MiB
+	NoStacks  bool
+	Single    bool          // use single probes
+	Scan      time.Duration // between two looks for new processes; 0: 1 s
+}
+
+// A Library is a file whose functions are probed.
+type Library struct {
+	Name   string // of its table
+	Path   string // as it was found; another process may call it otherwise
+	Probes int    // entries and returns
+	Fast   int    // functions whose probe is cheap
+	Slow   int
+	Absent int // functions of the table that it does not export
+	Err    error
+}
+
+// A Watcher watches processes. It is used by one goroutine.
+type Watcher struct {
+	opts      Options
+	session   *bpf.Session
+	resolver  *resolver
+	images    probes.Cache
+	libraries map[string]*Library // by identity of the file
+	order     []string
+	processes map[uint32]*process
+	attached  int64 // when the latest library was probed; nanoseconds since boot
+	events    []heap.Event
+	sink      func(*heap.Event)
+}
+
+// process is what the watcher knows of a process.
+type process struct {
+	start uint64 // clock ticks since boot
+	books bpf.Ledger
+}
+
+// ErrNothing is returned by New if no process asked for uses a library that is known.
+var ErrNothing = errors.New("it uses no library that is known")
+
+// New loads the programs and attaches to what is there. The caller closes the Watcher.
+func New(o Options) (*Watcher, error) {
+	if o.Scan <= 0 {
+		o.Scan = time.Second
+	}
+	s, err := bpf.Open(bpf.Options{Ring: o.Ring, NoStacks: o.NoStacks, Single: o.Single, Only: len(o.PIDs) > 0})
+	if err != nil {
+		return nil, err
+	}
+	w := &Watcher{
+		opts: o, session: s, resolver: newResolver(),
+		libraries: make(map[string]*Library), processes: make(map[uint32]*process),
+	}
+	w.sink = func(*heap.Event) {}
+	for _, pid := range o.PIDs {
+		if _, err := startTime(pid); err != nil {
+			w.Close()
+			return nil, fmt.Errorf("live: process %d: %w", pid, err)
+		}
+		if err := s.Watch(uint32(pid), bpf.Target{}); err != nil {
+			w.Close()
+			return nil, err
+		}
+	}
+	w.places()
+	return w, nil
+}
+
+// Libraries returns what is probed, and what could not be.
+func (w *Watcher) Libraries() []Library {
+	var all []Library
+	for _, id := range w.order {
+		all = append(all, *w.libraries[id])
+	}
+	return all
+}
+
+// Hits returns how often each probe was hit, by its ID.
+func (w *Watcher) Hits() ([]uint64, error) { return w.session.Hits() }
+
+// Close detaches the probes.
+func (w *Watcher) Close() error {
+	w.resolver.close()
+	return w.session.Close()
+}
+
+// Clock returns the time now in the clock of the events.
+func Clock() int64 {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
+		return 0
+	}
+	return t.Nano()
+}
+
+// Run hands events to sink until ctx is done, or until all processes asked for have
+// ended. Sink runs in this goroutine. idle, if not nil, is called between events at
+// least twenty times a second unless the ring is never empty.
+func (w *Watcher) Run(ctx context.Context, sink func(*heap.Event), idle func()) error {
+	w.sink = sink
+	var r bpf.Report
+	next := time.Now()
+	for ctx.Err() == nil {
+		if now := time.Now(); !now.Before(next) {
+			w.scan()
+			w.audit()
+			next = now.Add(w.opts.Scan)
+		}
+		ok, err := w.session.Read(&r)
+		if errors.Is(err, os.ErrClosed) {
+			return nil
+		}
+		if errors.Is(err, bpf.ErrReport) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		w.resolver.collect(w.sink)
+		if ok {
+			w.take(&r)
+			continue
+		}
+		if idle != nil {
+			idle()
+		}
+		if len(w.opts.PIDs) > 0 && w.session.Waiting() == 0 && !w.anyRunning() {
+			break
+		}
+	}
+	w.drain(&r)
+	w.audit()
+	w.resolver.finish(w.sink)
+	return nil
+}
+
+// drain takes what is left in the ring, for no longer than a second.
+func (w *Watcher) drain(r *bpf.Report) {
+	for end := time.Now().Add(time.Second); time.Now().Before(end); {
+		ok, err := w.session.Read(r)
+		if err != nil || !ok && w.session.Waiting() == 0 {
+			return
+		}
+		if ok {
+			w.take(r)
+		}
+	}
+}
+
+// anyRunning reports whether one of the processes asked for still runs.
+func (w *Watcher) anyRunning() bool {
+	return slices.ContainsFunc(w.opts.PIDs, func(pid int) bool {
+		_, err := startTime(pid)
+		return err == nil
+	})
+}
+
+// take turns a report into events.
+func (w *Watcher) take(r *bpf.Report) {
+	pid := r.Raw.PID
+	if w.processes[pid] == nil && r.Kind != bpf.Exit {
+		w.introduce(int(pid), r.Raw.Time)
+	}
+	switch r.Kind {
+	case bpf.Call:
+		w.events = probes.Translate(w.events[:0], &r.Raw)
+		for i := range w.events {
+			w.sink(&w.events[i])
+		}
+	case bpf.Stack:
+		w.resolver.stack(pid, r.Raw.Time, r.Raw.Stack, r.Frames)
+	case bpf.Exec:
+		w.sink(&heap.Event{Op: heap.Exec, PID: pid, TID: r.Raw.TID, Time: r.Raw.Time, Text: comm(int(pid))})
+		w.resolver.open(pid)
+		w.target(int(pid))
+	case bpf.Exit:
+		if w.processes[pid] != nil {
+			w.auditOne(pid, w.session.LedgerOf(pid), r.Raw.Time)
+			w.resolver.collect(w.sink)
+			w.sink(&heap.Event{Op: heap.Exit, PID: pid, TID: r.Raw.TID, Time: r.Raw.Time})
+			delete(w.processes, pid)
+		}
+		w.resolver.forget(pid)
+		w.session.Forget(pid)
+	}
+}
+
+// introduce tells the sink of a process before its first event.
+func (w *Watcher) introduce(pid int, now int64) {
+	start, err := startTime(pid)
+	if err != nil && w.processes[uint32(pid)] != nil {
+		return
+	}
+	w.processes[uint32(pid)] = &process{start: start}
+	e := heap.Event{Op: heap.Start, PID: uint32(pid), Time: now, Text: comm(pid), Size: start}
+	if int64(start)*int64(time.Second)/ticks < w.attached {
+		e.Aux = 1
+	}
+	w.sink(&e)
+	w.resolver.open(uint32(pid))
+	w.target(pid)
+}
+
+// ticks is how many clock ticks a second has in /proc.
+const ticks = 100
+
+// target tells the probes where a Go program keeps its goroutines.
+func (w *Watcher) target(pid int) {
+	w.resolver.target(uint32(pid), func(t bpf.Target) {
+		_ = w.session.Watch(uint32(pid), t) // without it stacks are walked by the kernel alone
+	})
+}
+
+// audit compares the kernel's books with what was handed out.
+func (w *Watcher) audit() {
+	all, err := w.session.Ledgers()
+	if err != nil {
+		return
+	}
+	now := Clock()
+	for pid, l := range all {
+		w.auditOne(pid, l, now)
+	}
+}
+
+func (w *Watcher) auditOne(pid uint32, l bpf.Ledger, now int64) {
+	p := w.processes[pid]
+	if p == nil || l.Hits == 0 || l == p.books {
+		return
+	}
+	for _, lost := range []struct {
+		where    string
+		now, was uint64
+	}{{"ring", l.LostRing, p.books.LostRing}, {"calls", l.LostCalls, p.books.LostCalls}} {
+		if n := lost.now - lost.was; n > 0 {
+			w.sink(&heap.Event{Op: heap.Lost, PID: pid, Time: now, Size: n, Text: lost.where})
+		}
+	}
+	w.sink(&heap.Event{Op: heap.Totals, PID: pid, Time: now, Size: l.Bytes, Addr: l.Allocs, Aux: l.Frees})
+	p.books = l
+}
+
+// places probes libraries where systems keep them, and those asked for, so that
+// programs that start later are seen from their first call.
+func (w *Watcher) places() {
+	var dirs []string
+	for _, d := range []string{"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/lib64", "/usr/lib", "/usr/local/lib", "/opt/rocm/lib"} {
+		dirs = append(dirs, d, filepath.Join(d, "nvidia/current"))
+	}
+	var paths []string
+	for _, l := range probes.Libraries() {
+		for _, f := range l.Files {
+			for _, d := range dirs {
+				more, _ := filepath.Glob(filepath.Join(d, f+".*"))
+				paths = append(paths, more...)
+			}
+		}
+	}
+	for _, path := range append(paths, w.opts.Libraries...) {
+		l := probes.LibraryOf(filepath.Base(path))
+		if l == nil {
+			continue
+		}
+		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+		if err != nil {
+			continue
+		}
+		f := os.NewFile(uintptr(fd), path)
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			w.attach(f, l, path)
+		}
+		f.Close()
+	}
+}
+
+// scan looks for libraries in the mappings of processes.
+func (w *Watcher) scan() {
+	pids := w.opts.PIDs
+	if len(pids) == 0 {
+		pids = allPIDs()
+	}
+	for _, pid := range pids {
+		f, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
+		if err != nil {
+			continue
+		}
+		maps, err := symbols.ParseMaps(f)
+		f.Close()
+		if err != nil {
+			continue
+		}
+		uses := false
+		for i := range maps {
+			m := &maps[i]
+			l := probes.LibraryOf(m.Base())
+			if l == nil || !m.Exec {
+				continue
+			}
+			uses = true
+			if f, err := symbols.OpenMapped(pid, m); err == nil {
+				w.attach(f, l, m.Path)
+				f.Close()
+			}
+		}
+		if uses && w.processes[uint32(pid)] == nil {
+			w.introduce(pid, Clock())
+		}
+	}
+}
+
+// attach probes a file unless it is probed already.
+func (w *Watcher) attach(f *os.File, l *probes.Library, path string) {
+	id, err := symbols.Identity(f)
+	if err != nil || w.libraries[id] != nil {
+		return
+	}
+	lib := &Library{Name: l.Name, Path: path}
+	w.libraries[id] = lib
+	w.order = append(w.order, id)
+	image, err := w.images.Read(f, l, id)
+	if err != nil {
+		lib.Err = err
+		return
+	}
+	lib.Absent = len(image.Missing)
+	for _, p := range image.Placements {
+		if p.Cost == probes.Fast {
+			lib.Fast++
+		} else {
+			lib.Slow++
+		}
+	}
+	// With one process the kernel's own filter spares all others the probe.
+	only := uint32(0)
+	if len(w.opts.PIDs) == 1 {
+		only = uint32(w.opts.PIDs[0])
+	}
+	a, err := w.session.Attach(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), image, only)
+	if err != nil {
+		lib.Err = err
+		return
+	}
+	lib.Probes = a.Count
+	var t unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &t) == nil {
+		w.attached = t.Nano()
+	}
+}
+
+// allPIDs returns the numbers of all processes.
+func allPIDs() []int {
+	d, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	names, _ := d.Readdirnames(-1)
+	var pids []int
+	self := os.Getpid()
+	for _, n := range names {
+		if pid, err := strconv.Atoi(n); err == nil && pid != self {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// comm returns the short name of a process, as it chose it.
+func comm(pid int) string {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+	if err != nil {
+		return "?"
+	}
+	return strings.TrimSuffix(string(b[:min(len(b), 64)]), "\n")
+}
+
+// startTime returns when a process started, in clock ticks since boot. With its number
+// it tells a process from all others. It is an error if the process is gone or a
+// zombie.
+func startTime(pid int) (uint64, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	s := string(b)
+	// The name in parentheses may hold anything, parentheses and spaces too.
+	fields := strings.Fields(s[strings.LastIndexByte(s, ')')+1:])
+	if len(fields) < 20 {
+		return 0, fmt.Errorf("live: process %d: unreadable state", pid)
+	}
+	if fields[0] == "Z" || fields[0] == "X" {
+		return 0, os.ErrProcessDone
+	}
+	return strconv.ParseUint(fields[19], 10, 64)
+}

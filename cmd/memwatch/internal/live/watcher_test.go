@@ -1,0 +1,204 @@
+//go:build linux && amd64
+
+package live
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/probes"
+)
+
+// watch opens a watcher or skips the test, with the reason.
+func watch(t *testing.T, o Options) *Watcher {
+	t.Helper()
+	w, err := New(o)
+	if err != nil && os.Geteuid() != 0 {
+		t.Skipf("no eBPF here: %v", err)
+	}
+	require.NoError(t, err)
+	return w
+}
+
+// app builds the program and the stand-in library that it calls.
+func app(t *testing.T) (exe, lib string) {
+	t.Helper()
+	cc, err := exec.LookPath("cc")
+	if err != nil {
+		t.Skip("no C compiler")
+	}
+	dir := t.TempDir()
+	var symbols strings.Builder
+	for _, p := range probes.All() {
+		if strings.HasPrefix(p.Symbol, "cu") {
+			fmt.Fprintf(&symbols, "S(%s)\n", p.Symbol)
+		}
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "symbols.h"), []byte(symbols.String()), 0o600))
+	lib = filepath.Join(dir, "libcuda.so.1")
+	storm, err := filepath.Abs("../bpf/testdata/storm/lib.c")
+	require.NoError(t, err)
+	out, err := exec.Command(cc, "-std=gnu11", "-O2", "-w", "-DSTUBS=550", "-I", dir, "-pthread", "-shared", "-fPIC",
+		"-Wl,-soname,libcuda.so.1", "-o", lib, storm).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	src, err := os.ReadFile("testdata/app/main.go")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), src, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module app\n\ngo 1.24\n"), 0o600))
+	exe = filepath.Join(dir, "app")
+	cmd := exec.Command("go", "build", "-o", exe, ".")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=1", "GOFLAGS=", "GOWORK=off", "CGO_LDFLAGS=-Wl,-rpath,"+dir)
+	out, err = cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return exe, lib
+}
+
+// A running is the program while it runs.
+type running struct {
+	*exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Scanner
+}
+
+func start(t *testing.T, exe string) *running {
+	cmd := exec.Command(exe)
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	cmd.Stderr = os.Stderr
+	require.NoError(t, cmd.Start())
+	r := &running{cmd, in, bufio.NewScanner(out)}
+	t.Cleanup(func() { in.Close(); cmd.Wait() })
+	require.True(t, r.out.Scan())
+	return r
+}
+
+// step lets the program do its next step and waits until it has.
+func (r *running) step(t *testing.T) {
+	io.WriteString(r.in, "\n")
+	r.out.Scan()
+}
+
+// TestGoProgram watches an unmodified Go program that calls the driver through cgo:
+// one call keeps the chain of frame pointers, one breaks it.
+func TestGoProgram(t *testing.T) {
+	exe, lib := app(t)
+	for _, all := range []bool{false, true} {
+		t.Run(fmt.Sprintf("everything=%v", all), func(t *testing.T) {
+			prog := start(t, exe)
+			pid := uint32(prog.Process.Pid)
+			o := Options{Libraries: []string{lib}}
+			if !all {
+				o.PIDs = []int{int(pid)}
+			}
+			w := watch(t, o)
+			defer w.Close()
+			h := heap.New(heap.Options{})
+			var mu sync.Mutex
+			var over sync.WaitGroup
+			ctx, stop := context.WithTimeout(context.Background(), 20*time.Second)
+			defer stop()
+			over.Go(func() {
+				err := w.Run(ctx, func(e *heap.Event) {
+					mu.Lock()
+					defer mu.Unlock()
+					h.Apply(e)
+				}, nil)
+				require.NoError(t, err)
+			})
+			look := func() heap.Process {
+				mu.Lock()
+				defer mu.Unlock()
+				if all := h.Snapshot(heap.Query{PIDs: []uint32{pid}}).Processes; len(all) == 1 {
+					return all[0]
+				}
+				return heap.Process{}
+			}
+			time.Sleep(300 * time.Millisecond) // the first look has found it
+			prog.step(t)
+			const want = 5<<20 + 1<<12
+			require.Eventually(t, func() bool {
+				p := look()
+				return p.Live == want && len(p.Sites) == 3 && len(p.Sites[0].Frames) > 0 && len(p.Sites[1].Frames) > 0 && len(p.Sites[2].Frames) > 0
+			}, 5*time.Second, 20*time.Millisecond)
+			p := look()
+			require.Equal(t, "app", p.Name)
+			require.True(t, p.Late, "it ran before")
+			require.False(t, p.AtLeast)
+			names := func(s heap.Site) string {
+				var all []string
+				for _, f := range s.Frames {
+					all = append(all, f.Func)
+				}
+				return strings.Join(all, " ")
+			}
+			for i, c := range []struct {
+				live     int64
+				function string
+			}{{5 << 20, "main.weights"}, {1 << 12, "main.broken main.train"}, {0, "main.broken main.train"}} {
+				s := p.Sites[i]
+				require.Equal(t, c.live, s.Live)
+				require.Contains(t, names(s), c.function)
+				require.Contains(t, names(s), "main.main")
+				require.Contains(t, names(s), "runtime.goexit")
+				for _, f := range s.Frames {
+					if f.Func == "main.weights" {
+						require.Equal(t, "main.go", filepath.Base(f.File))
+						require.Positive(t, f.Line)
+					}
+				}
+			}
+			require.Equal(t, uint64(10), p.Sites[2].FreedObjects)
+			for _, l := range w.Libraries() {
+				if l.Path == lib {
+					require.NoError(t, l.Err)
+					require.NotZero(t, l.Fast)
+				}
+			}
+			prog.in.Close()
+			prog.Wait()
+			require.Eventually(t, func() bool { return look().Exited }, 5*time.Second, 20*time.Millisecond)
+			p = look()
+			require.Zero(t, p.Live)
+			require.Equal(t, int64(want), p.AtExit)
+			require.Contains(t, names(p.Sites[0]), "main.weights", "names survive the process")
+			if all {
+				stop()
+			}
+			over.Wait() // the end of the only process ends the watch
+		})
+	}
+}
+
+func TestNoSuchProcess(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("no eBPF here: not root")
+	}
+	_, err := New(Options{PIDs: []int{1 << 30}})
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+func TestStartTime(t *testing.T) {
+	a, err := startTime(os.Getpid())
+	require.NoError(t, err)
+	b, err := startTime(os.Getppid())
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, a, b)
+	require.NotEmpty(t, comm(os.Getpid()))
+	require.Contains(t, allPIDs(), os.Getppid())
+	require.Positive(t, Clock())
+}

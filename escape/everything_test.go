@@ -1,0 +1,68 @@
+package escape
+
+import (
+	"flag"
+	"go/types"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/go/packages"
+
+	"github.com/lastuse/lastuse/escape/spec"
+)
+
+var everything = flag.String("everything", "", "run the analysis over these `packages`, separated by spaces, although they reach no resource")
+
+type noFacts struct{}
+
+func (noFacts) summary(*types.Func) *Summary { return nil }
+func (noFacts) reach(*types.Package) *Reach  { return nil }
+
+// TestEverything runs the analysis over code that was not written for it, with
+// every file's handle taken for a resource: it must neither panic nor hang, and
+// the edits it proposes must not overlap.
+func TestEverything(t *testing.T) {
+	patterns := strings.Fields(*everything)
+	if len(patterns) == 0 {
+		patterns = []string{"bufio", "os", "io", "text/template", "encoding/json", "go/types", "net/textproto"}
+	}
+	pkgs, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax}, patterns...)
+	require.NoError(t, err)
+	lines, err := spec.Parse("everything.spec", []byte("os.Open result 0 owned\nos.Create result 0 owned\nos.OpenFile result 0 owned\n(*os.File).Close recv freed\n"+
+		"go/types.NewScope result 0 owned\n(*go/types.Scope).Close recv freed\n"))
+	require.NoError(t, err)
+	set, err := spec.Load(nil, "")
+	require.NoError(t, err)
+	fork := set.Fork()
+	fork.Add(lines, spec.Flag)
+	for _, pk := range pkgs {
+		if len(pk.Errors) > 0 || pk.Types == nil {
+			continue
+		}
+		start := time.Now()
+		p := newPkg(pk.Fset, pk.Syntax, pk.TypesInfo, pk.Types, fork, noFacts{})
+		fns := p.functions()
+		p.summarize(fns)
+		res := &Result{}
+		p.reports(fns, res, os.ReadFile)
+		var findings int
+		for _, f := range res.Funcs {
+			findings += len(f.Findings)
+			for i := 1; i < len(f.Edits); i++ {
+				require.LessOrEqual(t, f.Edits[i-1].End, f.Edits[i].Pos, "%s: edits overlap", f.Name)
+			}
+			for _, fd := range f.Findings {
+				if *everything != "" {
+					t.Logf("%s: %s: %s", pk.Fset.Position(fd.Pos), fd.Category, fd.Message)
+				}
+			}
+		}
+		require.Empty(t, res.Bugs, "%s", pk.PkgPath)
+		if d := time.Since(start); *everything != "" && (d > 2*time.Second || findings > 0 || len(res.Skipped) > 0) {
+			t.Logf("%s: %d functions, %v, %d findings, skipped %v", pk.PkgPath, len(fns), d.Round(time.Millisecond), findings, res.Skipped)
+		}
+	}
+}

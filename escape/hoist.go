@@ -1,0 +1,259 @@
+package escape
+
+// Hoisting: a buffer without a variable gets one. The call that makes it moves
+// in front of its statement; calls that are evaluated before it move along, so
+// that nothing changes places.
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+)
+
+// A hoist gives names to expressions of one statement.
+type hoist struct {
+	stmt  ast.Stmt
+	list  ast.Node // the block or clause that stmt is an element of
+	items []hoisted
+}
+
+type hoisted struct {
+	expr ast.Expr
+	name string
+	obj  *object // nil: moved only to keep the order
+}
+
+// hoistFor prepares names for unnamed objects. It returns "" or why there
+// can be none for o.
+func (d *decider) hoistFor(o *object) (*hoist, string) {
+	const none = "no variable holds it"
+	if o.kind != objSite || o.def.op != opResult || o.def.expr == nil {
+		return nil, none
+	}
+	call, ok := ast.Unparen(o.def.expr).(*ast.CallExpr)
+	if !ok {
+		return nil, none
+	}
+	if _, isTuple := d.p.typeOf(call).(*types.Tuple); isTuple {
+		return nil, none + ": the result is dropped"
+	}
+	stmt, list, why := d.statementOf(call)
+	if why != "" {
+		return nil, why
+	}
+	h := d.hoists[stmt]
+	if h == nil {
+		h = &hoist{stmt: stmt, list: list}
+	}
+	before, ok := d.evaluatedBefore(stmt, call)
+	if !ok {
+		return nil, none + ", and what is evaluated before it cannot move"
+	}
+	for _, e := range before {
+		if !slices.ContainsFunc(h.items, func(x hoisted) bool { return x.expr == ast.Expr(e) }) {
+			h.items = append(h.items, hoisted{expr: e, name: d.fresh("tmp")})
+		}
+	}
+	if as, ok := stmt.(*ast.AssignStmt); ok && len(as.Lhs) == 1 && as.Rhs[0] == ast.Expr(call) {
+		if id, ok := as.Lhs[0].(*ast.Ident); !ok || id.Name != "_" {
+			return nil, none + " where it is dead"
+		}
+	}
+	replaced := false
+	for i, x := range h.items {
+		if x.expr == ast.Expr(call) {
+			h.items[i].obj, replaced = o, true
+			if strings.HasPrefix(x.name, "tmp") {
+				h.items[i].name = d.fresh("b")
+			}
+		}
+	}
+	if !replaced {
+		h.items = append(h.items, hoisted{expr: call, name: d.fresh("b"), obj: o})
+	}
+	slices.SortStableFunc(h.items, func(a, b hoisted) int { return int(a.expr.End() - b.expr.End()) })
+	d.hoists[stmt] = h
+	return h, ""
+}
+
+// fresh returns a name that the function does not use.
+func (d *decider) fresh(name string) string {
+	if d.used == nil {
+		d.used = map[string]bool{}
+		ast.Inspect(d.f.node, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok {
+				d.used[id.Name] = true
+			}
+			return true
+		})
+	}
+	free := func(n string) bool {
+		return !d.used[n] && d.p.types.Scope().Lookup(n) == nil && types.Universe.Lookup(n) == nil
+	}
+	n := name
+	for i := 0; !free(n); i++ {
+		n = name + itoa(i)
+	}
+	d.used[n] = true
+	return n
+}
+
+// statementOf finds the statement in whose place call is evaluated, exactly
+// once and whatever happens.
+func (d *decider) statementOf(call *ast.CallExpr) (ast.Stmt, ast.Node, string) {
+	var stack []ast.Node
+	var path []ast.Node
+	ast.Inspect(d.f.node, func(n ast.Node) bool {
+		if n == nil {
+			stack = stack[:len(stack)-1]
+			return true
+		}
+		if path != nil {
+			return false
+		}
+		stack = append(stack, n)
+		if n == ast.Node(call) {
+			path = slices.Clone(stack)
+		}
+		return true
+	})
+	const bad = "it has no variable, and it is made where a statement cannot stand before it"
+	for i := len(path) - 1; i > 0; i-- {
+		switch n := path[i].(type) {
+		case *ast.FuncLit:
+			if n != d.f.node {
+				return nil, nil, bad
+			}
+		case *ast.BinaryExpr:
+			if (n.Op == token.LAND || n.Op == token.LOR) && path[i+1] == ast.Node(n.Y) {
+				return nil, nil, bad
+			}
+		case ast.Stmt:
+			switch s := n.(type) {
+			case *ast.ExprStmt, *ast.AssignStmt, *ast.ReturnStmt, *ast.SendStmt, *ast.IncDecStmt, *ast.DeclStmt, *ast.GoStmt, *ast.DeferStmt:
+				switch up := path[i-1].(type) {
+				case *ast.BlockStmt, *ast.CaseClause:
+					return s, up, ""
+				case *ast.CommClause:
+					if up.Comm != n {
+						return s, up, ""
+					}
+				}
+				return nil, nil, bad
+			}
+			return nil, nil, bad
+		}
+	}
+	return nil, nil, bad
+}
+
+// evaluatedBefore lists the calls and receives of stmt that are evaluated
+// before call and are not part of it; false if one of them cannot move.
+func (d *decider) evaluatedBefore(stmt ast.Stmt, call *ast.CallExpr) ([]ast.Expr, bool) {
+	var out []ast.Expr
+	ok := true
+	ast.Inspect(stmt, func(n ast.Node) bool {
+		e, isExpr := n.(ast.Expr)
+		if !isExpr {
+			return true
+		}
+		if e.Pos() >= call.Pos() && e.End() <= call.End() {
+			return false // a part of it
+		}
+		if e.Pos() >= call.End() {
+			return false
+		}
+		switch x := e.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.CallExpr:
+			if tv := d.p.info.Types[x.Fun]; tv.IsType() {
+				return true
+			}
+			if x.End() <= call.Pos() {
+				if _, isTuple := d.p.typeOf(x).(*types.Tuple); isTuple || d.p.info.Types[x].Value != nil {
+					ok = ok && d.p.info.Types[x].Value != nil
+					return false
+				}
+				out = append(out, x)
+				return false
+			}
+		case *ast.UnaryExpr:
+			if x.Op == token.ARROW && x.End() <= call.Pos() {
+				out = append(out, x)
+				return false
+			}
+		case *ast.BinaryExpr:
+			if (x.Op == token.LAND || x.Op == token.LOR) && x.End() <= call.Pos() {
+				calls := false
+				ast.Inspect(x, func(n ast.Node) bool {
+					_, isCall := n.(*ast.CallExpr)
+					calls = calls || isCall
+					return true
+				})
+				if calls {
+					out = append(out, x)
+				}
+				return false
+			}
+		}
+		return true
+	})
+	return out, ok
+}
+
+// text prints the source of e with the hoisted expressions replaced.
+func (h *hoist) text(s *source, from, to token.Pos) string {
+	var w strings.Builder
+	at := from
+	if h != nil {
+		for _, x := range h.items {
+			if x.expr.Pos() < at || x.expr.End() > to {
+				continue
+			}
+			// Inside another hoisted expression it is replaced there.
+			inner := false
+			for _, y := range h.items {
+				if y.expr != x.expr && y.expr.Pos() <= x.expr.Pos() && x.expr.End() <= y.expr.End() && !(y.expr.Pos() == from && y.expr.End() == to) && y.expr.Pos() >= from && y.expr.End() <= to {
+					inner = true
+				}
+			}
+			if inner || x.expr.Pos() == from && x.expr.End() == to {
+				continue
+			}
+			w.Write(s.text[s.off(at):s.off(x.expr.Pos())])
+			w.WriteString(x.name)
+			at = x.expr.End()
+		}
+	}
+	w.Write(s.text[s.off(at):s.off(to)])
+	return w.String()
+}
+
+// heads are the statements that give the names.
+func (h *hoist) heads(s *source) []string {
+	var out []string
+	for _, x := range h.items {
+		out = append(out, x.name+" := "+h.text(s, x.expr.Pos(), x.expr.End()))
+	}
+	return out
+}
+
+// outermost lists the hoisted expressions that lie in no other.
+func (h *hoist) outermost() []hoisted {
+	var out []hoisted
+	for _, x := range h.items {
+		inner := false
+		for _, y := range h.items {
+			if y.expr != x.expr && y.expr.Pos() <= x.expr.Pos() && x.expr.End() <= y.expr.End() {
+				inner = true
+			}
+		}
+		if !inner {
+			out = append(out, x)
+		}
+	}
+	return out
+}

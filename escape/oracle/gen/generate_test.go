@@ -1,0 +1,35 @@
+package gen
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// constructs are the ones that each must occur in at least one program of a
+// hundred.
+var constructs = []string{
+	"pointer resource", "closure", "closure lent", "copy", "phi", "ping-pong", "swap", "struct", "struct field", "struct pointer",
+	"struct copy", "field overwritten", "array", "slice", "append", "range", "free loop", "re-slice", "map", "embedded", "interface",
+	"interface method", "function value", "type switch", "method value", "method expression", "method", "generic", "range over func",
+	"named result", "deferred free", "deferred literal", "deferred use", "defer in loop", "labelled break", "labelled continue", "break", "continue",
+	"goto", "backward goto", "fallthrough", "switch", "select", "select send", "local channel", "sent to others", "joined goroutine",
+	"test cleanup", "sync.Pool", "error tuple", "wrapped error", "inverted test", "ignored error", "correlated", "constant argument",
+	"consumed", "consumed on success", "kept by callee", "view", "raw pointer", "keepalive", "several streams", "queued function",
+	"captured by a queued function", "temporary", "reassigned", "early return", "explicit panic", "recover", "recursion", "identity",
+	"other package", "wrapped maker", "use in condition", "short circuit", "loop condition", "endless loop", "return expression",
+	"literal called", "literal lent", "result dropped", "exit", "user free", "address taken", "goroutine", "stored in a parameter", "kept in a global",
+}
+
+func TestConstructs(t *testing.T) {
+	const n = 1500
+	count := map[string]int{}
+	for i := range n {
+		for tag := range Generate(i, uint64(i)).Tags {
+			count[tag]++
+		}
+	}
+	for _, c := range constructs {
+		assert.GreaterOrEqual(t, count[c], n/100, "programs with %s", c)
+	}
+}

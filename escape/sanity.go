@@ -1,0 +1,516 @@
+package escape
+
+// Sanity: the plan is executed on paper. Bounded paths through the flow form
+// are walked with buffers as things that are made, aliased, used and freed one
+// by one; planned frees act through the variable that they name. Nothing here
+// looks at owners, liveness or states: it is the slow way to the same answer.
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+const (
+	maxPaths = 400
+	maxSteps = 60000
+)
+
+// A thing is one buffer that came into being on a path.
+type thing struct {
+	site     *value
+	inserted bool // freed by a planned statement
+	freed    bool // freed by the program
+	gone     bool // escaped, returned, left to a deferred call
+}
+
+// A walk is the state of one path.
+type walk struct {
+	vals    map[*value][]int // things a value leads to
+	places  map[*place][]int
+	things  []thing
+	known   map[*value]tri // "is not nil", for errors and tested values
+	truth   map[*value]tri
+	visited map[[2]int]int
+}
+
+func (w *walk) clone() *walk {
+	return &walk{vals: maps.Clone(w.vals), places: maps.Clone(w.places), things: slices.Clone(w.things),
+		known: maps.Clone(w.known), truth: maps.Clone(w.truth), visited: maps.Clone(w.visited)}
+}
+
+// sanity checks the planned frees of a function.
+type sanity struct {
+	f      *fn
+	p      *pkg
+	frees  map[*value][]planned // by gap
+	sites  map[*value]bool      // sites whose buffers the plan must free
+	paths  int
+	steps  int
+	fault  string
+	faultV *value
+}
+
+// verify walks the function and withdraws all of its plans on a disagreement.
+func (d *decider) verify() {
+	s := &sanity{f: d.f, p: d.p, frees: map[*value][]planned{}, sites: map[*value]bool{}}
+	any := false
+	for _, x := range d.all {
+		for _, p := range x.frees {
+			s.frees[p.gap] = append(s.frees[p.gap], p)
+			any = true
+		}
+		if len(x.frees) > 0 {
+			for _, o := range x.sites {
+				s.sites[o.def] = true
+			}
+		}
+	}
+	if !any {
+		return
+	}
+	for _, ps := range s.frees {
+		slices.SortStableFunc(ps, func(a, b planned) int { return -cmpMade(a.obj, b.obj) })
+	}
+	w := &walk{vals: map[*value][]int{}, places: map[*place][]int{}, known: map[*value]tri{}, truth: map[*value]tri{}, visited: map[[2]int]int{}}
+	s.walk(d.f.rpo[0], -1, w)
+	if s.fault == "" {
+		return
+	}
+	at := d.f.node.Pos()
+	if s.faultV != nil && s.faultV.pos.IsValid() {
+		at = s.faultV.pos
+	}
+	*d.bugs = append(*d.bugs, Bug{Name: d.f.name, Pos: at, Text: s.fault + " (" + d.p.line(at) + ")"})
+	for _, x := range d.all {
+		if len(x.frees) > 0 {
+			x.frees = nil
+			x.why = "its plan failed the sanity check: " + s.fault
+		}
+	}
+}
+
+func (s *sanity) fail(v *value, format string, args ...any) {
+	if s.fault == "" {
+		s.fault, s.faultV = fmt.Sprintf(format, args...), v
+	}
+}
+
+// walk executes b, entered on its k-th edge, and what follows.
+func (s *sanity) walk(b *block, k int, w *walk) {
+	for s.fault == "" {
+		if k >= 0 {
+			next := map[*value][]int{}
+			nk := map[*value]tri{}
+			nt := map[*value]tri{}
+			for _, v := range b.instrs {
+				if v.op != opPhi {
+					break
+				}
+				next[v] = w.vals[v.args[k]]
+				nk[v] = s.nonNil(w, v.args[k])
+				nt[v] = s.isTrue(w, v.args[k])
+			}
+			for v, t := range next {
+				w.vals[v] = t
+				w.known[v] = nk[v]
+				w.truth[v] = nt[v]
+			}
+		}
+		for i, v := range b.instrs {
+			s.steps++
+			if s.steps > maxSteps || s.paths > maxPaths {
+				return
+			}
+			if v.op == opCall && s.mayFail(v) {
+				// Once with the error, once without.
+				other := w.clone()
+				s.call(v, other, yes)
+				s.rest(b, i+1, other)
+				s.call(v, w, no)
+				if s.fault != "" {
+					return
+				}
+				continue
+			}
+			s.exec(v, w)
+			if s.fault != "" {
+				return
+			}
+		}
+		if b = s.leave(b, w, &k); b == nil {
+			return
+		}
+	}
+}
+
+// rest executes b from instruction i.
+func (s *sanity) rest(b *block, i int, w *walk) {
+	for ; i < len(b.instrs); i++ {
+		v := b.instrs[i]
+		s.steps++
+		if s.steps > maxSteps || s.paths > maxPaths || s.fault != "" {
+			return
+		}
+		if v.op == opCall && s.mayFail(v) {
+			other := w.clone()
+			s.call(v, other, yes)
+			s.rest(b, i+1, other)
+			s.call(v, w, no)
+			continue
+		}
+		s.exec(v, w)
+	}
+	k := -1
+	if next := s.leave(b, w, &k); next != nil && s.fault == "" {
+		s.walk(next, k, w)
+	}
+}
+
+// leave picks the successor; it walks all but the last itself. nil: the path ends.
+func (s *sanity) leave(b *block, w *walk, k *int) *block {
+	if len(b.succs) == 0 {
+		s.paths++
+		if !b.noreturn {
+			s.end(b, w)
+		}
+		return nil
+	}
+	var ways []int
+	switch t := s.branch(b, w); {
+	case len(b.succs) == 2 && t == yes:
+		ways = []int{0}
+	case len(b.succs) == 2 && t == no:
+		ways = []int{1}
+	default:
+		for i := range b.succs {
+			ways = append(ways, i)
+		}
+	}
+	var open []int
+	for _, i := range ways {
+		if w.visited[[2]int{b.id, i}] < 2 {
+			open = append(open, i)
+		}
+	}
+	if len(open) == 0 {
+		s.paths++
+		return nil
+	}
+	for n, i := range open {
+		x := w
+		if n < len(open)-1 {
+			x = w.clone()
+		}
+		x.visited[[2]int{b.id, i}]++
+		if len(b.succs) == 2 && b.cond != nil {
+			s.learn(x, b.cond, ofBool(i == 0))
+		}
+		if n < len(open)-1 {
+			s.walk(b.succs[i], predIndex(b, i), x)
+			if s.fault != "" {
+				return nil
+			}
+			continue
+		}
+		*k = predIndex(b, i)
+		return b.succs[i]
+	}
+	return nil
+}
+
+func (s *sanity) branch(b *block, w *walk) tri {
+	if b.cond == nil || len(b.succs) != 2 {
+		return unknown
+	}
+	return s.isTrue(w, b.cond)
+}
+
+func (s *sanity) isTrue(w *walk, v *value) tri {
+	if t := w.truth[v]; t != unknown {
+		return t
+	}
+	switch v.op {
+	case opConst:
+		if b, ok := constBool(s.p, v); ok {
+			return ofBool(b)
+		}
+	case opNil:
+		return no
+	case opNot:
+		return s.isTrue(w, v.args[0]).not()
+	case opCmp:
+		if x, ok := nilTest(v); ok {
+			t := s.nonNil(w, x)
+			if v.tok.String() == "==" {
+				t = t.not()
+			}
+			return t
+		}
+	case opResult:
+		if x := errorsIs(v); x != nil && s.nonNil(w, x) == no {
+			return no
+		}
+	}
+	return unknown
+}
+
+func (s *sanity) nonNil(w *walk, v *value) tri {
+	v = errRoot(v)
+	if t := w.known[v]; t != unknown {
+		return t
+	}
+	if v.op == opNil {
+		return no
+	}
+	if nonNil(v) || len(w.vals[v]) > 0 {
+		return yes
+	}
+	return unknown
+}
+
+// learn notes what a branch taken says.
+func (s *sanity) learn(w *walk, c *value, t tri) {
+	w.truth[c] = t
+	switch c.op {
+	case opNot:
+		s.learn(w, c.args[0], t.not())
+	case opCmp:
+		if x, ok := nilTest(c); ok {
+			if c.tok.String() == "==" {
+				t = t.not()
+			}
+			w.known[errRoot(x)] = t
+		}
+	}
+}
+
+// mayFail reports whether call v makes a buffer or fails.
+func (s *sanity) mayFail(v *value) bool {
+	if v.call.errRes == nil || len(v.call.errRes.users) == 0 {
+		return false
+	}
+	for i := range v.call.results {
+		if i < len(v.call.sum.Res) && v.call.sum.Res[i].Owned {
+			return true
+		}
+	}
+	for _, a := range v.call.sum.Args {
+		if a.Freed.K == OnSuccess || a.Freed.K == OnError || a.Escapes.K == OnSuccess || a.Escapes.K == OnError {
+			return true
+		}
+	}
+	return false
+}
+
+// touch uses the things that v leads to.
+func (s *sanity) touch(at, v *value, w *walk) {
+	for _, t := range w.vals[v] {
+		if w.things[t].inserted {
+			s.fail(at, "used after a planned free")
+		}
+	}
+}
+
+func (s *sanity) gone(v *value, w *walk) {
+	for _, t := range w.vals[v] {
+		w.things[t].gone = true
+	}
+}
+
+func union(a, b []int) []int {
+	for _, x := range b {
+		if !slices.Contains(a, x) {
+			a = append(slices.Clip(a), x)
+		}
+	}
+	return a
+}
+
+func (s *sanity) exec(v *value, w *walk) {
+	// A value that is computed anew is not what was learned of it before.
+	if v.op != opPhi {
+		delete(w.truth, v)
+		if v.op != opResult {
+			delete(w.known, v)
+		}
+	}
+	switch v.op {
+	case opPhi, opResult:
+	case opCopy, opAddr, opPack, opClosure, opBound:
+		var all []int
+		for _, a := range v.args {
+			all = union(all, w.vals[a])
+		}
+		if s.sites[v] {
+			w.things = append(w.things, thing{site: v})
+			all = []int{len(w.things) - 1}
+		}
+		w.vals[v] = all
+	case opPart, opPure, opAppend:
+		var all []int
+		for _, a := range v.args {
+			s.touch(v, a, w)
+			all = union(all, w.vals[a])
+		}
+		w.vals[v] = all
+	case opSet:
+		w.places[v.place] = w.vals[v.args[0]]
+		if v.place.root.exposed != "" {
+			s.gone(v.args[0], w)
+		}
+	case opCall, opDefer, opGo:
+		s.call(v, w, unknown)
+	case opStore, opSend, opPanic:
+		for _, a := range v.args {
+			s.touch(v, a, w)
+		}
+		s.gone(v.args[0], w)
+	case opReturn:
+		for _, a := range v.args {
+			s.touch(v, a, w)
+			s.gone(a, w)
+		}
+	case opUse, opElem, opRecv, opLoopFree:
+		for _, a := range v.args {
+			s.touch(v, a, w)
+		}
+	case opGap:
+		for _, p := range s.frees[v] {
+			s.free(v, p, w)
+		}
+	}
+}
+
+// free executes one planned statement.
+func (s *sanity) free(at *value, p planned, w *walk) {
+	ts := w.places[p.place]
+	if p.place == nil {
+		ts = w.vals[p.obj.def] // its name is made by a hoist
+	}
+	if len(ts) > 1 {
+		s.fail(at, "%s may be one of several buffers", p.name)
+		return
+	}
+	for _, t := range ts {
+		x := &w.things[t]
+		switch {
+		case x.inserted:
+			s.fail(at, "%s would be freed twice", p.name)
+		case x.freed && !p.repeatable:
+			s.fail(at, "%s would be freed again", p.name)
+		case x.gone && !(p.repeatable && x.freed):
+			s.fail(at, "%s would be freed after it left", p.name)
+		}
+		x.inserted = true
+	}
+}
+
+// call executes a call; failed says whether it returns an error.
+func (s *sanity) call(v *value, w *walk, failed tri) {
+	ci := v.call
+	if v.op == opGo || ci.goes {
+		for _, a := range v.args {
+			s.touch(v, a, w)
+			s.gone(a, w)
+		}
+		return
+	}
+	deferred := v.op == opDefer || ci.deferred
+	for _, a := range v.args {
+		s.touch(v, a, w)
+	}
+	for j, a := range v.args {
+		if ci.params[j] == -2 {
+			s.gone(a, w)
+			continue
+		}
+		e := ci.sum.arg(ci.params[j])
+		applies := func(c When) tri {
+			switch c.K {
+			case Never:
+				return no
+			case Always:
+				return yes
+			case OnSuccess:
+				return failed.not()
+			case OnError:
+				return failed
+			case IfTrue, IfFalse:
+				if x := condArg(v, c); x != nil {
+					t := s.isTrue(w, x)
+					if c.K == IfFalse {
+						t = t.not()
+					}
+					return t
+				}
+			}
+			return unknown
+		}
+		if t := applies(e.Freed); t != no {
+			for _, i := range w.vals[a] {
+				x := &w.things[i]
+				if x.inserted && !e.Repeatable {
+					s.fail(v, "the program frees it after a planned free")
+				}
+				if t == yes && !deferred && len(w.vals[a]) == 1 {
+					x.freed = true
+				} else {
+					x.gone = true
+					x.freed = e.Repeatable
+				}
+			}
+		}
+		if applies(e.Escapes) != no || e.Retained {
+			s.gone(a, w)
+		}
+	}
+	for i, r := range ci.results {
+		w.vals[r] = nil
+		if r == ci.errRes {
+			w.known[r] = failed
+			continue
+		}
+		if i >= len(ci.sum.Res) {
+			continue
+		}
+		re := ci.sum.Res[i]
+		if re.Owned && (failed != yes || re.Partial) {
+			w.things = append(w.things, thing{site: r})
+			w.vals[r] = []int{len(w.things) - 1}
+			if failed == yes {
+				// There may be one or not; it must not be demanded.
+				w.things[len(w.things)-1].gone = false
+			}
+		}
+	}
+	for i, r := range ci.results {
+		if i >= len(ci.sum.Res) {
+			continue
+		}
+		re := ci.sum.Res[i]
+		for j, a := range v.args {
+			if v.operandIs(j, re.Views|re.Is) {
+				w.vals[r] = union(w.vals[r], w.vals[a])
+			}
+		}
+		for k, q := range ci.results {
+			if k < 64 && re.Of>>k&1 == 1 {
+				w.vals[r] = union(w.vals[r], w.vals[q])
+			}
+		}
+	}
+}
+
+// end checks what a path leaves behind.
+func (s *sanity) end(b *block, w *walk) {
+	for _, t := range w.things {
+		if s.sites[t.site] && !t.inserted && !t.freed && !t.gone {
+			var at *value
+			if len(b.instrs) > 0 {
+				at = b.instrs[len(b.instrs)-1]
+			}
+			s.fail(at, "a path to the end does not free what is made at %s", s.p.line(t.site.pos))
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	_ "embed"
+
+	"github.com/lastuse/lastuse/alloc"
+	"github.com/lastuse/lastuse/alloc/cuda"
+	"github.com/lastuse/lastuse/alloc/host"
+)
+
+//go:embed blur.ptx
+var ptx []byte
+
+type view = alloc.View[float32]
+
+// kernels enqueue one step each on planes of size by size pixels.
+type kernels struct {
+	// box makes each pixel the mean of those up to r steps of (dx, dy) away.
+	box func(s *alloc.Stream, dst, src view, size, dx, dy, r int) error
+	// mix makes dst a + t*(b-a).
+	mix func(s *alloc.Stream, dst, a, b view, t float32) error
+}
+
+// loadPTX makes the kernels of the embedded PTX.
+func loadPTX(p *alloc.Pool) (kernels, error) {
+	m, err := cuda.LoadModule(p, ptx)
+	if err != nil {
+		return kernels{}, err
+	}
+	box, err := m.Kernel("box")
+	if err != nil {
+		return kernels{}, err
+	}
+	mix, err := m.Kernel("mix")
+	if err != nil {
+		return kernels{}, err
+	}
+	word := func(x int) alloc.Arg { return alloc.Scalar(int32(x)) }
+	block := cuda.Dim{X: 256}
+	grid := func(n int) cuda.Dim { return cuda.Dim{X: (n + 255) / 256} }
+	return kernels{
+		box: func(s *alloc.Stream, dst, src view, size, dx, dy, r int) error {
+			return box.Launch(s, grid(dst.Len()), block, 0, dst.Arg(), src.Arg(), word(size), word(size), word(dx), word(dy), word(r))
+		},
+		mix: func(s *alloc.Stream, dst, a, b view, t float32) error {
+			return mix.Launch(s, grid(dst.Len()), block, 0, dst.Arg(), a.Arg(), b.Arg(), alloc.Scalar(t), word(dst.Len()))
+		},
+	}, nil
+}
+
+// goFunctions makes the kernels of Go functions, which compute what the PTX does in the same order.
+func goFunctions(*alloc.Pool) (kernels, error) {
+	return kernels{
+		box: func(s *alloc.Stream, dst, src view, size, dx, dy, r int) error {
+			return host.Launch(s, func(a host.Args) {
+				box(host.Slice[float32](a, 0), host.Slice[float32](a, 1), size, dx, dy, r)
+			}, dst.Arg(), src.Arg())
+		},
+		mix: func(s *alloc.Stream, dst, a, b view, t float32) error {
+			return host.Launch(s, func(args host.Args) {
+				mix(host.Slice[float32](args, 0), host.Slice[float32](args, 1), host.Slice[float32](args, 2), t)
+			}, dst.Arg(), a.Arg(), b.Arg())
+		},
+	}, nil
+}
+
+func box(dst, src []float32, size, dx, dy, r int) {
+	for i := range dst {
+		x, y := i%size, i/size
+		var sum float32
+		for k := -r; k <= r; k++ {
+			xx := min(max(x+k*dx, 0), size-1)
+			yy := min(max(y+k*dy, 0), size-1)
+			sum += src[yy*size+xx]
+		}
+		dst[i] = sum / float32(2*r+1)
+	}
+}
+
+func mix(dst, a, b []float32, t float32) {
+	for i := range dst {
+		dst[i] = a[i] + t*(b[i]-a[i])
+	}
+}

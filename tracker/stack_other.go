@@ -1,0 +1,9 @@
+//go:build !amd64
+
+package tracker
+
+import "runtime"
+
+// stackKey writes what tells the caller's stack from others to key and returns the part of it
+// that is used.
+func stackKey(key *[maxDepth]uintptr) []uintptr { return key[:runtime.Callers(2, key[:])] }
