@@ -70,6 +70,11 @@ type segment struct {
 	size  int64
 	home  *heap
 	first *block // leftmost; the others follow by block.right
+
+	// single says that the device does not map and the segment was got for one large
+	// buffer: it is used whole, never split.
+	single bool
+
 	// granules says what is mapped, for those who give the segment back. Nil if all of
 	// it is memory.
 	granules *granules
@@ -114,9 +119,11 @@ func (hp *heap) join(b *block) {
 	hp.dropBlock(r)
 }
 
-// joins reports whether b, if it became idle, would be joined with its neighbour n.
+// joins reports whether the neighbour n of a block that is to be in state st would be
+// joined with it. A lent neighbour would not; whether it is lent is all of it that hp's lock
+// guards.
 func (hp *heap) joins(n *block, st state) bool {
-	return n != nil && n.state == st && !n.lent
+	return n != nil && !n.lent && n.state == st
 }
 
 // putIdle puts the large block b, which is in no list and whose heap is hp, the home of
@@ -131,6 +138,10 @@ func (hp *heap) putIdle(b *block) {
 		hp.idle.take(l)
 		hp.join(l)
 		b = l
+	}
+	if b.seg.single {
+		hp.whole.put(b)
+		return
 	}
 	hp.idle.put(b)
 }

@@ -79,7 +79,8 @@ func (e *CorruptionError) Error() string {
 type checked struct {
 	front, size, back int64 // bytes of red zone, memory, red zone
 	made, freed       Stack
-	poisoned          bool // the memory was filled with deadByte
+	fenced            bool // the red zones are filled
+	poisoned          bool // and the memory too, since the Free
 }
 
 // A checker is the part of a pool that Check mode needs.
@@ -171,6 +172,7 @@ func (s *Stream) makeChecked(typ any, size int64) (*header, uint64, error) {
 		h.free(gen)
 		return nil, 0, fmt.Errorf("alloc: make: red zones: %w", err)
 	}
+	k.fenced = true
 	return h, gen, nil
 }
 
@@ -200,7 +202,7 @@ func (c *core) freeChecked(h *header, b *block, how uintptr) {
 	if stream == c.checker.stream {
 		c.dev.Sync(stream)
 	}
-	k.poisoned = err == nil
+	k.poisoned = err == nil && k.fenced
 
 	hp.mu.Lock()
 	site, ptr, size := b.site, b.ptr, b.size

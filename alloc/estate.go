@@ -86,12 +86,15 @@ func (g *granules) set(p Ptr, size int64, mapped bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	first := int64(p-g.base) / g.unit
-	for i := first; i < first+size/g.unit; i++ {
+	for i, end := first, first+size/g.unit; i < end; {
+		n := min(end-i, 64-i%64) // in one word
+		mask := (^uint64(0) >> (64 - n)) << (i % 64)
 		if mapped {
-			g.bits[i/64] |= 1 << (i % 64)
+			g.bits[i/64] |= mask
 		} else {
-			g.bits[i/64] &^= 1 << (i % 64)
+			g.bits[i/64] &^= mask
 		}
+		i += n
 	}
 }
 
@@ -118,8 +121,8 @@ func (e *estate) giveBack(g *granules) error {
 	} else {
 		n := int64(len(g.bits)) * 64
 		for i := int64(0); i < n; {
-			if g.bits[i/64]>>(i%64)&1 == 0 {
-				i++
+			if w := g.bits[i/64] >> (i % 64); w&1 == 0 {
+				i += int64(min(bits.TrailingZeros64(w), 64-int(i%64)))
 				continue
 			}
 			j := i
@@ -148,7 +151,11 @@ func (e *estate) settle() error {
 
 	var errs []error
 	for s := range e.streams {
-		e.dev.Sync(s) // its error was the user's to hear; here it only says that the work is over
+		if e.dev.Sync(s) != nil {
+			// Its error was the user's to hear. Here it matters only that the work is over,
+			// so a device that may have meant something else is asked again.
+			e.dev.Sync(s)
+		}
 		errs = append(errs, e.dev.DestroyStream(s))
 	}
 	for s := range e.wrapped {

@@ -14,7 +14,10 @@ import (
 // others, if much is idle; the rest fresh. So fragments of a granule and more are never
 // lost, and a big Make succeeds whenever enough whole granules are idle.
 //
-// Any other device gives segments, each memory of its own.
+// Any other device gives segments, each memory of its own, and nothing can cross their
+// bounds. Large buffers get segments for themselves there, which are used again whole and
+// go back to the device when much is idle; so it is the device, which has page tables,
+// that puts the pieces together.
 
 // idleShare is the part of the live bytes that may lie idle before growth moves
 // idle granules instead of asking for fresh ones: 1/32. Moving costs device calls at each
@@ -42,21 +45,37 @@ func (c *core) unclaim(n int64) { c.claimed.Add(-n) }
 // granules are moved before fresh ones are asked for, however few there are. It
 // calls the device; no lock is held.
 func (hp *heap) grow(size int64, force bool) error {
-	if hp.core.mapper != nil {
+	c := hp.core
+	if c.mapper != nil {
 		return hp.growMapped(size, force)
+	}
+	if c.idleIsMuch(size) {
+		// Segments of other sizes that nobody uses: their memory comes back in
+		// one piece.
+		c.trimSegments(0, size)
 	}
 	return hp.growSegment(size)
 }
+
+// single returns the least size of a buffer that gets a segment of its own, where the device
+// does not map.
+func (c *core) single() int64 { return c.options.Segment / 2 }
+
+// singleWaste is the part of a request, 1/8, by which a whole segment may be larger than the
+// buffer that it is used for again.
+const singleWaste = 8
 
 // growSegment gets a segment of at least size bytes, larger if the device will give
 // it.
 func (hp *heap) growSegment(size int64) error {
 	c := hp.core
-	// Segments grow with the pool: few large ones leave fewer bounds that nothing
-	// can cross.
-	want := max(size, c.options.Segment, roundLarge(c.claimed.Load()/8))
+	// Segments grow with the pool: few large ones leave fewer bounds.
+	if size >= c.single() && size > smallMax {
+		return hp.newSegment(size, true)
+	}
+	want := max(c.options.Segment, roundLarge(c.claimed.Load()/32))
 	for {
-		err := hp.newSegment(want)
+		err := hp.newSegment(want, false)
 		if err == nil || want == size || !errors.Is(err, ErrOutOfMemory) {
 			return err
 		}
@@ -64,7 +83,7 @@ func (hp *heap) growSegment(size int64) error {
 	}
 }
 
-func (hp *heap) newSegment(size int64) error {
+func (hp *heap) newSegment(size int64, single bool) error {
 	c := hp.core
 	if !c.claim(size) {
 		return errLimit
@@ -84,7 +103,7 @@ func (hp *heap) newSegment(size int64) error {
 	c.account.AddReserved(size)
 	hp.mu.Lock()
 	defer hp.mu.Unlock()
-	seg := &segment{base: p, size: size, home: hp, granules: g}
+	seg := &segment{base: p, size: size, home: hp, granules: g, single: single}
 	b := hp.newBlock()
 	b.ptr, b.size, b.heap, b.seg = p, size, hp, seg
 	seg.first = b

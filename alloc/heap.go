@@ -29,6 +29,7 @@ type heap struct {
 	batches *batch  // spare ones
 
 	idle   bins // idle large blocks
+	whole  bins // idle blocks that are whole segments got for one large buffer: see single
 	voids  bins // addresses without memory
 	guests bins // idle blocks lent to this heap by others: see lend
 
@@ -55,6 +56,9 @@ func (hp *heap) grab(size int64, c int) *block {
 		b = hp.grabLarge(size)
 	}
 	if b == nil {
+		if c >= 0 {
+			size = classSize(c)
+		}
 		if b = hp.grabGuest(size); b == nil {
 			return nil
 		}
@@ -83,8 +87,14 @@ func (hp *heap) grabSlot(c int) *block {
 
 // grabLarge takes the best fit for size bytes and puts back what is too much.
 func (hp *heap) grabLarge(size int64) *block {
-	b := hp.idle.find(size)
-	if b == nil {
+	var b *block
+	if hp.whole.rows != 0 && size >= hp.core.single() {
+		if b = hp.whole.find(size); b != nil && b.size <= size+size/singleWaste {
+			hp.whole.take(b)
+			return b
+		}
+	}
+	if b = hp.idle.find(size); b == nil {
 		return nil
 	}
 	hp.idle.take(b)

@@ -21,6 +21,14 @@ func (o *heap) lend(size int64, c int, after uint64) *block {
 		b = o.lendSlot(c, fine)
 		size = classSize(c)
 	}
+	if b == nil && o.whole.rows != 0 {
+		// Whole segments are lent whole.
+		if b = o.whole.find(size); b != nil && fine(b) && b.size <= size+size/singleWaste {
+			o.whole.take(b)
+		} else {
+			b = nil
+		}
+	}
 	if b == nil {
 		b = o.idle.find(size)
 		for i := 0; b != nil && !fine(b); i++ {
@@ -66,7 +74,7 @@ func (o *heap) lendSlot(c int, fine func(*block) bool) *block {
 func (o *heap) empty() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.idle.rows != 0 || o.guests.rows != 0 || o.pens != 0 {
+	if o.idle.rows != 0 || o.whole.rows != 0 || o.guests.rows != 0 || o.pens != 0 {
 		return false
 	}
 	for _, r := range o.runs {
@@ -93,6 +101,9 @@ func (o *heap) has(size int64, c int) bool {
 			return true
 		}
 		size = classSize(c)
+	}
+	if b := o.whole.find(size); b != nil && b.size <= size+size/singleWaste {
+		return true
 	}
 	return o.idle.find(size) != nil
 }

@@ -255,12 +255,15 @@ func (c *core) newHeap(l *lane) *heap {
 	return &heap{core: c, lane: l, shard: c.account.NewShard()}
 }
 
-// closeLane takes a lane from its stream, whose work is over.
-func (c *core) closeLane(l *lane) {
+// closeLane takes a lane from its stream. If it is not known that the stream's work is over,
+// what was freed on it stays out of reach until the pool is closed.
+func (c *core) closeLane(l *lane, over bool) {
 	l.mu.Lock()
 	l.open = false
-	l.done.Store(math.MaxUint64) // nothing will be enqueued
-	l.poll()                     // the events are free
+	if over {
+		l.done.Store(math.MaxUint64) // and nothing more will be enqueued
+		l.poll()                     // the events stand for nothing now
+	}
 	clear(l.after)
 	l.mu.Unlock()
 }

@@ -123,9 +123,9 @@ func (p *Pool) Stats() Stats {
 		hp.mu.Lock()
 		defer hp.mu.Unlock()
 		s.Segments += int64(len(hp.segs))
-		if b := hp.idle.largest(); b != nil {
+		for _, list := range []*bins{&hp.idle, &hp.whole} {
 			// A bin may hold sizes a little apart.
-			for ; b != nil; b = b.next {
+			for b := list.largest(); b != nil; b = b.next {
 				s.LargestIdle = max(s.LargestIdle, b.size)
 			}
 		}

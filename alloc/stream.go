@@ -139,9 +139,14 @@ func (s *Stream) Close() error {
 	if s.closed.Swap(true) {
 		return nil
 	}
-	err := errors.Join(s.lane.sync(), s.lane.failure())
 	l := s.lane
-	c.closeLane(l)
+	err := l.sync()
+	if err != nil {
+		err = l.sync() // whether the work has run matters more than one failure
+	}
+	over := err == nil
+	err = errors.Join(err, l.failure())
+	c.closeLane(l, over)
 	if s != s.pool.std && !s.wrapped {
 		c.estate.mu.Lock()
 		delete(c.estate.streams, l.handle)
@@ -156,7 +161,7 @@ func (s *Stream) Close() error {
 	}
 	c.mu.Lock()
 	delete(c.streams, s)
-	if s != s.pool.std {
+	if s != s.pool.std && over {
 		c.spare = append(c.spare, l)
 	}
 	c.mu.Unlock()

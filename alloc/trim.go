@@ -60,7 +60,11 @@ func (hp *heap) idleSegment(room int64) *segment {
 			continue
 		}
 		hp.removeSegment(i)
-		hp.idle.take(b)
+		if seg.single {
+			hp.whole.take(b)
+		} else {
+			hp.idle.take(b)
+		}
 		return seg
 	}
 	return nil
@@ -180,7 +184,7 @@ func (c *core) awaitAll() bool {
 	any := false
 	c.eachHeap(func(hp *heap) {
 		hp.mu.Lock()
-		last, idle := hp.last, hp.idle.rows != 0 || hp.guests.rows != 0 || hp.pens != 0
+		last, idle := hp.last, hp.idle.rows != 0 || hp.whole.rows != 0 || hp.guests.rows != 0 || hp.pens != 0
 		hp.mu.Unlock()
 		if idle && !hp.lane.complete(last) && hp.lane.await(last) == nil {
 			any = true

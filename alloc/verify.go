@@ -56,6 +56,7 @@ func (w *walk) wrong(format string, args ...any) {
 // may be in the list of another heap than its segment.
 func (w *walk) heap(hp *heap) {
 	w.bins(hp, &hp.idle, stateIdle, "idle", false)
+	w.bins(hp, &hp.whole, stateIdle, "whole", false)
 	w.bins(hp, &hp.voids, stateVoid, "void", false)
 	w.bins(hp, &hp.guests, stateIdle, "guest", true)
 	pens := int64(0)

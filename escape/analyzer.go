@@ -268,7 +268,7 @@ func (p *pkg) named(name string) *types.Func {
 // build lowers and analyzes f anew.
 func (p *pkg) build(f *fn) {
 	f.blocks, f.params, f.nvals, f.roots, f.rpo, f.exits = nil, nil, 0, nil, nil, nil
-	f.declined = ""
+	f.declined, f.loops = "", nil
 	p.lower(f)
 	f.flow = analyze(f)
 }

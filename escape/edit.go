@@ -97,7 +97,8 @@ func lines(stmts []string, indent, nl string) string {
 func oneLine(stmts []string) string {
 	var out []string
 	for _, s := range stmts {
-		s = strings.ReplaceAll(s, "{\n\t", "{ ")
+		s = strings.ReplaceAll(s, "\t", "")
+		s = strings.ReplaceAll(s, "{\n", "{ ")
 		s = strings.ReplaceAll(s, "\n}", " }")
 		out = append(out, s)
 	}

@@ -42,6 +42,8 @@ const (
 	evDefer            // a deferred call will free it
 	evBorrow           // a view is handed out of the function: not a use, an escape of what it views
 	evRetain           // one more free is owed
+	evGive             // handed over to a collection
+	evFill             // a collection that owned nothing gets its first element
 )
 
 type event struct {
@@ -69,7 +71,8 @@ type object struct {
 	armed   bool
 	partial bool             // may be owned where the error is not nil
 	moves   map[*block][]int // owner phis: none here; objects moved on edges into phis
-	overlap *value           // a member of an earlier instance is live at def
+	nOwn    int              // members that come from def; the rest lead to elements
+	coll    bool             // a collection: freed element by element
 	complex string           // why it is not decided
 	sink    *value
 	fields  bool
@@ -87,13 +90,19 @@ type flow struct {
 	live   map[*value]map[*block]bool
 	useful map[*value]int8
 	groups []*group
+
+	elems  map[*value]bool       // elements of loops that discharge
+	marks  map[*value]*discharge // and where these loops end
+	stores map[*value][]*value   // collection → what is stored in its elements
 }
 
 func analyze(f *fn) *flow {
-	w := &flow{f: f, p: f.p, byDef: map[*value]*object{}, owner: map[*value]bool{}, live: map[*value]map[*block]bool{}, useful: map[*value]int8{}}
+	w := &flow{f: f, p: f.p, byDef: map[*value]*object{}, owner: map[*value]bool{}, live: map[*value]map[*block]bool{}, useful: map[*value]int8{},
+		elems: map[*value]bool{}, marks: map[*value]*discharge{}, stores: map[*value][]*value{}}
 	if f.declined != "" {
 		return w
 	}
+	w.discharges()
 	w.sites()
 	if len(w.objs) == 0 {
 		return w
@@ -225,13 +234,26 @@ func (v *value) operandIs(j int, mask uint64) bool {
 func (w *flow) phis() {
 	var cand []*value
 	in := map[*value]bool{}
+	stores := map[*value][]*value{} // collection → opStore into it
 	for _, b := range w.f.rpo {
 		for _, v := range b.instrs {
-			if v.op == opPhi && !plain(v.typ0()) && w.isUseful(v) {
+			switch {
+			case v.op == opPhi && !plain(v.typ0()) && w.isUseful(v), w.ownerOp(v):
 				cand = append(cand, v)
 				in[v] = true
+			case v.op == opStore && len(v.args) == 2 && w.p.collects(v.args[1].typ):
+				r := origin(v.args[1])
+				stores[r] = append(stores[r], v)
 			}
 		}
+	}
+	owned := func(a *value) bool {
+		r := origin(a)
+		if r.op == opNil || in[r] {
+			return true
+		}
+		o := w.byDef[r]
+		return o != nil && o.kind == objSite
 	}
 	for again := true; again; {
 		again = false
@@ -239,17 +261,13 @@ func (w *flow) phis() {
 			if !in[v] {
 				continue
 			}
-			for _, a := range v.args {
-				r := origin(a)
-				if r.op == opNil || in[r] {
-					continue
-				}
-				if o := w.byDef[r]; o != nil && o.kind == objSite {
-					continue
-				}
+			ok := !slices.ContainsFunc(v.args, func(a *value) bool { return !owned(a) })
+			for _, st := range stores[v] {
+				ok = ok && owned(st.args[0]) && st.note != "copied into a slice"
+			}
+			if !ok {
 				in[v] = false
 				again = true
-				break
 			}
 		}
 	}
@@ -258,23 +276,43 @@ func (w *flow) phis() {
 	for again := true; again; {
 		again = false
 		for _, v := range cand {
-			if in[v] && !reached[v] {
-				for _, a := range v.args {
-					if r := origin(a); reached[r] || w.byDef[r] != nil {
-						reached[v] = true
-						again = true
-						break
-					}
-				}
+			if !in[v] || reached[v] {
+				continue
+			}
+			hit := w.ownerOp(v) && (len(v.args) > puts(v) || len(stores[v]) > 0)
+			for _, a := range v.args {
+				r := origin(a)
+				hit = hit || reached[r] || w.byDef[r] != nil
+			}
+			hit = hit || len(stores[v]) > 0
+			if hit {
+				reached[v] = true
+				again = true
 			}
 		}
 	}
+	// An empty collection owns nothing, but what it grows into does.
 	var owners []*value
 	for _, v := range cand {
-		if in[v] && reached[v] {
+		if in[v] && (reached[v] || w.ownerOp(v)) {
 			owners = append(owners, v)
 			w.owner[v] = true
-			w.add(objPhi, v)
+			o := w.add(objPhi, v)
+			o.coll = w.p.collects(v.typ)
+			for _, st := range stores[v] {
+				w.stores[v] = append(w.stores[v], st.args[0])
+			}
+		}
+	}
+	for _, o := range w.objs {
+		if o.kind == objSite && w.p.collects(o.def.typ0()) {
+			o.coll = true
+			for _, st := range stores[o.def] {
+				w.stores[o.def] = append(w.stores[o.def], st.args[0])
+				if !owned(st.args[0]) {
+					o.complex = "something that is not owned is stored in it"
+				}
+			}
 		}
 	}
 	for {
@@ -292,6 +330,11 @@ func (w *flow) phis() {
 		w.disown(bad, dirty)
 		for o := range dirty {
 			o.members = nil
+		}
+		for _, o := range w.objs {
+			if o.coll {
+				o.members = nil
+			}
 		}
 		keep := owners[:0]
 		for _, v := range owners {
@@ -324,7 +367,7 @@ func (w *flow) disown(v *value, dirty map[*object]bool) {
 	}
 	for _, b := range w.f.rpo {
 		for _, u := range b.instrs {
-			if u.op == opPhi && w.owner[u] {
+			if w.owner[u] {
 				for _, a := range u.args {
 					if origin(a) == v {
 						w.disown(u, dirty)
@@ -341,6 +384,21 @@ func containsKey(m map[*value]memberKind, v *value) bool { _, ok := m[v]; return
 // conflict returns an owner phi to which some edge does not hand over alone.
 func (w *flow) conflict(owners []*value) *value {
 	for _, v := range owners {
+		if v.op != opPhi {
+			// What the collection was must not be used any more; its elements may.
+			if puts(v) == 1 && len(v.args) > 0 {
+				o := w.byDef[origin(v.args[0])]
+				if o == nil {
+					continue
+				}
+				for _, m := range o.order[:o.nOwn] {
+					if m != v && w.liveAfter(m, v.blk, v.at) && m.blk.order >= 0 && !(m.op == opPhi && w.owner[m]) {
+						return v
+					}
+				}
+			}
+			continue
+		}
 		for i, a := range v.args {
 			r := origin(a)
 			if r.op == opNil {
@@ -360,7 +418,7 @@ func (w *flow) conflict(owners []*value) *value {
 				}
 			}
 			// Used otherwise afterwards?
-			for _, m := range o.order {
+			for _, m := range o.order[:o.nOwn] {
 				if m == v {
 					continue
 				}
@@ -386,7 +444,9 @@ func (w *flow) web(o *object) {
 	o.order = nil
 	o.events = map[*value][]event{}
 	o.from = map[*value]*value{}
-	o.complex = ""
+	if o.complex != "something that is not owned is stored in it" {
+		o.complex = ""
+	}
 	o.sink = nil
 	w.member(o, o.def, mWhole, nil)
 	if d := o.def; d.op == opResult && o.kind == objSite {
@@ -396,15 +456,25 @@ func (w *flow) web(o *object) {
 			}
 		}
 	}
-	for i := 0; i < len(o.order); i++ {
-		m := o.order[i]
-		for _, u := range m.users {
-			w.use(o, m, o.members[m], u)
+	follow := func(from int) {
+		for i := from; i < len(o.order); i++ {
+			m := o.order[i]
+			for _, u := range m.users {
+				w.use(o, m, o.members[m], u)
+			}
+			if len(o.order) > 4000 {
+				o.complex = "more than 4000 aliases"
+				return
+			}
 		}
-		if len(o.order) > 4000 {
-			o.complex = "more than 4000 aliases"
-			return
+	}
+	follow(0)
+	o.nOwn = len(o.order)
+	if o.coll {
+		for _, e := range w.given(o) {
+			w.member(o, e, mView, nil)
 		}
+		follow(o.nOwn)
 	}
 }
 
@@ -466,6 +536,10 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 	case opCopy:
 		w.member(o, u, k, m)
 	case opPart:
+		if w.elems[u] && k != mView {
+			o.use(u) // what happens to it is told where the loop ends
+			return
+		}
 		switch {
 		case k == mWhole && !w.p.isResource(o.def.typ0()) && w.p.holdsResource(o.def.typ0()):
 			w.member(o, u, mMaybe, m) // one of several things it holds
@@ -484,6 +558,13 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 		}
 	case opCmp, opNot, opDiscard, opGap:
 	case opPack, opClosure:
+		if u.op == opPack && w.gives(o, m, k, u) {
+			return
+		}
+		if u.op == opPack && k != mView && u.note == "literal" && elemType(u.typ0()) != nil {
+			o.move(u, k, "put into "+types.TypeString(u.typ0(), w.p.qualifier))
+			return
+		}
 		kk := mHolder
 		if k == mView {
 			kk = mView
@@ -529,9 +610,23 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 		w.useCall(o, m, k, u)
 	case opResult: // of a call that is itself a member: none
 	case opAppend:
+		if w.gives(o, m, k, u) {
+			return
+		}
 		if len(u.args) > 0 && u.args[0] == m {
-			w.member(o, u, k, m)
+			if o.coll && k == mWhole {
+				w.member(o, u, mMaybe, m)
+			} else {
+				w.member(o, u, k, m)
+			}
 			o.use(u)
+			if o.coll && len(u.args) > 1 {
+				o.complex = "something that is not owned is stored in it"
+			}
+			return
+		}
+		if k == mWhole || k == mMaybe {
+			o.move(u, k, "appended to a slice that does not own all it holds")
 			return
 		}
 		if k == mView {
@@ -539,12 +634,33 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 		} else {
 			w.member(o, u, mHolder, m)
 		}
-	case opRecv, opUse, opLoopFree:
+	case opLoopFree:
+		if d := w.marks[u]; d != nil && k != mView {
+			kk := k
+			if k == mHolder {
+				kk = mWhole
+			}
+			o.event(u, event{kind: d.kind, when: When{K: Always}, m: kk, repeat: d.repeat, why: "each element: " + d.why})
+		}
+	case opRecv, opUse:
 		o.use(u)
 	case opStore:
 		if len(u.args) > 1 && u.args[0] != m {
 			o.use(u)
+			if o.coll && k != mView {
+				if k == mWhole && slices.Contains(w.stores[o.def], u.args[0]) {
+					o.event(u, event{kind: evFill})
+				} else if w.p.collects(u.args[1].typ) {
+					o.complex = "something is stored in a part of it"
+				}
+			}
 			return
+		}
+		if k == mWhole && len(u.args) > 1 {
+			if r := origin(u.args[1]); (w.owner[r] || w.byDef[r] != nil && w.byDef[r].coll) && origin(m) == o.def && slices.Contains(w.stores[r], m) {
+				o.event(u, event{kind: evGive})
+				return
+			}
 		}
 		o.move(u, k, u.note)
 	case opSend:
@@ -564,6 +680,16 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 	default:
 		o.move(u, k, "used in a way that is not understood")
 	}
+}
+
+// gives reports whether u, an operation that makes a collection, takes over o's
+// handle; if so it notes the event.
+func (w *flow) gives(o *object, m *value, k memberKind, u *value) bool {
+	if !w.owner[u] || u == o.def || k != mWhole || origin(m) != o.def {
+		return w.owner[u] && k == mView && o.coll // an element of ours that goes on into a collection that came from us
+	}
+	o.event(u, event{kind: evGive})
+	return true
 }
 
 // handsOver reports whether o's whole handle goes into phi u on each edge on
@@ -829,7 +955,7 @@ func (w *flow) check(o *object) {
 		return
 	}
 	pos := indexOf(b, o.def)
-	for _, m := range o.order {
+	for _, m := range o.order[:o.nOwn] {
 		if m == o.def {
 			continue
 		}
@@ -839,7 +965,6 @@ func (w *flow) check(o *object) {
 		if m.blk == b && indexOf(b, m) > pos && !w.liveIn(m, b) {
 			continue
 		}
-		o.overlap = m
 		o.complex = "an earlier one is still in use when the next is made"
 		return
 	}

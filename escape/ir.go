@@ -189,6 +189,7 @@ type fn struct {
 	rpo      []*block
 	exits    []*value // opReturn
 	flow     *flow
+	loops    []*elemLoop
 }
 
 func (f *fn) newBlock(label string) *block {

@@ -33,7 +33,11 @@ type lower struct {
 	scope    ast.Node
 	exposeds []exposure
 	fallto   *block
+	indexed  []indexedElem
 }
+
+// indexedElem says that coll[index] is elem.
+type indexedElem struct{ coll, index, elem *value }
 
 type exposure struct {
 	r   *root
@@ -768,8 +772,15 @@ func (l *lower) rangeStmt(s *ast.RangeStmt, label types.Object) {
 		// Each iteration is a call of the body by the iterator.
 		l.emit(opUse, nil, s.X.Pos(), x)
 	}
-	l.either(body, done)
+	seen := l.block("range.seen") // all elements were seen
+	l.either(body, seen)
+	mark := l.f.newValue(opLoopFree, nil, x)
+	mark.pos, mark.blk = s.X.Pos(), seen
+	seen.instrs = append(seen.instrs, mark)
+	link(seen, done)
+	l.f.seal(seen)
 	l.sealAndStart(body)
+	loop := &elemLoop{coll: x, head: head, body: body, mark: mark}
 	keyIsElem := isFunc || isChan
 	elem := func(e ast.Expr, part bool) {
 		if e == nil {
@@ -800,6 +811,7 @@ func (l *lower) rangeStmt(s *ast.RangeStmt, label types.Object) {
 			v = l.emit(opRecv, t, e.Pos(), x)
 		default:
 			v = l.part(x, t, e.Pos(), "element", true)
+			loop.elem = v
 		}
 		if s.Tok == token.DEFINE {
 			if o, ok := l.p.info.Defs[e.(*ast.Ident)].(*types.Var); ok {
@@ -811,6 +823,16 @@ func (l *lower) rangeStmt(s *ast.RangeStmt, label types.Object) {
 	}
 	elem(s.Key, keyIsElem || isMapKeyPart(xt, l.p))
 	elem(s.Value, true)
+	if id, ok := s.Key.(*ast.Ident); ok && loop.elem == nil && elemType(xt) != nil && l.p.collects(xt) {
+		// for i := range xs: the element is xs[i].
+		if o, ok := l.p.info.ObjectOf(id).(*types.Var); ok && l.root(o) != nil {
+			loop.elem = l.part(x, elemType(xt), id.Pos(), "element", true)
+			l.indexed = append(l.indexed, indexedElem{x, l.readRoot(l.root(o), id.Pos()).find(), loop.elem})
+		}
+	}
+	if loop.elem != nil {
+		l.f.loops = append(l.f.loops, loop)
+	}
 	l.targets = append(l.targets, target{label: label, brk: done, cont: head})
 	l.blockStmt(s.Body)
 	l.targets = l.targets[:len(l.targets)-1]

@@ -115,7 +115,11 @@ func (l *lower) expr1(e ast.Expr) *value {
 		}
 		base := l.expr(x.X)
 		idx := l.expr(x.Index)
-		_ = idx
+		for _, e := range l.indexed {
+			if e.coll.find() == base && e.index.find() == idx {
+				return e.elem
+			}
+		}
 		if tt, ok := t.(*types.Tuple); ok && tt.Len() > 0 {
 			t = tt.At(0).Type()
 		}
@@ -613,6 +617,17 @@ func (l *lower) assign(lhs ast.Expr, v *value) {
 		}
 		s.expr = x
 	case *ast.IndexExpr:
+		if _, isArray := l.p.typeOf(x.X).Underlying().(*types.Array); isArray {
+			if r, path, ok := l.placeOf(x.X); ok && l.isLeaf(r, path) {
+				// An array is a value: with another element it is another array.
+				old := l.readUnder(r, path, l.p.typeOf(x.X), x.Pos())
+				l.expr(x.Index)
+				put := l.emit(opAppend, l.p.typeOf(x.X), x.Pos(), old, v)
+				put.note = "put"
+				l.writeUnder(r, path, put, x.Pos())
+				return
+			}
+		}
 		base := l.expr(x.X)
 		l.expr(x.Index)
 		s := l.emit(opStore, nil, x.Pos(), v, base)

@@ -6,6 +6,7 @@ package escape
 import (
 	"go/token"
 	"go/types"
+	"strings"
 )
 
 // valueAt returns what place p holds before instruction i of b, nil if that
@@ -67,7 +68,7 @@ func (w *flow) nameAt(o *object, g *value) *place {
 		if v := w.f.valueAt(p, g.blk, g.at); v == nil || origin(v) != o.def {
 			return false
 		}
-		return w.p.visible(p.root.obj, g.gap.scope) && w.p.isResource(p.typ)
+		return w.p.visible(p.root.obj, g.gap.scope) && (w.p.isResource(p.typ) || o.coll && w.p.collects(p.typ))
 	}
 	if o.def.op == opPhi && try(o.def.place) {
 		return o.def.place
@@ -101,6 +102,15 @@ func (p *pkg) visible(v *types.Var, pos token.Pos) bool {
 // freeText returns the statement that frees name, of type t, in file, or why
 // there is none.
 func (w *flow) freeText(o *object, name string, t types.Type, mayNil bool, pos token.Pos) (text, why string) {
+	elem := w.elemName(name)
+	if o.coll && w.p.collects(t) {
+		e := elemType(t)
+		inner, why := w.freeText(&object{def: o.def, armed: o.armed}, elem, e, true, pos)
+		if why != "" {
+			return "", why
+		}
+		return "for _, " + elem + " := range " + name + " {\n\t" + strings.ReplaceAll(inner, "\n", "\n\t") + "\n}", ""
+	}
 	fr := w.freer(o, t)
 	if fr == nil {
 		return "", "no function is known to free " + types.TypeString(t, w.p.qualifier)
@@ -126,6 +136,14 @@ func (w *flow) freeText(o *object, name string, t types.Type, mayNil bool, pos t
 		text = "if " + name + " != nil {\n\t" + text + "\n}"
 	}
 	return text, ""
+}
+
+// elemName is the variable of a loop that frees the elements of name.
+func (w *flow) elemName(name string) string {
+	if name == "b" {
+		return "x"
+	}
+	return "b"
 }
 
 func nilable(t types.Type) bool {
@@ -154,6 +172,9 @@ func (w *flow) freer(o *object, t types.Type) *freer {
 
 func (w *flow) repeatable(o *object) bool {
 	t := o.def.typ0()
+	if o.coll {
+		t = elemType(t)
+	}
 	if tt, ok := t.(*types.Tuple); ok && tt.Len() > 0 {
 		t = tt.At(0).Type()
 	}

@@ -30,6 +30,7 @@ type planner struct {
 	record  bool
 	placed  map[gapKey]bool
 	nothing []state
+	bad     string
 	forbid  map[gapKey]bool // free not here: see postpone
 }
 
@@ -74,8 +75,12 @@ func (pl *planner) run() string {
 			pl.placed = map[gapKey]bool{}
 			pl.plan, pl.issues, pl.exits = nil, nil, nil
 			clear(pl.unfixed)
+			pl.bad = ""
 			pl.visit()
 			pl.record = false
+			if pl.bad != "" {
+				return pl.bad
+			}
 			if pl.dry || len(pl.unfixed) == 0 || !pl.postpone() {
 				return ""
 			}
@@ -175,7 +180,7 @@ func headGap(b *block, depth int) bool {
 func (pl *planner) settle() string {
 	g := pl.g
 	// Exits matter for parameters wherever they are.
-	full := g.objs[0].kind == objParam
+	full := g.full || g.objs[0].kind == objParam
 	g.in, g.out = map[*block][]state{}, map[*block][]state{}
 	work := map[*block]bool{}
 	for _, b := range g.region {
@@ -589,7 +594,12 @@ func (pl *planner) step(v *value, st []state) {
 	for _, o := range g.atDef[v] {
 		j := g.index(o)
 		for c := range g.n {
+			if pl.record && st[j*g.n+c]&sOwned != 0 && pl.unfixed[o] == nil {
+				pl.unfixed[o] = v // made again while the last one is still owned
+			}
 			switch {
+			case g.w.ownerOp(v) && len(v.args) == 0:
+				st[j*g.n+c] = sNil
 			case o.errRes == nil:
 				st[j*g.n+c] = sOwned
 			case len(o.errRes.users) == 0:
@@ -642,6 +652,13 @@ func (pl *planner) event(j int, o *object, v *value, e event, st []state) {
 			pl.issues = append(pl.issues, issue{obj: o, at: v, ev: e, must: all&^(bad|sNil|sNone) == 0, st: all & bad, reach: all})
 		}
 	}
+	if pl.record && e.kind == evGive {
+		for c := range g.n {
+			if s := st[j*g.n+c]; s&^(sOwned|sNil|sNone) != 0 {
+				pl.bad = "put into a collection where it may not be owned"
+			}
+		}
+	}
 	for c := range g.n {
 		s := st[j*g.n+c]
 		if s == 0 {
@@ -689,6 +706,12 @@ func (pl *planner) event(j int, o *object, v *value, e event, st []state) {
 				t = moved(s)
 			} else if s&sOwned != 0 {
 				t = s&^sOwned | sDeferred
+			}
+		case evGive:
+			t = moved(s)
+		case evFill:
+			if s&sNil != 0 {
+				t = s&^sNil | sOwned
 			}
 		case evMove:
 			t = moved(s)

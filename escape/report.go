@@ -159,10 +159,10 @@ func (g *group) feeds(o *object) []*object {
 	out := []*object{o}
 	for i := 0; i < len(out); i++ {
 		for _, q := range g.objs {
-			if q.kind != objPhi || slices.Contains(out, q) {
+			if q.kind != objPhi && !q.coll || slices.Contains(out, q) {
 				continue
 			}
-			for _, a := range q.def.args {
+			for _, a := range append(g.w.stores[q.def], q.def.args...) {
 				if origin(a) == out[i].def {
 					out = append(out, q)
 					break

@@ -22,6 +22,8 @@ type thing struct {
 	inserted bool // freed by a planned statement
 	freed    bool // freed by the program
 	gone     bool // escaped, returned, left to a deferred call
+	box      bool // a collection; inside is what it holds
+	inside   []int
 }
 
 // A walk is the state of one path.
@@ -305,15 +307,25 @@ func (s *sanity) mayFail(v *value) bool {
 
 // touch uses the things that v leads to.
 func (s *sanity) touch(at, v *value, w *walk) {
-	for _, t := range w.vals[v] {
+	for _, t := range w.all(w.vals[v]) {
 		if w.things[t].inserted {
 			s.fail(at, "used after a planned free")
 		}
 	}
 }
 
+// all adds to ts what collections among them hold.
+func (w *walk) all(ts []int) []int {
+	for i := 0; i < len(ts); i++ {
+		if w.things[ts[i]].box {
+			ts = union(ts, w.things[ts[i]].inside)
+		}
+	}
+	return ts
+}
+
 func (s *sanity) gone(v *value, w *walk) {
-	for _, t := range w.vals[v] {
+	for _, t := range w.all(w.vals[v]) {
 		w.things[t].gone = true
 	}
 }
@@ -342,12 +354,20 @@ func (s *sanity) exec(v *value, w *walk) {
 		for _, a := range v.args {
 			all = union(all, w.vals[a])
 		}
-		if s.sites[v] {
+		switch {
+		case v.op == opPack && v.note == "make":
+			w.things = append(w.things, thing{box: true, site: v})
+			all = []int{len(w.things) - 1}
+		case s.sites[v] && (v.op != opPack || elemType(v.typ) == nil):
 			w.things = append(w.things, thing{site: v})
 			all = []int{len(w.things) - 1}
 		}
 		w.vals[v] = all
-	case opPart, opPure, opAppend:
+	case opPart:
+		ts := w.all(w.vals[v.args[0]])
+		s.touch(v, v.args[0], w)
+		w.vals[v] = ts
+	case opPure, opAppend:
 		var all []int
 		for _, a := range v.args {
 			s.touch(v, a, w)
@@ -362,6 +382,13 @@ func (s *sanity) exec(v *value, w *walk) {
 	case opCall, opDefer, opGo:
 		s.call(v, w, unknown)
 	case opStore, opSend, opPanic:
+		if v.op == opStore && len(v.args) == 2 {
+			// Into a collection that we know: it is inside now.
+			if bs := w.vals[v.args[1]]; len(bs) == 1 && w.things[bs[0]].box && !w.things[bs[0]].gone {
+				w.things[bs[0]].inside = union(w.things[bs[0]].inside, w.vals[v.args[0]])
+				return
+			}
+		}
 		for _, a := range v.args {
 			s.touch(v, a, w)
 		}
@@ -371,7 +398,18 @@ func (s *sanity) exec(v *value, w *walk) {
 			s.touch(v, a, w)
 			s.gone(a, w)
 		}
-	case opUse, opElem, opRecv, opLoopFree:
+	case opLoopFree:
+		if d := s.f.flow.marks[v]; d != nil {
+			for _, i := range w.all(w.vals[v.args[0]]) {
+				x := &w.things[i]
+				if x.inserted && !d.repeat {
+					s.fail(v, "the program frees it after a planned free")
+				}
+				x.freed = d.kind == evFree
+				x.gone = x.gone || d.kind != evFree
+			}
+		}
+	case opUse, opElem, opRecv:
 		for _, a := range v.args {
 			s.touch(v, a, w)
 		}
@@ -388,12 +426,17 @@ func (s *sanity) free(at *value, p planned, w *walk) {
 	if p.place == nil {
 		ts = w.vals[p.obj.def] // its name is made by a hoist
 	}
-	if len(ts) > 1 {
+	if p.obj.coll {
+		ts = w.all(ts)
+	} else if len(ts) > 1 {
 		s.fail(at, "%s may be one of several buffers", p.name)
 		return
 	}
 	for _, t := range ts {
 		x := &w.things[t]
+		if x.box {
+			continue
+		}
 		switch {
 		case x.inserted:
 			s.fail(at, "%s would be freed twice", p.name)
@@ -425,6 +468,9 @@ func (s *sanity) call(v *value, w *walk, failed tri) {
 			s.gone(a, w)
 			continue
 		}
+		if s.f.flow.elems[errRoot(a)] {
+			continue // told where the loop ends
+		}
 		e := ci.sum.arg(ci.params[j])
 		applies := func(c When) tri {
 			switch c.K {
@@ -448,12 +494,12 @@ func (s *sanity) call(v *value, w *walk, failed tri) {
 			return unknown
 		}
 		if t := applies(e.Freed); t != no {
-			for _, i := range w.vals[a] {
+			for _, i := range w.all(w.vals[a]) {
 				x := &w.things[i]
 				if x.inserted && !e.Repeatable {
 					s.fail(v, "the program frees it after a planned free")
 				}
-				if t == yes && !deferred && len(w.vals[a]) == 1 {
+				if t == yes && !deferred && (len(w.vals[a]) == 1 || elemType(a.typ) != nil) {
 					x.freed = true
 				} else {
 					x.gone = true
@@ -505,7 +551,7 @@ func (s *sanity) call(v *value, w *walk, failed tri) {
 // end checks what a path leaves behind.
 func (s *sanity) end(b *block, w *walk) {
 	for _, t := range w.things {
-		if s.sites[t.site] && !t.inserted && !t.freed && !t.gone {
+		if !t.box && s.sites[t.site] && !t.inserted && !t.freed && !t.gone {
 			var at *value
 			if len(b.instrs) > 0 {
 				at = b.instrs[len(b.instrs)-1]

@@ -40,7 +40,8 @@ type group struct {
 	w    *flow
 	objs []*object
 	bits []bit
-	n    int // combinations: 1 << len(bits)
+	n    int  // combinations: 1 << len(bits)
+	full bool // states are wanted everywhere, not only where the group is alive
 
 	region []*block // in reverse post-order
 	inReg  map[*block]bool
@@ -81,6 +82,13 @@ func (w *flow) group() {
 			continue
 		}
 		for _, a := range o.def.args {
+			if q := w.byDef[origin(a)]; q != nil {
+				parent[find(o.id)] = find(q.id)
+			}
+		}
+	}
+	for _, o := range w.objs {
+		for _, a := range w.stores[o.def] {
 			if q := w.byDef[origin(a)]; q != nil {
 				parent[find(o.id)] = find(q.id)
 			}

@@ -3,7 +3,6 @@ package tracker
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -45,7 +44,7 @@ func (e *FreeError) Unwrap() error { return e.Err }
 const (
 	foreignStripes = 16
 	freedKept      = 512 // freed pointers remembered, in each stripe
-	freeDepth      = 4   // frames remembered of the call that freed
+	freeDepth      = 4   // calls remembered that led to a free
 )
 
 // foreign is memory made by somebody else. A pointer belongs to the stripe that
@@ -116,7 +115,7 @@ func (t *Tracker) Alloc(ptr uintptr, size int64) {
 	b := block{size: size}
 	if t.rate >= 0 {
 		var key [maxDepth]uintptr
-		st := t.table.siteFor(f.account.account, stackKey(&key), 1)
+		st := t.table.siteFor(f.account.account, stackKey(key[:]), 1)
 		t.table.addTo(st.rec, 1, size)
 		b.site = st.id
 	}
@@ -166,7 +165,7 @@ func (t *Tracker) Free(ptr uintptr) error {
 	t.history.record(1, Freed, f.account.account, ptr, b.size)
 	at := freedAt{block: b}
 	if t.rate >= 0 {
-		runtime.Callers(2, at.pcs[:])
+		stackKey(at.pcs[:])
 	}
 	s.remember(ptr, at)
 	return nil

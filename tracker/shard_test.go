@@ -24,6 +24,20 @@ func BenchmarkShard(b *testing.B) {
 	}
 }
 
+// BenchmarkShardsAtOnce has each goroutine count in a shard of its own: they must not
+// slow each other down.
+func BenchmarkShardsAtOnce(b *testing.B) {
+	a := New(Options{}).NewAccount("bench")
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		s := a.NewShard()
+		for pb.Next() {
+			s.Alloc(512)
+			s.Free(512)
+		}
+	})
+}
+
 func BenchmarkForeign(b *testing.B) {
 	t := New(Options{})
 	b.ReportAllocs()
@@ -102,6 +116,18 @@ func BenchmarkRateOne(b *testing.B) {
 					t.Unsite(t.Site(0, s, 512), 512, false)
 				}
 			})
+		})
+	}
+}
+
+// BenchmarkNew makes books with one shard, and lets the collector take them away.
+func BenchmarkNew(b *testing.B) {
+	for name, o := range map[string]Options{"table": {}, "heap": {NoTable: true}} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				New(o).NewAccount("bench").NewShard().Alloc(1)
+			}
 		})
 	}
 }

@@ -61,7 +61,7 @@ type sites struct {
 // from any goroutine.
 func (t *Tracker) Site(skip int, s *Shard, size int64) SiteID {
 	var key [maxDepth]uintptr
-	st := t.table.siteFor(s.account.account, stackKey(&key), skip+1)
+	st := t.table.siteFor(s.account.account, stackKey(key[:]), skip+1)
 	t.table.addTo(st.rec, s.rate, size)
 	runtime.KeepAlive(s)
 	return st.id

@@ -4,8 +4,9 @@
 //
 // Frame pointers form a chain: each points to its caller's, and the return address lies
 // above it. All of the walk is here because no goroutine is stopped inside assembly: its
-// stack, which these addresses lie in, cannot move meanwhile. A link that does not
-// lead up within the goroutine's own stack ends the walk, as when C code called back into Go.
+// stack, which these addresses lie in, cannot move meanwhile. The chain ends with a zero. A link
+// that leads anywhere but up within the goroutine's own stack is not followed: C code has called
+// back into Go.
 TEXT ·returnPCs(SB), NOSPLIT|NOFRAME, $0-24
 	MOVQ pcs+0(FP), DI
 	MOVQ n+8(FP), SI
@@ -16,22 +17,25 @@ TEXT ·returnPCs(SB), NOSPLIT|NOFRAME, $0-24
 	XORQ CX, CX
 
 next:
+	TESTQ AX, AX
+	JEQ  done
 	CMPQ CX, SI
 	JGE  done
 	CMPQ AX, R9
-	JLS  done
+	JLS  lost
 	CMPQ AX, R8
-	JHI  done
+	JHI  lost
 	TESTQ $7, AX
-	JNE  done
+	JNE  lost
 	MOVQ 8(AX), DX
-	TESTQ DX, DX
-	JEQ  done
 	MOVQ DX, (DI)(CX*8)
 	INCQ CX
 	MOVQ AX, R9
 	MOVQ (AX), AX
 	JMP  next
+
+lost:
+	MOVQ $-1, CX
 
 done:
 	MOVQ CX, ret+16(FP)

@@ -1,7 +1,9 @@
 package tracker
 
 import (
+	"errors"
 	"fmt"
+	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -16,9 +18,30 @@ type mapping struct {
 	fd   int
 }
 
+// maxMappings bounds how many mappings this process has at once. Each takes a
+// descriptor, and dropped books give theirs back only when the collector finds them: a program that
+// makes books by the thousand, as a test of pools may, must not run out of descriptors for its
+// own files. Readers look at so many as well.
+const maxMappings = 256
+
+// mappings counts them. It is the process's, as descriptors are.
+var mappings atomic.Int64
+
+// errMappings is the reason why books are kept on the Go heap.
+var errMappings = errors.New("tracker: table: there are too many in this process")
+
 // mapTable makes a shared mapping of size bytes, all zero, that shows under
 // [probe.Name] in the process's maps.
-func mapTable(size int64) (mapping, error) {
+func mapTable(size int64) (m mapping, err error) {
+	if mappings.Add(1) > maxMappings {
+		mappings.Add(-1)
+		return mapping{}, errMappings
+	}
+	defer func() {
+		if err != nil {
+			mappings.Add(-1)
+		}
+	}()
 	fd, err := unix.MemfdCreate(probe.Name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
 		return mapping{}, fmt.Errorf("tracker: table: memfd_create: %w", err)
@@ -45,4 +68,5 @@ func mapTable(size int64) (mapping, error) {
 func (m mapping) release() {
 	_ = unix.MunmapPtr(m.base, uintptr(m.size))
 	_ = unix.Close(m.fd)
+	mappings.Add(-1)
 }

@@ -211,6 +211,23 @@ func TestNoMapping(t *testing.T) {
 	}
 }
 
+// TestManyBooks makes more books than a process keeps mappings for. All of them count, and
+// there are mappings again when they have gone.
+func TestManyBooks(t *testing.T) {
+	books := make([]*Tracker, 400)
+	for i := range books {
+		books[i] = New(Options{})
+		books[i].Alloc(1, 10)
+	}
+	require.LessOrEqual(t, ours(t), 256)
+	for _, b := range books {
+		require.Equal(t, int64(10), b.Bytes())
+	}
+	require.Empty(t, books[len(books)-1].table.shards)
+	clear(books)
+	eventually(t, func() bool { return len(New(Options{}).table.shards) > 0 })
+}
+
 // TestFullTable opens more accounts and shards than the table has room for.
 func TestFullTable(t *testing.T) {
 	books := New(Options{})

@@ -214,10 +214,17 @@ func (b *base) MemInfo() (free, total int64, err error) {
 // gpu returns b. Devices that wrap one of ours and embed it are found by it too.
 func (b *base) gpu() *base { return b }
 
-// device returns the GPU behind a pool's device.
+// device returns the GPU behind a pool's device, looking through devices that wrap another.
 func device(d alloc.Device) (*base, error) {
-	if d, ok := d.(interface{ gpu() *base }); ok {
-		return d.gpu(), nil
+	for at := d; at != nil; {
+		if g, ok := at.(interface{ gpu() *base }); ok {
+			return g.gpu(), nil
+		}
+		w, ok := at.(interface{ Unwrap() alloc.Device })
+		if !ok {
+			break
+		}
+		at = w.Unwrap()
 	}
 	return nil, fmt.Errorf("cuda: pool is on %s: %w", d.Name(), ErrUnavailable)
 }

@@ -48,6 +48,7 @@ def main():
     if conf:
         # Read once, when torch first touches the device.
         os.environ["PYTORCH_CUDA_ALLOC_CONF"] = os.environ["PYTORCH_ALLOC_CONF"] = conf
+    os.environ.setdefault("TORCH_CUDA_ARCH_LIST", "9.0")
     try:
         import torch
         from torch.utils.cpp_extension import load_inline

@@ -7,10 +7,23 @@
 //	memwatch sites [flags]      call sites by live bytes
 //	memwatch leaks [flags]      call sites that still hold memory; for CI with -fail-over
 //
+//	memwatch                    at a terminal: every process that uses a GPU (as memwatch top)
+//	memwatch run -- ./app       start a program, watch it from its first call, print at its end
+//	memwatch record FILE        keep what happens in a file
+//	memwatch replay FILE        show such a file, at a terminal as it happened
+//	memwatch serve              a page for the browser, and metrics
+//	memwatch check              what is missing here, and how to mend it
+//	memwatch demo               the terminal interface on a recorded session, no rights needed
+//
 // Programs that use lastuse keep their counters in a shared mapping, the table. Memwatch
 // finds it by its name in /proc/PID/maps and reads it, which costs the program nothing:
 // there is no signal, no stop, no probe. A program of one's own can be read without
 // rights, others as root.
+//
+// Any other program is watched through its calls of the driver (CUDA, HIP, OpenCL,
+// Level Zero) by probes in the kernel, unmodified: the commands of the second list do
+// so, and with -driver those of the first. That needs root, or CAP_BPF and
+// CAP_PERFMON (and CAP_SYS_PTRACE for processes of others).
 //
 // The flags are:
 //
@@ -21,10 +34,28 @@
 //	-o FORMAT          table, wide, json or jsonl (default table)
 //	-top N             show at most N call sites (default 10, 0 for all)
 //	-older DURATION    only call sites whose latest allocation is at least so old
-//	-fail-over SIZE    with leaks: exit with status 3 if more bytes than SIZE are shown
+//	-fail-over SIZE    with leaks: exit with status 3 if more than SIZE is live, or with
+//	                   -older held by sites so old; -top does not matter
 //	-bytes             sizes in bytes
-//	-count DURATION    attach to the marker functions for so long and count their calls
-//	                   (root, or CAP_BPF and CAP_PERFMON)
+//	-count DURATION    attach to the marker functions for so long and count their
+//	                   calls, which takes root
+//
+// and where the driver's calls are watched or replayed:
+//
+//	-driver            watch the driver's calls rather than the table
+//	-o FORMAT          also folded (for flame graphs) and pprof
+//	-for DURATION      watch for so long, then print or end
+//	-suspects          only call sites that may be leaks, with the reasons
+//	-lib FILE          probe this library too (may be repeated)
+//	-ring SIZE         room for events on their way (default 8MiB)
+//	-no-stacks         take no call stacks
+//	-single            use single probes although the kernel has links of many
+//	-limit SIZE        with record: the largest file (default 1GiB)
+//	-speed N           with replay and demo: so many times as fast (default 1)
+//	-listen ADDRESS    with serve (default 127.0.0.1:8765)
+//	-token-file FILE   with serve: the token that requests must know; else a random
+//	                   one is printed. A program sends it as a bearer token
+//	-replay FILE       with serve: show a recording
 //
 // Flags may follow the command. Sizes are numbers with an optional unit, as in
 // 1048576, 512KiB or 2GiB.
@@ -89,6 +120,9 @@ type config struct {
 
 // memwatch runs the command and returns its exit status.
 func memwatch(ctx context.Context, w, wErr io.Writer, args []string) int {
+	if isWatching(args, w == io.Writer(os.Stdout) && isTerminal(os.Stdout)) {
+		return watchMain(ctx, w, wErr, args)
+	}
 	c, err := parse(args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -145,7 +179,7 @@ func (c *config) check() error {
 	switch c.command {
 	case "", "sites", "leaks":
 	default:
-		return fmt.Errorf("unknown command %q (want sites or leaks, or none)", c.command)
+		return fmt.Errorf("unknown command %q (want sites, leaks, %s, or none)", c.command, strings.Join(watchCommands, ", "))
 	}
 	switch c.format {
 	case "table", "wide", "json", "jsonl":

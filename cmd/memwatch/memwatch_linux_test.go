@@ -3,7 +3,9 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -158,20 +160,45 @@ func testFigures(t *testing.T, path string) {
 	require.Equal(t, int64(1024), sites[0].Live, "rate 1: exact")
 	require.Equal(t, int64(1), sites[0].Late)
 
-	if code, _, errOut := call(t, "-p", k.pid(), "-once", "-count", "1ms"); code != exitOK {
-		require.Contains(t, errOut, errProbe.Error())
-		t.Skip("markers are not counted: ", errOut)
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		time.Sleep(300 * time.Millisecond)
-		fmt.Fprintln(k.in, "marks 5000")
-		k.out.Scan()
-	}()
-	m := k.seen("-count", "1500ms").Markers
-	<-done
+	m := k.counted(func() { k.do("marks 5000") })
 	require.Equal(t, [2]uint64{20000, 20000}, [2]uint64{m.Alloc, m.Free})
+}
+
+// counted returns how often memwatch sees the markers called while f runs. It skips the
+// test where probes are not permitted.
+func (k *keeper) counted(f func()) *markerRow {
+	p, err := openProcess(k.cmd.Process.Pid)
+	require.NoError(k.t, err)
+	defer p.close()
+	tables, err := p.tables()
+	require.NoError(k.t, err)
+	if _, err := countMarkers(k.t.Context(), p.pid, tables, 0); errors.Is(err, errProbe) {
+		k.t.Skip("markers are not counted: ", err)
+	}
+	memory, err := p.open("mem")
+	require.NoError(k.t, err)
+	defer memory.Close()
+
+	ctx, cancel := context.WithCancel(k.t.Context())
+	var w, wErr bytes.Buffer
+	done := make(chan int)
+	go func() {
+		done <- memwatch(ctx, &w, &wErr, []string{"-p", k.pid(), "-once", "-o", "json", "-count", "1h"})
+	}()
+	// A probe is there when the kernel has put its breakpoint in place of the push.
+	for _, marker := range markers {
+		require.Eventually(k.t, func() bool {
+			var head [1]byte
+			_, err := memory.ReadAt(head[:], int64(marker.address(tables[0])))
+			return err == nil && head[0] != pushRBP
+		}, 20*time.Second, time.Millisecond)
+	}
+	f()
+	cancel()
+	require.Equal(k.t, exitOK, <-done, wErr.String())
+	var r struct{ Processes []*processRow }
+	require.NoError(k.t, json.Unmarshal(w.Bytes(), &r))
+	return r.Processes[0].Markers
 }
 
 func testLeaks(t *testing.T, path string) {

@@ -2,9 +2,7 @@ package main
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"runtime"
 	"testing"
@@ -18,7 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lastuse/lastuse/internal/probe"
-	"github.com/lastuse/lastuse/tracker"
 )
 
 // An event is a marker's call as the test's probe program writes it.
@@ -26,6 +23,12 @@ type event struct {
 	free           bool
 	ptr, size, seq uint64
 	how            uint64
+}
+
+// newEvent returns the event in a record of markerProgram.
+func newEvent(record []byte) event {
+	word := func(i int) uint64 { return binary.NativeEndian.Uint64(record[8*i:]) }
+	return event{free: word(0) == 1, ptr: word(1), size: word(2), seq: word(4), how: word(5)}
 }
 
 // markerProgram writes a marker's registers to a ring: those of the first five
@@ -81,9 +84,21 @@ func TestAttachInAStorm(t *testing.T) {
 	require.NoError(t, err)
 	defer rd.Close()
 
-	_, err = fmt.Fprintln(k.in, "storm 700")
-	require.NoError(t, err)
-	time.Sleep(100 * time.Millisecond)
+	var events []event
+	drained := make(chan error)
+	go func() {
+		for {
+			r, err := rd.Read()
+			if err != nil {
+				drained <- err
+				return
+			}
+			events = append(events, newEvent(r.RawSample))
+		}
+	}()
+
+	k.do("storm")
+	time.Sleep(10 * time.Millisecond)
 	var links []link.Link
 	for free, address := range []uint64{tables[0].AllocMarker, tables[0].FreeMarker} {
 		path, offset, err := p.code(address)
@@ -108,23 +123,16 @@ func TestAttachInAStorm(t *testing.T) {
 	a := snapshot.Accounts[0]
 	live, objects, late := a.Live(), a.LiveObjects(), int64(0)
 
-	var final tracker.Stats
-	require.True(t, k.out.Scan(), "it ended") // when the storm is over
-	require.NoError(t, json.Unmarshal(k.out.Bytes(), &final))
+	time.Sleep(100 * time.Millisecond)
+	final := k.do("calm")
 	for _, l := range links {
 		require.NoError(t, l.Close())
 	}
-	rd.SetDeadline(time.Now().Add(time.Second)) // it waits for more after the last
-	events, skipped := 0, 0
-	for {
-		r, err := rd.Read()
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			break
-		}
-		require.NoError(t, err)
-		word := func(i int) uint64 { return binary.NativeEndian.Uint64(r.RawSample[8*i:]) }
-		e := event{free: word(0) == 1, ptr: word(1), size: word(2), seq: word(4), how: word(5)}
-		events++
+	rd.SetDeadline(time.Now().Add(500 * time.Millisecond)) // all is in the ring, and is read before
+	require.ErrorIs(t, <-drained, os.ErrDeadlineExceeded)
+
+	skipped := 0
+	for _, e := range events {
 		shard, n := probe.SplitSeq(e.seq)
 		if n <= snapshot.Ends[shard] {
 			skipped++
@@ -139,8 +147,8 @@ func TestAttachInAStorm(t *testing.T) {
 			late++
 		}
 	}
-	t.Logf("%d events, %d of them before the snapshot", events, skipped)
-	require.NotZero(t, events, "the probes have fired")
+	t.Logf("%d events, %d of them before the snapshot", len(events), skipped)
+	require.NotEmpty(t, events, "the probes have fired")
 	require.NotZero(t, a.MadeObjects, "the storm had begun")
 	require.Less(t, a.MadeObjects, uint64(final.Made), "and was not over")
 	require.Equal(t, final.Live, live)

@@ -41,7 +41,10 @@ type Rewriter interface {
 }
 
 // A tool is the lastuse command.
-type tool struct{ path string }
+type tool struct {
+	path  string
+	limit time.Duration // of one run; 0: toolLimit
+}
 
 func (t tool) Rewrite(ctx context.Context, dir string) (string, error) {
 	if _, err := t.run(ctx, dir, "-fix"); err != nil {
@@ -50,8 +53,18 @@ func (t tool) Rewrite(ctx context.Context, dir string) (string, error) {
 	return t.run(ctx, dir, "-explain")
 }
 
+// toolLimit is how long one run of the command may take: many times what the
+// largest batch takes on a busy machine.
+const toolLimit = 2 * time.Minute
+
 // run runs the command on dir; status 3 says that findings remain.
 func (t tool) run(ctx context.Context, dir, flag string) (string, error) {
+	limit := t.limit
+	if limit == 0 {
+		limit = toolLimit
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
 	cmd := exec.CommandContext(ctx, t.path, flag, "./...")
 	cmd.Dir = dir
 	cmd.Env = environ()

@@ -94,7 +94,7 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) (wrong int, e
 			return 0, err
 		}
 	}
-	or := &Oracle{Rewriter: tool{o.tool}, Options: RunOptions{o.runs, o.faults}, Temp: temp}
+	or := &Oracle{Rewriter: tool{path: o.tool}, Options: RunOptions{o.runs, o.faults}, Temp: temp}
 	switch o.pool {
 	case "ledger":
 	case "alloc":

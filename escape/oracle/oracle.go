@@ -73,6 +73,12 @@ func (o *Oracle) Run(ctx context.Context, progs []*gen.Program) ([]*Outcome, err
 			return nil, ctx.Err()
 		}
 		// One program brings the tool down: the halves find it.
+		if t, ok := o.Rewriter.(tool); ok {
+			t.limit = toolLimit / 4
+			p := *o
+			p.Rewriter = t
+			o = &p
+		}
 		mid := len(progs) / 2
 		first, err1 := o.Run(ctx, progs[:mid])
 		second, err2 := o.Run(ctx, progs[mid:])

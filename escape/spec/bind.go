@@ -68,7 +68,9 @@ func count(n int, what string) string {
 // Bind returns the clauses of a line for a function with this signature: every
 // operand has an Index in place of a name, and args are spelled out. A clause
 // whose operand is absent says nothing; a condition over an argument that is
-// absent never holds, so its clause says nothing either. [Check] reports both.
+// absent never holds, so its clause says nothing either; nor does a clause that
+// makes an error, a bool, a string or a float own something. Globs need this,
+// for other lines [Check] reports it.
 func Bind(clauses []Clause, sig *types.Signature) []Clause {
 	var bound []Clause
 	for _, c := range clauses {
@@ -90,6 +92,9 @@ func Bind(clauses []Clause, sig *types.Signature) []Clause {
 			}
 		}
 		for _, o := range operands {
+			if cannotOwn(c.Effect, o.Type(sig)) {
+				continue
+			}
 			for _, of := range ofs {
 				b := c
 				b.Operand, b.Of = o, of

@@ -142,6 +142,7 @@ func TestBind(t *testing.T) {
 	require.Equal(t, "arg 0 freed if arg 1 is true", bind("Drop", "arg m freed if arg del is true"))
 	require.Equal(t, "arg 0 borrowed, arg 1 borrowed", bind("Drop", "args borrowed"))
 	require.Equal(t, "result 0 views arg 0", bind("Name", "result 0 views args"))
+	require.Equal(t, "result 0 owned", bind("NewMat", "result 0 owned, result 1 owned"), "an error owns nothing")
 	require.Equal(t, "arg 0 borrowed", bind("Name", "arg 0 borrowed, arg 1 freed, recv freed, result 1 owned, result 0 is arg q, arg 0 freed if arg x is true"),
 		"what is absent says nothing")
 }

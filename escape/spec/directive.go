@@ -167,22 +167,42 @@ func checkClause(c Clause, sig *types.Signature) (problems []error) {
 
 // checkType refuses effects on values that can own nothing.
 func checkType(c Clause, o Operand, sig *types.Signature) error {
-	if c.Operand.Kind == Args {
-		return nil // "all arguments", whatever they are
+	if c.Operand.Kind == Args || !cannotOwn(c.Effect, o.Type(sig)) {
+		return nil // "args" means all arguments, whatever they are
 	}
-	switch c.Effect {
+	t := o.Type(sig).String()
+	article := "a "
+	if strings.IndexByte("aeiou", t[0]) >= 0 {
+		article = "an "
+	}
+	return errors.New(c.Operand.String() + " " + c.Effect.String() + ": " + article + t + " owns nothing")
+}
+
+// cannotOwn reports whether an effect says that a value owns something although
+// no value of its type can: an error, or a bool, a string or a number that is no
+// integer, or a slice or array of these. Integers may be handles.
+func cannotOwn(e Effect, t types.Type) bool {
+	switch e {
 	case Owned, Freed, Retained:
 	default:
-		return nil
+		return false
 	}
-	t := o.Type(sig)
-	if types.Identical(t, types.Universe.Lookup("error").Type()) {
-		return errors.New(c.Operand.String() + " " + c.Effect.String() + ": an error owns nothing")
+	for {
+		switch u := types.Unalias(t).(type) {
+		case *types.Slice:
+			t = u.Elem()
+			if b, ok := types.Unalias(t).(*types.Basic); ok && b.Info()&types.IsInteger != 0 {
+				return b.Kind() != types.Uintptr // a list of numbers; addresses may be owned
+			}
+			continue
+		case *types.Array:
+			t = u.Elem()
+			continue
+		case *types.Basic:
+			return u.Info()&(types.IsBoolean|types.IsString|types.IsFloat|types.IsComplex) != 0
+		}
+		return types.Identical(t, types.Universe.Lookup("error").Type())
 	}
-	if b, ok := types.Unalias(t).(*types.Basic); ok && b.Info()&(types.IsBoolean|types.IsString|types.IsFloat|types.IsComplex) != 0 {
-		return errors.New(c.Operand.String() + " " + c.Effect.String() + ": a " + t.String() + " owns nothing")
-	}
-	return nil
 }
 
 // checkIs refuses a result that cannot be the operand itself.

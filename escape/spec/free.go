@@ -84,7 +84,15 @@ func (s *Set) frees(path string) bool {
 		}
 		return strings.HasPrefix(name, path+".")
 	}
-	for _, t := range s.tables {
+	tables := s.tables[:]
+	if s.std {
+		for _, lib := range embeddedLibs {
+			if lib.about(path) {
+				tables = append(slices.Clone(tables), lib.table())
+			}
+		}
+	}
+	for _, t := range tables {
 		if t == nil {
 			continue
 		}

@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
-	_ "embed"
+	"embed"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,8 +40,9 @@ const ModuleFile = "lastuse.spec"
 // A Set is what several files and directives say together. The zero Set is empty
 // and ready to use.
 type Set struct {
-	tables [levels]*table
-	n      int // lines added so far, for Line.order
+	tables [levels]*table // of lines that were added
+	std    bool           // the embedded lines hold as well
+	n      int            // lines added so far, for Line.order
 }
 
 // A table is the lines of one level.
@@ -86,20 +88,38 @@ func (s *Set) AddLine(l *Line, level Level) {
 // returns it. It does not say what a higher line replaced.
 func (s *Set) Lookup(name string) (*Line, bool) {
 	for level := levels - 1; level >= 0; level-- {
-		t := s.tables[level]
-		if t == nil {
-			continue
-		}
-		if l := t.exact[name]; l != nil {
+		if l := s.tables[level].lookup(name); l != nil {
 			return l, true
 		}
-		for _, g := range t.globs {
-			if strings.HasPrefix(name, strings.TrimSuffix(g.Name, "*")) {
-				return g, true
-			}
+	}
+	if !s.std {
+		return nil, false
+	}
+	for _, lib := range embeddedLibs {
+		if lib.about(name) {
+			l := lib.table().lookup(name)
+			return l, l != nil
 		}
 	}
-	return nil, false
+	l := embeddedStd().lookup(name)
+	return l, l != nil
+}
+
+// lookup returns the line of a table that holds for a name: an exact one, else
+// that of the longest glob. The table may be nil.
+func (t *table) lookup(name string) *Line {
+	if t == nil {
+		return nil
+	}
+	if l := t.exact[name]; l != nil {
+		return l
+	}
+	for _, g := range t.globs {
+		if strings.HasPrefix(name, strings.TrimSuffix(g.Name, "*")) {
+			return g
+		}
+	}
+	return nil
 }
 
 // Fork returns a Set with the lines of s and no directives: directives belong to
@@ -111,60 +131,119 @@ func (s *Set) Fork() *Set {
 	return &f
 }
 
-// Lines returns all lines, the highest level first, each level in the order in
-// which it was read.
+// Lines returns the lines that were added, the highest level first, each level
+// in the order in which it was read. Lines that come with lastuse are not among
+// them.
 func (s *Set) Lines() []*Line {
 	var all []*Line
 	for level := levels - 1; level >= 0; level-- {
-		t := s.tables[level]
-		if t == nil {
-			continue
-		}
-		from := len(all)
-		for _, l := range t.exact {
-			all = append(all, l)
-		}
-		all = append(all, t.globs...)
-		slices.SortFunc(all[from:], func(a, b *Line) int { return cmp.Compare(a.order, b.order) })
+		all = append(all, s.tables[level].lines()...)
 	}
 	return all
 }
 
+// lines returns the lines of a table in the order in which they were added.
+func (t *table) lines() []*Line {
+	if t == nil {
+		return nil
+	}
+	all := slices.AppendSeq(slices.Clone(t.globs), maps.Values(t.exact))
+	slices.SortFunc(all, func(a, b *Line) int { return cmp.Compare(a.order, b.order) })
+	return all
+}
+
 // Digest returns a short text that differs between Sets that answer differently.
-// It does not depend on file names, comments or spacing.
+// It does not depend on file names, comments or spacing of what was added.
 func (s *Set) Digest() string {
 	h := sha256.New()
+	if s.std {
+		h.Write(embeddedHash())
+	}
 	for _, l := range s.Lines() {
 		fmt.Fprintf(h, "%d %s\n", l.Level, l)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-//go:embed std.spec
-var stdSource []byte
+//go:embed std.spec libs/*.spec
+var sources embed.FS
 
-// embedded parses the lines that come with lastuse once for the process: they
-// are constants.
-var embedded = sync.OnceValues(func() (*Set, error) {
-	f, err := Parse("std.spec", stdSource)
+// An embeddedLib is an embedded file that is parsed when somebody asks about its
+// module: most programs use none of them.
+type embeddedLib struct {
+	file   string
+	module string // import path of the module that it is about
+	table  func() *table
+}
+
+// libraryModules says what the embedded files are about. TestLibraries holds
+// them to it.
+var libraryModules = [...]struct{ file, module string }{
+	{"libs/arrow.spec", "github.com/apache/arrow-go/v18"},
+	{"libs/gocv.spec", "gocv.io/x/gocv"},
+	{"libs/gopjrt.spec", "github.com/gomlx/gopjrt"},
+	{"libs/gotch.spec", "github.com/sugarme/gotch"},
+	{"libs/grocksdb.spec", "github.com/linxGnu/grocksdb"},
+	{"libs/onnxruntime.spec", "github.com/yalue/onnxruntime_go"},
+	{"libs/webgpu.spec", "github.com/cogentcore/webgpu"},
+}
+
+// parseEmbedded returns one embedded file as a table. Tests parse all of them,
+// so that an error is a bug of this build.
+func parseEmbedded(name string) *table {
+	src, err := sources.ReadFile(name)
 	if err != nil {
-		return nil, err
+		panic(err)
 	}
-	s := new(Set)
+	f, err := Parse(name, src)
+	if err != nil {
+		panic(err)
+	}
+	var s Set
 	s.Add(f, Embedded)
-	return s, nil
-})
+	return s.tables[Embedded]
+}
+
+// What is embedded is constant: it is parsed at most once for the process.
+var (
+	embeddedStd  = sync.OnceValue(func() *table { return parseEmbedded("std.spec") })
+	embeddedLibs = func() (libs []*embeddedLib) {
+		for _, l := range libraryModules {
+			libs = append(libs, &embeddedLib{l.file, l.module, sync.OnceValue(func() *table { return parseEmbedded(l.file) })})
+		}
+		return libs
+	}()
+	// embeddedHash stands for the lines in digests.
+	embeddedHash = sync.OnceValue(func() []byte {
+		h := sha256.New()
+		names := []string{"std.spec"}
+		for _, l := range libraryModules {
+			names = append(names, l.file)
+		}
+		for _, name := range names {
+			src, err := sources.ReadFile(name)
+			if err != nil {
+				panic(err)
+			}
+			fmt.Fprintf(h, "%s %d\n%s", name, len(src), src)
+		}
+		return h.Sum(nil)
+	})
+)
+
+// about reports whether a function's name, or an import path, belongs to the
+// library's module.
+func (l *embeddedLib) about(name string) bool {
+	rest, ok := strings.CutPrefix(strings.TrimPrefix(strings.TrimPrefix(name, "("), "*"), l.module)
+	return ok && (rest == "" || rest[0] == '/' || rest[0] == '.')
+}
 
 // Load makes the Set for a module: the files that the user named, first to last,
 // then lastuse.spec in each of the folders roots (skipped if the folder is "" or
 // has none), then the embedded lines. A file that is named twice, by whatever
 // path, is read once. The error joins everything that is wrong in all files.
 func Load(files []string, roots ...string) (*Set, error) {
-	base, err := embedded()
-	if err != nil {
-		return nil, err
-	}
-	s := *base // shares the embedded level, which nobody adds to
+	s := Set{std: true}
 	var errs []error
 	var seen []os.FileInfo
 	read := func(name string, level Level) {

@@ -10,12 +10,20 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+func embeddedFile(t testing.TB, name string) *File {
+	t.Helper()
+	src, err := sources.ReadFile(name)
+	require.NoError(t, err)
+	f, err := Parse(name, src)
+	require.NoError(t, err)
+	return f
+}
+
 // TestStd checks the embedded lines against the library of the toolchain that
 // runs the test: each names a function, and operands that it has. A glob must
 // have at least one function, and each of its clauses must fit one of them.
 func TestStd(t *testing.T) {
-	f, err := Parse("std.spec", stdSource)
-	require.NoError(t, err)
+	f := embeddedFile(t, "std.spec")
 	build.Default.CgoEnabled = false // package net without a C compiler
 	imp := importer.ForCompiler(token.NewFileSet(), "source", nil)
 	load := func(path string) *types.Package {
@@ -47,8 +55,7 @@ func TestStd(t *testing.T) {
 // TestStdFreesNothing: no type of the standard library is foreign memory, so no
 // embedded line may make it a resource.
 func TestStdFreesNothing(t *testing.T) {
-	f, err := Parse("std.spec", stdSource)
-	require.NoError(t, err)
+	f := embeddedFile(t, "std.spec")
 	for _, l := range f.Lines {
 		for _, c := range l.Clauses {
 			require.Contains(t, []Effect{Borrowed, Views, Escapes}, c.Effect, "line %d: %s", l.Pos.Line, l)

@@ -114,27 +114,70 @@ func TestContextFollows(t *testing.T) {
 	wg.Wait()
 }
 
-// Foreign code on our thread changes the current context: memory must still come from our device.
+// Foreign code on our thread changes the current context: memory still comes from our device, and work goes to our streams,
+// the default one too.
 func TestContextChangedBehind(t *testing.T) {
+	e := open(t)
+	c := e.ctx
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	f := e.load(t, kernels, "addto")
+	p, err := c.MemAlloc(4096)
+	require.NoError(t, err)
+	ev, err := c.EventCreate()
+	require.NoError(t, err)
+	h, bytes := e.pinned(t, 4096)
+	dev := drvtest.Value(uint64(c.Device()))
+	foreign := []drvtest.Call{{Function: "cuCtxCreate_v2", Args: []drvtest.Arg{drvtest.Out(7), drvtest.Value(0), dev}}}
+	drvtest.Loop(t, e.Path, 1, foreign...)
+	one := Dim{1, 1, 1}
+	q := uintptr(0)
+	for _, s := range []uintptr{e.stream, LegacyStream} {
+		for _, x := range []struct {
+			name string
+			run  func() error
+		}{
+			{"set", func() error { return c.MemsetD32(p, 40, 16, s) }},
+			{"launch", func() error {
+				return c.LaunchKernel(f, one, Dim{16, 1, 1}, 0, s, []uint64{uint64(p), 2, 16}, []uint16{0, 8, 16})
+			}},
+			{"copy", func() error { return c.MemcpyDtoH(h, p, 64, s) }},
+			{"record", func() error { return c.EventRecord(ev, s) }},
+			{"wait", func() error { return c.StreamWaitEvent(s, ev) }},
+			{"query", func() error { _, err := c.EventQuery(ev); return err }},
+			{"sync", func() error { return c.StreamSynchronize(s) }},
+			{"id", func() error { _, err := c.StreamGetId(s); return err }},
+			{"alloc", func() (err error) { q, err = c.MemAlloc(4096); return err }},
+			{"free", func() error { return c.MemFree(q) }},
+		} {
+			// Behind our back, before each call.
+			drvtest.Loop(t, e.Path, 1, drvtest.Call{Function: "cuCtxSetCurrent", Args: []drvtest.Arg{drvtest.Slot(7)}})
+			require.NoError(t, x.run(), "%s on %#x", x.name, s)
+		}
+		assert.EqualValues(t, 42, binary.NativeEndian.Uint32(bytes[60:]))
+		clear(bytes)
+	}
+	drvtest.Loop(t, e.Path, 1, drvtest.Call{Function: "cuCtxDestroy_v2", Args: []drvtest.Arg{drvtest.Slot(7)}})
+	require.NoError(t, c.MemFree(p))
+	require.NoError(t, c.EventDestroy(ev))
+}
+
+// The context of another device, ours too, is current on the thread: memory comes from the right one.
+func TestTwoDevices(t *testing.T) {
 	e := standIn(t, drvtest.Options{})
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	other, err := e.drv.Retain(1)
 	require.NoError(t, err)
 	defer other.Release()
-	drvtest.Loop(t, e.Path, 1,
-		drvtest.Call{Function: "cuDevicePrimaryCtxRetain", Args: []drvtest.Arg{drvtest.Out(0), drvtest.Value(1)}},
-		drvtest.Call{Function: "cuCtxSetCurrent", Args: []drvtest.Arg{drvtest.Slot(0)}},
-		drvtest.Call{Function: "cuDevicePrimaryCtxRelease_v2", Args: []drvtest.Arg{drvtest.Value(1)}})
 	p, err := e.ctx.MemAlloc(4096)
+	require.NoError(t, err)
+	q, err := other.MemAlloc(8192)
 	require.NoError(t, err)
 	b := e.StandIn.Books()
 	assert.EqualValues(t, 4096, b.Device[0])
-	assert.Zero(t, b.Device[1])
+	assert.EqualValues(t, 8192, b.Device[1])
 	require.NoError(t, e.ctx.MemFree(p))
-	q, err := other.MemAlloc(8192)
-	require.NoError(t, err)
-	assert.EqualValues(t, 8192, e.StandIn.Books().Device[1])
 	require.NoError(t, other.MemFree(q))
 }
 

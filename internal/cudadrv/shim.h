@@ -23,8 +23,8 @@ static int lu_set(const lu_ctx *c) {
 }
 
 // lu_enter is for calls whose stream, event or function names the context: should foreign code have changed the
-// thread's context behind our back, the driver takes the stream's context or refuses; memory cannot come from the
-// wrong device. A compare of two words.
+// thread's context behind our back, the driver takes the stream's context or refuses (see lu_again); memory cannot
+// come from the wrong device. A compare of two words.
 static inline int lu_enter(const lu_ctx *c) {
 	if (__builtin_expect(lu_current == c->serial, 1))
 		return LU_SUCCESS;
@@ -54,9 +54,12 @@ static inline void lu_strict(const lu_table *t, int mode) {
 		t->cuThreadExchangeStreamCaptureMode(&mode);
 }
 
+// lu_enter_for is lu_enter for a stream. The default streams have the same handles in every context.
+static inline int lu_enter_for(const lu_ctx *c, lu_handle stream) { return stream > 2 ? lu_enter(c) : lu_enter_sure(c); }
+
 // lu_ready enters and refuses a stream that is under capture.
 static inline int lu_ready(const lu_ctx *c, lu_handle stream) {
-	int r = lu_enter(c), status = 0;
+	int r = lu_enter_for(c, stream), status = 0;
 	if (r)
 		return r;
 	r = c->t->cuStreamIsCapturing(stream, &status);
@@ -64,6 +67,35 @@ static inline int lu_ready(const lu_ctx *c, lu_handle stream) {
 		return LU_CAPTURING;
 	return r;
 }
+
+// lu_again reports whether a call that failed with r did so because the thread's context is not the one that lu_enter
+// took it for, and sets it right.
+static inline int lu_again(const lu_ctx *c, int r) {
+	if (__builtin_expect(r != LU_INVALID_CONTEXT && r != LU_INVALID_HANDLE, 1))
+		return 0;
+	lu_handle now = 0;
+	if (c->t->cuCtxGetCurrent(&now) != LU_SUCCESS || now == c->handle)
+		return 0;
+	return lu_set(c) == LU_SUCCESS;
+}
+
+// The body of a shim: TRY enters and calls until that was done in the right context, DO returns what it came to, and
+// ENQUEUE does so for work on a stream.
+#define TRY(r, enter, call) \
+	do { \
+		r = (enter); \
+		if (!r) \
+			r = (call); \
+	} while (lu_again(c, r))
+#define DO(call) \
+	int r; \
+	TRY(r, lu_enter(c), call); \
+	return r
+#define ENQUEUE(stream, call) \
+	int r; \
+	TRY(r, lu_ready(c, stream), call); \
+	return r
+#define RELAXED(call) ({ int mode = lu_relax(t), result = (call); lu_strict(t, mode); result; })
 
 #define CTX const lu_ctx *c = (const lu_ctx *)ctx; const lu_table *t = c->t; (void)t
 #define TABLE const lu_table *t = (const lu_table *)table
@@ -179,44 +211,29 @@ static inline lu_value lu_StreamCreate(uintptr_t ctx) {
 
 static inline int lu_StreamDestroy(uintptr_t ctx, uintptr_t stream) {
 	CTX;
-	int r = lu_enter(c);
-	return r ? r : t->cuStreamDestroy_v2(stream);
+	DO(t->cuStreamDestroy_v2(stream));
 }
 
 static inline int lu_StreamSynchronize(uintptr_t ctx, uintptr_t stream) {
 	CTX;
-	int r = lu_ready(c, stream);
-	if (r)
-		return r;
-	int mode = lu_relax(t);
-	r = t->cuStreamSynchronize(stream);
-	lu_strict(t, mode);
-	return r;
+	ENQUEUE(stream, RELAXED(t->cuStreamSynchronize(stream)));
 }
 
 static inline int lu_StreamQuery(uintptr_t ctx, uintptr_t stream) {
 	CTX;
-	int r = lu_ready(c, stream);
-	if (r)
-		return r;
-	int mode = lu_relax(t);
-	r = t->cuStreamQuery(stream);
-	lu_strict(t, mode);
-	return r;
+	ENQUEUE(stream, RELAXED(t->cuStreamQuery(stream)));
 }
 
 static inline int lu_StreamWaitEvent(uintptr_t ctx, uintptr_t stream, uintptr_t event) {
 	CTX;
-	int r = lu_ready(c, stream);
-	return r ? r : t->cuStreamWaitEvent(stream, event, 0);
+	ENQUEUE(stream, t->cuStreamWaitEvent(stream, event, 0));
 }
 
 static inline lu_value lu_StreamGetId(uintptr_t ctx, uintptr_t stream) {
 	CTX;
 	unsigned long long id = 0;
-	lu_value o = {0, lu_enter(c)};
-	if (!o.r)
-		o.r = t->cuStreamGetId(stream, &id);
+	lu_value o = {0, 0};
+	TRY(o.r, lu_enter_for(c, stream), t->cuStreamGetId(stream, &id));
 	o.v = id;
 	return o;
 }
@@ -225,9 +242,8 @@ static inline lu_value lu_StreamGetId(uintptr_t ctx, uintptr_t stream) {
 static inline lu_value lu_StreamIsOurs(uintptr_t ctx, uintptr_t stream) {
 	CTX;
 	lu_handle h = 0;
-	lu_value o = {0, lu_enter(c)};
-	if (!o.r)
-		o.r = t->cuStreamGetCtx(stream, &h);
+	lu_value o = {0, 0};
+	TRY(o.r, lu_enter_for(c, stream), t->cuStreamGetCtx(stream, &h));
 	o.v = h == c->handle;
 	return o;
 }
@@ -235,9 +251,8 @@ static inline lu_value lu_StreamIsOurs(uintptr_t ctx, uintptr_t stream) {
 static inline lu_value lu_StreamIsCapturing(uintptr_t ctx, uintptr_t stream) {
 	CTX;
 	int status = 0;
-	lu_value o = {0, lu_enter(c)};
-	if (!o.r)
-		o.r = t->cuStreamIsCapturing(stream, &status);
+	lu_value o = {0, 0};
+	TRY(o.r, lu_enter_for(c, stream), t->cuStreamIsCapturing(stream, &status));
 	if (o.r == LU_CAPTURE_IMPLICIT) {
 		o.r = LU_SUCCESS;
 		status = 1;
@@ -248,8 +263,7 @@ static inline lu_value lu_StreamIsCapturing(uintptr_t ctx, uintptr_t stream) {
 
 static inline int lu_StreamBeginCapture(uintptr_t ctx, uintptr_t stream, int mode) {
 	CTX;
-	int r = lu_enter(c);
-	return r ? r : t->cuStreamBeginCapture_v2(stream, mode);
+	DO(t->cuStreamBeginCapture_v2(stream, mode));
 }
 
 // lu_StreamEndCapture ends a capture and throws its graph away.
@@ -278,36 +292,22 @@ static inline lu_value lu_EventCreate(uintptr_t ctx) {
 
 static inline int lu_EventDestroy(uintptr_t ctx, uintptr_t event) {
 	CTX;
-	int r = lu_enter(c);
-	return r ? r : t->cuEventDestroy_v2(event);
+	DO(t->cuEventDestroy_v2(event));
 }
 
 static inline int lu_EventRecord(uintptr_t ctx, uintptr_t event, uintptr_t stream) {
 	CTX;
-	int r = lu_ready(c, stream);
-	return r ? r : t->cuEventRecord(event, stream);
+	ENQUEUE(stream, t->cuEventRecord(event, stream));
 }
 
 static inline int lu_EventQuery(uintptr_t ctx, uintptr_t event) {
 	CTX;
-	int r = lu_enter(c);
-	if (r)
-		return r;
-	int mode = lu_relax(t);
-	r = t->cuEventQuery(event);
-	lu_strict(t, mode);
-	return r;
+	DO(RELAXED(t->cuEventQuery(event)));
 }
 
 static inline int lu_EventSynchronize(uintptr_t ctx, uintptr_t event) {
 	CTX;
-	int r = lu_enter(c);
-	if (r)
-		return r;
-	int mode = lu_relax(t);
-	r = t->cuEventSynchronize(event);
-	lu_strict(t, mode);
-	return r;
+	DO(RELAXED(t->cuEventSynchronize(event)));
 }
 
 // Memory.
@@ -339,17 +339,15 @@ static inline int lu_MemFree(uintptr_t ctx, lu_devptr p) {
 static inline lu_value lu_MemAllocAsync(uintptr_t ctx, size_t n, uintptr_t stream) {
 	CTX;
 	lu_devptr p = 0;
-	lu_value o = {0, lu_ready(c, stream)};
-	if (!o.r)
-		o.r = t->cuMemAllocAsync(&p, n, stream);
+	lu_value o = {0, 0};
+	TRY(o.r, lu_ready(c, stream), t->cuMemAllocAsync(&p, n, stream));
 	o.v = p;
 	return o;
 }
 
 static inline int lu_MemFreeAsync(uintptr_t ctx, lu_devptr p, uintptr_t stream) {
 	CTX;
-	int r = lu_ready(c, stream);
-	return r ? r : t->cuMemFreeAsync(p, stream);
+	ENQUEUE(stream, t->cuMemFreeAsync(p, stream));
 }
 
 static inline lu_value lu_MemHostAlloc(uintptr_t ctx, size_t n) {
@@ -378,44 +376,37 @@ static inline int lu_MemFreeHost(uintptr_t ctx, uintptr_t p) {
 
 static inline int lu_MemcpyHtoD(uintptr_t ctx, lu_devptr dst, uintptr_t src, size_t n, uintptr_t stream) {
 	CTX;
-	int r = lu_ready(c, stream);
-	return r ? r : t->cuMemcpyHtoDAsync_v2(dst, (const void *)src, n, stream);
+	ENQUEUE(stream, t->cuMemcpyHtoDAsync_v2(dst, (const void *)src, n, stream));
 }
 
 static inline int lu_MemcpyDtoH(uintptr_t ctx, uintptr_t dst, lu_devptr src, size_t n, uintptr_t stream) {
 	CTX;
-	int r = lu_ready(c, stream);
-	return r ? r : t->cuMemcpyDtoHAsync_v2((void *)dst, src, n, stream);
+	ENQUEUE(stream, t->cuMemcpyDtoHAsync_v2((void *)dst, src, n, stream));
 }
 
 static inline int lu_MemcpyDtoD(uintptr_t ctx, lu_devptr dst, lu_devptr src, size_t n, uintptr_t stream) {
 	CTX;
-	int r = lu_ready(c, stream);
-	return r ? r : t->cuMemcpyDtoDAsync_v2(dst, src, n, stream);
+	ENQUEUE(stream, t->cuMemcpyDtoDAsync_v2(dst, src, n, stream));
 }
 
 static inline int lu_MemcpyPeer(uintptr_t ctx, lu_devptr dst, uintptr_t from, lu_devptr src, size_t n, uintptr_t stream) {
 	CTX;
-	int r = lu_ready(c, stream);
-	return r ? r : t->cuMemcpyPeerAsync(dst, c->handle, src, ((const lu_ctx *)from)->handle, n, stream);
+	ENQUEUE(stream, t->cuMemcpyPeerAsync(dst, c->handle, src, ((const lu_ctx *)from)->handle, n, stream));
 }
 
 static inline int lu_MemsetD8(uintptr_t ctx, lu_devptr p, uint8_t x, size_t n, uintptr_t stream) {
 	CTX;
-	int r = lu_ready(c, stream);
-	return r ? r : t->cuMemsetD8Async(p, x, n, stream);
+	ENQUEUE(stream, t->cuMemsetD8Async(p, x, n, stream));
 }
 
 static inline int lu_MemsetD16(uintptr_t ctx, lu_devptr p, uint16_t x, size_t n, uintptr_t stream) {
 	CTX;
-	int r = lu_ready(c, stream);
-	return r ? r : t->cuMemsetD16Async(p, x, n, stream);
+	ENQUEUE(stream, t->cuMemsetD16Async(p, x, n, stream));
 }
 
 static inline int lu_MemsetD32(uintptr_t ctx, lu_devptr p, uint32_t x, size_t n, uintptr_t stream) {
 	CTX;
-	int r = lu_ready(c, stream);
-	return r ? r : t->cuMemsetD32Async(p, x, n, stream);
+	ENQUEUE(stream, t->cuMemsetD32Async(p, x, n, stream));
 }
 
 // Mapping. These calls name their device; the context is set only because the driver wants one.
@@ -592,17 +583,18 @@ static inline int lu_LaunchKernel(uintptr_t ctx, uintptr_t function, unsigned gx
 		unsigned by, unsigned bz, unsigned shared, uintptr_t stream, const uint8_t *params, const uint16_t *at, int n) {
 	CTX;
 	void *p[LU_PARAMS];
-	int r = lu_ready(c, stream);
-	if (r)
-		return r;
 	if (n < 0 || n > LU_PARAMS)
 		return LU_INVALID_VALUE;
 	for (int i = 0; i < n; i++)
 		p[i] = (void *)(params + at[i]);
-	return t->cuLaunchKernel(function, gx, gy, gz, bx, by, bz, shared, stream, p, NULL);
+	ENQUEUE(stream, t->cuLaunchKernel(function, gx, gy, gz, bx, by, bz, shared, stream, p, NULL));
 }
 
 #undef CTX
+#undef TRY
+#undef DO
+#undef ENQUEUE
+#undef RELAXED
 #undef TABLE
 
 #endif

@@ -32,9 +32,10 @@ type Package struct {
 
 // Rule restricts the imports of every package that Match covers.
 //
-// A pattern is an import path relative to the module ("alloc"), a tree
-// ("cmd/..."), "std" for the standard library, or a full path of another module,
-// with "/..." for everything below it.
+// A pattern is an import path relative to the module ("alloc"), a tree of the
+// module ("cmd/...", or "..." for all of it), "std" for the standard library or
+// the path of one of its packages ("testing"), or the full path of another
+// module's package, with "/..." for everything below it.
 type Rule struct {
 	Match   string   // packages the rule speaks of
 	Except  []string // packages it leaves alone
@@ -131,13 +132,16 @@ func covers(module, pattern, path string) bool {
 		first, _, _ := strings.Cut(path, "/")
 		return !strings.Contains(first, ".") && path != "C"
 	}
+	if pattern == "..." {
+		return path == module || strings.HasPrefix(path, module+"/")
+	}
 	first, _, _ := strings.Cut(pattern, "/")
-	if tree, ok := strings.CutSuffix(pattern, "/..."); ok {
-		if strings.Contains(first, ".") {
-			return path == tree || strings.HasPrefix(path, tree+"/")
+	tree, isTree := strings.CutSuffix(pattern, "/...")
+	if isTree {
+		if !strings.Contains(first, ".") {
+			tree = module + "/" + tree
 		}
-		return path == tree || strings.HasPrefix(path, tree+"/") ||
-			path == module+"/"+tree || strings.HasPrefix(path, module+"/"+tree+"/")
+		return path == tree || strings.HasPrefix(path, tree+"/")
 	}
 	return path == pattern || path == module+"/"+pattern
 }

@@ -27,7 +27,8 @@ func TestCheck(t *testing.T) {
 			[]string{"example.com/m/cmd/tool imports example.com/m/low (through others): forbidden, because b"}},
 		{"cgo", Rule{Match: "cmd/...", Deny: []string{"C"}, Because: "b"},
 			[]string{"example.com/m/cmd/tool uses cgo ([x.go]): forbidden, because b"}},
-		{"excepted", Rule{Match: "...", Except: []string{"cmd/..."}, Because: "b"}, []string{`rule for "..." matches no package`}},
+		{"everything but", Rule{Match: "...", Except: []string{"cmd/..."}, Deny: []string{"C"}, Because: "b"}, nil},
+		{"a tree of the module is not one of the standard library", Rule{Match: "low", Deny: []string{"fmt/..."}, Because: "b"}, nil},
 		{"a rule without a subject", Rule{Match: "gone", Because: "b"}, []string{`rule for "gone" matches no package`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

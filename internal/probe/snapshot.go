@@ -2,8 +2,8 @@ package probe
 
 import (
 	"errors"
-	"fmt"
 	"io"
+	"strconv"
 	"time"
 	"unsafe"
 )
@@ -11,6 +11,41 @@ import (
 // ErrNotTable is in the chain of every error about bytes that are no table of this
 // version, or one whose sizes cannot be true.
 var ErrNotTable = errors.New("not a table")
+
+// A readError says what could not be read. Package fmt would be linked into every
+// program that calls a marker, so it is not used here.
+type readError struct {
+	before string // what was being done
+	err    error
+	after  string // what was found, or empty
+}
+
+func (e *readError) Error() string {
+	s := e.err.Error()
+	if e.before != "" {
+		s = e.before + ": " + s
+	}
+	if e.after != "" {
+		s += ": " + e.after
+	}
+	return s
+}
+
+func (e *readError) Unwrap() error { return e.err }
+
+// notTable returns an error for which errors.Is(err, ErrNotTable) is true.
+func notTable(found string) error { return &readError{err: ErrNotTable, after: found} }
+
+// in returns err, if it is one, as an error in what was being done.
+func in(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &readError{before: doing, err: err}
+}
+
+// dec returns n in decimal digits.
+func dec(n uint64) string { return strconv.FormatUint(n, 10) }
 
 // A Snapshot is what a table said at one time. Names and stacks in it are as the
 // process wrote them: clean them before they reach a terminal.
@@ -92,7 +127,7 @@ func Read(r io.ReaderAt, size int64) (*Snapshot, error) {
 	for try := 0; ; try++ {
 		s, moved, err := read(r, size)
 		if err != nil {
-			return nil, fmt.Errorf("probe: read: %w", err)
+			return nil, in("probe: read", err)
 		}
 		if !moved {
 			return s, nil
@@ -125,7 +160,7 @@ func read(r io.ReaderAt, size int64) (s *Snapshot, moved bool, err error) {
 	}
 	text := make([]byte, h.Text.Used)
 	if _, err := r.ReadAt(text, int64(h.Text.Offset)); err != nil {
-		return nil, false, fmt.Errorf("text: %w", err)
+		return nil, false, in("text", err)
 	}
 	again, err := readHeader(r, size)
 	if err != nil {
@@ -147,20 +182,20 @@ func read(r io.ReaderAt, size int64) (s *Snapshot, moved bool, err error) {
 func readHeader(r io.ReaderAt, size int64) (*Header, error) {
 	h := new(Header)
 	if size < HeaderSize {
-		return nil, fmt.Errorf("%w: %d bytes are too few", ErrNotTable, size)
+		return nil, notTable(strconv.FormatInt(size, 10) + " bytes are too few")
 	}
 	if _, err := r.ReadAt(bytesOf(h), 0); err != nil {
-		return nil, fmt.Errorf("header: %w", err)
+		return nil, in("header", err)
 	}
 	switch {
 	case h.Magic != Magic:
-		return nil, fmt.Errorf("%w: first word is %#x", ErrNotTable, h.Magic)
+		return nil, notTable("first word is 0x" + strconv.FormatUint(h.Magic, 16))
 	case h.Version != Version:
-		return nil, fmt.Errorf("%w: version %d, and only %d is known", ErrNotTable, h.Version, Version)
+		return nil, notTable("version " + dec(uint64(h.Version)) + ", and only " + dec(uint64(Version)) + " is known")
 	case h.ObjectUnit != ObjectUnit:
-		return nil, fmt.Errorf("%w: object unit %d, want %d", ErrNotTable, h.ObjectUnit, ObjectUnit)
+		return nil, notTable("object unit " + dec(uint64(h.ObjectUnit)) + ", want " + dec(ObjectUnit))
 	case h.Size > uint64(size):
-		return nil, fmt.Errorf("%w: it claims %d bytes and has %d", ErrNotTable, h.Size, size)
+		return nil, notTable("it claims " + dec(h.Size) + " bytes and has " + dec(uint64(size)))
 	}
 	for _, c := range []struct {
 		name   string
@@ -176,7 +211,7 @@ func readHeader(r io.ReaderAt, size int64) (*Header, error) {
 		// The first test keeps the multiplication below from overflowing.
 		if g := c.region; g.Cap > c.bound || g.Used > g.Cap || g.Offset < HeaderSize || g.Offset%8 != 0 ||
 			g.Offset > h.Size || g.Cap*c.record > h.Size-g.Offset {
-			return nil, fmt.Errorf("%w: %s: %d of %d records at byte %d of %d", ErrNotTable, c.name, g.Used, g.Cap, g.Offset, h.Size)
+			return nil, notTable(c.name + ": " + dec(g.Used) + " of " + dec(g.Cap) + " records at byte " + dec(g.Offset) + " of " + dec(h.Size))
 		}
 	}
 	return h, nil
@@ -190,7 +225,7 @@ func records[T Account | Shard | Site](r io.ReaderAt, g Region) ([]T, error) {
 	}
 	b := unsafe.Slice((*byte)(unsafe.Pointer(&s[0])), len(s)*int(unsafe.Sizeof(s[0])))
 	if _, err := r.ReadAt(b, int64(g.Offset)); err != nil {
-		return nil, fmt.Errorf("records: %w", err)
+		return nil, in("records", err)
 	}
 	return s, nil
 }
@@ -211,7 +246,7 @@ func readShards(r io.ReaderAt, g Region) (shards []Shard, torn int, err error) {
 			}
 			looks--
 			if _, err := r.ReadAt(bytesOf(s), int64(g.Offset)+int64(i)*ShardSize); err != nil {
-				return nil, 0, fmt.Errorf("shard: %w", err)
+				return nil, 0, in("shard", err)
 			}
 		}
 	}

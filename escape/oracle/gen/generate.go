@@ -363,7 +363,7 @@ func (g *generator) fail(inLoop bool) []Stmt {
 		}
 	}
 	switch x := g.n(20); {
-	case x == 0:
+	case x == 0 && !g.f.fn.Named: // its deferred function looks at err
 		g.tag("explicit panic")
 		return append(res, &Panic{X: g.n(9)})
 	case x < 5 && inLoop && len(g.f.loops) > 0:

@@ -161,7 +161,7 @@ func (g *generator) doReturn() []Stmt {
 }
 
 func (g *generator) doPanic() []Stmt {
-	if g.f.nest == 0 {
+	if g.f.nest == 0 || g.f.lit > 0 { // a literal that always panics ends its caller too
 		return nil
 	}
 	g.tag("explicit panic")

@@ -2,6 +2,8 @@ package gen
 
 import (
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -53,7 +55,8 @@ const (
 
 // An Event is something that a run shows. At a probe and at the exit, Least and
 // Slack count the buffers of each site: at least Least of them must be live, and
-// no more than Least+Slack may be. Slack counts what panics abandoned.
+// no more than Least+Slack may be. Slack counts what panics abandoned, and what
+// only a condition tested before keeps from being used.
 type Event struct {
 	Kind  EventKind
 	Value int64
@@ -97,8 +100,9 @@ func (v *value) clone() *value {
 
 type frame struct {
 	fn     *Func
-	live   *Liveness
-	cur    Set
+	index  int
+	cur    Set // locations live over all paths
+	low    Set // … over the paths that the flags drawn so far leave open
 	env    map[*Var]*value
 	flags  map[string]bool
 	parent *frame
@@ -116,6 +120,15 @@ func (f *frame) value(v *Var) *value {
 	return &value{bufs: []*object{nil, nil}}
 }
 
+func (f *frame) knows(v *Var) bool {
+	for g := f; g != nil; g = g.parent {
+		if _, ok := g.env[v]; ok {
+			return true
+		}
+	}
+	return false
+}
+
 func (f *frame) set(v *Var, x *value) {
 	for g := f; g != nil; g = g.parent {
 		if _, ok := g.env[v]; ok {
@@ -124,6 +137,12 @@ func (f *frame) set(v *Var, x *value) {
 		}
 	}
 	f.env[v] = x
+}
+
+// during sets what is live while s runs.
+func (f *frame) during(m *machine, s Stmt) {
+	f.cur = m.a.live[f.index].At[s].During
+	f.low = m.a.with(f.index, f.flags).At[s].During
 }
 
 func (f *frame) objects(p Path) []*object {
@@ -157,7 +176,7 @@ var next sig
 
 type machine struct {
 	p     *Program
-	live  []*Liveness
+	a     *Analysis
 	tape  Tape
 	fault Fault
 	trace Trace
@@ -172,13 +191,33 @@ type machine struct {
 
 // Analysis is a program with the liveness of its functions.
 type Analysis struct {
-	p    *Program
-	live []*Liveness
+	p     *Program
+	live  []*Liveness
+	sharp map[string]*Liveness
+}
+
+// with returns the analysis of function i for these values of its flags.
+func (a *Analysis) with(i int, flags map[string]bool) *Liveness {
+	if len(flags) == 0 {
+		return a.live[i]
+	}
+	key := fmt.Sprint(i, flags)
+	l := a.sharp[key]
+	if l == nil {
+		known := maps.Clone(flags)
+		l = analyze(a.p.Funcs[i], known, func(name string) *Liveness {
+			less := maps.Clone(known)
+			delete(less, name)
+			return a.with(i, less)
+		})
+		a.sharp[key] = l
+	}
+	return l
 }
 
 // NewAnalysis analyzes all functions of p.
 func NewAnalysis(p *Program) *Analysis {
-	a := &Analysis{p: p}
+	a := &Analysis{p: p, sharp: map[string]*Liveness{}}
 	for _, f := range p.Funcs {
 		a.live = append(a.live, Analyze(f))
 	}
@@ -187,7 +226,7 @@ func NewAnalysis(p *Program) *Analysis {
 
 // Run predicts one run. The error says that the program itself is wrong.
 func (a *Analysis) Run(run int, fault Fault) (tr Trace, err error) {
-	m := &machine{p: a.p, live: a.live, tape: NewTape(a.p.Seed, run), fault: fault}
+	m := &machine{p: a.p, a: a, tape: NewTape(a.p.Seed, run), fault: fault}
 	m.trace.Made = make([]int, len(a.p.Sites))
 	m.trace.Frees = make([]int, len(a.p.Sites))
 	defer func() {
@@ -223,7 +262,7 @@ func (m *machine) abandon() {
 	m.trace.Broken = true
 	for i := len(m.stack) - 1; i >= 0; i-- {
 		f := m.stack[i]
-		for o := range m.reach(f) {
+		for o := range m.reach(f, f.cur) {
 			o.dropped = true
 		}
 		if f.fn != nil && f.fn.Recover {
@@ -232,8 +271,8 @@ func (m *machine) abandon() {
 	}
 }
 
-// reach yields the objects that the live locations of f lead to.
-func (m *machine) reach(f *frame) map[*object]bool {
+// reach returns the objects that the locations in live lead to, from f.
+func (m *machine) reach(f *frame, live Set) map[*object]bool {
 	res := map[*object]bool{}
 	add := func(list []*object) {
 		for _, o := range list {
@@ -247,11 +286,11 @@ func (m *machine) reach(f *frame) map[*object]bool {
 		for v, x := range g.env {
 			if v.fields() {
 				for i := range 2 {
-					if f.cur.has(v.Loc+i) && i < len(x.bufs) {
+					if live.has(v.Loc+i) && i < len(x.bufs) {
 						add(x.bufs[i : i+1])
 					}
 				}
-			} else if f.cur.has(v.Loc) {
+			} else if live.has(v.Loc) {
 				add(x.bufs)
 				add(x.pins)
 			}
@@ -265,17 +304,16 @@ func (m *machine) event(k EventKind, v int64) {
 	if k != EOut {
 		e.Least = make([]int, len(m.p.Sites))
 		e.Slack = make([]int, len(m.p.Sites))
-		live := map[*object]bool{}
+		live, may := map[*object]bool{}, map[*object]bool{}
 		for _, f := range m.stack {
-			for o := range m.reach(f) {
-				live[o] = true
-			}
+			maps.Copy(live, m.reach(f, f.low))
+			maps.Copy(may, m.reach(f, f.cur))
 		}
 		for _, o := range m.made {
 			switch {
 			case o.kept && !o.freed, live[o] && !o.freed:
 				e.Least[o.site]++
-			case o.dropped:
+			case o.dropped, may[o] && !o.freed:
 				e.Slack[o.site]++
 			}
 		}
@@ -315,7 +353,7 @@ func touch(list []*object) {
 // call runs function i; the results are in m.ret, m.retInt, m.retErr.
 func (m *machine) call(i int, args []*value) sig {
 	fn := m.p.Funcs[i]
-	f := &frame{fn: fn, live: m.live[i], env: map[*Var]*value{}, flags: map[string]bool{}, lits: map[*Var]*Closure{}}
+	f := &frame{fn: fn, index: i, env: map[*Var]*value{}, flags: map[string]bool{}, lits: map[*Var]*Closure{}}
 	for j, v := range fn.Params {
 		f.env[v] = args[j]
 	}
@@ -375,8 +413,7 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 	if m.steps++; m.steps > stepLimit {
 		panic(errTooLong)
 	}
-	info := f.live.At[s]
-	f.cur = info.During
+	f.during(m, s)
 	switch s := s.(type) {
 	case *Make:
 		return m.make(f, s)
@@ -437,7 +474,7 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 		x := f.value(s.X)
 		list := slices.Clone(x.bufs)
 		for _, o := range list {
-			f.cur = info.During
+			f.during(m, s)
 			f.set(s.V, &value{bufs: []*object{o}, pins: list})
 			if sg, stop := through(m.list(f, s.Body), s.Label); stop {
 				return sg
@@ -456,12 +493,13 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 	case *Defer:
 		objs := f.objects(s.Path)
 		f.defers = append(f.defers, func() sig {
-			f.cur = Set{}
+			f.cur, f.low = Set{}, Set{}
 			if s.Kind == DLit {
 				objs = f.objects(s.Path)
 			}
 			if s.Kind == DUse {
 				f.cur = f.cur.with(s.Path)
+				f.low = f.cur
 				return m.sum(f, f.value(s.Path.V), s.Path, true)
 			}
 			for _, o := range objs {
@@ -493,7 +531,7 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 		for g := f; g != nil && lit == nil; g = g.parent {
 			lit = g.lits[s.V]
 		}
-		sub := &frame{live: f.live, env: map[*Var]*value{}, flags: f.flags, parent: f, lits: f.lits}
+		sub := &frame{index: f.index, env: map[*Var]*value{}, flags: f.flags, parent: f, lits: f.lits}
 		m.stack = append(m.stack, sub)
 		sg := m.list(sub, lit.Body)
 		m.stack = m.stack[:len(m.stack)-1]
@@ -513,7 +551,8 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 	case *Call:
 		return m.callStmt(f, s)
 	case *Probe:
-		f.cur = info.Out
+		f.cur = m.a.live[f.index].At[s].Out
+		f.low = m.a.with(f.index, f.flags).At[s].Out
 		m.event(EProbe, int64(s.ID))
 	case *Escape:
 		x := f.objects(s.Path)
@@ -591,7 +630,7 @@ func (m *machine) make(f *frame, s *Make) sig {
 		f.env[s.Dst.V] = &value{bufs: []*object{o}}
 	} else {
 		x := f.value(s.Dst.V)
-		if s.Dst.V.Fixed {
+		if s.Dst.V.Fixed && f.knows(s.Dst.V) {
 			*x = value{bufs: []*object{o}}
 		} else {
 			f.set(s.Dst.V, &value{bufs: []*object{o}})
@@ -807,7 +846,7 @@ func (m *machine) loop(f *frame, s *Loop) sig {
 		n = m.tape.Next(s.N)
 	}
 	for i := 0; ; i++ {
-		f.cur = f.live.At[s].During
+		f.during(m, s)
 		switch s.Kind {
 		case LWhile:
 			ok, sg := m.cond(f, s.Cond)

@@ -57,6 +57,7 @@ func (s Set) holds(p Path) bool {
 
 // Info is what liveness says of one statement.
 type Info struct {
+	In     Set // locations live before it
 	Out    Set // locations live after it
 	During Set // locations live while it runs: its operands, and what is live after it
 }
@@ -68,6 +69,11 @@ type Liveness struct {
 	goes map[string]Set
 	lits map[*Var]Set
 	done bool
+
+	// What boolean variables are known to be, and the analysis without one of
+	// them: what holds before it is drawn.
+	flags map[string]bool
+	less  func(flag string) *Liveness
 }
 
 // target is where break and continue lead.
@@ -96,9 +102,12 @@ func (c liveCtx) leave() Set {
 	return c.exit
 }
 
-// Analyze computes the liveness of f.
-func Analyze(f *Func) *Liveness {
-	l := &Liveness{At: map[Stmt]*Info{}, head: map[Stmt]Set{}, goes: map[string]Set{}, lits: map[*Var]Set{}}
+// Analyze computes the liveness of f over all its paths.
+func Analyze(f *Func) *Liveness { return analyze(f, nil, nil) }
+
+// analyze is Analyze over the paths on which flags have these values.
+func analyze(f *Func, flags map[string]bool, less func(string) *Liveness) *Liveness {
+	l := &Liveness{At: map[Stmt]*Info{}, head: map[Stmt]Set{}, goes: map[string]Set{}, lits: map[*Var]Set{}, flags: flags, less: less}
 	for !l.done {
 		l.done = true
 		// What a deferred function reads is live at every exit after the defer.
@@ -198,10 +207,20 @@ func (l *Liveness) stmt(s Stmt, out Set, c liveCtx) Set {
 		in = out.or(fail).with(s.Args...)
 		during = in
 	case *If:
-		in = l.block(s.Then, out, c).or(l.block(s.Else, out, c))
+		then, other := l.block(s.Then, out, c), l.block(s.Else, out, c)
+		in = then.or(other)
+		if v, ok := l.flags[s.Cond.Var]; ok && s.Cond.Op == CFlag {
+			in = other
+			if v {
+				in = then
+			}
+		}
 		in = in.with(s.Cond.paths()...)
 		during = in
 	case *Flag:
+		if _, ok := l.flags[s.Name]; ok {
+			in = l.less(s.Name).At[s].In
+		}
 	case *Loop:
 		head := l.head[s]
 		b := c.push(target{s.Label, true, out, head})
@@ -329,7 +348,7 @@ func (l *Liveness) stmt(s Stmt, out Set, c liveCtx) Set {
 	default:
 		panic("gen: unknown statement")
 	}
-	l.At[s] = &Info{Out: out, During: during}
+	l.At[s] = &Info{In: in, Out: out, During: during}
 	return in
 }
 

@@ -176,14 +176,19 @@ func (w *printer) literal(list []Stmt) {
 	w.lit--
 }
 
+// recv is p as the receiver of a call.
+func (w *printer) recv(p Path) string {
+	if p.V.Kind == KPtr || p.V.Kind == KEmbed {
+		return p.V.Name
+	}
+	return w.handle(p)
+}
+
 func (w *printer) freeCall(p Path) string {
 	if p.V.Res == RMat {
 		return w.handle(p) + ".Close()"
 	}
-	if p.V.Kind == KPtr || p.V.Kind == KEmbed {
-		return p.V.Name + ".Free()"
-	}
-	return w.handle(p) + ".Free()"
+	return w.recv(p) + ".Free()"
 }
 
 func (w *printer) drop(p Path, free bool) {
@@ -308,20 +313,16 @@ func (w *printer) copies(s *Assign, top bool) {
 		}
 		switch d.V.Kind {
 		case KView:
-			if from.V.Kind == KPtr || from.V.Kind == KEmbed {
-				text = from.V.Name
-			} else if from.V.Kind == KAny {
-				text = "(" + text + ")"
-			}
+			text = w.recv(from)
 			if s.Lo == 0 && s.Hi == 0 && from.V.Kind != KView {
 				text += ".All()"
 			} else {
 				text = fmt.Sprintf("%s.View(%d, %s.Len()-%d)", text, s.Lo, text, s.Hi)
 			}
 		case KRaw:
-			text = w.handle(from) + ".Ptr(c.Q())"
+			text = w.recv(from) + ".Ptr(c.Q())"
 		case KMethod:
-			text = w.handle(from) + ".Fill"
+			text = w.recv(from) + ".Fill"
 		case KEmbed:
 			if from.V.Kind != KEmbed {
 				text = w.varType(d.V) + "{Buffer: " + text + "}"
@@ -379,10 +380,7 @@ func (w *printer) use(s *Use) {
 		w.pf("}\n")
 		return
 	}
-	recv := w.handle(p)
-	if p.V.Kind == KEmbed || p.V.Kind == KPtr {
-		recv = p.V.Name
-	}
+	recv := w.recv(p)
 	var call string
 	switch s.Op {
 	case OSum:

@@ -265,7 +265,7 @@ func TestSingleProbes(t *testing.T) {
 	a, err := s.Attach(lib, &few, 0)
 	require.NoError(t, err)
 	require.Equal(t, 6, a.Count)
-	cmd := exec.Command(prog, "1", "1", "500")
+	cmd := exec.Command(prog, "1", "1", "3000")
 	cmd.Stdin = strings.NewReader("\n\n")
 	require.NoError(t, cmd.Run())
 	got := make(map[string]int)

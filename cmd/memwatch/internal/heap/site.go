@@ -40,7 +40,7 @@ type site struct {
 	began         int64       // its first allocation
 	hows          [numHows]Freed
 	lives         [64]uint32 // freed, by the length of their life: bits of nanoseconds
-	sizes         [65]uint32 // live, by bits of bytes
+	sizes         [65]uint32 // live, by sizeClass
 	history       ring
 }
 
@@ -63,10 +63,13 @@ func (s *site) allocated(a *allocation) {
 	s.AllocObjects++
 }
 
+// sizeClass returns the least n for which 1<<n bytes hold size.
+func sizeClass(size int64) int { return bits.Len64(uint64(max(size, 1) - 1)) }
+
 // link adds a to the live allocations, after those that are not younger.
 func (s *site) link(a *allocation) {
 	s.grow(a.size, 1)
-	s.sizes[bits.Len64(uint64(a.size))]++
+	s.sizes[sizeClass(a.size)]++
 	at := s.last
 	for at != nil && at.at > a.at {
 		at = at.prev
@@ -86,7 +89,7 @@ func (s *site) link(a *allocation) {
 
 func (s *site) freed(a *allocation, how How, now int64) {
 	s.grow(-a.size, -1)
-	s.sizes[bits.Len64(uint64(a.size))]--
+	s.sizes[sizeClass(a.size)]--
 	s.FreedBytes += uint64(a.size)
 	s.FreedObjects++
 	s.hows[how].Bytes += uint64(a.size)

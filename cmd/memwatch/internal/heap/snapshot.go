@@ -233,7 +233,7 @@ func (p *process) rows(q Query) []Site {
 		}
 		for i, n := range s.sizes {
 			if n > 0 {
-				row.Sizes = append(row.Sizes, Size{Max: 1<<i - 1, Count: n})
+				row.Sizes = append(row.Sizes, Size{Max: 1 << i, Count: n})
 			}
 		}
 		rows = append(rows, row)

@@ -300,6 +300,9 @@ func (w *Watcher) places() {
 	}
 }
 
+// Look looks for libraries in the mappings of processes, as Run does by itself.
+func (w *Watcher) Look() { w.scan() }
+
 // scan looks for libraries in the mappings of processes.
 func (w *Watcher) scan() {
 	pids := w.opts.PIDs

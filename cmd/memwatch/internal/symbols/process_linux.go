@@ -108,6 +108,15 @@ func (p *Process) at(pc uint64) *Mapping {
 	return &p.maps[i]
 }
 
+// FileOffset returns the place of an address in the file that is mapped there.
+func (p *Process) FileOffset(pc uint64) (uint64, bool) {
+	m := p.at(pc)
+	if m == nil {
+		return 0, false
+	}
+	return pc - m.Start + m.Offset, true
+}
+
 // Known reports whether pc is in a known mapping.
 func (p *Process) Known(pc uint64) bool { return p.at(pc) != nil }
 

@@ -9,7 +9,8 @@
 //	reserve DELTA        change what is reserved
 //	pend SHARD DELTA     change what is pending
 //	marks N              call each marker N times, in four threads
-//	storm MS             allocate for MS milliseconds and free most of it, in two threads
+//	storm                allocate without a pause, and free most of it, in two threads
+//	calm                 stop that
 //	stats                nothing
 package main
 
@@ -19,7 +20,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
-	"time"
+	"sync/atomic"
 
 	"github.com/lastuse/lastuse/internal/probe"
 	"github.com/lastuse/lastuse/tracker"
@@ -30,6 +31,7 @@ func main() {
 	pool := books.NewAccount("host")
 	shards := []*tracker.Shard{pool.NewShard(), pool.NewShard()}
 	sites := map[int64]tracker.SiteID{}
+	calm := func() {}
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
 		var word string
@@ -61,7 +63,9 @@ func main() {
 		case "marks":
 			mark(uintptr(a))
 		case "storm":
-			storm(shards, time.Duration(a)*time.Millisecond)
+			calm = storm(shards)
+		case "calm":
+			calm()
 		}
 		if err := json.NewEncoder(os.Stdout).Encode(books.Stats()); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -84,14 +88,14 @@ func mark(n uintptr) {
 	wg.Wait()
 }
 
-// storm allocates from each shard for a time and frees three of four, with markers, as a pool
-// would. Each shard has its one writer.
-func storm(shards []*tracker.Shard, d time.Duration) {
+// storm allocates from each shard and frees three of four, with markers, as a pool
+// would, until the function that it returns is called. Each shard has its one writer.
+func storm(shards []*tracker.Shard) (calm func()) {
 	var wg sync.WaitGroup
-	end := time.Now().Add(d)
+	var stop atomic.Bool
 	for _, s := range shards {
 		wg.Go(func() {
-			for i := int64(0); i%256 != 0 || time.Now().Before(end); i++ {
+			for i := int64(0); !stop.Load(); i++ {
 				size := i%1000 + 1
 				s.Alloc(size)
 				probe.Alloc(uintptr(i), uintptr(size), 0, s.Seq())
@@ -106,5 +110,8 @@ func storm(shards []*tracker.Shard, d time.Duration) {
 			}
 		})
 	}
-	wg.Wait()
+	return func() {
+		stop.Store(true)
+		wg.Wait()
+	}
 }

@@ -45,6 +45,8 @@ enum {
 	X(cuCtxGetCurrent, (handle *out)) \
 	X(cuCtxSetCurrent, (handle ctx)) \
 	X(cuCtxSynchronize, (void)) \
+	X(cuCtxCreate_v2, (handle *out, unsigned flags, int device)) \
+	X(cuCtxDestroy_v2, (handle ctx)) \
 	X(cuCtxEnablePeerAccess, (handle peer, unsigned flags)) \
 	X(cuThreadExchangeStreamCaptureMode, (int *mode)) \
 	X(cuStreamCreate, (handle *out, unsigned flags)) \
@@ -214,6 +216,7 @@ static module *modules;
 static standin_books books;
 static unsigned long long next_id = 16;
 static int physical = -1;
+static unsigned generation = 1; // changes with every range
 static off_t physical_end;
 static _Thread_local context *current;
 static _Thread_local int thread_mode;
@@ -361,6 +364,7 @@ static range *add_range(int kind, uint64_t p, size_t n, int device) {
 	a->device = device;
 	a->next = ranges;
 	ranges = a;
+	__atomic_add_fetch(&generation, 1, __ATOMIC_RELEASE);
 	return a;
 }
 
@@ -377,6 +381,7 @@ static void drop_range(range *a) {
 		at = &(*at)->next;
 	*at = a->next;
 	free(a);
+	__atomic_add_fetch(&generation, 1, __ATOMIC_RELEASE);
 }
 
 static long long used(int device) {
@@ -451,14 +456,28 @@ static void stick(context *c, int code) {
 		c->sticky = code;
 }
 
+// A launch remembers the range that its kernel touched last, for as long as no range has come or gone.
 typedef struct {
 	context *ctx;
+	unsigned generation;
+	uint64_t p;
+	size_t n;
 } launch;
 
-static int reach(void *l, uint64_t p, size_t n) {
+static int reach(void *arg, uint64_t p, size_t n) {
+	launch *l = arg;
+	if (l->generation == __atomic_load_n(&generation, __ATOMIC_ACQUIRE) && p >= l->p && p + n <= l->p + l->n)
+		return 1;
 	pthread_mutex_lock(&mu);
-	int ok = reachable(((launch *)l)->ctx->device, p, n);
+	int ok = reachable(l->ctx->device, p, n);
 	books.bad_access += !ok;
+	l->n = 0;
+	for (range *a = ranges; ok && a; a = a->next)
+		if (a->kind != RESERVED && p >= a->p && p + n <= a->p + a->n) {
+			l->generation = generation;
+			l->p = a->p;
+			l->n = a->n;
+		}
 	pthread_mutex_unlock(&mu);
 	return ok;
 }
@@ -495,7 +514,7 @@ static void perform(stream *s, work *w) {
 				memcpy((char *)w->dst + i, &w->pattern, w->width);
 		pthread_mutex_lock(&mu);
 	} else if (w->kind == KERNEL) {
-		launch l = {c};
+		launch l = {c, 0, 0, 0};
 		pthread_mutex_unlock(&mu);
 		code = ptx_run(w->k, w->grid, w->block, w->params, reach, &l);
 		pthread_mutex_lock(&mu);
@@ -593,6 +612,8 @@ static result find_stream(handle h, stream **out) {
 	for (stream *s = streams; s; s = s->next)
 		if ((handle)s == h) {
 			*out = s;
+			if (s->ctx != current)
+				return INVALID_HANDLE;
 			return s->ctx->sticky ? s->ctx->sticky : OK;
 		}
 	return INVALID_HANDLE;
@@ -777,6 +798,32 @@ result do_cuCtxGetCurrent(handle *out) {
 result do_cuCtxSetCurrent(handle ctx) {
 	BEGIN(cuCtxSetCurrent, NEEDS_INIT);
 	current = (context *)ctx;
+	return end(OK);
+}
+
+// A context beside the primary one: an empty one of its device.
+result do_cuCtxCreate_v2(handle *out, unsigned flags, int device) {
+	(void)flags;
+	BEGIN(cuCtxCreate_v2, NEEDS_INIT);
+	DEVICE(device);
+	context *c = calloc(1, sizeof *c);
+	c->device = device;
+	c->retains = 1;
+	c->legacy.ctx = c;
+	c->legacy.last = &c->legacy.first;
+	current = c;
+	*out = (handle)c;
+	return end(OK);
+}
+
+result do_cuCtxDestroy_v2(handle ctx) {
+	BEGIN(cuCtxDestroy_v2, NEEDS_INIT);
+	for (int i = 0; i < STANDIN_DEVICES; i++)
+		if ((handle)&contexts[i] == ctx)
+			return end(INVALID_CONTEXT);
+	if ((handle)current == ctx)
+		current = NULL;
+	free((void *)ctx);
 	return end(OK);
 }
 

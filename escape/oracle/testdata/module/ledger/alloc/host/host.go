@@ -21,9 +21,13 @@ func Launch(s *alloc.Stream, f func(Args), args ...alloc.Arg) error {
 		}
 		a.list = append(a.list, d)
 	}
-	f(a)
+	queue <- f
+	(<-queue)(a)
 	return nil
 }
+
+// queue holds what is launched: it keeps the function, as a real stream does.
+var queue = make(chan func(Args), 1)
 
 // Slice is the memory of argument i.
 func Slice[T any](a Args, i int) []T { return a.list[i].([]T) }

@@ -1,0 +1,202 @@
+package bench
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/alloc"
+	"github.com/lastuse/lastuse/tracker"
+)
+
+// The stand-ins must be right to be compared with.
+func TestStandIns(t *testing.T) {
+	for name, h := range map[string]heap{"ordered": newOrdered(1 << 40), "linked": newLinked(1 << 40)} {
+		t.Run(name, func(t *testing.T) {
+			events := randomAllocations(2000, 4, 1)
+			at := make(map[int]uintptr)
+			sizes := make(map[int]int64)
+			for _, e := range events {
+				if e.size == 0 {
+					h.free(at[e.number])
+					delete(at, e.number)
+					continue
+				}
+				p := h.malloc(e.size)
+				if e.number%50 == 0 {
+					for other, q := range at {
+						require.False(t, p < q+uintptr(sizes[other]) && q < p+uintptr(e.size), "two buffers overlap")
+					}
+				}
+				at[e.number], sizes[e.number] = p, e.size
+			}
+			p := h.malloc(1 << 40)
+			require.EqualValues(t, 1<<40, p, "all is one piece again")
+		})
+	}
+}
+
+// The ratios that are promised, with a little of the workloads.
+func TestOverhead(t *testing.T) {
+	for _, c := range []struct {
+		maxMiB  int64
+		streams int
+		most    float64
+	}{{1, 1, 1.15}, {4, 1, 1.05}, {64, 1, 1.05}, {1024, 1, 1.05}, {4, 8, 1.10}, {64, 8, 1.10}, {1024, 8, 1.10}} {
+		_, ratio := overhead(t, randomAllocations(1000, c.maxMiB, c.streams), granule, c.streams)
+		require.LessOrEqual(t, ratio, c.most, "%+v", c)
+	}
+	for name, events := range minimalloc(t) {
+		_, ratio := overhead(t, events, granule, 1)
+		require.LessOrEqual(t, ratio, 1.05, name)
+	}
+}
+
+// holes fills a stream's memory with k pairs of buffers of random sizes and frees every other one,
+// so that k separated holes are left.
+func holes(b *testing.B, s *alloc.Stream, k int, least, most int64) (keep []alloc.Buffer[byte]) {
+	r := rand.New(rand.NewPCG(1, 1))
+	var drop []alloc.Buffer[byte]
+	for i := range 2 * k {
+		size := least
+		if most > least {
+			size += r.Int64N(most - least)
+		}
+		buf, err := alloc.Make[byte](s, int(size))
+		require.NoError(b, err)
+		if i%2 == 0 {
+			drop = append(drop, buf)
+		} else {
+			keep = append(keep, buf)
+		}
+	}
+	for _, i := range r.Perm(len(drop)) {
+		drop[i].Free()
+	}
+	return keep
+}
+
+// BenchmarkHoles is a pair of Make and Free among separated holes: RMM's test of its indexed pool, and
+// one with larger sizes, where each request has to look for its fit.
+func BenchmarkHoles(b *testing.B) {
+	for _, c := range []struct {
+		name              string
+		least, most, want int64
+	}{
+		{"1KiB", 1 << 10, 1 << 10, 1 << 10},
+		{"2-4MiB", 2 << 20, 4 << 20, 3 << 20},
+	} {
+		for _, k := range []int{4096, 16384, 65536} {
+			b.Run(fmt.Sprintf("size=%s/holes=%d", c.name, k), func(b *testing.B) {
+				p, s := plainPool(b, 1)
+				keep := holes(b, s[0], k, c.least, c.most)
+				r := rand.New(rand.NewPCG(2, 2))
+				runtime.GC()
+				for b.Loop() {
+					want := c.want
+					if c.most > c.least {
+						want += r.Int64N(1<<18) - 1<<17
+					}
+					buf, err := alloc.Make[byte](s[0], int(want))
+					if err != nil {
+						b.Fatal(err)
+					}
+					buf.Free()
+				}
+				runtime.KeepAlive(keep)
+				runtime.KeepAlive(p)
+			})
+		}
+	}
+}
+
+// plainPool returns a pool that counts but takes no call stacks: bookkeeping alone.
+func plainPool(tb testing.TB, streams int) (*alloc.Pool, []*alloc.Stream) {
+	tb.Helper()
+	p, err := alloc.NewPool(newSim(granule), alloc.Options{Tracker: tracker.New(tracker.Options{Rate: -1})})
+	require.NoError(tb, err)
+	all := make([]*alloc.Stream, streams)
+	for i := range all {
+		all[i], err = p.NewStream()
+		require.NoError(tb, err)
+	}
+	return p, all
+}
+
+// BenchmarkBookkeeping replays RMM's workload, time per Make or Free, on the pool and on the
+// stand-ins. All of them are warm: they have run it once.
+func BenchmarkBookkeeping(b *testing.B) {
+	for _, n := range []int{1_000, 10_000, 100_000} {
+		for _, m := range []int64{1, 4, 64, 1024} {
+			events := randomAllocations(n, m, 1)
+			run := func(name string, replay func()) {
+				b.Run(fmt.Sprintf("n=%d/max=%dMiB/allocator=%s", n, m, name), func(b *testing.B) {
+					replay()
+					for b.Loop() {
+						replay()
+					}
+					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(events)), "ns/step")
+				})
+			}
+			p, s := plainPool(b, 1)
+			held := make([]alloc.Buffer[byte], n)
+			run("lastuse", func() { replay(b, events, s, held) })
+			runtime.KeepAlive(p)
+			for name, h := range map[string]heap{"ordered": newOrdered(1 << 40), "linked": newLinked(1 << 40)} {
+				if name == "linked" && n > 10_000 {
+					continue // minutes
+				}
+				at := make([]uintptr, n)
+				run(name, func() {
+					for _, e := range events {
+						if e.size > 0 {
+							at[e.number] = h.malloc(e.size)
+						} else {
+							h.free(at[e.number])
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// BenchmarkStreams is a pair of Make and Free by several goroutines, each on a stream of its own, or
+// all on one. Time is wall time per pair, all goroutines together.
+func BenchmarkStreams(b *testing.B) {
+	for _, shared := range []bool{false, true} {
+		for g := 1; g <= runtime.GOMAXPROCS(0); g *= 2 {
+			b.Run(fmt.Sprintf("shared=%v/goroutines=%d", shared, g), func(b *testing.B) {
+				p, s := plainPool(b, g)
+				var wg sync.WaitGroup
+				n := b.N/g + 1
+				b.ResetTimer()
+				for i := range g {
+					own := s[i]
+					if shared {
+						own = s[0]
+					}
+					wg.Add(1)
+					go func() {
+						defer wg.Done()
+						for range n {
+							buf, err := alloc.Make[byte](own, 4096)
+							if err != nil {
+								b.Error(err)
+								return
+							}
+							buf.Free()
+						}
+					}()
+				}
+				wg.Wait()
+				b.StopTimer()
+				runtime.KeepAlive(p)
+			})
+		}
+	}
+}

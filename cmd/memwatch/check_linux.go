@@ -1,0 +1,150 @@
+//go:build linux && (amd64 || arm64)
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/live"
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/render"
+)
+
+// A finding is one line of check.
+type finding struct {
+	what string
+	ok   bool
+	text string // what is there, or what is missing
+	fix  string // what to do about it
+}
+
+// checkSystem tells what memwatch needs and what is missing, each with what to do. The
+// status is 1 if the driver's calls cannot be watched.
+func (c *watching) checkSystem() (int, error) {
+	findings := []finding{checkKernel(), checkBTF(), checkRights()}
+	findings = append(findings, checkProbes(), c.checkLibraries())
+	bad := 0
+	for _, f := range findings {
+		mark := "ok"
+		if !f.ok {
+			mark = "MISSING"
+			if f.what == "libraries" {
+				mark = "none"
+			} else {
+				bad++
+			}
+		}
+		fmt.Fprintf(c.w, "%-10s %-8s %s\n", f.what, mark, render.Clean(f.text))
+		if !f.ok && f.fix != "" {
+			fmt.Fprintf(c.w, "%-10s %-8s %s\n", "", "", f.fix)
+		}
+	}
+	fmt.Fprintln(c.w, "\nPrograms that use lastuse are read through their table, which needs none of this.")
+	if bad > 0 {
+		return exitError, nil
+	}
+	return exitOK, nil
+}
+
+func checkKernel() finding {
+	var u unix.Utsname
+	if err := unix.Uname(&u); err != nil {
+		return finding{what: "kernel", text: err.Error()}
+	}
+	release := unix.ByteSliceToString(u.Release[:])
+	var major, minor int
+	fmt.Sscanf(release, "%d.%d", &major, &minor)
+	f := finding{what: "kernel", ok: major > 5 || major == 5 && minor >= 15, text: "Linux " + release, fix: "Linux 5.15 or later is needed; 6.6 attaches faster, 6.10 filters by process"}
+	switch {
+	case !f.ok:
+	case major < 6 || major == 6 && minor < 6:
+		f.text += ": single probes, which need CAP_SYS_ADMIN"
+	case major == 6 && minor < 10:
+		f.text += ": links of many probes; other processes are filtered in the probe"
+	default:
+		f.text += ": links of many probes, filtered by process"
+	}
+	return f
+}
+
+func checkBTF() finding {
+	const path = "/sys/kernel/btf/vmlinux"
+	info, err := os.Stat(path)
+	if err != nil {
+		return finding{what: "types", text: path + " is not there", fix: "boot a kernel built with CONFIG_DEBUG_INFO_BTF, or make /sys visible to the container"}
+	}
+	return finding{what: "types", ok: true, text: fmt.Sprintf("%s, %s", path, render.Options{}.Size(info.Size()))}
+}
+
+// checkRights looks at the effective capabilities.
+func checkRights() finding {
+	f := finding{what: "rights", fix: "run as root, or once: setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep " + os.Args[0]}
+	hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	if err := unix.Capget(&hdr, &data[0]); err != nil {
+		f.text = err.Error()
+		return f
+	}
+	has := func(c int) bool { return data[c/32].Effective&(1<<(c%32)) != 0 }
+	if has(unix.CAP_SYS_ADMIN) {
+		f.ok, f.text = true, "CAP_SYS_ADMIN"
+		return f
+	}
+	var missing []string
+	for _, c := range []struct {
+		cap  int
+		name string
+	}{{unix.CAP_BPF, "CAP_BPF"}, {unix.CAP_PERFMON, "CAP_PERFMON"}, {unix.CAP_SYS_PTRACE, "CAP_SYS_PTRACE (to look at other users' processes)"}} {
+		if !has(c.cap) {
+			missing = append(missing, c.name)
+		}
+	}
+	f.ok, f.text = len(missing) == 0, "CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE"
+	if !f.ok {
+		f.text = "without " + strings.Join(missing, ", ")
+	}
+	return f
+}
+
+// checkProbes calls probed functions of this program and counts.
+func checkProbes() finding {
+	const calls = 1000
+	f := finding{what: "probes", fix: "see the lines above; in a container /sys/kernel/btf must be readable, and seccomp must allow bpf and perf_event_open"}
+	seen, cost, err := live.SelfTest(calls)
+	switch {
+	case err != nil:
+		f.text = err.Error()
+	case seen != 2*calls:
+		f.text = fmt.Sprintf("%d of %d calls were seen", seen, 2*calls)
+		f.fix = "the kernel accepts probes and does not run all of them: please report its version"
+	default:
+		f.ok, f.text = true, fmt.Sprintf("%d of %d calls were seen, %v each", seen, 2*calls, cost)
+	}
+	return f
+}
+
+// checkLibraries looks for drivers where they usually are, and in running processes.
+func (c *watching) checkLibraries() finding {
+	f := finding{what: "libraries", fix: "no driver's library was found where systems keep them; -lib FILE names one"}
+	w, err := live.New(live.Options{Libraries: c.libraries, NoStacks: true})
+	if err != nil {
+		f.text, f.fix = "not looked for", ""
+		return f
+	}
+	defer w.Close()
+	w.Look()
+	var lines []string
+	for _, l := range w.Libraries() {
+		if l.Err != nil {
+			lines = append(lines, fmt.Sprintf("%s: %s: %v", l.Name, l.Path, l.Err))
+			continue
+		}
+		f.ok = true
+		lines = append(lines, fmt.Sprintf("%s: %s: %d functions at a cheap place, %d at a dear one, %d not exported", l.Name, l.Path, l.Fast, l.Slow, l.Absent))
+	}
+	f.text = strings.Join(lines, "; ")
+	return f
+}

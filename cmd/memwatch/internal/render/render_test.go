@@ -1,0 +1,159 @@
+package render
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func session(t testing.TB, q heap.Query) *heap.Snapshot {
+	log, err := os.Open("testdata/session.log")
+	require.NoError(t, err)
+	defer log.Close()
+	h := heap.New(heap.Options{})
+	require.NoError(t, heap.ParseLog(log, h.Apply))
+	h.Advance(10e9)
+	return h.Snapshot(q)
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		require.NoError(t, os.WriteFile(path, got, 0o644))
+		return
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, string(want), string(got))
+}
+
+func TestGolden(t *testing.T) {
+	s := session(t, heap.Query{})
+	for name, do := range map[string]func(*bytes.Buffer) error{
+		"table.txt": func(b *bytes.Buffer) error { return Table(b, s, Options{}) },
+		"wide.txt":  func(b *bytes.Buffer) error { return Table(b, s, Options{Wide: true, Bytes: true}) },
+		"suspects.txt": func(b *bytes.Buffer) error {
+			return Table(b, session(t, heap.Query{Suspects: true}), Options{Suspects: true})
+		},
+		"none.txt":   func(b *bytes.Buffer) error { return Table(b, session(t, heap.Query{PIDs: []uint32{99}}), Options{}) },
+		"json.txt":   func(b *bytes.Buffer) error { return JSON(b, s) },
+		"folded.txt": func(b *bytes.Buffer) error { return Folded(b, s) },
+		"metrics.txt": func(b *bytes.Buffer) error {
+			return Metrics(b, s, map[string]uint64{"cuMemAlloc_v2": 7, "cuMemFree_v2": 1})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			require.NoError(t, do(&b))
+			golden(t, name, b.Bytes())
+			if name != "json.txt" { // which escapes by its own rules
+				for _, r := range b.String() {
+					require.True(t, r == '\n' || r >= ' ' && r != '\u202e' && r != utf8.RuneError, "%q reached the output", r)
+				}
+			}
+		})
+	}
+}
+
+// TestLines holds the line-based formats to their grammar, hostile names and all.
+func TestLines(t *testing.T) {
+	s := session(t, heap.Query{})
+	var b bytes.Buffer
+	require.NoError(t, Folded(&b, s))
+	for _, line := range strings.Split(strings.TrimSpace(b.String()), "\n") {
+		require.Regexp(t, `^[^ ;]+(;[^ ;]+)+ [0-9]+$`, line)
+	}
+	b.Reset()
+	require.NoError(t, Metrics(&b, s, nil))
+	sample := regexp.MustCompile(`^[a-z_]+(\{[a-z]+="[^"\\]*"(,[a-z]+="[^"\\]*")*\})? -?[0-9]+$`)
+	for _, line := range strings.Split(strings.TrimSpace(b.String()), "\n") {
+		if !strings.HasPrefix(line, "# ") {
+			require.Regexp(t, sample, line)
+		}
+	}
+	b.Reset()
+	require.NoError(t, JSONLine(&b, s))
+	require.Equal(t, 1, strings.Count(b.String(), "\n"))
+	var doc map[string]any
+	require.NoError(t, json.Unmarshal(b.Bytes(), &doc))
+	require.Equal(t, Schema, doc["schema"])
+	b.Reset()
+	require.NoError(t, JSONLine(&b, heap.New(heap.Options{}).Snapshot(heap.Query{})))
+	require.NotContains(t, b.String(), "null")
+}
+
+// TestPprof has Go's own tool read the profile.
+func TestPprof(t *testing.T) {
+	s := session(t, heap.Query{})
+	var b bytes.Buffer
+	require.NoError(t, Pprof(&b, s, 1e18))
+	path := filepath.Join(t.TempDir(), "p.pb.gz")
+	require.NoError(t, os.WriteFile(path, b.Bytes(), 0o600))
+	run := func(args ...string) string {
+		out, err := exec.Command("go", append([]string{"tool", "pprof", "-symbolize=none"}, append(args, path)...)...).CombinedOutput()
+		if err != nil && strings.Contains(string(out), "no such tool") {
+			t.Skipf("no pprof: %s", out)
+		}
+		require.NoError(t, err, "%s", out)
+		return string(out)
+	}
+	top := run("-top", "-unit=b", "-nodefraction=0")
+	require.Contains(t, top, "Type: inuse_space")
+	require.Regexp(t, `7340032B .*main\._Cfunc_cuMemAlloc_v2`, top)
+	require.Regexp(t, `7340032B +100% +main\.main`, top)
+	require.Regexp(t, `4194304B .*main.workspace`, run("-top", "-unit=b", "-sample_index=alloc_space"))
+	require.Contains(t, run("-tags"), "class: Total")
+	require.Contains(t, run("-list=Cache"), "main.(*Cache).add")
+}
+
+func TestClean(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain / Ünï 世界":                "plain / Ünï 世界",
+		"\x1b[2J\x1b]0;title\a":         "?[2J?]0;title?",
+		"a\u202eb\u2066c\u200dd\ufeffe": "a?b?c?d?e",
+		"tab\tline\r\n":                 "tab?line??",
+		"\xff\xfe":                      "??",
+		"\u009b31m":                     "?31m",
+		"nbsp\u00a0x":                   "nbsp?x",
+	} {
+		require.Equal(t, want, Clean(in))
+	}
+	require.Equal(t, "a?b?c", folded("a;b c"))
+	require.Equal(t, "a?b?c", label("a\"b\\c"))
+	require.Equal(t, "abc…", cut("abcdef", 4, false))
+	require.Equal(t, "…def", cut("abcdef", 4, true))
+	require.Equal(t, "ab", cut("ab", 2, true))
+	require.Equal(t, "", cut("ab", 0, true))
+}
+
+func FuzzClean(f *testing.F) {
+	f.Add("\x1b]8;;http://x\a")
+	f.Fuzz(func(t *testing.T, s string) {
+		got := Clean(s)
+		require.True(t, utf8.ValidString(got))
+		require.Equal(t, got, Clean(got))
+		require.NotContains(t, got, "\x1b")
+		require.NotContains(t, got, "\n")
+	})
+}
+
+func TestSpark(t *testing.T) {
+	require.Equal(t, "   ▁█", Spark([]int64{0, 1, 100}, 5))
+	require.Equal(t, "▄█", Spark([]int64{100, 50, 100}, 2))
+	require.Equal(t, "   ", Spark(nil, 3))
+	require.Equal(t, "  ", Spark([]int64{0, -5}, 2))
+}

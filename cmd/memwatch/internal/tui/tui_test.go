@@ -1,0 +1,170 @@
+package tui
+
+import (
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/demo"
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// at returns the demo session at a time.
+func at(t *testing.T, seconds int64) Frame {
+	r, err := demo.Open()
+	require.NoError(t, err)
+	h := heap.New(heap.Options{})
+	for {
+		var e heap.Event
+		if err := r.Read(&e); err == io.EOF {
+			break
+		}
+		if e.Time > seconds*1e9 {
+			break
+		}
+		h.Apply(&e)
+	}
+	h.Advance(seconds * 1e9)
+	return Frame{Snapshot: h.Snapshot(heap.Query{}), Status: Status{Source: "demo", Rate: 12}}
+}
+
+func press(m *Model, keys ...string) {
+	for _, k := range keys {
+		msg := tea.KeyPressMsg{}
+		switch k {
+		case "enter":
+			msg.Code = tea.KeyEnter
+		case "esc":
+			msg.Code = tea.KeyEscape
+		case "tab":
+			msg.Code = tea.KeyTab
+		case "down":
+			msg.Code = tea.KeyDown
+		case "end":
+			msg.Code = tea.KeyEnd
+		case "backspace":
+			msg.Code = tea.KeyBackspace
+		case "space":
+			msg.Code, msg.Text = tea.KeySpace, " "
+		default:
+			msg.Code, msg.Text = []rune(k)[0], k
+		}
+		m.Update(msg)
+	}
+}
+
+// TestGolden gives keys and compares the screen.
+func TestGolden(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		seconds int64
+		keys    []string
+	}{
+		{"processes", 90, nil},
+		{"processes-end", 120, []string{"end"}},
+		{"by-name", 90, []string{"<"}},
+		{"sites", 90, []string{"enter"}},
+		{"site", 90, []string{"enter", "down", "enter"}},
+		{"suspects", 120, []string{"tab"}},
+		{"suspect", 120, []string{"tab", "enter"}},
+		{"filter", 90, []string{"/", "w", "o", "r"}},
+		{"exact", 90, []string{"b", "enter"}},
+		{"help", 90, []string{"?"}},
+		{"exited", 120, []string{"end", "enter"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := New()
+			m.Update(tea.WindowSizeMsg{Width: 110, Height: 16})
+			m.Update(at(t, c.seconds))
+			press(m, c.keys...)
+			got := screen(t, m)
+			path := filepath.Join("testdata", c.name+".txt")
+			if *update {
+				require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+				return
+			}
+			want, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.Equal(t, string(want), got)
+		})
+	}
+}
+
+// screen returns what is seen: it fits, whatever is shown.
+func screen(t *testing.T, m *Model) string {
+	view := m.View()
+	require.True(t, view.AltScreen)
+	text := ansi.Strip(view.Content)
+	lines := strings.Split(text, "\n")
+	require.Len(t, lines, m.height)
+	for i, l := range lines {
+		require.LessOrEqual(t, lipgloss.Width(l), max(m.width, 84), l)
+		lines[i] = strings.TrimRight(l, " ")
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+func TestKeys(t *testing.T) {
+	m := New()
+	require.Contains(t, screen(t, m), "waiting for the first numbers")
+	press(m, "enter", "tab", "enter", "esc", "down", "j", "k", "G", "g", ">", "<")
+	m.Update(at(t, 90))
+	press(m, "space")
+	before := screen(t, m)
+	require.Contains(t, before, "PAUSED")
+	m.Update(at(t, 110))
+	require.Equal(t, before, screen(t, m), "a pause shows nothing new")
+	press(m, "space")
+	require.NotContains(t, screen(t, m), "PAUSED")
+	require.Contains(t, screen(t, m), "exited", "and then the newest at once")
+	press(m, "/", "x", "y", "z")
+	require.Contains(t, screen(t, m), "no process uses")
+	press(m, "backspace", "q")
+	require.False(t, m.quitted, "a q in the filter is a letter")
+	press(m, "esc")
+	require.Contains(t, screen(t, m), "trainer")
+	press(m, "enter")
+	m.Update(Frame{Snapshot: &heap.Snapshot{}})
+	require.Contains(t, screen(t, m), "the process is gone")
+	press(m, "esc", "enter", "enter")
+	_, cmd := m.Update(tea.KeyPressMsg{Code: 'q', Text: "q"})
+	require.NotNil(t, cmd)
+}
+
+// TestSizes draws every page at odd sizes, with hostile names.
+func TestSizes(t *testing.T) {
+	f := at(t, 120)
+	f.Status.Lost = 3
+	for i := range f.Snapshot.Processes {
+		p := &f.Snapshot.Processes[i]
+		p.Name = "\x1b[2J世界世界世界世界世界\u202e\n"
+		p.AtLeast = true
+		for j := range p.Sites {
+			for k := range p.Sites[j].Frames {
+				p.Sites[j].Frames[k].Func = "\x1b]0;x\a" + strings.Repeat("世", 100)
+			}
+		}
+	}
+	for _, size := range [][2]int{{1, 1}, {20, 6}, {40, 10}, {80, 24}, {300, 100}} {
+		for _, keys := range [][]string{nil, {"enter"}, {"enter", "enter"}, {"tab"}, {"?"}} {
+			m := New()
+			m.Update(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
+			m.Update(f)
+			press(m, keys...)
+			text := ansi.Strip(m.View().Content)
+			require.Len(t, strings.Split(text, "\n"), m.height)
+			require.NotContains(t, text, "\x1b")
+			require.NotContains(t, text, "\u202e")
+		}
+	}
+}

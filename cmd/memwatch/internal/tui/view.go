@@ -1,0 +1,265 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/render"
+)
+
+var (
+	bold    = lipgloss.NewStyle().Bold(true)
+	faint   = lipgloss.NewStyle().Faint(true)
+	chosen  = lipgloss.NewStyle().Reverse(true)
+	warning = lipgloss.NewStyle().Foreground(lipgloss.Yellow)
+	accent  = lipgloss.NewStyle().Foreground(lipgloss.Cyan)
+)
+
+// View draws the Model.
+func (m *Model) View() tea.View {
+	v := tea.NewView(m.content())
+	v.AltScreen = true
+	v.WindowTitle = "memwatch"
+	return v
+}
+
+// content returns the lines of the screen.
+func (m *Model) content() string {
+	var lines []string
+	switch {
+	case m.help:
+		lines = help()
+	case m.frame.Snapshot == nil:
+		lines = []string{m.head("memwatch"), "", "waiting for the first numbers"}
+	case m.page == processes:
+		lines = m.viewProcesses()
+	case m.page == site:
+		lines = m.viewSite()
+	default:
+		lines = m.viewSites()
+	}
+	if len(lines) > m.height-1 {
+		lines = lines[:m.height-1]
+	}
+	for len(lines) < m.height-1 {
+		lines = append(lines, "")
+	}
+	return strings.Join(append(lines, m.status()), "\n")
+}
+
+// fit gives s exactly n cells.
+func fit(s string, n int) string {
+	for lipgloss.Width(s) > n {
+		r := []rune(s)
+		s = string(r[:len(r)-1])
+	}
+	return s + strings.Repeat(" ", n-lipgloss.Width(s))
+}
+
+// tail gives s at most n cells, of its end.
+func tail(s string, n int) string {
+	if lipgloss.Width(s) <= n {
+		return s
+	}
+	r := []rune(s)
+	for len(r) > 0 && lipgloss.Width(string(r))+1 > n {
+		r = r[1:]
+	}
+	return "…" + string(r)
+}
+
+func (m *Model) head(title string) string {
+	mark := ""
+	if m.paused {
+		mark = "  PAUSED"
+	}
+	if m.filter != "" || m.typing {
+		mark += "  /" + m.filter
+		if m.typing {
+			mark += "▏"
+		}
+	}
+	return bold.Render(fit(title+mark, m.width))
+}
+
+func (m *Model) size(n int64) string { return render.Options{Bytes: m.exact}.Size(n) }
+
+func (m *Model) live(p *heap.Process, n int64) string {
+	if p.AtLeast {
+		return "≥" + m.size(n)
+	}
+	return m.size(n)
+}
+
+// line draws a line of a list.
+func (m *Model) line(i int, s string, style lipgloss.Style) string {
+	s = fit(s, m.width)
+	if i == m.cursor {
+		return chosen.Render(s)
+	}
+	return style.Render(s)
+}
+
+func (m *Model) viewProcesses() []string {
+	list := m.listProcesses()
+	var total int64
+	for _, p := range list {
+		total += p.Live
+	}
+	name, history := 12, max(min(m.width-86, 60), 7)
+	if m.width >= 110 {
+		name, history = 20, history-8
+	}
+	lines := []string{
+		m.head(fmt.Sprintf("memwatch   %d processes, %s live   by %s", len(list), m.size(total), orders[processes][m.order[processes]])),
+		faint.Render(fit(fmt.Sprintf("%7s  %-*s %10s %10s %7s %11s %-7s %-*s %s", "PID", name, "PROCESS", "LIVE", "PEAK", "OBJECTS", "RATE", "STATE", history, "HISTORY", "DEVICES"), m.width)),
+	}
+	if len(list) == 0 {
+		return append(lines, "", "no process uses a library that is probed")
+	}
+	for i := m.scroll; i < min(len(list), m.scroll+m.rows()); i++ {
+		p := list[i]
+		live, style := m.live(p, p.Live), lipgloss.NewStyle()
+		if p.Exited {
+			live, style = m.live(p, p.AtExit), faint
+		}
+		var devices []string
+		for _, d := range p.Devices {
+			if d.Device == heap.NoDevice {
+				devices = append(devices, "?")
+			} else {
+				devices = append(devices, fmt.Sprint(d.Device))
+			}
+		}
+		lines = append(lines, m.line(i, fmt.Sprintf("%7d  %s %10s %10s %7d %9s/s %-7s %s %s", p.PID, fit(render.Clean(p.Name), name), live, m.live(p, p.Peak),
+			p.Objects, m.size(p.Rate), render.State(p), render.Spark(p.History, history), strings.Join(devices, ",")), style))
+	}
+	return lines
+}
+
+func (m *Model) viewSites() []string {
+	list := m.listSites()
+	title := fmt.Sprintf("memwatch   %d suspects: sites that may be leaks, and why", len(list))
+	if m.page == sites {
+		p := m.process()
+		if p == nil {
+			return []string{m.head("memwatch"), "", "the process is gone"}
+		}
+		live := m.live(p, p.Live) + " live"
+		if p.Exited {
+			live = m.live(p, p.AtExit) + " at exit"
+		}
+		title = fmt.Sprintf("%s (%d)   %s, %s peak, %d sites   by %s", render.Clean(p.Name), p.PID, live, m.live(p, p.Peak), len(list), orders[sites][m.order[sites]])
+	}
+	lines := []string{
+		m.head(title),
+		faint.Render(fit(fmt.Sprintf("%10s %8s %10s %-12s %8s  %-16s %s", "LIVE", "OBJECTS", "ALLOCATED", "CLASS", "OLDEST", "HISTORY", "SITE"), m.width)),
+	}
+	for i := m.scroll; i < min(len(list), m.scroll+m.rows()); i++ {
+		s := list[i]
+		live, objects := s.Live, s.Objects
+		if s.process.Exited {
+			live, objects = s.AtExitBytes, s.AtExitObjects
+		}
+		class := s.Class
+		if !s.Own {
+			class = "(" + class + ")"
+		}
+		style := lipgloss.NewStyle()
+		text := render.Title(s.Site)
+		if len(s.Suspect) > 0 {
+			style = warning
+			if m.page == suspects {
+				text = fmt.Sprintf("%s: %s", render.Function(s.Site), render.Clean(strings.Join(s.Suspect, "; ")))
+			}
+		}
+		front := fmt.Sprintf("%10s %8d %10s %-12s %8s  %s ", m.live(s.process, live), objects, m.size(int64(s.AllocBytes)), class, render.Age(s.Oldest), render.Spark(s.History, 16))
+		if m.page == sites {
+			text = tail(text, max(m.width-lipgloss.Width(front), 10))
+		}
+		lines = append(lines, m.line(i, front+text, style))
+	}
+	return lines
+}
+
+func (m *Model) viewSite() []string {
+	p := m.process()
+	var s *heap.Site
+	if p != nil {
+		for i := range p.Sites {
+			if p.Sites[i].Stack == m.stack && p.Sites[i].Class == m.class {
+				s = &p.Sites[i]
+			}
+		}
+	}
+	if s == nil {
+		return []string{m.head("memwatch"), "", "the site is gone"}
+	}
+	lines := []string{
+		m.head(fmt.Sprintf("%s (%d)   %s of class %s", render.Clean(p.Name), p.PID, m.live(p, s.Live), s.Class)),
+		"",
+		fmt.Sprintf("live        %s in %d allocations, peak %s", m.live(p, s.Live), s.Objects, m.size(s.Peak)),
+		fmt.Sprintf("allocated   %s in %d", m.size(int64(s.AllocBytes)), s.AllocObjects),
+		fmt.Sprintf("freed       %s in %d; late by the collector %d", m.size(int64(s.FreedBytes)), s.FreedObjects, s.ByNet.Objects),
+		fmt.Sprintf("age         oldest %s; half of the freed lived less than %s", render.Age(s.Oldest), render.Age(s.Median)),
+	}
+	if p.Exited {
+		lines = append(lines, fmt.Sprintf("at exit     %s in %d allocations", m.size(s.AtExitBytes), s.AtExitObjects))
+	}
+	var sizes []string
+	for _, z := range s.Sizes {
+		sizes = append(sizes, fmt.Sprintf("%d ≤ %s", z.Count, m.size(int64(z.Max))))
+	}
+	lines = append(lines, "sizes       "+strings.Join(sizes, ", "), "history     "+accent.Render(render.Spark(s.History, min(60, m.width-12))))
+	for _, why := range s.Suspect {
+		lines = append(lines, warning.Render("suspect     "+render.Clean(why)))
+	}
+	lines = append(lines, "", faint.Render("called from"))
+	if len(s.Frames) == 0 {
+		lines = append(lines, "  "+render.Title(s))
+	}
+	for _, f := range s.Frames {
+		lines = append(lines, "  "+tail(render.FrameText(&f), m.width-2))
+	}
+	return lines
+}
+
+// status draws the last line.
+func (m *Model) status() string {
+	t := m.frame.Status
+	parts := []string{render.Clean(t.Source), fmt.Sprintf("%.0f events/s", t.Rate)}
+	if t.Overhead > 0 {
+		parts = append(parts, fmt.Sprintf("overhead %.2f%%", 100*t.Overhead))
+	}
+	if t.Note != "" {
+		parts = append(parts, render.Clean(t.Note))
+	}
+	parts = append(parts, "? help  q quit")
+	line := strings.Join(parts, "   ")
+	if t.Lost > 0 {
+		return warning.Render(fit(fmt.Sprintf("%d LOST   %s", t.Lost, line), m.width))
+	}
+	return faint.Render(fit("0 lost   "+line, m.width))
+}
+
+func help() []string {
+	return strings.Split(`memwatch: the live foreign heap of running processes
+
+  ↑ ↓ j k        choose              enter →       look into it
+  esc ←          back                tab           processes / leak suspects
+  < > F6         order               / F3          filter (esc clears)
+  space p        pause               b             sizes in bytes
+  home end       first, last         q F10         quit
+
+  live           bytes that the driver holds for the process
+  (class)        memory that is shown and not added: of others, or counted elsewhere
+  late           the process ran before it was watched: older memory is unknown
+  ≥              events were lost; the number is a lower bound
+  suspect        a site that never frees, grows, or keeps far longer than it used to
+
+any key goes back`, "\n")
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/record"
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/tui"
+)
+
+// A session is a heap that somebody feeds and others look at: live or replayed. Its
+// methods may be called by several goroutines.
+type session struct {
+	source string
+	clock  func() int64 // now, in the clock of the events; nil: the events are the clock
+	wall   int64        // nanoseconds since 1970 at time 0 of the events
+	hits   func() map[string]uint64
+
+	mu     sync.Mutex
+	heap   *heap.Heap
+	writer *record.Writer // nil: nothing is recorded
+	err    error          // of the writer
+	done   bool
+	note   string
+
+	looked time.Time // of the latest frame
+	events uint64
+	probed uint64
+	rate   float64
+	cost   float64
+}
+
+func newSession(source string) *session {
+	return &session{source: source, heap: heap.New(heap.Options{})}
+}
+
+// apply takes an event.
+func (s *session) apply(e *heap.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.heap.Apply(e)
+	if s.writer != nil && s.err == nil {
+		if s.err = s.writer.Write(e); s.err != nil {
+			s.note = s.err.Error()
+		}
+	}
+}
+
+// snapshot returns what q asks for.
+func (s *session) snapshot(q heap.Query) *heap.Snapshot {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.clock != nil && !s.done {
+		s.heap.Advance(s.clock())
+	}
+	return s.heap.Snapshot(q)
+}
+
+// finish notes that nothing more will come, and why.
+func (s *session) finish(note string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.done, s.note = true, note
+}
+
+// perHit is about what a probe takes from the program that hits it, in seconds.
+const perHit = 1e-6
+
+// frame returns what the terminal interface shows.
+func (s *session) frame(q heap.Query) tui.Frame {
+	snap := s.snapshot(q)
+	var probed uint64
+	if s.hits != nil {
+		for _, n := range s.hits() {
+			probed += n
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	if d := now.Sub(s.looked).Seconds(); !s.looked.IsZero() && d > 0 {
+		s.rate = float64(snap.Events-s.events) / d
+		s.cost = float64(probed-s.probed) * perHit / d
+	}
+	s.looked, s.events, s.probed = now, snap.Events, probed
+	return tui.Frame{Snapshot: snap, Status: tui.Status{Source: s.source, Rate: s.rate, Lost: snap.Lost, Overhead: s.cost, Done: s.done, Note: s.note}}
+}
+
+// play applies the events of a record file, at its own pace times speed; with speed 0
+// all at once. stop ends it early.
+func (s *session) play(r *record.Reader, speed float64, stop <-chan struct{}) error {
+	var first int64
+	start := time.Now()
+	for n := 0; ; n++ {
+		var e heap.Event
+		err := r.Read(&e)
+		if err == io.EOF {
+			s.finish(fmt.Sprintf("end of the recording: %d events", n))
+			return nil
+		}
+		if err != nil {
+			s.finish(err.Error())
+			return err
+		}
+		if n == 0 {
+			first = e.Time
+		}
+		if speed > 0 {
+			if wait := time.Duration(float64(e.Time-first)/speed) - time.Since(start); wait > 0 {
+				select {
+				case <-time.After(wait):
+				case <-stop:
+					return nil
+				}
+			}
+		}
+		s.apply(&e)
+	}
+}
