@@ -3,7 +3,6 @@ package alloc
 import (
 	"fmt"
 	"math/bits"
-	"reflect"
 	"unsafe"
 
 	"github.com/lastuse/lastuse/internal/probe"
@@ -23,12 +22,7 @@ type Buffer[T any] struct {
 
 // A View is a part of a buffer. It owns nothing and has no Free, but it keeps the
 // buffer from the collector. When the buffer is freed its views are dead too.
-type View[T any] struct {
-	header *header
-	gen    uint64
-	off    int64 // bytes from the buffer's start
-	n      int
-}
+type View[T any] struct{ part part }
 
 // Make returns a buffer of n elements of T in stream order on s: work that is enqueued
 // on s from now on may use it. Its contents are unspecified, its alignment is 512
@@ -76,31 +70,41 @@ func (b Buffer[T]) Bytes() int64 { return int64(b.n) * int64(unsafe.Sizeof(*(*T)
 // View returns the elements [i, j) of b. It panics if they are not all in b.
 //
 //lastuse:effect result 0 views recv
-func (b Buffer[T]) View(i, j int) View[T] { return b.All().View(i, j) }
+func (b Buffer[T]) View(i, j int) View[T] {
+	return View[T]{b.part().view(i, j, unsafe.Sizeof(*(*T)(nil)))}
+}
 
 // All returns a view of all of b.
 //
 //lastuse:effect result 0 views recv
-func (b Buffer[T]) All() View[T] { return View[T]{b.header, b.gen, 0, b.n} }
+func (b Buffer[T]) All() View[T] { return View[T]{b.part()} }
+
+func (b Buffer[T]) part() part { return part{b.header, b.gen, 0, b.n} }
 
 // CopyFrom copies src to the first elements of b in stream order on s. It returns when
 // src may be changed, which may be before the copy has run. If src is longer than b
 // the error is an [ErrSize].
 //
 //lastuse:effect recv borrowed, arg src borrowed
-func (b Buffer[T]) CopyFrom(s *Stream, src []T) error { return b.All().CopyFrom(s, src) }
+func (b Buffer[T]) CopyFrom(s *Stream, src []T) error {
+	return b.part().copyFrom(s, unsafe.Pointer(unsafe.SliceData(src)), len(src), unsafe.Sizeof(*(*T)(nil)))
+}
 
 // CopyTo copies the first elements of b to dst in stream order on s, as many as dst
 // has, and returns when they are there. If dst is longer than b the error is an
 // [ErrSize].
 //
 //lastuse:effect recv borrowed, arg dst borrowed
-func (b Buffer[T]) CopyTo(s *Stream, dst []T) error { return b.All().CopyTo(s, dst) }
+func (b Buffer[T]) CopyTo(s *Stream, dst []T) error {
+	return b.part().copyTo(s, unsafe.Pointer(unsafe.SliceData(dst)), len(dst), unsafe.Sizeof(*(*T)(nil)))
+}
 
 // Fill sets all elements to x, in stream order on s.
 //
 //lastuse:effect recv borrowed
-func (b Buffer[T]) Fill(s *Stream, x T) error { return b.All().Fill(s, x) }
+func (b Buffer[T]) Fill(s *Stream, x T) error {
+	return b.part().fill(s, unsafe.Pointer(&x), unsafe.Sizeof(x))
+}
 
 // Ptr returns b's device address, for work that is about to be enqueued on s. Naming
 // the stream is how the pool learns where b is used. The address is good until b's
@@ -110,33 +114,28 @@ func (b Buffer[T]) Fill(s *Stream, x T) error { return b.All().Fill(s, x) }
 // during capture.
 //
 //lastuse:effect result 0 views recv
-func (b Buffer[T]) Ptr(s *Stream) Ptr { return b.All().Ptr(s) }
+func (b Buffer[T]) Ptr(s *Stream) Ptr { return b.part().ptr(s) }
 
 // Arg returns b as an argument of a launch.
 //
 //lastuse:effect result 0 views recv
-func (b Buffer[T]) Arg() Arg { return b.All().Arg() }
+func (b Buffer[T]) Arg() Arg { return b.part().arg((*T)(nil), unsafe.Sizeof(*(*T)(nil))) }
 
 // Len returns the number of elements.
 //
 //lastuse:effect recv borrowed
-func (v View[T]) Len() int { return v.n }
+func (v View[T]) Len() int { return v.part.n }
 
 // Bytes returns the size in bytes.
 //
 //lastuse:effect recv borrowed
-func (v View[T]) Bytes() int64 { return int64(v.n) * int64(unsafe.Sizeof(*(*T)(nil))) }
+func (v View[T]) Bytes() int64 { return int64(v.part.n) * int64(unsafe.Sizeof(*(*T)(nil))) }
 
 // View returns the elements [i, j) of v. It panics if they are not all in v.
 //
 //lastuse:effect result 0 views recv
 func (v View[T]) View(i, j int) View[T] {
-	if i < 0 || j < i || j > v.n {
-		panic(fmt.Errorf("alloc: view [%d, %d) of %d elements: %w", i, j, v.n, ErrSize))
-	}
-	v.off += int64(i) * int64(unsafe.Sizeof(*(*T)(nil)))
-	v.n = j - i
-	return v
+	return View[T]{v.part.view(i, j, unsafe.Sizeof(*(*T)(nil)))}
 }
 
 // All returns v.
@@ -148,36 +147,32 @@ func (v View[T]) All() View[T] { return v }
 //
 //lastuse:effect recv borrowed, arg src borrowed
 func (v View[T]) CopyFrom(s *Stream, src []T) error {
-	return v.part().copyFrom(s, unsafe.Pointer(unsafe.SliceData(src)), len(src), v.n, unsafe.Sizeof(*(*T)(nil)))
+	return v.part.copyFrom(s, unsafe.Pointer(unsafe.SliceData(src)), len(src), unsafe.Sizeof(*(*T)(nil)))
 }
 
 // CopyTo is like [Buffer.CopyTo].
 //
 //lastuse:effect recv borrowed, arg dst borrowed
 func (v View[T]) CopyTo(s *Stream, dst []T) error {
-	return v.part().copyTo(s, unsafe.Pointer(unsafe.SliceData(dst)), len(dst), v.n, unsafe.Sizeof(*(*T)(nil)))
+	return v.part.copyTo(s, unsafe.Pointer(unsafe.SliceData(dst)), len(dst), unsafe.Sizeof(*(*T)(nil)))
 }
 
 // Fill is like [Buffer.Fill].
 //
 //lastuse:effect recv borrowed
 func (v View[T]) Fill(s *Stream, x T) error {
-	return v.part().fill(s, unsafe.Pointer(&x), unsafe.Sizeof(x), v.n)
+	return v.part.fill(s, unsafe.Pointer(&x), unsafe.Sizeof(x))
 }
 
 // Ptr is like [Buffer.Ptr].
 //
 //lastuse:effect result 0 views recv
-func (v View[T]) Ptr(s *Stream) Ptr { return v.part().ptr(s) }
+func (v View[T]) Ptr(s *Stream) Ptr { return v.part.ptr(s) }
 
 // Arg is like [Buffer.Arg].
 //
 //lastuse:effect result 0 views recv
-func (v View[T]) Arg() Arg {
-	return Arg{part: v.part(), n: v.n, size: v.Bytes(), typ: reflect.TypeFor[T]()}
-}
-
-func (v View[T]) part() part { return part{v.header, v.gen, v.off} }
+func (v View[T]) Arg() Arg { return v.part.arg((*T)(nil), unsafe.Sizeof(*(*T)(nil))) }
 
 // Copy copies all of src to the first elements of dst, in stream order on s. Both may be
 // buffers or views. If src is longer than dst the error is an [ErrSize]; what arrives
@@ -185,8 +180,7 @@ func (v View[T]) part() part { return part{v.header, v.gen, v.off} }
 //
 //lastuse:effect arg dst borrowed, arg src borrowed
 func Copy[T any, D, S interface{ All() View[T] }](s *Stream, dst D, src S) error {
-	d, r := dst.All(), src.All()
-	return copyParts(s, d.part(), r.part(), d.n, r.n, unsafe.Sizeof(*(*T)(nil)))
+	return copyParts(s, dst.All().part, src.All().part, unsafe.Sizeof(*(*T)(nil)))
 }
 
 // Below is the untyped core of all this: one copy for every element type.

@@ -21,7 +21,6 @@ import (
 // An Arg is an argument of a launch: a buffer, a view or a scalar.
 type Arg struct {
 	part
-	n    int
 	size int64 // bytes
 	typ  reflect.Type
 
@@ -33,7 +32,7 @@ type Arg struct {
 // Scalar returns x as an argument of a launch. The value is copied now. T must be free
 // of Go pointers, or the launch fails with [ErrType].
 func Scalar[T any](x T) Arg {
-	a := Arg{n: 1, size: int64(unsafe.Sizeof(x)), typ: reflect.TypeFor[T](), scalar: true}
+	a := Arg{part: part{n: 1}, size: int64(unsafe.Sizeof(x)), typ: reflect.TypeFor[T](), scalar: true}
 	if unsafe.Sizeof(x) <= unsafe.Sizeof(a.inline) {
 		if flat(a.typ) || pointerIn(a.typ) == "" {
 			*(*T)(unsafe.Pointer(&a.inline)) = x

@@ -2,15 +2,35 @@ package alloc
 
 import (
 	"fmt"
+	"reflect"
 	"unsafe"
 )
 
-// A part is the untyped core of a View: where it begins. Its methods do the work of
-// Buffer's and View's, once for all element types.
+// A part is the untyped core of a View. Its methods do the work of Buffer's and View's, once
+// for all element types; what these tell it is the size of an element. It is a value of
+// four words, which stay in registers on the way.
 type part struct {
 	header *header
 	gen    uint64
-	off    int64 // bytes
+	off    int64 // bytes from the buffer's start
+	n      int   // elements
+}
+
+// view returns the elements [i, j) of p.
+func (p part) view(i, j int, elem uintptr) part {
+	if i < 0 || j < i || j > p.n {
+		panic(fmt.Errorf("alloc: view [%d, %d) of %d elements: %w", i, j, p.n, ErrSize))
+	}
+	p.off += int64(i) * int64(elem)
+	p.n = j - i
+	return p
+}
+
+// arg returns p as an argument of a launch. typ is a nil pointer to the element type.
+//
+//go:noinline
+func (p part) arg(typ any, elem uintptr) Arg {
+	return Arg{part: p, size: int64(p.n) * int64(elem), typ: reflect.TypeOf(typ).Elem()}
 }
 
 // begin pins the buffer for work on s and returns the part's address. If the error is nil, end
@@ -50,9 +70,9 @@ func (p part) end() {
 	}
 }
 
-func (p part) copyFrom(s *Stream, src unsafe.Pointer, n, room int, elem uintptr) error {
-	if n > room {
-		return fmt.Errorf("alloc: copy in: %d elements into %d: %w", n, room, ErrSize)
+func (p part) copyFrom(s *Stream, src unsafe.Pointer, n int, elem uintptr) error {
+	if n > p.n {
+		return fmt.Errorf("alloc: copy in: %d elements into %d: %w", n, p.n, ErrSize)
 	}
 	ptr, err := p.begin(s, "copy in")
 	if err != nil {
@@ -67,9 +87,9 @@ func (p part) copyFrom(s *Stream, src unsafe.Pointer, n, room int, elem uintptr)
 	return nil
 }
 
-func (p part) copyTo(s *Stream, dst unsafe.Pointer, n, have int, elem uintptr) error {
-	if n > have {
-		return fmt.Errorf("alloc: copy out: %d elements of %d: %w", n, have, ErrSize)
+func (p part) copyTo(s *Stream, dst unsafe.Pointer, n int, elem uintptr) error {
+	if n > p.n {
+		return fmt.Errorf("alloc: copy out: %d elements of %d: %w", n, p.n, ErrSize)
 	}
 	ptr, err := p.begin(s, "copy out")
 	if err != nil {
@@ -84,9 +104,9 @@ func (p part) copyTo(s *Stream, dst unsafe.Pointer, n, have int, elem uintptr) e
 	return nil
 }
 
-func copyParts(s *Stream, dst, src part, room, n int, elem uintptr) error {
-	if n > room {
-		return fmt.Errorf("alloc: copy: %d elements into %d: %w", n, room, ErrSize)
+func copyParts(s *Stream, dst, src part, elem uintptr) error {
+	if src.n > dst.n {
+		return fmt.Errorf("alloc: copy: %d elements into %d: %w", src.n, dst.n, ErrSize)
 	}
 	to, err := dst.begin(s, "copy")
 	if err != nil {
@@ -98,7 +118,7 @@ func copyParts(s *Stream, dst, src part, room, n int, elem uintptr) error {
 		return err
 	}
 	defer src.end()
-	if size := int64(n) * int64(elem); size > 0 {
+	if size := int64(src.n) * int64(elem); size > 0 {
 		if err := s.core.dev.Copy(s.lane.handle, to, from, size); err != nil {
 			return fmt.Errorf("alloc: copy: %w", err)
 		}
@@ -106,17 +126,17 @@ func copyParts(s *Stream, dst, src part, room, n int, elem uintptr) error {
 	return nil
 }
 
-// fill writes n copies of the elem bytes at x. It does not let x escape.
-func (p part) fill(s *Stream, x unsafe.Pointer, elem uintptr, n int) error {
+// fill sets all elements to the elem bytes at x. It does not let x escape.
+func (p part) fill(s *Stream, x unsafe.Pointer, elem uintptr) error {
 	ptr, err := p.begin(s, "fill")
 	if err != nil {
 		return err
 	}
 	defer p.end()
-	if n == 0 || elem == 0 {
+	if p.n == 0 || elem == 0 {
 		return nil
 	}
-	if err := s.core.fill(s.lane.handle, ptr, unsafe.Slice((*byte)(x), elem), int64(n)); err != nil {
+	if err := s.core.fill(s.lane.handle, ptr, unsafe.Slice((*byte)(x), elem), int64(p.n)); err != nil {
 		return fmt.Errorf("alloc: fill: %w", err)
 	}
 	return nil

@@ -5,6 +5,7 @@ package escape
 
 import (
 	"go/ast"
+	"go/parser"
 	"go/token"
 	"go/types"
 	"slices"
@@ -355,4 +356,33 @@ func (p *pkg) stays(e ast.Expr) bool {
 		return true
 	}
 	return false
+}
+
+// apply returns the text with edits, which must be sorted and not overlap.
+func (s *source) apply(es []analysis.TextEdit) (string, bool) {
+	var w strings.Builder
+	at := 0
+	for _, e := range es {
+		from, to := s.off(e.Pos), s.off(e.End)
+		if from < at {
+			return "", false
+		}
+		w.Write(s.text[at:from])
+		w.Write(e.NewText)
+		at = to
+	}
+	w.Write(s.text[at:])
+	return w.String(), true
+}
+
+// parses reports why the file does not parse with the edits; "" if it does.
+func (s *source) parses(es []analysis.TextEdit) string {
+	text, ok := s.apply(es)
+	if !ok {
+		return "its edits overlap"
+	}
+	if _, err := parser.ParseFile(token.NewFileSet(), "edited.go", text, parser.SkipObjectResolution); err != nil {
+		return "the edited text does not parse: " + err.Error()
+	}
+	return ""
 }

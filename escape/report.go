@@ -3,6 +3,7 @@ package escape
 // From plans to verdicts, findings and edits.
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"go/ast"
@@ -422,7 +423,15 @@ func (d *decider) leakAt(x *decision, o *object) token.Pos {
 
 func sortEdits(es []analysis.TextEdit) {
 	slices.SortStableFunc(es, func(a, b analysis.TextEdit) int {
-		return cmp.Or(cmp.Compare(a.Pos, b.Pos), cmp.Compare(a.End, b.End))
+		// An else belongs to the statement that ends here; what follows the
+		// statement comes after it.
+		rank := func(e analysis.TextEdit) int {
+			if bytes.HasPrefix(e.NewText, []byte(" else {")) {
+				return 0
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(a.Pos, b.Pos), cmp.Compare(a.End, b.End), cmp.Compare(rank(a), rank(b)))
 	})
 }
 
@@ -524,6 +533,11 @@ func (d *decider) realize() {
 		}
 	}
 	sortEdits(d.out.Edits)
+	if why := d.src.parses(d.out.Edits); why != "" {
+		*d.bugs = append(*d.bugs, Bug{Name: d.f.name, Pos: d.f.node.Pos(), Text: why})
+		d.out.Edits = nil
+		refuse(why)
+	}
 }
 
 func sortedHoists(m map[ast.Stmt]*hoist) []*hoist {

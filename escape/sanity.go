@@ -24,6 +24,7 @@ type thing struct {
 	gone     bool // escaped, returned, left to a deferred call
 	box      bool // a collection; inside is what it holds
 	inside   []int
+	goneAt   *value
 }
 
 // A walk is the state of one path.
@@ -62,7 +63,7 @@ func (d *decider) verify() {
 			s.frees[p.gap] = append(s.frees[p.gap], p)
 			any = true
 		}
-		if len(x.frees) > 0 {
+		if len(x.frees) > 0 && !x.g.leaves() {
 			for _, o := range x.sites {
 				s.sites[o.def] = true
 			}
@@ -90,6 +91,21 @@ func (d *decider) verify() {
 			x.why = "its plan failed the sanity check: " + s.fault
 		}
 	}
+}
+
+// leaves reports whether some buffer of the group is handed on somewhere; its
+// elements or aliases then need not be freed by the plan.
+func (g *group) leaves() bool {
+	for _, o := range g.objs {
+		for _, evs := range o.events {
+			for _, e := range evs {
+				if e.kind == evMove || e.kind == evRetain || e.when.K == Maybe {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 func (s *sanity) fail(v *value, format string, args ...any) {
@@ -324,9 +340,11 @@ func (w *walk) all(ts []int) []int {
 	return ts
 }
 
-func (s *sanity) gone(v *value, w *walk) {
+func (s *sanity) gone(at, v *value, w *walk) {
 	for _, t := range w.all(w.vals[v]) {
-		w.things[t].gone = true
+		if !w.things[t].gone {
+			w.things[t].gone, w.things[t].goneAt = true, at
+		}
 	}
 }
 
@@ -377,7 +395,7 @@ func (s *sanity) exec(v *value, w *walk) {
 	case opSet:
 		w.places[v.place] = w.vals[v.args[0]]
 		if v.place.root.exposed != "" {
-			s.gone(v.args[0], w)
+			s.gone(v, v.args[0], w)
 		}
 	case opCall, opDefer, opGo:
 		s.call(v, w, unknown)
@@ -392,11 +410,11 @@ func (s *sanity) exec(v *value, w *walk) {
 		for _, a := range v.args {
 			s.touch(v, a, w)
 		}
-		s.gone(v.args[0], w)
+		s.gone(v, v.args[0], w)
 	case opReturn:
 		for _, a := range v.args {
 			s.touch(v, a, w)
-			s.gone(a, w)
+			s.gone(v, a, w)
 		}
 	case opLoopFree:
 		if d := s.f.flow.marks[v]; d != nil {
@@ -443,7 +461,11 @@ func (s *sanity) free(at *value, p planned, w *walk) {
 		case x.freed && !p.repeatable:
 			s.fail(at, "%s would be freed again", p.name)
 		case x.gone && !(p.repeatable && x.freed):
-			s.fail(at, "%s would be freed after it left", p.name)
+			where := "an unknown place"
+			if x.goneAt != nil {
+				where = s.p.line(x.goneAt.pos)
+			}
+			s.fail(at, "%s would be freed after it left at %s", p.name, where)
 		}
 		x.inserted = true
 	}
@@ -455,7 +477,7 @@ func (s *sanity) call(v *value, w *walk, failed tri) {
 	if v.op == opGo || ci.goes {
 		for _, a := range v.args {
 			s.touch(v, a, w)
-			s.gone(a, w)
+			s.gone(v, a, w)
 		}
 		return
 	}
@@ -465,7 +487,7 @@ func (s *sanity) call(v *value, w *walk, failed tri) {
 	}
 	for j, a := range v.args {
 		if ci.params[j] == -2 {
-			s.gone(a, w)
+			s.gone(v, a, w)
 			continue
 		}
 		if s.f.flow.elems[errRoot(a)] {
@@ -502,13 +524,13 @@ func (s *sanity) call(v *value, w *walk, failed tri) {
 				if t == yes && !deferred && (len(w.vals[a]) == 1 || elemType(a.typ) != nil) {
 					x.freed = true
 				} else {
-					x.gone = true
+					x.gone, x.goneAt = true, v
 					x.freed = e.Repeatable
 				}
 			}
 		}
 		if applies(e.Escapes) != no || e.Retained {
-			s.gone(a, w)
+			s.gone(v, a, w)
 		}
 	}
 	for i, r := range ci.results {

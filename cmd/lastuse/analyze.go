@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/types"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -33,6 +34,14 @@ func analyze(ctx context.Context, analyzer *analysis.Analyzer, p *program, progr
 		return nil, nil
 	}
 	var done atomic.Int64
+	byTypes := map[*types.Package]*packages.Package{}
+	for pkg := range p.imports {
+		byTypes[pkg.Types] = pkg
+	}
+	isTarget := map[*packages.Package]bool{}
+	for _, t := range p.targets {
+		isTarget[t] = true
+	}
 	a := *analyzer
 	inner := a.Run
 	a.Run = func(pass *analysis.Pass) (result any, err error) {
@@ -44,6 +53,13 @@ func analyze(ctx context.Context, analyzer *analysis.Analyzer, p *program, progr
 				err = fmt.Errorf("internal error, please report it: %v\n%s", x, debug.Stack())
 			}
 			progress(int(done.Add(1)))
+			// What only the analyzer needs is most of the memory: drop it as soon
+			// as the package is done. Edits of a target still need its syntax.
+			pkg := byTypes[pass.Pkg]
+			pkg.TypesInfo, pass.TypesInfo = nil, nil
+			if !isTarget[pkg] {
+				pkg.Syntax, pass.Files = nil, nil
+			}
 		}()
 		return inner(pass)
 	}

@@ -106,7 +106,8 @@ func (o *Oracle) judge(ctx context.Context, b *Batch, progs []*gen.Program) ([]*
 	for _, p := range progs {
 		judges[p.ID] = NewJudge(p)
 	}
-	err = read(bytes.NewReader(out), func(id int) int { return len(judges[id].p.Sites) }, func(r *Record) {
+	err = read(bytes.NewReader(out), func(id int) int { return len(judges[id].p.Sites) }, func(r *Record, sizes []int64) {
+		judges[r.ID].sizes = sizes
 		judges[r.ID].Add(r)
 	})
 	if err != nil {

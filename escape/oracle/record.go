@@ -63,8 +63,17 @@ func (r *reader) text() string {
 }
 
 // read calls do for each record; sites says how many sites a program has.
-func read(src io.Reader, sites func(id int) int, do func(*Record)) error {
+// The sizes come first: what the pool counts for a buffer of each number of
+// elements, nil for the ledger.
+func read(src io.Reader, sites func(id int) int, do func(r *Record, sizes []int64)) error {
 	r := &reader{r: bufio.NewReader(src)}
+	var sizes []int64
+	for range r.int() {
+		if r.err != nil {
+			break
+		}
+		sizes = append(sizes, r.int())
+	}
 	for {
 		if _, err := r.r.Peek(1); errors.Is(err, io.EOF) {
 			return nil
@@ -104,6 +113,6 @@ func read(src io.Reader, sites func(id int) int, do func(*Record)) error {
 		if r.err != nil {
 			return fmt.Errorf("read what the batch showed: %w", r.err)
 		}
-		do(rec)
+		do(rec, sizes)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A Freer is a way to free values of a type: a function with a freed operand.
@@ -40,18 +41,43 @@ func deref(t types.Type) types.Type {
 	return t
 }
 
+// A freerCache remembers what Freers said of a package: a program asks for each
+// type, and looking is slow. The answers hold as long as no line is added.
+type freerCache struct {
+	mu sync.Mutex
+	of map[*types.Package][]Freer
+}
+
 // Freers returns the functions and methods declared in pkg that free something
 // according to s, the first in the spec first: by level, then in the order in
-// which their lines were read, then by name. Nil is quick for a package that no
-// line with a freed operand names.
+// which their lines were read, then by name. Callers do not change the result.
 func (s *Set) Freers(pkg *types.Package) []Freer {
+	c := s.freers
+	if c == nil {
+		return s.findFreers(pkg)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if have, ok := c.of[pkg]; ok {
+		return have
+	}
+	if c.of == nil {
+		c.of = map[*types.Package][]Freer{}
+	}
+	found := s.findFreers(pkg)
+	c.of[pkg] = found
+	return found
+}
+
+// findFreers is quick for a package that no line with a freed operand names.
+func (s *Set) findFreers(pkg *types.Package) []Freer {
 	if !s.frees(pkg.Path()) {
 		return nil
 	}
 	var all []Freer
 	for f := range declared(pkg) {
 		l, ok := s.Lookup(FullName(f))
-		if !ok {
+		if !ok || !l.frees() {
 			continue
 		}
 		for _, c := range Bind(l.Clauses, f.Signature()) {
@@ -70,11 +96,16 @@ func (s *Set) Freers(pkg *types.Package) []Freer {
 	return all
 }
 
+// frees reports whether the line has a freed operand.
+func (l *Line) frees() bool {
+	return slices.ContainsFunc(l.Clauses, func(c Clause) bool { return c.Effect == Freed })
+}
+
 // frees reports whether some line with a freed operand may name a function of
 // the package with this import path.
 func (s *Set) frees(path string) bool {
 	mentions := func(l *Line) bool {
-		if !slices.ContainsFunc(l.Clauses, func(c Clause) bool { return c.Effect == Freed }) {
+		if !l.frees() {
 			return false
 		}
 		name := strings.TrimPrefix(strings.TrimPrefix(l.Name, "("), "*")

@@ -43,6 +43,7 @@ type Set struct {
 	tables [levels]*table // of lines that were added
 	std    bool           // the embedded lines hold as well
 	n      int            // lines added so far, for Line.order
+	freers *freerCache    // answers of Freers; nil in the zero Set
 }
 
 // A table is the lines of one level.
@@ -62,6 +63,7 @@ func (s *Set) Add(f *File, level Level) {
 // AddLine takes over one line at a level; the Set owns a copy. Where the level
 // has a line of the same name already, the old one stays.
 func (s *Set) AddLine(l *Line, level Level) {
+	s.freers = new(freerCache) // not the one that a Fork shares
 	t := s.tables[level]
 	if t == nil {
 		t = &table{exact: map[string]*Line{}}
@@ -127,6 +129,9 @@ func (t *table) lookup(name string) *Line {
 // to the fork leaves s alone. It costs nothing.
 func (s *Set) Fork() *Set {
 	f := *s
+	if f.tables[Directive] != nil || f.freers == nil {
+		f.freers = new(freerCache)
+	}
 	f.tables[Directive] = nil
 	return &f
 }
@@ -243,7 +248,7 @@ func (l *embeddedLib) about(name string) bool {
 // has none), then the embedded lines. A file that is named twice, by whatever
 // path, is read once. The error joins everything that is wrong in all files.
 func Load(files []string, roots ...string) (*Set, error) {
-	s := Set{std: true}
+	s := Set{std: true, freers: new(freerCache)}
 	var errs []error
 	var seen []os.FileInfo
 	read := func(name string, level Level) {

@@ -56,7 +56,7 @@ const (
 // An Event is something that a run shows. At a probe and at the exit, Least and
 // Slack count the buffers of each site: at least Least of them must be live, and
 // no more than Least+Slack may be. Slack counts what panics abandoned, and what
-// only a condition tested before keeps from being used.
+// only what is known of a condition keeps from being used.
 type Event struct {
 	Kind  EventKind
 	Value int64
@@ -102,7 +102,7 @@ type frame struct {
 	fn     *Func
 	index  int
 	cur    Set // locations live over all paths
-	low    Set // … over the paths that the flags drawn so far leave open
+	low    Set // … over the paths that are open to who knows flags and types
 	env    map[*Var]*value
 	flags  map[string]bool
 	parent *frame
@@ -198,9 +198,6 @@ type Analysis struct {
 
 // with returns the analysis of function i for these values of its flags.
 func (a *Analysis) with(i int, flags map[string]bool) *Liveness {
-	if len(flags) == 0 {
-		return a.live[i]
-	}
 	key := fmt.Sprint(i, flags)
 	l := a.sharp[key]
 	if l == nil {

@@ -105,7 +105,8 @@ func (c liveCtx) leave() Set {
 // Analyze computes the liveness of f over all its paths.
 func Analyze(f *Func) *Liveness { return analyze(f, nil, nil) }
 
-// analyze is Analyze over the paths on which flags have these values.
+// analyze is Analyze over the paths on which flags have these values, and a type
+// switch takes the clause of the type that is there.
 func analyze(f *Func, flags map[string]bool, less func(string) *Liveness) *Liveness {
 	l := &Liveness{At: map[Stmt]*Info{}, head: map[Stmt]Set{}, goes: map[string]Set{}, lits: map[*Var]Set{}, flags: flags, less: less}
 	for !l.done {
@@ -243,7 +244,7 @@ func (l *Liveness) stmt(s Stmt, out Set, c liveCtx) Set {
 	case *Switch:
 		b := c.push(target{s.Label, false, out, Set{}})
 		in = Set{}
-		if !s.Default {
+		if !s.Default && (s.Kind != STyped || l.less == nil) {
 			in = out
 		}
 		next := out
@@ -254,6 +255,9 @@ func (l *Liveness) stmt(s Stmt, out Set, c liveCtx) Set {
 			}
 			next = l.block(s.Cases[i], o, b)
 			h := next
+			if s.Kind == STyped && i > 0 && l.less != nil {
+				continue // the subject is known to be of the first clause's type
+			}
 			if s.Kind == STyped && i == 0 && h.holds(Of(s.V)) {
 				h = h.without(Of(s.V)).with(s.Subject)
 			}

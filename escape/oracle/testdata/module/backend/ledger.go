@@ -24,6 +24,9 @@ func New() *Backend {
 	return now
 }
 
+// Sizes is nil: the ledger knows each buffer by name.
+func Sizes(int) []int64 { return nil }
+
 // Current is the pool of the run that goes on.
 func Current() *Backend { return now }
 

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"runtime/debug"
 
+	"oracle.test/backend"
 	fixed "oracle.test/fixed/progs"
 	orig "oracle.test/orig/progs"
 	"oracle.test/rt"
@@ -34,6 +35,11 @@ func main() {
 	flag.Parse()
 	defer out.Flush()
 	debug.SetGCPercent(-1)
+	sizes := backend.Sizes(rt.First + rt.Sites)
+	put(int64(len(sizes)))
+	for _, n := range sizes {
+		put(n)
+	}
 	for i := range orig.Table {
 		for r := range *runs {
 			ops := both(i, r, -1, false)
