@@ -119,7 +119,7 @@ func (b Buffer[T]) Ptr(s *Stream) Ptr { return b.part().ptr(s) }
 // Arg returns b as an argument of a launch.
 //
 //lastuse:effect result 0 views recv
-func (b Buffer[T]) Arg() Arg { return b.part().arg((*T)(nil), unsafe.Sizeof(*(*T)(nil))) }
+func (b Buffer[T]) Arg() Arg { return b.part().arg((*T)(nil)) }
 
 // Len returns the number of elements.
 //
@@ -172,7 +172,7 @@ func (v View[T]) Ptr(s *Stream) Ptr { return v.part.ptr(s) }
 // Arg is like [Buffer.Arg].
 //
 //lastuse:effect result 0 views recv
-func (v View[T]) Arg() Arg { return v.part.arg((*T)(nil), unsafe.Sizeof(*(*T)(nil))) }
+func (v View[T]) Arg() Arg { return v.part.arg((*T)(nil)) }
 
 // Copy copies all of src to the first elements of dst, in stream order on s. Both may be
 // buffers or views. If src is longer than dst the error is an [ErrSize]; what arrives

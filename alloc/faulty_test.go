@@ -110,6 +110,7 @@ func TestEveryCallFails(t *testing.T) {
 					for _, err := range failures {
 						assert.ErrorIs(t, err, alloc.ErrOutOfMemory, "nothing was injected")
 					}
+					f.Heal()
 					require.NoError(t, p.Close())
 					return
 				}

@@ -2,6 +2,7 @@ package alloc
 
 import (
 	"sync"
+	"unsafe"
 
 	"github.com/lastuse/lastuse/tracker"
 )
@@ -19,7 +20,7 @@ type heap struct {
 	mu    sync.Mutex
 	shard *tracker.Shard   // the counters
 	shut  bool             // the pool is closed
-	elem  uintptr          // the element type seen last, known to be good: see elemWord
+	elem  unsafe.Pointer   // the element type seen last, known to be good: see elemWord
 	runs  [numClasses]*run // runs with idle slots, by class
 	lane  *lane            // the stream; constant
 	core  *core            // constant

@@ -18,30 +18,29 @@ import (
 // A Free that happens in between takes effect at End, so the addresses in params
 // are the caller's until then, and by then the work stands on s.
 
-// An Arg is an argument of a launch: a buffer, a view or a scalar.
+// An Arg is an argument of a launch: a buffer, a view or a scalar. It is eight words, which
+// stay in registers on the way.
 type Arg struct {
-	part
-	size int64 // bytes
-	typ  reflect.Type
-
-	scalar bool
-	inline [2]uint64
-	boxed  unsafe.Pointer
+	part   part
+	typ    unsafe.Pointer // word of the element type: see elemWord
+	lo, hi uint64         // a scalar's bytes, if they fit
+	boxed  unsafe.Pointer // to them otherwise
 }
+
+// isScalar is the number of elements of an Arg that is a scalar.
+const isScalar = -1
 
 // Scalar returns x as an argument of a launch. The value is copied now. T must be free
 // of Go pointers, or the launch fails with [ErrType].
 func Scalar[T any](x T) Arg {
-	a := Arg{part: part{n: 1}, size: int64(unsafe.Sizeof(x)), typ: reflect.TypeFor[T](), scalar: true}
-	if unsafe.Sizeof(x) <= unsafe.Sizeof(a.inline) {
-		if flat(a.typ) || pointerIn(a.typ) == "" {
-			*(*T)(unsafe.Pointer(&a.inline)) = x
-		}
-	} else {
-		boxed := new(T)
+	a := Arg{part: part{n: isScalar}, typ: elemWord((*T)(nil))}
+	if unsafe.Sizeof(x) > 2*unsafe.Sizeof(a.lo) || pointerIn(reflect.TypeFor[T]()) != "" {
+		boxed := new(T) // a copy, lest every x be on the heap
 		*boxed = x
 		a.boxed = unsafe.Pointer(boxed)
+		return a
 	}
+	*(*T)(unsafe.Pointer(&a.lo)) = x // lo and hi lie side by side
 	return a
 }
 
@@ -83,13 +82,16 @@ func (s *Stream) Begin(params []Param, args ...Arg) ([]Param, error) {
 	}
 	for i := range args {
 		a := &args[i]
-		p := Param{Len: a.n, Size: a.size, Type: a.typ, scalar: a.scalar}
+		t := elemType(a.typ)
+		p := Param{Len: a.part.n, Type: t}
 		var err error
-		if a.scalar {
-			p.inline, p.boxed = a.inline, a.boxed
-			err = s.core.checkFlat(a.typ)
+		if a.part.n == isScalar {
+			p.Len, p.Size, p.scalar = 1, int64(t.Size()), true
+			p.inline, p.boxed = [2]uint64{a.lo, a.hi}, a.boxed
+			err = s.core.checkFlat(t)
 		} else {
-			p.Ptr, err = a.resolve(s, "launch")
+			p.Size = int64(p.Len) * int64(t.Size())
+			p.Ptr, err = a.part.resolve(s, "launch")
 		}
 		if err != nil {
 			s.End(args[:i]...)
@@ -104,9 +106,7 @@ func (s *Stream) Begin(params []Param, args ...Arg) ([]Param, error) {
 // will not be.
 func (s *Stream) End(args ...Arg) {
 	for i := range args {
-		if !args[i].scalar {
-			args[i].end()
-		}
+		args[i].part.end() // a scalar has no header
 	}
 }
 

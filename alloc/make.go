@@ -70,8 +70,15 @@ func (c *core) freed(site tracker.SiteID, ptr Ptr, size int64, seq, how uintptr)
 }
 
 // elemWord returns a word that stands for the type that typ, a nil pointer, points
-// to. It is the address of a type descriptor, which lives for as long as the program.
-func elemWord(typ any) uintptr { return *(*uintptr)(unsafe.Pointer(&typ)) }
+// to: the first word of the interface, the address of the pointer type's descriptor.
+func elemWord(typ any) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&typ)) }
+
+// elemType returns the type that a word of elemWord stands for.
+func elemType(word unsafe.Pointer) reflect.Type {
+	typ := any((*int)(nil))
+	*(*unsafe.Pointer)(unsafe.Pointer(&typ)) = word
+	return reflect.TypeOf(typ).Elem()
+}
 
 // checkElem returns an error if the type that typ, a nil pointer, points to holds Go
 // pointers. The hot path compares one word instead (heap.elem).

@@ -2,7 +2,6 @@ package alloc
 
 import (
 	"fmt"
-	"reflect"
 	"unsafe"
 )
 
@@ -27,11 +26,7 @@ func (p part) view(i, j int, elem uintptr) part {
 }
 
 // arg returns p as an argument of a launch. typ is a nil pointer to the element type.
-//
-//go:noinline
-func (p part) arg(typ any, elem uintptr) Arg {
-	return Arg{part: p, size: int64(p.n) * int64(elem), typ: reflect.TypeOf(typ).Elem()}
-}
+func (p part) arg(typ any) Arg { return Arg{part: p, typ: elemWord(typ)} }
 
 // begin pins the buffer for work on s and returns the part's address. If the error is nil, end
 // must follow. The zero part is always fine and has no address.

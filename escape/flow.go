@@ -132,6 +132,9 @@ func (w *flow) sites() {
 	for _, b := range w.f.rpo {
 		for _, v := range b.instrs {
 			switch v.op {
+			case opOut:
+				o := w.add(objSite, v)
+				o.errRes = v.args[0].call.errRes
 			case opCall:
 				for i, r := range v.call.results {
 					if i < len(v.call.sum.Res) && v.call.sum.Res[i].Owned && len(v.call.sum.Res[i].Fields) == 0 {
@@ -608,7 +611,7 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 		w.member(o, u, kk, m)
 	case opCall, opDefer, opGo:
 		w.useCall(o, m, k, u)
-	case opResult: // of a call that is itself a member: none
+	case opResult, opOut: // of a call that is itself a member: none
 	case opAppend:
 		if w.gives(o, m, k, u) {
 			return
@@ -748,6 +751,9 @@ func (w *flow) useCall(o *object, m *value, k memberKind, u *value) {
 				o.complex = "freed through a view at " + w.p.line(u.pos)
 			}
 			o.event(u, ev)
+		case e.Retained && a.op == opAddr && k == mWhole:
+			o.use(u)
+			o.event(u, event{kind: evMove, when: When{K: Always}, call: u, m: kk, why: "overwritten by " + ci.name, callee: ci.name})
 		case e.Retained:
 			o.use(u)
 			o.event(u, event{kind: evRetain, call: u, m: kk})
@@ -770,7 +776,7 @@ func (w *flow) useCall(o *object, m *value, k memberKind, u *value) {
 				o.event(u, event{kind: evMove, when: when, call: u, m: kk, why: why, callee: ci.name})
 			}
 		}
-		if e.Writes && k != mWhole && !ci.sum.Unknown {
+		if e.Writes && (k != mWhole || a.op == opAddr) && !ci.sum.Unknown {
 			o.move(u, k, "passed to "+ci.name+", which may change what holds it")
 		}
 		ai := pi

@@ -54,11 +54,12 @@ const (
 	opPanic       // leaves with args[0]
 	opGap         // a statement may be inserted here
 	opDiscard     // the value of an expression statement or of _ is dropped
+	opOut         // what call args[0] stored through a pointer, owned
 	opLoopFree    // a loop that does something to each element of args[0]
 )
 
 var opNames = [...]string{"?", "param", "const", "nil", "unknown", "phi", "copy", "part", "elem", "pack", "addr", "pure", "cmp", "not", "func", "closure",
-	"bound", "call", "result", "append", "recv", "use", "set", "store", "send", "go", "defer", "return", "panic", "gap", "discard", "loopfree"}
+	"bound", "call", "result", "append", "recv", "use", "set", "store", "send", "go", "defer", "return", "panic", "gap", "discard", "out", "loopfree"}
 
 // A value is an instruction and what it computes.
 type value struct {

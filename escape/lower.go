@@ -63,6 +63,7 @@ type deferred struct {
 	lit  *ast.FuncLit
 	args []*place
 	call *value // the opDefer, for calls that are not literals
+	late bool   // it has the address of a variable: lowered as a call where it runs
 }
 
 // splice is the body of a literal that stands in its caller's blocks.
@@ -103,12 +104,67 @@ func (p *pkg) lower(f *fn) {
 		f.seal(b)
 	}
 	l.closures()
+	l.addresses()
 	for _, e := range l.exposeds {
 		if e.r.exposed == "" {
 			e.r.exposed, e.r.sink = e.why, e.pos
 		}
 	}
 	f.finish()
+}
+
+// addresses decides which variables can be reached through a pointer that is
+// not followed: one that is stored, chosen by a branch, or kept in a struct.
+func (l *lower) addresses() {
+	sets := map[*root]int{}
+	for _, b := range l.f.blocks {
+		for _, v := range b.instrs {
+			if v.op == opSet {
+				sets[v.place.root]++
+			}
+		}
+	}
+	var pointed func(v *value, depth int) *root
+	pointed = func(v *value, depth int) *root {
+		v = v.find()
+		switch {
+		case v.op == opAddr && v.place != nil:
+			return v.place.root
+		case v.op == opCopy && depth < 10:
+			return pointed(v.args[0], depth+1)
+		}
+		return nil
+	}
+	for _, b := range l.f.blocks {
+		for _, v := range b.instrs {
+			why := ""
+			switch v.op {
+			case opPhi:
+				why = "a pointer to it is chosen by a branch"
+			case opPack, opAppend:
+				why = "a pointer to it is stored"
+			case opStore, opSend, opGo:
+				why = "a pointer to it is handed on"
+			case opBound:
+				why = "a pointer to it is bound to a method value"
+			case opSet:
+				if v.place.root.exposed != "" {
+					why = "a pointer to it is stored"
+				}
+			}
+			if why == "" || v.fwd != nil {
+				continue
+			}
+			for i, a := range v.args {
+				if v.op == opStore && i > 0 {
+					continue
+				}
+				if r := pointed(a, 0); r != nil && r.exposed == "" && sets[r] > len(r.leaves) {
+					l.exposeds = append(l.exposeds, exposure{r, why, v.pos})
+				}
+			}
+		}
+	}
 }
 
 // assignedOnce lists the variables of function type that get a value where they
@@ -1166,6 +1222,21 @@ func (l *lower) runDefers(pos token.Pos) {
 			l.defers = nil
 			l.spliceBody(d.lit, args, pos)
 			l.defers = saved
+		} else if d.late {
+			c := l.f.newValue(opCall, nil)
+			c.pos, c.end, c.expr, c.fn = pos, pos, d.call.expr, d.call.fn
+			ci := *d.call.call
+			ci.deferred = false
+			ci.results, ci.errRes = nil, nil
+			c.call = &ci
+			for _, a := range args {
+				if r, path, ok := l.pointee(a); ok {
+					a = l.addr(r, path, a.typ, pos)
+				}
+				c.args = append(c.args, a)
+			}
+			l.add(c)
+			l.afterCall(c)
 		} else if len(args) > 0 {
 			u := l.emit(opUse, nil, d.call.pos, args...)
 			u.note = "deferred call"

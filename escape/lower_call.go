@@ -241,6 +241,7 @@ func (l *lower) finishCall(call *ast.CallExpr, c callee, args []*value, how stri
 			ci.errRes = r
 		}
 	}
+	l.afterCall(v)
 	if ci.sum.NoReturn {
 		ci.noreturn = true
 		l.cur.noreturn = true
@@ -252,6 +253,46 @@ func (l *lower) finishCall(call *ast.CallExpr, c callee, args []*value, how stri
 		return nil
 	}
 	return ci.results
+}
+
+// afterCall changes the variables whose addresses a call took: what it may
+// have stored there is not known, and a buffer retained there is owed.
+func (l *lower) afterCall(call *value) {
+	for j, a := range call.args {
+		pi := call.call.params[j]
+		if pi < -1 {
+			continue
+		}
+		r, path, ok := l.pointee(a)
+		if !ok {
+			continue
+		}
+		e := call.call.sum.arg(pi)
+		if e.Escapes.K != Never && r.exposed == "" {
+			l.exposeds = append(l.exposeds, exposure{r, "its variable's address is passed to " + call.call.name + ", which may keep it", call.pos})
+			continue
+		}
+		if !e.Writes && !e.Retained {
+			continue
+		}
+		for _, p := range r.leaves {
+			if !hasPrefix(p.path, path) {
+				continue
+			}
+			o := opUnknown
+			if e.Retained && l.p.isResource(p.typ) {
+				o = opOut
+			} else if e.Retained {
+				continue
+			}
+			x := l.emit(o, p.typ, call.pos, call)
+			if o == opUnknown {
+				x.args = nil
+			}
+			x.note = "stored by " + call.call.name
+			l.writePlace(p, x, call.pos)
+		}
+	}
 }
 
 func coreSignature(t types.Type) *types.Signature {
@@ -583,6 +624,29 @@ func (l *lower) deferStmt(s *ast.DeferStmt) {
 	v := vs[0]
 	v.pos = s.Pos()
 	d.call = v
+	for _, a := range v.args {
+		r, _, ok := l.pointee(a)
+		if !ok {
+			continue
+		}
+		if l.looping() {
+			l.exposeds = append(l.exposeds, exposure{r, "its variable's address goes to a call deferred in a loop", s.Pos()})
+			continue
+		}
+		// The call reads the variable when it runs, not now.
+		d.late = true
+	}
+	if d.late {
+		for _, a := range v.args {
+			p := &place{root: &root{name: "deferred", typ: a.find().typ0()}, typ: a.find().typ0()}
+			l.f.write(p, l.cur0(), a)
+			d.args = append(d.args, p)
+		}
+		v.op = opDiscard // its operands are not used yet
+		v.args = nil
+		l.register(d)
+		return
+	}
 	for i, a := range v.args {
 		if plain(a.find().typ0()) || !v.call.sum.arg(v.call.params[i]).borrow() {
 			continue // freed or gone from here on: see opDefer

@@ -89,7 +89,11 @@ func (l *lower) expr1(e ast.Expr) *value {
 				return c
 			}
 			if r := l.root(o); r != nil {
-				return l.readRoot(r, x.Pos())
+				v := l.readRoot(r, x.Pos())
+				if r, path, ok := l.pointee(v); ok {
+					return l.addr(r, path, t, x.Pos()) // what it points to holds now
+				}
+				return v
 			}
 			v := l.emit(opUnknown, t, x.Pos())
 			v.note = "package variable " + o.Name()

@@ -213,12 +213,12 @@ func (pl *planner) settle() string {
 			if slices.Equal(out, g.out[b]) {
 				continue
 			}
-			if g.out[b] == nil && quiet(out) && !full {
-				g.out[b] = out
-				continue
-			}
+			still := g.out[b] == nil && quiet(out) && !full
 			g.out[b] = out
 			for _, s := range b.succs {
+				if still && !g.inReg[s] && g.in[s] == nil {
+					continue // nothing to place there
+				}
 				if !work[s] {
 					work[s] = true
 					if s.order > b.order {

@@ -99,7 +99,7 @@ func (g *group) leaves() bool {
 	for _, o := range g.objs {
 		for _, evs := range o.events {
 			for _, e := range evs {
-				if e.kind == evMove || e.kind == evRetain || e.when.K == Maybe {
+				if e.kind == evMove || e.kind == evRetain || e.when.K == Maybe || e.kind == evReturn && e.m != mWhole {
 					return true
 				}
 			}
@@ -381,6 +381,11 @@ func (s *sanity) exec(v *value, w *walk) {
 			all = []int{len(w.things) - 1}
 		}
 		w.vals[v] = all
+	case opOut:
+		if s.sites[v] {
+			w.things = append(w.things, thing{site: v})
+			w.vals[v] = []int{len(w.things) - 1}
+		}
 	case opPart:
 		ts := w.all(w.vals[v.args[0]])
 		s.touch(v, v.args[0], w)

@@ -1,41 +1,40 @@
-// Package finalize is the safety net under explicit frees: it hears from the
-// collector which owners died without giving back what they owned, and it tells
-// the collector when foreign memory, which the collector does not see, is short.
+// Package finalize is the safety net under explicit frees. It hears from the collector
+// which owners died without giving back what they owned, and it tells the collector when
+// foreign memory, which the collector does not see, is short.
 //
-// # Structures
+// # The net
 //
-// A [Queue] holds what dead owners left behind. [Arm] ties a value to an owner:
-// the cleanup's argument is a slot that carries the value and the queue's link, so
-// that a death allocates nothing. A [Pacer] decides when foreign memory is short
-// enough for a collection and runs it.
+//	Queue   what dead owners left behind, until somebody drains it
+//	Arm     connects an owner with a queue: when the owner is found dead, a value of the
+//	        caller's is put on the queue
+//	Net     the connection, which Disarm cuts
 //
-// # The way in
+// Nothing is freed on the collector's goroutines: a cleanup there only pushes a slot that was
+// made when the owner was armed, without a lock and without allocating. Freeing is the work
+// of whoever drains the queue, on a goroutine that may block, take locks and call a
+// driver. A program that stops draining leaks, and Queue.Len says so.
 //
-// The collector finds an owner unreachable and runs its cleanup on a goroutine of
-// its own. The cleanup pushes the slot on the queue, lock-free, and is done.
-// Nothing is freed there: a cleanup must not block, and it does not know which
-// locks the program holds.
-//
-// # The way out
-//
-// Ordinary goroutines drain the queue where it suits them: an allocator does it at
-// the start of its slow path, a few values at a time ([Queue.DrainN]), so that a
-// storm of deaths does not stop one unlucky caller.
-//
-// # Two traps
-//
-// The value must not lead to its owner, or the owner never dies. And an owner
-// whose raw handle is in the hands of foreign code must be kept alive until that
-// call has returned: runtime.KeepAlive(owner) behind the call, else the net may
-// fire under it.
+// There are two traps. The value must not lead to the owner, or the owner never dies: give
+// the raw handle, not the object that holds it. And an owner may die as soon as it is
+// used no more, which can be while foreign code still works with the handle taken out of it: put
+// runtime.KeepAlive(owner) behind such calls.
 //
 // # Pacing
 //
-// runtime.GC returns before the cleanups that it queued have run, so [Collect]
-// waits for them, with a deadline. When to collect follows CUDA.jl: from three
-// quarters of the budget on, at most a twentieth of the time, more under real
-// pressure; never while explicit frees keep up, and less and less often when
-// collections find nothing. Every constant is an option and every decision is
-// counted. Collections that the runtime ran by itself count as ours, so a small
-// GOMEMLIMIT is respected by not adding to it.
+// The collector runs when the Go heap has grown. A 64-byte owner of 2 GiB is 64 bytes to it. A
+// [Pacer] is asked before foreign memory grows, and runs a collection if a large part of the
+// budget is live, unless
+//
+//   - explicit frees keep up, so that a collection would find nothing;
+//   - the last one found little and not much was made since: the bytes to wait for double each
+//     time;
+//   - the runtime has just run one by itself, as it does in a program with much garbage or
+//     close to its GOMEMLIMIT;
+//   - collections have had their share of the time, which is larger the less memory is
+//     left.
+//
+// Every number is in [Options], every decision is counted in [Stats].
+//
+// runtime.GC returns before the cleanups that it queued have run. [Collect] waits for them, with a
+// deadline, by the runtime's own counts.
 package finalize

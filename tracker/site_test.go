@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 
@@ -220,4 +221,28 @@ func TestSiteOf(t *testing.T) {
 	require.Equal(t, "github.com/lastuse/lastuse/tracker.makeMore", site.Frames[1].Function)
 	require.Zero(t, books.SiteOf(0))
 	require.Zero(t, books.SiteOf(1000))
+}
+
+// TestUnknownStack shows a site whose stack has no names, as when it was taken where the
+// symbol table knows nothing.
+func TestUnknownStack(t *testing.T) {
+	books := New(Options{Rate: 1})
+	a := books.NewAccount("host")
+	require.Empty(t, frames([]uintptr{1, 2}))
+	st := &site{pcs: []uintptr{1, 2}}
+	st.owner.Store(a.account)
+	books.table.siteFor(a.account, []uintptr{3}, 0) // so that it is not the first
+	books.table.sites.mu.Lock()
+	books.table.addSite(st, stackText(st.pcs))
+	books.table.sites.mu.Unlock()
+	books.table.addTo(st.rec, 1, 100)
+	got := books.Sites()[0]
+	require.Equal(t, "unknown", got.String())
+	require.Equal(t, "an unknown function", got.function())
+	require.Equal(t, int64(100), got.LiveBytes)
+	require.Equal(t, "unknown", Frame{}.String())
+	require.Contains(t, pprof(t, "-top", writeProfile(t, books)), "(unknown)")
+	var text strings.Builder
+	require.NoError(t, books.WriteText(&text))
+	require.Contains(t, text.String(), "100 B live in 1, 100 B made in 1, 0 freed late\n\tunknown\n")
 }

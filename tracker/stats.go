@@ -2,6 +2,7 @@ package tracker
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"sync/atomic"
 
@@ -78,7 +79,9 @@ func (a *Account) Stats() AccountStats {
 	b := a.tracker.table
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return a.account.stats()
+	st := a.account.stats()
+	runtime.KeepAlive(a) // else its record may be another's by now
+	return st
 }
 
 // stats returns a's totals. The caller holds table.mu.

@@ -160,7 +160,7 @@ func TestCopiesNoAllocation(t *testing.T) {
 	} {
 		require.NoError(t, f(), name)
 		require.NoError(t, e.s.Sync())
-		assert.Zero(t, testing.AllocsPerRun(20, func() {
+		assert.Zero(t, allocsPerRun(20, func() {
 			if err := f(); err != nil {
 				t.Error(err)
 			}

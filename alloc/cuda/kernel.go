@@ -73,7 +73,7 @@ func (k *Kernel) Name() string { return k.name }
 // Launch enqueues the kernel on s, with a grid of blocks of threads and shared bytes of shared memory for each block.
 // A buffer or view is passed as its address, an empty one as null, a scalar by its bytes. Where the driver tells (12.4 and
 // newer) number and sizes are checked against the kernel's parameters; types are never known. The arguments may be
-// freed as soon as Launch has returned. Launch allocates no Go memory for up to 16 arguments of 512 bytes in all.
+// freed as soon as Launch has returned. Launch allocates no Go memory for up to 64 arguments of 4 KiB in all.
 //
 //lastuse:effect recv borrowed, arg args borrowed
 func (k *Kernel) Launch(s *alloc.Stream, grid, block Dim, shared int, args ...alloc.Arg) error {
@@ -92,27 +92,53 @@ func (k *Kernel) Launch(s *alloc.Stream, grid, block Dim, shared int, args ...al
 	if !l.enter() {
 		return k.unloaded()
 	}
-	defer l.leave()
-	var room [16]alloc.Param
-	params, err := s.Begin(room[:0], args...)
+	// Most launches are small, and room is cleared for each.
+	var err error
+	if len(args) <= 6 {
+		err = k.launchSmall(s, g, t, uint32(shared), args)
+	} else {
+		err = k.launchLarge(s, g, t, uint32(shared), args)
+	}
+	l.leave()
+	return err
+}
+
+// launchSmall and launchLarge give launch room on the stack. They must not be inlined into one frame.
+//
+//go:noinline
+func (k *Kernel) launchSmall(s *alloc.Stream, g, t cudadrv.Dim, shared uint32, args []alloc.Arg) error {
+	var params [6]alloc.Param
+	var words [16]uint64
+	var at [6]uint16
+	return k.launch(s, g, t, shared, args, params[:0], words[:0], at[:0])
+}
+
+//go:noinline
+func (k *Kernel) launchLarge(s *alloc.Stream, g, t cudadrv.Dim, shared uint32, args []alloc.Arg) error {
+	var params [64]alloc.Param
+	var words [512]uint64
+	var at [64]uint16
+	return k.launch(s, g, t, shared, args, params[:0], words[:0], at[:0])
+}
+
+func (k *Kernel) launch(s *alloc.Stream, g, t cudadrv.Dim, shared uint32, args []alloc.Arg, params []alloc.Param, words []uint64, at []uint16) error {
+	params, err := s.Begin(params, args...)
 	if err != nil {
 		return err
 	}
-	defer s.End(args...)
-	var wordRoom [64]uint64
-	var atRoom [16]uint16
-	words, at := wordRoom[:0], atRoom[:0]
 	for i := range params {
 		p := &params[i]
-		size, from := uintptr(unsafe.Sizeof(p.Ptr)), unsafe.Pointer(&p.Ptr)
+		size, from := unsafe.Sizeof(p.Ptr), unsafe.Pointer(&p.Ptr)
 		if p.IsScalar() {
 			size, from = uintptr(p.Size), p.Scalar()
 		}
 		if k.params != nil && uintptr(k.params[i]) != size {
+			s.End(args...)
 			return k.wrongSize(i, int64(size))
 		}
 		n := len(words)
 		if n > int(^uint16(0))/8 || len(at) == cudadrv.MaxParams {
+			s.End(args...)
 			return k.wrong(len(args))
 		}
 		at = append(at, uint16(8*n))
@@ -123,8 +149,11 @@ func (k *Kernel) Launch(s *alloc.Stream, grid, block Dim, shared int, args ...al
 			copy(unsafe.Slice((*byte)(unsafe.Pointer(&words[n])), size), unsafe.Slice((*byte)(from), size))
 		}
 	}
-	if err := l.b.ctx.LaunchKernel(k.handle, g, t, uint32(shared), s.LaunchHandle(), words, at); err != nil {
-		return l.b.work(err)
+	b := k.module.b
+	err = b.ctx.LaunchKernel(k.handle, g, t, shared, s.LaunchHandle(), words, at)
+	s.End(args...)
+	if err != nil {
+		return b.work(err)
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ type atlas struct {
 type reservation struct {
 	p       uintptr
 	n       int64
-	handles []uint64 // one a granule, 0 where nothing is mapped
+	handles []uint64 // one a granule, 0 where nothing is mapped; up to the highest that was ever mapped
 	driver  span     // as the driver gave it, which may be more
 }
 
@@ -47,7 +47,15 @@ func (a *atlas) find(op string, p alloc.Ptr, n int64, mapped bool) ([]uint64, er
 	if n <= 0 || int64(uintptr(p)-r.p)%a.granule != 0 || n%a.granule != 0 || uintptr(p)+uintptr(n) > r.p+uintptr(r.n) {
 		return nil, a.wrong(op, p, n, "not whole granules of one reserved range")
 	}
-	h := r.handles[first : first+n/a.granule]
+	last := first + n/a.granule
+	if !mapped && last > int64(len(r.handles)) {
+		// Ranges are reserved much larger than they are filled, and filled from their start.
+		r.handles = append(r.handles, make([]uint64, last-int64(len(r.handles)))...)
+	}
+	if last > int64(len(r.handles)) {
+		return nil, a.wrong(op, p, n, "not all of it is mapped")
+	}
+	h := r.handles[first:last]
 	for _, x := range h {
 		if (x != 0) != mapped {
 			return nil, a.wrong(op, p, n, map[bool]string{true: "not all of it is mapped", false: "part of it is mapped"}[mapped])
@@ -83,7 +91,7 @@ func (d *Device) Reserve(size int64) (alloc.Ptr, error) {
 	from := span{p, whole}
 	p = (p + g - 1) &^ (g - 1)
 	a := &d.atlas
-	r := &reservation{p: p, n: size, handles: make([]uint64, size/a.granule), driver: from}
+	r := &reservation{p: p, n: size, driver: from}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	i, _ := slices.BinarySearchFunc(a.maps, p, func(r *reservation, p uintptr) int {
@@ -101,12 +109,12 @@ func (d *Device) Unreserve(p alloc.Ptr, size int64) error {
 	a := &d.atlas
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if _, err := a.find("unreserve", p, size, false); err != nil {
-		return err
-	}
 	i := slices.IndexFunc(a.maps, func(r *reservation) bool { return r.p == uintptr(p) && r.n == size })
 	if i < 0 {
-		return a.wrong("unreserve", p, size, "part of a reserved range")
+		return a.wrong("unreserve", p, size, "not a reserved range")
+	}
+	if slices.ContainsFunc(a.maps[i].handles, func(h uint64) bool { return h != 0 }) {
+		return a.wrong("unreserve", p, size, "part of it is mapped")
 	}
 	if err := d.ctx.MemAddressFree(a.maps[i].driver.p, a.maps[i].driver.n); err != nil {
 		if err := d.give(err); err != nil {
@@ -178,11 +186,12 @@ func (d *Device) Move(dst, src alloc.Ptr, size int64) error {
 	a := &d.atlas
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	from, err := a.find("move", src, size, true)
+	// The unmapped range first: finding it may put the handles of its reservation elsewhere.
+	to, err := a.find("move", dst, size, false)
 	if err != nil {
 		return err
 	}
-	to, err := a.find("move", dst, size, false)
+	from, err := a.find("move", src, size, true)
 	if err != nil {
 		return err
 	}

@@ -121,7 +121,7 @@ func TestLaunchNoAllocation(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	assert.Zero(t, testing.AllocsPerRun(50, launch))
+	assert.Zero(t, allocsPerRun(50, launch))
 	require.NoError(t, e.s.Sync())
 }
 

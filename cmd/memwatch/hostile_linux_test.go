@@ -90,6 +90,23 @@ func TestProgramWithoutTable(t *testing.T) {
 	require.Contains(t, errText, "it has no table")
 }
 
+// TestEndedProgram looks at a program that has ended but whose parent has not noticed.
+func TestEndedProgram(t *testing.T) {
+	path, err := exec.LookPath("true")
+	if err != nil {
+		t.Skip("no program to run: ", err)
+	}
+	cmd := exec.Command(path)
+	require.NoError(t, cmd.Start())
+	defer cmd.Wait()
+	p, err := openProcess(cmd.Process.Pid)
+	require.NoError(t, err)
+	defer p.close()
+	require.Eventually(t, p.ended, 20*time.Second, time.Millisecond)
+	_, err = p.tables()
+	require.ErrorIs(t, err, errGone)
+}
+
 func TestStatus(t *testing.T) {
 	for _, c := range []struct {
 		args []string

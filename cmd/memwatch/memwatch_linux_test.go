@@ -125,6 +125,7 @@ func TestPlain(t *testing.T) {
 	t.Run("leaks", func(t *testing.T) { testLeaks(t, path) })
 	t.Run("list and watch", func(t *testing.T) { testListAndWatch(t, path) })
 	t.Run("end of program", func(t *testing.T) { testEndOfProgram(t, path) })
+	t.Run("attach in a storm", func(t *testing.T) { testAttachInAStorm(t, path) })
 	t.Run("without rights", func(t *testing.T) { testWithoutRights(t, path) })
 }
 

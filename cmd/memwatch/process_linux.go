@@ -86,6 +86,25 @@ func (p *process) command() string {
 	return strings.TrimSuffix(string(b[:n]), "\n")
 }
 
+// ended reports whether the process has ended and only waits for its parent to take notice.
+// Such a process has no mappings any more.
+func (p *process) ended() bool {
+	f, err := p.open("stat")
+	if err != nil {
+		return true
+	}
+	defer f.Close()
+	b := make([]byte, 512)
+	n, err := f.Read(b)
+	if err != nil {
+		return true
+	}
+	// "PID (NAME) STATE ...", where NAME may hold anything, parentheses too.
+	text := string(b[:n])
+	i := strings.LastIndexByte(text, ')')
+	return i >= 0 && i+2 < len(text) && (text[i+2] == 'Z' || text[i+2] == 'X')
+}
+
 // A mapped is one line of a process's maps.
 type mapped struct {
 	start, end uint64 // addresses
@@ -156,6 +175,9 @@ func (p *process) tables() ([]*probe.Snapshot, error) {
 		return nil, err
 	}
 	if len(maps) == 0 {
+		if p.ended() {
+			return nil, errGone
+		}
 		return nil, errNoTable
 	}
 	var all []*probe.Snapshot

@@ -41,7 +41,7 @@ func (c *watching) watch(ctx context.Context) (int, error) {
 	if child != nil {
 		scan = 10 * time.Millisecond // it loads its library any moment
 	}
-	w, err := live.New(live.Options{PIDs: pids, Libraries: c.libraries, Ring: c.ring, NoStacks: c.noStacks, Single: c.single, Scan: scan})
+	w, err := live.New(live.Options{PIDs: pids, Libraries: c.libraries, Ring: c.ring, NoStacks: c.noStacks, Single: c.single, Scan: scan, Fresh: child != nil})
 	if err != nil {
 		return exitError, c.explain(err)
 	}
@@ -68,7 +68,7 @@ func (c *watching) watch(ctx context.Context) (int, error) {
 		s.finish("all processes have ended")
 		over <- err
 	}()
-	code, err := c.look(ctx, s, child, over)
+	code, err := c.look(ctx, s, child, w.Ready(), over)
 	halt()
 	if e := <-over; err == nil && e != nil {
 		code, err = exitError, e
@@ -88,9 +88,10 @@ func (c *watching) watch(ctx context.Context) (int, error) {
 }
 
 // look shows the session until it is over. What it takes from over it puts back.
-func (c *watching) look(ctx context.Context, s *session, child *child, over chan error) (int, error) {
+func (c *watching) look(ctx context.Context, s *session, child *child, ready <-chan struct{}, over chan error) (int, error) {
 	switch {
 	case child != nil:
+		<-ready
 		status := child.run(ctx)
 		again(over, 5*time.Second)
 		code, err := c.print(s)

@@ -200,14 +200,14 @@ func TestNoAllocation(t *testing.T) {
 		t.Run(w.name, func(t *testing.T) {
 			require.NoError(t, w.run())
 			const runs = 20
-			assert.Zero(t, testing.AllocsPerRun(runs, func() {
-				if err := w.run(); err != nil {
-					t.Error(err)
-				}
-			}), "allocs per call")
 			// Other goroutines of the runtime may allocate meanwhile, so the least of a few tries counts.
-			least := ^uint64(0)
+			least, allocs := ^uint64(0), 1.0
 			for range 5 {
+				allocs = min(allocs, testing.AllocsPerRun(runs, func() {
+					if err := w.run(); err != nil {
+						t.Error(err)
+					}
+				}))
 				var a, b runtime.MemStats
 				runtime.ReadMemStats(&a)
 				for range runs {
@@ -216,6 +216,7 @@ func TestNoAllocation(t *testing.T) {
 				runtime.ReadMemStats(&b)
 				least = min(least, b.TotalAlloc-a.TotalAlloc)
 			}
+			assert.Zero(t, allocs, "allocs per call")
 			assert.Zero(t, least, "Go bytes in %d calls", runs)
 		})
 		require.NoError(t, e.ctx.StreamSynchronize(e.stream))

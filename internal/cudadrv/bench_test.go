@@ -168,8 +168,9 @@ func costs(b *testing.B, e *env) []cost {
 
 // BenchmarkDriverCall times each wrapper against C loops on the same thread: ns/op is the wrapper; own-ns/op the driver's
 // call alone, from C; shim-ns/op all the driver calls that the wrapper's shim makes, from C; bare-ns/op as many cgo calls
-// that do nothing as the wrapper makes. over-ns/op is what is left: wrapper - shim - bare. All are medians of rounds that
-// take turns, and between rounds the stream is drained, so that no call waits for room in a queue.
+// that do nothing as the wrapper makes. over-ns/op is what is left: wrapper - shim - bare in the same round, as the host's
+// clock changes. All are medians over rounds; in a round each goes first in turn, after calls of its own that are not
+// timed, and in between the stream is drained, so that no call waits for room in a queue.
 func BenchmarkDriverCall(b *testing.B) {
 	e := open(b)
 	for _, x := range costs(b, e) {
@@ -179,9 +180,9 @@ func BenchmarkDriverCall(b *testing.B) {
 			if x.shim == nil {
 				x.shim = x.own
 			}
-			rounds := 31
+			rounds := 60
 			if x.calls < 50 {
-				rounds = 11
+				rounds = 15
 			}
 			crossings := 1
 			for _, c := range x.name {
@@ -189,38 +190,52 @@ func BenchmarkDriverCall(b *testing.B) {
 					crossings++
 				}
 			}
-			var wrapper, own, shim, bare, loop []float64
-			per := func(d time.Duration, n int) float64 { return float64(d.Nanoseconds()) / float64(n) }
+			var wrapper, own, shim, bare, over []float64
+			loop := func(calls ...drvtest.Call) float64 {
+				drvtest.Loop(b, e.Path, 1+x.calls/10, calls...)
+				ns := float64(drvtest.Loop(b, e.Path, x.calls, calls...).Nanoseconds())/float64(x.calls) -
+					float64(len(calls))*float64(drvtest.Loop(b, e.Path, 1000, drvtest.Call{}).Nanoseconds())/1000
+				_ = e.ctx.StreamSynchronize(e.stream)
+				return ns
+			}
+			run := func(n int) {
+				for range n {
+					if err := x.run(); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
 			for b.Loop() {
-				for range rounds {
-					start := time.Now()
-					for range x.calls {
-						if err := x.run(); err != nil {
-							b.Fatal(err)
+				for round := range rounds {
+					var w, o, s float64
+					for turn := range 3 { // who goes first changes
+						switch (round + turn) % 3 {
+						case 0:
+							run(1 + x.calls/10)
+							start := time.Now()
+							run(x.calls)
+							w = float64(time.Since(start).Nanoseconds()) / float64(x.calls)
+							_ = e.ctx.StreamSynchronize(e.stream)
+						case 1:
+							o = loop(x.own...)
+						case 2:
+							s = loop(x.shim...)
 						}
 					}
-					wrapper = append(wrapper, per(time.Since(start), x.calls))
-					_ = e.ctx.StreamSynchronize(e.stream)
-					own = append(own, per(drvtest.Loop(b, e.Path, x.calls, x.own...), x.calls))
-					_ = e.ctx.StreamSynchronize(e.stream)
-					shim = append(shim, per(drvtest.Loop(b, e.Path, x.calls, x.shim...), x.calls))
-					_ = e.ctx.StreamSynchronize(e.stream)
-					start = time.Now()
+					start := time.Now()
 					for range 1000 * crossings {
 						drvtest.Bare()
 					}
-					bare = append(bare, per(time.Since(start), 1000))
-					loop = append(loop, per(drvtest.Loop(b, e.Path, 1000, drvtest.Call{}), 1000))
+					n := float64(time.Since(start).Nanoseconds()) / 1000
+					wrapper, own, shim, bare, over = append(wrapper, w), append(own, o), append(shim, s), append(bare, n), append(over, w-s-n)
 				}
 			}
 			median := func(x []float64) float64 { slices.Sort(x); return x[len(x)/2] }
-			l := median(loop)
-			w, o, s, n := median(wrapper), median(own)-l*float64(len(x.own)), median(shim)-l*float64(len(x.shim)), median(bare)
-			b.ReportMetric(w, "ns/op")
-			b.ReportMetric(o, "own-ns/op")
-			b.ReportMetric(s, "shim-ns/op")
-			b.ReportMetric(n, "bare-ns/op")
-			b.ReportMetric(w-s-n, "over-ns/op")
+			b.ReportMetric(median(wrapper), "ns/op")
+			b.ReportMetric(median(own), "own-ns/op")
+			b.ReportMetric(median(shim), "shim-ns/op")
+			b.ReportMetric(median(bare), "bare-ns/op")
+			b.ReportMetric(median(over), "over-ns/op")
 		})
 	}
 }

@@ -13,7 +13,7 @@ const (
 	// before it was watched, so that not all of its memory is known.
 	Start
 	Exec // the process has become another program; its memory is gone
-	Exit // the process is gone
+	Exit // the process is gone; Size is its start time, or 0 for whatever has the number
 
 	Alloc // Size bytes at Addr in Space, of Class
 	Free  // what is at Addr in Space, on entry

@@ -51,17 +51,44 @@ func (r *resolver) do(job func()) bool {
 	}
 }
 
-// open reads the symbols of a process, now, while it is there.
+// open looks at the mappings of a process, now, while it is there. The symbols are read
+// when they are needed.
 func (r *resolver) open(pid uint32) {
-	r.do(func() {
-		if p, err := symbols.OpenProcess(int(pid), &r.cache); err == nil {
-			r.procs[pid] = p
+	p, err := symbols.OpenProcess(int(pid), &r.cache)
+	if err != nil {
+		return
+	}
+	if !r.do(func() {
+		if old := r.procs[pid]; old != nil {
+			old.Close()
 		}
-	})
+		r.procs[pid] = p
+	}) {
+		p.Close()
+	}
 }
 
-func (r *resolver) forget(pid uint32) {
-	r.do(func() { delete(r.procs, pid) })
+// exit hands out the end of a process when all its stacks are named, and forgets it.
+func (r *resolver) exit(e heap.Event) {
+	job := func() {
+		if p := r.procs[e.PID]; p != nil {
+			p.Close()
+			delete(r.procs, e.PID)
+		}
+		r.hand(e)
+	}
+	if !r.do(job) {
+		r.waiting.Add(1)
+		r.jobs <- job // the end of a process must not be lost
+	}
+}
+
+// hand gives an event to the watcher.
+func (r *resolver) hand(e heap.Event) {
+	select {
+	case r.done <- e:
+	case <-time.After(time.Second): // nobody collects
+	}
 }
 
 // target finds where a Go program keeps its goroutines and tells use. For a program
@@ -102,10 +129,7 @@ func (r *resolver) stack(pid uint32, now int64, id uint64, pcs []uint64) {
 		} else {
 			e.Frames = bare(pcs)
 		}
-		select {
-		case r.done <- e:
-		case <-time.After(time.Second): // nobody collects
-		}
+		r.hand(e)
 	}) {
 		return
 	}

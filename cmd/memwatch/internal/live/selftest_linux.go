@@ -25,6 +25,7 @@ func SelfTest(n int) (seen uint64, perCall time.Duration, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
+	defer self.Close()
 	var at [2]uint64
 	alloc, free := probe.Markers()
 	for i, pc := range []uintptr{alloc, free} {

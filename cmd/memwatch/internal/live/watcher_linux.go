@@ -29,6 +29,7 @@ type Options struct {
 	NoStacks  bool
 	Single    bool          // use single probes
 	Scan      time.Duration // between two looks for new processes; 0: 1 s
+	Fresh     bool          // the processes asked for have not run yet
 }
 
 // A Library is a file whose functions are probed.
@@ -54,6 +55,7 @@ type Watcher struct {
 	attached  int64 // when the latest library was probed; nanoseconds since boot
 	events    []heap.Event
 	sink      func(*heap.Event)
+	ready     chan struct{} // closed when Run has looked at the processes asked for
 }
 
 // process is what the watcher knows of a process.
@@ -76,7 +78,7 @@ func New(o Options) (*Watcher, error) {
 	}
 	w := &Watcher{
 		opts: o, session: s, resolver: newResolver(),
-		libraries: make(map[string]*Library), processes: make(map[uint32]*process),
+		libraries: make(map[string]*Library), processes: make(map[uint32]*process), ready: make(chan struct{}),
 	}
 	w.sink = func(*heap.Event) {}
 	for _, pid := range o.PIDs {
@@ -126,6 +128,10 @@ func Clock() int64 {
 func (w *Watcher) Run(ctx context.Context, sink func(*heap.Event), idle func()) error {
 	w.sink = sink
 	var r bpf.Report
+	for _, pid := range w.opts.PIDs {
+		w.introduce(pid, Clock())
+	}
+	close(w.ready)
 	next := time.Now()
 	for ctx.Err() == nil {
 		if now := time.Now(); !now.Before(next) {
@@ -160,6 +166,10 @@ func (w *Watcher) Run(ctx context.Context, sink func(*heap.Event), idle func()) 
 	w.resolver.finish(w.sink)
 	return nil
 }
+
+// Ready is closed when Run has seen the processes asked for as they are: a program
+// that was stopped until then may go on. Run may be called once.
+func (w *Watcher) Ready() <-chan struct{} { return w.ready }
 
 // drain takes what is left in the ring, for no longer than a second.
 func (w *Watcher) drain(r *bpf.Report) {
@@ -201,26 +211,22 @@ func (w *Watcher) take(r *bpf.Report) {
 		w.resolver.open(pid)
 		w.target(int(pid))
 	case bpf.Exit:
-		if w.processes[pid] != nil {
+		if p := w.processes[pid]; p != nil {
 			w.auditOne(pid, w.session.LedgerOf(pid), r.Raw.Time)
-			w.resolver.collect(w.sink)
-			w.sink(&heap.Event{Op: heap.Exit, PID: pid, TID: r.Raw.TID, Time: r.Raw.Time})
+			w.resolver.exit(heap.Event{Op: heap.Exit, PID: pid, TID: r.Raw.TID, Time: r.Raw.Time, Size: p.start})
 			delete(w.processes, pid)
 		}
-		w.resolver.forget(pid)
 		w.session.Forget(pid)
 	}
 }
 
 // introduce tells the sink of a process before its first event.
 func (w *Watcher) introduce(pid int, now int64) {
-	start, err := startTime(pid)
-	if err != nil && w.processes[uint32(pid)] != nil {
-		return
-	}
+	// A process that is gone already has no start time, and its events have come.
+	start, _ := startTime(pid)
 	w.processes[uint32(pid)] = &process{start: start}
 	e := heap.Event{Op: heap.Start, PID: uint32(pid), Time: now, Text: comm(pid), Size: start}
-	if int64(start)*int64(time.Second)/ticks < w.attached {
+	if !w.opts.Fresh && start > 0 && int64(start)*int64(time.Second/ticks) < w.attached {
 		e.Aux = 1
 	}
 	w.sink(&e)

@@ -42,7 +42,7 @@ func atLeast(p *heap.Process, s string) string {
 func Table(w io.Writer, s *heap.Snapshot, o Options) error {
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	if len(s.Processes) == 0 {
-		fmt.Fprintln(tw, "no process")
+		fmt.Fprintln(tw, "no process has called a library that is probed")
 	}
 	for i := range s.Processes {
 		p := &s.Processes[i]

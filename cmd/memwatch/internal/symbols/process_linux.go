@@ -19,35 +19,53 @@ type Cache struct {
 // maxFiles bounds a Cache; when it is full it starts anew.
 const maxFiles = 1024
 
-// Read returns the symbols of the file of a mapping of a process.
-func (c *Cache) Read(pid int, m *Mapping) (*File, error) {
-	f, err := OpenMapped(pid, m)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	id, err := Identity(f)
-	if err != nil {
-		return nil, err
-	}
+// read returns the symbols of an open file with this identity.
+func (c *Cache) read(f *os.File, id string) *File {
 	c.mu.Lock()
 	s, ok := c.files[id]
 	c.mu.Unlock()
 	if ok {
-		if s == nil {
-			return nil, fmt.Errorf("symbols: %w", ErrFile)
-		}
-		return s, nil
+		return s
 	}
-	s, err = ReadFile(f)
+	s, err := ReadFile(f)
+	if err != nil {
+		s = nil // it has a name and no functions
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.files == nil || len(c.files) >= maxFiles {
 		c.files = make(map[string]*File)
 	}
 	c.files[id] = s
-	return s, err
+	return s
 }
+
+// A mappedFile is opened when its mapping is seen, and read when a name in it is
+// wanted: by then the process may be gone.
+type mappedFile struct {
+	f    *os.File // nil: it could not be opened, or is read
+	id   string
+	syms *File
+}
+
+// load reads the file if that was not done yet.
+func (m *mappedFile) load(c *Cache) *File {
+	if m.f != nil {
+		m.syms = c.read(m.f, m.id)
+		m.close()
+	}
+	return m.syms
+}
+
+func (m *mappedFile) close() {
+	if m.f != nil {
+		m.f.Close()
+		m.f = nil
+	}
+}
+
+// maxOpen bounds the files of one process that are open and not yet read.
+const maxOpen = 512
 
 // A Process names addresses of one process. It is not safe for use by several
 // goroutines.
@@ -55,16 +73,25 @@ type Process struct {
 	pid   int
 	cache *Cache
 	maps  []Mapping
-	files map[uint64]*File // by the start of their mapping; nil: unreadable
+	files map[uint64]*mappedFile // by the start of their mapping
 }
 
-// OpenProcess reads the mappings of a process. c keeps what is read of files.
+// OpenProcess reads the mappings of a process and opens the files of its code, which
+// takes a millisecond or so; they are read later. c keeps what is read of files. The
+// caller closes the Process.
 func OpenProcess(pid int, c *Cache) (*Process, error) {
-	p := &Process{pid: pid, cache: c, files: make(map[uint64]*File)}
+	p := &Process{pid: pid, cache: c, files: make(map[uint64]*mappedFile)}
 	return p, p.Refresh()
 }
 
-// Refresh reads the mappings again and the symbols of code that was not mapped
+// Close closes the files that were not read.
+func (p *Process) Close() {
+	for _, f := range p.files {
+		f.close()
+	}
+}
+
+// Refresh reads the mappings again and opens the files of code that was not mapped
 // before. When the process is gone, what was known stays.
 func (p *Process) Refresh() error {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/maps", p.pid))
@@ -76,28 +103,47 @@ func (p *Process) Refresh() error {
 	if err != nil || len(maps) == 0 {
 		return err
 	}
-	files := make(map[uint64]*File)
+	files := make(map[uint64]*mappedFile)
+	open := 0
 	for i := range maps {
 		m := &maps[i]
 		if !m.Exec {
 			continue
 		}
-		if old := p.at(m.Start); old != nil && old.Start == m.Start && old.Inode == m.Inode && old.Offset == m.Offset {
+		if old := p.at(m.Start); old != nil && old.Start == m.Start && old.Inode == m.Inode && old.Offset == m.Offset && p.files[m.Start] != nil {
 			files[m.Start] = p.files[m.Start]
+			delete(p.files, m.Start)
 			continue
 		}
-		// A file that cannot be read has addresses and a name, and no functions.
-		files[m.Start], _ = p.cache.Read(p.pid, m)
+		files[m.Start] = new(mappedFile)
+		if open == maxOpen {
+			continue
+		}
+		// A file that cannot be opened has addresses and a name, and no functions.
+		if f, err := OpenMapped(p.pid, m); err == nil {
+			if id, err := Identity(f); err == nil {
+				files[m.Start] = &mappedFile{f: f, id: id}
+				open++
+				continue
+			}
+			f.Close()
+		}
 	}
+	p.Close()
 	p.maps, p.files = maps, files
+	return nil
+}
+
+// file returns the symbols of a mapping, nil if there are none.
+func (p *Process) file(m *Mapping) *File {
+	if f := p.files[m.Start]; f != nil {
+		return f.load(p.cache)
+	}
 	return nil
 }
 
 // Maps returns the mappings of files, which the caller must not change.
 func (p *Process) Maps() []Mapping { return p.maps }
-
-// File returns the symbols of a mapping, nil if there are none.
-func (p *Process) File(m *Mapping) *File { return p.files[m.Start] }
 
 // at returns the mapping of an address, or nil.
 func (p *Process) at(pc uint64) *Mapping {
@@ -132,7 +178,7 @@ func (p *Process) Frames(pcs []uint64, exact bool) []heap.Frame {
 		}
 		f := heap.Frame{}
 		if m := p.at(at); m != nil {
-			if s := p.files[m.Start]; s != nil {
+			if s := p.file(m); s != nil {
 				if addr, ok := s.address(at - m.Start + m.Offset); ok {
 					f = s.lookup(addr)
 				}
@@ -145,18 +191,24 @@ func (p *Process) Frames(pcs []uint64, exact bool) []heap.Frame {
 	return frames
 }
 
-// Go returns the first Go program among the mapped files: its main program, or a
-// plugin. bias is what to add to its addresses. It returns nil if there is none.
+// Go returns what is known of the process's main program if that is a Go program:
+// the first code that is mapped. bias is what to add to its addresses. It returns nil
+// for programs of other languages, also if a library of theirs is written in Go.
 func (p *Process) Go() (info *GoInfo, bias uint64) {
 	for i := range p.maps {
 		m := &p.maps[i]
-		s := p.files[m.Start]
-		if s == nil || s.Go == nil {
+		if !m.Exec {
 			continue
 		}
-		if addr, ok := s.address(m.Offset); ok {
-			return s.Go, m.Start - addr
+		s := p.file(m)
+		if s == nil || s.Go == nil {
+			return nil, 0
 		}
+		addr, ok := s.address(m.Offset)
+		if !ok {
+			return nil, 0
+		}
+		return s.Go, m.Start - addr
 	}
 	return nil, 0
 }

@@ -45,6 +45,7 @@ func TestSelf(t *testing.T) {
 	var c Cache
 	p, err := OpenProcess(os.Getpid(), &c)
 	require.NoError(t, err)
+	defer p.Close()
 	pc, file, line := here()
 	f := p.Frames([]uint64{uint64(pc)}, false)[0]
 	require.Equal(t, "github.com/lastuse/lastuse/cmd/memwatch/internal/symbols.here", f.Func)
