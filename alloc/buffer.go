@@ -212,21 +212,33 @@ func (s *Stream) makeBlock(typ any, size int64, depth int) (*header, uint64, err
 	if !hp.mu.TryLock() {
 		hp = s.lane.contended(hp)
 	}
-	if w := elemWord(typ); w != hp.elem {
+	w := elemWord(typ)
+	if known := &hp.elems[uintptr(w)/elemAlign%uintptr(len(hp.elems))]; *known != w {
 		hp.mu.Unlock()
 		if err := s.core.checkElem(typ); err != nil {
 			return nil, 0, err
 		}
 		hp.mu.Lock()
-		hp.elem = w
+		*known = w
 	}
 	class := -1
+	var b *block
 	if size <= smallMax {
 		class = classOf(size)
+		if r := hp.runs[class]; r != nil && r.idle > 1 && !hp.shut {
+			// What grab does, for the case that is nearly all of them.
+			b = r.free
+			r.free, b.next = b.next, nil
+			r.idle--
+			b.state = stateLive
+			hp.shard.Alloc(b.size)
+		}
 	} else {
 		size = roundLarge(size)
 	}
-	b := hp.grab(size, class)
+	if b == nil {
+		b = hp.grab(size, class)
+	}
 	if b == nil {
 		hp.mu.Unlock()
 		var err error

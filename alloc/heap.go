@@ -18,12 +18,12 @@ type heap struct {
 	_ [128]byte // no two heaps share a cache line
 
 	mu    sync.Mutex
-	shard *tracker.Shard   // the counters
-	shut  bool             // the pool is closed
-	elem  unsafe.Pointer   // the element type seen last, known to be good: see elemWord
-	runs  [numClasses]*run // runs with idle slots, by class
-	lane  *lane            // the stream; constant
-	core  *core            // constant
+	shard *tracker.Shard    // the counters
+	shut  bool              // the pool is closed
+	elems [8]unsafe.Pointer // element types known to be good, by address: see elemWord
+	runs  [numClasses]*run  // runs with idle slots, by class
+	lane  *lane             // the stream; constant
+	core  *core             // constant
 
 	headers *header // spare ones
 	structs *block  // spare ones, linked by next
@@ -171,6 +171,13 @@ func (hp *heap) giveBack(b *block) {
 	b.site = 0
 	if b.others.Load() != 0 || b.adopted != nil {
 		hp.pend(b)
+		return
+	}
+	if r := b.run; r != nil && r.idle > 0 && !b.lent {
+		// What retire does, for the case that is nearly all of them.
+		b.state = stateIdle
+		b.next, r.free = r.free, b
+		r.idle++
 		return
 	}
 	hp.retire(b)

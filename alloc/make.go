@@ -73,6 +73,10 @@ func (c *core) freed(site tracker.SiteID, ptr Ptr, size int64, seq, how uintptr)
 // to: the first word of the interface, the address of the pointer type's descriptor.
 func elemWord(typ any) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&typ)) }
 
+// elemAlign is what the addresses of type descriptors are multiples of, more or less: it only
+// decides how well they spread over heap.elems.
+const elemAlign = 32
+
 // elemType returns the type that a word of elemWord stands for.
 func elemType(word unsafe.Pointer) reflect.Type {
 	typ := any((*int)(nil))
@@ -81,7 +85,7 @@ func elemType(word unsafe.Pointer) reflect.Type {
 }
 
 // checkElem returns an error if the type that typ, a nil pointer, points to holds Go
-// pointers. The hot path compares one word instead (heap.elem).
+// pointers. The hot path compares one word instead (heap.elems).
 func (c *core) checkElem(typ any) error {
 	if err := c.checkFlat(reflect.TypeOf(typ).Elem()); err != nil {
 		return fmt.Errorf("alloc: make: %w", err)

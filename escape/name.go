@@ -68,7 +68,7 @@ func (w *flow) nameAt(o *object, g *value) *place {
 		if v := w.f.valueAt(p, g.blk, g.at); v == nil || origin(v) != o.def {
 			return false
 		}
-		return w.p.visible(p.root.obj, g.gap.scope) && (w.p.isResource(p.typ) || o.coll && w.p.collects(p.typ))
+		return w.p.visible(p.root.obj, g.gap.scope) && (w.p.isResource(p.typ) || o.coll && w.p.collects(p.typ) || types.Identical(p.typ, o.def.typ0()))
 	}
 	if o.def.op == opPhi && try(o.def.place) {
 		return o.def.place
@@ -193,7 +193,7 @@ func (w *flow) repeatable(o *object) bool {
 // importName returns the name under which the file at pos imports q.
 func (p *pkg) importName(q *types.Package, pos token.Pos) string {
 	f := p.file(pos)
-	if f == nil {
+	if f == nil || q == nil {
 		return ""
 	}
 	for _, im := range f.Imports {

@@ -22,6 +22,7 @@ type planned struct {
 	name       string
 	place      *place
 	repeatable bool
+	keep       bool // runtime.KeepAlive, not a free
 }
 
 // decision is what is decided about one group.
@@ -34,6 +35,8 @@ type decision struct {
 	bufs   map[*object]*Buffer
 	noEdit string
 	hoists []*hoist
+
+	imports bool // the plan needs the import of runtime
 }
 
 // A decider turns the flow of one function into its report.
@@ -75,6 +78,9 @@ func (d *decider) decide() {
 		for _, o := range x.sites {
 			d.buffer(x, o)
 		}
+	}
+	for _, x := range d.all {
+		d.late(x)
 	}
 	d.findings()
 	slices.SortStableFunc(d.out.Buffers, func(a, b *Buffer) int { return cmp.Compare(a.Site, b.Site) })
@@ -126,12 +132,17 @@ func (d *decider) plan(x *decision) {
 			x.hoists = append(x.hoists, h)
 		}
 		text, why := d.w.freeText(fp.obj, name, t, fp.isNil, fp.gap.gap.scope)
+		keep := false
+		if why != "" && pl != nil && d.w.rawLast(fp.obj) != nil {
+			text, why, keep = d.keepAlive(name, fp.gap.gap.scope), "", true
+			x.imports = d.p.importName(runtimePkg(d.p.types), fp.gap.gap.scope) == ""
+		}
 		if why != "" {
 			x.why = why
 			x.frees = nil
 			return
 		}
-		x.frees = append(x.frees, planned{freePoint: fp, text: text, name: name, place: pl, repeatable: x.pl.repeats[fp.obj]})
+		x.frees = append(x.frees, planned{freePoint: fp, text: text, name: name, place: pl, repeatable: x.pl.repeats[fp.obj], keep: keep})
 	}
 	if len(x.pl.unfixed) > 0 {
 		for _, o := range g.objs {
@@ -142,6 +153,25 @@ func (d *decider) plan(x *decision) {
 			}
 		}
 	}
+}
+
+// keepAlive is the statement that keeps what name holds alive up to here.
+func (d *decider) keepAlive(name string, pos token.Pos) string {
+	q := d.p.importName(runtimePkg(d.p.types), pos)
+	if q == "" {
+		q = "runtime"
+	}
+	return q + ".KeepAlive(" + name + ")"
+}
+
+// runtimePkg is package runtime if p imports it.
+func runtimePkg(p *types.Package) *types.Package {
+	for _, q := range p.Imports() {
+		if q.Path() == "runtime" {
+			return q
+		}
+	}
+	return nil
 }
 
 // within reports whether a name that h introduces is visible at g.
@@ -372,6 +402,10 @@ func (d *decider) report(x *decision, o *object, b *Buffer, partly bool, mine []
 	} else {
 		fd.Message = what + " is never freed"
 	}
+	if raw := d.rawOf(x, o); raw != nil && !partly {
+		fd.Category = CategoryKeepAlive
+		fd.Message = what + " is not kept alive until its raw pointer is used at " + d.p.line(raw.pos)
+	}
 	if b.Name != "" && b.Maker != "" {
 		fd.Message += " (" + b.Type + " made by " + b.Maker + ")"
 	}
@@ -400,9 +434,22 @@ func (d *decider) report(x *decision, o *object, b *Buffer, partly bool, mine []
 				}
 			}
 		}
+		if x.imports && len(fd.Edits) > 0 {
+			fd.Edits = append(fd.Edits, d.p.importEdit(d.src, "runtime")...)
+		}
 		sortEdits(fd.Edits)
 	}
 	d.out.Findings = append(d.out.Findings, fd)
+}
+
+// rawOf returns the last use of what o becomes if it is through a raw pointer.
+func (d *decider) rawOf(x *decision, o *object) *value {
+	for _, q := range x.g.feeds(o) {
+		if at := d.w.rawLast(q); at != nil {
+			return at
+		}
+	}
+	return nil
 }
 
 // leakAt is where the path that leaks ends.
@@ -527,6 +574,12 @@ func (d *decider) realize() {
 		}
 	}
 	d.hoistEdits = hoistEdits
+	for _, x := range d.all {
+		if x.imports && len(x.frees) > 0 && x.noEdit == "" {
+			d.out.Edits = append(d.out.Edits, d.p.importEdit(d.src, "runtime")...)
+			break
+		}
+	}
 	for _, g := range gaps {
 		if at[g][0].x.noEdit == "" {
 			d.out.Edits = append(d.out.Edits, d.gapEdits[g]...)

@@ -63,7 +63,7 @@ func (d *decider) verify() {
 			s.frees[p.gap] = append(s.frees[p.gap], p)
 			any = true
 		}
-		if len(x.frees) > 0 && !x.g.leaves() {
+		if len(x.frees) > 0 && !x.g.leaves() && !x.frees[0].keep {
 			for _, o := range x.sites {
 				s.sites[o.def] = true
 			}
@@ -445,6 +445,9 @@ func (s *sanity) exec(v *value, w *walk) {
 
 // free executes one planned statement.
 func (s *sanity) free(at *value, p planned, w *walk) {
+	if p.keep {
+		return
+	}
 	ts := w.places[p.place]
 	if p.place == nil {
 		ts = w.vals[p.obj.def] // its name is made by a hoist

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -245,4 +246,5 @@ func TestUnknownStack(t *testing.T) {
 	var text strings.Builder
 	require.NoError(t, books.WriteText(&text))
 	require.Contains(t, text.String(), "100 B live in 1, 100 B made in 1, 0 freed late\n\tunknown\n")
+	runtime.KeepAlive(a)
 }

@@ -86,8 +86,8 @@ func TestDroppedBooks(t *testing.T) {
 	shards := make([]*Shard, 50)
 	for i := range shards {
 		shards[i] = New(Options{}).NewAccount("host").NewShard()
+		require.NotEmpty(t, shards[i].Tracker().table.shards, "it has a mapping")
 	}
-	require.GreaterOrEqual(t, ours(t), before+len(shards))
 	for range 3 {
 		runtime.GC()
 		time.Sleep(time.Millisecond)

@@ -48,7 +48,21 @@ func (c *command) check(ctx context.Context) int {
 	findings := c.findings(units)
 	switch {
 	case c.fix:
-		c.settle(units, findings, func(outs []*output) error { return writeAll(ctx, outs) })
+		n := 0
+		c.settle(units, findings, func(outs []*output) error {
+			err := writeAll(ctx, outs)
+			if err == nil {
+				n += len(outs)
+			}
+			return err
+		})
+		if ctx.Err() != nil && n == 0 {
+			c.fail("interrupted: nothing was changed")
+			return exitError
+		} else if ctx.Err() != nil {
+			c.fail("interrupted after %s, each of them complete: run it again", count(n, "changed file"))
+			return exitError
+		}
 	case c.diff:
 		if c.printPatch(units, findings, root) {
 			return c.status(exitFindings)
@@ -244,7 +258,9 @@ func (c *command) settle(units []*unit, findings []*finding, emit func(outs []*o
 	for _, g := range p.groups {
 		outs := g.settle()
 		if len(outs) > 0 {
-			if err := emit(outs); err != nil {
+			if err := emit(outs); errors.Is(err, context.Canceled) {
+				return // the caller says so
+			} else if err != nil {
 				c.fail("%v", c.relativeText(err.Error()))
 			} else {
 				for _, out := range outs {

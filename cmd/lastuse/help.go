@@ -106,6 +106,37 @@ then, or inserts runtime.KeepAlive where it is not ours to free.
 `},
 }
 
+// specTopic explains how effects of functions are written down.
+var specTopic = topic{
+	"effects of functions, written by hand",
+	`
+What a function does to buffers is inferred from its body. Where there is none
+that can be seen (C, assembly, interfaces), or it is not to be trusted, a spec
+says it: in lastuse.spec beside go.mod, in files named with -spec, or, without
+the name, in the doc comment of the function after //lastuse:effect.
+One function a line, # starts a comment:
+
+	github.com/x/cv.NewMat           result 0 owned
+	(*github.com/x/cv.Mat).Close     recv freed
+	(*github.com/x/cv.Mat).Region    result 0 views recv
+	github.com/x/cv.Blur             arg 0 borrowed, arg dst borrowed
+	(*github.com/x/cv.Stack).Push    arg 0 escapes
+	github.com/x/cv._Cfunc_Mat_*     args borrowed
+
+An operand is recv, arg N (from 0), arg NAME, args or result N. An effect is
+	owned              a result that the caller must free
+	freed              the call releases the operand; freed repeatable: twice is harmless
+	borrowed           used during the call only
+	views OPERAND      a result that aliases the operand and keeps it in use
+	is OPERAND         a result that is the operand itself
+	retained           borrowed, and one more free is owed (reference counts)
+	escapes            may be kept: nothing is known any more
+A clause may end in: if arg N is true, if arg N is false, on success, on error.
+-spec beats a directive, that lastuse.spec, that what comes with lastuse, and
+that what is inferred. lastuse -spec-check compares specs with the code.
+`,
+}
+
 // help prints the manual, or what a category means.
 func help(stdout, stderr io.Writer, args []string) int {
 	if len(args) == 0 {
@@ -114,17 +145,22 @@ func help(stdout, stderr io.Writer, args []string) int {
 		for _, name := range escape.Categories {
 			fmt.Fprintf(stdout, "  %-16s %s\n", name, topics[name].short)
 		}
+		fmt.Fprintf(stdout, "\nalso: help spec, about %s\n", specTopic.short)
 		return exitClean
 	}
 	for i, name := range args {
-		if !slices.Contains(escape.Categories, name) {
-			fmt.Fprintf(stderr, "lastuse: help %s: want one of %s\n", name, strings.Join(escape.Categories, ", "))
+		t := topics[name]
+		switch {
+		case name == "spec":
+			t = specTopic
+		case !slices.Contains(escape.Categories, name):
+			fmt.Fprintf(stderr, "lastuse: help %s: want one of %s, spec\n", name, strings.Join(escape.Categories, ", "))
 			return exitError
 		}
 		if i > 0 {
 			fmt.Fprintln(stdout)
 		}
-		fmt.Fprintf(stdout, "%s: %s\n%s", name, topics[name].short, topics[name].long)
+		fmt.Fprintf(stdout, "%s: %s\n%s", name, t.short, t.long)
 	}
 	return exitClean
 }

@@ -30,7 +30,7 @@ const usage = `usage: lastuse [flags] [packages]
   lastuse -diff ./...       print what -fix would change, as a patch
   lastuse -explain ./...    tell for every buffer where it is freed, or why not
   lastuse -json ./...       findings as the JSON tree of go/analysis
-  lastuse help [CATEGORY]   the manual, or what a category means
+  lastuse help [CATEGORY]   the manual, or what a category means; help spec: specs
 
 flags:
   -spec FILE       read effects of functions from FILE; may be repeated

@@ -219,7 +219,11 @@ func (j *Judge) bytes(r *Record, want gen.Event, o, got Seen, where string) {
 	var least int64
 	for i, s := range j.p.Sites {
 		if s.Res == gen.RBuffer {
-			least += int64(want.Least[i]) * j.sizes[s.N]
+			n := j.sizes[s.N]
+			if s.Adopted {
+				n = int64(s.N) * 8
+			}
+			least += int64(want.Least[i]) * n
 		}
 	}
 	if got.Bytes < least && got.Bytes < o.Bytes {

@@ -496,6 +496,7 @@ const FirstSite = 8
 
 // A Site is a place that makes a buffer.
 type Site struct {
-	N   int
-	Res Res
+	N       int
+	Res     Res
+	Adopted bool // memory made by somebody else: no slack
 }

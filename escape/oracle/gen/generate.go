@@ -112,7 +112,7 @@ func (g *generator) fits() bool {
 
 func (g *generator) site(r Res) int {
 	n := FirstSite + len(g.p.Sites)
-	g.p.Sites = append(g.p.Sites, Site{n, r})
+	g.p.Sites = append(g.p.Sites, Site{N: n, Res: r})
 	return n
 }
 

@@ -94,10 +94,12 @@ func (g *generator) via(res Res) Via {
 	if res == RMat {
 		return VMake
 	}
+	// Called once for each site, after the site.
 	v := []Via{VMake, VMake, VMake, VMake, VNew, VGeneric, VAdopt}[g.n(7)]
 	if v != VMake {
 		g.tag("wrapped maker")
 	}
+	g.p.Sites[len(g.p.Sites)-1].Adopted = v == VAdopt
 	return v
 }
 

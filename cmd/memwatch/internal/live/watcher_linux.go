@@ -131,6 +131,9 @@ func (w *Watcher) Run(ctx context.Context, sink func(*heap.Event), idle func()) 
 	for _, pid := range w.opts.PIDs {
 		w.introduce(pid, Clock())
 	}
+	if w.opts.Fresh { // where its goroutines are is known before its first call
+		w.resolver.finish(w.sink)
+	}
 	close(w.ready)
 	next := time.Now()
 	for ctx.Err() == nil {
