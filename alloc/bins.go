@@ -16,8 +16,9 @@ import "math/bits"
 // Within a bin the last one in is the first one out: it is the likeliest to be in
 // the caches, the device's too.
 type bins struct {
-	rows uint64 // bit r: rows[r] holds a block
-	row  [maxRows]*binRow
+	rows  uint64 // bit r: rows[r] holds a block
+	bytes int64  // in all blocks
+	row   [maxRows]*binRow
 }
 
 // A binRow is made when its first block comes, 8 KiB a row, and stays.
@@ -29,6 +30,7 @@ type binRow struct {
 
 // put adds b, which is in no list.
 func (s *bins) put(b *block) {
+	s.bytes += b.size
 	r, c := binOf(b.size)
 	row := s.row[r]
 	if row == nil {
@@ -49,6 +51,7 @@ func (s *bins) put(b *block) {
 
 // take removes b, which put added.
 func (s *bins) take(b *block) {
+	s.bytes -= b.size
 	if b.next != nil {
 		b.next.prev = b.prev
 	}
@@ -124,7 +127,12 @@ func (s *bins) largest() *block {
 	if s.rows == 0 {
 		return nil
 	}
-	row := s.row[bits.Len64(s.rows)-1]
+	return s.last(s.rows)
+}
+
+// last returns a block of the last bin in the last of some rows, none of which is empty.
+func (s *bins) last(rows uint64) *block {
+	row := s.row[bits.Len64(rows)-1]
 	w := bits.Len16(row.words) - 1
 	return row.head[w*64+bits.Len64(row.bits[w])-1]
 }
@@ -146,8 +154,7 @@ func (s *bins) before(b *block) *block {
 		return row.head[w*64+uint(bits.Len64(row.bits[w]))-1]
 	}
 	if m := s.rows & (1<<r - 1); m != 0 {
-		below := bins{rows: m, row: s.row}
-		return below.largest()
+		return s.last(m)
 	}
 	return nil
 }

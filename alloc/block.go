@@ -61,6 +61,8 @@ type run struct {
 	next, prev *run   // among the runs of its class that have idle slots
 	block      *block // what was cut, in stateRun
 	all        []block
+
+	_ [48]byte // every Make and Free writes here: no other heap's run shares the cache lines
 }
 
 // A segment is one range got from the device: memory, or, where the device maps,

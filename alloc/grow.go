@@ -252,9 +252,13 @@ func (c *core) mapFresh(g *granules, p Ptr, n int64) error {
 // idleIsMuch reports whether so much lies idle that n bytes more should come from
 // there first.
 func (c *core) idleIsMuch(n int64) bool {
-	st := c.account.Stats()
-	idle := st.Reserved - st.Live - st.Pending
-	return idle > (st.Live+n)/idleShare
+	idle := int64(0)
+	c.eachHeap(func(hp *heap) {
+		hp.mu.Lock()
+		idle += hp.idle.bytes + hp.whole.bytes + hp.guests.bytes
+		hp.mu.Unlock()
+	})
+	return idle > (c.claimed.Load()-idle+n)/idleShare
 }
 
 // moveTo puts idle granules, of hp and then of other heaps, behind b, which is busy

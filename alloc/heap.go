@@ -1,7 +1,6 @@
 package alloc
 
 import (
-	"sync"
 	"unsafe"
 
 	"github.com/lastuse/lastuse/tracker"
@@ -17,7 +16,7 @@ import (
 type heap struct {
 	_ [128]byte // no two heaps share a cache line
 
-	mu    sync.Mutex
+	mu    lock
 	shard *tracker.Shard    // the counters
 	shut  bool              // the pool is closed
 	elems [8]unsafe.Pointer // element types known to be good, by address: see elemWord
@@ -37,6 +36,7 @@ type heap struct {
 	pending []*queue // by the streams they wait for
 	pens    int64    // bytes in pending
 	last    uint64   // stamp of the latest Free
+	grown   int64    // bytes got before looking at siblings: see settleIn
 	segs    []*segment
 
 	held quarantine // in Check mode; part of pens
@@ -119,13 +119,21 @@ func (hp *heap) grabGuest(size int64) *block {
 	return b
 }
 
+// runSize returns the size of the block that a run of class c is cut from, in bytes.
+func runSize(c int) int64 { return int64(runSlots(c)) * classSize(c) }
+
 // cutRun cuts an idle block into slots of class c.
 func (hp *heap) cutRun(c int) *run {
-	n, size := runSlots(c), classSize(c)
-	b := hp.grabLarge(roundLarge(int64(n) * size))
+	b := hp.grabLarge(runSize(c))
 	if b == nil {
 		return nil
 	}
+	return hp.cut(b, c)
+}
+
+// cut cuts b, which is in no list, into slots of class c.
+func (hp *heap) cut(b *block, c int) *run {
+	n, size := runSlots(c), classSize(c)
 	if h := b.header; h != nil {
 		b.header = nil
 		hp.spareHeader(h)
@@ -237,7 +245,7 @@ func (hp *heap) dissolveRun(r *run) {
 			hp.spareHeader(h)
 		}
 	}
-	hp.putIdle(b)
+	hp.retire(b) // which may have been lent as a whole
 }
 
 // headerFor takes the header that goes with the live block b out of the heap, or a spare one,

@@ -37,7 +37,7 @@ const (
 func (s *Stream) climb(hp *heap, size int64, c int) (*block, error) {
 	m := &climber{stream: s, core: s.core, heap: hp, size: size, class: c, need: size}
 	if c >= 0 {
-		m.need = roundLarge(int64(runSlots(c)) * classSize(c))
+		m.need = runSize(c)
 	}
 	b, r := m.climb()
 	if b != nil {
@@ -67,6 +67,9 @@ type climber struct {
 // lower ones are tried again.
 func (m *climber) climb() (*block, rung) {
 	c := m.core
+	if b := m.settleIn(); b != nil {
+		return b, rungFresh
+	}
 	if b := m.own(); b != nil {
 		return b, rungOwn
 	}
@@ -133,6 +136,30 @@ func (m *climber) grab(o *heap) *block {
 	o.mu.Unlock()
 	return nil
 }
+
+// settleIn gives a heap of a stream on which goroutines meet a little memory of its own, before
+// it takes from its siblings: or else they would go on meeting there.
+func (m *climber) settleIn() *block {
+	hp := m.heap
+	if !m.stream.lane.wide.Load() || m.need > settleMax || m.core.closed.Load() {
+		return nil
+	}
+	hp.mu.Lock()
+	fit := hp.idle.find(roundLarge(m.need)) != nil
+	own := int64(0)
+	if !fit {
+		own = hp.grown
+		hp.grown += m.need
+	}
+	hp.mu.Unlock()
+	if fit || own >= settleMax {
+		return nil
+	}
+	return m.fresh(false)
+}
+
+// settleMax is how many bytes a heap gets for itself on a stream with several.
+const settleMax = 4 << 20
 
 // own looks through all heaps of the stream, after tidying them up.
 func (m *climber) own() *block {
@@ -225,8 +252,18 @@ func (m *climber) others(wait bool) *block {
 // borrow takes a block from o, a heap of another stream, for the climber's heap.
 func (m *climber) borrow(o *heap) *block {
 	after := m.stream.lane.follows(o.lane)
+	var b *block
+	run := false
 	o.mu.Lock()
-	b := o.lend(m.size, m.class, after)
+	if m.class >= 0 {
+		// A run rather than a slot: the next Make finds one of its own, and the
+		// streams do not meet in one run's bookkeeping.
+		b = o.lend(m.need, -1, after)
+		run = b != nil
+	}
+	if b == nil {
+		b = o.lend(m.size, m.class, after)
+	}
 	o.mu.Unlock()
 	if b == nil {
 		return nil
@@ -236,6 +273,10 @@ func (m *climber) borrow(o *heap) *block {
 	b.heap = hp
 	if h := b.header; h != nil {
 		h.bind(b) // says so to whoever finds the header dead
+	}
+	if run {
+		hp.cut(b, m.class)
+		return hp.grab(m.size, m.class)
 	}
 	b.state = stateLive
 	hp.shard.Alloc(b.size)
@@ -321,9 +362,13 @@ func (m *climber) pending() *block {
 // press asks the pacer whether foreign memory is short enough for a collection before the
 // pool grows by need bytes, and runs it.
 func (c *core) press(need int64) bool {
+	budget := c.budgetNow()
+	if c.pacer.Calm(c.claimed.Load()+need, budget) {
+		return false // what is live cannot be more than what is claimed
+	}
 	st := c.account.Stats()
 	d := c.pacer.Decide(finalize.Pressure{
-		Live: st.Live + st.Pending, Grow: need, Budget: c.budgetNow(),
+		Live: st.Live + st.Pending, Grow: need, Budget: budget,
 		Made: st.Total, Freed: st.Total - st.Live - st.LateBytes, Late: st.LateBytes,
 	})
 	if !d.Collect() {

@@ -112,6 +112,12 @@ func (w *walk) listed(hp *heap, b *block, want state, list string) {
 // bins checks that bitmaps and lists of s agree, and that the blocks are where their size
 // belongs.
 func (w *walk) bins(hp *heap, s *bins, want state, list string, lent bool) {
+	bytes := int64(0)
+	defer func() {
+		if bytes != s.bytes {
+			w.wrong("%s bins count %d bytes and have %d", list, s.bytes, bytes)
+		}
+	}()
 	for r, row := range s.row {
 		if row == nil {
 			if s.rows>>r&1 != 0 {
@@ -129,6 +135,7 @@ func (w *walk) bins(hp *heap, s *bins, want state, list string, lent bool) {
 			}
 			for prev := (*block)(nil); b != nil; prev, b = b, b.next {
 				w.listed(hp, b, want, list)
+				bytes += b.size
 				if b.prev != prev || b.lent != lent {
 					w.wrong("%s block %#x is linked wrongly", list, b.ptr)
 				}

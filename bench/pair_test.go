@@ -92,7 +92,7 @@ func BenchmarkHoles(b *testing.B) {
 	} {
 		for _, k := range []int{4096, 16384, 65536} {
 			b.Run(fmt.Sprintf("size=%s/holes=%d", c.name, k), func(b *testing.B) {
-				p, s := plainPool(b, 1)
+				p, s := plainPool(b, granule, 0, 1)
 				keep := holes(b, s[0], k, c.least, c.most)
 				r := rand.New(rand.NewPCG(2, 2))
 				runtime.GC()
@@ -115,9 +115,9 @@ func BenchmarkHoles(b *testing.B) {
 }
 
 // plainPool returns a pool that counts but takes no call stacks: bookkeeping alone.
-func plainPool(tb testing.TB, streams int) (*alloc.Pool, []*alloc.Stream) {
+func plainPool(tb testing.TB, granule, segment int64, streams int) (*alloc.Pool, []*alloc.Stream) {
 	tb.Helper()
-	p, err := alloc.NewPool(newSim(granule), alloc.Options{Tracker: tracker.New(tracker.Options{Rate: -1})})
+	p, err := alloc.NewPool(newSim(granule), alloc.Options{Segment: segment, Tracker: tracker.New(tracker.Options{Rate: -1})})
 	require.NoError(tb, err)
 	all := make([]*alloc.Stream, streams)
 	for i := range all {
@@ -128,7 +128,8 @@ func plainPool(tb testing.TB, streams int) (*alloc.Pool, []*alloc.Stream) {
 }
 
 // BenchmarkBookkeeping replays RMM's workload, time per Make or Free, on the pool and on the
-// stand-ins. All of them are warm: they have run it once.
+// stand-ins. All of them are warm: they have run it once. All have one address range that
+// is large enough, so none ever asks the device; what growth costs is in BenchmarkRandomAllocations.
 func BenchmarkBookkeeping(b *testing.B) {
 	for _, n := range []int{1_000, 10_000, 100_000} {
 		for _, m := range []int64{1, 4, 64, 1024} {
@@ -142,7 +143,7 @@ func BenchmarkBookkeeping(b *testing.B) {
 					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(events)), "ns/step")
 				})
 			}
-			p, s := plainPool(b, 1)
+			p, s := plainPool(b, 0, 1<<38, 1)
 			held := make([]alloc.Buffer[byte], n)
 			run("lastuse", func() { replay(b, events, s, held) })
 			runtime.KeepAlive(p)
@@ -171,7 +172,7 @@ func BenchmarkStreams(b *testing.B) {
 	for _, shared := range []bool{false, true} {
 		for g := 1; g <= runtime.GOMAXPROCS(0); g *= 2 {
 			b.Run(fmt.Sprintf("shared=%v/goroutines=%d", shared, g), func(b *testing.B) {
-				p, s := plainPool(b, g)
+				p, s := plainPool(b, granule, 0, g)
 				var wg sync.WaitGroup
 				n := b.N/g + 1
 				b.ResetTimer()

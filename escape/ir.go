@@ -496,6 +496,59 @@ func (f *fn) order() {
 	}
 }
 
+// irreducible reports whether some cycle can be entered in two places: an edge
+// back to a block that does not dominate where the edge comes from.
+func (f *fn) irreducible() bool {
+	idom := make([]*block, len(f.rpo))
+	meet := func(a, b *block) *block {
+		for a != b {
+			for a.order > b.order {
+				a = idom[a.order]
+			}
+			for b.order > a.order {
+				b = idom[b.order]
+			}
+		}
+		return a
+	}
+	idom[0] = f.rpo[0]
+	for again := true; again; {
+		again = false
+		for _, b := range f.rpo[1:] {
+			var d *block
+			for _, p := range b.preds {
+				if p.order < 0 || idom[p.order] == nil {
+					continue
+				}
+				if d == nil {
+					d = p
+				} else {
+					d = meet(d, p)
+				}
+			}
+			if d != nil && idom[b.order] != d {
+				idom[b.order] = d
+				again = true
+			}
+		}
+	}
+	for _, b := range f.rpo {
+		for _, s := range b.succs {
+			if s.order > b.order {
+				continue
+			}
+			d := b
+			for d.order > s.order {
+				d = idom[d.order]
+			}
+			if d != s {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // String prints the flow form; it is the golden text of the first stage.
 func (f *fn) String() string {
 	var w strings.Builder

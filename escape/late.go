@@ -26,12 +26,32 @@ var blocking = map[string]bool{
 	"(github.com/lastuse/lastuse/alloc.Event).Sync":          true,
 }
 
-// late reports buffers of a group whose frees come late.
-func (d *decider) late(x *decision) {
-	g := x.g
-	if x.pl == nil || x.why != "" || len(x.frees) > 0 || len(x.pl.plan) > 0 {
-		return
+// A lateness says why the frees of a group come late.
+type lateness struct {
+	cause string
+	at    token.Pos
+	after token.Pos // the last use
+	obj   *object
+	noFix string
+	fixed bool // the plan of the group frees early
+}
+
+func (l *lateness) String(d *decider, what string) string {
+	text := fmt.Sprintf("%s is freed late: %s at %s comes between its last use and its free", what, l.cause, d.p.line(l.at))
+	if l.cause == deferInLoop {
+		text = fmt.Sprintf("%s is freed late: the call deferred in a loop at %s runs when the function returns", what, d.p.line(l.at))
 	}
+	if l.noFix != "" {
+		text += "; no fix: " + l.noFix
+	}
+	return text
+}
+
+// advance looks whether what the program frees in group x is freed late. If it
+// is, and a fix is allowed, the plan becomes that of a program that frees
+// nothing itself: frees that are no deferred calls are removed.
+func (d *decider) advance(x *decision) {
+	g := x.g
 	deferred, explicit := false, false
 	for _, o := range g.objs {
 		if o.coll {
@@ -41,9 +61,9 @@ func (d *decider) late(x *decision) {
 			for _, e := range evs {
 				switch {
 				case e.kind == evUse:
-				case e.kind == evFree && e.when.K == Always && e.m == mWhole:
+				case e.kind == evFree && e.when.K == Always && e.m == mWhole && d.w.byFreer(o, e):
 					explicit = true
-				case e.kind == evDefer && e.when.K == Always && e.m == mWhole:
+				case e.kind == evDefer && e.when.K == Always && e.m == mWhole && d.w.byFreer(o, e):
 					deferred = true
 				default:
 					return
@@ -54,7 +74,72 @@ func (d *decider) late(x *decision) {
 	if !deferred && !explicit {
 		return
 	}
-	// Plan as if the program freed nothing.
+	pl := d.replan(g)
+	if pl == nil {
+		return
+	}
+	causes := map[int]bool{}
+	for i, fp := range pl.plan {
+		cause, at := d.lateness(fp)
+		if cause == "" {
+			continue
+		}
+		causes[i] = true
+		if x.late == nil {
+			x.late = &lateness{cause: cause, at: at, after: fp.gap.pos, obj: fp.obj}
+		}
+	}
+	if x.late == nil {
+		return
+	}
+	repeatable := true
+	for _, o := range g.objs {
+		repeatable = repeatable && x.pl.repeats[o]
+	}
+	if deferred && !repeatable {
+		x.late.noFix = "a second free would be an error"
+		return
+	}
+	var deletes []*value
+	if !deferred {
+		for _, o := range g.objs {
+			o.eachEvent(func(e event) {
+				if e.kind == evFree && !slices.Contains(deletes, e.at) {
+					deletes = append(deletes, e.at)
+				}
+			})
+		}
+	}
+	// All of the early frees, or, beside a deferred one, those that help.
+	var frees []planned
+	for i, fp := range pl.plan {
+		leaks := slices.ContainsFunc(x.pl.plan, func(q freePoint) bool { return q.gap == fp.gap && q.obj == fp.obj })
+		if deferred && !causes[i] && !leaks {
+			continue
+		}
+		p, why := d.give(x, fp)
+		if why != "" {
+			x.late.noFix = why
+			return
+		}
+		frees = append(frees, p)
+	}
+	if d.src == nil {
+		x.late.noFix = "the source cannot be read"
+		return
+	}
+	for _, at := range deletes {
+		if _, ok := d.deletion(at); !ok {
+			x.late.noFix = "the free at " + d.p.line(at.pos) + " does not stand on a line of its own"
+			return
+		}
+	}
+	x.late.fixed = true
+	x.frees, x.deletes, x.pl2 = frees, deletes, pl
+}
+
+// replan plans g as if the program freed nothing.
+func (d *decider) replan(g *group) *planner {
 	saved := make([]map[*value][]event, len(g.objs))
 	for i, o := range g.objs {
 		saved[i] = o.events
@@ -77,110 +162,15 @@ func (d *decider) late(x *decision) {
 	for i, o := range g.objs {
 		o.events = saved[i]
 	}
-	if pl == nil {
-		return
-	}
-	type early struct {
-		fp    freePoint
-		cause string
-		at    token.Pos
-	}
-	var points []early
-	for _, fp := range pl.plan {
-		cause, at := d.lateness(fp)
-		points = append(points, early{fp, cause, at})
-	}
-	for _, o := range x.sites {
-		become := g.feeds(o)
-		var mine []early
-		for _, p := range points {
-			if slices.Contains(become, p.fp.obj) && p.cause != "" {
-				mine = append(mine, p)
-			}
-		}
-		if len(mine) == 0 {
-			continue
-		}
-		b := o.buf
-		fd := &Finding{Category: CategoryLate, Pos: b.Site, End: b.Site, Buffer: b}
-		if c := d.callOf(o); c != nil && c.end.IsValid() {
-			fd.End = c.end
-		}
-		what := b.Name
-		if what == "" {
-			what = "a " + b.Type
-		}
-		fd.Message = fmt.Sprintf("%s is freed late: %s at %s comes between its last use and its free", what, mine[0].cause, d.p.line(mine[0].at))
-		if mine[0].cause == deferInLoop {
-			fd.Message = fmt.Sprintf("%s is freed late: the call deferred in a loop at %s runs when the function returns", what, d.p.line(mine[0].at))
-		}
-		fd.Related = append(fd.Related, analysis.RelatedInformation{Pos: mine[0].fp.gap.pos, End: mine[0].fp.gap.pos, Message: "not used after this"})
-		d.out.Findings = append(d.out.Findings, fd)
-		if why := d.p.readOnly(d.f.node.Pos()); why != "" || d.src == nil {
-			continue
-		}
-		repeatable := true
-		for _, q := range become {
-			repeatable = repeatable && x.pl.repeats[q]
-		}
-		var moved []*value // explicit frees that go
-		if !deferred {
-			for _, q := range become {
-				for at := range q.events {
-					if slices.ContainsFunc(q.events[at], func(e event) bool { return e.kind == evFree }) && !slices.Contains(moved, at) {
-						moved = append(moved, at)
-					}
-				}
-			}
-			slices.SortFunc(moved, func(a, b *value) int { return int(a.pos - b.pos) })
-		} else if !repeatable {
-			fd.Message += "; no fix: a second free would be an error"
-			continue
-		}
-		var edits []analysis.TextEdit
-		ok := true
-		for _, p := range points {
-			if !slices.Contains(become, p.fp.obj) || deferred && p.cause == "" {
-				continue
-			}
-			pl := d.w.nameAt(p.fp.obj, p.fp.gap)
-			if pl == nil {
-				ok = false
-				break
-			}
-			text, why := d.w.freeText(p.fp.obj, pl.String(), pl.typ, p.fp.isNil, p.fp.gap.gap.scope)
-			es, why2 := d.p.edits(d.src, d.f, p.fp.gap.gap, []string{text}, nil)
-			if why != "" || why2 != "" || p.fp.gap.gap.kind == gapReturn {
-				ok = false
-				break
-			}
-			edits = append(edits, es...)
-		}
-		for _, at := range moved {
-			e, can := d.deletion(at)
-			if !can {
-				ok = false
-				break
-			}
-			edits = append(edits, e)
-		}
-		sortEdits(edits)
-		if !ok || d.src.parses(edits) != "" || overlaps(edits, d.out.Edits) {
-			continue
-		}
-		fd.Fix = "free " + what + " after its last use"
-		fd.Edits = edits
-		d.out.Edits = append(d.out.Edits, edits...)
-		sortEdits(d.out.Edits)
-	}
+	return pl
 }
 
-func overlaps(a, b []analysis.TextEdit) bool {
-	for _, x := range a {
-		for _, y := range b {
-			if x.Pos < y.End && y.Pos < x.End {
-				return true
-			}
+// byFreer reports whether the event is a call of the function that frees o's
+// type, and not of one that happens to consume it.
+func (w *flow) byFreer(o *object, e event) bool {
+	for _, f := range w.p.freersOf(o.def.typ0()) {
+		if e.at.fn == f.fn {
+			return true
 		}
 	}
 	return false
@@ -191,9 +181,11 @@ const deferInLoop = "a deferred call in a loop"
 // lateness finds what comes between an early free and the program's own.
 func (d *decider) lateness(fp freePoint) (string, token.Pos) {
 	o := fp.obj
+	explicit := false
+	o.eachEvent(func(e event) { explicit = explicit || e.kind == evFree })
 	for at, evs := range o.events {
 		for _, e := range evs {
-			if e.kind == evDefer && at.blk.loopDepth > 0 && o.def.blk.loopDepth > 0 {
+			if !explicit && e.kind == evDefer && at.blk.loopDepth > 0 && o.def.blk.loopDepth > 0 {
 				return deferInLoop, at.pos
 			}
 		}
@@ -243,7 +235,7 @@ func (d *decider) lateness(fp freePoint) (string, token.Pos) {
 			seen[s] = true
 			if s.order > it.b.order && s != o.def.blk {
 				for _, p := range s.preds {
-					if p.order >= s.order && p.order >= 0 {
+					if p.order >= s.order && p.order >= 0 && !d.w.frees(s) {
 						return "the loop", firstPos(s)
 					}
 				}
@@ -252,6 +244,16 @@ func (d *decider) lateness(fp freePoint) (string, token.Pos) {
 		}
 	}
 	return "", token.NoPos
+}
+
+// frees reports whether the loop with this head only frees elements.
+func (w *flow) frees(head *block) bool {
+	for _, l := range w.f.loops {
+		if l.head == head && w.marks[l.mark] != nil {
+			return true
+		}
+	}
+	return false
 }
 
 func firstPos(b *block) token.Pos {

@@ -34,6 +34,7 @@ type lower struct {
 	exposeds []exposure
 	fallto   *block
 	indexed  []indexedElem
+	joins    []*join
 }
 
 // indexedElem says that coll[index] is elem.
@@ -111,6 +112,9 @@ func (p *pkg) lower(f *fn) {
 		}
 	}
 	f.finish()
+	if f.declined == "" && f.gotos && f.irreducible() {
+		f.declined = "irreducible control flow"
+	}
 }
 
 // addresses decides which variables can be reached through a pointer that is
@@ -1169,6 +1173,7 @@ func (l *lower) ret(s *ast.ReturnStmt, pos token.Pos) {
 		return
 	}
 	l.runDefers(pos)
+	l.unjoined(pos)
 	if l.cur == nil {
 		return
 	}
@@ -1237,6 +1242,11 @@ func (l *lower) runDefers(pos token.Pos) {
 			}
 			l.add(c)
 			l.afterCall(c)
+			if call, ok := c.expr.(*ast.CallExpr); ok {
+				if g := l.waitGroup(call, "Wait"); g != nil {
+					l.wait(g, pos)
+				}
+			}
 		} else if len(args) > 0 {
 			u := l.emit(opUse, nil, d.call.pos, args...)
 			u.note = "deferred call"

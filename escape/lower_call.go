@@ -108,7 +108,20 @@ func (l *lower) call(call *ast.CallExpr) []*value {
 	}
 	c := l.callee(call)
 	args := l.args(call)
-	return l.finishCall(call, c, args, "")
+	if g := l.waitGroup(call, "Go"); g != nil && len(args) == 1 {
+		if f := l.calleeOf(args[0]); f.lit != nil && l.canSplice(f.lit) {
+			if f.val != nil {
+				f.val.spliced = true
+			}
+			l.joined(f.lit, nil, g, call.Pos())
+			return nil
+		}
+	}
+	res := l.finishCall(call, c, args, "")
+	if g := l.waitGroup(call, "Wait"); g != nil {
+		l.wait(g, call.Pos())
+	}
+	return res
 }
 
 func (l *lower) builtin(call *ast.CallExpr) string {
@@ -580,6 +593,15 @@ func (l *lower) goStmt(s *ast.GoStmt) {
 	}
 	c := l.callee(s.Call)
 	args := l.args(s.Call)
+	if c.lit != nil && l.canSplice(c.lit) {
+		if g := l.doneGroup(c.lit); g != nil {
+			if c.val != nil {
+				c.val.spliced = true
+			}
+			l.joined(c.lit, args, g, s.Pos())
+			return
+		}
+	}
 	v := l.finishCall(s.Call, c, args, "go")
 	if len(v) == 1 {
 		v[0].op = opGo

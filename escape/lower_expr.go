@@ -67,6 +67,9 @@ func (l *lower) exprN(e ast.Expr) []*value {
 func (l *lower) expr1(e ast.Expr) *value {
 	tv := l.p.info.Types[e]
 	if tv.Value != nil {
+		if _, ok := l.folded(e); !ok && isBool(tv.Type) {
+			return l.emit(opUnknown, tv.Type, e.Pos()) // another build may say otherwise
+		}
 		return l.emit(opConst, tv.Type, e.Pos())
 	}
 	t := tv.Type
@@ -183,6 +186,11 @@ func (l *lower) part(base *value, t types.Type, pos token.Pos, note string, elem
 	v := l.emit(o, t, pos, base)
 	v.note = note
 	return v
+}
+
+func isBool(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&types.IsBoolean != 0
 }
 
 func integer(t types.Type) bool {

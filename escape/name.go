@@ -57,33 +57,77 @@ func (f *fn) entryValue(p *place, b *block, seen map[*block]bool) (*value, bool)
 	return same, true
 }
 
+// A named place is a place and the expression that denotes it.
+type named struct {
+	place *place
+	name  string
+}
+
 // nameAt returns a variable, or a field of one, that holds o at the gap.
-func (w *flow) nameAt(o *object, g *value) *place {
+func (w *flow) nameAt(o *object, g *value) *named {
 	tried := map[*place]bool{}
-	try := func(p *place) bool {
-		if p == nil || tried[p] || p.root.obj == nil {
-			return false
+	try := func(p *place) *named {
+		if p == nil || tried[p] {
+			return nil
 		}
 		tried[p] = true
 		if v := w.f.valueAt(p, g.blk, g.at); v == nil || origin(v) != o.def {
-			return false
+			return nil
 		}
-		return w.p.visible(p.root.obj, g.gap.scope) && (w.p.isResource(p.typ) || o.coll && w.p.collects(p.typ) || types.Identical(p.typ, o.def.typ0()))
+		if !w.p.isResource(p.typ) && !(o.coll && w.p.collects(p.typ)) && !types.Identical(p.typ, o.def.typ0()) {
+			return nil
+		}
+		if p.root.obj == nil {
+			if via := w.pointer(p.root, g); via != "" {
+				return &named{p, via + p.name}
+			}
+			return nil
+		}
+		if !w.p.visible(p.root.obj, g.gap.scope) {
+			return nil
+		}
+		return &named{p, p.String()}
 	}
-	if o.def.op == opPhi && try(o.def.place) {
-		return o.def.place
+	if o.def.op == opPhi {
+		if n := try(o.def.place); n != nil {
+			return n
+		}
 	}
 	for _, m := range o.order {
 		if origin(m) != o.def {
 			continue
 		}
 		for _, u := range m.users {
-			if (u.op == opSet || u.op == opPhi) && try(u.place) {
-				return u.place
+			if u.op == opSet || u.op == opPhi {
+				if n := try(u.place); n != nil {
+					return n
+				}
 			}
 		}
 	}
 	return nil
+}
+
+// pointer returns a visible variable that points to the object r at the gap.
+func (w *flow) pointer(r *root, g *value) string {
+	for _, b := range w.f.rpo {
+		for _, v := range b.instrs {
+			if v.op != opSet || v.place.root.obj == nil || len(v.place.path) > 0 {
+				continue
+			}
+			if a := errRoot(v.args[0]); a.op != opAddr || a.place.root != r || len(a.place.path) > 0 {
+				continue
+			}
+			now := w.f.valueAt(v.place, g.blk, g.at)
+			if now == nil {
+				continue
+			}
+			if a := errRoot(now); a.op == opAddr && a.place.root == r && len(a.place.path) == 0 && w.p.visible(v.place.root.obj, g.gap.scope) {
+				return v.place.root.name
+			}
+		}
+	}
+	return ""
 }
 
 // visible reports whether the variable's name means it at pos.

@@ -37,6 +37,10 @@ type decision struct {
 	hoists []*hoist
 
 	imports bool // the plan needs the import of runtime
+
+	late    *lateness // what the program frees comes late
+	deletes []*value  // frees that the plan replaces
+	pl2     *planner  // the plan that does
 }
 
 // A decider turns the flow of one function into its report.
@@ -79,9 +83,6 @@ func (d *decider) decide() {
 			d.buffer(x, o)
 		}
 	}
-	for _, x := range d.all {
-		d.late(x)
-	}
 	d.findings()
 	slices.SortStableFunc(d.out.Buffers, func(a, b *Buffer) int { return cmp.Compare(a.Site, b.Site) })
 	slices.SortStableFunc(d.out.Findings, func(a, b *Finding) int {
@@ -109,40 +110,13 @@ func (d *decider) plan(x *decision) {
 		return
 	}
 	for _, fp := range x.pl.plan {
-		pl := d.w.nameAt(fp.obj, fp.gap)
-		var name string
-		var t types.Type
-		if pl != nil {
-			name, t = pl.String(), pl.typ
-		} else {
-			h, why := d.hoistFor(fp.obj)
-			if why == "" && !within(h, fp.gap.gap) {
-				why = "no variable that is visible at " + d.p.line(fp.gap.pos) + " holds it there"
-			}
-			if why != "" {
-				x.why = why
-				x.frees = nil
-				return
-			}
-			for _, it := range h.items {
-				if it.obj == fp.obj {
-					name, t = it.name, fp.obj.def.typ0()
-				}
-			}
-			x.hoists = append(x.hoists, h)
-		}
-		text, why := d.w.freeText(fp.obj, name, t, fp.isNil, fp.gap.gap.scope)
-		keep := false
-		if why != "" && pl != nil && d.w.rawLast(fp.obj) != nil {
-			text, why, keep = d.keepAlive(name, fp.gap.gap.scope), "", true
-			x.imports = d.p.importName(runtimePkg(d.p.types), fp.gap.gap.scope) == ""
-		}
+		p, why := d.give(x, fp)
 		if why != "" {
 			x.why = why
 			x.frees = nil
 			return
 		}
-		x.frees = append(x.frees, planned{freePoint: fp, text: text, name: name, place: pl, repeatable: x.pl.repeats[fp.obj], keep: keep})
+		x.frees = append(x.frees, p)
 	}
 	if len(x.pl.unfixed) > 0 {
 		for _, o := range g.objs {
@@ -153,6 +127,45 @@ func (d *decider) plan(x *decision) {
 			}
 		}
 	}
+	d.advance(x)
+}
+
+// give finds the words for one planned free.
+func (d *decider) give(x *decision, fp freePoint) (planned, string) {
+	pl := d.w.nameAt(fp.obj, fp.gap)
+	var name string
+	var t types.Type
+	if pl != nil {
+		name, t = pl.name, pl.place.typ
+	} else {
+		h, why := d.hoistFor(fp.obj)
+		if why == "" && !within(h, fp.gap.gap) {
+			why = "no variable that is visible at " + d.p.line(fp.gap.pos) + " holds it there"
+		}
+		if why != "" {
+			return planned{}, why
+		}
+		for _, it := range h.items {
+			if it.obj == fp.obj {
+				name, t = it.name, fp.obj.def.typ0()
+			}
+		}
+		x.hoists = append(x.hoists, h)
+	}
+	text, why := d.w.freeText(fp.obj, name, t, fp.isNil, fp.gap.gap.scope)
+	keep := false
+	if why != "" && pl != nil && d.w.rawLast(fp.obj) != nil {
+		text, why, keep = d.keepAlive(name, fp.gap.gap.scope), "", true
+		x.imports = d.p.importName(runtimePkg(d.p.types), fp.gap.gap.scope) == ""
+	}
+	if why != "" {
+		return planned{}, why
+	}
+	p := planned{freePoint: fp, text: text, name: name, repeatable: x.pl.repeats[fp.obj], keep: keep}
+	if pl != nil {
+		p.place = pl.place
+	}
+	return p, ""
 }
 
 // keepAlive is the statement that keeps what name holds alive up to here.
@@ -305,7 +318,7 @@ func (d *decider) buffer(x *decision, o *object) {
 		b.Verdict = Reported
 		b.Reason = x.why
 		d.report(x, o, b, frees+moves+returns > 0, nil)
-	case len(mine) > 0:
+	case len(mine) > 0 || x.late != nil && x.late.fixed:
 		b.Verdict = Inserted
 		for _, p := range mine {
 			b.Frees = append(b.Frees, Free{Pos: p.gap.pos, Text: p.text, Why: d.whyHere(p)})
@@ -319,6 +332,9 @@ func (d *decider) buffer(x *decision, o *object) {
 		d.report(x, o, b, frees+moves+returns > 0, mine)
 	default:
 		d.settled(b, frees, moves, returns, sink, keep)
+		if x.late != nil {
+			d.reportLate(x, o, b, nil)
+		}
 	}
 }
 
@@ -384,6 +400,10 @@ func (d *decider) whyHere(p planned) string {
 
 // report adds a finding about site o.
 func (d *decider) report(x *decision, o *object, b *Buffer, partly bool, mine []planned) {
+	if x.late != nil && len(x.pl.plan) == 0 {
+		d.reportLate(x, o, b, mine)
+		return
+	}
 	fd := &Finding{Category: CategoryUnfreed, Pos: b.Site, Buffer: b}
 	fd.End = fd.Pos
 	if c := d.callOf(o); c != nil && c.end.IsValid() {
@@ -434,12 +454,53 @@ func (d *decider) report(x *decision, o *object, b *Buffer, partly bool, mine []
 				}
 			}
 		}
+		fd.Edits = append(fd.Edits, d.deletions(x)...)
 		if x.imports && len(fd.Edits) > 0 {
 			fd.Edits = append(fd.Edits, d.p.importEdit(d.src, "runtime")...)
 		}
 		sortEdits(fd.Edits)
 	}
 	d.out.Findings = append(d.out.Findings, fd)
+}
+
+// reportLate adds a finding of category late.
+func (d *decider) reportLate(x *decision, o *object, b *Buffer, mine []planned) {
+	if !slices.Contains(x.g.feeds(o), x.late.obj) {
+		return
+	}
+	what := b.Name
+	if what == "" {
+		what = "a " + b.Type
+	}
+	fd := &Finding{Category: CategoryLate, Pos: b.Site, End: b.Site, Buffer: b, Message: x.late.String(d, what)}
+	if c := d.callOf(o); c != nil && c.end.IsValid() {
+		fd.End = c.end
+	}
+	fd.Related = append(fd.Related, analysis.RelatedInformation{Pos: x.late.after, End: x.late.after, Message: "not used after this"})
+	if x.late.fixed && x.noEdit == "" {
+		fd.Fix = "free " + what + " after its last use"
+		seen := map[*gap]bool{}
+		for _, p := range mine {
+			if g := p.gap.gap; !seen[g] {
+				seen[g] = true
+				fd.Edits = append(fd.Edits, d.gapEdits[g]...)
+			}
+		}
+		fd.Edits = append(fd.Edits, d.deletions(x)...)
+		sortEdits(fd.Edits)
+	}
+	d.out.Findings = append(d.out.Findings, fd)
+}
+
+// deletions are the edits that remove the frees that a plan replaces.
+func (d *decider) deletions(x *decision) []analysis.TextEdit {
+	var out []analysis.TextEdit
+	for _, at := range x.deletes {
+		if e, ok := d.deletion(at); ok {
+			out = append(out, e)
+		}
+	}
+	return out
 }
 
 // rawOf returns the last use of what o becomes if it is through a raw pointer.
@@ -583,6 +644,11 @@ func (d *decider) realize() {
 	for _, g := range gaps {
 		if at[g][0].x.noEdit == "" {
 			d.out.Edits = append(d.out.Edits, d.gapEdits[g]...)
+		}
+	}
+	for _, x := range d.all {
+		if len(x.frees) > 0 && x.noEdit == "" {
+			d.out.Edits = append(d.out.Edits, d.deletions(x)...)
 		}
 	}
 	sortEdits(d.out.Edits)

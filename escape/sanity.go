@@ -44,21 +44,26 @@ func (w *walk) clone() *walk {
 
 // sanity checks the planned frees of a function.
 type sanity struct {
-	f      *fn
-	p      *pkg
-	frees  map[*value][]planned // by gap
-	sites  map[*value]bool      // sites whose buffers the plan must free
-	paths  int
-	steps  int
-	fault  string
-	faultV *value
+	f       *fn
+	p       *pkg
+	frees   map[*value][]planned // by gap
+	removed map[*value]bool      // calls that the plan removes
+	sites   map[*value]bool      // sites whose buffers the plan must free
+	paths   int
+	steps   int
+	fault   string
+	faultV  *value
 }
 
 // verify walks the function and withdraws all of its plans on a disagreement.
 func (d *decider) verify() {
 	s := &sanity{f: d.f, p: d.p, frees: map[*value][]planned{}, sites: map[*value]bool{}}
+	s.removed = map[*value]bool{}
 	any := false
 	for _, x := range d.all {
+		for _, at := range x.deletes {
+			s.removed[at] = true
+		}
 		for _, p := range x.frees {
 			s.frees[p.gap] = append(s.frees[p.gap], p)
 			any = true
@@ -87,7 +92,7 @@ func (d *decider) verify() {
 	*d.bugs = append(*d.bugs, Bug{Name: d.f.name, Pos: at, Text: s.fault + " (" + d.p.line(at) + ")"})
 	for _, x := range d.all {
 		if len(x.frees) > 0 {
-			x.frees = nil
+			x.frees, x.deletes, x.late = nil, nil, nil
 			x.why = "its plan failed the sanity check: " + s.fault
 		}
 	}
@@ -482,6 +487,9 @@ func (s *sanity) free(at *value, p planned, w *walk) {
 // call executes a call; failed says whether it returns an error.
 func (s *sanity) call(v *value, w *walk, failed tri) {
 	ci := v.call
+	if s.removed[v] {
+		return
+	}
 	if v.op == opGo || ci.goes {
 		for _, a := range v.args {
 			s.touch(v, a, w)

@@ -111,6 +111,19 @@ func NewPacer(o Options) *Pacer {
 // firstBackoff is the part of the budget to be made after a first fruitless collection.
 const firstBackoff = 1.0 / 16
 
+// Calm reports whether foreign memory of at most live bytes is so far from budget that
+// Decide would be calm. It counts the question if so. It is cheaper: the caller need not know
+// how much is live, only an upper bound.
+func (p *Pacer) Calm(live, budget int64) bool {
+	if !p.options.Off && budget > 0 && float64(live) >= p.options.Share*float64(budget) {
+		return false
+	}
+	p.mu.Lock()
+	p.counts[Calm]++
+	p.mu.Unlock()
+	return true
+}
+
 // Decide says whether to collect before foreign memory grows. It is meant for the slow
 // path of an allocator: it reads the clock and the runtime's metrics.
 func (p *Pacer) Decide(in Pressure) Decision {

@@ -24,7 +24,7 @@ func (f *fakeTB) Errorf(format string, args ...any) {
 
 func TestCheckOfCleanBooks(t *testing.T) {
 	books := New(Options{Rate: 1})
-	s := books.NewAccount("host").NewShard()
+	s := newShard(t, books)
 	id := makeSome(s, 100)
 	s.Free(100)
 	s.Repeat() // never a failure
@@ -40,7 +40,7 @@ func TestCheckOfCleanBooks(t *testing.T) {
 
 func TestCheckNamesLeaks(t *testing.T) {
 	books := New(Options{Rate: 1})
-	s := books.NewAccount("host").NewShard()
+	s := newShard(t, books)
 	makeSome(s, 2048)
 	makeSome(s, 2048)
 	id := makeMore(s, 100)
@@ -67,7 +67,7 @@ func TestCheckNamesForeignLeaks(t *testing.T) {
 // TestCheckWithoutSites cannot name what was not sampled, and says so.
 func TestCheckWithoutSites(t *testing.T) {
 	books := New(Options{Rate: 1 << 40})
-	books.NewAccount("host").NewShard().Alloc(10)
+	newShard(t, books).Alloc(10)
 	var tb fakeTB
 	Check(&tb, books)
 	require.Contains(t, tb.errors[0], "1 buffers live (10 B)")

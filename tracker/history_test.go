@@ -15,7 +15,7 @@ func TestHistory(t *testing.T) {
 	books := New(Options{History: 4})
 	require.True(t, books.Recording())
 	require.Empty(t, books.History())
-	s := books.NewAccount("host").NewShard()
+	s := newShard(t, books)
 	s.Record(0, Made, 0x1000, 10)
 	books.Alloc(0x2000, 20)
 	require.NoError(t, books.Free(0x2000))
@@ -44,7 +44,7 @@ func TestHistory(t *testing.T) {
 func TestNoHistory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history")
 	books := New(Options{HistoryFile: path})
-	s := books.NewAccount("host").NewShard()
+	s := newShard(t, books)
 	require.False(t, s.Recording())
 	s.Record(0, Made, 1, 1)
 	require.Nil(t, books.History())
@@ -54,7 +54,7 @@ func TestNoHistory(t *testing.T) {
 
 func TestHistoryAllocatesNothing(t *testing.T) {
 	books := New(Options{History: 8})
-	s := books.NewAccount("host").NewShard()
+	s := newShard(t, books)
 	require.Zero(t, testing.AllocsPerRun(100, func() { s.Record(0, Made, 1, 1) }))
 }
 

@@ -5,10 +5,19 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
+
+// newShard returns a shard of a new account that lasts until the test ends. Without that
+// the collector could take both after their last use, and what is live in them would be freed late.
+func newShard(t testing.TB, books *Tracker) *Shard {
+	s := books.NewAccount("host").NewShard()
+	t.Cleanup(func() { runtime.KeepAlive(s) })
+	return s
+}
 
 //go:noinline
 func makeSome(s *Shard, size int64) SiteID {
@@ -42,7 +51,7 @@ func writeProfile(t *testing.T, books *Tracker) string {
 
 func TestProfile(t *testing.T) {
 	books := New(Options{Rate: 1})
-	s := books.NewAccount("host").NewShard()
+	s := newShard(t, books)
 	makeSome(s, 1<<20)
 	id := makeMore(s, 3<<20)
 	before := writeProfile(t, books)
@@ -69,7 +78,7 @@ func TestProfile(t *testing.T) {
 // TestProfileWithoutStacks shows sites that cannot be named.
 func TestProfileWithoutStacks(t *testing.T) {
 	books := New(Options{Rate: 1, MaxSites: 2}) // one place besides "other sites"
-	s := books.NewAccount("host").NewShard()
+	s := newShard(t, books)
 	makeSome(s, 1<<20)
 	makeMore(s, 1<<20)
 	makeMore(s, 1<<20)

@@ -15,7 +15,7 @@ import (
 // TestRateOneIsExact allocates and frees at random from two sites.
 func TestRateOneIsExact(t *testing.T) {
 	books := New(Options{Rate: 1})
-	s := books.NewAccount("host").NewShard()
+	s := newShard(t, books)
 	rng := rand.New(rand.NewPCG(1, 1))
 	type made struct {
 		id   SiteID
@@ -69,7 +69,7 @@ func TestSamplingIsUnbiased(t *testing.T) {
 	for _, size := range []int64{16, 100, 1000, 4096, 5000, 20000, 1 << 20} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
 			books := New(Options{Rate: rate})
-			s := books.NewAccount("host").NewShard()
+			s := newShard(t, books)
 			n := int64(200_000)
 			for range n {
 				s.Alloc(size)
@@ -92,7 +92,7 @@ func TestSamplingIsUnbiased(t *testing.T) {
 // from rounding.
 func TestSampledSitesReturnToZero(t *testing.T) {
 	books := New(Options{Rate: 1000})
-	s := books.NewAccount("host").NewShard()
+	s := newShard(t, books)
 	rng := rand.New(rand.NewPCG(3, 3))
 	ids, sizes := []SiteID{}, []int64{}
 	for range 10_000 {
@@ -159,7 +159,7 @@ func TestSiteExplosion(t *testing.T) {
 	for name, o := range map[string]Options{"table": {Rate: 1, MaxSites: 100}, "heap": {Rate: 1, MaxSites: 100, NoTable: true}} {
 		t.Run(name, func(t *testing.T) {
 			books := New(o)
-			s := books.NewAccount("host").NewShard()
+			s := newShard(t, books)
 			ids := explode(books, s, 1000)
 			sites := books.Sites()
 			require.Len(t, sites, 100)
@@ -206,7 +206,7 @@ func TestSitesAtOnce(t *testing.T) {
 
 func TestSiteAllocatesNothing(t *testing.T) {
 	books := New(Options{Rate: 1})
-	s := books.NewAccount("host").NewShard()
+	s := newShard(t, books)
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		id := books.Site(0, s, 64)
 		books.Unsite(id, 64, false)
@@ -215,7 +215,7 @@ func TestSiteAllocatesNothing(t *testing.T) {
 
 func TestSiteOf(t *testing.T) {
 	books := New(Options{Rate: 1})
-	s := books.NewAccount("host").NewShard()
+	s := newShard(t, books)
 	site := books.SiteOf(makeMore(s, 64))
 	require.Regexp(t, `profile_test\.go:\d+$`, site.String())
 	require.Equal(t, "github.com/lastuse/lastuse/tracker.makeSome", site.Frames[0].Function)

@@ -163,6 +163,38 @@ func TestDroppedAccount(t *testing.T) {
 	runtime.KeepAlive(a)
 }
 
+// TestDroppedFromTheHeap drops accounts and shards that many goroutines have used, where the
+// records are on the Go heap and the race detector watches them.
+func TestDroppedFromTheHeap(t *testing.T) {
+	books := New(Options{Rate: 1, NoTable: true})
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 20 {
+				a := books.NewAccount("host")
+				a.AddReserved(100)
+				s := a.NewShard()
+				s.Alloc(10)
+				s.Free(10)
+				makeSome(s, 7)
+				a.Close()
+			}
+		})
+	}
+	for range 20 {
+		runtime.GC()
+		books.Stats()
+		books.Sites()
+	}
+	wg.Wait()
+	eventually(t, func() bool { return len(books.Stats().Accounts) == 0 })
+	st := books.Stats()
+	require.Equal(t, []int64{0, 0, 160, 80, 80, 560}, []int64{st.Live, st.Reserved, st.Made, st.Freed, st.Late, st.LateBytes})
+	for _, s := range books.Sites() {
+		require.Zero(t, s.LiveBytes)
+	}
+}
+
 // TestSitesOfAccounts allocates from one stack in several accounts, one after the other and
 // at once: what is gone leaves its site to the next.
 func TestSitesOfAccounts(t *testing.T) {
@@ -200,7 +232,7 @@ func TestNoMapping(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Empty(t, books.table.shards)
-			s := books.NewAccount("host").NewShard()
+			s := newShard(t, books)
 			id := makeSome(s, 100)
 			require.Equal(t, int64(100), books.Bytes())
 			require.Equal(t, int64(100), books.SiteOf(id).LiveBytes)

@@ -151,12 +151,12 @@ func (l *Liveness) stmt(s Stmt, out Set, c liveCtx) Set {
 	switch s := s.(type) {
 	case *Make:
 		in = out.without(s.Dst)
-		during = in
 		fail := l.block(s.Fail, in, c)
 		if s.Err == EInvert {
 			in = l.block(s.Ok, out, c).without(s.Dst)
 		}
 		in = in.or(fail.without(s.Dst))
+		during = in
 	case *Zero:
 		in = out.without(Of(s.V))
 	case *Assign:

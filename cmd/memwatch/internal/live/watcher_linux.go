@@ -280,7 +280,8 @@ func (w *Watcher) auditOne(pid uint32, l bpf.Ledger, now int64) {
 // programs that start later are seen from their first call.
 func (w *Watcher) places() {
 	var dirs []string
-	for _, d := range []string{"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/lib64", "/usr/lib", "/usr/local/lib", "/opt/rocm/lib"} {
+	for _, d := range []string{"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib",
+		"/usr/local/nvidia/lib64", "/usr/local/nvidia/lib", "/usr/local/cuda/compat", "/usr/lib/wsl/lib", "/opt/rocm/lib"} {
 		dirs = append(dirs, d, filepath.Join(d, "nvidia/current"))
 	}
 	var paths []string

@@ -43,16 +43,26 @@ func notNull(s *heap.Snapshot) *heap.Snapshot {
 		p.Failures = append([]heap.Failure{}, p.Failures...)
 		p.Lost = append([]heap.LostTotal{}, p.Lost...)
 		p.History = append([]int64{}, p.History...)
-		p.Sites = append([]heap.Site{}, p.Sites...)
-		for j := range p.Sites {
-			t := &p.Sites[j]
-			t.Frames = append([]heap.Frame{}, t.Frames...)
-			t.Sizes = append([]heap.Size{}, t.Sizes...)
-			t.History = append([]int64{}, t.History...)
-			t.Suspect = append([]string{}, t.Suspect...)
+		p.Sites = sitesNotNull(p.Sites)
+		if p.OOM != nil {
+			oom := *p.OOM
+			oom.Sites = sitesNotNull(oom.Sites)
+			p.OOM = &oom
 		}
 	}
 	return &out
+}
+
+func sitesNotNull(all []heap.Site) []heap.Site {
+	all = append([]heap.Site{}, all...)
+	for i := range all {
+		t := &all[i]
+		t.Frames = append([]heap.Frame{}, t.Frames...)
+		t.Sizes = append([]heap.Size{}, t.Sizes...)
+		t.History = append([]int64{}, t.History...)
+		t.Suspect = append([]string{}, t.Suspect...)
+	}
+	return all
 }
 
 // Folded writes live bytes by stack, the outermost function first, as flame graph

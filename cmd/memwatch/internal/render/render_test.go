@@ -88,6 +88,7 @@ func TestLines(t *testing.T) {
 	b.Reset()
 	require.NoError(t, JSONLine(&b, s))
 	require.Equal(t, 1, strings.Count(b.String(), "\n"))
+	require.NotContains(t, b.String(), "null", "a list may be empty")
 	var doc map[string]any
 	require.NoError(t, json.Unmarshal(b.Bytes(), &doc))
 	require.Equal(t, Schema, doc["schema"])

@@ -97,6 +97,7 @@ func TestWhoMayAsk(t *testing.T) {
 		{"another site's request", "/snapshot.json", []string{"Sec-Fetch-Site", "cross-site"}, 403},
 		{"another port's request", "/snapshot.json", []string{"Sec-Fetch-Site", "same-site"}, 403},
 		{"typed", "/", []string{"Sec-Fetch-Site", "none"}, 200},
+		{"icon", "/icon.svg", nil, 200},
 		{"not there", "/x", nil, 404},
 		{"out of the folder", "/../server.go", nil, 404},
 		{"bad pid", "/snapshot.json?pid=x", nil, 400},

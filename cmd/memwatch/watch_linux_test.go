@@ -1,0 +1,213 @@
+//go:build linux && amd64
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/demo"
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/probes"
+)
+
+// stormProgram builds the program that calls every function of a driver that only
+// keeps books, and the driver; or skips the test.
+func stormProgram(t testing.TB) (prog, lib string) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("probes need root")
+	}
+	cc, err := exec.LookPath("cc")
+	if err != nil {
+		t.Skip("no C compiler")
+	}
+	dir := t.TempDir()
+	var symbols strings.Builder
+	for _, p := range probes.All() {
+		if strings.HasPrefix(p.Symbol, "cu") {
+			fmt.Fprintf(&symbols, "S(%s)\n", p.Symbol)
+		}
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "symbols.h"), []byte(symbols.String()), 0o600))
+	prog, lib = filepath.Join(dir, "storm"), filepath.Join(dir, "libcuda.so.1")
+	const src = "internal/bpf/testdata/storm/"
+	for _, args := range [][]string{
+		{"-DSTUBS=580", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", lib, src + "lib.c"},
+		{"-o", prog, src + "main.c", lib, "-Wl,-rpath," + dir},
+	} {
+		out, err := exec.Command(cc, append([]string{"-std=gnu11", "-O2", "-w", "-pthread", "-I", dir}, args...)...).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	return prog, lib
+}
+
+// TestRun starts a program that ends with memory live: its figures are those of the
+// program's own books, and the limit of CI trips.
+func TestRun(t *testing.T) {
+	prog, lib := stormProgram(t)
+	self := os.Args[0] // which is memwatch when a test script calls it so
+	dir := t.TempDir()
+	exe := filepath.Join(dir, "memwatch")
+	require.NoError(t, os.Symlink(self, exe))
+	run := func(args ...string) (string, string, error) {
+		cmd := exec.Command(exe, append([]string{"run", "-lib", lib}, args...)...)
+		cmd.Args[0] = "memwatch"
+		var out, errOut bytes.Buffer
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader("\n\n"), &out, &errOut
+		err := cmd.Run()
+		return out.String(), errOut.String(), err
+	}
+	out, errOut, err := run("-o", "jsonl", "--", prog, "1", "1", "200")
+	require.NoError(t, err, errOut)
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	require.Len(t, lines, 3, "ready, the program's books, the answer")
+	var doc struct {
+		Processes []struct {
+			Name   string
+			Exited bool
+			Late   bool
+			AtExit int64
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(lines[2]), &doc))
+	require.Len(t, doc.Processes, 1)
+	p := doc.Processes[0]
+	require.Equal(t, "storm", p.Name)
+	require.True(t, p.Exited)
+	require.False(t, p.Late, "it was watched from its first call")
+	var own int64
+	for i, w := range strings.Fields(lines[1]) {
+		var n int64
+		fmt.Sscan(w, &n)
+		if i%2 == 0 && i/2 < 6 { // device, managed, pinned, pool, array, physical
+			own += n
+		}
+	}
+	require.NotZero(t, own)
+	require.Equal(t, own, p.AtExit)
+
+	_, errOut, err = run("-fail-over", "1KiB", "--", prog, "1", "1", "200")
+	var exit *exec.ExitError
+	require.ErrorAs(t, err, &exit, errOut)
+	require.Equal(t, exitLimit, exit.ExitCode(), errOut)
+	_, errOut, err = run("--", "false")
+	require.ErrorAs(t, err, &exit)
+	require.Equal(t, exitError, exit.ExitCode())
+	require.Contains(t, errOut, "false: exit status 1")
+	_, errOut, err = run("--", filepath.Join(dir, "nowhere"))
+	require.ErrorAs(t, err, &exit)
+	require.Contains(t, errOut, "no such file")
+}
+
+// TestRecordReplay records a running program and replays it.
+func TestRecordReplay(t *testing.T) {
+	prog, lib := stormProgram(t)
+	cmd := exec.Command(prog, "1", "1", "300")
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	file := filepath.Join(t.TempDir(), "session")
+	go func() {
+		time.Sleep(500 * time.Millisecond) // it is being watched by then
+		io.WriteString(in, "\n\n")
+	}()
+	code, _, errOut := call(t, "record", file, "-p", fmt.Sprint(cmd.Process.Pid), "-lib", lib, "-for", "20s")
+	require.NoError(t, cmd.Wait())
+	require.Equal(t, exitOK, code, errOut)
+	require.Regexp(t, `[1-9][0-9]+ events in`, errOut)
+	info, err := os.Stat(file)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	code, out, errOut := call(t, "replay", file)
+	require.Equal(t, exitOK, code, errOut)
+	require.Regexp(t, `storm +exited +[0-9.]+ MiB at exit`, out)
+	code, _, errOut = call(t, "record", file, "-for", "10ms")
+	require.Equal(t, exitError, code)
+	require.Contains(t, errOut, "file exists")
+}
+
+// A buffer may be written by one goroutine and read by another.
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// TestServe serves a recording with a token from a file.
+func TestServe(t *testing.T) {
+	dir := t.TempDir()
+	file, token := filepath.Join(dir, "session"), filepath.Join(dir, "token")
+	require.NoError(t, os.WriteFile(file, demo.Session(), 0o600))
+	require.NoError(t, os.WriteFile(token, []byte("0123456789abcdef\n"), 0o600))
+	ctx, stop := context.WithCancel(t.Context())
+	var errOut buffer
+	done := make(chan int)
+	go func() {
+		done <- memwatch(ctx, io.Discard, &errOut, []string{"serve", "-replay", file, "-speed", "0", "-listen", "127.0.0.1:0", "-token-file", token})
+	}()
+	var base string
+	require.Eventually(t, func() bool {
+		base = regexp.MustCompile(`http://[0-9.:]+/`).FindString(errOut.String())
+		return base != ""
+	}, 5*time.Second, 10*time.Millisecond)
+	require.NotContains(t, errOut.String(), "0123456789abcdef")
+	r, err := http.NewRequest("GET", base+"metrics", nil)
+	require.NoError(t, err)
+	r.Header.Set("Authorization", "Bearer 0123456789abcdef")
+	require.Eventually(t, func() bool {
+		res, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		defer res.Body.Close()
+		b, err := io.ReadAll(res.Body)
+		require.NoError(t, err)
+		require.Equal(t, 200, res.StatusCode)
+		return strings.Contains(string(b), `memwatch_high_water_bytes{pid="4101",comm="trainer"}`)
+	}, 5*time.Second, 20*time.Millisecond)
+	stop()
+	require.Equal(t, exitOK, <-done)
+
+	require.NoError(t, os.WriteFile(token, []byte("short\n"), 0o600))
+	code, _, out := call(t, "serve", "-replay", file, "-listen", "127.0.0.1:0", "-token-file", token)
+	require.Equal(t, exitError, code)
+	require.Contains(t, out, "a token has at least 16 characters")
+}
+
+// TestCheck runs check: with rights everything but a library is there.
+func TestCheck(t *testing.T) {
+	code, out, errOut := call(t, "check")
+	for _, what := range []string{"kernel", "types", "rights", "probes", "libraries"} {
+		require.Contains(t, out, what)
+	}
+	if os.Geteuid() != 0 {
+		require.Equal(t, exitError, code)
+		require.Contains(t, out, "MISSING")
+		t.Skip("the rest of the test needs root")
+	}
+	require.Equal(t, exitOK, code, "%s%s", out, errOut)
+	require.Contains(t, out, "2000 of 2000 calls were seen")
+}
