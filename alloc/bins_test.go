@@ -3,6 +3,7 @@ package alloc
 import (
 	"math/rand/v2"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -94,4 +95,13 @@ func TestBinsAgainstWalk(t *testing.T) {
 			require.Equal(t, len(all), n, "from the smallest up")
 		}
 	}
+}
+
+// What different streams write at every Make and Free must not share cache lines, and Go aligns
+// an object of a power of two bytes to its size.
+func TestSizes(t *testing.T) {
+	assert.EqualValues(t, 128, unsafe.Sizeof(run{}))
+	assert.LessOrEqual(t, unsafe.Sizeof(header{}), uintptr(64))
+	assert.Greater(t, unsafe.Sizeof(header{}), uintptr(48))
+	assert.LessOrEqual(t, unsafe.Offsetof(block{}.net), uintptr(64), "a Make and a Free touch one line of a block")
 }

@@ -62,7 +62,7 @@ type run struct {
 	block      *block // what was cut, in stateRun
 	all        []block
 
-	_ [48]byte // every Make and Free writes here: no other heap's run shares the cache lines
+	_ [64]byte // every Make and Free writes here: no other heap's run shares these 128 bytes
 }
 
 // A segment is one range got from the device: memory, or, where the device maps,

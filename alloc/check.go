@@ -185,24 +185,19 @@ func (c *core) freeChecked(h *header, b *block, how uintptr) {
 		c.checker.bury(grave{h.net, h.word.Load()>>pinBits - 1}, k)
 	}
 	l := hp.lane
-	err := error(nil)
-	others := b.others.Swap(0)
+	// The poison comes after all work with the buffer. If its stream is closed, or cannot be put
+	// behind the others, there is none.
+	orderly := l.isOpen()
+	others := b.others.Load()
 	for _, t := range *c.lanes.Load() {
-		if t.bit&others != 0 && t != l && t.isOpen() {
-			err = errors.Join(err, l.follow(t))
+		if t.bit&others != 0 && t != l && t.isOpen() && orderly {
+			orderly = l.follow(t) == nil
 		}
 	}
-	stream := l.handle
-	if !l.isOpen() {
-		stream = c.checker.stream
+	if orderly {
+		b.others.Store(0) // the block is the stream's alone again
+		k.poisoned = k.fenced && c.dev.Fill(l.handle, b.ptr+Ptr(k.front), deadByte, 1, k.size) == nil
 	}
-	if err == nil {
-		err = c.dev.Fill(stream, b.ptr+Ptr(k.front), deadByte, 1, k.size)
-	}
-	if stream == c.checker.stream {
-		c.dev.Sync(stream)
-	}
-	k.poisoned = err == nil && k.fenced
 
 	hp.mu.Lock()
 	site, ptr, size := b.site, b.ptr, b.size
@@ -278,7 +273,11 @@ func (c *core) release(keep int64, wait bool) error {
 			hp.shard.Unpend(b.size)
 			hp.pens -= b.size
 			b.checked = nil
-			hp.retire(b)
+			if b.others.Load() != 0 {
+				hp.pend(b)
+			} else {
+				hp.retire(b)
+			}
 			hp.mu.Unlock()
 			if err != nil {
 				errs = append(errs, err)

@@ -49,6 +49,7 @@ func (s *Stream) climb(hp *heap, size int64, c int) (*block, error) {
 		return nil, fmt.Errorf("alloc: make %s: %w", sizeText(size), m.err)
 	}
 	st := s.pool.Stats()
+	s.core.books.RanOut() // saves the history, if there is one; its trouble is not the caller's
 	return nil, &MemoryError{Requested: size, Limit: s.core.options.Limit, Stats: st, Sites: s.core.liveSites(8), Err: m.err}
 }
 
@@ -103,13 +104,23 @@ func (m *climber) climb() (*block, rung) {
 	if b := m.others(true); b != nil {
 		return b, rungWait
 	}
-	if c.collect() {
+	for range collectTries {
+		before := c.account.Stats()
+		c.collect()
 		if b := m.again(); b != nil {
 			return b, rungCollect
 		}
 		if b := m.trim(); b != nil {
 			return b, rungCollect
 		}
+		if b := m.others(true); b != nil {
+			return b, rungCollect
+		}
+		if now := c.account.Stats(); now.Late == before.Late && now.Made == before.Made {
+			break
+		}
+		// Other goroutines were quicker to take what it found. What they made while the
+		// collector was marking counts as alive for that collection: once more.
 	}
 	// What is idle but in use by queued work cannot be moved or given back yet: wait for
 	// the work itself.
@@ -399,7 +410,7 @@ func (c *core) budgetNow() int64 {
 }
 
 // collect is the ladder's own collection: there is nothing else left.
-func (c *core) collect() bool {
-	c.pacer.Collect(finalize.Exhausted, c.options.CollectWait)
-	return c.estate.late.Len() > 0
-}
+func (c *core) collect() { c.pacer.Collect(finalize.Exhausted, c.options.CollectWait) }
+
+// collectTries bounds how often a Make collects for others to take what it found.
+const collectTries = 16

@@ -126,6 +126,9 @@ func (hp *heap) returnGuests() {
 		b := home
 		home, b.next = b.next, nil
 		o := b.seg.home
+		if b.run != nil {
+			o = b.run.block.heap // which may have the run as a guest itself
+		}
 		o.mu.Lock()
 		b.heap, b.lent, b.stamp = o, false, 0
 		if h := b.header; h != nil {

@@ -16,7 +16,8 @@ import (
 // Options are the choices of a [Pool]. The zero Options is good.
 type Options struct {
 	// Limit is the most bytes that the pool reserves from its device. 0 means
-	// as many as the device gives.
+	// as many as the device gives. Where the device maps, memory comes in whole granules
+	// (Mapper.Granularity), unless the limit has fewer than 16 of them.
 	Limit int64
 
 	// Keep is how many idle bytes survive a [Stream.Sync]; what is above goes back to the
@@ -38,7 +39,8 @@ type Options struct {
 	Quarantine int64
 
 	// Tracker keeps the books. Several pools may share one. Nil means that the pool
-	// makes its own, with the default sampling rate.
+	// makes its own, with the default sampling rate; in Check mode with every
+	// allocation's site.
 	Tracker *tracker.Tracker
 
 	// Pacing says when foreign memory makes the Go collector run.
@@ -56,6 +58,11 @@ type Pool struct {
 	core *core
 	std  *Stream // the default stream
 }
+
+// leastGranules is how many granules the budget must have for a pool to map. With fewer,
+// rounding to granules would keep too much of a small limit out of reach: with 16 it is
+// a sixteenth at most.
+const leastGranules = 16
 
 // A core is the pool without its public face. Everything inside refers to the core, and
 // never to the Pool, so that the collector can find a dropped Pool.
@@ -114,7 +121,11 @@ func NewPool(dev Device, o Options) (*Pool, error) {
 		o.CollectWait = time.Second
 	}
 	if o.Tracker == nil {
-		o.Tracker = tracker.New(tracker.Options{})
+		t := tracker.Options{}
+		if o.Check {
+			t.Rate = 1 // every site: who looks for an error wants its line, not a sample
+		}
+		o.Tracker = tracker.New(t)
 	}
 	account := o.Tracker.NewAccount(dev.Name())
 	c := &core{
@@ -138,7 +149,11 @@ func NewPool(dev Device, o Options) (*Pool, error) {
 	c.budget.Store(free)
 	c.budgetAge.Store(time.Now().UnixNano())
 	c.pacer = finalize.NewPacer(o.Pacing)
-	if m, ok := dev.(Mapper); ok && m.Granularity() > 0 {
+	budget := total
+	if o.Limit > 0 {
+		budget = min(budget, o.Limit)
+	}
+	if m, ok := dev.(Mapper); ok && m.Granularity() > 0 && budget/m.Granularity() >= leastGranules {
 		c.mapper, c.estate.mapper, c.granule = m, m, m.Granularity()
 	}
 	if p, ok := dev.(Pinner); ok {

@@ -164,7 +164,7 @@ func TestPending(t *testing.T) {
 // is fresh memory.
 func TestOtherStreams(t *testing.T) {
 	const size = 1 << 20
-	p := newPool(t, host.Options{Capacity: 2 << 20, Granularity: 1 << 20}, alloc.Options{})
+	p := newPool(t, host.Options{Capacity: 2 << 20, Granularity: 64 << 10}, alloc.Options{})
 	s, u := newStream(t, p), newStream(t, p)
 	g := block(t, s)
 	a := mustMake[byte](t, s, size)

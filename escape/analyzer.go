@@ -85,7 +85,7 @@ func run(pass *analysis.Pass, files []string) (any, error) {
 		return res, nil
 	}
 	fns := p.functions()
-	p.summarize(fns)
+	p.summarizeAll(fns)
 	reach := &Reach{}
 	for _, f := range fns {
 		if f.obj == nil {
@@ -104,6 +104,7 @@ func run(pass *analysis.Pass, files []string) (any, error) {
 	pass.ExportPackageFact(reach)
 	p.export(pass)
 	p.reports(fns, res, pass.ReadFile)
+	p.fieldFindings(fns, p.held, res, pass.ReadFile)
 	for _, f := range res.Funcs {
 		for _, fd := range f.Findings {
 			dg := analysis.Diagnostic{Pos: fd.Pos, End: fd.End, Category: fd.Category, Message: fd.Message, Related: fd.Related}
@@ -171,6 +172,23 @@ func (p *pkg) literals(name string, n ast.Node) []*fn {
 		return true
 	})
 	return out
+}
+
+// summarizeAll infers all summaries; a second time if methods turn out to free
+// what their receivers own, which makes their types resources.
+func (p *pkg) summarizeAll(fns []*fn) {
+	p.summarize(fns)
+	p.held = p.holdings(fns)
+	if len(p.freeing) == 0 {
+		return
+	}
+	clear(p.sums)
+	clear(p.cache)
+	p.frees, p.holds = typeutil.Map{}, typeutil.Map{}
+	for _, f := range fns {
+		f.flow = nil
+	}
+	p.summarize(fns)
 }
 
 // summarize infers the summary of every declared function, callees first.

@@ -37,7 +37,7 @@ func TestDump(t *testing.T) {
 	}
 	p := newPkg(fset, []*ast.File{f}, info, tp, fork, noFacts{})
 	fns := p.functions()
-	p.summarize(fns)
+	p.summarizeAll(fns)
 	res := &Result{}
 	p.reports(fns, res, os.ReadFile)
 	for _, f := range fns {

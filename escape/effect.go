@@ -64,12 +64,13 @@ type ArgEffect struct {
 	Freed      When
 	Repeatable bool // freeing again is harmless
 	Escapes    When
-	Retained   bool   // one more free is owed
-	Writes     bool   // stores through the pointer
-	Elements   bool   // the effect is on each element of the slice
-	CallsIt    bool   // a function that is only called during the call
-	NilOK      bool   // a nil operand is harmless where Freed
-	Via        string // the operation through which it escapes, for people
+	Retained   bool     // one more free is owed
+	Writes     bool     // stores through the pointer
+	Elements   bool     // the effect is on each element of the slice
+	CallsIt    bool     // a function that is only called during the call
+	NilOK      bool     // a nil operand is harmless where Freed
+	Fields     []string // fields of the operand that are freed on every path
+	Via        string   // the operation through which it escapes, for people
 }
 
 func (e ArgEffect) borrow() bool {

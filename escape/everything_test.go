@@ -45,7 +45,7 @@ func TestEverything(t *testing.T) {
 		start := time.Now()
 		p := newPkg(pk.Fset, pk.Syntax, pk.TypesInfo, pk.Types, fork, noFacts{})
 		fns := p.functions()
-		p.summarize(fns)
+		p.summarizeAll(fns)
 		res := &Result{}
 		p.reports(fns, res, os.ReadFile)
 		var findings int

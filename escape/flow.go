@@ -56,6 +56,7 @@ type event struct {
 	why    string // evMove
 	callee string
 	at     *value
+	ours   bool // planned: not the program's
 }
 
 // An object is one buffer at a time.
@@ -78,6 +79,7 @@ type object struct {
 	fields  bool
 
 	group *group
+	slot  int // index in group.objs
 	buf   *Buffer
 }
 
@@ -180,6 +182,11 @@ func (w *flow) arms(v *value) bool {
 	return false
 }
 
+// weakPointer reports whether v is weak.Make.
+func weakPointer(v *value) bool {
+	return v.fn != nil && v.fn.Pkg() != nil && v.fn.Pkg().Path() == "weak" && v.fn.Name() == "Make"
+}
+
 // disarms reports whether v is runtime.SetFinalizer(x, nil).
 func disarms(v *value) bool {
 	return v.fn != nil && v.fn.Pkg() != nil && v.fn.Pkg().Path() == "runtime" && v.fn.Name() == "SetFinalizer" &&
@@ -251,6 +258,9 @@ func (w *flow) phis() {
 		}
 	}
 	owned := func(a *value) bool {
+		if plain(a.typ0()) {
+			return true // the key of a map, not an element
+		}
 		r := origin(a)
 		if r.op == opNil || in[r] {
 			return true
@@ -659,6 +669,9 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 			}
 			return
 		}
+		if o.coll && k == mView && len(u.args) > 1 && slices.Contains(w.stores[origin(u.args[1])], m) {
+			return // how it came into us, or into what came from us
+		}
 		if k == mWhole && len(u.args) > 1 {
 			if r := origin(u.args[1]); (w.owner[r] || w.byDef[r] != nil && w.byDef[r].coll) && origin(m) == o.def && slices.Contains(w.stores[r], m) {
 				o.event(u, event{kind: evGive})
@@ -668,7 +681,7 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 		o.move(u, k, u.note)
 	case opSend:
 		if u.args[0] == m {
-			o.move(u, k, "sent on a channel")
+			o.move(u, k, onChannel)
 		} else {
 			o.use(u)
 		}
@@ -710,7 +723,7 @@ func (w *flow) handsOver(o *object, u, m *value) bool {
 func (w *flow) useCall(o *object, m *value, k memberKind, u *value) {
 	ci := u.call
 	if ci.goes || u.op == opGo {
-		o.move(u, k, "used by another goroutine")
+		o.move(u, k, byGoroutine)
 		return
 	}
 	for j, a := range u.args {
@@ -724,6 +737,10 @@ func (w *flow) useCall(o *object, m *value, k memberKind, u *value) {
 			} else {
 				o.use(u)
 			}
+			continue
+		}
+		if weakPointer(u) {
+			o.use(u) // a weak pointer is no owner and keeps nothing
 			continue
 		}
 		if (w.arms(u) || disarms(u)) && k == mWhole {
@@ -747,7 +764,16 @@ func (w *flow) useCall(o *object, m *value, k memberKind, u *value) {
 			if deferred {
 				ev.kind = evDefer
 			}
-			if k == mView {
+			if own := w.byDef[origin(a)]; k == mView && (own != nil && own != o || !types.Identical(deref(a.typ0()), deref(o.def.typ0()))) {
+				// Something else that looks into our memory.
+				if own != nil {
+					o.use(u)
+				} else {
+					o.event(u, event{kind: evUse, why: "free"})
+				}
+				break
+			}
+			if k == mView && o.coll {
 				o.complex = "freed through a view at " + w.p.line(u.pos)
 			}
 			o.event(u, ev)
@@ -804,6 +830,38 @@ func (w *flow) useCall(o *object, m *value, k memberKind, u *value) {
 		}
 	}
 }
+
+// handoff says to whom o goes if all that ever happens to it is to be handed to
+// an owner that is sure to use or free it; "" if that is not so.
+func (o *object) handoff() string {
+	to := ""
+	for _, evs := range o.events {
+		for _, e := range evs {
+			if e.kind != evMove {
+				continue
+			}
+			why := e.why
+			switch {
+			case why == byGoroutine, why == onChannel:
+			case e.callee == "(*sync.Pool).Put":
+				why = toPool
+			default:
+				return ""
+			}
+			if to != "" && to != why {
+				return ""
+			}
+			to = why
+		}
+	}
+	return to
+}
+
+const (
+	byGoroutine = "used by another goroutine"
+	onChannel   = "sent on a channel"
+	toPool      = "put back into a pool"
+)
 
 // settle decides a condition on a constant argument.
 func (w *flow) settle(when When, call *value) When {

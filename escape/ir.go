@@ -83,8 +83,9 @@ type value struct {
 	note  string // for people: which field, why unknown
 	users []*value
 
-	captures []*root // opClosure: variables of the enclosing function it mentions
-	spliced  bool    // opClosure: each use of it was spliced
+	deferred *ast.DeferStmt // the call that this is part of, where it runs
+	captures []*root        // opClosure: variables of the enclosing function it mentions
+	spliced  bool           // opClosure: each use of it was spliced
 }
 
 func (v *value) find() *value {
@@ -122,6 +123,7 @@ type block struct {
 	loopDepth   int
 	order       int // in reverse post-order; -1: unreachable
 	label       string
+	doomed      bool  // every path from here ends in a call that never returns
 	gaps        []int // indices of gaps in the source, ascending
 	lastEffect  int   // index of the last instruction that does something; -1: none
 	firstEffect int   // index of the first; len(instrs): none
@@ -424,6 +426,7 @@ func (f *fn) finish() {
 			b.defs[p] = v.find()
 		}
 	}
+	f.doom()
 	for _, b := range f.rpo {
 		b.lastEffect, b.firstEffect = -1, len(b.instrs)
 		for i, v := range b.instrs {
@@ -438,6 +441,28 @@ func (f *fn) finish() {
 			if v.effectful() {
 				b.lastEffect = i
 				b.firstEffect = min(b.firstEffect, i)
+			}
+		}
+	}
+}
+
+// doom finds the blocks from which nothing returns: the process, or the
+// goroutine, ends there.
+func (f *fn) doom() {
+	for again := true; again; {
+		again = false
+		for i := len(f.rpo) - 1; i >= 0; i-- {
+			b := f.rpo[i]
+			if b.doomed {
+				continue
+			}
+			d := b.noreturn || len(b.succs) > 0
+			for _, s := range b.succs {
+				d = d && s.doomed
+			}
+			if d {
+				b.doomed = true
+				again = true
 			}
 		}
 	}

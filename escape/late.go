@@ -62,7 +62,11 @@ func (d *decider) advance(x *decision) {
 				switch {
 				case e.kind == evUse:
 				case e.kind == evFree && e.when.K == Always && e.m == mWhole && d.w.byFreer(o, e):
-					explicit = true
+					if d.p.inLiteral(d.f.node, e.at.pos) {
+						deferred = true // it stays: it also runs when something panics
+					} else {
+						explicit = true
+					}
 				case e.kind == evDefer && e.when.K == Always && e.m == mWhole && d.w.byFreer(o, e):
 					deferred = true
 				default:
@@ -145,7 +149,7 @@ func (d *decider) replan(g *group) *planner {
 		saved[i] = o.events
 		o.events = map[*value][]event{}
 		for at, evs := range saved[i] {
-			if slices.ContainsFunc(evs, func(e event) bool { return e.kind == evUse }) {
+			if slices.ContainsFunc(evs, func(e event) bool { return e.kind == evUse || e.kind == evDefer }) {
 				o.events[at] = []event{{kind: evUse, at: at}}
 			}
 		}
@@ -169,7 +173,7 @@ func (d *decider) replan(g *group) *planner {
 // type, and not of one that happens to consume it.
 func (w *flow) byFreer(o *object, e event) bool {
 	for _, f := range w.p.freersOf(o.def.typ0()) {
-		if e.at.fn == f.fn {
+		if f.usable && e.at.fn == f.fn {
 			return true
 		}
 	}
@@ -211,6 +215,9 @@ func (d *decider) lateness(fp freePoint) (string, token.Pos) {
 				stopped = true
 				break
 			}
+			if v.op != opCall && v.op != opRecv && v.op != opSend || !d.w.freedAfter(o, it.b, i) {
+				continue
+			}
 			switch v.op {
 			case opCall:
 				for _, r := range v.call.sum.Res {
@@ -235,7 +242,7 @@ func (d *decider) lateness(fp freePoint) (string, token.Pos) {
 			seen[s] = true
 			if s.order > it.b.order && s != o.def.blk {
 				for _, p := range s.preds {
-					if p.order >= s.order && p.order >= 0 && !d.w.frees(s) {
+					if p.order >= s.order && p.order >= 0 && !d.w.frees(s) && d.w.freedAfter(o, s, 0) {
 						return "the loop", firstPos(s)
 					}
 				}
@@ -244,6 +251,54 @@ func (d *decider) lateness(fp freePoint) (string, token.Pos) {
 		}
 	}
 	return "", token.NoPos
+}
+
+// freedAfter reports whether the program frees o on some path from instruction i
+// of b.
+func (w *flow) freedAfter(o *object, b *block, i int) bool {
+	seen := map[*block]bool{}
+	type item struct {
+		b *block
+		i int
+	}
+	for _, evs := range o.events {
+		for _, e := range evs {
+			if e.kind == evDefer {
+				return true
+			}
+		}
+	}
+	stack := []item{{b, i}}
+	for len(stack) > 0 {
+		it := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		stopped := false
+		for _, v := range it.b.instrs[it.i:] {
+			for _, e := range o.events[v] {
+				if e.kind == evFree {
+					return true
+				}
+			}
+			if v == o.def.where() {
+				stopped = true
+				break
+			}
+			if v.op == opPhi && w.owner[v] && slices.ContainsFunc(v.args, func(a *value) bool { return origin(a) == o.def }) {
+				stopped = true
+				break
+			}
+		}
+		if stopped {
+			continue
+		}
+		for _, s := range it.b.succs {
+			if !seen[s] {
+				seen[s] = true
+				stack = append(stack, item{s, 0})
+			}
+		}
+	}
+	return false
 }
 
 // frees reports whether the loop with this head only frees elements.

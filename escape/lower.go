@@ -35,10 +35,15 @@ type lower struct {
 	fallto   *block
 	indexed  []indexedElem
 	joins    []*join
+
+	deferring *ast.DeferStmt // whose call is being lowered where it runs
 }
 
-// indexedElem says that coll[index] is elem.
-type indexedElem struct{ coll, index, elem *value }
+// indexedElem says that coll[index] is elem, for variables that stay as they are.
+type indexedElem struct {
+	coll, index *types.Var
+	elem        *value
+}
 
 type exposure struct {
 	r   *root
@@ -64,7 +69,8 @@ type deferred struct {
 	lit  *ast.FuncLit
 	args []*place
 	call *value // the opDefer, for calls that are not literals
-	late bool   // it has the address of a variable: lowered as a call where it runs
+	stmt *ast.DeferStmt
+	late bool // it has the address of a variable: lowered as a call where it runs
 }
 
 // splice is the body of a literal that stands in its caller's blocks.
@@ -333,6 +339,7 @@ func (l *lower) add(v *value) {
 		l.cur.sealed = true
 	}
 	v.blk = l.cur
+	v.deferred = l.deferring
 	l.cur.instrs = append(l.cur.instrs, v)
 }
 
@@ -883,11 +890,16 @@ func (l *lower) rangeStmt(s *ast.RangeStmt, label types.Object) {
 	}
 	elem(s.Key, keyIsElem || isMapKeyPart(xt, l.p))
 	elem(s.Value, true)
-	if id, ok := s.Key.(*ast.Ident); ok && loop.elem == nil && elemType(xt) != nil && l.p.collects(xt) {
+	depth := len(l.indexed)
+	if key, ok := s.Key.(*ast.Ident); ok && loop.elem == nil && l.p.collects(xt) {
 		// for i := range xs: the element is xs[i].
-		if o, ok := l.p.info.ObjectOf(id).(*types.Var); ok && l.root(o) != nil {
-			loop.elem = l.part(x, elemType(xt), id.Pos(), "element", true)
-			l.indexed = append(l.indexed, indexedElem{x, l.readRoot(l.root(o), id.Pos()).find(), loop.elem})
+		if id, ok := ast.Unparen(s.X).(*ast.Ident); ok {
+			xs, _ := l.p.info.Uses[id].(*types.Var)
+			i, _ := l.p.info.ObjectOf(key).(*types.Var)
+			if xs != nil && i != nil && !l.p.assigns(s.Body, xs) && !l.p.assigns(s.Body, i) {
+				loop.elem = l.part(x, elemType(xt), id.Pos(), "element", true)
+				l.indexed = append(l.indexed, indexedElem{xs, i, loop.elem})
+			}
 		}
 	}
 	if loop.elem != nil {
@@ -896,10 +908,47 @@ func (l *lower) rangeStmt(s *ast.RangeStmt, label types.Object) {
 	l.targets = append(l.targets, target{label: label, brk: done, cont: head})
 	l.blockStmt(s.Body)
 	l.targets = l.targets[:len(l.targets)-1]
+	l.indexed = l.indexed[:depth]
 	l.jump(head)
 	l.f.seal(head)
 	l.depth--
 	l.sealAndStart(done)
+}
+
+// assigns reports whether v is assigned, or its address taken, below n.
+func (p *pkg) assigns(n ast.Node, v *types.Var) bool {
+	found := false
+	is := func(e ast.Expr) {
+		if x, ok := ast.Unparen(e).(*ast.IndexExpr); ok {
+			e = x.X // an element of v
+		}
+		if id, ok := ast.Unparen(e).(*ast.Ident); ok && p.info.ObjectOf(id) == v {
+			found = true
+		}
+	}
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			for _, e := range n.Lhs {
+				is(e)
+			}
+		case *ast.IncDecStmt:
+			is(n.X)
+		case *ast.UnaryExpr:
+			if n.Op == token.AND {
+				is(n.X)
+			}
+		case *ast.RangeStmt:
+			if n.Key != nil {
+				is(n.Key)
+			}
+			if n.Value != nil {
+				is(n.Value)
+			}
+		}
+		return !found
+	})
+	return found
 }
 
 func isMapKeyPart(t types.Type, p *pkg) bool {
@@ -1218,6 +1267,10 @@ func (l *lower) runDefers(pos token.Pos) {
 			l.branchOn(reg, run, done)
 			l.sealAndStart(run)
 		}
+		was := l.deferring
+		if was == nil {
+			l.deferring = d.stmt
+		}
 		var args []*value
 		for _, p := range d.args {
 			args = append(args, l.readPlace(p))
@@ -1251,6 +1304,7 @@ func (l *lower) runDefers(pos token.Pos) {
 			u := l.emit(opUse, nil, d.call.pos, args...)
 			u.note = "deferred call"
 		}
+		l.deferring = was
 		if done != nil {
 			l.jump(done)
 			l.sealAndStart(done)

@@ -616,7 +616,7 @@ func (l *lower) deferStmt(s *ast.DeferStmt) {
 	}
 	c := l.callee(s.Call)
 	args := l.args(s.Call)
-	d := &deferred{reg: &place{root: &root{name: "defer"}, typ: types.Typ[types.Bool]}}
+	d := &deferred{stmt: s, reg: &place{root: &root{name: "defer"}, typ: types.Typ[types.Bool]}}
 	if c.lit != nil && l.canSplice(c.lit) && !l.looping() {
 		d.lit = c.lit
 		if c.val != nil {

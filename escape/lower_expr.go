@@ -120,13 +120,17 @@ func (l *lower) expr1(e ast.Expr) *value {
 			v.fn = o
 			return v
 		}
-		base := l.expr(x.X)
-		idx := l.expr(x.Index)
-		for _, e := range l.indexed {
-			if e.coll.find() == base && e.index.find() == idx {
-				return e.elem
+		if xs, ok := ast.Unparen(x.X).(*ast.Ident); ok {
+			if i, ok := ast.Unparen(x.Index).(*ast.Ident); ok {
+				for _, e := range l.indexed {
+					if l.p.info.Uses[xs] == e.coll && l.p.info.Uses[i] == e.index {
+						return e.elem
+					}
+				}
 			}
 		}
+		base := l.expr(x.X)
+		l.expr(x.Index)
 		if tt, ok := t.(*types.Tuple); ok && tt.Len() > 0 {
 			t = tt.At(0).Type()
 		}

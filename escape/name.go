@@ -4,6 +4,7 @@ package escape
 // frees it there.
 
 import (
+	"go/ast"
 	"go/token"
 	"go/types"
 	"strings"
@@ -83,7 +84,7 @@ func (w *flow) nameAt(o *object, g *value) *named {
 			}
 			return nil
 		}
-		if !w.p.visible(p.root.obj, g.gap.scope) {
+		if !w.p.visible(p.root.obj, g.gap) {
 			return nil
 		}
 		return &named{p, p.String()}
@@ -122,7 +123,7 @@ func (w *flow) pointer(r *root, g *value) string {
 			if now == nil {
 				continue
 			}
-			if a := errRoot(now); a.op == opAddr && a.place.root == r && len(a.place.path) == 0 && w.p.visible(v.place.root.obj, g.gap.scope) {
+			if a := errRoot(now); a.op == opAddr && a.place.root == r && len(a.place.path) == 0 && w.p.visible(v.place.root.obj, g.gap) {
 				return v.place.root.name
 			}
 		}
@@ -130,17 +131,29 @@ func (w *flow) pointer(r *root, g *value) string {
 	return ""
 }
 
-// visible reports whether the variable's name means it at pos.
-func (p *pkg) visible(v *types.Var, pos token.Pos) bool {
+// visible reports whether the variable's name means it at g.
+func (p *pkg) visible(v *types.Var, g *gap) bool {
 	if v.Name() == "_" || v.Name() == "" {
 		return false
 	}
-	s := p.types.Scope().Innermost(pos)
+	s := p.scopeOf(g)
 	if s == nil {
 		return false
 	}
-	_, obj := s.LookupParent(v.Name(), pos)
+	_, obj := s.LookupParent(v.Name(), g.scope)
 	return obj == v
+}
+
+// scopeOf returns the scope that a statement at g is in. A clause ends where
+// its last statement does, so its position alone would be outside.
+func (p *pkg) scopeOf(g *gap) *types.Scope {
+	switch g.list.(type) {
+	case *ast.CaseClause, *ast.CommClause:
+		if g.kind == gapStmt {
+			return p.info.Scopes[g.list]
+		}
+	}
+	return p.types.Scope().Innermost(g.scope)
 }
 
 // freeText returns the statement that frees name, of type t, in file, or why

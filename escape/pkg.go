@@ -46,7 +46,8 @@ type pkg struct {
 	tags  map[*ast.File]bool       // file is not part of every build
 	keeps map[*ast.File]map[int]string
 
-	armed map[*types.Func]bool // functions whose result has a releasing finalizer
+	freeing map[*types.Func]ArgEffect // methods that free all that their receiver owns
+	held    map[*types.Named]*holding // what structs of this package own
 }
 
 // facts is what the analyzer asks of other packages.
@@ -82,6 +83,8 @@ func newPkg(fset *token.FileSet, files []*ast.File, info *types.Info, tp *types.
 		busy:  map[*types.Func]bool{},
 		tags:  map[*ast.File]bool{},
 		keeps: map[*ast.File]map[int]string{},
+
+		freeing: map[*types.Func]ArgEffect{},
 	}
 }
 
@@ -328,6 +331,7 @@ type freer struct {
 	disarms    bool
 	usable     bool // may stand in an inserted statement: no condition, no other operands
 	pointer    bool // the operand is a pointer
+	declared   bool // by a spec or directive
 }
 
 // freersOf returns the ways to free a value of type t, the first in the spec
@@ -371,7 +375,7 @@ func (p *pkg) freersOf(t types.Type) []*freer {
 		}
 		seen[f] = true
 		sig := f.Signature()
-		fr := &freer{fn: f, recv: operand.Kind == spec.Recv, repeatable: e.Repeatable, nilOK: e.NilOK, disarms: s.Disarms}
+		fr := &freer{fn: f, recv: operand.Kind == spec.Recv, repeatable: e.Repeatable, nilOK: e.NilOK, disarms: s.Disarms, declared: s.Decided}
 		n := sig.Params().Len()
 		fr.usable = e.Freed.K == Always && ((fr.recv && n == 0) || (!fr.recv && n == 1 && !sig.Variadic()))
 		fr.pointer = isPointer(operand.Type(sig))
@@ -476,7 +480,7 @@ func (p *pkg) splits(t types.Type) bool {
 	if _, ok := t.Underlying().(*types.Struct); !ok {
 		return false
 	}
-	if isPointer(t) || p.isResource(t) {
+	if isPointer(t) || p.isDeclared(t) {
 		return false
 	}
 	return p.holdsResource(t)
@@ -495,7 +499,8 @@ func (p *pkg) holdsResource(t types.Type) bool {
 	h := false
 	if p.isResource(t) {
 		h = true
-	} else {
+	}
+	if !h {
 		switch u := t.Underlying().(type) {
 		case *types.Pointer:
 			h = p.holdsResource(u.Elem())

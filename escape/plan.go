@@ -31,7 +31,8 @@ type planner struct {
 	placed  map[gapKey]bool
 	nothing []state
 	bad     string
-	forbid  map[gapKey]bool // free not here: see postpone
+	before  map[gapKey][]state // the states at planned deferred frees
+	forbid  map[gapKey]bool    // free not here: see postpone
 }
 
 type gapKey struct {
@@ -252,7 +253,7 @@ func (pl *planner) visit() {
 		}
 		n := len(pl.exits)
 		out := pl.through(b, in)
-		if len(b.succs) > 0 || b.noreturn {
+		if len(b.succs) > 0 || b.doomed {
 			continue
 		}
 		if len(b.instrs) == 0 {
@@ -432,7 +433,7 @@ func (pl *planner) through(b *block, in []state) []state {
 // insert plans frees in the stretch [start, end) of b.
 func (pl *planner) insert(b *block, start, end int, last bool, st []state, live []bool) {
 	g := pl.g
-	if pl.dry {
+	if pl.dry || b.doomed {
 		return
 	}
 	first := -1
@@ -456,9 +457,6 @@ func (pl *planner) insert(b *block, start, end int, last bool, st []state, live 
 			continue
 		}
 		if last && b.lastEffect < first && len(b.succs) == 1 && len(b.succs[0].preds) > 1 && pl.sinks(b, j) {
-			continue
-		}
-		if last && b.noreturn {
 			continue
 		}
 		mayNil := false
@@ -580,6 +578,12 @@ func (pl *planner) step(v *value, st []state) {
 	}
 	for j, o := range g.objs {
 		evs := o.events[v]
+		if pl.record && slices.ContainsFunc(evs, func(e event) bool { return e.ours }) {
+			if pl.before == nil {
+				pl.before = map[gapKey][]state{}
+			}
+			pl.before[gapKey{o, v}] = slices.Clone(st)
+		}
 		for _, e := range evs { // operands are read before the call does anything
 			if e.kind == evUse {
 				pl.event(j, o, v, e, st)
@@ -647,6 +651,13 @@ func (pl *planner) event(j int, o *object, v *value, e event, st []state) {
 			bad = sFreed | sDeferred | sInserted
 		case evMove:
 			bad = sFreed | sInserted
+		}
+		if all == sMoved && o.kind == objSite && (e.kind == evFree || e.kind == evUse) {
+			// Handed to somebody who is sure to use or free it.
+			if to := o.handoff(); to != "" && (e.kind == evFree || to == toPool) && !slices.ContainsFunc(o.events[v], func(x event) bool { return x.kind == evMove }) {
+				e.why = to
+				pl.issues = append(pl.issues, issue{obj: o, at: v, ev: e, must: true, st: sMoved, reach: all})
+			}
 		}
 		if all&bad != 0 && all != 0 {
 			pl.issues = append(pl.issues, issue{obj: o, at: v, ev: e, must: all&^(bad|sNil|sNone) == 0, st: all & bad, reach: all})

@@ -23,6 +23,7 @@ type planned struct {
 	place      *place
 	repeatable bool
 	keep       bool // runtime.KeepAlive, not a free
+	deferred   bool // a deferred call
 }
 
 // decision is what is decided about one group.
@@ -109,6 +110,10 @@ func (d *decider) plan(x *decision) {
 		x.why, x.pl = why, nil
 		return
 	}
+	if len(x.pl.unfixed) > 0 {
+		d.deferFree(x)
+		g = x.g
+	}
 	for _, fp := range x.pl.plan {
 		p, why := d.give(x, fp)
 		if why != "" {
@@ -128,6 +133,96 @@ func (d *decider) plan(x *decision) {
 		}
 	}
 	d.advance(x)
+}
+
+// deferFree plans for objects that deferred code reads: they can be freed only
+// after it, so by a deferred call that is registered before it.
+func (d *decider) deferFree(x *decision) {
+	g := x.g
+	var added []planned
+	undo := map[*object]*value{}
+	for _, o := range g.objs {
+		if x.pl.unfixed[o] == nil || o.coll {
+			continue
+		}
+		var stmt *ast.DeferStmt
+		o.eachEvent(func(e event) {
+			if s := e.at.deferred; s != nil && (stmt == nil || s.Pos() < stmt.Pos()) {
+				stmt = s
+			}
+		})
+		gp := d.gapBefore(stmt)
+		if gp == nil || gp.blk.loopDepth > 0 || d.f.gotos {
+			continue
+		}
+		p, why := d.give(x, freePoint{obj: o, gap: gp})
+		if why != "" || p.keep || p.place == nil || strings.Contains(p.text, "\n") {
+			continue
+		}
+		p.text, p.deferred = "defer "+p.text, true
+		o.event(gp, event{kind: evDefer, when: When{K: Always}, m: mWhole, repeat: p.repeatable, ours: true})
+		undo[o] = gp
+		added = append(added, p)
+	}
+	if len(added) == 0 {
+		return
+	}
+	g2 := &group{w: g.w, objs: g.objs}
+	if g2.prepare(); g2.why == "" {
+		g2.liveness()
+		pl := g2.newPlanner(false)
+		if pl.run() == "" && len(pl.unfixed) == 0 && !pl.blames(added) {
+			x.g, x.pl = g2, pl
+			for _, o := range g.objs {
+				o.group = g2
+			}
+			x.frees = added
+			return
+		}
+	}
+	for o, gp := range undo {
+		o.events[gp] = slices.DeleteFunc(o.events[gp], func(e event) bool { return e.ours })
+		if len(o.events[gp]) == 0 {
+			delete(o.events, gp)
+		}
+	}
+}
+
+// blames reports whether a deferred free of the plan is due where its object
+// is not owned, or is followed by another free or a return of it.
+func (pl *planner) blames(added []planned) bool {
+	for _, is := range pl.issues {
+		for _, p := range added {
+			if is.obj == p.obj && (is.ev.ours || is.st&sDeferred != 0) {
+				return true
+			}
+		}
+	}
+	for _, p := range added {
+		g := pl.g
+		j := g.index(p.obj)
+		for c := range g.n {
+			if s := pl.before[gapKey{p.obj, p.gap}]; len(s) > 0 && s[j*g.n+c]&^(sOwned|sNil) != 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// gapBefore returns the gap in front of a statement.
+func (d *decider) gapBefore(stmt *ast.DeferStmt) *value {
+	if stmt == nil {
+		return nil
+	}
+	for _, b := range d.f.rpo {
+		for _, i := range b.gaps {
+			if g := b.instrs[i].gap; g.kind == gapStmt && g.next == ast.Stmt(stmt) {
+				return b.instrs[i]
+			}
+		}
+	}
+	return nil
 }
 
 // give finds the words for one planned free.
@@ -260,6 +355,9 @@ func (d *decider) buffer(x *decision, o *object) {
 		q.eachEvent(func(e event) {
 			switch e.kind {
 			case evFree, evDefer:
+				if e.ours {
+					break
+				}
 				frees++
 			case evMove:
 				moves++
@@ -386,6 +484,9 @@ func (d *decider) memberAt(o *object, at *value) *value {
 }
 
 func (d *decider) whyHere(p planned) string {
+	if p.deferred {
+		return "before the deferred call that reads it is registered, so that it runs after it"
+	}
 	switch p.gap.gap.kind {
 	case gapElse, gapElseIf, gapDefault:
 		return "on the edge where it is dead"
@@ -686,7 +787,7 @@ func (d *decider) findings() {
 	for _, g := range d.w.groups {
 		var pl *planner
 		for _, x := range d.all {
-			if x.g == g {
+			if x.g == g || len(x.g.objs) > 0 && x.g.objs[0].group == g || len(g.objs) > 0 && g.objs[0].group == x.g {
 				pl = x.pl
 			}
 		}
@@ -723,19 +824,39 @@ func (d *decider) findings() {
 				where = " at " + d.p.line(freed)
 				fd.Related = append(fd.Related, analysis.RelatedInformation{Pos: freed, End: freed, Message: "freed here"})
 			}
-			switch is.ev.kind {
-			case evFree, evDefer:
+			switch {
+			case is.st == sMoved && is.ev.why == byGoroutine:
+				fd.Category = CategoryUseAfterFree
+				fd.Message = name + " is used by a goroutine that nobody waits for, and freed at " + d.p.line(is.at.pos)
+				o.eachEvent(func(e event) {
+					if e.kind == evMove && fd.Pos == is.at.pos {
+						fd.Pos, fd.End = e.at.pos, e.at.pos
+					}
+				})
+				fd.Related = []analysis.RelatedInformation{{Pos: is.at.pos, End: is.at.pos, Message: "freed here"}}
+			case is.st == sMoved && is.ev.why == onChannel:
+				fd.Category = CategoryDoubleFree
+				fd.Message = name + " is freed after it was sent on a channel: it is the receiver's"
+				fd.Related = nil
+			case is.st == sMoved:
+				fd.Category = CategoryUseAfterFree
+				fd.Message = name + " is used after it was put back into a pool"
+				fd.Related = nil
+			case is.ev.kind == evFree || is.ev.kind == evDefer:
 				fd.Category = CategoryDoubleFree
 				fd.Message = name + " " + maybe + "freed twice: first" + where
 				if is.st&sDeferred != 0 {
 					fd.Message = name + " " + maybe + "freed twice: here and by the deferred call" + where
 				}
-			case evReturn:
+			case is.ev.kind == evReturn:
 				fd.Category = CategoryUseAfterFree
 				fd.Message = name + " " + maybe + "returned after it is freed" + where
 				if is.st&sDeferred != 0 {
 					fd.Message = name + " " + maybe + "returned although a deferred call frees it" + where
 				}
+			case is.ev.why == "free":
+				fd.Category = CategoryDoubleFree
+				fd.Message = "a view of " + name + " is freed after " + name + " " + maybe + "freed" + where
 			default:
 				fd.Category = CategoryUseAfterFree
 				fd.Message = name + " " + maybe + "used after it is freed" + where

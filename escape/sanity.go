@@ -25,6 +25,7 @@ type thing struct {
 	box      bool // a collection; inside is what it holds
 	inside   []int
 	goneAt   *value
+	deferred bool // a planned deferred call will free it
 }
 
 // A walk is the state of one path.
@@ -423,6 +424,11 @@ func (s *sanity) exec(v *value, w *walk) {
 		s.gone(v, v.args[0], w)
 	case opReturn:
 		for _, a := range v.args {
+			for _, t := range w.all(w.vals[a]) {
+				if w.things[t].deferred {
+					s.fail(v, "returned although a planned deferred call frees it")
+				}
+			}
 			s.touch(v, a, w)
 			s.gone(v, a, w)
 		}
@@ -469,7 +475,7 @@ func (s *sanity) free(at *value, p planned, w *walk) {
 			continue
 		}
 		switch {
-		case x.inserted:
+		case x.inserted, x.deferred && !p.repeatable:
 			s.fail(at, "%s would be freed twice", p.name)
 		case x.freed && !p.repeatable:
 			s.fail(at, "%s would be freed again", p.name)
@@ -480,6 +486,10 @@ func (s *sanity) free(at *value, p planned, w *walk) {
 			}
 			s.fail(at, "%s would be freed after it left at %s", p.name, where)
 		}
+		if p.deferred {
+			x.deferred = true
+			continue
+		}
 		x.inserted = true
 	}
 }
@@ -487,7 +497,7 @@ func (s *sanity) free(at *value, p planned, w *walk) {
 // call executes a call; failed says whether it returns an error.
 func (s *sanity) call(v *value, w *walk, failed tri) {
 	ci := v.call
-	if s.removed[v] {
+	if s.removed[v] || weakPointer(v) {
 		return
 	}
 	if v.op == opGo || ci.goes {
@@ -534,7 +544,7 @@ func (s *sanity) call(v *value, w *walk, failed tri) {
 		if t := applies(e.Freed); t != no {
 			for _, i := range w.all(w.vals[a]) {
 				x := &w.things[i]
-				if x.inserted && !e.Repeatable {
+				if (x.inserted || x.deferred) && !e.Repeatable {
 					s.fail(v, "the program frees it after a planned free")
 				}
 				if t == yes && !deferred && (len(w.vals[a]) == 1 || elemType(a.typ) != nil) {
@@ -589,7 +599,7 @@ func (s *sanity) call(v *value, w *walk, failed tri) {
 // end checks what a path leaves behind.
 func (s *sanity) end(b *block, w *walk) {
 	for _, t := range w.things {
-		if !t.box && s.sites[t.site] && !t.inserted && !t.freed && !t.gone {
+		if !t.box && !t.deferred && s.sites[t.site] && !t.inserted && !t.freed && !t.gone {
 			var at *value
 			if len(b.instrs) > 0 {
 				at = b.instrs[len(b.instrs)-1]

@@ -52,7 +52,8 @@ type group struct {
 	live   map[*block][]bool    // on entry: [obj*n+combo]
 	in     map[*block][]state   // on entry
 	out    map[*block][]state
-	why    string // not "": undecided
+	why    string                          // not "": undecided
+	taken  map[*block][]map[*value]*object // by edge: what hands over to which phi
 }
 
 // at returns the instruction at whose index v comes into being: results do at
@@ -118,9 +119,13 @@ func (g *group) prepare() {
 			g.why = o.complex
 		}
 	}
-	if len(g.objs) > 400 {
-		g.why = "more than 400 buffers flow into one another"
+	if len(g.objs) > 2000 {
+		g.why = "more than 2000 buffers flow into one another"
 	}
+	for i, o := range g.objs {
+		o.slot = i
+	}
+	g.taken = map[*block][]map[*value]*object{}
 	if g.why != "" {
 		return
 	}
@@ -534,15 +539,26 @@ func predIndex(b *block, i int) int {
 
 // takes returns the owner phi of s that takes over o on its k-th edge.
 func (g *group) takes(o *object, s *block, k int) *object {
-	for _, v := range s.instrs {
-		if v.op != opPhi {
-			break
-		}
-		if g.w.owner[v] && origin(v.args[k]) == o.def {
-			return g.w.byDef[v]
-		}
+	if len(s.instrs) == 0 || s.instrs[0].op != opPhi {
+		return nil
 	}
-	return nil
+	m := g.taken[s]
+	if m == nil {
+		m = make([]map[*value]*object, len(s.preds))
+		for i := range m {
+			m[i] = map[*value]*object{}
+			for _, v := range s.instrs {
+				if v.op != opPhi {
+					break
+				}
+				if r := origin(v.args[i]); g.w.owner[v] && m[i][r] == nil {
+					m[i][r] = g.w.byDef[v]
+				}
+			}
+		}
+		g.taken[s] = m
+	}
+	return m[k][o.def]
 }
 
 // liveness computes g.live: per object and combination, whether an event can
@@ -584,7 +600,7 @@ func (g *group) entryLive(b *block) []bool {
 
 func (g *group) liveOut(b *block) []bool {
 	l := make([]bool, len(g.objs)*g.n)
-	if b.noreturn {
+	if b.doomed {
 		// The process, or the goroutine, ends: nothing is inserted before it.
 		for i := range l {
 			l[i] = true
@@ -598,7 +614,7 @@ func (g *group) liveOut(b *block) []bool {
 			t := g.takes(o, s, k)
 			for c := range g.n {
 				g.edge(b, i, c, func(cc int) {
-					if t != nil || sl != nil && sl[j*g.n+cc] {
+					if t != nil || s.doomed || sl != nil && sl[j*g.n+cc] {
 						l[j*g.n+c] = true
 					}
 				})
@@ -635,11 +651,10 @@ func (g *group) back(v *value, l []bool) {
 	}
 }
 
+// index returns o's place in g.objs, -1 if it is of another group.
 func (g *group) index(o *object) int {
-	for j, x := range g.objs {
-		if x == o {
-			return j
-		}
+	if o.slot < len(g.objs) && g.objs[o.slot] == o {
+		return o.slot
 	}
 	return -1
 }

@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/types"
 	"slices"
+	"strings"
 )
 
 // infer returns the summary of f as its body shows it.
@@ -19,6 +20,17 @@ func (p *pkg) infer(f *fn, w *flow) *Summary {
 	for _, o := range w.objs {
 		if o.kind == objParam {
 			s.Args[o.def.index] = p.inferArg(w, o, s)
+		}
+	}
+	if e, ok := p.freeing[f.obj]; ok && f.obj != nil && len(s.Args) > 0 {
+		s.Args[0] = e
+	} else if f.obj != nil {
+		for _, v := range f.params {
+			for _, u := range w.fieldUses(v) {
+				if u.frees && u.exit&^(fFreed|fNil) == 0 {
+					s.Args[v.index].Fields = append(s.Args[v.index].Fields, u.field.Name())
+				}
+			}
 		}
 	}
 	p.inferResults(f, w, s)
@@ -303,6 +315,9 @@ func (p *pkg) inferResults(f *fn, w *flow, s *Summary) {
 			s.Res[i].Owned, s.Res[i].Armed, s.Res[i].Partial = true, armed, partial
 		} else if len(fields) > 0 {
 			s.Res[i].Owned, s.Res[i].Fields = true, fields
+			if p.destructs(t, fields) {
+				s.Res[i].Fields = nil // as a whole: its type has a free
+			}
 		}
 		s.Res[i].Must = s.Res[i].Is != 0 && must
 	}
@@ -324,6 +339,24 @@ func (p *pkg) inferResults(f *fn, w *flow, s *Summary) {
 			}
 		}
 	}
+}
+
+// destructs reports whether the type's inferred free covers these fields.
+func (p *pkg) destructs(t types.Type, fields []string) bool {
+	n, _ := p.structOf(t)
+	h := p.held[n]
+	if h == nil || h.free == nil || !isPointer(t) {
+		return false
+	}
+	if _, ok := p.freeing[h.free]; !ok {
+		return false
+	}
+	for _, f := range fields {
+		if !h.freed[strings.TrimPrefix(f, ".")] {
+			return false
+		}
+	}
+	return true
 }
 
 func intersect(a, b []string) []string {

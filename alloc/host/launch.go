@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 	"reflect"
@@ -26,6 +27,9 @@ func (a Args) Len() int { return len(a.params) }
 //
 //lastuse:effect arg args borrowed
 func Launch(s *alloc.Stream, f func(Args), args ...alloc.Arg) error {
+	if f == nil {
+		return errors.New("host: launch: no function")
+	}
 	dev := s.Pool().Device()
 	for {
 		if d, ok := dev.(*Device); ok {

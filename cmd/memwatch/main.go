@@ -136,6 +136,9 @@ func memwatch(ctx context.Context, w, wErr io.Writer, args []string) int {
 	if err != nil {
 		fmt.Fprintf(wErr, "memwatch: %v\n", clean(err.Error()))
 	}
+	if errors.Is(err, errNoTable) {
+		fmt.Fprintln(wErr, "memwatch: -driver watches its calls of the driver instead")
+	}
 	return code
 }
 

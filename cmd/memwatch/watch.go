@@ -13,8 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/demo"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/record"
@@ -57,23 +55,30 @@ type watching struct {
 }
 
 // isWatching reports whether a command line is one of those commands, or asks for the
-// driver's calls, or for nothing at a terminal.
+// driver's calls, or for a format that only they have, or for nothing at a terminal.
 func isWatching(args []string, terminal bool) bool {
-	if slices.Contains(args, "-driver") || slices.Contains(args, "--driver") {
-		return true
-	}
-	for _, a := range args {
-		if !strings.HasPrefix(a, "-") {
-			return slices.Contains(watchCommands, a)
+	for i, a := range args {
+		name, value, is := strings.Cut(strings.TrimLeft(a, "-"), "=")
+		switch {
+		case !strings.HasPrefix(a, "-"):
+			// A flag's value comes here too, which is none of these words.
+			if slices.Contains(watchCommands, a) {
+				return true
+			}
+		case a == "--":
+			return false
+		case name == "driver":
+			return true
+		case name == "o":
+			if !is && i+1 < len(args) {
+				value = args[i+1]
+			}
+			if value == "folded" || value == "pprof" {
+				return true
+			}
 		}
 	}
 	return terminal && len(args) == 0
-}
-
-// isTerminal reports whether f is a terminal.
-func isTerminal(f *os.File) bool {
-	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
-	return err == nil
 }
 
 // watchMain runs such a command and returns its exit status.

@@ -146,7 +146,7 @@ func again(over chan error, patience time.Duration) {
 // explain adds to an error what helps.
 func (c *watching) explain(err error) error {
 	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
-		return fmt.Errorf("%w\nmemwatch: probes need root, or CAP_BPF and CAP_PERFMON; 'memwatch check' tells what is missing, 'memwatch demo' needs no rights", err)
+		return fmt.Errorf("%w; probes need root, or CAP_BPF and CAP_PERFMON; 'memwatch check' tells what is missing, 'memwatch demo' needs no rights", err)
 	}
 	if errors.Is(err, os.ErrNotExist) && len(c.pids) > 0 {
 		return fmt.Errorf("%w: %w", errGone, err)
@@ -274,4 +274,10 @@ func (c *child) end() {
 		<-c.done
 	default:
 	}
+}
+
+// isTerminal reports whether f is a terminal.
+func isTerminal(f *os.File) bool {
+	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
+	return err == nil
 }

@@ -140,6 +140,18 @@ func TestRecordReplay(t *testing.T) {
 	require.Contains(t, errOut, "file exists")
 }
 
+func TestIsWatching(t *testing.T) {
+	for line, want := range map[string]bool{
+		"": false, "-p 1 -once": false, "sites -p 1": false, "-o json": false, "leaks -fail-over 1": false,
+		"run -- ./app": true, "-top 3 top": true, "-driver -p 1": true, "sites --driver": true, "-p 1 -o pprof": true,
+		"-p 1 -o=folded": true, "-d 1s demo": true, "-- run": false,
+	} {
+		require.Equal(t, want, isWatching(strings.Fields(line), false), line)
+	}
+	require.True(t, isWatching(nil, true))
+	require.False(t, isWatching([]string{"-once"}, true))
+}
+
 // A buffer may be written by one goroutine and read by another.
 type buffer struct {
 	mu sync.Mutex

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
 )
 
 var errPlatform = errors.New("the driver's calls can be watched on Linux, on amd64 and arm64; replay and demo work anywhere")
@@ -12,3 +13,9 @@ var errPlatform = errors.New("the driver's calls can be watched on Linux, on amd
 func (c *watching) watch(context.Context) (int, error) { return exitError, errPlatform }
 
 func (c *watching) checkSystem() (int, error) { return exitError, errPlatform }
+
+// isTerminal reports whether f is a terminal, or something like one.
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

@@ -32,6 +32,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -66,7 +67,7 @@ func main() {
 	flag.IntVar(&o.stable, "stable", 4, "check in every so many batches that a second rewrite changes nothing; 0: never")
 	flag.BoolVar(&o.quiet, "q", false, "no progress")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	wrong, err := run(ctx, o, os.Stdout, os.Stderr)
 	if err != nil {
@@ -156,9 +157,6 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) (wrong int, e
 	if ctx.Err() != nil {
 		fmt.Fprintf(stdout, "interrupted after %d programs\n", f.programs)
 	}
-	if err := examples(ctx, or, f, o, stderr); err != nil {
-		return 0, err
-	}
 	text := f.String()
 	fmt.Fprint(stdout, text)
 	if o.out != "" {
@@ -169,7 +167,7 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) (wrong int, e
 			return 0, err
 		}
 	}
-	return f.wrong, err
+	return f.wrong, errors.Join(err, examples(ctx, or, f, o, stderr))
 }
 
 // config is the head of a results file: lines that benchstat reads.

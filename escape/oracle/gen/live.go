@@ -210,13 +210,13 @@ func (l *Liveness) stmt(s Stmt, out Set, c liveCtx) Set {
 	case *If:
 		then, other := l.block(s.Then, out, c), l.block(s.Else, out, c)
 		in = then.or(other)
-		if v, ok := l.flags[s.Cond.Var]; ok && s.Cond.Op == CFlag {
+		if v, ok := l.decided(s.Cond); ok {
 			in = other
 			if v {
 				in = then
 			}
 		}
-		in = in.with(s.Cond.paths()...)
+		in = in.with(l.operands(s.Cond)...)
 		during = in
 	case *Flag:
 		if _, ok := l.flags[s.Name]; ok {
@@ -373,6 +373,41 @@ func (l *Liveness) jump(s *Jump, c liveCtx) Set {
 		}
 	}
 	panic("gen: jump without a target")
+}
+
+// decided evaluates c as far as the flags decide it.
+func (l *Liveness) decided(c *Cond) (value, ok bool) {
+	switch c.Op {
+	case CFlag:
+		value, ok = l.flags[c.Var]
+		return value, ok
+	case CNot:
+		value, ok = l.decided(c.X)
+		return !value, ok
+	case CAnd, COr:
+		settles := c.Op == COr // the value of one side that decides both
+		x, okx := l.decided(c.X)
+		y, oky := l.decided(c.Y)
+		if okx && x == settles || oky && y == settles {
+			return settles, true
+		}
+		return !settles, okx && oky
+	}
+	return false, false
+}
+
+// operands returns the operands of c that can be evaluated.
+func (l *Liveness) operands(c *Cond) []Path {
+	if c.Op == CAnd || c.Op == COr {
+		if x, ok := l.decided(c.X); ok && x == (c.Op == COr) {
+			return l.operands(c.X)
+		}
+		return append(l.operands(c.X), l.operands(c.Y)...)
+	}
+	if c.Op == CNot {
+		return l.operands(c.X)
+	}
+	return c.paths()
 }
 
 // paths returns the operands of c.

@@ -297,7 +297,6 @@ func (w *printer) function(f *Func) {
 	}
 	if f.Hoist {
 		w.pf("var err error\n_ = err\n")
-		w.err = "err"
 		for _, s := range f.Body {
 			for _, v := range declares(s) {
 				w.pf("var %s %s\n_ = %s\n", v.Name, w.varType(v), v.Name)

@@ -110,6 +110,9 @@ func consume(s *Session, h *heap.Heap, done chan struct{}, over chan int) {
 			}
 			continue
 		}
+		if ok || s.Waiting() > 0 {
+			continue
+		}
 		select {
 		case <-done:
 			over <- n

@@ -26,7 +26,7 @@ import (
 )
 
 var (
-	stormCalls = flag.Int("storm.calls", 60_000, "calls that the storm makes")
+	stormCalls = flag.Int("storm.calls", 40_000, "calls that the storm makes")
 	stormStops = flag.Int("storm.stops", 100, "times that the storm stops for a comparison")
 	stormSeed  = flag.Int("storm.seed", 1, "seed of the storm")
 )

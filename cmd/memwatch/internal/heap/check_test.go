@@ -37,6 +37,9 @@ func (h *Heap) check() error {
 		}
 		for c := range NumClasses {
 			t := p.classes[c]
+			if c == Buffer && p.told {
+				continue
+			}
 			if t.Live != classes[c].Live || t.Objects != classes[c].Objects {
 				bad("%v: %d bytes, allocations are %d", c, t.Live, classes[c].Live)
 			}
@@ -46,6 +49,9 @@ func (h *Heap) check() error {
 		}
 		var sites [NumClasses]Tally
 		for _, s := range p.sites {
+			if s.told {
+				continue
+			}
 			var bytes, objects, last int64
 			for a := s.first; a != nil; a = a.next {
 				bytes += a.size
@@ -64,7 +70,7 @@ func (h *Heap) check() error {
 			sites[s.key.class].grow(s.Live, s.Objects)
 		}
 		for c := range NumClasses {
-			if sites[c].Live != p.classes[c].Live {
+			if sites[c].Live != p.classes[c].Live && !(c == Buffer && p.told) {
 				bad("%v: sites hold %d of %d", c, sites[c].Live, p.classes[c].Live)
 			}
 		}

@@ -34,7 +34,11 @@ func (s *site) suspect(now int64) []string {
 		return nil
 	}
 	var why []string
-	if span := time.Duration(s.last.at - s.began); s.FreedObjects == 0 && s.Objects >= neverObjects && span >= neverSpan {
+	last := now
+	if s.last != nil {
+		last = s.last.at
+	}
+	if span := time.Duration(last - s.began); s.FreedObjects == 0 && s.Objects >= neverObjects && span >= neverSpan {
 		why = append(why, fmt.Sprintf("never freed: %d allocations in %v", s.Objects, round(span)))
 	}
 	if rise, ok := s.slope(); ok {

@@ -134,6 +134,9 @@ type process struct {
 	undone  uint64
 	dropped uint64 // allocations, sites and stacks without room
 	kernel  KernelTotals
+
+	told     bool  // its buffers are what it says of them
+	toldLate Freed // of all of them
 }
 
 func newProcess(h *Heap, pid uint32, now int64) *process {
@@ -182,6 +185,12 @@ func (p *process) apply(e *Event) {
 		return
 	case Stack:
 		p.define(e.Stack, e.Frames)
+		return
+	case Told:
+		p.tell(e)
+		return
+	}
+	if p.told && (e.Space == Buffers || e.Class == Buffer) {
 		return
 	}
 	t := p.thread(e.TID)
@@ -458,6 +467,7 @@ func (p *process) end(how How) {
 	for _, a := range p.physical() {
 		p.remove(a, how)
 	}
+	p.endTold()
 }
 
 // endWhere ends the allocations of the table for which which is true. What a free

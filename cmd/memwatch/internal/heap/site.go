@@ -38,6 +38,8 @@ type site struct {
 	AtExitObjects int64
 	first, last   *allocation // live, the oldest first
 	began         int64       // its first allocation
+	told          bool        // the process says so itself, and there are no allocations
+	estimate      bool        // from samples
 	hows          [numHows]Freed
 	lives         [64]uint32 // freed, by the length of their life: bits of nanoseconds
 	sizes         [65]uint32 // live, by sizeClass

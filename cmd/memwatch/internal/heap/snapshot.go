@@ -114,6 +114,7 @@ type Site struct {
 	Tally
 	Explicit      Freed    `json:"freedExplicit"`
 	ByNet         Freed    `json:"freedLate"`
+	Estimate      bool     `json:"estimate"` // the process's own numbers, from samples
 	AtExitBytes   int64    `json:"atExitBytes"`
 	AtExitObjects int64    `json:"atExitObjects"`
 	Oldest        int64    `json:"oldest"` // nanoseconds; age of the oldest live allocation
@@ -176,6 +177,9 @@ func (p *process) snapshot(q Query) Process {
 		Undone: p.undone, Unknown: p.unknown, Dropped: p.dropped, Kernel: p.kernel, OOM: p.oom,
 		History: slices.Clone(p.history.at), Rate: p.rate(),
 	}
+	if p.toldLate != (Freed{}) || p.told {
+		out.ByNet = p.toldLate
+	}
 	for c := range NumClasses {
 		if t := p.classes[c]; t.AllocObjects > 0 {
 			out.Classes = append(out.Classes, ClassTotal{Class: c.String(), Own: c.Own(), Tally: t})
@@ -223,7 +227,7 @@ func (p *process) rows(q Query) []Site {
 		row := Site{
 			Stack: s.key.stack, Class: s.key.class.String(), Own: s.key.class.Own(),
 			Frames: p.stacks[s.key.stack], Tally: s.Tally,
-			Explicit: s.hows[Explicit], ByNet: s.hows[Late],
+			Explicit: s.hows[Explicit], ByNet: s.hows[Late], Estimate: s.estimate,
 			AtExitBytes: s.AtExitBytes, AtExitObjects: s.AtExitObjects,
 			Median: s.medianLife(), OldBytes: old, OldObjects: objects,
 			History: slices.Clone(s.history.at), Suspect: why,

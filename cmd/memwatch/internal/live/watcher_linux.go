@@ -52,7 +52,7 @@ type Watcher struct {
 	libraries map[string]*Library // by identity of the file
 	order     []string
 	processes map[uint32]*process
-	attached  int64 // when the latest library was probed; nanoseconds since boot
+	attached  int64 // when the latest library was probed, or the watcher made; nanoseconds since boot
 	events    []heap.Event
 	sink      func(*heap.Event)
 	ready     chan struct{} // closed when Run has looked at the processes asked for
@@ -60,8 +60,10 @@ type Watcher struct {
 
 // process is what the watcher knows of a process.
 type process struct {
-	start uint64 // clock ticks since boot
-	books bpf.Ledger
+	start  uint64 // clock ticks since boot
+	books  bpf.Ledger
+	polled time.Time // when its tables were read
+	missed int       // looks at which it was not there
 }
 
 // ErrNothing is returned by New if no process asked for uses a library that is known.
@@ -81,6 +83,7 @@ func New(o Options) (*Watcher, error) {
 		libraries: make(map[string]*Library), processes: make(map[uint32]*process), ready: make(chan struct{}),
 	}
 	w.sink = func(*heap.Event) {}
+	w.attached = sinceBoot()
 	for _, pid := range o.PIDs {
 		if _, err := startTime(pid); err != nil {
 			w.Close()
@@ -166,6 +169,11 @@ func (w *Watcher) Run(ctx context.Context, sink func(*heap.Event), idle func()) 
 	}
 	w.drain(&r)
 	w.audit()
+	for pid := range w.processes {
+		if _, err := startTime(int(pid)); err != nil {
+			w.ended(pid, Clock())
+		}
+	}
 	w.resolver.finish(w.sink)
 	return nil
 }
@@ -214,12 +222,7 @@ func (w *Watcher) take(r *bpf.Report) {
 		w.resolver.open(pid)
 		w.target(int(pid))
 	case bpf.Exit:
-		if p := w.processes[pid]; p != nil {
-			w.auditOne(pid, w.session.LedgerOf(pid), r.Raw.Time)
-			w.resolver.exit(heap.Event{Op: heap.Exit, PID: pid, TID: r.Raw.TID, Time: r.Raw.Time, Size: p.start})
-			delete(w.processes, pid)
-		}
-		w.session.Forget(pid)
+		w.ended(pid, r.Raw.Time)
 	}
 }
 
@@ -330,8 +333,13 @@ func (w *Watcher) scan() {
 			continue
 		}
 		uses := false
+		var tables []symbols.Mapping
 		for i := range maps {
 			m := &maps[i]
+			if m.Offset == 0 && m.Base() == tableName {
+				tables = append(tables, *m)
+				continue
+			}
 			l := probes.LibraryOf(m.Base())
 			if l == nil || !m.Exec {
 				continue
@@ -342,10 +350,43 @@ func (w *Watcher) scan() {
 				f.Close()
 			}
 		}
-		if uses && w.processes[uint32(pid)] == nil {
+		if (uses || len(tables) > 0) && w.processes[uint32(pid)] == nil {
 			w.introduce(pid, Clock())
 		}
+		if p := w.processes[uint32(pid)]; len(tables) > 0 && time.Since(p.polled) > pollTables {
+			p.polled = time.Now()
+			w.resolver.table(pid, tables, Clock())
+		}
 	}
+	w.bury()
+}
+
+// pollTables is the least time between two looks at a process's tables.
+const pollTables = 500 * time.Millisecond
+
+// bury ends the processes whose end no probe has reported: those that never called a
+// driver, and those whose report was lost.
+func (w *Watcher) bury() {
+	for pid, p := range w.processes {
+		if start, err := startTime(int(pid)); err == nil && start == p.start {
+			p.missed = 0
+			continue
+		}
+		if p.missed++; p.missed < 3 { // the report may be on its way
+			continue
+		}
+		w.ended(pid, Clock())
+	}
+}
+
+// ended hands out the end of a process and forgets it.
+func (w *Watcher) ended(pid uint32, now int64) {
+	if p := w.processes[pid]; p != nil {
+		w.auditOne(pid, w.session.LedgerOf(pid), now)
+		w.resolver.exit(heap.Event{Op: heap.Exit, PID: pid, TID: pid, Time: now, Size: p.start})
+		delete(w.processes, pid)
+	}
+	w.session.Forget(pid)
 }
 
 // attach probes a file unless it is probed already.
@@ -381,10 +422,16 @@ func (w *Watcher) attach(f *os.File, l *probes.Library, path string) {
 		return
 	}
 	lib.Probes = a.Count
+	w.attached = sinceBoot()
+}
+
+// sinceBoot returns the nanoseconds since boot, the clock of start times.
+func sinceBoot() int64 {
 	var t unix.Timespec
-	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &t) == nil {
-		w.attached = t.Nano()
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil {
+		return 0
 	}
+	return t.Nano()
 }
 
 // allPIDs returns the numbers of all processes.

@@ -15,10 +15,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/probes"
+	"github.com/lastuse/lastuse/internal/probe"
 )
 
 // watch opens a watcher or skips the test, with the reason.
@@ -118,7 +120,7 @@ func TestGoProgram(t *testing.T) {
 					defer mu.Unlock()
 					h.Apply(e)
 				}, nil)
-				require.NoError(t, err)
+				assert.NoError(t, err)
 			})
 			look := func() heap.Process {
 				mu.Lock()
@@ -181,6 +183,93 @@ func TestGoProgram(t *testing.T) {
 			}
 			over.Wait() // the end of the only process ends the watch
 		})
+	}
+}
+
+// TestTable watches a program of the lastuse runtime that calls no driver: its buffers
+// are what its table says, however late one looks.
+func TestTable(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("no eBPF here: not root")
+	}
+	exe := filepath.Join(t.TempDir(), "keeper")
+	out, err := exec.Command("go", "build", "-o", exe, "../../testdata/keeper").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	cmd := exec.Command(exe)
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	for _, line := range []string{"alloc 0 1000", "alloc 1 2000", "alloc 0 300", "free 0 300", "alloc 1 40", "late 1 40"} {
+		fmt.Fprintln(in, line)
+	}
+	pid := uint32(cmd.Process.Pid)
+	w := watch(t, Options{PIDs: []int{int(pid)}, Scan: 50 * time.Millisecond})
+	defer w.Close()
+	h := heap.New(heap.Options{})
+	var mu sync.Mutex
+	var over sync.WaitGroup
+	over.Go(func() {
+		assert.NoError(t, w.Run(t.Context(), func(e *heap.Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			h.Apply(e)
+		}, nil))
+	})
+	look := func() (p heap.Process, buffers heap.ClassTotal) {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, p = range h.Snapshot(heap.Query{}).Processes {
+			for _, c := range p.Classes {
+				if c.Class == "buffer" {
+					buffers = c
+				}
+			}
+		}
+		return p, buffers
+	}
+	require.Eventually(t, func() bool { _, b := look(); return b.Live == 3000 }, 5*time.Second, 20*time.Millisecond)
+	p, b := look()
+	require.Equal(t, "keeper", p.Name)
+	require.Zero(t, p.Live, "buffers are parts of other memory")
+	require.Equal(t, int64(2), b.Objects)
+	require.Equal(t, uint64(3340), b.AllocBytes)
+	require.Equal(t, heap.Freed{Bytes: 40, Objects: 1}, p.ByNet)
+	var live int64
+	for _, s := range p.Sites {
+		require.False(t, s.Estimate, "it samples every allocation")
+		require.Contains(t, s.Frames[0].Func, "main.main")
+		require.Contains(t, s.Frames[0].File, "main.go")
+		live += s.Live
+	}
+	require.Equal(t, int64(3000), live)
+	fmt.Fprintln(in, "alloc 0 500")
+	require.Eventually(t, func() bool { _, b := look(); return b.Live == 3500 }, 5*time.Second, 20*time.Millisecond)
+	in.Close()
+	require.NoError(t, cmd.Wait())
+	over.Wait()
+	p, b = look()
+	require.True(t, p.Exited)
+	require.Zero(t, b.Live)
+	require.Equal(t, int64(3500), b.Peak)
+}
+
+// TestTold turns a hostile table's numbers into events that a heap takes.
+func TestTold(t *testing.T) {
+	s := &probe.Snapshot{
+		Accounts: []probe.AccountTotals{{Totals: probe.Totals{MadeBytes: 5, FreedBytes: 1 << 63, LateBytes: 1 << 62}}},
+		Sites: []probe.SiteTotals{
+			{Hash: 0, AllocObjects: 1, FreeObjects: 1 << 63, AllocBytes: 1, FreeBytes: 1 << 63, LateBytes: 1 << 63, LateObjects: 1 << 63, Stack: "\t\n:\nf\t:x\n\x1b\tq:-5\n" + strings.Repeat("x\n", 1000)},
+		},
+	}
+	h := heap.New(heap.Options{})
+	for _, e := range told(1, []*probe.Snapshot{s, s}, 1) {
+		h.Apply(&e)
+	}
+	h.Apply(&heap.Event{Op: heap.Exit, PID: 1, Time: 2})
+	p := h.Snapshot(heap.Query{}).Processes[0]
+	require.LessOrEqual(t, len(p.Sites[0].Frames), 64)
+	for _, f := range p.Sites[0].Frames {
+		require.GreaterOrEqual(t, f.Line, 0)
 	}
 }
 

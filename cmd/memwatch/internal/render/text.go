@@ -130,7 +130,11 @@ func (o Options) sites(tw io.Writer, p *heap.Process) {
 		if !s.Own {
 			class = "(" + class + ")"
 		}
-		fmt.Fprintf(tw, "  %s\t%d\t%s\t%s\t%s\t%s", atLeast(p, o.Size(live)), objects, o.Size(s.Peak), o.Size(int64(s.AllocBytes)), class, Age(s.Oldest))
+		about := ""
+		if s.Estimate {
+			about = "~"
+		}
+		fmt.Fprintf(tw, "  %s\t%d\t%s\t%s\t%s\t%s", about+atLeast(p, o.Size(live)), objects, o.Size(s.Peak), o.Size(int64(s.AllocBytes)), class, Age(s.Oldest))
 		if o.Wide {
 			fmt.Fprintf(tw, "\t%d\t%d\t%s", s.Explicit.Objects, s.ByNet.Objects, Age(s.Median))
 		}
@@ -185,11 +189,14 @@ func Function(s *heap.Site) string {
 	return Clean(innermost(s).Func)
 }
 
-// innermost returns the innermost frame that is the program's own.
+// innermost returns the innermost frame that is the program's own, one whose line is
+// known if there is any: below it is glue.
 func innermost(s *heap.Site) *heap.Frame {
-	for i := range s.Frames {
-		if own(&s.Frames[i]) {
-			return &s.Frames[i]
+	for _, lines := range []bool{true, false} {
+		for i := range s.Frames {
+			if f := &s.Frames[i]; own(f) && (f.File != "" || !lines) {
+				return f
+			}
 		}
 	}
 	return &s.Frames[0]

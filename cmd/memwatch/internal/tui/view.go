@@ -177,7 +177,11 @@ func (m *Model) viewSites() []string {
 				text = fmt.Sprintf("%s: %s", render.Function(s.Site), render.Clean(strings.Join(s.Suspect, "; ")))
 			}
 		}
-		front := fmt.Sprintf("%10s %8d %10s %-12s %8s  %s ", m.live(s.process, live), objects, m.size(int64(s.AllocBytes)), class, render.Age(s.Oldest), render.Spark(s.History, 16))
+		about := m.live(s.process, live)
+		if s.Estimate {
+			about = "~" + about
+		}
+		front := fmt.Sprintf("%10s %8d %10s %-12s %8s  %s ", about, objects, m.size(int64(s.AllocBytes)), class, render.Age(s.Oldest), render.Spark(s.History, 16))
 		if m.page == sites {
 			text = tail(text, max(m.width-lipgloss.Width(front), 10))
 		}

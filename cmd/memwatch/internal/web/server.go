@@ -130,7 +130,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeWithin))
-	if !s.hosts[r.Host] {
+	if !s.hosts[r.Host] && !isLocal(r) {
 		http.Error(w, "wrong host", http.StatusMisdirectedRequest)
 		return
 	}
@@ -165,6 +165,17 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.mux.ServeHTTP(w, r)
+}
+
+// isLocal reports whether Host is the very address that the connection was made to,
+// as a number: no name can be made to resolve to something that is not looked up.
+func isLocal(r *http.Request) bool {
+	a, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if !ok || r.Host != a.String() {
+		return false
+	}
+	host, _, err := net.SplitHostPort(r.Host)
+	return err == nil && net.ParseIP(host) != nil
 }
 
 // cookie names the cookie by port: browsers share cookies among a host's ports.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/cookiejar"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -89,6 +90,7 @@ func TestWhoMayAsk(t *testing.T) {
 		{"wrong token in the address", "/?token=x", []string{"Authorization", ""}, 403},
 		{"no token for files", "/page.js", []string{"Authorization", ""}, 401},
 		{"a name made to resolve to us", "/", []string{"Host", "evil.example:" + port}, 421},
+		{"an address that is not ours", "/", []string{"Host", "10.0.0.1:" + port}, 421},
 		{"another port", "/", []string{"Host", "127.0.0.1:1"}, 421},
 		{"another origin", "/snapshot.json", []string{"Origin", "http://evil.example"}, 403},
 		{"our origin", "/snapshot.json", []string{"Origin", "http://" + s.addr}, 200},
@@ -113,6 +115,20 @@ func TestWhoMayAsk(t *testing.T) {
 	require.Equal(t, 405, res.StatusCode)
 	require.NotEqual(t, NewToken(), NewToken())
 	require.Len(t, s.opts.Token, 32)
+}
+
+// TestEveryAddress listens on every address: the one that a request came to is good.
+func TestEveryAddress(t *testing.T) {
+	s := New(Options{Source: func(heap.Query) *heap.Snapshot { return new(heap.Snapshot) }}, &net.TCPAddr{IP: net.IPv4zero, Port: 8765})
+	require.Contains(t, s.URL(), "http://127.0.0.1:8765/?token=")
+	for host, want := range map[string]int{"10.1.2.3:8765": 200, "10.1.2.4:8765": 421, "10.1.2.3": 421, "pod:8765": 421, "localhost:8765": 200} {
+		r := httptest.NewRequest("GET", "http://"+host+"/metrics", nil)
+		r.Header.Set("Authorization", "Bearer "+s.opts.Token)
+		r = r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, &net.TCPAddr{IP: net.IPv4(10, 1, 2, 3), Port: 8765}))
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		require.Equal(t, want, w.Code, host)
+	}
 }
 
 // TestCookie opens the printed address as a browser does.

@@ -136,11 +136,11 @@ function drawSites(p) {
     const cell = element("td"), details = element("details"), id = s.stack + s.class;
     details.dataset.key = id;
     details.open = open.has(id);
-    const best = s.frames.find(own) || s.frames[0];
+    const best = s.frames.find(f => own(f) && f.file) || s.frames.find(own) || s.frames[0];
     details.append(element("summary", best ? place(best) : s.stack ? "(unresolved)" : "(stacks were not taken)"));
     details.append(element("p", s.frames.map(place).join("\n"), "stack"));
     cell.append(details, ...s.suspect.map(w => element("span", w, "why")));
-    row.append(element("td", least(p, bytes(p.exited ? s.atExitBytes : s.live)), "n"), element("td", p.exited ? s.atExitObjects : s.objects, "n"),
+    row.append(element("td", (s.estimate ? "~" : "") + least(p, bytes(p.exited ? s.atExitBytes : s.live)), "n"), element("td", p.exited ? s.atExitObjects : s.objects, "n"),
       element("td", bytes(s.allocBytes), "n"), element("td", s.own ? s.class : `(${s.class})`), element("td", age(s.oldest), "n"),
       element("td", s.freedExplicit.objects, "n"), element("td", s.freedLate.objects, "n"), cell);
     return row;

@@ -27,7 +27,7 @@ type block struct {
 	n     int
 	live  bool
 	frees int
-	poke  func(off int, x int64)
+	ints  []int64 // what a raw pointer leads to
 }
 
 // Stream queues nothing: everything happens at once. A bad one fails everything.
@@ -71,11 +71,7 @@ func Make[T any](s *Stream, n int) (Buffer[T], error) {
 	}
 	data := make([]T, n)
 	b := &block{n: n, live: true}
-	b.poke = func(off int, x int64) {
-		if d, ok := any(data).([]int64); ok {
-			d[off] = x
-		}
-	}
+	b.ints, _ = any(data).([]int64)
 	s.L.mu.Lock()
 	defer s.L.mu.Unlock()
 	s.L.blocks = append(s.L.blocks, b)
@@ -259,7 +255,7 @@ func (l *Ledger) Poke(p Ptr, x int64) {
 	defer l.mu.Unlock()
 	b := l.blocks[int(p>>offsetBits)-1]
 	if l.use(b, "raw pointer") == nil {
-		b.poke(int(p&(1<<offsetBits-1)), x)
+		b.ints[int(p&(1<<offsetBits-1))] = x
 	}
 }
 

@@ -1,0 +1,390 @@
+package gen
+
+// What each statement does in the interpreter.
+
+import "slices"
+
+func (m *machine) stmt(f *frame, s Stmt) sig {
+	if m.steps++; m.steps > stepLimit {
+		panic(errTooLong)
+	}
+	f.during(m, s)
+	switch s := s.(type) {
+	case *Make:
+		return m.make(f, s)
+	case *Zero:
+		f.set(s.V, &value{bufs: []*object{nil, nil}[:s.V.Locs()]})
+	case *Assign:
+		m.assign(f, s)
+	case *Compose:
+		x := &value{}
+		if s.V.Kind == KMap {
+			x.bufs = make([]*object, 8)
+		}
+		for i, src := range s.Src {
+			o := f.objects(src)
+			if s.V.Kind == KMap {
+				x.bufs[i] = o[0]
+			} else {
+				x.bufs = append(x.bufs, o[0])
+			}
+		}
+		if (s.V.Kind == KArray || s.V.Kind == KPair) && len(x.bufs) < 2 {
+			x.bufs = append(x.bufs, make([]*object, 2-len(x.bufs))...)
+		}
+		f.env[s.V] = x
+	case *Append:
+		x := f.value(s.V).clone()
+		x.bufs = append(x.bufs, f.objects(s.Src)[0])
+		f.set(s.V, x)
+	case *Put:
+		x := f.value(s.V).clone()
+		x.bufs[s.Key] = f.objects(s.Src)[0]
+		f.set(s.V, x)
+	case *Get:
+		x := f.value(s.V)
+		if s.Key < len(x.bufs) && (s.V.Kind != KMap || x.bufs[s.Key] != nil) {
+			f.set(s.Dst, &value{bufs: []*object{x.bufs[s.Key]}, pins: slices.Clone(x.bufs)})
+			if s.Pop {
+				f.set(s.V, &value{bufs: slices.Clone(x.bufs[1:])})
+			}
+			return m.list(f, s.Body)
+		}
+	case *Use:
+		return m.use(f, s)
+	case *If:
+		ok, sg := m.cond(f, s.Cond)
+		if sg.kind != sNext {
+			return sg
+		}
+		if ok {
+			return m.list(f, s.Then)
+		}
+		return m.list(f, s.Else)
+	case *Flag:
+		f.flags[s.Name] = m.tape.Next(2) == 1
+	case *Loop:
+		return m.loop(f, s)
+	case *Each:
+		x := f.value(s.X)
+		list := slices.Clone(x.bufs)
+		for _, o := range list {
+			f.during(m, s)
+			f.set(s.V, &value{bufs: []*object{o}, pins: list})
+			if sg, stop := through(m.list(f, s.Body), s.Label); stop {
+				return sg
+			}
+		}
+	case *Switch:
+		return m.choose(f, s)
+	case *Jump:
+		return sig{[...]sigKind{JBreak: sBreak, JContinue: sContinue, JGoto: sGoto}[s.Kind], s.Label}
+	case *Label:
+	case *Return:
+		return m.leave(f, s)
+	case *Panic:
+		m.abandon()
+		return sig{kind: sPanic}
+	case *Defer:
+		objs := f.objects(s.Path)
+		f.defers = append(f.defers, func() sig {
+			f.cur, f.low = Set{}, Set{}
+			if s.Kind == DLit {
+				objs = f.objects(s.Path)
+			}
+			if s.Kind == DUse {
+				f.cur = f.cur.with(s.Path)
+				f.low = f.cur
+				return m.sum(f, f.value(s.Path.V), s.Path, true)
+			}
+			for _, o := range objs {
+				m.free(o)
+			}
+			return next
+		})
+	case *Free:
+		if s.Told {
+			touch(f.objects(s.Path))
+		}
+		for _, o := range f.objects(s.Path) {
+			m.free(o)
+		}
+	case *FreeAll:
+		for _, o := range f.value(s.V).bufs {
+			m.free(o)
+		}
+	case *Join:
+		x := f.objects(s.Arg)
+		touch(x)
+		fill(x[0], 0, 0, int64(s.X))
+		return m.list(f, s.Mid)
+	case *Closure:
+		f.env[s.V] = &value{}
+		f.lits[s.V] = s
+	case *CallVar:
+		var lit *Closure
+		for g := f; g != nil && lit == nil; g = g.parent {
+			lit = g.lits[s.V]
+		}
+		sub := &frame{index: f.index, env: map[*Var]*value{}, flags: f.flags, parent: f, lits: f.lits}
+		m.stack = append(m.stack, sub)
+		sg := m.list(sub, lit.Body)
+		m.stack = m.stack[:len(m.stack)-1]
+		if sg.kind == sPanic {
+			return sg
+		}
+	case *Inline:
+		n := len(f.defers)
+		sg := m.list(f, s.Body)
+		for i := len(f.defers) - 1; i >= n; i-- {
+			f.defers[i]()
+		}
+		f.defers = f.defers[:n]
+		if sg.kind == sPanic {
+			return sg
+		}
+	case *Call:
+		return m.callStmt(f, s)
+	case *Probe:
+		f.cur = m.a.live[f.index].At[s].Out
+		f.low = m.a.with(f.index, f.flags).At[s].Out
+		m.event(EProbe, int64(s.ID))
+	case *Escape:
+		x := f.objects(s.Path)
+		touch(x)
+		for _, o := range x {
+			if o != nil {
+				o.kept = true
+			}
+		}
+		if s.Kind == XQueue {
+			fail, pan := m.op()
+			if pan {
+				return sig{kind: sPanic}
+			}
+			_ = fail
+		}
+	case *Block:
+		return m.list(f, s.Body)
+	case *Select:
+		if m.tape.Next(2) == 1 {
+			for _, o := range f.objects(s.Path) {
+				if o != nil {
+					o.kept = true
+				}
+			}
+			sg, _ := through(m.list(f, s.Sent), "")
+			return sg
+		}
+		sg, _ := through(m.list(f, s.Others), "")
+		return sg
+	case *Pass:
+		f.set(s.Dst, f.value(s.Src.V).clone())
+	default:
+		panic("gen: unknown statement")
+	}
+	return next
+}
+
+func (m *machine) make(f *frame, s *Make) sig {
+	fail, pan := m.op()
+	if fail && s.Err == EMust {
+		m.abandon()
+		pan = true
+	}
+	if pan {
+		return sig{kind: sPanic}
+	}
+	var o *object
+	if !fail {
+		o = m.newObject(s.N)
+	}
+	if s.Dst.Field >= 0 {
+		x := f.value(s.Dst.V)
+		y := x.clone()
+		y.bufs[s.Dst.Field] = o
+		if s.Dst.V.Kind == KPairPtr {
+			*x = *y
+		} else {
+			f.set(s.Dst.V, y)
+		}
+	} else if s.Decl {
+		f.env[s.Dst.V] = &value{bufs: []*object{o}}
+	} else {
+		x := f.value(s.Dst.V)
+		if s.Dst.V.Fixed && f.knows(s.Dst.V) {
+			*x = value{bufs: []*object{o}}
+		} else {
+			f.set(s.Dst.V, &value{bufs: []*object{o}})
+		}
+	}
+	switch {
+	case fail:
+		return m.list(f, s.Fail)
+	case s.Err == EInvert:
+		return m.list(f, s.Ok)
+	}
+	return next
+}
+
+func (m *machine) assign(f *frame, s *Assign) {
+	var vals []*value
+	for i, src := range s.Src {
+		d := s.Dst[i]
+		v := f.value(src.V)
+		switch {
+		case d.V.Kind == KPtr, d.V.Kind == KPairPtr && src.V.Kind == KPair:
+			vals = append(vals, v) // shares the variable
+			continue
+		case src.Field >= 0:
+			v = &value{bufs: slices.Clone(f.objects(src)), pins: v.pins}
+		default:
+			v = v.clone()
+		}
+		if d.V.Kind == KView || d.V.Kind == KRaw {
+			touch(v.bufs)
+			v.lo += s.Lo
+			v.hi += s.Hi
+		}
+		vals = append(vals, v)
+	}
+	for i, d := range s.Dst {
+		if d.Field >= 0 {
+			y := f.value(d.V).clone()
+			y.bufs[d.Field] = vals[i].bufs[0]
+			if d.V.Kind == KPairPtr {
+				*f.value(d.V) = *y
+			} else {
+				f.set(d.V, y)
+			}
+		} else if s.Decl {
+			f.env[d.V] = vals[i]
+		} else {
+			f.set(d.V, vals[i])
+		}
+	}
+}
+
+func fill(o *object, lo, hi int, x int64) {
+	if o == nil {
+		return
+	}
+	for i := lo; i < len(o.data)-hi; i++ {
+		o.data[i] = x
+	}
+}
+
+func (m *machine) use(f *frame, s *Use) sig {
+	if s.Op == OTemp || s.Op == OChain {
+		fail, pan := m.op()
+		if fail {
+			m.abandon()
+		}
+		if fail || pan {
+			return sig{kind: sPanic}
+		}
+		o := m.newObject(s.N)
+		fill(o, 0, 0, int64(s.N))
+		f.temps = []*object{o}
+		sg := m.sum(f, &value{bufs: f.temps}, Path{Field: -1}, false)
+		f.temps = nil
+		return sg
+	}
+	p := s.Args[0]
+	v := f.value(p.V)
+	objs := f.objects(p)
+	for _, a := range s.Args {
+		touch(f.objects(a))
+	}
+	switch s.Op {
+	case OSum:
+		return m.sum(f, v, p, false)
+	case OLen:
+		if objs[0] == nil {
+			m.out(0)
+		} else {
+			m.out(int64(len(objs[0].data) - v.lo - v.hi))
+		}
+		return next
+	case OPrint, OKeep, OLook:
+		return next
+	}
+	fail := false
+	if !s.Init {
+		var pan bool
+		if fail, pan = m.op(); pan {
+			return sig{kind: sPanic}
+		}
+	}
+	if fail {
+		if s.Err == ECheck {
+			return m.list(f, s.Fail)
+		}
+		return next
+	}
+	switch s.Op {
+	case OFill, OSet, OExpr:
+		for i, o := range objs {
+			if p.V.Kind == KRaw && o != nil {
+				o.data[v.lo] = int64(s.X)
+				continue
+			}
+			if i == 0 || p.Field < 0 && p.V.Kind != KPair && p.V.Kind != KPairPtr {
+				fill(o, v.lo, v.hi, int64(s.X))
+			}
+		}
+	case OLaunch:
+		if o := objs[0]; o != nil {
+			for i := v.lo; i < len(o.data)-v.hi; i++ {
+				o.data[i] += int64(s.X)
+			}
+		}
+	case OMove:
+		src := f.objects(s.Args[1])
+		if objs[0] != nil && src[0] != nil {
+			copy(objs[0].data, src[0].data)
+		}
+	}
+	return next
+}
+
+// sum prints the sum of what v holds; quiet sums are no operation.
+func (m *machine) sum(f *frame, v *value, p Path, quiet bool) sig {
+	objs := v.bufs
+	if p.V != nil {
+		objs = f.objects(p)
+	}
+	touch(objs)
+	if !quiet {
+		fail, pan := m.op()
+		if pan {
+			return sig{kind: sPanic}
+		}
+		if fail {
+			m.out(-1)
+			return next
+		}
+	}
+	m.out(total(v, objs))
+	return next
+}
+
+func length(o *object) int {
+	if o == nil {
+		return 0
+	}
+	return len(o.data)
+}
+
+func total(v *value, objs []*object) int64 {
+	var n int64
+	for _, o := range objs {
+		if o == nil {
+			continue
+		}
+		for _, x := range o.data[v.lo : len(o.data)-v.hi] {
+			n += x
+		}
+	}
+	return n
+}

@@ -1,0 +1,90 @@
+package gen
+
+// The kinds that statements come in.
+
+// LoopKind is the kind of a Loop.
+type LoopKind uint8
+
+const (
+	LCount  LoopKind = iota // for range draw
+	LClause                 // for i := 0; i < draw; i++
+	LWhile                  // for cond
+	LEver                   // for, left by break
+	LFunc                   // range over func
+)
+
+// SwitchKind is the kind of a Switch.
+type SwitchKind uint8
+
+const (
+	SDraw   SwitchKind = iota // switch on a decision
+	SLen                      // on the length of Subject
+	STyped                    // type switch on Subject
+	SBool                     // without a tag
+	SSelect                   // select with a default
+)
+
+// JumpKind is the kind of a Jump.
+type JumpKind uint8
+
+const (
+	JBreak JumpKind = iota
+	JContinue
+	JGoto
+)
+
+// DeferKind is what is deferred.
+type DeferKind uint8
+
+const (
+	DFree   DeferKind = iota // defer b.Free(): receiver taken now
+	DLit                     // defer func() { b.Free() }()
+	DUse                     // defer func() { reads b }()
+	DMethod                  // f := b.Free; defer f()
+)
+
+// JoinKind is how a goroutine is joined.
+type JoinKind uint8
+
+const (
+	JGo  JoinKind = iota // wg.Go
+	JAdd                 // wg.Add, go, Done
+)
+
+// CallKind is how a closure is called.
+type CallKind uint8
+
+const (
+	CPlain CallKind = iota
+	CLend           // handed to a function that calls it
+)
+
+// InlineKind is how a literal is run at once.
+type InlineKind uint8
+
+const (
+	INow  InlineKind = iota // func() { … }()
+	ILend                   // rt.Do(func() { … })
+)
+
+// CallVia is how a function of the program is called.
+type CallVia uint8
+
+const (
+	VDirect CallVia = iota
+	VValue          // through a function value chosen among two
+	VIface          // through an interface with two implementations
+)
+
+// EscapeKind is the operation through which a buffer leaves.
+type EscapeKind uint8
+
+const (
+	XKeep    EscapeKind = iota // stored in a global of another package
+	XSend                      // sent on somebody's channel
+	XField                     // stored in somebody's struct
+	XGo                        // captured by a goroutine that nobody joins
+	XPool                      // put into a sync.Pool
+	XCleanup                   // testing cleanup frees it
+	XQueue                     // captured by a queued function
+)
