@@ -23,17 +23,6 @@ var doc string
 // Analyzer finds foreign buffers that never escape and plans their frees.
 var Analyzer = New()
 
-// specFiles is the value of -spec.
-type specFiles []string
-
-func (s *specFiles) String() string { return strings.Join(*s, ",") }
-
-// Set adds one file.
-func (s *specFiles) Set(v string) error {
-	*s = append(*s, v)
-	return nil
-}
-
 // New returns an analyzer with flags of its own.
 func New() *analysis.Analyzer {
 	a := &analysis.Analyzer{
@@ -43,9 +32,9 @@ func New() *analysis.Analyzer {
 		ResultType: reflect.TypeFor[*Result](),
 		FactTypes:  []analysis.Fact{new(Summary), new(Reach)},
 	}
-	files := new(specFiles)
-	a.Flags.Var(files, "spec", "read summaries from `file` (repeatable)")
-	a.Run = func(pass *analysis.Pass) (any, error) { return run(pass, *files) }
+	specs := new(spec.Loader)
+	specs.Register(&a.Flags)
+	a.Run = func(pass *analysis.Pass) (any, error) { return run(pass, specs) }
 	return a
 }
 
@@ -62,9 +51,9 @@ func manual() string {
 	return out
 }
 
-func run(pass *analysis.Pass, files []string) (any, error) {
+func run(pass *analysis.Pass, specs *spec.Loader) (any, error) {
 	res := &Result{Pkg: pass.Pkg}
-	set, err := spec.Load(files, specRoot(pass))
+	set, err := specs.For(sourceDir(pass))
 	if err != nil {
 		return nil, err
 	}
@@ -117,15 +106,16 @@ func run(pass *analysis.Pass, files []string) (any, error) {
 	return res, nil
 }
 
-// specRoot is the folder of the module that the package is in.
-func specRoot(pass *analysis.Pass) string {
+// sourceDir is the folder of the package's first file, of the original where
+// cgo made another.
+func sourceDir(pass *analysis.Pass) string {
 	for _, f := range pass.Files {
 		name := pass.Fset.PositionFor(f.Package, false).Filename
 		if n := pass.Fset.Position(f.Package).Filename; filepath.IsAbs(n) {
-			name = n // a cgo file names its original
+			name = n
 		}
 		if filepath.IsAbs(name) && !strings.Contains(name, "go-build") {
-			return spec.ModuleRoot(filepath.Dir(name))
+			return filepath.Dir(name)
 		}
 	}
 	return ""
@@ -323,7 +313,7 @@ func (p *pkg) reportOn(f *fn, read func(string) ([]byte, error), captured map[to
 		}
 		d.skip = func(o *object) bool {
 			pos := o.def.pos
-			return captured[pos] == nil && o.kind == objSite && p.inLiteral(f.node, pos)
+			return captured[pos] == nil && o.kind == objSite && f.inLiteral(pos)
 		}
 		d.decide()
 	}
@@ -377,19 +367,25 @@ func (p *pkg) reports(fns []*fn, res *Result, read func(string) ([]byte, error))
 	}
 }
 
-// inLiteral reports whether pos lies in a literal inside node.
-func (p *pkg) inLiteral(node ast.Node, pos token.Pos) bool {
-	found := false
-	ast.Inspect(node, func(n ast.Node) bool {
-		if n == nil || pos < n.Pos() || pos >= n.End() {
-			return false
+// inLiteral reports whether pos lies in a literal inside f.
+func (f *fn) inLiteral(pos token.Pos) bool {
+	if f.lits == nil {
+		f.lits = []*ast.FuncLit{}
+		ast.Inspect(f.node, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.FuncLit); ok && ast.Node(lit) != f.node {
+				f.lits = append(f.lits, lit)
+				return false
+			}
+			return true
+		})
+	}
+	i, _ := slices.BinarySearchFunc(f.lits, pos, func(l *ast.FuncLit, p token.Pos) int {
+		if l.End() <= p {
+			return -1
 		}
-		if _, ok := n.(*ast.FuncLit); ok && n != node {
-			found = true
-		}
-		return !found
+		return 1
 	})
-	return found
+	return i < len(f.lits) && f.lits[i].Pos() <= pos
 }
 
 func keeps(fset *token.FileSet, f *ast.File) map[int]string { return spec.Keeps(fset, f) }

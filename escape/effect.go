@@ -66,8 +66,6 @@ type ArgEffect struct {
 	Escapes    When
 	Retained   bool     // one more free is owed
 	Writes     bool     // stores through the pointer
-	Elements   bool     // the effect is on each element of the slice
-	CallsIt    bool     // a function that is only called during the call
 	NilOK      bool     // a nil operand is harmless where Freed
 	Fields     []string // fields of the operand that are freed on every path
 	Via        string   // the operation through which it escapes, for people

@@ -43,6 +43,9 @@ func (d *decider) hoistFor(o *object) (*hoist, string) {
 	if why != "" {
 		return nil, why
 	}
+	if d.f.gotos {
+		return nil, none + ", and a goto might jump over the declaration of one"
+	}
 	h := d.hoists[stmt]
 	if h == nil {
 		h = &hoist{stmt: stmt, list: list}

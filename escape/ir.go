@@ -193,6 +193,7 @@ type fn struct {
 	exits    []*value // opReturn
 	flow     *flow
 	loops    []*elemLoop
+	lits     []*ast.FuncLit // outermost literals inside, in order
 }
 
 func (f *fn) newBlock(label string) *block {

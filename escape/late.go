@@ -62,7 +62,7 @@ func (d *decider) advance(x *decision) {
 				switch {
 				case e.kind == evUse:
 				case e.kind == evFree && e.when.K == Always && e.m == mWhole && d.w.byFreer(o, e):
-					if d.p.inLiteral(d.f.node, e.at.pos) {
+					if d.f.inLiteral(e.at.pos) {
 						deferred = true // it stays: it also runs when something panics
 					} else {
 						explicit = true

@@ -370,7 +370,7 @@ func (p *pkg) freersOf(t types.Type) []*freer {
 			i = -1
 		}
 		e := s.arg(i)
-		if e.Freed.K == Never || e.Elements {
+		if e.Freed.K == Never {
 			return
 		}
 		seen[f] = true

@@ -217,7 +217,7 @@ func (pl *planner) settle() string {
 			still := g.out[b] == nil && quiet(out) && !full
 			g.out[b] = out
 			for _, s := range b.succs {
-				if still && !g.inReg[s] && g.in[s] == nil {
+				if (still || pl.dry && !full) && !g.inReg[s] && g.in[s] == nil {
 					continue // nothing to place there
 				}
 				if !work[s] {
@@ -246,11 +246,13 @@ func quiet(st []state) bool {
 // visit goes through the settled blocks once more and records.
 func (pl *planner) visit() {
 	g := pl.g
-	for _, b := range g.w.f.rpo {
+	var order []*block
+	for b := range g.in {
+		order = append(order, b)
+	}
+	slices.SortFunc(order, func(a, b *block) int { return a.order - b.order })
+	for _, b := range order {
 		in := g.in[b]
-		if in == nil {
-			continue
-		}
 		n := len(pl.exits)
 		out := pl.through(b, in)
 		if len(b.succs) > 0 || b.doomed {
@@ -551,214 +553,4 @@ func (pl *planner) refuse() bool {
 		}
 	}
 	return taken
-}
-
-// step applies the events and definitions at instruction v.
-func (pl *planner) step(v *value, st []state) {
-	g := pl.g
-	if v.op == opReturn && pl.record {
-		pl.exits = append(pl.exits, exitState{ret: v, st: slices.Clone(st)})
-	}
-	for _, i := range g.bitsAt[v] {
-		fixed := unknown
-		if b := g.bits[i]; b.nonnil && nonNil(b.v) {
-			fixed = yes
-		}
-		for j := range g.objs {
-			for c := range g.n {
-				if c>>i&1 == 0 {
-					x := st[j*g.n+c] | st[j*g.n+(c|1<<i)]
-					st[j*g.n+c], st[j*g.n+(c|1<<i)] = x, x
-					if fixed == yes {
-						st[j*g.n+c] = 0
-					}
-				}
-			}
-		}
-	}
-	for j, o := range g.objs {
-		evs := o.events[v]
-		if pl.record && slices.ContainsFunc(evs, func(e event) bool { return e.ours }) {
-			if pl.before == nil {
-				pl.before = map[gapKey][]state{}
-			}
-			pl.before[gapKey{o, v}] = slices.Clone(st)
-		}
-		for _, e := range evs { // operands are read before the call does anything
-			if e.kind == evUse {
-				pl.event(j, o, v, e, st)
-			}
-		}
-		for _, e := range evs {
-			if e.kind != evUse {
-				pl.event(j, o, v, e, st)
-			}
-		}
-	}
-	for _, o := range g.atDef[v] {
-		j := g.index(o)
-		for c := range g.n {
-			if pl.record && st[j*g.n+c]&sOwned != 0 && pl.unfixed[o] == nil {
-				pl.unfixed[o] = v // made again while the last one is still owned
-			}
-			switch {
-			case g.w.ownerOp(v) && len(v.args) == 0:
-				st[j*g.n+c] = sNil
-			case o.errRes == nil:
-				st[j*g.n+c] = sOwned
-			case len(o.errRes.users) == 0:
-				st[j*g.n+c] = sOwned
-			default:
-				switch g.isNonNil(o.errRes, c) {
-				case yes:
-					st[j*g.n+c] = sNil
-					if o.partial {
-						st[j*g.n+c] |= sOwned
-					}
-				case no:
-					st[j*g.n+c] = sOwned
-				default:
-					st[j*g.n+c] = sOwned | sNil
-				}
-			}
-		}
-	}
-}
-
-func (pl *planner) event(j int, o *object, v *value, e event, st []state) {
-	g := pl.g
-	if pl.record {
-		var all state
-		for c := range g.n {
-			if e.kind == evReturn && g.failed(v, c) {
-				continue // with an error, results are not looked at
-			}
-			all |= st[j*g.n+c]
-		}
-		bad := state(0)
-		switch e.kind {
-		case evUse, evRetain:
-			bad = sFreed | sInserted
-		case evFree, evDefer:
-			if !pl.repeats[o] && !e.repeat {
-				bad = sFreed | sDeferred
-			}
-			bad |= sInserted
-			if pl.repeats[o] || e.repeat {
-				bad &^= sInserted
-			}
-		case evReturn:
-			bad = sFreed | sDeferred | sInserted
-		case evMove:
-			bad = sFreed | sInserted
-		}
-		if all == sMoved && o.kind == objSite && (e.kind == evFree || e.kind == evUse) {
-			// Handed to somebody who is sure to use or free it.
-			if to := o.handoff(); to != "" && (e.kind == evFree || to == toPool) && !slices.ContainsFunc(o.events[v], func(x event) bool { return x.kind == evMove }) {
-				e.why = to
-				pl.issues = append(pl.issues, issue{obj: o, at: v, ev: e, must: true, st: sMoved, reach: all})
-			}
-		}
-		if all&bad != 0 && all != 0 {
-			pl.issues = append(pl.issues, issue{obj: o, at: v, ev: e, must: all&^(bad|sNil|sNone) == 0, st: all & bad, reach: all})
-		}
-	}
-	if pl.record && e.kind == evGive {
-		for c := range g.n {
-			if s := st[j*g.n+c]; s&^(sOwned|sNil|sNone) != 0 {
-				pl.bad = "put into a collection where it may not be owned"
-			}
-		}
-	}
-	for c := range g.n {
-		s := st[j*g.n+c]
-		if s == 0 {
-			continue
-		}
-		applies := yes
-		switch e.when.K {
-		case Maybe:
-			applies = unknown
-		case OnSuccess, OnError:
-			applies = unknown
-			if er := e.call.call.errRes; er != nil {
-				applies = g.isNonNil(er, c)
-				if e.when.K == OnSuccess {
-					applies = applies.not()
-				}
-			}
-		case IfTrue, IfFalse:
-			applies = unknown
-			if a := condArg(e.call, e.when); a != nil {
-				applies = g.isTrue(a, c)
-				if e.when.K == IfFalse {
-					applies = applies.not()
-				}
-			}
-		}
-		if applies == no {
-			continue
-		}
-		t := s
-		switch e.kind {
-		case evFree:
-			switch {
-			case e.m == mMaybe || applies == unknown && (e.when.K == IfTrue || e.when.K == IfFalse):
-				t = moved(s)
-			case applies == unknown:
-				if s&(sOwned|sDeferred) != 0 {
-					t = s | sPerhaps
-				}
-			default:
-				t = s&^(sOwned|sDeferred|sPerhaps) | freedFrom(s)
-			}
-		case evDefer:
-			if applies == unknown || e.m == mMaybe {
-				t = moved(s)
-			} else if s&sOwned != 0 {
-				t = s&^sOwned | sDeferred
-			}
-		case evGive:
-			t = moved(s)
-		case evFill:
-			if s&sNil != 0 {
-				t = s&^sNil | sOwned
-			}
-		case evMove:
-			t = moved(s)
-		case evReturn:
-			t = moved(s)
-		case evRetain:
-			t = moved(s)
-		}
-		st[j*g.n+c] = t
-	}
-}
-
-// errorOf evaluates "the error that is returned is not nil"; unknown, too, for
-// a function whose last result is no error.
-func (g *group) errorOf(ret *value, c int) tri {
-	res := g.w.f.sig.Results()
-	n := len(ret.args)
-	if n == 0 || n != res.Len() || !isError(res.At(n-1).Type()) {
-		return unknown
-	}
-	return g.isNonNil(ret.args[n-1], c)
-}
-
-// failed reports whether the return hands out an error that is not nil.
-func (g *group) failed(ret *value, c int) bool { return g.errorOf(ret, c) == yes }
-
-func freedFrom(s state) state {
-	if s&(sOwned|sDeferred) != 0 {
-		return sFreed
-	}
-	return 0
-}
-
-func moved(s state) state {
-	if s&(sOwned|sDeferred) != 0 {
-		return s&^(sOwned|sDeferred|sPerhaps) | sMoved
-	}
-	return s
 }

@@ -3,7 +3,6 @@ package escape
 // From plans to verdicts, findings and edits.
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"go/ast"
@@ -60,6 +59,7 @@ type decider struct {
 	used     map[string]bool
 
 	hoistEdits map[*hoist][]analysis.TextEdit
+	raws       map[*object]*value
 }
 
 func (d *decider) decide() {
@@ -135,96 +135,6 @@ func (d *decider) plan(x *decision) {
 	d.advance(x)
 }
 
-// deferFree plans for objects that deferred code reads: they can be freed only
-// after it, so by a deferred call that is registered before it.
-func (d *decider) deferFree(x *decision) {
-	g := x.g
-	var added []planned
-	undo := map[*object]*value{}
-	for _, o := range g.objs {
-		if x.pl.unfixed[o] == nil || o.coll {
-			continue
-		}
-		var stmt *ast.DeferStmt
-		o.eachEvent(func(e event) {
-			if s := e.at.deferred; s != nil && (stmt == nil || s.Pos() < stmt.Pos()) {
-				stmt = s
-			}
-		})
-		gp := d.gapBefore(stmt)
-		if gp == nil || gp.blk.loopDepth > 0 || d.f.gotos {
-			continue
-		}
-		p, why := d.give(x, freePoint{obj: o, gap: gp})
-		if why != "" || p.keep || p.place == nil || strings.Contains(p.text, "\n") {
-			continue
-		}
-		p.text, p.deferred = "defer "+p.text, true
-		o.event(gp, event{kind: evDefer, when: When{K: Always}, m: mWhole, repeat: p.repeatable, ours: true})
-		undo[o] = gp
-		added = append(added, p)
-	}
-	if len(added) == 0 {
-		return
-	}
-	g2 := &group{w: g.w, objs: g.objs}
-	if g2.prepare(); g2.why == "" {
-		g2.liveness()
-		pl := g2.newPlanner(false)
-		if pl.run() == "" && len(pl.unfixed) == 0 && !pl.blames(added) {
-			x.g, x.pl = g2, pl
-			for _, o := range g.objs {
-				o.group = g2
-			}
-			x.frees = added
-			return
-		}
-	}
-	for o, gp := range undo {
-		o.events[gp] = slices.DeleteFunc(o.events[gp], func(e event) bool { return e.ours })
-		if len(o.events[gp]) == 0 {
-			delete(o.events, gp)
-		}
-	}
-}
-
-// blames reports whether a deferred free of the plan is due where its object
-// is not owned, or is followed by another free or a return of it.
-func (pl *planner) blames(added []planned) bool {
-	for _, is := range pl.issues {
-		for _, p := range added {
-			if is.obj == p.obj && (is.ev.ours || is.st&sDeferred != 0) {
-				return true
-			}
-		}
-	}
-	for _, p := range added {
-		g := pl.g
-		j := g.index(p.obj)
-		for c := range g.n {
-			if s := pl.before[gapKey{p.obj, p.gap}]; len(s) > 0 && s[j*g.n+c]&^(sOwned|sNil) != 0 {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// gapBefore returns the gap in front of a statement.
-func (d *decider) gapBefore(stmt *ast.DeferStmt) *value {
-	if stmt == nil {
-		return nil
-	}
-	for _, b := range d.f.rpo {
-		for _, i := range b.gaps {
-			if g := b.instrs[i].gap; g.kind == gapStmt && g.next == ast.Stmt(stmt) {
-				return b.instrs[i]
-			}
-		}
-	}
-	return nil
-}
-
 // give finds the words for one planned free.
 func (d *decider) give(x *decision, fp freePoint) (planned, string) {
 	pl := d.w.nameAt(fp.obj, fp.gap)
@@ -295,17 +205,26 @@ func within(h *hoist, g *gap) bool {
 
 // feeds returns the objects that o may become, itself first.
 func (g *group) feeds(o *object) []*object {
-	out := []*object{o}
-	for i := 0; i < len(out); i++ {
+	if g.next == nil {
+		g.next = map[*object][]*object{}
 		for _, q := range g.objs {
-			if q.kind != objPhi && !q.coll || slices.Contains(out, q) {
+			if q.kind != objPhi && !q.coll {
 				continue
 			}
-			for _, a := range append(g.w.stores[q.def], q.def.args...) {
-				if origin(a) == out[i].def {
-					out = append(out, q)
-					break
+			for _, a := range slices.Concat(g.w.stores[q.def], q.def.args) {
+				if p := g.w.byDef[origin(a)]; p != nil && p != q {
+					g.next[p] = append(g.next[p], q)
 				}
+			}
+		}
+	}
+	seen := map[*object]bool{o: true}
+	out := []*object{o}
+	for i := 0; i < len(out); i++ {
+		for _, q := range g.next[out[i]] {
+			if !seen[q] {
+				seen[q] = true
+				out = append(out, q)
 			}
 		}
 	}
@@ -593,21 +512,18 @@ func (d *decider) reportLate(x *decision, o *object, b *Buffer, mine []planned) 
 	d.out.Findings = append(d.out.Findings, fd)
 }
 
-// deletions are the edits that remove the frees that a plan replaces.
-func (d *decider) deletions(x *decision) []analysis.TextEdit {
-	var out []analysis.TextEdit
-	for _, at := range x.deletes {
-		if e, ok := d.deletion(at); ok {
-			out = append(out, e)
-		}
-	}
-	return out
-}
-
 // rawOf returns the last use of what o becomes if it is through a raw pointer.
 func (d *decider) rawOf(x *decision, o *object) *value {
+	if d.raws == nil {
+		d.raws = map[*object]*value{}
+	}
 	for _, q := range x.g.feeds(o) {
-		if at := d.w.rawLast(q); at != nil {
+		at, done := d.raws[q]
+		if !done {
+			at = d.w.rawLast(q)
+			d.raws[q] = at
+		}
+		if at != nil {
 			return at
 		}
 	}
@@ -628,263 +544,6 @@ func (d *decider) leakAt(x *decision, o *object) token.Pos {
 		}
 	}
 	return token.NoPos
-}
-
-func sortEdits(es []analysis.TextEdit) {
-	slices.SortStableFunc(es, func(a, b analysis.TextEdit) int {
-		// An else belongs to the statement that ends here; what follows the
-		// statement comes after it.
-		rank := func(e analysis.TextEdit) int {
-			if bytes.HasPrefix(e.NewText, []byte(" else {")) {
-				return 0
-			}
-			return 1
-		}
-		return cmp.Or(cmp.Compare(a.Pos, b.Pos), cmp.Compare(a.End, b.End), cmp.Compare(rank(a), rank(b)))
-	})
-}
-
-// realize turns all plans of the function into text, gap by gap.
-func (d *decider) realize() {
-	d.gapEdits = map[*gap][]analysis.TextEdit{}
-	type item struct {
-		p planned
-		x *decision
-	}
-	at := map[*gap][]item{}
-	var gaps []*gap
-	for _, x := range d.all {
-		for _, p := range x.frees {
-			g := p.gap.gap
-			if at[g] == nil {
-				gaps = append(gaps, g)
-			}
-			at[g] = append(at[g], item{p, x})
-		}
-	}
-	refuse := func(why string) {
-		for _, x := range d.all {
-			if len(x.frees) > 0 {
-				x.noEdit = why
-			}
-		}
-		d.gapEdits = map[*gap][]analysis.TextEdit{}
-	}
-	if len(gaps) == 0 {
-		return
-	}
-	if why := d.p.readOnly(d.f.node.Pos()); why != "" {
-		refuse(why)
-		return
-	}
-	if d.src == nil {
-		refuse("the source cannot be read")
-		return
-	}
-	// Hoists of plans that stand.
-	live := map[ast.Stmt]*hoist{}
-	for _, x := range d.all {
-		if len(x.frees) > 0 {
-			for _, h := range x.hoists {
-				live[h.stmt] = h
-			}
-		}
-	}
-	for _, g := range gaps {
-		items := at[g]
-		// Reverse order of making.
-		slices.SortStableFunc(items, func(a, b item) int { return -cmpMade(a.p.obj, b.p.obj) })
-		var stmts []string
-		for _, it := range items {
-			if !slices.Contains(stmts, it.p.text) {
-				stmts = append(stmts, it.p.text)
-			}
-		}
-		var h *hoist
-		if g.kind == gapReturn {
-			if h = live[g.stmt]; h != nil {
-				delete(live, g.stmt)
-			}
-		}
-		es, why := d.p.edits(d.src, d.f, g, stmts, h)
-		if why != "" {
-			for _, it := range items {
-				it.x.noEdit = why
-			}
-			continue
-		}
-		d.gapEdits[g] = es
-	}
-	for _, g := range gaps {
-		for _, it := range at[g] {
-			if it.x.noEdit == "" {
-				continue
-			}
-			// A gap shared with a plan that cannot be realized cannot be either.
-			for _, other := range at[g] {
-				other.x.noEdit = it.x.noEdit
-			}
-		}
-	}
-	hoistEdits := map[*hoist][]analysis.TextEdit{}
-	for _, h := range sortedHoists(live) {
-		for _, x := range d.all {
-			if slices.Contains(x.hoists, h) && x.noEdit == "" && hoistEdits[h] == nil {
-				hoistEdits[h] = d.p.hoistEdits(d.src, h)
-				d.out.Edits = append(d.out.Edits, hoistEdits[h]...)
-			}
-		}
-	}
-	d.hoistEdits = hoistEdits
-	for _, x := range d.all {
-		if x.imports && len(x.frees) > 0 && x.noEdit == "" {
-			d.out.Edits = append(d.out.Edits, d.p.importEdit(d.src, "runtime")...)
-			break
-		}
-	}
-	for _, g := range gaps {
-		if at[g][0].x.noEdit == "" {
-			d.out.Edits = append(d.out.Edits, d.gapEdits[g]...)
-		}
-	}
-	for _, x := range d.all {
-		if len(x.frees) > 0 && x.noEdit == "" {
-			d.out.Edits = append(d.out.Edits, d.deletions(x)...)
-		}
-	}
-	sortEdits(d.out.Edits)
-	if why := d.src.parses(d.out.Edits); why != "" {
-		*d.bugs = append(*d.bugs, Bug{Name: d.f.name, Pos: d.f.node.Pos(), Text: why})
-		d.out.Edits = nil
-		refuse(why)
-	}
-}
-
-func sortedHoists(m map[ast.Stmt]*hoist) []*hoist {
-	var out []*hoist
-	for _, h := range m {
-		out = append(out, h)
-	}
-	slices.SortFunc(out, func(a, b *hoist) int { return cmp.Compare(a.stmt.Pos(), b.stmt.Pos()) })
-	return out
-}
-
-// cmpMade orders objects by where they are made; a phi counts as made where its
-// variable is declared.
-func cmpMade(a, b *object) int {
-	return cmp.Or(cmp.Compare(madeAt(a), madeAt(b)), cmp.Compare(a.id, b.id))
-}
-
-func madeAt(o *object) token.Pos {
-	if o.def.op == opPhi && o.def.place != nil && o.def.place.root.obj != nil {
-		return o.def.place.root.obj.Pos()
-	}
-	return o.def.pos
-}
-
-// findings reports uses and frees in a wrong state.
-func (d *decider) findings() {
-	for _, g := range d.w.groups {
-		var pl *planner
-		for _, x := range d.all {
-			if x.g == g || len(x.g.objs) > 0 && x.g.objs[0].group == g || len(g.objs) > 0 && g.objs[0].group == x.g {
-				pl = x.pl
-			}
-		}
-		if g.why != "" || len(g.objs) == 0 {
-			continue
-		}
-		if pl == nil || len(pl.plan) > 0 {
-			pl = g.dry()
-		}
-		if pl == nil {
-			continue
-		}
-		seen := map[string]bool{}
-		for _, is := range pl.issues {
-			o := is.obj
-			if d.skip(o) {
-				continue
-			}
-			name := d.holder(o)
-			if name == "" && o.def.place != nil {
-				name = o.def.place.String()
-			}
-			if name == "" {
-				name = "a " + d.typeName(o.def.typ0())
-			}
-			freed := d.freedAt(g, o)
-			maybe := "is "
-			if !is.must {
-				maybe = "may be "
-			}
-			fd := &Finding{Pos: is.at.pos, End: max(is.at.end, is.at.pos)}
-			where := ""
-			if freed.IsValid() {
-				where = " at " + d.p.line(freed)
-				fd.Related = append(fd.Related, analysis.RelatedInformation{Pos: freed, End: freed, Message: "freed here"})
-			}
-			switch {
-			case is.st == sMoved && is.ev.why == byGoroutine:
-				fd.Category = CategoryUseAfterFree
-				fd.Message = name + " is used by a goroutine that nobody waits for, and freed at " + d.p.line(is.at.pos)
-				o.eachEvent(func(e event) {
-					if e.kind == evMove && fd.Pos == is.at.pos {
-						fd.Pos, fd.End = e.at.pos, e.at.pos
-					}
-				})
-				fd.Related = []analysis.RelatedInformation{{Pos: is.at.pos, End: is.at.pos, Message: "freed here"}}
-			case is.st == sMoved && is.ev.why == onChannel:
-				fd.Category = CategoryDoubleFree
-				fd.Message = name + " is freed after it was sent on a channel: it is the receiver's"
-				fd.Related = nil
-			case is.st == sMoved:
-				fd.Category = CategoryUseAfterFree
-				fd.Message = name + " is used after it was put back into a pool"
-				fd.Related = nil
-			case is.ev.kind == evFree || is.ev.kind == evDefer:
-				fd.Category = CategoryDoubleFree
-				fd.Message = name + " " + maybe + "freed twice: first" + where
-				if is.st&sDeferred != 0 {
-					fd.Message = name + " " + maybe + "freed twice: here and by the deferred call" + where
-				}
-			case is.ev.kind == evReturn:
-				fd.Category = CategoryUseAfterFree
-				fd.Message = name + " " + maybe + "returned after it is freed" + where
-				if is.st&sDeferred != 0 {
-					fd.Message = name + " " + maybe + "returned although a deferred call frees it" + where
-				}
-			case is.ev.why == "free":
-				fd.Category = CategoryDoubleFree
-				fd.Message = "a view of " + name + " is freed after " + name + " " + maybe + "freed" + where
-			default:
-				fd.Category = CategoryUseAfterFree
-				fd.Message = name + " " + maybe + "used after it is freed" + where
-			}
-			key := fd.Category + d.p.fset.Position(fd.Pos).String()
-			if seen[key] {
-				continue
-			}
-			seen[key] = true
-			fd.Buffer = o.buf
-			d.out.Findings = append(d.out.Findings, fd)
-		}
-	}
-}
-
-// freedAt returns the first place where the program frees o.
-func (d *decider) freedAt(g *group, o *object) token.Pos {
-	best := token.NoPos
-	for _, q := range g.objs {
-		q.eachEvent(func(e event) {
-			if (e.kind == evFree || e.kind == evDefer) && (!best.IsValid() || q == o) {
-				if !best.IsValid() || q == o && best > e.at.pos {
-					best = e.at.pos
-				}
-			}
-		})
-	}
-	return best
 }
 
 // kept returns the reason of a //lastuse:keep on the line of pos.

@@ -224,6 +224,7 @@ func (s *sanity) leave(b *block, w *walk, k *int) *block {
 	for n, i := range open {
 		x := w
 		if n < len(open)-1 {
+			s.steps += len(w.vals) / 8 // copying is work, too
 			x = w.clone()
 		}
 		x.visited[[2]int{b.id, i}]++

@@ -37,6 +37,7 @@ type bit struct {
 
 // A group is objects that flow into one another, analyzed together.
 type group struct {
+	next map[*object][]*object // what may become what
 	w    *flow
 	objs []*object
 	bits []bit

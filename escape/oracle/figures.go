@@ -55,8 +55,6 @@ func percent(a, b int) string {
 type reason struct {
 	count   int
 	example *Outcome // the smallest program with it
-	site    int
-	text    string
 }
 
 // figures sums up outcomes.
@@ -89,6 +87,22 @@ func class(text string) string {
 	return volatile.ReplaceAllString(text, "…")
 }
 
+// miss is the class of reasons for a buffer that is not at the optimum.
+func miss(o *Outcome, v Verdict) (key string) {
+	how := "late"
+	switch {
+	case !v.Freed:
+		how = "not freed"
+	case v.Left:
+		how = "left to the program's own free"
+	}
+	text := o.Reasons[v.Site]
+	if text == "" {
+		text = "(no reason given)"
+	}
+	return how + ": " + class(text)
+}
+
 func (f *figures) add(o *Outcome) {
 	f.programs++
 	f.all.add(o)
@@ -105,18 +119,7 @@ func (f *figures) add(o *Outcome) {
 		case !v.Seen:
 			f.unseen++
 		case !v.Exact:
-			how := "late"
-			switch {
-			case !v.Freed:
-				how = "not freed"
-			case v.Left:
-				how = "left to the program's own free"
-			}
-			text := o.Reasons[v.Site]
-			if text == "" {
-				text = "(no reason given)"
-			}
-			key := how + ": " + class(text)
+			key := miss(o, v)
 			r := f.reasons[key]
 			if r == nil {
 				r = &reason{}
@@ -124,7 +127,7 @@ func (f *figures) add(o *Outcome) {
 			}
 			r.count++
 			if r.example == nil || gen.Size(o.Prog) < gen.Size(r.example.Prog) {
-				r.example, r.site, r.text = o, v.Site, text
+				r.example = o
 			}
 		}
 	}
@@ -225,11 +228,12 @@ func examples(ctx context.Context, or *Oracle, f *figures, o options, log io.Wri
 		}
 		r := f.reasons[k]
 		fmt.Fprintf(log, "shrink: %d buffers %s\n", r.count, k)
-		want := class(r.text)
 		oc := or.Shrink(ctx, r.example, func(_, b *Outcome) bool {
 			for _, v := range b.Verdicts {
-				if v.Seen && !v.Escapes && !v.Exact && class(b.Reasons[v.Site]) == want {
-					return true
+				if v.Seen && !v.Escapes && !v.Exact {
+					if miss(b, v) == k {
+						return true
+					}
 				}
 			}
 			return false

@@ -1,0 +1,192 @@
+package escape
+
+// What calls do to the members of an object.
+
+import (
+	"go/types"
+	"strings"
+)
+
+// useCall follows member m into call u.
+func (w *flow) useCall(o *object, m *value, k memberKind, u *value) {
+	ci := u.call
+	if ci.goes || u.op == opGo {
+		o.move(u, k, byGoroutine)
+		return
+	}
+	for j, a := range u.args {
+		if a != m {
+			continue
+		}
+		pi := ci.params[j]
+		if pi == -2 {
+			if k == mHolder || k == mMaybe {
+				o.move(u, k, "captured by a function literal that is not followed")
+			} else {
+				o.use(u)
+			}
+			continue
+		}
+		if weakPointer(u) {
+			o.use(u) // a weak pointer is no owner and keeps nothing
+			continue
+		}
+		if (w.arms(u) || disarms(u)) && k == mWhole {
+			o.use(u)
+			continue
+		}
+		e := ci.sum.arg(pi)
+		kk := k
+		deferred := u.op == opDefer || ci.deferred
+		switch {
+		case e.Freed.K != Never:
+			when := w.settle(e.Freed, u)
+			if when.K == Never {
+				o.use(u)
+				break
+			}
+			if k == mMaybe {
+				when = When{K: Maybe}
+			}
+			ev := event{kind: evFree, when: when, call: u, m: kk, repeat: e.Repeatable}
+			if deferred {
+				ev.kind = evDefer
+			}
+			if own := w.byDef[origin(a)]; k == mView && (own != nil && own != o || !types.Identical(deref(a.typ0()), deref(o.def.typ0()))) {
+				// Something else that looks into our memory.
+				if own != nil {
+					o.use(u)
+				} else {
+					o.event(u, event{kind: evUse, why: "free"})
+				}
+				break
+			}
+			if k == mView && o.coll {
+				o.complex = "freed through a view at " + w.p.line(u.pos)
+			}
+			o.event(u, ev)
+		case e.Retained && a.op == opAddr && k == mWhole:
+			o.use(u)
+			o.event(u, event{kind: evMove, when: When{K: Always}, call: u, m: kk, why: "overwritten by " + ci.name, callee: ci.name})
+		case e.Retained:
+			o.use(u)
+			o.event(u, event{kind: evRetain, call: u, m: kk})
+		default:
+			if !deferred {
+				o.use(u)
+			} else {
+				o.event(u, event{kind: evUse})
+			}
+		}
+		if e.Escapes.K != Never {
+			when := w.settle(e.Escapes, u)
+			if when.K != Never {
+				why := "passed to " + ci.name
+				if e.Via != "" && !strings.HasPrefix(e.Via, ci.name) {
+					why += ": " + e.Via
+				} else {
+					why += ", which may keep it"
+				}
+				o.event(u, event{kind: evMove, when: when, call: u, m: kk, why: why, callee: ci.name})
+			}
+		}
+		if e.Writes && (k != mWhole || a.op == opAddr) && !ci.sum.Unknown {
+			o.move(u, k, "passed to "+ci.name+", which may change what holds it")
+		}
+		ai := pi
+		if ci.sum.Recv {
+			ai++
+		}
+		for i, r := range ci.results {
+			if i >= len(ci.sum.Res) || ai < 0 || ai >= 64 {
+				continue
+			}
+			re := ci.sum.Res[i]
+			if re.Is>>ai&1 == 1 {
+				kind := k
+				if k == mWhole && !re.Must {
+					kind = mMaybe
+				}
+				w.member(o, r, kind, m)
+			} else if re.Views>>ai&1 == 1 {
+				if k == mHolder {
+					w.member(o, r, mMaybe, m)
+				} else {
+					w.member(o, r, mView, m)
+				}
+			}
+		}
+	}
+}
+
+// handoff says to whom o goes if all that ever happens to it is to be handed to
+// an owner that is sure to use or free it; "" if that is not so.
+func (o *object) handoff() string {
+	to := ""
+	for _, evs := range o.events {
+		for _, e := range evs {
+			if e.kind != evMove {
+				continue
+			}
+			why := e.why
+			switch {
+			case why == byGoroutine, why == onChannel:
+			case e.callee == "(*sync.Pool).Put":
+				why = toPool
+			default:
+				return ""
+			}
+			if to != "" && to != why {
+				return ""
+			}
+			to = why
+		}
+	}
+	return to
+}
+
+// settle decides a condition on a constant argument.
+func (w *flow) settle(when When, call *value) When {
+	if when.K != IfTrue && when.K != IfFalse {
+		return when
+	}
+	for j, a := range call.args {
+		i := call.call.params[j]
+		if call.call.sum.Recv {
+			i++
+		}
+		if i != int(when.Arg) || call.call.params[j] < -1 {
+			continue
+		}
+		if b, ok := constBool(w.p, a); ok {
+			if b == (when.K == IfTrue) {
+				return When{K: Always}
+			}
+			return When{}
+		}
+	}
+	return when
+}
+
+func constBool(p *pkg, v *value) (bool, bool) {
+	for v.op == opCopy {
+		v = v.args[0]
+	}
+	if v.op != opConst {
+		return false, false
+	}
+	if v.note == "bool" {
+		return v.index == 1, true
+	}
+	if v.expr != nil {
+		if tv := p.info.Types[v.expr]; tv.Value != nil {
+			switch tv.Value.ExactString() {
+			case "true":
+				return true, true
+			case "false":
+				return false, true
+			}
+		}
+	}
+	return false, false
+}

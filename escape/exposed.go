@@ -1,0 +1,157 @@
+package escape
+
+// What can be reached by others: variables that literals capture and pointers
+// lead to.
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+)
+
+// addresses decides which variables can be reached through a pointer that is
+// not followed: one that is stored, chosen by a branch, or kept in a struct.
+func (l *lower) addresses() {
+	sets := map[*root]int{}
+	for _, b := range l.f.blocks {
+		for _, v := range b.instrs {
+			if v.op == opSet {
+				sets[v.place.root]++
+			}
+		}
+	}
+	var pointed func(v *value, depth int) *root
+	pointed = func(v *value, depth int) *root {
+		v = v.find()
+		switch {
+		case v.op == opAddr && v.place != nil:
+			return v.place.root
+		case v.op == opCopy && depth < 10:
+			return pointed(v.args[0], depth+1)
+		}
+		return nil
+	}
+	for _, b := range l.f.blocks {
+		for _, v := range b.instrs {
+			why := ""
+			switch v.op {
+			case opPhi:
+				why = "a pointer to it is chosen by a branch"
+			case opPack, opAppend:
+				why = "a pointer to it is stored"
+			case opStore, opSend, opGo:
+				why = "a pointer to it is handed on"
+			case opBound:
+				why = "a pointer to it is bound to a method value"
+			case opSet:
+				if v.place.root.exposed != "" {
+					why = "a pointer to it is stored"
+				}
+			}
+			if why == "" || v.fwd != nil {
+				continue
+			}
+			for i, a := range v.args {
+				if v.op == opStore && i > 0 {
+					continue
+				}
+				if r := pointed(a, 0); r != nil && r.exposed == "" && sets[r] > len(r.leaves) {
+					l.exposeds = append(l.exposeds, exposure{r, why, v.pos})
+				}
+			}
+		}
+	}
+}
+
+// assignedOnce lists the variables of function type that get a value where they
+// are declared and nowhere else.
+func (p *pkg) assignedOnce(body *ast.BlockStmt) map[*types.Var]bool {
+	n := map[*types.Var]int{}
+	target := func(e ast.Expr) {
+		if id, ok := ast.Unparen(e).(*ast.Ident); ok {
+			if v, ok := p.info.ObjectOf(id).(*types.Var); ok {
+				n[v]++
+			}
+		}
+	}
+	ast.Inspect(body, func(x ast.Node) bool {
+		switch x := x.(type) {
+		case *ast.AssignStmt:
+			for _, e := range x.Lhs {
+				target(e)
+			}
+		case *ast.ValueSpec:
+			if len(x.Values) > 0 {
+				for _, e := range x.Names {
+					target(e)
+				}
+			}
+		case *ast.UnaryExpr:
+			if x.Op == token.AND {
+				target(x.X)
+				target(x.X)
+			}
+		case *ast.RangeStmt:
+			for _, e := range []ast.Expr{x.Key, x.Value} {
+				if e != nil {
+					target(e)
+					target(e)
+				}
+			}
+		}
+		return true
+	})
+	once := map[*types.Var]bool{}
+	for v, k := range n {
+		if _, ok := v.Type().Underlying().(*types.Signature); ok && k == 1 {
+			once[v] = true
+		}
+	}
+	return once
+}
+
+// closures decides which literals are only called where they stand spliced; of
+// the others, what they capture can be reached by whoever has them.
+func (l *lower) closures() {
+	leaves := map[*value]bool{}
+	for _, b := range l.f.blocks {
+		for _, v := range b.instrs {
+			for _, a := range v.args {
+				if a = a.find(); a.op == opClosure && v.op != opSet && v.op != opCmp && v.op != opDiscard {
+					leaves[a] = true
+				}
+			}
+			if v.op == opSet && v.place.root.exposed != "" && v.args[0].find().op == opClosure {
+				leaves[v.args[0].find()] = true
+			}
+		}
+	}
+	for _, b := range l.f.blocks {
+		for _, v := range b.instrs {
+			if v.op != opClosure {
+				continue
+			}
+			if !leaves[v] {
+				v.args, v.captures = nil, nil
+				continue
+			}
+			for _, r := range v.captures {
+				l.exposeds = append(l.exposeds, exposure{r, "captured by a function literal at " + l.p.line(v.pos) + " that is not only called here", v.pos})
+			}
+		}
+	}
+}
+
+func hasGoto(body *ast.BlockStmt) bool {
+	found := false
+	ast.Inspect(body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.BranchStmt:
+			found = found || n.Tok == token.GOTO
+		}
+		return true
+	})
+	return found
+}

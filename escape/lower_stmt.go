@@ -1,0 +1,360 @@
+package escape
+
+// Source to flow form: branches and loops.
+
+import (
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/types"
+)
+
+func (l *lower) labeled(s *ast.LabeledStmt) {
+	obj := l.p.info.Defs[s.Label]
+	lt := l.label(obj)
+	l.jump(lt.blk)
+	l.start(lt.blk)
+	if !l.f.gotos {
+		l.f.seal(lt.blk)
+	}
+	switch b := s.Stmt.(type) {
+	case *ast.ForStmt:
+		l.forStmt(b, obj)
+	case *ast.RangeStmt:
+		l.rangeStmt(b, obj)
+	case *ast.SwitchStmt:
+		l.switchStmt(b, obj)
+	case *ast.TypeSwitchStmt:
+		l.typeSwitch(b, obj)
+	case *ast.SelectStmt:
+		l.selectStmt(b, obj)
+	case *ast.BlockStmt, *ast.IfStmt:
+		done := l.block("label.done")
+		l.targets = append(l.targets, target{label: obj, brk: done, isSwitch: true})
+		l.stmt(s.Stmt)
+		l.targets = l.targets[:len(l.targets)-1]
+		l.jump(done)
+		l.sealAndStart(done)
+	default:
+		l.stmt(s.Stmt)
+	}
+}
+
+func (l *lower) label(obj types.Object) *labelTarget {
+	lt := l.labels[obj]
+	if lt == nil {
+		lt = &labelTarget{blk: l.block("label")}
+		l.labels[obj] = lt
+	}
+	return lt
+}
+
+func (l *lower) branch(s *ast.BranchStmt) {
+	var obj types.Object
+	if s.Label != nil {
+		obj = l.p.info.Uses[s.Label]
+	}
+	switch s.Tok {
+	case token.GOTO:
+		if l.splice != nil {
+			l.f.declined = "goto in a function literal"
+			return
+		}
+		l.jump(l.label(obj).blk)
+	case token.FALLTHROUGH:
+		if l.fallto != nil {
+			l.jump(l.fallto)
+		}
+	case token.BREAK, token.CONTINUE:
+		for i := len(l.targets) - 1; i >= 0; i-- {
+			t := l.targets[i]
+			if obj != nil && t.label != obj {
+				continue
+			}
+			if s.Tok == token.CONTINUE {
+				if t.cont == nil {
+					continue
+				}
+				l.jump(t.cont)
+				return
+			}
+			if obj == nil && t.label != nil && t.cont == nil && !t.isSwitch {
+				continue
+			}
+			if obj == nil && t.isSwitch && t.label != nil && t.cont == nil && t.brk.label == "label.done" {
+				continue // an unlabelled break does not leave a labelled block
+			}
+			l.jump(t.brk)
+			return
+		}
+		l.cur = nil
+	}
+}
+
+func (l *lower) ifStmt(s *ast.IfStmt) {
+	if s.Init != nil {
+		l.stmt(s.Init)
+	}
+	then, els, done := l.block("if.then"), l.block("if.else"), l.block("if.done")
+	l.cond(s.Cond, then, els)
+	l.sealAndStart(then)
+	l.blockStmt(s.Body)
+	l.jump(done)
+	l.sealAndStart(els)
+	switch e := s.Else.(type) {
+	case nil:
+		l.gap(&gap{kind: gapElse, stmt: s, scope: s.Body.Lbrace}, s.Body.Rbrace)
+	case *ast.BlockStmt:
+		l.blockStmt(e)
+	case *ast.IfStmt:
+		l.gap(&gap{kind: gapElseIf, stmt: e, scope: s.Body.Lbrace}, e.Pos())
+		l.ifStmt(e)
+	}
+	l.jump(done)
+	l.sealAndStart(done)
+}
+
+// folded reports whether cond is a constant that holds in every build.
+func (l *lower) folded(e ast.Expr) (val, ok bool) {
+	tv := l.p.info.Types[e]
+	if tv.Value == nil || tv.Value.Kind() != constant.Bool {
+		return false, false
+	}
+	fixed := true
+	ast.Inspect(e, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			if c, ok := l.p.info.Uses[id].(*types.Const); ok && c.Pkg() != nil && !l.p.everyBuild(c) {
+				fixed = false
+			}
+		}
+		return true
+	})
+	return constant.BoolVal(tv.Value), fixed
+}
+
+// cond lowers a condition to jumps.
+func (l *lower) cond(e ast.Expr, t, f *block) {
+	if val, ok := l.folded(e); ok {
+		if val {
+			l.jump(t)
+		} else {
+			l.jump(f)
+		}
+		return
+	}
+	switch x := e.(type) {
+	case *ast.ParenExpr:
+		l.cond(x.X, t, f)
+		return
+	case *ast.UnaryExpr:
+		if x.Op == token.NOT {
+			l.cond(x.X, f, t)
+			return
+		}
+	case *ast.BinaryExpr:
+		switch x.Op {
+		case token.LAND:
+			rhs := l.block("and.rhs")
+			l.cond(x.X, rhs, f)
+			l.sealAndStart(rhs)
+			l.cond(x.Y, t, f)
+			return
+		case token.LOR:
+			rhs := l.block("or.rhs")
+			l.cond(x.X, t, rhs)
+			l.sealAndStart(rhs)
+			l.cond(x.Y, t, f)
+			return
+		}
+	}
+	v := l.expr(e)
+	l.branchOn(v, t, f)
+}
+
+func (l *lower) branchOn(v *value, t, f *block) {
+	if l.cur == nil {
+		return
+	}
+	l.cur.cond = v
+	link(l.cur, t)
+	link(l.cur, f)
+	l.cur = nil
+}
+
+// either goes to t or f; nobody knows which.
+func (l *lower) either(t, f *block) {
+	if l.cur == nil {
+		return
+	}
+	link(l.cur, t)
+	link(l.cur, f)
+	l.cur = nil
+}
+
+func (l *lower) forStmt(s *ast.ForStmt, label types.Object) {
+	if s.Init != nil {
+		l.stmt(s.Init)
+	}
+	l.depth++
+	head, body, post := l.block("for.head"), l.block("for.body"), l.block("for.post")
+	l.depth--
+	done := l.block("for.done")
+	l.jump(head)
+	l.start(head)
+	l.depth++
+	if s.Cond != nil {
+		l.cond(s.Cond, body, done)
+	} else {
+		l.jump(body)
+	}
+	l.sealAndStart(body)
+	l.targets = append(l.targets, target{label: label, brk: done, cont: post})
+	l.blockStmt(s.Body)
+	l.targets = l.targets[:len(l.targets)-1]
+	l.jump(post)
+	l.sealAndStart(post)
+	if s.Post != nil {
+		l.stmt(s.Post)
+	}
+	l.jump(head)
+	l.f.seal(head)
+	l.depth--
+	l.sealAndStart(done)
+	if len(done.preds) == 0 {
+		l.cur = nil
+	}
+}
+
+func (l *lower) rangeStmt(s *ast.RangeStmt, label types.Object) {
+	x := l.expr(s.X)
+	xt := l.p.typeOf(s.X)
+	_, isFunc := xt.Underlying().(*types.Signature)
+	_, isChan := xt.Underlying().(*types.Chan)
+	l.emit(opUse, nil, s.X.Pos(), x)
+	l.depth++
+	head, body := l.block("range.head"), l.block("range.body")
+	l.depth--
+	done := l.block("range.done")
+	l.jump(head)
+	l.start(head)
+	l.depth++
+	if isFunc {
+		// Each iteration is a call of the body by the iterator.
+		l.emit(opUse, nil, s.X.Pos(), x)
+	}
+	seen := l.block("range.seen") // all elements were seen
+	l.either(body, seen)
+	mark := l.f.newValue(opLoopFree, nil, x)
+	mark.pos, mark.blk = s.X.Pos(), seen
+	seen.instrs = append(seen.instrs, mark)
+	link(seen, done)
+	l.f.seal(seen)
+	l.sealAndStart(body)
+	loop := &elemLoop{coll: x, head: head, body: body, mark: mark}
+	keyIsElem := isFunc || isChan
+	elem := func(e ast.Expr, part bool) {
+		if e == nil {
+			return
+		}
+		if id, ok := e.(*ast.Ident); ok && id.Name == "_" {
+			return
+		}
+		var v *value
+		t := l.p.typeOf(e)
+		if id, ok := e.(*ast.Ident); ok && s.Tok == token.DEFINE {
+			if o := l.p.info.Defs[id]; o != nil {
+				t = o.Type()
+			}
+		}
+		switch {
+		case !part:
+			if _, isMap := xt.Underlying().(*types.Map); isMap {
+				v = l.emit(opElem, t, e.Pos(), x)
+			} else {
+				v = l.emit(opUnknown, t, e.Pos())
+			}
+			v.note = "key"
+		case isFunc:
+			v = l.emit(opPart, t, e.Pos(), x)
+			v.note = "iterated"
+		case isChan:
+			v = l.emit(opRecv, t, e.Pos(), x)
+		default:
+			v = l.part(x, t, e.Pos(), "element", true)
+			loop.elem = v
+		}
+		if s.Tok == token.DEFINE {
+			if o, ok := l.p.info.Defs[e.(*ast.Ident)].(*types.Var); ok {
+				l.writeRoot(l.declareAgain(o), v, e.Pos())
+				return
+			}
+		}
+		l.assign(e, v)
+	}
+	elem(s.Key, keyIsElem || isMapKeyPart(xt, l.p))
+	elem(s.Value, true)
+	depth := len(l.indexed)
+	if key, ok := s.Key.(*ast.Ident); ok && loop.elem == nil && l.p.collects(xt) {
+		// for i := range xs: the element is xs[i].
+		if id, ok := ast.Unparen(s.X).(*ast.Ident); ok {
+			xs, _ := l.p.info.Uses[id].(*types.Var)
+			i, _ := l.p.info.ObjectOf(key).(*types.Var)
+			if xs != nil && i != nil && !l.p.assigns(s.Body, xs) && !l.p.assigns(s.Body, i) {
+				loop.elem = l.part(x, elemType(xt), id.Pos(), "element", true)
+				l.indexed = append(l.indexed, indexedElem{xs, i, loop.elem})
+			}
+		}
+	}
+	if loop.elem != nil {
+		l.f.loops = append(l.f.loops, loop)
+	}
+	l.targets = append(l.targets, target{label: label, brk: done, cont: head})
+	l.blockStmt(s.Body)
+	l.targets = l.targets[:len(l.targets)-1]
+	l.indexed = l.indexed[:depth]
+	l.jump(head)
+	l.f.seal(head)
+	l.depth--
+	l.sealAndStart(done)
+}
+
+// assigns reports whether v is assigned, or its address taken, below n.
+func (p *pkg) assigns(n ast.Node, v *types.Var) bool {
+	found := false
+	is := func(e ast.Expr) {
+		if x, ok := ast.Unparen(e).(*ast.IndexExpr); ok {
+			e = x.X // an element of v
+		}
+		if id, ok := ast.Unparen(e).(*ast.Ident); ok && p.info.ObjectOf(id) == v {
+			found = true
+		}
+	}
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			for _, e := range n.Lhs {
+				is(e)
+			}
+		case *ast.IncDecStmt:
+			is(n.X)
+		case *ast.UnaryExpr:
+			if n.Op == token.AND {
+				is(n.X)
+			}
+		case *ast.RangeStmt:
+			if n.Key != nil {
+				is(n.Key)
+			}
+			if n.Value != nil {
+				is(n.Value)
+			}
+		}
+		return !found
+	})
+	return found
+}
+
+func isMapKeyPart(t types.Type, p *pkg) bool {
+	m, ok := t.Underlying().(*types.Map)
+	return ok && !plain(m.Key())
+}

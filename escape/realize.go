@@ -1,0 +1,176 @@
+package escape
+
+// All plans of a function as text, gap by gap.
+
+import (
+	"bytes"
+	"cmp"
+	"go/ast"
+	"go/token"
+	"slices"
+
+	"golang.org/x/tools/go/analysis"
+)
+
+// deletions are the edits that remove the frees that a plan replaces.
+func (d *decider) deletions(x *decision) []analysis.TextEdit {
+	var out []analysis.TextEdit
+	for _, at := range x.deletes {
+		if e, ok := d.deletion(at); ok {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func sortEdits(es []analysis.TextEdit) {
+	slices.SortStableFunc(es, func(a, b analysis.TextEdit) int {
+		// An else belongs to the statement that ends here; what follows the
+		// statement comes after it.
+		rank := func(e analysis.TextEdit) int {
+			if bytes.HasPrefix(e.NewText, []byte(" else {")) {
+				return 0
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(a.Pos, b.Pos), cmp.Compare(a.End, b.End), cmp.Compare(rank(a), rank(b)))
+	})
+}
+
+// realize turns all plans of the function into text, gap by gap.
+func (d *decider) realize() {
+	d.gapEdits = map[*gap][]analysis.TextEdit{}
+	type item struct {
+		p planned
+		x *decision
+	}
+	at := map[*gap][]item{}
+	var gaps []*gap
+	for _, x := range d.all {
+		for _, p := range x.frees {
+			g := p.gap.gap
+			if at[g] == nil {
+				gaps = append(gaps, g)
+			}
+			at[g] = append(at[g], item{p, x})
+		}
+	}
+	refuse := func(why string) {
+		for _, x := range d.all {
+			if len(x.frees) > 0 {
+				x.noEdit = why
+			}
+		}
+		d.gapEdits = map[*gap][]analysis.TextEdit{}
+	}
+	if len(gaps) == 0 {
+		return
+	}
+	if why := d.p.readOnly(d.f.node.Pos()); why != "" {
+		refuse(why)
+		return
+	}
+	if d.src == nil {
+		refuse("the source cannot be read")
+		return
+	}
+	// Hoists of plans that stand.
+	live := map[ast.Stmt]*hoist{}
+	for _, x := range d.all {
+		if len(x.frees) > 0 {
+			for _, h := range x.hoists {
+				live[h.stmt] = h
+			}
+		}
+	}
+	for _, g := range gaps {
+		items := at[g]
+		// Reverse order of making.
+		slices.SortStableFunc(items, func(a, b item) int { return -cmpMade(a.p.obj, b.p.obj) })
+		var stmts []string
+		for _, it := range items {
+			if !slices.Contains(stmts, it.p.text) {
+				stmts = append(stmts, it.p.text)
+			}
+		}
+		var h *hoist
+		if g.kind == gapReturn {
+			if h = live[g.stmt]; h != nil {
+				delete(live, g.stmt)
+			}
+		}
+		es, why := d.p.edits(d.src, d.f, g, stmts, h)
+		if why != "" {
+			for _, it := range items {
+				it.x.noEdit = why
+			}
+			continue
+		}
+		d.gapEdits[g] = es
+	}
+	for _, g := range gaps {
+		for _, it := range at[g] {
+			if it.x.noEdit == "" {
+				continue
+			}
+			// A gap shared with a plan that cannot be realized cannot be either.
+			for _, other := range at[g] {
+				other.x.noEdit = it.x.noEdit
+			}
+		}
+	}
+	hoistEdits := map[*hoist][]analysis.TextEdit{}
+	for _, h := range sortedHoists(live) {
+		for _, x := range d.all {
+			if slices.Contains(x.hoists, h) && x.noEdit == "" && hoistEdits[h] == nil {
+				hoistEdits[h] = d.p.hoistEdits(d.src, h)
+				d.out.Edits = append(d.out.Edits, hoistEdits[h]...)
+			}
+		}
+	}
+	d.hoistEdits = hoistEdits
+	for _, x := range d.all {
+		if x.imports && len(x.frees) > 0 && x.noEdit == "" {
+			d.out.Edits = append(d.out.Edits, d.p.importEdit(d.src, "runtime")...)
+			break
+		}
+	}
+	for _, g := range gaps {
+		if at[g][0].x.noEdit == "" {
+			d.out.Edits = append(d.out.Edits, d.gapEdits[g]...)
+		}
+	}
+	for _, x := range d.all {
+		if len(x.frees) > 0 && x.noEdit == "" {
+			d.out.Edits = append(d.out.Edits, d.deletions(x)...)
+		}
+	}
+	sortEdits(d.out.Edits)
+	if why := d.src.parses(d.out.Edits); why != "" {
+		*d.bugs = append(*d.bugs, Bug{Name: d.f.name, Pos: d.f.node.Pos(), Text: why})
+		d.out.Edits = nil
+		refuse(why)
+	}
+}
+
+func sortedHoists(m map[ast.Stmt]*hoist) []*hoist {
+	var out []*hoist
+	for _, h := range m {
+		out = append(out, h)
+	}
+	slices.SortFunc(out, func(a, b *hoist) int { return cmp.Compare(a.stmt.Pos(), b.stmt.Pos()) })
+	return out
+}
+
+// cmpMade orders objects by where they are made; a phi counts as made where its
+// variable is declared.
+func cmpMade(a, b *object) int {
+	return cmp.Or(cmp.Compare(madeAt(a), madeAt(b)), cmp.Compare(a.id, b.id))
+}
+
+func madeAt(o *object) token.Pos {
+	if o.def.op == opPhi && o.def.place != nil && o.def.place.root.obj != nil {
+		return o.def.place.root.obj.Pos()
+	}
+	return o.def.pos
+}

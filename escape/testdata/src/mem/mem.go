@@ -1,0 +1,48 @@
+// Package mem has a resource whose functions are known by directives, and // want package:"reach"
+// helpers of which nothing but the body says what they do.
+package mem
+
+// A Buf owns foreign memory.
+type Buf struct{ p uintptr }
+
+func get(n int) uintptr
+func put(p uintptr)
+
+// Make returns a buffer of n bytes.
+//
+//lastuse:effect result 0 owned
+func Make(n int) (*Buf, error) { return &Buf{get(n)}, nil } // want Make:"result 0 owned"
+
+// Free gives the memory back; it may be called once.
+//
+//lastuse:effect recv freed
+func (b *Buf) Free() { put(b.p) } // want Free:"recv freed"
+
+// Fill writes to the buffer.
+//
+//lastuse:effect recv borrowed
+func (b *Buf) Fill(x int) { put(b.p) } // want Fill:"borrows"
+
+// New is a wrapper: its body says that the caller owns the result.
+func New[T any](n int) (*Buf, error) { // want New:"result 0 owned"
+	b, err := Make(n)
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// Done frees what it is given.
+func Done(b *Buf) { b.Free() } // want Done:"arg 0 freed"
+
+var kept []*Buf
+
+// Keep stores what it is given.
+func Keep(b *Buf) { kept = append(kept, b) } // want Keep:"arg 0 escapes"
+
+// Each only calls f.
+func Each(n int, f func(int)) { // want Each:"borrows"
+	for i := range n {
+		f(i)
+	}
+}

@@ -1,0 +1,289 @@
+package escape
+
+// The web of an object: its members, and what each use of them does.
+
+import (
+	"go/types"
+	"slices"
+)
+
+type event struct {
+	kind   eventKind
+	when   When
+	call   *value // for conditions
+	m      memberKind
+	repeat bool
+	res    int    // evReturn
+	why    string // evMove
+	callee string
+	at     *value
+	ours   bool // planned: not the program's
+}
+
+// web finds o's members and events.
+func (w *flow) web(o *object) {
+	o.members = map[*value]memberKind{}
+	o.order = nil
+	o.events = map[*value][]event{}
+	o.from = map[*value]*value{}
+	if o.complex != "something that is not owned is stored in it" {
+		o.complex = ""
+	}
+	o.sink = nil
+	w.member(o, o.def, mWhole, nil)
+	if d := o.def; d.op == opResult && o.kind == objSite {
+		for i, r := range d.args[0].call.results {
+			if i < len(d.args[0].call.sum.Res) && d.index < 64 && d.args[0].call.sum.Res[i].Of>>d.index&1 == 1 {
+				w.member(o, r, mView, d)
+			}
+		}
+	}
+	follow := func(from int) {
+		for i := from; i < len(o.order); i++ {
+			m := o.order[i]
+			for _, u := range m.users {
+				w.use(o, m, o.members[m], u)
+			}
+			if len(o.order) > 4000 {
+				o.complex = "more than 4000 aliases"
+				return
+			}
+		}
+	}
+	follow(0)
+	o.nOwn = len(o.order)
+	if o.coll {
+		for _, e := range w.given(o) {
+			w.member(o, e, mView, nil)
+		}
+		follow(o.nOwn)
+	}
+}
+
+func (w *flow) member(o *object, v *value, k memberKind, from *value) {
+	old, ok := o.members[v]
+	if ok && (old == k || old == mMaybe) {
+		return
+	}
+	if ok {
+		// Reached in two ways: the weaker claim holds.
+		if old == mView && k == mWhole || old == mWhole && k == mView {
+			k = mMaybe
+		} else if k == mWhole || k == mView {
+			k = max(old, k)
+		}
+		if old == k {
+			return
+		}
+		o.members[v] = k
+		// Users were visited with the old claim: visit again.
+		for i, x := range o.order {
+			if x == v {
+				o.order = append(append(o.order[:i:i], o.order[i+1:]...), v)
+				return
+			}
+		}
+		return
+	}
+	o.members[v] = k
+	o.order = append(o.order, v)
+	if from != nil {
+		o.from[v] = from
+	}
+}
+
+func (o *object) event(at *value, e event) {
+	e.at = at
+	for _, x := range o.events[at] {
+		if x.kind == e.kind && x.when == e.when && x.why == e.why && x.res == e.res && x.m == e.m {
+			return
+		}
+	}
+	o.events[at] = append(o.events[at], e)
+}
+
+func (o *object) use(at *value) { o.event(at, event{kind: evUse}) }
+
+func (o *object) move(at *value, m memberKind, why string) {
+	o.event(at, event{kind: evMove, when: When{K: Always}, m: m, why: why})
+}
+
+// use follows one use u of member m.
+func (w *flow) use(o *object, m *value, k memberKind, u *value) {
+	switch u.op {
+	case opSet:
+		if ex := u.place.root.exposed; ex != "" {
+			o.move(u, k, ex)
+		}
+	case opCopy:
+		w.member(o, u, k, m)
+	case opPart:
+		if w.elems[u] && k != mView {
+			o.use(u) // what happens to it is told where the loop ends
+			return
+		}
+		switch {
+		case k == mWhole && !w.p.isResource(o.def.typ0()) && w.p.holdsResource(o.def.typ0()):
+			w.member(o, u, mMaybe, m) // one of several things it holds
+		case k == mWhole, k == mView:
+			w.member(o, u, mView, m)
+		default:
+			w.member(o, u, mMaybe, m)
+		}
+		o.use(u)
+	case opElem:
+		o.use(u)
+	case opPure:
+		o.use(u)
+		if k != mHolder && !plain(u.typ0()) || integer(u.typ0()) && (k == mView || !plain(m.typ0())) {
+			w.member(o, u, mView, m)
+		}
+	case opCmp, opNot, opDiscard, opGap:
+	case opPack, opClosure:
+		if u.op == opPack && w.gives(o, m, k, u) {
+			return
+		}
+		if u.op == opPack && k != mView && u.note == "literal" && elemType(u.typ0()) != nil {
+			o.move(u, k, "put into "+types.TypeString(u.typ0(), w.p.qualifier))
+			return
+		}
+		kk := mHolder
+		if k == mView {
+			kk = mView
+		}
+		w.member(o, u, kk, m)
+	case opAddr:
+		switch {
+		case k == mWhole && len(u.args) == 1 && (u.place.root.obj == nil || len(u.place.path) == len(u.place.root.leaves[0].path)):
+			w.member(o, u, mWhole, m)
+		case k == mView:
+			w.member(o, u, mView, m)
+		default:
+			w.member(o, u, mHolder, m)
+		}
+	case opBound:
+		kk := mHolder
+		if k == mView {
+			kk = mView
+		}
+		w.member(o, u, kk, m)
+	case opPhi:
+		if w.owner[u] && u != o.def {
+			if !w.handsOver(o, u, m) {
+				w.member(o, u, mMaybe, m)
+			}
+			return
+		}
+		if u == o.def {
+			// Around a loop, back into itself.
+			return
+		}
+		kk := k
+		if k == mWhole {
+			for _, a := range u.args {
+				r := origin(a)
+				if r != o.def && r.op != opNil && r != u {
+					kk = mMaybe
+				}
+			}
+		}
+		w.member(o, u, kk, m)
+	case opCall, opDefer, opGo:
+		w.useCall(o, m, k, u)
+	case opResult, opOut: // of a call that is itself a member: none
+	case opAppend:
+		if w.gives(o, m, k, u) {
+			return
+		}
+		if len(u.args) > 0 && u.args[0] == m {
+			if o.coll && k == mWhole {
+				w.member(o, u, mMaybe, m)
+			} else {
+				w.member(o, u, k, m)
+			}
+			o.use(u)
+			if o.coll && len(u.args) > 1 {
+				o.complex = "something that is not owned is stored in it"
+			}
+			return
+		}
+		if k == mWhole || k == mMaybe {
+			o.move(u, k, "appended to a slice that does not own all it holds")
+			return
+		}
+		if k == mView {
+			w.member(o, u, mView, m)
+		} else {
+			w.member(o, u, mHolder, m)
+		}
+	case opLoopFree:
+		if d := w.marks[u]; d != nil && k != mView {
+			kk := k
+			if k == mHolder {
+				kk = mWhole
+			}
+			o.event(u, event{kind: d.kind, when: When{K: Always}, m: kk, repeat: d.repeat, why: "each element: " + d.why})
+		}
+	case opRecv, opUse:
+		o.use(u)
+	case opStore:
+		if len(u.args) > 1 && u.args[0] != m {
+			o.use(u)
+			if o.coll && k != mView {
+				if k == mWhole && slices.Contains(w.stores[o.def], u.args[0]) {
+					o.event(u, event{kind: evFill})
+				} else if w.p.collects(u.args[1].typ) {
+					o.complex = "something is stored in a part of it"
+				}
+			}
+			return
+		}
+		if o.coll && k == mView && len(u.args) > 1 && slices.Contains(w.stores[origin(u.args[1])], m) {
+			return // how it came into us, or into what came from us
+		}
+		if k == mWhole && len(u.args) > 1 {
+			if r := origin(u.args[1]); (w.owner[r] || w.byDef[r] != nil && w.byDef[r].coll) && origin(m) == o.def && slices.Contains(w.stores[r], m) {
+				o.event(u, event{kind: evGive})
+				return
+			}
+		}
+		o.move(u, k, u.note)
+	case opSend:
+		if u.args[0] == m {
+			o.move(u, k, onChannel)
+		} else {
+			o.use(u)
+		}
+	case opReturn:
+		for i, a := range u.args {
+			if a == m {
+				o.event(u, event{kind: evReturn, res: i, m: k})
+			}
+		}
+	case opPanic:
+		o.move(u, k, "in the value of a panic")
+	default:
+		o.move(u, k, "used in a way that is not understood")
+	}
+}
+
+// gives reports whether u, an operation that makes a collection, takes over o's
+// handle; if so it notes the event.
+func (w *flow) gives(o *object, m *value, k memberKind, u *value) bool {
+	if !w.owner[u] || u == o.def || k != mWhole || origin(m) != o.def {
+		return w.owner[u] && k == mView && o.coll // an element of ours that goes on into a collection that came from us
+	}
+	o.event(u, event{kind: evGive})
+	return true
+}
+
+// handsOver reports whether o's whole handle goes into phi u on each edge on
+// which member m does.
+func (w *flow) handsOver(o *object, u, m *value) bool {
+	for _, a := range u.args {
+		if a == m && origin(a) != o.def {
+			return false
+		}
+	}
+	return true
+}
