@@ -180,20 +180,25 @@ func (k *keeper) counted(f func()) *markerRow {
 	require.NoError(k.t, err)
 	defer memory.Close()
 
+	// A probe is there when the kernel has put its breakpoint in place of the push, and
+	// gone, which takes a moment after it was closed, when the push is back.
+	await := func(probed bool) {
+		for _, marker := range markers {
+			require.Eventually(k.t, func() bool {
+				var head [1]byte
+				_, err := memory.ReadAt(head[:], int64(marker.address(tables[0])))
+				return err == nil && (head[0] != pushRBP) == probed
+			}, 20*time.Second, time.Millisecond)
+		}
+	}
+	await(false) // those of the trial above
 	ctx, cancel := context.WithCancel(k.t.Context())
 	var w, wErr bytes.Buffer
 	done := make(chan int)
 	go func() {
 		done <- memwatch(ctx, &w, &wErr, []string{"-p", k.pid(), "-once", "-o", "json", "-count", "1h"})
 	}()
-	// A probe is there when the kernel has put its breakpoint in place of the push.
-	for _, marker := range markers {
-		require.Eventually(k.t, func() bool {
-			var head [1]byte
-			_, err := memory.ReadAt(head[:], int64(marker.address(tables[0])))
-			return err == nil && head[0] != pushRBP
-		}, 20*time.Second, time.Millisecond)
-	}
+	await(true)
 	f()
 	cancel()
 	require.Equal(k.t, exitOK, <-done, wErr.String())
