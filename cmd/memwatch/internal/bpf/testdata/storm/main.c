@@ -33,6 +33,7 @@ typedef struct {
 	u64 own_ctx[4];
 	int nctx;
 	int capturing;
+	unsigned imports, multicasts, pool_imports, captures, creates, destroys; // so far
 } worker;
 
 static pthread_barrier_t stop, go;
@@ -44,6 +45,10 @@ static pthread_mutex_t mu = PTHREAD_MUTEX_INITIALIZER;
 static pointer given[SPACES][SLOTS];
 
 static u64 rnd(u64 n) { return storm_random() % n; }
+
+// rarely is true the first time and one time in four from then on: what is rare still
+// occurs in a short storm.
+static int rarely(unsigned *times) { return (*times)++ == 0 || rnd(4) == 0; }
 
 static void hold(worker *w, int space, u64 addr)
 {
@@ -190,8 +195,8 @@ static void physical(worker *w)
 	u64 any = w->nhandles ? w->handles[rnd(w->nhandles)] : 0;
 	switch (rnd(8)) {
 	case 0: if (w->nhandles < 16 && cuMemCreate(&h, 1 + rnd(1 << 20), props, 0ull) == 0) w->handles[w->nhandles++] = h; break;
-	case 1: if (w->nhandles < 16 && rnd(4) == 0 && cuMemImportFromShareableHandle(&h, 0ull, 1) == 0) w->handles[w->nhandles++] = h; break;
-	case 2: if (w->nhandles < 16 && rnd(4) == 0 && cuMulticastCreate(&h, multicast) == 0) w->handles[w->nhandles++] = h; break;
+	case 1: if (w->nhandles < 16 && rarely(&w->imports) && cuMemImportFromShareableHandle(&h, 0ull, 1) == 0) w->handles[w->nhandles++] = h; break;
+	case 2: if (w->nhandles < 16 && rarely(&w->multicasts) && cuMulticastCreate(&h, multicast) == 0) w->handles[w->nhandles++] = h; break;
 	case 3: case 4: if (any) cuMemMap(base + (rnd(16) << 16), 0x10000ull, 0ull, any, 0ull); break;
 	case 5: { u64 i = rnd(16); cuMemUnmap(base + (i << 16), (1 + rnd(16 - i)) << 16); break; }
 	case 6: if (w->nhandles < 16 && cuMemRetainAllocationHandle(&h, base + (rnd(16) << 16) + 5) == 0) w->handles[w->nhandles++] = h; break;
@@ -205,20 +210,28 @@ static void physical(worker *w)
 	}
 }
 
+// capture begins one with each function in turn.
+static int capture(worker *w, u64 s)
+{
+	switch (w->captures++ % 6) {
+	case 0: return cuStreamBeginCapture(s);
+	case 1: return cuStreamBeginCapture_ptsz(s);
+	case 2: return cuStreamBeginCapture_v2(s, 0);
+	case 3: return cuStreamBeginCapture_v2_ptsz(s, 0);
+	case 4: return cuStreamBeginCaptureToGraph(s, 1ull, 0ull, 0ull, 0ull, 0);
+	default: return cuStreamBeginCaptureToGraph_ptsz(s, 1ull, 0ull, 0ull, 0ull, 0);
+	}
+}
+
 static void pools(worker *w)
 {
 	unsigned props[32] = { 1, 0, 1, 0 };
 	u64 p = 0, s = 1 + w->id;
 	switch (rnd(12)) {
 	case 0: props[2] = 1 + rnd(2); if (w->npools < 4 && cuMemPoolCreate(&p, props) == 0) w->pool[w->npools++] = p; break;
-	case 1: if (w->npools < 4 && rnd(4) == 0 && cuMemPoolImportFromShareableHandle(&p, 0ull, 1, 0ull) == 0) w->pool[w->npools++] = p; break;
+	case 1: if (w->npools < 4 && rarely(&w->pool_imports) && cuMemPoolImportFromShareableHandle(&p, 0ull, 1, 0ull) == 0) w->pool[w->npools++] = p; break;
 	case 2: if (w->npools && cuMemPoolDestroy(w->pool[w->npools - 1]) == 0) w->npools--; break;
-	case 3: if (!w->capturing) w->capturing = cuStreamBeginCapture(s) == 0; break;
-	case 4: if (!w->capturing) w->capturing = cuStreamBeginCapture_ptsz(s) == 0; break;
-	case 5: if (!w->capturing) w->capturing = cuStreamBeginCapture_v2(s, 0) == 0; break;
-	case 6: if (!w->capturing) w->capturing = cuStreamBeginCapture_v2_ptsz(s, 0) == 0; break;
-	case 7: if (!w->capturing) w->capturing = cuStreamBeginCaptureToGraph(s, 1ull, 0ull, 0ull, 0ull, 0) == 0; break;
-	case 8: if (!w->capturing) w->capturing = cuStreamBeginCaptureToGraph_ptsz(s, 1ull, 0ull, 0ull, 0ull, 0) == 0; break;
+	case 3: case 4: case 5: case 6: case 7: case 8: if (!w->capturing) w->capturing = capture(w, s) == 0; break;
 	case 9: if (w->capturing) w->capturing = cuStreamEndCapture(s, &p) != 0; break;
 	default: if (w->capturing) w->capturing = cuStreamEndCapture_ptsz(s, &p) != 0; break;
 	}
@@ -229,10 +242,16 @@ static void contexts(worker *w)
 	u64 c = 0;
 	int device = rnd(2), made = 1;
 	switch (rnd(10)) {
-	case 0: if (w->nctx < 4) made = cuCtxCreate(&c, 0, device); break;
-	case 1: if (w->nctx < 4) made = cuCtxCreate_v2(&c, 0, device); break;
-	case 2: if (w->nctx < 4) made = cuCtxCreate_v3(&c, 0ull, 0, 0, device); break;
-	case 3: if (w->nctx < 4) made = cuCtxCreate_v4(&c, 0ull, 0, device); break;
+	case 0: case 1: case 2: case 3:
+		if (w->nctx == 4)
+			break;
+		switch (w->creates++ % 4) {
+		case 0: made = cuCtxCreate(&c, 0, device); break;
+		case 1: made = cuCtxCreate_v2(&c, 0, device); break;
+		case 2: made = cuCtxCreate_v3(&c, 0ull, 0, 0, device); break;
+		default: made = cuCtxCreate_v4(&c, 0ull, 0, device); break;
+		}
+		break;
 	case 4: if (w->nctx) cuCtxPushCurrent(w->own_ctx[rnd(w->nctx)]); break;
 	case 5: if (w->nctx) cuCtxPushCurrent_v2(w->own_ctx[rnd(w->nctx)]); break;
 	case 6: cuCtxPopCurrent(&c); c = 0; break;
@@ -241,7 +260,7 @@ static void contexts(worker *w)
 		if (w->nctx) {
 			u64 x = w->own_ctx[w->nctx - 1];
 			int r;
-			switch (rnd(3)) {
+			switch (w->destroys++ % 3) {
 			case 0: r = cuCtxDestroy(x); break;
 			case 1: r = cuCtxDestroy_v2(x); break;
 			default: r = cuCtxDetach(x); break;
