@@ -69,6 +69,18 @@ var importRules = []deptest.Rule{
 		Because: "a spec is read by the analyzer, never the other way round",
 	},
 	{
+		Match:   "escape/gclplugin",
+		Allow:   []string{"std", "escape", "github.com/golangci/plugin-module-register/register", tools},
+		Deny:    []string{"C", "testing"},
+		Because: "the plugin is linked into other people's linter: the analyzer, and the interface that it is registered with",
+	},
+	{
+		Match:   "...",
+		Except:  []string{"escape/gclplugin"},
+		Deny:    []string{"github.com/golangci/..."},
+		Because: "golangci-lint is one way to run the analyzer; who runs it in another way links nothing of it",
+	},
+	{
 		Match:   "cmd/lastuse",
 		Deny:    []string{"C", "testing", "alloc/...", "tracker/...", "finalize", "github.com/cilium/..."},
 		Because: "the tool must run where the program under test cannot",
