@@ -9,6 +9,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -41,8 +42,26 @@ var importRules = []deptest.Rule{
 	{
 		Match:   "tracker",
 		Allow:   []string{"std", "internal/probe", "github.com/dustin/go-humanize", "golang.org/x/sys/..."},
-		Deny:    []string{"C", "testing", "alloc/...", "github.com/cilium/...", tools},
+		Deny:    []string{"C", "testing", "alloc/...", "tracker/prom", "tracker/otel", "github.com/cilium/...", tools},
 		Because: "the books are the ground others stand on: observing must need neither a device nor a compiler",
+	},
+	{
+		Match:   "tracker/prom",
+		Allow:   []string{"std", "tracker", "tracker/internal/series"},
+		Deny:    []string{"C", "testing"},
+		Because: "the text format is simple enough to be written without a client library",
+	},
+	{
+		Match:   "tracker/otel",
+		Allow:   []string{"std", "tracker", "tracker/internal/series", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/metric"},
+		Deny:    []string{"C", "testing", "go.opentelemetry.io/otel/sdk/..."},
+		Because: "which SDK reads the figures is the program's choice, so only the interface is linked",
+	},
+	{
+		Match:   "...",
+		Except:  []string{"tracker/otel"},
+		Deny:    []string{"go.opentelemetry.io/..."},
+		Because: "a program that does not ask for OpenTelemetry must not link it",
 	},
 	{
 		Match:   "alloc",
@@ -112,6 +131,19 @@ func TestImportRules(t *testing.T) {
 	pkgs, err := deptest.List(".", "./...")
 	require.NoError(t, err)
 	require.Empty(t, strings.Join(deptest.Check(module, pkgs, importRules), "\n"))
+}
+
+// TestWithoutHTTP keeps the runtime linkable without net/http, which the tracker's handlers
+// otherwise bring along.
+func TestWithoutHTTP(t *testing.T) {
+	pkgs, err := deptest.List(".", "-tags=lastuse_nohttp", "./alloc/host", "./tracker")
+	require.NoError(t, err)
+	require.Len(t, pkgs, 2)
+	for _, p := range pkgs {
+		require.NotContains(t, p.Deps, "net/http", p.ImportPath)
+	}
+	out, err := exec.Command("go", "build", "-tags=lastuse_nohttp", "./alloc/host").CombinedOutput()
+	require.NoError(t, err, "%s", out)
 }
 
 // TestPackageDocs demands exactly one doc comment for each package that has

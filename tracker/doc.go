@@ -50,6 +50,13 @@
 // more. Where no mapping can be made, or none is wanted, the same records live on
 // the Go heap and everything but the view from outside works as before.
 //
+// # Size
+//
+// [Tracker.Handler], [Tracker.Page] and [Tracker.Serve] make a program link net/http, about
+// 2.6 MB if nothing else in it does. Built with -tags lastuse_nohttp the package leaves the three
+// out, and WriteProfile, WriteJSON and WriteText remain. Metrics are in packages of their own,
+// prom and otel, which nothing here imports.
+//
 // # Lock order
 //
 // A shard's lock (its owner's), a foreign stripe's lock, table.mu, sites.mu. Methods of Shard

@@ -1,3 +1,5 @@
+//go:build !lastuse_nohttp
+
 package tracker
 
 import (

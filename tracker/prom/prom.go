@@ -14,10 +14,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/lastuse/lastuse/tracker"
+	"github.com/lastuse/lastuse/tracker/internal/series"
 )
 
 // contentType is the text format's.
@@ -76,7 +76,7 @@ var metrics = []metric{
 // Write writes the totals of t in the text format.
 func Write(w io.Writer, t *tracker.Tracker) error {
 	st := t.Stats()
-	accounts := byName(st)
+	accounts := series.ByName(st)
 	var b bytes.Buffer
 	for i, m := range metrics {
 		if i == 0 || metrics[i-1].name != m.name {
@@ -108,40 +108,3 @@ func head(b *bytes.Buffer, name, kind, help string) {
 
 // escape escapes the value of a label.
 var escape = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
-
-// byName returns the accounts by name, those of one name added up, and one with an empty
-// name for what is left of the totals: accounts that are gone.
-func byName(st tracker.Stats) []*tracker.AccountStats {
-	gone := &tracker.AccountStats{Total: st.Total, Made: st.Made, Freed: st.Freed, Late: st.Late, LateBytes: st.LateBytes, Repeated: st.Repeated}
-	var all []*tracker.AccountStats
-	for _, a := range st.Accounts {
-		a.Name = strings.ToValidUTF8(a.Name, "\ufffd")
-		i := slices.IndexFunc(all, func(b *tracker.AccountStats) bool { return b.Name == a.Name })
-		if i < 0 {
-			i = len(all)
-			all = append(all, &tracker.AccountStats{Name: a.Name})
-		}
-		sum := all[i]
-		sum.Live += a.Live
-		sum.LiveObjects += a.LiveObjects
-		sum.Peak += a.Peak
-		sum.Pending += a.Pending
-		sum.Reserved += a.Reserved
-		sum.Total += a.Total
-		sum.Made += a.Made
-		sum.Freed += a.Freed
-		sum.Late += a.Late
-		sum.LateBytes += a.LateBytes
-		sum.Repeated += a.Repeated
-		gone.Total -= a.Total
-		gone.Made -= a.Made
-		gone.Freed -= a.Freed
-		gone.Late -= a.Late
-		gone.LateBytes -= a.LateBytes
-		gone.Repeated -= a.Repeated
-	}
-	if gone.Made > 0 || gone.Repeated > 0 {
-		all = append(all, gone)
-	}
-	return all
-}
