@@ -56,6 +56,12 @@ func (w *flow) useCall(o *object, m *value, k memberKind, u *value) {
 				// Something else that looks into our memory.
 				if own != nil {
 					o.use(u)
+					if o.coll && !e.Repeatable && w.isGiven(o, own) {
+						// One of ours, if it is in us by then: the rest is not
+						// freed element by element any more.
+						ev.when, ev.m, ev.own = When{K: Maybe}, mMaybe, own
+						o.event(u, ev)
+					}
 				} else {
 					o.event(u, event{kind: evUse, why: "free"})
 				}

@@ -189,3 +189,8 @@ func (w *flow) given(o *object) []*value {
 	visit(o.def, 0)
 	return out
 }
+
+// isGiven reports whether own is put into o or into what o came from.
+func (w *flow) isGiven(o, own *object) bool {
+	return slices.ContainsFunc(w.given(o), func(v *value) bool { return origin(v) == own.def })
+}

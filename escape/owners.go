@@ -166,6 +166,9 @@ func containsKey(m map[*value]memberKind, v *value) bool { _, ok := m[v]; return
 func (w *flow) conflict(owners []*value) *value {
 	for _, v := range owners {
 		if v.op != opPhi {
+			if w.putsTwice(v) {
+				return v
+			}
 			// What the collection was must not be used any more; its elements may.
 			if puts(v) == 1 && len(v.args) > 0 {
 				o := w.byDef[origin(v.args[0])]
@@ -217,4 +220,21 @@ func (w *flow) conflict(owners []*value) *value {
 		}
 	}
 	return nil
+}
+
+// putsTwice reports whether v, an operation that makes a collection, puts the
+// same thing into it more than once: {b, b}, append(t, t...).
+func (w *flow) putsTwice(v *value) bool {
+	for i, a := range v.args {
+		r := origin(a)
+		if r.op == opNil || plain(a.typ0()) {
+			continue
+		}
+		for _, b := range v.args[:i] {
+			if origin(b) == r {
+				return true
+			}
+		}
+	}
+	return false
 }

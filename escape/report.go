@@ -277,6 +277,15 @@ func (d *decider) buffer(x *decision, o *object) {
 				if e.ours {
 					break
 				}
+				if e.own != nil && q != e.own {
+					moves++
+					if sink == nil {
+						ev := e
+						ev.why = "it is in a collection, one element of which is freed by another name"
+						sink, sinkOwner = &ev, q
+					}
+					break
+				}
 				frees++
 			case evMove:
 				moves++

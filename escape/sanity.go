@@ -347,6 +347,18 @@ func (w *walk) all(ts []int) []int {
 	return ts
 }
 
+// newBox makes a collection that holds ts and what collections among them hold.
+func (w *walk) newBox(v *value, ts []int) []int {
+	var inside []int
+	for _, t := range w.all(ts) {
+		if !w.things[t].box {
+			inside = append(inside, t)
+		}
+	}
+	w.things = append(w.things, thing{box: true, site: v, inside: inside})
+	return []int{len(w.things) - 1}
+}
+
 func (s *sanity) gone(at, v *value, w *walk) {
 	for _, t := range w.all(w.vals[v]) {
 		if !w.things[t].gone {
@@ -380,9 +392,8 @@ func (s *sanity) exec(v *value, w *walk) {
 			all = union(all, w.vals[a])
 		}
 		switch {
-		case v.op == opPack && v.note == "make":
-			w.things = append(w.things, thing{box: true, site: v})
-			all = []int{len(w.things) - 1}
+		case v.op == opPack && (v.note == "make" || v.note == "literal") && elemType(v.typ) != nil:
+			all = w.newBox(v, all)
 		case s.sites[v] && (v.op != opPack || elemType(v.typ) == nil):
 			w.things = append(w.things, thing{site: v})
 			all = []int{len(w.things) - 1}
@@ -402,6 +413,9 @@ func (s *sanity) exec(v *value, w *walk) {
 		for _, a := range v.args {
 			s.touch(v, a, w)
 			all = union(all, w.vals[a])
+		}
+		if v.op == opAppend {
+			all = w.newBox(v, all)
 		}
 		w.vals[v] = all
 	case opSet:

@@ -149,6 +149,11 @@ func (pl *planner) event(j int, o *object, v *value, e event, st []state) {
 				}
 			}
 		}
+		if e.own != nil {
+			if k := g.index(e.own); k >= 0 && st[k*g.n+c]&sMoved == 0 {
+				applies = no // not in the collection yet
+			}
+		}
 		if applies == no {
 			continue
 		}

@@ -18,6 +18,8 @@ type event struct {
 	callee string
 	at     *value
 	ours   bool // planned: not the program's
+
+	own *object // the buffer by whose own name the event happens: it concerns us once that was handed over
 }
 
 // web finds o's members and events.
@@ -95,7 +97,7 @@ func (w *flow) member(o *object, v *value, k memberKind, from *value) {
 func (o *object) event(at *value, e event) {
 	e.at = at
 	for _, x := range o.events[at] {
-		if x.kind == e.kind && x.when == e.when && x.why == e.why && x.res == e.res && x.m == e.m {
+		if x.kind == e.kind && x.when == e.when && x.why == e.why && x.res == e.res && x.m == e.m && x.own == e.own {
 			return
 		}
 	}
@@ -217,7 +219,10 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 			w.member(o, u, mHolder, m)
 		}
 	case opLoopFree:
-		if d := w.marks[u]; d != nil && k != mView {
+		if d := w.marks[u]; d != nil && k == mView && o.coll {
+			// A copy of it, or a part of one: some of its elements, or all.
+			o.event(u, event{kind: d.kind, when: When{K: Maybe}, m: mMaybe, repeat: d.repeat, why: "each element: " + d.why})
+		} else if d != nil && k != mView {
 			kk := k
 			if k == mHolder {
 				kk = mWhole

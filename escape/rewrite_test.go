@@ -1,0 +1,82 @@
+package escape
+
+import (
+	"flag"
+	"go/format"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/txtar"
+)
+
+var updateRewrites = flag.Bool("update-rewrites", false, "write what the analyzer does into testdata/rewrite")
+
+// TestRewrites holds what the oracle's random programs taught, shrunk: each file
+// of testdata/rewrite says in its head what must be, and has functions over the
+// type Buf of bufType, whose frees must not be repeated, before and after.
+func TestRewrites(t *testing.T) {
+	files, err := filepath.Glob("testdata/rewrite/*.txtar")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			a, err := txtar.ParseFile(file)
+			require.NoError(t, err)
+			require.NotEmpty(t, strings.TrimSpace(string(a.Comment)), "a reason")
+			require.NotEmpty(t, a.Files)
+			require.Equal(t, "orig.go", a.Files[0].Name)
+			orig := string(a.Files[0].Data)
+			got := rewritten(t, orig)
+			if *updateRewrites {
+				a.Files = append(a.Files[:1], txtar.File{Name: "fixed.go", Data: []byte(got)})
+				require.NoError(t, os.WriteFile(file, txtar.Format(a), 0o644))
+				return
+			}
+			require.Len(t, a.Files, 2)
+			require.Equal(t, string(a.Files[1].Data), got)
+			require.Equal(t, got, rewritten(t, got), "a second run changes it")
+		})
+	}
+}
+
+// rewritten applies the edits to functions over bufType.
+func rewritten(t *testing.T, src string) string {
+	head := bufType
+	if strings.HasPrefix(src, "import") {
+		imports, rest, ok := strings.Cut(src, "\n\n")
+		require.True(t, ok)
+		head, src = strings.Replace(bufType, "package p\n", "package p\n\n"+imports+"\n", 1), rest
+	}
+	text := head + src
+	p, fns := checked(t, "p.go", text)
+	res := &Result{}
+	p.reports(fns, res, func(string) ([]byte, error) { return []byte(text), nil })
+	require.Empty(t, res.Bugs)
+	var edits []analysis.TextEdit
+	for _, f := range res.Funcs {
+		edits = append(edits, f.Edits...)
+	}
+	sortEdits(edits)
+	tf := p.fset.File(p.files[0].Pos())
+	var w strings.Builder
+	at := 0
+	for _, e := range edits {
+		w.WriteString(text[at:tf.Offset(e.Pos)])
+		w.Write(e.NewText)
+		at = tf.Offset(e.End)
+	}
+	w.WriteString(text[at:])
+	out, err := format.Source([]byte(w.String()))
+	require.NoError(t, err)
+	got := strings.TrimPrefix(string(out), head)
+	require.NotEqual(t, string(out), got)
+	if head != bufType {
+		imports, _, _ := strings.Cut(strings.TrimPrefix(head, "package p\n\n"), "\n\ntype Buf")
+		got = strings.TrimRight(imports, "\n") + "\n\n" + got
+	}
+	return got
+}
