@@ -95,7 +95,7 @@ func (l *lower) devirtualize(c callee) callee {
 	if !ok {
 		return c
 	}
-	recv := l.fieldPath(v, v.typ, index[:len(index)-1], c.recv.pos)
+	recv := l.promoted(v, v.typ, index[:len(index)-1], m, c.recv.pos)
 	return callee{fn: m, recv: recv}
 }
 

@@ -406,8 +406,21 @@ func (l *lower) receiver(x *ast.SelectorExpr, sel *types.Selection) *value {
 			return l.readUnder(r, path, ft, x.X.Pos())
 		}
 	}
-	base := l.expr(x.X)
-	return l.fieldPath(base, t, index, x.X.Pos())
+	return l.promoted(l.expr(x.X), t, index, m, x.X.Pos())
+}
+
+// promoted returns the receiver of m, a method of the field of v, of type t, at
+// index. A destructor that an embedded field lends to a type frees the whole
+// value, not a part of it; so does its counterpart that counts a reference.
+func (l *lower) promoted(v *value, t types.Type, index []int, m *types.Func, pos token.Pos) *value {
+	e := ArgEffect{}
+	if len(index) > 0 && l.p.isDeclared(t) {
+		e = l.p.summaryOf(m).arg(-1)
+	}
+	if e.Freed.K != Never || e.Retained {
+		return l.emit(opCopy, m.Signature().Recv().Type(), pos, v)
+	}
+	return l.fieldPath(v, t, index, pos)
 }
 
 func isPointer(t types.Type) bool {
