@@ -104,9 +104,16 @@ func (m *climber) climb() (*block, rung) {
 	if b := m.others(true); b != nil {
 		return b, rungWait
 	}
+	// Idle memory that queued work still uses costs that work's time, and a collection can find
+	// no more than what is live.
+	if st := c.account.Stats(); st.Reserved-st.Live-st.Pending >= max(m.need, st.Live) {
+		if b := m.awaitIdle(); b != nil {
+			return b, rungPending
+		}
+	}
 	for range collectTries {
 		before := c.account.Stats()
-		c.collect()
+		ran := c.collect()
 		if b := m.again(); b != nil {
 			return b, rungCollect
 		}
@@ -116,7 +123,7 @@ func (m *climber) climb() (*block, rung) {
 		if b := m.others(true); b != nil {
 			return b, rungCollect
 		}
-		if now := c.account.Stats(); now.Late == before.Late && now.Made == before.Made {
+		if now := c.account.Stats(); ran && now.Late == before.Late && now.Made == before.Made {
 			break
 		}
 		// Other goroutines were quicker to take what it found. What they made while the
@@ -124,15 +131,29 @@ func (m *climber) climb() (*block, rung) {
 	}
 	// What is idle but in use by queued work cannot be moved or given back yet: wait for
 	// the work itself.
-	if c.awaitAll() {
-		if b := m.again(); b != nil {
-			return b, rungPending
-		}
-		if b := m.trim(); b != nil {
-			return b, rungPending
-		}
+	if b := m.awaitIdle(); b != nil {
+		return b, rungPending
 	}
 	return nil, rungFail
+}
+
+// awaitIdle waits for the work that other streams have queued on what is idle there, stream by
+// stream, until there is a block.
+func (m *climber) awaitIdle() *block {
+	lanes := *m.core.lanes.Load()
+	for i := range lanes {
+		l := lanes[(m.stream.lane.index+1+i)%len(lanes)] // not all goroutines the same one first
+		if !m.core.awaitLane(l) {
+			continue
+		}
+		if b := m.again(); b != nil {
+			return b
+		}
+		if b := m.trim(); b != nil {
+			return b
+		}
+	}
+	return nil
 }
 
 // hopeless reports whether the device failed in a way that memory given back cannot mend.
@@ -410,7 +431,10 @@ func (c *core) budgetNow() int64 {
 }
 
 // collect is the ladder's own collection: there is nothing else left.
-func (c *core) collect() { c.pacer.Collect(finalize.Exhausted, c.options.CollectWait) }
+// It reports whether it ran one, and not another goroutine.
+func (c *core) collect() bool {
+	return c.pacer.Collect(finalize.Exhausted, c.options.CollectWait)
+}
 
 // collectTries bounds how often a Make collects for others to take what it found.
 const collectTries = 16

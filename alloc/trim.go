@@ -178,17 +178,17 @@ func (c *core) inquire(hp *heap) bool {
 	return len(needs) > 0 && c.settle(hp, settlePerLook) > 0
 }
 
-// awaitAll waits for all that was freed on all streams. It reports whether anything was not
-// known to be complete before.
-func (c *core) awaitAll() bool {
+// awaitLane waits for all that was freed on l. It reports whether anything was not known to be
+// complete before.
+func (c *core) awaitLane(l *lane) bool {
 	any := false
-	c.eachHeap(func(hp *heap) {
+	for _, hp := range *l.all.Load() {
 		hp.mu.Lock()
 		last, idle := hp.last, hp.idle.rows != 0 || hp.whole.rows != 0 || hp.guests.rows != 0 || hp.pens != 0
 		hp.mu.Unlock()
-		if idle && !hp.lane.complete(last) && hp.lane.await(last) == nil {
+		if idle && !l.complete(last) && l.await(last) == nil {
 			any = true
 		}
-	})
+	}
 	return any
 }

@@ -100,7 +100,7 @@ type Pacer struct {
 	backoff float64 // part of the budget that must be made before the next one
 
 	running sync.Mutex // held by the one that collects
-	runs    uint64     // collections begun; protected by mu
+	runs    int64      // collections; protected by mu
 }
 
 // NewPacer returns a pacer.
@@ -185,25 +185,22 @@ func (p *Pacer) decide(in Pressure) Decision {
 }
 
 // Collect runs a collection for decision d and waits until its cleanups have run, for
-// wait at most. If another goroutine is at it already, it waits for a collection that began
-// after the call instead of running one more.
-func (p *Pacer) Collect(d Decision, wait time.Duration) {
-	p.mu.Lock()
+// wait at most. If another goroutine is at it already, Collect waits for that one to end instead and
+// reports false: what it found may serve the caller too, who asks again if it does not.
+// Goroutines that run out together then share a collection, where each having one of its own, begun
+// after its call, would find little more.
+func (p *Pacer) Collect(d Decision, wait time.Duration) (ran bool) {
 	if d == Exhausted {
+		p.mu.Lock()
 		p.counts[d]++
-	}
-	asked := p.runs
-	p.mu.Unlock()
-
-	p.running.Lock()
-	defer p.running.Unlock()
-	p.mu.Lock()
-	if p.runs != asked { // begun after we asked, and over
 		p.mu.Unlock()
-		return
 	}
-	p.runs++
-	p.mu.Unlock()
+	if !p.running.TryLock() {
+		p.running.Lock()
+		p.running.Unlock()
+		return false
+	}
+	defer p.running.Unlock()
 
 	begin := time.Now()
 	Collect(wait)
@@ -218,6 +215,8 @@ func (p *Pacer) Collect(d Decision, wait time.Duration) {
 		p.took = (p.took + 3*took) / 4
 	}
 	p.last, p.checked, p.cycles = time.Now(), false, cyclesNow()
+	p.runs++
+	return true
 }
 
 func cyclesNow() uint64 {
@@ -236,6 +235,7 @@ type Stats struct {
 	Collected int64
 	Pressing  int64
 	Exhausted int64
+	Runs      int64         // collections: fewer than Pressing and Exhausted where goroutines shared one
 	Time      time.Duration // spent in collections that were asked for, cleanups included
 	Share     float64       // the same as a part of the pacer's life
 }
@@ -247,7 +247,7 @@ func (p *Pacer) Stats() Stats {
 	s := Stats{
 		Calm: p.counts[Calm], KeepingUp: p.counts[KeepingUp], Costly: p.counts[Costly], Fruitless: p.counts[Fruitless],
 		Collected: p.counts[Collected], Pressing: p.counts[Pressing], Exhausted: p.counts[Exhausted],
-		Time: p.spent,
+		Runs: p.runs, Time: p.spent,
 	}
 	for _, n := range p.counts {
 		s.Asked += n
@@ -260,6 +260,6 @@ func (p *Pacer) Stats() Stats {
 
 // String explains the counts in one line.
 func (s Stats) String() string {
-	return fmt.Sprintf("asked %d times: calm %d, frees keep up %d, too costly %d, last one fruitless %d, just collected %d; collected for pressure %d, as a last resort %d, in %v (%.1f %% of the time)",
-		s.Asked, s.Calm, s.KeepingUp, s.Costly, s.Fruitless, s.Collected, s.Pressing, s.Exhausted, s.Time.Round(time.Microsecond), 100*s.Share)
+	return fmt.Sprintf("asked %d times: calm %d, frees keep up %d, too costly %d, last one fruitless %d, just collected %d; collected for pressure %d, as a last resort %d; %d collections in %v (%.1f %% of the time)",
+		s.Asked, s.Calm, s.KeepingUp, s.Costly, s.Fruitless, s.Collected, s.Pressing, s.Exhausted, s.Runs, s.Time.Round(time.Microsecond), 100*s.Share)
 }
