@@ -85,6 +85,7 @@ type ResEffect struct {
 	Is      uint64   // bit i: may be Args[i] itself
 	Of      uint64   // bit i: shares memory with result i
 	Must    bool     // Is holds on every return
+	MayNil  bool     // Owned, and nil on some return without an error
 }
 
 // A Summary is what callers know of a function.
@@ -135,6 +136,9 @@ func (s *Summary) String() string {
 			t := name + " owned"
 			if r.Armed {
 				t += " armed"
+			}
+			if r.MayNil {
+				t += " or nil"
 			}
 			for _, f := range r.Fields {
 				t += " " + f

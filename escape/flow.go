@@ -55,6 +55,7 @@ type object struct {
 	errRes  *value             // the error of the call that makes it
 	armed   bool
 	partial bool             // may be owned where the error is not nil
+	mayNil  bool             // may be nil where the error is nil
 	moves   map[*block][]int // owner phis: none here; objects moved on edges into phis
 	nOwn    int              // members that come from def; the rest lead to elements
 	coll    bool             // a collection: freed element by element
@@ -121,6 +122,10 @@ func (w *flow) sites() {
 			case opOut:
 				o := w.add(objSite, v)
 				o.errRes = v.args[0].call.errRes
+				if len(v.args) > 1 { // through a pointer that may be nil, or itself
+					c := v.args[0].call
+					o.mayNil = v.args[1].index < len(c.sum.Res) && c.sum.Res[v.args[1].index].MayNil
+				}
 			case opCall:
 				for i, r := range v.call.results {
 					if i < len(v.call.sum.Res) && v.call.sum.Res[i].Owned && len(v.call.sum.Res[i].Fields) == 0 {
@@ -128,6 +133,7 @@ func (w *flow) sites() {
 						o.errRes = v.call.errRes
 						o.armed = v.call.sum.Res[i].Armed
 						o.partial = v.call.sum.Res[i].Partial
+						o.mayNil = v.call.sum.Res[i].MayNil
 					}
 				}
 				if w.arms(v) {

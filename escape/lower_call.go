@@ -6,6 +6,8 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
+	"strings"
 )
 
 // funcOf returns the declared function that e names, through instantiation.
@@ -265,7 +267,39 @@ func (l *lower) finishCall(call *ast.CallExpr, c callee, args []*value, how stri
 		}
 		return nil
 	}
-	return ci.results
+	res := slices.Clone(ci.results)
+	for i, r := range res {
+		if i < len(ci.sum.Res) && ci.sum.Res[i].Owned && len(ci.sum.Res[i].Fields) > 0 {
+			res[i] = l.fieldwise(v, r, ci.sum.Res[i].Fields)
+		}
+	}
+	return res
+}
+
+// fieldwise takes result r of call apart, a struct or a pointer to one that
+// owns through some of its fields: each of these is a buffer of its own.
+func (l *lower) fieldwise(call, r *value, owned []string) *value {
+	t := deref(r.typ)
+	root := l.newRoot(nil, "result of "+call.call.name, t)
+	if len(root.leaves) == 0 || len(root.leaves[0].path) == 0 {
+		return r
+	}
+	for _, p := range root.leaves {
+		var x *value
+		if slices.Contains(owned, p.name) {
+			x = l.emit(opOut, p.typ, r.pos, call, r)
+			x.expr, x.end = r.expr, r.end
+		} else {
+			x = l.part(r, p.typ, r.pos, "field "+strings.TrimPrefix(p.name, "."), false)
+		}
+		l.writePlace(p, x, r.pos)
+	}
+	if !isPointer(r.typ) {
+		return l.readRoot(root, r.pos)
+	}
+	a := l.addr(root, nil, r.typ, r.pos)
+	a.note = "result"
+	return a
 }
 
 // afterCall changes the variables whose addresses a call took: what it may

@@ -62,6 +62,23 @@ func (f *fn) entryValue(p *place, b *block, seen map[*block]bool) (*value, bool)
 type named struct {
 	place *place
 	name  string
+	via   string // the pointer that it is reached through, if that may be nil
+}
+
+// reachable reports whether this package may name each field on the path.
+func (p *pkg) reachable(t types.Type, path []int) bool {
+	for _, f := range path {
+		st, ok := deref(t).Underlying().(*types.Struct)
+		if !ok {
+			return false
+		}
+		v := st.Field(f)
+		if v.Name() == "_" || !v.Exported() && v.Pkg() != p.types {
+			return false
+		}
+		t = v.Type()
+	}
+	return true
 }
 
 // nameAt returns a variable, or a field of one, that holds o at the gap.
@@ -78,16 +95,23 @@ func (w *flow) nameAt(o *object, g *value) *named {
 		if !w.p.isResource(p.typ) && !(o.coll && w.p.collects(p.typ)) && !types.Identical(p.typ, o.def.typ0()) {
 			return nil
 		}
-		if p.root.obj == nil {
-			if via := w.pointer(p.root, g); via != "" {
-				return &named{p, via + p.name}
-			}
+		if !w.p.reachable(p.root.typ, p.path) {
 			return nil
+		}
+		if p.root.obj == nil {
+			via, result := w.pointer(p.root, g)
+			switch {
+			case via == "":
+				return nil
+			case result:
+				return &named{p, via + p.name, via}
+			}
+			return &named{p, via + p.name, ""}
 		}
 		if !w.p.visible(p.root.obj, g.gap) {
 			return nil
 		}
-		return &named{p, p.String()}
+		return &named{p, p.String(), ""}
 	}
 	if o.def.op == opPhi {
 		if n := try(o.def.place); n != nil {
@@ -109,8 +133,9 @@ func (w *flow) nameAt(o *object, g *value) *named {
 	return nil
 }
 
-// pointer returns a visible variable that points to the object r at the gap.
-func (w *flow) pointer(r *root, g *value) string {
+// pointer returns a visible variable that points to the object r at the gap,
+// and whether it got the pointer from a call.
+func (w *flow) pointer(r *root, g *value) (name string, result bool) {
 	for _, b := range w.f.rpo {
 		for _, v := range b.instrs {
 			if v.op != opSet || v.place.root.obj == nil || len(v.place.path) > 0 {
@@ -124,11 +149,11 @@ func (w *flow) pointer(r *root, g *value) string {
 				continue
 			}
 			if a := errRoot(now); a.op == opAddr && a.place.root == r && len(a.place.path) == 0 && w.p.visible(v.place.root.obj, g.gap) {
-				return v.place.root.name
+				return v.place.root.name, errRoot(now).note == "result"
 			}
 		}
 	}
-	return ""
+	return "", false
 }
 
 // visible reports whether the variable's name means it at g.

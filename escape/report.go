@@ -158,6 +158,9 @@ func (d *decider) give(x *decision, fp freePoint) (planned, string) {
 		x.hoists = append(x.hoists, h)
 	}
 	text, why := d.w.freeText(fp.obj, name, t, fp.isNil, fp.gap.gap.scope)
+	if why == "" && pl != nil && pl.via != "" && fp.isNil {
+		text = guarded(pl.via, text)
+	}
 	keep := false
 	if why != "" && pl != nil && d.w.rawLast(fp.obj) != nil {
 		text, why, keep = d.keepAlive(name, fp.gap.gap.scope), "", true
@@ -171,6 +174,15 @@ func (d *decider) give(x *decision, fp freePoint) (planned, string) {
 		p.place = pl.place
 	}
 	return p, ""
+}
+
+// guarded is the statement text where via is not nil.
+func guarded(via, text string) string {
+	cond, body, ok := strings.Cut(text, " {\n")
+	if ok && strings.HasPrefix(cond, "if ") && strings.Count(text, "\n") == 2 {
+		return "if " + via + " != nil && " + strings.TrimPrefix(cond, "if ") + " {\n" + body
+	}
+	return "if " + via + " != nil {\n\t" + strings.ReplaceAll(text, "\n", "\n\t") + "\n}"
 }
 
 // keepAlive is the statement that keeps what name holds alive up to here.
@@ -250,7 +262,7 @@ func (d *decider) holder(o *object) string {
 }
 
 func (d *decider) callOf(o *object) *value {
-	if o.def.op == opResult {
+	if o.def.op == opResult || o.def.op == opOut {
 		return o.def.args[0]
 	}
 	return nil

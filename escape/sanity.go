@@ -400,6 +400,10 @@ func (s *sanity) exec(v *value, w *walk) {
 		}
 		w.vals[v] = all
 	case opOut:
+		w.vals[v] = nil
+		if e := v.args[0].call.errRes; e != nil && s.nonNil(w, e) == yes {
+			break // made only without an error
+		}
 		if s.sites[v] {
 			w.things = append(w.things, thing{site: v})
 			w.vals[v] = []int{len(w.things) - 1}
@@ -584,7 +588,7 @@ func (s *sanity) call(v *value, w *walk, failed tri) {
 			continue
 		}
 		re := ci.sum.Res[i]
-		if re.Owned && (failed != yes || re.Partial) {
+		if re.Owned && len(re.Fields) == 0 && (failed != yes || re.Partial) {
 			w.things = append(w.things, thing{site: r})
 			w.vals[r] = []int{len(w.things) - 1}
 			if failed == yes {

@@ -385,7 +385,9 @@ func errorsIs(c *value) *value {
 // nonNil reports whether v is never nil.
 func nonNil(v *value) bool {
 	switch v.op {
-	case opPack, opAddr, opClosure, opFunc, opBound, opConst:
+	case opAddr:
+		return v.note != "result" // a pointer that a call returned may be nil
+	case opPack, opClosure, opFunc, opBound, opConst:
 		return true
 	case opResult:
 		f := v.args[0].fn

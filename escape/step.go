@@ -60,7 +60,7 @@ func (pl *planner) step(v *value, st []state) {
 			case o.errRes == nil:
 				st[j*g.n+c] = sOwned
 			case len(o.errRes.users) == 0:
-				st[j*g.n+c] = sOwned
+				st[j*g.n+c] = sOwned | sNil // nobody looks at the error
 			default:
 				switch g.isNonNil(o.errRes, c) {
 				case yes:
@@ -73,6 +73,9 @@ func (pl *planner) step(v *value, st []state) {
 				default:
 					st[j*g.n+c] = sOwned | sNil
 				}
+			}
+			if o.mayNil && st[j*g.n+c]&sOwned != 0 {
+				st[j*g.n+c] |= sNil
 			}
 		}
 	}

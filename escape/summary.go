@@ -4,6 +4,7 @@ package escape
 
 import (
 	"go/ast"
+	"go/token"
 	"go/types"
 	"slices"
 	"strings"
@@ -220,9 +221,11 @@ func (g *group) dry() *planner {
 func (p *pkg) inferResults(f *fn, w *flow, s *Summary) {
 	planners := map[*group]*planner{}
 	partial := false
+	mayNil := false
 	owned := func(x *value, ret *value) (ok, neutral, armed bool) {
 		x = origin(x)
 		if x.op == opNil {
+			mayNil = mayNil || !w.fails(ret)
 			return false, true, false
 		}
 		o := w.byDef[x]
@@ -258,6 +261,9 @@ func (p *pkg) inferResults(f *fn, w *flow, s *Summary) {
 				if st&^(sOwned|sNil|sNone) != 0 {
 					return false, false, false
 				}
+				if st&sNil != 0 && o.errRes == nil {
+					mayNil = true
+				}
 				seen = true
 			}
 		}
@@ -269,10 +275,10 @@ func (p *pkg) inferResults(f *fn, w *flow, s *Summary) {
 			continue
 		}
 		all, some, armed := true, false, false
-		partial = false
+		partial, mayNil = false, false
 		must, ismask := true, uint64(0)
-		var fields []string
-		first := true
+		var fields, bad, empty []string
+		structs := true
 		for _, r := range f.exits {
 			if r.blk == nil || r.blk.order < 0 || i >= len(r.args) {
 				continue
@@ -294,27 +300,29 @@ func (p *pkg) inferResults(f *fn, w *flow, s *Summary) {
 			}
 			// A struct that is followed field by field.
 			if pk := packOf(v); pk != nil {
-				var own []string
 				for k, leaf := range leavesUnder(pk) {
-					if ok, _, _ := owned(pk.args[k], r); ok {
-						own = append(own, leaf)
+					was := mayNil
+					ok, neutral, _ := owned(pk.args[k], r)
+					switch {
+					case ok && !slices.Contains(fields, leaf):
+						fields = append(fields, leaf)
+					case neutral && mayNil && !was:
+						empty, mayNil = append(empty, leaf), false
+					case !ok && !neutral:
+						bad = append(bad, leaf)
 					}
 				}
-				switch {
-				case first:
-					fields = own
-				case !slices.Equal(fields, own):
-					fields = intersect(fields, own)
-				}
-				first = false
 			} else if !neutral {
-				fields, first = nil, false
+				structs = false
 			}
 		}
+		fields = slices.DeleteFunc(fields, func(leaf string) bool { return !structs || slices.Contains(bad, leaf) })
+		slices.Sort(fields)
 		if all && some {
-			s.Res[i].Owned, s.Res[i].Armed, s.Res[i].Partial = true, armed, partial
+			s.Res[i].Owned, s.Res[i].Armed, s.Res[i].Partial, s.Res[i].MayNil = true, armed, partial, mayNil
 		} else if len(fields) > 0 {
-			s.Res[i].Owned, s.Res[i].Fields = true, fields
+			mayNil = mayNil || slices.ContainsFunc(fields, func(leaf string) bool { return slices.Contains(empty, leaf) })
+			s.Res[i].Owned, s.Res[i].Fields, s.Res[i].MayNil = true, fields, mayNil
 			if p.destructs(t, fields) {
 				s.Res[i].Fields = nil // as a whole: its type has a free
 			}
@@ -359,14 +367,32 @@ func (p *pkg) destructs(t types.Type, fields []string) bool {
 	return true
 }
 
-func intersect(a, b []string) []string {
-	var out []string
-	for _, x := range a {
-		if slices.Contains(b, x) {
-			out = append(out, x)
+// fails reports whether ret is sure to return an error: one that is made there,
+// or that was tested on the way.
+func (w *flow) fails(ret *value) bool {
+	res := w.f.sig.Results()
+	n := len(ret.args)
+	if n == 0 || n != res.Len() || !isError(res.At(n-1).Type()) {
+		return false
+	}
+	err := errRoot(ret.args[n-1])
+	if nonNil(err) {
+		return true
+	}
+	for b, i := ret.blk, 0; len(b.preds) == 1 && i < 50; b, i = b.preds[0], i+1 {
+		p := b.preds[0]
+		if p.cond == nil || len(p.succs) != 2 {
+			continue
+		}
+		c, want := p.cond, p.succs[0] == b
+		for c.op == opNot {
+			c, want = c.args[0], !want
+		}
+		if x, ok := nilTest(c); ok && errRoot(x) == err && (c.tok == token.NEQ) == want {
+			return true
 		}
 	}
-	return out
+	return false
 }
 
 // packOf returns v if it is a struct read leaf by leaf, or a pointer to one.

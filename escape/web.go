@@ -192,7 +192,11 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 		w.member(o, u, kk, m)
 	case opCall, opDefer, opGo:
 		w.useCall(o, m, k, u)
-	case opResult, opOut: // of a call that is itself a member: none
+	case opResult:
+	case opOut:
+		if len(u.args) > 1 && u.args[1] == m && k == mView {
+			w.member(o, u, mView, m) // a field of a result that views us
+		}
 	case opAppend:
 		if w.gives(o, m, k, u) {
 			return
