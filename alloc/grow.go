@@ -116,18 +116,13 @@ func (hp *heap) newSegment(size int64, single bool) error {
 // somewhere.
 func (hp *heap) growMapped(size int64, force bool) error {
 	c := hp.core
-	b, err := hp.takeVoid(size)
+	b, have, err := hp.takeRoom(size)
 	if err != nil {
 		return err
 	}
-	// b is void and busy; what lies idle before it counts towards size.
-	have := int64(0)
+	// b is void and busy, and so is the idle block before it if that counts towards
+	// size.
 	hp.mu.Lock()
-	if l := b.left; hp.joins(l, stateIdle) && l.size < size {
-		hp.idle.take(l)
-		l.state = stateBusy
-		have = l.size
-	}
 	need := c.roundGranule(size - have)
 	want := need
 	if spare := min(c.options.Segment, c.claimed.Load()/idleShare) &^ (c.granule - 1); !force && spare > 0 {
@@ -183,24 +178,76 @@ func (hp *heap) growMapped(size int64, force bool) error {
 // roundGranule rounds n up to whole granules.
 func (c *core) roundGranule(n int64) int64 { return (n + c.granule - 1) &^ (c.granule - 1) }
 
-// takeVoid takes the void that fits size bytes best out of hp's lists, reserving a new
-// segment if there is none, and leaves it busy.
-func (hp *heap) takeVoid(size int64) (*block, error) {
+// takeRoom takes a void that is to be filled out of hp's lists, so that a block of size
+// bytes fits, and leaves it busy. If an idle block lies before the void it is left busy
+// too, and have is its size: so much less memory has to be put behind addresses. Hence idle blocks
+// with room behind them are looked at first, the largest of them before others.
+func (hp *heap) takeRoom(size int64) (v *block, have int64, err error) {
 	c := hp.core
 	want := roundLarge(c.roundGranule(size))
 	for {
 		hp.mu.Lock()
-		if b := hp.voids.find(want); b != nil {
-			hp.voids.take(b)
-			b.state = stateBusy
+		v = hp.extensible(size)
+		if v == nil {
+			v = hp.findVoid(want)
+		}
+		if v != nil {
+			hp.voids.take(v)
+			v.state = stateBusy
+			if l := v.left; hp.joins(l, stateIdle) && l.size < size {
+				hp.idle.take(l)
+				l.state = stateBusy
+				have = l.size
+			}
 			hp.mu.Unlock()
-			return b, nil
+			return v, have, nil
 		}
 		hp.mu.Unlock()
 		if err := hp.newRange(want); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 	}
+}
+
+// extensible returns the void behind the largest idle block that can grow to size bytes, or
+// nil.
+func (hp *heap) extensible(size int64) *block {
+	c := hp.core
+	l := hp.idle.largest()
+	for i := 0; l != nil && i < candidates && l.size >= c.granule; i++ {
+		if v := l.right; l.size < size && hp.joins(v, stateVoid) && v.size >= c.roundGranule(size-l.size) {
+			return v
+		}
+		l = hp.idle.before(l)
+	}
+	return nil
+}
+
+// Blocks of roomy granules and more get room behind them, as long as there are addresses for
+// it: where the largest void is spread times the size they start in its middle. Once
+// such a block is idle it can grow to serve a larger request, and only the difference has to be
+// moved or mapped.
+const (
+	roomy  = 4
+	spread = 4
+)
+
+// findVoid returns a void of size bytes or more, or nil. It stays in the lists, unless it
+// is half of one that was.
+func (hp *heap) findVoid(size int64) *block {
+	g := hp.core.granule
+	v := hp.voids.largest()
+	if v == nil || size < roomy*g || v.size < spread*size {
+		return hp.voids.find(size)
+	}
+	if v.left == nil {
+		return v // nobody is before it who could grow
+	}
+	hp.voids.take(v)
+	half := hp.split(v, v.size/2&^(g-1))
+	hp.voids.put(v)
+	hp.voids.put(half)
+	return half
 }
 
 // newRange reserves addresses for a new segment that can hold size bytes and more.
@@ -350,6 +397,6 @@ func (o *heap) ready() {
 	o.core.inquire(o)
 	o.returnGuests()
 	o.mu.Lock()
-	o.dissolve()
+	o.dissolve(true)
 	o.mu.Unlock()
 }

@@ -217,13 +217,15 @@ func (hp *heap) putSlot(b *block) {
 
 // dissolve makes idle large blocks of all runs that have no live slot, and reports
 // whether there was one. Free does not do so: a run that empties and fills again and
-// again would be cut each time. hp.mu is held.
-func (hp *heap) dissolve() bool {
+// again would be cut each time. With done, it leaves the runs alone whose work is not
+// known to be complete: joined with their neighbours they would keep these from other
+// streams, to which only what is complete is of use. hp.mu is held.
+func (hp *heap) dissolve(done bool) bool {
 	any := false
 	for c := range hp.runs {
 		for r := hp.runs[c]; r != nil; {
 			next := r.next
-			if r.idle == r.slots {
+			if r.idle == r.slots && (!done || hp.lane.complete(r.stamp())) {
 				hp.unlistRun(r, c)
 				hp.dissolveRun(r)
 				any = true
@@ -234,12 +236,21 @@ func (hp *heap) dissolve() bool {
 	return any
 }
 
+// stamp returns the latest stamp of r's slots, all of which are idle.
+func (r *run) stamp() uint64 {
+	latest := uint64(0)
+	for i := range r.all {
+		latest = max(latest, r.all[i].stamp)
+	}
+	return latest
+}
+
 func (hp *heap) dissolveRun(r *run) {
 	b := r.block
 	b.slots = nil
+	b.stamp = max(b.stamp, r.stamp())
 	for i := range r.all {
 		s := &r.all[i]
-		b.stamp = max(b.stamp, s.stamp)
 		if h := s.header; h != nil {
 			s.header = nil
 			hp.spareHeader(h)

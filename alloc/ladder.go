@@ -203,7 +203,7 @@ func (m *climber) own() *block {
 	}
 	for _, o := range *m.stream.lane.all.Load() {
 		o.mu.Lock()
-		found := o.dissolve()
+		found := o.dissolve(false)
 		o.mu.Unlock()
 		if found {
 			if b := m.grab(o); b != nil {
@@ -265,7 +265,13 @@ func (m *climber) others(wait bool) *block {
 			if b := m.borrow(o); b != nil {
 				return b
 			}
-			if !wait || waited || m.stream.ready() != nil || !o.has(m.size, m.class) {
+			if !wait || waited || m.stream.ready() != nil {
+				continue
+			}
+			o.mu.Lock()
+			o.dissolve(false) // runs that are not complete either
+			o.mu.Unlock()
+			if !o.has(m.size, m.class) {
 				continue
 			}
 			if l.follow(t) != nil {

@@ -75,9 +75,10 @@ func (p *Param) Scalar() unsafe.Pointer {
 // Begin resolves the arguments of a launch on s and appends them to params. It pins the
 // buffers among them until [Stream.End], which must follow if the error is nil. If it is
 // not, nothing is pinned and what it returns is of no use. It allocates nothing if
-// params has room.
+// params has room. Whether the stream is being captured is for the device to say, in the
+// call that enqueues, with an error that is [ErrCapturing]: asking first would cost another call.
 func (s *Stream) Begin(params []Param, args ...Arg) ([]Param, error) {
-	if err := s.ready(); err != nil {
+	if err := s.open(); err != nil {
 		return nil, fmt.Errorf("alloc: launch: %w", err)
 	}
 	for i := range args {
