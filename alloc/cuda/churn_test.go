@@ -57,34 +57,45 @@ func TestModuleChurn(t *testing.T) {
 	require.NoError(t, err)
 	booksBefore := e.pool.Tracker().Bytes()
 	rssBefore := resident(t)
-	times := make([]float64, n) // ns
-	for i := range n {
-		start := time.Now()
-		step(1 + warm + i)
-		times[i] = float64(time.Since(start).Nanoseconds())
+	// What other programs do to the machine's clock meanwhile can look like a slope, once. One that is the driver's
+	// or ours is there every time.
+	var slope, mean float64
+	for try := range 4 {
+		times := make([]float64, n) // ns
+		for i := range n {
+			start := time.Now()
+			step(1 + warm + try*n + i)
+			times[i] = float64(time.Since(start).Nanoseconds())
+		}
+		slope, mean = fit(times)
+		t.Logf("%d steps: mean %.0f ns, fitted slope %.3f ns a step (%.2f %% of the mean over all steps)", n, mean, slope, 100*slope*float64(n)/mean)
+		if slope*float64(n) < mean/4 {
+			break
+		}
 	}
 	freeAfter, _, err := e.dev.MemInfo()
 	require.NoError(t, err)
 	rssAfter := resident(t)
-
-	// Least squares of a line through the times, of which the slowest twentieth is left out: those are other programs'.
-	limit := slices.Sorted(slices.Values(times))[n-1-n/20]
-	var sx, sy, sxx, sxy, count float64
-	for i, y := range times {
-		if y > limit {
-			continue
-		}
-		x := float64(i)
-		sx, sy, sxx, sxy, count = sx+x, sy+y, sxx+x*x, sxy+x*y, count+1
-	}
-	slope := (count*sxy - sx*sy) / (count*sxx - sx*sx)
-	mean := sy / count
-	t.Logf("%d steps: mean %.0f ns, fitted slope %.3f ns a step (%.2f %% of the mean over all steps)", n, mean, slope, 100*slope*float64(n)/mean)
 	t.Logf("device memory %+d bytes, process memory %+d bytes, books %+d bytes", freeBefore-freeAfter, rssAfter-rssBefore, e.pool.Tracker().Bytes()-booksBefore)
 	assert.LessOrEqual(t, freeBefore-freeAfter, int64(2<<20), "device memory")
 	assert.LessOrEqual(t, rssAfter-rssBefore, int64(16<<20), "process memory")
 	assert.Equal(t, booksBefore, e.pool.Tracker().Bytes(), "the tracker's books")
 	assert.Empty(t, e.dev.modules.all)
 	assert.Empty(t, e.dev.modules.books)
-	assert.Less(t, slope*float64(n), mean, "a step twice as slow at the end")
+	assert.Less(t, slope*float64(n), mean/4, "a step a quarter slower at the end")
+}
+
+// fit returns slope and mean of a line through times by least squares. The slowest twentieth is left out: those are
+// other programs'.
+func fit(times []float64) (slope, mean float64) {
+	limit := slices.Sorted(slices.Values(times))[len(times)-1-len(times)/20]
+	var sx, sy, sxx, sxy, n float64
+	for i, y := range times {
+		if y > limit {
+			continue
+		}
+		x := float64(i)
+		sx, sy, sxx, sxy, n = sx+x, sy+y, sxx+x*x, sxy+x*y, n+1
+	}
+	return (n*sxy - sx*sy) / (n*sxx - sx*sx), sy / n
 }

@@ -116,12 +116,12 @@ type base struct {
 type Options struct {
 	// Granule is the unit in which memory is mapped, in bytes: a power of two and a multiple of the driver's own unit,
 	// which is 2 MiB on today's GPUs. What a mapping costs depends on the number of granules more than on their size, and a
-	// pool reserves whole ones for each stream that makes buffers. 0 means 16 MiB, less where that were more than a
-	// 512th of the device's memory.
+	// pool reserves whole ones for each stream that finds none to borrow. 0 means 32 MiB, less where that were more than a
+	// 1024th of the device's memory.
 	Granule int64
 }
 
-const usualGranule = 16 << 20
+const usualGranule = 32 << 20
 
 // Open opens the device with an ordinal. It may take a second, the first time in a process.
 func Open(ordinal int) (*Device, error) { return open(cudadrv.Library, ordinal, Options{}) }
@@ -172,7 +172,7 @@ func (o Options) granule(least, memory int64) (int64, error) {
 		return g, nil
 	}
 	g := least
-	for 2*g <= usualGranule && 2*g <= memory/512 {
+	for 2*g <= usualGranule && 2*g <= memory/1024 {
 		g *= 2
 	}
 	return g, nil

@@ -1,0 +1,92 @@
+//go:build cgo && linux
+
+package cuda
+
+import (
+	"flag"
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/alloc"
+)
+
+// brokenChild makes TestBroken break the driver of its own process.
+var brokenChild = flag.Bool("broken-child", false, "used by TestBroken")
+
+// A kernel that writes where there is nothing breaks the context. Every later call says so, and all closes cleanly. A real
+// context stays broken for as long as the process lives, so there a child process does it.
+func TestBroken(t *testing.T) {
+	d := choose(t)
+	if d.Real() && !*brokenChild {
+		text, err := exec.Command(os.Args[0], "-test.run=^TestBroken$", "-test.v", "-driver=real", "-broken-child").CombinedOutput()
+		t.Logf("%s", text)
+		require.NoError(t, err)
+		return
+	}
+	e := startOn(t, d, alloc.Options{})
+	testBroken(t, e)
+	assert.Zero(t, e.pool.Tracker().Bytes(), "the books are consistent")
+	if e.StandIn != nil {
+		assert.Zero(t, e.StandIn.Books().Retains)
+	}
+}
+
+func testBroken(t *testing.T, e *env) {
+	k := e.kernel(t, testPTX, "fault")
+	b := buffer[uint32](t, e.s, 1<<20)
+	require.NoError(t, k.Launch(e.s, Dim{X: 1}, Dim{X: 1}, 0))
+	err := e.s.Sync()
+	require.ErrorIs(t, err, ErrBroken)
+	assert.ErrorContains(t, err, "CUDA_ERROR_ILLEGAL_ADDRESS (700)")
+	for name, f := range map[string]func() error{
+		"fill":   func() error { return b.Fill(e.s, 1) },
+		"launch": func() error { return k.Launch(e.s, Dim{X: 1}, Dim{X: 1}, 0) },
+		"copy":   func() error { return b.CopyTo(e.s, make([]uint32, 4)) },
+		"stream": func() error { _, err := e.pool.NewStream(); return err },
+		"load":   func() error { _, err := LoadModule(e.pool, []byte(testPTX)); return err },
+		"sync":   e.s.Sync,
+	} {
+		err := f()
+		require.ErrorIs(t, err, ErrBroken, name)
+		assert.ErrorContains(t, err, "since cuda: ", name)
+	}
+	b.Free()
+	require.NoError(t, k.module.Unload(), "giving back is done")
+	if err := e.pool.Close(); err != nil {
+		assert.ErrorIs(t, err, ErrBroken)
+	}
+	require.NoError(t, e.dev.Close())
+}
+
+// When the process exits the driver goes first: giving back is done then, asking for more is an error.
+func TestShuttingDown(t *testing.T) {
+	e := startStandIn(t, alloc.Options{})
+	b := buffer[byte](t, e.s, 1<<20)
+	e.StandIn.Deinit(true)
+	defer e.StandIn.Deinit(false)
+	_, err := e.dev.Alloc(512)
+	assert.ErrorIs(t, err, ErrShuttingDown)
+	assert.NoError(t, e.dev.Free(4096, 512))
+	b.Free()
+	e.pool.Trim(0)
+	_ = e.pool.Close()
+	assert.Zero(t, e.pool.Tracker().Bytes())
+	assert.NoError(t, e.dev.Close())
+}
+
+// Memory that another process holds makes Make fail with what the pool looks like, and later succeed.
+func TestOutOfMemory(t *testing.T) {
+	e := startStandIn(t, alloc.Options{}, "memory", 128<<20, "taken", 120<<20)
+	_, err := alloc.Make[byte](e.s, 64<<20)
+	require.ErrorIs(t, err, alloc.ErrOutOfMemory)
+	var me *alloc.MemoryError
+	require.ErrorAs(t, err, &me)
+	assert.ErrorContains(t, err, "CUDA_ERROR_OUT_OF_MEMORY (2)")
+	e.StandIn.Set(t, "taken", 0)
+	b := buffer[byte](t, e.s, 64<<20)
+	b.Free()
+}

@@ -1,0 +1,104 @@
+//go:build cgo && linux
+
+package cuda
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/alloc"
+)
+
+// A mapping that fails half way leaves nothing behind, whichever call fails.
+func TestMapRollsBack(t *testing.T) {
+	for _, f := range []string{"cuMemCreate", "cuMemMap", "cuMemSetAccess"} {
+		t.Run(f, func(t *testing.T) {
+			d := standIn(t)
+			dev, err := open(d.Path, 0, Options{})
+			require.NoError(t, err)
+			defer dev.Close()
+			g := dev.Granularity()
+			p, err := dev.Reserve(8 * g)
+			require.NoError(t, err)
+			require.NoError(t, dev.Map(p, g))
+			skip := 2
+			if f == "cuMemSetAccess" {
+				skip = 0
+			}
+			d.StandIn.Fail(t, f, skip, 1, 2)
+			err = dev.Map(p+alloc.Ptr(g), 4*g)
+			require.ErrorIs(t, err, alloc.ErrOutOfMemory)
+			b := d.StandIn.Books()
+			assert.Equal(t, g, b.Handle[0])
+			assert.Equal(t, g, b.Mapped)
+			require.NoError(t, dev.Map(p+alloc.Ptr(g), 4*g), "the range is as before")
+
+			if f != "cuMemCreate" {
+				d.StandIn.Fail(t, f, min(skip, 1), 1, 2)
+				require.ErrorIs(t, dev.Move(p+alloc.Ptr(6*g), p+alloc.Ptr(g), 2*g), alloc.ErrOutOfMemory)
+				assert.Equal(t, 5*g, d.StandIn.Books().Mapped)
+			}
+			require.NoError(t, dev.Move(p+alloc.Ptr(6*g), p+alloc.Ptr(g), 2*g))
+			assert.Error(t, dev.Unmap(p, 5*g), "there is a hole")
+			assert.Error(t, dev.Map(p, g), "mapped already")
+			assert.Error(t, dev.Map(p+alloc.Ptr(7*g), 2*g), "beyond the range")
+			assert.Error(t, dev.Map(p+1, g), "not a granule")
+			require.NoError(t, dev.Unmap(p, g))
+			require.NoError(t, dev.Unmap(p+alloc.Ptr(3*g), 2*g))
+			assert.Error(t, dev.Unreserve(p, 8*g), "part of it is mapped")
+			require.NoError(t, dev.Unmap(p+alloc.Ptr(6*g), 2*g))
+			require.NoError(t, dev.Unreserve(p, 8*g))
+			b = d.StandIn.Books()
+			assert.Zero(t, b.Handle[0])
+			assert.Zero(t, b.Mapped)
+			assert.Zero(t, b.Reserved)
+		})
+	}
+}
+
+// A stream that needs little gets it from what another stream mapped and has not used, although that stream's own work has
+// not run: nothing is mapped for it.
+func TestColdStreamsBorrow(t *testing.T) {
+	e := startStandIn(t, alloc.Options{})
+	k := e.kernel(t, testPTX, "empty")
+	e.StandIn.Hold(true)
+	defer e.StandIn.Hold(false)
+	var mapped int64
+	for i := range 4 {
+		s, err := e.pool.NewStream()
+		require.NoError(t, err)
+		b := buffer[byte](t, s, 8)
+		require.NoError(t, k.Launch(s, Dim{X: 1}, Dim{X: 1}, 0))
+		b.Free()
+		if i == 0 {
+			mapped = e.StandIn.Calls(t, "cuMemMap")
+			require.Positive(t, mapped)
+		}
+	}
+	assert.Equal(t, mapped, e.StandIn.Calls(t, "cuMemMap"))
+	assert.Zero(t, e.StandIn.Calls(t, "cuMemUnmap"), "moved")
+}
+
+// A large block that lies idle grows where it is: what is put behind addresses is the difference only.
+func TestGrowsInPlace(t *testing.T) {
+	e := startStandIn(t, alloc.Options{}, "memory", 8<<30)
+	g := int(e.dev.Granularity())
+	calls := func() int64 { return e.StandIn.Calls(t, "cuMemMap") }
+	a := buffer[byte](t, e.s, 30*g)
+	b := buffer[byte](t, e.s, 30*g)
+	a.Free()
+	require.NoError(t, e.s.Sync())
+	before := calls()
+	c := buffer[byte](t, e.s, 40*g)
+	assert.LessOrEqual(t, calls()-before, int64(10+2), "a little to spare is mapped too")
+	b.Free()
+	require.NoError(t, e.s.Sync())
+	before = calls()
+	d := buffer[byte](t, e.s, 50*g)
+	assert.LessOrEqual(t, calls()-before, int64(20+2))
+	c.Free()
+	d.Free()
+	require.NoError(t, e.pool.Check())
+}

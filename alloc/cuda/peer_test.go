@@ -1,0 +1,65 @@
+//go:build cgo && linux
+
+package cuda
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/alloc"
+)
+
+// Two devices: a pool each, kernels on each, copies between them in the order of both streams.
+func TestPeers(t *testing.T) {
+	d := choose(t)
+	if all, err := devices(d.Path); err != nil || len(all) < 2 {
+		t.Skip("one device only: ", err)
+	}
+	a := startOn(t, d, alloc.Options{})
+	b := &env{Driver: d}
+	var err error
+	b.dev, err = open(d.Path, 1, Options{})
+	require.NoError(t, err)
+	defer b.dev.Close()
+	b.pool, err = alloc.NewPool(b.dev, alloc.Options{})
+	require.NoError(t, err)
+	b.s, err = b.pool.NewStream()
+	require.NoError(t, err)
+
+	x, y := buffer[uint32](t, a.s, 1000), buffer[uint32](t, b.s, 1000)
+	require.NoError(t, x.Fill(a.s, 42))
+	require.NoError(t, CopyPeer[uint32](b.s, y, a.s, x))
+	require.NoError(t, x.Fill(a.s, 0), "after the copy")
+	x.Free()
+	got := make([]uint32, 1000)
+	require.NoError(t, y.CopyTo(b.s, got))
+	assert.EqualValues(t, 42, got[999])
+	assert.ErrorIs(t, CopyPeer[uint32](b.s, y.View(0, 10), a.s, buffer[uint32](t, a.s, 3)), alloc.ErrSize)
+
+	// A kernel of one device on the other's stream is refused; reaching its memory is allowed after EnablePeer.
+	k := a.kernel(t, testPTX, "axpy")
+	assert.ErrorIs(t, k.Launch(b.s, Dim{X: 1}, Dim{X: 1}, 0, y.Arg(), y.Arg(), alloc.Scalar(float32(1)), alloc.Scalar(uint32(0))), alloc.ErrForeign)
+	if err := a.dev.EnablePeer(b.dev); err != nil {
+		assert.ErrorIs(t, err, ErrUnavailable)
+		t.Log(err)
+	} else {
+		require.NoError(t, a.dev.EnablePeer(b.dev), "again")
+		mine := buffer[uint32](t, b.s, 1<<22) // a segment mapped afterwards
+		require.NoError(t, mine.Fill(b.s, 0))
+		p := mine.Ptr(b.s)
+		require.NoError(t, b.s.Sync())
+		w := a.kernel(t, testPTX, "write")
+		require.NoError(t, w.Launch(a.s, Dim{X: 1}, Dim{X: 1}, 0, alloc.Scalar(uint64(p)), alloc.Scalar(uint32(77))))
+		require.NoError(t, a.s.Sync())
+		require.NoError(t, mine.CopyTo(b.s, got))
+		assert.EqualValues(t, 77, got[0])
+		mine.Free()
+	}
+	y.Free()
+	require.NoError(t, b.pool.Close())
+	if d.StandIn != nil {
+		assert.Zero(t, d.StandIn.Books().BadAccess)
+	}
+}

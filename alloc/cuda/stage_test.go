@@ -1,0 +1,126 @@
+//go:build cgo && linux
+
+package cuda
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/alloc"
+)
+
+// Copies of all sizes, in and out, arrive whole; the source may be changed at once.
+func TestStage(t *testing.T) {
+	e := start(t, alloc.Options{})
+	rng := rand.New(rand.NewPCG(1, 2))
+	const most = 2*largeChunk + smallChunk + 17
+	src, want, got := make([]byte, most), make([]byte, most), make([]byte, most)
+	b := buffer[byte](t, e.s, most)
+	defer b.Free()
+	for _, n := range []int{1, 511, smallChunk - 1, smallChunk, smallChunk + 1, largeChunk, largeChunk + 1, most} {
+		for i := range n {
+			src[i] = byte(rng.Uint32())
+		}
+		copy(want, src[:n])
+		v := b.View(0, n)
+		require.NoError(t, v.CopyFrom(e.s, src[:n]))
+		clear(src[:n])
+		require.NoError(t, v.CopyTo(e.s, got[:n]))
+		require.Equal(t, want[:n], got[:n], "%d bytes", n)
+	}
+	if e.StandIn != nil {
+		assert.Zero(t, e.StandIn.Books().Pageable, "the driver saw Go memory")
+	}
+}
+
+// Many small copies in from many goroutines while the device does nothing wait for chunks, and get them.
+func TestStageManyInFlight(t *testing.T) {
+	e := startStandIn(t, alloc.Options{})
+	b := buffer[uint64](t, e.s, 4*smallMost)
+	defer b.Free()
+	e.StandIn.Hold(true)
+	done := make(chan error, 4)
+	for g := range 4 {
+		go func() {
+			var err error
+			for i := 0; i < smallMost && err == nil; i++ {
+				at := g*smallMost + i
+				err = b.View(at, at+1).CopyFrom(e.s, []uint64{uint64(at)})
+			}
+			done <- err
+		}()
+	}
+	time.Sleep(10 * time.Millisecond)
+	assert.LessOrEqual(t, e.StandIn.Books().Pinned, int64(smallMost*smallChunk))
+	e.StandIn.Hold(false)
+	for range 4 {
+		require.NoError(t, <-done)
+	}
+	got := make([]uint64, b.Len())
+	require.NoError(t, b.CopyTo(e.s, got))
+	for i, x := range got {
+		require.EqualValues(t, i, x)
+	}
+}
+
+func TestCopiesNoAllocation(t *testing.T) {
+	e := start(t, alloc.Options{})
+	b := buffer[byte](t, e.s, 1<<20)
+	defer b.Free()
+	host := make([]byte, 1<<20)
+	pinned, err := alloc.MakePinned[byte](e.pool, 1<<20)
+	require.NoError(t, err)
+	defer pinned.Free()
+	for name, f := range map[string]func() error{
+		"in":         func() error { return b.CopyFrom(e.s, host) },
+		"out":        func() error { return b.CopyTo(e.s, host) },
+		"small in":   func() error { return b.View(0, 64).CopyFrom(e.s, host[:64]) },
+		"pinned in":  func() error { return b.CopyFrom(e.s, pinned.Slice()) },
+		"pinned out": func() error { return b.CopyTo(e.s, pinned.Slice()) },
+		"async in":   func() error { return CopyIn[byte](e.s, b, pinned) },
+		"async out":  func() error { return CopyOut[byte](e.s, pinned, b) },
+		"fill":       func() error { return b.Fill(e.s, 3) },
+		"within":     func() error { return alloc.Copy[byte](e.s, b.View(0, 64), b.View(64, 128)) },
+	} {
+		require.NoError(t, f(), name)
+		require.NoError(t, e.s.Sync())
+		assert.Zero(t, allocsPerRun(20, func() {
+			if err := f(); err != nil {
+				t.Error(err)
+			}
+			if err := e.dev.Sync(e.s.Handle()); err != nil { // so that chunks are free again
+				t.Error(err)
+			}
+		}), name)
+	}
+}
+
+// Copies with page-locked memory by this package return at once and run in stream order.
+func TestPinnedAsync(t *testing.T) {
+	e := startStandIn(t, alloc.Options{})
+	const n = 1 << 20
+	in, err := alloc.MakePinned[uint32](e.pool, n)
+	require.NoError(t, err)
+	out, err := alloc.MakePinned[uint32](e.pool, n)
+	require.NoError(t, err)
+	for i := range in.Slice() {
+		in.Slice()[i] = uint32(i)
+	}
+	b := buffer[uint32](t, e.s, n)
+	e.StandIn.Hold(true)
+	require.NoError(t, CopyIn[uint32](e.s, b, in))
+	require.NoError(t, CopyOut[uint32](e.s, out, b))
+	assert.Zero(t, out.Slice()[n-1], "nothing has run")
+	b.Free()
+	e.StandIn.Hold(false)
+	require.NoError(t, e.s.Sync())
+	assert.Equal(t, in.Slice(), out.Slice())
+	in.Free()
+	out.Free()
+	assert.ErrorIs(t, CopyIn[uint32](e.s, buffer[uint32](t, e.s, 3), mustPin[uint32](t, e.pool, 2)), alloc.ErrSize)
+	assert.Zero(t, e.StandIn.Books().Pageable)
+}
