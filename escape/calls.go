@@ -52,7 +52,7 @@ func (w *flow) useCall(o *object, m *value, k memberKind, u *value) {
 			if deferred {
 				ev.kind = evDefer
 			}
-			if own := w.byDef[origin(a)]; k == mView && (own != nil && own != o || !types.Identical(deref(a.typ0()), deref(o.def.typ0()))) {
+			if own := w.byDef[origin(a)]; k == mView && (own != nil && own != o || o.inField(m) || !types.Identical(deref(a.typ0()), deref(o.def.typ0()))) {
 				// Something else that looks into our memory.
 				if own != nil {
 					o.use(u)
@@ -123,6 +123,17 @@ func (w *flow) useCall(o *object, m *value, k memberKind, u *value) {
 			}
 		}
 	}
+}
+
+// inField reports whether view m of o was read from a field: even of o's own
+// type, as the next of a list is, it is another buffer.
+func (o *object) inField(m *value) bool {
+	for ; m != nil && m != o.def; m = o.from[m] {
+		if m.op == opPart && strings.HasPrefix(m.note, "field ") {
+			return true
+		}
+	}
+	return false
 }
 
 // handoff says to whom o goes if all that ever happens to it is to be handed to

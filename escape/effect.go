@@ -63,6 +63,7 @@ func (w When) join(x When) When {
 type ArgEffect struct {
 	Freed      When
 	Repeatable bool // freeing again is harmless
+	Resets     bool // what was freed is forgotten: the operand may be used and freed again
 	Escapes    When
 	Retained   bool     // one more free is owed
 	Writes     bool     // stores through the pointer

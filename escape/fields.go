@@ -116,6 +116,9 @@ func (w *flow) fieldUse(v *value, field *types.Var) *fieldUse {
 					case e.Freed.K == Always, slices.Contains(e.Fields, field.Name()):
 						u.frees = true
 						s = s&^fOwned | fFreed
+						if e.Resets {
+							s = fNil
+						}
 					case e.Escapes.K != Never || e.Writes || e.Freed.K != Never:
 						s = fGone
 					}
@@ -228,16 +231,20 @@ func (p *pkg) holdings(fns []*fn) map[*types.Named]*holding {
 		}
 		freed := map[string]bool{}
 		var forget []string
-		repeat := true
+		repeat, resets := true, true
 		for _, u := range uses {
 			name := u.field.Name()
 			switch {
 			case u.frees && u.exit&^(fFreed|fNil) == 0:
 				freed[name] = true
-				repeat = repeat && u.repeat
+				repeat = repeat && (u.repeat || u.exit == fNil)
+				resets = resets && u.exit == fNil
 			case !u.frees && u.exit&fOwned != 0 && h.owned[name] > 0 && h.other[name] == 0:
 				forget = append(forget, name)
 			}
+		}
+		if resets && !destructorNames[f.obj.Name()] {
+			continue // it makes room, and does not end the life of its receiver
 		}
 		if h.free != nil && len(freed) <= len(h.freed) {
 			continue
@@ -248,7 +255,7 @@ func (p *pkg) holdings(fns []*fn) map[*types.Named]*holding {
 			complete = complete && freed[name]
 		}
 		if complete {
-			p.freeing[f.obj] = ArgEffect{Freed: When{K: Always}, Repeatable: repeat, NilOK: isPointer(f.sig.Recv().Type()) && p.toleratesNil(f, f.params[0])}
+			p.freeing[f.obj] = ArgEffect{Freed: When{K: Always}, Repeatable: repeat, Resets: resets, NilOK: isPointer(f.sig.Recv().Type()) && p.toleratesNil(f, f.params[0])}
 		}
 	}
 	return hs

@@ -5,6 +5,7 @@ package escape
 
 import (
 	"go/token"
+	"slices"
 
 	"golang.org/x/tools/go/analysis"
 )
@@ -32,7 +33,7 @@ func (d *decider) findings() {
 		seen := map[string]bool{}
 		for _, is := range pl.issues {
 			o := is.obj
-			if d.skip(o) {
+			if d.skip(o) || d.resets(o) {
 				continue
 			}
 			name := d.holder(o)
@@ -99,6 +100,13 @@ func (d *decider) findings() {
 			d.out.Findings = append(d.out.Findings, fd)
 		}
 	}
+}
+
+// resets reports whether freeing o only empties it: then it may be used and
+// freed again.
+func (d *decider) resets(o *object) bool {
+	fs := d.p.freersOf(o.def.typ0())
+	return len(fs) > 0 && !slices.ContainsFunc(fs, func(f *freer) bool { return !f.resets })
 }
 
 // freesItself reports whether the program frees something of the group, or

@@ -332,6 +332,7 @@ type freer struct {
 	usable     bool // may stand in an inserted statement: no condition, no other operands
 	pointer    bool // the operand is a pointer
 	declared   bool // by a spec or directive
+	resets     bool // the value may be used again
 }
 
 // freersOf returns the ways to free a value of type t, the first in the spec
@@ -375,7 +376,7 @@ func (p *pkg) freersOf(t types.Type) []*freer {
 		}
 		seen[f] = true
 		sig := f.Signature()
-		fr := &freer{fn: f, recv: operand.Kind == spec.Recv, repeatable: e.Repeatable, nilOK: e.NilOK, disarms: s.Disarms, declared: s.Decided}
+		fr := &freer{fn: f, recv: operand.Kind == spec.Recv, repeatable: e.Repeatable, nilOK: e.NilOK, disarms: s.Disarms, declared: s.Decided, resets: e.Resets}
 		n := sig.Params().Len()
 		fr.usable = e.Freed.K == Always && ((fr.recv && n == 0) || (!fr.recv && n == 1 && !sig.Variadic()))
 		fr.pointer = isPointer(operand.Type(sig))

@@ -27,11 +27,15 @@ func (p *pkg) infer(f *fn, w *flow) *Summary {
 		s.Args[0] = e
 	} else if f.obj != nil {
 		for _, v := range f.params {
+			e := &s.Args[v.index]
+			e.Resets = true
 			for _, u := range w.fieldUses(v) {
 				if u.frees && u.exit&^(fFreed|fNil) == 0 {
-					s.Args[v.index].Fields = append(s.Args[v.index].Fields, u.field.Name())
+					e.Fields = append(e.Fields, u.field.Name())
+					e.Resets = e.Resets && u.exit == fNil
 				}
 			}
+			e.Resets = e.Resets && len(e.Fields) > 0
 		}
 	}
 	p.inferResults(f, w, s)
