@@ -13,6 +13,7 @@ type state uint8
 const (
 	stateVoid    state = iota // addresses without memory
 	stateIdle                 // in the lists of its heap
+	stateWarm                 // idle too, and kept out of the lists: see heap.cool
 	stateLive                 // owned by a buffer
 	statePending              // freed, but other streams may still be at work on it
 	stateBusy                 // in the hands of one goroutine that talks to the device
@@ -20,7 +21,7 @@ const (
 )
 
 func (s state) String() string {
-	return [...]string{"void", "idle", "live", "pending", "busy", "run"}[s]
+	return [...]string{"void", "idle", "warm", "live", "pending", "busy", "run"}[s]
 }
 
 // A block is a part of a segment, or one slot of a run. The bookkeeping is here, in the

@@ -235,6 +235,11 @@ func (s *Stream) makeBlock(typ any, size int64, depth int) (*header, uint64, err
 		}
 	} else {
 		size = roundLarge(size)
+		if w := hp.warm; w != nil && w.size == size && !hp.shut {
+			b, hp.warm = w, nil // likewise
+			b.state = stateLive
+			hp.shard.Alloc(size)
+		}
 	}
 	if b == nil {
 		b = hp.grab(size, class)
@@ -250,10 +255,17 @@ func (s *Stream) makeBlock(typ any, size int64, depth int) (*header, uint64, err
 	ptr, seq := b.ptr, hp.shard.Seq()
 	size = b.size
 	h := hp.headerFor(b)
-	if sampled := hp.shard.Sample(size); sampled || h == nil {
+	sampled := hp.shard.Sample(size)
+	if sampled && h != nil {
+		if b.site = hp.shard.SiteAgain(depthAgain, size); b.site != 0 {
+			sampled = false
+		}
+	}
+	if sampled || h == nil {
 		return s.finish(hp, b, h, sampled, seq, depth)
 	}
+	site := b.site
 	hp.mu.Unlock()
-	probe.Alloc(uintptr(ptr), uintptr(size), 0, seq)
+	probe.Alloc(uintptr(ptr), uintptr(size), uintptr(site), seq)
 	return h, h.word.Load() >> pinBits, nil
 }

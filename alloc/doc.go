@@ -41,7 +41,8 @@
 // # Make goes up
 //
 //  1. Pick a heap of the stream and lock it. A small size takes the first slot of the first run
-//     of its class; a large one takes the best fit out of the bins. The block comes
+//     of its class; a large one takes the warm block if it is of its size, else the best fit out of
+//     the bins. The block comes
 //     with a header, whose cleanup was attached at its birth, so nothing is
 //     allocated. The tracker's shard counts. This is all a warm Make does.
 //
@@ -76,8 +77,8 @@
 //
 //  2. The heap is locked, the shard counts, and the block is stamped with the number of
 //     the stream's latest event. If only its own stream used it, it is idle: on top of
-//     its run, or in the bins after being joined with its neighbours. If others did, it is
-//     pending.
+//     its run, or the warm block of its heap; the one that was warm before is joined with its
+//     neighbours and goes into the bins. If others used it, it is pending.
 //
 // Nothing else happens: no call of the device, no event, no wait.
 //
@@ -96,6 +97,9 @@
 // running on it, which does not matter to a Make on that stream; anybody else must
 // compare its stamp with how far the stream is known to have come. Make makes it live, Trim and
 // growth busy.
+//
+// Warm: idle too, but in none of the lists: the large block of a heap that was freed last. The next
+// Make of just its size takes it; whoever looks through the heap's lists puts it there first.
 //
 // Live: owned by a buffer. No list of the pool has it; its header is the buffer's. Free
 // makes it idle or pending, whoever drains the late queue as well.

@@ -187,6 +187,7 @@ func (hp *heap) takeRoom(size int64) (v *block, have int64, err error) {
 	want := roundLarge(c.roundGranule(size))
 	for {
 		hp.mu.Lock()
+		hp.cool()
 		v = hp.extensible(size)
 		if v == nil {
 			v = hp.findVoid(want)
@@ -302,6 +303,7 @@ func (c *core) idleIsMuch(n int64) bool {
 	idle := int64(0)
 	c.eachHeap(func(hp *heap) {
 		hp.mu.Lock()
+		hp.cool()
 		idle += hp.idle.bytes + hp.whole.bytes + hp.guests.bytes
 		hp.mu.Unlock()
 	})
@@ -353,6 +355,7 @@ const candidates = 32
 func (o *heap) takeGranules(n int64) *block {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.cool()
 	g := o.core.granule
 	b := o.idle.largest()
 	for i := 0; b != nil && i < candidates; i++ {

@@ -28,10 +28,11 @@ type heap struct {
 	structs *block  // spare ones, linked by next
 	batches *batch  // spare ones
 
-	idle   bins // idle large blocks
-	whole  bins // idle blocks that are whole segments got for one large buffer: see single
-	voids  bins // addresses without memory
-	guests bins // idle blocks lent to this heap by others: see lend
+	warm   *block // the large block that was freed last, or nil: see cool
+	idle   bins   // idle large blocks
+	whole  bins   // idle blocks that are whole segments got for one large buffer: see single
+	voids  bins   // addresses without memory
+	guests bins   // idle blocks lent to this heap by others: see lend
 
 	pending []*queue // by the streams they wait for
 	pens    int64    // bytes in pending
@@ -86,9 +87,25 @@ func (hp *heap) grabSlot(c int) *block {
 	return b
 }
 
+// cool puts the warm block among the idle ones. A large block that is freed stays warm until
+// the next one is, or until somebody looks through the lists: programs ask for the size again
+// that they have just freed, and then nothing has to be joined, split or looked for.
+// hp.mu is held.
+func (hp *heap) cool() {
+	if b := hp.warm; b != nil {
+		hp.warm = nil
+		hp.putIdle(b)
+	}
+}
+
 // grabLarge takes the best fit for size bytes and puts back what is too much.
 func (hp *heap) grabLarge(size int64) *block {
-	var b *block
+	b := hp.warm
+	if b != nil && b.size == size {
+		hp.warm = nil
+		return b
+	}
+	hp.cool()
 	if hp.whole.rows != 0 && size >= hp.core.single() {
 		if b = hp.whole.find(size); b != nil && b.size <= size+size/singleWaste {
 			hp.whole.take(b)
@@ -188,6 +205,11 @@ func (hp *heap) giveBack(b *block) {
 		r.idle++
 		return
 	}
+	if b.run == nil && !b.lent {
+		hp.cool()
+		b.state, hp.warm = stateWarm, b
+		return
+	}
 	hp.retire(b)
 }
 
@@ -221,6 +243,7 @@ func (hp *heap) putSlot(b *block) {
 // known to be complete: joined with their neighbours they would keep these from other
 // streams, to which only what is complete is of use. hp.mu is held.
 func (hp *heap) dissolve(done bool) bool {
+	hp.cool()
 	any := false
 	for c := range hp.runs {
 		for r := hp.runs[c]; r != nil; {

@@ -177,6 +177,7 @@ func (m *climber) settleIn() *block {
 		return nil
 	}
 	hp.mu.Lock()
+	hp.cool()
 	fit := hp.idle.find(roundLarge(m.need)) != nil
 	own := int64(0)
 	if !fit {

@@ -2,6 +2,7 @@ package alloc
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -248,8 +249,10 @@ func (l *lane) contended(hp *heap) *heap {
 	if n := l.misses.Add(1); n%meetings == 0 {
 		l.widen()
 	}
-	for _, other := range *l.all.Load() {
-		if other != hp && other.mu.TryLock() {
+	all := *l.all.Load()
+	first := max(slices.Index(all, hp), 0) // not all who come here should go on to the same one
+	for i := 1; i < len(all); i++ {
+		if other := all[(first+i)%len(all)]; other.mu.TryLock() {
 			return other
 		}
 	}
@@ -274,16 +277,19 @@ func (l *lane) widen() {
 	l.wide.Store(true)
 }
 
-// pick returns the heap that the calling goroutine should try first. Goroutines run
-// on stacks of their own, so the address of a local variable tells them apart well
-// enough; a goroutine that lands on another heap than before only finds colder memory.
-// (The number of the processor would be better, but the runtime does not tell it.)
+// pick returns the heap that the calling goroutine should try first. Where several goroutines
+// meet, each processor has its own, so that they only meet if one is stopped in the middle. Where
+// the processor is not known, the goroutines are told apart by the address of a local variable,
+// as they run on stacks of their own.
 func (l *lane) pick() *heap {
 	if !l.wide.Load() {
 		return l.heap
 	}
-	var here byte
 	all := *l.all.Load()
+	if n := cpu(); n >= 0 {
+		return all[n%len(all)]
+	}
+	var here byte
 	h := uint64(uintptr(unsafe.Pointer(&here))>>11) * 0x9e3779b97f4a7c15
 	return all[(h>>32)*uint64(len(all))>>32]
 }

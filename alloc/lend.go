@@ -15,6 +15,7 @@ func (o *heap) lend(size int64, c int, after uint64) *block {
 	if o.shut {
 		return nil
 	}
+	o.cool()
 	fine := func(b *block) bool { return b.stamp < after || o.lane.complete(b.stamp) }
 	var b *block
 	if c >= 0 {
@@ -74,7 +75,7 @@ func (o *heap) lendSlot(c int, fine func(*block) bool) *block {
 func (o *heap) empty() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.idle.rows != 0 || o.whole.rows != 0 || o.guests.rows != 0 || o.pens != 0 {
+	if o.warm != nil || o.idle.rows != 0 || o.whole.rows != 0 || o.guests.rows != 0 || o.pens != 0 {
 		return false
 	}
 	for _, r := range o.runs {
@@ -96,6 +97,7 @@ func (hp *heap) hasGuests() bool {
 func (o *heap) has(size int64, c int) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.cool()
 	if c >= 0 {
 		if o.runs[c] != nil {
 			return true

@@ -34,6 +34,10 @@ const (
 	depthAdopt   = 3 // adopt, Adopt
 )
 
+// depthAgain is how many frames lie between a call in makeBlock and its caller: what the
+// stacks of Shard.SiteAgain begin with.
+const depthAgain = 0
+
 // finish ends a Make whose block needs a header, or whose site is to be taken. The
 // heap hp of the live block b is locked; finish unlocks it.
 func (s *Stream) finish(hp *heap, b *block, h *header, sampled bool, seq uintptr, depth int) (*header, uint64, error) {
@@ -53,6 +57,9 @@ func (s *Stream) finish(hp *heap, b *block, h *header, sampled bool, seq uintptr
 		h.bind(b)
 	}
 	b.site = site
+	if sampled && depth == depthMake {
+		hp.shard.Remember(depthAgain+1, site)
+	}
 	hp.mu.Unlock()
 	probe.Alloc(uintptr(ptr), uintptr(size), uintptr(site), seq)
 	return h, h.word.Load() >> pinBits, nil

@@ -349,14 +349,15 @@ func TestCloseNamesLive(t *testing.T) {
 	p, err := alloc.NewPool(dev, alloc.Options{})
 	require.NoError(t, err)
 	s := newStream(t, p)
-	a, b := mustMake[byte](t, s, 3<<20), mustMake[byte](t, s, 3<<20)
+	// So large that the sampler does not miss one.
+	a, b := mustMake[byte](t, s, 64<<20), mustMake[byte](t, s, 64<<20)
 	b.Free()
 	err = p.Close()
 	require.ErrorIs(t, err, alloc.ErrLive)
 	var le *alloc.LiveError
 	require.ErrorAs(t, err, &le)
 	assert.EqualValues(t, 1, le.Buffers)
-	assert.EqualValues(t, 3<<20, le.Bytes)
+	assert.EqualValues(t, 64<<20, le.Bytes)
 	assert.Contains(t, err.Error(), "pool_test.go")
 	assert.NotZero(t, dev.Used())
 	a.Free()

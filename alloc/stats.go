@@ -122,6 +122,7 @@ func (p *Pool) Stats() Stats {
 	c.eachHeap(func(hp *heap) {
 		hp.mu.Lock()
 		defer hp.mu.Unlock()
+		hp.cool()
 		s.Segments += int64(len(hp.segs))
 		for _, list := range []*bins{&hp.idle, &hp.whole} {
 			// A bin may hold sizes a little apart.

@@ -54,6 +54,7 @@ func (c *core) trimSegments(keep, most int64) int64 {
 // idleSegment takes a segment that is all idle and complete, and no larger than room, out of
 // hp.
 func (hp *heap) idleSegment(room int64) *segment {
+	hp.cool()
 	for i, seg := range hp.segs {
 		b := seg.first
 		if b.right != nil || b.state != stateIdle || b.lent || seg.size > room || !hp.lane.complete(b.stamp) {
@@ -184,6 +185,7 @@ func (c *core) awaitLane(l *lane) bool {
 	any := false
 	for _, hp := range *l.all.Load() {
 		hp.mu.Lock()
+		hp.cool()
 		last, idle := hp.last, hp.idle.rows != 0 || hp.whole.rows != 0 || hp.guests.rows != 0 || hp.pens != 0
 		hp.mu.Unlock()
 		if idle && !l.complete(last) && l.await(last) == nil {

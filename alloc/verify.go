@@ -59,6 +59,12 @@ func (w *walk) heap(hp *heap) {
 	w.bins(hp, &hp.whole, stateIdle, "whole", false)
 	w.bins(hp, &hp.voids, stateVoid, "void", false)
 	w.bins(hp, &hp.guests, stateIdle, "guest", true)
+	if b := hp.warm; b != nil {
+		w.listed(hp, b, stateWarm, "warm")
+		if b.lent || b.run != nil || b.adopted != nil {
+			w.wrong("warm block %#x is lent, a slot or adopted", b.ptr)
+		}
+	}
 	pens := int64(0)
 	for _, q := range hp.pending {
 		for batch := q.first; batch != nil; batch = batch.next {
@@ -204,19 +210,19 @@ func (w *walk) block(b *block) {
 		w.live += b.size
 	case statePending:
 		w.pending += b.size
-	case stateIdle:
+	case stateIdle, stateWarm:
 		w.idle += b.size
 	case stateVoid:
 	default:
 		w.wrong("block %#x is %v at a stop", b.ptr, b.state)
 	}
-	if listed := b.state == stateIdle && b.run == nil || b.state == stateVoid || b.state == statePending; listed && !w.seen[b] {
+	if listed := b.state == stateIdle && b.run == nil || b.state == stateVoid || b.state == stateWarm || b.state == statePending; listed && !w.seen[b] {
 		w.wrong("%v block %#x is in no list", b.state, b.ptr)
 	}
 	if h := b.header; h != nil && (b.state == stateLive || h.block != b || b.net != h.net) {
 		w.wrong("%v block %#x refers to header %d", b.state, b.ptr, h.net)
 	}
-	if b.state == stateIdle && b.others.Load() != 0 {
+	if (b.state == stateIdle || b.state == stateWarm) && b.others.Load() != 0 {
 		w.wrong("idle block %#x has users", b.ptr)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -127,6 +126,37 @@ func plainPool(tb testing.TB, granule, segment int64, streams int) (*alloc.Pool,
 	return p, all
 }
 
+// BenchmarkPair is a pair of Make and Free, warm, by size, and the same without call stacks. Counters
+// and safety net are on in both. Above the sampler's rate of 512 KiB nearly every Make takes its
+// stack, which other allocators do not.
+func BenchmarkPair(b *testing.B) {
+	for size := 256; size <= 1<<30; size *= 4 {
+		for _, sites := range []string{"sampled", "none"} {
+			b.Run(fmt.Sprintf("size=%d/sites=%s", size, sites), func(b *testing.B) {
+				p, s := simPool(b, granule, 1)
+				if sites == "none" {
+					p, s = plainPool(b, granule, 0, 1)
+				}
+				buf, err := alloc.Make[byte](s[0], size)
+				require.NoError(b, err)
+				buf.Free()
+				before := p.Stats().DeviceCalls
+				b.ReportAllocs()
+				for b.Loop() {
+					buf, err := alloc.Make[byte](s[0], size)
+					if err != nil {
+						b.Fatal(err)
+					}
+					buf.Free()
+				}
+				b.StopTimer()
+				require.Equal(b, before, p.Stats().DeviceCalls, "a warm pool calls no device")
+				runtime.KeepAlive(p)
+			})
+		}
+	}
+}
+
 // BenchmarkBookkeeping replays RMM's workload, time per Make or Free, on the pool and on the
 // stand-ins. All of them are warm: they have run it once. All have one address range that
 // is large enough, so none ever asks the device; what growth costs is in BenchmarkRandomAllocations.
@@ -162,42 +192,6 @@ func BenchmarkBookkeeping(b *testing.B) {
 					}
 				})
 			}
-		}
-	}
-}
-
-// BenchmarkStreams is a pair of Make and Free by several goroutines, each on a stream of its own, or
-// all on one. Time is wall time per pair, all goroutines together.
-func BenchmarkStreams(b *testing.B) {
-	for _, shared := range []bool{false, true} {
-		for g := 1; g <= runtime.GOMAXPROCS(0); g *= 2 {
-			b.Run(fmt.Sprintf("shared=%v/goroutines=%d", shared, g), func(b *testing.B) {
-				p, s := plainPool(b, granule, 0, g)
-				var wg sync.WaitGroup
-				n := b.N/g + 1
-				b.ResetTimer()
-				for i := range g {
-					own := s[i]
-					if shared {
-						own = s[0]
-					}
-					wg.Add(1)
-					go func() {
-						defer wg.Done()
-						for range n {
-							buf, err := alloc.Make[byte](own, 4096)
-							if err != nil {
-								b.Error(err)
-								return
-							}
-							buf.Free()
-						}
-					}()
-				}
-				wg.Wait()
-				b.StopTimer()
-				runtime.KeepAlive(p)
-			})
 		}
 	}
 }

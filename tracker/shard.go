@@ -19,6 +19,9 @@ type Shard struct {
 	index uint32       // number of the shard, for sequence numbers
 
 	account *Account // keeps the account and the table alive
+
+	last *lastSite  // nil before the first Remember
+	rand *rand.Rand // the sampler's
 }
 
 // Alloc counts an allocation of size bytes.
@@ -74,7 +77,11 @@ func (s *Shard) Sample(size int64) bool {
 //
 //go:noinline
 func (s *Shard) next() bool {
-	s.rec.Left = distance(s.rate)
+	if s.rand == nil {
+		// Of its own, and a plain one: the runtime's costs as much as all else in here.
+		s.rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
+	}
+	s.rec.Left = distance(s.rate, s.rand.ExpFloat64)
 	return true
 }
 
@@ -91,14 +98,14 @@ func (s *Shard) Account() *Account { return s.account }
 // distance returns how many bytes to let pass before the next sample at a rate of
 // one sample for rate bytes: exponentially distributed, so that a byte's chance does
 // not depend on the bytes before it.
-func distance(rate int64) int64 {
+func distance(rate int64, exp func() float64) int64 {
 	switch {
 	case rate < 0:
 		return math.MaxInt64
 	case rate <= 1:
 		return -1 // below zero whatever the size: every allocation is a sample
 	}
-	return int64(rand.ExpFloat64() * float64(rate))
+	return int64(exp() * float64(rate))
 }
 
 // load returns the shard's counters as of one instant, by the protocol of

@@ -71,10 +71,20 @@ const lastStep = int64(time.Millisecond)
 
 // addTo adds one allocation to a site's record.
 func (t *table) addTo(r *probe.Site, rate, size int64) {
-	objects, bytes := t.weigh(rate, size)
+	t.touch(r)
+	t.count(r, rate, size)
+}
+
+// touch says that the latest allocation of a site was now.
+func (t *table) touch(r *probe.Site) {
 	if now := t.now(); now-atomic.LoadInt64(&r.Last) > lastStep {
 		atomic.StoreInt64(&r.Last, now)
 	}
+}
+
+// count adds what one allocation of size bytes stands for.
+func (t *table) count(r *probe.Site, rate, size int64) {
+	objects, bytes := t.weigh(rate, size)
 	atomic.AddUint64(&r.Samples, 1)
 	atomic.AddUint64(&r.AllocObjects, objects)
 	atomic.AddUint64(&r.AllocBytes, bytes)

@@ -11,6 +11,16 @@ import "runtime"
 //go:noescape
 func returnPCs(pcs *uintptr, n int) int
 
+// samePCs reports whether the return addresses that returnPCs would write, without the first
+// skip of them, are the n words from pcs on. It is false for n == 0.
+//
+//go:noescape
+func samePCs(pcs *uintptr, n, skip int) bool
+
+// ticks returns the processor's time stamp counter, which goes up a billion times a second at
+// least. It costs half of what the clock does, and says only that little time has passed.
+func ticks() uint64
+
 // stackKey writes what tells the caller's stack from others to key, as much as there is room
 // for, and returns the part of it that is used.
 func stackKey(key []uintptr) []uintptr {
