@@ -59,7 +59,11 @@ func (d *decider) hoistFor(o *object) (*hoist, string) {
 			h.items = append(h.items, hoisted{expr: e, name: d.fresh("tmp")})
 		}
 	}
-	if as, ok := stmt.(*ast.AssignStmt); ok && len(as.Lhs) == 1 && as.Rhs[0] == ast.Expr(call) {
+	direct := stmt
+	if in := initOf(stmt); in != nil {
+		direct = in
+	}
+	if as, ok := direct.(*ast.AssignStmt); ok && len(as.Lhs) == 1 && as.Rhs[0] == ast.Expr(call) {
 		if id, ok := as.Lhs[0].(*ast.Ident); !ok || id.Name != "_" {
 			return nil, none + " where it is dead"
 		}
@@ -103,8 +107,9 @@ func (d *decider) fresh(name string) string {
 	return n
 }
 
-// statementOf finds the statement in whose place call is evaluated, exactly
-// once and whatever happens.
+// statementOf finds the statement before which call may be evaluated instead: it is
+// evaluated there exactly once, whatever happens, in the statement itself or first
+// thing in its header.
 func (d *decider) statementOf(call *ast.CallExpr) (ast.Stmt, ast.Node, string) {
 	var stack []ast.Node
 	var path []ast.Node
@@ -134,22 +139,54 @@ func (d *decider) statementOf(call *ast.CallExpr) (ast.Stmt, ast.Node, string) {
 				return nil, nil, bad
 			}
 		case ast.Stmt:
+			host := n
 			switch s := n.(type) {
 			case *ast.ExprStmt, *ast.AssignStmt, *ast.ReturnStmt, *ast.SendStmt, *ast.IncDecStmt, *ast.DeclStmt, *ast.GoStmt, *ast.DeferStmt:
-				switch up := path[i-1].(type) {
-				case *ast.BlockStmt, *ast.CaseClause:
-					return s, up, ""
-				case *ast.CommClause:
-					if up.Comm != n {
-						return s, up, ""
-					}
+				if up, ok := path[i-1].(ast.Stmt); ok && initOf(up) == n {
+					host, i = up, i-1
 				}
+			case *ast.IfStmt:
+				if s.Init != nil || path[i+1] != ast.Node(s.Cond) {
+					return nil, nil, bad
+				}
+			case *ast.SwitchStmt:
+				if s.Init != nil || path[i+1] != ast.Node(s.Tag) {
+					return nil, nil, bad
+				}
+			case *ast.RangeStmt:
+				if path[i+1] != ast.Node(s.X) {
+					return nil, nil, bad
+				}
+			default:
 				return nil, nil, bad
+			}
+			switch up := path[i-1].(type) {
+			case *ast.BlockStmt, *ast.CaseClause:
+				return host, up, ""
+			case *ast.CommClause:
+				if up.Comm != host {
+					return host, up, ""
+				}
 			}
 			return nil, nil, bad
 		}
 	}
 	return nil, nil, bad
+}
+
+// initOf returns the first statement in the header of s, which runs once.
+func initOf(s ast.Stmt) ast.Stmt {
+	switch s := s.(type) {
+	case *ast.IfStmt:
+		return s.Init
+	case *ast.SwitchStmt:
+		return s.Init
+	case *ast.TypeSwitchStmt:
+		return s.Init
+	case *ast.ForStmt:
+		return s.Init
+	}
+	return nil
 }
 
 // evaluatedBefore lists the calls and receives of stmt that are evaluated

@@ -169,6 +169,42 @@ func (p *pkg) visible(v *types.Var, g *gap) bool {
 	return obj == v
 }
 
+// inScope reports whether a free of o may be left to gap g: whether one of the
+// variables that ever hold o is visible there. A variable declared in the header of
+// an if, a for or a switch is not, after the statement. Without variables it makes
+// no difference.
+func (w *flow) inScope(o *object, g *value) bool {
+	if g == nil {
+		return false
+	}
+	any := false
+	for _, m := range o.order {
+		for _, u := range m.users {
+			if u.op != opSet && u.op != opPhi || u.place == nil || u.place.root.obj == nil {
+				continue
+			}
+			if w.p.visible(u.place.root.obj, g.gap) {
+				return true
+			}
+			any = true
+		}
+	}
+	return !any
+}
+
+// inScope reports the same for all objects of the group.
+func (pl *planner) inScope(g *value) bool {
+	if g == nil {
+		return false
+	}
+	for _, o := range pl.g.objs {
+		if o.kind != objParam && !pl.g.w.inScope(o, g) {
+			return false
+		}
+	}
+	return true
+}
+
 // scopeOf returns the scope that a statement at g is in. A clause ends where
 // its last statement does, so its position alone would be outside.
 func (p *pkg) scopeOf(g *gap) *types.Scope {

@@ -120,7 +120,7 @@ func (pl *planner) postpone() bool {
 			}
 			// What flows together here may be due here now.
 			if a := pl.accept[b]; a != nil {
-				a[j] = headGap(b, 0)
+				a[j] = g.w.inScope(o, headGapOf(b, 0))
 			}
 		}
 	}
@@ -157,8 +157,8 @@ func (pl *planner) accepts(b *block, j int) bool {
 			ok = ok || len(p.succs) > 1 // an edge without a gap of its own
 		}
 		ok = ok && headGap(b, 0)
-		for i := range a {
-			a[i] = ok
+		for i, o := range pl.g.objs {
+			a[i] = ok && pl.g.w.inScope(o, headGapOf(b, 0))
 		}
 		pl.accept[b] = a
 	}
@@ -167,14 +167,17 @@ func (pl *planner) accepts(b *block, j int) bool {
 
 // headGap reports whether a gap comes before anything happens in b, or in what
 // it falls through to.
-func headGap(b *block, depth int) bool {
+func headGap(b *block, depth int) bool { return headGapOf(b, depth) != nil }
+
+// headGapOf returns that gap, or nil.
+func headGapOf(b *block, depth int) *value {
 	if len(b.gaps) > 0 && b.gaps[0] < b.firstEffect {
-		return true
+		return b.instrs[b.gaps[0]]
 	}
 	if b.firstEffect < len(b.instrs) || depth > 8 || len(b.succs) != 1 {
-		return false
+		return nil
 	}
-	return headGap(b.succs[0], depth+1)
+	return headGapOf(b.succs[0], depth+1)
 }
 
 // settle computes the states on entry and exit of every block that is reached.
@@ -444,7 +447,7 @@ func (pl *planner) insert(b *block, start, end int, last bool, st []state, live 
 		switch k := b.instrs[b.gaps[i]].gap.kind; {
 		case k == gapElseIf && b.lastEffect < b.gaps[i]:
 			continue // the condition does nothing: the heads of its branches will do
-		case (k == gapElse || k == gapDefault) && len(b.succs) == 1 && len(b.succs[0].preds) == 1 && headGap(b.succs[0], 0):
+		case (k == gapElse || k == gapDefault) && len(b.succs) == 1 && len(b.succs[0].preds) == 1 && pl.inScope(headGapOf(b.succs[0], 0)):
 			continue // after the statement is the same moment: the branches that are written leave
 		}
 		first = b.gaps[i]

@@ -144,7 +144,7 @@ func (d *decider) give(x *decision, fp freePoint) (planned, string) {
 		name, t = pl.name, pl.place.typ
 	} else {
 		h, why := d.hoistFor(fp.obj)
-		if why == "" && !within(h, fp.gap.gap) {
+		if why == "" && !d.within(h, fp.gap.gap) {
 			why = "no variable that is visible at " + d.p.line(fp.gap.pos) + " holds it there"
 		}
 		if why != "" {
@@ -205,14 +205,33 @@ func runtimePkg(p *types.Package) *types.Package {
 }
 
 // within reports whether a name that h introduces is visible at g.
-func within(h *hoist, g *gap) bool {
-	switch g.kind {
-	case gapReturn:
-		return g.stmt == h.stmt
-	case gapStmt:
-		return g.prev == h.stmt || g.list == h.list && g.anchor > h.stmt.Pos()
+func (d *decider) within(h *hoist, g *gap) bool {
+	if g.kind == gapReturn && g.stmt == h.stmt || g.kind == gapStmt && g.prev == h.stmt {
+		return true
 	}
-	return false
+	at := g.scope
+	if g.kind == gapStmt {
+		at = g.anchor
+	}
+	if at <= h.stmt.Pos() || at > h.list.End() {
+		return false
+	}
+	switch h.stmt.(type) {
+	case *ast.IfStmt, *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.ForStmt, *ast.RangeStmt:
+	default:
+		if at < h.stmt.End() {
+			return false
+		}
+	}
+	// A function literal may run at another time.
+	same := true
+	ast.Inspect(h.list, func(n ast.Node) bool {
+		if lit, ok := n.(*ast.FuncLit); ok && lit.Pos() < at && at < lit.End() {
+			same = false
+		}
+		return same && (n == nil || n.Pos() <= at)
+	})
+	return same
 }
 
 // feeds returns the objects that o may become, itself first.
