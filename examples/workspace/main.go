@@ -3,11 +3,12 @@
 // nowhere, and never frees it. The collector sees handles of a few dozen bytes
 // and no reason to run, so the foreign heap grows until the device is full.
 //
-//	workspace [-n elements] [-iterations k] [-variant pool|c] [-capacity bytes] [-samples file]
+//	workspace [-n elements] [-iterations k] [-variant pool|c] [-capacity bytes] [-samples file] [-profile file]
 //
 // In each iteration it prints the size of the foreign heap; at the end a summary.
 // With -samples it also writes the figures as JSON, which is what
-// examples/quickstart draws its chart from.
+// examples/quickstart draws its chart from. With -profile it writes the call sites as a profile
+// for go tool pprof.
 package main
 
 import (
@@ -30,6 +31,7 @@ func main() {
 	variant := flag.String("variant", "pool", "pool: buffers of a device pool; c: C memory behind a finalizer")
 	capacity := flag.Int64("capacity", 256<<20, "device memory, bytes")
 	samples := flag.String("samples", "", "write figures as JSON to this `file`")
+	profile := flag.String("profile", "", "write the call sites as a pprof profile to this `file`")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		log.Fatalf("unexpected argument %q", flag.Arg(0))
@@ -50,6 +52,11 @@ func main() {
 	m.summary()
 	if *samples != "" {
 		if err := m.writeFile(*samples); err != nil {
+			log.Fatal(err)
+		}
+	}
+	if *profile != "" {
+		if err := m.writeProfile(*profile); err != nil {
 			log.Fatal(err)
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -82,6 +83,16 @@ func (m *meter) writeFile(name string) error {
 		return err
 	}
 	return os.WriteFile(name, data, 0o666)
+}
+
+// writeProfile writes the call sites for go tool pprof.
+func (m *meter) writeProfile(name string) (err error) {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return m.t.WriteProfile(f)
 }
 
 // size prints bytes in binary units.
