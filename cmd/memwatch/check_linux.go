@@ -23,7 +23,7 @@ type finding struct {
 
 // checkSystem tells what memwatch needs and what is missing, each with what to do. The
 // status is 1 if the driver's calls cannot be watched.
-func (c *watching) checkSystem() (int, error) {
+func (c *config) checkSystem() (int, error) {
 	findings := []finding{checkKernel(), checkBTF(), checkRights()}
 	findings = append(findings, checkProbes(), c.checkLibraries())
 	bad := 0
@@ -127,7 +127,7 @@ func checkProbes() finding {
 }
 
 // checkLibraries looks for drivers where they usually are, and in running processes.
-func (c *watching) checkLibraries() finding {
+func (c *config) checkLibraries() finding {
 	f := finding{what: "libraries", fix: "no driver's library was found where systems keep them; -lib FILE names one"}
 	w, err := live.New(live.Options{Libraries: c.libraries, NoStacks: true})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/cilium/ebpf/link"
 	"github.com/cilium/ebpf/rlimit"
 
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/procfs"
 	"github.com/lastuse/lastuse/internal/probe"
 )
 
@@ -34,7 +35,7 @@ func countMarkers(ctx context.Context, pid int, tables []*probe.Snapshot, d time
 	if err != nil {
 		return nil, err
 	}
-	defer p.close()
+	defer p.Close()
 	counts, err := ebpf.NewMap(&ebpf.MapSpec{
 		Name: "lastuse_counts", Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: 8, MaxEntries: uint32(len(markers)),
 	})
@@ -109,7 +110,7 @@ func (p *process) attach(counts *ebpf.Map, key uint32, address uint64) (link.Lin
 	}
 	// A perf uprobe, not uprobe_multi: it exists on every kernel that has uprobes, and its
 	// filter by process has always covered all threads.
-	l, err := exe.Uprobe("", prog, &link.UprobeOptions{Address: offset, PID: p.pid})
+	l, err := exe.Uprobe("", prog, &link.UprobeOptions{Address: offset, PID: p.PID})
 	if err != nil {
 		return nil, probeError(err)
 	}
@@ -145,8 +146,8 @@ func countProgram(counts *ebpf.Map, key uint32) *ebpf.ProgramSpec {
 // code returns the file that the process has mapped as code at an address, and the
 // address's offset in it. It is an error if no function begins there.
 func (p *process) code(address uint64) (path string, offset uint64, err error) {
-	maps, err := p.find(func(m *mapped) bool {
-		return m.executable && m.inode != 0 && m.start <= address && address < m.end
+	maps, err := p.Find(func(m *procfs.Mapped) bool {
+		return m.Executable && m.Inode != 0 && m.Start <= address && address < m.End
 	})
 	if err != nil {
 		return "", 0, err
@@ -155,9 +156,9 @@ func (p *process) code(address uint64) (path string, offset uint64, err error) {
 		return "", 0, fmt.Errorf("the table says %#x, where no code is mapped", address)
 	}
 	m := maps[0]
-	offset = address - m.start + m.offset
-	name := fmt.Sprintf("map_files/%x-%x", m.start, m.end)
-	f, err := p.open(name)
+	offset = address - m.Start + m.Offset
+	name := fmt.Sprintf("map_files/%x-%x", m.Start, m.End)
+	f, err := p.OpenFile(name)
 	if err != nil {
 		return "", 0, probeError(err)
 	}
@@ -176,12 +177,12 @@ func (p *process) code(address uint64) (path string, offset uint64, err error) {
 	if runtime.GOARCH == "amd64" && head[0] != pushRBP {
 		return "", 0, fmt.Errorf("the table says %#x, where no marker begins (first byte %#x)", address, head[0])
 	}
-	return fmt.Sprintf("/proc/%d/%s", p.pid, name), offset, nil
+	return fmt.Sprintf("/proc/%d/%s", p.PID, name), offset, nil
 }
 
 // probeError gives the kernel's refusals the words that a user needs.
 func probeError(err error) error {
-	if errors.Is(err, fs.ErrPermission) || errors.Is(err, errRights) {
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, procfs.ErrRights) {
 		return fmt.Errorf("%w (%v)", errProbe, err)
 	}
 	return err

@@ -23,9 +23,9 @@ func TestDeploy(t *testing.T) {
 	require.NotNil(t, args)
 	var words []string
 	require.NoError(t, json.Unmarshal([]byte(args[1]), &words))
-	require.True(t, isWatching(words, false))
-	c, err := parseWatching(words)
+	c, err := parse(words)
 	require.NoError(t, err)
+	require.True(t, c.watches())
 	require.Equal(t, "serve", c.command)
 	require.Contains(t, manifest, `add: ["BPF", "PERFMON", "SYS_PTRACE"]`)
 	require.Contains(t, manifest, "privileged: false")

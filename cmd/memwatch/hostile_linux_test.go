@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/procfs"
 )
 
 // TestLiars reads the tables of programs that lie.
@@ -101,10 +103,10 @@ func TestEndedProgram(t *testing.T) {
 	defer cmd.Wait()
 	p, err := openProcess(cmd.Process.Pid)
 	require.NoError(t, err)
-	defer p.close()
-	require.Eventually(t, p.ended, 20*time.Second, time.Millisecond)
-	_, err = p.tables()
-	require.ErrorIs(t, err, errGone)
+	defer p.Close()
+	require.Eventually(t, p.Ended, 20*time.Second, time.Millisecond)
+	_, err = p.Tables()
+	require.ErrorIs(t, err, procfs.ErrGone)
 }
 
 func TestStatus(t *testing.T) {
@@ -146,31 +148,5 @@ func TestClean(t *testing.T) {
 		"\u0085next\u2028line": "?next?line",
 	} {
 		require.Equal(t, want, clean(in), "%q", in)
-	}
-}
-
-func TestParseMapped(t *testing.T) {
-	m, ok := parseMapped("7f01-7f02 rw-s 00000000 00:01 4711                       /memfd:lastuse.table.v1 (deleted)")
-	require.True(t, ok)
-	require.True(t, m.isTable())
-	require.Equal(t, uint64(4711), m.inode)
-	require.False(t, m.executable)
-	m, ok = parseMapped("400000-401000 r-xp 00002000 fe:00 12 /bin/a b")
-	require.True(t, ok)
-	require.Equal(t, "/bin/a b", m.name)
-	require.True(t, m.executable)
-	require.Equal(t, uint64(0x2000), m.offset)
-	for _, line := range []string{"", "x", "7f02-7f01 rw-s 0 00:01 1 /memfd:lastuse.table.v1", "zz-7f rw-s 0 0:1 1", "7f01 rw-s 0 00:01 1 /a"} {
-		_, ok := parseMapped(line)
-		require.False(t, ok, "%q", line)
-	}
-	for _, line := range []string{
-		"7f01-7f02 rw-s 00001000 00:01 4711 /memfd:lastuse.table.v1", // not its beginning
-		"7f01-7f02 rw-s 00000000 00:01 4711 /memfd:lastuse.table.v2",
-		"7f01-7f02 rw-s 00000000 00:01 4711 /tmp/lastuse.table.v1",
-	} {
-		m, ok := parseMapped(line)
-		require.True(t, ok)
-		require.False(t, m.isTable(), "%q", line)
 	}
 }

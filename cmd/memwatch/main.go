@@ -2,18 +2,17 @@
 //
 // Usage:
 //
-//	memwatch [flags]            every process on this machine that has a table
-//	memwatch -p PID [flags]     accounts and call sites of one process, again and again
-//	memwatch sites [flags]      call sites by live bytes
-//	memwatch leaks [flags]      call sites that still hold memory; for CI with -fail-over
-//
-//	memwatch                    at a terminal: every process that uses a GPU (as memwatch top)
+//	memwatch                    at a terminal: every process that uses a GPU, live
+//	memwatch -p PID             these processes, live; not at a terminal: printed again and again
+//	memwatch sites              call sites by live bytes
+//	memwatch leaks              call sites that still hold memory; for CI with -fail-over
 //	memwatch run -- ./app       start a program, watch it from its first call, print at its end
 //	memwatch record FILE        keep what happens in a file
 //	memwatch replay FILE        show such a file, at a terminal as it happened
 //	memwatch serve              a page for the browser, and metrics
 //	memwatch check              what is missing here, and how to mend it
 //	memwatch demo               the terminal interface on a recorded session, no rights needed
+//	memwatch help COMMAND       more on one of them
 //
 // Programs that use lastuse keep their counters in a shared mapping, the table. Memwatch
 // finds it by its name in /proc/PID/maps and reads it, which costs the program nothing:
@@ -21,9 +20,13 @@
 // rights, others as root.
 //
 // Any other program is watched through its calls of the driver (CUDA, HIP, OpenCL,
-// Level Zero) by probes in the kernel, unmodified: the commands of the second list do
-// so, and with -driver those of the first. That needs root, or CAP_BPF and
-// CAP_PERFMON (and CAP_SYS_PTRACE for processes of others).
+// Level Zero) by probes in the kernel, unmodified. That needs root, or CAP_BPF and
+// CAP_PERFMON (and CAP_SYS_PTRACE for processes of others). What was allocated before
+// memwatch came is unknown then, and said to be.
+//
+// With -once and a table, and for sites and leaks, memwatch prints what the table says. For
+// a process that has none and uses a driver, with -driver, and for the other commands, it
+// attaches probes, reads tables too, and prints what it has seen after the delay.
 //
 // The flags are:
 //
@@ -31,19 +34,18 @@
 //	-once              print once and leave (with sites and leaks always so)
 //	-d DURATION        delay between two prints (default 1s)
 //	-n COUNT           leave after so many prints
-//	-o FORMAT          table, wide, json or jsonl (default table)
-//	-top N             show at most N call sites (default 10, 0 for all)
-//	-older DURATION    only call sites whose latest allocation is at least so old
-//	-fail-over SIZE    with leaks: exit with status 3 if more than SIZE is live, or with
-//	                   -older held by sites so old; -top does not matter
+//	-o FORMAT          table, wide, json, jsonl, folded (for flame graphs) or pprof
+//	-top N             show at most N call sites (default 10, for folded and pprof all; 0 for all)
+//	-older DURATION    only call sites that hold memory at least so old
+//	-fail-over SIZE    exit with status 3 if more than SIZE is live, or was when the program
+//	                   ended; with -older held by sites so old. -top does not matter
 //	-bytes             sizes in bytes
 //	-count DURATION    attach to the marker functions for so long and count their
 //	                   calls, which takes root
 //
 // and where the driver's calls are watched or replayed:
 //
-//	-driver            watch the driver's calls rather than the table
-//	-o FORMAT          also folded (for flame graphs) and pprof
+//	-driver            watch the driver's calls, also of programs that have a table
 //	-for DURATION      watch for so long, then print or end
 //	-suspects          only call sites that may be leaks, with the reasons
 //	-lib FILE          probe this library too (may be repeated)
@@ -57,21 +59,21 @@
 //	                   one is printed. A program sends it as a bearer token
 //	-replay FILE       with serve: show a recording
 //
-// Flags may follow the command. Sizes are numbers with an optional unit, as in
-// 1048576, 512KiB or 2GiB.
+// Flags may follow the command, and may have two dashes. Sizes are numbers with an optional
+// unit, as in 1048576, 512KiB or 2GiB.
 //
 // Live bytes are in use by the program. Reserved bytes were got from the device and
 // contain what is live, pending and idle: they are never added to live bytes. Figures of call
 // sites are estimates from samples, marked with a tilde, unless the program samples
-// every allocation. A figure marked with ≥ is a lower bound: the table had no room for
-// all that there is.
+// every allocation. A figure marked with ≥ is a lower bound: events were lost, or the
+// table had no room for all that there is.
 //
-// With -older a call site is shown when its latest sampled allocation is old enough: then
-// everything that it holds is. Sites that are still allocating hold memory that may be
-// older too, and are not shown.
+// With -older a call site of a table is shown when its latest sampled allocation is old
+// enough: then everything that it holds is. Sites that are still allocating hold memory
+// that may be older too, and are not shown.
 //
-// The exit status is 0, 1 for an error, 2 for wrong usage and 3 if leaks found more
-// than the limit.
+// The exit status is 0, 1 for an error, 2 for wrong usage and 3 if more was live than
+// the limit.
 package main
 
 import (
@@ -82,11 +84,10 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strconv"
-	"strings"
 	"time"
 
-	"github.com/dustin/go-humanize"
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/procfs"
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/render"
 )
 
 // Exit statuses.
@@ -103,146 +104,64 @@ func main() {
 	os.Exit(memwatch(ctx, os.Stdout, os.Stderr, os.Args[1:]))
 }
 
-// config is what the command line says.
-type config struct {
-	command  string // "", "sites" or "leaks"
-	pids     []int
-	once     bool
-	delay    time.Duration
-	count    int
-	format   string
-	top      int
-	older    time.Duration
-	failOver int64 // bytes, -1: no limit
-	bytes    bool
-	markers  time.Duration
-}
-
 // memwatch runs the command and returns its exit status.
 func memwatch(ctx context.Context, w, wErr io.Writer, args []string) int {
-	if isWatching(args, w == io.Writer(os.Stdout) && isTerminal(os.Stdout)) {
-		return watchMain(ctx, w, wErr, args)
-	}
 	c, err := parse(args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprint(w, usage)
-		return exitOK
+		return help(w, wErr, c.command)
 	case err != nil:
-		fmt.Fprintf(wErr, "memwatch: %v\nrun 'memwatch -h' for usage\n", err)
+		fmt.Fprintf(wErr, "memwatch: %s\nrun 'memwatch help' for usage\n", render.Clean(err.Error()))
 		return exitUsage
 	}
-	code, err := c.run(ctx, w, wErr)
+	c.w, c.wErr = w, wErr
+	c.terminal = w == io.Writer(os.Stdout) && isTerminal(os.Stdout) && isTerminal(os.Stdin)
+	code, err := c.run(ctx)
 	if err != nil {
-		fmt.Fprintf(wErr, "memwatch: %v\n", clean(err.Error()))
+		fmt.Fprintf(wErr, "memwatch: %s\n", render.Clean(err.Error()))
 	}
-	if errors.Is(err, errNoTable) {
+	if errors.Is(err, procfs.ErrNoTable) {
 		fmt.Fprintln(wErr, "memwatch: -driver watches its calls of the driver instead")
 	}
 	return code
 }
 
-// parse reads the command line. Flags may stand before and after the command.
-func parse(args []string) (*config, error) {
-	c := &config{failOver: -1}
-	fs := flag.NewFlagSet("memwatch", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	fs.Usage = func() {}
-	fs.Func("p", "", c.addPIDs)
-	fs.BoolVar(&c.once, "once", false, "")
-	fs.DurationVar(&c.delay, "d", time.Second, "")
-	fs.IntVar(&c.count, "n", 0, "")
-	fs.StringVar(&c.format, "o", "table", "")
-	fs.IntVar(&c.top, "top", 10, "")
-	fs.DurationVar(&c.older, "older", 0, "")
-	fs.Func("fail-over", "", func(s string) (err error) {
-		c.failOver, err = parseSize(s)
-		return err
-	})
-	fs.BoolVar(&c.bytes, "bytes", false, "")
-	fs.DurationVar(&c.markers, "count", 0, "")
-	for rest := args; ; {
-		if err := fs.Parse(rest); err != nil {
-			return nil, err
+// run does what the command line says.
+func (c *config) run(ctx context.Context) (int, error) {
+	if c.command == "help" {
+		name := ""
+		if len(c.args) > 0 {
+			name = c.args[0]
 		}
-		if fs.NArg() == 0 {
-			break
-		}
-		if c.command != "" {
-			return nil, fmt.Errorf("unexpected argument %q", fs.Arg(0))
-		}
-		c.command = fs.Arg(0)
-		rest = fs.Args()[1:]
+		return help(c.w, c.wErr, name), nil
 	}
-	return c, c.check()
+	if c.watches() {
+		return c.runSession(ctx)
+	}
+	code, err := c.runTables(ctx)
+	if errors.Is(err, procfs.ErrNoTable) && c.useDriver() {
+		return c.runSession(ctx)
+	}
+	return code, err
 }
 
-// check reports what does not go together.
-func (c *config) check() error {
-	switch c.command {
-	case "", "sites", "leaks":
-	default:
-		return fmt.Errorf("unknown command %q (want sites, leaks, %s, or none)", c.command, strings.Join(watchCommands, ", "))
-	}
-	switch c.format {
-	case "table", "wide", "json", "jsonl":
-	default:
-		return fmt.Errorf("unknown format %q (want table, wide, json or jsonl)", c.format)
-	}
-	switch {
-	case c.top < 0 || c.count < 0 || c.older < 0 || c.markers < 0:
-		return errors.New("-top, -n, -older and -count may not be negative")
-	case c.delay < 10*time.Millisecond:
-		return errors.New("-d must be at least 10ms")
-	case c.failOver >= 0 && c.command != "leaks":
-		return errors.New("-fail-over belongs to the command leaks")
-	case c.older > 0 && c.command == "":
-		return errors.New("-older belongs to the commands sites and leaks")
-	case c.markers > 0 && len(c.pids) != 1:
-		return errors.New("-count needs -p with one process")
-	case c.markers > 0 && c.command != "":
-		return fmt.Errorf("-count does not go with %s", c.command)
-	}
-	return nil
-}
-
-// addPIDs adds the processes of one -p.
-func (c *config) addPIDs(s string) error {
-	for _, f := range strings.Split(s, ",") {
-		pid, err := strconv.Atoi(f)
-		if err != nil || pid <= 0 {
-			return fmt.Errorf("%q is not a process id", f)
-		}
-		c.pids = append(c.pids, pid)
-	}
-	return nil
-}
-
-// parseSize returns the bytes of a size such as "2GiB".
-func parseSize(s string) (int64, error) {
-	n, err := humanize.ParseBytes(s)
-	if err != nil || n > 1<<62 {
-		return 0, fmt.Errorf("%q is not a size (want for example 1048576, 512KiB or 2GiB)", s)
-	}
-	return int64(n), nil
-}
-
-// run prints until it has printed often enough, the processes have ended, or ctx is done.
-func (c *config) run(ctx context.Context, w, wErr io.Writer) (code int, err error) {
-	once := c.once || c.command != "" || len(c.pids) == 0
+// runTables prints what tables say until it has printed often enough, the processes
+// have ended, or ctx is done.
+func (c *config) runTables(ctx context.Context) (code int, err error) {
+	once := c.once || c.command != "" || len(c.pids) == 0 && c.count == 0
 	for i := 1; ; i++ {
 		report, err := c.look(ctx)
 		if err != nil {
-			if i > 1 && errors.Is(err, errGone) {
-				fmt.Fprintf(wErr, "memwatch: %v\n", clean(err.Error()))
+			if i > 1 && errors.Is(err, procfs.ErrGone) {
+				fmt.Fprintf(c.wErr, "memwatch: %s\n", render.Clean(err.Error()))
 				return exitOK, nil
 			}
 			return exitError, err
 		}
 		for _, note := range report.notes {
-			fmt.Fprintf(wErr, "memwatch: %s\n", clean(note))
+			fmt.Fprintf(c.wErr, "memwatch: %s\n", render.Clean(note))
 		}
-		if err := c.render(w, report); err != nil {
+		if err := c.render(c.w, report); err != nil {
 			return exitError, fmt.Errorf("write: %w", err)
 		}
 		if shown := report.leaked; c.failOver >= 0 && shown > c.failOver {

@@ -170,13 +170,13 @@ func testFigures(t *testing.T, path string) {
 func (k *keeper) counted(f func()) *markerRow {
 	p, err := openProcess(k.cmd.Process.Pid)
 	require.NoError(k.t, err)
-	defer p.close()
-	tables, err := p.tables()
+	defer p.Close()
+	tables, err := p.Tables()
 	require.NoError(k.t, err)
-	if _, err := countMarkers(k.t.Context(), p.pid, tables, 0); errors.Is(err, errProbe) {
+	if _, err := countMarkers(k.t.Context(), p.PID, tables, 0); errors.Is(err, errProbe) {
 		k.t.Skip("markers are not counted: ", err)
 	}
-	memory, err := p.open("mem")
+	memory, err := p.OpenFile("mem")
 	require.NoError(k.t, err)
 	defer memory.Close()
 
@@ -319,4 +319,15 @@ func testWithoutRights(t *testing.T, built string) {
 	require.Equal(t, exitOK, code, text)
 	require.Contains(t, text, own.pid())
 	require.Contains(t, text, "run as root")
+	_, _, errOut := call(t)
+	require.NotContains(t, errOut, "run as root", "root is told something else")
+
+	// Without rights run reads the table, and the terminal interface is refused with help.
+	code, text = asNobody("run", "-fail-over", "1KiB", "--", path)
+	require.Equal(t, exitOK, code, text)
+	require.Contains(t, text, "only tables are read")
+	code, text = asNobody("top")
+	require.Equal(t, exitError, code, text)
+	require.Contains(t, text, "memwatch check")
+	require.Contains(t, text, "memwatch demo")
 }

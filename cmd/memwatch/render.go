@@ -11,10 +11,14 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
+
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/live"
 )
 
 // render writes a report in the format that the command line asks for, in one Write.
 func (c *config) render(w io.Writer, r *report) error {
+	c.w = w
 	var b strings.Builder
 	switch c.format {
 	case "json":
@@ -35,11 +39,26 @@ func (c *config) render(w io.Writer, r *report) error {
 				return err
 			}
 		}
+	case "folded", "pprof":
+		return c.profile(c.snapshot(r), r.Time.UnixNano())
 	default:
 		c.text(&b, r)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// snapshot turns a report into the form of a session, for the formats of stacks.
+func (c *config) snapshot(r *report) *heap.Snapshot {
+	h := heap.New(heap.Options{})
+	now := r.Time.UnixNano()
+	for _, p := range r.Processes {
+		h.Apply(&heap.Event{Op: heap.Start, PID: uint32(p.PID), Time: now, Text: p.Command, Size: 1})
+		for _, e := range live.Told(uint32(p.PID), p.snapshots, now) {
+			h.Apply(&e)
+		}
+	}
+	return h.Snapshot(heap.Query{Top: c.top, Older: c.older})
 }
 
 // text writes the report for people to read.

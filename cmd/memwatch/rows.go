@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/procfs"
 	"github.com/lastuse/lastuse/internal/probe"
 )
 
@@ -232,9 +233,9 @@ func (r *report) lookAtAll(ctx context.Context) error {
 		switch p, err := inspect(ctx, pid); {
 		case err == nil:
 			r.Processes = append(r.Processes, p)
-		case errors.Is(err, errRights):
+		case errors.Is(err, procfs.ErrRights):
 			refused++
-		case errors.Is(err, errGone), errors.Is(err, errNoTable):
+		case errors.Is(err, procfs.ErrGone), errors.Is(err, procfs.ErrNoTable):
 		case ctx.Err() != nil:
 			return ctx.Err()
 		default:
@@ -242,7 +243,11 @@ func (r *report) lookAtAll(ctx context.Context) error {
 		}
 	}
 	if refused > 0 {
-		r.notes = append(r.notes, fmt.Sprintf("%d processes of other users were not looked at: run as root to see them", refused))
+		why := "run as root to see them"
+		if isRoot() {
+			why = "root needs CAP_SYS_PTRACE for that, and here it is missing or not enough"
+		}
+		r.notes = append(r.notes, fmt.Sprintf("of other users, not looked at: %d processes; %s", refused, why))
 	}
 	return nil
 }

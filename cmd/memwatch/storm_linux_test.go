@@ -69,8 +69,8 @@ func testAttachInAStorm(t *testing.T, path string) {
 	k := startKeeper(t, path, nil)
 	p, err := openProcess(k.cmd.Process.Pid)
 	require.NoError(t, err)
-	defer p.close()
-	tables, err := p.tables()
+	defer p.Close()
+	tables, err := p.Tables()
 	require.NoError(t, err)
 
 	_ = rlimit.RemoveMemlock()
@@ -108,14 +108,14 @@ func testAttachInAStorm(t *testing.T, path string) {
 		defer prog.Close()
 		exe, err := link.OpenExecutable(path)
 		require.NoError(t, err)
-		l, err := exe.Uprobe("", prog, &link.UprobeOptions{Address: offset, PID: p.pid})
+		l, err := exe.Uprobe("", prog, &link.UprobeOptions{Address: offset, PID: p.PID})
 		require.NoError(t, err)
 		links = append(links, l)
 	}
 	time.Sleep(20 * time.Millisecond) // events come in that the snapshot will have counted too
 	var snapshot *probe.Snapshot
 	for {
-		tables, err := p.tables()
+		tables, err := p.Tables()
 		require.NoError(t, err)
 		if snapshot = tables[0]; snapshot.Torn == 0 {
 			break

@@ -7,24 +7,19 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"os/signal"
-	"os/user"
-	"runtime"
-	"strconv"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/live"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/probes"
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/procfs"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/record"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/render"
 )
 
 // watch watches processes as they run.
-func (c *watching) watch(ctx context.Context) (int, error) {
+func (c *config) watch(ctx context.Context) (int, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var child *child
@@ -39,13 +34,17 @@ func (c *watching) watch(ctx context.Context) (int, error) {
 	}
 	scan := time.Second
 	if child != nil {
-		scan = 10 * time.Millisecond // it loads its library any moment
+		scan = 20 * time.Millisecond // it loads its library any moment
 	}
-	w, err := live.New(live.Options{PIDs: pids, Libraries: c.libraries, Ring: c.ring, NoStacks: c.noStacks, Single: c.single, Scan: scan, Fresh: child != nil})
+	o := live.Options{PIDs: pids, Libraries: c.libraries, Ring: c.ring, NoStacks: c.noStacks, Single: c.single, Scan: scan, Fresh: child != nil}
+	w, err := c.watcher(o)
 	if err != nil {
 		return exitError, c.explain(err)
 	}
 	defer w.Close()
+	if child != nil {
+		child.ending = func() { w.Keep(child.pid) }
+	}
 	s := newSession("live")
 	s.clock = live.Clock
 	s.wall = time.Now().UnixNano() - live.Clock()
@@ -68,7 +67,7 @@ func (c *watching) watch(ctx context.Context) (int, error) {
 		s.finish("all processes have ended")
 		over <- err
 	}()
-	code, err := c.look(ctx, s, child, w.Ready(), over)
+	code, err := c.follow(ctx, s, child, w.Ready(), over)
 	halt()
 	if e := <-over; err == nil && e != nil {
 		code, err = exitError, e
@@ -87,8 +86,35 @@ func (c *watching) watch(ctx context.Context) (int, error) {
 	return code, err
 }
 
-// look shows the session until it is over. What it takes from over it puts back.
-func (c *watching) look(ctx context.Context, s *session, child *child, ready <-chan struct{}, over chan error) (int, error) {
+// watcher returns a watcher with probes. Where they are not to be had, one that reads
+// the tables of the processes asked for is better than none.
+func (c *config) watcher(o live.Options) (*live.Watcher, error) {
+	w, err := live.New(o)
+	if err == nil || c.driver || len(o.PIDs) == 0 || errors.Is(err, os.ErrNotExist) {
+		return w, err
+	}
+	o.NoProbes = true
+	tables, failed := live.New(o)
+	if failed != nil {
+		return nil, err
+	}
+	fmt.Fprintf(c.wErr, "memwatch: calls of the driver are not watched, only tables are read (%s); 'memwatch check' tells what is missing\n", render.Clean(reason(err)))
+	return tables, nil
+}
+
+// reason returns the innermost error of a chain, which says why in a few words.
+func reason(err error) string {
+	for {
+		next := errors.Unwrap(err)
+		if next == nil {
+			return err.Error()
+		}
+		err = next
+	}
+}
+
+// follow shows the session until it is over. What it takes from over it puts back.
+func (c *config) follow(ctx context.Context, s *session, child *child, ready <-chan struct{}, over chan error) (int, error) {
 	switch {
 	case child != nil:
 		<-ready
@@ -144,12 +170,12 @@ func again(over chan error, patience time.Duration) {
 }
 
 // explain adds to an error what helps.
-func (c *watching) explain(err error) error {
+func (c *config) explain(err error) error {
 	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
 		return fmt.Errorf("%w; probes need root, or CAP_BPF and CAP_PERFMON; 'memwatch check' tells what is missing, 'memwatch demo' needs no rights", err)
 	}
 	if errors.Is(err, os.ErrNotExist) && len(c.pids) > 0 {
-		return fmt.Errorf("%w: %w", errGone, err)
+		return fmt.Errorf("%w: %w", procfs.ErrGone, err)
 	}
 	return err
 }
@@ -166,114 +192,6 @@ func hitsByName(w *live.Watcher) map[string]uint64 {
 		}
 	}
 	return all
-}
-
-// A child is the program of run. It is stopped before its first instruction until the
-// probes are there.
-type child struct {
-	pid    int
-	cmd    *exec.Cmd
-	resume chan bool
-	done   chan error
-}
-
-// startStopped starts a program and stops it. Under sudo it runs as the user who
-// called, who has no rights on what memwatch does.
-func startStopped(args []string) (*child, error) {
-	cmd := exec.Command(args[0], args[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true}
-	if os.Geteuid() == 0 && os.Getenv("SUDO_UID") != "" {
-		credential, env, err := invoker()
-		if err != nil {
-			return nil, err
-		}
-		cmd.SysProcAttr.Credential = credential
-		cmd.Env = append(os.Environ(), env...)
-	}
-	ch := &child{cmd: cmd, resume: make(chan bool, 1), done: make(chan error, 1)}
-	started := make(chan error, 1)
-	go func() {
-		// The kernel takes the calls for a stopped program from one thread only.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		var status unix.WaitStatus
-		if err == nil {
-			_, err = unix.Wait4(cmd.Process.Pid, &status, 0, nil)
-		}
-		if err == nil && !status.Stopped() {
-			err = fmt.Errorf("run: %s did not stop", args[0])
-		}
-		started <- err
-		if err != nil {
-			return
-		}
-		if !<-ch.resume {
-			cmd.Process.Kill()
-		}
-		if err := unix.PtraceDetach(cmd.Process.Pid); err != nil {
-			cmd.Process.Kill()
-		}
-		ch.done <- cmd.Wait()
-	}()
-	if err := <-started; err != nil {
-		return nil, fmt.Errorf("run: %w", err)
-	}
-	ch.pid = cmd.Process.Pid
-	return ch, nil
-}
-
-// invoker returns the user who called sudo.
-func invoker() (*syscall.Credential, []string, error) {
-	uid, err1 := strconv.ParseUint(os.Getenv("SUDO_UID"), 10, 32)
-	gid, err2 := strconv.ParseUint(os.Getenv("SUDO_GID"), 10, 32)
-	if err := errors.Join(err1, err2); err != nil {
-		return nil, nil, fmt.Errorf("run: SUDO_UID and SUDO_GID: %w", err)
-	}
-	c := &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-	u, err := user.LookupId(fmt.Sprint(uid))
-	if err != nil {
-		return c, nil, nil // a user without a name has only that group
-	}
-	if ids, err := u.GroupIds(); err == nil {
-		for _, id := range ids {
-			if g, err := strconv.ParseUint(id, 10, 32); err == nil {
-				c.Groups = append(c.Groups, uint32(g))
-			}
-		}
-	}
-	return c, []string{"HOME=" + u.HomeDir, "USER=" + u.Username, "LOGNAME=" + u.Username}, nil
-}
-
-// run lets the program go and waits for its end. When ctx is done first, it is asked
-// to end; the terminal has asked it already if the key was pressed there.
-func (c *child) run(ctx context.Context) error {
-	c.resume <- true
-	quit := make(chan os.Signal, 1)
-	signal.Notify(quit, unix.SIGTERM)
-	defer signal.Stop(quit)
-	for {
-		select {
-		case err := <-c.done:
-			c.done <- err
-			return err
-		case <-quit:
-			c.cmd.Process.Signal(unix.SIGTERM)
-		case <-ctx.Done():
-			c.cmd.Process.Signal(os.Interrupt)
-			ctx = context.Background()
-		}
-	}
-}
-
-// end ends the program if it was never let go.
-func (c *child) end() {
-	select {
-	case c.resume <- false:
-		<-c.done
-	default:
-	}
 }
 
 // isTerminal reports whether f is a terminal.

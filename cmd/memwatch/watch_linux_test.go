@@ -122,7 +122,13 @@ func TestRecordReplay(t *testing.T) {
 	require.NoError(t, cmd.Start())
 	file := filepath.Join(t.TempDir(), "session")
 	go func() {
-		time.Sleep(500 * time.Millisecond) // it is being watched by then
+		for { // the file is made when the probes are there
+			if _, err := os.Stat(file); err == nil {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		time.Sleep(300 * time.Millisecond) // Run has looked at it by then
 		io.WriteString(in, "\n\n")
 	}()
 	code, _, errOut := call(t, "record", file, "-p", fmt.Sprint(cmd.Process.Pid), "-lib", lib, "-for", "20s")
@@ -140,16 +146,25 @@ func TestRecordReplay(t *testing.T) {
 	require.Contains(t, errOut, "file exists")
 }
 
-func TestIsWatching(t *testing.T) {
+func TestWatches(t *testing.T) {
 	for line, want := range map[string]bool{
 		"": false, "-p 1 -once": false, "sites -p 1": false, "-o json": false, "leaks -fail-over 1": false,
-		"run -- ./app": true, "-top 3 top": true, "-driver -p 1": true, "sites --driver": true, "-p 1 -o pprof": true,
-		"-p 1 -o=folded": true, "-d 1s demo": true, "-- run": false,
+		"run -- ./app": true, "-top 3 top": true, "-driver -p 1": true, "sites --driver": true, "-p 1 -o pprof": false,
+		"-p 1 -o=folded": false, "-d 1s demo": true, "-p 1 -for 1s": true, "leaks -suspects": true, "-p 1 -lib x": true,
 	} {
-		require.Equal(t, want, isWatching(strings.Fields(line), false), line)
+		c, err := parse(strings.Fields(line))
+		require.NoError(t, err, line)
+		require.Equal(t, want, c.watches(), line)
 	}
-	require.True(t, isWatching(nil, true))
-	require.False(t, isWatching([]string{"-once"}, true))
+	for line, want := range map[string]bool{
+		"": true, "-p 1": true, "top": true, "demo": true, "replay x": true,
+		"-once": false, "-p 1 -o table": false, "-p 1 -n 3": false, "sites": false, "-fail-over 1": false, "demo -for 1s": false, "run x": false,
+	} {
+		c, err := parse(strings.Fields(line))
+		require.NoError(t, err, line)
+		c.terminal = true
+		require.Equal(t, want, c.interactive(), line)
+	}
 }
 
 // A buffer may be written by one goroutine and read by another.

@@ -10,9 +10,9 @@ import (
 
 var errPlatform = errors.New("the driver's calls can be watched on Linux, on amd64 and arm64; replay and demo work anywhere")
 
-func (c *watching) watch(context.Context) (int, error) { return exitError, errPlatform }
+func (c *config) watch(context.Context) (int, error) { return exitError, errPlatform }
 
-func (c *watching) checkSystem() (int, error) { return exitError, errPlatform }
+func (c *config) checkSystem() (int, error) { return exitError, errPlatform }
 
 // isTerminal reports whether f is a terminal, or something like one.
 func isTerminal(f *os.File) bool {

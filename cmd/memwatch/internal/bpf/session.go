@@ -315,6 +315,10 @@ func (s *Session) Read(r *Report) (bool, error) {
 	return true, r.decode(s.record.RawSample)
 }
 
+// Patience sets how long Read waits for a report; 50 ms unless set. It is called by the
+// goroutine that reads.
+func (s *Session) Patience(d time.Duration) { s.poll = d }
+
 // Waiting returns the bytes in the ring that were not read yet.
 func (s *Session) Waiting() int { return s.reader.AvailableBytes() }
 

@@ -118,14 +118,15 @@ type process struct {
 	sites      map[siteKey]*site
 	stacks     map[uint64][]Frame
 
-	classes  [NumClasses]Tally
-	onDevice map[int32]int64 // own live bytes
-	hows     [numHows]Freed
-	live     int64 // own bytes
-	peak     int64
-	peakAt   int64
-	atExit   int64 // own bytes when it ended
-	mapped   int64
+	classes    [NumClasses]Tally
+	onDevice   map[int32]int64 // own live bytes
+	hows       [numHows]Freed
+	live       int64 // own bytes
+	peak       int64
+	peakAt     int64
+	atExit     int64             // own bytes when it ended
+	heldAtExit [NumClasses]int64 // bytes, by class
+	mapped     int64
 
 	fails   map[int32]uint64 // by code
 	oom     *OutOfMemory
@@ -136,6 +137,7 @@ type process struct {
 	kernel  KernelTotals
 
 	told     bool  // its buffers are what it says of them
+	tabled   bool  // it has said something of them
 	toldLate Freed // of all of them
 }
 
@@ -460,6 +462,9 @@ func (p *process) end(how How) {
 		p.settle(t)
 	}
 	p.atExit = p.live
+	for c := range p.classes {
+		p.heldAtExit[c] = p.classes[c].Live
+	}
 	for _, s := range p.sites {
 		s.AtExitBytes, s.AtExitObjects = s.Live, s.Objects
 	}

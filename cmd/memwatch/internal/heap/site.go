@@ -40,6 +40,7 @@ type site struct {
 	began         int64       // its first allocation
 	told          bool        // the process says so itself, and there are no allocations
 	estimate      bool        // from samples
+	latest        int64       // told: its latest allocation, 0 if unknown
 	hows          [numHows]Freed
 	lives         [64]uint32 // freed, by the length of their life: bits of nanoseconds
 	sizes         [65]uint32 // live, by sizeClass
@@ -143,6 +144,9 @@ func (s *site) medianLife() int64 {
 
 // older sums the live allocations made before t.
 func (s *site) older(t int64) (bytes, objects int64) {
+	if s.told && s.latest > 0 && s.latest < t {
+		return s.Live, s.Objects // all that it has is at least as old as the latest
+	}
 	for a := s.first; a != nil && a.at < t; a = a.next {
 		bytes += a.size
 		objects++
@@ -164,7 +168,11 @@ func (r *ring) push(v int64) {
 
 // sample takes a sample of the process and its sites.
 func (p *process) sample() {
-	p.history.push(p.live)
+	if p.byTable() {
+		p.history.push(p.classes[Buffer].Live)
+	} else {
+		p.history.push(p.live)
+	}
 	var asked uint64
 	for c := range NumClasses {
 		if c.Own() || c == Buffer {

@@ -25,6 +25,7 @@ type Process struct {
 	Exited  bool   `json:"exited"`
 	Late    bool   `json:"late"`    // it ran before it was watched
 	AtLeast bool   `json:"atLeast"` // events were lost: numbers are lower bounds
+	ByTable bool   `json:"byTable"` // own memory is what its table tells of its buffers, for no driver's was seen
 	First   int64  `json:"first"`   // nanoseconds, as Time
 	Last    int64  `json:"last"`
 	Events  uint64 `json:"events"`
@@ -61,6 +62,7 @@ type ClassTotal struct {
 	Class string `json:"class"`
 	Own   bool   `json:"own"` // it is part of the process's live bytes
 	Tally
+	AtExit int64 `json:"atExit"` // bytes when the process exited
 }
 
 // A DeviceTotal is what a process has on one device; -1 stands for an unknown one.
@@ -180,10 +182,15 @@ func (p *process) snapshot(q Query) Process {
 	if p.toldLate != (Freed{}) || p.told {
 		out.ByNet = p.toldLate
 	}
+	if p.byTable() {
+		b := &p.classes[Buffer]
+		out.ByTable, out.Live, out.Peak, out.AtExit = true, b.Live, b.Peak, p.heldAtExit[Buffer]
+	}
 	for c := range NumClasses {
 		if t := p.classes[c]; t.AllocObjects > 0 {
-			out.Classes = append(out.Classes, ClassTotal{Class: c.String(), Own: c.Own(), Tally: t})
-			if c.Own() {
+			own := c.Own() || out.ByTable && c == Buffer
+			out.Classes = append(out.Classes, ClassTotal{Class: c.String(), Own: own, Tally: t, AtExit: p.heldAtExit[c]})
+			if own {
 				out.Objects += t.Objects
 			}
 		}
@@ -218,6 +225,7 @@ func (p *process) rate() int64 {
 // rows returns the sites that q asks for, own memory first, the largest first.
 func (p *process) rows(q Query) []Site {
 	var rows []Site
+	byTable := p.byTable()
 	for _, s := range p.sites {
 		old, objects := s.older(p.h.now - int64(q.Older) + 1)
 		why := s.suspect(p.h.now)
@@ -225,7 +233,7 @@ func (p *process) rows(q Query) []Site {
 			continue
 		}
 		row := Site{
-			Stack: s.key.stack, Class: s.key.class.String(), Own: s.key.class.Own(),
+			Stack: s.key.stack, Class: s.key.class.String(), Own: s.key.class.Own() || byTable && s.key.class == Buffer,
 			Frames: p.stacks[s.key.stack], Tally: s.Tally,
 			Explicit: s.hows[Explicit], ByNet: s.hows[Late], Estimate: s.estimate,
 			AtExitBytes: s.AtExitBytes, AtExitObjects: s.AtExitObjects,

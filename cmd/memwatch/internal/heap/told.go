@@ -8,10 +8,15 @@ package heap
 //	Aux     allocations ever              Ctx     allocations that are live
 //	Pool    bytes freed late              Stream  allocations freed late
 //	Code    1 if the numbers are estimates from samples
+//	Begin   when a site allocated last, if that is known
 //
 // With a Stack they are those of a site, with Stack 0 those of the whole process.
 // Sites need not add up to the whole: some allocations may have no site. Single
 // buffers are not known then, and events of single buffers are passed over.
+//
+// Buffers are parts of a driver's memory and not added to it. A program whose driver
+// was never seen to give it any, as one on the host's own memory, is shown by its
+// buffers alone: see byTable.
 
 // tell takes an event of that kind.
 func (p *process) tell(e *Event) {
@@ -24,7 +29,7 @@ func (p *process) tell(e *Event) {
 		FreedBytes: e.Addr - e.Size, FreedObjects: e.Aux - e.Ctx,
 	}
 	if !p.told {
-		p.told = true
+		p.told, p.tabled = true, true
 		p.endWhere(Replaced, func(a *allocation) bool { return a.class == Buffer })
 		p.classes[Buffer] = Tally{}
 	}
@@ -41,11 +46,25 @@ func (p *process) tell(e *Event) {
 	}
 	t.Peak = max(s.Peak, t.Live)
 	s.Tally = t
-	s.told, s.estimate = true, e.Code == 1
+	s.told, s.estimate, s.latest = true, e.Code == 1, e.Begin
 	s.hows = [numHows]Freed{
 		Late:     {Bytes: e.Pool, Objects: e.Stream},
 		Explicit: {Bytes: t.FreedBytes - e.Pool, Objects: t.FreedObjects - e.Stream},
 	}
+}
+
+// byTable reports whether the process's numbers are those of its buffers: it has a
+// table, and no memory of its own was seen to come from a driver.
+func (p *process) byTable() bool {
+	if !p.tabled {
+		return false
+	}
+	for c := range NumClasses {
+		if c.Own() && p.classes[c].AllocObjects > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // endTold ends what was told when the process ends.

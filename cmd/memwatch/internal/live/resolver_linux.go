@@ -20,6 +20,7 @@ type resolver struct {
 	waiting atomic.Int64  // jobs not done
 	cache   symbols.Cache
 	procs   map[uint32]*symbols.Process // the goroutine's
+	shelf   shelf
 }
 
 // maxJobs bounds the queue. A stack for which there is no room stays without names.
@@ -28,7 +29,7 @@ const maxJobs = 16 << 10
 func newResolver() *resolver {
 	r := &resolver{
 		jobs: make(chan func(), maxJobs), done: make(chan heap.Event, maxJobs), over: make(chan struct{}),
-		procs: make(map[uint32]*symbols.Process),
+		procs: make(map[uint32]*symbols.Process), shelf: shelf{books: make(map[uint32][]book)},
 	}
 	go func() {
 		defer close(r.over)
@@ -51,9 +52,9 @@ func (r *resolver) do(job func()) bool {
 	}
 }
 
-// open looks at the mappings of a process, now, while it is there. The symbols are read
+// see looks at the mappings of a process, now, while it is there. The symbols are read
 // when they are needed.
-func (r *resolver) open(pid uint32) {
+func (r *resolver) see(pid uint32) {
 	p, err := symbols.OpenProcess(int(pid), &r.cache)
 	if err != nil {
 		return
@@ -75,6 +76,8 @@ func (r *resolver) exit(e heap.Event) {
 			p.Close()
 			delete(r.procs, e.PID)
 		}
+		r.tell(e.PID, e.Time)
+		r.shelf.drop(e.PID)
 		r.hand(e)
 	}
 	if !r.do(job) {

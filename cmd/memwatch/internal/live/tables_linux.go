@@ -3,13 +3,11 @@
 package live
 
 import (
-	"cmp"
+	"os"
 	"slices"
-	"strconv"
-	"strings"
+	"sync"
 
-	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
-	"github.com/lastuse/lastuse/cmd/memwatch/internal/symbols"
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/procfs"
 	"github.com/lastuse/lastuse/internal/probe"
 )
 
@@ -19,104 +17,101 @@ const tableName = "memfd:" + probe.Name
 // Bounds on what is read of one process at a time.
 const (
 	maxTables = 16
-	maxTold   = 1000 // sites: those with the most bytes
+	maxBooks  = 1024 // tables kept open, of all processes
 )
 
-// table has the tables of a process read, beside the reading of the ring, and what
-// they say handed out.
-func (r *resolver) table(pid int, tables []symbols.Mapping, now int64) {
-	tables = slices.Clone(tables[:min(len(tables), maxTables)])
-	r.do(func() {
-		var all []*probe.Snapshot
-		for i := range tables {
-			if s, err := readTable(pid, &tables[i]); err == nil {
-				all = append(all, s)
-			}
-		}
-		if len(all) > 0 {
-			for _, e := range told(uint32(pid), all, now) {
-				r.hand(e)
-			}
-		}
-	})
+// A book is a table that is kept open: when its process has ended it still says what
+// was live then.
+type book struct {
+	inode uint64
+	f     *os.File
 }
 
-// readTable takes a snapshot of one table. It is a file without a name, which only the
-// kernel's link to the mapping leads to.
-func readTable(pid int, m *symbols.Mapping) (*probe.Snapshot, error) {
-	f, err := symbols.OpenMapped(pid, m)
+// A shelf is the open tables of all processes. It is safe for use by several goroutines.
+type shelf struct {
+	mu    sync.Mutex
+	books map[uint32][]book
+	open  int
+}
+
+// keep opens the tables that a process has now and closes those that it has no more.
+// Only files in memory are opened, so that it never waits for anybody.
+func (s *shelf) keep(pid uint32) {
+	p, err := procfs.Open(int(pid))
 	if err != nil {
-		return nil, err
+		return
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
+	defer p.Close()
+	maps, err := p.Find((*procfs.Mapped).IsTable)
+	if err != nil || len(maps) == 0 {
+		return // it may be on its way out: what it said last is kept
 	}
-	return probe.Read(f, info.Size())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old := s.books[pid]
+	var kept []book
+	for i := range maps[:min(len(maps), maxTables)] {
+		at := slices.IndexFunc(old, func(b book) bool { return b.inode == maps[i].Inode })
+		if at >= 0 {
+			kept = append(kept, old[at])
+			old = slices.Delete(old, at, at+1)
+		} else if s.open < maxBooks {
+			if f, err := p.OpenTable(&maps[i]); err == nil {
+				kept = append(kept, book{maps[i].Inode, f})
+				s.open++
+			}
+		}
+	}
+	s.shut(old)
+	s.books[pid] = kept
 }
 
-// told turns what tables say into events.
-func told(pid uint32, all []*probe.Snapshot, now int64) []heap.Event {
-	whole := heap.Event{Op: heap.Told, Class: heap.Buffer, PID: pid, Time: now}
-	var sites []heap.Event
-	var stacks []heap.Event
-	for _, s := range all {
-		for i := range s.Accounts {
-			a := &s.Accounts[i]
-			whole.Addr += a.MadeBytes
-			whole.Size += uint64(max(a.Live(), 0))
-			whole.Aux += a.MadeObjects
-			whole.Ctx += uint64(max(a.LiveObjects(), 0))
-			whole.Pool += a.LateBytes
-			whole.Stream += a.LateObjects
-		}
-		for i := range s.Sites {
-			t := &s.Sites[i]
-			e := heap.Event{
-				Op: heap.Told, Class: heap.Buffer, PID: pid, Time: now, Stack: max(t.Hash, 1),
-				Addr: t.AllocBytes, Size: uint64(max(t.Live(), 0)), Pool: t.LateBytes,
-				Aux:    t.AllocObjects / probe.ObjectUnit,
-				Ctx:    (t.AllocObjects - min(t.FreeObjects, t.AllocObjects)) / probe.ObjectUnit,
-				Stream: t.LateObjects / probe.ObjectUnit,
-			}
-			if s.Rate != 1 {
-				e.Code = 1
-			}
-			// The counters of a running program were not read at one instant, and parts of
-			// an object are rounded.
-			e.Size, e.Ctx = min(e.Size, e.Addr), min(e.Ctx, e.Aux)
-			e.Pool, e.Stream = min(e.Pool, e.Addr-e.Size), min(e.Stream, e.Aux-e.Ctx)
-			sites = append(sites, e)
-			stacks = append(stacks, heap.Event{Op: heap.Stack, PID: pid, Time: now, Stack: e.Stack, Frames: frames(t.Stack)})
-		}
+// shut closes books.
+func (s *shelf) shut(all []book) {
+	for _, b := range all {
+		b.f.Close()
+		s.open--
 	}
-	order := make([]int, len(sites))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return -cmp.Compare(sites[a].Size, sites[b].Size) })
-	events := []heap.Event{whole}
-	for _, i := range order[:min(len(order), maxTold)] {
-		events = append(events, stacks[i], sites[i])
-	}
-	return events
 }
 
-// frames reads a table's text of a stack: lines "function\tfile:line".
-func frames(text string) []heap.Frame {
-	var all []heap.Frame
-	for line := range strings.Lines(text) {
-		name, place, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
-		f := heap.Frame{Func: name}
-		if at := strings.LastIndexByte(place, ':'); at >= 0 {
-			f.File = place[:at]
-			f.Line, _ = strconv.Atoi(place[at+1:])
-			f.Line = max(f.Line, 0)
+// drop closes the tables of a process.
+func (s *shelf) drop(pid uint32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.shut(s.books[pid])
+	delete(s.books, pid)
+}
+
+// read returns what the tables of a process say.
+func (s *shelf) read(pid uint32) []*probe.Snapshot {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []*probe.Snapshot
+	for _, b := range s.books[pid] {
+		info, err := b.f.Stat()
+		if err != nil {
+			continue
 		}
-		if all = append(all, f); len(all) == 64 {
-			break
+		if t, err := probe.Read(b.f, info.Size()); err == nil {
+			all = append(all, t)
 		}
 	}
 	return all
+}
+
+// table has the tables of a process read, beside the reading of the ring, and what
+// they say handed out.
+func (r *resolver) table(pid uint32, now int64) {
+	r.do(func() { r.tell(pid, now) })
+}
+
+// tell reads the open tables of a process and hands out what they say.
+func (r *resolver) tell(pid uint32, now int64) {
+	all := r.shelf.read(pid)
+	if len(all) == 0 {
+		return
+	}
+	for _, e := range Told(pid, all, now) {
+		r.hand(e)
+	}
 }

@@ -30,6 +30,7 @@ type Options struct {
 	Single    bool          // use single probes
 	Scan      time.Duration // between two looks for new processes; 0: 1 s
 	Fresh     bool          // the processes asked for have not run yet
+	NoProbes  bool          // read tables alone, which takes no rights on one's own processes
 }
 
 // A Library is a file whose functions are probed.
@@ -46,7 +47,7 @@ type Library struct {
 // A Watcher watches processes. It is used by one goroutine.
 type Watcher struct {
 	opts      Options
-	session   *bpf.Session
+	session   *bpf.Session // nil with NoProbes
 	resolver  *resolver
 	images    probes.Cache
 	libraries map[string]*Library // by identity of the file
@@ -55,6 +56,7 @@ type Watcher struct {
 	attached  int64 // when the latest library was probed, or the watcher made; nanoseconds since boot
 	events    []heap.Event
 	sink      func(*heap.Event)
+	wait      time.Duration // for a report
 	ready     chan struct{} // closed when Run has looked at the processes asked for
 }
 
@@ -63,7 +65,7 @@ type process struct {
 	start  uint64 // clock ticks since boot
 	books  bpf.Ledger
 	polled time.Time // when its tables were read
-	missed int       // looks at which it was not there
+	gone   time.Time // since when it is not there
 }
 
 // ErrNothing is returned by New if no process asked for uses a library that is known.
@@ -74,9 +76,12 @@ func New(o Options) (*Watcher, error) {
 	if o.Scan <= 0 {
 		o.Scan = time.Second
 	}
-	s, err := bpf.Open(bpf.Options{Ring: o.Ring, NoStacks: o.NoStacks, Single: o.Single, Only: len(o.PIDs) > 0})
-	if err != nil {
-		return nil, err
+	var s *bpf.Session
+	if !o.NoProbes {
+		var err error
+		if s, err = bpf.Open(bpf.Options{Ring: o.Ring, NoStacks: o.NoStacks, Single: o.Single, Only: len(o.PIDs) > 0}); err != nil {
+			return nil, err
+		}
 	}
 	w := &Watcher{
 		opts: o, session: s, resolver: newResolver(),
@@ -89,12 +94,17 @@ func New(o Options) (*Watcher, error) {
 			w.Close()
 			return nil, fmt.Errorf("live: process %d: %w", pid, err)
 		}
+		if s == nil {
+			continue
+		}
 		if err := s.Watch(uint32(pid), bpf.Target{}); err != nil {
 			w.Close()
 			return nil, err
 		}
 	}
-	w.places()
+	if s != nil {
+		w.places()
+	}
 	return w, nil
 }
 
@@ -108,11 +118,19 @@ func (w *Watcher) Libraries() []Library {
 }
 
 // Hits returns how often each probe was hit, by its ID.
-func (w *Watcher) Hits() ([]uint64, error) { return w.session.Hits() }
+func (w *Watcher) Hits() ([]uint64, error) {
+	if w.session == nil {
+		return nil, nil
+	}
+	return w.session.Hits()
+}
 
 // Close detaches the probes.
 func (w *Watcher) Close() error {
 	w.resolver.close()
+	if w.session == nil {
+		return nil
+	}
 	return w.session.Close()
 }
 
@@ -138,14 +156,15 @@ func (w *Watcher) Run(ctx context.Context, sink func(*heap.Event), idle func()) 
 		w.resolver.finish(w.sink)
 	}
 	close(w.ready)
-	next := time.Now()
+	begun := time.Now()
+	next := begun
 	for ctx.Err() == nil {
 		if now := time.Now(); !now.Before(next) {
 			w.scan()
 			w.audit()
-			next = now.Add(w.opts.Scan)
+			next = now.Add(w.pace(now.Sub(begun)))
 		}
-		ok, err := w.session.Read(&r)
+		ok, err := w.read(ctx, &r)
 		if errors.Is(err, os.ErrClosed) {
 			return nil
 		}
@@ -163,7 +182,7 @@ func (w *Watcher) Run(ctx context.Context, sink func(*heap.Event), idle func()) 
 		if idle != nil {
 			idle()
 		}
-		if len(w.opts.PIDs) > 0 && w.session.Waiting() == 0 && !w.anyRunning() {
+		if len(w.opts.PIDs) > 0 && w.waiting() == 0 && !w.anyRunning() {
 			break
 		}
 	}
@@ -178,6 +197,42 @@ func (w *Watcher) Run(ctx context.Context, sink func(*heap.Event), idle func()) 
 	return nil
 }
 
+// young is how long a program that has just been started is looked at often: it loads
+// its library and makes its table any moment, and may end soon after.
+const young = 500 * time.Millisecond
+
+// pace returns the time until the next look at processes, that long after the first.
+func (w *Watcher) pace(after time.Duration) time.Duration {
+	scan, wait := w.opts.Scan, 50*time.Millisecond
+	if w.opts.Fresh && after < young {
+		scan, wait = time.Millisecond, time.Millisecond
+	}
+	w.wait = min(scan, wait)
+	if w.session != nil {
+		w.session.Patience(w.wait)
+	}
+	return scan
+}
+
+// read waits a while for the next report. Without probes it only waits.
+func (w *Watcher) read(ctx context.Context, r *bpf.Report) (bool, error) {
+	if w.session != nil {
+		return w.session.Read(r)
+	}
+	select {
+	case <-time.After(w.wait):
+	case <-ctx.Done():
+	}
+	return false, nil
+}
+
+func (w *Watcher) waiting() int {
+	if w.session == nil {
+		return 0
+	}
+	return w.session.Waiting()
+}
+
 // Ready is closed when Run has seen the processes asked for as they are: a program
 // that was stopped until then may go on. Run may be called once.
 func (w *Watcher) Ready() <-chan struct{} { return w.ready }
@@ -185,6 +240,9 @@ func (w *Watcher) Ready() <-chan struct{} { return w.ready }
 // drain takes what is left in the ring, for no longer than a second.
 func (w *Watcher) drain(r *bpf.Report) {
 	for end := time.Now().Add(time.Second); time.Now().Before(end); {
+		if w.session == nil {
+			return
+		}
 		ok, err := w.session.Read(r)
 		if err != nil || !ok && w.session.Waiting() == 0 {
 			return
@@ -219,7 +277,7 @@ func (w *Watcher) take(r *bpf.Report) {
 		w.resolver.stack(pid, r.Raw.Time, r.Raw.Stack, r.Frames)
 	case bpf.Exec:
 		w.sink(&heap.Event{Op: heap.Exec, PID: pid, TID: r.Raw.TID, Time: r.Raw.Time, Text: comm(int(pid))})
-		w.resolver.open(pid)
+		w.resolver.see(pid)
 		w.target(int(pid))
 	case bpf.Exit:
 		w.ended(pid, r.Raw.Time)
@@ -232,11 +290,11 @@ func (w *Watcher) introduce(pid int, now int64) {
 	start, _ := startTime(pid)
 	w.processes[uint32(pid)] = &process{start: start}
 	e := heap.Event{Op: heap.Start, PID: uint32(pid), Time: now, Text: comm(pid), Size: start}
-	if !w.opts.Fresh && start > 0 && int64(start)*int64(time.Second/ticks) < w.attached {
+	if !w.opts.Fresh && !w.opts.NoProbes && start > 0 && int64(start)*int64(time.Second/ticks) < w.attached {
 		e.Aux = 1
 	}
 	w.sink(&e)
-	w.resolver.open(uint32(pid))
+	w.resolver.see(uint32(pid))
 	w.target(pid)
 }
 
@@ -245,6 +303,9 @@ const ticks = 100
 
 // target tells the probes where a Go program keeps its goroutines.
 func (w *Watcher) target(pid int) {
+	if w.session == nil {
+		return
+	}
 	w.resolver.target(uint32(pid), func(t bpf.Target) {
 		_ = w.session.Watch(uint32(pid), t) // without it stacks are walked by the kernel alone
 	})
@@ -252,6 +313,9 @@ func (w *Watcher) target(pid int) {
 
 // audit compares the kernel's books with what was handed out.
 func (w *Watcher) audit() {
+	if w.session == nil {
+		return
+	}
 	all, err := w.session.Ledgers()
 	if err != nil {
 		return
@@ -313,6 +377,10 @@ func (w *Watcher) places() {
 	}
 }
 
+// Keep opens the tables that a process has now, so that they can be read when it has
+// ended. It may be called by any goroutine.
+func (w *Watcher) Keep(pid int) { w.resolver.shelf.keep(uint32(pid)) }
+
 // Look looks for libraries in the mappings of processes, as Run does by itself.
 func (w *Watcher) Look() { w.scan() }
 
@@ -333,15 +401,15 @@ func (w *Watcher) scan() {
 			continue
 		}
 		uses := false
-		var tables []symbols.Mapping
+		tables := false
 		for i := range maps {
 			m := &maps[i]
 			if m.Offset == 0 && m.Base() == tableName {
-				tables = append(tables, *m)
+				tables = true
 				continue
 			}
 			l := probes.LibraryOf(m.Base())
-			if l == nil || !m.Exec {
+			if l == nil || !m.Exec || w.session == nil {
 				continue
 			}
 			uses = true
@@ -350,12 +418,13 @@ func (w *Watcher) scan() {
 				f.Close()
 			}
 		}
-		if (uses || len(tables) > 0) && w.processes[uint32(pid)] == nil {
+		if (uses || tables) && w.processes[uint32(pid)] == nil {
 			w.introduce(pid, Clock())
 		}
-		if p := w.processes[uint32(pid)]; len(tables) > 0 && time.Since(p.polled) > pollTables {
+		if p := w.processes[uint32(pid)]; tables && time.Since(p.polled) > pollTables {
 			p.polled = time.Now()
-			w.resolver.table(pid, tables, Clock())
+			w.resolver.shelf.keep(uint32(pid))
+			w.resolver.table(uint32(pid), Clock())
 		}
 	}
 	w.bury()
@@ -364,15 +433,21 @@ func (w *Watcher) scan() {
 // pollTables is the least time between two looks at a process's tables.
 const pollTables = 500 * time.Millisecond
 
+// burial is how long the report of a process's end is waited for.
+const burial = 2 * time.Second
+
 // bury ends the processes whose end no probe has reported: those that never called a
 // driver, and those whose report was lost.
 func (w *Watcher) bury() {
 	for pid, p := range w.processes {
 		if start, err := startTime(int(pid)); err == nil && start == p.start {
-			p.missed = 0
+			p.gone = time.Time{}
 			continue
 		}
-		if p.missed++; p.missed < 3 { // the report may be on its way
+		if p.gone.IsZero() {
+			p.gone = time.Now()
+		}
+		if time.Since(p.gone) < burial || w.waiting() > 0 { // the report may be on its way
 			continue
 		}
 		w.ended(pid, Clock())
@@ -382,11 +457,15 @@ func (w *Watcher) bury() {
 // ended hands out the end of a process and forgets it.
 func (w *Watcher) ended(pid uint32, now int64) {
 	if p := w.processes[pid]; p != nil {
-		w.auditOne(pid, w.session.LedgerOf(pid), now)
+		if w.session != nil {
+			w.auditOne(pid, w.session.LedgerOf(pid), now)
+		}
 		w.resolver.exit(heap.Event{Op: heap.Exit, PID: pid, TID: pid, Time: now, Size: p.start})
 		delete(w.processes, pid)
 	}
-	w.session.Forget(pid)
+	if w.session != nil {
+		w.session.Forget(pid)
+	}
 }
 
 // attach probes a file unless it is probed already.

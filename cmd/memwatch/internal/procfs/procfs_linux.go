@@ -1,0 +1,300 @@
+package procfs
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/lastuse/lastuse/internal/probe"
+)
+
+const (
+	// maxTables bounds how many tables of one process are read, and maxMaps how much of
+	// its list of mappings is searched for them.
+	maxTables = 256
+	maxMaps   = 16 << 20 // bytes
+)
+
+// A Process is one running program, held by its directory in /proc so that another
+// program that gets the same number is never taken for it.
+type Process struct {
+	PID int
+	dir *os.File
+}
+
+// Open opens a process by its number.
+func Open(pid int) (*Process, error) {
+	dir, err := os.Open(filepath.Join("/proc", strconv.Itoa(pid)))
+	if err != nil {
+		return nil, procError(err)
+	}
+	return &Process{PID: pid, dir: dir}, nil
+}
+
+func (p *Process) Close() { p.dir.Close() }
+
+// open opens a file below the process's directory. It never blocks on a pipe.
+func (p *Process) OpenFile(name string) (*os.File, error) {
+	fd, err := unix.Openat(int(p.dir.Fd()), name, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	if err != nil {
+		return nil, procError(&fs.PathError{Op: "open", Path: name, Err: err})
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+// procError gives the errors of /proc the words that a user needs.
+func procError(err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ESRCH):
+		return ErrGone
+	case errors.Is(err, fs.ErrPermission):
+		return ErrRights
+	}
+	return err
+}
+
+// command returns the process's short name, as it chose it.
+func (p *Process) Command() string {
+	f, err := p.OpenFile("comm")
+	if err != nil {
+		return "?"
+	}
+	defer f.Close()
+	b := make([]byte, 64)
+	n, _ := f.Read(b)
+	return strings.TrimSuffix(string(b[:n]), "\n")
+}
+
+// ended reports whether the process has ended and only waits for its parent to take notice.
+// Such a process has no mappings any more.
+func (p *Process) Ended() bool {
+	f, err := p.OpenFile("stat")
+	if err != nil {
+		return true
+	}
+	defer f.Close()
+	b := make([]byte, 512)
+	n, err := f.Read(b)
+	if err != nil {
+		return true
+	}
+	// "PID (NAME) STATE ...", where NAME may hold anything, parentheses too.
+	text := string(b[:n])
+	i := strings.LastIndexByte(text, ')')
+	return i >= 0 && i+2 < len(text) && (text[i+2] == 'Z' || text[i+2] == 'X')
+}
+
+// A mapped is one line of a process's maps.
+type Mapped struct {
+	Start, End uint64 // addresses
+	Offset     uint64 // of Start in the file
+	Executable bool
+	Dev        uint64 // of the file, as stat tells it
+	Inode      uint64
+	Name       string // as the process's maps say
+}
+
+// ParseMapped reads one line of /proc/PID/maps.
+func ParseMapped(line string) (m Mapped, ok bool) {
+	f := strings.SplitN(line, " ", 6)
+	if len(f) < 5 {
+		return m, false
+	}
+	from, to, _ := strings.Cut(f[0], "-")
+	major, minor, _ := strings.Cut(f[3], ":")
+	var errs [6]error
+	m.Start, errs[0] = strconv.ParseUint(from, 16, 64)
+	m.End, errs[1] = strconv.ParseUint(to, 16, 64)
+	m.Offset, errs[2] = strconv.ParseUint(f[2], 16, 64)
+	ma, err := strconv.ParseUint(major, 16, 32)
+	errs[3] = err
+	mi, err := strconv.ParseUint(minor, 16, 32)
+	errs[4] = err
+	m.Dev = unix.Mkdev(uint32(ma), uint32(mi))
+	m.Inode, errs[5] = strconv.ParseUint(f[4], 10, 64)
+	m.Executable = strings.Contains(f[1], "x")
+	if len(f) == 6 {
+		m.Name = strings.TrimLeft(f[5], " ")
+	}
+	return m, errors.Join(errs[:]...) == nil && m.Start < m.End
+}
+
+// IsTable reports whether m is a mapping of a whole table.
+func (m *Mapped) IsTable() bool {
+	name, _ := strings.CutSuffix(m.Name, " (deleted)")
+	return name == "/memfd:"+probe.Name && m.Offset == 0
+}
+
+// find returns the process's mappings that are wanted, in the order of their addresses.
+func (p *Process) Find(want func(*Mapped) bool) ([]Mapped, error) {
+	f, err := p.OpenFile("maps")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var found []Mapped
+	read := 0
+	lines := bufio.NewScanner(f)
+	for lines.Scan() && read < maxMaps && len(found) < maxTables {
+		read += len(lines.Bytes()) + 1
+		if m, ok := ParseMapped(lines.Text()); ok && want(&m) {
+			found = append(found, m)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, procError(err)
+	}
+	return found, nil
+}
+
+// tables reads all tables of the process.
+func (p *Process) Tables() ([]*probe.Snapshot, error) {
+	maps, err := p.Find((*Mapped).IsTable)
+	if err != nil {
+		return nil, err
+	}
+	if len(maps) == 0 {
+		if p.Ended() {
+			return nil, ErrGone
+		}
+		return nil, ErrNoTable
+	}
+	var all []*probe.Snapshot
+	var errs []error
+	for i := range maps {
+		s, err := p.table(&maps[i])
+		switch {
+		case err == nil:
+			all = append(all, s)
+		case errors.Is(err, ErrGone): // the tracker was collected after we saw its mapping
+		default:
+			errs = append(errs, err)
+		}
+	}
+	if len(all) == 0 && len(errs) == 0 {
+		return nil, ErrGone
+	}
+	if len(all) == 0 {
+		return nil, errors.Join(errs...)
+	}
+	return all, nil
+}
+
+// table reads the table of one mapping.
+func (p *Process) table(m *Mapped) (*probe.Snapshot, error) {
+	f, err := p.OpenTable(m)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return probe.Read(f, st.Size())
+}
+
+// OpenTable opens the file behind a mapping: by the mapping itself, which takes
+// rights, or by the descriptor that the process keeps.
+func (p *Process) OpenTable(m *Mapped) (*os.File, error) {
+	// Opening a file of a file system that some process serves may take for ever.
+	if dev, err := memoryDevice(); err != nil || m.Dev != dev {
+		return nil, errors.Join(err, fmt.Errorf("%w: the mapping %q is not what it says", probe.ErrNotTable, m.Name))
+	}
+	f, err := p.OpenFile(fmt.Sprintf("map_files/%x-%x", m.Start, m.End))
+	if err == nil {
+		return f, m.verify(f)
+	}
+	fds, err := p.OpenFile("fd")
+	if err != nil {
+		return nil, err
+	}
+	defer fds.Close()
+	names, err := fds.Readdirnames(1 << 16)
+	if err != nil {
+		return nil, procError(err)
+	}
+	for _, name := range names {
+		// What the kernel knows without asking a file system is enough.
+		var st unix.Statx_t
+		path := "fd/" + name
+		if unix.Statx(int(p.dir.Fd()), path, unix.AT_STATX_DONT_SYNC, unix.STATX_INO, &st) != nil ||
+			st.Ino != m.Inode || unix.Mkdev(st.Dev_major, st.Dev_minor) != m.Dev {
+			continue
+		}
+		f, err := p.OpenFile(path)
+		if err != nil {
+			return nil, err
+		}
+		return f, m.verify(f)
+	}
+	return nil, ErrGone
+}
+
+// verify checks that f is the file that is mapped and lies in memory. Such a file can be
+// read without ever waiting for its maker; a hostile process could have mapped
+// one of the same name from a file system of its own. On failure f is closed.
+func (m *Mapped) verify(f *os.File) (err error) {
+	defer func() {
+		if err != nil {
+			f.Close()
+		}
+	}()
+	var st unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+		return err
+	}
+	dev, err := memoryDevice()
+	if err != nil {
+		return err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG || st.Ino != m.Inode || st.Dev != dev {
+		return fmt.Errorf("%w: the mapping %q is not what it says", probe.ErrNotTable, m.Name)
+	}
+	return nil
+}
+
+// memoryDevice returns the number of the device on which the kernel makes all
+// files of memfd_create.
+func memoryDevice() (uint64, error) {
+	fd, err := unix.MemfdCreate("memwatch", unix.MFD_CLOEXEC)
+	if err != nil {
+		return 0, fmt.Errorf("memfd_create: %w", err)
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return 0, err
+	}
+	return st.Dev, nil
+}
+
+// PIDs returns the numbers of all processes.
+func PIDs() ([]int, error) {
+	d, err := os.Open("/proc")
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	names, err := d.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	var all []int
+	for _, n := range names {
+		if pid, err := strconv.Atoi(n); err == nil {
+			all = append(all, pid)
+		}
+	}
+	slices.Sort(all)
+	return all, nil
+}
