@@ -302,6 +302,7 @@ func BenchmarkStreams(b *testing.B) {
 				require.NoError(b, err)
 				ns := alloc.Scalar(uint64(length))
 				one := Dim{X: 1}
+				var enqueued time.Duration
 				for b.Loop() {
 					b.StopTimer()
 					pool, err := alloc.NewPool(dev, alloc.Options{})
@@ -316,6 +317,7 @@ func BenchmarkStreams(b *testing.B) {
 						require.NoError(b, s.Sync())
 					}
 					b.StartTimer()
+					start := time.Now()
 					for i := range kernels {
 						s := ss[i%streams]
 						if kind == "mapped" {
@@ -330,11 +332,13 @@ func BenchmarkStreams(b *testing.B) {
 							require.NoError(b, dev.ctx.MemFreeAsync(p, s.Handle()))
 						}
 					}
+					enqueued += time.Since(start)
 					require.NoError(b, dev.ctx.Synchronize())
 					b.StopTimer()
 					require.NoError(b, pool.Close())
 					b.StartTimer()
 				}
+				b.ReportMetric(float64(enqueued.Microseconds())/float64(b.N), "enqueue-µs")
 				require.NoError(b, m.Unload())
 				require.NoError(b, base.Close())
 			})

@@ -3,7 +3,10 @@
 package cuda
 
 import (
+	"bufio"
 	"flag"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"testing"
@@ -12,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lastuse/lastuse/alloc"
+	"github.com/lastuse/lastuse/internal/cudadrv/drvtest"
 )
 
 // brokenChild makes TestBroken break the driver of its own process.
@@ -78,15 +82,74 @@ func TestShuttingDown(t *testing.T) {
 	assert.NoError(t, e.dev.Close())
 }
 
+// holdChild makes TestOutOfMemory the other process: it takes all of the device's memory but this many bytes, says so and
+// waits for its input to end.
+var holdChild = flag.Int64("hold-child", 0, "for TestOutOfMemory itself: take the device's memory but so many bytes")
+
 // Memory that another process holds makes Make fail with what the pool looks like, and later succeed.
 func TestOutOfMemory(t *testing.T) {
-	e := startStandIn(t, alloc.Options{}, "memory", 128<<20, "taken", 120<<20)
-	_, err := alloc.Make[byte](e.s, 64<<20)
+	d := choose(t)
+	if *holdChild > 0 {
+		hold(t, d, *holdChild)
+		return
+	}
+	left, want := int64(1<<30), 4<<30
+	if d.StandIn != nil {
+		left, want = 8<<20, 64<<20
+		d.StandIn.Set(t, "memory", 128<<20)
+	}
+	e := startOn(t, d, alloc.Options{})
+	release := func() { e.StandIn.Set(t, "taken", 0) }
+	if d.Real() {
+		release = holder(t, left)
+	} else {
+		d.StandIn.Set(t, "taken", 128<<20-left)
+	}
+	_, err := alloc.Make[byte](e.s, want)
 	require.ErrorIs(t, err, alloc.ErrOutOfMemory)
 	var me *alloc.MemoryError
 	require.ErrorAs(t, err, &me)
 	assert.ErrorContains(t, err, "CUDA_ERROR_OUT_OF_MEMORY (2)")
-	e.StandIn.Set(t, "taken", 0)
-	b := buffer[byte](t, e.s, 64<<20)
+	small := buffer[byte](t, e.s, 1<<20) // there is room for this
+	release()
+	b := buffer[byte](t, e.s, want)
+	require.NoError(t, b.Fill(e.s, 1))
+	require.NoError(t, e.s.Sync())
 	b.Free()
+	small.Free()
+	require.NoError(t, e.pool.Close())
+}
+
+// hold takes the device's memory and keeps it until standard input ends.
+func hold(t *testing.T, d drvtest.Driver, left int64) {
+	dev, err := open(d.Path, 0, Options{})
+	require.NoError(t, err)
+	defer dev.Close()
+	free, _, err := dev.MemInfo()
+	require.NoError(t, err)
+	p, err := dev.Alloc((free - left) &^ (2<<20 - 1))
+	require.NoError(t, err)
+	fmt.Println("holding")
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	require.NoError(t, dev.Free(p, 0))
+}
+
+// holder starts a process that leaves so many bytes of the device's memory, and returns what ends it.
+func holder(t *testing.T, left int64) (release func()) {
+	cmd := exec.Command(os.Args[0], "-test.run=^TestOutOfMemory$", "-driver=real", fmt.Sprintf("-hold-child=%d", left))
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	lines := bufio.NewScanner(out)
+	for lines.Scan() && lines.Text() != "holding" {
+	}
+	require.Equal(t, "holding", lines.Text(), "the other process failed")
+	return func() {
+		require.NoError(t, in.Close())
+		for lines.Scan() {
+		}
+		require.NoError(t, cmd.Wait())
+	}
 }

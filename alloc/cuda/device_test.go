@@ -3,6 +3,7 @@
 package cuda
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -34,6 +35,12 @@ func TestDevices(t *testing.T) {
 	assert.LessOrEqual(t, free, total)
 	assert.Positive(t, free)
 	assert.Positive(t, dev.Granularity())
+
+	_, err = open(d.Path, len(all), Options{})
+	assert.ErrorIs(t, err, ErrUnavailable)
+	assert.ErrorContains(t, err, fmt.Sprintf("cuda: open: device %d of %d", len(all), len(all)))
+	_, err = open(d.Path, 0, Options{Granule: 3 << 20})
+	assert.ErrorIs(t, err, alloc.ErrSize)
 }
 
 func TestOpenErrors(t *testing.T) {

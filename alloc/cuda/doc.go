@@ -29,6 +29,13 @@
 // consistent. The first call that meets a broken context says so, and so does every later one that is asked to work:
 // errors.Is(err, [ErrBroken]).
 //
+// # Other libraries
+//
+// Libraries such as cuBLAS and cuDNN take a stream's handle ([alloc.Stream.Handle]) and addresses (Ptr of a buffer or view);
+// [alloc.Pool.WrapStream] adopts a stream of theirs. They work in the context that is current on the calling thread, which
+// is the device's after a call of Handle and then of Ptr on the stream, in a goroutine that is locked to its thread. Keep
+// the buffers alive until the library's call has returned. See examples/cblas.
+//
 // # Locks
 //
 // stage.mu, atlas.mu and modules.mu are leaves: no other lock is taken under them, save that driver calls are made under
