@@ -24,18 +24,18 @@ type adopted struct {
 //lastuse:effect result 0 owned on success
 func Adopt[T any](s *Stream, p Ptr, n int, release func()) (Buffer[T], error) {
 	h, gen, err := s.adopt((*T)(nil), unsafe.Sizeof(*(*T)(nil)), p, n, release)
-	if h == nil {
+	if err != nil {
 		n = 0
 	}
 	return Buffer[T]{h, gen, n}, err
 }
 
 func (s *Stream) adopt(typ any, elem uintptr, p Ptr, n int, release func()) (*header, uint64, error) {
-	c := s.core
 	if err := s.ready(); err != nil {
 		return nil, 0, fmt.Errorf("alloc: adopt: %w", err)
 	}
-	if err := c.checkElem(typ); err != nil {
+	c := s.core
+	if err := c.checkElem("adopt", typ); err != nil {
 		return nil, 0, err
 	}
 	if p == 0 || n <= 0 || elem == 0 || uint64(n) > maxSize/uint64(elem) {

@@ -27,8 +27,8 @@ type View[T any] struct{ part part }
 // Make returns a buffer of n elements of T in stream order on s: work that is enqueued
 // on s from now on may use it. Its contents are unspecified, its alignment is 512
 // bytes at least. T is any type of fixed size without Go pointers; any other is an
-// [ErrType]. A negative n, or one that no device could hold, is an [ErrSize]; n == 0
-// gives the zero Buffer.
+// [ErrType]. A negative n, or one that makes 2^48 bytes or more, which no device could hold, is an
+// [ErrSize]; n == 0 gives the zero Buffer. Elements of no size take no memory.
 //
 // If the pool has an idle block that fits, Make calls no device and waits for nothing. Otherwise
 // it climbs the ladder of the package comment, which may block. If memory cannot be
@@ -38,7 +38,7 @@ type View[T any] struct{ part part }
 //lastuse:effect result 0 owned on success
 func Make[T any](s *Stream, n int) (Buffer[T], error) {
 	h, gen, err := s.make((*T)(nil), unsafe.Sizeof(*(*T)(nil)), n)
-	if h == nil {
+	if err != nil {
 		n = 0
 	}
 	return Buffer[T]{h, gen, n}, err
@@ -188,7 +188,7 @@ func Copy[T any, D, S interface{ All() View[T] }](s *Stream, dst D, src S) error
 // make is Make. typ is a nil pointer to the element type, elem the element's size.
 func (s *Stream) make(typ any, elem uintptr, n int) (*header, uint64, error) {
 	hi, lo := bits.Mul64(uint64(elem), uint64(n))
-	if hi != 0 || lo-1 >= maxSize { // n <= 0 as well
+	if hi != 0 || lo-1 >= maxSize || s.none() { // n <= 0 as well
 		return s.makeNothing(typ, elem, n)
 	}
 	if s.careful.Load() {
@@ -215,7 +215,7 @@ func (s *Stream) makeBlock(typ any, size int64, depth int) (*header, uint64, err
 	w := elemWord(typ)
 	if known := &hp.elems[uintptr(w)/elemAlign%uintptr(len(hp.elems))]; *known != w {
 		hp.mu.Unlock()
-		if err := s.core.checkElem(typ); err != nil {
+		if err := s.core.checkElem("make", typ); err != nil {
 			return nil, 0, err
 		}
 		hp.mu.Lock()

@@ -22,9 +22,9 @@ const (
 
 	numClasses = 32 // classOf(smallMax) + 1
 
-	// maxSize is the largest size in bytes that can be asked for. It leaves room
-	// for rounding.
-	maxSize = 1 << 50
+	// maxSize is the largest size in bytes that can be asked for: less than what 48 bits of
+	// address reach, which is more than any device has. It leaves room for rounding.
+	maxSize = 1<<48 - 1
 )
 
 // classOf returns the size class for size bytes, where 0 < size <= smallMax.

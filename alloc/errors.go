@@ -33,6 +33,9 @@ var (
 	ErrLive = errors.New("buffers still live")
 )
 
+// errNoStream says that a stream is nil, or a Stream that no pool has made.
+var errNoStream = errors.New("no stream: nil, or not made by a pool")
+
 var errNotObservable = errors.New("work on the stream cannot be observed")
 
 // A MemoryError reports that a Make found no memory, and the pool as it was then.

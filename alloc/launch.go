@@ -83,24 +83,43 @@ func (s *Stream) Begin(params []Param, args ...Arg) ([]Param, error) {
 	}
 	for i := range args {
 		a := &args[i]
-		t := elemType(a.typ)
-		p := Param{Len: a.part.n, Type: t}
-		var err error
-		if a.part.n == isScalar {
-			p.Len, p.Size, p.scalar = 1, int64(t.Size()), true
-			p.inline, p.boxed = [2]uint64{a.lo, a.hi}, a.boxed
-			err = s.core.checkFlat(t)
-		} else {
-			p.Size = int64(p.Len) * int64(t.Size())
-			p.Ptr, err = a.part.resolve(s, "launch")
-		}
-		if err != nil {
+		p, ok := a.resolve(s)
+		if !ok {
 			s.End(args[:i]...)
-			return nil, fmt.Errorf("alloc: launch: argument %d: %w", i, err)
+			return nil, a.refused(s, i)
 		}
 		params = append(params, p)
 	}
 	return params, nil
+}
+
+// resolve pins a, if it has a buffer, and returns what it stands for on s.
+func (a *Arg) resolve(s *Stream) (p Param, ok bool) {
+	if a.typ == nil {
+		return p, false
+	}
+	t := elemType(a.typ)
+	p = Param{Len: a.part.n, Type: t}
+	if a.part.n == isScalar {
+		p.Len, p.Size, p.scalar = 1, int64(t.Size()), true
+		p.inline, p.boxed = [2]uint64{a.lo, a.hi}, a.boxed
+		return p, s.core.checkFlat(t) == nil
+	}
+	p.Size = int64(p.Len) * int64(t.Size())
+	p.Ptr, ok = a.part.pinOn(s)
+	return p, ok
+}
+
+// refused returns the error for argument number i, which resolve does not pin.
+func (a *Arg) refused(s *Stream, i int) error {
+	op := fmt.Sprintf("launch: argument %d", i)
+	switch {
+	case a.typ == nil:
+		return fmt.Errorf("alloc: %s: the zero Arg, which no Buffer, View or Scalar made: %w", op, ErrType)
+	case a.part.n == isScalar:
+		return fmt.Errorf("alloc: %s: %w", op, s.core.checkFlat(elemType(a.typ)))
+	}
+	return a.part.refused(s, op)
 }
 
 // End unpins what [Stream.Begin] pinned for the same arguments. The work is enqueued, or

@@ -15,7 +15,7 @@ func (s *Stream) makeNothing(typ any, elem uintptr, n int) (*header, uint64, err
 	if err := s.ready(); err != nil {
 		return nil, 0, fmt.Errorf("alloc: make: %w", err)
 	}
-	if err := s.core.checkElem(typ); err != nil {
+	if err := s.core.checkElem("make", typ); err != nil {
 		return nil, 0, err
 	}
 	switch {
@@ -93,9 +93,9 @@ func elemType(word unsafe.Pointer) reflect.Type {
 
 // checkElem returns an error if the type that typ, a nil pointer, points to holds Go
 // pointers. The hot path compares one word instead (heap.elems).
-func (c *core) checkElem(typ any) error {
+func (c *core) checkElem(op string, typ any) error {
 	if err := c.checkFlat(reflect.TypeOf(typ).Elem()); err != nil {
-		return fmt.Errorf("alloc: make: %w", err)
+		return fmt.Errorf("alloc: %s: %w", op, err)
 	}
 	return nil
 }
@@ -108,7 +108,11 @@ func (c *core) checkFlat(t reflect.Type) error {
 	if _, good := c.types.Load(t); good {
 		return nil
 	}
-	if path := pointerIn(t); path != "" {
+	switch path := pointerIn(t); path {
+	case "":
+	case t.String():
+		return fmt.Errorf("%v is a Go pointer or holds one: %w", t, ErrType)
+	default:
 		return fmt.Errorf("%v: %s is a Go pointer: %w", t, path, ErrType)
 	}
 	c.types.Store(t, nil)

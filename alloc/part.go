@@ -41,21 +41,36 @@ func (p part) begin(s *Stream, op string) (Ptr, error) {
 
 // resolve is begin on a stream that is known to be ready.
 func (p part) resolve(s *Stream, op string) (Ptr, error) {
+	ptr, ok := p.pinOn(s)
+	if !ok {
+		return 0, p.refused(s, op)
+	}
+	return ptr, nil
+}
+
+// refused returns the error for a part that pinOn does not pin.
+func (p part) refused(s *Stream, op string) error {
+	if p.header.pool != s.pool {
+		return fmt.Errorf("alloc: %s: buffer %w", op, ErrForeign)
+	}
+	return p.header.used(p.gen, op)
+}
+
+// pinOn is resolve without words: it reports false if the buffer is of another pool or has been
+// freed.
+func (p part) pinOn(s *Stream) (Ptr, bool) {
 	h := p.header
 	if h == nil {
-		return 0, nil
+		return 0, true
 	}
-	if h.pool != s.pool {
-		return 0, fmt.Errorf("alloc: %s: buffer %w", op, ErrForeign)
-	}
-	if !h.pin(p.gen) {
-		return 0, h.used(p.gen, op)
+	if h.pool != s.pool || !h.pin(p.gen) {
+		return 0, false
 	}
 	b := h.block
 	if l := s.lane; l != b.heap.lane && b.others.Load()&l.bit == 0 {
 		b.others.Or(l.bit)
 	}
-	return b.data() + Ptr(p.off), nil
+	return b.data() + Ptr(p.off), true
 }
 
 // end unpins what begin pinned. The work is enqueued by then.

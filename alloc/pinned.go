@@ -38,7 +38,7 @@ type pinnedHost struct {
 //lastuse:effect result 0 owned on success
 func MakePinned[T any](p *Pool, n int) (Pinned[T], error) {
 	h, err := p.makePinned((*T)(nil), unsafe.Sizeof(*(*T)(nil)), n)
-	if h == nil {
+	if err != nil {
 		n = 0
 	}
 	return Pinned[T]{h, n}, err
@@ -49,7 +49,7 @@ func (p *Pool) makePinned(typ any, elem uintptr, n int) (*pinnedHandle, error) {
 	if c.closed.Load() {
 		return nil, fmt.Errorf("alloc: make pinned: pool %w", ErrClosed)
 	}
-	if err := c.checkElem(typ); err != nil {
+	if err := c.checkElem("make pinned", typ); err != nil {
 		return nil, err
 	}
 	if n < 0 || elem > 0 && uint64(n) > maxSize/uint64(elem) {
@@ -92,7 +92,7 @@ func (p *Pool) makePinned(typ any, elem uintptr, n int) (*pinnedHandle, error) {
 func (p Pinned[T]) Slice() []T {
 	h := p.handle
 	if h == nil {
-		return nil
+		return make([]T, p.n) // of no bytes
 	}
 	if h.free.Load() {
 		panic(fmt.Errorf("alloc: pinned: %w", ErrFreed))

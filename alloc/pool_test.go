@@ -250,7 +250,7 @@ func TestBadInput(t *testing.T) {
 		}
 		_, err := alloc.Make[[1 << 20]byte](s, 1<<44)
 		require.ErrorIs(t, err, alloc.ErrSize)
-		_, err = alloc.Make[byte](s, 1<<49)
+		_, err = alloc.Make[byte](s, 1<<47)
 		require.ErrorIs(t, err, alloc.ErrOutOfMemory)
 		z, err := alloc.Make[byte](s, 0)
 		require.NoError(t, err)

@@ -28,8 +28,16 @@ type Stream struct {
 	closed  atomic.Bool
 }
 
-// Pool returns the pool that s belongs to.
-func (s *Stream) Pool() *Pool { return s.pool }
+// Pool returns the pool that s belongs to, or nil for a nil Stream.
+func (s *Stream) Pool() *Pool {
+	if s == nil {
+		return nil
+	}
+	return s.pool
+}
+
+// none reports whether there is no stream at all: s is nil, or no pool has made it.
+func (s *Stream) none() bool { return s == nil || s.lane == nil }
 
 // Handle returns the device's handle of s, for foreign code that enqueues work. From
 // then on the pool must reckon with others capturing the stream into a graph.
@@ -41,9 +49,11 @@ func (s *Stream) Handle() uintptr {
 	return s.lane.handle
 }
 
-// open returns an error if s or its pool is closed.
+// open returns an error if s or its pool is closed, or if there is no stream.
 func (s *Stream) open() error {
 	switch {
+	case s.none():
+		return errNoStream
 	case !s.careful.Load():
 		return nil
 	case s.core.closed.Load():
@@ -56,6 +66,9 @@ func (s *Stream) open() error {
 
 // ready is like open, and also returns an error while s is being captured.
 func (s *Stream) ready() error {
+	if s.none() {
+		return errNoStream
+	}
 	if !s.careful.Load() {
 		return nil
 	}
@@ -72,6 +85,9 @@ func (s *Stream) ready() error {
 // so far. It does not block. Trouble of the device surfaces in [Stream.Sync]; if the
 // two streams are of different pools, or one is closed, Wait panics.
 func (s *Stream) Wait(t *Stream) {
+	if s.none() || t.none() {
+		panic(fmt.Errorf("alloc: wait: %w", errNoStream))
+	}
 	if s.core != t.core {
 		panic(fmt.Errorf("alloc: wait: stream %w", ErrForeign))
 	}
@@ -94,6 +110,9 @@ func (s *Stream) Wait(t *Stream) {
 // Sync blocks until all work on s has run, and returns the first error of that
 // work, if any.
 func (s *Stream) Sync() error {
+	if s.none() {
+		return fmt.Errorf("alloc: sync: %w", errNoStream)
+	}
 	if s.closed.Load() {
 		return fmt.Errorf("alloc: sync: stream %w", ErrClosed)
 	}
@@ -111,6 +130,9 @@ func (s *Stream) Sync() error {
 // SyncContext is like [Stream.Sync], but gives up when ctx is done, with the error of
 // ctx. The work goes on.
 func (s *Stream) SyncContext(ctx context.Context) error {
+	if s.none() {
+		return fmt.Errorf("alloc: sync: %w", errNoStream)
+	}
 	e := s.Record()
 	for pause := 10 * time.Microsecond; !e.Query(); pause = min(2*pause, time.Millisecond) {
 		if e.failed() {
@@ -185,11 +207,17 @@ type eventRecord struct {
 }
 
 // Record returns an event that stands for the work that s has been given so far. An error
-// of the device surfaces in [Event.Sync].
+// of the device surfaces in [Event.Sync]. If s is closed its work has run, so the event is done; its
+// Sync says that s is closed all the same.
 func (s *Stream) Record() Event {
+	if s.none() {
+		panic(fmt.Errorf("alloc: record: %w", errNoStream))
+	}
 	r := &eventRecord{core: s.core, pool: s.pool}
 	if err := s.ready(); err != nil {
 		r.fail(err)
+		// Close has waited for the work, so whoever asks again and again need not go on.
+		r.noMore.Store(errors.Is(err, ErrClosed))
 		return Event{r}
 	}
 	e, err := s.core.event()
@@ -214,7 +242,8 @@ func (r *eventRecord) fail(err error) { r.err.CompareAndSwap(nil, &err) }
 func (e Event) failed() bool { return e.rec != nil && e.rec.err.Load() != nil }
 
 // Query reports whether the work has run. It does not block. If the device cannot tell
-// it reports false, and Sync says why.
+// it reports false, now and later, and Sync says why: who asks in a loop calls Sync at some point, or
+// [Stream.SyncContext] instead.
 func (e Event) Query() bool {
 	r := e.rec
 	if r == nil || r.noMore.Load() {
@@ -239,11 +268,14 @@ func (e Event) Query() bool {
 // Sync blocks until the work has run.
 func (e Event) Sync() error {
 	r := e.rec
-	if r == nil || r.noMore.Load() {
+	if r == nil {
 		return nil
 	}
 	if err := r.err.Load(); err != nil {
 		return fmt.Errorf("alloc: event: %w", *err)
+	}
+	if r.noMore.Load() {
+		return nil
 	}
 	r.core.calls.Add(1)
 	err := r.core.dev.SyncEvent(r.event)
@@ -260,6 +292,9 @@ func (e Event) Sync() error {
 // stands for. It does not block. Trouble of the device surfaces in [Stream.Sync]; an event of
 // another pool makes it panic.
 func (s *Stream) WaitEvent(e Event) {
+	if s.none() {
+		panic(fmt.Errorf("alloc: wait event: %w", errNoStream))
+	}
 	r := e.rec
 	if r == nil || r.noMore.Load() {
 		return

@@ -86,6 +86,10 @@ func (k *Kernel) Launch(s *alloc.Stream, grid, block Dim, shared int, args ...al
 	if k.params != nil && len(args) != len(k.params) {
 		return k.wrong(len(args))
 	}
+	if s.Pool() == nil {
+		_, err := s.Begin(nil) // says so
+		return err
+	}
 	if b, err := device(s.Pool().Device()); err != nil || b != l.b {
 		return k.elsewhere(s, err)
 	}

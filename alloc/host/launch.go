@@ -30,6 +30,10 @@ func Launch(s *alloc.Stream, f func(Args), args ...alloc.Arg) error {
 	if f == nil {
 		return errors.New("host: launch: no function")
 	}
+	if s.Pool() == nil {
+		_, err := s.Begin(nil) // says so
+		return err
+	}
 	dev := s.Pool().Device()
 	for {
 		if d, ok := dev.(*Device); ok {
@@ -55,7 +59,7 @@ func (d *Device) launch(s *alloc.Stream, f func(Args), args []alloc.Arg) error {
 	if err != nil {
 		s.End(args...)
 		d.spares.putArgs(la)
-		return fmt.Errorf("host: launch: %w", err)
+		return fmt.Errorf("alloc: launch: %w", err) // as Begin's
 	}
 	st.enqueue(d, op{kind: opCall, fn: f, args: la})
 	s.End(args...)
