@@ -198,7 +198,10 @@ func (p *pkg) summarize(fns []*fn) {
 			for _, o := range cycle {
 				f := byObj[o]
 				p.build(f)
-				s := p.infer(f, f.flow)
+				var s *Summary
+				if !p.guarded(f, func() { s = p.infer(f, f.flow) }) {
+					s = worst(f.sig, "not decided: "+f.declined)
+				}
 				if round > 6 {
 					s = worst(f.sig, "part of a cycle of calls that does not settle")
 				}
@@ -277,8 +280,10 @@ func (p *pkg) named(name string) *types.Func {
 func (p *pkg) build(f *fn) {
 	f.blocks, f.params, f.nvals, f.roots, f.rpo, f.exits = nil, nil, 0, nil, nil, nil
 	f.declined, f.loops = "", nil
-	p.lower(f)
-	f.flow = analyze(f)
+	p.guarded(f, func() {
+		p.lower(f)
+		f.flow = analyze(f)
+	})
 }
 
 // recursive reports whether f calls itself.
@@ -315,7 +320,9 @@ func (p *pkg) reportOn(f *fn, read func(string) ([]byte, error), captured map[to
 			pos := o.def.pos
 			return captured[pos] == nil && o.kind == objSite && f.inLiteral(pos)
 		}
-		d.decide()
+		if !p.guarded(f, d.decide) {
+			return nil, nil
+		}
 	}
 	if len(out.Buffers)+len(out.Findings) == 0 {
 		return nil, bugs

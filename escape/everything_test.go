@@ -61,6 +61,9 @@ func TestEverything(t *testing.T) {
 			}
 		}
 		require.Empty(t, res.Bugs, "%s", pk.PkgPath)
+		for _, s := range res.Skipped {
+			require.NotContains(t, s.Reason, internalError, "%s", s.Name)
+		}
 		if d := time.Since(start); *everything != "" && (d > 2*time.Second || findings > 0 || len(res.Skipped) > 0) {
 			t.Logf("%s: %d functions, %v, %d findings, skipped %v", pk.PkgPath, len(fns), d.Round(time.Millisecond), findings, res.Skipped)
 		}

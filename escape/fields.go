@@ -224,7 +224,10 @@ func (p *pkg) holdings(fns []*fn) map[*types.Named]*holding {
 		if h == nil {
 			continue
 		}
-		uses := f.flow.fieldUses(f.params[0])
+		var uses []*fieldUse
+		if !p.guarded(f, func() { uses = f.flow.fieldUses(f.params[0]) }) {
+			continue
+		}
 		any := slices.ContainsFunc(uses, func(u *fieldUse) bool { return u.frees })
 		if !any && !destructorNames[f.obj.Name()] || h.free != nil && !any {
 			continue

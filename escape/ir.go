@@ -384,6 +384,13 @@ func (f *fn) finish() {
 		}
 		b.preds = preds
 	}
+	for _, b := range f.rpo {
+		for _, v := range b.instrs {
+			if v.op == opPhi && len(v.args) != len(b.preds) {
+				panic(fmt.Sprintf("a phi of %s has %d operands for %d ways in", v.place, len(v.args), len(b.preds)))
+			}
+		}
+	}
 	for again := true; again; {
 		again = false
 		for _, b := range f.rpo {

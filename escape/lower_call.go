@@ -416,6 +416,13 @@ func (l *lower) callBuiltin(call *ast.CallExpr, name string) []*value {
 		return one(v)
 	case "panic":
 		v := l.expr(call.Args[0])
+		if l.splice != nil && l.cur != nil {
+			// No statement can be put in front of it here: like a call that
+			// may panic, it ends the path and gets nothing.
+			l.cur.noreturn = true
+			l.cur = nil
+			return nil
+		}
 		l.runDefers(call.Pos())
 		if l.cur != nil {
 			l.emit(opPanic, nil, call.Pos(), v)
@@ -493,7 +500,7 @@ func (l *lower) canSplice(lit *ast.FuncLit) bool {
 		}
 		depth++
 	}
-	return depth < maxDepth && l.splices < maxSplice && !hasGoto(lit.Body)
+	return depth < maxDepth && l.splices < maxSplice && !hasGoto(lit.Body) && !l.p.recovers(lit.Body)
 }
 
 // spliceBody lowers the body of lit here, with its parameters set to args; it
@@ -510,8 +517,8 @@ func (l *lower) spliceBody(lit *ast.FuncLit, args []*value, pos token.Pos) []*va
 		t := sig.Results().At(i).Type()
 		s.results = append(s.results, &place{root: &root{name: "result", typ: t}, typ: t})
 	}
-	saveT, saveD, saveF := l.targets, l.defers, l.fallto
-	l.targets, l.defers, l.fallto = nil, nil, nil
+	saveT, saveD, saveF, saveL := l.targets, l.defers, l.fallto, l.labels
+	l.targets, l.defers, l.fallto, l.labels = nil, nil, nil, map[types.Object]*labelTarget{}
 	l.splice = s
 	np := sig.Params().Len()
 	for i := range np {
@@ -545,7 +552,7 @@ func (l *lower) spliceBody(lit *ast.FuncLit, args []*value, pos token.Pos) []*va
 	} else {
 		l.runDefers(pos)
 	}
-	l.targets, l.fallto = saveT, saveF
+	l.targets, l.fallto, l.labels = saveT, saveF, saveL
 	l.defers = saveD
 	l.splice = s.up
 	var res []*value

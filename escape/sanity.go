@@ -527,8 +527,10 @@ func (s *sanity) call(v *value, w *walk, failed tri) {
 		return
 	}
 	deferred := v.op == opDefer || ci.deferred
-	for _, a := range v.args {
-		s.touch(v, a, w)
+	for j, a := range v.args {
+		if e := ci.sum.arg(ci.params[j]); ci.params[j] == -2 || e.Freed.K != Always || !e.Repeatable {
+			s.touch(v, a, w) // freeing again is no use
+		}
 	}
 	for j, a := range v.args {
 		if ci.params[j] == -2 {

@@ -292,8 +292,22 @@ func (g *group) chooseBits() {
 			}
 			for _, x := range a.v.args {
 				x = errRoot(x)
-				if has(x, a.nonnil) || (!a.nonnil && x.op == opConst) || (a.nonnil && (x.op == opNil || nonNil(x))) {
+				if has(x, a.nonnil) || (!a.nonnil && (x.op == opConst || x.op == opNil)) || (a.nonnil && (x.op == opNil || nonNil(x))) {
 					add(a.v, a.nonnil)
+				}
+				// Flags set in a branch of a branch.
+				for d := 0; d < 4 && !a.nonnil && x.op == opPhi && x != a.v; d++ {
+					add(x, false)
+					var next *value
+					for _, y := range x.args {
+						if y = errRoot(y); y.op == opPhi && y != x {
+							next = y
+						}
+					}
+					if next == nil {
+						break
+					}
+					x = next
 				}
 			}
 		}

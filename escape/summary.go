@@ -39,6 +39,7 @@ func (p *pkg) infer(f *fn, w *flow) *Summary {
 		}
 	}
 	p.inferResults(f, w, s)
+	p.afterRecover(f, w, s)
 	if f.sig.Recv() != nil && len(s.Args) > 0 && s.Args[0].Freed.K != Never {
 		s.Disarms = p.bodyDisarms(f.body)
 	}

@@ -47,6 +47,7 @@ type options struct {
 	runs, faults         int
 	stable               int
 	quiet                bool
+	write                string
 }
 
 func main() {
@@ -65,6 +66,7 @@ func main() {
 	flag.IntVar(&o.runs, "runs", 8, "runs of a program without faults")
 	flag.IntVar(&o.faults, "faults", 1, "of these, how many are repeated with a fault at each operation")
 	flag.IntVar(&o.stable, "stable", 4, "check in every so many batches that a second rewrite changes nothing; 0: never")
+	flag.StringVar(&o.write, "write", "", "only write the programs and what becomes of them, as one module, to this new folder")
 	flag.BoolVar(&o.quiet, "q", false, "no progress")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -86,9 +88,9 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) (wrong int, e
 		return 0, err
 	}
 	defer os.RemoveAll(temp)
-	repo, err := repository()
-	if err != nil && (o.tool == "" || o.pool != "ledger") {
-		return 0, err // without them, the module's source is not needed
+	repo, missing := repository()
+	if missing != nil && (o.tool == "" || o.pool != "ledger") {
+		return 0, missing // otherwise the module's source is not needed
 	}
 	if o.tool == "" {
 		if o.tool, err = buildTool(ctx, repo, temp); err != nil {
@@ -102,6 +104,9 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) (wrong int, e
 		or.Pool.Repo = repo
 	default:
 		return 0, fmt.Errorf("-pool %s: want ledger or alloc", o.pool)
+	}
+	if o.write != "" {
+		return 0, or.write(ctx, o.write, programs(o.seed, o.from, o.from+o.n))
 	}
 	if o.quiet {
 		stderr = io.Discard

@@ -92,6 +92,25 @@ func (o *Oracle) Run(ctx context.Context, progs []*gen.Program) ([]*Outcome, err
 	return res, err
 }
 
+// write writes the module of a batch to dir, rewritten, with what the analyzer
+// says of it in dir/explain.
+func (o *Oracle) write(ctx context.Context, dir string, progs []*gen.Program) error {
+	b, err := newBatch(dir, o.Pool)
+	if err != nil {
+		return err
+	}
+	for _, side := range []string{"orig", "fixed"} {
+		if err := b.put(side, progs); err != nil {
+			return err
+		}
+	}
+	explain, err := o.Rewriter.Rewrite(ctx, dir+"/fixed")
+	if err != nil {
+		return err
+	}
+	return write(dir+"/explain", explain)
+}
+
 // judge builds and runs a batch whose two sides are written.
 func (o *Oracle) judge(ctx context.Context, b *Batch, progs []*gen.Program) ([]*Outcome, error) {
 	bin, broken, err := b.build(ctx)
