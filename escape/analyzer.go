@@ -164,22 +164,27 @@ func (p *pkg) literals(name string, n ast.Node) []*fn {
 	return out
 }
 
-// summarizeAll infers all summaries; a second time if methods turn out to free
+// summarizeAll infers all summaries, and again as long as methods turn out to free
 // what their receivers own, which makes their types resources.
 func (p *pkg) summarizeAll(fns []*fn) {
-	p.summarize(fns)
-	p.held = p.holdings(fns)
-	if len(p.freeing) == 0 {
-		return
-	}
-	clear(p.sums)
-	clear(p.cache)
-	p.frees, p.holds = typeutil.Map{}, typeutil.Map{}
-	for _, f := range fns {
-		f.flow = nil
+	for range maxHolders {
+		known := len(p.freeing)
+		p.summarize(fns)
+		if p.held = p.holdings(fns); len(p.freeing) == known {
+			return
+		}
+		clear(p.sums)
+		clear(p.cache)
+		p.frees, p.holds = typeutil.Map{}, typeutil.Map{}
+		for _, f := range fns {
+			f.flow = nil
+		}
 	}
 	p.summarize(fns)
 }
+
+// maxHolders bounds how deep types that hold types that hold buffers are followed.
+const maxHolders = 5
 
 // summarize infers the summary of every declared function, callees first.
 func (p *pkg) summarize(fns []*fn) {
@@ -218,9 +223,10 @@ func (p *pkg) summarize(fns []*fn) {
 		for _, o := range cycle {
 			delete(p.busy, o)
 		}
-		// A method found to free its receiver makes its type a resource.
+		// A method found to free its receiver makes its type a resource; what is
+		// declared to free may have been looked up before its body was.
 		for _, o := range cycle {
-			if s := p.sums[o]; o.Signature().Recv() != nil && s.Args[0].Freed.K != Never {
+			if slices.ContainsFunc(p.summaryOf(o).Args, func(a ArgEffect) bool { return a.Freed.K != Never }) {
 				p.frees, p.holds = typeutil.Map{}, typeutil.Map{}
 			}
 		}

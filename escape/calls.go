@@ -96,7 +96,10 @@ func (w *flow) useCall(o *object, m *value, k memberKind, u *value) {
 				o.event(u, event{kind: evMove, when: when, call: u, m: kk, why: why, callee: ci.name})
 			}
 		}
-		if e.Writes && (k != mWhole || a.op == opAddr) && !ci.sum.Unknown {
+		if len(e.Fields) > 0 && e.Freed.K == Never && k != mView {
+			o.event(u, event{kind: evFree, when: When{K: Maybe}, call: u, m: mMaybe, why: "a part"})
+		}
+		if e.Writes && (k != mWhole || a.op == opAddr || o.holder) && !ci.sum.Unknown {
 			o.move(u, k, "passed to "+ci.name+", which may change what holds it")
 		}
 		ai := pi

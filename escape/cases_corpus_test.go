@@ -18,8 +18,8 @@ import (
 )
 
 // This file reads the corpus: one txtar archive a case, in testdata/cases (the
-// hard cases, by row) and testdata/dynamicdrop (the Go reading of the scenarios
-// of Rust's dynamic-drop test). All of them together are one module, so that they
+// hard cases, by row), testdata/dynamicdrop (the Go reading of the scenarios of
+// Rust's dynamic-drop test) and testdata/found (what was once decided wrongly). All of them together are one module, so that they
 // are loaded, type-checked and analyzed once.
 //
 // The comment of an archive begins with fields, one a line, up to an empty line;
@@ -183,12 +183,12 @@ func nonEmptyLines(text string) []string {
 	return lines
 }
 
-// readCorpus parses every archive of testdata/cases and testdata/dynamicdrop, in
-// the order of the rows.
+// readCorpus parses every archive of testdata/cases, testdata/dynamicdrop and
+// testdata/found, in the order of the rows.
 func readCorpus() ([]*row, error) {
 	var rows []*row
 	var errs []error
-	for _, dir := range []string{"cases", "dynamicdrop"} {
+	for _, dir := range []string{"cases", "dynamicdrop", "found"} {
 		paths, err := filepath.Glob(filepath.Join("testdata", dir, "*.txtar"))
 		if err != nil {
 			return nil, err
@@ -206,8 +206,9 @@ func readCorpus() ([]*row, error) {
 	return rows, errors.Join(errs...)
 }
 
-// groups is the order of the groups of rows; the last is dynamicdrop's.
-const groups = "EDLAFCIGXR"
+// groups is the order of the groups of rows; the last two are dynamicdrop's and
+// found's.
+const groups = "EDLAFCIGXRN"
 
 // sortKey orders names as the corpus is numbered: E2 before E10, E before D.
 func sortKey(name string) []int {

@@ -96,14 +96,19 @@ func lines(stmts []string, indent, nl string) string {
 
 // oneLine joins statements on one line.
 func oneLine(stmts []string) string {
-	var out []string
-	for _, s := range stmts {
-		s = strings.ReplaceAll(s, "\t", "")
-		s = strings.ReplaceAll(s, "{\n", "{ ")
-		s = strings.ReplaceAll(s, "\n}", " }")
-		out = append(out, s)
+	var w strings.Builder
+	for l := range strings.SplitSeq(strings.Join(stmts, "\n"), "\n") {
+		l = strings.TrimLeft(l, "\t")
+		switch {
+		case w.Len() == 0:
+		case strings.HasSuffix(w.String(), "{") || strings.HasPrefix(l, "}"):
+			w.WriteString(" ")
+		default:
+			w.WriteString("; ")
+		}
+		w.WriteString(l)
 	}
-	return strings.Join(out, "; ")
+	return w.String()
 }
 
 // edits realizes the statements at gap g.

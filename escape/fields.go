@@ -44,6 +44,23 @@ type holding struct {
 	forget []string // fields that it forgets
 }
 
+// closed reports whether the type has a free of its own and only what is owned is
+// ever stored in the fields that it frees: whatever is stored, freeing is right.
+func (h *holding) closed(p *pkg) bool {
+	if h == nil || h.free == nil {
+		return false
+	}
+	if _, ok := p.freeing[h.free]; !ok {
+		return false
+	}
+	for name := range h.freed {
+		if h.other[name] > 0 {
+			return false
+		}
+	}
+	return true
+}
+
 var destructorNames = map[string]bool{"Free": true, "Close": true, "Release": true, "Destroy": true, "Dispose": true, "Drop": true}
 
 // structOf returns the named struct of this package that t is or points to.
@@ -78,12 +95,36 @@ func (w *flow) fieldUse(v *value, field *types.Var) *fieldUse {
 	u := &fieldUse{field: field, repeat: true}
 	isLoad := func(x *value) bool {
 		x = origin(x)
-		return x.op == opPart && x.note == "field "+field.Name() && len(x.args) > 0 && origin(x.args[0]) == v
+		return x.op == opPart && (x.note == "field "+field.Name() || x.note == "."+field.Name()) && len(x.args) > 0 && origin(x.args[0]) == v
+	}
+	// leaves reports whether what was loaded goes somewhere that is not followed.
+	var leaves func(x *value, depth int) bool
+	leaves = func(x *value, depth int) bool {
+		for _, y := range x.users {
+			switch y.op {
+			case opCall, opDefer, opCmp, opNot, opElem, opPart, opPure, opUse, opDiscard, opSet, opGap, opBound:
+			case opCopy, opAddr:
+				if depth > 8 || leaves(y, depth+1) {
+					return true
+				}
+			case opStore:
+				if y.args[0] == x && !(len(y.args) > 1 && origin(y.args[1]) == v) {
+					return true
+				}
+			default:
+				return true
+			}
+		}
+		return false
 	}
 	in := map[*block]fieldState{w.f.rpo[0]: fOwned}
 	lost := map[*value]bool{}
 	step := func(x *value, s fieldState) fieldState {
 		switch x.op {
+		case opPart:
+			if isLoad(x) && leaves(x, 0) {
+				return fGone
+			}
 		case opStore:
 			if len(x.args) < 2 || origin(x.args[1]) != v || !strings.HasPrefix(x.note, "stored in field "+field.Name()+" of ") {
 				return s
@@ -149,8 +190,8 @@ func (w *flow) fieldUse(v *value, field *types.Var) *fieldUse {
 			for i, t := range b.succs {
 				e := s
 				if b.cond != nil && len(b.succs) == 2 {
-					if x, ok := nilTest(b.cond); ok && isLoad(x) && (b.cond.tok == token.EQL) == (i == 0) {
-						e = fNil
+					if x, ok := nilTest(b.cond); ok && (isLoad(x) || origin(x) == v) && (b.cond.tok == token.EQL) == (i == 0) {
+						e = fNil // it holds nothing, or there is nothing to hold it
 					}
 				}
 				if in[t]|e != in[t] {

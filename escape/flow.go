@@ -61,7 +61,7 @@ type object struct {
 	coll    bool             // a collection: freed element by element
 	complex string           // why it is not decided
 	sink    *value
-	fields  bool
+	holder  bool // its free is inferred: what it holds may also be freed piece by piece
 
 	group *group
 	slot  int // index in group.objs
@@ -103,7 +103,7 @@ func analyze(f *fn) *flow {
 }
 
 func (w *flow) add(k objectKind, def *value) *object {
-	o := &object{id: len(w.objs), kind: k, def: def}
+	o := &object{id: len(w.objs), kind: k, def: def, holder: w.p.isHolder(def.typ0())}
 	w.objs = append(w.objs, o)
 	w.byDef[def] = o
 	return o

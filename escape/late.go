@@ -62,7 +62,7 @@ func (d *decider) advance(x *decision) {
 				switch {
 				case e.kind == evUse:
 				case e.kind == evFree && e.when.K == Always && e.m == mWhole && d.w.byFreer(o, e):
-					if d.f.inLiteral(e.at.pos) {
+					if e.at.deferred != nil || d.f.inLiteral(e.at.pos) {
 						deferred = true // it stays: it also runs when something panics
 					} else {
 						explicit = true
@@ -355,6 +355,22 @@ func (d *decider) deletion(at *value) (analysis.TextEdit, bool) {
 
 // Raw pointers.
 
+// cMemory reports whether t is a pointer to memory of C's: the address itself,
+// which no handle of Go's keeps alive.
+func cMemory(t types.Type) bool {
+	p, ok := t.Underlying().(*types.Pointer)
+	if !ok {
+		return false
+	}
+	switch e := types.Unalias(p.Elem()).(type) {
+	case *types.Basic:
+		return true
+	case *types.Named:
+		return strings.HasPrefix(e.Obj().Name(), "_Ctype_")
+	}
+	return false
+}
+
 func rawType(t types.Type) bool {
 	b, ok := t.Underlying().(*types.Basic)
 	return ok && (b.Kind() == types.UnsafePointer || b.Kind() == types.Uintptr)
@@ -374,7 +390,7 @@ func (o *object) raw(m *value) bool {
 // rawLast returns a use through a raw pointer after which the buffer is not
 // used otherwise, nil if there is none.
 func (w *flow) rawLast(o *object) *value {
-	if rawType(o.def.typ0()) {
+	if rawType(o.def.typ0()) || cMemory(o.def.typ0()) {
 		return nil
 	}
 	isRaw := func(at *value) bool {

@@ -41,7 +41,7 @@ func (d *decider) findings() {
 				name = o.def.place.String()
 			}
 			if name == "" {
-				name = "a " + d.typeName(o.def.typ0())
+				name = d.unnamed(o)
 			}
 			freed := d.freedAt(g, o)
 			maybe := "is "

@@ -63,6 +63,7 @@ type named struct {
 	place *place
 	name  string
 	via   string // the pointer that it is reached through, if that may be nil
+	typ   types.Type
 }
 
 // reachable reports whether this package may name each field on the path.
@@ -104,14 +105,14 @@ func (w *flow) nameAt(o *object, g *value) *named {
 			case via == "":
 				return nil
 			case result:
-				return &named{p, via + p.name, via}
+				return &named{p, via + p.name, via, p.typ}
 			}
-			return &named{p, via + p.name, ""}
+			return &named{p, via + p.name, "", p.typ}
 		}
 		if !w.p.visible(p.root.obj, g.gap) {
 			return nil
 		}
-		return &named{p, p.String(), ""}
+		return &named{p, p.String(), "", p.typ}
 	}
 	if o.def.op == opPhi {
 		if n := try(o.def.place); n != nil {
@@ -127,6 +128,36 @@ func (w *flow) nameAt(o *object, g *value) *named {
 				if n := try(u.place); n != nil {
 					return n
 				}
+			}
+		}
+	}
+	return w.spread(o, g)
+}
+
+// spread returns a variable that is followed field by field and holds all of o, a
+// struct, at the gap.
+func (w *flow) spread(o *object, g *value) *named {
+	if _, ok := o.def.typ0().Underlying().(*types.Struct); !ok {
+		return nil
+	}
+	tried := map[*root]bool{}
+	for _, part := range o.def.users {
+		for _, u := range part.users {
+			if part.op != opPart || u.op != opSet || tried[u.place.root] {
+				continue
+			}
+			r := u.place.root
+			tried[r] = true
+			if r.obj == nil || !types.Identical(r.typ, o.def.typ0()) || !w.p.visible(r.obj, g.gap) {
+				continue
+			}
+			whole := true
+			for _, leaf := range r.leaves {
+				v := w.f.valueAt(leaf, g.blk, g.at)
+				whole = whole && v != nil && (v.op == opPart || v.op == opElem) && v.note == leaf.name && v.args[0] == o.def
+			}
+			if whole {
+				return &named{r.leaves[0], r.name, "", r.typ}
 			}
 		}
 	}
@@ -231,7 +262,7 @@ func (w *flow) freeText(o *object, name string, t types.Type, mayNil bool, pos t
 	}
 	fr := w.freer(o, t)
 	if fr == nil {
-		return "", "no function is known to free " + types.TypeString(t, w.p.qualifier)
+		return "", "no function is known to free " + w.p.typeName(t)
 	}
 	arg := name
 	if !fr.recv {

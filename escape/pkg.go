@@ -95,9 +95,10 @@ func (p *pkg) qualifier(q *types.Package) string {
 	return q.Name()
 }
 
-// line prints a position for golden texts: base name and line.
+// line prints a position for people: base name and line of the source as it was
+// written, which line directives name where cgo or a generator made the file.
 func (p *pkg) line(pos token.Pos) string {
-	q := p.fset.PositionFor(pos, false)
+	q := p.fset.Position(pos)
 	return filepath.Base(q.Filename) + ":" + itoa(q.Line)
 }
 
@@ -128,7 +129,31 @@ func (p *pkg) funcName(f *types.Func) string {
 	if f.Pkg() != nil && f.Pkg() != p.types {
 		return f.Pkg().Name() + "." + f.Name()
 	}
+	if c, ok := cFunction(f); ok {
+		return "C." + c
+	}
 	return f.Name()
+}
+
+// cgoCheck reports whether f is a check of pointers that cgo puts around calls.
+func cgoCheck(f *types.Func) bool {
+	return f.Signature().Recv() == nil && (f.Name() == "_cgoCheckPointer" || f.Name() == "_cgoCheckResult")
+}
+
+// cFunction returns the name of the C function that cgo made f for.
+func cFunction(f *types.Func) (string, bool) {
+	name := f.Name()
+	if c, ok := strings.CutPrefix(name, "_C2func_"); ok {
+		name = "_Cfunc_" + c
+	}
+	switch c, ok := strings.CutPrefix(name, "_Cfunc_"); {
+	case !ok || f.Signature().Recv() != nil:
+		return "", false
+	case c == "_CMalloc":
+		return "malloc", true
+	default:
+		return c, true
+	}
 }
 
 func (p *pkg) file(pos token.Pos) *ast.File {
@@ -218,6 +243,8 @@ func (p *pkg) summaryOf(f *types.Func) *Summary {
 			base = blank(sig)
 			base.NoReturn = p.busy[f]
 		}
+	case cgoCheck(f):
+		base = blank(sig)
 	default:
 		base = p.facts.summary(f)
 	}
@@ -472,6 +499,12 @@ func (p *pkg) isResource(t types.Type) bool {
 	return len(p.freersOf(t)) > 0
 }
 
+// isHolder reports whether the free of type t is inferred: a method that frees
+// what its receiver holds, which others may free as well.
+func (p *pkg) isHolder(t types.Type) bool {
+	return p.isResource(t) && !p.isDeclared(t)
+}
+
 // splits reports whether a struct type is followed field by field: it holds a
 // resource and is none.
 func (p *pkg) splits(t types.Type) bool {
@@ -530,6 +563,26 @@ func (p *pkg) interesting(own []*spec.Line) bool {
 	}
 	for _, q := range p.types.Imports() {
 		if p.facts.reach(q) != nil || p.set.Freers(q) != nil {
+			return true
+		}
+	}
+	return p.ownsC()
+}
+
+// ownsC reports whether a spec speaks of what a C function that the package calls
+// makes or frees.
+func (p *pkg) ownsC() bool {
+	scope := p.types.Scope()
+	for _, name := range scope.Names() {
+		f, ok := scope.Lookup(name).(*types.Func)
+		if !ok {
+			continue
+		}
+		if _, isC := cFunction(f); !isC {
+			continue
+		}
+		line, ok := p.set.Lookup(spec.FullName(f))
+		if ok && slices.ContainsFunc(line.Clauses, func(c spec.Clause) bool { return c.Effect == spec.Owned || c.Effect == spec.Freed }) {
 			return true
 		}
 	}

@@ -141,7 +141,7 @@ func (d *decider) give(x *decision, fp freePoint) (planned, string) {
 	var name string
 	var t types.Type
 	if pl != nil {
-		name, t = pl.name, pl.place.typ
+		name, t = pl.name, pl.typ
 	} else {
 		h, why := d.hoistFor(fp.obj)
 		if why == "" && !d.within(h, fp.gap.gap) {
@@ -263,17 +263,57 @@ func (g *group) feeds(o *object) []*object {
 }
 
 // typeName prints an object's type for people.
-func (d *decider) typeName(t types.Type) string { return types.TypeString(t, d.p.qualifier) }
+func (d *decider) typeName(t types.Type) string { return d.p.typeName(t) }
+
+// typeName prints a type as the source writes it.
+func (p *pkg) typeName(t types.Type) string {
+	return strings.ReplaceAll(types.TypeString(t, p.qualifier), "_Ctype_", "C.")
+}
+
+// unnamed words a buffer that no variable holds.
+func (d *decider) unnamed(o *object) string {
+	if c := d.callOf(o); c != nil {
+		return "the result of " + c.call.name
+	}
+	return "the " + d.typeName(o.def.typ0())
+}
 
 // holder returns the variable that holds o first.
 func (d *decider) holder(o *object) string {
+	for _, m := range o.def.users {
+		for _, u := range m.users {
+			if m.op == opPart && u.op == opSet && u.place.root.obj != nil && types.Identical(u.place.root.typ, o.def.typ0()) {
+				return u.place.root.name // a struct that is followed field by field
+			}
+		}
+	}
 	for _, m := range o.order {
 		if origin(m) != o.def {
 			continue
 		}
 		for _, u := range m.users {
-			if u.op == opSet && u.place.root.obj != nil {
+			switch {
+			case u.op != opSet:
+			case u.place.root.obj != nil:
 				return u.place.String()
+			case o.def.op == opOut:
+				if p := d.pointer(u.place.root); p != "" {
+					return p + u.place.name
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// pointer returns the first variable that holds the address of r.
+func (d *decider) pointer(r *root) string {
+	for _, b := range d.f.rpo {
+		for _, v := range b.instrs {
+			if v.op == opSet && v.place.root.obj != nil && len(v.place.path) == 0 {
+				if a := errRoot(v.args[0]); a.op == opAddr && a.place.root == r && len(a.place.path) == 0 {
+					return v.place.root.name
+				}
 			}
 		}
 	}
@@ -369,7 +409,7 @@ func (d *decider) buffer(x *decision, o *object) {
 	case x.why != "":
 		// Owned to the end on some path, and no fix.
 		if !d.ownsPlan(x, become) {
-			d.settled(b, frees, moves, returns, sink, keep)
+			d.settled(x, become, b, frees, moves, returns, sink, keep)
 			return
 		}
 		b.Verdict = Reported
@@ -378,7 +418,7 @@ func (d *decider) buffer(x *decision, o *object) {
 	case len(mine) > 0 || x.late != nil && x.late.fixed:
 		b.Verdict = Inserted
 		for _, p := range mine {
-			b.Frees = append(b.Frees, Free{Pos: p.gap.pos, Text: p.text, Why: d.whyHere(p)})
+			b.Frees = append(b.Frees, Free{Pos: p.gap.pos, Text: oneLine([]string{p.text}), Why: d.whyHere(p)})
 		}
 		slices.SortStableFunc(b.Frees, func(a, c Free) int { return cmp.Compare(a.Pos, c.Pos) })
 		if x.noEdit != "" {
@@ -388,11 +428,68 @@ func (d *decider) buffer(x *decision, o *object) {
 		}
 		d.report(x, o, b, frees+moves+returns > 0, mine)
 	default:
-		d.settled(b, frees, moves, returns, sink, keep)
+		d.settled(x, become, b, frees, moves, returns, sink, keep)
 		if x.late != nil {
 			d.reportLate(x, o, b, nil)
 		}
 	}
+}
+
+// perhaps returns a free that may or may not happen and after which nobody knows
+// whether the buffer is owned; nil if the program is sure to free it.
+func (d *decider) perhaps(x *decision, become []*object) *event {
+	if x.pl == nil {
+		return nil
+	}
+	lost := false
+	for _, e := range x.pl.exits {
+		for _, q := range become {
+			if j := x.g.index(q); j >= 0 {
+				for c := range x.g.n {
+					lost = lost || e.st[j*x.g.n+c]&sMoved != 0
+				}
+			}
+		}
+	}
+	var found *event
+	for _, q := range become {
+		q.eachEvent(func(e event) {
+			if !lost || found != nil || e.kind != evFree && e.kind != evDefer || e.ours {
+				return
+			}
+			switch {
+			case e.when.K == IfTrue || e.when.K == IfFalse:
+				e.why = fmt.Sprintf("%s frees it if %s is %t, which is not known here", e.call.call.name, e.call.operandName(int(e.when.Arg)), e.when.K == IfTrue)
+			case e.why == "a part":
+				e.why = e.call.call.name + " frees a part of what it holds"
+			case e.m == mMaybe && q.holder:
+				e.why = "what it holds is freed piece by piece"
+			case e.when.K == Maybe:
+				e.why = e.call.call.name + " frees it on some paths"
+			default:
+				return
+			}
+			e.callee = ""
+			if e.call != nil {
+				e.callee = e.call.call.name
+			}
+			found = &e
+		})
+	}
+	return found
+}
+
+// operandName names operand i of the summary of call v.
+func (v *value) operandName(i int) string {
+	if v.call.sum.Recv {
+		i--
+	}
+	if v.fn != nil && i >= 0 && i < v.fn.Signature().Params().Len() {
+		if n := v.fn.Signature().Params().At(i).Name(); n != "" && n != "_" {
+			return n
+		}
+	}
+	return "argument " + itoa(i)
 }
 
 // returned reports whether o itself is among the results of the return at.
@@ -420,13 +517,18 @@ func (d *decider) ownsPlan(x *decision, become []*object) bool {
 }
 
 // settled is the verdict on a buffer that needs nothing.
-func (d *decider) settled(b *Buffer, frees, moves, returns int, sink *event, keep func(string)) {
+func (d *decider) settled(x *decision, become []*object, b *Buffer, frees, moves, returns int, sink *event, keep func(string)) {
 	switch {
 	case sink != nil:
 		keep(sink.why)
 	case returns > 0:
 		b.Verdict, b.Reason = Moved, "returned to the caller"
 	case frees > 0:
+		if e := d.perhaps(x, become); e != nil {
+			sink = e
+			keep(e.why)
+			return
+		}
 		b.Verdict = Freed
 	default:
 		keep("it lives until the program, or its goroutine, ends")
@@ -471,7 +573,7 @@ func (d *decider) report(x *decision, o *object, b *Buffer, partly bool, mine []
 	}
 	what := b.Name
 	if what == "" {
-		what = "a " + b.Type
+		what = d.unnamed(o)
 	}
 	if partly {
 		fd.Category = CategoryLeak
@@ -486,14 +588,17 @@ func (d *decider) report(x *decision, o *object, b *Buffer, partly bool, mine []
 		fd.Category = CategoryKeepAlive
 		fd.Message = what + " is not kept alive until its raw pointer is used at " + d.p.line(raw.pos)
 	}
-	if b.Name != "" && b.Maker != "" {
+	switch {
+	case b.Name != "" && b.Maker != "":
 		fd.Message += " (" + b.Type + " made by " + b.Maker + ")"
+	case b.Maker != "":
+		fd.Message += " (" + b.Type + ")"
 	}
 	if b.Verdict == Reported {
 		fd.Message += "; no fix: " + b.Reason
 	}
 	for _, p := range mine {
-		fd.Related = append(fd.Related, analysis.RelatedInformation{Pos: p.gap.pos, End: p.gap.pos, Message: p.text + " " + d.whyHere(p)})
+		fd.Related = append(fd.Related, analysis.RelatedInformation{Pos: p.gap.pos, End: p.gap.pos, Message: oneLine([]string{p.text}) + " " + d.whyHere(p)})
 	}
 	if len(mine) > 0 {
 		fd.Fix = "free " + what + " at its last use"
@@ -530,7 +635,7 @@ func (d *decider) reportLate(x *decision, o *object, b *Buffer, mine []planned) 
 	}
 	what := b.Name
 	if what == "" {
-		what = "a " + b.Type
+		what = d.unnamed(o)
 	}
 	fd := &Finding{Category: CategoryLate, Pos: b.Site, End: b.Site, Buffer: b, Message: x.late.String(d, what)}
 	if c := d.callOf(o); c != nil && c.end.IsValid() {

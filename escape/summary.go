@@ -55,6 +55,9 @@ func (p *pkg) inferArg(w *flow, o *object, s *Summary) ArgEffect {
 			e.Via = ev.why
 		}
 		if ev.kind == evFree || ev.kind == evDefer {
+			if ev.m == mMaybe && e.Via == "" {
+				e.Via = "a part of what it holds is freed there"
+			}
 			e.Repeatable = ev.repeat
 		}
 		if ev.kind == evReturn {
@@ -84,6 +87,9 @@ func (p *pkg) inferArg(w *flow, o *object, s *Summary) ArgEffect {
 				e.Writes = true
 			}
 		}
+	}
+	if n, _ := p.structOf(o.def.typ0()); e.Writes && p.held[n].closed(p) {
+		e.Writes = false
 	}
 	if isPointer(o.def.typ0()) {
 		e.NilOK = p.toleratesNil(w.f, o.def)
@@ -257,11 +263,14 @@ func (p *pkg) inferResults(f *fn, w *flow, s *Summary) {
 				if st&^sNone == 0 {
 					continue
 				}
-				if isError(f.sig.Results().At(f.sig.Results().Len()-1).Type()) && st&sOwned != 0 && g.errorOf(ret, c) != no {
+				if failing(f) && st&sOwned != 0 && g.errorOf(ret, c) != no {
 					partial = true
 				}
 				if g.failed(ret, c) {
 					continue // with an error, results own nothing, as a rule
+				}
+				if st&sNil != 0 && (g.errorOf(ret, c) == no || !failing(f)) {
+					mayNil = true
 				}
 				if st&^(sOwned|sNil|sNone) != 0 {
 					return false, false, false
@@ -354,11 +363,17 @@ func (p *pkg) inferResults(f *fn, w *flow, s *Summary) {
 	}
 }
 
+// failing reports whether the last result of f is an error.
+func failing(f *fn) bool {
+	n := f.sig.Results().Len()
+	return n > 0 && isError(f.sig.Results().At(n-1).Type())
+}
+
 // destructs reports whether the type's inferred free covers these fields.
 func (p *pkg) destructs(t types.Type, fields []string) bool {
 	n, _ := p.structOf(t)
 	h := p.held[n]
-	if h == nil || h.free == nil || !isPointer(t) {
+	if h == nil || h.free == nil {
 		return false
 	}
 	if _, ok := p.freeing[h.free]; !ok {
@@ -428,19 +443,54 @@ func (g *group) armed() bool {
 	return false
 }
 
-// toleratesNil reports whether f begins by leaving when parameter v is nil.
+// toleratesNil reports whether f does nothing with parameter v, a pointer, that
+// goes wrong when it is nil: on the paths on which it is, nothing is read or
+// stored through it, and it goes only to functions that tolerate nil as well.
 func (p *pkg) toleratesNil(f *fn, v *value) bool {
-	b := f.blocks[0]
-	for {
-		if b.cond != nil {
-			x, ok := nilTest(b.cond)
-			return ok && origin(x) == v
+	seen := map[*block]bool{}
+	stack := []*block{f.blocks[0]}
+	for len(stack) > 0 {
+		b := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if seen[b] {
+			continue
 		}
-		if b.firstEffect < len(b.instrs) || len(b.succs) != 1 || b.order > 8 {
+		if seen[b] = true; len(seen) > 200 {
 			return false
 		}
-		b = b.succs[0]
+		for _, x := range b.instrs {
+			for j, a := range x.args {
+				if origin(a) != v {
+					continue
+				}
+				switch x.op {
+				case opCopy:
+					if x.note == "dereferenced" {
+						return false
+					}
+				case opSet, opCmp, opNot, opDiscard, opReturn, opGap:
+				case opCall, opDefer:
+					if x.call.params[j] < -1 || !x.call.sum.arg(x.call.params[j]).NilOK {
+						return false
+					}
+				default:
+					return false
+				}
+			}
+		}
+		next := b.succs
+		if b.cond != nil && len(b.succs) == 2 {
+			if x, ok := nilTest(b.cond); ok && origin(x) == v {
+				i := 0
+				if b.cond.tok == token.NEQ {
+					i = 1
+				}
+				next = b.succs[i : i+1]
+			}
+		}
+		stack = append(stack, next...)
 	}
+	return true
 }
 
 // bodyDisarms reports whether a body takes back a finalizer or cleanup.

@@ -28,7 +28,7 @@ func (w *flow) web(o *object) {
 	o.order = nil
 	o.events = map[*value][]event{}
 	o.from = map[*value]*value{}
-	if o.complex != "something that is not owned is stored in it" {
+	if o.complex != "something that is not owned is stored in it" { // said before the web is known
 		o.complex = ""
 	}
 	o.sink = nil
@@ -125,7 +125,7 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 			return
 		}
 		switch {
-		case k == mWhole && !w.p.isResource(o.def.typ0()) && w.p.holdsResource(o.def.typ0()):
+		case k == mWhole && (o.holder && w.p.holdsResource(u.typ0()) || !w.p.isResource(o.def.typ0()) && w.p.holdsResource(o.def.typ0())):
 			w.member(o, u, mMaybe, m) // one of several things it holds
 		case k == mWhole, k == mView:
 			w.member(o, u, mView, m)
@@ -238,6 +238,11 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 	case opStore:
 		if len(u.args) > 1 && u.args[0] != m {
 			o.use(u)
+			if o.holder && k != mView && o.kind != objParam && w.p.holdsResource(u.args[0].typ0()) {
+				if q := w.byDef[origin(u.args[0])]; origin(u.args[0]).op != opNil && (q == nil || q.kind != objSite) {
+					o.complex = "something is stored in a field of it"
+				}
+			}
 			if o.coll && k != mView {
 				if k == mWhole && slices.Contains(w.stores[o.def], u.args[0]) {
 					o.event(u, event{kind: evFill})
