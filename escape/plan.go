@@ -108,7 +108,7 @@ func (pl *planner) postpone() bool {
 			for c := range g.n {
 				all |= g.in[b][j*g.n+c]
 			}
-			if all&sOwned == 0 || all&sInserted == 0 {
+			if all&sOwned == 0 || all&sInserted == 0 || !pl.mixes(b, j) {
 				continue
 			}
 			done[o] = true // what follows suffers from this one
@@ -125,6 +125,37 @@ func (pl *planner) postpone() bool {
 		}
 	}
 	return any
+}
+
+// mixes reports whether paths that have freed object j and paths that own it
+// meet in b; around a loop they may come back mixed already.
+func (pl *planner) mixes(b *block, j int) bool {
+	for k := range b.preds {
+		if all := pl.handed(b, k, j); all&sOwned != 0 && all&sInserted != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// handed is the state of object j, under any condition, on entry of b from its
+// k-th predecessor.
+func (pl *planner) handed(b *block, k, j int) state {
+	g := pl.g
+	out := g.out[b.preds[k]]
+	if out == nil {
+		if g.inReg[b.preds[k]] {
+			return 0
+		}
+		out = pl.none()
+	}
+	in := make([]state, len(g.objs)*g.n)
+	pl.cross(b.preds[k], succIndex(b, k), out, in)
+	var all state
+	for c := range g.n {
+		all |= in[j*g.n+c]
+	}
+	return all
 }
 
 // reaches reports whether a path leads from a to b without leaving through
@@ -526,28 +557,10 @@ func (pl *planner) refuse() bool {
 			}
 			// Is anything due handed in at all?
 			pending, other := false, false
-			for k, p := range b.preds {
-				out := g.out[p]
-				if out == nil {
-					if g.inReg[p] {
-						continue
-					}
-					out = pl.none()
-				}
-				in := make([]state, len(g.objs)*g.n)
-				pl.cross(p, succIndex(b, k), out, in)
-				owned, rest := false, false
-				for c := range g.n {
-					s := in[j*g.n+c]
-					owned = owned || s&sOwned != 0
-					rest = rest || s&^(sOwned|sNil) != 0
-				}
-				if owned {
-					pending = true
-				}
-				if rest {
-					other = true
-				}
+			for k := range b.preds {
+				s := pl.handed(b, k, j)
+				pending = pending || s&sOwned != 0
+				other = other || s&^(sOwned|sNil) != 0
 			}
 			if pending && other {
 				pl.accept[b][j] = false
