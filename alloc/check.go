@@ -60,16 +60,20 @@ type CorruptionError struct {
 	Offset int64  // bytes from the buffer's start to the first changed byte
 	Size   int64  // bytes of the buffer
 	Made   Stack  // where the buffer was made
-	Free   Stack  // where it was freed; nil if it was dropped
+	Free   Stack  // where it was freed; nil if it was dropped, or is live
+	Live   bool   // it is live
 }
 
 func (e *CorruptionError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "alloc: check: %s: byte %d of a buffer of %d bytes", e.What, e.Offset, e.Size)
 	fmt.Fprintf(&b, "\nmade at:\n%v", e.Made)
-	if e.Free != nil {
+	switch {
+	case e.Live:
+		b.WriteString("\nstill live")
+	case e.Free != nil:
 		fmt.Fprintf(&b, "\nfreed at:\n%v", e.Free)
-	} else {
+	default:
 		b.WriteString("\nfreed by the collector")
 	}
 	return b.String()
@@ -81,6 +85,11 @@ type checked struct {
 	made, freed       Stack
 	fenced            bool // the red zones are filled
 	poisoned          bool // and the memory too, since the Free
+
+	// Of a buffer that is live, under the lock of its heap: see checkLive.
+	filled   uint64 // stamp of the work that filled the red zones
+	watchers int    // who look at them
+	torn     bool   // they have been written, and that has been said
 }
 
 // A checker is the part of a pool that Check mode needs.
@@ -172,7 +181,9 @@ func (s *Stream) makeChecked(typ any, size int64) (*header, uint64, error) {
 		h.free(gen)
 		return nil, 0, fmt.Errorf("alloc: make: red zones: %w", err)
 	}
-	k.fenced = true
+	hp.mu.Lock()
+	k.fenced, k.filled = true, s.lane.epoch.Load()
+	hp.mu.Unlock()
 	return h, gen, nil
 }
 
@@ -265,6 +276,11 @@ func (c *core) release(keep int64, wait bool) error {
 				hp.mu.Unlock()
 				return
 			}
+			if hp.held.first.checked.watchers > 0 {
+				hp.unwatched(hp.held.first.checked)
+				hp.mu.Unlock()
+				continue // it may have left meanwhile
+			}
 			b := hp.held.pop()
 			b.state = stateBusy
 			hp.mu.Unlock()
@@ -322,18 +338,12 @@ func (c *core) examine(hp *heap, b *block) error {
 		return nil
 	}
 	// A mismatch in the middle says more than one at the edge: it comes first.
-	for _, part := range []struct {
-		what     string
-		off, len int64
-		want     byte
-	}{
-		{"write after free", k.front, k.size, deadByte},
-		{"write before the buffer", 0, k.front, redByte},
-		{"write behind the buffer", k.front + k.size, k.back, redByte},
-	} {
-		if at := c.differs(b.ptr+Ptr(part.off), part.len, part.want); at >= 0 {
-			return &CorruptionError{What: part.what, Offset: part.off + at - k.front, Size: k.size, Made: k.made, Free: k.freed}
-		}
+	zones := []zone{{"write after free", k.front, k.size, deadByte}}
+	if !k.torn {
+		zones = append(zones, k.zones()...)
+	}
+	if z, at := c.torn(b, zones); at >= 0 {
+		return &CorruptionError{What: z.what, Offset: z.off + at - k.front, Size: k.size, Made: k.made, Free: k.freed}
 	}
 	return nil
 }

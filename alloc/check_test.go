@@ -2,6 +2,7 @@ package alloc_test
 
 import (
 	"errors"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -139,4 +140,126 @@ func TestCheckCleanProgram(t *testing.T) {
 	big.Free()
 	sound(t, p)
 	require.NoError(t, p.Close())
+}
+
+// The red zones of a live buffer are looked at on demand; each write is said once, and what is written
+// after that is still found when the buffer is freed.
+func TestCheckFindsWritesWhileLive(t *testing.T) {
+	const size = 1000
+	for _, c := range []struct {
+		name string
+		off  int
+		what string
+	}{
+		{"behind", size, "write behind the buffer: byte 1000 of a buffer of 1000 bytes"},
+		{"far behind", size + 23, "write behind the buffer: byte 1023"},
+		{"before", -1, "write before the buffer: byte -1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newPool(t, host.Options{}, alloc.Options{Check: true})
+			s := newStream(t, p)
+			b, neighbour := mustMake[byte](t, s, size), mustMake[byte](t, s, size)
+			require.NoError(t, b.Fill(s, 1))
+			require.NoError(t, s.Sync())
+			require.NoError(t, p.Check(), "writes inside are the program's own affair")
+			scribble(t, s, b.Ptr(s)+alloc.Ptr(c.off), 1)
+			err := p.Check()
+			var ce *alloc.CorruptionError
+			require.ErrorAs(t, err, &ce)
+			assert.Contains(t, err.Error(), c.what)
+			assert.Contains(t, err.Error(), "still live")
+			assert.True(t, ce.Live)
+			assert.Contains(t, ce.Made.String(), "TestCheckFindsWritesWhileLive")
+			require.NoError(t, p.Check(), "said once")
+			last := make([]byte, 1)
+			require.NoError(t, b.View(size-1, size).CopyTo(s, last))
+			assert.Equal(t, byte(1), last[0], "what is in the buffer stays")
+			at := b.Ptr(s)
+			b.Free()
+			neighbour.Free()
+			require.NoError(t, s.Sync())
+			require.NoError(t, p.Check(), "said once, also after the Free")
+			scribble(t, s, at+5, 1)
+			require.ErrorContains(t, p.Check(), "write after free: byte 5")
+			require.NoError(t, p.Close())
+		})
+	}
+}
+
+// A red zone whose filling is still queued is left alone, and looked at once it is there.
+func TestCheckLiveWaitsForNothing(t *testing.T) {
+	p := newPool(t, host.Options{}, alloc.Options{Check: true})
+	s, u := newStream(t, p), newStream(t, p)
+	g := block(t, s)
+	b := mustMake[byte](t, s, 100)
+	require.NoError(t, p.Check(), "nothing of it has been written yet")
+	g.open()
+	u.Wait(s)
+	scribble(t, u, b.Ptr(u)+100, 1)
+	require.ErrorContains(t, p.Check(), "write behind the buffer: byte 100")
+	require.NoError(t, p.Check())
+	scribble(t, u, b.Ptr(u)-1, 1)
+	b.Free()
+	require.NoError(t, p.Close(), "its red zones have been reported")
+}
+
+// Close in Check mode says what was written around buffers that are live.
+func TestCloseLooksAtLive(t *testing.T) {
+	p := newPool(t, host.Options{}, alloc.Options{Check: true})
+	s := newStream(t, p)
+	b := mustMake[byte](t, s, 100)
+	scribble(t, s, b.Ptr(s)+101, 1)
+	err := p.Close()
+	require.ErrorIs(t, err, alloc.ErrLive)
+	require.ErrorContains(t, err, "write behind the buffer: byte 101")
+	b.Free()
+}
+
+// Checks run beside Makes and Frees of other goroutines.
+func TestCheckLiveConcurrently(t *testing.T) {
+	p := newPool(t, host.Options{}, alloc.Options{Check: true, Quarantine: 4096})
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	for range 3 {
+		s := newStream(t, p)
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				b, err := alloc.Make[byte](s, 1+i%5000)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if err := b.Fill(s, byte(i)); err != nil {
+					t.Error(err)
+				}
+				b.Free()
+			}
+		}()
+	}
+	for range 50 {
+		for _, e := range errsOf(p.Check()) {
+			var ce *alloc.CorruptionError
+			require.False(t, errors.As(e, &ce), "%v", e)
+		}
+	}
+	close(stop)
+	wg.Wait()
+	require.NoError(t, p.DefaultStream().Sync())
+	sound(t, p)
+	require.NoError(t, p.Close())
+}
+
+// errsOf returns the errors that are joined in err.
+func errsOf(err error) []error {
+	if j, ok := err.(interface{ Unwrap() []error }); ok {
+		return j.Unwrap()
+	}
+	return nil
 }

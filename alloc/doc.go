@@ -132,9 +132,9 @@
 // With Options.Check every buffer stands between red zones, freed memory is filled with 0xdb
 // and held back for a while, and the stacks of every Make and Free are kept. A write out of
 // bounds or after the Free makes the Make that reuses the block panic with a [*CorruptionError];
-// [Pool.Check] returns it on demand. The use of a dead handle panics with a [*UseError].
-// Freeing again is only counted, here as elsewhere. It all works through fills and copies in
-// stream order, and slows a program down severalfold.
+// [Pool.Check] returns it on demand, for live buffers too, and so does Close. The use of a dead
+// handle panics with a [*UseError]. Freeing again is only counted, here as elsewhere. It all works
+// through fills and copies in stream order, and slows a program down severalfold.
 //
 // # Lock order
 //
@@ -144,8 +144,9 @@
 //	  heap.mu        blocks; the device is never called under it
 //	    owners.mu    numbers of headers
 //
-// No goroutine holds the mutexes of two heaps, or of two lanes, except [Pool.Check], which
-// takes those of all heaps. Nothing is waited for under any of them.
+// No goroutine holds the mutexes of two heaps, or of two lanes, except who lists what is live or
+// checks everything: he takes those of all heaps, under core.mu. Nothing is waited for under any
+// of them.
 //
 // # Adding a device
 //

@@ -44,7 +44,8 @@ type MemoryError struct {
 	Requested int64          // bytes asked for, rounding included
 	Limit     int64          // bytes; 0 if the pool has none of its own
 	Stats     Stats          // after everything had been tried
-	Sites     []tracker.Site // those with most live bytes, as far as sampled
+	Sites     []tracker.Site // of the pool, those with most live bytes; live figures are exact
+	Unknown   Unknown        // what is live of other sites
 	Err       error          // what the device said last; nil if the limit was the bound
 }
 
@@ -63,6 +64,7 @@ func (e *MemoryError) Error() string {
 		}
 		fmt.Fprintf(&b, "; %s in %d from %v", sizeText(s.LiveBytes), s.LiveObjects, s)
 	}
+	b.WriteString(e.Unknown.text())
 	if e.Err != nil && !errors.Is(e.Err, errLimit) {
 		fmt.Fprintf(&b, ": %v", e.Err)
 	}
@@ -83,7 +85,22 @@ var errLimit = fmt.Errorf("limit of the pool: %w", ErrOutOfMemory)
 type LiveError struct {
 	Buffers int64
 	Bytes   int64
-	Sites   []tracker.Site // those with most live bytes, as far as sampled
+	Sites   []tracker.Site // those with most live bytes; live figures are exact
+	Unknown Unknown        // what is live of other sites
+}
+
+// Unknown is what is live of buffers whose Make was not sampled, so that nobody knows its site.
+// The tracker samples by bytes (tracker.Options.Rate): what is much smaller than its rate is seldom
+// among them.
+type Unknown struct{ Buffers, Bytes int64 }
+
+// text returns u in words that say what helps, or "".
+func (u Unknown) text() string {
+	if u.Buffers == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s in %d from sites that were not sampled: tracker.Options{Rate: 1} or alloc.Options{Check: true} names all",
+		sizeText(u.Bytes), u.Buffers)
 }
 
 func (e *LiveError) Error() string {
@@ -92,6 +109,7 @@ func (e *LiveError) Error() string {
 	for _, s := range e.Sites {
 		fmt.Fprintf(&b, "; %s in %d from %v", sizeText(s.LiveBytes), s.LiveObjects, s)
 	}
+	b.WriteString(e.Unknown.text())
 	return b.String()
 }
 

@@ -50,7 +50,9 @@ func (s *Stream) climb(hp *heap, size int64, c int) (*block, error) {
 	}
 	st := s.pool.Stats()
 	s.core.books.RanOut() // saves the history, if there is one; its trouble is not the caller's
-	return nil, &MemoryError{Requested: size, Limit: s.core.options.Limit, Stats: st, Sites: s.core.liveSites(8), Err: m.err}
+	e := &MemoryError{Requested: size, Limit: s.core.options.Limit, Stats: st, Err: m.err}
+	e.Sites, e.Unknown = s.core.liveSites(8)
+	return nil, e
 }
 
 // A climber is one climb.

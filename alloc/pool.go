@@ -310,8 +310,9 @@ func (c *core) eachHeap(f func(*heap)) {
 
 // Close waits for the work on all streams, gives everything that is not live back to the
 // device, and closes the streams. Later Makes fail with [ErrClosed]. If buffers are
-// live the error is a [*LiveError] that names where they were made; they can still be freed, and
-// their memory goes back to the device when they are. Closing again does nothing.
+// live the error is a [*LiveError] that names where they were made, as far as the tracker has sampled
+// that; they can still be freed, and their memory goes back to the device when they are. In Check
+// mode the error also has what [Pool.Check] would find. Closing again does nothing.
 func (p *Pool) Close() error {
 	c := p.core
 	if c.closed.Swap(true) {
@@ -335,7 +336,7 @@ func (p *Pool) Close() error {
 	c.drain(-1)
 	c.settleAll()
 	if c.checker != nil {
-		errs = append(errs, c.release(0, true))
+		errs = append(errs, c.release(0, true), c.checkLive())
 	}
 	if err := c.leftover(); err != nil {
 		errs = append(errs, err)
@@ -355,22 +356,4 @@ func (c *core) leftover() error {
 	}
 	c.trim(0)
 	return nil
-}
-
-// liveError describes what is live.
-func (c *core) liveError(st tracker.AccountStats) error {
-	e := &LiveError{Buffers: st.LiveObjects, Bytes: st.Live}
-	e.Sites = c.liveSites(8)
-	return e
-}
-
-// liveSites returns up to n sites with live bytes.
-func (c *core) liveSites(n int) []tracker.Site {
-	all := c.books.Sites()
-	for i, s := range all {
-		if i == n || s.LiveBytes <= 0 {
-			return all[:i]
-		}
-	}
-	return all
 }

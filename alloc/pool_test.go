@@ -14,6 +14,7 @@ import (
 
 	"github.com/lastuse/lastuse/alloc"
 	"github.com/lastuse/lastuse/alloc/host"
+	"github.com/lastuse/lastuse/tracker"
 )
 
 // mustMake makes a buffer or ends the test.
@@ -363,6 +364,54 @@ func TestCloseNamesLive(t *testing.T) {
 	a.Free()
 	assert.Zero(t, dev.Used(), "the last one takes its segment along")
 	assert.Zero(t, p.Stats().Reserved)
+}
+
+// What was not sampled is counted, and the error says how to have it named. Figures are exact, and of
+// this pool alone although the books are shared.
+func TestCloseCountsUnsampled(t *testing.T) {
+	never := tracker.New(tracker.Options{Rate: -1})
+	every := tracker.New(tracker.Options{Rate: 1})
+	for _, c := range []struct {
+		books *tracker.Tracker
+		check bool
+		want  string
+	}{
+		{never, false, "alloc: close: buffers still live: 3 of 3.0 KiB; 3.0 KiB in 3 from sites that were not sampled: " +
+			"tracker.Options{Rate: 1} or alloc.Options{Check: true} names all"},
+		{every, false, "3.0 KiB in 3 from "},
+		{nil, true, " in 3 from "},
+	} {
+		other := newPool(t, host.Options{}, alloc.Options{Tracker: c.books})
+		elsewhere := mustMake[byte](t, other.DefaultStream(), 1<<20)
+		p := newPool(t, host.Options{}, alloc.Options{Tracker: c.books, Check: c.check})
+		s := newStream(t, p)
+		var all []alloc.Buffer[byte]
+		for range 4 {
+			all = append(all, mustMake[byte](t, s, 1000))
+		}
+		all[3].Free()
+		err := p.Close()
+		var le *alloc.LiveError
+		require.ErrorAs(t, err, &le)
+		assert.EqualValues(t, 3, le.Buffers)
+		assert.Contains(t, err.Error(), c.want)
+		if c.books == never {
+			assert.Equal(t, alloc.Unknown{Buffers: 3, Bytes: le.Bytes}, le.Unknown)
+			assert.Empty(t, le.Sites)
+		} else {
+			assert.Zero(t, le.Unknown)
+			require.Len(t, le.Sites, 1)
+			assert.EqualValues(t, 3, le.Sites[0].LiveObjects)
+			assert.Equal(t, le.Bytes, le.Sites[0].LiveBytes)
+			assert.NotContains(t, err.Error(), "not sampled")
+		}
+		for _, b := range all {
+			b.Free()
+		}
+		assert.Zero(t, p.Stats().Reserved)
+		elsewhere.Free()
+		require.NoError(t, other.Close())
+	}
 }
 
 // collectUntil collects until done reports true or a deadline passes: cleanups run after

@@ -7,13 +7,15 @@ import (
 
 // Check walks everything that p knows and returns what does not fit together: the books
 // of the pool itself, and in Check mode what a program has written where it must not
-// write. It stops the pool while it looks. It is for tests and for hunting
-// errors.
+// write: in the red zones of buffers, live ones too, and in freed memory. Each such write is
+// returned once, as a [*CorruptionError]. Check does not wait for queued work, so
+// only writes that have run are found: [Stream.Sync] first. It stops the pool while it
+// looks at the books. It is for tests and for hunting errors.
 func (p *Pool) Check() error {
 	c := p.core
 	var errs []error
 	if c.options.Check {
-		errs = append(errs, c.checkQuarantine())
+		errs = append(errs, c.checkLive(), c.checkQuarantine())
 	}
 	c.estate.mu.Lock()
 	gone := c.estate.gone
@@ -22,8 +24,8 @@ func (p *Pool) Check() error {
 		return errors.Join(errs...)
 	}
 	w := walk{core: c, seen: make(map[*block]bool)}
-	// The only place that holds several heaps' locks; nobody who holds one waits for
-	// another.
+	// Here and in eachLive several heaps' locks are held; nobody else who holds one waits
+	// for another.
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.eachHeap(func(hp *heap) { hp.mu.Lock() })

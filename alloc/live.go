@@ -1,0 +1,153 @@
+package alloc
+
+import (
+	"errors"
+	"runtime"
+	"slices"
+
+	"github.com/lastuse/lastuse/tracker"
+)
+
+// What is live, block by block: for the errors that say so and for Check mode.
+
+// eachLive calls f with every live block, adopted memory included, while nothing moves: it holds
+// the locks of all heaps, as nobody else does. f calls no device.
+func (c *core) eachLive(f func(*block)) {
+	c.mu.Lock() // no heap comes
+	defer c.mu.Unlock()
+	c.eachHeap(func(hp *heap) { hp.mu.Lock() })
+	defer c.eachHeap(func(hp *heap) { hp.mu.Unlock() })
+	// Every live block has a header, and every header an entry.
+	chunks := c.owners.chunks.Load()
+	if chunks == nil {
+		return
+	}
+	for _, chunk := range *chunks {
+		for i := range chunk {
+			if b := chunk[i].Load(); b != nil && b.state == stateLive {
+				f(b)
+			}
+		}
+	}
+}
+
+// liveSites returns up to n sites with what is live of each, the largest first. The figures are
+// exact; what has no known site is in unknown.
+func (c *core) liveSites(n int) (sites []tracker.Site, unknown Unknown) {
+	found := make(map[tracker.SiteID]*tracker.Site)
+	c.eachLive(func(b *block) {
+		if b.site == 0 {
+			unknown.Buffers++
+			unknown.Bytes += b.size
+			return
+		}
+		s := found[b.site]
+		if s == nil {
+			s = new(tracker.Site)
+			found[b.site] = s
+		}
+		s.LiveObjects++
+		s.LiveBytes += b.size
+	})
+	for id, live := range found {
+		s := c.books.SiteOf(id)
+		s.LiveObjects, s.LiveBytes = live.LiveObjects, live.LiveBytes
+		sites = append(sites, s)
+	}
+	slices.SortFunc(sites, func(a, b tracker.Site) int {
+		switch {
+		case a.LiveBytes > b.LiveBytes:
+			return -1
+		case a.LiveBytes < b.LiveBytes:
+			return 1
+		}
+		return int(a.ID) - int(b.ID)
+	})
+	return sites[:min(n, len(sites))], unknown
+}
+
+// liveError describes what is live in a closed pool.
+func (c *core) liveError(st tracker.AccountStats) error {
+	e := &LiveError{Buffers: st.LiveObjects, Bytes: st.Live}
+	e.Sites, e.Unknown = c.liveSites(8)
+	return e
+}
+
+// A watched block is live, and stays whole while its red zones are looked at: its Free puts it
+// into quarantine, which it does not leave.
+type watched struct {
+	block *block
+	heap  *heap
+	stamp uint64 // of the work that filled the red zones
+}
+
+// checkLive looks at the red zones of live buffers. It does not wait: red zones that may not be
+// filled yet are left out.
+func (c *core) checkLive() error {
+	var all []watched
+	c.eachLive(func(b *block) {
+		if k := b.checked; k != nil && k.fenced && !k.torn {
+			k.watchers++
+			all = append(all, watched{b, b.heap, k.filled})
+		}
+	})
+	var errs []error
+	for _, w := range all {
+		b, k := w.block, w.block.checked
+		var err error
+		if w.heap.lane.look(w.stamp) {
+			err = c.examineZones(b)
+		}
+		w.heap.mu.Lock()
+		k.watchers--
+		if err != nil && !k.torn {
+			k.torn = true // said once
+			errs = append(errs, err)
+		}
+		w.heap.mu.Unlock()
+	}
+	return errors.Join(errs...)
+}
+
+// zone is a part of a checked block that nobody may write.
+type zone struct {
+	what     string
+	off, len int64
+	want     byte
+}
+
+// zones returns the red zones of b.
+func (k *checked) zones() []zone {
+	return []zone{
+		{"write before the buffer", 0, k.front, redByte},
+		{"write behind the buffer", k.front + k.size, k.back, redByte},
+	}
+}
+
+// examineZones looks at the red zones of a live block that is watched.
+func (c *core) examineZones(b *block) error {
+	k := b.checked
+	if z, at := c.torn(b, k.zones()); at >= 0 {
+		return &CorruptionError{What: z.what, Offset: z.off + at - k.front, Size: k.size, Made: k.made, Live: true}
+	}
+	return nil
+}
+
+// torn returns the first of some zones that has been written, and where, or -1.
+func (c *core) torn(b *block, zones []zone) (zone, int64) {
+	for _, z := range zones {
+		if at := c.differs(b.ptr+Ptr(z.off), z.len, z.want); at >= 0 {
+			return z, at
+		}
+	}
+	return zone{}, -1
+}
+
+// unwatched waits until nobody looks at k's block. hp.mu is held, and given up meanwhile.
+func (hp *heap) unwatched(k *checked) {
+	for k.watchers > 0 {
+		hp.mu.Unlock()
+		runtime.Gosched()
+		hp.mu.Lock()
+	}
+}
