@@ -1,0 +1,156 @@
+// Package deferred holds the programs of package plain with a deferred Free behind each Make, and each
+// loop's body in a function of its own, so that what is deferred runs in each iteration.
+package deferred
+
+import "github.com/lastuse/lastuse/bench/early/work"
+
+// Loop is that of package plain.
+func Loop(d *work.Dev, batch int) {
+	for i := range 64 {
+		func() {
+			w := d.Make(batch << 16)
+			defer w.Free()
+			d.Fill(w, float32(i))
+			d.Scale(w, 2)
+		}()
+	}
+}
+
+// Blur is that of package plain.
+func Blur(d *work.Dev, batch int) {
+	const width = 256
+	n := batch * width * width
+	var out [16]float32
+	for frame := range 24 {
+		func() {
+			source := d.Make(n)
+			defer source.Free()
+			d.Fill(source, float32(frame))
+			rows := d.Make(n)
+			defer rows.Free()
+			d.BlurRows(rows, source, width)
+			soft := d.Make(n)
+			defer soft.Free()
+			d.BlurColumns(soft, rows, width)
+			sharp := d.Make(n)
+			defer sharp.Free()
+			d.Subtract(sharp, source, soft)
+			small := d.Make(n / 4)
+			defer small.Free()
+			d.Quarter(small, sharp)
+			if frame%2 == 0 {
+				smaller := d.Make(n / 16)
+				defer smaller.Free()
+				d.Quarter(smaller, small)
+				d.Read(out[:], smaller)
+			} else {
+				d.Scale(small, 0.5)
+				d.Read(out[:], small)
+			}
+		}()
+	}
+}
+
+// Train is that of package plain.
+func Train(d *work.Dev, batch int) {
+	const in, hidden, out = 64, 128, 16
+	w1, w2, w3 := d.Make(in*hidden), d.Make(hidden*hidden), d.Make(hidden*out)
+	defer w1.Free()
+	defer w2.Free()
+	defer w3.Free()
+	d.Fill(w1, 0.01)
+	d.Fill(w2, 0.02)
+	d.Fill(w3, 0.03)
+	for step := range 12 {
+		func() {
+			x := d.Make(batch * in)
+			defer x.Free()
+			d.Fill(x, float32(step))
+			h1 := d.Make(batch * hidden)
+			defer h1.Free()
+			d.MatMul(h1, x, w1, batch, in, hidden)
+			a1 := d.Make(batch * hidden)
+			defer a1.Free()
+			d.Rectify(a1, h1)
+			h2 := d.Make(batch * hidden)
+			defer h2.Free()
+			d.MatMul(h2, a1, w2, batch, hidden, hidden)
+			a2 := d.Make(batch * hidden)
+			defer a2.Free()
+			d.Rectify(a2, h2)
+			y := d.Make(batch * out)
+			defer y.Free()
+			d.MatMul(y, a2, w3, batch, hidden, out)
+			target := d.Make(batch * out)
+			defer target.Free()
+			d.Fill(target, 1)
+			dy := d.Make(batch * out)
+			defer dy.Free()
+			d.Subtract(dy, y, target)
+
+			g3 := d.Make(hidden * out)
+			defer g3.Free()
+			d.MatMulLeft(g3, a2, dy, batch, hidden, out)
+			da2 := d.Make(batch * hidden)
+			defer da2.Free()
+			d.MatMulRight(da2, dy, w3, batch, out, hidden)
+			d.Descend(w3, g3)
+			dh2 := d.Make(batch * hidden)
+			defer dh2.Free()
+			d.RectifyBack(dh2, da2, h2)
+
+			g2 := d.Make(hidden * hidden)
+			defer g2.Free()
+			d.MatMulLeft(g2, a1, dh2, batch, hidden, hidden)
+			da1 := d.Make(batch * hidden)
+			defer da1.Free()
+			d.MatMulRight(da1, dh2, w2, batch, hidden, hidden)
+			d.Descend(w2, g2)
+			dh1 := d.Make(batch * hidden)
+			defer dh1.Free()
+			d.RectifyBack(dh1, da1, h1)
+
+			g1 := d.Make(in * hidden)
+			defer g1.Free()
+			d.MatMulLeft(g1, x, dh1, batch, in, hidden)
+			d.Descend(w1, g1)
+		}()
+	}
+}
+
+// Serve is that of package plain. A cache that has been replaced by a larger one stays until the
+// request is answered.
+func Serve(d *work.Dev, batch int) {
+	const width = 64
+	var out [width]float32
+	for request := range 6 {
+		func() {
+			length := batch * 256 * (1 + request%3)
+			cache := d.Make(2 * length * width)
+			defer cache.Free()
+			d.Fill(cache, float32(request))
+			for token := range 24 {
+				if (length+1)*width > cache.Len() || token == 12 {
+					grown := d.Make(cache.Len() + cache.Len()/2)
+					defer grown.Free()
+					d.Fill(grown, 0)
+					d.Copy(grown, cache)
+					cache = grown
+				}
+				func() {
+					query := d.Make(width)
+					defer query.Free()
+					d.Fill(query, float32(token))
+					shares := d.Make(length)
+					defer shares.Free()
+					d.Attend(shares, query, cache)
+					answer := d.Make(width)
+					defer answer.Free()
+					d.Mix(answer, shares, cache)
+					d.Read(out[:], answer)
+				}()
+				length++
+			}
+		}()
+	}
+}

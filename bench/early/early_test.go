@@ -1,0 +1,110 @@
+package early
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/alloc"
+)
+
+// TestRewrittenIsByHand holds lastuse to what an expert does: the same peak and the same mean, nothing
+// left to the collector.
+func TestRewrittenIsByHand(t *testing.T) {
+	for _, program := range Programs {
+		t.Run(program, func(t *testing.T) {
+			results := map[string]Result{}
+			for _, form := range Forms {
+				r, err := Run(program, form, 1, 64<<20, true)
+				require.NoError(t, err)
+				results[form] = r
+			}
+			hand, rewritten, deferred, plain := results["hand"], results["lastuse"], results["defer"], results["collector"]
+			require.Equal(t, hand.Peak, rewritten.Peak)
+			require.InEpsilon(t, hand.Mean, rewritten.Mean, 1e-9)
+			require.Zero(t, rewritten.Late)
+			require.LessOrEqual(t, rewritten.Peak, deferred.Peak)
+			require.Greater(t, plain.Peak, rewritten.Peak)
+			require.Positive(t, len(rewritten.Samples))
+		})
+	}
+}
+
+func TestLargest(t *testing.T) {
+	hand, err := Largest("blur", "hand", 8<<20, 20)
+	require.NoError(t, err)
+	_, err = Run("blur", "hand", hand, 8<<20, false)
+	require.NoError(t, err)
+	_, err = Run("blur", "hand", hand+1, 8<<20, false)
+	require.ErrorIs(t, err, alloc.ErrOutOfMemory)
+	_, err = Run("blur", "nobody", 1, 0, false)
+	require.EqualError(t, err, `early: no form "nobody" of program "blur"`)
+}
+
+var series = flag.String("early.series", "", "write the size of the foreign heap over time to this `file`")
+
+// BenchmarkEarly runs each form of each program. The forms take turns, so that what else the machine
+// does falls on all alike. With -early.series one run of each is sampled.
+func BenchmarkEarly(b *testing.B) {
+	const limit = 256 << 20
+	for _, program := range Programs {
+		batch := map[string]int{"loop": 16, "blur": 16, "train": 256, "serve": 8}[program]
+		all := map[string][]Result{}
+		for _, form := range Forms { // warm
+			_, err := Run(program, form, batch, limit, false)
+			require.NoError(b, err)
+		}
+		for range 7 {
+			for _, form := range Forms {
+				r, err := Run(program, form, batch, limit, false)
+				require.NoError(b, err)
+				all[form] = append(all[form], r)
+			}
+		}
+		for _, form := range Forms {
+			sampled, err := Run(program, form, batch, limit, true)
+			require.NoError(b, err)
+			if *series != "" {
+				require.NoError(b, write(*series, program, form, sampled))
+			}
+			largest, err := Largest(program, form, 32<<20, 1<<12)
+			require.NoError(b, err)
+			b.Run(fmt.Sprintf("program=%s/frees=%s", program, form), func(b *testing.B) {
+				runs := all[form]
+				slices.SortFunc(runs, func(x, y Result) int { return int(x.Wall - y.Wall) })
+				b.ReportMetric(0, "ns/op") // not this function's
+				b.ReportMetric(float64(runs[len(runs)/2].Wall.Nanoseconds()), "wall-ns")
+				b.ReportMetric(float64(runs[0].Wall.Nanoseconds()), "wall-min-ns")
+				b.ReportMetric(float64(runs[len(runs)-1].Wall.Nanoseconds()), "wall-max-ns")
+				b.ReportMetric(float64(sampled.Peak), "peak-B")
+				b.ReportMetric(sampled.Mean, "mean-B")
+				b.ReportMetric(float64(sampled.Cycles), "cycles")
+				b.ReportMetric(float64(sampled.Late), "late")
+				b.ReportMetric(float64(largest), "batch")
+			})
+		}
+	}
+	debug.FreeOSMemory()
+}
+
+// write adds the samples of a run to a file, a line each: program, form, microseconds, bytes.
+func write(name, program, form string, r Result) (err error) {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	for _, s := range r.Samples {
+		if _, err := fmt.Fprintln(f, program, form, s.At/time.Microsecond, s.Live); err != nil {
+			return err
+		}
+	}
+	return nil
+}
