@@ -36,6 +36,7 @@ type lower struct {
 	joins    []*join
 
 	deferring *ast.DeferStmt // whose call is being lowered where it runs
+	panicking bool           // the deferred calls run because of a panic
 }
 
 // indexedElem says that coll[index] is elem, for variables that stay as they are.

@@ -423,13 +423,19 @@ func (l *lower) callBuiltin(call *ast.CallExpr, name string) []*value {
 			l.cur = nil
 			return nil
 		}
+		was := l.panicking
+		l.panicking = true
 		l.runDefers(call.Pos())
+		l.panicking = was
 		if l.cur != nil {
 			l.emit(opPanic, nil, call.Pos(), v)
 			l.cur = nil
 		}
 		return nil
 	case "recover":
+		if l.deferring != nil && !l.panicking {
+			return one(l.nilValue(t, call.Pos())) // the function returns: there is no panic
+		}
 		return one(l.emit(opUnknown, t, call.Pos()))
 	case "delete":
 		args := l.args(call)

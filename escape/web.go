@@ -158,15 +158,15 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 		switch {
 		case k == mWhole && len(u.args) == 1 && (u.place.root.obj == nil || len(u.place.path) == len(u.place.root.leaves[0].path)):
 			w.member(o, u, mWhole, m)
-		case k == mView:
-			w.member(o, u, mView, m)
+		case k == mView, k == mMaybe:
+			w.member(o, u, k, m)
 		default:
 			w.member(o, u, mHolder, m)
 		}
 	case opBound:
 		kk := mHolder
-		if k == mView {
-			kk = mView
+		if k == mView || k == mMaybe {
+			kk = k
 		}
 		w.member(o, u, kk, m)
 	case opPhi:
