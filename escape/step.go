@@ -43,7 +43,14 @@ func (pl *planner) step(v *value, st []state) {
 			}
 		}
 		for _, e := range evs {
-			if e.kind != evUse {
+			if e.kind != evUse && e.kind != evFill {
+				pl.event(j, o, v, e, st)
+			}
+		}
+	}
+	for j, o := range g.objs { // what fills a collection has left its owner by now, if it had one
+		for _, e := range o.events[v] {
+			if e.kind == evFill {
 				pl.event(j, o, v, e, st)
 			}
 		}
@@ -175,9 +182,12 @@ func (pl *planner) event(j int, o *object, v *value, e event, st []state) {
 			}
 		case evDefer:
 			if applies == unknown || e.m == mMaybe {
-				t = moved(s)
+				t = o.taken(s)
 			} else if s&sOwned != 0 {
 				t = s&^sOwned | sDeferred
+			}
+			if o.coll && t&sNil != 0 {
+				t = t&^sNil | sDeferred // what will be put into it is freed as well
 			}
 		case evGive:
 			t = moved(s)
@@ -186,7 +196,7 @@ func (pl *planner) event(j int, o *object, v *value, e event, st []state) {
 				t = s&^sNil | sOwned
 			}
 		case evMove:
-			t = moved(s)
+			t = o.taken(s)
 		case evReturn:
 			t = moved(s)
 		case evRetain:
@@ -215,6 +225,16 @@ func freedFrom(s state) state {
 		return sFreed
 	}
 	return 0
+}
+
+// taken returns the state after o was handed to somebody who may keep it. A
+// collection that owns nothing yet is gone as well: what is put into it later
+// is theirs.
+func (o *object) taken(s state) state {
+	if o.coll && s&sNil != 0 {
+		s = s&^sNil | sOwned
+	}
+	return moved(s)
 }
 
 func moved(s state) state {

@@ -245,7 +245,7 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 			}
 			if o.coll && k != mView {
 				if k == mWhole && slices.Contains(w.stores[o.def], u.args[0]) {
-					o.event(u, event{kind: evFill})
+					o.event(u, event{kind: evFill, own: w.byDef[origin(u.args[0])]})
 				} else if w.p.collects(u.args[1].typ) {
 					o.complex = "something is stored in a part of it"
 				}
