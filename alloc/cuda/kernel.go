@@ -77,10 +77,13 @@ func (k *Kernel) Name() string { return k.name }
 //
 //lastuse:effect recv borrowed, arg args borrowed
 func (k *Kernel) Launch(s *alloc.Stream, grid, block Dim, shared int, args ...alloc.Arg) error {
+	if k == nil || k.module == nil {
+		return errNoKernel
+	}
 	l := k.module.loaded
 	g, ok := grid.u32()
 	t, ok2 := block.u32()
-	if !ok || !ok2 || block.X*max(1, block.Y)*max(1, block.Z) > k.block || shared < 0 {
+	if !ok || !ok2 || !block.within(k.block) || shared != int(uint32(shared)) {
 		return k.misfit(grid, block, shared)
 	}
 	if k.params != nil && len(args) != len(k.params) {
@@ -91,7 +94,7 @@ func (k *Kernel) Launch(s *alloc.Stream, grid, block Dim, shared int, args ...al
 		return err
 	}
 	if b, err := device(s.Pool().Device()); err != nil || b != l.b {
-		return k.elsewhere(s, err)
+		return k.elsewhere(s)
 	}
 	if !l.enter() {
 		return k.unloaded()
@@ -171,12 +174,44 @@ func (d Dim) u32() (cudadrv.Dim, bool) {
 	return cudadrv.Dim{X: uint32(d.X), Y: uint32(max(1, d.Y)), Z: uint32(max(1, d.Z))}, true
 }
 
+// within reports whether a block of this extent, which u32 has passed, has at most so many threads.
+func (d Dim) within(threads int) bool {
+	n := d.X // at most threads from here on, so that no product overflows
+	if n > threads {
+		return false
+	}
+	if n *= max(1, d.Y); n > threads {
+		return false
+	}
+	return n*max(1, d.Z) <= threads
+}
+
+// String returns the extent as "X x Y x Z", without what is 1 at the end.
+func (d Dim) String() string {
+	switch {
+	case d.Z > 1 || d.Z < 0:
+		return fmt.Sprintf("%d x %d x %d", d.X, d.Y, d.Z)
+	case d.Y > 1 || d.Y < 0:
+		return fmt.Sprintf("%d x %d", d.X, d.Y)
+	}
+	return fmt.Sprint(d.X)
+}
+
+var errNoKernel = fmt.Errorf("cuda: launch: no kernel: nil, or not made by a module: %w", ErrArguments)
+
 // The errors of Launch are made apart from it, so that its compiler report shows no allocation.
 
 //go:noinline
 func (k *Kernel) misfit(grid, block Dim, shared int) error {
-	return fmt.Errorf("cuda: launch %s: grid %v, block %v, %d bytes shared: kernel takes blocks of up to %d threads: %w",
-		k.name, grid, block, shared, k.block, ErrArguments)
+	var what string
+	if _, ok := grid.u32(); !ok {
+		what = fmt.Sprintf("grid of %v blocks: want 1 to 2^31-1 each way", grid)
+	} else if _, ok := block.u32(); !ok || !block.within(k.block) {
+		what = fmt.Sprintf("block of %v threads: want 1 to %d in all", block, k.block)
+	} else {
+		what = fmt.Sprintf("%d bytes of shared memory", shared)
+	}
+	return fmt.Errorf("cuda: launch %s: %s: %w", k.name, what, ErrArguments)
 }
 
 //go:noinline
@@ -193,11 +228,8 @@ func (k *Kernel) wrongSize(i int, size int64) error {
 }
 
 //go:noinline
-func (k *Kernel) elsewhere(s *alloc.Stream, err error) error {
-	if err == nil {
-		err = alloc.ErrForeign
-	}
-	return fmt.Errorf("cuda: launch %s: kernel is on %s, stream on %s: %w", k.name, k.module.b.name, s.Pool().Device().Name(), err)
+func (k *Kernel) elsewhere(s *alloc.Stream) error {
+	return fmt.Errorf("cuda: launch %s: kernel is on %s, stream is on %s and %w", k.name, k.module.b.name, s.Pool().Device().Name(), alloc.ErrForeign)
 }
 
 //go:noinline

@@ -226,7 +226,20 @@ func device(d alloc.Device) (*base, error) {
 		}
 		at = w.Unwrap()
 	}
-	return nil, fmt.Errorf("cuda: pool is on %s: %w", d.Name(), ErrUnavailable)
+	return nil, fmt.Errorf("pool is on %s, which is no GPU: %w", d.Name(), ErrUnavailable)
+}
+
+// under returns the GPU behind a stream's pool, for an operation op.
+func under(s *alloc.Stream, op string) (*base, error) {
+	if s.Pool() == nil {
+		_, err := s.Begin(nil) // says so
+		return nil, err
+	}
+	b, err := device(s.Pool().Device())
+	if err != nil {
+		return nil, fmt.Errorf("cuda: %s: %w", op, err)
+	}
+	return b, nil
 }
 
 var (
