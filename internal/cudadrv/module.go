@@ -2,7 +2,7 @@
 
 package cudadrv
 
-// #include "shim.h"
+// #include "shim_module.h"
 // #cgo nocallback lu_ModuleLoad
 // #cgo noescape lu_ModuleLoad
 // #cgo nocallback lu_ModuleUnload
