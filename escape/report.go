@@ -111,6 +111,9 @@ func (d *decider) plan(x *decision) {
 		return
 	}
 	if len(x.pl.unfixed) > 0 {
+		d.hasten(x)
+	}
+	if len(x.pl.unfixed) > 0 {
 		d.deferFree(x)
 		g = x.g
 	}
@@ -133,6 +136,25 @@ func (d *decider) plan(x *decision) {
 		}
 	}
 	d.advance(x)
+}
+
+// hasten plans again for buffers that the program frees on some paths only, by
+// calls that may be repeated: they are freed after their last use on all paths.
+func (d *decider) hasten(x *decision) {
+	g := x.g
+	for _, o := range g.objs {
+		if !x.pl.repeats[o] {
+			return
+		}
+	}
+	g.eager = true
+	g.liveness()
+	if pl := g.newPlanner(false); pl.run() == "" && len(pl.unfixed) == 0 {
+		x.pl = pl
+		return
+	}
+	g.eager = false
+	g.liveness()
 }
 
 // give finds the words for one planned free.
