@@ -3,6 +3,7 @@ package cuda
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/lastuse/lastuse/alloc"
@@ -16,6 +17,8 @@ type Kernel struct {
 	name   string
 	block  int      // threads of one block, at most
 	params []uint32 // sizes in bytes; nil if the driver does not tell
+
+	shared atomic.Int32 // bytes of shared memory that a launch may ask for
 }
 
 // Kernel returns the module's kernel of a name, which is the name in the PTX: C++ compilers mangle names unless the kernel is
@@ -37,6 +40,11 @@ func (m *Module) Kernel(name string) (*Kernel, error) {
 	if k.block, err = b.ctx.FuncGetAttribute(h, cudadrv.FuncMaxThreadsPerBlock); err != nil {
 		return nil, fmt.Errorf("cuda: kernel %s: %w", name, b.work(err))
 	}
+	shared, err := b.ctx.FuncGetAttribute(h, cudadrv.FuncDynamicShared)
+	if err != nil {
+		return nil, fmt.Errorf("cuda: kernel %s: %w", name, b.work(err))
+	}
+	k.shared.Store(int32(shared))
 	params := []uint32{}
 	for i := 0; ; i++ {
 		_, size, ok, err := b.ctx.FuncGetParamInfo(h, i)
@@ -65,6 +73,25 @@ func (l *loaded) enter() bool {
 
 func (l *loaded) leave() { l.state.Add(-1) }
 
+// allow has the driver let launches ask for more shared memory than they may unless told: for all that there is, so that
+// whoever comes second need not ask again.
+func (k *Kernel) allow(shared int) error {
+	b := k.module.b
+	static, err := b.ctx.FuncGetAttribute(k.handle, cudadrv.FuncSharedBytes)
+	if err != nil {
+		return b.work(err)
+	}
+	most := b.info.Limits.Shared - static
+	if shared > most {
+		return fmt.Errorf("cuda: launch %s: %d bytes of shared memory: there are %d: %w", k.name, shared, most, ErrArguments)
+	}
+	if err := b.ctx.FuncSetAttribute(k.handle, cudadrv.FuncDynamicShared, most); err != nil {
+		return b.work(err)
+	}
+	k.shared.Store(int32(most))
+	return nil
+}
+
 // Name returns the kernel's name.
 //
 //lastuse:effect recv borrowed
@@ -73,7 +100,8 @@ func (k *Kernel) Name() string { return k.name }
 // Launch enqueues the kernel on s, with a grid of blocks of threads and shared bytes of shared memory for each block.
 // A buffer or view is passed as its address, an empty one as null, a scalar by its bytes. Where the driver tells (12.4 and
 // newer) number and sizes are checked against the kernel's parameters; types are never known. The arguments may be
-// freed as soon as Launch has returned. Launch allocates no Go memory for up to 64 arguments of 4 KiB in all.
+// freed as soon as Launch has returned. shared may be up to [Limits].Shared, less what the kernel declares itself; the
+// device is told where that is more than kernels get by default. Launch allocates no Go memory for up to 64 arguments of 4 KiB in all.
 //
 //lastuse:effect recv borrowed, arg args borrowed
 func (k *Kernel) Launch(s *alloc.Stream, grid, block Dim, shared int, args ...alloc.Arg) error {
@@ -101,7 +129,12 @@ func (k *Kernel) Launch(s *alloc.Stream, grid, block Dim, shared int, args ...al
 	}
 	// Most launches are small, and room is cleared for each.
 	var err error
-	if len(args) <= 6 {
+	if int64(shared) > int64(k.shared.Load()) {
+		err = k.allow(shared)
+	}
+	if err != nil {
+		// Not enqueued.
+	} else if len(args) <= 6 {
 		err = k.launchSmall(s, g, t, uint32(shared), args)
 	} else {
 		err = k.launchLarge(s, g, t, uint32(shared), args)

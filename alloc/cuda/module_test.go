@@ -118,7 +118,7 @@ func TestLaunchErrors(t *testing.T) {
 		{"host's stream", k.Launch(onHost, one, one, 0, p.Arg(), v), alloc.ErrForeign, "cuda: launch write: kernel is on " + e.dev.Name() + ", stream is on host and belongs to another pool", false},
 		{"host's pool", loadOnHost, ErrUnavailable, "cuda: load module: pool is on host, which is no GPU", false},
 		{"another device's kind", host.Launch(e.s, func(host.Args) {}), nil, "host: launch: " + e.dev.Name() + " is no host device", false},
-		{"shared", k.Launch(e.s, one, one, 1<<30, p.Arg(), v), nil, "CUDA_ERROR_INVALID_VALUE", false},
+		{"shared", k.Launch(e.s, one, one, e.dev.Info().Limits.Shared+1, p.Arg(), v), ErrArguments, fmt.Sprintf("%d bytes of shared memory: there are %d", e.dev.Info().Limits.Shared+1, e.dev.Info().Limits.Shared), false},
 		{"freed", k.Launch(e.s, one, one, 0, freed.Arg(), v), alloc.ErrFreed, "", false},
 	}
 	for _, tt := range tests {
@@ -134,6 +134,7 @@ func TestLaunchErrors(t *testing.T) {
 		})
 	}
 	require.NoError(t, k.Launch(e.s, one, one, 0, p.Arg(), v), "failed launches leave nothing behind")
+	require.NoError(t, k.Launch(e.s, one, one, e.dev.Info().Limits.Shared, p.Arg(), v), "all of the shared memory")
 	got := make([]uint32, 1)
 	require.NoError(t, p.CopyTo(e.s, got))
 	assert.EqualValues(t, 7, got[0])

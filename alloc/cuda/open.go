@@ -77,7 +77,7 @@ func describe(drv *cudadrv.Driver, ordinal int) (Info, int, error) {
 	}{
 		{cudadrv.CapabilityMajor, &l.Capability[0]}, {cudadrv.CapabilityMinor, &l.Capability[1]},
 		{cudadrv.MultiprocessorCount, &l.Multiprocessors}, {cudadrv.WarpSize, &l.Warp},
-		{cudadrv.MaxThreadsPerBlock, &l.Block}, {cudadrv.MaxSharedPerBlock, &l.Shared},
+		{cudadrv.MaxThreadsPerBlock, &l.Block}, {cudadrv.MaxSharedPerBlockOpt, &l.Shared},
 		{cudadrv.MaxBlockDimX, &l.BlockDim.X}, {cudadrv.MaxBlockDimY, &l.BlockDim.Y}, {cudadrv.MaxBlockDimZ, &l.BlockDim.Z},
 		{cudadrv.MaxGridDimX, &l.GridDim.X}, {cudadrv.MaxGridDimY, &l.GridDim.Y}, {cudadrv.MaxGridDimZ, &l.GridDim.Z},
 	} {

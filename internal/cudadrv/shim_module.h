@@ -76,6 +76,11 @@ static inline lu_value lu_FuncGetAttribute(uintptr_t ctx, uintptr_t function, in
 	return o;
 }
 
+static inline int lu_FuncSetAttribute(uintptr_t ctx, uintptr_t function, int attribute, int value) {
+	LU_CTX;
+	LU_DO(t->cuFuncSetAttribute(function, attribute, value));
+}
+
 // lu_FuncGetParamInfo returns offset and size of a kernel's i-th parameter.
 static inline lu_pair lu_FuncGetParamInfo(uintptr_t ctx, uintptr_t function, size_t i) {
 	LU_CTX;
