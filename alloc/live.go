@@ -59,8 +59,15 @@ func (c *core) liveSites(n int) (sites []tracker.Site, unknown Unknown) {
 		s.LiveObjects++
 		s.LiveBytes += b.size
 	})
+	at := make(map[tracker.SiteID]int) // by the site's own number: it may have several
 	for id, live := range found {
 		s := c.books.SiteOf(id)
+		if i, more := at[s.ID]; more {
+			sites[i].LiveObjects += live.LiveObjects
+			sites[i].LiveBytes += live.LiveBytes
+			continue
+		}
+		at[s.ID] = len(sites)
 		s.LiveObjects, s.LiveBytes = live.LiveObjects, live.LiveBytes
 		sites = append(sites, s)
 	}
