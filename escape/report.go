@@ -103,6 +103,10 @@ func (d *decider) plan(x *decision) {
 			x.why = "kept by //lastuse:keep: " + reason
 			return
 		}
+		if reason := d.w.expected(o); reason != "" {
+			x.why = reason
+			return
+		}
 	}
 	g.liveness()
 	x.pl = g.newPlanner(false)

@@ -62,7 +62,7 @@ func (pl *planner) step(v *value, st []state) {
 				pl.unfixed[o] = v // made again while the last one is still owned
 			}
 			switch {
-			case g.w.ownerOp(v) && len(v.args) == 0:
+			case g.w.ownerOp(v) && pl.empty(v, c, st):
 				st[j*g.n+c] = sNil
 			case o.errRes == nil:
 				st[j*g.n+c] = sOwned
@@ -86,6 +86,27 @@ func (pl *planner) step(v *value, st []state) {
 			}
 		}
 	}
+}
+
+// empty reports whether the collection that v makes owns nothing under
+// combination c, as none of its elements did.
+func (pl *planner) empty(v *value, c int, st []state) bool {
+	g := pl.g
+	for _, a := range v.args {
+		r := origin(a)
+		if r.op == opNil || plain(a.typ0()) {
+			continue
+		}
+		q := g.w.byDef[r]
+		if q == nil {
+			return false
+		}
+		k := g.index(q)
+		if k < 0 || st[k*g.n+c]&^(sNil|sNone) != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 func (pl *planner) event(j int, o *object, v *value, e event, st []state) {
