@@ -40,7 +40,7 @@ func (p *pkg) infer(f *fn, w *flow) *Summary {
 	}
 	p.inferResults(f, w, s)
 	p.afterRecover(f, w, s)
-	if f.sig.Recv() != nil && len(s.Args) > 0 && s.Args[0].Freed.K != Never {
+	if f.sig.Recv() != nil { // whether it frees may be for a spec to say
 		s.Disarms = p.bodyDisarms(f.body)
 	}
 	return s
