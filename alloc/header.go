@@ -107,10 +107,11 @@ func (h *header) release() {
 	}
 	b.header = h
 	hp.shard.Free(size)
+	told := site == 0 || hp.shard.Unsite(site, size, false)
 	seq := hp.shard.Seq()
 	hp.giveBack(b)
 	hp.mu.Unlock()
-	h.pool.core.freed(hp, site, ptr, size, seq, probe.Explicit)
+	h.pool.core.freed(site, told, ptr, size, seq, probe.Explicit)
 }
 
 // releaseLate gives back the block that the dead header with number net owned, if it owned
@@ -134,10 +135,11 @@ func (c *core) releaseLate(net uint32) {
 	}
 	site, ptr, size := b.site, b.ptr, b.size
 	hp.shard.Late(size)
+	told := site == 0 || hp.shard.Unsite(site, size, true)
 	seq := hp.shard.Seq()
 	hp.giveBack(b)
 	hp.mu.Unlock()
-	c.freed(hp, site, ptr, size, seq, probe.Late)
+	c.freed(site, told, ptr, size, seq, probe.Late)
 }
 
 // newHeader returns a header that the collector watches, not yet bound to a block.

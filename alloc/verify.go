@@ -24,15 +24,19 @@ func (p *Pool) Check() error {
 		return errors.Join(errs...)
 	}
 	w := walk{core: c, seen: make(map[*block]bool)}
-	c.stopped(func() {
-		c.eachHeap(w.heap)
-		c.eachHeap(func(hp *heap) {
-			for _, seg := range hp.segs {
-				w.segment(hp, seg)
-			}
-		})
-		w.totals()
+	// Here and in eachLive several heaps' locks are held; nobody else who holds one waits
+	// for another.
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.eachHeap(func(hp *heap) { hp.mu.Lock() })
+	c.eachHeap(w.heap)
+	c.eachHeap(func(hp *heap) {
+		for _, seg := range hp.segs {
+			w.segment(hp, seg)
+		}
 	})
+	w.totals()
+	c.eachHeap(func(hp *heap) { hp.mu.Unlock() })
 	return errors.Join(append(errs, w.errs...)...)
 }
 

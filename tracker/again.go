@@ -11,7 +11,8 @@ const lastTicks = uint64(lastStep)
 // lastSite is the stack of a shard's latest sample: programs allocate from one place many
 // times in a row.
 type lastSite struct {
-	site  *site
+	site  *site  // what SiteAgain counts in: the site, or the shard's part of it
+	hits  int    // in a row while that was the site
 	ticks uint64 // when the clock was last asked for it
 	n     int
 	key   [againDepth]uintptr
@@ -33,8 +34,15 @@ func (s *Shard) SiteAgain(skip int, size int64) SiteID {
 		l.ticks = now
 		t.touch(l.site.rec)
 	}
+	if l.site.home != 0 {
+		t.countPart(l.site.rec, s.rate, size)
+		return l.site.id
+	}
 	t.count(l.site.rec, s.rate, size)
-	return l.site.id
+	if l.hits++; l.hits == partHits {
+		l.site, l.hits = t.addPart(l.site, s.index), 0
+	}
+	return l.site.whole().id
 }
 
 // Remember takes the caller's stack, from skip calls above Remember's caller on, as that of site
@@ -49,13 +57,13 @@ func (s *Shard) Remember(skip int, id SiteID) {
 		s.last = new(lastSite)
 	}
 	l := s.last
-	l.n, l.ticks = 0, 0
+	l.n, l.ticks, l.hits = 0, 0, 0
 	var key [againDepth + 4]uintptr
 	n := returnPCs(&key[0], len(key)) - skip - 1
 	if n <= 0 || n > againDepth || n+skip+1 == len(key) {
 		return
 	}
 	l.n = copy(l.key[:n], key[skip+1:])
-	l.site = s.account.tracker.table.sites.get(id)
+	l.site = s.account.tracker.table.sites.get(id).part(s.index)
 	runtime.KeepAlive(s)
 }

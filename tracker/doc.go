@@ -19,6 +19,9 @@
 //     this one sampled allocation stands for. The caller keeps the SiteID. A walk along the
 //     frame pointers tells stacks apart; only one that is seen for the first time is named.
 //
+//     A shard that samples one stack many times in a row keeps figures of its own for it, a part of
+//     the site, so that goroutines which allocate from one line do not meet there.
+//
 // # It goes out
 //
 //  1. Shard.Free, or Shard.Late if the collector found the memory dead.

@@ -32,6 +32,12 @@ type site struct {
 	owner atomic.Pointer[account] // nil: of an account that is gone, or otherSites
 	rec   *probe.Site
 	next  *site // in its bucket; never written again
+
+	// Parts, see part.go.
+	parts atomic.Pointer[site] // the site's parts, linked by after; added under sites.mu
+	after *site                // of a part; never written again
+	main  *site                // of a part: the site; else nil
+	home  uint32               // of a part: number of its writer, plus one; else 0
 }
 
 const (
@@ -48,8 +54,9 @@ type sites struct {
 	chunks  atomic.Pointer[[]*[siteChunk]*site] // by number - 1
 	count   atomic.Int64
 
-	mu   sync.Mutex
-	text int // bytes of the table's text in use; protected by mu
+	mu    sync.Mutex
+	text  int // bytes of the table's text in use; protected by mu
+	parts int // sites that are parts; protected by mu
 }
 
 // Site takes the caller's stack as the call site of an allocation of size bytes
@@ -104,6 +111,7 @@ func (t *Tracker) takeFrom(id SiteID, rate, size int64, late bool) {
 	if st == nil {
 		return
 	}
+	st = st.whole() // only its writer touches a part
 	objects, bytes := t.table.weigh(rate, size)
 	if late {
 		atomic.AddUint64(&st.rec.LateObjects, objects)
@@ -202,7 +210,9 @@ func (t *table) addSite(st *site, text string) {
 	if n < len(t.places) {
 		st.rec = &t.places[n]
 		st.rec.Hash = st.hash
-		if room := t.text[s.text:]; len(text) <= len(room) {
+		if m := st.main; m != nil {
+			st.rec.Main, st.rec.TextOffset, st.rec.TextLength = uint64(m.id), m.rec.TextOffset, m.rec.TextLength
+		} else if room := t.text[s.text:]; len(text) <= len(room) {
 			copy(room, text)
 			st.rec.TextOffset, st.rec.TextLength = uint64(s.text), uint64(len(text))
 			s.text += len(text)
@@ -315,7 +325,7 @@ func (s Site) String() string {
 func (t *Tracker) SiteOf(id SiteID) Site {
 	defer runtime.KeepAlive(t)
 	if st := t.table.sites.get(id); st != nil {
-		return st.export()
+		return st.whole().export()
 	}
 	return Site{}
 }
@@ -326,7 +336,7 @@ func (t *Tracker) Sites() []Site {
 	var all []Site
 	sites := &t.table.sites
 	for id := SiteID(1); int64(id) <= sites.count.Load(); id++ {
-		if st := sites.get(id); atomic.LoadUint64(&st.rec.AllocObjects) > 0 {
+		if st := sites.get(id); st.main == nil && atomic.LoadUint64(&st.rec.AllocObjects) > 0 {
 			all = append(all, st.export())
 		}
 	}
@@ -353,13 +363,22 @@ func sign(x int64) int {
 	return 0
 }
 
-// export returns the site as its users see it. Frees are read before allocations, so that
-// live figures are never negative.
+// export returns the site as its users see it, its parts included. Frees are read before
+// allocations, so that live figures are never negative.
 func (st *site) export() Site {
-	r := st.rec
-	late, lateBytes := atomic.LoadUint64(&r.LateObjects), atomic.LoadUint64(&r.LateBytes)
-	freed, freedBytes := atomic.LoadUint64(&r.FreeObjects), atomic.LoadUint64(&r.FreeBytes)
-	made, madeBytes := atomic.LoadUint64(&r.AllocObjects), atomic.LoadUint64(&r.AllocBytes)
+	var late, lateBytes, freed, freedBytes, made, madeBytes, samples uint64
+	var last int64
+	for p := range st.all {
+		r := p.rec
+		late, lateBytes = late+atomic.LoadUint64(&r.LateObjects), lateBytes+atomic.LoadUint64(&r.LateBytes)
+		freed, freedBytes = freed+atomic.LoadUint64(&r.FreeObjects), freedBytes+atomic.LoadUint64(&r.FreeBytes)
+	}
+	for p := range st.all {
+		r := p.rec
+		made, madeBytes = made+atomic.LoadUint64(&r.AllocObjects), madeBytes+atomic.LoadUint64(&r.AllocBytes)
+		samples += atomic.LoadUint64(&r.Samples)
+		last = max(last, atomic.LoadInt64(&r.Last))
+	}
 	name := ""
 	if a := st.owner.Load(); a != nil {
 		name = a.name
@@ -369,8 +388,8 @@ func (st *site) export() Site {
 		AllocObjects: whole(made), AllocBytes: int64(madeBytes),
 		LiveObjects: whole(made - freed), LiveBytes: int64(madeBytes - freedBytes),
 		LateObjects: whole(late), LateBytes: int64(lateBytes),
-		Samples: int64(atomic.LoadUint64(&r.Samples)),
-		Last:    time.Unix(0, atomic.LoadInt64(&r.Last)),
+		Samples: int64(samples),
+		Last:    time.Unix(0, last),
 	}
 }
 

@@ -51,17 +51,22 @@ func TestLargest(t *testing.T) {
 var series = flag.String("early.series", "", "write the size of the foreign heap over time to this `file`")
 
 // BenchmarkEarly runs each form of each program. The forms take turns, so that what else the machine
-// does falls on all alike. With -early.series one run of each is sampled.
+// does falls on all alike. With -early.series one run of each is sampled. batch is the largest one
+// that fits in 4 MiB, 1,024 at most.
 func BenchmarkEarly(b *testing.B) {
 	const limit = 256 << 20
 	for _, program := range Programs {
-		batch := map[string]int{"loop": 16, "blur": 16, "train": 256, "serve": 8}[program]
+		batch := map[string]int{"loop": 16, "blur": 8, "train": 256, "serve": 8}[program]
+		rounds := 9
+		if testing.Short() {
+			rounds = 3
+		}
 		all := map[string][]Result{}
 		for _, form := range Forms { // warm
 			_, err := Run(program, form, batch, limit, false)
 			require.NoError(b, err)
 		}
-		for range 7 {
+		for range rounds {
 			for _, form := range Forms {
 				r, err := Run(program, form, batch, limit, false)
 				require.NoError(b, err)
@@ -74,7 +79,7 @@ func BenchmarkEarly(b *testing.B) {
 			if *series != "" {
 				require.NoError(b, write(*series, program, form, sampled))
 			}
-			largest, err := Largest(program, form, 32<<20, 1<<12)
+			largest, err := Largest(program, form, 4<<20, 1<<10)
 			require.NoError(b, err)
 			b.Run(fmt.Sprintf("program=%s/frees=%s", program, form), func(b *testing.B) {
 				runs := all[form]

@@ -2,7 +2,7 @@
 
 package cudadrv
 
-// #include "shim_device.h"
+// #include "shim.h"
 // #cgo nocallback lu_DriverGetVersion
 // #cgo noescape lu_DriverGetVersion
 // #cgo nocallback lu_DeviceGetCount
