@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/lastuse/lastuse/internal/probe"
+	"github.com/lastuse/lastuse/tracker"
 )
 
 // An adopted is memory made by somebody else that a buffer owns.
@@ -56,6 +57,7 @@ func (s *Stream) adopt(typ any, elem uintptr, p Ptr, n int, release func()) (*he
 	c.account.AddReserved(a.size)
 
 	hp := s.lane.pick()
+	c.record(2, hp, tracker.Made, p, a.size) // adopt, Adopt
 	hp.mu.Lock()
 	b := hp.newBlock()
 	b.ptr, b.size, b.heap, b.state, b.adopted = p, a.size, hp, stateLive, a

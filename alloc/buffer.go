@@ -195,9 +195,7 @@ func (s *Stream) make(typ any, elem uintptr, n int) (*header, uint64, error) {
 		if err := s.ready(); err != nil {
 			return nil, 0, fmt.Errorf("alloc: make: %w", err)
 		}
-		if s.core.options.Check {
-			return s.makeChecked(typ, int64(lo))
-		}
+		return s.makeCarefully(typ, int64(lo))
 	}
 	return s.makeBlock(typ, int64(lo), depthMake)
 }

@@ -163,7 +163,7 @@ func (s *Stream) makeChecked(typ any, size int64) (*header, uint64, error) {
 	if err := c.release(c.options.Quarantine, false); err != nil {
 		panic(err)
 	}
-	k := &checked{front: redZone, size: size, made: callers(3)}
+	k := &checked{front: redZone, size: size, made: callers(4)}
 	h, gen, err := s.makeBlock(typ, k.front+size+redZone, depthChecked)
 	if err != nil {
 		return nil, 0, err
@@ -225,7 +225,7 @@ func (c *core) freeChecked(h *header, b *block, how uintptr) {
 	hp.pens += size
 	hp.held.push(b)
 	hp.mu.Unlock()
-	c.freed(site, site == 0, ptr, size, seq, how)
+	c.freed(hp, site, site == 0, ptr, size, seq, how)
 }
 
 // A quarantine holds freed blocks back, oldest first.

@@ -111,7 +111,7 @@ func (h *header) release() {
 	seq := hp.shard.Seq()
 	hp.giveBack(b)
 	hp.mu.Unlock()
-	h.pool.core.freed(site, told, ptr, size, seq, probe.Explicit)
+	h.pool.core.freed(hp, site, told, ptr, size, seq, probe.Explicit)
 }
 
 // releaseLate gives back the block that the dead header with number net owned, if it owned
@@ -139,7 +139,7 @@ func (c *core) releaseLate(net uint32) {
 	seq := hp.shard.Seq()
 	hp.giveBack(b)
 	hp.mu.Unlock()
-	c.freed(site, told, ptr, size, seq, probe.Late)
+	c.freed(hp, site, told, ptr, size, seq, probe.Late)
 }
 
 // newHeader returns a header that the collector watches, not yet bound to a block.

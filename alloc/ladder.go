@@ -63,6 +63,7 @@ type climber struct {
 	size   int64
 	class  int
 	need   int64 // bytes in one piece that serve the request
+	slots  bool  // single slots of other streams' runs will do
 	err    error // of the latest attempt to get fresh memory
 }
 
@@ -93,6 +94,11 @@ func (m *climber) climb() (*block, rung) {
 	}
 	if b := m.fresh(false); b != nil {
 		return b, rungFresh
+	}
+	if m.slots = m.class >= 0; m.slots {
+		if b := m.others(false); b != nil {
+			return b, rungOther
+		}
 	}
 	if m.hopeless() {
 		return nil, rungFail
@@ -297,12 +303,13 @@ func (m *climber) borrow(o *heap) *block {
 	run := false
 	o.mu.Lock()
 	if m.class >= 0 {
-		// A run rather than a slot: the next Make finds one of its own, and the
-		// streams do not meet in one run's bookkeeping.
+		// A run rather than a slot, unless there is nothing else: the next Make finds one of
+		// its own, and the streams do not meet in one run's bookkeeping again and again, as the
+		// slot would stay with this one.
 		b = o.lend(m.need, -1, after)
 		run = b != nil
 	}
-	if b == nil {
+	if b == nil && (m.class < 0 || m.slots) {
 		b = o.lend(m.size, m.class, after)
 	}
 	o.mu.Unlock()

@@ -10,13 +10,23 @@ import (
 
 // What is live, block by block: for the errors that say so and for Check mode.
 
-// eachLive calls f with every live block, adopted memory included, while nothing moves: it holds
-// the locks of all heaps, as nobody else does. f calls no device.
+// eachLive stops the pool and calls f with every live block, adopted memory included.
 func (c *core) eachLive(f func(*block)) {
+	c.stopped(func() { c.walkLive(f) })
+}
+
+// stopped calls f while nothing moves: it holds the locks of all heaps, as nobody else does, so
+// that it may wait for each of them. f calls no device.
+func (c *core) stopped(f func()) {
 	c.mu.Lock() // no heap comes
 	defer c.mu.Unlock()
 	c.eachHeap(func(hp *heap) { hp.mu.Lock() })
 	defer c.eachHeap(func(hp *heap) { hp.mu.Unlock() })
+	f()
+}
+
+// walkLive is eachLive in a stopped pool.
+func (c *core) walkLive(f func(*block)) {
 	// Every live block has a header, and every header an entry.
 	chunks := c.owners.chunks.Load()
 	if chunks == nil {
@@ -49,8 +59,15 @@ func (c *core) liveSites(n int) (sites []tracker.Site, unknown Unknown) {
 		s.LiveObjects++
 		s.LiveBytes += b.size
 	})
+	at := make(map[tracker.SiteID]int) // by the site's own number: it may have several
 	for id, live := range found {
 		s := c.books.SiteOf(id)
+		if i, more := at[s.ID]; more {
+			sites[i].LiveObjects += live.LiveObjects
+			sites[i].LiveBytes += live.LiveBytes
+			continue
+		}
+		at[s.ID] = len(sites)
 		s.LiveObjects, s.LiveBytes = live.LiveObjects, live.LiveBytes
 		sites = append(sites, s)
 	}

@@ -30,7 +30,8 @@ func (s *Stream) makeNothing(typ any, elem uintptr, n int) (*header, uint64, err
 // Frames from finish to the caller of the exported function, for the sites.
 const (
 	depthMake    = 4 // makeBlock, make, Make
-	depthChecked = 5 // makeBlock, makeChecked, make, Make
+	depthCareful = 5 // makeBlock, makeCarefully, make, Make
+	depthChecked = 6 // makeBlock, makeChecked, makeCarefully, make, Make
 	depthAdopt   = 3 // adopt, Adopt
 )
 
@@ -67,9 +68,12 @@ func (s *Stream) finish(hp *heap, b *block, h *header, sampled bool, seq uintptr
 
 // freed is the end of every Free: what needs no lock. told says that the books know already what
 // the site has lost.
-func (c *core) freed(site tracker.SiteID, told bool, ptr Ptr, size int64, seq, how uintptr) {
+func (c *core) freed(hp *heap, site tracker.SiteID, told bool, ptr Ptr, size int64, seq, how uintptr) {
 	if !told {
 		c.books.Unsite(site, size, how == probe.Late)
+	}
+	if c.recording {
+		c.recordFree(hp, ptr, size, how)
 	}
 	probe.Free(uintptr(ptr), uintptr(size), uintptr(site), seq, how)
 	if c.closed.Load() {

@@ -77,7 +77,9 @@ type core struct {
 	account  *tracker.Account
 	pacer    *finalize.Pacer
 	granule  int64 // bytes; 0 if the device does not map
-	total    int64 // bytes that the device has
+	// recording says that the books keep a history.
+	recording bool
+	total     int64 // bytes that the device has
 
 	budget    atomic.Int64 // bytes; what pacing takes for the whole
 	budgetAge atomic.Int64 // when it was read, in nanoseconds since 1970
@@ -145,6 +147,7 @@ func NewPool(dev Device, o Options) (*Pool, error) {
 			adopted: make(map[*adopted]struct{}),
 		},
 	}
+	c.recording = o.Tracker.Recording()
 	c.lanes.Store(new([]*lane))
 	c.budget.Store(free)
 	c.budgetAge.Store(time.Now().UnixNano())
@@ -170,6 +173,7 @@ func NewPool(dev Device, o Options) (*Pool, error) {
 	}
 	p := &Pool{core: c}
 	p.std = c.openStream(p, dev.DefaultStream(), false)
+	account.SetMap(mapOf(p))
 	runtime.AddCleanup(p, func(e *estate) {
 		// Giving back waits and calls the device: not on the collector's goroutine.
 		go e.settle()
@@ -260,7 +264,7 @@ func (c *core) openStream(p *Pool, h uintptr, exposed bool) *Stream {
 	l.exposed.Store(exposed)
 	l.mu.Unlock()
 	s := &Stream{pool: p, core: c, lane: l, late: &c.estate.late}
-	s.careful.Store(c.options.Check || exposed && c.capturer != nil)
+	s.careful.Store(c.options.Check || c.recording || exposed && c.capturer != nil)
 	c.streams[s] = struct{}{}
 	return s
 }

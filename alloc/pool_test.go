@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -196,6 +197,44 @@ func TestOtherStreams(t *testing.T) {
 	require.NoError(t, s.Sync())
 	assert.EqualValues(t, 2*size, p.Trim(0))
 	assert.Zero(t, sound(t, p).Reserved)
+	require.NoError(t, p.Close())
+}
+
+// Streams that borrow small blocks get runs of their own, not slots of one that another stream uses:
+// these would stay with them, and every Make would meet the other's on one cache line.
+func TestBorrowedRuns(t *testing.T) {
+	p := newPool(t, host.Options{}, alloc.Options{})
+	var streams []*alloc.Stream
+	for range 6 {
+		streams = append(streams, newStream(t, p))
+	}
+	var at []alloc.Ptr
+	var keep []alloc.Buffer[byte]
+	for i := range streams {
+		s := streams[len(streams)-1-i] // the one whose memory it is comes last where they are looked through
+		b := mustMake[byte](t, s, 4096)
+		at = append(at, b.Ptr(s))
+		keep = append(keep, b)
+	}
+	slices.Sort(at)
+	for i := range at[1:] {
+		assert.GreaterOrEqual(t, at[i+1]-at[i], alloc.Ptr(64<<10), "two streams in one run")
+	}
+	for _, b := range keep {
+		b.Free()
+	}
+	st := sound(t, p)
+	assert.EqualValues(t, 5, st.Other)
+	require.NoError(t, p.Close())
+
+	// Where there is nothing else a slot will do.
+	p = newPool(t, host.Options{NoMapping: true}, alloc.Options{Limit: 64 << 10, Segment: 64 << 10})
+	s, u := newStream(t, p), newStream(t, p)
+	a, b := mustMake[byte](t, s, 4096), mustMake[byte](t, u, 4096)
+	assert.EqualValues(t, 1, p.Stats().Other)
+	a.Free()
+	b.Free()
+	sound(t, p)
 	require.NoError(t, p.Close())
 }
 

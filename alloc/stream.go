@@ -23,7 +23,7 @@ type Stream struct {
 	wrapped bool
 
 	// careful says that a Make must look closer before it starts: the stream is
-	// closed, or may be captured, or the pool is in Check mode.
+	// closed, or may be captured, or the pool is in Check mode, or the books keep a history.
 	careful atomic.Bool
 	closed  atomic.Bool
 }

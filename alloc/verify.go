@@ -24,19 +24,15 @@ func (p *Pool) Check() error {
 		return errors.Join(errs...)
 	}
 	w := walk{core: c, seen: make(map[*block]bool)}
-	// Here and in eachLive several heaps' locks are held; nobody else who holds one waits
-	// for another.
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.eachHeap(func(hp *heap) { hp.mu.Lock() })
-	c.eachHeap(w.heap)
-	c.eachHeap(func(hp *heap) {
-		for _, seg := range hp.segs {
-			w.segment(hp, seg)
-		}
+	c.stopped(func() {
+		c.eachHeap(w.heap)
+		c.eachHeap(func(hp *heap) {
+			for _, seg := range hp.segs {
+				w.segment(hp, seg)
+			}
+		})
+		w.totals()
 	})
-	w.totals()
-	c.eachHeap(func(hp *heap) { hp.mu.Unlock() })
 	return errors.Join(append(errs, w.errs...)...)
 }
 

@@ -337,11 +337,13 @@ func (p *pkg) reportOn(f *fn, read func(string) ([]byte, error), captured map[to
 }
 
 // reports decides every function. Literals come first: a site in a literal is
-// the literal's, unless its buffer leaves through a captured variable; then it
-// is for the function around it to decide, if that has the literal spliced.
+// the literal's, unless its buffer leaves through a captured variable, or as a
+// result of a literal that is called where it stands; then it is for the function
+// around it to decide, if that has the literal spliced.
 func (p *pkg) reports(fns []*fn, res *Result, read func(string) ([]byte, error)) {
 	outs := make([]*Func, len(fns))
 	captured := map[token.Pos]*Func{}
+	inPlace := p.calledInPlace()
 	for _, literals := range []bool{true, false} {
 		for i, f := range fns {
 			if (f.obj == nil) != literals {
@@ -355,7 +357,7 @@ func (p *pkg) reports(fns []*fn, res *Result, read func(string) ([]byte, error))
 			}
 			if literals && out != nil {
 				for _, b := range out.Buffers {
-					if strings.HasPrefix(b.Reason, "stored in captured variable") {
+					if strings.HasPrefix(b.Reason, "stored in captured variable") || b.Verdict == Moved && inPlace[f.node] {
 						captured[b.Site] = out
 					}
 				}
@@ -378,6 +380,38 @@ func (p *pkg) reports(fns []*fn, res *Result, read func(string) ([]byte, error))
 			res.Funcs = append(res.Funcs, out)
 		}
 	}
+}
+
+// calledInPlace finds the literals whose results go to the expression that they
+// stand in: func() T { … }().
+func (p *pkg) calledInPlace() map[ast.Node]bool {
+	found := map[ast.Node]bool{}
+	for _, f := range p.files {
+		ast.Inspect(f, func(n ast.Node) bool {
+			if n, ok := n.(*ast.CallExpr); ok {
+				if lit, ok := ast.Unparen(n.Fun).(*ast.FuncLit); ok {
+					found[lit] = true
+				}
+			}
+			return true
+		})
+		ast.Inspect(f, func(n ast.Node) bool {
+			var call *ast.CallExpr
+			switch n := n.(type) {
+			case *ast.DeferStmt:
+				call = n.Call
+			case *ast.GoStmt:
+				call = n.Call
+			default:
+				return true
+			}
+			if lit, ok := ast.Unparen(call.Fun).(*ast.FuncLit); ok {
+				delete(found, lit) // nobody gets the results
+			}
+			return true
+		})
+	}
+	return found
 }
 
 // inLiteral reports whether pos lies in a literal inside f.

@@ -31,8 +31,8 @@ func (w *flow) useCall(o *object, m *value, k memberKind, u *value) {
 			o.use(u) // a weak pointer is no owner and keeps nothing
 			continue
 		}
-		if (w.arms(u) || disarms(u)) && k == mWhole {
-			o.use(u)
+		if (w.arms(u) || disarms(u)) && (k == mWhole || j > 0 && k == mView) {
+			o.use(u) // the clean-up of what it is, or of a part of it
 			continue
 		}
 		e := ci.sum.arg(pi)

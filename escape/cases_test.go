@@ -466,6 +466,9 @@ func TestCases(t *testing.T) {
 		})
 	}
 	for name := range c.known {
+		if len(listed) < len(c.rows) {
+			break // only some were run
+		}
 		assert.Contains(t, listed, name, "%s lists a row that is not there", knownFailuresFile)
 	}
 	assert.LessOrEqual(t, declined, maxDeclined, "rows declined on purpose")

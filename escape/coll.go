@@ -110,7 +110,7 @@ func (w *flow) discharges() {
 		d := &discharge{kind: evFree}
 		for _, evs := range o.events {
 			for _, e := range evs {
-				if e.kind == evFree {
+				if e.kind == evFree || e.kind == evDefer {
 					d.repeat = e.repeat
 				}
 				if e.kind == evMove && d.why == "" {
@@ -119,10 +119,12 @@ func (w *flow) discharges() {
 			}
 		}
 		switch {
-		case all == 0 || all&^(sFreed|sMoved|sNone|sNil) != 0 || all&(sFreed|sMoved) == 0:
+		case all == 0 || all&^(sFreed|sMoved|sDeferred|sNone|sNil) != 0 || all&(sFreed|sMoved|sDeferred) == 0:
 			continue
 		case all&sMoved != 0:
 			d.kind = evMove
+		case all&sDeferred != 0:
+			d.kind = evDefer // one call for each element, all of them when the function ends
 		}
 		w.elems[elem] = true
 		w.marks[l.mark] = d

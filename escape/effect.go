@@ -7,6 +7,7 @@ package escape
 import (
 	"fmt"
 	"go/types"
+	"slices"
 	"strings"
 )
 
@@ -194,6 +195,56 @@ func worst(sig *types.Signature, via string) *Summary {
 		s.Args[i] = ArgEffect{Escapes: When{K: Always}, Via: via, Writes: true}
 	}
 	return s
+}
+
+// join returns the summary of a call of which either s or t is the callee, which
+// have the same parameters and results: what both do, and the worse where they
+// differ.
+func (s *Summary) join(t *Summary) *Summary {
+	if s.Unknown {
+		return s
+	}
+	if t.Unknown || s.Recv != t.Recv || len(s.Args) != len(t.Args) || len(s.Res) != len(t.Res) {
+		w := *t
+		w.Unknown = true
+		w.Args = slices.Clone(t.Args)
+		for i := range w.Args {
+			w.Args[i] = ArgEffect{Escapes: When{K: Always}, Via: "one of several functions", Writes: true}
+		}
+		w.Res = make([]ResEffect, len(t.Res))
+		return &w
+	}
+	w := *s
+	w.Args, w.Res = slices.Clone(s.Args), slices.Clone(s.Res)
+	w.Disarms, w.NoReturn = s.Disarms && t.Disarms, s.NoReturn && t.NoReturn
+	for i := range w.Args {
+		a, b := &w.Args[i], t.Args[i]
+		if a.Retained != b.Retained || a.Resets != b.Resets || !slices.Equal(a.Fields, b.Fields) {
+			*a = ArgEffect{Escapes: When{K: Always}, Via: "one of several functions, which differ", Writes: true}
+			continue
+		}
+		switch {
+		case a.Freed.K == Never:
+			a.Repeatable = b.Repeatable
+		case b.Freed.K != Never:
+			a.Repeatable = a.Repeatable && b.Repeatable
+		}
+		a.Freed, a.Escapes = a.Freed.join(b.Freed), a.Escapes.join(b.Escapes)
+		a.Writes, a.NilOK = a.Writes || b.Writes, a.NilOK && b.NilOK
+		if a.Via == "" {
+			a.Via = b.Via
+		}
+	}
+	for i := range w.Res {
+		a, b := &w.Res[i], t.Res[i]
+		if a.Owned != b.Owned || !slices.Equal(a.Fields, b.Fields) {
+			a.Owned, a.Fields = false, nil
+		}
+		a.Must = a.Must && b.Must && a.Is == b.Is
+		a.Views, a.Is, a.Of = a.Views|b.Views, a.Is|b.Is, a.Of|b.Of
+		a.Partial, a.Armed, a.MayNil = a.Partial || b.Partial, a.Armed || b.Armed, a.MayNil || b.MayNil
+	}
+	return &w
 }
 
 // arg returns the effect on the operand that stands for parameter i of the

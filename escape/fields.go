@@ -22,7 +22,8 @@ const (
 	fOwned fieldState = 1 << iota // what the field held on entry, or got since
 	fFreed
 	fNil
-	fGone // handed on, or not known
+	fGone  // handed on, or not known
+	fSince // beside fOwned: got since
 )
 
 // A fieldUse is what a function does to one field of one parameter.
@@ -117,6 +118,7 @@ func (w *flow) fieldUse(v *value, field *types.Var) *fieldUse {
 		}
 		return false
 	}
+	fresh := w.p.fresh(w.f.obj, field)
 	in := map[*block]fieldState{w.f.rpo[0]: fOwned}
 	lost := map[*value]bool{}
 	step := func(x *value, s fieldState) fieldState {
@@ -129,13 +131,13 @@ func (w *flow) fieldUse(v *value, field *types.Var) *fieldUse {
 			if len(x.args) < 2 || origin(x.args[1]) != v || !strings.HasPrefix(x.note, "stored in field "+field.Name()+" of ") {
 				return s
 			}
-			if s&fOwned != 0 && !isLoad(x.args[0]) {
+			if s&fOwned != 0 && (s&fSince != 0 || !fresh) && !isLoad(x.args[0]) {
 				lost[x] = true
 			}
 			if origin(x.args[0]).op == opNil {
 				return fNil
 			}
-			return fOwned
+			return fOwned | fSince
 		case opCall, opDefer:
 			for j, a := range x.args {
 				if x.call.params[j] < -1 {
@@ -148,7 +150,7 @@ func (w *flow) fieldUse(v *value, field *types.Var) *fieldUse {
 					case e.Freed.K == Always:
 						u.frees = true
 						u.repeat = u.repeat && e.Repeatable
-						s = s&^fOwned | fFreed
+						s = s&^(fOwned|fSince) | fFreed
 					case e.Freed.K != Never || e.Escapes.K != Never:
 						s = fGone
 					}
@@ -156,11 +158,11 @@ func (w *flow) fieldUse(v *value, field *types.Var) *fieldUse {
 					switch {
 					case e.Freed.K == Always, slices.Contains(e.Fields, field.Name()):
 						u.frees = true
-						s = s&^fOwned | fFreed
+						s = s&^(fOwned|fSince) | fFreed
 						if e.Resets {
 							s = fNil
 						}
-					case e.Escapes.K != Never || e.Writes || e.Freed.K != Never:
+					case e.Escapes.K != Never || e.Writes || e.Freed.K != Never, w.p.assignsField(x.fn, field, 3):
 						s = fGone
 					}
 				}
@@ -206,6 +208,92 @@ func (w *flow) fieldUse(v *value, field *types.Var) *fieldUse {
 	}
 	slices.SortFunc(u.lost, func(a, b *value) int { return cmp.Compare(a.pos, b.pos) })
 	return u
+}
+
+// fresh reports whether the field is empty, for all we know, when f is called: f
+// sets values up, as testify's SetupTest does, or is a helper of functions that
+// empty the field first.
+func (p *pkg) fresh(f *types.Func, field *types.Var) bool {
+	if f == nil {
+		return true
+	}
+	for _, prefix := range []string{"setup", "init", "open", "start"} {
+		if strings.HasPrefix(strings.ToLower(f.Name()), prefix) {
+			return true
+		}
+	}
+	if f.Exported() {
+		return false
+	}
+	fresh := false
+	for _, file := range p.files {
+		for _, d := range file.Decls {
+			caller, ok := d.(*ast.FuncDecl)
+			if !ok || caller.Body == nil {
+				continue
+			}
+			calls, other, empties := p.mentions(caller.Body, f, field)
+			fresh = fresh || other || calls && empties
+		}
+	}
+	return fresh
+}
+
+// mentions reports whether a body calls f, uses it in another way, and sets the
+// field to nil.
+func (p *pkg) mentions(body *ast.BlockStmt, f *types.Func, field *types.Var) (calls, other, empties bool) {
+	called := map[*ast.Ident]bool{}
+	ast.Inspect(body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			if sel, ok := ast.Unparen(n.Fun).(*ast.SelectorExpr); ok {
+				called[sel.Sel] = true
+			}
+		case *ast.AssignStmt:
+			for i, l := range n.Lhs {
+				sel, ok := ast.Unparen(l).(*ast.SelectorExpr)
+				if ok && p.info.Uses[sel.Sel] == field && i < len(n.Rhs) && p.info.Types[n.Rhs[i]].IsNil() {
+					empties = true
+				}
+			}
+		case *ast.Ident:
+			if g, ok := p.info.Uses[n].(*types.Func); ok && g.Origin() == f {
+				calls = calls || called[n]
+				other = other || !called[n]
+			}
+		}
+		return true
+	})
+	return calls, other, empties
+}
+
+// assignsField reports whether f, or a function of this package that it calls,
+// assigns the field.
+func (p *pkg) assignsField(f *types.Func, field *types.Var, depth int) bool {
+	if f == nil || p.decls[f] == nil || p.decls[f].Body == nil {
+		return false
+	}
+	found := false
+	ast.Inspect(p.decls[f].Body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			for _, l := range n.Lhs {
+				if sel, ok := ast.Unparen(l).(*ast.SelectorExpr); ok && p.info.Uses[sel.Sel] == field {
+					found = true
+				}
+			}
+		case *ast.CallExpr:
+			if depth > 0 {
+				sel, ok := ast.Unparen(n.Fun).(*ast.SelectorExpr)
+				if ok && p.info.Selections[sel] != nil {
+					m, _ := p.info.Selections[sel].Obj().(*types.Func)
+					found = found || m != nil && p.assignsField(m.Origin(), field, depth-1)
+				}
+			}
+		}
+		return !found
+	})
+	return found
 }
 
 // holdings finds out which fields of the package's structs own, and which
@@ -283,7 +371,7 @@ func (p *pkg) holdings(fns []*fn) map[*types.Named]*holding {
 				freed[name] = true
 				repeat = repeat && (u.repeat || u.exit == fNil)
 				resets = resets && u.exit == fNil
-			case !u.frees && u.exit&fOwned != 0 && h.owned[name] > 0 && h.other[name] == 0:
+			case !u.frees && u.exit&fOwned != 0 && u.exit&fGone == 0 && h.owned[name] > 0 && h.other[name] == 0:
 				forget = append(forget, name)
 			}
 		}

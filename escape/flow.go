@@ -153,21 +153,15 @@ func (w *flow) arms(v *value) bool {
 	if v.fn == nil || v.fn.Pkg() == nil || v.fn.Pkg().Path() != "runtime" || len(v.args) < 2 {
 		return false
 	}
-	switch v.fn.Name() {
-	case "SetFinalizer":
-		f := v.args[1]
-		for f.op == opCopy {
-			f = f.args[0]
-		}
-		switch f.op {
-		case opFunc, opBound:
-			s := w.p.summaryOf(f.fn)
-			return len(s.Args) > 0 && s.Args[0].Freed.K == Always && s.Args[0].Escapes.K == Never
-		case opClosure:
-			return w.p.litReleases(f.lit)
-		}
-	case "AddCleanup":
-		return w.p.isResource(v.args[0].typ0())
+	if v.fn.Name() != "SetFinalizer" && (v.fn.Name() != "AddCleanup" || !w.p.isResource(v.args[0].typ0())) {
+		return false
+	}
+	switch f := errRoot(v.args[1]); f.op {
+	case opFunc, opBound:
+		s := w.p.summaryOf(f.fn)
+		return len(s.Args) > 0 && s.Args[0].Freed.K == Always && s.Args[0].Escapes.K == Never
+	case opClosure:
+		return w.p.litReleases(f.lit)
 	}
 	return false
 }

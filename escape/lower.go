@@ -23,6 +23,7 @@ type lower struct {
 	roots    map[*types.Var]*root
 	once     map[*types.Var]bool   // function variables that are assigned where they are declared, only
 	lits     map[*types.Var]*value // and the literal that they hold
+	arrays   map[*types.Var]bool   // arrays that are followed element by element
 	targets  []target
 	labels   map[types.Object]*labelTarget
 	defers   []*deferred
@@ -36,6 +37,7 @@ type lower struct {
 	joins    []*join
 
 	deferring *ast.DeferStmt // whose call is being lowered where it runs
+	panicking bool           // the deferred calls run because of a panic
 }
 
 // indexedElem says that coll[index] is elem, for variables that stay as they are.
@@ -90,6 +92,7 @@ func (p *pkg) lower(f *fn) {
 	l.cur = entry
 	l.f.gotos = hasGoto(f.body)
 	l.once, l.lits = p.assignedOnce(f.body), map[*types.Var]*value{}
+	l.arrays = p.indexedByConstants(f.body)
 	if f.sig.Recv() != nil {
 		l.param(f.sig.Recv(), 0)
 	}
@@ -141,9 +144,14 @@ func (l *lower) declare(v *types.Var) *root {
 
 func (l *lower) newRoot(v *types.Var, name string, t types.Type) *root {
 	r := &root{obj: v, name: name, typ: t, depth: l.depth}
-	l.p.leaves(t, 0, nil, "", func(path []int, t types.Type, name string) {
+	add := func(path []int, t types.Type, name string) {
 		r.leaves = append(r.leaves, &place{root: r, path: path, typ: t, name: name})
-	})
+	}
+	if a, ok := t.Underlying().(*types.Array); ok && v != nil && l.arrays[v] {
+		l.p.elements(a, add)
+	} else {
+		l.p.leaves(t, 0, nil, "", add)
+	}
 	l.f.roots = append(l.f.roots, r)
 	return r
 }
@@ -414,6 +422,10 @@ func (l *lower) decl(s *ast.DeclStmt) {
 	for _, sp := range d.Specs {
 		vs, ok := sp.(*ast.ValueSpec)
 		if !ok {
+			continue
+		}
+		if v, _ := l.p.info.Defs[vs.Names[0]].(*types.Var); v != nil && l.arrays[v] && len(vs.Values) == 1 {
+			l.listInto(l.declareAgain(v), ast.Unparen(vs.Values[0]).(*ast.CompositeLit))
 			continue
 		}
 		var vals []*value

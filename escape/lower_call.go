@@ -31,11 +31,12 @@ func (p *pkg) funcOf(e ast.Expr) *types.Func {
 
 // callee is what a call's function operand turned out to be.
 type callee struct {
-	fn   *types.Func  // declared, nil if unknown
-	recv *value       // receiver, evaluated
-	lit  *ast.FuncLit // literal to splice
-	val  *value       // the function value, if it is neither
-	expr bool         // method expression: the receiver is the first argument
+	fn   *types.Func   // declared, nil if unknown
+	recv *value        // receiver, evaluated
+	lit  *ast.FuncLit  // literal to splice
+	val  *value        // the function value, if it is neither
+	set  []*types.Func // the declared functions that val may be, if these are all
+	expr bool          // method expression: the receiver is the first argument
 }
 
 func (l *lower) callee(call *ast.CallExpr) callee {
@@ -72,7 +73,38 @@ func (l *lower) calleeOf(v *value) callee {
 	case opClosure:
 		return callee{lit: v.lit, val: v}
 	}
-	return callee{val: v}
+	return callee{val: v, set: targets(v)}
+}
+
+// maxTargets bounds the functions among which a branch chooses.
+const maxTargets = 8
+
+// targets lists the declared functions among which branches of this function choose
+// v; nil if it may be something else.
+func targets(v *value) []*types.Func {
+	var out []*types.Func
+	seen := map[*value]bool{}
+	var visit func(v *value) bool
+	visit = func(v *value) bool {
+		v = errRoot(v.find()).find()
+		switch {
+		case seen[v]:
+			return true
+		case v.op == opFunc && v.note != "method expression":
+			if !slices.Contains(out, v.fn.Origin()) {
+				out = append(out, v.fn.Origin())
+			}
+			return len(out) <= maxTargets
+		case v.op == opPhi && v.blk.sealed && len(v.args) == len(v.blk.preds):
+			seen[v] = true
+			return !slices.ContainsFunc(v.args, func(a *value) bool { return !visit(a) })
+		}
+		return false
+	}
+	if !visit(v) {
+		return nil
+	}
+	return out
 }
 
 // devirtualize replaces an interface method by the method of the concrete type
@@ -203,6 +235,14 @@ func (l *lower) finishCall(call *ast.CallExpr, c callee, args []*value, how stri
 		v.fn = c.fn.Origin()
 		ci.sum = l.p.summaryOf(v.fn)
 		ci.name = l.p.funcName(v.fn)
+	case len(c.set) > 0:
+		for i, f := range c.set {
+			if s := l.p.summaryOf(f); i == 0 {
+				ci.sum, ci.name = s, l.p.funcName(f)
+			} else {
+				ci.sum, ci.name = ci.sum.join(s), ci.name+" or "+l.p.funcName(f)
+			}
+		}
 	default:
 		ci.sum = worst(sig, "a function value that is not known here")
 		ci.name = "a function value"
@@ -423,13 +463,19 @@ func (l *lower) callBuiltin(call *ast.CallExpr, name string) []*value {
 			l.cur = nil
 			return nil
 		}
+		was := l.panicking
+		l.panicking = true
 		l.runDefers(call.Pos())
+		l.panicking = was
 		if l.cur != nil {
 			l.emit(opPanic, nil, call.Pos(), v)
 			l.cur = nil
 		}
 		return nil
 	case "recover":
+		if l.deferring != nil && !l.panicking {
+			return one(l.nilValue(t, call.Pos())) // the function returns: there is no panic
+		}
 		return one(l.emit(opUnknown, t, call.Pos()))
 	case "delete":
 		args := l.args(call)

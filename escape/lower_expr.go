@@ -129,6 +129,9 @@ func (l *lower) expr1(e ast.Expr) *value {
 				}
 			}
 		}
+		if r, path, ok := l.elementPlace(x); ok {
+			return l.readUnder(r, path, t, x.Pos())
+		}
 		base := l.expr(x.X)
 		l.expr(x.Index)
 		if tt, ok := t.(*types.Tuple); ok && tt.Len() > 0 {
@@ -225,6 +228,8 @@ func (l *lower) placeOf(e ast.Expr) (r *root, path []int, ok bool) {
 			return nil, nil, false
 		}
 		return l.walk(r, path, l.p.typeOf(x.X), sel.Index())
+	case *ast.IndexExpr:
+		return l.elementPlace(x)
 	case *ast.StarExpr:
 		if _, _, ok := l.placeOf(x.X); ok {
 			return l.pointee(l.expr(x.X))
@@ -583,6 +588,12 @@ func (l *lower) assignStmt(s *ast.AssignStmt) {
 		b := l.expr(s.Rhs[0])
 		l.assign(s.Lhs[0], l.emit(opPure, l.p.typeOf(s.Lhs[0]), s.Pos(), a, b))
 		return
+	}
+	if id, ok := ast.Unparen(s.Lhs[0]).(*ast.Ident); ok {
+		if v, ok := l.p.info.ObjectOf(id).(*types.Var); ok && l.arrays[v] {
+			l.listInto(l.declareAgain(v), ast.Unparen(s.Rhs[0]).(*ast.CompositeLit))
+			return
+		}
 	}
 	var vals []*value
 	if len(s.Rhs) == 1 && len(s.Lhs) > 1 {

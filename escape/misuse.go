@@ -33,7 +33,7 @@ func (d *decider) findings() {
 		seen := map[string]bool{}
 		for _, is := range pl.issues {
 			o := is.obj
-			if d.skip(o) || d.resets(o) {
+			if d.skip(o) || d.resets(o) || d.w.shared(o) {
 				continue
 			}
 			name := d.holder(o)

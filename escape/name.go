@@ -69,6 +69,10 @@ type named struct {
 // reachable reports whether this package may name each field on the path.
 func (p *pkg) reachable(t types.Type, path []int) bool {
 	for _, f := range path {
+		if a, ok := t.Underlying().(*types.Array); ok {
+			t = a.Elem()
+			continue
+		}
 		st, ok := deref(t).Underlying().(*types.Struct)
 		if !ok {
 			return false

@@ -43,8 +43,10 @@ type pkg struct {
 	busy  map[*types.Func]bool     // being computed: read optimistically
 	frees typeutil.Map             // type → []*freer
 	holds typeutil.Map             // type → bool
-	tags  map[*ast.File]bool       // file is not part of every build
-	keeps map[*ast.File]map[int]string
+
+	counts typeutil.Map       // type → bool: reference counted
+	tags   map[*ast.File]bool // file is not part of every build
+	keeps  map[*ast.File]map[int]string
 
 	freeing map[*types.Func]ArgEffect // methods that free all that their receiver owns
 	held    map[*types.Named]*holding // what structs of this package own

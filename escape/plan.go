@@ -108,16 +108,20 @@ func (pl *planner) postpone() bool {
 			for c := range g.n {
 				all |= g.in[b][j*g.n+c]
 			}
-			if all&sOwned == 0 || all&sInserted == 0 || !pl.mixes(b, j) {
+			// Where nothing is owned any more, states are not carried on: none.
+			if all&sOwned == 0 || all&(sInserted|sNone) == 0 || !pl.mixes(b, j) {
 				continue
 			}
-			done[o] = true // what follows suffers from this one
 			for _, fp := range pl.plan {
 				if fp.obj == o && !pl.forbid[gapKey{o, fp.gap}] && reaches(fp.gap.blk, b) {
 					pl.forbid[gapKey{o, fp.gap}] = true
-					any = true
+					done[o] = true // what follows suffers from this one
 				}
 			}
+			if !done[o] {
+				continue
+			}
+			any = true
 			// What flows together here may be due here now.
 			if a := pl.accept[b]; a != nil {
 				a[j] = g.w.inScope(o, headGapOf(b, 0))
@@ -131,7 +135,7 @@ func (pl *planner) postpone() bool {
 // meet in b; around a loop they may come back mixed already.
 func (pl *planner) mixes(b *block, j int) bool {
 	for k := range b.preds {
-		if all := pl.handed(b, k, j); all&sOwned != 0 && all&sInserted != 0 {
+		if all := pl.handed(b, k, j); all&sOwned != 0 && all&(sInserted|sNone) != 0 {
 			return false
 		}
 	}

@@ -103,12 +103,19 @@ func (d *decider) plan(x *decision) {
 			x.why = "kept by //lastuse:keep: " + reason
 			return
 		}
+		if reason := d.w.expected(o); reason != "" {
+			x.why = reason
+			return
+		}
 	}
 	g.liveness()
 	x.pl = g.newPlanner(false)
 	if why := x.pl.run(); why != "" {
 		x.why, x.pl = why, nil
 		return
+	}
+	if len(x.pl.unfixed) > 0 {
+		d.hasten(x)
 	}
 	if len(x.pl.unfixed) > 0 {
 		d.deferFree(x)
@@ -133,6 +140,25 @@ func (d *decider) plan(x *decision) {
 		}
 	}
 	d.advance(x)
+}
+
+// hasten plans again for buffers that the program frees on some paths only, by
+// calls that may be repeated: they are freed after their last use on all paths.
+func (d *decider) hasten(x *decision) {
+	g := x.g
+	for _, o := range g.objs {
+		if !x.pl.repeats[o] {
+			return
+		}
+	}
+	g.eager = true
+	g.liveness()
+	if pl := g.newPlanner(false); pl.run() == "" && len(pl.unfixed) == 0 {
+		x.pl = pl
+		return
+	}
+	g.eager = false
+	g.liveness()
 }
 
 // give finds the words for one planned free.

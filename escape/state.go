@@ -37,12 +37,13 @@ type bit struct {
 
 // A group is objects that flow into one another, analyzed together.
 type group struct {
-	next map[*object][]*object // what may become what
-	w    *flow
-	objs []*object
-	bits []bit
-	n    int  // combinations: 1 << len(bits)
-	full bool // states are wanted everywhere, not only where the group is alive
+	next  map[*object][]*object // what may become what
+	w     *flow
+	objs  []*object
+	bits  []bit
+	n     int  // combinations: 1 << len(bits)
+	full  bool // states are wanted everywhere, not only where the group is alive
+	eager bool // a free by the program that may be repeated is no reason to wait
 
 	region []*block // in reverse post-order
 	inReg  map[*block]bool
@@ -650,7 +651,7 @@ func (g *group) back(v *value, l []bool) {
 		}
 	}
 	for j, o := range g.objs {
-		if len(o.events[v]) > 0 {
+		if evs := o.events[v]; len(evs) > 0 && !(g.eager && !slices.ContainsFunc(evs, event.waits)) {
 			for c := range g.n {
 				l[j*g.n+c] = true
 			}
@@ -666,6 +667,12 @@ func (g *group) back(v *value, l []bool) {
 			}
 		}
 	}
+}
+
+// waits reports whether the event needs the buffer: freeing it once more, where
+// that is harmless, does not.
+func (e event) waits() bool {
+	return e.kind != evFree && e.kind != evDefer || !e.repeat
 }
 
 // index returns o's place in g.objs, -1 if it is of another group.

@@ -43,7 +43,14 @@ func (pl *planner) step(v *value, st []state) {
 			}
 		}
 		for _, e := range evs {
-			if e.kind != evUse {
+			if e.kind != evUse && e.kind != evFill {
+				pl.event(j, o, v, e, st)
+			}
+		}
+	}
+	for j, o := range g.objs { // what fills a collection has left its owner by now, if it had one
+		for _, e := range o.events[v] {
+			if e.kind == evFill {
 				pl.event(j, o, v, e, st)
 			}
 		}
@@ -55,7 +62,7 @@ func (pl *planner) step(v *value, st []state) {
 				pl.unfixed[o] = v // made again while the last one is still owned
 			}
 			switch {
-			case g.w.ownerOp(v) && len(v.args) == 0:
+			case g.w.ownerOp(v) && pl.empty(v, c, st):
 				st[j*g.n+c] = sNil
 			case o.errRes == nil:
 				st[j*g.n+c] = sOwned
@@ -79,6 +86,27 @@ func (pl *planner) step(v *value, st []state) {
 			}
 		}
 	}
+}
+
+// empty reports whether the collection that v makes owns nothing under
+// combination c, as none of its elements did.
+func (pl *planner) empty(v *value, c int, st []state) bool {
+	g := pl.g
+	for _, a := range v.args {
+		r := origin(a)
+		if r.op == opNil || plain(a.typ0()) {
+			continue
+		}
+		q := g.w.byDef[r]
+		if q == nil {
+			return false
+		}
+		k := g.index(q)
+		if k < 0 || st[k*g.n+c]&^(sNil|sNone) != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 func (pl *planner) event(j int, o *object, v *value, e event, st []state) {
@@ -175,9 +203,12 @@ func (pl *planner) event(j int, o *object, v *value, e event, st []state) {
 			}
 		case evDefer:
 			if applies == unknown || e.m == mMaybe {
-				t = moved(s)
+				t = o.taken(s)
 			} else if s&sOwned != 0 {
 				t = s&^sOwned | sDeferred
+			}
+			if o.coll && t&sNil != 0 {
+				t = t&^sNil | sDeferred // what will be put into it is freed as well
 			}
 		case evGive:
 			t = moved(s)
@@ -186,7 +217,7 @@ func (pl *planner) event(j int, o *object, v *value, e event, st []state) {
 				t = s&^sNil | sOwned
 			}
 		case evMove:
-			t = moved(s)
+			t = o.taken(s)
 		case evReturn:
 			t = moved(s)
 		case evRetain:
@@ -215,6 +246,16 @@ func freedFrom(s state) state {
 		return sFreed
 	}
 	return 0
+}
+
+// taken returns the state after o was handed to somebody who may keep it. A
+// collection that owns nothing yet is gone as well: what is put into it later
+// is theirs.
+func (o *object) taken(s state) state {
+	if o.coll && s&sNil != 0 {
+		s = s&^sNil | sOwned
+	}
+	return moved(s)
 }
 
 func moved(s state) state {

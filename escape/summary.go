@@ -40,7 +40,7 @@ func (p *pkg) infer(f *fn, w *flow) *Summary {
 	}
 	p.inferResults(f, w, s)
 	p.afterRecover(f, w, s)
-	if f.sig.Recv() != nil && len(s.Args) > 0 && s.Args[0].Freed.K != Never {
+	if f.sig.Recv() != nil { // whether it frees may be for a spec to say
 		s.Disarms = p.bodyDisarms(f.body)
 	}
 	return s
@@ -234,6 +234,10 @@ func (p *pkg) inferResults(f *fn, w *flow, s *Summary) {
 	partial := false
 	mayNil := false
 	owned := func(x *value, ret *value) (ok, neutral, armed bool) {
+		whole := partial
+		if together(x, ret) {
+			defer func() { partial = whole }() // the callee keeps to the rule: with an error it is nil
+		}
 		x = origin(x)
 		if x.op == opNil {
 			mayNil = mayNil || !w.fails(ret)
@@ -367,6 +371,17 @@ func (p *pkg) inferResults(f *fn, w *flow, s *Summary) {
 func failing(f *fn) bool {
 	n := f.sig.Results().Len()
 	return n > 0 && isError(f.sig.Results().At(n-1).Type())
+}
+
+// together reports whether x and the error that ret returns beside it are
+// results of one call.
+func together(x, ret *value) bool {
+	x = errRoot(x)
+	if x.op != opResult || len(ret.args) == 0 {
+		return false
+	}
+	err := errRoot(ret.args[len(ret.args)-1])
+	return err.op == opResult && isError(err.typ) && err.args[0] == x.args[0]
 }
 
 // destructs reports whether the type's inferred free covers these fields.

@@ -158,15 +158,15 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 		switch {
 		case k == mWhole && len(u.args) == 1 && (u.place.root.obj == nil || len(u.place.path) == len(u.place.root.leaves[0].path)):
 			w.member(o, u, mWhole, m)
-		case k == mView:
-			w.member(o, u, mView, m)
+		case k == mView, k == mMaybe:
+			w.member(o, u, k, m)
 		default:
 			w.member(o, u, mHolder, m)
 		}
 	case opBound:
 		kk := mHolder
-		if k == mView {
-			kk = mView
+		if k == mView || k == mMaybe {
+			kk = k
 		}
 		w.member(o, u, kk, m)
 	case opPhi:
@@ -245,7 +245,7 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 			}
 			if o.coll && k != mView {
 				if k == mWhole && slices.Contains(w.stores[o.def], u.args[0]) {
-					o.event(u, event{kind: evFill})
+					o.event(u, event{kind: evFill, own: w.byDef[origin(u.args[0])]})
 				} else if w.p.collects(u.args[1].typ) {
 					o.complex = "something is stored in a part of it"
 				}

@@ -3,6 +3,7 @@ package cuda
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/lastuse/lastuse/alloc"
@@ -16,6 +17,8 @@ type Kernel struct {
 	name   string
 	block  int      // threads of one block, at most
 	params []uint32 // sizes in bytes; nil if the driver does not tell
+
+	shared atomic.Int32 // bytes of shared memory that a launch may ask for
 }
 
 // Kernel returns the module's kernel of a name, which is the name in the PTX: C++ compilers mangle names unless the kernel is
@@ -37,6 +40,11 @@ func (m *Module) Kernel(name string) (*Kernel, error) {
 	if k.block, err = b.ctx.FuncGetAttribute(h, cudadrv.FuncMaxThreadsPerBlock); err != nil {
 		return nil, fmt.Errorf("cuda: kernel %s: %w", name, b.work(err))
 	}
+	shared, err := b.ctx.FuncGetAttribute(h, cudadrv.FuncDynamicShared)
+	if err != nil {
+		return nil, fmt.Errorf("cuda: kernel %s: %w", name, b.work(err))
+	}
+	k.shared.Store(int32(shared))
 	params := []uint32{}
 	for i := 0; ; i++ {
 		_, size, ok, err := b.ctx.FuncGetParamInfo(h, i)
@@ -65,6 +73,25 @@ func (l *loaded) enter() bool {
 
 func (l *loaded) leave() { l.state.Add(-1) }
 
+// allow has the driver let launches ask for more shared memory than they may unless told: for all that there is, so that
+// whoever comes second need not ask again.
+func (k *Kernel) allow(shared int) error {
+	b := k.module.b
+	static, err := b.ctx.FuncGetAttribute(k.handle, cudadrv.FuncSharedBytes)
+	if err != nil {
+		return b.work(err)
+	}
+	most := b.info.Limits.Shared - static
+	if shared > most {
+		return fmt.Errorf("cuda: launch %s: %d bytes of shared memory: there are %d: %w", k.name, shared, most, ErrArguments)
+	}
+	if err := b.ctx.FuncSetAttribute(k.handle, cudadrv.FuncDynamicShared, most); err != nil {
+		return b.work(err)
+	}
+	k.shared.Store(int32(most))
+	return nil
+}
+
 // Name returns the kernel's name.
 //
 //lastuse:effect recv borrowed
@@ -73,14 +100,18 @@ func (k *Kernel) Name() string { return k.name }
 // Launch enqueues the kernel on s, with a grid of blocks of threads and shared bytes of shared memory for each block.
 // A buffer or view is passed as its address, an empty one as null, a scalar by its bytes. Where the driver tells (12.4 and
 // newer) number and sizes are checked against the kernel's parameters; types are never known. The arguments may be
-// freed as soon as Launch has returned. Launch allocates no Go memory for up to 64 arguments of 4 KiB in all.
+// freed as soon as Launch has returned. shared may be up to [Limits].Shared, less what the kernel declares itself; the
+// device is told where that is more than kernels get by default. Launch allocates no Go memory for up to 64 arguments of 4 KiB in all.
 //
 //lastuse:effect recv borrowed, arg args borrowed
 func (k *Kernel) Launch(s *alloc.Stream, grid, block Dim, shared int, args ...alloc.Arg) error {
+	if k == nil || k.module == nil {
+		return errNoKernel
+	}
 	l := k.module.loaded
 	g, ok := grid.u32()
 	t, ok2 := block.u32()
-	if !ok || !ok2 || block.X*max(1, block.Y)*max(1, block.Z) > k.block || shared < 0 {
+	if !ok || !ok2 || !block.within(k.block) || shared != int(uint32(shared)) {
 		return k.misfit(grid, block, shared)
 	}
 	if k.params != nil && len(args) != len(k.params) {
@@ -91,14 +122,19 @@ func (k *Kernel) Launch(s *alloc.Stream, grid, block Dim, shared int, args ...al
 		return err
 	}
 	if b, err := device(s.Pool().Device()); err != nil || b != l.b {
-		return k.elsewhere(s, err)
+		return k.elsewhere(s)
 	}
 	if !l.enter() {
 		return k.unloaded()
 	}
 	// Most launches are small, and room is cleared for each.
 	var err error
-	if len(args) <= 6 {
+	if int64(shared) > int64(k.shared.Load()) {
+		err = k.allow(shared)
+	}
+	if err != nil {
+		// Not enqueued.
+	} else if len(args) <= 6 {
 		err = k.launchSmall(s, g, t, uint32(shared), args)
 	} else {
 		err = k.launchLarge(s, g, t, uint32(shared), args)
@@ -171,12 +207,44 @@ func (d Dim) u32() (cudadrv.Dim, bool) {
 	return cudadrv.Dim{X: uint32(d.X), Y: uint32(max(1, d.Y)), Z: uint32(max(1, d.Z))}, true
 }
 
+// within reports whether a block of this extent, which u32 has passed, has at most so many threads.
+func (d Dim) within(threads int) bool {
+	n := d.X // at most threads from here on, so that no product overflows
+	if n > threads {
+		return false
+	}
+	if n *= max(1, d.Y); n > threads {
+		return false
+	}
+	return n*max(1, d.Z) <= threads
+}
+
+// String returns the extent as "X x Y x Z", without what is 1 at the end.
+func (d Dim) String() string {
+	switch {
+	case d.Z > 1 || d.Z < 0:
+		return fmt.Sprintf("%d x %d x %d", d.X, d.Y, d.Z)
+	case d.Y > 1 || d.Y < 0:
+		return fmt.Sprintf("%d x %d", d.X, d.Y)
+	}
+	return fmt.Sprint(d.X)
+}
+
+var errNoKernel = fmt.Errorf("cuda: launch: no kernel: nil, or not made by a module: %w", ErrArguments)
+
 // The errors of Launch are made apart from it, so that its compiler report shows no allocation.
 
 //go:noinline
 func (k *Kernel) misfit(grid, block Dim, shared int) error {
-	return fmt.Errorf("cuda: launch %s: grid %v, block %v, %d bytes shared: kernel takes blocks of up to %d threads: %w",
-		k.name, grid, block, shared, k.block, ErrArguments)
+	var what string
+	if _, ok := grid.u32(); !ok {
+		what = fmt.Sprintf("grid of %v blocks: want 1 to 2^31-1 each way", grid)
+	} else if _, ok := block.u32(); !ok || !block.within(k.block) {
+		what = fmt.Sprintf("block of %v threads: want 1 to %d in all", block, k.block)
+	} else {
+		what = fmt.Sprintf("%d bytes of shared memory", shared)
+	}
+	return fmt.Errorf("cuda: launch %s: %s: %w", k.name, what, ErrArguments)
 }
 
 //go:noinline
@@ -193,11 +261,8 @@ func (k *Kernel) wrongSize(i int, size int64) error {
 }
 
 //go:noinline
-func (k *Kernel) elsewhere(s *alloc.Stream, err error) error {
-	if err == nil {
-		err = alloc.ErrForeign
-	}
-	return fmt.Errorf("cuda: launch %s: kernel is on %s, stream on %s: %w", k.name, k.module.b.name, s.Pool().Device().Name(), err)
+func (k *Kernel) elsewhere(s *alloc.Stream) error {
+	return fmt.Errorf("cuda: launch %s: kernel is on %s, stream is on %s and %w", k.name, k.module.b.name, s.Pool().Device().Name(), alloc.ErrForeign)
 }
 
 //go:noinline

@@ -59,7 +59,7 @@ type moduleBooks struct {
 func LoadModule(p *alloc.Pool, data []byte) (*Module, error) {
 	b, err := device(p.Device())
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("cuda: load module: %w", err)
 	}
 	if b.closed.Load() {
 		return nil, fmt.Errorf("cuda: load module: device %w", alloc.ErrClosed)

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lastuse/lastuse/alloc"
+	"github.com/lastuse/lastuse/alloc/host"
 )
 
 func TestLaunch(t *testing.T) {
@@ -73,7 +74,23 @@ func TestLaunchErrors(t *testing.T) {
 	v := alloc.Scalar(uint32(7))
 	freed := buffer[uint32](t, e.s, 1)
 	freed.Free()
-	_, sized := k.params, k.params != nil
+	sized := k.params != nil
+	pool, err := alloc.NewPool(e.dev, alloc.Options{})
+	require.NoError(t, err)
+	defer pool.Close()
+	other, err := pool.NewStream()
+	require.NoError(t, err)
+	closed, err := pool.NewStream()
+	require.NoError(t, err)
+	require.NoError(t, closed.Close())
+	hostDev, err := host.Open(host.Options{})
+	require.NoError(t, err)
+	hostPool, err := alloc.NewPool(hostDev, alloc.Options{})
+	require.NoError(t, err)
+	defer hostPool.Close()
+	onHost, err := hostPool.NewStream()
+	require.NoError(t, err)
+	_, loadOnHost := LoadModule(hostPool, []byte(testPTX))
 	tests := []struct {
 		name string
 		err  error
@@ -84,9 +101,24 @@ func TestLaunchErrors(t *testing.T) {
 		{"too few", k.Launch(e.s, one, one, 0, p.Arg()), ErrArguments, "cuda: launch write: 1 arguments, kernel takes 2", !sized},
 		{"too many", k.Launch(e.s, one, one, 0, p.Arg(), v, v), ErrArguments, "3 arguments, kernel takes 2", !sized},
 		{"size", k.Launch(e.s, one, one, 0, p.Arg(), alloc.Scalar(uint64(7))), ErrArguments, "argument 1 is 8 bytes, kernel takes 4", !sized},
-		{"no grid", k.Launch(e.s, Dim{}, one, 0, p.Arg(), v), ErrArguments, "grid {0 0 0}", false},
-		{"large block", k.Launch(e.s, one, Dim{X: 32, Y: 64}, 0, p.Arg(), v), ErrArguments, "kernel takes blocks of up to", false},
-		{"shared", k.Launch(e.s, one, one, 1<<30, p.Arg(), v), nil, "CUDA_ERROR_INVALID_VALUE", false},
+		{"no grid", k.Launch(e.s, Dim{}, one, 0, p.Arg(), v), ErrArguments, "cuda: launch write: grid of 0 blocks: want 1 to 2^31-1 each way", false},
+		{"negative grid", k.Launch(e.s, Dim{X: 1, Y: -1}, one, 0, p.Arg(), v), ErrArguments, "grid of 1 x -1 blocks", false},
+		{"large block", k.Launch(e.s, one, Dim{X: 32, Y: 64}, 0, p.Arg(), v), ErrArguments, "block of 32 x 64 threads: want 1 to ", false},
+		{"huge block", k.Launch(e.s, one, Dim{1 << 30, 1 << 30, 1 << 30}, 0, p.Arg(), v), ErrArguments, "block of 1073741824 x 1073741824 x 1073741824 threads", false},
+		{"overflowing block", k.Launch(e.s, one, Dim{2, 1 << 30, 1 << 30}, 0, p.Arg(), v), ErrArguments, "block of 2 x 1073741824 x", false},
+		{"negative shared", k.Launch(e.s, one, one, -4, p.Arg(), v), ErrArguments, "-4 bytes of shared memory", false},
+		{"too much shared", k.Launch(e.s, one, one, 1<<40, p.Arg(), v), ErrArguments, "1099511627776 bytes of shared memory", false},
+		{"no stream", k.Launch(nil, one, one, 0, p.Arg(), v), nil, "alloc: launch: no stream: nil", false},
+		{"no kernel", (*Kernel)(nil).Launch(e.s, one, one, 0), ErrArguments, "cuda: launch: no kernel: nil, or not made by a module", false},
+		{"zero kernel", new(Kernel).Launch(e.s, one, one, 0), ErrArguments, "cuda: launch: no kernel", false},
+		{"zero argument", k.Launch(e.s, one, one, 0, p.Arg(), alloc.Arg{}), alloc.ErrType, "alloc: launch: argument 1: the zero Arg", false},
+		{"pointer", k.Launch(e.s, one, one, 0, p.Arg(), alloc.Scalar("text")), alloc.ErrType, "alloc: launch: argument 1: string is a Go pointer", false},
+		{"another pool's stream", k.Launch(other, one, one, 0, p.Arg(), v), alloc.ErrForeign, "alloc: launch: argument 0: buffer belongs to another pool", false},
+		{"closed stream", k.Launch(closed, one, one, 0, alloc.Scalar(uint64(0)), v), alloc.ErrClosed, "alloc: launch: stream closed", false},
+		{"host's stream", k.Launch(onHost, one, one, 0, p.Arg(), v), alloc.ErrForeign, "cuda: launch write: kernel is on " + e.dev.Name() + ", stream is on host and belongs to another pool", false},
+		{"host's pool", loadOnHost, ErrUnavailable, "cuda: load module: pool is on host, which is no GPU", false},
+		{"another device's kind", host.Launch(e.s, func(host.Args) {}), nil, "host: launch: " + e.dev.Name() + " is no host device", false},
+		{"shared", k.Launch(e.s, one, one, e.dev.Info().Limits.Shared+1, p.Arg(), v), ErrArguments, fmt.Sprintf("%d bytes of shared memory: there are %d", e.dev.Info().Limits.Shared+1, e.dev.Info().Limits.Shared), false},
 		{"freed", k.Launch(e.s, one, one, 0, freed.Arg(), v), alloc.ErrFreed, "", false},
 	}
 	for _, tt := range tests {
@@ -102,6 +134,7 @@ func TestLaunchErrors(t *testing.T) {
 		})
 	}
 	require.NoError(t, k.Launch(e.s, one, one, 0, p.Arg(), v), "failed launches leave nothing behind")
+	require.NoError(t, k.Launch(e.s, one, one, e.dev.Info().Limits.Shared, p.Arg(), v), "all of the shared memory")
 	got := make([]uint32, 1)
 	require.NoError(t, p.CopyTo(e.s, got))
 	assert.EqualValues(t, 7, got[0])

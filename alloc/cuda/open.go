@@ -77,7 +77,7 @@ func describe(drv *cudadrv.Driver, ordinal int) (Info, int, error) {
 	}{
 		{cudadrv.CapabilityMajor, &l.Capability[0]}, {cudadrv.CapabilityMinor, &l.Capability[1]},
 		{cudadrv.MultiprocessorCount, &l.Multiprocessors}, {cudadrv.WarpSize, &l.Warp},
-		{cudadrv.MaxThreadsPerBlock, &l.Block}, {cudadrv.MaxSharedPerBlock, &l.Shared},
+		{cudadrv.MaxThreadsPerBlock, &l.Block}, {cudadrv.MaxSharedPerBlockOpt, &l.Shared},
 		{cudadrv.MaxBlockDimX, &l.BlockDim.X}, {cudadrv.MaxBlockDimY, &l.BlockDim.Y}, {cudadrv.MaxBlockDimZ, &l.BlockDim.Z},
 		{cudadrv.MaxGridDimX, &l.GridDim.X}, {cudadrv.MaxGridDimY, &l.GridDim.Y}, {cudadrv.MaxGridDimZ, &l.GridDim.Z},
 	} {
@@ -226,7 +226,20 @@ func device(d alloc.Device) (*base, error) {
 		}
 		at = w.Unwrap()
 	}
-	return nil, fmt.Errorf("cuda: pool is on %s: %w", d.Name(), ErrUnavailable)
+	return nil, fmt.Errorf("pool is on %s, which is no GPU: %w", d.Name(), ErrUnavailable)
+}
+
+// under returns the GPU behind a stream's pool, for an operation op.
+func under(s *alloc.Stream, op string) (*base, error) {
+	if s.Pool() == nil {
+		_, err := s.Begin(nil) // says so
+		return nil, err
+	}
+	b, err := device(s.Pool().Device())
+	if err != nil {
+		return nil, fmt.Errorf("cuda: %s: %w", op, err)
+	}
+	return b, nil
 }
 
 var (

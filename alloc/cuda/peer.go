@@ -66,11 +66,11 @@ func CopyPeer[T any, D, S interface{ All() alloc.View[T] }](to *alloc.Stream, ds
 
 // copyPeer is CopyPeer for any type.
 func copyPeer(to *alloc.Stream, dst alloc.Arg, from *alloc.Stream, src alloc.Arg) error {
-	here, err := device(to.Pool().Device())
+	here, err := under(to, "copy between devices")
 	if err != nil {
 		return err
 	}
-	there, err := device(from.Pool().Device())
+	there, err := under(from, "copy between devices")
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func misfit(from, to int) error {
 
 // transfer enqueues a copy between a buffer and page-locked memory.
 func transfer(s *alloc.Stream, arg alloc.Arg, host unsafe.Pointer, in bool) error {
-	b, err := device(s.Pool().Device())
+	b, err := under(s, "copy")
 	if err != nil {
 		return err
 	}

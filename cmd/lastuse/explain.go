@@ -147,7 +147,11 @@ func (c *command) explainText(w io.Writer, units []*unit) {
 		}
 		fmt.Fprintf(w, "%s  %s\n", s.bold(f.Name), f.Posn)
 		for _, b := range f.Buffers {
-			fmt.Fprintf(w, "\t%s: %s %s, made by %s: %s", b.Posn, cmp.Or(b.Name, "a temporary"), b.Type, b.Maker, s.bold(b.Verdict))
+			fmt.Fprintf(w, "\t%s: %s %s", b.Posn, cmp.Or(b.Name, "a temporary"), b.Type)
+			if b.Maker != "" {
+				fmt.Fprintf(w, ", made by %s", b.Maker)
+			}
+			fmt.Fprintf(w, ": %s", s.bold(b.Verdict))
 			if b.Reason != "" {
 				fmt.Fprintf(w, ": %s", b.Reason)
 			}

@@ -2,7 +2,7 @@
 
 package cudadrv
 
-// #include "shim.h"
+// #include "shim_device.h"
 // #cgo nocallback lu_DriverGetVersion
 // #cgo noescape lu_DriverGetVersion
 // #cgo nocallback lu_DeviceGetCount

@@ -4,7 +4,7 @@ package cudadrv
 
 // #cgo linux LDFLAGS: -ldl -lpthread
 // #cgo CFLAGS: -O2 -Wall -Wextra -Wno-unused-parameter
-// #include "shim.h"
+// #include "shim_device.h"
 // #cgo nocallback lu_Open
 // #cgo noescape lu_Open
 // #cgo nocallback lu_Missing

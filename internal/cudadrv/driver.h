@@ -111,6 +111,7 @@ enum {
 	X(cuModuleUnload, 1, (lu_handle)) \
 	X(cuModuleGetFunction, 1, (lu_handle *, lu_handle, const char *)) \
 	X(cuFuncGetAttribute, 1, (int *, int, lu_handle)) \
+	X(cuFuncSetAttribute, 1, (lu_handle, int, int)) \
 	X(cuFuncGetParamInfo, 0, (lu_handle, size_t, size_t *, size_t *)) \
 	X(cuLaunchKernel, 1, (lu_handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, lu_handle, void **, void **))
 

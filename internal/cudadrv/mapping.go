@@ -2,7 +2,7 @@
 
 package cudadrv
 
-// #include "shim.h"
+// #include "shim_mapping.h"
 // #cgo nocallback lu_MemGetAllocationGranularity
 // #cgo noescape lu_MemGetAllocationGranularity
 // #cgo nocallback lu_MemAddressReserve

@@ -2,7 +2,7 @@
 
 package cudadrv
 
-// #include "shim.h"
+// #include "shim_memory.h"
 // #cgo nocallback lu_MemAlloc
 // #cgo noescape lu_MemAlloc
 // #cgo nocallback lu_MemFree

@@ -2,7 +2,7 @@
 
 package cudadrv
 
-// #include "shim.h"
+// #include "shim_module.h"
 // #cgo nocallback lu_ModuleLoad
 // #cgo noescape lu_ModuleLoad
 // #cgo nocallback lu_ModuleUnload
@@ -11,6 +11,8 @@ package cudadrv
 // #cgo noescape lu_ModuleGetFunction
 // #cgo nocallback lu_FuncGetAttribute
 // #cgo noescape lu_FuncGetAttribute
+// #cgo nocallback lu_FuncSetAttribute
+// #cgo noescape lu_FuncSetAttribute
 // #cgo nocallback lu_FuncGetParamInfo
 // #cgo noescape lu_FuncGetParamInfo
 // #cgo nocallback lu_LaunchKernel
@@ -52,6 +54,14 @@ func (c *Context) FuncGetAttribute(f uintptr, a FuncAttribute) (int, error) {
 		return 0, c.fail("cuFuncGetAttribute", Code(o.r))
 	}
 	return int(o.v), nil
+}
+
+// FuncSetAttribute changes one attribute of a kernel.
+func (c *Context) FuncSetAttribute(f uintptr, a FuncAttribute, v int) error {
+	if r := C.lu_FuncSetAttribute(c.c, C.uintptr_t(f), C.int(a), C.int(v)); r != 0 {
+		return c.fail("cuFuncSetAttribute", Code(r))
+	}
+	return nil
 }
 
 // FuncGetParamInfo returns offset and size in bytes of a kernel's i-th parameter, and ok false when it has none. Drivers

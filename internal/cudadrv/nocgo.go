@@ -190,6 +190,9 @@ func (c *Context) ModuleGetFunction(m uintptr, name string) (uintptr, error) {
 // FuncGetAttribute fails.
 func (c *Context) FuncGetAttribute(f uintptr, a FuncAttribute) (int, error) { return 0, errUnavailable }
 
+// FuncSetAttribute fails.
+func (c *Context) FuncSetAttribute(f uintptr, a FuncAttribute, v int) error { return errUnavailable }
+
 // FuncGetParamInfo fails.
 func (c *Context) FuncGetParamInfo(f uintptr, i int) (offset, size int, ok bool, err error) {
 	return 0, 0, false, errUnavailable

@@ -2,7 +2,7 @@
 
 package cudadrv
 
-// #include "shim.h"
+// #include "shim_stream.h"
 // #cgo nocallback lu_StreamCreate
 // #cgo noescape lu_StreamCreate
 // #cgo nocallback lu_StreamDestroy

@@ -47,6 +47,7 @@ const (
 	FuncSharedBytes        FuncAttribute = 1
 	FuncLocalBytes         FuncAttribute = 3
 	FuncRegisters          FuncAttribute = 4
+	FuncDynamicShared      FuncAttribute = 8 // bytes that a launch may ask for at most; may be set
 )
 
 // Streams that need not be made.

@@ -18,7 +18,7 @@ import (
 	"testing"
 )
 
-//go:embed standin/*.c standin/*.h
+//go:embed standin/*.c standin/*.h standin/*.inc
 var source embed.FS
 
 // Options say which driver to stand in for. The zero Options is a recent one.
@@ -85,14 +85,15 @@ func compile(o Options) (lib []byte, why string) {
 		return nil, err.Error()
 	}
 	defer os.RemoveAll(dir)
-	for _, name := range []string{"standin.h", "driver.c", "ptx.c"} {
-		text, err := source.ReadFile("standin/" + name)
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, name), text, 0o644)
+	files, err := source.ReadDir("standin")
+	for i := 0; err == nil && i < len(files); i++ {
+		var text []byte
+		if text, err = source.ReadFile("standin/" + files[i].Name()); err == nil {
+			err = os.WriteFile(filepath.Join(dir, files[i].Name()), text, 0o644)
 		}
-		if err != nil {
-			return nil, err.Error()
-		}
+	}
+	if err != nil {
+		return nil, err.Error()
 	}
 	out := filepath.Join(dir, "lib.so")
 	args := []string{"-O2", "-fPIC", "-shared", fmt.Sprintf("-DSTANDIN_HEAD=%d", o.Heads), "-o", out, "driver.c", "ptx.c", "-lpthread", "-lm"}

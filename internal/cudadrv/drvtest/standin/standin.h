@@ -59,7 +59,7 @@ typedef struct ptx_kernel {
 	int params, param_size[PTX_PARAMS], param_offset[PTX_PARAMS], param_total;
 	char param_name[PTX_PARAMS][64];
 	ptx_insn *code;
-	int length, registers;
+	int length, registers, shared; // shared: bytes that a launch may ask for, where that was set
 	void *module;
 	struct ptx_kernel *next;
 } ptx_kernel;

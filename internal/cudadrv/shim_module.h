@@ -1,0 +1,110 @@
+// Shims: modules and kernels.
+
+#ifndef LASTUSE_SHIM_MODULE_H
+#define LASTUSE_SHIM_MODULE_H
+
+#include "shim.h"
+
+enum { LU_LOG = 8192 };
+
+// lu_ModuleLoad loads PTX, a cubin or a fatbin. The data is copied and ended with a zero byte, which PTX needs; the
+// driver is free to keep the copy's address until the load is done, never Go's.
+static inline lu_loaded lu_ModuleLoad(uintptr_t ctx, const uint8_t *data, size_t n) {
+	LU_CTX;
+	lu_loaded o = {0, NULL, lu_enter_sure(c)};
+	if (o.r)
+		return o;
+	char *image = calloc(1, n + 64), *log = calloc(1, LU_LOG); // the driver looks at some bytes before it knows what it has
+	lu_handle m = 0;
+	if (image && log) {
+		memcpy(image, data, n);
+		int names[2] = {5, 6}; // CU_JIT_ERROR_LOG_BUFFER and its size in bytes
+		void *values[2] = {log, (void *)(uintptr_t)LU_LOG};
+		int mode = lu_relax(t);
+		o.r = t->cuModuleLoadDataEx(&m, image, 2, names, values);
+		lu_strict(t, mode);
+	} else {
+		o.r = LU_OUT_OF_MEMORY;
+	}
+	free(image);
+	if (o.r && log && log[0]) {
+		log[LU_LOG - 1] = 0;
+		o.log = log;
+	} else {
+		free(log);
+	}
+	o.module = m;
+	return o;
+}
+
+static inline int lu_ModuleUnload(uintptr_t ctx, uintptr_t module) {
+	LU_CTX;
+	int r = lu_enter_sure(c);
+	if (r)
+		return r;
+	int mode = lu_relax(t);
+	r = t->cuModuleUnload(module);
+	lu_strict(t, mode);
+	return r;
+}
+
+static inline lu_value lu_ModuleGetFunction(uintptr_t ctx, uintptr_t module, const uint8_t *name, size_t n) {
+	LU_CTX;
+	char z[512];
+	lu_handle f = 0;
+	lu_value o = {0, lu_enter_sure(c)};
+	if (o.r)
+		return o;
+	if (n >= sizeof z) {
+		o.r = LU_NOT_FOUND;
+		return o;
+	}
+	memcpy(z, name, n);
+	z[n] = 0;
+	o.r = t->cuModuleGetFunction(&f, module, z);
+	o.v = f;
+	return o;
+}
+
+static inline lu_value lu_FuncGetAttribute(uintptr_t ctx, uintptr_t function, int attribute) {
+	LU_CTX;
+	int v = 0;
+	lu_value o = {0, lu_enter(c)};
+	if (!o.r)
+		o.r = t->cuFuncGetAttribute(&v, attribute, function);
+	o.v = (uint64_t)(int64_t)v;
+	return o;
+}
+
+static inline int lu_FuncSetAttribute(uintptr_t ctx, uintptr_t function, int attribute, int value) {
+	LU_CTX;
+	LU_DO(t->cuFuncSetAttribute(function, attribute, value));
+}
+
+// lu_FuncGetParamInfo returns offset and size of a kernel's i-th parameter.
+static inline lu_pair lu_FuncGetParamInfo(uintptr_t ctx, uintptr_t function, size_t i) {
+	LU_CTX;
+	size_t offset = 0, size = 0;
+	lu_pair o = {0, 0, lu_enter(c)};
+	if (!o.r)
+		o.r = t->cuFuncGetParamInfo ? t->cuFuncGetParamInfo(function, i, &offset, &size) : LU_MISSING;
+	o.a = offset;
+	o.b = size;
+	return o;
+}
+
+enum { LU_PARAMS = 256 };
+
+// lu_LaunchKernel launches with n arguments, the i-th at params+at[i]. The driver copies them before it returns.
+static inline int lu_LaunchKernel(uintptr_t ctx, uintptr_t function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+		unsigned by, unsigned bz, unsigned shared, uintptr_t stream, const uint8_t *params, const uint16_t *at, int n) {
+	LU_CTX;
+	void *p[LU_PARAMS];
+	if (n < 0 || n > LU_PARAMS)
+		return LU_INVALID_VALUE;
+	for (int i = 0; i < n; i++)
+		p[i] = (void *)(params + at[i]);
+	LU_ENQUEUE(stream, t->cuLaunchKernel(function, gx, gy, gz, bx, by, bz, shared, stream, p, NULL));
+}
+
+#endif

@@ -1,0 +1,121 @@
+// Shims: streams and events.
+
+#ifndef LASTUSE_SHIM_STREAM_H
+#define LASTUSE_SHIM_STREAM_H
+
+#include "shim.h"
+
+// Streams.
+
+static inline lu_value lu_StreamCreate(uintptr_t ctx) {
+	LU_CTX;
+	lu_handle s = 0;
+	lu_value o = {0, lu_enter_sure(c)};
+	if (!o.r)
+		o.r = t->cuStreamCreate(&s, 1); // CU_STREAM_NON_BLOCKING
+	o.v = s;
+	return o;
+}
+
+static inline int lu_StreamDestroy(uintptr_t ctx, uintptr_t stream) {
+	LU_CTX;
+	LU_DO(t->cuStreamDestroy_v2(stream));
+}
+
+static inline int lu_StreamSynchronize(uintptr_t ctx, uintptr_t stream) {
+	LU_CTX;
+	LU_ENQUEUE(stream, LU_RELAXED(t->cuStreamSynchronize(stream)));
+}
+
+static inline int lu_StreamQuery(uintptr_t ctx, uintptr_t stream) {
+	LU_CTX;
+	LU_ENQUEUE(stream, LU_RELAXED(t->cuStreamQuery(stream)));
+}
+
+static inline int lu_StreamWaitEvent(uintptr_t ctx, uintptr_t stream, uintptr_t event) {
+	LU_CTX;
+	LU_ENQUEUE(stream, t->cuStreamWaitEvent(stream, event, 0));
+}
+
+static inline lu_value lu_StreamGetId(uintptr_t ctx, uintptr_t stream) {
+	LU_CTX;
+	unsigned long long id = 0;
+	lu_value o = {0, 0};
+	LU_TRY(o.r, lu_enter_for(c, stream), t->cuStreamGetId(stream, &id));
+	o.v = id;
+	return o;
+}
+
+// lu_StreamIsOurs reports in v whether the stream belongs to the context.
+static inline lu_value lu_StreamIsOurs(uintptr_t ctx, uintptr_t stream) {
+	LU_CTX;
+	lu_handle h = 0;
+	lu_value o = {0, 0};
+	LU_TRY(o.r, lu_enter_for(c, stream), t->cuStreamGetCtx(stream, &h));
+	o.v = h == c->handle;
+	return o;
+}
+
+static inline lu_value lu_StreamIsCapturing(uintptr_t ctx, uintptr_t stream) {
+	LU_CTX;
+	int status = 0;
+	lu_value o = {0, 0};
+	LU_TRY(o.r, lu_enter_for(c, stream), t->cuStreamIsCapturing(stream, &status));
+	if (o.r == LU_CAPTURE_IMPLICIT) {
+		o.r = LU_SUCCESS;
+		status = 1;
+	}
+	o.v = status;
+	return o;
+}
+
+static inline int lu_StreamBeginCapture(uintptr_t ctx, uintptr_t stream, int mode) {
+	LU_CTX;
+	LU_DO(t->cuStreamBeginCapture_v2(stream, mode));
+}
+
+// lu_StreamEndCapture ends a capture and throws its graph away.
+static inline int lu_StreamEndCapture(uintptr_t ctx, uintptr_t stream) {
+	LU_CTX;
+	lu_handle graph = 0;
+	int r = lu_enter(c);
+	if (!r)
+		r = t->cuStreamEndCapture(stream, &graph);
+	if (graph)
+		t->cuGraphDestroy(graph);
+	return r;
+}
+
+// Events.
+
+static inline lu_value lu_EventCreate(uintptr_t ctx) {
+	LU_CTX;
+	lu_handle e = 0;
+	lu_value o = {0, lu_enter_sure(c)};
+	if (!o.r)
+		o.r = t->cuEventCreate(&e, 2); // CU_EVENT_DISABLE_TIMING
+	o.v = e;
+	return o;
+}
+
+static inline int lu_EventDestroy(uintptr_t ctx, uintptr_t event) {
+	LU_CTX;
+	LU_DO(t->cuEventDestroy_v2(event));
+}
+
+static inline int lu_EventRecord(uintptr_t ctx, uintptr_t event, uintptr_t stream) {
+	LU_CTX;
+	LU_ENQUEUE(stream, t->cuEventRecord(event, stream));
+}
+
+static inline int lu_EventQuery(uintptr_t ctx, uintptr_t event) {
+	LU_CTX;
+	LU_DO(LU_RELAXED(t->cuEventQuery(event)));
+}
+
+static inline int lu_EventSynchronize(uintptr_t ctx, uintptr_t event) {
+	LU_CTX;
+	LU_DO(LU_RELAXED(t->cuEventSynchronize(event)));
+}
+
+#endif
