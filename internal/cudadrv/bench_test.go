@@ -169,7 +169,11 @@ func costs(b *testing.B, e *env) []cost {
 // BenchmarkDriverCall times each wrapper against C loops on the same thread: ns/op is the wrapper; own-ns/op the driver's
 // call alone, from C; shim-ns/op all the driver calls that the wrapper's shim makes, from C; bare-ns/op as many cgo calls
 // that do nothing as the wrapper makes. over-ns/op is what is left: wrapper - shim - bare in the same round, as the host's
-// clock changes. All are medians over rounds; in a round each goes first in turn, after calls of its own that are not
+// clock changes.
+//
+// A bare call finds its own code in the caches; a call that comes back from the driver does not, the less so the longer
+// the driver was at work. So crossing-ns/op is the same driver calls in a cgo call that does nothing else, as many as the
+// wrapper makes, and wrap-ns/op = wrapper - crossing is what the wrapper itself adds. All are medians over rounds; in a round each goes first in turn, after calls of its own that are not
 // timed, and in between the stream is drained, so that no call waits for room in a queue.
 func BenchmarkDriverCall(b *testing.B) {
 	e := open(b)
@@ -190,7 +194,8 @@ func BenchmarkDriverCall(b *testing.B) {
 					crossings++
 				}
 			}
-			var wrapper, own, shim, bare, over []float64
+			var wrapper, own, shim, bare, over, single, wrap []float64
+			cross := drvtest.Crossing(b, e.Path, x.shim...)
 			loop := func(calls ...drvtest.Call) float64 {
 				drvtest.Loop(b, e.Path, 1+x.calls/10, calls...)
 				ns := float64(drvtest.Loop(b, e.Path, x.calls, calls...).Nanoseconds())/float64(x.calls) -
@@ -207,9 +212,9 @@ func BenchmarkDriverCall(b *testing.B) {
 			}
 			for b.Loop() {
 				for round := range rounds {
-					var w, o, s float64
-					for turn := range 3 { // who goes first changes
-						switch (round + turn) % 3 {
+					var w, o, s, c float64
+					for turn := range 4 { // who goes first changes
+						switch (round + turn) % 4 {
 						case 0:
 							run(1 + x.calls/10)
 							start := time.Now()
@@ -220,6 +225,18 @@ func BenchmarkDriverCall(b *testing.B) {
 							o = loop(x.own...)
 						case 2:
 							s = loop(x.shim...)
+						case 3:
+							start := time.Now()
+							for i := range x.calls + 1 + x.calls/10 {
+								if i == 1+x.calls/10 {
+									start = time.Now()
+								}
+								if !cross() {
+									b.Fatal("a call failed")
+								}
+							}
+							c = float64(time.Since(start).Nanoseconds()) / float64(x.calls)
+							_ = e.ctx.StreamSynchronize(e.stream)
 						}
 					}
 					start := time.Now()
@@ -228,6 +245,8 @@ func BenchmarkDriverCall(b *testing.B) {
 					}
 					n := float64(time.Since(start).Nanoseconds()) / 1000
 					wrapper, own, shim, bare, over = append(wrapper, w), append(own, o), append(shim, s), append(bare, n), append(over, w-s-n)
+					c += n - n/float64(crossings)
+					single, wrap = append(single, c), append(wrap, w-c)
 				}
 			}
 			median := func(x []float64) float64 { slices.Sort(x); return x[len(x)/2] }
@@ -236,6 +255,8 @@ func BenchmarkDriverCall(b *testing.B) {
 			b.ReportMetric(median(shim), "shim-ns/op")
 			b.ReportMetric(median(bare), "bare-ns/op")
 			b.ReportMetric(median(over), "over-ns/op")
+			b.ReportMetric(median(single), "crossing-ns/op")
+			b.ReportMetric(median(wrap), "wrap-ns/op")
 		})
 	}
 }

@@ -52,8 +52,44 @@ package drvtest
 //	clock_gettime(CLOCK_MONOTONIC, &b);
 //	return (b.tv_sec - a.tv_sec) * 1e9 + (b.tv_nsec - a.tv_nsec);
 // }
+// // A fixed is one call or a few with their arguments, to be made again and again.
+// typedef struct {
+//	int steps;
+//	uint64_t slot[16];
+//	struct {
+//		any f;
+//		uint64_t *from[12];
+//		uint64_t value[12];
+//	} step[8];
+// } fixed;
+//
+// static fixed *fix(const step *s, int steps) {
+//	fixed *x = calloc(1, sizeof *x);
+//	x->steps = steps;
+//	for (int j = 0; j < steps; j++) {
+//		x->step[j].f = s[j].f;
+//		for (int k = 0; k < 12; k++) {
+//			uint64_t v = s[j].value[k];
+//			x->step[j].value[k] = s[j].kind[k] == OUT ? (uint64_t)&x->slot[v] : v;
+//			x->step[j].from[k] = s[j].kind[k] == SLOT ? &x->slot[v] : &x->step[j].value[k];
+//		}
+//	}
+//	return x;
+// }
+// static int cross(uintptr_t fixed_calls) {
+//	fixed *x = (fixed *)fixed_calls;
+//	for (int j = 0; j < x->steps; j++) {
+//		uint64_t **v = x->step[j].from;
+//		int r = (int)x->step[j].f(*v[0], *v[1], *v[2], *v[3], *v[4], *v[5], *v[6], *v[7], *v[8], *v[9], *v[10], *v[11]);
+//		if (r)
+//			return r;
+//	}
+//	return 0;
+// }
 // #cgo noescape bare
 // #cgo nocallback bare
+// #cgo noescape cross
+// #cgo nocallback cross
 import "C"
 
 import (
@@ -87,6 +123,17 @@ type Call struct {
 // than success fail the test. A Call of no function measures the loop itself.
 func Loop(tb testing.TB, path string, n int, calls ...Call) time.Duration {
 	tb.Helper()
+	steps := resolve(tb, path, calls)
+	ns := float64(C.loop(unsafe.SliceData(steps), C.int(len(steps)), C.long(n)))
+	if ns < 0 {
+		tb.Fatalf("loop over %v: result %v", calls, -ns)
+	}
+	return time.Duration(ns)
+}
+
+// resolve finds the functions of calls.
+func resolve(tb testing.TB, path string, calls []Call) []C.step {
+	tb.Helper()
 	steps := make([]C.step, len(calls))
 	for i, c := range calls {
 		if c.Function == "" {
@@ -106,11 +153,16 @@ func Loop(tb testing.TB, path string, n int, calls ...Call) time.Duration {
 			steps[i].value[j] = C.uint64_t(a.value)
 		}
 	}
-	ns := float64(C.loop(unsafe.SliceData(steps), C.int(len(steps)), C.long(n)))
-	if ns < 0 {
-		tb.Fatalf("loop over %v: result %v", calls, -ns)
-	}
-	return time.Duration(ns)
+	return steps
+}
+
+// Crossing returns a function that makes at most 8 calls in one crossing into C, which does nothing else: what any
+// binding of Go to the driver costs at least. It reports whether all succeeded.
+func Crossing(tb testing.TB, path string, calls ...Call) func() bool {
+	tb.Helper()
+	steps := resolve(tb, path, calls)
+	x := C.uintptr_t(uintptr(unsafe.Pointer(C.fix(unsafe.SliceData(steps), C.int(len(steps))))))
+	return func() bool { return C.cross(x) == 0 }
 }
 
 // Bare is a call into C that does nothing.
