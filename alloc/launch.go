@@ -82,32 +82,31 @@ func (s *Stream) Begin(params []Param, args ...Arg) ([]Param, error) {
 		return nil, fmt.Errorf("alloc: launch: %w", err)
 	}
 	for i := range args {
-		a := &args[i]
-		p, ok := a.resolve(s)
-		if !ok {
+		params = append(params, Param{})
+		if !args[i].resolve(s, &params[len(params)-1]) {
 			s.End(args[:i]...)
-			return nil, a.refused(s, i)
+			return nil, args[i].refused(s, i)
 		}
-		params = append(params, p)
 	}
 	return params, nil
 }
 
-// resolve pins a, if it has a buffer, and returns what it stands for on s.
-func (a *Arg) resolve(s *Stream) (p Param, ok bool) {
+// resolve pins a, if it has a buffer, and writes what it stands for on s to p, which is
+// zero.
+func (a *Arg) resolve(s *Stream, p *Param) (ok bool) {
 	if a.typ == nil {
-		return p, false
+		return false
 	}
-	t := elemType(a.typ)
-	p = Param{Len: a.part.n, Type: t}
+	p.Type = elemType(a.typ)
+	size := int64(p.Type.Size())
 	if a.part.n == isScalar {
-		p.Len, p.Size, p.scalar = 1, int64(t.Size()), true
+		p.Len, p.Size, p.scalar = 1, size, true
 		p.inline, p.boxed = [2]uint64{a.lo, a.hi}, a.boxed
-		return p, s.core.checkFlat(t) == nil
+		return flat(p.Type) || s.core.checkFlat(p.Type) == nil
 	}
-	p.Size = int64(p.Len) * int64(t.Size())
+	p.Len, p.Size = a.part.n, int64(a.part.n)*size
 	p.Ptr, ok = a.part.pinOn(s)
-	return p, ok
+	return ok
 }
 
 // refused returns the error for argument number i, which resolve does not pin.

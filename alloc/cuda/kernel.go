@@ -182,10 +182,17 @@ func (k *Kernel) launch(s *alloc.Stream, g, t cudadrv.Dim, shared uint32, args [
 			return k.wrong(len(args))
 		}
 		at = append(at, uint16(8*n))
-		for range (size + 7) / 8 {
+		switch size {
+		case 0:
+		case 8:
+			words = append(words, *(*uint64)(from))
+		case 4:
 			words = append(words, 0)
-		}
-		if size > 0 {
+			*(*uint32)(unsafe.Pointer(&words[n])) = *(*uint32)(from)
+		default:
+			for range (size + 7) / 8 {
+				words = append(words, 0)
+			}
 			copy(unsafe.Slice((*byte)(unsafe.Pointer(&words[n])), size), unsafe.Slice((*byte)(from), size))
 		}
 	}
