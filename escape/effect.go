@@ -261,3 +261,19 @@ func (s *Summary) arg(i int) ArgEffect {
 	}
 	return s.Args[i]
 }
+
+// returned reports whether a result may lead to the operand that stands for parameter i.
+func (s *Summary) returned(i int) bool {
+	if s.Recv {
+		i++
+	}
+	if i >= len(s.Args) {
+		i = len(s.Args) - 1
+	}
+	for _, r := range s.Res {
+		if i >= 0 && (r.Views|r.Is)&(1<<uint(i)) != 0 {
+			return true
+		}
+	}
+	return false
+}

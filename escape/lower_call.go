@@ -623,9 +623,8 @@ func (l *lower) spliceLent(call *value, args []*value) {
 		if v.op != opClosure || !l.canSplice(v.lit) {
 			continue
 		}
-		e := call.call.sum.arg(pi)
-		if !e.borrow() {
-			continue
+		if e := call.call.sum.arg(pi); !e.borrow() || call.call.sum.returned(pi) {
+			continue // it may run after the call
 		}
 		v.spliced = true
 		call.args[i] = l.emit(opUnknown, v.typ, v.pos) // lent, not kept
