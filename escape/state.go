@@ -266,6 +266,20 @@ func (g *group) chooseBits() {
 			}
 		}
 	}
+	// Conditions under which its objects are made: what is made under one is often
+	// freed under the same one again.
+	above := map[*block]bool{}
+	for _, o := range g.objs {
+		for b, n := o.def.blk, 0; len(b.preds) == 1 && n < 16; n++ {
+			if b = b.preds[0]; g.inReg[b] || above[b] {
+				break
+			}
+			above[b] = true
+			if b.cond != nil {
+				note(b.cond, 0)
+			}
+		}
+	}
 	for _, o := range g.objs {
 		if o.errRes != nil && len(o.errRes.users) > 0 {
 			add(o.errRes, true)

@@ -58,6 +58,9 @@ func (pl *planner) step(v *value, st []state) {
 	for _, o := range g.atDef[v] {
 		j := g.index(o)
 		for c := range g.n {
+			if st[j*g.n+c] == 0 {
+				continue // no path that c allows leads here
+			}
 			if pl.record && st[j*g.n+c]&sOwned != 0 && pl.unfixed[o] == nil {
 				pl.unfixed[o] = v // made again while the last one is still owned
 			}
