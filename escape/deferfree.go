@@ -92,7 +92,7 @@ func (d *decider) gapBefore(stmt *ast.DeferStmt) *value {
 	}
 	for _, b := range d.f.rpo {
 		for _, i := range b.gaps {
-			if g := b.instrs[i].gap; g.kind == gapStmt && g.next == ast.Stmt(stmt) {
+			if g := b.instrs[i].gap; g.kind == gapStmt && len(g.inner) == 0 && g.next == ast.Stmt(stmt) {
 				return b.instrs[i]
 			}
 		}

@@ -63,8 +63,8 @@ func (l *lower) addresses() {
 	}
 }
 
-// assignedOnce lists the variables of function type that get a value where they
-// are declared and nowhere else.
+// assignedOnce lists the variables of function, interface and pointer type that
+// are assigned in one place.
 func (p *pkg) assignedOnce(body *ast.BlockStmt) map[*types.Var]bool {
 	n := map[*types.Var]int{}
 	target := func(e ast.Expr) {
@@ -103,8 +103,9 @@ func (p *pkg) assignedOnce(body *ast.BlockStmt) map[*types.Var]bool {
 	})
 	once := map[*types.Var]bool{}
 	for v, k := range n {
-		if _, ok := v.Type().Underlying().(*types.Signature); ok && k == 1 {
-			once[v] = true
+		switch v.Type().Underlying().(type) {
+		case *types.Signature, *types.Interface, *types.Pointer: // no method takes their address
+			once[v] = k == 1
 		}
 	}
 	return once
@@ -116,6 +117,9 @@ func (l *lower) closures() {
 	leaves := map[*value]bool{}
 	for _, b := range l.f.blocks {
 		for _, v := range b.instrs {
+			if v.fwd != nil {
+				continue // a phi that turned out to be none
+			}
 			for _, a := range v.args {
 				if a = a.find(); a.op == opClosure && v.op != opSet && v.op != opCmp && v.op != opDiscard {
 					leaves[a] = true
@@ -135,8 +139,26 @@ func (l *lower) closures() {
 				v.args, v.captures = nil, nil
 				continue
 			}
+			l.kept[v.lit] = true
 			for _, r := range v.captures {
 				l.exposeds = append(l.exposeds, exposure{r, "captured by a function literal at " + l.p.line(v.pos) + " that is not only called here", v.pos})
+			}
+		}
+	}
+}
+
+// innerGaps takes back the gaps in literals that also run elsewhere: a statement
+// there would run more often than the flow form says.
+func (l *lower) innerGaps() {
+	for _, b := range l.f.blocks {
+		for _, v := range b.instrs {
+			if v.op != opGap {
+				continue
+			}
+			for _, lit := range v.gap.inner {
+				if l.spliced[lit] != 1 || l.kept[lit] {
+					v.gap.kind = gapNone
+				}
 			}
 		}
 	}

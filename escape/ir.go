@@ -172,6 +172,8 @@ type gap struct {
 	next   ast.Stmt  // statement after, nil at the end
 	stmt   ast.Stmt  // if, switch, return
 	scope  token.Pos // where names are looked up
+
+	inner []*ast.FuncLit // the literals around it that are spliced
 }
 
 // A fn is a function in flow form.

@@ -132,7 +132,7 @@ func (l *lower) unjoined(pos token.Pos) {
 			return
 		}
 		open := l.readPlace(j.open).find()
-		if closed(open, 0) {
+		if closed(open) {
 			continue
 		}
 		run, done := l.block("go.open"), l.block("go.closed")
@@ -144,19 +144,23 @@ func (l *lower) unjoined(pos token.Pos) {
 	}
 }
 
-// closed reports whether every value of the flag is nil.
-func closed(v *value, depth int) bool {
-	v = v.find()
-	switch {
-	case v.op == opNil:
-		return true
-	case v.op == opPhi && depth < 8 && len(v.args) > 0:
-		for _, a := range v.args {
-			if a.find() != v && !closed(a, depth+1) {
-				return false
-			}
+// closed reports whether every value of the flag is nil, through loops in loops.
+func closed(v *value) bool {
+	seen := map[*value]bool{}
+	stack := []*value{v.find()}
+	for len(stack) > 0 && len(seen) < 1000 {
+		v := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		switch {
+		case v.op == opNil || seen[v]:
+			continue
+		case v.op != opPhi || len(v.args) == 0:
+			return false
 		}
-		return true
+		seen[v] = true
+		for _, a := range v.args {
+			stack = append(stack, a.find())
+		}
 	}
-	return false
+	return len(stack) == 0
 }

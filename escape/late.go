@@ -82,6 +82,13 @@ func (d *decider) advance(x *decision) {
 	if pl == nil {
 		return
 	}
+	// What is planned already frees like the program does.
+	for _, fp := range x.pl.plan {
+		if fp.obj.events[fp.gap] == nil {
+			fp.obj.events[fp.gap] = []event{{kind: evFree, at: fp.gap, ours: true}}
+			defer delete(fp.obj.events, fp.gap)
+		}
+	}
 	causes := map[int]bool{}
 	for i, fp := range pl.plan {
 		cause, at := d.lateness(fp)
@@ -108,7 +115,7 @@ func (d *decider) advance(x *decision) {
 	if !deferred {
 		for _, o := range g.objs {
 			o.eachEvent(func(e event) {
-				if e.kind == evFree && !slices.Contains(deletes, e.at) {
+				if e.kind == evFree && !e.ours && !slices.Contains(deletes, e.at) {
 					deletes = append(deletes, e.at)
 				}
 			})

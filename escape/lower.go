@@ -24,11 +24,14 @@ type lower struct {
 	once     map[*types.Var]bool   // function variables that are assigned where they are declared, only
 	lits     map[*types.Var]*value // and the literal that they hold
 	arrays   map[*types.Var]bool   // arrays that are followed element by element
+	fixed    map[*types.Var]*value // and what those hold that get it where they are declared
 	targets  []target
 	labels   map[types.Object]*labelTarget
 	defers   []*deferred
 	depth    int // loops around
 	splices  int
+	spliced  map[*ast.FuncLit]int  // how often each literal was spliced
+	kept     map[*ast.FuncLit]bool // literals that are not only called
 	splice   *splice // the literal being spliced, nil in the function's own body
 	scope    ast.Node
 	exposeds []exposure
@@ -36,6 +39,7 @@ type lower struct {
 	indexed  []indexedElem
 	joins    []*join
 
+	direct    bool           // the next literal to be spliced is called here
 	deferring *ast.DeferStmt // whose call is being lowered where it runs
 	panicking bool           // the deferred calls run because of a panic
 }
@@ -83,16 +87,18 @@ type splice struct {
 	exit    *block
 	targets int
 	defers  int
+	direct  bool // called here, once each time this is reached
 }
 
 func (p *pkg) lower(f *fn) {
-	l := &lower{p: p, f: f, roots: map[*types.Var]*root{}, labels: map[types.Object]*labelTarget{}}
+	l := &lower{p: p, f: f, roots: map[*types.Var]*root{}, labels: map[types.Object]*labelTarget{},
+		spliced: map[*ast.FuncLit]int{}, kept: map[*ast.FuncLit]bool{}}
 	entry := f.newBlock("entry")
 	entry.sealed = true
 	l.cur = entry
 	l.f.gotos = hasGoto(f.body)
-	l.once, l.lits = p.assignedOnce(f.body), map[*types.Var]*value{}
 	l.arrays = p.indexedByConstants(f.body)
+	l.once, l.lits, l.fixed = p.assignedOnce(f.body), map[*types.Var]*value{}, map[*types.Var]*value{}
 	if f.sig.Recv() != nil {
 		l.param(f.sig.Recv(), 0)
 	}
@@ -113,6 +119,7 @@ func (p *pkg) lower(f *fn) {
 		f.seal(b)
 	}
 	l.closures()
+	l.innerGaps()
 	l.addresses()
 	for _, e := range l.exposeds {
 		if e.r.exposed == "" {
@@ -331,8 +338,12 @@ func (l *lower) gap(g *gap, pos token.Pos) {
 	if l.cur == nil {
 		return
 	}
-	if l.splice != nil {
-		g.kind = gapNone
+	for s := l.splice; s != nil; s = s.up {
+		if !s.direct || g.kind != gapStmt {
+			g.kind, g.inner = gapNone, nil
+			break
+		}
+		g.inner = append(g.inner, s.lit)
 	}
 	v := l.emit(opGap, nil, pos)
 	v.gap = g
@@ -456,7 +467,18 @@ func (l *lower) decl(s *ast.DeclStmt) {
 				continue
 			}
 			l.writeRoot(l.declareAgain(v), x, n.Pos())
+			if i < len(vals) {
+				l.fix(v, x)
+			}
 		}
+	}
+}
+
+// fix notes what a variable holds for good, so that a read in a loop need not
+// wait for the end of the loop.
+func (l *lower) fix(v *types.Var, x *value) {
+	if r := l.roots[v]; l.once[v] && len(r.leaves) == 1 && len(r.leaves[0].path) == 0 {
+		l.fixed[v] = x
 	}
 }
 

@@ -217,6 +217,7 @@ func (l *lower) finishCall(call *ast.CallExpr, c callee, args []*value, how stri
 		if c.val != nil {
 			c.val.spliced = true
 		}
+		l.direct = true
 		return l.spliceBody(c.lit, args, call.Pos())
 	}
 	ci := &callInfo{spread: call.Ellipsis.IsValid(), deferred: how == "defer", goes: how == "go"}
@@ -553,12 +554,15 @@ func (l *lower) canSplice(lit *ast.FuncLit) bool {
 // returns its results.
 func (l *lower) spliceBody(lit *ast.FuncLit, args []*value, pos token.Pos) []*value {
 	l.splices++
+	l.spliced[lit]++
+	direct := l.direct
+	l.direct = false
 	sig, _ := l.p.typeOf(lit).(*types.Signature)
 	if sig == nil {
 		l.f.declined = "function literal without a type"
 		return nil
 	}
-	s := &splice{up: l.splice, lit: lit, sig: sig, exit: l.block("literal.exit")}
+	s := &splice{up: l.splice, lit: lit, sig: sig, exit: l.block("literal.exit"), direct: direct}
 	for i := range sig.Results().Len() {
 		t := sig.Results().At(i).Type()
 		s.results = append(s.results, &place{root: &root{name: "result", typ: t}, typ: t})

@@ -93,6 +93,9 @@ func (l *lower) expr1(e ast.Expr) *value {
 			}
 			if r := l.root(o); r != nil {
 				v := l.readRoot(r, x.Pos())
+				if only := l.fixed[o]; only != nil && v.op == opPhi {
+					v = only.find()
+				}
 				if r, path, ok := l.pointee(v); ok {
 					return l.addr(r, path, t, x.Pos()) // what it points to holds now
 				}
@@ -617,6 +620,7 @@ func (l *lower) define(lhs ast.Expr, v *value, tok token.Token) {
 		if tok == token.DEFINE {
 			if o, ok := l.p.info.Defs[id].(*types.Var); ok {
 				l.writeRoot(l.declareAgain(o), v, id.Pos())
+				l.fix(o, v)
 				return
 			}
 		}

@@ -121,6 +121,7 @@ func (d *decider) plan(x *decision) {
 		d.deferFree(x)
 		g = x.g
 	}
+	d.outward(x)
 	for _, fp := range x.pl.plan {
 		p, why := d.give(x, fp)
 		if why != "" {
@@ -159,6 +160,26 @@ func (d *decider) hasten(x *decision) {
 	}
 	g.eager = false
 	g.liveness()
+}
+
+// outward moves frees out of literals in which no name for them is visible.
+func (d *decider) outward(x *decision) {
+	for range 50 {
+		moved := false
+		for _, fp := range x.pl.plan {
+			if len(fp.gap.gap.inner) > 0 && d.w.nameAt(fp.obj, fp.gap) == nil {
+				x.pl.forbid[gapKey{fp.obj, fp.gap}] = true
+				moved = true
+			}
+		}
+		if !moved {
+			return
+		}
+		x.pl.accept = map[*block][]bool{}
+		if why := x.pl.run(); why != "" {
+			return
+		}
+	}
 }
 
 // give finds the words for one planned free.
