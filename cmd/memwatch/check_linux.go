@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -143,7 +144,8 @@ func (c *config) checkLibraries() finding {
 			continue
 		}
 		f.ok = true
-		lines = append(lines, fmt.Sprintf("%s: %s: %d functions at a cheap place, %d at a dear one, %d not exported", l.Name, l.Path, l.Fast, l.Slow, l.Absent))
+		lines = append(lines, fmt.Sprintf("%s: %s: %d functions at a cheap place, %d at a dear one, %d not exported; %d probes attached in %v",
+			l.Name, l.Path, l.Fast, l.Slow, l.Absent, l.Probes, l.Took.Round(100*time.Microsecond)))
 	}
 	f.text = strings.Join(lines, "; ")
 	return f

@@ -151,6 +151,9 @@ func (c *config) runTables(ctx context.Context) (code int, err error) {
 	once := c.once || c.command != "" || len(c.pids) == 0 && c.count == 0
 	for i := 1; ; i++ {
 		report, err := c.look(ctx)
+		if err != nil && i > 1 && ctx.Err() != nil {
+			return exitOK, nil
+		}
 		if err != nil {
 			if i > 1 && errors.Is(err, procfs.ErrGone) {
 				fmt.Fprintf(c.wErr, "memwatch: %s\n", render.Clean(err.Error()))

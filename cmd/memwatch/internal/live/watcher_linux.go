@@ -40,7 +40,8 @@ type Library struct {
 	Probes int    // entries and returns
 	Fast   int    // functions whose probe is cheap
 	Slow   int
-	Absent int // functions of the table that it does not export
+	Absent int           // functions of the table that it does not export
+	Took   time.Duration // to attach all probes, once the file was read
 	Err    error
 }
 
@@ -495,12 +496,13 @@ func (w *Watcher) attach(f *os.File, l *probes.Library, path string) {
 	if len(w.opts.PIDs) == 1 {
 		only = uint32(w.opts.PIDs[0])
 	}
+	begin := time.Now()
 	a, err := w.session.Attach(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), image, only)
 	if err != nil {
 		lib.Err = err
 		return
 	}
-	lib.Probes = a.Count
+	lib.Probes, lib.Took = a.Count, time.Since(begin)
 	w.attached = sinceBoot()
 }
 

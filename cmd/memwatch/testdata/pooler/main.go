@@ -1,4 +1,4 @@
-// Pooler is a program that uses a pool on the host device, for tests of memwatch. For each
+// Pooler is a program that uses a pool on the host device, or with -cuda on a GPU, for tests of memwatch. For each
 // line of its input it makes, frees, drops and uses some buffers, waits until all of it has
 // run, and answers with the pool's own figures.
 package main
@@ -6,18 +6,28 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"flag"
 	"log"
 	"os"
 	"runtime"
 
 	"github.com/lastuse/lastuse/alloc"
+	"github.com/lastuse/lastuse/alloc/cuda"
 	"github.com/lastuse/lastuse/alloc/host"
 	"github.com/lastuse/lastuse/tracker"
 )
 
 func main() {
 	log.SetFlags(0)
-	dev, err := host.Open(host.Options{})
+	gpu := flag.Bool("cuda", false, "use a GPU")
+	flag.Parse()
+	var dev alloc.Device
+	var err error
+	if *gpu {
+		dev, err = cuda.Open(0)
+	} else {
+		dev, err = host.Open(host.Options{})
+	}
 	check(err)
 	books := tracker.New(tracker.Options{Rate: 1})
 	pool, err := alloc.NewPool(dev, alloc.Options{Tracker: books})
