@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"slices"
 	"strconv"
@@ -47,6 +48,9 @@ type config struct {
 	speed     float64
 	limit     int64
 	given     map[string]bool // flags that were given, by name
+
+	token    string       // what the token file said
+	listener net.Listener // of serve, once it listens
 
 	terminal bool // both ends are one
 	in       io.Reader

@@ -98,9 +98,17 @@ const (
 	exitLimit = 3
 )
 
+// mayGiveUp says that this is a program of its own, whose rights nobody else needs. The
+// functions of a test run in the test's.
+var mayGiveUp = false
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	if len(os.Args) > 1 && os.Args[1] == helperName {
+		os.Exit(serveHelper(os.Args[2:]))
+	}
+	mayGiveUp = true
 	os.Exit(memwatch(ctx, os.Stdout, os.Stderr, os.Args[1:]))
 }
 

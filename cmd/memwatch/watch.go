@@ -160,34 +160,45 @@ func leaked(s *heap.Snapshot, older time.Duration) (sum int64) {
 	return sum
 }
 
-// serve serves the page until ctx is done.
-func (c *config) serve(ctx context.Context, s *session) (int, error) {
-	var token string
+// prepare opens what takes rights or is nobody else's business, as long as there are any.
+func (c *config) prepare() error {
+	if c.command != "serve" || c.listener != nil {
+		return nil
+	}
 	if c.tokenFile != "" {
 		b, err := os.ReadFile(c.tokenFile)
 		if err != nil {
-			return exitError, err
+			return err
 		}
-		if token = strings.TrimSpace(string(b)); len(token) < 16 {
-			return exitError, fmt.Errorf("%s: a token has at least 16 characters", c.tokenFile)
+		if c.token = strings.TrimSpace(string(b)); len(c.token) < 16 {
+			return fmt.Errorf("%s: a token has at least 16 characters", c.tokenFile)
 		}
 	}
 	l, err := net.Listen("tcp", c.listen)
 	if err != nil {
+		return err
+	}
+	c.listener = l
+	return nil
+}
+
+// serve serves the page until ctx is done.
+func (c *config) serve(ctx context.Context, s *session) (int, error) {
+	if err := c.prepare(); err != nil {
 		return exitError, err
 	}
 	srv := web.New(web.Options{
-		Token:  token,
+		Token:  c.token,
 		Source: s.snapshot,
 		Hits:   s.hits,
 		Wall:   func(t int64) int64 { return s.wall + t },
-	}, l.Addr())
-	if token == "" {
+	}, c.listener.Addr())
+	if c.token == "" {
 		fmt.Fprintln(c.wErr, "memwatch: "+srv.URL())
 	} else {
-		fmt.Fprintf(c.wErr, "memwatch: http://%s/ (token in %s)\n", l.Addr(), render.Clean(c.tokenFile))
+		fmt.Fprintf(c.wErr, "memwatch: http://%s/ (token in %s)\n", c.listener.Addr(), render.Clean(c.tokenFile))
 	}
-	if err := srv.Serve(ctx, l); err != nil {
+	if err := srv.Serve(ctx, c.listener); err != nil {
 		return exitError, err
 	}
 	return exitOK, nil

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/bpf"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/live"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/probes"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/procfs"
@@ -37,6 +38,13 @@ func (c *config) watch(ctx context.Context) (int, error) {
 		scan = 20 * time.Millisecond // it loads its library any moment
 	}
 	o := live.Options{PIDs: pids, Libraries: c.libraries, Ring: c.ring, NoStacks: c.noStacks, Single: c.single, Scan: scan, Fresh: child != nil}
+	if err := c.prepare(); err != nil {
+		return exitError, err
+	}
+	giving := mayGiveUp && hasRights() && bpf.NeedsNoRights()
+	if giving && c.command != "run" && len(pids) > 0 {
+		o.Settled = func() { c.giveUpAll(pids) }
+	}
 	w, err := c.watcher(o)
 	if err != nil {
 		return exitError, c.explain(err)
@@ -52,6 +60,18 @@ func (c *config) watch(ctx context.Context) (int, error) {
 	if c.command == "record" {
 		if s.writer, err = record.Create(c.args[0], c.limit, record.Header{Wall: s.wall, Tool: "memwatch"}); err != nil {
 			return exitError, err
+		}
+	}
+	// A program that root runs as root is signalled and waited for as root.
+	asRoot := child != nil && os.Geteuid() == 0 && os.Getenv("SUDO_UID") == ""
+	if giving && o.Settled == nil && !asRoot {
+		stop, err := startHelper(w)
+		if err == nil {
+			defer stop()
+			err = giveUp()
+		}
+		if err != nil {
+			fmt.Fprintf(c.wErr, "memwatch: %s\n", render.Clean(err.Error()))
 		}
 	}
 	if c.span > 0 && (c.command == "record" || c.command == "serve") {
@@ -100,6 +120,17 @@ func (c *config) watcher(o live.Options) (*live.Watcher, error) {
 	}
 	fmt.Fprintf(c.wErr, "memwatch: calls of the driver are not watched, only tables are read (%s); 'memwatch check' tells what is missing\n", render.Clean(reason(err)))
 	return tables, nil
+}
+
+// giveUpAll gives up all rights when the probes are there. What is read of the
+// processes later is opened before.
+func (c *config) giveUpAll(pids []int) {
+	for _, pid := range pids {
+		_ = procfs.Hold(pid) // one that is gone has no mappings to look at
+	}
+	if err := giveUp(); err != nil {
+		fmt.Fprintf(c.wErr, "memwatch: %s\n", render.Clean(err.Error()))
+	}
 }
 
 // reason returns the innermost error of a chain, which says why in a few words.

@@ -14,6 +14,11 @@ func (c *config) watch(context.Context) (int, error) { return exitError, errPlat
 
 func (c *config) checkSystem() (int, error) { return exitError, errPlatform }
 
+// There are no rights to keep where nothing can be watched.
+const helperName = "(helper)"
+
+func serveHelper([]string) int { return exitError }
+
 // isTerminal reports whether f is a terminal, or something like one.
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()

@@ -30,14 +30,15 @@ type Options struct {
 // A Session is the programs in the kernel. Read and Attach may run at the same time;
 // otherwise it is not safe for use by several goroutines.
 type Session struct {
-	objs    programs
-	reader  *ringbuf.Reader
-	links   []link.Link // of tracepoints
-	attach  []*Attachment
-	single  bool
-	filters bool // the kernel's own filter by process is right
-	record  ringbuf.Record
-	poll    time.Duration // how often the ring is looked at although nobody was woken
+	objs     programs
+	reader   *ringbuf.Reader
+	links    []link.Link // of tracepoints
+	attach   []*Attachment
+	delegate Attacher // nil: this process attaches
+	single   bool
+	filters  bool // the kernel's own filter by process is right
+	record   ringbuf.Record
+	poll     time.Duration // how often the ring is looked at although nobody was woken
 }
 
 // programs are the programs of one form, and the maps.
@@ -153,20 +154,88 @@ func (a *Attachment) Close() error {
 // the very file that was examined. Returns are attached before entries, so that no
 // call is seen whose return will not be.
 func (s *Session) Attach(path string, m *probes.Image, pid uint32) (*Attachment, error) {
-	var entries, returns []place
-	for _, p := range m.Placements {
-		at := place{p.Offset, uint64(p.Probe.ID())}
-		entries = append(entries, at)
-		if p.Probe.NeedsReturn() {
-			returns = append(returns, at)
-		}
-	}
+	entries, returns := places(m)
 	return s.attachAll(path, pid, func(ex *link.Executable, a *Attachment) error {
 		if err := s.probe(ex, a, s.objs.Return, returns, pid, true); err != nil {
 			return err
 		}
 		return s.probe(ex, a, s.objs.Entry, entries, pid, false)
 	})
+}
+
+// An Attacher attaches probes to a file in place of a Session that may not any more.
+// Returns says that they are of returns, pid is the only process that they are for, 0
+// for all.
+type Attacher func(f *os.File, at []Place, returns bool, pid uint32) error
+
+// Delegate has a attach from now on what AttachFile is asked to. What it attaches ends
+// with it, not with the Session.
+func (s *Session) Delegate(a Attacher) { s.delegate = a }
+
+// AttachFile is Attach to an open file.
+func (s *Session) AttachFile(f *os.File, m *probes.Image, pid uint32) (count int, err error) {
+	if s.delegate == nil {
+		a, err := s.Attach(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), m, pid)
+		if err != nil {
+			return 0, err
+		}
+		return a.Count, nil
+	}
+	entries, returns := places(m)
+	if len(returns) > 0 {
+		if err := s.delegate(f, returns, true, pid); err != nil {
+			return 0, fmt.Errorf("bpf: attach: %w", err)
+		}
+	}
+	if len(entries) > 0 {
+		if err := s.delegate(f, entries, false, pid); err != nil {
+			return 0, fmt.Errorf("bpf: attach: %w", err)
+		}
+	}
+	return len(entries) + len(returns), nil
+}
+
+// Programs returns the programs of entries and returns for another process, which gives
+// them to NewAttacher. The caller closes them.
+func (s *Session) Programs() (entry, ret *os.File, err error) {
+	var files [2]*os.File
+	for i, p := range []*ebpf.Program{s.objs.Entry, s.objs.Return} {
+		fd, err := unix.FcntlInt(uintptr(p.FD()), unix.F_DUPFD_CLOEXEC, 0)
+		if err != nil {
+			return nil, nil, fmt.Errorf("bpf: programs: %w", err)
+		}
+		files[i] = os.NewFile(uintptr(fd), "program")
+	}
+	return files[0], files[1], nil
+}
+
+// NewAttacher returns an Attacher of the programs of a Session of another process, whose
+// files it closes. Probes end with this process.
+func NewAttacher(entry, ret *os.File, single bool) (Attacher, error) {
+	s := &Session{single: single, filters: !single && kernelAtLeast(6, 10)}
+	for f, to := range map[*os.File]**ebpf.Program{entry: &s.objs.Entry, ret: &s.objs.Return} {
+		fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0) // the program owns it
+		if err == nil {
+			*to, err = ebpf.NewProgramFromFD(fd)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("bpf: programs: %w", err)
+		}
+		f.Close()
+	}
+	var mu sync.Mutex
+	return func(f *os.File, at []Place, returns bool, pid uint32) error {
+		mu.Lock()
+		defer mu.Unlock()
+		prog := s.objs.Entry
+		if returns {
+			prog = s.objs.Return
+		}
+		_, err := s.attachAll(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), pid, func(ex *link.Executable, a *Attachment) error {
+			return s.probe(ex, a, prog, at, pid, returns)
+		})
+		return err
+	}, nil
 }
 
 // Markers are the offsets, in bytes from the start of its file, of the two marker
@@ -178,7 +247,7 @@ type Markers struct {
 // AttachMarkers attaches entry probes to the markers of the Go program at path.
 func (s *Session) AttachMarkers(path string, m Markers, pid uint32) (*Attachment, error) {
 	return s.attachAll(path, pid, func(ex *link.Executable, a *Attachment) error {
-		return s.probe(ex, a, s.objs.Marker, []place{{m.Alloc, 0}, {m.Free, 1}}, pid, false)
+		return s.probe(ex, a, s.objs.Marker, []Place{{m.Alloc, 0}, {m.Free, 1}}, pid, false)
 	})
 }
 
@@ -196,17 +265,29 @@ func (s *Session) attachAll(path string, pid uint32, do func(*link.Executable, *
 	return a, nil
 }
 
-// A place is where a probe goes, and its cookie.
-type place struct{ offset, cookie uint64 }
+// A Place is where a probe goes, and its cookie.
+type Place struct{ Offset, Cookie uint64 }
+
+// places returns where the probes of a library go.
+func places(m *probes.Image) (entries, returns []Place) {
+	for _, p := range m.Placements {
+		at := Place{p.Offset, uint64(p.Probe.ID())}
+		entries = append(entries, at)
+		if p.Probe.NeedsReturn() {
+			returns = append(returns, at)
+		}
+	}
+	return entries, returns
+}
 
 // probe attaches prog at all places.
-func (s *Session) probe(ex *link.Executable, a *Attachment, prog *ebpf.Program, at []place, pid uint32, returns bool) error {
+func (s *Session) probe(ex *link.Executable, a *Attachment, prog *ebpf.Program, at []Place, pid uint32, returns bool) error {
 	if len(at) == 0 {
 		return nil
 	}
 	if s.single {
 		for _, p := range at {
-			o := &link.UprobeOptions{Address: p.offset, Cookie: p.cookie, PID: int(pid)}
+			o := &link.UprobeOptions{Address: p.Offset, Cookie: p.Cookie, PID: int(pid)}
 			attach := ex.Uprobe
 			if returns {
 				attach = ex.Uretprobe
@@ -222,8 +303,8 @@ func (s *Session) probe(ex *link.Executable, a *Attachment, prog *ebpf.Program, 
 	}
 	o := &link.UprobeMultiOptions{}
 	for _, p := range at {
-		o.Addresses = append(o.Addresses, p.offset)
-		o.Cookies = append(o.Cookies, p.cookie)
+		o.Addresses = append(o.Addresses, p.Offset)
+		o.Cookies = append(o.Cookies, p.Cookie)
 	}
 	if s.filters {
 		o.PID = pid // older kernels drop the events of other threads
@@ -433,6 +514,10 @@ func (s *Session) Close() error {
 	s.objs.all.Close()
 	return errors.Join(errs...)
 }
+
+// NeedsNoRights reports whether a Session that is attached works on in a program that
+// has given up its rights. Older kernels may refuse such a program its own maps.
+func NeedsNoRights() bool { return kernelAtLeast(6, 0) }
 
 // kernelAtLeast reports whether the running kernel is of the version or later.
 func kernelAtLeast(major, minor int) bool {

@@ -18,6 +18,7 @@ import (
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/bpf"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/probes"
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/procfs"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/symbols"
 )
 
@@ -30,6 +31,7 @@ type Options struct {
 	Single    bool          // use single probes
 	Scan      time.Duration // between two looks for new processes; 0: 1 s
 	Fresh     bool          // the processes asked for have not run yet
+	Settled   func()        // called once by Run, when the processes and libraries that were there are known
 	NoProbes  bool          // read tables alone, which takes no rights on one's own processes
 }
 
@@ -118,6 +120,9 @@ func (w *Watcher) Libraries() []Library {
 	return all
 }
 
+// Session returns the programs in the kernel, nil with NoProbes.
+func (w *Watcher) Session() *bpf.Session { return w.session }
+
 // Hits returns how often each probe was hit, by its ID.
 func (w *Watcher) Hits() ([]uint64, error) {
 	if w.session == nil {
@@ -164,6 +169,10 @@ func (w *Watcher) Run(ctx context.Context, sink func(*heap.Event), idle func()) 
 			w.scan()
 			w.audit()
 			next = now.Add(w.pace(now.Sub(begun)))
+			if w.opts.Settled != nil {
+				w.opts.Settled()
+				w.opts.Settled = nil
+			}
 		}
 		ok, err := w.read(ctx, &r)
 		if errors.Is(err, os.ErrClosed) {
@@ -392,7 +401,7 @@ func (w *Watcher) scan() {
 		pids = allPIDs()
 	}
 	for _, pid := range pids {
-		f, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
+		f, err := procfs.Maps(pid)
 		if err != nil {
 			continue
 		}
@@ -497,12 +506,12 @@ func (w *Watcher) attach(f *os.File, l *probes.Library, path string) {
 		only = uint32(w.opts.PIDs[0])
 	}
 	begin := time.Now()
-	a, err := w.session.Attach(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), image, only)
+	n, err := w.session.AttachFile(f, image, only)
 	if err != nil {
 		lib.Err = err
 		return
 	}
-	lib.Probes, lib.Took = a.Count, time.Since(begin)
+	lib.Probes, lib.Took = n, time.Since(begin)
 	w.attached = sinceBoot()
 }
 

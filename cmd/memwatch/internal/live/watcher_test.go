@@ -136,7 +136,7 @@ func TestGoProgram(t *testing.T) {
 			require.Eventually(t, func() bool {
 				p := look()
 				return p.Live == want && len(p.Sites) == 3 && len(p.Sites[0].Frames) > 0 && len(p.Sites[1].Frames) > 0 && len(p.Sites[2].Frames) > 0
-			}, 5*time.Second, 20*time.Millisecond)
+			}, 20*time.Second, 20*time.Millisecond)
 			p := look()
 			require.Equal(t, "app", p.Name)
 			require.True(t, p.Late, "it ran before")
@@ -173,7 +173,7 @@ func TestGoProgram(t *testing.T) {
 			}
 			prog.in.Close()
 			prog.Wait()
-			require.Eventually(t, func() bool { return look().Exited }, 5*time.Second, 20*time.Millisecond)
+			require.Eventually(t, func() bool { return look().Exited }, 20*time.Second, 20*time.Millisecond)
 			p = look()
 			require.Zero(t, p.Live)
 			require.Equal(t, int64(want), p.AtExit)
@@ -208,12 +208,17 @@ func testTable(t *testing.T, noProbes bool) {
 	}
 	pid := uint32(cmd.Process.Pid)
 	w := watch(t, Options{PIDs: []int{int(pid)}, Scan: 50 * time.Millisecond, NoProbes: noProbes})
-	defer w.Close()
+	ctx, stop := context.WithCancel(t.Context())
 	h := heap.New(heap.Options{})
 	var mu sync.Mutex
 	var over sync.WaitGroup
+	defer func() {
+		stop()
+		over.Wait()
+		w.Close()
+	}()
 	over.Go(func() {
-		assert.NoError(t, w.Run(t.Context(), func(e *heap.Event) {
+		assert.NoError(t, w.Run(ctx, func(e *heap.Event) {
 			mu.Lock()
 			defer mu.Unlock()
 			h.Apply(e)
@@ -231,7 +236,7 @@ func testTable(t *testing.T, noProbes bool) {
 		}
 		return p, buffers
 	}
-	require.Eventually(t, func() bool { _, b := look(); return b.Live == 3000 }, 5*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { _, b := look(); return b.Live == 3000 }, 20*time.Second, 20*time.Millisecond)
 	p, b := look()
 	require.Equal(t, "keeper", p.Name)
 	require.True(t, p.ByTable, "no driver's memory was seen")

@@ -42,18 +42,21 @@ func Open(pid int) (*Process, error) {
 
 func (p *Process) Close() { p.dir.Close() }
 
-// open opens a file below the process's directory. It never blocks on a pipe.
+// OpenFile opens a file below the process's directory. It never blocks on a pipe.
 func (p *Process) OpenFile(name string) (*os.File, error) {
 	fd, err := unix.Openat(int(p.dir.Fd()), name, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
-	if err != nil {
-		return nil, procError(&fs.PathError{Op: "open", Path: name, Err: err})
+	if err == nil {
+		return os.NewFile(uintptr(fd), name), nil
 	}
-	return os.NewFile(uintptr(fd), name), nil
+	f, err := help(p.PID, name, &fs.PathError{Op: "open", Path: name, Err: err})
+	return f, procError(err)
 }
 
 // procError gives the errors of /proc the words that a user needs.
 func procError(err error) error {
 	switch {
+	case err == nil:
+		return nil
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ESRCH):
 		return ErrGone
 	case errors.Is(err, fs.ErrPermission):
@@ -62,7 +65,7 @@ func procError(err error) error {
 	return err
 }
 
-// command returns the process's short name, as it chose it.
+// Command returns the process's short name, as it chose it.
 func (p *Process) Command() string {
 	f, err := p.OpenFile("comm")
 	if err != nil {
@@ -74,7 +77,7 @@ func (p *Process) Command() string {
 	return strings.TrimSuffix(string(b[:n]), "\n")
 }
 
-// ended reports whether the process has ended and only waits for its parent to take notice.
+// Ended reports whether the process has ended and only waits for its parent to take notice.
 // Such a process has no mappings any more.
 func (p *Process) Ended() bool {
 	f, err := p.OpenFile("stat")
@@ -93,7 +96,7 @@ func (p *Process) Ended() bool {
 	return i >= 0 && i+2 < len(text) && (text[i+2] == 'Z' || text[i+2] == 'X')
 }
 
-// A mapped is one line of a process's maps.
+// A Mapped is one line of a process's maps.
 type Mapped struct {
 	Start, End uint64 // addresses
 	Offset     uint64 // of Start in the file
@@ -134,11 +137,11 @@ func (m *Mapped) IsTable() bool {
 	return name == "/memfd:"+probe.Name && m.Offset == 0
 }
 
-// find returns the process's mappings that are wanted, in the order of their addresses.
+// Find returns the process's mappings that are wanted, in the order of their addresses.
 func (p *Process) Find(want func(*Mapped) bool) ([]Mapped, error) {
-	f, err := p.OpenFile("maps")
+	f, err := Maps(p.PID)
 	if err != nil {
-		return nil, err
+		return nil, procError(err)
 	}
 	defer f.Close()
 	var found []Mapped
@@ -156,7 +159,7 @@ func (p *Process) Find(want func(*Mapped) bool) ([]Mapped, error) {
 	return found, nil
 }
 
-// tables reads all tables of the process.
+// Tables reads all tables of the process.
 func (p *Process) Tables() ([]*probe.Snapshot, error) {
 	maps, err := p.Find((*Mapped).IsTable)
 	if err != nil {

@@ -88,7 +88,7 @@ func (o Options) process(tw io.Writer, p *heap.Process) {
 			p.Explicit.Objects, p.ByNet.Objects, p.Context.Objects, failed, p.Unknown.Frees, lost)
 	}
 	fmt.Fprintln(tw)
-	if p.Late {
+	if p.Late && !p.ByTable {
 		fmt.Fprintf(tw, "\tmemory from before memwatch: unknown; frees of it: %d\n", p.Unknown.Frees)
 	}
 	if p.OOM != nil {

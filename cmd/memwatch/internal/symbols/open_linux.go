@@ -6,6 +6,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/procfs"
 )
 
 // ErrReplaced is in the chain of errors about a file that is not the one that is
@@ -18,14 +20,26 @@ const maxFile = 8 << 30
 // OpenMapped opens the file of a mapping of a process: the very file, whatever its
 // name stands for now. The caller closes it.
 func OpenMapped(pid int, m *Mapping) (*os.File, error) {
-	// The kernel's link to the mapped file needs rights; the name needs luck.
-	paths := []string{
-		fmt.Sprintf("/proc/%d/map_files/%x-%x", pid, m.Start, m.End),
-		fmt.Sprintf("/proc/%d/root%s", pid, m.Path),
+	if err := procfs.Served(pid, m.Major, m.Minor); err != nil {
+		return nil, fmt.Errorf("symbols: open: %s: %w", m.Path, err)
+	}
+	// The kernel's link to the mapped file needs rights; the name needs luck: it is that
+	// of the process's own root, or after rights were given up of ours.
+	link := func() (*os.File, error) { return procfs.OpenAt(pid, fmt.Sprintf("map_files/%x-%x", m.Start, m.End)) }
+	within := func() (*os.File, error) { return procfs.OpenAt(pid, "root"+m.Path) }
+	here := func() (*os.File, error) {
+		fd, err := unix.Open(m.Path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+		if err != nil {
+			return nil, &os.PathError{Op: "open", Path: m.Path, Err: err}
+		}
+		return os.NewFile(uintptr(fd), m.Path), nil
 	}
 	var errs []error
-	for _, path := range paths {
-		f, err := openRegular(path, m)
+	for _, open := range []func() (*os.File, error){link, within, here} {
+		f, err := open()
+		if err == nil {
+			err = verify(f, m)
+		}
 		if err == nil {
 			return f, nil
 		}
@@ -34,13 +48,10 @@ func OpenMapped(pid int, m *Mapping) (*os.File, error) {
 	return nil, fmt.Errorf("symbols: open: %w", errors.Join(errs...))
 }
 
-func openRegular(path string, m *Mapping) (*os.File, error) {
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
-	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: path, Err: err}
-	}
+// verify checks that f is the mapped file, and closes it if it is not.
+func verify(f *os.File, m *Mapping) error {
 	var st unix.Stat_t
-	err = unix.Fstat(fd, &st)
+	err := unix.Fstat(int(f.Fd()), &st)
 	switch {
 	case err != nil:
 	case st.Mode&unix.S_IFMT != unix.S_IFREG, st.Size > maxFile,
@@ -48,10 +59,10 @@ func openRegular(path string, m *Mapping) (*os.File, error) {
 		err = ErrReplaced
 	}
 	if err != nil {
-		unix.Close(fd)
-		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+		f.Close()
+		return &os.PathError{Op: "open", Path: m.Path, Err: err}
 	}
-	return os.NewFile(uintptr(fd), path), nil
+	return nil
 }
 
 // Identity returns what tells an open file from all others, and from itself after a

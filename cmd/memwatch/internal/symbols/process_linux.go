@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/procfs"
 )
 
 // A Cache keeps the symbols of files for all processes. It is safe for use by several
@@ -94,7 +95,7 @@ func (p *Process) Close() {
 // Refresh reads the mappings again and opens the files of code that was not mapped
 // before. When the process is gone, what was known stays.
 func (p *Process) Refresh() error {
-	f, err := os.Open(fmt.Sprintf("/proc/%d/maps", p.pid))
+	f, err := procfs.Maps(p.pid)
 	if err != nil {
 		return fmt.Errorf("symbols: %w", err)
 	}

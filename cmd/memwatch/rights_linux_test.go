@@ -1,0 +1,184 @@
+//go:build linux && amd64
+
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
+)
+
+// A status is what /proc tells of a thread's rights.
+type status struct{ uid, effective, permitted string }
+
+// statuses returns those of all threads of a process.
+func statuses(t *testing.T, pid int) (all []status) {
+	paths, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+	require.NoError(t, err)
+	for _, path := range paths {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			continue // the thread has ended
+		}
+		var s status
+		for line := range strings.Lines(string(b)) {
+			name, value, _ := strings.Cut(strings.TrimSpace(line), ":\t")
+			switch name {
+			case "Uid":
+				s.uid = value
+			case "CapEff":
+				s.effective = value
+			case "CapPrm":
+				s.permitted = value
+			}
+		}
+		all = append(all, s)
+	}
+	require.NotEmpty(t, all)
+	return all
+}
+
+// children returns the processes that a process has started.
+func children(t *testing.T, pid int) (all []int) {
+	paths, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	require.NoError(t, err)
+	for _, path := range paths {
+		b, _ := os.ReadFile(path)
+		for _, f := range strings.Fields(string(b)) {
+			var n int
+			fmt.Sscan(f, &n)
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+// TestGivesUpRights watches a program of root with everything that strangers wrote
+// handled by a memwatch that has no rights: it sees as much, names as much, and probes a
+// library that comes later.
+func TestGivesUpRights(t *testing.T) {
+	prog, lib := stormProgram(t)
+	exe := filepath.Join(t.TempDir(), "memwatch")
+	require.NoError(t, os.Symlink(os.Args[0], exe))
+	for _, c := range []struct {
+		name   string
+		pid    bool // -p
+		before bool // the program runs when memwatch comes
+	}{
+		{"one process", true, true},
+		{"every process", false, true},
+		{"every process, a program that comes later", false, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var in io.WriteCloser
+			var target *exec.Cmd
+			launch := func() {
+				target = exec.Command(prog, "1", "1", "300")
+				var err error
+				in, err = target.StdinPipe()
+				require.NoError(t, err)
+				require.NoError(t, target.Start())
+				t.Cleanup(func() { in.Close(); _ = target.Wait() })
+			}
+			args := []string{"-driver", "-o", "jsonl", "-d", "100ms", "-top", "0"}
+			if c.before {
+				launch()
+			}
+			if c.pid {
+				args = append(args, "-p", fmt.Sprint(target.Process.Pid), "-lib", lib)
+			}
+			cmd := exec.Command(exe, args...)
+			cmd.Args[0] = "memwatch"
+			cmd.Stderr = os.Stderr
+			out, err := cmd.StdoutPipe()
+			require.NoError(t, err)
+			require.NoError(t, cmd.Start())
+			t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+			lines := bufio.NewScanner(out)
+			lines.Buffer(nil, 64<<20)
+			next := func() (p heap.Process) {
+				require.True(t, lines.Scan(), "memwatch has ended")
+				var doc heap.Snapshot
+				require.NoError(t, json.Unmarshal(lines.Bytes(), &doc))
+				for _, p := range doc.Processes {
+					if target != nil && int(p.PID) == target.Process.Pid {
+						return p
+					}
+				}
+				return p
+			}
+			next()
+			require.Eventually(t, func() bool {
+				for _, s := range statuses(t, cmd.Process.Pid) {
+					if s.uid != "65534\t65534\t65534\t65534" || s.effective+s.permitted != strings.Repeat("0", 32) {
+						return false
+					}
+				}
+				return true
+			}, 5*time.Second, 20*time.Millisecond)
+			helpers := children(t, cmd.Process.Pid)
+			if c.pid {
+				require.Empty(t, helpers, "nobody keeps rights")
+			} else {
+				require.Len(t, helpers, 1)
+				require.NotEqual(t, strings.Repeat("0", 16), statuses(t, helpers[0])[0].effective, "the helper has kept them")
+			}
+
+			if !c.before {
+				launch()
+			}
+			if !c.pid { // the library was seen in its mappings, and attached by the helper
+				deadline := time.Now().Add(5 * time.Second)
+				for next().PID == 0 {
+					require.True(t, time.Now().Before(deadline), "it was not found")
+				}
+				time.Sleep(100 * time.Millisecond)
+			}
+			io.WriteString(in, "\n")
+			var p heap.Process
+			deadline := time.Now().Add(10 * time.Second)
+			for {
+				p = next()
+				named := p.Live > 0 && p.Kernel.Allocations > 0
+				for _, s := range p.Sites {
+					named = named && len(s.Frames) > 0 && s.Frames[0].Func != ""
+				}
+				if named {
+					break
+				}
+				require.True(t, time.Now().Before(deadline), "%+v", p.Sites)
+			}
+			require.Equal(t, "storm", p.Name)
+			require.False(t, p.AtLeast)
+
+			require.NoError(t, cmd.Process.Signal(os.Interrupt))
+			_, _ = io.Copy(io.Discard, out)
+			require.NoError(t, cmd.Wait())
+			for _, h := range helpers {
+				require.ErrorIs(t, syscall.Kill(h, 0), syscall.ESRCH, "the helper ends with memwatch")
+			}
+		})
+	}
+}
+
+// TestHelperAlone starts the helper as a stranger would.
+func TestHelperAlone(t *testing.T) {
+	exe := filepath.Join(t.TempDir(), "memwatch")
+	out, err := exec.Command("go", "build", "-o", exe, ".").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	out, err = exec.Command(exe, helperName).CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(out), "started by memwatch alone")
+}
