@@ -468,6 +468,11 @@ func (d *decider) forgotten(h *holding) *Finding {
 	if r := decl.Recv; r != nil && len(r.List) == 1 && len(r.List[0].Names) == 1 {
 		recv = r.List[0].Names[0].Name
 	}
+	if len(h.freed) == 0 {
+		// By its name alone. Whoever calls it may go on with the value.
+		fd.Message += "; it frees nothing today, so a person has to say that it ends the value's life"
+		return fd
+	}
 	if d.src == nil || recv == "" || recv == "_" || len(d.f.exits) != 1 {
 		return fd
 	}
