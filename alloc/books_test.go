@@ -1,0 +1,84 @@
+package alloc_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/alloc"
+	"github.com/lastuse/lastuse/alloc/host"
+	"github.com/lastuse/lastuse/tracker"
+)
+
+// exhaust makes buffers until there is no more memory.
+//
+//go:noinline
+func exhaust(s *alloc.Stream) (all []alloc.Buffer[byte], err error) {
+	for {
+		b, err := alloc.Make[byte](s, 1<<20)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, b)
+	}
+}
+
+// TestRunsOut runs a pool out of memory and finds all that its tracker promised to keep for that
+// moment: the history in its file, and the page that shows the pool's blocks.
+func TestRunsOut(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "history")
+	books := tracker.New(tracker.Options{Rate: 1, History: 50, HistoryFile: file})
+	p := newPool(t, host.Options{}, alloc.Options{Tracker: books, Limit: 40 << 20})
+	s := newStream(t, p)
+	all, err := exhaust(s)
+	require.ErrorIs(t, err, alloc.ErrOutOfMemory)
+	text, err := os.ReadFile(file)
+	require.NoError(t, err, "saved without being asked")
+	require.Contains(t, string(text), "foreign heap: live 40 MiB in 40")
+	require.Contains(t, string(text), "last 40 events")
+	require.Contains(t, string(text), "alloc_test.exhaust")
+	require.Contains(t, string(text), "books_test.go:")
+
+	all[3].Free()
+	all[4].Free()
+	server, err := books.Serve("127.0.0.1:0")
+	require.NoError(t, err)
+	defer server.Close()
+	r, err := http.Get(server.URL() + "&format=json")
+	require.NoError(t, err)
+	defer r.Body.Close()
+	require.Equal(t, http.StatusUnauthorized, r.StatusCode, "a client without cookies loses the token on the way")
+	q, err := http.NewRequest(http.MethodGet, r.Request.URL.String(), nil)
+	require.NoError(t, err)
+	for _, c := range r.Request.Response.Cookies() {
+		q.AddCookie(c)
+	}
+	r, err = http.DefaultClient.Do(q)
+	require.NoError(t, err)
+	defer r.Body.Close()
+	body, err := io.ReadAll(r.Body)
+	require.NoError(t, err)
+	var report struct {
+		Segments []tracker.Segment
+		Sites    []tracker.Site
+	}
+	require.NoError(t, json.Unmarshal(body, &report), "%s", body)
+	sum := map[string]int64{}
+	for _, g := range report.Segments {
+		for _, b := range g.Blocks {
+			sum[b.State] += b.Size
+		}
+	}
+	require.Equal(t, map[string]int64{"live": 38 << 20, "idle": 2 << 20}, sum)
+	require.Contains(t, report.Sites[0].String(), "books_test.go:")
+	require.EqualValues(t, 38, report.Sites[0].LiveObjects)
+	for _, b := range all {
+		b.Free()
+	}
+	require.NoError(t, p.Close())
+}
