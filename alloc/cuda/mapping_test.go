@@ -3,6 +3,8 @@
 package cuda
 
 import (
+	"bytes"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -101,4 +103,76 @@ func TestGrowsInPlace(t *testing.T) {
 	c.Free()
 	d.Free()
 	require.NoError(t, e.pool.Check())
+}
+
+// Large buffers of random sizes come and go on two streams under a limit, so that granules are moved, idle blocks grow in
+// place and ranges fill up. The pool's books stay consistent, and both ends of every buffer keep what was written there.
+func TestLargeComeAndGo(t *testing.T) {
+	e := startStandIn(t, alloc.Options{}, "memory", 512<<20)
+	g := e.dev.Granularity()
+	for seed := range uint64(4) {
+		rng := rand.New(rand.NewPCG(seed, 5))
+		pool, err := alloc.NewPool(e.dev, alloc.Options{Limit: 40 * g})
+		require.NoError(t, err)
+		var streams [2]*alloc.Stream
+		for i := range streams {
+			streams[i], err = pool.NewStream()
+			require.NoError(t, err)
+		}
+		type kept struct {
+			alloc.Buffer[byte]
+			s   *alloc.Stream
+			tag byte
+		}
+		const ends = 512
+		var all []kept
+		drop := func(i int) {
+			b := all[i]
+			for _, v := range []alloc.View[byte]{b.View(0, ends), b.View(b.Len()-ends, b.Len())} {
+				got := make([]byte, ends)
+				require.NoError(t, v.CopyTo(b.s, got))
+				require.Equal(t, bytes.Repeat([]byte{b.tag}, ends), got)
+			}
+			b.Free()
+			all[i] = all[len(all)-1]
+			all = all[:len(all)-1]
+		}
+		refused := 0
+		for step := range 300 {
+			if n := len(all); n > 0 && rng.IntN(5) < 2 {
+				drop(rng.IntN(n))
+			} else {
+				s := streams[rng.IntN(2)]
+				size := ends + rng.Int64N(12*g)
+				if rng.IntN(3) == 0 {
+					size = ends + rng.Int64N(g/4)
+				}
+				x, err := alloc.Make[byte](s, int(size))
+				if err != nil {
+					var me *alloc.MemoryError
+					require.ErrorAs(t, err, &me)
+					require.Greater(t, me.Stats.Live+me.Requested+2*g*int64(len(all)), 40*g, "a buffer spoils the granules at its ends, no more")
+					refused++
+					require.NotEmpty(t, all)
+					drop(0)
+					continue
+				}
+				b := kept{x, s, byte(step)}
+				require.NoError(t, x.View(0, ends).Fill(s, b.tag))
+				require.NoError(t, x.View(x.Len()-ends, x.Len()).Fill(s, b.tag))
+				all = append(all, b)
+			}
+			if rng.IntN(40) == 0 {
+				pool.Trim(rng.Int64N(20 * g))
+			}
+			require.NoError(t, pool.Check())
+		}
+		for len(all) > 0 {
+			drop(0)
+		}
+		require.NoError(t, pool.Close())
+		t.Logf("seed %d: %d refused", seed, refused)
+	}
+	assert.Positive(t, e.StandIn.Calls(t, "cuMemUnmap"), "something was moved")
+	assert.Zero(t, e.StandIn.Books().BadAccess)
 }

@@ -12,7 +12,7 @@
 // [Open] loads the library, checks that every needed symbol is there and initialises the driver. [Driver.Retain]
 // retains a device's primary context. Every other function is one driver call under the driver's name.
 //
-// Each call is one crossing into C, to a shim written in shim.h, which
+// Each call is one crossing into C, to a shim written in shim_*.h, which
 //
 //   - makes the context the calling thread's current one, if that thread's last shim left another (a thread-local
 //     word in C; nothing has to lock goroutines to threads);
