@@ -3,9 +3,6 @@ package alloc
 import (
 	"errors"
 	"fmt"
-	"time"
-
-	"github.com/lastuse/lastuse/finalize"
 )
 
 // The ladder is what a Make climbs when no idle block of its heap serves. Each rung
@@ -251,86 +248,6 @@ func (m *climber) again() *block {
 	return m.others(false)
 }
 
-// others looks through the heaps of other streams for a block whose work is known to be
-// complete, or which the stream's own order puts behind that work. With wait, it makes the stream wait for
-// the work of the first one that has a block at all.
-func (m *climber) others(wait bool) *block {
-	l := m.stream.lane
-	for _, o := range *l.all.Load() {
-		if o.hasGuests() {
-			o.ready()
-		}
-	}
-	for _, t := range *m.core.lanes.Load() {
-		if t == l {
-			continue
-		}
-		waited := false
-		for _, o := range *t.all.Load() {
-			if o.empty() {
-				continue
-			}
-			o.ready()
-			if b := m.borrow(o); b != nil {
-				return b
-			}
-			if !wait || waited || m.stream.ready() != nil {
-				continue
-			}
-			o.mu.Lock()
-			o.dissolve(false) // runs that are not complete either
-			o.mu.Unlock()
-			if !o.has(m.size, m.class) {
-				continue
-			}
-			if l.follow(t) != nil {
-				continue
-			}
-			waited = true
-			m.core.waits.Add(1)
-			if b := m.borrow(o); b != nil {
-				return b
-			}
-		}
-	}
-	return nil
-}
-
-// borrow takes a block from o, a heap of another stream, for the climber's heap.
-func (m *climber) borrow(o *heap) *block {
-	after := m.stream.lane.follows(o.lane)
-	var b *block
-	run := false
-	o.mu.Lock()
-	if m.class >= 0 {
-		// A run rather than a slot, unless there is nothing else: the next Make finds one of
-		// its own, and the streams do not meet in one run's bookkeeping again and again, as the
-		// slot would stay with this one.
-		b = o.lend(m.need, -1, after)
-		run = b != nil
-	}
-	if b == nil && (m.class < 0 || m.slots) {
-		b = o.lend(m.size, m.class, after)
-	}
-	o.mu.Unlock()
-	if b == nil {
-		return nil
-	}
-	hp := m.heap
-	hp.mu.Lock()
-	b.heap = hp
-	if h := b.header; h != nil {
-		h.bind(b) // says so to whoever finds the header dead
-	}
-	if run {
-		hp.cut(b, m.class)
-		return hp.grab(m.size, m.class)
-	}
-	b.state = stateLive
-	hp.shard.Alloc(b.size)
-	return b
-}
-
 // fresh gets memory from the device.
 func (m *climber) fresh(force bool) *block {
 	// Another goroutine may be quicker to use what this one got.
@@ -406,51 +323,3 @@ func (m *climber) pending() *block {
 	}
 	return nil
 }
-
-// press asks the pacer whether foreign memory is short enough for a collection before the
-// pool grows by need bytes, and runs it.
-func (c *core) press(need int64) bool {
-	budget := c.budgetNow()
-	if c.pacer.Calm(c.claimed.Load()+need, budget) {
-		return false // what is live cannot be more than what is claimed
-	}
-	st := c.account.Stats()
-	d := c.pacer.Decide(finalize.Pressure{
-		Live: st.Live + st.Pending, Grow: need, Budget: budget,
-		Made: st.Total, Freed: st.Total - st.Live - st.LateBytes, Late: st.LateBytes,
-	})
-	if !d.Collect() {
-		return false
-	}
-	c.pacer.Collect(d, c.options.CollectWait)
-	return c.estate.late.Len() > 0
-}
-
-// budgetPeriod is how long the device's word on how much memory there is is good
-// for. Other pools and other programs take some and give some back.
-const budgetPeriod = 10 * time.Second
-
-// budgetNow returns what pacing takes for the whole: the limit, or else what the pool has
-// and could still get.
-func (c *core) budgetNow() int64 {
-	if limit := c.options.Limit; limit > 0 {
-		return limit
-	}
-	age, now := c.budgetAge.Load(), time.Now().UnixNano()
-	if now-age > int64(budgetPeriod) && c.budgetAge.CompareAndSwap(age, now) {
-		c.calls.Add(1)
-		if free, _, err := c.dev.MemInfo(); err == nil {
-			c.budget.Store(free + c.claimed.Load())
-		}
-	}
-	return c.budget.Load()
-}
-
-// collect is the ladder's own collection: there is nothing else left.
-// It reports whether it ran one, and not another goroutine.
-func (c *core) collect() bool {
-	return c.pacer.Collect(finalize.Exhausted, c.options.CollectWait)
-}
-
-// collectTries bounds how often a Make collects for others to take what it found.
-const collectTries = 16

@@ -140,3 +140,83 @@ func (hp *heap) returnGuests() {
 		o.mu.Unlock()
 	}
 }
+
+// others looks through the heaps of other streams for a block whose work is known to be
+// complete, or which the stream's own order puts behind that work. With wait, it makes the stream wait for
+// the work of the first one that has a block at all.
+func (m *climber) others(wait bool) *block {
+	l := m.stream.lane
+	for _, o := range *l.all.Load() {
+		if o.hasGuests() {
+			o.ready()
+		}
+	}
+	for _, t := range *m.core.lanes.Load() {
+		if t == l {
+			continue
+		}
+		waited := false
+		for _, o := range *t.all.Load() {
+			if o.empty() {
+				continue
+			}
+			o.ready()
+			if b := m.borrow(o); b != nil {
+				return b
+			}
+			if !wait || waited || m.stream.ready() != nil {
+				continue
+			}
+			o.mu.Lock()
+			o.dissolve(false) // runs that are not complete either
+			o.mu.Unlock()
+			if !o.has(m.size, m.class) {
+				continue
+			}
+			if l.follow(t) != nil {
+				continue
+			}
+			waited = true
+			m.core.waits.Add(1)
+			if b := m.borrow(o); b != nil {
+				return b
+			}
+		}
+	}
+	return nil
+}
+
+// borrow takes a block from o, a heap of another stream, for the climber's heap.
+func (m *climber) borrow(o *heap) *block {
+	after := m.stream.lane.follows(o.lane)
+	var b *block
+	run := false
+	o.mu.Lock()
+	if m.class >= 0 {
+		// A run rather than a slot, unless there is nothing else: the next Make finds one of
+		// its own, and the streams do not meet in one run's bookkeeping again and again, as the
+		// slot would stay with this one.
+		b = o.lend(m.need, -1, after)
+		run = b != nil
+	}
+	if b == nil && (m.class < 0 || m.slots) {
+		b = o.lend(m.size, m.class, after)
+	}
+	o.mu.Unlock()
+	if b == nil {
+		return nil
+	}
+	hp := m.heap
+	hp.mu.Lock()
+	b.heap = hp
+	if h := b.header; h != nil {
+		h.bind(b) // says so to whoever finds the header dead
+	}
+	if run {
+		hp.cut(b, m.class)
+		return hp.grab(m.size, m.class)
+	}
+	b.state = stateLive
+	hp.shard.Alloc(b.size)
+	return b
+}

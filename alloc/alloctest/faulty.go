@@ -136,8 +136,7 @@ func (f *Faulty) took(n int64, err error) {
 	}
 }
 
-// The methods of alloc.Device, alloc.Mapper and the others, as they are documented there.
-
+// MemInfo is like alloc.Device.MemInfo, and fails on cue.
 func (f *Faulty) MemInfo() (free, total int64, err error) {
 	if err := f.fail("MemInfo", 0); err != nil {
 		return 0, 0, err
@@ -145,6 +144,7 @@ func (f *Faulty) MemInfo() (free, total int64, err error) {
 	return f.Device.MemInfo()
 }
 
+// Alloc is like alloc.Device.Alloc. It fails on cue, and with alloc.ErrOutOfMemory above the watermark.
 func (f *Faulty) Alloc(size int64) (alloc.Ptr, error) {
 	if err := f.fail("Alloc", size); err != nil {
 		return 0, err
@@ -154,6 +154,7 @@ func (f *Faulty) Alloc(size int64) (alloc.Ptr, error) {
 	return p, err
 }
 
+// Free is like alloc.Device.Free, and fails on cue: the memory is not given back then.
 func (f *Faulty) Free(p alloc.Ptr, size int64) error {
 	if err := f.fail("Free", 0); err != nil {
 		return err
@@ -163,6 +164,7 @@ func (f *Faulty) Free(p alloc.Ptr, size int64) error {
 	return err
 }
 
+// NewStream is like alloc.Device.NewStream, and fails on cue.
 func (f *Faulty) NewStream() (uintptr, error) {
 	if err := f.fail("NewStream", 0); err != nil {
 		return 0, err
@@ -170,6 +172,7 @@ func (f *Faulty) NewStream() (uintptr, error) {
 	return f.Device.NewStream()
 }
 
+// DestroyStream is like alloc.Device.DestroyStream, and fails on cue: the stream goes on then.
 func (f *Faulty) DestroyStream(s uintptr) error {
 	if err := f.fail("DestroyStream", 0); err != nil {
 		return err
@@ -177,6 +180,7 @@ func (f *Faulty) DestroyStream(s uintptr) error {
 	return f.Device.DestroyStream(s)
 }
 
+// Sync is like alloc.Device.Sync. If it fails on cue it has waited for nothing.
 func (f *Faulty) Sync(s uintptr) error {
 	if err := f.fail("Sync", 0); err != nil {
 		return err
@@ -184,6 +188,7 @@ func (f *Faulty) Sync(s uintptr) error {
 	return f.Device.Sync(s)
 }
 
+// NewEvent is like alloc.Device.NewEvent, and fails on cue.
 func (f *Faulty) NewEvent() (uintptr, error) {
 	if err := f.fail("NewEvent", 0); err != nil {
 		return 0, err
@@ -191,6 +196,7 @@ func (f *Faulty) NewEvent() (uintptr, error) {
 	return f.Device.NewEvent()
 }
 
+// DestroyEvent is like alloc.Device.DestroyEvent, and fails on cue.
 func (f *Faulty) DestroyEvent(e uintptr) error {
 	if err := f.fail("DestroyEvent", 0); err != nil {
 		return err
@@ -198,6 +204,7 @@ func (f *Faulty) DestroyEvent(e uintptr) error {
 	return f.Device.DestroyEvent(e)
 }
 
+// Record is like alloc.Device.Record. If it fails on cue the event stands for what it did before.
 func (f *Faulty) Record(e, s uintptr) error {
 	if err := f.fail("Record", 0); err != nil {
 		return err
@@ -208,6 +215,7 @@ func (f *Faulty) Record(e, s uintptr) error {
 	return f.Device.Record(e, s)
 }
 
+// Query is like alloc.Device.Query. It fails on cue, and says no for as long as SlowEvents wants.
 func (f *Faulty) Query(e uintptr) (bool, error) {
 	if err := f.fail("Query", 0); err != nil {
 		return false, err
@@ -222,6 +230,7 @@ func (f *Faulty) Query(e uintptr) (bool, error) {
 	return f.Device.Query(e)
 }
 
+// SyncEvent is like alloc.Device.SyncEvent. If it fails on cue it has waited for nothing.
 func (f *Faulty) SyncEvent(e uintptr) error {
 	if err := f.fail("SyncEvent", 0); err != nil {
 		return err
@@ -229,6 +238,7 @@ func (f *Faulty) SyncEvent(e uintptr) error {
 	return f.Device.SyncEvent(e)
 }
 
+// Wait is like alloc.Device.Wait. If it fails on cue the stream waits for nothing.
 func (f *Faulty) Wait(s, e uintptr) error {
 	if err := f.fail("Wait", 0); err != nil {
 		return err
@@ -236,6 +246,7 @@ func (f *Faulty) Wait(s, e uintptr) error {
 	return f.Device.Wait(s, e)
 }
 
+// CopyIn is like alloc.Device.CopyIn. If it fails on cue nothing is copied.
 func (f *Faulty) CopyIn(s uintptr, dst alloc.Ptr, src unsafe.Pointer, n int64) error {
 	if err := f.fail("CopyIn", 0); err != nil {
 		return err
@@ -243,6 +254,7 @@ func (f *Faulty) CopyIn(s uintptr, dst alloc.Ptr, src unsafe.Pointer, n int64) e
 	return f.Device.CopyIn(s, dst, src, n)
 }
 
+// CopyOut is like alloc.Device.CopyOut. If it fails on cue nothing is copied.
 func (f *Faulty) CopyOut(s uintptr, dst unsafe.Pointer, src alloc.Ptr, n int64) error {
 	if err := f.fail("CopyOut", 0); err != nil {
 		return err
@@ -250,6 +262,7 @@ func (f *Faulty) CopyOut(s uintptr, dst unsafe.Pointer, src alloc.Ptr, n int64) 
 	return f.Device.CopyOut(s, dst, src, n)
 }
 
+// Copy is like alloc.Device.Copy. If it fails on cue nothing is copied.
 func (f *Faulty) Copy(s uintptr, dst, src alloc.Ptr, n int64) error {
 	if err := f.fail("Copy", 0); err != nil {
 		return err
@@ -257,6 +270,7 @@ func (f *Faulty) Copy(s uintptr, dst, src alloc.Ptr, n int64) error {
 	return f.Device.Copy(s, dst, src, n)
 }
 
+// Fill is like alloc.Device.Fill. If it fails on cue nothing is written.
 func (f *Faulty) Fill(s uintptr, dst alloc.Ptr, pattern uint32, width int, count int64) error {
 	if err := f.fail("Fill", 0); err != nil {
 		return err
@@ -264,6 +278,7 @@ func (f *Faulty) Fill(s uintptr, dst alloc.Ptr, pattern uint32, width int, count
 	return f.Device.Fill(s, dst, pattern, width, count)
 }
 
+// Granularity is like alloc.Mapper.Granularity, and 0 if the device behind f does not map. It never fails.
 func (f *Faulty) Granularity() int64 {
 	if f.mapper == nil {
 		return 0
@@ -271,6 +286,7 @@ func (f *Faulty) Granularity() int64 {
 	return f.mapper.Granularity()
 }
 
+// Reserve is like alloc.Mapper.Reserve, and fails on cue.
 func (f *Faulty) Reserve(size int64) (alloc.Ptr, error) {
 	if err := f.fail("Reserve", 0); err != nil {
 		return 0, err
@@ -278,6 +294,7 @@ func (f *Faulty) Reserve(size int64) (alloc.Ptr, error) {
 	return f.mapper.Reserve(size)
 }
 
+// Unreserve is like alloc.Mapper.Unreserve, and fails on cue: the addresses stay reserved then.
 func (f *Faulty) Unreserve(p alloc.Ptr, size int64) error {
 	if err := f.fail("Unreserve", 0); err != nil {
 		return err
@@ -285,6 +302,7 @@ func (f *Faulty) Unreserve(p alloc.Ptr, size int64) error {
 	return f.mapper.Unreserve(p, size)
 }
 
+// Map is like alloc.Mapper.Map. It fails on cue, and with alloc.ErrOutOfMemory above the watermark.
 func (f *Faulty) Map(p alloc.Ptr, size int64) error {
 	if err := f.fail("Map", size); err != nil {
 		return err
@@ -294,6 +312,7 @@ func (f *Faulty) Map(p alloc.Ptr, size int64) error {
 	return err
 }
 
+// Move is like alloc.Mapper.Move. If it fails on cue both ranges are as before.
 func (f *Faulty) Move(dst, src alloc.Ptr, size int64) error {
 	if err := f.fail("Move", 0); err != nil {
 		return err
@@ -301,6 +320,7 @@ func (f *Faulty) Move(dst, src alloc.Ptr, size int64) error {
 	return f.mapper.Move(dst, src, size)
 }
 
+// Unmap is like alloc.Mapper.Unmap. If it fails on cue the range stays mapped.
 func (f *Faulty) Unmap(p alloc.Ptr, size int64) error {
 	if err := f.fail("Unmap", 0); err != nil {
 		return err
@@ -310,6 +330,8 @@ func (f *Faulty) Unmap(p alloc.Ptr, size int64) error {
 	return err
 }
 
+// AllocHost is like alloc.Pinner.AllocHost: errors.ErrUnsupported if the device behind f does not pin. It fails on cue, and
+// its bytes count towards the watermark.
 func (f *Faulty) AllocHost(size int64) (unsafe.Pointer, error) {
 	if f.pinner == nil {
 		return nil, errors.ErrUnsupported
@@ -322,6 +344,7 @@ func (f *Faulty) AllocHost(size int64) (unsafe.Pointer, error) {
 	return p, err
 }
 
+// FreeHost is like alloc.Pinner.FreeHost, and fails on cue.
 func (f *Faulty) FreeHost(p unsafe.Pointer, size int64) error {
 	if err := f.fail("FreeHost", 0); err != nil {
 		return err
@@ -331,6 +354,7 @@ func (f *Faulty) FreeHost(p unsafe.Pointer, size int64) error {
 	return err
 }
 
+// Capturing is like alloc.Capturer.Capturing, and false if the device behind f does not capture. It never fails on cue.
 func (f *Faulty) Capturing(s uintptr) (bool, error) {
 	if f.capturer == nil {
 		return false, nil
@@ -338,6 +362,8 @@ func (f *Faulty) Capturing(s uintptr) (bool, error) {
 	return f.capturer.Capturing(s)
 }
 
+// AdoptStream is like alloc.StreamAdopter.AdoptStream: errors.ErrUnsupported if the device behind f adopts none. It fails
+// on cue.
 func (f *Faulty) AdoptStream(s uintptr) error {
 	if f.adopter == nil {
 		return errors.ErrUnsupported
