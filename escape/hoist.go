@@ -54,6 +54,11 @@ func (d *decider) hoistFor(o *object) (*hoist, string) {
 	if !ok {
 		return nil, none + ", and what is evaluated before it cannot move"
 	}
+	for _, e := range append(slices.Clone(before), call) {
+		if d.needs(e, stmt) {
+			return nil, none + ", and it needs what its statement declares"
+		}
+	}
 	for _, e := range before {
 		if !slices.ContainsFunc(h.items, func(x hoisted) bool { return x.expr == ast.Expr(e) }) {
 			h.items = append(h.items, hoisted{expr: e, name: d.fresh("tmp")})
@@ -83,6 +88,24 @@ func (d *decider) hoistFor(o *object) (*hoist, string) {
 	slices.SortStableFunc(h.items, func(a, b hoisted) int { return int(a.expr.End() - b.expr.End()) })
 	d.hoists[stmt] = h
 	return h, ""
+}
+
+// needs reports whether e, a part of stmt, mentions a variable that stmt declares
+// outside e, as the later lines of var ( … ) may.
+func (d *decider) needs(e ast.Expr, stmt ast.Stmt) bool {
+	found := false
+	ast.Inspect(e, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		if !ok {
+			return !found
+		}
+		o := d.p.info.Uses[id]
+		if o != nil && stmt.Pos() <= o.Pos() && o.Pos() < stmt.End() && (o.Pos() < e.Pos() || e.End() <= o.Pos()) {
+			found = true
+		}
+		return !found
+	})
+	return found
 }
 
 // fresh returns a name that the function does not use.
