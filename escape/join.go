@@ -7,6 +7,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 )
 
 // A join is one go statement whose end somebody waits for.
@@ -136,11 +137,25 @@ func (l *lower) unjoined(pos token.Pos) {
 			continue
 		}
 		run, done := l.block("go.open"), l.block("go.closed")
+		l.opens = append(l.opens, l.cur)
 		l.branchOn(open, run, done)
 		l.sealAndStart(run)
 		l.use(j, opGo, pos)
 		l.jump(done)
 		l.sealAndStart(done)
+	}
+}
+
+// neverOpen drops the branches for goroutines that turn out to be joined on all
+// paths, which in a function with labels is known at its end.
+func (l *lower) neverOpen() {
+	for _, b := range l.opens {
+		if !closed(b.cond) {
+			continue
+		}
+		run := b.succs[0]
+		b.cond, b.succs = nil, b.succs[1:]
+		run.preds = slices.DeleteFunc(run.preds, func(p *block) bool { return p == b })
 	}
 }
 

@@ -32,12 +32,13 @@ type lower struct {
 	splices  int
 	spliced  map[*ast.FuncLit]int  // how often each literal was spliced
 	kept     map[*ast.FuncLit]bool // literals that are not only called
-	splice   *splice // the literal being spliced, nil in the function's own body
+	splice   *splice               // the literal being spliced, nil in the function's own body
 	scope    ast.Node
 	exposeds []exposure
 	fallto   *block
 	indexed  []indexedElem
 	joins    []*join
+	opens    []*block // that ask whether a goroutine is still running
 
 	direct    bool           // the next literal to be spliced is called here
 	deferring *ast.DeferStmt // whose call is being lowered where it runs
@@ -118,6 +119,7 @@ func (p *pkg) lower(f *fn) {
 	for _, b := range f.blocks {
 		f.seal(b)
 	}
+	l.neverOpen()
 	l.closures()
 	l.innerGaps()
 	l.addresses()
