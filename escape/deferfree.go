@@ -26,6 +26,9 @@ func (d *decider) deferFree(x *decision) {
 				stmt = s
 			}
 		})
+		if stmt == nil {
+			continue
+		}
 		gp := d.gapBefore(stmt)
 		if own || gp == nil || gp.blk.loopDepth > 0 || d.f.gotos {
 			continue
@@ -86,13 +89,10 @@ func (pl *planner) blames(added []planned) bool {
 }
 
 // gapBefore returns the gap in front of a statement.
-func (d *decider) gapBefore(stmt *ast.DeferStmt) *value {
-	if stmt == nil {
-		return nil
-	}
+func (d *decider) gapBefore(stmt ast.Stmt) *value {
 	for _, b := range d.f.rpo {
 		for _, i := range b.gaps {
-			if g := b.instrs[i].gap; g.kind == gapStmt && len(g.inner) == 0 && g.next == ast.Stmt(stmt) {
+			if g := b.instrs[i].gap; g.kind == gapStmt && len(g.inner) == 0 && g.next == stmt {
 				return b.instrs[i]
 			}
 		}

@@ -133,7 +133,7 @@ func (d *decider) advance(x *decision) {
 			x.late.noFix = why
 			return
 		}
-		frees = append(frees, p)
+		frees = append(frees, p.all()...)
 	}
 	if d.src == nil {
 		x.late.noFix = "the source cannot be read"

@@ -23,6 +23,9 @@ type planned struct {
 	repeatable bool
 	keep       bool // runtime.KeepAlive, not a free
 	deferred   bool // a deferred call
+	save       bool // no free: keeps the buffer in a variable of its own over a statement
+
+	before *planned // the save that this free needs
 }
 
 // decision is what is decided about one group.
@@ -129,7 +132,7 @@ func (d *decider) plan(x *decision) {
 			x.frees = nil
 			return
 		}
-		x.frees = append(x.frees, p)
+		x.frees = append(x.frees, p.all()...)
 	}
 	if len(x.pl.unfixed) > 0 {
 		for _, o := range g.objs {
@@ -190,6 +193,9 @@ func (d *decider) give(x *decision, fp freePoint) (planned, string) {
 	if pl != nil {
 		name, t = pl.name, pl.typ
 	} else {
+		if p, ok := d.overwritten(x, fp); ok {
+			return p, ""
+		}
 		h, why := d.hoistFor(fp.obj)
 		if why == "" && !d.within(h, fp.gap.gap) {
 			why = "no variable that is visible at " + d.p.line(fp.gap.pos) + " holds it there"
@@ -221,6 +227,40 @@ func (d *decider) give(x *decision, fp freePoint) (planned, string) {
 		p.place = pl.place
 	}
 	return p, ""
+}
+
+// all lists p and the save that it needs.
+func (p planned) all() []planned {
+	if p.before == nil {
+		return []planned{p}
+	}
+	return []planned{p, *p.before}
+}
+
+// overwritten plans the free of a buffer whose variable gets another value in the
+// statement that uses it last, as in b = b.Plus(c): the buffer is kept in a variable
+// of its own over that statement.
+func (d *decider) overwritten(x *decision, fp freePoint) (planned, bool) {
+	g := fp.gap.gap
+	as, ok := g.prev.(*ast.AssignStmt)
+	if !ok || g.kind != gapStmt || as.Tok != token.ASSIGN || d.f.gotos || d.f.inLiteral(as.Pos()) {
+		return planned{}, false
+	}
+	before := d.gapBefore(as)
+	if before == nil || before.gap.list != g.list {
+		return planned{}, false
+	}
+	pl := d.w.nameAt(fp.obj, before)
+	if pl == nil || pl.via != "" {
+		return planned{}, false
+	}
+	name := d.fresh("old")
+	text, why := d.w.freeText(fp.obj, name, pl.typ, fp.isNil, g.scope)
+	if why != "" {
+		return planned{}, false
+	}
+	save := &planned{freePoint: freePoint{obj: fp.obj, gap: before}, text: name + " := " + pl.name, save: true}
+	return planned{freePoint: fp, text: text, name: name, repeatable: x.pl.repeats[fp.obj], before: save}, true
 }
 
 // guarded is the statement text where via is not nil.
@@ -441,9 +481,13 @@ func (d *decider) buffer(x *decision, o *object) {
 			b.Path = d.w.path(sinkOwner, d.memberAt(sinkOwner, sink.at))
 		}
 	}
-	var mine []planned
+	var mine, saves []planned
 	for _, p := range x.frees {
-		if slices.Contains(become, p.obj) {
+		switch {
+		case !slices.Contains(become, p.obj):
+		case p.save:
+			saves = append(saves, p)
+		default:
 			mine = append(mine, p)
 		}
 	}
@@ -473,7 +517,7 @@ func (d *decider) buffer(x *decision, o *object) {
 			d.report(x, o, b, frees+moves+returns > 0, nil)
 			return
 		}
-		d.report(x, o, b, frees+moves+returns > 0, mine)
+		d.report(x, o, b, frees+moves+returns > 0, mine, saves...)
 	default:
 		d.settled(x, become, b, frees, moves, returns, sink, keep)
 		if x.late != nil {
@@ -608,7 +652,7 @@ func (d *decider) whyHere(p planned) string {
 }
 
 // report adds a finding about site o.
-func (d *decider) report(x *decision, o *object, b *Buffer, partly bool, mine []planned) {
+func (d *decider) report(x *decision, o *object, b *Buffer, partly bool, mine []planned, saves ...planned) {
 	if x.late != nil && len(x.pl.plan) == 0 {
 		d.reportLate(x, o, b, mine)
 		return
@@ -653,7 +697,7 @@ func (d *decider) report(x *decision, o *object, b *Buffer, partly bool, mine []
 			fd.Fix = fmt.Sprintf("free %s at its last use on each of %d paths", what, len(mine))
 		}
 		seen := map[*gap]bool{}
-		for _, p := range mine {
+		for _, p := range slices.Concat(mine, saves) {
 			if g := p.gap.gap; !seen[g] {
 				seen[g] = true
 				fd.Edits = append(fd.Edits, d.gapEdits[g]...)

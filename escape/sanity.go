@@ -475,7 +475,7 @@ func (s *sanity) exec(v *value, w *walk) {
 
 // free executes one planned statement.
 func (s *sanity) free(at *value, p planned, w *walk) {
-	if p.keep {
+	if p.keep || p.save {
 		return
 	}
 	ts := w.places[p.place]
