@@ -47,7 +47,7 @@ func stormProgram(t testing.TB) (prog, lib string) {
 	const src = "internal/bpf/testdata/storm/"
 	for _, args := range [][]string{
 		{"-DSTUBS=580", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", lib, src + "lib.c"},
-		{"-o", prog, src + "main.c", lib, "-Wl,-rpath," + dir},
+		{"-o", prog, src + "main.c", lib, "-Wl,--disable-new-dtags,-rpath," + dir},
 	} {
 		out, err := exec.Command(cc, append([]string{"-std=gnu11", "-O2", "-w", "-pthread", "-I", dir}, args...)...).CombinedOutput()
 		require.NoError(t, err, "%s", out)

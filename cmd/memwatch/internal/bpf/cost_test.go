@@ -35,7 +35,7 @@ func buildCost(t testing.TB) (lib, prog string) {
 	lib, prog = filepath.Join(dir, "libcuda.so.1"), filepath.Join(dir, "cost")
 	for _, args := range [][]string{
 		{"-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", lib, "testdata/cost/lib.c"},
-		{"-o", prog, "testdata/cost/main.c", lib, "-Wl,-rpath," + dir},
+		{"-o", prog, "testdata/cost/main.c", lib, "-Wl,--disable-new-dtags,-rpath," + dir},
 	} {
 		out, err := exec.Command(cc, append([]string{"-std=gnu11", "-O2", "-fno-omit-frame-pointer", "-pthread"}, args...)...).CombinedOutput()
 		require.NoError(t, err, "%s", out)
@@ -62,46 +62,50 @@ func TestCost(t *testing.T) {
 	lib, prog := buildCost(t)
 	bare, _ := runCost(t, prog, 1, *costSeconds/4, 0)
 	for _, o := range []Options{{NoStacks: true}, {}} {
-		s := open(t, o)
-		_, err := s.Attach(lib, image(t, lib), 0)
-		require.NoError(t, err)
-		done := make(chan struct{})
-		over := make(chan int)
-		h := heap.New(heap.Options{})
-		go consume(s, h, done, over)
-		var before, after unix.Rusage
-		ns, pairs := runCost(t, prog, 1, min(*costSeconds, 5), 0)
-		t.Logf("stacks=%v: a pair of calls takes %d ns, %d ns more than without probes (%d ns for each probed call)",
-			!o.NoStacks, ns, ns-bare, (ns-bare)/2)
-		require.NotZero(t, pairs)
-		require.NoError(t, unix.Getrusage(unix.RUSAGE_SELF, &before))
-		start := time.Now()
-		rss := residentKiB(t)
-		_, more := runCost(t, prog, 2, *costSeconds, *costEvents/4) // two events a pair, two threads
-		took := time.Since(start).Seconds()
-		require.NoError(t, unix.Getrusage(unix.RUSAGE_SELF, &after))
-		cpu := float64(after.Utime.Nano()+after.Stime.Nano()-before.Utime.Nano()-before.Stime.Nano()) / 1e9
-		time.Sleep(150 * time.Millisecond)
-		grown := residentKiB(t) - rss
-		close(done)
-		n := <-over
-		t.Logf("stacks=%v: %.0f events/s for %.1f s: reading, the heap and this test take %.2f cores; %d events in all", !o.NoStacks, 2*float64(more)/took, took, cpu/took, n)
-		all, err := s.Ledgers()
-		require.NoError(t, err)
-		var lost uint64
-		for _, l := range all {
-			lost += l.LostRing + l.LostCalls
-		}
-		t.Logf("stacks=%v: %d events lost; memory grew by %d KiB to %d KiB", !o.NoStacks, lost, grown, rss+grown)
-		if *costStrict {
-			assert.Zero(t, lost)
-			assert.LessOrEqual(t, cpu/took, 0.5, "cores")
-			assert.Less(t, grown, 16<<10, "KiB")
-			assert.Greater(t, 2*float64(more)/took, 0.95*float64(*costEvents), "events a second: the machine is busy")
-		}
-		require.Equal(t, 2*(pairs+more), int64(n)+int64(lost))
-		require.NoError(t, s.Close())
+		t.Run(fmt.Sprintf("stacks=%v", !o.NoStacks), func(t *testing.T) { cost(t, lib, prog, bare, o) })
 	}
+}
+
+func cost(t *testing.T, lib, prog string, bare int64, o Options) {
+	s := open(t, o)
+	_, err := s.Attach(lib, image(t, lib), 0)
+	require.NoError(t, err)
+	done := make(chan struct{})
+	over := make(chan int)
+	h := heap.New(heap.Options{})
+	go consume(s, h, done, over)
+	var before, after unix.Rusage
+	ns, pairs := runCost(t, prog, 1, min(*costSeconds, 5), 0)
+	t.Logf("a pair of calls takes %d ns, %d ns more than without probes (%d ns for each probed call)",
+		ns, ns-bare, (ns-bare)/2)
+	require.NotZero(t, pairs)
+	require.NoError(t, unix.Getrusage(unix.RUSAGE_SELF, &before))
+	start := time.Now()
+	rss := residentKiB(t)
+	_, more := runCost(t, prog, 2, *costSeconds, *costEvents/4) // two events a pair, two threads
+	took := time.Since(start).Seconds()
+	require.NoError(t, unix.Getrusage(unix.RUSAGE_SELF, &after))
+	cpu := float64(after.Utime.Nano()+after.Stime.Nano()-before.Utime.Nano()-before.Stime.Nano()) / 1e9
+	time.Sleep(150 * time.Millisecond)
+	grown := residentKiB(t) - rss
+	close(done)
+	n := <-over
+	t.Logf("%.0f events/s for %.1f s: reading, the heap and this test take %.2f cores; %d events in all", 2*float64(more)/took, took, cpu/took, n)
+	all, err := s.Ledgers()
+	require.NoError(t, err)
+	var lost uint64
+	for _, l := range all {
+		lost += l.LostRing + l.LostCalls
+	}
+	t.Logf("%d events lost; memory grew by %d KiB to %d KiB", lost, grown, rss+grown)
+	if *costStrict {
+		assert.Zero(t, lost)
+		assert.LessOrEqual(t, cpu/took, 0.5, "cores")
+		assert.Less(t, grown, 16<<10, "KiB")
+		assert.Greater(t, 2*float64(more)/took, 0.95*float64(*costEvents), "events a second: the machine is busy")
+	}
+	require.Equal(t, 2*(pairs+more), int64(n)+int64(lost))
+	require.NoError(t, s.Close())
 }
 
 // residentKiB returns how much memory this program has.

@@ -69,7 +69,7 @@ func build(t testing.TB, flags ...string) (lib, prog string) {
 		require.NoError(t, err, "%s", out)
 	}
 	run(append(flags, "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", lib, "testdata/storm/lib.c")...)
-	run("-o", prog, "testdata/storm/main.c", lib, "-Wl,-rpath,"+dir)
+	run("-o", prog, "testdata/storm/main.c", lib, "-Wl,--disable-new-dtags,-rpath,"+dir)
 	return lib, prog
 }
 

@@ -62,7 +62,7 @@ func app(t *testing.T) (exe, lib string) {
 	exe = filepath.Join(dir, "app")
 	cmd := exec.Command("go", "build", "-o", exe, ".")
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=1", "GOFLAGS=", "GOWORK=off", "CGO_LDFLAGS=-Wl,-rpath,"+dir)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=1", "GOFLAGS=", "GOWORK=off", "CGO_LDFLAGS=-Wl,--disable-new-dtags,-rpath,"+dir)
 	out, err = cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return exe, lib
