@@ -75,8 +75,11 @@ type running struct {
 	out *bufio.Scanner
 }
 
-func start(t *testing.T, exe string) *running {
-	cmd := exec.Command(exe)
+func start(t *testing.T, exe string) *running { return startWith(t, exe) }
+
+// startWith starts a program and waits for its first line.
+func startWith(t *testing.T, exe string, args ...string) *running {
+	cmd := exec.Command(exe, args...)
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()
