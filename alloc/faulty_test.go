@@ -2,6 +2,7 @@ package alloc_test
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -17,6 +18,12 @@ import (
 	"github.com/lastuse/lastuse/alloc/alloctest"
 	"github.com/lastuse/lastuse/alloc/host"
 )
+
+// soak is how long the device fails at random and goroutines are let loose on a pool, instead of
+// the seconds that every run of the tests takes:
+//
+//	go test ./alloc -run 'TestRandomFailures|TestStress' -soak 10m -timeout 0 -v
+var soak = flag.Duration("soak", 0, "how long TestRandomFailures and TestStress run together, half of it each")
 
 // workout uses every path of a pool that calls the device: growth, moves, lending,
 // pending blocks, waits, trim, stream churn, copies. Errors are for the caller to count: whatever fails,
@@ -137,7 +144,9 @@ func TestRandomFailures(t *testing.T) {
 	if testing.Short() {
 		rounds = 15
 	}
-	for seed := range uint64(rounds) {
+	begin := time.Now()
+	seed := uint64(0)
+	for ; seed < uint64(rounds) || time.Since(begin) < *soak/2; seed++ {
 		dev, err := host.Open(host.Options{Capacity: 1 << 20, Granularity: 64 << 10, NoMapping: seed%2 == 0})
 		require.NoError(t, err)
 		f := alloctest.NewFaulty(dev)
@@ -154,6 +163,7 @@ func TestRandomFailures(t *testing.T) {
 		sound(t, p)
 		p.Close() // may say what failed: streams that could not be destroyed
 	}
+	t.Logf("%d pools, each with six workouts", seed)
 }
 
 // A device that fails for good gives clear errors and no deadlock.
@@ -208,6 +218,7 @@ func TestStress(t *testing.T) {
 	if testing.Short() {
 		duration = 300 * time.Millisecond
 	}
+	duration = max(duration, *soak/2)
 	dev, err := host.Open(host.Options{Capacity: 24 << 20, Granularity: 64 << 10})
 	require.NoError(t, err)
 	f := alloctest.NewFaulty(dev)
