@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/lastuse/lastuse/internal/probe"
@@ -145,7 +146,7 @@ func (h *header) used(gen uint64, op string) error {
 	c := h.pool.core
 	e := &UseError{Op: op}
 	if c.checker == nil {
-		if past := h.past.Load(); past>>32 == gen&0xffffffff {
+		if past := atomic.LoadUint64(&h.past); past>>32 == gen&0xffffffff {
 			e.Site = c.books.SiteOf(tracker.SiteID(past))
 		}
 		return e

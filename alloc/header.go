@@ -36,8 +36,8 @@ type header struct {
 	net   uint32  // constant; number in core.owners
 
 	// past says where the last sampled buffer was made: its SiteID, and the lower
-	// half of its generation above that.
-	past atomic.Uint64
+	// half of its generation above that. Written by store, read atomically.
+	past uint64
 }
 
 const (
@@ -103,7 +103,7 @@ func (h *header) release() {
 	hp.mu.Lock()
 	site, ptr, size := b.site, b.ptr, b.size
 	if site != 0 {
-		h.past.Store(uint64(site) | (h.word.Load()>>pinBits-1)<<32)
+		store(&h.past, uint64(site)|(h.word.Load()>>pinBits-1)<<32)
 	}
 	b.header = h
 	hp.shard.Free(size)

@@ -29,6 +29,9 @@ func (l *lock) Lock() {
 
 func (l *lock) Unlock() { l.state = 0 }
 
+// store makes v visible to concurrent readers of *p, as an unlock is seen.
+func store(p *uint64, v uint64) { *p = v }
+
 //go:noinline
 func (l *lock) wait() {
 	for i := 0; ; i++ {

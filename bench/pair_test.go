@@ -169,6 +169,7 @@ func BenchmarkPair(b *testing.B) {
 				buf.Free()
 				before := p.Stats().DeviceCalls
 				b.ReportAllocs()
+				begin := cpuTime()
 				for b.Loop() {
 					buf, err := alloc.Make[byte](s[0], size)
 					if err != nil {
@@ -176,6 +177,7 @@ func BenchmarkPair(b *testing.B) {
 					}
 					buf.Free()
 				}
+				b.ReportMetric(float64(cpuTime()-begin)/float64(b.N), "cpu-ns/op")
 				b.StopTimer()
 				require.Equal(b, before, p.Stats().DeviceCalls, "a warm pool calls no device")
 				runtime.KeepAlive(p)
