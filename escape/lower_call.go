@@ -726,7 +726,7 @@ func (l *lower) deferStmt(s *ast.DeferStmt) {
 		if c.val != nil {
 			c.val.spliced = true
 		}
-		l.deferInLoop(c.lit, args, s.Pos())
+		l.deferInLoop(d, c.lit, args)
 		return
 	}
 	vs := l.finishCall(s.Call, c, args, "defer")
@@ -763,16 +763,19 @@ func (l *lower) deferStmt(s *ast.DeferStmt) {
 		if plain(a.find().typ0()) || !v.call.sum.arg(v.call.params[i]).borrow() {
 			continue // freed or gone from here on: see opDefer
 		}
-		if l.looping() {
-			continue
-		}
-		p := &place{root: &root{name: "deferred", typ: a.find().typ0()}, typ: a.find().typ0()}
-		l.f.write(p, l.cur0(), a)
-		d.args = append(d.args, p)
+		l.keepFor(d, a)
 	}
 	if len(d.args) > 0 {
 		l.register(d)
 	}
+}
+
+// keepFor makes a an operand of d, which reads it when it runs. In a loop that is
+// the latest one at each exit, through a phi that keeps all of them in use.
+func (l *lower) keepFor(d *deferred, a *value) {
+	p := &place{root: &root{name: "deferred", typ: a.find().typ0()}, typ: a.find().typ0()}
+	l.f.write(p, l.cur0(), a)
+	d.args = append(d.args, p)
 }
 
 func (l *lower) register(d *deferred) {
@@ -783,9 +786,10 @@ func (l *lower) register(d *deferred) {
 func (l *lower) looping() bool { return l.depth > 0 || l.f.gotos }
 
 // deferInLoop lowers a literal deferred in a loop where it is registered: each
-// free in it counts as a deferred free from here on, each other use as a use
-// by deferred code.
-func (l *lower) deferInLoop(lit *ast.FuncLit, args []*value, pos token.Pos) {
+// free in it counts as a deferred free from here on; what it reads is in use until
+// the exits.
+func (l *lower) deferInLoop(d *deferred, lit *ast.FuncLit, args []*value) {
+	pos := d.stmt.Pos()
 	first := len(l.f.blocks)
 	start, at := l.cur0(), len(l.cur0().instrs)
 	done := l.block("defer.done")
@@ -810,4 +814,61 @@ func (l *lower) deferInLoop(lit *ast.FuncLit, args []*value, pos token.Pos) {
 			mark(v)
 		}
 	}
+	inside := slices.Clone(start.instrs[at:])
+	for _, b := range l.f.blocks[first:] {
+		inside = append(inside, b.instrs...)
+	}
+	for _, a := range readBy(inside) {
+		l.keepFor(d, a)
+	}
+	if len(d.args) > 0 {
+		l.register(d)
+	}
+}
+
+// readBy returns the values from outside that the instructions read, in the order in
+// which they do. Freeing a value, or testing it for nil, is not reading it.
+func readBy(instrs []*value) []*value {
+	in := map[*value]bool{}
+	for _, v := range instrs {
+		in[v] = true
+	}
+	// What the copies and phis inside stand for.
+	var roots func(v *value, seen map[*value]bool) []*value
+	roots = func(v *value, seen map[*value]bool) []*value {
+		v = v.find()
+		if v == nil || seen[v] {
+			return nil
+		}
+		seen[v] = true
+		if !in[v] {
+			return []*value{v}
+		}
+		if v.op != opCopy && v.op != opPhi {
+			return nil // its own operands are looked at where it stands
+		}
+		var out []*value
+		for _, a := range v.args {
+			out = append(out, roots(a, seen)...)
+		}
+		return out
+	}
+	var out []*value
+	for _, v := range instrs {
+		switch v.op {
+		case opCopy, opPhi, opSet, opCmp, opNot, opDiscard, opGap:
+			continue
+		}
+		for j, a := range v.args {
+			if v.call != nil && v.call.sum != nil && (v.call.params[j] < -1 || !v.call.sum.arg(v.call.params[j]).borrow()) {
+				continue // gone from here on: see opDefer
+			}
+			for _, r := range roots(a, map[*value]bool{}) {
+				if !plain(r.typ0()) && r.op != opNil && r.op != opConst && !slices.Contains(out, r) {
+					out = append(out, r)
+				}
+			}
+		}
+	}
+	return out
 }

@@ -138,7 +138,7 @@ func (l *lower) runDefers(pos token.Pos) {
 				}
 			}
 		} else if len(args) > 0 {
-			u := l.emit(opUse, nil, d.call.pos, args...)
+			u := l.emit(opUse, nil, d.stmt.Pos(), args...)
 			u.note = "deferred call"
 		}
 		l.deferring = was

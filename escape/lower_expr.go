@@ -552,9 +552,7 @@ func (l *lower) composite(x *ast.CompositeLit, t types.Type) *value {
 	for _, el := range x.Elts {
 		if kv, ok := el.(*ast.KeyValueExpr); ok {
 			if _, isStruct := deref(t).Underlying().(*types.Struct); !isStruct {
-				if _, isMap := t.Underlying().(*types.Map); isMap {
-					args = append(args, l.expr(kv.Key))
-				}
+				l.mapKey(t, l.expr(kv.Key))
 			}
 			args = append(args, l.expr(kv.Value))
 			continue
@@ -564,6 +562,16 @@ func (l *lower) composite(x *ast.CompositeLit, t types.Type) *value {
 	v := l.emit(opPack, t, x.Pos(), args...)
 	v.note = "literal"
 	return v
+}
+
+// mapKey stores k as a key of a map of type t. Keys come out again in a range, and no
+// loop over the elements frees them, so a buffer that becomes one has left. An index of
+// something else than a map is only read.
+func (l *lower) mapKey(t types.Type, k *value) {
+	if m, ok := t.Underlying().(*types.Map); ok && !plain(m.Key()) {
+		s := l.emit(opStore, nil, k.pos, k)
+		s.note = "stored as a key of " + types.TypeString(t, l.p.qualifier)
+	}
 }
 
 // tuple lowers an expression in a context that takes n values.
@@ -673,7 +681,7 @@ func (l *lower) assign(lhs ast.Expr, v *value) {
 			}
 		}
 		base := l.expr(x.X)
-		l.expr(x.Index)
+		l.mapKey(l.p.typeOf(x.X), l.expr(x.Index))
 		s := l.emit(opStore, nil, x.Pos(), v, base)
 		s.note = "stored in an element of " + types.TypeString(l.p.typeOf(x.X), l.p.qualifier)
 		s.expr = x
