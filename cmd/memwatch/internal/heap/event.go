@@ -46,6 +46,7 @@ const (
 	Stack  // defines stack Stack: Frames, innermost first
 	Told   // what a process says of itself, by site or, with Stack 0, in all: see told.go
 	Totals // the kernel's own books: Size bytes asked for in Addr calls, Aux frees
+	Placed // where the process runs, in Text: see placed.go
 
 	opEnd
 )
@@ -57,7 +58,7 @@ var opNames = [...]string{
 	CtxCreate: "ctxcreate", CtxSet: "ctxset", CtxPush: "ctxpush", CtxPop: "ctxpop",
 	CtxDestroy: "ctxdestroy", Primary: "primary", Unprimary: "unprimary", Reset: "reset",
 	PoolCreate: "poolcreate", PoolDestroy: "pooldestroy", CaptureBegin: "capture", CaptureEnd: "endcapture",
-	Lost: "lost", Stack: "stack", Told: "told", Totals: "totals",
+	Lost: "lost", Stack: "stack", Told: "told", Totals: "totals", Placed: "placed",
 }
 
 func (o Op) String() string { return name(opNames[:], int(o)) }

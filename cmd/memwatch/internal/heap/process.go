@@ -135,6 +135,7 @@ type process struct {
 	undone  uint64
 	dropped uint64 // allocations, sites and stacks without room
 	kernel  KernelTotals
+	place   Place
 
 	told     bool  // its buffers are what it says of them
 	tabled   bool  // it has said something of them
@@ -181,6 +182,9 @@ func (p *process) apply(e *Event) {
 		} else {
 			p.lost[""] += e.Size
 		}
+		return
+	case Placed:
+		p.place = parsePlace(e.Text)
 		return
 	case Totals:
 		p.kernel = KernelTotals{Bytes: e.Size, Allocations: e.Addr, Frees: e.Aux}

@@ -51,6 +51,7 @@ type Process struct {
 	Dropped  uint64        `json:"dropped"` // what did not fit into the bounds
 	Lost     []LostTotal   `json:"lost"`
 	Kernel   KernelTotals  `json:"kernel"`
+	Place    Place         `json:"place"`
 	OOM      *OutOfMemory  `json:"outOfMemory,omitempty"`
 	History  []int64       `json:"history"` // live bytes, one a sample, the oldest first
 	Sites    []Site        `json:"sites"`
@@ -176,7 +177,7 @@ func (p *process) snapshot(q Query) Process {
 		Live: p.live, Peak: p.peak, PeakAt: p.peakAt, AtExit: p.atExit,
 		Mapped: p.mapped, Maps: len(p.maps),
 		Explicit: p.hows[Explicit], ByNet: p.hows[Late], Context: p.hows[Context], Exit: p.hows[Exited], Unseen: p.hows[Replaced],
-		Undone: p.undone, Unknown: p.unknown, Dropped: p.dropped, Kernel: p.kernel, OOM: p.oom,
+		Undone: p.undone, Unknown: p.unknown, Dropped: p.dropped, Kernel: p.kernel, Place: p.place, OOM: p.oom,
 		History: slices.Clone(p.history.at), Rate: p.rate(),
 	}
 	if p.toldLate != (Freed{}) || p.told {

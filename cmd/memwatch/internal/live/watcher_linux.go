@@ -304,9 +304,15 @@ func (w *Watcher) introduce(pid int, now int64) {
 		e.Aux = 1
 	}
 	w.sink(&e)
+	if at := heap.Place(procfs.ReadPlace(pid, podLogs)); at != (heap.Place{}) {
+		w.sink(&heap.Event{Op: heap.Placed, PID: uint32(pid), Time: now, Text: at.String()})
+	}
 	w.resolver.see(uint32(pid))
 	w.target(pid)
 }
+
+// podLogs is the folder in which a kubelet keeps a folder for each pod of the node.
+const podLogs = "/var/log/pods"
 
 // ticks is how many clock ticks a second has in /proc.
 const ticks = 100

@@ -14,6 +14,11 @@ func Metrics(w io.Writer, s *heap.Snapshot, hits map[string]uint64) error {
 	m := &metrics{}
 	labels := func(p *heap.Process, more ...string) string {
 		l := fmt.Sprintf(`pid="%d",comm="%s"`, p.PID, label(p.Name))
+		for _, f := range [][2]string{{"container_id", p.Place.Container}, {"pod_uid", p.Place.PodUID}, {"namespace", p.Place.Namespace}, {"pod", p.Place.Pod}} {
+			if f[1] != "" {
+				l += fmt.Sprintf(`,%s="%s"`, f[0], label(f[1]))
+			}
+		}
 		for i := 0; i < len(more); i += 2 {
 			l += fmt.Sprintf(`,%s="%s"`, more[i], label(more[i+1]))
 		}

@@ -79,7 +79,7 @@ func TestLines(t *testing.T) {
 	}
 	b.Reset()
 	require.NoError(t, Metrics(&b, s, nil))
-	sample := regexp.MustCompile(`^[a-z_]+(\{[a-z]+="[^"\\]*"(,[a-z]+="[^"\\]*")*\})? -?[0-9]+$`)
+	sample := regexp.MustCompile(`^[a-z_]+(\{[a-z_]+="[^"\\]*"(,[a-z_]+="[^"\\]*")*\})? -?[0-9]+$`)
 	for _, line := range strings.Split(strings.TrimSpace(b.String()), "\n") {
 		if !strings.HasPrefix(line, "# ") {
 			require.Regexp(t, sample, line)

@@ -88,6 +88,9 @@ func (o Options) process(tw io.Writer, p *heap.Process) {
 			p.Explicit.Objects, p.ByNet.Objects, p.Context.Objects, failed, p.Unknown.Frees, lost)
 	}
 	fmt.Fprintln(tw)
+	if o.Wide && p.Place != (heap.Place{}) {
+		fmt.Fprintf(tw, "\t%s\n", Clean(p.Place.String()))
+	}
 	if p.Late && !p.ByTable {
 		fmt.Fprintf(tw, "\tmemory from before memwatch: unknown; frees of it: %d\n", p.Unknown.Frees)
 	}
