@@ -34,7 +34,8 @@ func New() *analysis.Analyzer {
 	}
 	specs := new(spec.Loader)
 	specs.Register(&a.Flags)
-	a.Run = func(pass *analysis.Pass) (any, error) { return run(pass, specs) }
+	cgo := a.Flags.Bool("cgo", false, "plan edits of what cgo makes of a file, too, for a driver that finds their places in the file")
+	a.Run = func(pass *analysis.Pass) (any, error) { return run(pass, specs, *cgo) }
 	return a
 }
 
@@ -51,7 +52,7 @@ func manual() string {
 	return out
 }
 
-func run(pass *analysis.Pass, specs *spec.Loader) (any, error) {
+func run(pass *analysis.Pass, specs *spec.Loader, cgo bool) (any, error) {
 	res := &Result{Pkg: pass.Pkg}
 	set, err := specs.For(sourceDir(pass))
 	if err != nil {
@@ -70,6 +71,7 @@ func run(pass *analysis.Pass, specs *spec.Loader) (any, error) {
 		own = append(own, lines...)
 	}
 	p := newPkg(pass.Fset, pass.Files, pass.TypesInfo, pass.Pkg, fork, passFacts{pass})
+	p.cgo = cgo
 	if !p.interesting(own) {
 		return res, nil
 	}
@@ -97,7 +99,8 @@ func run(pass *analysis.Pass, specs *spec.Loader) (any, error) {
 	for _, f := range res.Funcs {
 		for _, fd := range f.Findings {
 			dg := analysis.Diagnostic{Pos: fd.Pos, End: fd.End, Category: fd.Category, Message: fd.Message, Related: fd.Related}
-			if len(fd.Edits) > 0 {
+			// Offsets in cgo's translation mean nothing to who reads a diagnostic.
+			if len(fd.Edits) > 0 && !fromCgo(p.file(f.Pos)) {
 				dg.SuggestedFixes = []analysis.SuggestedFix{{Message: fd.Fix, TextEdits: fd.Edits}}
 			}
 			pass.Report(dg)

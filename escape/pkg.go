@@ -36,6 +36,7 @@ type pkg struct {
 	types *types.Package
 	set   *spec.Set
 	facts facts
+	cgo   bool // cgo's translations are edited like other files
 
 	decls map[*types.Func]*ast.FuncDecl
 	sums  map[*types.Func]*Summary // functions of this package, so far

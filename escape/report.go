@@ -808,12 +808,23 @@ func (p *pkg) readOnly(pos token.Pos) string {
 		}
 	}
 	if ast.IsGenerated(f) {
-		for _, g := range f.Comments {
-			if g.Pos() < f.Package && strings.Contains(g.Text(), "cmd/cgo") {
-				return "a cgo file is not edited"
-			}
+		switch {
+		case fromCgo(f) && p.cgo:
+			return ""
+		case fromCgo(f):
+			return "a cgo file is not edited"
 		}
 		return "a generated file is not edited"
 	}
 	return ""
+}
+
+// fromCgo reports whether f is cgo's translation of a file that imports "C".
+func fromCgo(f *ast.File) bool {
+	for _, g := range f.Comments {
+		if g.Pos() < f.Package && strings.Contains(g.Text(), "cmd/cgo") {
+			return true
+		}
+	}
+	return false
 }

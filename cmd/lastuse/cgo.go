@@ -8,9 +8,14 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 )
+
+// cgoName finds names that cgo gives to what is C's; a file never says them.
+var cgoName = regexp.MustCompile(`\b_(C(func|type|macro|fpvar|var|iconst|fconst|sconst)_\w+|cgo\w+|Cgo\w+)`)
 
 // mapCgo finds the places in the user's file that edits to cgo's translation of
 // it mean. cgo keeps lines and columns through line directives; the result is
@@ -33,7 +38,9 @@ func (u *unit) mapCgo(ch *change, tf *token.File) error {
 		u.prog.source[name] = src
 	}
 	u.prog.mu.Unlock()
-	if f, err := parser.ParseFile(token.NewFileSet(), name, src, parser.ParseComments|parser.PackageClauseOnly); err != nil || ast.IsGenerated(f) {
+	userSet := token.NewFileSet()
+	user, err := parser.ParseFile(userSet, name, src, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil || ast.IsGenerated(user) {
 		return errors.New("the file is generated: change what generates it")
 	}
 	var lines []int // offset of each line
@@ -45,7 +52,11 @@ func (u *unit) mapCgo(ch *change, tf *token.File) error {
 		}
 		at += n + 1
 	}
+	places := statementPlaces(u.syntax(tf.Name()), tf, user, userSet.File(user.FileStart))
 	offset := func(n int) (int, error) {
+		if at, ok := places[n]; ok {
+			return at, nil
+		}
 		p := fset.PositionFor(tf.Pos(n), true)
 		if p.Filename != name || p.Line < 1 || p.Line > len(lines) || p.Column < 1 {
 			return 0, fmt.Errorf("cgo moved line %d of the file: edit it by hand", p.Line)
@@ -62,6 +73,9 @@ func (u *unit) mapCgo(ch *change, tf *token.File) error {
 	}
 	ch.user = text{file: name}
 	for _, e := range ch.compiled.edits {
+		if word := cgoName.FindString(e.text); word != "" {
+			return fmt.Errorf("the edit would write %s, which is cgo's name for something of C: edit it by hand", word)
+		}
 		start, err := offset(e.start)
 		if err != nil {
 			return err
@@ -73,6 +87,55 @@ func (u *unit) mapCgo(ch *change, tf *token.File) error {
 		ch.user.edits = append(ch.user.edits, edit{start, end, e.text})
 	}
 	return nil
+}
+
+// statementPlaces finds the ends of statements and blocks of cgo's translation in
+// the user's file: the k-th statement of one is the k-th of the other. Where cgo
+// wrote more into a line than there was, line and column alone do not tell.
+func statementPlaces(compiled *ast.File, tf *token.File, user *ast.File, uf *token.File) map[int]int {
+	from, to := statements(compiled), statements(user)
+	places := map[int]int{}
+	if len(from) != len(to) {
+		return places
+	}
+	for i, a := range from {
+		b := to[i]
+		if reflect.TypeOf(a) != reflect.TypeOf(b) {
+			return nil
+		}
+		put := func(x, y token.Pos, more int) { places[tf.Offset(x)+more] = uf.Offset(y) + more }
+		put(a.Pos(), b.Pos(), 0)
+		put(a.End(), b.End(), 0)
+		switch a := a.(type) {
+		case *ast.BlockStmt:
+			b := b.(*ast.BlockStmt)
+			put(a.Lbrace, b.Lbrace, 1)
+			put(a.Rbrace, b.Rbrace, 0)
+		case *ast.CaseClause:
+			put(a.Colon, b.(*ast.CaseClause).Colon, 1)
+		case *ast.CommClause:
+			put(a.Colon, b.(*ast.CommClause).Colon, 1)
+		}
+	}
+	return places
+}
+
+// statements lists the statements of a file's functions in source order, without
+// those that cgo wraps around calls.
+func statements(f *ast.File) []ast.Stmt {
+	var list []ast.Stmt
+	for _, d := range f.Decls {
+		ast.Inspect(d, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.FuncLit); ok && madeByCgo(lit) {
+				return false
+			}
+			if s, ok := n.(ast.Stmt); ok {
+				list = append(list, s)
+			}
+			return true
+		})
+	}
+	return list
 }
 
 // shape writes down the kinds and the nesting of the statements of each

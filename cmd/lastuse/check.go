@@ -113,6 +113,11 @@ func (c *command) setFlags(root string) error {
 			return err
 		}
 	}
+	if flags.Lookup("cgo") != nil {
+		if err := flags.Set("cgo", "true"); err != nil {
+			return err
+		}
+	}
 	if flags.Lookup("root") != nil && root != "" {
 		return flags.Set("root", root)
 	}
