@@ -46,6 +46,10 @@ type Result struct {
 // Run runs a form of a program once, with at most limit bytes of foreign memory. An error for which
 // errors.Is(err, alloc.ErrOutOfMemory) is true says that it did not fit.
 func Run(program, form string, batch int, limit int64, sampling bool) (Result, error) {
+	return run(program, form, batch, limit, func(d *work.Dev) { d.Sampling = sampling })
+}
+
+func run(program, form string, batch int, limit int64, set func(*work.Dev)) (Result, error) {
 	f := functions[program][form]
 	if f == nil {
 		return Result{}, fmt.Errorf("early: no form %q of program %q", form, program)
@@ -63,7 +67,7 @@ func Run(program, form string, batch int, limit int64, sampling bool) (Result, e
 	runtime.ReadMemStats(&before)
 	begin := time.Now()
 	d := work.New(pool.DefaultStream())
-	d.Sampling = sampling
+	set(d)
 	f(d, batch)
 	err = d.Finish()
 	r := Result{Wall: time.Since(begin), Samples: d.Samples}
@@ -81,12 +85,12 @@ func Run(program, form string, batch int, limit int64, sampling bool) (Result, e
 }
 
 // Largest returns the largest batch with which a form of a program runs within limit bytes, up to
-// most.
+// most. It runs them dry: what the kernels compute matters to no buffer.
 func Largest(program, form string, limit int64, most int) (int, error) {
 	fits, fails := 0, most+1
 	for fails-fits > 1 {
 		batch := (fits + fails) / 2
-		switch _, err := Run(program, form, batch, limit, false); {
+		switch _, err := run(program, form, batch, limit, func(d *work.Dev) { d.Dry = true }); {
 		case err == nil:
 			fits = batch
 		case errors.Is(err, alloc.ErrOutOfMemory):

@@ -38,11 +38,11 @@ func TestRewrittenIsByHand(t *testing.T) {
 }
 
 func TestLargest(t *testing.T) {
-	hand, err := Largest("blur", "hand", 8<<20, 20)
+	hand, err := Largest("blur", "hand", 64<<20, 1<<10)
 	require.NoError(t, err)
-	_, err = Run("blur", "hand", hand, 8<<20, false)
+	_, err = Run("blur", "hand", hand, 64<<20, false)
 	require.NoError(t, err)
-	_, err = Run("blur", "hand", hand+1, 8<<20, false)
+	_, err = Run("blur", "hand", hand+1, 64<<20, false)
 	require.ErrorIs(t, err, alloc.ErrOutOfMemory)
 	_, err = Run("blur", "nobody", 1, 0, false)
 	require.EqualError(t, err, `early: no form "nobody" of program "blur"`)
@@ -52,7 +52,7 @@ var series = flag.String("early.series", "", "write the size of the foreign heap
 
 // BenchmarkEarly runs each form of each program. The forms take turns, so that what else the machine
 // does falls on all alike. With -early.series one run of each is sampled. batch is the largest one
-// that fits in 4 MiB, 1,024 at most.
+// that fits in 64 MiB.
 func BenchmarkEarly(b *testing.B) {
 	const limit = 256 << 20
 	for _, program := range Programs {
@@ -79,7 +79,7 @@ func BenchmarkEarly(b *testing.B) {
 			if *series != "" {
 				require.NoError(b, write(*series, program, form, sampled))
 			}
-			largest, err := Largest(program, form, 4<<20, 1<<10)
+			largest, err := Largest(program, form, 64<<20, 1<<15)
 			require.NoError(b, err)
 			b.Run(fmt.Sprintf("program=%s/frees=%s", program, form), func(b *testing.B) {
 				runs := all[form]

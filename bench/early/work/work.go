@@ -29,6 +29,9 @@ type Dev struct {
 	// Samples are taken at each Make and each launch if Sampling is set.
 	Sampling bool
 	Samples  []Sample
+
+	// Dry leaves out what kernels, fills and copies do, but nothing else.
+	Dry bool
 }
 
 // New returns a Dev on a stream.
@@ -69,21 +72,27 @@ func (d *Dev) Make(n int) Buffer {
 
 // Read waits for the work on b and copies its beginning to dst.
 func (d *Dev) Read(dst []float32, b Buffer) {
-	if d.err == nil {
+	if d.Dry {
+		d.launch(nil, b.Arg())
+	} else if d.err == nil {
 		d.fail(b.View(0, min(b.Len(), len(dst))).CopyTo(d.stream, dst))
 	}
 }
 
 // Fill sets all elements to x.
 func (d *Dev) Fill(b Buffer, x float32) {
-	if d.err == nil {
+	if d.Dry {
+		d.launch(nil, b.Arg())
+	} else if d.err == nil {
 		d.fail(b.Fill(d.stream, x))
 	}
 }
 
 // Copy copies src to the beginning of dst.
 func (d *Dev) Copy(dst, src Buffer) {
-	if d.err == nil {
+	if d.Dry {
+		d.launch(nil, dst.Arg(), src.Arg())
+	} else if d.err == nil {
 		d.fail(alloc.Copy(d.stream, dst.View(0, src.Len()), src))
 	}
 }
@@ -91,6 +100,9 @@ func (d *Dev) Copy(dst, src Buffer) {
 // launch enqueues f.
 func (d *Dev) launch(f func(host.Args), args ...alloc.Arg) {
 	if d.err == nil {
+		if d.Dry {
+			f = func(host.Args) {}
+		}
 		d.fail(host.Launch(d.stream, f, args...))
 		d.sample()
 	}
