@@ -64,6 +64,12 @@ var importRules = []deptest.Rule{
 		Because: "a program that does not ask for OpenTelemetry must not link it",
 	},
 	{
+		Match:   "...",
+		Except:  []string{"bench/report"},
+		Deny:    []string{"gonum.org/..."},
+		Because: "only the report draws",
+	},
+	{
 		Match:   "alloc",
 		Allow:   []string{"std", "tracker", "finalize", "internal/probe", "github.com/dustin/go-humanize", "golang.org/x/sys/..."},
 		Deny:    []string{"C", "testing", "alloc/host", "alloc/cuda", "escape/...", "cmd/...", "github.com/cilium/...", tools},

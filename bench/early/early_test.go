@@ -8,7 +8,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -107,7 +106,7 @@ func write(name, program, form string, r Result) (err error) {
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	for _, s := range r.Samples {
-		if _, err := fmt.Fprintln(f, program, form, s.At/time.Microsecond, s.Live); err != nil {
+		if _, err := fmt.Fprintln(f, program, form, s.At.Microseconds(), s.Live); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+)
+
+// bareBodies are the functions that are emptied to see what the books cost: those that each
+// Make and Free calls. In a program built so nothing is counted.
+var bareBodies = map[string]map[string]string{
+	"tracker/shard.go": {
+		"Alloc": "{}", "Free": "{}", "Late": "{}", "Repeat": "{}", "Pend": "{}", "Unpend": "{}",
+		"Sample": "{ return false }", "Seq": "{ return 0 }",
+	},
+	"internal/probe/markers.go": {"Alloc": "{}", "Free": "{}"},
+}
+
+// writeOverlay writes, for go build -overlay, the module at root without its books to dir, and
+// returns the name of the overlay's file.
+func writeOverlay(root, dir string) (string, error) {
+	replace := map[string]string{}
+	for name, bodies := range bareBodies {
+		path, err := filepath.Abs(filepath.Join(root, name))
+		if err != nil {
+			return "", err
+		}
+		src, err := os.ReadFile(path)
+		if err != nil {
+			return "", fmt.Errorf("overlay: %w", err)
+		}
+		if src, err = emptied(name, src, bodies); err != nil {
+			return "", err
+		}
+		to := filepath.Join(dir, "bare_"+filepath.Base(name))
+		if err := os.WriteFile(to, src, 0o644); err != nil {
+			return "", fmt.Errorf("overlay: %w", err)
+		}
+		replace[path] = to
+	}
+	list, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(dir, "bare.json")
+	if err := os.WriteFile(file, list, 0o644); err != nil {
+		return "", fmt.Errorf("overlay: %w", err)
+	}
+	return file, nil
+}
+
+// emptied returns src with the bodies of the named functions replaced. Each must be there. The
+// directives before them are dropped, so that what is empty is inlined away.
+func emptied(name string, src []byte, bodies map[string]string) ([]byte, error) {
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, name, src, parser.ParseComments)
+	if err != nil {
+		return nil, fmt.Errorf("overlay: %w", err)
+	}
+	var out bytes.Buffer
+	at, done := 0, 0
+	for _, d := range f.Decls {
+		fn, ok := d.(*ast.FuncDecl)
+		if !ok || bodies[fn.Name.Name] == "" {
+			continue
+		}
+		if fn.Doc != nil {
+			out.Write(src[at:fset.Position(fn.Doc.Pos()).Offset])
+			at = fset.Position(fn.Pos()).Offset
+		}
+		out.Write(src[at:fset.Position(fn.Body.Pos()).Offset])
+		out.WriteString(bodies[fn.Name.Name])
+		at = fset.Position(fn.Body.End()).Offset
+		done++
+	}
+	if done != len(bodies) {
+		return nil, fmt.Errorf("overlay: %s: found %d of the %d functions to empty", name, done, len(bodies))
+	}
+	out.Write(src[at:])
+	// Imports may be without a use now.
+	for _, i := range f.Imports {
+		fmt.Fprintf(&out, "\nvar _ = %s\n", anyOf[i.Path.Value])
+	}
+	return out.Bytes(), nil
+}
+
+// anyOf names something in each package that the emptied files import.
+var anyOf = map[string]string{
+	`"math"`: "math.MaxInt64", `"math/rand/v2"`: "rand.ExpFloat64", `"runtime"`: "runtime.GC", `"sync/atomic"`: "atomic.LoadInt64",
+	`"reflect"`: "reflect.TypeOf", `"github.com/lastuse/lastuse/internal/probe"`: "probe.Magic",
+}

@@ -1,0 +1,142 @@
+// Report runs the benchmarks that this machine can run, keeps what they print, and makes of it the
+// tables and plots of docs/benchmarks.md and the table in the README; of a quick report, of
+// bench/results/quick/benchmarks.md.
+//
+//	go run ./bench/report [-quick] [-set NAME] [-parts LIST] [-render] [-list]
+//	go run ./bench/report -build DIR     build all that runs, for a machine without Go
+//	report -bin DIR …                    run what was built there
+//
+// Each part writes one file, bench/results/SET/PART.txt: lines as go test prints them, which benchstat
+// reads, under lines that say which machine, processor, GPU, driver, Go and commit they are from. A part whose
+// file is complete is not run again: a report that was interrupted goes on where it was. With -quick
+// there are few repetitions and small sizes, a minute or two in all. -render only makes tables and
+// plots of the set that is there. A peer that is missing on this machine is named as missing, with the reason,
+// in the raw file and under its table.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A bench is one run of the report.
+type bench struct {
+	root  string // the module's folder
+	set   string // name of the set of results
+	bin   string // folder of what was built
+	quick bool
+	bar   *bar
+}
+
+// dir returns the folder of the raw files.
+func (b *bench) dir() string { return filepath.Join(b.root, "bench", "results", b.set) }
+
+// count returns how often something is repeated.
+func (b *bench) count() int {
+	if b.quick {
+		return 3
+	}
+	return 10
+}
+
+func main() {
+	log.SetFlags(0)
+	log.SetPrefix("report: ")
+	b := &bench{}
+	flag.BoolVar(&b.quick, "quick", false, "few repetitions, small sizes")
+	flag.StringVar(&b.set, "set", "", "`name` of the set of results (default quick or full)")
+	flag.StringVar(&b.bin, "bin", "", "run what -build has built in this `folder`")
+	names := flag.String("parts", "", "run these parts only, a comma between")
+	build := flag.String("build", "", "build into this `folder` and do nothing else")
+	render := flag.Bool("render", false, "run nothing: make tables and plots of what is there")
+	list := flag.Bool("list", false, "list the parts")
+	flag.Parse()
+	if flag.NArg() > 0 {
+		log.Fatalf("unexpected argument %q", flag.Arg(0))
+	}
+	if b.set == "" {
+		b.set = "full"
+		if b.quick {
+			b.set = "quick"
+		}
+	}
+	if err := b.main(*names, *build, *render, *list); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func (b *bench) main(names, build string, render, list bool) error {
+	if list {
+		for _, p := range parts {
+			fmt.Printf("%-10s %s\n", p.name, p.title)
+		}
+		return nil
+	}
+	root, err := findRoot()
+	if err != nil {
+		return err
+	}
+	b.root = root
+	if build != "" {
+		return b.build(build)
+	}
+	chosen := parts
+	if names != "" {
+		chosen = nil
+		for name := range strings.SplitSeq(names, ",") {
+			i := slices.IndexFunc(parts, func(p part) bool { return p.name == name })
+			if i < 0 {
+				return fmt.Errorf("there is no part %q: see -list", name)
+			}
+			chosen = append(chosen, parts[i])
+		}
+	}
+	var failed []error
+	if !render {
+		if b.bin == "" {
+			dir, err := os.MkdirTemp("", "lastuse-report-")
+			if err != nil {
+				return err
+			}
+			defer os.RemoveAll(dir)
+			if err := b.build(dir); err != nil {
+				return err
+			}
+			b.bin = dir
+		}
+		if b.bin, err = filepath.Abs(b.bin); err != nil {
+			return err
+		}
+		b.bar = newBar(os.Stderr, len(chosen))
+		for _, p := range chosen {
+			if err := b.run(p); err != nil {
+				failed = append(failed, fmt.Errorf("%s: %w", p.name, err))
+			}
+		}
+		b.bar.done()
+	}
+	return errors.Join(append(failed, b.render())...)
+}
+
+// findRoot returns the folder of the module, which is this one or above.
+func findRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "bench", "report")); err == nil {
+			return dir, nil
+		}
+		if filepath.Dir(dir) == dir {
+			return "", errors.New("run it inside the module")
+		}
+		dir = filepath.Dir(dir)
+	}
+}

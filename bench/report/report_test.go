@@ -1,0 +1,156 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const sample = `goos: linux
+cpu: some processor
+gpu: none
+load: 0.10
+part: pair
+BenchmarkMakeFree/size=256B/pool=lastuse-16         	       1	   50.0 ns/op	 0 allocs/op
+BenchmarkMakeFree/size=256B/pool=lastuse-16         	       1	   40.0 ns/op	 0 allocs/op
+BenchmarkMakeFree/size=256B/pool=lastuse-16         	       1	   44.0 ns/op	 0 allocs/op
+BenchmarkMakeFree/size=256B/pool=torch-native 100 500.0 ns/op
+BenchmarkMakeFree/size=1MiB/pool=lastuse-16 1 60 ns/op
+missing: jemalloc: it is not installed
+complete: true
+`
+
+func TestParse(t *testing.T) {
+	f, err := parse(strings.NewReader(sample))
+	require.NoError(t, err)
+	require.True(t, f.complete)
+	require.Equal(t, "some processor", f.config["cpu"])
+	require.Equal(t, []string{"jemalloc: it is not installed"}, f.missing)
+	require.Len(t, f.results, 3)
+	r := f.results[0]
+	require.Equal(t, "MakeFree", r.bench)
+	require.Equal(t, map[string]string{"size": "256B", "pool": "lastuse"}, r.vars, "the number of processors is no part of a pool's name")
+	m, ok := r.of("ns/op")
+	require.True(t, ok)
+	require.Equal(t, median{value: 44, least: 40, most: 50, runs: 3}, m)
+	require.InDelta(t, 6.0/44, r.spread("ns/op"), 1e-9)
+	_, ok = r.of("B/op")
+	require.False(t, ok, "a unit that was not measured")
+	require.Equal(t, "torch-native", f.results[1].vars["pool"])
+
+	_, err = parse(strings.NewReader("BenchmarkX 1 2\n"))
+	require.EqualError(t, err, "line 1: 3 fields: BenchmarkX 1 2")
+	_, err = parse(strings.NewReader("a: b\nBenchmarkX 1 many ns/op\n"))
+	require.ErrorContains(t, err, "line 2: ")
+}
+
+func TestPivot(t *testing.T) {
+	f, err := parse(strings.NewReader(sample))
+	require.NoError(t, err)
+	var w bytes.Buffer
+	pivot(f.only("MakeFree"), "size", "pool", "ns/op", duration).write(&w)
+	require.Equal(t, "| size | lastuse | torch-native |\n| --- | ---: | ---: |\n"+
+		"| 256B | 44.0 ns ±14 % | 500 ns |\n| 1MiB | 60.0 ns |  |\n\n", w.String())
+}
+
+func TestUnits(t *testing.T) {
+	for want, got := range map[string]string{
+		"950 ns": duration(950), "1.50 µs": duration(1500), "2.00 ms": duration(2e6), "12.3 s": duration(12.3e9),
+		"512 B": size(512), "1.50 KiB": size(1536), "192 MiB": size(192 << 20), "2.00 GiB": size(2 << 30),
+		"1.5 KiB": short(size)(1536), "200 MiB": short(size)(200 << 20), "0 B": short(size)(0),
+	} {
+		require.Equal(t, want, got)
+	}
+	require.EqualValues(t, 64<<10, bytesOf("64KiB"))
+	require.EqualValues(t, 256, bytesOf("256B"))
+	require.Zero(t, bytesOf("K"))
+}
+
+// TestRun holds run to its promises: a part that is complete is not run again, one that failed is, and
+// a peer that is not here is named.
+func TestRun(t *testing.T) {
+	b := &bench{root: t.TempDir(), set: "s", bar: &bar{w: io.Discard, all: 9, stop: make(chan struct{})}}
+	runs := 0
+	p := part{name: "p", run: func(r *raw) error {
+		runs++
+		fmt.Fprintln(r.w, "BenchmarkX 1 2 ns/op")
+		if runs == 1 {
+			return errors.New("out of luck")
+		}
+		r.peer("nobody", nil, filepath.Join(t.TempDir(), "nobody"))
+		r.peer("failing", nil, "sh", "-c", "echo BenchmarkX/pool=failing 1 3 ns/op; echo it broke >&2; exit 7")
+		return nil
+	}}
+	require.EqualError(t, b.run(p), "out of luck")
+	f, err := load(filepath.Join(b.dir(), "p.txt"))
+	require.NoError(t, err)
+	require.False(t, f.complete)
+	require.Equal(t, "out of luck", f.config["failed"])
+	require.NoError(t, os.MkdirAll(filepath.Join(b.root, "bench"), 0o777)) // commands run there
+	for range 2 {
+		require.NoError(t, b.run(p))
+	}
+	require.Equal(t, 2, runs)
+	f, err = load(filepath.Join(b.dir(), "p.txt"))
+	require.NoError(t, err)
+	require.True(t, f.complete)
+	require.Equal(t, []string{"nobody: it was not built, or is not installed: nobody", "failing: sh: exit status 7: it broke"}, f.missing)
+	require.Len(t, f.only("X", "pool=failing"), 1, "what it printed before it failed is kept")
+}
+
+// TestRender makes a document, plots and the README's table of a set.
+func TestRender(t *testing.T) {
+	b := &bench{root: t.TempDir(), set: "full"}
+	require.NoError(t, os.MkdirAll(b.dir(), 0o777))
+	require.ErrorContains(t, b.render(), "there are no results in")
+	write := func(name, text string) {
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o666))
+	}
+	write(filepath.Join(b.dir(), "pair.txt"), sample)
+	write(filepath.Join(b.dir(), "early.txt"), "cpu: c\nBenchmarkEarly/program=loop/frees=hand-2 1 128 batch 0 cycles 0 late 4194304 mean-B 4194304 peak-B 3e6 wall-max-ns 1e6 wall-min-ns 2e6 wall-ns\n")
+	write(filepath.Join(b.dir(), "early-series.txt"), "loop hand 0 0\nloop hand 10 4194304\nloop collector 0 0\nloop collector 5 1000\n")
+	write(filepath.Join(b.root, "README.md"), "before\n"+readmeBegin+"\nold\n"+readmeEnd+"\nafter\n")
+	require.NoError(t, os.MkdirAll(b.documents(), 0o777))
+	require.NoError(t, b.render())
+	doc, err := os.ReadFile(filepath.Join(b.root, "docs", "benchmarks.md"))
+	require.NoError(t, err)
+	for _, want := range []string{"44.0 ns ±14 %", "Missing on this machine: jemalloc: it is not installed", "![pair](plots/pair.svg)",
+		"[pair.txt](../bench/results/full/pair.txt), at a load of 0.10", "No results in this set.", "This part did not run to its end."} {
+		require.Contains(t, string(doc), want)
+	}
+	readme, err := os.ReadFile(filepath.Join(b.root, "README.md"))
+	require.NoError(t, err)
+	require.Regexp(t, `(?s)^before\n.*\| loop \| by hand \| 4.00 MiB \|.*early.txt.*\nafter\n$`, string(readme))
+	require.NotContains(t, string(readme), "old")
+	for _, name := range []string{"pair.svg", "pair.png", "early.svg", "early.png"} {
+		info, err := os.Stat(filepath.Join(b.root, "docs", "plots", name))
+		require.NoError(t, err)
+		require.Greater(t, info.Size(), int64(1000))
+	}
+}
+
+// TestOverlay builds the tracker without its books: they are gone, and everything that calls them
+// still compiles.
+func TestOverlay(t *testing.T) {
+	list, err := writeOverlay(filepath.Join("..", ".."), t.TempDir())
+	require.NoError(t, err)
+	out, err := exec.Command("go", "vet", "-overlay", list, "github.com/lastuse/lastuse/alloc").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	for name, bodies := range bareBodies {
+		src, err := os.ReadFile(filepath.Join("..", "..", name))
+		require.NoError(t, err)
+		empty, err := emptied(name, src, bodies)
+		require.NoError(t, err)
+		require.Less(t, len(empty), len(src))
+	}
+	_, err = emptied("x.go", []byte("package x\nfunc f() {}\n"), map[string]string{"g": "{}"})
+	require.EqualError(t, err, "overlay: x.go: found 0 of the 1 functions to empty")
+}

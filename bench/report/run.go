@@ -1,0 +1,126 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// complete is the last line of a raw file whose part ran to its end.
+const complete = "complete: true"
+
+// A raw is the raw file of a part while it is written.
+type raw struct {
+	*bench
+	w io.Writer
+}
+
+// run runs a part, unless its file is complete.
+func (b *bench) run(p part) error {
+	b.bar.part(p.name + ": " + p.title)
+	defer b.bar.end()
+	if err := os.MkdirAll(b.dir(), 0o777); err != nil {
+		return err
+	}
+	name := filepath.Join(b.dir(), p.name+".txt")
+	if old, err := os.ReadFile(name); err == nil && strings.Contains(string(old), "\n"+complete+"\n") {
+		return nil
+	}
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriter(f)
+	b.describe(w)
+	fmt.Fprintf(w, "part: %s\n", p.name)
+	runErr := p.run(&raw{bench: b, w: w})
+	if runErr == nil {
+		fmt.Fprintln(w, complete)
+	} else {
+		fmt.Fprintf(w, "failed: %v\n", runErr)
+	}
+	return errors.Join(runErr, w.Flush(), f.Close())
+}
+
+// missing notes that a peer is not here.
+func (r *raw) missing(peer, reason string) {
+	reason, _, _ = strings.Cut(strings.TrimSpace(reason), "\n")
+	fmt.Fprintf(r.w, "missing: %s: %s\n", peer, reason)
+}
+
+// command runs a command in bench/ and returns what it printed, and how much memory and processor it
+// took. Its error says what it printed last.
+func (r *raw) command(limit time.Duration, env []string, name string, args ...string) (out []byte, use *syscall.Rusage, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = filepath.Join(r.root, "bench")
+	cmd.Env = append(os.Environ(), env...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err = cmd.Output()
+	if s := cmd.ProcessState; s != nil {
+		use, _ = s.SysUsage().(*syscall.Rusage)
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w: %s", filepath.Base(name), err, complaint(string(out)+"\n"+stderr.String()))
+	}
+	return out, use, err
+}
+
+// complaint returns what a command said before it failed: the line that says what was wrong, if there
+// is one that looks so, else the last.
+func complaint(out string) string {
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	for i, line := range lines {
+		if strings.Contains(line, "Error:") || strings.HasPrefix(line, "panic:") {
+			return strings.Join(strings.Fields(strings.Join(lines[i:min(i+4, len(lines))], " ")), " ")
+		}
+	}
+	return lines[len(lines)-1]
+}
+
+// lines writes those lines that are results, with prefix put before each name's first variable.
+func (r *raw) lines(out []byte, prefix string) {
+	for line := range strings.Lines(string(out)) {
+		if !strings.HasPrefix(line, "Benchmark") || !strings.Contains(line, " ") && !strings.Contains(line, "\t") {
+			continue
+		}
+		if prefix != "" {
+			name, rest, _ := strings.Cut(line, "/")
+			line = name + "/" + prefix + "/" + rest
+		}
+		io.WriteString(r.w, line)
+	}
+}
+
+// test runs benchmarks of a test binary.
+func (r *raw) test(binary, prefix, pattern, time string, count int, more ...string) error {
+	args := append([]string{"-test.run=^$", "-test.bench=" + pattern, "-test.benchtime=" + time, fmt.Sprintf("-test.count=%d", count)}, more...)
+	out, _, err := r.command(20*60*1e9, nil, filepath.Join(r.bin, binary), args...)
+	r.lines(out, prefix)
+	return err
+}
+
+// peer runs a command of somebody else's allocator. If it fails the peer is missing, which is no
+// error of the part.
+func (r *raw) peer(peer string, env []string, name string, args ...string) {
+	if _, err := exec.LookPath(name); err != nil {
+		r.missing(peer, "it was not built, or is not installed: "+filepath.Base(name))
+		return
+	}
+	out, _, err := r.command(10*60*1e9, env, name, args...)
+	r.lines(out, "")
+	if err != nil {
+		r.missing(peer, err.Error())
+	}
+}
