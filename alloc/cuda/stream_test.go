@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lastuse/lastuse/alloc"
+	"github.com/lastuse/lastuse/internal/cudadrv/drvtest"
 )
 
 func TestAdoptStream(t *testing.T) {
@@ -93,5 +94,39 @@ func TestCapturing(t *testing.T) {
 	require.NoError(t, s2.Close())
 	if e.StandIn != nil {
 		assert.Zero(t, e.StandIn.Books().BrokenCapture)
+	}
+}
+
+// Foreign code may have left another context on the thread, or none. Once a stream's handle is out, an address makes the
+// device's current again, for the code that gets it.
+func TestPtrSetsContext(t *testing.T) {
+	e := start(t, alloc.Options{})
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	b := buffer[uint32](t, e.s, 4)
+	defer b.Free()
+	stream := e.s.Handle()
+	none := drvtest.Call{Function: "cuCtxSetCurrent", Args: []drvtest.Arg{drvtest.Value(0)}}
+	left := [][]drvtest.Call{{none}}
+	if all, err := devices(e.Path); err == nil && len(all) > 1 {
+		other := drvtest.Call{Function: "cuDevicePrimaryCtxRetain", Args: []drvtest.Arg{drvtest.Out(0), drvtest.Value(1)}}
+		left = append(left, []drvtest.Call{other, {Function: "cuCtxSetCurrent", Args: []drvtest.Arg{drvtest.Slot(0)}}})
+	}
+	for i, calls := range left {
+		x := uint32(5 + i)
+		require.NoError(t, b.Fill(e.s, 1)) // ours is current now, and known to be
+		drvtest.Loop(t, e.Path, 1, calls...)
+		p := b.Ptr(e.s)
+		drvtest.Loop(t, e.Path, 1, drvtest.Call{Function: "cuMemsetD32Async", Args: []drvtest.Arg{
+			drvtest.Value(uint64(p)), drvtest.Value(uint64(x)), drvtest.Value(4), drvtest.Value(uint64(stream)),
+		}})
+		if e.StandIn != nil { // which tells whose memory it is that foreign code gets
+			before := e.StandIn.Books().Device
+			drvtest.Loop(t, e.Path, 1, drvtest.Call{Function: "cuMemAlloc_v2", Args: []drvtest.Arg{drvtest.Out(2), drvtest.Value(1 << 20)}})
+			assert.Equal(t, before[0]+(1<<20), e.StandIn.Books().Device[0])
+		}
+		got := make([]uint32, 4)
+		require.NoError(t, b.CopyTo(e.s, got))
+		assert.Equal(t, []uint32{x, x, x, x}, got)
 	}
 }

@@ -107,7 +107,7 @@ func costs(b *testing.B, e *env) []cost {
 		{"cuDeviceGet", 1000, func() error { _, err := d.DeviceGet(0); return err }, []drvtest.Call{do("cuDeviceGet", out, 0)}, nil},
 		{"cuDeviceTotalMem", 1000, func() error { _, err := d.DeviceTotalMem(0); return err }, []drvtest.Call{do("cuDeviceTotalMem_v2", out, 0)}, nil},
 		{"cuDeviceGetAttribute", 1000, func() error { _, err := d.DeviceGetAttribute(0, WarpSize); return err }, []drvtest.Call{do("cuDeviceGetAttribute", out, 10, 0)}, nil},
-		{"cuStreamIsCapturing", 1000, func() error { _, err := c.StreamIsCapturing(s); return err }, []drvtest.Call{ready}, nil},
+		{"cuStreamIsCapturing", 1000, func() error { _, err := c.StreamIsCapturing(s); return err }, []drvtest.Call{ready}, []drvtest.Call{sure, ready}},
 		{"cuStreamGetId", 1000, func() error { _, err := c.StreamGetId(s); return err }, []drvtest.Call{do("cuStreamGetId", s, out)}, nil},
 		{"cuStreamGetCtx", 1000, func() error { _, err := c.StreamIsOurs(s); return err }, []drvtest.Call{do("cuStreamGetCtx", s, out)}, nil},
 		{"cuStreamQuery", 1000, func() error { _, err := c.StreamQuery(s); return err }, []drvtest.Call{do("cuStreamQuery", s)}, []drvtest.Call{ready, relax, do("cuStreamQuery", s), relax}},

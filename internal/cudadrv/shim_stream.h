@@ -56,11 +56,13 @@ static inline lu_value lu_StreamIsOurs(uintptr_t ctx, uintptr_t stream) {
 	return o;
 }
 
+// lu_StreamIsCapturing makes sure of the context: whoever asks here is about to hand the stream to foreign code on this
+// thread, which may have had another one.
 static inline lu_value lu_StreamIsCapturing(uintptr_t ctx, uintptr_t stream) {
 	LU_CTX;
 	int status = 0;
 	lu_value o = {0, 0};
-	LU_TRY(o.r, lu_enter_for(c, stream), t->cuStreamIsCapturing(stream, &status));
+	LU_TRY(o.r, lu_enter_sure(c), t->cuStreamIsCapturing(stream, &status));
 	if (o.r == LU_CAPTURE_IMPLICIT) {
 		o.r = LU_SUCCESS;
 		status = 1;
