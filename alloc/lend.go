@@ -151,6 +151,21 @@ func (m *climber) others(wait bool) *block {
 			o.ready()
 		}
 	}
+	// First what lies ready. Tidying up takes the empty runs from streams that may be about to
+	// use them: these would come here next, and do the same to others.
+	for _, t := range *m.core.lanes.Load() {
+		if t == l {
+			continue
+		}
+		for _, o := range *t.all.Load() {
+			if !o.empty() {
+				o.look()
+				if b := m.borrow(o); b != nil {
+					return b
+				}
+			}
+		}
+	}
 	for _, t := range *m.core.lanes.Load() {
 		if t == l {
 			continue

@@ -95,15 +95,20 @@ func (o *heap) takeGranules(n int64) *block {
 	return nil
 }
 
-// ready brings o's lists up to date before others take from them: what pending
-// blocks and guests are known to be free, and which runs are empty. It asks the
-// device how far the streams have come.
-func (o *heap) ready() {
+// look asks the device how far the work on what is idle or pending in o has come.
+func (o *heap) look() {
 	o.mu.Lock()
 	last := o.last
 	o.mu.Unlock()
 	o.lane.look(last)
 	o.core.inquire(o)
+}
+
+// ready brings o's lists up to date before others take from them: what pending
+// blocks and guests are known to be free, and which runs are empty. It asks the
+// device how far the streams have come.
+func (o *heap) ready() {
+	o.look()
 	o.returnGuests()
 	o.mu.Lock()
 	o.dissolve(true)
