@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -78,11 +80,30 @@ func (c *config) show(ctx context.Context, source string, r *record.Reader) (int
 
 // screen runs the terminal interface.
 func (c *config) screen(ctx context.Context, s *session) (int, error) {
-	err := tui.Run(ctx, c.in, c.w, c.delay, func() tui.Frame { return s.frame(heap.Query{PIDs: c.query().PIDs, Top: 200}) })
+	err := tui.Run(ctx, c.in, c.w, c.delay, func() tui.Frame { return s.frame(heap.Query{PIDs: c.query().PIDs, Top: 200}) }, func(snap *heap.Snapshot, profile bool) (string, error) {
+		return saveSnapshot(".", snap, profile, s.wall+snap.Time)
+	})
 	if err != nil {
 		return exitError, err
 	}
 	return exitOK, nil
+}
+
+// saveSnapshot writes a snapshot to a new file in a folder, readable by its owner alone.
+func saveSnapshot(dir string, snap *heap.Snapshot, profile bool, wall int64) (string, error) {
+	name := filepath.Join(dir, "memwatch-"+time.Now().Format("20060102-150405.000"))
+	write := func(w io.Writer) error { return render.JSON(w, snap) }
+	if profile {
+		name += ".pb.gz"
+		write = func(w io.Writer) error { return render.Pprof(w, snap, wall) }
+	} else {
+		name += ".json"
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // which follows no link
+	if err != nil {
+		return "", err
+	}
+	return name, errors.Join(write(f), f.Close())
 }
 
 // print prints a snapshot in the format asked for, and compares it with the limit.

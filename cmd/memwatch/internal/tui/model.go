@@ -35,6 +35,7 @@ const (
 	sites          // of one process
 	site           // one of them
 	suspects       // of all processes
+	tree           // of one process, by call stack
 )
 
 // The orders of a list.
@@ -64,12 +65,21 @@ type Model struct {
 	paused  bool
 	help    bool
 	exact   bool // sizes in bytes
+	invert  map[page]bool
 	quitted bool
+	save    Save
+	said    string // what came of saving, until the next key
 }
+
+// Save keeps a snapshot in a file, whose name it returns: as JSON, or as a profile.
+type Save func(s *heap.Snapshot, profile bool) (name string, err error)
+
+// saved is the message that a Save is done.
+type saved string
 
 // New returns a Model that waits for its first Frame.
 func New() *Model {
-	return &Model{width: 80, height: 24, order: make(map[page]int)}
+	return &Model{width: 80, height: 24, order: make(map[page]int), invert: make(map[page]bool)}
 }
 
 // Init asks for nothing.
@@ -86,18 +96,20 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		} else {
 			m.frame = msg
 		}
+	case saved:
+		m.said = string(msg)
 	case tea.KeyPressMsg:
-		m.key(msg)
-		if m.quitted {
-			return m, tea.Quit
-		}
+		m.said = ""
+		cmd := m.key(msg)
+		m.bound()
+		return m, cmd
 	}
 	m.bound()
 	return m, nil
 }
 
 // key does what a key asks for.
-func (m *Model) key(msg tea.KeyPressMsg) {
+func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	k := msg.String()
 	if m.typing {
 		switch k {
@@ -110,21 +122,21 @@ func (m *Model) key(msg tea.KeyPressMsg) {
 				m.filter = string(r[:len(r)-1])
 			}
 		case "ctrl+c":
-			m.quitted = true
+			return m.quit()
 		default:
 			if msg.Text != "" && len(m.filter) < 64 {
 				m.filter += render.Clean(msg.Text)
 			}
 		}
-		return
+		return nil
 	}
 	if m.help && k != "ctrl+c" && k != "q" {
 		m.help = false
-		return
+		return nil
 	}
 	switch k {
 	case "q", "ctrl+c", "f10":
-		m.quitted = true
+		return m.quit()
 	case "?", "h", "f1":
 		m.help = true
 	case "/", "f3", "f4":
@@ -152,6 +164,22 @@ func (m *Model) key(msg tea.KeyPressMsg) {
 		m.turn(1)
 	case "<", ",":
 		m.turn(-1)
+	case "I", "R":
+		m.invert[m.page] = !m.invert[m.page]
+	case "M":
+		m.by("live")
+	case "P":
+		m.by("rate", "allocated")
+	case "T":
+		m.by("peak", "oldest")
+	case "N":
+		m.by("pid", "objects")
+	case "t", "f5":
+		m.tree()
+	case "s":
+		return m.keep(false)
+	case "e":
+		return m.keep(true)
 	case "enter", "right", "l":
 		m.enter()
 	case "esc", "backspace", "left":
@@ -162,6 +190,54 @@ func (m *Model) key(msg tea.KeyPressMsg) {
 		} else {
 			m.show(suspects)
 		}
+	}
+	return nil
+}
+
+func (m *Model) quit() tea.Cmd {
+	m.quitted = true
+	return tea.Quit
+}
+
+// by orders the list by the first of names that it can be ordered by.
+func (m *Model) by(names ...string) {
+	for i, o := range orders[m.page] {
+		if slices.Contains(names, o) {
+			m.order[m.page] = i
+		}
+	}
+}
+
+// tree shows the call stacks of the chosen process, or goes back to its sites.
+func (m *Model) tree() {
+	switch m.page {
+	case tree:
+		m.show(sites)
+	case processes:
+		if list := m.listProcesses(); m.cursor < len(list) {
+			m.pid, m.start = list[m.cursor].PID, list[m.cursor].Start
+			m.show(tree)
+		}
+	case sites, site:
+		m.show(tree)
+	}
+}
+
+// keep saves what is shown: everything, or where one process was chosen only that.
+func (m *Model) keep(profile bool) tea.Cmd {
+	if m.save == nil || m.frame.Snapshot == nil {
+		return nil
+	}
+	snap := *m.frame.Snapshot
+	if p := m.process(); p != nil && m.page != processes && m.page != suspects {
+		snap.Processes = []heap.Process{*p}
+	}
+	return func() tea.Msg {
+		name, err := m.save(&snap, profile)
+		if err != nil {
+			return saved("not saved: " + render.Clean(err.Error()))
+		}
+		return saved("saved " + render.Clean(name))
 	}
 }
 
@@ -196,6 +272,8 @@ func (m *Model) leave() {
 	switch m.page {
 	case site:
 		m.show(m.from)
+	case tree:
+		m.show(sites)
 	case sites, suspects:
 		m.show(processes)
 	default:
@@ -211,6 +289,8 @@ func (m *Model) bound() {
 		n = len(m.listProcesses())
 	case sites, suspects:
 		n = len(m.listSites())
+	case tree:
+		n = len(m.branches())
 	}
 	m.cursor = max(min(m.cursor, n-1), 0)
 	m.scroll = max(min(m.scroll, m.cursor, n-1), m.cursor-m.rows()+1, 0)
@@ -260,6 +340,9 @@ func (m *Model) listProcesses() []*heap.Process {
 		}
 		return 0 // the snapshot's order: live, the exited last
 	})
+	if m.invert[processes] {
+		slices.Reverse(list)
+	}
 	return list
 }
 
@@ -275,29 +358,22 @@ func (m *Model) listSites() []row {
 		return nil
 	}
 	var list []row
-	add := func(p *heap.Process) {
-		for i := range p.Sites {
-			s := &p.Sites[i]
-			if m.page == suspects && len(s.Suspect) == 0 {
-				continue
-			}
-			if m.filter == "" || strings.Contains(strings.ToLower(render.Title(s)+" "+s.Class), strings.ToLower(m.filter)) {
-				list = append(list, row{s, p})
-			}
-		}
-	}
 	if m.page == suspects {
 		for i := range m.frame.Snapshot.Processes {
-			add(&m.frame.Snapshot.Processes[i])
+			list = append(list, m.listSitesOf(&m.frame.Snapshot.Processes[i])...)
 		}
+		list = slices.DeleteFunc(list, func(r row) bool { return len(r.Suspect) == 0 })
 		slices.SortStableFunc(list, func(a, b row) int { return -cmp.Compare(a.Live, b.Live) })
+		if m.invert[suspects] {
+			slices.Reverse(list)
+		}
 		return list
 	}
 	p := m.process()
 	if p == nil {
 		return nil
 	}
-	add(p)
+	list = m.listSitesOf(p)
 	by := orders[sites][m.order[sites]]
 	slices.SortStableFunc(list, func(a, b row) int {
 		switch by {
@@ -310,5 +386,19 @@ func (m *Model) listSites() []row {
 		}
 		return 0
 	})
+	if m.invert[sites] {
+		slices.Reverse(list)
+	}
+	return list
+}
+
+// listSitesOf returns the sites of a process that the filter leaves.
+func (m *Model) listSitesOf(p *heap.Process) (list []row) {
+	for i := range p.Sites {
+		s := &p.Sites[i]
+		if m.filter == "" || strings.Contains(strings.ToLower(render.Title(s)+" "+s.Class), strings.ToLower(m.filter)) {
+			list = append(list, row{s, p})
+		}
+	}
 	return list
 }

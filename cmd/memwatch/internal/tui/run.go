@@ -10,11 +10,13 @@ import (
 )
 
 // Run shows what source returns, every delay, until a key ends it or ctx is done.
-// Source is called in a goroutine of its own.
-func Run(ctx context.Context, in io.Reader, out io.Writer, delay time.Duration, source func() Frame) error {
+// Source is called in a goroutine of its own, and so is save, which keeps what is shown.
+func Run(ctx context.Context, in io.Reader, out io.Writer, delay time.Duration, source func() Frame, save Save) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	p := tea.NewProgram(New(), tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out))
+	m := New()
+	m.save = save
+	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out))
 	go func() {
 		tick := time.NewTicker(delay)
 		defer tick.Stop()

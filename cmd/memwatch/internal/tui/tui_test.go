@@ -81,10 +81,13 @@ func TestGolden(t *testing.T) {
 		{"exact", 90, []string{"b", "enter"}},
 		{"help", 90, []string{"?"}},
 		{"exited", 120, []string{"end", "enter"}},
+		{"tree", 90, []string{"t"}},
+		{"by-allocated", 90, []string{"enter", "P"}},
+		{"upside-down", 90, []string{"I"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := New()
-			m.Update(tea.WindowSizeMsg{Width: 110, Height: 16})
+			m.Update(tea.WindowSizeMsg{Width: 110, Height: 20})
 			m.Update(at(t, c.seconds))
 			press(m, c.keys...)
 			got := screen(t, m)

@@ -39,6 +39,8 @@ func (m *Model) content() string {
 		lines = m.viewProcesses()
 	case m.page == site:
 		lines = m.viewSite()
+	case m.page == tree:
+		lines = m.viewTree()
 	default:
 		lines = m.viewSites()
 	}
@@ -239,6 +241,9 @@ func (m *Model) status() string {
 	if t.Overhead > 0 {
 		parts = append(parts, fmt.Sprintf("overhead %.2f%%", 100*t.Overhead))
 	}
+	if m.said != "" {
+		parts = append(parts, m.said)
+	}
 	if t.Note != "" {
 		parts = append(parts, render.Clean(t.Note))
 	}
@@ -253,11 +258,15 @@ func (m *Model) status() string {
 func help() []string {
 	return strings.Split(`memwatch: the live foreign heap of running processes
 
-  ↑ ↓ j k        choose              enter →       look into it
-  esc ←          back                tab           processes / leak suspects
-  < > F6         order               / F3          filter (esc clears)
+  ↑ ↓ j k        choose              enter → l     look into it
+  home end g G   first, last         esc ← bksp    back
+  pgup pgdn      a screen            tab           processes / leak suspects
+  < > F6         order by another    t F5          call tree of the process
+  M P T N        by live, rate or allocated, peak or age, pid or objects
+  I R            order upside down   / F3          filter (esc clears)
   space p        pause               b             sizes in bytes
-  home end       first, last         q F10         quit
+  s              save as JSON        e             save as a profile for pprof
+  ? h F1         this help           q F10         quit
 
   live           bytes that the driver holds for the process
   (class)        memory that is shown and not added: of others, or counted elsewhere

@@ -1,0 +1,96 @@
+package tui
+
+import (
+	"fmt"
+	"html"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/stretchr/testify/require"
+)
+
+// TestPictures holds the pictures in the manual to what the interface shows. They are
+// drawn anew with -update.
+func TestPictures(t *testing.T) {
+	for _, c := range []struct {
+		file   string
+		height int
+		keys   []string
+	}{
+		{"memwatch-processes.svg", 7, nil},
+		{"memwatch-sites.svg", 8, []string{"enter", "down"}},
+		{"memwatch-site.svg", 17, []string{"enter", "down", "enter"}},
+		{"memwatch-tree.svg", 10, []string{"t"}},
+	} {
+		m := New()
+		m.Update(tea.WindowSizeMsg{Width: 112, Height: c.height})
+		m.Update(at(t, 90))
+		press(m, c.keys...)
+		got := picture(m.View().Content, 112)
+		path := filepath.Join("../../../../docs", c.file)
+		if *update {
+			require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+			continue
+		}
+		want, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, string(want), got, "run: go test ./cmd/memwatch/internal/tui -update")
+	}
+}
+
+// picture draws a screen of this many columns.
+func picture(screen string, columns int) string {
+	const w, h, pad = 8.4, 18, 12
+	lines := strings.Split(screen, "\n")
+	width, height := float64(columns)*w+2*pad, len(lines)*h+2*pad
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %d" font-family="ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace" font-size="14">`+"\n", width, height)
+	fmt.Fprintf(&b, `<rect width="100%%" height="100%%" rx="6" fill="#14181f"/>`+"\n")
+	for y, line := range lines {
+		x := 0
+		style := map[string]bool{}
+		fill := "#d7dce4"
+		for _, part := range strings.Split("\x1b[m"+line, "\x1b[") {
+			codes, text, _ := strings.Cut(part, "m")
+			for _, code := range strings.Split(codes, ";") {
+				switch n, _ := strconv.Atoi(code); n {
+				case 0:
+					style, fill = map[string]bool{}, "#d7dce4"
+				case 1:
+					style["bold"] = true
+				case 2:
+					fill = "#8791a1"
+				case 7:
+					style["reverse"] = true
+				case 33:
+					fill = "#e5c07b"
+				case 36:
+					fill = "#56b6c2"
+				}
+			}
+			n := ansi.StringWidth(text)
+			left, top := pad+float64(x)*w, pad+y*h
+			ink := fill
+			if style["reverse"] && n > 0 {
+				fmt.Fprintf(&b, `<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s"/>`+"\n", left, top, float64(n)*w, h, fill)
+				ink = "#14181f"
+			}
+			if strings.TrimSpace(text) != "" {
+				weight := ""
+				if style["bold"] {
+					weight = ` font-weight="bold"`
+				}
+				fmt.Fprintf(&b, `<text x="%.1f" y="%d" fill="%s"%s textLength="%.1f" xml:space="preserve">%s</text>`+"\n",
+					left, top+h-5, ink, weight, float64(n)*w, html.EscapeString(text))
+			}
+			x += n
+		}
+	}
+	b.WriteString("</svg>\n")
+	return b.String()
+}
