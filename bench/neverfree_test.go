@@ -152,7 +152,7 @@ func BenchmarkNeverFree(b *testing.B) {
 	for _, g := range []int{1, 4, 16} {
 		for _, shape := range []string{plain, cycles, shared} {
 			for _, frees := range []string{"explicit", "none"} {
-				b.Run(fmt.Sprintf("goroutines=%d/shape=%s/frees=%s", g, shape, frees), func(b *testing.B) {
+				b.Run(fmt.Sprintf("total=%s/goroutines=%d/shape=%s/frees=%s", sizeName(int(*neverTotal)), g, shape, frees), func(b *testing.B) {
 					var all, gc time.Duration
 					var asked int64
 					gc0, cpu0 := processor()

@@ -166,16 +166,16 @@ func (p part) tables(f *rawFile) (all []*table, titles []string) {
 		}
 		add("Every stack taken: a site counted and taken back", t)
 	case "neverfree":
-		t := &table{head: []string{"goroutines", "shape", "explicit frees", "no frees", "times", "wall time in collections", "collections"}}
+		t := &table{head: []string{"total", "goroutines", "shape", "explicit frees", "no frees", "times", "wall time in collections", "collections"}}
 		for _, r := range f.only("NeverFree", "frees=none") {
-			free := f.only("NeverFree", "frees=explicit", "shape="+r.vars["shape"], "goroutines="+r.vars["goroutines"])
+			free := f.only("NeverFree", "frees=explicit", "shape="+r.vars["shape"], "goroutines="+r.vars["goroutines"], "total="+r.vars["total"])
 			if len(free) == 0 {
 				continue
 			}
 			x, _ := free[0].of("ns/op")
 			y, _ := r.of("ns/op")
 			gc, _ := r.of("%gc")
-			t.rows = append(t.rows, []string{r.vars["goroutines"], r.vars["shape"], free[0].cell("ns/op", duration), r.cell("ns/op", duration),
+			t.rows = append(t.rows, []string{r.vars["total"], r.vars["goroutines"], r.vars["shape"], free[0].cell("ns/op", duration), r.cell("ns/op", duration),
 				digits(y.value / x.value), digits(gc.value) + " %", r.cell("collections", digits)})
 		}
 		add("", t)
