@@ -24,6 +24,7 @@ type thing struct {
 	gone     bool // escaped, returned, left to a deferred call
 	box      bool // a collection; inside is what it holds
 	inside   []int
+	sees     []int // things that it looks into while it owns something itself
 	goneAt   *value
 	deferred bool // a planned deferred call will free it
 }
@@ -330,7 +331,7 @@ func (s *sanity) mayFail(v *value) bool {
 
 // touch uses the things that v leads to.
 func (s *sanity) touch(at, v *value, w *walk) {
-	for _, t := range w.all(w.vals[v]) {
+	for _, t := range w.reach(w.vals[v]) {
 		if w.things[t].inserted {
 			s.fail(at, "used after a planned free")
 		}
@@ -343,6 +344,15 @@ func (w *walk) all(ts []int) []int {
 		if w.things[ts[i]].box {
 			ts = union(ts, w.things[ts[i]].inside)
 		}
+	}
+	return ts
+}
+
+// reach adds what they look into as well.
+func (w *walk) reach(ts []int) []int {
+	for i := 0; i < len(ts); i++ {
+		ts = union(ts, w.things[ts[i]].inside)
+		ts = union(ts, w.things[ts[i]].sees)
 	}
 	return ts
 }
@@ -360,7 +370,7 @@ func (w *walk) newBox(v *value, ts []int) []int {
 }
 
 func (s *sanity) gone(at, v *value, w *walk) {
-	for _, t := range w.all(w.vals[v]) {
+	for _, t := range w.reach(w.vals[v]) {
 		if !w.things[t].gone {
 			w.things[t].gone, w.things[t].goneAt = true, at
 		}
@@ -409,7 +419,7 @@ func (s *sanity) exec(v *value, w *walk) {
 			w.vals[v] = []int{len(w.things) - 1}
 		}
 	case opPart:
-		ts := w.all(w.vals[v.args[0]])
+		ts := w.reach(w.vals[v.args[0]])
 		s.touch(v, v.args[0], w)
 		w.vals[v] = ts
 	case opPure, opAppend:
@@ -443,7 +453,7 @@ func (s *sanity) exec(v *value, w *walk) {
 		s.gone(v, v.args[0], w)
 	case opReturn:
 		for _, a := range v.args {
-			for _, t := range w.all(w.vals[a]) {
+			for _, t := range w.reach(w.vals[a]) {
 				if w.things[t].deferred {
 					s.fail(v, "returned although a planned deferred call frees it")
 				}
@@ -605,7 +615,13 @@ func (s *sanity) call(v *value, w *walk, failed tri) {
 		}
 		re := ci.sum.Res[i]
 		for j, a := range v.args {
-			if v.operandIs(j, re.Views|re.Is) {
+			switch {
+			case v.operandIs(j, re.Is):
+				w.vals[r] = union(w.vals[r], w.vals[a])
+			case v.operandIs(j, re.Views) && re.Owned && len(re.Fields) == 0 && len(w.vals[r]) > 0:
+				own := &w.things[w.vals[r][0]]
+				own.sees = union(own.sees, w.vals[a])
+			case v.operandIs(j, re.Views):
 				w.vals[r] = union(w.vals[r], w.vals[a])
 			}
 		}

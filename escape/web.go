@@ -178,6 +178,9 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 		}
 		if u == o.def {
 			// Around a loop, back into itself.
+			if k != mWhole {
+				o.complex = "the next one may look into it"
+			}
 			return
 		}
 		kk := k
