@@ -240,11 +240,15 @@ func (f *fn) readEntry(p *place, b *block) *value {
 		// A long chain of single predecessors must not become deep recursion.
 		chain := []*block{b}
 		c := b.preds[0]
-		for c.defs[p] == nil && c.sealed && len(c.preds) == 1 {
+		for c.defs[p] == nil && c.sealed && len(c.preds) == 1 && len(chain) <= len(f.blocks) {
 			chain = append(chain, c)
 			c = c.preds[0]
 		}
-		v = f.read(p, c)
+		if len(chain) > len(f.blocks) {
+			v = f.initial(p, b) // a loop that nothing enters
+		} else {
+			v = f.read(p, c)
+		}
 		for _, x := range chain {
 			x.defs[p] = v
 		}

@@ -145,6 +145,10 @@ func (d *decider) advance(x *decision) {
 			return
 		}
 	}
+	if name := d.onlyIn(deletes); name != "" {
+		x.late.noFix = "without the free, " + name + " would not be used"
+		return
+	}
 	x.late.fixed = true
 	x.frees, x.deletes, x.pl2 = frees, deletes, pl
 }
@@ -405,6 +409,44 @@ func firstPos(b *block) token.Pos {
 		b = b.succs[0]
 	}
 	return token.NoPos
+}
+
+// onlyIn returns the name of a variable that is read nowhere but in the calls at:
+// without them the function would not compile.
+func (d *decider) onlyIn(at []*value) string {
+	in := func(n ast.Node) bool {
+		return slices.ContainsFunc(at, func(v *value) bool { return v.expr.Pos() <= n.Pos() && n.End() <= v.expr.End() })
+	}
+	var vars []*types.Var // read in the calls
+	read := map[*types.Var]bool{}
+	written := map[*ast.Ident]bool{}
+	ast.Inspect(d.f.node, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			for _, e := range n.Lhs {
+				if id, ok := ast.Unparen(e).(*ast.Ident); ok && n.Tok == token.ASSIGN {
+					written[id] = true
+				}
+			}
+		case *ast.Ident:
+			v, ok := d.p.info.Uses[n].(*types.Var)
+			switch {
+			case !ok || v.IsField() || written[n]:
+			case in(n):
+				vars = append(vars, v)
+			default:
+				read[v] = true
+			}
+		}
+		return true
+	})
+	for _, v := range vars {
+		param := v.Parent() == d.p.info.Scopes[d.f.typ]
+		if !read[v] && !param && v.Parent() != d.p.types.Scope() {
+			return v.Name()
+		}
+	}
+	return ""
 }
 
 // deletion removes the statement that is the call at.
