@@ -378,6 +378,7 @@ func (p *pkg) reports(fns []*fn, res *Result, read func(string) ([]byte, error))
 			}
 		}
 	}
+	gather(fns, outs)
 	for _, out := range outs {
 		if out != nil && len(out.Buffers)+len(out.Findings) > 0 {
 			res.Funcs = append(res.Funcs, out)
@@ -415,6 +416,26 @@ func (p *pkg) calledInPlace() map[ast.Node]bool {
 		})
 	}
 	return found
+}
+
+// gather hands the edits of a literal to the function around it where that edits
+// the literal, too: they are good only together.
+func gather(fns []*fn, outs []*Func) {
+	for i, f := range fns {
+		if f.obj == nil || outs[i] == nil {
+			continue
+		}
+		for j, lit := range fns {
+			if lit.obj != nil || outs[j] == nil || len(outs[j].Edits) == 0 || lit.node.Pos() < f.node.Pos() || lit.node.End() > f.node.End() {
+				continue
+			}
+			if slices.ContainsFunc(outs[i].Edits, func(e analysis.TextEdit) bool { return lit.node.Pos() < e.Pos && e.Pos < lit.node.End() }) {
+				outs[i].Edits = append(outs[i].Edits, outs[j].Edits...)
+				sortEdits(outs[i].Edits)
+				outs[j].Edits = nil
+			}
+		}
+	}
 }
 
 // inLiteral reports whether pos lies in a literal inside f.

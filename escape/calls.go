@@ -45,7 +45,7 @@ func (w *flow) useCall(o *object, m *value, k memberKind, u *value) {
 				o.use(u)
 				break
 			}
-			if k == mMaybe {
+			if k == mMaybe || k == mHolder && w.isLoose(a) {
 				when = When{K: Maybe}
 			}
 			ev := event{kind: evFree, when: when, call: u, m: kk, repeat: e.Repeatable}
@@ -54,6 +54,7 @@ func (w *flow) useCall(o *object, m *value, k memberKind, u *value) {
 			}
 			if own := w.byDef[origin(a)]; k == mView && (own != nil && own != o || o.inField(m) || !types.Identical(deref(a.typ0()), deref(o.def.typ0()))) {
 				// Something else that looks into our memory.
+				o.apart = o.apart || o.coll && k == mView
 				if own != nil {
 					o.use(u)
 					if o.coll && !e.Repeatable && w.isGiven(o, own) {

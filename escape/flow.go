@@ -59,6 +59,7 @@ type object struct {
 	moves   map[*block][]int // owner phis: none here; objects moved on edges into phis
 	nOwn    int              // members that come from def; the rest lead to elements
 	coll    bool             // a collection: freed element by element
+	apart   bool             // and one element is freed by its own name
 	complex string           // why it is not decided
 	sink    *value
 	holder  bool // its free is inferred: what it holds may also be freed piece by piece
@@ -81,11 +82,12 @@ type flow struct {
 	elems  map[*value]bool       // elements of loops that discharge
 	marks  map[*value]*discharge // and where these loops end
 	stores map[*value][]*value   // collection → what is stored in its elements
+	loose  map[*value]bool       // collections that own nothing
 }
 
 func analyze(f *fn) *flow {
 	w := &flow{f: f, p: f.p, byDef: map[*value]*object{}, owner: map[*value]bool{}, live: map[*value]map[*block]bool{}, useful: map[*value]int8{},
-		elems: map[*value]bool{}, marks: map[*value]*discharge{}, stores: map[*value][]*value{}}
+		elems: map[*value]bool{}, marks: map[*value]*discharge{}, stores: map[*value][]*value{}, loose: map[*value]bool{}}
 	if f.declined != "" {
 		return w
 	}

@@ -86,7 +86,8 @@ func (w *flow) liveBlocks(v *value) map[*block]bool {
 			}
 		case u.op == opSet && u.place.root.exposed == "":
 		case u.op == opCmp || u.op == opNot || u.op == opDiscard || u.op == opGap:
-		case propagates(u) && u.op != opSet && !w.isUseful(u):
+		case propagates(u) && u.op != opSet && !w.ownerOp(u) && !w.isUseful(u):
+			// A collection that nobody looks at is handed its elements all the same.
 		default:
 			if u.blk != v.blk || v.op == opPhi && false {
 				mark(u.blk)
@@ -114,7 +115,7 @@ func (w *flow) check(o *object) {
 	}
 	pos := indexOf(b, o.def)
 	for _, m := range o.order[:o.nOwn] {
-		if m == o.def {
+		if m == o.def || w.fresh(origin(m), o) {
 			continue
 		}
 		if !w.liveIn(m, b) && !(m.op == opPhi && m.blk == b && o.def.op != opPhi && w.liveAfter(m, b, pos)) {

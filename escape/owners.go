@@ -96,6 +96,23 @@ func (w *flow) phis() {
 			}
 		}
 	}
+	owners = w.reconcile(owners)
+	for range 3 {
+		if !w.loosen() {
+			break
+		}
+		for _, o := range w.objs {
+			o.members = nil
+		}
+		owners = w.reconcile(slices.DeleteFunc(owners, func(v *value) bool { return !w.owner[v] }))
+	}
+	for i, o := range w.objs {
+		o.id = i
+	}
+}
+
+// reconcile follows all webs and disowns what conflicts, until nothing does.
+func (w *flow) reconcile(owners []*value) []*value {
 	for {
 		for _, o := range w.objs {
 			if o.members == nil {
@@ -104,7 +121,7 @@ func (w *flow) phis() {
 		}
 		bad := w.conflict(owners)
 		if bad == nil {
-			break
+			return owners
 		}
 		// bad is an alias, not an owner: what flows into it keeps its objects.
 		dirty := map[*object]bool{}
@@ -124,9 +141,6 @@ func (w *flow) phis() {
 			}
 		}
 		owners = keep
-	}
-	for i, o := range w.objs {
-		o.id = i
 	}
 }
 

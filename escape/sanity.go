@@ -7,6 +7,7 @@ package escape
 
 import (
 	"fmt"
+	"go/types"
 	"maps"
 	"slices"
 )
@@ -357,6 +358,11 @@ func (w *walk) reach(ts []int) []int {
 	return ts
 }
 
+func isChan(t types.Type) bool {
+	_, ok := t.Underlying().(*types.Chan)
+	return ok
+}
+
 // newBox makes a collection that holds ts and what collections among them hold.
 func (w *walk) newBox(v *value, ts []int) []int {
 	var inside []int
@@ -402,7 +408,7 @@ func (s *sanity) exec(v *value, w *walk) {
 			all = union(all, w.vals[a])
 		}
 		switch {
-		case v.op == opPack && (v.note == "make" || v.note == "literal") && elemType(v.typ) != nil:
+		case v.op == opPack && (v.note == "make" || v.note == "literal") && (elemType(v.typ) != nil || isChan(v.typ)):
 			all = w.newBox(v, all)
 		case s.sites[v] && (v.op != opPack || elemType(v.typ) == nil):
 			w.things = append(w.things, thing{site: v})
@@ -440,7 +446,7 @@ func (s *sanity) exec(v *value, w *walk) {
 	case opCall, opDefer, opGo:
 		s.call(v, w, unknown)
 	case opStore, opSend, opPanic:
-		if v.op == opStore && len(v.args) == 2 {
+		if (v.op == opStore || v.op == opSend) && len(v.args) == 2 {
 			// Into a collection that we know: it is inside now.
 			if bs := w.vals[v.args[1]]; len(bs) == 1 && w.things[bs[0]].box && !w.things[bs[0]].gone {
 				w.things[bs[0]].inside = union(w.things[bs[0]].inside, w.vals[v.args[0]])
@@ -475,6 +481,9 @@ func (s *sanity) exec(v *value, w *walk) {
 	case opUse, opElem, opRecv:
 		for _, a := range v.args {
 			s.touch(v, a, w)
+		}
+		if v.op == opRecv {
+			w.vals[v] = w.all(w.vals[v.args[0]])
 		}
 	case opGap:
 		for _, p := range s.frees[v] {

@@ -32,6 +32,7 @@ func (w *flow) web(o *object) {
 		o.complex = ""
 	}
 	o.sink = nil
+	o.apart = false
 	w.member(o, o.def, mWhole, nil)
 	if d := o.def; d.op == opResult && o.kind == objSite {
 		for i, r := range d.args[0].call.results {
@@ -145,7 +146,7 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 		if u.op == opPack && w.gives(o, m, k, u) {
 			return
 		}
-		if u.op == opPack && k != mView && u.note == "literal" && elemType(u.typ0()) != nil {
+		if u.op == opPack && k != mView && u.note == "literal" && elemType(u.typ0()) != nil && !(w.loose[u] && !o.coll) {
 			o.move(u, k, "put into "+types.TypeString(u.typ0(), w.p.qualifier))
 			return
 		}
@@ -216,6 +217,12 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 			}
 			return
 		}
+		if (k == mWhole || k == mMaybe) && w.loose[u] && !o.coll {
+			if !w.holds(o, u, m) {
+				o.move(u, k, "appended to a slice that is not followed")
+			}
+			return
+		}
 		if k == mWhole || k == mMaybe {
 			o.move(u, k, "appended to a slice that does not own all it holds")
 			return
@@ -234,10 +241,17 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 			if k == mHolder {
 				kk = mWhole
 			}
+			if k == mHolder && w.isLoose(m) { // it may be in there no more
+				o.event(u, event{kind: d.kind, when: When{K: Maybe}, m: mMaybe, repeat: d.repeat, why: "each element: " + d.why})
+				return
+			}
 			o.event(u, event{kind: d.kind, when: When{K: Always}, m: kk, repeat: d.repeat, why: "each element: " + d.why})
 		}
 	case opRecv, opUse:
 		o.use(u)
+		if u.op == opRecv && k == mHolder && !plain(u.typ0()) {
+			w.member(o, u, mMaybe, m)
+		}
 	case opStore:
 		if len(u.args) > 1 && u.args[0] != m {
 			o.use(u)
@@ -264,9 +278,15 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 				return
 			}
 		}
+		if len(u.args) > 1 && k != mView && w.holds(o, u.args[1], m) {
+			return
+		}
 		o.move(u, k, u.note)
 	case opSend:
 		if u.args[0] == m {
+			if k != mView && w.holds(o, u.args[1], m) {
+				return
+			}
 			o.move(u, k, onChannel)
 		} else {
 			o.use(u)

@@ -194,8 +194,8 @@ func (j *Judge) probe(r *Record, want gen.Event, o, got Seen, broken bool) {
 		}
 		s := &j.sites[i]
 		least, n, was := want.Least[i], got.Live[i], o.Live[i]
-		if n < least && n < was {
-			j.fail(Early, r, i, "%s: %d live, %d still to be used", where, n, least)
+		if n < want.Sure[i] && n < was {
+			j.fail(Early, r, i, "%s: %d live, %d still to be used", where, n, want.Sure[i])
 		}
 		if n > was {
 			j.fail(Extended, r, i, "%s: %d live, %d in the original", where, n, was)
@@ -223,7 +223,7 @@ func (j *Judge) bytes(r *Record, want gen.Event, o, got Seen, where string) {
 			if s.Adopted {
 				n = int64(s.N) * 8
 			}
-			least += int64(want.Least[i]) * n
+			least += int64(want.Sure[i]) * n
 		}
 	}
 	if got.Bytes < least && got.Bytes < o.Bytes {

@@ -56,12 +56,15 @@ const (
 // An Event is something that a run shows. At a probe and at the exit, Least and
 // Slack count the buffers of each site: at least Least of them must be live, and
 // no more than Least+Slack may be. Slack counts what panics abandoned, and what
-// only what is known of a condition keeps from being used.
+// only what is known of a condition keeps from being used. Sure is Least without
+// what only arrays lead to: an element that is never read again may be gone while
+// another is, which the locations of this package do not tell apart.
 type Event struct {
 	Kind  EventKind
 	Value int64
 	Least []int
 	Slack []int
+	Sure  []int
 }
 
 // A Trace is what a run must show.
@@ -259,7 +262,7 @@ func (m *machine) abandon() {
 	m.trace.Broken = true
 	for i := len(m.stack) - 1; i >= 0; i-- {
 		f := m.stack[i]
-		for o := range m.reach(f, f.cur) {
+		for o := range m.reach(f, f.cur, true) {
 			o.dropped = true
 		}
 		if f.fn != nil && f.fn.Recover {
@@ -269,7 +272,7 @@ func (m *machine) abandon() {
 }
 
 // reach returns the objects that the locations in live lead to, from f.
-func (m *machine) reach(f *frame, live Set) map[*object]bool {
+func (m *machine) reach(f *frame, live Set, arrays bool) map[*object]bool {
 	res := map[*object]bool{}
 	add := func(list []*object) {
 		for _, o := range list {
@@ -287,7 +290,7 @@ func (m *machine) reach(f *frame, live Set) map[*object]bool {
 						add(x.bufs[i : i+1])
 					}
 				}
-			} else if live.has(v.Loc) {
+			} else if live.has(v.Loc) && (arrays || v.Kind != KArray) {
 				add(x.bufs)
 				add(x.pins)
 			}
@@ -301,12 +304,17 @@ func (m *machine) event(k EventKind, v int64) {
 	if k != EOut {
 		e.Least = make([]int, len(m.p.Sites))
 		e.Slack = make([]int, len(m.p.Sites))
-		live, may := map[*object]bool{}, map[*object]bool{}
+		e.Sure = make([]int, len(m.p.Sites))
+		live, may, sure := map[*object]bool{}, map[*object]bool{}, map[*object]bool{}
 		for _, f := range m.stack {
-			maps.Copy(live, m.reach(f, f.low))
-			maps.Copy(may, m.reach(f, f.cur))
+			maps.Copy(live, m.reach(f, f.low, true))
+			maps.Copy(may, m.reach(f, f.cur, true))
+			maps.Copy(sure, m.reach(f, f.low, false))
 		}
 		for _, o := range m.made {
+			if !o.freed && (o.kept || sure[o]) {
+				e.Sure[o.site]++
+			}
 			switch {
 			case o.kept && !o.freed, live[o] && !o.freed:
 				e.Least[o.site]++

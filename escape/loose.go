@@ -1,0 +1,264 @@
+package escape
+
+// Loose collections: local slices, arrays, maps and channels that hold buffers
+// but cannot own them, because a buffer in them is also freed, returned or
+// replaced by its own name, or because not all they hold is owned. What they hold
+// keeps its own object; it is in use for as long as they are.
+
+import (
+	"go/types"
+	"slices"
+)
+
+// loosen decides which collections are loose; it reports whether there are new
+// ones, so that webs have to be followed again.
+func (w *flow) loosen() bool {
+	any := false
+	add := func(v *value) {
+		if !w.loose[v] {
+			w.loose[v] = true
+			any = true
+		}
+	}
+	var owners []*value // collections that own, in source order
+	for _, b := range w.f.rpo {
+		for _, v := range b.instrs {
+			switch {
+			case v.op == opPack && v.note == "make" && w.localChan(v):
+				add(v)
+			case !w.ownerOp(v) && !(v.op == opPhi && w.owner[v] && w.p.collects(v.typ)):
+			case w.owner[v]:
+				owners = append(owners, v)
+			default:
+				add(v)
+			}
+		}
+	}
+	for _, tree := range w.trees(owners) {
+		if !w.better(tree) {
+			continue
+		}
+		for _, v := range tree {
+			w.disown(v, map[*object]bool{})
+			if w.ownerOp(v) {
+				add(v)
+			}
+		}
+	}
+	return any
+}
+
+// trees groups collections that become one another.
+func (w *flow) trees(owners []*value) [][]*value {
+	parent := map[*value]*value{}
+	var find func(v *value) *value
+	find = func(v *value) *value {
+		for parent[v] != nil {
+			v = parent[v]
+		}
+		return v
+	}
+	for _, v := range owners {
+		for i, a := range v.args {
+			if r := origin(a); (v.op == opPhi || i < puts(v)) && slices.Contains(owners, r) && find(r) != find(v) {
+				parent[find(r)] = find(v)
+			}
+		}
+	}
+	index := map[*value]int{}
+	var out [][]*value
+	for _, v := range owners {
+		r := find(v)
+		i, ok := index[r]
+		if !ok {
+			i = len(out)
+			index[r] = i
+			out = append(out, nil)
+		}
+		out[i] = append(out[i], v)
+	}
+	return out
+}
+
+// better reports whether the buffers in a tree of collections are better freed
+// one by one: the collection stays here, its buffers are made as often as it is,
+// and one of them has a life of its own.
+func (w *flow) better(tree []*value) bool {
+	depth := -1
+	var given []*value
+	apart := false
+	for _, v := range tree {
+		o := w.byDef[v]
+		if o == nil {
+			return false
+		}
+		if v.op == opPack {
+			if depth >= 0 && v.blk.loopDepth != depth {
+				return false
+			}
+			depth = v.blk.loopDepth
+		}
+		apart = apart || o.apart || v.op == opAppend && v.note == "put"
+		stays := true
+		o.eachEvent(func(e event) {
+			switch {
+			case e.own != nil, (e.kind == evReturn || e.kind == evMove) && e.m == mView, e.kind == evFree && e.m == mMaybe:
+				apart = true // by its own name
+			case e.kind != evUse && e.kind != evFill && e.kind != evGive:
+				stays = false
+			}
+		})
+		if !stays {
+			return false
+		}
+		given = append(given, w.stores[v]...)
+		for i, a := range v.args {
+			if v.op != opPhi && i >= puts(v) && !plain(a.typ0()) {
+				given = append(given, a)
+			}
+		}
+	}
+	for _, a := range given {
+		r := origin(a)
+		o := w.byDef[r]
+		if r.op == opNil {
+			continue
+		}
+		if o == nil || o.coll || o.kind == objParam || r.blk.loopDepth != depth {
+			return false
+		}
+		gives := 0
+		o.eachEvent(func(e event) {
+			switch e.kind {
+			case evGive:
+				gives++
+			case evUse:
+			default:
+				apart = true
+			}
+		})
+		apart = apart || gives > 1
+	}
+	return apart && depth >= 0
+}
+
+// localChan reports whether v makes a channel of buffers that stays here: it is
+// sent to and received from, and nothing else.
+func (w *flow) localChan(v *value) bool {
+	ch, ok := v.typ0().Underlying().(*types.Chan)
+	if !ok || !w.p.holdsResource(ch.Elem()) {
+		return false
+	}
+	seen := map[*value]bool{v: true}
+	stack := []*value{v}
+	for len(stack) > 0 {
+		m := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		for _, u := range m.users {
+			switch u.op {
+			case opSet:
+				if u.place.root.exposed != "" {
+					return false
+				}
+			case opCopy:
+				if !seen[u] {
+					seen[u] = true
+					stack = append(stack, u)
+				}
+			case opSend:
+				if u.args[0] == m {
+					return false
+				}
+			case opRecv, opUse, opLoopFree, opCmp, opDiscard, opElem:
+			default:
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// holders lists what an element that is stored into collection v can be read
+// through; false if that is not known.
+func (w *flow) holders(v *value) ([]*value, bool) {
+	seen := map[*value]bool{}
+	var out []*value
+	stack := []*value{origin(v)}
+	for len(stack) > 0 {
+		v := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if v.op == opNil || seen[v] {
+			continue
+		}
+		seen[v] = true
+		switch {
+		case len(seen) > 200:
+			return nil, false
+		case v.op == opPhi:
+			for _, a := range v.args {
+				stack = append(stack, origin(a))
+			}
+		case v.op == opAppend && w.loose[v]:
+			if len(v.args) > 0 {
+				stack = append(stack, origin(v.args[0]))
+			}
+		case !w.loose[v]:
+			return nil, false
+		}
+		out = append(out, v)
+	}
+	return out, true
+}
+
+// fresh reports whether the loose collection h is made anew before each buffer o
+// that goes into it, so that it cannot hold an earlier one.
+func (w *flow) fresh(h *value, o *object) bool {
+	if !w.loose[h] || h.op == opPhi || h.blk == nil {
+		return false
+	}
+	if h.blk == o.def.blk {
+		return h.at < o.def.at
+	}
+	return !w.reachesAround(w.f.rpo[0], o.def.blk, h.blk) &&
+		!slices.ContainsFunc(o.def.blk.succs, func(s *block) bool { return w.reachesAround(s, o.def.blk, h.blk) })
+}
+
+// reachesAround reports whether a path leads from a to b around x.
+func (w *flow) reachesAround(a, b, x *block) bool {
+	seen := map[*block]bool{x: true}
+	stack := []*block{a}
+	for len(stack) > 0 {
+		v := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if seen[v] {
+			continue
+		}
+		if v == b {
+			return true
+		}
+		seen[v] = true
+		stack = append(stack, v.succs...)
+	}
+	return false
+}
+
+// isLoose reports whether v is a loose collection.
+func (w *flow) isLoose(v *value) bool {
+	_, ok := w.holders(v)
+	return ok
+}
+
+// holds makes every name of collection c a holder of o.
+func (w *flow) holds(o *object, c, m *value) bool {
+	if o.coll || origin(m) != o.def || o.members[m] != mWhole {
+		return false
+	}
+	hs, ok := w.holders(c)
+	if !ok || len(hs) == 0 {
+		return false
+	}
+	for _, h := range hs {
+		w.member(o, h, mHolder, m)
+	}
+	return true
+}
