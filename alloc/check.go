@@ -221,6 +221,9 @@ func (c *core) freeChecked(h *header, b *block, how uintptr) {
 	} else {
 		hp.shard.Free(size)
 	}
+	if c.trace != nil && b.adopted == nil {
+		c.trace.add('f', l.index, b.ptr, 0)
+	}
 	seq := hp.shard.Seq()
 	hp.shard.Pend(size)
 	hp.pens += size

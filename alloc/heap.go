@@ -191,6 +191,9 @@ func (hp *heap) unlistRun(r *run, c int) {
 // idle blocks if only the heap's own stream has used it, else to the pending ones.
 // Nothing is asked of the device. hp.mu is held.
 func (hp *heap) giveBack(b *block) {
+	if t := hp.core.trace; t != nil && b.adopted == nil {
+		t.add('f', hp.lane.index, b.ptr, 0) // before anybody can have it
+	}
 	b.stamp = hp.lane.epoch.Load()
 	hp.last = b.stamp
 	b.site = 0

@@ -20,6 +20,9 @@ func (s *Stream) makeCarefully(typ any, size int64) (h *header, gen uint64, err 
 		h, gen, err = s.makeBlock(typ, size, depthCareful)
 	}
 	if err == nil {
+		if c.trace != nil {
+			c.trace.made(s.lane.index, h.block.ptr, size)
+		}
 		c.record(3, h.block.heap, tracker.Made, h.block.ptr, h.block.size) // makeCarefully, make, Make
 	}
 	return h, gen, err
