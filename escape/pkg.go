@@ -347,6 +347,19 @@ func (p *pkg) applySpec(base *Summary, sig *types.Signature, line *spec.Line) *S
 			s.Args[i] = ArgEffect{NilOK: base.Args[i].NilOK}
 		}
 	}
+	// What the line says goes nowhere does not leave in an error either. For other
+	// results a line may be silent because the body is seen.
+	for i := range s.Res {
+		if cleanRes[i] || !isError(sig.Results().At(i).Type()) {
+			continue
+		}
+		for j := range s.Args {
+			if cleanArg[j] || named[j] {
+				s.Res[i].Views &^= 1 << j
+				s.Res[i].Is &^= 1 << j
+			}
+		}
+	}
 	return &s
 }
 
