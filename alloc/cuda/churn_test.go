@@ -102,6 +102,34 @@ func TestModuleChurn(t *testing.T) {
 	assert.Less(t, slope*float64(n), mean/4, "a step a quarter slower at the end")
 }
 
+// TestModuleReload loads, runs and unloads one module again and again, which the driver's compiler has compiled before:
+// process memory stays as it is.
+func TestModuleReload(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
+	e := start(t, alloc.Options{})
+	p := buffer[uint32](t, e.s, 1)
+	defer p.Free()
+	text := []byte(constant(3))
+	n := *churn
+	var before int64
+	for i := range 2 * n {
+		if i == n {
+			before = resident(t)
+		}
+		m, err := LoadModule(e.pool, text)
+		require.NoError(t, err)
+		k, err := m.Kernel("constant")
+		require.NoError(t, err)
+		require.NoError(t, k.Launch(e.s, Dim{X: 1}, Dim{X: 1}, 0, p.Arg()))
+		require.NoError(t, m.Unload())
+	}
+	grown := resident(t) - before
+	t.Logf("process memory %+d KiB in %d steps", grown>>10, n)
+	assert.LessOrEqual(t, grown, int64(2<<20))
+}
+
 // bare loads the i-th module, runs it and unloads it by the driver's calls alone.
 func bare(t *testing.T, e *env, p alloc.Buffer[uint32], i int) {
 	c := &e.dev.ctx
