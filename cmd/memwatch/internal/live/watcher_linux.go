@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -53,6 +54,7 @@ type Watcher struct {
 	session   *bpf.Session // nil with NoProbes
 	resolver  *resolver
 	images    probes.Cache
+	mu        sync.Mutex          // libraries and order, which others look at
 	libraries map[string]*Library // by identity of the file
 	order     []string
 	processes map[uint32]*process
@@ -111,8 +113,11 @@ func New(o Options) (*Watcher, error) {
 	return w, nil
 }
 
-// Libraries returns what is probed, and what could not be.
+// Libraries returns what is probed, and what could not be. It may be called by any
+// goroutine.
 func (w *Watcher) Libraries() []Library {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	var all []Library
 	for _, id := range w.order {
 		all = append(all, *w.libraries[id])
@@ -487,12 +492,19 @@ func (w *Watcher) ended(pid uint32, now int64) {
 // attach probes a file unless it is probed already.
 func (w *Watcher) attach(f *os.File, l *probes.Library, path string) {
 	id, err := symbols.Identity(f)
-	if err != nil || w.libraries[id] != nil {
+	if _, known := w.libraries[id]; err != nil || known {
 		return
 	}
 	lib := &Library{Name: l.Name, Path: path}
-	w.libraries[id] = lib
-	w.order = append(w.order, id)
+	w.mu.Lock()
+	w.libraries[id] = nil // it is being attached to
+	w.mu.Unlock()
+	defer func() {
+		w.mu.Lock()
+		w.libraries[id] = lib
+		w.order = append(w.order, id)
+		w.mu.Unlock()
+	}()
 	image, err := w.images.Read(f, l, id)
 	if err != nil {
 		lib.Err = err

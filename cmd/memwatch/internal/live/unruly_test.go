@@ -1,0 +1,123 @@
+//go:build linux && amd64
+
+package live
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
+)
+
+// TestUnruly watches a program that unloads its library, loads another of the same name,
+// forks, passes nonsense, becomes another program, and is killed. Every step is seen, and
+// nothing is counted twice or for the wrong process.
+func TestUnruly(t *testing.T) {
+	cc, err := exec.LookPath("cc")
+	if err != nil {
+		t.Skip("no C compiler")
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("probes need root")
+	}
+	dir := t.TempDir()
+	exe, lib, other := filepath.Join(dir, "unruly"), filepath.Join(dir, "libcuda.so.1"), filepath.Join(dir, "replacement")
+	for _, args := range [][]string{
+		{"-shared", "-fPIC", "-o", lib, "testdata/unruly/lib.c"},
+		{"-shared", "-fPIC", "-DOTHER", "-o", other, "testdata/unruly/lib.c"},
+		{"-o", exe, "testdata/unruly/main.c", "-ldl"},
+	} {
+		out, err := exec.Command(cc, append([]string{"-std=gnu11", "-O2", "-w"}, args...)...).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	w := watch(t, Options{Scan: 20 * time.Millisecond})
+	h := heap.New(heap.Options{})
+	var mu sync.Mutex
+	var over sync.WaitGroup
+	ctx, stop := context.WithCancel(t.Context())
+	defer func() {
+		stop()
+		over.Wait()
+		w.Close()
+	}()
+	over.Go(func() {
+		assert.NoError(t, w.Run(ctx, func(e *heap.Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			h.Apply(e)
+		}, nil))
+	})
+	r := startWith(t, exe, lib, other)
+	pid := uint32(r.Process.Pid)
+	of := func(pid uint32) heap.Process {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, p := range h.Snapshot(heap.Query{PIDs: []uint32{pid}}).Processes {
+			return p
+		}
+		return heap.Process{}
+	}
+	probed := func(n int) func() bool { // libraries of ours
+		return func() bool {
+			found := 0
+			for _, l := range w.Libraries() {
+				if l.Path == lib && l.Probes > 0 {
+					found++
+				}
+			}
+			return found == n
+		}
+	}
+	await := func(what string, cond func() bool) {
+		t.Helper()
+		require.Eventually(t, cond, 20*time.Second, 5*time.Millisecond, "%s: %+v", what, of(pid))
+	}
+	step := func(want string) {
+		r.step(t)
+		require.Equal(t, want, strings.Fields(r.out.Text())[0])
+	}
+	await("attached", probed(1))
+	step("made")
+	await("one allocation", func() bool { return of(pid).Live == 1000 })
+	step("loaded")
+	await("the other library is probed", probed(2))
+	step("replaced")
+	await("an allocation by the other library", func() bool { return of(pid).Live == 3000 })
+	step("forked")
+	await("a child that has gone", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, p := range h.Snapshot(heap.Query{}).Processes {
+			if p.PID != pid && p.Exited && p.AtExit == 4000 {
+				return true
+			}
+		}
+		return false
+	})
+	require.Equal(t, int64(3000), of(pid).Live, "what the child made is the child's")
+	step("nonsense")
+	await("failures", func() bool { return len(of(pid).Failures) == 1 && of(pid).Failures[0].Count == 2 })
+	p := of(pid)
+	require.Equal(t, int64(3000), p.Live)
+	require.Zero(t, p.Unknown.Frees, "a free that failed is undone")
+	step("again")
+	await("its memory ended with the program before", func() bool { return of(pid).Live == 0 })
+	step("made")
+	await("made by what it became", func() bool { return of(pid).Live == 7000 })
+	r.in.Write([]byte("\n"))
+	require.ErrorContains(t, r.Wait(), "killed")
+	await("its end", func() bool { return of(pid).Exited })
+	p = of(pid)
+	require.Equal(t, int64(7000), p.AtExit)
+	require.False(t, p.AtLeast)
+	require.Equal(t, heap.Freed{Bytes: 10000, Objects: 3}, p.Exit)
+}
