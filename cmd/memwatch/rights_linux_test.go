@@ -182,3 +182,61 @@ func TestHelperAlone(t *testing.T) {
 	require.Error(t, err)
 	require.Contains(t, string(out), "started by memwatch alone")
 }
+
+// TestRunAsInvoker starts a program as sudo would: it runs as the user who called sudo,
+// with his groups and home and without any right, and memwatch gives its rights up too.
+func TestRunAsInvoker(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("not root: cannot become another user")
+	}
+	exe := filepath.Join(t.TempDir(), "memwatch")
+	require.NoError(t, os.Symlink(os.Args[0], exe))
+	cmd := exec.Command(exe, "run", "-o", "jsonl", "--", "sh", "-c",
+		`id -u; id -g; id -G; grep -h Cap /proc/self/status; echo $HOME $USER; grep Cap[EP] /proc/$PPID/status; grep Uid /proc/$PPID/status`)
+	cmd.Args[0] = "memwatch"
+	cmd.Dir = "/"
+	cmd.Env = append(os.Environ(), "SUDO_UID=65534", "SUDO_GID=65534")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	text := string(out)
+	require.True(t, strings.HasPrefix(text, "65534\n65534\n65534\n"), text)
+	for _, set := range []string{"CapInh", "CapPrm", "CapEff", "CapAmb"} {
+		require.Contains(t, text, set+":\t0000000000000000", text)
+	}
+	require.NotRegexp(t, `Cap(Prm|Eff):\t0*[1-9a-f]`, text, "neither the program nor memwatch has any")
+	require.Contains(t, text, "Uid:\t65534\t65534\t65534\t65534")
+	require.Contains(t, text, "nobody")
+	require.Contains(t, text, `"exited":true`)
+
+	cmd = exec.Command(exe, "run", "--", "true")
+	cmd.Args[0] = "memwatch"
+	cmd.Env = append(os.Environ(), "SUDO_UID=nonsense", "SUDO_GID=0")
+	out, err = cmd.CombinedOutput()
+	require.Error(t, err, "who called is not known: nothing is started as root instead")
+	require.Contains(t, string(out), "SUDO_UID")
+}
+
+// TestWithoutTypes hides what the kernel says of its types.
+func TestWithoutTypes(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("not root: cannot hide a folder")
+	}
+	exe := filepath.Join(t.TempDir(), "memwatch")
+	out, err := exec.Command("go", "build", "-o", exe, ".").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	run := func(args string) string {
+		cmd := exec.Command("unshare", "-m", "sh", "-c", "mount -t tmpfs none /sys/kernel && exec "+exe+" "+args)
+		out, err := cmd.CombinedOutput()
+		if strings.Contains(string(out), "unshare:") {
+			t.Skip("cannot unshare: ", string(out))
+		}
+		require.Error(t, err, args)
+		return string(out)
+	}
+	text := run("check")
+	require.Regexp(t, `types +MISSING`, text)
+	require.Contains(t, text, "CONFIG_DEBUG_INFO_BTF", "and what to do")
+	text = run("top")
+	require.Contains(t, text, "memwatch: ")
+	require.NotContains(t, text, "panic")
+}

@@ -208,7 +208,7 @@ func (c *config) explain(err error) error {
 	if errors.Is(err, os.ErrNotExist) && len(c.pids) > 0 {
 		return fmt.Errorf("%w: %w", procfs.ErrGone, err)
 	}
-	return err
+	return fmt.Errorf("%w; 'memwatch check' tells what is missing, 'memwatch demo' needs nothing", err)
 }
 
 func hitsByName(w *live.Watcher) map[string]uint64 {

@@ -334,6 +334,14 @@ func TestLost(t *testing.T) {
 	require.NoError(t, cmd.Run())
 	l := s.LedgerOf(uint32(cmd.Process.Pid))
 	require.NotZero(t, l.LostRing)
+	// The flood of one hides nothing of another: what that lost is told of it.
+	other := exec.Command(prog, "2", "1", "50")
+	other.Stdin = strings.NewReader("\n\n")
+	require.NoError(t, other.Run())
+	l2 := s.LedgerOf(uint32(other.Process.Pid))
+	require.NotZero(t, l2.LostRing)
+	require.Less(t, l2.LostRing, l.LostRing)
+	require.Equal(t, l, s.LedgerOf(uint32(cmd.Process.Pid)))
 	n := uint64(0)
 	drain(t, s, func(r *Report) {
 		if r.Kind != Stack {

@@ -45,7 +45,7 @@ const (
 	Lost   // Size events of this process were lost, in Text (ring, calls, …)
 	Stack  // defines stack Stack: Frames, innermost first
 	Told   // what a process says of itself, by site or, with Stack 0, in all: see told.go
-	Totals // the kernel's own books: Size bytes asked for in Addr calls, Aux frees
+	Totals // the kernel's own books: Size bytes asked for in Addr calls, Aux frees; Pool and Stream stacks, see KernelTotals
 	Placed // where the process runs, in Text: see placed.go
 
 	opEnd

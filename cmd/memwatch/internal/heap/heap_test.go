@@ -55,7 +55,7 @@ func TestLogs(t *testing.T) {
 func show(w *strings.Builder, s *Snapshot) {
 	fmt.Fprintf(w, "at %s events=%d lost=%d\n", seconds(s.Time), s.Events, s.Lost)
 	nonzero := func(name string, v any) {
-		if z := fmt.Sprint(v); z != "0" && z != "false" && z != "{0 0}" && z != "[]" && z != "{0 0 0}" {
+		if z := fmt.Sprint(v); z != "0" && z != "false" && z != "{0 0}" && z != "[]" && z != "{0 0 0 0 0}" {
 			fmt.Fprintf(w, " %s=%s", name, z)
 		}
 	}

@@ -187,7 +187,7 @@ func (p *process) apply(e *Event) {
 		p.place = parsePlace(e.Text)
 		return
 	case Totals:
-		p.kernel = KernelTotals{Bytes: e.Size, Allocations: e.Addr, Frees: e.Aux}
+		p.kernel = KernelTotals{Bytes: e.Size, Allocations: e.Addr, Frees: e.Aux, Walked: e.Pool, Unwalked: e.Stream}
 		return
 	case Stack:
 		p.define(e.Stack, e.Frames)

@@ -97,6 +97,8 @@ type KernelTotals struct {
 	Bytes       uint64 `json:"bytes"` // asked for
 	Allocations uint64 `json:"allocations"`
 	Frees       uint64 `json:"frees"`
+	Walked      uint64 `json:"walked"`   // stacks that C code broke, taken from the goroutine
+	Unwalked    uint64 `json:"unwalked"` // and those that were not: they end in C
 }
 
 // OutOfMemory is a picture of the moment when an allocation failed for want of memory.

@@ -21,6 +21,7 @@ type resolver struct {
 	cache   symbols.Cache
 	procs   map[uint32]*symbols.Process // the goroutine's
 	shelf   shelf
+	offsets func(goVersion string) (symbols.Offsets, bool)
 }
 
 // maxJobs bounds the queue. A stack for which there is no room stays without names.
@@ -29,7 +30,7 @@ const maxJobs = 16 << 10
 func newResolver() *resolver {
 	r := &resolver{
 		jobs: make(chan func(), maxJobs), done: make(chan heap.Event, maxJobs), over: make(chan struct{}),
-		procs: make(map[uint32]*symbols.Process), shelf: shelf{books: make(map[uint32][]book)},
+		procs: make(map[uint32]*symbols.Process), shelf: shelf{books: make(map[uint32][]book)}, offsets: symbols.GoOffsets,
 	}
 	go func() {
 		defer close(r.over)
@@ -107,7 +108,7 @@ func (r *resolver) target(pid uint32, use func(bpf.Target)) {
 			return
 		}
 		t := bpf.Target{Text: info.Text + bias, TextEnd: info.TextEnd + bias, TLS: info.TLS}
-		if o, ok := symbols.GoOffsets(info.Version); ok && info.TLSKnown {
+		if o, ok := r.offsets(info.Version); ok && info.TLSKnown {
 			t.Known = true
 			t.Offsets = bpf.Offsets{M: o.M, GoID: o.GoID, SyscallPC: o.SyscallPC, SyscallBP: o.SyscallBP, CurG: o.CurG}
 		}

@@ -360,7 +360,7 @@ func (w *Watcher) auditOne(pid uint32, l bpf.Ledger, now int64) {
 			w.sink(&heap.Event{Op: heap.Lost, PID: pid, Time: now, Size: n, Text: lost.where})
 		}
 	}
-	w.sink(&heap.Event{Op: heap.Totals, PID: pid, Time: now, Size: l.Bytes, Addr: l.Allocs, Aux: l.Frees})
+	w.sink(&heap.Event{Op: heap.Totals, PID: pid, Time: now, Size: l.Bytes, Addr: l.Allocs, Aux: l.Frees, Pool: l.Walks, Stream: l.Unwalked})
 	p.books = l
 }
 

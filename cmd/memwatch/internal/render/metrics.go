@@ -90,6 +90,10 @@ func Metrics(w io.Writer, s *heap.Snapshot, hits map[string]uint64) error {
 			m.sample("memwatch_events_lost_total", labels(p, "where", l.Where), int64(l.Count))
 		}
 	})
+	m.family("memwatch_stack_unresolved_total", "counter", "Stacks of Go programs that end in C: the chain was broken, and the goroutine's could not be taken.")
+	each(func(p *heap.Process) {
+		m.sample("memwatch_stack_unresolved_total", labels(p), int64(p.Kernel.Unwalked))
+	})
 	m.family("memwatch_events_total", "counter", "Events applied.")
 	m.sample("memwatch_events_total", "", int64(s.Events))
 	if hits != nil {
