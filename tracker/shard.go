@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/lastuse/lastuse/internal/probe"
 )
@@ -79,7 +80,9 @@ func (s *Shard) Sample(size int64) bool {
 func (s *Shard) next() bool {
 	if s.rand == nil {
 		// Of its own, and a plain one: the runtime's costs as much as all else in here.
-		s.rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
+		r := new(sampler)
+		r.source.Seed(rand.Uint64(), rand.Uint64())
+		s.rand = rand.New(&r.source)
 	}
 	s.rec.Left = distance(s.rate, s.rand.ExpFloat64)
 	return true
@@ -94,6 +97,13 @@ func (s *Shard) Tracker() *Tracker { return s.account.tracker }
 
 // Account returns the account that s is part of.
 func (s *Shard) Account() *Account { return s.account }
+
+// A sampler is the source of a shard's random numbers. It is written to with each sample and as large as
+// two cache lines, so that no two shards' are in one.
+type sampler struct {
+	source rand.PCG
+	_      [128 - unsafe.Sizeof(rand.PCG{})]byte
+}
 
 // distance returns how many bytes to let pass before the next sample at a rate of
 // one sample for rate bytes: exponentially distributed, so that a byte's chance does
