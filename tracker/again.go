@@ -35,7 +35,8 @@ func (s *Shard) SiteAgain(skip int, size int64) SiteID {
 		t.touch(l.site.rec)
 	}
 	if l.site.home != 0 {
-		t.countPart(l.site.rec, s.rate, size)
+		objects, bytes := s.weigh(size)
+		countPart(l.site.rec, objects, bytes)
 		return l.site.id
 	}
 	t.count(l.site.rec, s.rate, size)

@@ -61,3 +61,20 @@ func TestSiteAgainDeep(t *testing.T) {
 		assert.False(t, deep(2*againDepth))
 	}
 }
+
+// What is much larger than the rate is a sample each time, and leaves the distance to the next one
+// as it is: what is small keeps its chance.
+func TestCertainSamples(t *testing.T) {
+	const rate = 1000
+	books := New(Options{Rate: rate})
+	s := newShard(t, books)
+	small := 0
+	for range 20_000 {
+		assert.True(t, s.Sample(certain*rate))
+		if s.Sample(100) {
+			small++
+		}
+	}
+	// One in 10.5 of them, as 1 - exp(-0.1) = 0.0952; the standard deviation is 41.
+	assert.InDelta(t, 1903, small, 6*41)
+}

@@ -78,9 +78,19 @@ func (p *site) adopt(st *site) {
 	}
 }
 
+// weigh is table.weigh, which it asks only if the size is not the one before. The caller has the
+// lock of the shard's owner.
+func (s *Shard) weigh(size int64) (objects, bytes uint64) {
+	w := &s.weight
+	if w.size != size || w.objects == 0 {
+		w.size = size
+		w.objects, w.bytes = s.account.tracker.table.weigh(s.rate, size)
+	}
+	return w.objects, w.bytes
+}
+
 // countPart adds one allocation to the record of a part. The caller has the lock of its writer.
-func (t *table) countPart(r *probe.Site, rate, size int64) {
-	objects, bytes := t.weigh(rate, size)
+func countPart(r *probe.Site, objects, bytes uint64) {
 	store(&r.Samples, r.Samples+1)
 	store(&r.AllocObjects, r.AllocObjects+objects)
 	store(&r.AllocBytes, r.AllocBytes+bytes)
@@ -96,7 +106,7 @@ func (s *Shard) Unsite(id SiteID, size int64, late bool) bool {
 		return false
 	}
 	r := st.rec
-	objects, bytes := t.weigh(s.rate, size)
+	objects, bytes := s.weigh(size)
 	if late {
 		store(&r.LateObjects, r.LateObjects+objects)
 		store(&r.LateBytes, r.LateBytes+bytes)

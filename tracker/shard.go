@@ -23,6 +23,8 @@ type Shard struct {
 
 	last *lastSite  // nil before the first Remember
 	rand *rand.Rand // the sampler's
+
+	weight weight // of the latest sample's size
 }
 
 // Alloc counts an allocation of size bytes.
@@ -71,13 +73,23 @@ func (s *Shard) Unpend(size int64) { s.Pend(-size) }
 func (s *Shard) Sample(size int64) bool {
 	left := s.rec.Left - size
 	s.rec.Left = left
-	return left < 0 && s.next()
+	return left < 0 && s.next(size)
 }
 
-// next draws the distance to the next sample. It returns true.
+// certain is how many times the sampler's rate an allocation must be to be a sample in any case:
+// the chance that it is none would be 10^-14.
+const certain = 32
+
+// next draws the distance to the next sample, after an allocation of size bytes has used up the
+// last one. It returns true.
 //
 //go:noinline
-func (s *Shard) next() bool {
+func (s *Shard) next(size int64) bool {
+	if size/certain >= s.rate {
+		// What was left before it is as good: a distance does not know what came before.
+		s.rec.Left += size
+		return true
+	}
 	if s.rand == nil {
 		// Of its own, and a plain one: the runtime's costs as much as all else in here.
 		r := new(sampler)
