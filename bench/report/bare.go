@@ -84,6 +84,9 @@ func emptied(name string, src []byte, bodies map[string]string) ([]byte, error) 
 	out.Write(src[at:])
 	// Imports may be without a use now.
 	for _, i := range f.Imports {
+		if anyOf[i.Path.Value] == "" {
+			return nil, fmt.Errorf("overlay: %s imports %s: name something of it in anyOf", name, i.Path.Value)
+		}
 		fmt.Fprintf(&out, "\nvar _ = %s\n", anyOf[i.Path.Value])
 	}
 	return out.Bytes(), nil
@@ -92,5 +95,5 @@ func emptied(name string, src []byte, bodies map[string]string) ([]byte, error) 
 // anyOf names something in each package that the emptied files import.
 var anyOf = map[string]string{
 	`"math"`: "math.MaxInt64", `"math/rand/v2"`: "rand.ExpFloat64", `"runtime"`: "runtime.GC", `"sync/atomic"`: "atomic.LoadInt64",
-	`"reflect"`: "reflect.TypeOf", `"github.com/lastuse/lastuse/internal/probe"`: "probe.Magic",
+	`"reflect"`: "reflect.TypeOf", `"unsafe"`: "unsafe.Sizeof(0)", `"github.com/lastuse/lastuse/internal/probe"`: "probe.Magic",
 }
