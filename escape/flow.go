@@ -229,6 +229,8 @@ const (
 	byGoroutine = "used by another goroutine"
 	onChannel   = "sent on a channel"
 	toPool      = "put back into a pool"
+	byClear     = "dropped by clear"
+	byDelete    = "dropped by delete"
 )
 
 // path lists the stations from o's site to value v, for people.

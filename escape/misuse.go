@@ -4,7 +4,9 @@ package escape
 // frees.
 
 import (
+	"go/ast"
 	"go/token"
+	"go/types"
 	"slices"
 
 	"golang.org/x/tools/go/analysis"
@@ -55,6 +57,12 @@ func (d *decider) findings() {
 				fd.Related = append(fd.Related, analysis.RelatedInformation{Pos: freed, End: freed, Message: "freed here"})
 			}
 			switch {
+			case is.ev.why == byClear, is.ev.why == byDelete:
+				lost := d.w.givenSite(o)
+				if lost == nil || d.skip(lost) {
+					continue
+				}
+				fd = d.dropped(lost, name, is.ev.why[len("dropped by "):], is.at.pos)
 			case is.st == sMoved && is.ev.why == byGoroutine:
 				fd.Category = CategoryUseAfterFree
 				fd.Message = name + " is used by a goroutine that nobody waits for, and freed at " + d.p.line(is.at.pos)
@@ -91,12 +99,14 @@ func (d *decider) findings() {
 				fd.Category = CategoryUseAfterFree
 				fd.Message = name + " " + maybe + "used after it is freed" + where
 			}
+			if fd.Buffer == nil {
+				fd.Buffer = o.buf
+			}
 			key := fd.Category + d.p.fset.Position(fd.Pos).String()
 			if seen[key] {
 				continue
 			}
 			seen[key] = true
-			fd.Buffer = o.buf
 			d.out.Findings = append(d.out.Findings, fd)
 		}
 	}
@@ -109,13 +119,71 @@ func (d *decider) resets(o *object) bool {
 	return len(fs) > 0 && !slices.ContainsFunc(fs, func(f *freer) bool { return !f.resets })
 }
 
+// dropped reports a buffer that a collection loses without a free.
+func (d *decider) dropped(lost *object, coll, how string, at token.Pos) *Finding {
+	fd := &Finding{Category: CategoryLeak, Pos: lost.def.pos, End: lost.def.pos, Buffer: lost.buf}
+	what := d.holder(lost)
+	if what == "" {
+		what = d.unnamed(lost)
+	}
+	if c := d.callOf(lost); c != nil {
+		fd.Pos, fd.End = c.pos, max(c.end, c.pos)
+	}
+	fd.Message = what + ", put into " + coll + ", is lost: " + how + " at " + d.p.line(at) + " drops it without a free"
+	fd.Related = []analysis.RelatedInformation{{Pos: at, End: at, Message: "dropped here"}}
+	return fd
+}
+
+// givenSite returns the first buffer that is put into o.
+func (w *flow) givenSite(o *object) *object {
+	var first *object
+	for _, v := range w.given(o) {
+		if q := w.byDef[origin(v)]; q != nil && q.kind == objSite && !q.coll && (first == nil || q.def.pos < first.def.pos) {
+			first = q
+		}
+	}
+	return first
+}
+
+// replaced reports elements of local maps that another one replaces under the same
+// constant key, without a look at the map between.
+func (d *decider) replaced() {
+	for _, o := range d.w.objs {
+		if _, isMap := o.def.typ0().Underlying().(*types.Map); !isMap || !o.coll || o.group == nil || o.group.why != "" {
+			continue
+		}
+		for _, b := range d.f.rpo {
+			last := map[string]*value{}
+			for _, v := range b.instrs {
+				if len(v.args) == 0 || !slices.ContainsFunc(v.args, func(a *value) bool { return origin(a) == o.def }) {
+					continue
+				}
+				ix, ok := v.expr.(*ast.IndexExpr)
+				if v.op != opStore || !ok || d.p.info.Types[ix.Index].Value == nil {
+					if v.op != opSet && v.op != opCopy {
+						clear(last)
+					}
+					continue
+				}
+				key := d.p.info.Types[ix.Index].Value.ExactString()
+				if was := last[key]; was != nil {
+					if q := d.w.byDef[origin(was.args[0])]; q != nil && q.kind == objSite && !d.skip(q) {
+						d.out.Findings = append(d.out.Findings, d.dropped(q, "the map under "+key, "the store", v.pos))
+					}
+				}
+				last[key] = v
+			}
+		}
+	}
+}
+
 // freesItself reports whether the program frees something of the group, or
 // hands it to somebody who does.
 func (g *group) freesItself() bool {
 	for _, o := range g.objs {
 		for _, evs := range o.events {
 			for _, e := range evs {
-				if (e.kind == evFree || e.kind == evDefer) && !e.ours || e.callee == "(*sync.Pool).Put" {
+				if e.why == byClear || e.why == byDelete || (e.kind == evFree || e.kind == evDefer) && !e.ours || e.callee == "(*sync.Pool).Put" {
 					return true
 				}
 			}

@@ -88,6 +88,7 @@ func (d *decider) decide() {
 		}
 	}
 	d.findings()
+	d.replaced()
 	slices.SortStableFunc(d.out.Buffers, func(a, b *Buffer) int { return cmp.Compare(a.Site, b.Site) })
 	slices.SortStableFunc(d.out.Findings, func(a, b *Finding) int {
 		return cmp.Or(cmp.Compare(a.Pos, b.Pos), cmp.Compare(a.Category, b.Category))
@@ -519,6 +520,12 @@ func (d *decider) buffer(x *decision, o *object) {
 		}
 		d.report(x, o, b, frees+moves+returns > 0, mine, saves...)
 	default:
+		if retains, frees := d.countIn(o); len(become) == 1 && frees < 1+retains && frees > 0 {
+			b.Verdict = Reported
+			b.Reason = fmt.Sprintf("made with one reference, retained %s, released %s", times(retains), times(frees))
+			d.miscounted(o, b)
+			return
+		}
 		d.settled(x, become, b, frees, moves, returns, sink, keep)
 		if x.late != nil {
 			d.reportLate(x, o, b, nil)
@@ -624,6 +631,56 @@ func (d *decider) settled(x *decision, become []*object, b *Buffer, frees, moves
 	default:
 		keep("it lives until the program, or its goroutine, ends")
 	}
+}
+
+// countIn counts how often o is retained and freed, if all of that happens in the
+// block that makes it, once each, and nothing else may hold a reference; else it
+// returns zeros.
+func (d *decider) countIn(o *object) (retains, frees int) {
+	if d.w.shared(o) {
+		return 0, 0
+	}
+	same := true
+	o.eachEvent(func(e event) {
+		switch {
+		case e.kind == evUse:
+		case e.at.blk != o.def.where().blk || e.m != mWhole || e.kind != evRetain && e.when.K != Always:
+			same = false
+		case e.kind == evRetain:
+			retains++
+		case e.kind == evFree, e.kind == evDefer:
+			frees++
+		default:
+			same = false
+		}
+	})
+	if !same || retains == 0 {
+		return 0, 0
+	}
+	return retains, frees
+}
+
+func times(n int) string {
+	switch n {
+	case 1:
+		return "once"
+	case 2:
+		return "twice"
+	}
+	return itoa(n) + " times"
+}
+
+// miscounted reports a buffer of which more references are taken than given back.
+func (d *decider) miscounted(o *object, b *Buffer) {
+	what := b.Name
+	if what == "" {
+		what = d.unnamed(o)
+	}
+	fd := &Finding{Category: CategoryLeak, Pos: b.Site, End: b.Site, Buffer: b, Message: what + " keeps a reference: " + b.Reason}
+	if c := d.callOf(o); c != nil && c.end.IsValid() {
+		fd.End = c.end
+	}
+	d.out.Findings = append(d.out.Findings, fd)
 }
 
 func (d *decider) memberAt(o *object, at *value) *value {

@@ -139,6 +139,9 @@ func (pl *planner) event(j int, o *object, v *value, e event, st []state) {
 		case evMove:
 			bad = sFreed | sInserted
 		}
+		if e.why == byClear && all&sOwned != 0 || e.why == byDelete && all&^sNil == sOwned {
+			pl.issues = append(pl.issues, issue{obj: o, at: v, ev: e, must: true, st: sOwned, reach: all})
+		}
 		if all == sMoved && o.kind == objSite && (e.kind == evFree || e.kind == evUse) {
 			// Handed to somebody who is sure to use or free it.
 			if to := o.handoff(); to != "" && (e.kind == evFree || to == toPool) && !slices.ContainsFunc(o.events[v], func(x event) bool { return x.kind == evMove }) {

@@ -248,7 +248,14 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 			o.event(u, event{kind: d.kind, when: When{K: Always}, m: kk, repeat: d.repeat, why: "each element: " + d.why})
 		}
 	case opRecv, opUse:
-		o.use(u)
+		switch {
+		case o.coll && k == mWhole && u.note == "clear":
+			o.event(u, event{kind: evMove, when: When{K: Always}, m: k, why: byClear})
+		case o.coll && k == mWhole && u.note == "delete":
+			o.event(u, event{kind: evUse, why: byDelete})
+		default:
+			o.use(u)
+		}
 		if u.op == opRecv && k == mHolder && !plain(u.typ0()) {
 			w.member(o, u, mMaybe, m)
 		}
