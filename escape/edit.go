@@ -380,11 +380,13 @@ func (s *source) apply(es []analysis.TextEdit) (string, bool) {
 	return w.String(), true
 }
 
+const overlap = "its edits overlap"
+
 // parses reports why the file does not parse with the edits; "" if it does.
 func (s *source) parses(es []analysis.TextEdit) string {
 	text, ok := s.apply(es)
 	if !ok {
-		return "its edits overlap"
+		return overlap
 	}
 	if _, err := parser.ParseFile(token.NewFileSet(), "edited.go", text, parser.SkipObjectResolution); err != nil {
 		return "the edited text does not parse: " + err.Error()
