@@ -332,12 +332,6 @@ func (p *pkg) reportOn(f *fn, read func(string) ([]byte, error), captured map[to
 		if !p.guarded(f, d.decide) {
 			return nil, nil
 		}
-		if !f.outside && slices.ContainsFunc(bugs, func(b Bug) bool { return b.Text == overlap }) {
-			// A statement that moves has a literal in it that is edited.
-			f.outside = true
-			p.build(f)
-			return p.reportOn(f, read, captured)
-		}
 	}
 	if len(out.Buffers)+len(out.Findings) == 0 {
 		return nil, bugs

@@ -19,6 +19,25 @@ type source struct {
 	file *token.File
 	text []byte
 	tree *ast.File
+
+	inner []analysis.TextEdit // in literals, which may be in text that moves
+	moved map[token.Pos]bool  // of these, what was made in moved text
+}
+
+// copied returns the text between two positions, with the edits inside it.
+func (s *source) copied(from, to token.Pos) string {
+	var w strings.Builder
+	for _, e := range s.inner {
+		if e.Pos <= from || e.End >= to {
+			continue
+		}
+		w.Write(s.text[s.off(from):s.off(e.Pos)])
+		w.Write(e.NewText)
+		from = e.End
+		s.moved[e.Pos] = true
+	}
+	w.Write(s.text[s.off(from):s.off(to)])
+	return w.String()
 }
 
 func (s *source) off(p token.Pos) int { return s.file.Offset(p) }
@@ -380,13 +399,11 @@ func (s *source) apply(es []analysis.TextEdit) (string, bool) {
 	return w.String(), true
 }
 
-const overlap = "its edits overlap"
-
 // parses reports why the file does not parse with the edits; "" if it does.
 func (s *source) parses(es []analysis.TextEdit) string {
 	text, ok := s.apply(es)
 	if !ok {
-		return overlap
+		return "its edits overlap"
 	}
 	if _, err := parser.ParseFile(token.NewFileSet(), "edited.go", text, parser.SkipObjectResolution); err != nil {
 		return "the edited text does not parse: " + err.Error()

@@ -156,7 +156,7 @@ func (l *lower) innerGaps() {
 				continue
 			}
 			for _, lit := range v.gap.inner {
-				if l.f.outside || l.spliced[lit] != 1 || l.kept[lit] {
+				if l.spliced[lit] != 1 || l.kept[lit] {
 					v.gap.kind = gapNone
 				}
 			}

@@ -286,12 +286,12 @@ func (h *hoist) text(s *source, from, to token.Pos) string {
 			if inner || x.expr.Pos() == from && x.expr.End() == to {
 				continue
 			}
-			w.Write(s.text[s.off(at):s.off(x.expr.Pos())])
+			w.WriteString(s.copied(at, x.expr.Pos()))
 			w.WriteString(x.name)
 			at = x.expr.End()
 		}
 	}
-	w.Write(s.text[s.off(at):s.off(to)])
+	w.WriteString(s.copied(at, to))
 	return w.String()
 }
 
@@ -319,4 +319,50 @@ func (h *hoist) outermost() []hoisted {
 		}
 	}
 	return out
+}
+
+// remembered frees fp's buffer through a variable of its own, which takes it
+// where it is made: the one that held it is assigned again before it is dead.
+func (d *decider) remembered(x *decision, fp freePoint) (planned, bool) {
+	o, b := fp.obj, fp.obj.def.blk
+	if d.f.gotos || o.coll || o.kind == objParam {
+		return planned{}, false
+	}
+	for _, i := range b.gaps {
+		at := b.instrs[i]
+		g := at.gap
+		if i <= o.def.at || g.kind != gapStmt || len(g.inner) > 0 || d.f.inLiteral(g.anchor) {
+			continue
+		}
+		pl := d.w.nameAt(o, at)
+		if pl == nil || pl.via != "" {
+			continue
+		}
+		if fp.gap.gap.scope < g.anchor || fp.gap.gap.scope >= endOf(g.list) {
+			return planned{}, false // not visible there
+		}
+		name := x.names[o]
+		if name == "" {
+			if x.names == nil {
+				x.names = map[*object]string{}
+			}
+			name = d.fresh("old")
+			x.names[o] = name
+		}
+		text, why := d.w.freeText(o, name, pl.typ, fp.isNil, fp.gap.gap.scope)
+		if why != "" {
+			return planned{}, false
+		}
+		save := &planned{freePoint: freePoint{obj: o, gap: at}, text: name + " := " + pl.name, save: true}
+		return planned{freePoint: fp, text: text, name: name, repeatable: x.pl.repeats[o], before: save}, true
+	}
+	return planned{}, false
+}
+
+// endOf is where the names declared in a list of statements end.
+func endOf(list ast.Node) token.Pos {
+	if b, ok := list.(*ast.BlockStmt); ok {
+		return b.Rbrace + 1
+	}
+	return list.End() + 1
 }

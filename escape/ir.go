@@ -196,7 +196,6 @@ type fn struct {
 	flow     *flow
 	loops    []*elemLoop
 	lits     []*ast.FuncLit // outermost literals inside, in order
-	outside  bool           // nothing is inserted in literals that are called in place
 }
 
 func (f *fn) newBlock(label string) *block {

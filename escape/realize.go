@@ -83,6 +83,9 @@ func (d *decider) realize() {
 			}
 		}
 	}
+	// Those in literals first: a statement that moves takes them along.
+	slices.SortStableFunc(gaps, func(a, b *gap) int { return cmp.Compare(min(len(b.inner), 1), min(len(a.inner), 1)) })
+	d.src.inner, d.src.moved = nil, map[token.Pos]bool{}
 	for _, g := range gaps {
 		items := at[g]
 		// Reverse order of making.
@@ -107,6 +110,10 @@ func (d *decider) realize() {
 			continue
 		}
 		d.gapEdits[g] = es
+		if len(g.inner) > 0 {
+			d.src.inner = append(d.src.inner, es...)
+			sortEdits(d.src.inner)
+		}
 	}
 	for _, g := range gaps {
 		for _, it := range at[g] {
@@ -133,6 +140,19 @@ func (d *decider) realize() {
 		if x.imports && len(x.frees) > 0 && x.noEdit == "" {
 			d.out.Edits = append(d.out.Edits, d.p.importEdit(d.src, "runtime")...)
 			break
+		}
+	}
+	if len(d.src.moved) > 0 {
+		for _, x := range d.all {
+			if x.noEdit != "" {
+				refuse(x.noEdit)
+				return
+			}
+		}
+		for _, g := range gaps {
+			if es := d.gapEdits[g]; len(es) > 0 && len(g.inner) > 0 && d.src.moved[es[0].Pos] {
+				d.gapEdits[g] = nil // made where the statement went
+			}
 		}
 	}
 	for _, g := range gaps {

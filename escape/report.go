@@ -39,7 +39,8 @@ type decision struct {
 	noEdit string
 	hoists []*hoist
 
-	imports bool // the plan needs the import of runtime
+	imports bool               // the plan needs the import of runtime
+	names   map[*object]string // variables that the plan makes for buffers
 
 	late    *lateness // what the program frees comes late
 	deletes []*value  // frees that the plan replaces
@@ -202,6 +203,9 @@ func (d *decider) give(x *decision, fp freePoint) (planned, string) {
 			why = "no variable that is visible at " + d.p.line(fp.gap.pos) + " holds it there"
 		}
 		if why != "" {
+			if p, ok := d.remembered(x, fp); ok {
+				return p, ""
+			}
 			return planned{}, why
 		}
 		for _, it := range h.items {
