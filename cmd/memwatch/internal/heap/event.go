@@ -47,6 +47,7 @@ const (
 	Told   // what a process says of itself, by site or, with Stack 0, in all: see told.go
 	Totals // the kernel's own books: Size bytes asked for in Addr calls, Aux frees; Pool and Stream stacks, see KernelTotals
 	Placed // where the process runs, in Text: see placed.go
+	Used   // Size bytes are what the driver itself counts for the process
 
 	opEnd
 )
@@ -58,7 +59,7 @@ var opNames = [...]string{
 	CtxCreate: "ctxcreate", CtxSet: "ctxset", CtxPush: "ctxpush", CtxPop: "ctxpop",
 	CtxDestroy: "ctxdestroy", Primary: "primary", Unprimary: "unprimary", Reset: "reset",
 	PoolCreate: "poolcreate", PoolDestroy: "pooldestroy", CaptureBegin: "capture", CaptureEnd: "endcapture",
-	Lost: "lost", Stack: "stack", Told: "told", Totals: "totals", Placed: "placed",
+	Lost: "lost", Stack: "stack", Told: "told", Totals: "totals", Placed: "placed", Used: "used",
 }
 
 func (o Op) String() string { return name(opNames[:], int(o)) }

@@ -136,6 +136,7 @@ type process struct {
 	dropped uint64 // allocations, sites and stacks without room
 	kernel  KernelTotals
 	place   Place
+	used    int64 // bytes that the driver counts; 0: unknown
 
 	told     bool  // its buffers are what it says of them
 	tabled   bool  // it has said something of them
@@ -181,6 +182,11 @@ func (p *process) apply(e *Event) {
 			p.lost[e.Text] += e.Size
 		} else {
 			p.lost[""] += e.Size
+		}
+		return
+	case Used:
+		if e.Size <= maxSize {
+			p.used = int64(e.Size)
 		}
 		return
 	case Placed:

@@ -52,6 +52,7 @@ type Process struct {
 	Lost     []LostTotal   `json:"lost"`
 	Kernel   KernelTotals  `json:"kernel"`
 	Place    Place         `json:"place"`
+	Used     int64         `json:"driverUsed"` // bytes that the driver itself counts on its devices, with contexts and code; 0: unknown
 	OOM      *OutOfMemory  `json:"outOfMemory,omitempty"`
 	History  []int64       `json:"history"` // live bytes, one a sample, the oldest first
 	Sites    []Site        `json:"sites"`
@@ -179,7 +180,7 @@ func (p *process) snapshot(q Query) Process {
 		Live: p.live, Peak: p.peak, PeakAt: p.peakAt, AtExit: p.atExit,
 		Mapped: p.mapped, Maps: len(p.maps),
 		Explicit: p.hows[Explicit], ByNet: p.hows[Late], Context: p.hows[Context], Exit: p.hows[Exited], Unseen: p.hows[Replaced],
-		Undone: p.undone, Unknown: p.unknown, Dropped: p.dropped, Kernel: p.kernel, Place: p.place, OOM: p.oom,
+		Undone: p.undone, Unknown: p.unknown, Dropped: p.dropped, Kernel: p.kernel, Place: p.place, Used: p.used, OOM: p.oom,
 		History: slices.Clone(p.history.at), Rate: p.rate(),
 	}
 	if p.toldLate != (Freed{}) || p.told {

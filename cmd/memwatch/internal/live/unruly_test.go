@@ -40,6 +40,8 @@ func TestUnruly(t *testing.T) {
 		require.NoError(t, err, "%s", out)
 	}
 	w := watch(t, Options{Scan: 20 * time.Millisecond})
+	w.ask, w.tool = 50*time.Millisecond, filepath.Join(dir, "tool") // which tells what the driver counts
+	require.NoError(t, os.WriteFile(w.tool, []byte("#!/bin/sh\nfor p in $(pidof unruly); do echo \"$p, 7\"; echo \"$p, 3\"; done\necho 'no, number'\n"), 0o700))
 	h := heap.New(heap.Options{})
 	var mu sync.Mutex
 	var over sync.WaitGroup
@@ -88,6 +90,7 @@ func TestUnruly(t *testing.T) {
 	await("attached", probed(1))
 	step("made")
 	await("one allocation", func() bool { return of(pid).Live == 1000 })
+	await("what the driver counts, on two devices", func() bool { return of(pid).Used == 10<<20 })
 	step("loaded")
 	await("the other library is probed", probed(2))
 	step("replaced")

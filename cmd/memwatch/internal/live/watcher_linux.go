@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -62,6 +63,10 @@ type Watcher struct {
 	events    []heap.Event
 	sink      func(*heap.Event)
 	wait      time.Duration // for a report
+	ask       time.Duration // between two questions to the tool
+	tool      string        // that tells what the driver counts, "" if there is none
+	driven    atomic.Bool   // some process uses the driver that it is of
+	answers   chan map[uint32]uint64
 	ready     chan struct{} // closed when Run has looked at the processes asked for
 }
 
@@ -91,6 +96,7 @@ func New(o Options) (*Watcher, error) {
 	w := &Watcher{
 		opts: o, session: s, resolver: newResolver(),
 		libraries: make(map[string]*Library), processes: make(map[uint32]*process), ready: make(chan struct{}),
+		ask: askDriver, tool: driverTool(), answers: make(chan map[uint32]uint64, 1),
 	}
 	w.sink = func(*heap.Event) {}
 	w.attached = sinceBoot()
@@ -167,6 +173,11 @@ func (w *Watcher) Run(ctx context.Context, sink func(*heap.Event), idle func()) 
 		w.resolver.finish(w.sink)
 	}
 	close(w.ready)
+	ctx, stop := context.WithCancel(ctx)
+	var helpers sync.WaitGroup
+	asking := false
+	defer helpers.Wait()
+	defer stop()
 	begun := time.Now()
 	next := begun
 	for ctx.Err() == nil {
@@ -178,6 +189,11 @@ func (w *Watcher) Run(ctx context.Context, sink func(*heap.Event), idle func()) 
 				w.opts.Settled()
 				w.opts.Settled = nil
 			}
+			if !asking && w.tool != "" && w.session != nil {
+				asking = true
+				helpers.Go(func() { w.askInTurn(ctx, w.ask) })
+			}
+			w.takeAnswer()
 		}
 		ok, err := w.read(ctx, &r)
 		if errors.Is(err, os.ErrClosed) {
@@ -316,6 +332,9 @@ func (w *Watcher) introduce(pid int, now int64) {
 	w.target(pid)
 }
 
+// cudaName is the driver of which the tool tells.
+const cudaName = "CUDA driver"
+
 // podLogs is the folder in which a kubelet keeps a folder for each pod of the node.
 const podLogs = "/var/log/pods"
 
@@ -434,6 +453,9 @@ func (w *Watcher) scan() {
 				continue
 			}
 			uses = true
+			if l.Name == cudaName {
+				w.driven.Store(true)
+			}
 			if f, err := symbols.OpenMapped(pid, m); err == nil {
 				w.attach(f, l, m.Path)
 				f.Close()

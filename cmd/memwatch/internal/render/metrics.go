@@ -49,6 +49,12 @@ func Metrics(w io.Writer, s *heap.Snapshot, hits map[string]uint64) error {
 			m.sample("memwatch_device_live_bytes", labels(p, "device", fmt.Sprint(d.Device)), d.Live)
 		}
 	})
+	m.family("memwatch_driver_used_bytes", "gauge", "Bytes that the driver itself counts for the process, with contexts, code, and memory from before memwatch.")
+	each(func(p *heap.Process) {
+		if p.Used > 0 {
+			m.sample("memwatch_driver_used_bytes", labels(p), p.Used)
+		}
+	})
 	m.family("memwatch_high_water_bytes", "gauge", "The most own bytes that were live at once.")
 	each(func(p *heap.Process) { m.sample("memwatch_high_water_bytes", labels(p), p.Peak) })
 	m.family("memwatch_allocated_bytes_total", "counter", "Bytes ever allocated, by class.")

@@ -91,6 +91,9 @@ func (o Options) process(tw io.Writer, p *heap.Process) {
 	if o.Wide && p.Place != (heap.Place{}) {
 		fmt.Fprintf(tw, "\t%s\n", Clean(p.Place.String()))
 	}
+	if o.Wide && p.Used > 0 {
+		fmt.Fprintf(tw, "\tthe driver counts %s: contexts, code, and whatever else no call shows\n", o.Size(p.Used))
+	}
 	if p.Late && !p.ByTable {
 		fmt.Fprintf(tw, "\tmemory from before memwatch: unknown; frees of it: %d\n", p.Unknown.Frees)
 	}

@@ -155,7 +155,11 @@ func (m *Model) viewSites() []string {
 		if p.Exited {
 			live = m.live(p, p.AtExit) + " at exit"
 		}
-		title = fmt.Sprintf("%s (%d)   %s, %s peak, %d sites   by %s", render.Clean(p.Name), p.PID, live, m.live(p, p.Peak), len(list), orders[sites][m.order[sites]])
+		counted := ""
+		if p.Used > 0 {
+			counted = fmt.Sprintf(", the driver counts %s", m.size(p.Used))
+		}
+		title = fmt.Sprintf("%s (%d)   %s, %s peak%s, %d sites   by %s", render.Clean(p.Name), p.PID, live, m.live(p, p.Peak), counted, len(list), orders[sites][m.order[sites]])
 	}
 	lines := []string{
 		m.head(title),
