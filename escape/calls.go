@@ -119,7 +119,7 @@ func (w *flow) useCall(o *object, m *value, k memberKind, u *value) {
 				}
 				w.member(o, r, kind, m)
 			} else if re.Views>>ai&1 == 1 {
-				if k == mHolder {
+				if k == mHolder && !re.Owned { // what looks into a holder may be what it holds
 					w.member(o, r, mMaybe, m)
 				} else {
 					w.member(o, r, mView, m)

@@ -52,7 +52,7 @@ func checkouts(t *testing.T) []*checkout {
 	bin := filepath.Join(t.TempDir(), "lastuse")
 	out, err := exec.Command("go", "build", "-o", bin, "../cmd/lastuse").CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	env := append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+	env := append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOWORK=off")
 	if *sdk {
 		wrappers, err := filepath.Abs("testdata/sdk")
 		require.NoError(t, err)
@@ -126,7 +126,7 @@ var testLine = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)|^FAIL\s+(\S+)`)
 func (c *checkout) failing(t *testing.T, packages []string) []string {
 	cmd := exec.Command("go", append([]string{"test", "-vet=off", "-count=1"}, packages...)...)
 	cmd.Dir = c.dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOWORK=off")
 	out, err := cmd.CombinedOutput()
 	if err == nil {
 		return nil
