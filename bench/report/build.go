@@ -47,6 +47,9 @@ func (b *bench) build(dir string) error {
 			return fmt.Errorf("go %v: %w", c, err)
 		}
 	}
+	if err := os.WriteFile(filepath.Join(dir, commitFile), []byte(b.checkedOut()), 0o666); err != nil {
+		return err
+	}
 	// What may be missing.
 	cuda := exec.Command("go", "test", "-c", strip, "-o", filepath.Join(dir, "cuda.test"), "./alloc/cuda")
 	cuda.Dir = b.root

@@ -5,8 +5,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"strings"
 	"time"
 )
@@ -46,23 +46,25 @@ func (b *bench) describe(w io.Writer) {
 	line("mode", mode)
 }
 
-// commit returns the commit that the program was built from, or that is checked out.
+// commitFile is where -build leaves the commit that it has built, in the folder of the binaries.
+const commitFile = "commit"
+
+// commit returns the commit that what runs was built from.
 func (b *bench) commit() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		revision, modified := "", ""
-		for _, s := range info.Settings {
-			switch {
-			case s.Key == "vcs.revision":
-				revision = s.Value
-			case s.Key == "vcs.modified" && s.Value == "true":
-				modified = "+"
-			}
-		}
-		if len(revision) >= 12 {
-			return revision[:12] + modified
-		}
+	c, err := os.ReadFile(filepath.Join(b.bin, commitFile))
+	if err != nil {
+		return "unknown"
 	}
-	return output("git", "-C", b.root, "rev-parse", "--short=12", "HEAD")
+	return string(c)
+}
+
+// checkedOut returns the commit that is checked out, with a + if files differ from it.
+func (b *bench) checkedOut() string {
+	c := output("git", "-C", b.root, "rev-parse", "--short=12", "HEAD")
+	if c != "" && output("git", "-C", b.root, "status", "--porcelain", "--untracked-files=no") != "" {
+		c += "+"
+	}
+	return c
 }
 
 // output returns what a command prints, or nothing.

@@ -32,6 +32,7 @@ type line struct {
 	name   string
 	points plotter.XYs
 	steps  bool // the value holds until the next one
+	dashed bool // so that what lies under it is seen
 }
 
 // An axis is one of a plot.
@@ -52,8 +53,13 @@ func (t ticks) Ticks(least, most float64) []plot.Tick {
 	var all []plot.Tick
 	if t.log {
 		for x := math.Pow(t.by, math.Floor(math.Log(least)/math.Log(t.by)+1e-9)); x <= most*1.0001; x *= t.by {
-			if x >= least*0.9999 {
-				all = append(all, plot.Tick{Value: x, Label: t.show(x)})
+			for _, by := range []float64{1, 2, 5} {
+				if by > 1 && (t.by != 10 || most/least > 100) {
+					break // there are enough
+				}
+				if x*by >= least*0.9999 && x*by <= most*1.0001 {
+					all = append(all, plot.Tick{Value: x * by, Label: t.show(x * by)})
+				}
 			}
 		}
 		return all
@@ -108,8 +114,8 @@ func lines(title string, x, y axis, all []line) (*plot.Plot, error) {
 			return nil, fmt.Errorf("%s: %w", title, err)
 		}
 		d.Color, d.Width = colors[i%len(colors)], vg.Points(1.6)
-		if i >= len(colors) {
-			d.Dashes = []vg.Length{vg.Points(5), vg.Points(3)}
+		if i >= len(colors) || l.dashed {
+			d.Dashes = []vg.Length{vg.Points(5), vg.Points(5)}
 		}
 		if l.steps {
 			d.StepStyle = plotter.PostStep
@@ -277,7 +283,7 @@ func bars(f *rawFile) (*plot.Plot, error) {
 		}
 		name := r.vars["problem"]
 		if r.bench == "RandomAllocations" {
-			name = fmt.Sprintf("%s\n%s\n%ss", r.vars["n"], r.vars["max"], r.vars["streams"])
+			name = fmt.Sprintf("%s × %s, %s streams", r.vars["n"], r.vars["max"], r.vars["streams"])
 		}
 		names = append(names, name)
 		for _, mapping := range mappings {
@@ -309,6 +315,7 @@ func bars(f *rawFile) (*plot.Plot, error) {
 	p.Add(exact)
 	p.NominalX(names...)
 	p.X.Tick.Label.Font.Size = vg.Points(8)
+	p.X.Tick.Label.Rotation, p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = math.Pi/4, draw.XRight, draw.YCenter
 	p.Y.Min, p.Y.Max = 0, max(p.Y.Max*1.25, 2)
 	return p, nil
 }
@@ -347,7 +354,7 @@ func (b *bench) heapOverTime() ([][]*plot.Plot, error) {
 	for i, program := range programs {
 		var all []line
 		for _, form := range forms {
-			all = append(all, line{name: form, points: series[key{program, form}], steps: true})
+			all = append(all, line{name: form, points: series[key{program, form}], steps: true, dashed: form == forms[len(forms)-1]})
 		}
 		p, err := lines(program, axis{"calls of Make and kernels", false, whole, false}, axis{"foreign heap", false, size, true}, all)
 		if err != nil {

@@ -68,15 +68,18 @@ func (b *bench) document(files map[string]*rawFile, plots map[string][]string) [
 	w.WriteString("Medians of several runs, with the spread of their middle half. A difference smaller than the spread is none. " +
 		"Ratios within one table are the claim, absolute times are of the machine that is named.\n\n")
 	var machines []string
+	on := map[string][]string{} // parts by machine
 	for _, p := range parts {
 		if f := files[p.name]; f != nil {
-			if m := machine(f); !slices.Contains(machines, m) {
+			m := machine(f)
+			if !slices.Contains(machines, m) {
 				machines = append(machines, m)
 			}
+			on[m] = append(on[m], p.name)
 		}
 	}
 	for _, m := range machines {
-		fmt.Fprintf(&w, "- %s\n", m)
+		fmt.Fprintf(&w, "- %s: %s\n", strings.Join(on[m], ", "), m)
 	}
 	fmt.Fprintf(&w, "\nAgain: `go run ./bench/report -quick`, or without `-quick` for all of it. Raw files: [bench/results/%s](%s).\n\n", b.set, b.toRaw())
 	for _, p := range parts {
@@ -96,8 +99,11 @@ func (b *bench) document(files map[string]*rawFile, plots map[string][]string) [
 		for _, name := range plots[p.name] {
 			fmt.Fprintf(&w, "![%s](plots/%s.svg)\n\n", name, name)
 		}
+		if note := f.config["note"]; note != "" {
+			fmt.Fprintf(&w, "Note: %s.\n\n", note)
+		}
 		for _, m := range f.missing {
-			fmt.Fprintf(&w, "Missing on this machine: %s\n\n", m)
+			fmt.Fprintf(&w, "Missing: %s\n\n", m)
 		}
 		if !f.complete {
 			w.WriteString("This part did not run to its end.\n\n")
@@ -135,11 +141,21 @@ func (b *bench) readme(files map[string]*rawFile) error {
 	var w bytes.Buffer
 	w.WriteString(before + readmeBegin + "\n")
 	if f := files["early"]; f != nil {
-		t := &table{head: []string{"program", "frees", "peak", "mean", "wall", "largest batch"}}
-		for _, row := range earlyTable(f).rows {
-			t.rows = append(t.rows, []string{row[0], row[1], row[2], row[3], row[4], row[8]})
+		// Peak and largest batch, a row for each program.
+		for _, c := range []struct{ title, unit string }{{"peak of the foreign heap", "peak-B"}, {"largest batch that fits in 64 MiB", "batch"}} {
+			show := size
+			if c.unit == "batch" {
+				show = whole
+			}
+			t := pivot(f.only("Early"), "program", "frees", c.unit, show)
+			for i, form := range t.head {
+				if name, ok := forms[form]; ok {
+					t.head[i] = name
+				}
+			}
+			t.head[0] = c.title
+			t.write(&w)
 		}
-		t.write(&w)
 		fmt.Fprintf(&w, "On %s, from [early.txt](bench/results/%s/early.txt).", machine(f), b.set)
 	}
 	w.WriteString(" More tables, peers and plots: [docs/benchmarks.md](docs/benchmarks.md).\n" + readmeEnd + after)

@@ -196,10 +196,12 @@ func (p part) tables(f *rawFile) (all []*table, titles []string) {
 	return all, titles
 }
 
+// forms are the forms of the programs of bench/early, as tables name them.
+var forms = map[string]string{"collector": "no frees", "defer": "deferred", "lastuse": "rewritten by lastuse", "hand": "by hand"}
+
 // earlyTable is what early release is worth.
 func earlyTable(f *rawFile) *table {
 	t := &table{head: []string{"program", "frees", "peak", "mean", "wall", "spread", "collections", "late frees", "batch"}}
-	forms := map[string]string{"collector": "none", "defer": "deferred", "lastuse": "rewritten by lastuse", "hand": "by hand"}
 	for _, r := range f.only("Early") {
 		wall, _ := r.of("wall-ns")
 		least, _ := r.of("wall-min-ns")
