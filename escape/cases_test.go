@@ -48,6 +48,8 @@ type observation struct {
 	skipped []place
 	bugs    []place
 	errs    []string
+	alone   []string // suggested fixes that do not stand alone
+	fixes   int
 	broken  []string // errors of the type checker
 }
 
@@ -142,6 +144,12 @@ func (o *observation) add(r *row, root string, golden bool, act *checker.Action)
 		p := at(d.Pos)
 		p.category, p.text = d.Category, d.Message
 		o.found = append(o.found, p)
+		for _, fix := range d.SuggestedFixes {
+			o.fixes++
+			if err := alone(act.Package, fix.TextEdits); err != nil {
+				o.alone = append(o.alone, fmt.Sprintf("%v: %q: %v", p, fix.Message, err))
+			}
+		}
 	}
 	res, ok := act.Result.(*escape.Result)
 	if !ok {

@@ -757,25 +757,7 @@ func (d *decider) report(x *decision, o *object, b *Buffer, partly bool, mine []
 		if len(mine) > 1 {
 			fd.Fix = fmt.Sprintf("free %s at its last use on each of %d paths", what, len(mine))
 		}
-		seen := map[*gap]bool{}
-		for _, p := range slices.Concat(mine, saves) {
-			if g := p.gap.gap; !seen[g] {
-				seen[g] = true
-				fd.Edits = append(fd.Edits, d.gapEdits[g]...)
-			}
-		}
-		for _, h := range x.hoists {
-			for _, e := range d.hoistEdits[h] {
-				if !slices.ContainsFunc(fd.Edits, func(y analysis.TextEdit) bool { return y.Pos == e.Pos && y.End == e.End }) {
-					fd.Edits = append(fd.Edits, e)
-				}
-			}
-		}
-		fd.Edits = append(fd.Edits, d.deletions(x)...)
-		if x.imports && len(fd.Edits) > 0 {
-			fd.Edits = append(fd.Edits, d.p.importEdit(d.src, "runtime")...)
-		}
-		sortEdits(fd.Edits)
+		fd.Edits = d.together(slices.Concat(mine, saves))
 	}
 	d.out.Findings = append(d.out.Findings, fd)
 }
@@ -796,17 +778,65 @@ func (d *decider) reportLate(x *decision, o *object, b *Buffer, mine []planned) 
 	fd.Related = append(fd.Related, analysis.RelatedInformation{Pos: x.late.after, End: x.late.after, Message: "not used after this"})
 	if x.late.fixed && x.noEdit == "" {
 		fd.Fix = "free " + what + " after its last use"
-		seen := map[*gap]bool{}
-		for _, p := range mine {
-			if g := p.gap.gap; !seen[g] {
-				seen[g] = true
-				fd.Edits = append(fd.Edits, d.gapEdits[g]...)
-			}
-		}
-		fd.Edits = append(fd.Edits, d.deletions(x)...)
-		sortEdits(fd.Edits)
+		fd.Edits = d.together(mine)
 	}
 	d.out.Findings = append(d.out.Findings, fd)
+}
+
+// together returns the edits that frees need to stand alone. The text at a gap holds
+// all frees that are due there, so what those of other buffers need comes along: the
+// variables that hoists and saves make, and where a plan replaces frees of the
+// program, that plan as a whole.
+func (d *decider) together(frees []planned) []analysis.TextEdit {
+	var gaps []*gap
+	seen := map[*gap]bool{}
+	take := func(p planned) {
+		if g := p.gap.gap; !seen[g] {
+			seen[g] = true
+			gaps = append(gaps, g)
+		}
+	}
+	for _, p := range frees {
+		take(p)
+	}
+	var with []*decision
+	for again := true; again; {
+		again = false
+		for _, x := range d.all {
+			if x.noEdit != "" || slices.Contains(with, x) || !slices.ContainsFunc(x.frees, func(p planned) bool { return seen[p.gap.gap] }) {
+				continue
+			}
+			again = true
+			with = append(with, x)
+			for _, p := range x.frees {
+				if p.save || len(x.deletes) > 0 {
+					take(p)
+				}
+			}
+		}
+	}
+	var out []analysis.TextEdit
+	add := func(es []analysis.TextEdit) {
+		for _, e := range es {
+			if !slices.ContainsFunc(out, func(y analysis.TextEdit) bool { return y.Pos == e.Pos && y.End == e.End }) {
+				out = append(out, e)
+			}
+		}
+	}
+	for _, g := range gaps {
+		out = append(out, d.gapEdits[g]...)
+	}
+	for _, x := range with {
+		for _, h := range x.hoists {
+			add(d.hoistEdits[h])
+		}
+		add(d.deletions(x))
+		if x.imports && len(out) > 0 {
+			add(d.p.importEdit(d.src, "runtime"))
+		}
+	}
+	sortEdits(out)
+	return out
 }
 
 // rawOf returns the last use of what o becomes if it is through a raw pointer.
