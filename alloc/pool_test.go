@@ -453,6 +453,43 @@ func TestCloseCountsUnsampled(t *testing.T) {
 	}
 }
 
+// Whatever way a Make goes, its site begins where the program called it.
+func TestSitesBeginAtTheCaller(t *testing.T) {
+	for name, c := range map[string]struct {
+		check, expose bool
+		history       int
+	}{
+		"plain":   {},
+		"exposed": {expose: true}, // may be captured by others
+		"history": {history: 10},
+		"check":   {check: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			books := tracker.New(tracker.Options{Rate: 1, History: c.history})
+			p := newPool(t, host.Options{}, alloc.Options{Tracker: books, Check: c.check})
+			s := newStream(t, p)
+			if c.expose {
+				s.Handle()
+			}
+			for range 3 { // the second and later ones may be recognized by their stack
+				b, err := alloc.Make[byte](s, 100)
+				require.NoError(t, err)
+				b.Free()
+			}
+			a, err := alloc.Adopt[byte](s, 512, 100, nil)
+			require.NoError(t, err)
+			a.Free()
+			sites := books.Sites()
+			require.Len(t, sites, 2)
+			for _, site := range sites {
+				assert.Contains(t, site.Frames[0].Function, "TestSitesBeginAtTheCaller", "%v", site.Frames)
+				assert.Zero(t, site.LiveObjects)
+			}
+			require.NoError(t, p.Close())
+		})
+	}
+}
+
 // collectUntil collects until done reports true or a deadline passes: cleanups run after
 // runtime.GC has returned.
 func collectUntil(tb testing.TB, done func() bool) {
