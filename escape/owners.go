@@ -16,7 +16,7 @@ func (w *flow) phis() {
 	for _, b := range w.f.rpo {
 		for _, v := range b.instrs {
 			switch {
-			case v.op == opPhi && !plain(v.typ0()) && w.isUseful(v), w.ownerOp(v):
+			case v.op == opPhi && !plain(v.typ0()) && w.isUseful(v), w.ownerOp(v) && !passing(v):
 				cand = append(cand, v)
 				in[v] = true
 			case v.op == opStore && len(v.args) == 2 && w.p.collects(v.args[1].typ):
@@ -142,6 +142,29 @@ func (w *flow) reconcile(owners []*value) []*value {
 		}
 		owners = keep
 	}
+}
+
+// passing reports whether v is a literal without a variable that calls borrow and
+// nobody keeps, as in f([]*Buf{a, b}). It could be freed only under the names of
+// its elements, so they stay with those.
+func passing(v *value) bool {
+	if v.op != opPack || v.note != "literal" {
+		return false
+	}
+	for _, u := range v.users {
+		switch u.op {
+		case opCopy:
+			for _, x := range u.users {
+				if x.op != opCall {
+					return false
+				}
+			}
+		case opCall, opUse, opDiscard:
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // disown makes v an alias. A phi that v flows into as an owner loses its owner
