@@ -38,7 +38,11 @@ func (c *config) checkSystem() (int, error) {
 				bad++
 			}
 		}
-		fmt.Fprintf(c.w, "%-10s %-8s %s\n", f.what, mark, render.Clean(f.text))
+		what := f.what
+		for line := range strings.SplitSeq(f.text, "\n") {
+			fmt.Fprintf(c.w, "%-10s %-8s %s\n", what, mark, render.Clean(line))
+			what, mark = "", ""
+		}
 		if !f.ok && f.fix != "" {
 			fmt.Fprintf(c.w, "%-10s %-8s %s\n", "", "", f.fix)
 		}
@@ -147,6 +151,6 @@ func (c *config) checkLibraries() finding {
 		lines = append(lines, fmt.Sprintf("%s: %s: %d functions at a cheap place, %d at a dear one, %d not exported; %d probes attached in %v",
 			l.Name, l.Path, l.Fast, l.Slow, l.Absent, l.Probes, l.Took.Round(100*time.Microsecond)))
 	}
-	f.text = strings.Join(lines, "; ")
+	f.text = strings.Join(lines, "\n")
 	return f
 }

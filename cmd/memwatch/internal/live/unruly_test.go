@@ -81,7 +81,11 @@ func TestUnruly(t *testing.T) {
 	}
 	await := func(what string, cond func() bool) {
 		t.Helper()
-		require.Eventually(t, cond, 20*time.Second, 5*time.Millisecond, "%s: %+v", what, of(pid))
+		if !assert.Eventually(t, cond, 20*time.Second, 5*time.Millisecond, what) {
+			p := of(pid)
+			p.Sites = nil
+			t.Fatalf("%+v\nlibraries %+v\nbooks %+v", p, w.Libraries(), w.session.LedgerOf(pid))
+		}
 	}
 	step := func(want string) {
 		r.step(t)
