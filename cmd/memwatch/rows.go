@@ -229,18 +229,26 @@ func (r *report) lookAtAll(ctx context.Context) error {
 		return err
 	}
 	refused := 0
+	var others []string
 	for _, pid := range all {
 		switch p, err := inspect(ctx, pid); {
 		case err == nil:
 			r.Processes = append(r.Processes, p)
 		case errors.Is(err, procfs.ErrRights):
 			refused++
-		case errors.Is(err, procfs.ErrGone), errors.Is(err, procfs.ErrNoTable):
+		case errors.Is(err, procfs.ErrNoTable):
+			if usesDriver(pid) != "" {
+				others = append(others, strconv.Itoa(pid))
+			}
+		case errors.Is(err, procfs.ErrGone):
 		case ctx.Err() != nil:
 			return ctx.Err()
 		default:
 			r.notes = append(r.notes, fmt.Sprintf("process %d: %v", pid, err))
 		}
+	}
+	if len(others) > 0 {
+		r.notes = append(r.notes, fmt.Sprintf("using a driver, and without a table: %s; memwatch -driver watches their calls", strings.Join(others, ", ")))
 	}
 	if refused > 0 {
 		why := "run as root to see them"

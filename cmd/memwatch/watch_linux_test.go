@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -131,6 +132,8 @@ func TestRecordReplay(t *testing.T) {
 		time.Sleep(300 * time.Millisecond) // Run has looked at it by then
 		io.WriteString(in, "\n\n")
 	}()
+	_, _, notes := call(t, "-once")
+	require.Regexp(t, fmt.Sprintf(`without a table: .*\b%d\b.*; memwatch -driver`, cmd.Process.Pid), notes)
 	code, _, errOut := call(t, "record", file, "-p", fmt.Sprint(cmd.Process.Pid), "-lib", lib, "-for", "20s")
 	require.NoError(t, cmd.Wait())
 	require.Equal(t, exitOK, code, errOut)
@@ -237,4 +240,39 @@ func TestCheck(t *testing.T) {
 	}
 	require.Equal(t, exitOK, code, "%s%s", out, errOut)
 	require.Contains(t, out, "2000 of 2000 calls were seen")
+}
+
+// TestDriverUnasked asks about a process that has no table and uses a driver: it is
+// watched, with the limit and the formats of any other.
+func TestDriverUnasked(t *testing.T) {
+	prog, _ := stormProgram(t)
+	cmd := exec.Command(prog, "1", "2", "300")
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { in.Close(); _ = cmd.Wait() })
+	lines := bufio.NewScanner(out)
+	require.True(t, lines.Scan())
+	pid := fmt.Sprint(cmd.Process.Pid)
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"-once", "-d", "2s"}, exitOK, "storm"},
+		{[]string{"-once", "-d", "100ms", "-o", "json"}, exitOK, `"schema": "memwatch/1"`},
+		{[]string{"sites", "-d", "100ms", "-o", "wide"}, exitOK, "memory from before memwatch: unknown"},
+	} {
+		go func() {
+			time.Sleep(500 * time.Millisecond)
+			io.WriteString(in, "\n") // it goes on while it is watched, the first time
+		}()
+		code, text, errOut := call(t, append([]string{"-p", pid}, c.args...)...)
+		require.Equal(t, c.code, code, errOut)
+		require.Contains(t, text, c.want)
+	}
+	code, _, errOut := call(t, "leaks", "-p", pid, "-fail-over", "0", "-d", "100ms")
+	require.Equal(t, exitOK, code, errOut, "nothing was allocated while it was watched")
 }

@@ -107,7 +107,7 @@ func State(p *heap.Process) string {
 	switch {
 	case p.Exited:
 		return "exited"
-	case p.Late:
+	case p.Late && !p.ByTable:
 		return "late"
 	}
 	return "running"

@@ -36,7 +36,7 @@ function drawProcesses(s) {
   const body = $("processes").tBodies[0];
   body.replaceChildren(...s.processes.map(p => {
     const row = element("tr", undefined, (p.exited ? "exited " : "") + (key(p) === chosen ? "chosen" : ""));
-    const state = p.exited ? "exited" : p.late ? "late" : "running";
+    const state = p.exited ? "exited" : p.late && !p.byTable ? "late" : "running";
     row.append(element("td", p.pid), element("td", p.name),
       element("td", least(p, bytes(liveOf(p))), "n"), element("td", least(p, bytes(p.peak)), "n"),
       element("td", p.objects, "n"), element("td", bytes(p.rate) + "/s", "n"), element("td", state));
