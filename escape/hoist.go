@@ -184,7 +184,15 @@ func (d *decider) statementOf(call *ast.CallExpr) (ast.Stmt, ast.Node, string) {
 				return nil, nil, bad
 			}
 			switch up := path[i-1].(type) {
-			case *ast.BlockStmt, *ast.CaseClause:
+			case *ast.BlockStmt:
+				// What would be an else-if without the frees before it is left
+				// alone like one: else a second run would find more to do.
+				_, isIf := host.(*ast.IfStmt)
+				if outer, ok := path[i-2].(*ast.IfStmt); ok && isIf && outer.Else == ast.Stmt(up) && host == up.List[len(up.List)-1] {
+					return nil, nil, bad
+				}
+				return host, up, ""
+			case *ast.CaseClause:
 				return host, up, ""
 			case *ast.CommClause:
 				if up.Comm != host {
