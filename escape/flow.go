@@ -9,8 +9,8 @@ package escape
 
 import (
 	"fmt"
-	"go/types"
 	"slices"
+	"strings"
 )
 
 type memberKind uint8
@@ -251,19 +251,29 @@ func (w *flow) path(o *object, v *value) []Step {
 func stepText(p *pkg, m *value) string {
 	switch m.op {
 	case opPart:
-		return "viewed (" + m.note + ")"
+		switch field, ok := strings.CutPrefix(m.note, "field "); {
+		case ok:
+			return "its field " + field + " is read"
+		case m.note == "slice":
+			return "a slice of it is taken"
+		case m.note == "element" || m.note == "address of element":
+			return "an element of it is taken"
+		case m.note == "lent to the literal":
+			return "lent to a function literal"
+		}
+		return "a part of it is read"
 	case opPack:
-		return "put into " + types.TypeString(m.typ0(), p.qualifier)
+		return "put into " + p.typeName(m.typ0())
 	case opClosure:
 		return "captured by a function literal"
 	case opBound:
-		return "bound as " + p.funcName(m.fn)
+		return "bound to the method value " + p.funcName(m.fn)
 	case opAddr:
 		return "its address is taken"
 	case opAppend:
 		return "appended to a slice"
 	case opResult:
-		return "result of " + m.args[0].call.name
+		return "the result of " + m.args[0].call.name + " leads to it"
 	}
 	return ""
 }

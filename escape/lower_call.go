@@ -76,6 +76,21 @@ func (l *lower) calleeOf(v *value) callee {
 	return callee{val: v, set: targets(v)}
 }
 
+// shown prints the expression of a function value for people.
+func shown(e ast.Expr) string {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.SelectorExpr:
+		return shown(e.X) + "." + e.Sel.Name
+	case *ast.IndexExpr:
+		return shown(e.X) + "[…]"
+	case *ast.CallExpr:
+		return shown(e.Fun) + "(…)"
+	}
+	return "here"
+}
+
 // maxTargets bounds the functions among which a branch chooses.
 const maxTargets = 8
 
@@ -245,8 +260,8 @@ func (l *lower) finishCall(call *ast.CallExpr, c callee, args []*value, how stri
 			}
 		}
 	default:
-		ci.sum = worst(sig, "a function value that is not known here")
-		ci.name = "a function value"
+		ci.sum = worst(sig, "what it calls is not known here")
+		ci.name = "the function value " + shown(call.Fun)
 		if c.lit != nil {
 			ci.name = "a function literal"
 		}

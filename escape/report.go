@@ -702,12 +702,12 @@ func (d *decider) whyHere(p planned) string {
 	}
 	switch p.gap.gap.kind {
 	case gapElse, gapElseIf, gapDefault:
-		return "on the edge where it is dead"
+		return "where this path needs it no longer"
 	case gapReturn:
 		return "after the returned expression is evaluated"
 	}
 	if p.gap.gap.prev == nil {
-		return "on the edge where it is dead"
+		return "where this path needs it no longer"
 	}
 	return "after its last use"
 }

@@ -138,6 +138,22 @@ func (c *command) explainJSON(w io.Writer, units []*unit) {
 	}
 }
 
+// remark words the verdict on a buffer.
+func (b *explainedBuffer) remark() string {
+	switch b.Verdict {
+	case escape.Freed.String():
+		return "is freed"
+	case escape.Moved.String():
+		return "is handed on"
+	case escape.Inserted.String():
+		if len(b.Frees) > 1 {
+			return fmt.Sprintf("gets %d frees", len(b.Frees))
+		}
+		return "gets a free"
+	}
+	return "is " + b.Verdict
+}
+
 func (c *command) explainText(w io.Writer, units []*unit) {
 	s := c.style()
 	e := c.explanation(units)
@@ -147,23 +163,23 @@ func (c *command) explainText(w io.Writer, units []*unit) {
 		}
 		fmt.Fprintf(w, "%s  %s\n", s.bold(f.Name), f.Posn)
 		for _, b := range f.Buffers {
-			fmt.Fprintf(w, "\t%s: %s %s", b.Posn, cmp.Or(b.Name, "a temporary"), b.Type)
+			fmt.Fprintf(w, "\t%s: %s (%s", b.Posn, cmp.Or(b.Name, "a temporary"), b.Type)
 			if b.Maker != "" {
 				fmt.Fprintf(w, ", made by %s", b.Maker)
 			}
-			fmt.Fprintf(w, ": %s", s.bold(b.Verdict))
-			if b.Reason != "" {
-				fmt.Fprintf(w, ": %s", b.Reason)
+			fmt.Fprintf(w, ") %s", s.bold(b.remark()))
+			if b.Reason != "" && (b.Verdict != escape.Reported.String() || len(b.Findings) == 0) {
+				fmt.Fprintf(w, ": %s", b.Reason) // the finding gives it, too
 			}
 			fmt.Fprintln(w)
 			for _, step := range b.Path {
 				fmt.Fprintf(w, "\t\t%s: %s\n", step.Posn, step.Text)
 			}
 			if b.Sink != "" {
-				fmt.Fprintf(w, "\t\t%s: here\n", b.Sink)
+				fmt.Fprintf(w, "\t\t%s: here it leaves\n", b.Sink)
 			}
 			for _, free := range b.Frees {
-				fmt.Fprintf(w, "\t\t%s: %s, %s\n", free.Posn, free.Text, free.Why)
+				fmt.Fprintf(w, "\t\t%s: %s %s\n", free.Posn, free.Text, free.Why)
 			}
 			for _, r := range b.Findings {
 				fmt.Fprintf(w, "\t\t%s: %s: %s\n", r.Posn, s.red(r.Category), r.Message)
