@@ -110,7 +110,7 @@ func (c *config) watch(ctx context.Context) (int, error) {
 // the tables of the processes asked for is better than none.
 func (c *config) watcher(o live.Options) (*live.Watcher, error) {
 	w, err := live.New(o)
-	if err == nil || c.driver || len(o.PIDs) == 0 || errors.Is(err, os.ErrNotExist) {
+	if err == nil || c.driver || len(o.PIDs) == 0 || errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrProcessDone) {
 		return w, err
 	}
 	o.NoProbes = true
@@ -205,7 +205,7 @@ func (c *config) explain(err error) error {
 	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
 		return fmt.Errorf("%w; probes need root, or CAP_BPF and CAP_PERFMON; 'memwatch check' tells what is missing, 'memwatch demo' needs no rights", err)
 	}
-	if errors.Is(err, os.ErrNotExist) && len(c.pids) > 0 {
+	if (errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrProcessDone)) && len(c.pids) > 0 {
 		return fmt.Errorf("%w: %w", procfs.ErrGone, err)
 	}
 	return fmt.Errorf("%w; 'memwatch check' tells what is missing, 'memwatch demo' needs nothing", err)

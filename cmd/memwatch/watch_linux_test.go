@@ -246,7 +246,7 @@ func TestCheck(t *testing.T) {
 // watched, with the limit and the formats of any other.
 func TestDriverUnasked(t *testing.T) {
 	prog, _ := stormProgram(t)
-	cmd := exec.Command(prog, "1", "2", "300")
+	cmd := exec.Command(prog, "1", "20", "300")
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()
