@@ -333,7 +333,7 @@ func (h *hoist) outermost() []hoisted {
 // where it is made: the one that held it is assigned again before it is dead.
 func (d *decider) remembered(x *decision, fp freePoint) (planned, bool) {
 	o, b := fp.obj, fp.obj.def.blk
-	if d.f.gotos || o.coll || o.kind == objParam {
+	if d.f.gotos || o.kind == objParam {
 		return planned{}, false
 	}
 	for _, i := range b.gaps {

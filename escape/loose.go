@@ -98,7 +98,7 @@ func (w *flow) better(tree []*value) bool {
 			}
 			depth = v.blk.loopDepth
 		}
-		apart = apart || o.apart || v.op == opAppend && v.note == "put"
+		apart = apart || o.apart || !w.isUseful(v) || v.op == opAppend && v.note == "put"
 		stays := true
 		o.eachEvent(func(e event) {
 			switch {

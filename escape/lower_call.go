@@ -133,6 +133,9 @@ func (l *lower) devirtualize(c callee) callee {
 	for v.op == opCopy && v.note == "" && types.IsInterface(v.typ) {
 		v = v.args[0].find()
 	}
+	if v.op == opPhi {
+		return l.oneOf(c, v)
+	}
 	if v.typ == nil || types.IsInterface(v.typ) {
 		return c
 	}
@@ -146,6 +149,45 @@ func (l *lower) devirtualize(c callee) callee {
 	}
 	recv := l.promoted(v, v.typ, index[:len(index)-1], m, c.recv.pos)
 	return callee{fn: m, recv: recv}
+}
+
+// oneOf resolves an interface method whose receiver is chosen by branches of this
+// function among values of known types.
+func (l *lower) oneOf(c callee, v *value) callee {
+	var set []*types.Func
+	seen := map[*value]bool{}
+	var visit func(v *value) bool
+	visit = func(v *value) bool {
+		v = errRoot(v.find()).find()
+		switch {
+		case seen[v]:
+			return true
+		case v.op == opPhi:
+			seen[v] = true
+			return v.blk.sealed && len(v.args) == len(v.blk.preds) && !slices.ContainsFunc(v.args, func(a *value) bool { return !visit(a) })
+		case v.typ == nil || types.IsInterface(v.typ):
+			return false
+		}
+		if _, ok := types.Unalias(v.typ).(*types.TypeParam); ok {
+			return false
+		}
+		obj, index, _ := types.LookupFieldOrMethod(v.typ, true, l.p.types, c.fn.Name())
+		m, ok := obj.(*types.Func)
+		if !ok || len(index) != 1 {
+			return false
+		}
+		if !slices.Contains(set, m.Origin()) {
+			set = append(set, m.Origin())
+		}
+		return len(set) <= maxTargets
+	}
+	switch {
+	case !visit(v) || len(set) == 0:
+		return c
+	case len(set) == 1:
+		return callee{fn: set[0], recv: c.recv}
+	}
+	return callee{set: set, recv: c.recv}
 }
 
 func (l *lower) call(call *ast.CallExpr) []*value {

@@ -632,24 +632,36 @@ func (g *group) entryLive(b *block) []bool {
 
 func (g *group) liveOut(b *block) []bool {
 	l := make([]bool, len(g.objs)*g.n)
-	if b.doomed {
-		// The process, or the goroutine, ends: nothing is inserted before it.
-		for i := range l {
-			l[i] = true
-		}
-		return l
-	}
+	var ends, goesOn [1 << maxBits]bool
 	for i, s := range b.succs {
 		k := predIndex(b, i)
 		sl := g.live[s]
+		for c := range g.n {
+			g.edge(b, i, c, func(int) {
+				ends[c] = ends[c] || s.doomed
+				goesOn[c] = goesOn[c] || !s.doomed
+			})
+		}
+		if s.doomed && sl == nil {
+			continue
+		}
 		for j, o := range g.objs {
 			t := g.takes(o, s, k)
 			for c := range g.n {
 				g.edge(b, i, c, func(cc int) {
-					if t != nil || s.doomed || sl != nil && sl[j*g.n+cc] {
+					if t != nil || sl != nil && sl[j*g.n+cc] {
 						l[j*g.n+c] = true
 					}
 				})
+			}
+		}
+	}
+	for c := range g.n {
+		if ends[c] && !goesOn[c] && !b.doomed {
+			// The process, or the goroutine, is sure to end, as in a test that a
+			// call fails: nothing is inserted before that.
+			for j := range g.objs {
+				l[j*g.n+c] = true
 			}
 		}
 	}
