@@ -2,6 +2,7 @@ package alloc
 
 import (
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/lastuse/lastuse/tracker"
 )
@@ -168,16 +169,23 @@ func (hp *heap) putVoid(b *block) {
 	hp.voids.put(b)
 }
 
+// A roomyBlock is a block that shares no cache line with the next: blocks that are split off one
+// another may be lent to different streams.
+type roomyBlock struct {
+	block
+	_ [256 - unsafe.Sizeof(block{})]byte
+}
+
 // newBlock returns a zero block. Structs go round: a warm heap makes no new ones.
 func (hp *heap) newBlock() *block {
 	b := hp.structs
 	if b == nil {
-		all := make([]block, 32)
+		all := make([]roomyBlock, 32)
 		for i := range all[1:] {
 			all[i+1].next = hp.structs
-			hp.structs = &all[i+1]
+			hp.structs = &all[i+1].block
 		}
-		return &all[0]
+		return &all[0].block
 	}
 	hp.structs, b.next = b.next, nil
 	return b

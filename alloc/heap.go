@@ -94,7 +94,7 @@ func (hp *heap) grabSlot(c int) *block {
 func (hp *heap) cool() {
 	if b := hp.warm; b != nil {
 		hp.warm = nil
-		hp.putIdle(b)
+		hp.retire(b)
 	}
 }
 
@@ -208,7 +208,7 @@ func (hp *heap) giveBack(b *block) {
 		r.idle++
 		return
 	}
-	if b.run == nil && !b.lent {
+	if b.run == nil {
 		hp.cool()
 		b.state, hp.warm = stateWarm, b
 		return

@@ -3,7 +3,7 @@ package alloc
 // Lending. A stream that finds no memory of its own may get an idle block that lies
 // in another stream's segment, once that stream's work on it is known to be complete. The
 // block is lent: its heap is the borrower's, whose lock guards it, whose counters count
-// it, and among whose guests it is idle after a Free. Guests are used again whole, for
+// it, and among whose guests, or warm, it is idle after a Free. Guests are used again whole, for
 // requests they fit closely. They go home when somebody looks for memory and the
 // borrower's work on them is complete. The block's neighbours and its place in the
 // segment stay under the lock of the segment's home.
@@ -90,6 +90,7 @@ func (o *heap) empty() bool {
 func (hp *heap) hasGuests() bool {
 	hp.mu.Lock()
 	defer hp.mu.Unlock()
+	hp.cool()
 	return hp.guests.rows != 0
 }
 
@@ -113,6 +114,7 @@ func (o *heap) has(size int64, c int) bool {
 // returnGuests sends home the guests whose work is known to be complete.
 func (hp *heap) returnGuests() {
 	hp.mu.Lock()
+	hp.cool()
 	var home *block
 	for b := hp.guests.largest(); b != nil; {
 		next := hp.guests.before(b)

@@ -59,8 +59,8 @@ func (w *walk) heap(hp *heap) {
 	w.bins(hp, &hp.guests, stateIdle, "guest", true)
 	if b := hp.warm; b != nil {
 		w.listed(hp, b, stateWarm, "warm")
-		if b.lent || b.run != nil || b.adopted != nil {
-			w.wrong("warm block %#x is lent, a slot or adopted", b.ptr)
+		if b.run != nil || b.adopted != nil {
+			w.wrong("warm block %#x is a slot or adopted", b.ptr)
 		}
 	}
 	pens := int64(0)
