@@ -1,8 +1,10 @@
 package alloc
 
 import (
+	"fmt"
 	"math"
 	"reflect"
+	"strings"
 
 	"github.com/lastuse/lastuse/finalize"
 )
@@ -50,6 +52,22 @@ type Stats struct {
 	DeviceCalls int64 `name:"/device/calls:calls" kind:"counter" help:"calls of the device other than copies, fills and launches"`
 
 	Pacing finalize.Stats // what the collector was asked to do
+}
+
+// String returns what matters most, for people; [Stats.Read] has all of it.
+func (s Stats) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "live %s in %d, pending %s, idle %s, reserved %s; peak %s live, %s reserved; made %d, freed %d, late %d",
+		sizeText(s.Live), s.Buffers, sizeText(s.Pending), sizeText(s.Idle), sizeText(s.Reserved),
+		sizeText(s.PeakLive), sizeText(s.PeakReserved), s.Made, s.Freed, s.Late)
+	if s.Repeated > 0 {
+		fmt.Fprintf(&b, ", repeated %d", s.Repeated)
+	}
+	if s.Failed > 0 {
+		fmt.Fprintf(&b, ", failed %d", s.Failed)
+	}
+	fmt.Fprintf(&b, "; %d device calls", s.DeviceCalls)
+	return b.String()
 }
 
 // A Description says what one figure of [Stats] means.
