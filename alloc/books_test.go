@@ -6,8 +6,12 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lastuse/lastuse/alloc"
@@ -81,4 +85,58 @@ func TestRunsOut(t *testing.T) {
 		b.Free()
 	}
 	require.NoError(t, p.Close())
+}
+
+// TestCloseInAStorm closes a pool while the collector finds buffers dead by the thousand and others are
+// still made: nothing is lost, nothing is freed twice, and all memory goes back to the device.
+func TestCloseInAStorm(t *testing.T) {
+	for range 4 {
+		dev, err := host.Open(host.Options{})
+		require.NoError(t, err)
+		books := tracker.New(tracker.Options{Rate: 1})
+		p, err := alloc.NewPool(dev, alloc.Options{Tracker: books})
+		require.NoError(t, err)
+		var wg sync.WaitGroup
+		var stop atomic.Bool
+		for range 4 {
+			s, err := p.NewStream()
+			require.NoError(t, err)
+			wg.Go(func() {
+				for i := 0; !stop.Load(); i++ {
+					b, err := alloc.Make[byte](s, 1<<(i%16))
+					if err != nil {
+						assert.ErrorIs(t, err, alloc.ErrClosed)
+						return
+					}
+					if i%8 == 0 {
+						b.Free() // the others are dropped
+					}
+				}
+			})
+		}
+		wg.Go(func() {
+			for !stop.Load() {
+				runtime.GC()
+			}
+		})
+		for p.Stats().Late < 1000 {
+			runtime.Gosched()
+		}
+		err = p.Close()
+		var live *alloc.LiveError
+		if err != nil {
+			require.ErrorAs(t, err, &live, "what the collector has not found yet, and nothing else")
+		}
+		stop.Store(true)
+		wg.Wait()
+		collectUntil(t, func() bool { p.Stats(); return dev.Used() == 0 })
+		st := books.Stats()
+		require.Zero(t, st.Live)
+		require.Zero(t, st.LiveObjects)
+		require.Equal(t, st.Made, st.Freed+st.Late)
+		for _, s := range books.Sites() {
+			require.Zero(t, s.LiveBytes, s)
+		}
+		require.NoError(t, p.Close())
+	}
 }

@@ -41,6 +41,9 @@ func (s *Stream) climb(hp *heap, size int64, c int) (*block, error) {
 		s.core.rungs[r].Add(1)
 		return b, nil
 	}
+	if s.core.closed.Load() && (m.err == nil || errors.Is(m.err, ErrOutOfMemory)) {
+		m.err = fmt.Errorf("pool %w", ErrClosed) // during the climb: what there was has gone to the device
+	}
 	s.core.rungs[rungFail].Add(1)
 	if m.err != nil && !errors.Is(m.err, ErrOutOfMemory) {
 		return nil, fmt.Errorf("alloc: make %s: %w", sizeText(size), m.err)

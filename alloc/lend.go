@@ -231,7 +231,10 @@ func (m *climber) borrow(o *heap) *block {
 	}
 	if run {
 		hp.cut(b, m.class)
-		return hp.grab(m.size, m.class)
+		if b = hp.grab(m.size, m.class); b == nil {
+			hp.mu.Unlock() // the pool was closed meanwhile
+		}
+		return b
 	}
 	b.state = stateLive
 	hp.shard.Alloc(b.size)
