@@ -113,8 +113,13 @@ func NewPool(dev Device, o Options) (*Pool, error) {
 	if dev == nil {
 		return nil, errors.New("alloc: new pool: no device")
 	}
-	if o.Limit < 0 || o.Keep < 0 || o.Segment < 0 || o.Quarantine < 0 {
-		return nil, fmt.Errorf("alloc: new pool: negative option: %w", ErrSize)
+	for _, x := range []struct {
+		name  string
+		bytes int64
+	}{{"Limit", o.Limit}, {"Keep", o.Keep}, {"Segment", o.Segment}, {"Quarantine", o.Quarantine}} {
+		if x.bytes < 0 {
+			return nil, fmt.Errorf("alloc: new pool: option %s is %d bytes: %w", x.name, x.bytes, ErrSize)
+		}
 	}
 	free, total, err := dev.MemInfo()
 	if err != nil {
@@ -227,7 +232,9 @@ func (p *Pool) NewStream() (*Stream, error) {
 }
 
 // WrapStream lets a stream made by somebody else, with the device's handle h, take part in
-// p. Close the result before the stream is destroyed; Close does not destroy it.
+// p. Close the result before the stream is destroyed; Close does not destroy it. A stream
+// that p has already, made or wrapped by it and not closed, is an error: two Streams would
+// keep two accounts of one order.
 // A device that cannot do so gives an error for which errors.Is(err,
 // errors.ErrUnsupported) is true.
 func (p *Pool) WrapStream(h uintptr) (*Stream, error) {
@@ -238,6 +245,13 @@ func (p *Pool) WrapStream(h uintptr) (*Stream, error) {
 	a, ok := c.dev.(StreamAdopter)
 	if !ok {
 		return nil, fmt.Errorf("alloc: wrap stream: %s: %w", c.dev.Name(), errors.ErrUnsupported)
+	}
+	c.estate.mu.Lock()
+	_, own := c.estate.streams[h]
+	_, twice := c.estate.wrapped[h]
+	c.estate.mu.Unlock()
+	if own || twice {
+		return nil, fmt.Errorf("alloc: wrap stream: the pool has a stream with handle %#x already: use that one", h)
 	}
 	c.calls.Add(1)
 	if err := a.AdoptStream(h); err != nil {
