@@ -1,0 +1,241 @@
+package escape
+
+// Types that own through their fields, and the methods that free them: which
+// fields, and whether only what is owned is ever stored there.
+
+import (
+	"go/ast"
+	"go/types"
+	"slices"
+	"strings"
+)
+
+// A holding is what a struct type of the package owns through its fields.
+type holding struct {
+	named  *types.Named
+	owned  map[string]int // stores of owned values, by field
+	other  map[string]int // of anything else but nil
+	free   *types.Func    // the destructor
+	freed  map[string]bool
+	forget []string // fields that it forgets
+}
+
+// closed reports whether the type has a free of its own and only what is owned is
+// ever stored in the fields that it frees: whatever is stored, freeing is right.
+func (h *holding) closed(p *pkg) bool {
+	if h == nil || h.free == nil {
+		return false
+	}
+	if _, ok := p.freeing[h.free]; !ok {
+		return false
+	}
+	for name := range h.freed {
+		if h.other[name] > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+var destructorNames = map[string]bool{"Free": true, "Close": true, "Release": true, "Destroy": true, "Dispose": true, "Drop": true}
+
+// structOf returns the named struct of this package that t is or points to.
+func (p *pkg) structOf(t types.Type) (*types.Named, *types.Struct) {
+	n, ok := types.Unalias(deref(t)).(*types.Named)
+	if !ok || n.Obj().Pkg() != p.types {
+		return nil, nil
+	}
+	s, ok := n.Underlying().(*types.Struct)
+	if !ok {
+		return nil, nil
+	}
+	return n.Origin(), s
+}
+
+// fresh reports whether the field is empty, for all we know, when f is called: f
+// sets values up, as testify's SetupTest does, or is a helper of functions that
+// empty the field first.
+func (p *pkg) fresh(f *types.Func, field *types.Var) bool {
+	if f == nil {
+		return true
+	}
+	for _, prefix := range []string{"setup", "init", "open", "start"} {
+		if strings.HasPrefix(strings.ToLower(f.Name()), prefix) {
+			return true
+		}
+	}
+	if f.Exported() {
+		return false
+	}
+	fresh := false
+	for _, file := range p.files {
+		for _, d := range file.Decls {
+			caller, ok := d.(*ast.FuncDecl)
+			if !ok || caller.Body == nil {
+				continue
+			}
+			calls, other, empties := p.mentions(caller.Body, f, field)
+			fresh = fresh || other || calls && empties
+		}
+	}
+	return fresh
+}
+
+// mentions reports whether a body calls f, uses it in another way, and sets the
+// field to nil.
+func (p *pkg) mentions(body *ast.BlockStmt, f *types.Func, field *types.Var) (calls, other, empties bool) {
+	called := map[*ast.Ident]bool{}
+	ast.Inspect(body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			if sel, ok := ast.Unparen(n.Fun).(*ast.SelectorExpr); ok {
+				called[sel.Sel] = true
+			}
+		case *ast.AssignStmt:
+			for i, l := range n.Lhs {
+				sel, ok := ast.Unparen(l).(*ast.SelectorExpr)
+				if ok && p.info.Uses[sel.Sel] == field && i < len(n.Rhs) && p.info.Types[n.Rhs[i]].IsNil() {
+					empties = true
+				}
+			}
+		case *ast.Ident:
+			if g, ok := p.info.Uses[n].(*types.Func); ok && g.Origin() == f {
+				calls = calls || called[n]
+				other = other || !called[n]
+			}
+		}
+		return true
+	})
+	return calls, other, empties
+}
+
+// assignsField reports whether f, or a function of this package that it calls,
+// assigns the field.
+func (p *pkg) assignsField(f *types.Func, field *types.Var, depth int) bool {
+	if f == nil || p.decls[f] == nil || p.decls[f].Body == nil {
+		return false
+	}
+	found := false
+	ast.Inspect(p.decls[f].Body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			for _, l := range n.Lhs {
+				if sel, ok := ast.Unparen(l).(*ast.SelectorExpr); ok && p.info.Uses[sel.Sel] == field {
+					found = true
+				}
+			}
+		case *ast.CallExpr:
+			if depth > 0 {
+				sel, ok := ast.Unparen(n.Fun).(*ast.SelectorExpr)
+				if ok && p.info.Selections[sel] != nil {
+					m, _ := p.info.Selections[sel].Obj().(*types.Func)
+					found = found || m != nil && p.assignsField(m.Origin(), field, depth-1)
+				}
+			}
+		}
+		return !found
+	})
+	return found
+}
+
+// holdings finds out which fields of the package's structs own, and which
+// methods free them.
+func (p *pkg) holdings(fns []*fn) map[*types.Named]*holding {
+	hs := map[*types.Named]*holding{}
+	get := func(t types.Type) *holding {
+		n, _ := p.structOf(t)
+		if n == nil || p.isDeclared(n) || !p.holdsResource(n) {
+			return nil
+		}
+		h := hs[n]
+		if h == nil {
+			h = &holding{named: n, owned: map[string]int{}, other: map[string]int{}, freed: map[string]bool{}}
+			hs[n] = h
+		}
+		return h
+	}
+	note := func(w *flow, h *holding, field string, v *value) {
+		v = origin(v)
+		switch o := w.byDef[v]; {
+		case v.op == opNil:
+		case o != nil && o.kind != objParam:
+			h.owned[field]++
+		default:
+			h.other[field]++
+		}
+	}
+	for _, f := range fns {
+		if f.flow == nil || f.declined != "" {
+			continue
+		}
+		for _, b := range f.rpo {
+			for _, v := range b.instrs {
+				switch {
+				case v.op == opSet && len(v.place.path) == 1:
+					if h := get(v.place.root.typ); h != nil && v.args[0].op != opPart {
+						note(f.flow, h, strings.TrimPrefix(v.place.name, "."), v.args[0])
+					}
+				case v.op == opStore && len(v.args) == 2:
+					sel, ok := v.expr.(*ast.SelectorExpr)
+					if !ok {
+						continue
+					}
+					if h := get(p.typeOf(sel.X)); h != nil {
+						note(f.flow, h, sel.Sel.Name, v.args[0])
+					}
+				}
+			}
+		}
+	}
+	for _, f := range fns {
+		if f.obj == nil || f.flow == nil || f.declined != "" || f.sig.Recv() == nil || f.sig.Params().Len() > 0 || len(f.params) == 0 {
+			continue
+		}
+		h := get(f.sig.Recv().Type())
+		if h == nil {
+			continue
+		}
+		var uses []*fieldUse
+		if !p.guarded(f, func() { uses = f.flow.fieldUses(f.params[0]) }) {
+			continue
+		}
+		any := slices.ContainsFunc(uses, func(u *fieldUse) bool { return u.frees })
+		if !any && !destructorNames[f.obj.Name()] || h.free != nil && !any {
+			continue
+		}
+		freed := map[string]bool{}
+		var forget []string
+		repeat, resets := true, true
+		for _, u := range uses {
+			name := u.field.Name()
+			switch {
+			case u.frees && u.exit&^(fFreed|fNil) == 0:
+				freed[name] = true
+				repeat = repeat && (u.repeat || u.exit == fNil)
+				resets = resets && u.exit == fNil
+			case !u.frees && u.exit&fOwned != 0 && u.exit&fGone == 0 && h.owned[name] > 0 && h.other[name] == 0:
+				forget = append(forget, name)
+			}
+		}
+		if resets && !destructorNames[f.obj.Name()] {
+			continue // it makes room, and does not end the life of its receiver
+		}
+		if h.free != nil && len(freed) <= len(h.freed) {
+			continue
+		}
+		h.free, h.freed, h.forget = f.obj, freed, forget
+		complete := len(freed) > 0 && len(forget) == 0
+		for name := range h.owned {
+			complete = complete && freed[name]
+		}
+		if complete {
+			p.freeing[f.obj] = ArgEffect{Freed: When{K: Always}, Repeatable: repeat, Resets: resets, NilOK: isPointer(f.sig.Recv().Type()) && p.toleratesNil(f, f.params[0])}
+		}
+	}
+	return hs
+}
+
+// isDeclared reports whether a spec or directive says how to free t.
+func (p *pkg) isDeclared(t types.Type) bool {
+	return slices.ContainsFunc(p.freersOf(t), func(f *freer) bool { return f.declared })
+}

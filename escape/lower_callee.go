@@ -1,0 +1,211 @@
+package escape
+
+// Source to flow form: what a call's function operand is.
+
+import (
+	"go/ast"
+	"go/types"
+	"slices"
+)
+
+// funcOf returns the declared function that e names, through instantiation.
+func (p *pkg) funcOf(e ast.Expr) *types.Func {
+	switch x := ast.Unparen(e).(type) {
+	case *ast.Ident:
+		f, _ := p.info.Uses[x].(*types.Func)
+		return f
+	case *ast.SelectorExpr:
+		if p.info.Selections[x] == nil {
+			f, _ := p.info.Uses[x.Sel].(*types.Func)
+			return f
+		}
+	case *ast.IndexExpr:
+		return p.funcOf(x.X)
+	case *ast.IndexListExpr:
+		return p.funcOf(x.X)
+	}
+	return nil
+}
+
+// callee is what a call's function operand turned out to be.
+type callee struct {
+	fn   *types.Func   // declared, nil if unknown
+	recv *value        // receiver, evaluated
+	lit  *ast.FuncLit  // literal to splice
+	val  *value        // the function value, if it is neither
+	set  []*types.Func // the declared functions that val may be, if these are all
+	expr bool          // method expression: the receiver is the first argument
+}
+
+func (l *lower) callee(call *ast.CallExpr) callee {
+	fun := ast.Unparen(call.Fun)
+	if f := l.p.funcOf(fun); f != nil {
+		return callee{fn: f}
+	}
+	if sel, ok := fun.(*ast.SelectorExpr); ok {
+		if s := l.p.info.Selections[sel]; s != nil {
+			switch s.Kind() {
+			case types.MethodVal:
+				c := callee{fn: s.Obj().(*types.Func), recv: l.receiver(sel, s)}
+				return l.devirtualize(c)
+			case types.MethodExpr:
+				return callee{fn: s.Obj().(*types.Func), expr: true}
+			}
+		}
+	}
+	if lit, ok := fun.(*ast.FuncLit); ok {
+		return callee{lit: lit}
+	}
+	return l.calleeOf(l.expr(call.Fun))
+}
+
+// calleeOf looks through a function value.
+func (l *lower) calleeOf(v *value) callee {
+	for v = v.find(); v.op == opCopy; v = v.args[0].find() {
+	}
+	switch v.op {
+	case opFunc:
+		return callee{fn: v.fn, expr: v.note == "method expression"}
+	case opBound:
+		return l.devirtualize(callee{fn: v.fn, recv: v.args[0].find()})
+	case opClosure:
+		return callee{lit: v.lit, val: v}
+	}
+	return callee{val: v, set: targets(v)}
+}
+
+// shown prints the expression of a function value for people.
+func shown(e ast.Expr) string {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.SelectorExpr:
+		return shown(e.X) + "." + e.Sel.Name
+	case *ast.IndexExpr:
+		return shown(e.X) + "[…]"
+	case *ast.CallExpr:
+		return shown(e.Fun) + "(…)"
+	}
+	return "here"
+}
+
+// maxTargets bounds the functions among which a branch chooses.
+const maxTargets = 8
+
+// targets lists the declared functions among which branches of this function choose
+// v; nil if it may be something else.
+func targets(v *value) []*types.Func {
+	var out []*types.Func
+	seen := map[*value]bool{}
+	var visit func(v *value) bool
+	visit = func(v *value) bool {
+		v = errRoot(v.find()).find()
+		switch {
+		case seen[v]:
+			return true
+		case v.op == opFunc && v.note != "method expression":
+			if !slices.Contains(out, v.fn.Origin()) {
+				out = append(out, v.fn.Origin())
+			}
+			return len(out) <= maxTargets
+		case v.op == opPhi && v.blk.sealed && len(v.args) == len(v.blk.preds):
+			seen[v] = true
+			return !slices.ContainsFunc(v.args, func(a *value) bool { return !visit(a) })
+		}
+		return false
+	}
+	if !visit(v) {
+		return nil
+	}
+	return out
+}
+
+// devirtualize replaces an interface method by the method of the concrete type
+// that the receiver was boxed from.
+func (l *lower) devirtualize(c callee) callee {
+	sig := c.fn.Type().(*types.Signature)
+	if sig.Recv() == nil || !types.IsInterface(sig.Recv().Type()) {
+		return c
+	}
+	v := c.recv.find()
+	for v.op == opCopy && v.note == "" && types.IsInterface(v.typ) {
+		v = v.args[0].find()
+	}
+	if v.op == opPhi {
+		return l.oneOf(c, v)
+	}
+	if v.typ == nil || types.IsInterface(v.typ) {
+		return c
+	}
+	if _, ok := types.Unalias(v.typ).(*types.TypeParam); ok {
+		return c
+	}
+	obj, index, _ := types.LookupFieldOrMethod(v.typ, true, l.p.types, c.fn.Name())
+	m, ok := obj.(*types.Func)
+	if !ok {
+		return c
+	}
+	recv := l.promoted(v, v.typ, index[:len(index)-1], m, c.recv.pos)
+	return callee{fn: m, recv: recv}
+}
+
+// oneOf resolves an interface method whose receiver is chosen by branches of this
+// function among values of known types.
+func (l *lower) oneOf(c callee, v *value) callee {
+	var set []*types.Func
+	seen := map[*value]bool{}
+	var visit func(v *value) bool
+	visit = func(v *value) bool {
+		v = errRoot(v.find()).find()
+		switch {
+		case seen[v]:
+			return true
+		case v.op == opPhi:
+			seen[v] = true
+			return v.blk.sealed && len(v.args) == len(v.blk.preds) && !slices.ContainsFunc(v.args, func(a *value) bool { return !visit(a) })
+		case v.typ == nil || types.IsInterface(v.typ):
+			return false
+		}
+		if _, ok := types.Unalias(v.typ).(*types.TypeParam); ok {
+			return false
+		}
+		obj, index, _ := types.LookupFieldOrMethod(v.typ, true, l.p.types, c.fn.Name())
+		m, ok := obj.(*types.Func)
+		if !ok || len(index) != 1 {
+			return false
+		}
+		if !slices.Contains(set, m.Origin()) {
+			set = append(set, m.Origin())
+		}
+		return len(set) <= maxTargets
+	}
+	switch {
+	case !visit(v) || len(set) == 0:
+		return c
+	case len(set) == 1:
+		return callee{fn: set[0], recv: c.recv}
+	}
+	return callee{set: set, recv: c.recv}
+}
+
+func coreSignature(t types.Type) *types.Signature {
+	tp, ok := types.Unalias(t).(*types.TypeParam)
+	if !ok {
+		return nil
+	}
+	c, ok := tp.Constraint().Underlying().(*types.Interface)
+	if !ok {
+		return nil
+	}
+	for e := range c.EmbeddedTypes() {
+		if s, ok := e.Underlying().(*types.Signature); ok {
+			return s
+		}
+		if u, ok := e.(*types.Union); ok && u.Len() == 1 {
+			if s, ok := u.Term(0).Type().Underlying().(*types.Signature); ok {
+				return s
+			}
+		}
+	}
+	return nil
+}

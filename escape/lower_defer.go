@@ -1,0 +1,206 @@
+package escape
+
+// Source to flow form: go and defer statements.
+
+import (
+	"go/ast"
+	"go/types"
+	"slices"
+)
+
+func (l *lower) goStmt(s *ast.GoStmt) {
+	if b := l.builtin(s.Call); b != "" {
+		l.emit(opUse, nil, s.Pos(), l.args(s.Call)...)
+		return
+	}
+	c := l.callee(s.Call)
+	args := l.args(s.Call)
+	if c.lit != nil && l.canSplice(c.lit) {
+		if g := l.doneGroup(c.lit); g != nil {
+			if c.val != nil {
+				c.val.spliced = true
+			}
+			l.joined(c.lit, args, g, s.Pos())
+			return
+		}
+	}
+	v := l.finishCall(s.Call, c, args, "go")
+	if len(v) == 1 {
+		v[0].op = opGo
+		v[0].pos = s.Pos()
+	}
+}
+
+func (l *lower) deferStmt(s *ast.DeferStmt) {
+	if b := l.builtin(s.Call); b != "" {
+		l.emit(opUse, nil, s.Pos(), l.args(s.Call)...)
+		return
+	}
+	c := l.callee(s.Call)
+	args := l.args(s.Call)
+	d := &deferred{stmt: s, reg: &place{root: &root{name: "defer"}, typ: types.Typ[types.Bool]}}
+	if c.lit != nil && l.canSplice(c.lit) && !l.looping() {
+		d.lit = c.lit
+		if c.val != nil {
+			c.val.spliced = true
+		}
+		for _, a := range args {
+			p := &place{root: &root{name: "deferred", typ: a.typ0()}, typ: a.typ0()}
+			l.f.write(p, l.cur0(), a)
+			d.args = append(d.args, p)
+		}
+		l.register(d)
+		return
+	}
+	if c.lit != nil && l.looping() && l.canSplice(c.lit) {
+		// It runs once for each iteration, at the end of the function, on the
+		// variables of that iteration.
+		if c.val != nil {
+			c.val.spliced = true
+		}
+		l.deferInLoop(d, c.lit, args)
+		return
+	}
+	vs := l.finishCall(s.Call, c, args, "defer")
+	if len(vs) != 1 {
+		return
+	}
+	v := vs[0]
+	v.pos = s.Pos()
+	d.call = v
+	for _, a := range v.args {
+		r, _, ok := l.pointee(a)
+		if !ok {
+			continue
+		}
+		if l.looping() {
+			l.exposeds = append(l.exposeds, exposure{r, "its variable's address goes to a call deferred in a loop", s.Pos()})
+			continue
+		}
+		// The call reads the variable when it runs, not now.
+		d.late = true
+	}
+	if d.late {
+		for _, a := range v.args {
+			p := &place{root: &root{name: "deferred", typ: a.find().typ0()}, typ: a.find().typ0()}
+			l.f.write(p, l.cur0(), a)
+			d.args = append(d.args, p)
+		}
+		v.op = opDiscard // its operands are not used yet
+		v.args = nil
+		l.register(d)
+		return
+	}
+	for i, a := range v.args {
+		if plain(a.find().typ0()) || !v.call.sum.arg(v.call.params[i]).borrow() {
+			continue // freed or gone from here on: see opDefer
+		}
+		l.keepFor(d, a)
+	}
+	if len(d.args) > 0 {
+		l.register(d)
+	}
+}
+
+// keepFor makes a an operand of d, which reads it when it runs. In a loop that is
+// the latest one at each exit, through a phi that keeps all of them in use.
+func (l *lower) keepFor(d *deferred, a *value) {
+	p := &place{root: &root{name: "deferred", typ: a.find().typ0()}, typ: a.find().typ0()}
+	l.f.write(p, l.cur0(), a)
+	d.args = append(d.args, p)
+}
+
+func (l *lower) register(d *deferred) {
+	l.f.write(d.reg, l.cur0(), l.constBool(true))
+	l.defers = append(l.defers, d)
+}
+
+func (l *lower) looping() bool { return l.depth > 0 || l.f.gotos }
+
+// deferInLoop lowers a literal deferred in a loop where it is registered: each
+// free in it counts as a deferred free from here on; what it reads is in use until
+// the exits.
+func (l *lower) deferInLoop(d *deferred, lit *ast.FuncLit, args []*value) {
+	pos := d.stmt.Pos()
+	first := len(l.f.blocks)
+	start, at := l.cur0(), len(l.cur0().instrs)
+	done := l.block("defer.done")
+	saved := l.defers
+	l.defers = nil
+	l.spliceBody(lit, args, pos)
+	l.defers = saved
+	l.jump(done)
+	l.sealAndStart(done)
+	mark := func(v *value) {
+		if v.op == opCall {
+			v.call.deferred = true
+			v.op = opDefer
+			v.pos = pos
+		}
+	}
+	for _, v := range start.instrs[at:] {
+		mark(v)
+	}
+	for _, b := range l.f.blocks[first:] {
+		for _, v := range b.instrs {
+			mark(v)
+		}
+	}
+	inside := slices.Clone(start.instrs[at:])
+	for _, b := range l.f.blocks[first:] {
+		inside = append(inside, b.instrs...)
+	}
+	for _, a := range readBy(inside) {
+		l.keepFor(d, a)
+	}
+	if len(d.args) > 0 {
+		l.register(d)
+	}
+}
+
+// readBy returns the values from outside that the instructions read, in the order in
+// which they do. Freeing a value, or testing it for nil, is not reading it.
+func readBy(instrs []*value) []*value {
+	in := map[*value]bool{}
+	for _, v := range instrs {
+		in[v] = true
+	}
+	// What the copies and phis inside stand for.
+	var roots func(v *value, seen map[*value]bool) []*value
+	roots = func(v *value, seen map[*value]bool) []*value {
+		v = v.find()
+		if v == nil || seen[v] {
+			return nil
+		}
+		seen[v] = true
+		if !in[v] {
+			return []*value{v}
+		}
+		if v.op != opCopy && v.op != opPhi {
+			return nil // its own operands are looked at where it stands
+		}
+		var out []*value
+		for _, a := range v.args {
+			out = append(out, roots(a, seen)...)
+		}
+		return out
+	}
+	var out []*value
+	for _, v := range instrs {
+		switch v.op {
+		case opCopy, opPhi, opSet, opCmp, opNot, opDiscard, opGap:
+			continue
+		}
+		for j, a := range v.args {
+			if v.call != nil && v.call.sum != nil && (v.call.params[j] < -1 || !v.call.sum.arg(v.call.params[j]).borrow()) {
+				continue // gone from here on: see opDefer
+			}
+			for _, r := range roots(a, map[*value]bool{}) {
+				if !plain(r.typ0()) && r.op != opNil && r.op != opConst && !slices.Contains(out, r) {
+					out = append(out, r)
+				}
+			}
+		}
+	}
+	return out
+}

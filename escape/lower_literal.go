@@ -1,0 +1,181 @@
+package escape
+
+// Source to flow form: function literals, which stand in their caller's blocks where
+// they are called in place or lent to a function that only calls them.
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+)
+
+// closure emits the value of a literal that is called later.
+func (l *lower) closure(lit *ast.FuncLit, t types.Type) *value {
+	v := l.emit(opClosure, t, lit.Pos())
+	v.lit = lit
+	l.capture(v)
+	return v
+}
+
+// capture notes which variables a literal mentions and what they hold now.
+func (l *lower) capture(v *value) {
+	seen := map[*root]bool{}
+	ast.Inspect(v.lit.Body, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		if !ok {
+			return true
+		}
+		o, ok := l.p.info.Uses[id].(*types.Var)
+		if !ok || o.IsField() || (o.Pos() >= v.lit.Pos() && o.Pos() < v.lit.End()) {
+			return true
+		}
+		r := l.root(o)
+		if r == nil || seen[r] {
+			return true
+		}
+		seen[r] = true
+		v.captures = append(v.captures, r)
+		for _, p := range r.leaves {
+			v.args = append(v.args, l.readPlace(p))
+			// A pointer to a followed object captures the object's contents.
+			if pr, _, ok := l.pointee(v.args[len(v.args)-1]); ok && !seen[pr] {
+				seen[pr] = true
+				v.captures = append(v.captures, pr)
+				for _, p := range pr.leaves {
+					v.args = append(v.args, l.readPlace(p))
+				}
+			}
+		}
+		return true
+	})
+}
+
+func (l *lower) canSplice(lit *ast.FuncLit) bool {
+	depth := 0
+	for s := l.splice; s != nil; s = s.up {
+		if s.lit == lit {
+			return false // recursion
+		}
+		depth++
+	}
+	return depth < maxDepth && l.splices < maxSplice && !hasGoto(lit.Body) && !l.p.recovers(lit.Body)
+}
+
+// spliceBody lowers the body of lit here, with its parameters set to args; it
+// returns its results.
+func (l *lower) spliceBody(lit *ast.FuncLit, args []*value, pos token.Pos) []*value {
+	l.splices++
+	l.spliced[lit]++
+	direct := l.direct
+	l.direct = false
+	sig, _ := l.p.typeOf(lit).(*types.Signature)
+	if sig == nil {
+		l.f.declined = "function literal without a type"
+		return nil
+	}
+	s := &splice{up: l.splice, lit: lit, sig: sig, exit: l.block("literal.exit"), direct: direct}
+	for i := range sig.Results().Len() {
+		t := sig.Results().At(i).Type()
+		s.results = append(s.results, &place{root: &root{name: "result", typ: t}, typ: t})
+	}
+	saveT, saveD, saveF, saveL := l.targets, l.defers, l.fallto, l.labels
+	l.targets, l.defers, l.fallto, l.labels = nil, nil, nil, map[types.Object]*labelTarget{}
+	l.splice = s
+	np := sig.Params().Len()
+	for i := range np {
+		v := sig.Params().At(i)
+		var x *value
+		switch {
+		case i < len(args) && !(sig.Variadic() && i == np-1):
+			x = args[i]
+		case sig.Variadic() && i == np-1 && len(args) >= np:
+			x = l.emit(opPack, v.Type(), pos, args[np-1:]...)
+			x.note = "literal"
+		default:
+			x = l.emit(opUnknown, v.Type(), pos)
+		}
+		if v.Name() != "" && v.Name() != "_" {
+			l.writeRoot(l.declareAgain(v), x, v.Pos())
+		}
+	}
+	for i := range sig.Results().Len() {
+		if v := sig.Results().At(i); v.Name() != "" && v.Name() != "_" {
+			l.writeRoot(l.declareAgain(v), l.nilValue(v.Type(), pos), v.Pos())
+		}
+	}
+	l.stmtList(lit.Body, lit.Body.List, lit.Body.Lbrace+1)
+	if l.cur != nil {
+		l.ret(nil, lit.Body.Rbrace)
+	}
+	l.sealAndStart(s.exit)
+	if len(s.exit.preds) == 0 {
+		l.cur = nil
+	} else {
+		l.runDefers(pos)
+	}
+	l.targets, l.fallto, l.labels = saveT, saveF, saveL
+	l.defers = saveD
+	l.splice = s.up
+	var res []*value
+	for _, p := range s.results {
+		res = append(res, l.readPlace(p))
+	}
+	return res
+}
+
+// spliceLent splices the bodies of literals among the arguments that the
+// callee only calls: they run any number of times during the call.
+func (l *lower) spliceLent(call *value, args []*value) {
+	for i, a := range call.args {
+		pi := call.call.params[i]
+		if pi < -1 {
+			continue
+		}
+		v := a.find()
+		for v.op == opCopy {
+			v = v.args[0].find()
+		}
+		if v.op != opClosure || !l.canSplice(v.lit) {
+			continue
+		}
+		if e := call.call.sum.arg(pi); !e.borrow() || call.call.sum.returned(pi) {
+			continue // it may run after the call
+		}
+		v.spliced = true
+		call.args[i] = l.emit(opUnknown, v.typ, v.pos) // lent, not kept
+		sig, _ := l.p.typeOf(v.lit).(*types.Signature)
+		var params []*value
+		if sig != nil {
+			for k := range sig.Params().Len() {
+				t := sig.Params().At(k).Type()
+				var of []*value
+				for _, o := range args {
+					if o.find() != v && !plain(o.find().typ0()) {
+						of = append(of, o)
+					}
+				}
+				if call.call.params[0] == -1 {
+					of = append(of, call.args[0])
+				}
+				x := l.emit(opPart, t, v.pos, of...)
+				if len(of) == 0 || plain(t) {
+					x.op = opUnknown
+					x.args = nil
+				}
+				x.note = "lent to the literal"
+				params = append(params, x)
+			}
+		}
+		head, body, done := l.block("lent.head"), l.block("lent.body"), l.block("lent.done")
+		l.jump(head)
+		l.start(head)
+		l.depth++
+		l.either(body, done)
+		l.sealAndStart(body)
+		l.spliceBody(v.lit, params, v.pos)
+		l.jump(head)
+		l.f.seal(head)
+		l.depth--
+		l.sealAndStart(done)
+	}
+}

@@ -1,0 +1,92 @@
+package escape
+
+// What a body does with a parameter that is nil, and with finalizers.
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+)
+
+// toleratesNil reports whether f does nothing with parameter v, a pointer, that
+// goes wrong when it is nil: on the paths on which it is, nothing is read or
+// stored through it, and it goes only to functions that tolerate nil as well.
+func (p *pkg) toleratesNil(f *fn, v *value) bool {
+	seen := map[*block]bool{}
+	stack := []*block{f.blocks[0]}
+	for len(stack) > 0 {
+		b := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if seen[b] {
+			continue
+		}
+		if seen[b] = true; len(seen) > 200 {
+			return false
+		}
+		for _, x := range b.instrs {
+			for j, a := range x.args {
+				if origin(a) != v {
+					continue
+				}
+				switch x.op {
+				case opCopy:
+					if x.note == "dereferenced" {
+						return false
+					}
+				case opSet, opCmp, opNot, opDiscard, opReturn, opGap:
+				case opCall, opDefer:
+					if x.call.params[j] < -1 || !x.call.sum.arg(x.call.params[j]).NilOK {
+						return false
+					}
+				default:
+					return false
+				}
+			}
+		}
+		next := b.succs
+		if b.cond != nil && len(b.succs) == 2 {
+			if x, ok := nilTest(b.cond); ok && origin(x) == v {
+				i := 0
+				if b.cond.tok == token.NEQ {
+					i = 1
+				}
+				next = b.succs[i : i+1]
+			}
+		}
+		stack = append(stack, next...)
+	}
+	return true
+}
+
+// bodyDisarms reports whether a body takes back a finalizer or cleanup.
+func (p *pkg) bodyDisarms(body *ast.BlockStmt) bool {
+	found := false
+	ast.Inspect(body, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		if f := p.funcOf(call.Fun); f != nil && f.Pkg() != nil && f.Pkg().Path() == "runtime" && f.Name() == "SetFinalizer" && len(call.Args) == 2 {
+			found = found || p.info.Types[call.Args[1]].IsNil()
+		}
+		if sel, ok := call.Fun.(*ast.SelectorExpr); ok && sel.Sel.Name == "Stop" {
+			if s := p.info.Selections[sel]; s != nil && types.TypeString(deref(s.Recv()), nil) == "runtime.Cleanup" {
+				found = true
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// litReleases reports whether a literal only frees its parameter.
+func (p *pkg) litReleases(lit *ast.FuncLit) bool {
+	sig, ok := p.typeOf(lit).(*types.Signature)
+	if !ok {
+		return false
+	}
+	f := &fn{p: p, node: lit, name: "a literal", sig: sig, body: lit.Body, typ: lit.Type}
+	p.lower(f)
+	s := p.infer(f, analyze(f))
+	return len(s.Args) == 1 && s.Args[0].Freed.K == Always && s.Args[0].Escapes.K == Never
+}

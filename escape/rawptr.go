@@ -1,0 +1,149 @@
+package escape
+
+// Raw pointers that outlive the last use of their buffer.
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+)
+
+// cMemory reports whether t is a pointer to memory of C's: the address itself,
+// which no handle of Go's keeps alive.
+func cMemory(t types.Type) bool {
+	p, ok := t.Underlying().(*types.Pointer)
+	if !ok {
+		return false
+	}
+	switch e := types.Unalias(p.Elem()).(type) {
+	case *types.Basic:
+		return true
+	case *types.Named:
+		return strings.HasPrefix(e.Obj().Name(), "_Ctype_")
+	}
+	return false
+}
+
+func rawType(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && (b.Kind() == types.UnsafePointer || b.Kind() == types.Uintptr)
+}
+
+// raw reports whether member m of o was reached through a raw pointer.
+func (o *object) raw(m *value) bool {
+	for i := 0; m != nil && m != o.def && i < 100; i++ {
+		if rawType(m.typ0()) {
+			return !rawType(o.def.typ0())
+		}
+		m = o.from[m]
+	}
+	return false
+}
+
+// rawLast returns a use through a raw pointer after which the buffer is not
+// used otherwise, nil if there is none.
+func (w *flow) rawLast(o *object) *value {
+	if rawType(o.def.typ0()) || cMemory(o.def.typ0()) {
+		return nil
+	}
+	isRaw := func(at *value) bool {
+		any := false
+		for _, a := range at.args {
+			if _, ok := o.members[a]; ok {
+				if !o.raw(a) {
+					return false
+				}
+				any = true
+			}
+		}
+		return any
+	}
+	var raws []*value
+	for at := range o.events {
+		if isRaw(at) && (at.op == opCall || at.op == opUse) {
+			raws = append(raws, at)
+		}
+	}
+	slices.SortFunc(raws, func(a, b *value) int { return int(a.pos - b.pos) })
+	for _, at := range raws {
+		if !w.usedAfter(o, at, isRaw) {
+			return at
+		}
+	}
+	return nil
+}
+
+// usedAfter reports whether an event of o that is not raw can be reached from at.
+func (w *flow) usedAfter(o *object, at *value, isRaw func(*value) bool) bool {
+	seen := map[*block]bool{}
+	type item struct {
+		b *block
+		i int
+	}
+	stack := []item{{at.blk, at.at + 1}}
+	for len(stack) > 0 {
+		it := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		stopped := false
+		for i := it.i; i < len(it.b.instrs); i++ {
+			v := it.b.instrs[i]
+			if v == o.def.where() {
+				stopped = true
+				break
+			}
+			if len(o.events[v]) > 0 && !isRaw(v) {
+				return true
+			}
+			if v.op == opPhi && w.owner[v] && slices.ContainsFunc(v.args, func(a *value) bool { return origin(a) == o.def }) {
+				return true // goes on under another name
+			}
+		}
+		if stopped {
+			continue
+		}
+		for _, s := range it.b.succs {
+			if !seen[s] {
+				seen[s] = true
+				stack = append(stack, item{s, 0})
+			}
+		}
+	}
+	return false
+}
+
+// importEdit adds an import of path to the file; nil if it has one.
+func (p *pkg) importEdit(s *source, path string) []analysis.TextEdit {
+	quoted := `"` + path + `"`
+	for _, im := range s.tree.Imports {
+		if im.Path.Value == quoted {
+			return nil
+		}
+	}
+	nl := s.newline()
+	for _, d := range s.tree.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok || g.Tok != token.IMPORT {
+			continue
+		}
+		if !g.Lparen.IsValid() {
+			o := s.off(g.End())
+			return []analysis.TextEdit{s.edit(o, o, nl+"import "+quoted)}
+		}
+		// Into the first group, in order.
+		at := s.off(g.Lparen) + 1
+		for i, sp := range g.Specs {
+			im := sp.(*ast.ImportSpec)
+			if i > 0 && s.file.Line(im.Pos()) > s.file.Line(g.Specs[i-1].End())+1 || im.Path.Value > quoted {
+				break
+			}
+			at = s.off(im.End())
+		}
+		return []analysis.TextEdit{s.edit(at, at, nl+"\t"+quoted)}
+	}
+	o := s.off(s.tree.Name.End())
+	return []analysis.TextEdit{s.edit(o, o, nl+nl+"import "+quoted)}
+}

@@ -1,0 +1,250 @@
+package escape
+
+// Which types are resources, and how their values are freed.
+
+import (
+	"go/types"
+	"slices"
+
+	"github.com/lastuse/lastuse/escape/spec"
+)
+
+// A freer is a way to free values of a type.
+type freer struct {
+	fn         *types.Func
+	recv       bool
+	repeatable bool
+	nilOK      bool
+	disarms    bool
+	usable     bool // may stand in an inserted statement: no condition, no other operands
+	pointer    bool // the operand is a pointer
+	declared   bool // by a spec or directive
+	resets     bool // the value may be used again
+}
+
+// freersOf returns the ways to free a value of type t, the first in the spec
+// first.
+func (p *pkg) freersOf(t types.Type) []*freer {
+	t = types.Unalias(t)
+	if pt, ok := t.(*types.Pointer); ok {
+		t = types.Unalias(pt.Elem())
+	}
+	key := t
+	if n, ok := t.(*types.Named); ok {
+		key = n.Origin()
+	}
+	if v := p.frees.At(key); v != nil {
+		return v.([]*freer)
+	}
+	var out []*freer
+	switch t.(type) {
+	case *types.Named, *types.Basic, *types.TypeParam:
+	default:
+		if _, ok := t.Underlying().(*types.Interface); !ok {
+			p.frees.Set(key, out)
+			return out
+		}
+	}
+	p.frees.Set(key, out) // against recursion
+	seen := map[*types.Func]bool{}
+	add := func(f *types.Func, operand spec.Operand) {
+		f = f.Origin()
+		if seen[f] {
+			return
+		}
+		s := p.summaryOf(f)
+		i := operand.Index
+		if operand.Kind == spec.Recv {
+			i = -1
+		}
+		e := s.arg(i)
+		if e.Freed.K == Never {
+			return
+		}
+		seen[f] = true
+		sig := f.Signature()
+		fr := &freer{fn: f, recv: operand.Kind == spec.Recv, repeatable: e.Repeatable, nilOK: e.NilOK, disarms: s.Disarms, declared: s.Decided, resets: e.Resets}
+		n := sig.Params().Len()
+		fr.usable = e.Freed.K == Always && ((fr.recv && n == 0) || (!fr.recv && n == 1 && !sig.Variadic()))
+		fr.pointer = isPointer(operand.Type(sig))
+		if f.Pkg() != p.types && !f.Exported() {
+			fr.usable = false
+		}
+		out = append(out, fr)
+	}
+	if n, ok := t.(*types.Named); ok && n.Obj().Pkg() != nil {
+		for _, q := range p.freerPackages(n.Obj().Pkg()) {
+			for _, f := range p.set.Freers(q) {
+				if f.Frees(t) {
+					add(f.Func, f.Operand)
+				}
+			}
+		}
+	} else if _, ok := t.(*types.Basic); ok {
+		for _, f := range p.set.Freers(p.types) {
+			if f.Frees(t) {
+				add(f.Func, f.Operand)
+			}
+		}
+	}
+	// Methods, promoted ones included: directives and inference.
+	ms := types.NewMethodSet(types.NewPointer(t))
+	if types.IsInterface(t) {
+		ms = types.NewMethodSet(t)
+	}
+	var methods []*types.Func
+	for i := range ms.Len() {
+		if f, ok := ms.At(i).Obj().(*types.Func); ok {
+			methods = append(methods, f)
+		}
+	}
+	slices.SortFunc(methods, func(a, b *types.Func) int { return int(a.Pos() - b.Pos()) })
+	for _, m := range methods {
+		if p.mayFree(m) {
+			add(m, spec.Operand{Kind: spec.Recv})
+		}
+	}
+	// Functions of the type's package that a directive names.
+	if n, ok := t.(*types.Named); ok && n.Obj().Pkg() != nil && n.Obj().Pkg() != p.types {
+		if r := p.facts.reach(n.Obj().Pkg()); r != nil {
+			for _, name := range r.Freers {
+				f, ok := n.Obj().Pkg().Scope().Lookup(name).(*types.Func)
+				if !ok {
+					continue
+				}
+				for i := range f.Signature().Params().Len() {
+					o := spec.Operand{Kind: spec.Arg, Index: i}
+					if (spec.Freer{Func: f, Operand: o}).Frees(t) {
+						add(f, o)
+					}
+				}
+			}
+		}
+	}
+	p.frees.Set(key, out)
+	return out
+}
+
+// mayFree keeps the search for destructors from asking for the summary of a
+// function of this package that is not decided yet.
+func (p *pkg) mayFree(m *types.Func) bool {
+	m = m.Origin()
+	if m.Pkg() == p.types && p.decls[m] != nil && p.sums[m] == nil {
+		_, ok := p.set.Lookup(spec.FullName(m))
+		return ok
+	}
+	return true
+}
+
+// freerPackages lists where a function that frees a type of package q may be
+// declared: q, this package, and what this package imports.
+func (p *pkg) freerPackages(q *types.Package) []*types.Package {
+	out := []*types.Package{q}
+	if p.types != q {
+		out = append(out, p.types)
+	}
+	for _, i := range p.types.Imports() {
+		if i != q {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// isResource reports whether some function frees values of type t.
+func (p *pkg) isResource(t types.Type) bool {
+	if t == nil {
+		return false
+	}
+	return len(p.freersOf(t)) > 0
+}
+
+// isHolder reports whether the free of type t is inferred: a method that frees
+// what its receiver holds, which others may free as well.
+func (p *pkg) isHolder(t types.Type) bool {
+	return p.isResource(t) && !p.isDeclared(t)
+}
+
+// splits reports whether a struct type is followed field by field: it holds a
+// resource and is none.
+func (p *pkg) splits(t types.Type) bool {
+	if t == nil {
+		return false
+	}
+	if _, ok := t.Underlying().(*types.Struct); !ok {
+		return false
+	}
+	if isPointer(t) || p.isDeclared(t) {
+		return false
+	}
+	return p.holdsResource(t)
+}
+
+// holdsResource reports whether a value of type t may own a resource.
+func (p *pkg) holdsResource(t types.Type) bool {
+	if t == nil {
+		return false
+	}
+	t = types.Unalias(t)
+	if v := p.holds.At(t); v != nil {
+		return v.(bool)
+	}
+	p.holds.Set(t, false) // against recursion
+	h := false
+	if p.isResource(t) {
+		h = true
+	}
+	if !h {
+		switch u := t.Underlying().(type) {
+		case *types.Pointer:
+			h = p.holdsResource(u.Elem())
+		case *types.Slice:
+			h = p.holdsResource(u.Elem())
+		case *types.Array:
+			h = p.holdsResource(u.Elem())
+		case *types.Map:
+			h = p.holdsResource(u.Elem()) || p.holdsResource(u.Key())
+		case *types.Chan:
+			h = p.holdsResource(u.Elem())
+		case *types.Struct:
+			for i := range u.NumFields() {
+				h = h || p.holdsResource(u.Field(i).Type())
+			}
+		}
+	}
+	p.holds.Set(t, h)
+	return h
+}
+
+// interesting reports whether the package can reach a resource type at all.
+func (p *pkg) interesting(own []*spec.Line) bool {
+	if len(own) > 0 || p.set.Freers(p.types) != nil {
+		return true
+	}
+	for _, q := range p.types.Imports() {
+		if p.facts.reach(q) != nil || p.set.Freers(q) != nil {
+			return true
+		}
+	}
+	return p.ownsC()
+}
+
+// ownsC reports whether a spec speaks of what a C function that the package calls
+// makes or frees.
+func (p *pkg) ownsC() bool {
+	scope := p.types.Scope()
+	for _, name := range scope.Names() {
+		f, ok := scope.Lookup(name).(*types.Func)
+		if !ok {
+			continue
+		}
+		if _, isC := cFunction(f); !isC {
+			continue
+		}
+		line, ok := p.set.Lookup(spec.FullName(f))
+		if ok && slices.ContainsFunc(line.Clauses, func(c spec.Clause) bool { return c.Effect == spec.Owned || c.Effect == spec.Freed }) {
+			return true
+		}
+	}
+	return false
+}

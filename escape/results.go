@@ -1,0 +1,240 @@
+package escape
+
+// What the results of a function are.
+
+import (
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+)
+
+// inferResults decides what each result is.
+func (p *pkg) inferResults(f *fn, w *flow, s *Summary) {
+	planners := map[*group]*planner{}
+	partial := false
+	mayNil := false
+	owned := func(x *value, ret *value) (ok, neutral, armed bool) {
+		whole := partial
+		if together(x, ret) {
+			defer func() { partial = whole }() // the callee keeps to the rule: with an error it is nil
+		}
+		x = origin(x)
+		if x.op == opNil {
+			mayNil = mayNil || !w.fails(ret)
+			return false, true, false
+		}
+		o := w.byDef[x]
+		if o == nil || o.kind == objParam || o.group.why != "" {
+			return false, false, false
+		}
+		g := o.group
+		pl, done := planners[g]
+		if !done {
+			pl = g.dry()
+			planners[g] = pl
+		}
+		if pl == nil {
+			return false, false, false
+		}
+		j := g.index(o)
+		seen := false
+		for _, e := range pl.exits {
+			if e.ret != ret {
+				continue
+			}
+			for c := range g.n {
+				st := e.st[j*g.n+c]
+				if st&^sNone == 0 {
+					continue
+				}
+				if failing(f) && st&sOwned != 0 && g.errorOf(ret, c) != no {
+					partial = true
+				}
+				if g.failed(ret, c) {
+					continue // with an error, results own nothing, as a rule
+				}
+				if st&sNil != 0 && (g.errorOf(ret, c) == no || !failing(f)) {
+					mayNil = true
+				}
+				if st&^(sOwned|sNil|sNone) != 0 {
+					return false, false, false
+				}
+				if st&sNil != 0 && o.errRes == nil {
+					mayNil = true
+				}
+				seen = true
+			}
+		}
+		return seen, !seen, g.armed()
+	}
+	for i := range s.Res {
+		t := f.sig.Results().At(i).Type()
+		if plain(t) {
+			continue
+		}
+		all, some, armed := true, false, false
+		partial, mayNil = false, false
+		must, ismask := true, uint64(0)
+		var fields, bad, empty []string
+		structs := true
+		for _, r := range f.exits {
+			if r.blk == nil || r.blk.order < 0 || i >= len(r.args) {
+				continue
+			}
+			v := r.args[i]
+			ok, neutral, arm := owned(v, r)
+			some = some || ok
+			armed = armed || arm
+			if !ok && !neutral {
+				all = false
+			}
+			if pv := origin(v); pv.op == opParam && pv.index < 64 {
+				if ismask != 0 && ismask != 1<<pv.index {
+					must = false
+				}
+				ismask |= 1 << pv.index
+			} else if !neutral {
+				must = false
+			}
+			// A struct that is followed field by field.
+			if pk := packOf(v); pk != nil {
+				for k, leaf := range leavesUnder(pk) {
+					was := mayNil
+					ok, neutral, _ := owned(pk.args[k], r)
+					switch {
+					case ok && !slices.Contains(fields, leaf):
+						fields = append(fields, leaf)
+					case neutral && mayNil && !was:
+						empty, mayNil = append(empty, leaf), false
+					case !ok && !neutral:
+						bad = append(bad, leaf)
+					}
+				}
+			} else if !neutral {
+				structs = false
+			}
+		}
+		fields = slices.DeleteFunc(fields, func(leaf string) bool { return !structs || slices.Contains(bad, leaf) })
+		slices.Sort(fields)
+		if all && some {
+			s.Res[i].Owned, s.Res[i].Armed, s.Res[i].Partial, s.Res[i].MayNil = true, armed, partial, mayNil
+		} else if len(fields) > 0 {
+			mayNil = mayNil || slices.ContainsFunc(fields, func(leaf string) bool { return slices.Contains(empty, leaf) })
+			s.Res[i].Owned, s.Res[i].Fields, s.Res[i].MayNil = true, fields, mayNil
+			if p.destructs(t, fields) {
+				s.Res[i].Fields = nil // as a whole: its type has a free
+			}
+		}
+		s.Res[i].Must = s.Res[i].Is != 0 && must
+	}
+	// Views of what another result owns.
+	for i := range s.Res {
+		for j := range s.Res {
+			if i == j || !s.Res[j].Owned || len(s.Res[j].Fields) > 0 || plain(f.sig.Results().At(i).Type()) {
+				continue
+			}
+			for _, r := range f.exits {
+				if r.blk == nil || r.blk.order < 0 || i >= len(r.args) {
+					continue
+				}
+				if o := w.byDef[origin(r.args[j])]; o != nil {
+					if k, ok := o.members[r.args[i]]; ok && k == mView {
+						s.Res[i].Of |= 1 << j
+					}
+				}
+			}
+		}
+	}
+}
+
+// failing reports whether the last result of f is an error.
+func failing(f *fn) bool {
+	n := f.sig.Results().Len()
+	return n > 0 && isError(f.sig.Results().At(n-1).Type())
+}
+
+// together reports whether x and the error that ret returns beside it are
+// results of one call.
+func together(x, ret *value) bool {
+	x = errRoot(x)
+	if x.op != opResult || len(ret.args) == 0 {
+		return false
+	}
+	err := errRoot(ret.args[len(ret.args)-1])
+	return err.op == opResult && isError(err.typ) && err.args[0] == x.args[0]
+}
+
+// destructs reports whether the type's inferred free covers these fields.
+func (p *pkg) destructs(t types.Type, fields []string) bool {
+	n, _ := p.structOf(t)
+	h := p.held[n]
+	if h == nil || h.free == nil {
+		return false
+	}
+	if _, ok := p.freeing[h.free]; !ok {
+		return false
+	}
+	for _, f := range fields {
+		if !h.freed[strings.TrimPrefix(f, ".")] {
+			return false
+		}
+	}
+	return true
+}
+
+// fails reports whether ret is sure to return an error: one that is made there,
+// or that was tested on the way.
+func (w *flow) fails(ret *value) bool {
+	res := w.f.sig.Results()
+	n := len(ret.args)
+	if n == 0 || n != res.Len() || !isError(res.At(n-1).Type()) {
+		return false
+	}
+	err := errRoot(ret.args[n-1])
+	if nonNil(err) {
+		return true
+	}
+	for b, i := ret.blk, 0; len(b.preds) == 1 && i < 50; b, i = b.preds[0], i+1 {
+		p := b.preds[0]
+		if p.cond == nil || len(p.succs) != 2 {
+			continue
+		}
+		c, want := p.cond, p.succs[0] == b
+		for c.op == opNot {
+			c, want = c.args[0], !want
+		}
+		if x, ok := nilTest(c); ok && errRoot(x) == err && (c.tok == token.NEQ) == want {
+			return true
+		}
+	}
+	return false
+}
+
+// packOf returns v if it is a struct read leaf by leaf, or a pointer to one.
+func packOf(v *value) *value {
+	for v.op == opCopy {
+		v = v.args[0]
+	}
+	if (v.op == opPack && v.note == "struct" || v.op == opAddr) && v.place != nil && len(v.place.path) == 0 && len(v.args) == len(v.place.root.leaves) {
+		return v
+	}
+	return nil
+}
+
+func leavesUnder(v *value) []string {
+	var out []string
+	for _, l := range v.place.root.leaves {
+		out = append(out, l.name)
+	}
+	return out
+}
+
+func (g *group) armed() bool {
+	for _, o := range g.objs {
+		if o.armed {
+			return true
+		}
+	}
+	return false
+}
