@@ -25,7 +25,7 @@ import (
 // where. A deleted free leaves "_ = x" behind, so that the variable stays used;
 // that is no use for lastuse, and it marks the place.
 //
-// A free is at a wrong place if its variable is mentioned afterwards: in a later
+// A free is at a wrong place if its variable is read afterwards: in a later
 // statement of the same list or of one around it, before it is assigned again.
 func TestMutation(t *testing.T) {
 	for _, c := range checkouts(t) {
@@ -224,13 +224,13 @@ func (s *score) count(t *testing.T, file string, list []deletedFree) {
 			continue
 		}
 		places := placesOf(fn.Body)
-		marks, frees := map[string][]spot{}, map[string][]spot{}
+		marks, frees := map[string][]spot{}, map[*ast.Object][]spot{}
 		for _, p := range places {
-			if name := markOf(p.stmt); name != "" {
-				marks[name] = append(marks[name], p)
+			if v := markOf(p.stmt); v != nil {
+				marks[v.Name] = append(marks[v.Name], p)
 			}
-			if name, _ := freeOf(p.stmt); name != "" {
-				frees[name] = append(frees[name], p)
+			if v, _ := freeOf(p.stmt); v != nil {
+				frees[v] = append(frees[v], p)
 			}
 		}
 		used := map[ast.Stmt]bool{}
@@ -244,13 +244,14 @@ func (s *score) count(t *testing.T, file string, list []deletedFree) {
 			}
 			mark := marks[d.name][k[d.name]]
 			k[d.name]++
-			back, ok := nearest(mark, frees[d.name], d.method, used)
+			v := markOf(mark.stmt)
+			back, ok := nearest(mark, frees[v], d.method, used)
 			if !ok {
 				continue
 			}
 			used[back.stmt] = true
 			s.restored++
-			if at := back.mentionedAfter(d.name); at.IsValid() {
+			if at := back.mentionedAfter(v); at.IsValid() {
 				s.wrong = append(s.wrong, fmt.Sprintf("%s: %s.%s(), but %s is mentioned at line %d", fset.Position(back.stmt.Pos()), d.name, d.method, d.name, fset.Position(at).Line))
 			}
 			if d.deferred {
@@ -298,30 +299,29 @@ func between(a, b spot) int {
 	lo, hi := min(a.index, b.index), max(a.index, b.index)
 	n := 0
 	for _, s := range a.list[lo+1 : hi] {
-		name, _ := freeOf(s)
-		if markOf(s) == "" && name == "" {
+		if v, _ := freeOf(s); v == nil && markOf(s) == nil {
 			n++
 		}
 	}
 	return n
 }
 
-// markOf returns x of "_ = x".
-func markOf(s ast.Stmt) string {
+// markOf returns x of "_ = x". The parser resolves the names of local variables.
+func markOf(s ast.Stmt) *ast.Object {
 	as, ok := s.(*ast.AssignStmt)
 	if !ok || as.Tok != token.ASSIGN || len(as.Lhs) != 1 || len(as.Rhs) != 1 {
-		return ""
+		return nil
 	}
 	l, ok1 := as.Lhs[0].(*ast.Ident)
 	r, ok2 := as.Rhs[0].(*ast.Ident)
 	if !ok1 || !ok2 || l.Name != "_" {
-		return ""
+		return nil
 	}
-	return r.Name
+	return r.Obj
 }
 
 // freeOf takes x.M(), defer x.M() and if x != nil { x.M() } apart.
-func freeOf(s ast.Stmt) (name, method string) {
+func freeOf(s ast.Stmt) (v *ast.Object, method string) {
 	var call *ast.CallExpr
 	switch s := s.(type) {
 	case *ast.ExprStmt:
@@ -334,17 +334,17 @@ func freeOf(s ast.Stmt) (name, method string) {
 		}
 	}
 	if call == nil || len(call.Args) > 0 {
-		return "", ""
+		return nil, ""
 	}
 	sel, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok {
-		return "", ""
+		return nil, ""
 	}
 	id, ok := sel.X.(*ast.Ident)
 	if !ok {
-		return "", ""
+		return nil, ""
 	}
-	return id.Name, sel.Sel.Name
+	return id.Obj, sel.Sel.Name
 }
 
 // placesOf lists the statements of a body.
@@ -382,9 +382,9 @@ func placesOf(body *ast.BlockStmt) []spot {
 	return all
 }
 
-// mentionedAfter returns where name is mentioned after p runs, before it is
+// mentionedAfter returns where v is mentioned after p runs, before it is
 // assigned again.
-func (p spot) mentionedAfter(name string) token.Pos {
+func (p spot) mentionedAfter(v *ast.Object) token.Pos {
 	if _, ok := p.stmt.(*ast.DeferStmt); ok {
 		return token.NoPos
 	}
@@ -393,22 +393,22 @@ func (p spot) mentionedAfter(name string) token.Pos {
 			switch s := s.(type) {
 			case *ast.AssignStmt:
 				for _, r := range s.Rhs {
-					if at := mention(r, name); at.IsValid() && markOf(s) == "" {
+					if at := mention(r, v); at.IsValid() && markOf(s) == nil {
 						return at
 					}
 				}
 				for _, l := range s.Lhs {
-					if id, ok := l.(*ast.Ident); ok && id.Name == name {
+					if id, ok := l.(*ast.Ident); ok && id.Obj == v {
 						return token.NoPos
 					}
 				}
 				continue
 			case *ast.ReturnStmt:
-				return mention(s, name)
+				return mention(s, v)
 			case *ast.BranchStmt:
 				return token.NoPos
 			}
-			if at := mention(s, name); at.IsValid() {
+			if at := mention(s, v); at.IsValid() {
 				return at
 			}
 		}
@@ -416,35 +416,25 @@ func (p spot) mentionedAfter(name string) token.Pos {
 	return token.NoPos
 }
 
-// mention finds name as a variable in n, marks left out.
-func mention(n ast.Node, name string) token.Pos {
+// mention finds the variable in n, where that reads the buffer: not in marks,
+// comparisons with nil and assertions that ask for the type alone.
+func mention(n ast.Node, v *ast.Object) token.Pos {
 	at := token.NoPos
 	ast.Inspect(n, func(m ast.Node) bool {
 		switch m := m.(type) {
 		case *ast.AssignStmt:
-			if markOf(m) != "" {
-				return false
-			}
-			for _, l := range m.Lhs { // declared anew inside
-				if id, ok := l.(*ast.Ident); ok && id.Name == name && m.Tok == token.DEFINE {
+			if id, ok := m.Lhs[0].(*ast.Ident); ok && id.Name == "_" {
+				if _, ok := m.Rhs[0].(*ast.TypeAssertExpr); ok {
 					return false
 				}
 			}
-		case *ast.SelectorExpr:
-			if id, ok := m.X.(*ast.Ident); ok && id.Name == name && !at.IsValid() {
-				at = id.Pos()
+			return markOf(m) == nil
+		case *ast.BinaryExpr:
+			if id, ok := m.Y.(*ast.Ident); ok && id.Name == "nil" {
+				return false
 			}
-			return !isIdent(m.X)
-		case *ast.KeyValueExpr:
-			ast.Inspect(m.Value, func(x ast.Node) bool {
-				if id, ok := x.(*ast.Ident); ok && id.Name == name && !at.IsValid() {
-					at = id.Pos()
-				}
-				return true
-			})
-			return false
 		case *ast.Ident:
-			if m.Name == name && !at.IsValid() {
+			if m.Obj == v && !at.IsValid() {
 				at = m.Pos()
 			}
 		}
@@ -452,5 +442,3 @@ func mention(n ast.Node, name string) token.Pos {
 	})
 	return at
 }
-
-func isIdent(e ast.Expr) bool { _, ok := e.(*ast.Ident); return ok }
