@@ -42,8 +42,7 @@ func (d *decider) onlyIn(at []*value) string {
 		return true
 	})
 	for _, v := range vars {
-		param := v.Parent() == d.p.info.Scopes[d.f.typ]
-		if !read[v] && !param && v.Parent() != d.p.types.Scope() {
+		if !read[v] && v.Pos() > d.f.body.Lbrace && v.Pos() < d.f.body.Rbrace { // no parameter, and its own
 			return v.Name()
 		}
 	}
