@@ -68,7 +68,7 @@ func TestOpenCL(t *testing.T) {
 		}, nil))
 	})
 	<-w.Ready()
-	time.Sleep(100 * time.Millisecond) // the first look, which attaches
+	require.Eventually(t, func() bool { return probed(w, loader)+probed(w, loader+".0.0") > 0 }, 20*time.Second, 5*time.Millisecond)
 	look := func() string {
 		mu.Lock()
 		defer mu.Unlock()

@@ -68,17 +68,6 @@ func TestUnruly(t *testing.T) {
 		}
 		return heap.Process{}
 	}
-	probed := func(n int) func() bool { // libraries of ours
-		return func() bool {
-			found := 0
-			for _, l := range w.Libraries() {
-				if l.Path == lib && l.Probes > 0 {
-					found++
-				}
-			}
-			return found == n
-		}
-	}
 	await := func(what string, cond func() bool) {
 		t.Helper()
 		if !assert.Eventually(t, cond, 20*time.Second, 5*time.Millisecond, what) {
@@ -91,12 +80,12 @@ func TestUnruly(t *testing.T) {
 		r.step(t)
 		require.Equal(t, want, strings.Fields(r.out.Text())[0])
 	}
-	await("attached", probed(1))
+	await("attached", func() bool { return probed(w, lib) == 1 })
 	step("made")
 	await("one allocation", func() bool { return of(pid).Live == 1000 })
 	await("what the driver counts, on two devices", func() bool { return of(pid).Used == 10<<20 })
 	step("loaded")
-	await("the other library is probed", probed(2))
+	await("the other library is probed", func() bool { return probed(w, lib) == 2 })
 	step("replaced")
 	await("an allocation by the other library", func() bool { return of(pid).Live == 3000 })
 	step("forked")

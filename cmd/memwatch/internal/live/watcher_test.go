@@ -69,6 +69,16 @@ func app(t *testing.T) (exe, lib string) {
 	return exe, lib
 }
 
+// probed returns how many files of this name are probed.
+func probed(w *Watcher, path string) (n int) {
+	for _, l := range w.Libraries() {
+		if l.Path == path && l.Probes > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // A running is the program while it runs.
 type running struct {
 	*exec.Cmd
@@ -116,15 +126,18 @@ func TestGoProgram(t *testing.T) {
 				o.PIDs = []int{int(pid)}
 			}
 			w := watch(t, o)
-			defer w.Close()
 			if c.unknown {
 				w.resolver.offsets = func(string) (symbols.Offsets, bool) { return symbols.Offsets{}, false }
 			}
 			h := heap.New(heap.Options{})
 			var mu sync.Mutex
 			var over sync.WaitGroup
-			ctx, stop := context.WithTimeout(context.Background(), 20*time.Second)
-			defer stop()
+			ctx, stop := context.WithTimeout(context.Background(), 60*time.Second)
+			defer func() {
+				stop()
+				over.Wait()
+				w.Close()
+			}()
 			over.Go(func() {
 				err := w.Run(ctx, func(e *heap.Event) {
 					mu.Lock()
@@ -141,7 +154,9 @@ func TestGoProgram(t *testing.T) {
 				}
 				return heap.Process{}
 			}
-			time.Sleep(300 * time.Millisecond) // the first look has found it
+			require.Eventually(t, func() bool { // where its goroutines are is known, too
+				return probed(w, lib) == 1 && look().Name == "app" && w.resolver.waiting.Load() == 0
+			}, 20*time.Second, 5*time.Millisecond)
 			prog.step(t)
 			const want = 5<<20 + 1<<12
 			places := 3
