@@ -166,6 +166,10 @@ func (p *pkg) hoistEdits(s *source, h *hoist) []analysis.TextEdit {
 	if !first {
 		sep = "; "
 	}
+	if len(h.items) > 0 && h.items[0].of > 0 {
+		// f(), or _, _ = f(), becomes b, _ := f().
+		return []analysis.TextEdit{s.edit(o, s.off(h.stmt.End()), h.heads(s)[0])}
+	}
 	if as, ok := h.stmt.(*ast.AssignStmt); ok && len(as.Lhs) == 1 && len(h.items) > 0 && as.Rhs[0] == h.items[len(h.items)-1].expr {
 		// _ = Make() becomes b := Make().
 		heads := h.heads(s)

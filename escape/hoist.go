@@ -23,6 +23,49 @@ type hoisted struct {
 	expr ast.Expr
 	name string
 	obj  *object // nil: moved only to keep the order
+	of   int     // obj is one of so many results of a statement that drops them all; 0: not so
+}
+
+// nameResult names result o of a call of which all n results are dropped.
+func (d *decider) nameResult(o *object, call *ast.CallExpr, n int, none string) (*hoist, string) {
+	stmt, list, why := d.statementOf(call)
+	if why != "" {
+		return nil, why
+	}
+	drops := false
+	switch s := stmt.(type) {
+	case *ast.ExprStmt:
+		drops = ast.Unparen(s.X) == ast.Expr(call)
+	case *ast.AssignStmt:
+		drops = len(s.Rhs) == 1 && ast.Unparen(s.Rhs[0]) == ast.Expr(call) && !slices.ContainsFunc(s.Lhs, func(e ast.Expr) bool {
+			id, ok := e.(*ast.Ident)
+			return !ok || id.Name != "_"
+		})
+	}
+	if !drops || d.f.gotos {
+		return nil, none + ": the result is dropped"
+	}
+	h := d.hoists[stmt]
+	if h == nil {
+		h = &hoist{stmt: stmt, list: list}
+		d.hoists[stmt] = h
+	}
+	if !slices.ContainsFunc(h.items, func(x hoisted) bool { return x.obj == o }) {
+		h.items = append(h.items, hoisted{expr: call, name: d.fresh("b"), obj: o, of: n})
+	}
+	return h, ""
+}
+
+// results are the left side of the statement that names the results of a call.
+func (h *hoist) results() string {
+	names := make([]string, h.items[0].of)
+	for i := range names {
+		names[i] = "_"
+	}
+	for _, x := range h.items {
+		names[x.obj.def.index] = x.name
+	}
+	return strings.Join(names, ", ")
 }
 
 // hoistFor prepares names for unnamed objects. It returns "" or why there
@@ -36,8 +79,8 @@ func (d *decider) hoistFor(o *object) (*hoist, string) {
 	if !ok {
 		return nil, none
 	}
-	if _, isTuple := d.p.typeOf(call).(*types.Tuple); isTuple {
-		return nil, none + ": the result is dropped"
+	if tt, isTuple := d.p.typeOf(call).(*types.Tuple); isTuple {
+		return d.nameResult(o, call, tt.Len(), none)
 	}
 	stmt, list, why := d.statementOf(call)
 	if why != "" {
@@ -306,6 +349,10 @@ func (h *hoist) text(s *source, from, to token.Pos) string {
 // heads are the statements that give the names.
 func (h *hoist) heads(s *source) []string {
 	var out []string
+	if len(h.items) > 0 && h.items[0].of > 0 {
+		e := h.items[0].expr
+		return []string{h.results() + " := " + s.copied(e.Pos(), e.End())}
+	}
 	for _, x := range h.items {
 		out = append(out, x.name+" := "+h.text(s, x.expr.Pos(), x.expr.End()))
 	}

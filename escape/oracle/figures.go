@@ -79,9 +79,9 @@ var volatile = regexp.MustCompile(`\bp\d+(?:f\d+|kit|pair|mats|emb|worker|w\d+)?
 
 // class is a reason without the names of the program.
 func class(text string) string {
-	if _, rest, ok := strings.Cut(text, "made by "); ok {
-		if _, rest, ok = strings.Cut(rest, ": "); ok {
-			text = rest
+	if _, rest, ok := strings.Cut(text, ", made by "); ok {
+		if _, rest, ok = strings.Cut(rest, ") "); ok {
+			text = strings.TrimPrefix(rest, "is ")
 		}
 	}
 	return volatile.ReplaceAllString(text, "…")

@@ -199,8 +199,13 @@ func (b *Batch) reasons() map[int]map[int]string {
 		if res[id] == nil {
 			res[id] = map[int]string{}
 		}
-		if res[id][site-gen.FirstSite] == "" {
+		switch old := res[id][site-gen.FirstSite]; {
+		case old == "":
 			res[id][site-gen.FirstSite] = m[4]
+		case strings.HasSuffix(old, " is reported"):
+			if _, why, ok := strings.Cut(m[4], "; no fix: "); ok {
+				res[id][site-gen.FirstSite] = old + ": " + why
+			}
 		}
 	}
 	return res

@@ -85,7 +85,11 @@ func (w *printer) file() (string, error) {
 		b.WriteString(w.types[t])
 	}
 	b.WriteString(w.b.String())
-	text, err := format.Source([]byte(b.String()))
+	src := b.String()
+	if !strings.Contains(src, "alloc.") { // it was for what is not printed after all
+		src = strings.Replace(src, "\""+pathLib+"\"\n", "", 1)
+	}
+	text, err := format.Source([]byte(src))
 	if err != nil {
 		return b.String(), fmt.Errorf("print program %d: %w", w.p.ID, err)
 	}
