@@ -12,9 +12,9 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// onlyIn returns the name of a variable that is read nowhere but in the calls at:
-// without them the function would not compile.
-func (d *decider) onlyIn(at []*value) string {
+// onlyIn returns the name of a variable that is read nowhere but in the calls at,
+// nor by a planned free: without them the function would not compile.
+func (d *decider) onlyIn(at []*value, frees []planned) string {
 	in := func(n ast.Node) bool {
 		return slices.ContainsFunc(at, func(v *value) bool { return v.expr.Pos() <= n.Pos() && n.End() <= v.expr.End() })
 	}
@@ -42,7 +42,8 @@ func (d *decider) onlyIn(at []*value) string {
 		return true
 	})
 	for _, v := range vars {
-		if !read[v] && v.Pos() > d.f.body.Lbrace && v.Pos() < d.f.body.Rbrace { // no parameter, and its own
+		freed := slices.ContainsFunc(frees, func(p planned) bool { return p.name == v.Name() })
+		if !read[v] && !freed && v.Pos() > d.f.body.Lbrace && v.Pos() < d.f.body.Rbrace { // no parameter, and its own
 			return v.Name()
 		}
 	}

@@ -139,7 +139,7 @@ func (d *decider) advance(x *decision) {
 			return
 		}
 	}
-	if name := d.onlyIn(deletes); name != "" {
+	if name := d.onlyIn(deletes, frees); name != "" {
 		x.late.noFix = "without the free, " + name + " would not be used"
 		return
 	}
