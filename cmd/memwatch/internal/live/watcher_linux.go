@@ -324,12 +324,12 @@ func (w *Watcher) introduce(pid int, now int64) {
 	if !w.opts.Fresh && !w.opts.NoProbes && start > 0 && int64(start)*int64(time.Second/ticks) < w.attached {
 		e.Aux = 1
 	}
+	w.resolver.see(uint32(pid))
+	w.target(pid)
 	w.sink(&e)
 	if at := heap.Place(procfs.ReadPlace(pid, podLogs)); at != (heap.Place{}) {
 		w.sink(&heap.Event{Op: heap.Placed, PID: uint32(pid), Time: now, Text: at.String()})
 	}
-	w.resolver.see(uint32(pid))
-	w.target(pid)
 }
 
 // cudaName is the driver of which the tool tells.
