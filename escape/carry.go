@@ -1,0 +1,268 @@
+package escape
+
+// How states pass from block to block, and where frees are put on the way.
+
+import "slices"
+
+// enter joins what the predecessors hand in.
+func (pl *planner) enter(b *block) []state {
+	g := pl.g
+	in := make([]state, len(g.objs)*g.n)
+	for k, p := range b.preds {
+		out := g.out[p]
+		if out == nil {
+			if g.inReg[p] {
+				continue // not reached yet, or never
+			}
+			// Nothing of the group is there, or nothing that is owned.
+			out = pl.none()
+		}
+		pl.cross(p, succIndex(b, k), out, in)
+	}
+	if b.order == 0 {
+		for j := range in {
+			in[j] |= sNone
+		}
+	}
+	for j, o := range g.objs {
+		if o.def.op == opPhi && o.def.blk == b {
+			for c := range g.n {
+				in[j*g.n+c] &^= sNone
+			}
+		}
+	}
+	return in
+}
+
+func (pl *planner) none() []state {
+	if pl.nothing == nil {
+		pl.nothing = make([]state, len(pl.g.objs)*pl.g.n)
+		for i := range pl.nothing {
+			pl.nothing[i] = sNone
+		}
+	}
+	return pl.nothing
+}
+
+// succIndex returns which successor edge of b.preds[k] is b's k-th entry.
+func succIndex(b *block, k int) int {
+	p := b.preds[k]
+	nth := 0
+	for i := range k {
+		if b.preds[i] == p {
+			nth++
+		}
+	}
+	for i, s := range p.succs {
+		if s == b {
+			if nth == 0 {
+				return i
+			}
+			nth--
+		}
+	}
+	return 0
+}
+
+// cross joins into in what passes over the i-th edge out of p.
+func (pl *planner) cross(p *block, i int, out, in []state) {
+	g := pl.g
+	s := p.succs[i]
+	k := predIndex(p, i)
+	// A test of the object itself for nil.
+	var tested *object
+	var nonnil bool
+	if p.cond != nil && len(p.succs) == 2 {
+		c := p.cond
+		neg := false
+		for c.op == opNot {
+			c, neg = c.args[0], !neg
+		}
+		if x, ok := nilTest(c); ok {
+			if o := g.w.byDef[origin(x)]; o != nil && o.group == g {
+				tested = o
+				nonnil = (c.tok.String() == "!=") == (i == 0)
+				if neg {
+					nonnil = !nonnil
+				}
+			}
+		}
+	}
+	for c := range g.n {
+		g.edge(p, i, c, func(cc int) {
+			for j, o := range g.objs {
+				st := out[j*g.n+c]
+				if st == 0 {
+					continue
+				}
+				if o == tested {
+					if nonnil {
+						st &^= sNil
+					} else {
+						st &^= sOwned | sInserted
+						if st == 0 {
+							continue
+						}
+					}
+				}
+				if t := g.takes(o, s, k); t != nil && st != sNone {
+					in[g.index(t)*g.n+cc] |= st
+					if t != o && !(o.def.op == opPhi && o.def.blk == s) {
+						in[j*g.n+cc] |= sMoved
+					}
+					continue
+				}
+				if o.def.op == opPhi && o.def.blk == s {
+					continue // a new object of the same phi begins
+				}
+				in[j*g.n+cc] |= st
+			}
+			// Phis that get nil on this edge.
+			for _, v := range s.instrs {
+				if v.op != opPhi {
+					break
+				}
+				if g.w.owner[v] {
+					if o := g.w.byDef[v]; o.group == g && origin(v.args[k]).op == opNil {
+						in[g.index(o)*g.n+cc] |= sNil
+					}
+				}
+			}
+		})
+	}
+}
+
+// through carries states through b; with pl.record set it notes frees and issues.
+func (pl *planner) through(b *block, in []state) []state {
+	g := pl.g
+	st := slices.Clone(in)
+	pos := g.pos[b]
+	// What is live after each position, from the end.
+	lives := make([][]bool, len(pos)+1)
+	lives[len(pos)] = g.liveOut(b)
+	for k := len(pos) - 1; k >= 0; k-- {
+		l := slices.Clone(lives[k+1])
+		g.back(b.instrs[pos[k]], l)
+		lives[k] = l
+	}
+	start := 0
+	for k := 0; ; k++ {
+		end := len(b.instrs)
+		if k < len(pos) {
+			end = pos[k]
+		}
+		pl.insert(b, start, end, k == len(pos), st, lives[k])
+		if k == len(pos) {
+			break
+		}
+		v := b.instrs[pos[k]]
+		pl.step(v, st)
+		start = pos[k] + 1
+	}
+	return st
+}
+
+// insert plans frees in the stretch [start, end) of b.
+func (pl *planner) insert(b *block, start, end int, last bool, st []state, live []bool) {
+	g := pl.g
+	if pl.dry || b.doomed {
+		return
+	}
+	first := -1
+	i, _ := slices.BinarySearch(b.gaps, start)
+	for ; i < len(b.gaps) && b.gaps[i] < end; i++ {
+		switch k := b.instrs[b.gaps[i]].gap.kind; {
+		case k == gapElseIf && b.lastEffect < b.gaps[i]:
+			continue // the condition does nothing: the heads of its branches will do
+		case (k == gapElse || k == gapDefault) && len(b.succs) == 1 && len(b.succs[0].preds) == 1 && pl.inScope(headGapOf(b.succs[0], 0)):
+			continue // after the statement is the same moment: the branches that are written leave
+		}
+		first = b.gaps[i]
+		break
+	}
+	if first < 0 {
+		return
+	}
+	for j := len(g.objs) - 1; j >= 0; j-- {
+		o := g.objs[j]
+		if o.kind == objParam || !pl.due(j, st, live) || pl.forbid[gapKey{o, b.instrs[first]}] {
+			continue
+		}
+		if last && b.lastEffect < first && len(b.succs) == 1 && len(b.succs[0].preds) > 1 && pl.sinks(b, j) {
+			continue
+		}
+		mayNil := false
+		for c := range g.n {
+			if st[j*g.n+c]&sNil != 0 {
+				mayNil = true
+			}
+		}
+		if pl.record && !pl.placed[gapKey{o, b.instrs[first]}] {
+			pl.placed[gapKey{o, b.instrs[first]}] = true
+			pl.plan = append(pl.plan, freePoint{obj: o, gap: b.instrs[first], isNil: mayNil})
+		}
+		for c := range g.n {
+			if s := st[j*g.n+c]; s&sOwned != 0 {
+				st[j*g.n+c] = s&^(sOwned|sPerhaps) | sInserted
+			}
+		}
+	}
+}
+
+// sinks reports whether the free of object j may be left to b's successor.
+func (pl *planner) sinks(b *block, j int) bool {
+	return pl.accepts(b.succs[0], j)
+}
+
+// due reports whether object j is owned and not needed, whatever the
+// conditions are.
+func (pl *planner) due(j int, st []state, live []bool) bool {
+	g := pl.g
+	ok := sOwned | sNil
+	if pl.repeats[g.objs[j]] {
+		ok |= sFreed | sDeferred | sPerhaps
+	}
+	owned := false
+	for c := range g.n {
+		s := st[j*g.n+c]
+		if s == 0 {
+			continue
+		}
+		if s&^ok != 0 || s&sOwned != 0 && live[j*g.n+c] {
+			return false
+		}
+		owned = owned || s&sOwned != 0
+	}
+	return owned
+}
+
+// refuse takes back accepts that some predecessor does not honour; it reports
+// whether it took one back.
+func (pl *planner) refuse() bool {
+	g := pl.g
+	taken := false
+	var blocks []*block
+	for b := range pl.accept {
+		blocks = append(blocks, b)
+	}
+	slices.SortFunc(blocks, func(a, b *block) int { return a.order - b.order })
+	for _, b := range blocks {
+		for j := range g.objs {
+			if !pl.accept[b][j] {
+				continue
+			}
+			// Is anything due handed in at all?
+			pending, other := false, false
+			for k := range b.preds {
+				s := pl.handed(b, k, j)
+				pending = pending || s&sOwned != 0
+				other = other || s&^(sOwned|sNil) != 0
+			}
+			if pending && other {
+				pl.accept[b][j] = false
+				taken = true
+			}
+		}
+	}
+	return taken
+}

@@ -1,0 +1,131 @@
+package escape
+
+// Source to flow form: assignments.
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+)
+
+// tuple lowers an expression in a context that takes n values.
+func (l *lower) tuple(e ast.Expr, n int) []*value {
+	vals := l.exprN(e)
+	if a, ok := ast.Unparen(e).(*ast.TypeAssertExpr); ok && n == 2 && len(vals) == 1 {
+		switch l.matches(concreteType(vals[0]), []ast.Expr{a.Type}) {
+		case yes:
+			return append(vals, l.constBool(true))
+		case no:
+			return append(vals, l.constBool(false))
+		}
+	}
+	for len(vals) < n { // comma, ok
+		v := l.emit(opUnknown, types.Typ[types.Bool], e.Pos())
+		v.note = "ok"
+		vals = append(vals, v)
+	}
+	return vals
+}
+
+func (l *lower) assignStmt(s *ast.AssignStmt) {
+	if s.Tok != token.ASSIGN && s.Tok != token.DEFINE {
+		a := l.expr(s.Lhs[0])
+		b := l.expr(s.Rhs[0])
+		l.assign(s.Lhs[0], l.emit(opPure, l.p.typeOf(s.Lhs[0]), s.Pos(), a, b))
+		return
+	}
+	if id, ok := ast.Unparen(s.Lhs[0]).(*ast.Ident); ok {
+		if v, ok := l.p.info.ObjectOf(id).(*types.Var); ok && l.arrays[v] {
+			l.listInto(l.declareAgain(v), ast.Unparen(s.Rhs[0]).(*ast.CompositeLit))
+			return
+		}
+	}
+	var vals []*value
+	if len(s.Rhs) == 1 && len(s.Lhs) > 1 {
+		vals = l.tuple(s.Rhs[0], len(s.Lhs))
+	} else {
+		for _, e := range s.Rhs {
+			vals = append(vals, l.expr(e))
+		}
+	}
+	for i, lhs := range s.Lhs {
+		l.define(lhs, vals[i].find(), s.Tok)
+	}
+}
+
+func (l *lower) define(lhs ast.Expr, v *value, tok token.Token) {
+	if id, ok := lhs.(*ast.Ident); ok {
+		if id.Name == "_" {
+			l.emit(opDiscard, nil, id.Pos(), v)
+			return
+		}
+		if tok == token.DEFINE {
+			if o, ok := l.p.info.Defs[id].(*types.Var); ok {
+				l.writeRoot(l.declareAgain(o), v, id.Pos())
+				l.fix(o, v)
+				return
+			}
+		}
+	}
+	l.assign(lhs, v)
+}
+
+// assign stores v where lhs says.
+func (l *lower) assign(lhs ast.Expr, v *value) {
+	lhs = ast.Unparen(lhs)
+	if id, ok := lhs.(*ast.Ident); ok && id.Name == "_" {
+		l.emit(opDiscard, nil, id.Pos(), v)
+		return
+	}
+	if r, path, ok := l.placeOf(lhs); ok {
+		for _, p := range r.leaves {
+			if len(p.path) < len(path) && hasPrefix(path, p.path) {
+				// Below a leaf: the leaf is changed in place.
+				old := l.readPlace(p)
+				u := l.emit(opStore, nil, lhs.Pos(), v, old)
+				u.note = "stored in a field of " + r.name
+				return
+			}
+		}
+		l.writeUnder(r, path, v, lhs.Pos())
+		return
+	}
+	switch x := lhs.(type) {
+	case *ast.Ident:
+		s := l.emit(opStore, nil, x.Pos(), v)
+		s.note = "stored in package variable " + x.Name
+	case *ast.SelectorExpr:
+		base := l.expr(x.X)
+		s := l.emit(opStore, nil, x.Pos(), v, base)
+		s.note = "stored in field " + x.Sel.Name + " of " + types.TypeString(l.p.typeOf(x.X), l.p.qualifier)
+		if l.p.info.Selections[x] == nil {
+			s.note = "stored in package variable " + x.Sel.Name
+		}
+		s.expr = x
+	case *ast.IndexExpr:
+		if _, isArray := l.p.typeOf(x.X).Underlying().(*types.Array); isArray {
+			if r, path, ok := l.placeOf(x.X); ok && l.isLeaf(r, path) {
+				// An array is a value: with another element it is another array.
+				old := l.readUnder(r, path, l.p.typeOf(x.X), x.Pos())
+				l.expr(x.Index)
+				put := l.emit(opAppend, l.p.typeOf(x.X), x.Pos(), old, v)
+				put.note = "put"
+				l.writeUnder(r, path, put, x.Pos())
+				return
+			}
+		}
+		base := l.expr(x.X)
+		l.mapKey(l.p.typeOf(x.X), l.expr(x.Index))
+		s := l.emit(opStore, nil, x.Pos(), v, base)
+		s.note = "stored in an element of " + types.TypeString(l.p.typeOf(x.X), l.p.qualifier)
+		s.expr = x
+	case *ast.StarExpr:
+		base := l.expr(x.X)
+		s := l.emit(opStore, nil, x.Pos(), v, base)
+		s.note = "stored through a pointer"
+		s.expr = x
+	default:
+		s := l.emit(opStore, nil, lhs.Pos(), v)
+		s.note = "stored"
+	}
+}
