@@ -48,7 +48,7 @@ func (w *flow) useCall(o *object, m *value, k memberKind, u *value) {
 			if k == mMaybe || k == mHolder && w.isLoose(a) {
 				when = When{K: Maybe}
 			}
-			ev := event{kind: evFree, when: when, call: u, m: kk, repeat: e.Repeatable}
+			ev := event{kind: evFree, when: when, call: u, m: kk, repeat: e.Repeatable, pure: ci.sum.Decided && w.byFreer(o, event{at: u})}
 			if deferred {
 				ev.kind = evDefer
 			}

@@ -65,6 +65,7 @@ type elemLoop struct {
 type discharge struct {
 	kind   eventKind
 	repeat bool
+	pure   bool // and nothing else happens to the elements
 	why    string
 }
 
@@ -107,11 +108,14 @@ func (w *flow) discharges() {
 				all |= g.out[b][c]
 			}
 		}
-		d := &discharge{kind: evFree}
+		d := &discharge{kind: evFree, repeat: true, pure: true}
 		for _, evs := range o.events {
 			for _, e := range evs {
-				if e.kind == evFree || e.kind == evDefer {
-					d.repeat = e.repeat
+				switch e.kind {
+				case evFree, evDefer:
+					d.repeat, d.pure = d.repeat && e.repeat, d.pure && e.pure
+				default:
+					d.pure = false
 				}
 				if e.kind == evMove && d.why == "" {
 					d.why = e.why

@@ -224,7 +224,7 @@ func (s *sanity) call(v *value, w *walk, failed tri) {
 	}
 	deferred := v.op == opDefer || ci.deferred
 	for j, a := range v.args {
-		if e := ci.sum.arg(ci.params[j]); ci.params[j] == -2 || e.Freed.K != Always || !e.Repeatable {
+		if e := ci.sum.arg(ci.params[j]); ci.params[j] == -2 || e.Freed.K != Always || !e.Repeatable || !ci.sum.Decided {
 			s.touch(v, a, w) // freeing again is no use
 		}
 	}

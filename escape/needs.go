@@ -107,7 +107,8 @@ func (g *group) back(v *value, l []bool) {
 }
 
 // waits reports whether the event needs the buffer: freeing it once more, where
-// that is harmless, does not.
+// that is harmless, does not. A function that frees its operand in the end may read it
+// before; only of what is declared as the free of a type is it known that it does not.
 func (e event) waits() bool {
-	return e.kind != evFree && e.kind != evDefer || !e.repeat
+	return e.kind != evFree && e.kind != evDefer || !e.repeat || !e.pure
 }

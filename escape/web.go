@@ -13,6 +13,7 @@ type event struct {
 	call   *value // for conditions
 	m      memberKind
 	repeat bool
+	pure   bool   // a free that does nothing else: the callee reads the buffer no more
 	res    int    // evReturn
 	why    string // evMove
 	callee string
@@ -235,17 +236,17 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 	case opLoopFree:
 		if d := w.marks[u]; d != nil && k == mView && o.coll {
 			// A copy of it, or a part of one: some of its elements, or all.
-			o.event(u, event{kind: d.kind, when: When{K: Maybe}, m: mMaybe, repeat: d.repeat, why: "each element: " + d.why})
+			o.event(u, event{kind: d.kind, when: When{K: Maybe}, m: mMaybe, repeat: d.repeat, pure: d.pure, why: "each element: " + d.why})
 		} else if d != nil && k != mView {
 			kk := k
 			if k == mHolder {
 				kk = mWhole
 			}
 			if k == mHolder && w.isLoose(m) { // it may be in there no more
-				o.event(u, event{kind: d.kind, when: When{K: Maybe}, m: mMaybe, repeat: d.repeat, why: "each element: " + d.why})
+				o.event(u, event{kind: d.kind, when: When{K: Maybe}, m: mMaybe, repeat: d.repeat, pure: d.pure, why: "each element: " + d.why})
 				return
 			}
-			o.event(u, event{kind: d.kind, when: When{K: Always}, m: kk, repeat: d.repeat, why: "each element: " + d.why})
+			o.event(u, event{kind: d.kind, when: When{K: Always}, m: kk, repeat: d.repeat, pure: d.pure, why: "each element: " + d.why})
 		}
 	case opRecv, opUse:
 		switch {
