@@ -129,7 +129,7 @@ func (c *command) setFlags(root string) error {
 func (c *command) plainError(err error) {
 	c.failed = true
 	for line := range strings.SplitSeq(err.Error(), "\n") {
-		fmt.Fprintln(c.stderr, line)
+		fmt.Fprintln(c.stderr, c.relativeText(line))
 	}
 }
 

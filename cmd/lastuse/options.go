@@ -36,7 +36,7 @@ flags:
   -spec FILE       read effects of functions from FILE; may be repeated
   -spec-check      compare the specs with the code that they name, and stop
   -sarif FILE      write findings for code scanning to FILE as well
-  -skip CATEGORY   leave a category out; may be repeated
+  -skip CATEGORY   leave a category out, or several with commas; may be repeated
   -tags LIST       build tags; repeated, every set must agree to an edit
   -test=false      leave test files out
 
@@ -78,6 +78,7 @@ func parseOptions(args []string) (*options, error) {
 	if len(o.tags) == 0 {
 		o.tags = []string{""}
 	}
+	o.skip = strings.FieldsFunc(strings.Join(o.skip, ","), func(r rune) bool { return r == ',' || r == ' ' })
 	for _, name := range o.skip {
 		if !slices.Contains(escape.Categories, name) {
 			return nil, fmt.Errorf("-skip %s: want one of %s", name, strings.Join(escape.Categories, ", "))

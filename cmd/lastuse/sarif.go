@@ -24,9 +24,16 @@ type (
 		Runs    []sarifRun `json:"runs"`
 	}
 	sarifRun struct {
-		Tool       sarifTool     `json:"tool"`
-		ColumnKind string        `json:"columnKind"`
-		Results    []sarifResult `json:"results"`
+		Tool       sarifTool `json:"tool"`
+		ColumnKind string    `json:"columnKind"`
+		// Without it, a run that broke off looks like one that found nothing, and
+		// code scanning closes what it had.
+		Invocations []sarifInvocation `json:"invocations"`
+		Results     []sarifResult     `json:"results"`
+	}
+	sarifInvocation struct {
+		ExecutionSuccessful bool `json:"executionSuccessful"`
+		ExitCode            int  `json:"exitCode"`
 	}
 	sarifTool struct {
 		Driver sarifDriver `json:"driver"`
@@ -94,7 +101,12 @@ func (c *command) writeSARIF(findings []*finding) error {
 		topic := topics[category]
 		driver.Rules = append(driver.Rules, sarifRule{category, sarifText{topic.short}, sarifText{strings.TrimSpace(topic.long)}})
 	}
-	run := sarifRun{Tool: sarifTool{driver}, ColumnKind: "unicodeCodePoints", Results: []sarifResult{}}
+	code := exitClean
+	if len(findings) > 0 {
+		code = exitFindings
+	}
+	run := sarifRun{Tool: sarifTool{driver}, ColumnKind: "unicodeCodePoints", Results: []sarifResult{},
+		Invocations: []sarifInvocation{{ExecutionSuccessful: !c.failed, ExitCode: c.status(code)}}}
 	equals := map[string]int{}
 	for _, f := range findings {
 		key := strings.Join([]string{f.Category, f.fn.Name, bufferName(f)}, "\x00")
