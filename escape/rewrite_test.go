@@ -80,3 +80,37 @@ func rewritten(t *testing.T, src string) string {
 	}
 	return got
 }
+
+// TestConsumedIsUsed has a buffer whose free may be repeated go to a function that
+// reads it before it frees it: that is a use, however often it is freed.
+func TestConsumedIsUsed(t *testing.T) {
+	p, fns := checked(t, "p.go", strings.Replace(bufType, "recv freed", "recv freed repeatable", 1)+`
+func consume(b *Buf) {
+	b.Put(b)
+	b.Free()
+}
+
+func caller(c bool) {
+	b := Must(1)
+	b.Put(b)
+	println(1)
+	if c {
+		consume(b)
+	}
+	println(2)
+}
+`)
+	res := &Result{}
+	p.reports(fns, res, func(string) ([]byte, error) { return nil, nil })
+	var frees []Free
+	for _, f := range res.Funcs {
+		if f.Name == "p.caller" {
+			for _, b := range f.Buffers {
+				frees = append(frees, b.Frees...)
+			}
+		}
+	}
+	for _, f := range frees {
+		require.Contains(t, []string{"where this path needs it no longer", "on the edge where it is dead"}, f.Why, "%s: before the function that reads it", p.line(f.Pos))
+	}
+}

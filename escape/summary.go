@@ -12,6 +12,7 @@ func (p *pkg) infer(f *fn, w *flow) *Summary {
 		return u
 	}
 	s.NoReturn = len(f.exits) == 0 || !slices.ContainsFunc(f.exits, func(r *value) bool { return r.blk != nil && r.blk.order >= 0 })
+	s.NoReturn = s.NoReturn && !f.panics() // a panic may be recovered further out: what follows counts
 	for _, o := range w.objs {
 		if o.kind == objParam {
 			s.Args[o.def.index] = p.inferArg(w, o, s)
@@ -220,4 +221,14 @@ func (g *group) dry() *planner {
 		return nil
 	}
 	return pl
+}
+
+// panics reports whether f ends in an explicit panic on some path.
+func (f *fn) panics() bool {
+	for _, b := range f.rpo {
+		if n := len(b.instrs); n > 0 && b.instrs[n-1].op == opPanic {
+			return true
+		}
+	}
+	return false
 }
