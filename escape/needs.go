@@ -88,7 +88,7 @@ func (g *group) back(v *value, l []bool) {
 		}
 	}
 	for j, o := range g.objs {
-		if evs := o.events[v]; len(evs) > 0 && !(g.eager && !slices.ContainsFunc(evs, func(e event) bool { return g.w.waits(o, e) })) {
+		if evs := o.events[v]; len(evs) > 0 && !(g.eager && !slices.ContainsFunc(evs, event.waits)) {
 			for c := range g.n {
 				l[j*g.n+c] = true
 			}
@@ -109,7 +109,6 @@ func (g *group) back(v *value, l []bool) {
 // waits reports whether the event needs the buffer: freeing it once more, where
 // that is harmless, does not. A function that frees its operand in the end may read it
 // before; only of what is declared as the free of a type is it known that it does not.
-func (w *flow) waits(o *object, e event) bool {
-	// A function that uses it before it frees it does need it.
-	return e.kind != evFree && e.kind != evDefer || !e.repeat || !w.byFreer(o, e)
+func (e event) waits() bool {
+	return e.kind != evFree && e.kind != evDefer || !e.repeat || !e.pure
 }
