@@ -104,7 +104,7 @@ func (d *decider) plan(x *decision) {
 	}
 	for _, o := range x.sites {
 		if reason := d.p.kept(o.def.pos); reason != "" {
-			x.why = "kept by //lastuse:keep: " + reason
+			x.why = "//lastuse:keep " + reason
 			return
 		}
 		if reason := d.w.expected(o); reason != "" {

@@ -3,6 +3,7 @@ package escape
 // Findings and the edits that they carry.
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -65,9 +66,7 @@ func (d *decider) report(x *decision, o *object, b *Buffer, partly bool, mine []
 	if b.Verdict == Reported {
 		fd.Message += "; no fix: " + b.Reason
 	}
-	for _, p := range mine {
-		fd.Related = append(fd.Related, analysis.RelatedInformation{Pos: p.gap.pos, End: p.gap.pos, Message: oneLine([]string{p.text}) + " " + d.whyHere(p)})
-	}
+	fd.Related = d.told(mine)
 	if len(mine) > 0 {
 		fd.Fix = "free " + what + " at its last use"
 		if len(mine) > 1 {
@@ -93,10 +92,21 @@ func (d *decider) reportLate(x *decision, o *object, b *Buffer, mine []planned) 
 	}
 	fd.Related = append(fd.Related, analysis.RelatedInformation{Pos: x.late.after, End: x.late.after, Message: "not used after this"})
 	if x.late.fixed && x.noEdit == "" {
+		fd.Related = append(fd.Related, d.told(mine)...)
 		fd.Fix = "free " + what + " after its last use"
 		fd.Edits = d.together(mine)
 	}
 	d.out.Findings = append(d.out.Findings, fd)
+}
+
+// told says where frees are inserted and why there, in the order of the source.
+func (d *decider) told(frees []planned) []analysis.RelatedInformation {
+	var out []analysis.RelatedInformation
+	for _, p := range frees {
+		out = append(out, analysis.RelatedInformation{Pos: p.gap.pos, End: p.gap.pos, Message: oneLine([]string{p.text}) + " " + d.whyHere(p)})
+	}
+	slices.SortStableFunc(out, func(a, b analysis.RelatedInformation) int { return cmp.Compare(a.Pos, b.Pos) })
+	return out
 }
 
 // together returns the edits that frees need to stand alone. The text at a gap holds
