@@ -296,8 +296,8 @@ func (m *Model) bound() {
 	m.scroll = max(min(m.scroll, m.cursor, n-1), m.cursor-m.rows()+1, 0)
 }
 
-// rows is how many lines a list has: all but the head, two titles, and the status.
-func (m *Model) rows() int { return max(m.height-5, 1) }
+// rows is how many lines a list has: all but two heads and the status.
+func (m *Model) rows() int { return max(m.height-3, 1) }
 
 // process returns the chosen process, or nil if it is not there any more.
 func (m *Model) process() *heap.Process {

@@ -14,23 +14,24 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPictures holds the pictures in the manual to what the interface shows. They are
-// drawn anew with -update.
+// TestPictures holds the pictures in the manual to what the interface shows: every row
+// that there is, and no empty lines. They are drawn anew with -update.
 func TestPictures(t *testing.T) {
 	for _, c := range []struct {
 		file   string
 		height int
 		keys   []string
 	}{
-		{"memwatch-processes.svg", 7, nil},
-		{"memwatch-sites.svg", 8, []string{"enter", "down"}},
+		{"memwatch-processes.svg", 6, nil},
+		{"memwatch-sites.svg", 7, []string{"enter", "down"}},
 		{"memwatch-site.svg", 17, []string{"enter", "down", "enter"}},
-		{"memwatch-tree.svg", 10, []string{"t"}},
+		{"memwatch-tree.svg", 9, []string{"t"}},
 	} {
 		m := New()
 		m.Update(tea.WindowSizeMsg{Width: 112, Height: c.height})
 		m.Update(at(t, 90))
 		press(m, c.keys...)
+		requireRows(t, m)
 		got := picture(m.View().Content, 112)
 		path := filepath.Join("../../../../docs", c.file)
 		if *update {
@@ -40,6 +41,32 @@ func TestPictures(t *testing.T) {
 		want, err := os.ReadFile(path)
 		require.NoError(t, err)
 		require.Equal(t, string(want), got, "run: go test ./cmd/memwatch/internal/tui -update")
+	}
+}
+
+// requireRows holds a screen that is just high enough to the rows that it is about.
+func requireRows(t *testing.T, m *Model) {
+	var rows []string // what each must show
+	switch m.page {
+	case processes:
+		for _, p := range m.frame.Snapshot.Processes {
+			rows = append(rows, fmt.Sprintf("%d  %s", p.PID, p.Name))
+		}
+	case sites:
+		for _, s := range m.process().Sites {
+			rows = append(rows, m.size(s.Live))
+		}
+	case tree:
+		for _, b := range m.branches() {
+			rows = append(rows, m.size(b.live))
+		}
+	default:
+		return
+	}
+	lines := strings.Split(ansi.Strip(m.View().Content), "\n")
+	require.Len(t, lines, 2+len(rows)+1, "two heads, the rows, and the status")
+	for i, row := range rows {
+		require.Contains(t, lines[2+i], row)
 	}
 }
 
