@@ -22,7 +22,7 @@
 // Any other program is watched through its calls of the driver (CUDA, HIP, OpenCL,
 // Level Zero) by probes in the kernel, unmodified. That needs root, or CAP_BPF and
 // CAP_PERFMON (and CAP_SYS_PTRACE for processes of others). What was allocated before
-// memwatch came is unknown then, and said to be.
+// memwatch came is unknown then, and said to be: such a process is called joined.
 //
 // With -once and a table, and for sites and leaks, memwatch prints what the table says. For
 // a process that has none and uses a driver, with -driver, and for the other commands, it

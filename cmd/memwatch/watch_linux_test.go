@@ -80,7 +80,7 @@ func TestRun(t *testing.T) {
 		Processes []struct {
 			Name   string
 			Exited bool
-			Late   bool
+			Joined bool
 			AtExit int64
 		}
 	}
@@ -89,7 +89,7 @@ func TestRun(t *testing.T) {
 	p := doc.Processes[0]
 	require.Equal(t, "storm", p.Name)
 	require.True(t, p.Exited)
-	require.False(t, p.Late, "it was watched from its first call")
+	require.False(t, p.Joined, "it was watched from its first call")
 	var own int64
 	for i, w := range strings.Fields(lines[1]) {
 		var n int64

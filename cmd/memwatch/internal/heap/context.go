@@ -39,7 +39,7 @@ func (p *process) context(t *thread, e *Event) {
 		// References from before the process was watched are not known, so that
 		// only a process seen from its start can be seen to end its context so.
 		if q := p.primaries[e.Device]; q != nil {
-			if q.refs--; q.refs == 0 && !p.late {
+			if q.refs--; q.refs == 0 && !p.joined {
 				p.endContext(q.ctx, e.Begin)
 			}
 		}

@@ -62,7 +62,7 @@ func show(w *strings.Builder, s *Snapshot) {
 	for _, p := range s.Processes {
 		fmt.Fprintf(w, "%d %s live=%d", p.PID, p.Name, p.Live)
 		nonzero("exited", p.Exited)
-		nonzero("late", p.Late)
+		nonzero("joined", p.Joined)
 		nonzero("atleast", p.AtLeast)
 		nonzero("peak", p.Peak)
 		nonzero("atexit", p.AtExit)

@@ -97,7 +97,7 @@ type process struct {
 	pid     uint32
 	start   uint64
 	name    string
-	late    bool // it ran before it was watched
+	joined  bool // it ran before it was watched
 	exited  bool
 	first   int64
 	last    int64
@@ -175,7 +175,7 @@ func (p *process) forget() {
 func (p *process) apply(e *Event) {
 	switch e.Op { // what no thread did
 	case Start:
-		p.name, p.start, p.late = e.Text, e.Size, e.Aux == 1
+		p.name, p.start, p.joined = e.Text, e.Size, e.Aux == 1
 		return
 	case Lost:
 		if len(p.lost) < 16 || p.lost[e.Text] != 0 {

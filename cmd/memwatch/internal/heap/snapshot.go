@@ -23,7 +23,7 @@ type Process struct {
 	Start   uint64 `json:"start"`
 	Name    string `json:"name"`
 	Exited  bool   `json:"exited"`
-	Late    bool   `json:"late"`    // it ran before it was watched
+	Joined  bool   `json:"joined"`  // it ran before it was watched
 	AtLeast bool   `json:"atLeast"` // events were lost: numbers are lower bounds
 	ByTable bool   `json:"byTable"` // own memory is what its table tells of its buffers, for no driver's was seen
 	First   int64  `json:"first"`   // nanoseconds, as Time
@@ -175,7 +175,7 @@ func (h *Heap) Snapshot(q Query) *Snapshot {
 
 func (p *process) snapshot(q Query) Process {
 	out := Process{
-		PID: p.pid, Start: p.start, Name: p.name, Exited: p.exited, Late: p.late,
+		PID: p.pid, Start: p.start, Name: p.name, Exited: p.exited, Joined: p.joined,
 		First: p.first, Last: p.last, Events: p.events,
 		Live: p.live, Peak: p.peak, PeakAt: p.peakAt, AtExit: p.atExit,
 		Mapped: p.mapped, Maps: len(p.maps),

@@ -19,7 +19,7 @@
 // The sink gets a Start for each process before its first event, the events of its
 // calls, its stacks as soon as they are named, once a second what the kernel's own
 // books say and what was lost, and its Exit. A process that had the library mapped
-// before the probes were there is marked as late.
+// before the probes were there is marked as joined.
 //
 // Programs that use the lastuse runtime have a table of their buffers, which is read
 // at each look and told to the sink: being read costs them nothing. Markers are left

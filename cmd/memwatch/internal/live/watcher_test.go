@@ -175,7 +175,7 @@ func TestGoProgram(t *testing.T) {
 			}, 20*time.Second, 20*time.Millisecond)
 			p := look()
 			require.Equal(t, "app", p.Name)
-			require.True(t, p.Late, "it ran before")
+			require.True(t, p.Joined, "it ran before")
 			require.False(t, p.AtLeast)
 			names := func(s heap.Site) string {
 				var all []string

@@ -152,6 +152,14 @@ func FuzzClean(f *testing.F) {
 	})
 }
 
+// TestState: what a table tells is known from the beginning, whenever one looks.
+func TestState(t *testing.T) {
+	require.Equal(t, "running", State(&heap.Process{}))
+	require.Equal(t, "joined", State(&heap.Process{Joined: true}))
+	require.Equal(t, "running", State(&heap.Process{Joined: true, ByTable: true}))
+	require.Equal(t, "exited", State(&heap.Process{Joined: true, Exited: true}))
+}
+
 func TestSpark(t *testing.T) {
 	require.Equal(t, "   ▁█", Spark([]int64{0, 1, 100}, 5))
 	require.Equal(t, "▄█", Spark([]int64{100, 50, 100}, 2))

@@ -94,7 +94,7 @@ func (o Options) process(tw io.Writer, p *heap.Process) {
 	if o.Wide && p.Used > 0 {
 		fmt.Fprintf(tw, "\tthe driver counts %s: contexts, code, and whatever else no call shows\n", o.Size(p.Used))
 	}
-	if p.Late && !p.ByTable {
+	if p.Joined && !p.ByTable {
 		fmt.Fprintf(tw, "\tmemory from before memwatch: unknown; frees of it: %d\n", p.Unknown.Frees)
 	}
 	if p.OOM != nil {
@@ -107,8 +107,8 @@ func State(p *heap.Process) string {
 	switch {
 	case p.Exited:
 		return "exited"
-	case p.Late && !p.ByTable:
-		return "late"
+	case p.Joined && !p.ByTable:
+		return "joined"
 	}
 	return "running"
 }

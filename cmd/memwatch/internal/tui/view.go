@@ -274,7 +274,7 @@ func help() []string {
 
   live           bytes that the driver holds for the process
   (class)        memory that is shown and not added: of others, or counted elsewhere
-  late           the process ran before it was watched: older memory is unknown
+  joined         it ran before it was watched: its older memory is unknown
   ≥              events were lost; the number is a lower bound
   suspect        a site that never frees, grows, or keeps far longer than it used to
 

@@ -36,7 +36,7 @@ function drawProcesses(s) {
   const body = $("processes").tBodies[0];
   body.replaceChildren(...s.processes.map(p => {
     const row = element("tr", undefined, (p.exited ? "exited " : "") + (key(p) === chosen ? "chosen" : ""));
-    const state = p.exited ? "exited" : p.late && !p.byTable ? "late" : "running";
+    const state = p.exited ? "exited" : p.joined && !p.byTable ? "joined" : "running";
     row.append(element("td", p.pid), element("td", p.name),
       element("td", least(p, bytes(liveOf(p))), "n"), element("td", least(p, bytes(p.peak)), "n"),
       element("td", p.objects, "n"), element("td", bytes(p.rate) + "/s", "n"), element("td", state));
@@ -149,7 +149,7 @@ function drawSites(p) {
 
 function notes(p) {
   const n = [];
-  if (p.late) n.push(`It ran before it was watched: older memory is unknown (${p.unknown.frees} frees of it seen).`);
+  if (p.joined && !p.byTable) n.push(`It ran before it was watched: older memory is unknown (${p.unknown.frees} frees of it seen).`);
   if (p.atLeast) n.push("Events were lost: numbers are lower bounds.");
   if (p.outOfMemory) n.push(`Out of memory: ${p.outOfMemory.function} asked for ${bytes(p.outOfMemory.asked)} with ${bytes(p.outOfMemory.live)} live.`);
   return n.join(" ");
