@@ -78,10 +78,10 @@ func TestRun(t *testing.T) {
 	require.Len(t, lines, 3, "ready, the program's books, the answer")
 	var doc struct {
 		Processes []struct {
-			Name   string
-			Exited bool
-			Joined bool
-			AtExit int64
+			Name                  string
+			Exited                bool
+			Joined                bool
+			AtExit, AtExitObjects int64
 		}
 	}
 	require.NoError(t, json.Unmarshal([]byte(lines[2]), &doc))
@@ -100,6 +100,7 @@ func TestRun(t *testing.T) {
 	}
 	require.NotZero(t, own)
 	require.Equal(t, own, p.AtExit)
+	require.Positive(t, p.AtExitObjects)
 
 	_, errOut, err = run("-fail-over", "1KiB", "--", prog, "1", "1", "200")
 	var exit *exec.ExitError

@@ -198,6 +198,12 @@ func TestSession(t *testing.T) {
 	require.Equal(t, "inference", server.Name)
 	require.True(t, server.Exited)
 	require.NotZero(t, server.AtExit)
+	var left int64
+	for _, site := range server.Sites {
+		left += site.AtExitObjects
+	}
+	require.Equal(t, left, server.AtExitObjects, "as its sites")
+	require.NotZero(t, left)
 	require.NotZero(t, workspace.ByNet.Objects)
 	require.NotZero(t, workspace.Explicit.Objects)
 	require.Equal(t, int64(256*mib), workspace.Live, "buffers are parts of what is reserved")

@@ -66,6 +66,7 @@ func show(w *strings.Builder, s *Snapshot) {
 		nonzero("atleast", p.AtLeast)
 		nonzero("peak", p.Peak)
 		nonzero("atexit", p.AtExit)
+		nonzero("atexitobjects", p.AtExitObjects)
 		nonzero("mapped", p.Mapped)
 		nonzero("devices", p.Devices)
 		nonzero("explicit", p.Explicit)

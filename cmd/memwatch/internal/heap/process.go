@@ -92,6 +92,9 @@ const maxSize = 1 << 47
 // maxThreads bounds the threads remembered for one process.
 const maxThreads = 64 << 10
 
+// atExit is what was live when the process ended.
+type atExit struct{ bytes, objects int64 }
+
 type process struct {
 	h       *Heap
 	pid     uint32
@@ -124,8 +127,8 @@ type process struct {
 	live       int64 // own bytes
 	peak       int64
 	peakAt     int64
-	atExit     int64             // own bytes when it ended
-	heldAtExit [NumClasses]int64 // bytes, by class
+	atExit     int64 // own bytes when it ended
+	heldAtExit [NumClasses]atExit
 	mapped     int64
 
 	fails   map[int32]uint64 // by code
@@ -473,7 +476,7 @@ func (p *process) end(how How) {
 	}
 	p.atExit = p.live
 	for c := range p.classes {
-		p.heldAtExit[c] = p.classes[c].Live
+		p.heldAtExit[c] = atExit{p.classes[c].Live, p.classes[c].Objects}
 	}
 	for _, s := range p.sites {
 		s.AtExitBytes, s.AtExitObjects = s.Live, s.Objects

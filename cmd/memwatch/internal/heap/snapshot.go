@@ -30,33 +30,34 @@ type Process struct {
 	Last    int64  `json:"last"`
 	Events  uint64 `json:"events"`
 
-	Live     int64         `json:"live"` // own bytes
-	Peak     int64         `json:"peak"`
-	PeakAt   int64         `json:"peakAt"`
-	AtExit   int64         `json:"atExit"` // own bytes when it exited
-	Objects  int64         `json:"objects"`
-	Rate     int64         `json:"rate"`   // bytes asked for in a second
-	Mapped   int64         `json:"mapped"` // bytes of physical memory that have addresses
-	Maps     int           `json:"maps"`
-	Classes  []ClassTotal  `json:"classes"`
-	Devices  []DeviceTotal `json:"devices"`
-	Explicit Freed         `json:"freedExplicit"`
-	ByNet    Freed         `json:"freedLate"`
-	Context  Freed         `json:"freedContext"`
-	Exit     Freed         `json:"freedExit"`
-	Unseen   Freed         `json:"freedUnseen"`
-	Failures []Failure     `json:"failures"`
-	Undone   uint64        `json:"undone"` // frees that failed
-	Unknown  Unknown       `json:"unknown"`
-	Dropped  uint64        `json:"dropped"` // what did not fit into the bounds
-	Lost     []LostTotal   `json:"lost"`
-	Kernel   KernelTotals  `json:"kernel"`
-	Place    Place         `json:"place"`
-	Used     int64         `json:"driverUsed"` // bytes that the driver itself counts on its devices, with contexts and code; 0: unknown
-	OOM      *OutOfMemory  `json:"outOfMemory,omitempty"`
-	History  []int64       `json:"history"` // live bytes, one a sample, the oldest first
-	Sites    []Site        `json:"sites"`
-	Hidden   int           `json:"hidden"` // sites that the query left out
+	Live          int64         `json:"live"` // own bytes
+	Peak          int64         `json:"peak"`
+	PeakAt        int64         `json:"peakAt"`
+	AtExit        int64         `json:"atExit"` // own bytes when it exited
+	Objects       int64         `json:"objects"`
+	AtExitObjects int64         `json:"atExitObjects"`
+	Rate          int64         `json:"rate"`   // bytes asked for in a second
+	Mapped        int64         `json:"mapped"` // bytes of physical memory that have addresses
+	Maps          int           `json:"maps"`
+	Classes       []ClassTotal  `json:"classes"`
+	Devices       []DeviceTotal `json:"devices"`
+	Explicit      Freed         `json:"freedExplicit"`
+	ByNet         Freed         `json:"freedLate"`
+	Context       Freed         `json:"freedContext"`
+	Exit          Freed         `json:"freedExit"`
+	Unseen        Freed         `json:"freedUnseen"`
+	Failures      []Failure     `json:"failures"`
+	Undone        uint64        `json:"undone"` // frees that failed
+	Unknown       Unknown       `json:"unknown"`
+	Dropped       uint64        `json:"dropped"` // what did not fit into the bounds
+	Lost          []LostTotal   `json:"lost"`
+	Kernel        KernelTotals  `json:"kernel"`
+	Place         Place         `json:"place"`
+	Used          int64         `json:"driverUsed"` // bytes that the driver itself counts on its devices, with contexts and code; 0: unknown
+	OOM           *OutOfMemory  `json:"outOfMemory,omitempty"`
+	History       []int64       `json:"history"` // live bytes, one a sample, the oldest first
+	Sites         []Site        `json:"sites"`
+	Hidden        int           `json:"hidden"` // sites that the query left out
 }
 
 // A ClassTotal is what a process has in one class.
@@ -64,7 +65,8 @@ type ClassTotal struct {
 	Class string `json:"class"`
 	Own   bool   `json:"own"` // it is part of the process's live bytes
 	Tally
-	AtExit int64 `json:"atExit"` // bytes when the process exited
+	AtExit        int64 `json:"atExit"` // bytes when the process exited
+	AtExitObjects int64 `json:"atExitObjects"`
 }
 
 // A DeviceTotal is what a process has on one device; -1 stands for an unknown one.
@@ -188,14 +190,15 @@ func (p *process) snapshot(q Query) Process {
 	}
 	if p.byTable() {
 		b := &p.classes[Buffer]
-		out.ByTable, out.Live, out.Peak, out.AtExit = true, b.Live, b.Peak, p.heldAtExit[Buffer]
+		out.ByTable, out.Live, out.Peak, out.AtExit = true, b.Live, b.Peak, p.heldAtExit[Buffer].bytes
 	}
 	for c := range NumClasses {
 		if t := p.classes[c]; t.AllocObjects > 0 {
 			own := c.Own() || out.ByTable && c == Buffer
-			out.Classes = append(out.Classes, ClassTotal{Class: c.String(), Own: own, Tally: t, AtExit: p.heldAtExit[c]})
+			out.Classes = append(out.Classes, ClassTotal{Class: c.String(), Own: own, Tally: t, AtExit: p.heldAtExit[c].bytes, AtExitObjects: p.heldAtExit[c].objects})
 			if own {
 				out.Objects += t.Objects
+				out.AtExitObjects += p.heldAtExit[c].objects
 			}
 		}
 	}

@@ -311,6 +311,7 @@ func testTable(t *testing.T, noProbes bool) {
 	require.Zero(t, b.Live)
 	require.Equal(t, int64(3500), b.Peak)
 	require.Equal(t, int64(3500), p.AtExit, "its table was read once more when it had ended")
+	require.Equal(t, int64(3), p.AtExitObjects)
 }
 
 // TestTold turns a hostile table's numbers into events that a heap takes.

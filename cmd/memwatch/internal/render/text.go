@@ -63,11 +63,11 @@ func Table(w io.Writer, s *heap.Snapshot, o Options) error {
 }
 
 func (o Options) process(tw io.Writer, p *heap.Process) {
-	live := atLeast(p, o.Size(p.Live))
+	live, objects := atLeast(p, o.Size(p.Live)), p.Objects
 	if p.Exited {
-		live = atLeast(p, o.Size(p.AtExit)) + " at exit"
+		live, objects = atLeast(p, o.Size(p.AtExit))+" at exit", p.AtExitObjects
 	}
-	fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%s\t%d\t%s/s", p.PID, cut(Clean(p.Name), 24, false), State(p), live, atLeast(p, o.Size(p.Peak)), p.Objects, o.Size(p.Rate))
+	fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%s\t%d\t%s/s", p.PID, cut(Clean(p.Name), 24, false), State(p), live, atLeast(p, o.Size(p.Peak)), objects, o.Size(p.Rate))
 	if o.Wide {
 		var devices []string
 		for _, d := range p.Devices {

@@ -125,9 +125,9 @@ func (m *Model) viewProcesses() []string {
 	}
 	for i := m.scroll; i < min(len(list), m.scroll+m.rows()); i++ {
 		p := list[i]
-		live, style := m.live(p, p.Live), lipgloss.NewStyle()
+		live, objects, style := m.live(p, p.Live), p.Objects, lipgloss.NewStyle()
 		if p.Exited {
-			live, style = m.live(p, p.AtExit), faint
+			live, objects, style = m.live(p, p.AtExit), p.AtExitObjects, faint
 		}
 		var devices []string
 		for _, d := range p.Devices {
@@ -138,7 +138,7 @@ func (m *Model) viewProcesses() []string {
 			}
 		}
 		lines = append(lines, m.line(i, fmt.Sprintf("%7d  %s %10s %10s %7d %9s/s %-7s %s %s", p.PID, fit(render.Clean(p.Name), name), live, m.live(p, p.Peak),
-			p.Objects, m.size(p.Rate), render.State(p), render.Spark(p.History, history), strings.Join(devices, ",")), style))
+			objects, m.size(p.Rate), render.State(p), render.Spark(p.History, history), strings.Join(devices, ",")), style))
 	}
 	return lines
 }

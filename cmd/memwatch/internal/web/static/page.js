@@ -38,8 +38,8 @@ function drawProcesses(s) {
     const row = element("tr", undefined, (p.exited ? "exited " : "") + (key(p) === chosen ? "chosen" : ""));
     const state = p.exited ? "exited" : p.joined && !p.byTable ? "joined" : "running";
     row.append(element("td", p.pid), element("td", p.name),
-      element("td", least(p, bytes(liveOf(p))), "n"), element("td", least(p, bytes(p.peak)), "n"),
-      element("td", p.objects, "n"), element("td", bytes(p.rate) + "/s", "n"), element("td", state));
+      element("td", least(p, bytes(liveOf(p))) + (p.exited ? " at exit" : ""), "n"), element("td", least(p, bytes(p.peak)), "n"),
+      element("td", p.exited ? p.atExitObjects : p.objects, "n"), element("td", bytes(p.rate) + "/s", "n"), element("td", state));
     row.tabIndex = 0;
     row.onclick = () => { chosen = key(p); draw(latest); };
     row.onkeydown = e => { if (e.key === "Enter") row.onclick(); };
