@@ -257,7 +257,7 @@ func TestDriverUnasked(t *testing.T) {
 	lines := bufio.NewScanner(out)
 	require.True(t, lines.Scan())
 	pid := fmt.Sprint(cmd.Process.Pid)
-	for _, c := range []struct {
+	for i, c := range []struct {
 		args []string
 		code int
 		want string
@@ -266,14 +266,16 @@ func TestDriverUnasked(t *testing.T) {
 		{[]string{"-once", "-d", "100ms", "-o", "json"}, exitOK, `"schema": "memwatch/1"`},
 		{[]string{"sites", "-d", "100ms", "-o", "wide"}, exitOK, "memory from before memwatch: unknown"},
 	} {
-		go func() {
-			time.Sleep(500 * time.Millisecond)
-			io.WriteString(in, "\n") // it goes on while it is watched, the first time
-		}()
+		if i == 0 { // it goes on while it is watched, and is still again for the others
+			time.AfterFunc(500*time.Millisecond, func() { io.WriteString(in, "\n") })
+		}
 		code, text, errOut := call(t, append([]string{"-p", pid}, c.args...)...)
 		require.Equal(t, c.code, code, errOut)
 		require.Contains(t, text, c.want)
+		if i == 0 {
+			require.True(t, lines.Scan())
+		}
 	}
 	code, _, errOut := call(t, "leaks", "-p", pid, "-fail-over", "0", "-d", "100ms")
-	require.Equal(t, exitOK, code, errOut, "nothing was allocated while it was watched")
+	require.Equal(t, exitOK, code, "nothing was allocated while it was watched: %s", errOut)
 }
