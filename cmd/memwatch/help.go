@@ -74,7 +74,8 @@ far longer than that site used to.
 Usage: memwatch top [-p PID]
 
 The terminal interface on every process that uses a GPU, or on those of -p. It is what
-memwatch alone shows at a terminal; 'memwatch demo' shows it without rights.
+memwatch alone shows at a terminal; 'memwatch demo' shows it without rights. Not at a
+terminal it prints what it saw in the delay and ends, or with -n after so many prints.
 `,
 	"run": `
 Usage: memwatch run [FLAGS] -- PROGRAM [ARGUMENTS]

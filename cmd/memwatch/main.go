@@ -6,6 +6,7 @@
 //	memwatch -p PID             these processes, live; not at a terminal: printed again and again
 //	memwatch sites              call sites by live bytes
 //	memwatch leaks              call sites that still hold memory; for CI with -fail-over
+//	memwatch top                the same as memwatch alone; not at a terminal: printed once
 //	memwatch run -- ./app       start a program, watch it from its first call, print at its end
 //	memwatch record FILE        keep what happens in a file
 //	memwatch replay FILE        show such a file, at a terminal as it happened

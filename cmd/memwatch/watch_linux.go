@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -184,7 +185,7 @@ func (c *config) follow(ctx context.Context, s *session, child *child, ready <-c
 		case <-time.After(span):
 		}
 		code, err := c.print(s)
-		if ended || err != nil || c.once || c.span > 0 || c.command == "leaks" || c.command == "sites" || i == c.count {
+		if ended || err != nil || c.once || c.span > 0 || i == c.count || c.count == 0 && slices.Contains([]string{"sites", "leaks", "top"}, c.command) {
 			return code, err
 		}
 		span = c.delay
