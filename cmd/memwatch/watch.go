@@ -42,7 +42,7 @@ func (c *config) runSession(ctx context.Context) (int, error) {
 	case "replay":
 		r, err := record.Open(c.args[0])
 		if err != nil {
-			return exitError, err
+			return exitError, fmt.Errorf("replay: %w", err)
 		}
 		defer r.Close()
 		return c.show(ctx, "replay", r)
@@ -50,7 +50,7 @@ func (c *config) runSession(ctx context.Context) (int, error) {
 		if c.replay != "" {
 			r, err := record.Open(c.replay)
 			if err != nil {
-				return exitError, err
+				return exitError, fmt.Errorf("serve: %w", err)
 			}
 			defer r.Close()
 			s := newSession("replay")

@@ -36,7 +36,7 @@ import "errors"
 
 // ErrFormat is in the chain of every error about bytes that are no record file of
 // this version.
-var ErrFormat = errors.New("not a record file")
+var ErrFormat = errors.New("not a recording of memwatch")
 
 const (
 	magic      = "memwtch"

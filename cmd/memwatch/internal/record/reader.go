@@ -16,11 +16,14 @@ import (
 
 // A FormatError says where a file stops making sense.
 type FormatError struct {
-	Offset int64 // bytes from the start of the file: of the chunk, or of the end
-	Reason string
+	Offset int64  // bytes from the start of the file: of the chunk, or of the end
+	Reason string // "": it does not begin like one
 }
 
 func (e *FormatError) Error() string {
+	if e.Reason == "" {
+		return ErrFormat.Error()
+	}
 	return fmt.Sprintf("%v: at byte %d: %s", ErrFormat, e.Offset, e.Reason)
 }
 
@@ -47,12 +50,12 @@ type Reader struct {
 func Open(path string) (*Reader, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, fmt.Errorf("record: open: %w", err)
+		return nil, err // which names the path
 	}
 	r, err := open(f)
 	if err != nil {
 		f.Close()
-		return nil, fmt.Errorf("record: open: %s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return r, nil
 }
@@ -104,7 +107,7 @@ func NewReader(r io.Reader) (*Reader, error) {
 	case err != nil:
 		return nil, err
 	case string(head[:7]) != magic:
-		return nil, &FormatError{0, "it does not begin like one"}
+		return nil, &FormatError{}
 	case head[7] != version:
 		return nil, &FormatError{7, fmt.Sprintf("version %d, and only %d is known", head[7], version)}
 	}
