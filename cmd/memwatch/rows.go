@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/procfs"
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/render"
 	"github.com/lastuse/lastuse/internal/probe"
 )
 
@@ -255,7 +256,7 @@ func (r *report) lookAtAll(ctx context.Context) error {
 		if isRoot() {
 			why = "root needs CAP_SYS_PTRACE for that, and here it is missing or not enough"
 		}
-		r.notes = append(r.notes, fmt.Sprintf("of other users, not looked at: %d processes; %s", refused, why))
+		r.notes = append(r.notes, fmt.Sprintf("of other users, not looked at: %s; %s", render.Count(refused, "process", "processes"), why))
 	}
 	return nil
 }

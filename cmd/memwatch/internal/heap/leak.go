@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/dustin/go-humanize"
 )
 
 // Leak suspects. A list of leaks that claims to be precise misleads: a cache that
@@ -42,7 +44,7 @@ func (s *site) suspect(now int64) []string {
 		why = append(why, fmt.Sprintf("never freed: %d allocations in %v", s.Objects, round(span)))
 	}
 	if rise, ok := s.slope(); ok {
-		why = append(why, fmt.Sprintf("grows: its low points rose by %d bytes in %d samples", rise, len(s.history.at)))
+		why = append(why, fmt.Sprintf("grows: its low points rose by %s in %d samples", humanize.IBytes(uint64(rise)), len(s.history.at)))
 	}
 	if life := s.medianLife(); life > 0 {
 		limit := max(life*oldFactor, int64(oldMin))

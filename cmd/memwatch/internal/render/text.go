@@ -30,6 +30,14 @@ func (o Options) Size(n int64) string {
 	return humanize.IBytes(uint64(n))
 }
 
+// Count returns a number of things: 1 process, 2 processes.
+func Count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprint(n, " ", many)
+}
+
 // atLeast marks lower bounds.
 func atLeast(p *heap.Process, s string) string {
 	if p.AtLeast {
@@ -157,7 +165,7 @@ func (o Options) sites(tw io.Writer, p *heap.Process) {
 		}
 	}
 	if p.Hidden > 0 {
-		fmt.Fprintf(tw, "  and %d more sites\n", p.Hidden)
+		fmt.Fprintf(tw, "  and %s\n", Count(p.Hidden, "more site", "more sites"))
 	}
 }
 

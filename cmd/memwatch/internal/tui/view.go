@@ -117,7 +117,7 @@ func (m *Model) viewProcesses() []string {
 		name, history = 20, history-8
 	}
 	lines := []string{
-		m.head(fmt.Sprintf("memwatch   %d processes, %s live   by %s", len(list), m.size(total), orders[processes][m.order[processes]])),
+		m.head(fmt.Sprintf("memwatch   %s, %s live   by %s", render.Count(len(list), "process", "processes"), m.size(total), orders[processes][m.order[processes]])),
 		faint.Render(fit(fmt.Sprintf("%7s  %-*s %10s %10s %7s %11s %-7s %-*s %s", "PID", name, "PROCESS", "LIVE", "PEAK", "OBJECTS", "RATE", "STATE", history, "HISTORY", "DEVICES"), m.width)),
 	}
 	if len(list) == 0 {
@@ -145,7 +145,7 @@ func (m *Model) viewProcesses() []string {
 
 func (m *Model) viewSites() []string {
 	list := m.listSites()
-	title := fmt.Sprintf("memwatch   %d suspects: sites that may be leaks, and why", len(list))
+	title := fmt.Sprintf("memwatch   %s, and why", render.Count(len(list), "suspect: a site that may be a leak", "suspects: sites that may be leaks"))
 	if m.page == sites {
 		p := m.process()
 		if p == nil {
@@ -159,7 +159,7 @@ func (m *Model) viewSites() []string {
 		if p.Used > 0 {
 			counted = fmt.Sprintf(", the driver counts %s", m.size(p.Used))
 		}
-		title = fmt.Sprintf("%s (%d)   %s, %s peak%s, %d sites   by %s", render.Clean(p.Name), p.PID, live, m.live(p, p.Peak), counted, len(list), orders[sites][m.order[sites]])
+		title = fmt.Sprintf("%s (%d)   %s, %s peak%s, %s   by %s", render.Clean(p.Name), p.PID, live, m.live(p, p.Peak), counted, render.Count(len(list), "site", "sites"), orders[sites][m.order[sites]])
 	}
 	lines := []string{
 		m.head(title),
@@ -196,6 +196,8 @@ func (m *Model) viewSites() []string {
 	return lines
 }
 
+func allocations(n int64) string { return render.Count(int(n), "allocation", "allocations") }
+
 func (m *Model) viewSite() []string {
 	p := m.process()
 	var s *heap.Site
@@ -212,13 +214,16 @@ func (m *Model) viewSite() []string {
 	lines := []string{
 		m.head(fmt.Sprintf("%s (%d)   %s of class %s", render.Clean(p.Name), p.PID, m.live(p, s.Live), s.Class)),
 		"",
-		fmt.Sprintf("live        %s in %d allocations, peak %s", m.live(p, s.Live), s.Objects, m.size(s.Peak)),
+		fmt.Sprintf("live        %s in %s, peak %s", m.live(p, s.Live), allocations(s.Objects), m.size(s.Peak)),
 		fmt.Sprintf("allocated   %s in %d", m.size(int64(s.AllocBytes)), s.AllocObjects),
 		fmt.Sprintf("freed       %s in %d; late by the collector %d", m.size(int64(s.FreedBytes)), s.FreedObjects, s.ByNet.Objects),
-		fmt.Sprintf("age         oldest %s; half of the freed lived less than %s", render.Age(s.Oldest), render.Age(s.Median)),
+		"age         oldest " + render.Age(s.Oldest),
+	}
+	if s.Median > 0 {
+		lines[len(lines)-1] += "; half of the freed lived less than " + render.Age(s.Median)
 	}
 	if p.Exited {
-		lines = append(lines, fmt.Sprintf("at exit     %s in %d allocations", m.size(s.AtExitBytes), s.AtExitObjects))
+		lines = append(lines, fmt.Sprintf("at exit     %s in %s", m.size(s.AtExitBytes), allocations(s.AtExitObjects)))
 	}
 	var sizes []string
 	for _, z := range s.Sizes {
@@ -272,7 +277,7 @@ func help() []string {
   s              save as JSON        e             save as a profile for pprof
   ? h F1         this help           q F10         quit
 
-  live           bytes that the driver holds for the process
+  live           bytes got from the driver, or if there are none in lastuse buffers
   (class)        memory that is shown and not added: of others, or counted elsewhere
   joined         it ran before it was watched: its older memory is unknown
   ≥              events were lost; the number is a lower bound

@@ -12,6 +12,8 @@ function bytes(n) {
   return (n < 0 ? "-" : "") + (i === 0 || v >= 100 ? Math.round(v) : v.toFixed(1)) + " " + units[i];
 }
 
+const count = (n, one, many) => n + " " + (n === 1 ? one : many);
+
 function age(ns) {
   if (ns <= 0) return "–";
   const s = ns / 1e9;
@@ -161,7 +163,7 @@ function draw(s) {
   const all = s.processes;
   if (!all.some(p => key(p) === chosen)) chosen = all.length ? key(all[0]) : null;
   drawProcesses(s);
-  $("total").textContent = bytes(all.reduce((t, p) => t + p.live, 0)) + " live in " + all.filter(p => !p.exited).length + " processes";
+  $("total").textContent = bytes(all.reduce((t, p) => t + p.live, 0)) + " live in " + count(all.filter(p => !p.exited).length, "process", "processes");
   const p = all.find(p => key(p) === chosen);
   $("detail").hidden = !p;
   if (!p) return;
