@@ -62,7 +62,7 @@ func checkKernel() finding {
 	release := unix.ByteSliceToString(u.Release[:])
 	var major, minor int
 	fmt.Sscanf(release, "%d.%d", &major, &minor)
-	f := finding{what: "kernel", ok: major > 5 || major == 5 && minor >= 15, text: "Linux " + release, fix: "Linux 5.15 or later is needed; 6.6 attaches faster, 6.10 filters by process"}
+	f := finding{what: "kernel", ok: major > 5 || major == 5 && minor >= 15, text: "Linux " + release, fix: "Linux 5.15 or later is needed; 6.6 attaches faster and without CAP_SYS_ADMIN, 6.10 filters by process"}
 	switch {
 	case !f.ok:
 	case major < 6 || major == 6 && minor < 6:

@@ -21,9 +21,10 @@
 // rights, others as root.
 //
 // Any other program is watched through its calls of the driver (CUDA, HIP, OpenCL,
-// Level Zero) by probes in the kernel, unmodified. That needs root, or CAP_BPF and
-// CAP_PERFMON (and CAP_SYS_PTRACE for processes of others). What was allocated before
-// memwatch came is unknown then, and said to be: such a process is called joined.
+// Level Zero) by probes in the kernel, unmodified. That needs root, or from
+// Linux 6.6 CAP_BPF and CAP_PERFMON (and CAP_SYS_PTRACE for processes of others). What
+// was allocated before memwatch came is unknown then, and said to be: such a process is
+// called joined.
 //
 // With -once and a table, and for sites and leaks, memwatch prints what the table says. For
 // a process that has none and uses a driver, with -driver, and for the other commands, it
