@@ -162,7 +162,10 @@ func TestState(t *testing.T) {
 
 func TestSpark(t *testing.T) {
 	require.Equal(t, "   ▁█", Spark([]int64{0, 1, 100}, 5))
-	require.Equal(t, "▄█", Spark([]int64{100, 50, 100}, 2))
+	require.Equal(t, "▁█", Spark([]int64{100, 50, 100}, 2))
+	require.Equal(t, "▁▅█", Spark([]int64{1000, 1005, 1009}, 3), "a small rise is seen")
+	require.Equal(t, " ▁█", Spark([]int64{0, 1, 1 << 62}, 3))
+	require.Equal(t, " ───", Spark([]int64{7, 7, 7}, 4), "nothing happened")
 	require.Equal(t, "   ", Spark(nil, 3))
 	require.Equal(t, "  ", Spark([]int64{0, -5}, 2))
 }

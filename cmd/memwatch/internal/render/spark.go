@@ -3,30 +3,34 @@ package render
 import (
 	"maps"
 	"slices"
+	"strings"
 )
 
-// Spark draws the latest samples as a line of n characters, the highest the largest.
+// Spark draws the latest samples as a line of n characters: their shape, from the
+// least to the most of them. Against zero a heap that grows by a tenth would be one
+// block. Nothing live is a blank, and samples that are all the same a thin line.
 func Spark(samples []int64, n int) string {
 	if len(samples) > n {
 		samples = samples[len(samples)-n:]
 	}
-	var top int64
-	for _, v := range samples {
-		top = max(top, v)
+	if len(samples) == 0 {
+		return strings.Repeat(" ", n)
 	}
-	bars := []rune(" ▁▂▃▄▅▆▇█")
-	out := make([]rune, 0, n)
-	for range n - len(samples) {
-		out = append(out, ' ')
-	}
+	least, most := max(slices.Min(samples), 0), max(slices.Max(samples), 0)
+	bars := []rune("▁▂▃▄▅▆▇█")
+	var b strings.Builder
+	b.WriteString(strings.Repeat(" ", n-len(samples)))
 	for _, v := range samples {
-		i := 0
-		if v > 0 && top > 0 {
-			i = max(1, int(float64(v)/float64(top)*8+0.5))
+		switch {
+		case v <= 0:
+			b.WriteRune(' ')
+		case least == most:
+			b.WriteRune('─')
+		default:
+			b.WriteRune(bars[int(float64(v-least)/float64(most-least)*float64(len(bars)-1)+0.5)])
 		}
-		out = append(out, bars[min(i, 8)])
 	}
-	return string(out)
+	return b.String()
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -143,6 +143,19 @@ func (m *Model) viewProcesses() []string {
 	return lines
 }
 
+// siteHistory is how many samples a list of sites shows of each.
+const siteHistory = 12
+
+// siteTitle names a site in at most n cells. What gives way first is the front of the path.
+func siteTitle(s *heap.Site, n int) string {
+	whole, function := render.Title(s), render.Function(s)
+	place, ok := strings.CutPrefix(whole, function+" ")
+	if room := n - lipgloss.Width(function) - 1; ok && lipgloss.Width(place) > room && room >= 10 {
+		return function + " " + tail(place, room)
+	}
+	return tail(whole, n)
+}
+
 func (m *Model) viewSites() []string {
 	list := m.listSites()
 	title := fmt.Sprintf("memwatch   %s, and why", render.Count(len(list), "suspect: a site that may be a leak", "suspects: sites that may be leaks"))
@@ -163,7 +176,7 @@ func (m *Model) viewSites() []string {
 	}
 	lines := []string{
 		m.head(title),
-		faint.Render(fit(fmt.Sprintf("%10s %8s %10s %-12s %8s  %-16s %s", "LIVE", "OBJECTS", "ALLOCATED", "CLASS", "OLDEST", "HISTORY", "SITE"), m.width)),
+		faint.Render(fit(fmt.Sprintf("%10s %7s %10s %-12s %7s  %-*s %s", "LIVE", "OBJECTS", "ALLOCATED", "CLASS", "OLDEST", siteHistory, "HISTORY", "SITE"), m.width)),
 	}
 	for i := m.scroll; i < min(len(list), m.scroll+m.rows()); i++ {
 		s := list[i]
@@ -187,9 +200,9 @@ func (m *Model) viewSites() []string {
 		if s.Estimate {
 			about = "~" + about
 		}
-		front := fmt.Sprintf("%10s %8d %10s %-12s %8s  %s ", about, objects, m.size(int64(s.AllocBytes)), class, render.Age(s.Oldest), render.Spark(s.History, 16))
+		front := fmt.Sprintf("%10s %7d %10s %-12s %7s  %s ", about, objects, m.size(int64(s.AllocBytes)), class, render.Age(s.Oldest), render.Spark(s.History, siteHistory))
 		if m.page == sites {
-			text = tail(text, max(m.width-lipgloss.Width(front), 10))
+			text = siteTitle(s.Site, max(m.width-lipgloss.Width(front), 10))
 		}
 		lines = append(lines, m.line(i, front+text, style))
 	}
@@ -211,8 +224,12 @@ func (m *Model) viewSite() []string {
 	if s == nil {
 		return []string{m.head("memwatch"), "", "the site is gone"}
 	}
+	held := m.live(p, s.Live)
+	if p.Exited {
+		held = m.live(p, s.AtExitBytes) + " at exit"
+	}
 	lines := []string{
-		m.head(fmt.Sprintf("%s (%d)   %s of class %s", render.Clean(p.Name), p.PID, m.live(p, s.Live), s.Class)),
+		m.head(fmt.Sprintf("%s (%d)   %s, class %s", render.Clean(p.Name), p.PID, held, s.Class)),
 		"",
 		fmt.Sprintf("live        %s in %s, peak %s", m.live(p, s.Live), allocations(s.Objects), m.size(s.Peak)),
 		fmt.Sprintf("allocated   %s in %d", m.size(int64(s.AllocBytes)), s.AllocObjects),
@@ -280,8 +297,8 @@ func help() []string {
   live           bytes got from the driver, or if there are none in lastuse buffers
   (class)        memory that is shown and not added: of others, or counted elsewhere
   joined         it ran before it was watched: its older memory is unknown
+  history        its shape, from the lowest to the highest of what is shown
   ≥              events were lost; the number is a lower bound
   suspect        a site that never frees, grows, or keeps far longer than it used to
-
 any key goes back`, "\n")
 }
