@@ -70,7 +70,7 @@ func (pl *planner) cross(p *block, i int, out, in []state) {
 	s := p.succs[i]
 	k := predIndex(p, i)
 	// A test of the object itself for nil.
-	var tested *object
+	var tested []*object
 	var nonnil bool
 	if p.cond != nil && len(p.succs) == 2 {
 		c := p.cond
@@ -79,12 +79,18 @@ func (pl *planner) cross(p *block, i int, out, in []state) {
 			c, neg = c.args[0], !neg
 		}
 		if x, ok := nilTest(c); ok {
-			if o := g.w.byDef[origin(x)]; o != nil && o.group == g {
-				tested = o
-				nonnil = (c.tok.String() == "!=") == (i == 0)
-				if neg {
-					nonnil = !nonnil
+			of := []*value{x}
+			if a := errRoot(x); a.op == opAddr && a.note == "result" {
+				of = a.args // a pointer that a call returned: nil, none of its fields was made
+			}
+			for _, v := range of {
+				if o := g.w.byDef[origin(v)]; o != nil && o.group == g {
+					tested = append(tested, o)
 				}
+			}
+			nonnil = (c.tok.String() == "!=") == (i == 0)
+			if neg {
+				nonnil = !nonnil
 			}
 		}
 	}
@@ -95,7 +101,7 @@ func (pl *planner) cross(p *block, i int, out, in []state) {
 				if st == 0 {
 					continue
 				}
-				if o == tested {
+				if slices.Contains(tested, o) {
 					if nonnil {
 						st &^= sNil
 					} else {
