@@ -160,6 +160,15 @@ func TestState(t *testing.T) {
 	require.Equal(t, "exited", State(&heap.Process{Joined: true, Exited: true}))
 }
 
+func TestTitleIn(t *testing.T) {
+	s := &heap.Site{Stack: 1, Frames: []heap.Frame{{Func: "main.(*Cache).put", File: "/src/trainer/cache.go", Line: 40}}}
+	require.Equal(t, "main.(*Cache).put /src/trainer/cache.go:40", TitleIn(s, 42))
+	require.Equal(t, "main.(*Cache).put …rc/trainer/cache.go:40", TitleIn(s, 41))
+	require.Equal(t, "main.(*Cache).put …/cache.go:40", TitleIn(s, 31))
+	require.Equal(t, "…t /src/trainer/cache.go:40", TitleIn(s, 27), "there is no room for a path beside it")
+	require.Equal(t, "(unresolved stack 0x1)", TitleIn(&heap.Site{Stack: 1}, 40))
+}
+
 func TestSpark(t *testing.T) {
 	require.Equal(t, "   ▁█", Spark([]int64{0, 1, 100}, 5))
 	require.Equal(t, "▁█", Spark([]int64{100, 50, 100}, 2))

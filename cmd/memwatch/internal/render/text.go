@@ -6,6 +6,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode/utf8"
 
 	"github.com/dustin/go-humanize"
 
@@ -152,7 +153,7 @@ func (o Options) sites(tw io.Writer, p *heap.Process) {
 		if o.Wide {
 			fmt.Fprintf(tw, "\t%d\t%d\t%s", s.Explicit.Objects, s.ByNet.Objects, Age(s.Median))
 		}
-		fmt.Fprintf(tw, "\t%s\n", cut(Title(s), 80, true))
+		fmt.Fprintf(tw, "\t%s\n", TitleIn(s, 80))
 		for _, why := range s.Suspect {
 			if o.Suspects || o.Wide {
 				fmt.Fprintf(tw, "%s  %s\n", under, Clean(why))
@@ -193,6 +194,17 @@ func Title(s *heap.Site) string {
 		return fmt.Sprintf("(unresolved stack %#x)", s.Stack)
 	}
 	return FrameText(innermost(s))
+}
+
+// TitleIn is Title in at most n characters. What gives way first is the front of the
+// path.
+func TitleIn(s *heap.Site, n int) string {
+	whole, function := Title(s), Function(s)
+	place, ok := strings.CutPrefix(whole, function+" ")
+	if room := n - utf8.RuneCountInString(function) - 1; ok && room >= 10 {
+		return function + " " + cut(place, room, true)
+	}
+	return cut(whole, n, true)
 }
 
 // Function names a site as Title does, without its place.

@@ -146,16 +146,6 @@ func (m *Model) viewProcesses() []string {
 // siteHistory is how many samples a list of sites shows of each.
 const siteHistory = 12
 
-// siteTitle names a site in at most n cells. What gives way first is the front of the path.
-func siteTitle(s *heap.Site, n int) string {
-	whole, function := render.Title(s), render.Function(s)
-	place, ok := strings.CutPrefix(whole, function+" ")
-	if room := n - lipgloss.Width(function) - 1; ok && lipgloss.Width(place) > room && room >= 10 {
-		return function + " " + tail(place, room)
-	}
-	return tail(whole, n)
-}
-
 func (m *Model) viewSites() []string {
 	list := m.listSites()
 	title := fmt.Sprintf("memwatch   %s, and why", render.Count(len(list), "suspect: a site that may be a leak", "suspects: sites that may be leaks"))
@@ -202,7 +192,8 @@ func (m *Model) viewSites() []string {
 		}
 		front := fmt.Sprintf("%10s %7d %10s %-12s %7s  %s ", about, objects, m.size(int64(s.AllocBytes)), class, render.Age(s.Oldest), render.Spark(s.History, siteHistory))
 		if m.page == sites {
-			text = siteTitle(s.Site, max(m.width-lipgloss.Width(front), 10))
+			room := max(m.width-lipgloss.Width(front), 10)
+			text = tail(render.TitleIn(s.Site, room), room) // characters may be wide
 		}
 		lines = append(lines, m.line(i, front+text, style))
 	}
