@@ -13,6 +13,7 @@ import (
 func (d *decider) deferFree(x *decision) {
 	g := x.g
 	var added []planned
+	guarded := map[*object]bool{} // whose free would need a test for nil
 	undo := map[*object]*value{}
 	for _, o := range g.objs {
 		if x.pl.unfixed[o] == nil || o.coll {
@@ -37,6 +38,9 @@ func (d *decider) deferFree(x *decision) {
 		if why != "" || p.keep || p.place == nil || strings.Contains(p.text, "\n") {
 			continue
 		}
+		if q, _ := d.give(x, freePoint{obj: o, gap: gp, isNil: true}); q.text != p.text {
+			guarded[o] = true
+		}
 		p.text, p.deferred = "defer "+p.text, true
 		o.event(gp, event{kind: evDefer, when: When{K: Always}, m: mWhole, repeat: p.repeatable, ours: true})
 		undo[o] = gp
@@ -49,7 +53,7 @@ func (d *decider) deferFree(x *decision) {
 	if g2.prepare(); g2.why == "" {
 		g2.liveness()
 		pl := g2.newPlanner(false)
-		if pl.run() == "" && len(pl.unfixed) == 0 && !pl.blames(added) {
+		if pl.run() == "" && len(pl.unfixed) == 0 && !pl.blames(added, guarded) {
 			x.g, x.pl = g2, pl
 			for _, o := range g.objs {
 				o.group = g2
@@ -67,8 +71,9 @@ func (d *decider) deferFree(x *decision) {
 }
 
 // blames reports whether a deferred free of the plan is due where its object
-// is not owned, or is followed by another free or a return of it.
-func (pl *planner) blames(added []planned) bool {
+// is not owned, or may be nil and must not be freed then, or is followed by another free
+// or a return of it.
+func (pl *planner) blames(added []planned, guarded map[*object]bool) bool {
 	for _, is := range pl.issues {
 		for _, p := range added {
 			if is.obj == p.obj && (is.ev.ours || is.st&sDeferred != 0) {
@@ -80,7 +85,8 @@ func (pl *planner) blames(added []planned) bool {
 		g := pl.g
 		j := g.index(p.obj)
 		for c := range g.n {
-			if s := pl.before[gapKey{p.obj, p.gap}]; len(s) > 0 && s[j*g.n+c]&^(sOwned|sNil) != 0 {
+			s := pl.before[gapKey{p.obj, p.gap}]
+			if len(s) > 0 && (s[j*g.n+c]&^(sOwned|sNil) != 0 || s[j*g.n+c]&sNil != 0 && guarded[p.obj]) {
 				return true
 			}
 		}
