@@ -21,13 +21,13 @@ type When struct {
 type Cond uint8
 
 const (
-	Never Cond = iota
-	Always
-	OnSuccess // the last result, an error, is nil
-	OnError
-	IfTrue // a boolean argument is true
-	IfFalse
-	Maybe // on some calls; which is not known
+	Never     Cond = iota
+	Always         // on every call
+	OnSuccess      // the last result, an error, is nil
+	OnError        // the last result, an error, is not nil
+	IfTrue         // the boolean argument When.Arg is true
+	IfFalse        // the boolean argument When.Arg is false
+	Maybe          // on some calls; which is not known
 )
 
 func (w When) String() string {

@@ -69,11 +69,11 @@ func (e Effect) String() string {
 type CondKind uint8
 
 const (
-	Always    CondKind = iota
-	ArgTrue            // the argument Cond.Arg is true
-	ArgFalse           // the argument Cond.Arg is false
-	OnSuccess          // the last result, an error, is nil
-	OnError            // the last result, an error, is not nil
+	Always    CondKind = iota // no condition
+	ArgTrue                   // the argument Cond.Arg is true
+	ArgFalse                  // the argument Cond.Arg is false
+	OnSuccess                 // the last result, an error, is nil
+	OnError                   // the last result, an error, is not nil
 )
 
 // A Cond is the condition that a clause ends in. The zero Cond always holds.
