@@ -35,19 +35,27 @@ const (
 // A Stack is a call stack, as runtime.Callers returns it.
 type Stack []uintptr
 
+// frames returns the stack's calls, innermost first.
+func (s Stack) frames() (frames []tracker.Frame) {
+	calls := runtime.CallersFrames(s)
+	for {
+		f, more := calls.Next()
+		if f.Function != "" {
+			frames = append(frames, tracker.Frame{Function: f.Function, File: f.File, Line: f.Line})
+		}
+		if !more {
+			return frames
+		}
+	}
+}
+
 // String returns the stack with a function and a file:line on each line.
 func (s Stack) String() string {
 	var b strings.Builder
-	frames := runtime.CallersFrames(s)
-	for {
-		f, more := frames.Next()
-		if f.Function != "" {
-			fmt.Fprintf(&b, "\t%s\n\t\t%s:%d\n", f.Function, f.File, f.Line)
-		}
-		if !more {
-			return strings.TrimSuffix(b.String(), "\n")
-		}
+	for _, f := range s.frames() {
+		fmt.Fprintf(&b, "\t%s\n\t\t%s:%d\n", f.Function, f.File, f.Line)
 	}
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 func callers(skip int) Stack {

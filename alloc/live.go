@@ -1,7 +1,9 @@
 package alloc
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"runtime"
 	"slices"
 
@@ -42,10 +44,23 @@ func (c *core) walkLive(f func(*block)) {
 }
 
 // liveSites returns up to n sites with what is live of each, the largest first. The figures are
-// exact; what has no known site is in unknown.
+// exact; what has no known site is in unknown. In Check mode everything has one: what the tracker
+// has not sampled is grouped by the stack that the block keeps, as sites without a number.
 func (c *core) liveSites(n int) (sites []tracker.Site, unknown Unknown) {
 	found := make(map[tracker.SiteID]*tracker.Site)
+	kept := make(map[string]*tracker.Site)
 	c.eachLive(func(b *block) {
+		if k := b.checked; b.site == 0 && k != nil {
+			key := fmt.Sprint([]uintptr(k.made))
+			s := kept[key]
+			if s == nil {
+				s = &tracker.Site{Account: c.dev.Name(), Frames: k.made.frames()}
+				kept[key] = s
+			}
+			s.LiveObjects++
+			s.LiveBytes += b.size
+			return
+		}
 		if b.site == 0 {
 			unknown.Buffers++
 			unknown.Bytes += b.size
@@ -71,14 +86,11 @@ func (c *core) liveSites(n int) (sites []tracker.Site, unknown Unknown) {
 		s.LiveObjects, s.LiveBytes = live.LiveObjects, live.LiveBytes
 		sites = append(sites, s)
 	}
+	for _, s := range kept {
+		sites = append(sites, *s)
+	}
 	slices.SortFunc(sites, func(a, b tracker.Site) int {
-		switch {
-		case a.LiveBytes > b.LiveBytes:
-			return -1
-		case a.LiveBytes < b.LiveBytes:
-			return 1
-		}
-		return int(a.ID) - int(b.ID)
+		return cmp.Or(cmp.Compare(b.LiveBytes, a.LiveBytes), cmp.Compare(a.ID, b.ID), cmp.Compare(a.String(), b.String()))
 	})
 	return sites[:min(n, len(sites))], unknown
 }

@@ -419,6 +419,7 @@ func TestCloseCountsUnsampled(t *testing.T) {
 			"tracker.Options{Rate: 1} or alloc.Options{Check: true} names all"},
 		{every, false, "3.0 KiB in 3 from "},
 		{nil, true, " in 3 from "},
+		{never, true, " in 3 from "}, // Check mode keeps the stacks itself
 	} {
 		other := newPool(t, host.Options{}, alloc.Options{Tracker: c.books})
 		elsewhere := mustMake[byte](t, other.DefaultStream(), 1<<20)
@@ -434,7 +435,7 @@ func TestCloseCountsUnsampled(t *testing.T) {
 		require.ErrorAs(t, err, &le)
 		assert.EqualValues(t, 3, le.Buffers)
 		assert.Contains(t, err.Error(), c.want)
-		if c.books == never {
+		if c.books == never && !c.check {
 			assert.Equal(t, alloc.Unknown{Buffers: 3, Bytes: le.Bytes}, le.Unknown)
 			assert.Empty(t, le.Sites)
 		} else {
@@ -442,6 +443,7 @@ func TestCloseCountsUnsampled(t *testing.T) {
 			require.Len(t, le.Sites, 1)
 			assert.EqualValues(t, 3, le.Sites[0].LiveObjects)
 			assert.Equal(t, le.Bytes, le.Sites[0].LiveBytes)
+			assert.Contains(t, le.Sites[0].String(), "_test.go:")
 			assert.NotContains(t, err.Error(), "not sampled")
 		}
 		for _, b := range all {
