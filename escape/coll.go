@@ -132,6 +132,15 @@ func (w *flow) discharges() {
 		}
 		w.elems[elem] = true
 		w.marks[l.mark] = d
+		if d.kind == evFree && l.mark.blk.doomed {
+			// Like the frees of single buffers, these frees do not keep the path
+			// from ending: nothing else is inserted before them.
+			for _, b := range blocks {
+				b.doomed = true
+			}
+			l.head.doomed = true
+			w.f.doom()
+		}
 	}
 }
 

@@ -16,6 +16,11 @@ const shrinkBatch = 60
 // fails, or ctx ends.
 func (or *Oracle) Shrink(ctx context.Context, o *Outcome, same func(a, b *Outcome) bool, log io.Writer) *Outcome {
 	best := o
+	if len(o.Fails) > 0 && o.Fails[0].Kind == Unstable { // only a second rewrite shows it
+		c := *or
+		c.Stable = true
+		or = &c
+	}
 	for round := 1; ctx.Err() == nil; round++ {
 		list := gen.Smaller(best.Prog, shrinkBatch)
 		if len(list) == 0 {

@@ -226,10 +226,17 @@ func (l *Liveness) stmt(s Stmt, out Set, c liveCtx) Set {
 		head := l.head[s]
 		b := c.push(target{s.Label, true, out, head})
 		h := l.block(s.Body, head, b)
-		if s.Kind != LEver {
+		if s.Kind == LWhile {
+			switch v, ok := l.decided(s.Cond); {
+			case ok && !v:
+				h = out
+			case !ok:
+				h = h.or(out)
+			}
+			h = h.with(l.operands(s.Cond)...)
+		} else if s.Kind != LEver {
 			h = h.or(out)
 		}
-		h = h.with(s.Cond.paths()...)
 		grow(l, l.head, Stmt(s), h)
 		in, during = h, h
 	case *Each:

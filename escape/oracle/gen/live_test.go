@@ -139,3 +139,19 @@ func TestSmallerStaysWellFormed(t *testing.T) {
 		require.NoError(t, err)
 	}
 }
+
+// TestKnownLoopCondition knows of a loop whose condition a flag decides that its
+// body is not reached.
+func TestKnownLoopCondition(t *testing.T) {
+	var loop *Loop
+	p, vars := program(func(x, y, z *Var) []Stmt {
+		cond := &Cond{Op: CAnd, X: &Cond{Op: CFlag, Var: "flag"}, Y: &Cond{Op: CAnd, X: &Cond{Op: CPos, Path: Of(y)}, Y: &Cond{Op: CMore}}}
+		loop = &Loop{Kind: LWhile, Cond: cond, Body: []Stmt{use(x)}}
+		return []Stmt{mk(x), mk(y), &Flag{Name: "flag"}, loop}
+	})
+	for _, flag := range []bool{false, true} {
+		in := NewAnalysis(p).with(0, map[string]bool{"flag": flag}).At[loop].In
+		require.Equal(t, flag, in.holds(Of(vars[0])), "x, read in the body")
+		require.Equal(t, flag, in.holds(Of(vars[1])), "y, read in the condition")
+	}
+}
