@@ -195,22 +195,30 @@ func origin(v *value) *value {
 			c := v.args[0]
 			if v.index < len(c.call.sum.Res) {
 				if r := c.call.sum.Res[v.index]; r.Must && r.Is != 0 && r.Is&(r.Is-1) == 0 {
-					for j := range c.args {
-						if c.operandIs(j, r.Is) {
-							v = c.args[j]
-							break
-						}
-					}
-					if v != c.args[0] || c.call.params[0] >= -1 {
-						if v.op != opResult || v.args[0] != c {
-							continue
-						}
+					if j, ok := c.only(r.Is); ok {
+						v = c.args[j]
+						continue
 					}
 				}
 			}
 		}
 		return v
 	}
+}
+
+// only returns the one operand of call v that stands for an argument in mask. A
+// variadic parameter may be given none or several: each is in the result then,
+// and none of them is the result.
+func (v *value) only(mask uint64) (operand int, ok bool) {
+	for j := range v.args {
+		if v.operandIs(j, mask) {
+			if ok {
+				return 0, false
+			}
+			operand, ok = j, true
+		}
+	}
+	return operand, ok
 }
 
 // operandIs reports whether operand j of call v stands for an argument in mask.
