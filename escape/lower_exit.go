@@ -64,9 +64,15 @@ func (l *lower) ret(s *ast.ReturnStmt, pos token.Pos) {
 		return
 	}
 	if named && (vals == nil || len(l.defers) > 0) {
+		given := vals
 		vals = nil
 		for i := range n {
-			vals = append(vals, l.readResult(sig.Results().At(i), pos))
+			r := sig.Results().At(i)
+			if r.Name() == "_" && given != nil {
+				vals = append(vals, given[i]) // deferred code cannot reach it
+				continue
+			}
+			vals = append(vals, l.readResult(r, pos))
 		}
 	}
 	r := l.emit(opReturn, nil, pos, vals...)
