@@ -116,7 +116,7 @@ func (w *flow) fieldUse(v *value, field *types.Var) *fieldUse {
 						if e.Resets {
 							s = fNil
 						}
-					case e.Escapes.K != Never || e.Writes || e.Freed.K != Never, w.p.assignsField(x.fn, field, 3):
+					case e.Escapes.K != Never || e.Writes || e.Freed.K != Never, w.p.assignsField(x.fn, field):
 						s = fGone
 					}
 				}

@@ -67,75 +67,7 @@ func (p *pkg) fresh(f *types.Func, field *types.Var) bool {
 	if f.Exported() {
 		return false
 	}
-	fresh := false
-	for _, file := range p.files {
-		for _, d := range file.Decls {
-			caller, ok := d.(*ast.FuncDecl)
-			if !ok || caller.Body == nil {
-				continue
-			}
-			calls, other, empties := p.mentions(caller.Body, f, field)
-			fresh = fresh || other || calls && empties
-		}
-	}
-	return fresh
-}
-
-// mentions reports whether a body calls f, uses it in another way, and sets the
-// field to nil.
-func (p *pkg) mentions(body *ast.BlockStmt, f *types.Func, field *types.Var) (calls, other, empties bool) {
-	called := map[*ast.Ident]bool{}
-	ast.Inspect(body, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.CallExpr:
-			if sel, ok := ast.Unparen(n.Fun).(*ast.SelectorExpr); ok {
-				called[sel.Sel] = true
-			}
-		case *ast.AssignStmt:
-			for i, l := range n.Lhs {
-				sel, ok := ast.Unparen(l).(*ast.SelectorExpr)
-				if ok && p.info.Uses[sel.Sel] == field && i < len(n.Rhs) && p.info.Types[n.Rhs[i]].IsNil() {
-					empties = true
-				}
-			}
-		case *ast.Ident:
-			if g, ok := p.info.Uses[n].(*types.Func); ok && g.Origin() == f {
-				calls = calls || called[n]
-				other = other || !called[n]
-			}
-		}
-		return true
-	})
-	return calls, other, empties
-}
-
-// assignsField reports whether f, or a function of this package that it calls,
-// assigns the field.
-func (p *pkg) assignsField(f *types.Func, field *types.Var, depth int) bool {
-	if f == nil || p.decls[f] == nil || p.decls[f].Body == nil {
-		return false
-	}
-	found := false
-	ast.Inspect(p.decls[f].Body, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.AssignStmt:
-			for _, l := range n.Lhs {
-				if sel, ok := ast.Unparen(l).(*ast.SelectorExpr); ok && p.info.Uses[sel.Sel] == field {
-					found = true
-				}
-			}
-		case *ast.CallExpr:
-			if depth > 0 {
-				sel, ok := ast.Unparen(n.Fun).(*ast.SelectorExpr)
-				if ok && p.info.Selections[sel] != nil {
-					m, _ := p.info.Selections[sel].Obj().(*types.Func)
-					found = found || m != nil && p.assignsField(m.Origin(), field, depth-1)
-				}
-			}
-		}
-		return !found
-	})
-	return found
+	return p.emptiedBefore(f, field)
 }
 
 // holdings finds out which fields of the package's structs own, and which
