@@ -30,7 +30,8 @@ func (s state) String() string {
 // and which belongs to whoever has the buffer.
 //
 // A block is guarded by the lock of its heap (field heap), except for what is said
-// otherwise. The first cache line is what a Make and a Free of a small block touch.
+// otherwise. A Make and a Free of a small block touch no more than two cache lines of it: what
+// comes before the neighbours.
 type block struct {
 	ptr    Ptr
 	size   int64   // bytes
@@ -47,12 +48,13 @@ type block struct {
 	site   tracker.SiteID // where it was made, if that was sampled; 0 otherwise
 	others atomic.Uint64  // streams but its own that it was used on, by lane bit; not guarded
 
+	adopted *adopted // memory made by somebody else, else nil
+	checked *checked // in Check mode, else nil
+
 	prev        *block // in a bin
 	left, right *block // the neighbours in the segment; of no meaning for small blocks
 	seg         *segment
-	slots       *run     // in stateRun
-	adopted     *adopted // memory made by somebody else, else nil
-	checked     *checked // in Check mode, else nil
+	slots       *run // in stateRun
 }
 
 // A run is a large block cut into slots of one size class.

@@ -1,11 +1,7 @@
 package alloc
 
 import (
-	"fmt"
-	"math/bits"
 	"unsafe"
-
-	"github.com/lastuse/lastuse/internal/probe"
 )
 
 // A Buffer owns device memory for elements of type T. It is a small value, like a
@@ -181,89 +177,4 @@ func (v View[T]) Arg() Arg { return v.part.arg((*T)(nil)) }
 //lastuse:effect arg dst borrowed, arg src borrowed
 func Copy[T any, D, S interface{ All() View[T] }](s *Stream, dst D, src S) error {
 	return copyParts(s, dst.All().part, src.All().part, unsafe.Sizeof(*(*T)(nil)))
-}
-
-// Below is the untyped core of all this: one copy for every element type.
-
-// make is Make. typ is a nil pointer to the element type, elem the element's size.
-func (s *Stream) make(typ any, elem uintptr, n int) (*header, uint64, error) {
-	hi, lo := bits.Mul64(uint64(elem), uint64(n))
-	if hi != 0 || lo-1 >= maxSize || s.none() { // n <= 0 as well
-		return s.makeNothing(typ, elem, n)
-	}
-	if s.careful.Load() {
-		if err := s.ready(); err != nil {
-			return nil, 0, fmt.Errorf("alloc: make: %w", err)
-		}
-		return s.makeCarefully(typ, int64(lo))
-	}
-	return s.makeBlock(typ, int64(lo), depthMake)
-}
-
-// makeBlock makes a buffer of size bytes, which is positive. The caller of
-// Make is depth frames above what finish calls.
-func (s *Stream) makeBlock(typ any, size int64, depth int) (*header, uint64, error) {
-	if s.late.Len() != 0 {
-		s.core.drain(drainPerMake)
-	}
-	hp := s.lane.pick()
-	if !hp.mu.TryLock() {
-		hp = s.lane.contended(hp)
-	}
-	w := elemWord(typ)
-	if known := &hp.elems[uintptr(w)/elemAlign%uintptr(len(hp.elems))]; *known != w {
-		hp.mu.Unlock()
-		if err := s.core.checkElem("make", typ); err != nil {
-			return nil, 0, err
-		}
-		hp.mu.Lock()
-		*known = w
-	}
-	class := -1
-	var b *block
-	if size <= smallMax {
-		class = classOf(size)
-		if r := hp.runs[class]; r != nil && r.idle > 1 && !hp.shut {
-			// What grab does, for the case that is nearly all of them.
-			b = r.free
-			r.free, b.next = b.next, nil
-			r.idle--
-			b.state = stateLive
-			hp.shard.Alloc(b.size)
-		}
-	} else {
-		size = roundLarge(size)
-		if w := hp.warm; w != nil && w.size == size && !hp.shut {
-			b, hp.warm = w, nil // likewise
-			b.state = stateLive
-			hp.shard.Alloc(size)
-		}
-	}
-	if b == nil {
-		b = hp.grab(size, class)
-	}
-	if b == nil {
-		hp.mu.Unlock()
-		var err error
-		if b, err = s.climb(hp, size, class); err != nil { // b is live and its heap locked
-			return nil, 0, err
-		}
-		hp = b.heap
-	}
-	ptr, seq := b.ptr, hp.shard.Seq()
-	size = b.size
-	h := hp.headerFor(b)
-	sampled := hp.shard.Sample(size)
-	if sampled && h != nil {
-		if b.site = hp.shard.SiteAgain(depthAgain, size); b.site != 0 {
-			sampled = false
-		}
-	}
-	if sampled || h == nil {
-		return s.finish(hp, b, h, sampled, seq, depth)
-	}
-	site := b.site
-	hp.mu.Unlock()
-	probe.Alloc(uintptr(ptr), uintptr(size), uintptr(site), seq)
-	return h, h.word.Load() >> pinBits, nil
 }

@@ -174,7 +174,7 @@ func (s *Stream) makeChecked(typ any, size int64) (*header, uint64, error) {
 		panic(err)
 	}
 	k := &checked{front: redZone, size: size, made: callers(4)}
-	h, gen, err := s.makeBlock(typ, k.front+size+redZone, depthChecked)
+	h, gen, err := s.makeBlock(typ, k.front+size+redZone, nil, nil, depthChecked)
 	if err != nil {
 		return nil, 0, err
 	}

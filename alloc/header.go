@@ -73,20 +73,17 @@ func (h *header) unpin(gen uint64) {
 	}
 }
 
-// free ends generation gen. Of all the calls for one generation one releases the block;
-// the others are counted as repeated.
-func (h *header) free(gen uint64) {
+// end is free where somebody uses the buffer or has freed it. It reports whether the caller is to
+// release the block.
+func (h *header) end(gen uint64) bool {
 	for {
 		w := h.word.Load()
 		if w>>pinBits != gen {
 			h.birth.repeated()
-			return
+			return false
 		}
 		if h.word.CompareAndSwap(w, w+genUnit) {
-			if w&pinMask == 0 {
-				h.release()
-			}
-			return
+			return w&pinMask == 0
 		}
 	}
 }
@@ -99,8 +96,12 @@ func (h *header) release() {
 		h.pool.core.freeChecked(h, b, probe.Explicit)
 		return
 	}
-	hp := b.heap
-	hp.mu.Lock()
+	b.heap.mu.Lock()
+	h.releaseIn(b.heap, b)
+}
+
+// releaseIn is release with the heap of h's block b locked; it unlocks it.
+func (h *header) releaseIn(hp *heap, b *block) {
 	site, ptr, size := b.site, b.ptr, b.size
 	if site != 0 {
 		store(&h.past, uint64(site)|(h.word.Load()>>pinBits-1)<<32)

@@ -35,6 +35,61 @@ const (
 	depthAdopt   = 3 // adopt, Adopt
 )
 
+// makeBlock makes a buffer of size bytes, which is positive. The caller of Make is depth frames above
+// what finish calls. If hp is not nil it is a locked heap of the stream; if b is not nil either, it
+// is live in it and counted, and all that is missing is its header or its site.
+func (s *Stream) makeBlock(typ any, size int64, hp *heap, b *block, depth int) (*header, uint64, error) {
+	if hp == nil {
+		if s.late.Len() != 0 {
+			s.core.drain(drainPerMake)
+		}
+		hp = s.lane.pick()
+		if !hp.mu.TryLock() {
+			hp = s.lane.contended(hp)
+		}
+	}
+	if b == nil {
+		w := elemWord(typ)
+		if known := hp.elem(w); *known != w {
+			hp.mu.Unlock()
+			if err := s.core.checkElem("make", typ); err != nil {
+				return nil, 0, err
+			}
+			hp.mu.Lock()
+			*known = w
+		}
+		class := -1
+		if size <= smallMax {
+			class = classOf(size)
+		} else {
+			size = roundLarge(size)
+		}
+		if b = hp.grab(size, class); b == nil {
+			hp.mu.Unlock()
+			var err error
+			if b, err = s.climb(hp, size, class); err != nil { // b is live and its heap locked
+				return nil, 0, err
+			}
+			hp = b.heap
+		}
+	}
+	ptr, size, seq := b.ptr, b.size, hp.shard.Seq()
+	h := hp.headerFor(b)
+	sampled := hp.shard.Sample(size)
+	if sampled && h != nil {
+		if b.site = hp.shard.SiteAgain(depthAgain, size); b.site != 0 {
+			sampled = false
+		}
+	}
+	if sampled || h == nil {
+		return s.finish(hp, b, h, sampled, seq, depth)
+	}
+	site := b.site
+	hp.mu.Unlock()
+	probe.Alloc(uintptr(ptr), uintptr(size), uintptr(site), seq)
+	return h, h.word.Load() >> pinBits, nil
+}
+
 // depthAgain is how many frames lie between a call in makeBlock and its caller: what the
 // stacks of Shard.SiteAgain begin with.
 const depthAgain = 0
@@ -88,6 +143,12 @@ func elemWord(typ any) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer
 // elemAlign is what the addresses of type descriptors are multiples of, more or less: it only
 // decides how well they spread over heap.elems.
 const elemAlign = 32
+
+// elem returns the place among the element types known to be good where that of a word of elemWord
+// would be. hp.mu is held.
+func (hp *heap) elem(word unsafe.Pointer) *unsafe.Pointer {
+	return &hp.elems[uintptr(word)/elemAlign%uintptr(len(hp.elems))]
+}
 
 // elemType returns the type that a word of elemWord stands for.
 func elemType(word unsafe.Pointer) reflect.Type {

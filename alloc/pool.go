@@ -88,6 +88,10 @@ type core struct {
 	recording bool
 	trace     *trace // nil without one
 	total     int64  // bytes that the device has
+	careful   bool   // a Free must look closer: Check mode, a history or a trace
+	closed    atomic.Bool
+
+	_ [64]byte // every Free reads what is above, and what is below is written now and then
 
 	budget    atomic.Int64 // bytes; what pacing takes for the whole
 	budgetAge atomic.Int64 // when it was read, in nanoseconds since 1970
@@ -95,7 +99,6 @@ type core struct {
 	owners owners
 	types  sync.Map                // element types that are no plain numbers but known to be good
 	lanes  atomic.Pointer[[]*lane] // all, open and closed; the slice is never written again
-	closed atomic.Bool
 
 	claimed atomic.Int64 // bytes reserved, or about to be; never above Limit
 	calls   atomic.Int64 // of the device, other than copies, fills and launches
@@ -164,6 +167,7 @@ func NewPool(dev Device, o Options) (*Pool, error) {
 	if o.Trace != nil {
 		c.trace = newTrace(o.Trace, dev.Name())
 	}
+	c.careful = o.Check || c.recording || c.trace != nil
 	c.lanes.Store(new([]*lane))
 	c.budget.Store(free)
 	c.budgetAge.Store(time.Now().UnixNano())
@@ -289,7 +293,7 @@ func (c *core) openStream(p *Pool, h uintptr, exposed bool) *Stream {
 	l.exposed.Store(exposed)
 	l.mu.Unlock()
 	s := &Stream{pool: p, core: c, lane: l, late: &c.estate.late}
-	s.careful.Store(c.options.Check || c.recording || c.trace != nil || exposed && c.capturer != nil)
+	s.careful.Store(c.careful || exposed && c.capturer != nil)
 	c.streams[s] = struct{}{}
 	return s
 }

@@ -1,6 +1,7 @@
 package alloc
 
 import (
+	"fmt"
 	"weak"
 
 	"github.com/lastuse/lastuse/internal/probe"
@@ -14,10 +15,13 @@ import (
 // Stream.careful.
 func (s *Stream) makeCarefully(typ any, size int64) (h *header, gen uint64, err error) {
 	c := s.core
+	if err := s.ready(); err != nil {
+		return nil, 0, fmt.Errorf("alloc: make: %w", err)
+	}
 	if c.options.Check {
 		h, gen, err = s.makeChecked(typ, size)
 	} else {
-		h, gen, err = s.makeBlock(typ, size, depthCareful)
+		h, gen, err = s.makeBlock(typ, size, nil, nil, depthCareful)
 	}
 	if err == nil {
 		if c.trace != nil {
@@ -42,7 +46,7 @@ func (c *core) recordFree(hp *heap, ptr Ptr, size int64, how uintptr) {
 	if how == probe.Late {
 		kind = tracker.Late
 	}
-	c.record(3, hp, kind, ptr, size) // recordFree, freed, release
+	c.record(4, hp, kind, ptr, size) // recordFree, freed, releaseIn, release
 }
 
 // mapOf returns a function that lists p's segments and does not keep p alive.

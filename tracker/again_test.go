@@ -70,7 +70,9 @@ func TestCertainSamples(t *testing.T) {
 	s := newShard(t, books)
 	small := 0
 	for range 20_000 {
+		s.Alloc(certain * rate)
 		assert.True(t, s.Sample(certain*rate))
+		s.Alloc(100)
 		if s.Sample(100) {
 			small++
 		}

@@ -15,7 +15,7 @@
 //  1. The holder of a shard's lock calls Shard.Alloc: a few additions and plain
 //     stores into one cache line that nobody else writes.
 //
-//  2. Shard.Sample counts down bytes. Most often that is all.
+//  2. Shard.Sample compares what has been made with where the next sample is due. Most often that is all.
 //
 //  3. If it reports true, Tracker.Site finds the site of the stack and adds what
 //     this one sampled allocation stands for. The caller keeps the SiteID. A walk along the

@@ -15,9 +15,11 @@ import (
 // owner must keep the Shard reachable until they return, as unlocking does. Anybody may read
 // the counters at any time.
 type Shard struct {
-	rec   *probe.Shard // in the table, or on the heap; never nil
-	rate  int64        // bytes
-	index uint32       // number of the shard, for sequence numbers
+	rec  *probe.Shard // in the table, or on the heap; never nil
+	rate int64        // bytes
+	seq  uintptr      // sequence number 0 of the shard
+
+	index uint32 // number of the shard
 
 	account *Account // keeps the account and the table alive
 
@@ -25,6 +27,8 @@ type Shard struct {
 	rand *rand.Rand // the sampler's
 
 	weight weight // of the latest sample's size
+
+	_ [40]byte // fills two cache lines: no shard writes to what another reads
 }
 
 // Alloc counts an allocation of size bytes.
@@ -67,14 +71,13 @@ func (s *Shard) Pend(delta int64) { store(&s.rec.Pending, s.rec.Pending+uint64(d
 // Unpend takes size bytes from what is pending.
 func (s *Shard) Unpend(size int64) { s.Pend(-size) }
 
-// Sample counts size bytes down to the next sample and reports whether this
-// allocation is one. If so the caller takes its site with [Tracker.Site], which needs
-// no lock.
-func (s *Shard) Sample(size int64) bool {
-	left := s.rec.Left - size
-	s.rec.Left = left
-	return left < 0 && s.next(size)
-}
+// Due reports whether the allocation that Alloc has just counted is a sample: then Sample says so too.
+func (s *Shard) Due() bool { return int64(s.rec.MadeBytes) > s.rec.Next }
+
+// Sample reports whether the allocation of size bytes that Alloc has just counted is a sample, and
+// if so draws the distance to the next one. The caller then takes its site with [Tracker.Site], which
+// needs no lock.
+func (s *Shard) Sample(size int64) bool { return s.Due() && s.next(size) }
 
 // certain is how many times the sampler's rate an allocation must be to be a sample in any case:
 // the chance that it is none would be 10^-14.
@@ -87,7 +90,7 @@ const certain = 32
 func (s *Shard) next(size int64) bool {
 	if size/certain >= s.rate {
 		// What was left before it is as good: a distance does not know what came before.
-		s.rec.Left += size
+		s.rec.Next += size
 		return true
 	}
 	if s.rand == nil {
@@ -96,13 +99,13 @@ func (s *Shard) next(size int64) bool {
 		r.source.Seed(rand.Uint64(), rand.Uint64())
 		s.rand = rand.New(&r.source)
 	}
-	s.rec.Left = distance(s.rate, s.rand.ExpFloat64)
+	s.rec.Next = int64(s.rec.MadeBytes) + distance(s.rate, s.rand.ExpFloat64)
 	return true
 }
 
 // Seq returns the sequence number of the shard's latest operation, for the
 // markers in internal/probe.
-func (s *Shard) Seq() uintptr { return probe.Seq(s.index, s.rec.End) }
+func (s *Shard) Seq() uintptr { return s.seq | probe.Seq(0, s.rec.End) }
 
 // Tracker returns the books that s is part of.
 func (s *Shard) Tracker() *Tracker { return s.account.tracker }

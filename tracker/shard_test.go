@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 )
@@ -76,6 +77,39 @@ func TestShardCounts(t *testing.T) {
 			require.Equal(t, int64(1), got.Repeated)
 			require.Equal(t, int64(1536), got.Peak)
 		})
+	}
+}
+
+// A shard that shared a cache line with another would slow it down when it changes what it remembers.
+func TestShardsShareNoLine(t *testing.T) {
+	require.Zero(t, unsafe.Sizeof(Shard{})%128)
+	require.Zero(t, unsafe.Sizeof(sampler{})%128)
+}
+
+// Due says what Sample will say, and may be asked any number of times: Make asks before it decides
+// which way to go.
+func TestDueIsSample(t *testing.T) {
+	for _, rate := range []int64{-1, 1, 1000} {
+		s := New(Options{Rate: rate}).NewAccount("host").NewShard()
+		samples := 0
+		for i := range int64(10_000) {
+			s.Alloc(1 + i%997)
+			due := s.Due()
+			require.Equal(t, due, s.Due())
+			require.Equal(t, due, s.Sample(1+i%997), "rate %d", rate)
+			if due {
+				samples++
+			}
+		}
+		switch rate {
+		case -1:
+			require.Zero(t, samples)
+		case 1:
+			require.Equal(t, 10_000, samples)
+		default:
+			require.Greater(t, samples, 1000) // about 3,700
+			require.Less(t, samples, 9000)
+		}
 	}
 }
 

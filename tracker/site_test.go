@@ -129,6 +129,7 @@ func TestWeigh(t *testing.T) {
 func TestNegativeRateTakesNothing(t *testing.T) {
 	s := New(Options{Rate: -1}).NewAccount("host").NewShard()
 	for range 1000 {
+		s.Alloc(1 << 40)
 		require.False(t, s.Sample(1<<40))
 	}
 }

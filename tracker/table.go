@@ -158,7 +158,7 @@ func (t *table) addShard(a *account) *shard {
 		atomic.AddUint64(&g.Lost, 1)
 	}
 	t.change(func() {
-		*rec = probe.Shard{State: probe.StateOpen, Account: uint32(max(a.index, 0)), Left: distance(t.head.Rate, rand.ExpFloat64)}
+		*rec = probe.Shard{State: probe.StateOpen, Account: uint32(max(a.index, 0)), Next: distance(t.head.Rate, rand.ExpFloat64)}
 		if inside && uint64(index) == g.Used {
 			atomic.AddUint64(&g.Used, 1)
 		}

@@ -108,7 +108,7 @@ func (t *Tracker) newAccount(name string, flags uint32) *Account {
 func (a *Account) NewShard() *Shard {
 	t := a.tracker.table
 	r := t.addShard(a.account)
-	s := &Shard{rec: r.rec, rate: a.tracker.rate, index: r.index, account: a}
+	s := &Shard{rec: r.rec, rate: a.tracker.rate, seq: probe.Seq(r.index, 0), index: r.index, account: a}
 	runtime.AddCleanup(s, slot.release, slot{table: t, account: a.account, shard: r})
 	return s
 }

@@ -16,7 +16,7 @@ import (
 var bareBodies = map[string]map[string]string{
 	"tracker/shard.go": {
 		"Alloc": "{}", "Free": "{}", "Late": "{}", "Repeat": "{}", "Pend": "{}", "Unpend": "{}",
-		"Sample": "{ return false }", "Seq": "{ return 0 }",
+		"Due": "{ return false }", "Sample": "{ return false }", "Seq": "{ return 0 }",
 	},
 	"internal/probe/markers.go": {"Alloc": "{}", "Free": "{}"},
 }

@@ -106,7 +106,7 @@ type Shard struct {
 	FreedBytes   uint64
 	Peak         uint64 // bytes; the most that was live in this shard
 	Pending      uint64 // bytes freed but not yet idle
-	Left         int64  // the sampler's; no use to a reader
+	Next         int64  // the sampler's: MadeBytes of the next sample; no use to a reader
 	MadeObjects  uint64
 	FreedObjects uint64
 
