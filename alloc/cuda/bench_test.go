@@ -26,20 +26,27 @@ func startBench(b *testing.B, o alloc.Options) *env {
 	return startOn(b, choose(b), o)
 }
 
-// BenchmarkMakeFree is the warm pair, and the driver's own stream-ordered pair from Go on the same stream.
+// BenchmarkMakeFree is the warm pair, with sampled call sites and without, and the driver's own stream-ordered pair from Go on
+// the same stream.
 func BenchmarkMakeFree(b *testing.B) {
-	for _, size := range []int{256, 64 << 10, 1 << 20, 64 << 20} {
-		b.Run(fmt.Sprintf("pool=ours/size=%d", size), func(b *testing.B) {
-			e := startBench(b, alloc.Options{})
-			b.ReportAllocs()
-			for b.Loop() {
-				x, err := alloc.Make[byte](e.s, size)
-				if err != nil {
-					b.Fatal(err)
+	startBench(b, alloc.Options{}) // holds the device's context, which takes long to make, for all below
+	for _, size := range []int{256, 4 << 10, 64 << 10, 1 << 20, 16 << 20, 64 << 20, 1 << 30} {
+		for _, c := range []struct {
+			name string
+			rate int64
+		}{{"ours", 0}, {"ours-nosites", -1}} {
+			b.Run(fmt.Sprintf("pool=%s/size=%d", c.name, size), func(b *testing.B) {
+				e := startBench(b, alloc.Options{Tracker: tracker.New(tracker.Options{Rate: c.rate})})
+				b.ReportAllocs()
+				for b.Loop() {
+					x, err := alloc.Make[byte](e.s, size)
+					if err != nil {
+						b.Fatal(err)
+					}
+					x.Free()
 				}
-				x.Free()
-			}
-		})
+			})
+		}
 		b.Run(fmt.Sprintf("pool=cuMemAllocAsync/size=%d", size), func(b *testing.B) {
 			e := startBench(b, alloc.Options{})
 			c, s := &e.dev.ctx, e.s.Handle()
