@@ -32,6 +32,7 @@ func (b *bench) build(dir string) error {
 		{"test", "-c", strip, "-overlay", list, "-o", "bare.test", "./bench"},
 		{"test", "-c", strip, "-o", "early.test", "./bench/early"},
 		{"test", "-c", strip, "-o", "tracker.test", "./tracker"},
+		{"build", strip, "-o", "replay", "./bench/replay"},
 		{"build", strip, "-o", "lastuse", "./cmd/lastuse"},
 		{"build", strip, "-o", "nilness", "./bench/peers/nilness"},
 	} {
@@ -57,7 +58,7 @@ func (b *bench) build(dir string) error {
 	arrow := exec.Command("go", "build", strip, "-o", filepath.Join(dir, "arrow"), ".")
 	arrow.Dir = filepath.Join(b.root, "bench", "peers", "arrow")
 	_ = arrow.Run()
-	for _, name := range []string{"host_pair", "driver_pair"} {
+	for _, name := range []string{"host_pair", "driver_pair", "driver_replay"} {
 		_ = exec.Command("cc", "-O2", "-o", filepath.Join(dir, name), filepath.Join(b.root, "bench", "peers", name+".c"), "-ldl").Run()
 	}
 	return nil

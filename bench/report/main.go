@@ -23,6 +23,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // A bench is one run of the report.
@@ -32,6 +33,8 @@ type bench struct {
 	bin   string // folder of what was built
 	quick bool
 	bar   *bar
+
+	patience time.Duration // that a peer may take
 }
 
 // dir returns the folder of the raw files.
@@ -52,6 +55,7 @@ func main() {
 	flag.BoolVar(&b.quick, "quick", false, "few repetitions, small sizes")
 	flag.StringVar(&b.set, "set", "", "`name` of the set of results (default quick or full)")
 	flag.StringVar(&b.bin, "bin", "", "run what -build has built in this `folder`")
+	flag.DurationVar(&b.patience, "patience", 10*time.Minute, "how long a peer may take")
 	names := flag.String("parts", "", "run these parts only, a comma between")
 	build := flag.String("build", "", "build into this `folder` and do nothing else")
 	render := flag.Bool("render", false, "run nothing: make tables and plots of what is there")

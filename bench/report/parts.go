@@ -58,6 +58,7 @@ var parts = []part{
 			}
 			return r.test("bench.test", "", pattern, r.time("200ms"), min(r.count(), 5))
 		}},
+	{"traces", "recorded programs, replayed", tracesAbout, runTraces},
 	{"tracker", "what the books cost",
 		"The warm pair of a program that keeps its books and of one that is built without them, in turns. With `rate=default` stacks are sampled " +
 			"for each 512 KiB, so above that size nearly every pair has its stack taken. The second table has every stack taken, against runtime.Callers alone.",
@@ -106,7 +107,7 @@ func runPair(r *raw) error {
 	r.peer("glibc", nil, host, "glibc", n)
 	for _, p := range []struct{ name, file string }{{"mimalloc", "libmimalloc.so.2"}, {"jemalloc", "libjemalloc.so.2"}} {
 		lib := ""
-		for _, dir := range []string{"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib"} {
+		for _, dir := range []string{r.bin, "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib"} {
 			if _, err := os.Stat(filepath.Join(dir, p.file)); err == nil {
 				lib = filepath.Join(dir, p.file)
 				break
@@ -160,7 +161,7 @@ func runEarly(r *raw) error {
 }
 
 // cudaNames are the names that the CUDA device's own benchmark gives its pairs.
-var cudaNames = regexp.MustCompile(`(?m)^BenchmarkMakeFree/pool=ours/size=([0-9]+)\S*`)
+var cudaNames = regexp.MustCompile(`(?m)^BenchmarkMakeFree/pool=ours(-nosites)?/size=([0-9]+)\S*`)
 
 // cudaPair runs the pair on the CUDA device, if there is one.
 func (r *raw) cudaPair() {
@@ -172,9 +173,10 @@ func (r *raw) cudaPair() {
 	out, _, err := r.command(5*time.Minute, nil, filepath.Join(r.bin, "cuda.test"), "-test.run=^$", "-test.bench=^BenchmarkMakeFree$/pool=ours",
 		"-test.benchtime="+r.time("100ms"), fmt.Sprint("-test.count=", r.count()))
 	r.lines(cudaNames.ReplaceAllFunc(out, func(name []byte) []byte {
-		n, _ := strconv.ParseFloat(string(cudaNames.FindSubmatch(name)[1]), 64) // digits
+		m := cudaNames.FindSubmatch(name)
+		n, _ := strconv.ParseFloat(string(m[2]), 64) // digits
 		s, unit, _ := strings.Cut(size(n), " ")
-		return []byte("BenchmarkMakeFree/size=" + strings.TrimSuffix(strings.TrimRight(s, "0"), ".") + unit + "/pool=" + peer)
+		return []byte("BenchmarkMakeFree/size=" + strings.TrimSuffix(strings.TrimRight(s, "0"), ".") + unit + "/pool=" + peer + string(m[1]))
 	}), "")
 	if err != nil {
 		r.missing(peer, err.Error())

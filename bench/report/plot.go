@@ -257,6 +257,10 @@ func (b *bench) plot(files map[string]*rawFile) (map[string][]string, error) {
 		p, err := bars(f)
 		draw("random", "fragmentation", [][]*plot.Plot{{p}}, err)
 	}
+	if f := files["traces"]; f != nil {
+		grid, err := tracePlots(f)
+		draw("traces", "traces", grid, err)
+	}
 	if files["early"] != nil {
 		grid, err := b.heapOverTime()
 		if grid != nil {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -77,7 +78,7 @@ func TestUnits(t *testing.T) {
 // TestRun holds run to its promises: a part that is complete is not run again, one that failed is, and
 // a peer that is not here is named.
 func TestRun(t *testing.T) {
-	b := &bench{root: t.TempDir(), set: "s", bar: &bar{w: io.Discard, all: 9, stop: make(chan struct{})}}
+	b := &bench{root: t.TempDir(), set: "s", bar: &bar{w: io.Discard, all: 9, stop: make(chan struct{})}, patience: time.Minute}
 	runs := 0
 	p := part{name: "p", run: func(r *raw) error {
 		runs++

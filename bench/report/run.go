@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -39,16 +38,16 @@ func (b *bench) run(p part) error {
 	if err != nil {
 		return err
 	}
-	w := bufio.NewWriter(f)
-	b.describe(w)
-	fmt.Fprintf(w, "part: %s\n", p.name)
-	runErr := p.run(&raw{bench: b, w: w})
-	if runErr == nil {
-		fmt.Fprintln(w, complete)
-	} else {
-		fmt.Fprintf(w, "failed: %v\n", runErr)
+	// Each line at once: a report that is killed leaves what it has found.
+	b.describe(f)
+	fmt.Fprintf(f, "part: %s\n", p.name)
+	runErr := p.run(&raw{bench: b, w: f})
+	end := complete
+	if runErr != nil {
+		end = fmt.Sprintf("failed: %v", runErr)
 	}
-	return errors.Join(runErr, w.Flush(), f.Close())
+	_, err = fmt.Fprintln(f, end)
+	return errors.Join(runErr, err, f.Close())
 }
 
 // missing notes that a peer is not here.
@@ -65,6 +64,7 @@ func (r *raw) command(limit time.Duration, env []string, name string, args ...st
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = filepath.Join(r.root, "bench")
 	cmd.Env = append(os.Environ(), env...)
+	cmd.WaitDelay = 5 * time.Second // for a killed command's own children
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err = cmd.Output()
@@ -111,14 +111,14 @@ func (r *raw) test(binary, prefix, pattern, time string, count int, more ...stri
 	return err
 }
 
-// peer runs a command of somebody else's allocator. If it fails the peer is missing, which is no
-// error of the part.
+// peer runs a command of somebody else's allocator. If it fails, or takes too long, the peer is missing, which is no
+// error of the part. What it has printed until then counts.
 func (r *raw) peer(peer string, env []string, name string, args ...string) {
 	if _, err := exec.LookPath(name); err != nil {
 		r.missing(peer, "it was not built, or is not installed: "+filepath.Base(name))
 		return
 	}
-	out, _, err := r.command(10*60*1e9, env, name, args...)
+	out, _, err := r.command(r.patience, env, name, args...)
 	r.lines(out, "")
 	if err != nil {
 		r.missing(peer, err.Error())

@@ -134,6 +134,11 @@ func (p part) tables(f *rawFile) (all []*table, titles []string) {
 		for _, n := range values(f.only("Bookkeeping"), "n") {
 			add(n+" buffers: time of a Make or a Free", pivot(f.only("Bookkeeping", "n="+n), "max", "allocator", "ns/step", duration))
 		}
+	case "traces":
+		tables, names := traceTables(f)
+		for i, t := range tables {
+			add(names[i], t)
+		}
 	case "tracker":
 		for _, g := range values(f.only("Tracker"), "goroutines") {
 			t := &table{head: []string{"size", "without books", "with counters", "with counters and sampled stacks", "throughput left"}}
