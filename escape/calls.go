@@ -141,11 +141,15 @@ func (o *object) inField(m *value) bool {
 }
 
 // handoff says to whom o goes if all that ever happens to it is to be handed to
-// an owner that is sure to use or free it; "" if that is not so.
+// an owner that is sure to use or free it; "" if that is not so, as where it was
+// retained before, so that each has a reference.
 func (o *object) handoff() string {
 	to := ""
 	for _, evs := range o.events {
 		for _, e := range evs {
+			if e.kind == evRetain {
+				return ""
+			}
 			if e.kind != evMove {
 				continue
 			}

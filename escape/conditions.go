@@ -112,6 +112,9 @@ func (g *group) chooseBits() {
 		if o.errRes != nil && len(o.errRes.users) > 0 {
 			add(o.errRes, true)
 		}
+		if o.okRes != nil && len(o.okRes.users) > 0 {
+			add(o.okRes, false)
+		}
 		for _, evs := range sortedEvents(o) {
 			for _, e := range evs {
 				switch e.when.K {

@@ -88,6 +88,7 @@ type ResEffect struct {
 	Of      uint64   // bit i: shares memory with result i
 	Must    bool     // Is holds on every return
 	MayNil  bool     // Owned, and nil on some return without an error
+	Flagged bool     // Owned, and nil where the last result, a boolean, is false
 }
 
 // A Summary is what callers know of a function.
@@ -141,6 +142,9 @@ func (s *Summary) String() string {
 			}
 			if r.MayNil {
 				t += " or nil"
+			}
+			if r.Flagged {
+				t += fmt.Sprintf(" if result %d is true", len(s.Res)-1)
 			}
 			for _, f := range r.Fields {
 				t += " " + f
@@ -243,6 +247,9 @@ func (s *Summary) join(t *Summary) *Summary {
 		a.Must = a.Must && b.Must && a.Is == b.Is
 		a.Views, a.Is, a.Of = a.Views|b.Views, a.Is|b.Is, a.Of|b.Of
 		a.Partial, a.Armed, a.MayNil = a.Partial || b.Partial, a.Armed || b.Armed, a.MayNil || b.MayNil
+		if a.Flagged != b.Flagged {
+			a.Flagged, a.MayNil = false, true
+		}
 	}
 	return &w
 }

@@ -71,11 +71,15 @@ func union(a, b []int) []int {
 
 func (s *sanity) exec(v *value, w *walk) {
 	// A value that is computed anew is not what was learned of it before.
-	if v.op != opPhi {
-		delete(w.truth, v)
-		if v.op != opResult {
-			delete(w.known, v)
+	switch {
+	case v.op == opPhi:
+	case v.op == opResult: // the call says so much of it
+		if c := v.args[0].call; c == nil || v != c.okRes {
+			delete(w.truth, v)
 		}
+	default:
+		delete(w.truth, v)
+		delete(w.known, v)
 	}
 	switch v.op {
 	case opPhi, opResult:
@@ -96,6 +100,9 @@ func (s *sanity) exec(v *value, w *walk) {
 		w.vals[v] = nil
 		if e := v.args[0].call.errRes; e != nil && s.nonNil(w, e) == yes {
 			break // made only without an error
+		}
+		if c := v.args[0].call; len(v.args) > 1 && v.args[1].index < len(c.sum.Res) && c.sum.Res[v.args[1].index].Flagged && s.isTrue(w, c.okRes) == no {
+			break
 		}
 		if s.sites[v] {
 			w.things = append(w.things, thing{site: v})
@@ -209,7 +216,8 @@ func (s *sanity) free(at *value, p planned, w *walk) {
 	}
 }
 
-// call executes a call; failed says whether it returns an error.
+// call executes a call; failed says whether it returns an error, or false where
+// that says the same.
 func (s *sanity) call(v *value, w *walk, failed tri) {
 	ci := v.call
 	if s.removed[v] || weakPointer(v) {
@@ -282,11 +290,15 @@ func (s *sanity) call(v *value, w *walk, failed tri) {
 			w.known[r] = failed
 			continue
 		}
+		if r == ci.okRes {
+			w.truth[r] = failed.not()
+			continue
+		}
 		if i >= len(ci.sum.Res) {
 			continue
 		}
 		re := ci.sum.Res[i]
-		if re.Owned && len(re.Fields) == 0 && (failed != yes || re.Partial) {
+		if re.Owned && len(re.Fields) == 0 && (failed != yes || re.Partial || ci.okRes != nil && !re.Flagged) {
 			w.things = append(w.things, thing{site: r})
 			w.vals[r] = []int{len(w.things) - 1}
 			if failed == yes {

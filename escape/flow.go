@@ -53,6 +53,7 @@ type object struct {
 	events  map[*value][]event // by instruction
 	from    map[*value]*value  // member → the member it came from, for paths
 	errRes  *value             // the error of the call that makes it
+	okRes   *value             // the boolean of that call which is false where it makes nothing
 	armed   bool
 	partial bool             // may be owned where the error is not nil
 	mayNil  bool             // may be nil where the error is nil
@@ -126,7 +127,12 @@ func (w *flow) sites() {
 				o.errRes = v.args[0].call.errRes
 				if len(v.args) > 1 { // through a pointer that may be nil, or itself
 					c := v.args[0].call
-					o.mayNil = v.args[1].index < len(c.sum.Res) && c.sum.Res[v.args[1].index].MayNil
+					if i := v.args[1].index; i < len(c.sum.Res) {
+						o.mayNil = c.sum.Res[i].MayNil
+						if c.sum.Res[i].Flagged {
+							o.okRes = c.okRes
+						}
+					}
 				}
 			case opCall:
 				for i, r := range v.call.results {
@@ -136,6 +142,9 @@ func (w *flow) sites() {
 						o.armed = v.call.sum.Res[i].Armed
 						o.partial = v.call.sum.Res[i].Partial
 						o.mayNil = v.call.sum.Res[i].MayNil
+						if v.call.sum.Res[i].Flagged {
+							o.okRes = v.call.okRes
+						}
 					}
 				}
 				if w.arms(v) {

@@ -104,6 +104,7 @@ type callInfo struct {
 	goes     bool
 	name     string
 	errRes   *value // last result if it is an error
+	okRes    *value // last result if it is a boolean that says whether others are nil
 	noreturn bool
 }
 

@@ -143,6 +143,9 @@ func (l *lower) finishCall(call *ast.CallExpr, c callee, args []*value, how stri
 		if i == sig.Results().Len()-1 && isError(rt) {
 			ci.errRes = r
 		}
+		if i == sig.Results().Len()-1 && slices.ContainsFunc(ci.sum.Res, func(e ResEffect) bool { return e.Flagged }) {
+			ci.okRes = r
+		}
 	}
 	l.afterCall(v)
 	if ci.sum.NoReturn {

@@ -128,7 +128,7 @@ func (l *lower) runDefers(pos token.Pos) {
 			c.pos, c.end, c.expr, c.fn = pos, pos, d.call.expr, d.call.fn
 			ci := *d.call.call
 			ci.deferred = false
-			ci.results, ci.errRes = nil, nil
+			ci.results, ci.errRes, ci.okRes = nil, nil, nil
 			c.call = &ci
 			for _, a := range args {
 				if r, path, ok := l.pointee(a); ok {

@@ -98,7 +98,7 @@ func (p *pkg) afterRecover(f *fn, w *flow, s *Summary) {
 		case !r.Owned:
 		case res.At(i).Name() != "": // whatever it held
 			r.Owned, r.Fields = false, nil
-		default: // the zero value
+		case !r.Flagged: // the zero value, as the boolean is false
 			r.MayNil = true
 		}
 	}

@@ -13,7 +13,7 @@ import (
 func (p *pkg) inferResults(f *fn, w *flow, s *Summary) {
 	planners := map[*group]*planner{}
 	partial := false
-	mayNil := false
+	mayNil, flagged := false, false
 	owned := func(x *value, ret *value) (ok, neutral, armed bool) {
 		whole := partial
 		if together(x, ret) {
@@ -21,7 +21,9 @@ func (p *pkg) inferResults(f *fn, w *flow, s *Summary) {
 		}
 		x = origin(x)
 		if x.op == opNil {
-			mayNil = mayNil || !w.fails(ret)
+			if last, isConst := w.boolean(ret.args[len(ret.args)-1]); !flagged || !isConst || last {
+				mayNil = mayNil || !w.fails(ret)
+			}
 			return false, true, false
 		}
 		o := w.byDef[x]
@@ -54,6 +56,9 @@ func (p *pkg) inferResults(f *fn, w *flow, s *Summary) {
 				if g.failed(ret, c) {
 					continue // with an error, results own nothing, as a rule
 				}
+				if flagged && g.isTrue(ret.args[len(ret.args)-1], c) == no {
+					continue
+				}
 				if st&sNil != 0 && (g.errorOf(ret, c) == no || !failing(f)) {
 					mayNil = true
 				}
@@ -74,7 +79,7 @@ func (p *pkg) inferResults(f *fn, w *flow, s *Summary) {
 			continue
 		}
 		all, some, armed := true, false, false
-		partial, mayNil = false, false
+		partial, mayNil, flagged = false, false, w.flagged(i)
 		must, ismask := true, uint64(0)
 		var fields, bad, empty []string
 		structs := true
@@ -119,6 +124,7 @@ func (p *pkg) inferResults(f *fn, w *flow, s *Summary) {
 		slices.Sort(fields)
 		if all && some {
 			s.Res[i].Owned, s.Res[i].Armed, s.Res[i].Partial, s.Res[i].MayNil = true, armed, partial, mayNil
+			s.Res[i].Flagged = flagged
 		} else if len(fields) > 0 {
 			mayNil = mayNil || slices.ContainsFunc(fields, func(leaf string) bool { return slices.Contains(empty, leaf) })
 			s.Res[i].Owned, s.Res[i].Fields, s.Res[i].MayNil = true, fields, mayNil
@@ -163,6 +169,45 @@ func together(x, ret *value) bool {
 	}
 	err := errRoot(ret.args[len(ret.args)-1])
 	return err.op == opResult && isError(err.typ) && err.args[0] == x.args[0]
+}
+
+// flagged reports whether the last result is a boolean, and result i is nil
+// wherever it is false, which is seen at each return.
+func (w *flow) flagged(i int) bool {
+	res := w.f.sig.Results()
+	n := res.Len()
+	if i >= n-1 || !types.Identical(res.At(n-1).Type().Underlying(), types.Typ[types.Bool]) {
+		return false
+	}
+	some := false
+	for _, r := range w.f.exits {
+		if r.blk == nil || r.blk.order < 0 {
+			continue
+		}
+		if len(r.args) != n {
+			return false
+		}
+		v, ok := errRoot(r.args[i]), errRoot(r.args[n-1])
+		t, isConst := w.boolean(ok)
+		switch {
+		case t:
+		case isConst && v.op == opNil:
+			some = true
+		case v.op == opResult && ok.op == opResult && v.args[0] == ok.args[0] && v.args[0].call.okRes == ok && v.args[0].call.sum.Res[v.index].Flagged:
+			some = true // both of one call, of which it is true
+		default:
+			return false
+		}
+	}
+	return some
+}
+
+// boolean returns v if it is a constant; no value is false as well.
+func (w *flow) boolean(v *value) (t, isConst bool) {
+	if v = errRoot(v); v.op == opNil {
+		return false, true
+	}
+	return constBool(w.p, v)
 }
 
 // destructs reports whether the type's inferred free covers these fields.

@@ -313,6 +313,9 @@ func (s *sanity) learn(w *walk, c *value, t tri) {
 
 // mayFail reports whether call v makes a buffer or fails.
 func (s *sanity) mayFail(v *value) bool {
+	if r := v.call.okRes; r != nil && len(r.users) > 0 {
+		return true
+	}
 	if v.call.errRes == nil || len(v.call.errRes.users) == 0 {
 		return false
 	}

@@ -67,6 +67,15 @@ func (pl *planner) step(v *value, st []state) {
 			switch {
 			case g.w.ownerOp(v) && pl.empty(v, c, st):
 				st[j*g.n+c] = sNil
+			case o.okRes != nil:
+				switch g.isTrue(o.okRes, c) {
+				case yes:
+					st[j*g.n+c] = sOwned
+				case no:
+					st[j*g.n+c] = sNil
+				default:
+					st[j*g.n+c] = sOwned | sNil
+				}
 			case o.errRes == nil:
 				st[j*g.n+c] = sOwned
 			case len(o.errRes.users) == 0:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"go/token"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -105,6 +106,9 @@ func (c *command) explanation(units []*unit) *explanation {
 					if fi.Buffer == b && !slices.Contains(c.skip, fi.Category) {
 						x.Findings = append(x.Findings, explainedReport{posn(fi.Pos), fi.Category, fi.Message})
 					}
+				}
+				if slices.ContainsFunc(f.Buffers, func(y explainedBuffer) bool { return reflect.DeepEqual(x, y) }) {
+					continue // a literal that is called twice makes it at one place
 				}
 				if b.Verdict == escape.Kept && b.Callee != "" {
 					keeps[b.Callee]++
