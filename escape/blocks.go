@@ -283,7 +283,7 @@ func (f *fn) String() string {
 			}
 			w.WriteString("\t")
 			switch v.op {
-			case opSet, opUse, opStore, opSend, opGo, opReturn, opPanic, opDiscard, opDefer:
+			case opSet, opUse, opHold, opStore, opSend, opGo, opReturn, opPanic, opDiscard, opDefer:
 			default:
 				fmt.Fprintf(&w, "%s = ", name(v))
 			}

@@ -20,15 +20,16 @@ func (d *decider) deferFree(x *decision) {
 			continue
 		}
 		var stmt *ast.DeferStmt
-		own := false
+		own, read := false, false
 		o.eachEvent(func(e event) {
 			own = own || e.kind == evFree || e.kind == evDefer
+			read = read || e.at.deferred != nil && !e.holds()
 			if s := e.at.deferred; s != nil && (stmt == nil || s.Pos() < stmt.Pos()) {
 				stmt = s
 			}
 		})
-		if stmt == nil {
-			continue
+		if !read {
+			continue // at most after a panic: it can be freed before the function returns
 		}
 		gp := d.gapBefore(stmt)
 		if own || gp == nil || gp.blk.loopDepth > 0 || d.f.gotos {

@@ -162,7 +162,7 @@ func (s *sanity) exec(v *value, w *walk) {
 				x.gone = x.gone || d.kind != evFree
 			}
 		}
-	case opUse, opElem, opRecv:
+	case opUse, opHold, opElem, opRecv:
 		for _, a := range v.args {
 			s.touch(v, a, w)
 		}

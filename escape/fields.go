@@ -57,7 +57,7 @@ func (w *flow) fieldUse(v *value, field *types.Var) *fieldUse {
 	leaves = func(x *value, depth int) bool {
 		for _, y := range x.users {
 			switch y.op {
-			case opCall, opDefer, opCmp, opNot, opElem, opPart, opPure, opUse, opDiscard, opSet, opGap, opBound:
+			case opCall, opDefer, opCmp, opNot, opElem, opPart, opPure, opUse, opHold, opDiscard, opSet, opGap, opBound:
 			case opCopy, opAddr:
 				if depth > 8 || leaves(y, depth+1) {
 					return true

@@ -43,6 +43,7 @@ const (
 	opAppend      // append(args[0], args[1:]...)
 	opRecv        // receive from args[0]
 	opUse         // reads args
+	opHold        // args are what deferred code would read, or free, if the next instruction panicked
 	opSet         // the place gets args[0]
 	opStore       // args[0] is stored where we cannot follow, through args[1]
 	opSend        // args[0] sent on args[1]
@@ -58,7 +59,7 @@ const (
 
 var opNames = [...]string{"?", "param", "const", "nil", "unknown", "phi", "copy", "part", "elem", "pack", "addr", "pure", "cmp", "not", "func", "closure",
 
-	"bound", "call", "result", "append", "recv", "use", "set", "store", "send", "go", "defer", "return", "panic", "gap", "discard", "out", "loopfree"}
+	"bound", "call", "result", "append", "recv", "use", "hold", "set", "store", "send", "go", "defer", "return", "panic", "gap", "discard", "out", "loopfree"}
 
 // A value is an instruction and what it computes.
 type value struct {

@@ -154,7 +154,7 @@ func (d *decider) replan(g *group) *planner {
 		saved[i] = o.events
 		o.events = map[*value][]event{}
 		for at, evs := range saved[i] {
-			if slices.ContainsFunc(evs, func(e event) bool { return e.kind == evUse || e.kind == evDefer }) {
+			if slices.ContainsFunc(evs, func(e event) bool { return e.kind == evUse && e.why != holdFrees || e.kind == evDefer }) {
 				o.events[at] = []event{{kind: evUse, at: at}}
 			}
 		}

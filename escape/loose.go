@@ -169,7 +169,7 @@ func (w *flow) localChan(v *value) bool {
 				if u.args[0] == m {
 					return false
 				}
-			case opRecv, opUse, opLoopFree, opCmp, opDiscard, opElem:
+			case opRecv, opUse, opHold, opLoopFree, opCmp, opDiscard, opElem:
 			default:
 				return false
 			}

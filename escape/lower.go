@@ -28,6 +28,7 @@ type lower struct {
 	targets  []target
 	labels   map[types.Object]*labelTarget
 	defers   []*deferred
+	armed    []*deferred // those, and what literals around have deferred: all that a panic would run
 	depth    int // loops around
 	splices  int
 	spliced  map[*ast.FuncLit]int  // how often each literal was spliced
@@ -43,6 +44,10 @@ type lower struct {
 	direct    bool           // the next literal to be spliced is called here
 	deferring *ast.DeferStmt // whose call is being lowered where it runs
 	panicking bool           // the deferred calls run because of a panic
+
+	heldAt           *block // where the last opHold stands
+	heldLen, heldFor int
+	inLoops          []exposure // variables that a literal deferred in a loop mentions
 }
 
 // indexedElem says that coll[index] is elem, for variables that stay as they are.
@@ -77,6 +82,7 @@ type deferred struct {
 	call *value // the opDefer, for calls that are not literals
 	stmt *ast.DeferStmt
 	late bool // it has the address of a variable: lowered as a call where it runs
+	held []held
 }
 
 // splice is the body of a literal that stands in its caller's blocks.
@@ -123,6 +129,7 @@ func (p *pkg) lower(f *fn) {
 	l.closures()
 	l.innerGaps()
 	l.addresses()
+	l.reassigned()
 	for _, e := range l.exposeds {
 		if e.r.exposed == "" {
 			e.r.exposed, e.r.sink = e.why, e.pos
@@ -232,6 +239,7 @@ func (l *lower) stmt(s ast.Stmt) {
 	case *ast.SendStmt:
 		ch := l.expr(s.Chan)
 		v := l.expr(s.Value)
+		l.mayPanic(s.Arrow)
 		l.emit(opSend, nil, s.Arrow, v, ch)
 	case *ast.IncDecStmt:
 		v := l.expr(s.X)

@@ -31,6 +31,7 @@ func (l *lower) assignStmt(s *ast.AssignStmt) {
 	if s.Tok != token.ASSIGN && s.Tok != token.DEFINE {
 		a := l.expr(s.Lhs[0])
 		b := l.expr(s.Rhs[0])
+		l.mayPanic(s.Pos()) // a division
 		l.assign(s.Lhs[0], l.emit(opPure, l.p.typeOf(s.Lhs[0]), s.Pos(), a, b))
 		return
 	}
@@ -90,6 +91,7 @@ func (l *lower) assign(lhs ast.Expr, v *value) {
 		l.writeUnder(r, path, v, lhs.Pos())
 		return
 	}
+	l.mayPanic(lhs.Pos())
 	switch x := lhs.(type) {
 	case *ast.Ident:
 		s := l.emit(opStore, nil, x.Pos(), v)

@@ -43,6 +43,12 @@ func (l *lower) callBuiltin(call *ast.CallExpr, name string) []*value {
 		return []*value{v}
 	}
 	switch name {
+	case "append", "copy", "delete", "len", "cap", "new", "min", "max", "print", "println", "recover":
+	default:
+		l.mayPanic(call.Pos())
+		defer func() { l.mayPanic(call.Pos()) }()
+	}
+	switch name {
 	case "append":
 		args := l.args(call)
 		v := l.emit(opAppend, t, call.Pos(), args...)
@@ -85,6 +91,7 @@ func (l *lower) callBuiltin(call *ast.CallExpr, name string) []*value {
 	case "panic":
 		v := l.expr(call.Args[0])
 		if l.splice != nil && l.cur != nil {
+			l.mayPanic(call.Pos())
 			// No statement can be put in front of it here: like a call that
 			// may panic, it ends the path and gets nothing.
 			l.cur.noreturn = true

@@ -120,7 +120,9 @@ func (l *lower) finishCall(call *ast.CallExpr, c callee, args []*value, how stri
 		ci.params = append(ci.params, i)
 	}
 	if how == "" {
+		l.mayPanic(call.Pos())
 		l.spliceLent(v, args)
+		l.mayPanic(call.Pos())
 	}
 	l.add(v)
 	if how != "" {

@@ -113,6 +113,8 @@ func (l *lower) keepFor(d *deferred, a *value) {
 func (l *lower) register(d *deferred) {
 	l.f.write(d.reg, l.cur0(), l.constBool(true))
 	l.defers = append(l.defers, d)
+	d.held = l.heldBy(d)
+	l.armed = append(l.armed, d)
 }
 
 func (l *lower) looping() bool { return l.depth > 0 || l.f.gotos }
@@ -125,10 +127,10 @@ func (l *lower) deferInLoop(d *deferred, lit *ast.FuncLit, args []*value) {
 	first := len(l.f.blocks)
 	start, at := l.cur0(), len(l.cur0().instrs)
 	done := l.block("defer.done")
-	saved := l.defers
-	l.defers = nil
+	saved, armed := l.defers, l.armed
+	l.defers, l.armed = nil, nil
 	l.spliceBody(lit, args, pos)
-	l.defers = saved
+	l.defers, l.armed = saved, armed
 	l.jump(done)
 	l.sealAndStart(done)
 	mark := func(v *value) {
@@ -152,6 +154,9 @@ func (l *lower) deferInLoop(d *deferred, lit *ast.FuncLit, args []*value) {
 	}
 	for _, a := range readBy(inside) {
 		l.keepFor(d, a)
+	}
+	for _, h := range l.heldByLiteral(lit, map[*ast.FuncLit]bool{}) {
+		l.inLoops = append(l.inLoops, exposure{h.root, "assigned again, and read by a call deferred in a loop", pos})
 	}
 	if len(d.args) > 0 {
 		l.register(d)
@@ -188,7 +193,7 @@ func readBy(instrs []*value) []*value {
 	var out []*value
 	for _, v := range instrs {
 		switch v.op {
-		case opCopy, opPhi, opSet, opCmp, opNot, opDiscard, opGap:
+		case opCopy, opPhi, opSet, opCmp, opNot, opDiscard, opGap, opHold:
 			continue
 		}
 		for j, a := range v.args {

@@ -97,8 +97,11 @@ func (l *lower) readResult(v *types.Var, pos token.Pos) *value {
 
 // runDefers runs, last first, what was registered.
 func (l *lower) runDefers(pos token.Pos) {
+	armed := l.armed
+	defer func() { l.armed = armed }()
 	for i := len(l.defers) - 1; i >= 0; i-- {
 		d := l.defers[i]
+		l.armed = armed[:len(armed)-len(l.defers)+i : len(armed)-len(l.defers)+i]
 		reg := l.readPlace(d.reg).find()
 		if reg.op == opNil {
 			continue // not registered on this path

@@ -58,6 +58,9 @@ func (l *lower) exprN(e ast.Expr) []*value {
 		}
 	}
 	v := l.expr1(e)
+	if l.panics(e) {
+		l.mayPanic(e.Pos())
+	}
 	if v.expr == nil {
 		v.expr, v.end = e, e.End()
 	}

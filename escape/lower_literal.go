@@ -79,6 +79,7 @@ func (l *lower) spliceBody(lit *ast.FuncLit, args []*value, pos token.Pos) []*va
 		s.results = append(s.results, &place{root: &root{name: "result", typ: t}, typ: t})
 	}
 	saveT, saveD, saveF, saveL := l.targets, l.defers, l.fallto, l.labels
+	armed := l.armed
 	l.targets, l.defers, l.fallto, l.labels = nil, nil, nil, map[types.Object]*labelTarget{}
 	l.splice = s
 	np := sig.Params().Len()
@@ -114,7 +115,7 @@ func (l *lower) spliceBody(lit *ast.FuncLit, args []*value, pos token.Pos) []*va
 		l.runDefers(pos)
 	}
 	l.targets, l.fallto, l.labels = saveT, saveF, saveL
-	l.defers = saveD
+	l.defers, l.armed = saveD, armed
 	l.splice = s.up
 	var res []*value
 	for _, p := range s.results {

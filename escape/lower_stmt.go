@@ -230,6 +230,7 @@ func (l *lower) rangeStmt(s *ast.RangeStmt, label types.Object) {
 	xt := l.p.typeOf(s.X)
 	_, isFunc := xt.Underlying().(*types.Signature)
 	_, isChan := xt.Underlying().(*types.Chan)
+	l.mayPanic(s.X.Pos())
 	l.emit(opUse, nil, s.X.Pos(), x)
 	l.depth++
 	head, body := l.block("range.head"), l.block("range.body")
@@ -240,6 +241,7 @@ func (l *lower) rangeStmt(s *ast.RangeStmt, label types.Object) {
 	l.depth++
 	if isFunc {
 		// Each iteration is a call of the body by the iterator.
+		l.mayPanic(s.X.Pos())
 		l.emit(opUse, nil, s.X.Pos(), x)
 	}
 	seen := l.block("range.seen") // all elements were seen

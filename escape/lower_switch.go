@@ -202,6 +202,7 @@ func (l *lower) selectStmt(s *ast.SelectStmt, label types.Object) {
 		l.sealAndStart(body)
 		switch a := cc.Comm.(type) {
 		case *ast.SendStmt:
+			l.mayPanic(a.Arrow)
 			l.emit(opSend, nil, a.Arrow, comms[i].val, comms[i].ch)
 		case *ast.ExprStmt:
 			l.emit(opRecv, l.p.typeOf(a.X), a.Pos(), comms[i].ch)

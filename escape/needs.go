@@ -106,6 +106,9 @@ func (g *group) back(v *value, l []bool) {
 	}
 }
 
+// holds reports whether the event is no more than what would happen after a panic.
+func (e event) holds() bool { return e.why == holdReads || e.why == holdFrees }
+
 // waits reports whether the event needs the buffer: freeing it once more, where
 // that is harmless, does not. A function that frees its operand in the end may read it
 // before; only of what is declared as the free of a type is it known that it does not.

@@ -159,7 +159,7 @@ func passing(v *value) bool {
 					return false
 				}
 			}
-		case opCall, opUse, opDiscard:
+		case opCall, opUse, opHold, opDiscard:
 		default:
 			return false
 		}

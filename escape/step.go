@@ -135,6 +135,9 @@ func (pl *planner) event(j int, o *object, v *value, e event, st []state) {
 		switch e.kind {
 		case evUse, evRetain:
 			bad = sFreed | sInserted
+			if e.holds() {
+				bad = sInserted // the program's own frees are its own affair
+			}
 		case evFree, evDefer:
 			if !pl.repeats[o] && !e.repeat {
 				bad = sFreed | sDeferred
@@ -151,7 +154,7 @@ func (pl *planner) event(j int, o *object, v *value, e event, st []state) {
 		if e.why == byClear && all&sOwned != 0 || e.why == byDelete && all&^sNil == sOwned {
 			pl.issues = append(pl.issues, issue{obj: o, at: v, ev: e, must: true, st: sOwned, reach: all})
 		}
-		if all == sMoved && o.kind == objSite && (e.kind == evFree || e.kind == evUse) {
+		if all == sMoved && o.kind == objSite && (e.kind == evFree || e.kind == evUse && !e.holds()) {
 			// Handed to somebody who is sure to use or free it.
 			if to := o.handoff(); to != "" && (e.kind == evFree || to == toPool) && !slices.ContainsFunc(o.events[v], func(x event) bool { return x.kind == evMove }) {
 				e.why = to

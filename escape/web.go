@@ -260,6 +260,8 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 		if u.op == opRecv && k == mHolder && !plain(u.typ0()) {
 			w.member(o, u, mMaybe, m)
 		}
+	case opHold:
+		o.event(u, event{kind: evUse, why: u.note})
 	case opStore:
 		if len(u.args) > 1 && u.args[0] != m {
 			o.use(u)
