@@ -2,6 +2,7 @@ package escape
 
 import (
 	_ "embed"
+	"errors"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -53,6 +54,12 @@ func manual() string {
 func run(pass *analysis.Pass, specs *spec.Loader, cgo bool) (any, error) {
 	res := &Result{Pkg: pass.Pkg}
 	set, err := specs.For(sourceDir(pass))
+	if dep := (*spec.DependencyError)(nil); errors.As(err, &dep) {
+		// Without facts the functions of the package are unknown to others.
+		pass.ReportRangef(pass.Files[0].Name, "%v", dep)
+		res.Spec = dep
+		return res, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -75,22 +82,6 @@ func run(pass *analysis.Pass, specs *spec.Loader, cgo bool) (any, error) {
 	}
 	fns := p.functions()
 	p.summarizeAll(fns)
-	reach := &Reach{}
-	for _, f := range fns {
-		if f.obj == nil {
-			continue
-		}
-		s := p.summaryOf(f.obj)
-		if f.obj.Signature().Recv() == nil {
-			for _, a := range s.Args {
-				if a.Freed.K != Never && !slices.Contains(reach.Freers, f.obj.Name()) {
-					reach.Freers = append(reach.Freers, f.obj.Name())
-				}
-			}
-		}
-	}
-	slices.Sort(reach.Freers)
-	pass.ExportPackageFact(reach)
 	p.export(pass)
 	p.reports(fns, res, pass.ReadFile)
 	p.fieldFindings(fns, p.held, res, pass.ReadFile)
@@ -122,53 +113,55 @@ func sourceDir(pass *analysis.Pass) string {
 	return ""
 }
 
-// export publishes the summaries of functions that other packages can name.
+// export publishes the summaries of functions that other packages can name. They
+// see no directives of this package and no lastuse.spec of its module: what these
+// say goes with the summaries.
 func (p *pkg) export(pass *analysis.Pass) {
 	for o := range p.decls {
 		if s := p.summaryOf(o); s != nil {
-			pass.ExportObjectFact(o, s)
+			pass.ExportObjectFact(o, p.fact(o, s))
 		}
 	}
-	// Interface methods and functions without a body that a directive names.
-	for _, l := range p.set.Lines() {
-		if l.Level != spec.Directive {
+	// Interface methods and functions without a body.
+	for o := range spec.Declared(p.types) {
+		if p.decls[o] != nil {
 			continue
 		}
-		if o := p.named(l.Name); o != nil && p.decls[o] == nil {
-			pass.ExportObjectFact(o, p.summaryOf(o))
+		if l, ok := p.set.Lookup(spec.FullName(o)); ok && l.Level != spec.Embedded && l.Level != spec.Flag {
+			pass.ExportObjectFact(o, p.fact(o, p.summaryOf(o)))
 		}
 	}
+	reach := &Reach{}
+	add := func(o *types.Func) {
+		if name := spec.FullName(o); !slices.Contains(reach.Freers, name) {
+			reach.Freers = append(reach.Freers, name)
+		}
+	}
+	for _, f := range p.set.Freers(p.types) {
+		add(f.Func)
+	}
+	var inferred []*types.Func
+	for o := range p.decls {
+		frees := func(a ArgEffect) bool { return a.Freed.K != Never }
+		if o.Signature().Recv() == nil && slices.ContainsFunc(p.summaryOf(o).Args, frees) {
+			inferred = append(inferred, o)
+		}
+	}
+	slices.SortFunc(inferred, func(a, b *types.Func) int { return strings.Compare(a.Name(), b.Name()) })
+	for _, o := range inferred {
+		add(o)
+	}
+	pass.ExportPackageFact(reach)
 }
 
-// named finds a function of this package by its full name.
-func (p *pkg) named(name string) *types.Func {
-	scope := p.types.Scope()
-	for _, n := range scope.Names() {
-		switch o := scope.Lookup(n).(type) {
-		case *types.Func:
-			if spec.FullName(o) == name {
-				return o
-			}
-		case *types.TypeName:
-			nt, ok := o.Type().(*types.Named)
-			if !ok || o.IsAlias() {
-				continue
-			}
-			for m := range nt.Methods() {
-				if spec.FullName(m) == name {
-					return m
-				}
-			}
-			if i, ok := nt.Underlying().(*types.Interface); ok {
-				for m := range i.ExplicitMethods() {
-					if spec.FullName(m) == name {
-						return m
-					}
-				}
-			}
-		}
+// fact returns the summary of o as other packages get it.
+func (p *pkg) fact(o *types.Func, s *Summary) *Summary {
+	if !s.Decided {
+		return s
 	}
-	return nil
+	c := *s
+	c.Under = p.sums[o] // nil without a body
+	return &c
 }
 
 func keeps(fset *token.FileSet, f *ast.File) map[int]string { return spec.Keeps(fset, f) }

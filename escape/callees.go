@@ -52,8 +52,12 @@ func (p *pkg) summaryOf(f *types.Func) *Summary {
 		base = p.facts.summary(f)
 	}
 	line, ok := p.set.Lookup(name)
-	if ok && base != nil && base.Decided && line.Level < spec.Directive && !own {
-		ok = false // the dependency's directive beats our lastuse.spec
+	if ok && base != nil && base.Decided && !own {
+		if line.Level < base.Level {
+			ok = false // the directive of the function's package beats our lastuse.spec
+		} else {
+			base = base.Under // our line replaces the whole line of the function's module
+		}
 	}
 	if base == nil {
 		base = worst(sig, p.funcName(f)+", which may keep it")
@@ -80,7 +84,7 @@ func (p *pkg) applySpec(base *Summary, sig *types.Signature, line *spec.Line) *S
 	s.Args = slices.Clone(base.Args)
 	s.Res = slices.Clone(base.Res)
 	s.Unknown = false
-	s.Decided = true
+	s.Decided, s.Level = true, line.Level
 	index := func(o spec.Operand) int {
 		if o.Kind == spec.Recv {
 			return 0

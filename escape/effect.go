@@ -9,6 +9,8 @@ import (
 	"go/types"
 	"slices"
 	"strings"
+
+	"github.com/lastuse/lastuse/escape/spec"
 )
 
 // When says on which calls an effect happens.
@@ -99,8 +101,10 @@ type Summary struct {
 	Res      []ResEffect
 	Disarms  bool // frees and disarms the finalizer or cleanup of its receiver
 	NoReturn bool
-	Unknown  bool // nothing is known: worst
-	Decided  bool // by a spec or directive, not inferred
+	Unknown  bool       // nothing is known: worst
+	Decided  bool       // by a spec or directive, not inferred
+	Level    spec.Level // who decided
+	Under    *Summary   // in facts: what was inferred, for a line that replaces the whole; nil if nothing was
 }
 
 // AFact marks Summary as a fact about a *types.Func.

@@ -20,7 +20,7 @@ import (
 // A Reach is the fact that a package declares or imports a resource type.
 // Packages without it are skipped in constant time.
 type Reach struct {
-	Freers []string // functions, not methods, that free an argument
+	Freers []string // functions that free an operand: as specs and directives list them, then functions that were inferred to
 }
 
 // AFact marks Reach as a fact about a package.
@@ -43,6 +43,9 @@ type pkg struct {
 	busy  map[*types.Func]bool     // being computed: read optimistically
 	frees typeutil.Map             // type → []*freer
 	holds typeutil.Map             // type → bool
+
+	freersFor  map[*types.Package][]declaredFreer // by package of the types
+	freersOver map[*types.Package][]declaredFreer // by package of the functions
 
 	counts typeutil.Map       // type → bool: reference counted
 	tags   map[*ast.File]bool // file is not part of every build
@@ -88,6 +91,9 @@ func newPkg(fset *token.FileSet, files []*ast.File, info *types.Info, tp *types.
 		keeps: map[*ast.File]map[int]string{},
 
 		freeing: map[*types.Func]ArgEffect{},
+
+		freersFor:  map[*types.Package][]declaredFreer{},
+		freersOver: map[*types.Package][]declaredFreer{},
 	}
 }
 

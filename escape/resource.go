@@ -73,11 +73,9 @@ func (p *pkg) freersOf(t types.Type) []*freer {
 		out = append(out, fr)
 	}
 	if n, ok := t.(*types.Named); ok && n.Obj().Pkg() != nil {
-		for _, q := range p.freerPackages(n.Obj().Pkg()) {
-			for _, f := range p.set.Freers(q) {
-				if f.Frees(t) {
-					add(f.Func, f.Operand)
-				}
+		for _, f := range p.declaredFreers(n.Obj().Pkg()) {
+			if f.Frees(t) {
+				add(f.Func, f.Operand)
 			}
 		}
 	} else if _, ok := t.(*types.Basic); ok {
@@ -104,20 +102,11 @@ func (p *pkg) freersOf(t types.Type) []*freer {
 			add(m, spec.Operand{Kind: spec.Recv})
 		}
 	}
-	// Functions of the type's package that a directive names.
+	// Functions of the type's package that were inferred to free it.
 	if n, ok := t.(*types.Named); ok && n.Obj().Pkg() != nil && n.Obj().Pkg() != p.types {
-		if r := p.facts.reach(n.Obj().Pkg()); r != nil {
-			for _, name := range r.Freers {
-				f, ok := n.Obj().Pkg().Scope().Lookup(name).(*types.Func)
-				if !ok {
-					continue
-				}
-				for i := range f.Signature().Params().Len() {
-					o := spec.Operand{Kind: spec.Arg, Index: i}
-					if (spec.Freer{Func: f, Operand: o}).Frees(t) {
-						add(f, o)
-					}
-				}
+		for _, f := range p.reached(n.Obj().Pkg()) {
+			if f.Frees(t) {
+				add(f.Func, f.Operand)
 			}
 		}
 	}
@@ -134,6 +123,71 @@ func (p *pkg) mayFree(m *types.Func) bool {
 		return ok
 	}
 	return true
+}
+
+// A declaredFreer is a way to free something with who says so.
+type declaredFreer struct {
+	spec.Freer
+	decided bool
+	level   spec.Level
+}
+
+// declaredFreers lists the functions that specs and directives name, those of this
+// package and those of the packages that declare them, for freeing values of types
+// of package q: the first in the spec first.
+func (p *pkg) declaredFreers(q *types.Package) []declaredFreer {
+	if have, ok := p.freersFor[q]; ok {
+		return have
+	}
+	var all []declaredFreer
+	for _, r := range p.freerPackages(q) {
+		for _, f := range p.set.Freers(r) {
+			all = append(all, declaredFreer{f, true, f.Line.Level})
+		}
+		for _, f := range p.reached(r) {
+			if f.decided {
+				all = append(all, f)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b declaredFreer) int { return int(b.level) - int(a.level) })
+	p.freersFor[q] = all
+	return all
+}
+
+// reached lists the functions of another package that free something, as its fact
+// says. The list is in the package's own order, inferred ones last.
+func (p *pkg) reached(q *types.Package) []declaredFreer {
+	if have, ok := p.freersOver[q]; ok || q == p.types {
+		return have
+	}
+	var all []declaredFreer
+	if r := p.facts.reach(q); r != nil && len(r.Freers) > 0 {
+		byName := map[string]*types.Func{}
+		for f := range spec.Declared(q) {
+			byName[spec.FullName(f)] = f
+		}
+		for _, name := range r.Freers {
+			f := byName[name]
+			if f == nil {
+				continue // not exported: the compiler's export data may lack it
+			}
+			s := p.summaryOf(f)
+			add := func(o spec.Operand, e ArgEffect) {
+				if e.Freed.K != Never {
+					all = append(all, declaredFreer{spec.Freer{Func: f, Operand: o, Repeatable: e.Repeatable}, s.Decided, s.Level})
+				}
+			}
+			if f.Signature().Recv() != nil {
+				add(spec.Operand{Kind: spec.Recv}, s.arg(-1))
+			}
+			for i := range f.Signature().Params().Len() {
+				add(spec.Operand{Kind: spec.Arg, Index: i}, s.arg(i))
+			}
+		}
+	}
+	p.freersOver[q] = all
+	return all
 }
 
 // freerPackages lists where a function that frees a type of package q may be
@@ -218,7 +272,7 @@ func (p *pkg) holdsResource(t types.Type) bool {
 
 // interesting reports whether the package can reach a resource type at all.
 func (p *pkg) interesting(own []*spec.Line) bool {
-	if len(own) > 0 || p.set.Freers(p.types) != nil {
+	if len(own) > 0 || p.set.Freers(p.types) != nil || p.set.OfModule(p.types.Path()) {
 		return true
 	}
 	for _, q := range p.types.Imports() {

@@ -5,6 +5,8 @@ import (
 	"go/types"
 
 	"golang.org/x/tools/go/analysis"
+
+	"github.com/lastuse/lastuse/escape/spec"
 )
 
 // Categories of findings, as a Diagnostic's Category and in -skip.
@@ -30,6 +32,10 @@ type Result struct {
 	Funcs   []*Func   // functions that make, take or free a buffer
 	Skipped []Skipped // functions that were declined as a whole, with the reason
 	Bugs    []Bug     // disagreements between plan and sanity: bugs of the analyzer
+
+	// Spec says what is wrong with lastuse.spec of the package's module, where that is
+	// not the main one. The package is not analyzed then, and all that it does is unknown.
+	Spec *spec.DependencyError
 }
 
 // A Func is one function, method or function literal that has buffers.

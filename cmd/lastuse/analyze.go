@@ -56,6 +56,11 @@ func analyze(ctx context.Context, analyzer *analysis.Analyzer, p *program, progr
 			// What only the analyzer needs is most of the memory: drop it as soon
 			// as the package is done. Edits of a target still need its syntax.
 			pkg := byTypes[pass.Pkg]
+			if r, ok := result.(*escape.Result); ok && r.Spec != nil && !isTarget[pkg] {
+				p.mu.Lock()
+				p.unread = append(p.unread, r.Spec)
+				p.mu.Unlock()
+			}
 			pkg.TypesInfo, pass.TypesInfo = nil, nil
 			if !isTarget[pkg] {
 				pkg.Syntax, pass.Files = nil, nil
@@ -70,13 +75,18 @@ func analyze(ctx context.Context, analyzer *analysis.Analyzer, p *program, progr
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	slices.SortFunc(p.unread, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	var units []*unit
 	for _, act := range graph.Roots {
 		u := &unit{prog: p, pkg: act.Package, diags: act.Diagnostics}
-		if act.Err != nil {
+		r, _ := act.Result.(*escape.Result)
+		switch {
+		case act.Err != nil:
 			u.err = rootCause(act)
-		} else {
-			u.result = act.Result.(*escape.Result)
+		case r.Spec != nil:
+			u.err = r.Spec.Err // of a module that is worked on as well
+		default:
+			u.result = r
 		}
 		units = append(units, u)
 	}

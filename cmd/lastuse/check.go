@@ -137,6 +137,12 @@ func (c *command) plainError(err error) {
 func (c *command) analyzeAll(ctx context.Context) []*unit {
 	var all []*unit
 	told := map[string]bool{}
+	warn := func(err error) {
+		if !told[err.Error()] {
+			told[err.Error()] = true
+			c.note("%s; what the functions of that module do is taken as unknown", c.relativeText(err.Error()))
+		}
+	}
 	tell := func(err error) {
 		c.failed = true
 		if !told[err.Error()] {
@@ -164,6 +170,11 @@ func (c *command) analyzeAll(ctx context.Context) []*unit {
 		bar.clear()
 		if err != nil && ctx.Err() == nil {
 			tell(err)
+		}
+		for _, err := range prog.unread {
+			for _, err := range splitErrors(err) {
+				warn(err)
+			}
 		}
 		for _, u := range units {
 			if u.err != nil && ctx.Err() == nil {

@@ -132,8 +132,10 @@ An operand is recv, arg N (from 0), arg NAME, args or result N. An effect is
 	retained           borrowed, and one more free is owed (reference counts)
 	escapes            may be kept: nothing is known any more
 A clause may end in: if arg N is true, if arg N is false, on success, on error.
--spec beats a directive, that lastuse.spec, that what comes with lastuse, and
-that what is inferred. lastuse -spec-check compares specs with the code.
+The lastuse.spec of a module that you import holds, too, for that module's own
+functions. -spec beats a directive, that your lastuse.spec, that the one of the
+function's module, that what comes with lastuse, and that what is inferred.
+lastuse -spec-check compares specs with the code.
 `,
 }
 

@@ -28,6 +28,7 @@ type program struct {
 	fset    *token.FileSet
 	targets []*packages.Package // to report on, by ID; each file is in one of them
 	source  map[string][]byte   // physical file name → contents that were parsed
+	unread  []error             // specs of dependencies that could not be read
 
 	config  packages.Config // as the packages were listed
 	loaded  bool            // the packages that were listed are type-checked

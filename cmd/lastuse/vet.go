@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/analysis/unitchecker"
@@ -118,7 +117,8 @@ func (p process) resolve(name string) string {
 }
 
 // specFiles returns the names of all specs that may matter to a run: those that
-// flags name and lastuse.spec of the modules that are worked on.
+// flags name and lastuse.spec of the modules that are worked on and of those that
+// they import.
 func (p process) specFiles() []string {
 	var names []string
 	for i, arg := range p.args {
@@ -131,13 +131,14 @@ func (p process) specFiles() []string {
 	if p.dir == "" {
 		return names
 	}
+	roots, replacements := workspace(p.dir)
 	if root := spec.ModuleRoot(p.dir); root != "" {
+		roots = append(roots, root)
+	}
+	for _, root := range append(replacements, roots...) {
 		names = append(names, filepath.Join(root, spec.ModuleFile))
 	}
-	for _, root := range workspace(p.dir) {
-		names = append(names, filepath.Join(root, spec.ModuleFile))
-	}
-	return names
+	return append(names, dependencySpecs(roots)...)
 }
 
 // version returns the line that go vet compares: it ends in a hash of this
@@ -156,12 +157,10 @@ func version(caller process) (string, error) {
 	if _, err := io.Copy(h, f); err != nil {
 		return "", err
 	}
-	names := caller.specFiles()
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
+	for _, name := range unique(caller.specFiles()) {
 		src, err := os.ReadFile(name)
 		if err != nil {
-			src = nil // absent, which is an answer as well
+			continue // absent, which is an answer as well
 		}
 		fmt.Fprintf(h, "%s %d\n%s", filepath.Base(name), len(src), src)
 	}

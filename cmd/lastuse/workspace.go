@@ -7,11 +7,11 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// workspace returns the folders of the modules of the go.work that governs dir,
-// none if there is none.
-func workspace(dir string) []string {
+// workspace returns the folders of the modules of the go.work that governs dir, and
+// the folders that replace other modules there; none if there is none.
+func workspace(dir string) (roots, replacements []string) {
 	if os.Getenv("GOWORK") == "off" {
-		return nil
+		return nil, nil
 	}
 	name := os.Getenv("GOWORK")
 	for d := dir; name == ""; d = filepath.Dir(d) {
@@ -19,18 +19,17 @@ func workspace(dir string) []string {
 		if info, err := os.Stat(try); err == nil && !info.IsDir() {
 			name = try
 		} else if filepath.Dir(d) == d {
-			return nil
+			return nil, nil
 		}
 	}
 	src, err := os.ReadFile(name)
 	if err != nil {
-		return nil
+		return nil, nil
 	}
 	work, err := modfile.ParseWork(name, src, nil)
 	if err != nil {
-		return nil
+		return nil, nil
 	}
-	var roots []string
 	for _, use := range work.Use {
 		root := filepath.FromSlash(use.Path)
 		if !filepath.IsAbs(root) {
@@ -38,5 +37,5 @@ func workspace(dir string) []string {
 		}
 		roots = append(roots, root)
 	}
-	return roots
+	return roots, replaced(filepath.Dir(name), work.Replace)
 }

@@ -54,7 +54,7 @@ func Check(f *File, packages func(path string) *types.Package) error {
 		found := false
 		seen := map[string]bool{}
 		prefix := strings.TrimSuffix(l.Name, "*")
-		for fn := range declared(pkg) {
+		for fn := range Declared(pkg) {
 			name := FullName(fn)
 			if name != l.Name && !(l.IsGlob() && strings.HasPrefix(name, prefix)) {
 				continue
@@ -88,7 +88,7 @@ func Check(f *File, packages func(path string) *types.Package) error {
 // other kind of receiver, or the same name in another case.
 func hint(name string, pkg *types.Package) string {
 	plain := func(s string) string { return strings.ToLower(strings.Replace(s, "(*", "(", 1)) }
-	for fn := range declared(pkg) {
+	for fn := range Declared(pkg) {
 		if full := FullName(fn); plain(full) == plain(name) {
 			return "; did you mean " + full + "?"
 		}

@@ -51,7 +51,7 @@ func local(x interface{ M() }) { x.M() }
 func TestFullName(t *testing.T) {
 	_, _, pkg, info := compile(t, "gopkg.in/cv.v2", library)
 	got := map[string]bool{}
-	for f := range declared(pkg) {
+	for f := range Declared(pkg) {
 		got[FullName(f)] = true
 	}
 	for _, want := range []string{

@@ -35,7 +35,9 @@
 // [Parse] turns a file into Lines and reports every error it finds, each as
 // file:line: message. [Directives] does the same for the comments of a Go file.
 // [Load] makes the Set of a module: files named by the user, lastuse.spec at the
-// module root, and the embedded lines for the standard library.
+// module root, and the embedded lines for the standard library. A [Loader] adds
+// lastuse.spec of the module that a package belongs to, if that is another: it
+// speaks of that module's functions, for all who import them.
 //
 // # The way out
 //

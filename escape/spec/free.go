@@ -75,7 +75,7 @@ func (s *Set) findFreers(pkg *types.Package) []Freer {
 		return nil
 	}
 	var all []Freer
-	for f := range declared(pkg) {
+	for f := range Declared(pkg) {
 		l, ok := s.Lookup(FullName(f))
 		if !ok || !l.frees() {
 			continue
@@ -104,8 +104,32 @@ func (l *Line) frees() bool {
 // frees reports whether some line with a freed operand may name a function of
 // the package with this import path.
 func (s *Set) frees(path string) bool {
+	tables := s.tables[:]
+	if s.std {
+		for _, lib := range embeddedLibs {
+			if lib.about(path) {
+				tables = append(slices.Clone(tables), lib.table())
+			}
+		}
+	}
+	return slices.ContainsFunc(tables, func(t *table) bool { return t.mentions(path, (*Line).frees) })
+}
+
+// OfModule reports whether the lastuse.spec of a module, the main one or not, may
+// name functions of the package with this import path.
+func (s *Set) OfModule(path string) bool {
+	any := func(*Line) bool { return true }
+	return s.tables[Dependency].mentions(path, any) || s.tables[Module].mentions(path, any)
+}
+
+// mentions reports whether some line that want accepts may name a function of
+// the package with this import path. The table may be nil.
+func (t *table) mentions(path string, want func(*Line) bool) bool {
+	if t == nil {
+		return false
+	}
 	mentions := func(l *Line) bool {
-		if !l.frees() {
+		if !want(l) {
 			return false
 		}
 		name := strings.TrimPrefix(strings.TrimPrefix(l.Name, "("), "*")
@@ -115,33 +139,17 @@ func (s *Set) frees(path string) bool {
 		}
 		return strings.HasPrefix(name, path+".")
 	}
-	tables := s.tables[:]
-	if s.std {
-		for _, lib := range embeddedLibs {
-			if lib.about(path) {
-				tables = append(slices.Clone(tables), lib.table())
-			}
-		}
-	}
-	for _, t := range tables {
-		if t == nil {
-			continue
-		}
-		for _, l := range t.exact {
-			if mentions(l) {
-				return true
-			}
-		}
-		if slices.ContainsFunc(t.globs, mentions) {
+	for _, l := range t.exact {
+		if mentions(l) {
 			return true
 		}
 	}
-	return false
+	return slices.ContainsFunc(t.globs, mentions)
 }
 
-// declared yields the functions of a package: those at package level and the
+// Declared yields the functions of a package: those at package level and the
 // methods of its types, interfaces included, each once, in name order.
-func declared(pkg *types.Package) iter.Seq[*types.Func] {
+func Declared(pkg *types.Package) iter.Seq[*types.Func] {
 	return func(yield func(*types.Func) bool) {
 		scope := pkg.Scope()
 		for _, name := range scope.Names() {

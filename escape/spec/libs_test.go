@@ -64,7 +64,7 @@ func TestEmbedded(t *testing.T) {
 	names, err := fs.Glob(sources, "libs/*.spec")
 	require.NoError(t, err)
 	require.Len(t, libraryModules, len(names))
-	s, err := Load(nil)
+	s, err := Load(nil, "")
 	require.NoError(t, err)
 	for _, lib := range libraryModules {
 		require.Contains(t, names, lib.file)

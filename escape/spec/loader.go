@@ -23,6 +23,16 @@ type loaded struct {
 	err error
 }
 
+// A DependencyError is what is wrong with lastuse.spec of a module that is not the
+// one that is worked on. The user cannot mend it, and what the file says of the
+// module's functions is not known.
+type DependencyError struct{ Err error }
+
+func (e *DependencyError) Error() string { return e.Err.Error() }
+
+// Unwrap returns what is wrong.
+func (e *DependencyError) Unwrap() error { return e.Err }
+
 // Register declares the flags of the Loader: -spec, which may be repeated, and
 // -root.
 func (l *Loader) Register(fs *flag.FlagSet) {
@@ -38,20 +48,29 @@ func (l *Loader) Reset() {
 }
 
 // For returns the Set that holds for a package in the folder dir: files named
-// with -spec, lastuse.spec of the main module if -root names it, lastuse.spec of
-// the module of dir, embedded lines. Callers share it: use [Set.Fork] to add.
+// with -spec, lastuse.spec of the main module, which -root names, lastuse.spec of
+// the module of dir if that is another, embedded lines. Without -root the module
+// of dir is taken for the main module. Callers share the Set: use [Set.Fork] to
+// add. A [*DependencyError] comes with the Set that lacks the file.
 func (l *Loader) For(dir string) (*Set, error) {
-	own := ModuleRoot(dir)
+	own, vendored := home(dir)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if have, ok := l.sets[own]; ok {
 		return have.set, have.err
 	}
-	roots := []string{own}
-	if l.root != "" && l.root != own {
-		roots = []string{l.root, own}
+	root := l.root
+	if root == "" && vendored {
+		root = ModuleRoot(dir)
+	} else if root == "" {
+		root = own
 	}
-	set, err := Load(l.files, roots...)
+	set, more, err := load(l.files, root)
+	if err == nil && own != "" && own != root {
+		if problem := more(own, Dependency); problem != nil {
+			err = &DependencyError{problem}
+		}
+	}
 	if l.sets == nil {
 		l.sets = map[string]loaded{}
 	}

@@ -20,16 +20,17 @@ import (
 type Level uint8
 
 const (
-	Embedded  Level = iota // comes with lastuse
-	Module                 // lastuse.spec at the module root
-	Directive              // //lastuse:effect on the function itself
-	Flag                   // a file named with -spec
-	levels    = iota
+	Embedded   Level = iota // comes with lastuse
+	Dependency              // lastuse.spec at the root of another module
+	Module                  // lastuse.spec at the root of the module that is worked on
+	Directive               // //lastuse:effect on the function itself
+	Flag                    // a file named with -spec
+	levels     = iota
 )
 
 // String returns a word for messages.
 func (l Level) String() string {
-	return [...]string{"embedded", "lastuse.spec", "directive", "-spec"}[l]
+	return [...]string{"embedded", "lastuse.spec of its module", "lastuse.spec", "directive", "-spec"}[l]
 }
 
 // ModuleFile is the name of the spec file at a module's root.
@@ -168,17 +169,24 @@ func (s *Set) Digest() string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// Load makes the Set for a module: the files that the user named, first to last,
-// then lastuse.spec in each of the folders roots (skipped if the folder is "" or
-// has none), then the embedded lines. A file that is named twice, by whatever
-// path, is read once. The error joins everything that is wrong in all files.
-func Load(files []string, roots ...string) (*Set, error) {
+// Load makes the Set for the module at root: the files that the user named, first
+// to last, then lastuse.spec of root (skipped if root is "" or has none), then the
+// embedded lines. A file that is named twice, by whatever path, is read once. The
+// error joins everything that is wrong in all files.
+func Load(files []string, root string) (*Set, error) {
+	s, _, err := load(files, root)
+	return s, err
+}
+
+// load is Load, and returns a function that reads more lastuse.spec files into the
+// Set.
+func load(files []string, root string) (*Set, func(root string, level Level) error, error) {
 	s := Set{std: true, freers: new(freerCache)}
 	var errs []error
 	var seen []os.FileInfo
 	read := func(name string, level Level) {
 		src, info, err := readFile(name)
-		if level == Module && errors.Is(err, fs.ErrNotExist) {
+		if level < Directive && errors.Is(err, fs.ErrNotExist) {
 			return
 		}
 		if err != nil {
@@ -199,15 +207,18 @@ func Load(files []string, roots ...string) (*Set, error) {
 	for _, name := range files {
 		read(name, Flag)
 	}
-	for _, root := range roots {
-		if root != "" {
-			read(filepath.Join(root, ModuleFile), Module)
-		}
+	more := func(root string, level Level) error {
+		errs = nil
+		read(filepath.Join(root, ModuleFile), level)
+		return errors.Join(errs...)
+	}
+	if root != "" {
+		read(filepath.Join(root, ModuleFile), Module)
 	}
 	if len(errs) > 0 {
-		return nil, errors.Join(errs...)
+		return nil, nil, errors.Join(errs...)
 	}
-	return &s, nil
+	return &s, more, nil
 }
 
 // maxFile is the size, in bytes, above which a file is taken for a mistake.
@@ -235,18 +246,4 @@ func readFile(name string) ([]byte, os.FileInfo, error) {
 		return nil, nil, fmt.Errorf("%s: larger than %d bytes", name, maxFile)
 	}
 	return b.Bytes(), info, nil
-}
-
-// ModuleRoot returns the folder of the go.mod that governs dir, "" if there is none.
-func ModuleRoot(dir string) string {
-	for {
-		if info, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil && !info.IsDir() {
-			return dir
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			return ""
-		}
-		dir = up
-	}
 }

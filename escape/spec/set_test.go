@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -167,6 +168,8 @@ func TestLoader(t *testing.T) {
 	for name, text := range map[string]string{
 		"main/go.mod": "module m\n", "main/lastuse.spec": "d.F args freed\n",
 		"dep/go.mod": "module d\n", "dep/lastuse.spec": "d.F args borrowed\nd.G args borrowed\n", "dep/in/x.go": "package in\n",
+		"main/vendor/modules.txt": "# x.org/v v1.0.0\n## explicit\nx.org/v/in\n", "main/vendor/x.org/v/lastuse.spec": "v.F args borrowed\n", "main/vendor/x.org/v/in/x.go": "package in\n",
+		"broken/go.mod": "module b\n", "broken/lastuse.spec": "b.F eats args\n",
 		"a.spec": "d.H args freed\n", "b.spec": "d.I args freed\n",
 	} {
 		path := filepath.Join(dir, name)
@@ -181,11 +184,37 @@ func TestLoader(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "args freed", lookup(s, "d.F"), "the main module speaks before the dependency")
 	require.Equal(t, "args borrowed", lookup(s, "d.G"))
+	line, _ := s.Lookup("d.G")
+	require.Equal(t, Dependency, line.Level)
+	require.True(t, s.OfModule("d"))
+	require.False(t, s.OfModule("d/in"))
 	require.Equal(t, "args freed", lookup(s, "d.H"))
 	require.Equal(t, "args freed", lookup(s, "d.I"))
 	again, err := l.For(filepath.Join(dir, "dep"))
 	require.NoError(t, err)
 	require.Same(t, s, again, "one Set for each module")
+
+	t.Run("vendored", func(t *testing.T) {
+		// A copy has no go.mod; modules.txt says where the modules are.
+		s, err := l.For(filepath.Join(dir, "main/vendor/x.org/v/in"))
+		require.NoError(t, err)
+		require.Equal(t, "args borrowed", lookup(s, "v.F"))
+		require.Equal(t, "args freed", lookup(s, "d.F"))
+		s, err = new(Loader).For(filepath.Join(dir, "main/vendor/x.org/v/in"))
+		require.NoError(t, err)
+		line, _ := s.Lookup("d.F")
+		require.Equal(t, Module, line.Level, "without -root the module around it is the main one")
+	})
+	t.Run("broken", func(t *testing.T) {
+		set, err := l.For(filepath.Join(dir, "broken"))
+		var dep *DependencyError
+		require.ErrorAs(t, err, &dep)
+		require.ErrorContains(t, err, `lastuse.spec:1: unknown operand "eats"`)
+		require.Equal(t, "args freed", lookup(set, "d.F"), "the rest holds")
+		_, err = new(Loader).For(filepath.Join(dir, "broken"))
+		require.Error(t, err)
+		require.False(t, errors.As(err, &dep), "without -root it may be the main module")
+	})
 
 	l.Reset()
 	require.NoError(t, fs.Parse([]string{"-spec", filepath.Join(dir, "absent")}))

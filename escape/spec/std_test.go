@@ -41,7 +41,7 @@ func TestStd(t *testing.T) {
 		set.AddLine(l, Embedded)
 		for _, c := range l.Clauses {
 			fits := false
-			for fn := range declared(load(l.PackagePath())) {
+			for fn := range Declared(load(l.PackagePath())) {
 				if _, ok := set.Lookup(FullName(fn)); ok && len(checkClause(c, fn.Signature())) == 0 {
 					fits = true
 					break

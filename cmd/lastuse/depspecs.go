@@ -1,0 +1,151 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+	mods "golang.org/x/mod/module"
+
+	"github.com/lastuse/lastuse/escape/spec"
+)
+
+// Modules that are imported have specs, too. Those that lie in folders beside
+// the user's may be edited at any time, and nothing in go vet's cache would
+// notice: -V=full has to. Where they are is read from go.mod, go.sum and
+// go.work as they stand, since a go command for it would take longer than all
+// the rest.
+
+// dependencySpecs returns the names of all lastuse.spec files that modules may
+// have on which the modules at roots depend, whether the files exist or not.
+func dependencySpecs(roots []string) []string {
+	var names []string
+	add := func(dir string) { names = append(names, filepath.Join(dir, spec.ModuleFile)) }
+	cache := moduleCache()
+	for _, root := range roots {
+		src, err := os.ReadFile(filepath.Join(root, "go.mod"))
+		if err != nil {
+			continue
+		}
+		mod, err := modfile.Parse("go.mod", src, nil)
+		if err != nil {
+			continue // the go command says so
+		}
+		for _, r := range mod.Require {
+			add(filepath.Join(root, "vendor", filepath.FromSlash(r.Mod.Path)))
+		}
+		for _, dir := range replaced(root, mod.Replace) {
+			add(dir)
+		}
+		for _, m := range listed(filepath.Join(root, "go.sum")) {
+			if dir, err := cached(cache, m); err == nil {
+				add(dir)
+			}
+		}
+	}
+	return names
+}
+
+// replaced returns the folders that replace modules of root.
+func replaced(root string, rs []*modfile.Replace) []string {
+	var dirs []string
+	for _, r := range rs {
+		if r.New.Version != "" {
+			continue // in the cache
+		}
+		dir := filepath.FromSlash(r.New.Path)
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(root, dir)
+		}
+		dirs = append(dirs, dir)
+	}
+	return dirs
+}
+
+// listed returns the modules of which a go.sum has the contents.
+func listed(name string) []mods.Version {
+	src, err := os.ReadFile(name)
+	if err != nil {
+		return nil
+	}
+	var all []mods.Version
+	for lines := bufio.NewScanner(bytes.NewReader(src)); lines.Scan(); {
+		f := strings.Fields(lines.Text())
+		if len(f) == 3 && !strings.HasSuffix(f[1], "/go.mod") {
+			all = append(all, mods.Version{Path: f[0], Version: f[1]})
+		}
+	}
+	return all
+}
+
+// cached returns the folder that has a module in the module cache.
+func cached(cache string, m mods.Version) (string, error) {
+	path, err := mods.EscapePath(m.Path)
+	if err != nil {
+		return "", err
+	}
+	version, err := mods.EscapeVersion(m.Version)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(cache, filepath.FromSlash(path)+"@"+version), nil
+}
+
+// moduleCache returns the folder of the module cache, as go env GOMODCACHE does.
+func moduleCache() string {
+	settings := goSettings()
+	get := func(key string) string {
+		if v := os.Getenv(key); v != "" {
+			return v
+		}
+		return settings[key]
+	}
+	if dir := get("GOMODCACHE"); dir != "" {
+		return dir
+	}
+	path := get("GOPATH")
+	if path == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return ""
+		}
+		path = filepath.Join(home, "go")
+	}
+	return filepath.Join(filepath.SplitList(path)[0], "pkg", "mod")
+}
+
+// goSettings reads what go env -w has written.
+func goSettings() map[string]string {
+	name := os.Getenv("GOENV")
+	if name == "off" {
+		return nil
+	}
+	if name == "" {
+		dir, err := os.UserConfigDir()
+		if err != nil {
+			return nil
+		}
+		name = filepath.Join(dir, "go", "env")
+	}
+	src, err := os.ReadFile(name)
+	if err != nil {
+		return nil
+	}
+	settings := map[string]string{}
+	for line := range strings.Lines(string(src)) {
+		if key, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok {
+			settings[key] = value
+		}
+	}
+	return settings
+}
+
+// unique sorts names and drops those that stand there twice.
+func unique(names []string) []string {
+	slices.Sort(names)
+	return slices.Compact(names)
+}
