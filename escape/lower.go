@@ -29,7 +29,7 @@ type lower struct {
 	labels   map[types.Object]*labelTarget
 	defers   []*deferred
 	armed    []*deferred // those, and what literals around have deferred: all that a panic would run
-	depth    int // loops around
+	depth    int         // loops around
 	splices  int
 	spliced  map[*ast.FuncLit]int  // how often each literal was spliced
 	kept     map[*ast.FuncLit]bool // literals that are not only called

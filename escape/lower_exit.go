@@ -101,7 +101,7 @@ func (l *lower) runDefers(pos token.Pos) {
 	defer func() { l.armed = armed }()
 	for i := len(l.defers) - 1; i >= 0; i-- {
 		d := l.defers[i]
-		l.armed = armed[:len(armed)-len(l.defers)+i : len(armed)-len(l.defers)+i]
+		l.armed = armed[: len(armed)-len(l.defers)+i : len(armed)-len(l.defers)+i]
 		reg := l.readPlace(d.reg).find()
 		if reg.op == opNil {
 			continue // not registered on this path
