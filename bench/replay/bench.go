@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 
 	"github.com/lastuse/lastuse/alloc"
@@ -66,6 +67,7 @@ func openCUDA() (machine, error) {
 // A bench replays one trace.
 type bench struct {
 	machine
+	w     io.Writer
 	trace *trace.Trace
 	name  string
 }
@@ -89,7 +91,7 @@ func (b *bench) run(count int, limits []float64) error {
 				return err
 			}
 			steps := float64(cold.Steps)
-			fmt.Printf("BenchmarkTrace/trace=%s/pool=%s 1 %.1f ns/event %.1f cold-ns/event %d reserved-B %d requested-B %d events %d failures\n", b.name, c.name,
+			fmt.Fprintf(b.w, "BenchmarkTrace/trace=%s/pool=%s 1 %.1f ns/event %.1f cold-ns/event %d reserved-B %d requested-B %d events %d failures\n", b.name, c.name,
 				float64(warm.Time)/steps, float64(cold.Time)/steps, cold.Stats.PeakReserved, peak, cold.Steps, cold.Failures)
 		}
 	}
@@ -104,7 +106,7 @@ func (b *bench) run(count int, limits []float64) error {
 			return err
 		}
 		all, _ := b.trace.Steps()
-		fmt.Printf("BenchmarkTraceLimit/trace=%s/pool=%s/limit=%.2f 1 %d failures %.4f done %d free-B\n", b.name, b.machine.name, times,
+		fmt.Fprintf(b.w, "BenchmarkTraceLimit/trace=%s/pool=%s/limit=%.2f 1 %d failures %.4f done %d free-B\n", b.name, b.machine.name, times,
 			r.Failures, float64(r.Steps)/float64(len(all)), free)
 	}
 	return nil

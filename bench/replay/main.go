@@ -14,6 +14,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"log"
 	"os"
 	"path/filepath"
@@ -31,17 +32,17 @@ func main() {
 	limits := flag.String("limits", "1,1.05,1.1,1.25", "memory of the device, in `times` the most that a trace asks for, a comma between")
 	write := flag.String("write", "", "write the trace in this `form`, lastuse or rmm, and replay nothing")
 	flag.Parse()
-	if err := run(*device, *count, *limits, *write, flag.Args()); err != nil {
+	if err := run(os.Stdout, *device, *count, *limits, *write, flag.Args()); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(device string, count int, limits, write string, files []string) error {
+func run(w io.Writer, device string, count int, limits, write string, files []string) error {
 	if len(files) == 0 {
 		return errors.New("which trace?")
 	}
 	if write != "" {
-		return convert(write, files)
+		return convert(w, write, files)
 	}
 	var open func() (machine, error)
 	switch device {
@@ -70,7 +71,7 @@ func run(device string, count int, limits, write string, files []string) error {
 		if err != nil {
 			return err
 		}
-		b := bench{machine: m, trace: t, name: traceName(file)}
+		b := bench{machine: m, w: w, trace: t, name: traceName(file)}
 		if err := b.run(count, times); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
@@ -84,8 +85,8 @@ func traceName(file string) string {
 	return name
 }
 
-// convert writes one trace to the standard output.
-func convert(form string, files []string) error {
+// convert writes one trace in a form.
+func convert(w io.Writer, form string, files []string) error {
 	if len(files) != 1 {
 		return errors.New("one trace at a time")
 	}
@@ -98,9 +99,9 @@ func convert(form string, files []string) error {
 	}
 	switch form {
 	case "lastuse":
-		return t.Write(os.Stdout)
+		return t.Write(w)
 	case "rmm":
-		return t.WriteRMM(os.Stdout)
+		return t.WriteRMM(w)
 	}
 	return fmt.Errorf("form %q is neither lastuse nor rmm", form)
 }

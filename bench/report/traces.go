@@ -91,6 +91,16 @@ func tracePools(f *rawFile) []string {
 	return all
 }
 
+// wholeReplays returns the replays that came to their ends: times of others say nothing.
+func wholeReplays(f *rawFile) (all []*result) {
+	for _, r := range f.only("Trace") {
+		if m, ok := r.of("failures"); !ok || m.most == 0 {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
 // wasted returns how much more a pool reserved for a trace than was asked for, as a part of that, and whether the replay was whole.
 func wasted(f *rawFile, name, pool string) (float64, bool) {
 	rs := f.only("Trace", "trace="+name, "pool="+pool)
@@ -134,8 +144,8 @@ func traceTables(f *rawFile) (all []*table, titles []string) {
 	}
 	add("Most reserved / most asked for", t)
 
-	add("Time of an event, warm", pivot(f.only("Trace"), "pool", "trace", "ns/event", duration))
-	add("Time of an event, cold: the pool grows", pivot(f.only("Trace"), "pool", "trace", "cold-ns/event", duration))
+	add("Time of an event, warm", pivot(wholeReplays(f), "pool", "trace", "ns/event", duration))
+	add("Time of an event, cold: the pool grows", pivot(wholeReplays(f), "pool", "trace", "cold-ns/event", duration))
 
 	for _, name := range traces {
 		add(fmt.Sprintf("Does %s come to its end with so many times what it asks for, and if not, how far does it come", name),

@@ -76,8 +76,8 @@ func eventPlot(f *rawFile) (*plot.Plot, error) {
 	}{{"ns/event", "warm", draw.CircleGlyph{}}, {"cold-ns/event", "cold", draw.RingGlyph{}}} {
 		for i, name := range traces {
 			var points plotter.XYs
-			for _, r := range f.only("Trace", "trace="+name) {
-				if m, ok := r.of(shape.unit); ok && m.value > 0 {
+			for _, r := range wholeReplays(f) {
+				if m, ok := r.of(shape.unit); ok && m.value > 0 && r.vars["trace"] == name {
 					at := float64(slices.Index(pools, r.vars["pool"])) + 0.16*(float64(i)-float64(len(traces)-1)/2)
 					points = append(points, plotter.XY{X: at, Y: m.value})
 					least, most = min(least, m.value), max(most, m.value)

@@ -39,6 +39,7 @@ func TestTraceTables(t *testing.T) {
 	} {
 		require.Contains(t, w.String(), want)
 	}
+	require.NotContains(t, w.String(), "900 ns", "nor does its time count")
 	require.NotContains(t, w.String(), "| lastuse-cuda-nosites | 1.030", "it differs in time only")
 
 	grid, err := tracePlots(f)
