@@ -47,52 +47,47 @@ func TestLargest(t *testing.T) {
 	require.EqualError(t, err, `early: no form "nobody" of program "blur"`)
 }
 
-var series = flag.String("early.series", "", "write the size of the foreign heap over time to this `file`")
+var (
+	series = flag.String("early.series", "", "write the size of the foreign heap over time to this `file`")
+	rounds = flag.Int("early.rounds", 9, "how often each form of each program runs")
+)
 
-// BenchmarkEarly runs each form of each program. The forms take turns, so that what else the machine
-// does falls on all alike. With -early.series one run of each is sampled. batch is the largest one
-// that fits in 64 MiB.
+// BenchmarkEarly runs each form of each program, and prints a line for each run. The forms take turns, each of
+// them first in its turn, so that what else the machine does falls on all alike. All runs are
+// sampled; with -early.series the samples of that with the median time are written. batch is the largest one that fits in 64 MiB.
 func BenchmarkEarly(b *testing.B) {
 	const limit = 256 << 20
 	for _, program := range Programs {
 		batch := map[string]int{"loop": 16, "blur": 8, "train": 256, "serve": 8}[program]
-		rounds := 9
-		if testing.Short() {
-			rounds = 3
-		}
 		all := map[string][]Result{}
-		for _, form := range Forms { // warm
-			_, err := Run(program, form, batch, limit, false)
-			require.NoError(b, err)
-		}
-		for range rounds {
-			for _, form := range Forms {
-				r, err := Run(program, form, batch, limit, false)
+		for round := range *rounds + 1 {
+			for i := range Forms {
+				form := Forms[(round+i)%len(Forms)]
+				r, err := Run(program, form, batch, limit, true)
 				require.NoError(b, err)
-				all[form] = append(all[form], r)
+				if round > 0 { // the first warms up
+					all[form] = append(all[form], r)
+				}
 			}
 		}
 		for _, form := range Forms {
-			sampled, err := Run(program, form, batch, limit, true)
-			require.NoError(b, err)
-			if *series != "" {
-				require.NoError(b, write(*series, program, form, sampled))
-			}
 			largest, err := Largest(program, form, 64<<20, 1<<15)
 			require.NoError(b, err)
-			b.Run(fmt.Sprintf("program=%s/frees=%s", program, form), func(b *testing.B) {
-				runs := all[form]
-				slices.SortFunc(runs, func(x, y Result) int { return int(x.Wall - y.Wall) })
-				b.ReportMetric(0, "ns/op") // not this function's
-				b.ReportMetric(float64(runs[len(runs)/2].Wall.Nanoseconds()), "wall-ns")
-				b.ReportMetric(float64(runs[0].Wall.Nanoseconds()), "wall-min-ns")
-				b.ReportMetric(float64(runs[len(runs)-1].Wall.Nanoseconds()), "wall-max-ns")
-				b.ReportMetric(float64(sampled.Peak), "peak-B")
-				b.ReportMetric(sampled.Mean, "mean-B")
-				b.ReportMetric(float64(sampled.Cycles), "cycles")
-				b.ReportMetric(float64(sampled.Late), "late")
-				b.ReportMetric(float64(largest), "batch")
-			})
+			for i, run := range all[form] {
+				b.Run(fmt.Sprintf("program=%s/frees=%s/run=%d", program, form, i), func(b *testing.B) {
+					b.ReportMetric(0, "ns/op") // not this function's
+					b.ReportMetric(float64(run.Wall.Nanoseconds()), "wall-ns")
+					b.ReportMetric(float64(run.Peak), "peak-B")
+					b.ReportMetric(run.Mean, "mean-B")
+					b.ReportMetric(float64(run.Cycles), "cycles")
+					b.ReportMetric(float64(run.Late), "late")
+					b.ReportMetric(float64(largest), "batch")
+				})
+			}
+			if *series != "" {
+				slices.SortFunc(all[form], func(x, y Result) int { return int(x.Wall - y.Wall) })
+				require.NoError(b, write(*series, program, form, all[form][len(all[form])/2]))
+			}
 		}
 	}
 	debug.FreeOSMemory()

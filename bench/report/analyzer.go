@@ -74,7 +74,7 @@ func runAnalyzer(r *raw) error {
 
 // vet runs go vet with a tool. That it finds something is no error.
 func (r *raw) vet(tool string, args []string) (time.Duration, *syscall.Rusage, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	ctx, cancel := context.WithTimeout(r.ctx, 10*time.Minute)
 	defer cancel()
 	args = append(append([]string{"vet", "-vettool=" + tool}, args...), analyzed...)
 	cmd := exec.CommandContext(ctx, "go", args...)

@@ -23,7 +23,8 @@ func (b *bench) describe(w io.Writer) {
 	line("cpu", processor())
 	line("cores", fmt.Sprint(runtime.NumCPU()))
 	if release, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
-		line("kernel", string(release))
+		version, _, _ := strings.Cut(string(release), "-") // what follows names a build
+		line("kernel", version)
 	}
 	gpu := output("nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader")
 	name, driver, _ := strings.Cut(strings.SplitN(gpu, "\n", 2)[0], ",")

@@ -2,27 +2,30 @@
 // tables and plots of docs/benchmarks.md and the table in the README; of a quick report, of
 // bench/results/quick/benchmarks.md.
 //
-//	go run ./bench/report [-quick] [-set NAME] [-parts LIST] [-render] [-list]
+//	go run ./bench/report [-quick] [-set NAME] [-parts LIST] [-no-peers] [-render] [-list]
 //	go run ./bench/report -build DIR     build all that runs, for a machine without Go
 //	report -bin DIR …                    run what was built there
 //
 // Each part writes one file, bench/results/SET/PART.txt: lines as go test prints them, which benchstat
 // reads, under lines that say which machine, processor, GPU, driver, Go and commit they are from. A part whose
-// file is complete is not run again: a report that was interrupted goes on where it was. With -quick
+// file is complete is not run again: a report that was interrupted, with Ctrl-C too, goes on with the part it was in. With -quick
 // there are few repetitions and small sizes, a minute or two in all. -render only makes tables and
 // plots of the set that is there. A peer that is missing on this machine is named as missing, with the reason,
 // in the raw file and under its table.
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"log"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -32,7 +35,9 @@ type bench struct {
 	set   string // name of the set of results
 	bin   string // folder of what was built
 	quick bool
+	peers bool // run other allocators, too
 	bar   *bar
+	ctx   context.Context // ends at Ctrl-C
 
 	patience time.Duration // that a peer may take
 }
@@ -53,6 +58,7 @@ func main() {
 	log.SetPrefix("report: ")
 	b := &bench{}
 	flag.BoolVar(&b.quick, "quick", false, "few repetitions, small sizes")
+	alone := flag.Bool("no-peers", false, "leave other allocators out")
 	flag.StringVar(&b.set, "set", "", "`name` of the set of results (default quick or full)")
 	flag.StringVar(&b.bin, "bin", "", "run what -build has built in this `folder`")
 	flag.DurationVar(&b.patience, "patience", 10*time.Minute, "how long a peer may take")
@@ -70,7 +76,17 @@ func main() {
 			b.set = "quick"
 		}
 	}
-	if err := b.main(*names, *build, *render, *list); err != nil {
+	b.peers = !*alone
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	b.ctx = ctx
+	err := b.main(*names, *build, *render, *list)
+	interrupted := ctx.Err() != nil
+	stop()
+	if interrupted {
+		log.Print("interrupted: parts that are complete are kept, the same command goes on with the others")
+		os.Exit(130)
+	}
+	if err != nil {
 		log.Fatal(err)
 	}
 }
@@ -119,11 +135,17 @@ func (b *bench) main(names, build string, render, list bool) error {
 		}
 		b.bar = newBar(os.Stderr, len(chosen))
 		for _, p := range chosen {
-			if err := b.run(p); err != nil {
+			if b.ctx.Err() != nil {
+				break
+			}
+			if err := b.run(p); err != nil && b.ctx.Err() == nil {
 				failed = append(failed, fmt.Errorf("%s: %w", p.name, err))
 			}
 		}
 		b.bar.done()
+		if b.ctx.Err() != nil {
+			return b.ctx.Err()
+		}
 	}
 	return errors.Join(append(failed, b.render())...)
 }

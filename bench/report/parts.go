@@ -34,6 +34,16 @@ var parts = []part{
 		func(r *raw) error {
 			return r.test("bench.test", "", "^BenchmarkStreams$", r.time("100ms"), min(r.count(), 5))
 		}},
+	{"handoff", "made by one goroutine, freed by another",
+		"Pairs of goroutines, one of which makes buffers of 4 KiB on its stream and hands them through a channel to the other, which frees them: the shape " +
+			"of xmalloc's test. Wall time by the buffers of one pair. `ordered` is a stand-in of the shape of PyTorch's allocator (see RMM's workload " +
+			"below), and the channel alone carries numbers.",
+		func(r *raw) error { return r.test("bench.test", "", "^BenchmarkHandOff$", r.time("100ms"), r.count()) }},
+	{"multistream", "RMM's multi_stream_allocations",
+		"Four kernels of half a millisecond on one, two or four streams, with 8 bytes made before each and freed right behind its launch, then one wait for all: " +
+			"RMM's parameters. Cold pools are new, warm ones have run it once. `none` launches without making anything, the least there can be. " +
+			"On the host device a kernel sleeps, as a GPU's takes no processor.",
+		runMultiStreams},
 	{"random", "reserved memory of recorded and random workloads",
 		"The most that was reserved as a multiple of the most that was asked for. RMM's random_allocations with RMM's parameters, and the eleven " +
 			"problems of MiniMalloc. `mapping` says whether the device can map memory anywhere.",
@@ -45,7 +55,11 @@ var parts = []part{
 			if err := r.test("bench.test", "", pattern, "1x", 1); err != nil {
 				return err
 			}
-			return r.test("bench.test", "", "^BenchmarkMiniMalloc$", "1x", 1)
+			if err := r.test("bench.test", "", "^BenchmarkMiniMalloc$", "1x", 1); err != nil {
+				return err
+			}
+			r.cuda("^BenchmarkRandom$/N=/max=/pool=(mapped|plain|cuMemAllocAsync)$", "3x", 1)
+			return nil
 		}},
 	{"replay", "RMM's workload against the usual shapes of allocators",
 		"Time for each Make or Free of RMM's random_allocations, warm. `ordered` is best fit over an ordered set with a map from pointers, the shape " +
@@ -77,8 +91,14 @@ var parts = []part{
 		}},
 	{"early", "what early release is worth",
 		"Four programs in four forms: no frees, a deferred Free behind each Make, rewritten by lastuse, freed by hand. The last two hold the same " +
-			"bytes at all times, which a test checks. `batch` is the largest one that fits in 64 MiB.",
+			"bytes at all times, which a test checks. All figures of a line are of the same runs, which took turns; the time by hand is that of the same turn. `batch` is the largest one that fits in 64 MiB.",
 		runEarly},
+	{"memwatch", "what being watched costs",
+		"What memwatch, a bpftrace script and bcc's memleak slow a program down that allocates and frees, by the calls a second that it makes when " +
+			"nobody watches: in turns with a second process that nobody watches. Its driver costs next to nothing (10 ns a pair), so all that is " +
+			"seen is the probes. bpftrace has three probes for a pair, as memleak has, and memwatch four, since it reads whether a call failed; " +
+			"memwatch and bpftrace must have seen every call, or their line is missing.",
+		runMemwatch},
 	{"analyzer", "what the analysis costs",
 		"Wall time, processor time and memory of `go vet -vettool` with lastuse and with nilness, go vet's analyzer over the same SSA form, on the same packages of " +
 			"this module and all that they import: from nothing (the compiler's results are there), again, and after an edit of one line. " +
@@ -132,6 +152,27 @@ func runPair(r *raw) error {
 	return nil
 }
 
+func runMultiStreams(r *raw) error {
+	n := min(r.count(), 5)
+	if err := r.test("bench.test", "", "^BenchmarkMultiStreams$", r.time("100ms"), n); err != nil {
+		return err
+	}
+	r.cuda("^BenchmarkMultiStreams$", r.time("100ms"), min(n, 3))
+	return nil
+}
+
+// cuda runs benchmarks of the CUDA device, if there is one.
+func (r *raw) cuda(pattern, time string, count int) {
+	const device = "CUDA device"
+	if output("nvidia-smi", "-L") == "" {
+		r.missing(device, "there is no GPU")
+		return
+	}
+	if err := r.test("cuda.test", "", pattern, time, count, "-driver=real"); err != nil {
+		r.missing(device, err.Error())
+	}
+}
+
 func runTracker(r *raw) error {
 	goroutines := "(1|4|16)"
 	if r.quick {
@@ -148,16 +189,22 @@ func runTracker(r *raw) error {
 	return r.test("tracker.test", "", "^Benchmark(RateOne|Callers)$", r.time("100ms"), r.count())
 }
 
+// runNumber tells the runs of one form of a program apart; here they are runs of one benchmark.
+var runNumber = regexp.MustCompile(`(?m)^(BenchmarkEarly/\S+)/run=[0-9]+`)
+
 func runEarly(r *raw) error {
 	series := filepath.Join(r.dir(), "early-series.txt")
 	if err := os.RemoveAll(series); err != nil {
 		return err
 	}
-	more := []string{"-early.series=" + series}
+	rounds := 21
 	if r.quick {
-		more = append(more, "-test.short")
+		rounds = 3
 	}
-	return r.test("early.test", "", ".", "1x", 1, more...)
+	out, _, err := r.command(20*time.Minute, nil, filepath.Join(r.bin, "early.test"), "-test.run=^$", "-test.bench=.", "-test.benchtime=1x",
+		"-early.series="+series, fmt.Sprint("-early.rounds=", rounds))
+	r.lines(runNumber.ReplaceAll(out, []byte("$1")), "")
+	return err
 }
 
 // cudaNames are the names that the CUDA device's own benchmark gives its pairs.

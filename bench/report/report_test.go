@@ -78,7 +78,7 @@ func TestUnits(t *testing.T) {
 // TestRun holds run to its promises: a part that is complete is not run again, one that failed is, and
 // a peer that is not here is named.
 func TestRun(t *testing.T) {
-	b := &bench{root: t.TempDir(), set: "s", bar: &bar{w: io.Discard, all: 9, stop: make(chan struct{})}, patience: time.Minute}
+	b := &bench{root: t.TempDir(), set: "s", peers: true, ctx: t.Context(), bar: &bar{w: io.Discard, all: 9, stop: make(chan struct{})}, patience: time.Minute}
 	runs := 0
 	p := part{name: "p", run: func(r *raw) error {
 		runs++
@@ -116,7 +116,7 @@ func TestRender(t *testing.T) {
 		require.NoError(t, os.WriteFile(name, []byte(text), 0o666))
 	}
 	write(filepath.Join(b.dir(), "pair.txt"), sample)
-	write(filepath.Join(b.dir(), "early.txt"), "cpu: c\nBenchmarkEarly/program=loop/frees=hand-2 1 128 batch 0 cycles 0 late 4194304 mean-B 4194304 peak-B 3e6 wall-max-ns 1e6 wall-min-ns 2e6 wall-ns\n")
+	write(filepath.Join(b.dir(), "early.txt"), "cpu: c\nBenchmarkEarly/program=loop/frees=hand-2 1 128 batch 0 cycles 0 late 4194304 mean-B 4194304 peak-B 2e6 wall-ns\n")
 	write(filepath.Join(b.dir(), "early-series.txt"), "loop hand 0 0\nloop hand 10 4194304\nloop collector 0 0\nloop collector 5 1000\n")
 	write(filepath.Join(b.root, "README.md"), "before\n"+readmeBegin+"\nold\n"+readmeEnd+"\nafter\n")
 	require.NoError(t, os.MkdirAll(b.documents(), 0o777))

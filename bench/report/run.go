@@ -42,6 +42,9 @@ func (b *bench) run(p part) error {
 	b.describe(f)
 	fmt.Fprintf(f, "part: %s\n", p.name)
 	runErr := p.run(&raw{bench: b, w: f})
+	if b.ctx.Err() != nil {
+		runErr = errors.New("interrupted") // whatever a command that was ended made of it
+	}
 	end := complete
 	if runErr != nil {
 		end = fmt.Sprintf("failed: %v", runErr)
@@ -59,7 +62,7 @@ func (r *raw) missing(peer, reason string) {
 // command runs a command in bench/ and returns what it printed, and how much memory and processor it
 // took. Its error says what it printed last.
 func (r *raw) command(limit time.Duration, env []string, name string, args ...string) (out []byte, use *syscall.Rusage, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	ctx, cancel := context.WithTimeout(r.ctx, limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = filepath.Join(r.root, "bench")
@@ -114,6 +117,10 @@ func (r *raw) test(binary, prefix, pattern, time string, count int, more ...stri
 // peer runs a command of somebody else's allocator. If it fails, or takes too long, the peer is missing, which is no
 // error of the part. What it has printed until then counts.
 func (r *raw) peer(peer string, env []string, name string, args ...string) {
+	if !r.peers {
+		r.missing(peer, "left out with -no-peers")
+		return
+	}
 	if _, err := exec.LookPath(name); err != nil {
 		r.missing(peer, "it was not built, or is not installed: "+filepath.Base(name))
 		return

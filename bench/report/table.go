@@ -64,6 +64,24 @@ func (r *result) cell(unit string, show func(float64) string) string {
 	return fmt.Sprintf("%s ±%.0f %%", show(m.value), 100*r.spread(unit))
 }
 
+// exactly returns the median of a unit, with its spread only if there is one.
+func (r *result) exactly(unit string, show func(float64) string) string {
+	m, _ := r.of(unit)
+	if m.least == m.most {
+		return show(m.value)
+	}
+	return r.cell(unit, show)
+}
+
+// over returns the ratios of a unit's values to those of another result, run by run.
+func (r *result) over(other *result, unit string) *result {
+	q := &result{values: map[string][]float64{}}
+	for i := range min(len(r.values[unit]), len(other.values[unit])) {
+		q.values["ratio"] = append(q.values["ratio"], r.values[unit][i]/other.values[unit][i])
+	}
+	return q
+}
+
 // digits returns x with three digits that count.
 func digits(x float64) string {
 	switch a := math.Abs(x); {
@@ -122,6 +140,38 @@ func (p part) tables(f *rawFile) (all []*table, titles []string) {
 			}
 			add(map[string]string{"false": "Each on its own stream", "true": "All on one stream"}[shared], t)
 		}
+	case "handoff":
+		t := &table{head: []string{"pairs of goroutines", "lastuse", "ordered", "channel alone"}}
+		for _, r := range f.only("HandOff") {
+			t.rows = append(t.rows, []string{r.vars["pairs"], r.cell("ns/buffer", duration), r.cell("ordered-ns/buffer", duration), r.cell("channel-ns/buffer", duration)})
+		}
+		add("Time of a buffer, made, handed over and freed", t)
+	case "multistream":
+		for _, device := range values(f.only("MultiStreams"), "device") {
+			on := f.only("MultiStreams", "device="+device)
+			for _, c := range []struct {
+				title, unit string
+				by          float64
+			}{{"time of the four kernels", "ns/op", 1}, {"of it to enqueue them, with what is made and freed", "enqueue-µs", 1e3}} {
+				t := &table{head: append([]string{"streams", "pool"}, values(on, "pool")...)}
+				for _, streams := range values(on, "streams") {
+					for _, warm := range values(on, "prewarm") {
+						row := []string{streams, map[string]string{"false": "cold", "true": "warm"}[warm]}
+						for _, pool := range t.head[2:] {
+							cell := ""
+							for _, r := range f.only("MultiStreams", "device="+device, "streams="+streams, "prewarm="+warm, "pool="+pool) {
+								cell = r.cell(c.unit, func(x float64) string { return duration(x * c.by) })
+							}
+							row = append(row, cell)
+						}
+						t.rows = append(t.rows, row)
+					}
+				}
+				add(fmt.Sprintf("The %s device: %s", device, c.title), t)
+			}
+		}
+	case "memwatch":
+		watchedTables(f, add)
 	case "random":
 		for _, mapping := range []string{"true", "false"} {
 			for _, streams := range values(f.only("RandomAllocations"), "streams") {
@@ -130,6 +180,11 @@ func (p part) tables(f *rawFile) (all []*table, titles []string) {
 			}
 		}
 		add("MiniMalloc's problems: reserved / asked for", pivot(f.only("MiniMalloc"), "problem", "mapping", "reserved/requested", digits))
+		for _, r := range f.only("Random") {
+			r.vars["workload"] = r.vars["N"] + " × " + r.vars["max"]
+		}
+		add("random_allocations on the CUDA device, one stream, cold: time of all", pivot(f.only("Random"), "workload", "pool", "ns/op", duration))
+		add("The same: MiB that the pool had from the device", pivot(f.only("Random"), "workload", "pool", "reserved-MiB", digits))
 	case "replay":
 		for _, n := range values(f.only("Bookkeeping"), "n") {
 			add(n+" buffers: time of a Make or a Free", pivot(f.only("Bookkeeping", "n="+n), "max", "allocator", "ns/step", duration))
@@ -206,17 +261,19 @@ var forms = map[string]string{"collector": "no frees", "defer": "deferred", "las
 
 // earlyTable is what early release is worth.
 func earlyTable(f *rawFile) *table {
-	t := &table{head: []string{"program", "frees", "peak", "mean", "wall", "spread", "collections", "late frees", "batch"}}
+	t := &table{head: []string{"program", "frees", "peak", "mean", "wall", "of the time by hand", "collections", "late frees", "batch"}}
 	for _, r := range f.only("Early") {
-		wall, _ := r.of("wall-ns")
-		least, _ := r.of("wall-min-ns")
-		most, _ := r.of("wall-max-ns")
+		hand := f.only("Early", "program="+r.vars["program"], "frees=hand")
+		ratio := ""
+		if len(hand) > 0 {
+			ratio = r.over(hand[0], "wall-ns").cell("ratio", digits)
+		}
 		count := func(unit string) string {
 			m, _ := r.of(unit)
 			return fmt.Sprintf("%.0f", m.value)
 		}
-		t.rows = append(t.rows, []string{r.vars["program"], forms[r.vars["frees"]], r.cell("peak-B", size), r.cell("mean-B", size),
-			duration(wall.value), fmt.Sprintf("%s–%s", duration(least.value), duration(most.value)), count("cycles"), count("late"), count("batch")})
+		t.rows = append(t.rows, []string{r.vars["program"], forms[r.vars["frees"]], r.exactly("peak-B", size), r.exactly("mean-B", size),
+			r.cell("wall-ns", duration), ratio, count("cycles"), count("late"), count("batch")})
 	}
 	return t
 }
