@@ -94,10 +94,11 @@ func seenByBpftrace(out []byte) (int64, bool) {
 
 // A target is a running bench/peers/probe_target.c.
 type target struct {
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Reader
-	n   int64 // pairs it has made
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    *bufio.Reader
+	stderr lateOutput
+	n      int64 // pairs it has made
 }
 
 func (r *raw) startTarget(library, calls string) (*target, error) {
@@ -110,15 +111,14 @@ func (r *raw) startTarget(library, calls string) (*target, error) {
 	if err != nil {
 		return nil, err
 	}
-	var stderr bytes.Buffer
-	t.cmd.Stderr = &stderr
+	t.cmd.Stderr = &t.stderr
 	if err := t.cmd.Start(); err != nil {
 		return nil, err
 	}
 	t.out = bufio.NewReader(out)
 	if line, err := t.out.ReadString('\n'); err != nil || line != "ready\n" {
 		t.end()
-		return nil, errors.New(complaint(stderr.String()))
+		return nil, errors.New(complaint(string(t.stderr.bytes())))
 	}
 	return t, nil
 }
@@ -131,9 +131,23 @@ func (t *target) do(steps, pairs int64) (wall, cpu float64, err error) {
 	}
 	t.n += pairs
 	if _, err := fmt.Fscan(t.out, &wall, &cpu); err != nil {
-		return 0, 0, fmt.Errorf("probe_target: %w", err)
+		return 0, 0, fmt.Errorf("probe_target: %w: %s", err, complaint(string(t.stderr.bytes())))
 	}
 	return wall / float64(pairs), cpu / float64(pairs), nil
+}
+
+// least returns the least processor time of a pair in several rounds.
+func (t *target) least(pairs int64, rounds int) (least float64, err error) {
+	for i := range rounds {
+		_, x, err := t.do(0, pairs)
+		if err != nil {
+			return 0, err
+		}
+		if i == 0 || x < least {
+			least = x
+		}
+	}
+	return least, nil
 }
 
 func (t *target) end() {
@@ -226,7 +240,7 @@ func (r *raw) watch(w watcher, driver, library, other string) (err error) {
 	}
 	defer bare.end()
 	const many = 20_000
-	pair, _, err := bare.do(0, many)
+	pair, err := watched.least(200, 50)
 	if err != nil {
 		return err
 	}
@@ -328,17 +342,11 @@ func (r *raw) attached(t *target, pair float64, gone chan error) error {
 			return fmt.Errorf("it ended: %v", err)
 		case <-time.After(50 * time.Millisecond):
 		}
-		least := 0.0
-		for i := range 3 {
-			x, _, err := t.do(0, 200)
-			if err != nil {
-				return err
-			}
-			if i == 0 || x < least {
-				least = x
-			}
+		least, err := t.least(200, 3)
+		if err != nil {
+			return err
 		}
-		if least > 1.5*pair+400 {
+		if least > pair+600 {
 			time.Sleep(500 * time.Millisecond) // until all probes are there
 			return nil
 		}
