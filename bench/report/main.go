@@ -35,7 +35,7 @@ type bench struct {
 	set   string // name of the set of results
 	bin   string // folder of what was built
 	quick bool
-	peers bool // run other allocators, too
+	alone bool // leave other allocators out
 	bar   *bar
 	ctx   context.Context // ends at Ctrl-C
 
@@ -58,7 +58,7 @@ func main() {
 	log.SetPrefix("report: ")
 	b := &bench{}
 	flag.BoolVar(&b.quick, "quick", false, "few repetitions, small sizes")
-	alone := flag.Bool("no-peers", false, "leave other allocators out")
+	flag.BoolVar(&b.alone, "no-peers", false, "leave other allocators out")
 	flag.StringVar(&b.set, "set", "", "`name` of the set of results (default quick or full)")
 	flag.StringVar(&b.bin, "bin", "", "run what -build has built in this `folder`")
 	flag.DurationVar(&b.patience, "patience", 10*time.Minute, "how long a peer may take")
@@ -76,7 +76,6 @@ func main() {
 			b.set = "quick"
 		}
 	}
-	b.peers = !*alone
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	b.ctx = ctx
 	err := b.main(*names, *build, *render, *list)

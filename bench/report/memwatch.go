@@ -179,7 +179,7 @@ func runMemwatch(r *raw) error {
 	}
 	for _, d := range drivers {
 		for _, w := range watchers {
-			if !r.peers && w.name != "memwatch" {
+			if r.alone && w.name != "memwatch" {
 				r.missing(w.name+", stacks="+w.stacks, "left out with -no-peers")
 				continue
 			}

@@ -78,7 +78,7 @@ func TestUnits(t *testing.T) {
 // TestRun holds run to its promises: a part that is complete is not run again, one that failed is, and
 // a peer that is not here is named.
 func TestRun(t *testing.T) {
-	b := &bench{root: t.TempDir(), set: "s", peers: true, ctx: t.Context(), bar: &bar{w: io.Discard, all: 9, stop: make(chan struct{})}, patience: time.Minute}
+	b := &bench{root: t.TempDir(), set: "s", ctx: t.Context(), bar: &bar{w: io.Discard, all: 9, stop: make(chan struct{})}, patience: time.Minute}
 	runs := 0
 	p := part{name: "p", run: func(r *raw) error {
 		runs++

@@ -117,7 +117,7 @@ func (r *raw) test(binary, prefix, pattern, time string, count int, more ...stri
 // peer runs a command of somebody else's allocator. If it fails, or takes too long, the peer is missing, which is no
 // error of the part. What it has printed until then counts.
 func (r *raw) peer(peer string, env []string, name string, args ...string) {
-	if !r.peers {
+	if r.alone {
 		r.missing(peer, "left out with -no-peers")
 		return
 	}

@@ -53,7 +53,7 @@ func TestTraceTables(t *testing.T) {
 
 // TestImpatience: a peer that takes too long is missing, and what it has printed is there, as soon as it is found.
 func TestImpatience(t *testing.T) {
-	b := &bench{root: t.TempDir(), set: "s", bar: &bar{w: io.Discard, all: 1, stop: make(chan struct{})}, patience: 200 * time.Millisecond}
+	b := &bench{root: t.TempDir(), set: "s", ctx: t.Context(), bar: &bar{w: io.Discard, all: 1, stop: make(chan struct{})}, patience: 200 * time.Millisecond}
 	require.NoError(t, os.MkdirAll(filepath.Join(b.root, "bench"), 0o777))
 	name := filepath.Join(b.dir(), "p.txt")
 	require.NoError(t, b.run(part{name: "p", run: func(r *raw) error {
