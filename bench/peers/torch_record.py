@@ -205,7 +205,7 @@ def tiny(torch, most):
     return len(kept)
 
 
-WORKLOADS = {"train": (train, 30_000), "lora": (lora, 30_000), "infer": (infer, 40_000), "tiny": (tiny, 60)}
+WORKLOADS = {"train": (train, 30_000), "lora": (lora, 30_000), "infer": (infer, 30_000), "tiny": (tiny, 60)}
 
 
 def main():
