@@ -23,6 +23,7 @@ import (
 //
 //	go.mod                  oracle.test
 //	rt, backend, run        copied from testdata/module
+//	ledger, sync            stand-ins for modules that programs import
 //	orig/progs, orig/help   the programs as generated
 //	fixed/progs, fixed/help the same, rewritten in place
 //
@@ -159,7 +160,13 @@ func newBatch(dir string, pool Pool) (*Batch, error) {
 	} else if err := write(filepath.Join(dir, "ledger/go.mod"), "module github.com/lastuse/lastuse\n\ngo 1.26.0\n"); err != nil {
 		return nil, err
 	}
-	mod += "\nreplace github.com/lastuse/lastuse => " + target + "\n"
+	if err := write(filepath.Join(dir, "sync/go.mod"), "module golang.org/x/sync\n\ngo 1.26.0\n"); err != nil {
+		return nil, err
+	}
+	if !strings.Contains(mod, "golang.org/x/sync ") {
+		mod += "\nrequire golang.org/x/sync v0.0.0\n"
+	}
+	mod += "\nreplace github.com/lastuse/lastuse => " + target + "\n\nreplace golang.org/x/sync => ./sync\n"
 	return b, write(filepath.Join(dir, "go.mod"), mod)
 }
 

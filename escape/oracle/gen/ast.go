@@ -39,6 +39,12 @@ const (
 	KMap                 // map[int]handle
 	KFunc                // closure without parameters
 	KChan                // chan handle, local
+	KGetter              // function that returns the handle of a variable
+	KKeys                // map[handle]int
+	KErr                 // error that holds the handle
+	KSeq                 // iterator over views of the buffer
+	KStack               // pointer to a struct with a slice of handles
+	KBox                 // pointer to a struct with one handle, which can be resized
 )
 
 // Res is the resource type of what a variable holds.
@@ -60,8 +66,9 @@ type Var struct {
 	Undef   bool // contents may be unspecified: never read
 	Fixed   bool // its address was taken: never assigned again
 	Param   bool
-	Depth   int // loop depth of its declaration
-	Class   int // literal: number of the closure that declares it, 0 for the function
+	Depth   int  // loop depth of its declaration
+	Class   int  // literal: number of the closure that declares it, 0 for the function
+	Cell    bool // a literal assigns it
 }
 
 // Locs returns the number of locations of v.
@@ -92,7 +99,8 @@ type Cond struct {
 	Op   CondOp
 	X, Y *Cond
 	Path Path // CPos, CLen
-	N    int  // CIter: remainder
+	N    int
+	Res  Res // CTemp
 	Var  string
 }
 
@@ -109,6 +117,8 @@ const (
 	CNot
 	CFlag  // a boolean variable drawn before
 	CNever // false, which the program cannot know
+	CTemp  // the sum of an unnamed temporary is positive; N is its size
+	CNil   // a pointer resource is there
 )
 
 // Stmt is a statement.
@@ -167,6 +177,7 @@ type (
 		Ok    []Stmt // EInvert
 		ErrID int
 		T     bool // on the second stream
+		Case  bool // EInvert: in the header of a switch
 	}
 	// Zero declares a variable without a value.
 	Zero struct{ V *Var }
@@ -175,6 +186,24 @@ type (
 		Dst, Src []Path
 		Decl     bool
 		Lo, Hi   int // of a view: elements cut at either end
+		How      int // how a getter, an error or an iterator is written
+	}
+	// Clear assigns the zero value, as after handing the buffer on.
+	Clear struct{ V *Var }
+	// Resize replaces the buffer of a box and frees the old one.
+	Resize struct {
+		V     *Var
+		N     int
+		Fail  []Stmt
+		ErrID int
+	}
+	// For is a loop that makes its buffer in the header and fills it after each
+	// iteration.
+	For struct {
+		Make  *Make
+		Post  *Use
+		Label string
+		Body  []Stmt
 	}
 	// Compose builds a pair, array, slice or map from handles.
 	Compose struct {
@@ -192,12 +221,13 @@ type (
 		Key int
 		Src Path
 	}
-	// Get loads an element and runs Body if it is there. Pop drops it from the slice.
+	// Get loads an element and runs Body if it is there.
 	Get struct {
 		Dst  *Var
 		V    *Var
 		Key  int
-		Pop  bool
+		Pop  bool // drop it from the slice
+		Last bool // Pop: the last element, not the first
 		Body []Stmt
 	}
 	// Use does Op.
@@ -227,10 +257,12 @@ type (
 		Label string
 		Body  []Stmt
 	}
-	// Each ranges over a slice or array.
+	// Each ranges over a slice or array, or over the views that an iterator yields.
 	Each struct {
 		V     *Var
 		X     *Var
+		Lit   []Path // X is a literal of these
+		Seq   SeqKind
 		Label string
 		Body  []Stmt
 	}
@@ -267,6 +299,7 @@ type (
 		Kind DeferKind
 		Path Path
 		ID   int
+		Lit  bool // DLook: by a literal that captures the variable
 	}
 	// Free is the user's own free.
 	Free struct {
@@ -286,6 +319,7 @@ type (
 	// Closure declares a literal.
 	Closure struct {
 		V    *Var
+		Wrap WrapKind
 		Body []Stmt
 	}
 	// CallVar calls a closure.
@@ -362,6 +396,9 @@ func (*Escape) stmt()  {}
 func (*Block) stmt()   {}
 func (*Select) stmt()  {}
 func (*Pass) stmt()    {}
+func (*Clear) stmt()   {}
+func (*Resize) stmt()  {}
+func (*For) stmt()     {}
 
 // ResultKind is what a function returns beside its error.
 type ResultKind uint8
@@ -374,6 +411,8 @@ const (
 	RPair                      // pair, error
 	RSlice                     // slice, error
 	RPairPtr                   // *pair, error
+	RStack                     // stack, error
+	RHeld                      // an error that holds a buffer
 )
 
 // A Func is a function of the program; Funcs[0] is the entry.
@@ -402,6 +441,7 @@ type Program struct {
 	Sites  []Site // by N - FirstSite
 	Labels map[string]bool
 	Tags   map[string]bool // constructs it has
+	Closes bool            // pairs have a destructor
 }
 
 // FirstSite is the number of elements that the first site of a program asks for.

@@ -33,10 +33,17 @@ func NewFlows(p *Program) Flows {
 			case *Make:
 				n := node{v: s.Dst.V}
 				from[n] = append(from[n], s.N-FirstSite)
+			case *For:
+				n := node{v: s.Make.Dst.V}
+				from[n] = append(from[n], s.Make.N-FirstSite)
+			case *Resize:
+				n := node{v: s.V}
+				from[n] = append(from[n], s.N-FirstSite)
+				frees[s.V] = true
 			case *Assign:
 				for j := range s.Dst {
 					add(s.Src[j].V, s.Dst[j].V)
-					if k := s.Dst[j].V.Kind; k == KPtr || k == KPairPtr {
+					if k := s.Dst[j].V.Kind; k == KPtr || k == KPairPtr || k == KGetter {
 						add(s.Dst[j].V, s.Src[j].V)
 					}
 				}
@@ -51,6 +58,9 @@ func NewFlows(p *Program) Flows {
 			case *Get:
 				add(s.V, s.Dst)
 			case *Each:
+				for _, src := range s.Lit {
+					add(src.V, s.X)
+				}
 				add(s.X, s.V)
 			case *Switch:
 				add(s.Subject.V, s.V)
@@ -83,7 +93,7 @@ func NewFlows(p *Program) Flows {
 			case *FreeAll:
 				frees[s.V] = true
 			case *Defer:
-				if s.Kind != DUse {
+				if s.Kind != DUse && s.Kind != DLook {
 					frees[s.Path.V] = true
 				}
 			}

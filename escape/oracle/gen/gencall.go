@@ -2,8 +2,6 @@ package gen
 
 // Actions that call, hand on or share buffers.
 
-import "fmt"
-
 func (g *generator) doJoin() []Stmt {
 	if g.hoisted() || g.f.fn.Generic {
 		return nil
@@ -13,7 +11,10 @@ func (g *generator) doJoin() []Stmt {
 		return nil
 	}
 	g.tag("joined goroutine")
-	s := &Join{Kind: JoinKind(g.n(2)), Arg: Of(k.v), X: 1 + g.n(30), ID: g.id()}
+	s := &Join{Kind: JoinKind(g.n(3)), Arg: Of(k.v), X: 1 + g.n(30), ID: g.id()}
+	if s.Kind == JErr {
+		g.tag("errgroup")
+	}
 	if g.chance(0.5) {
 		s.Mid = append(s.Mid, g.probe())
 	}
@@ -64,7 +65,12 @@ func (g *generator) doClosure() []Stmt {
 		return true
 	})
 	g.of(k).pinned = true
-	list := []Stmt{&Closure{V: v, Body: body}}
+	lit := &Closure{V: v, Body: body}
+	if g.chance(0.08) {
+		g.tag("result leads to a literal")
+		lit.Wrap = WrapKind(1 + g.n(3))
+	}
+	list := []Stmt{lit}
 	for range g.n(3) {
 		list = append(list, &CallVar{V: v})
 		if g.chance(0.5) {
@@ -171,16 +177,21 @@ func (g *generator) doCall() []Stmt {
 			s.Fail = g.fail(true)
 		}
 	}
-	if kind, ok := map[ResultKind]Kind{RBuf: KBuf, RPair: KPair, RSlice: KSlice, RPairPtr: KPairPtr}[fn.Result]; ok {
+	kinds := map[ResultKind]Kind{RBuf: KBuf, RPair: KPair, RSlice: KSlice, RPairPtr: KPairPtr, RStack: KStack, RHeld: KErr}
+	if kind, ok := kinds[fn.Result]; ok {
 		if g.chance(0.04) {
 			g.tag("result dropped")
 			return []Stmt{s}
 		}
-		s.Err, s.Decl = ECheck, true
-		if g.chance(0.1) && !g.hoisted() {
-			s.Err = EWrap
+		s.Decl = true
+		if fn.Result != RHeld {
+			s.Err = ECheck
+			if x := g.n(10); x < 2 && !g.hoisted() {
+				s.Err = []OnErr{EWrap, EShadow}[x]
+				g.tag([]string{"wrapped error", "shadowed error"}[x])
+			}
+			s.Fail = g.fail(true)
 		}
-		s.Fail = g.fail(true)
 		s.Dst = g.fresh(kind, fn.Res)
 		s.Dst.Fixed = kind == KPairPtr
 		k := g.declare(s.Dst)
@@ -308,26 +319,6 @@ func (g *generator) doTemp() []Stmt {
 		return []Stmt{&Use{Op: OChain, N: g.site(RMat)}}
 	}
 	return []Stmt{&Use{Op: OTemp, N: g.site(RBuffer)}}
-}
-
-// doCorrelated makes a buffer under a condition and uses it under the same one.
-func (g *generator) doCorrelated() []Stmt {
-	if g.hoisted() {
-		return nil
-	}
-	g.tag("correlated")
-	name := fmt.Sprintf("flag%d", g.id())
-	if g.f.nest == 0 && g.f.lit == 0 {
-		g.f.flags = append(g.f.flags, name)
-	}
-	v := g.fresh(KBuf, RBuffer)
-	v.MaySkip = true
-	m := &Make{Dst: Of(v), N: g.site(RBuffer), Via: g.via(RBuffer), Err: ECheck, Fail: g.ret(&Return{Fail: true}), ErrID: g.id()}
-	list := []Stmt{&Flag{Name: name}, &Zero{V: v}, &If{Cond: &Cond{Op: CFlag, Var: name}, Then: append([]Stmt{m}, g.first(v)...)}}
-	g.declare(v)
-	list = append(list, g.probe())
-	list = append(list, &If{Cond: &Cond{Op: CFlag, Var: name}, Then: []Stmt{&Use{Op: OSum, Args: []Path{Of(v)}}}})
-	return list
 }
 
 // doAgain jumps back.

@@ -12,14 +12,32 @@ func (g *generator) doAlias() []Stmt {
 	}
 	kinds := []Kind{KBuf, KAny}
 	if k.v.Res == RBuffer {
-		kinds = []Kind{KBuf, KBuf, KView, KView, KView, KRaw, KMethod, KFiller, KAny, KEmbed, KPtr}
+		kinds = []Kind{KBuf, KBuf, KView, KView, KView, KRaw, KMethod, KFiller, KAny, KEmbed, KPtr, KSeq}
+	}
+	if g.chance(0.25) { // rare in real programs
+		kinds = append(kinds, KGetter, KErr)
 	}
 	kind := kinds[g.n(len(kinds))]
-	a := &Assign{Decl: true}
-	if g.f.fn.Generic && (kind == KEmbed || kind == KFiller) {
+	a := &Assign{Decl: true, How: g.n(12)}
+	if g.f.fn.Generic && (kind == KEmbed || kind == KFiller || kind == KErr) {
 		return nil
 	}
 	switch kind {
+	case KGetter:
+		if k.v.Kind != KBuf || k.v.Param || k.v.Depth != g.f.depth || k.v.Cell || g.f.fn.Hoist {
+			return nil
+		}
+		k.v.Fixed = true
+		g.tag("result leads to a literal")
+	case KErr:
+		if k.v.Undef {
+			return nil
+		}
+		g.tag("error that holds")
+	case KSeq:
+		if k.v.Undef {
+			return nil
+		}
 	case KPtr:
 		if k.v.Kind != KBuf || k.v.Param || k.v.Depth != g.f.depth || g.f.fn.Hoist {
 			return nil
@@ -44,10 +62,19 @@ func (g *generator) doAlias() []Stmt {
 		g.tag("copy")
 	}
 	v := g.fresh(kind, k.v.Res)
-	v.Undef, v.Fixed = k.v.Undef, kind == KPtr
+	v.Undef, v.Fixed = k.v.Undef, kind == KPtr || kind == KGetter
 	a.Dst, a.Src = []Path{Of(v)}, []Path{p}
 	n := g.declare(v)
 	g.merge(n, k)
+	if kind == KEmbed && g.movable(k) && solid(k.v) && !k.v.Param && g.chance(0.4) {
+		g.tag("promoted free")
+		use := &Use{Op: []Op{OSum, OFill}[g.n(2)], Args: []Path{Of(v)}, X: 3}
+		g.of(k).gone = true
+		return []Stmt{a, use, &Free{Path: Of(v)}}
+	}
+	if kind == KSeq && g.chance(0.8) {
+		return append([]Stmt{a}, g.over(n)...)
+	}
 	if kind == KPtr || kind == KEmbed || kind == KBuf {
 		return []Stmt{a}
 	}
@@ -71,9 +98,13 @@ func (g *generator) doPhi() []Stmt {
 	if a == nil {
 		return nil
 	}
-	b := g.pick(func(k *known) bool {
-		return k != a && k.v.Res == a.v.Res && (g.owned(k) || k.v.Param && k.v.Kind == KBuf && g.chance(0.1))
-	})
+	var b *known
+	if g.chance(0.25) {
+		b = g.pick(func(k *known) bool { return k.v.Res == a.v.Res && k.v.Param && k.v.Kind == KBuf && solid(k.v) })
+	}
+	if b == nil {
+		b = g.pick(func(k *known) bool { return k != a && k.v.Res == a.v.Res && g.owned(k) })
+	}
 	if b == nil {
 		return nil
 	}
@@ -206,10 +237,13 @@ func (g *generator) doArray() []Stmt {
 	return append(list, g.read(k)...)
 }
 
-// sliceOf builds a slice of fresh buffers.
-func (g *generator) sliceOf(res Res) ([]Stmt, *known) {
+// sliceOf builds a slice of fresh buffers, or a struct with one.
+func (g *generator) sliceOf(res Res, kind Kind) ([]Stmt, *known) {
 	g.tag("slice")
-	v := g.fresh(KSlice, res)
+	if kind == KStack {
+		g.tag("slice in a struct")
+	}
+	v := g.fresh(kind, res)
 	list := []Stmt{}
 	c := &Compose{V: v}
 	k := g.declare(v)
@@ -254,8 +288,32 @@ func (g *generator) leave() {
 }
 
 func (g *generator) doSlice() []Stmt {
-	list, k := g.sliceOf(g.res())
-	return append(list, g.read(k)...)
+	kind := KSlice
+	if !g.f.fn.Generic && g.chance(0.25) {
+		kind = KStack
+	}
+	list, k := g.sliceOf(g.res(), kind)
+	list = append(list, g.read(k)...)
+	if g.chance(0.15) && k.v.Class == g.f.lit && g.f.lit == 0 {
+		list = append(list, g.popped(k))
+	}
+	return list
+}
+
+// popped takes an element out of a slice and uses it.
+func (g *generator) popped(k *known) Stmt {
+	g.tag("re-slice")
+	v := g.fresh(KBuf, k.v.Res)
+	v.Param = true
+	get := &Get{Dst: v, V: k.v, Pop: true, Last: g.chance(0.5)}
+	g.push()
+	g.merge(g.declare(v), k)
+	get.Body = []Stmt{&Use{Op: []Op{OSum, OFill, OLen}[g.n(3)], Args: []Path{Of(v)}, X: 3}}
+	if g.chance(0.5) {
+		get.Body = append(get.Body, g.block(nil)...)
+	}
+	g.pop()
+	return get
 }
 
 // read reads a container that was just built, most of the time: one that nobody
@@ -267,7 +325,7 @@ func (g *generator) read(k *known) []Stmt {
 	v := g.fresh(KBuf, k.v.Res)
 	v.Param = true
 	use := []Stmt{&Use{Op: []Op{OSum, OFill}[g.n(2)], Args: []Path{Of(v)}, X: 4}}
-	if k.v.Kind == KMap {
+	if k.v.Kind == KMap || k.v.Kind == KKeys {
 		return []Stmt{&Get{Dst: v, V: k.v, Key: g.n(2), Body: use}}
 	}
 	if g.chance(0.4) {
@@ -279,11 +337,26 @@ func (g *generator) read(k *known) []Stmt {
 
 // doContainer reads a container.
 func (g *generator) doContainer() []Stmt {
-	k := g.pick(func(k *known) bool { return k.v.Kind == KSlice || k.v.Kind == KMap || k.v.Kind == KArray })
+	k := g.pick(func(k *known) bool {
+		switch k.v.Kind {
+		case KSlice, KMap, KArray, KStack, KKeys, KSeq:
+			return true
+		}
+		return false
+	})
 	if k == nil {
 		return nil
 	}
-	if k.v.Kind == KSlice && g.movable(k) && !k.v.Param && g.chance(0.25) {
+	switch k.v.Kind {
+	case KSeq:
+		return g.over(k)
+	case KKeys:
+		if !g.movable(k) || g.chance(0.6) {
+			return g.read(k)
+		}
+	}
+	list := k.v.Kind == KSlice || k.v.Kind == KStack
+	if (list && g.chance(0.25) || k.v.Kind == KKeys) && g.movable(k) && !k.v.Param {
 		g.tag("free loop")
 		g.of(k).gone = true
 		return []Stmt{&FreeAll{V: k.v}}
@@ -306,11 +379,13 @@ func (g *generator) doContainer() []Stmt {
 	if k.v.Kind == KArray {
 		return nil
 	}
-	get := &Get{Dst: v, V: k.v, Key: g.n(2)}
-	if k.v.Kind == KSlice && !k.v.Param && !k.v.Fixed && k.v.Class == g.f.lit && g.f.lit == 0 && g.chance(0.3) {
-		g.tag("re-slice")
-		get.Pop, get.Key = true, 0
+	if list && !k.v.Param && !k.v.Fixed && k.v.Class == g.f.lit && g.f.lit == 0 && g.chance(0.5) {
+		return []Stmt{g.popped(k)}
 	}
+	if k.v.Kind == KKeys {
+		return nil
+	}
+	get := &Get{Dst: v, V: k.v, Key: g.n(2)}
 	g.push()
 	g.merge(g.declare(v), k)
 	get.Body = append(use, g.block(nil)...)

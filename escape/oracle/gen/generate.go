@@ -118,24 +118,30 @@ func (g *generator) site(r Res) int {
 }
 
 func (g *generator) program() {
+	g.p.Closes = g.chance(0.35)
 	helpers := g.n(5)
 	g.p.Funcs = make([]*Func, helpers+1)
 	g.modes = make([][]mode, helpers+1)
 	g.alias = make([]bool, helpers+1)
+	plain := g.chance(0.12) // two that can stand for each other
 	for i := helpers; i > 0; i-- {
-		g.helper(i)
+		g.helper(i, plain && i > helpers-2)
 	}
 	g.p.Funcs[0] = g.function(&Func{Index: 0}, 6+g.n(20))
 }
 
-func (g *generator) helper(i int) {
+// helper makes function i; plain is one that takes a buffer and returns an error.
+func (g *generator) helper(i int, plain bool) {
 	f := &Func{Index: i}
-	f.Result = []ResultKind{RNone, RErr, RErr, RErr, RBuf, RBuf, RBuf, RInt, RInt, RPair, RSlice, RPairPtr}[g.n(12)]
+	f.Result = []ResultKind{RNone, RErr, RErr, RErr, RBuf, RBuf, RBuf, RInt, RInt, RPair, RSlice, RPairPtr, RStack, RHeld}[g.n(14)]
 	if g.chance(0.2) {
 		f.Res = RMat
 	}
+	own := f.Result == RPair || f.Result == RPairPtr || f.Result == RStack || f.Result == RHeld // a type of the package
 	switch {
-	case f.Result == RPair || f.Result == RPairPtr:
+	case plain:
+		f.Result, f.Res = RErr, RBuffer
+	case own:
 	case g.chance(0.25):
 		f.Help = true
 		g.tag("other package")
@@ -143,29 +149,36 @@ func (g *generator) helper(i int) {
 	if !f.Help && g.chance(0.15) {
 		f.Method = true
 		g.tag("method")
-	} else if f.Res == RBuffer && f.Result != RPair && f.Result != RPairPtr && g.chance(0.2) {
+	} else if f.Res == RBuffer && !own && !plain && g.chance(0.2) {
 		f.Generic = true
 		g.tag("generic")
 	}
 	g.f = &state{fn: f}
-	for j := range g.n(3) {
+	params := g.n(3)
+	if plain {
+		params = 1
+	}
+	for j := range params {
 		res := RBuffer
-		if !f.Generic && g.chance(0.25) {
+		if !f.Generic && !plain && g.chance(0.25) {
 			res = RMat
 		}
 		kind := KBuf
-		if x := g.n(10); !f.Generic && !f.Help {
+		if x := g.n(20); !f.Generic && !f.Help && !plain {
 			switch {
-			case x == 0:
+			case x < 2:
 				kind = KPairPtr
-			case x == 1:
+			case x < 4:
 				kind = KPair
-			case x == 2:
+			case x < 6:
 				kind = KSlice
+			case x < 7:
+				kind = KStack
 			}
 		}
 		m := borrows
-		if kind == KBuf && g.chance(0.15) {
+		if plain {
+		} else if kind == KBuf && g.chance(0.15) {
 			m = consumes
 			g.tag("consumed")
 		} else if kind == KBuf && g.chance(0.06) {
@@ -241,7 +254,8 @@ func (g *generator) named(f *Func) []Stmt {
 }
 
 var letters = [...]string{KBuf: "b", KView: "v", KRaw: "p", KMethod: "m", KFiller: "i", KAny: "a", KEmbed: "e",
-	KPtr: "q", KPair: "pair", KPairPtr: "pp", KArray: "arr", KSlice: "xs", KMap: "table", KFunc: "f", KChan: "ch"}
+	KPtr: "q", KPair: "pair", KPairPtr: "pp", KArray: "arr", KSlice: "xs", KMap: "table", KFunc: "f", KChan: "ch",
+	KGetter: "get", KKeys: "keys", KErr: "held", KSeq: "seq", KStack: "stack", KBox: "box"}
 
 // stmts returns a list of statements for the current scope, within the budget.
 func (g *generator) stmts() []Stmt {
@@ -335,77 +349,4 @@ func (g *generator) jump() Stmt {
 	}
 	g.tag(name)
 	return j
-}
-
-// ret returns s with the frees that must come before it.
-func (g *generator) ret(s *Return) []Stmt {
-	var res []Stmt
-	if g.f.lit == 0 {
-		for _, v := range g.f.owed {
-			if s.Fail && g.chance(0.2) {
-				g.tag("consumed on success")
-				continue
-			}
-			if s.Sum && s.Path.V == v {
-				return append([]Stmt{&Use{Op: OSum, Args: []Path{Of(v)}}}, g.ret(&Return{})...)
-			}
-			res = append(res, &Free{Path: Of(v)})
-		}
-	}
-	return append(res, s)
-}
-
-// ending is the last statement of a function.
-func (g *generator) ending() []Stmt {
-	f := g.f.fn
-	want := func(kind Kind) *known {
-		return g.pick(func(k *known) bool {
-			return k.v.Kind == kind && k.v.Res == f.Res && solid(k.v) && !k.v.Param && !g.of(k).pinned
-		})
-	}
-	switch f.Result {
-	case RInt:
-		if k := g.pick(func(k *known) bool { return k.v.Kind == KBuf && solid(k.v) }); k != nil {
-			g.tag("return expression")
-			return g.ret(&Return{Path: Of(k.v), Sum: true})
-		}
-	case RBuf:
-		if k := want(KBuf); k != nil {
-			return g.ret(&Return{Path: Of(k.v)})
-		}
-		if g.chance(0.3) {
-			for j, v := range f.Params {
-				if v.Kind == KBuf && v.Res == f.Res && g.modes[f.Index][j] == borrows {
-					g.tag("identity")
-					g.alias[f.Index] = true
-					return g.ret(&Return{Path: Of(v)})
-				}
-			}
-		}
-		list, b := g.made(f.Res)
-		return append(list, g.ret(&Return{Path: Of(b.v)})...)
-	case RPair, RPairPtr:
-		kind := KPair
-		if f.Result == RPairPtr && g.chance(0.3) {
-			kind = KPairPtr
-		}
-		if k := want(kind); k != nil {
-			return g.ret(&Return{Path: Of(k.v)})
-		}
-		list, p := g.pairOf(f.Res)
-		return append(list, g.ret(&Return{Path: Of(p.v)})...)
-	case RSlice:
-		if k := want(KSlice); k != nil {
-			return g.ret(&Return{Path: Of(k.v)})
-		}
-		list, xs := g.sliceOf(f.Res)
-		return append(list, g.ret(&Return{Path: Of(xs.v)})...)
-	}
-	return g.ret(&Return{})
-}
-
-// gotos is the end of a function that cleans up at a label.
-func (g *generator) gotos() []Stmt {
-	g.tag("goto")
-	return []Stmt{&Label{Name: "out"}, g.probe()}
 }

@@ -19,6 +19,9 @@ var constructs = []string{
 	"captured by a queued function", "temporary", "reassigned", "early return", "explicit panic", "recover", "recursion", "identity",
 	"other package", "wrapped maker", "use in condition", "short circuit", "loop condition", "endless loop", "return expression",
 	"literal called", "literal lent", "result dropped", "exit", "user free", "address taken", "goroutine", "stored in a parameter", "kept in a global",
+	"call", "escape", "branch", "loop", "cell", "result leads to a literal", "map key", "error that holds", "iterator", "pulled iterator", "struct destructor", "slice in a struct",
+	"promoted free", "resize", "errgroup", "shadowed error", "made in a header", "temporary in a header", "range over a literal", "mixed phi",
+	"correlated free", "nil tested", "deferred free of nil", "deferred clean-up", "deferred read", "deferred read in loop", "receiver evaluated early",
 }
 
 func TestConstructs(t *testing.T) {
@@ -28,6 +31,9 @@ func TestConstructs(t *testing.T) {
 		for tag := range Generate(i, uint64(i)).Tags {
 			count[tag]++
 		}
+	}
+	for tag := range count {
+		assert.Contains(t, constructs, tag, "of the list")
 	}
 	for _, c := range constructs {
 		assert.GreaterOrEqual(t, count[c], n/100, "programs with %s", c)

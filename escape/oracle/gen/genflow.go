@@ -176,62 +176,32 @@ func (g *generator) doExit() []Stmt {
 // doFree frees a buffer that the rest of the program does not use.
 func (g *generator) doFree() []Stmt {
 	k := g.pick(func(k *known) bool {
-		return k.v.Kind == KBuf && g.movable(k) && !k.v.Param && (solid(k.v) || k.v.Res == RBuffer)
+		switch k.v.Kind {
+		case KBuf, KEmbed, KBox:
+		case KPair:
+			if !g.p.Closes {
+				return false
+			}
+		default:
+			return false
+		}
+		return g.movable(k) && !k.v.Param && (solid(k.v) || k.v.Res == RBuffer) && (k.v.Kind != KBuf || g.chance(0.5))
 	})
 	if k == nil {
 		return nil
 	}
 	g.tag("user free")
+	switch k.v.Kind {
+	case KEmbed:
+		g.tag("promoted free")
+	case KPair, KBox:
+		g.tag("struct destructor")
+	}
 	f := &Free{Path: Of(k.v)}
-	if g.chance(0.15) && !k.v.MaySkip {
+	if k.v.Kind == KBuf && g.chance(0.15) && !k.v.MaySkip {
 		g.tag("constant argument")
 		f.Told = true
 	}
 	g.of(k).gone = true
 	return []Stmt{f}
-}
-
-// doDefer defers a free.
-func (g *generator) doDefer() []Stmt {
-	k := g.pick(func(k *known) bool {
-		return k.v.Kind == KBuf && g.movable(k) && !k.v.Param && solid(k.v) && g.f.lit == 0 && k.v != g.f.fn.Clean
-	})
-	if k == nil || g.f.depth > 0 && g.chance(0.5) || g.hoisted() {
-		return nil
-	}
-	d := &Defer{Kind: []DeferKind{DFree, DFree, DLit, DMethod}[g.n(4)], Path: Of(k.v), ID: g.id()}
-	if d.Kind == DLit && (k.v.Res == RMat || g.f.depth > 0) {
-		d.Kind = DFree
-	}
-	if d.Kind == DLit {
-		k.v.Fixed = true
-		g.tag("deferred literal")
-	} else {
-		g.tag("deferred free")
-	}
-	if g.f.depth > 0 {
-		g.tag("defer in loop")
-	}
-	if k.v.Res == RMat {
-		k.v.Fixed = true
-	}
-	g.of(k).pinned = true
-	return []Stmt{d}
-}
-
-// doDeferUse defers a function that reads the buffer.
-func (g *generator) doDeferUse() []Stmt {
-	if !g.top() || g.f.fn.Hoist {
-		return nil
-	}
-	k := g.pick(func(k *known) bool {
-		return k.v.Kind == KBuf && !k.v.Param && !g.of(k).pinned && solid(k.v) && k.v.Depth == 0
-	})
-	if k == nil || g.chance(0.5) {
-		return nil
-	}
-	g.tag("deferred use")
-	k.v.Fixed = true
-	g.of(k).pinned = true
-	return []Stmt{&Defer{Kind: DUse, Path: Of(k.v)}}
 }

@@ -66,7 +66,13 @@ func (g *generator) pick(want func(*known) bool) *known {
 }
 
 // handle reports whether v holds one buffer that can be passed as a handle.
-func handle(v *Var) bool { return v.Kind == KBuf || v.Kind == KEmbed || v.Kind == KPtr }
+func handle(v *Var) bool {
+	switch v.Kind {
+	case KBuf, KEmbed, KPtr, KGetter, KBox:
+		return true
+	}
+	return false
+}
 
 // solid reports whether v holds a buffer for sure, with known contents.
 func solid(v *Var) bool { return !v.MaySkip && !v.Undef }

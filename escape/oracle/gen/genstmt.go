@@ -68,6 +68,14 @@ func init() {
 		{4, (*generator).doExit},
 		{3, (*generator).doPass},
 		{2, (*generator).doMap},
+		{4, (*generator).doKeys},
+		{6, (*generator).doBox},
+		{6, (*generator).doOver},
+		{6, (*generator).doHeader},
+		{10, (*generator).doLiteralRange},
+		{14, (*generator).doDeferLook},
+		{24, (*generator).doDeferAll},
+		{6, (*generator).doCleanup},
 	}
 	for _, a := range actions {
 		weights += a.weight
@@ -115,6 +123,9 @@ func (g *generator) made(res Res) ([]Stmt, *known) {
 	case x == 1:
 		m.Err = EWrap
 		g.tag("wrapped error")
+	case x == 2:
+		m.Err = EShadow
+		g.tag("shadowed error")
 	default:
 		m.Err = ECheck
 		g.tag("error tuple")
@@ -147,6 +158,11 @@ func (g *generator) doMake() []Stmt {
 		if g.hoisted() {
 			return nil
 		}
+		g.tag("made in a header")
+		loops := g.f.loops
+		if m.Case = g.chance(0.4); m.Case {
+			g.f.loops = append(loops[:len(loops):len(loops)], "")
+		}
 		g.push()
 		g.declare(v)
 		m.Ok = append(g.first(v), g.block(nil)...)
@@ -154,6 +170,7 @@ func (g *generator) doMake() []Stmt {
 		if g.chance(0.3) {
 			m.Fail = g.fail(true)
 		}
+		g.f.loops = loops
 		return []Stmt{m}
 	case 2: // contents not specified
 		v := g.fresh(KBuf, res)
@@ -169,18 +186,29 @@ func (g *generator) doMake() []Stmt {
 // doRemake makes a buffer into a variable that held another.
 func (g *generator) doRemake() []Stmt {
 	k := g.pick(func(k *known) bool {
-		return k.v.Kind == KBuf && !k.v.Fixed && !k.v.Param && solid(k.v) && k.v.Class == g.f.lit && g.f.lit == 0 && k.v != g.f.fn.Clean
+		if g.f.lit > 0 && k.v.Class == 0 && g.f.fn.Hoist {
+			return false
+		}
+		return k.v.Kind == KBuf && !k.v.Fixed && !k.v.Param && solid(k.v) && k.v.Class == 0 && k.v != g.f.fn.Clean
 	})
 	if k == nil {
 		return nil
 	}
+	if g.f.lit > 0 {
+		g.tag("cell")
+		k.v.Cell = true
+	}
+	return g.remake(k)
+}
+
+func (g *generator) remake(k *known) []Stmt {
 	g.tag("reassigned")
 	m := &Make{Dst: Of(k.v), N: g.site(k.v.Res), Via: g.via(k.v.Res), Err: ECheck, ErrID: g.id()}
 	m.Fail = g.ret(&Return{Fail: true})
-	if g.chance(0.1) {
+	if g.chance(0.1) || k.v.Class != g.f.lit { // a literal that returns would leave it without a buffer
 		m.Err, m.Fail = EMust, nil
 	}
-	if !g.of(k).pinned && g.f.depth == k.v.Depth {
+	if !g.of(k).pinned && g.f.depth == k.v.Depth && g.f.lit == 0 {
 		k.group = len(g.f.groups)
 		g.f.groups = append(g.f.groups, group{up: k.group})
 	}
@@ -204,7 +232,13 @@ func (g *generator) operand(want func(*known) bool) (Path, *known) {
 }
 
 func (g *generator) doUse() []Stmt {
-	k := g.pick(func(k *known) bool { return k.v.Kind != KFunc && k.v.Kind != KSlice && k.v.Kind != KMap })
+	k := g.pick(func(k *known) bool {
+		switch k.v.Kind {
+		case KFunc, KSlice, KMap, KKeys, KSeq, KStack:
+			return false
+		}
+		return true
+	})
 	if k == nil {
 		return nil
 	}
@@ -219,7 +253,7 @@ func (g *generator) doUse() []Stmt {
 		ops = []Op{OFill, OSum, OLen}
 	case KRaw, KMethod, KFiller:
 		ops = []Op{OFill}
-	case KAny:
+	case KAny, KErr:
 		ops = []Op{OFill, OSum, OPrint}
 	case KPair, KPairPtr, KArray:
 		p = At(k.v, g.n(2))
@@ -269,7 +303,13 @@ func (g *generator) doUse() []Stmt {
 
 // cond returns a condition.
 func (g *generator) cond() *Cond {
-	switch g.n(8) {
+	switch g.n(9) {
+	case 8:
+		if !g.f.fn.Generic && g.chance(0.15) {
+			g.tag("temporary in a header")
+			res := Res(g.n(2))
+			return &Cond{Op: CTemp, N: g.site(res), Res: res}
+		}
 	case 0:
 		if k := g.pick(func(k *known) bool { return (k.v.Kind == KBuf || k.v.Kind == KEmbed) && solid(k.v) }); k != nil {
 			g.tag("use in condition")

@@ -95,6 +95,8 @@ type value struct {
 	bufs   []*object
 	pins   []*object
 	lo, hi int // of a view: elements cut
+
+	once, done bool // of a literal: it runs once, and did
 }
 
 func (v *value) clone() *value {
@@ -110,6 +112,7 @@ type frame struct {
 	flags  map[string]bool
 	parent *frame
 	temps  []*object
+	held   []*object // deferred calls will read them
 	defers []func() sig
 	lits   map[*Var]*Closure
 }
@@ -282,6 +285,7 @@ func (m *machine) reach(f *frame, live Set, arrays bool) map[*object]bool {
 		}
 	}
 	add(f.temps)
+	add(f.held)
 	for g := f; g != nil; g = g.parent {
 		for v, x := range g.env {
 			if v.fields() {

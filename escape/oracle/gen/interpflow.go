@@ -46,6 +46,16 @@ func (m *machine) cond(f *frame, c *Cond) (bool, sig) {
 		return f.flags[c.Var], next
 	case CNever:
 		return false, next
+	case CNil:
+		return f.objects(c.Path)[0] != nil, next
+	case CTemp:
+		n := len(m.trace.Events)
+		if s := m.temporary(f, c.N); s.kind != sNext {
+			return false, s
+		}
+		sum := m.trace.Events[n].Value
+		m.trace.Events = m.trace.Events[:n]
+		return sum > 0, next
 	case CPos:
 		objs := f.objects(c.Path)
 		touch(objs)
@@ -96,6 +106,51 @@ func (m *machine) loop(f *frame, s *Loop) sig {
 		}
 		if m.steps++; m.steps > stepLimit {
 			panic(errTooLong)
+		}
+	}
+}
+
+// items returns what s ranges over, one value for each iteration.
+func (m *machine) items(f *frame, s *Each) []*value {
+	var list []*value
+	if s.Seq != QNone { // each half of the buffer
+		touch(f.value(s.X).bufs)
+		for i, o := range f.value(s.X).bufs {
+			if n := length(o); i == 0 && o != nil {
+				list = append(list, &value{bufs: []*object{o}, hi: n - n/2}, &value{bufs: []*object{o}, lo: n / 2})
+			}
+		}
+		return list
+	}
+	if s.Lit != nil {
+		x := &value{}
+		for _, p := range s.Lit {
+			x.bufs = append(x.bufs, f.objects(p)[0])
+		}
+		f.env[s.X] = x
+	}
+	all := slices.Clone(f.value(s.X).bufs)
+	for _, o := range all {
+		list = append(list, &value{bufs: []*object{o}, pins: all})
+	}
+	return list
+}
+
+// header runs a loop that makes a buffer in its header.
+func (m *machine) header(f *frame, s *For) sig {
+	if sg := m.stmt(f, s.Make); sg.kind != sNext {
+		return sg
+	}
+	for {
+		f.during(m, s)
+		if !m.tape.More() {
+			return next
+		}
+		if sg, stop := through(m.list(f, s.Body), s.Label); stop {
+			return sg
+		}
+		if sg := m.stmt(f, s.Post); sg.kind != sNext {
+			return sg
 		}
 	}
 }
@@ -208,7 +263,7 @@ func (m *machine) callStmt(f *frame, s *Call) sig {
 	if s.Dst != nil {
 		if ret == nil || fail {
 			ret = &value{bufs: []*object{nil, nil}[:min(2, max(1, s.Dst.Locs()))]}
-			if s.Dst.Kind == KSlice {
+			if s.Dst.Kind == KSlice || s.Dst.Kind == KStack {
 				ret.bufs = nil
 			}
 		}

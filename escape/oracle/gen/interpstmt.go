@@ -13,7 +13,13 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 	case *Make:
 		return m.make(f, s)
 	case *Zero:
-		f.set(s.V, &value{bufs: []*object{nil, nil}[:s.V.Locs()]})
+		f.env[s.V] = &value{bufs: []*object{nil, nil}[:s.V.Locs()]}
+	case *Clear:
+		*f.value(s.V) = value{bufs: []*object{nil}}
+	case *Resize:
+		return m.resize(f, s)
+	case *For:
+		return m.header(f, s)
 	case *Assign:
 		m.assign(f, s)
 	case *Compose:
@@ -45,7 +51,12 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 		x := f.value(s.V)
 		if s.Key < len(x.bufs) && (s.V.Kind != KMap || x.bufs[s.Key] != nil) {
 			f.set(s.Dst, &value{bufs: []*object{x.bufs[s.Key]}, pins: slices.Clone(x.bufs)})
-			if s.Pop {
+			switch {
+			case s.Pop && s.Last:
+				n := len(x.bufs) - 1
+				f.set(s.Dst, &value{bufs: []*object{x.bufs[n]}, pins: slices.Clone(x.bufs)})
+				f.set(s.V, &value{bufs: slices.Clone(x.bufs[:n])})
+			case s.Pop:
 				f.set(s.V, &value{bufs: slices.Clone(x.bufs[1:])})
 			}
 			return m.list(f, s.Body)
@@ -66,11 +77,9 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 	case *Loop:
 		return m.loop(f, s)
 	case *Each:
-		x := f.value(s.X)
-		list := slices.Clone(x.bufs)
-		for _, o := range list {
+		for _, x := range m.items(f, s) {
 			f.during(m, s)
-			f.set(s.V, &value{bufs: []*object{o}, pins: list})
+			f.set(s.V, x)
 			if sg, stop := through(m.list(f, s.Body), s.Label); stop {
 				return sg
 			}
@@ -86,10 +95,19 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 		m.abandon()
 		return sig{kind: sPanic}
 	case *Defer:
-		objs := f.objects(s.Path)
+		objs := slices.Clone(f.objects(s.Path))
+		if s.Kind == DLook {
+			touch(objs)
+			f.held = append(f.held, objs...)
+		}
 		f.defers = append(f.defers, func() sig {
 			f.cur, f.low = Set{}, Set{}
-			if s.Kind == DLit {
+			switch s.Kind {
+			case DLook:
+				m.sum(f, &value{bufs: objs}, Path{Field: -1}, true)
+				f.held = f.held[:len(f.held)-len(objs)]
+				return next
+			case DLit, DNil, DAll, DClose:
 				objs = f.objects(s.Path)
 			}
 			if s.Kind == DUse {
@@ -119,9 +137,17 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 		fill(x[0], 0, 0, int64(s.X))
 		return m.list(f, s.Mid)
 	case *Closure:
-		f.env[s.V] = &value{}
+		f.env[s.V] = &value{once: s.Wrap == WOnce}
 		f.lits[s.V] = s
 	case *CallVar:
+		// What the literal assigns is needed for sure neither before nor after.
+		at := m.a.with(f.index, f.flags).At[s]
+		f.low = at.In.minus(at.In.minus(at.Out))
+		v := f.value(s.V)
+		if v.once && v.done {
+			return next
+		}
+		v.done = true
 		var lit *Closure
 		for g := f; g != nil && lit == nil; g = g.parent {
 			lit = g.lits[s.V]
@@ -233,7 +259,7 @@ func (m *machine) assign(f *frame, s *Assign) {
 		d := s.Dst[i]
 		v := f.value(src.V)
 		switch {
-		case d.V.Kind == KPtr, d.V.Kind == KPairPtr && src.V.Kind == KPair:
+		case d.V.Kind == KPtr, d.V.Kind == KGetter, d.V.Kind == KPairPtr && src.V.Kind == KPair:
 			vals = append(vals, v) // shares the variable
 			continue
 		case src.Field >= 0:
@@ -265,6 +291,43 @@ func (m *machine) assign(f *frame, s *Assign) {
 	}
 }
 
+// temporary makes a buffer of n elements that has no name and prints its sum.
+func (m *machine) temporary(f *frame, n int) sig {
+	fail, pan := m.op()
+	if fail {
+		m.abandon()
+	}
+	if fail || pan {
+		return sig{kind: sPanic}
+	}
+	o := m.newObject(n)
+	fill(o, 0, 0, int64(n))
+	f.temps = []*object{o}
+	sg := m.sum(f, &value{bufs: f.temps}, Path{Field: -1}, false)
+	f.temps = nil
+	return sg
+}
+
+// resize gives a box a new buffer.
+func (m *machine) resize(f *frame, s *Resize) sig {
+	fail, pan := m.op()
+	switch {
+	case pan:
+		return sig{kind: sPanic}
+	case fail:
+		return m.list(f, s.Fail)
+	}
+	o := m.newObject(s.N)
+	fill(o, 0, 0, boxed)
+	x := f.value(s.V)
+	m.free(x.bufs[0])
+	*x = value{bufs: []*object{o}}
+	return next
+}
+
+// boxed is what the elements of a box are after it was resized.
+const boxed = 6
+
 func fill(o *object, lo, hi int, x int64) {
 	if o == nil {
 		return
@@ -272,119 +335,4 @@ func fill(o *object, lo, hi int, x int64) {
 	for i := lo; i < len(o.data)-hi; i++ {
 		o.data[i] = x
 	}
-}
-
-func (m *machine) use(f *frame, s *Use) sig {
-	if s.Op == OTemp || s.Op == OChain {
-		fail, pan := m.op()
-		if fail {
-			m.abandon()
-		}
-		if fail || pan {
-			return sig{kind: sPanic}
-		}
-		o := m.newObject(s.N)
-		fill(o, 0, 0, int64(s.N))
-		f.temps = []*object{o}
-		sg := m.sum(f, &value{bufs: f.temps}, Path{Field: -1}, false)
-		f.temps = nil
-		return sg
-	}
-	p := s.Args[0]
-	v := f.value(p.V)
-	objs := f.objects(p)
-	for _, a := range s.Args {
-		touch(f.objects(a))
-	}
-	switch s.Op {
-	case OSum:
-		return m.sum(f, v, p, false)
-	case OLen:
-		if objs[0] == nil {
-			m.out(0)
-		} else {
-			m.out(int64(len(objs[0].data) - v.lo - v.hi))
-		}
-		return next
-	case OPrint, OKeep, OLook:
-		return next
-	}
-	fail := false
-	if !s.Init {
-		var pan bool
-		if fail, pan = m.op(); pan {
-			return sig{kind: sPanic}
-		}
-	}
-	if fail {
-		if s.Err == ECheck {
-			return m.list(f, s.Fail)
-		}
-		return next
-	}
-	switch s.Op {
-	case OFill, OSet, OExpr:
-		for i, o := range objs {
-			if p.V.Kind == KRaw && o != nil {
-				o.data[v.lo] = int64(s.X)
-				continue
-			}
-			if i == 0 || p.Field < 0 && p.V.Kind != KPair && p.V.Kind != KPairPtr {
-				fill(o, v.lo, v.hi, int64(s.X))
-			}
-		}
-	case OLaunch:
-		if o := objs[0]; o != nil {
-			for i := v.lo; i < len(o.data)-v.hi; i++ {
-				o.data[i] += int64(s.X)
-			}
-		}
-	case OMove:
-		src := f.objects(s.Args[1])
-		if objs[0] != nil && src[0] != nil {
-			copy(objs[0].data, src[0].data)
-		}
-	}
-	return next
-}
-
-// sum prints the sum of what v holds; quiet sums are no operation.
-func (m *machine) sum(f *frame, v *value, p Path, quiet bool) sig {
-	objs := v.bufs
-	if p.V != nil {
-		objs = f.objects(p)
-	}
-	touch(objs)
-	if !quiet {
-		fail, pan := m.op()
-		if pan {
-			return sig{kind: sPanic}
-		}
-		if fail {
-			m.out(-1)
-			return next
-		}
-	}
-	m.out(total(v, objs))
-	return next
-}
-
-func length(o *object) int {
-	if o == nil {
-		return 0
-	}
-	return len(o.data)
-}
-
-func total(v *value, objs []*object) int64 {
-	var n int64
-	for _, o := range objs {
-		if o == nil {
-			continue
-		}
-		for _, x := range o.data[v.lo : len(o.data)-v.hi] {
-			n += x
-		}
-	}
-	return n
 }

@@ -41,6 +41,10 @@ const (
 	DLit                     // defer func() { b.Free() }()
 	DUse                     // defer func() { reads b }()
 	DMethod                  // f := b.Free; defer f()
+	DLook                    // defer a read of what b is now
+	DNil                     // deferred literal frees b if it is there by then
+	DAll                     // deferred literal frees what a slice holds by then
+	DClose                   // defer x.Close() of a struct: frees what its fields are by then
 )
 
 // JoinKind is how a goroutine is joined.
@@ -49,6 +53,7 @@ type JoinKind uint8
 const (
 	JGo  JoinKind = iota // wg.Go
 	JAdd                 // wg.Add, go, Done
+	JErr                 // errgroup
 )
 
 // CallKind is how a closure is called.
@@ -57,6 +62,27 @@ type CallKind uint8
 const (
 	CPlain CallKind = iota
 	CLend           // handed to a function that calls it
+)
+
+// WrapKind is what a closure goes through before it has its name.
+type WrapKind uint8
+
+const (
+	WNone  WrapKind = iota
+	WOnce           // sync.OnceFunc: runs once
+	WLater          // a function of the program that returns a literal which calls it
+	WOther          // … of another package
+)
+
+// SeqKind is where an iterator comes from.
+type SeqKind uint8
+
+const (
+	QNone  SeqKind = iota // no iterator: a collection
+	QOther                // returned by a function of another package
+	QOwn                  // … of this package
+	QPull                 // … and pulled
+	QVar                  // held by a variable
 )
 
 // InlineKind is how a literal is run at once.

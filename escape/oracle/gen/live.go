@@ -5,56 +5,6 @@ package gen
 // use; operations are. A container is one location: all that it holds lives
 // until the last use of it or of anything loaded from it.
 
-// maxLocs bounds the locations of one function.
-const maxLocs = 512
-
-// Set is a set of locations.
-type Set [maxLocs / 64]uint64
-
-func (s *Set) add(l int)      { s[l/64] |= 1 << (l % 64) }
-func (s *Set) del(l int)      { s[l/64] &^= 1 << (l % 64) }
-func (s *Set) has(l int) bool { return s[l/64]&(1<<(l%64)) != 0 }
-
-func (s Set) or(t Set) Set {
-	for i := range s {
-		s[i] |= t[i]
-	}
-	return s
-}
-
-func (s *Set) path(p Path, do func(*Set, int)) {
-	if p.V == nil {
-		return
-	}
-	if p.V.fields() && p.Field >= 0 {
-		do(s, p.V.Loc+p.Field)
-		return
-	}
-	for i := range p.V.Locs() {
-		do(s, p.V.Loc+i)
-	}
-}
-
-func (s Set) with(ps ...Path) Set {
-	for _, p := range ps {
-		s.path(p, (*Set).add)
-	}
-	return s
-}
-
-func (s Set) without(ps ...Path) Set {
-	for _, p := range ps {
-		s.path(p, (*Set).del)
-	}
-	return s
-}
-
-func (s Set) holds(p Path) bool {
-	res := false
-	s.path(p, func(s *Set, l int) { res = res || s.has(l) })
-	return res
-}
-
 // Info is what liveness says of one statement.
 type Info struct {
 	In     Set // locations live before it
@@ -68,7 +18,9 @@ type Liveness struct {
 	head map[Stmt]Set
 	goes map[string]Set
 	lits map[*Var]Set
-	done bool
+	// What a call of a literal assigns before it, or somebody after it, reads it.
+	kills map[*Var]Set
+	done  bool
 
 	// What boolean variables are known to be, and the analysis without one of
 	// them: what holds before it is drawn.
@@ -108,7 +60,7 @@ func Analyze(f *Func) *Liveness { return analyze(f, nil, nil) }
 // analyze is Analyze over the paths on which flags have these values, and a type
 // switch takes the clause of the type that is there.
 func analyze(f *Func, flags map[string]bool, less func(string) *Liveness) *Liveness {
-	l := &Liveness{At: map[Stmt]*Info{}, head: map[Stmt]Set{}, goes: map[string]Set{}, lits: map[*Var]Set{}, flags: flags, less: less}
+	l := newLiveness(flags, less)
 	for !l.done {
 		l.done = true
 		// What a deferred function reads is live at every exit after the defer.
@@ -127,6 +79,11 @@ func analyze(f *Func, flags map[string]bool, less func(string) *Liveness) *Liven
 		}
 	}
 	return l
+}
+
+func newLiveness(flags map[string]bool, less func(string) *Liveness) *Liveness {
+	return &Liveness{At: map[Stmt]*Info{}, head: map[Stmt]Set{}, goes: map[string]Set{}, lits: map[*Var]Set{},
+		kills: map[*Var]Set{}, flags: flags, less: less}
 }
 
 func (l *Liveness) block(list []Stmt, out Set, c liveCtx) Set {
@@ -159,6 +116,17 @@ func (l *Liveness) stmt(s Stmt, out Set, c liveCtx) Set {
 		during = in
 	case *Zero:
 		in = out.without(Of(s.V))
+	case *Clear:
+		in = out.without(Of(s.V))
+	case *Resize: // the old buffer is freed, unless there is no new one
+		in = out.without(Of(s.V)).or(l.block(s.Fail, out, c))
+		during = in
+	case *For:
+		head := l.head[s]
+		post := l.stmt(s.Post, head, c)
+		h := l.block(s.Body, post, c.push(target{s.Label, true, out, post})).or(out)
+		grow(l, l.head, Stmt(s), h)
+		in, during = l.stmt(s.Make, h, c), h
 	case *Assign:
 		in = out.without(s.Dst...)
 		for i, d := range s.Dst {
@@ -245,9 +213,15 @@ func (l *Liveness) stmt(s Stmt, out Set, c liveCtx) Set {
 		if h.holds(Of(s.V)) {
 			h = h.without(Of(s.V)).with(Of(s.X))
 		}
+		if s.Seq != QNone { // the iterator reads the buffer
+			h = h.with(Of(s.X))
+		}
 		h = h.or(out)
 		grow(l, l.head, Stmt(s), h)
 		in, during = h, h
+		if s.Lit != nil && h.holds(Of(s.X)) {
+			in = h.without(Of(s.X)).with(s.Lit...)
+		}
 	case *Switch:
 		b := c.push(target{s.Label, false, out, Set{}})
 		in = Set{}
@@ -291,8 +265,8 @@ func (l *Liveness) stmt(s Stmt, out Set, c liveCtx) Set {
 			in = Set{}
 		}
 		during = in
-	case *Defer:
-		if s.Kind == DUse {
+	case *Defer: // what DLook reads is pinned where it runs
+		if s.Kind == DUse || s.Kind == DLook {
 			in = in.with(s.Path)
 		}
 	case *Free:
@@ -308,9 +282,19 @@ func (l *Liveness) stmt(s Stmt, out Set, c liveCtx) Set {
 	case *Closure:
 		var none Set
 		grow(l, l.lits, s.V, l.block(s.Body, none, liveCtx{exit: c.exit, lit: &none}))
+		if s.Wrap == WNone {
+			if k := l.killed(s.Body); k != l.kills[s.V] {
+				l.kills[s.V] = k
+				l.done = false
+			}
+		}
 	case *CallVar:
-		in = out.or(l.lits[s.V])
-		during = in
+		in = out
+		if s.Kind == CPlain {
+			in = in.minus(l.kills[s.V])
+		}
+		in = in.or(l.lits[s.V])
+		during = in.or(out)
 	case *Inline:
 		b := c
 		b.targets = nil
@@ -363,6 +347,22 @@ func (l *Liveness) stmt(s Stmt, out Set, c liveCtx) Set {
 	return in
 }
 
+// killed is what body assigns before anybody reads it, on all its paths.
+func (l *Liveness) killed(body []Stmt) Set {
+	var all Set
+	for i := range all {
+		all[i] = ^uint64(0)
+	}
+	sub := newLiveness(l.flags, l.less)
+	sub.lits = l.lits
+	var in Set
+	for !sub.done {
+		sub.done = true
+		in = sub.block(body, all, liveCtx{exit: all, lit: &all})
+	}
+	return all.minus(in)
+}
+
 func (l *Liveness) jump(s *Jump, c liveCtx) Set {
 	if s.Kind == JGoto {
 		return l.goes[s.Label]
@@ -380,51 +380,4 @@ func (l *Liveness) jump(s *Jump, c liveCtx) Set {
 		}
 	}
 	panic("gen: jump without a target")
-}
-
-// decided evaluates c as far as the flags decide it.
-func (l *Liveness) decided(c *Cond) (value, ok bool) {
-	switch c.Op {
-	case CFlag:
-		value, ok = l.flags[c.Var]
-		return value, ok
-	case CNot:
-		value, ok = l.decided(c.X)
-		return !value, ok
-	case CAnd, COr:
-		settles := c.Op == COr // the value of one side that decides both
-		x, okx := l.decided(c.X)
-		y, oky := l.decided(c.Y)
-		if okx && x == settles || oky && y == settles {
-			return settles, true
-		}
-		return !settles, okx && oky
-	}
-	return false, false
-}
-
-// operands returns the operands of c that can be evaluated.
-func (l *Liveness) operands(c *Cond) []Path {
-	if c.Op == CAnd || c.Op == COr {
-		if x, ok := l.decided(c.X); ok && x == (c.Op == COr) {
-			return l.operands(c.X)
-		}
-		return append(l.operands(c.X), l.operands(c.Y)...)
-	}
-	if c.Op == CNot {
-		return l.operands(c.X)
-	}
-	return c.paths()
-}
-
-// paths returns the operands of c.
-func (c *Cond) paths() []Path {
-	if c == nil {
-		return nil
-	}
-	var res []Path
-	if c.Path.V != nil {
-		res = append(res, c.Path)
-	}
-	return append(append(res, c.X.paths()...), c.Y.paths()...)
 }

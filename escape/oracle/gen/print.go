@@ -122,7 +122,11 @@ func (w *printer) pairType(r Res) string {
 	if r == RMat {
 		name = w.prefix() + "mats"
 	}
-	w.types[name] = fmt.Sprintf("type %s struct {\n\ta, b %s\n}\n\n", name, w.handleType(r))
+	text := fmt.Sprintf("type %s struct {\n\ta, b %s\n}\n\n", name, w.handleType(r))
+	if w.p.Closes {
+		text += fmt.Sprintf("func (p *%s) Close() {\n%s\n%s\n}\n\n", name, freeOf("p.a", r), freeOf("p.b", r))
+	}
+	w.types[name] = text
 	return name
 }
 
@@ -159,6 +163,19 @@ func (w *printer) varType(v *Var) string {
 		return "map[int]" + h(v.Res)
 	case KFunc:
 		return "func()"
+	case KGetter:
+		return "func() " + h(v.Res)
+	case KKeys:
+		return "map[" + h(v.Res) + "]int"
+	case KErr:
+		return "error"
+	case KSeq:
+		w.imports["iter"] = true
+		return "iter.Seq[" + w.alloc() + ".View[" + w.elem() + "]]"
+	case KStack:
+		return "*" + w.stackType(v.Res)
+	case KBox:
+		return "*" + w.boxType()
 	}
 	panic("gen: kind without a type")
 }
@@ -183,6 +200,10 @@ func (w *printer) handle(p Path) string {
 		return p.V.Name + ".Buffer"
 	case KPtr:
 		return "*" + p.V.Name
+	case KGetter:
+		return p.V.Name + "()"
+	case KBox:
+		return p.V.Name + ".buf"
 	case KAny:
 		return fmt.Sprintf("%s.(%s)", p.V.Name, w.handleType(p.V.Res))
 	}
@@ -227,91 +248,6 @@ func (w *printer) kit() string {
 	name := w.prefix() + "kit"
 	w.types[name] = "type " + name + " struct{}\n\n"
 	return name
-}
-
-func (w *printer) results(f *Func) string {
-	h := ""
-	switch f.Result {
-	case RNone:
-		return ""
-	case RErr:
-		return "error"
-	case RInt:
-		return "int64"
-	case RBuf:
-		h = w.handleType(f.Res)
-	case RPair:
-		h = w.pairType(f.Res)
-	case RPairPtr:
-		h = "*" + w.pairType(f.Res)
-	case RSlice:
-		h = "[]" + w.handleType(f.Res)
-	}
-	if f.Named {
-		return fmt.Sprintf("(%s %s, err error)", f.Clean.Name, h)
-	}
-	return "(" + h + ", error)"
-}
-
-func (w *printer) zero(f *Func) string {
-	switch f.Result {
-	case RBuf:
-		if f.Res == RMat {
-			return "nil"
-		}
-		return w.handleType(f.Res) + "{}"
-	case RPair:
-		return w.pairType(f.Res) + "{}"
-	}
-	return "nil"
-}
-
-func (w *printer) function(f *Func) {
-	w.f = f
-	w.err = ""
-	w.lit = 0
-	w.reads = map[*Var]int{}
-	w.jumps = map[string]bool{}
-	w.gotos = map[string]bool{}
-	w.count(f.Body)
-	recv, tparams := "", ""
-	if f.Method {
-		recv = "(" + w.kit() + ") "
-	}
-	if f.Generic {
-		tparams = "[T " + w.rt() + ".Elem]"
-	}
-	var params []string
-	for _, v := range f.Params {
-		params = append(params, v.Name+" "+w.varType(v))
-	}
-	w.pf("func %s%s%s(%s) %s {\n", recv, w.funcName(f), tparams,
-		strings.Join(append([]string{"c *" + w.rt() + ".C"}, params...), ", "), w.results(f))
-	if f.Recover {
-		w.pf("defer func() {\nif r := recover(); r != nil {\nc.Out(%d)\n}\n}()\n", recovered)
-	}
-	if f.Named {
-		free := f.Clean.Name + ".Free()"
-		zero := w.handleType(f.Res) + "{}"
-		if f.Res == RMat {
-			free, zero = f.Clean.Name+".Close()", "nil"
-			free = "if " + f.Clean.Name + " != nil {\n" + free + "\n}"
-		}
-		w.pf("defer func() {\nif err != nil {\n%s\n%s = %s\n}\n}()\n", free, f.Clean.Name, zero)
-	}
-	if f.Hoist {
-		w.pf("var err error\n_ = err\n")
-		for _, s := range f.Body {
-			for _, v := range declares(s) {
-				w.pf("var %s %s\n_ = %s\n", v.Name, w.varType(v), v.Name)
-			}
-		}
-	}
-	w.list(f.Body, true)
-	if n := len(f.Body); f.Result != RNone && (n == 0 || !terminal(f.Body[n-1])) {
-		w.ret(&Return{})
-	}
-	w.pf("}\n\n")
 }
 
 // terminal reports whether s ends a function in the compiler's eyes.
@@ -440,6 +376,13 @@ func (w *printer) cond(c *Cond) string {
 		return fmt.Sprintf("%s.Pos(c, %s)", w.rt(), w.handle(c.Path))
 	case CLen:
 		return w.place(c.Path) + ".Len()%2 == 0"
+	case CNil:
+		return w.place(c.Path) + " != nil"
+	case CTemp:
+		if c.Res == RMat {
+			return fmt.Sprintf("%s.FreshMat(c, %d).Sum(c) > 0", w.rt(), c.N)
+		}
+		return fmt.Sprintf("%s.Sum(c, %s.Fresh(c, %d)) > 0", w.rt(), w.rt(), c.N)
 	case CNot:
 		return "!(" + w.cond(c.X) + ")"
 	case CAnd:

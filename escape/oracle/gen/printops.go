@@ -16,6 +16,14 @@ func (w *printer) recv(p Path) string {
 }
 
 func (w *printer) freeCall(p Path) string {
+	switch p.V.Kind {
+	case KPair, KPairPtr:
+		if p.Field < 0 {
+			return p.V.Name + ".Close()"
+		}
+	case KStack, KBox:
+		return p.V.Name + ".Close()"
+	}
 	if p.V.Res == RMat {
 		return w.handle(p) + ".Close()"
 	}
@@ -89,11 +97,22 @@ func (w *printer) use(s *Use) {
 	}
 	p := s.Args[0]
 	mat := p.V.Res == RMat
-	any := p.V.Kind == KAny
-	if any && (s.Op == OFill || s.Op == OSum) {
-		// The handle comes back out of the interface.
-		w.pf("if x, ok := %s.(%s); ok {\n", p.V.Name, w.handleType(p.V.Res))
-		q := Of(&Var{Name: "x", Res: p.V.Res})
+	if k := p.V.Kind; (k == KAny || k == KErr) && (s.Op == OFill || s.Op == OSum) {
+		// The handle comes back out of the interface, or of the error.
+		name := "x"
+		switch {
+		case k == KAny:
+			w.pf("if x, ok := %s.(%s); ok {\n", p.V.Name, w.handleType(p.V.Res))
+		case s.X%2 == 0:
+			w.imports["errors"] = true
+			w.pf("if x, ok := errors.AsType[*%s](%s); ok {\n", w.heldType(p.V.Res), p.V.Name)
+			name = "x.b"
+		default:
+			w.imports["errors"] = true
+			w.pf("if x := (*%s)(nil); errors.As(%s, &x) {\n", w.heldType(p.V.Res), p.V.Name)
+			name = "x.b"
+		}
+		q := Of(&Var{Name: name, Res: p.V.Res})
 		u := *s
 		u.Args = []Path{q}
 		w.use(&u)
@@ -115,11 +134,11 @@ func (w *printer) use(s *Use) {
 	case OPrint:
 		w.imports["fmt"] = true
 		w.imports["io"] = true
-		w.pf("fmt.Fprint(io.Discard, %s)\n", w.place(p))
+		w.pf("fmt.Fprint(io.Discard, %s)\n", w.shown(p))
 		return
 	case OKeep:
 		w.imports["runtime"] = true
-		w.pf("runtime.KeepAlive(%s)\n", w.place(p))
+		w.pf("runtime.KeepAlive(%s)\n", w.shown(p))
 		return
 	case OFill, OSet, OExpr:
 		switch {
@@ -216,6 +235,12 @@ func (w *printer) ret(s *Return) {
 	switch {
 	case f.Result == RErr:
 		w.pf("return %s\n", err)
+	case f.Result == RHeld && (s.Path.V == nil || s.Fail):
+		w.pf("return nil\n")
+	case f.Result == RHeld && s.Path.V.Kind == KErr:
+		w.pf("return %s\n", s.Path.V.Name)
+	case f.Result == RHeld:
+		w.pf("return %s\n", w.holding(s.Path, f.Index))
 	case f.Result == RInt && s.Path.V == nil:
 		w.pf("return 0\n")
 	case f.Result == RInt:
@@ -264,6 +289,13 @@ func (w *printer) call(s *Call, top bool) {
 		return
 	case RInt:
 		w.pf("c.Out(%s)\n", call)
+		return
+	case RHeld:
+		if s.Dst == nil {
+			w.pf("_ = %s\n", call)
+		} else {
+			w.pf("%s %s %s\n", s.Dst.Name, w.assign(s.Decl, top), call)
+		}
 		return
 	case RErr:
 		if s.Err == ECheck {

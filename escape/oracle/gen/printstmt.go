@@ -15,22 +15,53 @@ func (w *printer) stmt(s Stmt, top bool) {
 		if !(w.f.Hoist && top) {
 			w.pf("var %s %s\n_ = %s\n", s.V.Name, w.varType(s.V), s.V.Name)
 		}
+	case *Clear:
+		zero := "nil"
+		if s.V.Res == RBuffer {
+			zero = w.handleType(RBuffer) + "{}"
+		}
+		w.pf("%s = %s\n", s.V.Name, zero)
+	case *Resize:
+		w.pf("if err := %s.resize(c, %d); err != nil {\n", s.V.Name, s.N)
+		w.withErr("err", s.Fail)
+		w.pf("}\n")
+	case *For:
+		w.label(s.Label)
+		v := s.Make.Dst.V
+		w.pf("for %s := %s; c.More(); ", v.Name, w.maker(s.Make, v.Res, true))
+		if v.Res == RMat {
+			w.pf("%s.Reset(%d) {\n", v.Name, s.Post.X)
+		} else {
+			w.pf("%s.Fill(c.Q(), %d) {\n", v.Name, s.Post.X)
+		}
+		w.block(s.Body)
+		w.pf("}\n")
 	case *Assign:
 		w.copies(s, top)
 	case *Compose:
 		w.compose(s, top)
 	case *Append:
-		w.pf("%s = append(%s, %s)\n", s.V.Name, s.V.Name, w.handle(s.Src))
+		if s.V.Kind == KStack && s.V.Loc%2 == 0 {
+			w.pf("%s.push(%s)\n", s.V.Name, w.handle(s.Src))
+		} else {
+			w.pf("%s = append(%s, %s)\n", w.elems(s.V), w.elems(s.V), w.handle(s.Src))
+		}
 	case *Put:
 		w.pf("%s[%d] = %s\n", s.V.Name, s.Key, w.handle(s.Src))
 	case *Get:
-		if s.V.Kind == KMap {
-			w.pf("if %s, ok := %s[%d]; ok {\n", s.Dst.Name, s.V.Name, s.Key)
-		} else {
-			w.pf("if len(%s) > %d {\n%s := %s[%d]\n", s.V.Name, s.Key, s.Dst.Name, s.V.Name, s.Key)
-		}
-		if s.Pop {
-			w.pf("%s = %s[1:]\n", s.V.Name, s.V.Name)
+		xs := w.elems(s.V)
+		switch {
+		case s.V.Kind == KMap:
+			w.pf("if %s, ok := %s[%d]; ok {\n", s.Dst.Name, xs, s.Key)
+		case s.V.Kind == KKeys:
+			w.pf("for %s, i := range %s {\nif i != %d {\ncontinue\n}\n", s.Dst.Name, xs, s.Key)
+		case s.Pop && s.Last:
+			w.pf("if n := len(%s); n > 0 {\n%s := %s[n-1]\n%s = %s[:n-1]\n", xs, s.Dst.Name, xs, xs, xs)
+		default:
+			w.pf("if len(%s) > %d {\n%s := %s[%d]\n", xs, s.Key, s.Dst.Name, xs, s.Key)
+			if s.Pop {
+				w.pf("%s = %s[1:]\n", xs, xs)
+			}
 		}
 		if w.reads[s.Dst] == 0 {
 			w.pf("_ = %s\n", s.Dst.Name)
@@ -70,13 +101,15 @@ func (w *printer) stmt(s Stmt, top bool) {
 		w.block(s.Body)
 		w.pf("}\n")
 	case *Each:
-		w.label(s.Label)
-		w.pf("for _, %s := range %s {\n", s.V.Name, s.X.Name)
+		w.each(s)
 		if w.reads[s.V] == 0 {
 			w.pf("_ = %s\n", s.V.Name)
 		}
 		w.block(s.Body)
 		w.pf("}\n")
+		if s.Seq == QPull {
+			w.pf("stop()\n}\n")
+		}
 	case *Switch:
 		w.choose(s)
 	case *Jump:
@@ -95,6 +128,14 @@ func (w *printer) stmt(s Stmt, top bool) {
 	case *Defer:
 		free := w.freeCall(s.Path)
 		switch s.Kind {
+		case DLook:
+			w.deferredLook(s)
+		case DNil:
+			w.pf("defer func() {\n%s\n}()\n", freeOf(s.Path.V.Name, s.Path.V.Res))
+		case DAll:
+			w.pf("defer func() {\nfor _, x := range %s {\n%s\n}\n}()\n", w.elems(s.Path.V), w.freeCall(Of(&Var{Name: "x", Res: s.Path.V.Res})))
+		case DClose:
+			w.pf("defer %s\n", free)
 		case DFree:
 			w.pf("defer %s\n", free)
 		case DLit:
@@ -111,11 +152,26 @@ func (w *printer) stmt(s Stmt, top bool) {
 			w.pf("%s\n", w.freeCall(s.Path))
 		}
 	case *FreeAll:
+		if s.V.Kind == KStack {
+			w.pf("%s\n", w.freeCall(Of(s.V)))
+			return
+		}
+		if s.V.Kind == KKeys {
+			w.pf("for x := range %s {\n%s\n}\n", s.V.Name, w.freeCall(Of(&Var{Name: "x", Res: s.V.Res})))
+			return
+		}
 		w.pf("for _, x := range %s {\n%s\n}\n", s.V.Name, w.freeCall(Of(&Var{Name: "x", Res: s.V.Res})))
 	case *Join:
 		call := fmt.Sprintf("%s.Quiet(c, %s, %d)", w.rt(), w.handle(s.Arg), s.X)
 		if s.Arg.V.Res == RMat {
 			call = fmt.Sprintf("%s.Reset(%d)", w.handle(s.Arg), s.X)
+		}
+		if s.Kind == JErr {
+			w.imports["golang.org/x/sync/errgroup"] = true
+			w.pf("var eg%d errgroup.Group\neg%d.Go(func() error {\n%s\nreturn nil\n})\n", s.ID, s.ID, call)
+			w.block(s.Mid)
+			w.pf("if err := eg%d.Wait(); err != nil {\npanic(err)\n}\n", s.ID)
+			return
 		}
 		w.imports["sync"] = true
 		w.pf("var wg%d sync.WaitGroup\n", s.ID)
@@ -127,9 +183,10 @@ func (w *printer) stmt(s Stmt, top bool) {
 		w.block(s.Mid)
 		w.pf("wg%d.Wait()\n", s.ID)
 	case *Closure:
-		w.pf("%s %s func() {\n", s.V.Name, w.assign(true, top))
+		before, after := w.wrap(s.Wrap)
+		w.pf("%s %s %sfunc() {\n", s.V.Name, w.assign(true, top), before)
 		w.literal(s.Body)
-		w.pf("}\n")
+		w.pf("}%s\n", after)
 	case *CallVar:
 		if s.Kind == CLend {
 			w.pf("%s.Do(%s)\n", w.rt(), s.V.Name)
@@ -191,6 +248,19 @@ func (w *printer) make(s *Make, top bool) {
 	}
 	err := w.errName(s.Decl, top, s.ErrID)
 	if s.Err == EInvert {
+		if s.Case && s.Decl && eq == ":=" {
+			w.pf("switch %s, %s := %s; {\ncase %s == nil:\n", dst, err, call, err)
+			if w.reads[s.Dst.V] == 0 {
+				w.pf("_ = %s\n", s.Dst.V.Name)
+			}
+			w.block(s.Ok)
+			if len(s.Fail) > 0 {
+				w.pf("default:\n")
+				w.withErr(err, s.Fail)
+			}
+			w.pf("}\n")
+			return
+		}
 		if s.Decl && eq == ":=" {
 			w.pf("if %s, %s := %s; %s == nil {\n", dst, err, call, err)
 			if w.reads[s.Dst.V] == 0 {
@@ -229,7 +299,12 @@ func (w *printer) check(how OnErr, err string, fail []Stmt) {
 		w.imports["fmt"] = true
 		w.pf("if %s != nil {\n%s = fmt.Errorf(\"make: %%w\", %s)\n}\n", err, err, err)
 	}
-	w.pf("if %s != nil {\n", err)
+	if how == EShadow {
+		w.pf("if err := %s; err != nil {\n", err)
+		err = "err"
+	} else {
+		w.pf("if %s != nil {\n", err)
+	}
 	w.withErr(err, fail)
 	w.pf("}\n")
 }
@@ -246,7 +321,9 @@ func (w *printer) copies(s *Assign, top bool) {
 		switch d.V.Kind {
 		case KView:
 			text = w.recv(from)
-			if s.Lo == 0 && s.Hi == 0 && from.V.Kind != KView {
+			if from.V.Kind == KBox && s.Lo == 0 && s.Hi == 0 {
+				text = from.V.Name + ".view()"
+			} else if s.Lo == 0 && s.Hi == 0 && from.V.Kind != KView {
 				text += ".All()"
 			} else {
 				text = fmt.Sprintf("%s.View(%d, %s.Len()-%d)", text, s.Lo, text, s.Hi)
@@ -263,7 +340,19 @@ func (w *printer) copies(s *Assign, top bool) {
 			if from.V.Kind != d.V.Kind {
 				text = "&" + from.V.Name
 			}
-		case KFiller, KAny:
+		case KGetter:
+			text = w.getter(text, from, s.How)
+		case KErr:
+			if from.V.Kind != KErr {
+				text = w.holding(from, s.How)
+			}
+		case KSeq:
+			text = w.iterator(text, s.How)
+		case KBox:
+			text = "&" + w.boxType() + "{buf: " + text + "}"
+		}
+		switch d.V.Kind {
+		case KFiller, KAny, KErr:
 			if s.Decl && !(w.f.Hoist && top) && from.V.Kind != d.V.Kind {
 				w.pf("var %s %s = %s\n", d.V.Name, w.varType(d.V), text)
 				return
@@ -279,6 +368,8 @@ func (w *printer) compose(s *Compose, top bool) {
 	for i, p := range s.Src {
 		text := w.handle(p)
 		switch s.V.Kind {
+		case KKeys:
+			text = fmt.Sprintf("%s: %d", text, i)
 		case KPair:
 			text = fields[i] + ": " + text
 		case KMap:
@@ -286,5 +377,13 @@ func (w *printer) compose(s *Compose, top bool) {
 		}
 		elems = append(elems, text)
 	}
-	w.pf("%s %s %s{%s}\n", s.V.Name, w.assign(true, top), w.varType(s.V), strings.Join(elems, ", "))
+	list := strings.Join(elems, ", ")
+	typ := w.varType(s.V)
+	if s.V.Kind == KStack {
+		typ = "&" + typ[1:]
+		if list != "" {
+			list = "list: []" + w.handleType(s.V.Res) + "{" + list + "}"
+		}
+	}
+	w.pf("%s %s %s{%s}\n", s.V.Name, w.assign(true, top), typ, list)
 }

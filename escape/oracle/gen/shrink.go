@@ -148,7 +148,7 @@ func Smaller(p *Program, most int) []*Program {
 func unwrap(l *[]Stmt, at, k int) bool {
 	s := (*l)[at]
 	switch s.(type) {
-	case *Make, *Use, *Call, *Closure:
+	case *Make, *Use, *Call, *Closure, *Resize:
 		return false
 	}
 	in := *Lists(s)[k]
@@ -176,6 +176,11 @@ func simplify(s Stmt) bool {
 			return false
 		}
 		return true
+	case *Closure:
+		if s.Wrap != WNone {
+			s.Wrap = WNone
+			return true
+		}
 	case *Use:
 		switch {
 		case s.Err == ECheck:
@@ -265,6 +270,12 @@ func (r *repairer) list(l *[]Stmt, outer map[*Var]bool, around []where, top bool
 			in = append(in[:len(in):len(in)], where{s.Label, true})
 		case *Each:
 			in = append(in[:len(in):len(in)], where{s.Label, true})
+		case *For:
+			in = append(in[:len(in):len(in)], where{s.Label, true})
+		case *Make:
+			if s.Case {
+				in = append(in[:len(in):len(in)], where{"", false})
+			}
 		case *Switch:
 			in = append(in[:len(in):len(in)], where{s.Label, false})
 		case *Select:

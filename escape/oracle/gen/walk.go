@@ -33,6 +33,10 @@ func Lists(s Stmt) []*[]Stmt {
 		return []*[]Stmt{&s.Body}
 	case *Select:
 		return []*[]Stmt{&s.Sent, &s.Others}
+	case *Resize:
+		return []*[]Stmt{&s.Fail}
+	case *For:
+		return []*[]Stmt{&s.Body}
 	}
 	return nil
 }
@@ -73,7 +77,14 @@ func Reads(s Stmt) []Path {
 	case *Loop:
 		return s.Cond.paths()
 	case *Each:
+		if s.Lit != nil {
+			return s.Lit
+		}
 		return []Path{Of(s.X)}
+	case *Clear:
+		return []Path{Of(s.V)}
+	case *Resize:
+		return []Path{Of(s.V)}
 	case *Switch:
 		if s.Subject.V != nil {
 			return []Path{s.Subject}
@@ -112,6 +123,8 @@ func Declares(s Stmt) (vars []*Var, inside *[]Stmt) {
 		return []*Var{s.Dst}, &s.Body
 	case *Each:
 		return []*Var{s.V}, &s.Body
+	case *For:
+		return []*Var{s.Make.Dst.V}, &s.Body
 	case *Switch:
 		if s.Kind == STyped && len(s.Cases) > 0 {
 			return []*Var{s.V}, &s.Cases[0]

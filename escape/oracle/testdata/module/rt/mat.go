@@ -110,6 +110,11 @@ func (m *Mat) Sum(c *C) int64 {
 //lastuse:effect recv borrowed
 func (m *Mat) Peek() int64 { m.use("Peek"); return total(m.data) }
 
+// Report shows the sum without an operation.
+//
+//lastuse:effect recv borrowed
+func (m *Mat) Report(c *C) { c.Out(m.Peek()) }
+
 // MoveFrom copies as much as fits.
 //
 //lastuse:effect recv borrowed, arg src borrowed

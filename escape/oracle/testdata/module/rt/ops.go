@@ -1,6 +1,7 @@
 package rt
 
 import (
+	"iter"
 	"testing"
 
 	"github.com/lastuse/lastuse/alloc"
@@ -133,6 +134,24 @@ func Count(n int) func(yield func() bool) {
 		}
 	}
 }
+
+// Halves yields each half of b.
+func Halves[T Elem](b alloc.Buffer[T]) iter.Seq[alloc.View[T]] {
+	return func(yield func(alloc.View[T]) bool) {
+		if n := b.Len(); n > 0 && yield(b.View(0, n/2)) {
+			yield(b.View(n/2, n))
+		}
+	}
+}
+
+// Later returns a function that calls f.
+func Later(f func()) func() { return func() { f() } }
+
+// Again returns a function that returns what f does.
+func Again[T any](f func() T) func() T { return func() T { return f() } }
+
+// Report shows the sum of b without an operation.
+func Report[T Elem](c *C, b alloc.Buffer[T]) { c.Out(Peek(b)) }
 
 // Do calls f.
 func Do(f func()) { f() }

@@ -46,7 +46,7 @@ func (s *Stream) Sync() error { return nil }
 type Buffer[T any] struct {
 	l    *Ledger
 	b    *block
-	data []T
+	data *[]T // a pointer, so that buffers are keys of maps as the real ones are
 	id   int
 }
 
@@ -75,7 +75,7 @@ func Make[T any](s *Stream, n int) (Buffer[T], error) {
 	s.L.mu.Lock()
 	defer s.L.mu.Unlock()
 	s.L.blocks = append(s.L.blocks, b)
-	return Buffer[T]{s.L, b, data, len(s.L.blocks)}, nil
+	return Buffer[T]{s.L, b, &data, len(s.L.blocks)}, nil
 }
 
 // Adopt makes a buffer of memory made elsewhere.
@@ -108,12 +108,19 @@ func (b Buffer[T]) check(s *Stream, what string) error {
 // Len returns the number of elements.
 //
 //lastuse:effect recv borrowed
-func (b Buffer[T]) Len() int { b.check(nil, "Len"); return len(b.data) }
+func (b Buffer[T]) Len() int { b.check(nil, "Len"); return len(b.elems()) }
+
+func (b Buffer[T]) elems() []T {
+	if b.data == nil {
+		return nil
+	}
+	return *b.data
+}
 
 // Bytes returns the number of bytes.
 //
 //lastuse:effect recv borrowed
-func (b Buffer[T]) Bytes() int64 { b.check(nil, "Bytes"); return int64(len(b.data)) * 8 }
+func (b Buffer[T]) Bytes() int64 { b.check(nil, "Bytes"); return int64(len(b.elems())) * 8 }
 
 // Fill sets every element.
 //
@@ -127,7 +134,7 @@ func (b Buffer[T]) CopyFrom(s *Stream, src []T) error {
 	if err := b.check(s, "CopyFrom"); err != nil {
 		return err
 	}
-	copy(b.data, src)
+	copy(b.elems(), src)
 	return nil
 }
 
@@ -141,7 +148,7 @@ func (b Buffer[T]) CopyTo(s *Stream, dst []T) error { return b.all().CopyTo(s, d
 //lastuse:effect result 0 views recv
 func (b Buffer[T]) View(i, j int) View[T] {
 	b.check(nil, "View")
-	_ = b.data[i:j]
+	_ = b.elems()[i:j]
 	return View[T]{b, i, j}
 }
 
@@ -150,7 +157,7 @@ func (b Buffer[T]) View(i, j int) View[T] {
 //lastuse:effect result 0 views recv
 func (b Buffer[T]) All() View[T] { b.check(nil, "All"); return b.all() }
 
-func (b Buffer[T]) all() View[T] { return View[T]{b, 0, len(b.data)} }
+func (b Buffer[T]) all() View[T] { return View[T]{b, 0, len(b.elems())} }
 
 // Ptr returns the address.
 //
@@ -160,7 +167,7 @@ func (b Buffer[T]) Ptr(s *Stream) Ptr { b.check(nil, "Ptr"); return Ptr(b.id << 
 // Arg returns b as an argument.
 //
 //lastuse:effect result 0 views recv
-func (b Buffer[T]) Arg() Arg { return Arg{b.data, b.check(nil, "Arg")} }
+func (b Buffer[T]) Arg() Arg { return Arg{b.elems(), b.check(nil, "Arg")} }
 
 // Free gives the block back.
 //
@@ -190,7 +197,7 @@ func (v View[T]) fill(s *Stream, x T) error {
 		return err
 	}
 	for i := v.lo; i < v.hi; i++ {
-		v.buf.data[i] = x
+		v.buf.elems()[i] = x
 	}
 	return nil
 }
@@ -202,7 +209,7 @@ func (v View[T]) CopyTo(s *Stream, dst []T) error {
 	if err := v.buf.check(s, "CopyTo"); err != nil {
 		return err
 	}
-	copy(dst, v.buf.data[v.lo:v.hi])
+	copy(dst, v.buf.elems()[v.lo:v.hi])
 	return nil
 }
 
@@ -227,7 +234,7 @@ func (v View[T]) Ptr(s *Stream) Ptr { return v.buf.Ptr(s) + Ptr(v.lo) }
 // Arg returns v as an argument.
 //
 //lastuse:effect result 0 views recv
-func (v View[T]) Arg() Arg { return Arg{v.buf.data[v.lo:v.hi], v.buf.check(nil, "view Arg")} }
+func (v View[T]) Arg() Arg { return Arg{v.buf.elems()[v.lo:v.hi], v.buf.check(nil, "view Arg")} }
 
 // Copy copies src to dst.
 //
@@ -240,7 +247,7 @@ func Copy[T any, D, S interface{ All() View[T] }](s *Stream, dst D, src S) error
 	if err := r.buf.check(s, "Copy"); err != nil {
 		return err
 	}
-	copy(d.buf.data[d.lo:d.hi], r.buf.data[r.lo:r.hi])
+	copy(d.buf.elems()[d.lo:d.hi], r.buf.elems()[r.lo:r.hi])
 	return nil
 }
 

@@ -1,0 +1,53 @@
+package gen
+
+// What conditions need, and what is known of them.
+
+// decided evaluates c as far as the flags decide it.
+func (l *Liveness) decided(c *Cond) (value, ok bool) {
+	switch c.Op {
+	case CFlag:
+		value, ok = l.flags[c.Var]
+		return value, ok
+	case CNot:
+		value, ok = l.decided(c.X)
+		return !value, ok
+	case CAnd, COr:
+		settles := c.Op == COr // the value of one side that decides both
+		x, okx := l.decided(c.X)
+		y, oky := l.decided(c.Y)
+		if okx && x == settles || oky && y == settles {
+			return settles, true
+		}
+		return !settles, okx && oky
+	}
+	return false, false
+}
+
+// operands returns the operands of c that can be evaluated.
+func (l *Liveness) operands(c *Cond) []Path {
+	if c.Op == CAnd || c.Op == COr {
+		if x, ok := l.decided(c.X); ok && x == (c.Op == COr) {
+			return l.operands(c.X)
+		}
+		return append(l.operands(c.X), l.operands(c.Y)...)
+	}
+	switch c.Op {
+	case CNot:
+		return l.operands(c.X)
+	case CNil: // whether it is there does not ask what it holds
+		return nil
+	}
+	return c.paths()
+}
+
+// paths returns the operands of c.
+func (c *Cond) paths() []Path {
+	if c == nil {
+		return nil
+	}
+	var res []Path
+	if c.Path.V != nil {
+		res = append(res, c.Path)
+	}
+	return append(append(res, c.X.paths()...), c.Y.paths()...)
+}

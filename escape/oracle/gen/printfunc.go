@@ -1,0 +1,97 @@
+package gen
+
+// Printing a function around its statements.
+
+import (
+	"fmt"
+	"strings"
+)
+
+func (w *printer) results(f *Func) string {
+	h := ""
+	switch f.Result {
+	case RNone:
+		return ""
+	case RErr:
+		return "error"
+	case RInt:
+		return "int64"
+	case RBuf:
+		h = w.handleType(f.Res)
+	case RPair:
+		h = w.pairType(f.Res)
+	case RPairPtr:
+		h = "*" + w.pairType(f.Res)
+	case RSlice:
+		h = "[]" + w.handleType(f.Res)
+	case RStack:
+		h = "*" + w.stackType(f.Res)
+	case RHeld:
+		return "error"
+	}
+	if f.Named {
+		return fmt.Sprintf("(%s %s, err error)", f.Clean.Name, h)
+	}
+	return "(" + h + ", error)"
+}
+
+func (w *printer) zero(f *Func) string {
+	switch f.Result {
+	case RBuf:
+		if f.Res == RMat {
+			return "nil"
+		}
+		return w.handleType(f.Res) + "{}"
+	case RPair:
+		return w.pairType(f.Res) + "{}"
+	}
+	return "nil"
+}
+
+func (w *printer) function(f *Func) {
+	w.f = f
+	w.err = ""
+	w.lit = 0
+	w.reads = map[*Var]int{}
+	w.jumps = map[string]bool{}
+	w.gotos = map[string]bool{}
+	w.count(f.Body)
+	recv, tparams := "", ""
+	if f.Method {
+		recv = "(" + w.kit() + ") "
+	}
+	if f.Generic {
+		tparams = "[T " + w.rt() + ".Elem]"
+	}
+	var params []string
+	for _, v := range f.Params {
+		params = append(params, v.Name+" "+w.varType(v))
+	}
+	w.pf("func %s%s%s(%s) %s {\n", recv, w.funcName(f), tparams,
+		strings.Join(append([]string{"c *" + w.rt() + ".C"}, params...), ", "), w.results(f))
+	if f.Recover {
+		w.pf("defer func() {\nif r := recover(); r != nil {\nc.Out(%d)\n}\n}()\n", recovered)
+	}
+	if f.Named {
+		free := f.Clean.Name + ".Free()"
+		zero := w.handleType(f.Res) + "{}"
+		if f.Res == RMat {
+			free, zero = f.Clean.Name+".Close()", "nil"
+			free = freeOf(f.Clean.Name, RMat)
+		}
+		w.pf("defer func() {\nif err != nil {\n%s\n%s = %s\n}\n}()\n", free, f.Clean.Name, zero)
+	}
+	if f.Hoist {
+		w.pf("var err error\n_ = err\n")
+		for _, s := range f.Body {
+			for _, v := range declares(s) {
+				w.pf("var %s %s\n_ = %s\n", v.Name, w.varType(v), v.Name)
+			}
+		}
+	}
+	w.list(f.Body, true)
+	if n := len(f.Body); f.Result != RNone && (n == 0 || !terminal(f.Body[n-1])) {
+		w.ret(&Return{})
+	}
+	w.pf("}\n\n")
+}
