@@ -53,6 +53,7 @@ func (c *command) check(ctx context.Context) int {
 			err := writeAll(ctx, outs)
 			if err == nil {
 				n += len(outs)
+				c.moved.note(outs)
 			}
 			return err
 		})
@@ -70,6 +71,7 @@ func (c *command) check(ctx context.Context) int {
 		return c.status(exitClean)
 	}
 	remaining := slices.DeleteFunc(slices.Clone(findings), func(f *finding) bool { return f.made })
+	c.relocate(remaining)
 
 	out := bufio.NewWriter(c.stdout)
 	switch {
@@ -185,6 +187,10 @@ func (c *command) analyzeAll(ctx context.Context) []*unit {
 		}
 		all = append(all, units...)
 	}
+	if roots, _ := workspace(c.dir); c.failed && len(all) == 0 && len(roots) == 0 && spec.ModuleRoot(c.dir) == "" && ctx.Err() == nil {
+		bar.clear()
+		c.note("%s is in no module: run lastuse in a folder below a go.mod, or make one with go mod init", c.dir)
+	}
 	return all
 }
 
@@ -248,7 +254,7 @@ func (c *command) findings(units []*unit) []*finding {
 // position returns a position as users see it: //line obeyed, the file name
 // relative to the current folder if it is below it.
 func (c *command) position(u *unit, pos token.Pos) token.Position {
-	p := u.prog.fset.Position(pos)
+	p := c.moved.position(u.prog.fset.Position(pos))
 	p.Filename = c.relative(p.Filename)
 	return p
 }

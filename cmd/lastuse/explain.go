@@ -25,6 +25,8 @@ type explainedFunc struct {
 	Name    string            `json:"name"`
 	Posn    string            `json:"posn"`
 	Buffers []explainedBuffer `json:"buffers"`
+
+	Findings []explainedReport `json:"findings,omitempty"` // about no buffer that is made there
 }
 
 type explainedBuffer struct {
@@ -86,11 +88,16 @@ func (c *command) explanation(units []*unit) *explanation {
 		}
 		for _, fn := range u.result.Funcs {
 			key := fn.Name + " " + posn(fn.Pos)
-			if seen[key] || len(fn.Buffers) == 0 {
+			f := explainedFunc{Name: fn.Name, Posn: posn(fn.Pos), Buffers: []explainedBuffer{}}
+			for _, fi := range fn.Findings {
+				if !slices.Contains(fn.Buffers, fi.Buffer) && !slices.Contains(c.skip, fi.Category) {
+					f.Findings = append(f.Findings, explainedReport{posn(fi.Pos), fi.Category, fi.Message})
+				}
+			}
+			if seen[key] || len(fn.Buffers)+len(f.Findings) == 0 {
 				continue
 			}
 			seen[key] = true
-			f := explainedFunc{Name: fn.Name, Posn: posn(fn.Pos)}
 			for _, b := range fn.Buffers {
 				x := explainedBuffer{
 					Posn: posn(b.Site), Name: b.Name, Type: b.Type, Maker: b.Maker,
@@ -188,6 +195,9 @@ func (c *command) explainText(w io.Writer, units []*unit) {
 			for _, r := range b.Findings {
 				fmt.Fprintf(w, "\t\t%s: %s: %s\n", r.Posn, s.red(r.Category), r.Message)
 			}
+		}
+		for _, r := range f.Findings {
+			fmt.Fprintf(w, "\t%s: %s: %s\n", r.Posn, s.red(r.Category), r.Message)
 		}
 	}
 	if len(e.Callees) > 0 {

@@ -112,6 +112,7 @@ func load(ctx context.Context, dir, tags string, tests bool, patterns []string) 
 func listError(err error) error {
 	text := strings.TrimSpace(err.Error())
 	text = strings.TrimPrefix(text, "err: exit status 1: stderr: ")
+	text = strings.TrimSuffix(strings.TrimPrefix(text, "err: "), ": stderr:")
 	lines := slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool {
 		return strings.HasPrefix(line, "go: downloading ")
 	})
@@ -339,6 +340,7 @@ func packageError(pkg *packages.Package) error {
 		}
 	}
 	visit(pkg)
+	e.errs = explained(e.errs)
 	if len(e.errs) > maxErrors {
 		e.errs = append(e.errs[:maxErrors], "and more")
 	}
@@ -346,6 +348,27 @@ func packageError(pkg *packages.Package) error {
 }
 
 const maxErrors = 10
+
+// explained drops the type checker's words about imports that are missing where the
+// go command says of the same line why, and what to do.
+func explained(errs []string) []string {
+	line := func(text string) string {
+		parts := strings.SplitN(text, ":", 3)
+		if len(parts) < 3 {
+			return text
+		}
+		return filepath.Base(parts[0]) + ":" + parts[1]
+	}
+	const missing = ": could not import "
+	var out []string
+	for _, err := range errs {
+		told := func(other string) bool { return !strings.Contains(other, missing) && line(other) == line(err) }
+		if !strings.Contains(err, missing) || !slices.ContainsFunc(errs, told) {
+			out = append(out, err)
+		}
+	}
+	return out
+}
 
 func errorLines(err packages.Error) []string {
 	text := err.Msg

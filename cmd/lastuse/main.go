@@ -53,7 +53,7 @@ func run(ctx context.Context, analyzer *analysis.Analyzer, dir string, stdout, s
 		fmt.Fprintln(stderr, "lastuse:", err)
 		return exitError
 	}
-	c := &command{options: o, analyzer: analyzer, dir: dir, stdout: stdout, stderr: stderr}
+	c := &command{options: o, analyzer: analyzer, dir: dir, stdout: stdout, stderr: stderr, moved: relocation{}}
 	if o.specCheck {
 		return c.specCheck(ctx)
 	}
@@ -68,7 +68,8 @@ type command struct {
 	stdout   io.Writer
 	stderr   io.Writer
 
-	failed bool // something went wrong: exit status 1
+	failed bool       // something went wrong: exit status 1
+	moved  relocation // what -fix did to the lines of files
 }
 
 // fail reports an error. The run goes on with what else there is to do.

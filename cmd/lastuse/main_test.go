@@ -52,6 +52,8 @@ func TestScript(t *testing.T) {
 			switch cond {
 			case "root":
 				return os.Getuid() == 0, nil
+			case "mount":
+				return exec.Command("unshare", "-m", "true").Run() == nil, nil
 			case "cgo":
 				out, err := exec.Command("go", "env", "CGO_ENABLED", "CC").Output()
 				if err != nil {

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"go/token"
-	"os"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
@@ -154,7 +153,7 @@ func (c *command) writeSARIF(findings []*finding) error {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(c.dir, name)
 	}
-	return os.WriteFile(name, b.Bytes(), 0o666)
+	return writeWhole(name, b.Bytes())
 }
 
 func bufferName(f *finding) string {
@@ -168,9 +167,9 @@ func bufferName(f *finding) string {
 // the top of the checkout, columns in characters.
 func (c *command) physical(f *finding, pos, end token.Pos) sarifPhysical {
 	p, e := f.unit.prog.fset.Position(pos), f.unit.prog.fset.Position(end)
-	region := sarifRegion{StartLine: p.Line, StartColumn: c.column(f, pos, p)}
+	region := sarifRegion{StartLine: c.moved.position(p).Line, StartColumn: c.column(f, pos, p)}
 	if end > pos && e.Filename == p.Filename {
-		region.EndLine, region.EndColumn = e.Line, c.column(f, end, e)
+		region.EndLine, region.EndColumn = c.moved.position(e).Line, c.column(f, end, e)
 	}
 	name := p.Filename
 	artifact := sarifArtifact{URI: uri(name)}

@@ -91,8 +91,8 @@ func (c *command) jsonFix(f *finding) *jsonFix {
 		return nil
 	}
 	ch := f.unit.change(f.fn, sortedEdits(f.Edits))
-	if ch.refused != "" {
-		return nil
+	if ch.refused != "" || c.moved[ch.user.file] != nil {
+		return nil // of a file that is not there any more
 	}
 	fix := &jsonFix{Message: f.Fix}
 	for _, e := range ch.user.edits {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/unitchecker"
 
 	"github.com/lastuse/lastuse/escape"
@@ -67,7 +68,24 @@ func vetMain() {
 			os.Exit(exitError)
 		}
 	}
-	unitchecker.Main(escape.Analyzer)
+	unitchecker.Main(withCategories(escape.Analyzer))
+}
+
+// withCategories returns the analyzer with the category in front of each message,
+// as the command prints it: go vet prints messages alone.
+func withCategories(analyzer *analysis.Analyzer) *analysis.Analyzer {
+	a := *analyzer
+	a.Run = func(pass *analysis.Pass) (any, error) {
+		told := *pass
+		told.Report = func(d analysis.Diagnostic) {
+			if d.Category != "" {
+				d.Message = d.Category + ": " + d.Message
+			}
+			pass.Report(d)
+		}
+		return analyzer.Run(&told)
+	}
+	return &a
 }
 
 // specFlag takes an argument apart that is -spec, -lastuse.spec or one of them

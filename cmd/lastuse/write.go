@@ -143,3 +143,31 @@ func restore(done []*staged) error {
 	}
 	return errors.Join(errs...)
 }
+
+// writeWhole makes a file with this content, or leaves what is there. What is no
+// regular file, such as a pipe, and what lies in a folder that may not be written is
+// written as it comes.
+func writeWhole(name string, content []byte) (err error) {
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return os.WriteFile(name, content, 0o666)
+	}
+	if target, err := filepath.EvalSymlinks(name); err == nil {
+		name = target
+	}
+	temp, err := os.OpenFile(name+".lastuse~", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+	if errors.Is(err, fs.ErrPermission) {
+		return os.WriteFile(name, content, 0o666) // the file may be ours, and the folder not
+	}
+	if err != nil {
+		return errors.Unwrap(err)
+	}
+	_, err = temp.Write(content)
+	err = errors.Join(err, temp.Close())
+	if err == nil {
+		err = os.Rename(temp.Name(), name)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(temp.Name()))
+	}
+	return nil
+}
