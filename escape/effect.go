@@ -258,6 +258,18 @@ func (s *Summary) join(t *Summary) *Summary {
 	return &w
 }
 
+// number returns the summary of a call of a generic function whose result i, of
+// a type that may lead to memory, is a plain value here: it leads nowhere.
+func (s *Summary) number(i int) *Summary {
+	if i >= len(s.Res) || s.Res[i].Views|s.Res[i].Is|s.Res[i].Of == 0 {
+		return s
+	}
+	w := *s
+	w.Res = slices.Clone(s.Res)
+	w.Res[i].Views, w.Res[i].Is, w.Res[i].Of, w.Res[i].Must = 0, 0, 0, false
+	return &w
+}
+
 // arg returns the effect on the operand that stands for parameter i of the
 // signature, -1 being the receiver.
 func (s *Summary) arg(i int) ArgEffect {

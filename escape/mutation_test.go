@@ -407,6 +407,12 @@ func (p spot) mentionedAfter(v *ast.Object) token.Pos {
 				return mention(s, v)
 			case *ast.BranchStmt:
 				return token.NoPos
+			case *ast.ExprStmt:
+				if call, ok := s.X.(*ast.CallExpr); ok {
+					if id, ok := call.Fun.(*ast.Ident); ok && id.Name == "panic" {
+						return mention(s, v)
+					}
+				}
 			}
 			if at := mention(s, v); at.IsValid() {
 				return at

@@ -28,6 +28,7 @@ var libraryModules = [...]struct{ file, module string }{
 	{"libs/gotch.spec", "github.com/sugarme/gotch"},
 	{"libs/grocksdb.spec", "github.com/linxGnu/grocksdb"},
 	{"libs/onnxruntime.spec", "github.com/yalue/onnxruntime_go"},
+	{"libs/testify.spec", "github.com/stretchr/testify"},
 	{"libs/webgpu.spec", "github.com/cogentcore/webgpu"},
 }
 
