@@ -66,6 +66,25 @@ type decider struct {
 }
 
 func (d *decider) decide() {
+	d.planAll()
+	d.tighten()
+	d.verify()
+	d.realize()
+	for _, x := range d.all {
+		for _, o := range x.sites {
+			d.buffer(x, o)
+		}
+	}
+	d.findings()
+	d.replaced()
+	slices.SortStableFunc(d.out.Buffers, func(a, b *Buffer) int { return cmp.Compare(a.Site, b.Site) })
+	slices.SortStableFunc(d.out.Findings, func(a, b *Finding) int {
+		return cmp.Or(cmp.Compare(a.Pos, b.Pos), cmp.Compare(a.Category, b.Category))
+	})
+}
+
+// planAll plans every group of which some site is decided here.
+func (d *decider) planAll() {
 	d.hoists = map[ast.Stmt]*hoist{}
 	for _, g := range d.w.groups {
 		x := &decision{g: g, bufs: map[*object]*Buffer{}}
@@ -80,19 +99,48 @@ func (d *decider) decide() {
 		d.plan(x)
 		d.all = append(d.all, x)
 	}
-	d.verify()
-	d.realize()
-	for _, x := range d.all {
-		for _, o := range x.sites {
-			d.buffer(x, o)
+}
+
+// tighten plans again where buffers in a collection were to be freed one by one and
+// some of them found no place for that: the collection then owns them, if it helps.
+func (d *decider) tighten() {
+	lost := d.unplanned()
+	tight := map[*value]bool{}
+	for _, t := range d.w.loosened {
+		if slices.ContainsFunc(t.given, func(a *value) bool { return lost[origin(a)] }) {
+			for _, v := range t.tree {
+				tight[v] = true
+			}
 		}
 	}
-	d.findings()
-	d.replaced()
-	slices.SortStableFunc(d.out.Buffers, func(a, b *Buffer) int { return cmp.Compare(a.Site, b.Site) })
-	slices.SortStableFunc(d.out.Findings, func(a, b *Finding) int {
-		return cmp.Or(cmp.Compare(a.Pos, b.Pos), cmp.Compare(a.Category, b.Category))
-	})
+	if len(tight) == 0 {
+		return
+	}
+	first := *d
+	d.f.tight = tight
+	d.f.flow = analyze(d.f)
+	d.f.tight = nil
+	d.w, d.all, d.used, d.raws = d.f.flow, nil, nil, nil
+	if d.planAll(); len(d.unplanned()) >= len(lost) {
+		*d = first
+		d.f.flow = d.w
+	}
+}
+
+// unplanned returns what came into being here and is to be freed here, but is not.
+func (d *decider) unplanned() map[*value]bool {
+	lost := map[*value]bool{}
+	for _, x := range d.all {
+		if x.why == "" || x.pl == nil {
+			continue
+		}
+		for _, o := range x.sites {
+			if d.ownsPlan(x, x.g.feeds(o)) {
+				lost[o.def] = true
+			}
+		}
+	}
+	return lost
 }
 
 // plan decides one group.

@@ -115,7 +115,9 @@ func (s *sanity) exec(v *value, w *walk) {
 	case opPure, opAppend:
 		var all []int
 		for _, a := range v.args {
-			s.touch(v, a, w)
+			if v.op != opAppend { // which copies handles and reads no buffer
+				s.touch(v, a, w)
+			}
 			all = union(all, w.vals[a])
 		}
 		if v.op == opAppend {

@@ -84,11 +84,14 @@ type flow struct {
 	marks  map[*value]*discharge // and where these loops end
 	stores map[*value][]*value   // collection → what is stored in its elements
 	loose  map[*value]bool       // collections that own nothing
+	idle   map[*value]bool       // and that nobody looks into
+
+	loosened []looseTree // collections that could own as well
 }
 
 func analyze(f *fn) *flow {
 	w := &flow{f: f, p: f.p, byDef: map[*value]*object{}, owner: map[*value]bool{}, live: map[*value]map[*block]bool{}, useful: map[*value]int8{},
-		elems: map[*value]bool{}, marks: map[*value]*discharge{}, stores: map[*value][]*value{}, loose: map[*value]bool{}}
+		elems: map[*value]bool{}, marks: map[*value]*discharge{}, stores: map[*value][]*value{}, loose: map[*value]bool{}, idle: map[*value]bool{}}
 	if f.declined != "" {
 		return w
 	}

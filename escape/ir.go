@@ -197,6 +197,8 @@ type fn struct {
 	flow     *flow
 	loops    []*elemLoop
 	lits     []*ast.FuncLit // outermost literals inside, in order
+
+	tight map[*value]bool // collections that are to own although their buffers could be freed one by one
 }
 
 func (f *fn) newBlock(label string) *block {

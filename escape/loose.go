@@ -3,7 +3,8 @@ package escape
 // Loose collections: local slices, arrays, maps and channels that hold buffers
 // but cannot own them, because a buffer in them is also freed, returned or
 // replaced by its own name, or because not all they hold is owned. What they hold
-// keeps its own object; it is in use for as long as they are.
+// keeps its own object; it is in use for as long as they are, unless nobody looks
+// into them.
 
 import (
 	"go/types"
@@ -35,9 +36,17 @@ func (w *flow) loosen() bool {
 		}
 	}
 	for _, tree := range w.trees(owners) {
-		if !w.better(tree) {
+		switch {
+		case slices.ContainsFunc(tree, func(v *value) bool { return w.f.tight[v] }):
+			continue
+		case w.unread(tree):
+			for _, v := range tree {
+				w.idle[v] = true
+			}
+		case !w.better(tree):
 			continue
 		}
+		w.loosened = append(w.loosened, looseTree{tree, w.givenTo(tree)})
 		for _, v := range tree {
 			w.disown(v, map[*object]bool{})
 			if w.ownerOp(v) {
@@ -80,12 +89,49 @@ func (w *flow) trees(owners []*value) [][]*value {
 	return out
 }
 
+// A looseTree is collections that became loose although they could own, and what
+// is put into them.
+type looseTree struct {
+	tree  []*value
+	given []*value
+}
+
+// givenTo lists what is put into the collections of a tree.
+func (w *flow) givenTo(tree []*value) []*value {
+	var given []*value
+	for _, v := range tree {
+		given = append(given, w.stores[v]...)
+		for i, a := range v.args {
+			if v.op != opPhi && i >= puts(v) && !plain(a.typ0()) {
+				given = append(given, a)
+			}
+		}
+	}
+	return given
+}
+
+// unread reports whether nobody looks into the collections of a tree: buffers are
+// put into them, and that is all. They keep nothing in use.
+func (w *flow) unread(tree []*value) bool {
+	for _, v := range tree {
+		for _, u := range v.users {
+			switch {
+			case slices.Contains(tree, u) && (u.op == opPhi || u.args[0] == v && !slices.Contains(u.args[1:], v)):
+			case u.op == opSet && u.place.root.exposed == "", u.op == opDiscard, u.op == opGap, u.op == opCmp:
+			case u.op == opStore && len(u.args) == 2 && u.args[1] == v && u.args[0] != v && slices.Contains(w.stores[v], u.args[0]):
+			default:
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // better reports whether the buffers in a tree of collections are better freed
 // one by one: the collection stays here, its buffers are made as often as it is,
 // and one of them has a life of its own.
 func (w *flow) better(tree []*value) bool {
 	depth := -1
-	var given []*value
 	apart := false
 	for _, v := range tree {
 		o := w.byDef[v]
@@ -111,14 +157,8 @@ func (w *flow) better(tree []*value) bool {
 		if !stays {
 			return false
 		}
-		given = append(given, w.stores[v]...)
-		for i, a := range v.args {
-			if v.op != opPhi && i >= puts(v) && !plain(a.typ0()) {
-				given = append(given, a)
-			}
-		}
 	}
-	for _, a := range given {
+	for _, a := range w.givenTo(tree) {
 		r := origin(a)
 		o := w.byDef[r]
 		if r.op == opNil {
@@ -128,18 +168,29 @@ func (w *flow) better(tree []*value) bool {
 			return false
 		}
 		gives := 0
+		var give *value
 		o.eachEvent(func(e event) {
 			switch e.kind {
 			case evGive:
 				gives++
+				give = e.at
 			case evUse:
 			default:
 				apart = true
 			}
 		})
-		apart = apart || gives > 1
+		apart = apart || gives > 1 || give != nil && o.usedAfter(give)
 	}
 	return apart && depth >= 0
+}
+
+// usedAfter reports whether o is used by its own name after instruction v.
+func (o *object) usedAfter(v *value) bool {
+	found := false
+	o.eachEvent(func(e event) {
+		found = found || e.kind == evUse && e.at != v && (e.at.blk == v.blk && e.at.at > v.at || e.at.blk != v.blk && reaches(v.blk, e.at.blk))
+	})
+	return found
 }
 
 // localChan reports whether v makes a channel of buffers that stays here: it is
@@ -252,6 +303,9 @@ func (w *flow) isLoose(v *value) bool {
 func (w *flow) holds(o *object, c, m *value) bool {
 	if o.coll || origin(m) != o.def || o.members[m] != mWhole {
 		return false
+	}
+	if w.idle[origin(c)] {
+		return true
 	}
 	hs, ok := w.holders(c)
 	if !ok || len(hs) == 0 {

@@ -144,7 +144,7 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 		}
 	case opCmp, opNot, opDiscard, opGap:
 	case opPack, opClosure:
-		if u.op == opPack && w.gives(o, m, k, u) {
+		if u.op == opPack && (w.gives(o, m, k, u) || w.idle[u] && !o.coll) {
 			return
 		}
 		if u.op == opPack && k != mView && u.note == "literal" && elemType(u.typ0()) != nil && !(w.loose[u] && !o.coll) {
