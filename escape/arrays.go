@@ -14,8 +14,8 @@ import (
 const maxElements = 16
 
 // indexedByConstants lists the array variables declared in body that are used in no
-// other way than x[CONSTANT], len(x), and assignment of a literal that lists its
-// elements.
+// other way than x[CONSTANT], len(x), range x, and assignment of a literal that
+// lists its elements.
 func (p *pkg) indexedByConstants(body *ast.BlockStmt) map[*types.Var]bool {
 	found := map[*types.Var]bool{}
 	fine := map[*ast.Ident]bool{} // uses that are understood
@@ -57,6 +57,10 @@ func (p *pkg) indexedByConstants(body *ast.BlockStmt) map[*types.Var]bool {
 				case 1:
 					initial(id, n.Values[0])
 				}
+			}
+		case *ast.RangeStmt:
+			if id, v := array(n.X); v != nil {
+				fine[id] = true
 			}
 		case *ast.IndexExpr:
 			if id, v := array(n.X); v != nil && p.info.Types[n.Index].Value != nil {

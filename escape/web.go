@@ -242,7 +242,7 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 			if k == mHolder {
 				kk = mWhole
 			}
-			if k == mHolder && w.isLoose(m) { // it may be in there no more
+			if k == mHolder && (w.isLoose(m) || !o.inside(m)) { // it may not be in there
 				o.event(u, event{kind: d.kind, when: When{K: Maybe}, m: mMaybe, repeat: d.repeat, pure: d.pure, why: "each element: " + d.why})
 				return
 			}
@@ -312,6 +312,15 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 	default:
 		o.move(u, k, "used in a way that is not understood")
 	}
+}
+
+// inside reports whether o itself is in what m holds, and not only one of several
+// that o may be among.
+func (o *object) inside(m *value) bool {
+	if m.op != opPack {
+		return true // told where it was made
+	}
+	return slices.ContainsFunc(m.args, func(a *value) bool { k, ok := o.members[a]; return ok && k != mMaybe })
 }
 
 // gives reports whether u, an operation that makes a collection, takes over o's
