@@ -165,11 +165,12 @@ func (s *sanity) exec(v *value, w *walk) {
 			}
 		}
 	case opUse, opHold, opElem, opRecv:
+		if v.op == opRecv { // a handle is copied
+			w.vals[v] = w.all(w.vals[v.args[0]])
+			return
+		}
 		for _, a := range v.args {
 			s.touch(v, a, w)
-		}
-		if v.op == opRecv {
-			w.vals[v] = w.all(w.vals[v.args[0]])
 		}
 	case opGap:
 		for _, p := range s.frees[v] {

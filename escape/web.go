@@ -254,6 +254,8 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 			o.event(u, event{kind: evMove, when: When{K: Always}, m: k, why: byClear})
 		case o.coll && k == mWhole && u.note == "delete":
 			o.event(u, event{kind: evUse, why: byDelete})
+		case u.op == opRecv && k == mHolder:
+			// A handle is copied; what it is used for then counts.
 		default:
 			o.use(u)
 		}
