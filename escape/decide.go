@@ -237,10 +237,10 @@ func (d *decider) outward(x *decision) {
 // give finds the words for one planned free.
 func (d *decider) give(x *decision, fp freePoint) (planned, string) {
 	pl := d.w.nameAt(fp.obj, fp.gap)
-	var name string
+	var name, via string
 	var t types.Type
 	if pl != nil {
-		name, t = pl.name, pl.typ
+		name, via, t = pl.name, pl.via, pl.typ
 	} else {
 		if p, ok := d.overwritten(x, fp); ok {
 			return p, ""
@@ -255,16 +255,13 @@ func (d *decider) give(x *decision, fp freePoint) (planned, string) {
 			}
 			return planned{}, why
 		}
-		for _, it := range h.items {
-			if it.obj == fp.obj {
-				name, t = it.name, fp.obj.def.typ0()
-			}
-		}
+		name, via = h.named(fp.obj)
+		t = fp.obj.def.typ0()
 		x.hoists = append(x.hoists, h)
 	}
 	text, why := d.w.freeText(fp.obj, name, t, fp.isNil, fp.gap.gap.scope)
-	if why == "" && pl != nil && pl.via != "" && fp.isNil {
-		text = guarded(pl.via, text)
+	if why == "" && via != "" && fp.isNil {
+		text = guarded(via, text)
 	}
 	keep := false
 	if why != "" && pl != nil && d.w.rawLast(fp.obj) != nil {
@@ -295,7 +292,7 @@ func (p planned) all() []planned {
 func (d *decider) overwritten(x *decision, fp freePoint) (planned, bool) {
 	g := fp.gap.gap
 	as, ok := g.prev.(*ast.AssignStmt)
-	if !ok || g.kind != gapStmt || as.Tok != token.ASSIGN || d.f.gotos || d.f.inLiteral(as.Pos()) {
+	if !ok || g.kind != gapStmt || as.Tok != token.ASSIGN || d.jumpedOver(as.Pos(), g.list) || d.f.inLiteral(as.Pos()) {
 		return planned{}, false
 	}
 	before := d.gapBefore(as)
@@ -345,6 +342,9 @@ func runtimePkg(p *types.Package) *types.Package {
 
 // within reports whether a name that h introduces is visible at g.
 func (d *decider) within(h *hoist, g *gap) bool {
+	if h.braces {
+		return g.kind == gapReturn && g.stmt == h.stmt || g.kind == gapStmt && g.prev == h.stmt
+	}
 	if g.kind == gapReturn && g.stmt == h.stmt || g.kind == gapStmt && g.prev == h.stmt {
 		return true
 	}

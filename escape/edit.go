@@ -135,6 +135,9 @@ func (p *pkg) edits(s *source, f *fn, g *gap, stmts []string, h *hoist) ([]analy
 	nl := s.newline()
 	switch g.kind {
 	case gapStmt:
+		if h != nil {
+			return []analysis.TextEdit{p.inBlock(s, h, stmts, nl)}, ""
+		}
 		return p.insertStmt(s, g, stmts, nl), ""
 	case gapElse:
 		body := g.stmt.(*ast.IfStmt).Body
@@ -189,6 +192,18 @@ func (p *pkg) hoistEdits(s *source, h *hoist) []analysis.TextEdit {
 		es = es[1:]
 	}
 	return es
+}
+
+// inBlock puts the statement of h into a block of its own, behind what gives the
+// names and before the frees.
+func (p *pkg) inBlock(s *source, h *hoist, stmts []string, nl string) analysis.TextEdit {
+	from, to := h.stmt.Pos(), h.stmt.End()
+	body := h.heads(s)
+	if x, ok := h.stmt.(*ast.ExprStmt); h.items[0].of == 0 && (!ok || x.X != h.items[len(h.items)-1].expr) {
+		body = append(body, h.text(s, from, to))
+	}
+	ind, _ := s.indent(s.off(from))
+	return s.edit(s.off(from), s.off(to), "{"+lines(append(body, stmts...), ind+"\t", nl)+nl+ind+"}")
 }
 
 func (p *pkg) insertStmt(s *source, g *gap, stmts []string, nl string) []analysis.TextEdit {

@@ -17,6 +17,8 @@ type hoist struct {
 	stmt  ast.Stmt
 	list  ast.Node // the block or clause that stmt is an element of
 	items []hoisted
+
+	braces bool // stmt goes into a block of its own, with its frees
 }
 
 type hoisted struct {
@@ -42,15 +44,18 @@ func (d *decider) nameResult(o *object, call *ast.CallExpr, n int, none string) 
 			return !ok || id.Name != "_"
 		})
 	}
-	if !drops || d.f.gotos {
+	if !drops {
 		return nil, none + ": the result is dropped"
 	}
 	h := d.hoists[stmt]
 	if h == nil {
-		h = &hoist{stmt: stmt, list: list}
+		h = &hoist{stmt: stmt, list: list, braces: d.jumpedOver(stmt.Pos(), list)}
+		if h.braces && !d.fitsBlock(stmt) {
+			return nil, none + jumpedOver
+		}
 		d.hoists[stmt] = h
 	}
-	if !slices.ContainsFunc(h.items, func(x hoisted) bool { return x.obj == o }) {
+	if !slices.ContainsFunc(h.items, func(x hoisted) bool { return x.obj.result() == o.result() }) {
 		h.items = append(h.items, hoisted{expr: call, name: d.fresh("b"), obj: o, of: n})
 	}
 	return h, ""
@@ -63,16 +68,59 @@ func (h *hoist) results() string {
 		names[i] = "_"
 	}
 	for _, x := range h.items {
-		names[x.obj.def.index] = x.name
+		names[x.obj.result().index] = x.name
 	}
 	return strings.Join(names, ", ")
+}
+
+// result returns the result of a call that o is, or is a field of; nil if it is none.
+func (o *object) result() *value {
+	switch {
+	case o.def.op == opResult:
+		return o.def
+	case o.def.op == opOut && len(o.def.args) > 1 && o.def.args[1].op == opResult:
+		return o.def.args[1]
+	}
+	return nil
+}
+
+// named returns what o is called where h has given its name: a field of a result
+// goes by the result's name, which is via if that may be nil.
+func (h *hoist) named(o *object) (name, via string) {
+	for _, x := range h.items {
+		switch {
+		case x.obj == nil || x.obj.result() != o.result():
+		case o.def.op != opOut:
+			return x.name, ""
+		default:
+			if f := o.field(); isPointer(o.result().typ0()) {
+				return x.name + f.name, x.name
+			} else {
+				return x.name + f.name, ""
+			}
+		}
+	}
+	return "", ""
+}
+
+// field returns the field of a result that o is.
+func (o *object) field() *place {
+	for _, u := range o.def.users {
+		if u.op == opSet && u.place.root.obj == nil {
+			return u.place
+		}
+	}
+	return nil
 }
 
 // hoistFor prepares names for unnamed objects. It returns "" or why there
 // can be none for o.
 func (d *decider) hoistFor(o *object) (*hoist, string) {
 	const none = "no variable holds it"
-	if o.kind != objSite || o.def.op != opResult || o.def.expr == nil {
+	if o.kind != objSite || o.result() == nil || o.def.expr == nil {
+		return nil, none
+	}
+	if f := o.field(); o.def.op == opOut && (f == nil || !d.p.reachable(f.root.typ, f.path)) {
 		return nil, none
 	}
 	call, ok := ast.Unparen(o.def.expr).(*ast.CallExpr)
@@ -86,12 +134,12 @@ func (d *decider) hoistFor(o *object) (*hoist, string) {
 	if why != "" {
 		return nil, why
 	}
-	if d.f.gotos {
-		return nil, none + ", and a goto might jump over the declaration of one"
-	}
 	h := d.hoists[stmt]
 	if h == nil {
-		h = &hoist{stmt: stmt, list: list}
+		h = &hoist{stmt: stmt, list: list, braces: d.jumpedOver(stmt.Pos(), list)}
+	}
+	if h.braces && !d.fitsBlock(stmt) {
+		return nil, none + jumpedOver
 	}
 	before, ok := d.evaluatedBefore(stmt, call)
 	if !ok {
@@ -380,7 +428,7 @@ func (h *hoist) outermost() []hoisted {
 // where it is made: the one that held it is assigned again before it is dead.
 func (d *decider) remembered(x *decision, fp freePoint) (planned, bool) {
 	o, b := fp.obj, fp.obj.def.blk
-	if d.f.gotos || o.kind == objParam {
+	if o.kind == objParam {
 		return planned{}, false
 	}
 	for _, i := range b.gaps {
@@ -393,7 +441,7 @@ func (d *decider) remembered(x *decision, fp freePoint) (planned, bool) {
 		if pl == nil || pl.via != "" {
 			continue
 		}
-		if fp.gap.gap.scope < g.anchor || fp.gap.gap.scope >= endOf(g.list) {
+		if fp.gap.gap.scope < g.anchor || fp.gap.gap.scope >= endOf(g.list) || d.jumpedOver(g.anchor, g.list) {
 			return planned{}, false // not visible there
 		}
 		name := x.names[o]

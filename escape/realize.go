@@ -101,6 +101,9 @@ func (d *decider) realize() {
 			if h = live[g.stmt]; h != nil {
 				delete(live, g.stmt)
 			}
+		} else if b := live[g.prev]; b != nil && b.braces && g.kind == gapStmt {
+			h = b
+			delete(live, g.prev)
 		}
 		es, why := d.p.edits(d.src, d.f, g, stmts, h)
 		if why != "" {

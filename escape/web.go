@@ -300,7 +300,7 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 				return
 			}
 			o.move(u, k, onChannel)
-		} else {
+		} else if k != mHolder {
 			o.use(u)
 		}
 	case opReturn:
