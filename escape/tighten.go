@@ -1,0 +1,47 @@
+package escape
+
+// Plans made again, where collections had better own what they hold.
+
+import "slices"
+
+// tighten plans again where buffers in a collection were to be freed one by one and
+// some of them found no place for that: the collection then owns them, if it helps.
+func (d *decider) tighten() {
+	lost := d.unplanned()
+	tight := map[*value]bool{}
+	for _, t := range d.w.loosened {
+		if slices.ContainsFunc(t.given, func(a *value) bool { return lost[origin(a)] }) {
+			for _, v := range t.tree {
+				tight[v] = true
+			}
+		}
+	}
+	if len(tight) == 0 {
+		return
+	}
+	first := *d
+	d.f.tight = tight
+	d.f.flow = analyze(d.f)
+	d.f.tight = nil
+	d.w, d.all, d.used, d.raws = d.f.flow, nil, nil, nil
+	if d.planAll(); len(d.unplanned()) >= len(lost) {
+		*d = first
+		d.f.flow = d.w
+	}
+}
+
+// unplanned returns what came into being here and is to be freed here, but is not.
+func (d *decider) unplanned() map[*value]bool {
+	lost := map[*value]bool{}
+	for _, x := range d.all {
+		if x.why == "" || x.pl == nil {
+			continue
+		}
+		for _, o := range x.sites {
+			if d.ownsPlan(x, x.g.feeds(o)) {
+				lost[o.def] = true
+			}
+		}
+	}
+	return lost
+}
