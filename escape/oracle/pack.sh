@@ -43,12 +43,14 @@ cp "$root"/src/runtime/cgo/*.h "$to/src/runtime/cgo/"
 
 cat >"$work/oracle/run.sh" <<'RUN'
 #!/usr/bin/env bash
-# run.sh ARGUMENTS: runs the oracle with them, on all processors.
+# run.sh ARGUMENTS: runs the oracle with them, on all processors. What it compiles once
+# stays beside it, for the next run.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export GOROOT=$here/go PATH=$here/go/bin:/usr/bin:/bin HOME=$work GOCACHE=$work/cache GOPATH=$work/go TMPDIR=$work
+trap : TERM INT # the oracle ends with its figures
+export GOROOT=$here/go PATH=$here/go/bin:/usr/bin:/bin HOME=$work GOCACHE=$here/cache GOPATH=$work/go TMPDIR=$work
 export GOPROXY=off GOTOOLCHAIN=local GOFLAGS= CGO_ENABLED=0 GOTELEMETRY=off
 "$here/oracle" -lastuse "$here/lastuse" -j "$(nproc)" "$@"
 RUN
