@@ -112,7 +112,7 @@ int main(int argc, char **argv)
 		for (long i = 0; i < pairs; i++) {
 			work(steps);
 			pair(how);
-			if (wait_all && i % 500 == 499)
+			if (wait_all && i % 100 == 99)
 				check(wait_all(), "cuCtxSynchronize"); // or a call waits for room in the stream's queue
 		}
 		printf("%.0f %.0f\n", now(CLOCK_MONOTONIC) - wall, now(CLOCK_PROCESS_CPUTIME_ID) - cpu);

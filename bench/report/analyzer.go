@@ -40,19 +40,18 @@ func runAnalyzer(r *raw) error {
 	if r.quick {
 		rounds = 1
 	}
+	tools := map[string]string{}
+	for _, name := range toolNames {
+		tools[name] = filepath.Join(r.bin, name)
+	}
 	for round := range rounds {
-		for _, name := range []string{"nilness", "lastuse"} {
-			// A tool that vet has never seen: it tells them apart by their bytes.
-			src, err := os.ReadFile(filepath.Join(r.bin, name))
+		for _, name := range toolNames {
+			stamp := fmt.Sprintf("\n%d %d\n", time.Now().UnixNano(), round)
+			tool, err := stampTool(tools[name], filepath.Join(dir, name), stamp)
 			if err != nil {
 				return err
 			}
-			tool := filepath.Join(dir, name)
-			stamp := fmt.Sprintf("\n%d %d\n", time.Now().UnixNano(), round)
-			if err := os.WriteFile(tool, append(src, stamp...), 0o777); err != nil {
-				return err
-			}
-			overlay, err := r.edit(dir, stamp)
+			overlay, err := edit(dir, filepath.Join(r.root, edited), stamp)
 			if err != nil {
 				return err
 			}
@@ -60,7 +59,7 @@ func runAnalyzer(r *raw) error {
 				name string
 				args []string
 			}{{"cold", nil}, {"warm", nil}, {"edit", []string{"-overlay=" + overlay}}} {
-				took, use, err := r.vet(tool, run.args)
+				took, use, err := r.vetIn(r.root, tool, run.args, analyzed...)
 				if err != nil {
 					return err
 				}
@@ -69,16 +68,28 @@ func runAnalyzer(r *raw) error {
 			}
 		}
 	}
-	return nil
+	return r.growth(tools)
 }
 
-// vet runs go vet with a tool. That it finds something is no error.
-func (r *raw) vet(tool string, args []string) (time.Duration, *syscall.Rusage, error) {
+// toolNames are the analyzers that are compared.
+var toolNames = []string{"nilness", "lastuse"}
+
+// stampTool copies a tool to a file in which vet has never seen it: vet tells tools apart by their bytes.
+func stampTool(tool, to, stamp string) (string, error) {
+	src, err := os.ReadFile(tool)
+	if err != nil {
+		return "", err
+	}
+	return to, os.WriteFile(to, append(src, stamp...), 0o777)
+}
+
+// vetIn runs go vet with a tool in a module. That it finds something is no error.
+func (r *raw) vetIn(module, tool string, args []string, packages ...string) (time.Duration, *syscall.Rusage, error) {
 	ctx, cancel := context.WithTimeout(r.ctx, 10*time.Minute)
 	defer cancel()
-	args = append(append([]string{"vet", "-vettool=" + tool}, args...), analyzed...)
+	args = append(append([]string{"vet", "-vettool=" + tool}, args...), packages...)
 	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = r.root
+	cmd.Dir = module
 	begin := time.Now()
 	out, err := cmd.CombinedOutput()
 	took := time.Since(begin)
@@ -94,8 +105,7 @@ func (r *raw) vet(tool string, args []string) (time.Duration, *syscall.Rusage, e
 }
 
 // edit returns an overlay in which one file has a comment more.
-func (r *raw) edit(dir, text string) (string, error) {
-	path := filepath.Join(r.root, edited)
+func edit(dir, path, text string) (string, error) {
 	src, err := os.ReadFile(path)
 	if err != nil {
 		return "", err

@@ -31,8 +31,9 @@ var colors = []color.Color{
 type line struct {
 	name   string
 	points plotter.XYs
-	steps  bool // the value holds until the next one
-	dashed bool // so that what lies under it is seen
+	dots   plotter.XYs // what the line was fitted through
+	steps  bool        // the value holds until the next one
+	dashed bool        // so that what lies under it is seen
 }
 
 // An axis is one of a plot.
@@ -122,6 +123,14 @@ func lines(title string, x, y axis, all []line) (*plot.Plot, error) {
 		}
 		p.Add(d)
 		p.Legend.Add(l.name, d)
+		if len(l.dots) > 0 {
+			s, err := plotter.NewScatter(l.dots)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", title, err)
+			}
+			s.Color, s.Shape, s.Radius = d.Color, draw.CircleGlyph{}, vg.Points(2.2)
+			p.Add(s)
+		}
 	}
 	set := func(a *plot.Axis, want axis, by float64) {
 		want.show = short(want.show)
@@ -260,6 +269,23 @@ func (b *bench) plot(files map[string]*rawFile) (map[string][]string, error) {
 	if f := files["traces"]; f != nil {
 		grid, err := tracePlots(f)
 		draw("traces", "traces", grid, err)
+	}
+	if f := files["handoff"]; f != nil {
+		var all []line
+		for _, c := range []struct{ name, unit string }{{"lastuse", "ns/buffer"}, {"ordered", "ordered-ns/buffer"}, {"channel alone", "channel-ns/buffer"}} {
+			all = append(all, line{name: c.name, points: points(f.only("HandOff"), "pairs", c.unit, plain)})
+		}
+		grid, err := one(lines("Made by one goroutine, freed by another", axis{"pairs of goroutines", true, whole, false}, axis{"time of a buffer", true, duration, false}, all))
+		draw("handoff", "handoff", grid, err)
+	}
+	if f := files["memwatch"]; f != nil {
+		grid, err := watchedPlots(f)
+		draw("memwatch", "memwatch", grid, err)
+	}
+	if f := files["analyzer"]; f != nil {
+		if grid, err := growthPlots(f); grid != nil || err != nil {
+			draw("analyzer", "growth", grid, err)
+		}
 	}
 	if files["early"] != nil {
 		grid, err := b.heapOverTime()

@@ -252,6 +252,7 @@ func (p part) tables(f *rawFile) (all []*table, titles []string) {
 			}
 			add(run.title, t)
 		}
+		growthTables(f, add)
 	}
 	return all, titles
 }

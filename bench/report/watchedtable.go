@@ -1,6 +1,11 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+
+	"gonum.org/v1/plot"
+)
 
 // watcherName is how tables and plots name a watcher.
 func watcherName(r *result) string {
@@ -67,4 +72,27 @@ func watchedTables(f *rawFile, add func(title string, t *table)) {
 		t.rows = append(t.rows, []string{name, r.cell("ns/op", duration)})
 	}
 	add("A program that uses lastuse", t)
+}
+
+// watchedPlots draws how much slower a program is that is watched, by its calls a second.
+func watchedPlots(f *rawFile) ([][]*plot.Plot, error) {
+	var all []line
+	var seen []string
+	for _, r := range f.only("Watched", "driver=empty") {
+		name := watcherName(r)
+		if slices.Contains(seen, name) {
+			continue
+		}
+		seen = append(seen, name)
+		var same []*result
+		for _, o := range f.only("Watched", "driver=empty") {
+			if watcherName(o) == name && o.vars["events"] != "max" {
+				same = append(same, o)
+			}
+		}
+		all = append(all, line{name: name, points: points(same, "events", "x-of-bare-cpu", plain), dashed: r.vars["stacks"] == "false"})
+	}
+	p, err := lines("A program that is watched", axis{"calls a second of the program, unwatched", true, whole, false},
+		axis{"processor time, times that unwatched", false, digits, false}, all)
+	return [][]*plot.Plot{{p}}, err
 }
