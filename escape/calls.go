@@ -48,6 +48,15 @@ func (w *flow) useCall(o *object, m *value, k memberKind, u *value) {
 			if k == mMaybe || k == mHolder && w.isLoose(a) {
 				when = When{K: Maybe}
 			}
+			if o.lentSince(u) {
+				when = When{K: Maybe}
+				if kk == mWhole && !e.Repeatable {
+					kk = mMaybe // perhaps it is freed once, as it should be
+					for x := u.blk.lent; x != nil && x != o.def.blk.lent; x = x.up {
+						o.move(x.after, mMaybe, byLent)
+					}
+				}
+			}
 			ev := event{kind: evFree, when: when, call: u, m: kk, repeat: e.Repeatable, pure: ci.sum.Decided && w.byFreer(o, event{at: u})}
 			if deferred {
 				ev.kind = evDefer

@@ -122,7 +122,8 @@ type block struct {
 	defs        map[*place]*value
 	noreturn    bool // ends in a call that never returns
 	loopDepth   int
-	order       int // in reverse post-order; -1: unreachable
+	lent        *lent // the lent literal that it is part of, nil outside
+	order       int   // in reverse post-order; -1: unreachable
 	label       string
 	doomed      bool  // every path from here ends in a call that never returns
 	gaps        []int // indices of gaps in the source, ascending

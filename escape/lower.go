@@ -34,6 +34,7 @@ type lower struct {
 	spliced  map[*ast.FuncLit]int  // how often each literal was spliced
 	kept     map[*ast.FuncLit]bool // literals that are not only called
 	splice   *splice               // the literal being spliced, nil in the function's own body
+	lent     *lent                 // the lent literal being spliced, nil outside
 	scope    ast.Node
 	exposeds []exposure
 	fallto   *block
@@ -160,7 +161,7 @@ func (l *lower) add(v *value) {
 
 func (l *lower) block(label string) *block {
 	b := l.f.newBlock(label)
-	b.loopDepth = l.depth
+	b.loopDepth, b.lent = l.depth, l.lent
 	return b
 }
 

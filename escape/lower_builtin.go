@@ -43,7 +43,7 @@ func (l *lower) callBuiltin(call *ast.CallExpr, name string) []*value {
 		return []*value{v}
 	}
 	switch name {
-	case "append", "copy", "delete", "len", "cap", "new", "min", "max", "print", "println", "recover":
+	case "append", "copy", "len", "cap", "new", "min", "max", "print", "println", "recover":
 	default:
 		l.mayPanic(call.Pos())
 		defer func() { l.mayPanic(call.Pos()) }()

@@ -124,6 +124,24 @@ func (l *lower) spliceBody(lit *ast.FuncLit, args []*value, pos token.Pos) []*va
 	return res
 }
 
+// lent is the body of a literal that is lent to a function: how often that calls it,
+// and whether it does, is not known.
+type lent struct {
+	up    *lent
+	after *value // stands where the function has returned
+}
+
+// lentSince reports whether u stands in the body of a literal that was lent after o
+// came into being.
+func (o *object) lentSince(u *value) bool {
+	for x := u.blk.lent; x != nil; x = x.up {
+		if x == o.def.blk.lent {
+			return false
+		}
+	}
+	return u.blk.lent != o.def.blk.lent
+}
+
 // spliceLent splices the bodies of literals among the arguments that the
 // callee only calls: they run any number of times during the call.
 func (l *lower) spliceLent(call *value, args []*value) {
@@ -172,11 +190,15 @@ func (l *lower) spliceLent(call *value, args []*value) {
 		l.start(head)
 		l.depth++
 		l.either(body, done)
+		lent := &lent{up: l.lent}
+		l.lent, body.lent = lent, lent
 		l.sealAndStart(body)
 		l.spliceBody(v.lit, params, v.pos)
+		l.lent = lent.up
 		l.jump(head)
 		l.f.seal(head)
 		l.depth--
 		l.sealAndStart(done)
+		lent.after = l.emit(opUnknown, v.typ, v.pos)
 	}
 }

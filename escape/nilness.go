@@ -10,7 +10,7 @@ import (
 
 // toleratesNil reports whether f does nothing with parameter v, a pointer, that
 // goes wrong when it is nil: on the paths on which it is, nothing is read or
-// stored through it, and it goes only to functions that tolerate nil as well.
+// stored through it, it goes only to functions that tolerate nil as well, and f returns.
 func (p *pkg) toleratesNil(f *fn, v *value) bool {
 	seen := map[*block]bool{}
 	stack := []*block{f.blocks[0]}
@@ -23,7 +23,13 @@ func (p *pkg) toleratesNil(f *fn, v *value) bool {
 		if seen[b] = true; len(seen) > 200 {
 			return false
 		}
+		if b.noreturn {
+			return false
+		}
 		for _, x := range b.instrs {
+			if x.op == opPanic {
+				return false
+			}
 			for j, a := range x.args {
 				if origin(a) != v {
 					continue

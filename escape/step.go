@@ -150,6 +150,9 @@ func (pl *planner) event(j int, o *object, v *value, e event, st []state) {
 			bad = sFreed | sDeferred | sInserted
 		case evMove:
 			bad = sFreed | sInserted
+			if e.why == byLent {
+				bad = sInserted // said where it is freed
+			}
 		}
 		if e.why == byClear && all&sOwned != 0 || e.why == byDelete && all&^sNil == sOwned {
 			pl.issues = append(pl.issues, issue{obj: o, at: v, ev: e, must: true, st: sOwned, reach: all})
