@@ -24,7 +24,8 @@ const (
 
 const (
 	drainPerMake  = 64   // dead buffers that a Make frees on the way
-	drainPerClimb = 4096 // and on the ladder, at a time
+	drainPerClimb = 64   // and on the ladder, at a time: the rest may serve others
+	drainPerLook  = 4096 // and in calls that are slow anyway
 	settlePerLook = 4096 // pending blocks that one look at a heap settles
 )
 
@@ -112,15 +113,16 @@ func (m *climber) climb() (*block, rung) {
 	if b := m.others(true); b != nil {
 		return b, rungWait
 	}
-	// Idle memory that queued work still uses costs that work's time, and a collection can find
-	// no more than what is live.
-	if st := c.account.Stats(); st.Reserved-st.Live-st.Pending >= max(m.need, st.Live) {
-		if b := m.awaitIdle(); b != nil {
-			return b, rungPending
-		}
-	}
 	for range collectTries {
+		// Idle memory that queued work still uses costs that work's time, and a collection can find
+		// no more than what is live.
 		before := c.account.Stats()
+		if idle := before.Reserved - before.Live - before.Pending; idle >= max(m.need, before.Live) {
+			if b := m.awaitIdle(); b != nil {
+				return b, rungPending
+			}
+			before = c.account.Stats()
+		}
 		ran := c.collect()
 		if b := m.again(); b != nil {
 			return b, rungCollect
@@ -131,11 +133,15 @@ func (m *climber) climb() (*block, rung) {
 		if b := m.others(true); b != nil {
 			return b, rungCollect
 		}
-		if now := c.account.Stats(); ran && now.Late == before.Late && now.Made == before.Made {
+		if !ran || c.estate.late.Len() != 0 || c.estate.late.Busy() != 0 {
+			continue // all that was found is not free yet
+		}
+		// Other goroutines may have been quicker to take what it found, and what they made while the
+		// collector was marking counts as alive for that collection: once more.
+		if now := c.account.Stats(); now.Late == before.Late && now.Made == before.Made &&
+			now.Reserved-now.Live-now.Pending < m.need {
 			break
 		}
-		// Other goroutines were quicker to take what it found. What they made while the
-		// collector was marking counts as alive for that collection: once more.
 	}
 	// What is idle but in use by queued work cannot be moved or given back yet: wait for
 	// the work itself.
@@ -230,12 +236,16 @@ func (m *climber) own() *block {
 	return nil
 }
 
-// lateFrees frees what the collector has found dead, as much as it takes.
+// lateFrees frees what the collector has found dead, as much as it takes, and waits for others who are
+// at the same.
 func (m *climber) lateFrees() *block {
 	for m.core.drain(drainPerClimb) > 0 {
 		if b := m.own(); b != nil {
 			return b
 		}
+	}
+	if m.core.awaitDrains() {
+		return m.own()
 	}
 	return nil
 }

@@ -113,7 +113,7 @@ func (s Stats) Read(name string) (float64, bool) {
 // no device.
 func (p *Pool) Stats() Stats {
 	c := p.core
-	c.drain(drainPerClimb)
+	c.drain(drainPerLook)
 	c.settleAll()
 	st := c.account.Stats()
 	s := Stats{

@@ -1,6 +1,10 @@
 package alloc
 
-import "errors"
+import (
+	"errors"
+	"runtime"
+	"time"
+)
 
 // Trim gives idle memory back to the device until at most keep bytes are idle, and
 // returns how many bytes went. Only memory whose work is known to be complete can go;
@@ -8,7 +12,7 @@ import "errors"
 // to go.
 func (p *Pool) Trim(keep int64) int64 {
 	c := p.core
-	c.drain(drainPerClimb)
+	c.drain(drainPerLook)
 	return c.trim(max(keep, 0))
 }
 
@@ -140,6 +144,21 @@ func (c *core) drain(n int) int {
 		c.estate.unpin.DrainN(n, c.unpinLate)
 	}
 	return drained
+}
+
+// awaitDrains waits for other goroutines that are freeing what the collector found dead, for a short
+// while at most, and reports whether there were any: what they have in their hands counts as live
+// still. It takes microseconds, unless one of them has been stopped.
+func (c *core) awaitDrains() bool {
+	busy := c.estate.late.Busy()
+	if busy == 0 {
+		return false
+	}
+	for pause := time.Microsecond; pause < 20*time.Millisecond && c.estate.late.Busy() >= busy; pause *= 2 {
+		runtime.Gosched()
+		time.Sleep(pause)
+	}
+	return true
 }
 
 // settle takes blocks of hp that are known to be free of other streams out of pending.

@@ -99,8 +99,8 @@ type Pacer struct {
 	checked bool    // the yield of the latest collection has been looked at
 	backoff float64 // part of the budget that must be made before the next one
 
-	running sync.Mutex // held by the one that collects
-	runs    int64      // collections; protected by mu
+	running chan struct{} // closed at the end of the collection under way; nil if there is none; protected by mu
+	runs    int64         // collections; protected by mu
 }
 
 // NewPacer returns a pacer.
@@ -185,29 +185,29 @@ func (p *Pacer) decide(in Pressure) Decision {
 }
 
 // Collect runs a collection for decision d and waits until its cleanups have run, for
-// wait at most. If another goroutine is at it already, Collect waits for that one to end instead and
-// reports false: what it found may serve the caller too, who asks again if it does not.
-// Goroutines that run out together then share a collection, where each having one of its own, begun
-// after its call, would find little more.
+// wait at most. It reports whether it did and they have. If another goroutine is at it already, Collect waits for
+// that one to end instead and reports false: what it found may serve the caller too, who asks again if
+// it does not. Goroutines that run out together then share a collection, where each having one of its
+// own, begun after its call, would find little more.
 func (p *Pacer) Collect(d Decision, wait time.Duration) (ran bool) {
+	p.mu.Lock()
 	if d == Exhausted {
-		p.mu.Lock()
 		p.counts[d]++
-		p.mu.Unlock()
 	}
-	if !p.running.TryLock() {
-		p.running.Lock()
-		p.running.Unlock()
+	if other := p.running; other != nil {
+		p.mu.Unlock()
+		<-other
 		return false
 	}
-	defer p.running.Unlock()
+	end := make(chan struct{})
+	p.running = end
+	p.mu.Unlock()
 
 	begin := time.Now()
-	Collect(wait)
+	ran = Collect(wait)
 	took := time.Since(begin)
 
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.spent += took
 	if p.took == 0 {
 		p.took = took
@@ -216,7 +216,10 @@ func (p *Pacer) Collect(d Decision, wait time.Duration) (ran bool) {
 	}
 	p.last, p.checked, p.cycles = time.Now(), false, cyclesNow()
 	p.runs++
-	return true
+	p.running = nil
+	p.mu.Unlock()
+	close(end)
+	return ran
 }
 
 func cyclesNow() uint64 {

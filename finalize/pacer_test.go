@@ -80,7 +80,8 @@ func TestBackoff(t *testing.T) {
 
 func TestCollectOnceForMany(t *testing.T) {
 	p := NewPacer(Options{})
-	p.running.Lock() // somebody is at it
+	end := make(chan struct{})
+	p.running = end // somebody is at it
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() { assert.False(t, p.Collect(Exhausted, time.Second), "that one did for all") })
@@ -88,10 +89,13 @@ func TestCollectOnceForMany(t *testing.T) {
 	for p.Stats().Exhausted < 8 {
 		time.Sleep(time.Millisecond)
 	}
-	p.running.Unlock()
+	p.mu.Lock()
+	p.running = nil
+	p.mu.Unlock()
+	close(end)
 	wg.Wait()
 	assert.Zero(t, p.Stats().Runs)
-	assert.True(t, p.Collect(Pressing, time.Second))
+	assert.True(t, p.Collect(Pressing, time.Minute))
 	assert.EqualValues(t, 1, p.Stats().Runs)
 	st := p.Stats()
 	assert.Positive(t, st.Time)

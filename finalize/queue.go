@@ -17,6 +17,8 @@ type Queue[V any] struct {
 
 	mu   sync.Mutex
 	rest *slot[V] // taken from head and not yet drained
+
+	busy atomic.Int64 // values taken by calls of Drain that are not through with them
 }
 
 // A slot is the argument of one owner's cleanup. It is made with the cleanup and
@@ -68,43 +70,66 @@ func (n Net) Disarm() { n.cleanup.Stop() }
 // a moment before it can be drained.
 func (q *Queue[V]) Len() int { return int(q.count.Load()) }
 
+// Busy returns how many values calls of Drain on other goroutines have taken and are not through with.
+// If Len was zero before and Busy is, whatever had been in q has been drained, not only taken.
+func (q *Queue[V]) Busy() int { return int(q.busy.Load()) }
+
 // Drain takes all values that are in q now and calls f with each, on the caller's
 // goroutine. It returns how many there were.
 func (q *Queue[V]) Drain(f func(V)) int { return q.DrainN(-1, f) }
 
+// drainBatch is how many values a goroutine takes at a time. What lies in q serves all who drain, so
+// that none waits for one that was stopped with thousands of them in its hands.
+const drainBatch = 64
+
 // DrainN is like [Queue.Drain], but takes n values at most if n is not negative.
 func (q *Queue[V]) DrainN(n int, f func(V)) int {
 	total := 0
-	for range 2 { // first what an earlier call left, then what came in since
-		left := -1
-		if n >= 0 {
-			left = n - total
+	for _, fresh := range []bool{false, true} { // first what an earlier call left, then what came in since
+		for q.count.Load() != 0 && total != n {
+			most := drainBatch
+			if n >= 0 {
+				most = min(most, n-total)
+			}
+			taken := q.batch(most, fresh, f)
+			if taken == 0 {
+				break
+			}
+			total += taken
+			fresh = false // once: whoever fills q meanwhile does not keep the caller here
 		}
-		if q.count.Load() == 0 || left == 0 {
-			break
-		}
-		s, taken := q.take(left)
-		for range taken {
-			f(s.value)
-			s = s.next
-		}
-		total += taken
 	}
 	return total
 }
 
-// take cuts a list of up to n slots, or all if n is negative, off the older part of q.
-func (q *Queue[V]) take(n int) (first *slot[V], taken int) {
+// batch drains up to n values, and returns how many. If none are left of those taken from head it takes
+// what is there now, if fresh.
+func (q *Queue[V]) batch(n int, fresh bool, f func(V)) int {
+	s, taken := q.take(n, fresh)
+	if taken > 0 {
+		defer q.busy.Add(int64(-taken))
+	}
+	for range taken {
+		f(s.value)
+		s = s.next
+	}
+	return taken
+}
+
+// take cuts a list of up to n slots off the older part of q, which it fills first if it is empty and
+// fresh is true.
+func (q *Queue[V]) take(n int, fresh bool) (first *slot[V], taken int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.rest == nil {
+	if q.rest == nil && fresh {
 		q.rest = q.head.Swap(nil)
 	}
 	first = q.rest
-	for q.rest != nil && taken != n {
+	for q.rest != nil && taken < n {
 		q.rest = q.rest.next
 		taken++
 	}
+	q.busy.Add(int64(taken)) // before it counts as taken: see Busy
 	q.count.Add(int64(-taken))
 	return first, taken
 }

@@ -110,6 +110,37 @@ func TestDrainMayCallItself(t *testing.T) {
 
 // TestStorm pushes and drains from many goroutines at once; each value must come
 // out exactly once.
+// A goroutine that is stopped in the middle of a drain has few of the values in its hands, and others
+// can see that.
+func TestDrainSharesTheQueue(t *testing.T) {
+	var q Queue[int]
+	const all = 10 * drainBatch
+	for i := range all {
+		(&slot[int]{queue: &q, value: i}).push()
+	}
+	stopped, goOn := make(chan struct{}), make(chan struct{})
+	done := make(chan int)
+	go func() {
+		first := true
+		done <- q.Drain(func(int) {
+			if first {
+				first = false
+				close(stopped)
+				<-goOn
+			}
+		})
+	}()
+	<-stopped
+	require.Equal(t, drainBatch, q.Busy())
+	require.Equal(t, all-drainBatch, q.Len())
+	require.Equal(t, all-drainBatch, q.Drain(func(int) {}))
+	require.Zero(t, q.Len())
+	require.Equal(t, drainBatch, q.Busy(), "taken, not drained")
+	close(goOn)
+	require.Equal(t, drainBatch, <-done)
+	require.Zero(t, q.Busy())
+}
+
 func TestStorm(t *testing.T) {
 	const pushers, each = 8, 5_000
 	var q Queue[int]
