@@ -65,7 +65,13 @@ func (w *flow) useCall(o *object, m *value, k memberKind, u *value) {
 				// Something else that looks into our memory.
 				o.apart = o.apart || o.coll && k == mView
 				if own != nil {
-					o.use(u)
+					why := ""
+					if types.Identical(deref(a.typ0()), deref(o.def.typ0())) {
+						// Headers of one kind share what they show by reference counts:
+						// which of them goes first is their own affair.
+						why = byHeader
+					}
+					o.event(u, event{kind: evUse, why: why})
 					if o.coll && !e.Repeatable && w.isGiven(o, own) {
 						// One of ours, if it is in us by then: the rest is not
 						// freed element by element any more.
@@ -88,11 +94,11 @@ func (w *flow) useCall(o *object, m *value, k memberKind, u *value) {
 			o.use(u)
 			o.event(u, event{kind: evRetain, call: u, m: kk})
 		default:
-			if !deferred {
-				o.use(u)
-			} else {
-				o.event(u, event{kind: evUse})
+			ev := event{kind: evUse}
+			if e.Looks && k != mHolder {
+				ev.why = byLook
 			}
+			o.event(u, ev)
 		}
 		if e.Escapes.K != Never {
 			when := w.settle(e.Escapes, u)

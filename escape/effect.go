@@ -71,6 +71,7 @@ type ArgEffect struct {
 	Retained   bool     // one more free is owed
 	Writes     bool     // stores through the pointer
 	NilOK      bool     // a nil operand is harmless where Freed
+	Looks      bool     // compares what the handle itself holds and does no more: harmless after a free
 	Fields     []string // fields of the operand that are freed on every path
 	Via        string   // the operation through which it escapes, for people
 }

@@ -119,6 +119,11 @@ func (p *pkg) holdings(fns []*fn) map[*types.Named]*holding {
 			}
 		}
 	}
+	type release struct {
+		of    *holding
+		field string
+	}
+	elsewhere := map[release][]*types.Func{} // destructors that free a field, on whatever paths
 	for _, f := range fns {
 		if f.obj == nil || f.flow == nil || f.declined != "" || f.sig.Recv() == nil || f.sig.Params().Len() > 0 || len(f.params) == 0 {
 			continue
@@ -130,6 +135,11 @@ func (p *pkg) holdings(fns []*fn) map[*types.Named]*holding {
 		var uses []*fieldUse
 		if !p.guarded(f, func() { uses = f.flow.fieldUses(f.params[0]) }) {
 			continue
+		}
+		for _, u := range uses {
+			if key := (release{h, u.field.Name()}); u.frees && destructorNames[f.obj.Name()] {
+				elsewhere[key] = append(elsewhere[key], f.obj)
+			}
 		}
 		any := slices.ContainsFunc(uses, func(u *fieldUse) bool { return u.frees })
 		if !any && !destructorNames[f.obj.Name()] || h.free != nil && !any {
@@ -163,6 +173,12 @@ func (p *pkg) holdings(fns []*fn) map[*types.Named]*holding {
 		if complete {
 			p.freeing[f.obj] = ArgEffect{Freed: When{K: Always}, Repeatable: repeat, Resets: resets, NilOK: isPointer(f.sig.Recv().Type()) && p.toleratesNil(f, f.params[0])}
 		}
+	}
+	for _, h := range hs {
+		// What another destructor frees is for whoever calls both.
+		h.forget = slices.DeleteFunc(h.forget, func(name string) bool {
+			return slices.ContainsFunc(elsewhere[release{h, name}], func(f *types.Func) bool { return f != h.free })
+		})
 	}
 	return hs
 }

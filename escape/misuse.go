@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/analysis"
 )
@@ -35,7 +36,7 @@ func (d *decider) findings() {
 		seen := map[string]bool{}
 		for _, is := range pl.issues {
 			o := is.obj
-			if d.skip(o) || d.resets(o) || d.w.shared(o) {
+			if d.skip(o) || d.resets(o) || d.w.shared(o) || d.w.takenOut(o, is.at) {
 				continue
 			}
 			name := d.holder(o)
@@ -117,6 +118,43 @@ func (d *decider) findings() {
 func (d *decider) resets(o *object) bool {
 	fs := d.p.freersOf(o.def.typ0())
 	return len(fs) > 0 && !slices.ContainsFunc(fs, func(f *freer) bool { return !f.resets })
+}
+
+// takenOut reports whether all of o that is used at the point is fields that were set
+// to nil somewhere: x := o.f; o.f = nil takes what the field held out of o.
+func (w *flow) takenOut(o *object, at *value) bool {
+	taken := false
+	for _, a := range at.args {
+		if _, ok := o.members[a]; !ok {
+			continue
+		}
+		emptied := false
+		for m, n := a, 0; m != nil && m != o.def && n < 100; m, n = o.from[m], n+1 {
+			if field, ok := strings.CutPrefix(m.note, "field "); ok && m.op == opPart {
+				emptied = emptied || w.empties(o, field)
+			}
+		}
+		if !emptied {
+			return false
+		}
+		taken = true
+	}
+	return taken
+}
+
+// empties reports whether nil is stored in a field of o.
+func (w *flow) empties(o *object, field string) bool {
+	for _, b := range w.f.rpo {
+		for _, v := range b.instrs {
+			if v.op != opStore || len(v.args) < 2 || origin(v.args[0]).op != opNil {
+				continue
+			}
+			if _, ok := o.members[v.args[1]]; ok && strings.HasPrefix(v.note, "stored in field "+field+" of ") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // dropped reports a buffer that a collection loses without a free.

@@ -109,6 +109,15 @@ func (g *group) back(v *value, l []bool) {
 // holds reports whether the event is no more than what would happen after a panic.
 func (e event) holds() bool { return e.why == holdReads || e.why == holdFrees }
 
+// Uses of a handle whose memory may be gone already.
+const (
+	byLook   = "only the handle is looked at"
+	byHeader = "a header of its own is freed"
+)
+
+// idle reports whether the event touches no memory of the buffer.
+func (e event) idle() bool { return e.why == byLook || e.why == byHeader }
+
 // waits reports whether the event needs the buffer: freeing it once more, where
 // that is harmless, does not. A function that frees its operand in the end may read it
 // before; only of what is declared as the free of a type is it known that it does not.

@@ -64,6 +64,42 @@ func (p *pkg) toleratesNil(f *fn, v *value) bool {
 	return true
 }
 
+// onlyLooks reports whether f compares parameter v, or its fields, and does nothing
+// else with it.
+func (p *pkg) onlyLooks(f *fn, v *value) bool {
+	ours := map[*value]bool{v: true}
+	looked := false
+	for grew := true; grew; {
+		grew = false
+		for _, b := range f.rpo {
+			for _, x := range b.instrs {
+				for _, a := range x.args {
+					if !ours[origin(a)] && !ours[a] {
+						continue
+					}
+					switch x.op {
+					case opCmp:
+						looked = true
+					case opGap, opDiscard:
+					case opSet:
+						if x.place.root.exposed != "" {
+							return false
+						}
+					case opCopy, opPart:
+						if !ours[x] {
+							ours[x] = true
+							grew = true
+						}
+					default:
+						return false
+					}
+				}
+			}
+		}
+	}
+	return looked
+}
+
 // bodyDisarms reports whether a body takes back a finalizer or cleanup.
 func (p *pkg) bodyDisarms(body *ast.BlockStmt) bool {
 	found := false

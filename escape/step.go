@@ -135,7 +135,7 @@ func (pl *planner) event(j int, o *object, v *value, e event, st []state) {
 		switch e.kind {
 		case evUse, evRetain:
 			bad = sFreed | sInserted
-			if e.holds() {
+			if e.holds() || e.idle() {
 				bad = sInserted // the program's own frees are its own affair
 			}
 		case evFree, evDefer:
@@ -157,7 +157,7 @@ func (pl *planner) event(j int, o *object, v *value, e event, st []state) {
 		if e.why == byClear && all&sOwned != 0 || e.why == byDelete && all&^sNil == sOwned {
 			pl.issues = append(pl.issues, issue{obj: o, at: v, ev: e, must: true, st: sOwned, reach: all})
 		}
-		if all == sMoved && o.kind == objSite && (e.kind == evFree || e.kind == evUse && !e.holds()) {
+		if all == sMoved && o.kind == objSite && (e.kind == evFree || e.kind == evUse && !e.holds() && !e.idle()) {
 			// Handed to somebody who is sure to use or free it.
 			if to := o.handoff(); to != "" && (e.kind == evFree || to == toPool) && !slices.ContainsFunc(o.events[v], func(x event) bool { return x.kind == evMove }) {
 				e.why = to

@@ -89,6 +89,7 @@ func (p *pkg) inferArg(w *flow, o *object, s *Summary) ArgEffect {
 	if isPointer(o.def.typ0()) {
 		e.NilOK = p.toleratesNil(w.f, o.def)
 	}
+	e.Looks = p.onlyLooks(w.f, o.def)
 	if g.why != "" {
 		if e.Via == "" {
 			e.Via = g.why

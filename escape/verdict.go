@@ -164,6 +164,10 @@ func (d *decider) buffer(x *decision, o *object) {
 			d.settled(x, become, b, frees, moves, returns, sink, keep)
 			return
 		}
+		if e := piecewise(become); e != nil {
+			keep("a loop frees what the collection holds element by element at " + d.p.line(e.at.pos) + ", and may be meant to reach all")
+			return
+		}
 		b.Verdict = Reported
 		b.Reason = x.why
 		d.report(x, o, b, frees+moves+returns > 0, nil)
@@ -191,6 +195,21 @@ func (d *decider) buffer(x *decision, o *object) {
 			d.reportLate(x, o, b, nil)
 		}
 	}
+}
+
+// piecewise returns a free in a loop of some element of a collection that holds one
+// of the objects, nil if there is none. Which indices the loop sees is not followed:
+// it may be all.
+func piecewise(objs []*object) *event {
+	var found *event
+	for _, o := range objs {
+		o.eachEvent(func(e event) {
+			if found == nil && (e.kind == evFree || e.kind == evDefer) && !e.ours && e.m == mMaybe && e.at.blk != nil && e.at.blk.loopDepth > 0 {
+				found = &e
+			}
+		})
+	}
+	return found
 }
 
 // perhaps returns a free that may or may not happen and after which nobody knows
