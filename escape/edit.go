@@ -403,28 +403,44 @@ func (p *pkg) stays(e ast.Expr) bool {
 
 // apply returns the text with edits, which must be sorted and not overlap.
 func (s *source) apply(es []analysis.TextEdit) (string, bool) {
+	return s.applyWithin(es, 0, len(s.text))
+}
+
+// applyWithin returns the text between two offsets with edits that all lie there.
+func (s *source) applyWithin(es []analysis.TextEdit, begin, end int) (string, bool) {
 	var w strings.Builder
-	at := 0
+	at := begin
 	for _, e := range es {
 		from, to := s.off(e.Pos), s.off(e.End)
-		if from < at {
+		if from < at || to > end {
 			return "", false
 		}
 		w.Write(s.text[at:from])
 		w.Write(e.NewText)
 		at = to
 	}
-	w.Write(s.text[at:])
+	w.Write(s.text[at:end])
 	return w.String(), true
 }
 
-// parses reports why the file does not parse with the edits; "" if it does.
+// parses reports why the file does not parse with the edits; "" if it does. Where they all lie in one
+// declaration, that is all it parses: the whole file once for each of its functions would take time by the
+// square of its length.
 func (s *source) parses(es []analysis.TextEdit) string {
-	text, ok := s.apply(es)
+	if len(es) == 0 {
+		return ""
+	}
+	begin, end, head := 0, len(s.text), ""
+	for _, d := range s.tree.Decls {
+		if d.Pos() <= es[0].Pos && es[len(es)-1].End <= d.End() {
+			begin, end, head = s.off(d.Pos()), s.off(d.End()), "package p\n"
+		}
+	}
+	text, ok := s.applyWithin(es, begin, end)
 	if !ok {
 		return "its edits overlap"
 	}
-	if _, err := parser.ParseFile(token.NewFileSet(), "edited.go", text, parser.SkipObjectResolution); err != nil {
+	if _, err := parser.ParseFile(token.NewFileSet(), "edited.go", head+text, parser.SkipObjectResolution); err != nil {
 		return "the edited text does not parse: " + err.Error()
 	}
 	return ""

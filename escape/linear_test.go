@@ -84,6 +84,26 @@ func TestLinear(t *testing.T) {
 	require.Less(t, time, 1.9, "something is quadratic")
 }
 
+// many generates n functions of a file, each with a buffer that is to be freed.
+func many(n int) string {
+	var w strings.Builder
+	w.WriteString(bufType)
+	for i := range n {
+		fmt.Fprintf(&w, "func f%d(c bool) {\n\tb := Must(%[1]d)\n\tif c {\n\t\tb.Put(b)\n\t}\n\tprintln(%[1]d)\n}\n\n", i)
+	}
+	return w.String()
+}
+
+// TestLinearFunctions fits work over the number of functions in one file.
+func TestLinearFunctions(t *testing.T) {
+	const small, large = 50, 400
+	_, few := measure(t, many(small))
+	_, more := measure(t, many(large))
+	exponent := math.Log(float64(more)/float64(few)) / math.Log(float64(large)/float64(small))
+	t.Logf("%d functions: %d allocations; %d: %d: exponent %.2f", small, few, large, more, exponent)
+	require.Less(t, exponent, 1.1)
+}
+
 // TestPingPong decides a loop that rotates 300 buffers through 300 variables.
 func TestPingPong(t *testing.T) {
 	const n = 300
