@@ -9,9 +9,9 @@ import (
 //
 // A device that maps gives each heap a range of addresses, its segment, larger than
 // all of the device's memory. Parts of it that have no memory are void blocks. To grow, a
-// heap picks a void, with the idle block before it if there is one, and puts memory
-// behind it: first whole granules that lie idle elsewhere, in this heap or in
-// others, if much is idle; the rest fresh. So fragments of a granule and more are never
+// heap picks a void, with the idle blocks beside it where that takes fewer granules (see
+// room.go), and puts memory behind it: first whole granules that lie idle elsewhere, in this heap
+// or in others, if much is idle; the rest fresh. So fragments of a granule and more are never
 // lost, and a big Make succeeds whenever enough whole granules are idle.
 //
 // Any other device gives segments, each memory of its own, and nothing can cross their
@@ -116,27 +116,25 @@ func (hp *heap) newSegment(size int64, single bool) error {
 // somewhere.
 func (hp *heap) growMapped(size int64, force bool) error {
 	c := hp.core
-	b, have, err := hp.takeRoom(size)
+	r, err := hp.takeRoom(size)
 	if err != nil {
 		return err
 	}
-	// b is void and busy, and so is the idle block before it if that counts towards
-	// size.
+	b, need, want := r.void, r.need, r.need
 	hp.mu.Lock()
-	need := c.roundGranule(size - have)
-	want := need
-	if spare := min(c.options.Segment, c.claimed.Load()/idleShare) &^ (c.granule - 1); !force && spare > 0 {
+	if spare := min(c.options.Segment, c.claimed.Load()/idleShare) &^ (c.granule - 1); !force && spare > 0 && r.right == nil {
 		want = min(need+spare, b.size)
 	}
-	rest := hp.split(b, want)
-	if rest != nil {
+	if rest := hp.split(b, want); rest != nil {
 		hp.putVoid(rest)
 	}
 	hp.mu.Unlock()
 
 	done := int64(0) // bytes of b that have memory
 	if force || c.idleIsMuch(need) {
-		done = hp.moveTo(b, need)
+		if done = hp.moveTo(b, need); done > 0 {
+			want = need // what lies idle was too much already, without spare granules
+		}
 	}
 	for err = nil; done < need; {
 		n := max(want, need) - done
@@ -152,104 +150,25 @@ func (hp *heap) growMapped(size int64, force bool) error {
 
 	hp.mu.Lock()
 	defer hp.mu.Unlock()
+	for _, idle := range []*block{r.left, r.right} {
+		if idle != nil {
+			hp.putIdle(idle)
+		}
+	}
 	if done == 0 {
 		hp.putVoid(b)
-	} else {
-		if rest := hp.split(b, done); rest != nil {
-			hp.putVoid(rest)
-		}
-		b.stamp = 0
+		return err
 	}
-	if have > 0 {
-		l := b.left
-		if done > 0 {
-			hp.join(l)
-			b = l
-		} else {
-			hp.putIdle(l)
-		}
+	if rest := hp.split(b, done); rest != nil {
+		hp.putVoid(rest)
 	}
-	if done > 0 {
-		hp.putIdle(b)
-	}
+	b.stamp = 0
+	hp.putIdle(b) // which joins it with them
 	return err
 }
 
 // roundGranule rounds n up to whole granules.
 func (c *core) roundGranule(n int64) int64 { return (n + c.granule - 1) &^ (c.granule - 1) }
-
-// takeRoom takes a void that is to be filled out of hp's lists, so that a block of size
-// bytes fits, and leaves it busy. If an idle block lies before the void it is left busy
-// too, and have is its size: so much less memory has to be put behind addresses. Hence idle blocks
-// with room behind them are looked at first, the largest of them before others.
-func (hp *heap) takeRoom(size int64) (v *block, have int64, err error) {
-	c := hp.core
-	want := roundLarge(c.roundGranule(size))
-	for {
-		hp.mu.Lock()
-		hp.cool()
-		v = hp.extensible(size)
-		if v == nil {
-			v = hp.findVoid(want)
-		}
-		if v != nil {
-			hp.voids.take(v)
-			v.state = stateBusy
-			if l := v.left; hp.joins(l, stateIdle) && l.size < size {
-				hp.idle.take(l)
-				l.state = stateBusy
-				have = l.size
-			}
-			hp.mu.Unlock()
-			return v, have, nil
-		}
-		hp.mu.Unlock()
-		if err := hp.newRange(want); err != nil {
-			return nil, 0, err
-		}
-	}
-}
-
-// extensible returns the void behind the largest idle block that can grow to size bytes, or
-// nil.
-func (hp *heap) extensible(size int64) *block {
-	c := hp.core
-	l := hp.idle.largest()
-	for i := 0; l != nil && i < candidates && l.size >= c.granule; i++ {
-		if v := l.right; l.size < size && hp.joins(v, stateVoid) && v.size >= c.roundGranule(size-l.size) {
-			return v
-		}
-		l = hp.idle.before(l)
-	}
-	return nil
-}
-
-// Blocks of roomy granules and more get room behind them, as long as there are addresses for
-// it: where the largest void is spread times the size they start in its middle. Once
-// such a block is idle it can grow to serve a larger request, and only the difference has to be
-// moved or mapped.
-const (
-	roomy  = 4
-	spread = 4
-)
-
-// findVoid returns a void of size bytes or more, or nil. It stays in the lists, unless it
-// is half of one that was.
-func (hp *heap) findVoid(size int64) *block {
-	g := hp.core.granule
-	v := hp.voids.largest()
-	if v == nil || size < roomy*g || v.size < spread*size {
-		return hp.voids.find(size)
-	}
-	if v.left == nil {
-		return v // nobody is before it who could grow
-	}
-	hp.voids.take(v)
-	half := hp.split(v, v.size/2&^(g-1))
-	hp.voids.put(v)
-	hp.voids.put(half)
-	return half
-}
 
 // newRange reserves addresses for a new segment that can hold size bytes and more.
 func (hp *heap) newRange(size int64) error {

@@ -1,0 +1,96 @@
+package alloc_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/alloc"
+	"github.com/lastuse/lastuse/alloc/host"
+)
+
+const g = 2 << 20 // a granule of the host device
+
+// Growth begins and ends in what is left of granules that cannot move, if that saves one.
+func TestRooms(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		lie  []int // sizes in quarters of a granule, one behind the other; the negative ones are freed
+		ask  int
+		want int // granules that it takes
+		at   int // where it begins, in quarters from the first
+	}{
+		{"a fragment before the void", []int{6}, 9, 2, 6},
+		{"the fragment saves none", []int{7}, 6, 2, 7},
+		{"a fragment behind the void", []int{8, -10, 6}, 6, 1, 12},
+		{"fragments on both sides", []int{6, -12, 6}, 11, 2, 6},
+		{"the one on the left saves one", []int{5, -10, 9}, 7, 1, 5},
+		{"both save one, less is left over on the left", []int{7, -11, 6}, 5, 1, 7},
+		{"both save one, less is left over on the right", []int{5, -13, 10}, 6, 1, 12},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dev, err := host.Open(host.Options{})
+			require.NoError(t, err)
+			p, err := alloc.NewPool(dev, alloc.Options{})
+			require.NoError(t, err)
+			s := p.DefaultStream()
+			quarters := func(n int) alloc.Buffer[byte] {
+				b, err := alloc.Make[byte](s, n*g/4)
+				require.NoError(t, err)
+				return b
+			}
+			var freed []alloc.Buffer[byte]
+			var live []alloc.Buffer[byte]
+			for _, n := range c.lie {
+				if n < 0 {
+					freed = append(freed, quarters(-n))
+				} else {
+					live = append(live, quarters(n))
+				}
+			}
+			for _, b := range freed {
+				b.Free()
+			}
+			// The whole granules of what is idle go behind a buffer of two granules and more, as few as serve.
+			if len(freed) > 0 {
+				live = append(live, quarters(16))
+			}
+			before := p.Stats().Reserved
+			b := quarters(c.ask)
+			require.Equal(t, int64(c.want), (p.Stats().Reserved-before)/g)
+			require.Equal(t, c.at, int(b.Ptr(s)-live[0].Ptr(s))/(g/4))
+			live = append(live, b)
+			require.NoError(t, p.Check())
+			for _, b := range live {
+				b.Free()
+			}
+			require.NoError(t, p.Check())
+			require.NoError(t, p.Close())
+		})
+	}
+}
+
+// Growth that moves what lies idle gets no spare granules besides.
+func TestNoSpareWhereIdleIsMuch(t *testing.T) {
+	dev, err := host.Open(host.Options{})
+	require.NoError(t, err)
+	p, err := alloc.NewPool(dev, alloc.Options{})
+	require.NoError(t, err)
+	granules := func(n int) alloc.Buffer[byte] {
+		b, err := alloc.Make[byte](p.DefaultStream(), n*g)
+		require.NoError(t, err)
+		return b
+	}
+	granules(128)
+	granules(128)
+	hole := granules(40)
+	granules(128)
+	spare := p.Stats().Idle
+	require.Positive(t, spare, "nothing was idle, so growth got spare granules")
+	hole.Free()
+	before := p.Stats()
+	granules(64)
+	require.Equal(t, 64*g-before.Idle, p.Stats().Reserved-before.Reserved)
+	require.Zero(t, p.Stats().Idle)
+	require.NoError(t, p.Check())
+}
