@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -65,7 +66,8 @@ func grown(f *rawFile, of, tool string) plotter.XYs {
 			}
 		}
 	}
-	return all
+	// What is too short to tell from nothing is no point.
+	return slices.DeleteFunc(all, func(p plotter.XY) bool { return p.Y <= 0 })
 }
 
 // grownOf says what of a module grows.
@@ -114,15 +116,14 @@ func growthPlots(f *rawFile) ([][]*plot.Plot, error) {
 		var all []line
 		for _, tool := range values(f.only("Growth"), "tool") {
 			xy := grown(f, of, tool)
-			fit, ok := fitPower(xy)
-			if !ok {
-				continue
+			l := line{name: tool, points: xy, dots: xy}
+			if fit, ok := fitPower(xy); ok {
+				l.name, l.points = fmt.Sprintf("%s: exponent %.2f ± %.2f", tool, fit.exponent, fit.spread), nil
+				for _, p := range xy {
+					l.points = append(l.points, plotter.XY{X: p.X, Y: fit.factor * math.Pow(p.X, fit.exponent)})
+				}
 			}
-			fitted := plotter.XYs{}
-			for _, p := range xy {
-				fitted = append(fitted, plotter.XY{X: p.X, Y: fit.factor * math.Pow(p.X, fit.exponent)})
-			}
-			all = append(all, line{name: fmt.Sprintf("%s: lines to the %.2f ± %.2f", tool, fit.exponent, fit.spread), points: fitted, dots: xy})
+			all = append(all, l)
 		}
 		p, err := lines("A module with "+grownOf[of], axis{"lines", true, whole, false}, axis{"processor time", true, duration, false}, all)
 		if err != nil {

@@ -97,6 +97,9 @@ func short(show func(float64) string) func(float64) string {
 	}
 }
 
+// errEmpty is what a plot without a point is: a run that was cut off has some.
+var errEmpty = errors.New("nothing to draw")
+
 // lines makes a plot of lines.
 func lines(title string, x, y axis, all []line) (*plot.Plot, error) {
 	p := plot.New()
@@ -130,6 +133,14 @@ func lines(title string, x, y axis, all []line) (*plot.Plot, error) {
 			}
 			s.Color, s.Shape, s.Radius = d.Color, draw.CircleGlyph{}, vg.Points(2.2)
 			p.Add(s)
+		}
+	}
+	if p.X.Min > p.X.Max {
+		return nil, errEmpty
+	}
+	for _, a := range []*plot.Axis{&p.X, &p.Y} {
+		if a.Min == a.Max { // one point needs some room around it
+			a.Min, a.Max = a.Min*0.9, a.Max*1.1+1e-9
 		}
 	}
 	set := func(a *plot.Axis, want axis, by float64) {
@@ -220,6 +231,9 @@ func (b *bench) plot(files map[string]*rawFile) (map[string][]string, error) {
 	names := map[string][]string{}
 	var errs []error
 	draw := func(part, name string, grid [][]*plot.Plot, err error) {
+		if errors.Is(err, errEmpty) {
+			return
+		}
 		if err == nil {
 			err = b.save(name, grid)
 		}
