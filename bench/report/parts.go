@@ -19,11 +19,11 @@ type part struct {
 
 var parts = []part{
 	{"pair", "a Make with its Free, warm",
-		"Time of one allocation with its free on a warm pool, by size. lastuse runs on a device without memory: what is measured is " +
-			"the pool, its counters and its safety net, and with `lastuse` sampled call stacks as well, which none of the peers takes. " +
-			"glibc, mimalloc and jemalloc are the floor of what a C program pays on the host; they know no streams and " +
-			"their sizes above some MiB go to the kernel. arrow-go makes Go slices, which are cleared. The CUDA driver and PyTorch " +
-			"are C and C++ loops, CuPy is called from Python.",
+		"Time of one allocation with its free on a warm pool, by size, with the pool's counters and its safety net. `lastuse` and `lastuse-cuda` sample call " +
+			"stacks as well, which none of the peers does: `-nosites` is without. `lastuse-cuda` runs on the GPU, beside the CUDA driver from C, " +
+			"PyTorch's allocator from C++ and CuPy's from Python. `lastuse` runs on a device without memory, beside glibc, mimalloc and jemalloc: the " +
+			"floor of what a C program pays on the host; they know no streams and their sizes above some MiB go to the kernel. arrow-go makes Go " +
+			"slices, which are cleared.",
 		runPair},
 	{"holes", "a pair among separated holes",
 		"A pair while many separated holes lie free, against the same among 4,096 holes, in turns: 1.0 means that holes cost nothing.",

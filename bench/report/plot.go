@@ -246,13 +246,7 @@ func (b *bench) plot(files map[string]*rawFile) (map[string][]string, error) {
 	one := func(p *plot.Plot, err error) ([][]*plot.Plot, error) { return [][]*plot.Plot{{p}}, err }
 
 	if f := files["pair"]; f != nil {
-		var all []line
-		for _, pool := range values(f.only("MakeFree"), "pool") {
-			if pool != "arrow-go-checked" {
-				all = append(all, line{name: pool, points: points(f.only("MakeFree", "pool="+pool), "size", "ns/op", bytesOf)})
-			}
-		}
-		grid, err := one(lines("A pair of Make and Free, warm", axis{"bytes", true, size, true}, axis{"time", true, duration, false}, all))
+		grid, err := pairPlots(f)
 		draw("pair", "pair", grid, err)
 	}
 	if f := files["holes"]; f != nil {

@@ -15,6 +15,8 @@ const (
 	readmeFile  = "README.md"
 	readmeBegin = "<!-- benchmarks: written by go run ./bench/report -->"
 	readmeEnd   = "<!-- benchmarks end -->"
+	pairBegin   = "<!-- pair: written by go run ./bench/report -->"
+	pairEnd     = "<!-- pair end -->"
 )
 
 // render makes tables and plots of what is in the set.
@@ -123,41 +125,60 @@ func machine(f *rawFile) string {
 	return s
 }
 
-// readme writes the short table between its markers, if the README has them.
+// readme writes the short tables between their markers, if the README has them.
 func (b *bench) readme(files map[string]*rawFile) error {
 	name := filepath.Join(b.root, readmeFile)
 	old, err := os.ReadFile(name)
 	if err != nil {
 		return err
 	}
-	before, rest, ok := strings.Cut(string(old), readmeBegin)
-	if !ok {
-		return nil
-	}
-	_, after, ok := strings.Cut(rest, readmeEnd)
-	if !ok {
-		return fmt.Errorf("%s: %q without %q", readmeFile, readmeBegin, readmeEnd)
-	}
+	text := string(old)
 	var w bytes.Buffer
-	w.WriteString(before + readmeBegin + "\n")
-	if f := files["early"]; f != nil {
-		// Peak and largest batch, a row for each program.
-		for _, c := range []struct{ title, unit string }{{"peak of the foreign heap", "peak-B"}, {"largest batch that fits in 64 MiB", "batch"}} {
-			show := size
-			if c.unit == "batch" {
-				show = whole
-			}
-			t := pivot(f.only("Early"), "program", "frees", c.unit, show)
-			for i, form := range t.head {
-				if name, ok := forms[form]; ok {
-					t.head[i] = name
-				}
-			}
-			t.head[0] = c.title
-			t.write(&w)
+	if f := files["pair"]; f != nil {
+		shortPair(&w, f, b.set)
+		if text, err = between(text, pairBegin, pairEnd, w.String()); err != nil {
+			return err
 		}
-		fmt.Fprintf(&w, "On %s, from [early.txt](bench/results/%s/early.txt).", machine(f), b.set)
+		w.Reset()
 	}
-	w.WriteString(" More tables, peers and plots: [docs/benchmarks.md](docs/benchmarks.md).\n" + readmeEnd + after)
-	return os.WriteFile(name, w.Bytes(), 0o666)
+	if f := files["early"]; f != nil {
+		shortEarly(&w, f, b.set)
+	}
+	w.WriteString(" More tables, peers and plots: [docs/benchmarks.md](docs/benchmarks.md).\n")
+	if text, err = between(text, readmeBegin, readmeEnd, w.String()); err != nil {
+		return err
+	}
+	return os.WriteFile(name, []byte(text), 0o666)
+}
+
+// between puts body between two markers of text, if it has the first.
+func between(text, begin, end, body string) (string, error) {
+	before, rest, ok := strings.Cut(text, begin)
+	if !ok {
+		return text, nil
+	}
+	_, after, ok := strings.Cut(rest, end)
+	if !ok {
+		return "", fmt.Errorf("%s: %q without %q", readmeFile, begin, end)
+	}
+	return before + begin + "\n" + body + end + after, nil
+}
+
+// shortEarly writes the README's table of early release: peak and largest batch, a row for each program.
+func shortEarly(w *bytes.Buffer, f *rawFile, set string) {
+	for _, c := range []struct{ title, unit string }{{"peak of the foreign heap", "peak-B"}, {"largest batch that fits in 64 MiB", "batch"}} {
+		show := size
+		if c.unit == "batch" {
+			show = whole
+		}
+		t := pivot(f.only("Early"), "program", "frees", c.unit, show)
+		for i, form := range t.head {
+			if name, ok := forms[form]; ok {
+				t.head[i] = name
+			}
+		}
+		t.head[0] = c.title
+		t.write(w)
+	}
+	fmt.Fprintf(w, "On %s, from [early.txt](bench/results/%s/early.txt).", machine(f), set)
 }

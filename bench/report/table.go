@@ -128,7 +128,9 @@ func (p part) tables(f *rawFile) (all []*table, titles []string) {
 	}
 	switch p.name {
 	case "pair":
-		add("Time of a pair", pivot(f.only("MakeFree"), "size", "pool", "ns/op", duration))
+		for _, g := range pairGroups {
+			add(g.title+": time of a pair", pivot(pairsOf(f, g.gpu), "size", "pool", "ns/op", duration))
+		}
 	case "holes":
 		add("Time of a pair", pivot(f.only("Holes"), "size", "holes", "ns/pair", duration))
 		add("The same as a multiple of that among 4,096 holes", pivot(f.only("Holes"), "size", "holes", "x-of-4096", digits))

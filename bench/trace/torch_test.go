@@ -42,6 +42,20 @@ func TestReadTorch(t *testing.T) {
 	require.EqualError(t, err, "trace: torch: device 2 of 2")
 }
 
+// TestReadTorchReal reads a snapshot that PyTorch 2.11 took of some tensors on two streams of an H200, and finds in it what
+// bench/peers/trace_text.py found: `torch_record.py tiny torch-2.11.trace.gz --snapshot torch-2.11.pickle`.
+func TestReadTorchReal(t *testing.T) {
+	got, err := Open("testdata/torch-2.11.pickle")
+	require.NoError(t, err)
+	want, err := Open("testdata/torch-2.11.trace.gz")
+	require.NoError(t, err)
+	require.Len(t, want.Events, 120)
+	require.Zero(t, got.Skipped)
+	require.Equal(t, want, got)
+	require.Equal(t, 2, got.Streams())
+	require.EqualValues(t, 17_044_340, got.Peak(), "as PyTorch's own statistics said")
+}
+
 func TestReadTorchRefuses(t *testing.T) {
 	for _, c := range []struct{ name, pickle, want string }{
 		{"nothing", "", "trace: torch: the pickle is damaged: unexpected EOF"},
@@ -99,7 +113,7 @@ func TestOpen(t *testing.T) {
 }
 
 func FuzzReadTorch(f *testing.F) {
-	for _, name := range []string{"snapshot-2.pickle", "snapshot-5.pickle"} {
+	for _, name := range []string{"snapshot-2.pickle", "snapshot-5.pickle", "torch-2.11.pickle"} {
 		b, err := os.ReadFile(filepath.Join("testdata", name))
 		require.NoError(f, err)
 		f.Add(b)

@@ -42,7 +42,7 @@ snapshot = {
          "stream": 0, "segment_type": "small", "segment_pool_id": (0, 0), "is_expandable": False, "frames": [],
          "blocks": [block(0, 1024, 700, "active_allocated"), block(1024, 512, 0, "inactive"),
                     block(1536, 1024, 600, "active_allocated"),  # made before the history began
-                    block(2560, 512, 500, "active_awaiting_free"),
+                    block(2560, 512, 500, "active_pending_free"),
                     block(3072, (2 << 20) - 3072, 0, "inactive")]},
         {"device": 1, "address": BASE + (1 << 30), "total_size": 2 << 20, "allocated_size": 512, "active_size": 512,
          "requested_size": 512, "stream": 0, "segment_type": "small", "segment_pool_id": (0, 0), "is_expandable": True, "frames": [],
