@@ -291,6 +291,11 @@ func (pl *planner) visit() {
 		in := g.in[b]
 		n := len(pl.exits)
 		out := pl.through(b, in)
+		for i, s := range b.succs {
+			if s.order <= b.order && !b.doomed { // what a loop carries on is taken, or lost
+				pl.cross(b, i, out, make([]state, len(out)))
+			}
+		}
 		if len(b.succs) > 0 || b.doomed {
 			continue
 		}
