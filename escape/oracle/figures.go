@@ -222,6 +222,7 @@ func examples(ctx context.Context, or *Oracle, f *figures, o options, log io.Wri
 		}
 	}
 	keys := slices.SortedFunc(maps.Keys(f.reasons), func(x, y string) int { return f.reasons[y].count - f.reasons[x].count })
+	keys = slices.DeleteFunc(keys, func(k string) bool { return !strings.Contains(k, o.like) })
 	for i, k := range keys {
 		if i >= o.examples {
 			break

@@ -44,6 +44,7 @@ type options struct {
 	out                  string
 	fails                string
 	shrink, examples     int
+	like                 string
 	runs, faults         int
 	stable               int
 	quiet                bool
@@ -63,6 +64,7 @@ func main() {
 	flag.StringVar(&o.fails, "fails", "", "write shrunk failures to this folder, as txtar files")
 	flag.IntVar(&o.shrink, "shrink", 5, "wrong edits to shrink")
 	flag.IntVar(&o.examples, "examples", 0, "shrink an example of this many of the most frequent reasons for buffers left alone")
+	flag.StringVar(&o.like, "like", "", "of these, only those that have this text")
 	flag.IntVar(&o.runs, "runs", 8, "runs of a program without faults")
 	flag.IntVar(&o.faults, "faults", 1, "of these, how many are repeated with a fault at each operation")
 	flag.IntVar(&o.stable, "stable", 4, "check in every so many batches that a second rewrite changes nothing; 0: never")

@@ -68,14 +68,14 @@ func init() {
 		{4, (*generator).doExit},
 		{3, (*generator).doPass},
 		{2, (*generator).doMap},
-		{4, (*generator).doKeys},
-		{6, (*generator).doBox},
-		{6, (*generator).doOver},
-		{6, (*generator).doHeader},
+		{1, (*generator).doKeys},
+		{1, (*generator).doBox},
+		{4, (*generator).doOver},
+		{3, (*generator).doHeader},
 		{10, (*generator).doLiteralRange},
 		{14, (*generator).doDeferLook},
 		{24, (*generator).doDeferAll},
-		{6, (*generator).doCleanup},
+		{3, (*generator).doCleanup},
 	}
 	for _, a := range actions {
 		weights += a.weight
