@@ -125,7 +125,7 @@ func growthPlots(f *rawFile) ([][]*plot.Plot, error) {
 			}
 			all = append(all, l)
 		}
-		p, err := lines("A module with "+grownOf[of], axis{"lines", true, whole, false}, axis{"processor time", true, duration, false}, all)
+		p, err := lines("A module with "+grownOf[of], axis{"lines", true, whole, false, 2}, axis{"processor time", true, duration, false, 0}, all)
 		if err != nil {
 			return nil, err
 		}

@@ -45,7 +45,7 @@ func pairPlots(f *rawFile) ([][]*plot.Plot, error) {
 		if len(all) == 0 {
 			continue
 		}
-		p, err := lines("A pair of Make and Free, warm: "+strings.ToLower(g.title[:1])+g.title[1:], axis{"bytes", true, size, true}, axis{"time", true, duration, false}, all)
+		p, err := lines("A pair of Make and Free, warm: "+strings.ToLower(g.title[:1])+g.title[1:], axis{"size of the buffer", true, size, true, 0}, axis{"time of a pair", true, duration, false, 0}, all)
 		if err != nil {
 			return nil, err
 		}

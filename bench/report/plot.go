@@ -31,9 +31,10 @@ var colors = []color.Color{
 type line struct {
 	name   string
 	points plotter.XYs
-	dots   plotter.XYs // what the line was fitted through
-	steps  bool        // the value holds until the next one
-	dashed bool        // so that what lies under it is seen
+	dots   plotter.XYs     // what the line was fitted through
+	spread plotter.YErrors // of each point, to both sides; may be missing
+	steps  bool            // the value holds until the next one
+	dashed bool            // so that what lies under it is seen
 }
 
 // An axis is one of a plot.
@@ -41,7 +42,8 @@ type axis struct {
 	label  string
 	log    bool
 	show   func(float64) string
-	binary bool // bytes
+	binary bool    // bytes
+	by     float64 // between the ticks of a logarithmic axis; 0 is a default
 }
 
 // ticks marks powers of by on a logarithmic axis, else five round numbers.
@@ -107,7 +109,7 @@ func lines(title string, x, y axis, all []line) (*plot.Plot, error) {
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x.label, y.label
 	p.Title.Padding = vg.Points(6)
 	p.Legend.Top, p.Legend.Left = true, true
-	p.Legend.TextStyle.Font.Size = vg.Points(9)
+	p.Legend.TextStyle.Font.Size, p.Legend.Padding = vg.Points(9), vg.Points(1.5)
 	p.Add(plotter.NewGrid())
 	for i, l := range all {
 		if len(l.points) == 0 {
@@ -124,10 +126,22 @@ func lines(title string, x, y axis, all []line) (*plot.Plot, error) {
 		if l.steps {
 			d.StepStyle = plotter.PostStep
 		}
+		if len(l.spread) > 0 {
+			e, err := plotter.NewYErrorBars(spreadPoints{l.points, l.spread})
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", title, err)
+			}
+			e.Color, e.CapWidth = d.Color, vg.Points(4)
+			p.Add(e)
+		}
 		p.Add(d)
 		p.Legend.Add(l.name, d)
-		if len(l.dots) > 0 {
-			s, err := plotter.NewScatter(l.dots)
+		dots := l.dots
+		if dots == nil && !l.steps {
+			dots = l.points
+		}
+		if len(dots) > 0 {
+			s, err := plotter.NewScatter(dots)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", title, err)
 			}
@@ -145,6 +159,9 @@ func lines(title string, x, y axis, all []line) (*plot.Plot, error) {
 	}
 	set := func(a *plot.Axis, want axis, by float64) {
 		want.show = short(want.show)
+		if want.by > 0 {
+			by = want.by
+		}
 		a.Tick.Marker = ticks{want, by}
 		if want.log {
 			a.Scale = plot.LogScale{}
@@ -205,6 +222,37 @@ func (b *bench) save(name string, grid [][]*plot.Plot) error {
 	return errors.Join(err, f.Close())
 }
 
+// spreadPoints are points with their spread.
+type spreadPoints struct {
+	plotter.XYs
+	plotter.YErrors
+}
+
+// through returns the line through the medians of a unit by a variable, with the spread of their middle half.
+func through(name string, results []*result, key, unit string, number func(string) float64) line {
+	l := line{name: name, points: points(results, key, unit, number)}
+	for _, p := range l.points {
+		for _, r := range results {
+			if number(r.vars[key]) != p.X {
+				continue
+			}
+			if m, ok := r.of(unit); ok {
+				low, high := r.middle(unit)
+				l.spread = append(l.spread, struct{ Low, High float64 }{m.value - low, high - m.value})
+				break
+			}
+		}
+	}
+	return l
+}
+
+// after returns the line with a point before it that is so by definition.
+func (l line) after(p plotter.XY) line {
+	l.points = append(plotter.XYs{p}, l.points...)
+	l.spread = append(plotter.YErrors{{}}, l.spread...)
+	return l
+}
+
 // points returns the medians of a unit by a variable.
 func points(results []*result, key, unit string, number func(string) float64) plotter.XYs {
 	var all plotter.XYs
@@ -228,6 +276,7 @@ func plain(s string) float64 {
 
 // plot draws what the files have, and returns the names of the pictures by part.
 func (b *bench) plot(files map[string]*rawFile) (map[string][]string, error) {
+	plot.DefaultFont.Variant = "Sans"
 	names := map[string][]string{}
 	var errs []error
 	draw := func(part, name string, grid [][]*plot.Plot, err error) {
@@ -252,11 +301,12 @@ func (b *bench) plot(files map[string]*rawFile) (map[string][]string, error) {
 	if f := files["holes"]; f != nil {
 		var all []line
 		for _, s := range values(f.only("Holes"), "size") {
-			all = append(all, line{name: s, points: append(plotter.XYs{{X: 4096, Y: 1}}, points(f.only("Holes", "size="+s), "holes", "x-of-4096", plain)...)})
+			l := through(s, f.only("Holes", "size="+s), "holes", "x-of-4096", plain)
+			all = append(all, l.after(plotter.XY{X: 4096, Y: 1}))
 		}
-		p, err := lines("A pair among separated holes", axis{"holes", true, whole, false}, axis{"times that among 4,096", false, digits, false}, all)
+		p, err := lines("A pair among separated holes", axis{"holes", true, whole, false, 0}, axis{"times that among 4,096", false, digits, false, 0}, all)
 		if err == nil {
-			p.Y.Max = max(p.Y.Max, 2)
+			p.Y.Max = max(p.Y.Max, 2.3)
 		}
 		draw("holes", "holes", [][]*plot.Plot{{p}}, err)
 	}
@@ -265,9 +315,10 @@ func (b *bench) plot(files map[string]*rawFile) (map[string][]string, error) {
 		for _, c := range []struct{ name, shared, unit string }{
 			{"own streams", "false", "x-of-one"}, {"one stream", "true", "x-of-one"}, {"the machine: nothing shared", "false", "x-of-machine"},
 		} {
-			all = append(all, line{name: c.name, points: append(plotter.XYs{{X: 1, Y: 1}}, points(f.only("Streams", "shared="+c.shared), "goroutines", c.unit, plain)...)})
+			l := through(c.name, f.only("Streams", "shared="+c.shared), "goroutines", c.unit, plain)
+			all = append(all, l.after(plotter.XY{X: 1, Y: 1}))
 		}
-		p, err := lines("Pairs by several goroutines", axis{"goroutines", false, whole, false}, axis{"times those of one", false, digits, false}, all)
+		p, err := lines("Pairs by several goroutines", axis{"goroutines", false, whole, false, 0}, axis{"times those of one", false, digits, false, 0}, all)
 		draw("streams", "scaling", [][]*plot.Plot{{p}}, err)
 	}
 	if f := files["random"]; f != nil {
@@ -281,9 +332,9 @@ func (b *bench) plot(files map[string]*rawFile) (map[string][]string, error) {
 	if f := files["handoff"]; f != nil {
 		var all []line
 		for _, c := range []struct{ name, unit string }{{"lastuse", "ns/buffer"}, {"ordered", "ordered-ns/buffer"}, {"channel alone", "channel-ns/buffer"}} {
-			all = append(all, line{name: c.name, points: points(f.only("HandOff"), "pairs", c.unit, plain)})
+			all = append(all, through(c.name, f.only("HandOff"), "pairs", c.unit, plain))
 		}
-		grid, err := one(lines("Made by one goroutine, freed by another", axis{"pairs of goroutines", true, whole, false}, axis{"time of a buffer", true, duration, false}, all))
+		grid, err := one(lines("Made by one goroutine, freed by another", axis{"pairs of goroutines", true, whole, false, 2}, axis{"time of a buffer", true, duration, false, 0}, all))
 		draw("handoff", "handoff", grid, err)
 	}
 	if f := files["memwatch"]; f != nil {
@@ -308,10 +359,12 @@ func (b *bench) plot(files map[string]*rawFile) (map[string][]string, error) {
 func bars(f *rawFile) (*plot.Plot, error) {
 	p := plot.New()
 	p.BackgroundColor = color.White
-	p.Title.Text, p.Y.Label.Text = "Most reserved, of the most asked for", "times"
+	p.Title.Text, p.Y.Label.Text = "Reserved beyond the most that was asked for", "%"
 	p.Title.Padding = vg.Points(6)
-	p.Legend.Top = true
-	p.Legend.TextStyle.Font.Size = vg.Points(9)
+	p.Legend.Top, p.Legend.TextStyle.Font.Size, p.Legend.Padding = true, vg.Points(9), vg.Points(1.5)
+	grid := plotter.NewGrid()
+	grid.Vertical.Width = 0
+	p.Add(grid)
 	var names []string
 	data := map[string]plotter.Values{}
 	mappings := []string{"true", "false"}
@@ -319,9 +372,9 @@ func bars(f *rawFile) (*plot.Plot, error) {
 		if r.vars["mapping"] != "true" {
 			continue
 		}
-		name := r.vars["problem"]
+		name := "MiniMalloc " + r.vars["problem"]
 		if r.bench == "RandomAllocations" {
-			name = fmt.Sprintf("%s × %s, %s streams", r.vars["n"], r.vars["max"], r.vars["streams"])
+			name = fmt.Sprintf("%s × %s, streams: %s", r.vars["n"], r.vars["max"], r.vars["streams"])
 		}
 		names = append(names, name)
 		for _, mapping := range mappings {
@@ -332,7 +385,7 @@ func bars(f *rawFile) (*plot.Plot, error) {
 					same = same && (key == "mapping" || o.vars[key] == v)
 				}
 				if m, ok := o.of("reserved/requested"); same && ok {
-					y = m.value
+					y = 100 * (m.value - 1)
 				}
 			}
 			data[mapping] = append(data[mapping], y)
@@ -348,13 +401,11 @@ func bars(f *rawFile) (*plot.Plot, error) {
 		p.Add(c)
 		p.Legend.Add(map[string]string{"true": "device that maps", "false": "device that does not"}[mapping], c)
 	}
-	exact := plotter.NewFunction(func(float64) float64 { return 1 })
-	exact.Color = color.Gray{90}
-	p.Add(exact)
 	p.NominalX(names...)
 	p.X.Tick.Label.Font.Size = vg.Points(8)
 	p.X.Tick.Label.Rotation, p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = math.Pi/4, draw.XRight, draw.YCenter
-	p.Y.Min, p.Y.Max = 0, max(p.Y.Max*1.25, 2)
+	p.Y.Min, p.Y.Max = 0, max(p.Y.Max*1.25, 5)
+	p.Y.Tick.Marker = ticks{axis{show: whole}, 10}
 	return p, nil
 }
 
@@ -371,7 +422,7 @@ func (b *bench) heapOverTime() ([][]*plot.Plot, error) {
 	defer f.Close()
 	type key struct{ program, form string }
 	series := map[key]plotter.XYs{}
-	var programs, forms []string
+	var programs, names []string
 	s := bufio.NewScanner(f)
 	for s.Scan() {
 		fields := strings.Fields(s.Text())
@@ -384,17 +435,17 @@ func (b *bench) heapOverTime() ([][]*plot.Plot, error) {
 		if !slices.Contains(programs, k.program) {
 			programs = append(programs, k.program)
 		}
-		if !slices.Contains(forms, k.form) {
-			forms = append(forms, k.form)
+		if !slices.Contains(names, k.form) {
+			names = append(names, k.form)
 		}
 	}
 	var grid [][]*plot.Plot
 	for i, program := range programs {
 		var all []line
-		for _, form := range forms {
-			all = append(all, line{name: form, points: series[key{program, form}], steps: true, dashed: form == forms[len(forms)-1]})
+		for _, form := range names {
+			all = append(all, line{name: forms[form], points: series[key{program, form}], steps: true, dashed: form == names[len(names)-1]})
 		}
-		p, err := lines(program, axis{"calls of Make and kernels", false, whole, false}, axis{"foreign heap", false, size, true}, all)
+		p, err := lines(program, axis{"calls, in their order", false, whole, false, 0}, axis{"foreign heap", false, size, true, 0}, all)
 		if err != nil {
 			return nil, err
 		}

@@ -143,18 +143,23 @@ func (r *result) of(unit string) (median, bool) {
 	return m, true
 }
 
-// spread returns how far the middle half of runs may lie from the median, as a part of it. With few
-// runs it is all of them.
+// middle returns between which values the middle half of runs lies. With few runs it is all of them.
+func (r *result) middle(unit string) (low, high float64) {
+	v := slices.Sorted(slices.Values(r.values[unit]))
+	if len(v) >= 8 {
+		v = v[len(v)/4 : len(v)-len(v)/4]
+	}
+	return v[0], v[len(v)-1]
+}
+
+// spread returns how far the middle half of runs may lie from the median, as a part of it.
 func (r *result) spread(unit string) float64 {
 	m, ok := r.of(unit)
 	if !ok || m.value == 0 {
 		return 0
 	}
-	v := slices.Sorted(slices.Values(r.values[unit]))
-	if len(v) >= 8 {
-		v = v[len(v)/4 : len(v)-len(v)/4]
-	}
-	return max(v[len(v)-1]-m.value, m.value-v[0]) / m.value
+	low, high := r.middle(unit)
+	return max(high-m.value, m.value-low) / m.value
 }
 
 // bytesOf returns a size as the names of benchmarks have it, in bytes.
