@@ -119,9 +119,6 @@ func (pl *planner) cross(p *block, i int, out, in []state) {
 					continue
 				}
 				if o.def.op == opPhi && o.def.blk == s {
-					if pl.record && st&sOwned != 0 && pl.unfixed[o] == nil {
-						pl.unfixed[o] = o.def // made again while the last one is still owned
-					}
 					continue // a new object of the same phi begins
 				}
 				in[j*g.n+cc] |= st
@@ -238,7 +235,7 @@ func (pl *planner) due(j int, st []state, live []bool) bool {
 			continue
 		}
 		if s&^ok != 0 || s&(sOwned|sDeferred) != 0 && live[j*g.n+c] {
-			return false
+			return false // a deferred call frees it only when it has been read
 		}
 		owned = owned || s&sOwned != 0
 	}
