@@ -7,8 +7,8 @@ package alloc
 // blocks, one for each on average, and with granules of tens of MiB they are most of what a pool
 // reserves beyond what is live. Growth uses them up: where a fragment lies beside a void, a
 // request may begin or end in it, and takes a granule less if it is large enough. A void between two
-// fragments may serve with both. The fewest granules win, then the room in which least is left
-// over. A request that no fragment saves a granule gets a void as if there were none: the fragments
+// fragments may serve with both, unless a whole granule were left over, which is better moved. The
+// fewest granules win, then the room in which least is left over. A request that no fragment saves a granule gets a void as if there were none: the fragments
 // are for others.
 
 // A room is a void that memory is to be put behind, with the idle blocks beside it that count
@@ -68,7 +68,7 @@ func (hp *heap) snuggest(size int64) (best room) {
 	over := need - size // what the best one leaves
 	try := func(r room, have int64) {
 		left := have + r.need - size
-		if r.need <= r.void.size && left >= 0 && (r.need < need || r.need == need && left < over) {
+		if r.need <= r.void.size && left >= 0 && left < c.granule && (r.need < need || r.need == need && left < over) {
 			best, need, over = r, r.need, left
 		}
 	}

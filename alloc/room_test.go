@@ -70,6 +70,32 @@ func TestRooms(t *testing.T) {
 	}
 }
 
+// A void between two idle blocks does not serve with both if whole granules were left over: they can move.
+func TestRoomLeavesNoGranuleOver(t *testing.T) {
+	dev, err := host.Open(host.Options{})
+	require.NoError(t, err)
+	p, err := alloc.NewPool(dev, alloc.Options{})
+	require.NoError(t, err)
+	s := p.DefaultStream()
+	granules := func(n float64) alloc.Buffer[byte] {
+		b, err := alloc.Make[byte](s, int(n*g))
+		require.NoError(t, err)
+		return b
+	}
+	left, hole, right := granules(2), granules(2), granules(2)
+	at := right.Ptr(s)
+	hole.Free()
+	granules(4) // the hole's memory goes behind it
+	left.Free()
+	right.Free()
+	before := p.Stats()
+	require.EqualValues(t, 4*g, before.Idle)
+	b := granules(4.5)
+	require.Equal(t, at, b.Ptr(s), "behind what lies to the right, with the memory of what lies to the left")
+	require.EqualValues(t, g, p.Stats().Reserved-before.Reserved)
+	require.NoError(t, p.Check())
+}
+
 // Growth that moves what lies idle gets no spare granules besides.
 func TestNoSpareWhereIdleIsMuch(t *testing.T) {
 	dev, err := host.Open(host.Options{})

@@ -20,6 +20,8 @@ type sim struct {
 	used     atomic.Int64
 	events   atomic.Uintptr
 	calls    atomic.Int64 // that would have gone to a driver for memory
+	mapped   atomic.Int64 // bytes in all that were put behind addresses fresh
+	moved    atomic.Int64 // and that were moved
 }
 
 const simCapacity = 1 << 40
@@ -63,7 +65,8 @@ func (d *sim) take(n int64) error {
 }
 
 func (d *sim) addresses(n int64) alloc.Ptr {
-	n = (n + 4<<20 - 1) &^ (2<<20 - 1) // no two ranges touch
+	unit := max(d.granule, 2<<20)
+	n = (n + 2*unit - 1) &^ (unit - 1) // no two ranges touch
 	return alloc.Ptr(d.next.Add(uintptr(n)) - uintptr(n))
 }
 
@@ -80,11 +83,23 @@ func (d *sim) Free(p alloc.Ptr, n int64) error {
 	return nil
 }
 
-func (d *sim) Granularity() int64                     { return d.granule }
-func (d *sim) Reserve(n int64) (alloc.Ptr, error)     { return d.addresses(n), nil }
-func (d *sim) Unreserve(p alloc.Ptr, n int64) error   { return nil }
-func (d *sim) Map(p alloc.Ptr, n int64) error         { return d.take(n) }
-func (d *sim) Move(dst, src alloc.Ptr, n int64) error { d.calls.Add(1); return nil }
+func (d *sim) Granularity() int64                   { return d.granule }
+func (d *sim) Reserve(n int64) (alloc.Ptr, error)   { return d.addresses(n), nil }
+func (d *sim) Unreserve(p alloc.Ptr, n int64) error { return nil }
+
+func (d *sim) Map(p alloc.Ptr, n int64) error {
+	if err := d.take(n); err != nil {
+		return err
+	}
+	d.mapped.Add(n)
+	return nil
+}
+
+func (d *sim) Move(dst, src alloc.Ptr, n int64) error {
+	d.calls.Add(1)
+	d.moved.Add(n)
+	return nil
+}
 
 func (d *sim) Unmap(p alloc.Ptr, n int64) error {
 	d.calls.Add(1)
