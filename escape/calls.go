@@ -78,6 +78,9 @@ func (w *flow) useCall(o *object, m *value, k memberKind, u *value) {
 						ev.when, ev.m, ev.own = When{K: Maybe}, mMaybe, own
 						o.event(u, ev)
 					}
+				} else if !ci.sum.Decided && contains(a.typ0(), o.def.typ0()) {
+					// It may have been put into a field there, which is freed with it.
+					o.event(u, event{kind: evMove, when: when, call: u, m: kk, why: "passed to " + ci.name + ", which may free it", callee: ci.name})
 				} else {
 					o.event(u, event{kind: evUse, why: "free"})
 				}
@@ -142,6 +145,25 @@ func (w *flow) useCall(o *object, m *value, k memberKind, u *value) {
 			}
 		}
 	}
+}
+
+// contains reports whether a struct of type t, or what t points to, has a field of
+// type want, a pointer to it or a collection of it.
+func contains(t, want types.Type) bool {
+	s, ok := deref(t).Underlying().(*types.Struct)
+	if !ok {
+		return false
+	}
+	for i := range s.NumFields() {
+		f, ft := s.Field(i), s.Field(i).Type()
+		if e := elemType(ft); e != nil {
+			ft = e
+		}
+		if types.Identical(deref(ft), deref(want)) || f.Embedded() && contains(ft, want) {
+			return true
+		}
+	}
+	return false
 }
 
 // inField reports whether view m of o was read from a field: even of o's own

@@ -83,23 +83,30 @@ func (p *plugin) BuildAnalyzers() ([]*analysis.Analyzer, error) {
 			return nil, fmt.Errorf("lastuse: settings: spec: %w", err)
 		}
 	}
-	if len(p.settings.Skip) > 0 {
-		skip(a, p.settings.Skip)
-	}
+	p.adapt(a)
 	return []*analysis.Analyzer{a}, nil
 }
 
-// skip makes an analyzer silent about categories. Facts stay: other packages
-// need them.
-func skip(a *analysis.Analyzer, categories []string) {
+// adapt words findings for golangci-lint, which shows no category, and takes each
+// related position for a finding of its own, one that a fix does not end. So the
+// message says both. Categories that are skipped are not reported; their facts
+// stay: other packages need them.
+func (p *plugin) adapt(a *analysis.Analyzer) {
 	run := a.Run
 	a.Run = func(pass *analysis.Pass) (any, error) {
-		quiet := *pass
-		quiet.Report = func(d analysis.Diagnostic) {
-			if !slices.Contains(categories, d.Category) {
-				pass.Report(d)
+		mine := *pass
+		mine.Report = func(d analysis.Diagnostic) {
+			if slices.Contains(p.settings.Skip, d.Category) {
+				return
 			}
+			d.Message = d.Category + ": " + d.Message
+			for _, r := range d.Related {
+				at := pass.Fset.Position(r.Pos)
+				d.Message += fmt.Sprintf("; %s:%d: %s", filepath.Base(at.Filename), at.Line, r.Message)
+			}
+			d.Related = nil
+			pass.Report(d)
 		}
-		return run(&quiet)
+		return run(&mine)
 	}
 }

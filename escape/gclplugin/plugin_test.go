@@ -37,6 +37,9 @@ func TestPlugin(t *testing.T) {
 	a := build(t, settings{"spec": []any{"testdata/buf.spec"}})
 	results := analysistest.RunWithSuggestedFixes(t, analysistest.TestData(), a, "bad")
 	require.Len(t, results[0].Diagnostics, 2)
+	for _, d := range results[0].Diagnostics {
+		require.Empty(t, d.Related, "golangci-lint counts each as a finding")
+	}
 }
 
 // Two linters of one process do not see each other's settings.

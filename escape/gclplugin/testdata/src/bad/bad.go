@@ -3,12 +3,12 @@ package bad // want package:"reach"
 import "buf"
 
 func never() { // want never:"borrows"
-	b := buf.New(1) // want `b is never freed`
+	b := buf.New(1) // want `^unfreed: b is never freed \(.*\); bad.go:7: b.Free\(\) after its last use$`
 	b.Fill(1)
 }
 
 func path(n int) { // want path:"borrows"
-	b := buf.New(n) // want `b .*freed`
+	b := buf.New(n) // want `^leak: b is not freed on the path through bad.go:12 \(.*\); bad.go:12:`
 	if n > 1 {
 		return
 	}
