@@ -20,13 +20,16 @@ const (
 	Extended Kind = "extended"  // a buffer lives longer than in the original
 	Unstable Kind = "unstable"  // a second rewrite changes the source again
 	Crash    Kind = "tool"      // the rewriter failed
+	Withdraw Kind = "withdrawn" // the analyzer's second look found fault with its own plan
 	Missed   Kind = "missed"    // a buffer that never escapes is not freed
 	Inexact  Kind = "inexact"   // … is freed, but later than at its last use
 	LeftLate Kind = "left late" // … by the program's own free, which stayed where it was
 )
 
 // Wrong reports whether k makes an edit wrong, rather than a chance missed.
-func (k Kind) Wrong() bool { return k != Missed && k != Inexact && k != LeftLate }
+func (k Kind) Wrong() bool {
+	return k != Withdraw && k != Missed && k != Inexact && k != LeftLate
+}
 
 // A Failure is one thing wrong with one program.
 type Failure struct {
@@ -277,4 +280,4 @@ func (j *Judge) Verdicts() ([]Verdict, []Failure) {
 }
 
 // kinds in the order of their weight.
-var kinds = []Kind{Model, Crash, NoType, UseAfter, Twice, Changed, Early, Extended, Unstable, Missed, Inexact, LeftLate}
+var kinds = []Kind{Model, Crash, NoType, UseAfter, Twice, Changed, Early, Extended, Unstable, Withdraw, Missed, Inexact, LeftLate}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -139,6 +140,18 @@ func (o *Oracle) judge(ctx context.Context, b *Batch, progs []*gen.Program) ([]*
 		oc.Verdicts, oc.Fails = judges[p.ID].Verdicts()
 		if text := broken[p.ID]; text != "" {
 			oc.Fails = append([]Failure{{Kind: NoType, ID: p.ID, Site: -1, Fault: gen.NoFault, Text: text}}, oc.Fails...)
+		}
+		for site, why := range oc.Reasons {
+			// A plan that is wrong: in a larger function nobody might look at every path.
+			if strings.Contains(why, "failed the sanity check") {
+				f := Failure{Kind: Withdraw, ID: p.ID, Site: site, Fault: gen.NoFault, Text: why}
+				i := slices.IndexFunc(oc.Fails, func(g Failure) bool { return !g.Kind.Wrong() })
+				if i < 0 {
+					i = len(oc.Fails)
+				}
+				oc.Fails = slices.Insert(oc.Fails, i, f)
+				break
+			}
 		}
 		if len(oc.Fails) > 0 {
 			oc.Orig, oc.Fixed = b.source("orig", p.ID), b.source("fixed", p.ID)
