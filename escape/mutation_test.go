@@ -389,6 +389,10 @@ func (p spot) mentionedAfter(v *ast.Object) token.Pos {
 		return token.NoPos
 	}
 	for _, q := range append([]spot{p}, p.outer...) {
+		switch q.stmt.(type) {
+		case *ast.CaseClause, *ast.CommClause:
+			continue // after one clause comes none of the others
+		}
 		for _, s := range q.list[q.index+1:] {
 			switch s := s.(type) {
 			case *ast.AssignStmt:
