@@ -262,11 +262,6 @@ func (d *decider) lateness(fp freePoint) (string, token.Pos) {
 // freedAfter reports whether the program frees o on some path from instruction i
 // of b.
 func (w *flow) freedAfter(o *object, b *block, i int) bool {
-	seen := map[*block]bool{}
-	type item struct {
-		b *block
-		i int
-	}
 	for _, evs := range o.events {
 		for _, e := range evs {
 			if e.kind == evDefer {
@@ -274,37 +269,15 @@ func (w *flow) freedAfter(o *object, b *block, i int) bool {
 			}
 		}
 	}
-	stack := []item{{b, i}}
-	for len(stack) > 0 {
-		it := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		stopped := false
-		for _, v := range it.b.instrs[it.i:] {
-			for _, e := range o.events[v] {
-				if e.kind == evFree {
-					return true
-				}
-			}
-			if v == o.def.where() {
-				stopped = true
-				break
-			}
-			if v.op == opPhi && w.owner[v] && slices.ContainsFunc(v.args, func(a *value) bool { return origin(a) == o.def }) {
-				stopped = true
-				break
-			}
+	return search(b, i, func(v *value) turn {
+		switch {
+		case slices.ContainsFunc(o.events[v], func(e event) bool { return e.kind == evFree }):
+			return found
+		case v == o.def.where(), w.becomes(o, v):
+			return leave
 		}
-		if stopped {
-			continue
-		}
-		for _, s := range it.b.succs {
-			if !seen[s] {
-				seen[s] = true
-				stack = append(stack, item{s, 0})
-			}
-		}
-	}
-	return false
+		return goOn
+	})
 }
 
 // frees reports whether the loop with this head only frees elements.

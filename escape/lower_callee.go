@@ -92,9 +92,10 @@ func shown(e ast.Expr) string {
 // maxTargets bounds the functions among which a branch chooses.
 const maxTargets = 8
 
-// targets lists the declared functions among which branches of this function choose
-// v; nil if it may be something else.
-func targets(v *value) []*types.Func {
+// chosen lists the declared functions that branches of this function choose among
+// for v; nil if it may be something else. leaf says what a value that is no choice
+// stands for, nil if that is not known.
+func chosen(v *value, leaf func(v *value) *types.Func) []*types.Func {
 	var out []*types.Func
 	seen := map[*value]bool{}
 	var visit func(v *value) bool
@@ -103,21 +104,37 @@ func targets(v *value) []*types.Func {
 		switch {
 		case seen[v]:
 			return true
-		case v.op == opFunc && v.note != "method expression":
-			if !slices.Contains(out, v.fn.Origin()) {
-				out = append(out, v.fn.Origin())
-			}
-			return len(out) <= maxTargets
-		case v.op == opPhi && v.blk.sealed && len(v.args) == len(v.blk.preds):
+		case v.op == opPhi:
 			seen[v] = true
-			return !slices.ContainsFunc(v.args, func(a *value) bool { return !visit(a) })
+			return v.blk.sealed && len(v.args) == len(v.blk.preds) && !slices.ContainsFunc(v.args, func(a *value) bool { return !visit(a) })
 		}
-		return false
+		f := leaf(v)
+		if f == nil {
+			return false
+		}
+		if !slices.Contains(out, f) {
+			out = append(out, f)
+		}
+		return len(out) <= maxTargets
 	}
 	if !visit(v) {
 		return nil
 	}
 	return out
+}
+
+// targets lists the declared functions, or the methods of method values, among which
+// branches choose v: one or the other, as their operands differ.
+func targets(v *value) []*types.Func {
+	kind := opInvalid
+	return chosen(v, func(v *value) *types.Func {
+		bound := v.op == opBound && !types.IsInterface(v.fn.Signature().Recv().Type())
+		if !bound && (v.op != opFunc || v.note == "method expression") || kind != opInvalid && kind != v.op {
+			return nil
+		}
+		kind = v.op
+		return v.fn.Origin()
+	})
 }
 
 // devirtualize replaces an interface method by the method of the concrete type
@@ -152,37 +169,24 @@ func (l *lower) devirtualize(c callee) callee {
 // oneOf resolves an interface method whose receiver is chosen by branches of this
 // function among values of known types.
 func (l *lower) oneOf(c callee, v *value) callee {
-	var set []*types.Func
-	seen := map[*value]bool{}
-	var visit func(v *value) bool
-	visit = func(v *value) bool {
-		v = errRoot(v.find()).find()
-		switch {
-		case seen[v]:
-			return true
-		case v.op == opPhi:
-			seen[v] = true
-			return v.blk.sealed && len(v.args) == len(v.blk.preds) && !slices.ContainsFunc(v.args, func(a *value) bool { return !visit(a) })
-		case v.typ == nil || types.IsInterface(v.typ):
-			return false
+	set := chosen(v, func(v *value) *types.Func {
+		if v.typ == nil || types.IsInterface(v.typ) {
+			return nil
 		}
 		if _, ok := types.Unalias(v.typ).(*types.TypeParam); ok {
-			return false
+			return nil
 		}
 		obj, index, _ := types.LookupFieldOrMethod(v.typ, true, l.p.types, c.fn.Name())
 		m, ok := obj.(*types.Func)
 		if !ok || len(index) != 1 {
-			return false
+			return nil
 		}
-		if !slices.Contains(set, m.Origin()) {
-			set = append(set, m.Origin())
-		}
-		return len(set) <= maxTargets
-	}
-	switch {
-	case !visit(v) || len(set) == 0:
+		return m.Origin()
+	})
+	switch len(set) {
+	case 0:
 		return c
-	case len(set) == 1:
+	case 1:
 		return callee{fn: set[0], recv: c.recv}
 	}
 	return callee{set: set, recv: c.recv}

@@ -79,40 +79,20 @@ func (w *flow) rawLast(o *object) *value {
 
 // usedAfter reports whether an event of o that is not raw can be reached from at.
 func (w *flow) usedAfter(o *object, at *value, isRaw func(*value) bool) bool {
-	seen := map[*block]bool{}
-	type item struct {
-		b *block
-		i int
-	}
-	stack := []item{{at.blk, at.at + 1}}
-	for len(stack) > 0 {
-		it := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		stopped := false
-		for i := it.i; i < len(it.b.instrs); i++ {
-			v := it.b.instrs[i]
-			if v == o.def.where() {
-				stopped = true
-				break
-			}
-			if len(o.events[v]) > 0 && !isRaw(v) {
-				return true
-			}
-			if v.op == opPhi && w.owner[v] && slices.ContainsFunc(v.args, func(a *value) bool { return origin(a) == o.def }) {
-				return true // goes on under another name
-			}
+	return search(at.blk, at.at+1, func(v *value) turn {
+		switch {
+		case v == o.def.where():
+			return leave
+		case len(o.events[v]) > 0 && !isRaw(v), w.becomes(o, v):
+			return found // used, or goes on under another name
 		}
-		if stopped {
-			continue
-		}
-		for _, s := range it.b.succs {
-			if !seen[s] {
-				seen[s] = true
-				stack = append(stack, item{s, 0})
-			}
-		}
-	}
-	return false
+		return goOn
+	})
+}
+
+// becomes reports whether v is a phi that takes over o.
+func (w *flow) becomes(o *object, v *value) bool {
+	return v.op == opPhi && w.owner[v] && slices.ContainsFunc(v.args, func(a *value) bool { return origin(a) == o.def })
 }
 
 // importEdit adds an import of path to the file; nil if it has one.
