@@ -38,8 +38,8 @@ func (g *group) settle() []*output {
 				}
 			}
 		}
-		if !blamed {
-			g.oneByOne()
+		if !blamed && !g.parseEach() {
+			sift(nil, g.accepted(), g.compile)
 			break
 		}
 	}
@@ -62,18 +62,47 @@ func (g *group) accepted() []*change {
 	return list
 }
 
-// oneByOne keeps each change with which, and all kept before it, the group
-// compiles. It is for errors that stand outside the functions that caused them.
-func (g *group) oneByOne() {
-	var kept []*change
+// parseEach refuses the changes whose declarations do not parse with them; it reports
+// whether there are any. A parser says where it lost its way, which may be far behind
+// the edit that led it astray.
+func (g *group) parseEach() bool {
+	any := false
 	for _, ch := range g.accepted() {
-		broken := g.compile(append(slices.Clone(kept), ch))
-		if broken == nil {
-			kept = append(kept, ch)
-			continue
+		src := ch.units[0].prog.source[ch.compiled.file]
+		if ch.declStart == 0 {
+			continue // the whole file: in no declaration of its own
 		}
-		ch.refuse("the edited function does not compile: %s", broken[0].msg)
+		var inside []edit
+		for _, e := range ch.compiled.edits {
+			if ch.declStart <= e.start && e.end <= ch.declEnd {
+				inside = append(inside, edit{e.start - ch.declStart, e.end - ch.declStart, e.text})
+			}
+		}
+		decl := append([]byte("package p\n"), apply(src[ch.declStart:ch.declEnd], inside)...)
+		if _, err := parser.ParseFile(token.NewFileSet(), "", decl, parser.SkipObjectResolution); err != nil {
+			ch.refuse("the edited function does not parse: %s", parseMessage(err))
+			any = true
+		}
 	}
+	return any
+}
+
+// sift refuses what of list does not compile with kept and what stands before it in
+// list, and returns the others behind kept. It is for errors that stand outside the
+// functions that caused them. A half that compiles is kept as a whole, so that a few
+// bad changes among many cost a few compilations each.
+func sift(kept, list []*change, compile func([]*change) []breakage) []*change {
+	all := slices.Concat(kept, list)
+	broken := compile(all)
+	switch {
+	case len(broken) == 0:
+		return all
+	case len(list) == 1:
+		list[0].refuse("the edited function does not compile: %s", broken[0].msg)
+		return kept
+	}
+	mid := len(list) / 2
+	return sift(sift(kept, list[:mid], compile), list[mid:], compile)
 }
 
 // files returns the names of the users' files with changes, sorted.
