@@ -171,18 +171,18 @@ func (p *pkg) hoistEdits(s *source, h *hoist) []analysis.TextEdit {
 	}
 	if len(h.items) > 0 && h.items[0].of > 0 {
 		// f(), or _, _ = f(), becomes b, _ := f().
-		return []analysis.TextEdit{s.edit(o, s.off(h.stmt.End()), h.heads(s)[0])}
+		return []analysis.TextEdit{s.edit(o, s.off(h.stmt.End()), h.heads(s, first)[0])}
 	}
 	if as, ok := h.stmt.(*ast.AssignStmt); ok && len(as.Lhs) == 1 && len(h.items) > 0 && as.Rhs[0] == h.items[len(h.items)-1].expr {
 		// _ = Make() becomes b := Make().
-		heads := h.heads(s)
+		heads := h.heads(s, first)
 		return []analysis.TextEdit{s.edit(o, s.off(h.stmt.End()), strings.Join(heads, sep))}
 	}
 	if ex, ok := h.stmt.(*ast.ExprStmt); ok && ex.X == h.items[len(h.items)-1].expr {
-		heads := h.heads(s)
+		heads := h.heads(s, first)
 		return []analysis.TextEdit{s.edit(o, s.off(h.stmt.End()), strings.Join(heads, sep))}
 	}
-	es := []analysis.TextEdit{s.edit(o, o, strings.Join(h.heads(s), sep)+sep)}
+	es := []analysis.TextEdit{s.edit(o, o, strings.Join(h.heads(s, first), sep)+sep)}
 	for _, x := range h.outermost() {
 		es = append(es, s.edit(s.off(x.expr.Pos()), s.off(x.expr.End()), x.name))
 	}
@@ -198,7 +198,7 @@ func (p *pkg) hoistEdits(s *source, h *hoist) []analysis.TextEdit {
 // names and before the frees.
 func (p *pkg) inBlock(s *source, h *hoist, stmts []string, nl string) analysis.TextEdit {
 	from, to := h.stmt.Pos(), h.stmt.End()
-	body := h.heads(s)
+	body := h.heads(s, true)
 	if x, ok := h.stmt.(*ast.ExprStmt); h.items[0].of == 0 && (!ok || x.X != h.items[len(h.items)-1].expr) {
 		body = append(body, h.text(s, from, to))
 	}
@@ -362,15 +362,18 @@ func (p *pkg) hoistReturn(s *source, f *fn, r *ast.ReturnStmt, stmts []string, n
 	var out string
 	if h != nil {
 		sep := nl + ind
-		if !first {
+		switch {
+		case !first:
 			sep = "; "
+		case f.gotos:
+			sep += "\t"
 		}
-		head = strings.Join(append(h.heads(s), head), sep)
+		head = strings.Join(append(h.heads(s, first), head), sep)
 	}
 	switch {
 	case first && f.gotos:
 		// A goto must not jump over the declaration of a variable.
-		out = "{" + lines(append([]string{head}, stmts...), ind+"\t", nl) + nl + ind + "\t" + tail + nl + ind + "}"
+		out = "{" + nl + ind + "\t" + head + lines(append(stmts, tail), ind+"\t", nl) + nl + ind + "}"
 	case first:
 		out = head + lines(stmts, ind, nl) + nl + ind + tail
 	default:

@@ -19,6 +19,8 @@ type hoist struct {
 	items []hoisted
 
 	braces bool // stmt goes into a block of its own, with its frees
+
+	frees map[int][]string // what stands behind the k-th item already
 }
 
 type hoisted struct {
@@ -249,15 +251,23 @@ func (h *hoist) text(s *source, from, to token.Pos) string {
 	return w.String()
 }
 
-// heads are the statements that give the names.
-func (h *hoist) heads(s *source) []string {
+// heads are the statements that give the names, and the frees between them: on lines
+// of their own, or all on one. The text of the source stays as it is.
+func (h *hoist) heads(s *source, apart bool) []string {
 	var out []string
 	if len(h.items) > 0 && h.items[0].of > 0 {
 		e := h.items[0].expr
 		return []string{h.results() + " := " + s.copied(e.Pos(), e.End())}
 	}
-	for _, x := range h.items {
+	for k, x := range h.items {
 		out = append(out, x.name+" := "+h.text(s, x.expr.Pos(), x.expr.End()))
+		for _, free := range h.frees[k] {
+			if apart {
+				out = append(out, strings.Split(free, "\n")...)
+			} else {
+				out = append(out, oneLine([]string{free}))
+			}
+		}
 	}
 	return out
 }

@@ -90,20 +90,39 @@ func (d *decider) realize() {
 		items := at[g]
 		// Reverse order of making.
 		slices.SortStableFunc(items, func(a, b item) int { return -cmpMade(a.p.obj, b.p.obj) })
+		var h *hoist
+		var of ast.Stmt
+		switch {
+		case g.kind == gapReturn:
+			of = g.stmt
+		case g.kind == gapStmt:
+			of = g.prev
+		}
+		h = live[of]
 		var stmts []string
 		for _, it := range items {
+			if h != nil && !slices.Contains(stmts, it.p.text) {
+				if k := d.behind(h, it.p); k >= 0 {
+					if h.frees == nil {
+						h.frees = map[int][]string{}
+					}
+					if !slices.Contains(h.frees[k], it.p.text) {
+						h.frees[k] = append(h.frees[k], it.p.text)
+					}
+					continue
+				}
+			}
 			if !slices.Contains(stmts, it.p.text) {
 				stmts = append(stmts, it.p.text)
 			}
 		}
-		var h *hoist
-		if g.kind == gapReturn {
-			if h = live[g.stmt]; h != nil {
-				delete(live, g.stmt)
-			}
-		} else if b := live[g.prev]; b != nil && b.braces && g.kind == gapStmt {
-			h = b
-			delete(live, g.prev)
+		switch {
+		case h != nil && (h.braces || g.kind == gapReturn && len(stmts) > 0):
+			delete(live, of)
+		case len(stmts) == 0:
+			continue // all of them stand in front of the statement
+		default:
+			h = nil
 		}
 		es, why := d.p.edits(d.src, d.f, g, stmts, h)
 		if why != "" {

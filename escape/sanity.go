@@ -147,6 +147,15 @@ func (s *sanity) walk(b *block, k int, w *walk) {
 			if s.steps > maxSteps || s.paths > maxPaths {
 				return
 			}
+			if x := s.undecided(v, w); x != nil {
+				// Once with the condition true, once with it false.
+				other := w.clone()
+				s.learn(other, x, yes)
+				s.rest(b, i, other)
+				if s.learn(w, x, no); s.fault != "" {
+					return
+				}
+			}
 			if v.op == opCall && s.mayFail(v) {
 				// Once with the error, once without.
 				other := w.clone()
@@ -176,6 +185,12 @@ func (s *sanity) rest(b *block, i int, w *walk) {
 		s.steps++
 		if s.steps > maxSteps || s.paths > maxPaths || s.fault != "" {
 			return
+		}
+		if x := s.undecided(v, w); x != nil {
+			other := w.clone()
+			s.learn(other, x, yes)
+			s.rest(b, i, other)
+			s.learn(w, x, no)
 		}
 		if v.op == opCall && s.mayFail(v) {
 			other := w.clone()
@@ -309,6 +324,25 @@ func (s *sanity) learn(w *walk, c *value, t tri) {
 			w.known[errRoot(x)] = t
 		}
 	}
+}
+
+// undecided returns a condition that decides what call v does to an operand, and that
+// is not known on this path; nil if there is none.
+func (s *sanity) undecided(v *value, w *walk) *value {
+	if v.op != opCall || v.call.sum == nil {
+		return nil
+	}
+	for _, a := range v.call.sum.Args {
+		for _, when := range []When{a.Freed, a.Escapes} {
+			if when.K != IfTrue && when.K != IfFalse {
+				continue
+			}
+			if x := condArg(v, when); x != nil && s.isTrue(w, x) == unknown {
+				return x
+			}
+		}
+	}
+	return nil
 }
 
 // mayFail reports whether call v makes a buffer or fails.

@@ -1,0 +1,68 @@
+package escape
+
+// Frees in front of the statement that names buffers: where several calls move
+// there, a buffer may be dead before the next one is made.
+
+import (
+	"go/ast"
+	"slices"
+)
+
+// behind returns the index of the item of h behind which the planned free p, due
+// after the statement, may stand: the buffer is not used any more, and a later item
+// allocates or waits. So a second run would move the free there. -1: none.
+func (d *decider) behind(h *hoist, p planned) int {
+	if p.save || p.deferred || len(h.items) < 2 || h.items[0].of > 0 {
+		return -1
+	}
+	b, end := p.gap.blk, p.gap.at
+	last := -1 // where the buffer is used last
+	if w := p.obj.def.where(); w.blk == b && w.at < end {
+		last = w.at
+	}
+	for at := range p.obj.events {
+		if at.blk == b && at.at < end {
+			last = max(last, at.at)
+		}
+	}
+	found, before := -1, -1
+	at := 0 // the instruction behind the item
+	for k, x := range h.items {
+		i := slices.IndexFunc(b.instrs[:end], func(v *value) bool { return v.op == opCall && v.expr == x.expr })
+		if i < 0 && before < 0 {
+			// A call in blocks that come before this one, as in a literal that is called
+			// here; or no call at all.
+			if last < 0 && !slices.ContainsFunc(h.items[k+1:], func(y hoisted) bool { return hasLiteral(y.expr) }) {
+				found = k
+			}
+			continue
+		}
+		if i <= before {
+			return -1 // not a call, or not here, or not in this order
+		}
+		before = i
+		switch v := b.instrs[i]; {
+		case found < 0 && i >= last:
+			found, at = k, i+1
+		case found >= 0 && (d.w.allocates(v) || v.fn != nil && blocking[v.fn.FullName()]):
+			if p.place != nil {
+				if held := d.w.f.valueAt(p.place, b, at); held == nil || origin(held) != p.obj.def {
+					return -1 // its variable gets it in this statement
+				}
+			}
+			return found
+		}
+	}
+	return -1
+}
+
+// hasLiteral reports whether a function literal is part of e.
+func hasLiteral(e ast.Expr) bool {
+	found := false
+	ast.Inspect(e, func(n ast.Node) bool {
+		_, lit := n.(*ast.FuncLit)
+		found = found || lit
+		return !found
+	})
+	return found
+}
