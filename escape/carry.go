@@ -119,6 +119,9 @@ func (pl *planner) cross(p *block, i int, out, in []state) {
 					continue
 				}
 				if o.def.op == opPhi && o.def.blk == s {
+					if pl.record && st&sOwned != 0 && pl.unfixed[o] == nil {
+						pl.unfixed[o] = o.def // made again while the last one is still owned
+					}
 					continue // a new object of the same phi begins
 				}
 				in[j*g.n+cc] |= st
