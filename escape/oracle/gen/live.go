@@ -61,6 +61,12 @@ func Analyze(f *Func) *Liveness { return analyze(f, nil, nil) }
 // switch takes the clause of the type that is there.
 func analyze(f *Func, flags map[string]bool, less func(string) *Liveness) *Liveness {
 	l := newLiveness(flags, less)
+	Walk(f.Body, func(s Stmt) bool { // before anything grows: more is known of calls later, never less
+		if c, ok := s.(*Closure); ok && c.Wrap == WNone {
+			l.kills[c.V] = l.killed(c.Body)
+		}
+		return true
+	})
 	for !l.done {
 		l.done = true
 		// What a deferred function reads is live at every exit after the defer.
