@@ -8,8 +8,8 @@ package alloc
 // reserves beyond what is live. Growth uses them up: where a fragment lies beside a void, a
 // request may begin or end in it, and takes a granule less if it is large enough. A void between two
 // fragments may serve with both, unless a whole granule were left over, which is better moved. The
-// fewest granules win, then the room in which least is left over. A request that no fragment saves a granule gets a void as if there were none: the fragments
-// are for others.
+// fewest granules win, then the room in which least is left over. A request that no fragment saves
+// a granule gets a void as if there were none: the fragments are for others.
 
 // A room is a void that memory is to be put behind, with the idle blocks beside it that count
 // towards what is asked for. All of them are busy.
