@@ -141,7 +141,7 @@ func (c *checkout) frees(t *testing.T, bad map[string][]int) []deletedFree {
 					if !ok || !slices.ContainsFunc(line.Clauses, func(c spec.Clause) bool { return c.Effect == spec.Freed }) {
 						return true
 					}
-					d := deletedFree{file: tf.Name(), start: tf.Offset(n.Pos()), end: tf.Offset(n.End()), fn: fn.Name.Name, name: id.Name, method: m.Name(), deferred: deferred}
+					d := deletedFree{file: tf.Name(), start: tf.Offset(n.Pos()), end: tf.Offset(n.End()), fn: funcName(fn), name: id.Name, method: m.Name(), deferred: deferred}
 					key := fmt.Sprint(d.file, d.start)
 					if !seen[key] {
 						seen[key] = true
@@ -154,6 +154,14 @@ func (c *checkout) frees(t *testing.T, bad map[string][]int) []deletedFree {
 	}
 	slices.SortFunc(all, func(a, b deletedFree) int { return cmp.Or(strings.Compare(a.file, b.file), a.start-b.start) })
 	return all
+}
+
+// funcName tells the functions of a file apart.
+func funcName(fn *ast.FuncDecl) string {
+	if fn.Recv == nil {
+		return fn.Name.Name
+	}
+	return types.ExprString(fn.Recv.List[0].Type) + "." + fn.Name.Name
 }
 
 // rangeVariable reports whether v is declared by a range clause or as a
@@ -219,7 +227,7 @@ func (s *score) count(t *testing.T, file string, list []deletedFree) {
 		if !ok || fn.Body == nil {
 			continue
 		}
-		mine := slices.DeleteFunc(slices.Clone(list), func(d deletedFree) bool { return d.fn != fn.Name.Name })
+		mine := slices.DeleteFunc(slices.Clone(list), func(d deletedFree) bool { return d.fn != funcName(fn) })
 		if len(mine) == 0 {
 			continue
 		}
@@ -240,7 +248,7 @@ func (s *score) count(t *testing.T, file string, list []deletedFree) {
 				s.deferred++
 			}
 			if k[d.name] >= len(marks[d.name]) {
-				continue // another function of that name in the file
+				continue // the fix dropped the mark with what it stood in
 			}
 			mark := marks[d.name][k[d.name]]
 			k[d.name]++
