@@ -40,6 +40,7 @@ type decision struct {
 
 	imports bool               // the plan needs the import of runtime
 	names   map[*object]string // variables that the plan makes for buffers
+	moved   map[*object]bool   // their frees were moved out of literals
 
 	late    *lateness // what the program frees comes late
 	deletes []*value  // frees that the plan replaces
@@ -179,7 +180,10 @@ func (d *decider) outward(x *decision) {
 		for _, fp := range x.pl.plan {
 			if len(fp.gap.gap.inner) > 0 && d.w.nameAt(fp.obj, fp.gap) == nil {
 				x.pl.forbid[gapKey{fp.obj, fp.gap}] = true
-				moved = true
+				if x.moved == nil {
+					x.moved = map[*object]bool{}
+				}
+				x.moved[fp.obj], moved = true, true
 			}
 		}
 		if !moved {
@@ -199,6 +203,10 @@ func (d *decider) give(x *decision, fp freePoint) (planned, string) {
 	var t types.Type
 	if pl != nil {
 		name, via, t = pl.name, pl.via, pl.typ
+	} else if x.moved[fp.obj] {
+		// With a variable of its own, it could have been freed inside the literal that
+		// its free was moved out of: a second run would find that.
+		return planned{}, "no variable holds it inside the literal that uses it last"
 	} else {
 		if p, ok := d.overwritten(x, fp); ok {
 			return p, ""
