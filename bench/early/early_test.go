@@ -52,8 +52,39 @@ var (
 	rounds = flag.Int("early.rounds", 9, "how often each form of each program runs")
 )
 
+// turn returns the form that runs as number i of a round: each is first twice in eight rounds, and every other time the
+// order is backwards, so that no form always has the same one before it.
+func turn(round, i int) string {
+	n := len(Forms)
+	if round%2 == 1 {
+		i = n - 1 - i
+	}
+	return Forms[(round/2+i)%n]
+}
+
+func TestTurn(t *testing.T) {
+	first, before := map[string]int{}, map[[2]string]int{}
+	for round := range 2 * len(Forms) {
+		var order []string
+		for i := range Forms {
+			order = append(order, turn(round, i))
+			if i > 0 {
+				before[[2]string{order[i-1], order[i]}]++
+			}
+		}
+		require.ElementsMatch(t, Forms, order)
+		first[order[0]]++
+	}
+	for _, form := range Forms {
+		require.Equal(t, 2, first[form])
+	}
+	for pair, n := range before {
+		require.Equal(t, n, before[[2]string{pair[1], pair[0]}], "%v", pair)
+	}
+}
+
 // BenchmarkEarly runs each form of each program, and prints a line for each run. The forms take turns, each of
-// them first in its turn, so that what else the machine does falls on all alike. All runs are
+// them first in its turn and in both directions, so that what else the machine does falls on all alike. All runs are
 // sampled; with -early.series the samples of that with the median time are written. batch is the largest one that fits in 64 MiB.
 func BenchmarkEarly(b *testing.B) {
 	const limit = 256 << 20
@@ -62,7 +93,7 @@ func BenchmarkEarly(b *testing.B) {
 		all := map[string][]Result{}
 		for round := range *rounds + 1 {
 			for i := range Forms {
-				form := Forms[(round+i)%len(Forms)]
+				form := turn(round, i)
 				r, err := Run(program, form, batch, limit, true)
 				require.NoError(b, err)
 				if round > 0 { // the first warms up

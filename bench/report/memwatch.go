@@ -179,14 +179,16 @@ func runMemwatch(r *raw) error {
 	}
 	for _, d := range drivers {
 		for _, w := range watchers {
-			if r.alone && w.name != "memwatch" {
-				r.missing(w.name+", stacks="+w.stacks, "left out with -no-peers")
-				continue
-			}
-			if d.calls != "" {
-				if w.name != "memwatch" {
+			if w.name != "memwatch" {
+				if d.calls != "" {
 					continue // a bpftrace script for another function is no peer of what is shown
 				}
+				if r.alone {
+					r.missing(w.name+", stacks="+w.stacks, "left out with -no-peers")
+					continue
+				}
+			}
+			if d.calls != "" {
 				w.calls = d.calls
 			}
 			for range rounds {
@@ -367,88 +369,4 @@ func processorTime(pid int) float64 {
 	user, _ := strconv.ParseFloat(fields[11], 64) // the kernel writes numbers
 	system, _ := strconv.ParseFloat(fields[12], 64)
 	return (user + system) * 1e7 // ticks of a hundredth of a second
-}
-
-// pool times a program that uses lastuse while memwatch reads its table, and while it counts the calls of
-// its markers, one for each Make and each Free.
-func (r *raw) pool(rounds int) error {
-	cmd := exec.Command(filepath.Join(r.bin, "pairs"))
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	defer func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // it was killed
-	}()
-	lines := bufio.NewScanner(out)
-	windows := func(n int) (all []float64, err error) {
-		for i := range n + 1 { // the first one began before
-			if !lines.Scan() {
-				return nil, fmt.Errorf("pairs ended: %w", errors.Join(lines.Err(), io.ErrUnexpectedEOF))
-			}
-			ns, err := strconv.ParseFloat(lines.Text(), 64)
-			if err != nil {
-				return nil, err
-			}
-			if i > 0 {
-				all = append(all, ns)
-			}
-		}
-		return all, nil
-	}
-	if _, err := windows(5); err != nil {
-		return err
-	}
-	pid := fmt.Sprint(cmd.Process.Pid)
-	for round := range rounds {
-		for _, how := range []struct {
-			name string
-			args []string
-		}{
-			{"none", nil},
-			{"table", []string{"-p", pid, "-d", "100ms", "-o", "jsonl"}},
-			{"markers", []string{"-p", pid, "-once", "-count", "1600ms"}},
-		} {
-			var stop func() error
-			if how.args != nil {
-				m := exec.Command(filepath.Join(r.bin, "memwatch"), how.args...)
-				var stderr bytes.Buffer
-				m.Stderr = &stderr
-				if err := m.Start(); err != nil {
-					return err
-				}
-				stop = func() error {
-					if how.name == "table" {
-						_ = m.Process.Signal(os.Interrupt) // else it ends by itself
-					}
-					var exit *exec.ExitError
-					if err := m.Wait(); errors.As(err, &exit) && exit.ExitCode() > 0 {
-						return errors.New(complaint(stderr.String()))
-					}
-					return nil
-				}
-				time.Sleep(600 * time.Millisecond)
-			}
-			all, err := windows(5)
-			if stop != nil {
-				if failed := stop(); failed != nil {
-					if round == 0 {
-						r.missing("memwatch, "+how.name, failed.Error())
-					}
-					continue
-				}
-			}
-			if err != nil {
-				return err
-			}
-			for _, ns := range all {
-				fmt.Fprintf(r.w, "BenchmarkWatchedPool/watched=%s 1 %.2f ns/op\n", how.name, ns)
-			}
-		}
-	}
-	return nil
 }

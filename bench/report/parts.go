@@ -62,7 +62,7 @@ var parts = []part{
 			return nil
 		}},
 	{"replay", "RMM's workload against the usual shapes of allocators",
-		"Time for each Make or Free of RMM's random_allocations, warm. `ordered` is best fit over an ordered set with a map from pointers, the shape " +
+		"Processor time for each Make or Free of RMM's random_allocations, warm. `ordered` is best fit over an ordered set with a map from pointers, the shape " +
 			"of PyTorch's and CuPy's pools, and `linked` best fit along a list, the shape of RMM's. Both are stand-ins written here: one " +
 			"mutex, no streams, no books. They do less than lastuse does.",
 		func(r *raw) error {

@@ -17,6 +17,7 @@ const (
 	readmeEnd   = "<!-- benchmarks end -->"
 	pairBegin   = "<!-- pair: written by go run ./bench/report -->"
 	pairEnd     = "<!-- pair end -->"
+	notesFile   = "notes.md" // in a set: what its figures show, and what it lacks
 )
 
 // render makes tables and plots of what is in the set.
@@ -84,6 +85,10 @@ func (b *bench) document(files map[string]*rawFile, plots map[string][]string) [
 		fmt.Fprintf(&w, "- %s: %s\n", strings.Join(on[m], ", "), m)
 	}
 	fmt.Fprintf(&w, "\nAgain: `go run ./bench/report -quick`, or without `-quick` for all of it. Raw files: [bench/results/%s](%s).\n\n", b.set, b.toRaw())
+	// What somebody wrote about this set.
+	if notes, err := os.ReadFile(filepath.Join(b.dir(), notesFile)); err == nil {
+		w.Write(append(bytes.TrimSpace(notes), "\n\n"...))
+	}
 	for _, p := range parts {
 		f := files[p.name]
 		fmt.Fprintf(&w, "## %s\n\n%s\n\n", strings.ToUpper(p.title[:1])+p.title[1:], p.about)
@@ -106,6 +111,9 @@ func (b *bench) document(files map[string]*rawFile, plots map[string][]string) [
 		}
 		for _, m := range f.missing {
 			fmt.Fprintf(&w, "Missing: %s\n\n", m)
+		}
+		for _, u := range f.unusable {
+			fmt.Fprintf(&w, "Left out: %s\n\n", u)
 		}
 		if !f.complete {
 			w.WriteString("This part did not run to its end.\n\n")
@@ -171,7 +179,7 @@ func shortEarly(w *bytes.Buffer, f *rawFile, set string) {
 		if c.unit == "batch" {
 			show = whole
 		}
-		t := pivot(f.only("Early"), "program", "frees", c.unit, show)
+		t := pivotCells(f.only("Early"), "program", "frees", func(r *result) string { return r.exactly(c.unit, show) })
 		for i, form := range t.head {
 			if name, ok := forms[form]; ok {
 				t.head[i] = name

@@ -47,6 +47,13 @@ func TestParse(t *testing.T) {
 	require.False(t, ok, "a unit that was not measured")
 	require.Equal(t, "torch-native", f.results[1].vars["pool"])
 
+	f, err = parse(strings.NewReader("missing: a: b\nmissing: a: b\nunusable: X: out of step\nBenchmarkX/a=1 1 2 ns/op\nBenchmarkXY/a=1 1 3 ns/op\n"))
+	require.NoError(t, err)
+	require.Equal(t, []string{"a: b"}, f.missing, "what is missing twice is said once")
+	require.Equal(t, []string{"X: out of step"}, f.unusable)
+	require.Empty(t, f.only("X"), "what was measured wrong is no result")
+	require.Len(t, f.only("XY"), 1)
+
 	_, err = parse(strings.NewReader("BenchmarkX 1 2\n"))
 	require.EqualError(t, err, "line 1: 3 fields: BenchmarkX 1 2")
 	_, err = parse(strings.NewReader("a: b\nBenchmarkX 1 many ns/op\n"))
@@ -60,6 +67,17 @@ func TestPivot(t *testing.T) {
 	pivot(f.only("MakeFree"), "size", "pool", "ns/op", duration).write(&w)
 	require.Equal(t, "| size | lastuse | torch-native |\n| --- | ---: | ---: |\n"+
 		"| 256B | 44.0 ns ±14 % | 500 ns |\n| 1MiB | 60.0 ns |  |\n\n", w.String())
+}
+
+// TestCells shows what a cell says of how far runs lie apart.
+func TestCells(t *testing.T) {
+	r := &result{values: map[string][]float64{"same": {2, 2, 2}, "apart": {-50, 10, 20}, "once": {3}}}
+	require.Equal(t, "2.00 ns ±0 %", r.cell("same", duration))
+	require.Equal(t, "2.00 ns", r.exactly("same", duration))
+	require.Equal(t, "10.0 ns ±600 %", r.exactly("apart", duration))
+	require.Equal(t, "10.0 ns (−50.0 ns to 20.0 ns)", r.between("apart", duration))
+	require.Equal(t, "3.00 ns", r.between("once", duration))
+	require.Empty(t, r.between("none", duration))
 }
 
 func TestUnits(t *testing.T) {
@@ -118,13 +136,14 @@ func TestRender(t *testing.T) {
 	write(filepath.Join(b.dir(), "pair.txt"), sample)
 	write(filepath.Join(b.dir(), "early.txt"), "cpu: c\nBenchmarkEarly/program=loop/frees=hand-2 1 128 batch 0 cycles 0 late 4194304 mean-B 4194304 peak-B 2e6 wall-ns\n")
 	write(filepath.Join(b.dir(), "early-series.txt"), "loop hand 0 0\nloop hand 10 4194304\nloop collector 0 0\nloop collector 5 1000\n")
+	write(filepath.Join(b.dir(), "notes.md"), "## What it lacks\n\nAll.\n")
 	write(filepath.Join(b.root, "README.md"), "before\n"+readmeBegin+"\nold\n"+readmeEnd+"\nafter\n")
 	require.NoError(t, os.MkdirAll(b.documents(), 0o777))
 	require.NoError(t, b.render())
 	doc, err := os.ReadFile(filepath.Join(b.root, "docs", "benchmarks.md"))
 	require.NoError(t, err)
 	for _, want := range []string{"44.0 ns ±14 %", "Missing: jemalloc: it is not installed", "![pair](plots/pair.svg)",
-		"[pair.txt](../bench/results/full/pair.txt), at a load of 0.10", "No results in this set.", "This part did not run to its end."} {
+		"[pair.txt](../bench/results/full/pair.txt), at a load of 0.10", "No results in this set.", "## What it lacks\n\nAll.\n\n## A Make", "This part did not run to its end."} {
 		require.Contains(t, string(doc), want)
 	}
 	readme, err := os.ReadFile(filepath.Join(b.root, "README.md"))

@@ -24,6 +24,7 @@ type result struct {
 type rawFile struct {
 	config   map[string]string
 	missing  []string // peers, each with the reason
+	unusable []string // benchmarks whose lines are not to be used, each with the reason
 	complete bool
 	results  []*result // in the order in which they first came
 }
@@ -43,7 +44,11 @@ func parse(r io.Reader) (*rawFile, error) {
 			switch {
 			case !ok:
 			case key == "missing":
-				f.missing = append(f.missing, value)
+				if !slices.Contains(f.missing, value) {
+					f.missing = append(f.missing, value)
+				}
+			case key == "unusable":
+				f.unusable = append(f.unusable, value)
 			case line == complete:
 				f.complete = true
 			default:
@@ -76,6 +81,11 @@ func parse(r io.Reader) (*rawFile, error) {
 			}
 			b.values[fields[i+1]] = append(b.values[fields[i+1]], x)
 		}
+	}
+	// What was found to be measured wrong stays in the file, with a line that says so.
+	for _, u := range f.unusable {
+		bench, _, _ := strings.Cut(u, ": ")
+		f.results = slices.DeleteFunc(f.results, func(r *result) bool { return r.bench == bench })
 	}
 	return f, s.Err()
 }

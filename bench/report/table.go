@@ -35,6 +35,11 @@ func (t *table) write(w *bytes.Buffer) {
 
 // pivot makes a table of one unit: a row for each value of row, a column for each of column.
 func pivot(results []*result, row, column, unit string, show func(float64) string) *table {
+	return pivotCells(results, row, column, func(r *result) string { return r.cell(unit, show) })
+}
+
+// pivotCells is pivot for cells of any kind.
+func pivotCells(results []*result, row, column string, show func(*result) string) *table {
 	t := &table{head: append([]string{row}, values(results, column)...)}
 	for _, y := range values(results, row) {
 		cells := []string{y}
@@ -42,7 +47,7 @@ func pivot(results []*result, row, column, unit string, show func(float64) strin
 			cell := ""
 			for _, r := range results {
 				if r.vars[row] == y && r.vars[column] == x {
-					cell = r.cell(unit, show)
+					cell = show(r)
 				}
 			}
 			cells = append(cells, cell)
@@ -73,6 +78,20 @@ func (r *result) exactly(unit string, show func(float64) string) string {
 	return r.cell(unit, show)
 }
 
+// between returns the median of a unit with the least and the most of its middle half: for differences, of which some may be
+// less than nothing.
+func (r *result) between(unit string, show func(float64) string) string {
+	m, ok := r.of(unit)
+	if !ok {
+		return ""
+	}
+	if m.runs < 2 {
+		return show(m.value)
+	}
+	low, high := r.middle(unit)
+	return fmt.Sprintf("%s (%s to %s)", show(m.value), show(low), show(high))
+}
+
 // over returns the ratios of a unit's values to those of another result, run by run.
 func (r *result) over(other *result, unit string) *result {
 	q := &result{values: map[string][]float64{}}
@@ -98,6 +117,8 @@ func digits(x float64) string {
 // duration returns nanoseconds in a unit that fits.
 func duration(ns float64) string {
 	switch {
+	case ns < 0:
+		return "−" + duration(-ns)
 	case ns < 1e3:
 		return digits(ns) + " ns"
 	case ns < 1e6:
@@ -169,7 +190,7 @@ func (p part) tables(f *rawFile) (all []*table, titles []string) {
 						t.rows = append(t.rows, row)
 					}
 				}
-				add(fmt.Sprintf("The %s device: %s", device, c.title), t)
+				add(fmt.Sprintf("The %s device: %s", map[string]string{"host": "host", "cuda": "CUDA"}[device], c.title), t)
 			}
 		}
 	case "memwatch":
@@ -189,7 +210,8 @@ func (p part) tables(f *rawFile) (all []*table, titles []string) {
 		add("The same: MiB that the pool had from the device", pivot(f.only("Random"), "workload", "pool", "reserved-MiB", digits))
 	case "replay":
 		for _, n := range values(f.only("Bookkeeping"), "n") {
-			add(n+" buffers: time of a Make or a Free", pivot(f.only("Bookkeeping", "n="+n), "max", "allocator", "ns/step", duration))
+			all := f.only("Bookkeeping", "n="+n)
+			add(n+" buffers: processor time of a Make or a Free", pivot(all, "max", "allocator", "cpu-ns/step", duration))
 		}
 	case "traces":
 		tables, names := traceTables(f)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 
 	"gonum.org/v1/plot"
@@ -47,7 +46,7 @@ func watchedTables(f *rawFile, add func(title string, t *table)) {
 			for _, rate := range rates {
 				for _, o := range all {
 					if o.vars["events"] == rate && watcherName(o) == watcherName(r) {
-						row = append(row, o.cell(c.unit, func(x float64) string { return fmt.Sprintf("%.3g", x) }))
+						row = append(row, o.cell(c.unit, digits))
 					}
 				}
 			}
@@ -60,7 +59,7 @@ func watchedTables(f *rawFile, add func(title string, t *table)) {
 		other := ""
 		for _, o := range f.only("Bystander") {
 			if watcherName(o) == watcherName(r) {
-				other = o.cell("added-ns/call", duration)
+				other = o.between("added-ns/call", duration)
 			}
 		}
 		t.rows = append(t.rows, []string{watcherName(r), r.cell("added-ns/call", duration), r.cell("added-cpu-ns/call", duration), r.cell("watcher-cpu-ns/call", duration), other})
@@ -94,7 +93,7 @@ func watchedPlots(f *rawFile) ([][]*plot.Plot, error) {
 		watched.dashed = r.vars["stacks"] == "false"
 		all = append(all, watched)
 	}
-	p, err := lines("A program that is watched", axis{"calls a second of the program when nobody watches", true, whole, false, 10},
+	p, err := lines("A program that is watched, by the calls that it makes when nobody watches", axis{"calls a second", true, whole, false, 10},
 		axis{"processor time, times that unwatched", false, digits, false, 0}, all)
 	if err == nil {
 		p.Y.Min = 0.8 // a little below 1, which is no cost

@@ -1,9 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"flag"
+	"fmt"
 	"io"
 	"os/exec"
 	"path/filepath"
@@ -32,6 +32,8 @@ func TestPolledCost(t *testing.T) {
 		require.NoError(t, err, "%s", out)
 	}
 	cmd := exec.Command(path)
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
@@ -39,16 +41,16 @@ func TestPolledCost(t *testing.T) {
 		cmd.Process.Kill()
 		_ = cmd.Wait() // it was killed
 	})
-	lines := bufio.NewScanner(out)
-	// windows returns n windows of the program, without the first, which began before.
+	// windows asks the program for n windows, one after the other.
 	windows := func(n int) (all []float64) {
-		for i := range n + 1 {
-			require.True(t, lines.Scan())
-			ns, err := strconv.ParseFloat(lines.Text(), 64)
+		for range n {
+			_, err := fmt.Fprintln(in)
 			require.NoError(t, err)
-			if i > 0 {
-				all = append(all, ns)
-			}
+			var ns float64
+			var pairs int
+			_, err = fmt.Fscan(out, &ns, &pairs)
+			require.NoError(t, err)
+			all = append(all, ns)
 		}
 		return all
 	}
