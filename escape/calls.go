@@ -231,7 +231,7 @@ func (w *flow) settle(when When, call *value) When {
 }
 
 func constBool(p *pkg, v *value) (bool, bool) {
-	for v.op == opCopy {
+	for v.op == opCopy && !v.opaque() {
 		v = v.args[0]
 	}
 	if v.op != opConst {

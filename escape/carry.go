@@ -78,7 +78,7 @@ func (pl *planner) cross(p *block, i int, out, in []state) {
 		for c.op == opNot {
 			c, neg = c.args[0], !neg
 		}
-		if x, ok := nilTest(c); ok {
+		if x, ok := nilTest(c); ok && saysNil(x) {
 			of := []*value{x}
 			if a := errRoot(x); a.op == opAddr && a.note == "result" {
 				of = a.args // a pointer that a call returned: nil, none of its fields was made

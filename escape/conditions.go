@@ -27,6 +27,9 @@ func (g *group) chooseBits() {
 		return false
 	}
 	add := func(v *value, nonnil bool) {
+		if nonnil && nonNil(v) {
+			return
+		}
 		if len(g.bits) < maxBits && !has(v, nonnil) {
 			g.bits = append(g.bits, bit{v, nonnil})
 		}
@@ -60,6 +63,9 @@ func (g *group) chooseBits() {
 		case opConst, opNil:
 			return
 		case opCopy:
+			if c.opaque() {
+				break
+			}
 			note(c.args[0], depth+1)
 			return
 		case opResult:
@@ -204,21 +210,17 @@ func nilTest(c *value) (*value, bool) {
 	return nil, false
 }
 
-// errRoot strips copies.
-func errRoot(v *value) *value {
-	for v.op == opCopy {
-		v = v.args[0]
-	}
-	return v
-}
-
-// errorsIs returns err of errors.Is(err, …) or errors.As(err, …).
+// errorsIs returns err of errors.Is(err, …) or errors.As(err, …), which are false where
+// err is nil, unless the other operand of Is is nil as well.
 func errorsIs(c *value) *value {
 	if c.op != opResult || c.index != 0 {
 		return nil
 	}
 	call := c.args[0]
 	if call.fn != nil && call.fn.Pkg() != nil && call.fn.Pkg().Path() == "errors" && (call.fn.Name() == "Is" || call.fn.Name() == "As") && len(call.args) == 2 {
+		if to := errRoot(call.args[1]); call.fn.Name() == "Is" && to.op != opUnknown && !nonNil(to) {
+			return nil
+		}
 		return call.args[0]
 	}
 	return nil
@@ -229,8 +231,12 @@ func nonNil(v *value) bool {
 	switch v.op {
 	case opAddr:
 		return v.note != "result" // a pointer that a call returned may be nil
-	case opPack, opClosure, opFunc, opBound, opConst:
+	case opPack:
+		return len(v.args) > 0 || v.expr != nil || v.note != "literal" // or a variadic parameter that is given nothing
+	case opClosure, opFunc, opBound, opConst:
 		return true
+	case opCopy:
+		return v.boxes() && boxed(v.args[0].typ0()) == bare
 	case opResult:
 		f := v.args[0].fn
 		if f != nil && f.Pkg() != nil {
@@ -269,6 +275,9 @@ func (g *group) isNonNil(v *value, c int) tri {
 		}
 	}
 	if v.op == opNil {
+		if boxed(v.typ0()) == generic {
+			return unknown
+		}
 		return no
 	}
 	if nonNil(v) {
@@ -294,6 +303,9 @@ func (g *group) isTrue(v *value, c int) tri {
 	case opNot:
 		return g.isTrue(v.args[0], c).not()
 	case opCopy:
+		if v.opaque() || v.note == commaOK {
+			return unknown
+		}
 		return g.isTrue(v.args[0], c)
 	case opCmp:
 		if x, ok := nilTest(v); ok {

@@ -102,6 +102,7 @@ type Summary struct {
 	Res      []ResEffect
 	Disarms  bool // frees and disarms the finalizer or cleanup of its receiver
 	NoReturn bool
+	Recovers bool       // from panics of functions that it is given to call
 	Unknown  bool       // nothing is known: worst
 	Decided  bool       // by a spec or directive, not inferred
 	Level    spec.Level // who decided
@@ -226,6 +227,7 @@ func (s *Summary) join(t *Summary) *Summary {
 	w := *s
 	w.Args, w.Res = slices.Clone(s.Args), slices.Clone(s.Res)
 	w.Disarms, w.NoReturn = s.Disarms && t.Disarms, s.NoReturn && t.NoReturn
+	w.Recovers = s.Recovers || t.Recovers
 	for i := range w.Args {
 		a, b := &w.Args[i], t.Args[i]
 		if a.Retained != b.Retained || a.Resets != b.Resets || !slices.Equal(a.Fields, b.Fields) {

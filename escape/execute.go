@@ -244,7 +244,7 @@ func (s *sanity) call(v *value, w *walk, failed tri) {
 			s.gone(v, a, w)
 			continue
 		}
-		if s.f.flow.elems[errRoot(a)] {
+		if s.f.flow.elems[copied(a)] {
 			continue // told where the loop ends
 		}
 		e := ci.sum.arg(ci.params[j])

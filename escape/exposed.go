@@ -55,7 +55,7 @@ func (l *lower) addresses() {
 				if v.op == opStore && i > 0 {
 					continue
 				}
-				if r := pointed(a, 0); r != nil && r.exposed == "" && sets[r] > len(r.leaves) {
+				if r := pointed(a, 0); r != nil && r.exposed == "" && (sets[r] > len(r.leaves) || !l.p.holdsResource(r.typ)) {
 					l.exposeds = append(l.exposeds, exposure{r, why, v.pos})
 				}
 			}

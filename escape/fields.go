@@ -146,7 +146,7 @@ func (w *flow) fieldUse(v *value, field *types.Var) *fieldUse {
 			for i, t := range b.succs {
 				e := s
 				if b.cond != nil && len(b.succs) == 2 {
-					if x, ok := nilTest(b.cond); ok && (isLoad(x) || origin(x) == v) && (b.cond.tok == token.EQL) == (i == 0) {
+					if x, ok := nilTest(b.cond); ok && saysNil(x) && (isLoad(x) || origin(x) == v) && (b.cond.tok == token.EQL) == (i == 0) {
 						e = fNil // it holds nothing, or there is nothing to hold it
 					}
 				}

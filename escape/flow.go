@@ -170,7 +170,7 @@ func (w *flow) arms(v *value) bool {
 	if v.fn.Name() != "SetFinalizer" && (v.fn.Name() != "AddCleanup" || !w.p.isResource(v.args[0].typ0())) {
 		return false
 	}
-	switch f := errRoot(v.args[1]); f.op {
+	switch f := copied(v.args[1]); f.op {
 	case opFunc, opBound:
 		s := w.p.summaryOf(f.fn)
 		return len(s.Args) > 0 && s.Args[0].Freed.K == Always && s.Args[0].Escapes.K == Never

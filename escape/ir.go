@@ -84,6 +84,7 @@ type value struct {
 	users []*value
 
 	deferred *ast.DeferStmt // the call that this is part of, where it runs
+	from     *root          // opCopy: the variable that was read, if others may assign it
 	captures []*root        // opClosure: variables of the enclosing function it mentions
 	spliced  bool           // opClosure: each use of it was spliced
 }

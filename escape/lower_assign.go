@@ -49,8 +49,24 @@ func (l *lower) assignStmt(s *ast.AssignStmt) {
 			vals = append(vals, l.expr(e))
 		}
 	}
-	for i, lhs := range s.Lhs {
-		l.define(lhs, vals[i].find(), s.Tok)
+	l.defineAll(s.Lhs, vals, s.Tok)
+}
+
+// defineAll stores vals where lhs says. What the operands on the left denote is found
+// before the first of them is assigned: in "p, p.next = q, nil" it is the old p.
+func (l *lower) defineAll(lhs []ast.Expr, vals []*value, tok token.Token) {
+	if len(lhs) == 1 || tok == token.DEFINE {
+		for i, e := range lhs {
+			l.define(e, vals[i].find(), tok)
+		}
+		return
+	}
+	var stores []func(v *value)
+	for _, e := range lhs {
+		stores = append(stores, l.target(e))
+	}
+	for i := range lhs {
+		stores[i](vals[i].find())
 	}
 }
 
@@ -72,62 +88,72 @@ func (l *lower) define(lhs ast.Expr, v *value, tok token.Token) {
 }
 
 // assign stores v where lhs says.
-func (l *lower) assign(lhs ast.Expr, v *value) {
+func (l *lower) assign(lhs ast.Expr, v *value) { l.target(lhs)(v) }
+
+// target evaluates the operands of lhs, and returns what stores a value there.
+func (l *lower) target(lhs ast.Expr) func(v *value) {
 	lhs = ast.Unparen(lhs)
 	if id, ok := lhs.(*ast.Ident); ok && id.Name == "_" {
-		l.emit(opDiscard, nil, id.Pos(), v)
-		return
+		return func(v *value) { l.emit(opDiscard, nil, id.Pos(), v) }
 	}
 	if r, path, ok := l.placeOf(lhs); ok {
-		for _, p := range r.leaves {
-			if len(p.path) < len(path) && hasPrefix(path, p.path) {
-				// Below a leaf: the leaf is changed in place.
-				old := l.readPlace(p)
-				u := l.emit(opStore, nil, lhs.Pos(), v, old)
-				u.note = "stored in a field of " + r.name
-				return
-			}
-		}
-		l.writeUnder(r, path, v, lhs.Pos())
-		return
+		return func(v *value) { l.setPart(lhs, r, path, v) }
 	}
 	l.mayPanic(lhs.Pos())
 	switch x := lhs.(type) {
 	case *ast.Ident:
-		s := l.emit(opStore, nil, x.Pos(), v)
-		s.note = "stored in package variable " + x.Name
+		return func(v *value) { l.emit(opStore, nil, x.Pos(), v).note = "stored in package variable " + x.Name }
 	case *ast.SelectorExpr:
 		base := l.expr(x.X)
-		s := l.emit(opStore, nil, x.Pos(), v, base)
-		s.note = "stored in field " + x.Sel.Name + " of " + types.TypeString(l.p.typeOf(x.X), l.p.qualifier)
-		if l.p.info.Selections[x] == nil {
-			s.note = "stored in package variable " + x.Sel.Name
+		return func(v *value) {
+			s := l.emit(opStore, nil, x.Pos(), v, base)
+			s.note = "stored in field " + x.Sel.Name + " of " + types.TypeString(l.p.typeOf(x.X), l.p.qualifier)
+			if l.p.info.Selections[x] == nil {
+				s.note = "stored in package variable " + x.Sel.Name
+			}
+			s.expr = x
 		}
-		s.expr = x
 	case *ast.IndexExpr:
 		if _, isArray := l.p.typeOf(x.X).Underlying().(*types.Array); isArray {
 			if r, path, ok := l.placeOf(x.X); ok && l.isLeaf(r, path) {
-				// An array is a value: with another element it is another array.
-				old := l.readUnder(r, path, l.p.typeOf(x.X), x.Pos())
 				l.expr(x.Index)
-				put := l.emit(opAppend, l.p.typeOf(x.X), x.Pos(), old, v)
-				put.note = "put"
-				l.writeUnder(r, path, put, x.Pos())
-				return
+				return func(v *value) {
+					// An array is a value: with another element it is another array.
+					old := l.readUnder(r, path, l.p.typeOf(x.X), x.Pos())
+					put := l.emit(opAppend, l.p.typeOf(x.X), x.Pos(), old, v)
+					put.note = "put"
+					l.writeUnder(r, path, put, x.Pos())
+				}
 			}
 		}
 		base := l.expr(x.X)
 		l.mapKey(l.p.typeOf(x.X), l.expr(x.Index))
-		s := l.emit(opStore, nil, x.Pos(), v, base)
-		s.note = "stored in an element of " + types.TypeString(l.p.typeOf(x.X), l.p.qualifier)
-		s.expr = x
+		return func(v *value) {
+			s := l.emit(opStore, nil, x.Pos(), v, base)
+			s.note = "stored in an element of " + types.TypeString(l.p.typeOf(x.X), l.p.qualifier)
+			s.expr = x
+		}
 	case *ast.StarExpr:
 		base := l.expr(x.X)
-		s := l.emit(opStore, nil, x.Pos(), v, base)
-		s.note = "stored through a pointer"
-		s.expr = x
-	default:
-		s := l.emit(opStore, nil, lhs.Pos(), v)
-		s.note = "stored"
+		return func(v *value) {
+			s := l.emit(opStore, nil, x.Pos(), v, base)
+			s.note = "stored through a pointer"
+			s.expr = x
+		}
 	}
+	return func(v *value) { l.emit(opStore, nil, lhs.Pos(), v).note = "stored" }
+}
+
+// setPart stores v in the part of r at path, which lhs denotes.
+func (l *lower) setPart(lhs ast.Expr, r *root, path []int, v *value) {
+	for _, p := range r.leaves {
+		if len(p.path) < len(path) && hasPrefix(path, p.path) {
+			// Below a leaf: the leaf is changed in place.
+			old := l.readPlace(p)
+			u := l.emit(opStore, nil, lhs.Pos(), v, old)
+			u.note = "stored in a field of " + r.name
+			return
+		}
+	}
+	l.writeUnder(r, path, v, lhs.Pos())
 }

@@ -31,6 +31,11 @@ func (l *lower) conversion(call *ast.CallExpr, t types.Type) *value {
 	if b, ok := t.Underlying().(*types.Basic); ok && b.Info()&(types.IsString|types.IsFloat|types.IsComplex) != 0 {
 		o = opElem
 	}
+	if _, slice := from.(*types.Slice); slice {
+		if _, array := deref(t).Underlying().(*types.Array); array {
+			l.mayPanic(call.Pos()) // it may be too short
+		}
+	}
 	x := l.emit(o, t, call.Pos(), v)
 	x.expr, x.end = call, call.End()
 	return x

@@ -61,7 +61,7 @@ func (l *lower) callee(call *ast.CallExpr) callee {
 
 // calleeOf looks through a function value.
 func (l *lower) calleeOf(v *value) callee {
-	for v = v.find(); v.op == opCopy; v = v.args[0].find() {
+	for v = v.find(); v.op == opCopy && v.from == nil; v = v.args[0].find() {
 	}
 	switch v.op {
 	case opFunc:
@@ -100,7 +100,7 @@ func chosen(v *value, leaf func(v *value) *types.Func) []*types.Func {
 	seen := map[*value]bool{}
 	var visit func(v *value) bool
 	visit = func(v *value) bool {
-		v = errRoot(v.find()).find()
+		v = copied(v.find()).find()
 		switch {
 		case seen[v]:
 			return true
@@ -145,7 +145,7 @@ func (l *lower) devirtualize(c callee) callee {
 		return c
 	}
 	v := c.recv.find()
-	for v.op == opCopy && v.note == "" && types.IsInterface(v.typ) {
+	for v.op == opCopy && v.from == nil && (v.note == "" || v.note == commaOK) && types.IsInterface(v.typ) {
 		v = v.args[0].find()
 	}
 	if v.op == opPhi {
@@ -170,7 +170,7 @@ func (l *lower) devirtualize(c callee) callee {
 // function among values of known types.
 func (l *lower) oneOf(c callee, v *value) callee {
 	set := chosen(v, func(v *value) *types.Func {
-		if v.typ == nil || types.IsInterface(v.typ) {
+		if v.typ == nil || v.op == opCopy || types.IsInterface(v.typ) {
 			return nil
 		}
 		if _, ok := types.Unalias(v.typ).(*types.TypeParam); ok {

@@ -34,6 +34,9 @@ func (l *lower) goStmt(s *ast.GoStmt) {
 func (l *lower) deferStmt(s *ast.DeferStmt) {
 	if b := l.builtin(s.Call); b != "" {
 		l.emit(opUse, nil, s.Pos(), l.args(s.Call)...)
+		if b != "print" && b != "println" && b != "recover" {
+			l.bystander(s)
+		}
 		return
 	}
 	c := l.callee(s.Call)
@@ -99,7 +102,32 @@ func (l *lower) deferStmt(s *ast.DeferStmt) {
 	}
 	if len(d.args) > 0 {
 		l.register(d)
+	} else if !harmless(v, l.p.typeOf(s.Call.Fun)) {
+		l.bystander(s)
 	}
+}
+
+// bystander registers a deferred call that needs no buffer: it may panic when it runs,
+// and then what was deferred before it runs because of a panic. Or it recovers.
+func (l *lower) bystander(s *ast.DeferStmt) {
+	d := &deferred{stmt: s, reg: &place{root: &root{name: "defer"}, typ: types.Typ[types.Bool]}}
+	if len(l.heldBy(d)) > 0 || slices.ContainsFunc(l.armed, func(d *deferred) bool { return len(d.held) > 0 }) {
+		l.register(d)
+	}
+}
+
+// harmless reports whether the deferred call v of a function of type t is known not to
+// panic, or to end the process if it goes wrong.
+func harmless(v *value, t types.Type) bool {
+	if v.fn == nil {
+		n, ok := types.Unalias(t).(*types.Named)
+		return ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == "context" && n.Obj().Name() == "CancelFunc"
+	}
+	switch v.fn.FullName() {
+	case "(*sync.Mutex).Unlock", "(*sync.RWMutex).Unlock", "(*sync.RWMutex).RUnlock":
+		return true
+	}
+	return len(v.call.params) == 1 && v.call.sum.Decided && v.call.sum.arg(v.call.params[0]).Freed.K == Always
 }
 
 // keepFor makes a an operand of d, which reads it when it runs. In a loop that is

@@ -38,7 +38,7 @@ func (l *lower) ret(s *ast.ReturnStmt, pos token.Pos) {
 		}
 		for i, v := range vals {
 			if i < len(l.splice.results) {
-				l.f.write(l.splice.results[i], l.cur0(), v)
+				l.f.write(l.splice.results[i], l.cur0(), l.box(v, l.splice.results[i].typ, pos))
 			}
 		}
 		l.jump(l.splice.exit)
@@ -73,6 +73,11 @@ func (l *lower) ret(s *ast.ReturnStmt, pos token.Pos) {
 				continue
 			}
 			vals = append(vals, l.readResult(r, pos))
+		}
+	}
+	for i, v := range vals {
+		if i < n {
+			vals[i] = l.box(v, sig.Results().At(i).Type(), pos)
 		}
 	}
 	r := l.emit(opReturn, nil, pos, vals...)
@@ -139,6 +144,7 @@ func (l *lower) runDefers(pos token.Pos) {
 				}
 				c.args = append(c.args, a)
 			}
+			l.mayPanic(pos)
 			l.add(c)
 			l.afterCall(c)
 			if call, ok := c.expr.(*ast.CallExpr); ok {
@@ -146,7 +152,10 @@ func (l *lower) runDefers(pos token.Pos) {
 					l.wait(g, pos)
 				}
 			}
-		} else if len(args) > 0 {
+		} else {
+			l.mayPanic(pos)
+		}
+		if d.lit == nil && !d.late && len(args) > 0 {
 			u := l.emit(opUse, nil, d.stmt.Pos(), args...)
 			u.note = "deferred call"
 		}

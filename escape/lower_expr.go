@@ -100,9 +100,9 @@ func (l *lower) expr1(e ast.Expr) *value {
 					v = only.find()
 				}
 				if r, path, ok := l.pointee(v); ok {
-					return l.addr(r, path, t, x.Pos()) // what it points to holds now
+					v = l.addr(r, path, t, x.Pos()) // what it points to holds now
 				}
-				return v
+				return l.reread(v, o, r, x.Pos())
 			}
 			v := l.emit(opUnknown, t, x.Pos())
 			v.note = "package variable " + o.Name()
@@ -181,10 +181,15 @@ func (l *lower) expr1(e ast.Expr) *value {
 		return l.binary(x, t)
 	case *ast.TypeAssertExpr:
 		base := l.expr(x.X)
-		if tt, ok := t.(*types.Tuple); ok && tt.Len() > 0 {
+		tt, comma := t.(*types.Tuple)
+		if comma && tt.Len() > 0 {
 			t = tt.At(0).Type()
 		}
-		return l.emit(opCopy, t, x.Pos(), base)
+		v := l.emit(opCopy, t, x.Pos(), base)
+		if comma {
+			v.note = commaOK
+		}
+		return v
 	}
 	return l.emit(opUnknown, t, e.Pos())
 }
@@ -274,6 +279,7 @@ func (l *lower) binary(x *ast.BinaryExpr, t types.Type) *value {
 	case token.EQL, token.NEQ, token.LSS, token.GTR, token.LEQ, token.GEQ:
 		a := l.expr(x.X)
 		b := l.expr(x.Y)
+		a, b = l.compared(a, x.X, b, x.Y)
 		v := l.emit(opCmp, t, x.OpPos, a, b)
 		v.tok = x.Op
 		return v
@@ -314,6 +320,9 @@ func (l *lower) composite(x *ast.CompositeLit, t types.Type) *value {
 		if kv, ok := el.(*ast.KeyValueExpr); ok {
 			if _, isStruct := deref(t).Underlying().(*types.Struct); !isStruct {
 				l.mapKey(t, l.expr(kv.Key))
+				if m, ok := t.Underlying().(*types.Map); ok && dynamic(m.Key(), 0) {
+					l.mayPanic(kv.Key.Pos())
+				}
 			}
 			args = append(args, l.expr(kv.Value))
 			continue

@@ -339,7 +339,7 @@ func (l *lower) panics(e ast.Expr) bool {
 		case token.QUO, token.REM, token.SHL, token.SHR:
 			return true
 		case token.EQL, token.NEQ:
-			return types.IsInterface(l.p.typeOf(x.X)) && !l.p.info.Types[x.Y].IsNil() && !l.p.info.Types[x.X].IsNil()
+			return l.p.uneven(x.X, x.Y)
 		}
 	}
 	return false

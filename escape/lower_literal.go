@@ -142,6 +142,53 @@ func (o *object) lentSince(u *value) bool {
 	return u.blk.lent != o.def.blk.lent
 }
 
+// assignsOuter reports whether lit assigns a variable from outside, or takes the address
+// of one.
+func (l *lower) assignsOuter(lit *ast.FuncLit) bool {
+	found := false
+	outer := func(e ast.Expr) {
+		for {
+			switch x := ast.Unparen(e).(type) {
+			case *ast.SelectorExpr:
+				e = x.X
+				continue
+			case *ast.IndexExpr:
+				e = x.X
+				continue
+			case *ast.Ident:
+				v, ok := l.p.info.Uses[x].(*types.Var)
+				found = found || ok && (v.Pos() < lit.Pos() || v.Pos() >= lit.End())
+			case *ast.StarExpr:
+				found = true
+			}
+			return
+		}
+	}
+	ast.Inspect(lit.Body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			for _, e := range n.Lhs {
+				outer(e)
+			}
+		case *ast.IncDecStmt:
+			outer(n.X)
+		case *ast.RangeStmt:
+			if n.Tok == token.ASSIGN {
+				outer(n.Key)
+				if n.Value != nil {
+					outer(n.Value)
+				}
+			}
+		case *ast.UnaryExpr:
+			if n.Op == token.AND {
+				outer(n.X)
+			}
+		}
+		return !found
+	})
+	return found
+}
+
 // spliceLent splices the bodies of literals among the arguments that the
 // callee only calls: they run any number of times during the call.
 func (l *lower) spliceLent(call *value, args []*value) {
@@ -151,11 +198,14 @@ func (l *lower) spliceLent(call *value, args []*value) {
 			continue
 		}
 		v := a.find()
-		for v.op == opCopy {
+		for v.op == opCopy && v.from == nil {
 			v = v.args[0].find()
 		}
 		if v.op != opClosure || !l.canSplice(v.lit) {
 			continue
+		}
+		if call.call.sum.Recovers && l.assignsOuter(v.lit) {
+			continue // it may end anywhere
 		}
 		if e := call.call.sum.arg(pi); !e.borrow() || call.call.sum.returned(pi) {
 			continue // it may run after the call

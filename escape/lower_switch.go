@@ -34,7 +34,11 @@ func (l *lower) switchStmt(s *ast.SwitchStmt, label types.Object) {
 				l.cond(e, bodies[i], next)
 			} else {
 				v := l.expr(e)
-				c := l.emit(opCmp, types.Typ[types.Bool], e.Pos(), tag, v)
+				a, v := l.compared(tag, s.Tag, v, e)
+				if l.p.uneven(s.Tag, e) {
+					l.mayPanic(e.Pos())
+				}
+				c := l.emit(opCmp, types.Typ[types.Bool], e.Pos(), a, v)
 				c.tok = token.EQL
 				l.branchOn(c, bodies[i], next)
 			}
@@ -132,7 +136,7 @@ func (l *lower) typeSwitch(s *ast.TypeSwitchStmt, label types.Object) {
 
 // concreteType returns the type of what is in the interface v, nil if unknown.
 func concreteType(v *value) types.Type {
-	for v.op == opCopy && v.typ != nil && types.IsInterface(v.typ) {
+	for v.op == opCopy && v.from == nil && v.typ != nil && types.IsInterface(v.typ) {
 		v = v.args[0].find()
 	}
 	if v.op == opNil || v.typ == nil || types.IsInterface(v.typ) {
@@ -210,9 +214,7 @@ func (l *lower) selectStmt(s *ast.SelectStmt, label types.Object) {
 			v := l.emit(opRecv, l.p.typeOf(a.Rhs[0]), a.Pos(), comms[i].ch)
 			ok := l.emit(opUnknown, types.Typ[types.Bool], a.Pos())
 			vals := []*value{v, ok}
-			for k, lhs := range a.Lhs {
-				l.define(lhs, vals[k], a.Tok)
-			}
+			l.defineAll(a.Lhs, vals, a.Tok)
 		}
 		l.stmtList(cc, cc.Body, cc.Colon+1)
 		l.jump(done)

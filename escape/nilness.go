@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 )
 
 // toleratesNil reports whether f does nothing with parameter v, a pointer, that
@@ -39,7 +40,11 @@ func (p *pkg) toleratesNil(f *fn, v *value) bool {
 					if x.note == "dereferenced" {
 						return false
 					}
-				case opSet, opCmp, opNot, opDiscard, opReturn, opGap:
+				case opCmp:
+					if handedOn(x, map[*value]bool{}) {
+						return false // perhaps to something that insists
+					}
+				case opSet, opNot, opDiscard, opReturn, opGap:
 				case opCall, opDefer:
 					if x.call.params[j] < -1 || !x.call.sum.arg(x.call.params[j]).NilOK {
 						return false
@@ -51,7 +56,7 @@ func (p *pkg) toleratesNil(f *fn, v *value) bool {
 		}
 		next := b.succs
 		if b.cond != nil && len(b.succs) == 2 {
-			if x, ok := nilTest(b.cond); ok && origin(x) == v {
+			if x, ok := nilTest(b.cond); ok && saysNil(x) && origin(x) == v {
 				i := 0
 				if b.cond.tok == token.NEQ {
 					i = 1
@@ -98,6 +103,23 @@ func (p *pkg) onlyLooks(f *fn, v *value) bool {
 		}
 	}
 	return looked
+}
+
+// handedOn reports whether the boolean x is an operand of a call.
+func handedOn(x *value, seen map[*value]bool) bool {
+	if seen[x] {
+		return false
+	}
+	seen[x] = true
+	return slices.ContainsFunc(x.users, func(u *value) bool {
+		switch u.op {
+		case opSet, opDiscard, opReturn, opGap:
+			return false
+		case opCmp, opNot, opCopy, opPhi:
+			return handedOn(u, seen)
+		}
+		return true
+	})
 }
 
 // bodyDisarms reports whether a body takes back a finalizer or cleanup.

@@ -54,6 +54,7 @@ type pkg struct {
 	freeing map[*types.Func]ArgEffect // methods that free all that their receiver owns
 	held    map[*types.Named]*holding // what structs of this package own
 	index   *bodyIndex                // what bodies mention; nil until asked for
+	changes map[*types.Var]bool       // variables that literals or pointers may assign; nil until asked for
 }
 
 // facts is what the analyzer asks of other packages.

@@ -103,3 +103,16 @@ func (p *pkg) afterRecover(f *fn, w *flow, s *Summary) {
 		}
 	}
 }
+
+// callsRecovering reports whether f calls a function that recovers: what f is given to
+// call may be called there.
+func (f *fn) callsRecovering() bool {
+	for _, b := range f.rpo {
+		for _, v := range b.instrs {
+			if v.call != nil && v.call.sum != nil && v.call.sum.Recovers {
+				return true
+			}
+		}
+	}
+	return false
+}

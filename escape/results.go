@@ -163,7 +163,7 @@ func failing(f *fn) bool {
 // together reports whether x and the error that ret returns beside it are
 // results of one call.
 func together(x, ret *value) bool {
-	x = errRoot(x)
+	x = copied(x)
 	if x.op != opResult || len(ret.args) == 0 {
 		return false
 	}

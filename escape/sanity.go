@@ -280,6 +280,10 @@ func (s *sanity) isTrue(w *walk, v *value) tri {
 		return no
 	case opNot:
 		return s.isTrue(w, v.args[0]).not()
+	case opCopy:
+		if !v.opaque() && v.note != commaOK {
+			return s.isTrue(w, v.args[0])
+		}
 	case opCmp:
 		if x, ok := nilTest(v); ok {
 			t := s.nonNil(w, x)
@@ -302,6 +306,9 @@ func (s *sanity) nonNil(w *walk, v *value) tri {
 		return t
 	}
 	if v.op == opNil {
+		if boxed(v.typ0()) == generic {
+			return unknown
+		}
 		return no
 	}
 	if nonNil(v) || len(w.vals[v]) > 0 {
@@ -316,6 +323,10 @@ func (s *sanity) learn(w *walk, c *value, t tri) {
 	switch c.op {
 	case opNot:
 		s.learn(w, c.args[0], t.not())
+	case opCopy:
+		if !c.opaque() && c.note != commaOK {
+			s.learn(w, c.args[0], t)
+		}
 	case opCmp:
 		if x, ok := nilTest(c); ok {
 			if c.tok.String() == "==" {

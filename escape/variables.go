@@ -112,6 +112,7 @@ func (l *lower) readPlace(p *place) *value {
 }
 
 func (l *lower) writePlace(p *place, v *value, pos token.Pos) {
+	v = l.box(v, p.typ, pos)
 	s := l.emit(opSet, p.typ, pos, v)
 	s.place = p
 	l.f.write(p, l.cur, v)
