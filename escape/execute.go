@@ -319,7 +319,10 @@ func (s *sanity) call(v *value, w *walk, failed tri) {
 			switch {
 			case v.operandIs(j, re.Is):
 				w.vals[r] = union(w.vals[r], w.vals[a])
-			case v.operandIs(j, re.Views) && re.Owned && len(re.Fields) == 0 && len(w.vals[r]) > 0:
+			case v.operandIs(j, re.Views) && re.Owned && len(re.Fields) == 0:
+				if len(w.vals[r]) == 0 {
+					continue // the call failed: there is no view either
+				}
 				own := &w.things[w.vals[r][0]]
 				own.sees = union(own.sees, w.vals[a])
 			case v.operandIs(j, re.Views):
