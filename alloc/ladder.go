@@ -3,6 +3,9 @@ package alloc
 import (
 	"errors"
 	"fmt"
+	"time"
+
+	"github.com/lastuse/lastuse/tracker"
 )
 
 // The ladder is what a Make climbs when no idle block of its heap serves. Each rung
@@ -113,6 +116,7 @@ func (m *climber) climb() (*block, rung) {
 	if b := m.others(true); b != nil {
 		return b, rungWait
 	}
+	begin := time.Now()
 	for range collectTries {
 		// Idle memory that queued work still uses costs that work's time, and a collection can find
 		// no more than what is live.
@@ -134,21 +138,35 @@ func (m *climber) climb() (*block, rung) {
 			return b, rungCollect
 		}
 		if !ran || c.estate.late.Len() != 0 || c.estate.late.Busy() != 0 {
-			continue // all that was found is not free yet
+			// All that was found is not free yet. It may never be, if a cleanup of the program's hangs.
+			if time.Since(begin) < collectPatience*c.options.CollectWait {
+				continue
+			}
 		}
 		// Other goroutines may have been quicker to take what it found, and what they made while the
 		// collector was marking counts as alive for that collection: once more.
-		if now := c.account.Stats(); now.Late == before.Late && now.Made == before.Made &&
-			now.Reserved-now.Live-now.Pending < m.need {
-			break
+		if !c.quiet(before) {
+			continue
+		}
+		// What is idle but in use by queued work cannot be moved or given back yet: wait for
+		// the work itself. Here, too, others may be quicker.
+		if b := m.awaitIdle(); b != nil {
+			return b, rungPending
+		}
+		if c.quiet(before) {
+			return nil, rungFail
 		}
 	}
-	// What is idle but in use by queued work cannot be moved or given back yet: wait for
-	// the work itself.
 	if b := m.awaitIdle(); b != nil {
 		return b, rungPending
 	}
 	return nil, rungFail
+}
+
+// quiet reports whether nothing has been made, and nothing freed by the collector, since before.
+func (c *core) quiet(before tracker.AccountStats) bool {
+	now := c.account.Stats()
+	return now.Late == before.Late && now.Made == before.Made
 }
 
 // awaitIdle waits for the work that other streams have queued on what is idle there, stream by

@@ -55,3 +55,7 @@ func (c *core) collect() bool {
 
 // collectTries bounds how often a Make collects for others to take what it found.
 const collectTries = 16
+
+// collectPatience is for how many times Options.CollectWait a Make goes on collecting while what was
+// found before is not free yet.
+const collectPatience = 4
