@@ -14,7 +14,7 @@ import (
 // opaque reports whether copy v reads a variable that others may have assigned since: it
 // need not hold what it was given last, nor what the last read found.
 func (v *value) opaque() bool {
-	return v.op == opCopy && v.from != nil && v.from.exposed != ""
+	return v.op == opCopy && v.from != nil && (v.from.exposed != "" || v.from.aliased)
 }
 
 // reread notes that v was read from variable o, if others may assign it.
@@ -29,6 +29,35 @@ func (l *lower) reread(v *value, o *types.Var, r *root, pos token.Pos) *value {
 	c := l.emit(opCopy, o.Type(), pos, v)
 	c.from = r
 	return c
+}
+
+// readLeaf reads a leaf of r. What is no buffer may have been assigned by whoever has a
+// pointer to r.
+func (l *lower) readLeaf(r *root, p *place, pos token.Pos) *value {
+	v := l.readPlace(p)
+	if !l.p.tested(p.typ) || r.obj != nil && !l.p.changing(r.obj) {
+		return v
+	}
+	c := l.emit(opCopy, p.typ, pos, v)
+	c.from = r
+	return c
+}
+
+// tested reports whether t is no buffer's type, but one that branches depend on.
+func (p *pkg) tested(t types.Type) bool {
+	return (isBool(t) || nilable(t)) && !p.isResource(t) && !p.collects(t)
+}
+
+// changed notes that a call which got the address of r may have assigned the parts of it
+// that branches depend on.
+func (l *lower) changed(r *root, path []int, pos token.Pos) {
+	for _, p := range r.leaves {
+		if (hasPrefix(p.path, path) || hasPrefix(path, p.path)) && l.p.tested(p.typ) && l.readPlace(p).op != opAddr {
+			x := l.emit(opCopy, p.typ, pos, l.readPlace(p))
+			x.from = &root{name: r.name, aliased: true}
+			l.f.write(p, l.cur, x)
+		}
+	}
 }
 
 // changing reports whether v may be assigned by a literal that captures it, or through
@@ -46,12 +75,19 @@ func (p *pkg) changing(v *types.Var) bool {
 func (p *pkg) findChanging(f *ast.File) {
 	captured, assigned := map[*types.Var]bool{}, map[*types.Var]bool{}
 	variable := func(e ast.Expr) *types.Var {
-		id, ok := ast.Unparen(e).(*ast.Ident)
-		if !ok {
-			return nil
+		for {
+			switch x := ast.Unparen(e).(type) {
+			case *ast.SelectorExpr:
+				e = x.X
+			case *ast.IndexExpr:
+				e = x.X
+			case *ast.Ident:
+				v, _ := p.info.Uses[x].(*types.Var)
+				return v
+			default:
+				return nil
+			}
 		}
-		v, _ := p.info.Uses[id].(*types.Var)
-		return v
 	}
 	assign := func(e ast.Expr) {
 		if e == nil {

@@ -55,7 +55,11 @@ func (l *lower) addresses() {
 				if v.op == opStore && i > 0 {
 					continue
 				}
-				if r := pointed(a, 0); r != nil && r.exposed == "" && (sets[r] > len(r.leaves) || !l.p.holdsResource(r.typ)) {
+				r := pointed(a, 0)
+				if r != nil {
+					r.aliased = true
+				}
+				if r != nil && r.exposed == "" && (sets[r] > len(r.leaves) || !l.p.holdsResource(r.typ)) {
 					l.exposeds = append(l.exposeds, exposure{r, why, v.pos})
 				}
 			}

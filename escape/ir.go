@@ -139,6 +139,7 @@ type root struct {
 	name    string
 	typ     types.Type
 	leaves  []*place
+	aliased bool   // a pointer to it goes where it is not followed
 	exposed string // not "": why its contents may be reached by others
 	sink    token.Pos
 	outer   bool // belongs to an enclosing function

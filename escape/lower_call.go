@@ -215,15 +215,13 @@ func (l *lower) afterCall(call *value) {
 			l.exposeds = append(l.exposeds, exposure{r, "its variable's address is passed to " + call.call.name + ", which may keep it", call.pos})
 			continue
 		}
-		if !e.Writes && !e.Retained && !call.call.sum.Decided {
+		if !e.Writes && !e.Retained {
+			l.changed(r, path, call.pos)
 			continue
 		}
 		for _, p := range r.leaves {
 			if !hasPrefix(p.path, path) {
 				continue
-			}
-			if !e.Writes && !e.Retained && (l.p.isResource(p.typ) || l.p.holdsResource(p.typ)) {
-				continue // a spec that says borrowed says that it stays what it is
 			}
 			o := opUnknown
 			if e.Retained && l.p.isResource(p.typ) {

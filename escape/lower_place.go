@@ -122,7 +122,7 @@ func (l *lower) pointee(v *value) (*root, []int, bool) {
 func (l *lower) readUnder(r *root, path []int, t types.Type, pos token.Pos) *value {
 	for _, p := range r.leaves {
 		if len(p.path) == len(path) && hasPrefix(p.path, path) {
-			return l.readPlace(p)
+			return l.readLeaf(r, p, pos)
 		}
 	}
 	return l.pack(r, path, t, pos)

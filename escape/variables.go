@@ -82,7 +82,7 @@ func (l *lower) pack(r *root, path []int, t types.Type, pos token.Pos) *value {
 	v.pos = pos
 	for _, p := range r.leaves {
 		if hasPrefix(p.path, path) {
-			v.args = append(v.args, l.readPlace(p))
+			v.args = append(v.args, l.readLeaf(r, p, pos))
 		}
 	}
 	v.note = "struct"
