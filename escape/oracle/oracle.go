@@ -89,6 +89,11 @@ func (o *Oracle) Run(ctx context.Context, progs []*gen.Program) ([]*Outcome, err
 	res, err := o.judge(ctx, b, progs)
 	if t, ok := o.Rewriter.(tool); ok && o.Stable && err == nil {
 		err = unstable(ctx, t, dir+"/fixed", res)
+		for _, oc := range res {
+			if len(oc.Fails) > 0 && oc.Orig == "" {
+				oc.Orig, oc.Fixed = b.source("orig", oc.Prog.ID), b.source("fixed", oc.Prog.ID)
+			}
+		}
 	}
 	return res, err
 }
