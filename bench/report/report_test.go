@@ -125,6 +125,13 @@ func TestRun(t *testing.T) {
 	require.Len(t, f.only("X", "pool=failing"), 1, "what it printed before it failed is kept")
 }
 
+// TestLines keeps what benchmarks have found, and nothing of one that was ended in its midst.
+func TestLines(t *testing.T) {
+	var w strings.Builder
+	(&raw{w: &w}).lines([]byte("goos: linux\nBenchmarkA/x=1 1 2 ns/op\nBenchmarkLonely\nBenchmarkA/x=2-16 \t"), "books=kept")
+	require.Equal(t, "BenchmarkA/books=kept/x=1 1 2 ns/op\n", w.String())
+}
+
 // TestRender makes a document, plots and the README's table of a set.
 func TestRender(t *testing.T) {
 	b := &bench{root: t.TempDir(), set: "full"}

@@ -95,7 +95,8 @@ func complaint(out string) string {
 // lines writes those lines that are results, with prefix put before each name's first variable.
 func (r *raw) lines(out []byte, prefix string) {
 	for line := range strings.Lines(string(out)) {
-		if !strings.HasPrefix(line, "Benchmark") || !strings.Contains(line, " ") && !strings.Contains(line, "\t") {
+		// A benchmark that was ended has printed its name, and no end of its line.
+		if !strings.HasPrefix(line, "Benchmark") || !strings.HasSuffix(line, "\n") || !strings.Contains(line, " ") && !strings.Contains(line, "\t") {
 			continue
 		}
 		if prefix != "" {
