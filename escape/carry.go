@@ -11,7 +11,7 @@ func (pl *planner) enter(b *block) []state {
 	for k, p := range b.preds {
 		out := g.out[p]
 		if out == nil {
-			if g.inReg[p] {
+			if g.inReg[p] && (g.within == nil || g.within[p]) {
 				continue // not reached yet, or never
 			}
 			// Nothing of the group is there, or nothing that is owned.

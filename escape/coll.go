@@ -94,6 +94,10 @@ func (w *flow) discharges() {
 			continue
 		}
 		g.full = true
+		g.within = map[*block]bool{}
+		for _, b := range blocks {
+			g.within[b] = true
+		}
 		g.liveness()
 		pl := g.newPlanner(true)
 		if pl.run() != "" {

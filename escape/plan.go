@@ -221,7 +221,9 @@ func (pl *planner) settle() string {
 	g.in, g.out = map[*block][]state{}, map[*block][]state{}
 	work := map[*block]bool{}
 	for _, b := range g.region {
-		work[b] = true
+		if g.within == nil || g.within[b] {
+			work[b] = true
+		}
 	}
 	for sweep := 0; len(work) > 0; sweep++ {
 		if sweep > 60 {
@@ -253,6 +255,9 @@ func (pl *planner) settle() string {
 			still := g.out[b] == nil && quiet(out) && !full
 			g.out[b] = out
 			for _, s := range b.succs {
+				if g.within != nil && !g.within[s] {
+					continue
+				}
 				if (still || pl.dry && !full) && !g.inReg[s] && g.in[s] == nil {
 					continue // nothing to place there
 				}

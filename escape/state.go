@@ -25,12 +25,15 @@ const (
 
 // A group is objects that flow into one another, analyzed together.
 type group struct {
-	next  map[*object][]*object // what may become what
-	w     *flow
-	objs  []*object
-	bits  []bit
-	n     int  // combinations: 1 << len(bits)
-	full  bool // states are wanted everywhere, not only where the group is alive
+	next map[*object][]*object // what may become what
+	w    *flow
+	objs []*object
+	bits []bit
+	n    int  // combinations: 1 << len(bits)
+	full bool // states are wanted everywhere, not only where the group is alive
+
+	within map[*block]bool // … but no further than here, if not nil
+
 	eager bool // a free by the program that may be repeated is no reason to wait
 
 	region []*block // in reverse post-order
