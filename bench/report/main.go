@@ -124,6 +124,7 @@ func (b *bench) main(names, build string, render, list bool) error {
 				return err
 			}
 			defer os.RemoveAll(dir)
+			log.Print("building what runs; with an empty build cache this takes minutes")
 			if err := b.build(dir); err != nil {
 				return err
 			}
