@@ -9,7 +9,7 @@
 // Each part writes one file, bench/results/SET/PART.txt: lines as go test prints them, which benchstat
 // reads, under lines that say which machine, processor, GPU, driver, Go and commit they are from. A part whose
 // file is complete is not run again: a report that was interrupted, with Ctrl-C too, goes on with the part it was in. With -quick
-// there are few repetitions and small sizes, a minute or two in all. -render only makes tables and
+// there are few repetitions and small sizes, some minutes in all; a fresh clone builds for as long first. -render only makes tables and
 // plots of the set that is there. A peer that is missing on this machine is named as missing, with the reason,
 // in the raw file and under its table.
 package main
