@@ -33,7 +33,7 @@ func TestTooLarge(t *testing.T) {
 	require.Equal(t, Kept, res.Funcs[0].Buffers[0].Verdict)
 	require.Contains(t, res.Funcs[0].Buffers[0].Reason, "not decided: too large")
 	require.Equal(t, Inserted, res.Funcs[1].Buffers[0].Verdict)
-	require.Less(t, d, 20*time.Second)
+	require.Less(t, d, time.Minute) // ten seconds on a quiet machine
 }
 
 // TestDeep decides functions that nest deeply or branch often: bounded work, and no

@@ -147,9 +147,13 @@ func Smaller(p *Program, most int) []*Program {
 // unwrap replaces statement at of l by what is in its k-th list.
 func unwrap(l *[]Stmt, at, k int) bool {
 	s := (*l)[at]
-	switch s.(type) {
+	switch s := s.(type) {
 	case *Make, *Use, *Call, *Closure, *Resize:
 		return false
+	case *If:
+		if s.Cond.Op == CNever {
+			return false // an exit would end the whole batch
+		}
 	}
 	in := *Lists(s)[k]
 	if len(in) == 0 {
@@ -197,7 +201,7 @@ func simplify(s Stmt) bool {
 			return true
 		}
 	case *If:
-		if s.Cond.Op != CDraw {
+		if s.Cond.Op != CDraw && s.Cond.Op != CNever {
 			s.Cond = &Cond{Op: CDraw}
 			return true
 		}
