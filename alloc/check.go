@@ -211,7 +211,7 @@ func (c *core) freeChecked(h *header, b *block, how uintptr) {
 	orderly := l.isOpen()
 	others := b.others.Load()
 	for _, t := range *c.lanes.Load() {
-		if t.bit&others != 0 && t != l && t.isOpen() && orderly {
+		if t.bit&others != 0 && t != l && orderly {
 			orderly = l.follow(t) == nil
 		}
 	}

@@ -321,3 +321,38 @@ func TestStress(t *testing.T) {
 		}
 	}
 }
+
+// A stream whose Close could not wait keeps its memory: work is still queued on it, and its handle, had
+// it been given up, would be the next stream's, whose events say nothing of that work.
+func TestCloseWithoutSync(t *testing.T) {
+	for _, check := range []bool{false, true} {
+		dev, err := host.Open(host.Options{Capacity: 1 << 20, Granularity: 64 << 10})
+		require.NoError(t, err)
+		f := alloctest.NewFaulty(dev)
+		p, err := alloc.NewPool(f, alloc.Options{CollectWait: time.Millisecond, Check: check})
+		require.NoError(t, err)
+		s := newStream(t, p)
+		const size = 600 << 10 // two of them do not fit
+		b := mustMake[byte](t, s, size)
+		kept := mustMake[byte](t, p.DefaultStream(), 1000)
+		require.NoError(t, s.Sync())
+		release, err := dev.Hold(uintptr(s.Handle()))
+		require.NoError(t, err)
+		require.NoError(t, b.Fill(s, 1))
+		require.NoError(t, kept.Fill(s, 1))
+		b.Free()
+
+		f.Only("Sync")
+		f.FailRandomly(1, 0)
+		require.ErrorIs(t, s.Close(), alloctest.ErrInjected)
+		f.Heal()
+		kept.Free() // used on a stream of which nobody knows whether it has run
+
+		u := newStream(t, p)
+		assert.NotEqual(t, s.Handle(), u.Handle(), "the device has the old one still")
+		_, err = alloc.Make[byte](u, size)
+		require.ErrorIs(t, err, alloc.ErrOutOfMemory, "the fill is not over")
+		release()
+		require.NoError(t, p.Close(), "which waits for it")
+	}
+}

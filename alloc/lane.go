@@ -1,6 +1,7 @@
 package alloc
 
 import (
+	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -187,6 +188,9 @@ func (l *lane) failure() error {
 	return err
 }
 
+// over reports whether l is closed and all its work has run.
+func (l *lane) over() bool { return l.done.Load() == math.MaxUint64 }
+
 // isOpen reports whether a stream has the lane.
 func (l *lane) isOpen() bool {
 	l.mu.Lock()
@@ -194,7 +198,8 @@ func (l *lane) isOpen() bool {
 	return l.open
 }
 
-// follow makes later work on l run after what t has now.
+// follow makes later work on l run after what t has now. A closed stream has nothing more to wait
+// for, unless its Close failed to wait: then its owner may have destroyed it, and nobody can.
 func (l *lane) follow(t *lane) error {
 	if l == t {
 		return nil
@@ -205,11 +210,23 @@ func (l *lane) follow(t *lane) error {
 		return err
 	}
 	defer c.putEvent(e) // waiting for it is enqueued: it may stand for something else
+	t.mu.Lock()
+	if !t.open {
+		over := t.over()
+		t.mu.Unlock()
+		if over {
+			return nil
+		}
+		return errNotObservable
+	}
 	n := t.epoch.Add(1) // like sync's
-	c.calls.Add(2)
-	if err := c.dev.Record(e, t.handle); err != nil {
+	c.calls.Add(1)
+	err = c.dev.Record(e, t.handle)
+	t.mu.Unlock()
+	if err != nil {
 		return err
 	}
+	c.calls.Add(1)
 	if err := c.dev.Wait(l.handle, e); err != nil {
 		return err
 	}

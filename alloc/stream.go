@@ -151,7 +151,8 @@ func (s *Stream) SyncContext(ctx context.Context) error {
 
 // Close waits for the work on s and gives the stream up. Buffers made on it stay good
 // and are used on other streams from now on; what is idle can serve any stream. Closing
-// again does nothing. The pool's default stream is closed with the pool only.
+// again does nothing. The pool's default stream is closed with the pool only. If the device
+// cannot wait, the stream and what it has used stay as they are until the pool is closed.
 func (s *Stream) Close() error {
 	c := s.core
 	if s == s.pool.std && !c.closed.Load() {
@@ -169,14 +170,16 @@ func (s *Stream) Close() error {
 	over := err == nil
 	err = errors.Join(err, l.failure())
 	c.closeLane(l, over)
-	if s != s.pool.std && !s.wrapped {
+	// A stream whose work may not have run stays with the device until the pool closes: the device
+	// gives the handle of one that is gone to the next, and nobody could ask about this one any more.
+	if over && s != s.pool.std && !s.wrapped {
 		c.estate.mu.Lock()
 		delete(c.estate.streams, l.handle)
 		c.estate.mu.Unlock()
 		c.calls.Add(1)
 		err = errors.Join(err, c.dev.DestroyStream(l.handle))
 	}
-	if s.wrapped {
+	if over && s.wrapped {
 		c.estate.mu.Lock()
 		delete(c.estate.wrapped, l.handle)
 		c.estate.mu.Unlock()
