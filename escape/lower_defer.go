@@ -82,6 +82,11 @@ func (l *lower) deferStmt(s *ast.DeferStmt) {
 		}
 		// The call reads the variable when it runs, not now.
 		d.late = true
+		if ci := v.call; ci != nil && slices.Contains(v.args, a) {
+			if i := slices.Index(v.args, a); touchOf(ci.sum, ci.sum.arg(ci.params[i])) == touchFrees {
+				l.inLoops = append(l.inLoops, exposure{r, "assigned again, and cleaned up by a deferred call", s.Pos()})
+			}
+		}
 	}
 	if d.late {
 		for _, a := range v.args {
