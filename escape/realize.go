@@ -71,7 +71,7 @@ func (d *decider) realize() {
 		return
 	}
 	if d.src == nil {
-		refuse("the source cannot be read, or changed while lastuse ran")
+		refuse("the source cannot be read, or changed while lastuse ran: run it again")
 		return
 	}
 	// Hoists of plans that stand.
