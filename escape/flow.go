@@ -50,6 +50,7 @@ type object struct {
 	def     *value
 	members map[*value]memberKind
 	order   []*value
+	open    []*value           // members whose users are still to be visited
 	events  map[*value][]event // by instruction
 	from    map[*value]*value  // member → the member it came from, for paths
 	errRes  *value             // the error of the call that makes it

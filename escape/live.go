@@ -3,8 +3,6 @@ package escape
 // Where values are needed, and whether objects can be decided one instance at a
 // time.
 
-import "go/types"
-
 // propagates reports whether instruction u does not need its operand itself
 // but only hands it to a member of the same web.
 func propagates(u *value) bool {
@@ -115,10 +113,6 @@ func (w *flow) check(o *object) {
 	if o.kind == objParam {
 		return
 	}
-	if w.scattered(o) {
-		o.complex = "a collection holds it, and a branch or a loop decides which variables do"
-		return
-	}
 	pos := indexOf(b, o.def)
 	for _, m := range o.order[:o.nOwn] {
 		if m == o.def || w.fresh(origin(m), o) {
@@ -133,20 +127,6 @@ func (w *flow) check(o *object) {
 		o.complex = "an earlier one is still in use when the next is made"
 		return
 	}
-}
-
-// scattered reports whether o is in a collection that does not own it and goes through a phi as
-// well: then it is not known well enough which of its names are in use.
-func (w *flow) scattered(o *object) bool {
-	chosen, held := false, false
-	for _, m := range o.order {
-		chosen = chosen || m.op == opPhi && m != o.def && elemType(m.typ0()) == nil
-		for _, u := range m.users {
-			_, array := u.typ0().Underlying().(*types.Array) // followed by its elements' names
-			held = held || (u.op == opPack || u.op == opAppend) && elemType(u.typ0()) != nil && !array && !w.owner[u]
-		}
-	}
-	return chosen && held && !o.coll
 }
 
 // liveAfter reports whether v, defined in b before index pos, is needed after.

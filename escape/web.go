@@ -26,7 +26,7 @@ type event struct {
 // web finds o's members and events.
 func (w *flow) web(o *object) {
 	o.members = map[*value]memberKind{}
-	o.order = nil
+	o.order, o.open = nil, nil
 	o.events = map[*value][]event{}
 	o.from = map[*value]*value{}
 	if o.complex != "something that is not owned is stored in it" { // said before the web is known
@@ -42,9 +42,9 @@ func (w *flow) web(o *object) {
 			}
 		}
 	}
-	follow := func(from int) {
-		for i := from; i < len(o.order); i++ {
-			m := o.order[i]
+	follow := func() {
+		for i := 0; i < len(o.open); i++ {
+			m := o.open[i]
 			for _, u := range m.users {
 				w.use(o, m, o.members[m], u)
 			}
@@ -53,14 +53,15 @@ func (w *flow) web(o *object) {
 				return
 			}
 		}
+		o.open = o.open[:0]
 	}
-	follow(0)
+	follow()
 	o.nOwn = len(o.order)
 	if o.coll {
 		for _, e := range w.given(o) {
 			w.member(o, e, mView, nil)
 		}
-		follow(o.nOwn)
+		follow()
 	}
 }
 
@@ -80,17 +81,12 @@ func (w *flow) member(o *object, v *value, k memberKind, from *value) {
 			return
 		}
 		o.members[v] = k
-		// Users were visited with the old claim: visit again.
-		for i, x := range o.order {
-			if x == v {
-				o.order = append(append(o.order[:i:i], o.order[i+1:]...), v)
-				return
-			}
-		}
+		o.open = append(o.open, v) // its users may have been visited with the old claim
 		return
 	}
 	o.members[v] = k
 	o.order = append(o.order, v)
+	o.open = append(o.open, v)
 	if from != nil {
 		o.from[v] = from
 	}
