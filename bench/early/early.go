@@ -36,10 +36,11 @@ var functions = map[string]map[string]func(*work.Dev, int){
 // A Result is what one run of a program took.
 type Result struct {
 	Wall    time.Duration
-	Peak    int64   // bytes of the foreign heap
-	Mean    float64 // bytes, over the samples; 0 without
-	Cycles  uint32  // collections
-	Late    int64   // buffers that the collector had to free
+	CPU     time.Duration // of the whole process, its streams and the collector; 0 where the system does not say
+	Peak    int64         // bytes of the foreign heap
+	Mean    float64       // bytes, over the samples; 0 without
+	Cycles  uint32        // collections
+	Late    int64         // buffers that the collector had to free
 	Samples []work.Sample
 }
 
@@ -65,12 +66,12 @@ func run(program, form string, batch int, limit int64, set func(*work.Dev)) (Res
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	begin := time.Now()
+	begin, cpu := time.Now(), processorTime()
 	d := work.New(pool.DefaultStream())
 	set(d)
 	f(d, batch)
 	err = d.Finish()
-	r := Result{Wall: time.Since(begin), Samples: d.Samples}
+	r := Result{Wall: time.Since(begin), CPU: processorTime() - cpu, Samples: d.Samples}
 	runtime.ReadMemStats(&after)
 	st := pool.Stats()
 	r.Peak, r.Late, r.Cycles = st.PeakLive, st.Late, after.NumGC-before.NumGC

@@ -83,13 +83,16 @@ func TestTurn(t *testing.T) {
 	}
 }
 
+// batches are large enough that the kernels take most of the time.
+var batches = map[string]int{"loop": 16, "blur": 8, "train": 256, "serve": 8}
+
 // BenchmarkEarly runs each form of each program, and prints a line for each run. The forms take turns, each of
 // them first in its turn and in both directions, so that what else the machine does falls on all alike. All runs are
 // sampled; with -early.series the samples of that with the median time are written. batch is the largest one that fits in 64 MiB.
 func BenchmarkEarly(b *testing.B) {
 	const limit = 256 << 20
 	for _, program := range Programs {
-		batch := map[string]int{"loop": 16, "blur": 8, "train": 256, "serve": 8}[program]
+		batch := batches[program]
 		all := map[string][]Result{}
 		for round := range *rounds + 1 {
 			for i := range Forms {
