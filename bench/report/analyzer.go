@@ -31,6 +31,10 @@ func runAnalyzer(r *raw) error {
 	if err != nil {
 		return err
 	}
+	imported, err := r.countLines("-deps")
+	if err != nil {
+		return err
+	}
 	dir, err := os.MkdirTemp("", "lastuse-vet-")
 	if err != nil {
 		return err
@@ -44,6 +48,10 @@ func runAnalyzer(r *raw) error {
 	for _, name := range toolNames {
 		tools[name] = filepath.Join(r.bin, name)
 	}
+	// go vet has packages compiled whose results nobody has yet, those of tests too: not in the time of the tool that comes first.
+	if _, _, err := r.vetIn(r.root, tools[toolNames[0]], nil, analyzed...); err != nil {
+		return err
+	}
 	for round := range rounds {
 		for _, name := range toolNames {
 			stamp := fmt.Sprintf("\n%d %d\n", time.Now().UnixNano(), round)
@@ -55,20 +63,31 @@ func runAnalyzer(r *raw) error {
 			if err != nil {
 				return err
 			}
-			for _, run := range []struct {
-				name string
-				args []string
-			}{{"cold", nil}, {"warm", nil}, {"edit", []string{"-overlay=" + overlay}}} {
-				took, use, err := r.vetIn(r.root, tool, run.args, analyzed...)
-				if err != nil {
-					return err
-				}
-				fmt.Fprintf(r.w, "BenchmarkAnalyzer/run=%s/tool=%s 1 %d ns/op %d lines %d maxrss-B %d cpu-ns\n", run.name, name, took.Nanoseconds(), lines,
-					use.Maxrss<<10, use.Utime.Nano()+use.Stime.Nano())
+			err = r.vetThrice(r.root, tool, overlay, analyzed, func(run, figures string) {
+				fmt.Fprintf(r.w, "BenchmarkAnalyzer/run=%s/tool=%s %s %d lines %d with-imports-lines\n", run, name, figures, lines, imported)
+			})
+			if err != nil {
+				return err
 			}
 		}
 	}
 	return r.growth(tools)
+}
+
+// vetThrice runs go vet with a tool that it has never seen, again, and with a file edited, and hands what each run took to add, as a
+// benchmark's line has it.
+func (r *raw) vetThrice(module, tool, overlay string, packages []string, add func(run, figures string)) error {
+	for _, run := range []struct {
+		name string
+		args []string
+	}{{"cold", nil}, {"warm", nil}, {"edit", []string{"-overlay=" + overlay}}} {
+		took, use, err := r.vetIn(module, tool, run.args, packages...)
+		if err != nil {
+			return err
+		}
+		add(run.name, fmt.Sprintf("1 %d ns/op %d maxrss-B %d cpu-ns", took.Nanoseconds(), use.Maxrss<<10, use.Utime.Nano()+use.Stime.Nano()))
+	}
+	return nil
 }
 
 // toolNames are the analyzers that are compared.
@@ -122,9 +141,10 @@ func edit(dir, path, text string) (string, error) {
 	return name, os.WriteFile(name, list, 0o666)
 }
 
-// countLines returns how many lines of Go the analyzed packages have, tests left out.
-func (r *raw) countLines() (int, error) {
-	cmd := exec.Command("go", append([]string{"list", "-f", "{{$d := .Dir}}{{range .GoFiles}}{{$d}}/{{.}}\n{{end}}"}, analyzed...)...)
+// countLines returns how many lines of Go the analyzed packages have, tests left out; with -deps, those too that they import.
+func (r *raw) countLines(flags ...string) (int, error) {
+	args := append([]string{"list", "-f", "{{$d := .Dir}}{{range .GoFiles}}{{$d}}/{{.}}\n{{end}}"}, flags...)
+	cmd := exec.CommandContext(r.ctx, "go", append(args, analyzed...)...)
 	cmd.Dir = r.root
 	out, err := cmd.Output()
 	if err != nil {
@@ -139,4 +159,20 @@ func (r *raw) countLines() (int, error) {
 		lines += bytes.Count(src, []byte("\n"))
 	}
 	return lines, nil
+}
+
+// analyzerTables makes the tables of the analyzers: of this module, and of modules that grow.
+func analyzerTables(f *rawFile, add addTable) {
+	for _, run := range []struct{ name, title string }{{"cold", "From nothing"}, {"warm", "Again"}, {"edit", "After an edit of one line"}} {
+		t := &table{head: []string{"tool", "wall", "processor", "memory", "lines", "with what they import", "for 100,000 lines: wall", "processor"}}
+		for _, r := range f.only("Analyzer", "run="+run.name) {
+			wall, _ := r.of("ns/op")
+			cpu, _ := r.of("cpu-ns")
+			lines, _ := r.of("lines")
+			t.rows = append(t.rows, []string{r.vars["tool"], r.cell("ns/op", duration), r.cell("cpu-ns", duration), r.cell("maxrss-B", size),
+				r.exactly("lines", whole), r.exactly("with-imports-lines", whole), duration(wall.value * 1e5 / lines.value), duration(cpu.value * 1e5 / lines.value)})
+		}
+		add(run.title, t)
+	}
+	growthTables(f, add)
 }

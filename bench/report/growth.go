@@ -88,16 +88,11 @@ func (r *raw) timeGrown(dir string, kind growing, copies, rounds int, tools map[
 			if err != nil {
 				return err
 			}
-			for _, run := range []struct {
-				name string
-				args []string
-			}{{"cold", nil}, {"warm", nil}, {"edit", []string{"-overlay=" + overlay}}} {
-				took, use, err := r.vetIn(dir, tool, run.args, kind.timed)
-				if err != nil {
-					return err
-				}
-				fmt.Fprintf(r.w, "BenchmarkGrowth/of=%s/run=%s/tool=%s/copies=%d 1 %d ns/op %d lines %d maxrss-B %d cpu-ns\n", kind.of, run.name, name, copies,
-					took.Nanoseconds(), lines, use.Maxrss<<10, use.Utime.Nano()+use.Stime.Nano())
+			err = r.vetThrice(dir, tool, overlay, []string{kind.timed}, func(run, figures string) {
+				fmt.Fprintf(r.w, "BenchmarkGrowth/of=%s/run=%s/tool=%s/copies=%d %s %d lines\n", kind.of, run, name, copies, figures, lines)
+			})
+			if err != nil {
+				return err
 			}
 		}
 	}
@@ -107,7 +102,7 @@ func (r *raw) timeGrown(dir string, kind growing, copies, rounds int, tools map[
 // countIn returns how many lines of Go there are in a folder.
 func countIn(dir string) (int, error) {
 	lines := 0
-	return lines, filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
+	err := filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() || !strings.HasSuffix(name, ".go") {
 			return err
 		}
@@ -115,6 +110,7 @@ func countIn(dir string) (int, error) {
 		lines += bytes.Count(src, []byte("\n"))
 		return err
 	})
+	return lines, err
 }
 
 // writeModule writes the module without its packages, but for base, which imports what the others do from outside.

@@ -74,7 +74,7 @@ func grown(f *rawFile, of, tool string) plotter.XYs {
 var grownOf = map[string]string{"packages": "more packages", "functions": "more functions in one package"}
 
 // growthTables makes the tables of how the analyzers' cost grows.
-func growthTables(f *rawFile, add func(title string, t *table)) {
+func growthTables(f *rawFile, add addTable) {
 	fits := &table{head: []string{"the module has", "tool", "lines", "exponent", "of so many runs", "processor, 100,000 lines"}}
 	for _, of := range values(f.only("Growth"), "of") {
 		t := &table{head: []string{"lines", "tool", "from nothing", "again", "after an edit of one line", "memory"}}
@@ -114,6 +114,12 @@ func growthPlots(f *rawFile) ([][]*plot.Plot, error) {
 	var row []*plot.Plot
 	for _, of := range values(f.only("Growth"), "of") {
 		var all []line
+		var sizes []float64
+		for _, r := range f.only("Growth", "of="+of) {
+			if lines, ok := r.of("lines"); ok && !slices.Contains(sizes, lines.value) {
+				sizes = append(sizes, lines.value)
+			}
+		}
 		for _, tool := range values(f.only("Growth"), "tool") {
 			xy := grown(f, of, tool)
 			l := line{name: tool, points: xy, dots: xy}
@@ -125,14 +131,14 @@ func growthPlots(f *rawFile) ([][]*plot.Plot, error) {
 			}
 			all = append(all, l)
 		}
-		p, err := lines("A module with "+grownOf[of], axis{"lines", true, whole, false, 2}, axis{"processor time", true, duration, false, 0}, all)
+		p, err := lines("A module with "+grownOf[of], axis{label: "lines", log: true, show: whole, at: sizes}, axis{label: "processor time", log: true, show: duration}, all)
 		if err != nil {
 			return nil, err
 		}
 		row = append(row, p)
 	}
 	if len(row) == 0 {
-		return nil, nil
+		return nil, errEmpty
 	}
 	return [][]*plot.Plot{row}, nil
 }

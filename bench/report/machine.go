@@ -53,7 +53,7 @@ const commitFile = "commit"
 // commit returns the commit that what runs was built from.
 func (b *bench) commit() string {
 	c, err := os.ReadFile(filepath.Join(b.bin, commitFile))
-	if err != nil {
+	if err != nil || len(c) == 0 { // without git nobody knows
 		return "unknown"
 	}
 	return string(c)

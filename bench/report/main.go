@@ -12,6 +12,9 @@
 // there are few repetitions and small sizes, some minutes in all; a fresh clone builds for as long first. -render only makes tables and
 // plots of the set that is there. A peer that is missing on this machine is named as missing, with the reason,
 // in the raw file and under its table.
+//
+// What the machine of a set cannot run, another one may: -set SET/PLACE writes bench/results/SET/PLACE/PART.txt, which the set's
+// document shows with the machine that it is from.
 package main
 
 import (
@@ -23,6 +26,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -33,6 +37,7 @@ import (
 type bench struct {
 	root  string // the module's folder
 	set   string // name of the set of results
+	place string // of a machine that is not the set's: a folder in it; may be empty
 	bin   string // folder of what was built
 	quick bool
 	alone bool // leave other allocators out
@@ -43,7 +48,7 @@ type bench struct {
 }
 
 // dir returns the folder of the raw files.
-func (b *bench) dir() string { return filepath.Join(b.root, "bench", "results", b.set) }
+func (b *bench) dir() string { return filepath.Join(b.root, "bench", "results", b.set, b.place) }
 
 // count returns how often something is repeated.
 func (b *bench) count() int {
@@ -59,7 +64,7 @@ func main() {
 	b := &bench{}
 	flag.BoolVar(&b.quick, "quick", false, "few repetitions, small sizes")
 	flag.BoolVar(&b.alone, "no-peers", false, "leave other allocators out")
-	flag.StringVar(&b.set, "set", "", "`name` of the set of results (default quick or full)")
+	flag.StringVar(&b.set, "set", "", "`name` of the set of results (default quick or full); NAME/PLACE for parts from another machine than the set's")
 	flag.StringVar(&b.bin, "bin", "", "run what -build has built in this `folder`")
 	flag.DurationVar(&b.patience, "patience", 10*time.Minute, "how long a peer may take")
 	names := flag.String("parts", "", "run these parts only, a comma between")
@@ -76,6 +81,9 @@ func main() {
 			b.set = "quick"
 		}
 	}
+	if err := b.name(b.set); err != nil {
+		log.Fatal(err)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	b.ctx = ctx
 	err := b.main(*names, *build, *render, *list)
@@ -89,6 +97,19 @@ func main() {
 		log.Fatal(err)
 	}
 }
+
+// name takes the set's name, and the place's if there is one behind it.
+func (b *bench) name(set string) error {
+	name, place, placed := strings.Cut(set, "/")
+	if !setName.MatchString(name) || placed && !setName.MatchString(place) {
+		return fmt.Errorf("set %q: want NAME or NAME/PLACE, each of letters, digits, - and _", set)
+	}
+	b.set, b.place = name, place
+	return nil
+}
+
+// setName is what the name of a set, which is that of a folder, may be.
+var setName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
 func (b *bench) main(names, build string, render, list bool) error {
 	if list {

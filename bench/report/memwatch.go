@@ -1,159 +1,15 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 )
-
-// A watcher is somebody who watches a program's allocations.
-type watcher struct {
-	name, stacks string
-	calls        string // of the target's ways to call, the one that it can watch
-	start        func(r *raw, pid int, library string) (*exec.Cmd, error)
-	seen         func(out []byte) (int64, bool) // the allocations that it says it saw, if it does
-}
-
-var watchers = []watcher{
-	{"memwatch", "true", "cuda", func(r *raw, pid int, _ string) (*exec.Cmd, error) { return r.memwatch(pid), nil }, seenByMemwatch},
-	{"memwatch", "false", "cuda", func(r *raw, pid int, _ string) (*exec.Cmd, error) { return r.memwatch(pid, "-no-stacks"), nil }, seenByMemwatch},
-	{"bpftrace", "true", "cuda", func(_ *raw, pid int, library string) (*exec.Cmd, error) { return bpftrace(pid, library, true), nil }, seenByBpftrace},
-	{"bpftrace", "false", "cuda", func(_ *raw, pid int, library string) (*exec.Cmd, error) { return bpftrace(pid, library, false), nil }, seenByBpftrace},
-	{"memleak-bcc", "true", "malloc", func(_ *raw, pid int, library string) (*exec.Cmd, error) {
-		name, err := exec.LookPath("memleak-bpfcc")
-		if err != nil {
-			return nil, errors.New("memleak-bpfcc is not installed")
-		}
-		return exec.Command(name, "-p", fmt.Sprint(pid), "-O", library, "1000"), nil
-	}, nil},
-}
-
-func (r *raw) memwatch(pid int, more ...string) *exec.Cmd {
-	args := append([]string{"-p", fmt.Sprint(pid), "-driver", "-o", "jsonl", "-d", "250ms"}, more...)
-	return exec.Command(filepath.Join(r.bin, "memwatch"), args...)
-}
-
-// seenByMemwatch reads the last document that memwatch printed.
-func seenByMemwatch(out []byte) (int64, bool) {
-	lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
-	for _, line := range slices.Backward(lines) {
-		var doc struct {
-			Lost      int64
-			Processes []struct {
-				Classes []struct{ AllocObjects int64 }
-			}
-		}
-		if json.Unmarshal(line, &doc) != nil || len(doc.Processes) == 0 {
-			continue
-		}
-		n := doc.Lost
-		for _, c := range doc.Processes[0].Classes {
-			n += c.AllocObjects
-		}
-		return n, true
-	}
-	return 0, true
-}
-
-// bpftrace does with bpftrace what memwatch does for these two functions: live bytes, in all and by
-// call site. It does not see whether a call failed.
-func bpftrace(pid int, library string, stacks bool) *exec.Cmd {
-	site := "0"
-	if stacks {
-		site = "ustack()"
-	}
-	program := strings.NewReplacer("LIB", library, "SITE", site).Replace(`
-uprobe:LIB:cuMemAlloc_v2 { @out[tid] = arg0; @size[tid] = arg1; }
-uretprobe:LIB:cuMemAlloc_v2 /@out[tid]/ {
-	$p = *(uint64*)uptr(@out[tid]);
-	@live[$p] = @size[tid]; @at[$p] = SITE; @bytes[@at[$p]] += @size[tid]; @seen = count();
-	delete(@out[tid]); delete(@size[tid]);
-}
-uprobe:LIB:cuMemFree_v2 { @bytes[@at[arg0]] -= @live[arg0]; delete(@live[arg0]); delete(@at[arg0]); }
-`)
-	return exec.Command("bpftrace", "-p", fmt.Sprint(pid), "-e", program)
-}
-
-func seenByBpftrace(out []byte) (int64, bool) {
-	_, rest, _ := bytes.Cut(out, []byte("@seen: "))
-	line, _, _ := bytes.Cut(rest, []byte("\n"))
-	n, _ := strconv.ParseInt(string(line), 10, 64) // nothing printed is nothing seen
-	return n, true
-}
-
-// A target is a running bench/peers/probe_target.c.
-type target struct {
-	cmd    *exec.Cmd
-	in     io.WriteCloser
-	out    *bufio.Reader
-	stderr lateOutput
-	n      int64 // pairs it has made
-}
-
-func (r *raw) startTarget(library, calls string) (*target, error) {
-	t := &target{cmd: exec.Command(filepath.Join(r.bin, "probe", "probe_target"), library, calls)}
-	var err error
-	if t.in, err = t.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := t.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	t.cmd.Stderr = &t.stderr
-	if err := t.cmd.Start(); err != nil {
-		return nil, err
-	}
-	t.out = bufio.NewReader(out)
-	if line, err := t.out.ReadString('\n'); err != nil || line != "ready\n" {
-		t.end()
-		return nil, errors.New(complaint(string(t.stderr.bytes())))
-	}
-	return t, nil
-}
-
-// do makes pairs with so many steps of work between them, and returns the nanoseconds of one, and
-// those of processor time.
-func (t *target) do(steps, pairs int64) (wall, cpu float64, err error) {
-	if _, err := fmt.Fprintln(t.in, steps, pairs); err != nil {
-		return 0, 0, err
-	}
-	t.n += pairs
-	if _, err := fmt.Fscan(t.out, &wall, &cpu); err != nil {
-		return 0, 0, fmt.Errorf("probe_target: %w: %s", err, complaint(string(t.stderr.bytes())))
-	}
-	return wall / float64(pairs), cpu / float64(pairs), nil
-}
-
-// least returns the least processor time of a pair in several rounds.
-func (t *target) least(pairs int64, rounds int) (least float64, err error) {
-	for i := range rounds {
-		_, x, err := t.do(0, pairs)
-		if err != nil {
-			return 0, err
-		}
-		if i == 0 || x < least {
-			least = x
-		}
-	}
-	return least, nil
-}
-
-func (t *target) end() {
-	t.in.Close()
-	_ = t.cmd.Wait() // what went wrong has been read
-}
 
 // eventRates are the calls a second that a target makes while nobody watches it; 0 is without a pause.
 var eventRates = []int64{1_000, 10_000, 100_000, 400_000, 0}
@@ -203,24 +59,6 @@ func runMemwatch(r *raw) error {
 		}
 	}
 	return r.pool(rounds)
-}
-
-// lateOutput is where a command writes until somebody looks.
-type lateOutput struct {
-	mu sync.Mutex
-	b  bytes.Buffer // protected by mu
-}
-
-func (o *lateOutput) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.b.Write(p)
-}
-
-func (o *lateOutput) bytes() []byte {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return bytes.Clone(o.b.Bytes())
 }
 
 // watch times a program that w watches, in turns with one that nobody does, whose driver is the file
@@ -354,19 +192,4 @@ func (r *raw) attached(t *target, pair float64, gone chan error) error {
 		}
 	}
 	return errors.New("no probe of it was seen to cost anything in 25 seconds")
-}
-
-// processorTime returns the processor time of a process so far, in nanoseconds.
-func processorTime(pid int) float64 {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0
-	}
-	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-	if len(fields) < 13 {
-		return 0
-	}
-	user, _ := strconv.ParseFloat(fields[11], 64) // the kernel writes numbers
-	system, _ := strconv.ParseFloat(fields[12], 64)
-	return (user + system) * 1e7 // ticks of a hundredth of a second
 }

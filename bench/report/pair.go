@@ -3,11 +3,74 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"gonum.org/v1/plot"
 )
+
+// runPair runs the pair beside its peers.
+func runPair(r *raw) error {
+	n := fmt.Sprint(r.count())
+	if err := r.test("bench.test", "", "^BenchmarkMakeFree$", r.time("100ms"), r.count()); err != nil {
+		return err
+	}
+	host := filepath.Join(r.bin, "host_pair")
+	r.peer("glibc", nil, host, "glibc", n)
+	for _, p := range []struct{ name, file string }{{"mimalloc", "libmimalloc.so.2"}, {"jemalloc", "libjemalloc.so.2"}} {
+		lib := ""
+		for _, dir := range []string{r.bin, "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib"} {
+			if _, err := os.Stat(filepath.Join(dir, p.file)); err == nil {
+				lib = filepath.Join(dir, p.file)
+				break
+			}
+		}
+		if lib == "" {
+			r.missing(p.name, p.file+" is not installed")
+			continue
+		}
+		r.peer(p.name, []string{"LD_PRELOAD=" + lib}, host, p.name, n)
+	}
+	r.peer("arrow-go", nil, filepath.Join(r.bin, "arrow"), n)
+	peers := filepath.Join(r.root, "bench", "peers")
+	r.cudaPair()
+	r.peer("driver", nil, filepath.Join(r.bin, "driver_pair"), n)
+	for _, backend := range []string{"native", "expandable", "async"} {
+		r.peer("torch-"+backend, nil, "python3", filepath.Join(peers, "torch_pair.py"), "--backend", backend, "--count", n)
+	}
+	for _, pool := range []string{"memory", "async"} {
+		r.peer("cupy-"+pool, nil, "python3", filepath.Join(peers, "cupy_pair.py"), "--pool", pool, "--count", n)
+	}
+	return nil
+}
+
+// cudaNames are the names that the CUDA device's own benchmark gives its pairs.
+var cudaNames = regexp.MustCompile(`(?m)^BenchmarkMakeFree/pool=ours(-nosites)?/size=([0-9]+)\S*`)
+
+// cudaPair runs the pair on the CUDA device, if there is one.
+func (r *raw) cudaPair() {
+	const peer = "lastuse-cuda"
+	if output("nvidia-smi", "-L") == "" {
+		r.missing(peer, "there is no GPU")
+		return
+	}
+	out, _, err := r.command(5*time.Minute, nil, filepath.Join(r.bin, "cuda.test"), "-test.run=^$", "-test.bench=^BenchmarkMakeFree$/pool=ours",
+		"-test.benchtime="+r.time("100ms"), fmt.Sprint("-test.count=", r.count()))
+	r.lines(cudaNames.ReplaceAllFunc(out, func(name []byte) []byte {
+		m := cudaNames.FindSubmatch(name)
+		n, _ := strconv.ParseFloat(string(m[2]), 64) // digits
+		s, unit, _ := strings.Cut(size(n), " ")
+		return []byte("BenchmarkMakeFree/size=" + strings.TrimSuffix(strings.TrimRight(s, "0"), ".") + unit + "/pool=" + peer + string(m[1]))
+	}), "")
+	if err != nil {
+		r.missing(peer, err.Error())
+	}
+}
 
 // onGPU reports whether a pool of the part is one of device memory: those are compared with each other, and those of host memory
 // with each other.
@@ -31,6 +94,13 @@ func pairsOf(f *rawFile, gpu bool) (all []*result) {
 	return all
 }
 
+// pairTables makes a table of each group.
+func pairTables(f *rawFile, add addTable) {
+	for _, g := range pairGroups {
+		add(g.title+": time of a pair", pivot(pairsOf(f, g.gpu), "size", "pool", "ns/op", duration))
+	}
+}
+
 // pairPlots draws the groups below each other.
 func pairPlots(f *rawFile) ([][]*plot.Plot, error) {
 	var grid [][]*plot.Plot
@@ -45,7 +115,7 @@ func pairPlots(f *rawFile) ([][]*plot.Plot, error) {
 		if len(all) == 0 {
 			continue
 		}
-		p, err := lines("A pair of Make and Free, warm: "+strings.ToLower(g.title[:1])+g.title[1:], axis{"size of the buffer", true, size, true, 0}, axis{"time of a pair", true, duration, false, 0}, all)
+		p, err := lines("A pair of Make and Free, warm: "+strings.ToLower(g.title[:1])+g.title[1:], axis{label: "size of the buffer", log: true, show: size, binary: true}, axis{label: "time of a pair", log: true, show: duration}, all)
 		if err != nil {
 			return nil, err
 		}
@@ -78,6 +148,6 @@ func shortPair(w *bytes.Buffer, f *rawFile, set string) {
 		}
 		t.rows = append(t.rows, row)
 	}
-	t.write(w)
+	t.write(w, "")
 	fmt.Fprintf(w, "On %s, from [pair.txt](bench/results/%s/pair.txt).\n", machine(f), set)
 }

@@ -1,14 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"image/color"
-	"io/fs"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,8 +13,6 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 // colors are told apart by those who see few: Okabe and Ito's.
@@ -42,11 +36,12 @@ type axis struct {
 	label  string
 	log    bool
 	show   func(float64) string
-	binary bool    // bytes
-	by     float64 // between the ticks of a logarithmic axis; 0 is a default
+	binary bool      // bytes
+	by     float64   // between the ticks of a logarithmic axis; 0 is a default
+	at     []float64 // the ticks; none are powers of by, or round numbers
 }
 
-// ticks marks powers of by on a logarithmic axis, else five round numbers.
+// ticks marks what the axis wants, else powers of by on a logarithmic axis and some five round numbers on others.
 type ticks struct {
 	axis
 	by float64
@@ -54,6 +49,12 @@ type ticks struct {
 
 func (t ticks) Ticks(least, most float64) []plot.Tick {
 	var all []plot.Tick
+	if len(t.at) > 0 {
+		for _, x := range t.at {
+			all = append(all, plot.Tick{Value: x, Label: t.show(x)})
+		}
+		return all
+	}
 	if t.log {
 		for x := math.Pow(t.by, math.Floor(math.Log(least)/math.Log(t.by)+1e-9)); x <= most*1.0001; x *= t.by {
 			for _, by := range []float64{1, 2, 5} {
@@ -180,48 +181,6 @@ func lines(title string, x, y axis, all []line) (*plot.Plot, error) {
 	return p, nil
 }
 
-// save writes a picture of plots, some beside and below each other, as SVG and PNG.
-func (b *bench) save(name string, grid [][]*plot.Plot) error {
-	dir := filepath.Join(b.documents(), "plots")
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
-	w, h := 20*vg.Centimeter, 11*vg.Centimeter
-	if len(grid) > 1 {
-		h = 16 * vg.Centimeter
-	}
-	paint := func(c draw.Canvas) {
-		t := draw.Tiles{Rows: len(grid), Cols: len(grid[0]), PadX: vg.Points(12), PadY: vg.Points(12),
-			PadTop: vg.Points(6), PadBottom: vg.Points(6), PadLeft: vg.Points(6), PadRight: vg.Points(14)}
-		for i, row := range plot.Align(grid, t, c) {
-			for j, tile := range row {
-				if grid[i][j] != nil {
-					grid[i][j].Draw(tile)
-				}
-			}
-		}
-	}
-	svg := vgsvg.New(w, h)
-	paint(draw.New(svg))
-	f, err := os.Create(filepath.Join(dir, name+".svg"))
-	if err != nil {
-		return err
-	}
-	if _, err := svg.WriteTo(f); err != nil {
-		return errors.Join(err, f.Close())
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	png := vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(110), vgimg.UseBackgroundColor(color.White))
-	paint(draw.New(png))
-	if f, err = os.Create(filepath.Join(dir, name+".png")); err != nil {
-		return err
-	}
-	_, err = vgimg.PngCanvas{Canvas: png}.WriteTo(f)
-	return errors.Join(err, f.Close())
-}
-
 // spreadPoints are points with their spread.
 type spreadPoints struct {
 	plotter.XYs
@@ -265,6 +224,14 @@ func points(results []*result, key, unit string, number func(string) float64) pl
 	return all
 }
 
+// numbers returns the values of a variable that are numbers, behind those that are given.
+func numbers(results []*result, key string, before ...float64) []float64 {
+	for _, v := range values(results, key) {
+		before = append(before, plain(v))
+	}
+	return before
+}
+
 // whole returns x without a fraction.
 func whole(x float64) string { return fmt.Sprintf("%.0f", x) }
 
@@ -272,190 +239,4 @@ func whole(x float64) string { return fmt.Sprintf("%.0f", x) }
 func plain(s string) float64 {
 	x, _ := strconv.ParseFloat(s, 64) // a name that is no number counts as 0
 	return x
-}
-
-// plot draws what the files have, and returns the names of the pictures by part.
-func (b *bench) plot(files map[string]*rawFile) (map[string][]string, error) {
-	plot.DefaultFont.Variant = "Sans"
-	names := map[string][]string{}
-	var errs []error
-	draw := func(part, name string, grid [][]*plot.Plot, err error) {
-		if errors.Is(err, errEmpty) {
-			return
-		}
-		if err == nil {
-			err = b.save(name, grid)
-		}
-		if err != nil {
-			errs = append(errs, err)
-			return
-		}
-		names[part] = append(names[part], name)
-	}
-	one := func(p *plot.Plot, err error) ([][]*plot.Plot, error) { return [][]*plot.Plot{{p}}, err }
-
-	if f := files["pair"]; f != nil {
-		grid, err := pairPlots(f)
-		draw("pair", "pair", grid, err)
-	}
-	if f := files["holes"]; f != nil {
-		var all []line
-		for _, s := range values(f.only("Holes"), "size") {
-			l := through(s, f.only("Holes", "size="+s), "holes", "x-of-4096", plain)
-			all = append(all, l.after(plotter.XY{X: 4096, Y: 1}))
-		}
-		p, err := lines("A pair among separated holes", axis{"holes", true, whole, false, 0}, axis{"times that among 4,096", false, digits, false, 0}, all)
-		if err == nil {
-			p.Y.Max = max(p.Y.Max, 2.3)
-		}
-		draw("holes", "holes", [][]*plot.Plot{{p}}, err)
-	}
-	if f := files["streams"]; f != nil {
-		var all []line
-		for _, c := range []struct{ name, shared, unit string }{
-			{"own streams", "false", "x-of-one"}, {"one stream", "true", "x-of-one"}, {"the machine: nothing shared", "false", "x-of-machine"},
-		} {
-			l := through(c.name, f.only("Streams", "shared="+c.shared), "goroutines", c.unit, plain)
-			all = append(all, l.after(plotter.XY{X: 1, Y: 1}))
-		}
-		p, err := lines("Pairs by several goroutines", axis{"goroutines", false, whole, false, 0}, axis{"times those of one", false, digits, false, 0}, all)
-		draw("streams", "scaling", [][]*plot.Plot{{p}}, err)
-	}
-	if f := files["random"]; f != nil {
-		p, err := bars(f)
-		draw("random", "fragmentation", [][]*plot.Plot{{p}}, err)
-	}
-	if f := files["traces"]; f != nil {
-		grid, err := tracePlots(f)
-		draw("traces", "traces", grid, err)
-	}
-	if f := files["handoff"]; f != nil {
-		var all []line
-		for _, c := range []struct{ name, unit string }{{"lastuse", "ns/buffer"}, {"ordered", "ordered-ns/buffer"}, {"channel alone", "channel-ns/buffer"}} {
-			all = append(all, through(c.name, f.only("HandOff"), "pairs", c.unit, plain))
-		}
-		grid, err := one(lines("Made by one goroutine, freed by another", axis{"pairs of goroutines", true, whole, false, 2}, axis{"time of a buffer", true, duration, false, 0}, all))
-		draw("handoff", "handoff", grid, err)
-	}
-	if f := files["memwatch"]; f != nil {
-		grid, err := watchedPlots(f)
-		draw("memwatch", "memwatch", grid, err)
-	}
-	if f := files["analyzer"]; f != nil {
-		if grid, err := growthPlots(f); grid != nil || err != nil {
-			draw("analyzer", "growth", grid, err)
-		}
-	}
-	if files["early"] != nil {
-		grid, err := b.heapOverTime()
-		if grid != nil {
-			draw("early", "early", grid, err)
-		}
-	}
-	return names, errors.Join(errs...)
-}
-
-// bars draws what each workload reserved.
-func bars(f *rawFile) (*plot.Plot, error) {
-	p := plot.New()
-	p.BackgroundColor = color.White
-	p.Title.Text, p.Y.Label.Text = "Reserved beyond the most that was asked for", "%"
-	p.Title.Padding = vg.Points(6)
-	p.Legend.Top, p.Legend.TextStyle.Font.Size, p.Legend.Padding = true, vg.Points(9), vg.Points(1.5)
-	grid := plotter.NewGrid()
-	grid.Vertical.Width = 0
-	p.Add(grid)
-	var names []string
-	data := map[string]plotter.Values{}
-	mappings := []string{"true", "false"}
-	for _, r := range f.results {
-		if r.vars["mapping"] != "true" {
-			continue
-		}
-		name := "MiniMalloc " + r.vars["problem"]
-		if r.bench == "RandomAllocations" {
-			name = fmt.Sprintf("%s × %s, streams: %s", r.vars["n"], r.vars["max"], r.vars["streams"])
-		}
-		names = append(names, name)
-		for _, mapping := range mappings {
-			y := 0.0
-			for _, o := range f.results {
-				same := o.bench == r.bench && o.vars["mapping"] == mapping
-				for key, v := range r.vars {
-					same = same && (key == "mapping" || o.vars[key] == v)
-				}
-				if m, ok := o.of("reserved/requested"); same && ok {
-					y = 100 * (m.value - 1)
-				}
-			}
-			data[mapping] = append(data[mapping], y)
-		}
-	}
-	width := vg.Points(math.Min(10, 200/float64(len(names))))
-	for i, mapping := range mappings {
-		c, err := plotter.NewBarChart(data[mapping], width)
-		if err != nil {
-			return nil, fmt.Errorf("bars: %w", err)
-		}
-		c.Color, c.LineStyle.Width, c.Offset = colors[i], 0, width*vg.Length(2*i-1)/2
-		p.Add(c)
-		p.Legend.Add(map[string]string{"true": "device that maps", "false": "device that does not"}[mapping], c)
-	}
-	p.NominalX(names...)
-	p.X.Tick.Label.Font.Size = vg.Points(8)
-	p.X.Tick.Label.Rotation, p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = math.Pi/4, draw.XRight, draw.YCenter
-	p.Y.Min, p.Y.Max = 0, max(p.Y.Max*1.25, 5)
-	p.Y.Tick.Marker = ticks{axis{show: whole}, 10}
-	return p, nil
-}
-
-// heapOverTime draws the foreign heap of each program in all forms, call by call, or returns nil if there are no
-// samples.
-func (b *bench) heapOverTime() ([][]*plot.Plot, error) {
-	f, err := os.Open(filepath.Join(b.dir(), "early-series.txt"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	type key struct{ program, form string }
-	series := map[key]plotter.XYs{}
-	var programs, names []string
-	s := bufio.NewScanner(f)
-	for s.Scan() {
-		fields := strings.Fields(s.Text())
-		if len(fields) != 4 {
-			return nil, fmt.Errorf("early-series.txt: %q", s.Text())
-		}
-		k := key{fields[0], fields[1]}
-		// By calls and not by time: streams run behind the program, and all forms make the same calls.
-		series[k] = append(series[k], plotter.XY{X: float64(len(series[k])), Y: plain(fields[3])})
-		if !slices.Contains(programs, k.program) {
-			programs = append(programs, k.program)
-		}
-		if !slices.Contains(names, k.form) {
-			names = append(names, k.form)
-		}
-	}
-	var grid [][]*plot.Plot
-	for i, program := range programs {
-		var all []line
-		for _, form := range names {
-			all = append(all, line{name: forms[form], points: series[key{program, form}], steps: true, dashed: form == names[len(names)-1]})
-		}
-		p, err := lines(program, axis{"calls, in their order", false, whole, false, 0}, axis{"foreign heap", false, size, true, 0}, all)
-		if err != nil {
-			return nil, err
-		}
-		if i > 0 {
-			p.Legend = plot.NewLegend()
-		}
-		if i%2 == 0 {
-			grid = append(grid, make([]*plot.Plot, 2))
-		}
-		grid[i/2][i%2] = p
-	}
-	return grid, s.Err()
 }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,27 +22,65 @@ const (
 	notesFile   = "notes.md" // in a set: what its figures show, and what it lacks
 )
 
-// render makes tables and plots of what is in the set.
-func (b *bench) render() error {
-	files := map[string]*rawFile{}
-	var errs []error
-	for _, p := range parts {
-		f, err := load(filepath.Join(b.dir(), p.name+".txt"))
-		if err != nil {
-			errs = append(errs, err)
-		} else if f != nil && len(f.results) > 0 {
-			files[p.name] = f
+// A shown is what a document shows of one machine.
+type shown struct {
+	place    string // the folder in the set, empty for the set's own machine
+	files    map[string]*rawFile
+	pictures map[string]string // their names, by part
+}
+
+// loadAll reads what is in the set: its own files, then those of each place.
+func (b *bench) loadAll() (all []shown, err error) {
+	set := filepath.Join(b.root, "bench", "results", b.set)
+	places := []string{""}
+	entries, err := os.ReadDir(set)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			places = append(places, e.Name())
 		}
 	}
-	if len(files) == 0 {
-		return errors.Join(append(errs, fmt.Errorf("there are no results in %s", b.dir()))...)
+	var errs []error
+	for _, place := range places {
+		files := map[string]*rawFile{}
+		for _, p := range parts {
+			f, err := load(filepath.Join(set, place, p.name+".txt"))
+			if err != nil {
+				errs = append(errs, err)
+			} else if f != nil && len(f.results) > 0 {
+				files[p.name] = f
+			}
+		}
+		if place == "" || len(files) > 0 {
+			all = append(all, shown{place: place, files: files})
+		}
 	}
-	plots, err := b.plot(files)
-	errs = append(errs, err)
-	doc := b.document(files, plots)
-	errs = append(errs, os.WriteFile(filepath.Join(b.documents(), "benchmarks.md"), doc, 0o666))
+	if len(all) == 1 && len(all[0].files) == 0 {
+		errs = append(errs, fmt.Errorf("there are no results in %s", set))
+	}
+	return all, errors.Join(errs...)
+}
+
+// render makes tables and plots of what is in the set.
+func (b *bench) render() error {
+	all, err := b.loadAll()
+	if len(all) == 0 || len(all) == 1 && len(all[0].files) == 0 {
+		return err
+	}
+	errs := []error{err}
+	for i := range all {
+		suffix := ""
+		if all[i].place != "" {
+			suffix = "-" + all[i].place
+		}
+		all[i].pictures, err = b.pictures(all[i].files, suffix)
+		errs = append(errs, err)
+	}
+	errs = append(errs, os.WriteFile(filepath.Join(b.documents(), "benchmarks.md"), b.document(all), 0o666))
 	if b.published() {
-		errs = append(errs, b.readme(files))
+		errs = append(errs, b.readme(all[0].files))
 	}
 	return errors.Join(errs...)
 }
@@ -64,21 +104,23 @@ func (b *bench) toRaw() string {
 	return "."
 }
 
-// document returns docs/benchmarks.md. plots are the names of plots, by part.
-func (b *bench) document(files map[string]*rawFile, plots map[string][]string) []byte {
+// document returns docs/benchmarks.md.
+func (b *bench) document(all []shown) []byte {
 	var w bytes.Buffer
 	w.WriteString("# Benchmarks\n\n<!-- written by go run ./bench/report: do not edit -->\n\n")
 	w.WriteString("Medians of several runs, with the spread of their middle half. A difference smaller than the spread is none. " +
 		"Ratios within one table are the claim, absolute times are of the machine that is named.\n\n")
 	var machines []string
 	on := map[string][]string{} // parts by machine
-	for _, p := range parts {
-		if f := files[p.name]; f != nil {
-			m := machine(f)
-			if !slices.Contains(machines, m) {
-				machines = append(machines, m)
+	for _, s := range all {
+		for _, p := range parts {
+			if f := s.files[p.name]; f != nil {
+				m := machine(f)
+				if !slices.Contains(machines, m) {
+					machines = append(machines, m)
+				}
+				on[m] = append(on[m], filepath.Join(s.place, p.name))
 			}
-			on[m] = append(on[m], p.name)
 		}
 	}
 	for _, m := range machines {
@@ -86,41 +128,48 @@ func (b *bench) document(files map[string]*rawFile, plots map[string][]string) [
 	}
 	fmt.Fprintf(&w, "\nAgain: `go run ./bench/report -quick`, or without `-quick` for all of it. Raw files: [bench/results/%s](%s).\n\n", b.set, b.toRaw())
 	// What somebody wrote about this set.
-	if notes, err := os.ReadFile(filepath.Join(b.dir(), notesFile)); err == nil {
+	if notes, err := os.ReadFile(filepath.Join(b.root, "bench", "results", b.set, notesFile)); err == nil {
 		w.Write(append(bytes.TrimSpace(notes), "\n\n"...))
 	}
 	for _, p := range parts {
-		f := files[p.name]
 		fmt.Fprintf(&w, "## %s\n\n%s\n\n", strings.ToUpper(p.title[:1])+p.title[1:], p.about)
-		if f == nil {
-			w.WriteString("No results in this set.\n\n")
-			continue
-		}
-		all, titles := p.tables(f)
-		for i, t := range all {
-			if titles[i] != "" {
-				fmt.Fprintf(&w, "%s:\n\n", titles[i])
+		any := false
+		for _, s := range all {
+			if f := s.files[p.name]; f != nil {
+				any = true
+				b.section(&w, p, s, f)
 			}
-			t.write(&w)
 		}
-		for _, name := range plots[p.name] {
-			fmt.Fprintf(&w, "![%s](plots/%s.svg)\n\n", name, name)
+		if !any {
+			w.WriteString("No results in this set.\n\n")
 		}
-		if note := f.config["note"]; note != "" {
-			fmt.Fprintf(&w, "Note: %s.\n\n", note)
-		}
-		for _, m := range f.missing {
-			fmt.Fprintf(&w, "Missing: %s\n\n", m)
-		}
-		for _, u := range f.unusable {
-			fmt.Fprintf(&w, "Left out: %s\n\n", u)
-		}
-		if !f.complete {
-			w.WriteString("This part did not run to its end.\n\n")
-		}
-		fmt.Fprintf(&w, "From [%s.txt](%s/%s.txt), at a load of %s before it began.\n\n", p.name, b.toRaw(), p.name, f.config["load"])
 	}
 	return append(bytes.TrimRight(w.Bytes(), "\n"), '\n')
+}
+
+// section writes what one machine found in a part.
+func (b *bench) section(w *bytes.Buffer, p part, s shown, f *rawFile) {
+	if s.place != "" {
+		fmt.Fprintf(w, "On another machine than the set's: %s.\n\n", machine(f))
+	}
+	p.tables(f, func(title string, t *table) { t.write(w, title) })
+	if name := s.pictures[p.name]; name != "" {
+		fmt.Fprintf(w, "![%s](plots/%s.svg)\n\n", name, name)
+	}
+	if note := f.config["note"]; note != "" {
+		fmt.Fprintf(w, "Note: %s.\n\n", note)
+	}
+	for _, m := range f.missing {
+		fmt.Fprintf(w, "Missing: %s\n\n", m)
+	}
+	for _, u := range f.unusable {
+		fmt.Fprintf(w, "Left out: %s\n\n", u)
+	}
+	if !f.complete {
+		w.WriteString("This part did not run to its end.\n\n")
+	}
+	name := path.Join(s.place, p.name) + ".txt"
+	fmt.Fprintf(w, "From [%s](%s/%s), at a load of %s before it began.\n\n", name, b.toRaw(), name, f.config["load"])
 }
 
 // machine says which machine a file is from.
@@ -170,23 +219,4 @@ func between(text, begin, end, body string) (string, error) {
 		return "", fmt.Errorf("%s: %q without %q", readmeFile, begin, end)
 	}
 	return before + begin + "\n" + body + end + after, nil
-}
-
-// shortEarly writes the README's table of early release: peak and largest batch, a row for each program.
-func shortEarly(w *bytes.Buffer, f *rawFile, set string) {
-	for _, c := range []struct{ title, unit string }{{"peak of the foreign heap", "peak-B"}, {"largest batch that fits in 64 MiB", "batch"}} {
-		show := size
-		if c.unit == "batch" {
-			show = whole
-		}
-		t := pivotCells(f.only("Early"), "program", "frees", func(r *result) string { return r.exactly(c.unit, show) })
-		for i, form := range t.head {
-			if name, ok := forms[form]; ok {
-				t.head[i] = name
-			}
-		}
-		t.head[0] = c.title
-		t.write(w)
-	}
-	fmt.Fprintf(w, "On %s, from [early.txt](bench/results/%s/early.txt).", machine(f), set)
 }

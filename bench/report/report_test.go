@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -64,9 +66,66 @@ func TestPivot(t *testing.T) {
 	f, err := parse(strings.NewReader(sample))
 	require.NoError(t, err)
 	var w bytes.Buffer
-	pivot(f.only("MakeFree"), "size", "pool", "ns/op", duration).write(&w)
-	require.Equal(t, "| size | lastuse | torch-native |\n| --- | ---: | ---: |\n"+
+	pivot(f.only("MakeFree"), "size", "pool", "ns/op", duration).write(&w, "Pairs")
+	require.Equal(t, "Pairs:\n\n| size | lastuse | torch-native |\n| --- | ---: | ---: |\n"+
 		"| 256B | 44.0 ns ±14 % | 500 ns |\n| 1MiB | 60.0 ns |  |\n\n", w.String())
+}
+
+// TestInterval holds the interval of a median to the table of the sign test, and to medians that are known.
+func TestInterval(t *testing.T) {
+	of := func(n int) *result {
+		r := &result{values: map[string][]float64{}}
+		for i := range n {
+			r.values["x"] = append(r.values["x"], float64((i*7)%n+1)) // 1 to n, out of order: 7 divides none
+		}
+		return r
+	}
+	for n, below := range map[int]float64{6: 1, 8: 1, 9: 2, 12: 3, 20: 6, 25: 8, 50: 18, 100: 40, 150: 63} {
+		low, high, ok := of(n).interval("x")
+		require.True(t, ok, n)
+		require.Equal(t, []float64{below, float64(n) + 1 - below}, []float64{low, high}, "%d runs", n)
+	}
+	for _, n := range []int{0, 1, 5} {
+		_, _, ok := of(n).interval("x")
+		require.False(t, ok, "%d runs are too few", n)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	const tries = 2000
+	held := 0
+	for range tries {
+		r := &result{values: map[string][]float64{}}
+		for range 21 {
+			r.values["x"] = append(r.values["x"], random.ExpFloat64()) // skewed: its median is ln 2
+		}
+		if low, high, _ := r.interval("x"); low <= math.Ln2 && math.Ln2 <= high {
+			held++
+		}
+	}
+	require.InDelta(t, 0.973, float64(held)/tries, 0.01, "21 runs leave five out at each end, which is right with 97.3 %")
+}
+
+func TestByHand(t *testing.T) {
+	lines := func(frees string, ratios ...float64) string {
+		var w strings.Builder
+		for _, x := range ratios {
+			fmt.Fprintf(&w, "BenchmarkByHand/program=loop/frees=%s-2 1 50e6 cpu-ns 60e6 wall-ns %g x-of-hand %g x-of-hand-cpu\n", frees, 2*x, x)
+		}
+		return w.String()
+	}
+	f, err := parse(strings.NewReader(lines("lastuse", 0.99, 1, 1.001, 1.002, 0.999, 1.01) + lines("hand", 1.03, 1.04, 1.05, 1.04, 1.03, 1.06) + lines("defer", 1, 1, 1)))
+	require.NoError(t, err)
+	var w bytes.Buffer
+	byHandTables(f, func(title string, t *table) { t.write(&w, title) })
+	for _, want := range []string{
+		"Processor time:\n\n", "Time on the clock:\n\n",
+		"| loop | rewritten by lastuse | 50.0 ms ±0 % | 6 | 1.000 | 0.990–1.010 | none | yes |\n",
+		"| loop | by hand | 50.0 ms ±0 % | 6 | 1.040 | 1.030–1.060 | +4.0 % | no |\n",
+		"| loop | deferred | 50.0 ms ±0 % | 3 | 1.000 |  | too few blocks to say |  |\n",
+		"| loop | rewritten by lastuse | 60.0 ms ±0 % | 6 | 2.001 | 1.980–2.020 | +100.1 % | no |\n",
+	} {
+		require.Contains(t, w.String(), want)
+	}
+	require.Equal(t, "not shown", within(0.97, 1.01, 0.02))
 }
 
 // TestCells shows what a cell says of how far runs lie apart.
@@ -162,6 +221,33 @@ func TestRender(t *testing.T) {
 		require.NoError(t, err)
 		require.Greater(t, info.Size(), int64(1000))
 	}
+}
+
+// TestPlaces shows in a set's document what another machine found, with that machine, behind what the set's own did.
+func TestPlaces(t *testing.T) {
+	b := &bench{root: t.TempDir()}
+	require.NoError(t, b.name("s/vm"))
+	require.NoError(t, os.MkdirAll(b.dir(), 0o777))
+	require.NoError(t, os.WriteFile(filepath.Join(b.dir(), "pair.txt"), []byte(strings.ReplaceAll(sample, "some processor", "another")), 0o666))
+	require.NoError(t, os.WriteFile(filepath.Join(b.dir(), "..", "pair.txt"), []byte(sample), 0o666))
+	require.NoError(t, os.MkdirAll(filepath.Join(b.dir(), "..", "nothing"), 0o777))
+	require.NoError(t, os.WriteFile(filepath.Join(b.root, "README.md"), []byte(pairBegin+"\n"+pairEnd+"\n"), 0o666))
+	require.NoError(t, os.MkdirAll(b.documents(), 0o777))
+	require.NoError(t, b.render())
+	doc, err := os.ReadFile(filepath.Join(b.documents(), "benchmarks.md"))
+	require.NoError(t, err)
+	require.Regexp(t, `(?s)^# Benchmarks.*- pair: some processor.*- vm/pair: another.*## A Make.*\(plots/pair\.svg\).*\(\.\./bench/results/s/pair\.txt\)`+
+		`.*On another machine than the set's: another.*\(plots/pair-vm\.svg\).*\[vm/pair\.txt\]\(\.\./bench/results/s/vm/pair\.txt\)`, string(doc))
+	require.FileExists(t, filepath.Join(b.documents(), "plots", "pair-vm.svg"))
+	readme, err := os.ReadFile(filepath.Join(b.root, "README.md"))
+	require.NoError(t, err)
+	require.Contains(t, string(readme), "On some processor")
+
+	for _, bad := range []string{"", "/", "a/", "/b", "a/b/c", "..", "a/..", "a b"} {
+		require.ErrorContains(t, b.name(bad), "want NAME or NAME/PLACE", bad)
+	}
+	require.NoError(t, b.name("h200-host"))
+	require.Empty(t, b.place)
 }
 
 // TestOverlay builds the tracker without its books: they are gone, and everything that calls them

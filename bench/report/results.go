@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -22,6 +24,7 @@ type result struct {
 
 // A rawFile is what a raw file says.
 type rawFile struct {
+	dir      string // where it is
 	config   map[string]string
 	missing  []string // peers, each with the reason
 	unusable []string // benchmarks whose lines are not to be used, each with the reason
@@ -104,6 +107,7 @@ func load(name string) (*rawFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
+	r.dir = filepath.Dir(name)
 	return r, nil
 }
 
@@ -170,6 +174,22 @@ func (r *result) spread(unit string) float64 {
 	}
 	low, high := r.middle(unit)
 	return max(high-m.value, m.value-low) / m.value
+}
+
+// interval returns the interval that holds the median of what the runs are taken from with at least 95 %, whatever their distribution
+// is, and whether there are runs enough for one: how many of them lie below the median is as when coins are thrown.
+func (r *result) interval(unit string) (low, high float64, ok bool) {
+	v := slices.Sorted(slices.Values(r.values[unit]))
+	n := float64(len(v))
+	below, outside := 0, 0.0 // so many runs from each end are left out, which goes wrong with this probability at each
+	for term := math.Exp2(-n); below < len(v)/2 && outside+term <= 0.025; below++ {
+		outside += term
+		term *= (n - float64(below)) / (float64(below) + 1)
+	}
+	if below == 0 {
+		return 0, 0, false
+	}
+	return v[below-1], v[len(v)-below], true
 }
 
 // bytesOf returns a size as the names of benchmarks have it, in bytes.

@@ -132,3 +132,15 @@ func (r *raw) peer(peer string, env []string, name string, args ...string) {
 		r.missing(peer, err.Error())
 	}
 }
+
+// cuda runs benchmarks of the CUDA device, if there is one.
+func (r *raw) cuda(pattern, time string, count int) {
+	const device = "CUDA device"
+	if output("nvidia-smi", "-L") == "" {
+		r.missing(device, "there is no GPU")
+		return
+	}
+	if err := r.test("cuda.test", "", pattern, time, count, "-driver=real"); err != nil {
+		r.missing(device, err.Error())
+	}
+}

@@ -116,9 +116,8 @@ func wasted(f *rawFile, name, pool string) (float64, bool) {
 	return reserved.value/requested.value - 1, true
 }
 
-// traceTables returns the tables of the part, with their titles.
-func traceTables(f *rawFile) (all []*table, titles []string) {
-	add := func(title string, t *table) { all, titles = append(all, t), append(titles, title) }
+// traceTables makes the tables of the part.
+func traceTables(f *rawFile, add addTable) {
 	traces := values(f.only("Trace"), "trace")
 
 	t := &table{head: []string{"trace", "events", "most asked for", "reserved by PyTorch as it was recorded"}}
@@ -151,7 +150,6 @@ func traceTables(f *rawFile) (all []*table, titles []string) {
 		add(fmt.Sprintf("Does %s come to its end with so many times what it asks for, and if not, how far does it come", name),
 			pivot(f.only("TraceLimit", "trace="+name), "pool", "limit", "done", finished))
 	}
-	return all, titles
 }
 
 // finished says how far a replay has come.

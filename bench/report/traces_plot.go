@@ -27,13 +27,7 @@ func tracePlots(f *rawFile) ([][]*plot.Plot, error) {
 
 // wastePlot has a group of bars for each trace.
 func wastePlot(f *rawFile) (*plot.Plot, error) {
-	p := plot.New()
-	p.Title.Text, p.Y.Label.Text = "Reserved beyond the most that was asked for", "%"
-	p.Title.Padding = vg.Points(6)
-	p.Legend.Top, p.Legend.TextStyle.Font.Size, p.Legend.Padding = true, vg.Points(9), vg.Points(1.5)
-	grid := plotter.NewGrid()
-	grid.Vertical.Width = 0
-	p.Add(grid)
+	p := framed("Reserved beyond the most that was asked for", "%")
 	traces, pools := values(f.only("Trace"), "trace"), tracePools(f)
 	width := vg.Points(14)
 	for i, pool := range pools {
@@ -42,31 +36,21 @@ func wastePlot(f *rawFile) (*plot.Plot, error) {
 			w, _ := wasted(f, name, pool) // one that failed has no bar; the table says so
 			bars = append(bars, 100*w)
 		}
-		c, err := plotter.NewBarChart(bars, width)
-		if err != nil {
-			return nil, fmt.Errorf("traces: %w", err)
+		if err := addBars(p, pool, i, len(pools), bars, width); err != nil {
+			return nil, err
 		}
-		c.Color, c.LineStyle.Width, c.Offset = colors[i%len(colors)], 0, width*(vg.Length(i)-vg.Length(len(pools)-1)/2)
-		p.Add(c)
-		p.Legend.Add(pool, c)
 	}
 	p.NominalX(traces...)
 	p.X.Min, p.X.Max = -0.5, float64(len(traces))-0.1 // the legend has the rest
 	p.Y.Min = 0
 	p.Y.Max = max(p.Y.Max*1.05, 5)
-	p.Y.Tick.Marker = ticks{axis{show: func(x float64) string { return whole(x) }}, 10}
+	p.Y.Tick.Marker = ticks{axis{show: whole}, 10}
 	return p, nil
 }
 
 // eventPlot has a point for each pool and trace, warm ones full and cold ones hollow.
 func eventPlot(f *rawFile) (*plot.Plot, error) {
-	p := plot.New()
-	p.Title.Text, p.Y.Label.Text = "Time of an allocation or a free", ""
-	p.Title.Padding = vg.Points(6)
-	p.Legend.Top, p.Legend.TextStyle.Font.Size, p.Legend.Padding = true, vg.Points(9), vg.Points(1.5)
-	grid := plotter.NewGrid()
-	grid.Vertical.Width = 0
-	p.Add(grid)
+	p := framed("Time of an allocation or a free", "")
 	traces := values(f.only("Trace"), "trace")
 	pools := values(f.only("Trace"), "pool")
 	least, most := math.Inf(1), 0.0
@@ -96,7 +80,7 @@ func eventPlot(f *rawFile) (*plot.Plot, error) {
 		}
 	}
 	if most == 0 {
-		return nil, fmt.Errorf("traces: no times")
+		return nil, errEmpty
 	}
 	labels := make([]string, len(pools))
 	for i, pool := range pools {

@@ -24,12 +24,8 @@ BenchmarkTraceLimit/trace=train/pool=torch-native/limit=1.05 1 1 failures 0.3700
 func TestTraceTables(t *testing.T) {
 	f, err := parse(strings.NewReader(traceSample))
 	require.NoError(t, err)
-	all, titles := traceTables(f)
 	var w bytes.Buffer
-	for i, table := range all {
-		w.WriteString(titles[i] + "\n")
-		table.write(&w)
-	}
+	traceTables(f, func(title string, t *table) { t.write(&w, title) })
 	for _, want := range []string{
 		"| train | 100 | 1.00 GiB | 2.00 GiB |\n",
 		"| lastuse-cuda | 1.030 |\n", "| torch-native | 2.000 |\n",

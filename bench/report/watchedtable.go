@@ -27,7 +27,7 @@ func rateName(events string) string {
 }
 
 // watchedTables makes the tables of the part memwatch.
-func watchedTables(f *rawFile, add func(title string, t *table)) {
+func watchedTables(f *rawFile, add addTable) {
 	all := f.only("Watched")
 	for _, c := range []struct{ title, unit string }{
 		{"Time of a program that is watched, times that of one that is not, by its calls a second", "x-of-bare"},
@@ -93,10 +93,11 @@ func watchedPlots(f *rawFile) ([][]*plot.Plot, error) {
 		watched.dashed = r.vars["stacks"] == "false"
 		all = append(all, watched)
 	}
-	p, err := lines("A program that is watched, by the calls that it makes when nobody watches", axis{"calls a second", true, whole, false, 10},
-		axis{"processor time, times that unwatched", false, digits, false, 0}, all)
-	if err == nil {
-		p.Y.Min = 0.8 // a little below 1, which is no cost
+	p, err := lines("A program that is watched, by the calls that it makes when nobody watches", axis{label: "calls a second", log: true, show: whole, by: 10},
+		axis{label: "processor time, times that unwatched", show: digits}, all)
+	if err != nil {
+		return nil, err
 	}
-	return [][]*plot.Plot{{p}}, err
+	p.Y.Min = 0.8 // a little below 1, which is no cost
+	return one(p), nil
 }
