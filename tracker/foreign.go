@@ -75,7 +75,8 @@ type block struct {
 // freedAt remembers a pointer that was freed.
 type freedAt struct {
 	block
-	pcs [freeDepth]uintptr
+	pcs   [freeDepth]uintptr
+	place int // in the stripe's ring
 }
 
 // theForeign returns t's foreign memory, making its account on first use.
@@ -181,17 +182,21 @@ func (t *Tracker) end(f *foreign, s *stripe, ptr uintptr, b block) {
 }
 
 // remember keeps a freed pointer and forgets the oldest one if there are too
-// many. The caller holds s.mu.
+// many. Allocators give an address out again soon, so a pointer may stand in the ring many
+// times: only its newest place counts. The caller holds s.mu.
 func (s *stripe) remember(ptr uintptr, at freedAt) {
-	s.freed[ptr] = at
 	if len(s.order) < freedKept {
+		at.place = len(s.order)
 		s.order = append(s.order, ptr)
-		return
+	} else {
+		at.place = s.oldest
+		if old := s.order[at.place]; s.freed[old].place == at.place {
+			delete(s.freed, old)
+		}
+		s.order[at.place] = ptr
+		s.oldest = (s.oldest + 1) % freedKept
 	}
-	delete(s.freed, s.order[s.oldest])
-	s.order[s.oldest] = ptr
-	s.oldest = (s.oldest + 1) % freedKept
-	s.freed[ptr] = at // in case it was the oldest
+	s.freed[ptr] = at
 }
 
 // trim returns pcs without the unused ones at its end.

@@ -104,10 +104,12 @@ func TestForeignWithoutSites(t *testing.T) {
 func TestForeignStorm(t *testing.T) {
 	books := New(Options{})
 	var wg sync.WaitGroup
+	// So many pointers are remembered in each stripe, whoever runs first.
+	const each = freedKept * foreignStripes / 8 / 2
 	for g := range uintptr(8) {
 		wg.Go(func() {
-			for i := range uintptr(2000) {
-				p := (g*2000 + i + 1) * 16
+			for i := range uintptr(each) {
+				p := (g*each + i + 1) * 16
 				books.Alloc(p, int64(i))
 				if err := books.Free(p); err != nil {
 					t.Error(err)
@@ -125,11 +127,46 @@ func TestForeignStorm(t *testing.T) {
 	}
 	wg.Wait()
 	st := books.Stats()
-	require.Equal(t, []int64{0, 0, 16000, 16000, 16000}, []int64{st.Live, st.LiveObjects, st.Made, st.Freed, st.Repeated})
+	n := int64(8 * each)
+	require.Equal(t, []int64{0, 0, n, n, n}, []int64{st.Live, st.LiveObjects, st.Made, st.Freed, st.Repeated})
 	for _, s := range books.Sites() {
 		require.Zero(t, s.LiveBytes)
 		require.Zero(t, s.LiveObjects)
 	}
+}
+
+// TestForeignReuse gives addresses out again, as allocators do. A pointer that was among the
+// last to be freed is known, however often its address was freed before.
+func TestForeignReuse(t *testing.T) {
+	books := New(Options{Rate: -1, NoTable: true})
+	rng := rand.New(rand.NewPCG(3, 4))
+	var ptrs []uintptr // of one stripe
+	books.Alloc(1, 1)
+	f := books.foreign.Load()
+	for p := uintptr(16); len(ptrs) < 40; p += 16 {
+		if f.stripe(p) == f.stripe(16) {
+			ptrs = append(ptrs, p)
+		}
+	}
+	for range 4 * freedKept {
+		// The later ones seldom.
+		p := ptrs[rng.IntN(1+rng.IntN(len(ptrs)))]
+		books.Alloc(p, 8)
+		require.NoError(t, books.Free(p))
+	}
+	last := map[uintptr]bool{}
+	for range freedKept / 2 {
+		p := ptrs[rng.IntN(1+rng.IntN(len(ptrs)))]
+		books.Alloc(p, 8)
+		require.NoError(t, books.Free(p))
+		last[p] = true
+	}
+	require.Greater(t, len(last), 20)
+	for p := range last {
+		require.ErrorIs(t, books.Free(p), ErrDoubleFree)
+	}
+	require.Len(t, f.stripe(16).order, freedKept)
+	require.LessOrEqual(t, len(f.stripe(16).freed), len(ptrs))
 }
 
 // FuzzForeign runs a script against a map. Each byte is an operation on one of 16 addresses.
