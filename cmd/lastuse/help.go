@@ -136,6 +136,13 @@ The lastuse.spec of a module that you import holds, too, for that module's own
 functions. -spec beats a directive, that your lastuse.spec, that the one of the
 function's module, that what comes with lastuse, and that what is inferred.
 lastuse -spec-check compares specs with the code.
+
+Specs of these come with lastuse:
+	gocv.io/x/gocv                    github.com/apache/arrow-go/v18
+	github.com/yalue/onnxruntime_go   github.com/sugarme/gotch
+	github.com/linxGnu/grocksdb       github.com/cogentcore/webgpu
+	github.com/gomlx/gopjrt           github.com/stretchr/testify
+and of the standard library and lastuse's own alloc.
 `,
 }
 

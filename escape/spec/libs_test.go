@@ -10,6 +10,7 @@ import (
 	"go/token"
 	"go/types"
 	"io/fs"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -84,6 +85,21 @@ func TestEmbedded(t *testing.T) {
 	require.Equal(t, "recv freed", lookup(s, "(*gocv.io/x/gocv.Mat).Close"))
 	require.Equal(t, "args borrowed", lookup(s, "gocv.io/x/gocv.Blur"))
 	require.Equal(t, "recv borrowed, recv freed if arg del is true, args borrowed, result 0 owned", lookup(s, "(*github.com/sugarme/gotch/ts.Tensor).MustAdd"))
+}
+
+// What people read names every library that they need no spec for. Testify's
+// assertions make no buffers.
+func TestEmbeddedAreNamed(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	require.NoError(t, err)
+	help, err := os.ReadFile("../../cmd/lastuse/help.go")
+	require.NoError(t, err)
+	for _, lib := range libraryModules {
+		require.Contains(t, string(help), lib.module)
+		if lib.file != "libs/testify.spec" {
+			require.Contains(t, string(readme), "| `"+lib.module+"` |")
+		}
+	}
 }
 
 // download returns the folder of a module in the module cache.
