@@ -118,8 +118,8 @@ func (s *Set) frees(path string) bool {
 // OfModule reports whether the lastuse.spec of a module, the main one or not, may
 // name functions of the package with this import path.
 func (s *Set) OfModule(path string) bool {
-	any := func(*Line) bool { return true }
-	return s.tables[Dependency].mentions(path, any) || s.tables[Module].mentions(path, any)
+	every := func(*Line) bool { return true }
+	return s.tables[Dependency].mentions(path, every) || s.tables[Module].mentions(path, every)
 }
 
 // mentions reports whether some line that want accepts may name a function of

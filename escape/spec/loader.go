@@ -26,11 +26,14 @@ type loaded struct {
 // A DependencyError is what is wrong with lastuse.spec of a module that is not the
 // one that is worked on. The user cannot mend it, and what the file says of the
 // module's functions is not known.
-type DependencyError struct{ Err error }
+type DependencyError struct {
+	Err error // joins an [*Error] for each bad line, or says why the file cannot be read
+}
 
+// Error returns the text of Err.
 func (e *DependencyError) Error() string { return e.Err.Error() }
 
-// Unwrap returns what is wrong.
+// Unwrap returns Err.
 func (e *DependencyError) Unwrap() error { return e.Err }
 
 // Register declares the flags of the Loader: -spec, which may be repeated, and
@@ -67,7 +70,7 @@ func (l *Loader) For(dir string) (*Set, error) {
 	}
 	set, more, err := load(l.files, root)
 	if err == nil && own != "" && own != root {
-		if problem := more(own, Dependency); problem != nil {
+		if problem := more(own); problem != nil {
 			err = &DependencyError{problem}
 		}
 	}

@@ -178,9 +178,9 @@ func Load(files []string, root string) (*Set, error) {
 	return s, err
 }
 
-// load is Load, and returns a function that reads more lastuse.spec files into the
-// Set.
-func load(files []string, root string) (*Set, func(root string, level Level) error, error) {
+// load is Load, and returns a function that reads lastuse.spec of another module into
+// the Set.
+func load(files []string, root string) (*Set, func(root string) error, error) {
 	s := Set{std: true, freers: new(freerCache)}
 	var errs []error
 	var seen []os.FileInfo
@@ -207,9 +207,9 @@ func load(files []string, root string) (*Set, func(root string, level Level) err
 	for _, name := range files {
 		read(name, Flag)
 	}
-	more := func(root string, level Level) error {
-		errs = nil
-		read(filepath.Join(root, ModuleFile), level)
+	more := func(root string) error {
+		errs = nil // none until now, or the Set is not returned
+		read(filepath.Join(root, ModuleFile), Dependency)
 		return errors.Join(errs...)
 	}
 	if root != "" {
