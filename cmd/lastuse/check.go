@@ -65,10 +65,12 @@ func (c *command) check(ctx context.Context) int {
 			return exitError
 		}
 	case c.diff:
+		code := exitClean
 		if c.printPatch(units, findings, root) {
-			return c.status(exitFindings)
+			code = exitFindings
 		}
-		return c.status(exitClean)
+		c.sarifFile(findings, code)
+		return c.status(code)
 	}
 	remaining := slices.DeleteFunc(slices.Clone(findings), func(f *finding) bool { return f.made })
 	c.relocate(remaining)
@@ -87,16 +89,13 @@ func (c *command) check(ctx context.Context) int {
 	if err := out.Flush(); err != nil {
 		c.fail("%v", err)
 	}
-	if c.sarif != "" {
-		if err := c.writeSARIF(remaining); err != nil {
-			c.fail("-sarif: %v", err)
-		}
-	}
-	c.summary(units, findings, remaining)
+	code := exitClean
 	if len(remaining) > 0 {
-		return c.status(exitFindings)
+		code = exitFindings
 	}
-	return c.status(exitClean)
+	c.sarifFile(remaining, code)
+	c.summary(units, findings, remaining)
+	return c.status(code)
 }
 
 // status returns code, unless something went wrong.

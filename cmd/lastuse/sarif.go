@@ -6,8 +6,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"go/token"
+	"io/fs"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
@@ -88,21 +90,32 @@ const fingerprint = "lastuse/v1"
 // wants a hash, a colon and a number. Without it GitHub hashes the line.
 const githubFingerprint = "primaryLocationLineHash"
 
+// sarifFile writes the file that -sarif names, if it names one. The code is the exit
+// status that the run will have if nothing fails.
+func (c *command) sarifFile(findings []*finding, code int) {
+	if c.sarif == "" {
+		return
+	}
+	if err := c.writeSARIF(findings, code); err != nil {
+		var at *fs.PathError
+		if errors.As(err, &at) {
+			err = at.Err // the path may be that of a temporary file
+		}
+		c.fail("-sarif: %s: %v", c.sarif, err)
+	}
+}
+
 // writeSARIF writes findings for code scanning. A fingerprint is made of the
 // function, the variable, its type and the category, and of the position among
 // equals: none of these moves when lines are added above, or when the rewriter
 // has been at other buffers.
-func (c *command) writeSARIF(findings []*finding) error {
+func (c *command) writeSARIF(findings []*finding, code int) error {
 	driver := sarifDriver{Name: "lastuse", InformationURI: "https://github.com/lastuse/lastuse"}
 	index := map[string]int{}
 	for i, category := range escape.Categories {
 		index[category] = i
 		topic := topics[category]
 		driver.Rules = append(driver.Rules, sarifRule{category, sarifText{topic.short}, sarifText{strings.TrimSpace(topic.long)}})
-	}
-	code := exitClean
-	if len(findings) > 0 {
-		code = exitFindings
 	}
 	run := sarifRun{Tool: sarifTool{driver}, ColumnKind: "unicodeCodePoints", Results: []sarifResult{},
 		Invocations: []sarifInvocation{{ExecutionSuccessful: !c.failed, ExitCode: c.status(code)}}}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -135,6 +136,9 @@ func restore(done []*staged) error {
 			err = os.Rename(back.temp, back.target)
 		}
 		if back != nil {
+			if err != nil && back.temp != "" {
+				err = errors.Join(err, os.Remove(back.temp))
+			}
 			back.lock.Close()
 		}
 		if err != nil {
@@ -154,12 +158,13 @@ func writeWhole(name string, content []byte) (err error) {
 	if target, err := filepath.EvalSymlinks(name); err == nil {
 		name = target
 	}
-	temp, err := os.OpenFile(name+".lastuse~", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+	// Another run may write the same file: each has a temporary file of its own.
+	temp, err := os.OpenFile(name+".lastuse-"+rand.Text(), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if errors.Is(err, fs.ErrPermission) {
 		return os.WriteFile(name, content, 0o666) // the file may be ours, and the folder not
 	}
 	if err != nil {
-		return errors.Unwrap(err)
+		return err
 	}
 	_, err = temp.Write(content)
 	err = errors.Join(err, temp.Close())
