@@ -66,6 +66,7 @@ func analyze(ctx context.Context, analyzer *analysis.Analyzer, p *program, progr
 				pkg.Syntax, pass.Files = nil, nil
 			}
 		}()
+		pass.ReadFile = p.read
 		return inner(pass)
 	}
 	graph, err := checker.Analyze([]*analysis.Analyzer{&a}, p.targets, nil)

@@ -7,7 +7,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -27,17 +26,10 @@ func (u *unit) mapCgo(ch *change, tf *token.File) error {
 		ch.user.edits = nil
 		return errors.New("the file is generated: change what generates it")
 	}
-	src, err := os.ReadFile(name)
+	src, err := u.prog.read(name)
 	if err != nil {
 		return err
 	}
-	u.prog.mu.Lock()
-	if have, ok := u.prog.source[name]; ok {
-		src = have
-	} else {
-		u.prog.source[name] = src
-	}
-	u.prog.mu.Unlock()
 	userSet := token.NewFileSet()
 	user, err := parser.ParseFile(userSet, name, src, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil || ast.IsGenerated(user) {

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,17 +22,20 @@ import (
 // the rest.
 
 // dependencySpecs returns the names of all lastuse.spec files that modules may
-// have on which the modules at roots depend, whether the files exist or not.
-func dependencySpecs(roots []string) []string {
+// have on which the modules at roots depend, whether the files exist or not. If
+// modFile is not "", it stands for the go.mod of the one root, and go.sum lies
+// beside it.
+func dependencySpecs(roots []string, modFile string) []string {
 	var names []string
 	add := func(dir string) { names = append(names, filepath.Join(dir, spec.ModuleFile)) }
 	cache := moduleCache()
 	for _, root := range roots {
-		src, err := os.ReadFile(filepath.Join(root, "go.mod"))
+		file := cmp.Or(modFile, filepath.Join(root, "go.mod"))
+		src, err := os.ReadFile(file)
 		if err != nil {
 			continue
 		}
-		mod, err := modfile.Parse("go.mod", src, nil)
+		mod, err := modfile.Parse(file, src, nil)
 		if err != nil {
 			continue // the go command says so
 		}
@@ -41,7 +45,7 @@ func dependencySpecs(roots []string) []string {
 		for _, dir := range replaced(root, mod.Replace) {
 			add(dir)
 		}
-		for _, m := range listed(filepath.Join(root, "go.sum")) {
+		for _, m := range listed(strings.TrimSuffix(file, ".mod") + ".sum") {
 			if dir, err := cached(cache, m); err == nil {
 				add(dir)
 			}
@@ -97,17 +101,10 @@ func cached(cache string, m mods.Version) (string, error) {
 
 // moduleCache returns the folder of the module cache, as go env GOMODCACHE does.
 func moduleCache() string {
-	settings := goSettings()
-	get := func(key string) string {
-		if v := os.Getenv(key); v != "" {
-			return v
-		}
-		return settings[key]
-	}
-	if dir := get("GOMODCACHE"); dir != "" {
+	if dir := goSetting("GOMODCACHE"); dir != "" {
 		return dir
 	}
-	path := get("GOPATH")
+	path := goSetting("GOPATH")
 	if path == "" {
 		home, err := os.UserHomeDir()
 		if err != nil {
@@ -116,6 +113,39 @@ func moduleCache() string {
 		path = filepath.Join(home, "go")
 	}
 	return filepath.Join(filepath.SplitList(path)[0], "pkg", "mod")
+}
+
+// modFileFlag returns the value of the last -modfile among arguments of the go
+// command, "" if there is none, and the other arguments.
+func modFileFlag(args []string) (file string, rest []string) {
+	for i := 0; i < len(args); i++ {
+		name, value, dash := cutFlag(args[i])
+		switch {
+		case !dash || name != "modfile":
+			rest = append(rest, args[i])
+		case value == "" && i+1 < len(args):
+			i++
+			file = args[i]
+		default:
+			file = value
+		}
+	}
+	return file, rest
+}
+
+// goFlags returns the flags that GOFLAGS gives to every go command.
+func goFlags() []string {
+	var flags []string
+	for _, f := range strings.Fields(goSetting("GOFLAGS")) {
+		flags = append(flags, strings.Trim(f, `'"`))
+	}
+	return flags
+}
+
+// goSetting returns a variable of the environment of the go command, from where the
+// go command takes it, "" if nobody set it.
+func goSetting(key string) string {
+	return cmp.Or(os.Getenv(key), goSettings()[key])
 }
 
 // goSettings reads what go env -w has written.

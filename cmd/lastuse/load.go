@@ -27,7 +27,7 @@ type program struct {
 	tags    string
 	fset    *token.FileSet
 	targets []*packages.Package // to report on, by ID; each file is in one of them
-	source  map[string][]byte   // physical file name → contents that were parsed
+	source  map[string][]byte   // physical file name → contents, see read
 	unread  []error             // specs of dependencies that could not be read
 
 	config  packages.Config // as the packages were listed
@@ -60,10 +60,8 @@ func load(ctx context.Context, dir, tags string, tests bool, patterns []string) 
 		imports: map[*packages.Package]map[string]*packages.Package{},
 		std:     map[string]*types.Package{},
 	}
-	config := &packages.Config{Context: ctx, Dir: dir, Mode: listMode, Tests: tests, Fset: p.fset}
-	if tags != "" {
-		config.BuildFlags = []string{"-tags=" + tags}
-	}
+	config := listConfig(ctx, dir, tags)
+	config.Mode, config.Tests, config.Fset = listMode, tests, p.fset
 	p.config = *config
 	roots, err := packages.Load(config, patterns...)
 	if err != nil {
@@ -106,6 +104,21 @@ func load(ctx context.Context, dir, tags string, tests bool, patterns []string) 
 	}
 	slices.SortFunc(p.targets, func(a, b *packages.Package) int { return strings.Compare(a.ID, b.ID) })
 	return p, errs
+}
+
+// listConfig says how packages are listed. A -modfile in GOFLAGS becomes a flag of its
+// own: before go/packages lists, it asks for the version of Go outside all modules,
+// and there the go command refuses to run with one.
+func listConfig(ctx context.Context, dir, tags string) *packages.Config {
+	config := &packages.Config{Context: ctx, Dir: dir}
+	if tags != "" {
+		config.BuildFlags = append(config.BuildFlags, "-tags="+tags)
+	}
+	if file, rest := modFileFlag(goFlags()); file != "" {
+		config.BuildFlags = append(config.BuildFlags, "-modfile="+file)
+		config.Env = append(os.Environ(), "GOFLAGS="+strings.Join(rest, " "))
+	}
+	return config
 }
 
 // listError shortens what go list prints about itself.
@@ -223,14 +236,11 @@ func (p *program) checkPackage(pkg *packages.Package) {
 		if filepath.Ext(name) == ".s" {
 			continue // go list lists assembly of packages that use cgo
 		}
-		src, err := os.ReadFile(name)
+		src, err := p.read(name)
 		if err != nil {
 			pkg.Errors = append(pkg.Errors, packages.Error{Msg: err.Error(), Kind: packages.ParseError})
 			continue
 		}
-		p.mu.Lock()
-		p.source[name] = src
-		p.mu.Unlock()
 		f, err := parser.ParseFile(p.fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			pkg.Errors = append(pkg.Errors, packages.Error{Msg: err.Error(), Kind: packages.ParseError})
@@ -249,6 +259,29 @@ func (p *program) checkPackage(pkg *packages.Package) {
 	for _, dep := range pkg.Imports {
 		pkg.IllTyped = pkg.IllTyped || dep.IllTyped
 	}
+}
+
+// read returns the contents of a file, which are those of its first reading for the
+// whole run: a package and its variants with tests see the same text, whoever writes
+// to the file meanwhile.
+func (p *program) read(name string) ([]byte, error) {
+	p.mu.Lock()
+	src, ok := p.source[name]
+	p.mu.Unlock()
+	if ok {
+		return src, nil
+	}
+	src, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if first, ok := p.source[name]; ok {
+		return first, nil
+	}
+	p.source[name] = src
+	return src, nil
 }
 
 func newInfo() *types.Info {

@@ -66,7 +66,7 @@ func (g *group) accepted() []*change {
 // whether there are any. A parser says where it lost its way, which may be far behind
 // the edit that led it astray.
 func (g *group) parseEach() bool {
-	any := false
+	found := false
 	for _, ch := range g.accepted() {
 		src := ch.units[0].prog.source[ch.compiled.file]
 		if ch.declStart == 0 {
@@ -81,10 +81,10 @@ func (g *group) parseEach() bool {
 		decl := append([]byte("package p\n"), apply(src[ch.declStart:ch.declEnd], inside)...)
 		if _, err := parser.ParseFile(token.NewFileSet(), "", decl, parser.SkipObjectResolution); err != nil {
 			ch.refuse("the edited function does not parse: %s", parseMessage(err))
-			any = true
+			found = true
 		}
 	}
-	return any
+	return found
 }
 
 // sift refuses what of list does not compile with kept and what stands before it in

@@ -90,10 +90,8 @@ func (c *command) loadTypes(ctx context.Context, tags string, paths []string) (m
 	if len(paths) == 0 {
 		return byPath, nil
 	}
-	config := &packages.Config{Context: ctx, Dir: c.dir, Mode: packages.LoadAllSyntax}
-	if tags != "" {
-		config.BuildFlags = []string{"-tags=" + tags}
-	}
+	config := listConfig(ctx, c.dir, tags)
+	config.Mode = packages.LoadAllSyntax
 	pkgs, err := packages.Load(config, paths...)
 	if err != nil {
 		return nil, fmt.Errorf("load packages: %w", listError(err))

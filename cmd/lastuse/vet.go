@@ -91,13 +91,19 @@ func withCategories(analyzer *analysis.Analyzer) *analysis.Analyzer {
 // specFlag takes an argument apart that is -spec, -lastuse.spec or one of them
 // with a value.
 func specFlag(arg string) (name, value string, ok bool) {
+	name, value, _ = cutFlag(arg)
+	return name, value, name == "spec" || name == "lastuse.spec"
+}
+
+// cutFlag takes an argument apart that is -NAME, -NAME=VALUE or the same with two
+// dashes.
+func cutFlag(arg string) (name, value string, dash bool) {
 	rest, dash := strings.CutPrefix(arg, "-")
 	if !dash {
 		return "", "", false
 	}
-	rest = strings.TrimPrefix(rest, "-")
-	name, value, _ = strings.Cut(rest, "=")
-	return name, value, name == "spec" || name == "lastuse.spec"
+	name, value, _ = strings.Cut(strings.TrimPrefix(rest, "-"), "=")
+	return name, value, true
 }
 
 // A process is what matters of the go command that called us.
@@ -156,7 +162,11 @@ func (p process) specFiles() []string {
 	for _, root := range append(replacements, roots...) {
 		names = append(names, filepath.Join(root, spec.ModuleFile))
 	}
-	return append(names, dependencySpecs(roots)...)
+	modFile, _ := modFileFlag(append(goFlags(), p.args...))
+	if modFile != "" {
+		modFile = p.resolve(modFile)
+	}
+	return append(names, dependencySpecs(roots, modFile)...)
 }
 
 // version returns the line that go vet compares: it ends in a hash of this
