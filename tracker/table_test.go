@@ -303,13 +303,16 @@ func TestReadWhileWritten(t *testing.T) {
 			}
 		})
 	}
-	still := 0
-	for range 200 {
+	torn := 0
+	for still := 0; still < 200; {
 		if out := outside(t, books); out.Torn == 0 {
 			still++
 			sum := out.Accounts[0]
 			require.Equal(t, sum.MadeObjects*10, sum.MadeBytes)
 			require.Equal(t, sum.FreedObjects*10, sum.FreedBytes)
+		} else {
+			torn++
+			runtime.Gosched() // to the writer that was stopped in the middle
 		}
 		if st := books.Stats(); st.Live < 0 {
 			t.Error("live is", st.Live)
@@ -318,8 +321,7 @@ func TestReadWhileWritten(t *testing.T) {
 	stop.Store(true)
 	wg.Wait()
 	require.Zero(t, books.Bytes())
-	t.Logf("%d of 200 snapshots held still", still)
-	require.Greater(t, still, 100)
+	t.Logf("%d snapshots did not hold still", torn)
 }
 
 // FuzzConservation runs a script on accounts that come and go and compares with a
