@@ -225,14 +225,18 @@ func (d *decider) give(x *decision, fp freePoint) (planned, string) {
 		t = fp.obj.def.typ0()
 		x.hoists = append(x.hoists, h)
 	}
-	text, why := d.w.freeText(fp.obj, name, t, fp.isNil, fp.gap.gap.scope)
+	g := fp.gap.gap
+	text, why := d.w.freeText(fp.obj, name, t, fp.isNil, g)
 	if why == "" && via != "" && fp.isNil {
+		if !d.p.denotes("nil", types.Universe.Lookup("nil"), g) {
+			return planned{}, nilShadowed
+		}
 		text = guarded(via, text)
 	}
 	keep := false
 	if why != "" && pl != nil && d.w.rawLast(fp.obj) != nil {
-		text, why, keep = d.keepAlive(name, fp.gap.gap.scope), "", true
-		x.imports = d.p.importName(runtimePkg(d.p.types), fp.gap.gap.scope) == ""
+		text, why, keep = d.keepAlive(name, g), "", true
+		x.imports = d.p.importName(runtimePkg(d.p.types), g) == ""
 	}
 	if why != "" {
 		return planned{}, why
@@ -270,7 +274,7 @@ func (d *decider) overwritten(x *decision, fp freePoint) (planned, bool) {
 		return planned{}, false
 	}
 	name := d.fresh("old")
-	text, why := d.w.freeText(fp.obj, name, pl.typ, fp.isNil, g.scope)
+	text, why := d.w.freeText(fp.obj, name, pl.typ, fp.isNil, g)
 	if why != "" {
 		return planned{}, false
 	}
@@ -288,8 +292,8 @@ func guarded(via, text string) string {
 }
 
 // keepAlive is the statement that keeps what name holds alive up to here.
-func (d *decider) keepAlive(name string, pos token.Pos) string {
-	q := d.p.importName(runtimePkg(d.p.types), pos)
+func (d *decider) keepAlive(name string, g *gap) string {
+	q := d.p.importName(runtimePkg(d.p.types), g)
 	if q == "" {
 		q = "runtime"
 	}

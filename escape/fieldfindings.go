@@ -91,19 +91,6 @@ func (d *decider) forgotten(h *holding) *Finding {
 	if d.src == nil || recv == "" || recv == "_" || len(d.f.exits) != 1 {
 		return fd
 	}
-	st := h.named.Underlying().(*types.Struct)
-	var stmts []string
-	for _, name := range h.forget {
-		for i := range st.NumFields() {
-			if f := st.Field(i); f.Name() == name {
-				text, why := d.w.freeText(&object{def: &value{typ: f.Type()}}, recv+"."+name, f.Type(), true, decl.Body.Rbrace)
-				if why != "" {
-					return fd
-				}
-				stmts = append(stmts, text)
-			}
-		}
-	}
 	var g *gap
 	for _, b := range d.f.rpo {
 		for _, i := range b.gaps {
@@ -116,6 +103,19 @@ func (d *decider) forgotten(h *holding) *Finding {
 	}
 	if g == nil {
 		return fd
+	}
+	st := h.named.Underlying().(*types.Struct)
+	var stmts []string
+	for _, name := range h.forget {
+		for i := range st.NumFields() {
+			if f := st.Field(i); f.Name() == name {
+				text, why := d.w.freeText(&object{def: &value{typ: f.Type()}}, recv+"."+name, f.Type(), true, g)
+				if why != "" {
+					return fd
+				}
+				stmts = append(stmts, text)
+			}
+		}
 	}
 	if es, why := d.p.edits(d.src, d.f, g, stmts, nil); why == "" && d.src.parses(es) == "" {
 		fd.Fix, fd.Edits = "free the fields that are forgotten", es
@@ -151,7 +151,7 @@ func (d *decider) lost(h *holding, field *types.Var, at *value) *Finding {
 		return fd
 	}
 	name := string(d.src.text[d.src.off(sel.Pos()):d.src.off(sel.End())])
-	text, why := d.w.freeText(&object{def: &value{typ: field.Type()}}, name, field.Type(), true, g.scope)
+	text, why := d.w.freeText(&object{def: &value{typ: field.Type()}}, name, field.Type(), true, g)
 	if why != "" {
 		return fd
 	}

@@ -317,7 +317,7 @@ func (d *decider) remembered(x *decision, fp freePoint) (planned, bool) {
 			name = d.fresh("old")
 			x.names[o] = name
 		}
-		text, why := d.w.freeText(o, name, pl.typ, fp.isNil, fp.gap.gap.scope)
+		text, why := d.w.freeText(o, name, pl.typ, fp.isNil, fp.gap.gap)
 		if why != "" {
 			return planned{}, false
 		}

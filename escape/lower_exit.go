@@ -44,16 +44,18 @@ func (l *lower) ret(s *ast.ReturnStmt, pos token.Pos) {
 		l.jump(l.splice.exit)
 		return
 	}
+	if s != nil && len(s.Results) > 0 {
+		// Before the named results are given: what is written there stands in
+		// front of the return.
+		g := l.emit(opGap, nil, pos)
+		g.gap = &gap{kind: gapReturn, stmt: s, scope: s.Pos()}
+	}
 	if named && vals != nil {
 		for i, v := range vals {
 			if r := sig.Results().At(i); r.Name() != "_" {
 				l.writeRoot(l.declareAgain(r), v, pos)
 			}
 		}
-	}
-	if s != nil && len(s.Results) > 0 {
-		g := l.emit(opGap, nil, pos)
-		g.gap = &gap{kind: gapReturn, stmt: s, scope: s.Pos()}
 	}
 	if l.cur == nil {
 		return

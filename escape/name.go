@@ -5,7 +5,6 @@ package escape
 
 import (
 	"go/ast"
-	"go/token"
 	"go/types"
 	"strings"
 )
@@ -196,12 +195,17 @@ func (p *pkg) visible(v *types.Var, g *gap) bool {
 	if v.Name() == "_" || v.Name() == "" {
 		return false
 	}
+	return p.denotes(v.Name(), v, g)
+}
+
+// denotes reports whether name means o in a statement at g, and nothing that shadows it.
+func (p *pkg) denotes(name string, o types.Object, g *gap) bool {
 	s := p.scopeOf(g)
 	if s == nil {
 		return false
 	}
-	_, obj := s.LookupParent(v.Name(), g.scope)
-	return obj == v
+	_, found := s.LookupParent(name, g.scope)
+	return found == o
 }
 
 // inScope reports whether a free of o may be left to gap g: whether one of the
@@ -252,13 +256,12 @@ func (p *pkg) scopeOf(g *gap) *types.Scope {
 	return p.types.Scope().Innermost(g.scope)
 }
 
-// freeText returns the statement that frees name, of type t, in file, or why
-// there is none.
-func (w *flow) freeText(o *object, name string, t types.Type, mayNil bool, pos token.Pos) (text, why string) {
+// freeText returns the statement that frees name, of type t, at g, or why there is none.
+func (w *flow) freeText(o *object, name string, t types.Type, mayNil bool, g *gap) (text, why string) {
 	elem := w.elemName(name)
 	if o.coll && w.p.collects(t) {
 		e := elemType(t)
-		inner, why := w.freeText(&object{def: o.def, armed: o.armed}, elem, e, true, pos)
+		inner, why := w.freeText(&object{def: o.def, armed: o.armed}, elem, e, true, g)
 		if why != "" {
 			return "", why
 		}
@@ -275,21 +278,28 @@ func (w *flow) freeText(o *object, name string, t types.Type, mayNil bool, pos t
 		}
 		fn := fr.fn.Name()
 		if fr.fn.Pkg() != w.p.types {
-			q := w.p.importName(fr.fn.Pkg(), pos)
+			q := w.p.importName(fr.fn.Pkg(), g)
 			if q == "" {
 				return "", "package " + fr.fn.Pkg().Path() + ", which frees it, is not imported here"
 			}
 			fn = q + "." + fn
+		} else if !w.p.denotes(fn, fr.fn, g) {
+			return "", fn + ", which frees it, means something else here"
 		}
 		text = fn + "(" + arg + ")"
 	} else {
 		text = name + "." + fr.fn.Name() + "()"
 	}
 	if mayNil && nilable(t) && !fr.nilOK {
+		if !w.p.denotes("nil", types.Universe.Lookup("nil"), g) {
+			return "", nilShadowed
+		}
 		text = "if " + name + " != nil {\n\t" + text + "\n}"
 	}
 	return text, ""
 }
+
+const nilShadowed = "it may be nil, and nil means something else here"
 
 // elemName is the variable of a loop that frees the elements of name.
 func (w *flow) elemName(name string) string {
@@ -343,9 +353,9 @@ func (w *flow) repeatable(o *object) bool {
 	return true
 }
 
-// importName returns the name under which the file at pos imports q.
-func (p *pkg) importName(q *types.Package, pos token.Pos) string {
-	f := p.file(pos)
+// importName returns the name by which package q is called at g; "" if there is none.
+func (p *pkg) importName(q *types.Package, g *gap) string {
+	f := p.file(g.scope)
 	if f == nil || q == nil {
 		return ""
 	}
@@ -360,11 +370,7 @@ func (p *pkg) importName(q *types.Package, pos token.Pos) string {
 		if !ok || pn.Imported() != q || pn.Name() == "_" || pn.Name() == "." {
 			continue
 		}
-		s := p.types.Scope().Innermost(pos)
-		if s == nil {
-			return ""
-		}
-		if _, o := s.LookupParent(pn.Name(), pos); o == pn {
+		if p.denotes(pn.Name(), pn, g) {
 			return pn.Name()
 		}
 	}
