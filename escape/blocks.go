@@ -197,9 +197,8 @@ func (f *fn) order() {
 	}
 }
 
-// irreducible reports whether some cycle can be entered in two places: an edge
-// back to a block that does not dominate where the edge comes from.
-func (f *fn) irreducible() bool {
+// dominators returns the block that dominates each block next, by its order.
+func (f *fn) dominators() []*block {
 	idom := make([]*block, len(f.rpo))
 	meet := func(a, b *block) *block {
 		for a != b {
@@ -233,6 +232,13 @@ func (f *fn) irreducible() bool {
 			}
 		}
 	}
+	return idom
+}
+
+// irreducible reports whether some cycle can be entered in two places: an edge
+// back to a block that does not dominate where the edge comes from.
+func (f *fn) irreducible() bool {
+	idom := f.dominators()
 	for _, b := range f.rpo {
 		for _, s := range b.succs {
 			if s.order > b.order {

@@ -38,9 +38,9 @@ type decision struct {
 	noEdit string
 	hoists []*hoist
 
-	imports bool               // the plan needs the import of runtime
-	names   map[*object]string // variables that the plan makes for buffers
-	moved   map[*object]bool   // their frees were moved out of literals
+	imports bool              // the plan needs the import of runtime
+	names   map[gapKey]string // variables that the plan makes for buffers
+	moved   map[*object]bool  // their frees were moved out of literals
 
 	late    *lateness // what the program frees comes late
 	deletes []*value  // frees that the plan replaces
@@ -64,6 +64,7 @@ type decider struct {
 
 	hoistEdits map[*hoist][]analysis.TextEdit
 	raws       map[*object]*value
+	idom       []*block // of each block, the one that dominates it next
 }
 
 func (d *decider) decide() {
@@ -211,18 +212,23 @@ func (d *decider) give(x *decision, fp freePoint) (planned, string) {
 		if p, ok := d.overwritten(x, fp); ok {
 			return p, ""
 		}
-		h, why := d.hoistFor(fp.obj)
-		if why == "" && !d.within(h, fp.gap.gap) {
-			why = "no variable that is visible at " + d.p.line(fp.gap.pos) + " holds it there"
-		}
-		if why != "" {
-			if p, ok := d.remembered(x, fp); ok {
-				return p, ""
+		h, held := d.headerFor(fp.obj, fp.gap.gap)
+		name, t = held.name, held.typ
+		if h == nil {
+			var why string
+			h, why = d.hoistFor(fp.obj)
+			if why == "" && !d.within(h, fp.gap.gap) {
+				why = "no variable that is visible at " + d.p.line(fp.gap.pos) + " holds it there"
 			}
-			return planned{}, why
+			if why != "" {
+				if p, ok := d.remembered(x, fp); ok {
+					return p, ""
+				}
+				return planned{}, why
+			}
+			name, via = h.named(fp.obj)
+			t = fp.obj.def.typ0()
 		}
-		name, via = h.named(fp.obj)
-		t = fp.obj.def.typ0()
 		x.hoists = append(x.hoists, h)
 	}
 	g := fp.gap.gap
@@ -325,7 +331,7 @@ func (d *decider) within(h *hoist, g *gap) bool {
 	if at <= h.stmt.Pos() || at > h.list.End() {
 		return false
 	}
-	switch h.stmt.(type) {
+	switch unlabelled(h.stmt).(type) {
 	case *ast.IfStmt, *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.ForStmt, *ast.RangeStmt:
 	default:
 		if at < h.stmt.End() {

@@ -182,9 +182,13 @@ func (p *pkg) hoistEdits(s *source, h *hoist) []analysis.TextEdit {
 		heads := h.heads(s, first)
 		return []analysis.TextEdit{s.edit(o, s.off(h.stmt.End()), strings.Join(heads, sep))}
 	}
-	es := []analysis.TextEdit{s.edit(o, o, strings.Join(h.heads(s, first), sep)+sep)}
+	heads := strings.Join(h.heads(s, first), sep) + sep
+	if _, ok := h.stmt.(*ast.LabeledStmt); ok && first { // whose label is indented less
+		heads = "\t" + strings.Join(h.heads(s, first), sep+"\t") + sep
+	}
+	es := []analysis.TextEdit{s.edit(o, o, heads)}
 	for _, x := range h.outermost() {
-		es = append(es, s.edit(s.off(x.expr.Pos()), s.off(x.expr.End()), x.name))
+		es = append(es, s.edit(s.off(x.expr.Pos()), s.off(x.expr.End()), x.text()))
 	}
 	// A replacement at the very start of the statement joins the insertion.
 	if len(es) > 1 && es[1].Pos == es[0].Pos {

@@ -28,6 +28,16 @@ type hoisted struct {
 	name string
 	obj  *object // nil: moved only to keep the order
 	of   int     // obj is one of so many results of a statement that drops them all; 0: not so
+
+	names []string // instead of name: of the values that go to the variables of a header
+}
+
+// text is what stands for x.expr in its statement.
+func (x hoisted) text() string {
+	if x.names != nil {
+		return strings.Join(x.names, ", ")
+	}
+	return x.name
 }
 
 // nameResult names result o of a call of which all n results are dropped.
@@ -158,7 +168,7 @@ func (d *decider) hoistFor(o *object) (*hoist, string) {
 		}
 	}
 	direct := stmt
-	if in := initOf(stmt); in != nil {
+	if in := initOf(unlabelled(stmt)); in != nil {
 		direct = in
 	}
 	if as, ok := direct.(*ast.AssignStmt); ok && len(as.Lhs) == 1 && as.Rhs[0] == ast.Expr(call) {
@@ -243,7 +253,7 @@ func (h *hoist) text(s *source, from, to token.Pos) string {
 				continue
 			}
 			w.WriteString(s.copied(at, x.expr.Pos()))
-			w.WriteString(x.name)
+			w.WriteString(x.text())
 			at = x.expr.End()
 		}
 	}
@@ -260,7 +270,7 @@ func (h *hoist) heads(s *source, apart bool) []string {
 		return []string{h.results() + " := " + s.copied(e.Pos(), e.End())}
 	}
 	for k, x := range h.items {
-		out = append(out, x.name+" := "+h.text(s, x.expr.Pos(), x.expr.End()))
+		out = append(out, x.text()+" := "+h.text(s, x.expr.Pos(), x.expr.End()))
 		for _, free := range h.frees[k] {
 			if apart {
 				out = append(out, strings.Split(free, "\n")...)
@@ -287,50 +297,4 @@ func (h *hoist) outermost() []hoisted {
 		}
 	}
 	return out
-}
-
-// remembered frees fp's buffer through a variable of its own, which takes it
-// where it is made: the one that held it is assigned again before it is dead.
-func (d *decider) remembered(x *decision, fp freePoint) (planned, bool) {
-	o, b := fp.obj, fp.obj.def.blk
-	if o.kind == objParam {
-		return planned{}, false
-	}
-	for _, i := range b.gaps {
-		at := b.instrs[i]
-		g := at.gap
-		if i <= o.def.at || g.kind != gapStmt || len(g.inner) > 0 || d.f.inLiteral(g.anchor) {
-			continue
-		}
-		pl := d.w.nameAt(o, at)
-		if pl == nil || pl.via != "" {
-			continue
-		}
-		if fp.gap.gap.scope < g.anchor || fp.gap.gap.scope >= endOf(g.list) || d.jumpedOver(g.anchor, g.list) {
-			return planned{}, false // not visible there
-		}
-		name := x.names[o]
-		if name == "" {
-			if x.names == nil {
-				x.names = map[*object]string{}
-			}
-			name = d.fresh("old")
-			x.names[o] = name
-		}
-		text, why := d.w.freeText(o, name, pl.typ, fp.isNil, fp.gap.gap)
-		if why != "" {
-			return planned{}, false
-		}
-		save := &planned{freePoint: freePoint{obj: o, gap: at}, text: name + " := " + pl.name, save: true}
-		return planned{freePoint: fp, text: text, name: name, repeatable: x.pl.repeats[o], before: save}, true
-	}
-	return planned{}, false
-}
-
-// endOf is where the names declared in a list of statements end.
-func endOf(list ast.Node) token.Pos {
-	if b, ok := list.(*ast.BlockStmt); ok {
-		return b.Rbrace + 1
-	}
-	return list.End() + 1
 }

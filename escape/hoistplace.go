@@ -13,23 +13,8 @@ import (
 // evaluated there exactly once, whatever happens, in the statement itself or first
 // thing in its header.
 func (d *decider) statementOf(call *ast.CallExpr) (ast.Stmt, ast.Node, string) {
-	var stack []ast.Node
-	var path []ast.Node
-	ast.Inspect(d.f.node, func(n ast.Node) bool {
-		if n == nil {
-			stack = stack[:len(stack)-1]
-			return true
-		}
-		if path != nil {
-			return false
-		}
-		stack = append(stack, n)
-		if n == ast.Node(call) {
-			path = slices.Clone(stack)
-		}
-		return true
-	})
-	const bad = "it has no variable, and it is made where a statement cannot stand before it"
+	path := d.pathTo(call)
+	const bad = noStatement
 	for i := len(path) - 1; i > 0; i-- {
 		switch n := path[i].(type) {
 		case *ast.FuncLit:
@@ -41,11 +26,10 @@ func (d *decider) statementOf(call *ast.CallExpr) (ast.Stmt, ast.Node, string) {
 				return nil, nil, bad
 			}
 		case ast.Stmt:
-			host := n
 			switch s := n.(type) {
 			case *ast.ExprStmt, *ast.AssignStmt, *ast.ReturnStmt, *ast.SendStmt, *ast.IncDecStmt, *ast.DeclStmt, *ast.GoStmt, *ast.DeferStmt:
 				if up, ok := path[i-1].(ast.Stmt); ok && initOf(up) == n {
-					host, i = up, i-1
+					i--
 				}
 			case *ast.IfStmt:
 				if s.Init != nil || path[i+1] != ast.Node(s.Cond) {
@@ -62,26 +46,91 @@ func (d *decider) statementOf(call *ast.CallExpr) (ast.Stmt, ast.Node, string) {
 			default:
 				return nil, nil, bad
 			}
-			switch up := path[i-1].(type) {
-			case *ast.BlockStmt:
-				// What would be an else-if without the frees before it is left
-				// alone like one: else a second run would find more to do.
-				_, isIf := host.(*ast.IfStmt)
-				if outer, ok := path[i-2].(*ast.IfStmt); ok && isIf && outer.Else == ast.Stmt(up) && host == up.List[len(up.List)-1] {
-					return nil, nil, bad
-				}
-				return host, up, ""
-			case *ast.CaseClause:
-				return host, up, ""
-			case *ast.CommClause:
-				if up.Comm != host {
-					return host, up, ""
-				}
-			}
-			return nil, nil, bad
+			return d.hosted(path[:i+1])
 		}
 	}
 	return nil, nil, bad
+}
+
+const noStatement = "it has no variable, and it is made where a statement cannot stand before it"
+
+// pathTo lists the nodes from the function down to n.
+func (d *decider) pathTo(n ast.Node) []ast.Node {
+	var stack, path []ast.Node
+	ast.Inspect(d.f.node, func(x ast.Node) bool {
+		switch {
+		case x == nil:
+			stack = stack[:len(stack)-1]
+			return true
+		case path != nil:
+			return false
+		}
+		stack = append(stack, x)
+		if x == n {
+			path = slices.Clone(stack)
+		}
+		return true
+	})
+	return path
+}
+
+// hosted returns the statement at the end of path, with its labels, and the list it is
+// an element of, if a statement may be put before it.
+func (d *decider) hosted(path []ast.Node) (ast.Stmt, ast.Node, string) {
+	i := len(path) - 1
+	host := path[i].(ast.Stmt)
+	for ; i > 0; i-- {
+		l, ok := path[i-1].(*ast.LabeledStmt)
+		if !ok {
+			break
+		}
+		if d.goesTo(l) {
+			return nil, nil, noStatement // past the statement before it
+		}
+		host = l
+	}
+	if i == 0 {
+		return nil, nil, noStatement
+	}
+	switch up := path[i-1].(type) {
+	case *ast.BlockStmt:
+		// What would be an else-if without the frees before it is left
+		// alone like one: else a second run would find more to do.
+		_, isIf := host.(*ast.IfStmt)
+		if outer, ok := path[i-2].(*ast.IfStmt); ok && isIf && outer.Else == ast.Stmt(up) && host == up.List[len(up.List)-1] {
+			return nil, nil, noStatement
+		}
+		return host, up, ""
+	case *ast.CaseClause:
+		return host, up, ""
+	case *ast.CommClause:
+		if up.Comm != host {
+			return host, up, ""
+		}
+	}
+	return nil, nil, noStatement
+}
+
+// goesTo reports whether a goto leads to the label of l.
+func (d *decider) goesTo(l *ast.LabeledStmt) bool {
+	found := false
+	ast.Inspect(d.f.node, func(n ast.Node) bool {
+		b, ok := n.(*ast.BranchStmt)
+		found = found || ok && b.Tok == token.GOTO && b.Label.Name == l.Label.Name
+		return !found
+	})
+	return found
+}
+
+// unlabelled is s without its labels.
+func unlabelled(s ast.Stmt) ast.Stmt {
+	for {
+		l, ok := s.(*ast.LabeledStmt)
+		if !ok {
+			return s
+		}
+		s = l.Stmt
+	}
 }
 
 // initOf returns the first statement in the header of s, which runs once.

@@ -2,7 +2,8 @@ package escape
 
 // Loose collections: local slices, arrays, maps and channels that hold buffers
 // but cannot own them, because a buffer in them is also freed, returned or
-// replaced by its own name, or because not all they hold is owned. What they hold
+// replaced by its own name, because not all they hold is owned, or because they hold
+// it as the key of a map. What they hold
 // keeps its own object; it is in use for as long as they are, unless nobody looks
 // into them.
 
@@ -25,7 +26,7 @@ func (w *flow) loosen() bool {
 	for _, b := range w.f.rpo {
 		for _, v := range b.instrs {
 			switch {
-			case v.op == opPack && v.note == "make" && w.localChan(v):
+			case v.op == opPack && v.note == "make" && w.localChan(v), w.keyed(v):
 				add(v)
 			case !w.ownerOp(v) && !(v.op == opPhi && w.owner[v] && w.p.collects(v.typ)):
 			case w.owner[v]:
@@ -227,6 +228,16 @@ func (w *flow) localChan(v *value) bool {
 		}
 	}
 	return true
+}
+
+// keyed reports whether v makes a map that may have buffers as keys, and none as
+// elements.
+func (w *flow) keyed(v *value) bool {
+	if v.op != opPack || v.note != "make" && v.note != "literal" {
+		return false
+	}
+	m, ok := v.typ0().Underlying().(*types.Map)
+	return ok && !plain(m.Key()) && !w.p.holdsResource(m.Elem())
 }
 
 // holders lists what an element that is stored into collection v can be read

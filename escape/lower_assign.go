@@ -127,7 +127,7 @@ func (l *lower) target(lhs ast.Expr) func(v *value) {
 			}
 		}
 		base := l.expr(x.X)
-		l.mapKey(l.p.typeOf(x.X), l.expr(x.Index))
+		l.mapKey(l.p.typeOf(x.X), base, l.expr(x.Index))
 		return func(v *value) {
 			s := l.emit(opStore, nil, x.Pos(), v, base)
 			s.note = "stored in an element of " + types.TypeString(l.p.typeOf(x.X), l.p.qualifier)

@@ -316,10 +316,11 @@ func (l *lower) composite(x *ast.CompositeLit, t types.Type) *value {
 		}
 		return l.readRoot(r, x.Pos())
 	}
+	var keys []*value
 	for _, el := range x.Elts {
 		if kv, ok := el.(*ast.KeyValueExpr); ok {
 			if _, isStruct := deref(t).Underlying().(*types.Struct); !isStruct {
-				l.mapKey(t, l.expr(kv.Key))
+				keys = append(keys, l.expr(kv.Key))
 				if m, ok := t.Underlying().(*types.Map); ok && dynamic(m.Key(), 0) {
 					l.mayPanic(kv.Key.Pos())
 				}
@@ -331,15 +332,24 @@ func (l *lower) composite(x *ast.CompositeLit, t types.Type) *value {
 	}
 	v := l.emit(opPack, t, x.Pos(), args...)
 	v.note = "literal"
+	for _, k := range keys {
+		l.mapKey(t, v, k)
+	}
 	return v
 }
 
-// mapKey stores k as a key of a map of type t. Keys come out again in a range, and no
-// loop over the elements frees them, so a buffer that becomes one has left. An index of
+// mapKey stores k as a key of m, a map of type t. Keys come out again in a range. A map
+// whose elements own nothing holds them: they are in use for as long as it is. No loop
+// over the elements frees the keys, so one of a map that owns has left. An index of
 // something else than a map is only read.
-func (l *lower) mapKey(t types.Type, k *value) {
-	if m, ok := t.Underlying().(*types.Map); ok && !plain(m.Key()) {
-		s := l.emit(opStore, nil, k.pos, k)
-		s.note = "stored as a key of " + types.TypeString(t, l.p.qualifier)
+func (l *lower) mapKey(t types.Type, m, k *value) {
+	mt, ok := t.Underlying().(*types.Map)
+	if !ok || plain(mt.Key()) {
+		return
 	}
+	s := l.emit(opStore, nil, k.pos, k)
+	if !l.p.holdsResource(mt.Elem()) {
+		s.args = append(s.args, m)
+	}
+	s.note = "stored as a key of " + types.TypeString(t, l.p.qualifier)
 }
