@@ -47,11 +47,11 @@ func (s *Stream) adopt(typ any, elem uintptr, p Ptr, n int, release func()) (*he
 	}
 	a := &adopted{size: int64(n) * int64(elem), release: release}
 	e := c.estate
-	e.mu.Lock()
-	if e.gone {
-		e.mu.Unlock()
+	if !e.enter() {
 		return nil, 0, fmt.Errorf("alloc: adopt: pool %w", ErrClosed)
 	}
+	defer c.leave()
+	e.mu.Lock()
 	e.adopted[a] = struct{}{}
 	e.mu.Unlock()
 	c.account.AddReserved(a.size)
@@ -76,12 +76,7 @@ func (s *Stream) adopt(typ any, elem uintptr, p Ptr, n int, release func()) (*he
 // nobody else's; no lock is held.
 func (c *core) disown(hp *heap, b *block) {
 	a := b.adopted
-	e := c.estate
-	e.mu.Lock()
-	_, ours := e.adopted[a]
-	delete(e.adopted, a)
-	e.mu.Unlock()
-	if ours {
+	if take(c.estate, &c.estate.adopted, a) {
 		c.account.AddReserved(-a.size)
 		a.release()
 	}

@@ -170,6 +170,10 @@ func (h *header) used(gen uint64, op string) error {
 // makeChecked is Make in Check mode.
 func (s *Stream) makeChecked(typ any, size int64) (*header, uint64, error) {
 	c := s.core
+	if !c.estate.enter() {
+		return nil, 0, fmt.Errorf("alloc: make: pool %w", ErrClosed)
+	}
+	defer c.leave()
 	if err := c.release(c.options.Quarantine, false); err != nil {
 		panic(err)
 	}
@@ -200,6 +204,8 @@ func (s *Stream) makeChecked(typ any, size int64) (*header, uint64, error) {
 // freeChecked is what becomes of a block in Check mode after its Free: poison in stream
 // order, and quarantine. h is nil if the collector found the buffer dead. No lock is held.
 func (c *core) freeChecked(h *header, b *block, how uintptr) {
+	c.estate.enter() // b is live, so nothing has gone back yet
+	defer c.leave()
 	k, hp := b.checked, b.heap
 	if h != nil {
 		k.freed = callers(4)
@@ -230,7 +236,7 @@ func (c *core) freeChecked(h *header, b *block, how uintptr) {
 	} else {
 		hp.shard.Free(size)
 	}
-	if c.trace != nil && b.adopted == nil {
+	if c.trace != nil && k.fenced { // else its Make has failed, and there is no line of that
 		c.trace.add('f', l.index, b.ptr, 0)
 	}
 	seq := hp.shard.Seq()

@@ -114,7 +114,7 @@
 // Run: cut into slots, each of which has a state of its own. When all are idle, a Make
 // that finds nothing else makes it idle.
 //
-// At every stop Live + Pending + Idle == Reserved, and Reserved never exceeds Limit.
+// At every stop, and in Stats at any time, Live + Pending + Idle == Reserved, and Reserved never exceeds Limit.
 //
 // # Who keeps what alive
 //
@@ -123,6 +123,11 @@
 // header's cleanup is a number and the late queue, and leads to neither the header
 // nor the pool. So a buffer that is dropped is found, and a pool that is dropped with all its
 // buffers and streams is found too: its cleanup gives the estate back. See header.
+//
+// Memory goes back to the device when nobody can be at work with it. Whoever calls the device with a
+// segment, a stream or an event of the pool is counted as inside (estate.enter), or has pinned a buffer, which is
+// live for as long. Close waits for those inside; the last one to leave a closed pool in which nothing is
+// live gives everything back, whether that is Close or the goroutine that has freed the last buffer.
 //
 // A dead copy of a handle refers to a header that may serve another buffer by then, and
 // keeps that one from being found dead: forget handles after their Free, or let them go out of scope.

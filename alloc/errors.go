@@ -36,6 +36,9 @@ var (
 // errNoStream says that a stream is nil, or a Stream that no pool has made.
 var errNoStream = errors.New("no stream: nil, or not made by a pool")
 
+// errNoPool says the same of a pool.
+var errNoPool = errors.New("no pool: nil, or not made by NewPool")
+
 var errNotObservable = errors.New("work on the stream cannot be observed")
 
 // A MemoryError reports that a Make found no memory, and the pool as it was then.

@@ -3,7 +3,10 @@ package alloc
 import (
 	"errors"
 	"math/bits"
+	"runtime"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/lastuse/lastuse/finalize"
 	"github.com/lastuse/lastuse/tracker"
@@ -21,6 +24,9 @@ type estate struct {
 	late    finalize.Queue[uint32]      // headers that died
 	unpin   finalize.Queue[*pinnedHost] // pinned memory whose handle died
 
+	door    atomic.Uint64 // how many are inside, and the bits below: see enter
+	settled chan struct{} // closed when settle is through
+
 	mu      sync.Mutex        // held briefly, over no call of the device
 	ranges  map[Ptr]*granules // segments
 	pinned  map[*pinnedHost]struct{}
@@ -29,17 +35,113 @@ type estate struct {
 	events  []uintptr            // all that were ever made
 	idle    []uintptr            // those that stand for nothing now
 	adopted map[*adopted]struct{}
-	gone    bool // given back
 }
 
-// add notes a new segment. It reports false if the pool is gone.
-func (e *estate) add(g *granules) bool {
+// newEstate returns the estate of a pool that has nothing yet.
+func newEstate(dev Device, account *tracker.Account) *estate {
+	e := &estate{
+		dev:     dev,
+		account: account,
+		settled: make(chan struct{}),
+		ranges:  make(map[Ptr]*granules),
+		pinned:  make(map[*pinnedHost]struct{}),
+		streams: make(map[uintptr]struct{}),
+		wrapped: make(map[uintptr]struct{}),
+		adopted: make(map[*adopted]struct{}),
+	}
+	e.pinner, _ = dev.(Pinner)
+	return e
+}
+
+// The bits of estate.door above the number of those who are inside.
+const (
+	doorClosed  = 1 << 61 // the pool is closed: who leaves last settles if nothing is live
+	doorDropped = 1 << 62 // and nothing can be, whatever the books say
+	doorGone    = 1 << 63 // somebody settles or has settled: nobody comes in
+)
+
+// enter reports whether the caller may work with what the pool has from its device: then that does
+// not go back before he leaves. Whoever calls the device with a segment, a stream or an event of the
+// pool is inside, unless he has pinned a buffer, which is live for as long. He may enter again before
+// he leaves.
+func (e *estate) enter() bool {
+	if e.door.Add(1)&doorGone == 0 {
+		return true
+	}
+	e.door.Add(^uint64(0))
+	return false
+}
+
+// last ends what enter began, and reports whether the caller was the last one inside of a pool that is to
+// be settled: then he has to do that, and nobody comes in any more.
+func (e *estate) last() bool {
+	d := e.door.Add(^uint64(0))
+	return (d == doorClosed && e.account.Stats().LiveObjects == 0 || d == doorClosed|doorDropped) &&
+		e.door.CompareAndSwap(d, d|doorGone)
+}
+
+// close says that the pool is closed, and waits until nobody but the caller is inside.
+func (e *estate) close() {
+	for d := e.door.Or(doorClosed); d&(doorClosed-1) > 1; d = e.door.Load() {
+		runtime.Gosched()
+		time.Sleep(20 * time.Microsecond)
+	}
+}
+
+// gone reports whether everything goes back to the device, or has gone.
+func (e *estate) gone() bool { return e.door.Load()&doorGone != 0 }
+
+// drop gives everything back, page-locked memory too. The Pool has been found dead, and so have been all
+// handles that lead to it.
+func (e *estate) drop() {
+	if e.enter() {
+		e.door.Or(doorClosed | doorDropped)
+		if e.last() {
+			_ = e.settle()
+		}
+	}
+	<-e.settled // by another goroutine, which may still be at work on what it got from the Pool
+	e.mu.Lock()
+	pinned := e.pinned
+	e.pinned = nil
+	e.mu.Unlock()
+	for p := range pinned {
+		_ = e.pinner.FreeHost(p.ptr, p.size)
+	}
+}
+
+// add notes a new segment.
+func (e *estate) add(g *granules) {
+	e.mu.Lock()
+	e.ranges[g.base] = g
+	e.mu.Unlock()
+}
+
+// addStream notes a stream, unless e has it already: then it reports false.
+func (e *estate) addStream(h uintptr, wrapped bool) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if !e.gone {
-		e.ranges[g.base] = g
+	_, own := e.streams[h]
+	_, others := e.wrapped[h]
+	if own || others {
+		return false
 	}
-	return !e.gone
+	if wrapped {
+		e.wrapped[h] = struct{}{}
+	} else {
+		e.streams[h] = struct{}{}
+	}
+	return true
+}
+
+// take removes x from one of the sets of e, and reports whether it was there: then it is the caller's to give
+// back. What has been settled is in none of them.
+func take[K comparable, V any](e *estate, set *map[K]V, x K) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_, there := (*set)[x]
+	delete(*set, x)
+	return there
 }
 
 // takeEvent returns an event that stands for nothing, if there is one.
@@ -138,44 +240,49 @@ func (e *estate) giveBack(g *granules) error {
 	return errors.Join(errs...)
 }
 
-// settle gives everything back. Nobody has a buffer, a stream or the pool any more. It
-// waits for the work that is still queued.
-func (e *estate) settle() error {
+// sync waits for the work on all streams. What goes wrong is their owners' to hear.
+func (e *estate) sync() {
 	e.mu.Lock()
-	if e.gone {
-		e.mu.Unlock()
-		return nil
+	all := []uintptr{e.dev.DefaultStream()}
+	for _, set := range []map[uintptr]struct{}{e.streams, e.wrapped} {
+		for h := range set {
+			all = append(all, h)
+		}
 	}
-	e.gone = true
+	e.mu.Unlock()
+	for _, h := range all {
+		if e.dev.Sync(h) != nil {
+			// Only whether the work is over matters here, so a device that may have meant something
+			// else is asked again.
+			_ = e.dev.Sync(h)
+		}
+	}
+}
+
+// settle gives everything back but page-locked memory, which its handles still lead to. It waits for the work
+// that is still queued. Whom last has told so calls it, once.
+func (e *estate) settle() error {
+	defer close(e.settled)
+	e.sync()
+	e.mu.Lock()
+	streams, events, adopted, ranges := e.streams, e.events, e.adopted, e.ranges
+	e.streams, e.wrapped, e.events, e.idle, e.adopted, e.ranges = nil, nil, nil, nil, nil, nil
 	e.mu.Unlock()
 
 	var errs []error
-	for s := range e.streams {
-		if e.dev.Sync(s) != nil {
-			// Its error was the user's to hear. Here it matters only that the work is over,
-			// so a device that may have meant something else is asked again.
-			e.dev.Sync(s)
-		}
+	for s := range streams {
 		errs = append(errs, e.dev.DestroyStream(s))
 	}
-	for s := range e.wrapped {
-		e.dev.Sync(s)
-	}
-	e.dev.Sync(e.dev.DefaultStream())
-	for _, ev := range e.events {
+	for _, ev := range events {
 		errs = append(errs, e.dev.DestroyEvent(ev))
 	}
-	for a := range e.adopted {
+	for a := range adopted {
 		e.account.AddReserved(-a.size)
 		a.release()
 	}
-	for p := range e.pinned {
-		errs = append(errs, e.pinner.FreeHost(p.ptr, p.size))
-	}
-	for _, g := range e.ranges {
+	for _, g := range ranges {
 		errs = append(errs, e.giveBack(g))
 	}
-	e.streams, e.wrapped, e.events, e.adopted, e.pinned, e.ranges = nil, nil, nil, nil, nil, nil
 	e.account.Close()
 	return errors.Join(errs...)
 }

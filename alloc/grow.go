@@ -1,9 +1,6 @@
 package alloc
 
-import (
-	"errors"
-	"fmt"
-)
+import "errors"
 
 // Growth: how a heap gets memory that no idle block has.
 //
@@ -95,11 +92,7 @@ func (hp *heap) newSegment(size int64, single bool) error {
 		return err
 	}
 	g := &granules{base: p, size: size}
-	if !c.estate.add(g) {
-		c.dev.Free(p, size)
-		c.unclaim(size)
-		return fmt.Errorf("pool %w", ErrClosed)
-	}
+	c.estate.add(g)
 	c.account.AddReserved(size)
 	hp.mu.Lock()
 	defer hp.mu.Unlock()
@@ -186,10 +179,7 @@ func (hp *heap) newRange(size int64) error {
 		return err
 	}
 	g := &granules{base: p, size: room, unit: c.granule, bits: make([]uint64, (room/c.granule+63)/64)}
-	if !c.estate.add(g) {
-		c.mapper.Unreserve(p, room)
-		return fmt.Errorf("pool %w", ErrClosed)
-	}
+	c.estate.add(g)
 	hp.mu.Lock()
 	defer hp.mu.Unlock()
 	seg := &segment{base: p, size: room, home: hp, granules: g}

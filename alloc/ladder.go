@@ -36,6 +36,10 @@ const (
 // class c if that is not negative. It returns the block live and counted, with its heap
 // locked.
 func (s *Stream) climb(hp *heap, size int64, c int) (*block, error) {
+	if !s.core.estate.enter() {
+		return nil, fmt.Errorf("alloc: make: pool %w", ErrClosed)
+	}
+	defer s.core.leave() // with b's heap locked, which does no harm while b is live
 	m := &climber{stream: s, core: s.core, heap: hp, size: size, class: c, need: size}
 	if c >= 0 {
 		m.need = runSize(c)
@@ -45,8 +49,11 @@ func (s *Stream) climb(hp *heap, size int64, c int) (*block, error) {
 		s.core.rungs[r].Add(1)
 		return b, nil
 	}
-	if s.core.closed.Load() && (m.err == nil || errors.Is(m.err, ErrOutOfMemory)) {
-		m.err = fmt.Errorf("pool %w", ErrClosed) // during the climb: what there was has gone to the device
+	if s.core.closed.Load() {
+		if m.err == nil || errors.Is(m.err, ErrOutOfMemory) {
+			m.err = fmt.Errorf("pool %w", ErrClosed) // during the climb: what there was has gone to the device
+		}
+		s.core.leftover() // what the climb got and could not use any more
 	}
 	s.core.rungs[rungFail].Add(1)
 	if m.err != nil && !errors.Is(m.err, ErrOutOfMemory) {
@@ -87,8 +94,7 @@ func (m *climber) climb() (*block, rung) {
 	if b := m.others(false); b != nil {
 		return b, rungOther
 	}
-	if c.closed.Load() {
-		m.err = fmt.Errorf("pool %w", ErrClosed)
+	if m.hopeless() {
 		return nil, rungFail
 	}
 	if c.press(m.need) {
@@ -118,6 +124,9 @@ func (m *climber) climb() (*block, rung) {
 	}
 	begin := time.Now()
 	for range collectTries {
+		if c.closed.Load() {
+			return nil, rungFail
+		}
 		// Idle memory that queued work still uses costs that work's time, and a collection can find
 		// no more than what is live.
 		before := c.account.Stats()
@@ -188,8 +197,10 @@ func (m *climber) awaitIdle() *block {
 	return nil
 }
 
-// hopeless reports whether the device failed in a way that memory given back cannot mend.
-func (m *climber) hopeless() bool { return m.err != nil && !errors.Is(m.err, ErrOutOfMemory) }
+// hopeless reports whether the pool is closed, or the device failed in a way that memory given back cannot mend.
+func (m *climber) hopeless() bool {
+	return m.core.closed.Load() || m.err != nil && !errors.Is(m.err, ErrOutOfMemory)
+}
 
 // grab takes a block from o if it has one.
 func (m *climber) grab(o *heap) *block {
@@ -289,6 +300,9 @@ func (m *climber) fresh(force bool) *block {
 		}
 		if b := m.grab(m.heap); b != nil {
 			return b
+		}
+		if m.core.closed.Load() {
+			return nil // nobody uses it any more
 		}
 	}
 	return nil

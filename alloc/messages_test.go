@@ -34,8 +34,10 @@ func TestNoStream(t *testing.T) {
 			_, err := alloc.Make[int32](s, 0)
 			assert.EqualError(t, err, "alloc: make: "+what, "for no elements too")
 			assert.EqualError(t, s.SyncContext(context.Background()), "alloc: sync: "+what)
+			assert.EqualError(t, s.Close(), "alloc: close stream: "+what)
 			for op, f := range map[string]func(){
 				"address":    func() { b.Ptr(s) },
+				"handle":     func() { s.Handle() },
 				"record":     func() { s.Record() },
 				"wait":       func() { s.Wait(p.DefaultStream()) },
 				"wait event": func() { s.WaitEvent(alloc.Event{}) },
@@ -49,6 +51,19 @@ func TestNoStream(t *testing.T) {
 	st := sound(t, p)
 	assert.Zero(t, st.Live)
 	require.NoError(t, p.Close())
+}
+
+func TestNoPool(t *testing.T) {
+	for name, p := range map[string]*alloc.Pool{"nil": nil, "zero": new(alloc.Pool)} {
+		for op, f := range map[string]func() error{
+			"new stream":  func() error { _, err := p.NewStream(); return err },
+			"wrap stream": func() error { _, err := p.WrapStream(1); return err },
+			"make pinned": func() error { _, err := alloc.MakePinned[byte](p, 1); return err },
+			"close":       p.Close,
+		} {
+			assert.EqualError(t, f(), "alloc: "+op+": no pool: nil, or not made by NewPool", name)
+		}
+	}
 }
 
 // What is wrong with a launch is said once, with the argument's number, and nothing stays pinned.

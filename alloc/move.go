@@ -28,6 +28,7 @@ func (hp *heap) moveTo(b *block, n int64) int64 {
 			if p == nil {
 				return
 			}
+			c.quiesce()
 			c.calls.Add(1)
 			err := c.mapper.Move(b.ptr+Ptr(done), p.ptr, p.size)
 			o.mu.Lock()

@@ -12,7 +12,8 @@ import (
 
 // A Pinned owns page-locked host memory for elements of type T, which copies reach
 // without staging. Like [Buffer] it is a small value; one Free ends all copies, and
-// the zero Pinned is empty.
+// the zero Pinned is empty. It stays good when its pool is closed, until it is freed or the collector
+// has found it dead together with the pool.
 type Pinned[T any] struct {
 	handle *pinnedHandle
 	n      int
@@ -45,7 +46,14 @@ func MakePinned[T any](p *Pool, n int) (Pinned[T], error) {
 }
 
 func (p *Pool) makePinned(typ any, elem uintptr, n int) (*pinnedHandle, error) {
-	c := p.core
+	if p.none() {
+		return nil, fmt.Errorf("alloc: make pinned: %w", errNoPool)
+	}
+	c, e := p.core, p.core.estate
+	if !e.enter() {
+		return nil, fmt.Errorf("alloc: make pinned: pool %w", ErrClosed)
+	}
+	defer c.leave()
 	if c.closed.Load() {
 		return nil, fmt.Errorf("alloc: make pinned: pool %w", ErrClosed)
 	}
@@ -59,7 +67,6 @@ func (p *Pool) makePinned(typ any, elem uintptr, n int) (*pinnedHandle, error) {
 		return nil, nil
 	}
 	c.drain(drainPerMake)
-	e := c.estate
 	if e.pinner == nil {
 		return nil, fmt.Errorf("alloc: make pinned: %s: %w", c.dev.Name(), errors.ErrUnsupported)
 	}
@@ -71,15 +78,8 @@ func (p *Pool) makePinned(typ any, elem uintptr, n int) (*pinnedHandle, error) {
 	}
 	host := &pinnedHost{ptr: ptr, size: size}
 	e.mu.Lock()
-	gone := e.gone
-	if !gone {
-		e.pinned[host] = struct{}{}
-	}
+	e.pinned[host] = struct{}{}
 	e.mu.Unlock()
-	if gone {
-		e.pinner.FreeHost(ptr, size)
-		return nil, fmt.Errorf("alloc: make pinned: pool %w", ErrClosed)
-	}
 	h := &pinnedHandle{host: host, pool: p}
 	finalize.Arm(&e.unpin, h, host)
 	return h, nil
@@ -120,12 +120,7 @@ func (p Pinned[T]) Free() {
 
 // unpinLate gives page-locked memory back, once.
 func (c *core) unpinLate(host *pinnedHost) {
-	e := c.estate
-	e.mu.Lock()
-	_, ours := e.pinned[host]
-	delete(e.pinned, host)
-	e.mu.Unlock()
-	if ours {
+	if e := c.estate; take(e, &e.pinned, host) {
 		c.calls.Add(1)
 		e.pinner.FreeHost(host.ptr, host.size)
 	}

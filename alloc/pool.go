@@ -153,15 +153,7 @@ func NewPool(dev Device, o Options) (*Pool, error) {
 		account: account,
 		total:   total,
 		streams: make(map[*Stream]struct{}),
-		estate: &estate{
-			dev:     dev,
-			account: account,
-			ranges:  make(map[Ptr]*granules),
-			pinned:  make(map[*pinnedHost]struct{}),
-			streams: make(map[uintptr]struct{}),
-			wrapped: make(map[uintptr]struct{}),
-			adopted: make(map[*adopted]struct{}),
-		},
+		estate:  newEstate(dev, account),
 	}
 	c.recording = o.Tracker.Recording()
 	if o.Trace != nil {
@@ -179,9 +171,6 @@ func NewPool(dev Device, o Options) (*Pool, error) {
 	if m, ok := dev.(Mapper); ok && m.Granularity() > 0 && budget/m.Granularity() >= leastGranules {
 		c.mapper, c.estate.mapper, c.granule = m, m, m.Granularity()
 	}
-	if p, ok := dev.(Pinner); ok {
-		c.estate.pinner = p
-	}
 	c.capturer, _ = dev.(Capturer)
 	if o.Check {
 		h, err := dev.NewStream()
@@ -192,14 +181,17 @@ func NewPool(dev Device, o Options) (*Pool, error) {
 		c.estate.streams[h] = struct{}{}
 	}
 	p := &Pool{core: c}
-	p.std = c.openStream(p, dev.DefaultStream(), false)
+	p.std, _ = c.openStream(p, dev.DefaultStream(), false) // nobody can have closed p
 	account.SetMap(mapOf(p))
 	runtime.AddCleanup(p, func(e *estate) {
 		// Giving back waits and calls the device: not on the collector's goroutine.
-		go e.settle()
+		go e.drop()
 	}, c.estate)
 	return p, nil
 }
+
+// none reports whether there is no pool at all: p is nil, or NewPool has not made it.
+func (p *Pool) none() bool { return p == nil || p.core == nil }
 
 // Device returns the device that p takes its memory from.
 func (p *Pool) Device() Device { return p.core.dev }
@@ -212,27 +204,25 @@ func (p *Pool) DefaultStream() *Stream { return p.std }
 
 // NewStream makes a stream. It may block for as long as the device takes.
 func (p *Pool) NewStream() (*Stream, error) {
+	if p.none() {
+		return nil, fmt.Errorf("alloc: new stream: %w", errNoPool)
+	}
 	c := p.core
-	if c.closed.Load() {
+	if !c.estate.enter() {
 		return nil, fmt.Errorf("alloc: new stream: pool %w", ErrClosed)
 	}
+	defer c.leave()
 	c.calls.Add(1)
 	h, err := c.dev.NewStream()
 	if err != nil {
 		return nil, fmt.Errorf("alloc: new stream: %w", err)
 	}
-	e := c.estate
-	e.mu.Lock()
-	gone := e.gone
-	if !gone {
-		e.streams[h] = struct{}{}
+	s, err := c.openStream(p, h, false)
+	if err != nil {
+		_ = c.dev.DestroyStream(h)
+		return nil, fmt.Errorf("alloc: new stream: %w", err)
 	}
-	e.mu.Unlock()
-	if gone {
-		c.dev.DestroyStream(h)
-		return nil, fmt.Errorf("alloc: new stream: pool %w", ErrClosed)
-	}
-	return c.openStream(p, h, false), nil
+	return s, nil
 }
 
 // WrapStream lets a stream made by somebody else, with the device's handle h, take part in
@@ -242,38 +232,40 @@ func (p *Pool) NewStream() (*Stream, error) {
 // A device that cannot do so gives an error for which errors.Is(err,
 // errors.ErrUnsupported) is true.
 func (p *Pool) WrapStream(h uintptr) (*Stream, error) {
+	if p.none() {
+		return nil, fmt.Errorf("alloc: wrap stream: %w", errNoPool)
+	}
 	c := p.core
-	if c.closed.Load() {
+	if !c.estate.enter() {
 		return nil, fmt.Errorf("alloc: wrap stream: pool %w", ErrClosed)
 	}
+	defer c.leave()
 	a, ok := c.dev.(StreamAdopter)
 	if !ok {
 		return nil, fmt.Errorf("alloc: wrap stream: %s: %w", c.dev.Name(), errors.ErrUnsupported)
-	}
-	c.estate.mu.Lock()
-	_, own := c.estate.streams[h]
-	_, twice := c.estate.wrapped[h]
-	c.estate.mu.Unlock()
-	if own || twice {
-		return nil, fmt.Errorf("alloc: wrap stream: the pool has a stream with handle %#x already: use that one", h)
 	}
 	c.calls.Add(1)
 	if err := a.AdoptStream(h); err != nil {
 		return nil, fmt.Errorf("alloc: wrap stream: %w", err)
 	}
-	c.estate.mu.Lock()
-	c.estate.wrapped[h] = struct{}{}
-	c.estate.mu.Unlock()
-	s := c.openStream(p, h, true)
-	s.wrapped = true
+	s, err := c.openStream(p, h, true)
+	if err != nil {
+		return nil, fmt.Errorf("alloc: wrap stream: %w", err)
+	}
 	return s, nil
 }
 
 // openStream gives the stream with handle h a lane: one that a closed stream left behind
-// if there is one.
-func (c *core) openStream(p *Pool, h uintptr, exposed bool) *Stream {
+// if there is one. The caller is inside, or makes the pool.
+func (c *core) openStream(p *Pool, h uintptr, wrapped bool) (*Stream, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.closed.Load() { // Close, which is to close all streams, has seen them all under c.mu or will
+		return nil, fmt.Errorf("pool %w", ErrClosed)
+	}
+	if p.std != nil && !c.estate.addStream(h, wrapped) { // the device's default stream is nobody's to give up
+		return nil, fmt.Errorf("the pool has a stream with handle %#x already: use that one", h)
+	}
 	var l *lane
 	if n := len(c.spare); n > 0 {
 		l = c.spare[n-1]
@@ -290,12 +282,12 @@ func (c *core) openStream(p *Pool, h uintptr, exposed bool) *Stream {
 	l.handle, l.open = h, true
 	l.done.Store(l.epoch.Add(1)) // whatever was freed in it so far is complete
 	l.recorded = l.epoch.Load()
-	l.exposed.Store(exposed)
+	l.exposed.Store(wrapped)
 	l.mu.Unlock()
-	s := &Stream{pool: p, core: c, lane: l, late: &c.estate.late}
-	s.careful.Store(c.careful || exposed && c.capturer != nil)
+	s := &Stream{pool: p, core: c, lane: l, late: &c.estate.late, wrapped: wrapped}
+	s.careful.Store(c.careful || wrapped && c.capturer != nil)
 	c.streams[s] = struct{}{}
-	return s
+	return s, nil
 }
 
 // newHeap returns an empty heap for l.
@@ -341,55 +333,86 @@ func (c *core) eachHeap(f func(*heap)) {
 	}
 }
 
-// Close waits for the work on all streams, gives everything that is not live back to the
-// device, and closes the streams. Later Makes fail with [ErrClosed]. If buffers are
+// Close waits for the work on all streams and for calls that other goroutines have under way, gives everything
+// that is not live back to the device, and closes the streams. Later Makes fail with [ErrClosed]. If buffers are
 // live the error is a [*LiveError] that names where they were made, as far as the tracker has sampled
-// that; they can still be freed, and their memory goes back to the device when they are. In Check
-// mode the error also has what [Pool.Check] would find. Closing again does nothing.
+// that; they can still be freed, and their memory goes back to the device, with the streams, when the last of them
+// is. Page-locked memory stays until it is freed too. In Check mode the error also has what [Pool.Check] would
+// find. Closing again does nothing.
 func (p *Pool) Close() error {
+	if p.none() {
+		return fmt.Errorf("alloc: close: %w", errNoPool)
+	}
 	c := p.core
-	if c.closed.Swap(true) {
+	if !c.estate.enter() {
 		return nil
+	}
+	defer runtime.KeepAlive(p)
+	if c.closed.Swap(true) {
+		return c.leave()
 	}
 	c.mu.Lock()
 	streams := make([]*Stream, 0, len(c.streams))
 	for s := range c.streams {
-		streams = append(streams, s)
+		if s.shut() { // else somebody is at it
+			streams = append(streams, s)
+		}
 	}
 	c.mu.Unlock()
-	var errs []error
-	for _, s := range streams {
-		errs = append(errs, s.Close())
-	}
+	// A Make that is under way finds nothing from now on: work that is being enqueued at this moment may come
+	// after the wait for its stream, and what it uses, once freed, must not become another's.
 	c.eachHeap(func(hp *heap) {
 		hp.mu.Lock()
-		hp.shut = true // a Make that is under way finds nothing from now on
+		hp.shut = true
 		hp.mu.Unlock()
 	})
+	var errs []error
+	for _, s := range streams {
+		errs = append(errs, s.close())
+	}
+	c.estate.close()
+	c.quiesce()
 	c.drain(-1)
 	c.settleAll()
 	if c.checker != nil {
 		errs = append(errs, c.release(0, true), c.checkLive())
 	}
-	if err := c.leftover(); err != nil {
-		errs = append(errs, err)
-	} else if st := c.account.Stats(); st.LiveObjects > 0 {
+	if st := c.account.Stats(); st.LiveObjects > 0 {
 		errs = append(errs, c.liveError(st))
+		c.trim(0)
 	}
-	runtime.KeepAlive(p)
+	errs = append(errs, c.leave())
 	if c.trace != nil {
 		errs = append(errs, c.trace.flush())
 	}
 	return errors.Join(errs...)
 }
 
-// leftover gives back to the device what is not live in a closed pool: in Close, and
-// when a buffer that was live then is freed.
-func (c *core) leftover() error {
-	c.settleAll()
-	if c.account.Stats().LiveObjects == 0 {
-		return c.estate.settle()
+// leave ends what estate.enter began. If the pool is closed and nothing is live, the last one to leave gives
+// everything back to the device, and returns what went wrong. No lock is held.
+func (c *core) leave() error {
+	if !c.estate.last() {
+		return nil
 	}
-	c.trim(0)
-	return nil
+	// What is still pending waits for streams that nobody will ask about any more.
+	c.eachHeap(func(hp *heap) {
+		hp.mu.Lock()
+		hp.shard.Unpend(hp.pens)
+		hp.pens, hp.pending, hp.held = 0, nil, quarantine{}
+		hp.mu.Unlock()
+	})
+	return c.estate.settle()
+}
+
+// leftover gives back to the device what is not live in a closed pool, when a buffer that was live then is
+// freed or a Make that was under way has found no memory.
+func (c *core) leftover() {
+	if !c.estate.enter() {
+		return
+	}
+	c.settleAll()
+	if c.account.Stats().LiveObjects > 0 {
+		c.trim(0)
+	}
+	_ = c.leave()
 }

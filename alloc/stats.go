@@ -7,10 +7,11 @@ import (
 	"strings"
 
 	"github.com/lastuse/lastuse/finalize"
+	"github.com/lastuse/lastuse/tracker"
 )
 
 // Stats are the figures of a pool. Sizes are bytes and include what rounding added;
-// counts are of what they say. At every stop, when no call is under way,
+// counts are of what they say. At all times
 //
 //	Live + Pending + Idle == Reserved
 //
@@ -110,17 +111,34 @@ func (s Stats) Read(name string) (float64, bool) {
 
 // Stats returns the figures now. It first frees some of the buffers that the
 // collector has found dead and settles pending blocks that are known to be free; it calls
-// no device.
+// no device. It stops the pool for a moment, so that the sizes are of one instant: microseconds.
 func (p *Pool) Stats() Stats {
 	c := p.core
 	c.drain(drainPerLook)
 	c.settleAll()
-	st := c.account.Stats()
+	var st tracker.AccountStats
+	var streams, segments, largest int64
+	// In a moment at which nothing is made or freed: a block that goes from one stream to another meanwhile
+	// would be counted twice.
+	c.stopped(func() {
+		st = c.account.Stats()
+		streams = int64(len(c.streams))
+		c.eachHeap(func(hp *heap) {
+			hp.cool()
+			segments += int64(len(hp.segs))
+			for _, list := range []*bins{&hp.idle, &hp.whole} {
+				// A bin may hold sizes a little apart.
+				for b := list.largest(); b != nil; b = b.next {
+					largest = max(largest, b.size)
+				}
+			}
+		})
+	})
 	s := Stats{
 		Live: st.Live, Pending: st.Pending, Idle: st.Reserved - st.Live - st.Pending, Reserved: st.Reserved,
 		PeakLive: st.Peak, PeakReserved: st.ReservedPeak, TotalLive: st.Total,
 		Buffers: st.LiveObjects, Made: st.Made, Freed: st.Freed, Late: st.Late, LateBytes: st.LateBytes,
-		Repeated:    st.Repeated,
+		Repeated: st.Repeated, LargestIdle: largest, Streams: streams, Segments: segments,
 		Own:         c.rungs[rungOwn].Load(),
 		LateHit:     c.rungs[rungLate].Load(),
 		Other:       c.rungs[rungOther].Load(),
@@ -137,20 +155,5 @@ func (p *Pool) Stats() Stats {
 	if s.PeakReserved > 0 {
 		s.Fragmentation = max(0, 1-float64(s.PeakLive)/float64(s.PeakReserved))
 	}
-	c.eachHeap(func(hp *heap) {
-		hp.mu.Lock()
-		defer hp.mu.Unlock()
-		hp.cool()
-		s.Segments += int64(len(hp.segs))
-		for _, list := range []*bins{&hp.idle, &hp.whole} {
-			// A bin may hold sizes a little apart.
-			for b := list.largest(); b != nil; b = b.next {
-				s.LargestIdle = max(s.LargestIdle, b.size)
-			}
-		}
-	})
-	c.mu.Lock()
-	s.Streams = int64(len(c.streams))
-	c.mu.Unlock()
 	return s
 }

@@ -42,6 +42,9 @@ func (s *Stream) none() bool { return s == nil || s.lane == nil }
 // Handle returns the device's handle of s, for foreign code that enqueues work. From
 // then on the pool must reckon with others capturing the stream into a graph.
 func (s *Stream) Handle() uintptr {
+	if s.none() {
+		panic(fmt.Errorf("alloc: handle: %w", errNoStream))
+	}
 	if c := s.core.capturer; c != nil {
 		s.lane.exposed.Store(true)
 		s.careful.Store(true)
@@ -99,6 +102,10 @@ func (s *Stream) Wait(t *Stream) {
 			panic(fmt.Errorf("alloc: wait: stream %w", ErrClosed))
 		}
 	}
+	if !s.core.estate.enter() {
+		panic(fmt.Errorf("alloc: wait: stream %w", ErrClosed))
+	}
+	defer s.core.leave()
 	if err := s.lane.follow(t.lane); err != nil {
 		// Without the event the order can still be had the slow way.
 		if err2 := t.lane.sync(); err2 != nil {
@@ -113,9 +120,10 @@ func (s *Stream) Sync() error {
 	if s.none() {
 		return fmt.Errorf("alloc: sync: %w", errNoStream)
 	}
-	if s.closed.Load() {
+	if s.closed.Load() || !s.core.estate.enter() {
 		return fmt.Errorf("alloc: sync: stream %w", ErrClosed)
 	}
+	defer s.core.leave()
 	err := errors.Join(s.lane.sync(), s.lane.failure())
 	s.core.settleAll()
 	if keep := s.core.options.Keep; keep > 0 {
@@ -134,10 +142,7 @@ func (s *Stream) SyncContext(ctx context.Context) error {
 		return fmt.Errorf("alloc: sync: %w", errNoStream)
 	}
 	e := s.Record()
-	for pause := 10 * time.Microsecond; !e.Query(); pause = min(2*pause, time.Millisecond) {
-		if e.failed() {
-			break
-		}
+	for pause := 10 * time.Microsecond; !e.Query() && !e.failed(); pause = min(2*pause, time.Millisecond) {
 		t := time.NewTimer(pause)
 		select {
 		case <-ctx.Done():
@@ -146,23 +151,46 @@ func (s *Stream) SyncContext(ctx context.Context) error {
 		case <-t.C:
 		}
 	}
-	return s.Sync()
+	// Only Sync hears of everything that went wrong. It returns at once, unless others have given s more
+	// to do meanwhile, or there was no event to be had.
+	done := make(chan error, 1)
+	go func() { done <- s.Sync() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("alloc: sync: %w", context.Cause(ctx))
+	}
 }
 
-// Close waits for the work on s and gives the stream up. Buffers made on it stay good
+// Close waits for the work on s and gives the stream up. Nobody may use it meanwhile. Buffers made on it stay good
 // and are used on other streams from now on; what is idle can serve any stream. Closing
 // again does nothing. The pool's default stream is closed with the pool only. If the device
 // cannot wait, the stream and what it has used stay as they are until the pool is closed.
 func (s *Stream) Close() error {
+	if s.none() {
+		return fmt.Errorf("alloc: close stream: %w", errNoStream)
+	}
 	c := s.core
-	if s == s.pool.std && !c.closed.Load() {
+	if s == s.pool.std && !c.closed.Load() || !c.estate.enter() {
 		return nil
 	}
+	defer c.leave()
+	if !s.shut() {
+		return nil
+	}
+	return s.close()
+}
+
+// shut lets nobody use s any more who asks from now on. It reports false if s was shut before.
+func (s *Stream) shut() bool {
 	s.careful.Store(true)
-	if s.closed.Swap(true) {
-		return nil
-	}
-	l := s.lane
+	return !s.closed.Swap(true)
+}
+
+// close is the rest of Close, for whoever has shut s. The caller is inside.
+func (s *Stream) close() error {
+	c, l := s.core, s.lane
 	err := l.sync()
 	if err != nil {
 		err = l.sync() // whether the work has run matters more than one failure
@@ -171,18 +199,15 @@ func (s *Stream) Close() error {
 	err = errors.Join(err, l.failure())
 	c.closeLane(l, over)
 	// A stream whose work may not have run stays with the device until the pool closes: the device
-	// gives the handle of one that is gone to the next, and nobody could ask about this one any more.
-	if over && s != s.pool.std && !s.wrapped {
-		c.estate.mu.Lock()
-		delete(c.estate.streams, l.handle)
-		c.estate.mu.Unlock()
-		c.calls.Add(1)
-		err = errors.Join(err, c.dev.DestroyStream(l.handle))
-	}
-	if over && s.wrapped {
-		c.estate.mu.Lock()
-		delete(c.estate.wrapped, l.handle)
-		c.estate.mu.Unlock()
+	// gives the handle of one that is gone to the next, and nobody could ask about this one any more. The pool's
+	// Close leaves all of them until nobody can be using one.
+	if over && !c.closed.Load() {
+		if s.wrapped {
+			take(c.estate, &c.estate.wrapped, l.handle)
+		} else if take(c.estate, &c.estate.streams, l.handle) {
+			c.calls.Add(1)
+			err = errors.Join(err, c.dev.DestroyStream(l.handle))
+		}
 	}
 	c.mu.Lock()
 	delete(c.streams, s)
@@ -217,10 +242,15 @@ func (s *Stream) Record() Event {
 		panic(fmt.Errorf("alloc: record: %w", errNoStream))
 	}
 	r := &eventRecord{core: s.core, pool: s.pool}
+	if !s.core.estate.enter() {
+		r.close()
+		return Event{r}
+	}
+	defer s.core.leave()
 	if err := s.ready(); err != nil {
-		r.fail(err)
-		// Close has waited for the work, so whoever asks again and again need not go on.
-		r.noMore.Store(errors.Is(err, ErrClosed))
+		if r.fail(err); errors.Is(err, ErrClosed) {
+			r.close()
+		}
 		return Event{r}
 	}
 	e, err := s.core.event()
@@ -242,6 +272,23 @@ func (s *Stream) Record() Event {
 
 func (r *eventRecord) fail(err error) { r.err.CompareAndSwap(nil, &err) }
 
+// close says that there is no stream any more. Close has waited for the work, so whoever asks again and
+// again need not go on.
+func (r *eventRecord) close() {
+	r.fail(fmt.Errorf("stream %w", ErrClosed))
+	r.noMore.Store(true)
+}
+
+// over reports whether the pool has been closed and has waited for all work. If not the caller is inside:
+// see estate.enter.
+func (r *eventRecord) over() bool {
+	if r.core.estate.enter() {
+		return false
+	}
+	r.noMore.Store(true)
+	return true
+}
+
 func (e Event) failed() bool { return e.rec != nil && e.rec.err.Load() != nil }
 
 // Query reports whether the work has run. It does not block. If the device cannot tell
@@ -255,6 +302,10 @@ func (e Event) Query() bool {
 	if r.err.Load() != nil {
 		return false
 	}
+	if r.over() {
+		return true
+	}
+	defer r.core.leave()
 	r.core.calls.Add(1)
 	done, err := r.core.dev.Query(r.event)
 	runtime.KeepAlive(r)
@@ -277,9 +328,10 @@ func (e Event) Sync() error {
 	if err := r.err.Load(); err != nil {
 		return fmt.Errorf("alloc: event: %w", *err)
 	}
-	if r.noMore.Load() {
+	if r.noMore.Load() || r.over() {
 		return nil
 	}
+	defer r.core.leave()
 	r.core.calls.Add(1)
 	err := r.core.dev.SyncEvent(r.event)
 	runtime.KeepAlive(r)
@@ -312,6 +364,10 @@ func (s *Stream) WaitEvent(e Event) {
 		s.lane.fail(fmt.Errorf("alloc: wait event: %w", *err))
 		return
 	}
+	if r.over() {
+		return
+	}
+	defer s.core.leave()
 	s.core.calls.Add(1)
 	if err := s.core.dev.Wait(s.lane.handle, r.event); err != nil {
 		s.lane.fail(fmt.Errorf("alloc: wait event: %w", err))

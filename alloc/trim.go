@@ -13,7 +13,12 @@ import (
 func (p *Pool) Trim(keep int64) int64 {
 	c := p.core
 	c.drain(drainPerLook)
-	return c.trim(max(keep, 0))
+	if !c.estate.enter() {
+		return 0
+	}
+	n := c.trim(max(keep, 0))
+	_ = c.leave()
+	return n
 }
 
 func (c *core) trim(keep int64) int64 {
@@ -47,6 +52,7 @@ func (c *core) trimSegments(keep, most int64) int64 {
 			if seg == nil {
 				return
 			}
+			c.quiesce()
 			c.calls.Add(1)
 			c.dropSegment(seg)
 			freed += seg.size
@@ -61,7 +67,7 @@ func (hp *heap) idleSegment(room int64) *segment {
 	hp.cool()
 	for i, seg := range hp.segs {
 		b := seg.first
-		if b.right != nil || b.state != stateIdle || b.lent || seg.size > room || !hp.lane.complete(b.stamp) {
+		if b.lent || b.right != nil || b.state != stateIdle || seg.size > room || !hp.lane.complete(b.stamp) {
 			continue
 		}
 		hp.removeSegment(i)
@@ -89,13 +95,7 @@ func (hp *heap) removeSegment(i int) {
 // dropSegment gives a segment that is in no heap any more back to the device. An error is
 // the device's own affair: the books forget the segment either way.
 func (c *core) dropSegment(seg *segment) error {
-	c.estate.mu.Lock()
-	_, ours := c.estate.ranges[seg.base]
-	delete(c.estate.ranges, seg.base)
-	c.estate.mu.Unlock()
-	if !ours {
-		return nil
-	}
+	take(c.estate, &c.estate.ranges, seg.base)
 	n := seg.granules.mapped()
 	err := c.estate.giveBack(seg.granules)
 	c.unclaim(n)
@@ -116,6 +116,7 @@ func (c *core) trimGranules(keep int64) int64 {
 			if b == nil {
 				return
 			}
+			c.quiesce()
 			c.calls.Add(1)
 			err := c.mapper.Unmap(b.ptr, b.size)
 			hp.mu.Lock()
@@ -134,6 +135,14 @@ func (c *core) trimGranules(keep int64) int64 {
 	})
 	_ = errors.Join(errs...)
 	return freed
+}
+
+// quiesce waits for the work on all streams if the pool is closed. Memory that is about to go back may have been
+// used by a call that Close met: then the work came after the wait for its stream, before the Free.
+func (c *core) quiesce() {
+	if c.closed.Load() {
+		c.estate.sync()
+	}
 }
 
 // drain frees the buffers that the collector found dead, n of them at most if n is not

@@ -14,14 +14,12 @@ import (
 func (p *Pool) Check() error {
 	c := p.core
 	var errs []error
+	if !c.estate.enter() {
+		return nil
+	}
+	defer c.leave()
 	if c.options.Check {
 		errs = append(errs, c.checkLive(), c.checkQuarantine())
-	}
-	c.estate.mu.Lock()
-	gone := c.estate.gone
-	c.estate.mu.Unlock()
-	if gone {
-		return errors.Join(errs...)
 	}
 	w := walk{core: c, seen: make(map[*block]bool)}
 	c.stopped(func() {
