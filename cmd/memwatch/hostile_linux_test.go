@@ -104,7 +104,7 @@ func TestEndedProgram(t *testing.T) {
 	p, err := openProcess(cmd.Process.Pid)
 	require.NoError(t, err)
 	defer p.Close()
-	require.Eventually(t, p.Ended, 20*time.Second, time.Millisecond)
+	require.Eventually(t, p.Ended, time.Minute, time.Millisecond)
 	_, err = p.Tables()
 	require.ErrorIs(t, err, procfs.ErrGone)
 }

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -188,7 +189,7 @@ func (k *keeper) counted(f func()) *markerRow {
 				var head [1]byte
 				_, err := memory.ReadAt(head[:], int64(marker.address(tables[0])))
 				return err == nil && (head[0] != pushRBP) == probed
-			}, 20*time.Second, time.Millisecond)
+			}, time.Minute, time.Millisecond)
 		}
 	}
 	await(false) // those of the trial above
@@ -262,18 +263,29 @@ func testListAndWatch(t *testing.T, path string) {
 	}
 }
 
+// onWrite calls a function when something is written to it.
+type onWrite struct {
+	text bytes.Buffer // not embedded: it has more ways to be written to
+	once func()
+}
+
+func (w *onWrite) Write(b []byte) (int, error) {
+	defer w.once()
+	return w.text.Write(b)
+}
+
 // testEndOfProgram watches a program until it ends.
 func testEndOfProgram(t *testing.T, path string) {
 	k := startKeeper(t, path, nil)
-	go func() {
-		time.Sleep(200 * time.Millisecond)
+	out := onWrite{once: sync.OnceFunc(func() {
 		k.in.Close()
 		_ = k.cmd.Wait()
-	}()
-	code, out, errOut := call(t, "-p", k.pid(), "-d", "20ms")
+	})}
+	var errOut bytes.Buffer
+	code := memwatch(t.Context(), &out, &errOut, []string{"-p", k.pid(), "-d", "20ms"})
 	require.Equal(t, exitOK, code)
-	require.NotEmpty(t, out)
-	require.Contains(t, errOut, "no such process")
+	require.Contains(t, out.text.String(), "keeper")
+	require.Contains(t, errOut.String(), "no such process")
 }
 
 // testWithoutRights runs memwatch as a user who is not root, on a program of root and on

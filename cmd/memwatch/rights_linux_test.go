@@ -4,12 +4,15 @@ package main
 
 import (
 	"bufio"
+	"bytes"
+	"debug/elf"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -63,6 +66,42 @@ func children(t *testing.T, pid int) (all []int) {
 		}
 	}
 	return all
+}
+
+// probedIn reports whether the kernel has put a breakpoint into a function of a library that a process has mapped.
+func probedIn(t *testing.T, pid int, lib, function string) bool {
+	f, err := elf.Open(lib)
+	require.NoError(t, err)
+	defer f.Close()
+	all, err := f.DynamicSymbols()
+	require.NoError(t, err)
+	i := slices.IndexFunc(all, func(s elf.Symbol) bool { return s.Name == function })
+	require.GreaterOrEqual(t, i, 0)
+	text := f.Section(".text")
+	plain := make([]byte, 16)
+	_, err = text.ReadAt(plain, int64(all[i].Value-text.Addr))
+	require.NoError(t, err)
+
+	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+	require.NoError(t, err)
+	var base int64
+	for line := range strings.Lines(string(maps)) { // the first mapping is where the file's addresses begin
+		if strings.HasSuffix(strings.TrimSpace(line), lib) {
+			_, err := fmt.Sscanf(line, "%x-", &base)
+			require.NoError(t, err)
+			break
+		}
+	}
+	if base == 0 {
+		return false // it has not begun
+	}
+	memory, err := os.Open(fmt.Sprintf("/proc/%d/mem", pid))
+	require.NoError(t, err)
+	defer memory.Close()
+	head := make([]byte, len(plain))
+	_, err = memory.ReadAt(head, base+int64(all[i].Value))
+	require.NoError(t, err)
+	return !bytes.Equal(head, plain)
 }
 
 // TestGivesUpRights watches a program of root with everything that strangers wrote
@@ -127,7 +166,7 @@ func TestGivesUpRights(t *testing.T) {
 					}
 				}
 				return true
-			}, 5*time.Second, 20*time.Millisecond)
+			}, time.Minute, 20*time.Millisecond)
 			helpers := children(t, cmd.Process.Pid)
 			if c.pid {
 				require.Empty(t, helpers, "nobody keeps rights")
@@ -139,16 +178,15 @@ func TestGivesUpRights(t *testing.T) {
 			if !c.before {
 				launch()
 			}
-			if !c.pid { // the library was seen in its mappings, and attached by the helper
-				deadline := time.Now().Add(5 * time.Second)
-				for next().PID == 0 {
-					require.True(t, time.Now().Before(deadline), "it was not found")
-				}
-				time.Sleep(100 * time.Millisecond)
+			// The library was seen in its mappings, and attached by the helper.
+			deadline := time.Now().Add(time.Minute)
+			for !probedIn(t, target.Process.Pid, lib, "cuMemAlloc_v2") || !c.pid && next().PID == 0 {
+				require.True(t, time.Now().Before(deadline), "it was not found, or not probed")
+				time.Sleep(10 * time.Millisecond)
 			}
 			io.WriteString(in, "\n")
 			var p heap.Process
-			deadline := time.Now().Add(10 * time.Second)
+			deadline = time.Now().Add(time.Minute)
 			for {
 				p = next()
 				named := p.Live > 0 && p.Kernel.Allocations > 0

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -85,6 +86,7 @@ func testAttachInAStorm(t *testing.T, path string) {
 	defer rd.Close()
 
 	var events []event
+	var seen atomic.Int64 // of them
 	drained := make(chan error)
 	go func() {
 		for {
@@ -94,11 +96,20 @@ func testAttachInAStorm(t *testing.T, path string) {
 				return
 			}
 			events = append(events, newEvent(r.RawSample))
+			seen.Add(1)
 		}
 	}()
 
+	made := func() uint64 {
+		tables, err := p.Tables()
+		require.NoError(t, err)
+		return tables[0].Accounts[0].MadeObjects
+	}
+	await := func(what string, cond func() bool) {
+		require.Eventually(t, cond, time.Minute, time.Millisecond, what)
+	}
 	k.do("storm")
-	time.Sleep(10 * time.Millisecond)
+	await("the storm begins", func() bool { return made() > 0 })
 	var links []link.Link
 	for free, address := range []uint64{tables[0].AllocMarker, tables[0].FreeMarker} {
 		path, offset, err := p.code(address)
@@ -112,7 +123,7 @@ func testAttachInAStorm(t *testing.T, path string) {
 		require.NoError(t, err)
 		links = append(links, l)
 	}
-	time.Sleep(20 * time.Millisecond) // events come in that the snapshot will have counted too
+	await("events that the snapshot will have counted too", func() bool { return seen.Load() > 0 })
 	var snapshot *probe.Snapshot
 	for {
 		tables, err := p.Tables()
@@ -124,7 +135,8 @@ func testAttachInAStorm(t *testing.T, path string) {
 	a := snapshot.Accounts[0]
 	live, objects, late := a.Live(), a.LiveObjects(), int64(0)
 
-	time.Sleep(100 * time.Millisecond)
+	before := seen.Load()
+	await("events that it has not counted", func() bool { return seen.Load() > before+1000 && made() > a.MadeObjects })
 	final := k.do("calm")
 	for _, l := range links {
 		require.NoError(t, l.Close())

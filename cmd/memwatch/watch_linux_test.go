@@ -118,24 +118,28 @@ func TestRun(t *testing.T) {
 // TestRecordReplay records a running program and replays it.
 func TestRecordReplay(t *testing.T) {
 	prog, lib := stormProgram(t)
-	cmd := exec.Command(prog, "1", "1", "300")
+	cmd := exec.Command(prog, "1", "1", "3000")
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
 	file := filepath.Join(t.TempDir(), "session")
-	go func() {
-		for { // the file is made when the probes are there
-			if _, err := os.Stat(file); err == nil {
-				break
+	grown := func(size int64) {
+		for {
+			if info, err := os.Stat(file); err == nil && info.Size() >= size {
+				return
 			}
 			time.Sleep(10 * time.Millisecond)
 		}
-		time.Sleep(300 * time.Millisecond) // Run has looked at it by then
-		io.WriteString(in, "\n\n")
+	}
+	go func() {
+		grown(1) // the file is made when the probes are there
+		io.WriteString(in, "\n")
+		grown(4 << 10) // it has events: the process was looked at before its first one, and does not end before
+		io.WriteString(in, "\n")
 	}()
 	_, _, notes := call(t, "-once")
 	require.Regexp(t, fmt.Sprintf(`without a table: .*\b%d\b.*; memwatch -driver`, cmd.Process.Pid), notes)
-	code, _, errOut := call(t, "record", file, "-p", fmt.Sprint(cmd.Process.Pid), "-lib", lib, "-for", "20s")
+	code, _, errOut := call(t, "record", file, "-p", fmt.Sprint(cmd.Process.Pid), "-lib", lib, "-for", "5m") // it ends with the process
 	require.NoError(t, cmd.Wait())
 	require.Equal(t, exitOK, code, errOut)
 	require.Regexp(t, `[1-9][0-9]+ events in`, errOut)
@@ -144,7 +148,7 @@ func TestRecordReplay(t *testing.T) {
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 	code, out, errOut := call(t, "replay", file)
 	require.Equal(t, exitOK, code, errOut)
-	require.Regexp(t, `storm +exited +[0-9.]+ MiB at exit`, out)
+	require.Regexp(t, `storm +exited +[0-9.]+ [MG]iB at exit`, out)
 	code, _, errOut = call(t, "record", file, "-for", "10ms")
 	require.Equal(t, exitError, code)
 	require.Contains(t, errOut, "file exists")
@@ -205,7 +209,7 @@ func TestServe(t *testing.T) {
 	require.Eventually(t, func() bool {
 		base = regexp.MustCompile(`http://[0-9.:]+/`).FindString(errOut.String())
 		return base != ""
-	}, 5*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	require.NotContains(t, errOut.String(), "0123456789abcdef")
 	r, err := http.NewRequest("GET", base+"metrics", nil)
 	require.NoError(t, err)
@@ -218,7 +222,7 @@ func TestServe(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 200, res.StatusCode)
 		return strings.Contains(string(b), `memwatch_high_water_bytes{pid="4101",comm="trainer"}`)
-	}, 5*time.Second, 20*time.Millisecond)
+	}, time.Minute, 20*time.Millisecond)
 	stop()
 	require.Equal(t, exitOK, <-done)
 

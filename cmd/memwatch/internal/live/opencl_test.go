@@ -68,7 +68,7 @@ func TestOpenCL(t *testing.T) {
 		}, nil))
 	})
 	<-w.Ready()
-	require.Eventually(t, func() bool { return probed(w, loader)+probed(w, loader+".0.0") > 0 }, 20*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return probed(w, loader)+probed(w, loader+".0.0") > 0 }, time.Minute, 5*time.Millisecond)
 	look := func() string {
 		mu.Lock()
 		defer mu.Unlock()
@@ -92,7 +92,7 @@ func TestOpenCL(t *testing.T) {
 		r.step(t)
 		want := r.out.Text() + "\n"
 		require.Len(t, strings.Fields(want), 8)
-		require.Eventually(t, func() bool { return look() == want }, 10*time.Second, 5*time.Millisecond, "stop %d: want %s", i, want)
+		require.Eventually(t, func() bool { return look() == want }, time.Minute, 5*time.Millisecond, "stop %d: want %s", i, want)
 	}
 	want := strings.Fields(r.out.Text())
 	for i, n := range want {

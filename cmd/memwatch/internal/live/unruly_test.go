@@ -70,7 +70,7 @@ func TestUnruly(t *testing.T) {
 	}
 	await := func(what string, cond func() bool) {
 		t.Helper()
-		if !assert.Eventually(t, cond, 20*time.Second, 5*time.Millisecond, what) {
+		if !assert.Eventually(t, cond, time.Minute, 5*time.Millisecond, what) {
 			p := of(pid)
 			p.Sites = nil
 			t.Fatalf("%+v\nlibraries %+v\nbooks %+v", p, w.Libraries(), w.session.LedgerOf(pid))

@@ -212,7 +212,7 @@ func TestEvents(t *testing.T) {
 	for _, r := range all {
 		r.Body.Close()
 	}
-	require.Eventually(t, func() bool { return len(s.streams) == 0 }, 5*time.Second, 10*time.Millisecond, "a reader that is gone frees its place")
+	require.Eventually(t, func() bool { return len(s.streams) == 0 }, time.Minute, 10*time.Millisecond, "a reader that is gone frees its place")
 }
 
 // TestConnections opens more connections than there may be, and says nothing on them.
@@ -226,7 +226,7 @@ func TestConnections(t *testing.T) {
 		open = append(open, c)
 	}
 	for _, c := range open[maxConns:] {
-		c.SetReadDeadline(time.Now().Add(2 * time.Second))
+		c.SetReadDeadline(time.Now().Add(time.Minute))
 		if _, err := c.Read(make([]byte, 1)); err == io.EOF || strings.Contains(err.Error(), "reset") {
 			refused.Add(1)
 		}
@@ -242,7 +242,7 @@ func TestConnections(t *testing.T) {
 		}
 		res.Body.Close()
 		return res.StatusCode == 401
-	}, 5*time.Second, 20*time.Millisecond)
+	}, time.Minute, 20*time.Millisecond)
 }
 
 // TestPageIsClosed holds the page to its own policy: nothing inline, nothing from
