@@ -88,6 +88,7 @@ func run(pass *analysis.Pass, specs *spec.Loader, cgo bool) (any, error) {
 	if read == nil { // a driver from before it was there, as Bazel's nogo is
 		read = os.ReadFile
 	}
+	read = once(read)
 	p.reports(fns, res, read)
 	p.fieldFindings(fns, p.held, res, read)
 	for _, f := range res.Funcs {
@@ -101,6 +102,23 @@ func run(pass *analysis.Pass, specs *spec.Loader, cgo bool) (any, error) {
 		}
 	}
 	return res, nil
+}
+
+// once reads each file once: it is asked for by each function in it.
+func once(read func(string) ([]byte, error)) func(string) ([]byte, error) {
+	type result struct {
+		text []byte
+		err  error
+	}
+	have := map[string]result{}
+	return func(name string) ([]byte, error) {
+		r, ok := have[name]
+		if !ok {
+			r.text, r.err = read(name)
+			have[name] = r
+		}
+		return r.text, r.err
+	}
 }
 
 // sourceDir is the folder of the package's first file, of the original where

@@ -28,7 +28,10 @@ func (d *decider) behind(h *hoist, p planned) int {
 	found, before := -1, -1
 	at := 0 // the instruction behind the item
 	for k, x := range h.items {
-		i := slices.IndexFunc(b.instrs[:end], func(v *value) bool { return v.op == opCall && v.expr == x.expr })
+		i := d.callIn(b, x.expr)
+		if i >= end {
+			i = -1
+		}
 		if i < 0 && before < 0 {
 			// A call in blocks that come before this one, as in a literal that is called
 			// here; or no call at all.
@@ -52,6 +55,27 @@ func (d *decider) behind(h *hoist, p planned) int {
 			}
 			return found
 		}
+	}
+	return -1
+}
+
+// callIn returns the index of the first instruction of b that is the call e; -1: none.
+func (d *decider) callIn(b *block, e ast.Expr) int {
+	m := d.calls[b]
+	if m == nil {
+		if d.calls == nil {
+			d.calls = map[*block]map[ast.Expr]int{}
+		}
+		m = map[ast.Expr]int{}
+		for i, v := range b.instrs {
+			if _, ok := m[v.expr]; v.op == opCall && !ok {
+				m[v.expr] = i
+			}
+		}
+		d.calls[b] = m
+	}
+	if i, ok := m[e]; ok {
+		return i
 	}
 	return -1
 }

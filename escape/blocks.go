@@ -102,6 +102,7 @@ func (f *fn) finish() {
 			b.defs[p] = v.find()
 		}
 	}
+	f.edges()
 	f.doom()
 	for _, b := range f.rpo {
 		b.lastEffect, b.firstEffect = -1, len(b.instrs)
@@ -118,6 +119,50 @@ func (f *fn) finish() {
 				b.lastEffect = i
 				b.firstEffect = min(b.firstEffect, i)
 			}
+		}
+	}
+}
+
+// edges notes where each edge stands on its other side. Several edges may join the
+// same two blocks.
+func (f *fn) edges() {
+	type entry struct {
+		to *block
+		k  int
+	}
+	ins := make([][]entry, len(f.rpo)) // by the block that an edge leaves
+	for _, b := range f.rpo {
+		b.entries, b.leaves = make([]int, len(b.succs)), make([]int, len(b.preds))
+		for k, p := range b.preds {
+			b.forked = b.forked || len(p.succs) > 1
+			ins[p.order] = append(ins[p.order], entry{b, k})
+		}
+	}
+	take := func(in []entry, from *block, i int) {
+		s := from.succs[i]
+		for j, e := range in {
+			if e.to == s {
+				from.entries[i], s.leaves[e.k] = e.k, i
+				in[j].to = nil
+				return
+			}
+		}
+	}
+	for _, b := range f.rpo {
+		in := ins[b.order]
+		if len(in) > 8 { // each block that many ways lead to has its own list
+			by := map[*block][]entry{}
+			for _, e := range in {
+				by[e.to] = append(by[e.to], e)
+			}
+			for i, s := range b.succs {
+				take(by[s], b, i)
+				by[s] = by[s][min(1, len(by[s])):]
+			}
+			continue
+		}
+		for i := range b.succs {
+			take(in, b, i)
 		}
 	}
 }
@@ -142,6 +187,29 @@ func (f *fn) doom() {
 			}
 		}
 	}
+}
+
+// exitAfter returns the end of the first exit that some path from b leads to, nil if
+// there is none.
+func (f *fn) exitAfter(b *block) *value {
+	if f.after == nil {
+		f.after = make([]*value, len(f.rpo))
+		for _, e := range f.rpo {
+			if len(e.succs) > 0 || e.doomed || e.end() == nil {
+				continue
+			}
+			stack := []*block{e}
+			for len(stack) > 0 {
+				x := stack[len(stack)-1]
+				stack = stack[:len(stack)-1]
+				if f.after[x.order] == nil {
+					f.after[x.order] = e.end()
+					stack = append(stack, x.preds...)
+				}
+			}
+		}
+	}
+	return f.after[b.order]
 }
 
 func containsValue(vs []*value, v *value) bool {

@@ -45,24 +45,7 @@ func (pl *planner) none() []state {
 }
 
 // succIndex returns which successor edge of b.preds[k] is b's k-th entry.
-func succIndex(b *block, k int) int {
-	p := b.preds[k]
-	nth := 0
-	for i := range k {
-		if b.preds[i] == p {
-			nth++
-		}
-	}
-	for i, s := range p.succs {
-		if s == b {
-			if nth == 0 {
-				return i
-			}
-			nth--
-		}
-	}
-	return 0
-}
+func succIndex(b *block, k int) int { return b.leaves[k] }
 
 // cross joins into in what passes over the i-th edge out of p.
 func (pl *planner) cross(p *block, i int, out, in []state) {
@@ -227,10 +210,7 @@ func (pl *planner) sinks(b *block, j int) bool {
 // conditions are.
 func (pl *planner) due(j int, st []state, live []bool) bool {
 	g := pl.g
-	ok := sOwned | sNil
-	if pl.repeats[g.objs[j]] {
-		ok |= sFreed | sDeferred | sPerhaps
-	}
+	ok := pl.dueIn(g.objs[j])
 	owned := false
 	for c := range g.n {
 		s := st[j*g.n+c]

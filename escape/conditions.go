@@ -88,15 +88,13 @@ func (g *group) chooseBits() {
 		if b.cond != nil {
 			note(b.cond, 0)
 		}
-		for _, v := range b.instrs {
-			if v.op == opReturn && len(v.args) > 0 {
-				if last := v.args[len(v.args)-1]; isError(last.typ) && last.op != opNil {
-					a := atom{errRoot(last), true}
-					if count[a] == 0 {
-						atoms = append(atoms, a)
-					}
-					count[a]++
+		if v := b.end(); v != nil && v.op == opReturn && len(v.args) > 0 {
+			if last := v.args[len(v.args)-1]; isError(last.typ) && last.op != opNil {
+				a := atom{errRoot(last), true}
+				if count[a] == 0 {
+					atoms = append(atoms, a)
 				}
+				count[a]++
 			}
 		}
 	}

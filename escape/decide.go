@@ -58,9 +58,14 @@ type decider struct {
 	bugs *[]Bug
 	all  []*decision
 
+	before map[ast.Stmt]*value // the gap in front of a statement; nil until asked for
+	calls  map[*block]map[ast.Expr]int
+
+	at       map[*gap][]int // which decisions free there, by index
 	gapEdits map[*gap][]analysis.TextEdit
 	hoists   map[ast.Stmt]*hoist
-	used     map[string]bool
+	used     map[string]bool // names that the plan introduces
+	next     map[string]int  // name → the number with which it may be free
 
 	hoistEdits map[*hoist][]analysis.TextEdit
 	raws       map[*object]*value

@@ -97,12 +97,15 @@ func (pl *planner) blames(added []planned, guarded map[*object]bool) bool {
 
 // gapBefore returns the gap in front of a statement.
 func (d *decider) gapBefore(stmt ast.Stmt) *value {
-	for _, b := range d.f.rpo {
-		for _, i := range b.gaps {
-			if g := b.instrs[i].gap; g.kind == gapStmt && len(g.inner) == 0 && g.next == stmt {
-				return b.instrs[i]
+	if d.before == nil {
+		d.before = map[ast.Stmt]*value{}
+		for _, b := range d.f.rpo {
+			for _, i := range b.gaps {
+				if g := b.instrs[i].gap; g.kind == gapStmt && len(g.inner) == 0 && g.next != nil && d.before[g.next] == nil {
+					d.before[g.next] = b.instrs[i]
+				}
 			}
 		}
 	}
-	return nil
+	return d.before[stmt]
 }

@@ -3,6 +3,7 @@ package escape
 // Frees of the program that a plan replaces.
 
 import (
+	"cmp"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -15,35 +16,33 @@ import (
 // onlyIn returns the name of a variable that is read nowhere but in the calls at,
 // nor by a planned free: without them the function would not compile.
 func (d *decider) onlyIn(at []*value, frees []planned) string {
+	calls := slices.Clone(at)
+	slices.SortFunc(calls, func(a, b *value) int { return cmp.Compare(a.expr.Pos(), b.expr.Pos()) })
 	in := func(n ast.Node) bool {
-		return slices.ContainsFunc(at, func(v *value) bool { return v.expr.Pos() <= n.Pos() && n.End() <= v.expr.End() })
+		i, _ := slices.BinarySearchFunc(calls, n.Pos()+1, func(v *value, p token.Pos) int { return cmp.Compare(v.expr.Pos(), p) })
+		return i > 0 && n.End() <= calls[i-1].expr.End()
 	}
+	reads, written := d.f.walked().reads, d.f.walked().written
 	var vars []*types.Var // read in the calls
-	read := map[*types.Var]bool{}
-	written := map[*ast.Ident]bool{}
-	ast.Inspect(d.f.node, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.AssignStmt:
-			for _, e := range n.Lhs {
-				if id, ok := ast.Unparen(e).(*ast.Ident); ok && n.Tok == token.ASSIGN {
-					written[id] = true
+	seen := map[*types.Var]bool{}
+	for _, c := range calls {
+		ast.Inspect(c.expr, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok {
+				if v, ok := d.p.info.Uses[id].(*types.Var); ok && !seen[v] && !v.IsField() && !written[id] {
+					seen[v] = true
+					vars = append(vars, v)
 				}
 			}
-		case *ast.Ident:
-			v, ok := d.p.info.Uses[n].(*types.Var)
-			switch {
-			case !ok || v.IsField() || written[n]:
-			case in(n):
-				vars = append(vars, v)
-			default:
-				read[v] = true
-			}
-		}
-		return true
-	})
+			return true
+		})
+	}
+	freed := map[string]bool{}
+	for _, p := range frees {
+		freed[p.name] = true
+	}
 	for _, v := range vars {
-		freed := slices.ContainsFunc(frees, func(p planned) bool { return p.name == v.Name() })
-		if !read[v] && !freed && v.Pos() > d.f.body.Lbrace && v.Pos() < d.f.body.Rbrace { // no parameter, and its own
+		read := slices.ContainsFunc(reads[v], func(id *ast.Ident) bool { return !in(id) })
+		if !read && !freed[v.Name()] && v.Pos() > d.f.body.Lbrace && v.Pos() < d.f.body.Rbrace { // no parameter, and its own
 			return v.Name()
 		}
 	}

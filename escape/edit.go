@@ -4,6 +4,7 @@ package escape
 // the indentation around it.
 
 import (
+	"cmp"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -27,7 +28,11 @@ type source struct {
 // copied returns the text between two positions, with the edits inside it.
 func (s *source) copied(from, to token.Pos) string {
 	var w strings.Builder
-	for _, e := range s.inner {
+	first, _ := slices.BinarySearchFunc(s.inner, from+1, func(e analysis.TextEdit, p token.Pos) int { return cmp.Compare(e.Pos, p) })
+	for _, e := range s.inner[first:] {
+		if e.Pos >= to {
+			break
+		}
 		if e.Pos <= from || e.End >= to {
 			continue
 		}
@@ -41,6 +46,14 @@ func (s *source) copied(from, to token.Pos) string {
 }
 
 func (s *source) off(p token.Pos) int { return s.file.Offset(p) }
+
+// comments lists the groups of comments of which a part lies between two positions.
+func (s *source) comments(from, to token.Pos) []*ast.CommentGroup {
+	all := s.tree.Comments
+	i, _ := slices.BinarySearchFunc(all, from, func(g *ast.CommentGroup, p token.Pos) int { return cmp.Compare(g.End(), p) })
+	j, _ := slices.BinarySearchFunc(all, to, func(g *ast.CommentGroup, p token.Pos) int { return cmp.Compare(g.Pos(), p) })
+	return all[i:max(i, j)]
+}
 
 // lineStart returns the offset of the first byte of the line of offset o.
 func (s *source) lineStart(o int) int {
@@ -275,7 +288,7 @@ func (p *pkg) wrapElseIf(s *source, f *ast.IfStmt, stmts []string, nl string) []
 		}
 		return true
 	})
-	for _, g := range s.tree.Comments {
+	for _, g := range s.comments(f.Pos(), f.End()) {
 		for _, c := range g.List {
 			if c.Pos() >= f.Pos() && c.End() <= f.End() && strings.HasPrefix(c.Text, "/*") {
 				mark(c.Pos(), c.End())
@@ -292,20 +305,14 @@ func (p *pkg) wrapElseIf(s *source, f *ast.IfStmt, stmts []string, nl string) []
 
 // hoistReturn evaluates results into temporaries, frees, and returns them.
 func (p *pkg) hoistReturn(s *source, f *fn, r *ast.ReturnStmt, stmts []string, nl string, h *hoist) ([]analysis.TextEdit, string) {
-	for _, g := range s.tree.Comments {
+	for _, g := range s.comments(r.Pos(), r.End()) {
 		if g.Pos() > r.Pos() && g.End() < r.End() {
 			return nil, "a comment stands inside the returned expression"
 		}
 	}
-	used := map[string]bool{}
-	ast.Inspect(f.node, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok {
-			used[id.Name] = true
-		}
-		return true
-	})
+	used, written := map[string]bool{}, f.walked().names
 	fresh := func(name string) string {
-		for used[name] || p.types.Scope().Lookup(name) != nil || types.Universe.Lookup(name) != nil {
+		for used[name] || written[name] || p.types.Scope().Lookup(name) != nil || types.Universe.Lookup(name) != nil {
 			name += "_"
 		}
 		used[name] = true
@@ -430,18 +437,21 @@ func (s *source) applyWithin(es []analysis.TextEdit, begin, end int) (string, bo
 	return w.String(), true
 }
 
-// parses reports why the file does not parse with the edits; "" if it does. Where they all lie in one
-// declaration, that is all it parses: the whole file once for each of its functions would take time by the
-// square of its length.
-func (s *source) parses(es []analysis.TextEdit) string {
+// parses reports why the file does not parse with the edits; "" if it does. Where they all lie in in, a function
+// or a literal, or in one declaration, that is all it parses: the whole around it once for each of its functions
+// would take time by the square of its length.
+func (s *source) parses(es []analysis.TextEdit, in ast.Node) string {
 	if len(es) == 0 {
 		return ""
 	}
 	begin, end, head := 0, len(s.text), ""
-	for _, d := range s.tree.Decls {
-		if d.Pos() <= es[0].Pos && es[len(es)-1].End <= d.End() {
-			begin, end, head = s.off(d.Pos()), s.off(d.End()), "package p\n"
-		}
+	first, last := es[0].Pos, es[len(es)-1].End
+	lit, _ := in.(*ast.FuncLit)
+	switch d := s.declAt(first); {
+	case lit != nil && lit.Pos() < first && last <= lit.End():
+		begin, end, head = s.off(lit.Pos()), s.off(lit.End()), "package p\nvar _ = "
+	case d != nil && last <= d.End():
+		begin, end, head = s.off(d.Pos()), s.off(d.End()), "package p\n"
 	}
 	text, ok := s.applyWithin(es, begin, end)
 	if !ok {
@@ -451,4 +461,13 @@ func (s *source) parses(es []analysis.TextEdit) string {
 		return "the edited text does not parse: " + err.Error()
 	}
 	return ""
+}
+
+// declAt returns the last declaration that begins at pos or before it, nil if there is none.
+func (s *source) declAt(pos token.Pos) ast.Decl {
+	i, _ := slices.BinarySearchFunc(s.tree.Decls, pos+1, func(d ast.Decl, p token.Pos) int { return cmp.Compare(d.Pos(), p) })
+	if i == 0 {
+		return nil
+	}
+	return s.tree.Decls[i-1]
 }

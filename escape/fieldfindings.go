@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"go/ast"
+	"go/token"
 	"go/types"
 	"slices"
 	"strings"
@@ -15,6 +16,11 @@ import (
 
 // fieldFindings reports what destructors forget and what stores lose.
 func (p *pkg) fieldFindings(fns []*fn, hs map[*types.Named]*holding, res *Result, read func(string) ([]byte, error)) {
+	outs := map[token.Pos]*Func{}
+	for _, o := range res.Funcs {
+		outs[o.Pos] = o
+	}
+	known := len(res.Funcs)
 	for _, f := range fns {
 		if f.obj == nil || f.flow == nil || f.declined != "" || len(f.params) == 0 {
 			continue
@@ -50,16 +56,11 @@ func (p *pkg) fieldFindings(fns []*fn, hs map[*types.Named]*holding, res *Result
 		if len(found) == 0 {
 			continue
 		}
-		var out *Func
-		for _, o := range res.Funcs {
-			if o.Pos == f.node.Pos() {
-				out = o
-			}
-		}
+		out := outs[f.node.Pos()]
 		if out == nil {
 			out = &Func{Name: f.name, Pos: f.node.Pos(), Filename: tf.Name()}
+			outs[out.Pos] = out
 			res.Funcs = append(res.Funcs, out)
-			slices.SortStableFunc(res.Funcs, func(a, b *Func) int { return cmp.Compare(a.Pos, b.Pos) })
 		}
 		for _, fd := range found {
 			out.Findings = append(out.Findings, fd)
@@ -67,6 +68,9 @@ func (p *pkg) fieldFindings(fns []*fn, hs map[*types.Named]*holding, res *Result
 		}
 		sortEdits(out.Edits)
 		slices.SortStableFunc(out.Findings, func(a, b *Finding) int { return cmp.Compare(a.Pos, b.Pos) })
+	}
+	if len(res.Funcs) > known {
+		slices.SortStableFunc(res.Funcs, func(a, b *Func) int { return cmp.Compare(a.Pos, b.Pos) })
 	}
 }
 
@@ -117,7 +121,7 @@ func (d *decider) forgotten(h *holding) *Finding {
 			}
 		}
 	}
-	if es, why := d.p.edits(d.src, d.f, g, stmts, nil); why == "" && d.src.parses(es) == "" {
+	if es, why := d.p.edits(d.src, d.f, g, stmts, nil); why == "" && d.src.parses(es, d.f.node) == "" {
 		fd.Fix, fd.Edits = "free the fields that are forgotten", es
 	}
 	return fd
@@ -156,7 +160,7 @@ func (d *decider) lost(h *holding, field *types.Var, at *value) *Finding {
 		return fd
 	}
 	var es []analysis.TextEdit
-	if es, why = d.p.edits(d.src, d.f, g, []string{text}, nil); why == "" && d.src.parses(es) == "" {
+	if es, why = d.p.edits(d.src, d.f, g, []string{text}, nil); why == "" && d.src.parses(es, d.f.node) == "" {
 		fd.Fix, fd.Edits = "free what the field holds before", es
 	}
 	return fd

@@ -9,6 +9,7 @@ package escape
 
 import (
 	"fmt"
+	"go/types"
 	"slices"
 	"strings"
 )
@@ -66,6 +67,9 @@ type object struct {
 	sink    *value
 	holder  bool // its free is inferred: what it holds may also be freed piece by piece
 
+	places []*place // that it is ever put into under its own name, each once; nil until asked for
+	vars   []*types.Var
+
 	group *group
 	slot  int // index in group.objs
 	buf   *Buffer
@@ -88,6 +92,9 @@ type flow struct {
 	idle   map[*value]bool       // and that nobody looks into
 
 	loosened []looseTree // collections that could own as well
+
+	emptied  map[string][]*value // field → what nil is stored in a field of that name of; nil until asked for
+	pointers map[*root][]*value  // what gives a variable the address of a root; nil until asked for
 }
 
 func analyze(f *fn) *flow {

@@ -131,7 +131,7 @@ func (p *pkg) summarize(fns []*fn) {
 // build lowers and analyzes f anew.
 func (p *pkg) build(f *fn) {
 	f.blocks, f.params, f.nvals, f.roots, f.rpo, f.exits = nil, nil, 0, nil, nil, nil
-	f.declined, f.loops = "", nil
+	f.declined, f.loops, f.after = "", nil, nil
 	p.guarded(f, func() {
 		p.lower(f)
 		f.flow = analyze(f)
@@ -268,8 +268,9 @@ func gather(fns []*fn, outs []*Func) {
 		if f.obj == nil || outs[i] == nil {
 			continue
 		}
-		for j, lit := range fns {
-			if lit.obj != nil || outs[j] == nil || len(outs[j].Edits) == 0 || lit.node.Pos() < f.node.Pos() || lit.node.End() > f.node.End() {
+		for j := i + 1; j < len(fns) && fns[j].obj == nil; j++ { // its literals come behind it
+			lit := fns[j]
+			if outs[j] == nil || len(outs[j].Edits) == 0 || lit.node.Pos() < f.node.Pos() || lit.node.End() > f.node.End() {
 				continue
 			}
 			if slices.ContainsFunc(outs[i].Edits, func(e analysis.TextEdit) bool { return lit.node.Pos() < e.Pos && e.Pos < lit.node.End() }) {

@@ -214,20 +214,18 @@ func (d *decider) needs(e ast.Expr, stmt ast.Stmt) bool {
 // fresh returns a name that the function does not use.
 func (d *decider) fresh(name string) string {
 	if d.used == nil {
-		d.used = map[string]bool{}
-		ast.Inspect(d.f.node, func(n ast.Node) bool {
-			if id, ok := n.(*ast.Ident); ok {
-				d.used[id.Name] = true
-			}
-			return true
-		})
+		d.used, d.next = map[string]bool{}, map[string]int{}
 	}
+	written := d.f.walked().names
 	free := func(n string) bool {
-		return !d.used[n] && d.p.types.Scope().Lookup(n) == nil && types.Universe.Lookup(n) == nil
+		return !d.used[n] && !written[n] && d.p.types.Scope().Lookup(n) == nil && types.Universe.Lookup(n) == nil
 	}
-	n := name
-	for i := 0; !free(n); i++ {
-		n = name + itoa(i)
+	n, i := name, d.next[name]
+	if i > 0 || !free(n) { // what was taken stays taken
+		for n = name + itoa(i); !free(n); n = name + itoa(i) {
+			i++
+		}
+		d.next[name] = i
 	}
 	d.used[n] = true
 	return n

@@ -6,9 +6,11 @@ package escape
 // takes it from there.
 
 import (
+	"cmp"
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 )
 
 // A kept is a variable of a hoist, or a field of one, that holds a buffer.
@@ -37,7 +39,7 @@ func (d *decider) headerFor(o *object, g *gap) (*hoist, kept) {
 			if stmt == nil || len(as.Rhs) != 1 || o.def.pos < as.Rhs[0].Pos() || as.Rhs[0].End() <= o.def.pos || u.pos < as.Pos() || as.End() < u.pos {
 				continue // not what it starts with
 			}
-			stmt, list, why := d.hosted(d.pathTo(stmt))
+			stmt, list, why := d.hosted(d.f.pathTo(stmt))
 			if why != "" {
 				continue
 			}
@@ -63,15 +65,12 @@ func (w *flow) freeable(o *object, p *place) bool {
 
 // declaredInHeader returns the statement in the header of which v is declared.
 func (d *decider) declaredInHeader(v *types.Var) (stmt ast.Stmt, as *ast.AssignStmt) {
-	ast.Inspect(d.f.node, func(n ast.Node) bool {
-		if s, ok := n.(ast.Stmt); ok && stmt == nil {
-			if in, ok := initOf(s).(*ast.AssignStmt); ok && in.Tok == token.DEFINE && in.Pos() <= v.Pos() && v.Pos() < in.End() {
-				stmt, as = s, in
-			}
-		}
-		return stmt == nil && (n == nil || n.Pos() <= v.Pos() && v.Pos() < n.End())
-	})
-	return stmt, as
+	hs := d.f.walked().headers
+	i, _ := slices.BinarySearchFunc(hs, v.Pos()+1, func(h header, p token.Pos) int { return cmp.Compare(h.as.Pos(), p) })
+	if i == 0 || v.Pos() >= hs[i-1].as.End() {
+		return nil, nil
+	}
+	return hs[i-1].stmt, hs[i-1].as
 }
 
 // keep names the values that as gives to the variables of a header, and returns what

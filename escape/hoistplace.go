@@ -6,14 +6,13 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"slices"
 )
 
 // statementOf finds the statement before which call may be evaluated instead: it is
 // evaluated there exactly once, whatever happens, in the statement itself or first
 // thing in its header.
 func (d *decider) statementOf(call *ast.CallExpr) (ast.Stmt, ast.Node, string) {
-	path := d.pathTo(call)
+	path := d.f.pathTo(call)
 	const bad = noStatement
 	for i := len(path) - 1; i > 0; i-- {
 		switch n := path[i].(type) {
@@ -54,26 +53,6 @@ func (d *decider) statementOf(call *ast.CallExpr) (ast.Stmt, ast.Node, string) {
 
 const noStatement = "it has no variable, and it is made where a statement cannot stand before it"
 
-// pathTo lists the nodes from the function down to n.
-func (d *decider) pathTo(n ast.Node) []ast.Node {
-	var stack, path []ast.Node
-	ast.Inspect(d.f.node, func(x ast.Node) bool {
-		switch {
-		case x == nil:
-			stack = stack[:len(stack)-1]
-			return true
-		case path != nil:
-			return false
-		}
-		stack = append(stack, x)
-		if x == n {
-			path = slices.Clone(stack)
-		}
-		return true
-	})
-	return path
-}
-
 // hosted returns the statement at the end of path, with its labels, and the list it is
 // an element of, if a statement may be put before it.
 func (d *decider) hosted(path []ast.Node) (ast.Stmt, ast.Node, string) {
@@ -113,13 +92,7 @@ func (d *decider) hosted(path []ast.Node) (ast.Stmt, ast.Node, string) {
 
 // goesTo reports whether a goto leads to the label of l.
 func (d *decider) goesTo(l *ast.LabeledStmt) bool {
-	found := false
-	ast.Inspect(d.f.node, func(n ast.Node) bool {
-		b, ok := n.(*ast.BranchStmt)
-		found = found || ok && b.Tok == token.GOTO && b.Label.Name == l.Label.Name
-		return !found
-	})
-	return found
+	return d.f.walked().jumps[l.Label.Name].IsValid()
 }
 
 // unlabelled is s without its labels.

@@ -117,6 +117,9 @@ type block struct {
 	instrs      []*value
 	preds       []*block
 	succs       []*block
+	entries     []int // by successor: the index of b among that one's predecessors
+	leaves      []int // by predecessor: the index of b among that one's successors
+	forked      bool  // some predecessor has another successor: that edge has no gap of its own
 	cond        *value
 	sealed      bool
 	incomplete  map[*place]*value
@@ -130,6 +133,15 @@ type block struct {
 	gaps        []int // indices of gaps in the source, ascending
 	lastEffect  int   // index of the last instruction that does something; -1: none
 	firstEffect int   // index of the first; len(instrs): none
+}
+
+// end returns the last instruction of b, the only one that may be a return; nil if it
+// has none.
+func (b *block) end() *value {
+	if len(b.instrs) == 0 {
+		return nil
+	}
+	return b.instrs[len(b.instrs)-1]
 }
 
 // A root is a local variable, or an object made by a composite literal whose
@@ -200,6 +212,8 @@ type fn struct {
 	flow     *flow
 	loops    []*elemLoop
 	lits     []*ast.FuncLit // outermost literals inside, in order
+	syntax   *syntax        // nil until asked for
+	after    []*value       // by block: the end of the first exit after it; nil until asked for
 
 	tight map[*value]bool // collections that are to own although their buffers could be freed one by one
 }

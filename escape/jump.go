@@ -16,25 +16,8 @@ func (d *decider) jumpedOver(pos token.Pos, list ast.Node) bool {
 	if !d.f.gotos {
 		return false
 	}
-	behind := map[string]bool{}
-	for _, s := range stmtsOf(list) {
-		for l, ok := s.(*ast.LabeledStmt); ok; l, ok = l.Stmt.(*ast.LabeledStmt) {
-			if l.Pos() >= pos {
-				behind[l.Label.Name] = true
-			}
-		}
-	}
-	if len(behind) == 0 {
-		return false
-	}
-	found := false
-	ast.Inspect(d.f.body, func(n ast.Node) bool {
-		if b, ok := n.(*ast.BranchStmt); ok && b.Tok == token.GOTO && b.Pos() < pos && behind[b.Label.Name] {
-			found = true
-		}
-		return !found
-	})
-	return found
+	first := d.f.firstJump(list, pos)
+	return first.IsValid() && first < pos
 }
 
 func stmtsOf(list ast.Node) []ast.Stmt {

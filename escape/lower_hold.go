@@ -349,17 +349,25 @@ func (l *lower) panics(e ast.Expr) bool {
 // are assigned more than once: which content it will read is not known where it is
 // registered.
 func (l *lower) reassigned() {
-	at := map[*place][]token.Pos{}
+	if len(l.inLoops) == 0 {
+		return
+	}
+	first, again := map[*place]token.Pos{}, map[*place]bool{}
 	for _, b := range l.f.blocks {
 		for _, v := range b.instrs {
-			if v.op == opSet && !slices.Contains(at[v.place], v.pos) {
-				at[v.place] = append(at[v.place], v.pos)
+			if v.op != opSet {
+				continue
+			}
+			if pos, ok := first[v.place]; !ok {
+				first[v.place] = v.pos
+			} else if pos != v.pos {
+				again[v.place] = true
 			}
 		}
 	}
 	for _, x := range l.inLoops {
 		for _, p := range x.r.leaves {
-			if len(at[p]) > 1 {
+			if again[p] {
 				l.exposeds = append(l.exposeds, x)
 				break
 			}

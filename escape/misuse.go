@@ -15,17 +15,20 @@ import (
 
 // findings reports uses and frees in a wrong state.
 func (d *decider) findings() {
+	of := map[*group]*decision{}
+	for _, x := range d.all {
+		if of[x.g] == nil {
+			of[x.g] = x
+		}
+	}
 	for _, g := range d.w.groups {
 		if g.why != "" || len(g.objs) == 0 || !g.freesItself() {
 			continue
 		}
 		g = g.objs[0].group // as it was decided last
 		var pl *planner
-		for _, x := range d.all {
-			if x.g == g {
-				pl = x.pl
-				break
-			}
+		if x := of[g]; x != nil {
+			pl = x.pl
 		}
 		if pl == nil || len(pl.plan) > 0 {
 			pl = g.dry()
@@ -144,17 +147,21 @@ func (w *flow) takenOut(o *object, at *value) bool {
 
 // empties reports whether nil is stored in a field of o.
 func (w *flow) empties(o *object, field string) bool {
-	for _, b := range w.f.rpo {
-		for _, v := range b.instrs {
-			if v.op != opStore || len(v.args) < 2 || origin(v.args[0]).op != opNil {
-				continue
-			}
-			if _, ok := o.members[v.args[1]]; ok && strings.HasPrefix(v.note, "stored in field "+field+" of ") {
-				return true
+	if w.emptied == nil {
+		w.emptied = map[string][]*value{}
+		for _, b := range w.f.rpo {
+			for _, v := range b.instrs {
+				if v.op != opStore || len(v.args) < 2 || origin(v.args[0]).op != opNil {
+					continue
+				}
+				if rest, ok := strings.CutPrefix(v.note, "stored in field "); ok {
+					name, _, _ := strings.Cut(rest, " of ")
+					w.emptied[name] = append(w.emptied[name], v.args[1])
+				}
 			}
 		}
 	}
-	return false
+	return slices.ContainsFunc(w.emptied[field], func(of *value) bool { _, ok := o.members[of]; return ok })
 }
 
 // dropped reports a buffer that a collection loses without a free.
@@ -186,32 +193,44 @@ func (w *flow) givenSite(o *object) *object {
 // replaced reports elements of local maps that another one replaces under the same
 // constant key, without a look at the map between.
 func (d *decider) replaced() {
-	for _, o := range d.w.objs {
-		if _, isMap := o.def.typ0().Underlying().(*types.Map); !isMap || !o.coll || o.group == nil || o.group.why != "" {
-			continue
-		}
-		for _, b := range d.f.rpo {
-			last := map[string]*value{}
-			for _, v := range b.instrs {
-				if len(v.args) == 0 || !slices.ContainsFunc(v.args, func(a *value) bool { return origin(a) == o.def }) {
+	isMap := func(o *object) bool {
+		_, ok := o.def.typ0().Underlying().(*types.Map)
+		return ok && o.coll && o.group != nil && o.group.why == ""
+	}
+	if !slices.ContainsFunc(d.w.objs, isMap) {
+		return
+	}
+	found := map[*object][]*Finding{}
+	for _, b := range d.f.rpo {
+		last := map[*object]map[string]*value{}
+		for _, v := range b.instrs {
+			for k, a := range v.args {
+				o := d.w.byDef[origin(a)]
+				if o == nil || !isMap(o) || slices.ContainsFunc(v.args[:k], func(x *value) bool { return origin(x) == o.def }) {
 					continue
 				}
 				ix, ok := v.expr.(*ast.IndexExpr)
 				if v.op != opStore || !ok || d.p.info.Types[ix.Index].Value == nil {
 					if v.op != opSet && v.op != opCopy {
-						clear(last)
+						delete(last, o)
 					}
 					continue
 				}
 				key := d.p.info.Types[ix.Index].Value.ExactString()
-				if was := last[key]; was != nil {
+				if was := last[o][key]; was != nil {
 					if q := d.w.byDef[origin(was.args[0])]; q != nil && q.kind == objSite && !d.skip(q) {
-						d.out.Findings = append(d.out.Findings, d.dropped(q, "the map under "+key, "the store", v.pos))
+						found[o] = append(found[o], d.dropped(q, "the map under "+key, "the store", v.pos))
 					}
 				}
-				last[key] = v
+				if last[o] == nil {
+					last[o] = map[string]*value{}
+				}
+				last[o][key] = v
 			}
 		}
+	}
+	for _, o := range d.w.objs {
+		d.out.Findings = append(d.out.Findings, found[o]...)
 	}
 }
 

@@ -6,6 +6,7 @@ package escape
 import (
 	"go/ast"
 	"go/types"
+	"slices"
 	"strings"
 )
 
@@ -87,12 +88,7 @@ func (p *pkg) reachable(t types.Type, path []int) bool {
 
 // nameAt returns a variable, or a field of one, that holds o at the gap.
 func (w *flow) nameAt(o *object, g *value) *named {
-	tried := map[*place]bool{}
 	try := func(p *place) *named {
-		if p == nil || tried[p] {
-			return nil
-		}
-		tried[p] = true
 		if v := w.f.valueAt(p, g.blk, g.at); v == nil || origin(v) != o.def {
 			return nil
 		}
@@ -117,24 +113,47 @@ func (w *flow) nameAt(o *object, g *value) *named {
 		}
 		return &named{p, p.String(), "", p.typ}
 	}
-	if o.def.op == opPhi {
-		if n := try(o.def.place); n != nil {
+	o.put()
+	for _, p := range o.places {
+		if n := try(p); n != nil {
 			return n
 		}
 	}
-	for _, m := range o.order {
-		if origin(m) != o.def {
-			continue
+	return w.spread(o, g)
+}
+
+// put lists the places that o is ever put into under its own name, and the variables
+// that what leads to it is put into.
+func (o *object) put() {
+	if o.places != nil {
+		return
+	}
+	o.places = []*place{}
+	places, vars := map[*place]bool{}, map[*types.Var]bool{}
+	add := func(p *place) {
+		if p != nil && !places[p] {
+			places[p] = true
+			o.places = append(o.places, p)
 		}
+	}
+	if o.def.op == opPhi {
+		add(o.def.place)
+	}
+	for _, m := range o.order {
+		own := origin(m) == o.def
 		for _, u := range m.users {
-			if u.op == opSet || u.op == opPhi {
-				if n := try(u.place); n != nil {
-					return n
-				}
+			if u.op != opSet && u.op != opPhi || u.place == nil {
+				continue
+			}
+			if own {
+				add(u.place)
+			}
+			if v := u.place.root.obj; v != nil && !vars[v] {
+				vars[v] = true
+				o.vars = append(o.vars, v)
 			}
 		}
 	}
-	return w.spread(o, g)
 }
 
 // spread returns a variable that is followed field by field and holds all of o, a
@@ -170,24 +189,34 @@ func (w *flow) spread(o *object, g *value) *named {
 // pointer returns a visible variable that points to the object r at the gap,
 // and whether it got the pointer from a call.
 func (w *flow) pointer(r *root, g *value) (name string, result bool) {
-	for _, b := range w.f.rpo {
-		for _, v := range b.instrs {
-			if v.op != opSet || v.place.root.obj == nil || len(v.place.path) > 0 {
-				continue
-			}
-			if a := errRoot(v.args[0]); a.op != opAddr || a.place.root != r || len(a.place.path) > 0 {
-				continue
-			}
-			now := w.f.valueAt(v.place, g.blk, g.at)
-			if now == nil {
-				continue
-			}
-			if a := errRoot(now); a.op == opAddr && a.place.root == r && len(a.place.path) == 0 && w.p.visible(v.place.root.obj, g.gap) {
-				return v.place.root.name, errRoot(now).note == "result"
-			}
+	for _, v := range w.pointersTo(r) {
+		now := w.f.valueAt(v.place, g.blk, g.at)
+		if now == nil {
+			continue
+		}
+		if a := errRoot(now); a.op == opAddr && a.place.root == r && len(a.place.path) == 0 && w.p.visible(v.place.root.obj, g.gap) {
+			return v.place.root.name, errRoot(now).note == "result"
 		}
 	}
 	return "", false
+}
+
+// pointersTo lists the instructions that give a variable the address of r.
+func (w *flow) pointersTo(r *root) []*value {
+	if w.pointers == nil {
+		w.pointers = map[*root][]*value{}
+		for _, b := range w.f.rpo {
+			for _, v := range b.instrs {
+				if v.op != opSet || v.place.root.obj == nil || len(v.place.path) > 0 {
+					continue
+				}
+				if a := errRoot(v.args[0]); a.op == opAddr && len(a.place.path) == 0 {
+					w.pointers[a.place.root] = append(w.pointers[a.place.root], v)
+				}
+			}
+		}
+	}
+	return w.pointers[r]
 }
 
 // visible reports whether the variable's name means it at g.
@@ -216,19 +245,8 @@ func (w *flow) inScope(o *object, g *value) bool {
 	if g == nil {
 		return false
 	}
-	any := false
-	for _, m := range o.order {
-		for _, u := range m.users {
-			if u.op != opSet && u.op != opPhi || u.place == nil || u.place.root.obj == nil {
-				continue
-			}
-			if w.p.visible(u.place.root.obj, g.gap) {
-				return true
-			}
-			any = true
-		}
-	}
-	return !any
+	o.put()
+	return len(o.vars) == 0 || slices.ContainsFunc(o.vars, func(v *types.Var) bool { return w.p.visible(v, g.gap) })
 }
 
 // inScope reports the same for all objects of the group.
@@ -253,7 +271,7 @@ func (p *pkg) scopeOf(g *gap) *types.Scope {
 			return p.info.Scopes[g.list]
 		}
 	}
-	return p.types.Scope().Innermost(g.scope)
+	return p.innermost(g.scope)
 }
 
 // freeText returns the statement that frees name, of type t, at g, or why there is none.

@@ -4,11 +4,13 @@ package escape
 // it calls: specs, directives, facts, and the summaries inferred so far.
 
 import (
+	"cmp"
 	"go/ast"
 	"go/build/constraint"
 	"go/token"
 	"go/types"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
@@ -29,13 +31,14 @@ func (*Reach) AFact() {}
 func (r *Reach) String() string { return "reach" }
 
 type pkg struct {
-	fset  *token.FileSet
-	files []*ast.File
-	info  *types.Info
-	types *types.Package
-	set   *spec.Set
-	facts facts
-	cgo   bool // cgo's translations are edited like other files
+	fset   *token.FileSet
+	files  []*ast.File
+	sorted []*ast.File // by position; nil until asked for
+	info   *types.Info
+	types  *types.Package
+	set    *spec.Set
+	facts  facts
+	cgo    bool // cgo's translations are edited like other files
 
 	decls map[*types.Func]*ast.FuncDecl
 	sums  map[*types.Func]*Summary // functions of this package, so far
@@ -50,6 +53,8 @@ type pkg struct {
 	counts typeutil.Map       // type → bool: reference counted
 	tags   map[*ast.File]bool // file is not part of every build
 	keeps  map[*ast.File]map[int]string
+	locked map[*ast.File]string // why a file is not edited; "": it is
+	scopes scopes
 
 	freeing map[*types.Func]ArgEffect // methods that free all that their receiver owns
 	held    map[*types.Named]*holding // what structs of this package own
@@ -90,6 +95,8 @@ func newPkg(fset *token.FileSet, files []*ast.File, info *types.Info, tp *types.
 		busy:  map[*types.Func]bool{},
 		tags:  map[*ast.File]bool{},
 		keeps: map[*ast.File]map[int]string{},
+
+		locked: map[*ast.File]string{},
 
 		freeing: map[*types.Func]ArgEffect{},
 
@@ -162,12 +169,14 @@ func cFunction(f *types.Func) (string, bool) {
 }
 
 func (p *pkg) file(pos token.Pos) *ast.File {
-	for _, f := range p.files {
-		if f.FileStart <= pos && pos <= f.FileEnd {
-			return f
-		}
+	if p.sorted == nil {
+		p.sorted = slices.SortedFunc(slices.Values(p.files), func(a, b *ast.File) int { return cmp.Compare(a.FileStart, b.FileStart) })
 	}
-	return nil
+	i, _ := slices.BinarySearchFunc(p.sorted, pos+1, func(f *ast.File, pos token.Pos) int { return cmp.Compare(f.FileStart, pos) })
+	if i == 0 || pos > p.sorted[i-1].FileEnd {
+		return nil
+	}
+	return p.sorted[i-1]
 }
 
 // everyBuild reports whether the constant is the same in every build.

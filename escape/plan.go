@@ -8,7 +8,10 @@ package escape
 // sink into the block where paths join, if it is due on all of them: that is
 // the same moment, reads better, and is the only place for the exit of a loop.
 
-import "slices"
+import (
+	"container/heap"
+	"slices"
+)
 
 type freePoint struct {
 	obj   *object
@@ -22,9 +25,10 @@ type planner struct {
 	plan    []freePoint
 	issues  []issue
 	exits   []exitState
-	unfixed map[*object]*value // owned at an exit: no place was found
-	dry     bool               // plan nothing: what the program does by itself
-	repeats map[*object]bool   // freeing twice is harmless
+	at      map[*value][]exitState // by return
+	unfixed map[*object]*value     // owned at an exit: no place was found
+	dry     bool                   // plan nothing: what the program does by itself
+	repeats map[*object]bool       // freeing twice is harmless
 	record  bool
 	placed  map[gapKey]bool
 	nothing []state
@@ -54,6 +58,17 @@ type exitState struct {
 	st  []state // before the return itself
 }
 
+// exitsAt lists the states at one return.
+func (pl *planner) exitsAt(ret *value) []exitState {
+	if pl.at == nil {
+		pl.at = map[*value][]exitState{}
+		for _, e := range pl.exits {
+			pl.at[e.ret] = append(pl.at[e.ret], e)
+		}
+	}
+	return pl.at[ret]
+}
+
 func (g *group) newPlanner(dry bool) *planner {
 	pl := &planner{g: g, dry: dry, accept: map[*block][]bool{}, unfixed: map[*object]*value{}, repeats: map[*object]bool{}, forbid: map[gapKey]bool{}}
 	for _, o := range g.objs {
@@ -72,7 +87,7 @@ func (pl *planner) run() string {
 		if pl.dry || !pl.refuse() {
 			pl.record = true
 			pl.placed = map[gapKey]bool{}
-			pl.plan, pl.issues, pl.exits = nil, nil, nil
+			pl.plan, pl.issues, pl.exits, pl.at = nil, nil, nil, nil
 			clear(pl.unfixed)
 			pl.bad = ""
 			pl.visit()
@@ -185,11 +200,7 @@ func (pl *planner) accepts(b *block, j int) bool {
 	a := pl.accept[b]
 	if a == nil {
 		a = make([]bool, len(pl.g.objs))
-		ok := false
-		for _, p := range b.preds {
-			ok = ok || len(p.succs) > 1 // an edge without a gap of its own
-		}
-		ok = ok && headGap(b, 0)
+		ok := b.forked && headGap(b, 0)
 		for i, o := range pl.g.objs {
 			a[i] = ok && pl.g.w.inScope(o, headGapOf(b, 0))
 		}
@@ -220,6 +231,7 @@ func (pl *planner) settle() string {
 	full := g.full || g.objs[0].kind == objParam
 	g.in, g.out = map[*block][]state{}, map[*block][]state{}
 	work := map[*block]bool{}
+	beyond := 0 // blocks seen in which nothing of the group is alive
 	for _, b := range g.region {
 		if g.within == nil || g.within[b] {
 			work[b] = true
@@ -235,8 +247,14 @@ func (pl *planner) settle() string {
 		}
 		slices.SortFunc(order, func(a, b *block) int { return a.order - b.order })
 		// Sweep in order, following blocks that come up on the way.
-		for i := 0; i < len(order); i++ {
-			b := order[i]
+		var up blockHeap
+		for len(order)+len(up) > 0 {
+			var b *block
+			if len(order) > 0 && (len(up) == 0 || order[0].order < up[0].order) {
+				b, order = order[0], order[1:]
+			} else {
+				b = heap.Pop(&up).(*block)
+			}
 			if !work[b] {
 				continue
 			}
@@ -253,6 +271,10 @@ func (pl *planner) settle() string {
 				continue
 			}
 			still := g.out[b] == nil && quiet(out) && !full
+			if g.out[b] == nil && !g.inReg[b] {
+				beyond++
+			}
+			still = still || beyond > maxBeyond && !full && pl.hopeless(out)
 			g.out[b] = out
 			for _, s := range b.succs {
 				if g.within != nil && !g.within[s] {
@@ -264,14 +286,54 @@ func (pl *planner) settle() string {
 				if !work[s] {
 					work[s] = true
 					if s.order > b.order {
-						k, _ := slices.BinarySearchFunc(order[i+1:], s, func(a, b *block) int { return a.order - b.order })
-						order = slices.Insert(order, i+1+k, s)
+						heap.Push(&up, s)
 					}
 				}
 			}
 		}
 	}
 	return ""
+}
+
+// maxBeyond bounds the blocks through which what cannot be freed any more is followed to
+// the exit at which it is still owned. In a long function that would be all that comes
+// after, for each buffer; then it is taken to get to the first exit that a path leads to.
+const maxBeyond = 32
+
+// hopeless reports whether what is owned is so together with another state, under each
+// combination: nothing that happens later makes it due.
+func (pl *planner) hopeless(st []state) bool {
+	g := pl.g
+	for j, o := range g.objs {
+		for _, s := range st[j*g.n : (j+1)*g.n] {
+			if s&sOwned != 0 && s&^pl.dueIn(o) == 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// dueIn is the states in which o may be freed.
+func (pl *planner) dueIn(o *object) state {
+	if pl.repeats[o] {
+		return sOwned | sNil | sFreed | sDeferred | sPerhaps
+	}
+	return sOwned | sNil
+}
+
+// A blockHeap gives blocks in their order.
+type blockHeap []*block
+
+func (h blockHeap) Len() int           { return len(h) }
+func (h blockHeap) Less(i, j int) bool { return h[i].order < h[j].order }
+func (h blockHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *blockHeap) Push(x any)        { *h = append(*h, x.(*block)) }
+func (h *blockHeap) Pop() any {
+	last := len(*h) - 1
+	b := (*h)[last]
+	*h = (*h)[:last]
+	return b
 }
 
 // quiet reports whether nothing is owned in any state.
@@ -299,6 +361,18 @@ func (pl *planner) visit() {
 		for i, s := range b.succs {
 			if s.order <= b.order && !b.doomed { // what a loop carries on is taken, or lost
 				pl.cross(b, i, out, make([]state, len(out)))
+			}
+		}
+		for _, s := range b.succs {
+			if g.inReg[s] || g.in[s] != nil || g.within != nil || pl.dry {
+				continue
+			}
+			for j, o := range g.objs { // it was not followed
+				if o.kind != objParam && pl.unfixed[o] == nil && !quiet(out[j*g.n:(j+1)*g.n]) {
+					if at := g.w.f.exitAfter(s); at != nil {
+						pl.unfixed[o] = at
+					}
+				}
 			}
 		}
 		if len(b.succs) > 0 || b.doomed {

@@ -23,34 +23,50 @@ func (d *decider) deletions(x *decision) []analysis.TextEdit {
 	return out
 }
 
-func sortEdits(es []analysis.TextEdit) {
-	slices.SortStableFunc(es, func(a, b analysis.TextEdit) int {
-		// An else belongs to the statement that ends here; what follows the
-		// statement comes after it.
-		rank := func(e analysis.TextEdit) int {
-			if bytes.HasPrefix(e.NewText, []byte(" else {")) {
-				return 0
-			}
-			return 1
+// orderEdits compares edits by where they stand.
+func orderEdits(a, b analysis.TextEdit) int {
+	// An else belongs to the statement that ends here; what follows the
+	// statement comes after it.
+	rank := func(e analysis.TextEdit) int {
+		if bytes.HasPrefix(e.NewText, []byte(" else {")) {
+			return 0
 		}
-		return cmp.Or(cmp.Compare(a.Pos, b.Pos), cmp.Compare(a.End, b.End), cmp.Compare(rank(a), rank(b)))
+		return 1
+	}
+	return cmp.Or(cmp.Compare(a.Pos, b.Pos), cmp.Compare(a.End, b.End), cmp.Compare(rank(a), rank(b)))
+}
+
+func sortEdits(es []analysis.TextEdit) { slices.SortStableFunc(es, orderEdits) }
+
+// insertEdit puts e into sorted edits, behind its equals.
+func insertEdit(es []analysis.TextEdit, e analysis.TextEdit) []analysis.TextEdit {
+	i, _ := slices.BinarySearchFunc(es, e, func(x, e analysis.TextEdit) int {
+		if orderEdits(x, e) <= 0 {
+			return -1
+		}
+		return 1
 	})
+	return slices.Insert(es, i, e)
 }
 
 // realize turns all plans of the function into text, gap by gap.
 func (d *decider) realize() {
 	d.gapEdits = map[*gap][]analysis.TextEdit{}
+	d.at = map[*gap][]int{}
 	type item struct {
 		p planned
 		x *decision
 	}
 	at := map[*gap][]item{}
 	var gaps []*gap
-	for _, x := range d.all {
+	for i, x := range d.all {
 		for _, p := range x.frees {
 			g := p.gap.gap
 			if at[g] == nil {
 				gaps = append(gaps, g)
+			}
+			if is := d.at[g]; len(is) == 0 || is[len(is)-1] != i {
+				d.at[g] = append(is, i)
 			}
 			at[g] = append(at[g], item{p, x})
 		}
@@ -133,8 +149,9 @@ func (d *decider) realize() {
 		}
 		d.gapEdits[g] = es
 		if len(g.inner) > 0 {
-			d.src.inner = append(d.src.inner, es...)
-			sortEdits(d.src.inner)
+			for _, e := range es {
+				d.src.inner = insertEdit(d.src.inner, e)
+			}
 		}
 	}
 	for _, g := range gaps {
@@ -149,12 +166,16 @@ func (d *decider) realize() {
 		}
 	}
 	hoistEdits := map[*hoist][]analysis.TextEdit{}
+	wanted := map[*hoist]bool{}
+	for _, x := range d.all {
+		for _, h := range x.hoists {
+			wanted[h] = wanted[h] || x.noEdit == ""
+		}
+	}
 	for _, h := range sortedHoists(live) {
-		for _, x := range d.all {
-			if slices.Contains(x.hoists, h) && x.noEdit == "" && hoistEdits[h] == nil {
-				hoistEdits[h] = d.p.hoistEdits(d.src, h)
-				d.out.Edits = append(d.out.Edits, hoistEdits[h]...)
-			}
+		if wanted[h] {
+			hoistEdits[h] = d.p.hoistEdits(d.src, h)
+			d.out.Edits = append(d.out.Edits, hoistEdits[h]...)
 		}
 	}
 	d.hoistEdits = hoistEdits
@@ -188,7 +209,7 @@ func (d *decider) realize() {
 		}
 	}
 	sortEdits(d.out.Edits)
-	if why := d.src.parses(d.out.Edits); why != "" {
+	if why := d.src.parses(d.out.Edits, d.f.node); why != "" {
 		*d.bugs = append(*d.bugs, Bug{Name: d.f.name, Pos: d.f.node.Pos(), Text: why})
 		d.out.Edits = nil
 		refuse(why)

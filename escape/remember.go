@@ -6,6 +6,7 @@ package escape
 import (
 	"go/ast"
 	"go/token"
+	"slices"
 )
 
 // remembered frees fp's buffer through a variable of its own, which takes it as soon
@@ -71,10 +72,15 @@ func (d *decider) between(o *object, g *value) []*value {
 	var out []*value
 	for k := len(chain) - 1; k >= 0; k-- {
 		b := chain[k]
-		for _, i := range b.gaps {
-			if (b != o.def.blk || i > o.def.at) && (b != g.blk || i < g.at) {
-				out = append(out, b.instrs[i])
-			}
+		from, to := 0, len(b.gaps)
+		if b == o.def.blk {
+			from, _ = slices.BinarySearch(b.gaps, o.def.at+1)
+		}
+		if b == g.blk {
+			to, _ = slices.BinarySearch(b.gaps, g.at)
+		}
+		for _, i := range b.gaps[from:max(from, to)] {
+			out = append(out, b.instrs[i])
 		}
 	}
 	return out

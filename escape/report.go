@@ -126,17 +126,35 @@ func (d *decider) together(frees []planned) []analysis.TextEdit {
 		take(p)
 	}
 	var with []*decision
-	for again := true; again; {
-		again = false
-		for _, x := range d.all {
-			if x.noEdit != "" || slices.Contains(with, x) || !slices.ContainsFunc(x.frees, func(p planned) bool { return seen[p.gap.gap] }) {
+	taken := map[int]bool{}
+	var waiting []int // decisions that free at one of the gaps, ascending
+	wait := func(g *gap) {
+		for _, i := range d.at[g] {
+			if d.all[i].noEdit != "" || taken[i] {
 				continue
 			}
-			again = true
-			with = append(with, x)
-			for _, p := range x.frees {
-				if p.save || len(x.deletes) > 0 {
+			taken[i] = true
+			k, _ := slices.BinarySearch(waiting, i)
+			waiting = slices.Insert(waiting, k, i)
+		}
+	}
+	for _, g := range gaps {
+		wait(g)
+	}
+	for next := 0; len(waiting) > 0; { // in rounds, each in the order of the decisions
+		k, _ := slices.BinarySearch(waiting, next)
+		if k == len(waiting) {
+			k = 0
+		}
+		next = waiting[k]
+		waiting = slices.Delete(waiting, k, k+1)
+		x := d.all[next]
+		with = append(with, x)
+		for _, p := range x.frees {
+			if p.save || len(x.deletes) > 0 {
+				if g := p.gap.gap; !seen[g] {
 					take(p)
+					wait(g)
 				}
 			}
 		}
@@ -219,6 +237,15 @@ func (p *pkg) readOnly(pos token.Pos) string {
 	if f == nil {
 		return "its file is not known"
 	}
+	why, ok := p.locked[f]
+	if !ok {
+		why = p.lockedBy(f)
+		p.locked[f] = why
+	}
+	return why
+}
+
+func (p *pkg) lockedBy(f *ast.File) string {
 	for _, im := range f.Imports {
 		if im.Path.Value == `"C"` {
 			return "a cgo file is not edited"

@@ -41,10 +41,7 @@ func (p *pkg) inferResults(f *fn, w *flow, s *Summary) {
 		}
 		j := g.index(o)
 		seen := false
-		for _, e := range pl.exits {
-			if e.ret != ret {
-				continue
-			}
+		for _, e := range pl.exitsAt(ret) {
 			for c := range g.n {
 				st := e.st[j*g.n+c]
 				if st&^sNone == 0 {

@@ -24,6 +24,14 @@ var update = flag.Bool("update", false, "write what the stages print into testda
 // checked type-checks one file that imports nothing but the standard library.
 func checked(t testing.TB, name, src string) (*pkg, []*fn) {
 	t.Helper()
+	p, fns := unsummarized(t, name, src)
+	p.summarizeAll(fns)
+	return p, fns
+}
+
+// unsummarized does the same, but leaves its functions as they are.
+func unsummarized(t testing.TB, name, src string) (*pkg, []*fn) {
+	t.Helper()
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, name, src, parser.ParseComments)
 	require.NoError(t, err)
@@ -44,9 +52,7 @@ func checked(t testing.TB, name, src string) (*pkg, []*fn) {
 		fork.AddLine(l, spec.Directive)
 	}
 	p := newPkg(fset, []*ast.File{f}, info, tp, fork, noFacts{})
-	fns := p.functions()
-	p.summarizeAll(fns)
-	return p, fns
+	return p, p.functions()
 }
 
 // TestStages runs source through each stage and compares the text of each: flow,

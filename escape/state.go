@@ -247,24 +247,7 @@ func (g *group) edge(b *block, i, c int, do func(c int)) {
 
 // predIndex returns the index of b's i-th successor edge among the
 // predecessors of that successor.
-func predIndex(b *block, i int) int {
-	s := b.succs[i]
-	nth := 0
-	for j := range i {
-		if b.succs[j] == s {
-			nth++
-		}
-	}
-	for k, p := range s.preds {
-		if p == b {
-			if nth == 0 {
-				return k
-			}
-			nth--
-		}
-	}
-	return 0
-}
+func predIndex(b *block, i int) int { return b.entries[i] }
 
 // takes returns the owner phi of s that takes over o on its k-th edge.
 func (g *group) takes(o *object, s *block, k int) *object {

@@ -56,14 +56,8 @@ func (d *decider) holder(o *object) string {
 
 // pointer returns the first variable that holds the address of r.
 func (d *decider) pointer(r *root) string {
-	for _, b := range d.f.rpo {
-		for _, v := range b.instrs {
-			if v.op == opSet && v.place.root.obj != nil && len(v.place.path) == 0 {
-				if a := errRoot(v.args[0]); a.op == opAddr && a.place.root == r && len(a.place.path) == 0 {
-					return v.place.root.name
-				}
-			}
-		}
+	if vs := d.w.pointersTo(r); len(vs) > 0 {
+		return vs[0].place.root.name
 	}
 	return ""
 }

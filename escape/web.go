@@ -27,6 +27,7 @@ type event struct {
 func (w *flow) web(o *object) {
 	o.members = map[*value]memberKind{}
 	o.order, o.open = nil, nil
+	o.places, o.vars = nil, nil
 	o.events = map[*value][]event{}
 	o.from = map[*value]*value{}
 	if o.complex != "something that is not owned is stored in it" { // said before the web is known
