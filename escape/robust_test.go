@@ -7,17 +7,20 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/internal/cputime"
 )
 
-// analyzed decides source over bufType and returns what came of it, with how long it took.
+// analyzed decides source over bufType and returns what came of it, with how long that took a processor: a busy
+// machine takes longer by the clock, and does no more.
 func analyzed(t *testing.T, src string) (*Result, time.Duration) {
 	t.Helper()
 	p, fns := checked(t, "p.go", bufType+src)
-	start := time.Now()
+	start := cputime.Process()
 	p.summarizeAll(fns)
 	res := &Result{}
 	p.reports(fns, res, func(string) ([]byte, error) { return []byte(bufType + src), nil })
-	return res, time.Since(start)
+	return res, cputime.Process() - start
 }
 
 // TestTooLarge declines a function of more than maxValues values, says so, and goes
@@ -33,7 +36,8 @@ func TestTooLarge(t *testing.T) {
 	require.Equal(t, Kept, res.Funcs[0].Buffers[0].Verdict)
 	require.Contains(t, res.Funcs[0].Buffers[0].Reason, "not decided: too large")
 	require.Equal(t, Inserted, res.Funcs[1].Buffers[0].Verdict)
-	require.Less(t, d, time.Minute) // ten seconds on a quiet machine
+	t.Logf("%v of processor time", d)
+	require.Less(t, d, 20*time.Second)
 }
 
 // TestDeep decides functions that nest deeply or branch often: bounded work, and no

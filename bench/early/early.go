@@ -18,6 +18,7 @@ import (
 	"github.com/lastuse/lastuse/bench/early/plain"
 	"github.com/lastuse/lastuse/bench/early/rewritten"
 	"github.com/lastuse/lastuse/bench/early/work"
+	"github.com/lastuse/lastuse/internal/cputime"
 )
 
 // Programs are the names of the programs.
@@ -66,12 +67,12 @@ func run(program, form string, batch int, limit int64, set func(*work.Dev)) (Res
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	begin, cpu := time.Now(), processorTime()
+	begin, cpu := time.Now(), cputime.Process()
 	d := work.New(pool.DefaultStream())
 	set(d)
 	f(d, batch)
 	err = d.Finish()
-	r := Result{Wall: time.Since(begin), CPU: processorTime() - cpu, Samples: d.Samples}
+	r := Result{Wall: time.Since(begin), CPU: cputime.Process() - cpu, Samples: d.Samples}
 	runtime.ReadMemStats(&after)
 	st := pool.Stats()
 	r.Peak, r.Late, r.Cycles = st.PeakLive, st.Late, after.NumGC-before.NumGC
