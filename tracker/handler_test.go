@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/cookiejar"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -128,12 +129,12 @@ func TestServe(t *testing.T) {
 		"token in the URL":    {s.URL() + "&format=json", nil, http.StatusSeeOther},
 		"profile":             {s.ProfileURL(), nil, http.StatusOK},
 		"bearer":              {plain, func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+s.token) }, http.StatusOK},
-		"cookie":              {plain, func(r *http.Request) { r.AddCookie(&http.Cookie{Name: cookieName, Value: s.token}) }, http.StatusOK},
+		"cookie":              {plain, func(r *http.Request) { r.AddCookie(&http.Cookie{Name: s.cookie(), Value: s.token}) }, http.StatusOK},
 		"no token":            {plain, nil, http.StatusUnauthorized},
 		"wrong token":         {plain + "?token=x", nil, http.StatusUnauthorized},
 		"empty token":         {plain + "?token=", nil, http.StatusUnauthorized},
 		"another's token":     {plain + "?token=" + other.token, nil, http.StatusUnauthorized},
-		"wrong cookie":        {plain, func(r *http.Request) { r.AddCookie(&http.Cookie{Name: cookieName, Value: "x"}) }, http.StatusUnauthorized},
+		"wrong cookie":        {plain, func(r *http.Request) { r.AddCookie(&http.Cookie{Name: s.cookie(), Value: "x"}) }, http.StatusUnauthorized},
 		"another host":        {s.URL(), func(r *http.Request) { r.Host = "evil.example" }, http.StatusForbidden},
 		"host without port":   {s.URL(), func(r *http.Request) { r.Host = "127.0.0.1" }, http.StatusForbidden},
 		"page elsewhere":      {s.URL(), func(r *http.Request) { r.Header.Set("Origin", "http://evil.example") }, http.StatusForbidden},
@@ -164,6 +165,29 @@ func TestServe(t *testing.T) {
 				require.Contains(t, set, "SameSite=Strict")
 			}
 		})
+	}
+}
+
+// TestTwoServers opens the pages of two programs in one browser: each goes on to be read.
+func TestTwoServers(t *testing.T) {
+	jar, err := cookiejar.New(nil)
+	require.NoError(t, err)
+	browser := http.Client{Jar: jar}
+	var pages []string
+	for range 2 {
+		s, err := New(Options{}).Serve("127.0.0.1:0")
+		require.NoError(t, err)
+		defer s.Close()
+		r, err := browser.Get(s.URL())
+		require.NoError(t, err)
+		require.Contains(t, body(t, r), "<script")
+		pages = append(pages, "http://"+s.host+PagePath)
+	}
+	for _, page := range pages {
+		r, err := browser.Get(page + "?format=json")
+		require.NoError(t, err)
+		require.Equal(t, http.StatusOK, r.StatusCode)
+		require.Contains(t, body(t, r), `"stats"`)
 	}
 }
 

@@ -21,7 +21,9 @@ const (
 )
 
 const (
-	cookieName = "lastuse_token"
+	// cookiePrefix and the port are the name of a Server's cookie: a browser keeps one jar for all ports of a
+	// host, where another program's Server would take the place of this one.
+	cookiePrefix = "lastuse_token_"
 
 	// serverConns bounds how many connections a Server holds at once.
 	serverConns = 32
@@ -35,6 +37,7 @@ type Server struct {
 	url   string
 	token string
 	host  string // host:port that requests must name
+	port  string
 	http  http.Server
 	done  chan struct{} // closed when serving has ended
 }
@@ -61,6 +64,7 @@ func (t *Tracker) Serve(address string) (*Server, error) {
 		return nil, fmt.Errorf("tracker: serve: %w", err)
 	}
 	s := &Server{token: random(), host: l.Addr().String(), done: make(chan struct{})}
+	_, s.port, _ = net.SplitHostPort(s.host)
 	s.url = "http://" + s.host + PagePath + "?token=" + s.token
 	mux := http.NewServeMux()
 	mux.Handle(PagePath, t.Page())
@@ -120,7 +124,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		if fromURL && r.URL.Path == PagePath {
 			// The token leaves the address bar, the history and what is copied from them.
 			http.SetCookie(w, &http.Cookie{
-				Name: cookieName, Value: s.token, Path: "/debug/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
+				Name: s.cookie(), Value: s.token, Path: "/debug/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
 			})
 			q := r.URL.Query()
 			q.Del("token")
@@ -136,8 +140,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 // admit returns an error if the request has no right to be here, and reports whether
 // its token came in its URL.
 func (s *Server) admit(r *http.Request) (fromURL bool, err error) {
-	_, port, _ := net.SplitHostPort(s.host)
-	if r.Host != s.host && r.Host != "localhost:"+port {
+	if r.Host != s.host && r.Host != "localhost:"+s.port {
 		return false, errHost
 	}
 	if o := r.Header.Get("Origin"); o != "" && o != "http://"+r.Host {
@@ -149,13 +152,15 @@ func (s *Server) admit(r *http.Request) (fromURL bool, err error) {
 	if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok && s.is(bearer) {
 		return false, nil
 	}
-	for _, c := range r.CookiesNamed(cookieName) {
+	for _, c := range r.CookiesNamed(s.cookie()) {
 		if s.is(c.Value) {
 			return false, nil
 		}
 	}
 	return false, errToken
 }
+
+func (s *Server) cookie() string { return cookiePrefix + s.port }
 
 // is reports whether token is the server's, in a time that does not tell how much of it is.
 func (s *Server) is(token string) bool {

@@ -57,11 +57,10 @@ func (t *Tracker) Stats() Stats {
 	sum := b.past
 	st := Stats{Peak: int64(b.peak()), SitesLost: int64(b.sites.lost.Load())}
 	for _, a := range b.open {
-		as := a.stats()
+		totals, as := a.stats()
 		st.Pending += as.Pending
 		st.Reserved += as.Reserved
-		totals, _ := a.totals()
-		add(&sum, totals)
+		add(&sum, totals) // of the same moment, lest accounts that are gone seem to have made the difference
 		st.Accounts = append(st.Accounts, as)
 	}
 	st.Live, st.LiveObjects = int64(sum.MadeBytes-sum.FreedBytes), int64(sum.MadeObjects-sum.FreedObjects)
@@ -79,16 +78,16 @@ func (a *Account) Stats() AccountStats {
 	b := a.tracker.table
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	st := a.account.stats()
+	_, st := a.account.stats()
 	runtime.KeepAlive(a) // else its record may be another's by now
 	return st
 }
 
-// stats returns a's totals. The caller holds table.mu.
-func (a *account) stats() AccountStats {
+// stats returns a's totals, as they are counted and as they are shown. The caller holds table.mu.
+func (a *account) stats() (sum probe.Totals, shown AccountStats) {
 	sum, pending := a.totals()
 	r := a.rec
-	return AccountStats{
+	return sum, AccountStats{
 		Name:         a.name,
 		Foreign:      r.Flags&probe.FlagForeign != 0,
 		Closed:       atomic.LoadUint32(&r.State) == probe.StateClosed,
