@@ -20,12 +20,13 @@ func drop(q *Queue[int], from, n int) {
 	}
 }
 
-// collectUntil collects until the queue holds n values.
+// collectUntil collects until the queue holds n values, and gives up after so many collections: a busy
+// machine may need any time for one.
 func collectUntil(t *testing.T, q *Queue[int], n int) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); q.Len() < n; {
-		require.True(t, time.Now().Before(deadline), "%d of %d owners found", q.Len(), n)
-		Collect(time.Second)
+	for i := 0; q.Len() < n; i++ {
+		require.Less(t, i, 100, "%d of %d owners found", q.Len(), n)
+		Collect(time.Minute)
 	}
 }
 
@@ -49,7 +50,7 @@ func TestALiveOwnerIsLeftAlone(t *testing.T) {
 	o := new(owner)
 	Arm(&q, o, 1)
 	for range 3 {
-		Collect(time.Second)
+		Collect(time.Minute)
 		require.Zero(t, q.Len())
 	}
 	runtime.KeepAlive(o)
@@ -69,7 +70,7 @@ func TestDisarmMeansNever(t *testing.T) {
 	armAndDisarm(&q)
 	drop(&q, 7, 1) // one that does come, so that the wait is not for nothing
 	collectUntil(t, &q, 1)
-	Collect(time.Second)
+	Collect(time.Minute)
 	var got []int
 	q.Drain(func(v int) { got = append(got, v) })
 	require.Equal(t, []int{7}, got)
@@ -108,8 +109,6 @@ func TestDrainMayCallItself(t *testing.T) {
 	require.Equal(t, 4, count)
 }
 
-// TestStorm pushes and drains from many goroutines at once; each value must come
-// out exactly once.
 // A goroutine that is stopped in the middle of a drain has few of the values in its hands, and others
 // can see that.
 func TestDrainSharesTheQueue(t *testing.T) {
@@ -141,6 +140,8 @@ func TestDrainSharesTheQueue(t *testing.T) {
 	require.Zero(t, q.Busy())
 }
 
+// TestStorm pushes and drains from many goroutines at once; each value must come
+// out exactly once.
 func TestStorm(t *testing.T) {
 	const pushers, each = 8, 5_000
 	var q Queue[int]
@@ -187,9 +188,7 @@ func TestCollectWaitsForCleanups(t *testing.T) {
 	var q Queue[int]
 	for range 5 {
 		drop(&q, 0, 1000)
-		if !Collect(10 * time.Second) {
-			t.Fatal("cleanups were not over after ten seconds")
-		}
+		require.True(t, Collect(time.Minute))
 		// The last owner's address may linger in a register or a tiny block.
 		require.GreaterOrEqual(t, q.Len(), 990, "Collect returned before the cleanups had run")
 		q.Drain(func(int) {})
