@@ -1,0 +1,101 @@
+//go:build linux && (amd64 || arm64)
+
+package bpf
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/cilium/ebpf/ringbuf"
+
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/probes"
+)
+
+// Kind says what a Report is about.
+type Kind uint8
+
+const (
+	Call   Kind = iota // Report.Raw
+	Stack              // Raw.Stack is the number of Frames
+	Exit               // the process is gone
+	Exec               // the process is another program
+	Marker             // Raw.Words are the arguments; Raw.Probe is 0 for Alloc, 1 for Free
+)
+
+// A Report is one thing that the programs saw.
+type Report struct {
+	Kind   Kind
+	Raw    probes.Raw
+	Frames []uint64 // valid until the next Read
+	Walked bool     // the frames were taken from the goroutine
+}
+
+// ErrReport is in the chain of errors about a report that is not as it should be.
+var ErrReport = errors.New("malformed report")
+
+// Read waits for the next report and puts it into r. It returns false, and no error,
+// when there is none for a while, so that the caller can do something else; and
+// os.ErrClosed after Close.
+func (s *Session) Read(r *Report) (bool, error) {
+	s.reader.SetDeadline(time.Now().Add(s.poll))
+	err := s.reader.ReadInto(&s.record)
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return false, nil
+	case errors.Is(err, ringbuf.ErrClosed):
+		return false, os.ErrClosed
+	case err != nil:
+		return false, fmt.Errorf("bpf: read: %w", err)
+	}
+	return true, r.decode(s.record.RawSample)
+}
+
+// Patience sets how long Read waits for a report; 50 ms unless set. It is called by the
+// goroutine that reads.
+func (s *Session) Patience(d time.Duration) { s.poll = d }
+
+// Waiting returns the bytes in the ring that were not read yet.
+func (s *Session) Waiting() int { return s.reader.AvailableBytes() }
+
+const (
+	eventSize      = 56 + 8*probes.MaxWords
+	stackEventSize = 32 + 8*maxFrames
+	maxFrames      = 48
+)
+
+// decode takes a record of the ring apart. The layouts are those of the programs; a
+// test compares them with the generated types.
+func (r *Report) decode(b []byte) error {
+	le := binary.LittleEndian
+	if len(b) < 1 {
+		return fmt.Errorf("bpf: read: %w: empty", ErrReport)
+	}
+	r.Kind, r.Frames = Kind(b[0]), r.Frames[:0]
+	if r.Kind == Stack {
+		if len(b) < stackEventSize {
+			return fmt.Errorf("bpf: read: %w: %d bytes", ErrReport, len(b))
+		}
+		r.Walked = b[1] != 0
+		n := min(int(le.Uint16(b[2:])), maxFrames)
+		r.Raw = probes.Raw{PID: le.Uint32(b[4:]), TID: le.Uint32(b[8:]), Time: int64(le.Uint64(b[16:])), Stack: le.Uint64(b[24:])}
+		for i := range n {
+			r.Frames = append(r.Frames, le.Uint64(b[32+8*i:]))
+		}
+		return nil
+	}
+	if len(b) < eventSize || r.Kind > Marker {
+		return fmt.Errorf("bpf: read: %w: kind %d of %d bytes", ErrReport, r.Kind, len(b))
+	}
+	r.Raw = probes.Raw{
+		Phase: probes.Phase(b[1]), Probe: le.Uint16(b[2:]), PID: le.Uint32(b[4:]), TID: le.Uint32(b[8:]),
+		Time: int64(le.Uint64(b[16:])), Begin: int64(le.Uint64(b[24:])), Ret: le.Uint64(b[32:]),
+		Stack: le.Uint64(b[40:]), Goroutine: le.Uint64(b[48:]),
+	}
+	for i := range r.Raw.Words {
+		r.Raw.Words[i] = le.Uint64(b[56+8*i:])
+	}
+	return nil
+}
