@@ -3,17 +3,14 @@
 package live
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
@@ -51,30 +48,13 @@ func TestOpenCL(t *testing.T) {
 	require.Equal(t, "ready", r.out.Text())
 	pid := uint32(r.Process.Pid)
 	w := watch(t, Options{PIDs: []int{int(pid)}, Scan: 50 * time.Millisecond})
-	h := heap.New(heap.Options{})
-	var mu sync.Mutex
-	var over sync.WaitGroup
-	ctx, stop := context.WithCancel(t.Context())
-	defer func() {
-		stop()
-		over.Wait()
-		w.Close()
-	}()
-	over.Go(func() {
-		assert.NoError(t, w.Run(ctx, func(e *heap.Event) {
-			mu.Lock()
-			defer mu.Unlock()
-			h.Apply(e)
-		}, nil))
-	})
+	f := follow(t, w)
 	<-w.Ready()
 	require.Eventually(t, func() bool { return probed(w, loader)+probed(w, loader+".0.0") > 0 }, time.Minute, 5*time.Millisecond)
 	look := func() string {
-		mu.Lock()
-		defer mu.Unlock()
 		var got [4]heap.ClassTotal
 		var failed uint64
-		for _, p := range h.Snapshot(heap.Query{}).Processes {
+		for _, p := range f.processes() {
 			for _, c := range p.Classes {
 				for i, name := range []string{"device", "array", "managed", "imported"} {
 					if c.Class == name {
@@ -82,8 +62,8 @@ func TestOpenCL(t *testing.T) {
 					}
 				}
 			}
-			for _, f := range p.Failures {
-				failed += f.Count
+			for _, e := range p.Failures {
+				failed += e.Count
 			}
 		}
 		return fmt.Sprintln(got[0].Live, got[0].Objects, got[1].Live, got[1].Objects, got[2].Live, got[2].Objects, got[3].Objects, failed)

@@ -3,12 +3,10 @@
 package live
 
 import (
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -42,32 +40,10 @@ func TestUnruly(t *testing.T) {
 	w := watch(t, Options{Scan: 20 * time.Millisecond})
 	w.ask, w.tool = 50*time.Millisecond, filepath.Join(dir, "tool") // which tells what the driver counts
 	require.NoError(t, os.WriteFile(w.tool, []byte("#!/bin/sh\nfor p in $(pidof unruly); do echo \"$p, 7\"; echo \"$p, 3\"; done\necho 'no, number'\n"), 0o700))
-	h := heap.New(heap.Options{})
-	var mu sync.Mutex
-	var over sync.WaitGroup
-	ctx, stop := context.WithCancel(t.Context())
-	defer func() {
-		stop()
-		over.Wait()
-		w.Close()
-	}()
-	over.Go(func() {
-		assert.NoError(t, w.Run(ctx, func(e *heap.Event) {
-			mu.Lock()
-			defer mu.Unlock()
-			h.Apply(e)
-		}, nil))
-	})
+	f := follow(t, w)
 	r := startWith(t, exe, lib, other)
 	pid := uint32(r.Process.Pid)
-	of := func(pid uint32) heap.Process {
-		mu.Lock()
-		defer mu.Unlock()
-		for _, p := range h.Snapshot(heap.Query{PIDs: []uint32{pid}}).Processes {
-			return p
-		}
-		return heap.Process{}
-	}
+	of := f.process
 	await := func(what string, cond func() bool) {
 		t.Helper()
 		if !assert.Eventually(t, cond, time.Minute, 5*time.Millisecond, what) {
@@ -90,9 +66,7 @@ func TestUnruly(t *testing.T) {
 	await("an allocation by the other library", func() bool { return of(pid).Live == 3000 })
 	step("forked")
 	await("a child that has gone", func() bool {
-		mu.Lock()
-		defer mu.Unlock()
-		for _, p := range h.Snapshot(heap.Query{}).Processes {
+		for _, p := range f.processes() {
 			if p.PID != pid && p.Exited && p.AtExit == 4000 {
 				return true
 			}

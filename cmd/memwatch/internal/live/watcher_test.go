@@ -35,6 +35,48 @@ func watch(t *testing.T, o Options) *Watcher {
 	return w
 }
 
+// A following is a heap that a running watcher fills.
+type following struct {
+	mu   sync.Mutex
+	h    *heap.Heap     // protected by mu
+	over sync.WaitGroup // the watcher has ended
+	stop context.CancelFunc
+}
+
+// follow runs a watcher until the test ends, or sooner until stop is called or there is nothing more to watch, and closes it.
+func follow(t *testing.T, w *Watcher) *following {
+	f := &following{h: heap.New(heap.Options{})}
+	var ctx context.Context
+	ctx, f.stop = context.WithCancel(context.Background())
+	t.Cleanup(func() {
+		f.stop()
+		f.over.Wait()
+		w.Close()
+	})
+	f.over.Go(func() {
+		assert.NoError(t, w.Run(ctx, func(e *heap.Event) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.h.Apply(e)
+		}, nil))
+	})
+	return f
+}
+
+// processes returns what the heap knows of processes: of these, or of all if there are none.
+func (f *following) processes(pids ...uint32) []heap.Process {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.h.Snapshot(heap.Query{PIDs: pids}).Processes
+}
+
+// process returns what the heap knows of a process, or nothing if it has not seen it.
+func (f *following) process(pid uint32) (p heap.Process) {
+	for _, p = range f.processes(pid) {
+	}
+	return p
+}
+
 // app builds the program and the stand-in library that it calls.
 func app(t *testing.T) (exe, lib string) {
 	t.Helper()
@@ -129,31 +171,8 @@ func TestGoProgram(t *testing.T) {
 			if c.unknown {
 				w.resolver.offsets = func(string) (symbols.Offsets, bool) { return symbols.Offsets{}, false }
 			}
-			h := heap.New(heap.Options{})
-			var mu sync.Mutex
-			var over sync.WaitGroup
-			ctx, stop := context.WithCancel(t.Context())
-			defer func() {
-				stop()
-				over.Wait()
-				w.Close()
-			}()
-			over.Go(func() {
-				err := w.Run(ctx, func(e *heap.Event) {
-					mu.Lock()
-					defer mu.Unlock()
-					h.Apply(e)
-				}, nil)
-				assert.NoError(t, err)
-			})
-			look := func() heap.Process {
-				mu.Lock()
-				defer mu.Unlock()
-				if all := h.Snapshot(heap.Query{PIDs: []uint32{pid}}).Processes; len(all) == 1 {
-					return all[0]
-				}
-				return heap.Process{}
-			}
+			f := follow(t, w)
+			look := func() heap.Process { return f.process(pid) }
 			require.Eventually(t, func() bool { // where its goroutines are is known, too
 				return probed(w, lib) == 1 && look().Name == "app" && w.resolver.waiting.Load() == 0
 			}, time.Minute, 5*time.Millisecond)
@@ -179,8 +198,8 @@ func TestGoProgram(t *testing.T) {
 			require.False(t, p.AtLeast)
 			names := func(s heap.Site) string {
 				var all []string
-				for _, f := range s.Frames {
-					all = append(all, f.Func)
+				for _, frame := range s.Frames {
+					all = append(all, frame.Func)
 				}
 				return strings.Join(all, " ")
 			}
@@ -201,10 +220,10 @@ func TestGoProgram(t *testing.T) {
 				require.Contains(t, names(s), c.function)
 				require.Contains(t, names(s), "main.main")
 				require.Contains(t, names(s), "runtime.goexit")
-				for _, f := range s.Frames {
-					if f.Func == "main.weights" {
-						require.Equal(t, "main.go", filepath.Base(f.File))
-						require.Positive(t, f.Line)
+				for _, frame := range s.Frames {
+					if frame.Func == "main.weights" {
+						require.Equal(t, "main.go", filepath.Base(frame.File))
+						require.Positive(t, frame.Line)
 					}
 				}
 			}
@@ -229,9 +248,9 @@ func TestGoProgram(t *testing.T) {
 			require.Equal(t, int64(want), p.AtExit)
 			require.Contains(t, names(p.Sites[0]), "main.weights", "names survive the process")
 			if all {
-				stop()
+				f.stop()
 			}
-			over.Wait() // the end of the only process ends the watch
+			f.over.Wait() // the end of the only process ends the watch
 		})
 	}
 }
@@ -258,30 +277,12 @@ func testTable(t *testing.T, noProbes bool) {
 	}
 	pid := uint32(cmd.Process.Pid)
 	w := watch(t, Options{PIDs: []int{int(pid)}, Scan: 50 * time.Millisecond, NoProbes: noProbes})
-	ctx, stop := context.WithCancel(t.Context())
-	h := heap.New(heap.Options{})
-	var mu sync.Mutex
-	var over sync.WaitGroup
-	defer func() {
-		stop()
-		over.Wait()
-		w.Close()
-	}()
-	over.Go(func() {
-		assert.NoError(t, w.Run(ctx, func(e *heap.Event) {
-			mu.Lock()
-			defer mu.Unlock()
-			h.Apply(e)
-		}, nil))
-	})
+	f := follow(t, w)
 	look := func() (p heap.Process, buffers heap.ClassTotal) {
-		mu.Lock()
-		defer mu.Unlock()
-		for _, p = range h.Snapshot(heap.Query{}).Processes {
-			for _, c := range p.Classes {
-				if c.Class == "buffer" {
-					buffers = c
-				}
+		p = f.process(pid)
+		for _, c := range p.Classes {
+			if c.Class == "buffer" {
+				buffers = c
 			}
 		}
 		return p, buffers
@@ -305,7 +306,7 @@ func testTable(t *testing.T, noProbes bool) {
 	fmt.Fprintln(in, "alloc 0 500") // and ends at once
 	in.Close()
 	require.NoError(t, cmd.Wait())
-	over.Wait()
+	f.over.Wait()
 	p, b = look()
 	require.True(t, p.Exited)
 	require.Zero(t, b.Live)
