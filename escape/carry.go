@@ -52,8 +52,8 @@ func (pl *planner) cross(p *block, i int, out, in []state) {
 	g := pl.g
 	s := p.succs[i]
 	k := predIndex(p, i)
-	// A test of the object itself for nil.
-	var tested []*object
+	// A test for nil of the object itself, or of what may be the object.
+	var tested, maybe []*object
 	var nonnil bool
 	if p.cond != nil && len(p.succs) == 2 {
 		c := p.cond
@@ -70,6 +70,11 @@ func (pl *planner) cross(p *block, i int, out, in []state) {
 				if o := g.w.byDef[origin(v)]; o != nil && o.group == g {
 					tested = append(tested, o)
 				}
+				for _, o := range g.objs {
+					if o.freedAs(origin(v)) {
+						maybe = append(maybe, o)
+					}
+				}
 			}
 			nonnil = (c.tok.String() == "!=") == (i == 0)
 			if neg {
@@ -83,6 +88,9 @@ func (pl *planner) cross(p *block, i int, out, in []state) {
 				st := out[j*g.n+c]
 				if st == 0 {
 					continue
+				}
+				if !nonnil && slices.Contains(maybe, o) {
+					st = moved(st) // as behind the free that the other edge leads to
 				}
 				if slices.Contains(tested, o) {
 					if nonnil {
@@ -122,6 +130,20 @@ func (pl *planner) cross(p *block, i int, out, in []state) {
 			}
 		})
 	}
+}
+
+// freedAs reports whether the program frees v, which may be o or something else, by a
+// name of v.
+func (o *object) freedAs(v *value) bool {
+	if k, ok := o.members[v]; !ok || k != mMaybe {
+		return false
+	}
+	found := false
+	o.eachEvent(func(e event) {
+		found = found || (e.kind == evFree || e.kind == evDefer) && !e.ours && e.m == mMaybe &&
+			slices.ContainsFunc(e.at.args, func(a *value) bool { return origin(a) == v })
+	})
+	return found
 }
 
 // through carries states through b; with pl.record set it notes frees and issues.
