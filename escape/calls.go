@@ -83,6 +83,10 @@ func (w *flow) useCall(o *object, m *value, k memberKind, u *value) {
 					o.event(u, event{kind: evMove, when: when, call: u, m: kk, why: "passed to " + ci.name + ", which may free it", callee: ci.name})
 				} else {
 					o.event(u, event{kind: evUse, why: "free"})
+					if own == nil && !o.inField(m) {
+						// What is left to free, only the author knows.
+						o.event(u, event{kind: evMove, when: when, call: u, m: kk, why: byView, callee: ci.name})
+					}
 				}
 				break
 			}

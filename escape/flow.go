@@ -257,6 +257,7 @@ const (
 	byGoroutine = "used by another goroutine"
 	onChannel   = "sent on a channel"
 	toPool      = "put back into a pool"
+	byView      = "a view of it is freed"
 	byLent      = "freed by a function literal, which may be called once, several times or never"
 	byClear     = "dropped by clear"
 	byDelete    = "dropped by delete"

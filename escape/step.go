@@ -150,8 +150,8 @@ func (pl *planner) event(j int, o *object, v *value, e event, st []state) {
 			bad = sFreed | sDeferred | sInserted
 		case evMove:
 			bad = sFreed | sInserted
-			if e.why == byLent {
-				bad = sInserted // said where it is freed
+			if e.why == byLent || e.why == byView {
+				bad = sInserted // said where it is freed, and of the use there
 			}
 		}
 		if e.why == byClear && all&sOwned != 0 || e.why == byDelete && all&^sNil == sOwned {

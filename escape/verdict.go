@@ -127,6 +127,9 @@ func (d *decider) buffer(x *decision, o *object) {
 			}
 		})
 	}
+	if sink != nil && sink.why == byView && frees > 0 {
+		moves, sink = moves-1, nil // it is freed as a whole, too
+	}
 	keep := func(why string) {
 		b.Verdict = Kept
 		b.Reason = why
@@ -192,13 +195,14 @@ func (d *decider) buffer(x *decision, o *object) {
 }
 
 // piecewise returns a free in a loop of some element of a collection that holds one
-// of the objects, nil if there is none. Which indices the loop sees is not followed:
+// of the objects, or of a view of one, nil if there is none. Which indices the loop sees is not followed:
 // it may be all.
 func piecewise(objs []*object) *event {
 	var found *event
 	for _, o := range objs {
 		o.eachEvent(func(e event) {
-			if found == nil && (e.kind == evFree || e.kind == evDefer) && !e.ours && e.m == mMaybe && e.at.blk != nil && e.at.blk.loopDepth > 0 {
+			some := (e.kind == evFree || e.kind == evDefer) && !e.ours && e.m == mMaybe || e.why == byView
+			if found == nil && some && e.at.blk != nil && e.at.blk.loopDepth > 0 {
 				found = &e
 			}
 		})
