@@ -11,22 +11,6 @@ import (
 	"github.com/lastuse/lastuse/alloc/host"
 )
 
-func newPool(tb testing.TB, ho host.Options, o alloc.Options) *alloc.Pool {
-	tb.Helper()
-	dev, err := host.Open(ho)
-	require.NoError(tb, err)
-	p, err := alloc.NewPool(dev, o)
-	require.NoError(tb, err)
-	return p
-}
-
-func newStream(tb testing.TB, p *alloc.Pool) *alloc.Stream {
-	tb.Helper()
-	s, err := p.NewStream()
-	require.NoError(tb, err)
-	return s
-}
-
 // BenchmarkMakeFree is a pair of Make and Free on a warm pool, by size in bytes.
 func BenchmarkMakeFree(b *testing.B) {
 	for size := 256; size <= 1<<30; size *= 4 {

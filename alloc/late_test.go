@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lastuse/lastuse/alloc"
@@ -41,4 +42,66 @@ func TestStoppedDrain(t *testing.T) {
 		sound(t, p)
 		require.NoError(t, p.Close())
 	}
+}
+
+func TestLateFree(t *testing.T) {
+	p := newPool(t, host.Options{}, alloc.Options{})
+	s := newStream(t, p)
+	func() {
+		for i := range 100 {
+			mustMake[byte](t, s, 1000*(i+1))
+		}
+	}()
+	collectUntil(t, func() bool { return p.Stats().Live == 0 })
+	st := sound(t, p)
+	assert.EqualValues(t, 100, st.Late)
+	// A live one stays, however often the collector looks.
+	b := mustMake[byte](t, s, 1000)
+	for range 3 {
+		runtime.GC()
+	}
+	assert.EqualValues(t, 1, p.Stats().Buffers)
+	v := b.View(1, 2)
+	for range 3 {
+		runtime.GC()
+	}
+	assert.EqualValues(t, 1, p.Stats().Buffers, "a view keeps its buffer")
+	require.NoError(t, v.Fill(s, 1))
+	b.Free()
+	require.NoError(t, p.Close())
+}
+
+func TestMillionDropped(t *testing.T) {
+	n := 1_000_000
+	if testing.Short() {
+		n = 50_000
+	}
+	p := newPool(t, host.Options{}, alloc.Options{Limit: 64 << 20})
+	s := newStream(t, p)
+	for range n {
+		mustMake[byte](t, s, 300)
+	}
+	collectUntil(t, func() bool { return p.Stats().Live == 0 })
+	st := sound(t, p)
+	assert.EqualValues(t, n, st.Late)
+	t.Log(st.Pacing)
+	require.NoError(t, p.Close())
+}
+
+func TestDroppedPool(t *testing.T) {
+	dev, err := host.Open(host.Options{})
+	require.NoError(t, err)
+	func() {
+		p, err := alloc.NewPool(dev, alloc.Options{})
+		require.NoError(t, err)
+		s := newStream(t, p)
+		b := mustMake[byte](t, s, 1<<20)
+		mustMake[byte](t, s, 100).Free()
+		require.NoError(t, b.Fill(s, 1))
+		s.Record()
+		_, err = alloc.MakePinned[int](p, 10)
+		require.NoError(t, err)
+		require.NotZero(t, dev.Used())
+	}()
+	collectUntil(t, func() bool { return dev.Used() == 0 })
 }

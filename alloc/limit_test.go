@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lastuse/lastuse/alloc"
@@ -47,4 +48,43 @@ func TestLaunchWithoutAFunction(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualError(t, host.Launch(p.DefaultStream(), nil), "host: launch: no function")
 	require.NoError(t, p.Close())
+}
+
+func TestLimitIsHard(t *testing.T) {
+	for _, mapping := range []bool{true, false} {
+		p := newPool(t, host.Options{NoMapping: !mapping, Granularity: 64 << 10}, alloc.Options{Limit: 1 << 20})
+		s := newStream(t, p)
+		var all []alloc.Buffer[byte]
+		for range 16 {
+			all = append(all, mustMake[byte](t, s, 64<<10))
+		}
+		_, err := alloc.Make[byte](s, 1)
+		require.ErrorIs(t, err, alloc.ErrOutOfMemory)
+		var me *alloc.MemoryError
+		require.ErrorAs(t, err, &me)
+		assert.EqualValues(t, 1<<20, me.Stats.Live)
+		assert.EqualValues(t, 1, p.Stats().Failed)
+		t.Log(err)
+		for i, b := range all {
+			if i%2 == 0 {
+				b.Free()
+			}
+		}
+		require.NoError(t, s.Sync())
+		st := sound(t, p)
+		assert.EqualValues(t, 1<<20, st.Reserved)
+		c, err := alloc.Make[byte](s, 512<<10)
+		if mapping {
+			require.NoError(t, err, "enough whole granules are idle")
+			assert.EqualValues(t, 1<<20, sound(t, p).Reserved)
+			c.Free()
+		} else {
+			require.ErrorIs(t, err, alloc.ErrOutOfMemory, "nothing can put eight holes together")
+		}
+		for _, b := range all {
+			b.Free()
+		}
+		sound(t, p)
+		require.NoError(t, p.Close())
+	}
 }

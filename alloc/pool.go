@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -295,19 +294,6 @@ func (c *core) newHeap(l *lane) *heap {
 	return &heap{core: c, lane: l, shard: c.account.NewShard()}
 }
 
-// closeLane takes a lane from its stream. If it is not known that the stream's work is over,
-// what was freed on it stays out of reach until the pool is closed.
-func (c *core) closeLane(l *lane, over bool) {
-	l.mu.Lock()
-	l.open = false
-	if over {
-		l.done.Store(math.MaxUint64) // and nothing more will be enqueued
-		l.poll()                     // the events stand for nothing now
-	}
-	clear(l.after)
-	l.mu.Unlock()
-}
-
 // event returns an idle event.
 func (c *core) event() (uintptr, error) {
 	if e, ok := c.estate.takeEvent(); ok {
@@ -331,88 +317,4 @@ func (c *core) eachHeap(f func(*heap)) {
 			f(hp)
 		}
 	}
-}
-
-// Close waits for the work on all streams and for calls that other goroutines have under way, gives everything
-// that is not live back to the device, and closes the streams. Later Makes fail with [ErrClosed]. If buffers are
-// live the error is a [*LiveError] that names where they were made, as far as the tracker has sampled
-// that; they can still be freed, and their memory goes back to the device, with the streams, when the last of them
-// is. Page-locked memory stays until it is freed too. In Check mode the error also has what [Pool.Check] would
-// find. Closing again does nothing.
-func (p *Pool) Close() error {
-	if p.none() {
-		return fmt.Errorf("alloc: close: %w", errNoPool)
-	}
-	c := p.core
-	if !c.estate.enter() {
-		return nil
-	}
-	defer runtime.KeepAlive(p)
-	if c.closed.Swap(true) {
-		return c.leave()
-	}
-	c.mu.Lock()
-	streams := make([]*Stream, 0, len(c.streams))
-	for s := range c.streams {
-		if s.shut() { // else somebody is at it
-			streams = append(streams, s)
-		}
-	}
-	c.mu.Unlock()
-	// A Make that is under way finds nothing from now on: work that is being enqueued at this moment may come
-	// after the wait for its stream, and what it uses, once freed, must not become another's.
-	c.eachHeap(func(hp *heap) {
-		hp.mu.Lock()
-		hp.shut = true
-		hp.mu.Unlock()
-	})
-	var errs []error
-	for _, s := range streams {
-		errs = append(errs, s.close())
-	}
-	c.estate.close()
-	c.quiesce()
-	c.drain(-1)
-	c.settleAll()
-	if c.checker != nil {
-		errs = append(errs, c.release(0, true), c.checkLive())
-	}
-	if st := c.account.Stats(); st.LiveObjects > 0 {
-		errs = append(errs, c.liveError(st))
-		c.trim(0)
-	}
-	errs = append(errs, c.leave())
-	if c.trace != nil {
-		errs = append(errs, c.trace.flush())
-	}
-	return errors.Join(errs...)
-}
-
-// leave ends what estate.enter began. If the pool is closed and nothing is live, the last one to leave gives
-// everything back to the device, and returns what went wrong. No lock is held.
-func (c *core) leave() error {
-	if !c.estate.last() {
-		return nil
-	}
-	// What is still pending waits for streams that nobody will ask about any more.
-	c.eachHeap(func(hp *heap) {
-		hp.mu.Lock()
-		hp.shard.Unpend(hp.pens)
-		hp.pens, hp.pending, hp.held = 0, nil, quarantine{}
-		hp.mu.Unlock()
-	})
-	return c.estate.settle()
-}
-
-// leftover gives back to the device what is not live in a closed pool, when a buffer that was live then is
-// freed or a Make that was under way has found no memory.
-func (c *core) leftover() {
-	if !c.estate.enter() {
-		return
-	}
-	c.settleAll()
-	if c.account.Stats().LiveObjects > 0 {
-		c.trim(0)
-	}
-	_ = c.leave()
 }

@@ -29,16 +29,9 @@ func TestRooms(t *testing.T) {
 		{"both save one, less is left over on the right", []int{5, -13, 10}, 6, 1, 12},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dev, err := host.Open(host.Options{})
-			require.NoError(t, err)
-			p, err := alloc.NewPool(dev, alloc.Options{})
-			require.NoError(t, err)
+			p := newPool(t, host.Options{}, alloc.Options{})
 			s := p.DefaultStream()
-			quarters := func(n int) alloc.Buffer[byte] {
-				b, err := alloc.Make[byte](s, n*g/4)
-				require.NoError(t, err)
-				return b
-			}
+			quarters := func(n int) alloc.Buffer[byte] { return mustMake[byte](t, s, n*g/4) }
 			var freed []alloc.Buffer[byte]
 			var live []alloc.Buffer[byte]
 			for _, n := range c.lie {
@@ -72,16 +65,9 @@ func TestRooms(t *testing.T) {
 
 // A void between two idle blocks does not serve with both if whole granules were left over: they can move.
 func TestRoomLeavesNoGranuleOver(t *testing.T) {
-	dev, err := host.Open(host.Options{})
-	require.NoError(t, err)
-	p, err := alloc.NewPool(dev, alloc.Options{})
-	require.NoError(t, err)
+	p := newPool(t, host.Options{}, alloc.Options{})
 	s := p.DefaultStream()
-	granules := func(n float64) alloc.Buffer[byte] {
-		b, err := alloc.Make[byte](s, int(n*g))
-		require.NoError(t, err)
-		return b
-	}
+	granules := func(n float64) alloc.Buffer[byte] { return mustMake[byte](t, s, int(n*g)) }
 	left, hole, right := granules(2), granules(2), granules(2)
 	at := right.Ptr(s)
 	hole.Free()
@@ -98,15 +84,8 @@ func TestRoomLeavesNoGranuleOver(t *testing.T) {
 
 // Growth that moves what lies idle gets no spare granules besides.
 func TestNoSpareWhereIdleIsMuch(t *testing.T) {
-	dev, err := host.Open(host.Options{})
-	require.NoError(t, err)
-	p, err := alloc.NewPool(dev, alloc.Options{})
-	require.NoError(t, err)
-	granules := func(n int) alloc.Buffer[byte] {
-		b, err := alloc.Make[byte](p.DefaultStream(), n*g)
-		require.NoError(t, err)
-		return b
-	}
+	p := newPool(t, host.Options{}, alloc.Options{})
+	granules := func(n int) alloc.Buffer[byte] { return mustMake[byte](t, p.DefaultStream(), n*g) }
 	granules(128)
 	granules(128)
 	hole := granules(40)

@@ -137,14 +137,6 @@ func (c *core) trimGranules(keep int64) int64 {
 	return freed
 }
 
-// quiesce waits for the work on all streams if the pool is closed. Memory that is about to go back may have been
-// used by a call that Close met: then the work came after the wait for its stream, before the Free.
-func (c *core) quiesce() {
-	if c.closed.Load() {
-		c.estate.sync()
-	}
-}
-
 // drain frees the buffers that the collector found dead, n of them at most if n is not
 // negative.
 func (c *core) drain(n int) int {

@@ -1,0 +1,146 @@
+package alloc_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/alloc"
+	"github.com/lastuse/lastuse/alloc/alloctest"
+	"github.com/lastuse/lastuse/alloc/host"
+)
+
+func TestSyncContext(t *testing.T) {
+	p := newPool(t, host.Options{}, alloc.Options{})
+	s := newStream(t, p)
+	g := block(t, s)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, s.SyncContext(ctx), context.DeadlineExceeded)
+	g.open()
+	require.NoError(t, s.SyncContext(context.Background()))
+	require.NoError(t, p.Close())
+}
+
+// held is a device whose Sync waits until it is let go, as if others had given the stream more to do, and
+// which may have no events.
+type held struct {
+	*alloctest.Faulty
+	gate chan struct{}
+}
+
+func (h held) Sync(s uintptr) error {
+	<-h.gate
+	return h.Faulty.Sync(s)
+}
+
+// SyncContext gives up when it is told to, whatever it is waiting for.
+func TestSyncContextGivesUp(t *testing.T) {
+	for _, events := range []bool{true, false} {
+		dev, err := host.Open(host.Options{})
+		require.NoError(t, err)
+		h := held{alloctest.NewFaulty(dev), make(chan struct{})}
+		p, err := alloc.NewPool(h, alloc.Options{})
+		require.NoError(t, err)
+		s := newStream(t, p)
+		if !events {
+			h.Only("NewEvent")
+			h.FailRandomly(1, 1)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+		require.ErrorIs(t, s.SyncContext(ctx), context.DeadlineExceeded)
+		cancel()
+		close(h.gate)
+		require.NoError(t, s.SyncContext(t.Context()))
+		require.NoError(t, p.Close())
+	}
+}
+
+func TestEvents(t *testing.T) {
+	p := newPool(t, host.Options{}, alloc.Options{})
+	s, u := newStream(t, p), newStream(t, p)
+	var order []int
+	g := block(t, s)
+	require.NoError(t, host.Launch(s, func(host.Args) { order = append(order, 1) }))
+	e := s.Record()
+	assert.False(t, e.Query())
+	u.WaitEvent(e)
+	require.NoError(t, host.Launch(u, func(host.Args) { order = append(order, 2) }))
+	g.open()
+	require.NoError(t, u.Sync())
+	assert.Equal(t, []int{1, 2}, order)
+	require.NoError(t, e.Sync())
+	assert.True(t, e.Query())
+	assert.True(t, alloc.Event{}.Query())
+	require.NoError(t, alloc.Event{}.Sync())
+	require.NoError(t, p.Close())
+}
+
+func TestCapture(t *testing.T) {
+	dev, err := host.Open(host.Options{})
+	require.NoError(t, err)
+	p, err := alloc.NewPool(dev, alloc.Options{})
+	require.NoError(t, err)
+	s := newStream(t, p)
+	b := mustMake[byte](t, s, 10)
+	require.NoError(t, dev.SetCapturing(s.Handle(), true))
+	_, err = alloc.Make[byte](s, 10)
+	require.ErrorIs(t, err, alloc.ErrCapturing)
+	require.ErrorIs(t, b.Fill(s, 1), alloc.ErrCapturing)
+	require.ErrorIs(t, host.Launch(s, func(host.Args) {}), alloc.ErrCapturing)
+	assert.Panics(t, func() { b.Ptr(s) })
+	b.Free()
+	p.Trim(0)
+	require.NoError(t, dev.SetCapturing(s.Handle(), false))
+	b = mustMake[byte](t, s, 10)
+	b.Free()
+	sound(t, p)
+	require.NoError(t, p.Close())
+}
+
+// Streams that come and go leave their memory to those that follow.
+func TestStreamChurn(t *testing.T) {
+	p := newPool(t, host.Options{}, alloc.Options{})
+	for range 200 {
+		s := newStream(t, p)
+		b := mustMake[byte](t, s, 1<<20)
+		require.NoError(t, b.Fill(s, 1))
+		c := mustMake[byte](t, s, 1<<10)
+		b.Free()
+		require.NoError(t, s.Close())
+		c.Free()
+	}
+	st := sound(t, p)
+	assert.LessOrEqual(t, st.Reserved, int64(8<<20))
+	assert.EqualValues(t, 1, st.Streams)
+	require.NoError(t, p.Close())
+}
+
+func TestWrapStream(t *testing.T) {
+	dev, err := host.Open(host.Options{})
+	require.NoError(t, err)
+	p, err := alloc.NewPool(dev, alloc.Options{})
+	require.NoError(t, err)
+	_, err = p.WrapStream(999)
+	require.Error(t, err)
+	h, err := dev.NewStream()
+	require.NoError(t, err)
+	s, err := p.WrapStream(h)
+	require.NoError(t, err)
+	assert.Equal(t, h, s.Handle())
+	_, err = p.WrapStream(h)
+	require.ErrorContains(t, err, "has a stream with handle", "wrapped twice")
+	own, err := p.NewStream()
+	require.NoError(t, err)
+	_, err = p.WrapStream(own.Handle())
+	require.ErrorContains(t, err, "has a stream with handle", "made by the pool")
+	b := mustMake[byte](t, s, 10)
+	require.NoError(t, b.Fill(s, 1))
+	b.Free()
+	require.NoError(t, s.Close())
+	require.NoError(t, dev.Sync(h), "the stream itself is not ours to destroy")
+	require.NoError(t, p.Close())
+}
