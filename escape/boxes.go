@@ -72,6 +72,9 @@ func errRoot(v *value) *value {
 		}
 		v = from
 	}
+	if v.op == opAddr && len(v.place.path) == 0 && v.place.root.result != nil {
+		return v.place.root.result // that one pointer, whatever it leads to by now
+	}
 	return v
 }
 

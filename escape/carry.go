@@ -62,12 +62,20 @@ func (pl *planner) cross(p *block, i int, out, in []state) {
 			c, neg = c.args[0], !neg
 		}
 		if x, ok := nilTest(c); ok && saysNil(x) {
-			of := []*value{x}
-			if a := errRoot(x); a.op == opAddr && a.note == "result" {
-				of = a.args // a pointer that a call returned: nil, none of its fields was made
+			nonnil = (c.tok.String() == "!=") == (i == 0)
+			if neg {
+				nonnil = !nonnil
+			}
+			a := x
+			for a.op == opCopy {
+				a = a.args[0].find()
+			}
+			of, pointer := []*value{x}, a.op == opAddr
+			if pointer {
+				of = a.args // nil, none of its fields was made; not nil, each may be
 			}
 			for _, v := range of {
-				if o := g.w.byDef[origin(v)]; o != nil && o.group == g {
+				if o := g.w.byDef[origin(v)]; o != nil && o.group == g && !(pointer && nonnil && !o.coll) {
 					tested = append(tested, o)
 				}
 				for _, o := range g.objs {
@@ -75,10 +83,6 @@ func (pl *planner) cross(p *block, i int, out, in []state) {
 						maybe = append(maybe, o)
 					}
 				}
-			}
-			nonnil = (c.tok.String() == "!=") == (i == 0)
-			if neg {
-				nonnil = !nonnil
 			}
 		}
 	}
@@ -93,9 +97,9 @@ func (pl *planner) cross(p *block, i int, out, in []state) {
 					st = moved(st) // as behind the free that the other edge leads to
 				}
 				if slices.Contains(tested, o) {
-					if nonnil {
+					if nonnil && !(o.coll && st == sNil) { // an empty collection is none that is nil
 						st &^= sNil
-					} else {
+					} else if !nonnil {
 						st &^= sOwned | sInserted
 						if st == 0 {
 							continue

@@ -228,7 +228,7 @@ func errorsIs(c *value) *value {
 func nonNil(v *value) bool {
 	switch v.op {
 	case opAddr:
-		return v.note != "result" // a pointer that a call returned may be nil
+		return v.place.root.result == nil || len(v.place.path) > 0 // a pointer that a call returned may be nil
 	case opPack:
 		return len(v.args) > 0 || v.expr != nil || v.note != "literal" // or a variadic parameter that is given nothing
 	case opClosure, opFunc, opBound, opConst:

@@ -156,7 +156,8 @@ type root struct {
 	sink    token.Pos
 	outer   bool // belongs to an enclosing function
 	global  bool
-	depth   int // loop depth of declaration
+	result  *value // the pointer that a call returned and that leads to it, if it is not nil
+	depth   int    // loop depth of declaration
 }
 
 type place struct {

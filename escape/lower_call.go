@@ -100,6 +100,12 @@ func (l *lower) finishCall(call *ast.CallExpr, c callee, args []*value, how stri
 	}
 	np := sig.Params().Len()
 	if c.recv != nil {
+		c.recv = l.renewed(c.recv, call.Pos())
+	}
+	for i, a := range args {
+		args[i] = l.renewed(a, call.Pos())
+	}
+	if c.recv != nil {
 		v.args = append(v.args, c.recv)
 		ci.params = append(ci.params, -1)
 	}
@@ -193,9 +199,8 @@ func (l *lower) fieldwise(call, r *value, owned []string) *value {
 	if !isPointer(r.typ) {
 		return l.readRoot(root, r.pos)
 	}
-	a := l.addr(root, nil, r.typ, r.pos)
-	a.note = "result"
-	return a
+	root.result = l.addr(root, nil, r.typ, r.pos)
+	return root.result
 }
 
 // afterCall changes the variables whose addresses a call took: what it may

@@ -79,7 +79,7 @@ func (l *lower) ret(s *ast.ReturnStmt, pos token.Pos) {
 	}
 	for i, v := range vals {
 		if i < n {
-			vals[i] = l.box(v, sig.Results().At(i).Type(), pos)
+			vals[i] = l.box(l.renewed(v, pos), sig.Results().At(i).Type(), pos)
 		}
 	}
 	r := l.emit(opReturn, nil, pos, vals...)

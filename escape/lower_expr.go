@@ -95,12 +95,9 @@ func (l *lower) expr1(e ast.Expr) *value {
 				return c
 			}
 			if r := l.root(o); r != nil {
-				v := l.readRoot(r, x.Pos())
-				if only := l.fixed[o]; only != nil && v.op == opPhi {
-					v = only.find()
-				}
-				if r, path, ok := l.pointee(v); ok {
-					v = l.addr(r, path, t, x.Pos()) // what it points to holds now
+				v := l.settled(x, l.readRoot(r, x.Pos()))
+				if _, _, ok := l.pointee(v); ok {
+					v = l.again(v, x.Pos()) // what it points to holds now
 				}
 				return l.reread(v, o, r, x.Pos())
 			}

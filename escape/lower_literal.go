@@ -119,7 +119,7 @@ func (l *lower) spliceBody(lit *ast.FuncLit, args []*value, pos token.Pos) []*va
 	l.splice = s.up
 	var res []*value
 	for _, p := range s.results {
-		res = append(res, l.readPlace(p))
+		res = append(res, l.renewed(l.readPlace(p), pos))
 	}
 	return res
 }

@@ -53,7 +53,7 @@ func (l *lower) placeOfBase(e ast.Expr) (*root, []int, bool) {
 		if !l.isLeaf(r, path) {
 			return nil, nil, false
 		}
-		return l.pointee(l.readUnder(r, path, t, e.Pos()))
+		return l.pointee(l.settled(e, l.readUnder(r, path, t, e.Pos())))
 	}
 	return r, path, true
 }
@@ -236,14 +236,52 @@ func isPointer(t types.Type) bool {
 	return ok
 }
 
+// renewed is v where it is handed on: what a pointer to a local object leads to is what
+// the object holds now, not what it held where the pointer was taken.
+func (l *lower) renewed(v *value, pos token.Pos) *value {
+	v = v.find()
+	a := v
+	for a.op == opCopy {
+		a = a.args[0].find()
+	}
+	if l.cur == nil || a.op != opAddr {
+		return v
+	}
+	for i, p := range a.place.root.under(a.place.path) {
+		if i >= len(a.args) || l.readPlace(p).find() != a.args[i].find() {
+			return l.again(v, pos)
+		}
+	}
+	return v
+}
+
+// again takes the address once more that v is, or is a copy of.
+func (l *lower) again(v *value, pos token.Pos) *value {
+	if v.op == opAddr {
+		return l.addr(v.place.root, v.place.path, v.typ, pos)
+	}
+	c := l.emit(opCopy, v.typ, pos, l.again(v.args[0].find(), pos))
+	c.note, c.from = v.note, v.from
+	return c
+}
+
+// under lists the leaves of r that are part of what is at path, or that this is a part of.
+func (r *root) under(path []int) []*place {
+	var out []*place
+	for _, p := range r.leaves {
+		if hasPrefix(p.path, path) || hasPrefix(path, p.path) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
 // addr takes the address of a local place.
 func (l *lower) addr(r *root, path []int, t types.Type, pos token.Pos) *value {
 	v := l.f.newValue(opAddr, t)
 	v.pos = pos
-	for _, p := range r.leaves {
-		if hasPrefix(p.path, path) || hasPrefix(path, p.path) {
-			v.args = append(v.args, l.readPlace(p))
-		}
+	for _, p := range r.under(path) {
+		v.args = append(v.args, l.readPlace(p))
 	}
 	v.place = &place{root: r, path: path, typ: deref(t), name: ""}
 	l.add(v)

@@ -195,7 +195,7 @@ func (w *flow) pointer(r *root, g *value) (name string, result bool) {
 			continue
 		}
 		if a := errRoot(now); a.op == opAddr && a.place.root == r && len(a.place.path) == 0 && w.p.visible(v.place.root.obj, g.gap) {
-			return v.place.root.name, errRoot(now).note == "result"
+			return v.place.root.name, r.result != nil
 		}
 	}
 	return "", false

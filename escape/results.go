@@ -14,7 +14,11 @@ func (p *pkg) inferResults(f *fn, w *flow, s *Summary) {
 	planners := map[*group]*planner{}
 	partial := false
 	mayNil, flagged := false, false
-	owned := func(x *value, ret *value) (ok, neutral, armed bool) {
+	owned := func(x, in, ret *value) (ok, neutral, armed bool) {
+		if in != nil && in.op == opAddr && in.place.root.result == nil && p.collects(origin(x).typ0()) {
+			was := mayNil
+			defer func() { mayNil = was }() // its pointer is not nil, and nobody tests an empty collection
+		}
 		whole := partial
 		if together(x, ret) {
 			defer func() { partial = whole }() // the callee keeps to the rule: with an error it is nil
@@ -85,7 +89,8 @@ func (p *pkg) inferResults(f *fn, w *flow, s *Summary) {
 				continue
 			}
 			v := r.args[i]
-			ok, neutral, arm := owned(v, r)
+			pk := packOf(v)
+			ok, neutral, arm := owned(v, pk, r)
 			some = some || ok
 			armed = armed || arm
 			if !ok && !neutral {
@@ -100,10 +105,10 @@ func (p *pkg) inferResults(f *fn, w *flow, s *Summary) {
 				must = false
 			}
 			// A struct that is followed field by field.
-			if pk := packOf(v); pk != nil {
+			if pk != nil {
 				for k, leaf := range leavesUnder(pk) {
 					was := mayNil
-					ok, neutral, _ := owned(pk.args[k], r)
+					ok, neutral, _ := owned(pk.args[k], pk, r)
 					switch {
 					case ok && !slices.Contains(fields, leaf):
 						fields = append(fields, leaf)
@@ -119,7 +124,7 @@ func (p *pkg) inferResults(f *fn, w *flow, s *Summary) {
 		}
 		fields = slices.DeleteFunc(fields, func(leaf string) bool { return !structs || slices.Contains(bad, leaf) })
 		slices.Sort(fields)
-		if all && some {
+		if all && some && !(len(fields) > 0 && !p.isResource(t)) { // a struct of one field that has no free is freed by its field
 			s.Res[i].Owned, s.Res[i].Armed, s.Res[i].Partial, s.Res[i].MayNil = true, armed, partial, mayNil
 			s.Res[i].Flagged = flagged
 		} else if len(fields) > 0 {

@@ -3,6 +3,7 @@ package escape
 // Source to flow form: variables, their parts, and what they hold.
 
 import (
+	"go/ast"
 	"go/token"
 	"go/types"
 )
@@ -175,6 +176,20 @@ func (l *lower) fix(v *types.Var, x *value) {
 	if r := l.roots[v]; l.once[v] && len(r.leaves) == 1 && len(r.leaves[0].path) == 0 {
 		l.fixed[v] = x
 	}
+}
+
+// settled returns what v, which was read from the variable e in a loop that is not lowered
+// to its end, turns out to be: for others than fixed ones that is not known yet.
+func (l *lower) settled(e ast.Expr, v *value) *value {
+	id, ok := ast.Unparen(e).(*ast.Ident)
+	if !ok || v.op != opPhi {
+		return v
+	}
+	o, _ := l.p.info.Uses[id].(*types.Var)
+	if only := l.fixed[o]; only != nil {
+		return only.find()
+	}
+	return v
 }
 
 // declareAgain declares v, or finds its root where the same declaration is
