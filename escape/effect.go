@@ -100,7 +100,8 @@ type Summary struct {
 	Variadic bool
 	Args     []ArgEffect
 	Res      []ResEffect
-	Disarms  bool // frees and disarms the finalizer or cleanup of its receiver
+	Puts     []Put // stores that a caller which follows the operands can do itself
+	Disarms  bool  // frees and disarms the finalizer or cleanup of its receiver
 	NoReturn bool
 	Recovers bool       // from panics of functions that it is given to call
 	Unknown  bool       // nothing is known: worst
@@ -166,6 +167,9 @@ func (s *Summary) String() string {
 			}
 		}
 	}
+	for _, p := range s.Puts {
+		out = append(out, fmt.Sprintf("%s put into %s.%s", s.operand(p.From), s.operand(p.Into), p.Field))
+	}
 	if s.NoReturn {
 		out = append(out, "never returns")
 	}
@@ -221,11 +225,12 @@ func (s *Summary) join(t *Summary) *Summary {
 		for i := range w.Args {
 			w.Args[i] = ArgEffect{Escapes: When{K: Always}, Via: "one of several functions", Writes: true}
 		}
-		w.Res = make([]ResEffect, len(t.Res))
+		w.Res, w.Puts = make([]ResEffect, len(t.Res)), nil
 		return &w
 	}
 	w := *s
 	w.Args, w.Res = slices.Clone(s.Args), slices.Clone(s.Res)
+	w.Puts = nil
 	w.Disarms, w.NoReturn = s.Disarms && t.Disarms, s.NoReturn && t.NoReturn
 	w.Recovers = s.Recovers || t.Recovers
 	for i := range w.Args {

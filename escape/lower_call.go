@@ -130,6 +130,7 @@ func (l *lower) finishCall(call *ast.CallExpr, c callee, args []*value, how stri
 		l.spliceLent(v, args)
 		l.mayPanic(call.Pos())
 	}
+	to := l.replays(v)
 	l.add(v)
 	if how != "" {
 		return []*value{v}
@@ -159,6 +160,7 @@ func (l *lower) finishCall(call *ast.CallExpr, c callee, args []*value, how stri
 		}
 	}
 	l.afterCall(v)
+	l.replay(v, to)
 	if ci.sum.NoReturn {
 		ci.noreturn = true
 		l.cur.noreturn = true

@@ -34,6 +34,7 @@ func (p *pkg) infer(f *fn, w *flow) *Summary {
 		}
 	}
 	p.inferResults(f, w, s)
+	s.Puts = f.puts(w, s)
 	p.afterRecover(f, w, s)
 	s.Recovers = p.recovers(f.body) || f.callsRecovering()
 	if f.sig.Recv() != nil { // whether it frees may be for a spec to say
