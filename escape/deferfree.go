@@ -9,43 +9,36 @@ import (
 )
 
 // deferFree plans for objects that deferred code reads: they can be freed only
-// after it, so by a deferred call that is registered before it.
+// after it, so by a deferred call that is registered before it. What a call that is
+// deferred in a loop reads becomes, around the loop, what the calls of all rounds read:
+// each round's buffer is freed by its own name, right after the call of its round.
 func (d *decider) deferFree(x *decision) {
 	g := x.g
 	var added []planned
 	guarded := map[*object]bool{} // whose free would need a test for nil
 	undo := map[*object]*value{}
 	for _, o := range g.objs {
-		if x.pl.unfixed[o] == nil || o.coll {
+		next := g.feeds(o)
+		if o.coll || d.f.gotos || !slices.ContainsFunc(next, func(q *object) bool { return x.pl.unfixed[q] != nil && !q.coll }) {
 			continue
 		}
-		var stmt *ast.DeferStmt
-		own, read := false, false
-		o.eachEvent(func(e event) {
-			own = own || e.kind == evFree || e.kind == evDefer
-			read = read || e.at.deferred != nil && !e.holds()
-			if s := e.at.deferred; s != nil && (stmt == nil || s.Pos() < stmt.Pos()) {
-				stmt = s
-			}
-		})
-		if !read {
-			continue // at most after a panic: it can be freed before the function returns
-		}
-		gp := d.gapBefore(stmt)
-		if own || gp == nil || gp.blk.loopDepth > 0 || d.f.gotos {
+		gp := d.gapBefore(readDeferred(next))
+		if gp == nil || d.w.nameAt(o, gp) == nil {
 			continue
 		}
 		p, why := d.give(x, freePoint{obj: o, gap: gp})
 		if why != "" || p.keep || p.place == nil || strings.Contains(p.text, "\n") {
 			continue
 		}
-		if q, _ := d.give(x, freePoint{obj: o, gap: gp, isNil: true}); q.text != p.text {
+		if n, _ := d.give(x, freePoint{obj: o, gap: gp, isNil: true}); n.text != p.text {
 			guarded[o] = true
 		}
 		p.text, p.deferred = "defer "+p.text, true
-		o.event(gp, event{kind: evDefer, when: When{K: Always}, m: mWhole, repeat: p.repeatable, ours: true})
 		undo[o] = gp
 		added = append(added, p)
+	}
+	for o, gp := range undo {
+		o.event(gp, event{kind: evDefer, when: When{K: Always}, m: mWhole, repeat: x.pl.repeats[o], ours: true})
 	}
 	if len(added) == 0 {
 		return
@@ -54,6 +47,12 @@ func (d *decider) deferFree(x *decision) {
 	if g2.prepare(); g2.why == "" {
 		g2.liveness()
 		pl := g2.newPlanner(false)
+		pl.defers = map[*object]bool{}
+		for o := range undo {
+			for _, q := range g2.feeds(o) {
+				pl.defers[q] = true
+			}
+		}
 		if pl.run() == "" && len(pl.unfixed) == 0 && !pl.blames(added, guarded) {
 			x.g, x.pl = g2, pl
 			for _, o := range g.objs {
@@ -71,15 +70,34 @@ func (d *decider) deferFree(x *decision) {
 	}
 }
 
+// readDeferred returns the first deferred statement that reads what a buffer is or
+// becomes; nil if there is none, at most one that reads it after a panic, or if the
+// program frees it itself.
+func readDeferred(objs []*object) ast.Stmt {
+	var stmt ast.Stmt
+	read, own := false, false
+	for _, o := range objs {
+		o.eachEvent(func(e event) {
+			own = own || e.kind == evFree || e.kind == evDefer
+			read = read || e.at.deferred != nil && !e.holds()
+			if s := e.at.deferred; s != nil && (stmt == nil || s.Pos() < stmt.Pos()) {
+				stmt = s
+			}
+		})
+	}
+	if !read || own {
+		return nil
+	}
+	return stmt
+}
+
 // blames reports whether a deferred free of the plan is due where its object
 // is not owned, or may be nil and must not be freed then, or is followed by another free
-// or a return of it.
+// of it, or by something through which it leaves.
 func (pl *planner) blames(added []planned, guarded map[*object]bool) bool {
 	for _, is := range pl.issues {
-		for _, p := range added {
-			if is.obj == p.obj && (is.ev.ours || is.st&sDeferred != 0) {
-				return true
-			}
+		if pl.defers[is.obj] && (is.ev.ours || is.st&sDeferred != 0) {
+			return true
 		}
 	}
 	for _, p := range added {

@@ -54,6 +54,9 @@ func (w *walk) newBox(v *value, ts []int) []int {
 
 func (s *sanity) gone(at, v *value, w *walk) {
 	for _, t := range w.reach(w.vals[v]) {
+		if w.things[t].deferred {
+			s.fail(at, "leaves although a planned deferred call frees it")
+		}
 		if !w.things[t].gone {
 			w.things[t].gone, w.things[t].goneAt = true, at
 		}

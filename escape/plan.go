@@ -34,6 +34,7 @@ type planner struct {
 	nothing []state
 	bad     string
 	before  map[gapKey][]state // the states at planned deferred frees
+	defers  map[*object]bool   // these have such a free: they must not leave behind it
 	forbid  map[gapKey]bool    // free not here: see postpone
 }
 

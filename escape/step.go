@@ -138,6 +138,9 @@ func (pl *planner) event(j int, o *object, v *value, e event, st []state) {
 			if e.holds() || e.idle() {
 				bad = sInserted // the program's own frees are its own affair
 			}
+			if e.kind == evRetain && pl.defers[o] {
+				bad |= sDeferred
+			}
 		case evFree, evDefer:
 			if !pl.repeats[o] && !e.repeat {
 				bad = sFreed | sDeferred
@@ -152,6 +155,9 @@ func (pl *planner) event(j int, o *object, v *value, e event, st []state) {
 			bad = sFreed | sInserted
 			if e.why == byLent || e.why == byView {
 				bad = sInserted // said where it is freed, and of the use there
+			}
+			if pl.defers[o] {
+				bad |= sDeferred
 			}
 		}
 		if e.why == byClear && all&sOwned != 0 || e.why == byDelete && all&^sNil == sOwned {
