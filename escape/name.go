@@ -279,7 +279,7 @@ func (w *flow) freeText(o *object, name string, t types.Type, mayNil bool, g *ga
 	elem := w.elemName(name)
 	if o.coll && w.p.collects(t) {
 		e := elemType(t)
-		inner, why := w.freeText(&object{def: o.def, armed: o.armed}, elem, e, true, g)
+		inner, why := w.freeText(&object{def: o.def, armed: o.armed, group: o.group}, elem, e, true, g)
 		if why != "" {
 			return "", why
 		}
@@ -339,7 +339,7 @@ func nilable(t types.Type) bool {
 
 // freer chooses how to free o, whose variable has type t.
 func (w *flow) freer(o *object, t types.Type) *freer {
-	for _, fr := range w.p.freersOf(t) {
+	for _, fr := range w.freersFor(o, t) {
 		if !fr.usable {
 			continue
 		}
@@ -359,7 +359,7 @@ func (w *flow) repeatable(o *object) bool {
 	if tt, ok := t.(*types.Tuple); ok && tt.Len() > 0 {
 		t = tt.At(0).Type()
 	}
-	fs := w.p.freersOf(t)
+	fs := w.freersFor(o, t)
 	if len(fs) == 0 {
 		return false
 	}

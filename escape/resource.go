@@ -52,24 +52,11 @@ func (p *pkg) freersOf(t types.Type) []*freer {
 		if seen[f] {
 			return
 		}
-		s := p.summaryOf(f)
-		i := operand.Index
-		if operand.Kind == spec.Recv {
-			i = -1
-		}
-		e := s.arg(i)
-		if e.Freed.K == Never {
+		fr := p.newFreer(f, operand)
+		if fr == nil {
 			return
 		}
 		seen[f] = true
-		sig := f.Signature()
-		fr := &freer{fn: f, recv: operand.Kind == spec.Recv, repeatable: e.Repeatable, nilOK: e.NilOK, disarms: s.Disarms, declared: s.Decided, resets: e.Resets}
-		n := sig.Params().Len()
-		fr.usable = e.Freed.K == Always && ((fr.recv && n == 0) || (!fr.recv && n == 1 && !sig.Variadic()))
-		fr.pointer = isPointer(operand.Type(sig))
-		if f.Pkg() != p.types && !f.Exported() {
-			fr.usable = false
-		}
 		out = append(out, fr)
 	}
 	if n, ok := t.(*types.Named); ok && n.Obj().Pkg() != nil {
@@ -111,6 +98,71 @@ func (p *pkg) freersOf(t types.Type) []*freer {
 		}
 	}
 	p.frees.Set(key, out)
+	return out
+}
+
+// newFreer describes the way to free that f is with this operand; nil if it is none.
+func (p *pkg) newFreer(f *types.Func, operand spec.Operand) *freer {
+	s := p.summaryOf(f)
+	i := operand.Index
+	if operand.Kind == spec.Recv {
+		i = -1
+	}
+	e := s.arg(i)
+	if e.Freed.K == Never {
+		return nil
+	}
+	sig := f.Signature()
+	fr := &freer{fn: f, recv: operand.Kind == spec.Recv, repeatable: e.Repeatable, nilOK: e.NilOK, disarms: s.Disarms, declared: s.Decided, resets: e.Resets}
+	n := sig.Params().Len()
+	fr.usable = e.Freed.K == Always && ((fr.recv && n == 0) || (!fr.recv && n == 1 && !sig.Variadic()))
+	fr.pointer = isPointer(operand.Type(sig))
+	if f.Pkg() != p.types && !f.Exported() {
+		fr.usable = false
+	}
+	return fr
+}
+
+// freersFor returns the ways to free o as a value of type t. Handles of a basic type look
+// alike, whoever made them: those that functions of another package returned are freed by
+// functions of that package alone.
+func (w *flow) freersFor(o *object, t types.Type) []*freer {
+	t = types.Unalias(t)
+	if _, basic := t.(*types.Basic); !basic {
+		return w.p.freersOf(t)
+	}
+	sites := []*object{o}
+	if o.group != nil {
+		sites = o.group.objs
+	}
+	var makers []*types.Package
+	for _, s := range sites {
+		q := w.p.types
+		switch {
+		case s.def.op == opResult && s.def.args[0].fn != nil:
+			q = s.def.args[0].fn.Pkg()
+		case s.def.op == opPhi, s.coll:
+			continue
+		}
+		if !slices.Contains(makers, q) {
+			makers = append(makers, q)
+		}
+	}
+	switch {
+	case len(makers) > 1:
+		return nil
+	case len(makers) == 0 || makers[0] == w.p.types:
+		return w.p.freersOf(t)
+	}
+	var out []*freer
+	for _, f := range w.p.declaredFreers(makers[0]) {
+		if f.Func.Pkg() != makers[0] || !f.Frees(t) {
+			continue
+		}
+		if fr := w.p.newFreer(f.Func.Origin(), f.Operand); fr != nil {
+			out = append(out, fr)
+		}
+	}
 	return out
 }
 
