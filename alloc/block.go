@@ -136,15 +136,7 @@ func (hp *heap) joins(n *block, st state) bool {
 // its segment, among the idle ones and joins it with idle neighbours.
 func (hp *heap) putIdle(b *block) {
 	b.state = stateIdle
-	if r := b.right; hp.joins(r, stateIdle) {
-		hp.idle.take(r)
-		hp.join(b)
-	}
-	if l := b.left; hp.joins(l, stateIdle) {
-		hp.idle.take(l)
-		hp.join(l)
-		b = l
-	}
+	b = hp.joined(b, &hp.idle)
 	if b.seg.single {
 		hp.whole.put(b)
 		return
@@ -159,16 +151,22 @@ func (hp *heap) putVoid(b *block) {
 		b.header = nil
 		hp.spareHeader(h)
 	}
-	if r := b.right; hp.joins(r, stateVoid) {
-		hp.voids.take(r)
+	hp.voids.put(hp.joined(b, &hp.voids))
+}
+
+// joined joins b, which is in no list, with those neighbours that are in its state, all of which are in list, and
+// returns the block that comes of it, in no list either.
+func (hp *heap) joined(b *block, list *bins) *block {
+	if r := b.right; hp.joins(r, b.state) {
+		list.take(r)
 		hp.join(b)
 	}
-	if l := b.left; hp.joins(l, stateVoid) {
-		hp.voids.take(l)
+	if l := b.left; hp.joins(l, b.state) {
+		list.take(l)
 		hp.join(l)
-		b = l
+		return l
 	}
-	hp.voids.put(b)
+	return b
 }
 
 // A roomyBlock is a block that shares no cache line with the next: blocks that are split off one

@@ -67,7 +67,7 @@ func TestConformance(t *testing.T) {
 }
 
 // holdPTX waits until the word at p is not zero.
-const holdPTX = head + `
+const holdPTX = drvtest.Head + `
 .visible .entry hold(.param .u64 p)
 {
 	.reg .pred %p<2>;

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lastuse/lastuse/alloc"
+	"github.com/lastuse/lastuse/internal/cudadrv/drvtest"
 )
 
 func TestDevices(t *testing.T) {
@@ -44,9 +45,9 @@ func TestDevices(t *testing.T) {
 }
 
 func TestOpenErrors(t *testing.T) {
-	none := standIn(t, "devices", 0)
-	old := standIn(t, "version", 11040)
-	good := standIn(t)
+	none := drvtest.OpenStandIn(t, drvtest.Options{}, "devices", 0)
+	old := drvtest.OpenStandIn(t, drvtest.Options{}, "version", 11040)
+	good := drvtest.OpenStandIn(t, drvtest.Options{})
 	for _, tt := range []struct {
 		name, path string
 		ordinal    int
@@ -110,7 +111,7 @@ func TestWarmCallsNoDriver(t *testing.T) {
 
 // The plain face of the device gets its segments from the driver's ordinary allocator.
 func TestPlain(t *testing.T) {
-	d := standIn(t)
+	d := drvtest.OpenStandIn(t, drvtest.Options{})
 	dev, err := open(d.Path, 0, Options{})
 	require.NoError(t, err)
 	defer dev.Close()

@@ -53,17 +53,7 @@ func start(tb testing.TB, o alloc.Options) *env {
 // startStandIn opens a stand-in whatever the flag says, after settings of it.
 func startStandIn(tb testing.TB, o alloc.Options, settings ...any) *env {
 	tb.Helper()
-	return startOn(tb, standIn(tb, settings...), o)
-}
-
-func standIn(tb testing.TB, settings ...any) drvtest.Driver {
-	tb.Helper()
-	path := drvtest.Build(tb, drvtest.Options{})
-	s := drvtest.Load(tb, path)
-	for i := 0; i < len(settings); i += 2 {
-		s.Set(tb, settings[i].(string), int64(settings[i+1].(int)))
-	}
-	return drvtest.Driver{Path: path, StandIn: s}
+	return startOn(tb, drvtest.OpenStandIn(tb, drvtest.Options{}, settings...), o)
 }
 
 func startOn(tb testing.TB, d drvtest.Driver, o alloc.Options) *env {
@@ -102,16 +92,9 @@ func (e *env) kernel(tb testing.TB, ptx, name string) *Kernel {
 	return k
 }
 
-const head = ".version 6.5\n.target sm_50\n.address_size 64\n"
-
 // testPTX: empty does nothing; axpy(y, x, a, n) adds a*x to y; spin(ns) runs for so long; write(p, v) writes one word; fault
 // writes to address 64; wide takes a structure of 24 bytes and writes its three words' sum to p.
-const testPTX = head + `
-.visible .entry empty()
-{
-	ret;
-}
-
+const testPTX = drvtest.Head + drvtest.Empty + drvtest.Spin + `
 .visible .entry axpy(.param .u64 y, .param .u64 x, .param .f32 a, .param .u32 n)
 {
 	.reg .pred %p<2>;
@@ -138,20 +121,6 @@ const testPTX = head + `
 	fma.rn.f32 %f4, %f1, %f2, %f3;
 	st.global.f32 [%rd6], %f4;
 DONE:
-	ret;
-}
-
-.visible .entry spin(.param .u64 ns)
-{
-	.reg .pred %p<2>;
-	.reg .b64 %rd<5>;
-	ld.param.u64 %rd1, [ns];
-	mov.u64 %rd2, %globaltimer;
-LOOP:
-	mov.u64 %rd3, %globaltimer;
-	sub.u64 %rd4, %rd3, %rd2;
-	setp.lt.u64 %p1, %rd4, %rd1;
-	@%p1 bra LOOP;
 	ret;
 }
 
@@ -190,16 +159,3 @@ LOOP:
 	ret;
 }
 `
-
-// allocsPerRun is testing.AllocsPerRun, the least of a few tries: what earlier tests left to the collector's goroutines
-// allocates meanwhile.
-func allocsPerRun(runs int, f func()) float64 {
-	least := testing.AllocsPerRun(runs, f)
-	for range 4 {
-		if least == 0 {
-			break
-		}
-		least = min(least, testing.AllocsPerRun(runs, f))
-	}
-	return least
-}

@@ -11,13 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lastuse/lastuse/alloc"
+	"github.com/lastuse/lastuse/internal/cudadrv/drvtest"
 )
 
 // A mapping that fails half way leaves nothing behind, whichever call fails.
 func TestMapRollsBack(t *testing.T) {
 	for _, f := range []string{"cuMemCreate", "cuMemMap", "cuMemSetAccess"} {
 		t.Run(f, func(t *testing.T) {
-			d := standIn(t)
+			d := drvtest.OpenStandIn(t, drvtest.Options{})
 			dev, err := open(d.Path, 0, Options{})
 			require.NoError(t, err)
 			defer dev.Close()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/lastuse/lastuse/alloc"
 	"github.com/lastuse/lastuse/alloc/host"
+	"github.com/lastuse/lastuse/internal/cudadrv/drvtest"
 )
 
 func TestLaunch(t *testing.T) {
@@ -154,7 +155,9 @@ func TestLaunchNoAllocation(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	assert.Zero(t, allocsPerRun(50, launch))
+	allocs, bytes := drvtest.GoMemory(50, launch)
+	assert.Zero(t, allocs)
+	assert.Zero(t, bytes)
 	require.NoError(t, e.s.Sync())
 }
 
@@ -162,7 +165,7 @@ func TestLoadErrors(t *testing.T) {
 	e := start(t, alloc.Options{})
 	for name, text := range map[string]string{
 		"garbage": "\x01\x02\x03",
-		"syntax":  head + ".visible .entry k()\n{\n\tnonsense.u32 %r1;\n\tret;\n}\n",
+		"syntax":  drvtest.Head + ".visible .entry k()\n{\n\tnonsense.u32 %r1;\n\tret;\n}\n",
 	} {
 		_, err := LoadModule(e.pool, []byte(text))
 		var ce *Error
@@ -205,7 +208,7 @@ func TestSameName(t *testing.T) {
 
 // constant is a kernel that writes v.
 func constant(v int) string {
-	return head + fmt.Sprintf(`.visible .entry constant(.param .u64 p)
+	return drvtest.Head + fmt.Sprintf(`.visible .entry constant(.param .u64 p)
 {
 	.reg .b32 %%r<2>;
 	.reg .b64 %%rd<3>;

@@ -12,10 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lastuse/lastuse/alloc"
+	"github.com/lastuse/lastuse/internal/cudadrv/drvtest"
 )
 
 // stampPTX: stamp(p, v, n) writes v to n bytes at p.
-const stampPTX = head + `
+const stampPTX = drvtest.Head + `
 .visible .entry stamp(.param .u64 p, .param .u32 v, .param .u32 n)
 {
 	.reg .pred %p<2>;

@@ -4,11 +4,12 @@ package cudadrv
 
 import (
 	"reflect"
-	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/internal/cudadrv/drvtest"
 )
 
 // A wrapped is one entry of the table of all wrappers: a use of it that leaves things as they were.
@@ -201,24 +202,13 @@ func TestNoAllocation(t *testing.T) {
 		t.Run(w.name, func(t *testing.T) {
 			require.NoError(t, w.run())
 			const runs = 20
-			// Other goroutines of the runtime may allocate meanwhile, so the least of a few tries counts.
-			least, allocs := ^uint64(0), 1.0
-			for range 5 {
-				allocs = min(allocs, testing.AllocsPerRun(runs, func() {
-					if err := w.run(); err != nil {
-						t.Error(err)
-					}
-				}))
-				var a, b runtime.MemStats
-				runtime.ReadMemStats(&a)
-				for range runs {
-					_ = w.run()
+			allocs, bytes := drvtest.GoMemory(runs, func() {
+				if err := w.run(); err != nil {
+					t.Error(err)
 				}
-				runtime.ReadMemStats(&b)
-				least = min(least, b.TotalAlloc-a.TotalAlloc)
-			}
+			})
 			assert.Zero(t, allocs, "allocs per call")
-			assert.Zero(t, least, "Go bytes in %d calls", runs)
+			assert.Zero(t, bytes, "Go bytes in %d calls", runs)
 		})
 		require.NoError(t, e.ctx.StreamSynchronize(e.stream))
 	}

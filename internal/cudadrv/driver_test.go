@@ -4,6 +4,7 @@ package cudadrv
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"runtime"
@@ -79,7 +80,7 @@ func TestErrors(t *testing.T) {
 			_, err := e.ctx.MemCreate(2 << 20)
 			assert.EqualError(t, err, tt.want)
 			for _, s := range sentinels {
-				assert.Equal(t, s == tt.is, errorsIs(err, s), "errors.Is %v", s)
+				assert.Equal(t, s == tt.is, errors.Is(err, s), "errors.Is %v", s)
 			}
 			var ce *Error
 			require.ErrorAs(t, err, &ce)

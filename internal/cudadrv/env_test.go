@@ -3,7 +3,6 @@
 package cudadrv
 
 import (
-	"errors"
 	"testing"
 	"unsafe"
 
@@ -39,12 +38,7 @@ func open(tb testing.TB) *env {
 // standIn opens a stand-in whatever the flag says, for tests that make it fail or look at its books.
 func standIn(tb testing.TB, o drvtest.Options, settings ...any) *env {
 	tb.Helper()
-	path := drvtest.Build(tb, o)
-	s := drvtest.Load(tb, path)
-	for i := 0; i < len(settings); i += 2 {
-		s.Set(tb, settings[i].(string), int64(settings[i+1].(int)))
-	}
-	return openOn(tb, drvtest.Driver{Path: path, StandIn: s})
+	return openOn(tb, drvtest.OpenStandIn(tb, o, settings...))
 }
 
 func openOn(tb testing.TB, d drvtest.Driver) *env {
@@ -86,15 +80,7 @@ func (e *env) pinned(tb testing.TB, n int64) (uintptr, []byte) {
 }
 
 // kernels is the PTX of the tests: empty does nothing, addto adds a scalar to n words, spin runs for a number of ns.
-const kernels = `.version 6.5
-.target sm_50
-.address_size 64
-
-.visible .entry empty()
-{
-	ret;
-}
-
+const kernels = drvtest.Head + drvtest.Empty + drvtest.Spin + `
 // addto(u32 *p, u32 x, u32 n)
 .visible .entry addto(.param .u64 p, .param .u32 x, .param .u32 n)
 {
@@ -119,20 +105,4 @@ const kernels = `.version 6.5
 DONE:
 	ret;
 }
-
-.visible .entry spin(.param .u64 ns)
-{
-	.reg .pred %p<2>;
-	.reg .b64 %rd<5>;
-	ld.param.u64 %rd1, [ns];
-	mov.u64 %rd2, %globaltimer;
-LOOP:
-	mov.u64 %rd3, %globaltimer;
-	sub.u64 %rd4, %rd3, %rd2;
-	setp.lt.u64 %p1, %rd4, %rd1;
-	@%p1 bra LOOP;
-	ret;
-}
 `
-
-func errorsIs(err, target error) bool { return errors.Is(err, target) }

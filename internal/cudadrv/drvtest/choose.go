@@ -33,9 +33,20 @@ func Choose(tb testing.TB, library string, usable func() error) Driver {
 			tb.Fatalf("-driver=real: %v", err)
 		}
 	}
-	path := Build(tb, Options{})
 	say(tb, "stand-in")
-	return Driver{Path: path, StandIn: Load(tb, path)}
+	return OpenStandIn(tb, Options{})
+}
+
+// OpenStandIn returns a fresh stand-in whatever the flag says, for tests that make it fail or look at its books. The
+// settings, names and int values in turn, are made before anybody opens it: see [StandIn.Set].
+func OpenStandIn(tb testing.TB, o Options, settings ...any) Driver {
+	tb.Helper()
+	path := Build(tb, o)
+	s := Load(tb, path)
+	for i := 0; i < len(settings); i += 2 {
+		s.Set(tb, settings[i].(string), int64(settings[i+1].(int)))
+	}
+	return Driver{Path: path, StandIn: s}
 }
 
 // said keeps the line from a benchmark's every round.

@@ -13,3 +13,6 @@ func Load(tb testing.TB, path string) *StandIn {
 	tb.Skip("the stand-in driver needs cgo")
 	return nil
 }
+
+// Set does nothing: there is none to set.
+func (s *StandIn) Set(tb testing.TB, setting string, value int64) {}
