@@ -75,7 +75,10 @@ func (r *raw) command(limit time.Duration, env []string, name string, args ...st
 		use, _ = s.SysUsage().(*syscall.Rusage)
 	}
 	if err != nil {
-		err = fmt.Errorf("%s: %w: %s", filepath.Base(name), err, complaint(string(out)+"\n"+stderr.String()))
+		err = fmt.Errorf("%s: %w", filepath.Base(name), err)
+		if why := complaint(string(out) + "\n" + stderr.String()); why != "" {
+			err = fmt.Errorf("%w: %s", err, why)
+		}
 	}
 	return out, use, err
 }
