@@ -261,7 +261,7 @@ type (
 	Each struct {
 		V     *Var
 		X     *Var
-		Lit   []Path // X is a literal of these
+		Lit   []Path // X is a literal of these, or the one that the iterator was made for
 		Seq   SeqKind
 		Label string
 		Body  []Stmt

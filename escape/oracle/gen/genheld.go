@@ -75,6 +75,7 @@ func (g *generator) over(k *known) []Stmt {
 		if e.Seq = SeqKind(g.n(3)) + QOther; e.Seq == QPull {
 			g.tag("pulled iterator")
 		}
+		e.X, e.Lit = g.fresh(KSlice, RBuffer), []Path{Of(k.v)} // the variable may be assigned again meanwhile
 	}
 	e.V.Depth = g.f.depth + 1
 	g.enter(e.Label)

@@ -114,6 +114,9 @@ func (m *machine) loop(f *frame, s *Loop) sig {
 func (m *machine) items(f *frame, s *Each) []*value {
 	var list []*value
 	if s.Seq != QNone { // each half of the buffer
+		if s.Lit != nil {
+			f.env[s.X] = f.value(s.Lit[0].V).clone()
+		}
 		touch(f.value(s.X).bufs)
 		for i, o := range f.value(s.X).bufs {
 			if n := length(o); i == 0 && o != nil {

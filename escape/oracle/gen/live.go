@@ -353,7 +353,8 @@ func (l *Liveness) stmt(s Stmt, out Set, c liveCtx) Set {
 	return in
 }
 
-// killed is what body assigns before anybody reads it, on all its paths.
+// killed is what body assigns before anybody reads it, on all paths on which it
+// returns: after a panic nobody after the call reads anything.
 func (l *Liveness) killed(body []Stmt) Set {
 	var all Set
 	for i := range all {
@@ -364,7 +365,7 @@ func (l *Liveness) killed(body []Stmt) Set {
 	var in Set
 	for !sub.done {
 		sub.done = true
-		in = sub.block(body, all, liveCtx{exit: all, lit: &all})
+		in = sub.block(body, all, liveCtx{lit: &all})
 	}
 	return all.minus(in)
 }

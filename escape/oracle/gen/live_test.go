@@ -88,6 +88,16 @@ func TestAnalyze(t *testing.T) {
 		{"fallthrough", func(x, y, z *Var) []Stmt {
 			return []Stmt{mk(x), &Switch{Cases: [][]Stmt{{&Probe{1}}, {use(x)}, {&Probe{2}}}, Fall: []bool{true, false, false}}, &Probe{3}}
 		}, map[int]string{1: "x"}},
+		{"an iterator keeps what it was made for, not what the variable holds by now", func(x, y, z *Var) []Stmt {
+			v := &Var{Name: "v", Kind: KView, Loc: 9}
+			return []Stmt{mk(x), &Probe{1}, &Each{V: v, X: z, Lit: []Path{Of(x)}, Seq: QOther, Body: []Stmt{
+				use(v), &Make{Dst: Of(x), N: 9, Err: EMust}, &Probe{2}, use(x), &Probe{3}}}, &Probe{4}}
+		}, map[int]string{1: "x", 2: "xz", 3: "z"}},
+		{"assigned by a literal unless it panics", func(x, y, z *Var) []Stmt {
+			f := &Var{Name: "f", Kind: KFunc, Loc: 9}
+			body := []Stmt{&If{Cond: draw, Then: []Stmt{&Panic{}}}, &Make{Dst: Of(x), N: 9, Err: EMust}}
+			return []Stmt{mk(x), &Probe{1}, &Closure{V: f, Body: body}, &CallVar{V: f}, &Probe{2}, use(x), &Probe{3}}
+		}, map[int]string{2: "x"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			p, vars := program(tc.body)

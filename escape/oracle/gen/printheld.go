@@ -172,7 +172,7 @@ func (w *printer) each(s *Each) {
 	switch {
 	case s.Seq == QPull:
 		w.imports["iter"] = true
-		w.pf("{\nnext, stop := iter.Pull(%s)\n", w.iterator(w.handle(Of(s.X)), s.X.Loc))
+		w.pf("{\nnext, stop := iter.Pull(%s)\n", w.iterator(w.handle(s.Lit[0]), s.Lit[0].V.Loc))
 		w.label(s.Label)
 		w.pf("for %s, ok := next(); ok; %s, ok = next() {\n", s.V.Name, s.V.Name)
 		return
@@ -182,7 +182,7 @@ func (w *printer) each(s *Each) {
 		return
 	case s.Seq != QNone:
 		w.label(s.Label)
-		w.pf("for %s := range %s {\n", s.V.Name, w.iterator(w.handle(Of(s.X)), int(s.Seq-QOther)))
+		w.pf("for %s := range %s {\n", s.V.Name, w.iterator(w.handle(s.Lit[0]), int(s.Seq-QOther)))
 		return
 	}
 	x := w.elems(s.X)
