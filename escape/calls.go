@@ -45,7 +45,7 @@ func (w *flow) useCall(o *object, m *value, k memberKind, u *value) {
 				o.use(u)
 				break
 			}
-			if k == mMaybe || k == mHolder && w.isLoose(a) {
+			if k == mMaybe || k == mHolder && (w.isLoose(a) || !o.inside(origin(a))) {
 				when = When{K: Maybe}
 			}
 			if o.lentSince(u) {

@@ -100,13 +100,14 @@ func (d *decider) verify() {
 	}
 }
 
-// leaves reports whether some buffer of the group is handed on somewhere; its
-// elements or aliases then need not be freed by the plan.
+// leaves reports whether some buffer of the group is handed on somewhere, or perhaps freed by the
+// program; its elements or aliases then need not be freed by the plan.
 func (g *group) leaves() bool {
 	for _, o := range g.objs {
 		for _, evs := range o.events {
 			for _, e := range evs {
-				if e.kind == evMove || e.kind == evRetain || e.when.K == Maybe || e.kind == evReturn && e.m != mWhole {
+				perhaps := (e.kind == evFree || e.kind == evDefer) && e.m == mMaybe // it, or another
+				if perhaps || e.kind == evMove || e.kind == evRetain || e.when.K == Maybe || e.kind == evReturn && e.m != mWhole {
 					return true
 				}
 			}

@@ -30,10 +30,17 @@ func (d *decider) tighten() {
 	}
 }
 
-// unplanned returns what came into being here and is to be freed here, but is not.
+// unplanned returns what came into being here and is to be freed here, but is not:
+// no place was found, or it is in a collection from which the program frees an
+// element by another name.
 func (d *decider) unplanned() map[*value]bool {
 	lost := map[*value]bool{}
 	for _, x := range d.all {
+		for _, o := range x.sites {
+			if slices.ContainsFunc(x.g.feeds(o), x.partlyFreed) {
+				lost[o.def] = true
+			}
+		}
 		if x.why == "" || x.pl == nil {
 			continue
 		}
@@ -44,4 +51,24 @@ func (d *decider) unplanned() map[*value]bool {
 		}
 	}
 	return lost
+}
+
+// partlyFreed reports whether o is a collection of which the program frees an element
+// by a name that the element has beside it, so that it is not known from there on what o owns.
+func (x *decision) partlyFreed(o *object) bool {
+	g := x.g
+	j := g.index(o)
+	if j < 0 || x.pl == nil {
+		return false
+	}
+	found := false
+	o.eachEvent(func(e event) {
+		if found || e.kind != evFree && e.kind != evDefer || e.ours || e.own == nil || e.own == o {
+			return
+		}
+		if out := g.out[e.at.blk]; out != nil {
+			found = slices.ContainsFunc(out[j*g.n:(j+1)*g.n], func(s state) bool { return s&sMoved != 0 })
+		}
+	})
+	return found
 }

@@ -61,6 +61,7 @@ func (w *flow) web(o *object) {
 	if o.coll {
 		for _, e := range w.given(o) {
 			w.member(o, e, mView, nil)
+			w.member(o, origin(e), mView, nil) // its other names: a variable that a literal captures is read anew each time
 		}
 		follow()
 	}
