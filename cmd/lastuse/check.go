@@ -186,7 +186,7 @@ func (c *command) analyzeAll(ctx context.Context) []*unit {
 		}
 		all = append(all, units...)
 	}
-	if roots, _ := workspace(c.dir); c.failed && len(all) == 0 && len(roots) == 0 && spec.ModuleRoot(c.dir) == "" && ctx.Err() == nil {
+	if work, _, _ := workspace(c.dir); c.failed && len(all) == 0 && work == "" && spec.ModuleRoot(c.dir) == "" && ctx.Err() == nil {
 		bar.clear()
 		c.note("%s is in no module: run lastuse in a folder below a go.mod, or make one with go mod init", c.dir)
 	}

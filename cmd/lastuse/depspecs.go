@@ -22,10 +22,11 @@ import (
 // the rest.
 
 // dependencySpecs returns the names of all lastuse.spec files that modules may
-// have on which the modules at roots depend, whether the files exist or not. If
-// modFile is not "", it stands for the go.mod of the one root, and go.sum lies
-// beside it.
-func dependencySpecs(roots []string, modFile string) []string {
+// have on which the modules at roots depend, whether the files exist or not. The
+// folder work, if it is not "", is that of their go.work: its copies under vendor
+// serve them all. If modFile is not "", it stands for the go.mod of the one root, and
+// go.sum lies beside it.
+func dependencySpecs(roots []string, work, modFile string) []string {
 	var names []string
 	add := func(dir string) { names = append(names, filepath.Join(dir, spec.ModuleFile)) }
 	cache := moduleCache()
@@ -41,6 +42,9 @@ func dependencySpecs(roots []string, modFile string) []string {
 		}
 		for _, r := range mod.Require {
 			add(filepath.Join(root, "vendor", filepath.FromSlash(r.Mod.Path)))
+			if work != "" {
+				add(filepath.Join(work, "vendor", filepath.FromSlash(r.Mod.Path)))
+			}
 		}
 		for _, dir := range replaced(root, mod.Replace) {
 			add(dir)

@@ -155,7 +155,7 @@ func (p process) specFiles() []string {
 	if p.dir == "" {
 		return names
 	}
-	roots, replacements := workspace(p.dir)
+	work, roots, replacements := workspace(p.dir)
 	if root := spec.ModuleRoot(p.dir); root != "" {
 		roots = append(roots, root)
 	}
@@ -166,7 +166,7 @@ func (p process) specFiles() []string {
 	if modFile != "" {
 		modFile = p.resolve(modFile)
 	}
-	return append(names, dependencySpecs(roots, modFile)...)
+	return append(names, dependencySpecs(roots, work, modFile)...)
 }
 
 // version returns the line that go vet compares: it ends in a hash of this
