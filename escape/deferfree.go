@@ -12,7 +12,18 @@ import (
 // after it, so by a deferred call that is registered before it. What a call that is
 // deferred in a loop reads becomes, around the loop, what the calls of all rounds read:
 // each round's buffer is freed by its own name, right after the call of its round.
+//
+// Where it is read on some paths only, and used behind where those join the others, no
+// free can tell the paths apart: the call is then deferred before they part, and frees
+// late on those that do not read it. So levels are tried, from the inside out.
 func (d *decider) deferFree(x *decision) {
+	for level := 0; d.deferAt(x, level); level++ {
+	}
+}
+
+// deferAt plans deferred frees before the level-th statement around the first deferred
+// one that reads each buffer; it reports whether that did not do and there is another level.
+func (d *decider) deferAt(x *decision, level int) (again bool) {
 	g := x.g
 	var added []planned
 	guarded := map[*object]bool{} // whose free would need a test for nil
@@ -22,10 +33,12 @@ func (d *decider) deferFree(x *decision) {
 		if o.coll || d.f.gotos || !slices.ContainsFunc(next, func(q *object) bool { return x.pl.unfixed[q] != nil && !q.coll }) {
 			continue
 		}
-		gp := d.gapBefore(readDeferred(next))
-		if gp == nil || d.w.nameAt(o, gp) == nil {
+		gaps := d.gapsAround(readDeferred(next), o)
+		if len(gaps) == 0 {
 			continue
 		}
+		gp := gaps[min(level, len(gaps)-1)]
+		again = again || level < len(gaps)-1
 		p, why := d.give(x, freePoint{obj: o, gap: gp})
 		if why != "" || p.keep || p.place == nil || strings.Contains(p.text, "\n") {
 			continue
@@ -41,7 +54,7 @@ func (d *decider) deferFree(x *decision) {
 		o.event(gp, event{kind: evDefer, when: When{K: Always}, m: mWhole, repeat: x.pl.repeats[o], ours: true})
 	}
 	if len(added) == 0 {
-		return
+		return false
 	}
 	g2 := &group{w: g.w, objs: g.objs}
 	if g2.prepare(); g2.why == "" {
@@ -59,7 +72,7 @@ func (d *decider) deferFree(x *decision) {
 				o.group = g2
 			}
 			x.frees = added
-			return
+			return false
 		}
 	}
 	for o, gp := range undo {
@@ -68,6 +81,29 @@ func (d *decider) deferFree(x *decision) {
 			delete(o.events, gp)
 		}
 	}
+	return again
+}
+
+// gapsAround lists the gaps in front of stmt and of the statements around it at which
+// a variable holds o, from the inside out.
+func (d *decider) gapsAround(stmt ast.Stmt, o *object) []*value {
+	if stmt == nil {
+		return nil
+	}
+	var out []*value
+	for _, n := range slices.Backward(d.f.pathTo(stmt)) {
+		s, ok := n.(ast.Stmt)
+		if !ok {
+			continue
+		}
+		if gp := d.gapBefore(s); gp != nil {
+			if d.w.nameAt(o, gp) == nil {
+				break
+			}
+			out = append(out, gp)
+		}
+	}
+	return out
 }
 
 // readDeferred returns the first deferred statement that reads what a buffer is or
