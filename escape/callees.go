@@ -132,7 +132,7 @@ func (p *pkg) applySpec(base *Summary, sig *types.Signature, line *spec.Line) *S
 		i := index(c.Operand)
 		if !cleanArg[i] {
 			cleanArg[i] = true
-			s.Args[i] = ArgEffect{NilOK: base.Args[i].NilOK, Looks: base.Args[i].Looks}
+			s.Args[i] = ArgEffect{NilOK: base.Args[i].NilOK, Looks: base.Args[i].Looks, Insists: base.Args[i].Insists}
 		}
 		a := &s.Args[i]
 		switch c.Effect {
@@ -148,7 +148,7 @@ func (p *pkg) applySpec(base *Summary, sig *types.Signature, line *spec.Line) *S
 	}
 	for i := range named {
 		if !cleanArg[i] && i < len(s.Args) {
-			s.Args[i] = ArgEffect{NilOK: base.Args[i].NilOK, Looks: base.Args[i].Looks}
+			s.Args[i] = ArgEffect{NilOK: base.Args[i].NilOK, Looks: base.Args[i].Looks, Insists: base.Args[i].Insists}
 		}
 	}
 	// What the line says goes nowhere does not leave in an error either. For other

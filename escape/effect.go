@@ -72,6 +72,7 @@ type ArgEffect struct {
 	Writes     bool     // stores through the pointer
 	NilOK      bool     // a nil operand is harmless where Freed
 	Looks      bool     // compares what the handle itself holds and does no more: harmless after a free
+	Insists    bool     // goes wrong where a field that it frees holds nothing
 	Fields     []string // fields of the operand that are freed on every path
 	Via        string   // the operation through which it escapes, for people
 }
@@ -92,6 +93,7 @@ type ResEffect struct {
 	Must    bool     // Is holds on every return
 	MayNil  bool     // Owned, and nil on some return without an error
 	Flagged bool     // Owned, and nil where the last result, a boolean, is false
+	Left    bool     // Owned, and where the error result is not nil it may be something that is not
 }
 
 // A Summary is what callers know of a function.
@@ -247,6 +249,7 @@ func (s *Summary) join(t *Summary) *Summary {
 		}
 		a.Freed, a.Escapes = a.Freed.join(b.Freed), a.Escapes.join(b.Escapes)
 		a.Writes, a.NilOK = a.Writes || b.Writes, a.NilOK && b.NilOK
+		a.Insists = a.Insists || b.Insists
 		if a.Via == "" {
 			a.Via = b.Via
 		}
@@ -259,6 +262,7 @@ func (s *Summary) join(t *Summary) *Summary {
 		a.Must = a.Must && b.Must && a.Is == b.Is
 		a.Views, a.Is, a.Of = a.Views|b.Views, a.Is|b.Is, a.Of|b.Of
 		a.Partial, a.Armed, a.MayNil = a.Partial || b.Partial, a.Armed || b.Armed, a.MayNil || b.MayNil
+		a.Left = a.Left || b.Left
 		if a.Flagged != b.Flagged {
 			a.Flagged, a.MayNil = false, true
 		}

@@ -113,6 +113,10 @@ func (d *decider) forgotten(h *holding) *Finding {
 	for _, name := range h.forget {
 		for i := range st.NumFields() {
 			if f := st.Field(i); f.Name() == name {
+				if why := d.p.outlasts(h, f); why != "" {
+					fd.Message += "; no fix: " + why
+					return fd
+				}
 				text, why := d.w.freeText(&object{def: &value{typ: f.Type()}}, recv+"."+name, f.Type(), true, g)
 				if why != "" {
 					return fd
@@ -132,13 +136,16 @@ func (d *decider) lost(h *holding, field *types.Var, at *value) *Finding {
 	fd := &Finding{Category: CategoryLeak, Pos: at.pos, End: at.pos,
 		Message: fmt.Sprintf("field %s of %s is overwritten while it owns", field.Name(), h.named.Obj().Name())}
 	sel, ok := at.expr.(*ast.SelectorExpr)
-	if !ok || d.src == nil {
+	if !ok {
 		return fd
 	}
 	fd.End = sel.End()
 	if decl, ok := d.f.node.(*ast.FuncDecl); ok && h.free == d.f.obj {
 		fd.Pos, fd.End = decl.Name.Pos(), decl.Name.End()
 		fd.Message = fmt.Sprintf("%s does not free field %s of %s: it is overwritten at %s", decl.Name.Name, field.Name(), h.named.Obj().Name(), d.p.line(at.pos))
+	}
+	if _, ok := ast.Unparen(sel.X).(*ast.Ident); !ok || d.src == nil {
+		return fd // what leads to the field would be evaluated once more
 	}
 	var g *gap
 	for _, b := range d.f.rpo {

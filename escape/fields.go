@@ -20,6 +20,9 @@ const (
 	fNil
 	fGone  // handed on, or not known
 	fSince // beside fOwned: got since
+	fEmpty // beside fOwned: or nothing, as far as anybody has looked
+	fTaken // a variable has it over from the field, which holds it still
+	fHeld  // a variable has it, and nobody has freed it there
 )
 
 // A fieldUse is what a function does to one field of one parameter.
@@ -28,6 +31,7 @@ type fieldUse struct {
 	exit   fieldState
 	frees  bool
 	repeat bool
+	insist bool     // its free goes wrong where it holds nothing
 	lost   []*value // stores over a field that owns
 }
 
@@ -72,26 +76,47 @@ func (w *flow) fieldUse(v *value, field *types.Var) *fieldUse {
 		}
 		return false
 	}
+	isStore := func(x *value) bool {
+		return x.op == opStore && len(x.args) > 1 && origin(x.args[1]) == v && strings.HasPrefix(x.note, "stored in field "+field.Name()+" of ")
+	}
 	fresh := w.p.fresh(w.f.obj, field)
-	in := map[*block]fieldState{w.f.rpo[0]: fOwned}
+	in := map[*block]fieldState{w.f.rpo[0]: fOwned | fEmpty}
 	lost := map[*value]bool{}
+	outlives := map[*value]bool{}
+	free := func(e ArgEffect, empty bool) {
+		u.frees = true
+		u.repeat = u.repeat && e.Repeatable
+		u.insist = u.insist || empty && (nilable(field.Type()) && !e.NilOK || e.Insists)
+	}
 	step := func(x *value, s fieldState) fieldState {
 		switch x.op {
 		case opPart:
-			if isLoad(x) && leaves(x, 0) {
-				return fGone
-			}
-		case opStore:
-			if len(x.args) < 2 || origin(x.args[1]) != v || !strings.HasPrefix(x.note, "stored in field "+field.Name()+" of ") {
+			if !isLoad(x) {
 				return s
 			}
-			if s&fOwned != 0 && (s&fSince != 0 || !fresh) && !isLoad(x.args[0]) {
+			if leaves(x, 0) {
+				return fGone
+			}
+			if _, known := outlives[x]; !known {
+				outlives[x] = w.outlives(x, isStore)
+			}
+			if outlives[x] && s&fOwned != 0 {
+				return s&^(fOwned|fSince) | fTaken | fHeld
+			}
+		case opStore:
+			switch {
+			case !isStore(x):
+				if isLoad(x.args[0]) {
+					return fGone // another field has it, too
+				}
+				return s
+			case s&fOwned != 0 && (s&fSince != 0 || !fresh) && !isLoad(x.args[0]):
 				lost[x] = true
 			}
 			if origin(x.args[0]).op == opNil {
-				return fNil
+				return s&(fHeld|fEmpty) | fNil
 			}
-			return fOwned | fSince
+			return s&fHeld | fOwned | fSince | fEmpty
 		case opCall, opDefer:
 			for j, a := range x.args {
 				if x.call.params[j] < -1 {
@@ -101,9 +126,14 @@ func (w *flow) fieldUse(v *value, field *types.Var) *fieldUse {
 				switch {
 				case isLoad(a):
 					switch {
+					case e.Freed.K == Always && outlives[origin(a)]:
+						free(e, s&fEmpty != 0)
+						if s&fTaken != 0 {
+							s = s&^fTaken | fFreed
+						}
+						s &^= fHeld
 					case e.Freed.K == Always:
-						u.frees = true
-						u.repeat = u.repeat && e.Repeatable
+						free(e, s&(fEmpty|fNil) != 0)
 						s = s&^(fOwned|fSince) | fFreed
 					case e.Freed.K != Never || e.Escapes.K != Never:
 						s = fGone
@@ -112,6 +142,7 @@ func (w *flow) fieldUse(v *value, field *types.Var) *fieldUse {
 					switch {
 					case e.Freed.K == Always, slices.Contains(e.Fields, field.Name()):
 						u.frees = true
+						u.insist = u.insist || s&(fEmpty|fNil) != 0 && e.Insists
 						s = s&^(fOwned|fSince) | fFreed
 						if e.Resets {
 							s = fNil
@@ -122,7 +153,7 @@ func (w *flow) fieldUse(v *value, field *types.Var) *fieldUse {
 				}
 			}
 		case opReturn:
-			u.exit |= s
+			u.exit |= s &^ fEmpty
 		}
 		return s
 	}
@@ -146,8 +177,12 @@ func (w *flow) fieldUse(v *value, field *types.Var) *fieldUse {
 			for i, t := range b.succs {
 				e := s
 				if b.cond != nil && len(b.succs) == 2 {
-					if x, ok := nilTest(b.cond); ok && saysNil(x) && (isLoad(x) || origin(x) == v) && (b.cond.tok == token.EQL) == (i == 0) {
-						e = fNil // it holds nothing, or there is nothing to hold it
+					if x, ok := nilTest(b.cond); ok && saysNil(x) && (isLoad(x) || origin(x) == v) {
+						if (b.cond.tok == token.EQL) == (i == 0) {
+							e = fNil // it holds nothing, or there is nothing to hold it
+						} else if isLoad(x) {
+							e &^= fEmpty
+						}
 					}
 				}
 				if in[t]|e != in[t] {
@@ -162,4 +197,38 @@ func (w *flow) fieldUse(v *value, field *types.Var) *fieldUse {
 	}
 	slices.SortFunc(u.lost, func(a, b *value) int { return cmp.Compare(a.pos, b.pos) })
 	return u
+}
+
+// outlives reports whether x, which was read from a field, is used after the field got
+// something else.
+func (w *flow) outlives(x *value, isStore func(*value) bool) bool {
+	uses := map[*value]bool{}
+	var follow func(x *value)
+	follow = func(x *value) {
+		for _, u := range x.users {
+			if !uses[u] && u.op != opSet && u.op != opGap && u.op != opDiscard {
+				if uses[u] = true; !plain(u.typ0()) {
+					follow(u)
+				}
+			}
+		}
+	}
+	follow(x)
+	return search(x.blk, x.at+1, func(y *value) turn {
+		switch {
+		case y == x:
+			return leave
+		case isStore(y) && search(y.blk, y.at+1, func(z *value) turn {
+			switch {
+			case z == x:
+				return leave
+			case uses[z]:
+				return found
+			}
+			return goOn
+		}):
+			return found
+		}
+		return goOn
+	})
 }

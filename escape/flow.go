@@ -58,6 +58,7 @@ type object struct {
 	okRes   *value             // the boolean of that call which is false where it makes nothing
 	armed   bool
 	partial bool             // may be owned where the error is not nil
+	left    bool             // may be something that is not owned there
 	mayNil  bool             // may be nil where the error is nil
 	moves   map[*block][]int // owner phis: none here; objects moved on edges into phis
 	nOwn    int              // members that come from def; the rest lead to elements
@@ -151,7 +152,7 @@ func (w *flow) sites() {
 						o := w.add(objSite, r)
 						o.errRes = v.call.errRes
 						o.armed = v.call.sum.Res[i].Armed
-						o.partial = v.call.sum.Res[i].Partial
+						o.partial, o.left = v.call.sum.Res[i].Partial, v.call.sum.Res[i].Left
 						o.mayNil = v.call.sum.Res[i].MayNil
 						if v.call.sum.Res[i].Flagged {
 							o.okRes = v.call.okRes

@@ -15,9 +15,11 @@ type holding struct {
 	named  *types.Named
 	owned  map[string]int // stores of owned values, by field
 	other  map[string]int // of anything else but nil
+	empty  map[string]int // of nil, or of what may be nil
 	free   *types.Func    // the destructor
 	freed  map[string]bool
-	forget []string // fields that it forgets
+	insist map[string]bool // it goes wrong where they are nil
+	forget []string        // fields that it forgets
 }
 
 // closed reports whether the type has a free of its own and only what is owned is
@@ -30,7 +32,7 @@ func (h *holding) closed(p *pkg) bool {
 		return false
 	}
 	for name := range h.freed {
-		if h.other[name] > 0 {
+		if h.other[name] > 0 || h.insist[name] && h.empty[name] > 0 {
 			return false
 		}
 	}
@@ -81,16 +83,20 @@ func (p *pkg) holdings(fns []*fn) map[*types.Named]*holding {
 		}
 		h := hs[n]
 		if h == nil {
-			h = &holding{named: n, owned: map[string]int{}, other: map[string]int{}, freed: map[string]bool{}}
+			h = &holding{named: n, owned: map[string]int{}, other: map[string]int{}, empty: map[string]int{}, freed: map[string]bool{}}
 			hs[n] = h
 		}
 		return h
 	}
-	note := func(w *flow, h *holding, field string, v *value) {
-		v = origin(v)
-		switch o := w.byDef[v]; {
+	note := func(w *flow, h *holding, field string, at *value) {
+		v := origin(at.args[0])
+		o := w.byDef[v]
+		if at.op == opStore && (v.op == opNil || o == nil || o.kind == objPhi || o.mayNil || o.errRes != nil) {
+			h.empty[field]++ // set otherwise, it is known at each return what a field holds
+		}
+		switch {
 		case v.op == opNil:
-		case o != nil && o.kind != objParam:
+		case o != nil && o.kind != objParam && o.onlyInto(at):
 			h.owned[field]++
 		default:
 			h.other[field]++
@@ -105,7 +111,7 @@ func (p *pkg) holdings(fns []*fn) map[*types.Named]*holding {
 				switch {
 				case v.op == opSet && len(v.place.path) == 1:
 					if h := get(v.place.root.typ); h != nil && v.args[0].op != opPart {
-						note(f.flow, h, strings.TrimPrefix(v.place.name, "."), v.args[0])
+						note(f.flow, h, strings.TrimPrefix(v.place.name, "."), v)
 					}
 				case v.op == opStore && len(v.args) == 2:
 					sel, ok := v.expr.(*ast.SelectorExpr)
@@ -113,7 +119,7 @@ func (p *pkg) holdings(fns []*fn) map[*types.Named]*holding {
 						continue
 					}
 					if h := get(p.typeOf(sel.X)); h != nil {
-						note(f.flow, h, sel.Sel.Name, v.args[0])
+						note(f.flow, h, sel.Sel.Name, v)
 					}
 				}
 			}
@@ -145,17 +151,17 @@ func (p *pkg) holdings(fns []*fn) map[*types.Named]*holding {
 		if !any && !destructorNames[f.obj.Name()] || h.free != nil && !any {
 			continue
 		}
-		freed := map[string]bool{}
+		freed, insist := map[string]bool{}, map[string]bool{}
 		var forget []string
 		repeat, resets := true, true
 		for _, u := range uses {
 			name := u.field.Name()
 			switch {
 			case u.frees && u.exit&^(fFreed|fNil) == 0:
-				freed[name] = true
+				freed[name], insist[name] = true, u.insist
 				repeat = repeat && (u.repeat || u.exit == fNil)
 				resets = resets && u.exit == fNil
-			case !u.frees && u.exit&fOwned != 0 && u.exit&fGone == 0 && h.owned[name] > 0 && h.other[name] == 0:
+			case !u.frees && u.exit&fOwned != 0 && u.exit&(fGone|fTaken|fHeld) == 0 && h.owned[name] > 0 && h.other[name] == 0:
 				forget = append(forget, name)
 			}
 		}
@@ -165,13 +171,14 @@ func (p *pkg) holdings(fns []*fn) map[*types.Named]*holding {
 		if h.free != nil && len(freed) <= len(h.freed) {
 			continue
 		}
-		h.free, h.freed, h.forget = f.obj, freed, forget
+		h.free, h.freed, h.insist, h.forget = f.obj, freed, insist, forget
 		complete := len(freed) > 0 && len(forget) == 0
 		for name := range h.owned {
 			complete = complete && freed[name]
 		}
 		if complete {
-			p.freeing[f.obj] = ArgEffect{Freed: When{K: Always}, Repeatable: repeat, Resets: resets, NilOK: isPointer(f.sig.Recv().Type()) && p.toleratesNil(f, f.params[0])}
+			p.freeing[f.obj] = ArgEffect{Freed: When{K: Always}, Repeatable: repeat, Resets: resets, NilOK: isPointer(f.sig.Recv().Type()) && p.toleratesNil(f, f.params[0]),
+				Insists: slices.ContainsFunc(uses, func(u *fieldUse) bool { return u.insist })}
 		}
 	}
 	for _, h := range hs {
@@ -181,6 +188,29 @@ func (p *pkg) holdings(fns []*fn) map[*types.Named]*holding {
 		})
 	}
 	return hs
+}
+
+// onlyInto reports whether o goes into a field at instruction at, and nowhere else.
+func (o *object) onlyInto(at *value) bool {
+	for _, m := range o.order {
+		if origin(m) != o.def {
+			continue
+		}
+		for _, u := range m.users {
+			switch {
+			case u == at:
+			case u.op == opSet && len(u.place.path) > 0 && !(at.op == opSet && u.place.copies(at.place)), u.op == opStore && u.args[0] == m, u.op == opSend && u.args[0] == m:
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// copies reports whether p and q are the same field of structs of one type, as of a
+// literal and of the variable that it is assigned to.
+func (p *place) copies(q *place) bool {
+	return slices.Equal(p.path, q.path) && types.Identical(p.root.typ, q.root.typ)
 }
 
 // isDeclared reports whether a spec or directive says how to free t.

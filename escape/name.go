@@ -308,6 +308,9 @@ func (w *flow) freeText(o *object, name string, t types.Type, mayNil bool, g *ga
 	} else {
 		text = name + "." + fr.fn.Name() + "()"
 	}
+	if mayNil && !nilable(t) && fr.insists {
+		return "", "it may be empty, which " + fr.fn.Name() + " does not accept"
+	}
 	if mayNil && nilable(t) && !fr.nilOK {
 		if !w.p.denotes("nil", types.Universe.Lookup("nil"), g) {
 			return "", nilShadowed

@@ -4,13 +4,16 @@ package escape
 // cycles of calls together.
 
 import (
+	"cmp"
 	"go/ast"
 	"go/types"
 	"slices"
+
+	"github.com/lastuse/lastuse/escape/spec"
 )
 
 // cycles returns the declared functions in strongly connected components,
-// callees first, each in source order.
+// callees first, what frees and then the others in source order.
 func (p *pkg) cycles() [][]*types.Func {
 	var all []*types.Func
 	for f := range p.decls {
@@ -18,7 +21,16 @@ func (p *pkg) cycles() [][]*types.Func {
 			all = append(all, f)
 		}
 	}
-	slices.SortFunc(all, func(a, b *types.Func) int { return int(p.decls[a].Pos() - p.decls[b].Pos()) })
+	// What frees comes first: how the values of a type are freed must be known where they are followed.
+	rank := func(f *types.Func) int {
+		if _, ok := p.freeing[f]; ok || p.saidToFree(f) {
+			return 0
+		}
+		return 1
+	}
+	slices.SortFunc(all, func(a, b *types.Func) int {
+		return cmp.Or(rank(a)-rank(b), int(p.decls[a].Pos()-p.decls[b].Pos()))
+	})
 	uses := map[*types.Func][]*types.Func{}
 	for _, f := range all {
 		seen := map[*types.Func]bool{}
@@ -92,4 +104,10 @@ func (p *pkg) cycles() [][]*types.Func {
 		}
 	}
 	return out
+}
+
+// saidToFree reports whether a spec line or directive says that f frees an operand.
+func (p *pkg) saidToFree(f *types.Func) bool {
+	line, ok := p.set.Lookup(spec.FullName(f))
+	return ok && slices.ContainsFunc(line.Clauses, func(c spec.Clause) bool { return c.Effect == spec.Freed })
 }

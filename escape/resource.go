@@ -16,6 +16,7 @@ type freer struct {
 	repeatable bool
 	nilOK      bool
 	disarms    bool
+	insists    bool // what it frees must hold something
 	usable     bool // may stand in an inserted statement: no condition, no other operands
 	pointer    bool // the operand is a pointer
 	declared   bool // by a spec or directive
@@ -113,7 +114,7 @@ func (p *pkg) newFreer(f *types.Func, operand spec.Operand) *freer {
 		return nil
 	}
 	sig := f.Signature()
-	fr := &freer{fn: f, recv: operand.Kind == spec.Recv, repeatable: e.Repeatable, nilOK: e.NilOK, disarms: s.Disarms, declared: s.Decided, resets: e.Resets}
+	fr := &freer{fn: f, recv: operand.Kind == spec.Recv, repeatable: e.Repeatable, nilOK: e.NilOK, disarms: s.Disarms, insists: e.Insists, declared: s.Decided, resets: e.Resets}
 	n := sig.Params().Len()
 	fr.usable = e.Freed.K == Always && ((fr.recv && n == 0) || (!fr.recv && n == 1 && !sig.Variadic()))
 	fr.pointer = isPointer(operand.Type(sig))

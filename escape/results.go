@@ -12,16 +12,17 @@ import (
 // inferResults decides what each result is.
 func (p *pkg) inferResults(f *fn, w *flow, s *Summary) {
 	planners := map[*group]*planner{}
-	partial := false
+	partial, left := false, false
 	mayNil, flagged := false, false
 	owned := func(x, in, ret *value) (ok, neutral, armed bool) {
 		if in != nil && in.op == opAddr && in.place.root.result == nil && p.collects(origin(x).typ0()) {
 			was := mayNil
 			defer func() { mayNil = was }() // its pointer is not nil, and nobody tests an empty collection
 		}
-		whole := partial
-		if together(x, ret) {
-			defer func() { partial = whole }() // the callee keeps to the rule: with an error it is nil
+		if c := together(x, ret); c != nil {
+			// With an error it is what the callee leaves.
+			whole, lefts := partial, left || c.args[0].call.sum.left(c.index)
+			defer func() { partial, left = whole, lefts }()
 		}
 		x = origin(x)
 		if x.op == opNil {
@@ -31,7 +32,7 @@ func (p *pkg) inferResults(f *fn, w *flow, s *Summary) {
 			return false, true, false
 		}
 		o := w.byDef[x]
-		if o == nil || o.kind == objParam || o.group.why != "" {
+		if o == nil || o.kind == objParam || o.group.why != "" || twice(x, ret) {
 			return false, false, false
 		}
 		g := o.group
@@ -51,8 +52,9 @@ func (p *pkg) inferResults(f *fn, w *flow, s *Summary) {
 				if st&^sNone == 0 {
 					continue
 				}
-				if failing(f) && st&sOwned != 0 && g.errorOf(ret, c) != no {
-					partial = true
+				if failing(f) && g.errorOf(ret, c) != no {
+					partial = partial || st&sOwned != 0
+					left = left || st&^(sOwned|sNil|sNone) != 0
 				}
 				if g.failed(ret, c) {
 					continue // with an error, results own nothing, as a rule
@@ -80,10 +82,12 @@ func (p *pkg) inferResults(f *fn, w *flow, s *Summary) {
 			continue
 		}
 		all, some, armed := true, false, false
-		partial, mayNil, flagged = false, false, w.flagged(i)
+		partial, left, mayNil, flagged = false, false, false, w.flagged(i)
 		must, ismask := true, uint64(0)
 		var fields, bad, empty []string
 		structs := true
+		hollow := false // without an error, a field may be nil
+		filled := false // with an error, it may point to a struct with nil in its fields
 		for _, r := range f.exits {
 			if r.blk == nil || r.blk.order < 0 || i >= len(r.args) {
 				continue
@@ -106,9 +110,11 @@ func (p *pkg) inferResults(f *fn, w *flow, s *Summary) {
 			}
 			// A struct that is followed field by field.
 			if pk != nil {
+				filled = filled || pk.op == opAddr && failing(f) && errRoot(r.args[len(r.args)-1]).op != opNil
 				for k, leaf := range leavesUnder(pk) {
 					was := mayNil
 					ok, neutral, _ := owned(pk.args[k], pk, r)
+					hollow = hollow || mayNil && !was
 					switch {
 					case ok && !slices.Contains(fields, leaf):
 						fields = append(fields, leaf)
@@ -124,16 +130,21 @@ func (p *pkg) inferResults(f *fn, w *flow, s *Summary) {
 		}
 		fields = slices.DeleteFunc(fields, func(leaf string) bool { return !structs || slices.Contains(bad, leaf) })
 		slices.Sort(fields)
-		if all && some && !(len(fields) > 0 && !p.isResource(t)) { // a struct of one field that has no free is freed by its field
+		h := p.destructs(t, fields)
+		insists := h != nil && p.freeing[h.free].Insists
+		// A struct of one field is freed by its field if it has no free, or one that goes wrong.
+		if all && some && !(len(fields) > 0 && (!p.isResource(t) || hollow && insists)) {
 			s.Res[i].Owned, s.Res[i].Armed, s.Res[i].Partial, s.Res[i].MayNil = true, armed, partial, mayNil
 			s.Res[i].Flagged = flagged
 		} else if len(fields) > 0 {
 			mayNil = mayNil || slices.ContainsFunc(fields, func(leaf string) bool { return slices.Contains(empty, leaf) })
 			s.Res[i].Owned, s.Res[i].Fields, s.Res[i].MayNil = true, fields, mayNil
-			if p.destructs(t, fields) {
+			if h != nil && !(hollow && insists) {
 				s.Res[i].Fields = nil // as a whole: its type has a free
+				left = left || filled && insists
 			}
 		}
+		s.Res[i].Left = s.Res[i].Owned && left
 		s.Res[i].Must = s.Res[i].Is != 0 && must
 	}
 	// Views of what another result owns.
@@ -162,15 +173,18 @@ func failing(f *fn) bool {
 	return n > 0 && isError(f.sig.Results().At(n-1).Type())
 }
 
-// together reports whether x and the error that ret returns beside it are
-// results of one call.
-func together(x, ret *value) bool {
+// together returns the result of a call that x is, if the error that ret returns
+// beside it is another result of that call.
+func together(x, ret *value) *value {
 	x = copied(x)
 	if x.op != opResult || len(ret.args) == 0 {
-		return false
+		return nil
 	}
 	err := errRoot(ret.args[len(ret.args)-1])
-	return err.op == opResult && isError(err.typ) && err.args[0] == x.args[0]
+	if err.op != opResult || !isError(err.typ) || err.args[0] != x.args[0] {
+		return nil
+	}
+	return x
 }
 
 // flagged reports whether the last result is a boolean, and result i is nil
@@ -212,23 +226,26 @@ func (w *flow) boolean(v *value) (t, isConst bool) {
 	return constBool(w.p, v)
 }
 
-// destructs reports whether the type's inferred free covers these fields.
-func (p *pkg) destructs(t types.Type, fields []string) bool {
+// destructs returns how t is held if its inferred free covers these fields.
+func (p *pkg) destructs(t types.Type, fields []string) *holding {
 	n, _ := p.structOf(t)
 	h := p.held[n]
 	if h == nil || h.free == nil {
-		return false
+		return nil
 	}
 	if _, ok := p.freeing[h.free]; !ok {
-		return false
+		return nil
 	}
 	for _, f := range fields {
 		if !h.freed[strings.TrimPrefix(f, ".")] {
-			return false
+			return nil
 		}
 	}
-	return true
+	return h
 }
+
+// left reports whether result i may be something that is not owned beside an error.
+func (s *Summary) left(i int) bool { return i < len(s.Res) && s.Res[i].Left }
 
 // fails reports whether ret is sure to return an error: one that is made there,
 // or that was tested on the way.
@@ -256,6 +273,23 @@ func (w *flow) fails(ret *value) bool {
 		}
 	}
 	return false
+}
+
+// twice reports whether ret hands x out in more than one result or field.
+func twice(x, ret *value) bool {
+	n := 0
+	for _, a := range ret.args {
+		if origin(a) == x {
+			n++
+		} else if pk := packOf(a); pk != nil {
+			for _, leaf := range pk.args {
+				if origin(leaf) == x {
+					n++
+				}
+			}
+		}
+	}
+	return n > 1
 }
 
 // packOf returns v if it is a struct read leaf by leaf, or a pointer to one.

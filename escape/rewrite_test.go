@@ -54,7 +54,9 @@ func rewritten(t *testing.T, src string) string {
 	text := head + src
 	p, fns := checked(t, "p.go", text)
 	res := &Result{}
-	p.reports(fns, res, func(string) ([]byte, error) { return []byte(text), nil })
+	read := func(string) ([]byte, error) { return []byte(text), nil }
+	p.reports(fns, res, read)
+	p.fieldFindings(fns, p.held, res, read)
 	require.Empty(t, res.Bugs)
 	for _, s := range res.Skipped {
 		require.NotContains(t, s.Reason, internalError, "%s", s.Name)

@@ -79,18 +79,15 @@ func (pl *planner) step(v *value, st []state) {
 			case o.errRes == nil:
 				st[j*g.n+c] = sOwned
 			case len(o.errRes.users) == 0:
-				st[j*g.n+c] = sOwned | sNil // nobody looks at the error
+				st[j*g.n+c] = sOwned | o.failed() // nobody looks at the error
 			default:
 				switch g.isNonNil(o.errRes, c) {
 				case yes:
-					st[j*g.n+c] = sNil
-					if o.partial {
-						st[j*g.n+c] |= sOwned
-					}
+					st[j*g.n+c] = o.failed()
 				case no:
 					st[j*g.n+c] = sOwned
 				default:
-					st[j*g.n+c] = sOwned | sNil
+					st[j*g.n+c] = sOwned | o.failed()
 				}
 			}
 			if o.mayNil && st[j*g.n+c]&sOwned != 0 {
@@ -98,6 +95,18 @@ func (pl *planner) step(v *value, st []state) {
 			}
 		}
 	}
+}
+
+// failed is the state of what a call gives beside an error.
+func (o *object) failed() state {
+	st := sNil
+	if o.left {
+		st = sMoved
+	}
+	if o.partial {
+		st |= sOwned
+	}
+	return st
 }
 
 // empty reports whether the collection that v makes owns nothing under

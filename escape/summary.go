@@ -28,6 +28,7 @@ func (p *pkg) infer(f *fn, w *flow) *Summary {
 				if u.frees && u.exit&^(fFreed|fNil) == 0 {
 					e.Fields = append(e.Fields, u.field.Name())
 					e.Resets = e.Resets && u.exit == fNil
+					e.Insists = e.Insists || u.insist
 				}
 			}
 			e.Resets = e.Resets && len(e.Fields) > 0

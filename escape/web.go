@@ -270,6 +270,9 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 					o.complex = "something is stored in a field of it"
 				}
 			}
+			if q := w.byDef[origin(u.args[0])]; k != mView && !plain(u.args[0].typ0()) && (q == nil || q.mayNil || q.errRes != nil) && w.insists(o) {
+				o.complex = "a field of it gets what may be nil, which its free does not accept"
+			}
 			if o.coll && k != mView {
 				if k == mWhole && slices.Contains(w.stores[o.def], u.args[0]) {
 					o.event(u, event{kind: evFill, own: w.byDef[origin(u.args[0])]})
@@ -312,6 +315,11 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 	default:
 		o.move(u, k, "used in a way that is not understood")
 	}
+}
+
+// insists reports whether a way to free o goes wrong where what it frees holds nothing.
+func (w *flow) insists(o *object) bool {
+	return slices.ContainsFunc(w.p.freersOf(o.def.typ0()), func(f *freer) bool { return f.insists })
 }
 
 // inside reports whether o itself is in what m holds, and not only one of several
