@@ -122,7 +122,7 @@ func (w *flow) useCall(o *object, m *value, k memberKind, u *value) {
 		if len(e.Fields) > 0 && e.Freed.K == Never && k != mView {
 			o.event(u, event{kind: evFree, when: When{K: Maybe}, call: u, m: mMaybe, why: "a part"})
 		}
-		if e.Writes && (k != mWhole || a.op == opAddr || o.holder) && !ci.sum.Unknown {
+		if e.Writes && (k != mWhole || a.op == opAddr || o.holder || o.coll) && !ci.sum.Unknown {
 			o.move(u, k, "passed to "+ci.name+", which may change what holds it")
 		}
 		ai := pi

@@ -82,7 +82,7 @@ func (p *pkg) inferArg(w *flow, o *object, s *Summary) ArgEffect {
 	for _, m := range o.order {
 		for _, u := range m.users {
 			if u.op == opStore && len(u.args) > 1 && u.args[1] == m && (p.holdsResource(u.args[0].typ0()) || o.members[m] == mWhole && u.note == "stored through a pointer") {
-				e.Writes = true
+				e.Writes = e.Writes || !(p.collects(m.typ0()) && w.handedOver(u))
 			}
 		}
 	}
@@ -136,6 +136,14 @@ func (p *pkg) inferArg(w *flow, o *object, s *Summary) ArgEffect {
 		e.Repeatable = false
 	}
 	return e
+}
+
+// handedOver reports whether what the store st puts into a collection is made here and
+// goes nowhere else: the collection owns it, as it owned what was there. Nil will do.
+func (w *flow) handedOver(st *value) bool {
+	v := origin(st.args[0])
+	o := w.byDef[v]
+	return v.op == opNil || o != nil && o.kind == objSite && o.onlyInto(st)
 }
 
 // outcome gathers on which exits something happened.
