@@ -55,6 +55,9 @@ func (s *source) comments(from, to token.Pos) []*ast.CommentGroup {
 	return all[i:max(i, j)]
 }
 
+// line returns p's line in the text itself, whatever a line directive calls it.
+func (s *source) line(p token.Pos) int { return s.file.PositionFor(p, false).Line }
+
 // lineStart returns the offset of the first byte of the line of offset o.
 func (s *source) lineStart(o int) int {
 	for o > 0 && s.text[o-1] != '\n' {
@@ -275,10 +278,10 @@ func (p *pkg) wrapElseIf(s *source, f *ast.IfStmt, stmts []string, nl string) []
 	ind, _ := s.indent(from)
 	es := []analysis.TextEdit{s.edit(from, from, "{"+lines(stmts, ind+"\t", nl)+nl+ind+"\t")}
 	// Lines of the inner statement move in by one, except inside raw strings
-	// and comments that span lines.
+	// and comments that span lines, and line directives.
 	skip := map[int]bool{}
 	mark := func(a, b token.Pos) {
-		for l := s.file.Line(a) + 1; l <= s.file.Line(b); l++ {
+		for l := s.line(a) + 1; l <= s.line(b); l++ {
 			skip[l] = true
 		}
 	}
@@ -290,12 +293,18 @@ func (p *pkg) wrapElseIf(s *source, f *ast.IfStmt, stmts []string, nl string) []
 	})
 	for _, g := range s.comments(f.Pos(), f.End()) {
 		for _, c := range g.List {
-			if c.Pos() >= f.Pos() && c.End() <= f.End() && strings.HasPrefix(c.Text, "/*") {
+			if c.Pos() < f.Pos() || c.End() > f.End() {
+				continue
+			}
+			switch {
+			case strings.HasPrefix(c.Text, "/*"):
 				mark(c.Pos(), c.End())
+			case strings.HasPrefix(c.Text, "//line "):
+				skip[s.line(c.Pos())] = true // it counts at the head of a line only
 			}
 		}
 	}
-	for l := s.file.Line(f.Pos()) + 1; l <= s.file.Line(f.End()-1); l++ {
+	for l := s.line(f.Pos()) + 1; l <= s.line(f.End()-1); l++ {
 		if o := s.off(s.file.LineStart(l)); !skip[l] && s.text[o] != '\n' && s.text[o] != '\r' {
 			es = append(es, s.edit(o, o, "\t"))
 		}

@@ -49,8 +49,7 @@ func (d *decider) fitsBlock(stmt ast.Stmt) bool {
 	if d.src == nil {
 		return false
 	}
-	tf := d.p.fset.File(stmt.Pos())
 	_, first := d.src.indent(d.src.off(stmt.Pos()))
 	_, last := d.src.restIsComment(d.src.off(stmt.End()))
-	return first && last && tf.Line(stmt.Pos()) == tf.Line(stmt.End())
+	return first && last && d.src.line(stmt.Pos()) == d.src.line(stmt.End())
 }

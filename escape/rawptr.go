@@ -117,7 +117,7 @@ func (p *pkg) importEdit(s *source, path string) []analysis.TextEdit {
 		at := s.off(g.Lparen) + 1
 		for i, sp := range g.Specs {
 			im := sp.(*ast.ImportSpec)
-			if i > 0 && s.file.Line(im.Pos()) > s.file.Line(g.Specs[i-1].End())+1 || im.Path.Value > quoted {
+			if i > 0 && s.line(im.Pos()) > s.line(g.Specs[i-1].End())+1 || im.Path.Value > quoted {
 				break
 			}
 			at = s.off(im.End())
