@@ -4,6 +4,7 @@ package escape
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -15,16 +16,7 @@ func (f *fn) finish() {
 	}
 	f.order()
 	for _, b := range f.rpo {
-		kept := b.instrs[:0]
-		for _, v := range b.instrs {
-			if v.fwd == nil {
-				kept = append(kept, v)
-			}
-		}
-		b.instrs = kept
-		if b.cond != nil {
-			b.cond = b.cond.find()
-		}
+		b.sweep()
 	}
 	// An edge from an unreachable block carries nothing.
 	for _, b := range f.rpo {
@@ -73,16 +65,9 @@ func (f *fn) finish() {
 		}
 	}
 	for _, b := range f.rpo {
-		kept := b.instrs[:0]
+		b.sweep()
 		for _, v := range b.instrs {
-			if v.fwd == nil {
-				kept = append(kept, v)
-				v.users = nil
-			}
-		}
-		b.instrs = kept
-		if b.cond != nil {
-			b.cond = b.cond.find()
+			v.users = nil
 		}
 	}
 	for _, b := range f.rpo {
@@ -164,6 +149,14 @@ func (f *fn) edges() {
 		for i := range b.succs {
 			take(in, b, i)
 		}
+	}
+}
+
+// sweep drops the phis of b that were found to be other values.
+func (b *block) sweep() {
+	b.instrs = slices.DeleteFunc(b.instrs, func(v *value) bool { return v.fwd != nil })
+	if b.cond != nil {
+		b.cond = b.cond.find()
 	}
 }
 

@@ -27,6 +27,16 @@ func (p *pkg) funcOf(e ast.Expr) *types.Func {
 	return nil
 }
 
+// called returns the declared function or method that call names; nil if it names none.
+func (p *pkg) called(call *ast.CallExpr) *types.Func {
+	if sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok {
+		if s := p.info.Selections[sel]; s != nil && s.Kind() == types.MethodVal {
+			return s.Obj().(*types.Func)
+		}
+	}
+	return p.funcOf(call.Fun)
+}
+
 // callee is what a call's function operand turned out to be.
 type callee struct {
 	fn   *types.Func   // declared, nil if unknown

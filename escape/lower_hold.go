@@ -102,33 +102,26 @@ func (l *lower) heldByLiteral(lit *ast.FuncLit, seen map[*ast.FuncLit]bool) []he
 		}
 		out = append(out, h)
 	}
-	var path []ast.Node
-	ast.Inspect(lit.Body, func(n ast.Node) bool {
-		if n == nil {
-			path = path[:len(path)-1]
-			return true
-		}
-		path = append(path, n)
-		id, ok := n.(*ast.Ident)
+	inspectPath(lit.Body, func(path []ast.Node) {
+		id, ok := path[len(path)-1].(*ast.Ident)
 		if !ok {
-			return true
+			return
 		}
 		o, ok := l.p.info.Uses[id].(*types.Var)
 		if !ok || o.IsField() || plain(o.Type()) || o.Pos() >= lit.Pos() && o.Pos() < lit.End() {
-			return true
+			return
 		}
 		if c := l.lits[o]; c != nil { // a literal with a name
 			for _, h := range l.heldByLiteral(c.lit, seen) {
 				add(h)
 			}
-			return true
+			return
 		}
 		if r := l.root(o); r != nil {
 			if how := l.p.mention(path); how != touchNone {
 				add(held{root: r, how: how})
 			}
 		}
-		return true
 	})
 	return out
 }
@@ -192,12 +185,7 @@ func (p *pkg) passed(call *ast.CallExpr, arg ast.Node) touching {
 			return touchNone
 		}
 	}
-	f := p.funcOf(call.Fun)
-	if sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok && f == nil {
-		if s := p.info.Selections[sel]; s != nil && s.Kind() == types.MethodVal {
-			f = s.Obj().(*types.Func)
-		}
-	}
+	f := p.called(call)
 	i := slices.IndexFunc(call.Args, func(e ast.Expr) bool { return e == arg })
 	if f == nil || i < 0 {
 		return touchReads
@@ -238,17 +226,10 @@ func (p *pkg) parameter(lit *ast.FuncLit, i int) touching {
 // mentioned says what happens to v below n.
 func (p *pkg) mentioned(n ast.Node, v types.Object) touching {
 	how := touchNone
-	var path []ast.Node
-	ast.Inspect(n, func(n ast.Node) bool {
-		if n == nil {
-			path = path[:len(path)-1]
-			return true
-		}
-		path = append(path, n)
-		if use, ok := n.(*ast.Ident); ok && p.info.Uses[use] == v {
+	inspectPath(n, func(path []ast.Node) {
+		if use, ok := path[len(path)-1].(*ast.Ident); ok && p.info.Uses[use] == v {
 			how = max(how, p.mention(path))
 		}
-		return true
 	})
 	return how
 }

@@ -141,3 +141,17 @@ func (p *pkg) assignsField(f *types.Func, field *types.Var) bool {
 	}
 	return m.within[field]
 }
+
+// inspectPath calls do for each node below n, with the path that leads to it.
+func inspectPath(n ast.Node, do func(path []ast.Node)) {
+	var path []ast.Node
+	ast.Inspect(n, func(n ast.Node) bool {
+		if n == nil {
+			path = path[:len(path)-1]
+			return true
+		}
+		path = append(path, n)
+		do(path)
+		return true
+	})
+}

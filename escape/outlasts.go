@@ -43,10 +43,7 @@ func (p *pkg) outlastsIn(decl ast.Node, h *holding, field *types.Var) string {
 			return
 		}
 		sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
-		if !ok || p.info.Selections[sel] == nil {
-			return
-		}
-		if m, ok := p.info.Selections[sel].Obj().(*types.Func); !ok || m.Origin() != h.free {
+		if m := p.called(call); !ok || m == nil || m.Origin() != h.free {
 			return
 		}
 		e := ending{at: call.End()}
@@ -113,13 +110,7 @@ func (p *pkg) lentHere(path []ast.Node) bool {
 			sum := p.summaryOf(s.Obj().(*types.Func))
 			return sum.arg(-1).borrow() && !sum.returned(-1)
 		case *ast.CallExpr:
-			j := slices.IndexFunc(n.Args, func(e ast.Expr) bool { return e == cur })
-			f := p.funcOf(n.Fun)
-			if sel, ok := ast.Unparen(n.Fun).(*ast.SelectorExpr); ok && f == nil {
-				if s := p.info.Selections[sel]; s != nil && s.Kind() == types.MethodVal {
-					f = s.Obj().(*types.Func)
-				}
-			}
+			j, f := slices.IndexFunc(n.Args, func(e ast.Expr) bool { return e == cur }), p.called(n)
 			if j < 0 || f == nil {
 				return false
 			}
@@ -131,20 +122,6 @@ func (p *pkg) lentHere(path []ast.Node) bool {
 		cur = path[i]
 	}
 	return false
-}
-
-// inspectPath calls do for each node below n, with the path that leads to it.
-func inspectPath(n ast.Node, do func(path []ast.Node)) {
-	var path []ast.Node
-	ast.Inspect(n, func(n ast.Node) bool {
-		if n == nil {
-			path = path[:len(path)-1]
-			return true
-		}
-		path = append(path, n)
-		do(path)
-		return true
-	})
 }
 
 func within(n ast.Node, pos token.Pos) bool { return n.Pos() <= pos && pos < n.End() }
