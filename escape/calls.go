@@ -4,6 +4,7 @@ package escape
 
 import (
 	"go/types"
+	"slices"
 	"strings"
 )
 
@@ -20,10 +21,18 @@ func (w *flow) useCall(o *object, m *value, k memberKind, u *value) {
 		}
 		pi := ci.params[j]
 		if pi == -2 {
-			if k == mHolder || k == mMaybe {
+			switch {
+			case k == mHolder || k == mMaybe:
 				o.move(u, k, "captured by a function literal that is not followed")
-			} else {
+			case slices.ContainsFunc(u.args, func(a *value) bool { return takesBuffers(a.typ0()) && a != m }):
+				o.move(u, k, "handed to a function by "+ci.name)
+			default:
 				o.use(u)
+			}
+			for _, r := range ci.results { // it may return us
+				if !plain(r.typ0()) && !isError(r.typ0()) {
+					w.member(o, r, mMaybe, m)
+				}
 			}
 			continue
 		}
@@ -36,6 +45,10 @@ func (w *flow) useCall(o *object, m *value, k memberKind, u *value) {
 			continue
 		}
 		e := ci.sum.arg(pi)
+		if isFunc(a.typ0()) && (k == mHolder || k == mMaybe) && e.borrow() {
+			o.move(u, k, "in a function value that "+ci.name+" may call")
+			continue
+		}
 		kk := k
 		deferred := u.op == opDefer || ci.deferred
 		switch {
@@ -134,7 +147,9 @@ func (w *flow) useCall(o *object, m *value, k memberKind, u *value) {
 				continue
 			}
 			re := ci.sum.Res[i]
-			if re.Is>>ai&1 == 1 {
+			if (re.Is|re.Views)>>ai&1 == 1 && isFunc(a.typ0()) && !isFunc(r.typ0()) {
+				w.member(o, r, mMaybe, m) // what a function that looks at us returned
+			} else if re.Is>>ai&1 == 1 {
 				kind := k
 				if k == mWhole && !re.Must {
 					kind = mMaybe

@@ -91,6 +91,9 @@ func (s *sanity) exec(v *value, w *walk) {
 		for _, a := range v.args {
 			all = union(all, w.vals[a])
 		}
+		for _, t := range all {
+			w.things[t].bound = w.things[t].bound || v.op == opBound && !s.p.borrows(v.fn)
+		}
 		switch {
 		case v.op == opPack && (v.note == "make" || v.note == "literal") && (elemType(v.typ) != nil || isChan(v.typ)):
 			all = w.newBox(v, all)
@@ -244,7 +247,13 @@ func (s *sanity) call(v *value, w *walk, failed tri) {
 	}
 	for j, a := range v.args {
 		if ci.params[j] == -2 {
-			s.gone(v, a, w)
+			looks := !slices.ContainsFunc(v.args, func(x *value) bool { return x != a && takesBuffers(x.typ0()) })
+			for _, t := range w.reach(w.vals[a]) {
+				looks = looks && !w.things[t].bound
+			}
+			if !looks {
+				s.gone(v, a, w)
+			}
 			continue
 		}
 		if s.f.flow.elems[copied(a)] {
@@ -320,6 +329,8 @@ func (s *sanity) call(v *value, w *walk, failed tri) {
 		re := ci.sum.Res[i]
 		for j, a := range v.args {
 			switch {
+			case ci.params[j] == -2 && !plain(r.typ0()) && !isError(r.typ0()): // a function that looks at it may return it
+				w.vals[r] = union(w.vals[r], w.vals[a])
 			case v.operandIs(j, re.Is):
 				w.vals[r] = union(w.vals[r], w.vals[a])
 			case v.operandIs(j, re.Views) && re.Owned && len(re.Fields) == 0:

@@ -145,6 +145,9 @@ func (l *lower) closures() {
 			}
 			l.kept[v.lit] = true
 			for _, r := range v.captures {
+				if l.looksAt(v.lit, r) {
+					continue
+				}
 				l.exposeds = append(l.exposeds, exposure{r, "captured by a function literal at " + l.p.line(v.pos) + " that is not only called here", v.pos})
 			}
 		}

@@ -69,6 +69,7 @@ type target struct {
 	brk, cont  *block
 	isSwitch   bool
 	deferDepth int
+	iter       *value // the function that calls the body, and goes on when that is left
 }
 
 type labelTarget struct {

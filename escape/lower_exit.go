@@ -36,6 +36,7 @@ func (l *lower) ret(s *ast.ReturnStmt, pos token.Pos) {
 				vals = append(vals, l.readResult(sig.Results().At(i), pos))
 			}
 		}
+		l.leave(0, pos)
 		for i, v := range vals {
 			if i < len(l.splice.results) {
 				l.f.write(l.splice.results[i], l.cur0(), l.box(v, l.splice.results[i].typ, pos))
@@ -60,6 +61,7 @@ func (l *lower) ret(s *ast.ReturnStmt, pos token.Pos) {
 	if l.cur == nil {
 		return
 	}
+	l.leave(0, pos)
 	l.runDefers(pos)
 	l.unjoined(pos)
 	if l.cur == nil {

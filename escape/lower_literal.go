@@ -243,7 +243,9 @@ func (l *lower) spliceLent(call *value, args []*value) {
 		lent := &lent{up: l.lent}
 		l.lent, body.lent = lent, lent
 		l.sealAndStart(body)
-		l.spliceBody(v.lit, params, v.pos)
+		if res := l.spliceBody(v.lit, params, v.pos); l.cur != nil && len(res) > 0 {
+			l.emit(opUse, nil, v.pos, res...) // by who calls it
+		}
 		l.lent = lent.up
 		l.jump(head)
 		l.f.seal(head)

@@ -60,6 +60,7 @@ func (l *lower) branch(s *ast.BranchStmt) {
 			l.f.declined = "goto in a function literal"
 			return
 		}
+		l.leave(0, s.Pos())
 		l.jump(l.label(obj).blk)
 	case token.FALLTHROUGH:
 		if l.fallto != nil {
@@ -75,6 +76,7 @@ func (l *lower) branch(s *ast.BranchStmt) {
 				if t.cont == nil {
 					continue
 				}
+				l.leave(i+1, s.Pos())
 				l.jump(t.cont)
 				return
 			}
@@ -84,10 +86,21 @@ func (l *lower) branch(s *ast.BranchStmt) {
 			if obj == nil && t.isSwitch && t.label != nil && t.cont == nil && t.brk.label == "label.done" {
 				continue // an unlabelled break does not leave a labelled block
 			}
+			l.leave(i, s.Pos())
 			l.jump(t.brk)
 			return
 		}
 		l.cur = nil
+	}
+}
+
+// leave leaves the loops from the i-th target on: a function that is ranged over goes on
+// after its body was left, before anything else happens.
+func (l *lower) leave(i int, pos token.Pos) {
+	for ; i < len(l.targets) && l.cur != nil; i++ {
+		if x := l.targets[i].iter; x != nil {
+			l.emit(opUse, nil, pos, x)
+		}
 	}
 }
 
@@ -310,7 +323,11 @@ func (l *lower) rangeStmt(s *ast.RangeStmt, label types.Object) {
 	if loop.elem != nil {
 		l.f.loops = append(l.f.loops, loop)
 	}
-	l.targets = append(l.targets, target{label: label, brk: done, cont: head})
+	t := target{label: label, brk: done, cont: head}
+	if c := copied(x); isFunc && !(c.op == opResult && c.args[0].call.sum.Decided) { // what a spec is about yields last
+		t.iter = x
+	}
+	l.targets = append(l.targets, t)
 	l.blockStmt(s.Body)
 	l.targets = l.targets[:len(l.targets)-1]
 	l.indexed = l.indexed[:depth]

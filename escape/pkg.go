@@ -60,6 +60,7 @@ type pkg struct {
 	held    map[*types.Named]*holding // what structs of this package own
 	index   *bodyIndex                // what bodies mention; nil until asked for
 	changes map[*types.Var]bool       // variables that literals or pointers may assign; nil until asked for
+	settles map[*types.Var]int        // how often a variable gets a value, or may
 }
 
 // facts is what the analyzer asks of other packages.

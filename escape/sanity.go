@@ -27,6 +27,7 @@ type thing struct {
 	sees     []int // things that it looks into while it owns something itself
 	goneAt   *value
 	deferred bool // a planned deferred call will free it
+	bound    bool // in a method value that does more than to look at it
 }
 
 // A walk is the state of one path.

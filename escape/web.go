@@ -127,6 +127,8 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 		switch {
 		case k == mWhole && (o.holder && w.p.holdsResource(u.typ0()) || !w.p.isResource(o.def.typ0()) && w.p.holdsResource(o.def.typ0())):
 			w.member(o, u, mMaybe, m) // one of several things it holds
+		case u.note == "iterated" && !plain(u.typ0()):
+			w.member(o, u, mMaybe, m) // what an iterator yields that looks at us
 		case k == mWhole, k == mView:
 			w.member(o, u, mView, m)
 		default:
@@ -141,11 +143,16 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 			w.member(o, u, mView, m)
 		}
 	case opCmp, opNot, opDiscard, opGap:
-	case opPack, opClosure:
-		if u.op == opPack && (w.gives(o, m, k, u) || w.idle[u] && !o.coll) {
+	case opClosure:
+		if k == mView || !isFunc(m.typ0()) {
+			k = mView // it only looks at us, else its variable is exposed
+		}
+		w.member(o, u, k, m)
+	case opPack:
+		if w.gives(o, m, k, u) || w.idle[u] && !o.coll {
 			return
 		}
-		if u.op == opPack && k != mView && u.note == "literal" && elemType(u.typ0()) != nil && !(w.loose[u] && !o.coll) {
+		if k != mView && u.note == "literal" && elemType(u.typ0()) != nil && !(w.loose[u] && !o.coll) {
 			o.move(u, k, "put into "+types.TypeString(u.typ0(), w.p.qualifier))
 			return
 		}
@@ -165,7 +172,10 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 		}
 	case opBound:
 		kk := mHolder
-		if k == mView || k == mMaybe {
+		switch {
+		case w.p.borrows(u.fn):
+			kk = mView
+		case k == mView || k == mMaybe:
 			kk = k
 		}
 		w.member(o, u, kk, m)

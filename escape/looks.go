@@ -1,0 +1,265 @@
+package escape
+
+// Literals that only look at a variable they capture: whoever has such a literal can
+// use the buffer as long as he has it, and no more. It is a view of the buffer, like a
+// slice of it, and need not be called here only.
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+)
+
+// looksAt reports whether lit, which captures r, only looks at what r holds, which is
+// always the same.
+func (l *lower) looksAt(lit *ast.FuncLit, r *root) bool {
+	if r.obj == nil || r.outer || r.global || len(r.leaves) != 1 || len(r.leaves[0].path) > 0 || !l.p.settledOnce(r.obj) {
+		return false
+	}
+	return !l.p.anyUse(lit, r.obj, func(path []ast.Node) bool { return !l.p.peeks(path, lit) })
+}
+
+// anyUse calls do for each use of v below lit, with the nodes that lead there, until it
+// returns true.
+func (p *pkg) anyUse(lit *ast.FuncLit, v *types.Var, do func(path []ast.Node) bool) bool {
+	found := false
+	var path []ast.Node
+	ast.Inspect(lit, func(n ast.Node) bool {
+		if n == nil {
+			path = path[:len(path)-1]
+			return true
+		}
+		path = append(path, n)
+		if id, ok := n.(*ast.Ident); ok && p.info.Uses[id] == v {
+			found = found || do(path)
+		}
+		return true
+	})
+	return found
+}
+
+// peeks reports whether the expression that ends path, below lit, is only looked at: it is
+// the operand of calls that borrow it, or whose result is only looked at; or it is handed
+// to a function that lit is given, or returned, so that it is for the caller to see.
+func (p *pkg) peeks(path []ast.Node, lit *ast.FuncLit) bool {
+	for _, n := range path[1:] {
+		switch n.(type) {
+		case *ast.FuncLit, *ast.GoStmt, *ast.DeferStmt:
+			return false // it may come later
+		}
+	}
+	cur := path[len(path)-1]
+	for i := len(path) - 2; i >= 0; i-- {
+		switch n := path[i].(type) {
+		case *ast.ParenExpr:
+		case *ast.SelectorExpr:
+			call, ok := path[i-1].(*ast.CallExpr)
+			sel := p.info.Selections[n]
+			if !ok || call.Fun != ast.Expr(n) || sel == nil || sel.Kind() != types.MethodVal || len(sel.Index()) != 1 {
+				return false
+			}
+			m := sel.Obj().(*types.Func)
+			if !p.borrows(m) {
+				return false
+			}
+			if !p.summaryOf(m.Origin()).returned(-1) {
+				return true
+			}
+			cur = call
+			i--
+			continue
+		case *ast.CallExpr:
+			switch leads, ok := p.lookedAtBy(n, cur, lit); {
+			case !ok:
+				return false
+			case !leads:
+				return true
+			}
+		case *ast.BinaryExpr:
+			return n.Op == token.EQL || n.Op == token.NEQ
+		case *ast.ExprStmt:
+			return true
+		case *ast.ReturnStmt:
+			res := p.typeOf(lit).(*types.Signature).Results()
+			for k := range res.Len() {
+				if len(n.Results) == res.Len() && n.Results[k] != cur {
+					continue
+				}
+				if isError(res.At(k).Type()) {
+					return false // which nobody takes for a way to a buffer
+				}
+			}
+			return true
+		default:
+			return false
+		}
+		cur = path[i]
+	}
+	return false
+}
+
+// lookedAtBy reports whether call only looks at its operand arg, or at the function arg
+// that it calls, and whether its results lead there.
+func (p *pkg) lookedAtBy(call *ast.CallExpr, arg ast.Node, lit *ast.FuncLit) (leads, ok bool) {
+	fun := ast.Unparen(call.Fun)
+	if tv := p.info.Types[fun]; tv.IsType() || call.Ellipsis.IsValid() {
+		return false, false
+	}
+	given := func(e ast.Expr) bool { // a parameter of lit, as it was given
+		id, ok := ast.Unparen(e).(*ast.Ident)
+		if !ok {
+			return false
+		}
+		v, ok := p.info.Uses[id].(*types.Var)
+		return ok && v.Pos() >= lit.Type.Pos() && v.Pos() < lit.Type.End() && p.settledOnce(v)
+	}
+	if call.Fun == arg { // what it calls may give its parts to the functions that it is given
+		for _, a := range call.Args {
+			if takesBuffers(p.typeOf(a)) && !given(a) {
+				return false, false
+			}
+		}
+		return !plain(p.typeOf(call)), true
+	}
+	if id, ok := fun.(*ast.Ident); ok {
+		if b, ok := p.info.Uses[id].(*types.Builtin); ok {
+			return false, b.Name() == "len" || b.Name() == "cap"
+		}
+	}
+	if given(fun) {
+		return false, plain(p.typeOf(call))
+	}
+	f := p.funcOf(fun)
+	if sel, ok := fun.(*ast.SelectorExpr); ok && f == nil {
+		if s := p.info.Selections[sel]; s != nil && s.Kind() == types.MethodVal {
+			f = s.Obj().(*types.Func)
+		}
+	}
+	i := slices.IndexFunc(call.Args, func(e ast.Expr) bool { return e == arg })
+	if f == nil || i < 0 {
+		return false, false
+	}
+	s := p.summaryOf(f.Origin())
+	e := s.arg(min(i, f.Signature().Params().Len()-1))
+	return s.returned(i), e.borrow() && !e.Writes
+}
+
+// borrows reports whether method m only looks at its receiver: a method value of it does.
+func (p *pkg) borrows(m *types.Func) bool {
+	e := p.summaryOf(m.Origin()).arg(-1)
+	return e.borrow() && !e.Writes
+}
+
+func isFunc(t types.Type) bool {
+	_, ok := t.Underlying().(*types.Signature)
+	return ok
+}
+
+// takesBuffers reports whether t is a function that can be given what leads to a buffer.
+func takesBuffers(t types.Type) bool {
+	sig, ok := t.Underlying().(*types.Signature)
+	if !ok {
+		return false
+	}
+	for i := range sig.Params().Len() {
+		if !plain(sig.Params().At(i).Type()) {
+			return true
+		}
+	}
+	return false
+}
+
+// settledOnce reports whether v gets a value where it is declared, or is a parameter, and
+// then holds that for good: it is not assigned, and nobody has its address.
+func (p *pkg) settledOnce(v *types.Var) bool {
+	if p.settles == nil {
+		p.settles = map[*types.Var]int{}
+		for _, f := range p.files {
+			p.findSettled(f)
+		}
+	}
+	return p.settles[v] == 1
+}
+
+// findSettled counts what gives a variable of f its value, twice what may do so again.
+func (p *pkg) findSettled(f *ast.File) {
+	count := func(e ast.Expr, n int) {
+		if id, ok := e.(*ast.Ident); ok && p.info.Defs[id] == nil {
+			n = 2 // assigned, not declared
+		}
+		for {
+			switch x := ast.Unparen(e).(type) {
+			case *ast.SelectorExpr:
+				e, n = x.X, 2
+			case *ast.IndexExpr:
+				e, n = x.X, 2
+			case *ast.SliceExpr:
+				e, n = x.X, 2
+			case *ast.Ident:
+				if v, ok := p.info.ObjectOf(x).(*types.Var); ok {
+					p.settles[v] += n
+				}
+				return
+			default:
+				return
+			}
+		}
+	}
+	fields := func(list *ast.FieldList, n int) {
+		if list == nil {
+			return
+		}
+		for _, f := range list.List {
+			for _, id := range f.Names {
+				count(id, n)
+			}
+		}
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			fields(n.Recv, 1)
+		case *ast.FuncType:
+			fields(n.Params, 1)
+			fields(n.Results, 2) // a return assigns them
+		case *ast.AssignStmt:
+			for _, e := range n.Lhs {
+				count(e, 1)
+			}
+		case *ast.ValueSpec:
+			if len(n.Values) > 0 {
+				for _, id := range n.Names {
+					count(id, 1)
+				}
+			}
+		case *ast.IncDecStmt:
+			count(n.X, 2)
+		case *ast.RangeStmt: // of one variable for all iterations, in older modules
+			for _, e := range []ast.Expr{n.Key, n.Value} {
+				if e != nil {
+					count(e, 2)
+				}
+			}
+		case *ast.ForStmt:
+			if init, ok := n.Init.(*ast.AssignStmt); ok {
+				for _, e := range init.Lhs {
+					count(e, 2)
+				}
+			}
+		case *ast.UnaryExpr:
+			if n.Op == token.AND {
+				count(n.X, 2)
+			}
+		case *ast.SelectorExpr:
+			s := p.info.Selections[n]
+			if s == nil || s.Kind() != types.MethodVal || isPointer(p.typeOf(n.X)) {
+				return true
+			}
+			if r := s.Obj().(*types.Func).Signature().Recv(); r != nil && isPointer(r.Type()) {
+				count(n.X, 2)
+			}
+		}
+		return true
+	})
+}
