@@ -144,8 +144,9 @@ func (l *lower) closures() {
 				continue
 			}
 			l.kept[v.lit] = true
+			more := l.p.doesMore(v.lit)
 			for _, r := range v.captures {
-				if l.looksAt(v.lit, r) {
+				if l.looksAt(r, more) {
 					continue
 				}
 				l.exposeds = append(l.exposeds, exposure{r, "captured by a function literal at " + l.p.line(v.pos) + " that is not only called here", v.pos})

@@ -11,19 +11,15 @@ import (
 	"slices"
 )
 
-// looksAt reports whether lit, which captures r, only looks at what r holds, which is
-// always the same.
-func (l *lower) looksAt(lit *ast.FuncLit, r *root) bool {
-	if r.obj == nil || r.outer || r.global || len(r.leaves) != 1 || len(r.leaves[0].path) > 0 || !l.p.settledOnce(r.obj) {
-		return false
-	}
-	return !l.p.anyUse(lit, r.obj, func(path []ast.Node) bool { return !l.p.peeks(path, lit) })
+// looksAt reports whether a literal only looks at what r holds, which is always the same;
+// more is what it does more with.
+func (l *lower) looksAt(r *root, more map[*types.Var]bool) bool {
+	return r.obj != nil && !r.outer && !r.global && len(r.leaves) == 1 && len(r.leaves[0].path) == 0 && l.p.settledOnce(r.obj) && !more[r.obj]
 }
 
-// anyUse calls do for each use of v below lit, with the nodes that lead there, until it
-// returns true.
-func (p *pkg) anyUse(lit *ast.FuncLit, v *types.Var, do func(path []ast.Node) bool) bool {
-	found := false
+// doesMore lists the variables that lit does more with than to look at them.
+func (p *pkg) doesMore(lit *ast.FuncLit) map[*types.Var]bool {
+	more := map[*types.Var]bool{}
 	var path []ast.Node
 	ast.Inspect(lit, func(n ast.Node) bool {
 		if n == nil {
@@ -31,12 +27,14 @@ func (p *pkg) anyUse(lit *ast.FuncLit, v *types.Var, do func(path []ast.Node) bo
 			return true
 		}
 		path = append(path, n)
-		if id, ok := n.(*ast.Ident); ok && p.info.Uses[id] == v {
-			found = found || do(path)
+		if id, ok := n.(*ast.Ident); ok {
+			if v, ok := p.info.Uses[id].(*types.Var); ok && !v.IsField() && !more[v] && p.settledOnce(v) && !p.peeks(path, lit) {
+				more[v] = true
+			}
 		}
 		return true
 	})
-	return found
+	return more
 }
 
 // peeks reports whether the expression that ends path, below lit, is only looked at: it is
