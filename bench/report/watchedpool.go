@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,54 +12,25 @@ import (
 	"time"
 )
 
-// A pairsProgram is a running cmd/memwatch/testdata/pairs, which makes and frees buffers for a tenth of a second
-// each time that it is asked.
-type pairsProgram struct {
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Reader
-}
-
-func (r *raw) startPairs() (*pairsProgram, error) {
-	p := &pairsProgram{cmd: exec.Command(filepath.Join(r.bin, "pairs"))}
-	var err error
-	if p.in, err = p.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	p.out = bufio.NewReader(out)
-	return p, p.cmd.Start()
-}
-
-// window returns the nanoseconds of a pair, and how many pairs it has made and freed since it was asked.
-func (p *pairsProgram) window() (ns float64, pairs int64, err error) {
-	if _, err := fmt.Fprintln(p.in); err != nil {
-		return 0, 0, fmt.Errorf("pairs: %w", err)
-	}
-	if _, err := fmt.Fscan(p.out, &ns, &pairs); err != nil {
+// window has cmd/memwatch/testdata/pairs make and free buffers for a tenth of a second, and returns the nanoseconds of a
+// pair and how many there were.
+func window(program *asked) (ns float64, pairs int64, err error) {
+	if err := program.ask("", &ns, &pairs); err != nil {
 		return 0, 0, fmt.Errorf("pairs: %w", err)
 	}
 	return ns, pairs, nil
 }
 
-func (p *pairsProgram) end() {
-	p.in.Close()
-	_ = p.cmd.Wait() // it leaves when nobody asks any more
-}
-
 // pool times a program that uses lastuse while memwatch reads its table, and while it counts the calls of
 // its markers, one for each Make and each Free.
 func (r *raw) pool(rounds int) error {
-	p, err := r.startPairs()
+	p, err := startAsked(filepath.Join(r.bin, "pairs"))
 	if err != nil {
 		return err
 	}
 	defer p.end()
 	for range 3 { // it warms up
-		if _, _, err := p.window(); err != nil {
+		if _, _, err := window(p); err != nil {
 			return err
 		}
 	}
@@ -100,7 +69,7 @@ func (e *watcherError) Error() string { return e.text }
 
 // poolWatched returns five windows of a program that memwatch, with these arguments, watches from before the
 // first until after the last; without arguments nobody does. With -count memwatch must have counted each pair.
-func (r *raw) poolWatched(p *pairsProgram, args []string) (all []float64, err error) {
+func (r *raw) poolWatched(p *asked, args []string) (all []float64, err error) {
 	var m *exec.Cmd
 	var stdout, stderr bytes.Buffer
 	if args != nil {
@@ -113,7 +82,7 @@ func (r *raw) poolWatched(p *pairsProgram, args []string) (all []float64, err er
 	}
 	pairs := int64(0)
 	for range 5 {
-		ns, n, windowErr := p.window()
+		ns, n, windowErr := window(p)
 		if windowErr != nil {
 			err = windowErr
 			break
