@@ -1,7 +1,9 @@
 package alloc_test
 
 import (
+	"bytes"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 
@@ -9,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lastuse/lastuse/alloc"
+	"github.com/lastuse/lastuse/alloc/alloctest"
 	"github.com/lastuse/lastuse/alloc/host"
 )
 
@@ -262,4 +265,24 @@ func errsOf(err error) []error {
 		return j.Unwrap()
 	}
 	return nil
+}
+
+// A Make that fails because its red zones cannot be filled leaves no Free in the trace that has no Make.
+func TestTraceOfAFailedMake(t *testing.T) {
+	dev, err := host.Open(host.Options{})
+	require.NoError(t, err)
+	f := alloctest.NewFaulty(dev)
+	var lines bytes.Buffer
+	p, err := alloc.NewPool(f, alloc.Options{Check: true, Trace: &lines})
+	require.NoError(t, err)
+	s := newStream(t, p)
+	mustMake[byte](t, s, 1000).Free()
+	f.Only("Fill")
+	f.FailRandomly(1, 1)
+	_, err = alloc.Make[byte](s, 1000)
+	require.ErrorIs(t, err, alloctest.ErrInjected)
+	f.Heal()
+	require.NoError(t, p.Close())
+	assert.Equal(t, 1, strings.Count(lines.String(), "\nm "))
+	assert.Equal(t, 1, strings.Count(lines.String(), "\nf "), "%s", &lines)
 }

@@ -86,8 +86,8 @@ var errLimit = fmt.Errorf("limit of the pool: %w", ErrOutOfMemory)
 // A LiveError reports that a pool was closed with live buffers. errors.Is(err,
 // [ErrLive]) is true of it.
 type LiveError struct {
-	Buffers int64
-	Bytes   int64
+	Buffers int64          // live
+	Bytes   int64          // of them, rounding included
 	Sites   []tracker.Site // those with most live bytes; live figures are exact
 	Unknown Unknown        // what is live of other sites
 }
@@ -95,7 +95,10 @@ type LiveError struct {
 // Unknown is what is live of buffers whose Make was not sampled, so that nobody knows its site.
 // The tracker samples by bytes (tracker.Options.Rate): what is much smaller than its rate is seldom
 // among them.
-type Unknown struct{ Buffers, Bytes int64 }
+type Unknown struct {
+	Buffers int64 // live
+	Bytes   int64 // of them, rounding included
+}
 
 // text returns u in words that say what helps, or "".
 func (u Unknown) text() string {

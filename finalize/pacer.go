@@ -185,10 +185,10 @@ func (p *Pacer) decide(in Pressure) Decision {
 }
 
 // Collect runs a collection for decision d and waits until its cleanups have run, for
-// wait at most. It reports whether it did and they have. If another goroutine is at it already, Collect waits for
-// that one to end instead and reports false: what it found may serve the caller too, who asks again if
-// it does not. Goroutines that run out together then share a collection, where each having one of its
-// own, begun after its call, would find little more.
+// wait at most. It reports whether it ran one and all of them have. If another goroutine is at it
+// already, Collect waits for that one to end instead and reports false: what it found may serve the
+// caller too, who asks again if it does not. Goroutines that run out together then share a
+// collection, where each having one of its own, begun after its call, would find little more.
 func (p *Pacer) Collect(d Decision, wait time.Duration) (ran bool) {
 	p.mu.Lock()
 	if d == Exhausted {
