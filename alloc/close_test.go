@@ -120,66 +120,6 @@ func TestCloseMeetsEverything(t *testing.T) {
 	}
 }
 
-// watched is a device that knows whether one of its calls came while another had not returned.
-type watched struct {
-	alloc.Mapper
-	inside func()      // called in each Unmap
-	busy   atomic.Bool // in Unmap
-	early  atomic.Bool // something was given back meanwhile
-	end    chan struct{}
-}
-
-func (w *watched) Unmap(p alloc.Ptr, size int64) error {
-	w.early.Store(w.early.Load() || w.busy.Swap(true))
-	defer w.busy.Store(false)
-	w.inside()
-	return w.Mapper.Unmap(p, size)
-}
-
-func (w *watched) Unreserve(p alloc.Ptr, size int64) error {
-	defer close(w.end) // there is one range
-	w.early.Store(w.early.Load() || w.busy.Load())
-	return w.Mapper.Unreserve(p, size)
-}
-
-// A pool whose last use is a Trim is dead while Trim runs, and the collector may find it then.
-func TestPoolDiesInTrim(t *testing.T) {
-	dev, err := host.Open(host.Options{})
-	require.NoError(t, err)
-	w := &watched{Mapper: dev, end: make(chan struct{})}
-	dropped := make(chan struct{})
-	w.inside = sync.OnceFunc(func() {
-		for range 100 {
-			runtime.GC()
-			select {
-			case <-dropped: // the goroutine that gives the estate back may run
-				time.Sleep(5 * time.Millisecond)
-				return
-			case <-time.After(time.Millisecond):
-			}
-		}
-	})
-	func() {
-		p, err := alloc.NewPool(w, alloc.Options{})
-		require.NoError(t, err)
-		runtime.AddCleanup(p, func(c chan struct{}) { close(c) }, dropped)
-		s := newStream(t, p)
-		mustMake[byte](t, s, 1<<20).Free()
-		require.NoError(t, s.Sync())
-		p.Trim(0)
-	}()
-	collectUntil(t, func() bool {
-		select {
-		case <-w.end:
-			return true
-		default:
-			return false
-		}
-	})
-	assert.False(t, w.early.Load(), "given back while Trim was at it")
-	assert.Zero(t, dev.Used())
-}
-
 // Page-locked memory is its owner's after Close too: a slice of it must not fault.
 func TestPinnedOutlivesClose(t *testing.T) {
 	dev, err := host.Open(host.Options{})
@@ -247,50 +187,4 @@ func TestNothingIsLeftPending(t *testing.T) {
 		st := p.Stats()
 		assert.Equal(t, []int64{0, 0, 0, 0}, []int64{st.Live, st.Pending, st.Idle, st.Reserved})
 	}
-}
-
-// The sizes in Stats are of one instant, whoever makes and frees meanwhile.
-func TestStatsOfOneInstant(t *testing.T) {
-	const limit = 4 << 20
-	p := newPool(t, host.Options{Granularity: 64 << 10}, alloc.Options{Limit: limit, CollectWait: time.Millisecond})
-	stop := make(chan struct{})
-	var wg sync.WaitGroup
-	for g := range 4 {
-		s := newStream(t, p)
-		wg.Go(func() {
-			r := rand.New(rand.NewPCG(uint64(g), 1))
-			var held []alloc.Buffer[byte]
-			for i := 0; ; i++ {
-				select {
-				case <-stop:
-					for _, b := range held {
-						b.Free()
-					}
-					return
-				default:
-				}
-				b, err := alloc.Make[byte](s, 1+r.IntN(300_000))
-				if err == nil {
-					held = append(held, b)
-				}
-				for len(held) > 0 && (err != nil || r.IntN(2) == 0) {
-					held[len(held)-1].Free()
-					held = held[:len(held)-1]
-				}
-				if i%50 == 0 {
-					p.Trim(0)
-				}
-			}
-		})
-	}
-	for made := int64(0); made < 2000; {
-		st := p.Stats()
-		made = st.Made
-		require.Equal(t, st.Reserved, st.Live+st.Pending+st.Idle)
-		require.GreaterOrEqual(t, min(st.Live, st.Pending, st.Idle), int64(0), "%v", st)
-		require.LessOrEqual(t, st.Reserved, int64(limit))
-	}
-	close(stop)
-	wg.Wait()
-	require.NoError(t, p.Close())
 }

@@ -271,6 +271,10 @@ func TestStress(t *testing.T) {
 					}
 				case k == 13:
 					p.Trim(int64(r.IntN(8 << 20)))
+				case k == 15:
+					if st := p.Stats(); min(st.Live, st.Pending, st.Idle) < 0 || st.Live+st.Pending+st.Idle != st.Reserved {
+						t.Error("not of one instant: ", st)
+					}
 				case k == 14 && r.IntN(20) == 0:
 					x, err := p.NewStream()
 					if err != nil {
