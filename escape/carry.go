@@ -75,7 +75,7 @@ func (pl *planner) cross(p *block, i int, out, in []state) {
 				of = a.args // nil, none of its fields was made; not nil, each may be
 			}
 			for _, v := range of {
-				if o := g.w.byDef[origin(v)]; o != nil && o.group == g && !(pointer && nonnil && !o.coll) {
+				if o := g.w.byDef[origin(v)]; o != nil && g.index(o) >= 0 && !(pointer && nonnil && !o.coll) {
 					tested = append(tested, o)
 				}
 				for _, o := range g.objs {
@@ -127,7 +127,7 @@ func (pl *planner) cross(p *block, i int, out, in []state) {
 					break
 				}
 				if g.w.owner[v] {
-					if o := g.w.byDef[v]; o.group == g && origin(v.args[k]).op == opNil {
+					if o := g.w.byDef[v]; g.index(o) >= 0 && origin(v.args[k]).op == opNil {
 						in[g.index(o)*g.n+cc] |= sNil
 					}
 				}
