@@ -64,6 +64,7 @@ type object struct {
 	nOwn    int              // members that come from def; the rest lead to elements
 	coll    bool             // a collection: freed element by element
 	apart   bool             // and one element is freed by its own name
+	puts    []*value         // what puts it into a loose collection, in place
 	complex string           // why it is not decided
 	sink    *value
 	holder  bool // its free is inferred: what it holds may also be freed piece by piece

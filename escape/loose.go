@@ -327,3 +327,32 @@ func (w *flow) holds(o *object, c, m *value) bool {
 	}
 	return true
 }
+
+// leftBefore reports whether a collection may have left when o is put into it: whoever
+// has it then finds o in it, though o had not been made when it left.
+func (w *flow) leftBefore(o *object) bool {
+	for x, evs := range o.events {
+		if !slices.ContainsFunc(evs, func(e event) bool { return e.kind == evMove && e.m != mWhole }) {
+			continue
+		}
+		for _, u := range o.puts {
+			if c := origin(u.args[1]); u != x && w.passes(x, u, c) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// passes reports whether a path leads from instruction x to u without making c anew, unless
+// c is one of several.
+func (w *flow) passes(x, u, c *value) bool {
+	if x.blk == u.blk && x.at < u.at {
+		return c.op == opPhi || c.blk != x.blk || c.at < x.at || u.at < c.at
+	}
+	around := c.blk
+	if c.op == opPhi {
+		around = nil
+	}
+	return slices.ContainsFunc(x.blk.succs, func(s *block) bool { return w.reachesAround(s, u.blk, around) })
+}

@@ -33,7 +33,7 @@ func (w *flow) web(o *object) {
 	if o.complex != "something that is not owned is stored in it" { // said before the web is known
 		o.complex = ""
 	}
-	o.sink = nil
+	o.sink, o.puts = nil, nil
 	o.apart = false
 	w.member(o, o.def, mWhole, nil)
 	if d := o.def; d.op == opResult && o.kind == objSite {
@@ -64,6 +64,9 @@ func (w *flow) web(o *object) {
 			w.member(o, origin(e), mView, nil) // its other names: a variable that a literal captures is read anew each time
 		}
 		follow()
+	}
+	if w.leftBefore(o) {
+		o.complex = "put into a collection that may have left before"
 	}
 }
 
@@ -302,12 +305,14 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 			}
 		}
 		if len(u.args) > 1 && k != mView && w.holds(o, u.args[1], m) {
+			o.puts = append(o.puts, u)
 			return
 		}
 		o.move(u, k, u.note)
 	case opSend:
 		if u.args[0] == m {
 			if k != mView && w.holds(o, u.args[1], m) {
+				o.puts = append(o.puts, u)
 				return
 			}
 			o.move(u, k, onChannel)
