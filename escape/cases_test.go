@@ -3,13 +3,10 @@ package escape_test
 import (
 	"bufio"
 	"bytes"
-	"flag"
 	"fmt"
-	"go/scanner"
 	"go/token"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -30,8 +27,6 @@ import (
 // testdata/cases/known-failures.txt lists the rows that do not pass yet, one a
 // line with the reason. It can only shrink: a listed row that passes fails the
 // test.
-
-var updateTable = flag.Bool("update-cases", false, "write docs/cases.md")
 
 const (
 	knownFailuresFile = "testdata/cases/known-failures.txt"
@@ -234,144 +229,6 @@ func applyEdits(fset *token.FileSet, src string, edits []analysis.TextEdit) (str
 	return out.String(), nil
 }
 
-// compare returns what differs between what r wants and what was observed.
-func (r *row) compare(o *observation) []string {
-	problems := slices.Clone(o.errs)
-	say := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
-	for _, b := range o.bugs {
-		say("the analyzer disagrees with itself: %v", b)
-	}
-	for name, src := range r.sources {
-		want, got := src, src
-		if g, ok := r.golden[name]; ok {
-			want = g
-		}
-		if g, ok := o.edited[name]; ok {
-			got = g
-		}
-		if got == want {
-			continue
-		}
-		switch {
-		case want == src:
-			say("%s must stay as it is:\n%s", name, diff.Diff(name, []byte(src), "got", []byte(got)))
-		case got == src:
-			say("%s is not edited, wanted:\n%s", name, diff.Diff(name, []byte(src), "want", []byte(want)))
-		case sameButNames(src, got, want):
-			say("%s differs in names of temporaries only:\n%s", name, diff.Diff("want", []byte(want), "got", []byte(got)))
-		default:
-			say("%s is edited in another way:\n%s", name, diff.Diff("want", []byte(want), "got", []byte(got)))
-		}
-	}
-	if !matchFindings(r.want, o.found) {
-		say("findings differ:\nwant:\n%s\ngot:\n%s", indent(r.want), indent(o.found))
-	}
-	for _, k := range r.kept {
-		if !slices.ContainsFunc(o.kept, func(p place) bool { return matchPlace(k, p) }) {
-			say("not kept for that reason: %s\nkept:\n%s", k, indent(o.kept))
-		}
-	}
-	for _, s := range r.skipped {
-		if !slices.ContainsFunc(o.skipped, func(p place) bool { return matchPlace(s, p) }) {
-			say("not skipped for that reason: %s\nskipped:\n%s", s, indent(o.skipped))
-		}
-	}
-	if len(r.skipped) == 0 && len(o.skipped) > 0 {
-		say("skipped:\n%s", indent(o.skipped))
-	}
-	return problems
-}
-
-var wantLine = regexp.MustCompile(`^(\S+:\d+) (\??)([a-z|-]+):(.*)$`)
-
-// matchFindings compares the lines of a want file with the findings. The order
-// within a line of the source is free.
-func matchFindings(want []string, got []place) bool {
-	rest := slices.Clone(got)
-	for _, w := range want {
-		m := wantLine.FindStringSubmatch(w)
-		if m == nil {
-			return false
-		}
-		re := regexp.MustCompile(strings.TrimSpace(m[4]))
-		i := slices.IndexFunc(rest, func(p place) bool {
-			return fmt.Sprintf("%s:%d", p.file, p.line) == m[1] &&
-				slices.Contains(strings.Split(m[3], "|"), p.category) && re.MatchString(p.text)
-		})
-		if i >= 0 {
-			rest = slices.Delete(rest, i, i+1)
-		} else if m[2] == "" {
-			return false
-		}
-	}
-	return len(rest) == 0
-}
-
-// matchPlace reports whether p is what a line FILE:LINE REGEXP wants.
-func matchPlace(line string, p place) bool {
-	where, re, _ := strings.Cut(line, " ")
-	return fmt.Sprintf("%s:%d", p.file, p.line) == where && regexp.MustCompile(strings.TrimSpace(re)).MatchString(p.text)
-}
-
-func indent[T any](list []T) string {
-	var b strings.Builder
-	for _, x := range list {
-		fmt.Fprintf(&b, "\t%v\n", x)
-	}
-	if len(list) == 0 {
-		b.WriteString("\t(none)\n")
-	}
-	return b.String()
-}
-
-// sameButNames reports whether a and b differ only in identifiers that src does
-// not have: the names of temporaries that the edits invent.
-func sameButNames(src, a, b string) bool {
-	known := map[string]bool{}
-	for _, t := range tokens(src) {
-		known[t] = true
-	}
-	ta, tb := tokens(a), tokens(b)
-	if len(ta) != len(tb) {
-		return false
-	}
-	there, back := map[string]string{}, map[string]string{}
-	for i := range ta {
-		x, y := ta[i], tb[i]
-		if x == y && known[x] {
-			continue
-		}
-		if !token.IsIdentifier(x) || !token.IsIdentifier(y) || known[x] && known[y] {
-			return x == y
-		}
-		if v, ok := there[x]; ok && v != y {
-			return false
-		}
-		if v, ok := back[y]; ok && v != x {
-			return false
-		}
-		there[x], back[y] = y, x
-	}
-	return true
-}
-
-func tokens(src string) []string {
-	var s scanner.Scanner
-	fset := token.NewFileSet()
-	s.Init(fset.AddFile("", -1, len(src)), []byte(src), nil, scanner.ScanComments)
-	var list []string
-	for {
-		_, tok, lit := s.Scan()
-		if tok == token.EOF {
-			return list
-		}
-		if lit == "" || tok == token.SEMICOLON {
-			lit = tok.String()
-		}
-		list = append(list, lit)
-	}
-}
-
 // A run is the corpus with what the analyzer made of it.
 type corpusRun struct {
 	rows  []*row
@@ -502,134 +359,5 @@ func TestCasesFixedPoint(t *testing.T) {
 				t.Errorf("%s: %s", r.name, e)
 			}
 		}
-	}
-}
-
-// got words what the analyzer did with a row, in the terms of a verdict.
-func (c *corpusRun) got(r *row) string {
-	categories := map[string]bool{}
-	edited, kept, skipped := false, false, false
-	for _, o := range c.seen[r.name] {
-		for _, p := range o.found {
-			categories[p.category] = true
-		}
-		edited = edited || len(o.edited) > 0
-		kept = kept || len(o.kept) > 0
-		skipped = skipped || len(o.skipped) > 0
-	}
-	var words []string
-	for _, category := range escape.Categories {
-		if categories[category] {
-			words = append(words, category)
-		}
-	}
-	if edited {
-		words = append(words, "edit")
-	}
-	if len(words) == 0 {
-		words = append(words, "nothing")
-	}
-	if kept {
-		words = append(words, "kept")
-	}
-	if skipped {
-		words = append(words, "skipped")
-	}
-	return strings.Join(words, ", ")
-}
-
-// table writes docs/cases.md.
-func (c *corpusRun) table() string {
-	var b, body strings.Builder
-	asWanted, declined, total := 0, 0, 0
-	section := ""
-	for _, r := range c.rows {
-		group := strings.TrimRight(r.name, "0123456789")
-		if group != section {
-			section = group
-			fmt.Fprintf(&body, "\n## %s\n\n| row | case | verdict wanted | got | note |\n|---|---|---|---|---|\n", sections[group])
-		}
-		note := r.fields["note"]
-		state := "as wanted: " + c.got(r)
-		switch reason, isKnown := c.known[r.name]; {
-		case r.fields["declined"] != "":
-			state, note = "declined: "+c.got(r), r.fields["declined"]
-		case isKnown:
-			state, note = "differs: "+c.got(r), reason
-		case len(c.problems(r)) > 0:
-			state = "differs: " + c.got(r)
-		}
-		if group != "R" && group != "N" {
-			total++
-			if strings.HasPrefix(state, "as wanted") {
-				asWanted++
-			}
-			if strings.HasPrefix(state, "declined") {
-				declined++
-			}
-		}
-		fmt.Fprintf(&body, "| %s | %s | %s | %s | %s |\n", r.name, cell(r.fields["case"]), r.verdict(), cell(state), cell(note))
-	}
-	b.WriteString(tableHead)
-	fmt.Fprintf(&b, "%d of %d rows as wanted, %d declined.\n", asWanted, total, declined)
-	b.WriteString(body.String())
-	return b.String()
-}
-
-var sections = map[string]string{
-	"E": "Error tuples, branches, exits",
-	"D": "Defer",
-	"L": "Loops, phis, reassignment",
-	"A": "Aliases, views, returns",
-	"F": "Containers and fields",
-	"C": "Closures, goroutines, channels",
-	"I": "Interprocedural, generics, dispatch",
-	"G": "Device-specific",
-	"X": "Rewriting mechanics",
-	"R": "The scenarios of Rust's dynamic-drop test",
-	"N": "Found since",
-}
-
-const tableHead = `# Hard cases
-
-<!-- Generated by: go test ./escape -run TestCasesTable -update-cases -->
-
-Small programs that a last-use analyzer for Go must decide, each a file of
-[escape/testdata/cases](../escape/testdata/cases),
-[escape/testdata/dynamicdrop](../escape/testdata/dynamicdrop) or
-[escape/testdata/found](../escape/testdata/found) with its source, the source after
-the fix, the findings and the reason; the count below is of the first. Most are
-written twice: with alloc.Buffer, a value whose Free may be repeated, and with a
-pointer type that only a spec describes and whose second free is an error.
-
-Verdicts: INS, frees are inserted; GUARD, under a nil check; LEAVE, no edit and no
-report; DIAG, a report of what the program itself does wrong; NOEDIT, a report
-without a fix. A row with several verdicts has several functions. What was got is
-told by the categories of the findings, whether the source was edited, and whether
-a buffer was kept or a function skipped with a reason.
-
-This table is written by running them:
-
-    go test ./escape -run TestCasesTable -update-cases
-
-`
-
-// cell makes text fit for a cell of a table.
-func cell(text string) string {
-	return strings.NewReplacer("|", `\|`, "<", "&lt;", "*", `\*`).Replace(text)
-}
-
-func TestCasesTable(t *testing.T) {
-	c, err := runCorpus()
-	require.NoError(t, err)
-	want := c.table()
-	if *updateTable {
-		require.NoError(t, os.WriteFile(tableFile, []byte(want), 0o666))
-	}
-	got, err := os.ReadFile(tableFile)
-	require.NoError(t, err)
-	if string(got) != want {
-		t.Errorf("%s is out of date, run go test ./escape -run TestCasesTable -update-cases:\n%s",
-			tableFile, diff.Diff("there", got, "now", []byte(want)))
 	}
 }
