@@ -300,7 +300,10 @@ type (
 		Path Path
 		ID   int
 		Lit  bool // DLook: by a literal that captures the variable
+		By   GuardKind
 	}
+	// Done sets the flag of a guarded defer.
+	Done struct{ Of *Defer }
 	// Free is the user's own free.
 	Free struct {
 		Path Path
@@ -384,6 +387,7 @@ func (*Label) stmt()   {}
 func (*Return) stmt()  {}
 func (*Panic) stmt()   {}
 func (*Defer) stmt()   {}
+func (*Done) stmt()    {}
 func (*Free) stmt()    {}
 func (*FreeAll) stmt() {}
 func (*Join) stmt()    {}

@@ -93,7 +93,7 @@ func NewFlows(p *Program) Flows {
 			case *FreeAll:
 				frees[s.V] = true
 			case *Defer:
-				if s.Kind != DUse && s.Kind != DLook {
+				if s.Kind != DUse && s.Kind != DLook && s.Kind != DGuard {
 					frees[s.Path.V] = true
 				}
 			}

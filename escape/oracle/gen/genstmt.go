@@ -64,6 +64,7 @@ func init() {
 		{10, (*generator).doSelect},
 		{6, (*generator).doArray},
 		{9, (*generator).doDeferUse},
+		{40, (*generator).doDeferGuard},
 		{4, (*generator).doTemp},
 		{4, (*generator).doExit},
 		{3, (*generator).doPass},

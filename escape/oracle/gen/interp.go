@@ -112,7 +112,8 @@ type frame struct {
 	flags  map[string]bool
 	parent *frame
 	temps  []*object
-	held   []*object // deferred calls will read them
+	held   []*object       // deferred calls will read them
+	done   map[string]bool // flags of guarded defers
 	defers []func() sig
 	lits   map[*Var]*Closure
 }

@@ -110,7 +110,10 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 			case DLit, DNil, DAll, DClose:
 				objs = f.objects(s.Path)
 			}
-			if s.Kind == DUse {
+			if s.Kind == DGuard && f.done[s.name()] {
+				return next
+			}
+			if s.Kind == DUse || s.Kind == DGuard {
 				f.cur = f.cur.with(s.Path)
 				f.low = f.cur
 				return m.sum(f, f.value(s.Path.V), s.Path, true)
@@ -120,6 +123,11 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 			}
 			return next
 		})
+	case *Done:
+		if f.done == nil {
+			f.done = map[string]bool{}
+		}
+		f.done[s.Of.name()] = true
 	case *Free:
 		if s.Told {
 			touch(f.objects(s.Path))

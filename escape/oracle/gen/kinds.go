@@ -45,6 +45,20 @@ const (
 	DNil                     // deferred literal frees b if it is there by then
 	DAll                     // deferred literal frees what a slice holds by then
 	DClose                   // defer x.Close() of a struct: frees what its fields are by then
+	DGuard                   // deferred literal reads b unless a flag is set by then
+)
+
+// GuardKind is how the flag of a guarded defer is held and set.
+type GuardKind uint8
+
+const (
+	GPlain    GuardKind = iota // done = true
+	GPointer                   // *done = true
+	GField                     // state.done = true
+	GLiteral                   // by a literal that captures it
+	GFunction                  // by a function that gets its address
+	GMethod                    // by a method of what it is a field of
+	guardKinds
 )
 
 // JoinKind is how a goroutine is joined.

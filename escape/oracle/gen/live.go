@@ -75,8 +75,13 @@ func analyze(f *Func, flags map[string]bool, less func(string) *Liveness) *Liven
 		var exit Set
 		for _, s := range f.Body {
 			exits = append(exits, exit)
-			if d, ok := s.(*Defer); ok && d.Kind == DUse {
-				exit = exit.with(d.Path)
+			switch s := s.(type) {
+			case *Defer:
+				if s.Kind == DUse || s.Kind == DGuard {
+					exit = exit.with(s.Path)
+				}
+			case *Done:
+				exit = exit.without(s.Of.Path)
 			}
 		}
 		out := exit
@@ -274,6 +279,10 @@ func (l *Liveness) stmt(s Stmt, out Set, c liveCtx) Set {
 	case *Defer: // what DLook reads is pinned where it runs
 		if s.Kind == DUse || s.Kind == DLook {
 			in = in.with(s.Path)
+		}
+	case *Done:
+		if l.flags == nil { // something before it might panic, and deferred code read it
+			in = in.with(s.Of.Path)
 		}
 	case *Free:
 		if s.Told {

@@ -144,7 +144,11 @@ func (w *printer) stmt(s Stmt, top bool) {
 			w.pf("free%d := %s\ndefer free%d()\n", s.ID, strings.TrimSuffix(free, "()"), s.ID)
 		case DUse:
 			w.pf("defer func() {\nc.Out(%s)\n}()\n", w.peek(s.Path))
+		case DGuard:
+			w.guard(s)
 		}
+	case *Done:
+		w.done(s.Of)
 	case *Free:
 		if s.Told {
 			w.drop(s.Path, true)

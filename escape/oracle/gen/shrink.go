@@ -344,7 +344,12 @@ func (r *repairer) keep(s Stmt, scope map[*Var]bool, around []where) bool {
 	case *Loop:
 		return r.flagged(s.Cond)
 	case *Defer:
-		return s.Kind != DUse || len(around) == 0
+		if s.Kind == DGuard {
+			r.flags[s.name()] = true
+		}
+		return s.Kind != DUse && s.Kind != DGuard || len(around) == 0
+	case *Done:
+		return r.flags[s.Of.name()]
 	}
 	return true
 }

@@ -203,3 +203,12 @@ func DropMat(m *Mat, free bool) {
 		m.Close()
 	}
 }
+
+// Set sets what p points to.
+func Set(p *bool) { *p = true }
+
+// State is how far a function got.
+type State struct{ Done bool }
+
+// Finish says that it got to the end.
+func (s *State) Finish() { s.Done = true }
