@@ -118,7 +118,7 @@ func (w *flow) check(o *object) {
 		if m == o.def || w.fresh(origin(m), o) {
 			continue
 		}
-		if !w.liveIn(m, b) && !(m.op == opPhi && m.blk == b && o.def.op != opPhi && w.liveAfter(m, b, pos)) {
+		if !w.liveIn(m, b) && !(m.op == opPhi && m.blk == b && w.liveAfter(m, b, pos)) {
 			continue
 		}
 		if m.blk == b && indexOf(b, m) > pos && !w.liveIn(m, b) {
