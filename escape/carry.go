@@ -122,14 +122,9 @@ func (pl *planner) cross(p *block, i int, out, in []state) {
 				in[j*g.n+cc] |= st
 			}
 			// Phis that get nil on this edge.
-			for _, v := range s.instrs {
-				if v.op != opPhi {
-					break
-				}
-				if g.w.owner[v] {
-					if o := g.w.byDef[v]; g.index(o) >= 0 && origin(v.args[k]).op == opNil {
-						in[g.index(o)*g.n+cc] |= sNil
-					}
+			for _, v := range g.w.ownersAt(s) {
+				if o := g.w.byDef[v]; g.index(o) >= 0 && origin(v.args[k]).op == opNil {
+					in[g.index(o)*g.n+cc] |= sNil
 				}
 			}
 		})

@@ -95,6 +95,13 @@ type flow struct {
 
 	loosened []looseTree // collections that could own as well
 
+	users  map[*value][]*value  // origin → the phis and collections that it goes into, in order
+	in     map[*value][]*object // value → the objects whose webs it was in
+	held   map[*value][]*object // origin → the collections that it is stored in
+	looked map[*value][]*object // owner → the objects whose webs asked for its object
+	dead   bool                 // some of objs own no more
+	phisAt map[*block][]*value  // the phis of a block that own, when all is decided
+
 	emptied  map[string][]*value // field → what nil is stored in a field of that name of; nil until asked for
 	pointers map[*root][]*value  // what gives a variable the address of a root; nil until asked for
 }

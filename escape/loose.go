@@ -49,12 +49,13 @@ func (w *flow) loosen() bool {
 		}
 		w.loosened = append(w.loosened, looseTree{tree, w.givenTo(tree)})
 		for _, v := range tree {
-			w.disown(v, map[*object]bool{})
+			w.disown(v, nil)
 			if w.ownerOp(v) {
 				add(v)
 			}
 		}
 	}
+	w.bury()
 	return any
 }
 
@@ -64,13 +65,17 @@ func (w *flow) trees(owners []*value) [][]*value {
 	var find func(v *value) *value
 	find = func(v *value) *value {
 		for parent[v] != nil {
+			if up := parent[parent[v]]; up != nil {
+				parent[v] = up
+			}
 			v = parent[v]
 		}
 		return v
 	}
+	owns := setOf(owners)
 	for _, v := range owners {
 		for i, a := range v.args {
-			if r := origin(a); (v.op == opPhi || i < puts(v)) && slices.Contains(owners, r) && find(r) != find(v) {
+			if r := origin(a); (v.op == opPhi || i < puts(v)) && owns[r] && find(r) != find(v) {
 				parent[find(r)] = find(v)
 			}
 		}
@@ -88,6 +93,14 @@ func (w *flow) trees(owners []*value) [][]*value {
 		out[i] = append(out[i], v)
 	}
 	return out
+}
+
+func setOf(vs []*value) map[*value]bool {
+	m := make(map[*value]bool, len(vs))
+	for _, v := range vs {
+		m[v] = true
+	}
+	return m
 }
 
 // A looseTree is collections that became loose although they could own, and what
@@ -114,12 +127,14 @@ func (w *flow) givenTo(tree []*value) []*value {
 // unread reports whether nobody looks into the collections of a tree: buffers are
 // put into them, and that is all. They keep nothing in use.
 func (w *flow) unread(tree []*value) bool {
+	in := setOf(tree)
 	for _, v := range tree {
+		stored := setOf(w.stores[v])
 		for _, u := range v.users {
 			switch {
-			case slices.Contains(tree, u) && (u.op == opPhi || u.args[0] == v && !slices.Contains(u.args[1:], v)):
+			case in[u] && (u.op == opPhi || u.args[0] == v && !slices.Contains(u.args[1:], v)):
 			case u.op == opSet && u.place.root.exposed == "", u.op == opDiscard, u.op == opGap, u.op == opCmp:
-			case u.op == opStore && len(u.args) == 2 && u.args[1] == v && u.args[0] != v && slices.Contains(w.stores[v], u.args[0]):
+			case u.op == opStore && len(u.args) == 2 && u.args[1] == v && u.args[0] != v && stored[u.args[0]]:
 			default:
 				return false
 			}

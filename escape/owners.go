@@ -74,14 +74,21 @@ func (w *flow) phis() {
 	}
 	// An empty collection owns nothing, but what it grows into does.
 	var owners []*value
+	w.users, w.in, w.held, w.looked = map[*value][]*value{}, map[*value][]*object{}, map[*value][]*object{}, map[*value][]*object{}
 	for _, v := range cand {
+		for _, a := range v.args {
+			r := origin(a)
+			if us := w.users[r]; len(us) == 0 || us[len(us)-1] != v {
+				w.users[r] = append(us, v)
+			}
+		}
 		if in[v] && (reached[v] || w.ownerOp(v)) {
 			owners = append(owners, v)
 			w.owner[v] = true
 			o := w.add(objPhi, v)
 			o.coll = w.p.collects(v.typ)
 			for _, st := range stores[v] {
-				w.stores[v] = append(w.stores[v], st.args[0])
+				w.store(o, st.args[0])
 			}
 		}
 	}
@@ -89,7 +96,7 @@ func (w *flow) phis() {
 		if o.kind == objSite && w.p.collects(o.def.typ0()) {
 			o.coll = true
 			for _, st := range stores[o.def] {
-				w.stores[o.def] = append(w.stores[o.def], st.args[0])
+				w.store(o, st.args[0])
 				if !owned(st.args[0]) {
 					o.complex = "something that is not owned is stored in it"
 				}
@@ -106,41 +113,72 @@ func (w *flow) phis() {
 		}
 		owners = w.reconcile(slices.DeleteFunc(owners, func(v *value) bool { return !w.owner[v] }))
 	}
+	w.users, w.in, w.held, w.looked = nil, nil, nil, nil
 	for i, o := range w.objs {
 		o.id = i
 	}
 }
 
-// reconcile follows all webs and disowns what conflicts, until nothing does.
+// store notes that v is stored in collection o.
+func (w *flow) store(o *object, v *value) {
+	w.stores[o.def] = append(w.stores[o.def], v)
+	w.held[origin(v)] = append(w.held[origin(v)], o)
+}
+
+// reconcile follows all webs and disowns what conflicts, the first one each time, until
+// nothing does. Only what a decision may have changed is looked at again.
 func (w *flow) reconcile(owners []*value) []*value {
-	for {
-		for _, o := range w.objs {
-			if o.members == nil {
+	for _, o := range w.objs {
+		if o.members == nil {
+			w.web(o)
+		}
+	}
+	index := map[*value]int{}
+	for i, v := range owners {
+		index[v] = i
+	}
+	var again []int // of those before next, what is to be looked at again, ascending
+	for next := 0; len(again) > 0 || next < len(owners); {
+		i := next
+		if len(again) > 0 {
+			i, again = again[0], again[1:]
+		} else {
+			next++
+		}
+		v := owners[i]
+		if !w.owner[v] || !w.conflicts(v) {
+			continue
+		}
+		// v is an alias, not an owner: what flows into it keeps its objects.
+		dirty := map[*object]bool{}
+		w.disown(v, dirty)
+		for o := range dirty {
+			if w.byDef[o.def] == o { // and was not disowned as well
 				w.web(o)
 			}
 		}
-		bad := w.conflict(owners)
-		if bad == nil {
-			return owners
+		for _, o := range w.in[v] { // it counts for what else these go into
+			dirty[o] = true
 		}
-		// bad is an alias, not an owner: what flows into it keeps its objects.
-		dirty := map[*object]bool{}
-		w.disown(bad, dirty)
 		for o := range dirty {
-			o.members = nil
-		}
-		for _, o := range w.objs {
-			if o.coll {
-				o.members = nil
+			for _, u := range w.users[o.def] {
+				if k, ok := index[u]; ok && k < next && w.owner[u] {
+					if at, found := slices.BinarySearch(again, k); !found {
+						again = slices.Insert(again, at, k)
+					}
+				}
 			}
 		}
-		keep := owners[:0]
-		for _, v := range owners {
-			if w.owner[v] {
-				keep = append(keep, v)
-			}
-		}
-		owners = keep
+	}
+	w.bury()
+	return slices.DeleteFunc(owners, func(v *value) bool { return !w.owner[v] })
+}
+
+// bury drops the objects of what owns no more.
+func (w *flow) bury() {
+	if w.dead {
+		w.objs = slices.DeleteFunc(w.objs, func(o *object) bool { return w.byDef[o.def] != o })
+		w.dead = false
 	}
 }
 
@@ -168,95 +206,103 @@ func passing(v *value) bool {
 }
 
 // disown makes v an alias. A phi that v flows into as an owner loses its owner
-// too, as v has none to hand over.
+// too, as v has none to hand over. Into dirty, if it is not nil, go the objects whose webs
+// change.
 func (w *flow) disown(v *value, dirty map[*object]bool) {
 	if !w.owner[v] {
 		return
 	}
 	delete(w.owner, v)
-	w.objs = slices.DeleteFunc(w.objs, func(o *object) bool { return o.def == v })
 	delete(w.byDef, v)
-	for _, o := range w.objs {
-		for _, a := range v.args {
-			if origin(a) == o.def || o.members[a] == mWhole && o.members != nil && containsKey(o.members, a) {
+	w.dead = true
+	if dirty != nil {
+		w.met(v, dirty)
+	}
+	for _, u := range w.users[v] {
+		w.disown(u, dirty)
+	}
+}
+
+// met adds the objects whose webs are others now that v is an alias.
+func (w *flow) met(v *value, dirty map[*object]bool) {
+	for _, a := range v.args {
+		if o := w.byDef[origin(a)]; o != nil {
+			dirty[o] = true
+		}
+		for _, o := range w.in[a] {
+			if o.members[a] == mWhole && containsKey(o.members, a) && w.byDef[o.def] == o {
 				dirty[o] = true
 			}
 		}
+		w.collections(w.in[a], dirty)
 	}
-	for _, b := range w.f.rpo {
-		for _, u := range b.instrs {
-			if w.owner[u] {
-				for _, a := range u.args {
-					if origin(a) == v {
-						w.disown(u, dirty)
-						break
-					}
-				}
-			}
+	// Collections that met v in another way.
+	w.collections(w.in[v], dirty)
+	w.collections(w.held[v], dirty)
+	w.collections(w.looked[v], dirty)
+	for _, x := range w.stores[v] {
+		w.collections(w.in[x], dirty)
+	}
+}
+
+// collections adds those of the objects that are collections.
+func (w *flow) collections(objs []*object, to map[*object]bool) {
+	for _, o := range objs {
+		if o.coll && w.byDef[o.def] == o {
+			to[o] = true
 		}
 	}
 }
 
 func containsKey(m map[*value]memberKind, v *value) bool { _, ok := m[v]; return ok }
 
-// conflict returns an owner phi to which some edge does not hand over alone.
-func (w *flow) conflict(owners []*value) *value {
-	for _, v := range owners {
-		if v.op != opPhi {
-			if w.putsTwice(v) {
-				return v
-			}
-			// What the collection was must not be used any more; its elements may.
-			if puts(v) == 1 && len(v.args) > 0 {
-				o := w.byDef[origin(v.args[0])]
-				if o == nil {
-					continue
-				}
-				for _, m := range o.order[:o.nOwn] {
-					if m != v && w.liveAfter(m, v.blk, v.at) && m.blk.order >= 0 && !(m.op == opPhi && w.owner[m]) {
-						return v
-					}
-				}
-			}
+// conflicts reports whether to owner v some edge does not hand over alone.
+func (w *flow) conflicts(v *value) bool {
+	if v.op != opPhi {
+		if w.putsTwice(v) {
+			return true
+		}
+		// What the collection was must not be used any more; its elements may.
+		if puts(v) == 0 || len(v.args) == 0 {
+			return false
+		}
+		o := w.byDef[origin(v.args[0])]
+		return o != nil && slices.ContainsFunc(o.order[:o.nOwn], func(m *value) bool {
+			return m != v && w.liveAfter(m, v.blk, v.at) && m.blk.order >= 0 && !(m.op == opPhi && w.owner[m])
+		})
+	}
+	for i, a := range v.args {
+		r := origin(a)
+		if r.op == opNil {
 			continue
 		}
-		for i, a := range v.args {
-			r := origin(a)
-			if r.op == opNil {
-				continue
+		o := w.byDef[r]
+		if o == nil {
+			return true
+		}
+		// Handed over twice on the same edge?
+		for _, u := range v.blk.instrs {
+			if u.op != opPhi {
+				break
 			}
-			o := w.byDef[r]
-			if o == nil {
-				return v
+			if u != v && w.owner[u] && origin(u.args[i]) == r {
+				return true
 			}
-			// Handed over twice on the same edge?
-			for _, u := range v.blk.instrs {
-				if u.op != opPhi {
-					break
+		}
+		// Used otherwise afterwards?
+		for _, m := range o.order[:o.nOwn] {
+			switch {
+			case m == v:
+			case m.op == opPhi && m.blk == v.blk:
+				if containsKey(o.members, m.args[i]) && w.isUseful(m) {
+					return true
 				}
-				if u != v && w.owner[u] && origin(u.args[i]) == r {
-					return v
-				}
-			}
-			// Used otherwise afterwards?
-			for _, m := range o.order[:o.nOwn] {
-				if m == v {
-					continue
-				}
-				if m.op == opPhi && m.blk == v.blk {
-					if k, ok := o.members[m.args[i]]; ok && w.isUseful(m) {
-						_ = k
-						return v
-					}
-					continue
-				}
-				if w.liveIn(m, v.blk) {
-					return v
-				}
+			case w.liveIn(m, v.blk):
+				return true
 			}
 		}
 	}
-	return nil
+	return false
 }
 
 // putsTwice reports whether v, an operation that makes a collection, puts the

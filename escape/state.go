@@ -45,8 +45,8 @@ type group struct {
 	live   map[*block][]bool    // on entry: [obj*n+combo]
 	in     map[*block][]state   // on entry
 	out    map[*block][]state
-	why    string                          // not "": undecided
-	taken  map[*block][]map[*value]*object // by edge: what hands over to which phi
+	why    string                         // not "": undecided
+	taken  map[edgeKey]map[*value]*object // what hands over to which phi, where they are many
 }
 
 // at returns the instruction at whose index v comes into being: results do at
@@ -118,7 +118,7 @@ func (g *group) prepare() {
 	for i, o := range g.objs {
 		o.slot = i
 	}
-	g.taken = map[*block][]map[*value]*object{}
+	g.taken = map[edgeKey]map[*value]*object{}
 	if g.why != "" {
 		return
 	}
@@ -251,26 +251,56 @@ func predIndex(b *block, i int) int { return b.entries[i] }
 
 // takes returns the owner phi of s that takes over o on its k-th edge.
 func (g *group) takes(o *object, s *block, k int) *object {
-	if len(s.instrs) == 0 || s.instrs[0].op != opPhi {
-		return nil
-	}
-	m := g.taken[s]
-	if m == nil {
-		m = make([]map[*value]*object, len(s.preds))
-		for i := range m {
-			m[i] = map[*value]*object{}
-			for _, v := range s.instrs {
-				if v.op != opPhi {
-					break
-				}
-				if r := origin(v.args[i]); g.w.owner[v] && m[i][r] == nil {
-					m[i][r] = g.w.byDef[v]
-				}
+	phis := g.w.ownersAt(s)
+	if len(phis) <= 4 {
+		for _, v := range phis {
+			if origin(v.args[k]) == o.def {
+				return g.w.byDef[v]
 			}
 		}
-		g.taken[s] = m
+		return nil
 	}
-	return m[k][o.def]
+	e := edgeKey{s, k}
+	m := g.taken[e]
+	if m == nil {
+		m = map[*value]*object{}
+		for _, v := range phis {
+			if r := origin(v.args[k]); m[r] == nil {
+				m[r] = g.w.byDef[v]
+			}
+		}
+		g.taken[e] = m
+	}
+	return m[o.def]
+}
+
+// edgeKey is a way into a block, by its index.
+type edgeKey struct {
+	to *block
+	k  int
+}
+
+// ownersAt lists the phis of b that own.
+func (w *flow) ownersAt(b *block) []*value {
+	if len(b.instrs) == 0 || b.instrs[0].op != opPhi {
+		return nil
+	}
+	vs, ok := w.phisAt[b]
+	if !ok {
+		for _, v := range b.instrs {
+			if v.op != opPhi {
+				break
+			}
+			if w.owner[v] {
+				vs = append(vs, v)
+			}
+		}
+		if w.phisAt == nil {
+			w.phisAt = map[*block][]*value{}
+		}
+		w.phisAt[b] = vs
+	}
+	return vs
 }
 
 // index returns o's place in g.objs, -1 if it is of another group.

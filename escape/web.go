@@ -91,6 +91,9 @@ func (w *flow) member(o *object, v *value, k memberKind, from *value) {
 	}
 	o.members[v] = k
 	o.order = append(o.order, v)
+	if w.in != nil {
+		w.in[v] = append(w.in[v], o)
+	}
 	o.open = append(o.open, v)
 	if from != nil {
 		o.from[v] = from
