@@ -61,7 +61,8 @@ type decider struct {
 	before map[ast.Stmt]*value // the gap in front of a statement; nil until asked for
 	calls  map[*block]map[ast.Expr]int
 
-	at       map[*gap][]int // which decisions free there, by index
+	lates    map[*object]*lateSearch // in the group at hand
+	at       map[*gap][]int          // which decisions free there, by index
 	gapEdits map[*gap][]analysis.TextEdit
 	hoists   map[ast.Stmt]*hoist
 	used     map[string]bool // names that the plan introduces
@@ -344,14 +345,8 @@ func (d *decider) within(h *hoist, g *gap) bool {
 		}
 	}
 	// A function literal may run at another time.
-	same := true
-	ast.Inspect(h.list, func(n ast.Node) bool {
-		if lit, ok := n.(*ast.FuncLit); ok && lit.Pos() < at && at < lit.End() {
-			same = false
-		}
-		return same && (n == nil || n.Pos() <= at)
-	})
-	return same
+	lit := d.f.walked().lits.around(at-1, at)
+	return lit == nil || lit.Pos() < h.list.Pos() || h.list.End() < lit.End()
 }
 
 // feeds returns the objects that o may become, itself first.

@@ -50,6 +50,12 @@ func asserts(f *types.Func, prefixes ...string) bool {
 	return false
 }
 
+// panicking are the literals of a file that are given to assertions which expect a panic.
+type panicking struct {
+	lits literals
+	by   map[*ast.FuncLit]string // the assertion
+}
+
 // expectsPanic returns the assertion that is given the literal in which v
 // stands, if it expects a panic.
 func (p *pkg) expectsPanic(v *value) string {
@@ -57,11 +63,18 @@ func (p *pkg) expectsPanic(v *value) string {
 	if file == nil {
 		return ""
 	}
-	found := ""
+	in := p.panics[file]
+	if in == nil {
+		in = p.panickingIn(file)
+		p.panics[file] = in
+	}
+	return in.by[in.lits.around(v.pos, v.pos)]
+}
+
+func (p *pkg) panickingIn(file *ast.File) *panicking {
+	out := &panicking{by: map[*ast.FuncLit]string{}}
+	var lits []*ast.FuncLit
 	ast.Inspect(file, func(n ast.Node) bool {
-		if n == nil || n.Pos() > v.pos || n.End() <= v.pos {
-			return n == ast.Node(file)
-		}
 		call, ok := n.(*ast.CallExpr)
 		if !ok {
 			return true
@@ -72,12 +85,14 @@ func (p *pkg) expectsPanic(v *value) string {
 		}
 		if asserts(f, "Panics") {
 			for _, a := range call.Args {
-				if lit, ok := ast.Unparen(a).(*ast.FuncLit); ok && lit.Pos() <= v.pos && v.pos < lit.End() {
-					found = p.funcName(f)
+				if lit, ok := ast.Unparen(a).(*ast.FuncLit); ok {
+					out.by[lit] = p.funcName(f)
+					lits = append(lits, lit)
 				}
 			}
 		}
 		return true
 	})
-	return found
+	out.lits = nest(lits)
+	return out
 }

@@ -102,6 +102,8 @@ type flow struct {
 	dead   bool                 // some of objs own no more
 	phisAt map[*block][]*value  // the phis of a block that own, when all is decided
 
+	freeing map[*block]bool // heads of loops that only free elements; nil until asked for
+
 	emptied  map[string][]*value // field → what nil is stored in a field of that name of; nil until asked for
 	pointers map[*root][]*value  // what gives a variable the address of a root; nil until asked for
 }

@@ -84,6 +84,7 @@ func (d *decider) advance(x *decision) {
 		}
 	}
 	causes := map[int]bool{}
+	d.lates = map[*object]*lateSearch{}
 	for i, fp := range pl.plan {
 		cause, at := d.lateness(fp)
 		if cause == "" {
@@ -107,19 +108,24 @@ func (d *decider) advance(x *decision) {
 	}
 	var deletes []*value
 	if !deferred {
+		seen := map[*value]bool{}
 		for _, o := range g.objs {
 			o.eachEvent(func(e event) {
-				if e.kind == evFree && !e.ours && !slices.Contains(deletes, e.at) {
+				if e.kind == evFree && !e.ours && !seen[e.at] {
+					seen[e.at] = true
 					deletes = append(deletes, e.at)
 				}
 			})
 		}
 	}
 	// All of the early frees, or, beside a deferred one, those that help.
+	leaks := map[gapKey]bool{}
+	for _, q := range x.pl.plan {
+		leaks[gapKey{q.obj, q.gap}] = true
+	}
 	var frees []planned
 	for i, fp := range pl.plan {
-		leaks := slices.ContainsFunc(x.pl.plan, func(q freePoint) bool { return q.gap == fp.gap && q.obj == fp.obj })
-		if deferred && !causes[i] && !leaks {
+		if deferred && !causes[i] && !leaks[gapKey{fp.obj, fp.gap}] {
 			continue
 		}
 		p, why := d.give(x, fp)
@@ -190,16 +196,15 @@ const deferInLoop = "a deferred call in a loop"
 // lateness finds what comes between an early free and the program's own.
 func (d *decider) lateness(fp freePoint) (string, token.Pos) {
 	o := fp.obj
-	explicit := false
-	o.eachEvent(func(e event) { explicit = explicit || e.kind == evFree })
-	for at, evs := range o.events {
-		for _, e := range evs {
-			if !explicit && e.kind == evDefer && at.blk.loopDepth > 0 && o.def.blk.loopDepth > 0 {
-				return deferInLoop, at.pos
-			}
-		}
+	ls := d.lates[o]
+	if ls == nil {
+		ls = d.w.searchLate(o)
+		d.lates[o] = ls
 	}
-	if d.w.shared(o) {
+	if !ls.explicit && ls.inLoop.IsValid() {
+		return deferInLoop, ls.inLoop
+	}
+	if ls.shared {
 		return "", token.NoPos
 	}
 	seen := map[*block]bool{}
@@ -223,7 +228,7 @@ func (d *decider) lateness(fp freePoint) (string, token.Pos) {
 				stopped = true
 				break
 			}
-			if v.op != opCall && v.op != opRecv && v.op != opSend || !d.w.freedAfter(o, it.b, i) {
+			if v.op != opCall && v.op != opRecv && v.op != opSend || !ls.after(it.b, i) {
 				continue
 			}
 			switch v.op {
@@ -248,7 +253,7 @@ func (d *decider) lateness(fp freePoint) (string, token.Pos) {
 			seen[s] = true
 			if s.order > it.b.order && s != o.def.blk {
 				for _, p := range s.preds {
-					if p.order >= s.order && p.order >= 0 && !d.w.frees(s) && d.w.freedAfter(o, s, 0) {
+					if p.order >= s.order && p.order >= 0 && !d.w.frees(s) && ls.after(s, 0) {
 						return "the loop", firstPos(s)
 					}
 				}
@@ -259,17 +264,34 @@ func (d *decider) lateness(fp freePoint) (string, token.Pos) {
 	return "", token.NoPos
 }
 
-// freedAfter reports whether the program frees o on some path from instruction i
-// of b.
-func (w *flow) freedAfter(o *object, b *block, i int) bool {
-	for _, evs := range o.events {
+// A lateSearch is what the searches for one object's late frees share.
+type lateSearch struct {
+	explicit bool      // the program frees it by a call that is not deferred
+	inLoop   token.Pos // where a call that frees it is deferred in a loop
+	deferred bool
+	shared   bool
+	frees    *finder
+}
+
+// searchLate prepares the search for o, by its events as they are now.
+func (w *flow) searchLate(o *object) *lateSearch {
+	s := &lateSearch{shared: w.shared(o)}
+	at := append(w.takeovers(o), o.def.where())
+	for v, evs := range o.events {
 		for _, e := range evs {
-			if e.kind == evDefer {
-				return true
+			switch e.kind {
+			case evFree:
+				s.explicit = true
+				at = append(at, v)
+			case evDefer:
+				s.deferred = true
+				if v.blk.loopDepth > 0 && o.def.blk.loopDepth > 0 && (!s.inLoop.IsValid() || v.pos < s.inLoop) {
+					s.inLoop = v.pos
+				}
 			}
 		}
 	}
-	return search(b, i, func(v *value) turn {
+	s.frees = newFinder(o.def.where(), at, func(v *value) turn {
 		switch {
 		case slices.ContainsFunc(o.events[v], func(e event) bool { return e.kind == evFree }):
 			return found
@@ -278,16 +300,38 @@ func (w *flow) freedAfter(o *object, b *block, i int) bool {
 		}
 		return goOn
 	})
+	return s
+}
+
+// after reports whether the program frees the object on some path from instruction i
+// of b.
+func (s *lateSearch) after(b *block, i int) bool { return s.deferred || s.frees.from(b, i) }
+
+// takeovers lists the phis that take over o.
+func (w *flow) takeovers(o *object) []*value {
+	var out []*value
+	for _, m := range o.order {
+		if origin(m) != o.def {
+			continue
+		}
+		for _, u := range m.users {
+			if u.op == opPhi && w.owner[u] {
+				out = append(out, u)
+			}
+		}
+	}
+	return out
 }
 
 // frees reports whether the loop with this head only frees elements.
 func (w *flow) frees(head *block) bool {
-	for _, l := range w.f.loops {
-		if l.head == head && w.marks[l.mark] != nil {
-			return true
+	if w.freeing == nil {
+		w.freeing = map[*block]bool{}
+		for _, l := range w.f.loops {
+			w.freeing[l.head] = w.freeing[l.head] || w.marks[l.mark] != nil
 		}
 	}
-	return false
+	return w.freeing[head]
 }
 
 func firstPos(b *block) token.Pos {

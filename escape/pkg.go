@@ -53,6 +53,7 @@ type pkg struct {
 	counts typeutil.Map       // type → bool: reference counted
 	tags   map[*ast.File]bool // file is not part of every build
 	keeps  map[*ast.File]map[int]string
+	panics map[*ast.File]*panicking
 	locked map[*ast.File]string // why a file is not edited; "": it is
 	scopes scopes
 
@@ -97,6 +98,7 @@ func newPkg(fset *token.FileSet, files []*ast.File, info *types.Info, tp *types.
 		tags:  map[*ast.File]bool{},
 		keeps: map[*ast.File]map[int]string{},
 
+		panics: map[*ast.File]*panicking{},
 		locked: map[*ast.File]string{},
 
 		freeing: map[*types.Func]ArgEffect{},

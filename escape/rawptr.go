@@ -69,25 +69,31 @@ func (w *flow) rawLast(o *object) *value {
 		}
 	}
 	slices.SortFunc(raws, func(a, b *value) int { return int(a.pos - b.pos) })
-	for _, at := range raws {
-		if !w.usedAfter(o, at, isRaw) {
-			return at
+	if len(raws) == 0 {
+		return nil
+	}
+	ends := append(w.takeovers(o), o.def.where())
+	for at := range o.events {
+		if !isRaw(at) {
+			ends = append(ends, at)
 		}
 	}
-	return nil
-}
-
-// usedAfter reports whether an event of o that is not raw can be reached from at.
-func (w *flow) usedAfter(o *object, at *value, isRaw func(*value) bool) bool {
-	return search(at.blk, at.at+1, func(v *value) turn {
+	// What is used, or goes on under another name.
+	later := newFinder(o.def.where(), ends, func(v *value) turn {
 		switch {
 		case v == o.def.where():
 			return leave
 		case len(o.events[v]) > 0 && !isRaw(v), w.becomes(o, v):
-			return found // used, or goes on under another name
+			return found
 		}
 		return goOn
 	})
+	for _, at := range raws {
+		if !later.from(at.blk, at.at+1) {
+			return at
+		}
+	}
+	return nil
 }
 
 // becomes reports whether v is a phi that takes over o.

@@ -20,6 +20,7 @@ type syntax struct {
 	jumps   map[string]token.Pos // label → the first goto that leads there
 	marks   map[ast.Node][]mark  // list of statements → its labels
 	headers []header             // outermost ones, in the order of the source
+	lits    literals
 }
 
 // A header is the assignment with which a statement begins.
@@ -43,6 +44,7 @@ func (f *fn) walked() *syntax {
 		jumps: map[string]token.Pos{}, marks: map[ast.Node][]mark{}}
 	f.syntax = s
 	var path []ast.Node
+	var lits []*ast.FuncLit
 	ast.Inspect(f.node, func(n ast.Node) bool {
 		if n == nil {
 			path = path[:len(path)-1]
@@ -60,6 +62,8 @@ func (f *fn) walked() *syntax {
 			}
 		}
 		switch n := n.(type) {
+		case *ast.FuncLit:
+			lits = append(lits, n)
 		case *ast.Ident:
 			s.names[n.Name] = true
 			if v, ok := f.p.info.Uses[n].(*types.Var); ok && !v.IsField() && !s.written[n] {
@@ -78,7 +82,43 @@ func (f *fn) walked() *syntax {
 		}
 		return true
 	})
+	s.lits = nest(lits)
 	return s
+}
+
+// literals are function literals by position.
+type literals []nested
+
+// nested is a literal and the index of the one around it, -1 if there is none.
+type nested struct {
+	lit *ast.FuncLit
+	up  int
+}
+
+// nest puts literals in order.
+func nest(lits []*ast.FuncLit) literals {
+	slices.SortFunc(lits, func(a, b *ast.FuncLit) int { return cmp.Compare(a.Pos(), b.Pos()) })
+	out := make(literals, len(lits))
+	for i, l := range lits {
+		up := i - 1
+		for up >= 0 && out[up].lit.End() <= l.Pos() {
+			up = out[up].up
+		}
+		out[i].lit, out[i].up = l, up
+	}
+	return out
+}
+
+// around returns the innermost literal that contains both positions, nil if none does.
+func (ls literals) around(from, to token.Pos) *ast.FuncLit {
+	i, _ := slices.BinarySearchFunc(ls, from+1, func(l nested, pos token.Pos) int { return cmp.Compare(l.lit.Pos(), pos) })
+	for i--; i >= 0 && ls[i].lit.End() <= to; {
+		i = ls[i].up
+	}
+	if i < 0 {
+		return nil
+	}
+	return ls[i].lit
 }
 
 func labelOf(b *ast.BranchStmt) string {
