@@ -78,9 +78,7 @@ func (w *flow) useCall(o *object, m *value, k memberKind, u *value) {
 				// Something else that looks into our memory.
 				o.apart = o.apart || o.coll && k == mView
 				if own != nil {
-					if w.looked != nil {
-						w.looked[own.def] = append(w.looked[own.def], o)
-					}
+					w.look(o, own)
 					why := ""
 					if types.Identical(deref(a.typ0()), deref(o.def.typ0())) {
 						// Headers of one kind share what they show by reference counts:

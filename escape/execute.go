@@ -48,8 +48,7 @@ func (w *walk) newBox(v *value, ts []int) []int {
 			inside = append(inside, t)
 		}
 	}
-	w.things = append(w.things, thing{box: true, site: v, inside: inside})
-	return []int{len(w.things) - 1}
+	return []int{w.add(thing{box: true, site: v, inside: inside})}
 }
 
 func (s *sanity) gone(at, v *value, w *walk) {
@@ -58,7 +57,8 @@ func (s *sanity) gone(at, v *value, w *walk) {
 			s.fail(at, "leaves although a planned deferred call frees it")
 		}
 		if !w.things[t].gone {
-			w.things[t].gone, w.things[t].goneAt = true, at
+			x := w.change(t)
+			x.gone, x.goneAt = true, at
 		}
 	}
 }
@@ -78,11 +78,11 @@ func (s *sanity) exec(v *value, w *walk) {
 	case v.op == opPhi:
 	case v.op == opResult: // the call says so much of it
 		if c := v.args[0].call; c == nil || v != c.okRes {
-			delete(w.truth, v)
+			w.hold(v, unknown)
 		}
 	default:
-		delete(w.truth, v)
-		delete(w.known, v)
+		w.hold(v, unknown)
+		w.know(v, unknown)
 	}
 	switch v.op {
 	case opPhi, opResult:
@@ -91,19 +91,20 @@ func (s *sanity) exec(v *value, w *walk) {
 		for _, a := range v.args {
 			all = union(all, w.vals[a])
 		}
-		for _, t := range all {
-			w.things[t].bound = w.things[t].bound || v.op == opBound && !s.p.borrows(v.fn)
+		if v.op == opBound && !s.p.borrows(v.fn) {
+			for _, t := range all {
+				w.change(t).bound = true
+			}
 		}
 		switch {
 		case v.op == opPack && (v.note == "make" || v.note == "literal") && (elemType(v.typ) != nil || isChan(v.typ)):
 			all = w.newBox(v, all)
 		case s.sites[v] && (v.op != opPack || elemType(v.typ) == nil):
-			w.things = append(w.things, thing{site: v})
-			all = []int{len(w.things) - 1}
+			all = []int{w.add(thing{site: v})}
 		}
-		w.vals[v] = all
+		w.leadsTo(v, all)
 	case opOut:
-		w.vals[v] = nil
+		w.leadsTo(v, nil)
 		if e := v.args[0].call.errRes; e != nil && s.nonNil(w, e) == yes {
 			break // made only without an error
 		}
@@ -111,13 +112,12 @@ func (s *sanity) exec(v *value, w *walk) {
 			break
 		}
 		if s.sites[v] {
-			w.things = append(w.things, thing{site: v})
-			w.vals[v] = []int{len(w.things) - 1}
+			w.leadsTo(v, []int{w.add(thing{site: v})})
 		}
 	case opPart:
 		ts := w.reach(w.vals[v.args[0]])
 		s.touch(v, v.args[0], w)
-		w.vals[v] = ts
+		w.leadsTo(v, ts)
 	case opPure, opAppend:
 		var all []int
 		for _, a := range v.args {
@@ -129,9 +129,9 @@ func (s *sanity) exec(v *value, w *walk) {
 		if v.op == opAppend {
 			all = w.newBox(v, all)
 		}
-		w.vals[v] = all
+		w.leadsTo(v, all)
 	case opSet:
-		w.places[v.place] = w.vals[v.args[0]]
+		w.put(v.place, w.vals[v.args[0]])
 		if v.place.root.exposed != "" {
 			s.gone(v, v.args[0], w)
 		}
@@ -141,7 +141,8 @@ func (s *sanity) exec(v *value, w *walk) {
 		if (v.op == opStore || v.op == opSend) && len(v.args) == 2 {
 			// Into a collection that we know: it is inside now.
 			if bs := w.vals[v.args[1]]; len(bs) == 1 && w.things[bs[0]].box && !w.things[bs[0]].gone {
-				w.things[bs[0]].inside = union(w.things[bs[0]].inside, w.vals[v.args[0]])
+				in := w.change(bs[0])
+				in.inside = union(in.inside, w.vals[v.args[0]])
 				return
 			}
 		}
@@ -162,7 +163,7 @@ func (s *sanity) exec(v *value, w *walk) {
 	case opLoopFree:
 		if d := s.f.flow.marks[v]; d != nil {
 			for _, i := range w.all(w.vals[v.args[0]]) {
-				x := &w.things[i]
+				x := w.change(i)
 				if x.inserted && !d.repeat {
 					s.fail(v, "the program frees it after a planned free")
 				}
@@ -172,7 +173,7 @@ func (s *sanity) exec(v *value, w *walk) {
 		}
 	case opUse, opHold, opElem, opRecv:
 		if v.op == opRecv { // a handle is copied
-			w.vals[v] = w.all(w.vals[v.args[0]])
+			w.leadsTo(v, w.all(w.vals[v.args[0]]))
 			return
 		}
 		for _, a := range v.args {
@@ -201,7 +202,7 @@ func (s *sanity) free(at *value, p planned, w *walk) {
 		return
 	}
 	for _, t := range ts {
-		x := &w.things[t]
+		x := w.change(t)
 		if x.box {
 			continue
 		}
@@ -283,7 +284,7 @@ func (s *sanity) call(v *value, w *walk, failed tri) {
 		}
 		if t := applies(e.Freed); t != no {
 			for _, i := range w.all(w.vals[a]) {
-				x := &w.things[i]
+				x := w.change(i)
 				if (x.inserted || x.deferred) && !e.Repeatable {
 					s.fail(v, "the program frees it after a planned free")
 				}
@@ -300,13 +301,13 @@ func (s *sanity) call(v *value, w *walk, failed tri) {
 		}
 	}
 	for i, r := range ci.results {
-		w.vals[r] = nil
+		w.leadsTo(r, nil)
 		if r == ci.errRes {
-			w.known[r] = failed
+			w.know(r, failed)
 			continue
 		}
 		if r == ci.okRes {
-			w.truth[r] = failed.not()
+			w.hold(r, failed.not())
 			continue
 		}
 		if i >= len(ci.sum.Res) {
@@ -314,12 +315,7 @@ func (s *sanity) call(v *value, w *walk, failed tri) {
 		}
 		re := ci.sum.Res[i]
 		if re.Owned && len(re.Fields) == 0 && (failed != yes || re.Partial || ci.okRes != nil && !re.Flagged) {
-			w.things = append(w.things, thing{site: r})
-			w.vals[r] = []int{len(w.things) - 1}
-			if failed == yes {
-				// There may be one or not; it must not be demanded.
-				w.things[len(w.things)-1].gone = false
-			}
+			w.leadsTo(r, []int{w.add(thing{site: r})})
 		}
 	}
 	for i, r := range ci.results {
@@ -330,22 +326,22 @@ func (s *sanity) call(v *value, w *walk, failed tri) {
 		for j, a := range v.args {
 			switch {
 			case ci.params[j] == -2 && !plain(r.typ0()) && !isError(r.typ0()): // a function that looks at it may return it
-				w.vals[r] = union(w.vals[r], w.vals[a])
+				w.leadsTo(r, union(w.vals[r], w.vals[a]))
 			case v.operandIs(j, re.Is):
-				w.vals[r] = union(w.vals[r], w.vals[a])
+				w.leadsTo(r, union(w.vals[r], w.vals[a]))
 			case v.operandIs(j, re.Views) && re.Owned && len(re.Fields) == 0:
 				if len(w.vals[r]) == 0 {
 					continue // the call failed: there is no view either
 				}
-				own := &w.things[w.vals[r][0]]
+				own := w.change(w.vals[r][0])
 				own.sees = union(own.sees, w.vals[a])
 			case v.operandIs(j, re.Views):
-				w.vals[r] = union(w.vals[r], w.vals[a])
+				w.leadsTo(r, union(w.vals[r], w.vals[a]))
 			}
 		}
 		for k, q := range ci.results {
 			if k < 64 && re.Of>>k&1 == 1 {
-				w.vals[r] = union(w.vals[r], w.vals[q])
+				w.leadsTo(r, union(w.vals[r], w.vals[q]))
 			}
 		}
 	}

@@ -245,6 +245,13 @@ func (w *flow) met(v *value, dirty map[*object]bool) {
 	}
 }
 
+// look notes that o's web depends on q, if that is an object: while owners are decided.
+func (w *flow) look(o, q *object) {
+	if w.looked != nil && q != nil {
+		w.looked[q.def] = append(w.looked[q.def], o)
+	}
+}
+
 // collections adds those of the objects that are collections.
 func (w *flow) collections(objs []*object, to map[*object]bool) {
 	for _, o := range objs {

@@ -7,7 +7,6 @@ package escape
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 )
 
@@ -15,35 +14,6 @@ const (
 	maxPaths = 400
 	maxSteps = 60000
 )
-
-// A thing is one buffer that came into being on a path.
-type thing struct {
-	site     *value
-	inserted bool // freed by a planned statement
-	freed    bool // freed by the program
-	gone     bool // escaped, returned, left to a deferred call
-	box      bool // a collection; inside is what it holds
-	inside   []int
-	sees     []int // things that it looks into while it owns something itself
-	goneAt   *value
-	deferred bool // a planned deferred call will free it
-	bound    bool // in a method value that does more than to look at it
-}
-
-// A walk is the state of one path.
-type walk struct {
-	vals    map[*value][]int // things a value leads to
-	places  map[*place][]int
-	things  []thing
-	known   map[*value]tri // "is not nil", for errors and tested values
-	truth   map[*value]tri
-	visited map[[2]int]int
-}
-
-func (w *walk) clone() *walk {
-	return &walk{vals: maps.Clone(w.vals), places: maps.Clone(w.places), things: slices.Clone(w.things),
-		known: maps.Clone(w.known), truth: maps.Clone(w.truth), visited: maps.Clone(w.visited)}
-}
 
 // sanity checks the planned frees of a function.
 type sanity struct {
@@ -83,8 +53,7 @@ func (d *decider) verify() {
 	for _, ps := range s.frees {
 		slices.SortStableFunc(ps, func(a, b planned) int { return -cmpMade(a.obj, b.obj) })
 	}
-	w := &walk{vals: map[*value][]int{}, places: map[*place][]int{}, known: map[*value]tri{}, truth: map[*value]tri{}, visited: map[[2]int]int{}}
-	s.walk(d.f.rpo[0], -1, w)
+	s.walk(d.f.rpo[0], -1, newWalk())
 	if s.fault == "" {
 		return
 	}
@@ -139,9 +108,9 @@ func (s *sanity) walk(b *block, k int, w *walk) {
 				nt[v] = s.isTrue(w, v.args[k])
 			}
 			for v, t := range next {
-				w.vals[v] = t
-				w.known[v] = nk[v]
-				w.truth[v] = nt[v]
+				w.leadsTo(v, t)
+				w.know(v, nk[v])
+				w.hold(v, nt[v])
 			}
 		}
 		for i, v := range b.instrs {
@@ -151,18 +120,20 @@ func (s *sanity) walk(b *block, k int, w *walk) {
 			}
 			if x := s.undecided(v, w); x != nil {
 				// Once with the condition true, once with it false.
-				other := w.clone()
-				s.learn(other, x, yes)
-				s.rest(b, i, other)
+				fork := len(w.log)
+				s.learn(w, x, yes)
+				s.rest(b, i, w)
+				w.back(fork)
 				if s.learn(w, x, no); s.fault != "" {
 					return
 				}
 			}
 			if v.op == opCall && s.mayFail(v) {
 				// Once with the error, once without.
-				other := w.clone()
-				s.call(v, other, yes)
-				s.rest(b, i+1, other)
+				fork := len(w.log)
+				s.call(v, w, yes)
+				s.rest(b, i+1, w)
+				w.back(fork)
 				s.call(v, w, no)
 				if s.fault != "" {
 					return
@@ -189,15 +160,17 @@ func (s *sanity) rest(b *block, i int, w *walk) {
 			return
 		}
 		if x := s.undecided(v, w); x != nil {
-			other := w.clone()
-			s.learn(other, x, yes)
-			s.rest(b, i, other)
+			fork := len(w.log)
+			s.learn(w, x, yes)
+			s.rest(b, i, w)
+			w.back(fork)
 			s.learn(w, x, no)
 		}
 		if v.op == opCall && s.mayFail(v) {
-			other := w.clone()
-			s.call(v, other, yes)
-			s.rest(b, i+1, other)
+			fork := len(w.log)
+			s.call(v, w, yes)
+			s.rest(b, i+1, w)
+			w.back(fork)
 			s.call(v, w, no)
 			continue
 		}
@@ -240,17 +213,17 @@ func (s *sanity) leave(b *block, w *walk, k *int) *block {
 		return nil
 	}
 	for n, i := range open {
-		x := w
+		fork := len(w.log)
 		if n < len(open)-1 {
-			s.steps += len(w.vals) / 8 // copying is work, too
-			x = w.clone()
+			s.steps += len(w.vals) / 8 // the longer a path is, the fewer are walked
 		}
-		x.visited[[2]int{b.id, i}]++
+		w.visit(b, i)
 		if len(b.succs) == 2 && b.cond != nil {
-			s.learn(x, b.cond, ofBool(i == 0))
+			s.learn(w, b.cond, ofBool(i == 0))
 		}
 		if n < len(open)-1 {
-			s.walk(b.succs[i], predIndex(b, i), x)
+			s.walk(b.succs[i], predIndex(b, i), w)
+			w.back(fork)
 			if s.fault != "" {
 				return nil
 			}
@@ -321,7 +294,7 @@ func (s *sanity) nonNil(w *walk, v *value) tri {
 
 // learn notes what a branch taken says.
 func (s *sanity) learn(w *walk, c *value, t tri) {
-	w.truth[c] = t
+	w.hold(c, t)
 	switch c.op {
 	case opNot:
 		s.learn(w, c.args[0], t.not())
@@ -334,7 +307,7 @@ func (s *sanity) learn(w *walk, c *value, t tri) {
 			if c.tok.String() == "==" {
 				t = t.not()
 			}
-			w.known[errRoot(x)] = t
+			w.know(errRoot(x), t)
 		}
 	}
 }

@@ -286,6 +286,7 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 					o.complex = "something is stored in a field of it"
 				}
 			}
+			w.look(o, w.byDef[origin(u.args[0])])
 			if q := w.byDef[origin(u.args[0])]; k != mView && !plain(u.args[0].typ0()) && (q == nil || q.mayNil || q.errRes != nil) && w.insists(o) {
 				o.complex = "a field of it gets what may be nil, which its free does not accept"
 			}
