@@ -351,6 +351,9 @@ func (d *decider) within(h *hoist, g *gap) bool {
 
 // feeds returns the objects that o may become, itself first.
 func (g *group) feeds(o *object) []*object {
+	if len(g.objs) > maxGroup {
+		return []*object{o} // it is not decided, and all that it may become is too much to tell of each
+	}
 	if g.next == nil {
 		g.next = map[*object][]*object{}
 		for _, q := range g.objs {

@@ -13,7 +13,7 @@ import (
 const (
 	maxSplice = 200
 	maxDepth  = 6
-	maxValues = 400000
+	maxValues = 1500000 // some 200,000 statements
 )
 
 type lower struct {
@@ -220,7 +220,7 @@ func (l *lower) stmt(s ast.Stmt) {
 	if l.f.declined != "" {
 		return
 	}
-	if l.f.nvals > maxValues {
+	if l.f.nvals > l.p.limit {
 		l.f.declined = "too large to decide in bounded work"
 		return
 	}

@@ -38,6 +38,7 @@ type pkg struct {
 	types  *types.Package
 	set    *spec.Set
 	facts  facts
+	limit  int  // values of a function that is decided
 	cgo    bool // cgo's translations are edited like other files
 
 	decls map[*types.Func]*ast.FuncDecl
@@ -90,7 +91,7 @@ func (p passFacts) reach(q *types.Package) *Reach {
 
 func newPkg(fset *token.FileSet, files []*ast.File, info *types.Info, tp *types.Package, set *spec.Set, f facts) *pkg {
 	return &pkg{
-		fset: fset, files: files, info: info, types: tp, set: set, facts: f,
+		limit: maxValues, fset: fset, files: files, info: info, types: tp, set: set, facts: f,
 		decls: map[*types.Func]*ast.FuncDecl{},
 		sums:  map[*types.Func]*Summary{},
 		cache: map[*types.Func]*Summary{},

@@ -10,6 +10,7 @@ package escape
 
 import (
 	"container/heap"
+	"maps"
 	"slices"
 )
 
@@ -110,10 +111,7 @@ func (pl *planner) postpone() bool {
 	g := pl.g
 	any := false
 	done := map[*object]bool{}
-	for _, b := range g.w.f.rpo {
-		if g.in[b] == nil {
-			continue
-		}
+	for _, b := range g.entered() {
 		for j, o := range g.objs {
 			if done[o] {
 				continue
@@ -347,15 +345,15 @@ func quiet(st []state) bool {
 	return true
 }
 
+// entered lists the blocks that states got to, in order.
+func (g *group) entered() []*block {
+	return slices.SortedFunc(maps.Keys(g.in), func(a, b *block) int { return a.order - b.order })
+}
+
 // visit goes through the settled blocks once more and records.
 func (pl *planner) visit() {
 	g := pl.g
-	var order []*block
-	for b := range g.in {
-		order = append(order, b)
-	}
-	slices.SortFunc(order, func(a, b *block) int { return a.order - b.order })
-	for _, b := range order {
+	for _, b := range g.entered() {
 		in := g.in[b]
 		n := len(pl.exits)
 		out := pl.through(b, in)

@@ -8,7 +8,10 @@ package escape
 // a group are alive; inside a block only the instructions that matter to the
 // group are visited.
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 type state = uint8
 
@@ -105,6 +108,10 @@ func (w *flow) group() {
 	}
 }
 
+// maxGroup bounds the buffers that are decided together, as each may become each: the
+// work grows by the square of their number, and so does what there is to tell.
+const maxGroup = 2000
+
 func (g *group) prepare() {
 	w := g.w
 	for _, o := range g.objs {
@@ -112,8 +119,8 @@ func (g *group) prepare() {
 			g.why = o.complex
 		}
 	}
-	if len(g.objs) > 2000 {
-		g.why = "more than 2000 buffers flow into one another"
+	if len(g.objs) > maxGroup {
+		g.why = fmt.Sprintf("more than %d buffers flow into one another", maxGroup)
 	}
 	for i, o := range g.objs {
 		o.slot = i
