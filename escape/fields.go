@@ -214,21 +214,58 @@ func (w *flow) outlives(x *value, isStore func(*value) bool) bool {
 		}
 	}
 	follow(x)
-	return search(x.blk, x.at+1, func(y *value) turn {
-		switch {
-		case y == x:
-			return leave
-		case isStore(y) && search(y.blk, y.at+1, func(z *value) turn {
-			switch {
-			case z == x:
-				return leave
-			case uses[z]:
-				return found
-			}
-			return goOn
-		}):
-			return found
+	stores := storesBefore(uses, x, isStore)
+	if len(stores) == 0 {
+		return false
+	}
+	for u := range uses {
+		if u.op == opPhi { // other ways than from x lead there as well
+			return search(x.blk, x.at+1, func(y *value) turn {
+				switch {
+				case y == x:
+					return leave
+				case stores[y]:
+					return found
+				}
+				return goOn
+			})
 		}
-		return goOn
-	})
+	}
+	return true
+}
+
+// storesBefore lists the stores from which a path leads to one of the uses and does not
+// pass x. It walks back from the uses, so it sees no more than lies between.
+func storesBefore(uses map[*value]bool, x *value, isStore func(*value) bool) map[*value]bool {
+	stores := map[*value]bool{}
+	seen := map[*block]bool{} // from the end
+	var stack []*block
+	back := func(b *block, i int) { // from the i-th instruction on
+		for ; i >= 0; i-- {
+			y := b.instrs[i]
+			if isStore(y) {
+				stores[y] = true
+			}
+			if y == x || uses[y] {
+				return // what comes before a use is walked from there
+			}
+		}
+		for _, p := range b.preds {
+			if !seen[p] {
+				seen[p] = true
+				stack = append(stack, p)
+			}
+		}
+	}
+	for u := range uses {
+		if u.blk != nil && u.blk.order >= 0 {
+			back(u.blk, u.at-1)
+		}
+	}
+	for len(stack) > 0 {
+		b := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		back(b, len(b.instrs)-1)
+	}
+	return stores
 }
