@@ -81,14 +81,15 @@ func run(pass *analysis.Pass, specs *spec.Loader, cgo bool) (any, error) {
 	if !p.interesting(own) {
 		return res, nil
 	}
-	fns := p.functions()
-	p.summarizeAll(fns)
-	p.export(pass)
 	read := pass.ReadFile
 	if read == nil { // a driver from before it was there, as Bazel's nogo is
 		read = os.ReadFile
 	}
 	read = once(read)
+	p.ignored, p.read = pass.IgnoredFiles, read
+	fns := p.functions()
+	p.summarizeAll(fns)
+	p.export(pass)
 	p.reports(fns, res, read)
 	p.fieldFindings(fns, p.held, res, read)
 	for _, f := range res.Funcs {

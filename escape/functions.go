@@ -105,6 +105,7 @@ func (p *pkg) summarize(fns []*fn) {
 				if round > 6 {
 					s = worst(f.sig, "part of a cycle of calls that does not settle")
 				}
+				s = p.inEveryBuild(o, s)
 				if old := p.sums[o]; old == nil || !reflect.DeepEqual(old, s) {
 					p.sums[o] = s
 					changed = true

@@ -41,6 +41,10 @@ type pkg struct {
 	limit  int  // values of a function that is decided
 	cgo    bool // cgo's translations are edited like other files
 
+	ignored []string                     // names of files that this build leaves out
+	read    func(string) ([]byte, error) // gives their text
+	twins   map[string][]twin            // by receiver's type and name; nil until asked for
+
 	decls map[*types.Func]*ast.FuncDecl
 	sums  map[*types.Func]*Summary // functions of this package, so far
 	cache map[*types.Func]*Summary // callees, as callers see them
