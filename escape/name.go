@@ -89,7 +89,7 @@ func (p *pkg) reachable(t types.Type, path []int) bool {
 // nameAt returns a variable, or a field of one, that holds o at the gap.
 func (w *flow) nameAt(o *object, g *value) *named {
 	try := func(p *place) *named {
-		if v := w.f.valueAt(p, g.blk, g.at); v == nil || origin(v) != o.def {
+		if v := w.f.valueAt(p, g.blk, g.at); v == nil || origin(v) != o.def || !w.pointsStill(v, g) {
 			return nil
 		}
 		if !w.p.isResource(p.typ) && !(o.coll && w.p.collects(p.typ)) && !types.Identical(p.typ, o.def.typ0()) {
@@ -120,6 +120,22 @@ func (w *flow) nameAt(o *object, g *value) *named {
 		}
 	}
 	return w.spread(o, g)
+}
+
+// pointsStill reports whether v, if it is the address of a variable, leads at the gap to what
+// the variable held where it was taken.
+func (w *flow) pointsStill(v, g *value) bool {
+	for v = v.find(); v.op == opCopy; v = v.args[0].find() {
+	}
+	if v.op != opAddr {
+		return true
+	}
+	for i, p := range v.place.root.under(v.place.path) {
+		if now := w.f.valueAt(p, g.blk, g.at); now == nil || i >= len(v.args) || now.find() != v.args[i].find() {
+			return false
+		}
+	}
+	return true
 }
 
 // put lists the places that o is ever put into under its own name, and the variables
