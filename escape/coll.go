@@ -113,19 +113,17 @@ func (w *flow) discharges() {
 			}
 		}
 		d := &discharge{kind: evFree, repeat: true, pure: true}
-		for _, evs := range o.events {
-			for _, e := range evs {
-				switch e.kind {
-				case evFree, evDefer:
-					d.repeat, d.pure = d.repeat && e.repeat, d.pure && e.pure
-				default:
-					d.pure = false
-				}
-				if e.kind == evMove && d.why == "" {
-					d.why = e.why
-				}
+		o.eachEvent(func(e event) {
+			switch e.kind {
+			case evFree, evDefer:
+				d.repeat, d.pure = d.repeat && e.repeat, d.pure && e.pure
+			default:
+				d.pure = false
 			}
-		}
+			if e.kind == evMove && d.why == "" {
+				d.why = e.why
+			}
+		})
 		switch {
 		case all == 0 || all&^(sFreed|sMoved|sDeferred|sNone|sNil) != 0 || all&(sFreed|sMoved|sDeferred) == 0:
 			continue
