@@ -28,8 +28,9 @@ var errProbe = errors.New("not permitted to attach probes: run memwatch as root"
 //
 // The addresses come from the process's table, so that stripped programs work, but they
 // are believed only if a function begins there in a file that the process has
-// mapped as code. Probes are at entry only, where they do no harm to Go code.
-func countMarkers(ctx context.Context, pid int, tables []*probe.Snapshot, d time.Duration) (m *markerRow, err error) {
+// mapped as code. Probes are at entry only, where they do no harm to Go code. Once they
+// count, counting is called.
+func countMarkers(ctx context.Context, pid int, tables []*probe.Snapshot, d time.Duration, counting func()) (m *markerRow, err error) {
 	_ = rlimit.RemoveMemlock() // needed before Linux 5.11 only, and loading reports the failure
 	p, err := openProcess(pid)
 	if err != nil {
@@ -60,6 +61,7 @@ func countMarkers(ctx context.Context, pid int, tables []*probe.Snapshot, d time
 		}
 		links = append(links, l)
 	}
+	counting()
 	start := time.Now()
 	select {
 	case <-time.After(d):

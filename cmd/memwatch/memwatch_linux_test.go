@@ -174,35 +174,44 @@ func (k *keeper) counted(f func()) *markerRow {
 	defer p.Close()
 	tables, err := p.Tables()
 	require.NoError(k.t, err)
-	if _, err := countMarkers(k.t.Context(), p.PID, tables, 0); errors.Is(err, errProbe) {
+	if _, err := countMarkers(k.t.Context(), p.PID, tables, 0, func() {}); errors.Is(err, errProbe) {
 		k.t.Skip("markers are not counted: ", err)
 	}
 	memory, err := p.OpenFile("mem")
 	require.NoError(k.t, err)
 	defer memory.Close()
 
-	// A probe is there when the kernel has put its breakpoint in place of the push, and
-	// gone, which takes a moment after it was closed, when the push is back.
-	await := func(probed bool) {
-		for _, marker := range markers {
-			require.Eventually(k.t, func() bool {
-				var head [1]byte
-				_, err := memory.ReadAt(head[:], int64(marker.address(tables[0])))
-				return err == nil && (head[0] != pushRBP) == probed
-			}, time.Minute, time.Millisecond)
-		}
+	// The kernel puts a breakpoint in place of the push. It is gone, with the probes of the trial
+	// above, a moment after they were closed.
+	for _, marker := range markers {
+		require.Eventually(k.t, func() bool {
+			var head [1]byte
+			_, err := memory.ReadAt(head[:], int64(marker.address(tables[0])))
+			return err == nil && head[0] == pushRBP
+		}, time.Minute, time.Millisecond)
 	}
-	await(false) // those of the trial above
 	ctx, cancel := context.WithCancel(k.t.Context())
-	var w, wErr bytes.Buffer
+	defer cancel()
+	var w bytes.Buffer
+	said, wErr := io.Pipe()
 	done := make(chan int)
 	go func() {
-		done <- memwatch(ctx, &w, &wErr, []string{"-p", k.pid(), "-once", "-o", "json", "-count", "1h"})
+		done <- memwatch(ctx, &w, wErr, []string{"-p", k.pid(), "-once", "-o", "json", "-count", "1h"})
+		wErr.Close()
 	}()
-	await(true)
+	// The breakpoints are there before anything counts: what it says is what to wait for.
+	lines := make(chan string, 100)
+	go func() {
+		defer close(lines)
+		for s := bufio.NewScanner(said); s.Scan(); {
+			lines <- s.Text()
+		}
+	}()
+	require.Contains(k.t, <-lines, "counting for 1h0m0s")
 	f()
 	cancel()
-	require.Equal(k.t, exitOK, <-done, wErr.String())
+	require.Equal(k.t, exitOK, <-done)
+	require.Empty(k.t, <-lines)
 	var r struct{ Processes []*processRow }
 	require.NoError(k.t, json.Unmarshal(w.Bytes(), &r))
 	return r.Processes[0].Markers

@@ -22,6 +22,6 @@ func pids() ([]int, error) { return nil, errSystem }
 
 func inspect(context.Context, int) (*processRow, error) { return nil, errSystem }
 
-func countMarkers(context.Context, int, []*probe.Snapshot, time.Duration) (*markerRow, error) {
+func countMarkers(context.Context, int, []*probe.Snapshot, time.Duration, func()) (*markerRow, error) {
 	return nil, errSystem
 }

@@ -197,6 +197,9 @@ func parseStack(text string) []frame {
 	return stack
 }
 
+// longCount is how long a count is said to run before it ends.
+const longCount = 5 * time.Second
+
 // look reads the processes that the command line names, or all that have a table.
 func (c *config) look(ctx context.Context) (*report, error) {
 	r := &report{Version: schemaVersion, Time: time.Now(), Processes: []*processRow{}}
@@ -211,7 +214,12 @@ func (c *config) look(ctx context.Context) (*report, error) {
 			return nil, fmt.Errorf("process %d: %w", pid, err)
 		}
 		if c.markers > 0 {
-			if p.Markers, err = countMarkers(ctx, pid, p.snapshots, c.markers); err != nil {
+			counting := func() {
+				if c.once && c.markers >= longCount {
+					fmt.Fprintf(c.wErr, "memwatch: counting for %v; Ctrl-C ends it and shows what there is\n", c.markers)
+				}
+			}
+			if p.Markers, err = countMarkers(ctx, pid, p.snapshots, c.markers, counting); err != nil {
 				return nil, fmt.Errorf("process %d: count: %w", pid, err)
 			}
 		}
