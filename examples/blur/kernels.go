@@ -29,10 +29,12 @@ func loadPTX(p *alloc.Pool) (kernels, error) {
 	}
 	box, err := m.Kernel("box")
 	if err != nil {
+		m.Unload()
 		return kernels{}, err
 	}
 	mix, err := m.Kernel("mix")
 	if err != nil {
+		m.Unload()
 		return kernels{}, err
 	}
 	word := func(x int) alloc.Arg { return alloc.Scalar(int32(x)) }

@@ -56,6 +56,7 @@ func loadPTX(p *alloc.Pool) (saxpy, error) {
 	}
 	k, err := m.Kernel("saxpy")
 	if err != nil {
+		m.Unload()
 		return nil, err
 	}
 	return func(s *alloc.Stream, y, x alloc.Buffer[float32], a float32) error {
