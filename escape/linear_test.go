@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/internal/cputime"
 )
 
 const bufType = `package p
@@ -40,7 +42,7 @@ func long(n int) string {
 	return w.String()
 }
 
-// measure decides the one function of src and returns how long that took and
+// measure decides the one function of src and returns how much processor time that took and
 // how many objects it allocated, without parsing, type-checking and lowering.
 func measure(t *testing.T, src string) (time.Duration, uint64) {
 	p, fns := checked(t, "p.go", src)
@@ -52,14 +54,14 @@ func measure(t *testing.T, src string) (time.Duration, uint64) {
 		var before, after runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)
-		start := time.Now()
+		start := cputime.Process()
 		for _, f := range fns {
 			f.flow = analyze(f)
 			p.infer(f, f.flow)
 		}
 		res := &Result{}
 		p.reports(fns, res, func(string) ([]byte, error) { return []byte(src), nil })
-		best = min(best, time.Since(start))
+		best = min(best, cputime.Process()-start)
 		runtime.ReadMemStats(&after)
 		allocs = min(allocs, after.Mallocs-before.Mallocs)
 		require.NotEmpty(t, res.Funcs)
@@ -69,7 +71,7 @@ func measure(t *testing.T, src string) (time.Duration, uint64) {
 
 // TestLinear fits work over code size: the exponent stays close to one while the
 // number of buffers alive at once is bounded. Allocations stand for work, as
-// they do not depend on what else the machine does; time only shows gross errors.
+// they do not depend on what else the machine does; processor time only shows gross errors.
 func TestLinear(t *testing.T) {
 	if testing.Short() {
 		t.Skip("fits running times")
@@ -117,10 +119,10 @@ func TestPingPong(t *testing.T) {
 	}
 	fmt.Fprintf(&w, "\tfor range k {\n\t\t%s = %s\n\t}\n\tb0.Put(b1)\n}\n", strings.Join(names, ", "), strings.Join(rotated, ", "))
 	p, fns := checked(t, "p.go", w.String())
-	start := time.Now()
+	start := cputime.Process()
 	res := &Result{}
 	p.reports(fns, res, func(string) ([]byte, error) { return []byte(w.String()), nil })
-	d := time.Since(start)
+	d := cputime.Process() - start
 	require.Empty(t, res.Bugs)
 	require.Len(t, res.Funcs, 1)
 	require.Len(t, res.Funcs[0].Buffers, n)
