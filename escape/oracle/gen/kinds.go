@@ -128,3 +128,59 @@ const (
 	XCleanup                   // testing cleanup frees it
 	XQueue                     // captured by a queued function
 )
+
+// Op is what a Use does.
+type Op uint8
+
+const (
+	OFill   Op = iota // Fill on the stream
+	OSet              // CopyFrom
+	OSum              // output of the sum, through CopyTo
+	OLen              // output of the length
+	OMove             // copy from Args[1]
+	OLaunch           // queued function adds to each element
+	OExpr             // Fill through the method expression
+	OPrint            // handed to fmt
+	OKeep             // runtime.KeepAlive
+	OLook             // handed to a function whose constant argument says not to free
+	OTemp             // sum of an unnamed temporary; N is its size
+	OChain            // method called on an unnamed temporary
+)
+
+// How an error of an operation is met.
+type OnErr uint8
+
+const (
+	EIgnore  OnErr = iota
+	ECheck         // if err != nil { Fail }
+	EInvert        // if err == nil { Ok } else { Fail }
+	EWrap          // wrapped first, tested later
+	EMust          // the maker panics
+	EDiscard       // b, _ :=
+	EShadow        // tested in an inner scope that shadows err
+)
+
+// Via is the function that makes a buffer.
+type Via uint8
+
+const (
+	VMake    Via = iota // alloc.Make itself
+	VNew                // wrapper of another package
+	VGeneric            // generic wrapper of another package
+	VAdopt              // memory made by somebody else
+)
+
+// ResultKind is what a function returns beside its error.
+type ResultKind uint8
+
+const (
+	RNone    ResultKind = iota // nothing at all
+	RErr                       // error
+	RBuf                       // handle, error
+	RInt                       // int64
+	RPair                      // pair, error
+	RSlice                     // slice, error
+	RPairPtr                   // *pair, error
+	RStack                     // stack, error
+	RHeld                      // an error that holds a buffer
+)
