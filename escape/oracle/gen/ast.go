@@ -71,6 +71,9 @@ type Var struct {
 	Cell    bool // a literal assigns it
 }
 
+// blank is the name of a variable that keeps nothing.
+const blank = "_"
+
 // Locs returns the number of locations of v.
 func (v *Var) Locs() int {
 	if v.fields() {
@@ -118,5 +121,5 @@ const (
 	CFlag  // a boolean variable drawn before
 	CNever // false, which the program cannot know
 	CTemp  // the sum of an unnamed temporary is positive; N is its size
-	CNil   // a pointer resource is there
+	CNil   // a pointer is not nil; a buffer has a length, which is a read
 )

@@ -183,6 +183,11 @@ func (g *generator) doCall() []Stmt {
 			g.tag("result dropped")
 			return []Stmt{s}
 		}
+		if fn.Result != RHeld && g.chance(0.04) {
+			g.tag("assigned to blank")
+			s.Dst, s.Err, s.Fail = g.newVar(blank, kind, fn.Res), ECheck, g.fail(true)
+			return []Stmt{s}
+		}
 		s.Decl = true
 		if fn.Result != RHeld {
 			s.Err = ECheck
@@ -194,12 +199,17 @@ func (g *generator) doCall() []Stmt {
 		}
 		s.Dst = g.fresh(kind, fn.Res)
 		s.Dst.Fixed = kind == KPairPtr
-		k := g.declare(s.Dst)
 		if g.alias[i] {
-			for _, a := range args {
-				g.merge(k, a)
-			}
 			s.Dst.Param = true
+		} else {
+			args = nil
+		}
+		if fn.May {
+			return append([]Stmt{s}, g.tested(s.Dst, true, args...)...)
+		}
+		k := g.declare(s.Dst)
+		for _, a := range args {
+			g.merge(k, a)
 		}
 	}
 	if recurse {

@@ -228,6 +228,9 @@ func (g *generator) function(f *Func, budget int) *Func {
 			body = append(body, g.doCall()...)
 			g.f.again = false
 		}
+		if f.Result == RBuf && g.chance(0.1) && g.empty() {
+			body = append(body, &If{Cond: g.cond(), Then: g.ret(&Return{})})
+		}
 		if f.Hoist {
 			body = append(body, g.gotos()...)
 		}

@@ -154,6 +154,9 @@ func (g *generator) doReturn() []Stmt {
 		}
 		return g.ret(&Return{Fail: true})
 	}
+	if g.chance(0.1) && g.f.fn.Result == RBuf && g.empty() {
+		return g.ret(&Return{})
+	}
 	if g.chance(0.5) {
 		return g.ending()
 	}

@@ -48,6 +48,8 @@ func init() {
 		{40, (*generator).doPhi},
 		{30, (*generator).doSwap},
 		{30, (*generator).doPair},
+		{8, (*generator).doMaybe},
+		{4, (*generator).doBlank},
 		{40, (*generator).doField},
 		{20, (*generator).doSlice},
 		{30, (*generator).doJump},

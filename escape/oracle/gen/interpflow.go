@@ -47,7 +47,11 @@ func (m *machine) cond(f *frame, c *Cond) (bool, sig) {
 	case CNever:
 		return false, next
 	case CNil:
-		return f.objects(c.Path)[0] != nil, next
+		o := f.objects(c.Path)
+		if c.Path.V.Res == RBuffer {
+			touch(o)
+		}
+		return o[0] != nil, next
 	case CTemp:
 		n := len(m.trace.Events)
 		if s := m.temporary(f, c.N); s.kind != sNext {

@@ -221,7 +221,11 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 }
 
 func (m *machine) make(f *frame, s *Make) sig {
-	fail, pan := m.op()
+	none := s.Via == VMaybe && m.tape.Next(2) == 0
+	fail, pan := false, false
+	if !none {
+		fail, pan = m.op()
+	}
 	if fail && s.Err == EMust {
 		m.abandon()
 		pan = true
@@ -230,7 +234,7 @@ func (m *machine) make(f *frame, s *Make) sig {
 		return sig{kind: sPanic}
 	}
 	var o *object
-	if !fail {
+	if !fail && !none {
 		o = m.newObject(s.N)
 	}
 	if s.Dst.Field >= 0 {

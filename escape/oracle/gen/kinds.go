@@ -168,6 +168,7 @@ const (
 	VNew                // wrapper of another package
 	VGeneric            // generic wrapper of another package
 	VAdopt              // memory made by somebody else
+	VMaybe              // makes nothing, without an error, if a decision says so
 )
 
 // ResultKind is what a function returns beside its error.

@@ -377,6 +377,9 @@ func (w *printer) cond(c *Cond) string {
 	case CLen:
 		return w.place(c.Path) + ".Len()%2 == 0"
 	case CNil:
+		if c.Path.V.Res == RBuffer {
+			return w.place(c.Path) + ".Len() > 0"
+		}
 		return w.place(c.Path) + " != nil"
 	case CTemp:
 		if c.Res == RMat {
@@ -384,6 +387,9 @@ func (w *printer) cond(c *Cond) string {
 		}
 		return fmt.Sprintf("%s.Sum(c, %s.Fresh(c, %d)) > 0", w.rt(), w.rt(), c.N)
 	case CNot:
+		if c.X.Op == CNil && c.X.Path.V.Res == RMat {
+			return w.place(c.X.Path) + " == nil"
+		}
 		return "!(" + w.cond(c.X) + ")"
 	case CAnd:
 		return "(" + w.cond(c.X) + ") && (" + w.cond(c.Y) + ")"

@@ -59,6 +59,12 @@ func (w *printer) sum(p Path) string {
 
 // maker returns the call that makes a buffer, with two results, or one if must.
 func (w *printer) maker(s *Make, res Res, must bool) string {
+	switch {
+	case s.Via == VMaybe && res == RMat:
+		return fmt.Sprintf("%s.MaybeMat(c, %d)", w.rt(), s.N)
+	case s.Via == VMaybe:
+		return fmt.Sprintf("%s.Maybe[%s](c, %d)", w.rt(), w.elem(), s.N)
+	}
 	if res == RMat {
 		if must {
 			return fmt.Sprintf("%s.MustMat(c, %d)", w.rt(), s.N)

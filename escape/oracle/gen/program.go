@@ -14,6 +14,7 @@ type Func struct {
 	Recover bool
 	Named   bool // named results with deferred clean-up of result Clean
 	Clean   *Var // the named result
+	May     bool // returns nothing, without an error, on some paths
 	Locs    int  // locations used by its variables
 	Vars    []*Var
 }

@@ -28,6 +28,14 @@ func NewMat(c *C, n int) (*Mat, error) {
 	return m, nil
 }
 
+// MaybeMat makes a Mat, or nothing, which is no error.
+func MaybeMat(c *C, n int) (*Mat, error) {
+	if !c.B() {
+		return nil, nil
+	}
+	return NewMat(c, n)
+}
+
 // MustMat panics on an error.
 func MustMat(c *C, n int) *Mat {
 	m, err := NewMat(c, n)

@@ -98,6 +98,14 @@ func NewOf[T Elem](c *C, n int) (alloc.Buffer[T], error) {
 	return b, nil
 }
 
+// Maybe makes a buffer, or nothing, which is no error.
+func Maybe[T Elem](c *C, n int) (alloc.Buffer[T], error) {
+	if !c.B() {
+		return alloc.Buffer[T]{}, nil
+	}
+	return alloc.Make[T](c.S(), n)
+}
+
 // Adopted adopts memory made elsewhere.
 func Adopted[T Elem](c *C, n int) (alloc.Buffer[T], error) {
 	s := c.S()
