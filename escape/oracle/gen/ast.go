@@ -45,6 +45,7 @@ const (
 	KSeq                 // iterator over views of the buffer
 	KStack               // pointer to a struct with a slice of handles
 	KBox                 // pointer to a struct with one handle, which can be resized
+	KFreer               // method value of the free
 )
 
 // Res is the resource type of what a variable holds.

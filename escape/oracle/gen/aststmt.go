@@ -147,7 +147,7 @@ type (
 	// Free is the user's own free.
 	Free struct {
 		Path Path
-		Told bool // by a function whose constant argument says so
+		How  FreeHow
 	}
 	// FreeAll frees the elements of a slice or array in a loop.
 	FreeAll struct{ V *Var }

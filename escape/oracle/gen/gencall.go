@@ -267,25 +267,33 @@ func (g *generator) doDispatch() []Stmt {
 
 func (g *generator) doEscape() []Stmt {
 	k := g.pick(func(k *known) bool {
-		return k.v.Kind == KBuf && g.movable(k) && !k.v.Param && solid(k.v)
+		return (k.v.Kind == KBuf || k.v.Kind == KFreer || k.v.Kind == KGetter) && g.movable(k) && !k.v.Param && solid(k.v)
 	})
 	if k == nil {
 		return nil
 	}
 	kind := EscapeKind(g.n(7))
+	switch k.v.Kind {
+	case KFreer:
+		g.tag("free handed on")
+		kind = []EscapeKind{XKeep, XSend, XField, XCleanup}[g.n(4)]
+	case KGetter:
+		g.tag("getter handed on")
+		kind = XGot
+	}
 	if kind == XQueue && k.v.Res == RMat {
 		kind = XKeep
 	}
 	if kind == XCleanup && g.f.fn.Generic {
 		kind = XSend
 	}
-	if kind != XKeep || g.chance(0.5) {
+	if kind != XKeep && kind != XGot || g.chance(0.5) {
 		g.of(k).gone = true
 	} else {
 		g.of(k).pinned = true
 	}
 	g.tag("escape")
-	g.tag([...]string{"kept in a global", "sent to others", "stored in a parameter", "goroutine", "sync.Pool", "test cleanup", "captured by a queued function"}[kind])
+	g.tag([...]string{"kept in a global", "sent to others", "stored in a parameter", "goroutine", "sync.Pool", "test cleanup", "captured by a queued function", "kept in a global"}[kind])
 	return []Stmt{&Escape{Kind: kind, Path: Of(k.v)}}
 }
 

@@ -12,7 +12,7 @@ func (g *generator) doDefer() []Stmt {
 	if k == nil || g.f.depth > 0 && g.chance(0.5) || g.hoisted() {
 		return nil
 	}
-	d := &Defer{Kind: []DeferKind{DFree, DFree, DLit, DMethod}[g.n(4)], Path: Of(k.v), ID: g.id()}
+	d := &Defer{Kind: []DeferKind{DFree, DFree, DLit, DMethod, DDo}[g.n(5)], Path: Of(k.v), ID: g.id()}
 	if k.v.Kind == KEmbed {
 		g.tag("promoted free")
 	}

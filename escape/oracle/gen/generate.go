@@ -258,7 +258,7 @@ func (g *generator) named(f *Func) []Stmt {
 
 var letters = [...]string{KBuf: "b", KView: "v", KRaw: "p", KMethod: "m", KFiller: "i", KAny: "a", KEmbed: "e",
 	KPtr: "q", KPair: "pair", KPairPtr: "pp", KArray: "arr", KSlice: "xs", KMap: "table", KFunc: "f", KChan: "ch",
-	KGetter: "get", KKeys: "keys", KErr: "held", KSeq: "seq", KStack: "stack", KBox: "box"}
+	KGetter: "get", KKeys: "keys", KErr: "held", KSeq: "seq", KStack: "stack", KBox: "box", KFreer: "free"}
 
 // stmts returns a list of statements for the current scope, within the budget.
 func (g *generator) stmts() []Stmt {

@@ -22,7 +22,7 @@ var constructs = []string{
 	"call", "escape", "branch", "loop", "cell", "result leads to a literal", "map key", "error that holds", "iterator", "pulled iterator", "struct destructor", "slice in a struct",
 	"promoted free", "resize", "errgroup", "shadowed error", "made in a header", "temporary in a header", "range over a literal", "mixed phi",
 	"correlated free", "nil tested", "deferred free of nil", "deferred clean-up", "deferred read", "deferred read in loop", "deferred under a flag", "flag set by others", "reassigned after a defer", "receiver evaluated early",
-	"nothing without an error", "assigned to blank",
+	"nothing without an error", "assigned to blank", "free handed on", "getter handed on",
 }
 
 func TestConstructs(t *testing.T) {

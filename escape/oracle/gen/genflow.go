@@ -180,7 +180,7 @@ func (g *generator) doExit() []Stmt {
 func (g *generator) doFree() []Stmt {
 	k := g.pick(func(k *known) bool {
 		switch k.v.Kind {
-		case KBuf, KEmbed, KBox:
+		case KBuf, KEmbed, KBox, KFreer, KGetter:
 		case KPair:
 			if !g.p.Closes {
 				return false
@@ -200,10 +200,10 @@ func (g *generator) doFree() []Stmt {
 	case KPair, KBox:
 		g.tag("struct destructor")
 	}
-	f := &Free{Path: Of(k.v)}
+	f := &Free{Path: Of(k.v), How: g.how(k.v)}
 	if k.v.Kind == KBuf && g.chance(0.15) && !k.v.MaySkip {
 		g.tag("constant argument")
-		f.Told = true
+		f.How = FTold
 	}
 	g.of(k).gone = true
 	return []Stmt{f}

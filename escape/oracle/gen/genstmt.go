@@ -50,6 +50,8 @@ func init() {
 		{30, (*generator).doPair},
 		{8, (*generator).doMaybe},
 		{4, (*generator).doBlank},
+		{8, (*generator).doFreer},
+		{6, (*generator).doGetter},
 		{40, (*generator).doField},
 		{20, (*generator).doSlice},
 		{30, (*generator).doJump},
@@ -237,7 +239,7 @@ func (g *generator) operand(want func(*known) bool) (Path, *known) {
 func (g *generator) doUse() []Stmt {
 	k := g.pick(func(k *known) bool {
 		switch k.v.Kind {
-		case KFunc, KSlice, KMap, KKeys, KSeq, KStack:
+		case KFunc, KSlice, KMap, KKeys, KSeq, KStack, KFreer:
 			return false
 		}
 		return true
@@ -267,6 +269,9 @@ func (g *generator) doUse() []Stmt {
 			ops = append(ops, OSet, OExpr, OLaunch)
 		}
 		ops = append(ops, OMove)
+		if k.v.Kind == KGetter {
+			ops = []Op{OTwice, OSum, OFill}
+		}
 	}
 	if k.v.MaySkip || k.v.Undef {
 		ops = []Op{OFill, OLen}
@@ -292,10 +297,12 @@ func (g *generator) doUse() []Stmt {
 		g.tag("keepalive")
 	case OLook:
 		g.tag("constant argument")
+	case OTwice:
+		g.tag("getter handed on")
 	case OExpr:
 		g.tag("method expression")
 	}
-	if g.chance(0.4) && u.Op != OSum && u.Op != OLen && u.Op != OPrint && u.Op != OKeep && u.Op != OLook && !k.v.MaySkip && k.v.Kind != KRaw {
+	if g.chance(0.4) && u.Op != OSum && u.Op != OLen && u.Op != OPrint && u.Op != OKeep && u.Op != OLook && u.Op != OTwice && !k.v.MaySkip && k.v.Kind != KRaw {
 		u.Err = ECheck
 		if g.chance(0.7) {
 			u.Fail = g.fail(true)

@@ -129,7 +129,7 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 		}
 		f.done[s.Of.name()] = true
 	case *Free:
-		if s.Told {
+		if s.How == FTold {
 			touch(f.objects(s.Path))
 		}
 		for _, o := range f.objects(s.Path) {

@@ -46,6 +46,7 @@ const (
 	DAll                     // deferred literal frees what a slice holds by then
 	DClose                   // defer x.Close() of a struct: frees what its fields are by then
 	DGuard                   // deferred literal reads b unless a flag is set by then
+	DDo                      // defer rt.Do(b.Free)
 )
 
 // GuardKind is how the flag of a guarded defer is held and set.
@@ -59,6 +60,20 @@ const (
 	GFunction                  // by a function that gets its address
 	GMethod                    // by a method of what it is a field of
 	guardKinds
+)
+
+// FreeHow is who calls a free.
+type FreeHow uint8
+
+const (
+	FPlain FreeHow = iota // the program
+	FTold                 // a function whose constant argument says so
+	FDo                   // a function that gets it as a method value
+	FLater                // one that such a function returns
+	FOwn                  // … of this package
+	FOnce                 // sync.OnceFunc
+	FGot                  // a function that gets the getter
+	FGotOwn               // … of this package
 )
 
 // JoinKind is how a goroutine is joined.
@@ -127,6 +142,7 @@ const (
 	XPool                      // put into a sync.Pool
 	XCleanup                   // testing cleanup frees it
 	XQueue                     // captured by a queued function
+	XGot                       // kept by a function that gets the getter
 )
 
 // Op is what a Use does.
@@ -145,6 +161,7 @@ const (
 	OLook             // handed to a function whose constant argument says not to free
 	OTemp             // sum of an unnamed temporary; N is its size
 	OChain            // method called on an unnamed temporary
+	OTwice            // getter handed to a function that reads what it returns twice
 )
 
 // How an error of an operation is met.

@@ -285,7 +285,7 @@ func (l *Liveness) stmt(s Stmt, out Set, c liveCtx) Set {
 			in = in.with(s.Of.Path)
 		}
 	case *Free:
-		if s.Told {
+		if s.How == FTold {
 			in = in.with(s.Path)
 			during = in
 		}

@@ -176,6 +176,8 @@ func (w *printer) varType(v *Var) string {
 		return "*" + w.stackType(v.Res)
 	case KBox:
 		return "*" + w.boxType()
+	case KFreer:
+		return "func()"
 	}
 	panic("gen: kind without a type")
 }

@@ -5,14 +5,6 @@ package gen
 
 import "fmt"
 
-// freeOf frees what the expression x holds, which may be nothing.
-func freeOf(x string, r Res) string {
-	if r == RMat {
-		return "if " + x + " != nil {\n" + x + ".Close()\n}"
-	}
-	return x + ".Free()"
-}
-
 // elems is the slice, array or map of v.
 func (w *printer) elems(v *Var) string {
 	if v.Kind == KStack {
@@ -198,61 +190,4 @@ func (w *printer) each(s *Each) {
 	}
 	w.label(s.Label)
 	w.pf("for _, %s := range %s {\n", s.V.Name, x)
-}
-
-// guard defers a read as long as a flag is not set.
-func (w *printer) guard(s *Defer) {
-	x := s.name()
-	cond := x
-	switch s.By {
-	case GPlain, GFunction:
-		w.pf("%s := false\n", x)
-	case GPointer:
-		w.pf("%s := new(bool)\n", x)
-		cond = "*" + x
-	case GField:
-		w.pf("%s := struct{ ok bool }{}\n", x)
-		cond = x + ".ok"
-	case GLiteral:
-		w.pf("%[1]s := false\nset%[1]s := func() { %[1]s = true }\n_ = set%[1]s\n", x)
-	case GMethod:
-		w.pf("%s := &%s.State{}\n", x, w.rt())
-		cond = x + ".Done"
-	}
-	w.pf("defer func() {\nif !%s {\nc.Out(%s)\n}\n}()\n", cond, w.peek(s.Path))
-}
-
-// done sets the flag of a guarded defer.
-func (w *printer) done(s *Defer) {
-	x := s.name()
-	switch s.By {
-	case GPlain:
-		w.pf("%s = true\n", x)
-	case GPointer:
-		w.pf("*%s = true\n", x)
-	case GField:
-		w.pf("%s.ok = true\n", x)
-	case GLiteral:
-		w.pf("set%s()\n", x)
-	case GFunction:
-		w.pf("%s.Set(&%s)\n", w.rt(), x)
-	case GMethod:
-		w.pf("%s.Finish()\n", x)
-	}
-}
-
-// deferredLook defers a read of what s.Path holds now.
-func (w *printer) deferredLook(s *Defer) {
-	h := w.handleType(s.Path.V.Res)
-	x := Of(&Var{Name: "x", Res: s.Path.V.Res})
-	switch {
-	case s.Lit:
-		w.pf("defer func() {\nc.Out(%s)\n}()\n", w.peek(s.Path))
-	case s.ID%2 == 1:
-		w.pf("defer func(x %s) {\nc.Out(%s)\n}(%s)\n", h, w.peek(x), w.handle(s.Path))
-	case s.Path.V.Res == RMat:
-		w.pf("defer %s.Report(c)\n", w.handle(s.Path))
-	default:
-		w.pf("defer %s.Report(c, %s)\n", w.rt(), w.handle(s.Path))
-	}
 }

@@ -15,29 +15,6 @@ func (w *printer) recv(p Path) string {
 	return w.handle(p)
 }
 
-func (w *printer) freeCall(p Path) string {
-	switch p.V.Kind {
-	case KPair, KPairPtr:
-		if p.Field < 0 {
-			return p.V.Name + ".Close()"
-		}
-	case KStack, KBox:
-		return p.V.Name + ".Close()"
-	}
-	if p.V.Res == RMat {
-		return w.handle(p) + ".Close()"
-	}
-	return w.recv(p) + ".Free()"
-}
-
-func (w *printer) drop(p Path, free bool) {
-	name := "Drop"
-	if p.V.Res == RMat {
-		name = "DropMat"
-	}
-	w.pf("%s.%s(%s, %t)\n", w.rt(), name, w.handle(p), free)
-}
-
 // peek is the sum of p without an operation.
 func (w *printer) peek(p Path) string {
 	if p.V.Res == RMat {
@@ -133,6 +110,9 @@ func (w *printer) use(s *Use) {
 		return
 	case OLen:
 		w.pf("c.Out(int64(%s.Len()))\n", recv)
+		return
+	case OTwice:
+		w.pf("%s.%s(c, %s)\n", w.rt(), w.got("Twice", p.V.Res), p.V.Name)
 		return
 	case OLook:
 		w.drop(p, false)
@@ -355,7 +335,9 @@ func (w *printer) escape(s *Escape) {
 	case XPool:
 		w.pf("c.Pool.Put(%s)\n", h)
 	case XCleanup:
-		w.pf("c.TB().Cleanup(%s)\n", strings.TrimSuffix(w.freeCall(s.Path), "()"))
+		w.pf("c.TB().Cleanup(%s)\n", w.freeValue(s.Path))
+	case XGot:
+		w.pf("%s.%s(c, %s)\n", w.rt(), w.got("KeepGot", s.Path.V.Res), s.Path.V.Name)
 	case XQueue:
 		w.imports[pathHost] = true
 		w.pf("host.Launch(c.S(), func(host.Args) {\n%s.Touch(%s)\n})\n", w.rt(), h)

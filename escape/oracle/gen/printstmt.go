@@ -126,66 +126,15 @@ func (w *printer) stmt(s Stmt, top bool) {
 			w.pf("panic(%s.Panic(%d))\n", w.rt(), s.X)
 		}
 	case *Defer:
-		free := w.freeCall(s.Path)
-		switch s.Kind {
-		case DLook:
-			w.deferredLook(s)
-		case DNil:
-			w.pf("defer func() {\n%s\n}()\n", freeOf(s.Path.V.Name, s.Path.V.Res))
-		case DAll:
-			w.pf("defer func() {\nfor _, x := range %s {\n%s\n}\n}()\n", w.elems(s.Path.V), w.freeCall(Of(&Var{Name: "x", Res: s.Path.V.Res})))
-		case DClose:
-			w.pf("defer %s\n", free)
-		case DFree:
-			w.pf("defer %s\n", free)
-		case DLit:
-			w.pf("defer func() {\n%s\n}()\n", free)
-		case DMethod:
-			w.pf("free%d := %s\ndefer free%d()\n", s.ID, strings.TrimSuffix(free, "()"), s.ID)
-		case DUse:
-			w.pf("defer func() {\nc.Out(%s)\n}()\n", w.peek(s.Path))
-		case DGuard:
-			w.guard(s)
-		}
+		w.deferred(s)
 	case *Done:
 		w.done(s.Of)
 	case *Free:
-		if s.Told {
-			w.drop(s.Path, true)
-		} else {
-			w.pf("%s\n", w.freeCall(s.Path))
-		}
+		w.free(s)
 	case *FreeAll:
-		if s.V.Kind == KStack {
-			w.pf("%s\n", w.freeCall(Of(s.V)))
-			return
-		}
-		if s.V.Kind == KKeys {
-			w.pf("for x := range %s {\n%s\n}\n", s.V.Name, w.freeCall(Of(&Var{Name: "x", Res: s.V.Res})))
-			return
-		}
-		w.pf("for _, x := range %s {\n%s\n}\n", s.V.Name, w.freeCall(Of(&Var{Name: "x", Res: s.V.Res})))
+		w.freeAll(s)
 	case *Join:
-		call := fmt.Sprintf("%s.Quiet(c, %s, %d)", w.rt(), w.handle(s.Arg), s.X)
-		if s.Arg.V.Res == RMat {
-			call = fmt.Sprintf("%s.Reset(%d)", w.handle(s.Arg), s.X)
-		}
-		if s.Kind == JErr {
-			w.imports["golang.org/x/sync/errgroup"] = true
-			w.pf("var eg%d errgroup.Group\neg%d.Go(func() error {\n%s\nreturn nil\n})\n", s.ID, s.ID, call)
-			w.block(s.Mid)
-			w.pf("if err := eg%d.Wait(); err != nil {\npanic(err)\n}\n", s.ID)
-			return
-		}
-		w.imports["sync"] = true
-		w.pf("var wg%d sync.WaitGroup\n", s.ID)
-		if s.Kind == JGo {
-			w.pf("wg%d.Go(func() {\n%s\n})\n", s.ID, call)
-		} else {
-			w.pf("wg%d.Add(1)\ngo func() {\ndefer wg%d.Done()\n%s\n}()\n", s.ID, s.ID, call)
-		}
-		w.block(s.Mid)
-		w.pf("wg%d.Wait()\n", s.ID)
+		w.join(s)
 	case *Closure:
 		before, after := w.wrap(s.Wrap)
 		w.pf("%s %s %sfunc() {\n", s.V.Name, w.assign(true, top), before)
@@ -250,7 +199,12 @@ func (w *printer) make(s *Make, top bool) {
 		w.pf("%s, _ %s %s\n", dst, eq, call)
 		return
 	}
-	err := w.errName(s.Decl, top, s.ErrID)
+	var err string
+	if s.Dst.V.Name == blank && s.ErrID%2 == 0 && !(w.f.Hoist && top) {
+		err, eq = fmt.Sprintf("err%d", s.ErrID), ":="
+	} else {
+		err = w.errName(s.Decl, top, s.ErrID)
+	}
 	if s.Err == EInvert {
 		if s.Case && s.Decl && eq == ":=" {
 			w.pf("switch %s, %s := %s; {\ncase %s == nil:\n", dst, err, call, err)
@@ -340,6 +294,8 @@ func (w *printer) copies(s *Assign, top bool) {
 			if from.V.Kind != KEmbed {
 				text = w.varType(d.V) + "{Buffer: " + text + "}"
 			}
+		case KFreer:
+			text = w.freeValue(from)
 		case KPtr, KPairPtr:
 			if from.V.Kind != d.V.Kind {
 				text = "&" + from.V.Name

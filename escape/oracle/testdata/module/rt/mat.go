@@ -123,6 +123,18 @@ func (m *Mat) Peek() int64 { m.use("Peek"); return total(m.data) }
 //lastuse:effect recv borrowed
 func (m *Mat) Report(c *C) { c.Out(m.Peek()) }
 
+// TwiceMat reads what get returns, twice, without an operation.
+func TwiceMat(c *C, get func() *Mat) {
+	get().Report(c)
+	get().Report(c)
+}
+
+// FreeGotMat frees what get returns.
+func FreeGotMat(get func() *Mat) { get().Close() }
+
+// KeepGotMat keeps what get returns.
+func KeepGotMat(c *C, get func() *Mat) { Keep(c, get()) }
+
 // MoveFrom copies as much as fits.
 //
 //lastuse:effect recv borrowed, arg src borrowed

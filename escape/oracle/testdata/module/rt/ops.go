@@ -158,6 +158,18 @@ func Later(f func()) func() { return func() { f() } }
 // Again returns a function that returns what f does.
 func Again[T any](f func() T) func() T { return func() T { return f() } }
 
+// Twice reads what get returns, twice, without an operation.
+func Twice[T Elem](c *C, get func() alloc.Buffer[T]) {
+	Report(c, get())
+	Report(c, get())
+}
+
+// FreeGot frees what get returns.
+func FreeGot[T Elem](get func() alloc.Buffer[T]) { get().Free() }
+
+// KeepGot keeps what get returns.
+func KeepGot[T Elem](c *C, get func() alloc.Buffer[T]) { Keep(c, get()) }
+
 // Report shows the sum of b without an operation.
 func Report[T Elem](c *C, b alloc.Buffer[T]) { c.Out(Peek(b)) }
 
