@@ -46,6 +46,7 @@ const (
 	KStack               // pointer to a struct with a slice of handles
 	KBox                 // pointer to a struct with one handle, which can be resized
 	KFreer               // method value of the free
+	KTwo                 // two variables, for two results
 )
 
 // Res is the resource type of what a variable holds.
@@ -84,7 +85,7 @@ func (v *Var) Locs() int {
 }
 
 // fields reports whether v has two locations, one for each field.
-func (v *Var) fields() bool { return v.Kind == KPair || v.Kind == KPairPtr }
+func (v *Var) fields() bool { return v.Kind == KPair || v.Kind == KPairPtr || v.Kind == KTwo }
 
 // A Path names a variable, a field of it (Field 0 or 1) or an element.
 type Path struct {

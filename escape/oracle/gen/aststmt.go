@@ -29,7 +29,7 @@ type (
 		How      int // how a getter, an error or an iterator is written
 	}
 	// Clear assigns the zero value, as after handing the buffer on.
-	Clear struct{ V *Var }
+	Clear struct{ Path Path }
 	// Resize replaces the buffer of a box and frees the old one.
 	Resize struct {
 		V     *Var

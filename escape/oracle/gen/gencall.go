@@ -177,7 +177,7 @@ func (g *generator) doCall() []Stmt {
 			s.Fail = g.fail(true)
 		}
 	}
-	kinds := map[ResultKind]Kind{RBuf: KBuf, RPair: KPair, RSlice: KSlice, RPairPtr: KPairPtr, RStack: KStack, RHeld: KErr}
+	kinds := map[ResultKind]Kind{RBuf: KBuf, RPair: KPair, RSlice: KSlice, RPairPtr: KPairPtr, RStack: KStack, RHeld: KErr, RTwo: KTwo}
 	if kind, ok := kinds[fn.Result]; ok {
 		if g.chance(0.04) {
 			g.tag("result dropped")
@@ -208,6 +208,9 @@ func (g *generator) doCall() []Stmt {
 			return append([]Stmt{s}, g.tested(s.Dst, true, args...)...)
 		}
 		k := g.declare(s.Dst)
+		if fn.Twin {
+			g.twin(k)
+		}
 		for _, a := range args {
 			g.merge(k, a)
 		}

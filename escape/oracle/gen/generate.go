@@ -119,6 +119,7 @@ func (g *generator) site(r Res) int {
 
 func (g *generator) program() {
 	g.p.Closes = g.chance(0.35)
+	g.p.Insist = g.chance(0.6)
 	helpers := g.n(5)
 	g.p.Funcs = make([]*Func, helpers+1)
 	g.modes = make([][]mode, helpers+1)
@@ -133,11 +134,11 @@ func (g *generator) program() {
 // helper makes function i; plain is one that takes a buffer and returns an error.
 func (g *generator) helper(i int, plain bool) {
 	f := &Func{Index: i}
-	f.Result = []ResultKind{RNone, RErr, RErr, RErr, RBuf, RBuf, RBuf, RInt, RInt, RPair, RSlice, RPairPtr, RStack, RHeld}[g.n(14)]
+	f.Result = []ResultKind{RNone, RErr, RErr, RErr, RBuf, RBuf, RBuf, RInt, RInt, RPair, RSlice, RPairPtr, RStack, RHeld, RTwo}[g.n(15)]
 	if g.chance(0.2) {
 		f.Res = RMat
 	}
-	own := f.Result == RPair || f.Result == RPairPtr || f.Result == RStack || f.Result == RHeld // a type of the package
+	own := f.Result == RPair || f.Result == RPairPtr || f.Result == RStack || f.Result == RHeld || f.Result == RTwo // a type of the package
 	switch {
 	case plain:
 		f.Result, f.Res = RErr, RBuffer
@@ -195,6 +196,7 @@ func (g *generator) helper(i int, plain bool) {
 		g.tag("recover")
 	}
 	f.Named = f.Result == RBuf && !f.Generic && g.chance(0.25)
+	f.Twin = (f.Result == RPair || f.Result == RPairPtr || f.Result == RTwo) && g.chance(0.25)
 	g.p.Funcs[i] = g.function(f, 2+g.n(8))
 }
 
@@ -258,7 +260,7 @@ func (g *generator) named(f *Func) []Stmt {
 
 var letters = [...]string{KBuf: "b", KView: "v", KRaw: "p", KMethod: "m", KFiller: "i", KAny: "a", KEmbed: "e",
 	KPtr: "q", KPair: "pair", KPairPtr: "pp", KArray: "arr", KSlice: "xs", KMap: "table", KFunc: "f", KChan: "ch",
-	KGetter: "get", KKeys: "keys", KErr: "held", KSeq: "seq", KStack: "stack", KBox: "box", KFreer: "free"}
+	KGetter: "get", KKeys: "keys", KErr: "held", KSeq: "seq", KStack: "stack", KBox: "box", KFreer: "free", KTwo: "two"}
 
 // stmts returns a list of statements for the current scope, within the budget.
 func (g *generator) stmts() []Stmt {

@@ -52,6 +52,8 @@ func init() {
 		{4, (*generator).doBlank},
 		{8, (*generator).doFreer},
 		{6, (*generator).doGetter},
+		{6, (*generator).doTwin},
+		{8, (*generator).doTake},
 		{40, (*generator).doField},
 		{20, (*generator).doSlice},
 		{30, (*generator).doJump},
@@ -223,14 +225,14 @@ func (g *generator) remake(k *known) []Stmt {
 // operand returns a path to one handle: a variable, a field or an element.
 func (g *generator) operand(want func(*known) bool) (Path, *known) {
 	k := g.pick(func(k *known) bool {
-		return (handle(k.v) || k.v.Kind == KPair || k.v.Kind == KPairPtr || k.v.Kind == KArray) && want(k)
+		return (handle(k.v) || k.v.fields() || k.v.Kind == KArray) && want(k)
 	})
 	switch {
 	case k == nil:
 		return Path{}, nil
 	case handle(k.v):
 		return Of(k.v), k
-	case k.v.Kind == KPair || k.v.Kind == KPairPtr:
+	case k.v.fields():
 		g.tag("struct field")
 	}
 	return At(k.v, g.n(2)), k
@@ -260,7 +262,7 @@ func (g *generator) doUse() []Stmt {
 		ops = []Op{OFill}
 	case KAny, KErr:
 		ops = []Op{OFill, OSum, OPrint}
-	case KPair, KPairPtr, KArray:
+	case KPair, KPairPtr, KArray, KTwo:
 		p = At(k.v, g.n(2))
 		ops = []Op{OFill, OSum, OLen, OLook}
 	default:

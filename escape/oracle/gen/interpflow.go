@@ -234,6 +234,9 @@ func (m *machine) leave(f *frame, s *Return) sig {
 			} else if s.Path.V.Kind != KPairPtr {
 				v = v.clone()
 			}
+			if f.fn != nil && f.fn.Result == RTwo && len(v.bufs) == 1 {
+				v = &value{bufs: []*object{v.bufs[0], v.bufs[0]}}
+			}
 			m.ret = v
 		}
 	}

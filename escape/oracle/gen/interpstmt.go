@@ -15,7 +15,7 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 	case *Zero:
 		f.env[s.V] = &value{bufs: []*object{nil, nil}[:s.V.Locs()]}
 	case *Clear:
-		*f.value(s.V) = value{bufs: []*object{nil}}
+		f.value(s.Path.V).bufs[max(0, s.Path.Field)] = nil
 	case *Resize:
 		return m.resize(f, s)
 	case *For:

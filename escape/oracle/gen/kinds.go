@@ -66,14 +66,14 @@ const (
 type FreeHow uint8
 
 const (
-	FPlain FreeHow = iota // the program
-	FTold                 // a function whose constant argument says so
-	FDo                   // a function that gets it as a method value
-	FLater                // one that such a function returns
-	FOwn                  // … of this package
-	FOnce                 // sync.OnceFunc
-	FGot                  // a function that gets the getter
-	FGotOwn               // … of this package
+	FPlain  FreeHow = iota // the program
+	FTold                  // a function whose constant argument says so
+	FDo                    // a function that gets it as a method value
+	FLater                 // one that such a function returns
+	FOwn                   // … of this package
+	FOnce                  // sync.OnceFunc
+	FGot                   // a function that gets the getter
+	FGotOwn                // … of this package
 )
 
 // JoinKind is how a goroutine is joined.
@@ -201,4 +201,5 @@ const (
 	RPairPtr                   // *pair, error
 	RStack                     // stack, error
 	RHeld                      // an error that holds a buffer
+	RTwo                       // two handles, error
 )

@@ -128,7 +128,7 @@ func (l *Liveness) stmt(s Stmt, out Set, c liveCtx) Set {
 	case *Zero:
 		in = out.without(Of(s.V))
 	case *Clear:
-		in = out.without(Of(s.V))
+		in = out.without(s.Path)
 	case *Resize: // the old buffer is freed, unless there is no new one
 		in = out.without(Of(s.V)).or(l.block(s.Fail, out, c))
 		during = in

@@ -124,7 +124,7 @@ func (w *printer) pairType(r Res) string {
 	}
 	text := fmt.Sprintf("type %s struct {\n\ta, b %s\n}\n\n", name, w.handleType(r))
 	if w.p.Closes {
-		text += fmt.Sprintf("func (p *%s) Close() {\n%s\n%s\n}\n\n", name, freeOf("p.a", r), freeOf("p.b", r))
+		text += fmt.Sprintf("func (p *%s) Close() {\n%s\n%s\n}\n\n", name, w.freeField("p.a", r), w.freeField("p.b", r))
 	}
 	w.types[name] = text
 	return name
@@ -133,7 +133,7 @@ func (w *printer) pairType(r Res) string {
 func (w *printer) varType(v *Var) string {
 	h := w.handleType
 	switch v.Kind {
-	case KBuf:
+	case KBuf, KTwo:
 		return h(v.Res)
 	case KView:
 		return w.alloc() + ".View[" + w.elem() + "]"
@@ -189,7 +189,10 @@ func (w *printer) place(p Path) string {
 	if p.Field < 0 {
 		return p.V.Name
 	}
-	if p.V.Kind == KPair || p.V.Kind == KPairPtr {
+	switch p.V.Kind {
+	case KTwo:
+		return p.V.Name + fields[p.Field]
+	case KPair, KPairPtr:
 		return p.V.Name + "." + fields[p.Field]
 	}
 	return fmt.Sprintf("%s[%d]", p.V.Name, p.Field)
@@ -261,6 +264,25 @@ func terminal(s Stmt) bool {
 		return !s.Exit
 	}
 	return false
+}
+
+// names returns the number of names that v has.
+func (v *Var) names() int {
+	if v.Kind == KTwo {
+		return 2
+	}
+	return 1
+}
+
+// declared is v on the left side of an assignment.
+func (w *printer) declared(v *Var) string {
+	if v.Kind != KTwo {
+		return v.Name
+	}
+	if v.Name == blank {
+		return "_, _"
+	}
+	return w.place(At(v, 0)) + ", " + w.place(At(v, 1))
 }
 
 // declares returns the variables that s declares in the block it stands in.
@@ -338,8 +360,8 @@ func (w *printer) list(list []Stmt, top bool) {
 			continue
 		}
 		for _, v := range declares(s) {
-			if w.reads[v] == 0 {
-				w.pf("_ = %s\n", v.Name)
+			if v.Kind == KTwo || w.reads[v] == 0 {
+				w.pf("%s = %s\n", strings.Join(slices.Repeat([]string{blank}, v.names()), ", "), w.declared(v))
 			}
 		}
 	}

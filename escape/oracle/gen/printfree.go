@@ -143,6 +143,14 @@ func freeOf(x string, r Res) string {
 	return x + ".Free()"
 }
 
+// freeField is freeOf in the destructor of what the expression x is a part of.
+func (w *printer) freeField(x string, r Res) string {
+	if r == RMat && w.p.Insist {
+		return x + ".Close()"
+	}
+	return freeOf(x, r)
+}
+
 // guard defers a read as long as a flag is not set.
 func (w *printer) guard(s *Defer) {
 	x := s.name()

@@ -4,6 +4,7 @@ package gen
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -28,6 +29,9 @@ func (w *printer) results(f *Func) string {
 		h = "*" + w.stackType(f.Res)
 	case RHeld:
 		return "error"
+	case RTwo:
+		h = w.handleType(f.Res)
+		h += ", " + h
 	}
 	if f.Named {
 		return fmt.Sprintf("(%s %s, err error)", f.Clean.Name, h)
@@ -42,6 +46,10 @@ func (w *printer) zero(f *Func) string {
 			return "nil"
 		}
 		return w.handleType(f.Res) + "{}"
+	case RTwo:
+		g := *f
+		g.Result = RBuf
+		return w.zero(&g) + ", " + w.zero(&g)
 	case RPair:
 		return w.pairType(f.Res) + "{}"
 	}
@@ -85,7 +93,8 @@ func (w *printer) function(f *Func) {
 		w.pf("var err error\n_ = err\n")
 		for _, s := range f.Body {
 			for _, v := range declares(s) {
-				w.pf("var %s %s\n_ = %s\n", v.Name, w.varType(v), v.Name)
+				w.pf("var %s %s\n", w.declared(v), w.varType(v))
+				w.pf("%s = %s\n", strings.Join(slices.Repeat([]string{blank}, v.names()), ", "), w.declared(v))
 			}
 		}
 	}

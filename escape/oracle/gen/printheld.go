@@ -39,7 +39,7 @@ func (s *%[1]s) Close() {
 	}
 }
 
-`, name, w.handleType(r), freeOf("x", r))
+`, name, w.handleType(r), w.freeField("x", r))
 	return name
 }
 

@@ -240,6 +240,12 @@ func (w *printer) ret(s *Return) {
 		if f.Result == RPairPtr && s.Path.V.Kind == KPair {
 			text = "&" + s.Path.V.Name
 		}
+		switch {
+		case f.Result == RTwo && s.Path.V.fields() && s.Path.Field < 0:
+			text = w.handle(At(s.Path.V, 0)) + ", " + w.handle(At(s.Path.V, 1))
+		case f.Result == RTwo:
+			text += ", " + text
+		}
 		w.pf("return %s, %s\n", text, err)
 	}
 }
@@ -295,15 +301,15 @@ func (w *printer) call(s *Call, top bool) {
 	}
 	eq := w.assign(s.Decl, top)
 	if s.Dst == nil {
-		w.pf("_, _ = %s\n", call)
+		w.pf("%s_ = %s\n", strings.Repeat("_, ", fn.values()), call)
 		return
 	}
 	if s.Err == EIgnore || s.Err == EDiscard {
-		w.pf("%s, _ %s %s\n", s.Dst.Name, eq, call)
+		w.pf("%s, _ %s %s\n", w.declared(s.Dst), eq, call)
 		return
 	}
 	err := w.errName(s.Decl, top, s.ErrID)
-	w.pf("%s, %s %s %s\n", s.Dst.Name, err, eq, call)
+	w.pf("%s, %s %s %s\n", w.declared(s.Dst), err, eq, call)
 	w.check(s.Err, err, s.Fail)
 }
 

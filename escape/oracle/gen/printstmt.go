@@ -17,10 +17,10 @@ func (w *printer) stmt(s Stmt, top bool) {
 		}
 	case *Clear:
 		zero := "nil"
-		if s.V.Res == RBuffer {
+		if s.Path.V.Res == RBuffer {
 			zero = w.handleType(RBuffer) + "{}"
 		}
-		w.pf("%s = %s\n", s.V.Name, zero)
+		w.pf("%s = %s\n", w.place(s.Path), zero)
 	case *Resize:
 		w.pf("if err := %s.resize(c, %d); err != nil {\n", s.V.Name, s.N)
 		w.withErr("err", s.Fail)

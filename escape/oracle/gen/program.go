@@ -15,8 +15,17 @@ type Func struct {
 	Named   bool // named results with deferred clean-up of result Clean
 	Clean   *Var // the named result
 	May     bool // returns nothing, without an error, on some paths
+	Twin    bool // both of its results, or of its result's fields, may be the same buffer
 	Locs    int  // locations used by its variables
 	Vars    []*Var
+}
+
+// values is the number of results before the error.
+func (f *Func) values() int {
+	if f.Result == RTwo {
+		return 2
+	}
+	return 1
 }
 
 // A Program is one random program.
@@ -28,6 +37,7 @@ type Program struct {
 	Labels map[string]bool
 	Tags   map[string]bool // constructs it has
 	Closes bool            // pairs have a destructor
+	Insist bool            // destructors of what holds pointers do not look for nil
 }
 
 // FirstSite is the number of elements that the first site of a program asks for.

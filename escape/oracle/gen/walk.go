@@ -82,7 +82,7 @@ func Reads(s Stmt) []Path {
 		}
 		return []Path{Of(s.X)}
 	case *Clear:
-		return []Path{Of(s.V)}
+		return []Path{s.Path}
 	case *Resize:
 		return []Path{Of(s.V)}
 	case *Switch:
