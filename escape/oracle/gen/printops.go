@@ -233,7 +233,7 @@ func (w *printer) ret(s *Return) {
 		w.pf("return %s\n", w.sum(s.Path))
 	case f.Named && s.Fail:
 		w.pf("return %s, %s\n", f.Clean.Name, err)
-	case s.Path.V == nil || s.Fail:
+	case s.Path.V == nil || s.Fail && f.Result != RBuf:
 		w.pf("return %s, %s\n", w.zero(f), err)
 	default:
 		text := w.handle(s.Path)
