@@ -121,6 +121,7 @@ func (g *generator) site(r Res) int {
 func (g *generator) program() {
 	g.p.Closes = g.chance(0.35)
 	g.p.Insist = g.chance(0.6)
+	g.p.Tex = g.chance(0.3)
 	helpers := g.n(5)
 	g.p.Funcs = make([]*Func, helpers+1)
 	g.modes = make([][]mode, helpers+1)

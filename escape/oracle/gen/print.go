@@ -320,7 +320,7 @@ func (w *printer) cond(c *Cond) string {
 		return w.place(c.Path) + " != nil"
 	case CTemp:
 		if c.Res == RMat {
-			return fmt.Sprintf("%s.FreshMat(c, %d).Sum(c) > 0", w.rt(), c.N)
+			return fmt.Sprintf("%s.Fresh%s(c, %d).Sum(c) > 0", w.rt(), w.mat(), c.N)
 		}
 		return fmt.Sprintf("%s.Sum(c, %s.Fresh(c, %d)) > 0", w.rt(), w.rt(), c.N)
 	case CNot:

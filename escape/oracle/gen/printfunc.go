@@ -106,9 +106,9 @@ func (w *printer) undo(f *Func) (free, zero string) {
 	zero = w.zero(f)
 	switch {
 	case !r.fields():
-		return freeOf(r.Name, f.Res), zero
+		return w.freeOf(r.Name, f.Res), zero
 	case w.p.Closes && (f.Res == RBuffer || !w.p.Insist):
 		return w.freeCall(Of(r)), zero
 	}
-	return freeOf(w.place(At(r, 0)), f.Res) + "\n" + freeOf(w.place(At(r, 1)), f.Res), zero
+	return w.freeOf(w.place(At(r, 0)), f.Res) + "\n" + w.freeOf(w.place(At(r, 1)), f.Res), zero
 }

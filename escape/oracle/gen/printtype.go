@@ -13,7 +13,7 @@ func (w *printer) elem() string {
 
 func (w *printer) handleType(r Res) string {
 	if r == RMat {
-		return "*" + w.rt() + ".Mat"
+		return "*" + w.rt() + "." + w.mat()
 	}
 	return w.alloc() + ".Buffer[" + w.elem() + "]"
 }

@@ -38,6 +38,7 @@ type Program struct {
 	Labels map[string]bool
 	Tags   map[string]bool // constructs it has
 	Closes bool            // pairs have a destructor
+	Tex    bool            // a function, not a method, frees what is a pointer
 	Insist bool            // destructors of what holds pointers do not look for nil
 }
 
