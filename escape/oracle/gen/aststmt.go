@@ -173,6 +173,7 @@ type (
 	// Inline runs Body in a literal.
 	Inline struct {
 		Kind InlineKind
+		N    int // ITimes: fewer calls than this
 		Body []Stmt
 	}
 	// Call calls a function of the program.

@@ -109,9 +109,12 @@ func (g *generator) doInline() []Stmt {
 	if g.f.lit > 0 || g.f.nest > 2 {
 		return nil
 	}
-	s := &Inline{Kind: InlineKind(g.n(2))}
-	g.tag([...]string{"literal called", "literal lent"}[s.Kind])
-	s.Body = g.literal(s.Kind == ILend)
+	s := &Inline{Kind: InlineKind(g.n(2)), N: 4}
+	if s.Kind == ILend && g.f.lits%2 == 1 {
+		s.Kind = ITimes
+	}
+	g.tag([...]string{"literal called", "literal lent", "literal called in turn"}[s.Kind])
+	s.Body = g.literal(s.Kind != INow)
 	return []Stmt{s}
 }
 
@@ -189,9 +192,6 @@ func (g *generator) doCall() []Stmt {
 			return []Stmt{s}
 		}
 		s.Decl = true
-		if fn.Result == RBuf && g.chance(0.1) || fn.Beside && g.chance(0.4) {
-			return g.unasked(s, fn)
-		}
 		if fn.Result != RHeld {
 			s.Err = ECheck
 			if x := g.n(10); x < 2 && !g.hoisted() {

@@ -149,15 +149,10 @@ func (g *generator) doReturn() []Stmt {
 		return g.ret(&Return{})
 	}
 	if g.f.fn.Named {
-		if g.chance(0.5) && !g.f.partial {
+		if g.chance(0.5) {
 			return g.ret(&Return{Path: Of(g.f.fn.Clean)})
 		}
 		return g.ret(&Return{Fail: true})
-	}
-	if g.chance(0.15) && g.f.fn.Result == RBuf {
-		if list := g.beside(); list != nil {
-			return list
-		}
 	}
 	if g.chance(0.1) && g.f.fn.Result == RBuf && g.empty() {
 		return g.ret(&Return{})

@@ -35,7 +35,7 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 				x.bufs = append(x.bufs, o[0])
 			}
 		}
-		if (s.V.Kind == KArray || s.V.fields()) && len(x.bufs) < 2 {
+		if (s.V.Kind == KArray || s.V.Kind == KPair) && len(x.bufs) < 2 {
 			x.bufs = append(x.bufs, make([]*object, 2-len(x.bufs))...)
 		}
 		f.env[s.V] = x
@@ -168,14 +168,21 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 			return sg
 		}
 	case *Inline:
-		n := len(f.defers)
-		sg := m.list(f, s.Body)
-		for i := len(f.defers) - 1; i >= n; i-- {
-			f.defers[i]()
+		calls := 1
+		if s.Kind == ITimes {
+			calls = m.tape.Next(s.N)
+			f.during(m, s)
 		}
-		f.defers = f.defers[:n]
-		if sg.kind == sPanic {
-			return sg
+		for range calls {
+			n := len(f.defers)
+			sg := m.list(f, s.Body)
+			for i := len(f.defers) - 1; i >= n; i-- {
+				f.defers[i]()
+			}
+			f.defers = f.defers[:n]
+			if sg.kind == sPanic {
+				return sg
+			}
 		}
 	case *Call:
 		return m.callStmt(f, s)

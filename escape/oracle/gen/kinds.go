@@ -119,7 +119,8 @@ type InlineKind uint8
 
 const (
 	INow  InlineKind = iota // func() { … }()
-	ILend                   // rt.Do(func() { … })
+	ILend                   // rt.Do(func() { … }), which calls it once
+	ITimes                  // rt.Times(n, func() { … }), which calls it any number of times
 )
 
 // CallVia is how a function of the program is called.

@@ -313,11 +313,10 @@ func (l *Liveness) stmt(s Stmt, out Set, c liveCtx) Set {
 	case *Inline:
 		b := c
 		b.targets = nil
-		if s.Kind == INow {
+		if s.Kind != ITimes {
 			b.lit = &out
 			in = l.block(s.Body, out, b)
 		} else {
-			// Whoever is lent the literal may call it often or never.
 			head := l.head[s]
 			b.lit = &head
 			h := l.block(s.Body, head, b).or(out)

@@ -147,10 +147,13 @@ func (w *printer) stmt(s Stmt, top bool) {
 			w.pf("%s()\n", s.V.Name)
 		}
 	case *Inline:
-		if s.Kind == INow {
+		switch s.Kind {
+		case INow:
 			w.pf("func() {\n")
-		} else {
+		case ILend:
 			w.pf("%s.Do(func() {\n", w.rt())
+		case ITimes:
+			w.pf("%s.Times(c.N(%d), func() {\n", w.rt(), s.N)
 		}
 		w.literal(s.Body)
 		if s.Kind == INow {
@@ -339,11 +342,11 @@ func (w *printer) compose(s *Compose, top bool) {
 	}
 	list := strings.Join(elems, ", ")
 	typ := w.varType(s.V)
-	if s.V.Kind == KStack || s.V.Kind == KPairPtr {
+	if s.V.Kind == KStack {
 		typ = "&" + typ[1:]
 		if list != "" {
 			list = "list: []" + w.handleType(s.V.Res) + "{" + list + "}"
 		}
 	}
-	w.pf("%s %s %s{%s}\n", s.V.Name, w.assign(s.V != w.f.Clean, top), typ, list)
+	w.pf("%s %s %s{%s}\n", s.V.Name, w.assign(true, top), typ, list)
 }

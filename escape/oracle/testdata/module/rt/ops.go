@@ -176,6 +176,13 @@ func Report[T Elem](c *C, b alloc.Buffer[T]) { c.Out(Peek(b)) }
 // Do calls f.
 func Do(f func()) { f() }
 
+// Times calls f n times.
+func Times(n int, f func()) {
+	for range n {
+		f()
+	}
+}
+
 // Touch asks b for its length.
 func Touch[T any](b alloc.Buffer[T]) { b.Len() }
 
