@@ -61,11 +61,20 @@ func (pl *planner) cross(p *block, i int, out, in []state) {
 		for c.op == opNot {
 			c, neg = c.args[0], !neg
 		}
-		if x, ok := nilTest(c); ok && saysNil(x) {
+		x, ok := nilTest(c)
+		if ok {
 			nonnil = (c.tok.String() == "!=") == (i == 0)
 			if neg {
 				nonnil = !nonnil
 			}
+		}
+		switch {
+		case ok && !saysNil(x):
+			// Nil here does not say that there is no buffer, but there is none by that name.
+			if o := g.w.byDef[origin(x)]; o != nil && g.index(o) >= 0 && !nonnil && o.freedIn(p.succs[1-i]) {
+				maybe = append(maybe, o)
+			}
+		case ok:
 			a := x
 			for a.op == opCopy {
 				a = a.args[0].find()
@@ -143,6 +152,13 @@ func (o *object) freedAs(v *value) bool {
 			slices.ContainsFunc(e.at.args, func(a *value) bool { return origin(a) == v })
 	})
 	return found
+}
+
+// freedIn reports whether the program frees o in b.
+func (o *object) freedIn(b *block) bool {
+	return slices.ContainsFunc(b.instrs, func(v *value) bool {
+		return slices.ContainsFunc(o.events[v], func(e event) bool { return e.kind == evFree && !e.ours })
+	})
 }
 
 // through carries states through b; with pl.record set it notes frees and issues.

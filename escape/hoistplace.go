@@ -5,7 +5,6 @@ package escape
 import (
 	"go/ast"
 	"go/token"
-	"go/types"
 )
 
 // statementOf finds the statement before which call may be evaluated instead: it is
@@ -119,59 +118,4 @@ func initOf(s ast.Stmt) ast.Stmt {
 		return s.Init
 	}
 	return nil
-}
-
-// evaluatedBefore lists the calls and receives of stmt that are evaluated
-// before call and are not part of it; false if one of them cannot move.
-func (d *decider) evaluatedBefore(stmt ast.Stmt, call *ast.CallExpr) ([]ast.Expr, bool) {
-	var out []ast.Expr
-	ok := true
-	ast.Inspect(stmt, func(n ast.Node) bool {
-		e, isExpr := n.(ast.Expr)
-		if !isExpr {
-			return true
-		}
-		if e.Pos() >= call.Pos() && e.End() <= call.End() {
-			return false // a part of it
-		}
-		if e.Pos() >= call.End() {
-			return false
-		}
-		switch x := e.(type) {
-		case *ast.FuncLit:
-			return false
-		case *ast.CallExpr:
-			if tv := d.p.info.Types[x.Fun]; tv.IsType() {
-				return true
-			}
-			if x.End() <= call.Pos() {
-				if _, isTuple := d.p.typeOf(x).(*types.Tuple); isTuple || d.p.info.Types[x].Value != nil {
-					ok = ok && d.p.info.Types[x].Value != nil
-					return false
-				}
-				out = append(out, x)
-				return false
-			}
-		case *ast.UnaryExpr:
-			if x.Op == token.ARROW && x.End() <= call.Pos() {
-				out = append(out, x)
-				return false
-			}
-		case *ast.BinaryExpr:
-			if (x.Op == token.LAND || x.Op == token.LOR) && x.End() <= call.Pos() {
-				calls := false
-				ast.Inspect(x, func(n ast.Node) bool {
-					_, isCall := n.(*ast.CallExpr)
-					calls = calls || isCall
-					return true
-				})
-				if calls {
-					out = append(out, x)
-				}
-				return false
-			}
-		}
-		return true
-	})
-	return out, ok
 }

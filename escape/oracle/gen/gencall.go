@@ -192,6 +192,9 @@ func (g *generator) doCall() []Stmt {
 			return []Stmt{s}
 		}
 		s.Decl = true
+		if fn.Result == RBuf && g.chance(0.1) || fn.Beside && g.chance(0.4) {
+			return g.unasked(s, fn)
+		}
 		if fn.Result != RHeld {
 			s.Err = ECheck
 			if x := g.n(10); x < 2 && !g.hoisted() {

@@ -23,7 +23,8 @@ var constructs = []string{
 	"promoted free", "resize", "errgroup", "shadowed error", "made in a header", "temporary in a header", "range over a literal", "mixed phi",
 	"correlated free", "nil tested", "deferred free of nil", "deferred clean-up", "deferred read", "deferred read in loop", "deferred under a flag", "flag set by others", "reassigned after a defer", "receiver evaluated early",
 	"nothing without an error", "assigned to blank", "free handed on", "getter handed on",
-	"stored after a deferred free", "free that insists", "buffer in two places", "field taken out",
+	"stored after a deferred free", "free that insists", "buffer in two places", "field taken out", "freed beside an error",
+	"result filled in later", "freed by a function",
 }
 
 func TestConstructs(t *testing.T) {

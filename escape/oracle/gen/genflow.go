@@ -149,10 +149,15 @@ func (g *generator) doReturn() []Stmt {
 		return g.ret(&Return{})
 	}
 	if g.f.fn.Named {
-		if g.chance(0.5) {
+		if g.chance(0.5) && !g.f.partial {
 			return g.ret(&Return{Path: Of(g.f.fn.Clean)})
 		}
 		return g.ret(&Return{Fail: true})
+	}
+	if g.chance(0.15) && g.f.fn.Result == RBuf {
+		if list := g.beside(); list != nil {
+			return list
+		}
 	}
 	if g.chance(0.1) && g.f.fn.Result == RBuf && g.empty() {
 		return g.ret(&Return{})

@@ -95,3 +95,27 @@ func (g *generator) doBlank() []Stmt {
 	}
 	return []Stmt{m, g.probe()}
 }
+
+// beside frees a buffer and returns it beside an error.
+func (g *generator) beside() []Stmt {
+	f := g.f.fn
+	k := g.pick(func(k *known) bool {
+		return k.v.Kind == KBuf && k.v.Res == f.Res && g.movable(k) && !k.v.Param && solid(k.v)
+	})
+	if k == nil {
+		return nil
+	}
+	f.Beside = true
+	return append([]Stmt{&Free{Path: Of(k.v)}}, g.ret(&Return{Fail: true, Path: Of(k.v)})...)
+}
+
+// unasked calls fn and does not ask for its error: what it returns may be nothing, or freed.
+func (g *generator) unasked(s *Call, fn *Func) []Stmt {
+	s.Dst, s.Err = g.fresh(KBuf, fn.Res), EDiscard
+	if fn.Beside || g.alias[fn.Index] {
+		g.tag("freed beside an error")
+		return []Stmt{s, g.probe()}
+	}
+	g.tag("ignored error")
+	return append([]Stmt{s}, g.tested(s.Dst, true)...)
+}

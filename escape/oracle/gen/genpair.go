@@ -126,7 +126,7 @@ func (g *generator) doTwin() []Stmt {
 // doTake takes a buffer out of a struct, which holds nothing there from then on.
 func (g *generator) doTake() []Stmt {
 	k := g.pick(func(k *known) bool {
-		return k.v.Kind == KPair && !k.v.Param && !k.v.Fixed && solid(k.v) && !g.insisted(k) && g.f.lit == 0 && k.v.Depth == g.f.depth && (!g.of(k).pinned || k.v.Res == RBuffer)
+		return k.v.Kind == KPair && k.v != g.f.fn.Clean && !k.v.Param && !k.v.Fixed && solid(k.v) && !g.insisted(k) && g.f.lit == 0 && k.v.Depth == g.f.depth && (!g.of(k).pinned || k.v.Res == RBuffer)
 	})
 	if k == nil {
 		return nil

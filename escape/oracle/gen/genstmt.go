@@ -92,6 +92,9 @@ func init() {
 func (g *generator) res() Res {
 	if !g.f.fn.Generic && g.chance(0.25) {
 		g.tag("pointer resource")
+		if g.p.Tex {
+			g.tag("freed by a function")
+		}
 		return RMat
 	}
 	return RBuffer

@@ -35,7 +35,7 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 				x.bufs = append(x.bufs, o[0])
 			}
 		}
-		if (s.V.Kind == KArray || s.V.Kind == KPair) && len(x.bufs) < 2 {
+		if (s.V.Kind == KArray || s.V.fields()) && len(x.bufs) < 2 {
 			x.bufs = append(x.bufs, make([]*object, 2-len(x.bufs))...)
 		}
 		f.env[s.V] = x

@@ -101,87 +101,6 @@ func (w *printer) pf(format string, args ...any) { fmt.Fprintf(&w.b, format, arg
 func (w *printer) rt() string    { w.imports[PathRT] = true; return "rt" }
 func (w *printer) alloc() string { w.imports[pathLib] = true; return "alloc" }
 
-func (w *printer) elem() string {
-	if w.f.Generic {
-		return "T"
-	}
-	return "int64"
-}
-
-func (w *printer) handleType(r Res) string {
-	if r == RMat {
-		return "*" + w.rt() + ".Mat"
-	}
-	return w.alloc() + ".Buffer[" + w.elem() + "]"
-}
-
-func (w *printer) prefix() string { return fmt.Sprintf("p%d", w.p.ID) }
-
-func (w *printer) pairType(r Res) string {
-	name := w.prefix() + "pair"
-	if r == RMat {
-		name = w.prefix() + "mats"
-	}
-	text := fmt.Sprintf("type %s struct {\n\ta, b %s\n}\n\n", name, w.handleType(r))
-	if w.p.Closes {
-		text += fmt.Sprintf("func (p *%s) Close() {\n%s\n%s\n}\n\n", name, w.freeField("p.a", r), w.freeField("p.b", r))
-	}
-	w.types[name] = text
-	return name
-}
-
-func (w *printer) varType(v *Var) string {
-	h := w.handleType
-	switch v.Kind {
-	case KBuf, KTwo:
-		return h(v.Res)
-	case KView:
-		return w.alloc() + ".View[" + w.elem() + "]"
-	case KRaw:
-		return w.alloc() + ".Ptr"
-	case KMethod:
-		return "func(*" + w.alloc() + ".Stream, " + w.elem() + ") error"
-	case KFiller:
-		return w.rt() + ".Filler[" + w.elem() + "]"
-	case KAny:
-		return "any"
-	case KEmbed:
-		name := w.prefix() + "emb"
-		w.types[name] = fmt.Sprintf("type %s struct {\n\t%s\n\ttag int\n}\n\n", name, h(v.Res))
-		return name
-	case KPtr:
-		return "*" + h(v.Res)
-	case KPair:
-		return w.pairType(v.Res)
-	case KPairPtr:
-		return "*" + w.pairType(v.Res)
-	case KArray:
-		return "[2]" + h(v.Res)
-	case KSlice:
-		return "[]" + h(v.Res)
-	case KMap:
-		return "map[int]" + h(v.Res)
-	case KFunc:
-		return "func()"
-	case KGetter:
-		return "func() " + h(v.Res)
-	case KKeys:
-		return "map[" + h(v.Res) + "]int"
-	case KErr:
-		return "error"
-	case KSeq:
-		w.imports["iter"] = true
-		return "iter.Seq[" + w.alloc() + ".View[" + w.elem() + "]]"
-	case KStack:
-		return "*" + w.stackType(v.Res)
-	case KBox:
-		return "*" + w.boxType()
-	case KFreer:
-		return "func()"
-	}
-	panic("gen: kind without a type")
-}
-
 var fields = [...]string{"a", "b"}
 
 // place is the expression that p names, for assignment too.
@@ -246,12 +165,6 @@ func (w *printer) callee(f *Func) string {
 		}
 		return name + "[int64]"
 	}
-	return name
-}
-
-func (w *printer) kit() string {
-	name := w.prefix() + "kit"
-	w.types[name] = "type " + name + " struct{}\n\n"
 	return name
 }
 
@@ -407,7 +320,7 @@ func (w *printer) cond(c *Cond) string {
 		return w.place(c.Path) + " != nil"
 	case CTemp:
 		if c.Res == RMat {
-			return fmt.Sprintf("%s.FreshMat(c, %d).Sum(c) > 0", w.rt(), c.N)
+			return fmt.Sprintf("%s.Fresh%s(c, %d).Sum(c) > 0", w.rt(), w.mat(), c.N)
 		}
 		return fmt.Sprintf("%s.Sum(c, %s.Fresh(c, %d)) > 0", w.rt(), w.rt(), c.N)
 	case CNot:

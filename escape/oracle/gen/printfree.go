@@ -13,7 +13,7 @@ func (w *printer) deferred(s *Defer) {
 	case DLook:
 		w.deferredLook(s)
 	case DNil:
-		w.pf("defer func() {\n%s\n}()\n", freeOf(s.Path.V.Name, s.Path.V.Res))
+		w.pf("defer func() {\n%s\n}()\n", w.freeOf(s.Path.V.Name, s.Path.V.Res))
 	case DAll:
 		w.pf("defer func() {\nfor _, x := range %s {\n%s\n}\n}()\n", w.elems(s.Path.V), w.freeCall(Of(&Var{Name: "x", Res: s.Path.V.Res})))
 	case DClose:
@@ -88,12 +88,34 @@ func (w *printer) join(s *Join) {
 }
 
 // freeValue is the free of p as a function value.
-func (w *printer) freeValue(p Path) string { return strings.TrimSuffix(w.freeCall(p), "()") }
+func (w *printer) freeValue(p Path) string {
+	free := w.freeCall(p)
+	if value, ok := strings.CutSuffix(free, "()"); ok {
+		return value
+	}
+	return strings.Replace(free, ".FreeTex(", ".FreerTex(", 1)
+}
+
+// mat is the name of the pointer resource of the program.
+func (w *printer) mat() string {
+	if w.p.Tex {
+		return "Tex"
+	}
+	return "Mat"
+}
+
+// freeMat frees what the expression x points to.
+func (w *printer) freeMat(x string) string {
+	if w.p.Tex {
+		return w.rt() + ".FreeTex(" + x + ")"
+	}
+	return x + ".Close()"
+}
 
 // got is the name of a function that takes a getter.
 func (w *printer) got(name string, r Res) string {
 	if r == RMat {
-		name += "Mat"
+		name += w.mat()
 	}
 	return name
 }
@@ -103,7 +125,7 @@ func (w *printer) ownFreeGot(r Res) string {
 	name := w.prefix() + "freegot"
 	if r == RMat {
 		name += "m"
-		w.types[name] = fmt.Sprintf("func %s(get func() %s) {\n\tget().Close()\n}\n\n", name, w.handleType(r))
+		w.types[name] = fmt.Sprintf("func %s(get func() %s) {\n\t%s\n}\n\n", name, w.handleType(r), w.freeMat("get()"))
 		return name
 	}
 	w.types[name] = fmt.Sprintf("func %s[T %s.Elem](get func() %s.Buffer[T]) {\n\tx := get()\n\tx.Len()\n\tx.Free()\n}\n\n", name, w.rt(), w.alloc())
@@ -122,7 +144,7 @@ func (w *printer) freeCall(p Path) string {
 		return p.V.Name + ".Close()"
 	}
 	if p.V.Res == RMat {
-		return w.handle(p) + ".Close()"
+		return w.freeMat(w.handle(p))
 	}
 	return w.recv(p) + ".Free()"
 }
@@ -130,15 +152,15 @@ func (w *printer) freeCall(p Path) string {
 func (w *printer) drop(p Path, free bool) {
 	name := "Drop"
 	if p.V.Res == RMat {
-		name = "DropMat"
+		name = "Drop" + w.mat()
 	}
 	w.pf("%s.%s(%s, %t)\n", w.rt(), name, w.handle(p), free)
 }
 
 // freeOf frees what the expression x holds, which may be nothing.
-func freeOf(x string, r Res) string {
+func (w *printer) freeOf(x string, r Res) string {
 	if r == RMat {
-		return "if " + x + " != nil {\n" + x + ".Close()\n}"
+		return "if " + x + " != nil {\n" + w.freeMat(x) + "\n}"
 	}
 	return x + ".Free()"
 }
@@ -146,9 +168,9 @@ func freeOf(x string, r Res) string {
 // freeField is freeOf in the destructor of what the expression x is a part of.
 func (w *printer) freeField(x string, r Res) string {
 	if r == RMat && w.p.Insist {
-		return x + ".Close()"
+		return w.freeMat(x)
 	}
-	return freeOf(x, r)
+	return w.freeOf(x, r)
 }
 
 // guard defers a read as long as a flag is not set.

@@ -81,12 +81,7 @@ func (w *printer) function(f *Func) {
 		w.pf("defer func() {\nif r := recover(); r != nil {\nc.Out(%d)\n}\n}()\n", recovered)
 	}
 	if f.Named {
-		free := f.Clean.Name + ".Free()"
-		zero := w.handleType(f.Res) + "{}"
-		if f.Res == RMat {
-			free, zero = f.Clean.Name+".Close()", "nil"
-			free = freeOf(f.Clean.Name, RMat)
-		}
+		free, zero := w.undo(f)
 		w.pf("defer func() {\nif err != nil {\n%s\n%s = %s\n}\n}()\n", free, f.Clean.Name, zero)
 	}
 	if f.Hoist {
@@ -103,4 +98,17 @@ func (w *printer) function(f *Func) {
 		w.ret(&Return{})
 	}
 	w.pf("}\n\n")
+}
+
+// undo is how f gives back what its named result holds, and the zero value of that.
+func (w *printer) undo(f *Func) (free, zero string) {
+	r := f.Clean
+	zero = w.zero(f)
+	switch {
+	case !r.fields():
+		return w.freeOf(r.Name, f.Res), zero
+	case w.p.Closes && (f.Res == RBuffer || !w.p.Insist):
+		return w.freeCall(Of(r)), zero
+	}
+	return w.freeOf(w.place(At(r, 0)), f.Res) + "\n" + w.freeOf(w.place(At(r, 1)), f.Res), zero
 }

@@ -1,7 +1,6 @@
 package gen
 
-// Printing what holds a buffer or leads back to one: types of the program, literals
-// and iterators.
+// Printing what holds a buffer or leads back to one: literals and iterators.
 
 import "fmt"
 
@@ -19,71 +18,6 @@ func (w *printer) shown(p Path) string {
 		return w.handle(p)
 	}
 	return w.place(p)
-}
-
-// stackType is a struct that owns what its slice holds.
-func (w *printer) stackType(r Res) string {
-	name := w.prefix() + "stack"
-	if r == RMat {
-		name += "m"
-	}
-	w.types[name] = fmt.Sprintf(`type %[1]s struct {
-	list []%[2]s
-}
-
-func (s *%[1]s) push(b %[2]s) { s.list = append(s.list, b) }
-
-func (s *%[1]s) Close() {
-	for _, x := range s.list {
-		%[3]s
-	}
-}
-
-`, name, w.handleType(r), w.freeField("x", r))
-	return name
-}
-
-// boxType is a struct whose buffer can be replaced by a larger one.
-func (w *printer) boxType() string {
-	name := w.prefix() + "box"
-	w.types[name] = fmt.Sprintf(`type %[1]s struct{ buf %[2]s.Buffer[int64] }
-
-func (x *%[1]s) view() %[2]s.View[int64] { return x.buf.All() }
-
-func (x *%[1]s) Close() { x.buf.Free() }
-
-func (x *%[1]s) resize(c *%[3]s.C, n int) error {
-	b, err := %[2]s.Make[int64](c.S(), n)
-	if err != nil {
-		return err
-	}
-	b.Fill(c.Q(), %[4]d)
-	x.buf.Free()
-	x.buf = b
-	return nil
-}
-
-`, name, w.alloc(), w.rt(), boxed)
-	return name
-}
-
-// heldType is an error that is about a buffer.
-func (w *printer) heldType(r Res) string {
-	name := w.prefix() + "held"
-	if r == RMat {
-		name += "m"
-	}
-	w.types[name] = fmt.Sprintf(`type %[1]s struct{ b %[2]s }
-
-func (e *%[1]s) Error() string {
-	if e.b.Len() > 0 {
-		return "held"
-	}
-	return "empty"
-}
-
-`, name, w.handleType(r))
-	return name
 }
 
 // holding is an error that holds p, wrapped in one of several ways.

@@ -38,15 +38,15 @@ func (w *printer) sum(p Path) string {
 func (w *printer) maker(s *Make, res Res, must bool) string {
 	switch {
 	case s.Via == VMaybe && res == RMat:
-		return fmt.Sprintf("%s.MaybeMat(c, %d)", w.rt(), s.N)
+		return fmt.Sprintf("%s.Maybe%s(c, %d)", w.rt(), w.mat(), s.N)
 	case s.Via == VMaybe:
 		return fmt.Sprintf("%s.Maybe[%s](c, %d)", w.rt(), w.elem(), s.N)
 	}
 	if res == RMat {
 		if must {
-			return fmt.Sprintf("%s.MustMat(c, %d)", w.rt(), s.N)
+			return fmt.Sprintf("%s.Must%s(c, %d)", w.rt(), w.mat(), s.N)
 		}
-		return fmt.Sprintf("%s.NewMat(c, %d)", w.rt(), s.N)
+		return fmt.Sprintf("%s.New%s(c, %d)", w.rt(), w.mat(), s.N)
 	}
 	var call string
 	switch s.Via {
@@ -75,7 +75,7 @@ func (w *printer) use(s *Use) {
 		w.pf("c.Out(%s.Sum(c, %s.Fresh(c, %d)))\n", w.rt(), w.rt(), s.N)
 		return
 	case OChain:
-		w.pf("c.Out(%s.FreshMat(c, %d).Sum(c))\n", w.rt(), s.N)
+		w.pf("c.Out(%s.Fresh%s(c, %d).Sum(c))\n", w.rt(), w.mat(), s.N)
 		return
 	}
 	p := s.Args[0]
@@ -233,7 +233,7 @@ func (w *printer) ret(s *Return) {
 		w.pf("return %s\n", w.sum(s.Path))
 	case f.Named && s.Fail:
 		w.pf("return %s, %s\n", f.Clean.Name, err)
-	case s.Path.V == nil || s.Fail:
+	case s.Path.V == nil || s.Fail && f.Result != RBuf:
 		w.pf("return %s, %s\n", w.zero(f), err)
 	default:
 		text := w.handle(s.Path)

@@ -342,11 +342,11 @@ func (w *printer) compose(s *Compose, top bool) {
 	}
 	list := strings.Join(elems, ", ")
 	typ := w.varType(s.V)
-	if s.V.Kind == KStack {
+	if s.V.Kind == KStack || s.V.Kind == KPairPtr {
 		typ = "&" + typ[1:]
 		if list != "" {
 			list = "list: []" + w.handleType(s.V.Res) + "{" + list + "}"
 		}
 	}
-	w.pf("%s %s %s{%s}\n", s.V.Name, w.assign(true, top), typ, list)
+	w.pf("%s %s %s{%s}\n", s.V.Name, w.assign(s.V != w.f.Clean, top), typ, list)
 }

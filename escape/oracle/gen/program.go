@@ -15,6 +15,7 @@ type Func struct {
 	Named   bool // named results with deferred clean-up of result Clean
 	Clean   *Var // the named result
 	May     bool // returns nothing, without an error, on some paths
+	Beside  bool // returns a buffer beside an error that it has freed
 	Twin    bool // both of its results, or of its result's fields, may be the same buffer
 	Locs    int  // locations used by its variables
 	Vars    []*Var
@@ -37,6 +38,7 @@ type Program struct {
 	Labels map[string]bool
 	Tags   map[string]bool // constructs it has
 	Closes bool            // pairs have a destructor
+	Tex    bool            // a function, not a method, frees what is a pointer
 	Insist bool            // destructors of what holds pointers do not look for nil
 }
 
