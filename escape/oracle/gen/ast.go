@@ -124,4 +124,5 @@ const (
 	CNever // false, which the program cannot know
 	CTemp  // the sum of an unnamed temporary is positive; N is its size
 	CNil   // a pointer is not nil; a buffer has a length, which is a read
+	CSet   // an interface is not nil; N is 1 if a nil pointer in it makes it so
 )

@@ -87,8 +87,11 @@ type (
 		Init       int // 1: if n := len; n > 0
 		Then, Else []Stmt
 	}
-	// Flag draws a boolean variable.
-	Flag struct{ Name string }
+	// Flag draws a boolean variable, or notes whether Of is there.
+	Flag struct {
+		Name string
+		Of   Path
+	}
 	// Loop repeats.
 	Loop struct {
 		Kind  LoopKind
@@ -195,8 +198,11 @@ type (
 		Kind EscapeKind
 		Path Path
 	}
-	// Block is a nested scope.
-	Block struct{ Body []Stmt }
+	// Block is a nested scope, in which the name Shadow means something else.
+	Block struct {
+		Shadow string
+		Body   []Stmt
+	}
 	// Select sends the buffer or does something else.
 	Select struct {
 		Path   Path

@@ -1,7 +1,9 @@
 package gen
 
 // Actions on what may hold nothing: constructors that return nil without an error, and
-// the tests for it.
+// the tests for it; nil in interfaces, and where the name is shadowed.
+
+import "fmt"
 
 // doMaybe makes a buffer, or nothing without an error.
 func (g *generator) doMaybe() []Stmt {
@@ -118,4 +120,92 @@ func (g *generator) unasked(s *Call, fn *Func) []Stmt {
 	}
 	g.tag("ignored error")
 	return append([]Stmt{s}, g.tested(s.Dst, true)...)
+}
+
+// doTyped puts a pointer that may be nil into an interface: that is nil only if it was
+// put in where it was there.
+func (g *generator) doTyped() []Stmt {
+	if g.deep() || g.hoisted() || g.f.fn.Generic {
+		return nil
+	}
+	g.tag("typed nil")
+	v, a := g.fresh(KBuf, RMat), g.fresh(KAny, RMat)
+	m := &Make{Dst: Of(v), Decl: true, N: g.site(RMat), Via: VMaybe, Err: ECheck, Fail: g.fail(true), ErrID: g.id()}
+	there, set := &Cond{Op: CNil, Path: Of(v)}, &Cond{Op: CSet, Path: Of(a)}
+	list := []Stmt{m, &If{Cond: there, Then: g.first(v)}}
+	put := &Assign{Dst: []Path{Of(a)}, Src: []Path{Of(v)}}
+	sure := set
+	if g.chance(0.5) {
+		list = append(list, &Zero{V: a}, &If{Cond: there, Then: []Stmt{put}})
+	} else {
+		put.Decl, set.N, sure = true, 1, there
+		list = append(list, put)
+	}
+	if g.chance(0.5) {
+		list = append(list, g.doUse()...)
+	}
+	use := &Use{Op: []Op{OSum, OFill}[g.n(2)], Args: []Path{Of(a)}, X: 3}
+	switch g.n(4) {
+	case 0: // what bears nil
+		look := &Use{Op: []Op{OPrint, OKeep}[g.n(2)], Args: []Path{Of(a)}}
+		return append(list, &If{Cond: set, Then: append([]Stmt{look}, g.block(nil)...)}, g.probe())
+	case 1:
+		return append(list, &If{Cond: there, Then: []Stmt{use}}, g.probe())
+	case 2:
+		list = append(list, &If{Cond: &Cond{Op: CNot, X: set}, Then: g.fail(true)}, g.probe())
+		if set.N == 0 {
+			g.merge(g.declare(a), g.declare(v))
+			return append(list, use)
+		}
+		return append(list, &If{Cond: there, Then: []Stmt{use}})
+	}
+	free := &Free{Path: Of(a)}
+	if !g.p.Tex && g.chance(0.7) {
+		free.How = FIface
+	}
+	g.tag("user free")
+	return append(list, &If{Cond: sure, Then: []Stmt{use, g.probe(), free}}, g.probe())
+}
+
+// doShadow uses buffers where nil, or the package of the function that frees them, means
+// something else.
+func (g *generator) doShadow() []Stmt {
+	if g.deep() || g.hoisted() {
+		return nil
+	}
+	b := &Block{Shadow: "nil"}
+	if g.p.Tex && g.chance(0.6) {
+		b.Shadow = "rt"
+	}
+	plain := func(v *Var) Stmt {
+		ops := []Op{OFill, OLen}
+		if v.Res == RMat {
+			ops = []Op{OFill, OLen, OSum}
+		}
+		return &Use{Op: ops[g.n(len(ops))], Args: []Path{Of(v)}, X: 2 + g.n(9)}
+	}
+	var list []Stmt
+	if res := g.res(); res == RMat && g.chance(0.7) {
+		v := g.fresh(KBuf, res)
+		flag := fmt.Sprintf("flag%d", g.id())
+		m := &Make{Dst: Of(v), Decl: true, N: g.site(res), Via: VMaybe, Err: ECheck, Fail: g.fail(true), ErrID: g.id()}
+		list = []Stmt{m, &Flag{Name: flag, Of: Of(v)}}
+		b.Body = []Stmt{&If{Cond: &Cond{Op: CFlag, Var: flag}, Then: append(g.first(v), plain(v))}, g.probe()}
+	}
+	for range 1 + g.n(2) {
+		k := g.pick(func(k *known) bool { return k.v.Kind == KBuf && solid(k.v) })
+		if k == nil {
+			break
+		}
+		use := plain(k.v)
+		if g.chance(0.3) {
+			use = &If{Cond: &Cond{Op: CDraw}, Then: []Stmt{use}}
+		}
+		b.Body = append(b.Body, use, g.probe())
+	}
+	if len(b.Body) == 0 {
+		return nil
+	}
+	g.tag("shadowed name")
+	return append(list, b, g.probe())
 }

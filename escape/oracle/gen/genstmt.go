@@ -50,6 +50,8 @@ func init() {
 		{30, (*generator).doPair},
 		{8, (*generator).doMaybe},
 		{4, (*generator).doBlank},
+		{6, (*generator).doTyped},
+		{6, (*generator).doShadow},
 		{8, (*generator).doFreer},
 		{6, (*generator).doGetter},
 		{6, (*generator).doTwin},

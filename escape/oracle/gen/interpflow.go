@@ -46,6 +46,8 @@ func (m *machine) cond(f *frame, c *Cond) (bool, sig) {
 		return f.flags[c.Var], next
 	case CNever:
 		return false, next
+	case CSet:
+		return c.N == 1 || f.objects(c.Path)[0] != nil, next
 	case CNil:
 		o := f.objects(c.Path)
 		if c.Path.V.Res == RBuffer {

@@ -73,7 +73,11 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 		}
 		return m.list(f, s.Else)
 	case *Flag:
-		f.flags[s.Name] = m.tape.Next(2) == 1
+		if s.Of.V != nil {
+			f.flags[s.Name] = f.objects(s.Of)[0] != nil
+		} else {
+			f.flags[s.Name] = m.tape.Next(2) == 1
+		}
 	case *Loop:
 		return m.loop(f, s)
 	case *Each:

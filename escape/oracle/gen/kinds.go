@@ -74,6 +74,7 @@ const (
 	FOnce                  // sync.OnceFunc
 	FGot                   // a function that gets the getter
 	FGotOwn                // … of this package
+	FIface                 // the program, through an interface that has the free
 )
 
 // JoinKind is how a goroutine is joined.

@@ -202,7 +202,7 @@ func (w *printer) declared(v *Var) string {
 func declares(s Stmt) []*Var {
 	switch s := s.(type) {
 	case *Make:
-		if s.Decl {
+		if s.Decl && s.Err != EInvert { // which declares it in a header
 			return []*Var{s.Dst.V}
 		}
 	case *Zero:
@@ -313,6 +313,8 @@ func (w *printer) cond(c *Cond) string {
 		return fmt.Sprintf("%s.Pos(c, %s)", w.rt(), w.handle(c.Path))
 	case CLen:
 		return w.place(c.Path) + ".Len()%2 == 0"
+	case CSet:
+		return c.Path.V.Name + " != nil"
 	case CNil:
 		if c.Path.V.Res == RBuffer {
 			return w.place(c.Path) + ".Len() > 0"
@@ -324,7 +326,7 @@ func (w *printer) cond(c *Cond) string {
 		}
 		return fmt.Sprintf("%s.Sum(c, %s.Fresh(c, %d)) > 0", w.rt(), w.rt(), c.N)
 	case CNot:
-		if c.X.Op == CNil && c.X.Path.V.Res == RMat {
+		if c.X.Op == CSet || c.X.Op == CNil && c.X.Path.V.Res == RMat {
 			return w.place(c.X.Path) + " == nil"
 		}
 		return "!(" + w.cond(c.X) + ")"

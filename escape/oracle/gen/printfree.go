@@ -42,6 +42,8 @@ func (w *printer) free(s *Free) {
 	case FLater, FOwn, FOnce:
 		before, after := w.wrap(map[FreeHow]WrapKind{FLater: WOther, FOwn: WLater, FOnce: WOnce}[s.How])
 		w.pf("%s%s%s()\n", before, w.freeValue(s.Path), after)
+	case FIface:
+		w.pf("if x, ok := %s.(interface{ Close() }); ok {\nx.Close()\n}\n", s.Path.V.Name)
 	case FGot:
 		w.pf("%s.%s(%s)\n", w.rt(), w.got("FreeGot", s.Path.V.Res), s.Path.V.Name)
 	case FGotOwn:

@@ -83,7 +83,11 @@ func (w *printer) stmt(s Stmt, top bool) {
 		}
 		w.pf("}\n")
 	case *Flag:
-		w.pf("%s := c.B()\n_ = %s\n", s.Name, s.Name)
+		draw := "c.B()"
+		if s.Of.V != nil {
+			draw = w.place(s.Of) + " != nil"
+		}
+		w.pf("%s := %s\n_ = %s\n", s.Name, draw, s.Name)
 	case *Loop:
 		w.label(s.Label)
 		switch s.Kind {
@@ -169,6 +173,9 @@ func (w *printer) stmt(s Stmt, top bool) {
 		w.escape(s)
 	case *Block:
 		w.pf("{\n")
+		if s.Shadow != "" {
+			w.pf("%s := 0\n_ = %s\n", s.Shadow, s.Shadow)
+		}
 		w.block(s.Body)
 		w.pf("}\n")
 	case *Select:

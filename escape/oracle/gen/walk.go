@@ -74,6 +74,10 @@ func Reads(s Stmt) []Path {
 		return s.Args
 	case *If:
 		return s.Cond.paths()
+	case *Flag:
+		if s.Of.V != nil {
+			return []Path{s.Of}
+		}
 	case *Loop:
 		return s.Cond.paths()
 	case *Each:
