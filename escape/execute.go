@@ -207,7 +207,7 @@ func (s *sanity) free(at *value, p planned, w *walk) {
 			continue
 		}
 		switch {
-		case x.inserted, x.deferred && !p.repeatable:
+		case x.inserted, x.deferred:
 			s.fail(at, "%s would be freed twice", p.name)
 		case x.freed && !p.repeatable:
 			s.fail(at, "%s would be freed again", p.name)

@@ -313,9 +313,14 @@ func (pl *planner) hopeless(st []state) bool {
 	return true
 }
 
-// dueIn is the states in which o may be freed.
+// dueIn is the states in which o may be freed. What the program frees may be freed again
+// where that is harmless; what a planned deferred call will free is not freed by another
+// planned one.
 func (pl *planner) dueIn(o *object) state {
-	if pl.repeats[o] {
+	switch {
+	case pl.repeats[o] && pl.defers[o]:
+		return sOwned | sNil | sFreed | sPerhaps
+	case pl.repeats[o]:
 		return sOwned | sNil | sFreed | sDeferred | sPerhaps
 	}
 	return sOwned | sNil
