@@ -44,7 +44,7 @@ func (d *decider) statementOf(call *ast.CallExpr) (ast.Stmt, ast.Node, string) {
 			default:
 				return nil, nil, bad
 			}
-			return d.hosted(path[:i+1])
+			return d.f.hosted(path[:i+1])
 		}
 	}
 	return nil, nil, bad
@@ -54,7 +54,7 @@ const noStatement = "it has no variable, and it is made where a statement cannot
 
 // hosted returns the statement at the end of path, with its labels, and the list it is
 // an element of, if a statement may be put before it.
-func (d *decider) hosted(path []ast.Node) (ast.Stmt, ast.Node, string) {
+func (f *fn) hosted(path []ast.Node) (ast.Stmt, ast.Node, string) {
 	i := len(path) - 1
 	host := path[i].(ast.Stmt)
 	for ; i > 0; i-- {
@@ -62,7 +62,7 @@ func (d *decider) hosted(path []ast.Node) (ast.Stmt, ast.Node, string) {
 		if !ok {
 			break
 		}
-		if d.goesTo(l) {
+		if f.goesTo(l) {
 			return nil, nil, noStatement // past the statement before it
 		}
 		host = l
@@ -90,8 +90,8 @@ func (d *decider) hosted(path []ast.Node) (ast.Stmt, ast.Node, string) {
 }
 
 // goesTo reports whether a goto leads to the label of l.
-func (d *decider) goesTo(l *ast.LabeledStmt) bool {
-	return d.f.walked().jumps[l.Label.Name].IsValid()
+func (f *fn) goesTo(l *ast.LabeledStmt) bool {
+	return f.walked().jumps[l.Label.Name].IsValid()
 }
 
 // unlabelled is s without its labels.

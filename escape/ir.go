@@ -177,6 +177,7 @@ const (
 	gapElseIf                 // between else and if
 	gapDefault                // a default that is not written
 	gapReturn                 // between the evaluation of results and the return
+	gapHead                   // between what the header of a loop starts with and the loop
 	gapNone                   // a point without a place in the source (spliced bodies)
 )
 
@@ -187,7 +188,7 @@ type gap struct {
 	list   ast.Node  // the block or clause
 	prev   ast.Stmt  // statement before, nil at the head
 	next   ast.Stmt  // statement after, nil at the end
-	stmt   ast.Stmt  // if, switch, return
+	stmt   ast.Stmt  // if, switch, return, loop
 	scope  token.Pos // where names are looked up
 
 	inner []*ast.FuncLit // the literals around it that are spliced

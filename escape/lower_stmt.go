@@ -207,6 +207,7 @@ func (l *lower) either(t, f *block) {
 func (l *lower) forStmt(s *ast.ForStmt, label types.Object) {
 	if s.Init != nil {
 		l.stmt(s.Init)
+		l.headGap(s)
 	}
 	l.depth++
 	head, body, post := l.block("for.head"), l.block("for.body"), l.block("for.post")
@@ -245,6 +246,7 @@ func (l *lower) rangeStmt(s *ast.RangeStmt, label types.Object) {
 	_, isChan := xt.Underlying().(*types.Chan)
 	l.mayPanic(s.X.Pos())
 	l.emit(opUse, nil, s.X.Pos(), x)
+	l.headGap(s)
 	l.depth++
 	head, body := l.block("range.head"), l.block("range.body")
 	l.depth--
