@@ -5,6 +5,7 @@ package escape
 import (
 	"go/ast"
 	"go/token"
+	"slices"
 )
 
 // statementOf finds the statement before which call may be evaluated instead: it is
@@ -72,10 +73,11 @@ func (f *fn) hosted(path []ast.Node) (ast.Stmt, ast.Node, string) {
 	}
 	switch up := path[i-1].(type) {
 	case *ast.BlockStmt:
-		// What would be an else-if without the frees before it is left
+		// What would be an else-if without the frees around it is left
 		// alone like one: else a second run would find more to do.
 		_, isIf := host.(*ast.IfStmt)
-		if outer, ok := path[i-2].(*ast.IfStmt); ok && isIf && outer.Else == ast.Stmt(up) && host == up.List[len(up.List)-1] {
+		if outer, ok := path[i-2].(*ast.IfStmt); ok && isIf && outer.Else == ast.Stmt(up) &&
+			!slices.ContainsFunc(up.List, func(s ast.Stmt) bool { return s != host && !f.p.onlyFrees(s) }) {
 			return nil, nil, noStatement
 		}
 		return host, up, ""
@@ -87,6 +89,31 @@ func (f *fn) hosted(path []ast.Node) (ast.Stmt, ast.Node, string) {
 		}
 	}
 	return nil, nil, noStatement
+}
+
+// onlyFrees reports whether s is a statement such as is planned: it frees something, perhaps
+// where it is not nil, or each element of something, or keeps it alive.
+func (p *pkg) onlyFrees(s ast.Stmt) bool {
+	switch s := s.(type) {
+	case *ast.ExprStmt:
+		call, ok := ast.Unparen(s.X).(*ast.CallExpr)
+		if !ok {
+			return false
+		}
+		f := p.called(call)
+		if f == nil {
+			return false
+		}
+		if f.Pkg() != nil && f.Pkg().Path() == "runtime" && f.Name() == "KeepAlive" {
+			return true
+		}
+		return slices.ContainsFunc(p.summaryOf(f).Args, func(e ArgEffect) bool { return e.Freed.K == Always })
+	case *ast.IfStmt:
+		return s.Init == nil && s.Else == nil && len(s.Body.List) == 1 && p.onlyFrees(s.Body.List[0])
+	case *ast.RangeStmt:
+		return len(s.Body.List) == 1 && p.onlyFrees(s.Body.List[0])
+	}
+	return false
 }
 
 // goesTo reports whether a goto leads to the label of l.
