@@ -13,22 +13,25 @@ import (
 // headGap puts a gap between what the header of the loop s starts with, which has been
 // lowered, and the loop.
 func (l *lower) headGap(s ast.Stmt) {
-	es := l.p.startsWith(s)
-	if len(es) == 0 || l.cur == nil || l.splice != nil {
+	if l.cur == nil || l.splice != nil {
+		return
+	}
+	e := l.f.startsWith(s)
+	if e == nil {
 		return
 	}
 	host, list, why := l.f.hosted(l.f.pathTo(s))
 	if why != "" || l.f.jumpedOver(host.Pos(), list) {
 		return
 	}
-	end := es[len(es)-1].End()
-	l.gap(&gap{kind: gapHead, stmt: s, scope: s.Pos()}, end)
+	l.gap(&gap{kind: gapHead, stmt: s, scope: s.Pos()}, e.End())
 }
 
-// startsWith lists what the header of a loop evaluates once, and before all else: each of
-// these may as well be evaluated in front of the loop. There is none if nothing but constants and
-// variables is read, and none if a function literal would move: its own frees are edits of their own.
-func (p *pkg) startsWith(s ast.Stmt) []ast.Expr {
+// startsWith returns the one expression that the header of a loop evaluates once, and before
+// all else, and that may as well be evaluated in front of the loop; what may stand beside it is the
+// same behind it. nil if there is none, or none but a variable, or if a function literal would
+// move: its own frees are edits of their own.
+func (f *fn) startsWith(s ast.Stmt) ast.Expr {
 	var es []ast.Expr
 	switch s := s.(type) {
 	case *ast.RangeStmt:
@@ -40,32 +43,32 @@ func (p *pkg) startsWith(s ast.Stmt) []ast.Expr {
 		}
 		es = as.Rhs
 	}
-	var out []ast.Expr
-	does := false
+	var does ast.Expr
 	for _, e := range es {
 		if hasLiteral(e) {
 			return nil
 		}
-		if tv := p.info.Types[e]; tv.Value != nil || tv.IsNil() {
+		if !calls(e) && f.settles(e) {
 			continue
 		}
-		out = append(out, e)
-		if id, ok := ast.Unparen(e).(*ast.Ident); ok {
-			_, isVar := p.info.Uses[id].(*types.Var)
-			does = does || !isVar
-			continue
+		if does != nil {
+			return nil
 		}
-		does = true
+		does = e
 	}
-	if !does {
+	if does == nil {
 		return nil
 	}
-	return out
+	if id, ok := ast.Unparen(does).(*ast.Ident); ok {
+		if _, isVar := f.p.info.Uses[id].(*types.Var); isVar {
+			return nil
+		}
+	}
+	return does
 }
 
 // headOf returns the hoist by which a free can stand at g, between the header of a loop
-// and the loop: all that the header starts with has names in front of it. nil if it
-// cannot.
+// and the loop: what the header starts with has a name in front of it. nil if it cannot.
 func (d *decider) headOf(g *gap) *hoist {
 	if h := d.heads[g]; h != nil {
 		return h
@@ -79,13 +82,11 @@ func (d *decider) headOf(g *gap) *hoist {
 		h = &hoist{stmt: host, list: list}
 		d.hoists[host] = h
 	}
-	for _, e := range d.p.startsWith(g.stmt) {
-		n := 1
-		if tt, ok := d.p.typeOf(e).(*types.Tuple); ok {
-			n = tt.Len()
-		}
-		h.take(d, e, n)
+	e, n := d.f.startsWith(g.stmt), 1
+	if tt, ok := d.p.typeOf(e).(*types.Tuple); ok {
+		n = tt.Len()
 	}
+	h.take(d, e, n)
 	if d.heads == nil {
 		d.heads = map[*gap]*hoist{}
 	}

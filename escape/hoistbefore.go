@@ -58,28 +58,28 @@ func (d *decider) movesAlong(e ast.Expr) (move, stays bool) {
 	switch x := e.(type) {
 	case *ast.CallExpr:
 		if d.p.info.Types[x.Fun].IsType() {
-			return false, !d.p.copies(x) || d.settles(x.Args[0])
+			return false, !d.p.copies(x) || d.f.settles(x.Args[0])
 		}
 		_, isTuple := d.p.typeOf(x).(*types.Tuple)
 		return !isTuple, !isTuple
 	case *ast.UnaryExpr:
-		return x.Op == token.ARROW, x.Op != token.NOT || d.settles(x.X)
+		return x.Op == token.ARROW, x.Op != token.NOT || d.f.settles(x.X)
 	case *ast.BinaryExpr:
 		switch x.Op {
 		case token.LAND, token.LOR:
-			if d.settles(x) && !calls(x) {
+			if d.f.settles(x) && !calls(x) {
 				return false, true
 			}
 			return true, types.Identical(d.p.typeOf(x), types.Typ[types.Bool]) // the name would have this type
 		case token.EQL, token.NEQ, token.LSS, token.LEQ, token.GTR, token.GEQ:
-			return false, d.settles(x)
+			return false, d.f.settles(x)
 		}
 	case *ast.TypeAssertExpr:
 		return false, false
 	case *ast.SliceExpr:
-		return false, d.settles(x)
+		return false, d.f.settles(x)
 	case *ast.CompositeLit:
-		return false, d.settles(x)
+		return false, d.f.settles(x)
 	}
 	return false, true
 }
@@ -96,7 +96,7 @@ func (d *decider) entriesStay(lit *ast.CompositeLit, pos token.Pos) bool {
 			if x.End() > pos {
 				return true // it has the call in it
 			}
-			if !d.settles(x) {
+			if !d.f.settles(x) {
 				return false
 			}
 		}
@@ -107,13 +107,13 @@ func (d *decider) entriesStay(lit *ast.CompositeLit, pos token.Pos) bool {
 // settles reports whether no call can change what e is, besides those in e, which move
 // along: it reads nothing but constants and variables that only this function has, and
 // these it can assign to in other statements alone.
-func (d *decider) settles(e ast.Expr) bool {
-	s := d.f.walked()
+func (f *fn) settles(e ast.Expr) bool {
+	s, p := f.walked(), f.p
 	ok := true
 	ast.Inspect(e, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CallExpr:
-			return d.p.info.Types[n.Fun].IsType()
+			return p.info.Types[n.Fun].IsType()
 		case *ast.FuncLit:
 			return false
 		case *ast.UnaryExpr:
@@ -121,24 +121,24 @@ func (d *decider) settles(e ast.Expr) bool {
 				return false
 			}
 		case *ast.StarExpr, *ast.TypeAssertExpr:
-			ok = ok && d.p.info.Types[n.(ast.Expr)].IsType()
+			ok = ok && p.info.Types[n.(ast.Expr)].IsType()
 		case *ast.IndexExpr:
-			_, isArray := d.p.under(n.X).(*types.Array)
-			b, isString := d.p.under(n.X).(*types.Basic)
-			ok = ok && (isArray || isString && b.Info()&types.IsString != 0 || !d.p.info.Types[n].IsValue())
+			_, isArray := p.under(n.X).(*types.Array)
+			b, isString := p.under(n.X).(*types.Basic)
+			ok = ok && (isArray || isString && b.Info()&types.IsString != 0 || !p.info.Types[n].IsValue())
 		case *ast.SliceExpr:
-			if _, isArray := d.p.under(n.X).(*types.Array); isArray {
+			if _, isArray := p.under(n.X).(*types.Array); isArray {
 				return false // its address
 			}
 		case *ast.SelectorExpr:
-			if sel := d.p.info.Selections[n]; sel != nil && sel.Indirect() {
+			if sel := p.info.Selections[n]; sel != nil && sel.Indirect() {
 				ok = false
 			}
-			if v, isVar := d.p.info.Uses[n.Sel].(*types.Var); isVar && !v.IsField() {
+			if v, isVar := p.info.Uses[n.Sel].(*types.Var); isVar && !v.IsField() {
 				ok = false // of another package
 			}
 		case *ast.Ident:
-			if v, isVar := d.p.info.Uses[n].(*types.Var); isVar && !v.IsField() && (s.shared[v] || v.Parent() == d.p.types.Scope()) {
+			if v, isVar := p.info.Uses[n].(*types.Var); isVar && !v.IsField() && (s.shared[v] || v.Parent() == p.types.Scope()) {
 				ok = false
 			}
 		}
