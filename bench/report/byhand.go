@@ -27,18 +27,18 @@ var byHandPrograms = []struct {
 // runByHand compares the forms two by two, in rounds: each is a process of its own, as where the linker and the kernel put things is
 // the same all through a process, and each has all programs, so that what drifts falls on all of them alike.
 func runByHand(r *raw) error {
-	blocks := r.blocks
-	switch {
-	case blocks > 0:
-	case r.quick:
-		blocks = byHandQuickBlocks
-	default:
-		blocks = byHandBlocks
+	blocks, smaller := byHandBlocks, 1
+	if r.quick {
+		blocks, smaller = byHandQuickBlocks, quickSmaller
+	}
+	if r.blocks > 0 {
+		blocks = r.blocks
 	}
 	for ; blocks > 0; blocks -= byHandRound {
 		for _, p := range byHandPrograms {
 			out, _, err := r.command(20*time.Minute, nil, filepath.Join(r.bin, "early.test"), "-test.run=^$", "-test.bench=^BenchmarkByHand$/program="+p.name+"$",
-				"-test.benchtime=1x", "-test.timeout=20m", fmt.Sprint("-byhand.blocks=", p.times*min(blocks, byHandRound)))
+				"-test.benchtime=1x", "-test.timeout=20m", fmt.Sprint("-byhand.blocks=", p.times*min(blocks, byHandRound)),
+				fmt.Sprint("-early.smaller=", smaller))
 			r.lines(runNumber.ReplaceAll(out, []byte("$1")), "")
 			if err != nil {
 				return err
