@@ -73,7 +73,6 @@ type ArgEffect struct {
 	NilOK      bool     // a nil operand is harmless where Freed
 	Looks      bool     // compares what the handle itself holds and does no more: harmless after a free
 	Insists    bool     // goes wrong where a field that it frees holds nothing
-	Calls      Calling  // of a function: how it is called
 	Fields     []string // fields of the operand that are freed on every path
 	Via        string   // the operation through which it escapes, for people
 }
@@ -250,7 +249,7 @@ func (s *Summary) join(t *Summary) *Summary {
 		}
 		a.Freed, a.Escapes = a.Freed.join(b.Freed), a.Escapes.join(b.Escapes)
 		a.Writes, a.NilOK = a.Writes || b.Writes, a.NilOK && b.NilOK
-		a.Insists, a.Calls = a.Insists || b.Insists, min(a.Calls, b.Calls)
+		a.Insists = a.Insists || b.Insists
 		if a.Via == "" {
 			a.Via = b.Via
 		}

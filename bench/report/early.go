@@ -29,12 +29,12 @@ func runEarly(r *raw) error {
 	if err := os.RemoveAll(series); err != nil {
 		return err
 	}
-	rounds, smaller := 21, 1
+	rounds := 21
 	if r.quick {
-		rounds, smaller = r.count(), quickSmaller
+		rounds = 3
 	}
 	out, _, err := r.command(20*time.Minute, nil, filepath.Join(r.bin, "early.test"), "-test.run=^$", "-test.bench=^BenchmarkEarly$", "-test.benchtime=1x",
-		"-early.series="+series, fmt.Sprint("-early.rounds=", rounds), fmt.Sprint("-early.smaller=", smaller))
+		"-early.series="+series, fmt.Sprint("-early.rounds=", rounds))
 	r.lines(runNumber.ReplaceAll(out, []byte("$1")), "")
 	return err
 }

@@ -48,14 +48,6 @@ func init() {
 		{40, (*generator).doPhi},
 		{30, (*generator).doSwap},
 		{30, (*generator).doPair},
-		{8, (*generator).doMaybe},
-		{4, (*generator).doBlank},
-		{6, (*generator).doTyped},
-		{6, (*generator).doShadow},
-		{8, (*generator).doFreer},
-		{6, (*generator).doGetter},
-		{6, (*generator).doTwin},
-		{8, (*generator).doTake},
 		{40, (*generator).doField},
 		{20, (*generator).doSlice},
 		{30, (*generator).doJump},
@@ -94,9 +86,6 @@ func init() {
 func (g *generator) res() Res {
 	if !g.f.fn.Generic && g.chance(0.25) {
 		g.tag("pointer resource")
-		if g.p.Tex {
-			g.tag("freed by a function")
-		}
 		return RMat
 	}
 	return RBuffer
@@ -230,14 +219,14 @@ func (g *generator) remake(k *known) []Stmt {
 // operand returns a path to one handle: a variable, a field or an element.
 func (g *generator) operand(want func(*known) bool) (Path, *known) {
 	k := g.pick(func(k *known) bool {
-		return (handle(k.v) || k.v.fields() || k.v.Kind == KArray) && want(k)
+		return (handle(k.v) || k.v.Kind == KPair || k.v.Kind == KPairPtr || k.v.Kind == KArray) && want(k)
 	})
 	switch {
 	case k == nil:
 		return Path{}, nil
 	case handle(k.v):
 		return Of(k.v), k
-	case k.v.fields():
+	case k.v.Kind == KPair || k.v.Kind == KPairPtr:
 		g.tag("struct field")
 	}
 	return At(k.v, g.n(2)), k
@@ -246,7 +235,7 @@ func (g *generator) operand(want func(*known) bool) (Path, *known) {
 func (g *generator) doUse() []Stmt {
 	k := g.pick(func(k *known) bool {
 		switch k.v.Kind {
-		case KFunc, KSlice, KMap, KKeys, KSeq, KStack, KFreer:
+		case KFunc, KSlice, KMap, KKeys, KSeq, KStack:
 			return false
 		}
 		return true
@@ -267,7 +256,7 @@ func (g *generator) doUse() []Stmt {
 		ops = []Op{OFill}
 	case KAny, KErr:
 		ops = []Op{OFill, OSum, OPrint}
-	case KPair, KPairPtr, KArray, KTwo:
+	case KPair, KPairPtr, KArray:
 		p = At(k.v, g.n(2))
 		ops = []Op{OFill, OSum, OLen, OLook}
 	default:
@@ -276,9 +265,6 @@ func (g *generator) doUse() []Stmt {
 			ops = append(ops, OSet, OExpr, OLaunch)
 		}
 		ops = append(ops, OMove)
-		if k.v.Kind == KGetter {
-			ops = []Op{OTwice, OSum, OFill}
-		}
 	}
 	if k.v.MaySkip || k.v.Undef {
 		ops = []Op{OFill, OLen}
@@ -304,12 +290,10 @@ func (g *generator) doUse() []Stmt {
 		g.tag("keepalive")
 	case OLook:
 		g.tag("constant argument")
-	case OTwice:
-		g.tag("getter handed on")
 	case OExpr:
 		g.tag("method expression")
 	}
-	if g.chance(0.4) && u.Op != OSum && u.Op != OLen && u.Op != OPrint && u.Op != OKeep && u.Op != OLook && u.Op != OTwice && !k.v.MaySkip && k.v.Kind != KRaw {
+	if g.chance(0.4) && u.Op != OSum && u.Op != OLen && u.Op != OPrint && u.Op != OKeep && u.Op != OLook && !k.v.MaySkip && k.v.Kind != KRaw {
 		u.Err = ECheck
 		if g.chance(0.7) {
 			u.Fail = g.fail(true)

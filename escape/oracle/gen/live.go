@@ -128,7 +128,7 @@ func (l *Liveness) stmt(s Stmt, out Set, c liveCtx) Set {
 	case *Zero:
 		in = out.without(Of(s.V))
 	case *Clear:
-		in = out.without(s.Path)
+		in = out.without(Of(s.V))
 	case *Resize: // the old buffer is freed, unless there is no new one
 		in = out.without(Of(s.V)).or(l.block(s.Fail, out, c))
 		during = in
@@ -285,7 +285,7 @@ func (l *Liveness) stmt(s Stmt, out Set, c liveCtx) Set {
 			in = in.with(s.Of.Path)
 		}
 	case *Free:
-		if s.How == FTold {
+		if s.Told {
 			in = in.with(s.Path)
 			during = in
 		}
@@ -313,10 +313,11 @@ func (l *Liveness) stmt(s Stmt, out Set, c liveCtx) Set {
 	case *Inline:
 		b := c
 		b.targets = nil
-		if s.Kind != ITimes {
+		if s.Kind == INow {
 			b.lit = &out
 			in = l.block(s.Body, out, b)
 		} else {
+			// Whoever is lent the literal may call it often or never.
 			head := l.head[s]
 			b.lit = &head
 			h := l.block(s.Body, head, b).or(out)

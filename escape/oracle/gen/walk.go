@@ -74,10 +74,6 @@ func Reads(s Stmt) []Path {
 		return s.Args
 	case *If:
 		return s.Cond.paths()
-	case *Flag:
-		if s.Of.V != nil {
-			return []Path{s.Of}
-		}
 	case *Loop:
 		return s.Cond.paths()
 	case *Each:
@@ -86,7 +82,7 @@ func Reads(s Stmt) []Path {
 		}
 		return []Path{Of(s.X)}
 	case *Clear:
-		return []Path{s.Path}
+		return []Path{Of(s.V)}
 	case *Resize:
 		return []Path{Of(s.V)}
 	case *Switch:
