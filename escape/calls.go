@@ -49,6 +49,13 @@ func (w *flow) useCall(o *object, m *value, k memberKind, u *value) {
 			o.move(u, k, "in a function value that "+ci.name+" may call")
 			continue
 		}
+		if o.told[m] && !isFunc(a.typ0()) && (e.Keeps || encodes(u.fn)) {
+			o.move(u, k, "an address, passed to "+ci.name+" as a number")
+		}
+		k := k
+		if e.Freed.K != Never && w.gathers(o, a) {
+			k = mWhole
+		}
 		kk := k
 		deferred := u.op == opDefer || ci.deferred
 		switch {
@@ -148,6 +155,9 @@ func (w *flow) useCall(o *object, m *value, k memberKind, u *value) {
 				continue
 			}
 			re := ci.sum.Res[i]
+			if re.Shows>>ai&1 == 1 && o.told[m] {
+				w.member(o, r, mView, m)
+			}
 			if (re.Is|re.Views)>>ai&1 == 1 && isFunc(a.typ0()) && !isFunc(r.typ0()) {
 				w.member(o, r, mMaybe, m) // what a function that looks at us returned
 			} else if re.Is>>ai&1 == 1 {
@@ -165,6 +175,19 @@ func (w *flow) useCall(o *object, m *value, k memberKind, u *value) {
 			}
 		}
 	}
+}
+
+// gathers reports whether v puts all fields of o together again, a struct that a variable
+// holds which is followed field by field.
+func (w *flow) gathers(o *object, v *value) bool {
+	if v.op != opPack || v.note != "struct" || !types.Identical(v.typ0(), o.def.typ0()) || len(v.place.path) > 0 {
+		return false
+	}
+	leaves := v.place.root.leaves
+	return len(leaves) == len(v.args) && !slices.ContainsFunc(leaves, func(p *place) bool {
+		part := v.args[slices.Index(leaves, p)].find()
+		return part.op != opPart && part.op != opElem || part.note != p.name || part.args[0].find() != o.def
+	})
 }
 
 // contains reports whether a struct of type t, or what t points to, has a field of

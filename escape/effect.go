@@ -73,6 +73,7 @@ type ArgEffect struct {
 	NilOK      bool     // a nil operand is harmless where Freed
 	Looks      bool     // compares what the handle itself holds and does no more: harmless after a free
 	Insists    bool     // goes wrong where a field that it frees holds nothing
+	Keeps      bool     // a number or a string in the operand is kept, or handed on: it may be an address
 	Fields     []string // fields of the operand that are freed on every path
 	Via        string   // the operation through which it escapes, for people
 }
@@ -90,6 +91,8 @@ type ResEffect struct {
 	Views   uint64   // bit i: shares memory with Args[i]
 	Is      uint64   // bit i: may be Args[i] itself
 	Of      uint64   // bit i: shares memory with result i
+	Shows   uint64   // bit i: a number or a string made of one in Args[i]: it is an address if that is
+	Tells   bool     // Views, by a number or a string: an address
 	Must    bool     // Is holds on every return
 	MayNil  bool     // Owned, and nil on some return without an error
 	Flagged bool     // Owned, and nil where the last result, a boolean, is false
@@ -249,7 +252,7 @@ func (s *Summary) join(t *Summary) *Summary {
 		}
 		a.Freed, a.Escapes = a.Freed.join(b.Freed), a.Escapes.join(b.Escapes)
 		a.Writes, a.NilOK = a.Writes || b.Writes, a.NilOK && b.NilOK
-		a.Insists = a.Insists || b.Insists
+		a.Insists, a.Keeps = a.Insists || b.Insists, a.Keeps || b.Keeps
 		if a.Via == "" {
 			a.Via = b.Via
 		}
@@ -260,7 +263,8 @@ func (s *Summary) join(t *Summary) *Summary {
 			a.Owned, a.Fields = false, nil
 		}
 		a.Must = a.Must && b.Must && a.Is == b.Is
-		a.Views, a.Is, a.Of = a.Views|b.Views, a.Is|b.Is, a.Of|b.Of
+		a.Views, a.Is, a.Of, a.Shows = a.Views|b.Views, a.Is|b.Is, a.Of|b.Of, a.Shows|b.Shows
+		a.Tells = a.Tells || b.Tells
 		a.Partial, a.Armed, a.MayNil = a.Partial || b.Partial, a.Armed || b.Armed, a.MayNil || b.MayNil
 		a.Left = a.Left || b.Left
 		if a.Flagged != b.Flagged {
@@ -271,13 +275,15 @@ func (s *Summary) join(t *Summary) *Summary {
 }
 
 // number returns the summary of a call of a generic function whose result i, of
-// a type that may lead to memory, is a plain value here: it leads nowhere.
+// a type that may lead to memory, is a plain value here: it leads nowhere, unless what
+// it is made of is an address that is a plain value, too.
 func (s *Summary) number(i int) *Summary {
 	if i >= len(s.Res) || s.Res[i].Views|s.Res[i].Is|s.Res[i].Of == 0 {
 		return s
 	}
 	w := *s
 	w.Res = slices.Clone(s.Res)
+	w.Res[i].Shows |= w.Res[i].Views | w.Res[i].Is
 	w.Res[i].Views, w.Res[i].Is, w.Res[i].Of, w.Res[i].Must = 0, 0, 0, false
 	return &w
 }

@@ -345,6 +345,9 @@ func (l *lower) composite(x *ast.CompositeLit, t types.Type) *value {
 // something else than a map is only read.
 func (l *lower) mapKey(t types.Type, m, k *value) {
 	mt, ok := t.Underlying().(*types.Map)
+	if ok && carries(mt.Key(), 0) && plain(mt.Key()) {
+		l.emit(opUse, nil, k.pos, k).note = numberKey
+	}
 	if !ok || plain(mt.Key()) {
 		return
 	}

@@ -150,15 +150,18 @@ func (p *pkg) inferResults(f *fn, w *flow, s *Summary) {
 	// Views of what another result owns.
 	for i := range s.Res {
 		for j := range s.Res {
-			if i == j || !s.Res[j].Owned || len(s.Res[j].Fields) > 0 || plain(f.sig.Results().At(i).Type()) {
+			if i == j || !s.Res[j].Owned || len(s.Res[j].Fields) > 0 {
 				continue
 			}
+			number := plain(f.sig.Results().At(i).Type())
 			for _, r := range f.exits {
 				if r.blk == nil || r.blk.order < 0 || i >= len(r.args) {
 					continue
 				}
 				if o := w.byDef[origin(r.args[j])]; o != nil {
-					if k, ok := o.members[r.args[i]]; ok && k == mView {
+					told := o.told[r.args[i]]
+					if k, ok := o.members[r.args[i]]; ok && k == mView && (told || !number) {
+						s.Res[i].Tells = s.Res[i].Tells || told
 						s.Res[i].Of |= 1 << j
 					}
 				}

@@ -34,6 +34,9 @@ func (p *pkg) infer(f *fn, w *flow) *Summary {
 			e.Resets = e.Resets && len(e.Fields) > 0
 		}
 	}
+	for _, v := range f.params {
+		f.numbers(v, s)
+	}
 	p.inferResults(f, w, s)
 	s.Puts = f.puts(w, s)
 	p.afterRecover(f, w, s)
@@ -64,10 +67,11 @@ func (p *pkg) inferArg(w *flow, o *object, s *Summary) ArgEffect {
 				e.Escapes = When{K: Always}
 				return
 			}
-			if plain(w.f.sig.Results().At(ev.res).Type()) {
+			r, told := &s.Res[ev.res], o.told[ev.at.args[ev.res]]
+			if plain(w.f.sig.Results().At(ev.res).Type()) && !told {
 				return // a number says something about it, it does not lead there
 			}
-			r := &s.Res[ev.res]
+			r.Tells = r.Tells || told
 			switch ev.m {
 			case mView, mHolder:
 				r.Views |= bit

@@ -30,6 +30,7 @@ func (w *flow) web(o *object) {
 	o.places, o.vars = nil, nil
 	o.events = map[*value][]event{}
 	o.from = map[*value]*value{}
+	o.told = nil
 	if o.complex != "something that is not owned is stored in it" { // said before the web is known
 		o.complex = ""
 	}
@@ -72,6 +73,15 @@ func (w *flow) web(o *object) {
 
 func (w *flow) member(o *object, v *value, k memberKind, from *value) {
 	old, ok := o.members[v]
+	if o.tells(v, from) && !o.told[v] {
+		if o.told == nil {
+			o.told = map[*value]bool{}
+		}
+		o.told[v] = true
+		if ok {
+			o.open = append(o.open, v) // its users may have been visited as of a number that is none
+		}
+	}
 	if ok && (old == k || old == mMaybe) {
 		return
 	}
@@ -143,9 +153,18 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 		o.use(u)
 	case opElem:
 		o.use(u)
+		switch {
+		case !o.told[m]:
+		case len(u.args) > 1: // copy
+			if u.args[1] == m {
+				o.move(u, k, "copied as a number")
+			}
+		default:
+			w.member(o, u, mView, m)
+		}
 	case opPure:
 		o.use(u)
-		if k != mHolder && !plain(u.typ0()) || integer(u.typ0()) && (k == mView || !plain(m.typ0())) {
+		if k != mHolder && !plain(u.typ0()) || integer(u.typ0()) && (k == mView || !plain(m.typ0())) || o.told[m] {
 			w.member(o, u, mView, m)
 		}
 	case opCmp, opNot, opDiscard, opGap:
@@ -270,8 +289,15 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 			o.event(u, event{kind: evUse, why: byDelete})
 		case u.op == opRecv && k == mHolder:
 			// A handle is copied; what it is used for then counts.
+		case u.note == numberKey:
+			if o.told[m] {
+				o.move(u, k, "stored as a key")
+			}
 		default:
 			o.use(u)
+		}
+		if u.op == opRecv && o.told[m] {
+			w.member(o, u, mView, m)
 		}
 		if u.op == opRecv && k == mHolder && !plain(u.typ0()) {
 			w.member(o, u, mMaybe, m)
