@@ -97,11 +97,7 @@ func (f *fn) finish() {
 					a.users = append(a.users, v)
 				}
 			}
-			switch {
-			case v.op != opGap || v.gap.kind == gapNone:
-			case v.gap.deferred != nil:
-				b.copied = append(b.copied, i)
-			default:
+			if v.op == opGap && v.gap.kind != gapNone {
 				b.gaps = append(b.gaps, i)
 			}
 			if v.effectful() {

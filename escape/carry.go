@@ -61,11 +61,20 @@ func (pl *planner) cross(p *block, i int, out, in []state) {
 		for c.op == opNot {
 			c, neg = c.args[0], !neg
 		}
-		if x, ok := nilTest(c); ok && saysNil(x) {
+		x, ok := nilTest(c)
+		if ok {
 			nonnil = (c.tok.String() == "!=") == (i == 0)
 			if neg {
 				nonnil = !nonnil
 			}
+		}
+		switch {
+		case ok && !saysNil(x):
+			// Nil here does not say that there is no buffer, but there is none by that name.
+			if o := g.w.byDef[origin(x)]; o != nil && g.index(o) >= 0 && !nonnil && o.freedIn(p.succs[1-i]) {
+				maybe = append(maybe, o)
+			}
+		case ok:
 			a := x
 			for a.op == opCopy {
 				a = a.args[0].find()
@@ -145,6 +154,13 @@ func (o *object) freedAs(v *value) bool {
 	return found
 }
 
+// freedIn reports whether the program frees o in b.
+func (o *object) freedIn(b *block) bool {
+	return slices.ContainsFunc(b.instrs, func(v *value) bool {
+		return slices.ContainsFunc(o.events[v], func(e event) bool { return e.kind == evFree && !e.ours })
+	})
+}
+
 // through carries states through b; with pl.record set it notes frees and issues.
 func (pl *planner) through(b *block, in []state) []state {
 	g := pl.g
@@ -193,30 +209,12 @@ func (pl *planner) insert(b *block, start, end int, last bool, st []state, live 
 		first = b.gaps[i]
 		break
 	}
-	inside := pl.copiesIn(b, start, end)
-	if pl.record {
-		for _, i := range inside {
-			for j, o := range g.objs {
-				pl.reached[gapKey{o, b.instrs[i]}] = slices.Clone(st[j*g.n : (j+1)*g.n])
-			}
-		}
-	}
-	if first < 0 && len(inside) == 0 {
+	if first < 0 {
 		return
 	}
-	ordinary := first
 	for j := len(g.objs) - 1; j >= 0; j-- {
 		o := g.objs[j]
-		if o.kind == objParam || !pl.due(j, st, live) {
-			continue
-		}
-		first := ordinary
-		for _, i := range inside {
-			if (first < 0 || i < first) && !pl.forbid[gapKey{o, b.instrs[i]}] {
-				first = i
-			}
-		}
-		if first < 0 || pl.forbid[gapKey{o, b.instrs[first]}] {
+		if o.kind == objParam || !pl.due(j, st, live) || pl.forbid[gapKey{o, b.instrs[first]}] {
 			continue
 		}
 		if last && b.lastEffect < first && len(b.succs) == 1 && len(b.succs[0].preds) > 1 && pl.sinks(b, j) {
@@ -238,16 +236,6 @@ func (pl *planner) insert(b *block, start, end int, last bool, st []state, live 
 			}
 		}
 	}
-}
-
-// copiesIn lists the gaps in the stretch at which a free inside a deferred literal may stand.
-func (pl *planner) copiesIn(b *block, start, end int) []int {
-	if pl.inside == nil {
-		return nil
-	}
-	from, _ := slices.BinarySearch(b.copied, start)
-	to, _ := slices.BinarySearch(b.copied, end)
-	return slices.DeleteFunc(slices.Clone(b.copied[from:to]), func(i int) bool { return b.instrs[i].gap.deferred != pl.inside })
 }
 
 // sinks reports whether the free of object j may be left to b's successor.

@@ -85,7 +85,7 @@ func (g *group) chooseBits() {
 		count[a]++
 	}
 	for _, b := range g.region {
-		if b.cond != nil {
+		if b.cond != nil && !g.guardsFree(b) {
 			note(b.cond, 0)
 		}
 		if v := b.end(); v != nil && v.op == opReturn && len(v.args) > 0 {
@@ -176,6 +176,32 @@ func (g *group) chooseBits() {
 			add(a.v, a.nonnil)
 		}
 	}
+}
+
+// guardsFree reports whether b only asks whether a buffer of another group is there, to
+// free it if it is. A rewrite adds such tests: the next one must not keep more
+// conditions apart than the one before.
+func (g *group) guardsFree(b *block) bool {
+	c, nonnil := b.cond, 0
+	for ; c.op == opNot; c = c.args[0] {
+		nonnil = 1 - nonnil
+	}
+	x, ok := nilTest(c)
+	if !ok || len(b.succs) != 2 {
+		return false
+	}
+	if c.tok == token.EQL {
+		nonnil = 1 - nonnil
+	}
+	free, other := b.succs[nonnil], b.succs[1-nonnil]
+	if len(free.succs) != 1 || free.lastEffect < 0 || free.firstEffect != free.lastEffect {
+		return false
+	}
+	if free.succs[0] != other && (len(other.succs) != 1 || other.succs[0] != free.succs[0] || other.lastEffect >= 0) {
+		return false
+	}
+	o := g.w.byDef[origin(x)]
+	return o != nil && g.index(o) < 0 && o.freedIn(free)
 }
 
 func condArg(call *value, when When) *value {

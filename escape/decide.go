@@ -25,7 +25,6 @@ type planned struct {
 	save       bool // no free: keeps the buffer in a variable of its own over a statement
 
 	before *planned // the save that this free needs
-	copies []*value // where the same statement stands, beside gap
 }
 
 // decision is what is decided about one group.
@@ -70,6 +69,7 @@ type decider struct {
 	next     map[string]int  // name → the number with which it may be free
 
 	hoistEdits map[*hoist][]analysis.TextEdit
+	heads      map[*gap]*hoist // of gaps between the header of a loop and the loop
 	raws       map[*object]*value
 	idom       []*block // of each block, the one that dominates it next
 }
@@ -137,17 +137,11 @@ func (d *decider) plan(x *decision) {
 		d.hasten(x)
 	}
 	if len(x.pl.unfixed) > 0 {
-		d.freeInside(x)
-	}
-	if len(x.pl.unfixed) > 0 {
 		d.deferFree(x)
 		g = x.g
 	}
 	d.outward(x)
 	for _, fp := range x.pl.plan {
-		if fp.gap.gap.deferred != nil {
-			continue // done
-		}
 		p, why := d.give(x, fp)
 		if why != "" {
 			x.why = why
@@ -192,7 +186,7 @@ func (d *decider) outward(x *decision) {
 	for range 50 {
 		moved := false
 		for _, fp := range x.pl.plan {
-			if len(fp.gap.gap.inner) > 0 && fp.gap.gap.deferred == nil && d.w.nameAt(fp.obj, fp.gap) == nil {
+			if len(fp.gap.gap.inner) > 0 && d.w.nameAt(fp.obj, fp.gap) == nil {
 				x.pl.forbid[gapKey{fp.obj, fp.gap}] = true
 				if x.moved == nil {
 					x.moved = map[*object]bool{}
@@ -245,6 +239,13 @@ func (d *decider) give(x *decision, fp freePoint) (planned, string) {
 		x.hoists = append(x.hoists, h)
 	}
 	g := fp.gap.gap
+	if g.kind == gapHead {
+		h := d.headOf(g)
+		if h == nil {
+			return planned{}, "what " + d.p.line(g.stmt.Pos()) + " starts with cannot move"
+		}
+		x.hoists = append(x.hoists, h)
+	}
 	text, why := d.w.freeText(fp.obj, name, t, fp.isNil, g)
 	if why == "" && via != "" && fp.isNil {
 		if !d.p.denotes("nil", types.Universe.Lookup("nil"), g) {
@@ -281,7 +282,7 @@ func (p planned) all() []planned {
 func (d *decider) overwritten(x *decision, fp freePoint) (planned, bool) {
 	g := fp.gap.gap
 	as, ok := g.prev.(*ast.AssignStmt)
-	if !ok || g.kind != gapStmt || as.Tok != token.ASSIGN || d.jumpedOver(as.Pos(), g.list) || d.f.inLiteral(as.Pos()) {
+	if !ok || g.kind != gapStmt || as.Tok != token.ASSIGN || d.f.jumpedOver(as.Pos(), g.list) || d.f.inLiteral(as.Pos()) {
 		return planned{}, false
 	}
 	before := d.gapBefore(as)
@@ -331,6 +332,9 @@ func runtimePkg(p *types.Package) *types.Package {
 
 // within reports whether a name that h introduces is visible at g.
 func (d *decider) within(h *hoist, g *gap) bool {
+	if g.kind == gapHead && g.stmt == unlabelled(h.stmt) {
+		return true
+	}
 	if h.braces {
 		return g.kind == gapReturn && g.stmt == h.stmt || g.kind == gapStmt && g.prev == h.stmt
 	}

@@ -15,15 +15,24 @@ import (
 //
 // Where it is read on some paths only, and used behind where those join the others, no
 // free can tell the paths apart: the call is then deferred before they part, and frees
-// late on those that do not read it. So levels are tried, from the inside out.
+// late on those that do not read it. So levels are tried, from the inside out: at each, first
+// for what deferred code reads, then also for what may become that in a later round of a loop.
 func (d *decider) deferFree(x *decision) {
-	for level := 0; d.deferAt(x, level); level++ {
+	for level := 0; ; level++ {
+		done, more := d.deferAt(x, level, false)
+		if !done {
+			done, more = d.deferAt(x, level, true)
+		}
+		if done || !more {
+			return
+		}
 	}
 }
 
 // deferAt plans deferred frees before the level-th statement around the first deferred
-// one that reads each buffer; it reports whether that did not do and there is another level.
-func (d *decider) deferAt(x *decision, level int) (again bool) {
+// one that reads each buffer, or, with around, what it becomes in a later round; it reports
+// whether that did, and whether there is another level.
+func (d *decider) deferAt(x *decision, level int, around bool) (done, more bool) {
 	g := x.g
 	var added []planned
 	guarded := map[*object]bool{} // whose free would need a test for nil
@@ -33,15 +42,16 @@ func (d *decider) deferAt(x *decision, level int) (again bool) {
 		if o.coll || d.f.gotos || !slices.ContainsFunc(next, func(q *object) bool { return x.pl.unfixed[q] != nil && !q.coll }) {
 			continue
 		}
-		gaps := d.gapsAround(readDeferred(next), o)
+		stmt := readDeferred(next)
+		if !around && stmt != nil {
+			stmt = readDeferred(g.forward(o))
+		}
+		gaps := d.gapsAround(stmt, o)
 		if len(gaps) == 0 {
 			continue
 		}
 		gp := gaps[min(level, len(gaps)-1)]
-		again = again || level < len(gaps)-1
-		if d.endangers(gp, level == 0, next) {
-			continue
-		}
+		more = more || level < len(gaps)-1
 		p, why := d.give(x, freePoint{obj: o, gap: gp})
 		if why != "" || p.keep || p.place == nil || strings.Contains(p.text, "\n") {
 			continue
@@ -57,7 +67,7 @@ func (d *decider) deferAt(x *decision, level int) (again bool) {
 		o.event(gp, event{kind: evDefer, when: When{K: Always}, m: mWhole, repeat: x.pl.repeats[o], ours: true})
 	}
 	if len(added) == 0 {
-		return false
+		return false, more
 	}
 	g2 := &group{w: g.w, objs: g.objs}
 	if g2.prepare(); g2.why == "" {
@@ -75,7 +85,7 @@ func (d *decider) deferAt(x *decision, level int) (again bool) {
 				o.group = g2
 			}
 			x.frees = added
-			return false
+			return true, more
 		}
 	}
 	for o, gp := range undo {
@@ -84,7 +94,7 @@ func (d *decider) deferAt(x *decision, level int) (again bool) {
 			delete(o.events, gp)
 		}
 	}
-	return again
+	return false, more
 }
 
 // gapsAround lists the gaps in front of stmt and of the statements around it at which
@@ -104,6 +114,22 @@ func (d *decider) gapsAround(stmt ast.Stmt, o *object) []*value {
 				break
 			}
 			out = append(out, gp)
+		}
+	}
+	return out
+}
+
+// forward returns what o may become without a further round of a loop, o first.
+func (g *group) forward(o *object) []*object {
+	g.feeds(o)
+	seen := map[*object]bool{o: true}
+	out := []*object{o}
+	for i := 0; i < len(out); i++ {
+		for _, q := range g.next[out[i]] {
+			if !seen[q] && q.def.blk.order > out[i].def.blk.order {
+				seen[q] = true
+				out = append(out, q)
+			}
 		}
 	}
 	return out

@@ -74,6 +74,7 @@ type ArgEffect struct {
 	Looks      bool     // compares what the handle itself holds and does no more: harmless after a free
 	Insists    bool     // goes wrong where a field that it frees holds nothing
 	Keeps      bool     // a number or a string in the operand is kept, or handed on: it may be an address
+	Calls      Calling  // of a function: how it is called
 	Fields     []string // fields of the operand that are freed on every path
 	Via        string   // the operation through which it escapes, for people
 }
@@ -252,7 +253,7 @@ func (s *Summary) join(t *Summary) *Summary {
 		}
 		a.Freed, a.Escapes = a.Freed.join(b.Freed), a.Escapes.join(b.Escapes)
 		a.Writes, a.NilOK = a.Writes || b.Writes, a.NilOK && b.NilOK
-		a.Insists, a.Keeps = a.Insists || b.Insists, a.Keeps || b.Keeps
+		a.Insists, a.Keeps, a.Calls = a.Insists || b.Insists, a.Keeps || b.Keeps, min(a.Calls, b.Calls)
 		if a.Via == "" {
 			a.Via = b.Via
 		}

@@ -176,11 +176,6 @@ func (s *sanity) exec(v *value, w *walk) {
 			w.leadsTo(v, w.all(w.vals[v.args[0]]))
 			return
 		}
-		for i, want := range v.wants {
-			if t := s.isTrue(w, v.args[len(v.args)-len(v.wants)+i]); t == ofBool(!want) {
-				return
-			}
-		}
 		for _, a := range v.args {
 			s.touch(v, a, w)
 		}
@@ -212,7 +207,7 @@ func (s *sanity) free(at *value, p planned, w *walk) {
 			continue
 		}
 		switch {
-		case x.inserted, x.deferred && !p.repeatable:
+		case x.inserted, x.deferred:
 			s.fail(at, "%s would be freed twice", p.name)
 		case x.freed && !p.repeatable:
 			s.fail(at, "%s would be freed again", p.name)

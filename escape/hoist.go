@@ -61,7 +61,7 @@ func (d *decider) nameResult(o *object, call *ast.CallExpr, n int, none string) 
 	}
 	h := d.hoists[stmt]
 	if h == nil {
-		h = &hoist{stmt: stmt, list: list, braces: d.jumpedOver(stmt.Pos(), list)}
+		h = &hoist{stmt: stmt, list: list, braces: d.f.jumpedOver(stmt.Pos(), list)}
 		if h.braces && !d.fitsBlock(stmt) {
 			return nil, none + jumpedOver
 		}
@@ -148,7 +148,7 @@ func (d *decider) hoistFor(o *object) (*hoist, string) {
 	}
 	h := d.hoists[stmt]
 	if h == nil {
-		h = &hoist{stmt: stmt, list: list, braces: d.jumpedOver(stmt.Pos(), list)}
+		h = &hoist{stmt: stmt, list: list, braces: d.f.jumpedOver(stmt.Pos(), list)}
 	}
 	if h.braces && !d.fitsBlock(stmt) {
 		return nil, none + jumpedOver
@@ -188,7 +188,7 @@ func (d *decider) hoistFor(o *object) (*hoist, string) {
 	if !replaced {
 		h.items = append(h.items, hoisted{expr: call, name: d.fresh("b"), obj: o})
 	}
-	slices.SortStableFunc(h.items, func(a, b hoisted) int { return int(a.expr.End() - b.expr.End()) })
+	h.order()
 	d.hoists[stmt] = h
 	return h, ""
 }

@@ -39,13 +39,13 @@ func (d *decider) headerFor(o *object, g *gap) (*hoist, kept) {
 			if stmt == nil || len(as.Rhs) != 1 || o.def.pos < as.Rhs[0].Pos() || as.Rhs[0].End() <= o.def.pos || u.pos < as.Pos() || as.End() < u.pos {
 				continue // not what it starts with
 			}
-			stmt, list, why := d.hosted(d.f.pathTo(stmt))
+			stmt, list, why := d.f.hosted(d.f.pathTo(stmt))
 			if why != "" {
 				continue
 			}
 			h := d.hoists[stmt]
 			if h == nil {
-				h = &hoist{stmt: stmt, list: list, braces: d.jumpedOver(stmt.Pos(), list)}
+				h = &hoist{stmt: stmt, list: list, braces: d.f.jumpedOver(stmt.Pos(), list)}
 			}
 			if h.braces || !d.within(h, g) {
 				continue
@@ -76,35 +76,48 @@ func (d *decider) declaredInHeader(v *types.Var) (stmt ast.Stmt, as *ast.AssignS
 // keep names the values that as gives to the variables of a header, and returns what
 // holds o then: the variable at p's root, or a field of it.
 func (h *hoist) keep(d *decider, o *object, p *place, as *ast.AssignStmt) kept {
-	at := -1
-	for i, x := range h.items {
-		if x.expr == as.Rhs[0] {
-			at = i
-		}
-	}
-	if at < 0 {
-		var names []string
-		for i := range as.Lhs {
-			t := d.p.typeOf(as.Rhs[0])
-			if tt, ok := t.(*types.Tuple); ok {
-				t = tt.At(i).Type()
-			}
-			switch {
-			case d.p.holdsResource(t):
-				names = append(names, d.fresh("b"))
-			case isError(t):
-				names = append(names, d.fresh("err"))
-			default:
-				names = append(names, d.fresh("tmp"))
-			}
-		}
-		at = len(h.items)
-		h.items = append(h.items, hoisted{expr: as.Rhs[0], names: names})
-	}
+	names := h.take(d, as.Rhs[0], len(as.Lhs))
 	for i, e := range as.Lhs {
 		if id, ok := e.(*ast.Ident); ok && d.p.info.Defs[id] == p.root.obj {
-			return kept{o, h.items[at].names[i] + p.name, p.typ}
+			return kept{o, names[i] + p.name, p.typ}
 		}
 	}
 	return kept{}
+}
+
+// take lets e, with n values, move in front of the statement, and returns the names of
+// its values there.
+func (h *hoist) take(d *decider, e ast.Expr, n int) []string {
+	for _, x := range h.items {
+		switch {
+		case x.expr != e:
+		case x.names != nil:
+			return x.names
+		default:
+			return []string{x.name}
+		}
+	}
+	var names []string
+	for i := range n {
+		t := d.p.typeOf(e)
+		if tt, ok := t.(*types.Tuple); ok {
+			t = tt.At(i).Type()
+		}
+		switch {
+		case d.p.holdsResource(t):
+			names = append(names, d.fresh("b"))
+		case isError(t):
+			names = append(names, d.fresh("err"))
+		default:
+			names = append(names, d.fresh("tmp"))
+		}
+	}
+	h.items = append(h.items, hoisted{expr: e, names: names})
+	h.order()
+	return names
+}
+
+// order sorts the items by when they are evaluated: what is part of another one comes first.
+func (h *hoist) order() {
+	slices.SortStableFunc(h.items, func(a, b hoisted) int { return int(a.expr.End() - b.expr.End()) })
 }

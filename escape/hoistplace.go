@@ -5,7 +5,7 @@ package escape
 import (
 	"go/ast"
 	"go/token"
-	"go/types"
+	"slices"
 )
 
 // statementOf finds the statement before which call may be evaluated instead: it is
@@ -45,7 +45,7 @@ func (d *decider) statementOf(call *ast.CallExpr) (ast.Stmt, ast.Node, string) {
 			default:
 				return nil, nil, bad
 			}
-			return d.hosted(path[:i+1])
+			return d.f.hosted(path[:i+1])
 		}
 	}
 	return nil, nil, bad
@@ -55,7 +55,7 @@ const noStatement = "it has no variable, and it is made where a statement cannot
 
 // hosted returns the statement at the end of path, with its labels, and the list it is
 // an element of, if a statement may be put before it.
-func (d *decider) hosted(path []ast.Node) (ast.Stmt, ast.Node, string) {
+func (f *fn) hosted(path []ast.Node) (ast.Stmt, ast.Node, string) {
 	i := len(path) - 1
 	host := path[i].(ast.Stmt)
 	for ; i > 0; i-- {
@@ -63,7 +63,7 @@ func (d *decider) hosted(path []ast.Node) (ast.Stmt, ast.Node, string) {
 		if !ok {
 			break
 		}
-		if d.goesTo(l) {
+		if f.goesTo(l) {
 			return nil, nil, noStatement // past the statement before it
 		}
 		host = l
@@ -73,10 +73,11 @@ func (d *decider) hosted(path []ast.Node) (ast.Stmt, ast.Node, string) {
 	}
 	switch up := path[i-1].(type) {
 	case *ast.BlockStmt:
-		// What would be an else-if without the frees before it is left
+		// What would be an else-if without the frees around it is left
 		// alone like one: else a second run would find more to do.
 		_, isIf := host.(*ast.IfStmt)
-		if outer, ok := path[i-2].(*ast.IfStmt); ok && isIf && outer.Else == ast.Stmt(up) && host == up.List[len(up.List)-1] {
+		if outer, ok := path[i-2].(*ast.IfStmt); ok && isIf && outer.Else == ast.Stmt(up) &&
+			!slices.ContainsFunc(up.List, func(s ast.Stmt) bool { return s != host && !f.p.onlyFrees(s) }) {
 			return nil, nil, noStatement
 		}
 		return host, up, ""
@@ -90,9 +91,34 @@ func (d *decider) hosted(path []ast.Node) (ast.Stmt, ast.Node, string) {
 	return nil, nil, noStatement
 }
 
+// onlyFrees reports whether s is a statement such as is planned: it frees something, perhaps
+// where it is not nil, or each element of something, or keeps it alive.
+func (p *pkg) onlyFrees(s ast.Stmt) bool {
+	switch s := s.(type) {
+	case *ast.ExprStmt:
+		call, ok := ast.Unparen(s.X).(*ast.CallExpr)
+		if !ok {
+			return false
+		}
+		f := p.called(call)
+		if f == nil {
+			return false
+		}
+		if f.Pkg() != nil && f.Pkg().Path() == "runtime" && f.Name() == "KeepAlive" {
+			return true
+		}
+		return slices.ContainsFunc(p.summaryOf(f).Args, func(e ArgEffect) bool { return e.Freed.K == Always })
+	case *ast.IfStmt:
+		return s.Init == nil && s.Else == nil && len(s.Body.List) == 1 && p.onlyFrees(s.Body.List[0])
+	case *ast.RangeStmt:
+		return len(s.Body.List) == 1 && p.onlyFrees(s.Body.List[0])
+	}
+	return false
+}
+
 // goesTo reports whether a goto leads to the label of l.
-func (d *decider) goesTo(l *ast.LabeledStmt) bool {
-	return d.f.walked().jumps[l.Label.Name].IsValid()
+func (f *fn) goesTo(l *ast.LabeledStmt) bool {
+	return f.walked().jumps[l.Label.Name].IsValid()
 }
 
 // unlabelled is s without its labels.
@@ -119,59 +145,4 @@ func initOf(s ast.Stmt) ast.Stmt {
 		return s.Init
 	}
 	return nil
-}
-
-// evaluatedBefore lists the calls and receives of stmt that are evaluated
-// before call and are not part of it; false if one of them cannot move.
-func (d *decider) evaluatedBefore(stmt ast.Stmt, call *ast.CallExpr) ([]ast.Expr, bool) {
-	var out []ast.Expr
-	ok := true
-	ast.Inspect(stmt, func(n ast.Node) bool {
-		e, isExpr := n.(ast.Expr)
-		if !isExpr {
-			return true
-		}
-		if e.Pos() >= call.Pos() && e.End() <= call.End() {
-			return false // a part of it
-		}
-		if e.Pos() >= call.End() {
-			return false
-		}
-		switch x := e.(type) {
-		case *ast.FuncLit:
-			return false
-		case *ast.CallExpr:
-			if tv := d.p.info.Types[x.Fun]; tv.IsType() {
-				return true
-			}
-			if x.End() <= call.Pos() {
-				if _, isTuple := d.p.typeOf(x).(*types.Tuple); isTuple || d.p.info.Types[x].Value != nil {
-					ok = ok && d.p.info.Types[x].Value != nil
-					return false
-				}
-				out = append(out, x)
-				return false
-			}
-		case *ast.UnaryExpr:
-			if x.Op == token.ARROW && x.End() <= call.Pos() {
-				out = append(out, x)
-				return false
-			}
-		case *ast.BinaryExpr:
-			if (x.Op == token.LAND || x.Op == token.LOR) && x.End() <= call.Pos() {
-				calls := false
-				ast.Inspect(x, func(n ast.Node) bool {
-					_, isCall := n.(*ast.CallExpr)
-					calls = calls || isCall
-					return true
-				})
-				if calls {
-					out = append(out, x)
-				}
-				return false
-			}
-		}
-		return true
-	})
-	return out, ok
 }

@@ -43,7 +43,7 @@ const (
 	opAppend      // append(args[0], args[1:]...)
 	opRecv        // receive from args[0]
 	opUse         // reads args
-	opHold        // args are what deferred code would read, or free, if the next instruction panicked; the last ones may be its flags
+	opHold        // args are what deferred code would read, or free, if the next instruction panicked
 	opSet         // the place gets args[0]
 	opStore       // args[0] is stored where we cannot follow, through args[1]
 	opSend        // args[0] sent on args[1]
@@ -85,8 +85,6 @@ type value struct {
 
 	deferred *ast.DeferStmt // the call that this is part of, where it runs
 	from     *root          // opCopy: the variable that was read, if others may assign it
-	wants    []bool         // opHold: only where the last operands, flags, are that
-	under    []flagTest     // opHold: all flags, those that are not known here, too
 	captures []*root        // opClosure: variables of the enclosing function it mentions
 	spliced  bool           // opClosure: each use of it was spliced
 }
@@ -133,7 +131,6 @@ type block struct {
 	label       string
 	doomed      bool  // every path from here ends in a call that never returns
 	gaps        []int // indices of gaps in the source, ascending
-	copied      []int // and of those in literals that deferred statements call
 	lastEffect  int   // index of the last instruction that does something; -1: none
 	firstEffect int   // index of the first; len(instrs): none
 }
@@ -180,6 +177,7 @@ const (
 	gapElseIf                 // between else and if
 	gapDefault                // a default that is not written
 	gapReturn                 // between the evaluation of results and the return
+	gapHead                   // between what the header of a loop starts with and the loop
 	gapNone                   // a point without a place in the source (spliced bodies)
 )
 
@@ -190,13 +188,10 @@ type gap struct {
 	list   ast.Node  // the block or clause
 	prev   ast.Stmt  // statement before, nil at the head
 	next   ast.Stmt  // statement after, nil at the end
-	stmt   ast.Stmt  // if, switch, return
+	stmt   ast.Stmt  // if, switch, return, loop
 	scope  token.Pos // where names are looked up
 
 	inner []*ast.FuncLit // the literals around it that are spliced
-
-	deferred *ast.DeferStmt // in the literal that this calls: at each exit there is a copy
-	under    []flagTest     // and the flags around it there
 }
 
 // A fn is a function in flow form.

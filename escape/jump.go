@@ -12,11 +12,11 @@ const jumpedOver = ", and a goto might jump over the declaration of one"
 // jumpedOver reports whether a goto before pos leads to a label behind it in the
 // same list: a variable that is declared at pos would come into scope on the way,
 // which does not compile.
-func (d *decider) jumpedOver(pos token.Pos, list ast.Node) bool {
-	if !d.f.gotos {
+func (f *fn) jumpedOver(pos token.Pos, list ast.Node) bool {
+	if !f.gotos {
 		return false
 	}
-	first := d.f.firstJump(list, pos)
+	first := f.firstJump(list, pos)
 	return first.IsValid() && first < pos
 }
 

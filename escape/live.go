@@ -121,8 +121,8 @@ func (w *flow) check(o *object) {
 		if !w.liveIn(m, b) && !(m.op == opPhi && m.blk == b && w.liveAfter(m, b, pos)) {
 			continue
 		}
-		if m.blk == b && indexOf(b, m) > pos && !w.liveIn(m, b) {
-			continue
+		if m.blk == b && m.op != opPhi && indexOf(b, m) > pos && !w.liveIn(m, b) {
+			continue // made of the next one; phis of one block all stand for the round before, in whatever order
 		}
 		o.complex = "an earlier one is still in use when the next is made"
 		return

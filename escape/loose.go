@@ -164,7 +164,7 @@ func (w *flow) better(tree []*value) bool {
 		stays := true
 		o.eachEvent(func(e event) {
 			switch {
-			case e.own != nil, (e.kind == evReturn || e.kind == evMove) && e.m == mView, e.kind == evFree && e.m == mMaybe:
+			case e.own != nil, (e.kind == evReturn || e.kind == evMove) && e.m == mView, (e.kind == evFree || e.kind == evDefer) && e.m == mMaybe:
 				apart = true // by its own name
 			case e.kind != evUse && e.kind != evFill && e.kind != evGive:
 				stays = false

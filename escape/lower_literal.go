@@ -74,9 +74,6 @@ func (l *lower) spliceBody(lit *ast.FuncLit, args []*value, pos token.Pos) []*va
 		return nil
 	}
 	s := &splice{up: l.splice, lit: lit, sig: sig, exit: l.block("literal.exit"), direct: direct}
-	if d := l.deferring; d != nil && l.splice == nil && ast.Unparen(d.Call.Fun) == lit {
-		s.deferred = d
-	}
 	for i := range sig.Results().Len() {
 		t := sig.Results().At(i).Type()
 		s.results = append(s.results, &place{root: &root{name: "result", typ: t}, typ: t})
@@ -238,6 +235,12 @@ func (l *lower) spliceLent(call *value, args []*value) {
 				params = append(params, x)
 			}
 		}
+		calls := l.callsLent(call, i, v)
+		if calls == CallsOnce {
+			l.direct = true
+			l.spliceLentBody(v, params)
+			continue
+		}
 		head, body, done := l.block("lent.head"), l.block("lent.body"), l.block("lent.done")
 		l.jump(head)
 		l.start(head)
@@ -246,9 +249,8 @@ func (l *lower) spliceLent(call *value, args []*value) {
 		lent := &lent{up: l.lent}
 		l.lent, body.lent = lent, lent
 		l.sealAndStart(body)
-		if res := l.spliceBody(v.lit, params, v.pos); l.cur != nil && len(res) > 0 {
-			l.emit(opUse, nil, v.pos, res...) // by who calls it
-		}
+		l.direct = calls == CallsInTurn
+		l.spliceLentBody(v, params)
 		l.lent = lent.up
 		l.jump(head)
 		l.f.seal(head)
@@ -256,4 +258,27 @@ func (l *lower) spliceLent(call *value, args []*value) {
 		l.sealAndStart(done)
 		lent.after = l.emit(opUnknown, v.typ, v.pos)
 	}
+}
+
+// spliceLentBody splices the body of the literal v, which is lent with params.
+func (l *lower) spliceLentBody(v *value, params []*value) {
+	if res := l.spliceBody(v.lit, params, v.pos); l.cur != nil && len(res) > 0 {
+		l.emit(opUse, nil, v.pos, res...) // by who calls it
+	}
+}
+
+// callsLent says how call calls the literal v, its operand i, as far as statements may be put
+// into it: it stands there, has no name by which it is called elsewhere, and is the only
+// function that the callee is given. If that has the address of a variable as well, it may
+// change that before the literal runs or afterwards.
+func (l *lower) callsLent(call *value, i int, v *value) Calling {
+	if v.lit.Pos() < call.pos || v.lit.End() > call.end {
+		return CallsAnyhow
+	}
+	for j, a := range call.args {
+		if _, _, ok := l.pointee(a); j != i && (ok || isFunc(a.find().typ0())) {
+			return CallsAnyhow
+		}
+	}
+	return call.call.sum.arg(call.call.params[i]).Calls
 }

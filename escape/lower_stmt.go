@@ -7,7 +7,6 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
-	"slices"
 )
 
 func (l *lower) labeled(s *ast.LabeledStmt) {
@@ -112,16 +111,9 @@ func (l *lower) ifStmt(s *ast.IfStmt) {
 	then, els, done := l.block("if.then"), l.block("if.else"), l.block("if.done")
 	l.cond(s.Cond, then, els)
 	l.sealAndStart(then)
-	under := l.under
-	if l.copying() {
-		l.under = l.flagsOf(slices.Clip(under), l.splice.lit, s.Cond, true)
-	}
 	l.blockStmt(s.Body)
 	l.jump(done)
 	l.sealAndStart(els)
-	if l.copying() {
-		l.under = l.flagsOf(slices.Clip(under), l.splice.lit, s.Cond, false)
-	}
 	switch e := s.Else.(type) {
 	case nil:
 		l.gap(&gap{kind: gapElse, stmt: s, scope: s.Body.Lbrace}, s.Body.Rbrace)
@@ -131,7 +123,6 @@ func (l *lower) ifStmt(s *ast.IfStmt) {
 		l.gap(&gap{kind: gapElseIf, stmt: e, scope: s.Body.Lbrace}, e.Pos())
 		l.ifStmt(e)
 	}
-	l.under = under
 	l.jump(done)
 	l.sealAndStart(done)
 }
@@ -216,6 +207,7 @@ func (l *lower) either(t, f *block) {
 func (l *lower) forStmt(s *ast.ForStmt, label types.Object) {
 	if s.Init != nil {
 		l.stmt(s.Init)
+		l.headGap(s)
 	}
 	l.depth++
 	head, body, post := l.block("for.head"), l.block("for.body"), l.block("for.post")
@@ -254,6 +246,7 @@ func (l *lower) rangeStmt(s *ast.RangeStmt, label types.Object) {
 	_, isChan := xt.Underlying().(*types.Chan)
 	l.mayPanic(s.X.Pos())
 	l.emit(opUse, nil, s.X.Pos(), x)
+	l.headGap(s)
 	l.depth++
 	head, body := l.block("range.head"), l.block("range.body")
 	l.depth--

@@ -10,7 +10,6 @@ package escape
 
 import (
 	"container/heap"
-	"go/ast"
 	"maps"
 	"slices"
 )
@@ -38,8 +37,6 @@ type planner struct {
 	before  map[gapKey][]state // the states at planned deferred frees
 	defers  map[*object]bool   // these have such a free: they must not leave behind it
 	forbid  map[gapKey]bool    // free not here: see postpone
-	inside  *ast.DeferStmt     // frees may stand in the literal that this calls
-	reached map[gapKey][]state // and the states there, before such a free
 }
 
 type gapKey struct {
@@ -91,7 +88,7 @@ func (pl *planner) run() string {
 		}
 		if pl.dry || !pl.refuse() {
 			pl.record = true
-			pl.placed, pl.reached = map[gapKey]bool{}, map[gapKey][]state{}
+			pl.placed = map[gapKey]bool{}
 			pl.plan, pl.issues, pl.exits, pl.at = nil, nil, nil, nil
 			clear(pl.unfixed)
 			pl.bad = ""
@@ -230,7 +227,7 @@ func headGapOf(b *block, depth int) *value {
 func (pl *planner) settle() string {
 	g := pl.g
 	// Exits matter for parameters wherever they are.
-	full := g.full || g.objs[0].kind == objParam || pl.inside != nil
+	full := g.full || g.objs[0].kind == objParam
 	g.in, g.out = map[*block][]state{}, map[*block][]state{}
 	work := map[*block]bool{}
 	beyond := 0 // blocks seen in which nothing of the group is alive
@@ -316,9 +313,14 @@ func (pl *planner) hopeless(st []state) bool {
 	return true
 }
 
-// dueIn is the states in which o may be freed.
+// dueIn is the states in which o may be freed. What the program frees may be freed again
+// where that is harmless; what a planned deferred call will free is not freed by another
+// planned one.
 func (pl *planner) dueIn(o *object) state {
-	if pl.repeats[o] {
+	switch {
+	case pl.repeats[o] && pl.defers[o]:
+		return sOwned | sNil | sFreed | sPerhaps
+	case pl.repeats[o]:
 		return sOwned | sNil | sFreed | sDeferred | sPerhaps
 	}
 	return sOwned | sNil

@@ -113,12 +113,18 @@ func (d *decider) realize() {
 			of = g.stmt
 		case g.kind == gapStmt:
 			of = g.prev
+		case g.kind == gapHead && d.heads[g] != nil:
+			of = d.heads[g].stmt
 		}
 		h = live[of]
 		var stmts []string
 		for _, it := range items {
 			if h != nil && !slices.Contains(stmts, it.p.text) {
-				if k := d.behind(h, it.p); k >= 0 {
+				k := len(h.items) - 1 // what the loop starts with comes last
+				if g.kind != gapHead {
+					k = d.behind(h, it.p)
+				}
+				if k >= 0 {
 					if h.frees == nil {
 						h.frees = map[int][]string{}
 					}

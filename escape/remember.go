@@ -22,7 +22,7 @@ func (d *decider) remembered(x *decision, fp freePoint) (planned, bool) {
 		if g.kind != gapStmt || len(g.inner) > 0 || d.f.inLiteral(g.anchor) {
 			continue
 		}
-		if fp.gap.gap.scope < g.anchor || fp.gap.gap.scope >= endOf(g.list) || d.jumpedOver(g.anchor, g.list) {
+		if fp.gap.gap.scope < g.anchor || fp.gap.gap.scope >= endOf(g.list) || d.f.jumpedOver(g.anchor, g.list) {
 			continue // not visible there
 		}
 		pl := d.w.nameAt(o, at)

@@ -22,6 +22,8 @@ func (d *decider) whyHere(p planned) string {
 		return "where this path needs it no longer"
 	case gapReturn:
 		return "after the returned expression is evaluated"
+	case gapHead:
+		return "after its last use"
 	}
 	if p.gap.gap.prev == nil {
 		return "where this path needs it no longer"

@@ -9,11 +9,6 @@ import (
 // step applies the events and definitions at instruction v.
 func (pl *planner) step(v *value, st []state) {
 	g := pl.g
-	if v.op == opHold && pl.inside != nil && pl.record {
-		for j, o := range g.objs {
-			pl.reached[gapKey{o, v}] = slices.Clone(st[j*g.n : (j+1)*g.n])
-		}
-	}
 	if v.op == opReturn && pl.record {
 		pl.exits = append(pl.exits, exitState{ret: v, st: slices.Clone(st)})
 	}
@@ -140,7 +135,7 @@ func (pl *planner) event(j int, o *object, v *value, e event, st []state) {
 	if pl.record {
 		var all state
 		for c := range g.n {
-			if e.kind == evReturn && g.failed(v, c) || !g.flagged(v, c) {
+			if e.kind == evReturn && g.failed(v, c) {
 				continue // with an error, results are not looked at
 			}
 			all |= st[j*g.n+c]

@@ -41,6 +41,7 @@ func (p *pkg) infer(f *fn, w *flow) *Summary {
 	s.Puts = f.puts(w, s)
 	p.afterRecover(f, w, s)
 	s.Recovers = p.recovers(f.body) || f.callsRecovering()
+	p.inferCalling(f, s)
 	if f.sig.Recv() != nil { // whether it frees may be for a spec to say
 		s.Disarms = p.bodyDisarms(f.body)
 	}

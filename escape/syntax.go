@@ -17,6 +17,7 @@ type syntax struct {
 	names   map[string]bool       // all identifiers
 	reads   map[*types.Var][]*ast.Ident
 	written map[*ast.Ident]bool  // what an assignment gives another value
+	shared  map[*types.Var]bool  // what a literal captures, or has its address taken: calls may change it
 	jumps   map[string]token.Pos // label → the first goto that leads there
 	marks   map[ast.Node][]mark  // list of statements → its labels
 	headers []header             // outermost ones, in the order of the source
@@ -41,7 +42,7 @@ func (f *fn) walked() *syntax {
 		return f.syntax
 	}
 	s := &syntax{up: map[ast.Node]ast.Node{}, names: map[string]bool{}, reads: map[*types.Var][]*ast.Ident{}, written: map[*ast.Ident]bool{},
-		jumps: map[string]token.Pos{}, marks: map[ast.Node][]mark{}}
+		shared: map[*types.Var]bool{}, jumps: map[string]token.Pos{}, marks: map[ast.Node][]mark{}}
 	f.syntax = s
 	var path []ast.Node
 	var lits []*ast.FuncLit
@@ -69,6 +70,9 @@ func (f *fn) walked() *syntax {
 			if v, ok := f.p.info.Uses[n].(*types.Var); ok && !v.IsField() && !s.written[n] {
 				s.reads[v] = append(s.reads[v], n)
 			}
+			if v, ok := f.p.info.Uses[n].(*types.Var); ok && !v.IsField() && !s.shared[v] {
+				s.shared[v] = v.Pos() < f.node.Pos() || f.node.End() <= v.Pos() || captures(path, v) || f.p.addressed(path)
+			}
 		case *ast.AssignStmt:
 			for _, e := range n.Lhs {
 				if id, ok := ast.Unparen(e).(*ast.Ident); ok && n.Tok == token.ASSIGN {
@@ -84,6 +88,49 @@ func (f *fn) walked() *syntax {
 	})
 	s.lits = nest(lits)
 	return s
+}
+
+// captures reports whether a literal on path has v at the end of it, but not v's declaration.
+func captures(path []ast.Node, v *types.Var) bool {
+	for i := len(path) - 1; i >= 0 && path[i].Pos() > v.Pos(); i-- {
+		if _, ok := path[i].(*ast.FuncLit); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// addressed reports whether the address of the variable at the end of path, or of a
+// part of it, is taken there: by &, by slicing an array, or by a method that wants it.
+func (p *pkg) addressed(path []ast.Node) bool {
+	for i := len(path) - 1; i > 0; i-- {
+		switch up := path[i-1].(type) {
+		case *ast.ParenExpr:
+		case *ast.SelectorExpr:
+			sel := p.info.Selections[up]
+			if sel == nil {
+				return false
+			}
+			if m, ok := sel.Obj().(*types.Func); ok {
+				return isPointer(m.Signature().Recv().Type()) && !isPointer(p.typeOf(up.X))
+			}
+			if sel.Indirect() {
+				return false
+			}
+		case *ast.IndexExpr:
+			if _, isArray := p.under(up.X).(*types.Array); !isArray || up.X != path[i] {
+				return false
+			}
+		case *ast.SliceExpr:
+			_, isArray := p.under(up.X).(*types.Array)
+			return isArray && up.X == path[i]
+		case *ast.UnaryExpr:
+			return up.Op == token.AND
+		default:
+			return false
+		}
+	}
+	return false
 }
 
 // literals are function literals by position.

@@ -101,10 +101,11 @@ func (p *pkg) inEveryBuild(f *types.Func, s *Summary) *Summary {
 	c.NoReturn, c.Disarms = false, false
 	for _, t := range twins {
 		for i := range c.Args {
+			a := &c.Args[i]
+			a.Calls = CallsAnyhow
 			if !t.mentions(i, &c) {
 				continue
 			}
-			a := &c.Args[i]
 			a.Repeatable, a.NilOK, a.Looks, a.Insists = false, false, false, true
 			if a.Freed.K != Always {
 				*a = ArgEffect{Escapes: When{K: Always}, Writes: true,

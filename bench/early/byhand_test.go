@@ -59,7 +59,7 @@ func compare(b *testing.B, program, form string, blocks int) {
 			if compared {
 				of, at = form, 0
 			}
-			r, err := Run(program, of, batches[program], limit, false)
+			r, err := Run(program, of, batchOf(program), limit, false)
 			require.NoError(b, err)
 			wall[at] += r.Wall
 			cpu[at] += r.CPU

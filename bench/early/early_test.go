@@ -50,6 +50,7 @@ func TestLargest(t *testing.T) {
 var (
 	series = flag.String("early.series", "", "write the size of the foreign heap over time to this `file`")
 	rounds = flag.Int("early.rounds", 9, "how often each form of each program runs")
+	smaller = flag.Int("early.smaller", 1, "divide the batches that are timed by this")
 )
 
 // turn returns the form that runs as number i of a round: each is first twice in eight rounds, and every other time the
@@ -86,13 +87,16 @@ func TestTurn(t *testing.T) {
 // batches are large enough that the kernels take most of the time.
 var batches = map[string]int{"loop": 16, "blur": 8, "train": 256, "serve": 8}
 
+// batchOf returns the batch with which a program is timed.
+func batchOf(program string) int { return max(1, batches[program]/max(1, *smaller)) }
+
 // BenchmarkEarly runs each form of each program, and prints a line for each run. The forms take turns, each of
 // them first in its turn and in both directions, so that what else the machine does falls on all alike. All runs are
 // sampled; with -early.series the samples of that with the median time are written. batch is the largest one that fits in 64 MiB.
 func BenchmarkEarly(b *testing.B) {
 	const limit = 256 << 20
 	for _, program := range Programs {
-		batch := batches[program]
+		batch := batchOf(program)
 		all := map[string][]Result{}
 		for round := range *rounds + 1 {
 			for i := range Forms {

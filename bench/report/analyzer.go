@@ -14,8 +14,13 @@ import (
 	"time"
 )
 
-// analyzed are the packages that the analyzers run on.
-var analyzed = []string{"./alloc/...", "./tracker/...", "./finalize/...", "./escape/...", "./cmd/..."}
+// analyzed returns the packages that the analyzers run on. edited is in one of them.
+func (b *bench) analyzed() []string {
+	if b.quick {
+		return []string{"./alloc/...", "./tracker/..."}
+	}
+	return []string{"./alloc/...", "./tracker/...", "./finalize/...", "./escape/...", "./cmd/..."}
+}
 
 // edited is the file that gets a line more.
 const edited = "alloc/pool.go"
@@ -49,7 +54,7 @@ func runAnalyzer(r *raw) error {
 		tools[name] = filepath.Join(r.bin, name)
 	}
 	// go vet has packages compiled whose results nobody has yet, those of tests too: not in the time of the tool that comes first.
-	if _, _, err := r.vetIn(r.root, tools[toolNames[0]], nil, analyzed...); err != nil {
+	if _, _, err := r.vetIn(r.root, tools[toolNames[0]], nil, r.analyzed()...); err != nil {
 		return err
 	}
 	for round := range rounds {
@@ -63,7 +68,7 @@ func runAnalyzer(r *raw) error {
 			if err != nil {
 				return err
 			}
-			err = r.vetThrice(r.root, tool, overlay, analyzed, func(run, figures string) {
+			err = r.vetThrice(r.root, tool, overlay, r.analyzed(), func(run, figures string) {
 				fmt.Fprintf(r.w, "BenchmarkAnalyzer/run=%s/tool=%s %s %d lines %d with-imports-lines\n", run, name, figures, lines, imported)
 			})
 			if err != nil {
@@ -144,7 +149,7 @@ func edit(dir, path, text string) (string, error) {
 // countLines returns how many lines of Go the analyzed packages have, tests left out; with -deps, those too that they import.
 func (r *raw) countLines(flags ...string) (int, error) {
 	args := append([]string{"list", "-f", "{{$d := .Dir}}{{range .GoFiles}}{{$d}}/{{.}}\n{{end}}"}, flags...)
-	cmd := exec.CommandContext(r.ctx, "go", append(args, analyzed...)...)
+	cmd := exec.CommandContext(r.ctx, "go", append(args, r.analyzed()...)...)
 	cmd.Dir = r.root
 	out, err := cmd.Output()
 	if err != nil {

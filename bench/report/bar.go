@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A bar shows how far the parts are: on a terminal one line that is drawn again and again, elsewhere a
-// line for each part.
+// A bar shows how far the parts, or the steps of a build, are: on a terminal one line that is drawn again and again, elsewhere a
+// line for each.
 type bar struct {
 	w        io.Writer
 	terminal bool
@@ -20,8 +20,10 @@ type bar struct {
 	begin    time.Time
 
 	mu    sync.Mutex
-	ended int    // parts; protected by mu
-	now   string // protected by mu
+	ended int       // parts; protected by mu
+	now   string    // protected by mu
+	more  string    // what a part does at present; protected by mu
+	said  time.Time // when a line was last written of more, where there is no terminal; protected by mu
 	stop  chan struct{}
 }
 
@@ -48,7 +50,7 @@ func newBar(f *os.File, all int) *bar {
 // part says what runs now.
 func (b *bar) part(name string) {
 	b.mu.Lock()
-	b.now = name
+	b.now, b.more, b.said = name, "", time.Now()
 	b.mu.Unlock()
 	if b.terminal {
 		b.draw()
@@ -64,6 +66,29 @@ func (b *bar) end() {
 	b.ended++
 }
 
+// compiling says which package is being compiled, and the how manyeth it is.
+func (b *bar) compiling(name string, number int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.more = fmt.Sprintf(": %s, package %d that is compiled", name, number)
+	if !b.terminal && time.Since(b.said) >= sayEvery {
+		b.said = time.Now()
+		fmt.Fprintf(b.w, "%s %s%s\n", b.text(), b.now, b.more)
+	}
+}
+
+// sayEvery is how often a line says what is compiled, where there is no terminal.
+const sayEvery = 5 * time.Second
+
+// built says how many packages the part has compiled, if it has any.
+func (b *bar) built(compiled int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.terminal && compiled > 1 {
+		fmt.Fprintf(b.w, "%s %s: %d packages were compiled\n", b.text(), b.now, compiled)
+	}
+}
+
 // text returns the bar itself.
 func (b *bar) text() string {
 	const width = 24
@@ -75,9 +100,10 @@ func (b *bar) text() string {
 func (b *bar) draw() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	fmt.Fprintf(b.w, "\r\x1b[K%s %s", b.text(), b.now)
+	fmt.Fprintf(b.w, "\r\x1b[K%s %s%s", b.text(), b.now, b.more)
 }
 
+// done ends the bar, and leaves its last state on a terminal.
 func (b *bar) done() {
 	close(b.stop)
 	if b.terminal {

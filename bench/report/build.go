@@ -1,20 +1,26 @@
 package main
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 )
 
-// build builds what the parts run into dir. Peers that cannot be built here are left out: their parts
-// say so.
+// build builds what the parts run into dir, and shows how far it is: from an empty build cache hundreds of packages are
+// compiled. Peers that cannot be built here are left out: their parts say so.
 func (b *bench) build(dir string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	probe := filepath.Join(dir, "probe") // a library of the driver's name is kept apart
+	if err := os.MkdirAll(probe, 0o777); err != nil {
 		return err
 	}
 	overlay, err := os.MkdirTemp("", "lastuse-bare-")
@@ -26,52 +32,89 @@ func (b *bench) build(dir string) error {
 	if err != nil {
 		return err
 	}
-	strip := "-ldflags=-s -w"
-	for _, c := range [][]string{
-		{"test", "-c", strip, "-o", "bench.test", "./bench"},
-		{"test", "-c", strip, "-overlay", list, "-o", "bare.test", "./bench"},
-		{"test", "-c", strip, "-o", "early.test", "./bench/early"},
-		{"test", "-c", strip, "-o", "tracker.test", "./tracker"},
-		{"build", strip, "-o", "replay", "./bench/replay"},
-		{"build", strip, "-o", "lastuse", "./cmd/lastuse"},
-		{"build", strip, "-o", "nilness", "./bench/peers/nilness"},
-		{"build", strip, "-o", "memwatch", "./cmd/memwatch"},
-		{"build", strip, "-o", "pairs", "./cmd/memwatch/testdata/pairs"},
-	} {
-		for i, a := range c {
-			if a == "-o" {
-				c[i+1] = filepath.Join(dir, c[i+1])
-			}
-		}
-		cmd := exec.CommandContext(b.ctx, "go", c...)
-		cmd.Dir = b.root
-		cmd.Stderr = os.Stderr
-		if err := cmd.Run(); err != nil {
-			return fmt.Errorf("go %v: %w", c, err)
-		}
+	into, peers := dir+string(filepath.Separator), filepath.Join(b.root, "bench", "peers")
+	steps := []buildStep{
+		{"the tools", "", []string{"go", "build", "-o", into, "./cmd/lastuse", "./cmd/memwatch", "./bench/peers/nilness"}, false},
+		{"the benchmarks", "", []string{"go", "test", "-c", "-o", into, "./bench", "./bench/early", "./tracker"}, false},
+		{"the benchmarks without books", "", []string{"go", "test", "-c", "-overlay", list, "-o", filepath.Join(dir, "bare.test"), "./bench"}, false},
+		{"programs that are watched, and replays", "", []string{"go", "build", "-o", into, "./cmd/memwatch/testdata/pairs", "./bench/replay"}, false},
+		// What may be missing.
+		{"the CUDA device's benchmarks", "", []string{"go", "test", "-c", "-o", into, "./alloc/cuda"}, true},
+		{"Apache Arrow's allocator", filepath.Join("bench", "peers", "arrow"), []string{"go", "build", "-o", filepath.Join(dir, "arrow"), "."}, true},
 	}
-	if err := os.WriteFile(filepath.Join(dir, commitFile), []byte(b.checkedOut()), 0o666); err != nil {
-		return err
-	}
-	// What may be missing.
-	cuda := exec.CommandContext(b.ctx, "go", "test", "-c", strip, "-o", filepath.Join(dir, "cuda.test"), "./alloc/cuda")
-	cuda.Dir = b.root
-	_ = cuda.Run()
-	arrow := exec.CommandContext(b.ctx, "go", "build", strip, "-o", filepath.Join(dir, "arrow"), ".")
-	arrow.Dir = filepath.Join(b.root, "bench", "peers", "arrow")
-	_ = arrow.Run()
 	for _, name := range []string{"host_pair", "driver_pair", "driver_replay"} {
-		_ = exec.CommandContext(b.ctx, "cc", "-O2", "-o", filepath.Join(dir, name), filepath.Join(b.root, "bench", "peers", name+".c"), "-ldl").Run()
+		steps = append(steps, buildStep{name, "", []string{"cc", "-O2", "-o", filepath.Join(dir, name), filepath.Join(peers, name+".c"), "-ldl"}, true})
 	}
-	probe := filepath.Join(dir, "probe") // a library of the driver's name is kept apart
-	if err := os.MkdirAll(probe, 0o777); err != nil {
+	for _, name := range []string{"libcuda.so.1", "unwatched.so"} {
+		steps = append(steps, buildStep{"a driver of memwatch's target", "", []string{"cc", "-O2", "-fno-builtin", "-fno-omit-frame-pointer", "-shared", "-fPIC",
+			"-Wl,-soname," + name, "-o", filepath.Join(probe, name), filepath.Join(peers, "probe_driver.c")}, true})
+	}
+	steps = append(steps, buildStep{"memwatch's target", "", []string{"cc", "-O2", "-fno-omit-frame-pointer", "-o", filepath.Join(probe, "probe_target"),
+		filepath.Join(peers, "probe_target.c"), "-ldl"}, true})
+
+	bar := newBar(os.Stderr, len(steps))
+	defer bar.done()
+	for _, s := range steps {
+		bar.part("building " + s.name)
+		if err := b.buildOne(s, bar); err != nil && !s.mayFail {
+			return err
+		}
+		bar.end()
+	}
+	return os.WriteFile(filepath.Join(dir, commitFile), []byte(b.checkedOut()), 0o666)
+}
+
+// A buildStep is a command that builds something.
+type buildStep struct {
+	name    string
+	dir     string // in the module
+	command []string
+	mayFail bool
+}
+
+// buildOne runs a step. The go command says which packages it compiles; the bar shows them.
+func (b *bench) buildOne(s buildStep, bar *bar) error {
+	args := s.command[1:]
+	switch {
+	case s.command[0] != "go":
+	case args[0] == "build":
+		args = slices.Insert(slices.Clone(args), 1, "-v", "-ldflags=-s -w")
+	default: // go test has another -v
+		args = slices.Insert(slices.Clone(args), 1, "-ldflags=-s -w")
+	}
+	cmd := exec.CommandContext(b.ctx, s.command[0], args...)
+	cmd.Dir = filepath.Join(b.root, s.dir)
+	said, err := cmd.StderrPipe()
+	if err != nil {
 		return err
 	}
-	peers := filepath.Join(b.root, "bench", "peers")
-	for _, name := range []string{"libcuda.so.1", "unwatched.so"} {
-		_ = exec.CommandContext(b.ctx, "cc", "-O2", "-fno-builtin", "-fno-omit-frame-pointer", "-shared", "-fPIC", "-Wl,-soname,"+name,
-			"-o", filepath.Join(probe, name), filepath.Join(peers, "probe_driver.c")).Run()
+	if err := cmd.Start(); err != nil {
+		return err
 	}
-	_ = exec.CommandContext(b.ctx, "cc", "-O2", "-fno-omit-frame-pointer", "-o", filepath.Join(probe, "probe_target"), filepath.Join(peers, "probe_target.c"), "-ldl").Run()
+	complaints, compiled := watchBuild(said, bar)
+	if err := cmd.Wait(); err != nil {
+		return errors.Join(fmt.Errorf("%s: %w", strings.Join(s.command[:2], " "), err), complaints)
+	}
+	bar.built(compiled)
 	return nil
+}
+
+// watchBuild reads what a build says until it ends: the packages that it compiles, of which it returns the number, and else what is
+// wrong.
+func watchBuild(said io.Reader, bar *bar) (complaints error, compiled int) {
+	var wrong []string
+	lines := bufio.NewScanner(said)
+	for lines.Scan() {
+		switch line := lines.Text(); {
+		case line == "" || strings.ContainsAny(line, "# \t:"):
+			wrong = append(wrong, line)
+		default:
+			compiled++
+			bar.compiling(line, compiled)
+		}
+	}
+	if len(wrong) > 0 {
+		complaints = errors.New(strings.Join(wrong, "\n"))
+	}
+	return errors.Join(complaints, lines.Err()), compiled
 }

@@ -29,12 +29,12 @@ func runEarly(r *raw) error {
 	if err := os.RemoveAll(series); err != nil {
 		return err
 	}
-	rounds := 21
+	rounds, smaller := 21, 1
 	if r.quick {
-		rounds = 3
+		rounds, smaller = r.count(), quickSmaller
 	}
 	out, _, err := r.command(20*time.Minute, nil, filepath.Join(r.bin, "early.test"), "-test.run=^$", "-test.bench=^BenchmarkEarly$", "-test.benchtime=1x",
-		"-early.series="+series, fmt.Sprint("-early.rounds=", rounds))
+		"-early.series="+series, fmt.Sprint("-early.rounds=", rounds), fmt.Sprint("-early.smaller=", smaller))
 	r.lines(runNumber.ReplaceAll(out, []byte("$1")), "")
 	return err
 }

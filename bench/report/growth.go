@@ -23,14 +23,14 @@ var copied = []string{"alloc", "alloc/host", "tracker", "finalize", "internal/pr
 // package that has the same functions several times. What they import from elsewhere has been analyzed
 // before, and is not in the times. In each round their files end in another comment, so that nobody has seen them.
 func (r *raw) growth(tools map[string]string) error {
-	packages, functions, rounds := []int{1, 2, 4, 8}, []int{32, 64, 128, 256}, 3
+	packages := growing{"packages", []int{1, 2, 4, 8}, r.writePackages, []string{"./base"}, "./m/..."}
+	functions := growing{"functions", []int{32, 64, 128, 256}, r.writeFunctions, []string{"./base", "./m/c0/bench/early/work"}, "./m/c0/bench/early/plain"}
+	kinds, rounds := []growing{packages, functions}, 3
 	if r.quick {
-		packages, functions, rounds = []int{1, 2}, []int{32, 64}, 1
+		functions.sizes = []int{16, 64}
+		kinds, rounds = []growing{functions}, 1
 	}
-	for _, kind := range []growing{
-		{"packages", packages, r.writePackages, []string{"./base"}, "./m/..."},
-		{"functions", functions, r.writeFunctions, []string{"./base", "./m/c0/bench/early/work"}, "./m/c0/bench/early/plain"},
-	} {
+	for _, kind := range kinds {
 		for _, copies := range kind.sizes {
 			dir, err := os.MkdirTemp("", "lastuse-growth-")
 			if err != nil {

@@ -9,9 +9,9 @@
 // Each part writes one file, bench/results/SET/PART.txt: lines as go test prints them, which benchstat
 // reads, under lines that say which machine, processor, GPU, driver, Go and commit they are from. A part whose
 // file is complete is not run again: a report that was interrupted, with Ctrl-C too, goes on with the part it was in. With -quick
-// there are few repetitions and small sizes, some minutes in all; a fresh clone builds for as long first. -render only makes tables and
-// plots of the set that is there. A peer that is missing on this machine is named as missing, with the reason,
-// in the raw file and under its table.
+// all parts are shorter, about a minute in all; what is left out the command says, and -help. With an empty build cache it
+// first compiles for some minutes. -render only makes tables and plots of the set that is there. A peer that is missing on this
+// machine is named as missing, with the reason, in the raw file and under its table.
 //
 // What the machine of a set cannot run, another one may: -set SET/PLACE writes bench/results/SET/PLACE/PART.txt, which the set's
 // document shows with the machine that it is from.
@@ -45,32 +45,31 @@ type bench struct {
 	ctx   context.Context // ends at Ctrl-C
 
 	patience time.Duration // that a peer may take
+	blocks   int           // of the part byhand; 0 is as many as a full or a quick run has
 }
 
 // dir returns the folder of the raw files.
 func (b *bench) dir() string { return filepath.Join(b.root, "bench", "results", b.set, b.place) }
 
-// count returns how often something is repeated.
-func (b *bench) count() int {
-	if b.quick {
-		return 3
-	}
-	return 10
-}
-
 func main() {
 	log.SetFlags(0)
 	log.SetPrefix("report: ")
 	b := &bench{}
-	flag.BoolVar(&b.quick, "quick", false, "few repetitions, small sizes")
+	flag.BoolVar(&b.quick, "quick", false, "about a minute: see below")
 	flag.BoolVar(&b.alone, "no-peers", false, "leave other allocators out")
 	flag.StringVar(&b.set, "set", "", "`name` of the set of results (default quick or full); NAME/PLACE for parts from another machine than the set's")
 	flag.StringVar(&b.bin, "bin", "", "run what -build has built in this `folder`")
 	flag.DurationVar(&b.patience, "patience", 10*time.Minute, "how long a peer may take")
+	flag.IntVar(&b.blocks, "blocks", 0, "how many blocks of four runs the part byhand has, instead of 150, or 7 with -quick")
 	names := flag.String("parts", "", "run these parts only, a comma between")
 	build := flag.String("build", "", "build into this `folder` and do nothing else")
 	render := flag.Bool("render", false, "run nothing: make tables and plots of what is there")
 	list := flag.Bool("list", false, "list the parts")
+	flag.Usage = func() {
+		fmt.Fprint(flag.CommandLine.Output(), "usage: report [flags]\n\nIt runs the benchmarks that this machine can run and makes tables and plots of what they print.\n\n")
+		flag.PrintDefaults()
+		fmt.Fprint(flag.CommandLine.Output(), "\n", quickRule, "\n")
+	}
 	flag.Parse()
 	if flag.NArg() > 0 {
 		log.Fatalf("unexpected argument %q", flag.Arg(0))
@@ -145,7 +144,6 @@ func (b *bench) main(names, build string, render, list bool) error {
 				return err
 			}
 			defer os.RemoveAll(dir)
-			log.Print("building what runs; with an empty build cache this takes minutes")
 			if err := b.build(dir); err != nil {
 				return err
 			}
@@ -153,6 +151,9 @@ func (b *bench) main(names, build string, render, list bool) error {
 		}
 		if b.bin, err = filepath.Abs(b.bin); err != nil {
 			return err
+		}
+		if b.quick {
+			log.Print(quickRule)
 		}
 		b.bar = newBar(os.Stderr, len(chosen))
 		for _, p := range chosen {

@@ -17,7 +17,7 @@ import (
 // runPair runs the pair beside its peers.
 func runPair(r *raw) error {
 	n := fmt.Sprint(r.count())
-	if err := r.test("bench.test", "", "^BenchmarkMakeFree$", r.time("100ms"), r.count()); err != nil {
+	if err := r.test("bench.test", "", "^BenchmarkMakeFree$", r.time(100*time.Millisecond), r.count()); err != nil {
 		return err
 	}
 	host := filepath.Join(r.bin, "host_pair")
@@ -40,7 +40,7 @@ func runPair(r *raw) error {
 	peers := filepath.Join(r.root, "bench", "peers")
 	r.cudaPair()
 	r.peer("driver", nil, filepath.Join(r.bin, "driver_pair"), n)
-	for _, backend := range []string{"native", "expandable", "async"} {
+	for _, backend := range r.backends() {
 		r.peer("torch-"+backend, nil, "python3", filepath.Join(peers, "torch_pair.py"), "--backend", backend, "--count", n)
 	}
 	for _, pool := range []string{"memory", "async"} {
@@ -60,7 +60,7 @@ func (r *raw) cudaPair() {
 		return
 	}
 	out, _, err := r.command(5*time.Minute, nil, filepath.Join(r.bin, "cuda.test"), "-test.run=^$", "-test.bench=^BenchmarkMakeFree$/pool=ours",
-		"-test.benchtime="+r.time("100ms"), fmt.Sprint("-test.count=", r.count()))
+		"-test.benchtime="+r.time(100*time.Millisecond), fmt.Sprint("-test.count=", r.count()))
 	r.lines(cudaNames.ReplaceAllFunc(out, func(name []byte) []byte {
 		m := cudaNames.FindSubmatch(name)
 		n, _ := strconv.ParseFloat(string(m[2]), 64) // digits

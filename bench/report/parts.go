@@ -29,18 +29,22 @@ var parts = []part{
 		runPair, pairTables, "pair", pairPlots},
 	{"holes", "a pair among separated holes",
 		"A pair while many separated holes lie free, against the same among 4,096 holes, in turns: 1.0 means that holes cost nothing.",
-		func(r *raw) error { return r.test("bench.test", "", "^BenchmarkHoles$", r.time("50ms"), r.count()) }, holesTables, "holes", holesPlots},
+		func(r *raw) error {
+			return r.test("bench.test", "", "^BenchmarkHoles$", r.time(50*time.Millisecond), r.count())
+		}, holesTables, "holes", holesPlots},
 	{"streams", "pairs by several goroutines",
 		"How many times the pairs of one goroutine several do together, each on its own stream or all on one. " +
 			"The machine's own measure is goroutines that share nothing.",
 		func(r *raw) error {
-			return r.test("bench.test", "", "^BenchmarkStreams$", r.time("100ms"), min(r.count(), 5))
+			return r.test("bench.test", "", "^BenchmarkStreams$", r.time(100*time.Millisecond), min(r.count(), 5))
 		}, streamsTables, "scaling", streamsPlots},
 	{"handoff", "made by one goroutine, freed by another",
 		"Pairs of goroutines, one of which makes buffers of 4 KiB on its stream and hands them through a channel to the other, which frees them: the shape " +
 			"of xmalloc's test. Wall time by the buffers of one pair. `ordered` is a stand-in of the shape of PyTorch's allocator (see RMM's workload " +
 			"below), and the channel alone carries numbers.",
-		func(r *raw) error { return r.test("bench.test", "", "^BenchmarkHandOff$", r.time("100ms"), r.count()) }, handOffTables, "handoff", handOffPlots},
+		func(r *raw) error {
+			return r.test("bench.test", "", "^BenchmarkHandOff$", r.time(100*time.Millisecond), r.count())
+		}, handOffTables, "handoff", handOffPlots},
 	{"multistream", "RMM's multi_stream_allocations",
 		"Four kernels of half a millisecond on one, two or four streams, with 8 bytes made before each and freed right behind its launch, then one wait for all: " +
 			"RMM's parameters. Cold pools are new, warm ones have run it once. `none` launches without making anything, the least there can be. " +
@@ -87,16 +91,4 @@ var parts = []part{
 			"which builds that of every package. What 100,000 lines take is by the lines of the packages themselves. Memory is that of the largest process. Then modules that " +
 			"grow, where what they import is not in the time: copies of seven of this module's packages, and one package with more and more functions.",
 		runAnalyzer, analyzerTables, "growth", growthPlots},
-}
-
-// time returns how long a benchmark runs: less in a quick report.
-func (r *raw) time(full string) string {
-	if !r.quick {
-		return full
-	}
-	d, err := time.ParseDuration(full)
-	if err != nil {
-		panic(err)
-	}
-	return (d / 5).String()
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -95,7 +96,7 @@ func runReplay(r *raw) error {
 	if r.quick {
 		pattern = "^BenchmarkBookkeeping$/n=1000$/max=(1|64)MiB$"
 	}
-	return r.test("bench.test", "", pattern, r.time("200ms"), min(r.count(), 5))
+	return r.test("bench.test", "", pattern, r.time(200*time.Millisecond), min(r.count(), 5))
 }
 
 // replayTables makes a table of each number of buffers.

@@ -126,6 +126,9 @@ func (b *bench) document(all []shown) []byte {
 	for _, m := range machines {
 		fmt.Fprintf(&w, "- %s: %s\n", strings.Join(on[m], ", "), m)
 	}
+	if !b.published() {
+		fmt.Fprintf(&w, "\n%s\n", quickRule)
+	}
 	fmt.Fprintf(&w, "\nAgain: `go run ./bench/report -quick`, or without `-quick` for all of it. Raw files: [bench/results/%s](%s).\n\n", b.set, b.toRaw())
 	// What somebody wrote about this set.
 	if notes, err := os.ReadFile(filepath.Join(b.root, "bench", "results", b.set, notesFile)); err == nil {

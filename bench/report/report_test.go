@@ -267,3 +267,34 @@ func TestOverlay(t *testing.T) {
 	_, err = emptied("x.go", []byte("package x\nfunc f() {}\n"), map[string]string{"g": "{}"})
 	require.EqualError(t, err, "overlay: x.go: found 0 of the 1 functions to empty")
 }
+
+// TestWatchBuild tells the packages that the go command compiles from what is wrong.
+func TestWatchBuild(t *testing.T) {
+	var w strings.Builder
+	b := &bar{w: &w, all: 2, begin: time.Now()}
+	b.part("building it")
+	b.said = time.Now().Add(-sayEvery) // as if nothing had been said for so long
+	said, compiled := watchBuild(strings.NewReader("unicode/utf8\nexample.org/a/b\n# example.org/a/c\nc/c.go:1:2: undefined: x\n"), b)
+	require.Equal(t, 2, compiled)
+	require.EqualError(t, said, "# example.org/a/c\nc/c.go:1:2: undefined: x")
+	b.built(compiled)
+	for _, line := range []string{" building it\n", " building it: unicode/utf8, package 1 that is compiled\n", " building it: 2 packages were compiled\n"} {
+		require.Contains(t, w.String(), line)
+	}
+	said, compiled = watchBuild(strings.NewReader(""), b)
+	require.NoError(t, said)
+	b.built(compiled)
+	require.NotContains(t, w.String(), "0 packages", "what is built already is not worth a line")
+}
+
+// TestQuick: a quick report repeats less, is shorter, and names what it leaves out.
+func TestQuick(t *testing.T) {
+	full, quick := &bench{patience: time.Hour}, &bench{patience: time.Hour, quick: true}
+	require.Equal(t, []any{10, "100ms", time.Hour}, []any{full.count(), full.time(100 * time.Millisecond), full.peerPatience()})
+	require.Equal(t, []any{3, "20ms", time.Minute}, []any{quick.count(), quick.time(100 * time.Millisecond), quick.peerPatience()})
+	require.Subset(t, full.analyzed(), quick.analyzed())
+	var w strings.Builder
+	require.Equal(t, []string{"native"}, (&raw{bench: quick, w: &w}).backends())
+	require.Equal(t, "missing: torch-expandable: left out of a quick report\nmissing: torch-async: left out of a quick report\n", w.String())
+	require.Len(t, (&raw{bench: full, w: io.Discard}).backends(), 3)
+}

@@ -129,7 +129,7 @@ func (r *raw) peer(peer string, env []string, name string, args ...string) {
 		r.missing(peer, "it was not built, or is not installed: "+filepath.Base(name))
 		return
 	}
-	out, _, err := r.command(r.patience, env, name, args...)
+	out, _, err := r.command(r.peerPatience(), env, name, args...)
 	r.lines(out, "")
 	if err != nil {
 		r.missing(peer, err.Error())

@@ -58,7 +58,7 @@ func runTraces(r *raw) error {
 	}
 	n := fmt.Sprint(r.count())
 	ours := func(device string) ([]byte, error) {
-		out, _, err := r.command(r.patience, nil, filepath.Join(r.bin, "replay"), append([]string{"-device", device, "-count", n, "-limits", traceLimits}, files...)...)
+		out, _, err := r.command(r.peerPatience(), nil, filepath.Join(r.bin, "replay"), append([]string{"-device", device, "-count", n, "-limits", traceLimits}, files...)...)
 		return out, err
 	}
 	if output("nvidia-smi", "-L") == "" {
@@ -70,7 +70,7 @@ func runTraces(r *raw) error {
 		r.lines(out, "")
 	}
 	r.peer("driver", nil, filepath.Join(r.bin, "driver_replay"), append([]string{n, traceLimits}, plain...)...)
-	for _, backend := range []string{"native", "expandable", "async"} {
+	for _, backend := range r.backends() {
 		r.peer("torch-"+backend, nil, "python3", append([]string{filepath.Join(r.root, "bench", "peers", "torch_replay.py"), "--backend", backend,
 			"--count", n, "--limits", traceLimits}, plain...)...)
 	}

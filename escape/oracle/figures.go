@@ -76,7 +76,7 @@ func newFigures(o options) *figures {
 	return &figures{o: o, tags: map[string]*row{}, kinds: map[Kind]int{}, reasons: map[string]*reason{}}
 }
 
-var volatile = regexp.MustCompile(`\bp\d+(?:f\d+|kit|pair|mats|emb|worker|w\d+)?(\.go:\d+)?\b|\bH\d+F\d+\b|\b(?:alloc\.Buffer\[\w+\]|\*rt\.Mat)|\d+`)
+var volatile = regexp.MustCompile(`\bp\d+(?:f\d+|kit|pair|mats|emb|worker|w\d+)?(\.go:\d+)?\b|\bH\d+F\d+\b|\b(?:alloc\.Buffer\[\w+\]|\*rt\.(?:Mat|Tex))|\d+`)
 
 // class is a reason without the names of the program.
 func class(text string) string {

@@ -187,7 +187,7 @@ func unstable(ctx context.Context, t tool, dir string, res []*Outcome) error {
 
 var (
 	explainLine = regexp.MustCompile(`(progs|help)/p(\d+)\.go:(\d+)(?::\d+)?:? (.*)`)
-	makerCall   = regexp.MustCompile(`(?:Make\[[^\]]*\]\([^,]*|\bNew\(c|NewOf\[[^\]]*\]\(c|Adopted\[[^\]]*\]\(c|NewMat\(c|MustMat\(c|Fresh\(c|FreshMat\(c), (\d+)\)`)
+	makerCall   = regexp.MustCompile(`(?:Make\[[^\]]*\]\([^,]*|\bNew\(c|NewOf\[[^\]]*\]\(c|Adopted\[[^\]]*\]\(c|Maybe\[[^\]]*\]\(c|Fresh\(c|(?:Maybe|New|Must|Fresh)(?:Mat|Tex)\(c), (\d+)\)`)
 )
 
 // reasons maps program and site to what the analyzer says of it.

@@ -109,9 +109,12 @@ func (g *generator) doInline() []Stmt {
 	if g.f.lit > 0 || g.f.nest > 2 {
 		return nil
 	}
-	s := &Inline{Kind: InlineKind(g.n(2))}
-	g.tag([...]string{"literal called", "literal lent"}[s.Kind])
-	s.Body = g.literal(s.Kind == ILend)
+	s := &Inline{Kind: InlineKind(g.n(2)), N: 4}
+	if s.Kind == ILend && g.f.lits%2 == 1 {
+		s.Kind = ITimes
+	}
+	g.tag([...]string{"literal called", "literal lent", "literal called in turn"}[s.Kind])
+	s.Body = g.literal(s.Kind != INow)
 	return []Stmt{s}
 }
 
@@ -177,13 +180,21 @@ func (g *generator) doCall() []Stmt {
 			s.Fail = g.fail(true)
 		}
 	}
-	kinds := map[ResultKind]Kind{RBuf: KBuf, RPair: KPair, RSlice: KSlice, RPairPtr: KPairPtr, RStack: KStack, RHeld: KErr}
+	kinds := map[ResultKind]Kind{RBuf: KBuf, RPair: KPair, RSlice: KSlice, RPairPtr: KPairPtr, RStack: KStack, RHeld: KErr, RTwo: KTwo}
 	if kind, ok := kinds[fn.Result]; ok {
 		if g.chance(0.04) {
 			g.tag("result dropped")
 			return []Stmt{s}
 		}
+		if fn.Result != RHeld && g.chance(0.04) {
+			g.tag("assigned to blank")
+			s.Dst, s.Err, s.Fail = g.newVar(blank, kind, fn.Res), ECheck, g.fail(true)
+			return []Stmt{s}
+		}
 		s.Decl = true
+		if fn.Result == RBuf && g.chance(0.1) || fn.Beside && g.chance(0.4) {
+			return g.unasked(s, fn)
+		}
 		if fn.Result != RHeld {
 			s.Err = ECheck
 			if x := g.n(10); x < 2 && !g.hoisted() {
@@ -194,12 +205,20 @@ func (g *generator) doCall() []Stmt {
 		}
 		s.Dst = g.fresh(kind, fn.Res)
 		s.Dst.Fixed = kind == KPairPtr
-		k := g.declare(s.Dst)
 		if g.alias[i] {
-			for _, a := range args {
-				g.merge(k, a)
-			}
 			s.Dst.Param = true
+		} else {
+			args = nil
+		}
+		if fn.May {
+			return append([]Stmt{s}, g.tested(s.Dst, true, args...)...)
+		}
+		k := g.declare(s.Dst)
+		if fn.Twin {
+			g.twin(k)
+		}
+		for _, a := range args {
+			g.merge(k, a)
 		}
 	}
 	if recurse {
@@ -257,25 +276,33 @@ func (g *generator) doDispatch() []Stmt {
 
 func (g *generator) doEscape() []Stmt {
 	k := g.pick(func(k *known) bool {
-		return k.v.Kind == KBuf && g.movable(k) && !k.v.Param && solid(k.v)
+		return (k.v.Kind == KBuf || k.v.Kind == KFreer || k.v.Kind == KGetter) && g.movable(k) && !k.v.Param && solid(k.v)
 	})
 	if k == nil {
 		return nil
 	}
 	kind := EscapeKind(g.n(7))
+	switch k.v.Kind {
+	case KFreer:
+		g.tag("free handed on")
+		kind = []EscapeKind{XKeep, XSend, XField, XCleanup}[g.n(4)]
+	case KGetter:
+		g.tag("getter handed on")
+		kind = XGot
+	}
 	if kind == XQueue && k.v.Res == RMat {
 		kind = XKeep
 	}
 	if kind == XCleanup && g.f.fn.Generic {
 		kind = XSend
 	}
-	if kind != XKeep || g.chance(0.5) {
+	if kind != XKeep && kind != XGot || g.chance(0.5) {
 		g.of(k).gone = true
 	} else {
 		g.of(k).pinned = true
 	}
 	g.tag("escape")
-	g.tag([...]string{"kept in a global", "sent to others", "stored in a parameter", "goroutine", "sync.Pool", "test cleanup", "captured by a queued function"}[kind])
+	g.tag([...]string{"kept in a global", "sent to others", "stored in a parameter", "goroutine", "sync.Pool", "test cleanup", "captured by a queued function", "kept in a global"}[kind])
 	return []Stmt{&Escape{Kind: kind, Path: Of(k.v)}}
 }
 

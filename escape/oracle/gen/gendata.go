@@ -150,75 +150,6 @@ func (g *generator) doSwap() []Stmt {
 
 func (g *generator) label() string { return fmt.Sprintf("l%d", g.id()) }
 
-// pairOf makes a pair of two buffers.
-func (g *generator) pairOf(res Res) ([]Stmt, *known) {
-	g.tag("struct")
-	if g.chance(0.4) || res == RMat {
-		l1, a := g.made(res)
-		l2, b := g.made(res)
-		p := g.fresh(KPair, res)
-		k := g.declare(p)
-		g.merge(k, a)
-		g.merge(k, b)
-		return append(append(l1, l2...), &Compose{V: p, Src: []Path{Of(a.v), Of(b.v)}}), k
-	}
-	p := g.fresh(KPair, res)
-	k := g.declare(p)
-	res2 := []Stmt{&Compose{V: p}}
-	for i := range 2 {
-		m := &Make{Dst: At(p, i), N: g.site(res), Via: g.via(res), Err: ECheck, ErrID: g.id()}
-		m.Fail = g.ret(&Return{Fail: true})
-		res2 = append(res2, m, &Use{Op: OFill, Args: []Path{At(p, i)}, X: 1 + g.n(9), Init: true})
-	}
-	return res2, k
-}
-
-func (g *generator) doPair() []Stmt {
-	if g.f.fn.Generic || g.f.fn.Help {
-		return nil
-	}
-	list, p := g.pairOf(g.res())
-	for i := range 2 {
-		if g.chance(0.7) {
-			list = append(list, &Use{Op: []Op{OSum, OFill}[g.n(2)], Args: []Path{At(p.v, i)}, X: 2})
-		}
-	}
-	if g.chance(0.25) && p.v.Class == g.f.lit && !g.f.fn.Hoist {
-		g.tag("struct pointer")
-		p.v.Fixed = true
-		q := g.fresh(KPairPtr, p.v.Res)
-		q.Fixed = true
-		g.merge(g.declare(q), p)
-		list = append(list, &Assign{Decl: true, Dst: []Path{Of(q)}, Src: []Path{Of(p.v)}})
-	}
-	return list
-}
-
-// doField overwrites or copies a field.
-func (g *generator) doField() []Stmt {
-	k := g.pick(func(k *known) bool {
-		return k.v.Kind == KPair && !k.v.Param && !k.v.Fixed && solid(k.v) && g.f.lit == 0 && k.v.Class == 0
-	})
-	if k == nil {
-		return nil
-	}
-	i := g.n(2)
-	if g.chance(0.5) {
-		g.tag("field overwritten")
-		m := &Make{Dst: At(k.v, i), N: g.site(k.v.Res), Via: g.via(k.v.Res), Err: ECheck, Fail: g.ret(&Return{Fail: true}), ErrID: g.id()}
-		return []Stmt{m, &Use{Op: OFill, Args: []Path{At(k.v, i)}, X: 5, Init: true}}
-	}
-	if g.chance(0.5) {
-		q := g.fresh(KPair, k.v.Res)
-		g.merge(g.declare(q), k)
-		g.tag("struct copy")
-		return []Stmt{&Assign{Decl: true, Dst: []Path{Of(q)}, Src: []Path{Of(k.v)}}}
-	}
-	v := g.fresh(KBuf, k.v.Res)
-	g.merge(g.declare(v), k)
-	return []Stmt{&Assign{Decl: true, Dst: []Path{Of(v)}, Src: []Path{At(k.v, i)}}}
-}
-
 func (g *generator) doArray() []Stmt {
 	res := g.res()
 	l1, a := g.made(res)
@@ -242,6 +173,9 @@ func (g *generator) sliceOf(res Res, kind Kind) ([]Stmt, *known) {
 	g.tag("slice")
 	if kind == KStack {
 		g.tag("slice in a struct")
+		if g.p.Insist && res == RMat {
+			g.tag("free that insists")
+		}
 	}
 	v := g.fresh(kind, res)
 	list := []Stmt{}

@@ -12,7 +12,7 @@ func (g *generator) doDefer() []Stmt {
 	if k == nil || g.f.depth > 0 && g.chance(0.5) || g.hoisted() {
 		return nil
 	}
-	d := &Defer{Kind: []DeferKind{DFree, DFree, DLit, DMethod}[g.n(4)], Path: Of(k.v), ID: g.id()}
+	d := &Defer{Kind: []DeferKind{DFree, DFree, DLit, DMethod, DDo}[g.n(5)], Path: Of(k.v), ID: g.id()}
 	if k.v.Kind == KEmbed {
 		g.tag("promoted free")
 	}
@@ -36,7 +36,25 @@ func (g *generator) doDefer() []Stmt {
 		g.tag("receiver evaluated early")
 		return append([]Stmt{d}, g.remake(k)...)
 	}
+	if k.v.Kind == KBuf && g.chance(0.25) {
+		return append([]Stmt{d}, g.stored(k)...)
+	}
 	return []Stmt{d}
+}
+
+// stored hands on what a deferred call frees: others hold it until then.
+func (g *generator) stored(k *known) []Stmt {
+	g.tag("stored after a deferred free")
+	g.tag("escape")
+	var list []Stmt
+	if g.chance(0.5) {
+		list = append(list, &Use{Op: []Op{OSum, OFill, OLen}[g.n(3)], Args: []Path{Of(k.v)}, X: 4})
+	}
+	x := &Escape{Kind: []EscapeKind{XKeep, XSend, XField, XPool}[g.n(4)], Path: Of(k.v)}
+	if g.chance(0.4) {
+		return append(list, &If{Cond: g.cond(), Then: []Stmt{x}}, g.probe())
+	}
+	return append(list, x, g.probe())
 }
 
 // doDeferUse defers a function that reads the buffer.
@@ -133,7 +151,12 @@ func (g *generator) doCleanup() []Stmt {
 	k := g.declare(v)
 	if g.chance(0.4) {
 		list = append(list, g.doUse()...)
-		on := []Stmt{&Escape{Kind: []EscapeKind{XKeep, XSend, XField}[g.n(3)], Path: Of(v)}, &Clear{V: v}}
+		on := []Stmt{&Escape{Kind: []EscapeKind{XKeep, XSend, XField}[g.n(3)], Path: Of(v)}}
+		if g.chance(0.7) {
+			on = append(on, &Clear{Path: Of(v)})
+		} else {
+			g.tag("stored after a deferred free")
+		}
 		g.of(k).gone = true
 		if g.chance(0.5) {
 			return append(list, &If{Cond: &Cond{Op: CDraw}, Then: on}, g.probe())

@@ -63,7 +63,21 @@ func (g *generator) ending() []Stmt {
 		}
 		list, xs := g.sliceOf(f.Res, KStack)
 		return append(list, g.ret(&Return{Path: Of(xs.v)})...)
+	case RTwo:
+		if f.Twin {
+			if k := want(KBuf); k != nil {
+				return g.ret(&Return{Path: Of(k.v)})
+			}
+			list, b := g.made(f.Res)
+			return append(list, g.ret(&Return{Path: Of(b.v)})...)
+		}
+		list, p := g.pairOf(f.Res)
+		return append(list, g.ret(&Return{Path: Of(p.v)})...)
 	case RPair, RPairPtr:
+		if f.Twin && g.chance(0.7) {
+			list, p := g.twins(f.Res)
+			return append(list, g.ret(&Return{Path: Of(p.v)})...)
+		}
 		kind := KPair
 		if f.Result == RPairPtr && g.chance(0.3) {
 			kind = KPairPtr

@@ -69,18 +69,19 @@ const (
 
 // state is what is known while one function is generated.
 type state struct {
-	fn     *Func
-	scopes [][]*known
-	groups []group
-	loops  []string // labels of the loops around, "" for a switch
-	depth  int      // loops around
-	lit    int      // number of the literal around, 0 for none
-	lits   int
-	budget int
-	nest   int
-	flags  []string
-	again  bool   // the next call is to the function itself
-	owed   []*Var // parameters to be freed before each return
+	fn      *Func
+	scopes  [][]*known
+	groups  []group
+	loops   []string // labels of the loops around, "" for a switch
+	depth   int      // loops around
+	lit     int      // number of the literal around, 0 for none
+	lits    int
+	budget  int
+	nest    int
+	flags   []string
+	again   bool   // the next call is to the function itself
+	partial bool   // the named result is not filled in yet
+	owed    []*Var // parameters to be freed before each return
 }
 
 // group is a set of variables that may hold the same buffer.
@@ -119,6 +120,8 @@ func (g *generator) site(r Res) int {
 
 func (g *generator) program() {
 	g.p.Closes = g.chance(0.35)
+	g.p.Insist = g.chance(0.6)
+	g.p.Tex = g.chance(0.3)
 	helpers := g.n(5)
 	g.p.Funcs = make([]*Func, helpers+1)
 	g.modes = make([][]mode, helpers+1)
@@ -133,11 +136,11 @@ func (g *generator) program() {
 // helper makes function i; plain is one that takes a buffer and returns an error.
 func (g *generator) helper(i int, plain bool) {
 	f := &Func{Index: i}
-	f.Result = []ResultKind{RNone, RErr, RErr, RErr, RBuf, RBuf, RBuf, RInt, RInt, RPair, RSlice, RPairPtr, RStack, RHeld}[g.n(14)]
+	f.Result = []ResultKind{RNone, RErr, RErr, RErr, RBuf, RBuf, RBuf, RInt, RInt, RPair, RSlice, RPairPtr, RStack, RHeld, RTwo}[g.n(15)]
 	if g.chance(0.2) {
 		f.Res = RMat
 	}
-	own := f.Result == RPair || f.Result == RPairPtr || f.Result == RStack || f.Result == RHeld // a type of the package
+	own := f.Result == RPair || f.Result == RPairPtr || f.Result == RStack || f.Result == RHeld || f.Result == RTwo // a type of the package
 	switch {
 	case plain:
 		f.Result, f.Res = RErr, RBuffer
@@ -194,7 +197,8 @@ func (g *generator) helper(i int, plain bool) {
 	if f.Recover {
 		g.tag("recover")
 	}
-	f.Named = f.Result == RBuf && !f.Generic && g.chance(0.25)
+	f.Named = (f.Result == RBuf || f.Result == RPair || f.Result == RPairPtr) && !f.Generic && g.chance(0.25)
+	f.Twin = !f.Named && (f.Result == RPair || f.Result == RPairPtr || f.Result == RTwo) && g.chance(0.25)
 	g.p.Funcs[i] = g.function(f, 2+g.n(8))
 }
 
@@ -219,14 +223,21 @@ func (g *generator) function(f *Func, budget int) *Func {
 	}
 	var body []Stmt
 	if f.Named {
-		f.Clean = g.newVar("r", KBuf, f.Res)
+		f.Clean = g.newVar("r", map[ResultKind]Kind{RBuf: KBuf, RPair: KPair, RPairPtr: KPairPtr}[f.Result], f.Res)
 		body = g.named(f)
 	} else {
-		body = g.stmts()
+		if f.Result == RBuf && g.chance(0.3) {
+			list, _ := g.made(f.Res)
+			body = append(list, &If{Cond: g.cond(), Then: g.beside()})
+		}
+		body = append(body, g.stmts()...)
 		if n := len(body); g.chance(0.15) && (n == 0 || !leaves(body[n-1])) {
 			g.f.again = true
 			body = append(body, g.doCall()...)
 			g.f.again = false
+		}
+		if f.Result == RBuf && g.chance(0.1) && g.empty() {
+			body = append(body, &If{Cond: g.cond(), Then: g.ret(&Return{})})
 		}
 		if f.Hoist {
 			body = append(body, g.gotos()...)
@@ -238,24 +249,9 @@ func (g *generator) function(f *Func, budget int) *Func {
 	return f
 }
 
-// named is a constructor whose result is freed by a deferred function if it fails.
-func (g *generator) named(f *Func) []Stmt {
-	g.tag("named result")
-	r := f.Clean
-	body := []Stmt{&Make{Dst: Of(r), N: g.site(f.Res), Err: ECheck, Fail: []Stmt{&Return{Fail: true}}, ErrID: g.id()}}
-	k := g.declare(r)
-	g.f.groups[k.group].pinned = true
-	body = append(body, g.first(r)...)
-	body = append(body, g.stmts()...)
-	if g.chance(0.5) {
-		body = append(body, &If{Cond: &Cond{Op: CDraw}, Then: []Stmt{&Return{Fail: true}}})
-	}
-	return append(body, &Return{Path: Of(r)})
-}
-
 var letters = [...]string{KBuf: "b", KView: "v", KRaw: "p", KMethod: "m", KFiller: "i", KAny: "a", KEmbed: "e",
 	KPtr: "q", KPair: "pair", KPairPtr: "pp", KArray: "arr", KSlice: "xs", KMap: "table", KFunc: "f", KChan: "ch",
-	KGetter: "get", KKeys: "keys", KErr: "held", KSeq: "seq", KStack: "stack", KBox: "box"}
+	KGetter: "get", KKeys: "keys", KErr: "held", KSeq: "seq", KStack: "stack", KBox: "box", KFreer: "free", KTwo: "two"}
 
 // stmts returns a list of statements for the current scope, within the budget.
 func (g *generator) stmts() []Stmt {
@@ -311,6 +307,10 @@ func (g *generator) fail(inLoop bool) []Stmt {
 		}
 	}
 	switch x := g.n(20); {
+	case x < 3 && g.f.fn.Result == RBuf && !g.f.fn.Named && g.f.lit == 0:
+		if list := g.beside(); list != nil {
+			return append(res, list...)
+		}
 	case x == 0 && !g.f.fn.Named: // its deferred function looks at err
 		g.tag("explicit panic")
 		return append(res, &Panic{X: g.n(9)})

@@ -18,10 +18,13 @@ var constructs = []string{
 	"consumed", "consumed on success", "kept by callee", "view", "raw pointer", "keepalive", "several streams", "queued function",
 	"captured by a queued function", "temporary", "reassigned", "early return", "explicit panic", "recover", "recursion", "identity",
 	"other package", "wrapped maker", "use in condition", "short circuit", "loop condition", "endless loop", "return expression",
-	"literal called", "literal lent", "result dropped", "exit", "user free", "address taken", "goroutine", "stored in a parameter", "kept in a global",
+	"literal called", "literal lent", "literal called in turn", "result dropped", "exit", "user free", "address taken", "goroutine", "stored in a parameter", "kept in a global",
 	"call", "escape", "branch", "loop", "cell", "result leads to a literal", "map key", "error that holds", "iterator", "pulled iterator", "struct destructor", "slice in a struct",
 	"promoted free", "resize", "errgroup", "shadowed error", "made in a header", "temporary in a header", "range over a literal", "mixed phi",
 	"correlated free", "nil tested", "deferred free of nil", "deferred clean-up", "deferred read", "deferred read in loop", "deferred under a flag", "flag set by others", "reassigned after a defer", "receiver evaluated early",
+	"nothing without an error", "assigned to blank", "free handed on", "getter handed on",
+	"stored after a deferred free", "free that insists", "buffer in two places", "field taken out", "freed beside an error",
+	"result filled in later", "freed by a function", "typed nil", "shadowed name",
 }
 
 func TestConstructs(t *testing.T) {

@@ -149,10 +149,18 @@ func (g *generator) doReturn() []Stmt {
 		return g.ret(&Return{})
 	}
 	if g.f.fn.Named {
-		if g.chance(0.5) {
+		if g.chance(0.5) && !g.f.partial {
 			return g.ret(&Return{Path: Of(g.f.fn.Clean)})
 		}
 		return g.ret(&Return{Fail: true})
+	}
+	if g.chance(0.15) && g.f.fn.Result == RBuf {
+		if list := g.beside(); list != nil {
+			return list
+		}
+	}
+	if g.chance(0.1) && g.f.fn.Result == RBuf && g.empty() {
+		return g.ret(&Return{})
 	}
 	if g.chance(0.5) {
 		return g.ending()
@@ -177,7 +185,7 @@ func (g *generator) doExit() []Stmt {
 func (g *generator) doFree() []Stmt {
 	k := g.pick(func(k *known) bool {
 		switch k.v.Kind {
-		case KBuf, KEmbed, KBox:
+		case KBuf, KEmbed, KBox, KFreer, KGetter:
 		case KPair:
 			if !g.p.Closes {
 				return false
@@ -197,10 +205,10 @@ func (g *generator) doFree() []Stmt {
 	case KPair, KBox:
 		g.tag("struct destructor")
 	}
-	f := &Free{Path: Of(k.v)}
+	f := &Free{Path: Of(k.v), How: g.how(k.v)}
 	if k.v.Kind == KBuf && g.chance(0.15) && !k.v.MaySkip {
 		g.tag("constant argument")
-		f.Told = true
+		f.How = FTold
 	}
 	g.of(k).gone = true
 	return []Stmt{f}

@@ -48,6 +48,14 @@ func init() {
 		{40, (*generator).doPhi},
 		{30, (*generator).doSwap},
 		{30, (*generator).doPair},
+		{8, (*generator).doMaybe},
+		{4, (*generator).doBlank},
+		{6, (*generator).doTyped},
+		{6, (*generator).doShadow},
+		{8, (*generator).doFreer},
+		{6, (*generator).doGetter},
+		{6, (*generator).doTwin},
+		{8, (*generator).doTake},
 		{40, (*generator).doField},
 		{20, (*generator).doSlice},
 		{30, (*generator).doJump},
@@ -86,6 +94,9 @@ func init() {
 func (g *generator) res() Res {
 	if !g.f.fn.Generic && g.chance(0.25) {
 		g.tag("pointer resource")
+		if g.p.Tex {
+			g.tag("freed by a function")
+		}
 		return RMat
 	}
 	return RBuffer
@@ -219,14 +230,14 @@ func (g *generator) remake(k *known) []Stmt {
 // operand returns a path to one handle: a variable, a field or an element.
 func (g *generator) operand(want func(*known) bool) (Path, *known) {
 	k := g.pick(func(k *known) bool {
-		return (handle(k.v) || k.v.Kind == KPair || k.v.Kind == KPairPtr || k.v.Kind == KArray) && want(k)
+		return (handle(k.v) || k.v.fields() || k.v.Kind == KArray) && want(k)
 	})
 	switch {
 	case k == nil:
 		return Path{}, nil
 	case handle(k.v):
 		return Of(k.v), k
-	case k.v.Kind == KPair || k.v.Kind == KPairPtr:
+	case k.v.fields():
 		g.tag("struct field")
 	}
 	return At(k.v, g.n(2)), k
@@ -235,7 +246,7 @@ func (g *generator) operand(want func(*known) bool) (Path, *known) {
 func (g *generator) doUse() []Stmt {
 	k := g.pick(func(k *known) bool {
 		switch k.v.Kind {
-		case KFunc, KSlice, KMap, KKeys, KSeq, KStack:
+		case KFunc, KSlice, KMap, KKeys, KSeq, KStack, KFreer:
 			return false
 		}
 		return true
@@ -256,7 +267,7 @@ func (g *generator) doUse() []Stmt {
 		ops = []Op{OFill}
 	case KAny, KErr:
 		ops = []Op{OFill, OSum, OPrint}
-	case KPair, KPairPtr, KArray:
+	case KPair, KPairPtr, KArray, KTwo:
 		p = At(k.v, g.n(2))
 		ops = []Op{OFill, OSum, OLen, OLook}
 	default:
@@ -265,6 +276,9 @@ func (g *generator) doUse() []Stmt {
 			ops = append(ops, OSet, OExpr, OLaunch)
 		}
 		ops = append(ops, OMove)
+		if k.v.Kind == KGetter {
+			ops = []Op{OTwice, OSum, OFill}
+		}
 	}
 	if k.v.MaySkip || k.v.Undef {
 		ops = []Op{OFill, OLen}
@@ -290,10 +304,12 @@ func (g *generator) doUse() []Stmt {
 		g.tag("keepalive")
 	case OLook:
 		g.tag("constant argument")
+	case OTwice:
+		g.tag("getter handed on")
 	case OExpr:
 		g.tag("method expression")
 	}
-	if g.chance(0.4) && u.Op != OSum && u.Op != OLen && u.Op != OPrint && u.Op != OKeep && u.Op != OLook && !k.v.MaySkip && k.v.Kind != KRaw {
+	if g.chance(0.4) && u.Op != OSum && u.Op != OLen && u.Op != OPrint && u.Op != OKeep && u.Op != OLook && u.Op != OTwice && !k.v.MaySkip && k.v.Kind != KRaw {
 		u.Err = ECheck
 		if g.chance(0.7) {
 			u.Fail = g.fail(true)

@@ -46,8 +46,14 @@ func (m *machine) cond(f *frame, c *Cond) (bool, sig) {
 		return f.flags[c.Var], next
 	case CNever:
 		return false, next
+	case CSet:
+		return c.N == 1 || f.objects(c.Path)[0] != nil, next
 	case CNil:
-		return f.objects(c.Path)[0] != nil, next
+		o := f.objects(c.Path)
+		if c.Path.V.Res == RBuffer {
+			touch(o)
+		}
+		return o[0] != nil, next
 	case CTemp:
 		n := len(m.trace.Events)
 		if s := m.temporary(f, c.N); s.kind != sNext {
@@ -229,6 +235,9 @@ func (m *machine) leave(f *frame, s *Return) sig {
 				v = &value{bufs: slices.Clone(f.objects(s.Path))}
 			} else if s.Path.V.Kind != KPairPtr {
 				v = v.clone()
+			}
+			if f.fn != nil && f.fn.Result == RTwo && len(v.bufs) == 1 {
+				v = &value{bufs: []*object{v.bufs[0], v.bufs[0]}}
 			}
 			m.ret = v
 		}

@@ -27,6 +27,9 @@ func (m *machine) use(f *frame, s *Use) sig {
 		return next
 	case OPrint, OKeep, OLook:
 		return next
+	case OTwice:
+		m.sum(f, v, p, true)
+		return m.sum(f, v, p, true)
 	}
 	fail := false
 	if !s.Init {

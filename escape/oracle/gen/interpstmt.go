@@ -15,7 +15,7 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 	case *Zero:
 		f.env[s.V] = &value{bufs: []*object{nil, nil}[:s.V.Locs()]}
 	case *Clear:
-		*f.value(s.V) = value{bufs: []*object{nil}}
+		f.value(s.Path.V).bufs[max(0, s.Path.Field)] = nil
 	case *Resize:
 		return m.resize(f, s)
 	case *For:
@@ -35,7 +35,7 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 				x.bufs = append(x.bufs, o[0])
 			}
 		}
-		if (s.V.Kind == KArray || s.V.Kind == KPair) && len(x.bufs) < 2 {
+		if (s.V.Kind == KArray || s.V.fields()) && len(x.bufs) < 2 {
 			x.bufs = append(x.bufs, make([]*object, 2-len(x.bufs))...)
 		}
 		f.env[s.V] = x
@@ -73,7 +73,11 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 		}
 		return m.list(f, s.Else)
 	case *Flag:
-		f.flags[s.Name] = m.tape.Next(2) == 1
+		if s.Of.V != nil {
+			f.flags[s.Name] = f.objects(s.Of)[0] != nil
+		} else {
+			f.flags[s.Name] = m.tape.Next(2) == 1
+		}
 	case *Loop:
 		return m.loop(f, s)
 	case *Each:
@@ -129,7 +133,7 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 		}
 		f.done[s.Of.name()] = true
 	case *Free:
-		if s.Told {
+		if s.How == FTold {
 			touch(f.objects(s.Path))
 		}
 		for _, o := range f.objects(s.Path) {
@@ -168,14 +172,21 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 			return sg
 		}
 	case *Inline:
-		n := len(f.defers)
-		sg := m.list(f, s.Body)
-		for i := len(f.defers) - 1; i >= n; i-- {
-			f.defers[i]()
+		calls := 1
+		if s.Kind == ITimes {
+			calls = m.tape.Next(s.N)
+			f.during(m, s)
 		}
-		f.defers = f.defers[:n]
-		if sg.kind == sPanic {
-			return sg
+		for range calls {
+			n := len(f.defers)
+			sg := m.list(f, s.Body)
+			for i := len(f.defers) - 1; i >= n; i-- {
+				f.defers[i]()
+			}
+			f.defers = f.defers[:n]
+			if sg.kind == sPanic {
+				return sg
+			}
 		}
 	case *Call:
 		return m.callStmt(f, s)
@@ -221,7 +232,11 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 }
 
 func (m *machine) make(f *frame, s *Make) sig {
-	fail, pan := m.op()
+	none := s.Via == VMaybe && m.tape.Next(2) == 0
+	fail, pan := false, false
+	if !none {
+		fail, pan = m.op()
+	}
 	if fail && s.Err == EMust {
 		m.abandon()
 		pan = true
@@ -230,7 +245,7 @@ func (m *machine) make(f *frame, s *Make) sig {
 		return sig{kind: sPanic}
 	}
 	var o *object
-	if !fail {
+	if !fail && !none {
 		o = m.newObject(s.N)
 	}
 	if s.Dst.Field >= 0 {

@@ -46,6 +46,7 @@ const (
 	DAll                     // deferred literal frees what a slice holds by then
 	DClose                   // defer x.Close() of a struct: frees what its fields are by then
 	DGuard                   // deferred literal reads b unless a flag is set by then
+	DDo                      // defer rt.Do(b.Free)
 )
 
 // GuardKind is how the flag of a guarded defer is held and set.
@@ -59,6 +60,21 @@ const (
 	GFunction                  // by a function that gets its address
 	GMethod                    // by a method of what it is a field of
 	guardKinds
+)
+
+// FreeHow is who calls a free.
+type FreeHow uint8
+
+const (
+	FPlain  FreeHow = iota // the program
+	FTold                  // a function whose constant argument says so
+	FDo                    // a function that gets it as a method value
+	FLater                 // one that such a function returns
+	FOwn                   // … of this package
+	FOnce                  // sync.OnceFunc
+	FGot                   // a function that gets the getter
+	FGotOwn                // … of this package
+	FIface                 // the program, through an interface that has the free
 )
 
 // JoinKind is how a goroutine is joined.
@@ -104,7 +120,8 @@ type InlineKind uint8
 
 const (
 	INow  InlineKind = iota // func() { … }()
-	ILend                   // rt.Do(func() { … })
+	ILend                   // rt.Do(func() { … }), which calls it once
+	ITimes                  // rt.Times(n, func() { … }), which calls it any number of times
 )
 
 // CallVia is how a function of the program is called.
@@ -127,4 +144,64 @@ const (
 	XPool                      // put into a sync.Pool
 	XCleanup                   // testing cleanup frees it
 	XQueue                     // captured by a queued function
+	XGot                       // kept by a function that gets the getter
+)
+
+// Op is what a Use does.
+type Op uint8
+
+const (
+	OFill   Op = iota // Fill on the stream
+	OSet              // CopyFrom
+	OSum              // output of the sum, through CopyTo
+	OLen              // output of the length
+	OMove             // copy from Args[1]
+	OLaunch           // queued function adds to each element
+	OExpr             // Fill through the method expression
+	OPrint            // handed to fmt
+	OKeep             // runtime.KeepAlive
+	OLook             // handed to a function whose constant argument says not to free
+	OTemp             // sum of an unnamed temporary; N is its size
+	OChain            // method called on an unnamed temporary
+	OTwice            // getter handed to a function that reads what it returns twice
+)
+
+// How an error of an operation is met.
+type OnErr uint8
+
+const (
+	EIgnore  OnErr = iota
+	ECheck         // if err != nil { Fail }
+	EInvert        // if err == nil { Ok } else { Fail }
+	EWrap          // wrapped first, tested later
+	EMust          // the maker panics
+	EDiscard       // b, _ :=
+	EShadow        // tested in an inner scope that shadows err
+)
+
+// Via is the function that makes a buffer.
+type Via uint8
+
+const (
+	VMake    Via = iota // alloc.Make itself
+	VNew                // wrapper of another package
+	VGeneric            // generic wrapper of another package
+	VAdopt              // memory made by somebody else
+	VMaybe              // makes nothing, without an error, if a decision says so
+)
+
+// ResultKind is what a function returns beside its error.
+type ResultKind uint8
+
+const (
+	RNone    ResultKind = iota // nothing at all
+	RErr                       // error
+	RBuf                       // handle, error
+	RInt                       // int64
+	RPair                      // pair, error
+	RSlice                     // slice, error
+	RPairPtr                   // *pair, error
+	RStack                     // stack, error
+	RHeld                      // an error that holds a buffer
+	RTwo                       // two handles, error
 )

@@ -128,7 +128,7 @@ func (l *Liveness) stmt(s Stmt, out Set, c liveCtx) Set {
 	case *Zero:
 		in = out.without(Of(s.V))
 	case *Clear:
-		in = out.without(Of(s.V))
+		in = out.without(s.Path)
 	case *Resize: // the old buffer is freed, unless there is no new one
 		in = out.without(Of(s.V)).or(l.block(s.Fail, out, c))
 		during = in
@@ -285,7 +285,7 @@ func (l *Liveness) stmt(s Stmt, out Set, c liveCtx) Set {
 			in = in.with(s.Of.Path)
 		}
 	case *Free:
-		if s.Told {
+		if s.How == FTold {
 			in = in.with(s.Path)
 			during = in
 		}
@@ -313,11 +313,10 @@ func (l *Liveness) stmt(s Stmt, out Set, c liveCtx) Set {
 	case *Inline:
 		b := c
 		b.targets = nil
-		if s.Kind == INow {
+		if s.Kind != ITimes {
 			b.lit = &out
 			in = l.block(s.Body, out, b)
 		} else {
-			// Whoever is lent the literal may call it often or never.
 			head := l.head[s]
 			b.lit = &head
 			h := l.block(s.Body, head, b).or(out)

@@ -34,8 +34,12 @@ func (l *Liveness) operands(c *Cond) []Path {
 	switch c.Op {
 	case CNot:
 		return l.operands(c.X)
-	case CNil: // whether it is there does not ask what it holds
+	case CSet:
 		return nil
+	case CNil: // whether a pointer is nil does not ask what it points to
+		if c.Path.V.Res == RMat {
+			return nil
+		}
 	}
 	return c.paths()
 }

@@ -101,85 +101,6 @@ func (w *printer) pf(format string, args ...any) { fmt.Fprintf(&w.b, format, arg
 func (w *printer) rt() string    { w.imports[PathRT] = true; return "rt" }
 func (w *printer) alloc() string { w.imports[pathLib] = true; return "alloc" }
 
-func (w *printer) elem() string {
-	if w.f.Generic {
-		return "T"
-	}
-	return "int64"
-}
-
-func (w *printer) handleType(r Res) string {
-	if r == RMat {
-		return "*" + w.rt() + ".Mat"
-	}
-	return w.alloc() + ".Buffer[" + w.elem() + "]"
-}
-
-func (w *printer) prefix() string { return fmt.Sprintf("p%d", w.p.ID) }
-
-func (w *printer) pairType(r Res) string {
-	name := w.prefix() + "pair"
-	if r == RMat {
-		name = w.prefix() + "mats"
-	}
-	text := fmt.Sprintf("type %s struct {\n\ta, b %s\n}\n\n", name, w.handleType(r))
-	if w.p.Closes {
-		text += fmt.Sprintf("func (p *%s) Close() {\n%s\n%s\n}\n\n", name, freeOf("p.a", r), freeOf("p.b", r))
-	}
-	w.types[name] = text
-	return name
-}
-
-func (w *printer) varType(v *Var) string {
-	h := w.handleType
-	switch v.Kind {
-	case KBuf:
-		return h(v.Res)
-	case KView:
-		return w.alloc() + ".View[" + w.elem() + "]"
-	case KRaw:
-		return w.alloc() + ".Ptr"
-	case KMethod:
-		return "func(*" + w.alloc() + ".Stream, " + w.elem() + ") error"
-	case KFiller:
-		return w.rt() + ".Filler[" + w.elem() + "]"
-	case KAny:
-		return "any"
-	case KEmbed:
-		name := w.prefix() + "emb"
-		w.types[name] = fmt.Sprintf("type %s struct {\n\t%s\n\ttag int\n}\n\n", name, h(v.Res))
-		return name
-	case KPtr:
-		return "*" + h(v.Res)
-	case KPair:
-		return w.pairType(v.Res)
-	case KPairPtr:
-		return "*" + w.pairType(v.Res)
-	case KArray:
-		return "[2]" + h(v.Res)
-	case KSlice:
-		return "[]" + h(v.Res)
-	case KMap:
-		return "map[int]" + h(v.Res)
-	case KFunc:
-		return "func()"
-	case KGetter:
-		return "func() " + h(v.Res)
-	case KKeys:
-		return "map[" + h(v.Res) + "]int"
-	case KErr:
-		return "error"
-	case KSeq:
-		w.imports["iter"] = true
-		return "iter.Seq[" + w.alloc() + ".View[" + w.elem() + "]]"
-	case KStack:
-		return "*" + w.stackType(v.Res)
-	case KBox:
-		return "*" + w.boxType()
-	}
-	panic("gen: kind without a type")
-}
-
 var fields = [...]string{"a", "b"}
 
 // place is the expression that p names, for assignment too.
@@ -187,7 +108,10 @@ func (w *printer) place(p Path) string {
 	if p.Field < 0 {
 		return p.V.Name
 	}
-	if p.V.Kind == KPair || p.V.Kind == KPairPtr {
+	switch p.V.Kind {
+	case KTwo:
+		return p.V.Name + fields[p.Field]
+	case KPair, KPairPtr:
 		return p.V.Name + "." + fields[p.Field]
 	}
 	return fmt.Sprintf("%s[%d]", p.V.Name, p.Field)
@@ -244,12 +168,6 @@ func (w *printer) callee(f *Func) string {
 	return name
 }
 
-func (w *printer) kit() string {
-	name := w.prefix() + "kit"
-	w.types[name] = "type " + name + " struct{}\n\n"
-	return name
-}
-
 // terminal reports whether s ends a function in the compiler's eyes.
 func terminal(s Stmt) bool {
 	switch s := s.(type) {
@@ -261,11 +179,30 @@ func terminal(s Stmt) bool {
 	return false
 }
 
+// names returns the number of names that v has.
+func (v *Var) names() int {
+	if v.Kind == KTwo {
+		return 2
+	}
+	return 1
+}
+
+// declared is v on the left side of an assignment.
+func (w *printer) declared(v *Var) string {
+	if v.Kind != KTwo {
+		return v.Name
+	}
+	if v.Name == blank {
+		return "_, _"
+	}
+	return w.place(At(v, 0)) + ", " + w.place(At(v, 1))
+}
+
 // declares returns the variables that s declares in the block it stands in.
 func declares(s Stmt) []*Var {
 	switch s := s.(type) {
 	case *Make:
-		if s.Decl {
+		if s.Decl && s.Err != EInvert { // which declares it in a header
 			return []*Var{s.Dst.V}
 		}
 	case *Zero:
@@ -336,8 +273,8 @@ func (w *printer) list(list []Stmt, top bool) {
 			continue
 		}
 		for _, v := range declares(s) {
-			if w.reads[v] == 0 {
-				w.pf("_ = %s\n", v.Name)
+			if v.Kind == KTwo || w.reads[v] == 0 {
+				w.pf("%s = %s\n", strings.Join(slices.Repeat([]string{blank}, v.names()), ", "), w.declared(v))
 			}
 		}
 	}
@@ -376,14 +313,22 @@ func (w *printer) cond(c *Cond) string {
 		return fmt.Sprintf("%s.Pos(c, %s)", w.rt(), w.handle(c.Path))
 	case CLen:
 		return w.place(c.Path) + ".Len()%2 == 0"
+	case CSet:
+		return c.Path.V.Name + " != nil"
 	case CNil:
+		if c.Path.V.Res == RBuffer {
+			return w.place(c.Path) + ".Len() > 0"
+		}
 		return w.place(c.Path) + " != nil"
 	case CTemp:
 		if c.Res == RMat {
-			return fmt.Sprintf("%s.FreshMat(c, %d).Sum(c) > 0", w.rt(), c.N)
+			return fmt.Sprintf("%s.Fresh%s(c, %d).Sum(c) > 0", w.rt(), w.mat(), c.N)
 		}
 		return fmt.Sprintf("%s.Sum(c, %s.Fresh(c, %d)) > 0", w.rt(), w.rt(), c.N)
 	case CNot:
+		if c.X.Op == CSet || c.X.Op == CNil && c.X.Path.V.Res == RMat {
+			return w.place(c.X.Path) + " == nil"
+		}
 		return "!(" + w.cond(c.X) + ")"
 	case CAnd:
 		return "(" + w.cond(c.X) + ") && (" + w.cond(c.Y) + ")"

@@ -4,6 +4,7 @@ package gen
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -28,6 +29,9 @@ func (w *printer) results(f *Func) string {
 		h = "*" + w.stackType(f.Res)
 	case RHeld:
 		return "error"
+	case RTwo:
+		h = w.handleType(f.Res)
+		h += ", " + h
 	}
 	if f.Named {
 		return fmt.Sprintf("(%s %s, err error)", f.Clean.Name, h)
@@ -42,6 +46,10 @@ func (w *printer) zero(f *Func) string {
 			return "nil"
 		}
 		return w.handleType(f.Res) + "{}"
+	case RTwo:
+		g := *f
+		g.Result = RBuf
+		return w.zero(&g) + ", " + w.zero(&g)
 	case RPair:
 		return w.pairType(f.Res) + "{}"
 	}
@@ -73,19 +81,15 @@ func (w *printer) function(f *Func) {
 		w.pf("defer func() {\nif r := recover(); r != nil {\nc.Out(%d)\n}\n}()\n", recovered)
 	}
 	if f.Named {
-		free := f.Clean.Name + ".Free()"
-		zero := w.handleType(f.Res) + "{}"
-		if f.Res == RMat {
-			free, zero = f.Clean.Name+".Close()", "nil"
-			free = freeOf(f.Clean.Name, RMat)
-		}
+		free, zero := w.undo(f)
 		w.pf("defer func() {\nif err != nil {\n%s\n%s = %s\n}\n}()\n", free, f.Clean.Name, zero)
 	}
 	if f.Hoist {
 		w.pf("var err error\n_ = err\n")
 		for _, s := range f.Body {
 			for _, v := range declares(s) {
-				w.pf("var %s %s\n_ = %s\n", v.Name, w.varType(v), v.Name)
+				w.pf("var %s %s\n", w.declared(v), w.varType(v))
+				w.pf("%s = %s\n", strings.Join(slices.Repeat([]string{blank}, v.names()), ", "), w.declared(v))
 			}
 		}
 	}
@@ -94,4 +98,17 @@ func (w *printer) function(f *Func) {
 		w.ret(&Return{})
 	}
 	w.pf("}\n\n")
+}
+
+// undo is how f gives back what its named result holds, and the zero value of that.
+func (w *printer) undo(f *Func) (free, zero string) {
+	r := f.Clean
+	zero = w.zero(f)
+	switch {
+	case !r.fields():
+		return w.freeOf(r.Name, f.Res), zero
+	case w.p.Closes && (f.Res == RBuffer || !w.p.Insist):
+		return w.freeCall(Of(r)), zero
+	}
+	return w.freeOf(w.place(At(r, 0)), f.Res) + "\n" + w.freeOf(w.place(At(r, 1)), f.Res), zero
 }

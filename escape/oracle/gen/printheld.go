@@ -1,17 +1,8 @@
 package gen
 
-// Printing what holds a buffer or leads back to one: types of the program, literals
-// and iterators.
+// Printing what holds a buffer or leads back to one: literals and iterators.
 
 import "fmt"
-
-// freeOf frees what the expression x holds, which may be nothing.
-func freeOf(x string, r Res) string {
-	if r == RMat {
-		return "if " + x + " != nil {\n" + x + ".Close()\n}"
-	}
-	return x + ".Free()"
-}
 
 // elems is the slice, array or map of v.
 func (w *printer) elems(v *Var) string {
@@ -27,71 +18,6 @@ func (w *printer) shown(p Path) string {
 		return w.handle(p)
 	}
 	return w.place(p)
-}
-
-// stackType is a struct that owns what its slice holds.
-func (w *printer) stackType(r Res) string {
-	name := w.prefix() + "stack"
-	if r == RMat {
-		name += "m"
-	}
-	w.types[name] = fmt.Sprintf(`type %[1]s struct {
-	list []%[2]s
-}
-
-func (s *%[1]s) push(b %[2]s) { s.list = append(s.list, b) }
-
-func (s *%[1]s) Close() {
-	for _, x := range s.list {
-		%[3]s
-	}
-}
-
-`, name, w.handleType(r), freeOf("x", r))
-	return name
-}
-
-// boxType is a struct whose buffer can be replaced by a larger one.
-func (w *printer) boxType() string {
-	name := w.prefix() + "box"
-	w.types[name] = fmt.Sprintf(`type %[1]s struct{ buf %[2]s.Buffer[int64] }
-
-func (x *%[1]s) view() %[2]s.View[int64] { return x.buf.All() }
-
-func (x *%[1]s) Close() { x.buf.Free() }
-
-func (x *%[1]s) resize(c *%[3]s.C, n int) error {
-	b, err := %[2]s.Make[int64](c.S(), n)
-	if err != nil {
-		return err
-	}
-	b.Fill(c.Q(), %[4]d)
-	x.buf.Free()
-	x.buf = b
-	return nil
-}
-
-`, name, w.alloc(), w.rt(), boxed)
-	return name
-}
-
-// heldType is an error that is about a buffer.
-func (w *printer) heldType(r Res) string {
-	name := w.prefix() + "held"
-	if r == RMat {
-		name += "m"
-	}
-	w.types[name] = fmt.Sprintf(`type %[1]s struct{ b %[2]s }
-
-func (e *%[1]s) Error() string {
-	if e.b.Len() > 0 {
-		return "held"
-	}
-	return "empty"
-}
-
-`, name, w.handleType(r))
-	return name
 }
 
 // holding is an error that holds p, wrapped in one of several ways.
@@ -198,61 +124,4 @@ func (w *printer) each(s *Each) {
 	}
 	w.label(s.Label)
 	w.pf("for _, %s := range %s {\n", s.V.Name, x)
-}
-
-// guard defers a read as long as a flag is not set.
-func (w *printer) guard(s *Defer) {
-	x := s.name()
-	cond := x
-	switch s.By {
-	case GPlain, GFunction:
-		w.pf("%s := false\n", x)
-	case GPointer:
-		w.pf("%s := new(bool)\n", x)
-		cond = "*" + x
-	case GField:
-		w.pf("%s := struct{ ok bool }{}\n", x)
-		cond = x + ".ok"
-	case GLiteral:
-		w.pf("%[1]s := false\nset%[1]s := func() { %[1]s = true }\n_ = set%[1]s\n", x)
-	case GMethod:
-		w.pf("%s := &%s.State{}\n", x, w.rt())
-		cond = x + ".Done"
-	}
-	w.pf("defer func() {\nif !%s {\nc.Out(%s)\n}\n}()\n", cond, w.peek(s.Path))
-}
-
-// done sets the flag of a guarded defer.
-func (w *printer) done(s *Defer) {
-	x := s.name()
-	switch s.By {
-	case GPlain:
-		w.pf("%s = true\n", x)
-	case GPointer:
-		w.pf("*%s = true\n", x)
-	case GField:
-		w.pf("%s.ok = true\n", x)
-	case GLiteral:
-		w.pf("set%s()\n", x)
-	case GFunction:
-		w.pf("%s.Set(&%s)\n", w.rt(), x)
-	case GMethod:
-		w.pf("%s.Finish()\n", x)
-	}
-}
-
-// deferredLook defers a read of what s.Path holds now.
-func (w *printer) deferredLook(s *Defer) {
-	h := w.handleType(s.Path.V.Res)
-	x := Of(&Var{Name: "x", Res: s.Path.V.Res})
-	switch {
-	case s.Lit:
-		w.pf("defer func() {\nc.Out(%s)\n}()\n", w.peek(s.Path))
-	case s.ID%2 == 1:
-		w.pf("defer func(x %s) {\nc.Out(%s)\n}(%s)\n", h, w.peek(x), w.handle(s.Path))
-	case s.Path.V.Res == RMat:
-		w.pf("defer %s.Report(c)\n", w.handle(s.Path))
-	default:
-		w.pf("defer %s.Report(c, %s)\n", w.rt(), w.handle(s.Path))
-	}
 }

@@ -15,29 +15,6 @@ func (w *printer) recv(p Path) string {
 	return w.handle(p)
 }
 
-func (w *printer) freeCall(p Path) string {
-	switch p.V.Kind {
-	case KPair, KPairPtr:
-		if p.Field < 0 {
-			return p.V.Name + ".Close()"
-		}
-	case KStack, KBox:
-		return p.V.Name + ".Close()"
-	}
-	if p.V.Res == RMat {
-		return w.handle(p) + ".Close()"
-	}
-	return w.recv(p) + ".Free()"
-}
-
-func (w *printer) drop(p Path, free bool) {
-	name := "Drop"
-	if p.V.Res == RMat {
-		name = "DropMat"
-	}
-	w.pf("%s.%s(%s, %t)\n", w.rt(), name, w.handle(p), free)
-}
-
 // peek is the sum of p without an operation.
 func (w *printer) peek(p Path) string {
 	if p.V.Res == RMat {
@@ -59,11 +36,17 @@ func (w *printer) sum(p Path) string {
 
 // maker returns the call that makes a buffer, with two results, or one if must.
 func (w *printer) maker(s *Make, res Res, must bool) string {
+	switch {
+	case s.Via == VMaybe && res == RMat:
+		return fmt.Sprintf("%s.Maybe%s(c, %d)", w.rt(), w.mat(), s.N)
+	case s.Via == VMaybe:
+		return fmt.Sprintf("%s.Maybe[%s](c, %d)", w.rt(), w.elem(), s.N)
+	}
 	if res == RMat {
 		if must {
-			return fmt.Sprintf("%s.MustMat(c, %d)", w.rt(), s.N)
+			return fmt.Sprintf("%s.Must%s(c, %d)", w.rt(), w.mat(), s.N)
 		}
-		return fmt.Sprintf("%s.NewMat(c, %d)", w.rt(), s.N)
+		return fmt.Sprintf("%s.New%s(c, %d)", w.rt(), w.mat(), s.N)
 	}
 	var call string
 	switch s.Via {
@@ -92,7 +75,7 @@ func (w *printer) use(s *Use) {
 		w.pf("c.Out(%s.Sum(c, %s.Fresh(c, %d)))\n", w.rt(), w.rt(), s.N)
 		return
 	case OChain:
-		w.pf("c.Out(%s.FreshMat(c, %d).Sum(c))\n", w.rt(), s.N)
+		w.pf("c.Out(%s.Fresh%s(c, %d).Sum(c))\n", w.rt(), w.mat(), s.N)
 		return
 	}
 	p := s.Args[0]
@@ -127,6 +110,9 @@ func (w *printer) use(s *Use) {
 		return
 	case OLen:
 		w.pf("c.Out(int64(%s.Len()))\n", recv)
+		return
+	case OTwice:
+		w.pf("%s.%s(c, %s)\n", w.rt(), w.got("Twice", p.V.Res), p.V.Name)
 		return
 	case OLook:
 		w.drop(p, false)
@@ -247,12 +233,18 @@ func (w *printer) ret(s *Return) {
 		w.pf("return %s\n", w.sum(s.Path))
 	case f.Named && s.Fail:
 		w.pf("return %s, %s\n", f.Clean.Name, err)
-	case s.Path.V == nil || s.Fail:
+	case s.Path.V == nil || s.Fail && f.Result != RBuf:
 		w.pf("return %s, %s\n", w.zero(f), err)
 	default:
 		text := w.handle(s.Path)
 		if f.Result == RPairPtr && s.Path.V.Kind == KPair {
 			text = "&" + s.Path.V.Name
+		}
+		switch {
+		case f.Result == RTwo && s.Path.V.fields() && s.Path.Field < 0:
+			text = w.handle(At(s.Path.V, 0)) + ", " + w.handle(At(s.Path.V, 1))
+		case f.Result == RTwo:
+			text += ", " + text
 		}
 		w.pf("return %s, %s\n", text, err)
 	}
@@ -309,15 +301,15 @@ func (w *printer) call(s *Call, top bool) {
 	}
 	eq := w.assign(s.Decl, top)
 	if s.Dst == nil {
-		w.pf("_, _ = %s\n", call)
+		w.pf("%s_ = %s\n", strings.Repeat("_, ", fn.values()), call)
 		return
 	}
 	if s.Err == EIgnore || s.Err == EDiscard {
-		w.pf("%s, _ %s %s\n", s.Dst.Name, eq, call)
+		w.pf("%s, _ %s %s\n", w.declared(s.Dst), eq, call)
 		return
 	}
 	err := w.errName(s.Decl, top, s.ErrID)
-	w.pf("%s, %s %s %s\n", s.Dst.Name, err, eq, call)
+	w.pf("%s, %s %s %s\n", w.declared(s.Dst), err, eq, call)
 	w.check(s.Err, err, s.Fail)
 }
 
@@ -349,7 +341,9 @@ func (w *printer) escape(s *Escape) {
 	case XPool:
 		w.pf("c.Pool.Put(%s)\n", h)
 	case XCleanup:
-		w.pf("c.TB().Cleanup(%s)\n", strings.TrimSuffix(w.freeCall(s.Path), "()"))
+		w.pf("c.TB().Cleanup(%s)\n", w.freeValue(s.Path))
+	case XGot:
+		w.pf("%s.%s(c, %s)\n", w.rt(), w.got("KeepGot", s.Path.V.Res), s.Path.V.Name)
 	case XQueue:
 		w.imports[pathHost] = true
 		w.pf("host.Launch(c.S(), func(host.Args) {\n%s.Touch(%s)\n})\n", w.rt(), h)

@@ -17,10 +17,10 @@ func (w *printer) stmt(s Stmt, top bool) {
 		}
 	case *Clear:
 		zero := "nil"
-		if s.V.Res == RBuffer {
+		if s.Path.V.Res == RBuffer {
 			zero = w.handleType(RBuffer) + "{}"
 		}
-		w.pf("%s = %s\n", s.V.Name, zero)
+		w.pf("%s = %s\n", w.place(s.Path), zero)
 	case *Resize:
 		w.pf("if err := %s.resize(c, %d); err != nil {\n", s.V.Name, s.N)
 		w.withErr("err", s.Fail)
@@ -83,7 +83,11 @@ func (w *printer) stmt(s Stmt, top bool) {
 		}
 		w.pf("}\n")
 	case *Flag:
-		w.pf("%s := c.B()\n_ = %s\n", s.Name, s.Name)
+		draw := "c.B()"
+		if s.Of.V != nil {
+			draw = w.place(s.Of) + " != nil"
+		}
+		w.pf("%s := %s\n_ = %s\n", s.Name, draw, s.Name)
 	case *Loop:
 		w.label(s.Label)
 		switch s.Kind {
@@ -126,66 +130,15 @@ func (w *printer) stmt(s Stmt, top bool) {
 			w.pf("panic(%s.Panic(%d))\n", w.rt(), s.X)
 		}
 	case *Defer:
-		free := w.freeCall(s.Path)
-		switch s.Kind {
-		case DLook:
-			w.deferredLook(s)
-		case DNil:
-			w.pf("defer func() {\n%s\n}()\n", freeOf(s.Path.V.Name, s.Path.V.Res))
-		case DAll:
-			w.pf("defer func() {\nfor _, x := range %s {\n%s\n}\n}()\n", w.elems(s.Path.V), w.freeCall(Of(&Var{Name: "x", Res: s.Path.V.Res})))
-		case DClose:
-			w.pf("defer %s\n", free)
-		case DFree:
-			w.pf("defer %s\n", free)
-		case DLit:
-			w.pf("defer func() {\n%s\n}()\n", free)
-		case DMethod:
-			w.pf("free%d := %s\ndefer free%d()\n", s.ID, strings.TrimSuffix(free, "()"), s.ID)
-		case DUse:
-			w.pf("defer func() {\nc.Out(%s)\n}()\n", w.peek(s.Path))
-		case DGuard:
-			w.guard(s)
-		}
+		w.deferred(s)
 	case *Done:
 		w.done(s.Of)
 	case *Free:
-		if s.Told {
-			w.drop(s.Path, true)
-		} else {
-			w.pf("%s\n", w.freeCall(s.Path))
-		}
+		w.free(s)
 	case *FreeAll:
-		if s.V.Kind == KStack {
-			w.pf("%s\n", w.freeCall(Of(s.V)))
-			return
-		}
-		if s.V.Kind == KKeys {
-			w.pf("for x := range %s {\n%s\n}\n", s.V.Name, w.freeCall(Of(&Var{Name: "x", Res: s.V.Res})))
-			return
-		}
-		w.pf("for _, x := range %s {\n%s\n}\n", s.V.Name, w.freeCall(Of(&Var{Name: "x", Res: s.V.Res})))
+		w.freeAll(s)
 	case *Join:
-		call := fmt.Sprintf("%s.Quiet(c, %s, %d)", w.rt(), w.handle(s.Arg), s.X)
-		if s.Arg.V.Res == RMat {
-			call = fmt.Sprintf("%s.Reset(%d)", w.handle(s.Arg), s.X)
-		}
-		if s.Kind == JErr {
-			w.imports["golang.org/x/sync/errgroup"] = true
-			w.pf("var eg%d errgroup.Group\neg%d.Go(func() error {\n%s\nreturn nil\n})\n", s.ID, s.ID, call)
-			w.block(s.Mid)
-			w.pf("if err := eg%d.Wait(); err != nil {\npanic(err)\n}\n", s.ID)
-			return
-		}
-		w.imports["sync"] = true
-		w.pf("var wg%d sync.WaitGroup\n", s.ID)
-		if s.Kind == JGo {
-			w.pf("wg%d.Go(func() {\n%s\n})\n", s.ID, call)
-		} else {
-			w.pf("wg%d.Add(1)\ngo func() {\ndefer wg%d.Done()\n%s\n}()\n", s.ID, s.ID, call)
-		}
-		w.block(s.Mid)
-		w.pf("wg%d.Wait()\n", s.ID)
+		w.join(s)
 	case *Closure:
 		before, after := w.wrap(s.Wrap)
 		w.pf("%s %s %sfunc() {\n", s.V.Name, w.assign(true, top), before)
@@ -198,10 +151,13 @@ func (w *printer) stmt(s Stmt, top bool) {
 			w.pf("%s()\n", s.V.Name)
 		}
 	case *Inline:
-		if s.Kind == INow {
+		switch s.Kind {
+		case INow:
 			w.pf("func() {\n")
-		} else {
+		case ILend:
 			w.pf("%s.Do(func() {\n", w.rt())
+		case ITimes:
+			w.pf("%s.Times(c.N(%d), func() {\n", w.rt(), s.N)
 		}
 		w.literal(s.Body)
 		if s.Kind == INow {
@@ -217,6 +173,9 @@ func (w *printer) stmt(s Stmt, top bool) {
 		w.escape(s)
 	case *Block:
 		w.pf("{\n")
+		if s.Shadow != "" {
+			w.pf("%s := 0\n_ = %s\n", s.Shadow, s.Shadow)
+		}
 		w.block(s.Body)
 		w.pf("}\n")
 	case *Select:
@@ -250,7 +209,12 @@ func (w *printer) make(s *Make, top bool) {
 		w.pf("%s, _ %s %s\n", dst, eq, call)
 		return
 	}
-	err := w.errName(s.Decl, top, s.ErrID)
+	var err string
+	if s.Dst.V.Name == blank && s.ErrID%2 == 0 && !(w.f.Hoist && top) {
+		err, eq = fmt.Sprintf("err%d", s.ErrID), ":="
+	} else {
+		err = w.errName(s.Decl, top, s.ErrID)
+	}
 	if s.Err == EInvert {
 		if s.Case && s.Decl && eq == ":=" {
 			w.pf("switch %s, %s := %s; {\ncase %s == nil:\n", dst, err, call, err)
@@ -340,6 +304,8 @@ func (w *printer) copies(s *Assign, top bool) {
 			if from.V.Kind != KEmbed {
 				text = w.varType(d.V) + "{Buffer: " + text + "}"
 			}
+		case KFreer:
+			text = w.freeValue(from)
 		case KPtr, KPairPtr:
 			if from.V.Kind != d.V.Kind {
 				text = "&" + from.V.Name
@@ -383,11 +349,11 @@ func (w *printer) compose(s *Compose, top bool) {
 	}
 	list := strings.Join(elems, ", ")
 	typ := w.varType(s.V)
-	if s.V.Kind == KStack {
+	if s.V.Kind == KStack || s.V.Kind == KPairPtr {
 		typ = "&" + typ[1:]
 		if list != "" {
 			list = "list: []" + w.handleType(s.V.Res) + "{" + list + "}"
 		}
 	}
-	w.pf("%s %s %s{%s}\n", s.V.Name, w.assign(true, top), typ, list)
+	w.pf("%s %s %s{%s}\n", s.V.Name, w.assign(s.V != w.f.Clean, top), typ, list)
 }

@@ -168,7 +168,7 @@ func simplify(s Stmt) bool {
 	switch s := s.(type) {
 	case *Make:
 		switch {
-		case s.Via != VMake:
+		case s.Via != VMake && s.Via != VMaybe: // what is tested for stays nothing at times
 			s.Via = VMake
 		case s.Err == EWrap:
 			s.Err = ECheck
@@ -320,7 +320,7 @@ func (r *repairer) keep(s Stmt, scope map[*Var]bool, around []where) bool {
 	}
 	switch s := s.(type) {
 	case *Make:
-		return s.Decl || scope[s.Dst.V]
+		return s.Decl || scope[s.Dst.V] || s.Dst.V.Name == blank
 	case *Assign:
 		if !s.Decl {
 			for _, d := range s.Dst {

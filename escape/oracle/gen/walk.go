@@ -74,6 +74,10 @@ func Reads(s Stmt) []Path {
 		return s.Args
 	case *If:
 		return s.Cond.paths()
+	case *Flag:
+		if s.Of.V != nil {
+			return []Path{s.Of}
+		}
 	case *Loop:
 		return s.Cond.paths()
 	case *Each:
@@ -82,7 +86,7 @@ func Reads(s Stmt) []Path {
 		}
 		return []Path{Of(s.X)}
 	case *Clear:
-		return []Path{Of(s.V)}
+		return []Path{s.Path}
 	case *Resize:
 		return []Path{Of(s.V)}
 	case *Switch:

@@ -28,6 +28,14 @@ func NewMat(c *C, n int) (*Mat, error) {
 	return m, nil
 }
 
+// MaybeMat makes a Mat, or nothing, which is no error.
+func MaybeMat(c *C, n int) (*Mat, error) {
+	if !c.B() {
+		return nil, nil
+	}
+	return NewMat(c, n)
+}
+
 // MustMat panics on an error.
 func MustMat(c *C, n int) *Mat {
 	m, err := NewMat(c, n)
@@ -114,6 +122,18 @@ func (m *Mat) Peek() int64 { m.use("Peek"); return total(m.data) }
 //
 //lastuse:effect recv borrowed
 func (m *Mat) Report(c *C) { c.Out(m.Peek()) }
+
+// TwiceMat reads what get returns, twice, without an operation.
+func TwiceMat(c *C, get func() *Mat) {
+	get().Report(c)
+	get().Report(c)
+}
+
+// FreeGotMat frees what get returns.
+func FreeGotMat(get func() *Mat) { get().Close() }
+
+// KeepGotMat keeps what get returns.
+func KeepGotMat(c *C, get func() *Mat) { Keep(c, get()) }
 
 // MoveFrom copies as much as fits.
 //

@@ -98,6 +98,14 @@ func NewOf[T Elem](c *C, n int) (alloc.Buffer[T], error) {
 	return b, nil
 }
 
+// Maybe makes a buffer, or nothing, which is no error.
+func Maybe[T Elem](c *C, n int) (alloc.Buffer[T], error) {
+	if !c.B() {
+		return alloc.Buffer[T]{}, nil
+	}
+	return alloc.Make[T](c.S(), n)
+}
+
 // Adopted adopts memory made elsewhere.
 func Adopted[T Elem](c *C, n int) (alloc.Buffer[T], error) {
 	s := c.S()
@@ -150,11 +158,30 @@ func Later(f func()) func() { return func() { f() } }
 // Again returns a function that returns what f does.
 func Again[T any](f func() T) func() T { return func() T { return f() } }
 
+// Twice reads what get returns, twice, without an operation.
+func Twice[T Elem](c *C, get func() alloc.Buffer[T]) {
+	Report(c, get())
+	Report(c, get())
+}
+
+// FreeGot frees what get returns.
+func FreeGot[T Elem](get func() alloc.Buffer[T]) { get().Free() }
+
+// KeepGot keeps what get returns.
+func KeepGot[T Elem](c *C, get func() alloc.Buffer[T]) { Keep(c, get()) }
+
 // Report shows the sum of b without an operation.
 func Report[T Elem](c *C, b alloc.Buffer[T]) { c.Out(Peek(b)) }
 
 // Do calls f.
 func Do(f func()) { f() }
+
+// Times calls f n times.
+func Times(n int, f func()) {
+	for range n {
+		f()
+	}
+}
 
 // Touch asks b for its length.
 func Touch[T any](b alloc.Buffer[T]) { b.Len() }

@@ -1,0 +1,51 @@
+package gen
+
+// Constructors with named results, which a deferred function frees if they fail.
+
+// named is a constructor whose result is freed by a deferred function if it fails.
+func (g *generator) named(f *Func) []Stmt {
+	g.tag("named result")
+	r := f.Clean
+	if r.fields() {
+		return g.filled(f)
+	}
+	body := []Stmt{&Make{Dst: Of(r), N: g.site(f.Res), Err: ECheck, Fail: []Stmt{&Return{Fail: true}}, ErrID: g.id()}}
+	k := g.declare(r)
+	g.f.groups[k.group].pinned = true
+	body = append(body, g.first(r)...)
+	body = append(body, g.stmts()...)
+	if g.chance(0.5) {
+		body = append(body, &If{Cond: &Cond{Op: CDraw}, Then: []Stmt{&Return{Fail: true}}})
+	}
+	return append(body, &Return{Path: Of(r)})
+}
+
+// filled is a constructor whose named result gets its two buffers one after the other.
+func (g *generator) filled(f *Func) []Stmt {
+	g.tag("result filled in later")
+	r := f.Clean
+	r.Fixed = true
+	body := []Stmt{&Compose{V: r}}
+	for i := range 2 {
+		m := &Make{Dst: At(r, i), N: g.site(f.Res), Err: ECheck, Fail: []Stmt{&Return{Fail: true}}, ErrID: g.id()}
+		body = append(body, m, &Use{Op: OFill, Args: []Path{At(r, i)}, X: 1 + g.n(9), Init: true})
+		if i == 0 && g.chance(0.6) {
+			g.f.partial = true
+			for range 1 + g.n(3) {
+				add := g.action()
+				if len(add) > 0 && leaves(add[len(add)-1]) {
+					break
+				}
+				body = append(body, add...)
+			}
+			g.f.partial = false
+		}
+	}
+	k := g.declare(r)
+	g.of(k).pinned = true
+	body = append(body, g.stmts()...)
+	if g.chance(0.5) {
+		body = append(body, &If{Cond: &Cond{Op: CDraw}, Then: []Stmt{&Return{Fail: true}}})
+	}
+	return append(body, &Return{Path: Of(r)})
+}
