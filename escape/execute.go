@@ -77,8 +77,12 @@ func (s *sanity) exec(v *value, w *walk) {
 	switch {
 	case v.op == opPhi:
 	case v.op == opResult: // the call says so much of it
-		if c := v.args[0].call; c == nil || v != c.okRes {
+		c := v.args[0].call
+		if c == nil || v != c.okRes {
 			w.hold(v, unknown)
+		}
+		if c == nil || v != c.errRes {
+			w.know(v, unknown)
 		}
 	default:
 		w.hold(v, unknown)
