@@ -210,6 +210,9 @@ func (g *generator) doCall() []Stmt {
 		} else {
 			args = nil
 		}
+		if fn.Half {
+			return append([]Stmt{s}, g.half(s.Dst)...)
+		}
 		if fn.May {
 			return append([]Stmt{s}, g.tested(s.Dst, true, args...)...)
 		}

@@ -74,6 +74,10 @@ func (g *generator) ending() []Stmt {
 		list, p := g.pairOf(f.Res)
 		return append(list, g.ret(&Return{Path: Of(p.v)})...)
 	case RPair, RPairPtr:
+		if f.Half {
+			p := g.fresh(KPair, f.Res)
+			return append(g.halfOf(p), g.ret(&Return{Path: Of(p)})...)
+		}
 		if f.Twin && g.chance(0.7) {
 			list, p := g.twins(f.Res)
 			return append(list, g.ret(&Return{Path: Of(p.v)})...)

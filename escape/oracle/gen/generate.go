@@ -198,7 +198,8 @@ func (g *generator) helper(i int, plain bool) {
 		g.tag("recover")
 	}
 	f.Named = (f.Result == RBuf || f.Result == RPair || f.Result == RPairPtr) && !f.Generic && g.chance(0.25)
-	f.Twin = !f.Named && (f.Result == RPair || f.Result == RPairPtr || f.Result == RTwo) && g.chance(0.25)
+	f.Half = !f.Named && (f.Result == RPair || f.Result == RPairPtr) && g.chance(0.3)
+	f.Twin = !f.Named && !f.Half && (f.Result == RPair || f.Result == RPairPtr || f.Result == RTwo) && g.chance(0.25)
 	g.p.Funcs[i] = g.function(f, 2+g.n(8))
 }
 

@@ -24,7 +24,7 @@ var constructs = []string{
 	"correlated free", "nil tested", "deferred free of nil", "deferred clean-up", "deferred read", "deferred read in loop", "deferred under a flag", "flag set by others", "reassigned after a defer", "receiver evaluated early",
 	"nothing without an error", "assigned to blank", "free handed on", "getter handed on",
 	"stored after a deferred free", "free that insists", "buffer in two places", "field taken out", "freed beside an error",
-	"result filled in later", "freed by a function", "typed nil", "shadowed name",
+	"result filled in later", "freed by a function", "typed nil", "shadowed name", "half-filled struct",
 }
 
 func TestConstructs(t *testing.T) {

@@ -149,3 +149,50 @@ func (g *generator) hide(k *known) {
 		g.f.scopes[i] = slices.DeleteFunc(s, func(o *known) bool { return o == k })
 	}
 }
+
+// doHalf makes a struct one of whose fields may hold nothing.
+func (g *generator) doHalf() []Stmt {
+	if g.f.fn.Generic || g.f.fn.Help || g.deep() || g.hoisted() {
+		return nil
+	}
+	p := g.fresh(KPair, g.res())
+	return append(g.halfOf(p), g.half(p)...)
+}
+
+// halfOf fills p, whose second field may get nothing.
+func (g *generator) halfOf(p *Var) []Stmt {
+	field := func(i int) []Stmt {
+		m := &Make{Dst: At(p, i), N: g.site(p.Res), Via: g.via(p.Res), Err: ECheck, Fail: g.ret(&Return{Fail: true}), ErrID: g.id()}
+		return []Stmt{m, &Use{Op: OFill, Args: []Path{At(p, i)}, X: 1 + g.n(9), Init: true}}
+	}
+	list := append([]Stmt{&Compose{V: p}}, field(0)...)
+	return append(list, &If{Cond: g.cond(), Then: field(1)})
+}
+
+// half uses p, whose second field may hold nothing.
+func (g *generator) half(p *Var) []Stmt {
+	g.tag("half-filled struct")
+	insists := g.p.Insist && p.Res == RMat
+	if insists && g.p.Closes {
+		g.tag("free that insists")
+	}
+	there := &Cond{Op: CNil, Path: At(p, 1)}
+	use := func(i int) Stmt { return &Use{Op: []Op{OSum, OFill, OLen}[g.n(3)], Args: []Path{At(p, i)}, X: 5} }
+	list := []Stmt{g.probe()}
+	if g.chance(0.8) {
+		list = append(list, use(0))
+	}
+	if g.chance(0.7) {
+		list = append(list, &If{Cond: there, Then: []Stmt{use(1)}}, g.probe())
+	}
+	switch x := g.n(6); {
+	case x == 0 && g.p.Closes && !insists:
+		g.tag("user free")
+		g.tag("struct destructor")
+		list = append(list, &Free{Path: Of(p)})
+	case x == 1:
+		g.tag("user free")
+		list = append(list, &Free{Path: At(p, 0)}, &If{Cond: there, Then: []Stmt{&Free{Path: At(p, 1)}}})
+	}
+	return append(list, g.probe())
+}

@@ -119,9 +119,9 @@ const (
 type InlineKind uint8
 
 const (
-	INow  InlineKind = iota // func() { … }()
-	ILend                   // rt.Do(func() { … }), which calls it once
-	ITimes                  // rt.Times(n, func() { … }), which calls it any number of times
+	INow   InlineKind = iota // func() { … }()
+	ILend                    // rt.Do(func() { … }), which calls it once
+	ITimes                   // rt.Times(n, func() { … }), which calls it any number of times
 )
 
 // CallVia is how a function of the program is called.

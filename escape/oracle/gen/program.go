@@ -15,6 +15,7 @@ type Func struct {
 	Named   bool // named results with deferred clean-up of result Clean
 	Clean   *Var // the named result
 	May     bool // returns nothing, without an error, on some paths
+	Half    bool // the second field of its result may hold nothing
 	Beside  bool // returns a buffer beside an error that it has freed
 	Twin    bool // both of its results, or of its result's fields, may be the same buffer
 	Locs    int  // locations used by its variables
