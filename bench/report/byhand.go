@@ -9,36 +9,32 @@ import (
 // byHandGoal is how far the time of rewritten programs may be from that of programs freed by hand.
 const byHandGoal = 0.02
 
-// Blocks of the part byhand: of a full run so many that the interval of processor time is narrower than the goal on a machine
-// that is not left alone, and of a quick one as few as give an interval at all.
+// The part byhand has many short runs: a processor that changes its speed every tenth of a second then has one speed in nearly all
+// blocks, and not in a few. Of a quick report there are as few blocks as give an interval at all.
 const (
-	byHandBlocks      = 150
+	byHandBlocks      = 400
 	byHandQuickBlocks = 7
-	byHandRound       = 10 // blocks of one process
+	byHandRound       = 20 // blocks of one process
+	byHandSmaller     = 8  // so many times smaller than in the part early are the batches
 )
 
-// byHandPrograms are the programs of bench/early, each with how many times the blocks of the others it has: those of blur
-// lie furthest apart.
-var byHandPrograms = []struct {
-	name  string
-	times int
-}{{"loop", 1}, {"blur", 2}, {"train", 1}, {"serve", 1}}
+// byHandPrograms are the programs of bench/early.
+var byHandPrograms = []string{"loop", "blur", "train", "serve"}
 
 // runByHand compares the forms two by two, in rounds: each is a process of its own, as where the linker and the kernel put things is
 // the same all through a process, and each has all programs, so that what drifts falls on all of them alike.
 func runByHand(r *raw) error {
-	blocks, smaller := byHandBlocks, 1
+	blocks := byHandBlocks
 	if r.quick {
-		blocks, smaller = byHandQuickBlocks, quickSmaller
+		blocks = byHandQuickBlocks
 	}
 	if r.blocks > 0 {
 		blocks = r.blocks
 	}
 	for ; blocks > 0; blocks -= byHandRound {
-		for _, p := range byHandPrograms {
-			out, _, err := r.command(20*time.Minute, nil, filepath.Join(r.bin, "early.test"), "-test.run=^$", "-test.bench=^BenchmarkByHand$/program="+p.name+"$",
-				"-test.benchtime=1x", "-test.timeout=20m", fmt.Sprint("-byhand.blocks=", p.times*min(blocks, byHandRound)),
-				fmt.Sprint("-early.smaller=", smaller))
+		for _, program := range byHandPrograms {
+			out, _, err := r.command(20*time.Minute, nil, filepath.Join(r.bin, "early.test"), "-test.run=^$", "-test.bench=^BenchmarkByHand$/program="+program+"$",
+				"-test.benchtime=1x", "-test.timeout=20m", fmt.Sprint("-byhand.blocks=", min(blocks, byHandRound)), fmt.Sprint("-early.smaller=", byHandSmaller))
 			r.lines(runNumber.ReplaceAll(out, []byte("$1")), "")
 			if err != nil {
 				return err

@@ -60,7 +60,7 @@ func main() {
 	flag.StringVar(&b.set, "set", "", "`name` of the set of results (default quick or full); NAME/PLACE for parts from another machine than the set's")
 	flag.StringVar(&b.bin, "bin", "", "run what -build has built in this `folder`")
 	flag.DurationVar(&b.patience, "patience", 10*time.Minute, "how long a peer may take")
-	flag.IntVar(&b.blocks, "blocks", 0, "how many blocks of four runs the part byhand has, instead of 150, or 7 with -quick")
+	flag.IntVar(&b.blocks, "blocks", 0, "how many blocks of four runs the part byhand has, instead of 400, or 7 with -quick")
 	names := flag.String("parts", "", "run these parts only, a comma between")
 	build := flag.String("build", "", "build into this `folder` and do nothing else")
 	render := flag.Bool("render", false, "run nothing: make tables and plots of what is there")

@@ -73,8 +73,8 @@ var parts = []part{
 			"bytes at all times, which a test checks. All figures of a line are of the same runs, which took turns; the time by hand is that of the same turn. `batch` is the largest one that fits in 64 MiB.",
 		runEarly, earlyTables, "early", earlyPlots},
 	{"byhand", "the time of frees by lastuse and by hand",
-		"The same programs, rewritten by lastuse against freed by hand and by hand against themselves, which shows what the measurement does: in one process and in " +
-			"blocks of four runs, of each form two, first and last in turn. Each block has the ratio of its times; the median of the ratios has an interval that holds " +
+		"The same programs, rewritten by lastuse against freed by hand and by hand against themselves, which shows what the measurement does: with an eighth of the batches, in " +
+			"blocks of four short runs, of each form two, first and last in turn. Each block has the ratio of its times; the median of the ratios has an interval that holds " +
 			"it with 95 %, whatever their distribution. Where the interval holds 1 there is no difference; where all of it lies within 2 % of 1, that is shown. " +
 			"Processor time is that of the whole process, with the streams that compute and the kernel: other programs on the machine disturb it least.",
 		runByHand, byHandTables, "", nil},

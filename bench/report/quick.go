@@ -4,14 +4,14 @@ import "time"
 
 // quickRule says what a quick report leaves out: every part that the machine can run is in it.
 const quickRule = "A quick report has every part that the machine can run, made shorter: 3 runs of each benchmark instead of 10, each a fifth as long; " +
-	"of workloads the smallest, of goroutines at most four; batches of the programs of early and byhand an eighth; a program that never frees twice its limit; " +
+	"of workloads the smallest, of goroutines at most four; batches of the programs of early an eighth, and 7 blocks of byhand instead of 400; a program that never frees twice its limit; " +
 	"the analyzers on ./alloc and ./tracker alone, once, and growth only within one package, in two sizes; of PyTorch's three backends its native one; a peer gets a minute."
 
 // What is less in a quick report. quickRule says it.
 const (
 	quickCount    = 3
 	quickTime     = 5 // runs of a benchmark are so many times shorter
-	quickSmaller  = 8 // so many times smaller are the batches of the programs of early and byhand
+	quickSmaller  = 8 // so many times smaller are the batches of the programs of early
 	quickPatience = time.Minute
 )
 
