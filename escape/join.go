@@ -47,7 +47,8 @@ func (l *lower) waitGroup(call *ast.CallExpr, names ...string) *root {
 	return nil
 }
 
-// doneGroup finds the group that a goroutine's body calls Done of.
+// doneGroup finds the group that a goroutine's body calls Done of, and that was told of
+// the goroutine before.
 func (l *lower) doneGroup(lit *ast.FuncLit) *root {
 	var r *root
 	for _, s := range lit.Body.List {
@@ -61,7 +62,7 @@ func (l *lower) doneGroup(lit *ast.FuncLit) *root {
 			}
 		}
 		if call != nil {
-			if g := l.waitGroup(call, "Done"); g != nil {
+			if g := l.waitGroup(call, "Done"); g != nil && l.added[g] { // else Wait may come before the Add
 				r = g
 			}
 		}

@@ -39,6 +39,7 @@ type lower struct {
 	exposeds []exposure
 	fallto   *block
 	indexed  []indexedElem
+	added    map[*root]bool // groups that Add was called of
 	joins    []*join
 	opens    []*block // that ask whether a goroutine is still running
 
@@ -100,7 +101,7 @@ type splice struct {
 }
 
 func (p *pkg) lower(f *fn) {
-	l := &lower{p: p, f: f, roots: map[*types.Var]*root{}, labels: map[types.Object]*labelTarget{},
+	l := &lower{p: p, f: f, roots: map[*types.Var]*root{}, added: map[*root]bool{}, labels: map[types.Object]*labelTarget{},
 		spliced: map[*ast.FuncLit]int{}, kept: map[*ast.FuncLit]bool{}}
 	entry := f.newBlock("entry")
 	entry.sealed = true

@@ -107,6 +107,7 @@ func (l *lower) callBuiltin(call *ast.CallExpr, name string) []*value {
 		l.panicking = true
 		l.runDefers(call.Pos())
 		l.panicking = was
+		l.unjoined(call.Pos())
 		if l.cur != nil {
 			l.emit(opPanic, nil, call.Pos(), v)
 			l.cur = nil

@@ -31,6 +31,9 @@ func (l *lower) call(call *ast.CallExpr) []*value {
 	if g := l.waitGroup(call, "Wait"); g != nil {
 		l.wait(g, call.Pos())
 	}
+	if g := l.waitGroup(call, "Add"); g != nil {
+		l.added[g] = true
+	}
 	return res
 }
 
