@@ -86,7 +86,7 @@ func run(pass *analysis.Pass, specs *spec.Loader, cgo bool) (any, error) {
 		read = os.ReadFile
 	}
 	read = once(read)
-	p.ignored, p.read = pass.IgnoredFiles, read
+	p.ignored, p.read, p.dir = pass.IgnoredFiles, read, sourceDir(pass)
 	fns := p.functions()
 	p.summarizeAll(fns)
 	p.export(pass)

@@ -35,12 +35,14 @@ func (p *pkg) summaryOf(f *types.Func) *Summary {
 	}
 	sig := f.Signature()
 	name := spec.FullName(f)
-	own := f.Pkg() == p.types && p.decls[f] != nil && p.decls[f].Body != nil
+	own := f.Pkg() == p.types && p.body(f) != nil
 	var base *Summary
 	switch {
 	case own:
 		base = p.sums[f]
-		if base == nil {
+		if base == nil && !p.busy[f] && p.decls[f] == nil {
+			base = worst(sig, p.funcName(f)+", which is not decided")
+		} else if base == nil {
 			// In the same cycle of calls and not decided yet: for now such a
 			// call does not return, so that what the other paths show holds.
 			base = blank(sig)

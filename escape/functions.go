@@ -83,13 +83,16 @@ const maxHolders = 5
 
 // summarize infers the summary of every declared function, callees first.
 func (p *pkg) summarize(fns []*fn) {
+	cycles := p.cycles()
 	byObj := map[*types.Func]*fn{}
 	for _, f := range fns {
 		if f.obj != nil {
 			byObj[f.obj] = f
+		} else if o := p.values().lits[f.node.(*ast.FuncLit)]; o != nil {
+			byObj[o] = f
 		}
 	}
-	for _, cycle := range p.cycles() {
+	for _, cycle := range cycles {
 		for _, o := range cycle {
 			p.busy[o] = true
 		}
@@ -140,18 +143,7 @@ func (p *pkg) build(f *fn) {
 }
 
 // recursive reports whether f calls itself.
-func (p *pkg) recursive(f *types.Func) bool {
-	found := false
-	ast.Inspect(p.decls[f].Body, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok {
-			if g, ok := p.info.Uses[id].(*types.Func); ok && g.Origin() == f {
-				found = true
-			}
-		}
-		return !found
-	})
-	return found
-}
+func (p *pkg) recursive(f *types.Func) bool { return slices.Contains(p.calls(p.body(f)), f) }
 
 // reportOn decides the buffers of f; nil if it has none.
 func (p *pkg) reportOn(f *fn, read func(string) ([]byte, error), captured map[token.Pos]*Func) (*Func, []Bug) {

@@ -94,6 +94,8 @@ func (l *lower) finishCall(call *ast.CallExpr, c callee, args []*value, how stri
 				ci.sum, ci.name = ci.sum.join(s), ci.name+" or "+l.p.funcName(f)
 			}
 		}
+	case c.sum != nil:
+		ci.sum, ci.name = c.sum, c.name
 	default:
 		ci.sum = worst(sig, "what it calls is not known here")
 		ci.name = "the function value " + shown(call.Fun)

@@ -44,6 +44,8 @@ type callee struct {
 	lit  *ast.FuncLit  // literal to splice
 	val  *value        // the function value, if it is neither
 	set  []*types.Func // the declared functions that val may be, if these are all
+	sum  *Summary      // what all do that may be called, if neither is known but these are
+	name string        // goes with sum
 	expr bool          // method expression: the receiver is the first argument
 }
 
@@ -57,7 +59,13 @@ func (l *lower) callee(call *ast.CallExpr) callee {
 			switch s.Kind() {
 			case types.MethodVal:
 				c := callee{fn: s.Obj().(*types.Func), recv: l.receiver(sel, s)}
-				return l.devirtualize(c)
+				c = l.devirtualize(c)
+				if r := c.fn; r != nil && types.IsInterface(r.Signature().Recv().Type()) {
+					if sum := l.p.closedMethod(r.Origin()); sum != nil {
+						c.fn, c.sum, c.name = nil, sum, l.p.funcName(r)
+					}
+				}
+				return c
 			case types.MethodExpr:
 				return callee{fn: s.Obj().(*types.Func), expr: true}
 			}
@@ -66,7 +74,15 @@ func (l *lower) callee(call *ast.CallExpr) callee {
 	if lit, ok := fun.(*ast.FuncLit); ok {
 		return callee{lit: lit}
 	}
-	return l.calleeOf(l.expr(call.Fun))
+	c := l.calleeOf(l.expr(call.Fun))
+	if c.fn == nil && c.lit == nil && len(c.set) == 0 {
+		targets := l.p.closedCall(call.Fun)
+		c.sum, c.name = l.p.closedSummary(targets), "the function value "+shown(call.Fun)
+		if len(targets) == 1 && l.p.decls[targets[0].fn] != nil {
+			c.name = l.p.funcName(targets[0].fn)
+		}
+	}
+	return c
 }
 
 // calleeOf looks through a function value.

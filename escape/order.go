@@ -6,6 +6,7 @@ package escape
 import (
 	"cmp"
 	"go/ast"
+	"go/token"
 	"go/types"
 	"slices"
 
@@ -21,6 +22,28 @@ func (p *pkg) cycles() [][]*types.Func {
 			all = append(all, f)
 		}
 	}
+	slices.SortFunc(all, func(a, b *types.Func) int { return int(a.Pos() - b.Pos()) })
+	uses := map[*types.Func][]*types.Func{}
+	literal := map[*types.Func]bool{}
+	join := func(fs []*types.Func) []*types.Func {
+		for _, g := range fs {
+			if p.decls[g] == nil && !literal[g] {
+				literal[g] = true
+				all = append(all, g)
+			}
+		}
+		return fs
+	}
+	for _, file := range p.files {
+		for _, d := range file.Decls {
+			if d, ok := d.(*ast.GenDecl); ok && d.Tok == token.VAR {
+				join(p.calls(d))
+			}
+		}
+	}
+	for i := 0; i < len(all); i++ { // literals that are called through a variable join it as they are found
+		uses[all[i]] = join(p.calls(p.body(all[i])))
+	}
 	// What frees comes first: how the values of a type are freed must be known where they are followed.
 	rank := func(f *types.Func) int {
 		if _, ok := p.freeing[f]; ok || p.saidToFree(f) {
@@ -28,25 +51,9 @@ func (p *pkg) cycles() [][]*types.Func {
 		}
 		return 1
 	}
-	slices.SortFunc(all, func(a, b *types.Func) int {
-		return cmp.Or(rank(a)-rank(b), int(p.decls[a].Pos()-p.decls[b].Pos()))
+	slices.SortStableFunc(all, func(a, b *types.Func) int {
+		return cmp.Or(rank(a)-rank(b), int(a.Pos()-b.Pos()))
 	})
-	uses := map[*types.Func][]*types.Func{}
-	for _, f := range all {
-		seen := map[*types.Func]bool{}
-		ast.Inspect(p.decls[f].Body, func(n ast.Node) bool {
-			if id, ok := n.(*ast.Ident); ok {
-				if g, ok := p.info.Uses[id].(*types.Func); ok {
-					g = g.Origin()
-					if p.decls[g] != nil && !seen[g] {
-						seen[g] = true
-						uses[f] = append(uses[f], g)
-					}
-				}
-			}
-			return true
-		})
-	}
 	// Tarjan, iterative.
 	index := map[*types.Func]int{}
 	low := map[*types.Func]int{}
@@ -93,7 +100,7 @@ func (p *pkg) cycles() [][]*types.Func {
 						break
 					}
 				}
-				slices.SortFunc(c, func(a, b *types.Func) int { return int(p.decls[a].Pos() - p.decls[b].Pos()) })
+				slices.SortFunc(c, func(a, b *types.Func) int { return int(a.Pos() - b.Pos()) })
 				out = append(out, c)
 			}
 			frames = frames[:len(frames)-1]
@@ -103,6 +110,38 @@ func (p *pkg) cycles() [][]*types.Func {
 			}
 		}
 	}
+	return out
+}
+
+// calls lists the functions of this package that n mentions, and those that it calls through
+// what is known to hold no others.
+func (p *pkg) calls(n ast.Node) []*types.Func {
+	var out []*types.Func
+	seen := map[*types.Func]bool{}
+	add := func(g *types.Func) {
+		if g = g.Origin(); !seen[g] && p.body(g) != nil {
+			seen[g] = true
+			out = append(out, g)
+		}
+	}
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Ident:
+			if g, ok := p.info.Uses[n].(*types.Func); ok {
+				add(g)
+				if r := g.Signature().Recv(); r != nil && types.IsInterface(r.Type()) {
+					for _, m := range p.closedMethods(g.Origin()) {
+						add(m)
+					}
+				}
+			}
+		case *ast.CallExpr:
+			for _, t := range p.closedCall(n.Fun) {
+				add(t.fn)
+			}
+		}
+		return true
+	})
 	return out
 }
 

@@ -44,6 +44,8 @@ type pkg struct {
 	ignored []string                     // names of files that this build leaves out
 	read    func(string) ([]byte, error) // gives their text
 	twins   map[string][]twin            // by receiver's type and name; nil until asked for
+	dir     string                       // of the package's source; "" if that is not known
+	absent  *absent                      // what files say that are not decided here; nil until asked for
 
 	decls map[*types.Func]*ast.FuncDecl
 	sums  map[*types.Func]*Summary // functions of this package, so far
@@ -67,6 +69,8 @@ type pkg struct {
 	index   *bodyIndex                // what bodies mention; nil until asked for
 	changes map[*types.Var]bool       // variables that literals or pointers may assign; nil until asked for
 	settles map[*types.Var]int        // how often a variable gets a value, or may
+	funcs   *funcValues               // what is stored where function values are read; nil until asked for
+	methods map[string][]*types.Func  // by name; nil until asked for
 }
 
 // facts is what the analyzer asks of other packages.
