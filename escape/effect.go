@@ -253,7 +253,8 @@ func (s *Summary) join(t *Summary) *Summary {
 		}
 		a.Freed, a.Escapes = a.Freed.join(b.Freed), a.Escapes.join(b.Escapes)
 		a.Writes, a.NilOK = a.Writes || b.Writes, a.NilOK && b.NilOK
-		a.Insists, a.Keeps, a.Calls = a.Insists || b.Insists, a.Keeps || b.Keeps, min(a.Calls, b.Calls)
+		a.Insists, a.Keeps = a.Insists || b.Insists, a.Keeps || b.Keeps
+		a.Looks, a.Calls = a.Looks && b.Looks, min(a.Calls, b.Calls)
 		if a.Via == "" {
 			a.Via = b.Via
 		}
