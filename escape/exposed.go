@@ -135,7 +135,7 @@ func (l *lower) closures() {
 		}
 	}
 	for _, b := range l.f.blocks {
-		for _, v := range b.instrs {
+		for i, v := range b.instrs {
 			if v.op != opClosure {
 				continue
 			}
@@ -144,9 +144,9 @@ func (l *lower) closures() {
 				continue
 			}
 			l.kept[v.lit] = true
-			more := l.p.doesMore(v.lit)
+			looks := &looks{l: l, closure: v, index: i}
 			for _, r := range v.captures {
-				if l.looksAt(r, more) {
+				if looks.at(r) {
 					continue
 				}
 				l.exposeds = append(l.exposeds, exposure{r, "captured by a function literal at " + l.p.line(v.pos) + " that is not only called here", v.pos})

@@ -134,7 +134,7 @@ func (p *pkg) summarize(fns []*fn) {
 
 // build lowers and analyzes f anew.
 func (p *pkg) build(f *fn) {
-	f.blocks, f.params, f.nvals, f.roots, f.rpo, f.exits = nil, nil, 0, nil, nil, nil
+	f.blocks, f.params, f.outers, f.nvals, f.roots, f.rpo, f.exits = nil, nil, nil, 0, nil, nil, nil
 	f.declined, f.loops, f.after = "", nil, nil
 	p.guarded(f, func() {
 		p.lower(f)

@@ -194,6 +194,12 @@ type gap struct {
 	inner []*ast.FuncLit // the literals around it that are spliced
 }
 
+// An outer is what a variable of an enclosing function holds on entry.
+type outer struct {
+	place *place
+	value *value
+}
+
 // A fn is a function in flow form.
 type fn struct {
 	p        *pkg
@@ -213,6 +219,7 @@ type fn struct {
 	exits    []*value // opReturn
 	flow     *flow
 	loops    []*elemLoop
+	outers   []outer
 	lits     []*ast.FuncLit // outermost literals inside, in order
 	syntax   *syntax        // nil until asked for
 	after    []*value       // by block: the end of the first exit after it; nil until asked for
@@ -292,6 +299,7 @@ func (f *fn) initial(p *place, b *block) *value {
 		v.op = opNil
 	} else {
 		v.note = "captured variable " + p.root.name
+		f.outers = append(f.outers, outer{p, v})
 	}
 	v.blk = b
 	return v

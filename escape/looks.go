@@ -11,12 +11,6 @@ import (
 	"slices"
 )
 
-// looksAt reports whether a literal only looks at what r holds, which is always the same;
-// more is what it does more with.
-func (l *lower) looksAt(r *root, more map[*types.Var]bool) bool {
-	return r.obj != nil && !r.outer && !r.global && len(r.leaves) == 1 && len(r.leaves[0].path) == 0 && l.p.settledOnce(r.obj) && !more[r.obj]
-}
-
 // doesMore lists the variables that lit does more with than to look at them.
 func (p *pkg) doesMore(lit *ast.FuncLit) map[*types.Var]bool {
 	more := map[*types.Var]bool{}

@@ -50,6 +50,7 @@ type lower struct {
 	heldAt           *block // where the last opHold stands
 	heldLen, heldFor int
 	inLoops          []exposure // variables that a literal deferred in a loop mentions
+	pointedAt        map[*root]bool
 }
 
 // indexedElem says that coll[index] is elem, for variables that stay as they are.

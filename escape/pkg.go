@@ -71,6 +71,7 @@ type pkg struct {
 	settles map[*types.Var]int        // how often a variable gets a value, or may
 	funcs   *funcValues               // what is stored where function values are read; nil until asked for
 	methods map[string][]*types.Func  // by name; nil until asked for
+	headers map[*types.Var]bool       // variables that the headers of loops declare; nil until asked for
 }
 
 // facts is what the analyzer asks of other packages.

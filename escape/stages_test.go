@@ -38,9 +38,9 @@ func unsummarized(t testing.TB, name, src string) (*pkg, []*fn) {
 	info := &types.Info{
 		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
 		Selections: map[*ast.SelectorExpr]*types.Selection{}, Implicits: map[ast.Node]types.Object{}, Scopes: map[ast.Node]*types.Scope{},
-		Instances: map[*ast.Ident]types.Instance{},
+		Instances: map[*ast.Ident]types.Instance{}, FileVersions: map[*ast.File]string{},
 	}
-	conf := types.Config{Importer: importer.ForCompiler(fset, "source", nil)}
+	conf := types.Config{GoVersion: "go1.26", Importer: importer.ForCompiler(fset, "source", nil)}
 	tp, err := conf.Check("p", fset, []*ast.File{f}, info)
 	require.NoError(t, err)
 	set, err := spec.Load(nil, "")
