@@ -187,6 +187,8 @@ type (
 		Decl  bool
 		Err   OnErr
 		Fail  []Stmt
+		Mid   []Stmt // EInvert: between the call and the test
+		Ok    []Stmt // EInvert
 		ErrID int
 		Via   CallVia
 		Other int // VValue, VIface: the other target

@@ -180,7 +180,7 @@ func (g *generator) doCall() []Stmt {
 			s.Fail = g.fail(true)
 		}
 	}
-	kinds := map[ResultKind]Kind{RBuf: KBuf, RPair: KPair, RSlice: KSlice, RPairPtr: KPairPtr, RStack: KStack, RHeld: KErr, RTwo: KTwo}
+	kinds := map[ResultKind]Kind{RBuf: KBuf, RPair: KPair, RSlice: KSlice, RPairPtr: KPairPtr, RStack: KStack, RHeld: KErr, RTwo: KTwo, RAny: KAny}
 	if kind, ok := kinds[fn.Result]; ok {
 		if g.chance(0.04) {
 			g.tag("result dropped")
@@ -194,6 +194,9 @@ func (g *generator) doCall() []Stmt {
 		s.Decl = true
 		if fn.Result == RBuf && g.chance(0.1) || fn.Beside && g.chance(0.4) {
 			return g.unasked(s, fn)
+		}
+		if fn.Result != RHeld && g.chance(0.06) && !fn.Twin && !fn.Half && !g.alias[i] && !g.hoisted() && !g.deep() {
+			return g.later(s, fn, kind)
 		}
 		if fn.Result != RHeld {
 			s.Err = ECheck
@@ -365,4 +368,26 @@ func (g *generator) doAgain() []Stmt {
 		list = append(list, x...)
 	}
 	return append(list, &If{Cond: &Cond{Op: CMore}, Then: []Stmt{g.probe(), &Jump{JGoto, l}}})
+}
+
+// later calls fn and tests the error only after something else.
+func (g *generator) later(s *Call, fn *Func, kind Kind) []Stmt {
+	g.tag("error tested later")
+	s.Dst, s.Err = g.fresh(kind, fn.Res), EInvert
+	s.Dst.Fixed = kind == KPairPtr
+	s.Mid = append(g.doUse(), g.probe())
+	g.push()
+	if fn.May {
+		s.Ok = g.tested(s.Dst, true)
+	} else {
+		g.declare(s.Dst)
+	}
+	if n := len(s.Ok); n == 0 || !leaves(s.Ok[n-1]) {
+		s.Ok = append(s.Ok, g.block(nil)...)
+	}
+	g.pop()
+	if g.chance(0.4) {
+		s.Fail = g.fail(true)
+	}
+	return []Stmt{s}
 }

@@ -57,6 +57,15 @@ func (g *generator) ending() []Stmt {
 			g.alias[f.Index] = g.alias[f.Index] || g.of(k).param
 			return g.ret(&Return{Path: Of(k.v)})
 		}
+	case RAny:
+		g.tag("interface result")
+		for _, kind := range []Kind{KAny, KBuf} {
+			if k := want(kind); k != nil {
+				return g.ret(&Return{Path: Of(k.v)})
+			}
+		}
+		list, b := g.made(f.Res)
+		return append(list, g.ret(&Return{Path: Of(b.v)})...)
 	case RStack:
 		if k := want(KStack); k != nil {
 			return g.ret(&Return{Path: Of(k.v)})

@@ -136,7 +136,7 @@ func (g *generator) program() {
 // helper makes function i; plain is one that takes a buffer and returns an error.
 func (g *generator) helper(i int, plain bool) {
 	f := &Func{Index: i}
-	f.Result = []ResultKind{RNone, RErr, RErr, RErr, RBuf, RBuf, RBuf, RInt, RInt, RPair, RSlice, RPairPtr, RStack, RHeld, RTwo}[g.n(15)]
+	f.Result = []ResultKind{RNone, RErr, RErr, RErr, RBuf, RBuf, RBuf, RInt, RInt, RPair, RSlice, RPairPtr, RStack, RHeld, RTwo, RAny}[g.n(16)]
 	if g.chance(0.2) {
 		f.Res = RMat
 	}
@@ -197,7 +197,8 @@ func (g *generator) helper(i int, plain bool) {
 	if f.Recover {
 		g.tag("recover")
 	}
-	f.Named = (f.Result == RBuf || f.Result == RPair || f.Result == RPairPtr) && !f.Generic && g.chance(0.25)
+	f.Named = clean[f.Result] != 0 || f.Result == RBuf
+	f.Named = f.Named && !f.Generic && g.chance(0.25)
 	f.Half = !f.Named && (f.Result == RPair || f.Result == RPairPtr) && g.chance(0.3)
 	f.Twin = !f.Named && !f.Half && (f.Result == RPair || f.Result == RPairPtr || f.Result == RTwo) && g.chance(0.25)
 	g.p.Funcs[i] = g.function(f, 2+g.n(8))
@@ -224,7 +225,7 @@ func (g *generator) function(f *Func, budget int) *Func {
 	}
 	var body []Stmt
 	if f.Named {
-		f.Clean = g.newVar("r", map[ResultKind]Kind{RBuf: KBuf, RPair: KPair, RPairPtr: KPairPtr}[f.Result], f.Res)
+		f.Clean = g.newVar("r", clean[f.Result], f.Res)
 		body = g.named(f)
 	} else {
 		if f.Result == RBuf && g.chance(0.3) {

@@ -185,7 +185,7 @@ func (g *generator) doExit() []Stmt {
 func (g *generator) doFree() []Stmt {
 	k := g.pick(func(k *known) bool {
 		switch k.v.Kind {
-		case KBuf, KEmbed, KBox, KFreer, KGetter:
+		case KBuf, KEmbed, KBox, KFreer, KGetter, KAny:
 		case KPair:
 			if !g.p.Closes {
 				return false

@@ -78,6 +78,11 @@ func (g *generator) how(v *Var) FreeHow {
 	switch v.Kind {
 	case KFreer:
 		return []FreeHow{FPlain, FPlain, FDo, FLater, FOwn, FOnce}[g.n(6)]
+	case KAny:
+		if v.Res == RMat && !g.p.Tex && g.chance(0.5) {
+			g.tag("freed through an interface")
+			return FIface
+		}
 	case KGetter:
 		return []FreeHow{FPlain, FGot, FGotOwn}[g.n(3)]
 	case KBuf, KEmbed:

@@ -162,6 +162,7 @@ func (g *generator) doTyped() []Stmt {
 	free := &Free{Path: Of(a)}
 	if !g.p.Tex && g.chance(0.7) {
 		free.How = FIface
+		g.tag("freed through an interface")
 	}
 	g.tag("user free")
 	return append(list, &If{Cond: sure, Then: []Stmt{use, g.probe(), free}}, g.probe())

@@ -285,6 +285,14 @@ func (m *machine) callStmt(f *frame, s *Call) sig {
 			f.set(s.Dst, ret)
 		}
 	}
+	if s.Err == EInvert {
+		if sg := m.list(f, s.Mid); sg.kind != sNext {
+			return sg
+		}
+		if !fail {
+			return m.list(f, s.Ok)
+		}
+	}
 	if fail && s.Err != EIgnore && s.Err != EDiscard {
 		return m.list(f, s.Fail)
 	}

@@ -204,4 +204,5 @@ const (
 	RStack                     // stack, error
 	RHeld                      // an error that holds a buffer
 	RTwo                       // two handles, error
+	RAny                       // any that holds a handle, error
 )

@@ -325,18 +325,7 @@ func (l *Liveness) stmt(s Stmt, out Set, c liveCtx) Set {
 		}
 		during = in
 	case *Call:
-		in = out
-		if s.Dst != nil {
-			in = in.without(Of(s.Dst))
-		}
-		fail := in
-		if s.Err == ECheck || s.Err == EWrap || s.Err == EShadow {
-			fail = l.block(s.Fail, in, c)
-			if s.Dst != nil {
-				fail = fail.without(Of(s.Dst))
-			}
-		}
-		in = in.or(fail).with(s.Args...)
+		in = l.call(s, out, c)
 		during = in
 	case *Probe:
 	case *Escape:
@@ -359,40 +348,4 @@ func (l *Liveness) stmt(s Stmt, out Set, c liveCtx) Set {
 	}
 	l.At[s] = &Info{In: in, Out: out, During: during}
 	return in
-}
-
-// killed is what body assigns before anybody reads it, on all paths on which it
-// returns: after a panic nobody after the call reads anything.
-func (l *Liveness) killed(body []Stmt) Set {
-	var all Set
-	for i := range all {
-		all[i] = ^uint64(0)
-	}
-	sub := newLiveness(l.flags, l.less)
-	sub.lits = l.lits
-	var in Set
-	for !sub.done {
-		sub.done = true
-		in = sub.block(body, all, liveCtx{lit: &all})
-	}
-	return all.minus(in)
-}
-
-func (l *Liveness) jump(s *Jump, c liveCtx) Set {
-	if s.Kind == JGoto {
-		return l.goes[s.Label]
-	}
-	for i := len(c.targets) - 1; i >= 0; i-- {
-		t := c.targets[i]
-		if s.Label != "" && t.label != s.Label {
-			continue
-		}
-		if s.Kind == JBreak {
-			return t.brk
-		}
-		if t.loop {
-			return t.cnt
-		}
-	}
-	panic("gen: jump without a target")
 }

@@ -29,6 +29,8 @@ func (w *printer) results(f *Func) string {
 		h = "*" + w.stackType(f.Res)
 	case RHeld:
 		return "error"
+	case RAny:
+		h = "any"
 	case RTwo:
 		h = w.handleType(f.Res)
 		h += ", " + h
@@ -46,6 +48,10 @@ func (w *printer) zero(f *Func) string {
 			return "nil"
 		}
 		return w.handleType(f.Res) + "{}"
+	case RAny:
+		if f.Res == RMat && f.Index%2 == 0 {
+			return "(" + w.handleType(RMat) + ")(nil)"
+		}
 	case RTwo:
 		g := *f
 		g.Result = RBuf
@@ -105,6 +111,10 @@ func (w *printer) undo(f *Func) (free, zero string) {
 	r := f.Clean
 	zero = w.zero(f)
 	switch {
+	case r.Kind == KSlice:
+		return "for _, x := range " + r.Name + " {\n" + w.freeCall(Of(&Var{Name: "x", Res: f.Res})) + "\n}", zero
+	case r.Kind == KStack:
+		return w.freeCall(Of(r)), zero
 	case !r.fields():
 		return w.freeOf(r.Name, f.Res), zero
 	case w.p.Closes && (f.Res == RBuffer || !w.p.Insist):

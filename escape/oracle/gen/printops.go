@@ -308,6 +308,19 @@ func (w *printer) call(s *Call, top bool) {
 		w.pf("%s, _ %s %s\n", w.declared(s.Dst), eq, call)
 		return
 	}
+	if s.Err == EInvert { // its own variable: what is between may assign the usual one
+		err := fmt.Sprintf("err%d", s.ErrID)
+		w.pf("%s, %s %s %s\n", w.declared(s.Dst), err, eq, call)
+		w.block(s.Mid)
+		w.pf("if %s == nil {\n", err)
+		w.block(s.Ok)
+		if len(s.Fail) > 0 {
+			w.pf("} else {\n")
+			w.withErr(err, s.Fail)
+		}
+		w.pf("}\n")
+		return
+	}
 	err := w.errName(s.Decl, top, s.ErrID)
 	w.pf("%s, %s %s %s\n", w.declared(s.Dst), err, eq, call)
 	w.check(s.Err, err, s.Fail)

@@ -28,7 +28,7 @@ func Lists(s Stmt) []*[]Stmt {
 	case *Inline:
 		return []*[]Stmt{&s.Body}
 	case *Call:
-		return []*[]Stmt{&s.Fail}
+		return []*[]Stmt{&s.Mid, &s.Ok, &s.Fail}
 	case *Block:
 		return []*[]Stmt{&s.Body}
 	case *Select:
