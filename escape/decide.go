@@ -63,6 +63,7 @@ type decider struct {
 
 	lates    map[*object]*lateSearch // in the group at hand
 	at       map[*gap][]int          // which decisions free there, by index
+	freed    []token.Pos             // where something is freed, ascending
 	gapEdits map[*gap][]analysis.TextEdit
 	hoists   map[ast.Stmt]*hoist
 	used     map[string]bool // names that the plan introduces

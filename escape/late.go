@@ -140,7 +140,7 @@ func (d *decider) advance(x *decision) {
 		return
 	}
 	for _, at := range deletes {
-		if _, ok := d.deletion(at); !ok {
+		if !d.removable(at) {
 			x.late.noFix = "the free at " + d.p.line(at.pos) + " does not stand on a line of its own"
 			return
 		}
@@ -246,8 +246,8 @@ func (d *decider) lateness(fp freePoint) (string, token.Pos) {
 		if stopped {
 			continue
 		}
-		for _, s := range it.b.succs {
-			if seen[s] {
+		for i, s := range it.b.succs {
+			if seen[s] || d.w.absent(o, it.b, i) {
 				continue
 			}
 			seen[s] = true
@@ -262,6 +262,23 @@ func (d *decider) lateness(fp freePoint) (string, token.Pos) {
 		}
 	}
 	return "", token.NoPos
+}
+
+// absent reports whether b tests o for nil, and its i-th successor is where o is: nothing
+// waits to be freed there.
+func (w *flow) absent(o *object, b *block, i int) bool {
+	if b.cond == nil || len(b.succs) != 2 {
+		return false
+	}
+	c, is := b.cond, i == 0
+	for c.op == opNot {
+		c, is = c.args[0], !is
+	}
+	x, ok := nilTest(c)
+	if !ok || !saysNil(x) || origin(x) != o.def {
+		return false
+	}
+	return (c.tok == token.EQL) == is
 }
 
 // A lateSearch is what the searches for one object's late frees share.

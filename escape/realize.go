@@ -12,13 +12,18 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// deletions are the edits that remove the frees that a plan replaces.
-func (d *decider) deletions(x *decision) []analysis.TextEdit {
+// deletions are the edits that remove the frees which the plans xs replace.
+func (d *decider) deletions(xs []*decision) []analysis.TextEdit {
+	var at []*value
+	for _, x := range xs {
+		at = append(at, x.deletes...)
+	}
+	if len(at) == 0 {
+		return nil
+	}
 	var out []analysis.TextEdit
-	for _, at := range x.deletes {
-		if e, ok := d.deletion(at); ok {
-			out = append(out, e)
-		}
+	for _, s := range d.takenOut(at) {
+		out = append(out, d.removal(s))
 	}
 	return out
 }
@@ -71,6 +76,10 @@ func (d *decider) realize() {
 			at[g] = append(at[g], item{p, x})
 		}
 	}
+	for _, g := range gaps {
+		d.freed = append(d.freed, g.at())
+	}
+	slices.Sort(d.freed)
 	refuse := func(why string) {
 		for _, x := range d.all {
 			if len(x.frees) > 0 {
@@ -209,11 +218,8 @@ func (d *decider) realize() {
 			d.out.Edits = append(d.out.Edits, d.gapEdits[g]...)
 		}
 	}
-	for _, x := range d.all {
-		if len(x.frees) > 0 && x.noEdit == "" {
-			d.out.Edits = append(d.out.Edits, d.deletions(x)...)
-		}
-	}
+	done := slices.DeleteFunc(slices.Clone(d.all), func(x *decision) bool { return len(x.frees) == 0 || x.noEdit != "" })
+	d.out.Edits = append(d.out.Edits, d.deletions(done)...)
 	sortEdits(d.out.Edits)
 	if why := d.src.parses(d.out.Edits, d.f.node); why != "" {
 		*d.bugs = append(*d.bugs, Bug{Name: d.f.name, Pos: d.f.node.Pos(), Text: why})

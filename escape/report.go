@@ -176,11 +176,11 @@ func (d *decider) together(frees []planned) []analysis.TextEdit {
 		for _, h := range x.hoists {
 			add(d.hoistEdits[h])
 		}
-		add(d.deletions(x))
 		if x.imports && len(out) > 0 {
 			add(d.p.importEdit(d.src, "runtime"))
 		}
 	}
+	add(d.deletions(with))
 	sortEdits(out)
 	return out
 }
