@@ -97,7 +97,11 @@ func (f *fn) finish() {
 					a.users = append(a.users, v)
 				}
 			}
-			if v.op == opGap && v.gap.kind != gapNone {
+			switch {
+			case v.op != opGap || v.gap.kind == gapNone:
+			case v.gap.deferred != nil:
+				b.copied = append(b.copied, i)
+			default:
 				b.gaps = append(b.gaps, i)
 			}
 			if v.effectful() {

@@ -209,12 +209,30 @@ func (pl *planner) insert(b *block, start, end int, last bool, st []state, live 
 		first = b.gaps[i]
 		break
 	}
-	if first < 0 {
+	inside := pl.copiesIn(b, start, end)
+	if pl.record {
+		for _, i := range inside {
+			for j, o := range g.objs {
+				pl.inside.reached[gapKey{o, b.instrs[i]}] = slices.Clone(st[j*g.n : (j+1)*g.n])
+			}
+		}
+	}
+	if first < 0 && len(inside) == 0 {
 		return
 	}
+	ordinary := first
 	for j := len(g.objs) - 1; j >= 0; j-- {
 		o := g.objs[j]
-		if o.kind == objParam || !pl.due(j, st, live) || pl.forbid[gapKey{o, b.instrs[first]}] {
+		if o.kind == objParam || !pl.due(j, st, live) {
+			continue
+		}
+		first := ordinary
+		for _, i := range inside {
+			if (first < 0 || i < first) && !pl.forbid[gapKey{o, b.instrs[i]}] {
+				first = i
+			}
+		}
+		if first < 0 || pl.forbid[gapKey{o, b.instrs[first]}] {
 			continue
 		}
 		if last && b.lastEffect < first && len(b.succs) == 1 && len(b.succs[0].preds) > 1 && pl.sinks(b, j) {
@@ -236,6 +254,16 @@ func (pl *planner) insert(b *block, start, end int, last bool, st []state, live 
 			}
 		}
 	}
+}
+
+// copiesIn lists the gaps in the stretch at which a free inside a deferred literal may stand.
+func (pl *planner) copiesIn(b *block, start, end int) []int {
+	if pl.inside.stmt == nil {
+		return nil
+	}
+	from, _ := slices.BinarySearch(b.copied, start)
+	to, _ := slices.BinarySearch(b.copied, end)
+	return slices.DeleteFunc(slices.Clone(b.copied[from:to]), func(i int) bool { return b.instrs[i].gap.deferred != pl.inside.stmt })
 }
 
 // sinks reports whether the free of object j may be left to b's successor.

@@ -25,6 +25,7 @@ type planned struct {
 	save       bool // no free: keeps the buffer in a variable of its own over a statement
 
 	before *planned // the save that this free needs
+	copies []*value // where the same statement stands, beside gap
 }
 
 // decision is what is decided about one group.
@@ -138,11 +139,17 @@ func (d *decider) plan(x *decision) {
 		d.hasten(x)
 	}
 	if len(x.pl.unfixed) > 0 {
+		d.freeInside(x)
+	}
+	if len(x.pl.unfixed) > 0 {
 		d.deferFree(x)
 		g = x.g
 	}
 	d.outward(x)
 	for _, fp := range x.pl.plan {
+		if fp.gap.gap.deferred != nil {
+			continue // done
+		}
 		p, why := d.give(x, fp)
 		if why != "" {
 			x.why = why
@@ -187,7 +194,7 @@ func (d *decider) outward(x *decision) {
 	for range 50 {
 		moved := false
 		for _, fp := range x.pl.plan {
-			if len(fp.gap.gap.inner) > 0 && d.w.nameAt(fp.obj, fp.gap) == nil {
+			if len(fp.gap.gap.inner) > 0 && fp.gap.gap.deferred == nil && d.w.nameAt(fp.obj, fp.gap) == nil {
 				x.pl.forbid[gapKey{fp.obj, fp.gap}] = true
 				if x.moved == nil {
 					x.moved = map[*object]bool{}

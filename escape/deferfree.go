@@ -52,6 +52,9 @@ func (d *decider) deferAt(x *decision, level int, around bool) (done, more bool)
 		}
 		gp := gaps[min(level, len(gaps)-1)]
 		more = more || level < len(gaps)-1
+		if d.endangers(gp, level == 0, next) {
+			continue
+		}
 		p, why := d.give(x, freePoint{obj: o, gap: gp})
 		if why != "" || p.keep || p.place == nil || strings.Contains(p.text, "\n") {
 			continue

@@ -35,7 +35,8 @@
 //     first. Lifetimes are never extended.
 //  5. A call that may panic gets nothing extra. An explicit panic is an exit like
 //     return. os.Exit and log.Fatal get nothing. Deferred code that reads the
-//     buffer keeps it, as long as a panic might run that code (lower_hold.go).
+//     buffer keeps it, as long as a panic might run that code (lower_hold.go)
+//     and its flags let it get there (lower_flag.go).
 //  6. The edited file compiles, keeps its comments and its format, and a second
 //     run changes nothing.
 //  7. Every buffer that is kept has a reason.

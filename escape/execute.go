@@ -180,6 +180,11 @@ func (s *sanity) exec(v *value, w *walk) {
 			w.leadsTo(v, w.all(w.vals[v.args[0]]))
 			return
 		}
+		for i, want := range v.wants {
+			if t := s.isTrue(w, v.args[len(v.args)-len(v.wants)+i]); t == ofBool(!want) {
+				return
+			}
+		}
 		for _, a := range v.args {
 			s.touch(v, a, w)
 		}

@@ -164,7 +164,7 @@ func (l *lower) innerGaps() {
 				continue
 			}
 			for _, lit := range v.gap.inner {
-				if l.spliced[lit] != 1 || l.kept[lit] {
+				if v.gap.deferred == nil && (l.spliced[lit] != 1 || l.kept[lit]) {
 					v.gap.kind = gapNone
 				}
 			}

@@ -43,7 +43,7 @@ const (
 	opAppend      // append(args[0], args[1:]...)
 	opRecv        // receive from args[0]
 	opUse         // reads args
-	opHold        // args are what deferred code would read, or free, if the next instruction panicked
+	opHold        // args are what deferred code would read, or free, if the next instruction panicked; the last ones may be its flags
 	opSet         // the place gets args[0]
 	opStore       // args[0] is stored where we cannot follow, through args[1]
 	opSend        // args[0] sent on args[1]
@@ -85,6 +85,8 @@ type value struct {
 
 	deferred *ast.DeferStmt // the call that this is part of, where it runs
 	from     *root          // opCopy: the variable that was read, if others may assign it
+	wants    []bool         // opHold: only where the last operands, flags, are that
+	under    []flagTest     // opHold: all flags, those that are not known here, too
 	captures []*root        // opClosure: variables of the enclosing function it mentions
 	spliced  bool           // opClosure: each use of it was spliced
 }
@@ -131,6 +133,7 @@ type block struct {
 	label       string
 	doomed      bool  // every path from here ends in a call that never returns
 	gaps        []int // indices of gaps in the source, ascending
+	copied      []int // and of those in literals that deferred statements call
 	lastEffect  int   // index of the last instruction that does something; -1: none
 	firstEffect int   // index of the first; len(instrs): none
 }
@@ -192,6 +195,9 @@ type gap struct {
 	scope  token.Pos // where names are looked up
 
 	inner []*ast.FuncLit // the literals around it that are spliced
+
+	deferred *ast.DeferStmt // in the literal that this calls: at each exit there is a copy
+	under    []flagTest     // and the flags around it there
 }
 
 // An outer is what a variable of an enclosing function holds on entry.

@@ -10,6 +10,13 @@ import (
 	"slices"
 )
 
+// What is known of a goroutine that is joined by the text that it leaves: a label where it
+// is started, a note where somebody waits for it.
+const (
+	joinedHead = "go.head"
+	joinedUse  = "goroutine"
+)
+
 // A join is one go statement whose end somebody waits for.
 type join struct {
 	group *root // the WaitGroup or errgroup.Group
@@ -76,7 +83,7 @@ func (l *lower) joined(lit *ast.FuncLit, args []*value, group *root, pos token.P
 	cl.lit, cl.pos = lit, pos
 	l.capture(cl)
 	j := &join{group: group, open: &place{root: &root{name: "joined"}, typ: types.Typ[types.Bool]}}
-	head, body, done := l.block("go.head"), l.block("go.body"), l.block("go.done")
+	head, body, done := l.block(joinedHead), l.block("go.body"), l.block("go.done")
 	l.jump(head)
 	l.start(head)
 	l.depth++
@@ -117,7 +124,7 @@ func (l *lower) use(j *join, o op, pos token.Pos) {
 	}
 	if len(args) > 0 {
 		v := l.emit(o, nil, pos, args...)
-		v.note = "goroutine"
+		v.note = joinedUse
 		if o == opGo {
 			v.call = &callInfo{goes: true, sum: &Summary{Unknown: true}, name: "a goroutine"}
 			for range args {

@@ -51,6 +51,11 @@ type lower struct {
 	heldLen, heldFor int
 	inLoops          []exposure // variables that a literal deferred in a loop mentions
 	pointedAt        map[*root]bool
+	flags            map[*types.Var]bool // see findFlags
+	flagged          map[ast.Expr]bool   // what makes the objects that flags lead to
+	unsteady         map[*types.Var]bool // see steady; nil until asked for
+	copies           map[gapPlace]*gap   // gaps in literals that deferred statements call
+	under            []flagTest          // in such a literal, the flags around
 }
 
 // indexedElem says that coll[index] is elem, for variables that stay as they are.
@@ -99,6 +104,8 @@ type splice struct {
 	targets int
 	defers  int
 	direct  bool // called here, once each time this is reached
+
+	deferred *ast.DeferStmt // of the function itself, which calls it
 }
 
 func (p *pkg) lower(f *fn) {
@@ -110,6 +117,7 @@ func (p *pkg) lower(f *fn) {
 	l.f.gotos = hasGoto(f.body)
 	l.arrays = p.indexedByConstants(f.body)
 	l.once, l.lits, l.fixed = p.assignedOnce(f.body), map[*types.Var]*value{}, map[*types.Var]*value{}
+	l.findFlags()
 	if f.sig.Recv() != nil {
 		l.param(f.sig.Recv(), 0)
 	}
@@ -188,6 +196,11 @@ func (l *lower) sealAndStart(b *block) {
 
 func (l *lower) gap(g *gap, pos token.Pos) {
 	if l.cur == nil {
+		return
+	}
+	if l.copying() && g.kind == gapStmt {
+		v := l.emit(opGap, nil, pos)
+		v.gap = l.copied(g)
 		return
 	}
 	for s := l.splice; s != nil; s = s.up {

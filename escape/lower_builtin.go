@@ -75,7 +75,7 @@ func (l *lower) callBuiltin(call *ast.CallExpr, name string) []*value {
 		return one(l.emit(opUnknown, t, call.Pos()))
 	case "new":
 		el := deref(t)
-		if l.p.splits(el) {
+		if l.p.splits(el) || l.flagged[call] && isBool(el) {
 			r := l.newRoot(nil, "new", el)
 			l.writeRoot(r, l.nilValue(el, call.Pos()), call.Pos())
 			return one(l.addr(r, nil, t, call.Pos()))

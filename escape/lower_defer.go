@@ -146,7 +146,7 @@ func (l *lower) keepFor(d *deferred, a *value) {
 func (l *lower) register(d *deferred) {
 	l.f.write(d.reg, l.cur0(), l.constBool(true))
 	l.defers = append(l.defers, d)
-	d.held = l.heldBy(d)
+	d.held = grouped(l.heldBy(d))
 	l.armed = append(l.armed, d)
 }
 

@@ -225,6 +225,10 @@ func (l *lower) unary(x *ast.UnaryExpr, t types.Type) *value {
 				l.writeRoot(r, v, x.Pos())
 				return l.addr(r, nil, t, x.Pos())
 			}
+			if r := l.flagRoot(x, v.typ); r != nil {
+				l.writeRoot(r, v, x.Pos())
+				return l.addr(r, nil, t, x.Pos())
+			}
 			p := l.emit(opCopy, t, x.Pos(), v)
 			p.note = "address"
 			return p

@@ -37,6 +37,7 @@ type held struct {
 	root  *root  // a variable that the call mentions or points to
 	place *place // or an operand
 	how   touching
+	under []flagTest // only where these are what it wants
 }
 
 // heldBy lists what the deferred call d would touch. If it recovers, the function
@@ -95,7 +96,7 @@ func (l *lower) heldByLiteral(lit *ast.FuncLit, seen map[*ast.FuncLit]bool) []he
 	var out []held
 	add := func(h held) {
 		for i := range out {
-			if out[i].root == h.root {
+			if out[i].root == h.root && slices.Equal(out[i].under, h.under) {
 				out[i].how = max(out[i].how, h.how)
 				return
 			}
@@ -113,13 +114,14 @@ func (l *lower) heldByLiteral(lit *ast.FuncLit, seen map[*ast.FuncLit]bool) []he
 		}
 		if c := l.lits[o]; c != nil { // a literal with a name
 			for _, h := range l.heldByLiteral(c.lit, seen) {
+				h.under = append(l.flagsAround(lit, path), h.under...)
 				add(h)
 			}
 			return
 		}
 		if r := l.root(o); r != nil {
 			if how := l.p.mention(path); how != touchNone {
-				add(held{root: r, how: how})
+				add(held{root: r, how: how, under: l.flagsAround(lit, path)})
 			}
 		}
 	})
@@ -246,31 +248,55 @@ func (l *lower) mayPanic(pos token.Pos) {
 		if len(d.held) == 0 || l.readPlace(d.reg).find().op == opNil {
 			continue
 		}
-		var reads, frees []*value
-		seen := map[*root]bool{}
-		for _, h := range d.held {
-			to := &reads
-			if h.how == touchFrees {
-				to = &frees
+		for at := 0; at < len(d.held); {
+			// Those under the same flags, in one go.
+			to := at + 1
+			for to < len(d.held) && slices.Equal(d.held[at].under, d.held[to].under) {
+				to++
 			}
-			if h.place != nil {
-				l.hold(to, l.readPlace(h.place), seen)
-			} else {
-				l.holdRoot(to, h.root, seen)
-			}
-		}
-		for _, x := range []struct {
-			vals []*value
-			note string
-		}{{reads, holdReads}, {frees, holdFrees}} {
-			if len(x.vals) > 0 {
-				v := l.emit(opHold, nil, pos, x.vals...)
-				v.note, v.deferred = x.note, d.stmt
-			}
+			l.holdAll(d, d.held[at:to], pos)
+			at = to
 		}
 	}
 	if l.cur != nil {
 		l.heldAt, l.heldLen, l.heldFor = l.cur, len(l.cur.instrs), len(l.armed)
+	}
+}
+
+// holdAll emits what the deferred call d would read and free of hs, which are under the
+// same flags.
+func (l *lower) holdAll(d *deferred, hs []held, pos token.Pos) {
+	var reads, frees []*value
+	seen := map[*root]bool{}
+	for _, h := range hs {
+		to := &reads
+		if h.how == touchFrees {
+			to = &frees
+		}
+		if h.place != nil {
+			l.hold(to, l.readPlace(h.place), seen)
+		} else {
+			l.holdRoot(to, h.root, seen)
+		}
+	}
+	if len(reads)+len(frees) == 0 {
+		return
+	}
+	var flags []*value
+	var wants []bool
+	for _, f := range hs[0].under {
+		if v := l.flagNow(f); v != nil {
+			flags, wants = append(flags, v), append(wants, f.want)
+		}
+	}
+	for _, x := range []struct {
+		vals []*value
+		note string
+	}{{reads, holdReads}, {frees, holdFrees}} {
+		if len(x.vals) > 0 {
+			v := l.emit(opHold, nil, pos, append(x.vals, flags...)...)
+			v.note, v.deferred, v.wants, v.under = x.note, d.stmt, wants, hs[0].under
+		}
 	}
 }
 

@@ -74,6 +74,9 @@ func (l *lower) spliceBody(lit *ast.FuncLit, args []*value, pos token.Pos) []*va
 		return nil
 	}
 	s := &splice{up: l.splice, lit: lit, sig: sig, exit: l.block("literal.exit"), direct: direct}
+	if d := l.deferring; d != nil && l.splice == nil && ast.Unparen(d.Call.Fun) == lit {
+		s.deferred = d
+	}
 	for i := range sig.Results().Len() {
 		t := sig.Results().At(i).Type()
 		s.results = append(s.results, &place{root: &root{name: "result", typ: t}, typ: t})

@@ -7,6 +7,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"slices"
 )
 
 func (l *lower) labeled(s *ast.LabeledStmt) {
@@ -111,9 +112,16 @@ func (l *lower) ifStmt(s *ast.IfStmt) {
 	then, els, done := l.block("if.then"), l.block("if.else"), l.block("if.done")
 	l.cond(s.Cond, then, els)
 	l.sealAndStart(then)
+	under := l.under
+	if l.copying() {
+		l.under = l.flagsOf(slices.Clip(under), l.splice.lit, s.Cond, true)
+	}
 	l.blockStmt(s.Body)
 	l.jump(done)
 	l.sealAndStart(els)
+	if l.copying() {
+		l.under = l.flagsOf(slices.Clip(under), l.splice.lit, s.Cond, false)
+	}
 	switch e := s.Else.(type) {
 	case nil:
 		l.gap(&gap{kind: gapElse, stmt: s, scope: s.Body.Lbrace}, s.Body.Rbrace)
@@ -123,6 +131,7 @@ func (l *lower) ifStmt(s *ast.IfStmt) {
 		l.gap(&gap{kind: gapElseIf, stmt: e, scope: s.Body.Lbrace}, e.Pos())
 		l.ifStmt(e)
 	}
+	l.under = under
 	l.jump(done)
 	l.sealAndStart(done)
 }

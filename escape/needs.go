@@ -90,7 +90,7 @@ func (g *group) back(v *value, l []bool) {
 	for j, o := range g.objs {
 		if evs := o.events[v]; len(evs) > 0 && !(g.eager && !slices.ContainsFunc(evs, event.waits)) {
 			for c := range g.n {
-				l[j*g.n+c] = true
+				l[j*g.n+c] = l[j*g.n+c] || g.flagged(v, c)
 			}
 		}
 	}

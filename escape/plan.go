@@ -37,6 +37,7 @@ type planner struct {
 	before  map[gapKey][]state // the states at planned deferred frees
 	defers  map[*object]bool   // these have such a free: they must not leave behind it
 	forbid  map[gapKey]bool    // free not here: see postpone
+	inside  insidePlan         // frees in a literal that a deferred statement calls
 }
 
 type gapKey struct {
@@ -88,7 +89,7 @@ func (pl *planner) run() string {
 		}
 		if pl.dry || !pl.refuse() {
 			pl.record = true
-			pl.placed = map[gapKey]bool{}
+			pl.placed, pl.inside.reached = map[gapKey]bool{}, map[gapKey][]state{}
 			pl.plan, pl.issues, pl.exits, pl.at = nil, nil, nil, nil
 			clear(pl.unfixed)
 			pl.bad = ""
@@ -227,7 +228,7 @@ func headGapOf(b *block, depth int) *value {
 func (pl *planner) settle() string {
 	g := pl.g
 	// Exits matter for parameters wherever they are.
-	full := g.full || g.objs[0].kind == objParam
+	full := g.full || g.objs[0].kind == objParam || pl.inside.stmt != nil
 	g.in, g.out = map[*block][]state{}, map[*block][]state{}
 	work := map[*block]bool{}
 	beyond := 0 // blocks seen in which nothing of the group is alive

@@ -39,6 +39,9 @@ func (d *decider) verify() {
 		}
 		for _, p := range x.frees {
 			s.frees[p.gap] = append(s.frees[p.gap], p)
+			for _, c := range p.copies {
+				s.frees[c] = append(s.frees[c], p)
+			}
 			any = true
 		}
 		if len(x.frees) > 0 && !x.g.leaves() && !x.frees[0].keep {

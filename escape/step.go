@@ -9,6 +9,11 @@ import (
 // step applies the events and definitions at instruction v.
 func (pl *planner) step(v *value, st []state) {
 	g := pl.g
+	if v.op == opHold && pl.inside.stmt != nil && pl.record {
+		for j, o := range g.objs {
+			pl.inside.reached[gapKey{o, v}] = slices.Clone(st[j*g.n : (j+1)*g.n])
+		}
+	}
 	if v.op == opReturn && pl.record {
 		pl.exits = append(pl.exits, exitState{ret: v, st: slices.Clone(st)})
 	}
@@ -135,7 +140,7 @@ func (pl *planner) event(j int, o *object, v *value, e event, st []state) {
 	if pl.record {
 		var all state
 		for c := range g.n {
-			if e.kind == evReturn && g.failed(v, c) {
+			if e.kind == evReturn && g.failed(v, c) || !g.flagged(v, c) {
 				continue // with an error, results are not looked at
 			}
 			all |= st[j*g.n+c]

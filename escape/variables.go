@@ -32,7 +32,7 @@ func (l *lower) newRoot(v *types.Var, name string, t types.Type) *root {
 	}
 	if a, ok := t.Underlying().(*types.Array); ok && v != nil && l.arrays[v] {
 		l.p.elements(a, add)
-	} else {
+	} else if !(l.flags[v] && !l.p.splits(t) && fields(t, add)) {
 		l.p.leaves(t, 0, nil, "", add)
 	}
 	l.f.roots = append(l.f.roots, r)

@@ -1,0 +1,99 @@
+package escape
+
+// Goroutines that are still running when something panics: deferred code that runs then must
+// not free what they use, although they are joined on all paths that nothing panics on.
+
+// runningAt returns a function that reports whether a goroutine may be running at an
+// instruction that uses one of the objects.
+func (d *decider) runningAt(objs []*object) func(at *value) bool {
+	waits := waitedFor(objs)
+	if len(waits) == 0 {
+		return func(*value) bool { return false }
+	}
+	since := map[*block]bool{} // some goroutine was started before
+	for _, b := range d.f.rpo {
+		if b.label == joinedHead {
+			since[b] = true
+			for s := range reachableFrom(b) {
+				since[s] = true
+			}
+		}
+	}
+	return func(at *value) bool {
+		if !since[at.blk] {
+			return false
+		}
+		ahead := reachableFrom(at.blk)
+		for _, w := range waits {
+			if ahead[w.blk] || w.blk == at.blk && at.at < w.at {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// endangers reports whether a call deferred at gap gp, that frees the objects, could run
+// because of a panic while a goroutine uses them. Where it is deferred right before the call
+// that reads them, all that may panic behind is known.
+func (d *decider) endangers(gp *value, right bool, objs []*object) bool {
+	if len(waitedFor(objs)) == 0 {
+		return false
+	}
+	running := d.runningAt(objs)
+	ahead := reachableFrom(gp.blk)
+	found := false
+	for _, o := range objs {
+		o.eachEvent(func(e event) {
+			behind := ahead[e.at.blk] || e.at.blk == gp.blk && e.at.at > gp.at
+			switch {
+			case !behind || found:
+			case e.holds():
+				found = running(e.at) && !beforeWait(e.at)
+			case e.at.op == opUse && e.at.note == joinedUse:
+				found = !right
+			}
+		})
+	}
+	return found
+}
+
+// waitedFor lists where goroutines that use one of the objects are joined.
+func waitedFor(objs []*object) []*value {
+	var out []*value
+	for _, o := range objs {
+		o.eachEvent(func(e event) {
+			if e.at.op == opUse && e.at.note == joinedUse {
+				out = append(out, e.at)
+			}
+		})
+	}
+	return out
+}
+
+// beforeWait reports whether what may panic at hold v is no more than waiting.
+func beforeWait(v *value) bool {
+	for _, x := range v.blk.instrs[v.at+1:] {
+		if x.op == opCall {
+			return x.fn != nil && (x.fn.FullName() == "(*sync.WaitGroup).Wait" || x.fn.FullName() == "(*golang.org/x/sync/errgroup.Group).Wait")
+		}
+	}
+	return false
+}
+
+// reachableFrom lists the blocks that paths lead to from the end of b.
+func reachableFrom(b *block) map[*block]bool {
+	seen := map[*block]bool{}
+	stack := []*block{b}
+	for len(stack) > 0 {
+		x := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		for _, s := range x.succs {
+			if !seen[s] {
+				seen[s] = true
+				stack = append(stack, s)
+			}
+		}
+	}
+	return seen
+}
