@@ -9,10 +9,10 @@ import (
 )
 
 // behind returns the index of the item of h behind which the planned free p, due
-// after the statement, may stand: the buffer is not used any more, and a later item
-// allocates or waits. So a second run would move the free there. -1: none.
+// after the statement, may stand: the buffer is not used any more, and a later item, or the rest of
+// the statement, allocates or waits. So a second run would move the free there. -1: none.
 func (d *decider) behind(h *hoist, p planned) int {
-	if p.save || p.deferred || len(h.items) < 2 || h.items[0].of > 0 {
+	if p.save || p.deferred || h.items[0].of > 0 {
 		return -1
 	}
 	b, end := p.gap.blk, p.gap.at
@@ -47,16 +47,31 @@ func (d *decider) behind(h *hoist, p planned) int {
 		switch v := b.instrs[i]; {
 		case found < 0 && i >= last:
 			found, at = k, i+1
-		case found >= 0 && (d.w.allocates(v) || v.fn != nil && blocking[v.fn.FullName()]):
-			if p.place != nil {
-				if held := d.w.f.valueAt(p.place, b, at); held == nil || origin(held) != p.obj.def {
-					return -1 // its variable gets it in this statement
-				}
-			}
-			return found
+		case found >= 0 && d.w.delays(v):
+			return d.asHeld(p, b, at, found)
 		}
 	}
+	// What the statement does itself comes behind all items.
+	if found >= 0 && before >= 0 && slices.ContainsFunc(b.instrs[before+1:end], d.w.delays) {
+		return d.asHeld(p, b, at, found)
+	}
 	return -1
+}
+
+// delays reports whether v is a call that allocates or waits.
+func (w *flow) delays(v *value) bool {
+	return v.op == opCall && (w.allocates(v) || v.fn != nil && blocking[v.fn.FullName()])
+}
+
+// asHeld returns k if the variable by which p frees holds the buffer before instruction i
+// of b already, and does not get it in the statement; else -1.
+func (d *decider) asHeld(p planned, b *block, i, k int) int {
+	if p.place != nil {
+		if held := d.w.f.valueAt(p.place, b, i); held == nil || origin(held) != p.obj.def {
+			return -1
+		}
+	}
+	return k
 }
 
 // callIn returns the index of the first instruction of b that is the call e; -1: none.

@@ -132,11 +132,16 @@ func (l *lower) spliceBody(lit *ast.FuncLit, args []*value, pos token.Pos) []*va
 type lent struct {
 	up    *lent
 	after *value // stands where the function has returned
+	round *block // where each call begins, if they come one after the other
 }
 
 // lentSince reports whether u stands in the body of a literal that was lent after o
-// came into being.
+// came into being; it does not where the calls come one after the other and o is what a variable holds
+// when one of them begins.
 func (o *object) lentSince(u *value) bool {
+	if x := u.blk.lent; x != nil && x.round == o.def.blk {
+		return false
+	}
 	for x := u.blk.lent; x != nil; x = x.up {
 		if x == o.def.blk.lent {
 			return false
@@ -252,7 +257,9 @@ func (l *lower) spliceLent(call *value, args []*value) {
 		lent := &lent{up: l.lent}
 		l.lent, body.lent = lent, lent
 		l.sealAndStart(body)
-		l.direct = calls == CallsInTurn
+		if l.direct = calls == CallsInTurn; l.direct {
+			lent.round = head
+		}
 		l.spliceLentBody(v, params)
 		l.lent = lent.up
 		l.jump(head)
