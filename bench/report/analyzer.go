@@ -45,7 +45,7 @@ func runAnalyzer(r *raw) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	rounds := 3
+	rounds := r.count()
 	if r.quick {
 		rounds = 1
 	}

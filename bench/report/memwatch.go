@@ -29,7 +29,7 @@ func runMemwatch(r *raw) error {
 	} else {
 		drivers = append(drivers, driver{"real", "libcuda.so.1", "libcuda.so.1", "async"})
 	}
-	rounds := 3
+	rounds := 4 // of three windows each
 	if r.quick {
 		rounds = 1
 	}
@@ -51,7 +51,11 @@ func runMemwatch(r *raw) error {
 				if r.ctx.Err() != nil {
 					return r.ctx.Err()
 				}
-				if err := r.watch(w, d.name, d.library, d.other); err != nil {
+				err := r.watch(w, d.name, d.library, d.other)
+				if r.ctx.Err() != nil {
+					return r.ctx.Err() // its processes were ended, too
+				}
+				if err != nil {
 					r.missing(fmt.Sprintf("%s, stacks=%s, driver=%s", w.name, w.stacks, d.name), err.Error())
 					break
 				}

@@ -14,11 +14,10 @@ var (
 
 // runMultiStreams runs RMM's workload on the host device, and on the CUDA device if there is one.
 func runMultiStreams(r *raw) error {
-	n := min(r.count(), 5)
-	if err := r.test("bench.test", "", "^BenchmarkMultiStreams$", r.time(100*time.Millisecond), n); err != nil {
+	if err := r.test("bench.test", "", "^BenchmarkMultiStreams$", r.time(100*time.Millisecond), r.count()); err != nil {
 		return err
 	}
-	r.cuda("^BenchmarkMultiStreams$", r.time(100*time.Millisecond), min(n, 3))
+	r.cuda("^BenchmarkMultiStreams$", r.time(100*time.Millisecond), r.count())
 	return nil
 }
 

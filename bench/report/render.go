@@ -172,7 +172,7 @@ func (b *bench) section(w *bytes.Buffer, p part, s shown, f *rawFile) {
 		w.WriteString("This part did not run to its end.\n\n")
 	}
 	name := path.Join(s.place, p.name) + ".txt"
-	fmt.Fprintf(w, "From [%s](%s/%s), at a load of %s before it began.\n\n", name, b.toRaw(), name, f.config["load"])
+	fmt.Fprintf(w, "From [%s](%s/%s), %s of each, at a load of %s before it began.\n\n", name, b.toRaw(), name, f.runs(), f.config["load"])
 }
 
 // machine says which machine a file is from.

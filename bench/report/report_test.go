@@ -209,7 +209,7 @@ func TestRender(t *testing.T) {
 	doc, err := os.ReadFile(filepath.Join(b.root, "docs", "benchmarks.md"))
 	require.NoError(t, err)
 	for _, want := range []string{"44.0 ns ±14 %", "Missing: jemalloc: it is not installed", "![pair](plots/pair.svg)",
-		"[pair.txt](../bench/results/full/pair.txt), at a load of 0.10", "No results in this set.", "## What it lacks\n\nAll.\n\n## A Make", "This part did not run to its end."} {
+		"[pair.txt](../bench/results/full/pair.txt), 1 to 3 runs of each, at a load of 0.10", "No results in this set.", "## What it lacks\n\nAll.\n\n## A Make", "This part did not run to its end."} {
 		require.Contains(t, string(doc), want)
 	}
 	readme, err := os.ReadFile(filepath.Join(b.root, "README.md"))

@@ -127,6 +127,25 @@ func (f *rawFile) only(bench string, want ...string) []*result {
 	return all
 }
 
+// runs says how many runs each result is of.
+func (f *rawFile) runs() string {
+	least, most := math.MaxInt, 0
+	for _, r := range f.results {
+		for _, v := range r.values {
+			least, most = min(least, len(v)), max(most, len(v))
+		}
+	}
+	switch {
+	case most == 0:
+		return "no runs"
+	case least < most:
+		return fmt.Sprintf("%d to %d runs", least, most)
+	case most == 1:
+		return "one run"
+	}
+	return fmt.Sprint(most, " runs")
+}
+
 // values returns the values of a variable, in the order in which they first came.
 func values(results []*result, key string) []string {
 	var all []string
