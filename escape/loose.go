@@ -145,10 +145,10 @@ func (w *flow) unread(tree []*value) bool {
 
 // better reports whether the buffers in a tree of collections are better freed
 // one by one: the collection stays here, its buffers are made as often as it is,
-// and one of them has a life of its own.
+// and one of them has a life of its own, or all have names and the collection has none.
 func (w *flow) better(tree []*value) bool {
 	depth := -1
-	apart := false
+	apart := w.nameless(tree)
 	for _, v := range tree {
 		o := w.byDef[v]
 		if o == nil {
@@ -198,6 +198,30 @@ func (w *flow) better(tree []*value) bool {
 		apart = apart || gives > 1 || give != nil && o.usedAfter(give)
 	}
 	return apart && depth >= 0
+}
+
+// nameless reports whether no variable holds a collection of a tree, as that of a literal that is
+// ranged over, while variables hold all that is in it.
+func (w *flow) nameless(tree []*value) bool {
+	for _, v := range tree {
+		o := w.byDef[v]
+		if o == nil {
+			return false
+		}
+		if o.put(); len(o.places) > 0 {
+			return false
+		}
+	}
+	for _, a := range w.givenTo(tree) {
+		o := w.byDef[origin(a)]
+		if o == nil {
+			continue
+		}
+		if o.put(); len(o.places) == 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // usedAfter reports whether o is used by its own name after instruction v.
