@@ -185,50 +185,6 @@ func unstable(ctx context.Context, t tool, dir string, res []*Outcome) error {
 	return nil
 }
 
-var (
-	explainLine = regexp.MustCompile(`(progs|help)/p(\d+)\.go:(\d+)(?::\d+)?:? (.*)`)
-	makerCall   = regexp.MustCompile(`(?:Make\[[^\]]*\]\([^,]*|\bNew\(c|NewOf\[[^\]]*\]\(c|Adopted\[[^\]]*\]\(c|Maybe\[[^\]]*\]\(c|Fresh\(c|(?:Maybe|New|Must|Fresh)(?:Mat|Tex)\(c), (\d+)\)`)
-)
-
-// reasons maps program and site to what the analyzer says of it.
-func (b *Batch) reasons() map[int]map[int]string {
-	res := map[int]map[int]string{}
-	lines := map[string][]string{}
-	for _, l := range strings.Split(b.Explain, "\n") {
-		m := explainLine.FindStringSubmatch(l)
-		if m == nil {
-			continue
-		}
-		id, _ := strconv.Atoi(m[2])
-		n, _ := strconv.Atoi(m[3])
-		file := b.path("fixed", m[1] == "help", id)
-		if lines[file] == nil {
-			text, _ := os.ReadFile(file)
-			lines[file] = strings.Split(string(text), "\n")
-		}
-		if n < 1 || n > len(lines[file]) {
-			continue
-		}
-		c := makerCall.FindStringSubmatch(lines[file][n-1])
-		if c == nil {
-			continue
-		}
-		site, _ := strconv.Atoi(c[1])
-		if res[id] == nil {
-			res[id] = map[int]string{}
-		}
-		switch old := res[id][site-gen.FirstSite]; {
-		case old == "":
-			res[id][site-gen.FirstSite] = m[4]
-		case strings.HasSuffix(old, " is reported"):
-			if _, why, ok := strings.Cut(m[4], "; no fix: "); ok {
-				res[id][site-gen.FirstSite] = old + ": " + why
-			}
-		}
-	}
-	return res
-}
-
 // programs generates the programs numbered from to to of a seed.
 func programs(seed uint64, from, to int) []*gen.Program {
 	var res []*gen.Program
