@@ -29,9 +29,13 @@ func (w *flow) useCall(o *object, m *value, k memberKind, u *value) {
 			default:
 				o.use(u)
 			}
+			tells := w.p.returnsAddress(a)
 			for _, r := range ci.results { // it may return us
-				if !plain(r.typ0()) && !isError(r.typ0()) {
+				if (!plain(r.typ0()) || tells && !isNumber(r.typ0())) && !isError(r.typ0()) {
 					w.member(o, r, mMaybe, m)
+				}
+				if tells && !isNumber(r.typ0()) {
+					w.tell(o, r)
 				}
 			}
 			continue
@@ -49,7 +53,7 @@ func (w *flow) useCall(o *object, m *value, k memberKind, u *value) {
 			o.move(u, k, "in a function value that "+ci.name+" may call")
 			continue
 		}
-		if o.told[m] && !isFunc(a.typ0()) && (e.Keeps || encodes(u.fn)) {
+		if o.told[m] && (e.Keeps || encodes(u.fn)) || isFunc(a.typ0()) && e.Keeps && w.p.returnsAddress(a) {
 			o.move(u, k, "an address, passed to "+ci.name+" as a number")
 		}
 		k := k
@@ -155,8 +159,9 @@ func (w *flow) useCall(o *object, m *value, k memberKind, u *value) {
 				continue
 			}
 			re := ci.sum.Res[i]
-			if re.Shows>>ai&1 == 1 && o.told[m] {
+			if re.Shows>>ai&1 == 1 && (o.told[m] || isFunc(a.typ0()) && w.p.returnsAddress(a)) {
 				w.member(o, r, mView, m)
+				w.tell(o, r)
 			}
 			if (re.Is|re.Views)>>ai&1 == 1 && isFunc(a.typ0()) && !isFunc(r.typ0()) {
 				w.member(o, r, mMaybe, m) // what a function that looks at us returned

@@ -305,6 +305,15 @@ func (s *Summary) arg(i int) ArgEffect {
 	return s.Args[i]
 }
 
+// shows reports whether a result may be a number or a string of the operand that stands
+// for parameter i.
+func (s *Summary) shows(i int) bool {
+	if s.Recv {
+		i++
+	}
+	return i >= 0 && i < 64 && slices.ContainsFunc(s.Res, func(r ResEffect) bool { return r.Shows>>i&1 == 1 })
+}
+
 // returned reports whether a result may lead to the operand that stands for parameter i.
 func (s *Summary) returned(i int) bool {
 	if s.Recv {

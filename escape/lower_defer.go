@@ -100,7 +100,7 @@ func (l *lower) deferStmt(s *ast.DeferStmt) {
 		return
 	}
 	for i, a := range v.args {
-		if plain(a.find().typ0()) || !v.call.sum.arg(v.call.params[i]).borrow() {
+		if isNumber(a.find().typ0()) || !v.call.sum.arg(v.call.params[i]).borrow() {
 			continue // freed or gone from here on: see opDefer
 		}
 		l.keepFor(d, a)
@@ -234,7 +234,7 @@ func readBy(instrs []*value) []*value {
 				continue // gone from here on: see opDefer
 			}
 			for _, r := range roots(a, map[*value]bool{}) {
-				if !plain(r.typ0()) && r.op != opNil && r.op != opConst && !slices.Contains(out, r) {
+				if !isNumber(r.typ0()) && r.op != opNil && r.op != opConst && !slices.Contains(out, r) {
 					out = append(out, r)
 				}
 			}

@@ -218,6 +218,9 @@ func (l *lower) spliceLent(call *value, args []*value) {
 		if e := call.call.sum.arg(pi); !e.borrow() || call.call.sum.returned(pi) {
 			continue // it may run after the call
 		}
+		if call.call.sum.shows(pi) && l.p.returnsAddress(v) {
+			continue // what it returns is returned
+		}
 		v.spliced = true
 		call.args[i] = l.emit(opUnknown, v.typ, v.pos) // lent, not kept
 		sig, _ := l.p.typeOf(v.lit).(*types.Signature)

@@ -6,7 +6,10 @@ package escape
 // is followed through arithmetic, collections and other functions, which is of no use for
 // other numbers.
 
-import "go/types"
+import (
+	"go/ast"
+	"go/types"
+)
 
 // numberKey is the note of the use of a number as the key of a map.
 const numberKey = "a number as a key"
@@ -29,6 +32,59 @@ func (o *object) tells(v, from *value) bool {
 		return plain(v.typ0()) && rawType(from.typ0())
 	}
 	return false
+}
+
+// tell notes that what is a number or a string in v is an address.
+func (w *flow) tell(o *object, v *value) {
+	if o.told[v] {
+		return
+	}
+	if o.told == nil {
+		o.told = map[*value]bool{}
+	}
+	o.told[v] = true
+	if _, ok := o.members[v]; ok {
+		o.open = append(o.open, v) // its users may have been visited as of a number that is none
+	}
+}
+
+// isNumber reports whether a value of type t leads to no memory, and is no address either.
+func isNumber(t types.Type) bool { return plain(t) && !carries(t, 0) }
+
+// returnsAddress reports whether the function value v may return an address that is a
+// number or a string.
+func (p *pkg) returnsAddress(v *value) bool {
+	says := func(s *Summary, sig *types.Signature) bool {
+		for i, r := range s.Res {
+			if i < sig.Results().Len() && (r.Tells || r.Views|r.Is != 0 && plain(sig.Results().At(i).Type()) && !isNumber(sig.Results().At(i).Type())) {
+				return true
+			}
+		}
+		return false
+	}
+	switch v = copied(v); v.op {
+	case opFunc, opBound:
+		return v.fn == nil || says(p.summaryOf(v.fn), v.fn.Signature())
+	case opClosure:
+	case opParam:
+		return false // for the caller to say, who knows what it is
+	default:
+		return true
+	}
+	found := false
+	ast.Inspect(v.lit.Body, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || found {
+			return !found
+		}
+		if p.info.Types[call.Fun].IsType() {
+			found = len(call.Args) == 1 && rawType(p.typeOf(call.Args[0])) && plain(p.typeOf(call))
+		} else if f := p.called(call); f != nil {
+			found = says(p.summaryOf(f), f.Signature())
+		}
+		return !found
+	})
+	return found
 }
 
 // carries reports whether a value of type t may have an address in it that is a number, or
@@ -62,7 +118,7 @@ func encodes(f *types.Func) bool {
 // numbers notes in s what the function does with the numbers and strings in its
 // parameter v, if one of them is an address.
 func (f *fn) numbers(v *value, s *Summary) {
-	if isFunc(v.typ0()) || !carries(v.typ0(), 0) {
+	if !carries(v.typ0(), 0) {
 		return
 	}
 	e := &s.Args[v.index]
@@ -115,9 +171,12 @@ func (f *fn) passes(x, u *value, reach func(*value)) bool {
 			continue
 		}
 		pi := ci.params[j]
-		if pi == -2 {
+		if pi == -2 { // a function: what it returns may be an address
 			if !isFunc(x.typ0()) {
 				return true
+			}
+			for _, r := range ci.results {
+				reach(r)
 			}
 			continue
 		}

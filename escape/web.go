@@ -73,14 +73,8 @@ func (w *flow) web(o *object) {
 
 func (w *flow) member(o *object, v *value, k memberKind, from *value) {
 	old, ok := o.members[v]
-	if o.tells(v, from) && !o.told[v] {
-		if o.told == nil {
-			o.told = map[*value]bool{}
-		}
-		o.told[v] = true
-		if ok {
-			o.open = append(o.open, v) // its users may have been visited as of a number that is none
-		}
+	if o.tells(v, from) {
+		w.tell(o, v)
 	}
 	if ok && (old == k || old == mMaybe) {
 		return
@@ -289,6 +283,8 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 			o.event(u, event{kind: evUse, why: byDelete})
 		case u.op == opRecv && k == mHolder:
 			// A handle is copied; what it is used for then counts.
+		case plain(m.typ0()) && !o.told[m] && (u.note == "goroutine" || u.note == "deferred call"):
+			// a number, which says nothing about the buffer any more
 		case u.note == numberKey:
 			if o.told[m] {
 				o.move(u, k, "stored as a key")
@@ -303,6 +299,9 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 			w.member(o, u, mMaybe, m)
 		}
 	case opHold:
+		if plain(m.typ0()) && !o.told[m] {
+			return
+		}
 		o.event(u, event{kind: evUse, why: u.note})
 	case opStore:
 		if len(u.args) > 1 && u.args[0] != m {
