@@ -43,6 +43,7 @@ func (w *flow) web(o *object) {
 				w.member(o, r, mView, d)
 			}
 		}
+		w.adopted(o, d.args[0])
 	}
 	follow := func() {
 		for i := 0; i < len(o.open); i++ {
