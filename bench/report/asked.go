@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"os/exec"
@@ -17,8 +18,9 @@ type asked struct {
 	stderr lateOutput
 }
 
-func startAsked(name string, args ...string) (*asked, error) {
-	a := &asked{cmd: exec.Command(name, args...)}
+// startAsked starts a program that is asked. It is ended with ctx.
+func startAsked(ctx context.Context, name string, args ...string) (*asked, error) {
+	a := &asked{cmd: exec.CommandContext(ctx, name, args...)}
 	var err error
 	if a.in, err = a.cmd.StdinPipe(); err != nil {
 		return nil, err

@@ -80,6 +80,16 @@ func (b *bar) compiling(name string, number int) {
 // sayEvery is how often a line says what is compiled, where there is no terminal.
 const sayEvery = 5 * time.Second
 
+// say writes a line of its own.
+func (b *bar) say(text string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.terminal {
+		fmt.Fprint(b.w, "\r\x1b[K")
+	}
+	fmt.Fprintln(b.w, text)
+}
+
 // built says how many packages the part has compiled, if it has any.
 func (b *bar) built(compiled int) {
 	b.mu.Lock()

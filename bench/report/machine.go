@@ -40,11 +40,15 @@ func (b *bench) describe(w io.Writer) {
 		one, _, _ := strings.Cut(string(load), " ")
 		line("load", one) // runnable threads over the last minute: above 1 the machine was busy
 	}
-	mode := "full"
+	line("mode", b.mode())
+}
+
+// mode returns how much is run.
+func (b *bench) mode() string {
 	if b.quick {
-		mode = "quick"
+		return "quick"
 	}
-	line("mode", mode)
+	return "full"
 }
 
 // commitFile is where -build leaves the commit that it has built, in the folder of the binaries.

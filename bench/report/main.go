@@ -80,10 +80,11 @@ func main() {
 			b.set = "quick"
 		}
 	}
-	if err := b.name(b.set); err != nil {
+	if err := errors.Join(b.name(b.set), b.sane()); err != nil {
 		log.Fatal(err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the command at once
 	b.ctx = ctx
 	err := b.main(*names, *build, *render, *list)
 	interrupted := ctx.Err() != nil
@@ -104,6 +105,23 @@ func (b *bench) name(set string) error {
 		return fmt.Errorf("set %q: want NAME or NAME/PLACE, each of letters, digits, - and _", set)
 	}
 	b.set, b.place = name, place
+	return nil
+}
+
+// sane returns what is wrong with the flags, if anything is.
+func (b *bench) sane() error {
+	if b.blocks < 0 {
+		return fmt.Errorf("-blocks %d: want 1 or more, or 0 for as many as there are by default", b.blocks)
+	}
+	if b.patience <= 0 {
+		return fmt.Errorf("-patience %v: want a time above 0", b.patience)
+	}
+	if b.bin == "" {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(b.bin, commitFile)); err != nil {
+		return fmt.Errorf("-bin %s: nothing that -build has built is there: %w", b.bin, err)
+	}
 	return nil
 }
 

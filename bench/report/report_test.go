@@ -177,11 +177,29 @@ func TestRun(t *testing.T) {
 		require.NoError(t, b.run(p))
 	}
 	require.Equal(t, 2, runs)
+	b.quick = true
+	require.ErrorContains(t, b.run(p), "p.txt is of a full run, and this is a quick one")
+	b.quick = false
+	require.Equal(t, 2, runs, "nothing of a full run is overwritten")
 	f, err = load(filepath.Join(b.dir(), "p.txt"))
 	require.NoError(t, err)
 	require.True(t, f.complete)
 	require.Equal(t, []string{"nobody: it was not built, or is not installed: nobody", "failing: sh: exit status 7: it broke"}, f.missing)
 	require.Len(t, f.only("X", "pool=failing"), 1, "what it printed before it failed is kept")
+}
+
+// TestSane refuses flags that cannot be meant.
+func TestSane(t *testing.T) {
+	for want, b := range map[string]*bench{
+		"-blocks -3: want 1 or more":                     {blocks: -3, patience: 1},
+		"-patience 0s: want a time above 0":              {},
+		"-bin nowhere: nothing that -build has built is": {bin: "nowhere", patience: 1},
+	} {
+		require.ErrorContains(t, b.sane(), want)
+	}
+	bin := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(bin, commitFile), nil, 0o666))
+	require.NoError(t, (&bench{bin: bin, patience: time.Minute}).sane())
 }
 
 // TestLines keeps what benchmarks have found, and nothing of one that was ended in its midst.

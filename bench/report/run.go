@@ -31,7 +31,11 @@ func (b *bench) run(p part) error {
 		return err
 	}
 	name := filepath.Join(b.dir(), p.name+".txt")
-	if old, err := os.ReadFile(name); err == nil && strings.Contains(string(old), "\n"+complete+"\n") {
+	if old, err := load(name); err == nil && old != nil && old.complete {
+		if was := old.config["mode"]; was != b.mode() {
+			return fmt.Errorf("%s is of a %s run, and this is a %s one: name another set, or take the file away", name, was, b.mode())
+		}
+		b.bar.say(fmt.Sprintf("%s is complete, at commit %s: it is not run again", name, old.config["commit"]))
 		return nil
 	}
 	f, err := os.Create(name)

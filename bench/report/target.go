@@ -17,7 +17,7 @@ type target struct {
 }
 
 func (r *raw) startTarget(library, calls string) (*target, error) {
-	a, err := startAsked(filepath.Join(r.bin, "probe", "probe_target"), library, calls)
+	a, err := startAsked(r.ctx, filepath.Join(r.bin, "probe", "probe_target"), library, calls)
 	if err != nil {
 		return nil, err
 	}

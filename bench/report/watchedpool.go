@@ -24,7 +24,7 @@ func window(program *asked) (ns float64, pairs int64, err error) {
 // pool times a program that uses lastuse while memwatch reads its table, and while it counts the calls of
 // its markers, one for each Make and each Free.
 func (r *raw) pool(rounds int) error {
-	p, err := startAsked(filepath.Join(r.bin, "pairs"))
+	p, err := startAsked(r.ctx, filepath.Join(r.bin, "pairs"))
 	if err != nil {
 		return err
 	}
