@@ -4,6 +4,20 @@ package escape
 
 import "slices"
 
+// A blockHeap gives blocks in their order.
+type blockHeap []*block
+
+func (h blockHeap) Len() int           { return len(h) }
+func (h blockHeap) Less(i, j int) bool { return h[i].order < h[j].order }
+func (h blockHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *blockHeap) Push(x any)        { *h = append(*h, x.(*block)) }
+func (h *blockHeap) Pop() any {
+	last := len(*h) - 1
+	b := (*h)[last]
+	*h = (*h)[:last]
+	return b
+}
+
 // enter joins what the predecessors hand in.
 func (pl *planner) enter(b *block) []state {
 	g := pl.g
@@ -13,6 +27,9 @@ func (pl *planner) enter(b *block) []state {
 		if out == nil {
 			if g.inReg[p] && (g.within == nil || g.within[p]) {
 				continue // not reached yet, or never
+			}
+			if p.order >= b.order && !pl.rounds[p] {
+				continue // what a loop carries back is known when its body was seen
 			}
 			// Nothing of the group is there, or nothing that is owned.
 			out = pl.none()
@@ -32,6 +49,21 @@ func (pl *planner) enter(b *block) []state {
 		}
 	}
 	return in
+}
+
+// unseen closes the loops of which what they carry back was never seen, as nothing is owned
+// any more inside; it returns the blocks to enter once more.
+func (pl *planner) unseen() map[*block]bool {
+	g := pl.g
+	again := map[*block]bool{}
+	for b := range g.in {
+		for _, p := range b.preds {
+			if p.order >= b.order && g.out[p] == nil && !g.inReg[p] && !pl.rounds[p] {
+				pl.rounds[p], again[b] = true, true
+			}
+		}
+	}
+	return again
 }
 
 func (pl *planner) none() []state {

@@ -37,6 +37,7 @@ type planner struct {
 	before  map[gapKey][]state // the states at planned deferred frees
 	defers  map[*object]bool   // these have such a free: they must not leave behind it
 	forbid  map[gapKey]bool    // free not here: see postpone
+	rounds  map[*block]bool    // ends of loops in which nothing is owned: see unseen
 	inside  insidePlan         // frees in a literal that a deferred statement calls
 }
 
@@ -237,6 +238,7 @@ func (pl *planner) settle() string {
 			work[b] = true
 		}
 	}
+	pl.rounds = map[*block]bool{}
 	for sweep := 0; len(work) > 0; sweep++ {
 		if sweep > 60 {
 			return "the states of its variables do not settle"
@@ -291,6 +293,9 @@ func (pl *planner) settle() string {
 				}
 			}
 		}
+		if len(work) == 0 {
+			work = pl.unseen()
+		}
 	}
 	return ""
 }
@@ -325,20 +330,6 @@ func (pl *planner) dueIn(o *object) state {
 		return sOwned | sNil | sFreed | sDeferred | sPerhaps
 	}
 	return sOwned | sNil
-}
-
-// A blockHeap gives blocks in their order.
-type blockHeap []*block
-
-func (h blockHeap) Len() int           { return len(h) }
-func (h blockHeap) Less(i, j int) bool { return h[i].order < h[j].order }
-func (h blockHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *blockHeap) Push(x any)        { *h = append(*h, x.(*block)) }
-func (h *blockHeap) Pop() any {
-	last := len(*h) - 1
-	b := (*h)[last]
-	*h = (*h)[:last]
-	return b
 }
 
 // quiet reports whether nothing is owned in any state.
