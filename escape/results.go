@@ -113,13 +113,16 @@ func (p *pkg) inferResults(f *fn, w *flow, s *Summary) {
 				filled = filled || pk.op == opAddr && failing(f) && errRoot(r.args[len(r.args)-1]).op != opNil
 				for k, leaf := range leavesUnder(pk) {
 					was := mayNil
+					mayNil = false
 					ok, neutral, _ := owned(pk.args[k], pk, r)
-					hollow = hollow || mayNil && !was
+					none := mayNil
+					hollow = hollow || none
+					mayNil = was || none && !neutral
 					switch {
 					case ok && !slices.Contains(fields, leaf):
 						fields = append(fields, leaf)
-					case neutral && mayNil && !was:
-						empty, mayNil = append(empty, leaf), false
+					case neutral && none:
+						empty = append(empty, leaf)
 					case !ok && !neutral:
 						bad = append(bad, leaf)
 					}
