@@ -150,6 +150,21 @@ func TestSmallerStaysWellFormed(t *testing.T) {
 	}
 }
 
+// TestInterfaceOfNil knows that an interface that holds a pointer is not nil, whatever
+// the pointer is.
+func TestInterfaceOfNil(t *testing.T) {
+	var test *If
+	p, vars := program(func(x, y, z *Var) []Stmt {
+		a := &Var{Name: "a", Kind: KAny, Loc: 9}
+		test = &If{Cond: &Cond{Op: CNot, X: &Cond{Op: CSet, Path: Of(a), N: 1}}, Then: []Stmt{use(x)}, Else: []Stmt{use(y)}}
+		return []Stmt{mk(x), mk(y), &Assign{Dst: []Path{Of(a)}, Src: []Path{Of(z)}, Decl: true}, test}
+	})
+	a := NewAnalysis(p)
+	require.False(t, a.with(0, nil).At[test].In.holds(Of(vars[0])), "x, read where it is nil")
+	require.True(t, a.with(0, nil).At[test].In.holds(Of(vars[1])), "y, read where it is not")
+	require.True(t, a.live[0].At[test].In.holds(Of(vars[0])), "x, over all paths")
+}
+
 // TestKnownLoopCondition knows of a loop whose condition a flag decides that its
 // body is not reached.
 func TestKnownLoopCondition(t *testing.T) {

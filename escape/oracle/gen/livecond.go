@@ -8,6 +8,8 @@ func (l *Liveness) decided(c *Cond) (value, ok bool) {
 	case CFlag:
 		value, ok = l.flags[c.Var]
 		return value, ok
+	case CSet: // who knows types knows that an interface that holds a nil pointer is not nil
+		return true, c.N == 1 && l.less != nil
 	case CNot:
 		value, ok = l.decided(c.X)
 		return !value, ok
