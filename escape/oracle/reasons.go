@@ -13,7 +13,7 @@ import (
 
 var (
 	explainLine = regexp.MustCompile(`(progs|help)/p(\d+)\.go:(\d+)(?::\d+)?:? ?(.*)`)
-	makerCall   = regexp.MustCompile(`(?:Make\[[^\]]*\]\([^,]*|\bNew\(c|NewOf\[[^\]]*\]\(c|Adopted\[[^\]]*\]\(c|Maybe\[[^\]]*\]\(c|Fresh\(c|(?:Maybe|New|Must|Fresh)(?:Mat|Tex)\(c), (\d+)\)`)
+	makerCall   = regexp.MustCompile(`(?:Make\[[^\]]*\]\([^,]*|\bNew\(c|NewOf\[[^\]]*\]\(c|Adopted\[[^\]]*\]\(c|Maybe\[[^\]]*\]\(c|Find\[[^\]]*\]\(c|Fresh\(c|(?:Maybe|Find|New|Must|Fresh)(?:Mat|Tex)\(c), (\d+)\)`)
 	resizeCall  = regexp.MustCompile(`\.resize\(c, (\d+)\)`)
 	ofFunction  = regexp.MustCompile(`([\w$]+)  (?:progs|help)/p\d+\.go`)
 	madeBy      = regexp.MustCompile(`made by (?:[\w.()*]+\.)?(\w+)\) (?:is )?(kept|reported|handed on)`)

@@ -25,7 +25,7 @@ var constructs = []string{
 	"nothing without an error", "assigned to blank", "free handed on", "getter handed on",
 	"stored after a deferred free", "free that insists", "buffer in two places", "field taken out", "freed beside an error",
 	"result filled in later", "freed by a function", "typed nil", "shadowed name", "half-filled struct",
-	"error tested later", "interface result", "freed through an interface",
+	"error tested later", "interface result", "freed through an interface", "boolean result",
 }
 
 func TestConstructs(t *testing.T) {

@@ -79,7 +79,7 @@ func (g *generator) how(v *Var) FreeHow {
 	case KFreer:
 		return []FreeHow{FPlain, FPlain, FDo, FLater, FOwn, FOnce}[g.n(6)]
 	case KAny:
-		if v.Res == RMat && !g.p.Tex && g.chance(0.5) {
+		if v.Res == RMat && !g.p.Tex && g.chance(0.8) {
 			g.tag("freed through an interface")
 			return FIface
 		}

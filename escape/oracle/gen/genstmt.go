@@ -50,7 +50,7 @@ func init() {
 		{30, (*generator).doPair},
 		{8, (*generator).doMaybe},
 		{4, (*generator).doBlank},
-		{6, (*generator).doTyped},
+		{8, (*generator).doTyped},
 		{6, (*generator).doHalf},
 		{6, (*generator).doShadow},
 		{8, (*generator).doFreer},
@@ -72,7 +72,7 @@ func init() {
 		{10, (*generator).doPanic},
 		{10, (*generator).doSelect},
 		{6, (*generator).doArray},
-		{9, (*generator).doDeferUse},
+		{13, (*generator).doDeferUse},
 		{40, (*generator).doDeferGuard},
 		{4, (*generator).doTemp},
 		{4, (*generator).doExit},
@@ -146,6 +146,7 @@ func (g *generator) made(res Res) ([]Stmt, *known) {
 	if m.Err != EMust {
 		m.Fail = g.fail(true)
 	}
+	g.found(m)
 	k := g.declare(v)
 	return append([]Stmt{m}, g.first(v)...), k
 }
@@ -172,8 +173,9 @@ func (g *generator) doMake() []Stmt {
 			return nil
 		}
 		g.tag("made in a header")
+		g.found(m)
 		loops := g.f.loops
-		if m.Case = g.chance(0.4); m.Case {
+		if m.Case = g.chance(0.4) && m.Via != VFound; m.Case {
 			g.f.loops = append(loops[:len(loops):len(loops)], "")
 		}
 		g.push()
@@ -225,6 +227,7 @@ func (g *generator) remake(k *known) []Stmt {
 		k.group = len(g.f.groups)
 		g.f.groups = append(g.f.groups, group{up: k.group})
 	}
+	g.found(m)
 	return append([]Stmt{m}, g.first(k.v)...)
 }
 

@@ -188,6 +188,7 @@ const (
 	VGeneric            // generic wrapper of another package
 	VAdopt              // memory made by somebody else
 	VMaybe              // makes nothing, without an error, if a decision says so
+	VFound              // says with a boolean whether it made one
 )
 
 // ResultKind is what a function returns beside its error.

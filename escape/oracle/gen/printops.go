@@ -39,6 +39,10 @@ func (w *printer) maker(s *Make, res Res, must bool) string {
 	switch {
 	case s.Via == VMaybe && res == RMat:
 		return fmt.Sprintf("%s.Maybe%s(c, %d)", w.rt(), w.mat(), s.N)
+	case s.Via == VFound && res == RMat:
+		return fmt.Sprintf("%s.Find%s(c, %d)", w.rt(), w.mat(), s.N)
+	case s.Via == VFound:
+		return fmt.Sprintf("%s.Find[%s](c, %d)", w.rt(), w.elem(), s.N)
 	case s.Via == VMaybe:
 		return fmt.Sprintf("%s.Maybe[%s](c, %d)", w.rt(), w.elem(), s.N)
 	}

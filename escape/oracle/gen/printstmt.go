@@ -209,6 +209,10 @@ func (w *printer) make(s *Make, top bool) {
 		w.pf("%s, _ %s %s\n", dst, eq, call)
 		return
 	}
+	if s.Via == VFound {
+		w.found(s, call)
+		return
+	}
 	var err string
 	if s.Dst.V.Name == blank && s.ErrID%2 == 0 && !(w.f.Hoist && top) {
 		err, eq = fmt.Sprintf("err%d", s.ErrID), ":="
@@ -247,6 +251,32 @@ func (w *printer) make(s *Make, top bool) {
 	}
 	w.pf("%s, %s %s %s\n", dst, err, eq, call)
 	w.check(s.Err, err, s.Fail)
+}
+
+// found prints a call that says with a boolean whether it made a buffer.
+func (w *printer) found(s *Make, call string) {
+	dst, ok := w.place(s.Dst), fmt.Sprintf("ok%d", s.ErrID)
+	test, yes, no := "!"+ok, s.Fail, []Stmt(nil)
+	if s.Err == EInvert {
+		test, yes, no = ok, s.Ok, s.Fail
+	}
+	switch {
+	case s.Err == EInvert && s.Decl:
+		w.pf("if %s, %s := %s; %s {\n", dst, ok, call, test)
+		if w.reads[s.Dst.V] == 0 {
+			w.pf("_ = %s\n", dst)
+		}
+	case s.Decl:
+		w.pf("%s, %s := %s\nif %s {\n", dst, ok, call, test)
+	default:
+		w.pf("var %s bool\n%s, %s = %s\nif %s {\n", ok, dst, ok, call, test)
+	}
+	w.withErr("", yes)
+	if len(no) > 0 {
+		w.pf("} else {\n")
+		w.withErr("", no)
+	}
+	w.pf("}\n")
 }
 
 // errName returns the variable for an error, declaring it where `:=` does not.

@@ -168,11 +168,11 @@ func simplify(s Stmt) bool {
 	switch s := s.(type) {
 	case *Make:
 		switch {
-		case s.Via != VMake && s.Via != VMaybe: // what is tested for stays nothing at times
+		case s.Via != VMake && s.Via != VMaybe && s.Via != VFound: // what is tested for stays nothing at times
 			s.Via = VMake
 		case s.Err == EWrap:
 			s.Err = ECheck
-		case s.Err == ECheck:
+		case s.Err == ECheck && s.Via != VMaybe && s.Via != VFound:
 			s.Err, s.Fail = EMust, nil
 		case s.T:
 			s.T = false

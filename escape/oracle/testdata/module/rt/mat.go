@@ -36,6 +36,15 @@ func MaybeMat(c *C, n int) (*Mat, error) {
 	return NewMat(c, n)
 }
 
+// FindMat makes a Mat and says whether it could.
+func FindMat(c *C, n int) (*Mat, bool) {
+	m, err := NewMat(c, n)
+	if err != nil {
+		return nil, false
+	}
+	return m, true
+}
+
 // MustMat panics on an error.
 func MustMat(c *C, n int) *Mat {
 	m, err := NewMat(c, n)

@@ -106,6 +106,12 @@ func Maybe[T Elem](c *C, n int) (alloc.Buffer[T], error) {
 	return alloc.Make[T](c.S(), n)
 }
 
+// Find makes a buffer and says whether it could.
+func Find[T Elem](c *C, n int) (alloc.Buffer[T], bool) {
+	b, err := alloc.Make[T](c.S(), n)
+	return b, err == nil
+}
+
 // Adopted adopts memory made elsewhere.
 func Adopted[T Elem](c *C, n int) (alloc.Buffer[T], error) {
 	s := c.S()

@@ -25,6 +25,15 @@ func MaybeTex(c *C, n int) (*Tex, error) {
 	return NewTex(c, n)
 }
 
+// FindTex makes a Tex and says whether it could.
+func FindTex(c *C, n int) (*Tex, bool) {
+	m, err := NewTex(c, n)
+	if err != nil {
+		return nil, false
+	}
+	return m, true
+}
+
 // MustTex panics on an error.
 func MustTex(c *C, n int) *Tex {
 	t, err := NewTex(c, n)
