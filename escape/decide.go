@@ -128,6 +128,10 @@ func (d *decider) plan(x *decision) {
 			x.why = reason
 			return
 		}
+		if n := d.p.numbered(o.def.typ0()); n != nil {
+			x.why = "a " + types.TypeString(n, types.RelativeTo(d.p.types)) + " is a number, which is not followed"
+			return
+		}
 	}
 	g.liveness()
 	x.pl = g.newPlanner(false)
