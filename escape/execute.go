@@ -334,6 +334,11 @@ func (s *sanity) call(v *value, w *walk, failed tri) {
 		re := ci.sum.Res[i]
 		for j, a := range v.args {
 			switch {
+			case ci.params[j] == -2 && re.Owned && len(re.Fields) == 0: // it is known what the function makes, which may look at it
+				if len(w.vals[r]) > 0 {
+					own := w.change(w.vals[r][0])
+					own.sees = union(own.sees, w.vals[a])
+				}
 			case ci.params[j] == -2 && !plain(r.typ0()) && !isError(r.typ0()): // a function that looks at it may return it
 				w.leadsTo(r, union(w.vals[r], w.vals[a]))
 			case v.operandIs(j, re.Is):

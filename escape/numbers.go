@@ -9,6 +9,7 @@ package escape
 import (
 	"go/ast"
 	"go/types"
+	"slices"
 )
 
 // numberKey is the note of the use of a number as the key of a map.
@@ -53,26 +54,50 @@ func isNumber(t types.Type) bool { return plain(t) && !carries(t, 0) }
 
 // returnsAddress reports whether the function value v may return an address that is a
 // number or a string.
-func (p *pkg) returnsAddress(v *value) bool {
-	says := func(s *Summary, sig *types.Signature) bool {
-		for i, r := range s.Res {
-			if i < sig.Results().Len() && (r.Tells || r.Views|r.Is != 0 && plain(sig.Results().At(i).Type()) && !isNumber(sig.Results().At(i).Type())) {
-				return true
-			}
-		}
-		return false
-	}
-	switch v = copied(v); v.op {
-	case opFunc, opBound:
-		return v.fn == nil || says(p.summaryOf(v.fn), v.fn.Signature())
-	case opClosure:
-	case opParam:
-		return false // for the caller to say, who knows what it is
-	default:
+func (p *pkg) returnsAddress(v *value) bool { return p.mayReturnAddress(v, 4) }
+
+func (p *pkg) mayReturnAddress(v *value, depth int) bool {
+	v = copied(v)
+	if depth == 0 {
 		return true
 	}
+	switch v.op {
+	case opFunc, opBound:
+		return v.fn == nil || p.saysAddress(p.summaryOf(v.fn), v.fn.Signature())
+	case opClosure:
+		return p.makesAddress(v.lit.Body)
+	case opParam:
+		return false // for the caller to say, who knows what it is
+	case opPhi:
+		return slices.ContainsFunc(v.args, func(a *value) bool { return a.find() != v && p.mayReturnAddress(a, depth-1) })
+	case opResult:
+		// A function made of others, or by a function of this package.
+		call := v.args[0]
+		if d := p.decls[call.fn]; d != nil && d.Body != nil && p.makesAddress(d.Body) {
+			return true
+		} else if d == nil && !slices.ContainsFunc(call.args, func(a *value) bool { return isFunc(a.typ0()) }) {
+			return true
+		}
+		return slices.ContainsFunc(call.args, func(a *value) bool { return isFunc(a.typ0()) && p.mayReturnAddress(a, depth-1) })
+	}
+	return true
+}
+
+// saysAddress reports whether a summary says of a number or a string that it is an address.
+func (p *pkg) saysAddress(s *Summary, sig *types.Signature) bool {
+	for i, r := range s.Res {
+		if i < sig.Results().Len() && (r.Tells || r.Views|r.Is != 0 && plain(sig.Results().At(i).Type()) && !isNumber(sig.Results().At(i).Type())) {
+			return true
+		}
+	}
+	return false
+}
+
+// makesAddress reports whether a call or a conversion in body makes an address that is a
+// number or a string.
+func (p *pkg) makesAddress(body *ast.BlockStmt) bool {
 	found := false
-	ast.Inspect(v.lit.Body, func(n ast.Node) bool {
+	ast.Inspect(body, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
 		if !ok || found {
 			return !found
@@ -80,7 +105,7 @@ func (p *pkg) returnsAddress(v *value) bool {
 		if p.info.Types[call.Fun].IsType() {
 			found = len(call.Args) == 1 && rawType(p.typeOf(call.Args[0])) && plain(p.typeOf(call))
 		} else if f := p.called(call); f != nil {
-			found = says(p.summaryOf(f), f.Signature())
+			found = p.saysAddress(p.summaryOf(f), f.Signature())
 		}
 		return !found
 	})
