@@ -4,7 +4,7 @@ package escape
 // something about a buffer, as its width does, and leads nowhere; it is an address where a
 // summary says that it is a view, and where it was converted from a pointer. Such a value
 // is followed through arithmetic, collections and other functions, which is of no use for
-// other numbers.
+// other numbers. One that is formatted as text is not followed any further.
 
 import (
 	"go/ast"
