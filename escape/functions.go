@@ -100,6 +100,10 @@ func (p *pkg) summarize(fns []*fn) {
 			changed := false
 			for _, o := range cycle {
 				f := byObj[o]
+				if f == nil { // in a function that is declared twice
+					p.sums[o] = worst(o.Signature(), "not decided")
+					continue
+				}
 				p.build(f)
 				var s *Summary
 				if !p.guarded(f, func() { s = p.infer(f, f.flow) }) {
