@@ -84,7 +84,6 @@ func main() {
 		log.Fatal(err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the command at once
 	b.ctx = ctx
 	err := b.main(*names, *build, *render, *list)
 	interrupted := ctx.Err() != nil
