@@ -218,6 +218,9 @@ func (m *machine) choose(f *frame, s *Switch) sig {
 func (m *machine) leave(f *frame, s *Return) sig {
 	m.ret, m.retInt, m.retErr = nil, 0, s.Fail
 	if s.Path.V != nil {
+		if f.fn != nil && f.fn.Result == RHeld && !s.Fail && s.Path.V.Kind != KErr {
+			touch(f.objects(s.Path)) // fmt asks the new error for its text
+		}
 		if s.Sum {
 			objs := f.objects(s.Path)
 			touch(objs)

@@ -295,6 +295,9 @@ func (m *machine) assign(f *frame, s *Assign) {
 			v.lo += s.Lo
 			v.hi += s.Hi
 		}
+		if d.V.Kind == KErr && src.V.Kind != KErr {
+			touch(v.bufs) // fmt asks the new error for its text
+		}
 		vals = append(vals, v)
 	}
 	for i, d := range s.Dst {

@@ -139,6 +139,22 @@ func TestValidRefusesUseAfterFree(t *testing.T) {
 	require.Error(t, Valid(p))
 }
 
+// A freed buffer must not go into an error: to wrap it, fmt asks the error for its
+// text, for which that looks at the buffer.
+func TestValidRefusesFreedInError(t *testing.T) {
+	for _, freed := range []bool{false, true} {
+		p, _ := program(func(x, y, z *Var) []Stmt {
+			body := []Stmt{mk(x), &Assign{Decl: true, Dst: []Path{Of(y)}, Src: []Path{Of(x)}}}
+			if freed {
+				body = append(body, &Free{Path: Of(x)})
+			}
+			return append(body, &Return{Path: Of(y)})
+		})
+		p.Funcs[0].Result = RHeld
+		require.Equal(t, freed, Valid(p) != nil)
+	}
+}
+
 func TestSmallerStaysWellFormed(t *testing.T) {
 	p := Generate(1, 77)
 	list := Smaller(p, 40)
