@@ -46,7 +46,7 @@ func (l *lateness) String(d *decider, what string) string {
 // nothing itself: frees that are no deferred calls are removed.
 func (d *decider) advance(x *decision) {
 	g := x.g
-	deferred, explicit := false, false
+	deferred, inLiteral, explicit := false, false, false
 	for _, o := range g.objs {
 		if o.coll {
 			return
@@ -56,9 +56,12 @@ func (d *decider) advance(x *decision) {
 				switch {
 				case e.kind == evUse:
 				case e.kind == evFree && e.when.K == Always && e.m == mWhole && d.w.byFreer(o, e):
-					if e.at.deferred != nil || d.f.inLiteral(e.at.pos) {
+					switch {
+					case e.at.deferred != nil:
 						deferred = true // it stays: it also runs when something panics
-					} else {
+					case d.f.inLiteral(e.at.pos):
+						inLiteral = true
+					default:
 						explicit = true
 					}
 				case e.kind == evDefer && e.when.K == Always && e.m == mWhole && d.w.byFreer(o, e):
@@ -69,7 +72,7 @@ func (d *decider) advance(x *decision) {
 			}
 		}
 	}
-	if !deferred && !explicit {
+	if !deferred && !inLiteral && !explicit {
 		return
 	}
 	pl := d.replan(g)
@@ -102,7 +105,11 @@ func (d *decider) advance(x *decision) {
 	for _, o := range g.objs {
 		repeatable = repeatable && x.pl.repeats[o]
 	}
-	if deferred && !repeatable {
+	if inLiteral && explicit && !deferred {
+		x.late.noFix = "a function literal frees it as well" // its free stays, and what the others are for depends on it
+		return
+	}
+	if deferred = deferred || inLiteral; deferred && !repeatable {
 		x.late.noFix = "a second free would be an error"
 		return
 	}
