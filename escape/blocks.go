@@ -101,6 +101,9 @@ func (f *fn) finish() {
 			case v.op != opGap || v.gap.kind == gapNone:
 			case v.gap.deferred != nil:
 				b.copied = append(b.copied, i)
+			case v.gap.named:
+				b.named = append(b.named, i)
+				f.named = true
 			default:
 				b.gaps = append(b.gaps, i)
 			}

@@ -241,6 +241,11 @@ func (pl *planner) insert(b *block, start, end int, last bool, st []state, live 
 		first = b.gaps[i]
 		break
 	}
+	if pl.named {
+		if i, _ := slices.BinarySearch(b.named, start); i < len(b.named) && b.named[i] < end && (first < 0 || b.named[i] < first) {
+			first = b.named[i]
+		}
+	}
 	inside := pl.copiesIn(b, start, end)
 	if pl.record {
 		for _, i := range inside {

@@ -143,6 +143,9 @@ func (d *decider) plan(x *decision) {
 		d.hasten(x)
 	}
 	if len(x.pl.unfixed) > 0 {
+		d.insideNamed(x)
+	}
+	if len(x.pl.unfixed) > 0 {
 		d.freeInside(x)
 	}
 	if len(x.pl.unfixed) > 0 {
@@ -191,6 +194,20 @@ func (d *decider) hasten(x *decision) {
 	}
 	g.eager = false
 	g.liveness()
+}
+
+// insideNamed plans again with frees inside literals that have a name and are called by it,
+// directly and in one place. They are left as they are as long as that will do, since
+// a literal with a name may be called again when the program changes.
+func (d *decider) insideNamed(x *decision) {
+	if !d.f.named {
+		return
+	}
+	pl := x.g.newPlanner(false)
+	pl.named = true
+	if pl.run() == "" && len(pl.unfixed) == 0 {
+		x.pl = pl
+	}
 }
 
 // outward moves frees out of literals in which no name for them is visible.

@@ -139,7 +139,7 @@ func (p *pkg) summarize(fns []*fn) {
 // build lowers and analyzes f anew.
 func (p *pkg) build(f *fn) {
 	f.blocks, f.params, f.outers, f.nvals, f.roots, f.rpo, f.exits = nil, nil, nil, 0, nil, nil, nil
-	f.declined, f.loops, f.after = "", nil, nil
+	f.declined, f.loops, f.after, f.named = "", nil, nil, false
 	p.guarded(f, func() {
 		p.lower(f)
 		f.flow = analyze(f)

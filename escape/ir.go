@@ -133,6 +133,7 @@ type block struct {
 	label       string
 	doomed      bool  // every path from here ends in a call that never returns
 	gaps        []int // indices of gaps in the source, ascending
+	named       []int // and of those in literals that have a name
 	copied      []int // and of those in literals that deferred statements call
 	lastEffect  int   // index of the last instruction that does something; -1: none
 	firstEffect int   // index of the first; len(instrs): none
@@ -195,6 +196,7 @@ type gap struct {
 	scope  token.Pos // where names are looked up
 
 	inner []*ast.FuncLit // the literals around it that are spliced
+	named bool           // one of these has a name, by which it is called here
 
 	deferred *ast.DeferStmt // in the literal that this calls: at each exit there is a copy
 	under    []flagTest     // and the flags around it there
@@ -221,6 +223,7 @@ type fn struct {
 	roots    []*root
 	declined string // not "": the function as a whole cannot be decided
 	gotos    bool
+	named    bool // there are gaps in literals that have a name
 	rpo      []*block
 	exits    []*value // opReturn
 	flow     *flow

@@ -44,6 +44,7 @@ type lower struct {
 	opens    []*block // that ask whether a goroutine is still running
 
 	direct    bool           // the next literal to be spliced is called here
+	named     bool           // and by a name
 	deferring *ast.DeferStmt // whose call is being lowered where it runs
 	panicking bool           // the deferred calls run because of a panic
 
@@ -104,6 +105,7 @@ type splice struct {
 	targets int
 	defers  int
 	direct  bool // called here, once each time this is reached
+	named   bool // and by a name
 
 	deferred *ast.DeferStmt // of the function itself, which calls it
 }
@@ -204,11 +206,11 @@ func (l *lower) gap(g *gap, pos token.Pos) {
 		return
 	}
 	for s := l.splice; s != nil; s = s.up {
-		if !s.direct || g.kind != gapStmt {
+		if !s.direct && !s.named || g.kind != gapStmt {
 			g.kind, g.inner = gapNone, nil
 			break
 		}
-		g.inner = append(g.inner, s.lit)
+		g.inner, g.named = append(g.inner, s.lit), g.named || s.named
 	}
 	v := l.emit(opGap, nil, pos)
 	v.gap = g

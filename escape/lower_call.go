@@ -67,7 +67,7 @@ func (l *lower) finishCall(call *ast.CallExpr, c callee, args []*value, how stri
 		if c.val != nil {
 			c.val.spliced = true
 		}
-		l.direct = c.val == nil // one that has a name may be called again tomorrow
+		l.direct, l.named = c.val == nil, c.val != nil // which may be called again tomorrow
 		return l.spliceBody(c.lit, args, call.Pos())
 	}
 	ci := &callInfo{spread: call.Ellipsis.IsValid(), deferred: how == "defer", goes: how == "go"}

@@ -66,14 +66,14 @@ func (l *lower) canSplice(lit *ast.FuncLit) bool {
 func (l *lower) spliceBody(lit *ast.FuncLit, args []*value, pos token.Pos) []*value {
 	l.splices++
 	l.spliced[lit]++
-	direct := l.direct
-	l.direct = false
+	direct, named := l.direct, l.named
+	l.direct, l.named = false, false
 	sig, _ := l.p.typeOf(lit).(*types.Signature)
 	if sig == nil {
 		l.f.declined = "function literal without a type"
 		return nil
 	}
-	s := &splice{up: l.splice, lit: lit, sig: sig, exit: l.block("literal.exit"), direct: direct}
+	s := &splice{up: l.splice, lit: lit, sig: sig, exit: l.block("literal.exit"), direct: direct, named: named}
 	if d := l.deferring; d != nil && l.splice == nil && ast.Unparen(d.Call.Fun) == lit {
 		s.deferred = d
 	}

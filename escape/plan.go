@@ -38,6 +38,7 @@ type planner struct {
 	defers  map[*object]bool   // these have such a free: they must not leave behind it
 	forbid  map[gapKey]bool    // free not here: see postpone
 	rounds  map[*block]bool    // ends of loops in which nothing is owned: see unseen
+	named   bool               // frees may stand in literals that have a name
 	inside  insidePlan         // frees in a literal that a deferred statement calls
 }
 
