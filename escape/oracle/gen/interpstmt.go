@@ -152,18 +152,19 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 		f.env[s.V] = &value{once: s.Wrap == WOnce}
 		f.lits[s.V] = s
 	case *CallVar:
-		// What the literal assigns is needed for sure neither before nor after.
+		var lit *Closure
+		for g := f; g != nil && lit == nil; g = g.parent {
+			lit = g.lits[s.V]
+		}
+		// What the literal assigns is needed for sure neither before nor after, nor while it runs: it
+		// may be dead on the way through the literal that is taken.
 		at := m.a.with(f.index, f.flags).At[s]
-		f.low = at.In.minus(at.In.minus(at.Out))
+		f.low = at.In.minus(at.In.minus(at.Out)).minus(assigned(lit.Body))
 		v := f.value(s.V)
 		if v.once && v.done {
 			return next
 		}
 		v.done = true
-		var lit *Closure
-		for g := f; g != nil && lit == nil; g = g.parent {
-			lit = g.lits[s.V]
-		}
 		sub := &frame{index: f.index, env: map[*Var]*value{}, flags: f.flags, parent: f, lits: f.lits}
 		m.stack = append(m.stack, sub)
 		sg := m.list(sub, lit.Body)

@@ -37,6 +37,21 @@ func (l *Liveness) killed(body []Stmt) Set {
 	return all.minus(in)
 }
 
+// assigned is what body may assign.
+func assigned(body []Stmt) Set {
+	var all Set
+	Walk(body, func(s Stmt) bool {
+		switch s := s.(type) {
+		case *Make:
+			all = all.with(s.Dst)
+		case *Assign:
+			all = all.with(s.Dst...)
+		}
+		return true
+	})
+	return all
+}
+
 func (l *Liveness) jump(s *Jump, c liveCtx) Set {
 	if s.Kind == JGoto {
 		return l.goes[s.Label]
