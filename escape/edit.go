@@ -79,16 +79,6 @@ func (p *pkg) hoistEdits(s *source, h *hoist) []analysis.TextEdit {
 	if !first {
 		sep = "; "
 	}
-	if as, ok := h.stmt.(*ast.AssignStmt); ok && as.Tok == token.DEFINE && len(h.items) > 0 && h.items[0].of > 0 {
-		// _, err := f() becomes b, err := f().
-		var es []analysis.TextEdit
-		for _, x := range h.items {
-			id := as.Lhs[x.obj.result().index]
-			es = append(es, s.edit(s.off(id.Pos()), s.off(id.End()), x.name))
-		}
-		sortEdits(es)
-		return es
-	}
 	if len(h.items) > 0 && h.items[0].of > 0 {
 		// f(), or _, _ = f(), becomes b, _ := f().
 		return []analysis.TextEdit{s.edit(o, s.off(h.stmt.End()), h.heads(s, first)[0])}

@@ -40,8 +40,7 @@ func (x hoisted) text() string {
 	return x.name
 }
 
-// nameResult names result o of a call of which all n results are dropped, or of one whose
-// other results are declared.
+// nameResult names result o of a call of which all n results are dropped.
 func (d *decider) nameResult(o *object, call *ast.CallExpr, n int, none string) (*hoist, string) {
 	stmt, list, why := d.statementOf(call)
 	if why != "" {
@@ -56,7 +55,6 @@ func (d *decider) nameResult(o *object, call *ast.CallExpr, n int, none string) 
 			id, ok := e.(*ast.Ident)
 			return !ok || id.Name != "_"
 		})
-		drops = drops || blankOf(s, call, o.result().index) != nil
 	}
 	if !drops {
 		return nil, none + ": the result is dropped"
@@ -73,18 +71,6 @@ func (d *decider) nameResult(o *object, call *ast.CallExpr, n int, none string) 
 		h.items = append(h.items, hoisted{expr: call, name: d.fresh("b"), obj: o, of: n})
 	}
 	return h, ""
-}
-
-// blankOf returns the _ that result i of call is dropped by where s declares others.
-func blankOf(s *ast.AssignStmt, call *ast.CallExpr, i int) *ast.Ident {
-	if s.Tok != token.DEFINE || len(s.Rhs) != 1 || ast.Unparen(s.Rhs[0]) != ast.Expr(call) || i >= len(s.Lhs) {
-		return nil
-	}
-	id, ok := s.Lhs[i].(*ast.Ident)
-	if !ok || id.Name != "_" {
-		return nil
-	}
-	return id
 }
 
 // results are the left side of the statement that names the results of a call.
