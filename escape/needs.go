@@ -58,10 +58,9 @@ func (g *group) liveOut(b *block) []bool {
 		}
 		for j, o := range g.objs {
 			t := g.takes(o, s, k)
-			goes := t == nil && sl != nil && g.goesInto(o, s, k)
 			for c := range g.n {
 				g.edge(b, i, c, func(cc int) {
-					if t != nil || goes && sl[j*g.n+cc] {
+					if t != nil || sl != nil && sl[j*g.n+cc] {
 						l[j*g.n+c] = true
 					}
 				})
@@ -78,64 +77,6 @@ func (g *group) liveOut(b *block) []bool {
 		}
 	}
 	return l
-}
-
-// goesInto reports whether what s needs of o may be something that is there on its k-th way in: a
-// phi of s may be o on other ways only, as what deferred code reads is where it was not deferred
-// on one of them.
-func (g *group) goesInto(o *object, s *block, k int) bool {
-	if len(s.preds) < 2 || len(s.instrs) == 0 || s.instrs[0].op != opPhi {
-		return true
-	}
-	key := wayKey{o, s, k}
-	goes, ok := g.ways[key]
-	if !ok {
-		goes = !g.allNamed(o) || g.w.goesInto(o, s, k)
-		if g.ways == nil {
-			g.ways = map[wayKey]bool{}
-		}
-		g.ways[key] = goes
-	}
-	return goes
-}
-
-type wayKey struct {
-	o  *object
-	to *block
-	k  int
-}
-
-func (w *flow) goesInto(o *object, s *block, k int) bool {
-	elsewhere := false
-	for _, v := range s.instrs {
-		if v.op != opPhi {
-			break
-		}
-		if containsKey(o.members, v) && w.isUseful(v) {
-			if containsKey(o.members, v.args[k]) {
-				return true
-			}
-			elsewhere = true
-		}
-	}
-	return !elsewhere || slices.ContainsFunc(o.order, func(m *value) bool { return m.blk != s && w.liveIn(m, s) })
-}
-
-// allNamed reports whether each event of o is one of an operand: not what was planned, nor what
-// is told of the place where a function has returned.
-func (g *group) allNamed(o *object) bool {
-	named, ok := g.named[o]
-	if !ok {
-		named = true
-		for at := range o.events {
-			named = named && slices.ContainsFunc(at.args, func(a *value) bool { return containsKey(o.members, a) })
-		}
-		if g.named == nil {
-			g.named = map[*object]bool{}
-		}
-		g.named[o] = named
-	}
-	return named
 }
 
 // back moves l from after instruction v to before it.

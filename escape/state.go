@@ -50,8 +50,6 @@ type group struct {
 	out    map[*block][]state
 	why    string                         // not "": undecided
 	taken  map[edgeKey]map[*value]*object // what hands over to which phi, where they are many
-	ways   map[wayKey]bool                // see goesInto
-	named  map[*object]bool               // see allNamed
 }
 
 // at returns the instruction at whose index v comes into being: results do at
