@@ -30,7 +30,7 @@ func (w *flow) adopted(o *object, call *value) {
 		}
 		for a = a.find(); ; a = a.args[0].find() {
 			w.member(o, a, mView, o.def)
-			if a.op != opCopy && a.op != opPure && a.op != opPart || len(a.args) != 1 || plain(a.args[0].typ0()) {
+			if a.op != opCopy && a.op != opPure && a.op != opPart || len(a.args) != 1 || w.p.plain(a.args[0].typ0()) {
 				break
 			}
 		}

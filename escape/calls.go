@@ -24,17 +24,17 @@ func (w *flow) useCall(o *object, m *value, k memberKind, u *value) {
 			switch {
 			case k == mHolder || k == mMaybe:
 				o.move(u, k, "captured by a function literal that is not followed")
-			case slices.ContainsFunc(u.args, func(a *value) bool { return takesBuffers(a.typ0()) && a != m }):
+			case slices.ContainsFunc(u.args, func(a *value) bool { return w.p.takesBuffers(a.typ0()) && a != m }):
 				o.move(u, k, "handed to a function by "+ci.name)
 			default:
 				o.use(u)
 			}
 			tells := w.p.returnsAddress(a)
 			for _, r := range ci.results { // it may return us
-				if (!plain(r.typ0()) || tells && !isNumber(r.typ0())) && !isError(r.typ0()) {
+				if (!w.p.plain(r.typ0()) || tells && !w.p.isNumber(r.typ0())) && !isError(r.typ0()) {
 					w.member(o, r, mMaybe, m)
 				}
-				if tells && !isNumber(r.typ0()) {
+				if tells && !w.p.isNumber(r.typ0()) {
 					w.tell(o, r)
 				}
 			}

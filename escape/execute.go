@@ -257,7 +257,7 @@ func (s *sanity) call(v *value, w *walk, failed tri) {
 	}
 	for j, a := range v.args {
 		if ci.params[j] == -2 {
-			looks := !slices.ContainsFunc(v.args, func(x *value) bool { return x != a && takesBuffers(x.typ0()) })
+			looks := !slices.ContainsFunc(v.args, func(x *value) bool { return x != a && s.p.takesBuffers(x.typ0()) })
 			for _, t := range w.reach(w.vals[a]) {
 				looks = looks && !w.things[t].bound
 			}
@@ -339,7 +339,7 @@ func (s *sanity) call(v *value, w *walk, failed tri) {
 					own := w.change(w.vals[r][0])
 					own.sees = union(own.sees, w.vals[a])
 				}
-			case ci.params[j] == -2 && !plain(r.typ0()) && !isError(r.typ0()): // a function that looks at it may return it
+			case ci.params[j] == -2 && !s.p.plain(r.typ0()) && !isError(r.typ0()): // a function that looks at it may return it
 				w.leadsTo(r, union(w.vals[r], w.vals[a]))
 			case v.operandIs(j, re.Is):
 				w.leadsTo(r, union(w.vals[r], w.vals[a]))

@@ -207,7 +207,7 @@ func (w *flow) outlives(x *value, isStore func(*value) bool) bool {
 	follow = func(x *value) {
 		for _, u := range x.users {
 			if !uses[u] && u.op != opSet && u.op != opGap && u.op != opDiscard {
-				if uses[u] = true; !plain(u.typ0()) {
+				if uses[u] = true; !w.p.plain(u.typ0()) {
 					follow(u)
 				}
 			}

@@ -138,7 +138,7 @@ func (w *flow) add(k objectKind, def *value) *object {
 // sites finds the values that come into being here, and the parameters.
 func (w *flow) sites() {
 	for _, v := range w.f.params {
-		if !plain(v.typ0()) {
+		if !w.p.plain(v.typ0()) {
 			w.add(objParam, v)
 		}
 	}

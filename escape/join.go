@@ -95,7 +95,7 @@ func (l *lower) joined(lit *ast.FuncLit, args []*value, group *root, pos token.P
 	l.depth--
 	l.sealAndStart(done)
 	for _, a := range append(cl.args, args...) {
-		if a = a.find(); isNumber(a.typ0()) {
+		if a = a.find(); l.p.isNumber(a.typ0()) {
 			continue
 		}
 		p := &place{root: &root{name: "held", typ: a.typ0()}, typ: a.typ0()}

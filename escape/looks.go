@@ -108,11 +108,11 @@ func (p *pkg) lookedAtBy(call *ast.CallExpr, arg ast.Node, lit *ast.FuncLit) (le
 	}
 	if call.Fun == arg { // what it calls may give its parts to the functions that it is given
 		for _, a := range call.Args {
-			if takesBuffers(p.typeOf(a)) && !given(a) {
+			if p.takesBuffers(p.typeOf(a)) && !given(a) {
 				return false, false
 			}
 		}
-		return !plain(p.typeOf(call)), true
+		return !p.plain(p.typeOf(call)), true
 	}
 	if id, ok := fun.(*ast.Ident); ok {
 		if b, ok := p.info.Uses[id].(*types.Builtin); ok {
@@ -120,7 +120,7 @@ func (p *pkg) lookedAtBy(call *ast.CallExpr, arg ast.Node, lit *ast.FuncLit) (le
 		}
 	}
 	if given(fun) {
-		return false, plain(p.typeOf(call))
+		return false, p.plain(p.typeOf(call))
 	}
 	f := p.funcOf(fun)
 	if sel, ok := fun.(*ast.SelectorExpr); ok && f == nil {
@@ -149,13 +149,13 @@ func isFunc(t types.Type) bool {
 }
 
 // takesBuffers reports whether t is a function that can be given what leads to a buffer.
-func takesBuffers(t types.Type) bool {
+func (p *pkg) takesBuffers(t types.Type) bool {
 	sig, ok := t.Underlying().(*types.Signature)
 	if !ok {
 		return false
 	}
 	for i := range sig.Params().Len() {
-		if !plain(sig.Params().At(i).Type()) {
+		if !p.plain(sig.Params().At(i).Type()) {
 			return true
 		}
 	}

@@ -206,7 +206,7 @@ func (w *flow) onlyLooks(v *value) bool {
 			}
 			switch {
 			case u.op == opStore:
-				ok = len(u.args) < 2 || u.args[1] != m || plain(u.args[0].typ0())
+				ok = len(u.args) < 2 || u.args[1] != m || w.p.plain(u.args[0].typ0())
 			case u.call != nil:
 				for j, a := range u.args {
 					ok = ok && (a != m || u.call.params[j] < -1 || !u.call.sum.arg(u.call.params[j]).Writes)

@@ -116,7 +116,7 @@ func (w *flow) givenTo(tree []*value) []*value {
 	for _, v := range tree {
 		given = append(given, w.stores[v]...)
 		for i, a := range v.args {
-			if v.op != opPhi && i >= puts(v) && !plain(a.typ0()) {
+			if v.op != opPhi && i >= puts(v) && !w.p.plain(a.typ0()) {
 				given = append(given, a)
 			}
 		}
@@ -276,7 +276,7 @@ func (w *flow) keyed(v *value) bool {
 		return false
 	}
 	m, ok := v.typ0().Underlying().(*types.Map)
-	return ok && !plain(m.Key()) && !w.p.holdsResource(m.Elem())
+	return ok && !w.p.plain(m.Key()) && !w.p.holdsResource(m.Elem())
 }
 
 // holders lists what an element that is stored into collection v can be read

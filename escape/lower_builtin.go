@@ -64,7 +64,7 @@ func (l *lower) callBuiltin(call *ast.CallExpr, name string) []*value {
 	case "copy":
 		args := l.args(call)
 		if len(args) == 2 {
-			if s, ok := l.p.typeOf(call.Args[0]).Underlying().(*types.Slice); ok && !plain(s.Elem()) {
+			if s, ok := l.p.typeOf(call.Args[0]).Underlying().(*types.Slice); ok && !l.p.plain(s.Elem()) {
 				st := l.emit(opStore, nil, call.Pos(), args[1], args[0])
 				st.note = "copied into a slice"
 			}

@@ -154,7 +154,7 @@ func (l *lower) finishCall(call *ast.CallExpr, c callee, args []*value, how stri
 		r := l.emit(opResult, rt, call.Pos(), v)
 		r.index, r.expr, r.end = i, call, call.End()
 		ci.results = append(ci.results, r)
-		if plain(rt) && v.fn != nil && !plain(v.fn.Origin().Signature().Results().At(i).Type()) {
+		if l.p.plain(rt) && v.fn != nil && !l.p.plain(v.fn.Origin().Signature().Results().At(i).Type()) {
 			ci.sum = ci.sum.number(i)
 		}
 		if i == sig.Results().Len()-1 && isError(rt) {

@@ -100,7 +100,7 @@ func (l *lower) deferStmt(s *ast.DeferStmt) {
 		return
 	}
 	for i, a := range v.args {
-		if isNumber(a.find().typ0()) || !v.call.sum.arg(v.call.params[i]).borrow() {
+		if l.p.isNumber(a.find().typ0()) || !v.call.sum.arg(v.call.params[i]).borrow() {
 			continue // freed or gone from here on: see opDefer
 		}
 		l.keepFor(d, a)
@@ -185,7 +185,7 @@ func (l *lower) deferInLoop(d *deferred, lit *ast.FuncLit, args []*value) {
 	for _, b := range l.f.blocks[first:] {
 		inside = append(inside, b.instrs...)
 	}
-	for _, a := range readBy(inside) {
+	for _, a := range l.p.readBy(inside) {
 		l.keepFor(d, a)
 	}
 	for _, h := range l.heldByLiteral(lit, map[*ast.FuncLit]bool{}) {
@@ -198,7 +198,7 @@ func (l *lower) deferInLoop(d *deferred, lit *ast.FuncLit, args []*value) {
 
 // readBy returns the values from outside that the instructions read, in the order in
 // which they do. Freeing a value, or testing it for nil, is not reading it.
-func readBy(instrs []*value) []*value {
+func (p *pkg) readBy(instrs []*value) []*value {
 	in := map[*value]bool{}
 	for _, v := range instrs {
 		in[v] = true
@@ -234,7 +234,7 @@ func readBy(instrs []*value) []*value {
 				continue // gone from here on: see opDefer
 			}
 			for _, r := range roots(a, map[*value]bool{}) {
-				if !isNumber(r.typ0()) && r.op != opNil && r.op != opConst && !slices.Contains(out, r) {
+				if !p.isNumber(r.typ0()) && r.op != opNil && r.op != opConst && !slices.Contains(out, r) {
 					out = append(out, r)
 				}
 			}

@@ -15,6 +15,9 @@ func (p *pkg) typeOf(e ast.Expr) types.Type {
 	return types.Typ[types.Invalid]
 }
 
+// plain reports whether values of type t lead to no memory and own nothing.
+func (p *pkg) plain(t types.Type) bool { return plain(t) && !p.holdsResource(t) }
+
 // plain reports whether a value of type t leads to no memory: numbers that are
 // no addresses, booleans, strings.
 func plain(t types.Type) bool {
@@ -195,7 +198,7 @@ func (l *lower) expr1(e ast.Expr) *value {
 // field of a resource is still a view of it, as it may be a raw handle.
 func (l *lower) part(base *value, t types.Type, pos token.Pos, note string, elem bool) *value {
 	o := opPart
-	if plain(t) && (elem || !integer(t)) {
+	if l.p.plain(t) && (elem || !integer(t)) {
 		o = opElem
 	}
 	v := l.emit(o, t, pos, base)
@@ -345,10 +348,10 @@ func (l *lower) composite(x *ast.CompositeLit, t types.Type) *value {
 // something else than a map is only read.
 func (l *lower) mapKey(t types.Type, m, k *value) {
 	mt, ok := t.Underlying().(*types.Map)
-	if ok && carries(mt.Key(), 0) && plain(mt.Key()) {
+	if ok && carries(mt.Key(), 0) && l.p.plain(mt.Key()) {
 		l.emit(opUse, nil, k.pos, k).note = numberKey
 	}
-	if !ok || plain(mt.Key()) {
+	if !ok || l.p.plain(mt.Key()) {
 		return
 	}
 	s := l.emit(opStore, nil, k.pos, k)

@@ -46,7 +46,7 @@ func (l *lower) heldBy(d *deferred) []held {
 	var out []held
 	if l.splice == nil && l.p.mayRecover(d.stmt.Call) {
 		for i := range l.f.sig.Results().Len() {
-			if r := l.f.sig.Results().At(i); r.Name() != "" && r.Name() != "_" && !isNumber(r.Type()) {
+			if r := l.f.sig.Results().At(i); r.Name() != "" && r.Name() != "_" && !l.p.isNumber(r.Type()) {
 				out = append(out, held{root: l.declareAgain(r), how: touchReads})
 			}
 		}
@@ -109,7 +109,7 @@ func (l *lower) heldByLiteral(lit *ast.FuncLit, seen map[*ast.FuncLit]bool) []he
 			return
 		}
 		o, ok := l.p.info.Uses[id].(*types.Var)
-		if !ok || o.IsField() || isNumber(o.Type()) || o.Pos() >= lit.Pos() && o.Pos() < lit.End() {
+		if !ok || o.IsField() || l.p.isNumber(o.Type()) || o.Pos() >= lit.Pos() && o.Pos() < lit.End() {
 			return
 		}
 		if c := l.lits[o]; c != nil { // a literal with a name
@@ -303,7 +303,7 @@ func (l *lower) holdAll(d *deferred, hs []held, pos token.Pos) {
 // hold adds v and what it leads to.
 func (l *lower) hold(to *[]*value, v *value, seen map[*root]bool) {
 	v = v.find()
-	if v.op == opNil || v.op == opConst || isNumber(v.typ0()) {
+	if v.op == opNil || v.op == opConst || l.p.isNumber(v.typ0()) {
 		return
 	}
 	if !slices.Contains(*to, v) {
@@ -324,7 +324,7 @@ func (l *lower) holdRoot(to *[]*value, r *root, seen map[*root]bool) {
 	}
 	seen[r] = true
 	for _, p := range r.leaves {
-		if !isNumber(p.typ) {
+		if !l.p.isNumber(p.typ) {
 			l.hold(to, l.readPlace(p), seen)
 		}
 	}

@@ -230,7 +230,7 @@ func (l *lower) spliceLent(call *value, args []*value) {
 				t := sig.Params().At(k).Type()
 				var of []*value
 				for _, o := range args {
-					if o.find() != v && !plain(o.find().typ0()) {
+					if o.find() != v && !l.p.plain(o.find().typ0()) {
 						of = append(of, o)
 					}
 				}
@@ -238,7 +238,7 @@ func (l *lower) spliceLent(call *value, args []*value) {
 					of = append(of, call.args[0])
 				}
 				x := l.emit(opPart, t, v.pos, of...)
-				if len(of) == 0 || plain(t) {
+				if len(of) == 0 || l.p.plain(t) {
 					x.op = opUnknown
 					x.args = nil
 				}

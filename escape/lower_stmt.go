@@ -386,5 +386,5 @@ func (p *pkg) assigns(n ast.Node, v *types.Var) bool {
 
 func isMapKeyPart(t types.Type, p *pkg) bool {
 	m, ok := t.Underlying().(*types.Map)
-	return ok && !plain(m.Key())
+	return ok && !p.plain(m.Key())
 }

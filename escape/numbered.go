@@ -2,11 +2,15 @@ package escape
 
 // Resources whose handles are numbers.
 
-import "go/types"
+import (
+	"go/types"
+	"slices"
+)
 
-// numbered returns a resource type whose values are numbers, or structs of numbers, if a
-// value of type t may own one; nil if not. Numbers are not followed where they are put
-// into something, handed to another function or deferred, so nothing is planned for them.
+// numbered returns a resource type whose values are numbers, or structs of numbers, and which
+// another package frees, if a value of type t may own one; nil if not. A package that knows the
+// type and not the function that frees it takes the values for numbers, which it does not follow where they
+// are put into something, so nothing is planned for them.
 func (p *pkg) numbered(t types.Type) types.Type {
 	return p.numberIn(t, map[types.Type]bool{})
 }
@@ -17,7 +21,7 @@ func (p *pkg) numberIn(t types.Type, seen map[types.Type]bool) types.Type {
 	}
 	seen[t] = true
 	if p.isDeclared(t) {
-		if plain(t) {
+		if n, ok := types.Unalias(t).(*types.Named); plain(t) && (!ok || slices.ContainsFunc(p.freersOf(t), func(f *freer) bool { return f.fn.Pkg() != n.Obj().Pkg() })) {
 			return t
 		}
 		return nil // what is in it is its own affair

@@ -50,7 +50,7 @@ func (w *flow) tell(o *object, v *value) {
 }
 
 // isNumber reports whether a value of type t leads to no memory, and is no address either.
-func isNumber(t types.Type) bool { return plain(t) && !carries(t, 0) }
+func (p *pkg) isNumber(t types.Type) bool { return p.plain(t) && !carries(t, 0) }
 
 // returnsAddress reports whether the function value v may return an address that is a
 // number or a string.
@@ -86,7 +86,7 @@ func (p *pkg) mayReturnAddress(v *value, depth int) bool {
 // saysAddress reports whether a summary says of a number or a string that it is an address.
 func (p *pkg) saysAddress(s *Summary, sig *types.Signature) bool {
 	for i, r := range s.Res {
-		if i < sig.Results().Len() && (r.Tells || r.Views|r.Is != 0 && plain(sig.Results().At(i).Type()) && !isNumber(sig.Results().At(i).Type())) {
+		if i < sig.Results().Len() && (r.Tells || r.Views|r.Is != 0 && p.plain(sig.Results().At(i).Type()) && !p.isNumber(sig.Results().At(i).Type())) {
 			return true
 		}
 	}
@@ -103,7 +103,7 @@ func (p *pkg) makesAddress(body *ast.BlockStmt) bool {
 			return !found
 		}
 		if p.info.Types[call.Fun].IsType() {
-			found = len(call.Args) == 1 && rawType(p.typeOf(call.Args[0])) && plain(p.typeOf(call))
+			found = len(call.Args) == 1 && rawType(p.typeOf(call.Args[0])) && p.plain(p.typeOf(call))
 		} else if f := p.called(call); f != nil {
 			found = p.saysAddress(p.summaryOf(f), f.Signature())
 		}

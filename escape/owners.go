@@ -16,7 +16,7 @@ func (w *flow) phis() {
 	for _, b := range w.f.rpo {
 		for _, v := range b.instrs {
 			switch {
-			case v.op == opPhi && !plain(v.typ0()) && w.isUseful(v), w.ownerOp(v) && !passing(v):
+			case v.op == opPhi && !w.p.plain(v.typ0()) && w.isUseful(v), w.ownerOp(v) && !passing(v):
 				cand = append(cand, v)
 				in[v] = true
 			case v.op == opStore && len(v.args) == 2 && w.p.collects(v.args[1].typ):
@@ -26,7 +26,7 @@ func (w *flow) phis() {
 		}
 	}
 	owned := func(a *value) bool {
-		if plain(a.typ0()) {
+		if w.p.plain(a.typ0()) {
 			return true // the key of a map, not an element
 		}
 		r := origin(a)
@@ -317,7 +317,7 @@ func (w *flow) conflicts(v *value) bool {
 func (w *flow) putsTwice(v *value) bool {
 	for i, a := range v.args {
 		r := origin(a)
-		if r.op == opNil || plain(a.typ0()) {
+		if r.op == opNil || w.p.plain(a.typ0()) {
 			continue
 		}
 		for _, b := range v.args[:i] {

@@ -45,7 +45,7 @@ func (f *fn) puts(w *flow, s *Summary) []Put {
 	}
 	for _, b := range f.rpo {
 		for _, v := range b.instrs {
-			if v.op == opPanic || v.op == opStore && !stores[v] && !plain(v.args[0].typ0()) {
+			if v.op == opPanic || v.op == opStore && !stores[v] && !f.p.plain(v.args[0].typ0()) {
 				return nil
 			}
 		}
@@ -98,7 +98,7 @@ func (f *fn) put(v *value) (Put, bool) {
 		x = copied(x.args[1])
 	}
 	put.From = x.index
-	return put, x.op == opParam && x != into && !plain(x.typ0()) && !(sig.Variadic() && x.index == last)
+	return put, x.op == opParam && x != into && !f.p.plain(x.typ0()) && !(sig.Variadic() && x.index == last)
 }
 
 // replays returns which stores of call v can be done here instead, and where: the caller

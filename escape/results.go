@@ -78,7 +78,7 @@ func (p *pkg) inferResults(f *fn, w *flow, s *Summary) {
 	}
 	for i := range s.Res {
 		t := f.sig.Results().At(i).Type()
-		if plain(t) {
+		if p.plain(t) {
 			continue
 		}
 		all, some, armed := true, false, false
@@ -156,7 +156,7 @@ func (p *pkg) inferResults(f *fn, w *flow, s *Summary) {
 			if i == j || !s.Res[j].Owned || len(s.Res[j].Fields) > 0 {
 				continue
 			}
-			number := plain(f.sig.Results().At(i).Type())
+			number := p.plain(f.sig.Results().At(i).Type())
 			for _, r := range f.exits {
 				if r.blk == nil || r.blk.order < 0 || i >= len(r.args) {
 					continue

@@ -120,7 +120,7 @@ func (pl *planner) empty(v *value, c int, st []state) bool {
 	g := pl.g
 	for _, a := range v.args {
 		r := origin(a)
-		if r.op == opNil || plain(a.typ0()) {
+		if r.op == opNil || pl.g.w.p.plain(a.typ0()) {
 			continue
 		}
 		q := g.w.byDef[r]

@@ -69,7 +69,7 @@ func (p *pkg) inferArg(w *flow, o *object, s *Summary) ArgEffect {
 				return
 			}
 			r, told := &s.Res[ev.res], o.told[ev.at.args[ev.res]]
-			if plain(w.f.sig.Results().At(ev.res).Type()) && !told {
+			if p.plain(w.f.sig.Results().At(ev.res).Type()) && !told {
 				return // a number says something about it, it does not lead there
 			}
 			r.Tells = r.Tells || told

@@ -138,7 +138,7 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 		switch {
 		case k == mWhole && (o.holder && w.p.holdsResource(u.typ0()) || !w.p.isResource(o.def.typ0()) && w.p.holdsResource(o.def.typ0())):
 			w.member(o, u, mMaybe, m) // one of several things it holds
-		case u.note == "iterated" && !plain(u.typ0()):
+		case u.note == "iterated" && !w.p.plain(u.typ0()):
 			w.member(o, u, mMaybe, m) // what an iterator yields that looks at us
 		case k == mWhole, k == mView:
 			w.member(o, u, mView, m)
@@ -159,7 +159,7 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 		}
 	case opPure:
 		o.use(u)
-		if k != mHolder && !plain(u.typ0()) || integer(u.typ0()) && (k == mView || !plain(m.typ0())) || o.told[m] {
+		if k != mHolder && !w.p.plain(u.typ0()) || integer(u.typ0()) && (k == mView || !w.p.plain(m.typ0())) || o.told[m] {
 			w.member(o, u, mView, m)
 		}
 	case opCmp, opNot, opDiscard, opGap:
@@ -284,7 +284,7 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 			o.event(u, event{kind: evUse, why: byDelete})
 		case u.op == opRecv && k == mHolder:
 			// A handle is copied; what it is used for then counts.
-		case plain(m.typ0()) && !o.told[m] && (u.note == "goroutine" || u.note == "deferred call"):
+		case w.p.plain(m.typ0()) && !o.told[m] && (u.note == "goroutine" || u.note == "deferred call"):
 			// a number, which says nothing about the buffer any more
 		case u.note == numberKey:
 			if o.told[m] {
@@ -296,11 +296,11 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 		if u.op == opRecv && o.told[m] {
 			w.member(o, u, mView, m)
 		}
-		if u.op == opRecv && k == mHolder && !plain(u.typ0()) {
+		if u.op == opRecv && k == mHolder && !w.p.plain(u.typ0()) {
 			w.member(o, u, mMaybe, m)
 		}
 	case opHold:
-		if plain(m.typ0()) && !o.told[m] {
+		if w.p.plain(m.typ0()) && !o.told[m] {
 			return
 		}
 		o.event(u, event{kind: evUse, why: u.note})
@@ -313,7 +313,7 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 				}
 			}
 			w.look(o, w.byDef[origin(u.args[0])])
-			if q := w.byDef[origin(u.args[0])]; k != mView && !plain(u.args[0].typ0()) && (q == nil || q.mayNil || q.errRes != nil) && w.insists(o) {
+			if q := w.byDef[origin(u.args[0])]; k != mView && !w.p.plain(u.args[0].typ0()) && (q == nil || q.mayNil || q.errRes != nil) && w.insists(o) {
 				o.complex = "a field of it gets what may be nil, which its free does not accept"
 			}
 			if o.coll && k != mView {
