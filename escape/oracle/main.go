@@ -42,7 +42,7 @@ type options struct {
 	pool                 string
 	tool                 string
 	out                  string
-	fails                string
+	fails, commit        string
 	shrink, examples     int
 	like                 string
 	runs, faults         int
@@ -62,6 +62,7 @@ func main() {
 	flag.StringVar(&o.tool, "lastuse", "", "lastuse command (default: built from this module)")
 	flag.StringVar(&o.out, "o", "", "write the figures to this file, for bench/results")
 	flag.StringVar(&o.fails, "fails", "", "write shrunk failures to this folder, as txtar files")
+	flag.StringVar(&o.commit, "commit", "", "what the figures are of, for the file of -o (default: asks git)")
 	flag.IntVar(&o.shrink, "shrink", 5, "wrong edits to shrink")
 	flag.IntVar(&o.examples, "examples", 0, "shrink an example of this many of the most frequent reasons for buffers left alone")
 	flag.StringVar(&o.like, "like", "", "of these, only those that have this text")
@@ -179,9 +180,12 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) (wrong int, e
 
 // config is the head of a results file: lines that benchstat reads.
 func config(repo string, o options, begin time.Time) string {
-	commit := "unknown"
-	if out, err := exec.Command("git", "-C", repo, "rev-parse", "--short", "HEAD").Output(); err == nil {
-		commit = strings.TrimSpace(string(out))
+	commit := o.commit
+	if commit == "" {
+		commit = "unknown"
+		if out, err := exec.Command("git", "-C", repo, "rev-parse", "--short", "HEAD").Output(); err == nil {
+			commit = strings.TrimSpace(string(out))
+		}
 	}
 	return fmt.Sprintf("go: %s\ngoos: %s\ngoarch: %s\ncpus: %d\ncommit: %s\ncommand: go run ./escape/oracle -n %d -from %d -seed %d -pool %s\ntook: %s\n\n",
 		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), commit, o.n, o.from, o.seed, o.pool, time.Since(begin).Round(time.Second))

@@ -19,6 +19,7 @@ mkdir -p "$to/bin" "$to/$tools" "$out"
 
 go build -trimpath -ldflags=-s -o "$work/oracle/lastuse" ./cmd/lastuse
 go build -trimpath -ldflags=-s -o "$work/oracle/oracle" ./escape/oracle
+git rev-parse --short HEAD >"$work/oracle/commit"
 cp "$root/bin/go" "$to/bin/"
 for t in asm buildid compile link vet; do
   if [ -f "$root/$tools/$t" ]; then cp "$root/$tools/$t" "$to/$tools/"; fi
@@ -52,7 +53,7 @@ trap 'rm -rf "$work"' EXIT
 trap : TERM INT # the oracle ends with its figures
 export GOROOT=$here/go PATH=$here/go/bin:/usr/bin:/bin HOME=$work GOCACHE=$here/cache GOPATH=$work/go TMPDIR=$work
 export GOPROXY=off GOTOOLCHAIN=local GOFLAGS= CGO_ENABLED=0 GOTELEMETRY=off
-"$here/oracle" -lastuse "$here/lastuse" -j "$(nproc)" "$@"
+"$here/oracle" -lastuse "$here/lastuse" -commit "$(cat "$here/commit")" -j "$(nproc)" "$@"
 RUN
 chmod +x "$work/oracle/run.sh"
 tar -C "$work" -cJf "$out/oracle.tar.xz" oracle
