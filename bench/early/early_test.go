@@ -48,8 +48,8 @@ func TestLargest(t *testing.T) {
 }
 
 var (
-	series = flag.String("early.series", "", "write the size of the foreign heap over time to this `file`")
-	rounds = flag.Int("early.rounds", 9, "how often each form of each program runs")
+	series  = flag.String("early.series", "", "write the size of the foreign heap over time to this `file`")
+	rounds  = flag.Int("early.rounds", 9, "how often each form of each program runs")
 	smaller = flag.Int("early.smaller", 1, "divide the batches that are timed by this")
 )
 
