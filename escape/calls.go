@@ -106,6 +106,10 @@ func (w *flow) useCall(o *object, m *value, k memberKind, u *value) {
 				} else if !ci.sum.Decided && contains(a.typ0(), o.def.typ0()) {
 					// It may have been put into a field there, which is freed with it.
 					o.event(u, event{kind: evMove, when: when, call: u, m: kk, why: "passed to " + ci.name + ", which may free it", callee: ci.name})
+				} else if own == nil && isField(m) && types.Identical(deref(a.typ0()), deref(o.def.typ0())) {
+					// Read from what holds ours, or from ours, as the next of a ring: it may be ours.
+					ev.when, ev.m = When{K: Maybe}, mMaybe
+					o.event(u, ev)
 				} else {
 					o.event(u, event{kind: evUse, why: "free"})
 					if own == nil && !o.inField(m) {
@@ -224,6 +228,9 @@ func (o *object) inField(m *value) bool {
 	}
 	return false
 }
+
+// isField reports whether m is read from a field: of o, or of something that holds o.
+func isField(m *value) bool { return m.op == opPart && strings.HasPrefix(m.note, "field ") }
 
 // handoff says to whom o goes if all that ever happens to it is to be handed to
 // an owner that is sure to use or free it; "" if that is not so, as where it was
