@@ -124,32 +124,16 @@ func (f *fn) passesOnce(call *ast.CallExpr) bool {
 	if at == nil {
 		return false
 	}
-	around := f.reachedFrom(f.rpo[0], at)
+	around := spread(ahead, at, f.rpo[0])
 	for _, r := range f.exits {
 		if r.blk != at && around[r.blk] {
 			return false
 		}
 	}
 	for _, s := range at.succs {
-		if s == at || f.reachedFrom(s, nil)[at] {
+		if spread(ahead, nil, s)[at] {
 			return false
 		}
 	}
 	return true
-}
-
-// reachedFrom returns the blocks that ways from b lead to which do not go through without.
-func (f *fn) reachedFrom(b, without *block) map[*block]bool {
-	seen := map[*block]bool{}
-	stack := []*block{b}
-	for len(stack) > 0 {
-		b := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		if seen[b] || b == without {
-			continue
-		}
-		seen[b] = true
-		stack = append(stack, b.succs...)
-	}
-	return seen
 }

@@ -140,6 +140,7 @@ func (p *pkg) summarize(fns []*fn) {
 func (p *pkg) build(f *fn) {
 	f.blocks, f.params, f.outers, f.nvals, f.roots, f.rpo, f.exits = nil, nil, nil, 0, nil, nil, nil
 	f.declined, f.loops, f.after, f.named = "", nil, nil, false
+	f.started = nil
 	p.guarded(f, func() {
 		p.lower(f)
 		f.flow = analyze(f)

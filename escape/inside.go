@@ -175,7 +175,7 @@ func (d *decider) freedInside(pl *planner, of *gap, o *object, p *place) (mayNil
 	if at == nil || !holds(at) {
 		return false, false
 	}
-	behind := reachableFrom(at.blk)
+	behind := spread(ahead, nil, at.blk.succs...)
 	var panics []*value
 	for _, b := range d.f.rpo {
 		for i, v := range b.instrs {

@@ -229,9 +229,10 @@ type fn struct {
 	flow     *flow
 	loops    []*elemLoop
 	outers   []outer
-	lits     []*ast.FuncLit // outermost literals inside, in order
-	syntax   *syntax        // nil until asked for
-	after    []*value       // by block: the end of the first exit after it; nil until asked for
+	lits     []*ast.FuncLit    // outermost literals inside, in order
+	started  map[*value]*block // where the goroutine is started that a value joins
+	syntax   *syntax           // nil until asked for
+	after    []*value          // by block: the end of the first exit after it; nil until asked for
 
 	tight map[*value]bool // collections that are to own although their buffers could be freed one by one
 }

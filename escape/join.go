@@ -19,7 +19,8 @@ const (
 
 // A join is one go statement whose end somebody waits for.
 type join struct {
-	group *root // the WaitGroup or errgroup.Group
+	head  *block // where the goroutine is started
+	group *root  // the WaitGroup or errgroup.Group
 	open  *place
 	held  []*place
 }
@@ -84,6 +85,7 @@ func (l *lower) joined(lit *ast.FuncLit, args []*value, group *root, pos token.P
 	l.capture(cl)
 	j := &join{group: group, open: &place{root: &root{name: "joined"}, typ: types.Typ[types.Bool]}}
 	head, body, done := l.block(joinedHead), l.block("go.body"), l.block("go.done")
+	j.head = head
 	l.jump(head)
 	l.start(head)
 	l.depth++
@@ -125,6 +127,10 @@ func (l *lower) use(j *join, o op, pos token.Pos) {
 	if len(args) > 0 {
 		v := l.emit(o, nil, pos, args...)
 		v.note = joinedUse
+		if l.f.started == nil {
+			l.f.started = map[*value]*block{}
+		}
+		l.f.started[v] = j.head
 		if o == opGo {
 			v.call = &callInfo{goes: true, sum: &Summary{Unknown: true}, name: "a goroutine"}
 			for range args {

@@ -3,6 +3,8 @@ package escape
 // Goroutines that are still running when something panics: deferred code that runs then must
 // not free what they use, although they are joined on all paths that nothing panics on.
 
+import "slices"
+
 // runningAt returns a function that reports whether a goroutine may be running at an
 // instruction that uses one of the objects.
 func (d *decider) runningAt(objs []*object) func(at *value) bool {
@@ -10,26 +12,15 @@ func (d *decider) runningAt(objs []*object) func(at *value) bool {
 	if len(waits) == 0 {
 		return func(*value) bool { return false }
 	}
-	since := map[*block]bool{} // some goroutine was started before
-	for _, b := range d.f.rpo {
-		if b.label == joinedHead {
-			since[b] = true
-			for s := range reachableFrom(b) {
-				since[s] = true
-			}
-		}
+	var starts, joins []*block
+	for _, w := range waits {
+		starts = append(starts, d.f.started[w])
+		joins = append(joins, w.blk.preds...)
 	}
+	started := spread(ahead, nil, starts...) // one of them was started before
+	awaited := spread(back, nil, joins...)   // one of them is joined behind
 	return func(at *value) bool {
-		if !since[at.blk] {
-			return false
-		}
-		ahead := reachableFrom(at.blk)
-		for _, w := range waits {
-			if ahead[w.blk] || w.blk == at.blk && at.at < w.at {
-				return true
-			}
-		}
-		return false
+		return started[at.blk] && (awaited[at.blk] || slices.ContainsFunc(waits, func(w *value) bool { return at.blk == w.blk && at.at < w.at }))
 	}
 }
 
@@ -41,11 +32,11 @@ func (d *decider) endangers(gp *value, right bool, objs []*object) bool {
 		return false
 	}
 	running := d.runningAt(objs)
-	ahead := reachableFrom(gp.blk)
+	after := spread(ahead, nil, gp.blk.succs...)
 	found := false
 	for _, o := range objs {
 		o.eachEvent(func(e event) {
-			behind := ahead[e.at.blk] || e.at.blk == gp.blk && e.at.at > gp.at
+			behind := after[e.at.blk] || e.at.blk == gp.blk && e.at.at > gp.at
 			switch {
 			case !behind || found:
 			case e.holds():
@@ -79,21 +70,4 @@ func beforeWait(v *value) bool {
 		}
 	}
 	return false
-}
-
-// reachableFrom lists the blocks that paths lead to from the end of b.
-func reachableFrom(b *block) map[*block]bool {
-	seen := map[*block]bool{}
-	stack := []*block{b}
-	for len(stack) > 0 {
-		x := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		for _, s := range x.succs {
-			if !seen[s] {
-				seen[s] = true
-				stack = append(stack, s)
-			}
-		}
-	}
-	return seen
 }

@@ -47,6 +47,27 @@ next:
 	return false
 }
 
+// ahead and back are the ways on which spread goes on from a block.
+func ahead(b *block) []*block { return b.succs }
+func back(b *block) []*block  { return b.preds }
+
+// spread returns the blocks that ways lead to from those in from, these included, and that
+// do not go through without.
+func spread(ways func(*block) []*block, without *block, from ...*block) map[*block]bool {
+	seen := map[*block]bool{}
+	stack := slices.Clone(from)
+	for len(stack) > 0 {
+		b := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if seen[b] || b == without {
+			continue
+		}
+		seen[b] = true
+		stack = append(stack, ways(b)...)
+	}
+	return seen
+}
+
 // A finder answers again and again what search would say: whether, from a point behind
 // a definition, one of some instructions is found before a path is left. It walks ahead
 // from the definition and back from what there is to find, by turns, until one of the
