@@ -1,6 +1,7 @@
 package alloc
 
 import (
+	"errors"
 	"math"
 	"runtime"
 	"slices"
@@ -246,15 +247,15 @@ func (l *lane) follows(t *lane) uint64 {
 	return l.after[t]
 }
 
-// capturing reports whether the stream is being captured, as far as can be known.
-// It costs nothing while nobody else has the handle.
+// capturing reports whether the stream is being captured, as far as can be known. If the device cannot say,
+// what is wrong with it the call that asks will meet itself. It costs nothing while nobody else has the handle.
 func (l *lane) capturing() bool {
 	c := l.core
 	if c.capturer == nil || !l.exposed.Load() {
 		return false
 	}
 	on, err := c.capturer.Capturing(l.handle)
-	return on || err != nil
+	return on || errors.Is(err, ErrCapturing)
 }
 
 // meetings is how often a Make must have found its heap locked before its stream

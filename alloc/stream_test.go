@@ -2,6 +2,8 @@ package alloc_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -100,6 +102,45 @@ func TestCapture(t *testing.T) {
 	sound(t, p)
 	require.NoError(t, p.Close())
 }
+
+// A device that cannot say whether a stream is captured is not taken for one that says yes: what is wrong with
+// it is what the call itself meets.
+func TestCapturingUnknown(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		err      error
+		captured bool
+	}{
+		{"broken", errors.New("broken"), false},
+		{"captured", fmt.Errorf("asked of a stream that waits for one: %w", alloc.ErrCapturing), true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dev, err := host.Open(host.Options{})
+			require.NoError(t, err)
+			p, err := alloc.NewPool(mute{dev, tt.err}, alloc.Options{})
+			require.NoError(t, err)
+			s := newStream(t, p)
+			s.Handle()
+			b, err := alloc.Make[byte](s, 10)
+			if tt.captured {
+				require.ErrorIs(t, err, alloc.ErrCapturing)
+			} else {
+				require.NoError(t, err)
+				assert.NotPanics(t, func() { b.Ptr(s) })
+				b.Free()
+			}
+			require.NoError(t, p.Close())
+		})
+	}
+}
+
+// mute is a device that fails to say whether a stream is captured.
+type mute struct {
+	*host.Device
+	err error
+}
+
+func (m mute) Capturing(uintptr) (bool, error) { return false, m.err }
 
 // Streams that come and go leave their memory to those that follow.
 func TestStreamChurn(t *testing.T) {

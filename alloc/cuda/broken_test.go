@@ -66,6 +66,23 @@ func testBroken(t *testing.T, e *env) {
 	require.NoError(t, e.dev.Close())
 }
 
+// An assertion of a kernel that fails breaks the context too. A stream whose handle others have says so, and not that it
+// is captured.
+func TestAssert(t *testing.T) {
+	const code = 710
+	e := startStandIn(t, alloc.Options{})
+	e.s.Handle()
+	for _, f := range []string{"cuStreamIsCapturing", "cuStreamSynchronize", "cuMemCreate"} {
+		e.StandIn.Fail(t, f, 0, 1000, code)
+		defer e.StandIn.Fail(t, f, 0, 0, 0)
+	}
+	_, err := alloc.Make[byte](e.s, 1000)
+	require.ErrorIs(t, err, ErrBroken)
+	assert.NotErrorIs(t, err, alloc.ErrCapturing)
+	assert.ErrorContains(t, err, "CUDA_ERROR_ASSERT (710)")
+	assert.ErrorIs(t, e.s.Sync(), ErrBroken)
+}
+
 // When the process exits the driver goes first: giving back is done then, asking for more is an error.
 func TestShuttingDown(t *testing.T) {
 	e := startStandIn(t, alloc.Options{})

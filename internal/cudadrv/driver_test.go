@@ -70,6 +70,7 @@ func TestErrors(t *testing.T) {
 		{2, ErrOutOfMemory, "cuda: cuMemCreate: CUDA_ERROR_OUT_OF_MEMORY (2)"},
 		{4, ErrShuttingDown, "cuda: cuMemCreate: CUDA_ERROR_DEINITIALIZED (4)"},
 		{700, ErrSticky, "cuda: cuMemCreate: CUDA_ERROR_ILLEGAL_ADDRESS (700)"},
+		{710, ErrSticky, "cuda: cuMemCreate: CUDA_ERROR_ASSERT (710)"},
 		{900, ErrCapturing, "cuda: cuMemCreate: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED (900)"},
 		{777, nil, "cuda: cuMemCreate: error 777"},
 	}

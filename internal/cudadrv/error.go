@@ -35,6 +35,7 @@ const (
 	CodeNotFound       Code = 500
 	CodeNotReady       Code = 600
 	CodeIllegalAddress Code = 700
+	CodeAssert         Code = 710
 
 	codeCapturing Code = -1
 	codeMissing   Code = -2
@@ -48,6 +49,7 @@ func (c Code) sticky() bool {
 		220,                     // NVLINK_UNCORRECTABLE
 		226,                     // CONTAINED
 		CodeIllegalAddress, 702, // LAUNCH_TIMEOUT
+		CodeAssert,                   // of a kernel
 		714, 715, 716, 717, 718, 719, // hardware stack, instruction, alignment, address space, pc, launch
 		721, // TENSOR_MEMORY_LEAK
 		999: // UNKNOWN
