@@ -148,7 +148,8 @@ type Mapper interface {
 	// Move takes the memory from behind [src, src+size), which is mapped, and
 	// puts it behind [dst, dst+size), which is not. It needs no new memory. What
 	// the memory holds afterwards is unspecified. Before: no queued work touches
-	// either. On error both ranges are as before.
+	// either. On error both ranges are as before; if that could not be brought about either,
+	// errors.Is(err, [ErrUnmapped]) is true, nothing is mapped in either range, and the memory is the device's again.
 	Move(dst, src Ptr, size int64) error
 
 	// Unmap gives the memory behind [p, p+size) back to the device. Before: all

@@ -139,6 +139,49 @@ func TestEveryCallFails(t *testing.T) {
 	}
 }
 
+// Each call that maps, moves or unmaps fails in a workout, and the ones after it too. What is idle afterwards is mapped: the
+// device and the books agree on how much is, and every new buffer can be written to.
+func TestMappingFailsInARow(t *testing.T) {
+	for _, times := range []int64{1, 2, 3} {
+		t.Run(fmt.Sprintf("times=%d", times), func(t *testing.T) {
+			unmapped := int64(0)
+			for n := int64(1); ; n++ {
+				dev, err := host.Open(host.Options{Capacity: 1 << 20, Granularity: 64 << 10})
+				require.NoError(t, err)
+				f := alloctest.NewFaulty(dev)
+				p, err := alloc.NewPool(f, alloc.Options{Segment: 128 << 10, CollectWait: time.Millisecond})
+				require.NoError(t, err)
+				f.Only("Map", "Move", "Restore", "Unmap")
+				f.FailRun(n, times)
+				failures := workout(p)
+				done := f.Calls() < n
+				f.Heal()
+				for _, err := range failures {
+					assert.True(t, errors.Is(err, alloctest.ErrInjected) || errors.Is(err, alloc.ErrOutOfMemory), "call %d: %v", n, err)
+				}
+				st := sound(t, p)
+				require.Equal(t, dev.Used(), st.Reserved, "call %d", n)
+				unmapped += f.Unmapped()
+				s := p.DefaultStream()
+				b, err := alloc.Make[byte](s, 900_000)
+				require.NoError(t, err, "call %d failed; the next Make works", n)
+				require.NoError(t, b.Fill(s, 1))
+				require.NoError(t, s.Sync())
+				b.Free()
+				st = sound(t, p)
+				require.Equal(t, dev.Used(), st.Reserved, "call %d", n)
+				require.NoError(t, p.Close(), "call %d", n)
+				require.Zero(t, dev.Used())
+				if done {
+					require.Greater(t, n, int64(10), "the workout maps often")
+					break
+				}
+			}
+			assert.Equal(t, times > 1, unmapped > 0, "Moves that lost their memory: %d", unmapped)
+		})
+	}
+}
+
 func TestRandomFailures(t *testing.T) {
 	rounds := 60
 	if testing.Short() {

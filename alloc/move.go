@@ -1,5 +1,7 @@
 package alloc
 
+import "errors"
+
 // Moving: whole granules that lie idle anywhere are put behind other addresses, so that they need
 // not be fresh ones. See grow.go for when.
 
@@ -33,7 +35,14 @@ func (hp *heap) moveTo(b *block, n int64) int64 {
 			err := c.mapper.Move(b.ptr+Ptr(done), p.ptr, p.size)
 			o.mu.Lock()
 			if err != nil {
-				o.putIdle(p)
+				if errors.Is(err, ErrUnmapped) {
+					p.seg.granules.set(p.ptr, p.size, false)
+					c.account.AddReserved(-p.size)
+					c.unclaim(p.size)
+					o.putVoid(p)
+				} else {
+					o.putIdle(p)
+				}
 				o.mu.Unlock()
 				return
 			}

@@ -26,13 +26,15 @@ type Faulty struct {
 
 	mu     sync.Mutex
 	calls  int64
-	nth    int64 // the call that fails, counted like calls; 0 is none
+	first  int64 // the calls that fail are those from here
+	end    int64 // up to here, counted like calls
 	chance float64
 	rand   *rand.Rand
 	broken bool
 	high   int64 // bytes; 0 is no watermark
 	used   int64
 	slow   int
+	lost   int64 // Moves
 	asked  map[uintptr]int
 	ops    map[string]bool // only these fail; nil is all
 }
@@ -51,10 +53,14 @@ func NewFaulty(dev alloc.Device) *Faulty {
 func (f *Faulty) Unwrap() alloc.Device { return f.Device }
 
 // FailNth makes the n-th call from now fail, and only that one. 1 is the next call.
-func (f *Faulty) FailNth(n int64) {
+func (f *Faulty) FailNth(n int64) { f.FailRun(n, 1) }
+
+// FailRun makes the n-th call from now fail and the ones after it, times calls in all. A Move that fails puts the memory
+// back, which counts as the next call, Restore.
+func (f *Faulty) FailRun(n, times int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.nth = f.calls + n
+	f.first, f.end = f.calls+n, f.calls+n+times
 }
 
 // FailRandomly makes each call fail with a chance between 0 and 1.
@@ -100,7 +106,7 @@ func (f *Faulty) SlowEvents(n int) {
 func (f *Faulty) Heal() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.nth, f.chance, f.broken, f.high, f.slow, f.ops = 0, 0, false, 0, 0, nil
+	f.first, f.end, f.chance, f.broken, f.high, f.slow, f.ops = 0, 0, 0, false, 0, 0, nil
 }
 
 // Calls returns how many calls there were that could have failed.
@@ -110,6 +116,13 @@ func (f *Faulty) Calls() int64 {
 	return f.calls
 }
 
+// Unmapped returns how many Moves lost their memory.
+func (f *Faulty) Unmapped() int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.lost
+}
+
 // fail returns the error of a call that is to fail. take is how many bytes more the device
 // would have given out.
 func (f *Faulty) fail(method string, take int64) error {
@@ -117,7 +130,7 @@ func (f *Faulty) fail(method string, take int64) error {
 	defer f.mu.Unlock()
 	if f.ops == nil || f.ops[method] {
 		f.calls++
-		if f.broken || f.calls == f.nth || f.chance > 0 && f.rand.Float64() < f.chance {
+		if f.broken || f.first <= f.calls && f.calls < f.end || f.chance > 0 && f.rand.Float64() < f.chance {
 			return fmt.Errorf("alloctest: %s: %w", method, ErrInjected)
 		}
 	}
@@ -312,9 +325,20 @@ func (f *Faulty) Map(p alloc.Ptr, size int64) error {
 	return err
 }
 
-// Move is like alloc.Mapper.Move. If it fails on cue both ranges are as before.
+// Move is like alloc.Mapper.Move. If it fails on cue both ranges are as before; if Restore, which it then counts as a call,
+// fails too, the memory is gone as alloc.ErrUnmapped says.
 func (f *Faulty) Move(dst, src alloc.Ptr, size int64) error {
 	if err := f.fail("Move", 0); err != nil {
+		if again := f.fail("Restore", 0); again != nil {
+			again = fmt.Errorf("%w: %w: %w", err, alloc.ErrUnmapped, again)
+			if err = f.mapper.Unmap(src, size); err == nil {
+				f.took(-size, nil)
+				f.mu.Lock()
+				f.lost++
+				f.mu.Unlock()
+				err = again
+			}
+		}
 		return err
 	}
 	return f.mapper.Move(dst, src, size)

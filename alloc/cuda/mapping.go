@@ -15,6 +15,7 @@ type atlas struct {
 
 	mu    sync.Mutex
 	maps  []*reservation // by address
+	stuck []span         // mapped, as the driver did not unmap it, and nobody's
 	peers []int          // devices that may use all mapped memory, as the driver numbers them
 }
 
@@ -113,6 +114,11 @@ func (d *Device) Unreserve(p alloc.Ptr, size int64) error {
 	if i < 0 {
 		return a.wrong("unreserve", p, size, "not a reserved range")
 	}
+	if err := d.sweep(p, size); err != nil {
+		if err := d.give(err); err != nil {
+			return err
+		}
+	}
 	if slices.ContainsFunc(a.maps[i].handles, func(h uint64) bool { return h != 0 }) {
 		return a.wrong("unreserve", p, size, "part of it is mapped")
 	}
@@ -130,6 +136,9 @@ func (d *Device) Map(p alloc.Ptr, size int64) error {
 	a := &d.atlas
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if err := d.sweep(p, size); err != nil {
+		return d.work(err)
+	}
 	h, err := a.find("map", p, size, false)
 	if err != nil {
 		return err
@@ -156,7 +165,7 @@ func (d *Device) attach(p alloc.Ptr, h []uint64) error {
 	for i, x := range h {
 		if err := d.ctx.MemMap(uintptr(p)+uintptr(i)*uintptr(a.granule), a.granule, x); err != nil {
 			if i > 0 {
-				_ = d.ctx.MemUnmap(uintptr(p), int64(i)*a.granule)
+				d.detach(p, int64(i)*a.granule)
 			}
 			return err
 		}
@@ -166,9 +175,34 @@ func (d *Device) attach(p alloc.Ptr, h []uint64) error {
 		err = d.ctx.MemSetAccess(uintptr(p), size, a.peers[i])
 	}
 	if err != nil {
-		_ = d.ctx.MemUnmap(uintptr(p), size)
+		d.detach(p, size)
 	}
 	return err
+}
+
+// detach undoes what attach has mapped. What the driver does not unmap now is asked of it again before the addresses are
+// used for anything else.
+func (d *Device) detach(p alloc.Ptr, size int64) {
+	if d.ctx.MemUnmap(uintptr(p), size) != nil {
+		d.atlas.stuck = append(d.atlas.stuck, span{uintptr(p), size})
+	}
+}
+
+// sweep unmaps what detach could not unmap in [p, p+size).
+func (d *Device) sweep(p alloc.Ptr, size int64) error {
+	a := &d.atlas
+	for i := 0; i < len(a.stuck); {
+		x := a.stuck[i]
+		if x.p >= uintptr(p)+uintptr(size) || x.p+uintptr(x.n) <= uintptr(p) {
+			i++
+			continue
+		}
+		if err := d.ctx.MemUnmap(x.p, x.n); err != nil {
+			return err
+		}
+		a.stuck = slices.Delete(a.stuck, i, i+1)
+	}
+	return nil
 }
 
 // release gives handles back and forgets them.
@@ -186,6 +220,9 @@ func (d *Device) Move(dst, src alloc.Ptr, size int64) error {
 	a := &d.atlas
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if err := d.sweep(dst, size); err != nil {
+		return d.work(err)
+	}
 	// The unmapped range first: finding it may put the handles of its reservation elsewhere.
 	to, err := a.find("move", dst, size, false)
 	if err != nil {
@@ -199,10 +236,10 @@ func (d *Device) Move(dst, src alloc.Ptr, size int64) error {
 		return d.work(err)
 	}
 	if err := d.attach(dst, from); err != nil {
-		// Back to where it was. Should that fail as well, nothing is mapped there and the memory is given up, which is
-		// the only consistent state left.
+		// Back to where it was. Should that fail as well, the memory is given up, which is the only consistent state left.
 		if again := d.attach(src, from); again != nil {
 			d.release(from)
+			return fmt.Errorf("%w: %w: %w", d.work(err), alloc.ErrUnmapped, d.work(again))
 		}
 		return d.work(err)
 	}

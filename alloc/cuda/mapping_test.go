@@ -61,6 +61,70 @@ func TestMapRollsBack(t *testing.T) {
 	}
 }
 
+// A Move whose undoing fails too says that the memory is gone, and it is: nothing is mapped, nothing is held, and the
+// addresses can be used again.
+func TestMoveFailsTwice(t *testing.T) {
+	for _, f := range []string{"cuMemMap", "cuMemSetAccess"} {
+		t.Run(f, func(t *testing.T) {
+			d := drvtest.OpenStandIn(t, drvtest.Options{})
+			dev, err := open(d.Path, 0, Options{})
+			require.NoError(t, err)
+			defer dev.Close()
+			g := dev.Granularity()
+			p, err := dev.Reserve(8 * g)
+			require.NoError(t, err)
+			require.NoError(t, dev.Map(p, 3*g))
+			d.StandIn.Fail(t, f, 0, 2, 2)
+			err = dev.Move(p+alloc.Ptr(4*g), p+alloc.Ptr(g), 2*g)
+			require.ErrorIs(t, err, alloc.ErrUnmapped)
+			require.ErrorIs(t, err, alloc.ErrOutOfMemory, "the cause")
+			b := d.StandIn.Books()
+			assert.Equal(t, g, b.Handle[0])
+			assert.Equal(t, g, b.Mapped)
+			assert.Error(t, dev.Unmap(p+alloc.Ptr(g), 2*g), "not mapped")
+			assert.Error(t, dev.Unmap(p+alloc.Ptr(4*g), 2*g), "not mapped")
+			require.NoError(t, dev.Map(p+alloc.Ptr(g), 2*g))
+			require.NoError(t, dev.Move(p+alloc.Ptr(4*g), p+alloc.Ptr(g), 2*g))
+			require.NoError(t, dev.Unmap(p+alloc.Ptr(4*g), 2*g))
+			require.NoError(t, dev.Unmap(p, g))
+			require.NoError(t, dev.Unreserve(p, 8*g))
+		})
+	}
+}
+
+// Addresses that the driver does not unmap when a mapping is undone are unmapped before they are used again.
+func TestUndoingFails(t *testing.T) {
+	d := drvtest.OpenStandIn(t, drvtest.Options{})
+	dev, err := open(d.Path, 0, Options{})
+	require.NoError(t, err)
+	defer dev.Close()
+	g := dev.Granularity()
+	p, err := dev.Reserve(8 * g)
+	require.NoError(t, err)
+	fail := func(f string, skip, times int) { d.StandIn.Fail(t, f, skip, times, 2) }
+
+	fail("cuMemSetAccess", 0, 1)
+	fail("cuMemUnmap", 0, 2)
+	require.Error(t, dev.Map(p, 2*g))
+	assert.Equal(t, 2*g, d.StandIn.Books().Mapped, "the driver keeps it")
+	require.ErrorIs(t, dev.Map(p+alloc.Ptr(g), g), alloc.ErrOutOfMemory, "and still does")
+	require.NoError(t, dev.Map(p+alloc.Ptr(g), g))
+	assert.Equal(t, g, d.StandIn.Books().Mapped)
+
+	fail("cuMemSetAccess", 0, 1)
+	fail("cuMemUnmap", 1, 1)
+	err = dev.Move(p+alloc.Ptr(4*g), p+alloc.Ptr(g), g)
+	require.ErrorIs(t, err, alloc.ErrOutOfMemory)
+	require.NotErrorIs(t, err, alloc.ErrUnmapped, "it is back where it was")
+	require.NoError(t, dev.Move(p+alloc.Ptr(5*g), p+alloc.Ptr(g), g))
+	require.NoError(t, dev.Unmap(p+alloc.Ptr(5*g), g))
+	require.NoError(t, dev.Unreserve(p, 8*g))
+	b := d.StandIn.Books()
+	assert.Zero(t, b.Mapped)
+	assert.Zero(t, b.Handle[0])
+	assert.Zero(t, b.Reserved)
+}
+
 // A stream that needs little gets it from what another stream mapped and has not used, although that stream's own work has
 // not run: nothing is mapped for it.
 func TestColdStreamsBorrow(t *testing.T) {
