@@ -1,0 +1,130 @@
+package proof
+
+import (
+	"cmp"
+	"fmt"
+	"go/token"
+	"go/types"
+	"slices"
+
+	"github.com/lastuse/lastuse/escape/spec"
+)
+
+// A Rule is one thing that must be shown of an edit.
+type Rule string
+
+// The rules; the package comment argues each.
+const (
+	Same      Rule = "same"      // the edits change nothing but frees and names
+	Fresh     Rule = "fresh"     // what is freed is owned here, and not nil where nil may not be freed
+	Confined  Rule = "confined"  // nothing that outlives the free holds it
+	Dead      Rule = "dead"      // nothing that runs after the free uses it
+	Once      Rule = "once"      // nothing frees it twice
+	Silent    Rule = "silent"    // the free does nothing else
+	Readable  Rule = "readable"  // no name of it is read after the free
+	Panics    Rule = "panics"    // what a panic runs counts as run
+	Deferred  Rule = "deferred"  // what is deferred runs at each exit
+	Joins     Rule = "joins"     // a goroutine runs until it is joined
+	Callbacks Rule = "callbacks" // a literal may run whenever its callee likes
+	Bodies    Rule = "bodies"    // callees do what their summaries say, unknown ones do the worst
+	Limits    Rule = "limits"    // what is too large, or not understood, is withheld
+)
+
+// Rules lists them all.
+var Rules = []Rule{Same, Fresh, Confined, Dead, Once, Silent, Readable, Panics, Deferred, Joins, Callbacks, Bodies, Limits}
+
+// An Input is one package, before and after the edits.
+type Input struct {
+	Path  string // import path
+	Files []File // all that are compiled, in any order
+
+	// Import returns the packages that the files import, those of the original: types of
+	// both texts are compared by identity with those in Facts.
+	Import    types.ImporterFrom
+	Sizes     types.Sizes // nil: those of gc on amd64
+	GoVersion string      // as types.Config has it
+
+	// Specs are summaries written by hand, the directives of the package among them.
+	Specs *spec.Set
+
+	// Facts returns what the proof found out about a function of an imported package, nil
+	// if that is nothing.
+	Facts func(*types.Func) *Summary
+
+	// Without names rules that are not applied. It is there for tests, which show with it
+	// that each rule matters. Nothing that ships sets it.
+	Without []Rule
+}
+
+// A File is one file of the package. Where New is nil the file is not edited.
+type File struct {
+	Name     string
+	Old, New []byte
+}
+
+// A Report is what the proof says of one package.
+type Report struct {
+	Edits []Verdict // one for each difference between the old and the new text, in source order
+}
+
+// A Verdict is about one statement that was put in or taken out, or about one declaration
+// whose edits as a whole are not understood.
+type Verdict struct {
+	Pos  token.Position // in the new text; of a statement taken out, in the old one
+	Kind Kind
+	Text string  // the statement, in one line
+	Func string  // name of the declaration that it stands in
+	Why  *Reason // nil: accepted
+}
+
+// Accepted reports whether the edit may be offered.
+func (v Verdict) Accepted() bool { return v.Why == nil }
+
+// A Kind says what an edit is.
+type Kind uint8
+
+const (
+	Inserted Kind = iota // a free that was put in
+	Deleted              // a free that was taken out
+	Named                // a variable that was made for an expression
+	Whole                // all that was done to a declaration, or to the package if Func is ""
+)
+
+// String returns a word for messages.
+func (k Kind) String() string { return [...]string{"inserted", "deleted", "named", "whole"}[k] }
+
+// A Reason says why an edit is withheld.
+type Reason struct {
+	Rule  Rule
+	Words string         // plain words, without position
+	At    token.Position // of what stands in the way, in the new text; the zero Position if there is no such place
+}
+
+// String returns the words with the line that stands in the way.
+func (r *Reason) String() string {
+	if !r.At.IsValid() {
+		return fmt.Sprintf("%s (%s)", r.Words, r.Rule)
+	}
+	return fmt.Sprintf("%s at line %d (%s)", r.Words, r.At.Line, r.Rule)
+}
+
+// Withheld returns the verdicts that are not accepted.
+func (r *Report) Withheld() []Verdict {
+	return slices.DeleteFunc(slices.Clone(r.Edits), Verdict.Accepted)
+}
+
+func (r *Report) sort() {
+	slices.SortStableFunc(r.Edits, func(a, b Verdict) int {
+		return cmp.Or(cmp.Compare(a.Pos.Filename, b.Pos.Filename), cmp.Compare(a.Pos.Offset, b.Pos.Offset), cmp.Compare(a.Kind, b.Kind))
+	})
+}
+
+// Check judges the edits of one package. What it cannot show is withheld; a panic inside
+// withholds, too, and names the function.
+func Check(in *Input) *Report {
+	return &Report{Edits: []Verdict{{Kind: Whole, Why: &Reason{Rule: Limits, Words: "nothing is shown yet"}}}}
+}
+
+// Summarize returns what the functions of a package do, for the proofs of packages that
+// import it. It reads the old texts; what is not in the map is unknown.
+func Summarize(in *Input) map[*types.Func]*Summary { return nil }
