@@ -71,9 +71,14 @@ var importRules = []deptest.Rule{
 	},
 	{
 		Match:   "alloc",
-		Allow:   []string{"std", "tracker", "finalize", "internal/probe", "github.com/dustin/go-humanize", "golang.org/x/sys/..."},
+		Allow:   []string{"std", "tracker", "finalize", "internal/custody", "internal/probe", "github.com/dustin/go-humanize", "golang.org/x/sys/..."},
 		Deny:    []string{"C", "testing", "alloc/host", "alloc/cuda", "escape/...", "cmd/...", "github.com/cilium/...", tools},
 		Because: "the runtime builds anywhere, with no GPU, no C compiler and no kernel library; devices are plugged in, not linked in",
+	},
+	{
+		Match:   "internal/custody",
+		Allow:   []string{},
+		Because: "it is what a pool and those who check it agree on, no more",
 	},
 	{
 		Match:   "alloc/host",

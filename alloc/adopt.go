@@ -45,12 +45,13 @@ func (s *Stream) adopt(typ any, elem uintptr, p Ptr, n int, release func()) (*he
 	if release == nil {
 		release = func() {}
 	}
-	a := &adopted{size: int64(n) * int64(elem), release: release}
+	a := &adopted{size: int64(n) * int64(elem)}
 	e := c.estate
 	if !e.enter() {
 		return nil, 0, fmt.Errorf("alloc: adopt: pool %w", ErrClosed)
 	}
 	defer c.leave()
+	a.release = c.tellAdopted(s, p, a.size, release)
 	e.mu.Lock()
 	e.adopted[a] = struct{}{}
 	e.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lastuse/lastuse/finalize"
+	"github.com/lastuse/lastuse/internal/custody"
 	"github.com/lastuse/lastuse/tracker"
 )
 
@@ -18,8 +19,9 @@ import (
 // argument of the pool's own cleanup; the late queue is here for the same reason.
 type estate struct {
 	dev     Device
-	mapper  Mapper // nil if the device does not map
-	pinner  Pinner // nil if the device does not pin
+	mapper  Mapper           // nil if the device does not map
+	pinner  Pinner           // nil if the device does not pin
+	custody custody.Observer // as the core's
 	account *tracker.Account
 	late    finalize.Queue[uint32]      // headers that died
 	unpin   finalize.Queue[*pinnedHost] // pinned memory whose handle died
@@ -94,6 +96,9 @@ func (e *estate) gone() bool { return e.door.Load()&doorGone != 0 }
 // drop gives everything back, page-locked memory too. The Pool has been found dead, and so have been all
 // handles that lead to it.
 func (e *estate) drop() {
+	if e.custody != nil {
+		e.custody.Dropped()
+	}
 	if e.enter() {
 		e.door.Or(doorClosed | doorDropped)
 		if e.last() {

@@ -92,6 +92,7 @@ func (h *header) end(gen uint64) bool {
 // pin after its end, so nobody else uses h.
 func (h *header) release() {
 	b := h.block
+	h.pool.core.tellFreed(b)
 	if b.checked != nil {
 		h.pool.core.freeChecked(h, b, probe.Explicit)
 		return
@@ -128,6 +129,7 @@ func (c *core) releaseLate(net uint32) {
 		hp.mu.Unlock()
 		return
 	}
+	c.tellFreed(b)
 	if b.checked != nil {
 		b.state = stateBusy
 		hp.mu.Unlock()

@@ -125,7 +125,7 @@ func (a *Arg) refused(s *Stream, i int) error {
 // will not be.
 func (s *Stream) End(args ...Arg) {
 	for i := range args {
-		args[i].part.end() // a scalar has no header
+		args[i].part.end(s) // a scalar has no header
 	}
 }
 

@@ -70,12 +70,18 @@ func (p part) pinOn(s *Stream) (Ptr, bool) {
 	if l := s.lane; l != b.heap.lane && b.others.Load()&l.bit == 0 {
 		b.others.Or(l.bit)
 	}
+	if o := s.core.custody; o != nil {
+		o.Begin(s.lane.handle, uintptr(b.ptr), b.size)
+	}
 	return b.data() + Ptr(p.off), true
 }
 
-// end unpins what begin pinned. The work is enqueued by then.
-func (p part) end() {
+// end unpins what begin pinned for s. The work is enqueued by then.
+func (p part) end(s *Stream) {
 	if p.header != nil {
+		if o := s.core.custody; o != nil {
+			o.End(s.lane.handle, uintptr(p.header.block.ptr), p.header.block.size)
+		}
 		p.header.unpin(p.gen)
 	}
 }
@@ -88,7 +94,7 @@ func (p part) copyFrom(s *Stream, src unsafe.Pointer, n int, elem uintptr) error
 	if err != nil {
 		return err
 	}
-	defer p.end()
+	defer p.end(s)
 	if size := int64(n) * int64(elem); size > 0 {
 		if err := s.core.dev.CopyIn(s.lane.handle, ptr, src, size); err != nil {
 			return fmt.Errorf("alloc: copy in: %w", err)
@@ -105,7 +111,7 @@ func (p part) copyTo(s *Stream, dst unsafe.Pointer, n int, elem uintptr) error {
 	if err != nil {
 		return err
 	}
-	defer p.end()
+	defer p.end(s)
 	if size := int64(n) * int64(elem); size > 0 {
 		if err := s.core.dev.CopyOut(s.lane.handle, dst, ptr, size); err != nil {
 			return fmt.Errorf("alloc: copy out: %w", err)
@@ -122,12 +128,12 @@ func copyParts(s *Stream, dst, src part, elem uintptr) error {
 	if err != nil {
 		return err
 	}
-	defer dst.end()
+	defer dst.end(s)
 	from, err := src.resolve(s, "copy")
 	if err != nil {
 		return err
 	}
-	defer src.end()
+	defer src.end(s)
 	if size := int64(src.n) * int64(elem); size > 0 {
 		if err := s.core.dev.Copy(s.lane.handle, to, from, size); err != nil {
 			return fmt.Errorf("alloc: copy: %w", err)
@@ -142,7 +148,7 @@ func (p part) fill(s *Stream, x unsafe.Pointer, elem uintptr) error {
 	if err != nil {
 		return err
 	}
-	defer p.end()
+	defer p.end(s)
 	if p.n == 0 || elem == 0 {
 		return nil
 	}
@@ -208,6 +214,7 @@ func (p part) ptr(s *Stream) Ptr {
 	if err != nil {
 		panic(err)
 	}
-	p.end()
+	s.core.tellHeld(s, p)
+	p.end(s)
 	return ptr
 }

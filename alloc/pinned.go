@@ -80,6 +80,7 @@ func (p *Pool) makePinned(typ any, elem uintptr, n int) (*pinnedHandle, error) {
 	e.mu.Lock()
 	e.pinned[host] = struct{}{}
 	e.mu.Unlock()
+	c.tellPinned(host, true)
 	h := &pinnedHandle{host: host, pool: p}
 	finalize.Arm(&e.unpin, h, host)
 	return h, nil
@@ -122,6 +123,7 @@ func (p Pinned[T]) Free() {
 func (c *core) unpinLate(host *pinnedHost) {
 	if e := c.estate; take(e, &e.pinned, host) {
 		c.calls.Add(1)
+		c.tellPinned(host, false)
 		e.pinner.FreeHost(host.ptr, host.size)
 	}
 }

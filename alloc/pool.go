@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lastuse/lastuse/finalize"
+	"github.com/lastuse/lastuse/internal/custody"
 	"github.com/lastuse/lastuse/tracker"
 )
 
@@ -77,7 +78,8 @@ type core struct {
 	mapper   Mapper   // nil if the device does not map
 	capturer Capturer // nil if the device does not capture
 	estate   *estate
-	checker  *checker // nil outside Check mode
+	checker  *checker         // nil outside Check mode
+	custody  custody.Observer // nil but under a device that checks the pool
 	options  Options
 	books    *tracker.Tracker
 	account  *tracker.Account
@@ -87,7 +89,7 @@ type core struct {
 	recording bool
 	trace     *trace // nil without one
 	total     int64  // bytes that the device has
-	careful   bool   // a Free must look closer: Check mode, a history or a trace
+	careful   bool   // a Free must look closer: Check mode, a history, a trace or an observer
 	closed    atomic.Bool
 
 	_ [64]byte // every Free reads what is above, and what is below is written now and then
@@ -158,7 +160,9 @@ func NewPool(dev Device, o Options) (*Pool, error) {
 	if o.Trace != nil {
 		c.trace = newTrace(o.Trace, dev.Name())
 	}
-	c.careful = o.Check || c.recording || c.trace != nil
+	c.custody = observer(dev)
+	c.estate.custody = c.custody
+	c.careful = o.Check || c.recording || c.trace != nil || c.custody != nil
 	c.lanes.Store(new([]*lane))
 	c.budget.Store(free)
 	c.budgetAge.Store(time.Now().UnixNano())

@@ -24,6 +24,7 @@ func (s *Stream) makeCarefully(typ any, size int64) (h *header, gen uint64, err 
 		h, gen, err = s.makeBlock(typ, size, nil, nil, depthCareful)
 	}
 	if err == nil {
+		c.tellMade(s.lane, h.block)
 		if c.trace != nil {
 			c.trace.made(s.lane.index, h.block.ptr, size)
 		}

@@ -23,7 +23,8 @@ type Stream struct {
 	wrapped bool
 
 	// careful says that a Make must look closer before it starts: the stream is
-	// closed, or may be captured, or the pool is in Check mode, or the books keep a history.
+	// closed, or may be captured, or the pool is in Check mode, or the books keep a history, or somebody observes
+	// the pool.
 	careful atomic.Bool
 	closed  atomic.Bool
 }
@@ -198,6 +199,9 @@ func (s *Stream) close() error {
 	over := err == nil
 	err = errors.Join(err, l.failure())
 	c.closeLane(l, over)
+	if c.custody != nil && over {
+		c.custody.Closed(l.handle)
+	}
 	// A stream whose work may not have run stays with the device until the pool closes: the device
 	// gives the handle of one that is gone to the next, and nobody could ask about this one any more. The pool's
 	// Close leaves all of them until nobody can be using one.
