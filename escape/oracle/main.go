@@ -49,6 +49,7 @@ type options struct {
 	stable               int
 	quiet                bool
 	write                string
+	without              string
 }
 
 func main() {
@@ -70,6 +71,7 @@ func main() {
 	flag.IntVar(&o.faults, "faults", 1, "of these, how many are repeated with a fault at each operation")
 	flag.IntVar(&o.stable, "stable", 4, "check in every so many batches that a second rewrite changes nothing; 0: never")
 	flag.StringVar(&o.write, "write", "", "only write the programs and what becomes of them, as one module, to this new folder")
+	flag.StringVar(&o.without, "without", "", "leave out the programs that have one of these constructs, separated by commas")
 	flag.BoolVar(&o.quiet, "q", false, "no progress")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -82,6 +84,11 @@ func main() {
 	if wrong > 0 {
 		os.Exit(3)
 	}
+}
+
+// leftOut returns the constructs that no program has.
+func (o options) leftOut() []string {
+	return strings.FieldsFunc(o.without, func(r rune) bool { return r == ',' })
 }
 
 // run runs the batches and returns the number of wrong edits.
@@ -109,7 +116,7 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) (wrong int, e
 		return 0, fmt.Errorf("-pool %s: want ledger or alloc", o.pool)
 	}
 	if o.write != "" {
-		return 0, or.write(ctx, o.write, programs(o.seed, o.from, o.from+o.n))
+		return 0, or.write(ctx, o.write, programs(o.seed, o.from, o.from+o.n, o.leftOut()...))
 	}
 	if o.quiet {
 		stderr = io.Discard
@@ -137,7 +144,7 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) (wrong int, e
 			for at := range starts {
 				b := *or
 				b.Stable = o.stable > 0 && at/o.batch%o.stable == 0
-				res, err := b.Run(ctx, programs(o.seed, at, min(at+o.batch, o.from+o.n)))
+				res, err := b.Run(ctx, programs(o.seed, at, min(at+o.batch, o.from+o.n), o.leftOut()...))
 				results <- done{res, err}
 			}
 			results <- done{}

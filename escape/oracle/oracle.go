@@ -185,11 +185,15 @@ func unstable(ctx context.Context, t tool, dir string, res []*Outcome) error {
 	return nil
 }
 
-// programs generates the programs numbered from to to of a seed.
-func programs(seed uint64, from, to int) []*gen.Program {
+// programs generates the programs numbered from to to of a seed, but for those that have
+// one of the constructs without.
+func programs(seed uint64, from, to int, without ...string) []*gen.Program {
 	var res []*gen.Program
 	for i := from; i < to; i++ {
-		res = append(res, gen.Generate(i, seed<<32+uint64(i)))
+		p := gen.Generate(i, seed<<32+uint64(i))
+		if !slices.ContainsFunc(without, func(tag string) bool { return p.Tags[tag] }) {
+			res = append(res, p)
+		}
 	}
 	return res
 }

@@ -51,6 +51,9 @@ func sameKind(a, b *Outcome) bool {
 	if len(a.Fails) == 0 || len(b.Fails) == 0 {
 		return false
 	}
+	if b.Fails[0].Kind == Model && a.Fails[0].Kind != Model {
+		return false // it is no valid program
+	}
 	for _, f := range b.Fails {
 		if f.Kind == a.Fails[0].Kind {
 			return true

@@ -47,6 +47,11 @@ const (
 	KBox                 // pointer to a struct with one handle, which can be resized
 	KFreer               // method value of the free
 	KTwo                 // two variables, for two results
+	KGroup               // a group of goroutines
+	KLoud                // pointer to a struct with one handle, whose free does more than to release
+	KNode                // pointer to a struct with one handle, which a getter returns and a method replaces
+	KText                // string in the memory of a pointer resource
+	KSelf                // pointer to a struct with one handle that leads to itself
 )
 
 // Res is the resource type of what a variable holds.
@@ -71,6 +76,7 @@ type Var struct {
 	Depth   int  // loop depth of its declaration
 	Class   int  // literal: number of the closure that declares it, 0 for the function
 	Cell    bool // a literal assigns it
+	Form    int  // KLoud: what its free does beside; KNode: 1 if another package declares it
 }
 
 // blank is the name of a variable that keeps nothing.

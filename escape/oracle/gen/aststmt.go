@@ -25,8 +25,9 @@ type (
 	Assign struct {
 		Dst, Src []Path
 		Decl     bool
-		Lo, Hi   int // of a view: elements cut at either end
-		How      int // how a getter, an error or an iterator is written
+		Lo, Hi   int  // of a view: elements cut at either end
+		How      int  // how a getter, an error or an iterator is written
+		Store    bool // through the pointers: *x = *y
 	}
 	// Clear assigns the zero value, as after handing the buffer on.
 	Clear struct{ Path Path }
@@ -136,6 +137,7 @@ type (
 	Panic struct {
 		X    int
 		Exit bool
+		With Path // V not nil: a buffer is what it panics with
 	}
 	// Defer defers.
 	Defer struct {
@@ -199,6 +201,7 @@ type (
 	Escape struct {
 		Kind EscapeKind
 		Path Path
+		ID   int
 	}
 	// Block is a nested scope, in which the name Shadow means something else.
 	Block struct {

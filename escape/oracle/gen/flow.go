@@ -66,6 +66,18 @@ func NewFlows(p *Program) Flows {
 				add(s.Subject.V, s.V)
 			case *Pass:
 				add(s.Src.V, s.Dst)
+			case *Wrap:
+				add(s.Src.V, s.V)
+				sinks[s.V] = s.V.Kind != KSelf // neither may be freed by what stands outside, by rule 9 and as getters hand it out
+			case *Step:
+				n := node{v: s.V}
+				from[n] = append(from[n], s.N-FirstSite)
+			case *Panic:
+				if s.With.V != nil {
+					sinks[s.With.V] = true
+				}
+			case *Spawn:
+				sinks[s.Arg.V] = sinks[s.Arg.V] || s.Leaks
 			case *Call:
 				for _, fn := range s.targets() {
 					for j, a := range s.Args {

@@ -238,6 +238,9 @@ func (g *generator) function(f *Func, budget int) *Func {
 			body = append(body, g.doCall()...)
 			g.f.again = false
 		}
+		if f.Recover && !f.Hoist && !f.Generic && g.chance(0.5) && (len(body) == 0 || !leaves(body[len(body)-1])) {
+			body = append(body, g.thrown(f)...)
+		}
 		if f.Result == RBuf && g.chance(0.1) && g.empty() {
 			body = append(body, &If{Cond: g.cond(), Then: g.ret(&Return{})})
 		}
@@ -253,7 +256,8 @@ func (g *generator) function(f *Func, budget int) *Func {
 
 var letters = [...]string{KBuf: "b", KView: "v", KRaw: "p", KMethod: "m", KFiller: "i", KAny: "a", KEmbed: "e",
 	KPtr: "q", KPair: "pair", KPairPtr: "pp", KArray: "arr", KSlice: "xs", KMap: "table", KFunc: "f", KChan: "ch",
-	KGetter: "get", KKeys: "keys", KErr: "held", KSeq: "seq", KStack: "stack", KBox: "box", KFreer: "free", KTwo: "two"}
+	KGetter: "get", KKeys: "keys", KErr: "held", KSeq: "seq", KStack: "stack", KBox: "box", KFreer: "free", KTwo: "two",
+	KGroup: "wg", KLoud: "loud", KNode: "node", KText: "text", KSelf: "self"}
 
 // stmts returns a list of statements for the current scope, within the budget.
 func (g *generator) stmts() []Stmt {

@@ -25,6 +25,12 @@ var constructs = []string{
 	"nothing without an error", "assigned to blank", "free handed on", "getter handed on",
 	"stored after a deferred free", "free that insists", "buffer in two places", "field taken out", "freed beside an error",
 	"result filled in later", "freed by a function", "typed nil", "shadowed name", "half-filled struct",
+	"goroutines in a loop", "errgroup in a loop", "reads after a deferred Done", "left before the Wait", "group of the loop's own",
+	"group assigned again", "range over a channel", "loop that a select leaves", "free with an effect", "free that locks",
+	"free that closes a channel", "free that prints", "free that counts", "free that deletes a cache entry",
+	"free that calls a hook", "free that releases a semaphore", "getter and a field that is replaced", "getter of another package",
+	"struct that leads to itself", "string of foreign memory", "string of foreign memory that stays", "snapshot",
+	"struct copied through pointers", "constant branch", "dead copy", "panic value that holds",
 	"error tested later", "interface result", "freed through an interface", "boolean result",
 }
 
@@ -40,6 +46,7 @@ func TestConstructs(t *testing.T) {
 		assert.Contains(t, constructs, tag, "of the list")
 	}
 	for _, c := range constructs {
+		t.Logf("%5.2f %% %s", 100*float64(count[c])/n, c)
 		assert.GreaterOrEqual(t, count[c], n/100, "programs with %s", c)
 	}
 }

@@ -68,7 +68,7 @@ func (g *generator) pick(want func(*known) bool) *known {
 // handle reports whether v holds one buffer that can be passed as a handle.
 func handle(v *Var) bool {
 	switch v.Kind {
-	case KBuf, KEmbed, KPtr, KGetter, KBox:
+	case KBuf, KEmbed, KPtr, KGetter, KBox, KLoud, KNode, KSelf:
 		return true
 	}
 	return false

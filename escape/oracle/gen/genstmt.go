@@ -86,6 +86,13 @@ func init() {
 		{14, (*generator).doDeferLook},
 		{24, (*generator).doDeferAll},
 		{3, (*generator).doCleanup},
+		{30, (*generator).doSpawn},
+		{14, (*generator).doLoud},
+		{5, (*generator).doNode},
+		{4, (*generator).doSelf},
+		{6, (*generator).doText},
+		{6, (*generator).doSnapshot},
+		{10, (*generator).doMention},
 	}
 	for _, a := range actions {
 		weights += a.weight
@@ -269,6 +276,8 @@ func (g *generator) doUse() []Stmt {
 		ops = []Op{OFill, OSum, OLen}
 	case KRaw, KMethod, KFiller:
 		ops = []Op{OFill}
+	case KText:
+		ops = []Op{OSum}
 	case KAny, KErr:
 		ops = []Op{OFill, OSum, OPrint}
 	case KPair, KPairPtr, KArray, KTwo:

@@ -69,6 +69,7 @@ type value struct {
 	lo, hi int // of a view: elements cut
 
 	once, done bool // of a literal: it runs once, and did
+	closed     bool // of what is loud: its free ran
 }
 
 func (v *value) clone() *value {
@@ -84,8 +85,9 @@ type frame struct {
 	flags  map[string]bool
 	parent *frame
 	temps  []*object
-	held   []*object       // deferred calls will read them
-	done   map[string]bool // flags of guarded defers
+	held   []*object          // deferred calls will read them
+	groups map[*Var][]*object // goroutines of the group may read them
+	done   map[string]bool    // flags of guarded defers
 	defers []func() sig
 	lits   map[*Var]*Closure
 }
@@ -259,6 +261,9 @@ func (m *machine) reach(f *frame, live Set, arrays bool) map[*object]bool {
 	}
 	add(f.temps)
 	add(f.held)
+	for _, list := range f.groups {
+		add(list)
+	}
 	for g := f; g != nil; g = g.parent {
 		for v, x := range g.env {
 			if v.fields() {
@@ -350,6 +355,7 @@ func (m *machine) call(i int, args []*value) sig {
 		s = next
 	}
 	ret, retInt, retErr := m.ret, m.retInt, m.retErr
+	f.abandoned()
 	for j := len(f.defers) - 1; j >= 0; j-- {
 		if t := f.defers[j](); t.kind == sPanic {
 			s = t

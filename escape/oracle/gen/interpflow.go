@@ -87,7 +87,7 @@ func (m *machine) cond(f *frame, c *Cond) (bool, sig) {
 
 func (m *machine) loop(f *frame, s *Loop) sig {
 	n := 0
-	if s.Kind == LCount || s.Kind == LClause || s.Kind == LFunc {
+	if s.Kind != LWhile && s.Kind != LEver {
 		n = m.tape.Next(s.N)
 	}
 	for i := 0; ; i++ {

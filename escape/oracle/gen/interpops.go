@@ -17,6 +17,10 @@ func (m *machine) use(f *frame, s *Use) sig {
 	}
 	switch s.Op {
 	case OSum:
+		if p.V.Kind == KText {
+			m.out(textSum(objs))
+			return next
+		}
 		return m.sum(f, v, p, false)
 	case OLen:
 		if objs[0] == nil {

@@ -96,6 +96,9 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 	case *Return:
 		return m.leave(f, s)
 	case *Panic:
+		if s.With.V != nil {
+			keep(f.objects(s.With)) // whoever recovers it has it
+		}
 		m.abandon()
 		return sig{kind: sPanic}
 	case *Defer:
@@ -139,6 +142,7 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 		for _, o := range f.objects(s.Path) {
 			m.free(o)
 		}
+		m.loud(f, s.Path.V)
 	case *FreeAll:
 		for _, o := range f.value(s.V).bufs {
 			m.free(o)
@@ -227,7 +231,7 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 	case *Pass:
 		f.set(s.Dst, f.value(s.Src.V).clone())
 	default:
-		panic("gen: unknown statement")
+		return m.other(f, s)
 	}
 	return next
 }
@@ -296,6 +300,9 @@ func (m *machine) assign(f *frame, s *Assign) {
 			v.lo += s.Lo
 			v.hi += s.Hi
 		}
+		if d.V.Kind == KText && v.bufs[0] == nil {
+			panic(errInvalid) // it asks for the memory
+		}
 		if d.V.Kind == KErr && src.V.Kind != KErr {
 			touch(v.bufs) // fmt asks the new error for its text
 		}
@@ -310,6 +317,8 @@ func (m *machine) assign(f *frame, s *Assign) {
 			} else {
 				f.set(d.V, y)
 			}
+		} else if s.Store {
+			*f.value(d.V) = *vals[i].clone()
 		} else if s.Decl {
 			f.env[d.V] = vals[i]
 		} else {

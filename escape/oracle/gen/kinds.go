@@ -11,6 +11,8 @@ const (
 	LWhile                  // for cond
 	LEver                   // for, left by break
 	LFunc                   // range over func
+	LChan                   // range over a channel
+	LSelect                 // for with a select that leaves it
 )
 
 // SwitchKind is the kind of a Switch.
@@ -145,6 +147,9 @@ const (
 	XCleanup                   // testing cleanup frees it
 	XQueue                     // captured by a queued function
 	XGot                       // kept by a function that gets the getter
+	XVar                       // stored in a variable of the package
+	XParam                     // stored through a parameter by a function of the package
+	XStruct                    // stored in a field of a struct that is kept
 )
 
 // Op is what a Use does.

@@ -271,7 +271,7 @@ func (l *Liveness) stmt(s Stmt, out Set, c liveCtx) Set {
 		}
 		during = in
 	case *Panic:
-		in = c.exit
+		in = c.exit.with(s.With)
 		if s.Exit {
 			in = Set{}
 		}
@@ -344,7 +344,7 @@ func (l *Liveness) stmt(s Stmt, out Set, c liveCtx) Set {
 			in = in.with(s.Src)
 		}
 	default:
-		panic("gen: unknown statement")
+		in, during = l.other(s, out, c)
 	}
 	l.At[s] = &Info{In: in, Out: out, During: during}
 	return in

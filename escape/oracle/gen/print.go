@@ -38,6 +38,13 @@ func Print(p *Program, dir string) (Source, error) {
 				n++
 			}
 		}
+		if help {
+			w.f = &Func{Help: true}
+			for _, v := range p.nodes() {
+				w.nodeType(v)
+				n++
+			}
+		}
 		if n == 0 {
 			continue
 		}
@@ -126,8 +133,10 @@ func (w *printer) handle(p Path) string {
 		return "*" + p.V.Name
 	case KGetter:
 		return p.V.Name + "()"
-	case KBox:
+	case KBox, KLoud, KSelf:
 		return p.V.Name + ".buf"
+	case KNode:
+		return p.V.Name + ".W()"
 	case KAny:
 		return fmt.Sprintf("%s.(%s)", p.V.Name, w.handleType(p.V.Res))
 	}
@@ -225,6 +234,10 @@ func declares(s Stmt) []*Var {
 		}
 	case *Pass:
 		return []*Var{s.Dst}
+	case *Group:
+		return []*Var{s.V}
+	case *Wrap:
+		return []*Var{s.V}
 	}
 	return nil
 }

@@ -142,7 +142,7 @@ func (w *printer) freeCall(p Path) string {
 		if p.Field < 0 {
 			return p.V.Name + ".Close()"
 		}
-	case KStack, KBox:
+	case KStack, KBox, KLoud:
 		return p.V.Name + ".Close()"
 	}
 	if p.V.Res == RMat {

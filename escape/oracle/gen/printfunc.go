@@ -84,7 +84,11 @@ func (w *printer) function(f *Func) {
 	w.pf("func %s%s%s(%s) %s {\n", recv, w.funcName(f), tparams,
 		strings.Join(append([]string{"c *" + w.rt() + ".C"}, params...), ", "), w.results(f))
 	if f.Recover {
-		w.pf("defer func() {\nif r := recover(); r != nil {\nc.Out(%d)\n}\n}()\n", recovered)
+		caught := ""
+		if f.Catch {
+			caught = "c.Caught(r)\n"
+		}
+		w.pf("defer func() {\nif r := recover(); r != nil {\nc.Out(%d)\n%s}\n}()\n", recovered, caught)
 	}
 	if f.Named {
 		free, zero := w.undo(f)

@@ -28,6 +28,8 @@ func (w *printer) sum(p Path) string {
 	switch {
 	case p.V.Kind == KView:
 		return w.rt() + ".SumView(c, " + p.V.Name + ")"
+	case p.V.Kind == KText:
+		return w.rt() + ".TextSum(" + p.V.Name + ")"
 	case p.V.Res == RMat:
 		return w.handle(p) + ".Sum(c)"
 	}
@@ -346,6 +348,9 @@ func (w *printer) doer(f *Func) string {
 
 func (w *printer) escape(s *Escape) {
 	h := w.handle(s.Path)
+	if s.Path.V.Kind == KSelf {
+		h = s.Path.V.Name + ".self"
+	}
 	switch s.Kind {
 	case XKeep:
 		w.pf("%s.Keep(c, %s)\n", w.rt(), h)
@@ -359,6 +364,8 @@ func (w *printer) escape(s *Escape) {
 		w.pf("c.Pool.Put(%s)\n", h)
 	case XCleanup:
 		w.pf("c.TB().Cleanup(%s)\n", w.freeValue(s.Path))
+	case XVar, XParam, XStruct:
+		w.stays(s, h)
 	case XGot:
 		w.pf("%s.%s(c, %s)\n", w.rt(), w.got("KeepGot", s.Path.V.Res), s.Path.V.Name)
 	case XQueue:

@@ -89,7 +89,9 @@ func (w *printer) stmt(s Stmt, top bool) {
 		}
 		w.pf("%s := %s\n_ = %s\n", s.Name, draw, s.Name)
 	case *Loop:
-		w.label(s.Label)
+		if s.Kind != LSelect {
+			w.label(s.Label)
+		}
 		switch s.Kind {
 		case LCount:
 			w.pf("for range c.N(%d) {\n", s.N)
@@ -101,6 +103,11 @@ func (w *printer) stmt(s Stmt, top bool) {
 			w.pf("for {\n")
 		case LFunc:
 			w.pf("for range %s.Count(c.N(%d)) {\n", w.rt(), s.N)
+		case LChan:
+			w.pf("for range %s.Ticks(c.N(%d)) {\n", w.rt(), s.N)
+		case LSelect:
+			w.selects(s)
+			return
 		}
 		w.block(s.Body)
 		w.pf("}\n")
@@ -126,6 +133,8 @@ func (w *printer) stmt(s Stmt, top bool) {
 		if s.Exit {
 			w.imports["os"] = true
 			w.pf("os.Exit(3)\n")
+		} else if s.With.V != nil {
+			w.pf("panic(%s)\n", w.handle(s.With))
 		} else {
 			w.pf("panic(%s.Panic(%d))\n", w.rt(), s.X)
 		}
@@ -188,7 +197,7 @@ func (w *printer) stmt(s Stmt, top bool) {
 		w.pf("ch%s := make(chan %s, 1)\nch%s <- %s\n%s := <-ch%s\n",
 			s.Dst.Name, w.handleType(s.Dst.Res), s.Dst.Name, w.handle(s.Src), s.Dst.Name, s.Dst.Name)
 	default:
-		panic("gen: unknown statement")
+		w.other(s)
 	}
 }
 
@@ -316,6 +325,10 @@ func (w *printer) copies(s *Assign, top bool) {
 		if from.V.Kind == d.V.Kind && from.Field < 0 && d.Field < 0 {
 			text = from.V.Name
 		}
+		if s.Store {
+			w.pf("*%s = *%s\n", d.V.Name, from.V.Name)
+			return
+		}
 		switch d.V.Kind {
 		case KView:
 			text = w.recv(from)
@@ -336,6 +349,14 @@ func (w *printer) copies(s *Assign, top bool) {
 			}
 		case KFreer:
 			text = w.freeValue(from)
+		case KText:
+			text = w.text(from, s.How)
+		case KSelf:
+			text = w.leads(from, s.How)
+		case KPair:
+			if from.V.Kind == KPairPtr && from.Field < 0 {
+				text = "*" + from.V.Name
+			}
 		case KPtr, KPairPtr:
 			if from.V.Kind != d.V.Kind {
 				text = "&" + from.V.Name

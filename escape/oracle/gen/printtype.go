@@ -81,6 +81,16 @@ func (w *printer) varType(v *Var) string {
 		return "*" + w.boxType()
 	case KFreer:
 		return "func()"
+	case KGroup:
+		return w.groupType(v)
+	case KLoud:
+		return "*" + w.loudType(v)
+	case KNode:
+		return "*" + w.nodeType(v)
+	case KText:
+		return "string"
+	case KSelf:
+		return "*" + w.selfType(v.Res)
 	}
 	panic("gen: kind without a type")
 }

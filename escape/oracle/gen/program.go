@@ -12,6 +12,7 @@ type Func struct {
 	Method  bool // declared as a method of the program's worker type
 	Hoist   bool // locals are declared at the top, for goto
 	Recover bool
+	Catch   bool // … and keeps what it recovers
 	Named   bool // named results with deferred clean-up of result Clean
 	Clean   *Var // the named result
 	May     bool // returns nothing, without an error, on some paths

@@ -206,7 +206,7 @@ func simplify(s Stmt) bool {
 			return true
 		}
 	case *Loop:
-		if s.Kind == LClause || s.Kind == LFunc {
+		if s.Kind != LCount && s.Kind != LWhile && s.Kind != LEver {
 			s.Kind = LCount
 			return true
 		}

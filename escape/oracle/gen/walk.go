@@ -37,6 +37,10 @@ func Lists(s Stmt) []*[]Stmt {
 		return []*[]Stmt{&s.Fail}
 	case *For:
 		return []*[]Stmt{&s.Body}
+	case *Hold:
+		return []*[]Stmt{&s.Body}
+	case *Step:
+		return []*[]Stmt{&s.Fail}
 	}
 	return nil
 }
@@ -115,6 +119,26 @@ func Reads(s Stmt) []Path {
 		return []Path{s.Path}
 	case *Pass:
 		return []Path{s.Src}
+	case *Panic:
+		if s.With.V != nil {
+			return []Path{s.With}
+		}
+	case *Spawn:
+		return []Path{Of(s.V), s.Arg}
+	case *Wait:
+		return []Path{Of(s.V)}
+	case *Regroup:
+		return []Path{Of(s.V)}
+	case *Wrap:
+		return []Path{s.Src}
+	case *Hold:
+		return []Path{Of(s.V)}
+	case *State:
+		return []Path{Of(s.V)}
+	case *Step:
+		return []Path{Of(s.V)}
+	case *Mention:
+		return []Path{s.Path}
 	}
 	return nil
 }

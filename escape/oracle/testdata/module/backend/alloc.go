@@ -10,6 +10,9 @@ import (
 	"github.com/lastuse/lastuse/alloc/host"
 )
 
+// Procs is how many processors the programs run on: the pool's own goroutines need some.
+const Procs = 4
+
 // Backend is the pool of one run.
 type Backend struct {
 	pool *alloc.Pool

@@ -17,6 +17,10 @@ type Backend struct {
 
 var now *Backend
 
+// Procs is how many processors the programs run on: with one, a goroutine runs only when
+// the program waits, which is as late as can be.
+const Procs = 1
+
 // New starts a pool.
 func New() *Backend {
 	l := &alloc.Ledger{}

@@ -80,6 +80,9 @@ func (m *Mat) Close() {
 	}
 	m.live = false
 	m.frees++
+	for i := range m.data { // who reads it still sees that
+		m.data[i] = -1
+	}
 }
 
 // Set fills m.

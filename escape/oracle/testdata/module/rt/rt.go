@@ -50,9 +50,13 @@ type C struct {
 	ch      chan any
 	drains  []any
 	clean   []func()
+	texts   []*string
+	caught  []any
 	wg      sync.WaitGroup
 
 	B_ *backend.Backend
+
+	user sync.Mutex // the program's
 
 	mu    sync.Mutex
 	mats  []*Mat
@@ -114,8 +118,22 @@ func (c *C) Out(x int64) { c.Events = append(c.Events, Event{Value: x}) }
 // Probe shows what is live.
 func (c *C) Probe(id int) { c.look(1, id) }
 
-// Exit shows what is live at the end.
-func (c *C) Exit() { c.wg.Wait(); c.look(2, 0) }
+// Exit shows what is live at the end, when all goroutines have.
+func (c *C) Exit() {
+	c.wg.Wait()
+	for _, x := range c.caught {
+		c.read(x)
+	}
+	for _, x := range append(append(c.kept, c.Held...), c.drained()...) {
+		if s, ok := x.(string); ok {
+			c.reads(s)
+		}
+	}
+	for _, s := range c.texts {
+		c.reads(*s)
+	}
+	c.look(2, 0)
+}
 
 func (c *C) look(kind, id int) {
 	e := Event{Kind: kind, Value: int64(id)}
@@ -183,9 +201,6 @@ func (c *C) T() *alloc.Stream {
 
 // Q returns a stream on which nothing fails.
 func (c *C) Q() *alloc.Stream { return c.B_.Stream() }
-
-// Enter announces a goroutine nobody joins.
-func (c *C) Enter() *C { c.wg.Add(1); return c }
 
 // Chan is somebody's channel.
 func (c *C) Chan() chan any { return c.ch }

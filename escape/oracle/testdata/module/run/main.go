@@ -35,6 +35,7 @@ func main() {
 	flag.Parse()
 	defer out.Flush()
 	debug.SetGCPercent(-1)
+	runtime.GOMAXPROCS(backend.Procs)
 	sizes := backend.Sizes(rt.First + rt.Sites)
 	put(int64(len(sizes)))
 	for _, n := range sizes {
