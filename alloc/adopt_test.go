@@ -45,27 +45,3 @@ func TestAdopt(t *testing.T) {
 	}
 	require.NoError(t, p.Close())
 }
-
-func TestPinned(t *testing.T) {
-	dev, err := host.Open(host.Options{})
-	require.NoError(t, err)
-	p, err := alloc.NewPool(dev, alloc.Options{})
-	require.NoError(t, err)
-	h, err := alloc.MakePinned[int64](p, 1000)
-	require.NoError(t, err)
-	assert.Len(t, h.Slice(), 1000)
-	h.Slice()[999] = 1
-	h.Free()
-	h.Free()
-	assert.Panics(t, func() { h.Slice() })
-	assert.Zero(t, dev.Used())
-	func() {
-		_, err := alloc.MakePinned[int64](p, 1000)
-		require.NoError(t, err)
-	}()
-	collectUntil(t, func() bool { p.Stats(); return dev.Used() == 0 })
-	var z alloc.Pinned[int]
-	z.Free()
-	assert.Empty(t, z.Slice())
-	require.NoError(t, p.Close())
-}

@@ -48,6 +48,7 @@ func (p *Pool) Close() error {
 	c.quiesce()
 	c.drain(-1)
 	c.settleAll()
+	errs = append(errs, c.closePinned())
 	if c.checker != nil {
 		errs = append(errs, c.release(0, true), c.checkLive())
 	}

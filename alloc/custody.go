@@ -50,13 +50,13 @@ func (c *core) tellAdopted(s *Stream, p Ptr, size int64, release func()) func() 
 }
 
 // tellPinned says that page-locked memory is a Pinned's, or with made false that it is nobody's.
-func (c *core) tellPinned(host *pinnedHost, made bool) {
+func (c *core) tellPinned(b *pinnedBlock, made bool) {
 	o := c.custody
 	switch {
 	case o == nil:
 	case made:
-		o.Made(custody.Host, uintptr(host.ptr), host.size)
+		o.Made(custody.Host, uintptr(b.ptr), b.size())
 	default:
-		o.Freed(uintptr(host.ptr), host.size)
+		o.Freed(uintptr(b.ptr), b.size())
 	}
 }

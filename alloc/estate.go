@@ -2,8 +2,10 @@ package alloc
 
 import (
 	"errors"
+	"maps"
 	"math/bits"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,20 +25,22 @@ type estate struct {
 	pinner  Pinner           // nil if the device does not pin
 	custody custody.Observer // as the core's
 	account *tracker.Account
-	late    finalize.Queue[uint32]      // headers that died
-	unpin   finalize.Queue[*pinnedHost] // pinned memory whose handle died
+	late    finalize.Queue[uint32] // headers that died
+	unpin   finalize.Queue[uint32] // those of page-locked memory
 
 	door    atomic.Uint64 // how many are inside, and the bits below: see enter
 	settled chan struct{} // closed when settle is through
 
-	mu      sync.Mutex        // held briefly, over no call of the device
-	ranges  map[Ptr]*granules // segments
-	pinned  map[*pinnedHost]struct{}
+	mu      sync.Mutex           // held briefly, over no call of the device
+	ranges  map[Ptr]*granules    // segments
+	pinned  map[uintptr]int64    // page-locked memory: bytes by address
 	streams map[uintptr]struct{} // to be destroyed
 	wrapped map[uintptr]struct{} // not to be destroyed, but waited for
 	events  []uintptr            // all that were ever made
 	idle    []uintptr            // those that stand for nothing now
 	adopted map[*adopted]struct{}
+
+	pinnedAccount *tracker.Account // nil if there never was page-locked memory
 }
 
 // newEstate returns the estate of a pool that has nothing yet.
@@ -46,7 +50,7 @@ func newEstate(dev Device, account *tracker.Account) *estate {
 		account: account,
 		settled: make(chan struct{}),
 		ranges:  make(map[Ptr]*granules),
-		pinned:  make(map[*pinnedHost]struct{}),
+		pinned:  make(map[uintptr]int64),
 		streams: make(map[uintptr]struct{}),
 		wrapped: make(map[uintptr]struct{}),
 		adopted: make(map[*adopted]struct{}),
@@ -107,11 +111,10 @@ func (e *estate) drop() {
 	}
 	<-e.settled // by another goroutine, which may still be at work on what it got from the Pool
 	e.mu.Lock()
-	pinned := e.pinned
-	e.pinned = nil
+	pinned := slices.Collect(maps.Keys(e.pinned))
 	e.mu.Unlock()
-	for p := range pinned {
-		_ = e.pinner.FreeHost(p.ptr, p.size)
+	for _, p := range pinned {
+		_ = e.unpinHost(p)
 	}
 }
 

@@ -96,7 +96,13 @@ func (p part) copyFrom(s *Stream, src unsafe.Pointer, n int, elem uintptr) error
 	}
 	defer p.end(s)
 	if size := int64(n) * int64(elem); size > 0 {
-		if err := s.core.dev.CopyIn(s.lane.handle, ptr, src, size); err != nil {
+		pinned, err := s.core.hold("copy in", src, size)
+		if err != nil {
+			return err
+		}
+		err = s.core.dev.CopyIn(s.lane.handle, ptr, src, size)
+		s.letGo(pinned, err)
+		if err != nil {
 			return fmt.Errorf("alloc: copy in: %w", err)
 		}
 	}
@@ -113,7 +119,13 @@ func (p part) copyTo(s *Stream, dst unsafe.Pointer, n int, elem uintptr) error {
 	}
 	defer p.end(s)
 	if size := int64(n) * int64(elem); size > 0 {
-		if err := s.core.dev.CopyOut(s.lane.handle, dst, ptr, size); err != nil {
+		pinned, err := s.core.hold("copy out", dst, size)
+		if err != nil {
+			return err
+		}
+		err = s.core.dev.CopyOut(s.lane.handle, dst, ptr, size)
+		s.letGo(pinned, err)
+		if err != nil {
 			return fmt.Errorf("alloc: copy out: %w", err)
 		}
 	}

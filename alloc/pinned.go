@@ -3,102 +3,111 @@ package alloc
 import (
 	"errors"
 	"fmt"
-	"runtime"
-	"sync/atomic"
 	"unsafe"
-
-	"github.com/lastuse/lastuse/finalize"
 )
 
-// A Pinned owns page-locked host memory for elements of type T, which copies reach
-// without staging. Like [Buffer] it is a small value; one Free ends all copies, and
-// the zero Pinned is empty. It stays good when its pool is closed, until it is freed or the collector
-// has found it dead together with the pool.
+// Page-locked memory: host memory that a device reaches by itself, so that copies need no staging.
+//
+//	Pinned         the handle: a header and a generation
+//	pinnedHeader   what the collector watches; it serves one owner of its block after another
+//	pinnedBlock    a part of a segment; its word says whether it is live and how many use it now
+//	pinnedSegment  one piece of memory got from the device, cut into blocks of one size
+//	pinnedHeap     all of a pool's: segments by address, idle and pending blocks by size class, one lock
+//
+// The way in: MakePinned takes an idle block of the size class, with the header that waits in it. If there is
+// none it takes back pending ones that are known to be over, then asks the device about the others, then asks
+// it for a segment; if the device has none, idle segments of other sizes go back, pending work is waited for,
+// and the collector is asked. Only from the second step on is a device called.
+//
+// The way out: Free ends the generation. Nobody may write to the memory before all the work that reads or
+// writes it has run: host memory is used by the host, which no stream orders. So a block that work on streams
+// was given (BeginPinned) is pending until the events behind that work are seen complete; any other is idle at
+// once. Neither calls a device, neither waits. A copy by CopyFrom or CopyTo is over when it returns; it
+// pins the block, if the slice lies in one, so that a Free meanwhile takes effect at its end. What the
+// collector found dead comes through the late queue to the same place. Trim and Close give segments back that
+// are all idle.
+//
+// The books are an account of their own, "<device> page-locked", as this is the host's memory: it is no part of
+// the limit, and of none of the pool's other figures.
+
+// A Pinned owns page-locked host memory for elements of type T, which copies reach without staging. Like
+// [Buffer] it is a small value; one Free ends all copies, and the zero Pinned is empty. It stays good
+// when its pool is closed, until it is freed or the collector has found it dead together with the pool.
 type Pinned[T any] struct {
-	handle *pinnedHandle
+	header *pinnedHeader
+	gen    uint64
 	n      int
 }
 
-// A pinnedHandle is what the collector watches for a Pinned.
-type pinnedHandle struct {
-	host *pinnedHost
-	pool *Pool
-	free atomic.Bool
-}
-
-// A pinnedHost is a piece of page-locked memory.
-type pinnedHost struct {
-	ptr  unsafe.Pointer
-	size int64 // bytes
-}
-
-// MakePinned returns n elements of page-locked host memory, zeroed or not as the
-// device likes. It may block. On a device that cannot pin, errors.Is(err,
-// errors.ErrUnsupported) is true.
+// MakePinned returns n elements of page-locked host memory. Its contents are unspecified. If the pool has an
+// idle block of that size, which is so after a Free or a Sync behind it, no device is called; otherwise
+// it may block. On a device that cannot pin, errors.Is(err, errors.ErrUnsupported) is true.
 //
 //lastuse:effect result 0 owned on success
 func MakePinned[T any](p *Pool, n int) (Pinned[T], error) {
-	h, err := p.makePinned((*T)(nil), unsafe.Sizeof(*(*T)(nil)), n)
+	h, gen, err := p.makePinned((*T)(nil), unsafe.Sizeof(*(*T)(nil)), n)
 	if err != nil {
 		n = 0
 	}
-	return Pinned[T]{h, n}, err
+	return Pinned[T]{h, gen, n}, err
 }
 
-func (p *Pool) makePinned(typ any, elem uintptr, n int) (*pinnedHandle, error) {
+func (p *Pool) makePinned(typ any, elem uintptr, n int) (*pinnedHeader, uint64, error) {
 	if p.none() {
-		return nil, fmt.Errorf("alloc: make pinned: %w", errNoPool)
+		return nil, 0, fmt.Errorf("alloc: make pinned: %w", errNoPool)
 	}
 	c, e := p.core, p.core.estate
 	if !e.enter() {
-		return nil, fmt.Errorf("alloc: make pinned: pool %w", ErrClosed)
+		return nil, 0, fmt.Errorf("alloc: make pinned: pool %w", ErrClosed)
 	}
 	defer c.leave()
 	if c.closed.Load() {
-		return nil, fmt.Errorf("alloc: make pinned: pool %w", ErrClosed)
+		return nil, 0, fmt.Errorf("alloc: make pinned: pool %w", ErrClosed)
 	}
 	if err := c.checkElem("make pinned", typ); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if n < 0 || elem > 0 && uint64(n) > maxSize/uint64(elem) {
-		return nil, fmt.Errorf("alloc: make pinned: %d elements of %d bytes: %w", n, elem, ErrSize)
+		return nil, 0, fmt.Errorf("alloc: make pinned: %d elements of %d bytes: %w", n, elem, ErrSize)
 	}
 	if n == 0 || elem == 0 {
-		return nil, nil
+		return nil, 0, nil
+	}
+	if e.pinner == nil {
+		return nil, 0, fmt.Errorf("alloc: make pinned: %s: %w", c.dev.Name(), errors.ErrUnsupported)
 	}
 	c.drain(drainPerMake)
-	if e.pinner == nil {
-		return nil, fmt.Errorf("alloc: make pinned: %s: %w", c.dev.Name(), errors.ErrUnsupported)
-	}
 	size := int64(n) * int64(elem)
-	c.calls.Add(1)
-	ptr, err := e.pinner.AllocHost(size)
+	hp := c.pinnedHeap()
+	b, err := hp.take(size)
 	if err != nil {
-		return nil, fmt.Errorf("alloc: make pinned %s: %w", sizeText(size), err)
+		return nil, 0, fmt.Errorf("alloc: make pinned %s: %w", sizeText(size), err)
 	}
-	host := &pinnedHost{ptr: ptr, size: size}
-	e.mu.Lock()
-	e.pinned[host] = struct{}{}
-	e.mu.Unlock()
-	c.tellPinned(host, true)
-	h := &pinnedHandle{host: host, pool: p}
-	finalize.Arm(&e.unpin, h, host)
-	return h, nil
+	h := b.header
+	if h == nil {
+		h = hp.newHeader(p, b)
+	}
+	b.header = nil // from here on the collector may find it dead
+	hp.told(b, depthPinned)
+	return h, b.word.Load() >> pinBits, nil
 }
+
+// depthPinned is how many frames lie between a call in makePinned and the caller of MakePinned.
+const depthPinned = 2
 
 // Slice returns the memory. It is good until Free, or until p becomes unreachable: keep p, and
 // not the slice alone. It panics if p has been freed.
 //
 //lastuse:effect result 0 views recv
 func (p Pinned[T]) Slice() []T {
-	h := p.handle
+	h := p.header
 	if h == nil {
 		return make([]T, p.n) // of no bytes
 	}
-	if h.free.Load() {
-		panic(fmt.Errorf("alloc: pinned: %w", ErrFreed))
+	if h.block.word.Load()>>pinBits != p.gen {
+		panic(h.pool.core.pinned.Load().used(h.block, p.gen, "page-locked memory"))
 	}
-	return unsafe.Slice((*T)(h.host.ptr), p.n)
+	return unsafe.Slice((*T)(h.block.ptr), p.n)
 }
 
 // Len returns the number of elements.
@@ -106,24 +115,13 @@ func (p Pinned[T]) Slice() []T {
 //lastuse:effect recv borrowed
 func (p Pinned[T]) Len() int { return p.n }
 
-// Free gives the memory back to the device, which may wait for the copies that use
-// it. Freeing again does nothing.
+// Free gives the memory back to its pool, which uses it again when the work on streams that was given it so far is
+// known to have run. It never waits and calls no device, unless the pool is closed: then the
+// memory goes back to the device. Freeing again does nothing but count.
 //
 //lastuse:effect recv freed repeatable
 func (p Pinned[T]) Free() {
-	h := p.handle
-	if h == nil || h.free.Swap(true) {
-		return
-	}
-	h.pool.core.unpinLate(h.host)
-	runtime.KeepAlive(h)
-}
-
-// unpinLate gives page-locked memory back, once.
-func (c *core) unpinLate(host *pinnedHost) {
-	if e := c.estate; take(e, &e.pinned, host) {
-		c.calls.Add(1)
-		c.tellPinned(host, false)
-		e.pinner.FreeHost(host.ptr, host.size)
+	if h := p.header; h != nil {
+		h.pool.core.pinned.Load().free(h, p.gen)
 	}
 }

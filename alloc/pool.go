@@ -101,6 +101,8 @@ type core struct {
 	types  sync.Map                // element types that are no plain numbers but known to be good
 	lanes  atomic.Pointer[[]*lane] // all, open and closed; the slice is never written again
 
+	pinned atomic.Pointer[pinnedHeap] // nil before the first MakePinned
+
 	claimed atomic.Int64 // bytes reserved, or about to be; never above Limit
 	calls   atomic.Int64 // of the device, other than copies, fills and launches
 	rungs   [numRungs]atomic.Int64

@@ -52,6 +52,15 @@ type Stats struct {
 	Segments    int64 `name:"/segments:segments" kind:"gauge" help:"ranges got from the device"`
 	DeviceCalls int64 `name:"/device/calls:calls" kind:"counter" help:"calls of the device other than copies, fills and launches"`
 
+	// Page-locked host memory is in none of the figures above.
+	PinnedLive     int64 `name:"/pinned/live:bytes" kind:"gauge" help:"page-locked memory owned by Pinned values"`
+	PinnedPending  int64 `name:"/pinned/pending:bytes" kind:"gauge" help:"page-locked memory freed, but work on streams may still use it"`
+	PinnedIdle     int64 `name:"/pinned/idle:bytes" kind:"gauge" help:"page-locked memory not in use"`
+	PinnedReserved int64 `name:"/pinned/reserved:bytes" kind:"gauge" help:"page-locked memory got from the device: the sum of the three"`
+	PinnedBuffers  int64 `name:"/pinned/live:buffers" kind:"gauge" help:"live Pinned values"`
+	PinnedMade     int64 `name:"/pinned/made:buffers" kind:"counter" help:"Pinned values ever made"`
+	PinnedLate     int64 `name:"/pinned/late:buffers" kind:"counter" help:"Pinned values freed because the collector found them dead"`
+
 	Pacing finalize.Stats // what the collector was asked to do
 }
 
@@ -152,6 +161,7 @@ func (p *Pool) Stats() Stats {
 		DeviceCalls: c.calls.Load(),
 		Pacing:      c.pacer.Stats(),
 	}
+	c.pinnedStats(&s)
 	if s.PeakReserved > 0 {
 		s.Fragmentation = max(0, 1-float64(s.PeakLive)/float64(s.PeakReserved))
 	}

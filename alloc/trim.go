@@ -7,7 +7,7 @@ import (
 )
 
 // Trim gives idle memory back to the device until at most keep bytes are idle, and
-// returns how many bytes went. Only memory whose work is known to be complete can go;
+// returns how many bytes went. Of page-locked memory, which counts apart, it gives back what is idle beyond keep too. Only memory whose work is known to be complete can go;
 // Trim asks the device for that but does not wait: [Stream.Sync] first, if all of it is
 // to go.
 func (p *Pool) Trim(keep int64) int64 {
@@ -16,7 +16,7 @@ func (p *Pool) Trim(keep int64) int64 {
 	if !c.estate.enter() {
 		return 0
 	}
-	n := c.trim(max(keep, 0))
+	n := c.trim(max(keep, 0)) + c.trimPinned(max(keep, 0))
 	_ = c.leave()
 	return n
 }

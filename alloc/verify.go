@@ -31,6 +31,9 @@ func (p *Pool) Check() error {
 		})
 		w.totals()
 	})
+	if hp := c.pinned.Load(); hp != nil {
+		errs = append(errs, hp.check())
+	}
 	return errors.Join(append(errs, w.errs...)...)
 }
 

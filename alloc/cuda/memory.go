@@ -40,11 +40,9 @@ func (b *base) AllocHost(size int64) (unsafe.Pointer, error) {
 	return hostPointer(p), nil
 }
 
-// FreeHost gives page-locked memory back. It waits until the device is idle: nothing says that the driver would, and
-// copies that [CopyIn] and [CopyOut] enqueued may be under way.
+// FreeHost gives page-locked memory back.
 func (b *base) FreeHost(p unsafe.Pointer, size int64) error {
 	b.pinned.drop(uintptr(p))
-	_ = b.ctx.Synchronize() // what is wrong the next call says
 	if err := b.ctx.MemFreeHost(uintptr(p)); err != nil {
 		return b.give(err)
 	}

@@ -2,34 +2,43 @@ package cuda
 
 import (
 	"fmt"
-	"unsafe"
 
 	"github.com/lastuse/lastuse/alloc"
 )
 
 // CopyIn enqueues a copy from page-locked memory and returns at once. The copy reads src when the device gets to it: until
-// an event recorded after it is done, src must be neither changed nor freed. Buffer.CopyFrom takes the same memory and
-// returns when it may be changed.
+// an event recorded after it is done, src must not be changed. It may be freed: the pool waits for the copy before it
+// uses the memory again. Buffer.CopyFrom takes the same memory and returns when it may be changed.
 //
 //lastuse:effect arg dst borrowed, arg src borrowed
 func CopyIn[T any, D interface{ All() alloc.View[T] }](s *alloc.Stream, dst D, src alloc.Pinned[T]) error {
-	v, host := dst.All(), src.Slice()
-	if len(host) != v.Len() {
-		return misfit(len(host), v.Len())
+	v := dst.All()
+	if src.Len() != v.Len() {
+		return misfit(src.Len(), v.Len())
 	}
-	return transfer(s, v.Arg(), unsafe.Pointer(unsafe.SliceData(host)), true)
+	host, err := alloc.BeginPinned(s, src)
+	if err != nil {
+		return fmt.Errorf("cuda: copy: %w", err)
+	}
+	defer host.End()
+	return transfer(s, v.Arg(), host, true)
 }
 
 // CopyOut enqueues a copy to page-locked memory and returns at once. The copy writes dst when the device gets to it:
-// until an event recorded after it is done, dst must be neither read nor freed.
+// until an event recorded after it is done, dst must not be read. It may be freed, as in [CopyIn].
 //
 //lastuse:effect arg dst borrowed, arg src borrowed
 func CopyOut[T any, S interface{ All() alloc.View[T] }](s *alloc.Stream, dst alloc.Pinned[T], src S) error {
-	v, host := src.All(), dst.Slice()
-	if len(host) != v.Len() {
-		return misfit(v.Len(), len(host))
+	v := src.All()
+	if dst.Len() != v.Len() {
+		return misfit(v.Len(), dst.Len())
 	}
-	return transfer(s, v.Arg(), unsafe.Pointer(unsafe.SliceData(host)), false)
+	host, err := alloc.BeginPinned(s, dst)
+	if err != nil {
+		return fmt.Errorf("cuda: copy: %w", err)
+	}
+	defer host.End()
+	return transfer(s, v.Arg(), host, false)
 }
 
 func misfit(from, to int) error {
@@ -37,7 +46,7 @@ func misfit(from, to int) error {
 }
 
 // transfer enqueues a copy between a buffer and page-locked memory.
-func transfer(s *alloc.Stream, arg alloc.Arg, host unsafe.Pointer, in bool) error {
+func transfer(s *alloc.Stream, arg alloc.Arg, host alloc.PinnedUse, in bool) error {
 	b, err := under(s, "copy")
 	if err != nil {
 		return err
@@ -52,12 +61,10 @@ func transfer(s *alloc.Stream, arg alloc.Arg, host unsafe.Pointer, in bool) erro
 	switch {
 	case n == 0:
 		return nil
-	case !b.pinned.holds(uintptr(host), n):
-		return fmt.Errorf("cuda: copy: host memory is not page-locked by this device's pools: %w", alloc.ErrForeign)
 	case in:
-		err = b.ctx.MemcpyHtoD(uintptr(p[0].Ptr), uintptr(host), n, s.LaunchHandle())
+		err = b.ctx.MemcpyHtoD(uintptr(p[0].Ptr), uintptr(host.Ptr), n, s.LaunchHandle())
 	default:
-		err = b.ctx.MemcpyDtoH(uintptr(host), uintptr(p[0].Ptr), n, s.LaunchHandle())
+		err = b.ctx.MemcpyDtoH(uintptr(host.Ptr), uintptr(p[0].Ptr), n, s.LaunchHandle())
 	}
 	if err != nil {
 		return b.work(err)

@@ -4,6 +4,7 @@ package cuda
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -124,6 +125,42 @@ func TestPinnedAsync(t *testing.T) {
 	assert.Equal(t, in.Slice(), out.Slice())
 	in.Free()
 	out.Free()
+	in.Free()
+	assert.ErrorIs(t, CopyIn[uint32](e.s, b, in), alloc.ErrFreed)
+	assert.ErrorIs(t, CopyOut[uint32](e.s, in, b), alloc.ErrFreed)
 	assert.ErrorIs(t, CopyIn[uint32](e.s, buffer[uint32](t, e.s, 3), mustPin[uint32](t, e.pool, 2)), alloc.ErrSize)
 	assert.Zero(t, e.StandIn.Books().Pageable)
+}
+
+// Page-locked memory that a queued copy was given is not used again before the copy has run, and freeing it calls no
+// driver.
+func TestPinnedFreedWhileQueued(t *testing.T) {
+	e := startStandIn(t, alloc.Options{})
+	const n = 1 << 18
+	b := buffer[uint32](t, e.s, n)
+	defer b.Free()
+	fill := func(x uint32) alloc.Pinned[uint32] {
+		h := mustPin[uint32](t, e.pool, n)
+		for i := range h.Slice() {
+			h.Slice()[i] = x
+		}
+		return h
+	}
+	e.StandIn.Hold(true)
+	in := fill(1)
+	require.NoError(t, CopyIn[uint32](e.s, b, in))
+	calls := e.StandIn.Books().Calls
+	in.Free()
+	assert.Equal(t, calls, e.StandIn.Books().Calls)
+	fill(2).Free()
+	fill(3).Free()
+	assert.EqualValues(t, 4*n, e.pool.Stats().PinnedPending)
+	e.StandIn.Hold(false)
+	got := make([]uint32, n)
+	require.NoError(t, b.CopyTo(e.s, got))
+	require.Equal(t, slices.Repeat([]uint32{1}, n), got)
+	require.NoError(t, e.s.Sync())
+	assert.Zero(t, e.pool.Stats().PinnedPending)
+	e.pool.Trim(0)
+	assert.Zero(t, e.pool.Stats().PinnedReserved)
 }
