@@ -75,6 +75,11 @@ type Player struct {
 	held    []alloc.Buffer[byte]
 }
 
+// NewPlayer returns a player of steps on streams of a pool that are there. It need not be closed.
+func NewPlayer(p *alloc.Pool, streams []*alloc.Stream, steps []Step, places int) *Player {
+	return &Player{pool: p, streams: streams, steps: steps, held: make([]alloc.Buffer[byte], places)}
+}
+
 // Player returns one of t on p. It must be closed before p is.
 func (t *Trace) Player(p *alloc.Pool) (*Player, error) {
 	steps, places := t.Steps()

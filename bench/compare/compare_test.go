@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/bench/trace"
+)
+
+// TestMain lets the tests' own program be a peer.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == "-serve" {
+		if serve(os.Args[2], os.Stdin, os.Stdout) != nil {
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// smallSteps writes steps that have 40 MiB live at most.
+func smallSteps(t *testing.T) *steps {
+	s := &steps{name: "small", streams: 2, places: 2, all: []trace.Step{
+		{Place: 0, Size: 20 << 20}, {Place: 1, Stream: 1, Size: 20 << 20}, {Place: 0, Size: -1}, {Place: 1, Stream: 1, Size: -1},
+	}}
+	s.peak = trace.Peak(s.all)
+	require.NoError(t, s.write(t.TempDir()))
+	return s
+}
+
+func TestSteps(t *testing.T) {
+	s := smallSteps(t)
+	got, err := readSteps(s.file)
+	require.NoError(t, err)
+	require.Equal(t, s.all, got.all)
+	require.Equal(t, []int{2, 2}, []int{got.places, got.streams})
+	require.EqualValues(t, 40<<20, s.peak)
+	require.NoError(t, os.WriteFile(s.file, []byte("steps 2 1 1\n0 0 5\n"), 0o666))
+	_, err = readSteps(s.file)
+	require.ErrorContains(t, err, "step 1")
+}
+
+func TestServe(t *testing.T) {
+	s := smallSteps(t)
+	const number = `[0-9]+(\.[0-9]+)?`
+	for _, c := range []struct{ question, answer string }{
+		{"pair shape=one sizes=256 ms=1", `ok ns=` + number + ` n=[0-9]+000 allocs=0.0[0-9]*`},
+		{"pair shape=live8 sizes=256,512 ms=1", `ok ns=.*`},
+		{"pair shape=deep sizes=256 ms=1", `ok ns=.*`},
+		{"pair shape=alternate sizes=256,512 ms=1", `ok ns=.*`},
+		{"pair shape=round sizes=256 ms=1", `error there is no shape "round"`},
+		{"first size=1048576", `ok ns=[0-9]+ new=[0-9]+ reserved=2097152 taken=2097152`},
+		{"trace file=" + s.file + " replays=3 ms=1000",
+			`ok cold=` + number + ` ns=` + number + `,` + number + `,` + number + ` reserved=41943040 taken=41943040 calls=[0-9]+(,0){4}`},
+		{"trace file=" + s.file + " limit=20971520", "error 1 allocations found no memory"},
+		{"trace file=none", "error open none: .*"},
+		{"copy dir=in size=1000 fresh=0 ms=0", `ok ns=[0-9]+,[0-9]+,[0-9]+`},
+		{"copy dir=out size=1000 fresh=1 ms=0", `ok ns=[0-9]+,[0-9]+,[0-9]+`},
+		{"streams goroutines=2 ms=0", `ok speedup=` + number + ` machine=` + number},
+		{"sing", "error it does not answer sing"},
+	} {
+		var w bytes.Buffer
+		require.NoError(t, serve("lastuse-host", strings.NewReader(c.question), &w))
+		first, answer, _ := strings.Cut(w.String(), "\n")
+		assert.Equal(t, "ok lastuse-host", first)
+		assert.Regexp(t, "^"+c.answer+"\n$", answer, c.question)
+	}
+	var w bytes.Buffer
+	require.Error(t, serve("lastuse-moon", strings.NewReader(""), &w))
+	require.Equal(t, "error device \"moon\" is neither cuda nor host\n", w.String())
+}
+
+// TestTurns asks peers of which some fail: each is named, and the others go on.
+func TestTurns(t *testing.T) {
+	shell := func(name, script string) *peer { return &peer{name: name, args: []string{"sh", "-c", script}} }
+	self, err := os.Executable()
+	require.NoError(t, err)
+	var w bytes.Buffer
+	r := &run{out: t.TempDir(), device: "host", processor: -1, patience: time.Minute, limit: time.Minute, w: &w}
+	r.end = time.Now().Add(r.limit)
+	require.NoError(t, r.start([]*peer{
+		{name: "lastuse-host", args: []string{self, "-serve", "lastuse-host"}},
+		shell("good", "echo ok; while read q; do echo noise; echo ok ns=7 n=1; done"),
+		shell("refuses", "echo ok; while read q; do echo error not that; done"),
+		shell("ends", "echo ok; read q; read q"),
+		shell("hangs", "echo ok; exec sleep 100"),
+		shell("unable", "echo error no device"),
+		{name: "unbuilt", args: []string{filepath.Join(r.out, "none")}},
+		shell("unasked", "exit 1"),
+	}, []string{"lastuse-host", "good", "refuses", "ends", "hangs", "unable", "unbuilt"}))
+	c := pairCase("one", 256)
+	c.peers = []string{"lastuse", "good", "refuses", "ends", "hangs", "unable", "unbuilt", "unasked"}
+	r.patience = 3 * time.Second
+	r.peers["ends"].in.Close()
+	r.ask(context.Background(), part{name: "pair", rounds: 2, limit: time.Minute, cases: []asked{c}})
+	r.stop()
+	require.Equal(t, 2, strings.Count(w.String(), "BenchmarkMakeFree/size=256B/pool=good 1 7.00 ns/op\n"))
+	require.Equal(t, 2, strings.Count(w.String(), "BenchmarkMakeFree/size=256B/pool=lastuse-host "), w.String())
+	require.Equal(t, 4, strings.Count(w.String(), "\n"))
+	for _, name := range []string{"refuses", "ends", "hangs", "unable", "unbuilt"} {
+		require.Equal(t, 1, strings.Count(strings.Join(r.missing, "\n"), name+":"), "%s in %q", name, r.missing)
+	}
+	require.Len(t, r.missing, 5)
+}
+
+func TestSummary(t *testing.T) {
+	dir := t.TempDir()
+	raw := filepath.Join(dir, "raw.txt")
+	require.NoError(t, os.WriteFile(raw, []byte(`cpu: some
+BenchmarkMakeFree/size=1MiB/pool=a 10 1 ns/op 0 allocs/op
+BenchmarkMakeFree/size=1MiB/pool=b 10 7 ns/op
+BenchmarkMakeFree/size=1MiB/pool=a 10 3 ns/op 1 allocs/op
+BenchmarkMakeFree/size=1MiB/pool=a 10 9 ns/op 0 allocs/op
+missing: c: it has ended
+`), 0o666))
+	require.NoError(t, (&run{out: dir}).summarize(raw))
+	got, err := os.ReadFile(filepath.Join(dir, "summary.txt"))
+	require.NoError(t, err)
+	require.Equal(t, `MakeFree/size=1MiB
+  a                               3 ns/op (2 to 6, least 1, 3 times)  0 allocs/op
+  b                               7 ns/op (7 to 7, least 7, 1 times)
+missing: c: it has ended
+`, string(got))
+}
+
+// TestParts holds every question against what peers answer.
+func TestParts(t *testing.T) {
+	all := parts([]*steps{smallSteps(t)}, true)
+	o, err := openOwn("lastuse-host")
+	require.NoError(t, err)
+	for _, p := range all {
+		require.LessOrEqual(t, p.rounds, 2)
+		for _, c := range p.cases {
+			q := parse(c.question)
+			if q.number("size", 0) > 1<<20 || q.number("goroutines", 0) > 2 {
+				continue // the same question of less memory is asked
+			}
+			q.values["ms"] = "1"
+			answer := map[string]func(question) (string, error){"pair": o.pair, "trace": o.trace, "first": o.first, "copy": o.copy, "streams": o.streams}[q.word]
+			require.NotNil(t, answer, c.question)
+			a, err := answer(q)
+			require.NoError(t, err, c.question)
+			fields := strings.Fields(c.write(parse("ok " + a)))
+			require.Equal(t, 1, len(fields)%2, "a count, then values with units: %q", fields)
+			require.NotContains(t, fields, "")
+		}
+	}
+	_, err = choose(all, []string{"pair", "nap"})
+	require.EqualError(t, err, `there is no part "nap"`)
+}
+
+func TestQuantile(t *testing.T) {
+	x := []float64{4, 1, 3, 2}
+	require.Equal(t, 2.5, median(x))
+	require.Equal(t, 1.75, quantile(x, 0.25))
+	require.Equal(t, 4.0, quantile(x, 1))
+	require.Zero(t, median(nil))
+	require.Equal(t, []string{"256B", "1KiB", "3MiB", "1GiB", "1500B"}, []string{sizeName(256), sizeName(1 << 10), sizeName(3 << 20), sizeName(1 << 30), sizeName(1500)})
+}

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lastuse/lastuse/alloc"
+	"github.com/lastuse/lastuse/alloc/cuda"
+	"github.com/lastuse/lastuse/alloc/host"
+	"github.com/lastuse/lastuse/tracker"
+)
+
+// A question is what a peer is asked: a word and values by key.
+type question struct {
+	word   string
+	values map[string]string
+}
+
+func parse(line string) question {
+	fields := strings.Fields(line)
+	q := question{values: map[string]string{}}
+	for i, f := range fields {
+		if key, value, ok := strings.Cut(f, "="); ok {
+			q.values[key] = value
+		} else if i == 0 {
+			q.word = f
+		}
+	}
+	return q
+}
+
+// number returns a value, or otherwise where the question has none.
+func (q question) number(key string, otherwise int64) int64 {
+	n, err := strconv.ParseInt(q.values[key], 10, 64)
+	if err != nil {
+		return otherwise
+	}
+	return n
+}
+
+// An own is lastuse as a peer.
+type own struct {
+	dev  alloc.Device
+	kind string // what is not usual about its pools: nosites, tight or fast
+}
+
+// openOwn opens what a name says: lastuse-DEVICE or lastuse-DEVICE-KIND.
+func openOwn(name string) (*own, error) {
+	_, device, _ := strings.Cut(name, "-")
+	device, kind, _ := strings.Cut(device, "-")
+	o := &own{kind: kind}
+	var err error
+	switch device {
+	case "cuda":
+		o.dev, err = cuda.Open(0)
+	case "host":
+		// Untouched memory costs the host nothing, so there may be more of it than the machine has.
+		o.dev, err = host.Open(host.Options{Capacity: 1 << 40})
+	default:
+		err = fmt.Errorf("device %q is neither cuda nor host", device)
+	}
+	if err == nil {
+		_, err = o.options()
+	}
+	return o, err
+}
+
+// options returns the options of the kind's pools.
+func (o *own) options() (alloc.Options, error) {
+	var a alloc.Options
+	switch o.kind {
+	case "":
+	case "nosites":
+		a.Tracker = tracker.New(tracker.Options{Rate: -1})
+	case "tight", "fast":
+		// By its name, as there are commits without it, which are measured too.
+		f := reflect.ValueOf(&a).Elem().FieldByName("Growth")
+		if !f.IsValid() {
+			return a, errors.New("this commit has no Options.Growth")
+		}
+		f.SetInt(map[string]int64{"tight": 1, "fast": 2}[o.kind])
+	default:
+		return a, fmt.Errorf("there is no kind %q of pools", o.kind)
+	}
+	return a, nil
+}
+
+// pool returns a fresh pool with streams.
+func (o *own) pool(limit int64, streams int) (*alloc.Pool, []*alloc.Stream, error) {
+	a, err := o.options()
+	if err != nil {
+		return nil, nil, err
+	}
+	a.Limit = limit
+	p, err := alloc.NewPool(o.dev, a)
+	if err != nil {
+		return nil, nil, err
+	}
+	all := make([]*alloc.Stream, streams)
+	for i := range all {
+		if all[i], err = p.NewStream(); err != nil {
+			return nil, nil, errors.Join(err, p.Close())
+		}
+	}
+	return p, all, nil
+}
+
+// free returns the bytes that the device has.
+func (o *own) free() int64 {
+	n, _, err := o.dev.MemInfo()
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// serve answers questions, one a line, until there are no more.
+func serve(name string, in io.Reader, out io.Writer) error {
+	o, err := openOwn(name)
+	if err != nil {
+		fmt.Fprintf(out, "error %v\n", err)
+		return err
+	}
+	fmt.Fprintf(out, "ok %s\n", name)
+	answers := map[string]func(question) (string, error){
+		"trace": o.trace, "pair": o.pair, "first": o.first, "copy": o.copy, "streams": o.streams,
+	}
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		q := parse(lines.Text())
+		answer, ok := answers[q.word]
+		if !ok {
+			fmt.Fprintf(out, "error it does not answer %s\n", q.word)
+			continue
+		}
+		if a, err := answer(q); err != nil {
+			fmt.Fprintf(out, "error %s\n", strings.ReplaceAll(err.Error(), "\n", "; "))
+		} else {
+			fmt.Fprintf(out, "ok %s\n", a)
+		}
+	}
+	return lines.Err()
+}
+
+// first times a fresh pool and its first buffer.
+func (o *own) first(q question) (string, error) {
+	before := o.free()
+	t0 := time.Now()
+	p, s, err := o.pool(0, 1)
+	if err != nil {
+		return "", err
+	}
+	defer p.Close()
+	had := p.Stats().Reserved
+	t1 := time.Now()
+	b, err := alloc.Make[byte](s[0], int(q.number("size", 0)))
+	took := time.Since(t1)
+	if err != nil {
+		return "", err
+	}
+	a := fmt.Sprintf("ns=%d new=%d reserved=%d taken=%d", took, t1.Sub(t0), p.Stats().Reserved-had, before-o.free())
+	b.Free()
+	return a, p.Close()
+}
+
+// copy times copies from and to Go memory. A copy to the device has arrived when its time ends.
+func (o *own) copy(q question) (string, error) {
+	p, ss, err := o.pool(0, 1)
+	if err != nil {
+		return "", err
+	}
+	defer p.Close()
+	s, n := ss[0], int(q.number("size", 0))
+	b, err := alloc.Make[byte](s, n)
+	if err != nil {
+		return "", err
+	}
+	memory := make([]byte, n)
+	for i := range memory {
+		memory[i] = byte(uint32(i) * 2654435761 >> 13)
+	}
+	in, fresh := q.values["dir"] == "in", q.values["fresh"] == "1"
+	once := func() error {
+		switch {
+		case in:
+			return errors.Join(b.CopyFrom(s, memory), s.Sync())
+		case fresh:
+			return b.CopyTo(s, make([]byte, n))
+		}
+		return b.CopyTo(s, memory)
+	}
+	if err := once(); err != nil {
+		return "", err
+	}
+	var all []string
+	end := time.Now().Add(time.Duration(q.number("ms", 100)) * time.Millisecond)
+	for i := 0; i < 3 || i < 50 && time.Now().Before(end); i++ {
+		begin := time.Now()
+		if err := once(); err != nil {
+			return "", err
+		}
+		all = append(all, strconv.FormatInt(time.Since(begin).Nanoseconds(), 10))
+	}
+	b.Free()
+	return "ns=" + strings.Join(all, ","), p.Close()
+}

@@ -1,0 +1,238 @@
+// peer.hpp is what the peers in C++ share: the questions of bench/compare, read from stdin one a line and answered
+// on stdout one a line. A question is a word with key=value pairs, an answer begins with ok or error:
+//
+//	trace file=STEPS replays=5 ms=300   a fresh pool replays the steps: once cold, once more, then what is timed
+//	pair shape=one sizes=BYTES ms=20    a pair of allocation and free on a fresh pool, warm
+//	first size=BYTES                    a fresh pool and its first allocation
+//	copy dir=in|out size=BYTES fresh=0  a copy from or to ordinary memory of the host
+//
+// A peer defines a class P whose objects are pools, each on streams of its own: P(streams), alloc(n, stream),
+// release(p, n, stream), reserved(), the most it has had from the device; and the static functions device_free(), bytes,
+// and sync(). What it cannot do it throws as missing.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace peer {
+
+using question = std::map<std::string, std::string>;
+
+inline double now() {
+	return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+inline int64_t number(const question &q, const std::string &key, int64_t otherwise = -1) {
+	auto it = q.find(key);
+	if (it == q.end()) {
+		if (otherwise < 0)
+			throw std::runtime_error("question without " + key);
+		return otherwise;
+	}
+	return std::stoll(it->second);
+}
+
+inline std::vector<size_t> numbers(const std::string &list) {
+	std::vector<size_t> all;
+	std::stringstream in(list);
+	for (std::string one; std::getline(in, one, ',');)
+		all.push_back(std::stoull(one));
+	return all;
+}
+
+// A step makes what has a place in a table, or, with size -1, frees it.
+struct step {
+	int place, stream;
+	int64_t size;
+};
+
+struct steps {
+	int places = 0, streams = 0;
+	std::vector<step> all;
+};
+
+// read returns the steps of a file; each file is read once.
+inline const steps &read(const std::string &name) {
+	static std::map<std::string, steps> known;
+	steps &s = known[name];
+	if (!s.all.empty())
+		return s;
+	FILE *f = fopen(name.c_str(), "r");
+	int n = 0;
+	if (!f || fscanf(f, "steps %d %d %d", &n, &s.places, &s.streams) != 3 || n <= 0)
+		throw std::runtime_error(name + ": no steps");
+	s.all.resize(n);
+	for (step &x : s.all) {
+		long long size;
+		if (fscanf(f, "%d %d %lld", &x.place, &x.stream, &size) != 3)
+			throw std::runtime_error(name + ": it is cut off");
+		x.size = size;
+	}
+	fclose(f);
+	return s;
+}
+
+// replay does all steps once and returns the nanoseconds.
+template <class P> double replay(P &pool, const steps &s) {
+	struct held {
+		void *p;
+		size_t size;
+	};
+	std::vector<held> table(s.places);
+	double begin = now();
+	for (const step &x : s.all) {
+		held &h = table[x.place];
+		if (x.size < 0) {
+			pool.release(h.p, h.size, x.stream);
+		} else {
+			h.size = x.size;
+			h.p = pool.alloc(x.size, x.stream);
+		}
+	}
+	return now() - begin;
+}
+
+template <class P> std::string trace(const question &q) {
+	const steps &s = read(q.at("file"));
+	size_t before = P::device_free();
+	P pool(s.streams);
+	std::ostringstream out;
+	out << std::fixed;
+	out.precision(1);
+	out << "cold=" << replay(pool, s) / s.all.size();
+	replay(pool, s);
+	int64_t most = number(q, "replays");
+	double end = now() + number(q, "ms") * 1e6;
+	for (int64_t i = 0; i < most && (i == 0 || now() < end); i++)
+		out << (i ? "," : " ns=") << replay(pool, s) / s.all.size();
+	P::sync();
+	size_t after = P::device_free();
+	out << " reserved=" << pool.reserved() << " taken=" << (before > after ? before - after : 0);
+	return out.str();
+}
+
+// deep calls itself so many times and f at the bottom.
+__attribute__((noinline)) inline void deep(int n, const std::function<void()> &f) {
+	if (n > 0)
+		deep(n - 1, f);
+	else
+		f();
+	asm volatile(""); // no tail call
+}
+
+// round is a round of pairs of a shape: one (each size is made and freed before the next), or live8 (the oldest of
+// eight live ones is freed for a new one). It returns how many pairs that were.
+template <class P> int round(P &pool, const std::string &shape, const std::vector<size_t> &sizes) {
+	const int n = 1000;
+	size_t many = sizes.size();
+	if (shape != "live8") {
+		for (int i = 0; i < n; i++) {
+			size_t size = sizes[i % many];
+			pool.release(pool.alloc(size, 0), size, 0);
+		}
+		return n;
+	}
+	void *live[8];
+	size_t size[8];
+	for (int i = 0; i < n + 8; i++) {
+		if (i >= 8)
+			pool.release(live[i % 8], size[i % 8], 0);
+		if (i < n) {
+			size[i % 8] = sizes[i % many];
+			live[i % 8] = pool.alloc(size[i % 8], 0);
+		}
+	}
+	return n;
+}
+
+template <class P> std::string pair(const question &q) {
+	auto sizes = numbers(q.at("sizes"));
+	const std::string &shape = q.at("shape");
+	P pool(1);
+	int64_t n = 0;
+	double took = 0;
+	deep(shape == "deep" ? 60 : 0, [&] {
+		round(pool, shape, sizes);
+		double begin = now(), end = begin + number(q, "ms") * 1e6;
+		while (now() < end)
+			n += round(pool, shape, sizes);
+		took = now() - begin;
+	});
+	P::sync();
+	std::ostringstream out;
+	out << std::fixed << "ns=" << took / n << " n=" << n;
+	return out.str();
+}
+
+template <class P> std::string first(const question &q) {
+	size_t size = number(q, "size"), before = P::device_free();
+	double t0 = now();
+	P pool(1);
+	double t1 = now();
+	void *p = pool.alloc(size, 0);
+	double t2 = now();
+	size_t after = P::device_free();
+	std::ostringstream out;
+	out << std::fixed << "ns=" << t2 - t1 << " new=" << t1 - t0 << " reserved=" << pool.reserved()
+	    << " taken=" << (before > after ? before - after : 0);
+	pool.release(p, size, 0);
+	P::sync();
+	return out.str();
+}
+
+// timed calls f for ms milliseconds, at least three times, and returns the nanoseconds of each call.
+inline std::string timed(const question &q, const std::function<void()> &f) {
+	f();
+	std::ostringstream out;
+	out << std::fixed;
+	double end = now() + number(q, "ms") * 1e6;
+	for (int i = 0; i < 3 || (i < 50 && now() < end); i++) {
+		double begin = now();
+		f();
+		out << (i ? "," : "ns=") << now() - begin;
+	}
+	return out.str();
+}
+
+// A missing is a question that a peer does not answer.
+struct missing : std::runtime_error {
+	using std::runtime_error::runtime_error;
+};
+
+// serve answers until there are no more questions. more answers what the peer alone knows.
+template <class P>
+int serve(const std::string &about, const std::function<std::string(const std::string &, const question &)> &more) {
+	std::cout << "ok " << about << std::endl;
+	for (std::string line; std::getline(std::cin, line);) {
+		std::stringstream in(line);
+		std::string word, one;
+		in >> word;
+		question q;
+		while (in >> one)
+			q[one.substr(0, one.find('='))] = one.substr(one.find('=') + 1);
+		try {
+			std::string a = word == "trace"	  ? trace<P>(q)
+					: word == "pair"  ? pair<P>(q)
+					: word == "first" ? first<P>(q)
+							  : more(word, q);
+			std::cout << "ok " << a << std::endl;
+		} catch (const std::exception &e) {
+			std::string why = e.what();
+			std::cout << "error " << why.substr(0, why.find('\n')) << std::endl;
+		}
+	}
+	return 0;
+}
+
+inline std::string nothing(const std::string &word, const question &) { throw missing("it does not answer " + word); }
+
+} // namespace peer

@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+"""Be PyTorch's caching allocator as a peer of bench/compare. All that is timed is C++: torch_peer.cpp, compiled here.
+
+usage: torch_peer.py native|expandable|build    build only compiles, so that peers that start together need not wait
+"""
+import os
+import sys
+
+SETTINGS = {"native": "", "build": "", "expandable": "expandable_segments:True"}
+
+
+def main():
+    if len(sys.argv) != 2 or sys.argv[1] not in SETTINGS:
+        sys.exit(__doc__)
+    kind = sys.argv[1]
+    if SETTINGS[kind]:
+        # Read once, when torch first touches the device; newer releases know it by the second name.
+        os.environ["PYTORCH_CUDA_ALLOC_CONF"] = os.environ["PYTORCH_ALLOC_CONF"] = SETTINGS[kind]
+    os.environ.setdefault("TORCH_CUDA_ARCH_LIST", "9.0")
+    here = os.path.dirname(os.path.abspath(__file__))
+    try:
+        import torch
+        from torch.utils.cpp_extension import load_inline
+        with open(os.path.join(here, "torch_peer.cpp"), encoding="utf-8") as f:
+            source = f.read()
+        loops = load_inline("lastuse_torch_peer", source, functions=["serve"], with_cuda=True, verbose=False,
+                            extra_cflags=["-O3"], extra_include_paths=[here])
+        if kind == "build":
+            return
+        torch.zeros(1, device="cuda")
+    except Exception as e:  # whatever is missing, the peer is
+        print("error", str(e).strip().splitlines()[-1], flush=True)
+        raise
+    loops.serve(f"torch-{kind} {torch.__version__} {torch.cuda.get_allocator_backend()}")
+
+
+if __name__ == "__main__":
+    main()
