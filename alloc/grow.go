@@ -131,11 +131,13 @@ func (hp *heap) growMapped(size int64, force bool) error {
 	}
 	for err = nil; done < need; {
 		n := max(want, need) - done
-		if err = c.mapFresh(b.seg.granules, b.ptr+Ptr(done), n); err == nil {
-			done += n
+		least := need - done
+		var more int64
+		more, err = c.mapFresh(b.seg.granules, b.ptr+Ptr(done), n)
+		if done += more; err == nil {
 			break
 		}
-		if n == need-done || !errors.Is(err, ErrOutOfMemory) {
+		if n == least || !errors.Is(err, ErrOutOfMemory) {
 			break
 		}
 		want = max(need, done+c.roundGranule((want-done)/2))
@@ -191,17 +193,20 @@ func (hp *heap) newRange(size int64) error {
 	return nil
 }
 
-// mapFresh puts fresh memory behind [p, p+n) of g.
-func (c *core) mapFresh(g *granules, p Ptr, n int64) error {
+// mapFresh puts fresh memory behind [p, p+n) of g, an extent for each granule, so that each can be moved. It returns
+// how much of it has memory now.
+func (c *core) mapFresh(g *granules, p Ptr, n int64) (done int64, err error) {
 	if !c.claim(n) {
-		return errLimit
+		return 0, errLimit
 	}
-	c.calls.Add(1)
-	if err := c.mapper.Map(p, n); err != nil {
-		c.unclaim(n)
-		return err
+	for ; err == nil && done < n; done += c.granule {
+		c.calls.Add(1)
+		if err = c.mapper.Map(p+Ptr(done), c.granule); err != nil {
+			break
+		}
 	}
-	g.set(p, n, true)
-	c.account.AddReserved(n)
-	return nil
+	c.unclaim(n - done)
+	g.set(p, done, true)
+	c.account.AddReserved(done)
+	return done, err
 }
