@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -23,7 +24,8 @@ type peer struct {
 	dead    error       // why it is asked no more
 }
 
-// start starts the peer's process, on one processor unless it is wide or that is below 0. What it complains of goes to log.
+// start starts the peer's process, on one processor unless it is wide or that is below 0. What it complains
+// of goes to log.
 func (p *peer) start(processor int, log io.Writer) error {
 	args := p.args
 	if !p.wide && !p.late && processor >= 0 {
@@ -62,7 +64,8 @@ func (p *peer) pin(processor int) error {
 	if p.wide || !p.late || processor < 0 {
 		return nil
 	}
-	out, err := exec.Command("taskset", "-a", "-p", "-c", fmt.Sprint(processor), fmt.Sprint(p.cmd.Process.Pid)).CombinedOutput()
+	pid := fmt.Sprint(p.cmd.Process.Pid)
+	out, err := exec.Command("taskset", "-a", "-p", "-c", fmt.Sprint(processor), pid).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("it could not be pinned: %w: %s", err, out)
 	}
@@ -73,7 +76,7 @@ func (p *peer) pin(processor int) error {
 var errUnanswered = errors.New("no answer")
 
 // answer returns the next answer. A peer that has none within the time, or ends, is asked no more.
-func (p *peer) answer(limit time.Duration) (question, error) {
+func (p *peer) answer(ctx context.Context, limit time.Duration) (question, error) {
 	if p.dead != nil {
 		return question{}, p.dead
 	}
@@ -87,6 +90,10 @@ func (p *peer) answer(limit time.Duration) (question, error) {
 			return question{}, fmt.Errorf("%w: %s", errUnanswered, why)
 		}
 		return parse(line), nil
+	case <-ctx.Done():
+		p.dead = ctx.Err()
+		p.cmd.Process.Kill()
+		return question{}, p.dead
 	case <-time.After(limit):
 		p.dead = fmt.Errorf("it gave no answer for %v", limit)
 		p.cmd.Process.Kill()
@@ -95,7 +102,7 @@ func (p *peer) answer(limit time.Duration) (question, error) {
 }
 
 // ask asks a question.
-func (p *peer) ask(line string, limit time.Duration) (question, error) {
+func (p *peer) ask(ctx context.Context, line string, limit time.Duration) (question, error) {
 	if p.dead != nil {
 		return question{}, p.dead
 	}
@@ -103,7 +110,7 @@ func (p *peer) ask(line string, limit time.Duration) (question, error) {
 		p.dead = err
 		return question{}, err
 	}
-	return p.answer(limit)
+	return p.answer(ctx, limit)
 }
 
 // stop ends the peer's process.

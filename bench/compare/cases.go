@@ -2,7 +2,7 @@ package main
 
 import (
 	"fmt"
-	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,73 +26,66 @@ type asked struct {
 	write    func(q question) string
 }
 
-// peers returns all peers. bin is the folder of those that are built, scripts that of the others, self this program.
-func peers(bin, scripts, self, device string) (all []*peer) {
-	add := func(name string, wide bool, args ...string) {
-		if wide {
-			name += wideMark
-		}
-		all = append(all, &peer{name: name, args: args, wide: wide, late: args[0] == "python3"})
-	}
-	ours := "lastuse-" + device
-	for _, name := range []string{ours, ours + "-nosites", ours + "-tight", ours + "-fast"} {
-		add(name, false, self, "-serve", name)
-	}
-	rmm, driver := filepath.Join(bin, "rmm_peer"), filepath.Join(bin, "driver_peer")
-	for _, kind := range []string{"pool", "half", "arena", "async", "async-grown"} {
-		add("rmm-"+kind, false, rmm, kind)
-	}
-	for _, kind := range []string{"native", "expandable"} {
-		add("torch-"+kind, false, "python3", filepath.Join(scripts, "torch_peer.py"), kind)
-	}
-	add("cupy-memory", false, "python3", filepath.Join(scripts, "cupy_peer.py"))
-	for _, kind := range []string{"async", "plain", "vmm"} {
-		add("driver-"+kind, false, driver, kind)
-	}
-	add(ours, true, self, "-serve", ours)
-	add("torch-native", true, "python3", filepath.Join(scripts, "torch_peer.py"), "native")
-	add("driver-plain", true, driver, "plain")
-	return all
-}
-
-// wideMark ends the name of a peer that may use all processors, among those that are asked.
-const wideMark = "/wide"
-
 // Groups of peers.
 var (
-	pools  = []string{"lastuse", "lastuse-nosites", "rmm-pool", "rmm-arena", "rmm-async", "torch-native", "torch-expandable", "cupy-memory", "driver-async"}
-	replay = append(slices.Clone(pools), "lastuse-tight", "lastuse-fast", "rmm-half", "rmm-async-grown")
-	firsts = append(slices.Clone(pools), "driver-plain", "driver-vmm")
-	kinds  = []string{"lastuse", "lastuse-tight", "lastuse-fast"}
-	copies = []string{"lastuse", "torch-native", "driver-plain"}
+	pools = []string{"lastuse", "lastuse-nosites", "rmm-pool", "rmm-arena", "rmm-async",
+		"torch-native", "torch-expandable", "torch-async", "cupy-memory", "driver-async"}
+	pairers   = append(slices.Clone(pools), "driver-plain")
+	firsts    = append(slices.Clone(pairers), "driver-vmm")
+	replayers = append(slices.Clone(pools), "lastuse-tight", "lastuse-fast", "rmm-half", "rmm-async-grown")
+	kinds     = []string{"lastuse", "lastuse-tight", "lastuse-fast"}
+	limited   = append(slices.Clone(kinds), "rmm-pool", "torch-native", "torch-expandable", "driver-async")
+	copiers   = []string{"lastuse", "torch-native", "driver-plain"}
 )
 
-// parts returns all parts. quick has fewer cases and rounds.
-func parts(traces []*steps, quick bool) []part {
-	all := []part{pairPart(), tracePart(traces), firstPart(), steadyPart(traces), copyPart(), streamsPart()}
-	if quick {
-		for i := range all {
-			all[i].rounds, all[i].limit = 2, all[i].limit/10
+// parts returns all parts. quick has two rounds only.
+func parts(random, recorded []*steps, quick bool) []part {
+	traces := slices.Concat(random, recorded)
+	all := []part{pairPart(), tracePart(traces), firstPart(), steadyPart(traces), copyPart(), streamsPart(),
+		limitPart(recorded)}
+	for i := range all {
+		if quick {
+			all[i].rounds, all[i].limit = min(all[i].rounds, 2), all[i].limit/10
 		}
 	}
 	return all
 }
 
+// choose returns the parts with names, all if there are none, and of them the cases whose names match.
+func choose(all []part, names []string, match *regexp.Regexp) (chosen []part, err error) {
+	for _, name := range names {
+		if !slices.ContainsFunc(all, func(p part) bool { return p.name == name }) {
+			return nil, fmt.Errorf("there is no part %q", name)
+		}
+	}
+	for _, p := range all {
+		if names != nil && !slices.Contains(names, p.name) {
+			continue
+		}
+		p.cases = slices.DeleteFunc(p.cases, func(c asked) bool { return !match.MatchString(c.name) })
+		chosen = append(chosen, p)
+	}
+	return chosen, nil
+}
+
+// pairPart times pairs of Make and Free.
 func pairPart() part {
 	p := part{name: "pair", rounds: 11, limit: 75 * time.Second}
+	add := func(shape string, sizes ...int64) { p.cases = append(p.cases, pairCase(shape, sizes...)) }
 	for _, n := range []int64{256, 1 << 10, 4 << 10, 64 << 10, 1 << 20, 16 << 20, 64 << 20, 1 << 30} {
-		p.cases = append(p.cases, pairCase("one", n))
+		add("one", n)
 	}
 	for _, n := range []int64{256, 1 << 20, 16 << 20} {
-		p.cases = append(p.cases, pairCase("live8", n))
+		add("live8", n)
 	}
 	for _, n := range []int64{256, 1 << 20, 1 << 30} {
-		p.cases = append(p.cases, pairCase("deep", n))
+		add("deep", n)
 	}
 	for _, n := range []int64{256, 1 << 20} {
-		p.cases = append(p.cases, pairCase("alternate", n, n), pairCase("alternate", n, 3*n))
+		add("alternate", n, n)
+		add("alternate", n, 3*n)
+		add("live8", n, 3*n)
 	}
-	p.cases = append(p.cases, pairCase("live8", 1<<20, 3<<20))
 	return p
 }
 
@@ -108,40 +101,38 @@ func pairCase(shape string, sizes ...int64) asked {
 	return asked{
 		name:     name,
 		question: fmt.Sprintf("pair shape=%s sizes=%s ms=20", shape, strings.Join(bytes, ",")),
-		peers:    pools,
+		peers:    pairers,
 		write: func(q question) string {
-			line := fmt.Sprintf("%d %.2f ns/op", q.number("n", 1), q.list("ns")[0])
-			if a, ok := q.values["allocs"]; ok {
-				line += " " + a + " allocs/op"
-			}
-			return line
+			return q.line(int(q.number("n", 1)), q.list("ns")[0], "ns/op", q.values["allocs"], "allocs/op")
 		},
 	}
 }
 
-// tracePart replays RMM's random_allocations and recorded traces.
+// tracePart replays traces on fresh pools. The median of its replays is an answer's time.
 func tracePart(traces []*steps) part {
 	p := part{name: "trace", rounds: 7, limit: 150 * time.Second}
 	for _, s := range traces {
 		p.cases = append(p.cases, asked{
 			name:     "Trace/trace=" + s.name,
 			question: fmt.Sprintf("trace file=%s replays=5 ms=150", s.file),
-			peers:    replay,
+			peers:    replayers,
 			write: func(q question) string {
-				line := fmt.Sprintf("%d %.1f ns/event %s cold-ns/event %s reserved-B %d requested-B %.4f reserved/requested %s taken-B %d events 0 failures",
-					len(q.list("ns")), median(q.list("ns")), q.values["cold"], q.values["reserved"], s.peak,
-					float64(q.number("reserved", 0))/float64(s.peak), q.values["taken"], len(s.all))
-				if calls := q.list("calls"); len(calls) > 0 {
-					line += fmt.Sprintf(" %.0f calls/replay", slices.Max(calls[min(2, len(calls)-1):]))
+				ns, calls := q.list("ns"), q.list("calls")
+				steady := "" // device calls of a replay, from the third on
+				if len(calls) > 2 {
+					steady = fmt.Sprint(slices.Max(calls[2:]))
 				}
-				return line
+				return q.line(len(ns), median(ns), "ns/event", q.values["cold"], "cold-ns/event",
+					q.values["reserved"], "reserved-B", s.peak, "requested-B",
+					float64(q.number("reserved", 0))/float64(s.peak), "reserved/requested",
+					q.values["taken"], "taken-B", len(s.all), "events", 0, "failures", steady, "calls/replay")
 			},
 		})
 	}
 	return p
 }
 
-// steadyPart replays with a limit of one and a half times a trace's peak: from the third replay on no device is called.
+// steadyPart replays with one and a half times a trace's peak as the limit: a warm pool calls no device then.
 func steadyPart(traces []*steps) part {
 	p := part{name: "steady", rounds: 2, limit: 20 * time.Second}
 	for _, s := range traces {
@@ -151,11 +142,32 @@ func steadyPart(traces []*steps) part {
 			question: fmt.Sprintf("trace file=%s replays=4 ms=1000 limit=%d", s.file, limit),
 			peers:    kinds,
 			write: func(q question) string {
-				calls := q.list("calls")
-				return fmt.Sprintf("%d %.1f ns/event %s cold-ns/event %.0f first-calls %.0f second-calls %.0f later-calls %s reserved-B %d limit-B",
-					len(q.list("ns")), median(q.list("ns")), q.values["cold"], calls[0], calls[1], slices.Max(calls[2:]), q.values["reserved"], limit)
+				ns, calls := q.list("ns"), q.list("calls")
+				return q.line(len(ns), slices.Max(calls[2:]), "calls/replay", calls[0], "first-calls",
+					calls[1], "second-calls", median(ns), "ns/event", q.values["cold"], "cold-ns/event",
+					q.values["reserved"], "reserved-B", limit, "limit-B")
 			},
 		})
+	}
+	return p
+}
+
+// limitPart replays traces on a device that has only so many times their peak, up to the first failure.
+func limitPart(traces []*steps) part {
+	p := part{name: "limit", rounds: 1, limit: time.Minute}
+	for _, s := range traces {
+		for _, times := range []float64{1, 1.05, 1.1, 1.25} {
+			const granule = 2 << 20 // the unit in which drivers give memory
+			free := (int64(float64(s.peak)*times) + granule - 1) &^ (granule - 1)
+			p.cases = append(p.cases, asked{
+				name:     fmt.Sprintf("TraceLimit/trace=%s/limit=%.2f", s.name, times),
+				question: fmt.Sprintf("limit file=%s free=%d", s.file, free),
+				peers:    limited,
+				write: func(q question) string {
+					return q.line(1, q.values["done"], "done", free, "free-B")
+				},
+			})
+		}
 	}
 	return p
 }
@@ -169,7 +181,8 @@ func firstPart() part {
 			question: fmt.Sprintf("first size=%d", n),
 			peers:    firsts,
 			write: func(q question) string {
-				return fmt.Sprintf("1 %.0f ns/op %.0f new-ns %s reserved-B %s taken-B", q.list("ns")[0], q.list("new")[0], q.values["reserved"], q.values["taken"])
+				return q.line(1, q.list("ns")[0], "ns/op", q.list("new")[0], "new-ns",
+					q.values["reserved"], "reserved-B", q.values["taken"], "taken-B")
 			},
 		})
 	}
@@ -184,11 +197,11 @@ func copyPart() part {
 			p.cases = append(p.cases, asked{
 				name:     fmt.Sprintf("Copy/%s/size=%s", strings.ReplaceAll(how, " ", "/"), sizeName(n)),
 				question: fmt.Sprintf("copy %s size=%d ms=100", how, n),
-				peers:    copies,
+				peers:    copiers,
 				wide:     true,
 				write: func(q question) string {
-					ns := median(q.list("ns"))
-					return fmt.Sprintf("%d %.0f ns/op %.2f GB/s", len(q.list("ns")), ns, float64(n)/ns)
+					ns := q.list("ns")
+					return q.line(len(ns), median(ns), "ns/op", float64(n)/median(ns), "GB/s")
 				},
 			})
 		}
@@ -206,11 +219,26 @@ func streamsPart() part {
 			peers:    kinds[:1],
 			wide:     true,
 			write: func(q question) string {
-				return fmt.Sprintf("1 %s x-of-one %s x-of-machine", q.values["speedup"], q.values["machine"])
+				return q.line(1, q.values["speedup"], "x-of-one", q.values["machine"], "x-of-machine")
 			},
 		})
 	}
 	return p
+}
+
+// line returns how often something was done and then values with their units, without those that are empty.
+func (q question) line(n int, values ...any) string {
+	line := fmt.Sprint(n)
+	for i := 0; i+1 < len(values); i += 2 {
+		text := fmt.Sprint(values[i])
+		if x, ok := values[i].(float64); ok {
+			text = strings.TrimSuffix(strconv.FormatFloat(x, 'f', 4, 64), ".0000")
+		}
+		if text != "" {
+			line += fmt.Sprintf(" %s %s", text, values[i+1])
+		}
+	}
+	return line
 }
 
 // list returns the numbers of a value.
@@ -234,22 +262,4 @@ func sizeName(n int64) string {
 		}
 	}
 	return fmt.Sprint(n, "B")
-}
-
-func median(x []float64) float64 {
-	if len(x) == 0 {
-		return 0
-	}
-	return quantile(x, 0.5)
-}
-
-// quantile returns what a part of x is at most, between two values if it falls there.
-func quantile(x []float64, part float64) float64 {
-	x = slices.Sorted(slices.Values(x))
-	at := part * float64(len(x)-1)
-	i := int(at)
-	if i+1 == len(x) {
-		return x[i]
-	}
-	return x[i] + (at-float64(i))*(x[i+1]-x[i])
 }

@@ -1,29 +1,36 @@
 // Compare asks allocators in turn, each in a process of its own, and prints lines that benchstat reads.
 //
-//	go run ./bench/compare [-bin DIR] [-device cuda|host] [-out DIR] [-parts LIST] [-peers LIST] [-quick]
+//	go run ./bench/compare [-bin DIR] [-device cuda|host] [-out DIR] [-quick]
+//	        [-parts LIST] [-peers LIST] [-run EXPRESSION]
 //
-// Peers are this module's pools, RMM's memory resources, PyTorch's caching allocator, CuPy's pool and the driver's;
-// bench/peers has them, and -bin is the folder in which those in C++ were built (bench/peers/build.sh). All of them run
-// from the beginning, pinned to one processor, and wait for a question on their standard input, so that only one is at
-// work at any time: a question is asked of every peer before the next round asks it again, each round beginning with
-// another peer. A question begins and ends without memory: what a peer keeps is never in the way of the next one.
+// Peers are this module's pools, RMM's memory resources, PyTorch's caching allocator, CuPy's pool and the
+// driver's; bench/peers has them, and -bin is the folder in which those in C++ were built
+// (bench/peers/build.sh). All of them run from the beginning, pinned to one processor, and wait for a
+// question on their standard input, so that only one is at work at any time: a question is asked of every
+// peer before the next round asks it again, each round beginning with another peer. A question begins and
+// ends without memory: what a peer keeps is never in the way of the next one.
 //
-// Parts: pair (a Make and its Free, warm), trace (RMM's random_allocations and recorded traces, replayed; memory in the
-// same run), first (a pool's first buffer), steady (device calls with a limit), copy and streams (on all processors).
+// Parts: pair (a Make and its Free, warm), trace (RMM's random_allocations and recorded traces, replayed;
+// memory in the same run), first (a pool's first buffer), steady (device calls with a limit), copy and
+// streams (on all processors).
 //
-// Raw lines go to DIR/compare.txt at once, what peers complain of to DIR/peers.log, medians to DIR/summary.txt. A peer
-// that cannot start, ends, or gives no answer for a while is named as missing, and the others go on. The peer's side is
-// in own.go, and the whole of what is asked in cases.go; peer.hpp says what the lines between them look like.
+// Raw lines go to DIR/compare.txt at once, what peers complain of to DIR/peers.log, medians to
+// DIR/summary.txt. A peer that cannot start, ends, or gives no answer for a while is named as missing, and
+// the others go on. The peer's side is in own.go, and the whole of what is asked in cases.go; peer.hpp says
+// what the lines between them look like.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"log"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -36,12 +43,13 @@ func main() {
 	flag.StringVar(&r.root, "root", ".", "the module's `folder`")
 	flag.StringVar(&r.out, "out", ".", "`folder` for what is found")
 	flag.StringVar(&r.device, "device", "cuda", "of this module's pools: cuda or `host`")
-	flag.IntVar(&r.processor, "processor", 2, "the `number` of the one that peers are pinned to; -1 pins none")
+	flag.IntVar(&r.processor, "processor", 2, "`number` of that which peers are pinned to; -1 pins none")
 	flag.BoolVar(&r.quick, "quick", false, "two rounds only")
 	flag.DurationVar(&r.patience, "patience", 90*time.Second, "how long a peer may take for an answer")
-	flag.DurationVar(&r.limit, "limit", 8*time.Minute, "of the whole run: what is not asked by then is left out")
+	flag.DurationVar(&r.limit, "limit", 8*time.Minute, "of the whole: what is not asked by then is left out")
 	partList := flag.String("parts", "", "`list` of parts, a comma between; all if empty")
 	peerList := flag.String("peers", "", "`list` of peers, a comma between; all if empty")
+	matching := flag.String("run", "", "ask only what has a result that matches this `expression`")
 	name := flag.String("serve", "", "be the peer of this `name`")
 	flag.Parse()
 	if flag.NArg() > 0 {
@@ -53,9 +61,13 @@ func main() {
 		}
 		return
 	}
+	match, err := regexp.Compile(*matching)
+	if err != nil {
+		log.Fatal(err)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := r.main(ctx, list(*partList), list(*peerList)); err != nil {
+	if err := r.main(ctx, list(*partList), list(*peerList), match); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -68,7 +80,7 @@ func list(s string) []string {
 }
 
 // main starts the peers and asks what there is to ask.
-func (r *run) main(ctx context.Context, partNames, peerNames []string) error {
+func (r *run) main(ctx context.Context, partNames, peerNames []string, match *regexp.Regexp) error {
 	r.end = time.Now().Add(r.limit)
 	if err := os.MkdirAll(r.out, 0o777); err != nil {
 		return err
@@ -85,18 +97,17 @@ func (r *run) main(ctx context.Context, partNames, peerNames []string) error {
 	}
 	defer os.RemoveAll(dir)
 	r.describe()
-	traces := randoms([]int{1000, 10_000}, []int64{1, 64, 256, 1024})
-	more, err := recorded(filepath.Join(r.root, "bench", "data", "traces"))
+	random := randoms([]int{1000, 10_000}, []int64{1, 64, 256, 1024})
+	programs, err := recorded(filepath.Join(r.root, "bench", "data", "traces"))
 	if err != nil {
 		return err
 	}
-	traces = append(traces, more...)
-	for _, s := range traces {
+	for _, s := range slices.Concat(random, programs) {
 		if err := s.write(dir); err != nil {
 			return err
 		}
 	}
-	chosen, err := choose(parts(traces, r.quick), partNames)
+	chosen, err := choose(parts(random, programs, r.quick), partNames, match)
 	if err != nil {
 		return err
 	}
@@ -104,7 +115,8 @@ func (r *run) main(ctx context.Context, partNames, peerNames []string) error {
 	if err != nil {
 		return err
 	}
-	if err := r.start(peers(r.bin, filepath.Join(r.root, "bench", "peers"), self, r.device), peerNames); err != nil {
+	scripts := filepath.Join(r.root, "bench", "peers")
+	if err := r.start(ctx, peers(r.bin, scripts, self, "lastuse-"+r.device), peerNames); err != nil {
 		return err
 	}
 	defer r.stop()
@@ -114,28 +126,8 @@ func (r *run) main(ctx context.Context, partNames, peerNames []string) error {
 	for _, why := range r.missing {
 		fmt.Fprintln(r.w, "missing:", why)
 	}
-	if ctx.Err() != nil {
-		return fmt.Errorf("interrupted: %s has what was found", f.Name())
+	if ctx.Err() == nil {
+		fmt.Fprintln(r.w, "complete: true")
 	}
-	fmt.Fprintln(r.w, "complete: true")
-	return r.summarize(f.Name())
-}
-
-// choose returns the parts with names, all if there are none.
-func choose(all []part, names []string) (chosen []part, err error) {
-	if names == nil {
-		return all, nil
-	}
-	for _, name := range names {
-		n := len(chosen)
-		for _, p := range all {
-			if p.name == name {
-				chosen = append(chosen, p)
-			}
-		}
-		if len(chosen) == n {
-			return nil, fmt.Errorf("there is no part %q", name)
-		}
-	}
-	return chosen, nil
+	return errors.Join(r.summarize(f.Name()), ctx.Err())
 }

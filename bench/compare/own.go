@@ -128,24 +128,35 @@ func serve(name string, in io.Reader, out io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(out, "ok %s\n", name)
-	answers := map[string]func(question) (string, error){
-		"trace": o.trace, "pair": o.pair, "first": o.first, "copy": o.copy, "streams": o.streams,
-	}
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
 		q := parse(lines.Text())
-		answer, ok := answers[q.word]
-		if !ok {
-			fmt.Fprintf(out, "error it does not answer %s\n", q.word)
-			continue
-		}
-		if a, err := answer(q); err != nil {
+		if a, err := o.answer(q); err != nil {
 			fmt.Fprintf(out, "error %s\n", strings.ReplaceAll(err.Error(), "\n", "; "))
 		} else {
 			fmt.Fprintf(out, "ok %s\n", a)
 		}
 	}
 	return lines.Err()
+}
+
+// answer answers one question.
+func (o *own) answer(q question) (string, error) {
+	switch q.word {
+	case "pair":
+		return o.pair(q)
+	case "trace":
+		return o.trace(q)
+	case "limit":
+		return o.limit(q)
+	case "first":
+		return o.first(q)
+	case "copy":
+		return o.copy(q)
+	case "streams":
+		return o.streams(q)
+	}
+	return "", fmt.Errorf("it does not answer %s", q.word)
 }
 
 // first times a fresh pool and its first buffer.
@@ -164,7 +175,8 @@ func (o *own) first(q question) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	a := fmt.Sprintf("ns=%d new=%d reserved=%d taken=%d", took, t1.Sub(t0), p.Stats().Reserved-had, before-o.free())
+	got, taken := p.Stats().Reserved-had, before-o.free()
+	a := fmt.Sprintf("ns=%d new=%d reserved=%d taken=%d", took, t1.Sub(t0), got, taken)
 	b.Free()
 	return a, p.Close()
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/lastuse/lastuse/alloc"
-	"github.com/lastuse/lastuse/bench/trace"
 )
 
 // pairs is how many pairs are made between two looks at the clock.
@@ -129,50 +128,6 @@ func (o *own) pair(q question) (string, error) {
 		float64(after.Mallocs-before.Mallocs)/float64(n)), p.Close()
 }
 
-// trace replays steps on a fresh pool: cold, once more, and as often as there is time for.
-func (o *own) trace(q question) (string, error) {
-	steps, err := readSteps(q.values["file"])
-	if err != nil {
-		return "", err
-	}
-	before := o.free()
-	p, s, err := o.pool(q.number("limit", 0), steps.streams)
-	if err != nil {
-		return "", err
-	}
-	defer p.Close()
-	pl := trace.NewPlayer(p, s, steps.all, steps.places)
-	var ns, calls []string
-	var last int64
-	var end time.Time
-	play := func() (float64, error) {
-		r, err := pl.Play(0)
-		if err == nil && r.Failures > 0 {
-			err = fmt.Errorf("%d allocations found no memory", r.Failures)
-		}
-		calls = append(calls, strconv.FormatInt(r.Stats.DeviceCalls-last, 10))
-		last = r.Stats.DeviceCalls
-		return float64(r.Time.Nanoseconds()) / float64(len(steps.all)), err
-	}
-	runtime.GC() // what earlier pools left does not come back in this one
-	cold, err := play()
-	if err == nil {
-		_, err = play()
-	}
-	end = time.Now().Add(time.Duration(q.number("ms", 100)) * time.Millisecond)
-	for i := int64(0); err == nil && i < q.number("replays", 5) && (i == 0 || time.Now().Before(end)); i++ {
-		var x float64
-		if x, err = play(); err == nil {
-			ns = append(ns, strconv.FormatFloat(x, 'f', 1, 64))
-		}
-	}
-	if err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("cold=%.1f ns=%s reserved=%d taken=%d calls=%s", cold, strings.Join(ns, ","), p.Stats().PeakReserved,
-		before-o.free(), strings.Join(calls, ",")), p.Close()
-}
-
 // A lonely is what a goroutine that shares nothing writes to.
 type lonely struct {
 	_    [128]byte
@@ -180,8 +135,8 @@ type lonely struct {
 	_    [120]byte
 }
 
-// streams times pairs by one goroutine and by several, each on a stream of its own, and the same of goroutines that
-// share nothing: a machine may have fewer processors than it says.
+// streams times pairs by one goroutine and by several, each on a stream of its own, and the same of
+// goroutines that share nothing: a machine may have fewer processors than it says.
 func (o *own) streams(q question) (string, error) {
 	g := int(q.number("goroutines", 2))
 	p, s, err := o.pool(0, g)
@@ -226,7 +181,8 @@ func (o *own) streams(q question) (string, error) {
 	return fmt.Sprintf("speedup=%.2f machine=%.2f", times(took), times(machine)), p.Close()
 }
 
-// together runs f on so many goroutines that start at one moment, and returns how long it took until the last was done.
+// together runs f on so many goroutines that start at one moment, and returns how long it took until the
+// last was done.
 func together(g int, f func(i int)) time.Duration {
 	var ready, done sync.WaitGroup
 	start := make(chan struct{})

@@ -10,8 +10,8 @@ import (
 	"github.com/lastuse/lastuse/bench/trace"
 )
 
-// steps are a trace as all peers read it: a line with its lengths, then a line for each step, "place stream size",
-// where a size of -1 is a free.
+// steps are a trace as all peers read it: a line with its lengths, then a line for each step, "place stream
+// size", where a size of -1 is a free.
 type steps struct {
 	name            string
 	file            string
@@ -48,7 +48,8 @@ func readSteps(file string) (*steps, error) {
 	in := bufio.NewReader(f)
 	s := &steps{file: file}
 	var n int
-	if _, err := fmt.Fscanln(in, new(string), &n, &s.places, &s.streams); err != nil || n < 0 || s.streams < 1 {
+	_, err = fmt.Fscanln(in, new(string), &n, &s.places, &s.streams)
+	if err != nil || n < 0 || s.streams < 1 {
 		return nil, fmt.Errorf("%s: no steps", file)
 	}
 	s.all = make([]trace.Step, n)
@@ -85,7 +86,8 @@ func recorded(dir string) (all []*steps, err error) {
 		if err != nil {
 			return nil, err
 		}
-		s := &steps{name: strings.TrimSuffix(filepath.Base(file), ".trace.gz"), streams: t.Streams(), peak: t.Peak()}
+		name := strings.TrimSuffix(filepath.Base(file), ".trace.gz")
+		s := &steps{name: name, streams: t.Streams(), peak: t.Peak()}
 		s.all, s.places = t.Steps()
 		all = append(all, s)
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -59,7 +60,8 @@ func read(in io.Reader) (names []string, results map[string][]*result, missing [
 	return names, results, missing, lines.Err()
 }
 
-// summarize writes for each question what each pool's answers came to, the first unit with its middle half and least.
+// summarize writes for each question what each pool's answers came to, the first unit with its middle half
+// and least.
 func (r *run) summarize(raw string) error {
 	in, err := os.Open(raw)
 	if err != nil {
@@ -79,8 +81,8 @@ func (r *run) summarize(raw string) error {
 		fmt.Fprintf(w, "%s\n", name)
 		for _, x := range results[name] {
 			v := x.values[x.units[0]]
-			fmt.Fprintf(w, "  %-22s %10.4g %s (%.4g to %.4g, least %.4g, %d times)", x.pool, median(v), x.units[0],
-				quantile(v, 0.25), quantile(v, 0.75), quantile(v, 0), len(v))
+			fmt.Fprintf(w, "  %-22s %10.4g %s (%.4g to %.4g, least %.4g, %d times)", x.pool, median(v),
+				x.units[0], quantile(v, 0.25), quantile(v, 0.75), quantile(v, 0), len(v))
 			for _, u := range x.units[1:] {
 				fmt.Fprintf(w, "  %.5g %s", median(x.values[u]), u)
 			}
@@ -94,4 +96,20 @@ func (r *run) summarize(raw string) error {
 		return err
 	}
 	return f.Close()
+}
+
+func median(x []float64) float64 { return quantile(x, 0.5) }
+
+// quantile returns what a part of x is at most, between two values if it falls there, and 0 of nothing.
+func quantile(x []float64, part float64) float64 {
+	if len(x) == 0 {
+		return 0
+	}
+	x = slices.Sorted(slices.Values(x))
+	at := part * float64(len(x)-1)
+	i := int(at)
+	if i+1 == len(x) {
+		return x[i]
+	}
+	return x[i] + (at-float64(i))*(x[i+1]-x[i])
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,12 +30,14 @@ type run struct {
 	missing []string
 }
 
-// slow is how long an answer may take before its question is asked in two rounds only, and three times that, in one.
+// slow is how long an answer may take before its question is asked in two rounds only, and three times
+// that, in one.
 const slow = 1500 * time.Millisecond
 
 // describe writes what the results are of.
 func (r *run) describe() {
-	fmt.Fprintf(r.w, "goos: %s\ngoarch: %s\ngo: %s\ncores: %d\n", runtime.GOOS, runtime.GOARCH, runtime.Version(), runtime.NumCPU())
+	fmt.Fprintf(r.w, "goos: %s\ngoarch: %s\ngo: %s\n", runtime.GOOS, runtime.GOARCH, runtime.Version())
+	fmt.Fprintln(r.w, "cores:", runtime.NumCPU())
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" || s.Key == "vcs.modified" {
@@ -47,15 +50,15 @@ func (r *run) describe() {
 		model, _, _ := strings.Cut(strings.TrimLeft(after, "\t :"), "\n")
 		fmt.Fprintln(r.w, "cpu:", model)
 	}
-	gpu, err := exec.Command("nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader").Output()
-	if err == nil {
+	query := []string{"--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"}
+	if gpu, err := exec.Command("nvidia-smi", query...).Output(); err == nil {
 		fmt.Fprintln(r.w, "gpu:", strings.TrimSpace(string(gpu)))
 	}
 	fmt.Fprintln(r.w, "date:", time.Now().UTC().Format(time.RFC3339))
 }
 
 // start starts those peers that have names, all if there are no names, and waits until they answer.
-func (r *run) start(all []*peer, names []string) (err error) {
+func (r *run) start(ctx context.Context, all []*peer, names []string) (err error) {
 	if r.log, err = os.Create(filepath.Join(r.out, "peers.log")); err != nil {
 		return err
 	}
@@ -71,7 +74,7 @@ func (r *run) start(all []*peer, names []string) (err error) {
 		r.peers[p.name] = p
 	}
 	for _, p := range r.peers {
-		_, err := p.answer(r.patience)
+		_, err := p.answer(ctx, r.patience)
 		if err == nil {
 			err = p.pin(r.processor)
 		}
@@ -126,7 +129,10 @@ func (r *run) ask(ctx context.Context, p part) {
 					continue
 				}
 				asked := time.Now()
-				q, err := who.ask(c.question, r.patience)
+				q, err := who.ask(ctx, c.question, r.patience)
+				if ctx.Err() != nil {
+					continue
+				}
 				if err != nil {
 					r.miss(at, fmt.Errorf("%s: %w", c.name, err))
 					skip[key] = true
@@ -140,20 +146,9 @@ func (r *run) ask(ctx context.Context, p part) {
 			}
 		}
 	}
-	log.Printf("%s: %d questions answered %d to %d times in %v", p.name, len(counts), least(counts), most(counts), time.Since(begin).Round(time.Second))
-}
-
-func least(counts map[string]int) int {
-	n := most(counts)
-	for _, c := range counts {
-		n = min(n, c)
+	times := slices.Sorted(maps.Values(counts))
+	if len(times) > 0 {
+		log.Printf("%s: %d questions answered %d to %d times in %v", p.name, len(times),
+			times[0], times[len(times)-1], time.Since(begin).Round(time.Second))
 	}
-	return n
-}
-
-func most(counts map[string]int) (n int) {
-	for _, c := range counts {
-		n = max(n, c)
-	}
-	return n
 }

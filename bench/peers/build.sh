@@ -1,11 +1,13 @@
 #!/bin/sh
-# Builds the peers of bench/compare that are no scripts, all at the same time. What cannot be built is missing there.
+# Builds the peers of bench/compare that are no scripts, at the same time. What cannot be built is missing
+# there.
 #
 #	build.sh OUT [RMM SHIM]
 #
-# RMM is the folder cpp of RMM's source at release 25.10, the last that the headers of CUDA 13.0 serve. SHIM is a folder
-# with two headers that RMM's build makes or downloads: rmm/logger_macros.hpp and rapids_logger/logger.hpp. CUDA_HOME,
-# CUDA_INCLUDE and CUDA_LIB say where CUDA is, if it is not where nvcc is.
+# RMM is the folder cpp of RMM's source at release 25.10, the last that the headers of CUDA 13.0 serve. SHIM
+# is a folder with two headers that RMM's build makes or downloads: rmm/logger_macros.hpp and
+# rapids_logger/logger.hpp. CUDA_HOME, CUDA_INCLUDE and CUDA_LIB say where CUDA is, if it is not where nvcc
+# is.
 here=$(cd "$(dirname "$0")" && pwd)
 out=$1 rmm=$2 shim=$3
 [ -n "$out" ] && mkdir -p "$out" || exit 2
@@ -21,8 +23,8 @@ trap 'rm -rf "$tmp"' EXIT
 
 build_rmm() {
 	pids=
-	for f in "$here/rmm_peer.cpp" "$rmm/src/aligned.cpp" "$rmm/src/cuda_device.cpp" "$rmm/src/cuda_stream_view.cpp" \
-		"$rmm/src/error.cpp" "$rmm/src/logger.cpp"; do
+	for f in "$here/rmm_peer.cpp" "$rmm/src/aligned.cpp" "$rmm/src/cuda_device.cpp" \
+		"$rmm/src/cuda_stream_view.cpp" "$rmm/src/error.cpp" "$rmm/src/logger.cpp"; do
 		$cxx -DLIBCUDACXX_ENABLE_EXPERIMENTAL_MEMORY_RESOURCE -I"$rmm/include" -I"$shim" $include \
 			-c "$f" -o "$tmp/$(basename "$f" .cpp).o" &
 		pids="$pids $!"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Be CuPy's memory pool as a peer of bench/compare. It is called from Python, whose calls are inside its times.
+"""Be CuPy's memory pool as a peer of bench/compare, called from Python, whose calls are inside its times.
 
 usage: cupy_peer.py
 """
@@ -26,16 +26,37 @@ class Peer:
     def streams(self, n):
         return [self.cupy.cuda.Stream(non_blocking=True) for _ in range(n)]
 
-    def trace(self, q):
+    def steps(self, q):
         with open(q["file"], encoding="ascii") as f:
             _, _, places, streams = f.readline().split()
-            steps = [tuple(map(int, line.split())) for line in f]
+            return [tuple(map(int, line.split())) for line in f], int(places), int(streams)
+
+    def limit(self, q):
+        steps, places, streams = self.steps(q)
+        unit = 2 << 20
+        rest = self.runtime.malloc((self.free() - int(q["free"])) // unit * unit)
+        pool, on, done = self.cupy.cuda.MemoryPool(), self.streams(streams), 0
+        held = [None] * places
+        try:
+            for place, stream, size in steps:
+                with on[stream]:
+                    held[place] = pool.malloc(size) if size >= 0 else None
+                done += 1
+        except self.cupy.cuda.memory.OutOfMemoryError:
+            pass
+        held.clear()
+        pool.free_all_blocks()
+        self.runtime.free(rest)
+        return f"done={done / len(steps)}"
+
+    def trace(self, q):
+        steps, places, streams = self.steps(q)
         before = self.free()
-        pool, on = self.cupy.cuda.MemoryPool(), self.streams(int(streams))
+        pool, on = self.cupy.cuda.MemoryPool(), self.streams(streams)
         several = len(on) > 1
 
         def play():
-            held = [None] * int(places)
+            held = [None] * places
             malloc = pool.malloc
             begin = now()
             if several:
@@ -118,7 +139,7 @@ def main():
     for line in sys.stdin:
         word, *rest = line.split()
         try:
-            if word not in ("trace", "pair", "first"):
+            if word not in ("trace", "limit", "pair", "first"):
                 raise ValueError(f"it does not answer {word}")
             print("ok", getattr(peer, word)(dict(x.split("=", 1) for x in rest)), flush=True)
         except Exception as e:

@@ -1,4 +1,5 @@
-// driver_peer is the CUDA driver as a peer of bench/compare, without its SDK's headers: what is called is declared here.
+// driver_peer is the CUDA driver as a peer of bench/compare, without its SDK's headers: what is called is
+// declared here.
 //
 //	c++ -O2 -std=c++17 -o driver_peer driver_peer.cpp -ldl
 //	driver_peer async    the device's own pool, cuMemAllocAsync, which keeps what it has
@@ -107,6 +108,12 @@ struct base {
 		return left;
 	}
 	static void sync() { ok(ctx_sync(), "cuCtxSynchronize"); }
+	static void *take(size_t n) {
+		address p;
+		ok(mem_alloc(&p, n), "cuMemAlloc");
+		return reinterpret_cast<void *>(p);
+	}
+	static void give(void *p) { mem_free(reinterpret_cast<address>(p)); }
 };
 
 struct async : base {
@@ -146,13 +153,11 @@ struct counted : base {
 struct plain : counted {
 	using counted::counted;
 	void *alloc(size_t n, int) {
-		address p;
-		ok(mem_alloc(&p, n), "cuMemAlloc");
 		add(n);
-		return reinterpret_cast<void *>(p);
+		return take(n);
 	}
 	void release(void *p, size_t n, int) {
-		mem_free(reinterpret_cast<address>(p));
+		give(p);
 		add(-int64_t(n));
 	}
 };

@@ -1,14 +1,16 @@
-// peer.hpp is what the peers in C++ share: the questions of bench/compare, read from stdin one a line and answered
-// on stdout one a line. A question is a word with key=value pairs, an answer begins with ok or error:
+// peer.hpp is what the peers in C++ share: the questions of bench/compare, read from stdin one a line and
+// answered on stdout one a line. A question is a word with key=value pairs, an answer begins with ok or
+// error:
 //
 //	trace file=STEPS replays=5 ms=300   a fresh pool replays the steps: once cold, once more, then what is timed
+//	limit file=STEPS free=BYTES         the same once, with only so much of the device free, to the first failure
 //	pair shape=one sizes=BYTES ms=20    a pair of allocation and free on a fresh pool, warm
 //	first size=BYTES                    a fresh pool and its first allocation
 //	copy dir=in|out size=BYTES fresh=0  a copy from or to ordinary memory of the host
 //
-// A peer defines a class P whose objects are pools, each on streams of its own: P(streams), alloc(n, stream),
-// release(p, n, stream), reserved(), the most it has had from the device; and the static functions device_free(), bytes,
-// and sync(). What it cannot do it throws as missing.
+// A peer defines a class P whose objects are pools, each on streams of its own: P(streams), alloc(n,
+// stream), release(p, n, stream), reserved(), the most it has had from the device; and the static functions
+// device_free(), bytes, take(n) and give(p), memory of the device without a pool, and sync().
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -21,6 +23,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace peer {
@@ -120,6 +123,41 @@ template <class P> std::string trace(const question &q) {
 	return out.str();
 }
 
+template <class P> std::string limit(const question &q) {
+	const size_t unit = 2 << 20;
+	const steps &s = read(q.at("file"));
+	size_t has = P::device_free(), want = number(q, "free");
+	if (has < want + unit)
+		throw std::runtime_error("the device has less memory free than the limit");
+	void *rest = P::take((has - want) / unit * unit);
+	size_t done = 0;
+	try {
+		P pool(s.streams);
+		std::vector<std::pair<void *, step>> live(s.places);
+		try {
+			for (; done < s.all.size(); done++) {
+				const step &x = s.all[done];
+				auto &at = live[x.place];
+				if (x.size < 0) {
+					pool.release(at.first, at.second.size, x.stream);
+					at.first = nullptr;
+				} else {
+					at = {pool.alloc(x.size, x.stream), x};
+				}
+			}
+		} catch (const std::exception &) { // there is no memory left
+		}
+		for (auto &at : live)
+			if (at.first)
+				pool.release(at.first, at.second.size, at.second.stream);
+	} catch (...) {
+		P::give(rest);
+		throw;
+	}
+	P::give(rest);
+	return "done=" + std::to_string(double(done) / s.all.size());
+}
+
 // deep calls itself so many times and f at the bottom.
 __attribute__((noinline)) inline void deep(int n, const std::function<void()> &f) {
 	if (n > 0)
@@ -129,8 +167,8 @@ __attribute__((noinline)) inline void deep(int n, const std::function<void()> &f
 	asm volatile(""); // no tail call
 }
 
-// round is a round of pairs of a shape: one (each size is made and freed before the next), or live8 (the oldest of
-// eight live ones is freed for a new one). It returns how many pairs that were.
+// round is a round of pairs of a shape: one (each size is made and freed before the next), or live8 (the
+// oldest of eight live ones is freed for a new one). It returns how many pairs that were.
 template <class P> int round(P &pool, const std::string &shape, const std::vector<size_t> &sizes) {
 	const int n = 1000;
 	size_t many = sizes.size();
@@ -203,14 +241,9 @@ inline std::string timed(const question &q, const std::function<void()> &f) {
 	return out.str();
 }
 
-// A missing is a question that a peer does not answer.
-struct missing : std::runtime_error {
-	using std::runtime_error::runtime_error;
-};
-
 // serve answers until there are no more questions. more answers what the peer alone knows.
 template <class P>
-int serve(const std::string &about, const std::function<std::string(const std::string &, const question &)> &more) {
+int serve(const std::string &about, std::string (*more)(const std::string &, const question &)) {
 	std::cout << "ok " << about << std::endl;
 	for (std::string line; std::getline(std::cin, line);) {
 		std::stringstream in(line);
@@ -221,6 +254,7 @@ int serve(const std::string &about, const std::function<std::string(const std::s
 			q[one.substr(0, one.find('='))] = one.substr(one.find('=') + 1);
 		try {
 			std::string a = word == "trace"	  ? trace<P>(q)
+					: word == "limit" ? limit<P>(q)
 					: word == "pair"  ? pair<P>(q)
 					: word == "first" ? first<P>(q)
 							  : more(word, q);
@@ -233,6 +267,9 @@ int serve(const std::string &about, const std::function<std::string(const std::s
 	return 0;
 }
 
-inline std::string nothing(const std::string &word, const question &) { throw missing("it does not answer " + word); }
+// nothing is what a peer knows that knows no more.
+inline std::string nothing(const std::string &word, const question &) {
+	throw std::runtime_error("it does not answer " + word);
+}
 
 } // namespace peer

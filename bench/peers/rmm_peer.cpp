@@ -1,9 +1,10 @@
-// rmm_peer is RMM's memory resources as peers of bench/compare, built from RMM's public source by rmm_build.sh.
+// rmm_peer is RMM's memory resources as peers of bench/compare, built from RMM's public source by
+// rmm_build.sh.
 //
 //	rmm_peer pool        the pool, grown from nothing: it doubles
 //	rmm_peer half        the pool as RMM's own benchmark makes it: with half of the free memory
 //	rmm_peer arena       the arena, with all of the free memory but 1 GiB
-//	rmm_peer async       cuda_async_memory_resource, primed with half of the free memory, as it is by default
+//	rmm_peer async       cuda_async_memory_resource, primed with half of the free memory: its default
 //	rmm_peer async-grown the same from nothing
 #include "peer.hpp"
 #include <cuda_runtime_api.h>
@@ -71,7 +72,8 @@ struct pool {
 		if (!a)
 			return from.most;
 		uint64_t most = 0;
-		ok(cudaMemPoolGetAttribute(a->pool_handle(), cudaMemPoolAttrReservedMemHigh, &most), "cudaMemPoolGetAttribute");
+		cudaError_t e = cudaMemPoolGetAttribute(a->pool_handle(), cudaMemPoolAttrReservedMemHigh, &most);
+		ok(e, "cudaMemPoolGetAttribute");
 		return most;
 	}
 	static size_t device_free() {
@@ -79,6 +81,12 @@ struct pool {
 		ok(cudaMemGetInfo(&left, &total), "cudaMemGetInfo");
 		return left;
 	}
+	static void *take(size_t n) {
+		void *p;
+		ok(cudaMalloc(&p, n), "cudaMalloc");
+		return p;
+	}
+	static void give(void *p) { cudaFree(p); }
 	static void sync() { ok(cudaDeviceSynchronize(), "cudaDeviceSynchronize"); }
 };
 

@@ -1,5 +1,5 @@
-// torch_peer.cpp is PyTorch's caching allocator as a peer of bench/compare, called as C++ code calls it. torch_peer.py
-// builds it and hands over.
+// torch_peer.cpp is PyTorch's caching allocator as a peer of bench/compare, called as C++ code calls it.
+// torch_peer.py builds it and hands over.
 #include "peer.hpp"
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAStream.h>
@@ -34,6 +34,13 @@ struct pool {
 			throw std::runtime_error("cudaMemGetInfo failed");
 		return left;
 	}
+	static void *take(size_t n) {
+		void *p;
+		if (cudaMalloc(&p, n) != cudaSuccess)
+			throw std::runtime_error("cudaMalloc failed");
+		return p;
+	}
+	static void give(void *p) { cudaFree(p); }
 	static void sync() { cudaDeviceSynchronize(); }
 };
 

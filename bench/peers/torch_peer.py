@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Be PyTorch's caching allocator as a peer of bench/compare. All that is timed is C++: torch_peer.cpp, compiled here.
+"""Be PyTorch's caching allocator as a peer of bench/compare. All that is timed is C++: torch_peer.cpp.
 
-usage: torch_peer.py native|expandable|build    build only compiles, so that peers that start together need not wait
+usage: torch_peer.py native|expandable|async|build    build only compiles it, so that no peer waits for another
 """
 import os
 import sys
 
-SETTINGS = {"native": "", "build": "", "expandable": "expandable_segments:True"}
+SETTINGS = {"native": "", "build": "", "expandable": "expandable_segments:True", "async": "backend:cudaMallocAsync"}
 
 
 def main():

@@ -1,7 +1,8 @@
 package trace
 
-// Random returns the steps of RMM's benchmark random_allocations, draw for draw as libstdc++ makes them: n buffers
-// of 1 byte to most MiB, uniformly, made and freed at random on one stream, with 16,000 MiB live at most.
+// Random returns the steps of RMM's benchmark random_allocations, draw for draw as libstdc++ makes them: n
+// buffers of 1 byte to most MiB, uniformly, made and freed at random on one stream, with 16,000 MiB live at
+// most.
 func Random(n int, most int64) (steps []Step, places int) {
 	const chance, limit = 73, 16_000 << 20
 	type buffer struct {
