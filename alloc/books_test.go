@@ -94,7 +94,7 @@ func TestCloseInAStorm(t *testing.T) {
 		dev, err := host.Open(host.Options{})
 		require.NoError(t, err)
 		books := tracker.New(tracker.Options{Rate: 1})
-		p, err := alloc.NewPool(dev, alloc.Options{Tracker: books})
+		p, err := alloc.NewPool(ordered(t, dev), alloc.Options{Tracker: books})
 		require.NoError(t, err)
 		var wg sync.WaitGroup
 		var stop atomic.Bool

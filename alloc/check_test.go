@@ -273,7 +273,7 @@ func TestTraceOfAFailedMake(t *testing.T) {
 	require.NoError(t, err)
 	f := alloctest.NewFaulty(dev)
 	var lines bytes.Buffer
-	p, err := alloc.NewPool(f, alloc.Options{Check: true, Trace: &lines})
+	p, err := alloc.NewPool(ordered(t, f), alloc.Options{Check: true, Trace: &lines})
 	require.NoError(t, err)
 	s := newStream(t, p)
 	mustMake[byte](t, s, 1000).Free()

@@ -88,7 +88,7 @@ func TestCloseMeetsEverything(t *testing.T) {
 	for round := range rounds {
 		dev, err := host.Open(host.Options{Capacity: 16 << 20, Granularity: 64 << 10, NoMapping: round%2 == 0})
 		require.NoError(t, err)
-		p, err := alloc.NewPool(dev, alloc.Options{Limit: 8 << 20, Segment: 256 << 10, CollectWait: time.Millisecond, Check: round%7 == 0})
+		p, err := alloc.NewPool(ordered(t, dev), alloc.Options{Limit: 8 << 20, Segment: 256 << 10, CollectWait: time.Millisecond, Check: round%7 == 0})
 		require.NoError(t, err)
 		streams := []*alloc.Stream{p.DefaultStream(), newStream(t, p), newStream(t, p)}
 		foreign, err := dev.NewStream()
@@ -124,7 +124,7 @@ func TestCloseMeetsEverything(t *testing.T) {
 func TestPinnedOutlivesClose(t *testing.T) {
 	dev, err := host.Open(host.Options{})
 	require.NoError(t, err)
-	p, err := alloc.NewPool(dev, alloc.Options{})
+	p, err := alloc.NewPool(ordered(t, dev), alloc.Options{})
 	require.NoError(t, err)
 	a, err := alloc.MakePinned[byte](p, 1<<20)
 	require.NoError(t, err)
@@ -138,7 +138,7 @@ func TestPinnedOutlivesClose(t *testing.T) {
 	assert.Zero(t, dev.Used())
 
 	func() {
-		p, err := alloc.NewPool(dev, alloc.Options{})
+		p, err := alloc.NewPool(ordered(t, dev), alloc.Options{})
 		require.NoError(t, err)
 		_, err = alloc.MakePinned[byte](p, 1<<20)
 		require.NoError(t, err)
@@ -173,7 +173,7 @@ func TestNothingIsLeftPending(t *testing.T) {
 		dev, err := host.Open(host.Options{})
 		require.NoError(t, err)
 		f := alloctest.NewFaulty(dev)
-		p, err := alloc.NewPool(f, alloc.Options{Check: check})
+		p, err := alloc.NewPool(ordered(t, f), alloc.Options{Check: check})
 		require.NoError(t, err)
 		s, u := newStream(t, p), newStream(t, p)
 		a, b := mustMake[byte](t, s, 5000), mustMake[byte](t, s, 5000)

@@ -2,9 +2,9 @@ package alloc
 
 import "github.com/lastuse/lastuse/internal/custody"
 
-// What the pool tells a device that wants to know whose each byte is: see package custody. On any other device
-// core.custody is nil. Makes and Frees of a pool with an observer go the careful way, so that the ordinary ones have
-// nothing to ask.
+// What the pool tells a device that wants to know whose each byte is: see package custody. On any other
+// device core.custody is nil. Makes and Frees of a pool with an observer go the careful way, so that the
+// ordinary ones have nothing to ask.
 
 // observer returns the observer that dev wants, or nil.
 func observer(dev Device) custody.Observer {
@@ -35,8 +35,8 @@ func (c *core) tellHeld(s *Stream, p part) {
 	}
 }
 
-// tellAdopted says that [p, p+size), made on s by somebody else, is a buffer's, and returns what release becomes, so
-// that the observer hears before its owner.
+// tellAdopted says that [p, p+size), made on s by somebody else, is a buffer's, and returns what release
+// becomes, so that the observer hears before its owner.
 func (c *core) tellAdopted(s *Stream, p Ptr, size int64, release func()) func() {
 	o := c.custody
 	if o == nil {

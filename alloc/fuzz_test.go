@@ -62,7 +62,7 @@ func newModel(t *testing.T, options byte) *model {
 	if options&4 != 0 {
 		o.Limit = 2 << 20
 	}
-	m.pool, err = alloc.NewPool(m.dev, o)
+	m.pool, err = alloc.NewPool(ordered(t, m.dev), o)
 	require.NoError(t, err)
 	for i := range m.streams {
 		m.streams[i] = newStream(t, m.pool)

@@ -1,21 +1,77 @@
 package alloc_test
 
 import (
+	"flag"
+	"os"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/lastuse/lastuse/alloc"
+	"github.com/lastuse/lastuse/alloc/alloctest"
 	"github.com/lastuse/lastuse/alloc/host"
 	"github.com/lastuse/lastuse/finalize"
 )
+
+// checking says that the pools of tests run under the order checker. It is constant while tests run.
+var checking bool
+
+// TestMain runs all tests twice: with the order checker around every device, and as a program runs its pools,
+// whose warm Makes and Frees take shorter ways. Benchmarks and fuzzing have one turn, fuzzing with the
+// checker.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	fuzzing := flag.Lookup("test.fuzz").Value.String() != ""
+	benching := flag.Lookup("test.bench").Value.String() != ""
+	code := 0
+	if !fuzzing {
+		code = m.Run()
+	}
+	if checking = true; code == 0 && !benching {
+		code = m.Run()
+	}
+	os.Exit(code)
+}
+
+// ordered puts the order checker around dev, in the turn of it. A finding fails tb.
+func ordered(tb testing.TB, dev alloc.Device) alloc.Device {
+	if !checking {
+		return dev
+	}
+	return alloctest.Ordered(tb, dev)
+}
+
+// orderedFaulty is ordered for tests in which waits fail: a program whose Wait has failed uses its buffers
+// out of order and hears of it too late.
+func orderedFaulty(tb testing.TB, dev alloc.Device) alloc.Device {
+	if !checking {
+		return dev
+	}
+	fail := alloctest.Fail(tb)
+	return alloctest.NewOrder(dev, func(f *alloctest.Finding) {
+		if !f.Program {
+			fail(f)
+		}
+	})
+}
+
+// hostDevice returns the device behind p.
+func hostDevice(p *alloc.Pool) *host.Device {
+	dev := p.Device()
+	for {
+		if d, ok := dev.(*host.Device); ok {
+			return d
+		}
+		dev = dev.(interface{ Unwrap() alloc.Device }).Unwrap()
+	}
+}
 
 func newPool(tb testing.TB, ho host.Options, o alloc.Options) *alloc.Pool {
 	tb.Helper()
 	dev, err := host.Open(ho)
 	require.NoError(tb, err)
-	p, err := alloc.NewPool(dev, o)
+	p, err := alloc.NewPool(ordered(tb, dev), o)
 	require.NoError(tb, err)
 	return p
 }

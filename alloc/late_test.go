@@ -92,7 +92,7 @@ func TestDroppedPool(t *testing.T) {
 	dev, err := host.Open(host.Options{})
 	require.NoError(t, err)
 	func() {
-		p, err := alloc.NewPool(dev, alloc.Options{})
+		p, err := alloc.NewPool(ordered(t, dev), alloc.Options{})
 		require.NoError(t, err)
 		s := newStream(t, p)
 		b := mustMake[byte](t, s, 1<<20)

@@ -22,7 +22,7 @@ func TestOddLimits(t *testing.T) {
 			ho, po := open()
 			dev, err := host.Open(ho)
 			require.NoError(t, err)
-			p, err := alloc.NewPool(dev, po)
+			p, err := alloc.NewPool(ordered(t, dev), po)
 			require.NoError(t, err)
 			s := p.DefaultStream()
 
@@ -44,7 +44,7 @@ func TestOddLimits(t *testing.T) {
 func TestLaunchWithoutAFunction(t *testing.T) {
 	dev, err := host.Open(host.Options{})
 	require.NoError(t, err)
-	p, err := alloc.NewPool(dev, alloc.Options{})
+	p, err := alloc.NewPool(ordered(t, dev), alloc.Options{})
 	require.NoError(t, err)
 	require.EqualError(t, host.Launch(p.DefaultStream(), nil), "host: launch: no function")
 	require.NoError(t, p.Close())

@@ -14,7 +14,7 @@ import (
 func TestCloseNamesLive(t *testing.T) {
 	dev, err := host.Open(host.Options{})
 	require.NoError(t, err)
-	p, err := alloc.NewPool(dev, alloc.Options{})
+	p, err := alloc.NewPool(ordered(t, dev), alloc.Options{})
 	require.NoError(t, err)
 	s := newStream(t, p)
 	// So large that the sampler does not miss one.

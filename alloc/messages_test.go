@@ -94,7 +94,7 @@ func TestLaunchMessages(t *testing.T) {
 		assert.EqualError(t, err, c.want)
 		assert.ErrorIs(t, err, c.is)
 	}
-	dev := p.Device().(*host.Device)
+	dev := hostDevice(p)
 	u := newStream(t, p)
 	require.NoError(t, dev.SetCapturing(u.Handle(), true))
 	err := host.Launch(u, func(host.Args) { t.Error("it ran") }, good.Arg())

@@ -80,7 +80,10 @@ func TestWarmCostsNothing(t *testing.T) {
 		}
 		pair()
 		calls := p.Stats().DeviceCalls
-		assert.Zero(t, testing.AllocsPerRun(100, pair), "%d bytes", size)
+		allocs := testing.AllocsPerRun(100, pair)
+		if !checking { // the checker takes stacks
+			assert.Zero(t, allocs, "%d bytes", size)
+		}
 		assert.Equal(t, calls, p.Stats().DeviceCalls, "%d bytes", size)
 	}
 	require.NoError(t, p.Close())

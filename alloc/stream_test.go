@@ -45,7 +45,7 @@ func TestSyncContextGivesUp(t *testing.T) {
 		dev, err := host.Open(host.Options{})
 		require.NoError(t, err)
 		h := held{alloctest.NewFaulty(dev), make(chan struct{})}
-		p, err := alloc.NewPool(h, alloc.Options{})
+		p, err := alloc.NewPool(ordered(t, h), alloc.Options{})
 		require.NoError(t, err)
 		s := newStream(t, p)
 		if !events {
@@ -84,7 +84,7 @@ func TestEvents(t *testing.T) {
 func TestCapture(t *testing.T) {
 	dev, err := host.Open(host.Options{})
 	require.NoError(t, err)
-	p, err := alloc.NewPool(dev, alloc.Options{})
+	p, err := alloc.NewPool(ordered(t, dev), alloc.Options{})
 	require.NoError(t, err)
 	s := newStream(t, p)
 	b := mustMake[byte](t, s, 10)
@@ -117,7 +117,7 @@ func TestCapturingUnknown(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			dev, err := host.Open(host.Options{})
 			require.NoError(t, err)
-			p, err := alloc.NewPool(mute{dev, tt.err}, alloc.Options{})
+			p, err := alloc.NewPool(ordered(t, mute{dev, tt.err}), alloc.Options{})
 			require.NoError(t, err)
 			s := newStream(t, p)
 			s.Handle()
@@ -163,7 +163,7 @@ func TestStreamChurn(t *testing.T) {
 func TestWrapStream(t *testing.T) {
 	dev, err := host.Open(host.Options{})
 	require.NoError(t, err)
-	p, err := alloc.NewPool(dev, alloc.Options{})
+	p, err := alloc.NewPool(ordered(t, dev), alloc.Options{})
 	require.NoError(t, err)
 	_, err = p.WrapStream(999)
 	require.Error(t, err)

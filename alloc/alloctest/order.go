@@ -15,7 +15,7 @@ import (
 func (s *suite) sourceMayChange() {
 	h := s.stream()
 	p := s.alloc(8 * mib)
-	hold, _ := s.dev.(Holder)
+	hold, _ := s.holder()
 	for _, n := range []int{16, 4096, 100_000} {
 		release := func() {}
 		if hold != nil {
@@ -49,7 +49,7 @@ func (s *suite) streams() {
 	s.ok(s.dev.Sync(d))
 	s.same(s.get(d, p, 512), repeated(9, 512), "the default stream")
 	s.ok(s.dev.Sync(d))
-	if hold, is := s.dev.(Holder); is {
+	if hold, is := s.holder(); is {
 		u := s.stream()
 		release, err := hold.Hold(h)
 		s.ok(err)
@@ -92,7 +92,7 @@ func (s *suite) events() {
 	if done, err = s.dev.Query(e); err != nil || !done {
 		s.Errorf("after Sync: %v, %v", done, err)
 	}
-	if hold, is := s.dev.(Holder); is {
+	if hold, is := s.holder(); is {
 		release, err := hold.Hold(h)
 		s.ok(err)
 		s.ok(s.dev.Record(e, h))
@@ -124,7 +124,7 @@ func (s *suite) waits() {
 // rerecording checks that a Wait stands for the recording of the event that there was when it
 // was enqueued.
 func (s *suite) rerecording() {
-	hold, is := s.dev.(Holder)
+	hold, is := s.holder()
 	if !is {
 		s.Skip("the device cannot hold a stream back")
 	}
