@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lastuse/lastuse/alloc"
@@ -54,6 +55,14 @@ func orderedFaulty(tb testing.TB, dev alloc.Device) alloc.Device {
 			fail(f)
 		}
 	})
+}
+
+// allocatesNothing runs f often, which allocates no Go memory, but for what the order checker needs.
+func allocatesNothing(t *testing.T, f func(), what ...any) {
+	t.Helper()
+	if n := testing.AllocsPerRun(100, f); !checking {
+		assert.Zero(t, n, what...)
+	}
 }
 
 // hostDevice returns the device behind p.

@@ -80,10 +80,7 @@ func TestWarmCostsNothing(t *testing.T) {
 		}
 		pair()
 		calls := p.Stats().DeviceCalls
-		allocs := testing.AllocsPerRun(100, pair)
-		if !checking { // the checker takes stacks
-			assert.Zero(t, allocs, "%d bytes", size)
-		}
+		allocatesNothing(t, pair, "%d bytes", size)
 		assert.Equal(t, calls, p.Stats().DeviceCalls, "%d bytes", size)
 	}
 	require.NoError(t, p.Close())
