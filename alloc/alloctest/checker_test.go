@@ -360,7 +360,8 @@ func TestOrderMoves(t *testing.T) {
 	b := newBench(t)
 	p, err := b.dev.Reserve(4 * benchSize)
 	b.ok(err)
-	b.ok(b.dev.Map(p, 2*benchSize))
+	b.ok(b.dev.Map(p, benchSize))
+	b.ok(b.dev.Map(p+benchSize, benchSize))
 	b.p = p
 	b.used(b.s)
 	b.sync(b.s)

@@ -10,7 +10,7 @@ var _ custody.Observed = (*Order)(nil)
 // Observe is for alloc.NewPool.
 func (o *Order) Observe() custody.Observer { return &observer{o} }
 
-func extent(p uintptr, size int64) (lo, hi uintptr) { return p, p + uintptr(size) }
+func bytesOf(p uintptr, size int64) (lo, hi uintptr) { return p, p + uintptr(size) }
 
 // Made is custody.Observer's, like the other methods.
 func (w *observer) Made(stream, p uintptr, size int64) { w.made("buffer made", stream, p, size, false) }
@@ -24,7 +24,7 @@ func (w *observer) made(what string, stream, p uintptr, size int64, adopted bool
 	o := w.order
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	lo, hi := extent(p, size)
+	lo, hi := bytesOf(p, size)
 	if adopted {
 		for _, s := range o.mem.in(lo, hi) {
 			if s.owner != nil {
@@ -51,7 +51,7 @@ func (w *observer) Freed(p uintptr, size int64) {
 	o := w.order
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	lo, hi := extent(p, size)
+	lo, hi := bytesOf(p, size)
 	d := newDeed("freed", nil, lo, hi)
 	for _, s := range o.mem.cut(lo, hi) {
 		switch {
@@ -70,7 +70,7 @@ func (w *observer) Begin(stream, p uintptr, size int64) {
 	o := w.order
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	lo, hi := extent(p, size)
+	lo, hi := bytesOf(p, size)
 	o.begin(newDeed("work", o.streams.get(stream), lo, hi))
 }
 
@@ -80,7 +80,7 @@ func (w *observer) End(stream, p uintptr, size int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	t := o.streams.get(stream)
-	lo, hi := extent(p, size)
+	lo, hi := bytesOf(p, size)
 	for _, s := range o.mem.in(lo, hi) {
 		for _, x := range s.open {
 			if x.thread == t && x.lo == lo && x.hi == hi && x.what == "work" {
@@ -96,7 +96,7 @@ func (w *observer) Held(stream, p uintptr, size int64) {
 	o := w.order
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	lo, hi := extent(p, size)
+	lo, hi := bytesOf(p, size)
 	d := newDeed("address given away for work", o.streams.get(stream), lo, hi)
 next:
 	for _, s := range o.mem.cut(lo, hi) {
@@ -115,7 +115,7 @@ func (w *observer) Released(p uintptr, size int64) {
 	o := w.order
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	lo, hi := extent(p, size)
+	lo, hi := bytesOf(p, size)
 	d := newDeed("adopted memory released", nil, lo, hi)
 	for _, s := range o.mem.cut(lo, hi) {
 		if s.owner == nil || !s.owner.adopted || s.owner.pool != w {

@@ -40,13 +40,13 @@ func (o *Order) Free(p alloc.Ptr, size int64) error {
 func (o *Order) arrives(p uintptr, size int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.come(extent(p, size))
+	o.come(bytesOf(p, size))
 }
 
 // leaves calls the device to take memory away. It is out of the books before: others may have the same
 // addresses at once.
 func (o *Order) leaves(what string, p uintptr, size int64, call func() error) error {
-	lo, hi := extent(p, size)
+	lo, hi := bytesOf(p, size)
 	o.mu.Lock()
 	gone := o.leave(newDeed(what, nil, lo, hi))
 	o.mu.Unlock()
@@ -223,10 +223,10 @@ func (o *Order) work(what string, s, p uintptr, n int64, q uintptr, m int64) *ca
 	defer o.mu.Unlock()
 	c := &call{order: o, thread: o.streams.get(s)}
 	c.known = c.thread.clock.copy()
-	lo, hi := extent(p, n)
+	lo, hi := bytesOf(p, n)
 	c.deeds[0] = newDeed(what, c.thread, lo, hi)
 	if m > 0 {
-		lo, hi := extent(q, m)
+		lo, hi := bytesOf(q, m)
 		c.deeds[1] = newDeed(what, c.thread, lo, hi)
 	}
 	for _, d := range c.deeds {
