@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"unsafe"
 
-	"github.com/lastuse/lastuse/internal/probe"
 	"github.com/lastuse/lastuse/tracker"
 )
 
@@ -57,20 +56,13 @@ func (s *Stream) adopt(typ any, elem uintptr, p Ptr, n int, release func()) (*he
 	e.mu.Unlock()
 	c.account.AddReserved(a.size)
 
-	hp := s.lane.pick()
+	hp := s.heap
 	c.record(2, hp, tracker.Made, p, a.size) // adopt, Adopt
+	b := &block{ptr: p, size: a.size, stamp: hp.line.now(), state: stateLive, adopted: a}
 	hp.mu.Lock()
-	b := hp.newBlock()
-	b.ptr, b.size, b.heap, b.state, b.adopted = p, a.size, hp, stateLive, a
 	hp.shard.Alloc(b.size)
-	seq := hp.shard.Seq()
-	h := hp.headerFor(b)
-	if sampled := hp.shard.Sample(b.size); sampled || h == nil {
-		return s.finish(hp, b, h, sampled, seq, depthAdopt)
-	}
-	hp.mu.Unlock()
-	probe.Alloc(uintptr(p), uintptr(a.size), 0, seq)
-	return h, h.word.Load() >> pinBits, nil
+	h := hp.headerFor(s.pool, b)
+	return h, s.made(hp, h, b, depthAdopt), nil
 }
 
 // disown releases adopted memory whose work is complete. b is busy, in no list and
@@ -82,11 +74,6 @@ func (c *core) disown(hp *heap, b *block) {
 		a.release()
 	}
 	hp.mu.Lock()
-	if h := b.header; h != nil {
-		b.header = nil
-		hp.spareHeader(h)
-	}
-	b.adopted = nil
-	hp.dropBlock(b)
+	hp.strip(b)
 	hp.mu.Unlock()
 }

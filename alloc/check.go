@@ -7,10 +7,8 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"unsafe"
 
-	"github.com/lastuse/lastuse/internal/probe"
 	"github.com/lastuse/lastuse/tracker"
 )
 
@@ -97,9 +95,9 @@ type checked struct {
 	poisoned          bool // and the memory too, since the Free
 
 	// Of a buffer that is live, under the lock of its heap: see checkLive.
-	filled   uint64 // stamp of the work that filled the red zones
-	watchers int    // who look at them
-	torn     bool   // they have been written, and that has been said
+	filled   stamp // of the work that filled the red zones
+	watchers int   // who look at them
+	torn     bool  // they have been written, and that has been said
 }
 
 // A checker is the part of a pool that Check mode needs.
@@ -107,6 +105,7 @@ type checker struct {
 	stream uintptr // of the device, for looking at memory; nothing else runs on it
 
 	mu     sync.Mutex
+	held   quarantine
 	graves map[grave]*checked
 	order  []grave // oldest first, from next on
 	next   int
@@ -114,8 +113,8 @@ type checker struct {
 
 // A grave names a buffer that is no more.
 type grave struct {
-	net uint32
-	gen uint64
+	owner uint32
+	gen   uint64
 }
 
 // bury remembers the stacks of a freed buffer.
@@ -155,12 +154,12 @@ func (h *header) used(gen uint64, op string) error {
 	c := h.pool.core
 	e := &UseError{Op: op}
 	if c.checker == nil {
-		if past := atomic.LoadUint64(&h.past); past>>32 == gen&0xffffffff {
+		if past := h.past.Load(); past>>32 == gen&0xffffffff {
 			e.Site = c.books.SiteOf(tracker.SiteID(past))
 		}
 		return e
 	}
-	if g := c.checker.find(grave{h.net, gen}); g != nil {
+	if g := c.checker.find(grave{h.number, gen}); g != nil {
 		e.Made, e.Free = g.made, g.freed
 	}
 	e.Use = callers(2)
@@ -174,77 +173,63 @@ func (s *Stream) makeChecked(typ any, size int64) (*header, uint64, error) {
 		return nil, 0, fmt.Errorf("alloc: make: pool %w", ErrClosed)
 	}
 	defer c.leave()
-	if err := c.release(c.options.Quarantine, false); err != nil {
+	if err := c.releaseHeld(c.options.Quarantine, false); err != nil {
 		panic(err)
 	}
 	k := &checked{front: redZone, size: size, made: callers(4)}
-	h, gen, err := s.makeBlock(typ, k.front+size+redZone, nil, nil, depthChecked)
+	h, gen, err := s.makeBlock(typ, k.front+size+redZone, depthChecked)
 	if err != nil {
 		return nil, 0, err
 	}
 	b := h.block
 	k.back = b.size - k.front - size
-	hp := b.heap
+	hp := b.heap()
 	hp.mu.Lock()
 	b.checked = k
 	hp.mu.Unlock()
 	err = errors.Join(
-		c.dev.Fill(s.lane.handle, b.ptr, redByte, 1, k.front),
-		c.dev.Fill(s.lane.handle, b.ptr+Ptr(k.front+size), redByte, 1, k.back))
+		c.dev.Fill(s.heap.line.handle, b.ptr, redByte, 1, k.front),
+		c.dev.Fill(s.heap.line.handle, b.ptr+Ptr(k.front+size), redByte, 1, k.back))
 	if err != nil {
 		h.free(gen)
 		return nil, 0, fmt.Errorf("alloc: make: red zones: %w", err)
 	}
 	hp.mu.Lock()
-	k.fenced, k.filled = true, s.lane.epoch.Load()
+	k.fenced, k.filled = true, hp.line.now()
 	hp.mu.Unlock()
 	return h, gen, nil
 }
 
-// freeChecked is what becomes of a block in Check mode after its Free: poison in stream
-// order, and quarantine. h is nil if the collector found the buffer dead. No lock is held.
-func (c *core) freeChecked(h *header, b *block, how uintptr) {
-	c.estate.enter() // b is live, so nothing has gone back yet
+// poison fills what a buffer of Check mode had, in stream order after all work with it, and keeps the stack
+// of the Free. h is nil if the collector found it dead. No lock is held.
+func (c *core) poison(b *block, h *header) {
+	if c.checker == nil {
+		return
+	}
+	hp, l := b.heap(), &b.heap().line
+	hp.mu.Lock()
+	k := b.checked
+	hp.mu.Unlock()
+	if k == nil || !c.estate.enter() { // adopted
+		return
+	}
 	defer c.leave()
-	k, hp := b.checked, b.heap
 	if h != nil {
 		k.freed = callers(4)
-		c.checker.bury(grave{h.net, h.word.Load()>>pinBits - 1}, k)
+		c.checker.bury(grave{h.number, h.word.Load()>>pinBits - 1}, k)
 	}
-	l := hp.lane
-	// The poison comes after all work with the buffer. If its stream is closed, or cannot be put
-	// behind the others, there is none.
+	// If its stream is closed, or cannot be put behind the others, there is no poison.
 	orderly := l.isOpen()
 	others := b.others.Load()
-	for _, t := range *c.lanes.Load() {
-		if t.bit&others != 0 && t != l && orderly {
-			orderly = l.follow(t) == nil
+	for _, o := range c.allHeaps() {
+		if o.line.bit&others != 0 && o != hp && orderly {
+			orderly = l.follow(&o.line) == nil
 		}
 	}
 	if orderly {
 		b.others.Store(0) // the block is the stream's alone again
 		k.poisoned = k.fenced && c.dev.Fill(l.handle, b.ptr+Ptr(k.front), deadByte, 1, k.size) == nil
 	}
-
-	hp.mu.Lock()
-	site, ptr, size := b.site, b.ptr, b.size
-	b.site, b.header, b.state = 0, h, statePending
-	b.stamp = l.epoch.Load()
-	hp.last = b.stamp
-	if how == probe.Late {
-		hp.shard.Late(size)
-	} else {
-		hp.shard.Free(size)
-	}
-	if c.trace != nil && k.fenced { // else its Make has failed, and there is no line of that
-		c.trace.add('f', l.index, b.ptr, 0)
-	}
-	seq := hp.shard.Seq()
-	hp.shard.Pend(size)
-	hp.pens += size
-	hp.held.push(b)
-	hp.mu.Unlock()
-	c.freed(hp, site, site == 0, ptr, size, seq, how)
 }
 
 // A quarantine holds freed blocks back, oldest first.
@@ -273,87 +258,93 @@ func (q *quarantine) pop() *block {
 	return b
 }
 
-// release lets blocks out of quarantine until at most keep bytes are left in each heap.
-// Blocks whose poison may not be written yet stay, unless wait says to wait for it. It
-// returns what was found wrong.
-func (c *core) release(keep int64, wait bool) error {
+// hold puts the block b of Check mode into quarantine. The lock of its heap is held.
+func (k *checker) hold(b *block) {
+	hp := b.heap()
+	b.state = statePending
+	hp.shard.Pend(b.size)
+	hp.pens += b.size
+	k.mu.Lock()
+	k.held.push(b)
+	k.mu.Unlock()
+}
+
+// oldest takes the block out of quarantine that has been there longest, unless at most keep bytes are there.
+func (k *checker) oldest(keep int64) *block {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.held.first == nil || k.held.bytes <= keep {
+		return nil
+	}
+	return k.held.pop()
+}
+
+// releaseHeld lets blocks out of quarantine until at most keep bytes are left. Blocks whose poison may not be
+// written yet stay, unless wait says to wait for it. It returns what was found wrong.
+func (c *core) releaseHeld(keep int64, wait bool) error {
 	var errs []error
-	c.eachHeap(func(hp *heap) {
-		for {
-			hp.mu.Lock()
-			if hp.held.first == nil || hp.held.bytes <= keep {
-				hp.mu.Unlock()
-				return
+	var stuck quarantine // what cannot be waited for holds nothing up
+	for b := c.checker.oldest(keep); b != nil; b = c.checker.oldest(keep) {
+		hp := b.heap()
+		if !b.stamp.look() && (!wait || b.stamp.await() != nil) {
+			stuck.push(b)
+			if wait {
+				continue
 			}
-			stamp := hp.held.first.stamp
-			hp.mu.Unlock()
-			if !hp.lane.look(stamp) && (!wait || hp.lane.await(stamp) != nil) {
-				return
-			}
-			hp.mu.Lock()
-			if hp.held.first == nil || hp.held.bytes <= keep {
-				hp.mu.Unlock()
-				return
-			}
-			if hp.held.first.checked.watchers > 0 {
-				hp.unwatched(hp.held.first.checked)
-				hp.mu.Unlock()
-				continue // it may have left meanwhile
-			}
-			b := hp.held.pop()
-			b.state = stateBusy
-			hp.mu.Unlock()
-			err := c.examine(hp, b)
-			hp.mu.Lock()
-			hp.shard.Unpend(b.size)
-			hp.pens -= b.size
-			b.checked = nil
-			if b.others.Load() != 0 {
-				hp.pend(b)
-			} else {
-				hp.retire(b)
-			}
-			hp.mu.Unlock()
-			if err != nil {
-				errs = append(errs, err)
-			}
+			break
 		}
-	})
+		hp.mu.Lock()
+		hp.unwatched(b.checked)
+		hp.mu.Unlock()
+		if err := c.examine(b); err != nil {
+			errs = append(errs, err)
+		}
+		hp.mu.Lock()
+		hp.shard.Unpend(b.size)
+		hp.pens -= b.size
+		b.checked = nil
+		if b.others.Load() != 0 {
+			hp.pend(b)
+		} else {
+			hp.idle(b)
+		}
+		hp.mu.Unlock()
+	}
+	c.checker.mu.Lock()
+	for stuck.first != nil {
+		c.checker.held.push(stuck.pop())
+	}
+	c.checker.mu.Unlock()
 	return errors.Join(errs...)
 }
 
-// checkQuarantine looks at the blocks in quarantine and leaves them there. It does not
-// wait: blocks whose poison may not be written yet are left out.
+// checkQuarantine looks at the blocks in quarantine and leaves them there. It does not wait: blocks whose
+// poison may not be written yet are left out.
 func (c *core) checkQuarantine() error {
 	var errs []error
-	c.eachHeap(func(hp *heap) {
-		hp.mu.Lock()
-		held := hp.held
-		hp.held = quarantine{}
-		for b := held.first; b != nil; b = b.next {
-			b.state = stateBusy
+	k := c.checker
+	k.mu.Lock()
+	held := k.held
+	k.held = quarantine{}
+	k.mu.Unlock()
+	for held.first != nil {
+		b := held.pop()
+		if err := c.examine(b); err != nil {
+			errs = append(errs, err)
+			b.checked.poisoned = false // said once
 		}
-		hp.mu.Unlock()
-		for held.first != nil {
-			b := held.pop()
-			if err := c.examine(hp, b); err != nil {
-				errs = append(errs, err)
-				b.checked.poisoned = false // said once
-			}
-			hp.mu.Lock()
-			b.state = statePending
-			hp.held.push(b)
-			hp.mu.Unlock()
-		}
-	})
+		k.mu.Lock()
+		k.held.push(b)
+		k.mu.Unlock()
+	}
 	return errors.Join(errs...)
 }
 
 // examine looks at the red zones and the poison of a block that nobody else has, if the
 // stream is known to have written them.
-func (c *core) examine(hp *heap, b *block) error {
+func (c *core) examine(b *block) error {
 	k := b.checked
-	if !k.poisoned || !hp.lane.look(b.stamp) {
+	if !k.poisoned || !b.stamp.look() {
 		return nil
 	}
 	// A mismatch in the middle says more than one at the edge: it comes first.

@@ -3,7 +3,6 @@ package alloc
 import (
 	"errors"
 	"fmt"
-	"math"
 	"runtime"
 )
 
@@ -35,11 +34,11 @@ func (p *Pool) Close() error {
 	c.mu.Unlock()
 	// A Make that is under way finds nothing from now on: work that is being enqueued at this moment may come
 	// after the wait for its stream, and what it uses, once freed, must not become another's.
-	c.eachHeap(func(hp *heap) {
+	for _, hp := range c.allHeaps() {
 		hp.mu.Lock()
 		hp.shut = true
 		hp.mu.Unlock()
-	})
+	}
 	var errs []error
 	for _, s := range streams {
 		errs = append(errs, s.close())
@@ -50,7 +49,7 @@ func (p *Pool) Close() error {
 	c.settleAll()
 	errs = append(errs, c.closePinned())
 	if c.checker != nil {
-		errs = append(errs, c.release(0, true), c.checkLive())
+		errs = append(errs, c.releaseHeld(0, true), c.checkLive())
 	}
 	if st := c.account.Stats(); st.LiveObjects > 0 {
 		errs = append(errs, c.liveError(st))
@@ -70,12 +69,12 @@ func (c *core) leave() error {
 		return nil
 	}
 	// What is still pending waits for streams that nobody will ask about any more.
-	c.eachHeap(func(hp *heap) {
+	for _, hp := range c.allHeaps() {
 		hp.mu.Lock()
 		hp.shard.Unpend(hp.pens)
-		hp.pens, hp.pending, hp.held = 0, nil, quarantine{}
+		hp.pens, hp.pending = 0, nil
 		hp.mu.Unlock()
-	})
+	}
 	return c.estate.settle()
 }
 
@@ -98,17 +97,4 @@ func (c *core) quiesce() {
 	if c.closed.Load() {
 		c.estate.sync()
 	}
-}
-
-// closeLane takes a lane from its stream. If it is not known that the stream's work is over,
-// what was freed on it stays out of reach until the pool is closed.
-func (c *core) closeLane(l *lane, over bool) {
-	l.mu.Lock()
-	l.open = false
-	if over {
-		l.done.Store(math.MaxUint64) // and nothing more will be enqueued
-		l.poll()                     // the events stand for nothing now
-	}
-	clear(l.after)
-	l.mu.Unlock()
 }

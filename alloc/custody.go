@@ -15,7 +15,7 @@ func observer(dev Device) custody.Observer {
 }
 
 // tellMade says that b is a buffer's, made on l.
-func (c *core) tellMade(l *lane, b *block) {
+func (c *core) tellMade(l *timeline, b *block) {
 	if o := c.custody; o != nil {
 		o.Made(l.handle, uintptr(b.ptr), b.size)
 	}
@@ -31,7 +31,7 @@ func (c *core) tellFreed(b *block) {
 // tellHeld says that the address of p, which is pinned, has been given away for work on s.
 func (c *core) tellHeld(s *Stream, p part) {
 	if o := c.custody; o != nil && p.header != nil {
-		o.Held(s.lane.handle, uintptr(p.header.block.ptr), p.header.block.size)
+		o.Held(s.heap.line.handle, uintptr(p.header.block.ptr), p.header.block.size)
 	}
 }
 
@@ -42,7 +42,7 @@ func (c *core) tellAdopted(s *Stream, p Ptr, size int64, release func()) func() 
 	if o == nil {
 		return release
 	}
-	o.Adopted(s.lane.handle, uintptr(p), size)
+	o.Adopted(s.heap.line.handle, uintptr(p), size)
 	return func() {
 		o.Released(uintptr(p), size)
 		release()

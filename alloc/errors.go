@@ -29,6 +29,8 @@ var (
 	ErrType = errors.New("bad element type")
 	// ErrForeign says that a stream, an event or a buffer belongs to another pool.
 	ErrForeign = errors.New("belongs to another pool")
+	// ErrOption says that an option has no such value.
+	ErrOption = errors.New("bad option")
 	// ErrUnmapped says that a [Mapper] lost the memory that it was to move.
 	ErrUnmapped = errors.New("memory is unmapped")
 	// ErrLive says that a pool was closed while buffers were live.

@@ -3,7 +3,6 @@ package alloc
 import (
 	"errors"
 	"maps"
-	"math/bits"
 	"runtime"
 	"slices"
 	"sync"
@@ -180,48 +179,6 @@ func (e *estate) putEvent(ev uintptr) {
 	e.mu.Unlock()
 }
 
-// granules says which granules of a segment are mapped. Where the device does not map,
-// bits is nil and all of the segment is memory.
-type granules struct {
-	base Ptr
-	size int64 // bytes
-	unit int64 // bytes
-
-	mu   sync.Mutex
-	bits []uint64
-}
-
-// set notes that [p, p+size) has been mapped, or unmapped.
-func (g *granules) set(p Ptr, size int64, mapped bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	first := int64(p-g.base) / g.unit
-	for i, end := first, first+size/g.unit; i < end; {
-		n := min(end-i, 64-i%64) // in one word
-		mask := (^uint64(0) >> (64 - n)) << (i % 64)
-		if mapped {
-			g.bits[i/64] |= mask
-		} else {
-			g.bits[i/64] &^= mask
-		}
-		i += n
-	}
-}
-
-// mapped returns how many bytes are.
-func (g *granules) mapped() int64 {
-	if g.bits == nil {
-		return g.size
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	n := 0
-	for _, w := range g.bits {
-		n += bits.OnesCount64(w)
-	}
-	return int64(n) * g.unit
-}
-
 // giveBack unmaps and frees all of a segment.
 func (e *estate) giveBack(g *granules) error {
 	var errs []error
@@ -229,19 +186,7 @@ func (e *estate) giveBack(g *granules) error {
 	if g.bits == nil {
 		errs = append(errs, e.dev.Free(g.base, g.size))
 	} else {
-		n := int64(len(g.bits)) * 64
-		for i := int64(0); i < n; {
-			if w := g.bits[i/64] >> (i % 64); w&1 == 0 {
-				i += int64(min(bits.TrailingZeros64(w), 64-int(i%64)))
-				continue
-			}
-			j := i
-			for j < n && g.bits[j/64]>>(j%64)&1 != 0 {
-				j++
-			}
-			errs = append(errs, e.mapper.Unmap(g.base+Ptr(i*g.unit), (j-i)*g.unit))
-			i = j
-		}
+		g.ranges(func(p Ptr, n int64) { errs = append(errs, e.mapper.Unmap(p, n)) })
 		errs = append(errs, e.mapper.Unreserve(g.base, g.size))
 	}
 	e.account.AddReserved(-size)

@@ -18,7 +18,7 @@ import (
 //	Buffer -> header -> block, Pool       a live buffer keeps its pool alive
 //	block  -> header                      only while the block is idle
 //	cleanup -> slot -> late queue         neither header, block nor pool
-//	owners[net] -> block                  how a drained slot finds its block again
+//	owners[number] -> block               how a drained slot finds its block again
 //
 // Nothing in the pool refers to a header whose buffer is live. A buffer dropped
 // without a Free therefore takes its header with it, the collector puts the header's
@@ -29,15 +29,15 @@ type header struct {
 	// on, and the next buffer gets the new one as it is: a Make writes nothing here.
 	word atomic.Uint64
 
-	block *block  // the memory it owns, or will; written under the lock of the block's heap
-	pool  *Pool   // constant
-	birth *heap   // constant; whose shard counts repeated frees
-	next  *header // among the spare headers of a heap, under its lock
-	net   uint32  // constant; number in core.owners
+	block  *block  // the memory it owns, or will; written under the lock of the block's heap
+	pool   *Pool   // constant
+	birth  *heap   // constant; whose shard counts repeated frees
+	next   *header // among the spare headers of a heap, under its lock
+	number uint32  // constant; in core.owners
 
-	// past says where the last sampled buffer was made: its SiteID, and the lower
-	// half of its generation above that. Written by store, read atomically.
-	past uint64
+	// past says where the last sampled buffer was made: its SiteID, and the lower half of its generation
+	// above that.
+	past atomic.Uint64
 }
 
 const (
@@ -69,17 +69,19 @@ func (h *header) pin(gen uint64) bool {
 func (h *header) unpin(gen uint64) {
 	w := h.word.Add(^uint64(0))
 	if w&pinMask == 0 && w>>pinBits != gen {
-		h.release()
+		h.pool.core.release(h.block, h, probe.Explicit)
 	}
 }
 
-// end is free where somebody uses the buffer or has freed it. It reports whether the caller is to
-// release the block.
+// end ends generation gen. It reports whether the caller is to release the block: not if the buffer has been
+// freed before, which is counted, nor if somebody uses it, who does so at the unpin.
 func (h *header) end(gen uint64) bool {
 	for {
 		w := h.word.Load()
 		if w>>pinBits != gen {
-			h.birth.repeated()
+			h.birth.mu.Lock()
+			h.birth.shard.Repeat()
+			h.birth.mu.Unlock()
 			return false
 		}
 		if h.word.CompareAndSwap(w, w+genUnit) {
@@ -88,85 +90,26 @@ func (h *header) end(gen uint64) bool {
 	}
 }
 
-// release gives the block back. The caller has ended the generation or the last
-// pin after its end, so nobody else uses h.
-func (h *header) release() {
-	b := h.block
-	h.pool.core.tellFreed(b)
-	if b.checked != nil {
-		h.pool.core.freeChecked(h, b, probe.Explicit)
-		return
-	}
-	b.heap.mu.Lock()
-	h.releaseIn(b.heap, b)
-}
-
-// releaseIn is release with the heap of h's block b locked; it unlocks it.
-func (h *header) releaseIn(hp *heap, b *block) {
-	site, ptr, size := b.site, b.ptr, b.size
-	if site != 0 {
-		store(&h.past, uint64(site)|(h.word.Load()>>pinBits-1)<<32)
-	}
-	b.header = h
-	hp.shard.Free(size)
-	told := site == 0 || hp.shard.Unsite(site, size, false)
-	seq := hp.shard.Seq()
-	hp.giveBack(b)
-	hp.mu.Unlock()
-	h.pool.core.freed(hp, site, told, ptr, size, seq, probe.Explicit)
-}
-
-// releaseLate gives back the block that the dead header with number net owned, if it owned
-// one. It runs on the goroutine of whoever drains the late queue.
-func (c *core) releaseLate(net uint32) {
-	b := c.owners.drop(net)
-	if b == nil {
-		return
-	}
-	hp := b.heap
-	hp.mu.Lock()
-	if b.state != stateLive || b.net != net {
-		hp.mu.Unlock()
-		return
-	}
-	c.tellFreed(b)
-	if b.checked != nil {
-		b.state = stateBusy
-		hp.mu.Unlock()
-		c.freeChecked(nil, b, probe.Late)
-		return
-	}
-	site, ptr, size := b.site, b.ptr, b.size
-	hp.shard.Late(size)
-	told := site == 0 || hp.shard.Unsite(site, size, true)
-	seq := hp.shard.Seq()
-	hp.giveBack(b)
-	hp.mu.Unlock()
-	c.freed(hp, site, told, ptr, size, seq, probe.Late)
-}
-
 // newHeader returns a header that the collector watches, not yet bound to a block.
 func newHeader(p *Pool, hp *heap) *header {
 	h := &header{pool: p, birth: hp}
 	c := p.core
-	h.net = c.owners.add()
+	h.number = c.owners.add()
 	h.word.Store(genUnit) // generation 0 is the zero Buffer's
-	finalize.Arm(&c.estate.late, h, h.net)
+	finalize.Arm(&c.estate.late, h, h.number)
 	return h
 }
 
-// bind makes h the header of b.
+// bind makes h the header of b. The lock of b's heap is held.
 func (h *header) bind(b *block) {
-	h.block, b.net = b, h.net
-	h.pool.core.owners.set(h.net, b)
+	h.block, b.owner = b, h.number
+	h.pool.core.owners.set(h.number, b)
 }
 
-// spareHeader takes a header that has no block of its own any more. hp.mu is held.
-func (hp *heap) spareHeader(h *header) {
+// unbind takes h from its block.
+func (h *header) unbind() {
 	h.block = nil
-	h.pool.core.owners.set(h.net, nil)
-	h.next = hp.headers
-	hp.headers = h
+	h.pool.core.owners.set(h.number, nil)
 }
 
 // Owners say which block each header owns or owned last, by the header's number. That is

@@ -1,83 +1,82 @@
 package alloc
 
 import (
+	"sync"
 	"unsafe"
 
 	"github.com/lastuse/lastuse/tracker"
 )
 
-// A heap holds segments, and the blocks in them, for one stream. A stream has one heap
-// until several goroutines are seen to meet on it, then up to one for each
-// processor (see lane.widen). All heaps of a stream are in the same stream order, so a block of any
-// serves any Make on the stream.
+// A heap serves the Makes and Frees of one stream. It has runs with idle slots by size class, a few
+// large blocks that were freed last, and what is pending; all else that is idle is in the arena. A heap
+// outlives its stream: the next new stream gets it with what it has.
 //
-// Everything in a heap is guarded by mu, the leaf of the lock order. No device is
-// called and nothing is waited for while mu is held.
+// What is not said to be constant or the arena's is guarded by mu. No device is called and nothing is
+// waited for while mu is held.
 type heap struct {
 	_ [128]byte // no two heaps share a cache line
 
-	mu    lock
-	shard *tracker.Shard    // the counters
-	shut  bool              // the pool is closed
-	elems [8]unsafe.Pointer // element types known to be good, by address: see elemWord
-	runs  [numClasses]*run  // runs with idle slots, by class
-	lane  *lane             // the stream; constant
-	core  *core             // constant
+	mu     sync.Mutex
+	shard  *tracker.Shard    // the counters
+	shut   bool              // the pool is closed
+	elems  [8]unsafe.Pointer // element types known to be good, by address: see elemWord
+	runs   [numClasses]*run  // runs with idle slots, by class
+	core   *core             // constant
+	cached [cacheSize]*block // large blocks that were freed last
+	turn   int               // place in cached of the next one
+	kept   int64             // bytes in cached
 
 	headers *header // spare ones
-	structs *block  // spare ones, linked by next
 	batches *batch  // spare ones
 
-	warm   *block // the large block that was freed last, or nil: see cool
-	idle   bins   // idle large blocks
-	whole  bins   // idle blocks that are whole segments got for one large buffer: see single
-	voids  bins   // addresses without memory
-	guests bins   // idle blocks lent to this heap by others: see lend
-
 	pending []*queue // by the streams they wait for
-	pens    int64    // bytes in pending
-	last    uint64   // stamp of the latest Free
-	grown   int64    // bytes got before looking at siblings: see settleIn
-	segs    []*segment
+	pens    int64    // bytes in pending, and in quarantine
+	last    stamp    // the latest Free
 
-	held quarantine // in Check mode; part of pens
+	line  timeline // has a lock of its own
+	shelf shelf    // the arena's
 
 	_ [128]byte
 }
 
-// grab takes an idle block of size bytes, or of class c if size is small, makes it live
-// and counts it. It returns nil if there is none. hp.mu is held.
+// cacheSize is how many large blocks a heap keeps as they are when they are freed. Programs ask for the
+// sizes again that they have just freed, and then nothing has to be joined, split or looked for. What is
+// cached serves no other size, so all of it goes to the arena when a Make finds nothing there.
+// Large blocks are the fewer and the more missed: above cacheBytes only the one freed last is kept.
+const (
+	cacheSize  = 8
+	cacheBytes = 32 << 20
+)
+
+// grab takes an idle block of size bytes, or of class c if that is not negative, makes it live and counts
+// it. It returns nil if there is none. hp.mu is held.
 func (hp *heap) grab(size int64, c int) *block {
-	var b *block
 	if hp.shut {
 		return nil
 	}
+	var b *block
 	if c >= 0 {
 		b = hp.grabSlot(c)
 	} else {
 		b = hp.grabLarge(size)
 	}
 	if b == nil {
-		if c >= 0 {
-			size = classSize(c)
-		}
-		if b = hp.grabGuest(size); b == nil {
-			return nil
-		}
+		return nil
 	}
 	b.state = stateLive
 	hp.shard.Alloc(b.size)
 	return b
 }
 
-// grabSlot takes an idle slot of class c, cutting a new run if an idle block
-// is large enough.
+// grabSlot takes an idle slot of class c, cutting a new run if there is none.
 func (hp *heap) grabSlot(c int) *block {
 	r := hp.runs[c]
 	if r == nil {
-		if r = hp.cutRun(c); r == nil {
+		b := hp.takeLarge(runSize(c))
+		if b == nil {
 			return nil
 		}
+		r = hp.newRun(b, c)
 	}
 	b := r.free
 	r.free, b.next = b.next, nil
@@ -87,79 +86,78 @@ func (hp *heap) grabSlot(c int) *block {
 	return b
 }
 
-// cool puts the warm block among the idle ones. A large block that is freed stays warm until
-// the next one is, or until somebody looks through the lists: programs ask for the size again
-// that they have just freed, and then nothing has to be joined, split or looked for.
-// hp.mu is held.
-func (hp *heap) cool() {
-	if b := hp.warm; b != nil {
-		hp.warm = nil
-		hp.retire(b)
-	}
-}
-
-// grabLarge takes the best fit for size bytes and puts back what is too much.
+// grabLarge takes a block of size bytes: a cached one, or the best fit of the arena.
 func (hp *heap) grabLarge(size int64) *block {
-	b := hp.warm
-	if b != nil && b.size == size {
-		hp.warm = nil
-		return b
-	}
-	hp.cool()
-	if hp.whole.rows != 0 && size >= hp.core.single() {
-		if b = hp.whole.find(size); b != nil && b.size <= size+size/singleWaste {
-			hp.whole.take(b)
+	for i, b := range hp.cached {
+		if b != nil && b.size == size {
+			hp.cached[i] = nil
+			hp.kept -= size
 			return b
 		}
 	}
-	if b = hp.idle.find(size); b == nil {
-		return nil
-	}
-	hp.idle.take(b)
-	if rest := hp.split(b, size); rest != nil {
-		hp.idle.put(rest)
+	return hp.takeLarge(size)
+}
+
+// takeLarge takes a block of size bytes out of the arena, and is not put off by what is cached.
+func (hp *heap) takeLarge(size int64) *block {
+	b := hp.core.arena.take(hp, size)
+	if b == nil && hp.flush() {
+		b = hp.core.arena.take(hp, size)
 	}
 	return b
 }
 
-// grabGuest takes a block that was lent to this heap before. It is not split, so it must
-// fit closely.
-func (hp *heap) grabGuest(size int64) *block {
-	if hp.guests.rows == 0 {
-		return nil
+// cache keeps the large block b, which was freed last, for the next Make of its size.
+func (hp *heap) cache(b *block) {
+	if hp.kept > 0 && hp.kept+b.size > cacheBytes {
+		hp.flush()
 	}
-	b := hp.guests.find(size)
-	if b == nil || b.size > size+size/8 {
-		return nil
+	old := hp.cached[hp.turn]
+	hp.cached[hp.turn] = b
+	hp.turn = (hp.turn + 1) % cacheSize
+	hp.kept += b.size
+	b.state = stateCached
+	if old != nil {
+		hp.kept -= old.size
+		hp.retire(old)
 	}
-	hp.guests.take(b)
-	return b
+}
+
+// flush puts what is cached into the arena, and reports whether there was anything. hp.mu is held.
+func (hp *heap) flush() bool {
+	if hp.kept == 0 {
+		return false
+	}
+	for i, b := range hp.cached {
+		if b != nil {
+			hp.cached[i] = nil
+			hp.retire(b)
+		}
+	}
+	hp.kept = 0
+	return true
+}
+
+// retire puts the large block b, which is in no list, into the arena.
+func (hp *heap) retire(b *block) {
+	hp.strip(b)
+	a := &hp.core.arena
+	a.mu.Lock()
+	a.put(b)
+	a.mu.Unlock()
 }
 
 // runSize returns the size of the block that a run of class c is cut from, in bytes.
 func runSize(c int) int64 { return int64(runSlots(c)) * classSize(c) }
 
-// cutRun cuts an idle block into slots of class c.
-func (hp *heap) cutRun(c int) *run {
-	b := hp.grabLarge(runSize(c))
-	if b == nil {
-		return nil
-	}
-	return hp.cut(b, c)
-}
-
-// cut cuts b, which is in no list, into slots of class c.
-func (hp *heap) cut(b *block, c int) *run {
+// newRun cuts b, which is in no list, into slots of class c.
+func (hp *heap) newRun(b *block, c int) *run {
 	n, size := runSlots(c), classSize(c)
-	if h := b.header; h != nil {
-		b.header = nil
-		hp.spareHeader(h)
-	}
 	b.state = stateRun
 	r := &run{block: b, idle: int32(n), slots: int32(n), all: make([]block, n)}
 	for i := n - 1; i >= 0; i-- { // lowest address first
 		s := &r.all[i]
-		s.ptr, s.size, s.heap, s.run, s.class = b.ptr+Ptr(int64(i)*size), size, hp, r, uint8(c)
+		s.ptr, s.size, s.run, s.class = b.ptr+Ptr(int64(i)*size), size, r, uint8(c)
 		s.state, s.stamp, s.seg = stateIdle, b.stamp, b.seg
 		s.next, r.free = r.free, s
 	}
@@ -187,52 +185,14 @@ func (hp *heap) unlistRun(r *run, c int) {
 	r.next, r.prev = nil, nil
 }
 
-// giveBack takes b, which was live until now and has been counted as freed: to the
-// idle blocks if only the heap's own stream has used it, else to the pending ones.
-// Nothing is asked of the device. hp.mu is held.
-func (hp *heap) giveBack(b *block) {
-	if t := hp.core.trace; t != nil && b.adopted == nil {
-		t.add('f', hp.lane.index, b.ptr, 0) // before anybody can have it
-	}
-	b.stamp = hp.lane.epoch.Load()
-	hp.last = b.stamp
-	b.site = 0
-	if b.others.Load() != 0 || b.adopted != nil {
-		hp.pend(b)
-		return
-	}
-	if r := b.run; r != nil && r.idle > 0 && !b.lent {
-		// What retire does, for the case that is nearly all of them.
-		b.state = stateIdle
-		b.next, r.free = r.free, b
-		r.idle++
-		return
-	}
-	if b.run == nil {
-		hp.cool()
-		b.state, hp.warm = stateWarm, b
-		return
-	}
-	hp.retire(b)
-}
-
-// retire puts b among the idle blocks: all other streams are known to be done with
-// it. hp.mu is held.
-func (hp *heap) retire(b *block) {
-	switch {
-	case b.lent:
-		b.state = stateIdle
-		hp.guests.put(b)
-	case b.run != nil:
-		hp.putSlot(b)
-	default:
-		hp.putIdle(b)
-	}
-}
-
-// putSlot gives a slot back to its run.
-func (hp *heap) putSlot(b *block) {
+// idle takes back b, which nobody but hp's stream may still be using: a slot to its run, a large block
+// to those that are cached. hp.mu is held.
+func (hp *heap) idle(b *block) {
 	r := b.run
+	if r == nil {
+		hp.cache(b)
+		return
+	}
 	b.state = stateIdle
 	b.next, r.free = r.free, b
 	if r.idle++; r.idle == 1 {
@@ -240,20 +200,23 @@ func (hp *heap) putSlot(b *block) {
 	}
 }
 
-// dissolve makes idle large blocks of all runs that have no live slot, and reports
-// whether there was one. Free does not do so: a run that empties and fills again and
-// again would be cut each time. With done, it leaves the runs alone whose work is not
-// known to be complete: joined with their neighbours they would keep these from other
-// streams, to which only what is complete is of use. hp.mu is held.
-func (hp *heap) dissolve(done bool) bool {
-	hp.cool()
-	any := false
+// tidy puts into the arena what hp has and nobody uses: what is cached, and runs that have no live slot. A
+// Free does not do so: a run that empties and fills again and again would be cut each time. With done, it
+// leaves the runs alone whose work is not known to be complete: they are of no use to other streams yet.
+// It reports whether there was anything. hp.mu is held.
+func (hp *heap) tidy(done bool) bool {
+	any := hp.flush()
 	for c := range hp.runs {
 		for r := hp.runs[c]; r != nil; {
 			next := r.next
-			if r.idle == r.slots && (!done || hp.lane.complete(r.stamp())) {
+			if r.idle == r.slots && (!done || r.stamp().complete()) {
 				hp.unlistRun(r, c)
-				hp.dissolveRun(r)
+				b := r.block
+				b.slots, b.stamp = nil, r.stamp()
+				for i := range r.all {
+					hp.strip(&r.all[i])
+				}
+				hp.retire(b)
 				any = true
 			}
 			r = next
@@ -262,32 +225,52 @@ func (hp *heap) dissolve(done bool) bool {
 	return any
 }
 
-// stamp returns the latest stamp of r's slots, all of which are idle.
-func (r *run) stamp() uint64 {
-	latest := uint64(0)
-	for i := range r.all {
-		latest = max(latest, r.all[i].stamp)
+// strip takes the header of a block that serves no buffer of its size any more. hp.mu is held.
+func (hp *heap) strip(b *block) {
+	if h := b.header; h != nil {
+		b.header = nil
+		h.unbind()
+		h.next = hp.headers
+		hp.headers = h
 	}
-	return latest
 }
 
-func (hp *heap) dissolveRun(r *run) {
-	b := r.block
-	b.slots = nil
-	b.stamp = max(b.stamp, r.stamp())
-	for i := range r.all {
-		s := &r.all[i]
-		if h := s.header; h != nil {
-			s.header = nil
-			hp.spareHeader(h)
-		}
-	}
-	hp.retire(b) // which may have been lent as a whole
+// ready brings up to date what others may take from hp: it asks the device how far the stream has come, and
+// tidies up.
+func (hp *heap) ready() {
+	hp.mu.Lock()
+	last := hp.last
+	hp.mu.Unlock()
+	last.look()
+	hp.inquire()
+	hp.mu.Lock()
+	hp.tidy(true)
+	hp.mu.Unlock()
 }
 
-// headerFor takes the header that goes with the live block b out of the heap, or a spare one,
-// or returns nil. hp.mu is held.
-func (hp *heap) headerFor(b *block) *header {
+// tidyAll brings the arena up to date: all that is idle and complete lies there, as much of it in one piece as
+// can be.
+func (c *core) tidyAll() {
+	for _, hp := range c.allHeaps() {
+		hp.ready()
+	}
+	c.arena.sendHome()
+}
+
+// hasIdle reports whether large blocks of hp lie idle, and puts all of them into the arena.
+func (hp *heap) hasIdle() bool {
+	hp.mu.Lock()
+	defer hp.mu.Unlock()
+	hp.flush()
+	a := &hp.core.arena
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return hp.shelf.bytes() > 0
+}
+
+// headerFor takes the header that goes with the live block b out of the heap, or a spare one, or makes
+// one for pool p. hp.mu is held.
+func (hp *heap) headerFor(p *Pool, b *block) *header {
 	h := b.header
 	if h != nil {
 		b.header = nil
@@ -295,14 +278,9 @@ func (hp *heap) headerFor(b *block) *header {
 	}
 	if h = hp.headers; h != nil {
 		hp.headers, h.next = h.next, nil
-		h.bind(b)
+	} else {
+		h = newHeader(p, hp)
 	}
+	h.bind(b)
 	return h
-}
-
-// repeated counts a Free of what was free already.
-func (hp *heap) repeated() {
-	hp.mu.Lock()
-	hp.shard.Repeat()
-	hp.mu.Unlock()
 }

@@ -132,4 +132,4 @@ func (s *Stream) End(args ...Arg) {
 // LaunchHandle returns the device's handle of s for a package that launches with
 // [Stream.Begin] and [Stream.End] and gives the handle to nobody else. Unlike
 // [Stream.Handle] it does not make the pool reckon with captures by others.
-func (s *Stream) LaunchHandle() uintptr { return s.lane.handle }
+func (s *Stream) LaunchHandle() uintptr { return s.heap.line.handle }

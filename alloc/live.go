@@ -17,13 +17,17 @@ func (c *core) eachLive(f func(*block)) {
 	c.stopped(func() { c.walkLive(f) })
 }
 
-// stopped calls f while nothing moves: it holds the locks of all heaps, as nobody else does, so
-// that it may wait for each of them. f calls no device.
+// stopped calls f while nothing moves: it holds the locks of all heaps, as nobody else does, so that it may
+// wait for each of them, and that of the arena. f calls no device.
 func (c *core) stopped(f func()) {
 	c.mu.Lock() // no heap comes
 	defer c.mu.Unlock()
-	c.eachHeap(func(hp *heap) { hp.mu.Lock() })
-	defer c.eachHeap(func(hp *heap) { hp.mu.Unlock() })
+	for _, hp := range c.allHeaps() {
+		hp.mu.Lock()
+		defer hp.mu.Unlock()
+	}
+	c.arena.mu.Lock()
+	defer c.arena.mu.Unlock()
 	f()
 }
 
@@ -107,7 +111,7 @@ func (c *core) liveError(st tracker.AccountStats) error {
 type watched struct {
 	block *block
 	heap  *heap
-	stamp uint64 // of the work that filled the red zones
+	stamp stamp // of the work that filled the red zones
 }
 
 // checkLive looks at the red zones of live buffers. It does not wait: red zones that may not be
@@ -117,14 +121,14 @@ func (c *core) checkLive() error {
 	c.eachLive(func(b *block) {
 		if k := b.checked; k != nil && k.fenced && !k.torn {
 			k.watchers++
-			all = append(all, watched{b, b.heap, k.filled})
+			all = append(all, watched{b, b.heap(), k.filled})
 		}
 	})
 	var errs []error
 	for _, w := range all {
 		b, k := w.block, w.block.checked
 		var err error
-		if w.heap.lane.look(w.stamp) {
+		if w.stamp.look() {
 			err = c.examineZones(b)
 		}
 		w.heap.mu.Lock()

@@ -2,12 +2,85 @@ package alloc
 
 import (
 	"fmt"
+	"math/bits"
 	"reflect"
 	"unsafe"
 
 	"github.com/lastuse/lastuse/internal/probe"
-	"github.com/lastuse/lastuse/tracker"
 )
+
+// make is Make, once for all element types. typ is a nil pointer to the element type, elem the element's
+// size.
+func (s *Stream) make(typ any, elem uintptr, n int) (*header, uint64, error) {
+	hi, lo := bits.Mul64(uint64(elem), uint64(n))
+	if hi != 0 || lo-1 >= maxSize || s.none() { // n <= 0 as well
+		return s.makeNothing(typ, elem, n)
+	}
+	if s.careful.Load() {
+		return s.makeCarefully(typ, int64(lo))
+	}
+	return s.makeBlock(typ, int64(lo), depthMake)
+}
+
+// Frames from makeBlock to the caller of the exported function, for the sites.
+const (
+	depthMake    = 3 // makeBlock, make, Make
+	depthCareful = 4 // makeBlock, makeCarefully, make, Make
+	depthChecked = 5 // makeBlock, makeChecked, makeCarefully, make, Make
+	depthAdopt   = 2 // adopt, Adopt
+)
+
+// makeBlock makes a buffer of size bytes, which is positive. The caller of Make is depth frames above what
+// makeBlock calls.
+func (s *Stream) makeBlock(typ any, size int64, depth int) (*header, uint64, error) {
+	c, hp := s.core, s.heap
+	if s.late.Len() != 0 {
+		c.drain(drainPerMake)
+	}
+	class := -1
+	if size <= smallMax {
+		class = classOf(size)
+	} else {
+		size = roundLarge(size)
+	}
+	hp.mu.Lock()
+	if w := elemWord(typ); *hp.elem(w) != w {
+		hp.mu.Unlock()
+		if err := c.checkElem("make", typ); err != nil {
+			return nil, 0, err
+		}
+		hp.mu.Lock()
+		*hp.elem(w) = w
+	}
+	b := hp.grab(size, class)
+	if b == nil {
+		hp.mu.Unlock()
+		var err error
+		if b, err = s.climb(size, class); err != nil {
+			return nil, 0, err
+		}
+		hp.mu.Lock()
+	}
+	h := hp.headerFor(s.pool, b)
+	return h, s.made(hp, h, b, depth), nil
+}
+
+// made ends a Make of the live block b, whose generation it returns. hp.mu is held; made gives it up.
+func (s *Stream) made(hp *heap, h *header, b *block, depth int) (gen uint64) {
+	ptr, size, seq := b.ptr, b.size, hp.shard.Seq()
+	if !hp.shard.Sample(size) {
+		hp.mu.Unlock()
+		probe.Alloc(uintptr(ptr), uintptr(size), 0, seq)
+		return h.word.Load() >> pinBits
+	}
+	hp.mu.Unlock() // a stack takes its time, and the block is nobody else's
+	site := s.core.books.Site(depth+1, hp.shard, size)
+	hp.mu.Lock()
+	b.site = site
+	hp.mu.Unlock()
+	probe.Alloc(uintptr(ptr), uintptr(size), uintptr(site), seq)
+	return h.word.Load() >> pinBits
+}
 
 // makeNothing is what remains of a Make that asks for no memory, or for an impossible
 // amount.
@@ -25,115 +98,6 @@ func (s *Stream) makeNothing(typ any, elem uintptr, n int) (*header, uint64, err
 		return nil, 0, nil
 	}
 	return nil, 0, fmt.Errorf("alloc: make: %d elements of %d bytes: %w", n, elem, ErrSize)
-}
-
-// Frames from finish to the caller of the exported function, for the sites.
-const (
-	depthMake    = 4 // makeBlock, make, Make
-	depthCareful = 5 // makeBlock, makeCarefully, make, Make
-	depthChecked = 6 // makeBlock, makeChecked, makeCarefully, make, Make
-	depthAdopt   = 3 // adopt, Adopt
-)
-
-// makeBlock makes a buffer of size bytes, which is positive. The caller of Make is depth frames above
-// what finish calls. If hp is not nil it is a locked heap of the stream; if b is not nil either, it
-// is live in it and counted, and all that is missing is its header or its site.
-func (s *Stream) makeBlock(typ any, size int64, hp *heap, b *block, depth int) (*header, uint64, error) {
-	if hp == nil {
-		if s.late.Len() != 0 {
-			s.core.drain(drainPerMake)
-		}
-		hp = s.lane.pick()
-		if !hp.mu.TryLock() {
-			hp = s.lane.contended(hp)
-		}
-	}
-	if b == nil {
-		w := elemWord(typ)
-		if known := hp.elem(w); *known != w {
-			hp.mu.Unlock()
-			if err := s.core.checkElem("make", typ); err != nil {
-				return nil, 0, err
-			}
-			hp.mu.Lock()
-			*known = w
-		}
-		class := -1
-		if size <= smallMax {
-			class = classOf(size)
-		} else {
-			size = roundLarge(size)
-		}
-		if b = hp.grab(size, class); b == nil {
-			hp.mu.Unlock()
-			var err error
-			if b, err = s.climb(hp, size, class); err != nil { // b is live and its heap locked
-				return nil, 0, err
-			}
-			hp = b.heap
-		}
-	}
-	ptr, size, seq := b.ptr, b.size, hp.shard.Seq()
-	h := hp.headerFor(b)
-	sampled := hp.shard.Sample(size)
-	if sampled && h != nil {
-		if b.site = hp.shard.SiteAgain(depthAgain, size); b.site != 0 {
-			sampled = false
-		}
-	}
-	if sampled || h == nil {
-		return s.finish(hp, b, h, sampled, seq, depth)
-	}
-	site := b.site
-	hp.mu.Unlock()
-	probe.Alloc(uintptr(ptr), uintptr(size), uintptr(site), seq)
-	return h, h.word.Load() >> pinBits, nil
-}
-
-// depthAgain is how many frames lie between a call in makeBlock and its caller: what the
-// stacks of Shard.SiteAgain begin with.
-const depthAgain = 0
-
-// finish ends a Make whose block needs a header, or whose site is to be taken. The
-// heap hp of the live block b is locked; finish unlocks it.
-func (s *Stream) finish(hp *heap, b *block, h *header, sampled bool, seq uintptr, depth int) (*header, uint64, error) {
-	ptr, size := b.ptr, b.size
-	hp.mu.Unlock()
-	// Both take their time, and the block is nobody else's.
-	fresh := h == nil
-	if fresh {
-		h = newHeader(s.pool, hp)
-	}
-	var site tracker.SiteID
-	if sampled {
-		site = s.core.books.Site(depth, hp.shard, size)
-	}
-	hp.mu.Lock()
-	if fresh {
-		h.bind(b)
-	}
-	b.site = site
-	if sampled && depth == depthMake {
-		hp.shard.Remember(depthAgain+1, site)
-	}
-	hp.mu.Unlock()
-	probe.Alloc(uintptr(ptr), uintptr(size), uintptr(site), seq)
-	return h, h.word.Load() >> pinBits, nil
-}
-
-// freed is the end of every Free: what needs no lock. told says that the books know already what
-// the site has lost.
-func (c *core) freed(hp *heap, site tracker.SiteID, told bool, ptr Ptr, size int64, seq, how uintptr) {
-	if !told {
-		c.books.Unsite(site, size, how == probe.Late)
-	}
-	if c.recording {
-		c.recordFree(hp, ptr, size, how)
-	}
-	probe.Free(uintptr(ptr), uintptr(size), uintptr(site), seq, how)
-	if c.closed.Load() {
-		c.leftover()
-	}
 }
 
 // elemWord returns a word that stands for the type that typ, a nil pointer, points

@@ -127,16 +127,6 @@ func TestBorrowedRuns(t *testing.T) {
 	st := sound(t, p)
 	assert.EqualValues(t, 5, st.Other)
 	require.NoError(t, p.Close())
-
-	// Where there is nothing else a slot will do.
-	p = newPool(t, host.Options{NoMapping: true}, alloc.Options{Limit: 64 << 10, Segment: 64 << 10})
-	s, u := newStream(t, p), newStream(t, p)
-	a, b := mustMake[byte](t, s, 4096), mustMake[byte](t, u, 4096)
-	assert.EqualValues(t, 1, p.Stats().Other)
-	a.Free()
-	b.Free()
-	sound(t, p)
-	require.NoError(t, p.Close())
 }
 
 func TestSharedStream(t *testing.T) {

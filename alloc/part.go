@@ -67,11 +67,11 @@ func (p part) pinOn(s *Stream) (Ptr, bool) {
 		return 0, false
 	}
 	b := h.block
-	if l := s.lane; l != b.heap.lane && b.others.Load()&l.bit == 0 {
-		b.others.Or(l.bit)
+	if hp := s.heap; hp != b.heap() && b.others.Load()&hp.line.bit == 0 {
+		b.others.Or(hp.line.bit)
 	}
 	if o := s.core.custody; o != nil {
-		o.Begin(s.lane.handle, uintptr(b.ptr), b.size)
+		o.Begin(s.heap.line.handle, uintptr(b.ptr), b.size)
 	}
 	return b.data() + Ptr(p.off), true
 }
@@ -80,7 +80,7 @@ func (p part) pinOn(s *Stream) (Ptr, bool) {
 func (p part) end(s *Stream) {
 	if p.header != nil {
 		if o := s.core.custody; o != nil {
-			o.End(s.lane.handle, uintptr(p.header.block.ptr), p.header.block.size)
+			o.End(s.heap.line.handle, uintptr(p.header.block.ptr), p.header.block.size)
 		}
 		p.header.unpin(p.gen)
 	}
@@ -100,7 +100,7 @@ func (p part) copyFrom(s *Stream, src unsafe.Pointer, n int, elem uintptr) error
 		if err != nil {
 			return err
 		}
-		err = s.core.dev.CopyIn(s.lane.handle, ptr, src, size)
+		err = s.core.dev.CopyIn(s.heap.line.handle, ptr, src, size)
 		s.letGo(pinned, err)
 		if err != nil {
 			return fmt.Errorf("alloc: copy in: %w", err)
@@ -123,7 +123,7 @@ func (p part) copyTo(s *Stream, dst unsafe.Pointer, n int, elem uintptr) error {
 		if err != nil {
 			return err
 		}
-		err = s.core.dev.CopyOut(s.lane.handle, dst, ptr, size)
+		err = s.core.dev.CopyOut(s.heap.line.handle, dst, ptr, size)
 		s.letGo(pinned, err)
 		if err != nil {
 			return fmt.Errorf("alloc: copy out: %w", err)
@@ -147,7 +147,7 @@ func copyParts(s *Stream, dst, src part, elem uintptr) error {
 	}
 	defer src.end(s)
 	if size := int64(src.n) * int64(elem); size > 0 {
-		if err := s.core.dev.Copy(s.lane.handle, to, from, size); err != nil {
+		if err := s.core.dev.Copy(s.heap.line.handle, to, from, size); err != nil {
 			return fmt.Errorf("alloc: copy: %w", err)
 		}
 	}
@@ -164,7 +164,7 @@ func (p part) fill(s *Stream, x unsafe.Pointer, elem uintptr) error {
 	if p.n == 0 || elem == 0 {
 		return nil
 	}
-	if err := s.core.fill(s.lane.handle, ptr, unsafe.Slice((*byte)(x), elem), int64(p.n)); err != nil {
+	if err := s.core.fill(s.heap.line.handle, ptr, unsafe.Slice((*byte)(x), elem), int64(p.n)); err != nil {
 		return fmt.Errorf("alloc: fill: %w", err)
 	}
 	return nil

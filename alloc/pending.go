@@ -4,49 +4,41 @@ import "math/bits"
 
 // Pending blocks.
 //
-// A block that other streams have used waits in its heap until they are seen to be
-// past the point of its Free. Blocks that wait for the same streams stand in one queue, so
-// a slow stream holds up nothing that does not wait for it. Blocks freed while the
-// streams' epochs stood still share a batch, and so the answer to one question.
+// A block that other streams have used waits in its heap until they are seen to be past the point of its
+// Free. Blocks that wait for the same streams stand in one queue, so a slow stream holds up nothing that
+// does not wait for it. Blocks freed while the streams' epochs stood still share a batch, and so the
+// answer to one question.
 
-// A queue holds the batches that wait for the lanes in mask.
+// A queue holds the batches that wait for the timelines in mask.
 type queue struct {
-	mask        uint64 // bits of lanes
+	mask        uint64 // bits of timelines
 	first, last *batch // oldest first
 }
 
 // A batch is a list of pending blocks freed between two events.
 type batch struct {
-	lanes *[]*lane // the pool's when the batch began
-	needs []need
+	heaps *[]*heap // the pool's when the batch began
+	needs []stamp
 	first *block // linked by next
 	next  *batch
 }
 
-// A need is a stamp on a lane.
-type need struct {
-	lane  *lane
-	stamp uint64
-}
-
-// met reports whether the need's work is known to be complete.
-func (n need) met() bool { return n.lane.complete(n.stamp) }
-
-// met reports whether all of a batch's needs are.
+// met reports whether all that the blocks of a batch wait for is known to be complete.
 func (b *batch) met() bool {
-	for _, n := range b.needs {
-		if !n.met() {
+	for _, s := range b.needs {
+		if !s.complete() {
 			return false
 		}
 	}
 	return true
 }
 
-// pend puts b among the pending blocks. hp.mu is held.
+// pend puts b, which other streams have used or somebody else has made, among the pending blocks. hp.mu is
+// held.
 func (hp *heap) pend(b *block) {
 	mask := b.others.Swap(0)
 	if b.adopted != nil {
-		mask |= hp.lane.bit // its memory leaves the stream: the stream itself must be past it
+		mask |= hp.line.bit // its memory leaves the stream: the stream itself must be past it
 	}
 	b.state = statePending
 	hp.shard.Pend(b.size)
@@ -61,7 +53,7 @@ func (hp *heap) pend(b *block) {
 		q = &queue{mask: mask}
 		hp.pending = append(hp.pending, q)
 	}
-	if q.last == nil || !hp.current(q.last) {
+	if q.last == nil || !q.last.current(hp.core) {
 		fresh := hp.newBatch(mask)
 		if q.last == nil {
 			q.first = fresh
@@ -73,48 +65,69 @@ func (hp *heap) pend(b *block) {
 	b.next, q.last.first = q.last.first, b
 }
 
-// current reports whether a block freed now would have the needs of b.
-func (hp *heap) current(b *batch) bool {
-	if b.lanes != hp.core.lanes.Load() {
+// current reports whether a block freed now would wait for the same as those of b.
+func (b *batch) current(c *core) bool {
+	if b.heaps != c.heaps.Load() {
 		return false
 	}
-	for _, n := range b.needs {
-		if n.lane.epoch.Load() != n.stamp {
+	for _, s := range b.needs {
+		if s.line.now() != s {
 			return false
 		}
 	}
 	return true
 }
 
-// newBatch returns an empty batch with the needs of a block freed now.
+// newBatch returns an empty batch for blocks freed now.
 func (hp *heap) newBatch(mask uint64) *batch {
 	b := hp.batches
 	if b == nil {
 		b = new(batch)
 	}
 	hp.batches = b.next
-	b.lanes, b.needs, b.next = hp.core.lanes.Load(), b.needs[:0], nil
-	for _, l := range *b.lanes {
-		if l.bit&mask != 0 {
-			b.needs = append(b.needs, need{l, l.epoch.Load()})
-		}
-	}
+	b.heaps, b.needs, b.next = hp.core.heaps.Load(), b.needs[:0], nil
+	b.needs = hp.core.stamps(b.needs, mask)
 	return b
 }
 
-// settle takes up to n pending blocks whose needs are met out of pending. Blocks of the
-// pool go to the idle ones; adopted ones are returned, linked by next, to be released by
-// the caller without a lock. Nothing is asked of the device. hp.mu is held.
-func (hp *heap) settle(n int) (settled int, adopted *block) {
+// stamps appends the stamps of what is freed now for the timelines in mask.
+func (c *core) stamps(to []stamp, mask uint64) []stamp {
+	for _, o := range c.allHeaps() {
+		if o.line.bit&mask != 0 {
+			to = append(to, o.line.now())
+		}
+	}
+	return to
+}
+
+// settlePerLook is how many pending blocks one look at a heap makes idle.
+const settlePerLook = 4096
+
+// settle makes blocks of hp idle that are known to be free of other streams, and returns how many. It asks
+// the device nothing. Adopted memory is released. No lock is held.
+func (hp *heap) settle() int {
+	hp.mu.Lock()
+	n, gone := hp.settleLocked()
+	hp.mu.Unlock()
+	for gone != nil {
+		b := gone
+		gone, b.next = b.next, nil
+		hp.core.disown(hp, b)
+	}
+	return n
+}
+
+// settleLocked is settle but for the adopted blocks, which it returns, linked by next.
+func (hp *heap) settleLocked() (settled int, adopted *block) {
 	for i := 0; i < len(hp.pending); i++ {
 		q := hp.pending[i]
-		for q.first != nil && settled < n && q.first.met() {
+		for q.first != nil && settled < settlePerLook && q.first.met() {
 			b, done := q.first.first, q.first
 			if done.first = b.next; done.first == nil {
 				if q.first = done.next; q.first == nil {
 					q.last = nil
 				}
-				done.lanes, done.next = nil, hp.batches
+				done.heaps, done.next = nil, hp.batches
 				hp.batches = done
 			}
 			b.next = nil
@@ -126,7 +139,7 @@ func (hp *heap) settle(n int) (settled int, adopted *block) {
 				b.next, adopted = adopted, b
 				continue
 			}
-			hp.retire(b)
+			hp.idle(b)
 		}
 		if q.first == nil && bits.OnesCount64(q.mask) > 1 {
 			// Sets of streams are many; only the single ones are worth keeping.
@@ -139,13 +152,32 @@ func (hp *heap) settle(n int) (settled int, adopted *block) {
 	return settled, adopted
 }
 
-// needs appends what the pending blocks of hp wait for, the oldest of each queue. hp.mu
-// is held.
-func (hp *heap) needs(all []need) []need {
+// settleAll settles every heap. It asks the device nothing.
+func (c *core) settleAll() {
+	for _, hp := range c.allHeaps() {
+		for hp.settle() == settlePerLook {
+		}
+	}
+}
+
+// needs returns what the pending blocks of hp wait for, the oldest of each queue.
+func (hp *heap) needs() (all []stamp) {
+	hp.mu.Lock()
+	defer hp.mu.Unlock()
 	for _, q := range hp.pending {
 		if q.first != nil {
 			all = append(all, q.first.needs...)
 		}
 	}
 	return all
+}
+
+// inquire asks the device about what the pending blocks of hp wait for, and settles those it is done with.
+// It reports whether there was one.
+func (hp *heap) inquire() bool {
+	needs := hp.needs()
+	for _, s := range needs {
+		s.look()
+	}
+	return len(needs) > 0 && hp.settle() > 0
 }

@@ -46,7 +46,7 @@ type pinnedBlock struct {
 	// word holds the generation in its upper 48 bits and the number of pins below. Odd generations are those of
 	// owners: a Make and a Free each move it on by one.
 	word  atomic.Uint64
-	lanes atomic.Uint64 // bits of the lanes whose work was given it by its present owner
+	users atomic.Uint64 // bits of the timelines whose work was given it by its present owner
 
 	seg *pinnedSegment // constant
 	ptr unsafe.Pointer // constant
@@ -56,7 +56,7 @@ type pinnedBlock struct {
 	owner  uint32        // number of the header in pinnedHeap.owners, if it has one
 	site   tracker.SiteID
 	past   tracker.SiteID // where the last owner that is gone was made
-	needs  []need         // while it is pending: what it waits for
+	needs  []stamp        // while it is pending: what it waits for
 	next   *pinnedBlock
 }
 
@@ -284,12 +284,12 @@ func (hp *pinnedHeap) settle(class int, all bool) {
 	var last *pinnedBlock
 	for at := &k.first; *at != nil; {
 		b := *at
-		if !all && slices.ContainsFunc(b.needs, func(n need) bool { return !n.met() }) {
+		if !all && slices.ContainsFunc(b.needs, func(s stamp) bool { return !s.complete() }) {
 			last, at = b, &b.next
 			continue
 		}
 		*at = b.next
-		clear(b.needs) // which lead to lanes
+		clear(b.needs) // which lead to heaps
 		b.needs = b.needs[:0]
 		b.next, k.idle = k.idle, b
 		b.seg.busy--

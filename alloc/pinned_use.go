@@ -41,11 +41,11 @@ func (s *Stream) beginPinned(h *pinnedHeader, gen uint64, size int64) (PinnedUse
 	if !b.pin(gen) {
 		return PinnedUse{}, s.core.pinned.Load().used(b, gen, "page-locked memory")
 	}
-	b.usedOn(s.lane)
+	b.usedOn(&s.heap.line)
 	if o := s.core.custody; o != nil {
-		o.Begin(s.lane.handle, uintptr(b.ptr), b.size())
+		o.Begin(s.heap.line.handle, uintptr(b.ptr), b.size())
 	}
-	return PinnedUse{Ptr: b.ptr, Size: size, heap: s.core.pinned.Load(), block: b, stream: s.lane.handle}, nil
+	return PinnedUse{Ptr: b.ptr, Size: size, heap: s.core.pinned.Load(), block: b, stream: s.heap.line.handle}, nil
 }
 
 // End unpins what [BeginPinned] pinned. The work is enqueued, or will not be.
@@ -105,56 +105,48 @@ func (hp *pinnedHeap) used(b *pinnedBlock, gen uint64, op string) error {
 	return err
 }
 
-// usedOn notes that work on l was given b.
-func (b *pinnedBlock) usedOn(l *lane) {
-	if b.lanes.Load()&l.bit == 0 {
-		b.lanes.Or(l.bit)
+// usedOn notes that work on t's stream was given b.
+func (b *pinnedBlock) usedOn(t *timeline) {
+	if b.users.Load()&t.bit == 0 {
+		b.users.Or(t.bit)
 	}
 }
 
 // needsOf returns what b must wait for: all that the streams that were given it have now. hp.mu is held.
-func (hp *pinnedHeap) needsOf(b *pinnedBlock) []need {
-	needs, mask := b.needs[:0], b.lanes.Swap(0)
-	if mask != 0 {
-		for _, l := range *hp.core.lanes.Load() {
-			if l.bit&mask != 0 {
-				needs = append(needs, need{l, l.epoch.Load()})
-			}
-		}
-	}
-	return needs
+func (hp *pinnedHeap) needsOf(b *pinnedBlock) []stamp {
+	return hp.core.stamps(b.needs[:0], b.users.Swap(0))
 }
 
 // look asks the device how far the streams have come that pending blocks of the classes from first to last wait for.
 func (hp *pinnedHeap) look(first, last int) {
 	for _, n := range hp.waiting(first, last) {
-		n.lane.look(n.stamp)
+		n.look()
 	}
 }
 
 // await waits for all that pending blocks wait for.
 func (hp *pinnedHeap) await() {
 	for _, n := range hp.waiting(0, math.MaxInt) {
-		_ = n.lane.await(n.stamp)
+		_ = n.await()
 	}
 	hp.settleAll(false)
 }
 
 // waiting returns, for each stream, the latest that pending blocks of the classes from first to last wait for.
-func (hp *pinnedHeap) waiting(first, last int) []need {
+func (hp *pinnedHeap) waiting(first, last int) []stamp {
 	hp.mu.Lock()
 	defer hp.mu.Unlock()
-	var all []need
+	var all []stamp
 	for k := first; k <= last && k < len(hp.classes); k++ {
 		for b := hp.classes[k].first; b != nil; b = b.next {
 			for _, n := range b.needs {
-				if n.met() {
+				if n.complete() {
 					continue
 				}
-				if i := slices.IndexFunc(all, func(x need) bool { return x.lane == n.lane }); i < 0 {
+				if i := slices.IndexFunc(all, func(x stamp) bool { return x.line == n.line }); i < 0 {
 					all = append(all, n)
 				} else {
-					all[i].stamp = max(all[i].stamp, n.stamp)
+					all[i] = all[i].later(n)
 				}
 			}
 		}
@@ -191,7 +183,7 @@ func (s *Stream) letGo(b *pinnedBlock, failed error) {
 		return
 	}
 	if failed != nil {
-		b.usedOn(s.lane)
+		b.usedOn(&s.heap.line)
 	}
 	s.core.pinned.Load().unpin(b)
 }

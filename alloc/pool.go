@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,8 +36,8 @@ type Options struct {
 	// memory: see the package comment.
 	Check bool
 
-	// Quarantine is how many freed bytes Check mode holds back from reuse, so
-	// that late writes are found. 0 means 64 MiB.
+	// Quarantine is how many freed bytes Check mode holds back from reuse in the
+	// whole pool, so that late writes are found. 0 means 64 MiB.
 	Quarantine int64
 
 	// Tracker keeps the books. Several pools may share one. Nil means that the pool
@@ -50,6 +51,9 @@ type Options struct {
 	// CollectWait is how long the last but one rung of the ladder waits for the
 	// cleanups of a collection. 0 means one second.
 	CollectWait time.Duration
+
+	// Growth says how much idle memory may stay with the pool to save calls of the device.
+	Growth Growth
 
 	// Trace gets a line for each Make and Free, for package bench/trace to read and
 	// replay. It is written to by Makes and by Close, whose error says if that
@@ -97,9 +101,10 @@ type core struct {
 	budget    atomic.Int64 // bytes; what pacing takes for the whole
 	budgetAge atomic.Int64 // when it was read, in nanoseconds since 1970
 
+	arena  arena
 	owners owners
 	types  sync.Map                // element types that are no plain numbers but known to be good
-	lanes  atomic.Pointer[[]*lane] // all, open and closed; the slice is never written again
+	heaps  atomic.Pointer[[]*heap] // of open and closed streams; the slice is never written again
 
 	pinned atomic.Pointer[pinnedHeap] // nil before the first MakePinned
 
@@ -108,8 +113,8 @@ type core struct {
 	rungs   [numRungs]atomic.Int64
 	waits   atomic.Int64 // waits inserted between streams for the sake of memory
 
-	mu      sync.Mutex // guards what follows and changes of lanes; taken before a heap's
-	spare   []*lane    // closed ones
+	mu      sync.Mutex // guards what follows and changes of heaps; taken before a heap's
+	spare   []*heap    // of closed streams
 	streams map[*Stream]struct{}
 }
 
@@ -126,6 +131,9 @@ func NewPool(dev Device, o Options) (*Pool, error) {
 		if x.bytes < 0 {
 			return nil, fmt.Errorf("alloc: new pool: option %s is %d bytes: %w", x.name, x.bytes, ErrSize)
 		}
+	}
+	if o.Growth < Balanced || o.Growth > Fast {
+		return nil, fmt.Errorf("alloc: new pool: option Growth is %d: want Balanced, Tight or Fast: %w", o.Growth, ErrOption)
 	}
 	free, total, err := dev.MemInfo()
 	if err != nil {
@@ -165,7 +173,8 @@ func NewPool(dev Device, o Options) (*Pool, error) {
 	c.custody = observer(dev)
 	c.estate.custody = c.custody
 	c.careful = o.Check || c.recording || c.trace != nil || c.custody != nil
-	c.lanes.Store(new([]*lane))
+	c.arena.core = c
+	c.heaps.Store(new([]*heap))
 	c.budget.Store(free)
 	c.budgetAge.Store(time.Now().UnixNano())
 	c.pacer = finalize.NewPacer(o.Pacing)
@@ -260,8 +269,8 @@ func (p *Pool) WrapStream(h uintptr) (*Stream, error) {
 	return s, nil
 }
 
-// openStream gives the stream with handle h a lane: one that a closed stream left behind
-// if there is one. The caller is inside, or makes the pool.
+// openStream gives the stream with handle h a heap: one that a closed stream left behind if there is one. The
+// caller is inside, or makes the pool.
 func (c *core) openStream(p *Pool, h uintptr, wrapped bool) (*Stream, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -271,34 +280,27 @@ func (c *core) openStream(p *Pool, h uintptr, wrapped bool) (*Stream, error) {
 	if p.std != nil && !c.estate.addStream(h, wrapped) { // the device's default stream is nobody's to give up
 		return nil, fmt.Errorf("the pool has a stream with handle %#x already: use that one", h)
 	}
-	var l *lane
+	var hp *heap
 	if n := len(c.spare); n > 0 {
-		l = c.spare[n-1]
+		hp = c.spare[n-1]
 		c.spare = c.spare[:n-1]
 	} else {
-		old := *c.lanes.Load()
-		l = &lane{core: c, index: len(old), bit: 1 << (len(old) % 64)}
-		l.heap = c.newHeap(l)
-		l.all.Store(&[]*heap{l.heap})
-		lanes := append(append([]*lane(nil), old...), l)
-		c.lanes.Store(&lanes)
+		old := c.allHeaps()
+		hp = &heap{core: c, shard: c.account.NewShard()}
+		hp.line.core, hp.line.heap = c, hp
+		hp.line.index, hp.line.bit = len(old), 1<<(len(old)%64)
+		all := append(slices.Clone(old), hp)
+		c.heaps.Store(&all)
 	}
-	l.mu.Lock()
-	l.handle, l.open = h, true
-	l.done.Store(l.epoch.Add(1)) // whatever was freed in it so far is complete
-	l.recorded = l.epoch.Load()
-	l.exposed.Store(wrapped)
-	l.mu.Unlock()
-	s := &Stream{pool: p, core: c, lane: l, late: &c.estate.late, wrapped: wrapped}
+	hp.line.begin(h, wrapped)
+	s := &Stream{pool: p, core: c, heap: hp, late: &c.estate.late, wrapped: wrapped}
 	s.careful.Store(c.careful || wrapped && c.capturer != nil)
 	c.streams[s] = struct{}{}
 	return s, nil
 }
 
-// newHeap returns an empty heap for l.
-func (c *core) newHeap(l *lane) *heap {
-	return &heap{core: c, lane: l, shard: c.account.NewShard()}
-}
+// allHeaps returns the heaps of all streams.
+func (c *core) allHeaps() []*heap { return *c.heaps.Load() }
 
 // event returns an idle event.
 func (c *core) event() (uintptr, error) {
@@ -311,16 +313,4 @@ func (c *core) event() (uintptr, error) {
 		c.estate.addEvent(e)
 	}
 	return e, err
-}
-
-// putEvent takes an event back.
-func (c *core) putEvent(e uintptr) { c.estate.putEvent(e) }
-
-// eachHeap calls f with every heap, without a lock.
-func (c *core) eachHeap(f func(*heap)) {
-	for _, l := range *c.lanes.Load() {
-		for _, hp := range *l.all.Load() {
-			f(hp)
-		}
-	}
 }

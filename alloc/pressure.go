@@ -52,10 +52,3 @@ func (c *core) budgetNow() int64 {
 func (c *core) collect() bool {
 	return c.pacer.Collect(finalize.Exhausted, c.options.CollectWait)
 }
-
-// collectTries bounds how often a Make collects for others to take what it found.
-const collectTries = 16
-
-// collectPatience is for how many times Options.CollectWait a Make goes on collecting while what was
-// found before is not free yet.
-const collectPatience = 4

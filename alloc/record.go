@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"weak"
 
-	"github.com/lastuse/lastuse/internal/probe"
 	"github.com/lastuse/lastuse/tracker"
 )
 
@@ -21,14 +20,14 @@ func (s *Stream) makeCarefully(typ any, size int64) (h *header, gen uint64, err 
 	if c.options.Check {
 		h, gen, err = s.makeChecked(typ, size)
 	} else {
-		h, gen, err = s.makeBlock(typ, size, nil, nil, depthCareful)
+		h, gen, err = s.makeBlock(typ, size, depthCareful)
 	}
 	if err == nil {
-		c.tellMade(s.lane, h.block)
+		c.tellMade(&s.heap.line, h.block)
 		if c.trace != nil {
-			c.trace.made(s.lane.index, h.block.ptr, size)
+			c.trace.made(s.heap.line.index, h.block.ptr, size)
 		}
-		c.record(3, h.block.heap, tracker.Made, h.block.ptr, h.block.size) // makeCarefully, make, Make
+		c.record(3, h.block.heap(), tracker.Made, h.block.ptr, h.block.size) // makeCarefully, make, Make
 	}
 	return h, gen, err
 }
@@ -39,15 +38,6 @@ func (c *core) record(skip int, hp *heap, kind tracker.Kind, ptr Ptr, size int64
 	if c.recording {
 		hp.shard.Record(skip+1, kind, uintptr(ptr), size)
 	}
-}
-
-// recordFree is record for the end of a Free.
-func (c *core) recordFree(hp *heap, ptr Ptr, size int64, how uintptr) {
-	kind := tracker.Freed
-	if how == probe.Late {
-		kind = tracker.Late
-	}
-	c.record(4, hp, kind, ptr, size) // recordFree, freed, releaseIn, release
 }
 
 // mapOf returns a function that lists p's segments and does not keep p alive.
@@ -73,22 +63,20 @@ func (c *core) segments() []tracker.Segment {
 				all = append(all, m.all...)
 			}
 		})
-		c.eachHeap(func(hp *heap) {
-			for _, seg := range hp.segs {
-				m := mapping{}
-				for b := seg.first; b != nil; b = b.right {
-					switch b.state {
-					case stateVoid:
-						m.gap()
-					case stateRun:
-						m.addRun(b)
-					default:
-						m.add(b.ptr, b.size, b.state)
-					}
+		for _, seg := range c.arena.segs {
+			m := mapping{}
+			for b := seg.first; b != nil; b = b.right {
+				switch b.state {
+				case stateHole:
+					m.gap()
+				case stateRun:
+					m.addRun(b)
+				default:
+					m.add(b.ptr, b.size, b.state)
 				}
-				all = append(all, m.all...)
 			}
-		})
+			all = append(all, m.all...)
+		}
 	})
 	return all
 }

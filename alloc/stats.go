@@ -127,21 +127,23 @@ func (p *Pool) Stats() Stats {
 	c.settleAll()
 	var st tracker.AccountStats
 	var streams, segments, largest int64
-	// In a moment at which nothing is made or freed: a block that goes from one stream to another meanwhile
-	// would be counted twice.
+	// In a moment at which nothing is made or freed, so that the sizes are of one instant.
 	c.stopped(func() {
 		st = c.account.Stats()
-		streams = int64(len(c.streams))
-		c.eachHeap(func(hp *heap) {
-			hp.cool()
-			segments += int64(len(hp.segs))
-			for _, list := range []*bins{&hp.idle, &hp.whole} {
+		streams, segments = int64(len(c.streams)), int64(len(c.arena.segs))
+		for _, hp := range c.allHeaps() {
+			for _, b := range hp.cached {
+				if b != nil {
+					largest = max(largest, b.size)
+				}
+			}
+			for _, list := range []*bins{&hp.shelf.idle, &hp.shelf.whole} {
 				// A bin may hold sizes a little apart.
 				for b := list.largest(); b != nil; b = b.next {
 					largest = max(largest, b.size)
 				}
 			}
-		})
+		}
 	})
 	s := Stats{
 		Live: st.Live, Pending: st.Pending, Idle: st.Reserved - st.Live - st.Pending, Reserved: st.Reserved,

@@ -18,7 +18,7 @@ import (
 type Stream struct {
 	pool    *Pool
 	core    *core
-	lane    *lane
+	heap    *heap
 	late    *finalize.Queue[uint32]
 	wrapped bool
 
@@ -38,7 +38,7 @@ func (s *Stream) Pool() *Pool {
 }
 
 // none reports whether there is no stream at all: s is nil, or no pool has made it.
-func (s *Stream) none() bool { return s == nil || s.lane == nil }
+func (s *Stream) none() bool { return s == nil || s.heap == nil }
 
 // Handle returns the device's handle of s, for foreign code that enqueues work. From
 // then on the pool must reckon with others capturing the stream into a graph.
@@ -47,10 +47,10 @@ func (s *Stream) Handle() uintptr {
 		panic(fmt.Errorf("alloc: handle: %w", errNoStream))
 	}
 	if c := s.core.capturer; c != nil {
-		s.lane.exposed.Store(true)
+		s.heap.line.exposed.Store(true)
 		s.careful.Store(true)
 	}
-	return s.lane.handle
+	return s.heap.line.handle
 }
 
 // open returns an error if s or its pool is closed, or if there is no stream.
@@ -79,7 +79,7 @@ func (s *Stream) ready() error {
 	if err := s.open(); err != nil {
 		return err
 	}
-	if s.lane.capturing() {
+	if s.heap.line.capturing() {
 		return ErrCapturing
 	}
 	return nil
@@ -107,10 +107,10 @@ func (s *Stream) Wait(t *Stream) {
 		panic(fmt.Errorf("alloc: wait: stream %w", ErrClosed))
 	}
 	defer s.core.leave()
-	if err := s.lane.follow(t.lane); err != nil {
+	if err := s.heap.line.follow(&t.heap.line); err != nil {
 		// Without the event the order can still be had the slow way.
-		if err2 := t.lane.sync(); err2 != nil {
-			s.lane.fail(fmt.Errorf("alloc: wait: %w", errors.Join(err, err2)))
+		if err2 := t.heap.line.sync(); err2 != nil {
+			s.heap.line.fail(fmt.Errorf("alloc: wait: %w", errors.Join(err, err2)))
 		}
 	}
 }
@@ -125,7 +125,7 @@ func (s *Stream) Sync() error {
 		return fmt.Errorf("alloc: sync: stream %w", ErrClosed)
 	}
 	defer s.core.leave()
-	err := errors.Join(s.lane.sync(), s.lane.failure())
+	err := errors.Join(s.heap.line.sync(), s.heap.line.failure())
 	s.core.settleAll()
 	if keep := s.core.options.Keep; keep > 0 {
 		s.core.trim(keep)
@@ -191,14 +191,14 @@ func (s *Stream) shut() bool {
 
 // close is the rest of Close, for whoever has shut s. The caller is inside.
 func (s *Stream) close() error {
-	c, l := s.core, s.lane
+	c, l := s.core, &s.heap.line
 	err := l.sync()
 	if err != nil {
 		err = l.sync() // whether the work has run matters more than one failure
 	}
 	over := err == nil
 	err = errors.Join(err, l.failure())
-	c.closeLane(l, over)
+	l.end(over)
 	if c.custody != nil && over {
 		c.custody.Closed(l.handle)
 	}
@@ -216,7 +216,7 @@ func (s *Stream) close() error {
 	c.mu.Lock()
 	delete(c.streams, s)
 	if s != s.pool.std && over {
-		c.spare = append(c.spare, l)
+		c.spare = append(c.spare, s.heap)
 	}
 	c.mu.Unlock()
 	c.settleAll()
@@ -263,8 +263,8 @@ func (s *Stream) Record() Event {
 		return Event{r}
 	}
 	s.core.calls.Add(1)
-	if err := s.core.dev.Record(e, s.lane.handle); err != nil {
-		s.core.putEvent(e)
+	if err := s.core.dev.Record(e, s.heap.line.handle); err != nil {
+		s.core.estate.putEvent(e)
 		r.fail(err)
 		return Event{r}
 	}
@@ -365,7 +365,7 @@ func (s *Stream) WaitEvent(e Event) {
 		panic(fmt.Errorf("alloc: wait event: stream %w", ErrClosed))
 	}
 	if err := r.err.Load(); err != nil {
-		s.lane.fail(fmt.Errorf("alloc: wait event: %w", *err))
+		s.heap.line.fail(fmt.Errorf("alloc: wait event: %w", *err))
 		return
 	}
 	if r.over() {
@@ -373,8 +373,8 @@ func (s *Stream) WaitEvent(e Event) {
 	}
 	defer s.core.leave()
 	s.core.calls.Add(1)
-	if err := s.core.dev.Wait(s.lane.handle, r.event); err != nil {
-		s.lane.fail(fmt.Errorf("alloc: wait event: %w", err))
+	if err := s.core.dev.Wait(s.heap.line.handle, r.event); err != nil {
+		s.heap.line.fail(fmt.Errorf("alloc: wait event: %w", err))
 	}
 	runtime.KeepAlive(r)
 }

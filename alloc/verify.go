@@ -21,14 +21,15 @@ func (p *Pool) Check() error {
 	if c.options.Check {
 		errs = append(errs, c.checkLive(), c.checkQuarantine())
 	}
-	w := walk{core: c, seen: make(map[*block]bool)}
+	w := walk{core: c, seen: make(map[*block]bool), pens: make(map[*heap]int64)}
 	c.stopped(func() {
-		c.eachHeap(w.heap)
-		c.eachHeap(func(hp *heap) {
-			for _, seg := range hp.segs {
-				w.segment(hp, seg)
-			}
-		})
+		for _, hp := range c.allHeaps() {
+			w.heap(hp)
+		}
+		w.held(c.checker)
+		for _, seg := range c.arena.segs {
+			w.segment(seg)
+		}
 		w.totals()
 	})
 	if hp := c.pinned.Load(); hp != nil {
@@ -41,6 +42,7 @@ func (p *Pool) Check() error {
 type walk struct {
 	core *core
 	seen map[*block]bool // met in a list
+	pens map[*heap]int64 // bytes met that are pending, less what the heap counts
 	errs []error
 
 	live, pending, idle, mapped int64
@@ -51,28 +53,30 @@ func (w *walk) wrong(format string, args ...any) {
 	w.errs = append(w.errs, fmt.Errorf("alloc: check: "+format, args...))
 }
 
-// heap checks the lists of one heap. The segments come when all lists are known: a block
-// may be in the list of another heap than its segment.
+// heap checks the lists of one heap, and what the arena keeps for it. The segments come when all lists are
+// known.
 func (w *walk) heap(hp *heap) {
-	w.bins(hp, &hp.idle, stateIdle, "idle", false)
-	w.bins(hp, &hp.whole, stateIdle, "whole", false)
-	w.bins(hp, &hp.voids, stateVoid, "void", false)
-	w.bins(hp, &hp.guests, stateIdle, "guest", true)
-	if b := hp.warm; b != nil {
-		w.listed(hp, b, stateWarm, "warm")
-		if b.run != nil || b.adopted != nil {
-			w.wrong("warm block %#x is a slot or adopted", b.ptr)
+	w.bins(hp, &hp.shelf.idle, stateIdle, "idle")
+	w.bins(hp, &hp.shelf.whole, stateIdle, "whole")
+	w.bins(hp, &hp.shelf.holes, stateHole, "hole")
+	for _, b := range hp.cached {
+		if b == nil {
+			continue
+		}
+		w.listed(b, stateCached, "cached")
+		if b.run != nil || b.adopted != nil || b.heap() != hp {
+			w.wrong("cached block %#x is a slot, or adopted, or of another heap", b.ptr)
 		}
 	}
-	pens := int64(0)
+	w.pens[hp] -= hp.pens
 	for _, q := range hp.pending {
 		for batch := q.first; batch != nil; batch = batch.next {
 			if batch.first == nil {
 				w.wrong("an empty batch")
 			}
 			for b := batch.first; b != nil; b = b.next {
-				w.listed(hp, b, statePending, "pending")
-				pens += b.size
+				w.listed(b, statePending, "pending")
+				w.pens[b.heap()] += b.size
 				if b.adopted != nil {
 					w.pending += b.size
 					w.adoptedPending += b.size
@@ -80,16 +84,9 @@ func (w *walk) heap(hp *heap) {
 			}
 		}
 	}
-	for b := hp.held.first; b != nil; b = b.next {
-		w.listed(hp, b, statePending, "quarantine")
-		pens += b.size
-	}
-	if pens != hp.pens {
-		w.wrong("%d bytes are pending in a heap that counts %d", pens, hp.pens)
-	}
 	for h := hp.headers; h != nil; h = h.next {
 		if h.block != nil {
-			w.wrong("spare header %d has a block", h.net)
+			w.wrong("spare header %d has a block", h.number)
 		}
 	}
 	for c, r := range hp.runs {
@@ -102,21 +99,34 @@ func (w *walk) heap(hp *heap) {
 	}
 }
 
-func (w *walk) listed(hp *heap, b *block, want state, list string) {
+// held checks the quarantine, and with it what is pending in each heap.
+func (w *walk) held(k *checker) {
+	if k != nil {
+		for b := k.held.first; b != nil; b = b.next {
+			w.listed(b, statePending, "quarantine")
+			w.pens[b.heap()] += b.size
+		}
+	}
+	for _, bytes := range w.pens {
+		if bytes != 0 {
+			w.wrong("%d bytes more are pending in a heap than it counts", bytes)
+		}
+	}
+}
+
+func (w *walk) listed(b *block, want state, list string) {
 	switch {
 	case w.seen[b]:
 		w.wrong("%s block %#x is in two lists", list, b.ptr)
 	case b.state != want:
 		w.wrong("%s block %#x is %v", list, b.ptr, b.state)
-	case b.heap != hp:
-		w.wrong("%s block %#x is listed in a heap that does not have it", list, b.ptr)
 	}
 	w.seen[b] = true
 }
 
 // bins checks that bitmaps and lists of s agree, and that the blocks are where their size
 // belongs.
-func (w *walk) bins(hp *heap, s *bins, want state, list string, lent bool) {
+func (w *walk) bins(hp *heap, s *bins, want state, list string) {
 	bytes := int64(0)
 	defer func() {
 		if bytes != s.bytes {
@@ -139,9 +149,9 @@ func (w *walk) bins(hp *heap, s *bins, want state, list string, lent bool) {
 				w.wrong("%s bin %d.%d is marked wrongly", list, r, col)
 			}
 			for prev := (*block)(nil); b != nil; prev, b = b, b.next {
-				w.listed(hp, b, want, list)
+				w.listed(b, want, list)
 				bytes += b.size
-				if b.prev != prev || b.lent != lent {
+				if b.prev != prev || b.shelved != b.state || b.header != nil || want == stateIdle && b.binsOf() != s {
 					w.wrong("%s block %#x is linked wrongly", list, b.ptr)
 				}
 				if br, bc := binOf(b.size); int(br) != r || int(bc) != col {
@@ -154,7 +164,7 @@ func (w *walk) bins(hp *heap, s *bins, want state, list string, lent bool) {
 
 // segment checks that the blocks of a segment lie side by side and fill it, that no two
 // neighbours should have been joined, and that memory is where it is said to be.
-func (w *walk) segment(hp *heap, seg *segment) {
+func (w *walk) segment(seg *segment) {
 	at, prev := seg.base, (*block)(nil)
 	for b := seg.first; b != nil; prev, b = b, b.right {
 		if b.ptr != at || b.left != prev || b.seg != seg || b.size <= 0 || b.size%unit != 0 {
@@ -162,7 +172,7 @@ func (w *walk) segment(hp *heap, seg *segment) {
 			return
 		}
 		at += Ptr(b.size)
-		if prev != nil && !prev.lent && !b.lent && prev.state == b.state && (b.state == stateIdle || b.state == stateVoid) {
+		if prev != nil && prev.state == b.state && (b.state == stateIdle && prev.stamp.line == b.stamp.line || b.state == stateHole) {
 			w.wrong("%v blocks %#x and %#x lie side by side", b.state, prev.ptr, b.ptr)
 		}
 		w.memory(seg, b)
@@ -171,9 +181,6 @@ func (w *walk) segment(hp *heap, seg *segment) {
 		} else {
 			w.block(b)
 		}
-		if b.heap != hp && !b.lent {
-			w.wrong("block %#x has left home without being lent", b.ptr)
-		}
 	}
 	if at != seg.base+Ptr(seg.size) {
 		w.wrong("segment %#x of %d bytes is filled up to %#x", seg.base, seg.size, at)
@@ -181,21 +188,21 @@ func (w *walk) segment(hp *heap, seg *segment) {
 	w.mapped += seg.granules.mapped()
 }
 
-// memory checks that b has memory behind it if and only if it is not void.
+// memory checks that b has memory behind it if and only if it is no hole.
 func (w *walk) memory(seg *segment, b *block) {
 	g := seg.granules
 	if g.bits == nil {
-		if b.state == stateVoid {
-			w.wrong("void block %#x in a segment that does not map", b.ptr)
+		if b.state == stateHole {
+			w.wrong("hole %#x in a segment that does not map", b.ptr)
 		}
 		return
 	}
 	first, end := int64(b.ptr-seg.base), int64(b.ptr-seg.base)+b.size
-	if b.state == stateVoid && (first%g.unit != 0 || end%g.unit != 0) {
-		w.wrong("void block %#x of %d bytes is no whole granules", b.ptr, b.size)
+	if b.state == stateHole && (first%g.unit != 0 || end%g.unit != 0) {
+		w.wrong("hole %#x of %d bytes is no whole granules", b.ptr, b.size)
 	}
 	for i := first / g.unit; i*g.unit < end; i++ {
-		if (g.bits[i/64]>>(i%64)&1 != 0) == (b.state == stateVoid) {
+		if (g.bits[i/64]>>(i%64)&1 != 0) == (b.state == stateHole) {
 			w.wrong("%v block %#x: granule %d is mapped or not, wrongly", b.state, b.ptr, i)
 			return
 		}
@@ -209,19 +216,19 @@ func (w *walk) block(b *block) {
 		w.live += b.size
 	case statePending:
 		w.pending += b.size
-	case stateIdle, stateWarm:
+	case stateIdle, stateCached:
 		w.idle += b.size
-	case stateVoid:
+	case stateHole:
 	default:
 		w.wrong("block %#x is %v at a stop", b.ptr, b.state)
 	}
-	if listed := b.state == stateIdle && b.run == nil || b.state == stateVoid || b.state == stateWarm || b.state == statePending; listed && !w.seen[b] {
+	if listed := b.state == stateIdle && b.run == nil || b.state == stateHole || b.state == stateCached || b.state == statePending; listed && !w.seen[b] {
 		w.wrong("%v block %#x is in no list", b.state, b.ptr)
 	}
-	if h := b.header; h != nil && (b.state == stateLive || h.block != b || b.net != h.net) {
-		w.wrong("%v block %#x refers to header %d", b.state, b.ptr, h.net)
+	if h := b.header; h != nil && (b.state == stateLive || h.block != b || b.owner != h.number) {
+		w.wrong("%v block %#x refers to header %d", b.state, b.ptr, h.number)
 	}
-	if (b.state == stateIdle || b.state == stateWarm) && b.others.Load() != 0 {
+	if (b.state == stateIdle || b.state == stateCached) && b.others.Load() != 0 {
 		w.wrong("idle block %#x has users", b.ptr)
 	}
 }

@@ -2,7 +2,6 @@ package cuda
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/lastuse/lastuse/alloc"
 )
@@ -25,15 +24,27 @@ func (d *Device) EnablePeer(other *Device) error {
 		return d.work(err)
 	}
 	a := &other.atlas
-	a.order.Lock() // so nothing is being mapped
-	defer a.order.Unlock()
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	peer := d.ctx.Device()
-	if slices.Contains(a.peers, peer) {
-		return nil
+	for _, p := range a.peers {
+		if p == peer {
+			return nil
+		}
 	}
-	for _, x := range a.extents.All() {
-		if err := other.ctx.MemSetAccess(x.P, x.N, peer); err != nil {
-			return other.work(err)
+	for _, r := range a.maps {
+		for i := 0; i < len(r.handles); {
+			j := i
+			for j < len(r.handles) && r.handles[j] != 0 {
+				j++
+			}
+			if j > i {
+				at := r.p + uintptr(i)*uintptr(a.granule)
+				if err := other.ctx.MemSetAccess(at, int64(j-i)*a.granule, peer); err != nil {
+					return other.work(err)
+				}
+			}
+			i = j + 1
 		}
 	}
 	a.peers = append(a.peers, peer)

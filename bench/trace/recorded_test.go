@@ -26,12 +26,18 @@ func TestRecorded(t *testing.T) {
 		for _, c := range []struct {
 			granule int64
 			percent int64 // of peak: the device's capacity
+			growth  alloc.Growth
 			most    float64
-		}{{2 << 20, 105, 1.05}, {32 << 20, 110, 1.10}, {32 << 20, 1000, 1.08}} {
-			t.Run(fmt.Sprintf("%s/%dMiB/%d", filepath.Base(name), c.granule>>20, c.percent), func(t *testing.T) {
+		}{
+			{2 << 20, 105, alloc.Balanced, 1.05},
+			{32 << 20, 110, alloc.Balanced, 1.10},
+			{32 << 20, 1000, alloc.Balanced, 1.20},
+			{32 << 20, 1000, alloc.Tight, 1.08},
+		} {
+			t.Run(fmt.Sprintf("%s/%dMiB/%d/%d", filepath.Base(name), c.granule>>20, c.percent, c.growth), func(t *testing.T) {
 				dev, err := host.Open(host.Options{Granularity: c.granule, Capacity: peak / 100 * c.percent &^ (2<<20 - 1)})
 				require.NoError(t, err)
-				p, err := alloc.NewPool(dev, alloc.Options{})
+				p, err := alloc.NewPool(dev, alloc.Options{Growth: c.growth})
 				require.NoError(t, err)
 				pl, err := tr.Player(p)
 				require.NoError(t, err)
