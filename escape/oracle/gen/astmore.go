@@ -28,10 +28,11 @@ type (
 		V    *Var
 		Kind JoinKind
 	}
-	// Wrap declares a struct V with one handle.
+	// Wrap declares a struct V with one handle, or, of kind KPairPtr, with one of its own
+	// and one that others have as well.
 	Wrap struct {
-		V   *Var
-		Src Path
+		V           *Var
+		Src, Common Path
 	}
 	// Hold runs Body, in which nothing panics, with the run's mutex locked.
 	Hold struct {
@@ -92,6 +93,9 @@ const (
 
 // groupPtr is set in Var.Form of a group that is held by a pointer, beside its JoinKind.
 const groupPtr = 8
+
+// partForm is Var.Form of a KPairPtr whose free gives back the first field alone.
+const partForm = 1
 
 // How a Wrap of kind KNode is declared: Var.Form.
 const (

@@ -68,6 +68,10 @@ func NewFlows(p *Program) Flows {
 				add(s.Src.V, s.Dst)
 			case *Wrap:
 				add(s.Src.V, s.V)
+				if s.Common.V != nil { // freed by no destructor: whose it is, only its name tells
+					add(s.Common.V, s.V)
+					break
+				}
 				sinks[s.V] = s.V.Kind != KSelf // neither may be freed by what stands outside, by rule 9 and as getters hand it out
 			case *Step:
 				n := node{v: s.V}

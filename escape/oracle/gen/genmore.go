@@ -7,7 +7,7 @@ import "fmt"
 // doSpawn starts goroutines in a loop and joins them behind it, unless something leaves
 // before, or the group is another by then.
 func (g *generator) doSpawn() []Stmt {
-	if g.f.lit > 0 || g.deep() || g.f.fn.Hoist {
+	if g.f.lit > 0 || g.deep() || g.hoisted() {
 		return nil
 	}
 	k := g.pick(func(k *known) bool { return g.owned(k) && g.movable(k) && !k.v.Cell })
@@ -83,6 +83,8 @@ func (g *generator) hastily(own bool) []Stmt {
 	case x == 0 && !g.f.fn.Named:
 		g.tag("explicit panic")
 		return []Stmt{&Panic{X: g.n(9)}}
+	case g.f.fn.Hoist:
+		return []Stmt{&Jump{JGoto, "out"}}
 	case own && x < 3:
 		return []Stmt{&Jump{Kind: JumpKind(g.n(2))}}
 	}
@@ -300,4 +302,43 @@ func (g *generator) thrown(f *Func) []Stmt {
 	g.tag("panic value that holds")
 	g.of(k).pinned = true
 	return []Stmt{&If{Cond: g.cond(), Then: []Stmt{&Panic{With: Of(k.v)}}}, g.probe()}
+}
+
+// doPart makes two structs that share a field, which the free of neither gives back.
+func (g *generator) doPart() []Stmt {
+	if !g.wraps() {
+		return nil
+	}
+	g.tag("destructor and a shared field")
+	res := g.res()
+	if g.p.Insist && res == RMat {
+		g.tag("free that insists")
+	}
+	list, common := g.made(res)
+	var parts []*Var
+	for range 2 {
+		more, own := g.made(res)
+		v := g.fresh(KPairPtr, res)
+		v.Form, v.Fixed = partForm, true
+		list = append(list, more...)
+		list = append(list, &Wrap{V: v, Src: Of(own.v), Common: Of(common.v)})
+		parts = append(parts, v)
+		g.merge(own, common)
+	}
+	g.of(common).pinned = true
+	use := func(p Path) Stmt { return &Use{Op: []Op{OSum, OFill, OLen}[g.n(3)], Args: []Path{p}, X: 5} }
+	list = append(list, use(At(parts[0], g.n(2))), g.probe())
+	for i, v := range parts {
+		if g.chance(0.7) {
+			list = append(list, &Free{Path: At(v, 0), How: FPart})
+		}
+		if i == 0 {
+			list = append(list, use(At(parts[1], 1)), g.probe())
+		}
+	}
+	if g.chance(0.5) {
+		list = append(list, use(Of(common.v)))
+	}
+	g.of(common).gone = true
+	return append(list, g.probe())
 }

@@ -93,6 +93,7 @@ func init() {
 		{6, (*generator).doText},
 		{6, (*generator).doSnapshot},
 		{10, (*generator).doMention},
+		{5, (*generator).doPart},
 	}
 	for _, a := range actions {
 		weights += a.weight

@@ -34,7 +34,11 @@ func (m *machine) other(f *frame, s Stmt) sig {
 	case *Wait:
 		delete(f.groups, s.V)
 	case *Wrap:
-		f.env[s.V] = &value{bufs: []*object{f.objects(s.Src)[0]}}
+		x := &value{bufs: []*object{f.objects(s.Src)[0]}}
+		if s.Common.V != nil {
+			x.bufs = append(x.bufs, f.objects(s.Common)[0])
+		}
+		f.env[s.V] = x
 	case *Hold:
 		return m.list(f, s.Body)
 	case *State:

@@ -76,6 +76,7 @@ const (
 	FOnce                  // sync.OnceFunc
 	FGot                   // a function that gets the getter
 	FGotOwn                // … of this package
+	FPart                  // the free of a struct that shares its second field
 	FIface                 // the program, through an interface that has the free
 )
 

@@ -12,8 +12,11 @@ func (l *Liveness) other(s Stmt, out Set, c liveCtx) (in, during Set) {
 		during = in
 	case *Wrap:
 		in = out.without(Of(s.V))
-		if out.holds(Of(s.V)) {
+		if out.holds(At(s.V, 0)) {
 			in = in.with(s.Src)
+		}
+		if s.Common.V != nil && out.holds(At(s.V, 1)) {
+			in = in.with(s.Common)
 		}
 	case *Hold:
 		in = l.block(s.Body, out, c)

@@ -35,6 +35,8 @@ func (w *printer) deferred(s *Defer) {
 
 func (w *printer) free(s *Free) {
 	switch s.How {
+	case FPart:
+		w.pf("%s.Close()\n", s.Path.V.Name)
 	case FTold:
 		w.drop(s.Path, true)
 	case FDo:

@@ -108,6 +108,8 @@ func (w *printer) wrapped(s *Wrap) {
 		case LSem:
 			w.pf("%[1]s.sem = make(chan int, 1)\n%[1]s.sem <- 1\n", v.Name)
 		}
+	case KPairPtr:
+		w.pf("%s := &%s{a: %s, b: %s}\n", v.Name, w.partType(v.Res), h, w.handle(s.Common))
 	case KNode:
 		if v.Form == nodeHelp {
 			w.pf("%s := help.New%s(%s)\n", v.Name, strings.TrimPrefix(w.nodeType(v), "help."), h)
@@ -194,6 +196,17 @@ func (x *%[1]s) Step(c *%[3]s.C, n int) error {
 	}
 	w.types[base] = text
 	return base
+}
+
+// partType is a struct that shares its second field with others.
+func (w *printer) partType(r Res) string {
+	name := w.prefix() + "part"
+	if r == RMat {
+		name += "m"
+	}
+	w.types[name] = fmt.Sprintf("type %[1]s struct{ a, b %[2]s }\n\nfunc (p *%[1]s) Close() { %[3]s }\n\n",
+		name, w.handleType(r), w.freeField("p.a", r))
+	return name
 }
 
 // selfType is a struct that leads to itself.

@@ -57,6 +57,9 @@ func (w *printer) varType(v *Var) string {
 	case KPair:
 		return w.pairType(v.Res)
 	case KPairPtr:
+		if v.Form == partForm {
+			return "*" + w.partType(v.Res)
+		}
 		return "*" + w.pairType(v.Res)
 	case KArray:
 		return "[2]" + h(v.Res)

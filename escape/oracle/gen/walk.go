@@ -130,6 +130,9 @@ func Reads(s Stmt) []Path {
 	case *Regroup:
 		return []Path{Of(s.V)}
 	case *Wrap:
+		if s.Common.V != nil {
+			return []Path{s.Src, s.Common}
+		}
 		return []Path{s.Src}
 	case *Hold:
 		return []Path{Of(s.V)}
