@@ -50,6 +50,7 @@ type options struct {
 	quiet                bool
 	write                string
 	without              string
+	proof, rules         bool
 }
 
 func main() {
@@ -72,6 +73,8 @@ func main() {
 	flag.IntVar(&o.stable, "stable", 4, "check in every so many batches that a second rewrite changes nothing; 0: never")
 	flag.StringVar(&o.write, "write", "", "only write the programs and what becomes of them, as one module, to this new folder")
 	flag.StringVar(&o.without, "without", "", "leave out the programs that have one of these constructs, separated by commas")
+	flag.BoolVar(&o.proof, "proof", false, "judge the proof instead of the rewriter: -n changes of frees, most of them wrong")
+	flag.BoolVar(&o.rules, "rules", false, "with -proof: which rule withholds what")
 	flag.BoolVar(&o.quiet, "q", false, "no progress")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -98,6 +101,12 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) (wrong int, e
 		return 0, err
 	}
 	defer os.RemoveAll(temp)
+	if o.quiet {
+		stderr = io.Discard
+	}
+	if o.proof {
+		return proofRun(ctx, o, temp, stdout, stderr)
+	}
 	repo, missing := repository()
 	if missing != nil && (o.tool == "" || o.pool != "ledger") {
 		return 0, missing // otherwise the module's source is not needed
@@ -117,9 +126,6 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) (wrong int, e
 	}
 	if o.write != "" {
 		return 0, or.write(ctx, o.write, programs(o.seed, o.from, o.from+o.n, o.leftOut()...))
-	}
-	if o.quiet {
-		stderr = io.Discard
 	}
 	f := newFigures(o)
 	begin := time.Now()

@@ -76,6 +76,7 @@ type Var struct {
 	Depth   int  // loop depth of its declaration
 	Class   int  // literal: number of the closure that declares it, 0 for the function
 	Cell    bool // a literal assigns it
+	Owned   bool // a parameter that the function frees
 	Form    int  // KLoud: what its free does beside; KNode: 1 if another package declares it
 }
 

@@ -5,6 +5,11 @@ package gen
 // though nothing reads them.
 
 type (
+	// Temp gives the sum of Path a name, for a trial.
+	Temp struct {
+		Name string
+		Path Path
+	}
 	// Group declares a group of goroutines.
 	Group struct {
 		V    *Var
@@ -56,6 +61,7 @@ type (
 	}
 )
 
+func (*Temp) stmt()    {}
 func (*Group) stmt()   {}
 func (*Spawn) stmt()   {}
 func (*Wait) stmt()    {}

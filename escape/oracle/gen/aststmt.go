@@ -129,9 +129,10 @@ type (
 	Label struct{ Name string }
 	// Return leaves the function.
 	Return struct {
-		Path Path // V nil: none
-		Sum  bool // returns the sum of Path
-		Fail bool // returns the error, with zero results
+		Path Path   // V nil: none
+		Sum  bool   // returns the sum of Path
+		Temp string // … which has this name already
+		Fail bool   // returns the error, with zero results
 	}
 	// Panic panics explicitly.
 	Panic struct {
@@ -146,6 +147,7 @@ type (
 		ID   int
 		Lit  bool // DLook: by a literal that captures the variable
 		By   GuardKind
+		Mine bool // put in by a trial
 	}
 	// Done sets the flag of a guarded defer.
 	Done struct{ Of *Defer }
@@ -153,6 +155,7 @@ type (
 	Free struct {
 		Path Path
 		How  FreeHow
+		Mine bool // put in by a trial
 	}
 	// FreeAll frees the elements of a slice or array in a loop.
 	FreeAll struct{ V *Var }

@@ -189,7 +189,7 @@ func (g *generator) helper(i int, plain bool) {
 			g.tag("kept by callee")
 		}
 		v := g.newVar(fmt.Sprintf("x%d", j), kind, res)
-		v.Param = true
+		v.Param, v.Owned = true, m == consumes
 		f.Params = append(f.Params, v)
 		g.modes[i] = append(g.modes[i], m)
 	}

@@ -37,6 +37,7 @@ type Event struct {
 	Least []int
 	Slack []int
 	Sure  []int
+	Live  []int // buffers that are there, by site
 }
 
 // A Trace is what a run must show.
@@ -61,6 +62,7 @@ type object struct {
 	freed   bool
 	kept    bool
 	dropped bool // abandoned by a panic
+	lent    int  // calls that borrow it
 }
 
 type value struct {
@@ -90,6 +92,7 @@ type frame struct {
 	done   map[string]bool    // flags of guarded defers
 	defers []func() sig
 	lits   map[*Var]*Closure
+	temp   map[string]int64 // what trials gave a name
 }
 
 func (f *frame) value(v *Var) *value {
@@ -210,7 +213,7 @@ func (a *Analysis) Run(run int, fault Fault) (tr Trace, err error) {
 	defer func() {
 		switch r := recover(); r {
 		case nil:
-		case errInvalid, errTooLong:
+		case errInvalid, errTooLong, errKept, errLent, errNil, errRuns:
 			err = r.(error)
 		default:
 			panic(r)
@@ -287,6 +290,7 @@ func (m *machine) event(k EventKind, v int64) {
 		e.Least = make([]int, len(m.p.Sites))
 		e.Slack = make([]int, len(m.p.Sites))
 		e.Sure = make([]int, len(m.p.Sites))
+		e.Live = make([]int, len(m.p.Sites))
 		live, may, sure := map[*object]bool{}, map[*object]bool{}, map[*object]bool{}
 		for _, f := range m.stack {
 			maps.Copy(live, m.reach(f, f.low, true))
@@ -294,6 +298,9 @@ func (m *machine) event(k EventKind, v int64) {
 			maps.Copy(sure, m.reach(f, f.low, false))
 		}
 		for _, o := range m.made {
+			if !o.freed {
+				e.Live[o.site]++
+			}
 			if !o.freed && (o.kept || sure[o]) {
 				e.Sure[o.site]++
 			}

@@ -221,6 +221,10 @@ func (m *machine) leave(f *frame, s *Return) sig {
 		if f.fn != nil && f.fn.Result == RHeld && !s.Fail && s.Path.V.Kind != KErr {
 			touch(f.objects(s.Path)) // fmt asks the new error for its text
 		}
+		if s.Temp != "" {
+			m.retInt = f.temp[s.Temp]
+			return sig{kind: sReturn}
+		}
 		if s.Sum {
 			objs := f.objects(s.Path)
 			touch(objs)
@@ -265,7 +269,9 @@ func (m *machine) callStmt(f *frame, s *Call) sig {
 		}
 		args = append(args, v)
 	}
+	m.lend(fn, args, 1)
 	sg := m.call(fn, args)
+	m.lend(fn, args, -1)
 	ret, n, fail := m.ret, m.retInt, m.retErr
 	if sg.kind == sPanic {
 		return sg

@@ -63,6 +63,20 @@ func (m *machine) other(f *frame, s Stmt) sig {
 		fill(o, 0, 0, stepped)
 		f.value(s.V).bufs[0] = o
 	case *Mention:
+	case *Temp:
+		objs := f.objects(s.Path)
+		touch(objs)
+		fail, pan := m.op()
+		if pan {
+			return sig{kind: sPanic}
+		}
+		if f.temp == nil {
+			f.temp = map[string]int64{}
+		}
+		f.temp[s.Name] = -1
+		if !fail {
+			f.temp[s.Name] = total(f.value(s.Path.V), objs)
+		}
 	default:
 		panic("gen: unknown statement")
 	}

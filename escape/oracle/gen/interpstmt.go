@@ -126,6 +126,9 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 				return m.sum(f, f.value(s.Path.V), s.Path, true)
 			}
 			for _, o := range objs {
+				if s.Mine {
+					m.mine(o, s.Path.V)
+				}
 				m.free(o)
 			}
 			return next
@@ -140,6 +143,9 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 			touch(f.objects(s.Path))
 		}
 		for _, o := range f.objects(s.Path) {
+			if s.Mine {
+				m.mine(o, s.Path.V)
+			}
 			m.free(o)
 		}
 		m.loud(f, s.Path.V)

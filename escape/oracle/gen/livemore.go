@@ -6,9 +6,13 @@ package gen
 func (l *Liveness) other(s Stmt, out Set, c liveCtx) (in, during Set) {
 	in, during = out, out
 	switch s := s.(type) {
-	case *Group, *Wait, *Regroup:
-	case *Spawn:
-		in = in.with(s.Arg)
+	case *Group:
+		in = out.without(Of(s.V))
+	case *Regroup:
+	case *Wait:
+		in = out.with(Of(s.V))
+	case *Spawn, *Temp:
+		in = in.with(Reads(s)...)
 		during = in
 	case *Wrap:
 		in = out.without(Of(s.V))

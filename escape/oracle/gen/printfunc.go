@@ -69,7 +69,11 @@ func (w *printer) function(f *Func) {
 	w.reads = map[*Var]int{}
 	w.jumps = map[string]bool{}
 	w.gotos = map[string]bool{}
-	w.count(f.Body)
+	if w.p.Like != nil { // both texts name the same variables
+		w.count(w.p.Like.Funcs[f.Index].Body)
+	} else {
+		w.count(f.Body)
+	}
 	recv, tparams := "", ""
 	if f.Method {
 		recv = "(" + w.kit() + ") "

@@ -35,6 +35,8 @@ func (w *printer) other(s Stmt) {
 		w.pf("}\n")
 	case *Mention:
 		w.mention(s)
+	case *Temp:
+		w.pf("%s := %s\n", s.Name, w.sum(s.Path))
 	default:
 		panic("gen: unknown statement")
 	}

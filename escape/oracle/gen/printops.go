@@ -235,6 +235,8 @@ func (w *printer) ret(s *Return) {
 		w.pf("return %s\n", w.holding(s.Path, f.Index))
 	case f.Result == RInt && s.Path.V == nil:
 		w.pf("return 0\n")
+	case s.Temp != "":
+		w.pf("return %s\n", s.Temp)
 	case f.Result == RInt:
 		w.pf("return %s\n", w.sum(s.Path))
 	case f.Named && s.Fail:

@@ -42,6 +42,7 @@ type Program struct {
 	Closes bool            // pairs have a destructor
 	Tex    bool            // a function, not a method, frees what is a pointer
 	Insist bool            // destructors of what holds pointers do not look for nil
+	Like   *Program        // the program of which a trial changed the frees
 }
 
 // FirstSite is the number of elements that the first site of a program asks for.

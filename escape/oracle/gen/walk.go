@@ -142,6 +142,8 @@ func Reads(s Stmt) []Path {
 		return []Path{Of(s.V)}
 	case *Mention:
 		return []Path{s.Path}
+	case *Temp:
+		return []Path{s.Path}
 	}
 	return nil
 }
