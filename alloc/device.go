@@ -120,10 +120,10 @@ type Device interface {
 // be put behind one range of addresses, so that a big Make succeeds whenever
 // enough whole granules are idle.
 //
-// All addresses and sizes are multiples of Granularity. The range of one call may be
-// larger or smaller than that of an earlier call: what counts is the state of each granule. So
-// a mapper that backs addresses with memory handles needs one handle a granule, and
-// batches what the driver lets it batch.
+// All addresses and sizes are multiples of Granularity. What one Map puts behind addresses is an
+// extent, one piece of memory: Move and Unmap take whole extents, several at once if they lie side by side, and
+// a part of one is an error that changes nothing. So a mapper that backs addresses with memory handles
+// needs one handle an extent, which costs about as much for a large one as for a small one.
 type Mapper interface {
 	Device
 
@@ -141,19 +141,19 @@ type Mapper interface {
 	Unreserve(p Ptr, size int64) error
 
 	// Map puts fresh memory behind [p, p+size) and makes it usable on every
-	// stream. Before: the range is reserved and nothing in it is mapped. On
+	// stream: one extent. Before: the range is reserved and nothing in it is mapped. On
 	// error nothing in it is mapped, partial work is undone.
 	Map(p Ptr, size int64) error
 
-	// Move takes the memory from behind [src, src+size), which is mapped, and
-	// puts it behind [dst, dst+size), which is not. It needs no new memory. What
+	// Move takes the memory from behind [src, src+size), which is whole extents, and
+	// puts it behind [dst, dst+size), where nothing is mapped: the same extents in the same order. It needs no new memory. What
 	// the memory holds afterwards is unspecified. Before: no queued work touches
 	// either. On error both ranges are as before; if that could not be brought about either,
 	// errors.Is(err, [ErrUnmapped]) is true, nothing is mapped in either range, and the memory is the device's again.
 	Move(dst, src Ptr, size int64) error
 
-	// Unmap gives the memory behind [p, p+size) back to the device. Before: all
-	// of it is mapped, and no queued work touches it.
+	// Unmap gives the memory behind [p, p+size) back to the device. Before: it is whole
+	// extents, and no queued work touches it. On error all of it is mapped as before.
 	Unmap(p Ptr, size int64) error
 }
 

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"unsafe"
 
 	"github.com/lastuse/lastuse/alloc"
+	"github.com/lastuse/lastuse/internal/extent"
 )
 
 // ErrInjected is the cause of every failure that a [Faulty] makes up, except for a lack of
@@ -37,6 +39,8 @@ type Faulty struct {
 	lost   int64 // Moves
 	asked  map[uintptr]int
 	ops    map[string]bool // only these fail; nil is all
+
+	extents extent.Table[struct{}] // as the calls left them
 }
 
 // NewFaulty returns a device that passes everything on to dev, for now.
@@ -315,24 +319,72 @@ func (f *Faulty) Unreserve(p alloc.Ptr, size int64) error {
 	return f.mapper.Unreserve(p, size)
 }
 
-// Map is like alloc.Mapper.Map. It fails on cue, and with alloc.ErrOutOfMemory above the watermark.
+// rightly panics with an error of the table of extents: the pool asked for what a mapper cannot do. An error alone the pool
+// might take for one of the device.
+func rightly(method string, err error) {
+	if err != nil {
+		panic(fmt.Errorf("alloctest: %s: %w", method, err))
+	}
+}
+
+// mapping checks a call that needs nothing to be mapped in [dst, dst+size) and, unless src is 0, whole extents behind src.
+func (f *Faulty) mapping(method string, dst, src alloc.Ptr, size int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if dst != 0 {
+		rightly(method, f.extents.Empty(uintptr(dst), size))
+	}
+	if src != 0 {
+		_, err := f.extents.Find(uintptr(src), size)
+		rightly(method, err)
+	}
+}
+
+// moved notes where extents have gone: from src, unless it is 0, to dst, unless it is 0.
+func (f *Faulty) moved(dst, src alloc.Ptr, size int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	all := []extent.Extent[struct{}]{{P: uintptr(dst), N: size}}
+	if src != 0 {
+		found, _ := f.extents.Find(uintptr(src), size)
+		all = slices.Clone(found)
+		f.extents.Remove(uintptr(src), size)
+	}
+	for _, x := range all {
+		if src != 0 {
+			x.P += uintptr(dst) - uintptr(src)
+		}
+		if dst != 0 {
+			f.extents.Add(x)
+		}
+	}
+}
+
+// Map is like alloc.Mapper.Map. It fails on cue, and with alloc.ErrOutOfMemory above the watermark. What is mapped already is
+// a panic, as is for Move and Unmap what is not whole extents.
 func (f *Faulty) Map(p alloc.Ptr, size int64) error {
+	f.mapping("Map", p, 0, size)
 	if err := f.fail("Map", size); err != nil {
 		return err
 	}
 	err := f.mapper.Map(p, size)
 	f.took(size, err)
+	if err == nil {
+		f.moved(p, 0, size)
+	}
 	return err
 }
 
 // Move is like alloc.Mapper.Move. If it fails on cue both ranges are as before; if Restore, which it then counts as a call,
 // fails too, the memory is gone as alloc.ErrUnmapped says.
 func (f *Faulty) Move(dst, src alloc.Ptr, size int64) error {
+	f.mapping("Move", dst, src, size)
 	if err := f.fail("Move", 0); err != nil {
 		if again := f.fail("Restore", 0); again != nil {
 			again = fmt.Errorf("%w: %w: %w", err, alloc.ErrUnmapped, again)
 			if err = f.mapper.Unmap(src, size); err == nil {
 				f.took(-size, nil)
+				f.moved(0, src, size)
 				f.mu.Lock()
 				f.lost++
 				f.mu.Unlock()
@@ -341,16 +393,27 @@ func (f *Faulty) Move(dst, src alloc.Ptr, size int64) error {
 		}
 		return err
 	}
-	return f.mapper.Move(dst, src, size)
+	err := f.mapper.Move(dst, src, size)
+	switch {
+	case err == nil:
+		f.moved(dst, src, size)
+	case errors.Is(err, alloc.ErrUnmapped):
+		f.moved(0, src, size)
+	}
+	return err
 }
 
 // Unmap is like alloc.Mapper.Unmap. If it fails on cue the range stays mapped.
 func (f *Faulty) Unmap(p alloc.Ptr, size int64) error {
+	f.mapping("Unmap", 0, p, size)
 	if err := f.fail("Unmap", 0); err != nil {
 		return err
 	}
 	err := f.mapper.Unmap(p, size)
 	f.took(-size, err)
+	if err == nil {
+		f.moved(0, p, size)
+	}
 	return err
 }
 

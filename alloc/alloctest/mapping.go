@@ -34,18 +34,25 @@ func (s *suite) mapping() {
 	h := s.stream()
 	at := func(i int64) alloc.Ptr { return p + alloc.Ptr(i*g) }
 	s.ok(m.Map(at(2), 3*g))
-	s.ok(m.Map(at(5), g)) // one range with the first
-	want := pattern(int(4*g), 1)
+	s.ok(m.Map(at(5), g))
+	s.ok(m.Map(at(6), 2*g)) // one range with the others
+	want := pattern(int(6*g), 1)
 	s.put(h, at(2), want)
-	s.same(s.get(h, at(2), int(4*g)), want, "a range that was mapped in two calls")
+	s.same(s.get(h, at(2), int(6*g)), want, "a range that was mapped in three calls")
 	s.ok(s.dev.Sync(h))
-	s.ok(m.Unmap(at(3), g)) // part of what one call mapped
-	s.same(s.get(h, at(2), int(g)), want[:g], "before an unmapped granule")
-	s.same(s.get(h, at(4), int(2*g)), want[2*g:], "behind an unmapped granule")
-	s.ok(m.Map(at(3), g)) // and again
-	s.put(h, at(3), want[:g])
-	s.same(s.get(h, at(3), int(g)), want[:g], "a granule mapped again")
-	s.ok(m.Unmap(at(2), 4*g)) // across what three calls mapped
+	s.refuses("unmap", "the first part of an extent", func() error { return m.Unmap(at(2), g) })
+	s.refuses("unmap", "the last part of an extent", func() error { return m.Unmap(at(4), 2*g) })
+	s.refuses("unmap", "more than is mapped", func() error { return m.Unmap(at(6), 3*g) })
+	s.refuses("unmap", "what is not mapped", func() error { return m.Unmap(at(9), g) })
+	s.refuses("map", "what is mapped", func() error { return m.Map(at(7), 2*g) })
+	s.same(s.get(h, at(2), int(6*g)), want, "what calls that are refused leave")
+	s.ok(m.Unmap(at(5), g)) // between others
+	s.same(s.get(h, at(2), int(3*g)), want[:3*g], "before an unmapped extent")
+	s.same(s.get(h, at(6), int(2*g)), want[4*g:], "behind an unmapped extent")
+	s.ok(m.Map(at(5), g)) // and again
+	s.put(h, at(5), want[:g])
+	s.same(s.get(h, at(5), int(g)), want[:g], "an extent mapped again")
+	s.ok(m.Unmap(at(2), 6*g)) // across what three calls mapped
 	s.ok(m.Unreserve(p, 16*g))
 }
 
@@ -57,8 +64,11 @@ func (s *suite) moving() {
 	s.ok(err)
 	h := s.stream()
 	at := func(p alloc.Ptr, i int64) alloc.Ptr { return p + alloc.Ptr(i*g) }
-	s.ok(m.Map(p, 4*g))
-	s.ok(s.dev.Fill(h, p, 1, 1, 4*g))
+	for i := range int64(4) {
+		s.ok(m.Map(at(p, i), g))
+	}
+	s.ok(m.Map(at(p, 4), 2*g))
+	s.ok(s.dev.Fill(h, p, 1, 1, 6*g))
 	s.ok(s.dev.Sync(h))
 	free, _, err := s.dev.MemInfo()
 	s.ok(err)
@@ -69,14 +79,32 @@ func (s *suite) moving() {
 	s.ok(m.Move(at(q, 7), p, g)) // behind the first, one range with it
 	want := pattern(int(3*g), 2)
 	s.put(h, at(q, 5), want)
-	s.same(s.get(h, at(q, 5), int(3*g)), want, "moved granules")
-	s.same(s.get(h, at(p, 3), int(g)), repeated(1, int(g)), "the granule that stayed")
+	s.same(s.get(h, at(q, 5), int(3*g)), want, "moved extents")
+	s.refuses("move", "part of an extent", func() error { return m.Move(at(q, 9), at(p, 4), g) })
+	s.refuses("move", "to where something is", func() error { return m.Move(at(q, 6), at(p, 4), 2*g) })
+	s.same(s.get(h, at(p, 3), int(3*g)), repeated(1, int(3*g)), "the extents that stayed")
+	s.ok(m.Move(at(q, 9), at(p, 3), 3*g)) // of two sizes
+	want = pattern(int(3*g), 3)
+	s.put(h, at(q, 9), want)
+	s.same(s.get(h, at(q, 9), int(3*g)), want, "extents of two sizes, moved")
 	s.ok(s.dev.Sync(h))
-	s.ok(m.Map(p, 3*g)) // the addresses are free again
-	s.ok(m.Unmap(p, 4*g))
+	s.refuses("unmap", "part of a moved extent", func() error { return m.Unmap(at(q, 11), g) })
+	s.ok(m.Unmap(at(q, 10), 2*g)) // which kept its bounds
+	s.ok(m.Map(p, 3*g))           // the addresses are free again
+	s.ok(m.Unmap(p, 3*g))
 	s.ok(m.Unmap(at(q, 5), 3*g))
+	s.ok(m.Unmap(at(q, 9), g))
 	s.ok(m.Unreserve(p, 16*g))
 	s.ok(m.Unreserve(q, 16*g))
+}
+
+// refuses checks that a call that a mapper cannot do is an error, or a panic of a device that watches its pool.
+func (s *suite) refuses(op, what string, call func() error) {
+	s.Helper()
+	defer func() { _ = recover() }()
+	if call() == nil {
+		s.Errorf("%s of %s is no error", op, what)
+	}
 }
 
 // quiet reports whether MemInfo counts this device's users alone.

@@ -152,18 +152,24 @@ func BenchmarkMap(b *testing.B) {
 			}
 			b.Run(fmt.Sprintf("total=%dMiB/handle=%dMiB", total>>20, handle>>20), func(b *testing.B) {
 				d := choose(b)
-				dev, err := open(d.Path, 0, Options{Granule: handle})
+				dev, err := open(d.Path, 0, Options{Granule: 2 << 20})
 				require.NoError(b, err)
 				defer dev.Close()
 				p, err := dev.Reserve(total)
 				require.NoError(b, err)
-				require.NoError(b, dev.Map(p, total))
+				mapAll := func() (err error) {
+					for at := int64(0); err == nil && at < total; at += handle {
+						err = dev.Map(p+alloc.Ptr(at), handle)
+					}
+					return err
+				}
+				require.NoError(b, mapAll())
 				require.NoError(b, dev.Unmap(p, total))
 				var up, down time.Duration
 				n := 0
 				for b.Loop() {
 					t0 := time.Now()
-					err := dev.Map(p, total)
+					err := mapAll()
 					t1 := time.Now()
 					if err == nil {
 						err = dev.Unmap(p, total)
@@ -286,6 +292,53 @@ func random(b *testing.B, n, mib int, alloc func(int64) func()) {
 	}
 	for _, x := range live {
 		x.free()
+	}
+}
+
+// BenchmarkMapCalls times each call of the driver that puts one handle behind addresses and takes it away, by its size, and
+// what the driver's own allocator takes for as much.
+func BenchmarkMapCalls(b *testing.B) {
+	for _, n := range []int64{2 << 20, 32 << 20, 256 << 20, 1 << 30, 4 << 30} {
+		b.Run(fmt.Sprintf("size=%dMiB", n>>20), func(b *testing.B) {
+			e := startBench(b, alloc.Options{})
+			if e.dev.Info().Memory < 2*n {
+				b.Skip("the device has too little memory")
+			}
+			c := &e.dev.ctx
+			p, err := c.MemAddressReserve(n, 0)
+			require.NoError(b, err)
+			var h uint64
+			var q uintptr
+			steps := []struct {
+				name string
+				call func() error
+				took time.Duration
+			}{
+				{"create", func() (err error) { h, err = c.MemCreate(n); return err }, 0},
+				{"map", func() error { return c.MemMap(p, n, h) }, 0},
+				{"access", func() error { return c.MemSetAccess(p, n, c.Device()) }, 0},
+				{"unmap", func() error { return c.MemUnmap(p, n) }, 0},
+				{"release", func() error { return c.MemRelease(h) }, 0},
+				{"cuMemAlloc", func() (err error) { q, err = c.MemAlloc(n); return err }, 0},
+				{"cuMemFree", func() error { return c.MemFree(q) }, 0},
+			}
+			rounds := 0
+			for b.Loop() {
+				for i := range steps {
+					start := time.Now()
+					err := steps[i].call()
+					steps[i].took += time.Since(start)
+					if err != nil {
+						b.Fatal(steps[i].name, err)
+					}
+				}
+				rounds++
+			}
+			for _, s := range steps {
+				b.ReportMetric(float64(s.took.Nanoseconds())/float64(rounds)/1000, s.name+"-µs")
+			}
+			require.NoError(b, c.MemAddressFree(p, n))
+		})
 	}
 }
 

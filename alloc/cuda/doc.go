@@ -16,7 +16,7 @@
 //
 //   - The [stage] carries copies between Go memory and the device through page-locked chunks, because the driver may
 //     never keep a Go pointer. A chunk waits with its event until the copy has run.
-//   - The [atlas] knows which memory handle is behind each granule of the reserved address ranges.
+//   - The [atlas] knows which memory handle is behind which addresses of the reserved ranges.
 //   - [Device.Plain] is the same device without mapping, for allocation by the driver alone.
 //
 // A [Module] is code on the device, and so device memory: it is in the books of its pool's tracker, with the bytes by
@@ -38,6 +38,6 @@
 //
 // # Locks
 //
-// stage.mu, atlas.mu and modules.mu are leaves: no other lock is taken under them, save that driver calls are made under
-// atlas.mu, since a range must not change between mapping it and noting so.
+// stage.mu, atlas.mu and modules.mu are leaves: no other lock is taken under them. atlas.order is taken before atlas.mu and
+// read-locked over the driver's calls, so that nothing is mapped while the list of peers changes.
 package cuda

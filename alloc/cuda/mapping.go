@@ -6,31 +6,36 @@ import (
 	"sync"
 
 	"github.com/lastuse/lastuse/alloc"
+	"github.com/lastuse/lastuse/internal/extent"
 )
 
-// An atlas notes which memory handle is behind each granule of the reserved ranges. One handle a granule: the driver can
-// unmap a handle only whole, and the pool moves and gives back single granules.
+// An atlas notes which memory handle is behind which addresses. One handle an extent, whatever its size: what the driver
+// takes for mapping depends on the number of handles, hardly on their size. It can neither split a handle nor unmap
+// part of one, so extents are moved and given back as a whole.
 type atlas struct {
 	granule int64 // bytes; 0: the device cannot map
 
-	mu    sync.Mutex
-	maps  []*reservation // by address
-	stuck []span         // mapped, as the driver did not unmap it, and nobody's
-	peers []int          // devices that may use all mapped memory, as the driver numbers them
+	// order keeps a change of peers apart from all mapping: read-locked over the calls of the driver.
+	order sync.RWMutex
+	peers []int // devices that may use all mapped memory, as the driver numbers them
+
+	mu      sync.Mutex     // a leaf, held over no call of the driver
+	maps    []*reservation // by address
+	extents extent.Table[uint64]
+	stuck   []span // mapped, as the driver did not unmap it, and nobody's
 }
 
 type reservation struct {
-	p       uintptr
-	n       int64
-	handles []uint64 // one a granule, 0 where nothing is mapped; up to the highest that was ever mapped
-	driver  span     // as the driver gave it, which may be more
+	p      uintptr
+	n      int64
+	driver span // as the driver gave it, which may be more
 }
 
 // Granularity returns the unit of mapping in bytes, 0 if the device cannot map.
 func (d *Device) Granularity() int64 { return d.atlas.granule }
 
-// find returns the handles behind [p, p+n), all of which must be zero or all not, as mapped says.
-func (a *atlas) find(op string, p alloc.Ptr, n int64, mapped bool) ([]uint64, error) {
+// check returns an error unless [p, p+n) is whole granules of one reserved range. a.mu is held.
+func (a *atlas) check(op string, p alloc.Ptr, n int64) error {
 	i, ok := slices.BinarySearchFunc(a.maps, uintptr(p), func(r *reservation, p uintptr) int {
 		switch {
 		case r.p+uintptr(r.n) <= p:
@@ -41,34 +46,61 @@ func (a *atlas) find(op string, p alloc.Ptr, n int64, mapped bool) ([]uint64, er
 		return 0
 	})
 	if !ok {
-		return nil, a.wrong(op, p, n, "not in a reserved range")
+		return a.wrong(op, p, n, "not in a reserved range")
 	}
 	r := a.maps[i]
-	first := int64(uintptr(p)-r.p) / a.granule
 	if n <= 0 || int64(uintptr(p)-r.p)%a.granule != 0 || n%a.granule != 0 || uintptr(p)+uintptr(n) > r.p+uintptr(r.n) {
-		return nil, a.wrong(op, p, n, "not whole granules of one reserved range")
+		return a.wrong(op, p, n, "not whole granules of one reserved range")
 	}
-	last := first + n/a.granule
-	if !mapped && last > int64(len(r.handles)) {
-		// Ranges are reserved much larger than they are filled, and filled from their start.
-		r.handles = append(r.handles, make([]uint64, last-int64(len(r.handles)))...)
-	}
-	if last > int64(len(r.handles)) {
-		return nil, a.wrong(op, p, n, "not all of it is mapped")
-	}
-	h := r.handles[first:last]
-	for _, x := range h {
-		if (x != 0) != mapped {
-			return nil, a.wrong(op, p, n, map[bool]string{true: "not all of it is mapped", false: "part of it is mapped"}[mapped])
-		}
-	}
-	return h, nil
+	return nil
 }
 
 //go:noinline
 func (a *atlas) wrong(op string, p alloc.Ptr, n int64, why string) error {
 	return fmt.Errorf("cuda: %s: %d bytes at %#x: %s", op, n, uintptr(p), why)
 }
+
+// empty returns an error unless [p, p+n) is reserved and nothing is mapped there.
+func (a *atlas) empty(op string, p alloc.Ptr, n int64) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.check(op, p, n); err != nil {
+		return err
+	}
+	if err := a.extents.Empty(uintptr(p), n); err != nil {
+		return fmt.Errorf("cuda: %s: %w", op, err)
+	}
+	return nil
+}
+
+// add notes extents, which are moved by so many bytes.
+func (a *atlas) add(all []extent.Extent[uint64], by uintptr) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, x := range all {
+		x.P += by
+		a.extents.Add(x)
+	}
+}
+
+// take removes the extents that fill [p, p+n) and appends them to room.
+func (a *atlas) take(op string, p alloc.Ptr, n int64, room []extent.Extent[uint64]) ([]extent.Extent[uint64], error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.check(op, p, n); err != nil {
+		return nil, err
+	}
+	found, err := a.extents.Find(uintptr(p), n)
+	if err != nil {
+		return nil, fmt.Errorf("cuda: %s: %w", op, err)
+	}
+	room = append(room, found...)
+	a.extents.Remove(uintptr(p), n)
+	return room, nil
+}
+
+// few is how many extents a Move or an Unmap takes without a Go allocation.
+const few = 32
 
 // Reserve takes a range of addresses, aligned to a granule.
 func (d *Device) Reserve(size int64) (alloc.Ptr, error) {
@@ -108,19 +140,19 @@ func (d *Device) Reserve(size int64) (alloc.Ptr, error) {
 // Unreserve gives a range back.
 func (d *Device) Unreserve(p alloc.Ptr, size int64) error {
 	a := &d.atlas
+	if err := d.sweep(p, size); err != nil {
+		if err := d.give(err); err != nil {
+			return err
+		}
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	i := slices.IndexFunc(a.maps, func(r *reservation) bool { return r.p == uintptr(p) && r.n == size })
 	if i < 0 {
 		return a.wrong("unreserve", p, size, "not a reserved range")
 	}
-	if err := d.sweep(p, size); err != nil {
-		if err := d.give(err); err != nil {
-			return err
-		}
-	}
-	if slices.ContainsFunc(a.maps[i].handles, func(h uint64) bool { return h != 0 }) {
-		return a.wrong("unreserve", p, size, "part of it is mapped")
+	if err := a.extents.Empty(uintptr(p), size); err != nil {
+		return fmt.Errorf("cuda: unreserve: %w", err)
 	}
 	if err := d.ctx.MemAddressFree(a.maps[i].driver.p, a.maps[i].driver.n); err != nil {
 		if err := d.give(err); err != nil {
@@ -131,48 +163,47 @@ func (d *Device) Unreserve(p alloc.Ptr, size int64) error {
 	return nil
 }
 
-// Map puts fresh memory behind [p, p+size).
+// Map puts fresh memory behind [p, p+size), one extent.
 func (d *Device) Map(p alloc.Ptr, size int64) error {
 	a := &d.atlas
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.order.RLock()
+	defer a.order.RUnlock()
+	if err := a.empty("map", p, size); err != nil {
+		return err
+	}
 	if err := d.sweep(p, size); err != nil {
 		return d.work(err)
 	}
-	h, err := a.find("map", p, size, false)
+	h, err := d.ctx.MemCreate(size)
 	if err != nil {
-		return err
-	}
-	for i := range h {
-		if h[i], err = d.ctx.MemCreate(a.granule); err != nil {
-			h[i] = 0
-			d.release(h[:i])
-			return d.work(err)
-		}
-	}
-	if err := d.attach(p, h); err != nil {
-		d.release(h)
 		return d.work(err)
 	}
+	x := [1]extent.Extent[uint64]{{P: uintptr(p), N: size, H: h}}
+	if err := d.attach(x[:], 0); err != nil {
+		_ = d.ctx.MemRelease(h)
+		return d.work(err)
+	}
+	a.add(x[:], 0)
 	return nil
 }
 
-// attach maps handles one after the other from p on and opens them to this device and its peers. On error none of them is
-// mapped. Access is what fails last: the driver may find there that it lacks memory for its page tables.
-func (d *Device) attach(p alloc.Ptr, h []uint64) error {
-	a := &d.atlas
-	size := int64(len(h)) * a.granule
-	for i, x := range h {
-		if err := d.ctx.MemMap(uintptr(p)+uintptr(i)*uintptr(a.granule), a.granule, x); err != nil {
-			if i > 0 {
-				d.detach(p, int64(i)*a.granule)
+// attach maps extents, which lie side by side, so many bytes above their addresses, and opens them to this device and its
+// peers. On error none of them is mapped. Access is what fails last: the driver may find there that it lacks memory for its
+// page tables.
+func (d *Device) attach(all []extent.Extent[uint64], by uintptr) error {
+	p, size := all[0].P+by, int64(0)
+	for _, x := range all {
+		if err := d.ctx.MemMap(p+uintptr(size), x.N, x.H); err != nil {
+			if size > 0 {
+				d.detach(p, size)
 			}
 			return err
 		}
+		size += x.N
 	}
-	err := d.ctx.MemSetAccess(uintptr(p), size, d.ctx.Device())
-	for i := 0; err == nil && i < len(a.peers); i++ {
-		err = d.ctx.MemSetAccess(uintptr(p), size, a.peers[i])
+	err := d.ctx.MemSetAccess(p, size, d.ctx.Device())
+	for i := 0; err == nil && i < len(d.atlas.peers); i++ {
+		err = d.ctx.MemSetAccess(p, size, d.atlas.peers[i])
 	}
 	if err != nil {
 		d.detach(p, size)
@@ -182,15 +213,20 @@ func (d *Device) attach(p alloc.Ptr, h []uint64) error {
 
 // detach undoes what attach has mapped. What the driver does not unmap now is asked of it again before the addresses are
 // used for anything else.
-func (d *Device) detach(p alloc.Ptr, size int64) {
-	if d.ctx.MemUnmap(uintptr(p), size) != nil {
-		d.atlas.stuck = append(d.atlas.stuck, span{uintptr(p), size})
+func (d *Device) detach(p uintptr, size int64) {
+	if d.ctx.MemUnmap(p, size) != nil {
+		a := &d.atlas
+		a.mu.Lock()
+		a.stuck = append(a.stuck, span{p, size})
+		a.mu.Unlock()
 	}
 }
 
 // sweep unmaps what detach could not unmap in [p, p+size).
 func (d *Device) sweep(p alloc.Ptr, size int64) error {
 	a := &d.atlas
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	for i := 0; i < len(a.stuck); {
 		x := a.stuck[i]
 		if x.p >= uintptr(p)+uintptr(size) || x.p+uintptr(x.n) <= uintptr(p) {
@@ -205,63 +241,63 @@ func (d *Device) sweep(p alloc.Ptr, size int64) error {
 	return nil
 }
 
-// release gives handles back and forgets them.
-func (d *Device) release(h []uint64) {
-	for i := range h {
-		if h[i] != 0 {
-			_ = d.ctx.MemRelease(h[i])
-			h[i] = 0
-		}
+// release gives handles back.
+func (d *Device) release(all []extent.Extent[uint64]) {
+	for _, x := range all {
+		_ = d.ctx.MemRelease(x.H)
 	}
 }
 
-// Move puts the memory from behind [src, src+size) behind [dst, dst+size).
+// Move puts the memory from behind [src, src+size), whole extents, behind [dst, dst+size).
 func (d *Device) Move(dst, src alloc.Ptr, size int64) error {
 	a := &d.atlas
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.order.RLock()
+	defer a.order.RUnlock()
+	if err := a.empty("move", dst, size); err != nil {
+		return err
+	}
 	if err := d.sweep(dst, size); err != nil {
 		return d.work(err)
 	}
-	// The unmapped range first: finding it may put the handles of its reservation elsewhere.
-	to, err := a.find("move", dst, size, false)
-	if err != nil {
-		return err
-	}
-	from, err := a.find("move", src, size, true)
+	var room [few]extent.Extent[uint64]
+	all, err := a.take("move", src, size, room[:0])
 	if err != nil {
 		return err
 	}
 	if err := d.ctx.MemUnmap(uintptr(src), size); err != nil {
+		a.add(all, 0)
 		return d.work(err)
 	}
-	if err := d.attach(dst, from); err != nil {
+	by := uintptr(dst) - uintptr(src)
+	if err := d.attach(all, by); err != nil {
 		// Back to where it was. Should that fail as well, the memory is given up, which is the only consistent state left.
-		if again := d.attach(src, from); again != nil {
-			d.release(from)
+		if again := d.attach(all, 0); again != nil {
+			d.release(all)
 			return fmt.Errorf("%w: %w: %w", d.work(err), alloc.ErrUnmapped, d.work(again))
 		}
+		a.add(all, 0)
 		return d.work(err)
 	}
-	copy(to, from)
-	clear(from)
+	a.add(all, by)
 	return nil
 }
 
-// Unmap gives the memory behind [p, p+size) back.
+// Unmap gives the memory behind [p, p+size), whole extents, back.
 func (d *Device) Unmap(p alloc.Ptr, size int64) error {
 	a := &d.atlas
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	h, err := a.find("unmap", p, size, true)
+	a.order.RLock()
+	defer a.order.RUnlock()
+	var room [few]extent.Extent[uint64]
+	all, err := a.take("unmap", p, size, room[:0])
 	if err != nil {
 		return err
 	}
 	if err := d.ctx.MemUnmap(uintptr(p), size); err != nil {
 		if err := d.give(err); err != nil {
+			a.add(all, 0)
 			return err
 		}
 	}
-	d.release(h)
+	d.release(all)
 	return nil
 }

@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/lastuse/lastuse/alloc"
 )
@@ -24,27 +25,15 @@ func (d *Device) EnablePeer(other *Device) error {
 		return d.work(err)
 	}
 	a := &other.atlas
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.order.Lock() // so nothing is being mapped
+	defer a.order.Unlock()
 	peer := d.ctx.Device()
-	for _, p := range a.peers {
-		if p == peer {
-			return nil
-		}
+	if slices.Contains(a.peers, peer) {
+		return nil
 	}
-	for _, r := range a.maps {
-		for i := 0; i < len(r.handles); {
-			j := i
-			for j < len(r.handles) && r.handles[j] != 0 {
-				j++
-			}
-			if j > i {
-				at := r.p + uintptr(i)*uintptr(a.granule)
-				if err := other.ctx.MemSetAccess(at, int64(j-i)*a.granule, peer); err != nil {
-					return other.work(err)
-				}
-			}
-			i = j + 1
+	for _, x := range a.extents.All() {
+		if err := other.ctx.MemSetAccess(x.P, x.N, peer); err != nil {
+			return other.work(err)
 		}
 	}
 	a.peers = append(a.peers, peer)

@@ -1,14 +1,17 @@
 package host
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"unsafe"
 
 	"github.com/lastuse/lastuse/alloc"
+	"github.com/lastuse/lastuse/internal/extent"
 )
 
 // Options are the choices of a device. The zero Options is good.
@@ -35,6 +38,9 @@ type Device struct {
 	used    atomic.Int64 // bytes allocated and mapped
 	kept    kept
 	std     *stream
+
+	mapping sync.Mutex // a leaf, held over no call of the system
+	extents extent.Table[struct{}]
 
 	streams table[stream]
 	events  table[event]
@@ -146,8 +152,26 @@ func (d *Device) Unreserve(p alloc.Ptr, size int64) error {
 	return nil
 }
 
-// Map puts memory behind addresses.
+// empty returns an error if something is mapped in [p, p+size).
+func (d *Device) empty(p alloc.Ptr, size int64) error {
+	d.mapping.Lock()
+	defer d.mapping.Unlock()
+	return d.extents.Empty(uintptr(p), size)
+}
+
+// whole returns an error unless [p, p+size) is whole extents.
+func (d *Device) whole(p alloc.Ptr, size int64) error {
+	d.mapping.Lock()
+	defer d.mapping.Unlock()
+	_, err := d.extents.Find(uintptr(p), size)
+	return err
+}
+
+// Map puts memory behind addresses, one extent.
 func (d *Device) Map(p alloc.Ptr, size int64) error {
+	if err := d.empty(p, size); err != nil {
+		return fmt.Errorf("host: map: %w", err)
+	}
 	if err := d.take(size); err != nil {
 		return err
 	}
@@ -155,12 +179,18 @@ func (d *Device) Map(p alloc.Ptr, size int64) error {
 		d.used.Add(-size)
 		return fmt.Errorf("host: map %d bytes: %w: %w", size, alloc.ErrOutOfMemory, err)
 	}
+	d.mapping.Lock()
+	defer d.mapping.Unlock()
+	d.extents.Add(extent.Extent[struct{}]{P: uintptr(p), N: size})
 	return nil
 }
 
 // Move takes the memory from behind src and puts as much behind dst. What it held is
 // lost.
 func (d *Device) Move(dst, src alloc.Ptr, size int64) error {
+	if err := errors.Join(d.empty(dst, size), d.whole(src, size)); err != nil {
+		return fmt.Errorf("host: move: %w", err)
+	}
 	if err := back(uintptr(dst), size); err != nil {
 		return fmt.Errorf("host: move %d bytes: %w", size, err)
 	}
@@ -168,15 +198,30 @@ func (d *Device) Move(dst, src alloc.Ptr, size int64) error {
 		unback(uintptr(dst), size)
 		return fmt.Errorf("host: move %d bytes: %w", size, err)
 	}
+	d.mapping.Lock()
+	defer d.mapping.Unlock()
+	moved, _ := d.extents.Find(uintptr(src), size)
+	moved = slices.Clone(moved)
+	d.extents.Remove(uintptr(src), size)
+	for _, x := range moved {
+		x.P += uintptr(dst) - uintptr(src)
+		d.extents.Add(x)
+	}
 	return nil
 }
 
 // Unmap takes the memory from behind addresses.
 func (d *Device) Unmap(p alloc.Ptr, size int64) error {
+	if err := d.whole(p, size); err != nil {
+		return fmt.Errorf("host: unmap: %w", err)
+	}
 	if err := unback(uintptr(p), size); err != nil {
 		return fmt.Errorf("host: unmap %d bytes: %w", size, err)
 	}
 	d.used.Add(-size)
+	d.mapping.Lock()
+	defer d.mapping.Unlock()
+	d.extents.Remove(uintptr(p), size)
 	return nil
 }
 
