@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"unsafe"
 
-	"github.com/lastuse/lastuse/tracker"
+	"github.com/lastuse/lastuse/internal/books"
 )
 
 // An adopted is memory made by somebody else that a buffer owns.
@@ -57,12 +57,12 @@ func (s *Stream) adopt(typ any, elem uintptr, p Ptr, n int, release func()) (*he
 	c.account.AddReserved(a.size)
 
 	hp := s.heap
-	c.record(2, hp, tracker.Made, p, a.size) // adopt, Adopt
+	c.record(hp, books.Made, p, a.size)
 	b := &block{ptr: p, size: a.size, stamp: hp.line.now(), state: stateLive, adopted: a}
 	hp.mu.Lock()
 	hp.shard.Alloc(b.size)
 	h := hp.headerFor(s.pool, b)
-	return h, s.made(hp, h, b, depthAdopt), nil
+	return h, s.made(hp, h, b), nil
 }
 
 // disown releases adopted memory whose work is complete. b is busy, in no list and

@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/lastuse/lastuse/tracker"
+	"github.com/lastuse/lastuse/internal/books"
 )
 
 // A state says what a block is at the moment. The package comment has a paragraph for each.
@@ -42,9 +42,9 @@ type block struct {
 	state  state
 	class  uint8 // size class of a slot
 
-	owner  uint32         // number of the header that owns the block while it is live
-	site   tracker.SiteID // where it was made, if that was sampled; 0 otherwise
-	others atomic.Uint64  // streams but its own that it was used on, by timeline bit; not guarded
+	owner  uint32        // number of the header that owns the block while it is live
+	site   books.Sample  // where it was made, if that was sampled; 0 otherwise
+	others atomic.Uint64 // streams but its own that it was used on, by timeline bit; not guarded
 
 	adopted *adopted // memory made by somebody else, else nil
 	checked *checked // in Check mode, else nil

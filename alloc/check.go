@@ -9,6 +9,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/lastuse/lastuse/internal/books"
 	"github.com/lastuse/lastuse/tracker"
 )
 
@@ -155,7 +156,7 @@ func (h *header) used(gen uint64, op string) error {
 	e := &UseError{Op: op}
 	if c.checker == nil {
 		if past := h.past.Load(); past>>32 == gen&0xffffffff {
-			e.Site = c.books.SiteOf(tracker.SiteID(past))
+			e.Site = c.books.SiteOf(tracker.SiteID(books.Sample(past).Site()))
 		}
 		return e
 	}
@@ -177,7 +178,7 @@ func (s *Stream) makeChecked(typ any, size int64) (*header, uint64, error) {
 		panic(err)
 	}
 	k := &checked{front: redZone, size: size, made: callers(4)}
-	h, gen, err := s.makeBlock(typ, k.front+size+redZone, depthChecked)
+	h, gen, err := s.makeBlock(typ, k.front+size+redZone)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/lastuse/lastuse/finalize"
+	"github.com/lastuse/lastuse/internal/books"
 	"github.com/lastuse/lastuse/internal/custody"
-	"github.com/lastuse/lastuse/tracker"
 )
 
 // An estate is what a pool has from its device: what must go back when the pool
@@ -23,7 +23,7 @@ type estate struct {
 	mapper  Mapper           // nil if the device does not map
 	pinner  Pinner           // nil if the device does not pin
 	custody custody.Observer // as the core's
-	account *tracker.Account
+	account *books.Account
 	late    finalize.Queue[uint32] // headers that died
 	unpin   finalize.Queue[uint32] // those of page-locked memory
 
@@ -39,11 +39,11 @@ type estate struct {
 	idle    []uintptr            // those that stand for nothing now
 	adopted map[*adopted]struct{}
 
-	pinnedAccount *tracker.Account // nil if there never was page-locked memory
+	pinnedAccount *books.Account // nil if there never was page-locked memory
 }
 
 // newEstate returns the estate of a pool that has nothing yet.
-func newEstate(dev Device, account *tracker.Account) *estate {
+func newEstate(dev Device, account *books.Account) *estate {
 	e := &estate{
 		dev:     dev,
 		account: account,

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"unsafe"
 
-	"github.com/lastuse/lastuse/tracker"
+	"github.com/lastuse/lastuse/internal/books"
 )
 
 // A heap serves the Makes and Frees of one stream. It has runs with idle slots by size class, a few
@@ -16,8 +16,8 @@ import (
 type heap struct {
 	_ [128]byte // no two heaps share a cache line
 
-	mu     sync.Mutex
-	shard  *tracker.Shard    // the counters
+	mu     *sync.Mutex       // by itself: the readers of the shard keep it
+	shard  *books.Shard      // the counters
 	shut   bool              // the pool is closed
 	elems  [8]unsafe.Pointer // element types known to be good, by address: see elemWord
 	runs   [numClasses]*run  // runs with idle slots, by class

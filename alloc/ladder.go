@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/lastuse/lastuse/tracker"
+	"github.com/lastuse/lastuse/internal/books"
 )
 
 // The ladder is what a Make climbs when no idle block of its heap serves. Each rung may cost more than
@@ -366,7 +366,7 @@ func (m *climber) collect() (*block, rung) {
 }
 
 // quiet reports whether nothing has been made, and nothing freed by the collector, since before.
-func (c *core) quiet(before tracker.AccountStats) bool {
+func (c *core) quiet(before books.Stats) bool {
 	now := c.account.Stats()
 	return now.Late == before.Late && now.Made == before.Made
 }

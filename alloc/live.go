@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/lastuse/lastuse/internal/books"
 	"github.com/lastuse/lastuse/tracker"
 )
 
@@ -70,23 +71,16 @@ func (c *core) liveSites(n int) (sites []tracker.Site, unknown Unknown) {
 			unknown.Bytes += b.size
 			return
 		}
-		s := found[b.site]
+		s := found[tracker.SiteID(b.site.Site())]
 		if s == nil {
 			s = new(tracker.Site)
-			found[b.site] = s
+			found[tracker.SiteID(b.site.Site())] = s
 		}
 		s.LiveObjects++
 		s.LiveBytes += b.size
 	})
-	at := make(map[tracker.SiteID]int) // by the site's own number: it may have several
 	for id, live := range found {
 		s := c.books.SiteOf(id)
-		if i, more := at[s.ID]; more {
-			sites[i].LiveObjects += live.LiveObjects
-			sites[i].LiveBytes += live.LiveBytes
-			continue
-		}
-		at[s.ID] = len(sites)
 		s.LiveObjects, s.LiveBytes = live.LiveObjects, live.LiveBytes
 		sites = append(sites, s)
 	}
@@ -100,7 +94,7 @@ func (c *core) liveSites(n int) (sites []tracker.Site, unknown Unknown) {
 }
 
 // liveError describes what is live in a closed pool.
-func (c *core) liveError(st tracker.AccountStats) error {
+func (c *core) liveError(st books.Stats) error {
 	e := &LiveError{Buffers: st.LiveObjects, Bytes: st.Live}
 	e.Sites, e.Unknown = c.liveSites(8)
 	return e

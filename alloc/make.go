@@ -19,20 +19,11 @@ func (s *Stream) make(typ any, elem uintptr, n int) (*header, uint64, error) {
 	if s.careful.Load() {
 		return s.makeCarefully(typ, int64(lo))
 	}
-	return s.makeBlock(typ, int64(lo), depthMake)
+	return s.makeBlock(typ, int64(lo))
 }
 
-// Frames from makeBlock to the caller of the exported function, for the sites.
-const (
-	depthMake    = 3 // makeBlock, make, Make
-	depthCareful = 4 // makeBlock, makeCarefully, make, Make
-	depthChecked = 5 // makeBlock, makeChecked, makeCarefully, make, Make
-	depthAdopt   = 2 // adopt, Adopt
-)
-
-// makeBlock makes a buffer of size bytes, which is positive. The caller of Make is depth frames above what
-// makeBlock calls.
-func (s *Stream) makeBlock(typ any, size int64, depth int) (*header, uint64, error) {
+// makeBlock makes a buffer of size bytes, which is positive.
+func (s *Stream) makeBlock(typ any, size int64) (*header, uint64, error) {
 	c, hp := s.core, s.heap
 	if s.late.Len() != 0 {
 		c.drain(drainPerMake)
@@ -62,23 +53,24 @@ func (s *Stream) makeBlock(typ any, size int64, depth int) (*header, uint64, err
 		hp.mu.Lock()
 	}
 	h := hp.headerFor(s.pool, b)
-	return h, s.made(hp, h, b, depth), nil
+	return h, s.made(hp, h, b), nil
 }
 
 // made ends a Make of the live block b, whose generation it returns. hp.mu is held; made gives it up.
-func (s *Stream) made(hp *heap, h *header, b *block, depth int) (gen uint64) {
+func (s *Stream) made(hp *heap, h *header, b *block) (gen uint64) {
 	ptr, size, seq := b.ptr, b.size, hp.shard.Seq()
-	if !hp.shard.Sample(size) {
+	sample := hp.shard.Sample()
+	if sample == 0 {
 		hp.mu.Unlock()
 		probe.Alloc(uintptr(ptr), uintptr(size), 0, seq)
 		return h.word.Load() >> pinBits
 	}
 	hp.mu.Unlock() // a stack takes its time, and the block is nobody else's
-	site := s.core.books.Site(depth+1, hp.shard, size)
+	sample = hp.shard.Site(sample, size)
 	hp.mu.Lock()
-	b.site = site
+	b.site = sample
 	hp.mu.Unlock()
-	probe.Alloc(uintptr(ptr), uintptr(size), uintptr(site), seq)
+	probe.Alloc(uintptr(ptr), uintptr(size), uintptr(sample.Site()), seq)
 	return h.word.Load() >> pinBits
 }
 

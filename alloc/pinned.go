@@ -88,12 +88,9 @@ func (p *Pool) makePinned(typ any, elem uintptr, n int) (*pinnedHeader, uint64, 
 		h = hp.newHeader(p, b)
 	}
 	b.header = nil // from here on the collector may find it dead
-	hp.told(b, depthPinned)
+	hp.told(b)
 	return h, b.word.Load() >> pinBits, nil
 }
-
-// depthPinned is how many frames lie between a call in makePinned and the caller of MakePinned.
-const depthPinned = 2
 
 // Slice returns the memory. It is good until Free, or until p becomes unreachable: keep p, and
 // not the slice alone. It panics if p has been freed.

@@ -121,7 +121,7 @@ func (hp *pinnedHeap) giveBack(keep int64) (bytes int64, err error) {
 
 // idleBytes returns how many bytes are idle. hp.mu is held.
 func (hp *pinnedHeap) idleBytes() int64 {
-	st := hp.account.Stats()
+	st := hp.account.StatsLocked()
 	return st.Reserved - st.Live - st.Pending
 }
 
@@ -190,7 +190,7 @@ func (c *core) pinnedStats(s *Stats) {
 	}
 	hp.settleAll(false)
 	hp.mu.Lock()
-	st := hp.account.Stats()
+	st := hp.account.StatsLocked()
 	hp.mu.Unlock()
 	s.PinnedLive, s.PinnedPending, s.PinnedReserved = st.Live, st.Pending, st.Reserved
 	s.PinnedIdle = st.Reserved - st.Live - st.Pending
@@ -231,7 +231,7 @@ func (hp *pinnedHeap) check() error {
 			return fmt.Errorf("alloc: check: %d page-locked blocks are busy in a segment that counts %d", busy, seg.busy)
 		}
 	}
-	if st := hp.account.Stats(); st.Live != live || st.Pending != pending || st.Reserved != reserved {
+	if st := hp.account.StatsLocked(); st.Live != live || st.Pending != pending || st.Reserved != reserved {
 		return fmt.Errorf("alloc: check: page-locked: found %d bytes live, %d pending, %d reserved where the books say %d, %d, %d",
 			live, pending, reserved, st.Live, st.Pending, st.Reserved)
 	}

@@ -7,20 +7,20 @@ import (
 	"unsafe"
 
 	"github.com/lastuse/lastuse/finalize"
+	"github.com/lastuse/lastuse/internal/books"
 	"github.com/lastuse/lastuse/internal/probe"
-	"github.com/lastuse/lastuse/tracker"
 )
 
 // A pinnedHeap has a pool's page-locked memory. It leads to the pool; what must go back to the device is in
 // the estate, which does not lead here.
 type pinnedHeap struct {
 	core    *core
-	account *tracker.Account
+	account *books.Account
 
 	index atomic.Pointer[[]*pinnedSegment] // by address; the slice is never written again
 
-	mu      sync.Mutex
-	shard   *tracker.Shard
+	mu      *sync.Mutex // by itself: the readers of the shard keep it
+	shard   *books.Shard
 	classes []pinnedClass
 	pending int // blocks
 	owners  []*pinnedBlock
@@ -54,9 +54,9 @@ type pinnedBlock struct {
 	// What follows is under the heap's lock.
 	header *pinnedHeader // what will own it next; nil while it is live, or if that has died
 	owner  uint32        // number of the header in pinnedHeap.owners, if it has one
-	site   tracker.SiteID
-	past   tracker.SiteID // where the last owner that is gone was made
-	needs  []stamp        // while it is pending: what it waits for
+	site   books.Sample
+	past   books.Sample // where the last owner that is gone was made
+	needs  []stamp      // while it is pending: what it waits for
 	next   *pinnedBlock
 }
 
@@ -86,8 +86,8 @@ func (c *core) pinnedHeap() *pinnedHeap {
 	if hp := c.pinned.Load(); hp != nil {
 		return hp
 	}
-	hp := &pinnedHeap{core: c, account: c.books.NewAccount(c.dev.Name() + " page-locked")}
-	hp.shard = hp.account.NewShard()
+	hp := &pinnedHeap{core: c, account: books.Of(c.books).NewAccount(c.dev.Name() + " page-locked"), mu: new(sync.Mutex)}
+	hp.shard = hp.account.NewShard(hp.mu)
 	hp.index.Store(new([]*pinnedSegment))
 	c.estate.mu.Lock()
 	c.estate.pinnedAccount = hp.account
@@ -163,22 +163,21 @@ func (hp *pinnedHeap) own(b *pinnedBlock) *pinnedBlock {
 func (b *pinnedBlock) size() int64 { return classSize(b.seg.class) }
 
 // told tells those who watch that b was made: its site, if it is a sample, the history and the probe.
-func (hp *pinnedHeap) told(b *pinnedBlock, depth int) {
+func (hp *pinnedHeap) told(b *pinnedBlock) {
 	c := hp.core
 	hp.mu.Lock()
-	sampled, seq := hp.shard.Sample(b.size()), hp.shard.Seq()
+	sample, seq := hp.shard.Sample(), hp.shard.Seq()
 	hp.mu.Unlock()
-	var site tracker.SiteID
-	if sampled {
-		site = c.books.Site(depth+1, hp.shard, b.size())
+	if sample != 0 {
+		sample = hp.shard.Site(sample, b.size())
 	}
 	hp.mu.Lock()
-	b.site = site
+	b.site = sample
 	hp.mu.Unlock()
 	if c.recording {
-		hp.shard.Record(depth+1, tracker.Made, uintptr(b.ptr), b.size())
+		hp.shard.Record(books.Made, uintptr(b.ptr), b.size())
 	}
-	probe.Alloc(uintptr(b.ptr), uintptr(b.size()), uintptr(site), seq)
+	probe.Alloc(uintptr(b.ptr), uintptr(b.size()), uintptr(sample.Site()), seq)
 }
 
 // free ends generation gen of h's block.
@@ -242,17 +241,15 @@ func (hp *pinnedHeap) end(b *pinnedBlock, unused bool, how uintptr) {
 		hp.pending++
 	}
 	hp.mu.Unlock()
-	if site != 0 {
-		c.books.Unsite(site, size, how == probe.Late)
-	}
+	hp.shard.Unsite(site, size, how == probe.Late)
 	if c.recording {
-		kind := tracker.Freed
+		kind := books.Freed
 		if how == probe.Late {
-			kind = tracker.Late
+			kind = books.Late
 		}
-		hp.shard.Record(3, kind, uintptr(b.ptr), size)
+		hp.shard.Record(kind, uintptr(b.ptr), size)
 	}
-	probe.Free(uintptr(b.ptr), uintptr(size), uintptr(site), seq, how)
+	probe.Free(uintptr(b.ptr), uintptr(size), uintptr(site.Site()), seq, how)
 	if c.closed.Load() {
 		hp.leftover()
 	}

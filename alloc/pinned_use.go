@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"slices"
 	"unsafe"
+
+	"github.com/lastuse/lastuse/tracker"
 )
 
 // What work does with page-locked memory, and what the device is asked about that work.
@@ -100,7 +102,7 @@ func (hp *pinnedHeap) used(b *pinnedBlock, gen uint64, op string) error {
 	last := b.word.Load()>>pinBits == gen+1 // no other has had it since
 	hp.mu.Unlock()
 	if last && site != 0 {
-		err.Site = hp.core.books.SiteOf(site)
+		err.Site = hp.core.books.SiteOf(tracker.SiteID(site.Site()))
 	}
 	return err
 }

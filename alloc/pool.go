@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lastuse/lastuse/finalize"
+	"github.com/lastuse/lastuse/internal/books"
 	"github.com/lastuse/lastuse/internal/custody"
 	"github.com/lastuse/lastuse/tracker"
 )
@@ -86,7 +87,7 @@ type core struct {
 	custody  custody.Observer // nil but under a device that checks the pool
 	options  Options
 	books    *tracker.Tracker
-	account  *tracker.Account
+	account  *books.Account
 	pacer    *finalize.Pacer
 	granule  int64 // bytes; 0 if the device does not map
 	// recording says that the books keep a history.
@@ -156,7 +157,7 @@ func NewPool(dev Device, o Options) (*Pool, error) {
 		}
 		o.Tracker = tracker.New(t)
 	}
-	account := o.Tracker.NewAccount(dev.Name())
+	account := books.Of(o.Tracker).NewAccount(dev.Name())
 	c := &core{
 		dev:     dev,
 		options: o,
@@ -286,7 +287,11 @@ func (c *core) openStream(p *Pool, h uintptr, wrapped bool) (*Stream, error) {
 		c.spare = c.spare[:n-1]
 	} else {
 		old := c.allHeaps()
-		hp = &heap{core: c, shard: c.account.NewShard()}
+		mu := &new(struct {
+			sync.Mutex
+			_ [120]byte // no two heaps' share a cache line
+		}).Mutex
+		hp = &heap{core: c, mu: mu, shard: c.account.NewShard(mu)}
 		hp.line.core, hp.line.heap = c, hp
 		hp.line.index, hp.line.bit = len(old), 1<<(len(old)%64)
 		all := append(slices.Clone(old), hp)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"weak"
 
-	"github.com/lastuse/lastuse/tracker"
+	"github.com/lastuse/lastuse/internal/books"
 )
 
 // What the books want to know beyond the counters: single events, if they keep a history, and a map
@@ -20,30 +20,29 @@ func (s *Stream) makeCarefully(typ any, size int64) (h *header, gen uint64, err 
 	if c.options.Check {
 		h, gen, err = s.makeChecked(typ, size)
 	} else {
-		h, gen, err = s.makeBlock(typ, size, depthCareful)
+		h, gen, err = s.makeBlock(typ, size)
 	}
 	if err == nil {
 		c.tellMade(&s.heap.line, h.block)
 		if c.trace != nil {
 			c.trace.made(s.heap.line.index, h.block.ptr, size)
 		}
-		c.record(3, h.block.heap(), tracker.Made, h.block.ptr, h.block.size) // makeCarefully, make, Make
+		c.record(h.block.heap(), books.Made, h.block.ptr, h.block.size)
 	}
 	return h, gen, err
 }
 
-// record adds an event to the history, if there is one. The stack begins skip calls above record's
-// caller.
-func (c *core) record(skip int, hp *heap, kind tracker.Kind, ptr Ptr, size int64) {
+// record adds an event to the history, if there is one.
+func (c *core) record(hp *heap, kind books.Kind, ptr Ptr, size int64) {
 	if c.recording {
-		hp.shard.Record(skip+1, kind, uintptr(ptr), size)
+		hp.shard.Record(kind, uintptr(ptr), size)
 	}
 }
 
 // mapOf returns a function that lists p's segments and does not keep p alive.
-func mapOf(p *Pool) func() []tracker.Segment {
+func mapOf(p *Pool) func() []books.Segment {
 	w := weak.Make(p)
-	return func() []tracker.Segment {
+	return func() []books.Segment {
 		if p := w.Value(); p != nil {
 			return p.core.segments()
 		}
@@ -53,8 +52,8 @@ func mapOf(p *Pool) func() []tracker.Segment {
 
 // segments lists what is mapped of all segments, and live adopted memory. It stops the pool while it
 // looks.
-func (c *core) segments() []tracker.Segment {
-	var all []tracker.Segment
+func (c *core) segments() []books.Segment {
+	var all []books.Segment
 	c.stopped(func() {
 		c.walkLive(func(b *block) {
 			if b.adopted != nil {
@@ -84,7 +83,7 @@ func (c *core) segments() []tracker.Segment {
 // A mapping collects blocks in the order of their addresses. A gap begins a new segment: what has no
 // memory is not shown.
 type mapping struct {
-	all  []tracker.Segment
+	all  []books.Segment
 	open bool
 }
 
@@ -93,7 +92,7 @@ func (m *mapping) gap() { m.open = false }
 // add adds a block. What only one goroutine has at the moment counts as idle.
 func (m *mapping) add(p Ptr, size int64, st state) {
 	if !m.open {
-		m.all = append(m.all, tracker.Segment{Base: uint64(p)})
+		m.all = append(m.all, books.Segment{Base: uint64(p)})
 		m.open = true
 	}
 	s := &m.all[len(m.all)-1]
@@ -101,7 +100,7 @@ func (m *mapping) add(p Ptr, size int64, st state) {
 	if st == stateLive || st == statePending {
 		word = st.String()
 	}
-	s.Blocks = append(s.Blocks, tracker.Block{Offset: int64(uint64(p) - s.Base), Size: size, State: word})
+	s.Blocks = append(s.Blocks, books.Block{Offset: int64(uint64(p) - s.Base), Size: size, State: word})
 	s.Size += size
 }
 

@@ -1,8 +1,8 @@
 package alloc
 
 import (
+	"github.com/lastuse/lastuse/internal/books"
 	"github.com/lastuse/lastuse/internal/probe"
-	"github.com/lastuse/lastuse/tracker"
 )
 
 // free is Free: it ends generation gen. Of all the calls for one generation one releases the block; the
@@ -61,17 +61,15 @@ func (c *core) release(b *block, h *header, how uintptr) {
 	}
 	hp.mu.Unlock()
 
-	if site != 0 {
-		c.books.Unsite(site, size, h == nil)
-	}
+	hp.shard.Unsite(site, size, h == nil)
 	if c.careful && c.recording {
-		kind := tracker.Freed
+		kind := books.Freed
 		if h == nil {
-			kind = tracker.Late
+			kind = books.Late
 		}
-		c.record(3, hp, kind, ptr, size) // release, free, Free
+		c.record(hp, kind, ptr, size)
 	}
-	probe.Free(uintptr(ptr), uintptr(size), uintptr(site), seq, how)
+	probe.Free(uintptr(ptr), uintptr(size), uintptr(site.Site()), seq, how)
 	if c.closed.Load() {
 		c.leftover()
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/lastuse/lastuse/finalize"
-	"github.com/lastuse/lastuse/tracker"
+	"github.com/lastuse/lastuse/internal/books"
 )
 
 // Stats are the figures of a pool. Sizes are bytes and include what rounding added;
@@ -125,11 +125,11 @@ func (p *Pool) Stats() Stats {
 	c := p.core
 	c.drain(drainPerLook)
 	c.settleAll()
-	var st tracker.AccountStats
+	var st books.Stats
 	var streams, segments, largest int64
 	// In a moment at which nothing is made or freed, so that the sizes are of one instant.
 	c.stopped(func() {
-		st = c.account.Stats()
+		st = c.account.StatsLocked()
 		streams, segments = int64(len(c.streams)), int64(len(c.arena.segs))
 		for _, hp := range c.allHeaps() {
 			for _, b := range hp.cached {

@@ -260,7 +260,7 @@ func (w *walk) run(b *block) {
 // totals compares the sums with what the counters say.
 func (w *walk) totals() {
 	c := w.core
-	st := c.account.Stats()
+	st := c.account.StatsLocked()
 	adopted := int64(0)
 	c.estate.mu.Lock()
 	for a := range c.estate.adopted {

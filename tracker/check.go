@@ -62,7 +62,7 @@ func (t *Tracker) faults() []string {
 		}
 		live, late = live+s.LiveObjects, late+s.LateObjects
 	}
-	if t.rate != 1 && (live != st.LiveObjects || late != st.Late) {
+	if t.Rate() != 1 && (live != st.LiveObjects || late != st.Late) {
 		lines = append(lines, "sites are estimates from samples; with Options.Rate 1 each is named")
 	}
 	return lines

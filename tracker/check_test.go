@@ -28,7 +28,7 @@ func TestCheckOfCleanBooks(t *testing.T) {
 	id := makeSome(s, 100)
 	s.Free(100)
 	s.Repeat() // never a failure
-	books.Unsite(id, 100, false)
+	s.Unsite(id, 100, false)
 	books.Alloc(1, 10)
 	require.NoError(t, books.Free(1))
 	var tb fakeTB
@@ -45,7 +45,7 @@ func TestCheckNamesLeaks(t *testing.T) {
 	makeSome(s, 2048)
 	id := makeMore(s, 100)
 	s.Late(100)
-	books.Unsite(id, 100, true)
+	s.Unsite(id, 100, true)
 	var tb fakeTB
 	Check(&tb, books)
 	require.Len(t, tb.errors, 1)

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/lastuse/lastuse/internal/books"
 	"github.com/lastuse/lastuse/internal/probe"
 )
 
@@ -44,21 +45,21 @@ func (e *FreeError) Unwrap() error { return e.Err }
 const (
 	foreignStripes = 16
 	freedKept      = 512 // freed pointers remembered, in each stripe
-	freeDepth      = 4   // calls remembered that led to a free
+	freeDepth      = 6   // calls remembered that led to a free, Free among them
 )
 
 // foreign is memory made by somebody else. A pointer belongs to the stripe that
 // its address hashes to.
 type foreign struct {
-	account *Account
+	account *books.Account
 	live    atomic.Uint64 // bytes, for the exact peak
 	missed  atomic.Int64  // allocations at an address that was still live
 	stripes [foreignStripes]stripe
 }
 
 type stripe struct {
-	mu     sync.Mutex
-	shard  *Shard
+	mu     *sync.Mutex // the shard's: see books.Account.NewShard
+	shard  *books.Shard
 	live   map[uintptr]block   // protected by mu
 	freed  map[uintptr]freedAt // protected by mu; at most freedKept, those in order
 	order  []uintptr           // ring of freed pointers, the oldest at oldest; protected by mu
@@ -68,8 +69,8 @@ type stripe struct {
 
 // A block is foreign memory that is live.
 type block struct {
-	size int64
-	site SiteID
+	size   int64
+	sample books.Sample
 }
 
 // freedAt remembers a pointer that was freed.
@@ -85,9 +86,10 @@ func (t *Tracker) theForeign() *foreign {
 		return f
 	}
 	t.foreignOnce.Do(func() {
-		f := &foreign{account: t.newAccount("foreign", probe.FlagForeign)}
+		f := &foreign{account: t.books.NewForeign("foreign")}
 		for i := range f.stripes {
-			f.stripes[i] = stripe{shard: f.account.NewShard(), live: map[uintptr]block{}, freed: map[uintptr]freedAt{}}
+			mu := new(sync.Mutex)
+			f.stripes[i] = stripe{mu: mu, shard: f.account.NewShard(mu), live: map[uintptr]block{}, freed: map[uintptr]freedAt{}}
 		}
 		t.foreign.Store(f)
 	})
@@ -113,26 +115,23 @@ func (t *Tracker) Alloc(ptr uintptr, size int64) {
 		return
 	}
 	f := t.theForeign()
-	b := block{size: size}
-	if t.rate >= 0 {
-		var key [maxDepth]uintptr
-		st := t.table.siteFor(f.account.account, stackKey(key[:]), 1)
-		t.table.addTo(st.rec, 1, size)
-		b.site = st.id
-	}
 	s := f.stripe(ptr)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if old, ok := s.live[ptr]; ok {
 		f.missed.Add(1)
-		t.end(f, s, ptr, old)
+		f.end(s, ptr, old)
+	}
+	b := block{size: size}
+	s.shard.Alloc(size)
+	if m := s.shard.Sample(); m != 0 {
+		b.sample = s.shard.Site(m, size)
 	}
 	s.live[ptr] = b
 	delete(s.freed, ptr)
-	s.shard.Alloc(size)
-	raise(&f.account.account.rec.ExactPeak, f.live.Add(uint64(size)))
-	probe.Alloc(ptr, uintptr(size), uintptr(b.site), s.shard.Seq())
-	t.history.record(1, Made, f.account.account, ptr, size)
+	f.account.RaisePeak(f.live.Add(uint64(size)))
+	probe.Alloc(ptr, uintptr(size), uintptr(b.sample.Site()), s.shard.Seq())
+	s.shard.Record(books.Made, ptr, size)
 }
 
 // Free tells the tracker that the memory at ptr, which it was told of by
@@ -159,26 +158,26 @@ func (t *Tracker) Free(ptr uintptr) error {
 		s.shard.Repeat()
 		return &FreeError{
 			Err: ErrDoubleFree, Ptr: ptr, Size: old.size,
-			Made: t.SiteOf(old.site).Frames, Freed: frames(trim(old.pcs[:])),
+			Made: t.SiteOf(SiteID(old.sample.Site())).Frames, Freed: frames(books.Trim(old.pcs[:])),
 		}
 	}
-	t.end(f, s, ptr, b)
-	t.history.record(1, Freed, f.account.account, ptr, b.size)
+	f.end(s, ptr, b)
+	s.shard.Record(books.Freed, ptr, b.size)
 	at := freedAt{block: b}
-	if t.rate >= 0 {
-		stackKey(at.pcs[:])
+	if t.Rate() >= 0 {
+		books.Walk(at.pcs[:])
 	}
 	s.remember(ptr, at)
 	return nil
 }
 
 // end takes a live block out of the books. The caller holds s.mu.
-func (t *Tracker) end(f *foreign, s *stripe, ptr uintptr, b block) {
+func (f *foreign) end(s *stripe, ptr uintptr, b block) {
 	delete(s.live, ptr)
 	f.live.Add(-uint64(b.size))
 	s.shard.Free(b.size)
-	t.takeFrom(b.site, 1, b.size, false)
-	probe.Free(ptr, uintptr(b.size), uintptr(b.site), s.shard.Seq(), probe.Explicit)
+	s.shard.Unsite(b.sample, b.size, false)
+	probe.Free(ptr, uintptr(b.size), uintptr(b.sample.Site()), s.shard.Seq(), probe.Explicit)
 }
 
 // remember keeps a freed pointer and forgets the oldest one if there are too
@@ -197,12 +196,4 @@ func (s *stripe) remember(ptr uintptr, at freedAt) {
 		s.oldest = (s.oldest + 1) % freedKept
 	}
 	s.freed[ptr] = at
-}
-
-// trim returns pcs without the unused ones at its end.
-func trim(pcs []uintptr) []uintptr {
-	for len(pcs) > 0 && pcs[len(pcs)-1] == 0 {
-		pcs = pcs[:len(pcs)-1]
-	}
-	return pcs
 }

@@ -19,20 +19,23 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/internal/books"
 )
 
 // someBooks are books with something in them, until the test ends.
 func someBooks(t *testing.T, o Options) *Tracker {
-	books := New(o)
-	a := books.NewAccount("host")
+	tracker := New(o)
+	a := account(tracker, "host")
 	a.AddReserved(1 << 20)
-	a.SetMap(func() []Segment {
-		return []Segment{{Base: 0x7000, Size: 1 << 20, Blocks: []Block{{0, 4096, "live"}, {4096, 1<<20 - 4096, "idle"}}}}
+	a.SetMap(func() []books.Segment {
+		blocks := []books.Block{{Offset: 0, Size: 4096, State: "live"}, {Offset: 4096, Size: 1<<20 - 4096, State: "idle"}}
+		return []books.Segment{{Base: 0x7000, Size: 1 << 20, Blocks: blocks}}
 	})
-	makeSome(a.NewShard(), 4096)
-	books.Alloc(0x1000, 70)
+	makeSome(shardOf(a), 4096)
+	tracker.Alloc(0x1000, 70)
 	t.Cleanup(func() { runtime.KeepAlive(a) })
-	return books
+	return tracker
 }
 
 func get(t *testing.T, h http.Handler, target string) *http.Response {

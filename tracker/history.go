@@ -6,18 +6,18 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
-	"sync"
 	"time"
+
+	"github.com/lastuse/lastuse/internal/books"
 )
 
 // A Kind says what an event was.
 type Kind uint8
 
 const (
-	Made  Kind = iota + 1 // allocated
-	Freed                 // by a call of Free
-	Late                  // freed by the collector
+	Made  = Kind(books.Made)  // allocated
+	Freed = Kind(books.Freed) // by a call of Free
+	Late  = Kind(books.Late)  // freed by the collector
 )
 
 // String returns the kind in one word.
@@ -43,104 +43,38 @@ type Event struct {
 	Stack   []Frame // innermost first; for a late free where the collector's find was taken up
 }
 
-const (
-	historyDepth = 24 // frames kept of an event
-
-	// saveInterval is the least time between two saves: a program that runs out of
-	// memory often asks again at once.
-	saveInterval = time.Second
-)
-
-// history is a ring of the last events. Nothing in it is allocated for an event.
-type history struct {
-	file string // where RanOut saves; "" for nowhere
-
-	mu     sync.Mutex
-	ring   []entry   // protected by mu
-	next   int       // where the next event goes; protected by mu
-	wraps  bool      // the ring is full; protected by mu
-	saved  time.Time // protected by mu
-	events uint64    // ever; protected by mu
-}
-
-type entry struct {
-	at   int64 // nanoseconds since 1970
-	kind Kind
-	acct *account
-	ptr  uintptr
-	size int64
-	pcs  [historyDepth]uintptr
-}
-
-// Recording reports whether t keeps a history. It is cheap, and where it is false
-// [Shard.Record] need not be called.
-func (t *Tracker) Recording() bool { return t.history != nil }
-
-// Recording reports whether the tracker that s belongs to keeps a history.
-func (s *Shard) Recording() bool { return s.account.tracker.history != nil }
-
-// Record adds an event to the history, with the caller's stack. With skip 0 the stack begins at
-// Record's caller. It does nothing if the tracker keeps no history, needs no lock and
-// may be called from any goroutine.
-func (s *Shard) Record(skip int, kind Kind, ptr uintptr, size int64) {
-	s.account.tracker.history.record(skip+1, kind, s.account.account, ptr, size)
-}
-
-func (h *history) record(skip int, kind Kind, a *account, ptr uintptr, size int64) {
-	if h == nil {
-		return
-	}
-	e := entry{at: time.Now().UnixNano(), kind: kind, acct: a, ptr: ptr, size: size}
-	runtime.Callers(skip+2, e.pcs[:])
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.ring[h.next] = e
-	h.events++
-	if h.next++; h.next == len(h.ring) {
-		h.next, h.wraps = 0, true
-	}
-}
+// Recording reports whether t keeps a history.
+func (t *Tracker) Recording() bool { return t.books.Recording() }
 
 // History returns the last events, the oldest first. It is empty unless Options.History asked
 // for one.
-func (t *Tracker) History() []Event {
-	h := t.history
-	if h == nil {
-		return nil
+func (t *Tracker) History() (all []Event) {
+	for _, e := range t.books.History() {
+		all = append(all, Event{
+			Time: e.Time, Kind: Kind(e.Kind), Account: e.Account, Ptr: e.Ptr, Size: e.Size, Stack: frames(e.PCs),
+		})
 	}
-	h.mu.Lock()
-	var entries []entry
-	if h.wraps {
-		entries = append(entries, h.ring[h.next:]...)
-	}
-	entries = append(entries, h.ring[:h.next]...)
-	h.mu.Unlock()
-	events := make([]Event, len(entries))
-	for i := range entries {
-		e := &entries[i]
-		events[i] = Event{
-			Time: time.Unix(0, e.at), Kind: e.kind, Account: e.acct.name,
-			Ptr: e.ptr, Size: e.size, Stack: frames(trim(e.pcs[:])),
-		}
-	}
-	return events
+	return all
 }
+
+// saveInterval is the least time between two saves: a program that runs out of
+// memory often asks again at once.
+const saveInterval = time.Second
 
 // RanOut is called by an allocator that has found no memory. It saves the report with
 // the history in Options.HistoryFile, if there is one, at most once a second. The file is
 // replaced as a whole and only its owner can read it.
 func (t *Tracker) RanOut() error {
-	h := t.history
-	if h == nil || h.file == "" {
+	if !t.Recording() || t.historyFile == "" {
 		return nil
 	}
-	h.mu.Lock()
+	t.saveMu.Lock()
 	now := time.Now()
-	early := now.Sub(h.saved) < saveInterval
+	early := now.Sub(t.saved) < saveInterval
 	if !early {
-		h.saved = now
+		t.saved = now
 	}
-	h.mu.Unlock()
+	t.saveMu.Unlock()
 	if early {
 		return nil
 	}
@@ -148,7 +82,7 @@ func (t *Tracker) RanOut() error {
 	if err := t.WriteText(&b); err != nil {
 		return err
 	}
-	if err := replaceFile(h.file, b.Bytes()); err != nil {
+	if err := replaceFile(t.historyFile, b.Bytes()); err != nil {
 		return fmt.Errorf("tracker: save history: %w", err)
 	}
 	return nil
@@ -178,8 +112,7 @@ func replaceFile(path string, b []byte) (err error) {
 
 // writeHistory writes the history for people to read.
 func (t *Tracker) writeHistory(w io.Writer) {
-	h := t.history
-	if h == nil {
+	if !t.Recording() {
 		return
 	}
 	events := t.History()

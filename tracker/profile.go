@@ -54,7 +54,7 @@ func (t *Tracker) WriteProfile(w io.Writer) error {
 	for _, s := range t.Sites() {
 		p.add(s)
 	}
-	data := p.finish(t.rate)
+	data := p.finish(t.Rate())
 	z, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
 	if err != nil {
 		return err

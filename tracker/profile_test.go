@@ -6,30 +6,36 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/internal/books"
 )
+
+// account opens an account as an allocator does.
+func account(t *Tracker, name string) *books.Account { return books.Of(t).NewAccount(name) }
+
+// shardOf returns a new shard of a, for a test that is its only writer and reads it when it does not write.
+func shardOf(a *books.Account) *books.Shard { return a.NewShard(new(sync.Mutex)) }
 
 // newShard returns a shard of a new account that lasts until the test ends. Without that
 // the collector could take both after their last use, and what is live in them would be freed late.
-func newShard(t testing.TB, books *Tracker) *Shard {
-	s := books.NewAccount("host").NewShard()
+func newShard(t testing.TB, of *Tracker) *books.Shard {
+	s := shardOf(account(of, "host"))
 	t.Cleanup(func() { runtime.KeepAlive(s) })
 	return s
 }
 
 //go:noinline
-func makeSome(s *Shard, size int64) SiteID {
+func makeSome(s *books.Shard, size int64) books.Sample {
 	s.Alloc(size)
-	if !s.Sample(size) && s.rate == 1 {
-		panic("not a sample")
-	}
-	return s.Tracker().Site(0, s, size)
+	return s.Site(s.Sample(), size)
 }
 
 //go:noinline
-func makeMore(s *Shard, size int64) SiteID { return makeSome(s, size) }
+func makeMore(s *books.Shard, size int64) books.Sample { return makeSome(s, size) }
 
 // pprof runs go tool pprof on a profile.
 func pprof(t *testing.T, args ...string) string {
@@ -56,7 +62,7 @@ func TestProfile(t *testing.T) {
 	id := makeMore(s, 3<<20)
 	before := writeProfile(t, books)
 	s.Free(3 << 20)
-	books.Unsite(id, 3<<20, false)
+	s.Unsite(id, 3<<20, false)
 	after := writeProfile(t, books)
 
 	raw := pprof(t, "-raw", before)

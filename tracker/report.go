@@ -6,6 +6,8 @@ import (
 	"io"
 	"text/tabwriter"
 	"time"
+
+	"github.com/lastuse/lastuse/internal/books"
 )
 
 // reportVersion is the version of the JSON form. Under one version fields are only added.
@@ -27,39 +29,18 @@ type Block struct {
 	State  string `json:"state"`  // live, pending or idle
 }
 
-// SetMap tells the account how to list its segments for reports. The tracker keeps
-// f for as long as the account is open, so f must not keep its pool from being collected:
-// it holds a weak.Pointer to it. f is called without any lock of the tracker. A nil f takes
-// the map away.
-func (a *Account) SetMap(f func() []Segment) {
-	t := a.tracker.table
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	a.account.segments = f
-}
-
 // segments lists the segments of all accounts.
 func (t *Tracker) segments() []Segment {
-	type source struct {
-		name string
-		list func() []Segment
-	}
-	var sources []source
-	b := t.table
-	b.mu.Lock()
-	for _, a := range b.open {
-		if a.segments != nil {
-			sources = append(sources, source{a.name, a.segments})
-		}
-	}
-	b.mu.Unlock()
 	all := []Segment{}
-	for _, s := range sources {
-		for _, g := range s.list() {
-			g.Account = s.name
-			all = append(all, g)
+	t.books.Segments(func(account string, segments []books.Segment) {
+		for _, g := range segments {
+			s := Segment{Account: account, Base: g.Base, Size: g.Size}
+			for _, b := range g.Blocks {
+				s.Blocks = append(s.Blocks, Block(b))
+			}
+			all = append(all, s)
 		}
-	}
+	})
 	return all
 }
 
@@ -74,7 +55,7 @@ type report struct {
 }
 
 func (t *Tracker) report() report {
-	r := report{Version: reportVersion, Time: time.Now(), Rate: t.rate, Stats: t.Stats(), Sites: t.Sites(), Segments: t.segments()}
+	r := report{Version: reportVersion, Time: time.Now(), Rate: t.Rate(), Stats: t.Stats(), Sites: t.Sites(), Segments: t.segments()}
 	if r.Sites == nil {
 		r.Sites = []Site{}
 	}
@@ -105,12 +86,12 @@ func (t *Tracker) WriteText(w io.Writer) error {
 	}
 	tab.Flush()
 	switch {
-	case t.rate == 1:
+	case t.Rate() == 1:
 		fmt.Fprint(p, "\nsites\n")
-	case t.rate < 0:
+	case t.Rate() < 0:
 		fmt.Fprint(p, "\nsites are not kept\n")
 	default:
-		fmt.Fprintf(p, "\nsites, as estimated from one sample for %s\n", human(t.rate))
+		fmt.Fprintf(p, "\nsites, as estimated from one sample for %s\n", human(t.Rate()))
 	}
 	for _, s := range t.Sites() {
 		fmt.Fprintf(p, "%s live in %d, %s made in %d, %d freed late\n",

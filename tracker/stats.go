@@ -2,11 +2,7 @@ package tracker
 
 import (
 	"fmt"
-	"runtime"
 	"strings"
-	"sync/atomic"
-
-	"github.com/lastuse/lastuse/internal/probe"
 )
 
 // Stats are the totals of the foreign heap. Sizes are bytes, counts are buffers.
@@ -51,59 +47,19 @@ type AccountStats struct {
 
 // Stats returns the totals now. They are exact when nobody allocates meanwhile.
 func (t *Tracker) Stats() Stats {
-	b := t.table
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	sum := b.past
-	st := Stats{Peak: int64(b.peak()), SitesLost: int64(b.sites.lost.Load())}
-	for _, a := range b.open {
-		totals, as := a.stats()
-		st.Pending += as.Pending
-		st.Reserved += as.Reserved
-		add(&sum, totals) // of the same moment, lest accounts that are gone seem to have made the difference
-		st.Accounts = append(st.Accounts, as)
+	sum := t.books.Totals()
+	st := Stats{
+		Live: sum.Live, Pending: sum.Pending, Reserved: sum.Reserved, Peak: sum.Peak, Total: sum.Total,
+		LiveObjects: sum.LiveObjects, Made: sum.Made, Freed: sum.Freed, Late: sum.Late, LateBytes: sum.LateBytes,
+		Repeated: sum.Repeated, SitesLost: sum.Lost,
 	}
-	st.Live, st.LiveObjects = int64(sum.MadeBytes-sum.FreedBytes), int64(sum.MadeObjects-sum.FreedObjects)
-	st.Total, st.Made = int64(sum.MadeBytes), int64(sum.MadeObjects)
-	st.Freed, st.Late = int64(sum.FreedObjects-sum.LateObjects), int64(sum.LateObjects)
-	st.LateBytes, st.Repeated = int64(sum.LateBytes), int64(sum.Repeated)
+	for _, a := range sum.Accounts {
+		st.Accounts = append(st.Accounts, AccountStats(a))
+	}
 	if f := t.foreign.Load(); f != nil {
 		st.Missed = f.missed.Load()
 	}
 	return st
-}
-
-// Stats returns the account's totals now.
-func (a *Account) Stats() AccountStats {
-	b := a.tracker.table
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	_, st := a.account.stats()
-	runtime.KeepAlive(a) // else its record may be another's by now
-	return st
-}
-
-// stats returns a's totals, as they are counted and as they are shown. The caller holds table.mu.
-func (a *account) stats() (sum probe.Totals, shown AccountStats) {
-	sum, pending := a.totals()
-	r := a.rec
-	return sum, AccountStats{
-		Name:         a.name,
-		Foreign:      r.Flags&probe.FlagForeign != 0,
-		Closed:       atomic.LoadUint32(&r.State) == probe.StateClosed,
-		Live:         int64(sum.MadeBytes - sum.FreedBytes),
-		Pending:      pending,
-		Reserved:     int64(atomic.LoadUint64(&r.Reserved)),
-		ReservedPeak: int64(atomic.LoadUint64(&r.ReservedPeak)),
-		Peak:         int64(a.peak()),
-		Total:        int64(sum.MadeBytes),
-		LiveObjects:  int64(sum.MadeObjects - sum.FreedObjects),
-		Made:         int64(sum.MadeObjects),
-		Freed:        int64(sum.FreedObjects - sum.LateObjects),
-		Late:         int64(sum.LateObjects),
-		LateBytes:    int64(sum.LateBytes),
-		Repeated:     int64(sum.Repeated),
-	}
 }
 
 // String returns the totals in one line of human units.

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/lastuse/lastuse/alloc"
+	"github.com/lastuse/lastuse/internal/books"
 	"github.com/lastuse/lastuse/tracker"
 )
 
@@ -23,7 +24,7 @@ type loaded struct {
 	b      *base
 	handle uintptr
 	books  *moduleBooks
-	site   tracker.SiteID
+	site   books.Sample
 	at     int // index in modules.all
 
 	bytes atomic.Int64 // measured
@@ -42,9 +43,34 @@ type modules struct {
 // moduleBooks are a tracker's books of modules, while there are any. Written under modules.mu.
 type moduleBooks struct {
 	tracker *tracker.Tracker
-	account *tracker.Account
-	shard   *tracker.Shard
+	account *books.Account
+	mu      *sync.Mutex // the shard's
+	shard   *books.Shard
 	count   int
+}
+
+// made counts a module of size bytes that the caller of LoadModule has loaded.
+func (m *moduleBooks) made(l *loaded, size int64) {
+	m.account.AddReserved(size)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.shard.Alloc(size)
+	if sample := m.shard.Sample(); sample != 0 {
+		l.site = m.shard.Site(sample, size)
+	}
+}
+
+// freed counts that a module of size bytes has been unloaded.
+func (m *moduleBooks) freed(l *loaded, size int64, late bool) {
+	m.account.AddReserved(-size)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if late {
+		m.shard.Late(size)
+	} else {
+		m.shard.Free(size)
+	}
+	m.shard.Unsite(l.site, size, late)
 }
 
 // LoadModule loads PTX, a cubin or a fatbin onto the device of a pool; the driver compiles PTX. The data may be changed
@@ -91,24 +117,21 @@ func (ms *modules) load(b *base, t *tracker.Tracker, data []byte) (*loaded, erro
 	}
 	l := &loaded{b: b, handle: handle, at: len(ms.all)}
 	ms.all = append(ms.all, l)
-	books := ms.books[t]
-	if books == nil {
-		account := t.NewAccount(fmt.Sprintf("cuda:%d modules (measured)", b.ordinal))
-		books = &moduleBooks{tracker: t, account: account, shard: account.NewShard()}
+	own := ms.books[t]
+	if own == nil {
+		account := books.Of(t).NewAccount(fmt.Sprintf("cuda:%d modules (measured)", b.ordinal))
+		mu := new(sync.Mutex)
+		own = &moduleBooks{tracker: t, account: account, mu: mu, shard: account.NewShard(mu)}
 		if ms.books == nil {
 			ms.books = make(map[*tracker.Tracker]*moduleBooks)
 		}
-		ms.books[t] = books
+		ms.books[t] = own
 	}
-	l.books = books
-	books.count++
+	l.books = own
+	own.count++
 	size := fallen(b, before)
 	l.bytes.Store(size)
-	books.account.AddReserved(size)
-	books.shard.Alloc(size)
-	if books.shard.Sample(size) {
-		l.site = t.Site(3, books.shard, size)
-	}
+	own.made(l, size)
 	return l, nil
 }
 
@@ -161,16 +184,7 @@ func (l *loaded) unload(late bool) error {
 	ms.all[l.at].at = l.at
 	ms.all[last] = nil
 	ms.all = ms.all[:last]
-	size := l.bytes.Load()
-	if late {
-		l.books.shard.Late(size)
-	} else {
-		l.books.shard.Free(size)
-	}
-	if l.site != 0 {
-		l.books.tracker.Unsite(l.site, size, late)
-	}
-	l.books.account.AddReserved(-size)
+	l.books.freed(l, l.bytes.Load(), late)
 	if l.books.count--; l.books.count == 0 {
 		delete(ms.books, l.books.tracker)
 		l.books.account.Close()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,6 +14,7 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
+	"github.com/lastuse/lastuse/internal/books"
 	"github.com/lastuse/lastuse/tracker"
 )
 
@@ -55,10 +57,16 @@ func collect(t *testing.T, r sdk.Reader) map[string]point {
 	return all
 }
 
+// account opens an account as an allocator does.
+func account(t *tracker.Tracker, name string) *books.Account { return books.Of(t).NewAccount(name) }
+
+// shardOf returns a new shard of a, whose only writer is the test.
+func shardOf(a *books.Account) *books.Shard { return a.NewShard(new(sync.Mutex)) }
+
 func TestRegister(t *testing.T) {
 	books := tracker.New(tracker.Options{})
-	a, b := books.NewAccount("cuda:0"), books.NewAccount("cuda:0")
-	s, u := a.NewShard(), b.NewShard()
+	a, b := account(books, "cuda:0"), account(books, "cuda:0")
+	s, u := shardOf(a), shardOf(b)
 	a.AddReserved(4096)
 	s.Alloc(1000)
 	u.Alloc(500)

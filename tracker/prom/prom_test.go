@@ -8,11 +8,13 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lastuse/lastuse/internal/books"
 	"github.com/lastuse/lastuse/tracker"
 )
 
@@ -35,10 +37,16 @@ func write(t *testing.T, books *tracker.Tracker) string {
 	return b.String()
 }
 
+// account opens an account as an allocator does.
+func account(t *tracker.Tracker, name string) *books.Account { return books.Of(t).NewAccount(name) }
+
+// shardOf returns a new shard of a, whose only writer is the test.
+func shardOf(a *books.Account) *books.Shard { return a.NewShard(new(sync.Mutex)) }
+
 func TestWrite(t *testing.T) {
 	books := tracker.New(tracker.Options{})
-	a, b := books.NewAccount("cuda:0"), books.NewAccount("cuda:0")
-	s, u := a.NewShard(), b.NewShard()
+	a, b := account(books, "cuda:0"), account(books, "cuda:0")
+	s, u := shardOf(a), shardOf(b)
 	a.AddReserved(4096)
 	s.Alloc(1000)
 	u.Alloc(500)
@@ -69,7 +77,7 @@ func TestWrite(t *testing.T) {
 // TestAccountsThatAreGone keeps the counters of a pool that was dropped: a total never falls.
 func TestAccountsThatAreGone(t *testing.T) {
 	books := tracker.New(tracker.Options{})
-	books.NewAccount("short").NewShard().Alloc(10)
+	shardOf(account(books, "short")).Alloc(10)
 	for i := 0; len(books.Stats().Accounts) > 0; i++ {
 		require.Less(t, i, 2000)
 		runtime.GC()
@@ -83,7 +91,7 @@ func TestAccountsThatAreGone(t *testing.T) {
 
 func TestOddNames(t *testing.T) {
 	books := tracker.New(tracker.Options{})
-	a := books.NewAccount("a\"b\\c\nd\xff")
+	a := account(books, "a\"b\\c\nd\xff")
 	text := write(t, books)
 	require.Contains(t, text, `account="a\"b\\c\nd`+"\ufffd"+`"`)
 	runtime.KeepAlive(a)

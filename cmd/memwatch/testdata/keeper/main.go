@@ -22,15 +22,16 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/lastuse/lastuse/internal/books"
 	"github.com/lastuse/lastuse/internal/probe"
 	"github.com/lastuse/lastuse/tracker"
 )
 
 func main() {
-	books := tracker.New(tracker.Options{Rate: 1})
-	pool := books.NewAccount("host")
-	shards := []*tracker.Shard{pool.NewShard(), pool.NewShard()}
-	sites := map[int64]tracker.SiteID{}
+	t := tracker.New(tracker.Options{Rate: 1})
+	pool := books.Of(t).NewAccount("host")
+	shards := []*shard{newShard(pool), newShard(pool)}
+	samples := map[int64]books.Sample{}
 	calm := func() {}
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
@@ -41,19 +42,19 @@ func main() {
 		case "alloc":
 			s := shards[a]
 			s.Alloc(b)
-			if s.Sample(b) {
-				sites[b] = books.Site(0, s, b)
+			if m := s.Sample(); m != 0 {
+				samples[b] = s.Site(m, b)
 			}
 		case "free":
 			shards[a].Free(b)
-			books.Unsite(sites[b], b, false)
+			shards[a].Unsite(samples[b], b, false)
 		case "late":
 			shards[a].Late(b)
-			books.Unsite(sites[b], b, true)
+			shards[a].Unsite(samples[b], b, true)
 		case "foreign":
-			books.Alloc(uintptr(a), b)
+			t.Alloc(uintptr(a), b)
 		case "gone":
-			if err := books.Free(uintptr(a)); err != nil {
+			if err := t.Free(uintptr(a)); err != nil {
 				fmt.Fprintln(os.Stderr, err)
 			}
 		case "reserve":
@@ -67,11 +68,22 @@ func main() {
 		case "calm":
 			calm()
 		}
-		if err := json.NewEncoder(os.Stdout).Encode(books.Stats()); err != nil {
+		if err := json.NewEncoder(os.Stdout).Encode(t.Stats()); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
 	}
+}
+
+// A shard is one with its lock, under which the counters are read.
+type shard struct {
+	*books.Shard
+	mu *sync.Mutex
+}
+
+func newShard(a *books.Account) *shard {
+	mu := new(sync.Mutex)
+	return &shard{a.NewShard(mu), mu}
 }
 
 // mark calls each marker n times from each of four goroutines.
@@ -90,15 +102,18 @@ func mark(n uintptr) {
 
 // storm allocates from each shard and frees three of four, with markers, as a pool
 // would, until the function that it returns is called. Each shard has its one writer.
-func storm(shards []*tracker.Shard) (calm func()) {
+func storm(shards []*shard) (calm func()) {
 	var wg sync.WaitGroup
 	var stop atomic.Bool
 	for _, s := range shards {
 		wg.Go(func() {
 			for i := int64(0); !stop.Load(); i++ {
 				size := i%1000 + 1
+				s.mu.Lock()
 				s.Alloc(size)
+				s.mu.Unlock()
 				probe.Alloc(uintptr(i), uintptr(size), 0, s.Seq())
+				s.mu.Lock()
 				switch i % 4 {
 				case 0, 1:
 					s.Free(size)
@@ -107,6 +122,7 @@ func storm(shards []*tracker.Shard) (calm func()) {
 					s.Late(size)
 					probe.Free(uintptr(i), uintptr(size), 0, s.Seq(), probe.Late)
 				}
+				s.mu.Unlock()
 			}
 		})
 	}

@@ -1,37 +1,13 @@
-package tracker
+package books
 
 import (
-	"os"
 	"runtime"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/lastuse/lastuse/internal/probe"
 )
-
-// ours returns how many tables this process has mapped.
-func ours(t *testing.T) int {
-	maps, err := os.ReadFile("/proc/self/maps")
-	if err != nil {
-		t.Skip("no list of mappings here: ", err)
-	}
-	return strings.Count(string(maps), "/memfd:"+probe.Name)
-}
-
-// eventually collects until ok returns true, and gives up after so many collections: a busy machine may
-// need any time for one.
-func eventually(t *testing.T, ok func() bool) {
-	t.Helper()
-	for i := 0; !ok(); i++ {
-		require.Less(t, i, 2000, "it has not come true")
-		runtime.GC()
-		time.Sleep(time.Millisecond) // cleanups run after the collection
-	}
-}
 
 // TestDroppedBooks drops trackers while a shard of each lives on and is written to, and
 // then the shards.
@@ -39,8 +15,8 @@ func TestDroppedBooks(t *testing.T) {
 	before := ours(t)
 	shards := make([]*Shard, 50)
 	for i := range shards {
-		shards[i] = New(Options{}).NewAccount("host").NewShard()
-		require.NotEmpty(t, shards[i].Tracker().table.shards, "it has a mapping")
+		shards[i] = shardOf(New(Options{}).NewAccount("host"))
+		require.NotEmpty(t, shards[i].account.books.shards, "it has a mapping")
 	}
 	for range 3 {
 		runtime.GC()
@@ -50,7 +26,7 @@ func TestDroppedBooks(t *testing.T) {
 		}
 	}
 	for _, s := range shards {
-		require.Equal(t, int64(30), s.Tracker().Bytes())
+		require.Equal(t, int64(30), s.account.books.Totals().Live)
 	}
 	clear(shards)
 	eventually(t, func() bool { return ours(t) <= before })
@@ -58,30 +34,30 @@ func TestDroppedBooks(t *testing.T) {
 
 // TestDroppedShard drops a stream's counters: its numbers stay, its slot is used again.
 func TestDroppedShard(t *testing.T) {
-	books := New(Options{})
-	a := books.NewAccount("host")
+	b := New(Options{})
+	a := b.NewAccount("host")
 	func() {
-		s := a.NewShard()
+		s := shardOf(a)
 		s.Alloc(1000)
 		s.Alloc(500)
 		s.Free(1000)
 	}()
 	eventually(t, func() bool {
-		books.table.mu.Lock()
-		defer books.table.mu.Unlock()
-		return len(books.table.freeSlots) == 1
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return len(b.freeSlots) == 1
 	})
 	st := a.Stats()
 	require.Equal(t, []int64{500, 1500, 2, 1, 1500}, []int64{st.Live, st.Total, st.Made, st.Freed, st.Peak})
-	require.Equal(t, int64(500), outside(t, books).Accounts[0].Live())
+	require.Equal(t, int64(500), outside(t, b).Accounts[0].Live())
 
-	s := a.NewShard()
-	require.Zero(t, s.index, "the same slot")
+	s := shardOf(a)
+	require.Zero(t, s.seq, "the same slot")
 	s.Alloc(200)
 	s.Free(200)
 	st = a.Stats()
 	require.Equal(t, []int64{500, 1700, 1500}, []int64{st.Live, st.Total, st.Peak}, "500 + 200 is no new peak")
-	require.Equal(t, uint64(1500), uint64(outside(t, books).Accounts[0].PeakBound))
+	require.Equal(t, uint64(1500), uint64(outside(t, b).Accounts[0].PeakBound))
 	s.Alloc(1200)
 	require.Equal(t, int64(1700), a.Stats().Peak)
 	runtime.KeepAlive(s)
@@ -89,29 +65,29 @@ func TestDroppedShard(t *testing.T) {
 
 // TestDroppedAccount drops a pool with something live in it: that is freed late.
 func TestDroppedAccount(t *testing.T) {
-	books := New(Options{Rate: 1})
+	b := New(Options{Rate: 1})
 	func() {
-		a := books.NewAccount("host")
+		a := b.NewAccount("host")
 		a.AddReserved(4096)
-		makeSome(a.NewShard(), 1000)
-		b := books.NewAccount("stays")
-		b.NewShard()
-		runtime.KeepAlive(b)
+		makeSome(shardOf(a), 1000)
+		c := b.NewAccount("stays")
+		shardOf(c)
+		runtime.KeepAlive(c)
 	}()
-	require.Equal(t, int64(1), books.Stats().Made)
-	eventually(t, func() bool { return books.Bytes() == 0 })
-	st := books.Stats()
+	require.Equal(t, int64(1), b.Totals().Made)
+	eventually(t, func() bool { return b.Totals().Live == 0 })
+	st := b.Totals()
 	require.Equal(t, []int64{0, 0, 1000, 1, 1, 1000}, []int64{st.Live, st.Reserved, st.Total, st.Made, st.Late, st.LateBytes})
 	require.Equal(t, int64(1000), st.Peak)
 	require.Empty(t, st.Accounts)
-	require.Empty(t, outside(t, books).Accounts)
+	require.Empty(t, outside(t, b).Accounts)
 
-	site := books.Sites()[0]
+	site := b.Sites()[0]
 	require.Equal(t, []int64{0, 0, 1, 1000}, []int64{site.LiveBytes, site.LiveObjects, site.LateObjects, site.LateBytes})
 	require.Empty(t, site.Account)
 
-	a := books.NewAccount("next")
-	out := outside(t, books)
+	a := b.NewAccount("next")
+	out := outside(t, b)
 	require.Equal(t, "next", out.Accounts[0].Name, "in a slot used before")
 	require.Empty(t, out.Sites[0].Account)
 	runtime.KeepAlive(a)
@@ -120,14 +96,14 @@ func TestDroppedAccount(t *testing.T) {
 // TestDroppedFromTheHeap drops accounts and shards that many goroutines have used, where the
 // records are on the Go heap and the race detector watches them.
 func TestDroppedFromTheHeap(t *testing.T) {
-	books := New(Options{Rate: 1, NoTable: true})
+	b := New(Options{Rate: 1, NoTable: true})
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
 			for range 20 {
-				a := books.NewAccount("host")
+				a := b.NewAccount("host")
 				a.AddReserved(100)
-				s := a.NewShard()
+				s := shardOf(a)
 				s.Alloc(10)
 				s.Free(10)
 				makeSome(s, 7)
@@ -137,14 +113,14 @@ func TestDroppedFromTheHeap(t *testing.T) {
 	}
 	for range 20 {
 		runtime.GC()
-		books.Stats()
-		books.Sites()
+		b.Totals()
+		b.Sites()
 	}
 	wg.Wait()
-	eventually(t, func() bool { return len(books.Stats().Accounts) == 0 })
-	st := books.Stats()
+	eventually(t, func() bool { return len(b.Totals().Accounts) == 0 })
+	st := b.Totals()
 	require.Equal(t, []int64{0, 0, 160, 80, 80, 560}, []int64{st.Live, st.Reserved, st.Made, st.Freed, st.Late, st.LateBytes})
-	for _, s := range books.Sites() {
+	for _, s := range b.Sites() {
 		require.Zero(t, s.LiveBytes)
 	}
 }
@@ -152,28 +128,28 @@ func TestDroppedFromTheHeap(t *testing.T) {
 // TestSitesOfAccounts allocates from one stack in several accounts, one after the other and
 // at once: what is gone leaves its site to the next.
 func TestSitesOfAccounts(t *testing.T) {
-	books := New(Options{Rate: 1})
+	b := New(Options{Rate: 1})
 	accounts := map[string]*Account{}
-	ids := []SiteID{}
+	ids := []uint32{}
 	for _, name := range []string{"gone", "gone", "a", "b", "a"} {
 		if accounts[name] == nil {
-			accounts[name] = books.NewAccount(name)
+			accounts[name] = b.NewAccount(name)
 		}
-		id := makeSome(accounts[name].NewShard(), 10) // the one stack
+		id := makeSome(shardOf(accounts[name]), 10).Site() // the one stack
 		if name == "gone" {
 			delete(accounts, name)
-			eventually(t, func() bool { return len(books.Stats().Accounts) == 0 })
-			require.Len(t, books.Sites(), 1)
+			eventually(t, func() bool { return len(b.Totals().Accounts) == 0 })
+			require.Len(t, b.Sites(), 1)
 			continue
 		}
 		ids = append(ids, id)
 	}
 	require.Equal(t, ids[0], ids[2])
 	require.NotEqual(t, ids[0], ids[1])
-	require.Equal(t, "a", books.SiteOf(ids[0]).Account)
-	require.Equal(t, int64(20), books.SiteOf(ids[0]).LiveBytes)
-	require.Equal(t, int64(2), books.SiteOf(ids[0]).LateObjects, "it was the others' before")
-	out := outside(t, books)
+	require.Equal(t, "a", b.SiteOf(ids[0]).Account)
+	require.Equal(t, int64(20), b.SiteOf(ids[0]).LiveBytes)
+	require.Equal(t, int64(2), b.SiteOf(ids[0]).LateObjects, "it was the others' before")
+	out := outside(t, b)
 	require.Equal(t, []string{"a", "b"}, []string{out.Sites[0].Account, out.Sites[1].Account})
 	runtime.KeepAlive(accounts)
 }

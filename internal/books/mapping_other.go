@@ -1,6 +1,6 @@
 //go:build !linux
 
-package tracker
+package books
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package tracker
+package books
 
 import (
 	"bytes"
@@ -16,9 +16,9 @@ import (
 )
 
 // outside returns what a reader of the table sees.
-func outside(t testing.TB, books *Tracker) *probe.Snapshot {
-	head := books.table.head
-	if len(books.table.shards) == 0 {
+func outside(t testing.TB, b *Books) *probe.Snapshot {
+	head := b.head
+	if len(b.shards) == 0 {
 		t.Skip("no shared mapping here")
 	}
 	image := unsafe.Slice((*byte)(unsafe.Pointer(head)), head.Size)
@@ -28,18 +28,21 @@ func outside(t testing.TB, books *Tracker) *probe.Snapshot {
 }
 
 func TestTableIsTheBooks(t *testing.T) {
-	books := New(Options{Rate: 1})
-	a := books.NewAccount("cuda:0")
-	s := a.NewShard()
-	id := makeMore(s, 300)
+	b := New(Options{Rate: 1})
+	a := b.NewAccount("cuda:0")
+	s := shardOf(a)
+	m := makeMore(s, 300)
 	makeSome(s, 200)
 	s.Late(300)
-	books.Unsite(id, 300, true)
+	s.Unsite(m, 300, true)
 	a.AddReserved(4096)
-	books.Alloc(0x1000, 70)
+	f := b.NewForeign("foreign")
+	other := shardOf(f)
+	makeSome(other, 70)
+	f.RaisePeak(70)
 	a.Close()
 
-	out := outside(t, books)
+	out := outside(t, b)
 	require.Len(t, out.Accounts, 2)
 	host, foreign := out.Accounts[0], out.Accounts[1]
 	require.Equal(t, "cuda:0", host.Name)
@@ -50,26 +53,27 @@ func TestTableIsTheBooks(t *testing.T) {
 	require.Equal(t, []int64{70, 0, 70}, []int64{foreign.Live(), foreign.Idle(), foreign.PeakBound})
 	require.Equal(t, uint64(s.Seq()), uint64(3), "two made, one freed")
 	require.Len(t, out.Sites, 3)
-	require.Regexp(t, `^github.com/lastuse/lastuse/tracker\.makeSome\t\S+/profile_test\.go:\d+\n`+
-		`github.com/lastuse/lastuse/tracker\.makeMore\t\S+/profile_test\.go:\d+\n`+
-		`github.com/lastuse/lastuse/tracker\.TestTableIsTheBooks\t`, out.Sites[0].Stack)
+	require.Regexp(t, `^github.com/lastuse/lastuse/internal/books\.sampled\t\S+/helpers_test\.go:\d+\n`+
+		`github.com/lastuse/lastuse/internal/books\.makeSome\t\S+/helpers_test\.go:\d+\n`+
+		`github.com/lastuse/lastuse/internal/books\.makeMore\t\S+/helpers_test\.go:\d+\n`+
+		`github.com/lastuse/lastuse/internal/books\.TestTableIsTheBooks\t`, out.Sites[0].Stack)
+	require.True(t, out.Sites[2].Exact)
+	runtime.KeepAlive(other)
 }
 
 // TestNoMapping makes books where the mapping fails, or is not wanted.
 func TestNoMapping(t *testing.T) {
 	refuse := func(int64) (mapping, error) { return mapping{}, errors.New("no memory") }
-	for name, books := range map[string]*Tracker{
-		"refused": newTracker(Options{Rate: 1}, refuse), "unwanted": New(Options{Rate: 1, NoTable: true}),
+	for name, b := range map[string]*Books{
+		"refused": newBooks(Options{Rate: 1}, refuse), "unwanted": New(Options{Rate: 1, NoTable: true}),
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Empty(t, books.table.shards)
-			s := newShard(t, books)
-			id := makeSome(s, 100)
-			require.Equal(t, int64(100), books.Bytes())
-			require.Equal(t, int64(100), books.SiteOf(id).LiveBytes)
-			books.Alloc(1, 10)
-			require.NoError(t, books.Free(1))
-			require.NotEqual(t, s.Seq(), books.NewAccount("other").NewShard().Seq())
+			require.Empty(t, b.shards)
+			s := newShard(t, b)
+			m := makeSome(s, 100)
+			require.Equal(t, int64(100), b.Totals().Live)
+			require.Equal(t, int64(100), b.SiteOf(m.Site()).LiveBytes)
+			require.NotEqual(t, s.Seq(), shardOf(b.NewAccount("other")).Seq())
 		})
 	}
 }
@@ -78,38 +82,38 @@ func TestNoMapping(t *testing.T) {
 // there are mappings again when they have gone.
 func TestManyBooks(t *testing.T) {
 	before := ours(t)
-	books := make([]*Tracker, 400)
-	for i := range books {
-		books[i] = New(Options{})
-		books[i].Alloc(1, 10)
+	all := make([]*Shard, 400)
+	for i := range all {
+		all[i] = shardOf(New(Options{}).NewAccount("host"))
+		all[i].Alloc(10)
 	}
 	require.LessOrEqual(t, ours(t), 256)
-	for _, b := range books {
-		require.Equal(t, int64(10), b.Bytes())
+	for _, s := range all {
+		require.Equal(t, int64(10), s.Account().Books().Totals().Live)
 	}
-	require.Empty(t, books[len(books)-1].table.shards)
-	clear(books)
+	require.Empty(t, all[len(all)-1].account.books.shards)
+	clear(all)
 	// All of them, or a later test finds none.
 	eventually(t, func() bool { return ours(t) <= before })
-	require.NotEmpty(t, New(Options{}).table.shards)
+	require.NotEmpty(t, New(Options{}).shards)
 }
 
 // TestFullTable opens more accounts and shards than the table has room for.
 func TestFullTable(t *testing.T) {
-	books := New(Options{})
+	b := New(Options{})
 	accounts := make([]*Account, tableAccounts+3)
 	for i := range accounts {
-		accounts[i] = books.NewAccount("a")
+		accounts[i] = b.NewAccount("a")
 	}
 	shards := make([]*Shard, tableShards+2)
 	for i := range shards {
-		shards[i] = accounts[0].NewShard()
+		shards[i] = shardOf(accounts[0])
 		shards[i].Alloc(1)
 	}
-	last := accounts[len(accounts)-1].NewShard()
+	last := shardOf(accounts[len(accounts)-1])
 	last.Alloc(1)
-	require.Equal(t, int64(len(shards)+1), books.Bytes())
-	out := outside(t, books)
+	require.Equal(t, int64(len(shards)+1), b.Totals().Live)
+	out := outside(t, b)
 	require.Equal(t, []uint64{3, 3}, []uint64{out.LostAccounts, out.LostShards})
 	require.Equal(t, int64(tableShards), out.Accounts[0].Live(), "what found room")
 	runtime.KeepAlive(accounts)
@@ -119,24 +123,29 @@ func TestFullTable(t *testing.T) {
 // TestReadWhileWritten reads the table while shards are written without a pause, and come
 // and go.
 func TestReadWhileWritten(t *testing.T) {
-	books := New(Options{})
-	a := books.NewAccount("host")
+	b := New(Options{})
+	a := b.NewAccount("host")
 	var stop atomic.Bool
 	var wg sync.WaitGroup
 	for range 2 {
 		wg.Go(func() {
 			for !stop.Load() {
-				s := a.NewShard()
+				var mu sync.Mutex
+				s := a.NewShard(&mu)
 				for range 100_000 { // every allocation has ten bytes, so bytes follow from objects
+					mu.Lock()
 					s.Alloc(10)
+					mu.Unlock()
+					mu.Lock()
 					s.Free(10)
+					mu.Unlock()
 				}
 			}
 		})
 	}
 	torn := 0
 	for still := 0; still < 200; {
-		if out := outside(t, books); out.Torn == 0 {
+		if out := outside(t, b); out.Torn == 0 {
 			still++
 			sum := out.Accounts[0]
 			require.Equal(t, sum.MadeObjects*10, sum.MadeBytes)
@@ -145,13 +154,13 @@ func TestReadWhileWritten(t *testing.T) {
 			torn++
 			runtime.Gosched() // to the writer that was stopped in the middle
 		}
-		if st := books.Stats(); st.Live < 0 {
+		if st := b.Totals(); st.Live < 0 {
 			t.Error("live is", st.Live)
 		}
 	}
 	stop.Store(true)
 	wg.Wait()
-	require.Zero(t, books.Bytes())
+	require.Zero(t, b.Totals().Live)
 	t.Logf("%d snapshots did not hold still", torn)
 }
 
@@ -164,33 +173,27 @@ func FuzzConservation(f *testing.F) {
 		if len(script)%3 == 0 {
 			rate = 1 // sites are exact
 		}
-		books := newTracker(Options{Rate: rate, NoTable: len(script)%2 == 0}, mapTable)
+		b := newBooks(Options{Rate: rate, NoTable: len(script)%2 == 0}, mapTable)
 		rng := rand.New(rand.NewPCG(uint64(len(script)), 7))
-		a := books.NewAccount("host")
+		a := b.NewAccount("host")
 		type made struct {
 			shard *Shard
 			size  int64
-			site  SiteID
+			site  Sample
 		}
 		var live []made
 		var bytes, total, late, peak int64
-		shards := []*Shard{a.NewShard()}
+		shards := []*Shard{shardOf(a)}
 		for _, op := range script {
 			switch s := shards[rng.IntN(len(shards))]; {
 			case op%8 < 4 || len(live) == 0:
 				m := made{shard: s, size: int64(op) * 3}
-				s.Alloc(m.size)
-				if s.Sample(m.size) {
-					if m.site = s.SiteAgain(0, m.size); m.site == 0 {
-						m.site = books.Site(0, s, m.size)
-						s.Remember(0, m.site)
-					}
-				}
+				m.site = sampled(s, m.size)
 				live = append(live, m)
 				bytes, total = bytes+m.size, total+m.size
 				peak = max(peak, bytes)
 			case op%8 == 4:
-				shards = append(shards, a.NewShard())
+				shards = append(shards, shardOf(a))
 			default:
 				i := rng.IntN(len(live))
 				m := live[i]
@@ -202,16 +205,14 @@ func FuzzConservation(f *testing.F) {
 				} else {
 					m.shard.Free(m.size)
 				}
-				if op >= 128 || !m.shard.Unsite(m.site, m.size, op%8 == 5) {
-					books.Unsite(m.site, m.size, op%8 == 5)
-				}
+				m.shard.Unsite(m.site, m.size, op%8 == 5)
 			}
-			st := books.Stats()
+			st := b.Totals()
 			if st.Live != bytes || st.Total != total || st.LiveObjects != int64(len(live)) || st.Late != late || st.Peak < peak {
 				t.Fatalf("%+v, want live %d in %d, total %d, late %d, peak at least %d", st, bytes, len(live), total, late, peak)
 			}
 			var sites Site // the sum of all
-			for _, s := range books.Sites() {
+			for _, s := range b.Sites() {
 				if s.LiveBytes < 0 || s.LiveObjects < 0 || s.LateBytes > s.AllocBytes-s.LiveBytes {
 					t.Fatalf("%+v", s)
 				}
@@ -221,14 +222,14 @@ func FuzzConservation(f *testing.F) {
 				t.Fatalf("sites together %+v, want live %d, total %d, late %d", sites, bytes, total, late)
 			}
 		}
-		if len(shards) == 1 && books.Stats().Peak != peak {
-			t.Fatalf("peak %d of one shard, want %d", books.Stats().Peak, peak)
+		if len(shards) == 1 && b.Totals().Peak != peak {
+			t.Fatalf("peak %d of one shard, want %d", b.Totals().Peak, peak)
 		}
 		for _, m := range live {
 			m.shard.Free(m.size)
-			books.Unsite(m.site, m.size, false)
+			m.shard.Unsite(m.site, m.size, false)
 		}
-		for _, s := range books.Sites() {
+		for _, s := range b.Sites() {
 			if s.LiveBytes != 0 || s.LiveObjects != 0 {
 				t.Fatalf("%+v after all is freed", s)
 			}

@@ -1,4 +1,4 @@
-package tracker
+package books
 
 import (
 	"errors"
@@ -28,7 +28,7 @@ const maxMappings = 256
 var mappings atomic.Int64
 
 // errMappings is the reason why books are kept on the Go heap.
-var errMappings = errors.New("tracker: table: there are too many in this process")
+var errMappings = errors.New("books: table: there are too many in this process")
 
 // mapTable makes a shared mapping of size bytes, all zero, that shows under
 // [probe.Name] in the process's maps.
@@ -44,16 +44,16 @@ func mapTable(size int64) (m mapping, err error) {
 	}()
 	fd, err := unix.MemfdCreate(probe.Name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
-		return mapping{}, fmt.Errorf("tracker: table: memfd_create: %w", err)
+		return mapping{}, fmt.Errorf("books: table: memfd_create: %w", err)
 	}
 	if err := unix.Ftruncate(fd, size); err != nil {
 		unix.Close(fd)
-		return mapping{}, fmt.Errorf("tracker: table: %w", err)
+		return mapping{}, fmt.Errorf("books: table: %w", err)
 	}
 	base, err := unix.MmapPtr(fd, 0, nil, uintptr(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
 		unix.Close(fd)
-		return mapping{}, fmt.Errorf("tracker: table: mmap: %w", err)
+		return mapping{}, fmt.Errorf("books: table: mmap: %w", err)
 	}
 	// Nobody shall shrink the table under us, nor write to it: this mapping is the last
 	// one that may. Kernels that do not know a seal leave the table as useful as it was.

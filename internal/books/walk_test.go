@@ -1,4 +1,4 @@
-package tracker
+package books
 
 import (
 	"runtime"
@@ -29,7 +29,7 @@ func names(pcs []uintptr) []string {
 //go:noinline
 func take() (key []uintptr, calls []string) {
 	var k [maxDepth]uintptr
-	key = slices.Clone(stackKey(k[:]))
+	key = slices.Clone(Walk(k[:]))
 	var pcs [20 * maxDepth]uintptr
 	return key, names(pcs[:runtime.Callers(2, pcs[:])])
 }
@@ -37,13 +37,13 @@ func take() (key []uintptr, calls []string) {
 // inlined is so small that the compiler puts it into its callers.
 func inlined(f func()) { f() }
 
-// TestStackKey compares the quick walk with runtime.Callers: it must name the same calls in the same
+// TestWalk compares the quick walk with runtime.Callers: it must name the same calls in the same
 // order, but may leave out those that were inlined.
-func TestStackKey(t *testing.T) {
+func TestWalk(t *testing.T) {
 	check := func() {
 		key, all := take()
 		quick := names(key)
-		if quick[0] != all[0] { // stackKey was not inlined into take
+		if quick[0] != all[0] { // Walk was not inlined into take
 			quick = quick[1:]
 		}
 		require.Equal(t, all[0], quick[0])
@@ -77,8 +77,8 @@ func TestStackKey(t *testing.T) {
 	*p = 1 // and a signal's frame is on the stack
 }
 
-// TestStackKeyTellsCallsApart has two calls of one function on different lines.
-func TestStackKeyTellsCallsApart(t *testing.T) {
+// TestWalkTellsCallsApart has two calls of one function on different lines.
+func TestWalkTellsCallsApart(t *testing.T) {
 	var keys [2][]uintptr
 	for i := range keys {
 		keys[i], _ = take()
@@ -88,11 +88,11 @@ func TestStackKeyTellsCallsApart(t *testing.T) {
 	require.NotEqual(t, keys[0], other)
 }
 
-// TestStackKeyWhileStacksMove takes stacks on goroutines whose stacks grow and shrink and
+// TestWalkWhileStacksMove takes stacks on goroutines whose stacks grow and shrink and
 // that are stopped all the time.
-func TestStackKeyWhileStacksMove(t *testing.T) {
-	books := New(Options{Rate: 1})
-	a := books.NewAccount("host")
+func TestWalkWhileStacksMove(t *testing.T) {
+	b := New(Options{Rate: 1})
+	a := b.NewAccount("host")
 	stop := make(chan struct{})
 	var gc, wg sync.WaitGroup
 	gc.Go(func() {
@@ -107,12 +107,12 @@ func TestStackKeyWhileStacksMove(t *testing.T) {
 	})
 	for range 4 {
 		wg.Go(func() {
-			s := a.NewShard()
+			s := shardOf(a)
 			for i := range 300 {
 				done := make(chan struct{})
 				go func() {
 					defer close(done)
-					deep(i%100, func() { books.Unsite(books.Site(0, s, 1), 1, false) })
+					deep(i%100, func() { s.Unsite(sampled(s, 1), 1, false) })
 				}()
 				<-done
 			}
@@ -121,9 +121,9 @@ func TestStackKeyWhileStacksMove(t *testing.T) {
 	wg.Wait()
 	close(stop)
 	gc.Wait()
-	require.LessOrEqual(t, len(books.Sites()), 100)
-	for _, s := range books.Sites() {
+	require.LessOrEqual(t, len(b.Sites()), 100)
+	for _, s := range b.Sites() {
 		require.Zero(t, s.LiveObjects)
-		require.True(t, strings.Contains(s.Frames[0].Function, "TestStackKeyWhileStacksMove"), "%v", s.Frames)
+		require.True(t, strings.Contains(Frames(s.PCs)[1].Function, "TestWalkWhileStacksMove"), "%v", Frames(s.PCs))
 	}
 }

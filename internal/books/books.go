@@ -1,0 +1,343 @@
+package books
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/lastuse/lastuse/internal/probe"
+)
+
+// Options are the choices of Books.
+type Options struct {
+	// Rate is the mean number of bytes between two samples. 1 takes every allocation, a negative rate
+	// none. 0 means DefaultRate, where a shard does not allocate so fast that it took more
+	// than one sample in an Interval: there the distances grow.
+	Rate int64
+	// MaxSites bounds the number of call stacks, OtherSites included. 0 means DefaultMaxSites.
+	MaxSites int
+	// NoTable keeps the books on the Go heap.
+	NoTable bool
+	// History is how many of the last events are kept.
+	History int
+}
+
+const (
+	DefaultRate     = 512 << 10
+	DefaultMaxSites = 8192
+
+	// Interval is how often a shard takes a sample at most, on average, at the default rate. A sample with all
+	// that belongs to it costs 200 to 400 ns, which is a thirtieth of it.
+	Interval = 10 * time.Microsecond
+	// Burst is how many a shard may take at once that took none for as many Intervals.
+	Burst = 256
+)
+
+// How large a table is. Its pages cost memory only once they are used.
+const (
+	tableAccounts = 256
+	tableShards   = 8192
+	tableText     = 4 << 20 // bytes
+)
+
+// Books are where the records are: in a mapping that can be read from outside
+// while it has room, on the Go heap otherwise. They own the mapping.
+type Books struct {
+	head *probe.Header // in the mapping, or on the heap
+
+	// Views of the mapping's regions; empty if there is no mapping.
+	accounts []probe.Account
+	shards   []probe.Shard
+	places   []probe.Site
+	text     []byte
+
+	rate     int64
+	interval int64        // nanoseconds; 0 for a rate that never grows
+	clock    func() int64 // nanoseconds since 1970, never falling
+	sites    sites
+	history  *history // nil if none is kept
+
+	mu        sync.Mutex
+	open      []*account   // protected by mu
+	past      probe.Totals // of accounts that are gone; protected by mu
+	pastPeak  uint64       // bytes; bound of live bytes up to when the last account went; protected by mu
+	freeSlots []uint32     // shard slots to be used again; protected by mu
+	freeRooms []int        // account slots to be used again; protected by mu
+	next      uint32       // number of the next new shard; protected by mu
+}
+
+// New returns empty books.
+func New(o Options) *Books { return newBooks(o, mapTable) }
+
+// newBooks is New with mapMemory, which makes the mapping.
+func newBooks(o Options, mapMemory func(size int64) (mapping, error)) *Books {
+	b := &Books{head: new(probe.Header), rate: o.Rate}
+	if o.Rate == 0 {
+		b.rate, b.interval = DefaultRate, int64(Interval)
+	}
+	if o.MaxSites <= 0 {
+		o.MaxSites = DefaultMaxSites
+	}
+	o.MaxSites = min(o.MaxSites, probe.MaxSites)
+	b.sites.limit = o.MaxSites
+	if !o.NoTable {
+		plan := probe.Plan{Accounts: tableAccounts, Shards: tableShards, Sites: o.MaxSites, Text: tableText}
+		b.share(plan.Place(), mapMemory)
+	}
+	if o.History > 0 {
+		b.history = &history{ring: make([]event, o.History)}
+	}
+	h, start := b.head, time.Now()
+	h.Start, h.Rate = start.UnixNano(), b.rate
+	// The monotonic clock alone, which is half the price of time.Now.
+	b.clock = func() int64 { return start.UnixNano() + int64(time.Since(start)) }
+	alloc, free := probe.Markers()
+	h.AllocMarker, h.FreeMarker = uint64(alloc), uint64(free)
+	// The first word makes it a table, so it is written last.
+	atomic.StoreUint64(&h.Magic, probe.Magic)
+	return b
+}
+
+// share moves b, which is still empty, into a shared mapping laid out as h says. If none
+// can be made b stays as it is.
+func (b *Books) share(h probe.Header, mapMemory func(int64) (mapping, error)) {
+	m, err := mapMemory(int64(h.Size))
+	if err != nil {
+		return // there is no view from outside, and nothing else is missing
+	}
+	h.Magic = 0
+	base := m.base
+	b.head = (*probe.Header)(base)
+	*b.head = h
+	b.accounts = region[probe.Account](base, h.Accounts)
+	b.shards = region[probe.Shard](base, h.Shards)
+	b.places = region[probe.Site](base, h.Sites)
+	b.text = region[byte](base, h.Text)
+	runtime.AddCleanup(b, mapping.release, m)
+}
+
+// region returns the records of g as a slice over the mapping.
+func region[T any](base unsafe.Pointer, g probe.Region) []T {
+	return unsafe.Slice((*T)(unsafe.Add(base, g.Offset)), g.Cap)
+}
+
+// A Handle leads from what a user holds to its books. He can do nothing with it.
+type Handle struct{ books *Books }
+
+// Handle returns a handle of b.
+func (b *Books) Handle() Handle { return Handle{b} }
+
+// Of returns the books of a tracker.
+func Of(tracker interface{ Books() Handle }) *Books { return tracker.Books().books }
+
+// Rate returns the mean number of bytes between samples, where nobody allocates so fast that it grows.
+func (b *Books) Rate() int64 { return b.rate }
+
+// Totals are the totals of all accounts.
+type Totals struct {
+	Stats            // of all together, past ones included
+	Accounts []Stats // of those that are open
+	Lost     int64   // samples counted under OtherSites for want of room
+}
+
+// Totals returns the totals now. It takes the locks of all shards, one after the other: the totals
+// are exact if nobody allocates meanwhile.
+func (b *Books) Totals() Totals {
+	b.mu.Lock()
+	open := make([]gathered, len(b.open))
+	for i, a := range b.open {
+		open[i] = a.gather()
+	}
+	all := gathered{Totals: b.past, shown: Stats{Peak: int64(b.peak())}}
+	b.mu.Unlock()
+	t := Totals{Lost: int64(b.sites.lost.Load())}
+	for i := range open {
+		g := &open[i]
+		g.add(false)
+		add(&all.Totals, g.Totals) // of the same moment, lest accounts that are gone seem to have made the difference
+		all.shown.Pending += g.shown.Pending
+		all.shown.Reserved += g.shown.Reserved
+		t.Accounts = append(t.Accounts, g.stats())
+	}
+	t.Stats = all.stats()
+	runtime.KeepAlive(b)
+	return t
+}
+
+// addAccount makes a record for a new account.
+func (b *Books) addAccount(name string, flags uint32) *account {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	a := &account{name: name, index: -1, refs: 1}
+	g := &b.head.Accounts
+	switch used := g.Used; {
+	case len(b.freeRooms) > 0:
+		a.index = b.freeRooms[len(b.freeRooms)-1]
+		b.freeRooms = b.freeRooms[:len(b.freeRooms)-1]
+	case used < uint64(len(b.accounts)):
+		a.index = int(used)
+	}
+	if a.index < 0 {
+		a.rec = new(probe.Account)
+		atomic.AddUint64(&g.Lost, 1)
+	} else {
+		a.rec = &b.accounts[a.index]
+	}
+	b.change(func() {
+		*a.rec = probe.Account{State: probe.StateOpen, Flags: flags, NameLength: uint32(min(len(name), probe.NameSize))}
+		copy(a.rec.Name[:], name)
+		if a.index >= 0 && uint64(a.index) == g.Used {
+			atomic.AddUint64(&g.Used, 1)
+		}
+	})
+	b.open = append(b.open, a)
+	return a
+}
+
+// addShard gives s, a new shard of a, its record.
+func (b *Books) addShard(a *account, s *shard) *shard {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var index uint32
+	var rec *probe.Shard
+	g := &b.head.Shards
+	switch used := g.Used; {
+	case a.index < 0: // readers could not tell whose it is
+		index = b.outside()
+	case len(b.freeSlots) > 0:
+		index = b.freeSlots[len(b.freeSlots)-1]
+		b.freeSlots = b.freeSlots[:len(b.freeSlots)-1]
+	case used < uint64(len(b.shards)):
+		index = uint32(used)
+	default:
+		index = b.outside()
+	}
+	inside := uint64(index) < uint64(len(b.shards))
+	if inside {
+		rec = &b.shards[index]
+	} else {
+		rec = new(probe.Shard)
+		atomic.AddUint64(&g.Lost, 1)
+	}
+	b.change(func() {
+		*rec = probe.Shard{State: probe.StateOpen, Account: uint32(max(a.index, 0))}
+		if inside && uint64(index) == g.Used {
+			atomic.AddUint64(&g.Used, 1)
+		}
+	})
+	s.rec, s.index, s.at = rec, index, len(a.shards)
+	a.shards = append(a.shards, s)
+	a.refs++
+	return s
+}
+
+// outside returns the number of a shard that is not in the table.
+func (b *Books) outside() uint32 {
+	b.next++
+	return uint32(len(b.shards)) + b.next - 1
+}
+
+// A slot says what a collected handle leaves behind.
+type slot struct {
+	books   *Books
+	account *account
+	shard   *shard // nil: the account's handle
+}
+
+// release takes over the counters of a handle that nobody can write through any
+// more. It runs as a cleanup.
+func (s slot) release() {
+	b, a := s.books, s.account
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if s.shard != nil {
+		b.change(func() { a.fold(s.shard) })
+		if uint64(s.shard.index) < uint64(len(b.shards)) {
+			b.freeSlots = append(b.freeSlots, s.shard.index)
+		}
+	}
+	if a.refs--; a.refs == 0 {
+		b.change(func() { b.remove(a) })
+	}
+}
+
+// fold adds the counters of one of a's shards to a's own and empties the record.
+// The bound on a's peak is taken before: while a shard was there, live
+// bytes never exceeded the sum of what is left of past shards and the peaks of present ones.
+// The caller holds mu.
+func (a *account) fold(s *shard) {
+	atomic.StoreUint64(&a.rec.PeakPast, a.peak())
+	s.lock.Lock() // its writer is gone: only readers hold it, who do not wait for mu
+	s.last, s.folded = totals(s.rec), true
+	*s.rec = probe.Shard{}
+	s.lock.Unlock()
+	add(&a.rec.Past, s.last)
+	last := a.shards[len(a.shards)-1]
+	a.shards[s.at], last.at = last, s.at
+	a.shards[len(a.shards)-1] = nil
+	a.shards = a.shards[:len(a.shards)-1]
+}
+
+// remove takes a, all of whose handles are gone, out of the books. What was live in it
+// has gone with its owner, so it was freed late. The caller holds mu.
+func (b *Books) remove(a *account) {
+	b.pastPeak = b.peak()
+	past := &a.rec.Past
+	past.LateObjects += past.MadeObjects - past.FreedObjects
+	past.LateBytes += past.MadeBytes - past.FreedBytes
+	past.FreedObjects, past.FreedBytes = past.MadeObjects, past.MadeBytes
+	b.sites.orphan(a)
+	add(&b.past, *past)
+	for i, o := range b.open {
+		if o == a {
+			b.open = append(b.open[:i], b.open[i+1:]...)
+			break
+		}
+	}
+	*a.rec = probe.Account{}
+	if a.index >= 0 {
+		b.freeRooms = append(b.freeRooms, a.index)
+	}
+}
+
+// change brackets a change of structure for readers outside. The caller holds mu.
+func (b *Books) change(f func()) {
+	atomic.AddUint64(&b.head.ChangeBegin, 1)
+	f()
+	atomic.AddUint64(&b.head.ChangeEnd, 1)
+}
+
+// peak returns a number of bytes that a's live bytes have never exceeded. The
+// caller holds Books.mu.
+func (a *account) peak() uint64 {
+	if exact := atomic.LoadUint64(&a.rec.ExactPeak); exact != 0 {
+		return exact
+	}
+	bound := a.rec.Past.MadeBytes - a.rec.Past.FreedBytes
+	for _, s := range a.shards {
+		bound += atomic.LoadUint64(&s.rec.Peak)
+	}
+	return max(bound, a.rec.PeakPast)
+}
+
+// peak returns a bound on the live bytes of all accounts together. The caller holds mu.
+func (b *Books) peak() uint64 {
+	var bound uint64
+	for _, a := range b.open {
+		bound += a.peak()
+	}
+	return max(bound, b.pastPeak)
+}
+
+// add adds t to *sum.
+func add(sum *probe.Totals, t probe.Totals) {
+	sum.MadeObjects += t.MadeObjects
+	sum.MadeBytes += t.MadeBytes
+	sum.FreedObjects += t.FreedObjects
+	sum.FreedBytes += t.FreedBytes
+	sum.LateObjects += t.LateObjects
+	sum.LateBytes += t.LateBytes
+	sum.Repeated += t.Repeated
+}
