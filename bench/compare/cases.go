@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -232,7 +233,7 @@ func (q question) line(n int, values ...any) string {
 	for i := 0; i+1 < len(values); i += 2 {
 		text := fmt.Sprint(values[i])
 		if x, ok := values[i].(float64); ok {
-			text = strings.TrimSuffix(strconv.FormatFloat(x, 'f', 4, 64), ".0000")
+			text = strconv.FormatFloat(math.Round(x*1e4)/1e4, 'f', -1, 64)
 		}
 		if text != "" {
 			line += fmt.Sprintf(" %s %s", text, values[i+1])

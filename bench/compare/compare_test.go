@@ -177,5 +177,5 @@ func TestNames(t *testing.T) {
 		require.Equal(t, name, sizeName(n))
 	}
 	line := question{}.line(3, 1.5, "ns/op", 7.0, "new-ns", "", "B", 9, "calls")
-	require.Equal(t, "3 1.5000 ns/op 7 new-ns 9 calls", line)
+	require.Equal(t, "3 1.5 ns/op 7 new-ns 9 calls", line)
 }

@@ -1,7 +1,7 @@
 // Compare asks allocators in turn, each in a process of its own, and prints lines that benchstat reads.
 //
 //	go run ./bench/compare [-bin DIR] [-device cuda|host] [-out DIR] [-quick]
-//	        [-parts LIST] [-peers LIST] [-run EXPRESSION]
+//	        [-parts LIST] [-peers LIST] [-run EXPRESSION] [TRACE…]
 //
 // Peers are this module's pools, RMM's memory resources, PyTorch's caching allocator, CuPy's pool and the
 // driver's; bench/peers has them, and -bin is the folder in which those in C++ were built
@@ -13,6 +13,8 @@
 // Parts: pair (a Make and its Free, warm), trace (RMM's random_allocations and recorded traces, replayed;
 // memory in the same run), first (a pool's first buffer), steady (device calls with a limit), copy and
 // streams (on all processors).
+//
+// A TRACE is a file that bench/trace reads; without any, those of bench/data/traces are replayed.
 //
 // Raw lines go to DIR/compare.txt at once, what peers complain of to DIR/peers.log, medians to
 // DIR/summary.txt. A peer that cannot start, ends, or gives no answer for a while is named as missing, and
@@ -30,6 +32,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -43,7 +46,7 @@ func main() {
 	flag.StringVar(&r.root, "root", ".", "the module's `folder`")
 	flag.StringVar(&r.out, "out", ".", "`folder` for what is found")
 	flag.StringVar(&r.device, "device", "cuda", "of this module's pools: cuda or `host`")
-	flag.IntVar(&r.processor, "processor", 2, "`number` of that which peers are pinned to; -1 pins none")
+	flag.IntVar(&r.processor, "processor", runtime.NumCPU()-1, "`number` of that which peers are pinned to; -1 pins none")
 	flag.BoolVar(&r.quick, "quick", false, "two rounds only")
 	flag.DurationVar(&r.patience, "patience", 90*time.Second, "how long a peer may take for an answer")
 	flag.DurationVar(&r.limit, "limit", 8*time.Minute, "of the whole: what is not asked by then is left out")
@@ -52,9 +55,7 @@ func main() {
 	matching := flag.String("run", "", "ask only what has a result that matches this `expression`")
 	name := flag.String("serve", "", "be the peer of this `name`")
 	flag.Parse()
-	if flag.NArg() > 0 {
-		log.Fatalf("unexpected argument %q", flag.Arg(0))
-	}
+	r.traces = flag.Args()
 	if *name != "" {
 		if err := serve(*name, os.Stdin, os.Stdout); err != nil {
 			log.Fatal(err)
@@ -98,7 +99,10 @@ func (r *run) main(ctx context.Context, partNames, peerNames []string, match *re
 	defer os.RemoveAll(dir)
 	r.describe()
 	random := randoms([]int{1000, 10_000}, []int64{1, 64, 256, 1024})
-	programs, err := recorded(filepath.Join(r.root, "bench", "data", "traces"))
+	if len(r.traces) == 0 {
+		r.traces, _ = filepath.Glob(filepath.Join(r.root, "bench", "data", "traces", "*.trace.gz")) // the pattern is good
+	}
+	programs, err := recorded(r.traces)
 	if err != nil {
 		return err
 	}

@@ -75,18 +75,14 @@ func randoms(numbers []int, most []int64) (all []*steps) {
 	return all
 }
 
-// recorded returns the traces of a folder.
-func recorded(dir string) (all []*steps, err error) {
-	files, err := filepath.Glob(filepath.Join(dir, "*.trace.gz"))
-	if err != nil {
-		return nil, err
-	}
+// recorded returns the traces of files, each under its file's name up to the first point.
+func recorded(files []string) (all []*steps, err error) {
 	for _, file := range files {
 		t, err := trace.Open(file)
 		if err != nil {
 			return nil, err
 		}
-		name := strings.TrimSuffix(filepath.Base(file), ".trace.gz")
+		name, _, _ := strings.Cut(filepath.Base(file), ".")
 		s := &steps{name: name, streams: t.Streams(), peak: t.Peak()}
 		s.all, s.places = t.Steps()
 		all = append(all, s)

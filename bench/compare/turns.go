@@ -20,6 +20,7 @@ import (
 type run struct {
 	bin, root, out, device string
 	processor              int
+	traces                 []string // files
 	quick                  bool
 	patience, limit        time.Duration
 

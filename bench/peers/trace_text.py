@@ -1,4 +1,4 @@
-"""Reads and writes traces in the form of bench/trace, and makes them of PyTorch's histories.
+"""Writes traces in the form of bench/trace, and makes them of PyTorch's histories.
 
     lastuse.trace.v1 "cuda:0"
     m nanoseconds stream address bytes
@@ -10,14 +10,12 @@ import os
 HEAD = "lastuse.trace.v1"
 
 
-def opened(name, mode):
-    """Open a file for text, compressed if its name says so."""
+def opened(name):
+    """Open a file to write text to it, compressed if its name says so."""
     if not name.endswith(".gz"):
-        return open(name, mode)
-    if mode == "w":
-        # No name and no date in it: the same trace gives the same bytes.
-        return _Closing(gzip.GzipFile("", "wb", 9, open(name, "wb"), mtime=0))
-    return gzip.open(name, "rt")
+        return open(name, "w")
+    # No name and no date in it: the same trace gives the same bytes.
+    return _Closing(gzip.GzipFile("", "wb", 9, open(name, "wb"), mtime=0))
 
 
 class _Closing:
@@ -66,40 +64,7 @@ def from_history(history):
 
 def write(name, device, events):
     """Write events to a file."""
-    with opened(name, "w") as f:
+    with opened(name) as f:
         f.write(f'{HEAD} "{device}"\n')
         for free, at, stream, address, size in events:
             f.write(f"f {at} {stream} {address:x}\n" if free else f"m {at} {stream} {address:x} {size}\n")
-
-
-def steps(name):
-    """Read a trace as steps for a replay: lists of places, streams and bytes, where -1 is a free; how many places there
-    are, and the most bytes that are live at one time. What is left live is freed at the end, in the order in which it was made."""
-    places, streams, sizes = [], [], []
-    live, spare, count = {}, [], 0
-    now = peak = 0
-    with opened(name, "r") as f:
-        if f.readline().split(" ")[0] != HEAD:
-            raise ValueError(f"{name}: it does not begin with {HEAD}")
-        for number, line in enumerate(f, 2):
-            fields = line.split()
-            if fields[0] == "m" and len(fields) == 5 and fields[3] not in live:
-                if spare:
-                    place = spare.pop()
-                else:
-                    place, count = count, count + 1
-                size = int(fields[4])
-                live[fields[3]] = (place, int(fields[2]), size)  # in order: a key that comes again is new
-                now += size
-                peak = max(peak, now)
-                places.append(place), streams.append(int(fields[2])), sizes.append(size)
-            elif fields[0] == "f" and len(fields) == 4 and fields[3] in live:
-                place, _, size = live.pop(fields[3])
-                spare.append(place)
-                now -= size
-                places.append(place), streams.append(int(fields[2])), sizes.append(-1)
-            else:
-                raise ValueError(f"{name}:{number}: {line.strip()}")
-    for place, stream, _ in live.values():
-        places.append(place), streams.append(stream), sizes.append(-1)
-    return places, streams, sizes, count, peak

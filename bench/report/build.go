@@ -37,13 +37,12 @@ func (b *bench) build(dir string) error {
 		{"the tools", "", []string{"go", "build", "-o", into, "./cmd/lastuse", "./cmd/memwatch", "./bench/peers/nilness"}, false},
 		{"the benchmarks", "", []string{"go", "test", "-c", "-o", into, "./bench", "./bench/early", "./tracker"}, false},
 		{"the benchmarks without books", "", []string{"go", "test", "-c", "-overlay", list, "-o", filepath.Join(dir, "bare.test"), "./bench"}, false},
-		{"programs that are watched, and replays", "", []string{"go", "build", "-o", into, "./cmd/memwatch/testdata/pairs", "./bench/replay"}, false},
+		{"programs that are watched, and compare", "", []string{"go", "build", "-o", into, "./cmd/memwatch/testdata/pairs", "./bench/compare"}, false},
 		// What may be missing.
 		{"the CUDA device's benchmarks", "", []string{"go", "test", "-c", "-o", into, "./alloc/cuda"}, true},
 		{"Apache Arrow's allocator", filepath.Join("bench", "peers", "arrow"), []string{"go", "build", "-o", filepath.Join(dir, "arrow"), "."}, true},
-	}
-	for _, name := range []string{"host_pair", "driver_pair", "driver_replay"} {
-		steps = append(steps, buildStep{name, "", []string{"cc", "-O2", "-o", filepath.Join(dir, name), filepath.Join(peers, name+".c"), "-ldl"}, true})
+		{"host_pair", "", []string{"cc", "-O2", "-o", filepath.Join(dir, "host_pair"), filepath.Join(peers, "host_pair.c"), "-ldl"}, true},
+		{"the peers of compare", "", []string{"sh", filepath.Join(peers, "build.sh"), dir}, true},
 	}
 	for _, name := range []string{"libcuda.so.1", "unwatched.so"} {
 		steps = append(steps, buildStep{"a driver of memwatch's target", "", []string{"cc", "-O2", "-fno-builtin", "-fno-omit-frame-pointer", "-shared", "-fPIC",

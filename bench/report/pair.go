@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -37,45 +35,13 @@ func runPair(r *raw) error {
 		r.peer(p.name, []string{"LD_PRELOAD=" + lib}, host, p.name, n)
 	}
 	r.peer("arrow-go", nil, filepath.Join(r.bin, "arrow"), n)
-	peers := filepath.Join(r.root, "bench", "peers")
-	r.cudaPair()
-	r.peer("driver", nil, filepath.Join(r.bin, "driver_pair"), n)
-	for _, backend := range r.backends() {
-		r.peer("torch-"+backend, nil, "python3", filepath.Join(peers, "torch_pair.py"), "--backend", backend, "--count", n)
-	}
-	for _, pool := range []string{"memory", "async"} {
-		r.peer("cupy-"+pool, nil, "python3", filepath.Join(peers, "cupy_pair.py"), "--pool", pool, "--count", n)
-	}
-	return nil
-}
-
-// cudaNames are the names that the CUDA device's own benchmark gives its pairs.
-var cudaNames = regexp.MustCompile(`(?m)^BenchmarkMakeFree/pool=ours(-nosites)?/size=([0-9]+)\S*`)
-
-// cudaPair runs the pair on the CUDA device, if there is one.
-func (r *raw) cudaPair() {
-	const peer = "lastuse-cuda"
-	if output("nvidia-smi", "-L") == "" {
-		r.missing(peer, "there is no GPU")
-		return
-	}
-	out, _, err := r.command(5*time.Minute, nil, filepath.Join(r.bin, "cuda.test"), "-test.run=^$", "-test.bench=^BenchmarkMakeFree$/pool=ours",
-		"-test.benchtime="+r.time(100*time.Millisecond), fmt.Sprint("-test.count=", r.count()))
-	r.lines(cudaNames.ReplaceAllFunc(out, func(name []byte) []byte {
-		m := cudaNames.FindSubmatch(name)
-		n, _ := strconv.ParseFloat(string(m[2]), 64) // digits
-		s, unit, _ := strings.Cut(size(n), " ")
-		return []byte("BenchmarkMakeFree/size=" + strings.TrimSuffix(strings.TrimRight(s, "0"), ".") + unit + "/pool=" + peer + string(m[1]))
-	}), "")
-	if err != nil {
-		r.missing(peer, err.Error())
-	}
+	return r.compare("cuda", "^MakeFree", "pair")
 }
 
 // onGPU reports whether a pool of the part is one of device memory: those are compared with each other, and those of host memory
 // with each other.
 func onGPU(pool string) bool {
-	return slices.ContainsFunc([]string{"lastuse-cuda", "driver", "torch", "cupy"}, func(p string) bool { return strings.HasPrefix(pool, p) })
+	return slices.ContainsFunc([]string{"lastuse-cuda", "driver", "torch", "cupy", "rmm"}, func(p string) bool { return strings.HasPrefix(pool, p) })
 }
 
 // pairGroups are the two comparisons of the part: of the GPU's memory and of the host's.

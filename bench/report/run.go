@@ -140,6 +140,40 @@ func (r *raw) peer(peer string, env []string, name string, args ...string) {
 	}
 }
 
+// compare asks the peers of bench/compare what has a result that matches, in its parts, on a device. Who does not answer is
+// missing, and so are all of a GPU where there is none.
+func (r *raw) compare(device, match, parts string) error {
+	ours := "lastuse-" + device
+	args := []string{"-device", device, "-bin", r.bin, "-root", r.root, "-run", match, "-parts", parts, "-patience", r.peerPatience().String()}
+	if device == "host" || r.alone {
+		args = append(args, "-peers", ours+","+ours+"-nosites")
+	} else if output("nvidia-smi", "-L") == "" {
+		r.missing(ours+" and its peers", "there is no GPU")
+		return nil
+	}
+	if r.quick {
+		args = append(args, "-quick")
+	}
+	dir, err := os.MkdirTemp("", "lastuse-compare-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	_, _, runErr := r.command(20*time.Minute, nil, filepath.Join(r.bin, "compare"), append(args, "-out", dir)...)
+	found, err := os.ReadFile(filepath.Join(dir, "compare.txt"))
+	if err != nil {
+		return errors.Join(runErr, err)
+	}
+	r.lines(found, "")
+	for line := range strings.Lines(string(found)) {
+		if why, ok := strings.CutPrefix(line, "missing: "); ok {
+			peer, reason, _ := strings.Cut(why, ": ")
+			r.missing(peer, reason)
+		}
+	}
+	return runErr
+}
+
 // cuda runs benchmarks of the CUDA device, if there is one.
 func (r *raw) cuda(pattern, time string, count int) {
 	const device = "CUDA device"

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/lastuse/lastuse/bench/trace"
 )
 
 // tracesAbout introduces the part.
@@ -18,65 +15,14 @@ const tracesAbout = "What programs asked of PyTorch's allocator, replayed on oth
 	"`torch` is PyTorch's own allocator in C++ with its three backends, `driver` the driver's from C. For a limit all of the device but so many times " +
 	"the trace's own peak is taken beforehand, whoever allocates: granules, size classes and fragmentation have to fit in what is left."
 
-// traceLimits are how many times a trace's peak the device has in the runs with a limit.
-const traceLimits = "1,1.05,1.1,1.25"
-
 func runTraces(r *raw) error {
-	files, err := filepath.Glob(filepath.Join(r.root, "bench", "data", "traces", "*.trace.gz"))
-	if err != nil {
-		return err
-	}
-	if len(files) == 0 {
-		r.missing("traces", "there are none in bench/data/traces: bench/peers/torch_record.py makes them")
-		return nil
-	}
 	recorded, err := os.ReadFile(filepath.Join(r.root, "bench", "data", "traces", "recorded.txt"))
 	if err != nil {
 		return err
 	}
 	r.lines(recorded, "")
-	dir, err := os.MkdirTemp("", "lastuse-traces-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	var plain []string // for those who read no compressed files
-	for _, name := range files {
-		t, err := trace.Open(name)
-		if err != nil {
-			return err
-		}
-		var w bytes.Buffer
-		if err := t.Write(&w); err != nil {
-			return err
-		}
-		to := filepath.Join(dir, strings.TrimSuffix(filepath.Base(name), ".gz"))
-		if err := os.WriteFile(to, w.Bytes(), 0o666); err != nil {
-			return err
-		}
-		plain = append(plain, to)
-	}
-	n := fmt.Sprint(r.count())
-	ours := func(device string) ([]byte, error) {
-		out, _, err := r.command(r.peerPatience(), nil, filepath.Join(r.bin, "replay"), append([]string{"-device", device, "-count", n, "-limits", traceLimits}, files...)...)
-		return out, err
-	}
-	if output("nvidia-smi", "-L") == "" {
-		r.missing("lastuse-cuda", "there is no GPU")
-	} else if out, err := ours("cuda"); err != nil {
-		r.lines(out, "")
-		r.missing("lastuse-cuda", err.Error())
-	} else {
-		r.lines(out, "")
-	}
-	r.peer("driver", nil, filepath.Join(r.bin, "driver_replay"), append([]string{n, traceLimits}, plain...)...)
-	for _, backend := range r.backends() {
-		r.peer("torch-"+backend, nil, "python3", append([]string{filepath.Join(r.root, "bench", "peers", "torch_replay.py"), "--backend", backend,
-			"--count", n, "--limits", traceLimits}, plain...)...)
-	}
-	out, err := ours("host")
-	r.lines(out, "")
-	return err
+	r.compare("cuda", "Trace(Limit)?/trace=[a-z]+(/|$)", "trace,limit")
+	return r.compare("host", "Trace(Limit)?/trace=[a-z]+(/|$)", "trace,limit")
 }
 
 // tracePools returns the pools that replayed traces, in the order of their results, without those that differ from another in time

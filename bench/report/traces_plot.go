@@ -29,6 +29,9 @@ func tracePlots(f *rawFile) ([][]*plot.Plot, error) {
 func wastePlot(f *rawFile) (*plot.Plot, error) {
 	p := framed("Reserved beyond the most that was asked for", "%")
 	traces, pools := values(f.only("Trace"), "trace"), tracePools(f)
+	if len(traces) == 0 {
+		return nil, errEmpty
+	}
 	width := vg.Points(14)
 	for i, pool := range pools {
 		var bars plotter.Values
