@@ -15,7 +15,8 @@
 // crossing that a stream is not under capture. What is not thin:
 //
 //   - The [stage] carries copies between Go memory and the device through page-locked chunks, because the driver may
-//     never keep a Go pointer. A chunk waits with its event until the copy has run.
+//     never keep a Go pointer. A chunk waits with its event until the copy has run; each stream has its own in flight. A
+//     [job] is a large copy: pieces that several goroutines copy between Go memory and chunks.
 //   - The [atlas] knows which memory handle is behind which addresses of the reserved ranges.
 //   - [Device.Plain] is the same device without mapping, for allocation by the driver alone.
 //

@@ -1,116 +1,229 @@
 package cuda
 
 import (
-	"runtime"
+	"errors"
 	"sync"
 	"unsafe"
 
 	"github.com/lastuse/lastuse/alloc"
 )
 
-// The stage copies between Go memory and the device. A copy in fills page-locked chunks and enqueues their transfer; a
-// chunk is free again when the event behind its transfer is done. A copy out keeps two chunks under way, so that one is
-// emptied while the other is filled.
+// The stage carries copies between Go memory and the device through page-locked chunks, because the driver may never keep
+// a Go pointer.
 //
-// Chunks come in two sizes, so that many small copies in flight do not each hold a large chunk. A kind grows to its most
-// chunks only while all it has are in flight; then a copy waits for the oldest.
+//	chunk   page-locked memory with an event; in somebody's hands, in flight on a stream, or idle
+//	queue   what a stream has in flight, the oldest first, and how many chunks it has in all
+//	stage   the idle chunks, and the queues by stream
+//
+// A chunk in flight is free again when its event is done. Who wants one takes an idle one, else the oldest in flight on his
+// stream if that is done, else a new one as long as the stream and the device have fewer than they may, else what is
+// done on other streams. Only then he waits, and for his own stream alone: a stream that is held up holds up nobody else, as each
+// may always have a few chunks. No driver is called under the lock.
+//
+// Chunks come in two sizes, so that many small copies in flight do not each hold a large chunk. copy.go says how a copy
+// uses them.
 
 const (
 	smallChunk = 64 << 10 // bytes
-	largeChunk = 4 << 20
-	smallMost  = 64 // chunks
-	largeMost  = 8
+	largeChunk = 512 << 10
 	// directLeast is the size in bytes from which page-locked memory is copied without the stage. It is then used until
 	// the transfer has run, so the caller waits; below, copying twice is faster than waiting.
 	directLeast = 256 << 10
 )
 
-type stage struct {
-	mu    sync.Mutex
-	kinds [2]chunkKind // small, large
+// A chunkKind says how many chunks of a size there may be.
+type chunkKind struct {
+	size   int64 // bytes
+	least  int   // chunks that each stream may have, whatever others have
+	stream int   // chunks of a stream, at most
+	device int   // chunks of all streams from which on a stream gets no more than least
 }
 
-type chunkKind struct {
-	idle, flying *chunk // flying: the oldest first
-	last         *chunk // of flying
-	made         int
+const (
+	small = iota
+	large
+	numKinds
+)
+
+var chunkKinds = [numKinds]chunkKind{
+	small: {smallChunk, 4, 64, 256}, // 4 MiB of a stream, 16 MiB of the device
+	large: {largeChunk, 4, 32, 128}, // 16 MiB of a stream, 64 MiB of the device
+}
+
+type stage struct {
+	mu     sync.Mutex
+	idle   [numKinds]*chunk
+	made   [numKinds]int
+	queues map[uintptr]*queue
+	lost   *chunk // those that the device may still use, nobody knows for how long
+
+	jobs    *job // idle ones
+	copiers int  // goroutines that help with copies now
+}
+
+type queue struct {
+	flying [numKinds]fifo
+	held   [numKinds]int // in flight and in hands
+}
+
+// A fifo is a list of chunks, the oldest first.
+type fifo struct{ first, last *chunk }
+
+func (f *fifo) push(c *chunk) {
+	if c.next = nil; f.first == nil {
+		f.first = c
+	} else {
+		f.last.next = c
+	}
+	f.last = c
+}
+
+func (f *fifo) pushFront(c *chunk) {
+	if c.next = f.first; c.next == nil {
+		f.last = c
+	}
+	f.first = c
+}
+
+func (f *fifo) pop() *chunk {
+	c := f.first
+	if c != nil {
+		f.first, c.next = c.next, nil
+	}
+	return c
 }
 
 type chunk struct {
 	next  *chunk
 	p     uintptr
 	event uintptr
-	large bool
+	kind  int
 }
 
-func (c *chunk) size() int64 {
-	if c.large {
-		return largeChunk
-	}
-	return smallChunk
-}
+func (c *chunk) size() int64 { return chunkKinds[c.kind].size }
 
 func (c *chunk) bytes(n int64) []byte { return unsafe.Slice((*byte)(hostPointer(c.p)), n) }
 
-// take returns a chunk that nothing uses. It may wait for the oldest one in flight.
-func (g *stage) take(b *base, large bool) (*chunk, error) {
-	k, most := &g.kinds[0], smallMost
-	if large {
-		k, most = &g.kinds[1], largeMost
+// queue returns the queue of a stream. g.mu is held.
+func (g *stage) queue(s uintptr) *queue {
+	q := g.queues[s]
+	if q == nil {
+		if g.queues == nil {
+			g.queues = make(map[uintptr]*queue)
+		}
+		q = new(queue)
+		g.queues[s] = q
 	}
-	for {
-		g.mu.Lock()
-		if c := k.idle; c != nil {
-			k.idle = c.next
+	return q
+}
+
+// take returns a chunk that nothing uses, for work on s. With patient it may wait for the oldest one in flight on s; else it
+// returns nil instead.
+func (g *stage) take(b *base, s uintptr, kind int, patient bool) (*chunk, error) {
+	k := &chunkKinds[kind]
+	g.mu.Lock()
+	q := g.queue(s)
+	for wait := false; ; {
+		if c := g.idle[kind]; c != nil {
+			g.idle[kind], c.next = c.next, nil
+			q.held[kind]++
 			g.mu.Unlock()
-			c.next = nil
 			return c, nil
 		}
-		oldest := k.flying
-		grow := k.made < most
+		oldest := q.flying[kind].pop()
 		if oldest != nil {
-			done, err := b.ctx.EventQuery(oldest.event)
-			if err != nil {
-				g.mu.Unlock()
-				return nil, b.work(err)
-			}
-			if done || !grow {
-				k.flying = oldest.next
-				oldest.next = nil
-				g.mu.Unlock()
-				if done {
-					return oldest, nil
-				}
-				err := b.ctx.EventSynchronize(oldest.event)
-				if err != nil {
-					g.mu.Lock()
-					k.made-- // its transfer may still run: it is nobody's from here on
-					g.mu.Unlock()
-					return nil, b.work(err)
-				}
+			g.mu.Unlock()
+			done, err := b.over(oldest, wait)
+			if done {
 				return oldest, nil
 			}
-		}
-		if grow {
-			k.made++
-		}
-		g.mu.Unlock()
-		if grow {
-			c, err := newChunk(b, large)
+			g.mu.Lock()
+			q.flying[kind].pushFront(oldest)
 			if err != nil {
-				g.mu.Lock()
-				k.made--
 				g.mu.Unlock()
+				return nil, err
 			}
-			return c, err
 		}
-		// All chunks are in other goroutines' hands, which are about to put one back.
-		runtime.Gosched()
+		// Where others have all that the stream may have in their hands, it gets one more.
+		if held := q.held[kind]; held < k.least || oldest == nil || held < k.stream && g.made[kind] < k.device {
+			q.held[kind]++
+			g.made[kind]++
+			g.mu.Unlock()
+			c, err := newChunk(b, kind)
+			if err == nil {
+				return c, nil
+			}
+			g.mu.Lock()
+			q.held[kind]--
+			g.made[kind]--
+			if oldest == nil || !errors.Is(err, alloc.ErrOutOfMemory) {
+				g.mu.Unlock()
+				return nil, err
+			}
+		}
+		if !wait && g.reclaim(b, kind) {
+			continue
+		}
+		if wait = true; !patient {
+			g.mu.Unlock()
+			return nil, nil
+		}
 	}
 }
 
-func newChunk(b *base, large bool) (*chunk, error) {
-	c := &chunk{large: large}
+// over reports whether c's transfer has run, or waits until it has.
+func (b *base) over(c *chunk, wait bool) (done bool, err error) {
+	if wait {
+		err = b.ctx.EventSynchronize(c.event)
+		done = err == nil
+	} else {
+		done, err = b.ctx.EventQuery(c.event)
+	}
+	if err != nil {
+		return false, b.work(err)
+	}
+	return done, nil
+}
+
+// reclaim makes the oldest chunks of other streams idle that are done. It reports whether there were any. g.mu is held, but not
+// while the driver is asked.
+func (g *stage) reclaim(b *base, kind int) (any bool) {
+	var asked [16]uintptr // streams
+	n := 0
+	for s, q := range g.queues {
+		if n == len(asked) {
+			break
+		}
+		if q.flying[kind].first != nil {
+			asked[n] = s
+			n++
+		}
+	}
+	for _, s := range asked[:n] {
+		q := g.queues[s]
+		if q == nil {
+			continue
+		}
+		c := q.flying[kind].pop()
+		if c == nil {
+			continue
+		}
+		g.mu.Unlock()
+		done, _ := b.over(c, false) // what is wrong its stream says
+		g.mu.Lock()
+		if !done {
+			q.flying[kind].pushFront(c)
+			continue
+		}
+		q.held[kind]--
+		c.next, g.idle[kind] = g.idle[kind], c
+		any = true
+	}
+	return any
+}
+
+func newChunk(b *base, kind int) (*chunk, error) {
+	c := &chunk{kind: kind}
 	var err error
 	if c.event, err = b.ctx.EventCreate(); err != nil {
 		return nil, b.work(err)
@@ -122,34 +235,65 @@ func newChunk(b *base, large bool) (*chunk, error) {
 	return c, nil
 }
 
-// put takes a chunk back. flies says that its event stands for work that still uses it.
-func (g *stage) put(c *chunk, flies bool) {
-	k := &g.kinds[0]
-	if c.large {
-		k = &g.kinds[1]
-	}
+// What becomes of a chunk that is put back.
+type fate int
+
+const (
+	free   fate = iota // nothing uses it
+	flying             // its event stands for the work that does
+	lost               // work may use it that no event stands for
+)
+
+// put takes a chunk back from work on s.
+func (g *stage) put(c *chunk, s uintptr, f fate) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	switch {
-	case !flies:
-		c.next = k.idle
-		k.idle = c
-	case k.flying == nil:
-		k.flying, k.last = c, c
-	default:
-		k.last.next = c
-		k.last = c
+	q := g.queue(s)
+	switch f {
+	case flying:
+		q.flying[c.kind].push(c)
+		return
+	case free:
+		c.next, g.idle[c.kind] = g.idle[c.kind], c
+	case lost:
+		g.made[c.kind]--
+		c.next, g.lost = g.lost, c
 	}
+	q.held[c.kind]--
 }
 
 // sent records the event behind a transfer that was enqueued. If that fails it waits for the stream, so that the chunk is
-// free either way.
-func (g *stage) sent(b *base, c *chunk, s uintptr) (flies bool, err error) {
-	if err = b.ctx.EventRecord(c.event, s); err == nil {
-		return true, nil
+// free either way, unless that fails too.
+func (g *stage) sent(b *base, c *chunk, s uintptr) (fate, error) {
+	err := b.ctx.EventRecord(c.event, s)
+	if err == nil {
+		return flying, nil
 	}
-	_ = b.ctx.StreamSynchronize(s)
-	return false, b.work(err)
+	if b.ctx.StreamSynchronize(s) != nil {
+		return lost, b.work(err)
+	}
+	return free, b.work(err)
+}
+
+// leave takes back what a stream had in flight that is destroyed: its work has run, or never will.
+func (g *stage) leave(s uintptr) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	q := g.queues[s]
+	if q == nil {
+		return
+	}
+	rest := 0
+	for kind := range q.flying {
+		for c := q.flying[kind].pop(); c != nil; c = q.flying[kind].pop() {
+			q.held[kind]--
+			c.next, g.idle[kind] = g.idle[kind], c
+		}
+		rest += q.held[kind]
+	}
+	if rest == 0 {
+		delete(g.queues, s)
+	}
 }
 
 // close gives all chunks back. Chunks in flight are waited for.
@@ -157,119 +301,29 @@ func (g *stage) close(b *base) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var first error
-	for i := range g.kinds {
-		k := &g.kinds[i]
-		for _, list := range []*chunk{k.flying, k.idle} {
-			for c := list; c != nil; c = c.next {
-				for _, err := range []error{
-					b.ctx.EventSynchronize(c.event), b.ctx.EventDestroy(c.event), b.ctx.MemFreeHost(c.p),
-				} {
-					if err = b.give(err); err != nil && first == nil {
-						first = err
-					}
+	drop := func(list *chunk) {
+		for c := list; c != nil; c = c.next {
+			for _, err := range []error{
+				b.ctx.EventSynchronize(c.event), b.ctx.EventDestroy(c.event), b.ctx.MemFreeHost(c.p),
+			} {
+				if err = b.give(err); err != nil && first == nil {
+					first = err
 				}
 			}
 		}
-		*k = chunkKind{}
 	}
+	for _, q := range g.queues {
+		for kind := range q.flying {
+			drop(q.flying[kind].first)
+		}
+	}
+	if g.lost != nil {
+		_ = b.ctx.Synchronize() // what is wrong the next call says
+		drop(g.lost)
+	}
+	for kind := range g.idle {
+		drop(g.idle[kind])
+	}
+	g.queues, g.lost, g.idle, g.made, g.jobs = nil, nil, [numKinds]*chunk{}, [numKinds]int{}, nil
 	return first
-}
-
-// CopyIn copies Go memory to the device. It returns when src may be changed.
-func (b *base) CopyIn(s uintptr, dst alloc.Ptr, src unsafe.Pointer, n int64) error {
-	if n >= directLeast && b.pinned.holds(uintptr(src), n) {
-		return b.direct(s, n, func() error { return b.ctx.MemcpyHtoD(uintptr(dst), uintptr(src), n, s) })
-	}
-	// Slices are cut rather than pointers advanced: one past the end is another object's.
-	for from := unsafe.Slice((*byte)(src), n); len(from) > 0; {
-		c, err := b.stage.take(b, len(from) > smallChunk)
-		if err != nil {
-			return err
-		}
-		m := min(int64(len(from)), c.size())
-		copy(c.bytes(m), from)
-		if err := b.ctx.MemcpyHtoD(uintptr(dst), c.p, m, s); err != nil {
-			b.stage.put(c, false)
-			return b.work(err)
-		}
-		flies, err := b.stage.sent(b, c, s)
-		b.stage.put(c, flies)
-		if err != nil {
-			return err
-		}
-		dst += alloc.Ptr(m)
-		from = from[m:]
-	}
-	return nil
-}
-
-// CopyOut copies device memory to Go memory and returns when it is there.
-func (b *base) CopyOut(s uintptr, dst unsafe.Pointer, src alloc.Ptr, n int64) error {
-	if n >= directLeast && b.pinned.holds(uintptr(dst), n) {
-		return b.direct(s, n, func() error { return b.ctx.MemcpyDtoH(uintptr(dst), uintptr(src), n, s) })
-	}
-	to := unsafe.Slice((*byte)(dst), n)
-	var ahead *chunk // the one before, whose transfer is under way
-	var size int64   // of it, in bytes
-	land := func() error {
-		if ahead == nil {
-			return nil
-		}
-		err := b.ctx.EventSynchronize(ahead.event)
-		if err == nil {
-			to = to[copy(to, ahead.bytes(size)):]
-		}
-		b.stage.put(ahead, err != nil)
-		ahead = nil
-		if err != nil {
-			return b.work(err)
-		}
-		return nil
-	}
-	for n > 0 {
-		c, err := b.stage.take(b, n > smallChunk)
-		if err != nil {
-			_ = land()
-			return err
-		}
-		m := min(n, c.size())
-		if err := b.ctx.MemcpyDtoH(c.p, uintptr(src), m, s); err != nil {
-			b.stage.put(c, false)
-			_ = land()
-			return b.work(err)
-		}
-		if flies, err := b.stage.sent(b, c, s); !flies {
-			b.stage.put(c, false)
-			_ = land()
-			return err
-		}
-		if err := land(); err != nil {
-			b.stage.put(c, true)
-			return err
-		}
-		ahead, size = c, m
-		src += alloc.Ptr(m)
-		n -= m
-	}
-	return land()
-}
-
-// direct enqueues a copy of page-locked memory and waits for it, by an event of a chunk.
-func (b *base) direct(s uintptr, n int64, enqueue func() error) error {
-	c, err := b.stage.take(b, false)
-	if err != nil {
-		return err
-	}
-	if err := enqueue(); err != nil {
-		b.stage.put(c, false)
-		return b.work(err)
-	}
-	flies, err := b.stage.sent(b, c, s)
-	if flies {
-		if err = b.ctx.EventSynchronize(c.event); err != nil {
-			err = b.work(err)
-		}
-	}
-	b.stage.put(c, false)
-	return err
 }

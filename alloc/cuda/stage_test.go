@@ -42,22 +42,22 @@ func TestStage(t *testing.T) {
 // Many small copies in from many goroutines while the device does nothing wait for chunks, and get them.
 func TestStageManyInFlight(t *testing.T) {
 	e := startStandIn(t, alloc.Options{})
-	b := buffer[uint64](t, e.s, 4*smallMost)
+	b := buffer[uint64](t, e.s, 4*chunkKinds[small].stream)
 	defer b.Free()
 	e.StandIn.Hold(true)
 	done := make(chan error, 4)
 	for g := range 4 {
 		go func() {
 			var err error
-			for i := 0; i < smallMost && err == nil; i++ {
-				at := g*smallMost + i
+			for i := 0; i < chunkKinds[small].stream && err == nil; i++ {
+				at := g*chunkKinds[small].stream + i
 				err = b.View(at, at+1).CopyFrom(e.s, []uint64{uint64(at)})
 			}
 			done <- err
 		}()
 	}
 	time.Sleep(10 * time.Millisecond)
-	assert.LessOrEqual(t, e.StandIn.Books().Pinned, int64(smallMost*smallChunk))
+	assert.LessOrEqual(t, e.StandIn.Books().Pinned, int64(chunkKinds[small].stream*smallChunk))
 	e.StandIn.Hold(false)
 	for range 4 {
 		require.NoError(t, <-done)

@@ -25,6 +25,7 @@ func (b *base) DestroyStream(s uintptr) error {
 	if err := b.ctx.StreamDestroy(s); err != nil {
 		return b.give(err)
 	}
+	b.stage.leave(s)
 	return nil
 }
 
