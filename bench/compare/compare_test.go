@@ -125,14 +125,46 @@ BenchmarkMakeFree/size=1MiB/pool=a 10 3 ns/op 1 allocs/op
 BenchmarkMakeFree/size=1MiB/pool=a 10 9 ns/op 0 allocs/op
 missing: c: it has ended
 `), 0o666))
-	require.NoError(t, (&run{out: dir}).summarize(raw))
+	require.NoError(t, (&run{out: dir, device: "host"}).summarize(raw))
 	got, err := os.ReadFile(filepath.Join(dir, "summary.txt"))
 	require.NoError(t, err)
+	_, table, _ := strings.Cut(string(got), "\n\n")
 	require.Equal(t, `MakeFree/size=1MiB
   a                               3 ns/op (2 to 6, least 1, 3 times)  0 allocs/op
   b                               7 ns/op (7 to 7, least 7, 1 times)
 missing: c: it has ended
-`, string(got))
+`, table)
+}
+
+func TestGoals(t *testing.T) {
+	_, f, _, err := read(strings.NewReader(`BenchmarkMakeFree/size=256B/pool=lastuse-host 1 45 ns/op
+BenchmarkMakeFree/size=1MiB/pool=lastuse-host 1 71 ns/op
+BenchmarkPair/shape=deep/size=256B/pool=lastuse-host 1 90 ns/op
+BenchmarkPair/shape=deep/size=256B/pool=rmm-pool 1 300 ns/op
+BenchmarkPair/shape=deep/size=256B/pool=torch-native 1 300 ns/op
+BenchmarkFirst/size=1GiB/pool=lastuse-host 1 500 ns/op
+BenchmarkFirst/size=1GiB/pool=torch-native 1 200 ns/op
+BenchmarkFirst/size=1GiB/pool=driver-vmm 1 450 ns/op
+BenchmarkStreams/goroutines=16/pool=lastuse-host 1 12.5 x-of-one
+BenchmarkTrace/trace=random-1000-64MiB/pool=lastuse-host 1 60 ns/event
+BenchmarkTrace/trace=random-1000-64MiB/pool=rmm-pool 1 110 ns/event
+BenchmarkTrace/trace=random-1000-64MiB/pool=torch-native 1 200 ns/event
+`))
+	require.NoError(t, err)
+	words := map[string]string{}
+	for _, v := range f.goals("lastuse-host") {
+		words[v.name], _, _ = strings.Cut(v.String(), " ")
+	}
+	for name, word := range map[string]string{
+		"pair of 256B": "met", "pair of 1MiB": "MISSED", "pair of 1GiB": "",
+		"deep/size=256B, a third of RMM's": "met", "deep/size=256B, a sixth of PyTorch's": "MISSED",
+		"first buffer of 1GiB":     "met", // mapping alone takes more than twice PyTorch's time
+		"16 goroutines, times one": "met",
+		"random-1000-64MiB, time":  "MISSED", "random-1000-64MiB, memory": "unknown",
+		"random-1000-256MiB, time": "", "Copy/dir=in/fresh=0/size=1GiB": "",
+	} {
+		require.Equal(t, word, words[name], name)
+	}
 }
 
 // TestParts holds every question against what peers answer.

@@ -46,7 +46,7 @@ func main() {
 	flag.StringVar(&r.root, "root", ".", "the module's `folder`")
 	flag.StringVar(&r.out, "out", ".", "`folder` for what is found")
 	flag.StringVar(&r.device, "device", "cuda", "of this module's pools: cuda or `host`")
-	flag.IntVar(&r.processor, "processor", runtime.NumCPU()-1, "`number` of that which peers are pinned to; -1 pins none")
+	flag.IntVar(&r.processor, "processor", runtime.NumCPU()-1, "`number` of the peers' processor; -1 pins none")
 	flag.BoolVar(&r.quick, "quick", false, "two rounds only")
 	flag.DurationVar(&r.patience, "patience", 90*time.Second, "how long a peer may take for an answer")
 	flag.DurationVar(&r.limit, "limit", 8*time.Minute, "of the whole: what is not asked by then is left out")
@@ -100,7 +100,8 @@ func (r *run) main(ctx context.Context, partNames, peerNames []string, match *re
 	r.describe()
 	random := randoms([]int{1000, 10_000}, []int64{1, 64, 256, 1024})
 	if len(r.traces) == 0 {
-		r.traces, _ = filepath.Glob(filepath.Join(r.root, "bench", "data", "traces", "*.trace.gz")) // the pattern is good
+		pattern := filepath.Join(r.root, "bench", "data", "traces", "*.trace.gz")
+		r.traces, _ = filepath.Glob(pattern) // which is a good one
 	}
 	programs, err := recorded(r.traces)
 	if err != nil {

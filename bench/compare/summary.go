@@ -19,8 +19,8 @@ type result struct {
 }
 
 // read collects the results of raw lines by question, in their order.
-func read(in io.Reader) (names []string, results map[string][]*result, missing []string, err error) {
-	results = map[string][]*result{}
+func read(in io.Reader) (names []string, results found, missing []string, err error) {
+	results = found{}
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
 		if why, ok := strings.CutPrefix(lines.Text(), "missing: "); ok {
@@ -77,6 +77,7 @@ func (r *run) summarize(raw string) error {
 		return err
 	}
 	w := bufio.NewWriter(f)
+	judge(w, results, "lastuse-"+r.device)
 	for _, name := range names {
 		fmt.Fprintf(w, "%s\n", name)
 		for _, x := range results[name] {
