@@ -26,9 +26,9 @@ type Options struct {
 	// may take. 0 means 0.05.
 	GCShare float64
 
-	// KeepUp is the part of the bytes made since the last collection that explicit
-	// frees must have given back to count as keeping up, so that collections are
-	// left out. 0 means 0.95; above 1 never.
+	// KeepUp says when explicit frees count as keeping up, so that collections are left out: while they have
+	// given back all that was made since the last collection but for 1 - KeepUp of it, and of the budget. What
+	// was there then and is live still is none that a collection could find. 0 means 0.95; above 1 never.
 	KeepUp float64
 
 	// Yield is the part of the live bytes that a collection must have freed to be worth
@@ -144,7 +144,7 @@ func (p *Pacer) decide(in Pressure) Decision {
 		return Calm
 	}
 	made, freed := in.Made-p.made, in.Freed-p.freed
-	if made > 0 && float64(freed) >= o.KeepUp*float64(made) {
+	if made > 0 && o.KeepUp <= 1 && float64(made-freed) <= (1-o.KeepUp)*float64(min(made, in.Budget)) {
 		return KeepingUp
 	}
 	if !p.checked && !p.last.IsZero() {

@@ -25,8 +25,15 @@ func TestDecide(t *testing.T) {
 		{"no budget is known", Options{}, nil, Pressure{Live: 70, Grow: 20, Made: 90}, Calm},
 		{"off", Options{Off: true}, nil, Pressure{Live: 99, Grow: 20, Budget: 100, Made: 90}, Calm},
 		{"another share", Options{Share: 0.5}, nil, Pressure{Live: 50, Grow: 10, Budget: 100, Made: 60}, Pressing},
-		{"frees keep up", Options{}, nil, Pressure{Live: 80, Grow: 10, Budget: 100, Made: 10_000, Freed: 9_920}, KeepingUp},
-		{"frees do not keep up", Options{}, nil, Pressure{Live: 80, Grow: 10, Budget: 100, Made: 10_000, Freed: 5_000}, Pressing},
+		{"frees keep up", Options{}, func(p *Pacer) {
+			p.made, p.freed = 80, 0
+		}, Pressure{Live: 80, Grow: 10, Budget: 100, Made: 10_000, Freed: 9_920}, KeepingUp},
+		{"they do not of a little", Options{}, func(p *Pacer) {
+			p.made, p.freed = 80, 0
+		}, Pressure{Live: 82, Grow: 10, Budget: 100, Made: 84, Freed: 2}, Pressing},
+		{"they do not of much", Options{}, nil, Pressure{Live: 80, Grow: 10, Budget: 100, Made: 10_000, Freed: 5_000}, Pressing},
+		{"another idea of keeping up", Options{KeepUp: 0.15}, nil, Pressure{Live: 80, Grow: 10, Budget: 100, Made: 10_000, Freed: 9_920}, KeepingUp},
+		{"never keeping up", Options{KeepUp: 2}, nil, Pressure{Live: 80, Grow: 10, Budget: 100, Made: 10_000, Freed: 10_000}, Pressing},
 		{"the last one took long", Options{}, func(p *Pacer) {
 			p.last, p.took, p.checked = time.Now().Add(-time.Second), 100*time.Millisecond, true
 		}, Pressure{Live: 70, Grow: 10, Budget: 100, Made: 90}, Costly},
@@ -57,6 +64,49 @@ func TestDecide(t *testing.T) {
 			}
 			assert.Equal(t, c.want, p.Decide(c.in))
 			assert.EqualValues(t, 1, p.Stats().Asked)
+		})
+	}
+}
+
+// A program that frees all but what it forgot, before or in between, is collected, however much it frees. One that
+// has forgotten nothing is asked to look once, and not again while it frees what it makes.
+func TestForgetful(t *testing.T) {
+	const budget = 1000
+	for _, c := range []struct {
+		name        string
+		churn, leak int64 // bytes made and freed, bytes made and dropped, in each of 100 steps before memory is short
+		found       bool  // what was dropped is garbage
+		most        int
+	}{
+		{"it forgot much at first", 0, 8, true, 1},
+		{"it forgets one in a hundred", 800, 8, true, 1},
+		{"it needs what it holds", 800, 8, false, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := NewPacer(Options{GCShare: 1000})
+			var in Pressure
+			in.Budget = budget
+			for range 100 {
+				in.Made += c.churn + c.leak
+				in.Freed += c.churn
+				in.Live += c.leak
+			}
+			collections := 0
+			for range 1000 { // all that is made now is freed
+				in.Grow = 10
+				p.cycles = cyclesNow()
+				if p.Decide(in).Collect() {
+					collections++
+					p.last, p.checked = time.Now().Add(-time.Hour), false
+					if c.found {
+						in.Late, in.Live = in.Late+in.Live, 0
+					}
+				}
+				in.Made, in.Freed = in.Made+100, in.Freed+100
+			}
+			assert.Equal(t, c.most, collections)
+			st := p.Stats()
+			assert.EqualValues(t, 1000-c.most, st.KeepingUp+st.Calm)
 		})
 	}
 }
