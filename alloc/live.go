@@ -48,44 +48,51 @@ func (c *core) walkLive(f func(*block)) {
 	}
 }
 
+// A liveBlock is what liveSites has to know of a block.
+type liveBlock struct {
+	site uint32 // 0: unknown
+	made Stack  // in Check mode
+	size int64
+}
+
 // liveSites returns up to n sites with what is live of each, the largest first. The figures are
 // exact; what has no known site is in unknown. In Check mode everything has one: what the tracker
 // has not sampled is grouped by the stack that the block keeps, as sites without a number.
 func (c *core) liveSites(n int) (sites []tracker.Site, unknown Unknown) {
-	found := make(map[tracker.SiteID]*tracker.Site)
-	kept := make(map[string]*tracker.Site)
+	var all []liveBlock
 	c.eachLive(func(b *block) {
-		if k := b.checked; b.site == 0 && k != nil {
-			key := fmt.Sprint([]uintptr(k.made))
-			s := kept[key]
-			if s == nil {
-				s = &tracker.Site{Account: c.dev.Name(), Frames: k.made.frames()}
-				kept[key] = s
-			}
-			s.LiveObjects++
-			s.LiveBytes += b.size
-			return
+		l := liveBlock{site: b.site.Site(), size: b.size}
+		if b.checked != nil {
+			l.made = b.checked.made
 		}
-		if b.site == 0 {
-			unknown.Buffers++
-			unknown.Bytes += b.size
-			return
-		}
-		s := found[tracker.SiteID(b.site.Site())]
-		if s == nil {
-			s = new(tracker.Site)
-			found[tracker.SiteID(b.site.Site())] = s
-		}
-		s.LiveObjects++
-		s.LiveBytes += b.size
+		all = append(all, l)
 	})
-	for id, live := range found {
-		s := c.books.SiteOf(id)
-		s.LiveObjects, s.LiveBytes = live.LiveObjects, live.LiveBytes
-		sites = append(sites, s)
-	}
-	for _, s := range kept {
-		sites = append(sites, *s)
+	// The pool goes on while they are named.
+	at := make(map[any]int) // by number, or by stack as text
+	for _, l := range all {
+		var key any = l.site
+		switch {
+		case l.site != 0:
+		case l.made != nil:
+			key = fmt.Sprint([]uintptr(l.made))
+		default:
+			unknown.Buffers++
+			unknown.Bytes += l.size
+			continue
+		}
+		i, known := at[key]
+		if !known {
+			i = len(sites)
+			at[key] = i
+			s := tracker.Site{Account: c.dev.Name(), Frames: l.made.frames()}
+			if l.site != 0 {
+				s = c.books.SiteOf(tracker.SiteID(l.site))
+			}
+			s.LiveObjects, s.LiveBytes = 0, 0
+			sites = append(sites, s)
+		}
+		sites[i].LiveObjects++
+		sites[i].LiveBytes += l.size
 	}
 	slices.SortFunc(sites, func(a, b tracker.Site) int {
 		return cmp.Or(cmp.Compare(b.LiveBytes, a.LiveBytes), cmp.Compare(a.ID, b.ID), cmp.Compare(a.String(), b.String()))

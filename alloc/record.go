@@ -50,20 +50,18 @@ func mapOf(p *Pool) func() []books.Segment {
 	}
 }
 
-// segments lists what is mapped of all segments, and live adopted memory. It stops the pool while it
-// looks.
+// segments lists what is mapped of all segments, and live adopted memory.
 func (c *core) segments() []books.Segment {
-	var all []books.Segment
+	var m blockMap
 	c.stopped(func() {
 		c.walkLive(func(b *block) {
 			if b.adopted != nil {
-				m := mapping{}
+				m.gap()
 				m.add(b.ptr, b.size, stateLive)
-				all = append(all, m.all...)
 			}
 		})
 		for _, seg := range c.arena.segs {
-			m := mapping{}
+			m.gap()
 			for b := seg.first; b != nil; b = b.right {
 				switch b.state {
 				case stateHole:
@@ -74,57 +72,65 @@ func (c *core) segments() []books.Segment {
 					m.add(b.ptr, b.size, b.state)
 				}
 			}
-			all = append(all, m.all...)
 		}
 	})
-	return all
+	return m.segments() // the pool goes on meanwhile
 }
 
-// A mapping collects blocks in the order of their addresses. A gap begins a new segment: what has no
+// A blockMap collects blocks in the order of their addresses. A gap begins a new segment: what has no
 // memory is not shown.
-type mapping struct {
-	all  []books.Segment
-	open bool
+type blockMap []mapped
+
+// mapped is a piece of a blockMap: a gap if it has no bytes.
+type mapped struct {
+	ptr   Ptr
+	size  int64
+	state state
 }
 
-func (m *mapping) gap() { m.open = false }
+func (m *blockMap) gap() { *m = append(*m, mapped{}) }
 
 // add adds a block. What only one goroutine has at the moment counts as idle.
-func (m *mapping) add(p Ptr, size int64, st state) {
-	if !m.open {
-		m.all = append(m.all, books.Segment{Base: uint64(p)})
-		m.open = true
-	}
-	s := &m.all[len(m.all)-1]
-	word := "idle"
-	if st == stateLive || st == statePending {
-		word = st.String()
-	}
-	s.Blocks = append(s.Blocks, books.Block{Offset: int64(uint64(p) - s.Base), Size: size, State: word})
-	s.Size += size
-}
+func (m *blockMap) add(p Ptr, size int64, st state) { *m = append(*m, mapped{p, size, st}) }
 
 // addRun adds the slots of a run, idle ones side by side as one, and what is left over of it.
-func (m *mapping) addRun(b *block) {
-	at, idle := b.ptr, int64(0)
-	flush := func() {
-		if idle > 0 {
-			m.add(at-Ptr(idle), idle, stateIdle)
-			idle = 0
-		}
-	}
+func (m *blockMap) addRun(b *block) {
+	at := b.ptr // of what is idle
 	for i := range b.slots.all {
 		s := &b.slots.all[i]
 		if s.state != stateLive && s.state != statePending {
-			at += Ptr(s.size)
-			idle += s.size
 			continue
 		}
-		flush()
+		if s.ptr > at {
+			m.add(at, int64(s.ptr-at), stateIdle)
+		}
 		m.add(s.ptr, s.size, s.state)
-		at += Ptr(s.size)
+		at = s.ptr + Ptr(s.size)
 	}
-	idle += int64(b.ptr) + b.size - int64(at)
-	at = b.ptr + Ptr(b.size)
-	flush()
+	if end := b.ptr + Ptr(b.size); end > at {
+		m.add(at, int64(end-at), stateIdle)
+	}
+}
+
+// segments returns the segments that the pieces make up.
+func (m blockMap) segments() (all []books.Segment) {
+	open := false
+	for _, b := range m {
+		if b.size == 0 {
+			open = false
+			continue
+		}
+		if !open {
+			all = append(all, books.Segment{Base: uint64(b.ptr)})
+			open = true
+		}
+		s := &all[len(all)-1]
+		word := "idle"
+		if b.state == stateLive || b.state == statePending {
+			word = b.state.String()
+		}
+		s.Blocks = append(s.Blocks, books.Block{Offset: int64(uint64(b.ptr) - s.Base), Size: b.size, State: word})
+		s.Size += b.size
+	}
+	return all
 }
