@@ -342,33 +342,46 @@ func BenchmarkMapCalls(b *testing.B) {
 	}
 }
 
-// BenchmarkCopy is the bandwidth of copies with Go memory, through the stage, and with page-locked memory.
+// BenchmarkCopy is the time of copies with Go memory, through the stage, and with page-locked memory, by their size. The
+// device has caught up at the end of each, or, for those that are "queued", of a hundred.
 func BenchmarkCopy(b *testing.B) {
-	const n = 256 << 20
-	e := startBench(b, alloc.Options{})
-	x := buffer[byte](b, e.s, n)
-	defer x.Free()
-	host := make([]byte, n)
-	pinned, err := alloc.MakePinned[byte](e.pool, n)
-	require.NoError(b, err)
-	defer pinned.Free()
-	for _, c := range []struct {
-		name string
-		f    func() error
-	}{
-		{"in/memory=go", func() error { return x.CopyFrom(e.s, host) }},
-		{"in/memory=pinned", func() error { return x.CopyFrom(e.s, pinned.Slice()) }},
-		{"out/memory=go", func() error { return x.CopyTo(e.s, host) }},
-		{"out/memory=pinned", func() error { return x.CopyTo(e.s, pinned.Slice()) }},
-	} {
-		b.Run(c.name, func(b *testing.B) {
-			b.SetBytes(n)
-			for b.Loop() {
-				if err := c.f(); err != nil {
-					b.Fatal(err)
+	for _, n := range []int{64, 4 << 10, 64 << 10, 256 << 10, 1 << 20, 64 << 20, 1 << 30} {
+		e := startBench(b, alloc.Options{})
+		if e.dev.Info().Memory < 4*int64(n) {
+			continue
+		}
+		x := buffer[byte](b, e.s, n)
+		host := make([]byte, n)
+		pinned, err := alloc.MakePinned[byte](e.pool, n)
+		require.NoError(b, err)
+		for _, c := range []struct {
+			name string
+			f    func() error
+			each int // copies for which the device is waited for
+		}{
+			{"in/memory=go", func() error { return x.CopyFrom(e.s, host) }, 1},
+			{"in/memory=go-queued", func() error { return x.CopyFrom(e.s, host) }, 100},
+			{"in/memory=pinned", func() error { return x.CopyFrom(e.s, pinned.Slice()) }, 1},
+			{"out/memory=go", func() error { return x.CopyTo(e.s, host) }, 1},
+			{"out/memory=pinned", func() error { return x.CopyTo(e.s, pinned.Slice()) }, 1},
+		} {
+			b.Run(fmt.Sprintf("%s/size=%d", c.name, n), func(b *testing.B) {
+				b.SetBytes(int64(n))
+				b.ReportAllocs()
+				i := 0
+				for b.Loop() {
+					err := c.f()
+					if i++; err == nil && i%c.each == 0 {
+						err = e.dev.Sync(e.s.Handle())
+					}
+					if err != nil {
+						b.Fatal(err)
+					}
 				}
-			}
-			require.NoError(b, e.s.Sync())
-		})
+				require.NoError(b, e.s.Sync())
+			})
+		}
+		x.Free()
+		pinned.Free()
 	}
 }

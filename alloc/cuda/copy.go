@@ -80,11 +80,11 @@ func (b *base) CopyIn(s uintptr, dst alloc.Ptr, src unsafe.Pointer, n int64) err
 // fly enqueues the transfer of a chunk that is filled, and puts the chunk back.
 func (b *base) fly(c *chunk, s uintptr, dst uintptr, n int64) error {
 	if err := b.ctx.MemcpyHtoD(dst, c.p, n, s); err != nil {
-		b.stage.put(c, s, free)
+		b.stage.put(c, free)
 		return b.work(err)
 	}
 	f, err := b.stage.sent(b, c, s)
-	b.stage.put(c, s, f)
+	b.stage.put(c, f)
 	return err
 }
 
@@ -101,15 +101,15 @@ func (b *base) CopyOut(s uintptr, dst unsafe.Pointer, src alloc.Ptr, n int64) er
 		return err
 	}
 	if f, err := b.fetch(c, s, uintptr(src), n); err != nil {
-		b.stage.put(c, s, f)
+		b.stage.put(c, f)
 		return err
 	}
 	if err := b.ctx.EventSynchronize(c.event); err != nil {
-		b.stage.put(c, s, flying)
+		b.stage.put(c, flying)
 		return b.work(err)
 	}
 	copy(unsafe.Slice((*byte)(dst), n), c.bytes(n))
-	b.stage.put(c, s, free)
+	b.stage.put(c, free)
 	return nil
 }
 
@@ -128,7 +128,7 @@ func (b *base) direct(s uintptr, enqueue func() error) error {
 		return err
 	}
 	if err := enqueue(); err != nil {
-		b.stage.put(c, s, free)
+		b.stage.put(c, free)
 		return b.work(err)
 	}
 	f, err := b.stage.sent(b, c, s)
@@ -139,7 +139,7 @@ func (b *base) direct(s uintptr, enqueue func() error) error {
 			err = b.work(err)
 		}
 	}
-	b.stage.put(c, s, f)
+	b.stage.put(c, f)
 	return err
 }
 
@@ -289,7 +289,7 @@ func (j *job) fill(caller bool) {
 		}
 		i, ok := j.begin()
 		if !ok {
-			j.b.stage.put(c, j.s, free)
+			j.b.stage.put(c, free)
 			return
 		}
 		from, dst := j.part(i)
@@ -324,13 +324,13 @@ func (j *job) fetch(c *chunk) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.err != nil || j.next == j.pieces {
-		j.b.stage.put(c, j.s, free)
+		j.b.stage.put(c, free)
 		return false
 	}
 	to, src := j.part(j.next)
 	// Under the lock, so that the ring has the pieces in the order in which the device comes to them.
 	if f, err := j.b.fetch(c, j.s, src, int64(len(to))); err != nil {
-		j.b.stage.put(c, j.s, f)
+		j.b.stage.put(c, f)
 		j.err = err
 		return false
 	}
@@ -362,11 +362,11 @@ func (j *job) empty() {
 			return
 		}
 		if failed {
-			j.b.stage.put(t.c, j.s, flying)
+			j.b.stage.put(t.c, flying)
 			continue
 		}
 		if err := j.b.ctx.EventSynchronize(t.c.event); err != nil {
-			j.b.stage.put(t.c, j.s, flying)
+			j.b.stage.put(t.c, flying)
 			j.fail(j.b.work(err))
 			continue
 		}

@@ -95,6 +95,7 @@ func (f *fifo) pop() *chunk {
 
 type chunk struct {
 	next  *chunk
+	queue *queue // of the stream that has it, or had it last
 	p     uintptr
 	event uintptr
 	kind  int
@@ -125,7 +126,7 @@ func (g *stage) take(b *base, s uintptr, kind int, patient bool) (*chunk, error)
 	q := g.queue(s)
 	for wait := false; ; {
 		if c := g.idle[kind]; c != nil {
-			g.idle[kind], c.next = c.next, nil
+			g.idle[kind], c.next, c.queue = c.next, nil, q
 			q.held[kind]++
 			g.mu.Unlock()
 			return c, nil
@@ -151,6 +152,7 @@ func (g *stage) take(b *base, s uintptr, kind int, patient bool) (*chunk, error)
 			g.mu.Unlock()
 			c, err := newChunk(b, kind)
 			if err == nil {
+				c.queue = q
 				return c, nil
 			}
 			g.mu.Lock()
@@ -244,11 +246,11 @@ const (
 	lost               // work may use it that no event stands for
 )
 
-// put takes a chunk back from work on s.
-func (g *stage) put(c *chunk, s uintptr, f fate) {
+// put takes a chunk back.
+func (g *stage) put(c *chunk, f fate) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	q := g.queue(s)
+	q := c.queue
 	switch f {
 	case flying:
 		q.flying[c.kind].push(c)
