@@ -112,8 +112,9 @@ func (p Pinned[T]) Slice() []T {
 //lastuse:effect recv borrowed
 func (p Pinned[T]) Len() int { return p.n }
 
-// Free gives the memory back to its pool, which uses it again when the work on streams that was given it so far is
-// known to have run. It never waits and calls no device, unless the pool is closed: then the
+// Free gives the memory back to its pool, which uses it again when the work on streams that was given it so far, by
+// [BeginPinned] or by the copies of a package that calls it, is known to have run; work that has its address in any other way
+// must have run before. It never waits and calls no device, unless the pool is closed: then the
 // memory goes back to the device. Freeing again does nothing but count.
 //
 //lastuse:effect recv freed repeatable
