@@ -77,6 +77,11 @@ func TestServe(t *testing.T) {
 		assert.Equal(t, "ok lastuse-host", first)
 		assert.Regexp(t, "^"+c.answer+"\n$", answer, c.question)
 	}
+	for _, name := range []string{"lastuse-host-tight", "lastuse-host-fast", "lastuse-host-nosites"} {
+		var w bytes.Buffer
+		require.NoError(t, serve(name, strings.NewReader("pair shape=one sizes=256 ms=1"), &w))
+		require.Regexp(t, "^ok "+name+"\nok ns=", w.String())
+	}
 	var w bytes.Buffer
 	require.Error(t, serve("lastuse-moon", strings.NewReader(""), &w))
 	require.Equal(t, "error device \"moon\" is neither cuda nor host\n", w.String())

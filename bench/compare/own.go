@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -78,13 +77,10 @@ func (o *own) options() (alloc.Options, error) {
 	case "":
 	case "nosites":
 		a.Tracker = tracker.New(tracker.Options{Rate: -1})
-	case "tight", "fast":
-		// By its name, as there are commits without it, which are measured too.
-		f := reflect.ValueOf(&a).Elem().FieldByName("Growth")
-		if !f.IsValid() {
-			return a, errors.New("this commit has no Options.Growth")
-		}
-		f.SetInt(map[string]int64{"tight": 1, "fast": 2}[o.kind])
+	case "tight":
+		a.Growth = alloc.Tight
+	case "fast":
+		a.Growth = alloc.Fast
 	default:
 		return a, fmt.Errorf("there is no kind %q of pools", o.kind)
 	}
