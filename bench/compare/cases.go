@@ -31,12 +31,12 @@ type asked struct {
 var (
 	pools = []string{"lastuse", "lastuse-nosites", "rmm-pool", "rmm-arena", "rmm-async",
 		"torch-native", "torch-expandable", "torch-async", "cupy-memory", "driver-async"}
-	pairers   = append(slices.Clone(pools), "driver-plain")
-	firsts    = append(slices.Clone(pairers), "driver-vmm")
+	firsts    = append(slices.Clone(pools), "driver-plain", "driver-vmm")
 	replayers = append(slices.Clone(pools), "lastuse-tight", "lastuse-fast", "rmm-half", "rmm-async-grown")
-	kinds     = []string{"lastuse", "lastuse-tight", "lastuse-fast"}
-	limited   = append(slices.Clone(kinds), "rmm-pool", "torch-native", "torch-expandable", "driver-async")
-	copiers   = []string{"lastuse", "torch-native", "driver-plain"}
+	steady    = []string{"lastuse", "lastuse-fast"}
+	limited   = []string{"lastuse", "lastuse-tight", "lastuse-fast", "rmm-pool", "torch-native", "torch-expandable",
+		"torch-async", "driver-async"}
+	copiers = []string{"lastuse", "torch-native", "driver-plain"}
 )
 
 // parts returns all parts. quick has two rounds only.
@@ -99,10 +99,14 @@ func pairCase(shape string, sizes ...int64) asked {
 	if shape == "one" {
 		name = "MakeFree/size=" + names[0]
 	}
+	who := pools
+	if shape == "one" {
+		who = append(slices.Clone(pools), "driver-plain")
+	}
 	return asked{
 		name:     name,
 		question: fmt.Sprintf("pair shape=%s sizes=%s ms=20", shape, strings.Join(bytes, ",")),
-		peers:    pairers,
+		peers:    who,
 		write: func(q question) string {
 			return q.line(int(q.number("n", 1)), q.list("ns")[0], "ns/op", q.values["allocs"], "allocs/op")
 		},
@@ -119,14 +123,14 @@ func tracePart(traces []*steps) part {
 			peers:    replayers,
 			write: func(q question) string {
 				ns, calls := q.list("ns"), q.list("calls")
-				steady := "" // device calls of a replay, from the third on
+				warm := "" // device calls of a replay, from the third on
 				if len(calls) > 2 {
-					steady = fmt.Sprint(slices.Max(calls[2:]))
+					warm = fmt.Sprint(slices.Max(calls[2:]))
 				}
 				return q.line(len(ns), median(ns), "ns/event", q.values["cold"], "cold-ns/event",
 					q.values["reserved"], "reserved-B", s.peak, "requested-B",
 					float64(q.number("reserved", 0))/float64(s.peak), "reserved/requested",
-					q.values["taken"], "taken-B", len(s.all), "events", 0, "failures", steady, "calls/replay")
+					q.values["taken"], "taken-B", len(s.all), "events", 0, "failures", warm, "calls/replay")
 			},
 		})
 	}
@@ -141,7 +145,7 @@ func steadyPart(traces []*steps) part {
 		p.cases = append(p.cases, asked{
 			name:     "Steady/trace=" + s.name,
 			question: fmt.Sprintf("trace file=%s replays=4 ms=1000 limit=%d", s.file, limit),
-			peers:    kinds,
+			peers:    steady,
 			write: func(q question) string {
 				ns, calls := q.list("ns"), q.list("calls")
 				return q.line(len(ns), slices.Max(calls[2:]), "calls/replay", calls[0], "first-calls",
@@ -217,7 +221,7 @@ func streamsPart() part {
 		p.cases = append(p.cases, asked{
 			name:     fmt.Sprintf("Streams/goroutines=%d", g),
 			question: fmt.Sprintf("streams goroutines=%d ms=150", g),
-			peers:    kinds[:1],
+			peers:    steady[:1],
 			wide:     true,
 			write: func(q question) string {
 				return q.line(1, q.values["speedup"], "x-of-one", q.values["machine"], "x-of-machine")

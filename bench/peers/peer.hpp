@@ -170,7 +170,7 @@ __attribute__((noinline)) inline void deep(int n, const std::function<void()> &f
 // round is a round of pairs of a shape: one (each size is made and freed before the next), or live8 (the
 // oldest of eight live ones is freed for a new one). It returns how many pairs that were.
 template <class P> int round(P &pool, const std::string &shape, const std::vector<size_t> &sizes) {
-	const int n = 1000;
+	const int n = 100; // some take milliseconds
 	size_t many = sizes.size();
 	if (shape != "live8") {
 		for (int i = 0; i < n; i++) {
@@ -225,6 +225,13 @@ template <class P> std::string first(const question &q) {
 	pool.release(p, size, 0);
 	P::sync();
 	return out.str();
+}
+
+// pattern writes what no allocator has written.
+inline void pattern(void *to, size_t n) {
+	uint64_t *words = static_cast<uint64_t *>(to);
+	for (size_t i = 0; i < n / sizeof *words; i++)
+		words[i] = i * 0x9e3779b97f4a7c15u;
 }
 
 // timed calls f for ms milliseconds, at least three times, and returns the nanoseconds of each call.
