@@ -18,6 +18,7 @@ const (
 	Twice    Kind = "twice"     // it frees a buffer twice that must not be, or two frees were inserted on a path
 	Early    Kind = "early"     // a buffer is gone while a use of it can be reached
 	Extended Kind = "extended"  // a buffer lives longer than in the original
+	Unread   Kind = "unread"    // an inserted free stands before a read of the buffer's name, even one that does nothing
 	Unstable Kind = "unstable"  // a second rewrite changes the source again
 	Crash    Kind = "tool"      // the rewriter failed
 	Withdraw Kind = "withdrawn" // the analyzer's second look found fault with its own plan
@@ -280,4 +281,4 @@ func (j *Judge) Verdicts() ([]Verdict, []Failure) {
 }
 
 // kinds in the order of their weight.
-var kinds = []Kind{Model, Crash, NoType, UseAfter, Twice, Changed, Early, Extended, Unstable, Withdraw, Missed, Inexact, LeftLate}
+var kinds = []Kind{Model, Crash, NoType, UseAfter, Twice, Changed, Early, Extended, Unread, Unstable, Withdraw, Missed, Inexact, LeftLate}

@@ -51,6 +51,7 @@ type options struct {
 	write                string
 	without              string
 	proof, rules         bool
+	readable             bool
 }
 
 func main() {
@@ -73,6 +74,7 @@ func main() {
 	flag.IntVar(&o.stable, "stable", 4, "check in every so many batches that a second rewrite changes nothing; 0: never")
 	flag.StringVar(&o.write, "write", "", "only write the programs and what becomes of them, as one module, to this new folder")
 	flag.StringVar(&o.without, "without", "", "leave out the programs that have one of these constructs, separated by commas")
+	flag.BoolVar(&o.readable, "readable", true, "an inserted free in front of a read of the buffer's name is a wrong edit")
 	flag.BoolVar(&o.proof, "proof", false, "judge the proof instead of the rewriter: -n changes of frees, most of them wrong")
 	flag.BoolVar(&o.rules, "rules", false, "with -proof: which rule withholds what")
 	flag.BoolVar(&o.quiet, "q", false, "no progress")
@@ -116,7 +118,7 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) (wrong int, e
 			return 0, err
 		}
 	}
-	or := &Oracle{Rewriter: tool{path: o.tool}, Options: RunOptions{o.runs, o.faults}, Temp: temp}
+	or := &Oracle{Rewriter: tool{path: o.tool}, Options: RunOptions{o.runs, o.faults}, Temp: temp, Readable: o.readable}
 	switch o.pool {
 	case "ledger":
 	case "alloc":

@@ -35,6 +35,15 @@ func (o *Outcome) Wrong() []Failure {
 	return res
 }
 
+// insert puts f behind what is wrong already.
+func (o *Outcome) insert(f Failure) {
+	i := slices.IndexFunc(o.Fails, func(g Failure) bool { return !g.Kind.Wrong() })
+	if i < 0 {
+		i = len(o.Fails)
+	}
+	o.Fails = slices.Insert(o.Fails, i, f)
+}
+
 // An Oracle runs batches.
 type Oracle struct {
 	Rewriter Rewriter
@@ -42,6 +51,7 @@ type Oracle struct {
 	Options  RunOptions
 	Temp     string // folder for batches
 	Keep     bool   // leave the folders of batches
+	Readable bool   // check that inserted frees stand behind all reads
 	Stable   bool   // check that a second rewrite changes nothing
 }
 
@@ -146,15 +156,15 @@ func (o *Oracle) judge(ctx context.Context, b *Batch, progs []*gen.Program) ([]*
 		if text := broken[p.ID]; text != "" {
 			oc.Fails = append([]Failure{{Kind: NoType, ID: p.ID, Site: -1, Fault: gen.NoFault, Text: text}}, oc.Fails...)
 		}
+		if o.Readable && broken[p.ID] == "" {
+			if list := unreadable(b.source("orig", p.ID), b.source("fixed", p.ID)); list != nil {
+				oc.insert(Failure{Kind: Unread, ID: p.ID, Site: -1, Fault: gen.NoFault, Text: strings.Join(list, ", ")})
+			}
+		}
 		for site, why := range oc.Reasons {
 			// A plan that is wrong: in a larger function nobody might look at every path.
 			if strings.Contains(why, "failed the sanity check") {
-				f := Failure{Kind: Withdraw, ID: p.ID, Site: site, Fault: gen.NoFault, Text: why}
-				i := slices.IndexFunc(oc.Fails, func(g Failure) bool { return !g.Kind.Wrong() })
-				if i < 0 {
-					i = len(oc.Fails)
-				}
-				oc.Fails = slices.Insert(oc.Fails, i, f)
+				oc.insert(Failure{Kind: Withdraw, ID: p.ID, Site: site, Fault: gen.NoFault, Text: why})
 				break
 			}
 		}

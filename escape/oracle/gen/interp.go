@@ -81,7 +81,7 @@ func (v *value) clone() *value {
 type frame struct {
 	fn     *Func
 	index  int
-	cur    Set // locations live over all paths
+	cur    Set // locations live over all paths, where a copy is a read
 	low    Set // … over the paths that are open to who knows flags and types
 	env    map[*Var]*value
 	flags  map[string]bool
@@ -200,7 +200,7 @@ func (a *Analysis) with(i int, flags map[string]bool) *Liveness {
 func NewAnalysis(p *Program) *Analysis {
 	a := &Analysis{p: p, sharp: map[string]*Liveness{}}
 	for _, f := range p.Funcs {
-		a.live = append(a.live, Analyze(f))
+		a.live = append(a.live, readable(f))
 	}
 	return a
 }

@@ -21,6 +21,8 @@ type Liveness struct {
 	// What a call of a literal assigns before it, or somebody after it, reads it.
 	kills map[*Var]Set
 	done  bool
+	// Whether copies are reads even if nobody uses them: no free may stand in front of one.
+	copies bool
 
 	// What boolean variables are known to be, and the analysis without one of
 	// them: what holds before it is drawn.
@@ -57,10 +59,20 @@ func (c liveCtx) leave() Set {
 // Analyze computes the liveness of f over all its paths.
 func Analyze(f *Func) *Liveness { return analyze(f, nil, nil) }
 
+// readable is Analyze for who may put no free in front of a copy.
+func readable(f *Func) *Liveness {
+	l := newLiveness(nil, nil)
+	l.copies = true
+	return l.run(f)
+}
+
 // analyze is Analyze over the paths on which flags have these values, and a type
 // switch takes the clause of the type that is there.
 func analyze(f *Func, flags map[string]bool, less func(string) *Liveness) *Liveness {
-	l := newLiveness(flags, less)
+	return newLiveness(flags, less).run(f)
+}
+
+func (l *Liveness) run(f *Func) *Liveness {
 	Walk(f.Body, func(s Stmt) bool { // before anything grows: more is known of calls later, never less
 		if c, ok := s.(*Closure); ok && c.Wrap == WNone {
 			l.kills[c.V] = l.killed(c.Body)
@@ -345,6 +357,12 @@ func (l *Liveness) stmt(s Stmt, out Set, c liveCtx) Set {
 		}
 	default:
 		in, during = l.other(s, out, c)
+	}
+	if l.copies {
+		switch s.(type) {
+		case *Assign, *Compose, *Append, *Put, *Get, *Each, *Wrap, *Pass:
+			in = in.with(Reads(s)...)
+		}
 	}
 	l.At[s] = &Info{In: in, Out: out, During: during}
 	return in

@@ -1,0 +1,237 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+)
+
+// This file finds inserted frees that a reader takes for wrong: the name of what they free
+// is read behind them. It looks at names and at the order of statements alone, and only
+// where the original has no such free, so it finds fewer than there are.
+
+// unreadable returns the frees of fixed, one a line, behind which their name is read.
+func unreadable(orig, fixed string) []string {
+	had := map[string]bool{}
+	eachFree(orig, func(fn, _, text string, _ func() bool) { had[fn+text] = true })
+	var res []string
+	eachFree(fixed, func(fn, _, text string, read func() bool) {
+		if line := fn + ": " + text; !had[fn+text] && read() && !slices.Contains(res, line) {
+			res = append(res, line)
+		}
+	})
+	return res
+}
+
+// eachFree calls do for each statement of src that frees a variable; read reports whether
+// its name is read behind it.
+func eachFree(src string, do func(fn, name, text string, read func() bool)) {
+	for _, part := range strings.Split(src, "\n-- help --\n") {
+		f, err := parser.ParseFile(token.NewFileSet(), "", part, parser.SkipObjectResolution)
+		if err != nil {
+			continue // said elsewhere
+		}
+		for _, d := range f.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {
+				name := fn.Name.Name
+				if fn.Recv != nil {
+					name = types.ExprString(fn.Recv.List[0].Type) + "." + name
+				}
+				r := orderly{fn: name, do: do}
+				r.list(fn.Body.List, func(string) bool { return false })
+			}
+		}
+	}
+}
+
+type orderly struct {
+	fn string
+	do func(fn, name, text string, read func() bool)
+}
+
+// freed is the variable that a statement frees.
+func freed(s ast.Stmt) (name, text string) {
+	x, ok := s.(*ast.ExprStmt)
+	if !ok {
+		return "", ""
+	}
+	call, ok := x.X.(*ast.CallExpr)
+	if !ok {
+		return "", ""
+	}
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return "", ""
+	}
+	of := sel.X
+	switch {
+	case len(call.Args) == 0 && (sel.Sel.Name == "Free" || sel.Sel.Name == "Close"):
+	case len(call.Args) == 1 && sel.Sel.Name == "FreeTex":
+		of = call.Args[0]
+	default:
+		return "", ""
+	}
+	if id, ok := of.(*ast.Ident); ok {
+		return id.Name, types.ExprString(x.X)
+	}
+	return "", ""
+}
+
+// list looks at the statements of a block; behind says whether a name is read first once
+// the block is left at its end.
+func (r *orderly) list(list []ast.Stmt, behind func(string) bool) {
+	for i, s := range list {
+		next := func(name string) bool {
+			for _, t := range list[i+1:] {
+				switch mentions(t, name) {
+				case isRead:
+					return true
+				case isAssigned:
+					return false
+				}
+				if ends(t) {
+					return false
+				}
+			}
+			return behind(name)
+		}
+		if name, text := freed(s); name != "" {
+			r.do(r.fn, name, text, func() bool { return next(name) })
+		}
+		r.inside(s, next)
+	}
+}
+
+// inside looks at the blocks of a statement.
+func (r *orderly) inside(s ast.Stmt, next func(string) bool) {
+	never := func(string) bool { return false }
+	switch s := s.(type) {
+	case *ast.BlockStmt:
+		r.list(s.List, next)
+	case *ast.IfStmt:
+		r.list(s.Body.List, next)
+		if s.Else != nil {
+			r.inside(s.Else, next)
+		}
+	case *ast.LabeledStmt:
+		r.inside(s.Stmt, next)
+	case *ast.ForStmt:
+		r.list(s.Body.List, never)
+	case *ast.RangeStmt:
+		r.list(s.Body.List, never)
+	case *ast.SwitchStmt:
+		r.cases(s.Body, next)
+	case *ast.TypeSwitchStmt:
+		r.cases(s.Body, next)
+	case *ast.SelectStmt:
+		r.cases(s.Body, next)
+	default:
+		ast.Inspect(s, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.FuncLit); ok {
+				r.list(lit.Body.List, never)
+				return false
+			}
+			return true
+		})
+	}
+}
+
+func (r *orderly) cases(b *ast.BlockStmt, next func(string) bool) {
+	for _, c := range b.List {
+		switch c := c.(type) {
+		case *ast.CaseClause:
+			r.list(c.Body, next)
+		case *ast.CommClause:
+			r.list(c.Body, next)
+		}
+	}
+}
+
+// ends reports whether nothing behind s runs.
+func ends(s ast.Stmt) bool {
+	switch s := s.(type) {
+	case *ast.ReturnStmt, *ast.BranchStmt:
+		return true
+	case *ast.ExprStmt:
+		call, ok := s.X.(*ast.CallExpr)
+		if !ok {
+			return false
+		}
+		id, ok := call.Fun.(*ast.Ident)
+		return ok && id.Name == "panic"
+	case *ast.BlockStmt:
+		return len(s.List) > 0 && ends(s.List[len(s.List)-1])
+	case *ast.IfStmt:
+		return s.Else != nil && ends(s.Body) && ends(s.Else)
+	}
+	return false
+}
+
+type mention uint8
+
+const (
+	isAbsent mention = iota
+	isRead
+	isAssigned
+)
+
+// mentions says what s does first with a name: in the order of the text, which is that of
+// some path unless the first is an assignment.
+func mentions(s ast.Stmt, name string) mention {
+	res := isAbsent
+	var visit func(n ast.Node) bool
+	visit = func(n ast.Node) bool {
+		if res != isAbsent {
+			return false
+		}
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			for _, x := range n.Rhs {
+				ast.Inspect(x, visit)
+			}
+			for _, x := range n.Lhs {
+				if id, ok := x.(*ast.Ident); ok {
+					if id.Name == name && res == isAbsent {
+						res = isAssigned
+					}
+					continue
+				}
+				ast.Inspect(x, visit)
+			}
+			return false
+		case *ast.ValueSpec:
+			for _, id := range n.Names {
+				if id.Name == name && res == isAbsent {
+					res = isAssigned
+				}
+			}
+			for _, x := range n.Values {
+				ast.Inspect(x, visit)
+			}
+			return false
+		case *ast.SelectorExpr:
+			ast.Inspect(n.X, visit)
+			return false
+		case *ast.KeyValueExpr:
+			ast.Inspect(n.Value, visit)
+			return false
+		case *ast.Field:
+			for _, id := range n.Names {
+				if id.Name == name {
+					res = isAssigned
+				}
+			}
+			return false
+		case *ast.Ident:
+			if n.Name == name {
+				res = isRead
+			}
+		}
+		return true
+	}
+	ast.Inspect(s, visit)
+	return res
+}

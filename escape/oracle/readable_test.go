@@ -1,0 +1,35 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestUnreadable(t *testing.T) {
+	const free = "\nb.Free()\n"
+	for _, tc := range []struct {
+		name, body string
+		want       bool
+	}{
+		{"read by a dead copy", free + "_ = b", true},
+		{"read under a constant", free + "if false {\nb.Len()\n}", true},
+		{"behind the block", "if c {" + free + "}\n_ = b", true},
+		{"in another branch", "if c {" + free + "} else {\n_ = b\n}", false},
+		{"left before", "if c {" + free + "return\n}\n_ = b", false},
+		{"assigned first", free + "b, err = mk()\n_ = b", false},
+		{"read by what is assigned", free + "b = f(b)", true},
+		{"may be assigned", free + "if c {\nb = mk()\n_ = b\n}", false},
+		{"a field of the name", free + "x.b.Len()", false},
+		{"end of a loop", "for {" + free + "}\n_ = b", false},
+		{"in a case", "switch {\ncase c:" + free + "}\nb.Len()", true},
+		{"in a literal", "f(func() {" + free + "_ = b\n})", true},
+		{"freed again", free + "if c {\nb.Free()\n}", true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			fixed := "package p\n\nfunc f() {\n" + tc.body + "\n}\n"
+			require.Equal(t, tc.want, unreadable("package p", fixed) != nil)
+			require.Empty(t, unreadable(fixed, fixed), "not inserted")
+		})
+	}
+}
