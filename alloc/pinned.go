@@ -20,15 +20,15 @@ import (
 // and the collector is asked. Only from the second step on is a device called.
 //
 // The way out: Free ends the generation. Nobody may write to the memory before all the work that reads or
-// writes it has run: host memory is used by the host, which no stream orders. So a block that work on streams
-// was given (BeginPinned) is pending until the events behind that work are seen complete; any other is idle at
-// once. Neither calls a device, neither waits. A copy by CopyFrom or CopyTo is over when it returns; it
-// pins the block, if the slice lies in one, so that a Free meanwhile takes effect at its end. What the
-// collector found dead comes through the late queue to the same place. Trim and Close give segments back that
-// are all idle.
+// writes it has run: host memory is used by the host, which no stream orders. So a block that work on
+// streams was given (BeginPinned) is pending until the events behind that work are seen complete; any other
+// is idle at once. Neither calls a device, neither waits. A copy by CopyFrom or CopyTo is over when it
+// returns; it pins the block, if the slice lies in one, so that a Free meanwhile takes effect at its end.
+// What the collector found dead comes through the late queue to the same place. Trim and Close give
+// segments back that are all idle.
 //
-// The books are an account of their own, "<device> page-locked", as this is the host's memory: it is no part of
-// the limit, and of none of the pool's other figures.
+// The books are an account of their own, "<device> page-locked", as this is the host's memory: it is no
+// part of the limit, and of none of the pool's other figures.
 
 // A Pinned owns page-locked host memory for elements of type T, which copies reach without staging. Like
 // [Buffer] it is a small value; one Free ends all copies, and the zero Pinned is empty. It stays good
@@ -112,10 +112,10 @@ func (p Pinned[T]) Slice() []T {
 //lastuse:effect recv borrowed
 func (p Pinned[T]) Len() int { return p.n }
 
-// Free gives the memory back to its pool, which uses it again when the work on streams that was given it so far, by
-// [BeginPinned] or by the copies of a package that calls it, is known to have run; work that has its address in any other way
-// must have run before. It never waits and calls no device, unless the pool is closed: then the
-// memory goes back to the device. Freeing again does nothing but count.
+// Free gives the memory back to its pool, which uses it again when the work on streams that was given it so
+// far, by [BeginPinned] or by the copies of a package that calls it, is known to have run; work that has
+// its address in any other way must have run before. It never waits and calls no device, unless the pool is
+// closed: then the memory goes back to the device. Freeing again does nothing but count.
 //
 //lastuse:effect recv freed repeatable
 func (p Pinned[T]) Free() {

@@ -94,7 +94,8 @@ func (seg *pinnedSegment) compare(p uintptr) int {
 	return 0
 }
 
-// giveBack gives segments back to the device that are all idle, until at most keep bytes are. It returns how many went.
+// giveBack gives segments back to the device that are all idle, until at most keep bytes are. It returns
+// how many went.
 func (hp *pinnedHeap) giveBack(keep int64) (bytes int64, err error) {
 	hp.mu.Lock()
 	idle := hp.idleBytes()
@@ -169,8 +170,8 @@ func (c *core) trimPinned(keep int64) int64 {
 	return n
 }
 
-// closePinned gives all page-locked memory back that is not live. The pool is closed and all work on its streams has been
-// waited for.
+// closePinned gives all page-locked memory back that is not live. The pool is closed and all work on its
+// streams has been waited for.
 func (c *core) closePinned() error {
 	hp := c.pinned.Load()
 	if hp == nil {
@@ -228,17 +229,20 @@ func (hp *pinnedHeap) check() error {
 			}
 		}
 		if busy != seg.busy {
-			return fmt.Errorf("alloc: check: %d page-locked blocks are busy in a segment that counts %d", busy, seg.busy)
+			return fmt.Errorf("alloc: check: %d page-locked blocks are busy in a segment that counts %d",
+				busy, seg.busy)
 		}
 	}
 	if st := hp.account.StatsLocked(); st.Live != live || st.Pending != pending || st.Reserved != reserved {
-		return fmt.Errorf("alloc: check: page-locked: found %d bytes live, %d pending, %d reserved where the books say %d, %d, %d",
+		return fmt.Errorf("alloc: check: page-locked: "+
+			"found %d bytes live, %d pending, %d reserved where the books say %d, %d, %d",
 			live, pending, reserved, st.Live, st.Pending, st.Reserved)
 	}
 	return nil
 }
 
-// leftover gives back what is not live in a closed pool. Work that Close met may have been given the memory after its wait.
+// leftover gives back what is not live in a closed pool. Work that Close met may have been given the memory
+// after its wait.
 func (hp *pinnedHeap) leftover() {
 	e := hp.core.estate
 	if e.enter() {

@@ -43,8 +43,8 @@ type pinnedSegment struct {
 
 // A pinnedBlock is a piece of page-locked memory.
 type pinnedBlock struct {
-	// word holds the generation in its upper 48 bits and the number of pins below. Odd generations are those of
-	// owners: a Make and a Free each move it on by one.
+	// word holds the generation in its upper 48 bits and the number of pins below. Odd generations are
+	// those of owners: a Make and a Free each move it on by one.
 	word  atomic.Uint64
 	users atomic.Uint64 // bits of the timelines whose work was given it by its present owner
 
@@ -60,8 +60,8 @@ type pinnedBlock struct {
 	next   *pinnedBlock
 }
 
-// A pinnedHeader is what handles point to and the collector watches. It belongs to one block for life; the block
-// leads to it only while nobody owns it.
+// A pinnedHeader is what handles point to and the collector watches. It belongs to one block for life; the
+// block leads to it only while nobody owns it.
 type pinnedHeader struct {
 	block *pinnedBlock
 	pool  *Pool
@@ -75,8 +75,8 @@ const (
 	pinnedNear  = 8        // classes: a segment of one block serves sizes down to half of its own
 )
 
-// pinnedHeap returns the pool's page-locked memory, which is made at the first call: an account that most pools
-// have no use for.
+// pinnedHeap returns the pool's page-locked memory, which is made at the first call: an account that most
+// pools have no use for.
 func (c *core) pinnedHeap() *pinnedHeap {
 	if hp := c.pinned.Load(); hp != nil {
 		return hp
@@ -86,7 +86,8 @@ func (c *core) pinnedHeap() *pinnedHeap {
 	if hp := c.pinned.Load(); hp != nil {
 		return hp
 	}
-	hp := &pinnedHeap{core: c, account: books.Of(c.books).NewAccount(c.dev.Name() + " page-locked"), mu: new(sync.Mutex)}
+	account := books.Of(c.books).NewAccount(c.dev.Name() + " page-locked")
+	hp := &pinnedHeap{core: c, account: account, mu: new(sync.Mutex)}
 	hp.shard = hp.account.NewShard(hp.mu)
 	hp.index.Store(new([]*pinnedSegment))
 	c.estate.mu.Lock()
@@ -223,8 +224,8 @@ func (hp *pinnedHeap) freeLate(owner uint32) {
 	}
 }
 
-// end is the rest of a Free. If nobody uses b now it becomes idle or pending; else that is for who ends the last
-// use. hp.mu is held; end unlocks it.
+// end is the rest of a Free. If nobody uses b now it becomes idle or pending; else that is for who ends the
+// last use. hp.mu is held; end unlocks it.
 func (hp *pinnedHeap) end(b *pinnedBlock, unused bool, how uintptr) {
 	c, size, site := hp.core, b.size(), b.site
 	b.past = site
@@ -274,8 +275,8 @@ func (hp *pinnedHeap) retire(b *pinnedBlock) {
 	k.last = b
 }
 
-// settle makes the pending blocks of a class idle whose needs are met, or, with all, every one. It asks no device.
-// hp.mu is held.
+// settle makes the pending blocks of a class idle whose needs are met, or, with all, every one. It asks no
+// device. hp.mu is held.
 func (hp *pinnedHeap) settle(class int, all bool) {
 	k := &hp.classes[class]
 	var last *pinnedBlock
@@ -322,5 +323,6 @@ func (hp *pinnedHeap) newHeader(p *Pool, b *pinnedBlock) *pinnedHeader {
 	return h
 }
 
-// unpinLate takes back what the dead header with a number owned. It calls no device, unless the pool is closed.
+// unpinLate takes back what the dead header with a number owned. It calls no device, unless the pool is
+// closed.
 func (c *core) unpinLate(owner uint32) { c.pinned.Load().freeLate(owner) }

@@ -75,7 +75,8 @@ func TestPinned(t *testing.T) {
 	require.NoError(t, p.Close())
 }
 
-// Values of all sizes are apart from each other, and what is given back serves its size and no smaller than half.
+// Values of all sizes are apart from each other, and what is given back serves its size and no smaller than
+// half.
 func TestPinnedSizes(t *testing.T) {
 	p, f, dev := pinnedPool(t, host.Options{}, alloc.Options{})
 	var held []alloc.Pinned[byte]
@@ -122,8 +123,8 @@ func TestPinnedWarm(t *testing.T) {
 	require.NoError(t, p.Close())
 }
 
-// Memory that work on streams was given is nobody else's until that work is seen to have run, on each of them. Free
-// calls no device and does not wait.
+// Memory that work on streams was given is nobody else's until that work is seen to have run, on each of
+// them. Free calls no device and does not wait.
 func TestPinnedStreamOrder(t *testing.T) {
 	p, f, _ := pinnedPool(t, host.Options{}, alloc.Options{})
 	s, u := newStream(t, p), newStream(t, p)
@@ -264,8 +265,8 @@ func TestPinnedBooks(t *testing.T) {
 	assert.Zero(t, books.Stats().Accounts[1].Reserved)
 }
 
-// A device without room for more gets back what is idle in other sizes; then what is pending is waited for, and the
-// collector is asked.
+// A device without room for more gets back what is idle in other sizes; then what is pending is waited for,
+// and the collector is asked.
 func TestPinnedNoRoom(t *testing.T) {
 	p, f, _ := pinnedPool(t, host.Options{}, alloc.Options{})
 	s := newStream(t, p)
@@ -320,7 +321,8 @@ func TestPinnedLateCallsNothing(t *testing.T) {
 	assert.Zero(t, dev.Used())
 }
 
-// Goroutines make, use, share, free twice and drop page-locked memory. What one has written nobody else changes.
+// Goroutines make, use, share, free twice and drop page-locked memory. What one has written nobody else
+// changes.
 func TestPinnedConcurrent(t *testing.T) {
 	p, f, dev := pinnedPool(t, host.Options{}, alloc.Options{})
 	f.SlowEvents(2)

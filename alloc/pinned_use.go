@@ -22,9 +22,10 @@ type PinnedUse struct {
 	stream uintptr
 }
 
-// BeginPinned pins page-locked memory for work that is about to be enqueued on s, and notes that s uses it. A package that
-// enqueues such work calls it, as it calls [Stream.Begin]; if the error is nil, End must follow. A Free that comes in between
-// takes effect at End, and the memory is used again when what s has by then has run.
+// BeginPinned pins page-locked memory for work that is about to be enqueued on s, and notes that s uses it.
+// A package that enqueues such work calls it, as it calls [Stream.Begin]; if the error is nil, End must
+// follow. A Free that comes in between takes effect at End, and the memory is used again when what s has by
+// then has run.
 func BeginPinned[T any](s *Stream, p Pinned[T]) (PinnedUse, error) {
 	return s.beginPinned(p.header, p.gen, int64(p.n)*int64(unsafe.Sizeof(*(*T)(nil))))
 }
@@ -43,11 +44,12 @@ func (s *Stream) beginPinned(h *pinnedHeader, gen uint64, size int64) (PinnedUse
 	if !b.pin(gen) {
 		return PinnedUse{}, s.core.pinned.Load().used(b, gen, "page-locked memory")
 	}
-	b.usedOn(&s.heap.line)
+	line := &s.heap.line
+	b.usedOn(line)
 	if o := s.core.custody; o != nil {
-		o.Begin(s.heap.line.handle, uintptr(b.ptr), b.size())
+		o.Begin(line.handle, uintptr(b.ptr), b.size())
 	}
-	return PinnedUse{Ptr: b.ptr, Size: size, heap: s.core.pinned.Load(), block: b, stream: s.heap.line.handle}, nil
+	return PinnedUse{Ptr: b.ptr, Size: size, heap: s.core.pinned.Load(), block: b, stream: line.handle}, nil
 }
 
 // End unpins what [BeginPinned] pinned. The work is enqueued, or will not be.
@@ -60,8 +62,8 @@ func (u PinnedUse) End() {
 	}
 }
 
-// pin keeps the memory of the owner with generation gen from becoming another's, until unpin. It reports false if that one
-// has freed it.
+// pin keeps the memory of the owner with generation gen from becoming another's, until unpin. It reports
+// false if that one has freed it.
 func (b *pinnedBlock) pin(gen uint64) bool {
 	for {
 		w := b.word.Load()
@@ -119,7 +121,8 @@ func (hp *pinnedHeap) needsOf(b *pinnedBlock) []stamp {
 	return hp.core.stamps(b.needs[:0], b.users.Swap(0))
 }
 
-// look asks the device how far the streams have come that pending blocks of the classes from first to last wait for.
+// look asks the device how far the streams have come that pending blocks of the classes from first to last
+// wait for.
 func (hp *pinnedHeap) look(first, last int) {
 	for _, n := range hp.waiting(first, last) {
 		n.look()
@@ -134,7 +137,8 @@ func (hp *pinnedHeap) await() {
 	hp.settleAll(false)
 }
 
-// waiting returns, for each stream, the latest that pending blocks of the classes from first to last wait for.
+// waiting returns, for each stream, the latest that pending blocks of the classes from first to last wait
+// for.
 func (hp *pinnedHeap) waiting(first, last int) []stamp {
 	hp.mu.Lock()
 	defer hp.mu.Unlock()
@@ -156,8 +160,8 @@ func (hp *pinnedHeap) waiting(first, last int) []stamp {
 	return all
 }
 
-// hold pins the page-locked block that host memory of n bytes at p lies in, for a copy that is over when it returns. If it lies
-// in none, which is so for all memory of Go's, the result is nil.
+// hold pins the page-locked block that host memory of n bytes at p lies in, for a copy that is over when it
+// returns. If it lies in none, which is so for all memory of Go's, the result is nil.
 func (c *core) hold(op string, p unsafe.Pointer, n int64) (*pinnedBlock, error) {
 	hp := c.pinned.Load()
 	if hp == nil || n == 0 {

@@ -9,19 +9,19 @@ import (
 	"github.com/lastuse/lastuse/alloc"
 )
 
-// Copies between Go memory and the device. A small one is one chunk of the stage, filled or emptied by the caller. A large one is
-// cut into pieces, and a few goroutines copy them between Go memory and chunks, beside each other and beside the
-// transfers: one processor copies memory at a fraction of what the device can take, and the pages of memory that is written for the first
-// time cost more than the copying.
+// Copies between Go memory and the device. A small one is one chunk of the stage, filled or emptied by the
+// caller. A large one is cut into pieces, and a few goroutines copy them between Go memory and chunks,
+// beside each other and beside the transfers: one processor copies memory at a fraction of what the device
+// can take, and the pages of memory that is written for the first time cost more than the copying.
 //
-// Into the device, each goroutine fills a chunk and enqueues its transfer, piece after piece; the copy is over for the
-// caller when the last piece is in a chunk. Out of it, the caller first enqueues as many transfers as he has
-// chunks and waits for the first; then each goroutine waits for the oldest transfer, empties its chunk and enqueues
-// the next piece into it. Whoever must wait for a stream that does not come along is the caller alone: the others end, and
-// are started again when it moves.
+// Into the device, each goroutine fills a chunk and enqueues its transfer, piece after piece; the copy is
+// over for the caller when the last piece is in a chunk. Out of it, the caller first enqueues as many
+// transfers as he has chunks and waits for the first; then each goroutine waits for the oldest transfer,
+// empties its chunk and enqueues the next piece into it. Whoever must wait for a stream that does not come
+// along is the caller alone: the others end, and are started again when it moves.
 //
-// Whatever fails, nobody starts another piece then, the chunks go back to the stage, those in flight with their
-// events, and the caller gets the first error when all goroutines have ended. None outlives its copy.
+// Whatever fails, nobody starts another piece then, the chunks go back to the stage, those in flight with
+// their events, and the caller gets the first error when all goroutines have ended. None outlives its copy.
 
 const (
 	pieceLeast  = 256 << 10 // bytes; below it two goroutines take longer than one
@@ -268,7 +268,8 @@ func (j *job) part(piece int) ([]byte, uintptr) {
 	return j.host[at:min(at+j.piece, int64(len(j.host)))], j.dev + uintptr(at)
 }
 
-// fill copies pieces into chunks and enqueues their transfers. The caller's goroutine waits for chunks; the others end instead.
+// fill copies pieces into chunks and enqueues their transfers. The caller's goroutine waits for chunks; the
+// others end instead.
 func (j *job) fill(caller bool) {
 	for {
 		c, err := j.b.stage.take(j.b, j.s, large, false)
@@ -301,7 +302,8 @@ func (j *job) fill(caller bool) {
 	}
 }
 
-// prefetch enqueues the first transfers out and waits for the first of them. One chunk is enough to go on with.
+// prefetch enqueues the first transfers out and waits for the first of them. One chunk is enough to go on
+// with.
 func (j *job) prefetch() error {
 	for j.count < min(aheadMost, j.pieces) {
 		c, err := j.b.stage.take(j.b, j.s, large, j.count == 0)
@@ -319,7 +321,8 @@ func (j *job) prefetch() error {
 	return nil
 }
 
-// fetch enqueues the transfer of the next piece into c, and reports false if there is none: then c is back on the stage.
+// fetch enqueues the transfer of the next piece into c, and reports false if there is none: then c is back
+// on the stage.
 func (j *job) fetch(c *chunk) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()

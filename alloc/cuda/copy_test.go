@@ -30,7 +30,8 @@ func noise(n int, seed uint64) []byte {
 	return b
 }
 
-// settled checks that nobody has a chunk in hands, that no goroutine helps, and returns how many chunks there are.
+// settled checks that nobody has a chunk in hands, that no goroutine helps, and returns how many chunks
+// there are.
 func settled(t *testing.T, g *stage) int {
 	t.Helper()
 	g.mu.Lock()
@@ -61,8 +62,8 @@ func settled(t *testing.T, g *stage) int {
 	return all + count(g.lost)
 }
 
-// Goroutines copy pieces of all sizes in and out, on streams of their own and on a shared one. All arrives where it
-// should and nothing else is touched.
+// Goroutines copy pieces of all sizes in and out, on streams of their own and on a shared one. All arrives
+// where it should and nothing else is touched.
 func TestCopiesBesideEachOther(t *testing.T) {
 	processors(t, 6)
 	e := startStandIn(t, alloc.Options{}, "memory", 1<<30)
@@ -108,8 +109,8 @@ func TestCopiesBesideEachOther(t *testing.T) {
 	assert.Zero(t, e.StandIn.Books().BadAccess)
 }
 
-// Copies on a stream that is held up keep nobody else's from running: each stream may have its own chunks, and what is done
-// on others is used again.
+// Copies on a stream that is held up keep nobody else's from running: each stream may have its own chunks,
+// and what is done on others is used again.
 func TestSlowStreamHoldsUpNobody(t *testing.T) {
 	processors(t, 4)
 	e := startStandIn(t, alloc.Options{}, "memory", 1<<30)
@@ -162,13 +163,13 @@ func TestSlowStreamHoldsUpNobody(t *testing.T) {
 	settled(t, &e.dev.stage)
 }
 
-// Whichever call of the driver fails in the middle of a copy, once, several times or for a while, the copy says so or goes on; no
-// chunk is lost or used while it is in flight, and the next copy works.
+// Whichever call of the driver fails in the middle of a copy, once, several times or for a while, the copy
+// says so or goes on; no chunk is lost or used while it is in flight, and the next copy works.
 func TestCopyFails(t *testing.T) {
 	processors(t, 4)
 	for _, f := range []string{
-		"cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuEventRecord", "cuEventSynchronize", "cuEventQuery", "cuMemHostAlloc",
-		"cuEventCreate",
+		"cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuEventRecord", "cuEventSynchronize",
+		"cuEventQuery", "cuMemHostAlloc", "cuEventCreate",
 	} {
 		for _, times := range []int{1, 3, 1000} {
 			t.Run(fmt.Sprintf("%s/times=%d", f, times), func(t *testing.T) {
@@ -228,6 +229,14 @@ func TestCopyWithFewChunks(t *testing.T) {
 	require.NoError(t, b.CopyTo(e.s, got))
 	require.True(t, bytes.Equal(src, got))
 	assert.EqualValues(t, largeChunk, e.StandIn.Books().Pinned)
+	other, err := e.pool.NewStream() // has nothing of its own, and gets what is done on the first
+	require.NoError(t, err)
+	require.NoError(t, b.CopyFrom(e.s, src))
+	require.NoError(t, e.s.Sync())
+	other.Wait(e.s)
+	clear(got)
+	require.NoError(t, b.CopyTo(other, got))
+	require.True(t, bytes.Equal(src, got))
 	e.StandIn.Fail(t, "cuMemHostAlloc", 0, 0, 0)
 	settled(t, &e.dev.stage)
 }

@@ -9,9 +9,15 @@ import (
 	"github.com/lastuse/lastuse/internal/extent"
 )
 
-// An atlas notes which memory handle is behind which addresses. One handle an extent, whatever its size: what the driver
-// takes for mapping depends on the number of handles, hardly on their size. It can neither split a handle nor unmap
-// part of one, so extents are moved and given back as a whole.
+// A handle is the driver's of a piece of memory, mapped an extent with its handle.
+type (
+	handle = uint64
+	mapped = extent.Extent[handle]
+)
+
+// An atlas notes which memory handle is behind which addresses. One handle an extent, whatever its size:
+// what the driver takes for mapping depends on the number of handles, hardly on their size. It can neither
+// split a handle nor unmap part of one, so extents are moved and given back as a whole.
 type atlas struct {
 	granule int64 // bytes; 0: the device cannot map
 
@@ -21,7 +27,7 @@ type atlas struct {
 
 	mu      sync.Mutex     // a leaf, held over no call of the driver
 	maps    []*reservation // by address
-	extents extent.Table[uint64]
+	extents extent.Table[handle]
 	stuck   []span // mapped, as the driver did not unmap it, and nobody's
 }
 
@@ -49,7 +55,8 @@ func (a *atlas) check(op string, p alloc.Ptr, n int64) error {
 		return a.wrong(op, p, n, "not in a reserved range")
 	}
 	r := a.maps[i]
-	if n <= 0 || int64(uintptr(p)-r.p)%a.granule != 0 || n%a.granule != 0 || uintptr(p)+uintptr(n) > r.p+uintptr(r.n) {
+	off := int64(uintptr(p) - r.p)
+	if n <= 0 || off%a.granule != 0 || n%a.granule != 0 || off+n > r.n {
 		return a.wrong(op, p, n, "not whole granules of one reserved range")
 	}
 	return nil
@@ -74,7 +81,7 @@ func (a *atlas) empty(op string, p alloc.Ptr, n int64) error {
 }
 
 // add notes extents, which are moved by so many bytes.
-func (a *atlas) add(all []extent.Extent[uint64], by uintptr) {
+func (a *atlas) add(all []mapped, by uintptr) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, x := range all {
@@ -84,7 +91,7 @@ func (a *atlas) add(all []extent.Extent[uint64], by uintptr) {
 }
 
 // take removes the extents that fill [p, p+n) and appends them to room.
-func (a *atlas) take(op string, p alloc.Ptr, n int64, room []extent.Extent[uint64]) ([]extent.Extent[uint64], error) {
+func (a *atlas) take(op string, p alloc.Ptr, n int64, room []mapped) ([]mapped, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err := a.check(op, p, n); err != nil {
@@ -178,7 +185,7 @@ func (d *Device) Map(p alloc.Ptr, size int64) error {
 	if err != nil {
 		return d.work(err)
 	}
-	x := [1]extent.Extent[uint64]{{P: uintptr(p), N: size, H: h}}
+	x := [1]mapped{{P: uintptr(p), N: size, H: h}}
 	if err := d.attach(x[:], 0); err != nil {
 		_ = d.ctx.MemRelease(h)
 		return d.work(err)
@@ -187,10 +194,10 @@ func (d *Device) Map(p alloc.Ptr, size int64) error {
 	return nil
 }
 
-// attach maps extents, which lie side by side, so many bytes above their addresses, and opens them to this device and its
-// peers. On error none of them is mapped. Access is what fails last: the driver may find there that it lacks memory for its
-// page tables.
-func (d *Device) attach(all []extent.Extent[uint64], by uintptr) error {
+// attach maps extents, which lie side by side, so many bytes above their addresses, and opens them to this
+// device and its peers. On error none of them is mapped. Access is what fails last: the driver may find
+// there that it lacks memory for its page tables.
+func (d *Device) attach(all []mapped, by uintptr) error {
 	p, size := all[0].P+by, int64(0)
 	for _, x := range all {
 		if err := d.ctx.MemMap(p+uintptr(size), x.N, x.H); err != nil {
@@ -211,8 +218,8 @@ func (d *Device) attach(all []extent.Extent[uint64], by uintptr) error {
 	return err
 }
 
-// detach undoes what attach has mapped. What the driver does not unmap now is asked of it again before the addresses are
-// used for anything else.
+// detach undoes what attach has mapped. What the driver does not unmap now is asked of it again before the
+// addresses are used for anything else.
 func (d *Device) detach(p uintptr, size int64) {
 	if d.ctx.MemUnmap(p, size) != nil {
 		a := &d.atlas
@@ -242,7 +249,7 @@ func (d *Device) sweep(p alloc.Ptr, size int64) error {
 }
 
 // release gives handles back.
-func (d *Device) release(all []extent.Extent[uint64]) {
+func (d *Device) release(all []mapped) {
 	for _, x := range all {
 		_ = d.ctx.MemRelease(x.H)
 	}
@@ -259,7 +266,7 @@ func (d *Device) Move(dst, src alloc.Ptr, size int64) error {
 	if err := d.sweep(dst, size); err != nil {
 		return d.work(err)
 	}
-	var room [few]extent.Extent[uint64]
+	var room [few]mapped
 	all, err := a.take("move", src, size, room[:0])
 	if err != nil {
 		return err
@@ -270,7 +277,8 @@ func (d *Device) Move(dst, src alloc.Ptr, size int64) error {
 	}
 	by := uintptr(dst) - uintptr(src)
 	if err := d.attach(all, by); err != nil {
-		// Back to where it was. Should that fail as well, the memory is given up, which is the only consistent state left.
+		// Back to where it was. Should that fail as well, the memory is given up, which is the only
+		// consistent state left.
 		if again := d.attach(all, 0); again != nil {
 			d.release(all)
 			return fmt.Errorf("%w: %w: %w", d.work(err), alloc.ErrUnmapped, d.work(again))
@@ -287,7 +295,7 @@ func (d *Device) Unmap(p alloc.Ptr, size int64) error {
 	a := &d.atlas
 	a.order.RLock()
 	defer a.order.RUnlock()
-	var room [few]extent.Extent[uint64]
+	var room [few]mapped
 	all, err := a.take("unmap", p, size, room[:0])
 	if err != nil {
 		return err

@@ -6,9 +6,10 @@ import (
 	"github.com/lastuse/lastuse/alloc"
 )
 
-// CopyIn enqueues a copy from page-locked memory and returns at once. The copy reads src when the device gets to it: until
-// an event recorded after it is done, src must not be changed. It may be freed: the pool waits for the copy before it
-// uses the memory again. Buffer.CopyFrom takes the same memory and returns when it may be changed.
+// CopyIn enqueues a copy from page-locked memory and returns at once. The copy reads src when the device
+// gets to it: until an event recorded after it is done, src must not be changed. It may be freed: the pool
+// waits for the copy before it uses the memory again. Buffer.CopyFrom takes the same memory and returns
+// when it may be changed.
 //
 //lastuse:effect arg dst borrowed, arg src borrowed
 func CopyIn[T any, D interface{ All() alloc.View[T] }](s *alloc.Stream, dst D, src alloc.Pinned[T]) error {
@@ -24,8 +25,9 @@ func CopyIn[T any, D interface{ All() alloc.View[T] }](s *alloc.Stream, dst D, s
 	return transfer(s, v.Arg(), host, true)
 }
 
-// CopyOut enqueues a copy to page-locked memory and returns at once. The copy writes dst when the device gets to it:
-// until an event recorded after it is done, dst must not be read. It may be freed, as in [CopyIn].
+// CopyOut enqueues a copy to page-locked memory and returns at once. The copy writes dst when the device
+// gets to it: until an event recorded after it is done, dst must not be read. It may be freed, as in
+// [CopyIn].
 //
 //lastuse:effect arg dst borrowed, arg src borrowed
 func CopyOut[T any, S interface{ All() alloc.View[T] }](s *alloc.Stream, dst alloc.Pinned[T], src S) error {

@@ -8,26 +8,28 @@ import (
 	"github.com/lastuse/lastuse/alloc"
 )
 
-// The stage carries copies between Go memory and the device through page-locked chunks, because the driver may never keep
-// a Go pointer.
+// The stage carries copies between Go memory and the device through page-locked chunks, because the driver
+// may never keep a Go pointer.
 //
 //	chunk   page-locked memory with an event; in somebody's hands, in flight on a stream, or idle
 //	queue   what a stream has in flight, the oldest first, and how many chunks it has in all
 //	stage   the idle chunks, and the queues by stream
 //
-// A chunk in flight is free again when its event is done. Who wants one takes an idle one, else the oldest in flight on his
-// stream if that is done, else a new one as long as the stream and the device have fewer than they may, else what is
-// done on other streams. Only then he waits, and for his own stream alone: a stream that is held up holds up nobody else, as each
-// may always have a few chunks. No driver is called under the lock.
+// A chunk in flight is free again when its event is done. Who wants one takes an idle one, else the oldest
+// in flight on his stream if that is done, else a new one as long as the stream and the device have fewer
+// than they may, else what is done on other streams. Only then he waits, and for his own stream alone: a
+// stream that is held up holds up nobody else, as each may always have a few chunks. No driver is called
+// under the lock.
 //
-// Chunks come in two sizes, so that many small copies in flight do not each hold a large chunk. copy.go says how a copy
-// uses them.
+// Chunks come in two sizes, so that many small copies in flight do not each hold a large chunk. copy.go
+// says how a copy uses them.
 
 const (
 	smallChunk = 64 << 10 // bytes
 	largeChunk = 512 << 10
-	// directLeast is the size in bytes from which page-locked memory is copied without the stage. It is then used until
-	// the transfer has run, so the caller waits; below, copying twice is faster than waiting.
+	// directLeast is the size in bytes from which page-locked memory is copied without the stage. It is
+	// then used until the transfer has run, so the caller waits; below, copying twice is faster than
+	// waiting.
 	directLeast = 256 << 10
 )
 
@@ -118,8 +120,8 @@ func (g *stage) queue(s uintptr) *queue {
 	return q
 }
 
-// take returns a chunk that nothing uses, for work on s. With patient it may wait for the oldest one in flight on s; else it
-// returns nil instead.
+// take returns a chunk that nothing uses, for work on s. With patient it may wait for the oldest one in
+// flight on s; else it returns nil instead.
 func (g *stage) take(b *base, s uintptr, kind int, patient bool) (*chunk, error) {
 	k := &chunkKinds[kind]
 	g.mu.Lock()
@@ -146,7 +148,9 @@ func (g *stage) take(b *base, s uintptr, kind int, patient bool) (*chunk, error)
 			}
 		}
 		// Where others have all that the stream may have in their hands, it gets one more.
-		if held := q.held[kind]; held < k.least || oldest == nil || held < k.stream && g.made[kind] < k.device {
+		var lack error // of memory for a new one
+		held := q.held[kind]
+		if held < k.least || oldest == nil || held < k.stream && g.made[kind] < k.device {
 			q.held[kind]++
 			g.made[kind]++
 			g.mu.Unlock()
@@ -158,18 +162,25 @@ func (g *stage) take(b *base, s uintptr, kind int, patient bool) (*chunk, error)
 			g.mu.Lock()
 			q.held[kind]--
 			g.made[kind]--
-			if oldest == nil || !errors.Is(err, alloc.ErrOutOfMemory) {
+			if lack = err; !errors.Is(err, alloc.ErrOutOfMemory) {
 				g.mu.Unlock()
 				return nil, err
 			}
 		}
-		if !wait && g.reclaim(b, kind) {
-			continue
+		if !wait || oldest == nil {
+			g.reclaim(b, kind)
 		}
-		if wait = true; !patient {
+		switch {
+		case g.idle[kind] != nil:
+			continue
+		case oldest == nil && lack != nil:
+			g.mu.Unlock()
+			return nil, lack
+		case !patient:
 			g.mu.Unlock()
 			return nil, nil
 		}
+		wait = true
 	}
 }
 
@@ -187,9 +198,9 @@ func (b *base) over(c *chunk, wait bool) (done bool, err error) {
 	return done, nil
 }
 
-// reclaim makes the oldest chunks of other streams idle that are done. It reports whether there were any. g.mu is held, but not
-// while the driver is asked.
-func (g *stage) reclaim(b *base, kind int) (any bool) {
+// reclaim makes the oldest chunks of other streams idle that are done. g.mu is held, but not while the
+// driver is asked.
+func (g *stage) reclaim(b *base, kind int) {
 	var asked [16]uintptr // streams
 	n := 0
 	for s, q := range g.queues {
@@ -219,9 +230,7 @@ func (g *stage) reclaim(b *base, kind int) (any bool) {
 		}
 		q.held[kind]--
 		c.next, g.idle[kind] = g.idle[kind], c
-		any = true
 	}
-	return any
 }
 
 func newChunk(b *base, kind int) (*chunk, error) {
@@ -264,8 +273,8 @@ func (g *stage) put(c *chunk, f fate) {
 	q.held[c.kind]--
 }
 
-// sent records the event behind a transfer that was enqueued. If that fails it waits for the stream, so that the chunk is
-// free either way, unless that fails too.
+// sent records the event behind a transfer that was enqueued. If that fails it waits for the stream, so
+// that the chunk is free either way, unless that fails too.
 func (g *stage) sent(b *base, c *chunk, s uintptr) (fate, error) {
 	err := b.ctx.EventRecord(c.event, s)
 	if err == nil {

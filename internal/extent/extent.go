@@ -1,8 +1,10 @@
-// Package extent keeps which pieces of memory lie behind which addresses, for devices that map (alloc.Mapper).
+// Package extent keeps which pieces of memory lie behind which addresses, for devices that map
+// (alloc.Mapper).
 //
-// An extent is what one Map made: addresses with one piece of memory behind them, which is moved and unmapped as a whole. A
-// [Table] has them in the order of their addresses. The way in is Add; Find returns the extents that fill a range exactly,
-// or says why there are none such; Remove is the way out. A Table has no lock of its own.
+// An extent is what one Map made: addresses with one piece of memory behind them, which is moved and
+// unmapped as a whole. A [Table] has them in the order of their addresses. The way in is Add; Find returns
+// the extents that fill a range exactly, or says why there are none such; Remove is the way out. A Table
+// has no lock of its own.
 package extent
 
 import (
@@ -51,7 +53,8 @@ func (t *Table[H]) Find(p uintptr, n int64) ([]Extent[H], error) {
 		return nil, fmt.Errorf("%d bytes at %#x: not all of it is mapped", n, p)
 	}
 	if t.all[i].P < p {
-		return nil, fmt.Errorf("%d bytes at %#x: begins within the extent of %d bytes at %#x", n, p, t.all[i].N, t.all[i].P)
+		x := t.all[i]
+		return nil, fmt.Errorf("%d bytes at %#x: begins within the extent of %d bytes at %#x", n, p, x.N, x.P)
 	}
 	end := p + uintptr(n)
 	for j, at := i, p; ; j++ {
