@@ -6,7 +6,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -30,7 +29,7 @@ func TestModel(t *testing.T) {
 		t.Skip("compiles a batch")
 	}
 	o := &Oracle{Rewriter: identity{}, Options: RunOptions{8, 2}, Temp: t.TempDir()}
-	res, err := o.Run(context.Background(), programs(3, 0, 120))
+	res, err := o.Run(context.Background(), programs(3, 0, 60))
 	require.NoError(t, err)
 	for _, oc := range res {
 		for _, f := range oc.Fails {
@@ -91,7 +90,7 @@ func TestShrink(t *testing.T) {
 	res, err := o.Run(ctx, programs(8, 0, 1))
 	require.NoError(t, err)
 	require.NotEmpty(t, res[0].Fails)
-	small := o.Shrink(ctx, res[0], sameKind, io.Discard)
+	small := o.Shrink(ctx, res[0], sameKind, t.Output())
 	require.True(t, sameKind(res[0], small))
 	require.LessOrEqual(t, gen.Size(small.Prog), 4, small.Orig)
 }

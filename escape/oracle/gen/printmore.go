@@ -97,7 +97,7 @@ func (w *printer) wrapped(s *Wrap) {
 	v, h := s.V, w.handle(s.Src)
 	switch v.Kind {
 	case KLoud:
-		w.pf("%s := &%s{c: c, buf: %s}\n", v.Name, w.loudType(v), h)
+		w.pf("%[1]s := &%[2]s{c: c, buf: %[3]s}\n_ = %[1]s\n", v.Name, w.loudType(v), h)
 		switch v.loudly() {
 		case LClose:
 			w.pf("%s.done = make(chan struct{})\n", v.Name)
