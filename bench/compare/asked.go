@@ -83,7 +83,8 @@ func (p *peer) answer(ctx context.Context, limit time.Duration) (question, error
 	select {
 	case line, ok := <-p.answers:
 		if !ok {
-			p.dead = errors.New("it has ended")
+			p.cmd.Wait()
+			p.dead = fmt.Errorf("it has ended: %v", p.cmd.ProcessState)
 			return question{}, p.dead
 		}
 		if why, failed := strings.CutPrefix(line, "error "); failed {

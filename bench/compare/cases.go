@@ -34,8 +34,8 @@ var (
 	firsts    = append(slices.Clone(pools), "driver-plain", "driver-vmm")
 	replayers = append(slices.Clone(pools), "lastuse-tight", "lastuse-fast", "rmm-half", "rmm-async-grown")
 	steady    = []string{"lastuse", "lastuse-fast"}
-	limited   = []string{"lastuse", "lastuse-tight", "lastuse-fast", "rmm-pool", "torch-native", "torch-expandable",
-		"torch-async", "driver-async"}
+	limited   = []string{"lastuse", "lastuse-tight", "lastuse-fast", "rmm-pool",
+		"torch-native", "torch-expandable", "torch-async", "driver-async"}
 	copiers = []string{"lastuse", "torch-native", "driver-plain"}
 )
 
@@ -148,9 +148,14 @@ func steadyPart(traces []*steps) part {
 			peers:    steady,
 			write: func(q question) string {
 				ns, calls := q.list("ns"), q.list("calls")
-				return q.line(len(ns), slices.Max(calls[2:]), "calls/replay", calls[0], "first-calls",
+				values := []any{slices.Max(calls[2:]), "calls/replay", calls[0], "first-calls",
 					calls[1], "second-calls", median(ns), "ns/event", q.values["cold"], "cold-ns/event",
-					q.values["reserved"], "reserved-B", limit, "limit-B")
+					q.values["reserved"], "reserved-B", limit, "limit-B"}
+				for what := range strings.SplitSeq(q.values["what"], ",") {
+					kind, times, _ := strings.Cut(what, ":")
+					values = append(values, times, kind+"/replay")
+				}
+				return q.line(len(ns), values...)
 			},
 		})
 	}

@@ -19,21 +19,30 @@ func (o *own) trace(q question) (string, error) {
 		return "", err
 	}
 	before := o.free()
-	p, s, err := o.pool(q.number("limit", 0), steps.streams)
+	dev := counted(o.dev)
+	p, s, err := (&own{dev: dev, kind: o.kind}).pool(q.number("limit", 0), steps.streams)
 	if err != nil {
 		return "", err
 	}
 	defer p.Close()
 	pl := trace.NewPlayer(p, s, steps.all, steps.places)
-	var ns, calls []string
-	var last int64
+	var ns, calls, what []string
+	var last, most int64
+	dev.take()
 	play := func() (float64, error) {
 		r, err := pl.Play(0)
 		if err == nil && r.Failures > 0 {
 			err = fmt.Errorf("%d allocations found no memory", r.Failures)
 		}
-		calls = append(calls, strconv.FormatInt(r.Stats.DeviceCalls-last, 10))
+		n := r.Stats.DeviceCalls - last
 		last = r.Stats.DeviceCalls
+		calls = append(calls, strconv.FormatInt(n, 10))
+		if kinds, times := dev.take(); len(calls) > 2 && n > most {
+			most, what = n, nil // of the warm replay that called most
+			for _, kind := range kinds {
+				what = append(what, fmt.Sprintf("%s:%d", kind, times[kind]))
+			}
+		}
 		return float64(r.Time.Nanoseconds()) / float64(len(steps.all)), err
 	}
 	runtime.GC() // what earlier pools left does not come back in this one
@@ -52,8 +61,8 @@ func (o *own) trace(q question) (string, error) {
 		return "", err
 	}
 	reserved, taken := p.Stats().PeakReserved, before-o.free()
-	return fmt.Sprintf("cold=%.1f ns=%s reserved=%d taken=%d calls=%s",
-		cold, strings.Join(ns, ","), reserved, taken, strings.Join(calls, ",")), p.Close()
+	return fmt.Sprintf("cold=%.1f ns=%s reserved=%d taken=%d calls=%s what=%s", cold, strings.Join(ns, ","),
+		reserved, taken, strings.Join(calls, ","), strings.Join(what, ",")), p.Close()
 }
 
 // limit replays steps once on a device that has only so much memory free, and says how far it came.

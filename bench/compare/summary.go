@@ -11,21 +11,25 @@ import (
 	"strings"
 )
 
-// A result is all answers of one pool to one question: values by unit, in the order in which units came.
+// A result is all answers of one pool to one question: values by unit, in the order in which units came,
+// and the first of each round.
 type result struct {
 	pool   string
 	units  []string
 	values map[string][]float64
+	rounds map[int]float64
 }
 
 // read collects the results of raw lines by question, in their order.
 func read(in io.Reader) (names []string, results found, missing []string, err error) {
 	results = found{}
+	round := 0
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
 		if why, ok := strings.CutPrefix(lines.Text(), "missing: "); ok {
 			missing = append(missing, why)
 		}
+		fmt.Sscanf(lines.Text(), "# round %d", &round) // or it is another line
 		name, ok := strings.CutPrefix(lines.Text(), "Benchmark")
 		fields := strings.Fields(name)
 		if !ok || len(fields) < 4 {
@@ -42,7 +46,7 @@ func read(in io.Reader) (names []string, results found, missing []string, err er
 			}
 		}
 		if r == nil {
-			r = &result{pool: pool, values: map[string][]float64{}}
+			r = &result{pool: pool, values: map[string][]float64{}, rounds: map[int]float64{}}
 			results[name] = append(results[name], r)
 		}
 		for i := 2; i+1 < len(fields); i += 2 {
@@ -55,6 +59,9 @@ func read(in io.Reader) (names []string, results found, missing []string, err er
 				r.units = append(r.units, unit)
 			}
 			r.values[unit] = append(r.values[unit], x)
+			if i == 2 {
+				r.rounds[round] = x
+			}
 		}
 	}
 	return names, results, missing, lines.Err()
@@ -84,6 +91,11 @@ func (r *run) summarize(raw string) error {
 			v := x.values[x.units[0]]
 			fmt.Fprintf(w, "  %-22s %10.4g %s (%.4g to %.4g, least %.4g, %d times)", x.pool, median(v),
 				x.units[0], quantile(v, 0.25), quantile(v, 0.75), quantile(v, 0), len(v))
+			for _, peer := range []string{"rmm-pool", "torch-native"} {
+				if share := results.share(name, x.pool, peer); x.pool != peer && share > 0 {
+					fmt.Fprintf(w, "  %.3f of %s", share, peer)
+				}
+			}
 			for _, u := range x.units[1:] {
 				fmt.Fprintf(w, "  %.5g %s", median(x.values[u]), u)
 			}

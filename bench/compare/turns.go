@@ -111,6 +111,7 @@ func (r *run) ask(ctx context.Context, p part) {
 	skip := map[string]bool{}
 	round := 0
 	for ; round < p.rounds; round++ {
+		fmt.Fprintf(r.w, "# round %d of %s\n", round, p.name)
 		for _, c := range p.cases {
 			for i := range c.peers {
 				if ctx.Err() != nil || time.Now().After(r.end) || round >= 2 && time.Since(begin) > p.limit {

@@ -49,7 +49,7 @@ CU(create, uint64_t *, size_t, const void *, unsigned long long);
 CU(release, uint64_t);
 CU(map, address, size_t, size_t, uint64_t, unsigned long long);
 CU(unmap, address, size_t);
-CU(access, address, size_t, const void *, size_t);
+CU(set_access, address, size_t, const void *, size_t);
 
 // open_driver opens device 0.
 static void open_driver() {
@@ -74,7 +74,7 @@ static void open_driver() {
 	GET(release, "cuMemRelease");
 	GET(map, "cuMemMap");
 	GET(unmap, "cuMemUnmap");
-	GET(access, "cuMemSetAccess");
+	GET(set_access, "cuMemSetAccess");
 }
 
 // open_pool opens the device's pool, whose release threshold is raised as in a program that cares for speed.
@@ -190,7 +190,7 @@ struct vmm : counted {
 		address p = next;
 		ok(create(&h, n, &prop, 0), "cuMemCreate");
 		ok(map(p, n, 0, h, 0), "cuMemMap");
-		ok(access(p, n, &read_write, 1), "cuMemSetAccess");
+		ok(set_access(p, n, &read_write, 1), "cuMemSetAccess");
 		handles[p] = h;
 		next += n;
 		add(n);

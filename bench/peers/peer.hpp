@@ -2,8 +2,8 @@
 // answered on stdout one a line. A question is a word with key=value pairs, an answer begins with ok or
 // error:
 //
-//	trace file=STEPS replays=5 ms=300   a fresh pool replays the steps: once cold, once more, then what is timed
-//	limit file=STEPS free=BYTES         the same once, with only so much of the device free, to the first failure
+//	trace file=STEPS replays=5 ms=300   a fresh pool replays the steps: cold, once more, then what is timed
+//	limit file=STEPS free=BYTES         the same once, with only so much of the device free, until one fails
 //	pair shape=one sizes=BYTES ms=20    a pair of allocation and free on a fresh pool, warm
 //	first size=BYTES                    a fresh pool and its first allocation
 //	copy dir=in|out size=BYTES fresh=0  a copy from or to ordinary memory of the host
@@ -12,17 +12,21 @@
 // stream), release(p, n, stream), reserved(), the most it has had from the device; and the static functions
 // device_free(), bytes, take(n) and give(p), memory of the device without a pool, and sync().
 #pragma once
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <iostream>
 #include <map>
 #include <memory>
+#include <poll.h>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -31,7 +35,8 @@ namespace peer {
 using question = std::map<std::string, std::string>;
 
 inline double now() {
-	return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch()).count();
+	auto since = std::chrono::steady_clock::now().time_since_epoch();
+	return std::chrono::duration<double, std::nano>(since).count();
 }
 
 inline int64_t number(const question &q, const std::string &key, int64_t otherwise = -1) {
@@ -248,11 +253,36 @@ inline std::string timed(const question &q, const std::function<void()> &f) {
 	return out.str();
 }
 
+// next returns the next question. It reads by itself: a library in the same process may have read ahead, or made
+// the input one that does not wait.
+inline bool next(std::string &line) {
+	static std::string left;
+	for (;;) {
+		size_t end = left.find('\n');
+		if (end != std::string::npos) {
+			line = left.substr(0, end);
+			left.erase(0, end + 1);
+			return true;
+		}
+		char text[4096];
+		ssize_t n = ::read(0, text, sizeof text);
+		if (n > 0) {
+			left.append(text, n);
+		} else if (n < 0 && errno == EAGAIN) {
+			pollfd input = {0, POLLIN, 0};
+			poll(&input, 1, -1);
+		} else if (n == 0 || errno != EINTR) {
+			fprintf(stderr, "peer: no more questions: %s\n", n ? strerror(errno) : "end of input");
+			return false;
+		}
+	}
+}
+
 // serve answers until there are no more questions. more answers what the peer alone knows.
 template <class P>
 int serve(const std::string &about, std::string (*more)(const std::string &, const question &)) {
 	std::cout << "ok " << about << std::endl;
-	for (std::string line; std::getline(std::cin, line);) {
+	for (std::string line; next(line);) {
 		std::stringstream in(line);
 		std::string word, one;
 		in >> word;

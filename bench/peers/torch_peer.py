@@ -1,18 +1,30 @@
 #!/usr/bin/env python3
 """Be PyTorch's caching allocator as a peer of bench/compare. All that is timed is C++: torch_peer.cpp.
 
-usage: torch_peer.py native|expandable|async|build    build only compiles it, so that no peer waits for another
+usage: torch_peer.py native|expandable|async|build
+
+build only compiles it, so that no peer waits for another.
 """
+import faulthandler
 import os
 import sys
 
-SETTINGS = {"native": "", "build": "", "expandable": "expandable_segments:True", "async": "backend:cudaMallocAsync"}
+SETTINGS = {
+    "native": "",
+    "build": "",
+    "expandable": "expandable_segments:True",
+    "async": "backend:cudaMallocAsync",
+}
 
 
 def main():
     if len(sys.argv) != 2 or sys.argv[1] not in SETTINGS:
         sys.exit(__doc__)
     kind = sys.argv[1]
+    faulthandler.enable()  # what ends in C++ says where
+    # What compiles, or looks whether it must, gets another standard input: the questions come over this one.
+    questions = os.dup(0)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     if SETTINGS[kind]:
         # Read once, when torch first touches the device; newer releases know it by the second name.
         os.environ["PYTORCH_CUDA_ALLOC_CONF"] = os.environ["PYTORCH_ALLOC_CONF"] = SETTINGS[kind]
@@ -31,6 +43,7 @@ def main():
     except Exception as e:  # whatever is missing, the peer is
         print("error", str(e).strip().splitlines()[-1], flush=True)
         raise
+    os.dup2(questions, 0)
     loops.serve(f"torch-{kind} {torch.__version__} {torch.cuda.get_allocator_backend()}")
 
 
