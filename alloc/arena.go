@@ -25,21 +25,23 @@ type arena struct {
 
 // shelf is what an arena keeps for one heap.
 type shelf struct {
-	idle  bins // large idle blocks
-	whole bins // idle blocks that are whole segments got for one large buffer: see segment.single
-	holes bins // addresses without memory in the segments that serve its growth
+	idle  [numKinds]bins // idle blocks whose stamps are its stream's
+	holes [numKinds]bins // addresses without memory in the segments that serve its growth
 }
 
-// bytes returns how many bytes are idle.
-func (s *shelf) bytes() int64 { return s.idle.bytes + s.whole.bytes }
+// empty reports whether nothing is idle.
+func (s *shelf) empty() bool {
+	for k := range s.idle {
+		if s.idle[k].rows != 0 {
+			return false
+		}
+	}
+	return true
+}
 
 // binsOf returns the bins that the idle block b belongs in.
 func (b *block) binsOf() *bins {
-	shelf := &b.heap().shelf
-	if b.seg.single {
-		return &shelf.whole
-	}
-	return &shelf.idle
+	return &b.heap().shelf.idle[b.seg.kind]
 }
 
 // put makes b, which is in no list, idle on the stream of its stamp, and joins it with its neighbours
@@ -61,7 +63,7 @@ func (a *arena) put(b *block) *block {
 
 // putHole makes b, which is in no list, addresses without memory. a.mu is held.
 func (a *arena) putHole(b *block) {
-	holes := &b.seg.home.shelf.holes
+	holes := &b.seg.home.shelf.holes[b.seg.kind]
 	b.state, b.shelved, b.stamp = stateHole, stateHole, stamp{}
 	if r := b.right; r != nil && r.shelved == stateHole {
 		holes.take(r)
@@ -80,14 +82,19 @@ func (a *arena) putHole(b *block) {
 func (a *arena) take(hp *heap, size int64) *block {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.cut(hp, hp.shelf.find(a.core, size, nil), size)
+	return a.cut(hp, hp.shelf.find(a.core.kindOf(size), size, nil), size)
 }
 
-// steal is take from the blocks of another heap o, of those that hp's stream may have now.
-func (a *arena) steal(hp, o *heap, size int64) *block {
+// steal is take from the blocks of any heap o, of those that hp's stream may have now. With any it takes
+// a block of whatever kind.
+func (a *arena) steal(hp, o *heap, size int64, any bool) *block {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.cut(hp, o.shelf.find(a.core, size, &hp.line), size)
+	b := o.shelf.find(a.core.kindOf(size), size, &hp.line)
+	for k := largeKind; any && b == nil && k <= smallKind; k++ {
+		b = o.shelf.find(k, size, &hp.line)
+	}
+	return a.cut(hp, b, size)
 }
 
 // leave makes b, which has been taken out of its list, busy. a.mu is held.
@@ -97,24 +104,25 @@ func (b *block) leave() { b.state, b.shelved = stateBusy, stateBusy }
 // come first may all be too young.
 const candidates = 32
 
-// find returns the best fit for size bytes. If t is not nil the block must be one that t's stream may
-// have. It stays in the bins.
-func (s *shelf) find(c *core, size int64, t *timeline) *block {
-	if s.whole.rows != 0 && size >= c.single() {
-		b := s.whole.find(size)
-		if b != nil && b.size <= size+size/singleWaste && (t == nil || t.orders(b.stamp)) {
-			return b
-		}
-	}
-	b := s.idle.find(size)
+// find returns the best fit for size bytes of a kind. If t is not nil the block must be one that t's stream
+// may have. It stays in the bins.
+func (s *shelf) find(k kind, size int64, t *timeline) *block {
+	b := s.idle[k].find(size)
 	for i := 0; b != nil && t != nil && !t.orders(b.stamp); i++ {
 		if i == candidates {
 			return nil
 		}
-		b = s.idle.after(b)
+		b = s.idle[k].after(b)
+	}
+	if k == wholeKind && (b == nil || b.size > size+size/wholeWaste) {
+		return s.find(largeKind, size, t)
 	}
 	return b
 }
+
+// wholeWaste is the part of a request, 1/8, by which a whole segment may be larger than the buffer that it is
+// used for again.
+const wholeWaste = 8
 
 // cut takes b out of its bins, if it is not nil, puts back what is above size bytes, and makes it busy
 // and hp's. a.mu is held.
@@ -124,7 +132,7 @@ func (a *arena) cut(hp *heap, b *block, size int64) *block {
 	}
 	b.binsOf().take(b)
 	b.leave()
-	if !b.seg.single {
+	if b.seg.kind != wholeKind {
 		if rest := a.split(b, size); rest != nil {
 			a.put(rest)
 		}
@@ -157,15 +165,17 @@ func (a *arena) takeExtents(least, most int64) *block {
 	var best *block
 	var from, size int64
 	for _, hp := range a.core.allHeaps() {
-		idle := &hp.shelf.idle
-		b := idle.largest()
-		for i := 0; b != nil && i < candidates && b.size >= a.core.granule && size < least; i++ {
-			if b.stamp.complete() {
-				if off, n := b.seg.granules.within(b.ptr, b.size, least, most); n > size {
-					best, from, size = b, off, n
+		for k := range hp.shelf.idle {
+			idle := &hp.shelf.idle[k]
+			b := idle.largest()
+			for i := 0; b != nil && i < candidates && b.size >= a.core.granule && size < least; i++ {
+				if b.stamp.complete() {
+					if off, n := b.seg.granules.within(b.ptr, b.size, least, most); n > size {
+						best, from, size = b, off, n
+					}
 				}
+				b = idle.before(b)
 			}
-			b = idle.before(b)
 		}
 	}
 	if best == nil {
@@ -189,7 +199,7 @@ func (a *arena) takeExtents(least, most int64) *block {
 func (a *arena) has(hp *heap, size int64) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return hp.shelf.find(a.core, size, nil) != nil
+	return hp.shelf.find(a.core.kindOf(size), size, nil) != nil
 }
 
 // open adds a segment and returns the one block that fills it, in no list. a.mu is held.

@@ -89,6 +89,31 @@ func (r *run) stamp() stamp {
 	return latest
 }
 
+// A kind says what a segment is for. Little blocks among large ones would keep these from being joined, and
+// their memory from going elsewhere: each kind keeps to its own segments while there is memory for more.
+type kind uint8
+
+const (
+	largeKind kind = iota
+	smallKind      // blocks of up to smallBlock bytes, and runs; where the device maps, but not in Tight
+	wholeKind      // one buffer, never split; where the device does not map
+	numKinds
+)
+
+// smallBlock is the most bytes of what goes into segments of smallKind.
+const smallBlock = 1 << 20
+
+// kindOf returns the kind of segment for a block of size bytes.
+func (c *core) kindOf(size int64) kind {
+	switch {
+	case c.mapper != nil && size <= smallBlock && c.options.Growth != Tight:
+		return smallKind
+	case c.mapper == nil && size >= c.options.Segment/2 && size > smallMax:
+		return wholeKind
+	}
+	return largeKind
+}
+
 // A segment is one range got from the device: memory, or, where the device maps, addresses that memory is
 // put behind bit by bit.
 type segment struct {
@@ -97,9 +122,7 @@ type segment struct {
 	home  *heap  // whose growth it serves
 	first *block // leftmost; the others follow by block.right
 
-	// single says that the device does not map and the segment was got for one large buffer: it is used
-	// whole, never split.
-	single bool
+	kind kind
 
 	// granules says what is mapped, for those who give the segment back. Nil bits if all of it is memory.
 	granules *granules

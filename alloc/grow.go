@@ -73,22 +73,15 @@ func (c *core) grow(hp *heap, size int64, force bool) error {
 // Large buffers get segments for themselves there, which are used again whole and go back to the device when
 // much is idle; so it is the device, which has page tables, that puts the pieces together.
 
-// single returns the least size of a buffer that gets a segment of its own, where the device does not map.
-func (c *core) single() int64 { return c.options.Segment / 2 }
-
-// singleWaste is the part of a request, 1/8, by which a whole segment may be larger than the buffer that it
-// is used for again.
-const singleWaste = 8
-
 // growSegment gets a segment of at least size bytes, larger if the device will give it.
 func (c *core) growSegment(hp *heap, size int64) error {
-	if size >= c.single() && size > smallMax {
-		return c.newSegment(hp, size, true)
+	if k := c.kindOf(size); k == wholeKind {
+		return c.newSegment(hp, size, k)
 	}
 	// Segments grow with the pool: few large ones leave fewer bounds.
 	want := max(c.options.Segment, roundLarge(c.claimed.Load()/spareShare))
 	for {
-		err := c.newSegment(hp, want, false)
+		err := c.newSegment(hp, want, largeKind)
 		if err == nil || want == size || !errors.Is(err, ErrOutOfMemory) {
 			return err
 		}
@@ -96,7 +89,7 @@ func (c *core) growSegment(hp *heap, size int64) error {
 	}
 }
 
-func (c *core) newSegment(hp *heap, size int64, single bool) error {
+func (c *core) newSegment(hp *heap, size int64, k kind) error {
 	if !c.claim(size) {
 		return errLimit
 	}
@@ -107,7 +100,7 @@ func (c *core) newSegment(hp *heap, size int64, single bool) error {
 		return err
 	}
 	c.account.AddReserved(size)
-	seg := &segment{base: p, size: size, home: hp, single: single, granules: &granules{base: p, size: size}}
+	seg := &segment{base: p, size: size, home: hp, kind: k, granules: &granules{base: p, size: size}}
 	c.estate.add(seg.granules)
 	a := &c.arena
 	a.mu.Lock()

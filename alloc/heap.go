@@ -42,7 +42,8 @@ type heap struct {
 // cacheSize is how many large blocks a heap keeps as they are when they are freed. Programs ask for the
 // sizes again that they have just freed, and then nothing has to be joined, split or looked for. What is
 // cached serves no other size, so all of it goes to the arena when a Make finds nothing there.
-// Large blocks are the fewer and the more missed: above cacheBytes only the one freed last is kept.
+// Above cacheBytes only the one freed last is kept, and only until another size is asked for: large blocks that
+// stay apart are missed.
 const (
 	cacheSize  = 8
 	cacheBytes = 32 << 20
@@ -94,6 +95,9 @@ func (hp *heap) grabLarge(size int64) *block {
 			hp.kept -= size
 			return b
 		}
+	}
+	if hp.kept > cacheBytes {
+		hp.flush()
 	}
 	return hp.takeLarge(size)
 }
@@ -265,7 +269,7 @@ func (hp *heap) hasIdle() bool {
 	a := &hp.core.arena
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return hp.shelf.bytes() > 0
+	return !hp.shelf.empty()
 }
 
 // headerFor takes the header that goes with the live block b out of the heap, or a spare one, or makes

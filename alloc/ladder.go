@@ -84,6 +84,7 @@ func (m *climber) climb() (*block, rung) {
 		{rungFresh, func() *block { return m.fresh(false) }},
 		{rungOther, m.gather},
 		{rungTrim, m.trim},
+		{rungOther, m.any},
 		{rungPending, m.pending},
 		{rungWait, m.order},
 	} {
@@ -154,7 +155,7 @@ func (m *climber) others() *block {
 		last := o.last
 		o.mu.Unlock()
 		last.look()
-		if b := m.use(m.core.arena.steal(m.heap, o, m.need)); b != nil {
+		if b := m.use(m.core.arena.steal(m.heap, o, m.need, false)); b != nil {
 			return b
 		}
 	}
@@ -165,24 +166,42 @@ func (m *climber) others() *block {
 func (m *climber) gather() *block {
 	m.core.tidyAll()
 	for _, o := range m.core.allHeaps() {
-		if b := m.use(m.core.arena.steal(m.heap, o, m.need)); b != nil {
+		if b := m.use(m.core.arena.steal(m.heap, o, m.need, false)); b != nil {
 			return b
 		}
 	}
 	return nil
 }
 
-// use makes the busy block b of m.need bytes the stream's own and serves the request from it, if it is not
-// nil.
+// any takes what fits of what is idle, of whatever kind of segment, the stream's own included.
+func (m *climber) any() *block {
+	for _, o := range m.core.allHeaps() {
+		if b := m.use(m.core.arena.steal(m.heap, o, m.need, true)); b != nil {
+			return b
+		}
+	}
+	return nil
+}
+
+// use serves the request from the busy block b of m.need bytes, if that is not nil, and leaves the heap locked
+// then.
 func (m *climber) use(b *block) *block {
+	hp := m.heap
 	if b == nil {
 		return nil
 	}
-	m.heap.mu.Lock()
-	m.heap.retire(b)
-	if b = m.heap.grab(m.size, m.class); b == nil { // the pool was closed meanwhile
-		m.heap.mu.Unlock()
+	hp.mu.Lock()
+	if hp.shut { // the pool was closed meanwhile
+		hp.retire(b)
+		hp.mu.Unlock()
+		return nil
 	}
+	if m.class >= 0 {
+		hp.newRun(b, m.class)
+		return hp.grab(m.size, m.class)
+	}
+	b.state = stateLive
+	hp.shard.Alloc(b.size)
 	return b
 }
 
@@ -200,7 +219,7 @@ func (m *climber) order() *block {
 			continue
 		}
 		m.core.waits.Add(1)
-		if b := m.use(m.core.arena.steal(m.heap, o, m.need)); b != nil {
+		if b := m.use(m.core.arena.steal(m.heap, o, m.need, false)); b != nil {
 			return b
 		}
 	}

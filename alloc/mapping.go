@@ -92,10 +92,11 @@ func (c *core) takeRoom(hp *heap, size int64) (room, error) {
 		a.mu.Lock()
 		r := c.bestRoom(hp, size)
 		if r.hole != nil {
-			hp.shelf.holes.take(r.hole)
+			holes := &hp.shelf.holes[r.hole.seg.kind]
+			holes.take(r.hole)
 			if r.right != nil && r.hole.size > r.need {
 				rest := a.split(r.hole, r.hole.size-r.need)
-				hp.shelf.holes.put(r.hole)
+				holes.put(r.hole)
 				r.hole = rest
 			}
 			r.hole.leave()
@@ -109,7 +110,7 @@ func (c *core) takeRoom(hp *heap, size int64) (room, error) {
 			return r, nil
 		}
 		a.mu.Unlock()
-		if err := c.newRange(hp, roundLarge(c.roundGranule(size))); err != nil {
+		if err := c.newRange(hp, c.kindOf(size), roundLarge(c.roundGranule(size))); err != nil {
 			return room{}, err
 		}
 	}
@@ -122,7 +123,7 @@ const holesSeen = 256
 // bestRoom returns the room in which size bytes take the fewest granules, and of those the one in which
 // least is left over, or the zero room if no hole is large enough. a.mu is held.
 func (c *core) bestRoom(hp *heap, size int64) (best room) {
-	holes := &hp.shelf.holes
+	holes := &hp.shelf.holes[c.kindOf(size)]
 	over := int64(0)
 	try := func(r room) {
 		have := int64(0)
@@ -166,8 +167,8 @@ func (c *core) bestRoom(hp *heap, size int64) (best room) {
 	return best
 }
 
-// newRange reserves addresses for a new segment that can hold size bytes and more.
-func (c *core) newRange(hp *heap, size int64) error {
+// newRange reserves addresses for a new segment of a kind that can hold size bytes and more.
+func (c *core) newRange(hp *heap, k kind, size int64) error {
 	// Half as much again as the device has: moved extents leave holes behind.
 	room := c.roundGranule(max(c.total+c.total/2, 2*size))
 	c.calls.Add(1)
@@ -186,7 +187,7 @@ func (c *core) newRange(hp *heap, size int64) error {
 	a := &c.arena
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.putHole(a.open(&segment{base: p, size: room, home: hp, granules: g}, stamp{}))
+	a.putHole(a.open(&segment{base: p, size: room, home: hp, kind: k, granules: g}, stamp{}))
 	return nil
 }
 

@@ -137,7 +137,8 @@ func (p *Pool) Stats() Stats {
 					largest = max(largest, b.size)
 				}
 			}
-			for _, list := range []*bins{&hp.shelf.idle, &hp.shelf.whole} {
+			for k := range hp.shelf.idle {
+				list := &hp.shelf.idle[k]
 				// A bin may hold sizes a little apart.
 				for b := list.largest(); b != nil; b = b.next {
 					largest = max(largest, b.size)

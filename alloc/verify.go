@@ -56,9 +56,10 @@ func (w *walk) wrong(format string, args ...any) {
 // heap checks the lists of one heap, and what the arena keeps for it. The segments come when all lists are
 // known.
 func (w *walk) heap(hp *heap) {
-	w.bins(hp, &hp.shelf.idle, stateIdle, "idle")
-	w.bins(hp, &hp.shelf.whole, stateIdle, "whole")
-	w.bins(hp, &hp.shelf.holes, stateHole, "hole")
+	for k := range numKinds {
+		w.bins(&hp.shelf.idle[k], stateIdle, "idle")
+		w.bins(&hp.shelf.holes[k], stateHole, "hole")
+	}
 	for _, b := range hp.cached {
 		if b == nil {
 			continue
@@ -126,7 +127,7 @@ func (w *walk) listed(b *block, want state, list string) {
 
 // bins checks that bitmaps and lists of s agree, and that the blocks are where their size
 // belongs.
-func (w *walk) bins(hp *heap, s *bins, want state, list string) {
+func (w *walk) bins(s *bins, want state, list string) {
 	bytes := int64(0)
 	defer func() {
 		if bytes != s.bytes {

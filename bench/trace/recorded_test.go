@@ -32,7 +32,7 @@ func TestRecorded(t *testing.T) {
 			{2 << 20, 105, alloc.Balanced, 1.05},
 			{32 << 20, 110, alloc.Balanced, 1.10},
 			{32 << 20, 1000, alloc.Balanced, 1.20},
-			{32 << 20, 1000, alloc.Tight, 1.08},
+			{32 << 20, 1000, alloc.Tight, 1.09},
 		} {
 			t.Run(fmt.Sprintf("%s/%dMiB/%d/%d", filepath.Base(name), c.granule>>20, c.percent, c.growth), func(t *testing.T) {
 				dev, err := host.Open(host.Options{Granularity: c.granule, Capacity: peak / 100 * c.percent &^ (2<<20 - 1)})
