@@ -16,9 +16,9 @@ import (
 //
 // Into the device, each goroutine fills a chunk and enqueues its transfer, piece after piece; the copy is
 // over for the caller when the last piece is in a chunk. Out of it, the caller first enqueues as many
-// transfers as he has chunks and waits for the first; then each goroutine waits for the oldest transfer,
-// empties its chunk and enqueues the next piece into it. Whoever must wait for a stream that does not come
-// along is the caller alone: the others end, and are started again when it moves.
+// transfers as there are chunks and, if the stream is busy, waits for the first; then each goroutine waits
+// for the oldest transfer, empties its chunk and enqueues the next piece into it. Only the caller waits for a
+// stream that does not come along: the others end, and are started again when it moves.
 //
 // Whatever fails, nobody starts another piece then, the chunks go back to the stage, those in flight with
 // their events, and the caller gets the first error when all goroutines have ended. None outlives its copy.
@@ -302,9 +302,11 @@ func (j *job) fill(caller bool) {
 	}
 }
 
-// prefetch enqueues the first transfers out and waits for the first of them. One chunk is enough to go on
-// with.
+// prefetch enqueues the first transfers out. Unless the stream has nothing else to do, it waits for the first of them,
+// so that no other goroutine does before they move. One chunk is enough to go on with.
 func (j *job) prefetch() error {
+	idle, err := j.b.ctx.StreamQuery(j.s)
+	idle = idle && err == nil // what is wrong the transfers meet
 	for j.count < min(aheadMost, j.pieces) {
 		c, err := j.b.stage.take(j.b, j.s, large, j.count == 0)
 		if err != nil && j.count == 0 {
@@ -314,7 +316,7 @@ func (j *job) prefetch() error {
 			break
 		}
 	}
-	if j.count > 0 {
+	if j.count > 0 && !idle {
 		// Its error is for who empties it.
 		_ = j.b.ctx.EventSynchronize(j.ahead[j.first].c.event)
 	}
