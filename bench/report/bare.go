@@ -14,10 +14,11 @@ import (
 // bareBodies are the functions that are emptied to see what the books cost: those that each
 // Make and Free calls. In a program built so nothing is counted.
 var bareBodies = map[string]map[string]string{
-	"tracker/shard.go": {
+	"internal/books/shard.go": {
 		"Alloc": "{}", "Free": "{}", "Late": "{}", "Repeat": "{}", "Pend": "{}", "Unpend": "{}",
-		"Due": "{ return false }", "Sample": "{ return false }", "Seq": "{ return 0 }",
+		"Seq": "{ return 0 }",
 	},
+	"internal/books/sample.go":  {"Due": "{ return false }", "Sample": "{ return 0 }"},
 	"internal/probe/markers.go": {"Alloc": "{}", "Free": "{}"},
 }
 
@@ -94,6 +95,6 @@ func emptied(name string, src []byte, bodies map[string]string) ([]byte, error) 
 
 // anyOf names something in each package that the emptied files import.
 var anyOf = map[string]string{
-	`"math"`: "math.MaxInt64", `"math/rand/v2"`: "rand.ExpFloat64", `"runtime"`: "runtime.GC", `"sync/atomic"`: "atomic.LoadInt64",
+	`"math"`: "math.MaxInt64", `"math/bits"`: "bits.Len64", `"math/rand/v2"`: "rand.ExpFloat64", `"runtime"`: "runtime.GC", `"sync/atomic"`: "atomic.LoadInt64",
 	`"reflect"`: "reflect.TypeOf", `"unsafe"`: "unsafe.Sizeof(0)", `"github.com/lastuse/lastuse/internal/probe"`: "probe.Magic",
 }

@@ -1,7 +1,6 @@
 package books
 
 import (
-	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -10,23 +9,6 @@ import (
 
 	"github.com/lastuse/lastuse/internal/probe"
 )
-
-// A Sample is what a sampled allocation remembers: its site, and the rate at which it was chosen,
-// from which what it stands for can be computed again when it is freed. The zero Sample is that
-// of an allocation which was not sampled.
-type Sample uint32
-
-// The lower bits of a Sample are the site's number. The others are by how many powers of two the books'
-// rate was stretched, plus one.
-const siteBits = 24
-
-func newSample(stretch uint8) Sample { return Sample(stretch+1) << siteBits }
-
-// Site returns the number of the sample's site, which is 0 before [Shard.Site] has set it.
-func (m Sample) Site() uint32 { return uint32(m) & (1<<siteBits - 1) }
-
-// rate returns the mean distance between samples of which m was one, in books whose rate is base.
-func (m Sample) rate(base int64) int64 { return base << (m>>siteBits - 1) }
 
 // OtherSites is the site of samples that came when all places were taken.
 const OtherSites = 1
@@ -210,45 +192,6 @@ func (s *sites) orphan(a *account) {
 
 // place returns the index of a's record plus one, or 0 if it is not in the table.
 func (a *account) place() uint64 { return uint64(a.index + 1) }
-
-// made adds to a site what one allocation of size bytes stands for, which was sampled at a rate.
-func (b *Books) made(st *site, rate, size int64) {
-	r := st.rec
-	objects, bytes := weigh(rate, size)
-	atomic.StoreInt64(&r.Last, b.clock())
-	atomic.AddUint64(&r.Samples, 1)
-	atomic.AddUint64(&r.AllocObjects, objects)
-	atomic.AddUint64(&r.AllocBytes, bytes)
-}
-
-// freed takes back what made has added.
-func (b *Books) freed(number uint32, rate, size int64, late bool) {
-	st := b.sites.get(number)
-	if st == nil {
-		return
-	}
-	r := st.rec
-	objects, bytes := weigh(rate, size)
-	if late {
-		atomic.AddUint64(&r.LateObjects, objects)
-		atomic.AddUint64(&r.LateBytes, bytes)
-	}
-	atomic.AddUint64(&r.FreeObjects, objects)
-	atomic.AddUint64(&r.FreeBytes, bytes)
-	runtime.KeepAlive(b)
-}
-
-// weigh returns what one sampled allocation of size bytes stands for: 1/p objects, in
-// units of 1/[probe.ObjectUnit], and size/p bytes, where p is its chance of having
-// been sampled. weigh(1, 300) is 1024, 300; weigh(1024, 1024) is 1620, 1620, as
-// every 1.58th such allocation is sampled.
-func weigh(rate, size int64) (objects, bytes uint64) {
-	if rate <= 1 || size <= 0 {
-		return probe.ObjectUnit, uint64(max(size, 0))
-	}
-	p := -math.Expm1(-float64(size) / float64(rate))
-	return uint64(probe.ObjectUnit/p + 0.5), uint64(float64(size)/p + 0.5)
-}
 
 // hashOf returns a hash of a stack's key. Two lanes, as each waits for its multiplication.
 func hashOf(key []uintptr) uint64 {

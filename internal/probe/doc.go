@@ -24,15 +24,17 @@
 //
 // # Consistent reads
 //
-// A shard has one writer at a time. For each operation it stores, in this order, an
-// object counter (MadeObjects or FreedObjects), the byte counters, and last End,
-// the number of operations done. A reader takes the words in the opposite order, which is
+// A shard has one writer at a time, under a lock that readers in the same process take too: to them its
+// words are ordinary ones. For a reader outside, of whom no memory model speaks, the writer stores for each
+// operation, in this order, an object counter (MadeObjects or FreedObjects), the byte counters, and last End,
+// the number of operations done. He takes the words in the opposite order, which is
 // the order in which they lie in memory, so one copy of the record does it: End first,
 // the bytes next and the object counters last. If End equals MadeObjects + FreedObjects then
-// no operation was under way and the values are those of one instant. If not, the reader
-// copies again; an operation takes a nanosecond or two, so it seldom has to. No
-// word is locked and the writer never waits. LateObjects and LateBytes lie outside of this and
-// may be ahead by the operation under way.
+// no operation was under way and the values are those of one instant. If not, he
+// copies again; an operation takes a nanosecond or two, so he seldom has to. The writer never waits for him.
+// A processor that does not keep stores in order (amd64 does) may show an operation under way half
+// done; what has been still for a moment is exact everywhere. LateObjects and LateBytes lie outside of
+// this and may be ahead by the operation under way.
 //
 // Changes of structure (a shard's slot given back) are bracketed by ChangeBegin
 // and ChangeEnd in the same way.

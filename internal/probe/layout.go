@@ -119,9 +119,7 @@ type Shard struct {
 }
 
 // A Site holds what the sampled allocations of one call stack stand for. Free
-// includes Late. Objects are in units of 1/[ObjectUnit]. Writers that use one stack much have
-// records of their own, parts of the site, so as not to contend for it: the site's figures are the
-// sums of its record and its parts, modulo 2^64, as what one counts another may take back.
+// includes Late. Objects are in units of 1/[ObjectUnit].
 type Site struct {
 	Hash         uint64
 	AllocObjects uint64
@@ -135,8 +133,7 @@ type Site struct {
 	TextOffset   uint64 // of its stack in the text region
 	TextLength   uint64
 	Account      uint64 // index of its account's record plus one; 0 if that is gone or unknown
-	Main         uint64 // of a part: index of its site's record plus one; else 0
-	_            [3]uint64
+	_            [4]uint64
 }
 
 // Sizes of the records in bytes, part of the layout.

@@ -306,22 +306,6 @@ func (a *Account) name() string { return string(a.Name[:min(a.NameLength, NameSi
 func (s *Snapshot) addSites(sites []Site, accounts []Account, text string) {
 	for i := range sites {
 		t := &sites[i]
-		if n := t.Main - 1; n >= uint64(i) { // no part, or one that lies; 0 wraps to the largest number
-			continue
-		} else if m := &sites[n]; m.Main == 0 {
-			m.AllocObjects += t.AllocObjects
-			m.AllocBytes += t.AllocBytes
-			m.FreeObjects += t.FreeObjects
-			m.FreeBytes += t.FreeBytes
-			m.LateObjects += t.LateObjects
-			m.LateBytes += t.LateBytes
-			m.Samples += t.Samples
-			m.Last = max(m.Last, t.Last)
-			t.AllocObjects = 0
-		}
-	}
-	for i := range sites {
-		t := &sites[i]
 		if t.AllocObjects == 0 {
 			continue
 		}

@@ -1,3 +1,5 @@
+//go:build amd64 || arm64
+
 package books
 
 // returnPCs writes the return addresses of the calls that led to the function that calls it to
