@@ -39,8 +39,9 @@ func BenchmarkMakeFree(b *testing.B) {
 	}
 }
 
-// BenchmarkSites is what call sites cost a warm pair, and what the pair costs without: pairs with sites at the
-// default rate and pairs without take turns, so that the difference does not depend on what else the machine does.
+// BenchmarkSites is what call sites cost a warm pair, and what the pair costs without: pairs with sites at
+// the default rate and pairs without take turns, so that the difference does not depend on what else the
+// machine does.
 func BenchmarkSites(b *testing.B) {
 	const pairs = 2000
 	one := func(b *testing.B, s *alloc.Stream, size int) {
@@ -64,7 +65,8 @@ func BenchmarkSites(b *testing.B) {
 				var streams [2]*alloc.Stream
 				var times [2][]float64
 				for i, rate := range []int64{-1, 0} {
-					streams[i] = newStream(b, newPool(b, host.Options{}, alloc.Options{Tracker: tracker.New(tracker.Options{Rate: rate})}))
+					books := tracker.New(tracker.Options{Rate: rate})
+					streams[i] = newStream(b, newPool(b, host.Options{}, alloc.Options{Tracker: books}))
 				}
 				deep(c.depth, func() {
 					for b.Loop() {

@@ -95,7 +95,8 @@ func (c *core) liveSites(n int) (sites []tracker.Site, unknown Unknown) {
 		sites[i].LiveBytes += l.size
 	}
 	slices.SortFunc(sites, func(a, b tracker.Site) int {
-		return cmp.Or(cmp.Compare(b.LiveBytes, a.LiveBytes), cmp.Compare(a.ID, b.ID), cmp.Compare(a.String(), b.String()))
+		return cmp.Or(cmp.Compare(b.LiveBytes, a.LiveBytes), cmp.Compare(a.ID, b.ID),
+			cmp.Compare(a.String(), b.String()))
 	})
 	return sites[:min(n, len(sites))], unknown
 }

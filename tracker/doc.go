@@ -1,69 +1,42 @@
-// Package tracker keeps the books of the foreign heap: memory that the collector
-// does not see, such as a GPU's. It knows how much is live, who allocated it, what
-// was never freed, and it can be read from outside the process at no cost to it.
+// Package tracker shows the books of the foreign heap: memory that the collector does not see, such as a
+// GPU's. It says how much is live, who allocated it and what was never freed, in the process and to
+// other programs, at no cost to the allocations.
 //
 // # Structures
 //
-//	Tracker    the books; usually one for a program
-//	Account    one holder of memory: a pool, or memory made by somebody else
-//	Shard      the counters of one writer at a time (a stream); part of an account
-//	site       a call stack that allocated, with what it holds
-//	table      where accounts, shards and sites are kept: see package internal/probe
+//	Tracker    the books; usually one for a program, given to its pools in alloc.Options
+//	account    one holder of memory: a pool, or memory made by somebody else
+//	Site       a call stack that allocated, with what it holds
+//	Event      an allocation or a free, where a history is kept
 //
-// # An allocation comes in
+// # The way in
 //
-//  1. The holder of a shard's lock calls Shard.Alloc: a few additions and plain
-//     stores into one cache line that nobody else writes.
+// Pools count and take call sites by themselves; how, package internal/books says. Tracker.Alloc and
+// Tracker.Free do it for memory that somebody else made.
 //
-//  2. Shard.Sample compares what has been made with where the next sample is due. Most often that is all.
+// # The way out
 //
-//  3. If it reports true, Tracker.Site finds the site of the stack and adds what
-//     this one sampled allocation stands for. The caller keeps the SiteID. A walk along the
-//     frame pointers tells stacks apart; only one that is seen for the first time is named.
-//
-//     A shard that samples one stack many times in a row keeps figures of its own for it, a part of
-//     the site, so that goroutines which allocate from one line do not meet there.
-//
-// # It goes out
-//
-//  1. Shard.Free, or Shard.Late if the collector found the memory dead.
-//  2. If the allocation was sampled, Tracker.Unsite takes away exactly what Site added.
-//
-// Tracker.Alloc and Tracker.Free do all of this for memory that somebody else made.
+// Tracker.Bytes, Stats and Sites for the program, Check and Main for its tests, WriteProfile for go tool
+// pprof, WriteJSON and WriteText for reports, Handler, Page and Serve for browsers, the packages prom and
+// otel for metrics, and for memwatch a table in shared memory.
 //
 // # Sampling
 //
-// The distances between samples are drawn from an exponential distribution with
-// mean Options.Rate bytes, as Go's heap profile does. An allocation of s bytes is
-// therefore sampled with probability p = 1 - exp(-s/Rate), and it is counted as 1/p
-// objects and s/p bytes, which makes every sum an unbiased estimate. At rate 1
-// every allocation is sampled, p is 1 and the figures are exact. An allocation
-// is weighed once, when it is made, so each site's live figures return to zero when
-// everything it made is freed, at any rate.
-//
-// # Invariants
-//
-// At every stop live = made - freed, for each shard, account and site, and late
-// frees are part of freed. Live bytes are part of reserved bytes, and the two are
-// never added.
-//
-// # Memory
-//
-// The mapping of the table lives as long as a Tracker, an Account or a Shard of it can
-// be reached, and is given back by the collector afterwards. A shard's slot is used
-// again only after its handle has been collected, when nothing can write to it any
-// more. Where no mapping can be made, or none is wanted, the same records live on
-// the Go heap and everything but the view from outside works as before.
+// Call stacks are sampled by bytes, as Go's heap profile does it: an allocation of s bytes is taken with
+// probability p = 1 - exp(-s/Options.Rate) and counted as 1/p objects and s/p bytes, so every sum is an
+// unbiased estimate. At rate 1 each is taken, and the figures are exact; so they are for memory made by
+// somebody else, at any rate. At the default rate a stream that allocates without a pause is sampled more
+// thinly, at most once in ten microseconds for long, so that stacks cost a thirtieth of its time at most
+// whatever the size of its buffers. Totals do not come from samples: they are exact at every rate.
 //
 // # Size
 //
 // [Tracker.Handler], [Tracker.Page] and [Tracker.Serve] make a program link net/http, about
 // 2.6 MB if nothing else in it does. Built with -tags lastuse_nohttp the package leaves the three
-// out, and WriteProfile, WriteJSON and WriteText remain. Metrics are in packages of their own,
-// prom and otel, which nothing here imports.
+// out, and WriteProfile, WriteJSON and WriteText remain.
 //
 // # Lock order
 //
-// A shard's lock (its owner's), a foreign stripe's lock, table.mu, sites.mu. Methods of Shard
-// take no lock.
+// The lock of a part of the foreign memory, then those of package internal/books, which see. Maps of segments
+// are asked for without any lock.
 package tracker

@@ -89,7 +89,8 @@ func (t *Tracker) theForeign() *foreign {
 		f := &foreign{account: t.books.NewForeign("foreign")}
 		for i := range f.stripes {
 			mu := new(sync.Mutex)
-			f.stripes[i] = stripe{mu: mu, shard: f.account.NewShard(mu), live: map[uintptr]block{}, freed: map[uintptr]freedAt{}}
+			shard := f.account.NewShard(mu)
+			f.stripes[i] = stripe{mu: mu, shard: shard, live: map[uintptr]block{}, freed: map[uintptr]freedAt{}}
 		}
 		t.foreign.Store(f)
 	})

@@ -68,14 +68,8 @@ func (t *Tracker) RanOut() error {
 	if !t.Recording() || t.historyFile == "" {
 		return nil
 	}
-	t.saveMu.Lock()
-	now := time.Now()
-	early := now.Sub(t.saved) < saveInterval
-	if !early {
-		t.saved = now
-	}
-	t.saveMu.Unlock()
-	if early {
+	now, last := time.Now().UnixNano(), t.saved.Load()
+	if now-last < int64(saveInterval) || !t.saved.CompareAndSwap(last, now) {
 		return nil
 	}
 	var b bytes.Buffer
@@ -118,7 +112,8 @@ func (t *Tracker) writeHistory(w io.Writer) {
 	events := t.History()
 	fmt.Fprintf(w, "\nlast %d events\n", len(events))
 	for _, e := range events {
-		fmt.Fprintf(w, "%s %-5s %#x %d bytes, %s\n", e.Time.UTC().Format("15:04:05.000000"), e.Kind, e.Ptr, e.Size, e.Account)
+		at := e.Time.UTC().Format("15:04:05.000000")
+		fmt.Fprintf(w, "%s %-5s %#x %d bytes, %s\n", at, e.Kind, e.Ptr, e.Size, e.Account)
 		for _, f := range e.Stack {
 			fmt.Fprintf(w, "\t%s\n\t\t%v\n", f.Function, f)
 		}

@@ -1,6 +1,7 @@
 package tracker
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -55,7 +56,10 @@ type report struct {
 }
 
 func (t *Tracker) report() report {
-	r := report{Version: reportVersion, Time: time.Now(), Rate: t.Rate(), Stats: t.Stats(), Sites: t.Sites(), Segments: t.segments()}
+	r := report{
+		Version: reportVersion, Time: time.Now(), Rate: t.Rate(),
+		Stats: t.Stats(), Sites: t.Sites(), Segments: t.segments(),
+	}
 	if r.Sites == nil {
 		r.Sites = []Site{}
 	}
@@ -75,14 +79,14 @@ func (t *Tracker) WriteJSON(w io.Writer) error {
 
 // WriteText writes the totals, the sites and the history for people to read.
 func (t *Tracker) WriteText(w io.Writer) error {
-	p := &failing{w: w}
+	p := new(bytes.Buffer)
 	st := t.Stats()
 	fmt.Fprintf(p, "foreign heap: %v\n\n", st)
 	tab := tabwriter.NewWriter(p, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tab, "live\tpending\treserved\tpeak\tobjects\tmade\tfreed\tlate\t account")
 	for _, a := range st.Accounts {
-		fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t%d\t%d\t%d\t%d\t %s\n", human(a.Live), human(a.Pending), human(a.Reserved),
-			human(a.Peak), a.LiveObjects, a.Made, a.Freed, a.Late, a.Name)
+		fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t%d\t%d\t%d\t%d\t %s\n", human(a.Live), human(a.Pending),
+			human(a.Reserved), human(a.Peak), a.LiveObjects, a.Made, a.Freed, a.Late, a.Name)
 	}
 	tab.Flush()
 	switch {
@@ -91,7 +95,7 @@ func (t *Tracker) WriteText(w io.Writer) error {
 	case t.Rate() < 0:
 		fmt.Fprint(p, "\nsites are not kept\n")
 	default:
-		fmt.Fprintf(p, "\nsites, as estimated from one sample for %s\n", human(t.Rate()))
+		fmt.Fprintf(p, "\nsites, as estimated from one sample for %s or more\n", human(t.Rate()))
 	}
 	for _, s := range t.Sites() {
 		fmt.Fprintf(p, "%s live in %d, %s made in %d, %d freed late\n",
@@ -107,23 +111,8 @@ func (t *Tracker) WriteText(w io.Writer) error {
 		fmt.Fprintf(p, "%d samples found no room for their site\n", st.SitesLost)
 	}
 	t.writeHistory(p)
-	if p.err != nil {
-		return fmt.Errorf("tracker: report: %w", p.err)
+	if _, err := p.WriteTo(w); err != nil {
+		return fmt.Errorf("tracker: report: %w", err)
 	}
 	return nil
-}
-
-// failing remembers the first error of a writer and then writes nothing more.
-type failing struct {
-	w   io.Writer
-	err error
-}
-
-func (f *failing) Write(b []byte) (int, error) {
-	if f.err != nil {
-		return 0, f.err
-	}
-	n, err := f.w.Write(b)
-	f.err = err
-	return n, err
 }

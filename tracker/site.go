@@ -91,7 +91,8 @@ func (t *Tracker) Sites() (all []Site) {
 		all = append(all, newSite(s))
 	}
 	slices.SortFunc(all, func(a, b Site) int {
-		return cmp.Or(cmp.Compare(b.LiveBytes, a.LiveBytes), cmp.Compare(b.AllocBytes, a.AllocBytes), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(b.LiveBytes, a.LiveBytes), cmp.Compare(b.AllocBytes, a.AllocBytes),
+			cmp.Compare(a.ID, b.ID))
 	})
 	return all
 }

@@ -3,7 +3,6 @@ package tracker
 import (
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/lastuse/lastuse/internal/books"
 )
@@ -46,9 +45,8 @@ const (
 type Tracker struct {
 	books *books.Books
 
-	historyFile string // where RanOut saves; "" for nowhere
-	saveMu      sync.Mutex
-	saved       time.Time // protected by saveMu
+	historyFile string       // where RanOut saves; "" for nowhere
+	saved       atomic.Int64 // when it did, in nanoseconds since 1970
 
 	foreignOnce sync.Once
 	foreign     atomic.Pointer[foreign] // nil until memory made by somebody else is told of

@@ -33,7 +33,8 @@ type account struct {
 // A shard is the record behind a [Shard].
 type shard struct {
 	rec    *probe.Shard
-	index  uint32              // its number; inside the table if that has so many
+	index  int                 // in the table, or -1
+	number uint32              // no other has it
 	at     int                 // in account.shards; protected by Books.mu
 	lock   sync.Locker         // of the writer
 	handle weak.Pointer[Shard] // nil when it has been collected; written once
@@ -60,15 +61,17 @@ func (b *Books) newAccount(name string, flags uint32) *Account {
 	return a
 }
 
-// NewShard returns counters for one more writer, who writes under lock. Readers take it too, so it is held
-// for a short time only, and whoever holds it calls no method that says it takes the locks of shards. The books
-// keep the lock after the Shard has been collected: it must be no part of what leads to the Shard, or that never is.
+// NewShard returns counters for one more writer, who writes under lock. Readers take it too, so it is held for
+// a short time only, and whoever holds it calls no method that says it takes the locks of shards.
+//
+// The books keep the lock for longer than the Shard: it must be no part of what leads to the Shard, which would
+// never be collected then.
 func (a *Account) NewShard(lock sync.Locker) *Shard {
 	b := a.books
 	s := new(Shard)
 	r := b.addShard(a.account, &shard{lock: lock, handle: weak.Make(s)})
 	r.rec.Next = distance(a.rate)
-	s.rec, s.account, s.seq, s.at = r.rec, a, probe.Seq(r.index, 0), b.clock()
+	s.rec, s.account, s.seq, s.at = r.rec, a, probe.Seq(r.number, 0), b.clock()
 	runtime.AddCleanup(s, slot.release, slot{books: b, account: a.account, shard: r})
 	return s
 }
@@ -211,7 +214,8 @@ func (a *account) gather() gathered {
 	}
 }
 
-// add adds the counters of the shards. If locked is true the caller holds the locks of those that can be reached.
+// add adds the counters of the shards. If locked is true the caller holds the locks of those that can be
+// reached.
 func (g *gathered) add(locked bool) {
 	for _, s := range g.shards {
 		held := locked && s.handle.Value() != nil

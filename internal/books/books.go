@@ -2,6 +2,7 @@ package books
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -59,13 +60,13 @@ type Books struct {
 	sites    sites
 	history  *history // nil if none is kept
 
-	mu        sync.Mutex
-	open      []*account   // protected by mu
-	past      probe.Totals // of accounts that are gone; protected by mu
-	pastPeak  uint64       // bytes; bound of live bytes up to when the last account went; protected by mu
-	freeSlots []uint32     // shard slots to be used again; protected by mu
-	freeRooms []int        // account slots to be used again; protected by mu
-	next      uint32       // number of the next new shard; protected by mu
+	mu       sync.Mutex
+	open     []*account   // protected by mu
+	past     probe.Totals // of accounts that are gone; protected by mu
+	pastPeak uint64       // bytes; bound of live bytes up to when the last account went; protected by mu
+	outside  uint32       // shards that found no room so far; protected by mu
+
+	freeShards, freeAccounts []int // records to be used again; protected by mu
 }
 
 // New returns empty books.
@@ -156,7 +157,8 @@ func (b *Books) Totals() Totals {
 	for i := range open {
 		g := &open[i]
 		g.add(false)
-		add(&all.Totals, g.Totals) // of the same moment, lest accounts that are gone seem to have made the difference
+		// Of the same moment as theirs, lest accounts that are gone seem to have made the difference.
+		add(&all.Totals, g.Totals)
 		all.shown.Pending += g.shown.Pending
 		all.shown.Reserved += g.shown.Reserved
 		t.Accounts = append(t.Accounts, g.stats())
@@ -166,31 +168,41 @@ func (b *Books) Totals() Totals {
 	return t
 }
 
+// vacant returns the number of a record of g that nobody uses, or -1 if all n are in use.
+func vacant(free *[]int, g *probe.Region, n int) int {
+	if k := len(*free); k > 0 {
+		index := (*free)[k-1]
+		*free = (*free)[:k-1]
+		return index
+	}
+	if g.Used < uint64(n) {
+		return int(g.Used)
+	}
+	atomic.AddUint64(&g.Lost, 1)
+	return -1
+}
+
+// occupy says that the record with a number is in use. It is called within change.
+func occupy(g *probe.Region, index int) {
+	if uint64(index) == g.Used {
+		atomic.AddUint64(&g.Used, 1)
+	}
+}
+
 // addAccount makes a record for a new account.
 func (b *Books) addAccount(name string, flags uint32) *account {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	a := &account{name: name, index: -1, refs: 1}
 	g := &b.head.Accounts
-	switch used := g.Used; {
-	case len(b.freeRooms) > 0:
-		a.index = b.freeRooms[len(b.freeRooms)-1]
-		b.freeRooms = b.freeRooms[:len(b.freeRooms)-1]
-	case used < uint64(len(b.accounts)):
-		a.index = int(used)
-	}
-	if a.index < 0 {
-		a.rec = new(probe.Account)
-		atomic.AddUint64(&g.Lost, 1)
-	} else {
+	index := vacant(&b.freeAccounts, g, len(b.accounts))
+	a := &account{name: name, index: index, rec: new(probe.Account), refs: 1}
+	if a.index >= 0 {
 		a.rec = &b.accounts[a.index]
 	}
 	b.change(func() {
-		*a.rec = probe.Account{State: probe.StateOpen, Flags: flags, NameLength: uint32(min(len(name), probe.NameSize))}
-		copy(a.rec.Name[:], name)
-		if a.index >= 0 && uint64(a.index) == g.Used {
-			atomic.AddUint64(&g.Used, 1)
-		}
+		*a.rec = probe.Account{State: probe.StateOpen, Flags: flags}
+		a.rec.NameLength = uint32(copy(a.rec.Name[:], name))
+		occupy(g, a.index)
 	})
 	b.open = append(b.open, a)
 	return a
@@ -200,43 +212,25 @@ func (b *Books) addAccount(name string, flags uint32) *account {
 func (b *Books) addShard(a *account, s *shard) *shard {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var index uint32
-	var rec *probe.Shard
 	g := &b.head.Shards
-	switch used := g.Used; {
-	case a.index < 0: // readers could not tell whose it is
-		index = b.outside()
-	case len(b.freeSlots) > 0:
-		index = b.freeSlots[len(b.freeSlots)-1]
-		b.freeSlots = b.freeSlots[:len(b.freeSlots)-1]
-	case used < uint64(len(b.shards)):
-		index = uint32(used)
-	default:
-		index = b.outside()
+	free, n := &b.freeShards, len(b.shards)
+	if a.index < 0 { // readers could not tell whose it is
+		free, n = new([]int), 0
 	}
-	inside := uint64(index) < uint64(len(b.shards))
-	if inside {
-		rec = &b.shards[index]
+	s.rec, s.index, s.at = new(probe.Shard), vacant(free, g, n), len(a.shards)
+	if s.index >= 0 {
+		s.rec, s.number = &b.shards[s.index], uint32(s.index)
 	} else {
-		rec = new(probe.Shard)
-		atomic.AddUint64(&g.Lost, 1)
+		s.number = uint32(len(b.shards)) + b.outside
+		b.outside++
 	}
 	b.change(func() {
-		*rec = probe.Shard{State: probe.StateOpen, Account: uint32(max(a.index, 0))}
-		if inside && uint64(index) == g.Used {
-			atomic.AddUint64(&g.Used, 1)
-		}
+		*s.rec = probe.Shard{State: probe.StateOpen, Account: uint32(max(a.index, 0))}
+		occupy(g, s.index)
 	})
-	s.rec, s.index, s.at = rec, index, len(a.shards)
 	a.shards = append(a.shards, s)
 	a.refs++
 	return s
-}
-
-// outside returns the number of a shard that is not in the table.
-func (b *Books) outside() uint32 {
-	b.next++
-	return uint32(len(b.shards)) + b.next - 1
 }
 
 // A slot says what a collected handle leaves behind.
@@ -254,8 +248,8 @@ func (s slot) release() {
 	defer b.mu.Unlock()
 	if s.shard != nil {
 		b.change(func() { a.fold(s.shard) })
-		if uint64(s.shard.index) < uint64(len(b.shards)) {
-			b.freeSlots = append(b.freeSlots, s.shard.index)
+		if s.shard.index >= 0 {
+			b.freeShards = append(b.freeShards, s.shard.index)
 		}
 	}
 	if a.refs--; a.refs == 0 {
@@ -290,15 +284,10 @@ func (b *Books) remove(a *account) {
 	past.FreedObjects, past.FreedBytes = past.MadeObjects, past.MadeBytes
 	b.sites.orphan(a)
 	add(&b.past, *past)
-	for i, o := range b.open {
-		if o == a {
-			b.open = append(b.open[:i], b.open[i+1:]...)
-			break
-		}
-	}
+	b.open = slices.DeleteFunc(b.open, func(o *account) bool { return o == a })
 	*a.rec = probe.Account{}
 	if a.index >= 0 {
-		b.freeRooms = append(b.freeRooms, a.index)
+		b.freeAccounts = append(b.freeAccounts, a.index)
 	}
 }
 

@@ -40,8 +40,8 @@
 // At the default rate the mean distance is the rate times a power of two, so large that a shard which
 // goes on allocating at its present speed takes one sample in an Interval: what a stack costs is then a fixed
 // share of a busy stream's time, however large its buffers are, while one that allocates some thousand
-// times a second, or has just begun, is sampled at the rate itself. The mean changes only when a sample is drawn, and the Sample
-// remembers it, so nothing above changes.
+// times a second, or has just begun, is sampled at the rate itself. The mean changes only when a sample
+// is drawn, and the Sample remembers it, so nothing above changes.
 //
 // # Invariants
 //

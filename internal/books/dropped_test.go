@@ -45,7 +45,7 @@ func TestDroppedShard(t *testing.T) {
 	eventually(t, func() bool {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		return len(b.freeSlots) == 1
+		return len(b.freeShards) == 1
 	})
 	st := a.Stats()
 	require.Equal(t, []int64{500, 1500, 2, 1, 1500}, []int64{st.Live, st.Total, st.Made, st.Freed, st.Peak})

@@ -31,8 +31,8 @@ func callers(pcs []uintptr) []uintptr { return pcs[:runtime.Callers(3, pcs)] }
 // own are the packages whose frames at the top of a stack are ours, not the
 // user's: a site is where the user called one of them.
 var own = []string{
-	"github.com/lastuse/lastuse/alloc.", "github.com/lastuse/lastuse/alloc/", "github.com/lastuse/lastuse/tracker.",
-	"github.com/lastuse/lastuse/internal/books.", "runtime.",
+	"github.com/lastuse/lastuse/alloc.", "github.com/lastuse/lastuse/alloc/",
+	"github.com/lastuse/lastuse/tracker.", "github.com/lastuse/lastuse/internal/books.", "runtime.",
 }
 
 // isOwn reports whether f is a frame of the runtime and not of a user or a test of it.
@@ -55,29 +55,24 @@ func users(pcs []uintptr) []uintptr {
 
 // Frames returns the calls of a stack, as runtime.Callers returns it, innermost first, without our own
 // on top and without the runtime's at the bottom. If nothing would be left it returns all of them.
-func Frames(pcs []uintptr) []Frame {
-	var all []Frame
-	from, top := 0, true
-	for it := runtime.CallersFrames(pcs); len(pcs) > 0; {
+func Frames(pcs []uintptr) (all []Frame) {
+	to := 0
+	for it := runtime.CallersFrames(users(pcs)); len(pcs) > 0; {
 		f, more := it.Next()
 		if f.PC != 0 {
 			all = append(all, Frame{Function: f.Function, File: f.File, Line: f.Line})
-			if top = top && isOwn(f); top {
-				from = len(all)
+			if !strings.HasPrefix(f.Function, "runtime.") {
+				to = len(all)
 			}
 		}
 		if !more {
 			break
 		}
 	}
-	to := len(all)
-	for to > from && strings.HasPrefix(all[to-1].Function, "runtime.") {
-		to--
-	}
-	if from == to {
+	if to == 0 {
 		return all
 	}
-	return all[from:to]
+	return all[:to]
 }
 
 // otherStack is the text of otherSites.

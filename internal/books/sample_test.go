@@ -60,7 +60,7 @@ func TestBusyShardsSampleSeldom(t *testing.T) {
 				every = at
 			}
 			want := float64(time.Duration(n) * 60 * time.Nanosecond / every)
-			// The rate is the next power of two: half as many samples at least. What is one sample takes no less than one allocation.
+			// The rate is the next power of two: half as many samples at least.
 			require.Less(t, float64(samples), want+6*math.Sqrt(want)+Burst+20)
 			require.Greater(t, float64(samples), want/2-6*math.Sqrt(want/2)-20)
 		})
