@@ -426,3 +426,21 @@ func TestOrderConforms(t *testing.T) {
 		})
 	}
 }
+
+// So does a device that runs everything late, alone and checked.
+func TestLateConforms(t *testing.T) {
+	for _, mapping := range []bool{true, false} {
+		for seed := range uint64(4) {
+			alloctest.TestDevice(t, func(tb testing.TB) alloc.Device {
+				h, err := host.Open(host.Options{NoMapping: !mapping, Granularity: 64 << 10})
+				require.NoError(tb, err)
+				late := alloctest.NewLate(h, seed)
+				tb.Cleanup(func() { assert.NoError(tb, late.Faults()) })
+				if seed%2 == 0 {
+					return late
+				}
+				return alloctest.Ordered(tb, late)
+			})
+		}
+	}
+}

@@ -234,8 +234,9 @@ func (s *suite) fills() {
 
 // noGoMemory checks that the calls of a pool's paths allocate nothing on the Go heap.
 func (s *suite) noGoMemory() {
-	if _, is := s.dev.(*Order); is {
-		s.Skip("the checker takes stacks")
+	switch s.dev.(type) {
+	case *Order, *Late:
+		s.Skip("what is here for tests may")
 	}
 	h, u := s.stream(), s.stream()
 	e := s.event()

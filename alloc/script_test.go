@@ -1,0 +1,301 @@
+package alloc_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/alloc"
+	"github.com/lastuse/lastuse/alloc/alloctest"
+	"github.com/lastuse/lastuse/alloc/host"
+)
+
+// A script is a program of bytes that uses a small pool with several streams in every way, by the rules and
+// with no more order than they want. The device runs everything as late as it may (alloctest.Late), and all
+// its hand-overs are checked (alloctest.Order). Beside it runs a naive model that knows which bytes each
+// buffer must hold, and which streams have used it since when: contents are compared on the device, when the
+// work's turn comes. After each step the books must balance, and every invariant that Check knows must hold.
+type script struct {
+	t     testing.TB
+	bytes []byte
+
+	host    *host.Device
+	late    *alloctest.Late
+	order   *alloctest.Order
+	options alloc.Options
+	pool    *alloc.Pool
+
+	streams []*alloc.Stream // the first one is the default stream
+	buffers []*scriptBuffer
+	pinned  []*scriptPinned
+	live    int64 // bytes asked for, but for those dropped
+	dropped int   // buffers that the collector is to find
+	foreign int64 // bytes adopted
+	steps   []func(*script)
+	taken   int
+	older   bool  // a pool that was closed has memory
+	wrong   error // what was found on the device
+}
+
+// A use is what a stream was given; since then it may have been given more.
+type use struct {
+	stream *alloc.Stream
+	event  alloc.Event // recorded right behind it
+	noted  bool        // there is one
+}
+
+// A scriptBuffer is a buffer and who must be waited for before what.
+type scriptBuffer struct {
+	alloc.Buffer[byte]
+	fill    byte // what it holds
+	known   bool // that it does
+	maker   *alloc.Stream
+	writer  use   // the latest
+	readers []use // since
+	held    []*alloc.Stream
+	gone    bool // it has been freed or dropped, or its pool is closed
+}
+
+// A scriptPinned is page-locked memory and who is at work with it.
+type scriptPinned struct {
+	alloc.Pinned[byte]
+	fill byte
+	uses []use
+}
+
+func newScript(t testing.TB, text []byte) *script {
+	m := &script{t: t, bytes: text}
+	options, more := m.next(), m.next()
+	var err error
+	m.host, err = host.Open(host.Options{Capacity: 4 << 20, Granularity: 64 << 10, NoMapping: options&1 != 0})
+	require.NoError(t, err)
+	m.late = alloctest.NewLate(m.host, uint64(more))
+	m.order = alloctest.NewOrder(m.late, func(f *alloctest.Finding) { m.fail(f) })
+	m.options = alloc.Options{Segment: 128 << 10, CollectWait: time.Millisecond}
+	if options&2 != 0 && options&4 != 0 {
+		m.options.Check, m.options.Quarantine = true, 256<<10
+	}
+	if options&24 != 0 {
+		m.options.Limit = 1 << 20 << (options >> 3 & 1)
+		m.options.Segment = m.options.Limit >> (options >> 5 & 3)
+	}
+	if options&128 != 0 {
+		m.options.Keep = 256 << 10
+	}
+	m.open(3 + int(more>>6))
+	m.choose()
+	return m
+}
+
+// open opens a pool with so many streams.
+func (m *script) open(streams int) {
+	var err error
+	m.pool, err = alloc.NewPool(m.order, m.options)
+	require.NoError(m.t, err)
+	m.streams = []*alloc.Stream{m.pool.DefaultStream()}
+	for len(m.streams) < streams {
+		m.streams = append(m.streams, newStream(m.t, m.pool))
+	}
+}
+
+// fail notes what is wrong first, if anything is.
+func (m *script) fail(err error) {
+	if m.wrong == nil {
+		m.wrong = err
+	}
+}
+
+// next takes a byte of the script, or 0 at its end.
+func (m *script) next() byte {
+	if len(m.bytes) == 0 {
+		return 0
+	}
+	x := m.bytes[0]
+	m.bytes = m.bytes[1:]
+	return x
+}
+
+// run runs the script, and reports what is wrong.
+func (m *script) run() error {
+	for len(m.bytes) > 0 && m.wrong == nil {
+		m.step()
+		m.check()
+	}
+	if m.wrong == nil {
+		m.finish()
+	}
+	m.fail(m.late.Faults())
+	return m.wrong
+}
+
+// stream takes a stream that the script chooses.
+func (m *script) stream() *alloc.Stream { return m.streams[int(m.next())%len(m.streams)] }
+
+// used returns the use of what s has just been given.
+func (m *script) used(s *alloc.Stream, how byte) use {
+	u := use{stream: s}
+	if how%2 == 0 {
+		u.event, u.noted = s.Record(), true
+	}
+	return u
+}
+
+// behind puts s behind a use, in one of the ways there are.
+func (m *script) behind(s *alloc.Stream, u use, how byte) {
+	switch {
+	case u.stream == nil || u.stream == s:
+	case u.noted && how%8 == 0:
+		m.fail(u.event.Sync())
+	case u.noted && how%8 == 1:
+		for !u.event.Query() {
+		}
+	case u.noted && how%8 < 6:
+		s.WaitEvent(u.event)
+	case how%8 == 6:
+		m.fail(u.stream.Sync())
+	default:
+		s.Wait(u.stream)
+	}
+}
+
+// toRead puts s behind the latest writer of b, toWrite behind the readers as well.
+func (m *script) toRead(s *alloc.Stream, b *scriptBuffer, how byte) {
+	m.behind(s, use{stream: b.maker}, how)
+	m.behind(s, b.writer, how)
+}
+
+func (m *script) toWrite(s *alloc.Stream, b *scriptBuffer, how byte) {
+	m.toRead(s, b, how)
+	for _, r := range b.readers {
+		m.behind(s, r, how>>3)
+	}
+}
+
+// has notes that s has read b, wrote that it has written it. Everybody else who uses b comes behind that one,
+// and so behind the Make.
+func (m *script) has(s *alloc.Stream, b *scriptBuffer, how byte) {
+	b.readers = append(b.readers, m.used(s, how))
+}
+
+func (m *script) wrote(s *alloc.Stream, b *scriptBuffer, fill, how byte) {
+	b.fill, b.known = fill, true
+	b.maker, b.writer, b.readers = nil, m.used(s, how), b.readers[:0]
+}
+
+// pick returns a buffer that the script chooses, of the pool that is open, or nil.
+func (m *script) pick() *scriptBuffer {
+	x := int(m.next())
+	for i := range m.buffers {
+		if b := m.buffers[(x+i)%len(m.buffers)]; !b.gone {
+			return b
+		}
+	}
+	return nil
+}
+
+// forget takes b from the buffers.
+func (m *script) forget(b *scriptBuffer) {
+	m.live -= int64(b.Len())
+	b.gone = true
+	for i, x := range m.buffers {
+		if x == b {
+			last := len(m.buffers) - 1
+			m.buffers[i], m.buffers[last] = m.buffers[last], nil
+			m.buffers = m.buffers[:last]
+			return
+		}
+	}
+}
+
+// verify enqueues a comparison of b with what it must hold.
+func (m *script) verify(s *alloc.Stream, b *scriptBuffer) {
+	if !b.known {
+		return
+	}
+	want, n := b.fill, b.Len()
+	compare := func(p []alloc.Param) { m.compare("on the device", rawBytes(p[0].Ptr, n), want) }
+	m.fail(m.late.Launch(s, compare, b.Arg()))
+}
+
+// compare looks for bytes that are not want.
+func (m *script) compare(where string, got []byte, want byte) {
+	if len(got) == 0 || got[0] == want && bytes.Equal(got[1:], got[:len(got)-1]) {
+		return
+	}
+	for i, x := range got {
+		if x != want {
+			m.fail(fmt.Errorf("wrong contents %s: byte %d of %d is %#x, want %#x", where, i, len(got), x, want))
+			return
+		}
+	}
+}
+
+// check compares the books with what the script knows.
+func (m *script) check() {
+	if m.wrong != nil {
+		return
+	}
+	if m.taken++; m.taken%16 == 0 || m.taken%4 == 0 && !m.options.Check { // which reads memory, and so runs work
+		m.fail(m.pool.Check())
+	}
+	m.fail(m.late.Faults())
+	st := m.pool.Stats()
+	live := int64(0)
+	for _, b := range m.buffers {
+		if !b.gone {
+			live++
+		}
+	}
+	for _, c := range []struct {
+		what string
+		ok   bool
+	}{
+		{"live + pending + idle = reserved", st.Reserved == st.Live+st.Pending+st.Idle},
+		{"idle is not negative", st.Idle >= 0},
+		{"live buffers are counted", st.Buffers >= live && st.Buffers <= live+int64(m.dropped)},
+		{"the limit holds", m.options.Limit == 0 || st.Reserved-m.foreign <= m.options.Limit},
+		{"reserved is what the device gave", m.older || st.Reserved+st.PinnedReserved == m.host.Used()},
+	} {
+		if !c.ok {
+			m.fail(fmt.Errorf("the books: %s: %d live buffers, %+v, device %d", c.what, live, st, m.host.Used()))
+		}
+	}
+}
+
+// finish compares everything, frees it, and closes the pool: the device must have everything again.
+func (m *script) finish() {
+	for i, b := range m.buffers {
+		if !b.gone {
+			s := m.streams[i%len(m.streams)]
+			m.toRead(s, b, byte(i))
+			m.verify(s, b)
+		}
+	}
+	for len(m.buffers) > 0 && m.wrong == nil {
+		b := m.buffers[0]
+		b.Free()
+		m.forget(b)
+		m.check()
+	}
+	for _, h := range m.pinned {
+		h.Free()
+	}
+	for _, s := range m.streams {
+		m.fail(s.Sync())
+	}
+	m.close()
+	if m.wrong == nil && m.dropped == 0 && m.host.Used() != 0 {
+		m.fail(fmt.Errorf("%d bytes are left", m.host.Used()))
+	}
+}
+
+// close closes the pool, which may say that buffers are live.
+func (m *script) close() {
+	if err := m.pool.Close(); err != nil && !errors.Is(err, alloc.ErrLive) {
+		m.fail(err)
+	}
+}
