@@ -108,7 +108,8 @@ func pairCase(shape string, sizes ...int64) asked {
 		question: fmt.Sprintf("pair shape=%s sizes=%s ms=20", shape, strings.Join(bytes, ",")),
 		peers:    who,
 		write: func(q question) string {
-			return q.line(int(q.number("n", 1)), q.list("ns")[0], "ns/op", q.values["allocs"], "allocs/op")
+			return q.line(int(q.number("n", 1)), q.list("ns")[0], "ns/op", q.values["allocs"], "allocs/op",
+				q.values["clock"], "clock-ns")
 		},
 	}
 }

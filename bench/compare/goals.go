@@ -42,6 +42,16 @@ func (f found) of(name, pool, unit string) float64 {
 	return math.NaN()
 }
 
+// all returns all values with a unit.
+func (f found) all(unit string) (values []float64) {
+	for _, results := range f {
+		for _, r := range results {
+			values = append(values, r.values[unit]...)
+		}
+	}
+	return values
+}
+
 // share returns what a pool's answers are of those that peers gave in the same rounds, of the least in
 // each: the median, and NaN if there is no such round. The machine's clock may have another speed in the
 // next round.

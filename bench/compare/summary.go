@@ -84,6 +84,10 @@ func (r *run) summarize(raw string) error {
 		return err
 	}
 	w := bufio.NewWriter(f)
+	if c := results.all("clock-ns"); c != nil {
+		fmt.Fprintf(w, "the processor's clock: four cycles took %.3f ns (%.3f to %.3f, least %.3f)\n\n",
+			median(c), quantile(c, 0.25), quantile(c, 0.75), quantile(c, 0))
+	}
 	judge(w, results, "lastuse-"+r.device)
 	for _, name := range names {
 		fmt.Fprintf(w, "%s\n", name)
