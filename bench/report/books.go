@@ -16,7 +16,7 @@ func runTracker(r *raw) error {
 			return err
 		}
 	}
-	return r.test("tracker.test", "", "^Benchmark(RateOne|Callers)$", r.time(100*time.Millisecond), r.count())
+	return r.test("books.test", "", "^Benchmark(RateOne|Callers)$", r.time(100*time.Millisecond), r.count())
 }
 
 // trackerTables makes the tables of the part tracker.

@@ -35,7 +35,7 @@ func (b *bench) build(dir string) error {
 	into, peers := dir+string(filepath.Separator), filepath.Join(b.root, "bench", "peers")
 	steps := []buildStep{
 		{"the tools", "", []string{"go", "build", "-o", into, "./cmd/lastuse", "./cmd/memwatch", "./bench/peers/nilness"}, false},
-		{"the benchmarks", "", []string{"go", "test", "-c", "-o", into, "./bench", "./bench/early", "./tracker"}, false},
+		{"the benchmarks", "", []string{"go", "test", "-c", "-o", into, "./bench", "./bench/early", "./internal/books"}, false},
 		{"the benchmarks without books", "", []string{"go", "test", "-c", "-overlay", list, "-o", filepath.Join(dir, "bare.test"), "./bench"}, false},
 		{"programs that are watched, and compare", "", []string{"go", "build", "-o", into, "./cmd/memwatch/testdata/pairs", "./bench/compare"}, false},
 		// What may be missing.

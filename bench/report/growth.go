@@ -17,7 +17,10 @@ import (
 const grownModule = "grown"
 
 // copied are the packages of which it has copies: the runtime, and programs that use it.
-var copied = []string{"alloc", "alloc/host", "tracker", "finalize", "internal/probe", "bench/early/work", "bench/early/plain"}
+var copied = []string{
+	"alloc", "alloc/host", "tracker", "finalize", "internal/books", "internal/custody", "internal/extent", "internal/probe",
+	"bench/early/work", "bench/early/plain",
+}
 
 // growth times the analyzers on modules of several sizes: some copies of the same packages, and one
 // package that has the same functions several times. What they import from elsewhere has been analyzed

@@ -62,7 +62,7 @@ var parts = []part{
 	{"traces", "recorded programs, replayed", tracesAbout, runTraces, traceTables, "traces", tracePlots},
 	{"tracker", "what the books cost",
 		"The warm pair of a program that keeps its books and of one that is built without them, in turns. With `rate=default` stacks are sampled " +
-			"for each 512 KiB, so above that size nearly every pair has its stack taken. The second table has every stack taken, against runtime.Callers alone.",
+			"for each 512 KiB, or for as much as the stream makes in ten microseconds. The second table has every stack taken, against runtime.Callers alone.",
 		runTracker, trackerTables, "", nil},
 	{"neverfree", "a program that never frees",
 		"Buffers of 1 MiB, each filled, under a limit of 1 GiB, by a program that frees and by one that leaves all to the collector. " +
