@@ -1,6 +1,6 @@
 package alloc
 
-import "sync"
+import "github.com/lastuse/lastuse/internal/lockrank"
 
 // An arena has the pool's segments and its large idle blocks. A heap that needs a large block, or one
 // to cut a run from, takes it here, and brings it back when it has no more use for it.
@@ -17,7 +17,7 @@ import "sync"
 type arena struct {
 	core *core
 
-	mu      sync.Mutex
+	mu      lockrank.Mutex[rankArena]
 	segs    []*segment
 	structs *block // spare ones, linked by next
 	closed  bool   // nothing is given out any more

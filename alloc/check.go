@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/lastuse/lastuse/internal/books"
+	"github.com/lastuse/lastuse/internal/lockrank"
 	"github.com/lastuse/lastuse/tracker"
 )
 
@@ -105,7 +106,7 @@ type checked struct {
 type checker struct {
 	stream uintptr // of the device, for looking at memory; nothing else runs on it
 
-	mu     sync.Mutex
+	mu     lockrank.Mutex[rankChecker]
 	held   quarantine
 	graves map[grave]*checked
 	order  []grave // oldest first, from next on

@@ -5,13 +5,13 @@ import (
 	"maps"
 	"runtime"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/lastuse/lastuse/finalize"
 	"github.com/lastuse/lastuse/internal/books"
 	"github.com/lastuse/lastuse/internal/custody"
+	"github.com/lastuse/lastuse/internal/lockrank"
 )
 
 // An estate is what a pool has from its device: what must go back when the pool
@@ -30,13 +30,13 @@ type estate struct {
 	door    atomic.Uint64 // how many are inside, and the bits below: see enter
 	settled chan struct{} // closed when settle is through
 
-	mu      sync.Mutex           // held briefly, over no call of the device
-	ranges  map[Ptr]*granules    // segments
-	pinned  map[uintptr]int64    // page-locked memory: bytes by address
-	streams map[uintptr]struct{} // to be destroyed
-	wrapped map[uintptr]struct{} // not to be destroyed, but waited for
-	events  []uintptr            // all that were ever made
-	idle    []uintptr            // those that stand for nothing now
+	mu      lockrank.Mutex[rankEstate] // held briefly, over no call of the device
+	ranges  map[Ptr]*granules          // segments
+	pinned  map[uintptr]int64          // page-locked memory: bytes by address
+	streams map[uintptr]struct{}       // to be destroyed
+	wrapped map[uintptr]struct{}       // not to be destroyed, but waited for
+	events  []uintptr                  // all that were ever made
+	idle    []uintptr                  // those that stand for nothing now
 	adopted map[*adopted]struct{}
 
 	pinnedAccount *books.Account // nil if there never was page-locked memory

@@ -1,6 +1,6 @@
 package alloc
 
-import "sync"
+import "github.com/lastuse/lastuse/internal/lockrank"
 
 // granules says what of a segment is mapped, and where each extent begins. Where the device does not map,
 // bits is nil and all of the segment is memory.
@@ -9,7 +9,7 @@ type granules struct {
 	size int64 // bytes
 	unit int64 // bytes
 
-	mu     sync.Mutex
+	mu     lockrank.Mutex[rankGranules]
 	bits   []uint64 // mapped
 	starts []uint64 // first granule of an extent
 }

@@ -2,10 +2,10 @@ package alloc
 
 import (
 	"runtime"
-	"sync"
 	"sync/atomic"
 
 	"github.com/lastuse/lastuse/finalize"
+	"github.com/lastuse/lastuse/internal/lockrank"
 	"github.com/lastuse/lastuse/internal/probe"
 )
 
@@ -120,7 +120,7 @@ func (h *header) unbind() {
 type owners struct {
 	chunks atomic.Pointer[[]*ownerChunk] // only grows, under mu
 
-	mu   sync.Mutex
+	mu   lockrank.Mutex[rankOwners]
 	used uint32
 	free []uint32 // numbers of dead headers
 }

@@ -1,10 +1,10 @@
 package alloc
 
 import (
-	"sync"
 	"unsafe"
 
 	"github.com/lastuse/lastuse/internal/books"
+	"github.com/lastuse/lastuse/internal/lockrank"
 )
 
 // A heap serves the Makes and Frees of one stream. It has runs with idle slots by size class, a few
@@ -16,15 +16,15 @@ import (
 type heap struct {
 	_ [128]byte // no two heaps share a cache line
 
-	mu     *sync.Mutex       // by itself: the readers of the shard keep it
-	shard  *books.Shard      // the counters
-	shut   bool              // the pool is closed
-	elems  [8]unsafe.Pointer // element types known to be good, by address: see elemWord
-	runs   [numClasses]*run  // runs with idle slots, by class
-	core   *core             // constant
-	cached [cacheSize]*block // large blocks that were freed last
-	turn   int               // place in cached of the next one
-	kept   int64             // bytes in cached
+	mu     *lockrank.Mutex[rankHeap] // by itself: the readers of the shard keep it
+	shard  *books.Shard              // the counters
+	shut   bool                      // the pool is closed
+	elems  [8]unsafe.Pointer         // element types known to be good, by address: see elemWord
+	runs   [numClasses]*run          // runs with idle slots, by class
+	core   *core                     // constant
+	cached [cacheSize]*block         // large blocks that were freed last
+	turn   int                       // place in cached of the next one
+	kept   int64                     // bytes in cached
 
 	headers *header // spare ones
 	batches *batch  // spare ones

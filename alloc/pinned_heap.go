@@ -2,12 +2,12 @@ package alloc
 
 import (
 	"slices"
-	"sync"
 	"sync/atomic"
 	"unsafe"
 
 	"github.com/lastuse/lastuse/finalize"
 	"github.com/lastuse/lastuse/internal/books"
+	"github.com/lastuse/lastuse/internal/lockrank"
 	"github.com/lastuse/lastuse/internal/probe"
 )
 
@@ -19,7 +19,7 @@ type pinnedHeap struct {
 
 	index atomic.Pointer[[]*pinnedSegment] // by address; the slice is never written again
 
-	mu      *sync.Mutex // by itself: the readers of the shard keep it
+	mu      *lockrank.Mutex[rankHeap] // by itself: the readers of the shard keep it
 	shard   *books.Shard
 	classes []pinnedClass
 	pending int // blocks
@@ -87,7 +87,7 @@ func (c *core) pinnedHeap() *pinnedHeap {
 		return hp
 	}
 	account := books.Of(c.books).NewAccount(c.dev.Name() + " page-locked")
-	hp := &pinnedHeap{core: c, account: account, mu: new(sync.Mutex)}
+	hp := &pinnedHeap{core: c, account: account, mu: new(lockrank.Mutex[rankHeap])}
 	hp.shard = hp.account.NewShard(hp.mu)
 	hp.index.Store(new([]*pinnedSegment))
 	c.estate.mu.Lock()

@@ -13,6 +13,7 @@ import (
 	"github.com/lastuse/lastuse/finalize"
 	"github.com/lastuse/lastuse/internal/books"
 	"github.com/lastuse/lastuse/internal/custody"
+	"github.com/lastuse/lastuse/internal/lockrank"
 	"github.com/lastuse/lastuse/tracker"
 )
 
@@ -114,8 +115,8 @@ type core struct {
 	rungs   [numRungs]atomic.Int64
 	waits   atomic.Int64 // waits inserted between streams for the sake of memory
 
-	mu      sync.Mutex // guards what follows and changes of heaps; taken before a heap's
-	spare   []*heap    // of closed streams
+	mu      lockrank.Mutex[rankCore] // guards what follows and changes of heaps; taken before a heap's
+	spare   []*heap                  // of closed streams
 	streams map[*Stream]struct{}
 }
 
@@ -288,7 +289,7 @@ func (c *core) openStream(p *Pool, h uintptr, wrapped bool) (*Stream, error) {
 	} else {
 		old := c.allHeaps()
 		mu := &new(struct {
-			sync.Mutex
+			lockrank.Mutex[rankHeap]
 			_ [120]byte // no two heaps' share a cache line
 		}).Mutex
 		hp = &heap{core: c, mu: mu, shard: c.account.NewShard(mu)}

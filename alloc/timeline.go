@@ -3,8 +3,9 @@ package alloc
 import (
 	"errors"
 	"math"
-	"sync"
 	"sync/atomic"
+
+	"github.com/lastuse/lastuse/internal/lockrank"
 )
 
 // A timeline says how far the device has come with the work of a stream. It is counted in events.
@@ -23,15 +24,15 @@ type timeline struct {
 	done    atomic.Uint64 // events up to this number are known to be complete
 	exposed atomic.Bool   // others have the handle and may capture the stream
 
-	mu       sync.Mutex // held over calls that record and query, never over ones that wait
-	handle   uintptr    // written while no stream has the timeline
-	open     bool       // a stream has it
-	recorded uint64     // highest number that really has an event
-	marks    []*mark    // recorded and not known to be complete, oldest first
-	failed   error      // of a call that has no result of its own; Sync returns it
+	mu       lockrank.Mutex[rankTimeline] // held over calls that record and query, never over ones that wait
+	handle   uintptr                      // written while no stream has the timeline
+	open     bool                         // a stream has it
+	recorded uint64                       // highest number that really has an event
+	marks    []*mark                      // recorded and not known to be complete, oldest first
+	failed   error                        // of a call that has no result of its own; Sync returns it
 
-	afterMu sync.Mutex           // held over nothing
-	after   map[*timeline]uint64 // by timeline, the number of the event that later work here runs after
+	afterMu lockrank.Mutex[rankAfter] // held over nothing
+	after   map[*timeline]uint64      // by timeline, the number of the event that later work here runs after
 }
 
 // A stamp is a point on a timeline: all work that was enqueued on the stream before it. It says whose

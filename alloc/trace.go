@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"sync"
 	"time"
+
+	"github.com/lastuse/lastuse/internal/lockrank"
 )
 
 // traceHead is the first line of a trace. Package bench/trace reads what follows.
@@ -26,12 +27,12 @@ const traceRoom = 64 << 10
 type trace struct {
 	begin time.Time
 
-	mu    sync.Mutex
+	mu    lockrank.Mutex[rankTrace]
 	lines []byte // protected by mu
 
-	writing sync.Mutex // taken before mu
-	w       io.Writer  // protected by writing
-	err     error      // the first of w; protected by writing
+	writing lockrank.Mutex[rankWriting] // taken before mu
+	w       io.Writer                   // protected by writing
+	err     error                       // the first of w; protected by writing
 }
 
 // newTrace begins a trace of a pool on the named device.
