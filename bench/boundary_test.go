@@ -45,7 +45,7 @@ func BenchmarkBoundary(b *testing.B) {
 		for _, g := range []int64{granule, 0} {
 			b.Run(fmt.Sprintf("sizes=512B-%dKiB/mapping=%v", most>>10, g > 0), func(b *testing.B) {
 				events := churn(live, steps, 512, most)
-				_, ratio := overhead(b, events, g, 1)
+				_, ratio := overhead(b, events, g, 1, alloc.Balanced)
 				p, s := plainPool(b, g, 0, 1)
 				held := make([]alloc.Buffer[byte], buffers(events))
 				replay(b, events, s, held)

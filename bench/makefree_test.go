@@ -16,7 +16,7 @@ func BenchmarkMakeFree(b *testing.B) {
 	for _, size := range []int{256, 4 << 10, 64 << 10, 1 << 20, 16 << 20, 64 << 20, 1 << 30} {
 		for _, pool := range []string{"lastuse", "lastuse-nosites"} {
 			b.Run(fmt.Sprintf("size=%s/pool=%s", sizeName(size), pool), func(b *testing.B) {
-				p, s := simPool(b, granule, 1)
+				p, s := simPool(b, granule, 1, alloc.Balanced)
 				if pool == "lastuse-nosites" {
 					p, s = plainPool(b, granule, 0, 1)
 				}

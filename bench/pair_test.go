@@ -14,45 +14,41 @@ import (
 	"github.com/lastuse/lastuse/tracker"
 )
 
-// The stand-ins must be right to be compared with.
-func TestStandIns(t *testing.T) {
-	for name, h := range map[string]heap{"ordered": newOrdered(1 << 40), "linked": newLinked(1 << 40)} {
-		t.Run(name, func(t *testing.T) {
-			events := randomAllocations(2000, 4, 1)
-			at := make(map[int]uintptr)
-			sizes := make(map[int]int64)
-			for _, e := range events {
-				if e.size == 0 {
-					h.free(at[e.number])
-					delete(at, e.number)
-					continue
-				}
-				p := h.malloc(e.size)
-				if e.number%50 == 0 {
-					for other, q := range at {
-						require.False(t, p < q+uintptr(sizes[other]) && q < p+uintptr(e.size), "two buffers overlap")
-					}
-				}
-				at[e.number], sizes[e.number] = p, e.size
+// The stand-in must be right to be compared with.
+func TestStandIn(t *testing.T) {
+	h := newOrdered(1 << 40)
+	at := make(map[int]uintptr)
+	sizes := make(map[int]int64)
+	for _, e := range randomAllocations(2000, 4, 1) {
+		if e.size == 0 {
+			h.free(at[e.number])
+			delete(at, e.number)
+			continue
+		}
+		p := h.malloc(e.size)
+		if e.number%50 == 0 {
+			for other, q := range at {
+				require.False(t, p < q+uintptr(sizes[other]) && q < p+uintptr(e.size), "two buffers overlap")
 			}
-			p := h.malloc(1 << 40)
-			require.EqualValues(t, 1<<40, p, "all is one piece again")
-		})
+		}
+		at[e.number], sizes[e.number] = p, e.size
 	}
+	p := h.malloc(1 << 40)
+	require.EqualValues(t, 1<<40, p, "all is one piece again")
 }
 
-// The ratios that are promised, with a little of the workloads.
+// The ratios that Tight promises, with a little of the workloads.
 func TestOverhead(t *testing.T) {
 	for _, c := range []struct {
 		maxMiB  int64
 		streams int
 		most    float64
 	}{{1, 1, 1.15}, {4, 1, 1.05}, {64, 1, 1.05}, {1024, 1, 1.05}, {4, 8, 1.10}, {64, 8, 1.10}, {1024, 8, 1.10}} {
-		_, ratio := overhead(t, randomAllocations(1000, c.maxMiB, c.streams), granule, c.streams)
+		_, ratio := overhead(t, randomAllocations(1000, c.maxMiB, c.streams), granule, c.streams, alloc.Tight)
 		require.LessOrEqual(t, ratio, c.most, "%+v", c)
 	}
 	for name, events := range minimalloc(t) {
-		_, ratio := overhead(t, events, granule, 1)
+		_, ratio := overhead(t, events, granule, 1, alloc.Tight)
 		require.LessOrEqual(t, ratio, 1.05, name)
 	}
 }
@@ -160,7 +156,7 @@ func BenchmarkPair(b *testing.B) {
 	for size := 256; size <= 1<<30; size *= 4 {
 		for _, sites := range []string{"sampled", "none"} {
 			b.Run(fmt.Sprintf("size=%d/sites=%s", size, sites), func(b *testing.B) {
-				p, s := simPool(b, granule, 1)
+				p, s := simPool(b, granule, 1, alloc.Balanced)
 				if sites == "none" {
 					p, s = plainPool(b, granule, 0, 1)
 				}
@@ -182,47 +178,6 @@ func BenchmarkPair(b *testing.B) {
 				require.Equal(b, before, p.Stats().DeviceCalls, "a warm pool calls no device")
 				runtime.KeepAlive(p)
 			})
-		}
-	}
-}
-
-// BenchmarkBookkeeping replays RMM's workload, processor time per Make or Free, on the pool and on the
-// stand-ins. All of them are warm: they have run it once. All have one address range that
-// is large enough, so none ever asks the device; what growth costs is in BenchmarkRandomAllocations.
-func BenchmarkBookkeeping(b *testing.B) {
-	for _, n := range []int{1_000, 10_000, 100_000} {
-		for _, m := range []int64{1, 4, 64, 1024} {
-			events := randomAllocations(n, m, 1)
-			run := func(name string, replay func()) {
-				b.Run(fmt.Sprintf("n=%d/max=%dMiB/allocator=%s", n, m, name), func(b *testing.B) {
-					replay()
-					begin := cpuTime()
-					for b.Loop() {
-						replay()
-					}
-					b.ReportMetric(0, "ns/op")
-					b.ReportMetric(float64(cpuTime()-begin)/float64(b.N)/float64(len(events)), "cpu-ns/step")
-				})
-			}
-			p, s := plainPool(b, 0, 1<<38, 1)
-			held := make([]alloc.Buffer[byte], n)
-			run("lastuse", func() { replay(b, events, s, held) })
-			runtime.KeepAlive(p)
-			for name, h := range map[string]heap{"ordered": newOrdered(1 << 40), "linked": newLinked(1 << 40)} {
-				if name == "linked" && n > 10_000 {
-					continue // minutes
-				}
-				at := make([]uintptr, n)
-				run(name, func() {
-					for _, e := range events {
-						if e.size > 0 {
-							at[e.number] = h.malloc(e.size)
-						} else {
-							h.free(at[e.number])
-						}
-					}
-				})
-			}
 		}
 	}
 }

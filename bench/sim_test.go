@@ -108,9 +108,9 @@ func (d *sim) Unmap(p alloc.Ptr, n int64) error {
 }
 
 // simPool returns a pool on a sim with streams.
-func simPool(tb testing.TB, granule int64, streams int) (*alloc.Pool, []*alloc.Stream) {
+func simPool(tb testing.TB, granule int64, streams int, g alloc.Growth) (*alloc.Pool, []*alloc.Stream) {
 	tb.Helper()
-	p, err := alloc.NewPool(newSim(granule), alloc.Options{})
+	p, err := alloc.NewPool(newSim(granule), alloc.Options{Growth: g})
 	require.NoError(tb, err)
 	all := make([]*alloc.Stream, streams)
 	for i := range all {

@@ -5,29 +5,20 @@ import (
 	"sync"
 )
 
-// Stand-ins for the shapes of the allocators that programs use today, in one address range and
-// without anything but the bookkeeping: one mutex, a map from pointer to block, neighbours
-// that are merged on a free. They track nothing and know no streams.
-
-// A heap hands out addresses.
-type heap interface {
-	malloc(size int64) uintptr
-	free(p uintptr)
-}
-
-// A chunk is a block of a stand-in.
+// A chunk is a block of the stand-in.
 type chunk struct {
 	ptr         uintptr
 	size        int64
 	free        bool
 	left, right *chunk // neighbours in the range
 
-	a, b *chunk // children in the set, or next and previous in the list
+	a, b *chunk // children in the set; a is the next of the spare ones
 	rank uint32
 }
 
 // ordered is a best fit over an ordered set keyed by size and address, the shape of PyTorch's
-// and CuPy's allocators: here a treap.
+// and CuPy's allocators: here a treap. It is a stand-in without anything but the bookkeeping, in one
+// address range: one mutex, a map from pointer to block, neighbours that are merged on a free.
 type ordered struct {
 	mu    sync.Mutex
 	root  *chunk
@@ -171,66 +162,4 @@ func join(c *chunk, spare **chunk) {
 		r.right.left = c
 	}
 	r.a, *spare = *spare, r
-}
-
-// linked is a best fit by a walk along a list of free chunks in order of address, the
-// shape of RMM's pool, coalescing by the walk's end included.
-type linked struct {
-	mu    sync.Mutex
-	first *chunk // of the free ones, linked by a
-	live  map[uintptr]*chunk
-	spare *chunk
-}
-
-func newLinked(size int64) *linked {
-	return &linked{live: make(map[uintptr]*chunk), first: &chunk{ptr: 1 << 40, size: size, free: true}}
-}
-
-func (h *linked) malloc(size int64) uintptr {
-	size = (size + 511) &^ 511
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	var best **chunk
-	for at := &h.first; *at != nil; at = &(*at).a {
-		if c := *at; c.size >= size && (best == nil || c.size < (*best).size) {
-			if best = at; c.size == size {
-				break
-			}
-		}
-	}
-	c := *best
-	next := c.a
-	if rest := split(c, size, &h.spare); rest != nil {
-		rest.a = next
-		*best = rest
-	} else {
-		*best = next
-	}
-	c.free, c.a = false, nil
-	h.live[c.ptr] = c
-	return c.ptr
-}
-
-func (h *linked) free(p uintptr) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	c := h.live[p]
-	delete(h.live, p)
-	c.free = true
-	var before *chunk
-	at := &h.first
-	for *at != nil && (*at).ptr < c.ptr {
-		before = *at
-		at = &before.a
-	}
-	c.a, *at = *at, c
-	if c.right != nil && c.right == c.a {
-		c.a = c.right.a
-		join(c, &h.spare)
-	}
-	if before != nil && c.left == before {
-		next := c.a
-		join(before, &h.spare)
-		before.a = next
-	}
 }

@@ -100,8 +100,10 @@ func replay(tb testing.TB, events []event, streams []*alloc.Stream, held []alloc
 
 // overhead replays a workload on a new pool and returns the pool's figures and the most it
 // reserved, as a multiple of the most that was asked for.
-func overhead(tb testing.TB, events []event, granule int64, streams int) (alloc.Stats, float64) {
-	p, all := simPool(tb, granule, streams)
+func overhead(tb testing.TB, events []event, granule int64, streams int, g alloc.Growth) (
+	alloc.Stats, float64,
+) {
+	p, all := simPool(tb, granule, streams, g)
 	held := make([]alloc.Buffer[byte], buffers(events))
 	replay(tb, events, all, held)
 	if b, is := tb.(*testing.B); is {
@@ -172,7 +174,7 @@ func BenchmarkRandomAllocations(b *testing.B) {
 						var st alloc.Stats
 						var ratio float64
 						for b.Loop() {
-							st, ratio = overhead(b, events, g, streams)
+							st, ratio = overhead(b, events, g, streams, alloc.Balanced)
 						}
 						b.ReportMetric(ratio, "reserved/requested")
 						b.ReportMetric(float64(st.DeviceCalls), "devicecalls")
@@ -233,7 +235,7 @@ func BenchmarkMiniMalloc(b *testing.B) {
 				var st alloc.Stats
 				var ratio float64
 				for b.Loop() {
-					st, ratio = overhead(b, events, g, 1)
+					st, ratio = overhead(b, events, g, 1, alloc.Balanced)
 				}
 				b.ReportMetric(ratio, "reserved/requested")
 				b.ReportMetric(float64(st.DeviceCalls), "devicecalls")

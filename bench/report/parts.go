@@ -40,8 +40,8 @@ var parts = []part{
 		}, streamsTables, "scaling", streamsPlots},
 	{"handoff", "made by one goroutine, freed by another",
 		"Pairs of goroutines, one of which makes buffers of 4 KiB on its stream and hands them through a channel to the other, which frees them: the shape " +
-			"of xmalloc's test. Wall time by the buffers of one pair. `ordered` is a stand-in of the shape of PyTorch's allocator (see RMM's workload " +
-			"below), and the channel alone carries numbers.",
+			"of xmalloc's test. Wall time by the buffers of one pair. `ordered` is a stand-in of the shape of PyTorch's allocator, " +
+			"written here, and the channel alone carries numbers.",
 		func(r *raw) error {
 			return r.test("bench.test", "", "^BenchmarkHandOff$", r.time(100*time.Millisecond), r.count())
 		}, handOffTables, "handoff", handOffPlots},
@@ -54,11 +54,6 @@ var parts = []part{
 		"The most that was reserved as a multiple of the most that was asked for. RMM's random_allocations with RMM's parameters, and the eleven " +
 			"problems of MiniMalloc. What a device without memory is asked for is the same in every run, so there is one of each; on the GPU there are more. `mapping` says whether the device can map memory anywhere.",
 		runRandom, randomTables, "fragmentation", randomPlots},
-	{"replay", "RMM's workload against the usual shapes of allocators",
-		"Processor time for each Make or Free of RMM's random_allocations, warm. `ordered` is best fit over an ordered set with a map from pointers, the shape " +
-			"of PyTorch's and CuPy's pools, and `linked` best fit along a list, the shape of RMM's. Both are stand-ins written here: one " +
-			"mutex, no streams, no books. They do less than lastuse does.",
-		runReplay, replayTables, "", nil},
 	{"traces", "recorded programs, replayed", tracesAbout, runTraces, traceTables, "traces", tracePlots},
 	{"tracker", "what the books cost",
 		"The warm pair of a program that keeps its books and of one that is built without them, in turns. With `rate=default` stacks are sampled " +

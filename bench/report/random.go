@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"math"
-	"time"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -88,21 +87,4 @@ func randomPlots(f *rawFile) ([][]*plot.Plot, error) {
 	p.Y.Min, p.Y.Max = 0, max(p.Y.Max*1.25, 5)
 	p.Y.Tick.Marker = ticks{axis{show: whole}, 10}
 	return one(p), nil
-}
-
-// runReplay runs the books of the random workloads.
-func runReplay(r *raw) error {
-	pattern := "^BenchmarkBookkeeping$/n=(1000|10000)$/max=(1|64)MiB$"
-	if r.quick {
-		pattern = "^BenchmarkBookkeeping$/n=1000$/max=(1|64)MiB$"
-	}
-	return r.test("bench.test", "", pattern, r.time(200*time.Millisecond), r.count())
-}
-
-// replayTables makes a table of each number of buffers.
-func replayTables(f *rawFile, add addTable) {
-	for _, n := range values(f.only("Bookkeeping"), "n") {
-		all := f.only("Bookkeeping", "n="+n)
-		add(n+" buffers: processor time of a Make or a Free", pivot(all, "max", "allocator", "cpu-ns/step", duration))
-	}
 }
