@@ -32,7 +32,7 @@ var (
 	pools = []string{"lastuse", "lastuse-nosites", "rmm-pool", "rmm-arena", "rmm-async",
 		"torch-native", "torch-expandable", "torch-async", "cupy-memory", "driver-async"}
 	firsts    = append(slices.Clone(pools), "driver-plain", "driver-vmm")
-	replayers = append(slices.Clone(pools), "lastuse-tight", "lastuse-fast", "rmm-half", "rmm-async-grown")
+	replayers = append(slices.Clone(pools), "lastuse-tight", "lastuse-fast", "rmm-preset", "rmm-async-grown")
 	steady    = []string{"lastuse", "lastuse-fast"}
 	limited   = []string{"lastuse", "lastuse-tight", "lastuse-fast", "rmm-pool",
 		"torch-native", "torch-expandable", "torch-async", "driver-async"}

@@ -14,7 +14,7 @@ func peers(bin, scripts, self, ours string) (all []*peer) {
 	for _, kind := range []string{"", "-nosites", "-tight", "-fast"} {
 		add(ours+kind, self, "-serve", ours+kind)
 	}
-	for _, kind := range []string{"pool", "half", "arena", "async", "async-grown"} {
+	for _, kind := range []string{"pool", "preset", "arena", "async", "async-grown"} {
 		add("rmm-"+kind, filepath.Join(bin, "rmm_peer"), kind)
 	}
 	for _, kind := range []string{"native", "expandable", "async"} {
