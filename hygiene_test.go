@@ -41,13 +41,13 @@ var importRules = []deptest.Rule{
 	},
 	{
 		Match:   "internal/books",
-		Allow:   []string{"std", "internal/probe", "golang.org/x/sys/..."},
+		Allow:   []string{"std", "internal/lockrank", "internal/probe", "golang.org/x/sys/..."},
 		Deny:    []string{"C", "testing", "net", "tracker/...", "alloc/...", tools},
 		Because: "an allocator counts through it on each Make, under its own lock: how the figures are shown is the tracker's affair",
 	},
 	{
 		Match:   "tracker",
-		Allow:   []string{"std", "internal/books", "internal/probe", "github.com/dustin/go-humanize"},
+		Allow:   []string{"std", "internal/books", "internal/lockrank", "internal/probe", "github.com/dustin/go-humanize"},
 		Deny:    []string{"C", "testing", "alloc/...", "tracker/prom", "tracker/otel", "github.com/cilium/...", tools},
 		Because: "the books are the ground others stand on: observing must need neither a device nor a compiler",
 	},

@@ -37,6 +37,6 @@
 //
 // # Lock order
 //
-// The lock of a part of the foreign memory, then those of package internal/books, which see. Maps of segments
-// are asked for without any lock.
+// The lock of a stripe of the foreign memory, then those of package internal/books, which see. Maps of
+// segments are asked for without any lock.
 package tracker

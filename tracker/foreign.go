@@ -3,10 +3,10 @@ package tracker
 import (
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 
 	"github.com/lastuse/lastuse/internal/books"
+	"github.com/lastuse/lastuse/internal/lockrank"
 	"github.com/lastuse/lastuse/internal/probe"
 )
 
@@ -58,7 +58,7 @@ type foreign struct {
 }
 
 type stripe struct {
-	mu     *sync.Mutex // the shard's: see books.Account.NewShard
+	mu     *lockrank.Mutex[rankForeign] // the shard's: see books.Account.NewShard
 	shard  *books.Shard
 	live   map[uintptr]block   // protected by mu
 	freed  map[uintptr]freedAt // protected by mu; at most freedKept, those in order
@@ -66,6 +66,10 @@ type stripe struct {
 	oldest int                 // protected by mu
 	_      [64]byte
 }
+
+type rankForeign struct{}
+
+func (rankForeign) Rank() int { return lockrank.Shard }
 
 // A block is foreign memory that is live.
 type block struct {
@@ -88,7 +92,7 @@ func (t *Tracker) theForeign() *foreign {
 	t.foreignOnce.Do(func() {
 		f := &foreign{account: t.books.NewForeign("foreign")}
 		for i := range f.stripes {
-			mu := new(sync.Mutex)
+			mu := new(lockrank.Mutex[rankForeign])
 			shard := f.account.NewShard(mu)
 			f.stripes[i] = stripe{mu: mu, shard: shard, live: map[uintptr]block{}, freed: map[uintptr]freedAt{}}
 		}

@@ -3,11 +3,11 @@ package books
 import (
 	"runtime"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
 
+	"github.com/lastuse/lastuse/internal/lockrank"
 	"github.com/lastuse/lastuse/internal/probe"
 )
 
@@ -60,7 +60,7 @@ type Books struct {
 	sites    sites
 	history  *history // nil if none is kept
 
-	mu       sync.Mutex
+	mu       lockrank.Mutex[rankBooks]
 	open     []*account   // protected by mu
 	past     probe.Totals // of accounts that are gone; protected by mu
 	pastPeak uint64       // bytes; bound of live bytes up to when the last account went; protected by mu
@@ -244,6 +244,9 @@ type slot struct {
 // more. It runs as a cleanup.
 func (s slot) release() {
 	b, a := s.books, s.account
+	if s.shard != nil {
+		s.shard.end()
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if s.shard != nil {
@@ -257,17 +260,21 @@ func (s slot) release() {
 	}
 }
 
-// fold adds the counters of one of a's shards to a's own and empties the record.
+// end takes the counters out of the record of a shard whose writer is gone, for readers that may still come by.
+func (s *shard) end() {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.last, s.folded = totals(s.rec), true
+}
+
+// fold adds the counters of one of a's shards, which has ended, to a's own and empties the record.
 // The bound on a's peak is taken before: while a shard was there, live
 // bytes never exceeded the sum of what is left of past shards and the peaks of present ones.
 // The caller holds mu.
 func (a *account) fold(s *shard) {
 	atomic.StoreUint64(&a.rec.PeakPast, a.peak())
-	s.lock.Lock() // its writer is gone: only readers hold it, who do not wait for mu
-	s.last, s.folded = totals(s.rec), true
-	*s.rec = probe.Shard{}
-	s.lock.Unlock()
 	add(&a.rec.Past, s.last)
+	*s.rec = probe.Shard{}
 	last := a.shards[len(a.shards)-1]
 	a.shards[s.at], last.at = last, s.at
 	a.shards[len(a.shards)-1] = nil

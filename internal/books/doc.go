@@ -59,12 +59,11 @@
 //
 // # Lock order
 //
-//	the lock of a shard that can be reached: its owner's, or a reader's, who holds no other lock
-//	  Books.mu
-//	    the lock of a shard that has been collected, when it is folded into its account
-//	    sites.mu
-//	history.mu
+//	locks of the owners
+//	  the lock of a shard
+//	    Books.mu: accounts and shards that come and go; sites.mu: new sites; history.mu
 //
-// Methods of Shard take none but for Site (sites.mu) and Record (history.mu). Account.Stats and Books.Totals
-// take locks of shards that can be reached and hold none meanwhile.
+// None of the last three is taken under another. Methods of Shard take none but for Site (sites.mu) and Record
+// (history.mu). Account.Stats and Books.Totals take the locks of shards one by one and hold no other
+// meanwhile.
 package books

@@ -2,8 +2,9 @@ package books
 
 import (
 	"runtime"
-	"sync"
 	"time"
+
+	"github.com/lastuse/lastuse/internal/lockrank"
 )
 
 // A Kind says what an event was.
@@ -20,7 +21,7 @@ const historyDepth = 28
 
 // history is a ring of the last events. Nothing in it is allocated for an event.
 type history struct {
-	mu    sync.Mutex
+	mu    lockrank.Mutex[rankHistory]
 	ring  []event // protected by mu
 	next  int     // where the next event goes; protected by mu
 	wraps bool    // the ring is full; protected by mu

@@ -104,8 +104,12 @@ func (s *Shard) Site(m Sample, size int64) Sample {
 // Sample it does nothing. It needs no lock and may be called from any goroutine.
 func (s *Shard) Unsite(m Sample, size int64, late bool) {
 	if m != 0 {
-		s.account.books.freed(m.Site(), m.rate(s.account.rate), size, late)
+		s.unsite(m, size, late)
 	}
+}
+
+func (s *Shard) unsite(m Sample, size int64, late bool) {
+	s.account.books.freed(m.Site(), m.rate(s.account.rate), size, late)
 	runtime.KeepAlive(s)
 }
 

@@ -3,10 +3,10 @@ package books
 import (
 	"runtime"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/lastuse/lastuse/internal/lockrank"
 	"github.com/lastuse/lastuse/internal/probe"
 )
 
@@ -47,7 +47,7 @@ type sites struct {
 	chunks  atomic.Pointer[[]*[siteChunk]*site] // by number - 1
 	count   atomic.Int64
 
-	mu   sync.Mutex
+	mu   lockrank.Mutex[rankSites]
 	text int // bytes of the table's text in use; protected by mu
 }
 

@@ -13,5 +13,10 @@ package lockrank
 // A Rank is a type whose zero value says which rank it stands for.
 type Rank interface{ Rank() int }
 
-// Least is the rank under which several mutexes of one rank may be held.
-const Least = 0
+const (
+	// Least is the rank under which several mutexes of one rank may be held.
+	Least = 0
+	// Shard is the least rank of a lock under which counters are written, but in package alloc, whose heaps
+	// have one of their own. Books is that of all mutexes of package books: they are taken last.
+	Shard, Books = 90, 100
+)
