@@ -12,22 +12,14 @@ import "errors"
 // fragments lie at the ends of large blocks. Growth uses them up: where one lies beside a hole, a request
 // may begin or end in it, and takes a granule less if it is large enough.
 
-// extents is into how many extents a request is cut while memory is plenty: a call of the device costs the
-// same for any size, so a few are cheap.
-const extents = 4
-
-// extent returns the size of the extents that n bytes of fresh memory come in: a granule where all memory may
-// be wanted, under a limit or when an eighth of the device is reserved, because the smaller extents are the
-// sooner they are all idle.
+// extent returns the size of the extents that n bytes of fresh memory come in: one while memory is plenty, as a
+// call of the device costs the same for any size; a granule each where all memory may be wanted, under a limit
+// or when an eighth of the device is reserved, because the smaller extents are the sooner they are all idle.
 func (c *core) extent(n int64) int64 {
-	e := c.granule
 	if c.options.Growth == Tight || c.options.Limit > 0 || c.claimed.Load()+n > c.total/8 {
-		return e
+		return c.granule
 	}
-	for extents*e < n {
-		e *= 2
-	}
-	return e
+	return n
 }
 
 // roundGranule rounds n up to whole granules.

@@ -103,6 +103,8 @@ func (w *walk) heap(hp *heap) {
 // held checks the quarantine, and with it what is pending in each heap.
 func (w *walk) held(k *checker) {
 	if k != nil {
+		k.mu.Lock()
+		defer k.mu.Unlock()
 		for b := k.held.first; b != nil; b = b.next {
 			w.listed(b, statePending, "quarantine")
 			w.pens[b.heap()] += b.size
