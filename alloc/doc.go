@@ -1,6 +1,6 @@
-// Package alloc gives Go programs memory of a device, such as a GPU, that is freed when it
-// is last used: by an explicit Free, in nanoseconds and in stream order, and in any case
-// after the collector has found its owner dead.
+// Package alloc gives Go programs memory of a device, such as a GPU, that is freed when it is last used: by
+// an explicit Free, in nanoseconds and in stream order, and in any case after the collector has found its
+// owner dead.
 //
 //	pool, err := alloc.NewPool(dev, alloc.Options{})
 //	s, err := pool.NewStream()
@@ -10,12 +10,11 @@
 //
 // # The rules of stream order
 //
-// Memory made on a stream may be used on that stream at once. Another stream t may use
-// it after t.Wait(s). A Free comes after all work with the buffer that was enqueued
-// before it, on any stream; the caller does not wait. Handles given to a launch are resolved when
-// it is enqueued. The pool learns on which streams a buffer is used from the copies, fills,
-// launches and Ptr calls that name them: an address used on a stream that was not named is outside of
-// the promise.
+// Memory made on a stream may be used on that stream at once. Another stream t may use it after t.Wait(s).
+// A Free comes after all work with the buffer that was enqueued before it, on any stream; the caller does
+// not wait. Handles given to a launch are resolved when it is enqueued. The pool learns on which streams a
+// buffer is used from the copies, fills, launches and Ptr calls that name them: an address used on a stream
+// that was not named is outside of the promise.
 //
 // # The picture
 //
@@ -38,107 +37,115 @@
 //	header    what a Buffer points to and the collector watches
 //	estate    what must go back to the device; it outlives the Pool
 //
-// A small block, of up to 32 KiB, is a slot of a run: its size is one of 32 size classes, which waste at most
-// 11.1 % beyond the multiple of 512 bytes that alignment wants. A large block is the best fit among the idle
-// blocks of its stream. It is cut to size, and joined with its idle neighbours when it goes back to the arena.
-// All of this takes constant time.
+// A small block, of up to 32 KiB, is a slot of a run: its size is one of 32 size classes, which waste at
+// most 11.1 % beyond the multiple of 512 bytes that alignment wants. A large block is the best fit among
+// the idle blocks of its stream. It is cut to size, and joined with its idle neighbours when it goes back
+// to the arena. All of this takes constant time.
 //
 // # The one rule
 //
-// Memory goes from one owner to the next in stream order. On its own stream it always does. To another stream,
-// to the host (which moves and unmaps) or to the device it goes only by its stamp: when an event that was
-// recorded after the Free has been seen to be over, or when the new stream has been made to wait for such an
-// event. timeline.orders is the rule; whoever takes a block over gives it a stamp of his own. Package alloctest
-// has a device that checks every hand-over (alloctest.Ordered).
+// Memory goes from one owner to the next in stream order. On its own stream it always does. To another
+// stream, to the host (which moves and unmaps) or to the device it goes only by its stamp: when an event
+// that was recorded after the Free has been seen to be over, or when the new stream has been made to wait
+// for such an event. timeline.orders is the rule; whoever takes a block over gives it a stamp of his own.
+// Package alloctest has a device that checks every hand-over (alloctest.Ordered).
 //
-// An event is recorded only when somebody asks whether a block's work is complete: a Make that looks at other
-// streams, Trim, growth. One event answers for all frees before it. A block that several streams have used is
-// pending until all of them are past its Free (pending.go).
+// An event is recorded only when somebody asks whether a block's work is complete: a Make that looks at
+// other streams, Trim, growth. One event answers for all frees before it. A block that several streams have
+// used is pending until all of them are past its Free (pending.go).
 //
 // # Make goes up
 //
-//  1. The stream's heap is locked. A small size takes the first slot of the first run of its class; a large one
-//     a cached block of its size, else the best fit of the heap's shelf. The block comes with a header, whose
-//     cleanup was attached at its birth, so nothing is allocated. The shard counts. This is all a warm Make does.
+//  1. The stream's heap is locked. A small size takes the first slot of the first run of its class; a large
+//     one a cached block of its size, else the best fit of the heap's shelf. The block comes with a header,
+//     whose cleanup was attached at its birth, so nothing is allocated. The shard counts. This is all a
+//     warm Make does.
 //
-//  2. Else the heap is tidied up: what is cached and runs without a live slot go to the arena, pending blocks
-//     known to be free come back. From here on it is the ladder, and Stats counts the rung that served.
+//  2. Else the heap is tidied up: what is cached and runs without a live slot go to the arena, pending
+//     blocks known to be free come back. From here on it is the ladder, and Stats counts the rung that
+//     served.
 //
 //  3. Blocks of buffers that the collector found dead, from the late queue.
 //
 //  4. Idle blocks of other streams, whole, if the device says that their work is complete.
 //
-//  5. Fresh memory. Before, the pacer may decide that foreign memory is short enough for a collection. The share
-//     of Limit is claimed before the device is called. Where the device maps and more lies idle than
+//  5. Fresh memory. Before, the pacer may decide that foreign memory is short enough for a collection. The
+//     share of Limit is claimed before the device is called. Where the device maps and more lies idle than
 //     Options.Growth allows, idle extents are moved behind the new addresses instead.
 //
 //  6. What other streams have after they have been tidied up too.
 //
-//  7. Idle segments back to the device, or all idle extents moved, then 5 again. Then any idle block, of whatever
-//     kind of segment.
+//  7. Idle segments back to the device, or all idle extents moved, then 5 again. Then any idle block, of
+//     whatever kind of segment.
 //
 //  8. Waiting for the streams that pending blocks were used on.
 //
-//  9. Making the stream wait for another one whose idle blocks fit. This comes late, since it makes streams run
-//     one after the other.
+//  9. Making the stream wait for another one whose idle blocks fit. This comes late, since it makes streams
+//     run one after the other.
 //
 //  10. A collection of the Go heap, and a wait until its cleanups have run. What then still fails is a
 //     *MemoryError.
 //
 // # Free goes down
 //
-//  1. The header's generation moves on, in one atomic operation: all copies of the handle are dead. Somebody who
-//     is enqueuing work with the buffer at this moment holds a pin, and the last unpin goes on with 2.
+//  1. The header's generation moves on, in one atomic operation: all copies of the handle are dead.
+//     Somebody who is enqueuing work with the buffer at this moment holds a pin, and the last unpin goes on
+//     with 2.
 //
-//  2. The heap is locked, the shard counts, and the block is stamped with the number of the stream's latest event
-//     (core.release, which the collector's frees pass too). If only its own stream used it, it is idle: on top of
-//     its run, or cached. If others used it, it is pending.
+//  2. The heap is locked, the shard counts, and the block is stamped with the number of the stream's latest
+//     event (core.release, which the collector's frees pass too). If only its own stream used it, it is
+//     idle: on top of its run, or cached. If others used it, it is pending.
 //
 // Nothing else happens: no call of the device, no event, no wait.
 //
 // # Block states
 //
-// Hole: addresses without memory, in the arena. Growth makes them busy, then idle. Their contents do not exist.
+// Hole: addresses without memory, in the arena. Growth makes them busy, then idle. Their contents do not
+// exist.
 //
-// Idle: reserved and nobody's: large in the arena, small in its run. Work of the stream of its stamp may still be
-// running on it, which does not matter to a Make on that stream.
+// Idle: reserved and nobody's: large in the arena, small in its run. Work of the stream of its stamp may
+// still be running on it, which does not matter to a Make on that stream.
 //
 // Cached: idle too, a large block that its heap has kept for the next Make of just its size.
 //
 // Live: owned by a buffer. No list of the pool has it; its header is the buffer's.
 //
-// Pending: freed, but used on other streams that are not known to be past the Free. It waits in a batch of its
-// heap. In Check mode, quarantine is pending too.
+// Pending: freed, but used on other streams that are not known to be past the Free. It waits in a batch of
+// its heap. In Check mode, quarantine is pending too.
 //
-// Busy: in the hands of one goroutine, which may talk to the device, and in no list. There are none at a stop.
+// Busy: in the hands of one goroutine, which may talk to the device, and in no list. There are none at a
+// stop.
 //
 // Run: cut into slots, each of which has a state of its own.
 //
-// At every stop, and in Stats at any time, Live + Pending + Idle == Reserved, and Reserved never exceeds Limit.
+// At every stop, and in Stats at any time, Live + Pending + Idle == Reserved, and Reserved never exceeds
+// Limit.
 //
 // # Who keeps what alive
 //
-// A live buffer keeps its header alive, the header the Pool. Nothing in the pool refers to the header of a live
-// buffer; the header of an idle block waits with the block. The argument of a header's cleanup is a number and the
-// late queue, and leads to neither the header nor the pool. So a buffer that is dropped is found, and a pool that
-// is dropped with all its buffers and streams is found too: its cleanup gives the estate back. See header.
+// A live buffer keeps its header alive, the header the Pool. Nothing in the pool refers to the header of a
+// live buffer; the header of an idle block waits with the block. The argument of a header's cleanup is a
+// number and the late queue, and leads to neither the header nor the pool. So a buffer that is dropped is
+// found, and a pool that is dropped with all its buffers and streams is found too: its cleanup gives the
+// estate back. See header.
 //
-// Memory goes back to the device when nobody can be at work with it. Whoever calls the device with a segment, a
-// stream or an event of the pool is counted as inside (estate.enter), or has pinned a buffer, which is live for as
-// long. Close waits for those inside; the last one to leave a closed pool in which nothing is live gives
-// everything back, whether that is Close or the goroutine that has freed the last buffer.
+// Memory goes back to the device when nobody can be at work with it. Whoever calls the device with a
+// segment, a stream or an event of the pool is counted as inside (estate.enter), or has pinned a buffer,
+// which is live for as long. Close waits for those inside; the last one to leave a closed pool in which
+// nothing is live gives everything back, whether that is Close or the goroutine that has freed the last
+// buffer.
 //
-// A dead copy of a handle refers to a header that may serve another buffer by then, and keeps that one from being
-// found dead: forget handles after their Free, or let them go out of scope.
+// A dead copy of a handle refers to a header that may serve another buffer by then, and keeps that one from
+// being found dead: forget handles after their Free, or let them go out of scope.
 //
 // # Check mode
 //
-// With Options.Check every buffer stands between red zones, freed memory is filled with 0xdb
-// and held back for a while, and the stacks of every Make and Free are kept. A write out of
-// bounds or after the Free makes the Make that reuses the block panic with a [*CorruptionError];
-// [Pool.Check] returns it on demand, for live buffers too, and so does Close. The use of a dead
-// handle panics with a [*UseError]. Freeing again is only counted, here as elsewhere. It all works
-// through fills and copies in stream order, and slows a program down severalfold.
+// With Options.Check every buffer stands between red zones, freed memory is filled with 0xdb and held back
+// for a while, and the stacks of every Make and Free are kept. A write out of bounds or after the Free
+// makes the Make that reuses the block panic with a [*CorruptionError]; [Pool.Check] returns it on demand,
+// for live buffers too, and so does Close. The use of a dead handle panics with a [*UseError]. Freeing
+// again is only counted, here as elsewhere. It all works through fills and copies in stream order, and
+// slows a program down severalfold.
 //
 // # Lock order
 //
@@ -155,13 +162,13 @@
 //	    estate.mu      lists of what is the device's
 //	pinnedHeap.mu      page-locked memory, by itself; timelines are asked without it
 //
-// No goroutine holds the mutexes of two heaps, or of two timelines, except who stops the pool (core.stopped): he
-// takes those of all heaps, in their order, and the arena's, under core.mu. Nothing is waited for under any of
-// them.
+// No goroutine holds the mutexes of two heaps, or of two timelines, except who stops the pool
+// (core.stopped): he takes those of all heaps, in their order, and the arena's, under core.mu. Nothing is
+// waited for under any of them.
 //
 // # Adding a device
 //
-// A [Device] is the whole portability surface; [Mapper], [Pinner], [Capturer] and [StreamAdopter]
-// are what it may be able to do beyond. alloctest.TestDevice says whether it conforms, and
-// launch.go what a package that launches work builds on.
+// A [Device] is the whole portability surface; [Mapper], [Pinner], [Capturer] and [StreamAdopter] are what
+// it may be able to do beyond. alloctest.TestDevice says whether it conforms, and launch.go what a package
+// that launches work builds on.
 package alloc
