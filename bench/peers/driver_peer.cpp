@@ -241,7 +241,7 @@ int main(int argc, char **argv) {
 		if (kind == "async")
 			open_pool();
 	} catch (const std::exception &e) {
-		std::cout << "error " << e.what() << std::endl;
+		printf("error %s\n", e.what());
 		return 1;
 	}
 	if (kind == "plain")

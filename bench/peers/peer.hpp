@@ -12,24 +12,23 @@
 // stream), release(p, n, stream), reserved(), the most it has had from the device; and the static functions
 // device_free(), bytes, take(n) and give(p), memory of the device without a pool, and sync().
 #pragma once
-#include <cerrno>
+#include <algorithm>
 #include <chrono>
+#include <cstdarg>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
-#include <iostream>
 #include <map>
 #include <memory>
-#include <poll.h>
-#include <sstream>
 #include <stdexcept>
 #include <string>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 
+// All of it is of the one file that includes it: another library of the process may have names like these.
+namespace {
 namespace peer {
 
 using question = std::map<std::string, std::string>;
@@ -49,10 +48,32 @@ inline int64_t number(const question &q, const std::string &key, int64_t otherwi
 	return std::stoll(it->second);
 }
 
+// text is printf to a string. Peers use no streams of C++: not every process that they live in has theirs
+// in order.
+inline std::string text(const char *format, ...) {
+	char line[512];
+	va_list rest;
+	va_start(rest, format);
+	vsnprintf(line, sizeof line, format, rest);
+	va_end(rest);
+	return line;
+}
+
+// words cuts a text.
+inline std::vector<std::string> words(const std::string &all, char between) {
+	std::vector<std::string> cut;
+	for (size_t at = 0; at < all.size();) {
+		size_t end = std::min(all.find(between, at), all.size());
+		if (end > at)
+			cut.push_back(all.substr(at, end - at));
+		at = end + 1;
+	}
+	return cut;
+}
+
 inline std::vector<size_t> numbers(const std::string &list) {
 	std::vector<size_t> all;
-	std::stringstream in(list);
-	for (std::string one; std::getline(in, one, ',');)
+	for (const std::string &one : words(list, ','))
 		all.push_back(std::stoull(one));
 	return all;
 }
@@ -109,23 +130,31 @@ template <class P> double replay(P &pool, const steps &s) {
 	return now() - begin;
 }
 
+// say tells on stderr where a peer is, if LASTUSE_PEER_DEBUG is set: for one that ends without a word.
+inline void say(const char *what) {
+	static const bool wanted = getenv("LASTUSE_PEER_DEBUG");
+	if (wanted)
+		fprintf(stderr, "peer: %s\n", what);
+}
+
+// held says what a pool has got of the device, by its own word and by what was free before.
+template <class P> std::string held(P &pool, size_t before) {
+	size_t after = P::device_free();
+	return text(" reserved=%zu taken=%zu", size_t(pool.reserved()), before > after ? before - after : 0);
+}
+
 template <class P> std::string trace(const question &q) {
 	const steps &s = read(q.at("file"));
 	size_t before = P::device_free();
 	P pool(s.streams);
-	std::ostringstream out;
-	out << std::fixed;
-	out.precision(1);
-	out << "cold=" << replay(pool, s) / s.all.size();
+	std::string out = text("cold=%.1f", replay(pool, s) / s.all.size());
 	replay(pool, s);
 	int64_t most = number(q, "replays");
 	double end = now() + number(q, "ms") * 1e6;
 	for (int64_t i = 0; i < most && (i == 0 || now() < end); i++)
-		out << (i ? "," : " ns=") << replay(pool, s) / s.all.size();
+		out += text("%s%.1f", i ? "," : " ns=", replay(pool, s) / s.all.size());
 	P::sync();
-	size_t after = P::device_free();
-	out << " reserved=" << pool.reserved() << " taken=" << (before > after ? before - after : 0);
-	return out.str();
+	return out + held(pool, before);
 }
 
 template <class P> std::string limit(const question &q) {
@@ -160,7 +189,7 @@ template <class P> std::string limit(const question &q) {
 		throw;
 	}
 	P::give(rest);
-	return "done=" + std::to_string(double(done) / s.all.size());
+	return text("done=%.4f", double(done) / s.all.size());
 }
 
 // deep calls itself so many times and f at the bottom.
@@ -197,7 +226,8 @@ template <class P> int round(P &pool, const std::string &shape, const std::vecto
 	return n;
 }
 
-// clock returns the nanoseconds of a multiplication and an addition that wait for each other: some four cycles.
+// clock returns the nanoseconds of a multiplication and an addition that wait for each other: some four
+// cycles.
 inline double clock() {
 	const int n = 100000;
 	volatile uint64_t from = 1;
@@ -212,7 +242,13 @@ inline double clock() {
 template <class P> std::string pair(const question &q) {
 	auto sizes = numbers(q.at("sizes"));
 	const std::string &shape = q.at("shape");
+	say("a pool for pairs");
 	P pool(1);
+	say("the first allocation");
+	void *p = pool.alloc(sizes[0], 0);
+	say("the first free");
+	pool.release(p, sizes[0], 0);
+	say("pairs");
 	int64_t n = 0;
 	double took = 0;
 	deep(shape == "deep" ? 60 : 0, [&] {
@@ -223,9 +259,7 @@ template <class P> std::string pair(const question &q) {
 		took = now() - begin;
 	});
 	P::sync();
-	std::ostringstream out;
-	out << std::fixed << "ns=" << took / n << " n=" << n << " clock=" << clock();
-	return out.str();
+	return text("ns=%.2f n=%lld clock=%.4f", took / n, (long long)n, clock());
 }
 
 template <class P> std::string first(const question &q) {
@@ -235,13 +269,10 @@ template <class P> std::string first(const question &q) {
 	double t1 = now();
 	void *p = pool.alloc(size, 0);
 	double t2 = now();
-	size_t after = P::device_free();
-	std::ostringstream out;
-	out << std::fixed << "ns=" << t2 - t1 << " new=" << t1 - t0 << " reserved=" << pool.reserved()
-	    << " taken=" << (before > after ? before - after : 0);
+	std::string out = text("ns=%.0f new=%.0f", t2 - t1, t1 - t0) + held(pool, before);
 	pool.release(p, size, 0);
 	P::sync();
-	return out.str();
+	return out;
 }
 
 // pattern writes what no allocator has written.
@@ -254,64 +285,60 @@ inline void pattern(void *to, size_t n) {
 // timed calls f for ms milliseconds, at least three times, and returns the nanoseconds of each call.
 inline std::string timed(const question &q, const std::function<void()> &f) {
 	f();
-	std::ostringstream out;
-	out << std::fixed;
+	std::string out;
 	double end = now() + number(q, "ms") * 1e6;
 	for (int i = 0; i < 3 || (i < 50 && now() < end); i++) {
 		double begin = now();
 		f();
-		out << (i ? "," : "ns=") << now() - begin;
+		out += text("%s%.0f", i ? "," : "ns=", now() - begin);
 	}
-	return out.str();
+	return out;
 }
 
-// next returns the next question. It reads by itself: a library in the same process may have read ahead, or made
-// the input one that does not wait.
+// next returns the next question.
 inline bool next(std::string &line) {
-	static std::string left;
-	for (;;) {
-		size_t end = left.find('\n');
-		if (end != std::string::npos) {
-			line = left.substr(0, end);
-			left.erase(0, end + 1);
-			return true;
-		}
-		char text[4096];
-		ssize_t n = ::read(0, text, sizeof text);
-		if (n > 0) {
-			left.append(text, n);
-		} else if (n < 0 && errno == EAGAIN) {
-			pollfd input = {0, POLLIN, 0};
-			poll(&input, 1, -1);
-		} else if (n == 0 || errno != EINTR) {
-			fprintf(stderr, "peer: no more questions: %s\n", n ? strerror(errno) : "end of input");
-			return false;
-		}
+	char text[4096];
+	if (!fgets(text, sizeof text, stdin))
+		return false;
+	line.assign(text, strcspn(text, "\n"));
+	return true;
+}
+
+// A known answers what one peer alone knows.
+using known = std::string (*)(const std::string &word, const question &);
+
+// answer answers a question.
+template <class P> std::string answer(const std::string &line, known more) {
+	say(line.c_str());
+	std::vector<std::string> all = words(line, ' ');
+	if (all.empty())
+		return "error no question";
+	question q;
+	for (const std::string &one : all) {
+		size_t is = one.find('=');
+		if (is != std::string::npos)
+			q[one.substr(0, is)] = one.substr(is + 1);
+	}
+	const std::string &word = all[0];
+	try {
+		return "ok " + (word == "trace"	  ? trace<P>(q)
+				: word == "limit" ? limit<P>(q)
+				: word == "pair"  ? pair<P>(q)
+				: word == "first" ? first<P>(q)
+						  : more(word, q));
+	} catch (const std::exception &e) {
+		std::string why = e.what();
+		return "error " + why.substr(0, why.find('\n'));
 	}
 }
 
-// serve answers until there are no more questions. more answers what the peer alone knows.
-template <class P>
-int serve(const std::string &about, std::string (*more)(const std::string &, const question &)) {
-	std::cout << "ok " << about << std::endl;
+// serve answers until there are no more questions.
+template <class P> int serve(const std::string &about, known more) {
+	printf("ok %s\n", about.c_str());
+	fflush(stdout);
 	for (std::string line; next(line);) {
-		std::stringstream in(line);
-		std::string word, one;
-		in >> word;
-		question q;
-		while (in >> one)
-			q[one.substr(0, one.find('='))] = one.substr(one.find('=') + 1);
-		try {
-			std::string a = word == "trace"	  ? trace<P>(q)
-					: word == "limit" ? limit<P>(q)
-					: word == "pair"  ? pair<P>(q)
-					: word == "first" ? first<P>(q)
-							  : more(word, q);
-			std::cout << "ok " << a << std::endl;
-		} catch (const std::exception &e) {
-			std::string why = e.what();
-			std::cout << "error " << why.substr(0, why.find('\n')) << std::endl;
-		}
+		printf("%s\n", answer<P>(line, more).c_str());
+		fflush(stdout);
 	}
 	return 0;
 }
@@ -322,3 +349,4 @@ inline std::string nothing(const std::string &word, const question &) {
 }
 
 } // namespace peer
+} // namespace

@@ -1,5 +1,5 @@
 // rmm_peer is RMM's memory resources as peers of bench/compare, built from RMM's public source by
-// rmm_build.sh.
+// build.sh.
 //
 //	rmm_peer pool        the pool, grown from nothing: it doubles
 //	rmm_peer preset      the pool, begun with 24 GiB: more than what is asked of it, as in RMM's own benchmark
@@ -95,7 +95,7 @@ struct pool {
 int main(int argc, char **argv) {
 	kind = argc > 1 ? argv[1] : "pool";
 	if (cudaFree(nullptr) != cudaSuccess) { // makes the context
-		std::cout << "error there is no device" << std::endl;
+		printf("error there is no device\n");
 		return 1;
 	}
 	return peer::serve<pool>(kind, peer::nothing);

@@ -6,6 +6,8 @@
 #include <cuda_runtime_api.h>
 #include <torch/extension.h>
 
+namespace {
+
 namespace allocator = c10::cuda::CUDACachingAllocator;
 
 // The caching allocator is the process's; a pool is what it keeps until it is emptied.
@@ -13,12 +15,14 @@ struct pool {
 	std::vector<cudaStream_t> streams;
 
 	explicit pool(int n) {
-		static std::vector<c10::cuda::CUDAStream> all; // PyTorch has 32 of them
+		static std::vector<cudaStream_t> all; // of the 32 that PyTorch has
+		peer::say("streams");
 		while ((int)all.size() < n)
-			all.push_back(c10::cuda::getStreamFromPool());
-		for (int i = 0; i < n; i++)
-			streams.push_back(all[i].stream());
+			all.push_back(c10::cuda::getStreamFromPool().stream());
+		streams.assign(all.begin(), all.begin() + n);
+		peer::say("an empty cache");
 		allocator::emptyCache();
+		peer::say("statistics");
 		allocator::resetPeakStats(0);
 	}
 	~pool() {
@@ -44,7 +48,7 @@ struct pool {
 	static void sync() { cudaDeviceSynchronize(); }
 };
 
-static std::string more(const std::string &word, const peer::question &q) {
+std::string more(const std::string &word, const peer::question &q) {
 	if (word != "copy")
 		return peer::nothing(word, q);
 	int64_t n = peer::number(q, "size");
@@ -73,4 +77,9 @@ static std::string more(const std::string &word, const peer::question &q) {
 	return a;
 }
 
-int serve(std::string about) { return peer::serve<pool>(about, more); }
+} // namespace
+
+std::string answer(std::string line) {
+	allocator::init(1);
+	return peer::answer<pool>(line, more);
+}
