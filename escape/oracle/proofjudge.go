@@ -56,6 +56,9 @@ type referee struct {
 	ask   func(old, edited gen.Source, without ...proof.Rule) (answer, error)
 	seed  uint64
 	rules bool // find out which rule withholds
+
+	mu     sync.Mutex
+	caught map[proof.Rule]int
 }
 
 // program judges the trials of one program.
@@ -107,14 +110,33 @@ func (r *referee) judge(v *verdict, of *gen.Reference) (err error) {
 	case v.Right:
 		v.truth = right
 	}
-	if r.rules && v.truth == wrong && v.answer.why != nil {
-		rule := v.answer.why.Rule
+	if r.rules && v.truth == wrong && v.answer.why != nil && v.answer.broken == nil {
+		return r.which(v)
+	}
+	return nil
+}
+
+// enough is how many trials of each rule are found out; more cost time and show nothing.
+const enough = 4
+
+// which finds out which rules withhold v alone.
+func (r *referee) which(v *verdict) error {
+	for _, rule := range proof.Rules {
+		r.mu.Lock()
+		asked := r.caught[rule] < enough
+		r.mu.Unlock()
+		if !asked {
+			continue
+		}
 		a, err := r.ask(v.source[0], v.source[1], rule)
 		if err != nil {
 			return err
 		}
 		if a.accepted() {
 			v.rules = append(v.rules, rule)
+			r.mu.Lock()
+			r.caught[rule]++
+			r.mu.Unlock()
 		}
 	}
 	return nil
@@ -126,7 +148,7 @@ func proofRun(ctx context.Context, o options, temp string, stdout, stderr io.Wri
 	if err != nil {
 		return 0, err
 	}
-	r := &referee{ask: p.ask, seed: o.seed, rules: o.rules}
+	r := &referee{ask: p.ask, seed: o.seed, rules: o.rules, caught: map[proof.Rule]int{}}
 	f := newTally(o)
 	begin := time.Now()
 	type done struct {

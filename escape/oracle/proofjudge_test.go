@@ -14,7 +14,7 @@ import (
 // judged returns some hundred trials of which ask was asked, run where it said yes.
 func judged(t *testing.T, programs int, ask func(old, edited gen.Source, without ...proof.Rule) (answer, error)) []*verdict {
 	t.Helper()
-	r := &referee{ask: ask, seed: 77}
+	r := &referee{ask: ask, seed: 77, caught: map[proof.Rule]int{}}
 	var res []*verdict
 	for id := range programs {
 		list, err := r.program(id, trialsEach)

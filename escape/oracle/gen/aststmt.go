@@ -138,6 +138,7 @@ type (
 	Panic struct {
 		X    int
 		Exit bool
+		Spin bool // calls for ever what panics at last
 		With Path // V not nil: a buffer is what it panics with
 	}
 	// Defer defers.

@@ -302,13 +302,17 @@ func (g *generator) doEscape() []Stmt {
 	if kind == XCleanup && g.f.fn.Generic {
 		kind = XSend
 	}
+	if k.v.Kind == KBuf && !g.f.fn.Generic && !g.f.fn.Help && g.chance(0.2) {
+		kind = []EscapeKind{XList, XTold}[g.n(2)]
+	}
 	if kind != XKeep && kind != XGot || g.chance(0.5) {
 		g.of(k).gone = true
 	} else {
 		g.of(k).pinned = true
 	}
 	g.tag("escape")
-	g.tag([...]string{"kept in a global", "sent to others", "stored in a parameter", "goroutine", "sync.Pool", "test cleanup", "captured by a queued function", "kept in a global"}[kind])
+	g.tag([...]string{"kept in a global", "sent to others", "stored in a parameter", "goroutine", "sync.Pool", "test cleanup", "captured by a queued function", "kept in a global",
+		"kept by the standard library", "kept by a method that fmt calls"}[kind])
 	return []Stmt{&Escape{Kind: kind, Path: Of(k.v)}}
 }
 

@@ -238,7 +238,7 @@ func (g *generator) function(f *Func, budget int) *Func {
 			body = append(body, g.doCall()...)
 			g.f.again = false
 		}
-		if f.Recover && !f.Hoist && !f.Generic && g.chance(0.5) && (len(body) == 0 || !leaves(body[len(body)-1])) {
+		if f.Recover && !f.Hoist && !f.Generic && g.chance(0.7) && (len(body) == 0 || !leaves(body[len(body)-1])) {
 			body = append(body, g.thrown(f)...)
 		}
 		if f.Result == RBuf && g.chance(0.1) && g.empty() {

@@ -199,7 +199,7 @@ func (g *generator) doSelf() []Stmt {
 	if g.chance(0.3) {
 		g.tag("escape")
 		g.of(k).pinned = true
-		return append(list, &Escape{Kind: []EscapeKind{XKeep, XSend, XField}[g.n(3)], Path: Of(v)}, g.probe())
+		return append(list, &Escape{Kind: []EscapeKind{XKeep, XSend, XField, XList}[g.n(4)], Path: Of(v)}, g.probe())
 	}
 	return append(list, &Use{Op: []Op{OSum, OFill}[g.n(2)], Args: []Path{Of(v)}, X: 4}, g.probe())
 }

@@ -61,7 +61,7 @@ func init() {
 		{20, (*generator).doSlice},
 		{30, (*generator).doJump},
 		{30, (*generator).doFree},
-		{30, (*generator).doDefer},
+		{38, (*generator).doDefer},
 		{30, (*generator).doJoin},
 		{30, (*generator).doInline},
 		{30, (*generator).doEscape},

@@ -148,6 +148,8 @@ const (
 	XCleanup                   // testing cleanup frees it
 	XQueue                     // captured by a queued function
 	XGot                       // kept by a function that gets the getter
+	XList                      // put into a list of the standard library
+	XTold                      // kept by its String method, which fmt calls
 	XVar                       // stored in a variable of the package
 	XParam                     // stored through a parameter by a function of the package
 	XStruct                    // stored in a field of a struct that is kept

@@ -292,3 +292,23 @@ func (p *Program) nodes() []*Var {
 	}
 	return res
 }
+
+// told hands h to fmt in a struct whose String method keeps it.
+func (w *printer) told(h string, r Res) {
+	name := w.prefix() + "teller"
+	if r == RMat {
+		name += "m"
+	}
+	w.imports["fmt"], w.imports["io"] = true, true
+	w.types[name] = fmt.Sprintf(`type %[1]s struct{ b %[2]s }
+
+var %[1]sLast %[2]s
+
+func (t *%[1]s) String() string {
+	%[1]sLast = t.b
+	return ""
+}
+
+`, name, w.handleType(r))
+	w.pf("fmt.Fprint(io.Discard, &%s{%s})\n", name, h)
+}

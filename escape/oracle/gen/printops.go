@@ -368,6 +368,10 @@ func (w *printer) escape(s *Escape) {
 		w.pf("c.TB().Cleanup(%s)\n", w.freeValue(s.Path))
 	case XVar, XParam, XStruct:
 		w.stays(s, h)
+	case XList:
+		w.pf("c.List.PushBack(%s)\n", h)
+	case XTold:
+		w.told(h, s.Path.V.Res)
 	case XGot:
 		w.pf("%s.%s(c, %s)\n", w.rt(), w.got("KeepGot", s.Path.V.Res), s.Path.V.Name)
 	case XQueue:

@@ -133,6 +133,8 @@ func (w *printer) stmt(s Stmt, top bool) {
 		if s.Exit {
 			w.imports["os"] = true
 			w.pf("os.Exit(3)\n")
+		} else if s.Spin {
+			w.pf("for {\nc.Tick()\n}\n")
 		} else if s.With.V != nil {
 			w.pf("panic(%s)\n", w.handle(s.With))
 		} else {

@@ -28,7 +28,7 @@ func (t *trials) planned() *Trial {
 	}
 	mutations := []func(*trials, *Trial, plan, *Free) bool{
 		(*trials).otherGap, (*trials).otherGap, (*trials).otherEdge, (*trials).otherEdge, (*trials).otherName, (*trials).twice,
-		(*trials).deferred, (*trials).hoisted, (*trials).hoisted, (*trials).leaks, (*trials).leaks, (*trials).usedLater, (*trials).usedLater,
+		(*trials).otherwise, (*trials).beforeSpin, (*trials).seen, (*trials).deferred, (*trials).hoisted, (*trials).hoisted, (*trials).leaks, (*trials).leaks, (*trials).usedLater, (*trials).usedLater,
 	}
 	if !mutations[t.n(len(mutations))](t, x, p, free) {
 		return nil
@@ -195,7 +195,11 @@ func (t *trials) leaks(x *Trial, p plan, free *Free) bool {
 	if p.maybe || p.depth > 0 && t.n(2) == 0 {
 		return false
 	}
-	esc := &Escape{Kind: []EscapeKind{XKeep, XSend, XField, XGo, XPool}[t.n(5)], Path: Of(p.v)}
+	kinds := []EscapeKind{XKeep, XSend, XField, XGo, XPool, XList, XTold, XTold}
+	if f := t.p.Funcs[p.fn]; f.Generic || f.Help {
+		kinds = kinds[:5]
+	}
+	esc := &Escape{Kind: kinds[t.n(len(kinds))], Path: Of(p.v)}
 	var s Stmt = esc
 	x.How = "a plan, after the buffer was handed on"
 	switch t.n(4) {

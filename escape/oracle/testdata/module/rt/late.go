@@ -26,6 +26,13 @@ func (c *C) Late() {
 	}
 }
 
+// Tick panics the third time.
+func (c *C) Tick() {
+	if c.ticks++; c.ticks > 2 {
+		panic(Panic(1))
+	}
+}
+
 // Ticks is a closed channel that n values can be received from.
 func Ticks(n int) <-chan int {
 	ch := make(chan int, n)

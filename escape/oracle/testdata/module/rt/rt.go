@@ -3,6 +3,7 @@
 package rt
 
 import (
+	"container/list"
 	"errors"
 	"fmt"
 	"sync"
@@ -40,6 +41,7 @@ type Event struct {
 type C struct {
 	Held []any
 	Pool *sync.Pool
+	List list.List
 
 	tape    tape
 	FaultOp int
@@ -51,6 +53,7 @@ type C struct {
 	drains  []any
 	clean   []func()
 	texts   []*string
+	ticks   int
 	caught  []any
 	wg      sync.WaitGroup
 

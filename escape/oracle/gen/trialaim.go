@@ -1,0 +1,111 @@
+package gen
+
+// Trials aimed at one rule of whoever judges them.
+
+import "slices"
+
+// otherwise changes something beside the free, too.
+func (t *trials) otherwise(x *Trial, p plan, free *Free) bool {
+	x.How = "a plan, and something else changed"
+	put(x.New, p.gap, free)
+	all := lists(x.New)
+	l := all[t.n(len(all))]
+	if len(*l) == 0 {
+		return false
+	}
+	i := t.n(len(*l))
+	switch s := (*l)[i].(type) {
+	case *Use:
+		if s.Init || s.Err == ECheck || s.Op == OTemp || s.Op == OChain {
+			return false
+		}
+		if t.n(2) == 0 {
+			*l = slices.Insert(slices.Clone(*l), i, Stmt(s))
+			break
+		}
+		u := *s
+		u.X++
+		if s.Op != OFill && s.Op != OLaunch {
+			return false
+		}
+		(*l)[i] = &u
+	case *Probe:
+		*l = slices.Delete(slices.Clone(*l), i, i+1)
+	case *Escape, *State:
+		*l = slices.Delete(slices.Clone(*l), i, i+1)
+	default:
+		return false
+	}
+	x.Wrong = "something else is changed"
+	return true
+}
+
+// beforeSpin frees where only a panic is to come, which leads to a deferred read.
+func (t *trials) beforeSpin(x *Trial, p plan, free *Free) bool {
+	if p.maybe || p.depth > 0 || p.pos == 0 {
+		return false
+	}
+	x.How = "a plan, where a panic leads to a deferred read"
+	g := p.gap
+	if g.pos = t.n(g.pos) + 1; !t.sees(g, p.v) || t.p.Funcs[p.fn].Hoist {
+		return false
+	}
+	with := func(then ...Stmt) []Stmt {
+		return []Stmt{&If{Cond: &Cond{Op: CDraw}, Then: append(then, &Panic{Spin: true})}}
+	}
+	look := &Defer{Kind: DLook, Path: Of(p.v), ID: t.n(2)}
+	build := func(then ...Stmt) *Program {
+		q := t.clone()
+		put(q, p.gap, with(then...)...)
+		put(q, g, look)
+		return q
+	}
+	old := build()
+	if Valid(old) != nil {
+		return false
+	}
+	x.Old, x.New = old, build(free)
+	return true
+}
+
+// seen frees what is not needed any more by a free that can be seen.
+func (t *trials) seen(x *Trial, _ plan, _ *Free) bool {
+	x.How = "a free that can be seen"
+	type place struct {
+		g gap
+		v *Var
+	}
+	var at []place
+	all := lists(t.p)
+	for _, g := range t.gaps {
+		list := *all[g.list]
+		if g.lit || g.pos == 0 || g.depth > 0 {
+			continue
+		}
+		for _, v := range g.vars {
+			live := t.a.at(t.a.live[g.fn], g)
+			if v.Kind == KLoud && v.Class == 0 && !live.holds(Of(v)) && !mentioned(list[g.pos:], v) {
+				at = append(at, place{g, v})
+			}
+		}
+	}
+	if len(at) == 0 {
+		return false
+	}
+	h := at[t.n(len(at))]
+	x.Wrong = "the free can be seen"
+	put(x.New, h.g, &Free{Path: Of(h.v), Mine: true})
+	return true
+}
+
+// mentioned reports whether list names v.
+func mentioned(list []Stmt, v *Var) bool {
+	found := false
+	Walk(list, func(s Stmt) bool {
+		for _, p := range Reads(s) {
+			found = found || p.V == v
+		}
+		return true
+	})
+	return found
+}
