@@ -23,19 +23,17 @@ func Trials(p *Program, n int, seed uint64) []*Trial {
 	t := &trials{p: p, r: rand.New(rand.NewPCG(seed, 77)), gaps: gaps(p)}
 	t.a = NewAnalysis(p)
 	t.plans = t.a.plans()
-	for range 8 * n {
-		if len(t.res) == n {
-			break
+	for range n {
+		kind := t.random
+		if t.n(2) == 0 {
+			kind = t.planned(t.n(4) == 0)
 		}
-		var x *Trial
-		if t.r.IntN(2) == 0 {
-			x = t.random()
-		} else {
-			x = t.planned()
-		}
-		if x != nil {
-			x.New.Like = x.Old
-			t.res = append(t.res, x)
+		for range 20 {
+			if x := kind(); x != nil {
+				x.New.Like = x.Old
+				t.res = append(t.res, x)
+				break
+			}
 		}
 	}
 	return t.res

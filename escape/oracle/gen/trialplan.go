@@ -4,10 +4,40 @@ package gen
 
 import "slices"
 
-// planned takes a right plan, and changes one thing about it.
-func (t *trials) planned() *Trial {
+// mutations change one thing about a plan; they report whether they could.
+var mutations = []func(*trials, *Trial, plan, *Free) bool{
+	(*trials).otherGap, (*trials).otherGap, (*trials).otherEdge, (*trials).otherEdge, (*trials).otherName, (*trials).twice,
+	(*trials).otherwise, (*trials).beforeSpin, (*trials).seen, (*trials).deferred, (*trials).hoisted,
+	(*trials).leaks, (*trials).leaks, (*trials).leaks, (*trials).usedLater, (*trials).usedLater,
+}
+
+// planned returns a function that takes a right plan, and changes one thing about it unless
+// it is to stay right.
+func (t *trials) planned(stays bool) func() *Trial {
+	change := mutations[t.n(len(mutations))]
+	return func() *Trial {
+		p, ok := t.plan()
+		if !ok {
+			return nil
+		}
+		x := &Trial{Old: t.p, New: t.clone()}
+		free := &Free{Path: Of(p.v), Mine: true}
+		if stays {
+			put(x.New, p.gap, t.guarded(p, free))
+			x.How, x.Right, x.Last = "a right plan", true, p.last
+			return x
+		}
+		if !change(t, x, p, free) {
+			return nil
+		}
+		return x
+	}
+}
+
+// plan draws a plan, mostly one that frees as early as can be.
+func (t *trials) plan() (p plan, ok bool) {
 	if len(t.plans) == 0 {
-		return nil
+		return p, false
 	}
 	var last []plan
 	for _, p := range t.plans {
@@ -15,25 +45,10 @@ func (t *trials) planned() *Trial {
 			last = append(last, p)
 		}
 	}
-	p := t.plans[t.n(len(t.plans))]
 	if len(last) > 0 && t.n(4) > 0 {
-		p = last[t.n(len(last))]
+		return last[t.n(len(last))], true
 	}
-	x := &Trial{Old: t.p, New: t.clone()}
-	free := &Free{Path: Of(p.v), Mine: true}
-	if t.n(4) == 0 {
-		put(x.New, p.gap, t.guarded(p, free))
-		x.How, x.Right, x.Last = "a right plan", true, p.last
-		return x
-	}
-	mutations := []func(*trials, *Trial, plan, *Free) bool{
-		(*trials).otherGap, (*trials).otherGap, (*trials).otherEdge, (*trials).otherEdge, (*trials).otherName, (*trials).twice,
-		(*trials).otherwise, (*trials).beforeSpin, (*trials).seen, (*trials).deferred, (*trials).hoisted, (*trials).hoisted, (*trials).leaks, (*trials).leaks, (*trials).usedLater, (*trials).usedLater,
-	}
-	if !mutations[t.n(len(mutations))](t, x, p, free) {
-		return nil
-	}
-	return x
+	return t.plans[t.n(len(t.plans))], true
 }
 
 // otherGap moves the free by some statements.
