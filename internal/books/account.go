@@ -76,9 +76,6 @@ func (a *Account) NewShard(lock sync.Locker) *Shard {
 	return s
 }
 
-// Books returns the books that a is part of.
-func (a *Account) Books() *Books { return a.books }
-
 // AddReserved adds delta bytes, which may be negative, to what the account has got
 // from its device. It may be called at any time from any goroutine.
 func (a *Account) AddReserved(delta int64) {

@@ -87,6 +87,8 @@ func newBooks(o Options, mapMemory func(size int64) (mapping, error)) *Books {
 		plan := probe.Plan{Accounts: tableAccounts, Shards: tableShards, Sites: o.MaxSites, Text: tableText}
 		b.share(plan.Place(), mapMemory)
 	}
+	b.sites.all.Store(new([]*site))
+	b.addSite(&site{}, otherStack) // gets the number OtherSites
 	if o.History > 0 {
 		b.history = &history{ring: make([]event, o.History)}
 	}

@@ -89,7 +89,7 @@ func TestManyBooks(t *testing.T) {
 	}
 	require.LessOrEqual(t, ours(t), 256)
 	for _, s := range all {
-		require.Equal(t, int64(10), s.Account().Books().Totals().Live)
+		require.Equal(t, int64(10), s.account.books.Totals().Live)
 	}
 	require.Empty(t, all[len(all)-1].account.books.shards)
 	clear(all)

@@ -76,9 +76,6 @@ func (s *Shard) Unpend(size int64) { s.Pend(-size) }
 // markers in internal/probe.
 func (s *Shard) Seq() uintptr { return s.seq | probe.Seq(0, s.rec.End) }
 
-// Account returns the account that s is part of.
-func (s *Shard) Account() *Account { return s.account }
-
 // totals returns the counters of a shard. The caller holds its lock.
 func totals(r *probe.Shard) probe.Totals {
 	return probe.Totals{

@@ -33,19 +33,13 @@ type entry struct {
 	next *entry // in its bucket; never written again
 }
 
-const (
-	siteBuckets = 1024
-	siteChunk   = 128
-)
-
 // sites finds a site by a stack and by its number, without a lock. Entries and sites are
 // only added, under mu.
 type sites struct {
 	limit   int
 	lost    atomic.Uint64 // samples counted under OtherSites
-	buckets atomic.Pointer[[siteBuckets]atomic.Pointer[entry]]
-	chunks  atomic.Pointer[[]*[siteChunk]*site] // by number - 1
-	count   atomic.Int64
+	buckets [1024]atomic.Pointer[entry]
+	all     atomic.Pointer[[]*site] // by number - 1
 
 	mu   lockrank.Mutex[rankSites]
 	text int // bytes of the table's text in use; protected by mu
@@ -67,14 +61,10 @@ func (b *Books) addStack(a *account, hash uint64, key []uintptr) *site {
 	s := &b.sites
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.buckets.Load() == nil {
-		b.addSite(&site{}, otherStack) // gets the number OtherSites
-		s.buckets.Store(new([siteBuckets]atomic.Pointer[entry]))
-	}
 	if st := s.find(a, hash, key); st != nil {
 		return st
 	}
-	if int(s.count.Load()) >= s.limit {
+	if len(*s.all.Load()) >= s.limit {
 		if st := s.find(nil, hash, key); st != nil {
 			return st.adopted(a)
 		}
@@ -112,17 +102,13 @@ func (st *site) adopted(by *account) *site {
 
 // add adds an entry. The caller holds mu.
 func (s *sites) add(hash uint64, key []uintptr, st *site) {
-	bucket := &s.buckets.Load()[hash%siteBuckets]
+	bucket := &s.buckets[hash%uint64(len(s.buckets))]
 	bucket.Store(&entry{hash: hash, key: key, site: st, next: bucket.Load()})
 }
 
 // find returns the site of a stack and an owner, or nil.
 func (s *sites) find(owner *account, hash uint64, key []uintptr) *site {
-	b := s.buckets.Load()
-	if b == nil {
-		return nil
-	}
-	for e := b[hash%siteBuckets].Load(); e != nil; e = e.next {
+	for e := s.buckets[hash%uint64(len(s.buckets))].Load(); e != nil; e = e.next {
 		if e.hash == hash && e.site.owner.Load() == owner && slices.Equal(e.key, key) {
 			return e.site
 		}
@@ -133,7 +119,8 @@ func (s *sites) find(owner *account, hash uint64, key []uintptr) *site {
 // addSite gives st a number and a record. The caller holds sites.mu.
 func (b *Books) addSite(st *site, text string) {
 	s := &b.sites
-	n := int(s.count.Load())
+	all := *s.all.Load()
+	n := len(all)
 	st.number = uint32(n + 1)
 	if n < len(b.places) {
 		st.rec = &b.places[n]
@@ -150,31 +137,22 @@ func (b *Books) addSite(st *site, text string) {
 	} else {
 		st.rec = &probe.Site{Hash: st.hash}
 	}
-	var chunks []*[siteChunk]*site
-	if p := s.chunks.Load(); p != nil {
-		chunks = *p
-	}
-	if n%siteChunk == 0 {
-		chunks = append(slices.Clip(chunks), new([siteChunk]*site))
-		s.chunks.Store(&chunks)
-	}
-	chunks[n/siteChunk][n%siteChunk] = st
-	s.count.Store(int64(n + 1)) // after this a reader may look at chunks
+	all = append(all, st) // behind what readers have
+	s.all.Store(&all)
 }
 
 // get returns the site with a number, or nil.
 func (s *sites) get(number uint32) *site {
-	if number == 0 || int64(number) > s.count.Load() {
-		return nil
+	if all := *s.all.Load(); number-1 < uint32(len(all)) { // 0 wraps to the largest number
+		return all[number-1]
 	}
-	return (*s.chunks.Load())[(number-1)/siteChunk][(number-1)%siteChunk]
+	return nil
 }
 
 // orphan takes the sites of an account that is gone from it. What is live there has gone
 // with the account, so it was freed late. The caller holds Books.mu.
 func (s *sites) orphan(a *account) {
-	for n := uint32(1); int64(n) <= s.count.Load(); n++ {
-		st := s.get(n)
+	for _, st := range *s.all.Load() {
 		if st.owner.Load() != a {
 			continue
 		}
@@ -234,8 +212,8 @@ func (b *Books) SiteOf(number uint32) (s Site) {
 
 // Sites returns all sites that ever allocated.
 func (b *Books) Sites() (all []Site) {
-	for n := uint32(1); int64(n) <= b.sites.count.Load(); n++ {
-		if st := b.sites.get(n); atomic.LoadUint64(&st.rec.AllocObjects) > 0 {
+	for _, st := range *b.sites.all.Load() {
+		if atomic.LoadUint64(&st.rec.AllocObjects) > 0 {
 			all = append(all, st.export())
 		}
 	}

@@ -163,7 +163,7 @@ func TestOneSiteByManyWays(t *testing.T) {
 	}
 	n := runtime.Callers(1, direct[:])
 	require.Equal(t, "github.com/lastuse/lastuse/internal/books.TestOneSiteByManyWays", Frames(direct[:n])[0].Function)
-	require.EqualValues(t, 2, b.sites.count.Load())
+	require.EqualValues(t, 2, len(*b.sites.all.Load()))
 	runtime.KeepAlive(a)
 }
 
