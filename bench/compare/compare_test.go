@@ -106,14 +106,15 @@ func TestTurns(t *testing.T) {
 		shell("unasked", "exit 1"),
 	}, []string{"lastuse-host", "good", "refuses", "ends", "hangs", "unable", "unbuilt"}))
 	c := pairCase("one", 256)
-	c.peers = []string{"lastuse", "good", "refuses", "ends", "hangs", "unable", "unbuilt", "unasked"}
-	r.patience = 3 * time.Second
+	c.peers = []string{"lastuse", "good", "refuses", "ends", "unable", "unbuilt", "unasked"}
 	r.peers["ends"].in.Close()
 	r.ask(context.Background(), part{name: "pair", rounds: 2, limit: time.Minute, cases: []asked{c}})
+	c.peers, r.patience = []string{"hangs"}, 10*time.Millisecond
+	r.ask(context.Background(), part{name: "pair", rounds: 1, limit: time.Minute, cases: []asked{c}})
 	r.stop()
 	require.Equal(t, 2, strings.Count(w.String(), "/pool=good 1 7 ns/op\n"))
 	require.Equal(t, 2, strings.Count(w.String(), "/pool=lastuse-host "), w.String())
-	require.Equal(t, 6, strings.Count(w.String(), "\n"), "two of rounds")
+	require.Equal(t, 7, strings.Count(w.String(), "\n"), "three of rounds")
 	for _, name := range []string{"refuses", "ends", "hangs", "unable", "unbuilt"} {
 		require.Contains(t, strings.Join(r.missing, "\n"), name+":")
 	}
