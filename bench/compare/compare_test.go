@@ -162,6 +162,7 @@ BenchmarkStreams/goroutines=16/pool=lastuse-host 1 12.5 x-of-one
 BenchmarkTrace/trace=random-1000-64MiB/pool=lastuse-host 1 60 ns/event
 BenchmarkTrace/trace=random-1000-64MiB/pool=rmm-pool 1 110 ns/event
 BenchmarkTrace/trace=random-1000-64MiB/pool=torch-native 1 200 ns/event
+BenchmarkTrace/trace=random-1000-64MiB/pool=torch-expandable 1 200 ns/event
 `))
 	require.NoError(t, err)
 	words := map[string]string{}
@@ -174,8 +175,8 @@ BenchmarkTrace/trace=random-1000-64MiB/pool=torch-native 1 200 ns/event
 		"deep/size=256B, of RMM's": "met", "deep/size=256B, of PyTorch's": "MISSED",
 		"first buffer of 1GiB, of mapping alone":  "met", // which takes more than twice PyTorch's time
 		"16 goroutines, times one":                "met",
-		"random-1000-64MiB, of the faster's time": "MISSED", "random-1000-64MiB, memory": "unknown",
-		"random-1000-256MiB, of the faster's time": "", "Copy/dir=in/fresh=0/size=1GiB": "",
+		"random-1000-64MiB, of the fastest's time": "MISSED", "random-1000-64MiB, memory": "unknown",
+		"random-1000-256MiB, of the fastest's time": "", "Copy/dir=in/fresh=0/size=1GiB": "",
 	} {
 		require.Equal(t, word, words[name], name)
 	}

@@ -105,7 +105,8 @@ func (f found) goals(ours string) (all []verdict) {
 		if strings.HasSuffix(name, "-1MiB") || strings.HasSuffix(name, "-64MiB") {
 			share, slack = 0.5, 32*(2<<20)/float64(s.peak)
 		}
-		most(s.name+", of the faster's time", f.share(name, ours, "rmm-pool", "torch-native"), share)
+		faster := f.share(name, ours, "rmm-pool", "torch-native", "torch-expandable")
+		most(s.name+", of the fastest's time", faster, share)
 		const memory = "reserved/requested"
 		most(s.name+", memory", f.of(name, ours, memory), f.of(name, "torch-expandable", memory)+slack)
 		taken, books := f.of(name, ours, "taken-B"), f.of(name, ours, "reserved-B")
@@ -127,6 +128,7 @@ func (f found) goals(ours string) (all []verdict) {
 		if shape, ok := strings.CutPrefix(c.name, "Pair/shape="); ok && f[c.name] != nil {
 			most(shape+", of RMM's", f.share(c.name, ours, "rmm-pool"), 1.0/3)
 			most(shape+", of PyTorch's", f.share(c.name, ours, "torch-native"), 1.0/6)
+			most(shape+", of its expandable's", f.share(c.name, ours, "torch-expandable"), 1.0/6)
 		}
 	}
 	if gib := "First/size=1GiB"; f[gib] != nil {
