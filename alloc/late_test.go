@@ -10,6 +10,7 @@ import (
 
 	"github.com/lastuse/lastuse/alloc"
 	"github.com/lastuse/lastuse/alloc/host"
+	"github.com/lastuse/lastuse/finalize"
 )
 
 // Buffers that the collector has found dead are live in the books until somebody has drained them. One
@@ -104,4 +105,21 @@ func TestDroppedPool(t *testing.T) {
 		require.NotZero(t, dev.Used())
 	}()
 	collectUntil(t, func() bool { return dev.Used() == 0 })
+}
+
+// A program that forgets one buffer in a hundred and frees the rest is collected before memory runs out, although
+// its frees are 99 % of all that it makes.
+func TestForgetful(t *testing.T) {
+	const size = 1 << 20
+	p := newPool(t, host.Options{}, alloc.Options{Limit: 64 * size, Pacing: finalize.Options{GCShare: 1000}})
+	s := newStream(t, p)
+	for i := range 20_000 {
+		b := mustMake[byte](t, s, size)
+		if i%100 != 0 {
+			b.Free()
+		}
+	}
+	st := p.Stats()
+	assert.GreaterOrEqual(t, st.Late, int64(200-64), "what was forgotten")
+	assert.Zero(t, st.Pacing.Exhausted, "%v", st.Pacing)
 }

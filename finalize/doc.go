@@ -35,6 +35,13 @@
 //
 // Every number is in [Options], every decision is counted in [Stats].
 //
+// # Lock order
+//
+// A Queue's mutex and a Pacer's are taken last: nothing is called while one is held, but the runtime for
+// its count of collections. Neither is held while values are drained or a collection runs.
+//
+// # The end of a collection
+//
 // runtime.GC returns before the cleanups that it queued have run. [Collect] waits for them, with a
 // deadline, by the runtime's own counts.
 package finalize

@@ -113,11 +113,17 @@ func (s *Shard) unsite(m Sample, size int64, late bool) {
 	runtime.KeepAlive(s)
 }
 
+// lastStep is how many nanoseconds older than it was the latest allocation of a site may be said to be: a
+// store for each would have the goroutines that allocate there wait for each other once more.
+const lastStep = 1e6
+
 // made adds to a site what one allocation of size bytes stands for, which was sampled at a rate.
 func (b *Books) made(st *site, rate, size int64) {
 	r := st.rec
 	objects, bytes := weigh(rate, size)
-	atomic.StoreInt64(&r.Last, b.clock())
+	if now := b.clock(); now-atomic.LoadInt64(&r.Last) > lastStep {
+		atomic.StoreInt64(&r.Last, now)
+	}
 	atomic.AddUint64(&r.Samples, 1)
 	atomic.AddUint64(&r.AllocObjects, objects)
 	atomic.AddUint64(&r.AllocBytes, bytes)
