@@ -54,14 +54,16 @@ func TestServe(t *testing.T) {
 	s := smallSteps(t)
 	const number = `[0-9]+(\.[0-9]+)?`
 	for _, c := range []struct{ question, answer string }{
-		{"pair shape=one sizes=256 ms=1", `ok ns=` + number + ` n=[0-9]+000 allocs=0.0[0-9]* clock=` + number},
+		{"pair shape=one sizes=256 ms=1",
+			`ok ns=` + number + ` n=[0-9]+000 allocs=0.0[0-9]* clock=` + number},
 		{"pair shape=live8 sizes=256,512 ms=1", `ok ns=.*`},
 		{"pair shape=deep sizes=256 ms=1", `ok ns=.*`},
 		{"pair shape=alternate sizes=256,512 ms=1", `ok ns=.*`},
 		{"pair shape=round sizes=256 ms=1", `error there is no shape "round"`},
 		{"first size=1048576", `ok ns=[0-9]+ new=[0-9]+ reserved=2097152 taken=2097152`},
 		{"trace file=" + s.file + " replays=3 ms=1000",
-			`ok cold=` + number + ` ns=(` + number + `,?){3} reserved=41943040 taken=41943040 calls=[0-9]+(,0){4} what=`},
+			`ok cold=` + number + ` ns=(` + number + `,?){3} reserved=41943040 taken=41943040 ` +
+				`calls=[0-9]+(,0){4} what=`},
 		{"trace file=" + s.file + " limit=20971520", "error 1 allocations found no memory"},
 		{"limit file=" + s.file + " free=20971520", "ok done=0.2500"},
 		{"limit file=" + s.file + " free=41943040", "ok done=1.0000"},
@@ -166,7 +168,8 @@ BenchmarkTrace/trace=random-1000-64MiB/pool=torch-expandable 1 200 ns/event
 `))
 	require.NoError(t, err)
 	words := map[string]string{}
-	require.InDelta(t, 0.3, f.share("Pair/shape=deep/size=256B", "lastuse-host", "rmm-pool"), 1e-9, "round by round")
+	share := f.share("Pair/shape=deep/size=256B", "lastuse-host", "rmm-pool")
+	require.InDelta(t, 0.3, share, 1e-9, "round by round")
 	for _, v := range f.goals("lastuse-host") {
 		words[v.name], _, _ = strings.Cut(v.String(), " ")
 	}

@@ -46,7 +46,7 @@ func main() {
 	flag.StringVar(&r.root, "root", ".", "the module's `folder`")
 	flag.StringVar(&r.out, "out", ".", "`folder` for what is found")
 	flag.StringVar(&r.device, "device", "cuda", "of this module's pools: cuda or `host`")
-	flag.IntVar(&r.processor, "processor", runtime.NumCPU()-1, "`number` of the peers' processor; -1 pins none")
+	flag.IntVar(&r.processor, "processor", runtime.NumCPU()-1, "the peers' `number`; -1 pins none")
 	flag.BoolVar(&r.quick, "quick", false, "two rounds only")
 	flag.DurationVar(&r.patience, "patience", 90*time.Second, "how long a peer may take for an answer")
 	flag.DurationVar(&r.limit, "limit", 8*time.Minute, "of the whole: what is not asked by then is left out")

@@ -131,7 +131,7 @@ func (o *own) pair(q question) (string, error) {
 // spun keeps what clock computes from being left out.
 var spun atomic.Uint64
 
-// clock returns the nanoseconds of a multiplication and an addition that wait for each other: some four cycles.
+// clock returns the nanoseconds of a multiplication with an addition behind it: four cycles or so.
 func clock() float64 {
 	const n = 100_000
 	x := spun.Load()

@@ -2,12 +2,12 @@
 // build.sh.
 //
 //	rmm_peer pool        the pool, grown from nothing: it doubles
-//	rmm_peer preset      the pool, begun with 24 GiB: more than what is asked of it, as in RMM's own benchmark
+//	rmm_peer preset      the pool, begun with 24 GiB: more than is asked of it, as in RMM's benchmark
 //	rmm_peer arena       the arena, with 24 GiB
 //	rmm_peer async       cuda_async_memory_resource, primed with 24 GiB
 //	rmm_peer async-grown the same from nothing
 //
-// RMM's benchmark begins with half or all of the free memory. To get that takes a quarter of a second each time.
+// RMM's benchmark begins with half or all of the free memory, which takes a quarter of a second to get.
 #include "peer.hpp"
 #include <cuda_runtime_api.h>
 #include <rmm/cuda_device.hpp>
