@@ -176,8 +176,8 @@ BenchmarkTrace/trace=random-1000-64MiB/pool=torch-expandable 1 200 ns/event
 	for name, word := range map[string]string{
 		"pair of 256B": "met", "pair of 1MiB": "MISSED", "pair of 1GiB": "",
 		"deep/size=256B, of RMM's": "met", "deep/size=256B, of PyTorch's": "MISSED",
-		"first buffer of 1GiB, of mapping alone":  "met", // which takes more than twice PyTorch's time
-		"16 goroutines, times one":                "met",
+		"first buffer of 1GiB, of mapping alone":   "met", // which takes more than twice PyTorch's time
+		"16 goroutines, times one":                 "met",
 		"random-1000-64MiB, of the fastest's time": "MISSED", "random-1000-64MiB, memory": "unknown",
 		"random-1000-256MiB, of the fastest's time": "", "Copy/dir=in/fresh=0/size=1GiB": "",
 	} {
