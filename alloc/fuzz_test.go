@@ -52,7 +52,12 @@ func TestOrderSoak(t *testing.T) {
 	begin := time.Now()
 	seed := uint64(0)
 	for ; seed < uint64(scripts) || time.Since(begin) < *soak; seed++ {
-		if err := newScript(t, randomScript(seed)).run(); err != nil {
+		m := newScript(t, randomScript(seed))
+		run := m.run
+		if seed%16 == 15 {
+			run = func() error { return m.storm(4, seed) }
+		}
+		if err := run(); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 	}

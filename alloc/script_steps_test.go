@@ -2,6 +2,7 @@ package alloc_test
 
 import (
 	"errors"
+	"fmt"
 	"runtime"
 	"slices"
 	"unsafe"
@@ -14,30 +15,32 @@ import (
 var scriptSteps = []struct {
 	often int
 	do    func(*script)
+	alone bool // not for one goroutine of several: others have the same streams, or the books are to agree
 }{
 	// All scripts do these, each does a choice of the others.
-	{8, (*script).make},
-	{6, (*script).free},
-	{5, (*script).burst},
-	{4, (*script).write},
-	{3, (*script).read},
-	{2, (*script).copy},
-	{1, (*script).copyIn},
-	{1, (*script).copyOut},
-	{4, (*script).wait},
-	{1, (*script).sync},
-	{2, (*script).query},
-	{1, (*script).trim},
-	{1, (*script).replace},
-	{2, (*script).held},
-	{2, (*script).heldWrite},
-	{1, (*script).freeMeanwhile},
-	{2, (*script).makePinned},
-	{4, (*script).copyPinned},
-	{2, (*script).freePinned},
-	{1, (*script).writePinned},
-	{1, (*script).adopt},
-	{1, (*script).drop},
+	{8, (*script).make, false},
+	{6, (*script).free, false},
+	{5, (*script).burst, false},
+	{4, (*script).write, false},
+	{3, (*script).read, false},
+	{2, (*script).copy, false},
+	{1, (*script).copyIn, false},
+	{1, (*script).copyOut, false},
+	{4, (*script).wait, false},
+	{1, (*script).sync, false},
+	{2, (*script).query, false},
+	{1, (*script).trim, false},
+	{1, (*script).replace, true},
+	{2, (*script).held, false},
+	{2, (*script).heldWrite, false},
+	{1, (*script).freeMeanwhile, false},
+	{2, (*script).makePinned, false},
+	{4, (*script).copyPinned, false},
+	{2, (*script).freePinned, false},
+	{1, (*script).writePinned, false},
+	{3, (*script).upload, false},
+	{1, (*script).adopt, true},
+	{1, (*script).drop, true},
 }
 
 // choose sets what the script does: programs that do everything seldom do one thing often enough.
@@ -70,9 +73,9 @@ func rawBytes(p alloc.Ptr, n int) []byte {
 
 // size returns a size that the script chooses: mostly one of a few, which come again, else any.
 func (m *script) size() int {
-	few := [...]int{512, 512, 512, 4 << 10, 32 << 10, 64 << 10, 128 << 10}
+	few := [...]int{512, 512, 4 << 10, 32 << 10, 40 << 10, 64 << 10, 96 << 10, 160 << 10, 300 << 10}
 	x := int(m.next())
-	if x < 32*len(few) {
+	if x < 25*len(few) {
 		return few[x%len(few)]
 	}
 	return 1 + (x-224)*(x-224)*257
@@ -84,9 +87,9 @@ func (m *script) make() { m.makeOn(m.stream(), m.size(), m.next()) }
 // room is how much may be live: less than there is, lest the collector be asked at every Make.
 func (m *script) room() int64 {
 	if m.options.Limit > 0 {
-		return m.options.Limit / 2
+		return m.options.Limit / 2 / m.share
 	}
-	return 3 << 20
+	return 3 << 20 / m.share
 }
 
 func (m *script) makeOn(s *alloc.Stream, size int, how byte) *scriptBuffer {
@@ -132,6 +135,9 @@ func (m *script) free() {
 	b.Free()
 	if how%8 == 7 {
 		b.Free()
+	}
+	if m.options.Check && !b.gone && !b.adopted && m.share == 1 && m.pool.Stats().Pending < int64(b.Len()) {
+		m.fail(fmt.Errorf("%d bytes were freed and are not in quarantine", b.Len()))
 	}
 	m.forget(b)
 }
@@ -222,7 +228,10 @@ func (m *script) over(s *alloc.Stream) {
 		b.held = slices.DeleteFunc(b.held, func(h *alloc.Stream) bool { return h == s })
 	}
 	for _, h := range m.pinned {
-		h.uses = slices.DeleteFunc(h.uses, is)
+		if is(h.writer) {
+			h.writer = use{}
+		}
+		h.readers = slices.DeleteFunc(h.readers, is)
 	}
 }
 
@@ -292,7 +301,7 @@ func (m *script) adopt() {
 		m.fail(m.order.Free(p, size))
 	})
 	m.fail(err)
-	m.buffers = append(m.buffers, &scriptBuffer{Buffer: b, maker: s})
+	m.buffers = append(m.buffers, &scriptBuffer{Buffer: b, maker: s, adopted: true})
 	m.live += size
 }
 
@@ -364,7 +373,7 @@ func (m *script) makePinned() {
 	if len(m.pinned) >= 6 {
 		return
 	}
-	h, err := alloc.MakePinned[byte](m.pool, 1+int(m.next())*16)
+	h, err := alloc.MakePinned[byte](m.pool, [...]int{512, 130 << 10}[m.next()%2])
 	if err != nil {
 		if !errors.Is(err, alloc.ErrOutOfMemory) {
 			m.fail(err)
@@ -393,18 +402,24 @@ func (m *script) pickPinned() *scriptPinned {
 
 // copyPinned enqueues a copy from page-locked memory to a buffer, or back, and does not wait for it.
 func (m *script) copyPinned() {
-	h, b := m.pickPinned(), m.pick()
-	if h == nil || b == nil || b.Len() < h.Len() {
+	if h, b := m.pickPinned(), m.pick(); h != nil && b != nil {
+		m.transfer(h, b, m.stream(), m.next())
+	}
+}
+
+func (m *script) transfer(h *scriptPinned, b *scriptBuffer, s *alloc.Stream, how byte) {
+	out := how%4 == 0
+	if out && (!b.known || b.Len() < h.Len()) {
 		return
 	}
-	s, how := m.stream(), m.next()
-	out := how%2 == 0
-	if out && !b.known {
-		return
+	if m.toRead(s, b, how>>1); !out {
+		m.toWrite(s, b, how>>1)
 	}
-	m.toWrite(s, b, how>>1)
-	for _, u := range h.uses {
-		m.behind(s, u, how>>2)
+	m.behind(s, h.writer, how>>2)
+	if out {
+		for _, u := range h.readers {
+			m.behind(s, u, how>>2)
+		}
 	}
 	p, err := s.Begin(nil, b.Arg())
 	if err != nil {
@@ -413,7 +428,7 @@ func (m *script) copyPinned() {
 	}
 	use, err := alloc.BeginPinned(s, h.Pinned)
 	m.fail(err)
-	to, from, n := p[0].Ptr, alloc.Ptr(uintptr(use.Ptr)), h.Len()
+	to, from, n := p[0].Ptr, alloc.Ptr(uintptr(use.Ptr)), min(h.Len(), b.Len())
 	if out {
 		to, from = from, to
 	}
@@ -421,13 +436,28 @@ func (m *script) copyPinned() {
 	use.End()
 	s.End(b.Arg())
 	if out {
-		h.fill = b.fill
-		m.wrote(s, b, b.fill, how>>3)
+		h.fill, h.writer, h.readers = b.fill, m.used(s, how>>4), nil
+		m.has(s, b, how>>3)
 	} else {
 		m.fail(b.View(n, b.Len()).Fill(s, h.fill))
 		m.wrote(s, b, h.fill, how>>3)
+		h.readers = append(h.readers, m.used(s, how>>4))
 	}
-	h.uses = append(h.uses, m.used(s, how>>4))
+}
+
+// upload copies what it has in page-locked memory to buffers on several streams, and frees it at once.
+func (m *script) upload() {
+	if m.makePinned(); len(m.pinned) == 0 {
+		return
+	}
+	h := m.pinned[len(m.pinned)-1]
+	for range 2 + m.next()%3 {
+		if b := m.pick(); b != nil {
+			m.transfer(h, b, m.stream(), m.next()|1)
+		}
+	}
+	h.Free()
+	m.pinned = m.pinned[:len(m.pinned)-1]
 }
 
 // freePinned frees page-locked memory that work may still have.
@@ -441,14 +471,16 @@ func (m *script) freePinned() {
 // writePinned compares page-locked memory and fills it anew, when the work with it is over.
 func (m *script) writePinned() {
 	if h := m.pickPinned(); h != nil {
-		for _, u := range h.uses {
-			if u.noted {
+		for _, u := range append(h.readers, h.writer) {
+			switch {
+			case u.stream == nil:
+			case u.noted:
 				m.fail(u.event.Sync())
-			} else {
+			default:
 				m.fail(u.stream.Sync())
 			}
 		}
-		h.uses = nil
+		h.writer, h.readers = use{}, nil
 		m.compare("in page-locked memory", h.Slice(), h.fill)
 		m.fillPinned(h, m.next())
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -38,7 +39,8 @@ type script struct {
 	steps   []func(*script)
 	taken   int
 	older   bool  // a pool that was closed has memory
-	wrong   error // what was found on the device
+	share   int64 // how many share the memory: see storm
+	wrong   *verdict
 }
 
 // A use is what a stream was given; since then it may have been given more.
@@ -57,18 +59,20 @@ type scriptBuffer struct {
 	writer  use   // the latest
 	readers []use // since
 	held    []*alloc.Stream
+	adopted bool
 	gone    bool // it has been freed or dropped, or its pool is closed
 }
 
 // A scriptPinned is page-locked memory and who is at work with it.
 type scriptPinned struct {
 	alloc.Pinned[byte]
-	fill byte
-	uses []use
+	fill    byte
+	writer  use // the latest copy to it
+	readers []use
 }
 
 func newScript(t testing.TB, text []byte) *script {
-	m := &script{t: t, bytes: text}
+	m := &script{t: t, bytes: text, share: 1, wrong: new(verdict)}
 	options, more := m.next(), m.next()
 	var err error
 	m.host, err = host.Open(host.Options{Capacity: 4 << 20, Granularity: 64 << 10, NoMapping: options&1 != 0})
@@ -102,10 +106,24 @@ func (m *script) open(streams int) {
 	}
 }
 
-// fail notes what is wrong first, if anything is.
+// A verdict is what is wrong first.
+type verdict struct {
+	mu  sync.Mutex
+	err error
+}
+
+func (v *verdict) get() error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.err
+}
+
+// fail notes what is wrong, if anything is.
 func (m *script) fail(err error) {
-	if m.wrong == nil {
-		m.wrong = err
+	m.wrong.mu.Lock()
+	defer m.wrong.mu.Unlock()
+	if m.wrong.err == nil {
+		m.wrong.err = err
 	}
 }
 
@@ -121,15 +139,15 @@ func (m *script) next() byte {
 
 // run runs the script, and reports what is wrong.
 func (m *script) run() error {
-	for len(m.bytes) > 0 && m.wrong == nil {
+	for len(m.bytes) > 0 && m.wrong.get() == nil {
 		m.step()
 		m.check()
 	}
-	if m.wrong == nil {
+	if m.wrong.get() == nil {
 		m.finish()
 	}
 	m.fail(m.late.Faults())
-	return m.wrong
+	return m.wrong.get()
 }
 
 // stream takes a stream that the script chooses.
@@ -236,7 +254,7 @@ func (m *script) compare(where string, got []byte, want byte) {
 
 // check compares the books with what the script knows.
 func (m *script) check() {
-	if m.wrong != nil {
+	if m.wrong.get() != nil {
 		return
 	}
 	if m.taken++; m.taken%16 == 0 || m.taken%4 == 0 && !m.options.Check { // which reads memory, and so runs work
@@ -275,7 +293,7 @@ func (m *script) finish() {
 			m.verify(s, b)
 		}
 	}
-	for len(m.buffers) > 0 && m.wrong == nil {
+	for len(m.buffers) > 0 && m.wrong.get() == nil {
 		b := m.buffers[0]
 		b.Free()
 		m.forget(b)
@@ -288,7 +306,7 @@ func (m *script) finish() {
 		m.fail(s.Sync())
 	}
 	m.close()
-	if m.wrong == nil && m.dropped == 0 && m.host.Used() != 0 {
+	if m.wrong.get() == nil && m.dropped == 0 && m.host.Used() != 0 {
 		m.fail(fmt.Errorf("%d bytes are left", m.host.Used()))
 	}
 }

@@ -1,0 +1,27 @@
+package main
+
+import (
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/alloc/alloctest"
+	"github.com/lastuse/lastuse/alloc/cuda"
+	"github.com/lastuse/lastuse/alloc/host"
+)
+
+// The order checker has nothing to say, on the host and where there is a GPU there.
+func TestOrder(t *testing.T) {
+	o := options{size: 96, radius: 3, folder: t.TempDir()}
+	dev, err := host.Open(host.Options{})
+	require.NoError(t, err)
+	require.NoError(t, process(io.Discard, alloctest.Ordered(t, dev), goFunctions, o))
+
+	gpu, err := cuda.Open(0)
+	if err != nil {
+		t.Skip("no GPU: ", err)
+	}
+	defer gpu.Close()
+	require.NoError(t, process(io.Discard, alloctest.Ordered(t, gpu), loadPTX, o))
+}

@@ -1,0 +1,26 @@
+package main
+
+import (
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/alloc/alloctest"
+	"github.com/lastuse/lastuse/alloc/cuda"
+	"github.com/lastuse/lastuse/alloc/host"
+)
+
+// The order checker has nothing to say, on the host and where there is a GPU there.
+func TestOrder(t *testing.T) {
+	dev, err := host.Open(host.Options{Capacity: 1 << 30})
+	require.NoError(t, err)
+	require.NoError(t, loop(io.Discard, alloctest.Ordered(t, dev), runGo, madeUp(100)))
+
+	gpu, err := cuda.Open(0)
+	if err != nil {
+		t.Skip("no GPU: ", err)
+	}
+	defer gpu.Close()
+	require.NoError(t, loop(io.Discard, alloctest.Ordered(t, gpu), runPTX, madeUp(100)))
+}
