@@ -163,7 +163,7 @@ func (t *Tracker) Free(ptr uintptr) error {
 		s.shard.Repeat()
 		return &FreeError{
 			Err: ErrDoubleFree, Ptr: ptr, Size: old.size,
-			Made: t.SiteOf(SiteID(old.sample.Site())).Frames, Freed: frames(books.Trim(old.pcs[:])),
+			Made: t.SiteOf(SiteID(old.sample.Site())).Frames, Freed: frames(old.pcs[:]),
 		}
 	}
 	f.end(s, ptr, b)

@@ -22,13 +22,8 @@ const (
 
 // String returns the kind in one word.
 func (k Kind) String() string {
-	switch k {
-	case Made:
-		return "made"
-	case Freed:
-		return "freed"
-	case Late:
-		return "late"
+	if words := [...]string{Made: "made", Freed: "freed", Late: "late"}; k >= Made && int(k) < len(words) {
+		return words[k]
 	}
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }

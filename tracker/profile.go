@@ -170,10 +170,9 @@ func (p *profile) finish(rate int64) []byte {
 	p.message(profileMapping, func(m *proto) {
 		m.int(mappingID, 1)
 		m.int(mappingFilename, p.string(exe))
-		m.bool(mappingHasFunctions, true)
-		m.bool(mappingHasFilenames, true)
-		m.bool(mappingHasLines, true)
-		m.bool(mappingHasInlines, true)
+		for _, field := range []int{mappingHasFunctions, mappingHasFilenames, mappingHasLines, mappingHasInlines} {
+			m.int(field, 1)
+		}
 	})
 	p.data = append(p.data, p.rest.data...)
 	p.int(profileTimeNanos, time.Now().UnixNano())

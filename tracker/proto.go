@@ -21,13 +21,6 @@ func (p *proto) int(field int, x int64) {
 	}
 }
 
-// bool appends a boolean field.
-func (p *proto) bool(field int, x bool) {
-	if x {
-		p.int(field, 1)
-	}
-}
-
 // bytes appends a field of bytes: a string or a message.
 func (p *proto) bytes(field int, b []byte) {
 	p.varint(uint64(field)<<3 | 2)

@@ -56,16 +56,9 @@ type report struct {
 }
 
 func (t *Tracker) report() report {
-	r := report{
-		Version: reportVersion, Time: time.Now(), Rate: t.Rate(),
-		Stats: t.Stats(), Sites: t.Sites(), Segments: t.segments(),
-	}
-	if r.Sites == nil {
-		r.Sites = []Site{}
-	}
-	if r.Stats.Accounts == nil {
-		r.Stats.Accounts = []AccountStats{}
-	}
+	r := report{Version: reportVersion, Time: time.Now(), Rate: t.Rate(), Stats: t.Stats(), Segments: t.segments()}
+	r.Sites = append([]Site{}, t.Sites()...) // not null
+	r.Stats.Accounts = append([]AccountStats{}, r.Stats.Accounts...)
 	return r
 }
 

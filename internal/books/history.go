@@ -64,7 +64,7 @@ type Event struct {
 	Account string
 	Ptr     uintptr
 	Size    int64     // bytes
-	PCs     []uintptr // as runtime.Callers returns them
+	PCs     []uintptr // as runtime.Callers returns them, and zeros
 }
 
 // History returns the last events, the oldest first.
@@ -83,15 +83,7 @@ func (b *Books) History() []Event {
 	all := make([]Event, len(entries))
 	for i := range entries {
 		e := &entries[i]
-		all[i] = Event{time.Unix(0, e.at), e.kind, e.acct.name, e.ptr, e.size, Trim(e.pcs[:])}
+		all[i] = Event{time.Unix(0, e.at), e.kind, e.acct.name, e.ptr, e.size, e.pcs[:]}
 	}
 	return all
-}
-
-// Trim returns a stack without the zeros at its end.
-func Trim(pcs []uintptr) []uintptr {
-	for len(pcs) > 0 && pcs[len(pcs)-1] == 0 {
-		pcs = pcs[:len(pcs)-1]
-	}
-	return pcs
 }
