@@ -108,8 +108,8 @@ func pairCase(shape string, sizes ...int64) asked {
 		question: fmt.Sprintf("pair shape=%s sizes=%s ms=20", shape, strings.Join(bytes, ",")),
 		peers:    who,
 		write: func(q question) string {
-			return q.line(int(q.number("n", 1)), q.list("ns")[0], "ns/op", q.values["allocs"], "allocs/op",
-				q.values["clock"], "clock-ns")
+			values := []any{q.list("ns")[0], "ns/op", q.values["allocs"], "allocs/op", q.values["clock"], "clock-ns"}
+			return q.line(int(q.number("n", 1)), append(values, q.kinds("/op")...)...)
 		},
 	}
 }
@@ -152,11 +152,7 @@ func steadyPart(traces []*steps) part {
 				values := []any{slices.Max(calls[2:]), "calls/replay", calls[0], "first-calls",
 					calls[1], "second-calls", median(ns), "ns/event", q.values["cold"], "cold-ns/event",
 					q.values["reserved"], "reserved-B", limit, "limit-B"}
-				for what := range strings.SplitSeq(q.values["what"], ",") {
-					kind, times, _ := strings.Cut(what, ":")
-					values = append(values, times, kind+"/replay")
-				}
-				return q.line(len(ns), values...)
+				return q.line(len(ns), append(values, q.kinds("/replay")...)...)
 			},
 		})
 	}
@@ -250,6 +246,15 @@ func (q question) line(n int, values ...any) string {
 		}
 	}
 	return line
+}
+
+// kinds returns device calls by kind, as values with units.
+func (q question) kinds(per string) (values []any) {
+	for what := range strings.SplitSeq(q.values["what"], ",") {
+		kind, times, _ := strings.Cut(what, ":")
+		values = append(values, times, kind+per)
+	}
+	return values
 }
 
 // list returns the numbers of a value.

@@ -55,7 +55,7 @@ func TestServe(t *testing.T) {
 	const number = `[0-9]+(\.[0-9]+)?`
 	for _, c := range []struct{ question, answer string }{
 		{"pair shape=one sizes=256 ms=1",
-			`ok ns=` + number + ` n=[0-9]+000 allocs=0.0[0-9]* clock=` + number},
+			`ok ns=` + number + ` n=[0-9]+000 allocs=0.0[0-9]* clock=` + number + ` what=`},
 		{"pair shape=live8 sizes=256,512 ms=1", `ok ns=.*`},
 		{"pair shape=deep sizes=256 ms=1", `ok ns=.*`},
 		{"pair shape=alternate sizes=256,512 ms=1", `ok ns=.*`},

@@ -93,7 +93,8 @@ func (o *own) pair(q question) (string, error) {
 		}
 		sizes = append(sizes, n)
 	}
-	p, s, err := o.pool(0, 1)
+	dev := counted(o.dev)
+	p, s, err := (&own{dev: dev, kind: o.kind}).pool(0, 1)
 	if err != nil {
 		return "", err
 	}
@@ -111,6 +112,7 @@ func (o *own) pair(q question) (string, error) {
 		}
 		runtime.GC()
 		runtime.ReadMemStats(&before)
+		dev.take()
 		limit := time.Duration(q.number("ms", 20)) * time.Millisecond
 		for begin := time.Now(); took < limit; took = time.Since(begin) {
 			if err := f(s[0], sizes); err != nil {
@@ -124,8 +126,13 @@ func (o *own) pair(q question) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("ns=%.2f n=%d allocs=%.4f clock=%.4f", float64(took.Nanoseconds())/float64(n), n,
-		float64(after.Mallocs-before.Mallocs)/float64(n), clock()), p.Close()
+	answer := fmt.Sprintf("ns=%.2f n=%d allocs=%.4f clock=%.4f what=", float64(took.Nanoseconds())/float64(n), n,
+		float64(after.Mallocs-before.Mallocs)/float64(n), clock())
+	kinds, calls := dev.take()
+	for _, kind := range kinds {
+		answer += fmt.Sprintf("%s:%.4f,", kind, float64(calls[kind])/float64(n))
+	}
+	return answer, p.Close()
 }
 
 // spun keeps what clock computes from being left out.
