@@ -11,7 +11,8 @@ type Growth int
 // 120 µs an extent), but a pool that moves never comes to rest: the next request finds other pieces. So
 // only Tight moves whenever there is something to move.
 const (
-	// Balanced gets fresh memory until half as much lies idle as was ever live, and moves from then on.
+	// Balanced gets fresh memory until half as much lies idle as was ever live, or two segments' worth
+	// (Options.Segment), and moves from then on.
 	Balanced Growth = iota
 	// Tight moves when more than 1/32 of what is live lies idle. It costs device calls all the time.
 	Tight
@@ -35,7 +36,7 @@ func (c *core) idleIsMuch(n int64) bool {
 		return reserved-used > used/tightIdle
 	case Balanced:
 		peak := max(used, st.Peak)
-		return reserved-peak > peak/balancedIdle
+		return reserved-peak > max(peak/balancedIdle, 2*c.options.Segment)
 	}
 	return false
 }

@@ -41,7 +41,7 @@ func (c *core) growMapped(hp *heap, size int64, force bool) error {
 		return err
 	}
 	want := r.need
-	if spare := min(c.options.Segment, c.claimed.Load()/spareShare) &^ (c.granule - 1); !force && r.right == nil && c.options.Growth != Tight {
+	if spare := min(c.options.Segment/4, c.claimed.Load()/spareShare) &^ (c.granule - 1); !force && r.right == nil && c.options.Growth != Tight {
 		want = min(r.need+spare, r.hole.size)
 	}
 	done := int64(0) // bytes of the hole that have memory

@@ -30,7 +30,7 @@ type Options struct {
 	Keep int64
 
 	// Segment is the least number of bytes asked from a device that does not map,
-	// and the most by which a segment of one that does grows beyond what is needed.
+	// and four times the most by which a segment of one that does grows beyond what is needed.
 	// 0 means 32 MiB.
 	Segment int64
 

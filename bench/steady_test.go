@@ -19,7 +19,7 @@ func TestSteady(t *testing.T) {
 				t.Run(fmt.Sprintf("%d/%dMiB/%d", n, most, growth), func(t *testing.T) {
 					steps, places := trace.Random(n, most)
 					peak := trace.Peak(steps)
-					p, err := alloc.NewPool(newSim(8<<20), alloc.Options{Growth: growth, Limit: peak / 2 * 3})
+					p, err := alloc.NewPool(newSim(4<<20), alloc.Options{Growth: growth, Limit: peak / 2 * 3})
 					require.NoError(t, err)
 					s := p.DefaultStream()
 					live := make([]alloc.Buffer[byte], places)

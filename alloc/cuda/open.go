@@ -116,12 +116,12 @@ type base struct {
 type Options struct {
 	// Granule is the unit in which memory is mapped, in bytes: a power of two and a multiple of the driver's own unit,
 	// which is 2 MiB on today's GPUs. A pool reserves whole ones for each stream that finds none to borrow, rounds what
-	// it needs up to them, and under a limit maps them one by one, for about 40 µs each. 0 means 8 MiB, less where that
+	// it needs up to them, and under a limit maps them one by one, for about 40 µs each. 0 means 4 MiB, less where that
 	// were more than a 1024th of the device's memory.
 	Granule int64
 }
 
-const usualGranule = 8 << 20
+const usualGranule = 4 << 20
 
 // Open opens the device with an ordinal. It may take a second, the first time in a process.
 func Open(ordinal int) (*Device, error) { return open(cudadrv.Library, ordinal, Options{}) }

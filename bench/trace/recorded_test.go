@@ -30,9 +30,9 @@ func TestRecorded(t *testing.T) {
 			most    float64
 		}{
 			{2 << 20, 105, alloc.Balanced, 1.05},
-			{8 << 20, 105, alloc.Balanced, 1.05},
-			{8 << 20, 1000, alloc.Balanced, 1.20},
-			{8 << 20, 1000, alloc.Tight, 1.05},
+			{4 << 20, 105, alloc.Balanced, 1.05},
+			{4 << 20, 1000, alloc.Balanced, 1.20},
+			{4 << 20, 1000, alloc.Tight, 1.05},
 		} {
 			t.Run(fmt.Sprintf("%s/%dMiB/%d/%d", filepath.Base(name), c.granule>>20, c.percent, c.growth), func(t *testing.T) {
 				dev, err := host.Open(host.Options{Granularity: c.granule, Capacity: peak / 100 * c.percent &^ (2<<20 - 1)})
