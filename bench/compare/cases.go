@@ -108,7 +108,7 @@ func pairCase(shape string, sizes ...int64) asked {
 		question: fmt.Sprintf("pair shape=%s sizes=%s ms=20", shape, strings.Join(bytes, ",")),
 		peers:    who,
 		write: func(q question) string {
-			values := []any{q.list("ns")[0], "ns/op", q.values["allocs"], "allocs/op", q.values["clock"], "clock-ns"}
+			values := []any{q.at("ns", 0), "ns/op", q.values["allocs"], "allocs/op", q.values["clock"], "clock-ns"}
 			return q.line(int(q.number("n", 1)), append(values, q.kinds("/op")...)...)
 		},
 	}
@@ -123,15 +123,11 @@ func tracePart(traces []*steps) part {
 			question: fmt.Sprintf("trace file=%s replays=5 ms=150", s.file),
 			peers:    replayers,
 			write: func(q question) string {
-				ns, calls := q.list("ns"), q.list("calls")
-				warm := "" // device calls of a replay, from the third on
-				if len(calls) > 2 {
-					warm = fmt.Sprint(slices.Max(calls[2:]))
-				}
+				ns := q.list("ns")
 				return q.line(len(ns), median(ns), "ns/event", q.values["cold"], "cold-ns/event",
 					q.values["reserved"], "reserved-B", s.peak, "requested-B",
 					float64(q.number("reserved", 0))/float64(s.peak), "reserved/requested",
-					q.values["taken"], "taken-B", len(s.all), "events", 0, "failures", warm, "calls/replay")
+					q.values["taken"], "taken-B", len(s.all), "events", 0, "failures", q.warm(), "calls/replay")
 			},
 		})
 	}
@@ -148,9 +144,9 @@ func steadyPart(traces []*steps) part {
 			question: fmt.Sprintf("trace file=%s replays=4 ms=1000 limit=%d", s.file, limit),
 			peers:    steady,
 			write: func(q question) string {
-				ns, calls := q.list("ns"), q.list("calls")
-				values := []any{slices.Max(calls[2:]), "calls/replay", calls[0], "first-calls",
-					calls[1], "second-calls", median(ns), "ns/event", q.values["cold"], "cold-ns/event",
+				ns := q.list("ns")
+				values := []any{q.warm(), "calls/replay", q.at("calls", 0), "first-calls",
+					q.at("calls", 1), "second-calls", median(ns), "ns/event", q.values["cold"], "cold-ns/event",
 					q.values["reserved"], "reserved-B", limit, "limit-B"}
 				return q.line(len(ns), append(values, q.kinds("/replay")...)...)
 			},
@@ -188,7 +184,7 @@ func firstPart() part {
 			question: fmt.Sprintf("first size=%d", n),
 			peers:    firsts,
 			write: func(q question) string {
-				return q.line(1, q.list("ns")[0], "ns/op", q.list("new")[0], "new-ns",
+				return q.line(1, q.at("ns", 0), "ns/op", q.at("new", 0), "new-ns",
 					q.values["reserved"], "reserved-B", q.values["taken"], "taken-B")
 			},
 		})
@@ -233,12 +229,31 @@ func streamsPart() part {
 	return p
 }
 
-// line returns how often something was done and then values with their units, without those that are empty.
+// at returns one of the numbers of a value, NaN if there are fewer.
+func (q question) at(key string, i int) float64 {
+	if all := q.list(key); i < len(all) {
+		return all[i]
+	}
+	return math.NaN()
+}
+
+// warm returns the most device calls of a replay, from the third on, NaN if there were fewer.
+func (q question) warm() float64 {
+	if calls := q.list("calls"); len(calls) > 2 {
+		return slices.Max(calls[2:])
+	}
+	return math.NaN()
+}
+
+// line returns how often something was done and then values with their units, without those that are not
+// there.
 func (q question) line(n int, values ...any) string {
 	line := fmt.Sprint(n)
 	for i := 0; i+1 < len(values); i += 2 {
 		text := fmt.Sprint(values[i])
-		if x, ok := values[i].(float64); ok {
+		if x, ok := values[i].(float64); ok && math.IsNaN(x) {
+			text = ""
+		} else if ok {
 			text = strconv.FormatFloat(math.Round(x*1e4)/1e4, 'f', -1, 64)
 		}
 		if text != "" {

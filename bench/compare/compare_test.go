@@ -203,6 +203,7 @@ func TestParts(t *testing.T) {
 			fields := strings.Fields(c.write(parse("ok " + a)))
 			require.Equal(t, 1, len(fields)%2, "a count, then values with units: %q", fields)
 			require.NotContains(t, fields, "")
+			require.NotPanics(t, func() { c.write(question{}) }, "an answer that says nothing")
 		}
 	}
 	_, err = choose(all, []string{"pair", "nap"}, regexp.MustCompile(""))
