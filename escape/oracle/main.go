@@ -52,6 +52,7 @@ type options struct {
 	without              string
 	proof, rules         bool
 	readable             bool
+	only                 string
 }
 
 func main() {
@@ -74,6 +75,7 @@ func main() {
 	flag.IntVar(&o.stable, "stable", 4, "check in every so many batches that a second rewrite changes nothing; 0: never")
 	flag.StringVar(&o.write, "write", "", "only write the programs and what becomes of them, as one module, to this new folder")
 	flag.StringVar(&o.without, "without", "", "leave out the programs that have one of these constructs, separated by commas")
+	flag.StringVar(&o.only, "only", "", "with -proof: of the trials, only those whose name has this text")
 	flag.BoolVar(&o.readable, "readable", true, "an inserted free in front of a read of the buffer's name is a wrong edit")
 	flag.BoolVar(&o.proof, "proof", false, "judge the proof instead of the rewriter: -n changes of frees, most of them wrong")
 	flag.BoolVar(&o.rules, "rules", false, "with -proof: which rule withholds what")

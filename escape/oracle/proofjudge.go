@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -56,6 +57,7 @@ type referee struct {
 	ask   func(old, edited gen.Source, without ...proof.Rule) (answer, error)
 	seed  uint64
 	rules bool // find out which rule withholds
+	only  string
 
 	mu     sync.Mutex
 	caught map[proof.Rule]int
@@ -64,13 +66,14 @@ type referee struct {
 // program judges the trials of one program.
 func (r *referee) program(id, n int) ([]*verdict, error) {
 	p := programs(r.seed, id, id+1)[0]
-	ref, err := gen.NewReference(p, truthRuns, truthFaults)
-	if err != nil {
-		return nil, nil // wrong in a run that the generator did not make
-	}
+	var ref *gen.Reference
 	var res []*verdict
 	for i, t := range gen.Trials(p, n, trialSeed(r.seed, id)) {
+		if !strings.Contains(t.How, r.only) {
+			continue
+		}
 		v := &verdict{Trial: t, id: id, number: i}
+		var err error
 		if v.source[0], err = gen.Print(t.Old, trialDir); err == nil {
 			v.source[1], err = gen.Print(t.New, trialDir)
 		}
@@ -81,10 +84,13 @@ func (r *referee) program(id, n int) ([]*verdict, error) {
 			continue
 		}
 		of := ref
-		if t.Old != p {
+		if t.Old != p || ref == nil {
 			if of, err = gen.NewReference(t.Old, truthRuns, truthFaults); err != nil {
-				continue
+				continue // wrong in a run that the generator did not make
 			}
+		}
+		if t.Old == p {
+			ref = of
 		}
 		if err := r.judge(v, of); err != nil {
 			return nil, fmt.Errorf("trial %d of program %d: %s: %w\n%s", i, id, t.How, err, v.source[1].Main)
@@ -148,7 +154,7 @@ func proofRun(ctx context.Context, o options, temp string, stdout, stderr io.Wri
 	if err != nil {
 		return 0, err
 	}
-	r := &referee{ask: p.ask, seed: o.seed, rules: o.rules, caught: map[proof.Rule]int{}}
+	r := &referee{ask: p.ask, seed: o.seed, rules: o.rules, only: o.only, caught: map[proof.Rule]int{}}
 	f := newTally(o)
 	begin := time.Now()
 	type done struct {
