@@ -5,10 +5,11 @@ package gen
 // though nothing reads them.
 
 type (
-	// Temp gives the sum of Path a name, for a trial.
+	// Temp gives the sum of Path a name, or the value of Cond, for a trial.
 	Temp struct {
 		Name string
 		Path Path
+		Cond *Cond
 	}
 	// Group declares a group of goroutines.
 	Group struct {

@@ -64,6 +64,11 @@ func (m *machine) other(f *frame, s Stmt) sig {
 		f.value(s.V).bufs[0] = o
 	case *Mention:
 	case *Temp:
+		if s.Cond != nil {
+			v, sg := m.cond(f, s.Cond)
+			f.flags[s.Name] = v
+			return sg
+		}
 		objs := f.objects(s.Path)
 		touch(objs)
 		fail, pan := m.op()

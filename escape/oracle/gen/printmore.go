@@ -36,6 +36,10 @@ func (w *printer) other(s Stmt) {
 	case *Mention:
 		w.mention(s)
 	case *Temp:
+		if s.Cond != nil {
+			w.pf("%s := %s\n", s.Name, w.cond(s.Cond))
+			return
+		}
 		w.pf("%s := %s\n", s.Name, w.sum(s.Path))
 	default:
 		panic("gen: unknown statement")

@@ -109,3 +109,53 @@ func mentioned(list []Stmt, v *Var) bool {
 	})
 	return found
 }
+
+// tested names what a condition reads in front of the free of it: right if that is all of
+// the condition, wrong if something of it was evaluated before.
+func (t *trials) tested(x *Trial, _ plan, _ *Free) bool {
+	x.How = "a condition named"
+	type place struct {
+		g gap
+		s *If
+		c *Cond
+	}
+	var at []place
+	all := lists(t.p)
+	for _, g := range t.gaps {
+		if g.lit || g.pos >= len(*all[g.list]) || t.p.Funcs[g.fn].Hoist {
+			continue
+		}
+		s, ok := (*all[g.list])[g.pos].(*If)
+		if !ok {
+			continue
+		}
+		for _, c := range []*Cond{s.Cond, s.Cond.X, s.Cond.Y} {
+			if c != nil && c.Op == CPos && c.Path.Field < 0 && slices.Contains(g.vars, c.Path.V) {
+				at = append(at, place{g, s, c})
+			}
+		}
+	}
+	if len(at) == 0 {
+		return false
+	}
+	h := at[t.n(len(at))]
+	test := *h.s
+	whole := *h.s.Cond
+	named := &Cond{Op: CFlag, Var: "early"}
+	switch h.c {
+	case h.s.Cond:
+		test.Cond = named
+	case h.s.Cond.X:
+		whole.X = named
+		test.Cond = &whole
+	default:
+		x.How = "a condition named too early"
+		whole.Y = named
+		test.Cond = &whole
+	}
+	l := lists(x.New)[h.g.list]
+	test.Then, test.Else = (*l)[h.g.pos].(*If).Then, (*l)[h.g.pos].(*If).Else
+	(*l)[h.g.pos] = &test
+	put(x.New, h.g, &Temp{Name: "early", Cond: h.c}, &Free{Path: h.c.Path, Mine: true})
+	return true
+}

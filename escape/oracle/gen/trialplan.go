@@ -7,7 +7,7 @@ import "slices"
 // mutations change one thing about a plan; they report whether they could.
 var mutations = []func(*trials, *Trial, plan, *Free) bool{
 	(*trials).otherGap, (*trials).otherGap, (*trials).otherEdge, (*trials).otherEdge, (*trials).otherName, (*trials).twice,
-	(*trials).otherwise, (*trials).beforeSpin, (*trials).seen, (*trials).deferred, (*trials).hoisted,
+	(*trials).otherwise, (*trials).beforeSpin, (*trials).seen, (*trials).deferred, (*trials).hoisted, (*trials).tested,
 	(*trials).leaks, (*trials).leaks, (*trials).leaks, (*trials).usedLater, (*trials).usedLater,
 }
 

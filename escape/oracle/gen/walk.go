@@ -143,6 +143,9 @@ func Reads(s Stmt) []Path {
 	case *Mention:
 		return []Path{s.Path}
 	case *Temp:
+		if s.Cond != nil {
+			return s.Cond.paths()
+		}
 		return []Path{s.Path}
 	}
 	return nil

@@ -80,8 +80,13 @@ type tape struct {
 	more    int
 }
 
+// longest is more decisions, or operations, than any program that is right makes.
+const longest = 1 << 16
+
 func (t *tape) next(k int) int {
-	t.n++
+	if t.n++; t.n > longest {
+		panic("runs for ever")
+	}
 	z := t.seed + t.n*0x9e3779b97f4a7c15
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
 	z = (z ^ z>>27) * 0x94d049bb133111eb
@@ -179,7 +184,9 @@ func (c *C) Close() {
 
 func (c *C) op() (fail bool) {
 	hit := c.Ops == c.FaultOp
-	c.Ops++
+	if c.Ops++; c.Ops > longest {
+		panic("runs for ever")
+	}
 	if hit && c.FaultPn {
 		panic(Fault{c.FaultOp})
 	}
