@@ -91,8 +91,8 @@ func (a *arena) steal(hp, o *heap, size int64, any bool) *block {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	b := o.shelf.find(a.core.kindOf(size), size, &hp.line)
-	for k := largeKind; any && b == nil && k <= smallKind; k++ {
-		b = o.shelf.find(k, size, &hp.line)
+	if any && b == nil {
+		b = o.shelf.any(size, &hp.line)
 	}
 	return a.cut(hp, b, size)
 }
@@ -104,9 +104,26 @@ func (b *block) leave() { b.state, b.shelved = stateBusy, stateBusy }
 // come first may all be too young.
 const candidates = 32
 
-// find returns the best fit for size bytes of a kind. If t is not nil the block must be one that t's stream
-// may have. It stays in the bins.
+// find returns the best fit for size bytes of a kind, of a whole segment only if little of it is wasted. If t
+// is not nil the block must be one that t's stream may have. It stays in the bins.
 func (s *shelf) find(k kind, size int64, t *timeline) *block {
+	b := s.fit(k, size, t)
+	if k == wholeKind && (b == nil || wasteful(b, size)) {
+		return s.fit(largeKind, size, t)
+	}
+	return b
+}
+
+// any is find in segments of whatever kind.
+func (s *shelf) any(size int64, t *timeline) (b *block) {
+	for k := kind(0); b == nil && k < numKinds; k++ {
+		b = s.fit(k, size, t)
+	}
+	return b
+}
+
+// fit is find in segments of kind k alone.
+func (s *shelf) fit(k kind, size int64, t *timeline) *block {
 	b := s.idle[k].find(size)
 	for i := 0; b != nil && t != nil && !t.orders(b.stamp); i++ {
 		if i == candidates {
@@ -114,15 +131,17 @@ func (s *shelf) find(k kind, size int64, t *timeline) *block {
 		}
 		b = s.idle[k].after(b)
 	}
-	if k == wholeKind && (b == nil || b.size > size+size/wholeWaste) {
-		return s.find(largeKind, size, t)
-	}
 	return b
 }
 
 // wholeWaste is the part of a request, 1/8, by which a whole segment may be larger than the buffer that it is
 // used for again.
 const wholeWaste = 8
+
+// wasteful reports whether b is too large to be used for size bytes as it is.
+func wasteful(b *block, size int64) bool {
+	return b.seg.kind != wholeKind || b.size > size+size/wholeWaste
+}
 
 // cut takes b out of its bins, if it is not nil, puts back what is above size bytes, and makes it busy
 // and hp's. a.mu is held.
@@ -132,7 +151,7 @@ func (a *arena) cut(hp *heap, b *block, size int64) *block {
 	}
 	b.binsOf().take(b)
 	b.leave()
-	if b.seg.kind != wholeKind {
+	if wasteful(b, size) {
 		if rest := a.split(b, size); rest != nil {
 			a.put(rest)
 		}
@@ -158,7 +177,8 @@ func (a *arena) sendHome() {
 }
 
 // takeExtents takes whole extents that are idle, whosever they are, and whose work is known to be complete:
-// as few as make least bytes, most bytes at most. What it returns is busy.
+// as few as make least bytes, most bytes at most. It looks at all blocks before it finds none. What it returns
+// is busy.
 func (a *arena) takeExtents(least, most int64) *block {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -168,7 +188,7 @@ func (a *arena) takeExtents(least, most int64) *block {
 		for k := range hp.shelf.idle {
 			idle := &hp.shelf.idle[k]
 			b := idle.largest()
-			for i := 0; b != nil && i < candidates && b.size >= a.core.granule && size < least; i++ {
+			for i := 0; b != nil && (i < candidates || best == nil) && b.size >= a.core.granule && size < least; i++ {
 				if b.stamp.complete() {
 					if off, n := b.seg.granules.within(b.ptr, b.size, least, most); n > size {
 						best, from, size = b, off, n
@@ -195,11 +215,11 @@ func (a *arena) takeExtents(least, most int64) *block {
 	return b
 }
 
-// has reports whether hp has an idle block of size bytes, complete or not.
+// has reports whether hp has an idle block of size bytes of whatever kind, complete or not.
 func (a *arena) has(hp *heap, size int64) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return hp.shelf.find(a.core.kindOf(size), size, nil) != nil
+	return hp.shelf.any(size, nil) != nil
 }
 
 // open adds a segment and returns the one block that fills it, in no list. a.mu is held.

@@ -96,7 +96,7 @@ type kind uint8
 const (
 	largeKind kind = iota
 	smallKind      // blocks of up to smallBlock bytes, and runs; where the device maps, but not in Tight
-	wholeKind      // one buffer, never split; where the device does not map
+	wholeKind      // one buffer, split only if nothing else is left; where the device does not map
 	numKinds
 )
 

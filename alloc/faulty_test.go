@@ -66,6 +66,7 @@ func workout(p *alloc.Pool) (failures []error) {
 		get(s, size)
 	}
 	free(2)
+	note(s.Sync())  // what queued work uses does not move
 	get(s, 350_000) // does not fit between: granules move
 	for _, b := range held {
 		u.Wait(s)

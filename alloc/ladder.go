@@ -219,7 +219,7 @@ func (m *climber) order() *block {
 			continue
 		}
 		m.core.waits.Add(1)
-		if b := m.use(m.core.arena.steal(m.heap, o, m.need, false)); b != nil {
+		if b := m.use(m.core.arena.steal(m.heap, o, m.need, true)); b != nil {
 			return b
 		}
 	}
@@ -229,6 +229,17 @@ func (m *climber) order() *block {
 // again tries everything that costs nothing but looking.
 func (m *climber) again() *block {
 	for _, try := range []func() *block{m.lateFrees, m.own, m.others, m.gather} {
+		if b := try(); b != nil {
+			return b
+		}
+	}
+	return nil
+}
+
+// scrape is again when the device has no more: idle memory is moved or given back for it, and then what fits
+// serves, of whatever kind.
+func (m *climber) scrape() *block {
+	for _, try := range []func() *block{m.again, m.trim, m.any} {
 		if b := try(); b != nil {
 			return b
 		}
@@ -291,10 +302,8 @@ func (m *climber) pending() *block {
 			if !waited || o.settle() == 0 {
 				break
 			}
-			for _, try := range []func() *block{m.own, m.others, m.gather, m.trim} {
-				if b := try(); b != nil {
-					return b
-				}
+			if b := m.scrape(); b != nil {
+				return b
 			}
 		}
 	}
@@ -313,10 +322,7 @@ func (m *climber) awaitIdle() *block {
 		if last.complete() || last.await() != nil {
 			continue
 		}
-		if b := m.again(); b != nil {
-			return b
-		}
-		if b := m.trim(); b != nil {
+		if b := m.scrape(); b != nil {
 			return b
 		}
 	}
@@ -353,7 +359,7 @@ func (m *climber) collect() (*block, rung) {
 			before = c.account.Stats()
 		}
 		ran := c.collect()
-		for _, try := range []func() *block{m.again, m.trim, m.order} {
+		for _, try := range []func() *block{m.scrape, m.order} {
 			if b := try(); b != nil {
 				return b, rungCollect
 			}
