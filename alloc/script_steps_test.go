@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"time"
 	"unsafe"
 
 	"github.com/lastuse/lastuse/alloc"
@@ -310,13 +311,16 @@ func (m *script) drop() {
 	if b := m.pick(); b != nil && m.dropped < 8 {
 		m.forget(b)
 		m.dropped++
+		if b = nil; m.next()%4 == 0 {
+			m.collect()
+		}
 	}
 }
 
 // collect lets the collector find what was dropped, and all that was with it at the time.
 func (m *script) collect() {
 	if m.dropped > 0 {
-		finalize.Collect(0)
+		finalize.Collect(time.Millisecond)
 		runtime.Gosched()
 		m.pool.Stats() // drains
 	}
