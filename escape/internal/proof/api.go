@@ -3,6 +3,7 @@ package proof
 import (
 	"cmp"
 	"fmt"
+	"go/ast"
 	"go/token"
 	"go/types"
 	"slices"
@@ -40,7 +41,7 @@ type Input struct {
 
 	// Import returns the packages that the files import, those of the original: types of
 	// both texts are compared by identity with those in Facts.
-	Import    types.ImporterFrom
+	Import    types.Importer
 	Sizes     types.Sizes // nil: those of gc on amd64
 	GoVersion string      // as types.Config has it
 
@@ -121,10 +122,74 @@ func (r *Report) sort() {
 
 // Check judges the edits of one package. What it cannot show is withheld; a panic inside
 // withholds, too, and names the function.
-func Check(in *Input) *Report {
-	return &Report{Edits: []Verdict{{Kind: Whole, Why: &Reason{Rule: Limits, Words: "nothing is shown yet"}}}}
+func Check(in *Input) (r *Report) {
+	whole := func(why *Reason) *Report { return &Report{Edits: []Verdict{{Kind: Whole, Why: why}}} }
+	defer func() {
+		if x := recover(); x != nil {
+			r = whole(&Reason{Rule: Limits, Words: fmt.Sprintf("the proof of package %s failed: %v", in.Path, x)})
+		}
+	}()
+	c, why := load(in)
+	if why != nil {
+		return whole(why)
+	}
+	r = c.check()
+	r.sort()
+	return r
+}
+
+// A Source is a package whose types are known.
+type Source struct {
+	Fset  *token.FileSet
+	Files []*ast.File
+	Types *types.Package
+	Info  *types.Info
+
+	Specs *spec.Set                  // as in Input
+	Facts func(*types.Func) *Summary // as in Input
 }
 
 // Summarize returns what the functions of a package do, for the proofs of packages that
-// import it. It reads the old texts; what is not in the map is unknown.
-func Summarize(in *Input) map[*types.Func]*Summary { return nil }
+// import it. What is not in the map is unknown. It reads the old texts.
+func Summarize(in *Input) map[*types.Func]*Summary {
+	old := *in
+	old.Files = slices.Clone(in.Files)
+	for i := range old.Files {
+		old.Files[i].New = nil
+	}
+	c, why := load(&old)
+	if why != nil {
+		return nil
+	}
+	var trees []*ast.File
+	for _, f := range c.files {
+		trees = append(trees, f.tree)
+	}
+	return SummarizeSource(&Source{Fset: c.fset, Files: trees, Types: c.pkg, Info: c.info, Specs: in.Specs, Facts: in.Facts})
+}
+
+// SummarizeSource is Summarize for a package whose types are known. The functions in the map are its own.
+func SummarizeSource(s *Source) (sums map[*types.Func]*Summary) {
+	defer func() {
+		if recover() != nil {
+			sums = nil
+		}
+	}()
+	c := newChecker(&Input{Path: s.Types.Path(), Specs: s.Specs, Facts: s.Facts})
+	c.fset, c.info, c.pkg = s.Fset, s.Info, s.Types
+	for _, f := range s.Files {
+		c.files = append(c.files, &file{tree: f})
+	}
+	c.build()
+	c.summarize()
+	sums = map[*types.Func]*Summary{}
+	for _, f := range c.decls() {
+		sums[f] = c.effect(f)
+	}
+	for f := range spec.Declared(s.Types) { // methods of interfaces, functions without a body
+		if e := c.effect(f); sums[f] == nil && e != nil && e.Said {
+			sums[f] = e
+		}
+	}
+	return sums
+}

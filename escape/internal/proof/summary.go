@@ -5,6 +5,7 @@ package proof
 type Summary struct {
 	Params  []Param // the receiver first
 	Results []Result
+	Said    bool // a directive, or the spec of its module, says so
 }
 
 // AFact makes Summary an analysis.Fact.
@@ -13,7 +14,9 @@ func (*Summary) AFact() {}
 // A Param is what a function does to one operand.
 type Param struct {
 	Keeps      bool // it, or what it leads to, may be held by somebody after the call
+	Gives      bool // it, or a part of it, may be handed to functions among the operands
 	Frees      bool // it, or what it leads to, may be freed
+	FreesIf    int  // ±(1 + the operand that has to be true, or false if it is negative); 0: there is no condition
 	Repeatable bool // freeing it again is harmless
 	Silent     bool // freeing it does nothing else
 	Stores     bool // what it leads to may be given another value
@@ -24,6 +27,24 @@ type Param struct {
 type Result struct {
 	Owned   bool  // it is owned by the caller, or zero
 	Zero    bool  // it may be zero although the call succeeded
+	OK      int   // 1 + the result that is true where it is not zero; 0: there is none
 	Derived []int // of these operands it may hold a part
+	Is      []int // it may be one of these operands itself
 	Known   bool  // it holds nothing but what Owned and Derived say
+}
+
+// summarize finds the summaries of all functions of the package, callees first. Of functions
+// that call each other the first that is looked at sees the worst of the others.
+func (c *checker) summarize() {
+	for _, fn := range c.ordered() {
+		o := origin(fn)
+		func() {
+			defer func() {
+				if recover() != nil {
+					c.sums[o] = worst(len(fn.Params), fn.Signature.Results().Len())
+				}
+			}()
+			c.sums[o] = c.infer(fn)
+		}()
+	}
 }

@@ -1,0 +1,646 @@
+package proof
+
+// Calls: who is called, and what that does to each operand. A literal of the family is
+// called as a body; everything else by its summary: a spec line, else what was found out
+// about the body, else the worst.
+
+import (
+	"cmp"
+	"fmt"
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/spec"
+)
+
+// A call is what one call instruction does.
+type call struct {
+	at        ssa.CallInstruction
+	args      []ssa.Value // the receiver first
+	fn        *types.Func // that is called, nil if it is not one alone
+	sum       *Summary    // what it does; nil: bodies alone, or a builtin
+	bodies    []*ssa.Function
+	callbacks []*ssa.Function // literals that the callee may call
+	builtin   string
+	spawns    bool // a goroutine runs bodies from here on
+	given     bool // the callee is an operand of a function here: its caller knows what it does
+}
+
+// resolve finds out what a call does, as far as the graph knows.
+func (f *family) resolve(i ssa.CallInstruction) *call {
+	com := i.Common()
+	k := &call{at: i, args: com.Args}
+	if _, ok := i.(*ssa.Go); ok {
+		k.spawns = true
+	}
+	if com.IsInvoke() {
+		k.args = append([]ssa.Value{com.Value}, com.Args...)
+		k.fn = com.Method
+		if k.sum = f.dispatched(com); k.sum == nil {
+			k.sum = f.c.effect(com.Method)
+		}
+		return f.listens(k)
+	}
+	switch v := com.Value.(type) {
+	case *ssa.Builtin:
+		k.builtin = v.Name()
+		return k
+	case *ssa.Function:
+		if f.member[v] {
+			k.bodies = []*ssa.Function{v}
+			return k
+		}
+		k.fn = origin(v)
+		k.sum = f.c.effect(k.fn)
+		if groupMethod(k.fn) == "Go" {
+			return f.starts(k)
+		}
+		return f.listens(k)
+	}
+	known := true
+	for id := range f.of(com.Value).all() {
+		o := f.elems[id].obj
+		if o.kind != litObj || !f.member[o.fn] {
+			known = known && o.kind == zeroObj
+			continue
+		}
+		if !slices.Contains(k.bodies, o.fn) {
+			k.bodies = append(k.bodies, o.fn)
+		}
+	}
+	if !known || len(k.bodies) == 0 {
+		k.bodies = nil
+		if k.sum = f.chosen(com); k.sum != nil {
+			return f.listens(k)
+		}
+		k.args = append([]ssa.Value{com.Value}, com.Args...)
+		k.sum = worst(len(k.args), com.Signature().Results().Len())
+		// Who calls a function does not keep it. It may hand on what it holds to functions that it is given.
+		k.sum.Params[0] = Param{Gives: true}
+		for id := range f.of(com.Value).all() {
+			if o := f.elems[id].obj; o.kind == litObj {
+				k.sum.Params[0] = Param{Keeps: true, Frees: true, Stores: true}
+			}
+		}
+		if q, ok := com.Value.(*ssa.Parameter); ok {
+			k.given = true // of the root, or of a literal that is returned: nobody here calls it
+			for id := range f.of(q).all() {
+				k.given = k.given && f.elems[id].obj.kind == paramObj
+			}
+		}
+		return f.listens(k)
+	}
+	return k
+}
+
+// chosen returns what the functions do, one of which a value is; nil if they are not all known.
+func (f *family) chosen(com *ssa.CallCommon) *Summary {
+	var sum *Summary
+	seen := map[ssa.Value]bool{}
+	var visit func(v ssa.Value) bool
+	visit = func(v ssa.Value) bool {
+		if seen[v] {
+			return true
+		}
+		seen[v] = true
+		switch v := v.(type) {
+		case *ssa.Function:
+			if f.member[v] || len(v.FreeVars) > 0 {
+				return false
+			}
+			s := f.c.effect(origin(v))
+			sum = worse(sum, s)
+			return s != nil
+		case *ssa.Phi:
+			return !slices.ContainsFunc(v.Edges, func(e ssa.Value) bool { return !visit(e) })
+		case *ssa.ChangeType:
+			return visit(v.X)
+		}
+		return false
+	}
+	if !visit(com.Value) {
+		return nil
+	}
+	return sum
+}
+
+// dispatched returns what a method does that is called on an interface whose dynamic types are
+// known; nil if they are not.
+func (f *family) dispatched(com *ssa.CallCommon) *Summary {
+	var sum *Summary
+	seen := map[ssa.Value]bool{}
+	var visit func(v ssa.Value) bool
+	visit = func(v ssa.Value) bool {
+		if seen[v] {
+			return true
+		}
+		seen[v] = true
+		switch v := v.(type) {
+		case *ssa.MakeInterface:
+			sel := types.NewMethodSet(v.X.Type()).Lookup(com.Method.Pkg(), com.Method.Name())
+			if sel == nil || len(sel.Index()) != 1 {
+				return false
+			}
+			s := f.c.effect(sel.Obj().(*types.Func))
+			sum = worse(sum, s)
+			return s != nil
+		case *ssa.ChangeInterface:
+			return visit(v.X)
+		case *ssa.Phi:
+			return !slices.ContainsFunc(v.Edges, func(e ssa.Value) bool { return !visit(e) })
+		}
+		return false
+	}
+	if !visit(com.Value) {
+		return nil
+	}
+	return sum
+}
+
+// worse joins what two functions do, one of which is called.
+func worse(a, b *Summary) *Summary {
+	if a == nil || b == nil || a == b {
+		return cmp.Or(b, a)
+	}
+	s := &Summary{Params: make([]Param, len(a.Params)), Results: make([]Result, len(a.Results))}
+	for i, p := range a.Params {
+		q := b.param(i)
+		if p.FreesIf != q.FreesIf {
+			p.FreesIf = 0
+		}
+		s.Params[i] = Param{Keeps: p.Keeps || q.Keeps, Gives: p.Gives || q.Gives, Frees: p.Frees || q.Frees, Stores: p.Stores || q.Stores,
+			FreesIf: p.FreesIf, Repeatable: p.Repeatable && q.Repeatable}
+	}
+	for i, p := range a.Results {
+		q := b.result(i)
+		s.Results[i] = Result{Known: p.Known && q.Known, Derived: slices.Concat(p.Derived, p.Is, q.Derived, q.Is)}
+		if p.Owned && q.Owned {
+			s.Results[i].Owned, s.Results[i].Zero = true, p.Zero || q.Zero || p.OK != q.OK
+		}
+	}
+	return s
+}
+
+// starts reads g.Go(f): f runs in a goroutine.
+func (f *family) starts(k *call) *call {
+	k.sum = &Summary{Params: []Param{{}, {Keeps: true}}, Results: make([]Result, k.fn.Signature().Results().Len())}
+	lits := f.of(k.args[len(k.args)-1])
+	var bodies []*ssa.Function
+	for id := range lits.all() {
+		if o := f.elems[id].obj; o.kind == litObj && f.member[o.fn] {
+			bodies = append(bodies, o.fn)
+		} else {
+			return k
+		}
+	}
+	if len(bodies) > 0 {
+		k.spawns, k.bodies, k.sum = true, bodies, nil
+	}
+	return k
+}
+
+// listens finds the literals that a callee may call.
+func (f *family) listens(k *call) *call {
+	if k.sum == nil {
+		k.sum = worst(len(k.args), k.at.Common().Signature().Results().Len())
+	}
+	for n, a := range k.args {
+		p := f.param(k, n)
+		for id := range f.reach(f.of(a)).all() {
+			o := f.elems[id].obj
+			if o.kind != litObj || !f.member[o.fn] {
+				continue
+			}
+			if p.Keeps {
+				continue
+			}
+			if !slices.Contains(k.callbacks, o.fn) {
+				k.callbacks = append(k.callbacks, o.fn)
+			}
+		}
+	}
+	return k
+}
+
+// yield is what go/ssa calls the body of a range over a function. The language has it run
+// while the loop does, and panics otherwise.
+const yield = "range-over-func yield"
+
+func (s *Summary) param(n int) Param {
+	if s == nil || n >= len(s.Params) {
+		return Param{Keeps: true, Frees: true, Stores: true}
+	}
+	return s.Params[n]
+}
+
+// ruledOut reports whether the condition under which a call frees is known to be false.
+func (k *call) ruledOut(p Param) bool {
+	n := max(p.FreesIf, -p.FreesIf) - 1
+	if n < 0 || n >= len(k.args) {
+		return false
+	}
+	c, ok := k.args[n].(*ssa.Const)
+	return ok && c.Value != nil && c.Value.String() != fmt.Sprint(p.FreesIf > 0)
+}
+
+// param returns what a call does to operand n.
+func (f *family) param(k *call, n int) Param {
+	p := k.sum.param(n)
+	if onlyYields(f, f.of(k.args[n])) {
+		p.Keeps, p.Stores = false, false
+		return p
+	}
+	for m, a := range k.args {
+		if _, fn := a.Type().Underlying().(*types.Signature); fn && m != n && p.Gives && !f.literals(a) {
+			p.Keeps = true // to a function of which nothing is known
+		}
+	}
+	return p
+}
+
+// literals reports whether v is nothing but literals of the family.
+func (f *family) literals(v ssa.Value) bool {
+	some := false
+	for id := range f.of(v).all() {
+		o := f.elems[id].obj
+		if o.kind != litObj || !f.member[o.fn] {
+			return false
+		}
+		some = true
+	}
+	return some
+}
+
+func (s *Summary) result(n int) Result {
+	if s == nil || n >= len(s.Results) {
+		return Result{}
+	}
+	return s.Results[n]
+}
+
+// worst is what nobody knows.
+func worst(params, results int) *Summary {
+	s := &Summary{Params: make([]Param, params), Results: make([]Result, results)}
+	for i := range s.Params {
+		s.Params[i] = Param{Keeps: true, Frees: true, Stores: true}
+	}
+	return s
+}
+
+// origin returns the function as it was declared, without the wrapper of an instance.
+func origin(fn *ssa.Function) *types.Func {
+	if o := fn.Origin(); o != nil {
+		fn = o
+	}
+	o, _ := fn.Object().(*types.Func)
+	if o == nil {
+		return nil
+	}
+	return o.Origin()
+}
+
+// effect returns what a function does; nil if nobody knows.
+func (c *checker) effect(fn *types.Func) *Summary {
+	if fn == nil {
+		return nil
+	}
+	fn = fn.Origin()
+	if s, ok := c.effects[fn]; ok {
+		return s
+	}
+	body, ours := c.sums[fn]
+	if !ours && fn.Pkg() != c.pkg && c.in.Facts != nil {
+		body = c.in.Facts(fn)
+	}
+	if c.off[Bodies] && body == nil && fn.Pkg() != nil {
+		body = harmless(fn.Signature())
+	}
+	s := body
+	if c.in.Specs != nil {
+		line, ok := c.in.Specs.Lookup(spec.FullName(fn))
+		if ok && !(body != nil && body.Said && line.Level < spec.Flag) {
+			s = written(line, fn.Signature(), body)
+			s.Said = line.Level > spec.Embedded && line.Level < spec.Flag
+		}
+	}
+	if groupMethod(fn) != "" {
+		s = harmless(fn.Signature())
+	}
+	if ours || fn.Pkg() != c.pkg {
+		c.effects[fn] = s
+	}
+	return s
+}
+
+// harmless is a function that uses its operands and no more.
+func harmless(sig *types.Signature) *Summary {
+	n := sig.Params().Len()
+	if sig.Recv() != nil {
+		n++
+	}
+	s := &Summary{Params: make([]Param, n), Results: make([]Result, sig.Results().Len())}
+	for i := range s.Results {
+		s.Results[i].Known = true
+	}
+	return s
+}
+
+// written is what a spec line says; operands without a clause are as body has them.
+func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
+	first := 0
+	if sig.Recv() != nil {
+		first = 1
+	}
+	s := &Summary{Params: make([]Param, first+sig.Params().Len()), Results: make([]Result, sig.Results().Len())}
+	said := make([]bool, len(s.Params))
+	number := func(o spec.Operand) int {
+		if o.Kind == spec.Recv {
+			return 0
+		}
+		return first + o.Index
+	}
+	clauses := spec.Bind(line.Clauses, sig)
+	for _, c := range clauses {
+		if c.Operand.Kind == spec.Result {
+			s.Results[c.Operand.Index].take(c, number)
+			continue
+		}
+		n := number(c.Operand)
+		said[n] = true
+		p := &s.Params[n]
+		switch c.Effect {
+		case spec.Freed:
+			p.Frees, p.Silent, p.Repeatable = true, true, c.Repeatable
+			switch c.Cond.Kind {
+			case spec.ArgTrue:
+				p.FreesIf = 1 + number(c.Cond.Arg)
+			case spec.ArgFalse:
+				p.FreesIf = -1 - number(c.Cond.Arg)
+			}
+			_, pointer := c.Operand.Type(sig).Underlying().(*types.Pointer)
+			p.NilOK = body != nil && body.param(n).NilOK || c.Repeatable && !pointer
+		case spec.Borrowed:
+		default:
+			p.Keeps = true
+		}
+	}
+	for i := range s.Params {
+		if viewed := slices.ContainsFunc(s.Results, func(r Result) bool { return slices.Contains(r.Derived, i) || slices.Contains(r.Is, i) }); !said[i] && !viewed {
+			s.Params[i] = body.param(i)
+		}
+	}
+	for i := range s.Results {
+		r, b := &s.Results[i], body.result(i)
+		if !r.Owned && len(r.Derived)+len(r.Is) == 0 {
+			// What is only borrowed does not outlast the call in a result.
+			lasting := func(of []int) []int {
+				return slices.DeleteFunc(slices.Clone(of), func(n int) bool { return said[n] && !s.Params[n].Keeps })
+			}
+			*r = Result{Owned: b.Owned, Zero: b.Zero, OK: b.OK, Derived: lasting(b.Derived), Is: lasting(b.Is)}
+		} else if r.Owned && body != nil {
+			r.Zero = r.Zero && b.Zero
+		}
+		r.Known = true
+	}
+	return s
+}
+
+// take adds a clause about a result.
+func (r *Result) take(c spec.Clause, number func(spec.Operand) int) {
+	switch c.Effect {
+	case spec.Owned:
+		r.Owned = true
+		r.Zero = c.Cond.Kind != spec.Always && c.Cond.Kind != spec.OnSuccess
+	case spec.Views:
+		r.Derived = append(r.Derived, number(c.Of))
+	case spec.Is:
+		r.Is = append(r.Is, number(c.Of))
+	}
+}
+
+// groupMethod returns the name of a method of sync.WaitGroup or errgroup.Group, "" if fn is another.
+func groupMethod(fn *types.Func) string {
+	if fn == nil {
+		return ""
+	}
+	switch name := spec.FullName(fn); {
+	case strings.HasPrefix(name, "(*sync.WaitGroup)."), strings.HasPrefix(name, "(*golang.org/x/sync/errgroup.Group)."):
+		return fn.Name()
+	}
+	return ""
+}
+
+// call lets a call flow.
+func (f *family) call(i ssa.CallInstruction) {
+	k := f.resolve(i)
+	if k.builtin != "" {
+		f.builtin(k)
+		return
+	}
+	v, _ := i.(*ssa.Call)
+	for _, b := range k.bodies {
+		args := k.args
+		if k.sum == nil && groupMethod(k.fn) == "Go" {
+			args = nil
+		}
+		for n, p := range b.Params {
+			if n < len(args) {
+				f.flow(p, 0, f.of(args[n]))
+			}
+		}
+		for n, r := range f.rets[b] {
+			if v != nil && args != nil {
+				f.flow(v, n, r)
+			} else {
+				f.escape(r)
+			}
+		}
+	}
+	if k.sum == nil {
+		return
+	}
+	f.operands(k)
+	if v != nil {
+		f.results(k, v)
+	}
+}
+
+// operands lets what a callee does to its operands flow.
+func (f *family) operands(k *call) {
+	var all set
+	all.add(unknownElem)
+	for _, a := range k.args {
+		if !f.literals(a) { // a literal is called, not looked into
+			all.union(f.parts(f.reach(f.of(a))))
+		}
+	}
+	for n, a := range k.args {
+		p, s := f.param(k, n), f.of(a)
+		r := f.reach(s)
+		if k.given && n > 0 && !k.spawns {
+			s = f.gives(s)
+		}
+		if p.Keeps || k.spawns {
+			f.escape(s)
+		}
+		for id := range r.all() {
+			switch o := f.elems[id].obj; {
+			case o.kind == memObj && p.Stores:
+				f.put(id, set{1 << unknownElem})
+			case o.kind == paramObj:
+				j := o.param(f)
+				f.frees[j] = f.frees[j] || p.Frees
+				f.stores[j] = f.stores[j] || p.Stores
+			case o.kind == litObj && !p.Keeps && f.member[o.fn]:
+				f.calledBack(o, all)
+			case o.kind == litObj && !f.member[o.fn]:
+				f.escape(s)
+			}
+		}
+	}
+}
+
+// gives notes that operands of the root are handed to a function that is one, too, and returns
+// the rest of s.
+func (f *family) gives(s set) set {
+	var rest set
+	for id := range f.reach(s).all() {
+		if o := f.elems[id].obj; o.kind != paramObj {
+			rest.add(id)
+		} else if i := o.param(f); !f.given[i] {
+			f.given[i], f.changed = true, true
+		}
+	}
+	return rest
+}
+
+func onlyYields(f *family, s set) bool {
+	if len(s) == 0 {
+		return false
+	}
+	for id := range s.all() {
+		if o := f.elems[id].obj; o.kind != litObj || o.fn.Synthetic != yield {
+			return false
+		}
+	}
+	return true
+}
+
+// results lets what a callee returns flow.
+func (f *family) results(k *call, v *ssa.Call) {
+	n := v.Call.Signature().Results().Len()
+	for j := range n {
+		r := k.sum.result(j)
+		var s set
+		if j == 0 && k.fn != nil && k.fn.FullName() == "golang.org/x/sync/errgroup.WithContext" {
+			f.memory(v) // a group that nobody else has
+			continue
+		}
+		if r.Owned {
+			s.union(single(f.elem(f.object(key{v, j}, siteObj, resultType(v, j)), "")))
+			s.add(zeroElem)
+		} else {
+			s.add(unknownElem)
+		}
+		for _, a := range r.Is {
+			s.remove(unknownElem)
+			s.union(f.of(k.args[a]))
+		}
+		for _, a := range r.Derived {
+			s.union(f.parts(f.reach(f.of(k.args[a]))))
+		}
+		if !r.Known {
+			for _, a := range k.args {
+				s.union(f.parts(f.reach(f.of(a))))
+			}
+		}
+		f.flow(v, j, s)
+	}
+}
+
+func resultType(v *ssa.Call, j int) types.Type { return v.Call.Signature().Results().At(j).Type() }
+
+// builtin lets a call of a builtin function flow.
+func (f *family) builtin(k *call) {
+	v, _ := k.at.(*ssa.Call)
+	switch k.builtin {
+	case "append":
+		if v == nil {
+			return
+		}
+		f.memory(v)
+		f.flow(v, 0, f.of(k.args[0]))
+		to := f.inside(f.of(v), "[]")
+		for _, a := range k.args {
+			f.store(to, f.load(f.inside(f.of(a), "[]")))
+		}
+	case "copy":
+		f.store(f.inside(f.of(k.args[0]), "[]"), f.load(f.inside(f.of(k.args[1]), "[]")))
+	case "len", "cap", "print", "println", "delete", "clear", "close", "real", "imag", "complex", "Sizeof":
+	case "recover":
+		if v != nil {
+			f.flow(v, 0, set{1 << unknownElem})
+		}
+	case "ssa:deferstack":
+	default: // min, max, ssa:wrapnilchk, unsafe's
+		for _, a := range k.args {
+			if v != nil {
+				f.flow(v, 0, f.parts(f.of(a)))
+			}
+		}
+	}
+}
+
+// tells reports whether a value of type t, as an interface, may be asked for something by
+// those who print, compare or write it, that does more than look at it.
+func (c *checker) tells(t types.Type) bool {
+	if c.off[Callbacks] {
+		return false
+	}
+	if k, ok := c.telling.At(t).(bool); ok {
+		return k
+	}
+	c.telling.Set(t, false)
+	k := c.asks(t, 0)
+	c.telling.Set(t, k)
+	return k
+}
+
+// asked are the methods that others call on a value that they are handed as an interface.
+var asked = []string{"String", "Error", "Format", "GoString", "Is", "As", "Unwrap", "Less", "Len", "Swap", "MarshalJSON", "MarshalText"}
+
+func (c *checker) asks(t types.Type, depth int) bool {
+	if depth > 3 || types.IsInterface(t) {
+		return false
+	}
+	ms := types.NewMethodSet(t)
+	for i := range ms.Len() {
+		m, ok := ms.At(i).Obj().(*types.Func)
+		if !ok || !slices.Contains(asked, m.Name()) {
+			continue
+		}
+		if p := c.effect(m).param(0); p.Keeps || p.Stores || p.Frees {
+			return true
+		}
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Struct:
+		for i := range u.NumFields() {
+			if c.asks(u.Field(i).Type(), depth+1) {
+				return true
+			}
+		}
+	case *types.Pointer:
+		return c.asks(u.Elem(), depth+1)
+	case *types.Slice:
+		return c.asks(u.Elem(), depth+1)
+	case *types.Array:
+		return c.asks(u.Elem(), depth+1)
+	case *types.Map:
+		return c.asks(u.Elem(), depth+1) || c.asks(u.Key(), depth+1)
+	}
+	return false
+}

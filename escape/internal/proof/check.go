@@ -1,0 +1,467 @@
+package proof
+
+// The verdicts: each free of the text is taken through the rules.
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"sort"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// A free is F: a call that was put in, in one function.
+type free struct {
+	e          *edit
+	at         ssa.CallInstruction
+	arg        ssa.Value
+	pts        set // what is freed
+	repeatable bool
+	nilOK      bool
+	loop       bool // it stands in an inserted loop over elements
+	keep       bool // it only keeps alive
+}
+
+// check judges all edits.
+func (c *checker) check() *Report {
+	c.summarize()
+	for _, d := range c.diffs {
+		c.declaration(d)
+	}
+	for _, d := range c.diffs {
+		for _, e := range d.edits {
+			c.report.Edits = append(c.report.Edits, c.verdict(d, e))
+		}
+	}
+	return c.report
+}
+
+func (c *checker) verdict(d *differ, e *edit) Verdict {
+	v := Verdict{Kind: e.kind, Func: declName(d.decl), Why: e.why}
+	switch {
+	case e.kind == Whole:
+		v.Pos = c.position(d.decl.Pos())
+	default:
+		v.Pos, v.Text = c.position(e.stmt.Pos()), c.text(e.stmt)
+	}
+	return v
+}
+
+func declName(d ast.Decl) string {
+	if f, ok := d.(*ast.FuncDecl); ok {
+		return f.Name.Name
+	}
+	return "var"
+}
+
+// declaration judges the edits of one declaration. A panic withholds them.
+func (c *checker) declaration(d *differ) {
+	withhold := func(why *Reason) {
+		for _, e := range d.edits {
+			if e.why == nil {
+				e.why = why
+			}
+		}
+	}
+	defer func() {
+		if x := recover(); x != nil {
+			withhold(&Reason{Rule: Limits, Words: fmt.Sprintf("the proof of %s failed: %v", declName(d.decl), x)})
+		}
+	}()
+	if len(d.edits) == 1 && d.edits[0].kind == Whole {
+		return
+	}
+	why := ""
+	if !c.off[Same] {
+		if why = c.namesFault(d); why == "" && len(d.hoists) > 0 {
+			c.hoisted(d)
+		}
+	}
+	if why != "" {
+		withhold(&Reason{Rule: Same, Words: why, At: c.position(d.decl.Pos())})
+		return
+	}
+	roots := c.roots(d.decl)
+	found := map[*edit]bool{}
+	for _, fn := range roots {
+		c.function(fn, d, found)
+	}
+	for _, e := range d.edits {
+		if e.kind != Named && !found[e] && e.why == nil {
+			e.why = &Reason{Rule: Limits, Words: "what is freed is not found in the program", At: c.position(e.stmt.Pos())}
+		}
+	}
+}
+
+// hoisted judges what is computed earlier than it was.
+func (c *checker) hoisted(d *differ) {
+	shared := sharedVars(d.decl, c.info)
+	for _, h := range d.hoists {
+		why := c.hoistFault(h, shared)
+		for _, e := range d.edits {
+			if e.kind != Named || why == "" {
+				continue
+			}
+			for _, l := range e.stmt.(*ast.AssignStmt).Lhs {
+				if id, ok := l.(*ast.Ident); ok && slices.Contains(h.names, id) {
+					e.fail(&Reason{Rule: Same, Words: why, At: c.position(h.stmt.Pos())})
+				}
+			}
+		}
+	}
+}
+
+// roots returns the functions of a declaration.
+func (c *checker) roots(d ast.Decl) []*ssa.Function {
+	if f, ok := d.(*ast.FuncDecl); ok {
+		if o, ok := c.info.Defs[f.Name].(*types.Func); ok {
+			if fn := c.prog.FuncValue(o); fn != nil {
+				return []*ssa.Function{fn}
+			}
+			// init functions and those named _ have no object of their own.
+			for _, m := range c.prog.Package(c.pkg).Members {
+				if fn, ok := m.(*ssa.Function); ok && fn.Syntax() == ast.Node(f) {
+					return []*ssa.Function{fn}
+				}
+			}
+		}
+		return nil
+	}
+	if fn := c.prog.Package(c.pkg).Func("init"); fn != nil {
+		return []*ssa.Function{fn}
+	}
+	return nil
+}
+
+// function judges the edits of d that stand in a family.
+func (c *checker) function(root *ssa.Function, d *differ, found map[*edit]bool) {
+	f := c.family(root)
+	byPos := map[token.Pos]*edit{}
+	back := map[token.Pos]bool{}
+	var puts [][2]token.Pos
+	for _, e := range d.edits {
+		if e.kind == Named {
+			puts = append(puts, [2]token.Pos{e.stmt.Pos(), e.stmt.End()})
+			continue
+		}
+		puts = append(puts, [2]token.Pos{e.stmt.Pos(), e.stmt.End()})
+		byPos[e.free.Lparen] = e
+		if e.kind == Deleted {
+			back[e.free.Lparen] = true
+		}
+	}
+	// The value that a name is made of is read by the program, not by us.
+	puts = slices.DeleteFunc(puts, func(r [2]token.Pos) bool {
+		return slices.ContainsFunc(d.edits, func(e *edit) bool { return e.kind == Named && e.stmt.Pos() == r[0] && !isSave(e.stmt) })
+	})
+	if f.tooBig {
+		for _, e := range d.edits {
+			found[e] = true
+			e.fail(&Reason{Rule: Limits, Words: "the function is too large", At: c.position(e.stmt.Pos())})
+		}
+		return
+	}
+	g := newGraph(f, puts, back)
+	var frees []*free
+	var gone []*edit
+	for _, fn := range f.fns {
+		for _, b := range fn.Blocks {
+			for _, i := range b.Instrs {
+				if r, ok := i.(*ssa.DebugRef); ok {
+					c.saved(g, d, r)
+				}
+				call := callOf(i)
+				if call == nil || byPos[i.Pos()] == nil {
+					if dd, ok := i.(*ssa.Defer); !ok || byPos[dd.Call.Pos()] == nil {
+						continue
+					}
+				}
+				e := byPos[call.Common().Pos()]
+				if e == nil {
+					continue
+				}
+				if found[e] {
+					e.fail(&Reason{Rule: Limits, Words: "it is in the program twice", At: c.position(e.stmt.Pos())})
+					continue
+				}
+				found[e] = true
+				if e.kind == Deleted {
+					gone = append(gone, e)
+				}
+				if x := c.fresh(g, e, call); x != nil && e.kind == Inserted {
+					frees = append(frees, x)
+				}
+			}
+		}
+	}
+	c.follow(g, frees)
+	for _, e := range gone {
+		c.replaced(g, e, frees)
+	}
+}
+
+// saved judges a name for what a path of names leads to: nothing on it may be nil.
+func (c *checker) saved(g *graph, d *differ, r *ssa.DebugRef) {
+	for _, e := range d.edits {
+		if e.kind != Named || !isSave(e.stmt) || r.IsAddr {
+			continue
+		}
+		if slices.Contains(e.stmt.(*ast.AssignStmt).Rhs, r.Expr) {
+			if why := g.steps(r.X, 0); why != "" {
+				e.fail(&Reason{Rule: Same, Words: why, At: c.position(e.stmt.Pos())})
+			}
+		}
+	}
+}
+
+func isSave(s ast.Stmt) bool {
+	return !slices.ContainsFunc(s.(*ast.AssignStmt).Rhs, func(x ast.Expr) bool { return base(x) == nil })
+}
+
+// fail withholds an edit; the first reason stays.
+func (e *edit) fail(why *Reason) {
+	if e.why == nil {
+		e.why = why
+	}
+}
+
+// fresh reads a free and shows what can be shown without order: that the callee frees and
+// does nothing else, and that what it frees was made here.
+func (c *checker) fresh(g *graph, e *edit, at ssa.CallInstruction) *free {
+	k := g.calls[at]
+	here := c.position(at.Common().Pos())
+	x := &free{e: e, at: at, keep: e.keep, loop: e.loop != nil}
+	if len(k.args) == 0 {
+		e.fail(&Reason{Rule: Same, Words: "it frees nothing", At: here})
+		return nil
+	}
+	x.arg = k.args[0]
+	if why := g.steps(x.arg, 0); why != "" && !c.off[Fresh] {
+		e.fail(&Reason{Rule: Fresh, Words: why, At: here})
+		return nil
+	}
+	if e.keep {
+		if k.fn == nil || k.fn.FullName() != "runtime.KeepAlive" {
+			e.fail(&Reason{Rule: Same, Words: "it does not keep alive", At: here})
+		}
+		return nil // it does nothing
+	}
+	if k.sum == nil || !k.sum.param(0).Frees || k.fn == nil {
+		e.fail(&Reason{Rule: Silent, Words: "what is called there is not known to free", At: here})
+		return nil
+	}
+	p := k.sum.param(0)
+	if p.FreesIf != 0 {
+		e.fail(&Reason{Rule: Silent, Words: "what is called there frees on a condition", At: here})
+		return nil
+	}
+	if !p.Silent && !c.off[Silent] {
+		e.fail(&Reason{Rule: Silent, Words: k.fn.Name() + " does more than free, or may", At: here})
+		return nil
+	}
+	x.repeatable, x.nilOK = p.Repeatable || c.off[Once], p.NilOK || c.off[Fresh]
+	x.pts = g.freed(x.arg)
+	some := false
+	for id := range x.pts.all() {
+		switch el := g.f.elems[id]; {
+		case el.obj.kind == siteObj && el.path == "":
+			some = true
+		case el.obj.kind == zeroObj || c.off[Fresh]:
+		default:
+			e.fail(&Reason{Rule: Fresh, Words: "what is freed may be " + el.words(), At: here})
+			return nil
+		}
+	}
+	if !some && !c.off[Fresh] {
+		e.fail(&Reason{Rule: Fresh, Words: "what is freed is not known", At: here})
+		return nil
+	}
+	return x
+}
+
+// freed returns what a free of arg frees: arg itself, or what it is the address of.
+func (g *graph) freed(arg ssa.Value) set {
+	s := g.f.of(arg)
+	var out set
+	for id := range s.all() {
+		if g.f.elems[id].obj.kind != memObj {
+			out.add(id)
+			continue
+		}
+		out.union(g.f.load(single(id)))
+	}
+	return out
+}
+
+func (e elem) words() string {
+	switch e.obj.kind {
+	case unknownObj:
+		return "something that was not made here"
+	case paramObj:
+		return "a parameter, or a part of it"
+	case siteObj:
+		return "a view of something"
+	}
+	return "something else"
+}
+
+// steps says why reading v as the operand of a free might panic; "" if it cannot.
+func (g *graph) steps(v ssa.Value, depth int) string {
+	if depth > 8 {
+		return "what is freed is too deep"
+	}
+	through := func(p ssa.Value) string {
+		switch p.(type) {
+		case *ssa.Alloc, *ssa.FreeVar, *ssa.Global, *ssa.FieldAddr, *ssa.IndexAddr:
+		default:
+			if g.f.of(p).has(zeroElem) || g.f.of(p).has(unknownElem) {
+				return "a pointer that leads to it may be nil"
+			}
+		}
+		return g.steps(p, depth+1)
+	}
+	switch x := v.(type) {
+	case *ssa.UnOp:
+		return through(x.X)
+	case *ssa.FieldAddr:
+		return through(x.X)
+	case *ssa.Field:
+		return g.steps(x.X, depth+1)
+	}
+	return ""
+}
+
+// follow walks with each resource that one of the frees may free, and with its zeros.
+func (c *checker) follow(g *graph, frees []*free) {
+	if len(frees) == 0 {
+		return
+	}
+	sites := map[*object]bool{}
+	var class set
+	insists := false
+	for _, x := range frees {
+		insists = insists || !x.nilOK
+		for id := range x.pts.all() {
+			if o := g.f.elems[id].obj; o.kind == siteObj {
+				sites[o] = true
+				for _, q := range o.ids {
+					class.add(q)
+				}
+			}
+		}
+	}
+	var list []*object
+	for o := range sites {
+		list = append(list, o)
+	}
+	sort.Slice(list, func(i, j int) bool { return list[i].id < list[j].id })
+	for _, o := range list {
+		var own set
+		for _, q := range o.ids {
+			own.add(q)
+		}
+		c.walk(g, frees, o, false, own)
+		if insists && g.mayFail(o) {
+			c.walk(g, frees, o, true, class)
+		}
+	}
+	if insists {
+		c.walk(g, frees, nil, true, class)
+	}
+}
+
+// mayFail reports whether a site may yield zero.
+func (g *graph) mayFail(o *object) bool {
+	call := o.at.(*ssa.Call)
+	n := call.Call.Signature().Results().Len()
+	return g.maybeZero(o) || n > 1 && isError(resultType(call, n-1))
+}
+
+// walk follows one resource, or zero.
+func (c *checker) walk(g *graph, frees []*free, site *object, zero bool, class set) {
+	w := c.walker(g, frees, site, zero, class)
+	w.fault = func(i int, rule Rule, words string, at ssa.Instruction) {
+		if !c.off[rule] {
+			frees[i].e.fail(&Reason{Rule: rule, Words: words, At: c.position(posOf(at))})
+		}
+	}
+	w.run()
+	if w.over {
+		for _, x := range frees {
+			x.e.fail(&Reason{Rule: Limits, Words: "too many states", At: c.position(x.e.stmt.Pos())})
+		}
+	}
+}
+
+func (c *checker) walker(g *graph, frees []*free, site *object, zero bool, class set) *walker {
+	w := &walker{g: g, f: g.f, site: site, zero: zero, frees: frees, isF: map[token.Pos]int{}, ids: map[markKey]int{},
+		class: class, about: map[*ssa.Function]bool{}, reach: map[ssa.Value]set{}, conds: g.conditions(),
+		fault: func(int, Rule, string, ssa.Instruction) {}}
+	for n, x := range frees {
+		w.isF[x.at.Common().Pos()] = n
+		w.isF[x.at.Pos()] = n
+	}
+	return w
+}
+
+// conditions returns registers that are tested more than once.
+func (g *graph) conditions() []ssa.Value {
+	n := map[ssa.Value]int{}
+	var out []ssa.Value
+	for _, fn := range g.f.fns {
+		for _, b := range fn.Blocks {
+			if len(b.Instrs) == 0 {
+				continue
+			}
+			if i, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If); ok {
+				c := i.Cond
+				for {
+					u, ok := c.(*ssa.UnOp)
+					if !ok || u.Op != token.NOT {
+						break
+					}
+					c = u.X
+				}
+				if _, isConst := c.(*ssa.Const); isConst {
+					continue
+				}
+				if n[c]++; n[c] == 2 && len(out) < 5 {
+					out = append(out, c)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// posOf returns a position for an instruction, its own or that of something near it.
+func posOf(i ssa.Instruction) token.Pos {
+	if i == nil {
+		return token.NoPos
+	}
+	if d, ok := i.(*ssa.DebugRef); ok {
+		return d.Expr.Pos()
+	}
+	if p := i.Pos(); p.IsValid() {
+		return p
+	}
+	for _, x := range i.Block().Instrs {
+		if p := x.Pos(); p.IsValid() {
+			return p
+		}
+	}
+	return i.Parent().Pos()
+}
+
+// family returns the graph of locations of a function.
+func (c *checker) family(fn *ssa.Function) *family {
+	if f := c.fams[fn]; f != nil {
+		return f
+	}
+	f := c.newFamily(fn)
+	c.fams[fn] = f
+	return f
+}

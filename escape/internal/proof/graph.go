@@ -1,0 +1,415 @@
+package proof
+
+// The points of a family in the order in which they may come: its instructions, what a
+// panic does, what is deferred, literals where they are called. Built once for a family.
+
+import (
+	"go/token"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+type pointKind uint8
+
+const (
+	atInstr   pointKind = iota
+	afterCall           // of the instruction at the point before
+	atEnter             // of a function
+	atLeave
+	atPanic // something in the function panics
+	atChain // before a deferred call
+)
+
+type point struct {
+	kind  pointKind
+	fn    *ssa.Function
+	instr ssa.Instruction
+	chain *chain
+	pos   int
+}
+
+// A chain is deferred calls in the order in which they run, from a RunDefers or a panic.
+type chain struct {
+	calls  []*ssa.Defer
+	points []int
+	to     int // point behind, -1 where a panic goes on
+	fn     *ssa.Function
+	again  bool // some are in loops: any order is possible
+}
+
+// A back is where a literal returns to.
+type back struct {
+	to     int
+	result ssa.Value // the register that takes its results, nil if nobody does
+	fn     *ssa.Function
+}
+
+// A spawn is an instruction that starts a goroutine.
+type spawn struct {
+	at      ssa.CallInstruction
+	reaches set       // elements that it shares with others
+	group   ssa.Value // that makes the group which it is waited for by; nil: nobody waits
+}
+
+type graph struct {
+	f       *family
+	points  []point
+	firsts  map[*ssa.BasicBlock]int
+	enter   map[*ssa.Function]int
+	leave   map[*ssa.Function]int
+	panic   map[*ssa.Function]int
+	chains  map[ssa.Instruction][]int
+	unwind  map[*ssa.Function][]int
+	back    map[*ssa.Function][]back
+	calls   map[ssa.CallInstruction]*call
+	spawns  []*spawn
+	defers  map[*ssa.Function][]*ssa.Defer // by the function at whose end they run
+	loops   map[*ssa.BasicBlock]bool
+	lives   map[*ssa.BasicBlock]map[ssa.Value]bool
+	elems   map[*ssa.BasicBlock]set
+	onlies  map[*object]bool
+	puts    [][2]token.Pos     // statements that were put in
+	putBack map[token.Pos]bool // calls of frees that were taken out
+}
+
+func newGraph(f *family, puts [][2]token.Pos, putBack map[token.Pos]bool) *graph {
+	g := &graph{f: f, putBack: putBack, firsts: map[*ssa.BasicBlock]int{}, enter: map[*ssa.Function]int{}, leave: map[*ssa.Function]int{},
+		panic: map[*ssa.Function]int{}, chains: map[ssa.Instruction][]int{}, unwind: map[*ssa.Function][]int{}, back: map[*ssa.Function][]back{},
+		calls: map[ssa.CallInstruction]*call{}, defers: map[*ssa.Function][]*ssa.Defer{}, loops: map[*ssa.BasicBlock]bool{},
+		elems: map[*ssa.BasicBlock]set{}, onlies: map[*object]bool{}, puts: puts}
+	for _, fn := range f.fns {
+		g.add(fn)
+	}
+	for _, fn := range f.fns {
+		g.link(fn)
+	}
+	g.findSpawns()
+	return g
+}
+
+func (g *graph) point(p point) int {
+	g.points = append(g.points, p)
+	return len(g.points) - 1
+}
+
+// add makes the points of a function.
+func (g *graph) add(fn *ssa.Function) {
+	g.enter[fn] = g.point(point{kind: atEnter, fn: fn})
+	g.leave[fn] = g.point(point{kind: atLeave, fn: fn})
+	g.panic[fn] = g.point(point{kind: atPanic, fn: fn})
+	for _, b := range fn.Blocks {
+		g.loops[b] = inLoop(b)
+		g.firsts[b] = len(g.points)
+		for _, i := range b.Instrs {
+			g.point(point{kind: atInstr, fn: fn, instr: i})
+			g.point(point{kind: afterCall, fn: fn, instr: i})
+			if c, ok := i.(ssa.CallInstruction); ok {
+				g.calls[c] = g.f.resolve(c)
+			}
+			if d, ok := i.(*ssa.Defer); ok {
+				owner := fn
+				for owner.Synthetic == yield && owner.Parent() != nil {
+					owner = owner.Parent()
+				}
+				g.defers[owner] = append(g.defers[owner], d)
+			}
+		}
+	}
+}
+
+// link makes the chains of deferred calls and notes where literals return to.
+func (g *graph) link(fn *ssa.Function) {
+	order := map[*ssa.BasicBlock]int{}
+	for n, b := range postorder(fn) {
+		order[b] = n
+	}
+	calls := slices.Clone(g.defers[fn])
+	// The last registered runs first: on a path, that is the one which is first in postorder.
+	slices.SortStableFunc(calls, func(a, b *ssa.Defer) int {
+		if a.Block() == b.Block() {
+			return slices.Index(a.Block().Instrs, ssa.Instruction(b)) - slices.Index(a.Block().Instrs, ssa.Instruction(a))
+		}
+		return order[a.Block()] - order[b.Block()]
+	})
+	again := slices.ContainsFunc(calls, func(d *ssa.Defer) bool { return g.loops[d.Block()] || d.Parent() != fn })
+	make := func(to int) []int {
+		ch := &chain{calls: calls, to: to, fn: fn, again: again}
+		for n := range len(calls) + 1 {
+			ch.points = append(ch.points, g.point(point{kind: atChain, fn: fn, chain: ch, pos: n}))
+		}
+		return ch.points
+	}
+	g.unwind[fn] = make(-1)
+	for _, b := range fn.Blocks {
+		for n, i := range b.Instrs {
+			at := g.firsts[b] + 2*n
+			if _, ok := i.(*ssa.RunDefers); ok {
+				g.chains[i] = make(at + 2)
+			}
+			k := g.calls[callOf(i)]
+			if k == nil {
+				continue
+			}
+			if _, ok := i.(*ssa.Defer); ok {
+				continue // chains return themselves
+			}
+			v, _ := i.(*ssa.Call)
+			for _, body := range k.bodies {
+				r := back{to: at + 1, fn: fn}
+				if v != nil && !k.spawns {
+					r.result = v
+				}
+				g.back[body] = append(g.back[body], r)
+			}
+			for _, body := range k.callbacks {
+				g.back[body] = append(g.back[body], back{to: at + 1, fn: fn}, back{to: g.enter[body], fn: fn})
+			}
+		}
+	}
+	for _, pts := range g.chains {
+		g.chainBacks(g.points[pts[0]].chain, fn)
+	}
+	g.chainBacks(g.points[g.unwind[fn][0]].chain, fn)
+}
+
+func (g *graph) chainBacks(ch *chain, fn *ssa.Function) {
+	if ch.fn != fn {
+		return
+	}
+	for n, d := range ch.calls {
+		k := g.calls[d]
+		for _, body := range slices.Concat(k.bodies, k.callbacks) {
+			g.back[body] = append(g.back[body], back{to: ch.points[n+1], fn: fn})
+			if ch.again {
+				g.back[body] = append(g.back[body], back{to: ch.points[0], fn: fn})
+			}
+		}
+	}
+}
+
+func callOf(i ssa.Instruction) ssa.CallInstruction { c, _ := i.(ssa.CallInstruction); return c }
+
+func (g *graph) first(b *ssa.BasicBlock) int { return g.firsts[b] }
+
+// edge returns which edge into its k-th successor b is.
+func (g *graph) edge(b *ssa.BasicBlock, k int) int {
+	to := b.Succs[k]
+	same := 0
+	for _, s := range b.Succs[:k] {
+		if s == to {
+			same++
+		}
+	}
+	for n, p := range to.Preds {
+		if p == b {
+			if same == 0 {
+				return n
+			}
+			same--
+		}
+	}
+	return 0
+}
+
+func postorder(fn *ssa.Function) []*ssa.BasicBlock {
+	var out []*ssa.BasicBlock
+	seen := map[*ssa.BasicBlock]bool{}
+	var visit func(b *ssa.BasicBlock)
+	visit = func(b *ssa.BasicBlock) {
+		if seen[b] {
+			return
+		}
+		seen[b] = true
+		for _, s := range b.Succs {
+			visit(s)
+		}
+		out = append(out, b)
+	}
+	if len(fn.Blocks) > 0 {
+		visit(fn.Blocks[0])
+	}
+	return out
+}
+
+// inLoop reports whether b can be reached from itself.
+func inLoop(b *ssa.BasicBlock) bool {
+	seen := map[*ssa.BasicBlock]bool{}
+	stack := slices.Clone(b.Succs)
+	for len(stack) > 0 {
+		x := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if x == b {
+			return true
+		}
+		if !seen[x] {
+			seen[x] = true
+			stack = append(stack, x.Succs...)
+		}
+	}
+	return false
+}
+
+// panics reports whether an instruction may panic where that matters: somebody defers.
+func (g *graph) panics(i ssa.Instruction) bool {
+	if g.f.c.off[Panics] {
+		return false
+	}
+	switch i.(type) {
+	case *ssa.Phi, *ssa.DebugRef, *ssa.Jump, *ssa.If, *ssa.Return, *ssa.Alloc, *ssa.MakeClosure, *ssa.Extract, *ssa.RunDefers, *ssa.Field:
+		return false
+	}
+	return len(g.defers) > 0
+}
+
+// inserted reports whether pos lies in a statement that was put in or put back.
+func (g *graph) inserted(pos token.Pos) bool {
+	return slices.ContainsFunc(g.puts, func(r [2]token.Pos) bool { return r[0] <= pos && pos < r[1] })
+}
+
+// calledBack reports whether unknown code gets what a literal returns.
+func (g *graph) calledBack(f *family, fn *ssa.Function) bool {
+	return slices.ContainsFunc(f.objs, func(o *object) bool { return o.kind == litObj && o.fn == fn && o.called })
+}
+
+// maybeZero reports whether a site may yield zero although it succeeds.
+func (g *graph) maybeZero(o *object) bool {
+	k := g.calls[o.at.(ssa.CallInstruction)]
+	return k == nil || k.sum.result(o.index).Zero
+}
+
+// okResult returns which result of the site says that it is not zero, -1 if none does.
+func (g *graph) okResult(o *object) int {
+	if k := g.calls[o.at.(ssa.CallInstruction)]; k != nil {
+		return k.sum.result(o.index).OK - 1
+	}
+	return -1
+}
+
+// unique reports whether the newest instance of memory is the only one that anybody can
+// reach: it is made once, or its address stays in registers, which a new run of what makes
+// it makes anew, too.
+func (g *graph) unique(f *family, o *object) bool {
+	if u, ok := g.onlies[o]; ok {
+		return u
+	}
+	a, ok := o.at.(*ssa.Alloc)
+	u := ok && !o.escaped && (a.Parent() == f.root && !g.loops[a.Block()] || staysInRegisters(a, 0))
+	g.onlies[o] = u
+	return u
+}
+
+func staysInRegisters(v ssa.Value, depth int) bool {
+	if v.Referrers() == nil || depth > 4 {
+		return false
+	}
+	for _, r := range *v.Referrers() {
+		switch r := r.(type) {
+		case *ssa.UnOp, *ssa.DebugRef, *ssa.Call:
+		case *ssa.Store:
+			if r.Val == v {
+				return false
+			}
+		case *ssa.FieldAddr:
+			if !staysInRegisters(r, depth+1) {
+				return false
+			}
+		case *ssa.IndexAddr:
+			if !staysInRegisters(r, depth+1) {
+				return false
+			}
+		case *ssa.MakeClosure:
+			if !staysInRegisters(r, depth+1) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// live returns the registers that are read behind the start of a block of the root.
+func (g *graph) live(b *ssa.BasicBlock) map[ssa.Value]bool {
+	if g.lives == nil {
+		g.solveLive(b.Parent())
+	}
+	return g.lives[b]
+}
+
+// solveLive computes liveness. A recover block may follow any point.
+func (g *graph) solveLive(fn *ssa.Function) {
+	g.lives = map[*ssa.BasicBlock]map[ssa.Value]bool{}
+	for _, b := range fn.Blocks {
+		g.lives[b] = map[ssa.Value]bool{}
+	}
+	for changed := true; changed; {
+		changed = false
+		for n := len(fn.Blocks) - 1; n >= 0; n-- {
+			b := fn.Blocks[n]
+			now := map[ssa.Value]bool{}
+			for k, s := range b.Succs {
+				e := g.edge(b, k)
+				for v := range g.lives[s] {
+					if p, ok := v.(*ssa.Phi); !ok || p.Block() != s {
+						now[v] = true
+					}
+				}
+				for _, i := range s.Instrs {
+					if p, ok := i.(*ssa.Phi); ok {
+						now[p.Edges[e]] = true
+					}
+				}
+			}
+			if fn.Recover != nil {
+				for v := range g.lives[fn.Recover] {
+					now[v] = true
+				}
+			}
+			var ops [16]*ssa.Value
+			for n := len(b.Instrs) - 1; n >= 0; n-- {
+				i := b.Instrs[n]
+				if p, ok := i.(*ssa.Phi); ok {
+					now[p] = true // it is set where the block begins
+					continue
+				}
+				if v, ok := i.(ssa.Value); ok {
+					delete(now, v)
+				}
+				for _, o := range i.Operands(ops[:0]) {
+					if *o != nil {
+						now[*o] = true
+					}
+				}
+			}
+			if len(now) > len(g.lives[b]) {
+				g.lives[b], changed = now, true
+			}
+		}
+	}
+}
+
+// liveElems returns the elements that live registers, deferred calls and goroutines reach.
+func (g *graph) liveElems(f *family, b *ssa.BasicBlock) set {
+	if s, ok := g.elems[b]; ok {
+		return s
+	}
+	var s set
+	for v := range g.live(b) {
+		s.union(f.of(v))
+	}
+	for i := range g.calls {
+		if _, call := i.(*ssa.Call); call && !g.calls[i].spawns {
+			continue
+		}
+		var ops [16]*ssa.Value
+		for _, o := range i.Operands(ops[:0]) {
+			if *o != nil {
+				s.union(f.of(*o))
+			}
+		}
+	}
+	s = f.reach(s)
+	g.elems[b] = s
+	return s
+}

@@ -1,0 +1,207 @@
+package proof
+
+// Rule joins: a goroutine runs until it is shown to have ended.
+//
+// It is shown for what g.Go starts, g a sync.WaitGroup or an errgroup.Group, and for a
+// go statement with g.Add before it in the same block whose literal begins by deferring
+// g.Done, so that it is the last thing that runs. Then g.Wait, on the same group, ends
+// it, if g is made here, is never assigned again nor handed on, and nobody else says
+// Done. Waiting is followed on each path by the walk: it is what takes the mark away.
+
+import (
+	"go/constant"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// findSpawns collects the instructions that start goroutines.
+func (g *graph) findSpawns() {
+	for _, fn := range g.f.fns {
+		for _, b := range fn.Blocks {
+			for _, i := range b.Instrs {
+				c := callOf(i)
+				k := g.calls[c]
+				if k == nil || !k.spawns || len(k.bodies) == 0 {
+					continue
+				}
+				sp := &spawn{at: c}
+				var from set
+				var ops [16]*ssa.Value
+				for _, o := range i.Operands(ops[:0]) {
+					if *o != nil {
+						from.union(g.f.of(*o))
+					}
+				}
+				inside := map[*ssa.Function]bool{}
+				for _, body := range k.bodies {
+					within(body, inside)
+				}
+				for id := range g.f.reach(from).all() {
+					if o := g.f.elems[id].obj; o.at == nil || !inside[o.at.Parent()] {
+						sp.reaches.add(id)
+					}
+				}
+				if groupMethod(k.fn) == "Go" {
+					sp.group = g.groupOf(k.args[0])
+				} else {
+					sp.group = g.counted(k)
+				}
+				g.spawns = append(g.spawns, sp)
+			}
+		}
+	}
+	for _, sp := range g.spawns {
+		if sp.group != nil && (g.f.c.off[Joins] || !g.own(sp.group)) {
+			sp.group = nil
+		}
+	}
+	if g.f.c.off[Joins] {
+		g.spawns = nil
+	}
+}
+
+func within(fn *ssa.Function, m map[*ssa.Function]bool) {
+	m[fn] = true
+	for _, a := range fn.AnonFuncs {
+		within(a, m)
+	}
+}
+
+// groupOf returns what makes the one group that v is the address of.
+func (g *graph) groupOf(v ssa.Value) ssa.Value {
+	var found ssa.Value
+	for id := range g.f.of(v).all() {
+		e := g.f.elems[id]
+		if found != nil || e.obj.kind != memObj || e.obj.escaped || e.path != "" {
+			return nil
+		}
+		found = e.obj.at
+	}
+	return found
+}
+
+// counted returns the group that waits for a go statement: Add before it, Done deferred first.
+func (g *graph) counted(k *call) ssa.Value {
+	if len(k.bodies) != 1 || len(k.bodies[0].Blocks) == 0 {
+		return nil
+	}
+	var group ssa.Value
+	for _, i := range k.bodies[0].Blocks[0].Instrs {
+		if d, ok := i.(*ssa.Defer); ok {
+			if done := g.calls[d]; groupMethod(done.fn) == "Done" {
+				group = g.groupOf(done.args[0])
+			}
+			break
+		}
+	}
+	if group == nil {
+		return nil
+	}
+	started := 0
+	instrs := k.at.Block().Instrs
+	for n := len(instrs) - 1; n >= 0; n-- {
+		if c := callOf(instrs[n]); c != nil {
+			x := g.calls[c]
+			if _, isGo := c.(*ssa.Go); isGo && (c == k.at || started > 0) {
+				started++
+				continue
+			}
+			if started == 0 || groupMethod(x.fn) != "Add" || g.groupOf(x.args[0]) != group {
+				continue
+			}
+			if n, ok := x.args[1].(*ssa.Const); ok {
+				if v, exact := constant.Int64Val(n.Value); exact && v >= int64(started) {
+					return group
+				}
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+// own reports whether all that happens to a group is understood: methods are called on it,
+// Done only where it is deferred first, Add with a count that is not negative.
+func (g *graph) own(group ssa.Value) bool {
+	o := g.f.made[key{group, 0}]
+	if o == nil || o.escaped {
+		return false
+	}
+	for _, fn := range g.f.fns {
+		for _, b := range fn.Blocks {
+			for _, i := range b.Instrs {
+				if !g.understood(o, i) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+func (g *graph) understood(o *object, i ssa.Instruction) bool {
+	leads := func(v ssa.Value) bool {
+		for id := range g.f.of(v).all() {
+			if g.f.elems[id].obj == o {
+				return true
+			}
+		}
+		return false
+	}
+	switch i := i.(type) {
+	case *ssa.DebugRef, *ssa.MakeClosure, *ssa.Alloc:
+		return true
+	case *ssa.UnOp:
+		return !leads(i.X) // the group itself would be copied
+	case *ssa.Store:
+		if leads(i.Addr) {
+			return false
+		}
+		if leads(i.Val) { // of its address, into a variable that has nothing else
+			a, ok := i.Addr.(*ssa.Alloc)
+			return ok && g.f.made[key{a, 0}] != nil && !g.f.made[key{a, 0}].escaped
+		}
+		return true
+	case ssa.CallInstruction:
+		k := g.calls[i]
+		if _, isGo := i.(*ssa.Go); isGo || len(k.bodies) > 0 && k.sum == nil && groupMethod(k.fn) == "" {
+			for _, a := range k.args {
+				if leads(a) {
+					return false
+				}
+			}
+			return true
+		}
+		for n, a := range k.args {
+			if leads(a) && (n > 0 || groupMethod(k.fn) == "") {
+				return false
+			}
+		}
+		if len(k.args) > 0 && leads(k.args[0]) {
+			return g.fitting(i, k)
+		}
+		return true
+	}
+	var ops [16]*ssa.Value
+	for _, v := range i.Operands(ops[:0]) {
+		if *v != nil && leads(*v) {
+			return false
+		}
+	}
+	return true
+}
+
+// fitting reports whether a method of a group leaves the count understood.
+func (g *graph) fitting(i ssa.CallInstruction, k *call) bool {
+	switch groupMethod(k.fn) {
+	case "Go", "Wait", "SetLimit":
+		return true
+	case "Add":
+		n, ok := k.args[1].(*ssa.Const)
+		return ok && constant.Sign(n.Value) > 0
+	case "Done":
+		_, ok := i.(*ssa.Defer)
+		return ok
+	}
+	return false
+}

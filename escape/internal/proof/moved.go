@@ -1,0 +1,162 @@
+package proof
+
+// A free that was taken out had nothing to do any more: going back from it, each path meets
+// an inserted free of the same value before the place where that value came from. Between the
+// two nothing may wait or let others wait, as they would see the free earlier than before.
+
+import (
+	"go/token"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+const maxBack = 5000
+
+// backward is a search from a free that was taken out.
+type backward struct {
+	g     *graph
+	frees []*free
+	seen  map[place]bool
+	why   string
+}
+
+// A place is in front of instruction n of a block; what is freed is v there, or in cell.
+type place struct {
+	b    *ssa.BasicBlock
+	n    int
+	v    ssa.Value
+	cell ssa.Value
+}
+
+// replaced judges a free that was taken out.
+func (c *checker) replaced(g *graph, e *edit, frees []*free) {
+	if c.off[Once] {
+		return
+	}
+	var at ssa.CallInstruction
+	for i := range g.calls {
+		if i.Common().Pos() == e.free.Lparen {
+			at = i
+		}
+	}
+	s := &backward{g: g, frees: frees, seen: map[place]bool{}}
+	if _, plain := at.(*ssa.Call); !plain || len(g.calls[at].args) == 0 {
+		s.why = "what was taken out is no plain free"
+	} else {
+		b := at.Block()
+		s.from(place{b: b, n: indexIn(b, at), v: g.calls[at].args[0]})
+	}
+	if s.why != "" {
+		e.fail(&Reason{Rule: Once, Words: s.why, At: c.position(e.stmt.Pos())})
+	}
+}
+
+func indexIn(b *ssa.BasicBlock, i ssa.Instruction) int {
+	for n, x := range b.Instrs {
+		if x == i {
+			return n
+		}
+	}
+	return 0
+}
+
+// from goes back from p on all paths.
+func (s *backward) from(p place) {
+	stack := []place{p}
+	for len(stack) > 0 && s.why == "" {
+		p := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if s.seen[p] {
+			continue
+		}
+		if s.seen[p] = true; len(s.seen) > maxBack {
+			s.why = "there are too many paths to a free that was taken out"
+			return
+		}
+		met := false
+		for ; p.n > 0 && !met && s.why == ""; p.n-- {
+			i := p.b.Instrs[p.n-1]
+			if _, phi := i.(*ssa.Phi); phi {
+				break
+			}
+			met = s.step(&p, i)
+		}
+		if met || s.why != "" {
+			continue
+		}
+		if len(p.b.Preds) == 0 {
+			s.why = "a path leads to a free that was taken out and meets no other"
+			return
+		}
+		for k, pred := range p.b.Preds {
+			q := place{b: pred, n: len(pred.Instrs), v: p.v, cell: p.cell}
+			if phi, ok := p.v.(*ssa.Phi); ok && phi.Block() == p.b {
+				q.v = phi.Edges[k]
+			}
+			stack = append(stack, q)
+		}
+	}
+}
+
+// step goes back over one instruction; it reports whether that is a free of the same.
+func (s *backward) step(p *place, i ssa.Instruction) bool {
+	if c, ok := i.(*ssa.Call); ok {
+		if s.g.putBack[c.Pos()] {
+			return false
+		}
+		for _, x := range s.frees {
+			if x.at == ssa.CallInstruction(c) && x.e.why == nil && !x.loop && s.same(p, x.arg) {
+				return true
+			}
+		}
+		if p.cell != nil && s.g.calls[c].builtin == "" {
+			s.why = "a call may change the variable between a free that was taken out and the one before it"
+		}
+		if waits(s.g.calls[c]) {
+			s.why = "something that waits, or lets others wait, comes between a free that was taken out and the one before it"
+		}
+	}
+	switch x := i.(type) {
+	case *ssa.Send, *ssa.Select, *ssa.Go:
+		s.why = "something that waits, or lets others wait, comes between a free that was taken out and the one before it"
+	case *ssa.Store:
+		if p.cell != nil && x.Addr == p.cell {
+			p.v, p.cell = x.Val, nil
+		}
+	case *ssa.UnOp:
+		if x.Op == token.ARROW {
+			s.why = "something that waits comes between a free that was taken out and the one before it"
+		}
+		if ssa.Value(x) == p.v && x.Op == token.MUL {
+			if o := s.g.f.made[key{x.X, 0}]; o != nil && !o.escaped && s.g.unique(s.g.f, o) {
+				p.v, p.cell = nil, x.X
+				return false
+			}
+		}
+	}
+	if v, ok := i.(ssa.Value); ok && v == p.v {
+		s.why = "it is not shown that another free runs before the one that was taken out"
+	}
+	return false
+}
+
+// same reports whether a free of arg frees what p is about.
+func (s *backward) same(p *place, arg ssa.Value) bool {
+	if p.v != nil {
+		return arg == p.v
+	}
+	load, ok := arg.(*ssa.UnOp)
+	return ok && load.X == p.cell
+}
+
+// waits reports whether a call may wait for others, or let them go on.
+func waits(k *call) bool {
+	if k.builtin != "" {
+		return k.builtin == "close"
+	}
+	if k.fn == nil || k.fn.Pkg() == nil {
+		return k.fn == nil
+	}
+	return strings.HasPrefix(k.fn.Pkg().Path(), "sync") || strings.HasSuffix(k.fn.Pkg().Path(), "/errgroup")
+}

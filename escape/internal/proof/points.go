@@ -1,0 +1,632 @@
+package proof
+
+// The graph of locations of a family: what each register may lead to, without regard to
+// order. An object is a place that is allocated, a resource, an operand of the function,
+// a literal, the zero value, or all that is unknown. A pointer leads to an element of an
+// object: the object itself, a field of it by path, or the elements of a slice, an array
+// or a map together. What is in an element is a set of elements again.
+//
+// No edge is dropped because of a type: a number made of an address is that address.
+
+import (
+	"fmt"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+type objKind uint8
+
+const (
+	unknownObj objKind = iota // what others have
+	zeroObj                   // nil, or the zero value
+	memObj                    // memory of this family
+	siteObj                   // a resource made here
+	paramObj                  // an operand of the root
+	litObj                    // a literal, with what it captures
+)
+
+type object struct {
+	id      int
+	kind    objKind
+	at      ssa.Value // that allocates it, or the call that makes it
+	index   int       // of a result, of an operand
+	typ     types.Type
+	escaped bool          // unknown code may reach it
+	called  bool          // a litObj that a callee may call as it likes
+	fn      *ssa.Function // of a litObj
+	ids     []int         // of its elements
+}
+
+// An elem is a part of an object. The path of a derived part of a resource or an operand is "'".
+type elem struct {
+	obj  *object
+	path string
+}
+
+const derived = "'"
+
+// A key is a register, or one of a tuple of registers.
+type key struct {
+	v ssa.Value
+	i int
+}
+
+// A family is a function and all literals in it.
+type family struct {
+	c       *checker
+	root    *ssa.Function
+	fns     []*ssa.Function
+	member  map[*ssa.Function]bool
+	objs    []*object
+	elems   []elem
+	elemID  map[elem]int
+	made    map[key]*object
+	vals    map[key]*set
+	content map[int]*set
+	rets    map[*ssa.Function][]set
+	changed bool
+	keeps   []bool // of operands of the root, as found so far
+	stores  []bool
+	frees   []bool
+	given   []bool
+	tooBig  bool
+}
+
+const (
+	unknownElem = 0
+	zeroElem    = 1
+
+	maxInstrs = 20000
+	maxElems  = 20000
+	maxRounds = 60
+	maxPath   = 4
+)
+
+// newFamily collects the functions of a family and finds what leads where.
+func (c *checker) newFamily(root *ssa.Function) *family {
+	f := &family{c: c, root: root, member: map[*ssa.Function]bool{}, elemID: map[elem]int{}, made: map[key]*object{},
+		vals: map[key]*set{}, content: map[int]*set{}, rets: map[*ssa.Function][]set{}}
+	var collect func(fn *ssa.Function)
+	collect = func(fn *ssa.Function) {
+		f.fns = append(f.fns, fn)
+		f.member[fn] = true
+		for _, a := range fn.AnonFuncs {
+			collect(a)
+		}
+	}
+	collect(root)
+	f.elem(f.object(key{}, unknownObj, nil), "")
+	f.elem(f.object(key{nil, 1}, zeroObj, nil), "")
+	n := len(root.Params)
+	f.keeps, f.stores, f.frees, f.given = make([]bool, n), make([]bool, n), make([]bool, n), make([]bool, n)
+	total := 0
+	for _, fn := range f.fns {
+		f.rets[fn] = make([]set, fn.Signature.Results().Len())
+		for _, b := range fn.Blocks {
+			total += len(b.Instrs)
+		}
+	}
+	if f.tooBig = total > maxInstrs; f.tooBig {
+		return f
+	}
+	f.solve()
+	return f
+}
+
+func (f *family) object(k key, kind objKind, t types.Type) *object {
+	if o := f.made[k]; o != nil {
+		return o
+	}
+	o := &object{id: len(f.objs), kind: kind, at: k.v, index: k.i, typ: t}
+	f.objs = append(f.objs, o)
+	f.made[k] = o
+	return o
+}
+
+// elem returns the number of an element. Below maxPath fields are not told apart.
+func (f *family) elem(o *object, path string) int {
+	for strings.Count(path, ".")+strings.Count(path, "[") > maxPath {
+		path = path[:strings.LastIndexAny(path, ".[")]
+	}
+	e := elem{o, path}
+	id, ok := f.elemID[e]
+	if !ok {
+		id = len(f.elems)
+		f.elems = append(f.elems, e)
+		f.elemID[e] = id
+		o.ids = append(o.ids, id)
+		f.tooBig = f.tooBig || id > maxElems
+	}
+	return id
+}
+
+// solve applies all instructions until nothing changes.
+func (f *family) solve() {
+	for round := 0; ; round++ {
+		f.changed = false
+		for _, fn := range f.fns {
+			for _, b := range fn.Blocks {
+				for _, i := range b.Instrs {
+					f.apply(i)
+				}
+			}
+		}
+		for _, o := range f.objs {
+			if o.escaped {
+				f.spread(o)
+			}
+		}
+		if f.tooBig || !f.changed {
+			return
+		}
+		if round > maxRounds {
+			f.tooBig = true
+			return
+		}
+	}
+}
+
+// of returns what v may lead to.
+func (f *family) of(v ssa.Value) set { return f.tuple(v, 0) }
+
+func (f *family) tuple(v ssa.Value, i int) set {
+	switch v := v.(type) {
+	case *ssa.Const:
+		if v.Value == nil {
+			return set{1 << zeroElem}
+		}
+		return set{1 << unknownElem}
+	case *ssa.Global, *ssa.Builtin, *ssa.Function:
+		return set{1 << unknownElem}
+	case *ssa.Parameter:
+		if v.Parent() == f.root {
+			return single(f.elem(f.object(key{v, 0}, paramObj, v.Type()), ""))
+		}
+	case *ssa.FreeVar:
+		if v.Parent() == f.root {
+			return set{1 << unknownElem}
+		}
+	}
+	if s := f.vals[key{v, i}]; s != nil {
+		return *s
+	}
+	return nil
+}
+
+func single(id int) set {
+	var s set
+	s.add(id)
+	return s
+}
+
+// flow adds s to what v may lead to.
+func (f *family) flow(v ssa.Value, i int, s set) {
+	k := key{v, i}
+	if f.vals[k] == nil {
+		f.vals[k] = new(set)
+	}
+	f.changed = f.vals[k].union(s) || f.changed
+}
+
+// put adds s to what is in an element.
+func (f *family) put(id int, s set) {
+	if f.content[id] == nil {
+		f.content[id] = new(set)
+	}
+	f.changed = f.content[id].union(s) || f.changed
+}
+
+// overlap reports whether one of two paths leads through the other.
+func overlap(p, q string) bool { return strings.HasPrefix(p, q) || strings.HasPrefix(q, p) }
+
+// load returns what is in what s leads to.
+func (f *family) load(s set) set {
+	var out set
+	for id := range s.all() {
+		switch e := f.elems[id]; e.obj.kind {
+		case unknownObj:
+			out.add(unknownElem)
+		case siteObj, paramObj:
+			out.add(f.elem(e.obj, derived))
+		case memObj, litObj:
+			for _, q := range e.obj.ids {
+				if c := f.content[q]; c != nil && overlap(f.elems[q].path, e.path) {
+					out.union(*c)
+				}
+			}
+			if e.obj.escaped {
+				out.add(unknownElem)
+			}
+		}
+	}
+	return out
+}
+
+// store puts s into what addr leads to.
+func (f *family) store(addr, s set) {
+	for id := range addr.all() {
+		switch e := f.elems[id]; e.obj.kind {
+		case unknownObj, siteObj:
+			f.escape(s)
+		case paramObj:
+			f.stores[e.obj.param(f)] = true
+			f.escape(s)
+		case memObj, litObj:
+			f.put(id, s)
+		}
+	}
+}
+
+// param returns the number of an operand of the root.
+func (o *object) param(f *family) int {
+	for i, p := range f.root.Params {
+		if ssa.Value(p) == o.at {
+			return i
+		}
+	}
+	return 0
+}
+
+// escape notes that unknown code may reach what s leads to.
+func (f *family) escape(s set) {
+	for id := range s.all() {
+		switch o := f.elems[id].obj; o.kind {
+		case memObj, litObj:
+			if !o.escaped {
+				o.escaped, f.changed = true, true
+			}
+		case paramObj:
+			if i := o.param(f); !f.keeps[i] {
+				f.keeps[i], f.changed = true, true
+			}
+		}
+	}
+}
+
+// spread lets what an escaped object holds escape as well, and a literal run.
+func (f *family) spread(o *object) {
+	for _, id := range o.ids {
+		if c := f.content[id]; c != nil {
+			f.escape(*c)
+		}
+	}
+	if o.kind == memObj && len(o.ids) > 0 {
+		f.put(o.ids[0], set{1 << unknownElem})
+	}
+	if o.kind == litObj {
+		f.calledBack(o, set{1 << unknownElem})
+	}
+}
+
+// calledBack notes that a literal may be called with args by somebody who may keep what it returns.
+func (f *family) calledBack(o *object, args set) {
+	if !f.member[o.fn] {
+		return
+	}
+	if !o.called {
+		o.called, f.changed = true, true
+	}
+	for _, p := range o.fn.Params {
+		f.flow(p, 0, args)
+	}
+	for _, r := range f.rets[o.fn] {
+		f.escape(r)
+	}
+}
+
+// parts returns s with what belongs to it as a whole made a part: a view.
+func (f *family) parts(s set) set {
+	var out set
+	for id := range s.all() {
+		if e := f.elems[id]; e.obj.kind == siteObj || e.obj.kind == paramObj {
+			id = f.elem(e.obj, derived)
+		}
+		out.add(id)
+	}
+	return out
+}
+
+// reach returns s and all that can be reached from it.
+func (f *family) reach(s set) set {
+	out := s.clone()
+	seen := map[*object]bool{}
+	for again := true; again; {
+		again = false
+		for id := range out.clone().all() {
+			o := f.elems[id].obj
+			if seen[o] || o.kind != memObj && o.kind != litObj {
+				continue
+			}
+			seen[o] = true
+			for _, q := range o.ids {
+				out.add(q)
+				if c := f.content[q]; c != nil {
+					again = out.union(*c) || again
+				}
+			}
+			again = true
+		}
+	}
+	return out
+}
+
+// memory makes the object that v allocates.
+func (f *family) memory(v ssa.Value) int {
+	id := f.elem(f.object(key{v, 0}, memObj, v.Type()), "")
+	f.flow(v, 0, single(id))
+	return id
+}
+
+// inside moves s to a part of what it leads to.
+func (f *family) inside(s set, step string) set {
+	var out set
+	for id := range s.all() {
+		switch e := f.elems[id]; e.obj.kind {
+		case memObj:
+			out.add(f.elem(e.obj, e.path+step))
+		case siteObj, paramObj:
+			out.add(f.elem(e.obj, derived))
+		default:
+			out.add(id)
+		}
+	}
+	return out
+}
+
+// field returns what a field of a struct that s is the value of may lead to.
+func (f *family) field(s set, of, t types.Type) set {
+	var out set
+	for id := range s.all() {
+		if e := f.elems[id]; e.obj.kind == siteObj && types.Identical(of, e.obj.typ) {
+			id = f.elem(e.obj, derived)
+		} else if e.obj.kind == paramObj {
+			id = f.elem(e.obj, derived)
+		}
+		out.add(id)
+	}
+	return out
+}
+
+// apply lets one instruction flow.
+func (f *family) apply(i ssa.Instruction) {
+	switch i := i.(type) {
+	case *ssa.Alloc:
+		f.put(f.memory(i), set{1 << zeroElem})
+	case *ssa.MakeSlice, *ssa.MakeMap, *ssa.MakeChan:
+		f.put(f.memory(i.(ssa.Value)), set{1 << zeroElem})
+	case *ssa.MakeClosure:
+		o := f.object(key{i, 0}, litObj, i.Type())
+		o.fn = i.Fn.(*ssa.Function)
+		id := f.elem(o, "")
+		f.flow(i, 0, single(id))
+		for n, b := range i.Bindings {
+			f.put(id, f.of(b))
+			if f.member[o.fn] {
+				f.flow(o.fn.FreeVars[n], 0, f.of(b))
+			}
+		}
+	case *ssa.FieldAddr:
+		f.flow(i, 0, f.inside(f.of(i.X), fmt.Sprintf(".%d", i.Field)))
+	case *ssa.IndexAddr:
+		f.flow(i, 0, f.inside(f.of(i.X), "[]"))
+	case *ssa.UnOp:
+		switch i.Op {
+		case token.MUL:
+			f.flow(i, 0, f.load(f.of(i.X)))
+		case token.ARROW:
+			f.flow(i, 0, set{1 << unknownElem})
+		case token.NOT:
+		default:
+			f.flow(i, 0, f.parts(f.of(i.X)))
+		}
+	case *ssa.Store:
+		if src := copied(i); src != nil && f.inMemory(src) && f.inMemory(i.Addr) {
+			f.copies(f.of(i.Addr), f.of(src), func(from, to int) {
+				if c := f.content[from]; c != nil {
+					f.put(to, *c)
+				}
+			})
+			f.store(f.of(i.Addr), f.outside(f.of(src)))
+		} else {
+			f.store(f.of(i.Addr), f.of(i.Val))
+		}
+	case *ssa.Phi:
+		for _, e := range i.Edges {
+			f.flow(i, 0, f.of(e))
+		}
+	case *ssa.ChangeType:
+		f.flow(i, 0, f.of(i.X))
+	case *ssa.ChangeInterface:
+		f.flow(i, 0, f.of(i.X))
+	case *ssa.MakeInterface:
+		f.flow(i, 0, f.of(i.X))
+		if f.c.tells(i.X.Type()) {
+			f.escape(f.of(i.X))
+		}
+	case *ssa.Convert:
+		if !copiesBytes(i) {
+			f.flow(i, 0, f.of(i.X))
+		}
+	case *ssa.MultiConvert:
+		f.flow(i, 0, f.of(i.X))
+	case *ssa.SliceToArrayPointer:
+		f.flow(i, 0, f.of(i.X))
+	case *ssa.Slice:
+		f.flow(i, 0, f.of(i.X))
+	case *ssa.TypeAssert:
+		f.flow(i, 0, f.of(i.X))
+	case *ssa.Field:
+		if addr, path := selected(i); addr != nil && f.inMemory(addr) {
+			f.flow(i, 0, f.load(f.inside(f.of(addr), path)))
+		} else {
+			f.flow(i, 0, f.field(f.of(i.X), i.X.Type(), i.Type()))
+		}
+	case *ssa.Index:
+		f.flow(i, 0, f.of(i.X))
+	case *ssa.Extract:
+		f.flow(i, 0, f.extract(i))
+	case *ssa.Lookup:
+		f.flow(i, 0, f.load(f.inside(f.of(i.X), "[]")))
+	case *ssa.MapUpdate:
+		f.store(f.inside(f.of(i.Map), "[]"), f.of(i.Key))
+		f.store(f.inside(f.of(i.Map), "[]"), f.of(i.Value))
+	case *ssa.Range:
+		f.flow(i, 0, f.of(i.X))
+	case *ssa.Next:
+		if !i.IsString {
+			f.flow(i, 0, f.load(f.inside(f.of(i.Iter), "[]")))
+		}
+	case *ssa.Send:
+		f.escape(f.of(i.X))
+	case *ssa.Select:
+		for _, s := range i.States {
+			if s.Send != nil {
+				f.escape(f.of(s.Send))
+			}
+		}
+		f.flow(i, 0, set{1 << unknownElem})
+	case *ssa.BinOp:
+		switch i.Op {
+		case token.EQL, token.NEQ, token.LSS, token.LEQ, token.GTR, token.GEQ:
+		default:
+			f.flow(i, 0, f.parts(f.of(i.X)))
+			f.flow(i, 0, f.parts(f.of(i.Y)))
+		}
+	case *ssa.Panic:
+		f.escape(f.of(i.X))
+	case *ssa.Return:
+		for n, r := range i.Results {
+			f.changed = f.rets[i.Parent()][n].union(f.of(r)) || f.changed
+		}
+	case ssa.CallInstruction:
+		f.call(i)
+	}
+}
+
+// selected returns the address that x.f was read through where i is that field of a struct that
+// was loaded just before, and the path from there; nil if it was not. go/ssa loads all of x.
+func selected(i *ssa.Field) (ssa.Value, string) {
+	path := ""
+	var x ssa.Value = i
+	for {
+		f, ok := x.(*ssa.Field)
+		if !ok {
+			break
+		}
+		path = fmt.Sprintf(".%d", f.Field) + path
+		x = f.X
+	}
+	load, ok := x.(*ssa.UnOp)
+	if !ok || load.Op != token.MUL || load.Block() != i.Block() {
+		return nil, ""
+	}
+	between := false
+	for _, in := range i.Block().Instrs {
+		switch in.(type) {
+		case *ssa.DebugRef, *ssa.Field, *ssa.UnOp:
+		default:
+			if between && in != ssa.Instruction(i) {
+				return nil, ""
+			}
+		}
+		if in == ssa.Instruction(load) {
+			between = true
+		}
+		if in == ssa.Instruction(i) {
+			break
+		}
+	}
+	return load.X, path
+}
+
+// copied returns the address of the struct that a store copies, loaded just before; nil if it
+// stores something else. go/ssa makes a composite literal in memory of its own and copies it.
+func copied(i *ssa.Store) ssa.Value {
+	load, ok := i.Val.(*ssa.UnOp)
+	if !ok || load.Op != token.MUL || load.Block() != i.Block() {
+		return nil
+	}
+	if _, ok := load.Type().Underlying().(*types.Struct); !ok {
+		return nil
+	}
+	instrs := i.Block().Instrs
+	for n := slices.Index(instrs, ssa.Instruction(i)) - 1; n >= 0; n-- {
+		if instrs[n] == ssa.Instruction(load) {
+			return load.X
+		}
+		if _, ok := instrs[n].(*ssa.DebugRef); !ok {
+			return nil
+		}
+	}
+	return nil
+}
+
+// copies calls do for each element of what src leads to and the one of dst that takes it.
+func (f *family) copies(dst, src set, do func(from, to int)) {
+	for from := range src.all() {
+		e := f.elems[from]
+		for _, q := range slices.Clone(e.obj.ids) {
+			p := f.elems[q].path
+			if !overlap(p, e.path) {
+				continue
+			}
+			rest := strings.TrimPrefix(p, e.path)
+			if len(p) < len(e.path) {
+				rest = ""
+			}
+			for to := range dst.all() {
+				do(q, f.elem(f.elems[to].obj, f.elems[to].path+rest))
+			}
+		}
+	}
+}
+
+// outside returns what loading from s gives that no element of the family says.
+func (f *family) outside(s set) set {
+	var out set
+	for id := range s.all() {
+		if f.elems[id].obj.escaped {
+			out.add(unknownElem)
+		}
+	}
+	return out
+}
+
+// inMemory reports whether addr leads to memory of the family alone.
+func (f *family) inMemory(addr ssa.Value) bool {
+	some := false
+	for id := range f.of(addr).all() {
+		some = true
+		if f.elems[id].obj.kind != memObj {
+			return false
+		}
+	}
+	return some
+}
+
+// extract returns what one of a tuple may lead to.
+func (f *family) extract(i *ssa.Extract) set {
+	switch t := i.Tuple.(type) {
+	case *ssa.Call:
+		return f.tuple(t, i.Index)
+	case *ssa.TypeAssert, *ssa.Lookup, *ssa.Next, *ssa.Select:
+		return f.of(t)
+	case *ssa.UnOp:
+		return f.of(t)
+	}
+	return set{1 << unknownElem}
+}
+
+// copiesBytes reports whether a conversion copies: between strings and slices of bytes or runes.
+func copiesBytes(i *ssa.Convert) bool {
+	str := func(t types.Type) bool {
+		b, ok := t.Underlying().(*types.Basic)
+		return ok && b.Info()&types.IsString != 0
+	}
+	slice := func(t types.Type) bool { _, ok := t.Underlying().(*types.Slice); return ok }
+	return str(i.Type()) && slice(i.X.Type()) || slice(i.Type()) && str(i.X.Type())
+}

@@ -1,0 +1,82 @@
+package proof
+
+import (
+	"iter"
+	"math/bits"
+	"slices"
+)
+
+// A set is a set of small numbers.
+type set []uint64
+
+func (s set) has(i int) bool { return i>>6 < len(s) && s[i>>6]&(1<<(i&63)) != 0 }
+
+func (s *set) add(i int) bool {
+	for i>>6 >= len(*s) {
+		*s = append(*s, 0)
+	}
+	if s.has(i) {
+		return false
+	}
+	(*s)[i>>6] |= 1 << (i & 63)
+	return true
+}
+
+func (s set) remove(i int) {
+	if i>>6 < len(s) {
+		s[i>>6] &^= 1 << (i & 63)
+	}
+}
+
+// union adds what t has and reports whether that is anything.
+func (s *set) union(t set) bool {
+	grew := false
+	for len(*s) < len(t) {
+		*s = append(*s, 0)
+	}
+	for i, x := range t {
+		grew = grew || x&^(*s)[i] != 0
+		(*s)[i] |= x
+	}
+	return grew
+}
+
+// meets reports whether s and t have an element in common.
+func (s set) meets(t set) bool {
+	for i := range min(len(s), len(t)) {
+		if s[i]&t[i] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (s set) minus(t set) {
+	for i := range min(len(s), len(t)) {
+		s[i] &^= t[i]
+	}
+}
+
+func (s set) intersect(t set) {
+	for i := range s {
+		if i < len(t) {
+			s[i] &= t[i]
+		} else {
+			s[i] = 0
+		}
+	}
+}
+
+func (s set) clone() set { return slices.Clone(s) }
+
+func (s set) all() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i, x := range s {
+			for ; x != 0; x &= x - 1 {
+				if !yield(i<<6 + bits.TrailingZeros64(x)) {
+					return
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,439 @@
+package proof
+
+import (
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// call lets a call happen, in place, deferred or in a goroutine.
+func (w *walker) call(n int, i ssa.CallInstruction, p phase, s *set) {
+	k := w.g.calls[i]
+	if _, ok := i.(*ssa.Defer); ok {
+		w.register(i, k, s)
+		w.next(n, p, s)
+		return
+	}
+	if k.spawns {
+		w.spawn(n, i, k, p, s)
+		return
+	}
+	v, _ := i.(*ssa.Call)
+	if w.g.putBack[i.Pos()] {
+		w.next(n, p, s)
+		return
+	}
+	if k.builtin != "" {
+		w.builtin(k, v, s)
+		w.next(n, p, s)
+		return
+	}
+	if groupMethod(k.fn) == "Wait" {
+		w.join(k, s)
+	}
+	if v != nil {
+		w.renewed(s, v)
+	}
+	if w.bodies(n, k, p, s) {
+		return
+	}
+	cont := func(p phase, s *set) {
+		w.push(n+1, p, s)
+		for _, b := range k.callbacks {
+			if w.matters(b) {
+				t := ptr(*s)
+				yes := slices.ContainsFunc(k.args, func(a ssa.Value) bool { return !w.f.literals(a) && w.touched(t, a) })
+				for _, q := range b.Params {
+					w.set(t, q, 0, yes)
+				}
+				w.push(w.g.enter[b], p, t)
+			}
+		}
+	}
+	w.external(k, p, s, func(a ssa.Value) bool { return w.touched(s, a) }, func(p phase, s *set) {
+		if v != nil {
+			w.results(k, v, p, s, cont)
+		} else {
+			cont(p, s)
+		}
+	})
+}
+
+// bodies enters the literals that a call runs; false: there are none.
+func (w *walker) bodies(n int, k *call, p phase, s *set) bool {
+	if len(k.bodies) == 0 {
+		return false
+	}
+	for _, b := range k.bodies {
+		if !w.matters(b) {
+			if v, ok := k.at.(*ssa.Call); ok {
+				for j := range b.Signature.Results().Len() {
+					w.set(s, v, j, false)
+				}
+			}
+			w.push(n+1, p, s)
+			continue
+		}
+		t := ptr(*s)
+		for j, q := range b.Params {
+			w.set(t, q, 0, j < len(k.args) && w.holds(s, k.args[j]))
+		}
+		w.push(w.g.enter[b], p, t)
+	}
+	return true
+}
+
+// matters reports whether a literal can have to do with the resource.
+func (w *walker) matters(fn *ssa.Function) bool {
+	if m, ok := w.about[fn]; ok {
+		return m
+	}
+	w.about[fn] = false // of a cycle, the others say it
+	m := w.contacts(fn)
+	w.about[fn] = m
+	return m
+}
+
+func (w *walker) contacts(fn *ssa.Function) bool {
+	for _, b := range fn.Blocks {
+		for _, i := range b.Instrs {
+			if _, ok := i.(*ssa.Defer); ok || w.isFree(i) {
+				return true
+			}
+			var ops [16]*ssa.Value
+			for _, o := range i.Operands(ops[:0]) {
+				if *o != nil && w.f.reach(w.f.of(*o)).meets(w.class) {
+					return true
+				}
+			}
+			if v, ok := i.(ssa.Value); ok && (w.f.reach(w.f.of(v)).meets(w.class) || w.site != nil && w.site.at == v) {
+				return true
+			}
+			if c, ok := i.(ssa.CallInstruction); ok {
+				k := w.g.calls[c]
+				if slices.ContainsFunc(slices.Concat(k.bodies, k.callbacks), w.matters) {
+					return true
+				}
+			}
+		}
+	}
+	return slices.ContainsFunc(fn.AnonFuncs, w.matters)
+}
+
+func (w *walker) isFree(i ssa.Instruction) bool {
+	_, ok := w.isF[i.Pos()]
+	return ok
+}
+
+// external lets a callee without a body here do what its summary says. touched says which operands
+// lead to the resource.
+func (w *walker) external(k *call, p phase, s *set, touched func(ssa.Value) bool, cont func(phase, *set)) {
+	if n, ok := w.isF[k.at.Pos()]; ok {
+		w.free(n, k, p, s, touched, cont)
+		return
+	}
+	free := false
+	for n, a := range k.args {
+		if !touched(a) {
+			continue
+		}
+		par := w.f.param(k, n)
+		if k.ruledOut(par) {
+			par.Frees = false
+		}
+		switch {
+		case par.Keeps:
+			w.use(p, Dead, "it is used by "+name(k), k.at)
+			s.add(w.id(markKey{kind: left, at: k.at}))
+			free = free || par.Frees
+		case w.f.literals(a):
+		case par.Frees && par.Repeatable:
+			free = true
+		case par.Frees:
+			w.use(p, Once, "it is freed by "+name(k), k.at)
+			free = true
+		default:
+			w.use(p, Dead, "it is used by "+name(k), k.at)
+		}
+	}
+	if q := p & phaseMask; free && (q == newest || q == older) && !w.zero {
+		cont(p&^phaseMask|freed, ptr(*s))
+	}
+	cont(p, s)
+}
+
+func name(k *call) string {
+	if k.fn != nil {
+		return k.fn.Name()
+	}
+	return "a function that is not known"
+}
+
+// results sets the registers that take what a callee returns, and makes the resource.
+func (w *walker) results(k *call, v *ssa.Call, p phase, s *set, cont func(phase, *set)) {
+	for j := range v.Call.Signature().Results().Len() {
+		r := k.sum.result(j)
+		yes := false
+		for _, a := range r.Is {
+			yes = yes || w.holds(s, k.args[a])
+		}
+		for _, a := range r.Derived {
+			yes = yes || !w.zero && w.touched(s, k.args[a])
+		}
+		if !r.Known && !w.zero {
+			yes = yes || slices.ContainsFunc(k.args, func(a ssa.Value) bool { return w.touched(s, a) })
+		}
+		w.set(s, v, j, yes)
+	}
+	if w.site == nil || w.site.at != ssa.Value(v) {
+		cont(p, s)
+		return
+	}
+	w.set(s, v, w.site.index, false)
+	rest := p &^ phaseMask
+	switch p & phaseMask {
+	case unmade:
+		cont(p, ptr(*s))
+		w.set(s, v, w.site.index, true)
+		cont(rest|newest, s)
+	case newest:
+		cont(rest|older, s)
+	default:
+		cont(p, s)
+	}
+}
+
+// free lets F happen.
+func (w *walker) free(n int, k *call, p phase, s *set, touched func(ssa.Value) bool, cont func(phase, *set)) {
+	x := w.frees[n]
+	hit := len(k.args) > 0 && touched(k.args[0])
+	if !hit {
+		cont(p, s)
+		return
+	}
+	if w.zero {
+		if !x.nilOK {
+			w.fault(n, Fresh, "it may be nil", k.at)
+		}
+		cont(p, s)
+		return
+	}
+	switch q := p & phaseMask; {
+	case x.keep:
+		w.use(p, Dead, "it is kept alive", k.at)
+	case q == newest || q == older:
+		w.ends(n, x, k, s)
+		cont(p&^phaseMask|ours+phase(n), ptr(*s))
+	case q == freed && !x.repeatable:
+		w.fault(n, Once, "the program may have freed it before", k.at)
+	case q >= ours && !(x.loop && int(q-ours) == n): // no two of ours, even where that is harmless
+		w.fault(n, Once, "it may have been freed before", k.at)
+		w.fault(int(q-ours), Once, "it may be freed again", k.at)
+	}
+	cont(p, s)
+}
+
+// ends checks who else has the resource where F frees it.
+func (w *walker) ends(n int, x *free, k *call, s *set) {
+	for id := range s.all() {
+		switch m := w.marks[id]; m.kind {
+		case left, offered:
+			w.fault(n, Confined, "it was handed to somebody who may keep it", m.at)
+		case held:
+			w.fault(n, Joins, "a goroutine that has it may still run", m.at)
+		case running:
+			for _, sp := range w.g.spawns {
+				if sp.at != m.at {
+					continue
+				}
+				for e := range sp.reaches.all() {
+					if w.inside(s, e) {
+						w.fault(n, Joins, "a goroutine that can reach it may still run", m.at)
+					}
+				}
+			}
+		case twice:
+			if x.loop {
+				w.fault(n, Once, "it may be in what is freed twice", k.at)
+			}
+		}
+	}
+}
+
+// builtin lets a builtin function happen.
+func (w *walker) builtin(k *call, v *ssa.Call, s *set) {
+	switch k.builtin {
+	case "append", "copy":
+		dst := w.f.of(k.args[0])
+		if v != nil && k.builtin == "append" {
+			dst = w.f.of(v)
+		}
+		to := w.f.inside(dst, "[]")
+		src := k.args[1:]
+		if len(k.args) == 1 {
+			break
+		}
+		is, leads := false, false
+		for _, a := range src {
+			from := w.f.inside(w.f.of(a), "[]")
+			is = is || w.holds(s, a) || w.loaded(s, from)
+			leads = leads || w.touched(s, a)
+		}
+		// Elements that are there already move along; only new ones may be there twice.
+		s2 := w.storeIn(s, to, is, leads, k.at)
+		if k.builtin == "append" && !is && w.loaded(s, w.f.inside(w.f.of(k.args[0]), "[]")) {
+			for id := range to.all() {
+				for _, q := range w.f.elems[id].obj.ids {
+					if w.f.elems[q].path == w.f.elems[id].path {
+						s2.add(w.elemMark(q))
+					}
+				}
+			}
+		}
+		if v != nil {
+			w.set(s2, v, 0, k.builtin == "append" && w.holds(s, k.args[0]))
+		}
+	case "len", "cap", "print", "println", "delete", "clear", "close", "real", "imag", "complex", "Sizeof", "recover", "ssa:deferstack":
+		if v != nil {
+			w.set(s, v, 0, false)
+		}
+	default:
+		if v != nil {
+			w.set(s, v, 0, slices.ContainsFunc(k.args, func(a ssa.Value) bool { return w.holds(s, a) }))
+		}
+	}
+}
+
+// register notes that a call is deferred.
+func (w *walker) register(i ssa.CallInstruction, k *call, s *set) {
+	s.add(w.id(markKey{kind: deferring, at: i}))
+	var ops [16]*ssa.Value
+	for _, o := range i.Operands(ops[:0]) {
+		if *o != nil && w.holds(s, *o) {
+			s.add(w.id(markKey{kind: deferred, at: i}))
+		}
+	}
+}
+
+// chain runs one deferred call, or does not.
+func (w *walker) chain(pt *point, p phase, s *set) {
+	ch := pt.chain
+	if pt.pos == len(ch.calls) {
+		if ch.to >= 0 {
+			w.push(ch.to, p, s)
+			return
+		}
+		if ch.fn.Recover != nil {
+			w.push(w.g.first(ch.fn.Recover), p, s)
+		}
+		for _, b := range w.g.back[ch.fn] {
+			w.push(w.g.panic[b.fn], p, s)
+		}
+		return
+	}
+	d := ch.calls[pt.pos]
+	to := ch.points[pt.pos+1]
+	w.push(to, p, s)
+	if w.g.f.c.off[Deferred] || !w.has(s, markKey{kind: deferring, at: d}) || w.g.putBack[d.Pos()] {
+		return
+	}
+	k := w.g.calls[d]
+	was := w.has(s, markKey{kind: deferred, at: d})
+	for _, b := range k.bodies {
+		if w.matters(b) {
+			t := ptr(*s)
+			for _, q := range b.Params {
+				w.set(t, q, 0, was)
+			}
+			w.push(w.g.enter[b], p, t)
+		}
+	}
+	if k.sum == nil {
+		return
+	}
+	touched := func(a ssa.Value) bool { return was && w.mayHold(a) || w.leadsTo(s, a) }
+	w.external(k, p, ptr(*s), touched, func(p phase, s *set) {
+		w.push(to, p, s)
+		if ch.again {
+			w.push(ch.points[0], p, s)
+		}
+		for _, b := range k.callbacks {
+			if w.matters(b) {
+				w.push(w.g.enter[b], p, s)
+			}
+		}
+	})
+}
+
+// mayHold reports whether a register can hold the resource at any time.
+func (w *walker) mayHold(v ssa.Value) bool { return w.f.of(v).meets(w.class) || w.zero }
+
+// leadsTo reports whether memory that v leads to has the resource; v itself was fixed before.
+func (w *walker) leadsTo(s *set, v ssa.Value) bool {
+	for id := range w.f.reach(w.f.of(v)).all() {
+		if w.inside(s, id) {
+			return true
+		}
+	}
+	return false
+}
+
+// spawn starts a goroutine.
+func (w *walker) spawn(n int, i ssa.CallInstruction, k *call, p phase, s *set) {
+	var ops [16]*ssa.Value
+	has := false
+	for _, o := range i.Operands(ops[:0]) {
+		has = has || *o != nil && w.touched(s, *o)
+	}
+	if len(k.bodies) == 0 {
+		if has {
+			w.use(p, Dead, "it is handed to a goroutine", i)
+			s.add(w.id(markKey{kind: left, at: i}))
+		}
+		w.next(n, p, s)
+		return
+	}
+	if v, ok := i.(*ssa.Call); ok {
+		w.set(s, v, 0, false)
+	}
+	matter := false
+	for _, b := range k.bodies {
+		matter = matter || w.matters(b)
+	}
+	if !matter {
+		w.next(n, p, s)
+		return
+	}
+	if has {
+		w.use(p, Dead, "it is handed to a goroutine", i)
+		s.add(w.id(markKey{kind: held, at: i}))
+	}
+	s.add(w.id(markKey{kind: running, at: i}))
+	for _, b := range k.bodies {
+		t := ptr(*s)
+		for j, q := range b.Params {
+			w.set(t, q, 0, groupMethod(k.fn) == "" && j < len(k.args) && w.holds(s, k.args[j]))
+		}
+		w.push(w.g.enter[b], p, t)
+	}
+	w.push(n+1, p, s)
+}
+
+// join notes that a group was waited for.
+func (w *walker) join(k *call, s *set) {
+	var group ssa.Value
+	one := 0
+	for id := range w.f.of(k.args[0]).all() {
+		group, one = w.f.elems[id].obj.at, one+1
+	}
+	for _, sp := range w.g.spawns {
+		if one != 1 || sp.group == nil || sp.group != group || w.has(s, markKey{kind: lost, at: sp.at}) {
+			continue
+		}
+		for _, kind := range []markKind{running, held} {
+			if id, ok := w.ids[markKey{kind: kind, at: sp.at}]; ok {
+				s.remove(id)
+			}
+		}
+	}
+}
