@@ -89,9 +89,9 @@ func run(pass *analysis.Pass, specs *spec.Loader, cgo bool) (any, error) {
 	p.ignored, p.read, p.dir = pass.IgnoredFiles, read, sourceDir(pass)
 	fns := p.functions()
 	p.summarizeAll(fns)
+	p.proofs = p.summarizeProofs(pass)
 	p.export(pass)
-	p.reports(fns, res, read)
-	p.fieldFindings(fns, p.held, res, read)
+	p.decideProven(pass, fns, res, read)
 	for _, f := range res.Funcs {
 		for _, fd := range f.Findings {
 			dg := analysis.Diagnostic{Pos: fd.Pos, End: fd.End, Category: fd.Category, Message: fd.Message, Related: fd.Related}
@@ -180,11 +180,11 @@ func (p *pkg) export(pass *analysis.Pass) {
 
 // fact returns the summary of o as other packages get it.
 func (p *pkg) fact(o *types.Func, s *Summary) *Summary {
-	if !s.Decided {
-		return s
-	}
 	c := *s
-	c.Under = p.sums[o] // nil without a body
+	c.Proof = p.proofs[o]
+	if s.Decided {
+		c.Under = p.sums[o] // nil without a body
+	}
 	return &c
 }
 

@@ -80,7 +80,9 @@ func (d *decider) decide() {
 	d.planAll()
 	d.tighten()
 	d.verify()
+	d.withhold()
 	d.realize()
+	d.trace()
 	for _, x := range d.all {
 		for _, o := range x.sites {
 			d.buffer(x, o)

@@ -62,6 +62,15 @@ func (p *pkg) fieldFindings(fns []*fn, hs map[*types.Named]*holding, res *Result
 			outs[out.Pos] = out
 			res.Funcs = append(res.Funcs, out)
 		}
+		if why := p.deniedAt(f.node); why != "" {
+			for _, fd := range found {
+				if len(fd.Edits) > 0 {
+					fd.Edits, fd.Fix = nil, ""
+					fd.Message += "; no fix: " + why
+					out.withheld++
+				}
+			}
+		}
 		for _, fd := range found {
 			out.Findings = append(out.Findings, fd)
 			out.Edits = append(out.Edits, fd.Edits...)

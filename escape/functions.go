@@ -180,6 +180,25 @@ func (p *pkg) reportOn(f *fn, read func(string) ([]byte, error), captured map[to
 	return out, bugs
 }
 
+// decidedOnce is reportOn, unless f is decided already and the proof had nothing against it.
+// What is returned is the caller's to change.
+func (p *pkg) decidedOnce(f *fn, read func(string) ([]byte, error), captured map[token.Pos]*Func) (*Func, []Bug) {
+	if p.proving == nil {
+		return p.reportOn(f, read, captured)
+	}
+	out, done := p.proving.made[f]
+	if !done {
+		out, p.proving.bugs[f] = p.reportOn(f, read, captured)
+		p.proving.made[f] = out
+	}
+	if out != nil {
+		c := *out
+		c.Buffers, c.Findings, c.Edits = slices.Clone(out.Buffers), slices.Clone(out.Findings), slices.Clone(out.Edits)
+		out = &c
+	}
+	return out, p.proving.bugs[f]
+}
+
 // reports decides every function. Literals come first: a site in a literal is
 // the literal's, unless its buffer leaves through a captured variable, or as a
 // result of a literal that is called where it stands; then it is for the function
@@ -193,7 +212,7 @@ func (p *pkg) reports(fns []*fn, res *Result, read func(string) ([]byte, error))
 			if (f.obj == nil) != literals {
 				continue
 			}
-			out, bugs := p.reportOn(f, read, captured)
+			out, bugs := p.decidedOnce(f, read, captured)
 			outs[i] = out
 			res.Bugs = append(res.Bugs, bugs...)
 			if f.declined != "" {

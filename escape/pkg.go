@@ -16,6 +16,7 @@ import (
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/types/typeutil"
 
+	"github.com/lastuse/lastuse/escape/internal/proof"
 	"github.com/lastuse/lastuse/escape/spec"
 )
 
@@ -64,14 +65,16 @@ type pkg struct {
 	locked map[*ast.File]string // why a file is not edited; "": it is
 	scopes scopes
 
-	freeing map[*types.Func]ArgEffect // methods that free all that their receiver owns
-	held    map[*types.Named]*holding // what structs of this package own
-	index   *bodyIndex                // what bodies mention; nil until asked for
-	changes map[*types.Var]bool       // variables that literals or pointers may assign; nil until asked for
-	settles map[*types.Var]int        // how often a variable gets a value, or may
-	funcs   *funcValues               // what is stored where function values are read; nil until asked for
-	methods map[string][]*types.Func  // by name; nil until asked for
-	headers map[*types.Var]bool       // variables that the headers of loops declare; nil until asked for
+	freeing map[*types.Func]ArgEffect      // methods that free all that their receiver owns
+	held    map[*types.Named]*holding      // what structs of this package own
+	index   *bodyIndex                     // what bodies mention; nil until asked for
+	changes map[*types.Var]bool            // variables that literals or pointers may assign; nil until asked for
+	settles map[*types.Var]int             // how often a variable gets a value, or may
+	funcs   *funcValues                    // what is stored where function values are read; nil until asked for
+	methods map[string][]*types.Func       // by name; nil until asked for
+	headers map[*types.Var]bool            // variables that the headers of loops declare; nil until asked for
+	proofs  map[*types.Func]*proof.Summary // what the proof finds out about functions
+	proving *proving                       // what the proof withheld; nil where nothing is proven
 }
 
 // facts is what the analyzer asks of other packages.

@@ -51,7 +51,12 @@ type Func struct {
 	// Edits are the edits of all findings together, sorted, without overlap.
 	// They are good only as a whole: apply all of a function's or none.
 	Edits []analysis.TextEdit
+
+	withheld int
 }
+
+// Withheld is the number of plans that the proof did not accept.
+func (f *Func) Withheld() int { return f.withheld }
 
 // A Verdict says what becomes of a buffer.
 type Verdict uint8

@@ -123,6 +123,9 @@ func (o *object) move(at *value, m memberKind, why string) {
 
 // use follows one use u of member m.
 func (w *flow) use(o *object, m *value, k memberKind, u *value) {
+	if k != mView && readsName(m, u) {
+		o.event(u, event{kind: evUse, why: byLook})
+	}
 	switch u.op {
 	case opSet:
 		if ex := u.place.root.exposed; ex != "" {
@@ -360,6 +363,16 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 	default:
 		o.move(u, k, "used in a way that is not understood")
 	}
+}
+
+// readsName reports whether u reads a variable that holds m and does nothing with it: a
+// reader would take a free in front of it for a use after free.
+func readsName(m, u *value) bool {
+	switch u.op {
+	case opDiscard, opPack, opSet:
+		return slices.ContainsFunc(m.users, func(s *value) bool { return s.op == opSet && s != u && s.pos < u.pos })
+	}
+	return false
 }
 
 // insists reports whether a way to free o goes wrong where what it frees holds nothing.

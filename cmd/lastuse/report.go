@@ -124,12 +124,14 @@ func (c *command) summary(units []*unit, findings, remaining []*finding) {
 	packages := map[string]bool{}
 	buffers := map[string]bool{}
 	skipped := map[string]bool{}
+	plans := map[string]int{} // withheld, by function: several units may have it
 	for _, u := range units {
 		packages[u.pkg.PkgPath] = true
 		if u.result == nil {
 			continue
 		}
 		for _, fn := range u.result.Funcs {
+			plans[u.prog.fset.Position(fn.Pos).String()+fn.Name] = fn.Withheld()
 			for _, b := range fn.Buffers {
 				buffers[u.prog.fset.Position(b.Site).String()+b.Name] = true
 			}
@@ -167,6 +169,13 @@ func (c *command) summary(units []*unit, findings, remaining []*finding) {
 		parts = append(parts, line)
 	}
 	parts = append(parts, fmt.Sprintf("%s in %s", count(len(buffers), "buffer"), count(len(packages), "package")))
+	withheld := 0
+	for _, n := range plans {
+		withheld += n
+	}
+	if withheld > 0 {
+		parts = append(parts, count(withheld, "plan")+" withheld")
+	}
 	if len(skipped) > 0 {
 		parts = append(parts, count(len(skipped), "function")+" skipped")
 	}
