@@ -14,9 +14,9 @@ import "errors"
 
 // extent returns the size of the extents that n bytes of fresh memory come in: one while memory is plenty, as a
 // call of the device costs the same for any size; a granule each where all memory may be wanted, under a limit
-// or when an eighth of the device is reserved, because the smaller extents are the sooner they are all idle.
+// or when an eighth of what the device had left is reserved, because the smaller extents are the sooner they are all idle.
 func (c *core) extent(n int64) int64 {
-	if c.options.Growth == Tight || c.options.Limit > 0 || c.claimed.Load()+n > c.total/8 {
+	if c.options.Growth == Tight || c.options.Limit > 0 || c.claimed.Load()+n > c.free/8 {
 		return c.granule
 	}
 	return n

@@ -95,6 +95,7 @@ type core struct {
 	recording bool
 	trace     *trace // nil without one
 	total     int64  // bytes that the device has
+	free      int64  // bytes that it had left when the pool was made
 	careful   bool   // a Free must look closer: Check mode, a history, a trace or an observer
 	closed    atomic.Bool
 
@@ -165,6 +166,7 @@ func NewPool(dev Device, o Options) (*Pool, error) {
 		books:   o.Tracker,
 		account: account,
 		total:   total,
+		free:    free,
 		streams: make(map[*Stream]struct{}),
 		estate:  newEstate(dev, account),
 	}
