@@ -150,6 +150,14 @@ func (b *block) data() Ptr {
 	return b.ptr
 }
 
+// room returns how many bytes from there on the program may use.
+func (b *block) room() int64 {
+	if b.checked != nil {
+		return b.checked.size
+	}
+	return b.size
+}
+
 // used returns the error for the use of a dead handle. In Check mode it panics with
 // it.
 func (h *header) used(gen uint64, op string) error {
@@ -221,7 +229,10 @@ func (c *core) poison(b *block, h *header) {
 		c.checker.bury(grave{h.number, h.word.Load()>>pinBits - 1}, k)
 	}
 	// If its stream is closed, or cannot be put behind the others, there is no poison.
-	orderly := l.isOpen()
+	orderly := l.visit()
+	if orderly {
+		defer l.left()
+	}
 	others := b.others.Load()
 	for _, o := range c.allHeaps() {
 		if o.line.bit&others != 0 && o != hp && orderly {

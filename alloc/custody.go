@@ -31,7 +31,8 @@ func (c *core) tellFreed(b *block) {
 // tellHeld says that the address of p, which is pinned, has been given away for work on s.
 func (c *core) tellHeld(s *Stream, p part) {
 	if o := c.custody; o != nil && p.header != nil {
-		o.Held(s.heap.line.handle, uintptr(p.header.block.ptr), p.header.block.size)
+		b := p.header.block
+		o.Held(s.heap.line.handle, uintptr(b.data()), b.room())
 	}
 }
 

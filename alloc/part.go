@@ -71,7 +71,7 @@ func (p part) pinOn(s *Stream) (Ptr, bool) {
 		b.others.Or(hp.line.bit)
 	}
 	if o := s.core.custody; o != nil {
-		o.Begin(s.heap.line.handle, uintptr(b.ptr), b.size)
+		o.Begin(s.heap.line.handle, uintptr(b.data()), b.room())
 	}
 	return b.data() + Ptr(p.off), true
 }
@@ -80,7 +80,8 @@ func (p part) pinOn(s *Stream) (Ptr, bool) {
 func (p part) end(s *Stream) {
 	if p.header != nil {
 		if o := s.core.custody; o != nil {
-			o.End(s.heap.line.handle, uintptr(p.header.block.ptr), p.header.block.size)
+			b := p.header.block
+			o.End(s.heap.line.handle, uintptr(b.data()), b.room())
 		}
 		p.header.unpin(p.gen)
 	}

@@ -192,6 +192,7 @@ func (s *Stream) shut() bool {
 // close is the rest of Close, for whoever has shut s. The caller is inside.
 func (s *Stream) close() error {
 	c, l := s.core, &s.heap.line
+	l.leave()
 	err := l.sync()
 	if err != nil {
 		err = l.sync() // whether the work has run matters more than one failure

@@ -3,6 +3,7 @@ package alloc
 import (
 	"errors"
 	"math"
+	"runtime"
 	"sync/atomic"
 
 	"github.com/lastuse/lastuse/internal/lockrank"
@@ -27,6 +28,8 @@ type timeline struct {
 	mu       lockrank.Mutex[rankTimeline] // held over calls that record and query, never over ones that wait
 	handle   uintptr                      // written while no stream has the timeline
 	open     bool                         // a stream has it
+	visitors int                          // see visit
+	leaving  bool                         // the stream is being closed
 	recorded uint64                       // highest number that really has an event
 	marks    []*mark                      // recorded and not known to be complete, oldest first
 	failed   error                        // of a call that has no result of its own; Sync returns it
@@ -216,11 +219,34 @@ func (t *timeline) failure() error {
 // over reports whether the stream is closed and all its work has run.
 func (t *timeline) over() bool { return t.done.Load() == math.MaxUint64 }
 
-// isOpen reports whether a stream has the timeline.
-func (t *timeline) isOpen() bool {
+// visit lets somebody enqueue work on the stream who does not own it, until left. It reports false if the
+// stream is closed, or about to be.
+func (t *timeline) visit() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.open
+	if !t.open || t.leaving {
+		return false
+	}
+	t.visitors++
+	return true
+}
+
+// left ends what visit began.
+func (t *timeline) left() {
+	t.mu.Lock()
+	t.visitors--
+	t.mu.Unlock()
+}
+
+// leave begins to close the stream: nobody may visit it any more, and what visitors have enqueued is there.
+func (t *timeline) leave() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for t.leaving = true; t.visitors > 0; {
+		t.mu.Unlock()
+		runtime.Gosched()
+		t.mu.Lock()
+	}
 }
 
 // begin gives the timeline to the stream with handle h. What was freed on it so far is complete: whoever
@@ -228,7 +254,7 @@ func (t *timeline) isOpen() bool {
 func (t *timeline) begin(h uintptr, exposed bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.handle, t.open = h, true
+	t.handle, t.open, t.leaving = h, true, false
 	t.recorded = t.epoch.Add(1)
 	t.done.Store(t.recorded)
 	t.exposed.Store(exposed)
