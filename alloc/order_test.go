@@ -63,6 +63,39 @@ func TestPending(t *testing.T) {
 	require.NoError(t, p.Close())
 }
 
+// However many sets of streams pending blocks wait for, a Make asks about each stream a few times at most.
+func TestPendingSetsOfStreams(t *testing.T) {
+	const streams = 7
+	p := newPool(t, host.Options{}, alloc.Options{})
+	s := newStream(t, p)
+	var others []*alloc.Stream
+	var gates []gate
+	for i := range streams {
+		others = append(others, newStream(t, p))
+		gates = append(gates, block(t, others[i]))
+	}
+	for set := 1; set < 1<<streams; set++ {
+		b := mustMake[byte](t, s, 512)
+		for i, u := range others {
+			if set>>i&1 != 0 {
+				b.Ptr(u)
+			}
+		}
+		b.Free()
+	}
+	assert.EqualValues(t, (1<<streams-1)*512, sound(t, p).Pending)
+	before := p.Stats().DeviceCalls
+	b := mustMake[byte](t, s, 64<<20)
+	assert.LessOrEqual(t, p.Stats().DeviceCalls-before, int64(10*streams))
+	b.Free()
+	for i, g := range gates {
+		g.open()
+		require.NoError(t, others[i].Sync())
+	}
+	assert.Zero(t, sound(t, p).Pending)
+	require.NoError(t, p.Close())
+}
+
 // A block of another stream is used once its work is complete, and not before while there
 // is fresh memory.
 func TestOtherStreams(t *testing.T) {

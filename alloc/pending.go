@@ -160,13 +160,15 @@ func (c *core) settleAll() {
 	}
 }
 
-// needs returns what the pending blocks of hp wait for, the oldest of each queue.
+// needs returns what the pending blocks of hp wait for, the oldest of each queue: one stamp a stream.
 func (hp *heap) needs() (all []stamp) {
 	hp.mu.Lock()
 	defer hp.mu.Unlock()
 	for _, q := range hp.pending {
 		if q.first != nil {
-			all = append(all, q.first.needs...)
+			for _, s := range q.first.needs {
+				all = latest(all, s)
+			}
 		}
 	}
 	return all

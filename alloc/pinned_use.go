@@ -146,13 +146,8 @@ func (hp *pinnedHeap) waiting(first, last int) []stamp {
 	for k := first; k <= last && k < len(hp.classes); k++ {
 		for b := hp.classes[k].first; b != nil; b = b.next {
 			for _, n := range b.needs {
-				if n.complete() {
-					continue
-				}
-				if i := slices.IndexFunc(all, func(x stamp) bool { return x.line == n.line }); i < 0 {
-					all = append(all, n)
-				} else {
-					all[i] = all[i].later(n)
+				if !n.complete() {
+					all = latest(all, n)
 				}
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"runtime"
+	"slices"
 	"sync/atomic"
 
 	"github.com/lastuse/lastuse/internal/lockrank"
@@ -77,6 +78,16 @@ func (s stamp) later(o stamp) stamp {
 		return o
 	}
 	return s
+}
+
+// latest adds s to stamps of which each timeline has one, its latest.
+func latest(all []stamp, s stamp) []stamp {
+	i := slices.IndexFunc(all, func(x stamp) bool { return x.line == s.line })
+	if i < 0 {
+		return append(all, s)
+	}
+	all[i] = all[i].later(s)
+	return all
 }
 
 // A mark is a numbered event on a timeline.
