@@ -113,6 +113,9 @@ func (hp *pinnedHeap) giveBack(keep int64) (bytes int64, err error) {
 		hp.forget(gone)
 	}
 	hp.mu.Unlock()
+	if len(gone) > 0 {
+		hp.core.quiesce()
+	}
 	for _, seg := range gone {
 		err = errors.Join(err, hp.core.estate.unpinHost(uintptr(seg.ptr)))
 		hp.core.calls.Add(1)
@@ -241,12 +244,10 @@ func (hp *pinnedHeap) check() error {
 	return nil
 }
 
-// leftover gives back what is not live in a closed pool. Work that Close met may have been given the memory
-// after its wait.
+// leftover gives back what is not live in a closed pool.
 func (hp *pinnedHeap) leftover() {
 	e := hp.core.estate
 	if e.enter() {
-		e.sync()
 		_ = hp.core.closePinned()
 		_ = hp.core.leave()
 		return
