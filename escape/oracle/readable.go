@@ -40,7 +40,9 @@ func eachFree(src string, do func(fn, name, text string, read func() bool)) {
 				if fn.Recv != nil {
 					name = types.ExprString(fn.Recv.List[0].Type) + "." + name
 				}
-				r := orderly{fn: name, do: do}
+				r := orderly{fn: name, do: func(at, of, text string, read func() bool) {
+					do(at, of, text, func() bool { return !assignedInLiteral(fn, of) && read() })
+				}}
 				r.list(fn.Body.List, func(string) bool { return false })
 			}
 		}
@@ -166,8 +168,49 @@ func ends(s ast.Stmt) bool {
 		return len(s.List) > 0 && ends(s.List[len(s.List)-1])
 	case *ast.IfStmt:
 		return s.Else != nil && ends(s.Body) && ends(s.Else)
+	case *ast.LabeledStmt:
+		return ends(s.Stmt)
+	case *ast.ForStmt:
+		return s.Cond == nil && !leftByBreak(s.Body)
+	case *ast.SwitchStmt:
+		return allEnd(s.Body)
+	case *ast.TypeSwitchStmt:
+		return allEnd(s.Body)
+	case *ast.SelectStmt:
+		return allEnd(s.Body)
 	}
 	return false
+}
+
+// allEnd reports whether a switch or select has a clause for each case, and each leaves.
+func allEnd(b *ast.BlockStmt) bool {
+	whole := false
+	for _, c := range b.List {
+		var body []ast.Stmt
+		switch c := c.(type) {
+		case *ast.CaseClause:
+			body = c.Body
+			whole = whole || c.List == nil
+		case *ast.CommClause:
+			body = c.Body
+			whole = true
+		}
+		if len(body) == 0 || !ends(body[len(body)-1]) {
+			return false
+		}
+	}
+	return whole && !leftByBreak(b)
+}
+
+// leftByBreak reports whether some break is in b.
+func leftByBreak(b *ast.BlockStmt) bool {
+	found := false
+	ast.Inspect(b, func(n ast.Node) bool {
+		br, ok := n.(*ast.BranchStmt)
+		found = found || ok && br.Tok == token.BREAK
+		return true
+	})
+	return found
 }
 
 type mention uint8
@@ -212,6 +255,15 @@ func mentions(s ast.Stmt, name string) mention {
 				ast.Inspect(x, visit)
 			}
 			return false
+		case *ast.FuncLit: // when it runs is not known
+			if assignsIn(n, name) {
+				res = isAssigned
+			}
+			return false
+		case *ast.UnaryExpr: // an address is no read
+			if _, ok := n.X.(*ast.Ident); ok && n.Op == token.AND {
+				return false
+			}
 		case *ast.SelectorExpr:
 			ast.Inspect(n.X, visit)
 			return false
@@ -234,4 +286,30 @@ func mentions(s ast.Stmt, name string) mention {
 	}
 	ast.Inspect(s, visit)
 	return res
+}
+
+// assignsIn reports whether a literal assigns a name.
+func assignsIn(lit *ast.FuncLit, name string) bool {
+	found := false
+	ast.Inspect(lit.Body, func(n ast.Node) bool {
+		if a, ok := n.(*ast.AssignStmt); ok {
+			for _, x := range a.Lhs {
+				id, ok := x.(*ast.Ident)
+				found = found || ok && id.Name == name
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// assignedInLiteral reports whether some literal of fn assigns a name.
+func assignedInLiteral(fn *ast.FuncDecl, name string) bool {
+	found := false
+	ast.Inspect(fn, func(n ast.Node) bool {
+		lit, ok := n.(*ast.FuncLit)
+		found = found || ok && assignsIn(lit, name)
+		return true
+	})
+	return found
 }

@@ -24,6 +24,10 @@ func TestUnreadable(t *testing.T) {
 		{"end of a loop", "for {" + free + "}\n_ = b", false},
 		{"in a case", "switch {\ncase c:" + free + "}\nb.Len()", true},
 		{"in a literal", "f(func() {" + free + "_ = b\n})", true},
+		{"every case leaves", free + "switch {\ndefault:\nreturn\n}\n_ = b", false},
+		{"its address alone", free + "q := &b", false},
+		{"assigned by a literal", "g := func() {\nb = mk()\n}" + free + "g()\n_ = b", false},
+		{"in a literal that may never run", free + "g := func() {\n_ = b\n}", false},
 		{"freed again", free + "if c {\nb.Free()\n}", true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
