@@ -33,6 +33,7 @@ func NewFlows(p *Program) Flows {
 			case *Make:
 				n := node{v: s.Dst.V}
 				from[n] = append(from[n], s.N-FirstSite)
+				sinks[s.Dst.V] = sinks[s.Dst.V] || s.Dst.V.Kind == KLoud
 			case *For:
 				n := node{v: s.Make.Dst.V}
 				from[n] = append(from[n], s.Make.N-FirstSite)

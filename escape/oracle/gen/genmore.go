@@ -127,7 +127,17 @@ func (g *generator) doLoud() []Stmt {
 	if !g.wraps() {
 		return nil
 	}
-	list, k := g.wrap(KLoud)
+	var list []Stmt
+	var k *known
+	if g.chance(0.6) {
+		list, k = g.wrap(KLoud)
+	} else { // made by a function
+		v := g.fresh(KLoud, g.res())
+		v.Fixed = true
+		m := &Make{Dst: Of(v), Decl: true, N: g.site(v.Res), Err: ECheck, Fail: g.ret(&Return{Fail: true}), ErrID: g.id()}
+		k = g.declare(v)
+		list = append([]Stmt{m}, g.first(v)...)
+	}
 	k.v.Form = g.n(int(loudKinds))
 	g.tag("free with an effect")
 	g.tag([...]string{"free that locks", "free that closes a channel", "free that prints", "free that counts",

@@ -7,6 +7,9 @@ import "fmt"
 func (w *printer) make(s *Make, top bool) {
 	dst, eq := w.place(s.Dst), w.assign(s.Decl, top)
 	call := w.maker(s, s.Dst.V.Res, s.Err == EMust)
+	if v := s.Dst.V; v.Kind == KLoud {
+		call = fmt.Sprintf("%s(c, %d)", w.loudMaker(v), s.N)
+	}
 	switch s.Err {
 	case EMust:
 		w.pf("%s %s %s\n", dst, eq, call)

@@ -101,19 +101,7 @@ func (w *printer) wrapped(s *Wrap) {
 	v, h := s.V, w.handle(s.Src)
 	switch v.Kind {
 	case KLoud:
-		w.pf("%[1]s := &%[2]s{c: c, buf: %[3]s}\n_ = %[1]s\n", v.Name, w.loudType(v), h)
-		switch v.loudly() {
-		case LClose:
-			w.pf("%s.done = make(chan struct{})\n", v.Name)
-		case LCache:
-			w.pf("%[1]s.cache = map[int]bool{%[2]d: true}\n%[1]s.key = %[2]d\n", v.Name, v.Loc)
-		case LPrint:
-			w.pf("%s.key = %d\n", v.Name, v.Loc)
-		case LHook:
-			w.pf("%s.hook = func() {\nc.Out(%d)\n}\n", v.Name, v.Loc)
-		case LSem:
-			w.pf("%[1]s.sem = make(chan int, 1)\n%[1]s.sem <- 1\n", v.Name)
-		}
+		w.loudInit(v, v.Name, h)
 	case KPairPtr:
 		w.pf("%s := &%s{a: %s, b: %s}\n", v.Name, w.partType(v.Res), h, w.handle(s.Common))
 	case KNode:
@@ -124,6 +112,23 @@ func (w *printer) wrapped(s *Wrap) {
 		w.pf("%s := &%s{w: %s}\n", v.Name, w.nodeType(v), h)
 	default:
 		w.pf("%[1]s := &%[2]s{buf: %[3]s}\n%[1]s.self = %[1]s\n", v.Name, w.selfType(v.Res), h)
+	}
+}
+
+// loudInit declares x, a loud struct of v's type that holds h.
+func (w *printer) loudInit(v *Var, x, h string) {
+	w.pf("%[1]s := &%[2]s{c: c, buf: %[3]s}\n_ = %[1]s\n", x, w.loudType(v), h)
+	switch v.loudly() {
+	case LClose:
+		w.pf("%s.done = make(chan struct{})\n", x)
+	case LCache:
+		w.pf("%[1]s.cache = map[int]bool{%[2]d: true}\n%[1]s.key = %[2]d\n", x, v.Loc)
+	case LPrint:
+		w.pf("%s.key = %d\n", x, v.Loc)
+	case LHook:
+		w.pf("%s.hook = func() {\nc.Out(%d)\n}\n", x, v.Loc)
+	case LSem:
+		w.pf("%[1]s.sem = make(chan int, 1)\n%[1]s.sem <- 1\n", x)
 	}
 }
 
@@ -148,6 +153,24 @@ func (w *printer) loudType(v *Var) string {
 	}
 	w.types[name] = fmt.Sprintf("type %[1]s struct {\nc *%[2]s.C\nbuf %[3]s\n%[4]s\n}\n\nfunc (x *%[1]s) Close() {\n%[5]s\n}\n\n",
 		name, w.rt(), w.handleType(v.Res), l.field, fmt.Sprintf(l.free, w.freeField("x.buf", v.Res)))
+	return name
+}
+
+// loudMaker is a function that makes a loud struct with a buffer.
+func (w *printer) loudMaker(v *Var) string {
+	t := w.loudType(v)
+	name := fmt.Sprintf("%smake%d", t, v.Loc)
+	mk := w.rt() + ".New"
+	if v.Res == RMat {
+		mk += w.mat()
+	}
+	old := w.b
+	w.b = strings.Builder{}
+	w.loudInit(v, "x", "b")
+	text := w.b.String()
+	w.b = old
+	w.types[name] = fmt.Sprintf("func %s(c *%s.C, n int) (*%s, error) {\nb, err := %s(c, n)\nif err != nil {\nreturn nil, err\n}\n%sreturn x, nil\n}\n\n",
+		name, w.rt(), t, mk, text)
 	return name
 }
 

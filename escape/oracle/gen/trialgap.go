@@ -13,6 +13,7 @@ type gap struct {
 	depth int    // loops around
 	lit   bool   // in a literal
 	vars  []*Var // in scope
+	other bool   // a name means something else here
 	in    Stmt   // whose list it is, nil for a function's
 }
 
@@ -22,8 +23,7 @@ func gaps(p *Program) []gap {
 	used := p.reachable()
 	for i, f := range p.Funcs {
 		if used[i] {
-			g.fn = i
-			g.visit(&f.Body, slices.Clone(f.Params), 0, false, nil)
+			g.visit(&f.Body, slices.Clone(f.Params), gap{fn: i})
 		}
 	}
 	return g.res
@@ -31,34 +31,37 @@ func gaps(p *Program) []gap {
 
 type gapper struct {
 	p    *Program
-	fn   int
 	list int
 	res  []gap
 }
 
-// visit follows the order of lists.
-func (g *gapper) visit(l *[]Stmt, vars []*Var, depth int, lit bool, parent Stmt) {
-	at := g.list
+// visit follows the order of lists; in is what holds in all of l.
+func (g *gapper) visit(l *[]Stmt, vars []*Var, in gap) {
+	in.list = g.list
 	g.list++
 	add := func(pos int) {
-		g.res = append(g.res, gap{g.fn, at, pos, depth, lit, slices.Clone(vars), parent})
+		in.pos, in.vars = pos, slices.Clone(vars)
+		g.res = append(g.res, in)
 	}
 	for i, s := range *l {
 		add(i)
 		more, inside := Declares(s)
-		d, in := depth, lit
-		switch s.(type) {
+		sub := in
+		sub.in = s
+		switch s := s.(type) {
 		case *Loop, *Each, *For:
-			d++
+			sub.depth++
 		case *Closure, *Inline:
-			in = true
+			sub.lit = true
+		case *Block:
+			sub.other = sub.other || s.Shadow != ""
 		}
 		for _, inner := range Lists(s) {
 			v := vars
 			if inner == inside {
 				v = append(slices.Clone(vars), more...)
 			}
-			g.visit(inner, v, d, in, s)
+			g.visit(inner, v, sub)
 		}
 		if inside == nil {
 			vars = append(vars, more...)
@@ -156,6 +159,8 @@ func familyOf(p *Program, f *Func, v *Var) family {
 			for _, x := range Reads(s) {
 				bad[x.V] = true
 			}
+		case *Make:
+			bad[s.Dst.V] = bad[s.Dst.V] || s.Dst.V.Kind == KLoud
 		case *Defer:
 			bad[s.Path.V] = true
 		case *Panic:
@@ -214,7 +219,7 @@ func (a *Analysis) plans() []plan {
 	families := map[*Var]family{}
 	maybe := a.p.maybe()
 	for _, g := range gaps(a.p) {
-		if g.lit || len(*all[g.list]) == 0 {
+		if g.lit || g.other || len(*all[g.list]) == 0 {
 			continue
 		}
 		f := a.p.Funcs[g.fn]
