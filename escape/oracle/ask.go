@@ -8,7 +8,6 @@ import (
 	"go/token"
 	"go/types"
 	"maps"
-	"os"
 	"strings"
 
 	"golang.org/x/tools/go/packages"
@@ -23,13 +22,14 @@ import (
 // A prover is the proof with what it needs to know of the packages that programs import.
 // It may be used by several goroutines.
 type prover struct {
+	std     bool // look at the standard library as well
 	imports map[string]*types.Package
 	set     *spec.Set
 	facts   map[string]*proof.Summary // by FullName
 }
 
 // newProver loads the packages that programs import, in a module in the folder dir.
-func newProver(ctx context.Context, dir string) (*prover, error) {
+func newProver(ctx context.Context, dir string, std bool) (*prover, error) {
 	b, err := newBatch(dir, Pool{})
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func newProver(ctx context.Context, dir string) (*prover, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load what programs import: %w", err)
 	}
-	p := &prover{imports: map[string]*types.Package{"unsafe": types.Unsafe}, facts: map[string]*proof.Summary{}}
+	p := &prover{std: std, imports: map[string]*types.Package{"unsafe": types.Unsafe}, facts: map[string]*proof.Summary{}}
 	if p.set, err = spec.Load(nil, ""); err != nil {
 		return nil, err
 	}
@@ -68,28 +68,26 @@ func newProver(ctx context.Context, dir string) (*prover, error) {
 // learn takes over a package whose imports are known.
 func (p *prover) learn(fset *token.FileSet, pkg *packages.Package) error {
 	p.imports[pkg.PkgPath] = pkg.Types
-	if !strings.Contains(pkg.PkgPath, ".") {
-		return nil // the standard library is known by its specs
+	own := strings.Contains(pkg.PkgPath, ".")
+	if !own && !p.std { // what matters of the standard library is said by its specs
+		return nil
 	}
-	in := p.input(pkg.PkgPath)
-	in.Sizes = pkg.TypesSizes
-	for i, f := range pkg.Syntax {
-		lines, err := spec.Directives(fset, f, pkg.TypesInfo)
-		if err != nil {
-			return err
+	if own {
+		for _, f := range pkg.Syntax {
+			lines, err := spec.Directives(fset, f, pkg.TypesInfo)
+			if err != nil {
+				return err
+			}
+			for _, l := range lines {
+				p.set.AddLine(l, spec.Directive)
+			}
 		}
-		for _, l := range lines {
-			p.set.AddLine(l, spec.Directive)
-		}
-		text, err := os.ReadFile(pkg.CompiledGoFiles[i])
-		if err != nil {
-			return err
-		}
-		in.Files = append(in.Files, proof.File{Name: pkg.CompiledGoFiles[i], Old: text})
 	}
-	p.note(proof.Summarize(in))
+	p.note(proof.SummarizeSource(&proof.Source{Fset: fset, Files: pkg.Syntax, Types: pkg.Types, Info: pkg.TypesInfo, Specs: p.set, Facts: p.fact}))
 	return nil
 }
+
+func (p *prover) fact(f *types.Func) *proof.Summary { return p.facts[f.Origin().FullName()] }
 
 func (p *prover) note(m map[*types.Func]*proof.Summary) {
 	for f, s := range m {
@@ -100,14 +98,12 @@ func (p *prover) note(m map[*types.Func]*proof.Summary) {
 func (p *prover) input(path string) *proof.Input {
 	return &proof.Input{
 		Path: path, Import: p, GoVersion: "go1.26", Specs: p.set, Sizes: types.SizesFor("gc", "amd64"),
-		Facts: func(f *types.Func) *proof.Summary { return p.facts[f.Origin().FullName()] },
+		Facts: p.fact,
 	}
 }
 
-// Import and ImportFrom make a prover the importer of its packages.
-func (p *prover) Import(path string) (*types.Package, error) { return p.ImportFrom(path, "", 0) }
-
-func (p *prover) ImportFrom(path, _ string, _ types.ImportMode) (*types.Package, error) {
+// Import makes a prover the importer of its packages.
+func (p *prover) Import(path string) (*types.Package, error) {
 	if pkg := p.imports[path]; pkg != nil {
 		return pkg, nil
 	}
@@ -133,17 +129,16 @@ func (p *prover) ask(old, edited gen.Source, without ...proof.Rule) (a answer, e
 	q := *p // knows the program's own package as well
 	if old.Help != "" {
 		q.imports, q.facts = maps.Clone(p.imports), maps.Clone(p.facts)
-		pkg, err := q.check(trialDir+"/help", old.Help)
+		help, err := q.check(trialDir+"/help", old.Help)
 		if err != nil {
 			return a, err
 		}
 		if err := q.one(&a, trialDir+"/help", old.Help, edited.Help, without); err != nil {
 			return a, err
 		}
-		q.imports[trialDir+"/help"] = pkg
-		in := q.input(trialDir + "/help")
-		in.Files = []proof.File{{Name: "help.go", Old: []byte(old.Help)}}
-		q.note(proof.Summarize(in))
+		q.imports[trialDir+"/help"] = help.Types
+		help.Specs, help.Facts = q.set, q.fact
+		q.note(proof.SummarizeSource(help))
 	}
 	return a, q.one(&a, trialDir+"/progs", old.Main, edited.Main, without)
 }
@@ -170,12 +165,18 @@ func (p *prover) one(a *answer, path, old, edited string, without []proof.Rule) 
 }
 
 // check type-checks a text.
-func (p *prover) check(path, text string) (*types.Package, error) {
+func (p *prover) check(path, text string) (*proof.Source, error) {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, "prog.go", text, parser.SkipObjectResolution)
 	if err != nil {
 		return nil, err
 	}
+	src := &proof.Source{Fset: fset, Files: []*ast.File{f}, Info: &types.Info{
+		Types: map[ast.Expr]types.TypeAndValue{}, Instances: map[*ast.Ident]types.Instance{}, Defs: map[*ast.Ident]types.Object{},
+		Uses: map[*ast.Ident]types.Object{}, Implicits: map[ast.Node]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
+		Scopes: map[ast.Node]*types.Scope{}, FileVersions: map[*ast.File]string{},
+	}}
 	conf := types.Config{Importer: p, GoVersion: "go1.26"}
-	return conf.Check(path, fset, []*ast.File{f}, nil)
+	src.Types, err = conf.Check(path, fset, src.Files, src.Info)
+	return src, err
 }

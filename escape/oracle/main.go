@@ -50,7 +50,7 @@ type options struct {
 	quiet                bool
 	write                string
 	without              string
-	proof, rules         bool
+	proof, rules, std    bool
 	readable             bool
 	only                 string
 }
@@ -78,6 +78,7 @@ func main() {
 	flag.StringVar(&o.only, "only", "", "with -proof: of the trials, only those whose name has this text")
 	flag.BoolVar(&o.readable, "readable", true, "an inserted free in front of a read of the buffer's name is a wrong edit")
 	flag.BoolVar(&o.proof, "proof", false, "judge the proof instead of the rewriter: -n changes of frees, most of them wrong")
+	flag.BoolVar(&o.std, "std", false, "with -proof: summarize the standard library, too, which takes half a minute")
 	flag.BoolVar(&o.rules, "rules", false, "with -proof: which rule withholds what")
 	flag.BoolVar(&o.quiet, "q", false, "no progress")
 	flag.Parse()

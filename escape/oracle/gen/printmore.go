@@ -141,7 +141,7 @@ var loudFields = [loudKinds]struct{ name, field, free, state string }{
 	LTally: {"tally", "n int64", "%s\nx.n++", "c.Out(%s.n)"},
 	LCache: {"cache", "cache map[int]bool\nkey int", "delete(x.cache, x.key)\n%s", "c.Out(int64(len(%s.cache)))"},
 	LHook:  {"hook", "hook func()", "x.hook()\n%s", ""},
-	LSem:   {"sem", "sem chan int", "%s\n<-x.sem", "c.Out(int64(len(%s.sem)))"},
+	LSem:   {"sem", "sem chan int", "%s\nselect {\ncase <-x.sem:\ndefault:\nx.c.Blocked()\n}", "c.Out(int64(len(%s.sem)))"},
 }
 
 // loudType is a struct whose free does more than to release.

@@ -56,6 +56,9 @@ func (c *C) Unlock() {
 	c.user.Unlock()
 }
 
+// Blocked says that somebody would wait for ever.
+func (c *C) Blocked() { c.note("deadlock") }
+
 func (c *C) note(what string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
