@@ -27,6 +27,8 @@ type proving struct {
 	texts  map[*fn][]traced     // where the text of each edit comes from
 	made   map[*fn]*Func        // what was decided, as long as it stands
 	bugs   map[*fn][]Bug
+
+	accepted map[[2]string]bool // declarations, by old and new text
 }
 
 // A traced text says that a decision has a part in the text of an edit.
@@ -42,7 +44,7 @@ const maxProofs = 4
 // decideProven decides all functions until the proof accepts what is left.
 func (p *pkg) decideProven(pass *analysis.Pass, fns []*fn, res *Result, read func(string) ([]byte, error)) {
 	p.proving = &proving{denied: map[token.Pos]string{}, whole: map[ast.Decl]string{}, texts: map[*fn][]traced{},
-		made: map[*fn]*Func{}, bugs: map[*fn][]Bug{}}
+		made: map[*fn]*Func{}, bugs: map[*fn][]Bug{}, accepted: map[[2]string]bool{}}
 	for round := 0; ; round++ {
 		*res = Result{Pkg: res.Pkg}
 		p.reports(fns, res, read)
@@ -77,6 +79,7 @@ func (f *Func) strip(why string) {
 // unproven proves the edits and withdraws what is not accepted. It returns what it withdrew.
 func (p *pkg) unproven(pass *analysis.Pass, fns []*fn, res *Result, edits map[string][]analysis.TextEdit, read func(string) ([]byte, error), whole bool) []proof.Verdict {
 	in := p.proofInput(pass)
+	in.Accepted = p.proving.accepted
 	places := map[string][]placed{}
 	some := false
 	for _, f := range p.files {

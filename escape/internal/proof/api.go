@@ -52,6 +52,10 @@ type Input struct {
 	// if that is nothing.
 	Facts func(*types.Func) *Summary
 
+	// Accepted, if it is not nil, remembers declarations whose edits were accepted, by old and
+	// new text, for callers that ask again with fewer edits elsewhere in the package.
+	Accepted map[[2]string]bool
+
 	// Without names rules that are not applied. It is there for tests, which show with it
 	// that each rule matters. Nothing that ships sets it.
 	Without []Rule

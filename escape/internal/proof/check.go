@@ -29,7 +29,13 @@ type free struct {
 func (c *checker) check() *Report {
 	c.summarize()
 	for _, d := range c.diffs {
+		if c.in.Accepted[d.texts] {
+			continue
+		}
 		c.declaration(d)
+		if c.in.Accepted != nil && !slices.ContainsFunc(d.edits, func(e *edit) bool { return e.why != nil }) {
+			c.in.Accepted[d.texts] = true
+		}
 	}
 	for _, d := range c.diffs {
 		for _, e := range d.edits {
@@ -165,6 +171,13 @@ func (c *checker) function(root *ssa.Function, d *differ, found map[*edit]bool) 
 		return
 	}
 	g := newGraph(f, puts, back)
+	if g.recursive() {
+		for _, e := range d.edits {
+			found[e] = true
+			e.fail(&Reason{Rule: Limits, Words: "a function literal may call itself", At: c.position(e.stmt.Pos())})
+		}
+		return
+	}
 	var frees []*free
 	var gone []*edit
 	for _, fn := range f.fns {

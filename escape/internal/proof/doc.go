@@ -3,47 +3,84 @@
 //
 // It knows nothing of how the edits came about. It imports neither the analyzer nor
 // its stages, only package spec and golang.org/x/tools/go/ssa, so that an error would
-// have to be made twice, in two ways, to reach a user.
+// have to be made twice, in two ways, to reach a user. docs/proof.md argues in two
+// pages why an accepted edit is right, and lists what is trusted.
 //
 // # Words
 //
-// A resource is what an owned result holds. A site is the instruction that makes it.
-// A holder is a register, or a location in memory, that may hold a handle of the
-// resource, a view of it or a number made of it. The zero of a site is the nil or zero
-// handle that stands in for a resource which was not made. F is an inserted free.
+// A resource is what an owned result holds. A site is the call that makes it. The zero
+// of a site is the nil or zero handle that stands in for a resource which was not made. F is
+// an inserted free.
 //
 // # Structures
 //
 //   - An [Input] is one package, old text and new, with specs and facts of its imports.
 //   - A [Summary] is what a function does to each operand, the fact for other packages.
 //   - A family is a function with all literals in it: what is analyzed as one.
-//   - A graph of locations (points.go) says what each register of a family may
-//     lead to, without regard to order: fields apart, elements of a slice together.
-//   - A walk (walk.go) follows one resource through a family, in order: at each point,
-//     who may hold it, whether F or the program may have freed it, who may have it
-//     besides. It is the only place that knows order.
+//   - A graph of locations says what each register of a family may lead to, without
+//     regard to order: fields apart, elements of a slice together.
+//   - A walk follows one resource through a family, in order: at each point, who may
+//     hold it, whether F or the program may have freed it, who may have it besides. It
+//     is the only place that knows order.
 //   - A [Report] has a [Verdict] for each difference between the texts, and each verdict
 //     that is not accepted has a [Reason] with the line that stands in the way.
 //
 // # The way through
 //
 //	old, new ── same.go ──► the frees that were put in, taken out, the names made
-//	new ── load.go ──► go/ssa ── points.go ──► graph ── summary.go ──► summaries
-//	each F: its sites ── walk.go ──► rules ──► verdict
+//	new ── load.go ──► go/ssa ── points.go, flow.go, calls.go ──► graph of locations
+//	graph ── infer.go ──► summaries        graph.go ──► points in order, joins.go
+//	each F: check.go ── walk.go ──► rules ──► verdict      taken out: moved.go
 //
-// [Check] does that for one package; [Summarize] stops at the summaries. A package's
-// imports are summarized before it.
+// [Check] does that for one package; [Summarize] and [SummarizeSource] stop at the
+// summaries. A package's imports are summarized before it.
 //
 // # The rules
 //
-// Each is off in turn in the tests (Input.Without), and one fails then.
+// Each may be switched off for a test ([Input].Without), and TestRules shows of each a
+// wrong free that is accepted then.
 //
-//   - same: the new tree without what was put in is the old tree.
-//   - fresh: whatever F frees comes from an owned result.
-//   - confined: at F nobody outside the family can have it.
-//   - dead: no path from F leads to a use.
-//   - once: no path frees it twice where that is an error.
-//   - silent: F does nothing but release.
-//   - readable: no path from F leads to a read of a name that holds it.
-//   - panics, deferred, joins, callbacks, bodies, limits: what else counts as run.
+// Same. The new tree without what was put in is the old tree: on syntax, so that no
+// resolution can hide a difference. A name that was made for an expression is read once,
+// where the expression stood; nothing that is evaluated before it there calls, receives, or
+// may panic, and no variable is read there that a call might change. A free that was taken
+// out is put back into the text that is proven, and shown to come after another on all paths.
+//
+// Fresh. Whatever F frees may be is a whole result of a site, or zero; parameters, views and
+// what others have are not. Where the callee does not accept nil, a walk with the zero of each site
+// does not reach F, and no pointer on the way to the operand may be nil.
+//
+// Confined. In the graph, what unknown code may reach has escaped. In the walk a resource
+// that is stored there, sent, panicked with, or handed to somebody who may keep it, has
+// left, and stays so. A resource that another run of the site made is another one.
+//
+// Dead. Behind F the walk goes on in a phase of F's own; a call, a return, a panic, a send that
+// is reached there with the resource, a view or a number of it is a use. Copying the handle
+// is none; what the copy is used for is.
+//
+// Once. In that phase no free of the program is met unless it may be repeated, and none of ours.
+//
+// Silent. What a spec or directive names as the free is silent; another only if its body
+// does nothing but free, and write constants over fields of its receiver.
+//
+// Readable. go/ssa says which register each expression of the source gave. In F's phase none
+// of them may be the resource itself, except in statements that were put in. Constant conditions are not
+// folded.
+//
+// Panics, deferred. Every instruction that can panic leads to the deferred calls, in the reverse of
+// the order in which a path registers them (any order, once one of them stands in a loop), then to the recover
+// block and to the panics of callers. What a deferred call got as operands is held by its registration.
+//
+// Joins. See joins.go. A goroutine that may run and can reach the resource withholds F.
+//
+// Callbacks. A literal that is handed to a callee which does not keep it runs any number of times
+// during the call, with parts of the other operands; one that is kept makes what it captures
+// escape. A method that fmt and its like ask a value for is called when the value becomes
+// an interface. A literal that may run inside itself is not understood.
+//
+// Bodies. A callee does what a spec line says, else what infer.go found out, else the worst. Summaries are
+// made callees first; in a cycle the others are unknown. Instances share the summary of what they
+// are made from, in which a call through a type parameter is unknown.
+//
+// Limits. What is too large, an instruction that is not on the list, a panic: withheld.
 package proof

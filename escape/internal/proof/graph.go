@@ -88,6 +88,32 @@ func newGraph(f *family, puts [][2]token.Pos, putBack map[token.Pos]bool) *graph
 	return g
 }
 
+// recursive reports whether a literal may run inside itself: its registers then stand for those
+// of several runs at once.
+func (g *graph) recursive() bool {
+	next := map[*ssa.Function][]*ssa.Function{}
+	for _, k := range g.calls {
+		from := k.at.Parent()
+		next[from] = append(next[from], slices.Concat(k.bodies, k.callbacks)...)
+	}
+	for _, fn := range g.f.fns {
+		seen := map[*ssa.Function]bool{}
+		stack := slices.Clone(next[fn])
+		for len(stack) > 0 {
+			x := stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			if x == fn {
+				return true
+			}
+			if !seen[x] {
+				seen[x] = true
+				stack = append(stack, next[x]...)
+			}
+		}
+	}
+	return false
+}
+
 func (g *graph) point(p point) int {
 	g.points = append(g.points, p)
 	return len(g.points) - 1

@@ -124,6 +124,9 @@ func (c *checker) ownedResult(g *graph, fn *ssa.Function, j int, res *Result) {
 			}
 		}
 	}
+	if g.recursive() {
+		return
+	}
 	good, bare, withOK := true, false, 0
 	for _, o := range sites {
 		var own set

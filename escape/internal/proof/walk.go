@@ -16,8 +16,8 @@ package proof
 import (
 	"go/token"
 	"go/types"
+	"maps"
 	"slices"
-	"strings"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -160,7 +160,8 @@ func (w *walker) run() {
 				continue
 			}
 			w.pending[n], again = false, true
-			for p, s := range w.state[n] {
+			for _, p := range slices.Sorted(maps.Keys(w.state[n])) {
+				s := w.state[n][p]
 				if w.steps++; w.steps > maxSteps {
 					w.over = true
 					return
@@ -333,10 +334,15 @@ func (w *walker) whole(v ssa.Value) bool {
 func (w *walker) define(s *set, v ssa.Value, i ssa.Instruction) *set {
 	yes := false
 	switch x := v.(type) {
+	case *ssa.MakeInterface:
+		if yes = w.holds(s, x.X); w.f.c.tells(x.X.Type()) && w.touched(s, x.X) {
+			s.add(w.id(markKey{kind: left, at: i})) // who prints it, or compares it, asks its methods
+		}
 	case *ssa.UnOp:
 		switch x.Op {
 		case token.MUL:
-			yes = w.holds(s, x.X) || w.loaded(s, w.f.of(x.X))
+			// What is read through nil is nothing: it panics.
+			yes = !w.zero && w.holds(s, x.X) || w.loaded(s, w.f.of(x.X))
 		case token.ARROW, token.NOT:
 		default:
 			yes = w.holds(s, x.X)
@@ -356,11 +362,19 @@ func (w *walker) define(s *set, v ssa.Value, i ssa.Instruction) *set {
 			yes = w.holds(s, x.X)
 		}
 	case *ssa.Lookup:
-		yes = w.holds(s, x.X) || w.loaded(s, w.f.inside(w.f.of(x.X), "[]"))
+		yes = w.zero || w.holds(s, x.X) || w.loaded(s, w.f.inside(w.f.of(x.X), "[]"))
+	case *ssa.TypeAssert:
+		yes = w.zero && x.CommaOk || w.holds(s, x.X)
+	case *ssa.FieldAddr:
+		yes = !w.zero && w.holds(s, x.X)
+	case *ssa.IndexAddr:
+		yes = !w.zero && w.holds(s, x.X)
 	case *ssa.Next:
 		yes = w.holds(s, x.Iter) || w.loaded(s, w.f.inside(w.f.of(x.Iter), "[]"))
 	case *ssa.Extract:
-		if c, ok := x.Tuple.(*ssa.Call); ok {
+		if isBool(x.Type()) {
+			break
+		} else if c, ok := x.Tuple.(*ssa.Call); ok {
 			yes = w.has(s, markKey{kind: inReg, k: key{c, x.Index}})
 		} else {
 			yes = w.holds(s, x.Tuple)
@@ -375,181 +389,16 @@ func (w *walker) define(s *set, v ssa.Value, i ssa.Instruction) *set {
 	return s
 }
 
+func isBool(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&types.IsBoolean != 0
+}
+
 // zeroIndex reports whether o is a constant, which says nothing about a result in a walk for a zero
 // unless it is copied.
 func (w *walker) zeroIndex(o ssa.Value) bool {
 	c, ok := o.(*ssa.Const)
 	return ok && c.Value != nil
-}
-
-// store puts val where addr leads to.
-func (w *walker) store(s *set, addr, val ssa.Value, at ssa.Instruction) *set {
-	pts := w.f.of(addr)
-	if st, ok := at.(*ssa.Store); ok {
-		if src := copied(st); src != nil && w.f.inMemory(src) && w.f.inMemory(addr) {
-			return w.copyStruct(s, pts, w.f.of(src), w.touched(s, val), at)
-		}
-	}
-	if _, ok := at.(*ssa.MapUpdate); ok {
-		pts = w.f.inside(pts, "[]")
-	}
-	if (w.holds(s, addr) || pts.meets(w.class)) && !plain(val) {
-		s.add(w.id(markKey{kind: left, at: at})) // the resource is not what it was
-	}
-	return w.storeIn(s, pts, w.holds(s, val), w.touched(s, val), at)
-}
-
-// copyStruct copies a struct, field by field.
-func (w *walker) copyStruct(s *set, dst, src set, leads bool, at ssa.Instruction) *set {
-	was := ptr(*s)
-	s = w.storeIn(s, dst, false, leads, at)
-	for to := range dst.all() {
-		d := w.f.elems[to]
-		for _, q := range d.obj.ids {
-			rest, part := strings.CutPrefix(w.f.elems[q].path, d.path)
-			if !part {
-				continue
-			}
-			for from := range src.all() {
-				if e := w.f.elems[from]; w.inside(was, w.nearest(e.obj, e.path+rest)) {
-					s.add(w.elemMark(q))
-					w.shares(s, q)
-				}
-			}
-		}
-	}
-	return s
-}
-
-// nearest returns the element of o for a path, or what it is a part of.
-func (w *walker) nearest(o *object, path string) int {
-	for {
-		if id, ok := w.f.elemID[elem{o, path}]; ok {
-			return id
-		}
-		n := strings.LastIndexAny(path, ".[")
-		if n < 0 {
-			return unknownElem
-		}
-		path = path[:n]
-	}
-}
-
-// plain reports whether a value that is stored into a resource cannot make it another one.
-func plain(v ssa.Value) bool {
-	if c, ok := v.(*ssa.Const); ok {
-		return c.Value != nil
-	}
-	b, ok := v.Type().Underlying().(*types.Basic)
-	return ok && b.Info()&(types.IsBoolean|types.IsFloat|types.IsComplex) != 0
-}
-
-// storeIn puts a value that is the resource, or leads to it, into elements.
-func (w *walker) storeIn(s *set, pts set, is, leads bool, at ssa.Instruction) *set {
-	n := 0
-	for id := range pts.all() {
-		n++
-		e := w.f.elems[id]
-		if e.obj.kind == memObj || e.obj.kind == litObj || e.obj.kind == zeroObj {
-			if leads && e.obj.escaped {
-				s.add(w.id(markKey{kind: left, at: at}))
-			}
-			if is {
-				s = w.fill(s, id)
-			}
-			continue
-		}
-		if leads {
-			s.add(w.id(markKey{kind: left, at: at}))
-		}
-	}
-	if n == 0 && leads {
-		s.add(w.id(markKey{kind: left, at: at}))
-	}
-	if n == 1 && !is {
-		for id := range pts.all() {
-			if e := w.f.elems[id]; e.obj.kind == memObj && w.g.unique(w.f, e.obj) && !hasIndex(e.path) {
-				w.clear(s, e)
-			}
-		}
-	}
-	return s
-}
-
-// fill marks an element and its parts as holding the resource.
-func (w *walker) fill(s *set, id int) *set {
-	e := w.f.elems[id]
-	if e.obj.kind != memObj && e.obj.kind != litObj {
-		return s
-	}
-	if hasIndex(e.path) && w.inside(s, id) {
-		s.add(w.id(markKey{kind: twice, n: e.obj.id}))
-	}
-	for _, q := range e.obj.ids {
-		if x := w.f.elems[q].path; len(x) >= len(e.path) && overlap(x, e.path) {
-			s.add(w.elemMark(q))
-		}
-	}
-	s.add(w.elemMark(id))
-	w.shares(s, id)
-	return s
-}
-
-// shares notes that goroutines which run can reach what an element got.
-func (w *walker) shares(s *set, id int) {
-	for _, sp := range w.g.spawns {
-		if w.has(s, markKey{kind: running, at: sp.at}) && sp.reaches.has(id) {
-			s.add(w.id(markKey{kind: held, at: sp.at}))
-		}
-	}
-}
-
-func (w *walker) clear(s *set, e elem) {
-	for _, q := range e.obj.ids {
-		if x := w.f.elems[q].path; len(x) >= len(e.path) && overlap(x, e.path) {
-			if id, ok := w.ids[markKey{kind: inElem, n: q}]; ok {
-				s.remove(id)
-			}
-		}
-	}
-}
-
-func hasIndex(p string) bool {
-	for _, r := range p {
-		if r == '[' {
-			return true
-		}
-	}
-	return false
-}
-
-// alloc makes memory, which is zero.
-func (w *walker) alloc(s *set, i *ssa.Alloc) *set {
-	o := w.f.made[key{i, 0}]
-	if o == nil {
-		return s
-	}
-	if w.g.unique(w.f, o) {
-		w.clear(s, elem{o, ""})
-	}
-	if w.zero && w.site == nil {
-		for _, q := range o.ids {
-			s.add(w.elemMark(q))
-		}
-	}
-	w.renewed(s, i)
-	w.set(s, i, 0, false)
-	return s
-}
-
-// renewed notes that the group which v makes is another one from here on: what runs in the
-// old one can no longer be waited for.
-func (w *walker) renewed(s *set, v ssa.Value) {
-	for _, sp := range w.g.spawns {
-		if sp.group == v && w.has(s, markKey{kind: running, at: sp.at}) {
-			s.add(w.id(markKey{kind: lost, at: sp.at}))
-		}
-	}
 }
 
 // gives hands v to somebody who may keep it.
@@ -559,31 +408,6 @@ func (w *walker) gives(p phase, s *set, v ssa.Value, at ssa.Instruction, words s
 		s.add(w.id(markKey{kind: left, at: at}))
 	}
 	return s
-}
-
-// selects offers what a select would send. Which case ran is tested right behind it.
-func (w *walker) selects(p phase, s *set, i *ssa.Select) *set {
-	for n, st := range i.States {
-		if st.Send == nil || !w.touched(s, st.Send) {
-			continue
-		}
-		w.use(p, Dead, "it is sent on a channel", i)
-		m := markKey{kind: offered, at: i, n: n}
-		if w.has(s, m) {
-			s.add(w.id(markKey{kind: left, at: i})) // from a round before
-		}
-		s.add(w.id(m))
-	}
-	return s
-}
-
-// ran notes that case n of a select did run, or did not.
-func (w *walker) ran(i *ssa.Select, n int, yes bool, s *set) {
-	for id := range s.clone().all() {
-		if m := w.marks[id]; m.kind == offered && m.at == ssa.Instruction(i) && (m.n == n) != yes {
-			s.remove(id)
-		}
-	}
 }
 
 // use notes that what F freed is used. Before F it says nothing.
@@ -664,112 +488,3 @@ func (w *walker) prune(b *ssa.BasicBlock, s *set) {
 		}
 	}
 }
-
-// branch takes both edges of a condition, unless what is known rules one out.
-func (w *walker) branch(i *ssa.If, p phase, s *set) {
-	for k := range 2 {
-		q, t := p, ptr(*s)
-		if !w.allowed(i.Cond, k == 0, &q, t) {
-			continue
-		}
-		w.enterBlock(i.Block(), k, q, t)
-	}
-}
-
-// allowed reports whether cond may be yes here, and notes what follows from it.
-func (w *walker) allowed(cond ssa.Value, yes bool, p *phase, s *set) bool {
-	for n, c := range w.conds {
-		if c != cond {
-			continue
-		}
-		shift := 16 + 2*n
-		now := phase(1)
-		if yes {
-			now = 2
-		}
-		if old := *p >> shift & 3; old != 0 && old != now {
-			return false
-		}
-		*p = *p&^(3<<shift) | now<<shift
-	}
-	switch c := cond.(type) {
-	case *ssa.UnOp:
-		if c.Op == token.NOT {
-			return w.allowed(c.X, !yes, p, s)
-		}
-	case *ssa.Extract:
-		// v, ok := f(): f says that v is zero if ok is not.
-		if w.site != nil && c.Tuple == w.site.at && *p&phaseMask == newest && w.g.okResult(w.site) == c.Index {
-			return yes != w.zero
-		}
-	case *ssa.BinOp:
-		if c.Op == token.EQL || c.Op == token.NEQ {
-			for _, xy := range [][2]ssa.Value{{c.X, c.Y}, {c.Y, c.X}} {
-				k, ok := xy[1].(*ssa.Const)
-				if ok && k.Value == nil {
-					return w.isNil(xy[0], yes == (c.Op == token.EQL), p, s)
-				}
-				if e, is := xy[0].(*ssa.Extract); ok && is && e.Index == 0 {
-					if sel, is := e.Tuple.(*ssa.Select); is {
-						w.ran(sel, int(k.Int64()), yes == (c.Op == token.EQL), s)
-					}
-				}
-			}
-		}
-	}
-	return true
-}
-
-// isNil notes that x is nil, or that it is not.
-func (w *walker) isNil(x ssa.Value, yes bool, p *phase, s *set) bool {
-	x = stored(x)
-	if e, ok := x.(*ssa.Extract); ok && w.site != nil && e.Tuple == w.site.at && isError(e.Type()) &&
-		*p&phaseMask == newest && e.Index == w.site.at.(*ssa.Call).Call.Signature().Results().Len()-1 {
-		// An error says that the others own nothing.
-		return yes != w.zero || w.zero && w.g.maybeZero(w.site)
-	}
-	if types.IsInterface(x.Type()) {
-		return true
-	}
-	if yes != w.zero {
-		w.set(s, x, 0, false) // it is not the resource, or not the zero, then
-	}
-	return true
-}
-
-// stored returns what was stored into a variable just before it is read: in the same block,
-// with nothing between that could store anything else there.
-func stored(x ssa.Value) ssa.Value {
-	load, ok := x.(*ssa.UnOp)
-	if !ok || load.Op != token.MUL {
-		return x
-	}
-	instrs := load.Block().Instrs
-	for n := slices.Index(instrs, ssa.Instruction(load)) - 1; n >= 0; n-- {
-		switch i := instrs[n].(type) {
-		case *ssa.Store:
-			if i.Addr == load.X {
-				return i.Val
-			}
-			if _, variable := i.Addr.(*ssa.Alloc); !variable {
-				return x
-			}
-		case *ssa.DebugRef, *ssa.Extract, *ssa.UnOp, *ssa.Alloc, *ssa.MakeInterface, *ssa.ChangeType, *ssa.FieldAddr:
-		default:
-			return x
-		}
-	}
-	return x
-}
-
-// forget drops what is known of conditions that are computed again from b on.
-func (w *walker) forget(p phase, b *ssa.BasicBlock) phase {
-	for n, c := range w.conds {
-		if i, ok := c.(ssa.Instruction); ok && i.Block() == b {
-			p &^= 3 << (16 + 2*n)
-		}
-	}
-	return p
-}
-
-func isError(t types.Type) bool { return types.Identical(t, types.Universe.Lookup("error").Type()) }

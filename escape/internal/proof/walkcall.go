@@ -307,6 +307,9 @@ func (w *walker) builtin(k *call, v *ssa.Call, s *set) {
 // register notes that a call is deferred.
 func (w *walker) register(i ssa.CallInstruction, k *call, s *set) {
 	s.add(w.id(markKey{kind: deferring, at: i}))
+	if k.builtin == "panic" && w.touched(s, k.args[0]) {
+		s.add(w.id(markKey{kind: left, at: i}))
+	}
 	var ops [16]*ssa.Value
 	for _, o := range i.Operands(ops[:0]) {
 		if *o != nil && w.holds(s, *o) {

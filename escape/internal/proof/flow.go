@@ -1,0 +1,270 @@
+package proof
+
+// What each instruction lets flow through the graph of locations.
+
+import (
+	"fmt"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// apply lets one instruction flow.
+func (f *family) apply(i ssa.Instruction) {
+	switch i := i.(type) {
+	case *ssa.Alloc:
+		f.put(f.memory(i), set{1 << zeroElem})
+	case *ssa.MakeSlice, *ssa.MakeMap, *ssa.MakeChan:
+		f.put(f.memory(i.(ssa.Value)), set{1 << zeroElem})
+	case *ssa.MakeClosure:
+		o := f.object(key{i, 0}, litObj, i.Type())
+		o.fn = i.Fn.(*ssa.Function)
+		id := f.elem(o, "")
+		f.flow(i, 0, single(id))
+		for n, b := range i.Bindings {
+			f.put(id, f.of(b))
+			if f.member[o.fn] {
+				f.flow(o.fn.FreeVars[n], 0, f.of(b))
+			}
+		}
+	case *ssa.FieldAddr:
+		f.flow(i, 0, f.inside(f.of(i.X), fmt.Sprintf(".%d", i.Field)))
+	case *ssa.IndexAddr:
+		f.flow(i, 0, f.inside(f.of(i.X), "[]"))
+	case *ssa.UnOp:
+		switch i.Op {
+		case token.MUL:
+			f.flow(i, 0, f.load(f.of(i.X)))
+		case token.ARROW:
+			f.flow(i, 0, set{1 << unknownElem})
+		case token.NOT:
+		default:
+			f.flow(i, 0, f.parts(f.of(i.X)))
+		}
+	case *ssa.Store:
+		if src := copied(i); src != nil && f.inMemory(src) && f.inMemory(i.Addr) {
+			f.copies(f.of(i.Addr), f.of(src), func(from, to int) {
+				if c := f.content[from]; c != nil {
+					f.put(to, *c)
+				}
+			})
+			f.store(f.of(i.Addr), f.outside(f.of(src)))
+		} else {
+			f.store(f.of(i.Addr), f.of(i.Val))
+		}
+	case *ssa.MapUpdate:
+		f.store(f.inside(f.of(i.Map), "[]"), f.of(i.Key))
+		f.store(f.inside(f.of(i.Map), "[]"), f.of(i.Value))
+	case *ssa.Send:
+		f.escape(f.of(i.X))
+	case *ssa.Select:
+		for _, s := range i.States {
+			if s.Send != nil {
+				f.escape(f.of(s.Send))
+			}
+		}
+		f.flow(i, 0, set{1 << unknownElem})
+	case *ssa.BinOp:
+		switch i.Op {
+		case token.EQL, token.NEQ, token.LSS, token.LEQ, token.GTR, token.GEQ:
+		default:
+			f.flow(i, 0, f.parts(f.of(i.X)))
+			f.flow(i, 0, f.parts(f.of(i.Y)))
+		}
+	case *ssa.Panic:
+		f.escape(f.of(i.X))
+	case *ssa.Return:
+		for n, r := range i.Results {
+			f.changed = f.rets[i.Parent()][n].union(f.of(r)) || f.changed
+		}
+	case ssa.CallInstruction:
+		f.call(i)
+	case ssa.Value:
+		f.compute(i)
+	}
+}
+
+// compute lets an instruction flow that makes a value of others.
+func (f *family) compute(v ssa.Value) {
+	switch i := v.(type) {
+	case *ssa.Phi:
+		for _, e := range i.Edges {
+			f.flow(i, 0, f.of(e))
+		}
+	case *ssa.ChangeType:
+		f.flow(i, 0, f.of(i.X))
+	case *ssa.ChangeInterface:
+		f.flow(i, 0, f.of(i.X))
+	case *ssa.MakeInterface:
+		f.flow(i, 0, f.of(i.X))
+		if f.c.tells(i.X.Type()) {
+			f.escape(f.of(i.X))
+		}
+	case *ssa.Convert:
+		if !copiesBytes(i) {
+			f.flow(i, 0, f.of(i.X))
+		}
+	case *ssa.MultiConvert:
+		f.flow(i, 0, f.of(i.X))
+	case *ssa.SliceToArrayPointer:
+		f.flow(i, 0, f.of(i.X))
+	case *ssa.Slice:
+		f.flow(i, 0, f.of(i.X))
+	case *ssa.TypeAssert:
+		f.flow(i, 0, f.of(i.X))
+	case *ssa.Field:
+		if addr, path := selected(i); addr != nil && f.inMemory(addr) {
+			f.flow(i, 0, f.load(f.inside(f.of(addr), path)))
+		} else {
+			f.flow(i, 0, f.field(f.of(i.X), i.X.Type(), i.Type()))
+		}
+	case *ssa.Index:
+		f.flow(i, 0, f.of(i.X))
+	case *ssa.Extract:
+		f.flow(i, 0, f.extract(i))
+	case *ssa.Lookup:
+		f.flow(i, 0, f.load(f.inside(f.of(i.X), "[]")))
+	case *ssa.Range:
+		f.flow(i, 0, f.of(i.X))
+	case *ssa.Next:
+		if !i.IsString {
+			f.flow(i, 0, f.load(f.inside(f.of(i.Iter), "[]")))
+		}
+	default:
+		f.tooBig = true // it is not understood
+	}
+}
+
+// selected returns the address that x.f was read through where i is that field of a struct that
+// was loaded just before, and the path from there; nil if it was not. go/ssa loads all of x.
+func selected(i *ssa.Field) (ssa.Value, string) {
+	path := ""
+	var x ssa.Value = i
+	for {
+		f, ok := x.(*ssa.Field)
+		if !ok {
+			break
+		}
+		path = fmt.Sprintf(".%d", f.Field) + path
+		x = f.X
+	}
+	load, ok := x.(*ssa.UnOp)
+	if !ok || load.Op != token.MUL || load.Block() != i.Block() {
+		return nil, ""
+	}
+	between := false
+	for _, in := range i.Block().Instrs {
+		switch in := in.(type) {
+		case *ssa.DebugRef, *ssa.Field:
+		case *ssa.UnOp:
+			if between && in.Op == token.ARROW {
+				return nil, ""
+			}
+		default:
+			if between && in != ssa.Instruction(i) {
+				return nil, ""
+			}
+		}
+		if in == ssa.Instruction(load) {
+			between = true
+		}
+		if in == ssa.Instruction(i) {
+			break
+		}
+	}
+	return load.X, path
+}
+
+// copied returns the address of the struct that a store copies, loaded just before; nil if it
+// stores something else. go/ssa makes a composite literal in memory of its own and copies it.
+func copied(i *ssa.Store) ssa.Value {
+	load, ok := i.Val.(*ssa.UnOp)
+	if !ok || load.Op != token.MUL || load.Block() != i.Block() {
+		return nil
+	}
+	if _, ok := load.Type().Underlying().(*types.Struct); !ok {
+		return nil
+	}
+	instrs := i.Block().Instrs
+	for n := slices.Index(instrs, ssa.Instruction(i)) - 1; n >= 0; n-- {
+		if instrs[n] == ssa.Instruction(load) {
+			return load.X
+		}
+		if _, ok := instrs[n].(*ssa.DebugRef); !ok {
+			return nil
+		}
+	}
+	return nil
+}
+
+// copies calls do for each element of what src leads to and the one of dst that takes it.
+func (f *family) copies(dst, src set, do func(from, to int)) {
+	for from := range src.all() {
+		e := f.elems[from]
+		for _, q := range slices.Clone(e.obj.ids) {
+			p := f.elems[q].path
+			if !overlap(p, e.path) {
+				continue
+			}
+			rest := strings.TrimPrefix(p, e.path)
+			if len(p) < len(e.path) {
+				rest = ""
+			}
+			for to := range dst.all() {
+				do(q, f.elem(f.elems[to].obj, f.elems[to].path+rest))
+			}
+		}
+	}
+}
+
+// outside returns what loading from s gives that no element of the family says.
+func (f *family) outside(s set) set {
+	var out set
+	for id := range s.all() {
+		if f.elems[id].obj.escaped {
+			out.add(unknownElem)
+		}
+	}
+	return out
+}
+
+// inMemory reports whether addr leads to memory of the family alone.
+func (f *family) inMemory(addr ssa.Value) bool {
+	some := false
+	for id := range f.of(addr).all() {
+		some = true
+		if f.elems[id].obj.kind != memObj {
+			return false
+		}
+	}
+	return some
+}
+
+// extract returns what one of a tuple may lead to.
+func (f *family) extract(i *ssa.Extract) set {
+	if isBool(i.Type()) {
+		return set{1 << unknownElem}
+	}
+	switch t := i.Tuple.(type) {
+	case *ssa.Call:
+		return f.tuple(t, i.Index)
+	case *ssa.TypeAssert, *ssa.Lookup, *ssa.Next, *ssa.Select:
+		return f.of(t)
+	case *ssa.UnOp:
+		return f.of(t)
+	}
+	return set{1 << unknownElem}
+}
+
+// copiesBytes reports whether a conversion copies: between strings and slices of bytes or runes.
+func copiesBytes(i *ssa.Convert) bool {
+	str := func(t types.Type) bool {
+		b, ok := t.Underlying().(*types.Basic)
+		return ok && b.Info()&types.IsString != 0
+	}
+	slice := func(t types.Type) bool { _, ok := t.Underlying().(*types.Slice); return ok }
+	return str(i.Type()) && slice(i.X.Type()) || slice(i.Type()) && str(i.X.Type())
+}

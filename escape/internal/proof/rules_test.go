@@ -1,0 +1,336 @@
+package proof_test
+
+import (
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/escape/internal/proof"
+	"github.com/lastuse/lastuse/escape/spec"
+)
+
+// library is what the programs below are written against. Its functions have no bodies: what
+// they do, the directives say.
+const library = `package p
+
+import (
+	"fmt"
+	"sync"
+)
+
+var _ = fmt.Sprint
+var _ sync.WaitGroup
+
+type B struct{ n int }
+
+//lastuse:effect result 0 owned
+func Make() *B
+
+//lastuse:effect result 0 owned on success
+func Try() (*B, error)
+
+//lastuse:effect recv freed
+func (b *B) Free()
+
+//lastuse:effect recv borrowed
+func (b *B) Use()
+
+//lastuse:effect recv borrowed
+func (b *B) Sum() int
+
+//lastuse:effect result 0 views recv
+func (b *B) View() *V
+
+type V struct{ n int }
+
+//lastuse:effect recv borrowed
+func (v *V) Use()
+
+//lastuse:effect args borrowed
+func add(a, b int) int
+
+func next() int
+func unknown(b *B)
+
+var global *B
+
+type Loud struct{ n int }
+
+//lastuse:effect result 0 owned
+func NewLoud() *Loud
+
+//lastuse:effect arg 0 freed
+func release(n int)
+
+func (l *Loud) Close() {
+	release(l.n)
+	global = nil
+}
+
+type keeper struct{ b *B }
+
+func (k keeper) String() string {
+	global = k.b
+	return ""
+}
+
+`
+
+// A lab reads the standard library once.
+type lab struct {
+	fset    *token.FileSet
+	imports types.Importer
+}
+
+func newLab() *lab {
+	fset := token.NewFileSet()
+	return &lab{fset, importer.ForCompiler(fset, "source", nil)}
+}
+
+// prove proves functions. Lines that end in //F are put in, lines that end in //O taken out.
+func (l *lab) prove(t *testing.T, text string, without ...proof.Rule) *proof.Report {
+	t.Helper()
+	var old, new strings.Builder
+	for line := range strings.Lines(library + text) {
+		if !strings.HasSuffix(line, "//F\n") {
+			old.WriteString(line)
+		}
+		if !strings.HasSuffix(line, "//O\n") {
+			new.WriteString(line)
+		}
+	}
+	set, err := spec.Load(nil, "")
+	require.NoError(t, err)
+	fset, imports := l.fset, l.imports
+	f, err := parser.ParseFile(fset, "p.go", old.String(), parser.ParseComments)
+	require.NoError(t, err)
+	info := &types.Info{Defs: map[*ast.Ident]types.Object{}}
+	_, err = (&types.Config{Importer: imports}).Check("p", fset, []*ast.File{f}, info)
+	require.NoError(t, err)
+	lines, err := spec.Directives(fset, f, info)
+	require.NoError(t, err)
+	for _, l := range lines {
+		set.AddLine(l, spec.Directive)
+	}
+	return proof.Check(&proof.Input{Path: "p", Import: imports, Specs: set, Without: without,
+		Files: []proof.File{{Name: "p.go", Old: []byte(old.String()), New: []byte(new.String())}}})
+}
+
+// TestRules shows of each rule a wrong free that no other rule withholds.
+func TestRules(t *testing.T) {
+	tests := []struct {
+		rule  proof.Rule
+		words string
+		text  string
+	}{
+		{proof.Same, "a call comes before", `
+func f() int {
+	b := Make()
+	r := b.Sum() //F
+	b.Free() //F
+	return add(next(), r) //F
+	return add(next(), b.Sum()) //O
+}
+`},
+		{proof.Fresh, "a parameter", `
+func f(b *B) {
+	b.Use()
+	b.Free() //F
+}
+`},
+		{proof.Confined, "handed to somebody", `
+func f() {
+	b := Make()
+	global = b
+	b.Free() //F
+}
+`},
+		{proof.Dead, "used by Use", `
+func f() {
+	b := Make()
+	v := b.View()
+	b.Free() //F
+	v.Use()
+}
+`},
+		{proof.Once, "freed again", `
+func f(c bool) {
+	b := Make()
+	b.Use()
+	if c {
+		b.Free() //F
+	}
+	b.Free() //F
+}
+`},
+		{proof.Silent, "more than free", `
+func f() {
+	l := NewLoud()
+	_ = l
+	l.Close() //F
+}
+`},
+		{proof.Readable, "its name is read", `
+func f() {
+	b := Make()
+	b.Free() //F
+	_ = b
+}
+`},
+		{proof.Panics, "used by Use", `
+func f() {
+	v := Make()
+	w := v.View()
+	defer func() { w.Use() }()
+	v.Free() //F
+	for {
+		next()
+	}
+}
+`},
+		{proof.Deferred, "used by Use", `
+func f() {
+	b := Make()
+	v := b.View()
+	defer v.Use()
+	b.Free() //F
+}
+`},
+		{proof.Joins, "goroutine", `
+func f() {
+	b := Make()
+	go func() { b.Use() }()
+	b.Free() //F
+}
+`},
+		{proof.Callbacks, "handed to somebody", `
+func f() {
+	b := Make()
+	fmt.Println(keeper{b})
+	b.Free() //F
+}
+`},
+		{proof.Bodies, "handed to somebody", `
+func f() {
+	b := Make()
+	unknown(b)
+	b.Free() //F
+}
+`},
+	}
+	l := newLab()
+	for _, tt := range tests {
+		t.Run(string(tt.rule), func(t *testing.T) {
+			held := l.prove(t, tt.text).Withheld()
+			require.NotEmpty(t, held)
+			assert.Contains(t, held[0].Why.Words, tt.words)
+			r := l.prove(t, tt.text, tt.rule)
+			require.NotEmpty(t, r.Edits)
+			for _, v := range r.Withheld() {
+				t.Errorf("without the rule: %s: %v", v.Text, v.Why)
+			}
+		})
+	}
+}
+
+// TestRight is what must be accepted.
+func TestRight(t *testing.T) {
+	tests := map[string]string{
+		"last use": `
+func f() {
+	b := Make()
+	b.Use()
+	b.Free() //F
+}
+`,
+		"in a loop": `
+func f(n int) {
+	for range n {
+		b := Make()
+		b.Use()
+		b.Free() //F
+	}
+}
+`,
+		"after a failure there is nothing": `
+func f() error {
+	b, err := Try()
+	if err != nil {
+		return err
+	}
+	b.Use()
+	b.Free() //F
+	return nil
+}
+`,
+		"result computed first": `
+func f() int {
+	b := Make()
+	r := b.Sum() //F
+	b.Free() //F
+	return r //F
+	return b.Sum() //O
+}
+`,
+		"joined": `
+func f() {
+	b := Make()
+	var wg sync.WaitGroup
+	for range 3 {
+		wg.Go(func() { b.Use() })
+	}
+	wg.Wait()
+	b.Free() //F
+}
+`,
+		"moved": `
+func f() {
+	b := Make()
+	b.Use()
+	b.Free() //F
+	next()
+	b.Free() //O
+}
+`,
+		"of an older one": `
+func f(n int) {
+	b := Make()
+	b.Use()
+	for range n {
+		old := b //F
+		b = Make()
+		old.Free() //F
+	}
+	b.Free() //F
+}
+`,
+		"elements": `
+func f(n int) {
+	var bs []*B
+	for range n {
+		bs = append(bs, Make())
+	}
+	for _, b := range bs { //F
+		b.Free() //F
+	} //F
+}
+`,
+	}
+	l := newLab()
+	for name, text := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := l.prove(t, text)
+			require.NotEmpty(t, r.Edits)
+			for _, v := range r.Withheld() {
+				t.Errorf("%s: %v", v.Text, v.Why)
+			}
+		})
+	}
+}

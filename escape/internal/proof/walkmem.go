@@ -1,0 +1,206 @@
+package proof
+
+// The walk in memory: which elements hold the resource.
+
+import (
+	"go/types"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// store puts val where addr leads to.
+func (w *walker) store(s *set, addr, val ssa.Value, at ssa.Instruction) *set {
+	pts := w.f.of(addr)
+	if st, ok := at.(*ssa.Store); ok {
+		if src := copied(st); src != nil && w.f.inMemory(src) && w.f.inMemory(addr) {
+			return w.copyStruct(s, pts, w.f.of(src), w.touched(s, val), at)
+		}
+	}
+	if _, ok := at.(*ssa.MapUpdate); ok {
+		pts = w.f.inside(pts, "[]")
+	}
+	if (w.holds(s, addr) || pts.meets(w.class)) && !plain(val) {
+		s.add(w.id(markKey{kind: left, at: at})) // the resource is not what it was
+	}
+	return w.storeIn(s, pts, w.holds(s, val), w.touched(s, val), at)
+}
+
+// copyStruct copies a struct, field by field.
+func (w *walker) copyStruct(s *set, dst, src set, leads bool, at ssa.Instruction) *set {
+	was := ptr(*s)
+	s = w.storeIn(s, dst, false, leads, at)
+	for to := range dst.all() {
+		d := w.f.elems[to]
+		for _, q := range d.obj.ids {
+			rest, part := strings.CutPrefix(w.f.elems[q].path, d.path)
+			if !part {
+				continue
+			}
+			for from := range src.all() {
+				if e := w.f.elems[from]; w.inside(was, w.nearest(e.obj, e.path+rest)) {
+					s.add(w.elemMark(q))
+					w.shares(s, q)
+				}
+			}
+		}
+	}
+	return s
+}
+
+// nearest returns the element of o for a path, or what it is a part of.
+func (w *walker) nearest(o *object, path string) int {
+	for {
+		if id, ok := w.f.elemID[elem{o, path}]; ok {
+			return id
+		}
+		n := strings.LastIndexAny(path, ".[")
+		if n < 0 {
+			return unknownElem
+		}
+		path = path[:n]
+	}
+}
+
+// plain reports whether a value that is stored into a resource cannot make it another one.
+func plain(v ssa.Value) bool {
+	if c, ok := v.(*ssa.Const); ok {
+		return c.Value != nil
+	}
+	b, ok := v.Type().Underlying().(*types.Basic)
+	return ok && b.Info()&(types.IsBoolean|types.IsFloat|types.IsComplex) != 0
+}
+
+// storeIn puts a value that is the resource, or leads to it, into elements.
+func (w *walker) storeIn(s *set, pts set, is, leads bool, at ssa.Instruction) *set {
+	n := 0
+	for id := range pts.all() {
+		n++
+		e := w.f.elems[id]
+		if e.obj.kind == memObj || e.obj.kind == litObj || e.obj.kind == zeroObj {
+			if leads && e.obj.escaped {
+				s.add(w.id(markKey{kind: left, at: at}))
+			}
+			if is {
+				s = w.fill(s, id)
+			}
+			continue
+		}
+		if leads {
+			s.add(w.id(markKey{kind: left, at: at}))
+		}
+	}
+	if n == 0 && leads {
+		s.add(w.id(markKey{kind: left, at: at}))
+	}
+	if n == 1 && !is {
+		for id := range pts.all() {
+			if e := w.f.elems[id]; e.obj.kind == memObj && w.g.unique(w.f, e.obj) && !hasIndex(e.path) {
+				w.clear(s, e)
+			}
+		}
+	}
+	return s
+}
+
+// fill marks an element and its parts as holding the resource.
+func (w *walker) fill(s *set, id int) *set {
+	e := w.f.elems[id]
+	if e.obj.kind != memObj && e.obj.kind != litObj {
+		return s
+	}
+	if hasIndex(e.path) && w.inside(s, id) {
+		s.add(w.id(markKey{kind: twice, n: e.obj.id}))
+	}
+	for _, q := range e.obj.ids {
+		if x := w.f.elems[q].path; len(x) >= len(e.path) && overlap(x, e.path) {
+			s.add(w.elemMark(q))
+		}
+	}
+	s.add(w.elemMark(id))
+	w.shares(s, id)
+	return s
+}
+
+// shares notes that goroutines which run can reach what an element got.
+func (w *walker) shares(s *set, id int) {
+	for _, sp := range w.g.spawns {
+		if w.has(s, markKey{kind: running, at: sp.at}) && sp.reaches.has(id) {
+			s.add(w.id(markKey{kind: held, at: sp.at}))
+		}
+	}
+}
+
+func (w *walker) clear(s *set, e elem) {
+	for _, q := range e.obj.ids {
+		if x := w.f.elems[q].path; len(x) >= len(e.path) && overlap(x, e.path) {
+			if id, ok := w.ids[markKey{kind: inElem, n: q}]; ok {
+				s.remove(id)
+			}
+		}
+	}
+}
+
+func hasIndex(p string) bool {
+	for _, r := range p {
+		if r == '[' {
+			return true
+		}
+	}
+	return false
+}
+
+// alloc makes memory, which is zero.
+func (w *walker) alloc(s *set, i *ssa.Alloc) *set {
+	o := w.f.made[key{i, 0}]
+	if o == nil {
+		return s
+	}
+	if w.g.unique(w.f, o) {
+		w.clear(s, elem{o, ""})
+	}
+	if w.zero && w.site == nil && !filled(i) {
+		for _, q := range o.ids {
+			s.add(w.elemMark(q))
+		}
+	}
+	w.renewed(s, i)
+	w.set(s, i, 0, false)
+	return s
+}
+
+// filled reports whether each element of an array is stored right where it is made, as
+// arguments of a variadic function and elements of a literal are.
+func filled(i *ssa.Alloc) bool {
+	array, ok := i.Type().Underlying().(*types.Pointer).Elem().Underlying().(*types.Array)
+	if !ok {
+		return false
+	}
+	set := map[int64]bool{}
+	for _, r := range *i.Referrers() {
+		at, ok := r.(*ssa.IndexAddr)
+		if !ok || at.Block() != i.Block() {
+			continue
+		}
+		n, ok := at.Index.(*ssa.Const)
+		if !ok {
+			continue
+		}
+		for _, st := range *at.Referrers() {
+			if st, ok := st.(*ssa.Store); ok && st.Addr == ssa.Value(at) && st.Block() == i.Block() {
+				set[n.Int64()] = true
+			}
+		}
+	}
+	return int64(len(set)) == array.Len()
+}
+
+// renewed notes that the group which v makes is another one from here on: what runs in the
+// old one can no longer be waited for.
+func (w *walker) renewed(s *set, v ssa.Value) {
+	for _, sp := range w.g.spawns {
+		if sp.group == v && w.has(s, markKey{kind: running, at: sp.at}) {
+			s.add(w.id(markKey{kind: lost, at: sp.at}))
+		}
+	}
+}
