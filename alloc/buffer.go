@@ -41,7 +41,8 @@ func Make[T any](s *Stream, n int) (Buffer[T], error) {
 }
 
 // Free gives b's memory back to its pool, in order after the work enqueued so far on
-// the streams that used b. It never waits and calls no device. If other goroutines are enqueuing
+// the streams that used b. It never waits and calls no device, unless the pool is closed, when
+// memory goes back to the device, or in Check mode, when b is poisoned. If other goroutines are enqueuing
 // work with b right now, it takes effect when they have. All copies of b and all its
 // views are dead from now on. Freeing again does nothing but count, and freeing the
 // zero Buffer does nothing at all.

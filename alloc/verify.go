@@ -10,7 +10,8 @@ import (
 // write: in the red zones of buffers, live ones too, and in freed memory. Each such write is
 // returned once, as a [*CorruptionError]. Check does not wait for queued work, so
 // only writes that have run are found: [Stream.Sync] first. It stops the pool while it
-// looks at the books. It is for tests and for hunting errors.
+// looks at the books, but memory that another goroutine is getting from the device, moving or
+// giving back at that moment counts as wrong: nobody should be. It is for tests and for hunting errors.
 func (p *Pool) Check() error {
 	c := p.core
 	var errs []error
