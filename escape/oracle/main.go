@@ -12,6 +12,9 @@
 // exit. With -pool alloc the pool is the real one in Check mode, otherwise a
 // ledger that knows each buffer by name.
 //
+// With -proof it judges the proof instead, without the rewriter: on changes of frees
+// of which gen knows whether they are right (proofjudge.go).
+//
 // Never trust one side: a run in which the original does not do what was
 // predicted is a failure of the oracle, and stops it from judging; tests apply
 // wrong rewrites on purpose and demand that they are found.
