@@ -20,7 +20,6 @@ type arena struct {
 	mu      lockrank.Mutex[rankArena]
 	segs    []*segment
 	structs *block // spare ones, linked by next
-	closed  bool   // nothing is given out any more
 }
 
 // shelf is what an arena keeps for one heap.
@@ -146,7 +145,7 @@ func wasteful(b *block, size int64) bool {
 // cut takes b out of its bins, if it is not nil, puts back what is above size bytes, and makes it busy
 // and hp's. a.mu is held.
 func (a *arena) cut(hp *heap, b *block, size int64) *block {
-	if b == nil || a.closed {
+	if b == nil {
 		return nil
 	}
 	b.binsOf().take(b)
