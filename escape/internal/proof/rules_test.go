@@ -160,6 +160,16 @@ func f() {
 	v.Use()
 }
 `},
+		{proof.Dead, "others may use it", `
+func f() {
+	b := Make()
+	v := b.View()
+	b.Free() //F
+	kept = v
+}
+
+var kept *V
+`},
 		{proof.Once, "freed again", `
 func f(c bool) {
 	b := Make()

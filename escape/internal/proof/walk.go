@@ -213,10 +213,21 @@ func (w *walker) exec(n int, p phase, s *set) {
 	case afterCall:
 		w.next(n-1, p, s)
 	case atInstr:
+		defer w.given(pt.instr, p, s)
 		if w.g.panics(pt.instr) {
 			w.push(w.g.panic[pt.fn], p, s)
 		}
 		w.instr(n, pt, p, s)
+	}
+}
+
+// given notes that what F freed was put where others may reach it.
+func (w *walker) given(i ssa.Instruction, p phase, s *set) {
+	switch i.(type) {
+	case *ssa.Store, *ssa.MapUpdate, *ssa.MakeInterface, *ssa.Call, *ssa.Defer:
+		if w.has(s, markKey{kind: left, at: i}) {
+			w.use(p, Dead, "it is put where others may use it", i)
+		}
 	}
 }
 
