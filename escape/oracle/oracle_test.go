@@ -80,7 +80,7 @@ func TestShrink(t *testing.T) {
 	}
 	o := &Oracle{Rewriter: identity{}, Options: RunOptions{2, 0}, Temp: t.TempDir()}
 	ctx := context.Background()
-	res, err := o.Run(ctx, programs(8, 0, 1))
+	res, err := o.Run(ctx, programs(8, 2, 3))
 	require.NoError(t, err)
 	require.NotEmpty(t, res[0].Fails)
 	small := o.Shrink(ctx, res[0], sameKind, t.Output())

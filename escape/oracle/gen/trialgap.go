@@ -116,30 +116,8 @@ func familyOf(p *Program, f *Func, v *Var) family {
 		bad[f.Clean] = true
 	}
 	Walk(f.Body, func(s Stmt) bool {
+		copied(s, link)
 		switch s := s.(type) {
-		case *Assign:
-			for j := range s.Dst {
-				link(s.Src[j].V, s.Dst[j].V)
-			}
-		case *Compose:
-			for _, src := range s.Src {
-				link(src.V, s.V)
-			}
-		case *Append:
-			link(s.Src.V, s.V)
-		case *Put:
-			link(s.Src.V, s.V)
-		case *Get:
-			link(s.V, s.Dst)
-		case *Each:
-			for _, src := range s.Lit {
-				link(src.V, s.X)
-			}
-			link(s.X, s.V)
-		case *Switch:
-			link(s.Subject.V, s.V)
-		case *Pass:
-			link(s.Src.V, s.Dst)
 		case *Wrap:
 			link(s.Src.V, s.V)
 			link(s.Common.V, s.V)
@@ -184,6 +162,35 @@ func familyOf(p *Program, f *Func, v *Var) family {
 		}
 	}
 	return res
+}
+
+// copied calls link for each copy that s makes.
+func copied(s Stmt, link func(a, b *Var)) {
+	switch s := s.(type) {
+	case *Assign:
+		for j := range s.Dst {
+			link(s.Src[j].V, s.Dst[j].V)
+		}
+	case *Compose:
+		for _, src := range s.Src {
+			link(src.V, s.V)
+		}
+	case *Append:
+		link(s.Src.V, s.V)
+	case *Put:
+		link(s.Src.V, s.V)
+	case *Get:
+		link(s.V, s.Dst)
+	case *Each:
+		for _, src := range s.Lit {
+			link(src.V, s.X)
+		}
+		link(s.X, s.V)
+	case *Switch:
+		link(s.Subject.V, s.V)
+	case *Pass:
+		link(s.Src.V, s.Dst)
+	}
 }
 
 // keeps reports whether f hands its parameter v to somebody.
