@@ -24,6 +24,8 @@ type Block struct {
 
 // Alloc returns a block of size bytes, counted by t. The caller may Free it; if
 // nobody does, a finalizer will.
+//
+//lastuse:effect result 0 owned on success
 func Alloc(t *tracker.Tracker, size int) (*Block, error) {
 	if size <= 0 {
 		return nil, fmt.Errorf("cmem: size %d: must be positive", size)
