@@ -152,6 +152,15 @@ func f() {
 	b.Free() //F
 }
 `},
+		{proof.Confined, "handed to somebody", `
+func f() {
+	b := Make()
+	free := b.Free
+	defer free()
+	b.Use()
+	b.Free() //F
+}
+`},
 		{proof.Dead, "used by Use", `
 func f() {
 	b := Make()

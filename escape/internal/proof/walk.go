@@ -299,6 +299,13 @@ func (w *walker) instr(n int, pt *point, p phase, s *set) {
 		w.push(n+2, p, s)
 	case *ssa.Alloc:
 		w.next(n, p, w.alloc(s, i))
+	case *ssa.MakeClosure:
+		if !w.g.f.member[i.Fn.(*ssa.Function)] { // a method value: nothing looks into it where it is called
+			for _, b := range i.Bindings {
+				s = w.gives(p, s, b, i, "it is bound to a method value")
+			}
+		}
+		w.next(n, p, w.define(s, i, i))
 	case ssa.CallInstruction:
 		w.call(n, i, p, s)
 	case ssa.Value:
