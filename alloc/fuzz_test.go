@@ -39,7 +39,7 @@ func FuzzPool(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		if len(text) < 6 || len(text) > maxScript {
-			t.Skip()
+			t.Skip("a script has 6 bytes at least and maxScript at most")
 		}
 		if err := newScript(t, text).run(); err != nil {
 			t.Fatal(err)

@@ -239,7 +239,7 @@ func FuzzScript(f *testing.F) {
 	f.Add([]byte{7, 0, 100, 16, 101, 32, 102, 8, 1, 8, 2, 3, 4, 5, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5})
 	f.Fuzz(func(t *testing.T, bytes []byte) {
 		if len(bytes) > 400 {
-			t.Skip()
+			t.Skip("a script has 400 bytes at most")
 		}
 		runScript(t, e, bytes)
 		if e.StandIn != nil {
