@@ -10,15 +10,15 @@ import (
 )
 
 // This file finds inserted frees that a reader takes for wrong: the name of what they free
-// is read behind them. It looks at names and at the order of statements alone, and only
-// where the original has no such free, so it finds fewer than there are.
+// is read behind them. It looks at the scopes of names and at the order of statements alone, and
+// only where the original has no such free, so it finds fewer than there are.
 
 // unreadable returns the frees of fixed, one a line, behind which their name is read.
 func unreadable(orig, fixed string) []string {
 	had := map[string]bool{}
-	eachFree(orig, func(fn, _, text string, _ func() bool) { had[fn+text] = true })
+	eachFree(orig, func(fn, text string, _ func() bool) { had[fn+text] = true })
 	var res []string
-	eachFree(fixed, func(fn, _, text string, read func() bool) {
+	eachFree(fixed, func(fn, text string, read func() bool) {
 		if line := fn + ": " + text; !had[fn+text] && read() && !slices.Contains(res, line) {
 			res = append(res, line)
 		}
@@ -28,9 +28,9 @@ func unreadable(orig, fixed string) []string {
 
 // eachFree calls do for each statement of src that frees a variable; read reports whether
 // its name is read behind it.
-func eachFree(src string, do func(fn, name, text string, read func() bool)) {
+func eachFree(src string, do func(fn, text string, read func() bool)) {
 	for _, part := range strings.Split(src, "\n-- help --\n") {
-		f, err := parser.ParseFile(token.NewFileSet(), "", part, parser.SkipObjectResolution)
+		f, err := parser.ParseFile(token.NewFileSet(), "", part, 0)
 		if err != nil {
 			continue // said elsewhere
 		}
@@ -40,33 +40,32 @@ func eachFree(src string, do func(fn, name, text string, read func() bool)) {
 				if fn.Recv != nil {
 					name = types.ExprString(fn.Recv.List[0].Type) + "." + name
 				}
-				r := orderly{fn: name, do: func(at, of, text string, read func() bool) {
-					do(at, of, text, func() bool { return !assignedInLiteral(fn, of) && read() })
+				r := orderly{do: func(of *ast.Object, text string, read func() bool) {
+					do(name, text, func() bool { return !assignedInLiteral(fn, of) && read() })
 				}}
-				r.list(fn.Body.List, func(string) bool { return false })
+				r.list(fn.Body.List, func(*ast.Object) bool { return false })
 			}
 		}
 	}
 }
 
 type orderly struct {
-	fn string
-	do func(fn, name, text string, read func() bool)
+	do func(of *ast.Object, text string, read func() bool)
 }
 
 // freed is the variable that a statement frees.
-func freed(s ast.Stmt) (name, text string) {
+func freed(s ast.Stmt) (v *ast.Object, text string) {
 	x, ok := s.(*ast.ExprStmt)
 	if !ok {
-		return "", ""
+		return nil, ""
 	}
 	call, ok := x.X.(*ast.CallExpr)
 	if !ok {
-		return "", ""
+		return nil, ""
 	}
 	sel, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok {
-		return "", ""
+		return nil, ""
 	}
 	of := sel.X
 	switch {
@@ -74,21 +73,21 @@ func freed(s ast.Stmt) (name, text string) {
 	case len(call.Args) == 1 && sel.Sel.Name == "FreeTex":
 		of = call.Args[0]
 	default:
-		return "", ""
+		return nil, ""
 	}
 	if id, ok := of.(*ast.Ident); ok {
-		return id.Name, types.ExprString(x.X)
+		return id.Obj, types.ExprString(x.X)
 	}
-	return "", ""
+	return nil, ""
 }
 
-// list looks at the statements of a block; behind says whether a name is read first once
+// list looks at the statements of a block; behind says whether a variable is read first once
 // the block is left at its end.
-func (r *orderly) list(list []ast.Stmt, behind func(string) bool) {
+func (r *orderly) list(list []ast.Stmt, behind func(*ast.Object) bool) {
 	for i, s := range list {
-		next := func(name string) bool {
+		next := func(v *ast.Object) bool {
 			for _, t := range list[i+1:] {
-				switch mentions(t, name) {
+				switch mentions(t, v) {
 				case isRead:
 					return true
 				case isAssigned:
@@ -98,18 +97,18 @@ func (r *orderly) list(list []ast.Stmt, behind func(string) bool) {
 					return false
 				}
 			}
-			return behind(name)
+			return behind(v)
 		}
-		if name, text := freed(s); name != "" {
-			r.do(r.fn, name, text, func() bool { return next(name) })
+		if v, text := freed(s); v != nil {
+			r.do(v, text, func() bool { return next(v) })
 		}
 		r.inside(s, next)
 	}
 }
 
 // inside looks at the blocks of a statement.
-func (r *orderly) inside(s ast.Stmt, next func(string) bool) {
-	never := func(string) bool { return false }
+func (r *orderly) inside(s ast.Stmt, next func(*ast.Object) bool) {
+	never := func(*ast.Object) bool { return false }
 	switch s := s.(type) {
 	case *ast.BlockStmt:
 		r.list(s.List, next)
@@ -141,7 +140,7 @@ func (r *orderly) inside(s ast.Stmt, next func(string) bool) {
 	}
 }
 
-func (r *orderly) cases(b *ast.BlockStmt, next func(string) bool) {
+func (r *orderly) cases(b *ast.BlockStmt, next func(*ast.Object) bool) {
 	for _, c := range b.List {
 		switch c := c.(type) {
 		case *ast.CaseClause:
@@ -221,9 +220,9 @@ const (
 	isAssigned
 )
 
-// mentions says what s does first with a name: in the order of the text, which is that of
+// mentions says what s does first with a variable: in the order of the text, which is that of
 // some path unless the first is an assignment.
-func mentions(s ast.Stmt, name string) mention {
+func mentions(s ast.Stmt, v *ast.Object) mention {
 	res := isAbsent
 	var visit func(n ast.Node) bool
 	visit = func(n ast.Node) bool {
@@ -237,7 +236,7 @@ func mentions(s ast.Stmt, name string) mention {
 			}
 			for _, x := range n.Lhs {
 				if id, ok := x.(*ast.Ident); ok {
-					if id.Name == name && res == isAbsent {
+					if id.Obj == v && res == isAbsent {
 						res = isAssigned
 					}
 					continue
@@ -246,17 +245,12 @@ func mentions(s ast.Stmt, name string) mention {
 			}
 			return false
 		case *ast.ValueSpec:
-			for _, id := range n.Names {
-				if id.Name == name && res == isAbsent {
-					res = isAssigned
-				}
-			}
 			for _, x := range n.Values {
 				ast.Inspect(x, visit)
 			}
 			return false
 		case *ast.FuncLit: // when it runs is not known
-			if assignsIn(n, name) {
+			if assignsIn(n, v) {
 				res = isAssigned
 			}
 			return false
@@ -270,15 +264,8 @@ func mentions(s ast.Stmt, name string) mention {
 		case *ast.KeyValueExpr:
 			ast.Inspect(n.Value, visit)
 			return false
-		case *ast.Field:
-			for _, id := range n.Names {
-				if id.Name == name {
-					res = isAssigned
-				}
-			}
-			return false
 		case *ast.Ident:
-			if n.Name == name {
+			if n.Obj == v {
 				res = isRead
 			}
 		}
@@ -288,14 +275,14 @@ func mentions(s ast.Stmt, name string) mention {
 	return res
 }
 
-// assignsIn reports whether a literal assigns a name.
-func assignsIn(lit *ast.FuncLit, name string) bool {
+// assignsIn reports whether a literal assigns a variable.
+func assignsIn(lit *ast.FuncLit, v *ast.Object) bool {
 	found := false
 	ast.Inspect(lit.Body, func(n ast.Node) bool {
 		if a, ok := n.(*ast.AssignStmt); ok {
 			for _, x := range a.Lhs {
 				id, ok := x.(*ast.Ident)
-				found = found || ok && id.Name == name
+				found = found || ok && id.Obj == v
 			}
 		}
 		return true
@@ -303,12 +290,12 @@ func assignsIn(lit *ast.FuncLit, name string) bool {
 	return found
 }
 
-// assignedInLiteral reports whether some literal of fn assigns a name.
-func assignedInLiteral(fn *ast.FuncDecl, name string) bool {
+// assignedInLiteral reports whether some literal of fn assigns a variable.
+func assignedInLiteral(fn *ast.FuncDecl, v *ast.Object) bool {
 	found := false
 	ast.Inspect(fn, func(n ast.Node) bool {
 		lit, ok := n.(*ast.FuncLit)
-		found = found || ok && assignsIn(lit, name)
+		found = found || ok && assignsIn(lit, v)
 		return true
 	})
 	return found

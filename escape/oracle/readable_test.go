@@ -28,10 +28,11 @@ func TestUnreadable(t *testing.T) {
 		{"its address alone", free + "q := &b", false},
 		{"assigned by a literal", "g := func() {\nb = mk()\n}" + free + "g()\n_ = b", false},
 		{"in a literal that may never run", free + "g := func() {\n_ = b\n}", false},
+		{"another of that name", free + "for _, b := range bs {\n_ = b\n}\nif b := mk(); b.Ok() {\n}", false},
 		{"freed again", free + "if c {\nb.Free()\n}", true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			fixed := "package p\n\nfunc f() {\n" + tc.body + "\n}\n"
+			fixed := "package p\n\nfunc f(b buffer) {\n" + tc.body + "\n}\n"
 			require.Equal(t, tc.want, unreadable("package p", fixed) != nil)
 			require.Empty(t, unreadable(fixed, fixed), "not inserted")
 		})

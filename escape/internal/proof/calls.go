@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
+	"golang.org/x/tools/go/types/typeutil"
 
 	"github.com/lastuse/lastuse/escape/spec"
 )
@@ -178,7 +179,7 @@ func worse(a, b *Summary) *Summary {
 		q := b.result(i)
 		s.Results[i] = Result{Known: p.Known && q.Known, Derived: slices.Concat(p.Derived, p.Is, q.Derived, q.Is)}
 		if p.Owned && q.Owned {
-			s.Results[i].Owned, s.Results[i].Zero = true, p.Zero || q.Zero || p.OK != q.OK
+			s.Results[i].Owned, s.Results[i].Zero, s.Results[i].Beside = true, p.Zero || q.Zero || p.OK != q.OK, p.Beside || q.Beside
 		}
 	}
 	return s
@@ -399,7 +400,7 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 			lasting := func(of []int) []int {
 				return slices.DeleteFunc(slices.Clone(of), func(n int) bool { return said[n] && !s.Params[n].Keeps })
 			}
-			*r = Result{Owned: b.Owned, Zero: b.Zero, OK: b.OK, Derived: lasting(b.Derived), Is: lasting(b.Is)}
+			*r = Result{Owned: b.Owned, Zero: b.Zero, OK: b.OK, Beside: b.Beside, Derived: lasting(b.Derived), Is: lasting(b.Is)}
 		} else if r.Owned && body != nil {
 			r.Zero = r.Zero && b.Zero
 		}
@@ -594,26 +595,35 @@ func (f *family) builtin(k *call) {
 	}
 }
 
-// tells reports whether a value of type t, as an interface, may be asked for something by
-// those who print, compare or write it, that does more than look at it.
-func (c *checker) tells(t types.Type) bool {
+// tells reports whether a value that becomes an interface may be asked for something by those
+// who print, compare or write it, or call a method of the interface, that does more than look at it.
+func (c *checker) tells(i *ssa.MakeInterface) bool {
 	if c.off[Callbacks] {
 		return false
 	}
-	if k, ok := c.telling.At(t).(bool); ok {
-		return k
+	t := i.X.Type()
+	k, ok := c.telling.At(t).(bool)
+	if !ok {
+		k = c.asks(t, &typeutil.Map{})
+		c.telling.Set(t, k)
 	}
-	c.telling.Set(t, false)
-	k := c.asks(t, 0)
-	c.telling.Set(t, k)
+	if ms := i.Type().Underlying().(*types.Interface); !k && !types.IsInterface(t) {
+		for n := range ms.NumMethods() {
+			m, _, _ := types.LookupFieldOrMethod(t, true, ms.Method(n).Pkg(), ms.Method(n).Name())
+			fn, _ := m.(*types.Func)
+			p := c.effect(fn).param(0)
+			k = k || p.Keeps || p.Stores
+		}
+	}
 	return k
 }
 
 // asked are the methods that others call on a value that they are handed as an interface.
-var asked = []string{"String", "Error", "Format", "GoString", "Is", "As", "Unwrap", "Less", "Len", "Swap", "MarshalJSON", "MarshalText"}
+var asked = []string{"String", "Error", "Format", "GoString", "Is", "As", "Unwrap", "Less", "Len", "Swap",
+	"MarshalJSON", "MarshalText", "MarshalBinary", "AppendText", "AppendBinary", "LogValue", "Value", "Write", "Read"}
 
-func (c *checker) asks(t types.Type, depth int) bool {
-	if depth > 3 || types.IsInterface(t) {
+func (c *checker) asks(t types.Type, seen *typeutil.Map) bool {
+	if types.IsInterface(t) || seen.Set(t, true) != nil {
 		return false
 	}
 	ms := types.NewMethodSet(t)
@@ -629,18 +639,18 @@ func (c *checker) asks(t types.Type, depth int) bool {
 	switch u := t.Underlying().(type) {
 	case *types.Struct:
 		for i := range u.NumFields() {
-			if c.asks(u.Field(i).Type(), depth+1) {
+			if c.asks(u.Field(i).Type(), seen) {
 				return true
 			}
 		}
 	case *types.Pointer:
-		return c.asks(u.Elem(), depth+1)
+		return c.asks(u.Elem(), seen)
 	case *types.Slice:
-		return c.asks(u.Elem(), depth+1)
+		return c.asks(u.Elem(), seen)
 	case *types.Array:
-		return c.asks(u.Elem(), depth+1)
+		return c.asks(u.Elem(), seen)
 	case *types.Map:
-		return c.asks(u.Elem(), depth+1) || c.asks(u.Key(), depth+1)
+		return c.asks(u.Elem(), seen) || c.asks(u.Key(), seen)
 	}
 	return false
 }

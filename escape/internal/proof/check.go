@@ -23,6 +23,7 @@ type free struct {
 	nilOK      bool
 	loop       bool // it stands in an inserted loop over elements
 	keep       bool // it only keeps alive
+	met        bool // by a walk with a resource
 }
 
 // check judges all edits.
@@ -211,6 +212,11 @@ func (c *checker) function(root *ssa.Function, d *differ, found map[*edit]bool) 
 		}
 	}
 	c.follow(g, frees)
+	for _, x := range frees {
+		if !x.met && !c.off[Fresh] {
+			x.e.fail(&Reason{Rule: Fresh, Words: "nothing that was made here gets there", At: c.position(x.e.stmt.Pos())})
+		}
+	}
 	for _, e := range gone {
 		c.replaced(g, e, frees)
 	}

@@ -47,7 +47,7 @@
 // out is put back into the text that is proven, and shown to come after another on all paths.
 //
 // Fresh. Whatever F frees may be is a whole result of a site, or zero; parameters, views and
-// what others have are not. Where the callee does not accept nil, a walk with the zero of each site
+// what others have are not; and some walk gets to F with it. Where the callee does not accept nil, a walk with the zero of each site
 // does not reach F, and no pointer on the way to the operand may be nil.
 //
 // Confined. In the graph, what unknown code may reach has escaped. In the walk a resource
@@ -75,8 +75,9 @@
 //
 // Callbacks. A literal that is handed to a callee which does not keep it runs any number of times
 // during the call, with parts of the other operands; one that is kept makes what it captures
-// escape. A method that fmt and its like ask a value for is called when the value becomes
-// an interface. A literal that may run inside itself is not understood.
+// escape. Each literal is walked from its own start, too, since not all who may call it are known.
+// A method that fmt and its like ask a value for, or that the interface has, is called when the value
+// becomes an interface. A literal that may run inside itself is not understood.
 //
 // Bodies. A callee does what a spec line says, else what infer.go found out, else the worst. Summaries are
 // made callees first; in a cycle the others are unknown. Instances share the summary of what they

@@ -100,7 +100,7 @@ func (f *family) compute(v ssa.Value) {
 		f.flow(i, 0, f.of(i.X))
 	case *ssa.MakeInterface:
 		f.flow(i, 0, f.of(i.X))
-		if f.c.tells(i.X.Type()) {
+		if f.c.tells(i) {
 			f.escape(f.of(i.X))
 		}
 	case *ssa.Convert:

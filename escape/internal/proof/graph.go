@@ -304,6 +304,12 @@ func (g *graph) maybeZero(o *object) bool {
 	return k == nil || k.sum.result(o.index).Zero
 }
 
+// beside reports whether a site may yield a resource although its last result says that it did not.
+func (g *graph) beside(o *object) bool {
+	k := g.calls[o.at.(ssa.CallInstruction)]
+	return k == nil || k.sum.result(o.index).Beside
+}
+
 // okResult returns which result of the site says that it is not zero, -1 if none does.
 func (g *graph) okResult(o *object) int {
 	if k := g.calls[o.at.(ssa.CallInstruction)]; k != nil {

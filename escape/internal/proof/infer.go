@@ -139,6 +139,7 @@ func (c *checker) ownedResult(g *graph, fn *ssa.Function, j int, res *Result) {
 				return
 			}
 			good = good && p&phaseMask != freed
+			res.Beside = res.Beside || g.denies(i, o, p&phaseMask)
 			for id := range s.all() {
 				switch w.marks[id].kind {
 				case left, offered, held:
@@ -192,22 +193,44 @@ func nonNil(v ssa.Value, b *ssa.BasicBlock) bool {
 			}
 		}
 	}
+	return tested(v, b, token.NEQ)
+}
+
+// tested reports whether b runs only where v was found to be nil, or not to be nil, as op says.
+func tested(v ssa.Value, b *ssa.BasicBlock, op token.Token) bool {
 	for ; b != nil && b.Idom() != nil; b = b.Idom() {
 		if len(b.Preds) != 1 {
 			continue
 		}
 		p := b.Preds[0]
 		i, ok := p.Instrs[len(p.Instrs)-1].(*ssa.If)
-		if !ok {
+		if !ok || p.Succs[0] == p.Succs[1] {
 			continue
 		}
 		cmp, ok := i.Cond.(*ssa.BinOp)
-		if !ok || cmp.X != v || !isNilConst(cmp.Y) {
+		if !ok || cmp.X != v || !isNilConst(cmp.Y) || cmp.Op != token.EQL && cmp.Op != token.NEQ {
 			continue
 		}
-		if cmp.Op == token.NEQ && p.Succs[0] == b && p.Succs[1] != b || cmp.Op == token.EQL && p.Succs[1] == b && p.Succs[0] != b {
+		if (cmp.Op == op) == (p.Succs[0] == b) {
 			return true
 		}
+	}
+	return false
+}
+
+// denies reports whether the last result of a return, an error or a flag, may say that o is not there.
+func (g *graph) denies(i *ssa.Return, o *object, p phase) bool {
+	if len(i.Results) < 2 {
+		return false
+	}
+	last := i.Results[len(i.Results)-1]
+	whose := p == newest && !g.beside(o)
+	switch {
+	case isError(last.Type()):
+		return !isNilConst(last) && !tested(last, i.Block(), token.EQL) && !(whose && errorOf(last, o))
+	case isBool(last.Type()):
+		c, ok := last.(*ssa.Const)
+		return (!ok || isFalse(c)) && !(whose && saysOK(last, o))
 	}
 	return false
 }
@@ -292,6 +315,15 @@ func (c *checker) silent(fn *ssa.Function, p *ssa.Parameter) (silent, repeatable
 			}
 		}
 	}
+	own := func(v ssa.Value) bool { // a field of what p points to, not of what that leads to
+		for {
+			f, ok := v.(*ssa.FieldAddr)
+			if !ok {
+				return v == ssa.Value(p)
+			}
+			v = f.X
+		}
+	}
 	if len(fn.AnonFuncs) > 0 {
 		return false, false
 	}
@@ -308,7 +340,7 @@ func (c *checker) silent(fn *ssa.Function, p *ssa.Parameter) (silent, repeatable
 					return false, false
 				}
 			case *ssa.Store:
-				if _, zero := i.Val.(*ssa.Const); !zero || !of(i.Addr) {
+				if _, zero := i.Val.(*ssa.Const); !zero || !own(i.Addr) {
 					return false, false
 				}
 			case *ssa.Call:

@@ -179,6 +179,42 @@ func f() {
 
 var kept *V
 `},
+		{proof.Dead, "used by Use", `
+func f() {
+	kept = func() {
+		b := Make()
+		v := b.View()
+		b.Free() //F
+		v.Use()
+	}
+}
+
+var kept func()
+`},
+		{proof.Dead, "used by Use", `
+func both() (*B, error) {
+	b := Make()
+	return b, fmt.Errorf("")
+}
+
+func f() {
+	if b, err := both(); err != nil && b != nil {
+		v := b.View()
+		b.Free() //F
+		v.Use()
+	}
+}
+`},
+		{proof.Fresh, "nothing that was made here", `
+func f() {
+	b := Make()
+	g := func() {
+		b.Free() //F
+	}
+	_ = g
+	b.Use()
+}
+`},
 		{proof.Once, "freed again", `
 func f(c bool) {
 	b := Make()
@@ -194,6 +230,26 @@ func f() {
 	l := NewLoud()
 	_ = l
 	l.Close() //F
+}
+`},
+		{proof.Silent, "more than free", `
+type counted struct {
+	n     int
+	stats *struct{ live int }
+}
+
+//lastuse:effect result 0 owned
+func NewCounted() *counted
+
+func (c *counted) Close() {
+	release(c.n)
+	c.stats.live = 0
+}
+
+func f() {
+	c := NewCounted()
+	_ = c
+	c.Close() //F
 }
 `},
 		{proof.Readable, "its name is read", `
@@ -233,6 +289,20 @@ func f() {
 func f() {
 	b := Make()
 	fmt.Println(keeper{b})
+	b.Free() //F
+}
+`},
+		{proof.Callbacks, "handed to somebody", `
+type writer struct{ b *B }
+
+func (w *writer) Write(p []byte) (int, error) {
+	global = w.b
+	return len(p), nil
+}
+
+func f() {
+	b := Make()
+	fmt.Fprint(&writer{b}, "")
 	b.Free() //F
 }
 `},

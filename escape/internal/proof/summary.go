@@ -28,6 +28,7 @@ type Result struct {
 	Owned   bool  // it is owned by the caller, or zero
 	Zero    bool  // it may be zero although the call succeeded
 	OK      int   // 1 + the result that is true where it is not zero; 0: there is none
+	Beside  bool  // it may be there although the last result, an error or OK, says that it is not
 	Derived []int // of these operands it may hold a part
 	Is      []int // it may be one of these operands itself
 	Known   bool  // it holds nothing but what Owned and Derived say

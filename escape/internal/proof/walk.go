@@ -152,7 +152,9 @@ func (w *walker) run() {
 	if w.zero && w.site == nil {
 		start = older
 	}
-	w.push(w.g.enter[w.f.root], start, nil)
+	for _, fn := range w.f.fns { // a literal may run at any time: who has it is not always known
+		w.push(w.g.enter[fn], start, nil)
+	}
 	for again := true; again; { // in sweeps, in the order of the text
 		again = false
 		for n := range w.pending {
@@ -353,7 +355,7 @@ func (w *walker) define(s *set, v ssa.Value, i ssa.Instruction) *set {
 	yes := false
 	switch x := v.(type) {
 	case *ssa.MakeInterface:
-		if yes = w.holds(s, x.X); w.f.c.tells(x.X.Type()) && w.touched(s, x.X) {
+		if yes = w.holds(s, x.X); w.f.c.tells(x) && w.touched(s, x.X) {
 			s.add(w.id(markKey{kind: left, at: i})) // who prints it, or compares it, asks its methods
 		}
 	case *ssa.UnOp:

@@ -222,6 +222,7 @@ func (w *walker) free(n int, k *call, p phase, s *set, touched func(ssa.Value) b
 	case x.keep:
 		w.use(p, Dead, "it is kept alive", k.at)
 	case q == newest || q == older:
+		x.met = true
 		w.ends(n, x, k, s)
 		cont(p&^phaseMask|ours+phase(n), ptr(*s))
 	case q == freed && !x.repeatable:

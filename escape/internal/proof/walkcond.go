@@ -75,7 +75,7 @@ func (w *walker) allowed(cond ssa.Value, yes bool, p *phase, s *set) bool {
 	case *ssa.Extract:
 		// v, ok := f(): f says that v is zero if ok is not.
 		if w.site != nil && c.Tuple == w.site.at && *p&phaseMask == newest && w.g.okResult(w.site) == c.Index {
-			return yes != w.zero
+			return yes != w.zero || !w.zero && w.g.beside(w.site)
 		}
 	case *ssa.BinOp:
 		if c.Op == token.EQL || c.Op == token.NEQ {
@@ -100,8 +100,8 @@ func (w *walker) isNil(x ssa.Value, yes bool, p *phase, s *set) bool {
 	x = stored(x)
 	if e, ok := x.(*ssa.Extract); ok && w.site != nil && e.Tuple == w.site.at && isError(e.Type()) &&
 		*p&phaseMask == newest && e.Index == w.site.at.(*ssa.Call).Call.Signature().Results().Len()-1 {
-		// An error says that the others own nothing.
-		return yes != w.zero || w.zero && w.g.maybeZero(w.site)
+		// An error says that the others own nothing, but for bodies that are known to return both.
+		return yes != w.zero || w.zero && w.g.maybeZero(w.site) || !w.zero && w.g.beside(w.site)
 	}
 	if types.IsInterface(x.Type()) {
 		return true
