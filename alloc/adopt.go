@@ -11,6 +11,7 @@ import (
 type adopted struct {
 	size    int64 // bytes
 	release func()
+	next    *adopted // of those that are to be released
 }
 
 // Adopt returns a buffer that owns memory made by somebody else: n elements at device
@@ -51,29 +52,27 @@ func (s *Stream) adopt(typ any, elem uintptr, p Ptr, n int, release func()) (*he
 	}
 	defer c.leave()
 	a.release = c.tellAdopted(s, p, a.size, release)
-	e.mu.Lock()
-	e.adopted[a] = struct{}{}
-	e.mu.Unlock()
-	c.account.AddReserved(a.size)
-
 	hp := s.heap
 	c.record(hp, books.Made, p, a.size)
 	b := &block{ptr: p, size: a.size, stamp: hp.line.now(), state: stateLive, adopted: a}
 	hp.mu.Lock()
+	e.mu.Lock()
+	e.adopted[a] = struct{}{}
+	e.mu.Unlock()
+	c.account.AddReserved(a.size)
 	hp.shard.Alloc(b.size)
 	h := hp.headerFor(s.pool, b)
 	return h, s.made(hp, h, b), nil
 }
 
-// disown releases adopted memory whose work is complete. b is busy, in no list and
-// nobody else's; no lock is held.
-func (c *core) disown(hp *heap, b *block) {
-	a := b.adopted
-	if take(c.estate, &c.estate.adopted, a) {
-		c.account.AddReserved(-a.size)
-		a.release()
-	}
-	hp.mu.Lock()
+// disown forgets the adopted block b, whose work is complete, and reports whether the caller has to release
+// it: else the estate has. hp.mu is held.
+func (c *core) disown(hp *heap, b *block) bool {
+	b.state = stateBusy
 	hp.strip(b)
-	hp.mu.Unlock()
+	if !take(c.estate, &c.estate.adopted, b.adopted) {
+		return false
+	}
+	c.account.AddReserved(-b.size)
+	return true
 }

@@ -108,6 +108,7 @@ type checker struct {
 
 	mu     lockrank.Mutex[rankChecker]
 	held   quarantine
+	out    map[*block]struct{} // of the quarantine, in the hands of who looks at them
 	graves map[grave]*checked
 	order  []grave // oldest first, from next on
 	next   int
@@ -193,6 +194,7 @@ func (s *Stream) makeChecked(typ any, size int64) (*header, uint64, error) {
 	}
 	b := h.block
 	k.back = b.size - k.front - size
+	c.tellMade(&s.heap.line, b) // before anybody can look at its red zones
 	hp := b.heap()
 	hp.mu.Lock()
 	b.checked = k
@@ -248,6 +250,7 @@ func (c *core) poison(b *block, h *header) {
 // A quarantine holds freed blocks back, oldest first.
 type quarantine struct {
 	first, last *block // linked by next
+	blocks      int
 	bytes       int64
 }
 
@@ -258,6 +261,7 @@ func (q *quarantine) push(b *block) {
 		q.last.next = b
 	}
 	q.last, b.next = b, nil
+	q.blocks++
 	q.bytes += b.size
 }
 
@@ -267,6 +271,7 @@ func (q *quarantine) pop() *block {
 		q.last = nil
 	}
 	b.next = nil
+	q.blocks--
 	q.bytes -= b.size
 	return b
 }
@@ -282,25 +287,43 @@ func (k *checker) hold(b *block) {
 	k.mu.Unlock()
 }
 
-// oldest takes the block out of quarantine that has been there longest, unless at most keep bytes are there.
+// oldest takes the block into the caller's hands that has been in quarantine longest, unless at most keep bytes
+// are there.
 func (k *checker) oldest(keep int64) *block {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.held.first == nil || k.held.bytes <= keep {
 		return nil
 	}
-	return k.held.pop()
+	b := k.held.pop()
+	k.out[b] = struct{}{}
+	return b
+}
+
+// back puts b, which oldest returned, into quarantine again.
+func (k *checker) back(b *block) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.out, b)
+	k.held.push(b)
+}
+
+// discharge lets b, which oldest returned, out of quarantine. The lock of its heap is held.
+func (k *checker) discharge(b *block) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.out, b)
 }
 
 // releaseHeld lets blocks out of quarantine until at most keep bytes are left. Blocks whose poison may not be
 // written yet stay, unless wait says to wait for it. It returns what was found wrong.
 func (c *core) releaseHeld(keep int64, wait bool) error {
 	var errs []error
-	var stuck quarantine // what cannot be waited for holds nothing up
+	var stuck []*block // what cannot be waited for holds nothing up
 	for b := c.checker.oldest(keep); b != nil; b = c.checker.oldest(keep) {
 		hp := b.heap()
 		if !b.stamp.look() && (!wait || b.stamp.await() != nil) {
-			stuck.push(b)
+			stuck = append(stuck, b)
 			if wait {
 				continue
 			}
@@ -313,6 +336,7 @@ func (c *core) releaseHeld(keep int64, wait bool) error {
 			errs = append(errs, err)
 		}
 		hp.mu.Lock()
+		c.checker.discharge(b)
 		hp.shard.Unpend(b.size)
 		hp.pens -= b.size
 		b.checked = nil
@@ -323,11 +347,9 @@ func (c *core) releaseHeld(keep int64, wait bool) error {
 		}
 		hp.mu.Unlock()
 	}
-	c.checker.mu.Lock()
-	for stuck.first != nil {
-		c.checker.held.push(stuck.pop())
+	for _, b := range stuck {
+		c.checker.back(b)
 	}
-	c.checker.mu.Unlock()
 	return errors.Join(errs...)
 }
 
@@ -337,18 +359,18 @@ func (c *core) checkQuarantine() error {
 	var errs []error
 	k := c.checker
 	k.mu.Lock()
-	held := k.held
-	k.held = quarantine{}
+	n := k.held.blocks
 	k.mu.Unlock()
-	for held.first != nil {
-		b := held.pop()
+	for ; n > 0; n-- { // each once
+		b := k.oldest(0)
+		if b == nil {
+			break
+		}
 		if err := c.examine(b); err != nil {
 			errs = append(errs, err)
 			b.checked.poisoned = false // said once
 		}
-		k.mu.Lock()
-		k.held.push(b)
-		k.mu.Unlock()
+		k.back(b)
 	}
 	return errors.Join(errs...)
 }

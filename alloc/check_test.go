@@ -3,9 +3,12 @@ package alloc_test
 import (
 	"bytes"
 	"errors"
+	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -218,53 +221,72 @@ func TestCloseLooksAtLive(t *testing.T) {
 	b.Free()
 }
 
-// Checks run beside Makes and Frees of other goroutines.
-func TestCheckLiveConcurrently(t *testing.T) {
-	p := newPool(t, host.Options{}, alloc.Options{Check: true, Quarantine: 4096})
-	stop := make(chan struct{})
+// Checks find nothing beside goroutines that make, free, share, trim and adopt, whatever memory is on its way.
+func TestCheckConcurrently(t *testing.T) {
+	for name, o := range map[string]struct {
+		host host.Options
+		pool alloc.Options
+	}{
+		"mapping":  {pool: alloc.Options{Growth: alloc.Tight}},
+		"segments": {host: host.Options{NoMapping: true}, pool: alloc.Options{Segment: 1 << 20}},
+		"limit":    {pool: alloc.Options{Limit: 64 << 20, CollectWait: time.Millisecond}},
+		"checked":  {pool: alloc.Options{Check: true, Quarantine: 4096}},
+		"quarantine": {host: host.Options{NoMapping: true},
+			pool: alloc.Options{Check: true, Quarantine: 1 << 20, Segment: 1 << 20}},
+	} {
+		t.Run(name, func(t *testing.T) { checkConcurrently(t, newPool(t, o.host, o.pool)) })
+	}
+}
+
+func checkConcurrently(t *testing.T, p *alloc.Pool) {
+	const workers, rounds = 3, 10
 	var wg sync.WaitGroup
-	for range 3 {
+	var released, busy atomic.Int64
+	busy.Store(workers)
+	for w := range workers {
 		s := newStream(t, p)
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for i := 0; ; i++ {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				b, err := alloc.Make[byte](s, 1+i%5000)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				if err := b.Fill(s, byte(i)); err != nil {
-					t.Error(err)
-				}
+		wg.Go(func() {
+			defer busy.Add(-1)
+			rng := rand.New(rand.NewPCG(1, uint64(w)))
+			for i := range rounds {
+				work(t, p, s, rng)
+				b, err := alloc.Adopt[byte](s, alloc.Ptr((w+1)<<56|i<<12), 100, func() { released.Add(1) })
+				assert.NoError(t, err)
 				b.Free()
 			}
-		}()
+		})
 	}
-	for range 50 {
-		for _, e := range errsOf(p.Check()) {
-			var ce *alloc.CorruptionError
-			require.False(t, errors.As(e, &ce), "%v", e)
-		}
+	for busy.Load() > 0 {
+		assert.NoError(t, p.Check())
 	}
-	close(stop)
 	wg.Wait()
 	require.NoError(t, p.DefaultStream().Sync())
 	sound(t, p)
 	require.NoError(t, p.Close())
+	require.EqualValues(t, workers*rounds, released.Load())
 }
 
-// errsOf returns the errors that are joined in err.
-func errsOf(err error) []error {
-	if j, ok := err.(interface{ Unwrap() []error }); ok {
-		return j.Unwrap()
+// work makes a few buffers on s, uses one on another stream, frees them and trims.
+func work(t *testing.T, p *alloc.Pool, s *alloc.Stream, rng *rand.Rand) {
+	var all []alloc.Buffer[byte]
+	for range 4 {
+		n := 1 + rng.IntN(5000)
+		if rng.IntN(3) == 0 {
+			n = 1 + rng.IntN(1<<20)
+		}
+		b, err := alloc.Make[byte](s, n)
+		if !assert.NoError(t, err) {
+			return
+		}
+		assert.NoError(t, b.Fill(s, byte(n)))
+		all = append(all, b)
 	}
-	return nil
+	p.DefaultStream().Wait(s)
+	assert.NoError(t, all[0].Fill(p.DefaultStream(), 1))
+	for _, b := range all {
+		b.Free()
+	}
+	p.Trim(int64(rng.IntN(4 << 20)))
 }
 
 // A Make that fails because its red zones cannot be filled leaves no Free in the trace that has no Make.

@@ -113,8 +113,8 @@
 // Pending: freed, but used on other streams that are not known to be past the Free. It waits in a batch of
 // its heap. In Check mode, quarantine is pending too.
 //
-// Busy: in the hands of one goroutine, which may talk to the device, and in no list. There are none at a
-// stop.
+// Busy: in no list, in the hands of one goroutine, which holds core.moving and may talk to the device. There
+// are none while Check looks.
 //
 // Run: cut into slots, each of which has a state of its own.
 //
@@ -149,6 +149,7 @@
 //
 // # Lock order
 //
+//	core.moving        read: memory in one's hands that is in no list; written by who wants none to be
 //	core.mu            streams and heaps coming and going
 //	  heap.mu          what a heap has; the device is never called under it
 //	    arena.mu       what is idle, and who lies beside whom; nor under this one
@@ -164,7 +165,7 @@
 //
 // No goroutine holds the mutexes of two heaps, or of two timelines, except who stops the pool
 // (core.stopped): he takes those of all heaps, in their order, and the arena's, under core.mu. Nothing is
-// waited for under any of them.
+// waited for under any of them but core.moving, under which the device gives, moves and takes memory.
 //
 // # Adding a device
 //

@@ -91,6 +91,8 @@ func (c *core) growSegment(hp *heap, size int64) error {
 }
 
 func (c *core) newSegment(hp *heap, size int64, k kind) error {
+	c.moving.RLock()
+	defer c.moving.RUnlock()
 	if !c.claim(size) {
 		return errLimit
 	}

@@ -155,7 +155,7 @@ func (m *climber) others() *block {
 		last := o.last
 		o.mu.Unlock()
 		last.look()
-		if b := m.use(m.core.arena.steal(m.heap, o, m.need, false)); b != nil {
+		if b := m.steal(o, false); b != nil {
 			return b
 		}
 	}
@@ -166,7 +166,7 @@ func (m *climber) others() *block {
 func (m *climber) gather() *block {
 	m.core.tidyAll()
 	for _, o := range m.core.allHeaps() {
-		if b := m.use(m.core.arena.steal(m.heap, o, m.need, false)); b != nil {
+		if b := m.steal(o, false); b != nil {
 			return b
 		}
 	}
@@ -176,17 +176,20 @@ func (m *climber) gather() *block {
 // any takes what fits of what is idle, of whatever kind of segment, the stream's own included.
 func (m *climber) any() *block {
 	for _, o := range m.core.allHeaps() {
-		if b := m.use(m.core.arena.steal(m.heap, o, m.need, true)); b != nil {
+		if b := m.steal(o, true); b != nil {
 			return b
 		}
 	}
 	return nil
 }
 
-// use serves the request from the busy block b of m.need bytes, if that is not nil, and leaves the heap locked
-// then.
-func (m *climber) use(b *block) *block {
-	hp := m.heap
+// steal serves the request from what is idle of o that the stream may have now, and leaves the heap locked if
+// there is a block. With any it takes one of whatever kind.
+func (m *climber) steal(o *heap, any bool) *block {
+	hp, c := m.heap, m.core
+	c.moving.RLock()
+	defer c.moving.RUnlock()
+	b := c.arena.steal(hp, o, m.need, any)
 	if b == nil {
 		return nil
 	}
@@ -219,7 +222,7 @@ func (m *climber) order() *block {
 			continue
 		}
 		m.core.waits.Add(1)
-		if b := m.use(m.core.arena.steal(m.heap, o, m.need, true)); b != nil {
+		if b := m.steal(o, true); b != nil {
 			return b
 		}
 	}

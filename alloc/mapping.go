@@ -36,6 +36,12 @@ type room struct {
 // growMapped puts memory behind addresses of hp so that a block of size bytes fits somewhere.
 func (c *core) growMapped(hp *heap, size int64, force bool) error {
 	a := &c.arena
+	move := force || c.idleIsMuch(size)
+	if move {
+		c.tidyAll()
+	}
+	c.moving.RLock()
+	defer c.moving.RUnlock()
 	r, err := c.takeRoom(hp, size)
 	if err != nil {
 		return err
@@ -45,7 +51,7 @@ func (c *core) growMapped(hp *heap, size int64, force bool) error {
 		want = min(r.need+spare, r.hole.size)
 	}
 	done := int64(0) // bytes of the hole that have memory
-	if force || c.idleIsMuch(r.need) {
+	if move {
 		done = c.moveTo(r.hole, r.need)
 	}
 	if done < r.need {
@@ -202,10 +208,9 @@ func (c *core) mapFresh(b *block, off, n int64) (done int64, err error) {
 	return done, err
 }
 
-// moveTo puts idle extents of the pool behind the busy hole b, until n bytes of it have memory or no more are
-// to be had. It returns how many have.
+// moveTo puts idle extents of the pool, which has been tidied up, behind the busy hole b, until n bytes of it
+// have memory or no more are to be had. It returns how many have.
 func (c *core) moveTo(b *block, n int64) (done int64) {
-	c.tidyAll()
 	a := &c.arena
 	for done < n {
 		p := a.takeExtents(n-done, b.size-done)

@@ -109,16 +109,14 @@ func (hp *heap) settle() int {
 	hp.mu.Lock()
 	n, gone := hp.settleLocked()
 	hp.mu.Unlock()
-	for gone != nil {
-		b := gone
-		gone, b.next = b.next, nil
-		hp.core.disown(hp, b)
+	for ; gone != nil; gone = gone.next {
+		gone.release()
 	}
 	return n
 }
 
-// settleLocked is settle but for the adopted blocks, which it returns, linked by next.
-func (hp *heap) settleLocked() (settled int, adopted *block) {
+// settleLocked is settle but for the release of adopted memory, which it returns, linked by next.
+func (hp *heap) settleLocked() (settled int, gone *adopted) {
 	for i := 0; i < len(hp.pending); i++ {
 		q := hp.pending[i]
 		for q.first != nil && settled < settlePerLook && q.first.met() {
@@ -134,12 +132,12 @@ func (hp *heap) settleLocked() (settled int, adopted *block) {
 			settled++
 			hp.shard.Unpend(b.size)
 			hp.pens -= b.size
-			if b.adopted != nil {
-				b.state = stateBusy
-				b.next, adopted = adopted, b
-				continue
+			switch {
+			case b.adopted == nil:
+				hp.idle(b)
+			case hp.core.disown(hp, b):
+				b.adopted.next, gone = gone, b.adopted
 			}
-			hp.idle(b)
 		}
 		if q.first == nil && bits.OnesCount64(q.mask) > 1 {
 			// Sets of streams are many; only the single ones are worth keeping.
@@ -149,7 +147,7 @@ func (hp *heap) settleLocked() (settled int, adopted *block) {
 			i--
 		}
 	}
-	return settled, adopted
+	return settled, gone
 }
 
 // settleAll settles every heap. It asks the device nothing.

@@ -116,6 +116,11 @@ type core struct {
 	rungs   [numRungs]atomic.Int64
 	waits   atomic.Int64 // waits inserted between streams for the sake of memory
 
+	// moving is held, by readers, by whoever has memory in his hands that is in no list: what he gets from the
+	// device, moves, gives back, or takes from one heap to another. No code of the program's runs under
+	// it, and only in a closed pool is a stream waited for. Check holds it as the writer and so meets the pool at a stop.
+	moving lockrank.RWMutex[rankMoving]
+
 	mu      lockrank.Mutex[rankCore] // guards what follows and changes of heaps; taken before a heap's
 	spare   []*heap                  // of closed streams
 	streams map[*Stream]struct{}
@@ -195,7 +200,7 @@ func NewPool(dev Device, o Options) (*Pool, error) {
 		if err != nil {
 			return nil, fmt.Errorf("alloc: new pool: %w", err)
 		}
-		c.checker = &checker{stream: h}
+		c.checker = &checker{stream: h, out: make(map[*block]struct{})}
 		c.estate.streams[h] = struct{}{}
 	}
 	p := &Pool{core: c}

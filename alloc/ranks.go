@@ -5,6 +5,7 @@ import "github.com/lastuse/lastuse/internal/lockrank"
 // The order of the package's mutexes: one is taken only under those of lower ranks. The package comment says what
 // each guards; tests that are built with the tag lockrank check it.
 type (
+	rankMoving   struct{}
 	rankCore     struct{}
 	rankWriting  struct{}
 	rankHeap     struct{}
@@ -18,7 +19,8 @@ type (
 	rankEstate   struct{}
 )
 
-func (rankCore) Rank() int     { return lockrank.Least }
+func (rankMoving) Rank() int   { return -1 }
+func (rankCore) Rank() int     { return lockrank.Several }
 func (rankWriting) Rank() int  { return 1 }
 func (rankHeap) Rank() int     { return 2 } // page-locked memory's too
 func (rankTimeline) Rank() int { return 3 }

@@ -19,11 +19,10 @@ func (s *Stream) makeCarefully(typ any, size int64) (h *header, gen uint64, err 
 	}
 	if c.options.Check {
 		h, gen, err = s.makeChecked(typ, size)
-	} else {
-		h, gen, err = s.makeBlock(typ, size)
+	} else if h, gen, err = s.makeBlock(typ, size); err == nil {
+		c.tellMade(&s.heap.line, h.block)
 	}
 	if err == nil {
-		c.tellMade(&s.heap.line, h.block)
 		if c.trace != nil {
 			c.trace.made(s.heap.line.index, h.block.ptr, size)
 		}

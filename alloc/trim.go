@@ -37,6 +37,8 @@ func (c *core) idleBytes() int64 {
 // does not map.
 func (c *core) trimSegments(keep, most int64) (freed int64) {
 	c.tidyAll()
+	c.moving.RLock()
+	defer c.moving.RUnlock()
 	for freed < most {
 		seg := c.arena.takeSegment(c.idleBytes() - keep)
 		if seg == nil {
@@ -75,6 +77,8 @@ func (a *arena) takeSegment(room int64) *segment {
 // trimExtents unmaps idle extents until keep bytes are idle.
 func (c *core) trimExtents(keep int64) (freed int64) {
 	c.tidyAll()
+	c.moving.RLock()
+	defer c.moving.RUnlock()
 	a := &c.arena
 	for {
 		room := (c.idleBytes() - keep) &^ (c.granule - 1)

@@ -10,8 +10,8 @@ import (
 // write: in the red zones of buffers, live ones too, and in freed memory. Each such write is
 // returned once, as a [*CorruptionError]. Check does not wait for queued work, so
 // only writes that have run are found: [Stream.Sync] first. It stops the pool while it
-// looks at the books, but memory that another goroutine is getting from the device, moving or
-// giving back at that moment counts as wrong: nobody should be. It is for tests and for hunting errors.
+// looks at the books, and waits for other goroutines that are getting memory from the device, moving it or
+// giving it back. It is for tests and for hunting errors.
 func (p *Pool) Check() error {
 	c := p.core
 	var errs []error
@@ -23,6 +23,7 @@ func (p *Pool) Check() error {
 		errs = append(errs, c.checkLive(), c.checkQuarantine())
 	}
 	w := walk{core: c, seen: make(map[*block]bool), pens: make(map[*heap]int64)}
+	c.moving.Lock()
 	c.stopped(func() {
 		for _, hp := range c.allHeaps() {
 			w.heap(hp)
@@ -33,6 +34,7 @@ func (p *Pool) Check() error {
 		}
 		w.totals()
 	})
+	c.moving.Unlock()
 	if hp := c.pinned.Load(); hp != nil {
 		errs = append(errs, hp.check())
 	}
@@ -108,6 +110,10 @@ func (w *walk) held(k *checker) {
 		defer k.mu.Unlock()
 		for b := k.held.first; b != nil; b = b.next {
 			w.listed(b, statePending, "quarantine")
+			w.pens[b.heap()] += b.size
+		}
+		for b := range k.out {
+			w.listed(b, statePending, "quarantine, out of it,")
 			w.pens[b.heap()] += b.size
 		}
 	}

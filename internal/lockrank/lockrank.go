@@ -6,16 +6,15 @@
 //
 //	go test -tags lockrank ./alloc/
 //
-// Who holds the mutex of the least rank of all that a goroutine holds, and that is [Least], may take several
-// of one rank: he is alone in doing so.
+// Who holds a mutex of rank [Several] may take several of one rank: he is alone in doing so.
 package lockrank
 
 // A Rank is a type whose zero value says which rank it stands for.
 type Rank interface{ Rank() int }
 
 const (
-	// Least is the rank under which several mutexes of one rank may be held.
-	Least = 0
+	// Several is the rank under which several mutexes of one rank may be held.
+	Several = 0
 	// Shard is the least rank of a lock under which counters are written, but in package alloc, whose heaps
 	// have one of their own. Books is that of all mutexes of package books: they are taken last.
 	Shard, Books = 90, 100

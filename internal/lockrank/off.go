@@ -9,3 +9,6 @@ const On = false
 
 // A Mutex is a mutex of rank R.
 type Mutex[R Rank] struct{ sync.Mutex }
+
+// An RWMutex is one that readers share.
+type RWMutex[R Rank] struct{ sync.RWMutex }

@@ -21,12 +21,7 @@ type Mutex[R Rank] struct{ mu sync.Mutex }
 var held sync.Map // int64 to *[]int
 
 // Lock is like sync.Mutex.Lock.
-func (m *Mutex[R]) Lock() {
-	ranks := mine()
-	check(*ranks, rank[R]())
-	m.mu.Lock()
-	*ranks = append(*ranks, rank[R]())
-}
+func (m *Mutex[R]) Lock() { take[R](m.mu.Lock) }
 
 // TryLock is like sync.Mutex.TryLock. It waits for nobody, so any order will do.
 func (m *Mutex[R]) TryLock() bool {
@@ -39,7 +34,34 @@ func (m *Mutex[R]) TryLock() bool {
 }
 
 // Unlock is like sync.Mutex.Unlock. It panics if another goroutine has the mutex.
-func (m *Mutex[R]) Unlock() {
+func (m *Mutex[R]) Unlock() { drop[R](m.mu.Unlock) }
+
+// An RWMutex is one that readers share. A goroutine reads once at a time: the second time it could wait for a
+// writer who waits for it.
+type RWMutex[R Rank] struct{ mu sync.RWMutex }
+
+// Lock is like sync.RWMutex.Lock.
+func (m *RWMutex[R]) Lock() { take[R](m.mu.Lock) }
+
+// Unlock is like sync.RWMutex.Unlock.
+func (m *RWMutex[R]) Unlock() { drop[R](m.mu.Unlock) }
+
+// RLock is like sync.RWMutex.RLock.
+func (m *RWMutex[R]) RLock() { take[R](m.mu.RLock) }
+
+// RUnlock is like sync.RWMutex.RUnlock.
+func (m *RWMutex[R]) RUnlock() { drop[R](m.mu.RUnlock) }
+
+// take calls lock and notes that the goroutine holds a mutex of rank R.
+func take[R Rank](lock func()) {
+	ranks := mine()
+	check(*ranks, rank[R]())
+	lock()
+	*ranks = append(*ranks, rank[R]())
+}
+
+// drop notes that it does not any more and calls unlock.
+func drop[R Rank](unlock func()) {
 	ranks := mine()
 	i := slices.Index(*ranks, rank[R]())
 	if i < 0 {
@@ -49,7 +71,7 @@ func (m *Mutex[R]) Unlock() {
 	if len(*ranks) == 0 {
 		held.Delete(goroutine())
 	}
-	m.mu.Unlock()
+	unlock()
 }
 
 func rank[R Rank]() int {
@@ -65,7 +87,7 @@ func mine() *[]int {
 // check panics if a mutex of rank r must not be taken by who holds those of some ranks.
 func check(ranks []int, r int) {
 	for _, h := range ranks {
-		if h > r || h == r && slices.Min(ranks) != Least {
+		if h > r || h == r && !slices.Contains(ranks, Several) {
 			panic(fmt.Sprintf("lockrank: rank %d is taken under ranks %d", r, ranks))
 		}
 	}

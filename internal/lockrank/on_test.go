@@ -9,14 +9,14 @@ import (
 )
 
 type (
-	least struct{}
-	low   struct{}
-	high  struct{}
+	several struct{}
+	low     struct{}
+	high    struct{}
 )
 
-func (least) Rank() int { return Least }
-func (low) Rank() int   { return 1 }
-func (high) Rank() int  { return 2 }
+func (several) Rank() int { return Several }
+func (low) Rank() int     { return 1 }
+func (high) Rank() int    { return 2 }
 
 func TestOrder(t *testing.T) {
 	var a, b Mutex[low]
@@ -44,11 +44,33 @@ func TestOrder(t *testing.T) {
 	<-done
 	a.Unlock()
 
-	var all Mutex[least]
+	var all Mutex[several]
 	all.Lock()
 	a.Lock()
-	assert.NotPanics(t, b.Lock, "under the least")
+	assert.NotPanics(t, b.Lock, "by who may have several")
 	b.Unlock()
 	a.Unlock()
 	all.Unlock()
+}
+
+func TestReaders(t *testing.T) {
+	var m RWMutex[low]
+	var under Mutex[high]
+	m.RLock()
+	under.Lock()
+	assert.Panics(t, m.RLock, "a reader twice")
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		m.RLock()
+		m.RUnlock()
+	}()
+	<-done
+	m.RUnlock()
+	assert.Panics(t, m.Lock, "the wrong way round")
+	under.Unlock()
+
+	m.Lock()
+	assert.Panics(t, m.RLock, "the writer reads")
+	m.Unlock()
 }
