@@ -638,8 +638,8 @@ func (c *checker) asks(t types.Type, seen *typeutil.Map) bool {
 	}
 	switch u := t.Underlying().(type) {
 	case *types.Struct:
-		for i := range u.NumFields() {
-			if c.asks(u.Field(i).Type(), seen) {
+		for i := range u.NumFields() { // nobody can ask a field that it may not name
+			if f := u.Field(i); (f.Exported() || f.Embedded()) && c.asks(f.Type(), seen) {
 				return true
 			}
 		}
