@@ -106,6 +106,14 @@ func (c *checker) declaration(d *differ) {
 // hoisted judges what is computed earlier than it was.
 func (c *checker) hoisted(d *differ) {
 	shared := sharedVars(d.decl, c.info)
+	for _, e := range d.edits {
+		if e.kind != Named {
+			continue
+		}
+		if slices.ContainsFunc(e.stmt.(*ast.AssignStmt).Rhs, func(x ast.Expr) bool { return c.info.Types[x].Value != nil }) {
+			e.fail(&Reason{Rule: Same, Words: "a constant has another type under a name", At: c.position(e.stmt.Pos())})
+		}
+	}
 	for _, h := range d.hoists {
 		why := c.hoistFault(h, shared)
 		for _, e := range d.edits {

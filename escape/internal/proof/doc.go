@@ -42,8 +42,9 @@
 //
 // Same. The new tree without what was put in is the old tree: on syntax, so that no
 // resolution can hide a difference. A name that was made for an expression is read once,
-// where the expression stood; nothing that is evaluated before it there calls, receives, or
-// may panic, and no variable is read there that a call might change. A free that was taken
+// where the expression stood; all that is evaluated before it there is on a list of what neither calls,
+// receives, reads through a pointer, may panic nor runs a statement, and no variable is read there that a
+// call might change. A free that was taken
 // out is put back into the text that is proven, and shown to come after another on all paths.
 //
 // Fresh. Whatever F frees may be is a whole result of a site, or zero; parameters, views and

@@ -32,39 +32,145 @@ func (c *checker) hoistFault(h *hoist, shared map[types.Object]bool) string {
 	if slices.ContainsFunc(h.subs, untypedShift) {
 		return "the type of a shift comes from where it stands"
 	}
-	last := h.read[len(h.read)-1]
+	a := ahead{c.info, ours, shared, h.read[len(h.read)-1], map[ast.Expr]bool{}}
+	return a.of(h.stmt)
+}
+
+// ahead looks at what a statement evaluates before the last of the names that were made for it.
+type ahead struct {
+	info   *types.Info
+	ours   map[*ast.Ident]bool
+	shared map[types.Object]bool
+	last   *ast.Ident
+	called map[ast.Expr]bool // methods of interfaces
+}
+
+// of returns what could affect the value of a name, or see that it is computed before n; "" if nothing
+// could. All that is not listed could.
+func (a ahead) of(n ast.Node) string {
 	why := ""
-	ast.Inspect(h.stmt, func(n ast.Node) bool {
-		if n == nil || why != "" || n.Pos() > last.Pos() {
+	ast.Inspect(n, func(n ast.Node) bool {
+		if n == nil || why != "" || n.Pos() > a.last.Pos() {
 			return false
 		}
+		if x, ok := n.(ast.Expr); ok {
+			if a.info.Types[x].IsType() {
+				return false
+			}
+			why = a.expr(x)
+			_, lit := n.(*ast.FuncLit)
+			return !lit
+		}
+		before := func(s ast.Node) bool { return s.Pos().IsValid() && s.End() <= a.last.Pos() }
 		switch x := n.(type) {
-		case *ast.CallExpr:
-			if last.End() > x.End() && !c.info.Types[x.Fun].IsType() {
-				why = "a call comes before the value that is computed first"
+		case *ast.ReturnStmt, *ast.AssignStmt, *ast.ExprStmt, *ast.SendStmt, *ast.DeferStmt, *ast.GoStmt, *ast.RangeStmt,
+			*ast.DeclStmt, *ast.GenDecl, *ast.ValueSpec:
+			return true
+		case *ast.IfStmt:
+			if (x.Init == nil || !before(x.Init)) && !before(x.Cond) {
+				return true
 			}
-		case *ast.IndexExpr, *ast.IndexListExpr, *ast.SliceExpr, *ast.StarExpr, *ast.TypeAssertExpr:
-			if _, fn := c.info.TypeOf(x.(ast.Expr)).(*types.Signature); !fn && !c.info.Types[x.(ast.Expr)].IsType() {
-				why = "what comes before the value that is computed first may panic"
+		case *ast.SwitchStmt:
+			if x.Init == nil || !before(x.Init) {
+				return true
 			}
-		case *ast.UnaryExpr:
-			if x.Op == token.ARROW || x.Op == token.AND {
-				why = "a receive or an address comes before the value that is computed first"
-			}
-		case *ast.BinaryExpr:
-			if x.Op == token.QUO || x.Op == token.REM {
-				why = "a division comes before the value that is computed first"
-			}
-		case *ast.FuncLit:
-			return false
-		case *ast.Ident:
-			if !ours[x] && shared[c.info.Uses[x]] {
-				why = "variable " + x.Name + ", which others may change, is read before the value that is computed first"
+		case *ast.ForStmt:
+			if x.Init != nil && !before(x.Init) {
+				return true
 			}
 		}
-		return true
+		why = "a statement, or a part of one, comes before the value that is computed first"
+		return false
 	})
 	return why
+}
+
+// expr is of for one expression, without its operands.
+func (a ahead) expr(x ast.Expr) string {
+	done := x.End() <= a.last.Pos() // it is computed before the name is read
+	const panics = "what comes before the value that is computed first may panic"
+	switch x := x.(type) {
+	case *ast.BasicLit, *ast.ParenExpr, *ast.FuncLit, *ast.KeyValueExpr, *ast.CompositeLit:
+		return ""
+	case *ast.Ident:
+		if !a.ours[x] && a.shared[a.info.Uses[x]] {
+			return "variable " + x.Name + ", which others may change, is read before the value that is computed first"
+		}
+		return ""
+	case *ast.SelectorExpr:
+		s := a.info.Selections[x]
+		if s == nil || !done || !s.Indirect() && (s.Kind() == types.FieldVal || !types.IsInterface(s.Recv())) {
+			return ""
+		}
+		if s.Kind() == types.MethodVal && len(s.Index()) == 1 && (pointerMethod(s) || a.called[x]) {
+			return "" // only the pointer is read, or the call panics, behind its operands
+		}
+		return "what a pointer leads to is read before the value that is computed first"
+	case *ast.CallExpr:
+		if !done {
+			a.called[x.Fun] = types.IsInterface(a.info.TypeOf(receiver(x.Fun)))
+			return ""
+		}
+		if !a.info.Types[x.Fun].IsType() {
+			return "a call comes before the value that is computed first"
+		}
+		if _, slice := a.info.TypeOf(x.Args[0]).Underlying().(*types.Slice); slice && !isSlice(a.info.TypeOf(x)) {
+			return panics
+		}
+		return ""
+	case *ast.UnaryExpr:
+		if x.Op == token.ARROW || x.Op == token.AND {
+			return "a receive or an address comes before the value that is computed first"
+		}
+		return ""
+	case *ast.BinaryExpr:
+		if done && !safe(x.Op, a.info.TypeOf(x.X)) {
+			return panics
+		}
+		return ""
+	}
+	if _, fn := a.info.TypeOf(x).(*types.Signature); fn {
+		if _, index := x.(*ast.IndexExpr); index {
+			return "" // an instance
+		}
+	}
+	return panics
+}
+
+// safe reports whether an operation on operands of type t cannot panic.
+func safe(op token.Token, t types.Type) bool {
+	switch op {
+	case token.QUO, token.REM, token.SHL, token.SHR:
+		return false
+	case token.EQL, token.NEQ:
+		b, ok := t.Underlying().(*types.Basic)
+		_, pointer := t.Underlying().(*types.Pointer)
+		return pointer || ok && b.Kind() != types.Invalid
+	}
+	return true
+}
+
+// receiver returns what stands before the last dot of a call's function.
+func receiver(fun ast.Expr) ast.Expr {
+	if s, ok := fun.(*ast.SelectorExpr); ok {
+		return s.X
+	}
+	return fun
+}
+
+func pointerMethod(s *types.Selection) bool {
+	_, ok := s.Obj().(*types.Func).Signature().Recv().Type().(*types.Pointer)
+	return ok
+}
+
+func isSlice(t types.Type) bool {
+	switch u := t.Underlying().(type) {
+	case *types.Slice:
+		return true
+	case *types.Basic:
+		return u.Info()&types.IsString != 0
+	}
+	return false
 }
 
 // untypedShift reports whether e has a shift outside of calls, whose type may depend on
