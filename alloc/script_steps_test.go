@@ -32,6 +32,9 @@ var scriptSteps = []struct {
 	{2, (*script).query, false},
 	{1, (*script).trim, false},
 	{1, (*script).replace, true},
+	{1, (*script).wrap, true},
+	{1, (*script).capture, true},
+	{1, (*script).syncContext, false},
 	{2, (*script).held, false},
 	{2, (*script).heldWrite, false},
 	{1, (*script).freeMeanwhile, false},
@@ -46,7 +49,7 @@ var scriptSteps = []struct {
 
 // choose sets what the script does: programs that do everything seldom do one thing often enough.
 func (m *script) choose() {
-	mask := uint32(m.next()) | uint32(m.next())<<8 | uint32(m.next())<<16
+	mask := uint32(m.next()) | uint32(m.next())<<8 | uint32(m.next())<<16 | uint32(m.next())<<24
 	for i, s := range scriptSteps {
 		if i < 3 || mask>>i&1 != 0 {
 			for range s.often {
@@ -129,7 +132,7 @@ func (m *script) free() {
 		m.foreignWrite(b, how)
 	}
 	if how%3 == 0 && !b.gone {
-		s := m.streams[int(how)%len(m.streams)]
+		s := m.at(int(how))
 		m.toRead(s, b, how)
 		m.verify(s, b)
 	}
@@ -198,43 +201,7 @@ func (m *script) copyOut() {
 	}
 }
 
-func (m *script) wait()  { m.stream().Wait(m.stream()) }
-func (m *script) sync()  { m.fail(m.stream().Sync()) }
-func (m *script) query() { m.stream().Record().Query() }
-func (m *script) trim()  { m.pool.Trim(int64(m.next()) << 12) }
-
-// replace closes a stream and makes a new one.
-func (m *script) replace() {
-	i := int(m.next()) % len(m.streams)
-	if i == 0 {
-		return
-	}
-	s := m.streams[i]
-	m.fail(s.Close())
-	m.streams[i] = newStream(m.t, m.pool)
-	m.over(s)
-}
-
-// over forgets that anybody must be behind s, which is closed.
-func (m *script) over(s *alloc.Stream) {
-	is := func(u use) bool { return u.stream == s }
-	for _, b := range m.buffers {
-		if b.maker == s {
-			b.maker = nil
-		}
-		if is(b.writer) {
-			b.writer = use{}
-		}
-		b.readers = slices.DeleteFunc(b.readers, is)
-		b.held = slices.DeleteFunc(b.held, func(h *alloc.Stream) bool { return h == s })
-	}
-	for _, h := range m.pinned {
-		if is(h.writer) {
-			h.writer = use{}
-		}
-		h.readers = slices.DeleteFunc(h.readers, is)
-	}
-}
+func (m *script) trim() { m.pool.Trim(int64(m.next()) << 12) }
 
 // held gives the address of a buffer away for a stream. Somebody may use it there until the Free.
 func (m *script) held() {
@@ -257,7 +224,7 @@ func (m *script) heldWrite() {
 
 // foreignWrite enqueues work on the device behind the pool's back.
 func (m *script) foreignWrite(b *scriptBuffer, how byte) {
-	s := b.held[int(how>>4)%len(b.held)]
+	s := m.uncaptured(b.held[int(how>>4)%len(b.held)])
 	m.toWrite(s, b, how)
 	m.fail(m.late.Fill(s.LaunchHandle(), b.Ptr(s), uint32(how|1), 1, int64(b.Len())))
 	m.wrote(s, b, how|1, how>>3)
@@ -370,122 +337,4 @@ func (m *script) reopen() {
 	}
 	m.pinned = nil
 	m.open(len(m.streams))
-}
-
-// makePinned makes page-locked memory, which the host fills at once.
-func (m *script) makePinned() {
-	if len(m.pinned) >= 6 {
-		return
-	}
-	h, err := alloc.MakePinned[byte](m.pool, [...]int{512, 130 << 10}[m.next()%2])
-	if err != nil {
-		if !errors.Is(err, alloc.ErrOutOfMemory) {
-			m.fail(err)
-		}
-		return
-	}
-	x := &scriptPinned{Pinned: h}
-	m.pinned = append(m.pinned, x)
-	m.fillPinned(x, m.next())
-}
-
-func (m *script) fillPinned(x *scriptPinned, fill byte) {
-	all := x.Slice()
-	for i := range all {
-		all[i] = fill
-	}
-	x.fill = fill
-}
-
-func (m *script) pickPinned() *scriptPinned {
-	if x := int(m.next()); len(m.pinned) > 0 {
-		return m.pinned[x%len(m.pinned)]
-	}
-	return nil
-}
-
-// copyPinned enqueues a copy from page-locked memory to a buffer, or back, and does not wait for it.
-func (m *script) copyPinned() {
-	if h, b := m.pickPinned(), m.pick(); h != nil && b != nil {
-		m.transfer(h, b, m.stream(), m.next())
-	}
-}
-
-func (m *script) transfer(h *scriptPinned, b *scriptBuffer, s *alloc.Stream, how byte) {
-	out := how%4 == 0
-	if out && (!b.known || b.Len() < h.Len()) {
-		return
-	}
-	if m.toRead(s, b, how>>1); !out {
-		m.toWrite(s, b, how>>1)
-	}
-	m.behind(s, h.writer, how>>2)
-	if out {
-		for _, u := range h.readers {
-			m.behind(s, u, how>>2)
-		}
-	}
-	p, err := s.Begin(nil, b.Arg())
-	if err != nil {
-		m.fail(err)
-		return
-	}
-	use, err := alloc.BeginPinned(s, h.Pinned)
-	m.fail(err)
-	to, from, n := p[0].Ptr, alloc.Ptr(uintptr(use.Ptr)), min(h.Len(), b.Len())
-	if out {
-		to, from = from, to
-	}
-	m.fail(m.late.Copy(s.LaunchHandle(), to, from, int64(n)))
-	use.End()
-	s.End(b.Arg())
-	if out {
-		h.fill, h.writer, h.readers = b.fill, m.used(s, how>>4), nil
-		m.has(s, b, how>>3)
-	} else {
-		m.fail(b.View(n, b.Len()).Fill(s, h.fill))
-		m.wrote(s, b, h.fill, how>>3)
-		h.readers = append(h.readers, m.used(s, how>>4))
-	}
-}
-
-// upload copies what it has in page-locked memory to buffers on several streams, and frees it at once.
-func (m *script) upload() {
-	if m.makePinned(); len(m.pinned) == 0 {
-		return
-	}
-	h := m.pinned[len(m.pinned)-1]
-	for range 2 + m.next()%3 {
-		if b := m.pick(); b != nil {
-			m.transfer(h, b, m.stream(), m.next()|1)
-		}
-	}
-	h.Free()
-	m.pinned = m.pinned[:len(m.pinned)-1]
-}
-
-// freePinned frees page-locked memory that work may still have.
-func (m *script) freePinned() {
-	if h := m.pickPinned(); h != nil {
-		h.Free()
-		m.pinned = slices.DeleteFunc(m.pinned, func(x *scriptPinned) bool { return x == h })
-	}
-}
-
-// writePinned compares page-locked memory and fills it anew, when the work with it is over.
-func (m *script) writePinned() {
-	if h := m.pickPinned(); h != nil {
-		for _, u := range append(h.readers, h.writer) {
-			switch {
-			case u.stream == nil:
-			case u.noted:
-				m.fail(u.event.Sync())
-			default:
-				m.fail(u.stream.Sync())
-			}
-		}
-		h.writer, h.readers = use{}, nil
-		m.compare("in page-locked memory", h.Slice(), h.fill)
-		m.fillPinned(h, m.next())
-	}
 }

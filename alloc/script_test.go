@@ -21,14 +21,12 @@ import (
 // buffer must hold, and which streams have used it since when: contents are compared on the device, when the
 // work's turn comes. After each step the books must balance, and every invariant that Check knows must hold.
 type script struct {
-	t     testing.TB
-	bytes []byte
-
-	host    *host.Device
-	late    *alloctest.Late
-	order   *alloctest.Order
+	*rig
+	t       testing.TB
+	bytes   []byte
 	options alloc.Options
 	pool    *alloc.Pool
+	twin    *script // on another pool of the same device, or nil: each takes some of the steps
 
 	streams []*alloc.Stream // the first one is the default stream
 	buffers []*scriptBuffer
@@ -38,9 +36,18 @@ type script struct {
 	foreign int64 // bytes adopted
 	steps   []func(*script)
 	taken   int
-	older   bool  // a pool that was closed has memory
 	share   int64 // how many share the memory: see storm
-	wrong   *verdict
+}
+
+// A rig is a device and what the scripts on it share.
+type rig struct {
+	host     *host.Device
+	late     *alloctest.Late
+	order    *alloctest.Order
+	handles  []uintptr // streams that are no pool's, for all pools to wrap
+	captured uintptr   // the handle of the stream that is being captured, or 0
+	older    bool      // a pool that was closed has memory
+	wrong    verdict
 }
 
 // A use is what a stream was given; since then it may have been given more.
@@ -72,8 +79,8 @@ type scriptPinned struct {
 }
 
 func newScript(t testing.TB, text []byte) *script {
-	m := &script{t: t, bytes: text, share: 1, wrong: new(verdict)}
-	options, more := m.next(), m.next()
+	m := &script{rig: new(rig), t: t, bytes: text, share: 1}
+	options, more, twins := m.next(), m.next(), m.next()%8 == 0
 	var err error
 	m.host, err = host.Open(host.Options{Capacity: 4 << 20, Granularity: 64 << 10, NoMapping: options&1 != 0})
 	require.NoError(t, err)
@@ -90,6 +97,11 @@ func newScript(t testing.TB, text []byte) *script {
 	}
 	if options&128 != 0 {
 		m.options.Keep = 256 << 10
+	}
+	if twins {
+		m.share = 2
+		m.twin = &script{rig: m.rig, t: t, share: 2, options: m.options, twin: m}
+		m.twin.open(3)
 	}
 	m.open(3 + int(more>>6))
 	m.choose()
@@ -144,8 +156,14 @@ func (m *script) next() byte {
 // run runs the script, and reports what is wrong.
 func (m *script) run() error {
 	for len(m.bytes) > 0 && m.wrong.get() == nil {
-		m.step()
-		m.check()
+		turn := m
+		if m.twin != nil && m.next()%2 == 1 {
+			turn = m.twin
+			turn.bytes, turn.steps = m.bytes, m.steps
+		}
+		turn.step()
+		turn.check()
+		m.bytes = turn.bytes
 	}
 	if m.wrong.get() == nil {
 		m.finish()
@@ -155,7 +173,10 @@ func (m *script) run() error {
 }
 
 // stream takes a stream that the script chooses.
-func (m *script) stream() *alloc.Stream { return m.streams[int(m.next())%len(m.streams)] }
+func (m *script) stream() *alloc.Stream { return m.at(int(m.next())) }
+
+// at returns one of the streams, which is not being captured any more.
+func (m *script) at(i int) *alloc.Stream { return m.uncaptured(m.streams[i%len(m.streams)]) }
 
 // used returns the use of what s has just been given.
 func (m *script) used(s *alloc.Stream, how byte) use {
@@ -168,6 +189,9 @@ func (m *script) used(s *alloc.Stream, how byte) use {
 
 // behind puts s behind a use, in one of the ways there are.
 func (m *script) behind(s *alloc.Stream, u use, how byte) {
+	if !u.noted || how%8 > 5 {
+		m.uncaptured(u.stream)
+	}
 	switch {
 	case u.stream == nil || u.stream == s:
 	case u.noted && how%8 == 0:
@@ -280,7 +304,7 @@ func (m *script) check() {
 		{"idle is not negative", st.Idle >= 0},
 		{"live buffers are counted", st.Buffers >= live && st.Buffers <= live+int64(m.dropped)},
 		{"the limit holds", m.options.Limit == 0 || st.Reserved-m.foreign <= m.options.Limit},
-		{"reserved is what the device gave", m.older || st.Reserved+st.PinnedReserved == m.host.Used()},
+		{"reserved is what the device gave", m.older || m.reserved()+m.twin.reserved() == m.host.Used()},
 	} {
 		if !c.ok {
 			m.fail(fmt.Errorf("the books: %s: %d live buffers, %+v, device %d", c.what, live, st, m.host.Used()))
@@ -288,8 +312,36 @@ func (m *script) check() {
 	}
 }
 
-// finish compares everything, frees it, and closes the pool: the device must have everything again.
+// reserved returns what the pool has from the device. A script that is not there has none.
+func (m *script) reserved() int64 {
+	if m == nil {
+		return 0
+	}
+	st := m.pool.Stats()
+	return st.Reserved + st.PinnedReserved
+}
+
+// finish ends all scripts on the device, which must have everything again then.
 func (m *script) finish() {
+	dropped := m.dropped
+	if m.end(); m.twin != nil {
+		m.twin.end()
+		dropped += m.twin.dropped
+	}
+	if m.wrong.get() != nil || dropped > 0 {
+		return
+	}
+	if m.host.Used() != 0 {
+		m.fail(fmt.Errorf("%d bytes are left", m.host.Used()))
+	}
+	for _, h := range m.handles {
+		m.fail(m.order.DestroyStream(h)) // which says if work is left
+	}
+}
+
+// end compares everything, frees it, and closes the pool.
+func (m *script) end() {
+	m.uncapture()
 	for i, b := range m.buffers {
 		if !b.gone {
 			s := m.streams[i%len(m.streams)]
@@ -310,13 +362,11 @@ func (m *script) finish() {
 		m.fail(s.Sync())
 	}
 	m.close()
-	if m.wrong.get() == nil && m.dropped == 0 && m.host.Used() != 0 {
-		m.fail(fmt.Errorf("%d bytes are left", m.host.Used()))
-	}
 }
 
 // close closes the pool, which may say that buffers are live.
 func (m *script) close() {
+	m.uncapture()
 	if err := m.pool.Close(); err != nil && !errors.Is(err, alloc.ErrLive) {
 		m.fail(err)
 	}

@@ -107,11 +107,17 @@ func (s *Stream) Wait(t *Stream) {
 		panic(fmt.Errorf("alloc: wait: stream %w", ErrClosed))
 	}
 	defer s.core.leave()
-	if err := s.heap.line.follow(&t.heap.line); err != nil {
+	err := s.heap.line.follow(&t.heap.line)
+	if err != nil && !errors.Is(err, ErrCapturing) {
 		// Without the event the order can still be had the slow way.
 		if err2 := t.heap.line.sync(); err2 != nil {
-			s.heap.line.fail(fmt.Errorf("alloc: wait: %w", errors.Join(err, err2)))
+			err = errors.Join(err, err2)
+		} else {
+			err = nil
 		}
+	}
+	if err != nil {
+		s.heap.line.fail(fmt.Errorf("alloc: wait: %w", err))
 	}
 }
 
@@ -121,11 +127,14 @@ func (s *Stream) Sync() error {
 	if s.none() {
 		return fmt.Errorf("alloc: sync: %w", errNoStream)
 	}
-	if s.closed.Load() || !s.core.estate.enter() {
+	if !s.core.estate.enter() {
 		return fmt.Errorf("alloc: sync: stream %w", ErrClosed)
 	}
 	defer s.core.leave()
-	err := errors.Join(s.heap.line.sync(), s.heap.line.failure())
+	open, err := s.wait()
+	if !open {
+		return fmt.Errorf("alloc: sync: stream %w", ErrClosed)
+	}
 	s.core.settleAll()
 	if keep := s.core.options.Keep; keep > 0 {
 		s.core.trim(keep)
@@ -136,8 +145,22 @@ func (s *Stream) Sync() error {
 	return nil
 }
 
+// wait waits for the work on s, and Close for wait. It reports false if s is closed.
+func (s *Stream) wait() (open bool, err error) {
+	l := &s.heap.line
+	if !l.visit() {
+		return false, nil
+	}
+	defer l.left()
+	if s.closed.Load() { // l may be another stream's by now
+		return false, nil
+	}
+	return true, errors.Join(l.sync(), l.failure())
+}
+
 // SyncContext is like [Stream.Sync], but gives up when ctx is done, with the error of
-// ctx. The work goes on.
+// ctx. The work goes on, and so may a goroutine that waits for it, as no device can be told to stop
+// waiting; [Stream.Close] waits for that one too.
 func (s *Stream) SyncContext(ctx context.Context) error {
 	if s.none() {
 		return fmt.Errorf("alloc: sync: %w", errNoStream)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -183,5 +185,79 @@ func TestWrapStream(t *testing.T) {
 	b.Free()
 	require.NoError(t, s.Close())
 	require.NoError(t, dev.Sync(h), "the stream itself is not ours to destroy")
+	require.NoError(t, p.Close())
+}
+
+// A stream that is being captured is in no order with others: the event and the wait would be the graph's, and
+// the other stream would be captured too.
+func TestOrderDuringCapture(t *testing.T) {
+	h, err := host.Open(host.Options{NoMapping: true, Capacity: 1 << 20})
+	require.NoError(t, err)
+	late := alloctest.NewLate(h, 1)
+	p, err := alloc.NewPool(ordered(t, late), alloc.Options{Segment: 1 << 20, CollectWait: time.Millisecond})
+	require.NoError(t, err)
+	s, u := newStream(t, p), newStream(t, p)
+	b := mustMake[byte](t, s, 1<<20)
+	require.NoError(t, b.Fill(s, 1))
+	b.Free()
+
+	require.NoError(t, late.SetCapturing(s.Handle(), true))
+	_, err = alloc.Make[byte](u, 1<<20)
+	require.ErrorIs(t, err, alloc.ErrOutOfMemory, "only s has some")
+	u.Wait(s)
+	require.ErrorIs(t, u.Sync(), alloc.ErrCapturing)
+	require.NoError(t, u.Sync(), "said once")
+	require.NoError(t, late.SetCapturing(s.Handle(), false))
+
+	b = mustMake[byte](t, u, 1<<20)
+	require.NoError(t, late.SetCapturing(u.Handle(), true))
+	u.Wait(s)
+	require.NoError(t, late.SetCapturing(u.Handle(), false))
+	require.ErrorIs(t, u.Sync(), alloc.ErrCapturing)
+	b.Free()
+	require.NoError(t, late.Faults())
+	require.NoError(t, p.Close())
+}
+
+// lingering is a device whose first Sync waits until it is let go.
+type lingering struct {
+	*host.Device
+	asked atomic.Bool
+	gate  chan struct{}
+}
+
+func (d *lingering) Sync(s uintptr) error {
+	if !d.asked.Swap(true) {
+		<-d.gate
+	}
+	return d.Device.Sync(s)
+}
+
+// Close waits for a SyncContext that has given up: somebody is still at work with the stream.
+func TestSyncContextMeetsClose(t *testing.T) {
+	dev, err := host.Open(host.Options{})
+	require.NoError(t, err)
+	d := &lingering{Device: dev, gate: make(chan struct{})}
+	p, err := alloc.NewPool(ordered(t, d), alloc.Options{})
+	require.NoError(t, err)
+	s := newStream(t, p)
+	ctx, cancel := context.WithCancel(t.Context())
+	given := make(chan error)
+	go func() { given <- s.SyncContext(ctx) }()
+	for !d.asked.Load() {
+		runtime.Gosched()
+	}
+	cancel()
+	require.ErrorIs(t, <-given, context.Canceled)
+	closed := make(chan error)
+	go func() { closed <- s.Close() }()
+	select {
+	case <-closed:
+		t.Fatal("the stream is destroyed while the device waits for it")
+	case <-time.After(5 * time.Millisecond):
+	}
+	close(d.gate)
+	require.NoError(t, <-closed)
+	require.ErrorIs(t, s.Sync(), alloc.ErrClosed)
 	require.NoError(t, p.Close())
 }

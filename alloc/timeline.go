@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/lastuse/lastuse/internal/lockrank"
 )
@@ -230,7 +231,7 @@ func (t *timeline) failure() error {
 // over reports whether the stream is closed and all its work has run.
 func (t *timeline) over() bool { return t.done.Load() == math.MaxUint64 }
 
-// visit lets somebody enqueue work on the stream who does not own it, until left. It reports false if the
+// visit lets somebody enqueue work on the stream who does not own it, or wait for it, until left. It reports false if the
 // stream is closed, or about to be.
 func (t *timeline) visit() bool {
 	t.mu.Lock()
@@ -256,6 +257,7 @@ func (t *timeline) leave() {
 	for t.leaving = true; t.visitors > 0; {
 		t.mu.Unlock()
 		runtime.Gosched()
+		time.Sleep(20 * time.Microsecond)
 		t.mu.Lock()
 	}
 }
@@ -306,6 +308,10 @@ func (t *timeline) follow(u *timeline) error {
 			return nil
 		}
 		return errNotObservable
+	}
+	if t.capturing() || u.capturing() {
+		u.mu.Unlock()
+		return ErrCapturing // the event, or the wait, would be of the graph, and both streams would be captured
 	}
 	n := u.epoch.Add(1) // like sync's
 	c.calls.Add(1)

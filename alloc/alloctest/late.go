@@ -48,6 +48,8 @@ type lateStream struct {
 	queue  []*lateWork
 	ran    uint64 // what has run
 	told   uint64 // what somebody has been told to be over
+
+	captured bool // see Late.SetCapturing
 }
 
 // A lateMark is the work of a stream up to a number.
@@ -103,6 +105,23 @@ func (l *Late) on(s uintptr) (*lateStream, error) {
 	return nil, fmt.Errorf("%w: stream %d", errNoHandle, s)
 }
 
+// running is on for what a stream that is being captured refuses. l.mu is held.
+func (l *Late) running(s uintptr) (*lateStream, error) {
+	st, err := l.on(s)
+	if err == nil && st.captured {
+		return nil, fmt.Errorf("alloctest: late: stream %d: %w", s, alloc.ErrCapturing)
+	}
+	return st, err
+}
+
+// tiesIn notes that the order of streams is asked for with one that is being captured: elsewhere that makes
+// the other one a part of the capture. l.mu is held.
+func (l *Late) tiesIn(what string, err error) {
+	if errors.Is(err, alloc.ErrCapturing) {
+		l.faults = append(l.faults, fmt.Errorf("alloctest: late: %s: %w", what, err))
+	}
+}
+
 // end returns how much work st has been given.
 func (st *lateStream) end() uint64 { return st.ran + uint64(len(st.queue)) }
 
@@ -144,7 +163,7 @@ func (l *Late) finish(m *lateMark) {
 func (l *Late) enqueue(s uintptr, w *lateWork) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	st, err := l.on(s)
+	st, err := l.running(s)
 	if err == nil {
 		st.queue = append(st.queue, w)
 	}

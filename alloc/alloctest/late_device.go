@@ -11,8 +11,10 @@ import (
 // Streams, events and memory of a Late.
 
 var (
-	_ alloc.Mapper = (*Late)(nil)
-	_ alloc.Pinner = (*Late)(nil)
+	_ alloc.Mapper        = (*Late)(nil)
+	_ alloc.Pinner        = (*Late)(nil)
+	_ alloc.Capturer      = (*Late)(nil)
+	_ alloc.StreamAdopter = (*Late)(nil)
 )
 
 // Name says whose memory it is.
@@ -54,10 +56,38 @@ func (l *Late) DestroyStream(s uintptr) error {
 func (l *Late) Sync(s uintptr) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	st, err := l.on(s)
+	st, err := l.running(s)
 	if err == nil {
 		l.finish(&lateMark{st, st.end()})
 	}
+	return err
+}
+
+// SetCapturing makes a stream behave as if it were being captured into a graph, or ends that. Meanwhile it
+// refuses all work, and Sync. To record an event on it or to make it wait is a fault.
+func (l *Late) SetCapturing(s uintptr, on bool) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	st, err := l.on(s)
+	if err == nil {
+		st.captured = on
+	}
+	return err
+}
+
+// Capturing reports whether SetCapturing said so.
+func (l *Late) Capturing(s uintptr) (bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	st, err := l.on(s)
+	return err == nil && st.captured, err
+}
+
+// AdoptStream knows the streams of l.
+func (l *Late) AdoptStream(s uintptr) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, err := l.on(s)
 	return err
 }
 
@@ -91,8 +121,9 @@ func (l *Late) DestroyEvent(e uintptr) error {
 func (l *Late) Record(e, s uintptr) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	st, err := l.on(s)
+	st, err := l.running(s)
 	if err != nil {
+		l.tiesIn("record", err)
 		return err
 	}
 	ev, err := l.event(e)
@@ -136,12 +167,18 @@ func (l *Late) SyncEvent(e uintptr) error {
 // Wait enqueues the wait for what e stands for now.
 func (l *Late) Wait(s, e uintptr) error {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	ev, err := l.event(e)
-	l.mu.Unlock()
 	if err != nil {
 		return err
 	}
-	return l.enqueue(s, &lateWork{after: ev.mark})
+	st, err := l.running(s)
+	if err != nil {
+		l.tiesIn("wait", err)
+		return err
+	}
+	st.queue = append(st.queue, &lateWork{after: ev.mark})
+	return nil
 }
 
 // Alloc is like alloc.Device.Alloc.
