@@ -272,6 +272,7 @@ func (j *job) part(piece int) ([]byte, uintptr) {
 // others end instead.
 func (j *job) fill(caller bool) {
 	for {
+		helped := caller && j.helped() // before: who has had the only chunk may have ended since
 		c, err := j.b.stage.take(j.b, j.s, large, false)
 		if c == nil && err == nil && caller {
 			if c, err = j.b.stage.take(j.b, j.s, large, true); err == nil {
@@ -279,7 +280,7 @@ func (j *job) fill(caller bool) {
 			}
 		}
 		switch {
-		case errors.Is(err, alloc.ErrOutOfMemory) && caller && j.helped():
+		case errors.Is(err, alloc.ErrOutOfMemory) && helped:
 			j.wg.Wait() // then there are chunks: theirs
 			continue
 		case errors.Is(err, alloc.ErrOutOfMemory) && !caller, c == nil && err == nil:
