@@ -155,7 +155,9 @@ func (a *arena) cut(hp *heap, b *block, size int64) *block {
 			a.put(rest)
 		}
 	}
-	b.stamp = hp.line.inherit(b.stamp)
+	if l := &hp.line; b.stamp.line != l {
+		b.stamp = stamp{line: l} // its Free gives it a number: nobody else can have it before
+	}
 	return b
 }
 

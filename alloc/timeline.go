@@ -61,18 +61,6 @@ func (t *timeline) orders(s stamp) bool {
 	return s.line == t || s.complete() || t.follows(s.line) > s.number
 }
 
-// inherit returns the stamp on t of memory with stamp s that t's stream may have: what is enqueued on it
-// from now on comes after s.
-func (t *timeline) inherit(s stamp) stamp {
-	switch {
-	case s.line == t:
-		return s
-	case s.complete():
-		return stamp{line: t}
-	}
-	return t.now()
-}
-
 // later returns the later one of two stamps of one timeline.
 func (s stamp) later(o stamp) stamp {
 	if o.number > s.number {
