@@ -124,6 +124,5 @@ type segment struct {
 
 	kind kind
 
-	// granules says what is mapped, for those who give the segment back. Nil bits if all of it is memory.
-	granules *granules
+	granules *granules // what is mapped, for those who give the segment back
 }

@@ -107,7 +107,8 @@ type checker struct {
 	stream uintptr // of the device, for looking at memory; nothing else runs on it
 
 	mu     lockrank.Mutex[rankChecker]
-	held   quarantine
+	held   []*block            // in quarantine, the oldest first
+	bytes  int64               // of them
 	out    map[*block]struct{} // of the quarantine, in the hands of who looks at them
 	graves map[grave]*checked
 	order  []grave // oldest first, from next on
@@ -247,35 +248,6 @@ func (c *core) poison(b *block, h *header) {
 	}
 }
 
-// A quarantine holds freed blocks back, oldest first.
-type quarantine struct {
-	first, last *block // linked by next
-	blocks      int
-	bytes       int64
-}
-
-func (q *quarantine) push(b *block) {
-	if q.last == nil {
-		q.first = b
-	} else {
-		q.last.next = b
-	}
-	q.last, b.next = b, nil
-	q.blocks++
-	q.bytes += b.size
-}
-
-func (q *quarantine) pop() *block {
-	b := q.first
-	if q.first = b.next; q.first == nil {
-		q.last = nil
-	}
-	b.next = nil
-	q.blocks--
-	q.bytes -= b.size
-	return b
-}
-
 // hold puts the block b of Check mode into quarantine. The lock of its heap is held.
 func (k *checker) hold(b *block) {
 	hp := b.heap()
@@ -283,8 +255,14 @@ func (k *checker) hold(b *block) {
 	hp.shard.Pend(b.size)
 	hp.pens += b.size
 	k.mu.Lock()
-	k.held.push(b)
+	k.push(b)
 	k.mu.Unlock()
+}
+
+// push puts b at the end of the quarantine. k.mu is held.
+func (k *checker) push(b *block) {
+	k.held = append(k.held, b)
+	k.bytes += b.size
 }
 
 // oldest takes the block into the caller's hands that has been in quarantine longest, unless at most keep bytes
@@ -292,10 +270,12 @@ func (k *checker) hold(b *block) {
 func (k *checker) oldest(keep int64) *block {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.held.first == nil || k.held.bytes <= keep {
+	if len(k.held) == 0 || k.bytes <= keep {
 		return nil
 	}
-	b := k.held.pop()
+	b := k.held[0]
+	k.held[0], k.held = nil, k.held[1:]
+	k.bytes -= b.size
 	k.out[b] = struct{}{}
 	return b
 }
@@ -305,7 +285,7 @@ func (k *checker) back(b *block) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.out, b)
-	k.held.push(b)
+	k.push(b)
 }
 
 // discharge lets b, which oldest returned, out of quarantine. The lock of its heap is held.
@@ -359,7 +339,7 @@ func (c *core) checkQuarantine() error {
 	var errs []error
 	k := c.checker
 	k.mu.Lock()
-	n := k.held.blocks
+	n := len(k.held)
 	k.mu.Unlock()
 	for ; n > 0; n-- { // each once
 		b := k.oldest(0)

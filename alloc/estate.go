@@ -181,16 +181,16 @@ func (e *estate) putEvent(ev uintptr) {
 
 // giveBack unmaps and frees all of a segment.
 func (e *estate) giveBack(g *granules) error {
-	var errs []error
-	size := g.mapped()
-	if g.bits == nil {
-		errs = append(errs, e.dev.Free(g.base, g.size))
-	} else {
-		g.ranges(func(p Ptr, n int64) { errs = append(errs, e.mapper.Unmap(p, n)) })
-		errs = append(errs, e.mapper.Unreserve(g.base, g.size))
+	if !g.maps {
+		e.account.AddReserved(-g.size)
+		return e.dev.Free(g.base, g.size)
 	}
-	e.account.AddReserved(-size)
-	return errors.Join(errs...)
+	var errs []error
+	for _, x := range g.mapped() {
+		errs = append(errs, e.mapper.Unmap(Ptr(x.P), x.N))
+		e.account.AddReserved(-x.N)
+	}
+	return errors.Join(append(errs, e.mapper.Unreserve(g.base, g.size))...)
 }
 
 // sync waits for the work on all streams. What goes wrong is their owners' to hear.

@@ -239,13 +239,17 @@ func (hp *heap) strip(b *block) {
 	}
 }
 
+// latest returns the stamp of the latest Free.
+func (hp *heap) latest() stamp {
+	hp.mu.Lock()
+	defer hp.mu.Unlock()
+	return hp.last
+}
+
 // ready brings up to date what others may take from hp: it asks the device how far the stream has come, and
 // tidies up.
 func (hp *heap) ready() {
-	hp.mu.Lock()
-	last := hp.last
-	hp.mu.Unlock()
-	last.look()
+	hp.latest().look()
 	hp.inquire()
 	hp.mu.Lock()
 	hp.tidy(true)

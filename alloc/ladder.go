@@ -146,37 +146,31 @@ func (m *climber) lateFrees() *block {
 // others takes a block of another stream whose work on it is known to be complete. It leaves the streams
 // their empty runs: those who are about to use them would come here next, and do the same to others.
 func (m *climber) others() *block {
-	for _, o := range m.core.allHeaps() {
+	return m.from(func(o *heap) *block {
 		o.inquire()
 		if o == m.heap || !o.hasIdle() {
-			continue
+			return nil
 		}
-		o.mu.Lock()
-		last := o.last
-		o.mu.Unlock()
-		last.look()
-		if b := m.steal(o, false); b != nil {
-			return b
-		}
-	}
-	return nil
+		o.latest().look()
+		return m.steal(o, false)
+	})
 }
 
 // gather is like others after all streams have been tidied up.
 func (m *climber) gather() *block {
 	m.core.tidyAll()
-	for _, o := range m.core.allHeaps() {
-		if b := m.steal(o, false); b != nil {
-			return b
-		}
-	}
-	return nil
+	return m.from(func(o *heap) *block { return m.steal(o, false) })
 }
 
 // any takes what fits of what is idle, of whatever kind of segment, the stream's own included.
 func (m *climber) any() *block {
+	return m.from(func(o *heap) *block { return m.steal(o, true) })
+}
+
+// from tries the heaps of all streams in turn.
+func (m *climber) from(try func(*heap) *block) *block {
 	for _, o := range m.core.allHeaps() {
-		if b := m.steal(o, true); b != nil {
+		if b := try(o); b != nil {
 			return b
 		}
 	}
@@ -211,18 +205,25 @@ func (m *climber) steal(o *heap, any bool) *block {
 // order makes the stream wait for another one that has idle blocks which fit, though its work on them may
 // not be complete.
 func (m *climber) order() *block {
-	for _, o := range m.core.allHeaps() {
-		if o == m.heap || m.stream.ready() != nil {
-			continue
+	return m.from(func(o *heap) *block {
+		if o == m.heap {
+			return nil
 		}
 		o.mu.Lock()
 		o.tidy(false) // runs that are not complete either
 		o.mu.Unlock()
 		if !m.core.arena.has(o, m.need) || m.heap.line.follow(&o.line) != nil {
-			continue
+			return nil
 		}
 		m.core.waits.Add(1)
-		if b := m.steal(o, true); b != nil {
+		return m.steal(o, true)
+	})
+}
+
+// first tries one after the other.
+func first(tries ...func() *block) *block {
+	for _, try := range tries {
+		if b := try(); b != nil {
 			return b
 		}
 	}
@@ -230,25 +231,11 @@ func (m *climber) order() *block {
 }
 
 // again tries everything that costs nothing but looking.
-func (m *climber) again() *block {
-	for _, try := range []func() *block{m.lateFrees, m.own, m.others, m.gather} {
-		if b := try(); b != nil {
-			return b
-		}
-	}
-	return nil
-}
+func (m *climber) again() *block { return first(m.lateFrees, m.own, m.others, m.gather) }
 
 // scrape is again when the device has no more: idle memory is moved or given back for it, and then what fits
 // serves, of whatever kind.
-func (m *climber) scrape() *block {
-	for _, try := range []func() *block{m.again, m.trim, m.any} {
-		if b := try(); b != nil {
-			return b
-		}
-	}
-	return nil
-}
+func (m *climber) scrape() *block { return first(m.again, m.trim, m.any) }
 
 // press lets the pacer decide whether foreign memory is short enough for a collection.
 func (m *climber) press() *block {
@@ -319,10 +306,7 @@ func (m *climber) awaitIdle() *block {
 	heaps := m.core.allHeaps()
 	for i := range heaps {
 		o := heaps[(m.heap.line.index+1+i)%len(heaps)] // not all goroutines the same one first
-		o.mu.Lock()
-		last := o.last
-		o.mu.Unlock()
-		if last.complete() || last.await() != nil {
+		if last := o.latest(); last.complete() || last.await() != nil {
 			continue
 		}
 		if b := m.scrape(); b != nil {
@@ -362,10 +346,8 @@ func (m *climber) collect() (*block, rung) {
 			before = c.account.Stats()
 		}
 		ran := c.collect()
-		for _, try := range []func() *block{m.scrape, m.order} {
-			if b := try(); b != nil {
-				return b, rungCollect
-			}
+		if b := first(m.scrape, m.order); b != nil {
+			return b, rungCollect
 		}
 		if !ran || c.estate.late.Len() != 0 || c.estate.late.Busy() != 0 {
 			// All that was found is not free yet. It may never be, if a cleanup of the program's hangs.

@@ -179,8 +179,7 @@ func (c *core) newRange(hp *heap, k kind, size int64) error {
 	if err != nil {
 		return err
 	}
-	words := (room/c.granule + 63) / 64
-	g := &granules{base: p, size: room, unit: c.granule, bits: make([]uint64, words), starts: make([]uint64, words)}
+	g := &granules{base: p, size: room, maps: true}
 	c.estate.add(g)
 	a := &c.arena
 	a.mu.Lock()

@@ -1,6 +1,7 @@
 package alloc
 
 import (
+	"bytes"
 	"fmt"
 	"unsafe"
 )
@@ -87,48 +88,35 @@ func (p part) end(s *Stream) {
 	}
 }
 
-func (p part) copyFrom(s *Stream, src unsafe.Pointer, n int, elem uintptr) error {
-	if n > p.n {
-		return fmt.Errorf("alloc: copy in: %d elements into %d: %w", n, p.n, ErrSize)
+// copyHost copies n elements from the host's memory at mem to p, or with out from p to there.
+func (p part) copyHost(s *Stream, out bool, mem unsafe.Pointer, n int, elem uintptr) error {
+	op, to := "copy in", "into"
+	if out {
+		op, to = "copy out", "of"
 	}
-	ptr, err := p.begin(s, "copy in")
+	if n > p.n {
+		return fmt.Errorf("alloc: %s: %d elements %s %d: %w", op, n, to, p.n, ErrSize)
+	}
+	ptr, err := p.begin(s, op)
 	if err != nil {
 		return err
 	}
 	defer p.end(s)
-	if size := int64(n) * int64(elem); size > 0 {
-		pinned, err := s.core.hold("copy in", src, size)
-		if err != nil {
-			return err
-		}
-		err = s.core.dev.CopyIn(s.heap.line.handle, ptr, src, size)
-		s.letGo(pinned, err)
-		if err != nil {
-			return fmt.Errorf("alloc: copy in: %w", err)
-		}
+	size := int64(n) * int64(elem)
+	if size == 0 {
+		return nil
 	}
-	return nil
-}
-
-func (p part) copyTo(s *Stream, dst unsafe.Pointer, n int, elem uintptr) error {
-	if n > p.n {
-		return fmt.Errorf("alloc: copy out: %d elements of %d: %w", n, p.n, ErrSize)
-	}
-	ptr, err := p.begin(s, "copy out")
+	pinned, err := s.core.hold(op, mem, size)
 	if err != nil {
 		return err
 	}
-	defer p.end(s)
-	if size := int64(n) * int64(elem); size > 0 {
-		pinned, err := s.core.hold("copy out", dst, size)
-		if err != nil {
-			return err
-		}
-		err = s.core.dev.CopyOut(s.heap.line.handle, dst, ptr, size)
-		s.letGo(pinned, err)
-		if err != nil {
-			return fmt.Errorf("alloc: copy out: %w", err)
-		}
+	if out {
+		err = s.core.dev.CopyOut(s.heap.line.handle, mem, ptr, size)
+	} else {
+		err = s.core.dev.CopyIn(s.heap.line.handle, ptr, mem, size)
+	}
+	if s.letGo(pinned, err); err != nil {
+		return fmt.Errorf("alloc: %s: %w", op, err)
 	}
 	return nil
 }
@@ -201,17 +189,7 @@ func (c *core) fill(stream uintptr, ptr Ptr, x []byte, n int64) error {
 // them, else len(x).
 func period(x []byte) int {
 	for _, w := range [...]int{1, 2, 4} {
-		if len(x)%w != 0 {
-			break
-		}
-		same := true
-		for i := w; i < len(x); i++ {
-			if x[i] != x[i-w] {
-				same = false
-				break
-			}
-		}
-		if same {
+		if len(x)%w == 0 && bytes.Equal(x[w:], x[:len(x)-w]) {
 			return w
 		}
 	}

@@ -49,87 +49,58 @@ func mapOf(p *Pool) func() []books.Segment {
 	}
 }
 
-// segments lists what is mapped of all segments, and live adopted memory.
-func (c *core) segments() []books.Segment {
-	var m blockMap
+// segments lists what is mapped of all segments, and live adopted memory. What only one goroutine has at
+// the moment counts as idle.
+func (c *core) segments() (all []books.Segment) {
+	gap := true // what comes next begins a segment: what has no memory is not shown
+	add := func(p Ptr, size int64, st state) {
+		if size == 0 {
+			return
+		}
+		if gap {
+			all, gap = append(all, books.Segment{Base: uint64(p)}), false
+		}
+		if st != stateLive && st != statePending {
+			st = stateIdle
+		}
+		s := &all[len(all)-1]
+		s.Blocks = append(s.Blocks, books.Block{Offset: s.Size, Size: size, State: st.String()})
+		s.Size += size
+	}
 	c.stopped(func() {
 		c.walkLive(func(b *block) {
 			if b.adopted != nil {
-				m.gap()
-				m.add(b.ptr, b.size, stateLive)
+				gap = true
+				add(b.ptr, b.size, stateLive)
 			}
 		})
 		for _, seg := range c.arena.segs {
-			m.gap()
+			gap = true
 			for b := seg.first; b != nil; b = b.right {
 				switch b.state {
 				case stateHole:
-					m.gap()
+					gap = true
 				case stateRun:
-					m.addRun(b)
+					b.eachPart(add)
 				default:
-					m.add(b.ptr, b.size, b.state)
+					add(b.ptr, b.size, b.state)
 				}
 			}
 		}
 	})
-	return m.segments() // the pool goes on meanwhile
-}
-
-// A blockMap collects blocks in the order of their addresses. A gap begins a new segment: what has no
-// memory is not shown.
-type blockMap []mapped
-
-// mapped is a piece of a blockMap: a gap if it has no bytes.
-type mapped struct {
-	ptr   Ptr
-	size  int64
-	state state
-}
-
-func (m *blockMap) gap() { *m = append(*m, mapped{}) }
-
-// add adds a block. What only one goroutine has at the moment counts as idle.
-func (m *blockMap) add(p Ptr, size int64, st state) { *m = append(*m, mapped{p, size, st}) }
-
-// addRun adds the slots of a run, idle ones side by side as one, and what is left over of it.
-func (m *blockMap) addRun(b *block) {
-	at := b.ptr // of what is idle
-	for i := range b.slots.all {
-		s := &b.slots.all[i]
-		if s.state != stateLive && s.state != statePending {
-			continue
-		}
-		if s.ptr > at {
-			m.add(at, int64(s.ptr-at), stateIdle)
-		}
-		m.add(s.ptr, s.size, s.state)
-		at = s.ptr + Ptr(s.size)
-	}
-	if end := b.ptr + Ptr(b.size); end > at {
-		m.add(at, int64(end-at), stateIdle)
-	}
-}
-
-// segments returns the segments that the pieces make up.
-func (m blockMap) segments() (all []books.Segment) {
-	open := false
-	for _, b := range m {
-		if b.size == 0 {
-			open = false
-			continue
-		}
-		if !open {
-			all = append(all, books.Segment{Base: uint64(b.ptr)})
-			open = true
-		}
-		s := &all[len(all)-1]
-		word := "idle"
-		if b.state == stateLive || b.state == statePending {
-			word = b.state.String()
-		}
-		s.Blocks = append(s.Blocks, books.Block{Offset: int64(uint64(b.ptr) - s.Base), Size: b.size, State: word})
-		s.Size += b.size
-	}
 	return all
+}
+
+// eachPart calls f with the slots of the run b, idle ones side by side as one, and with what is left over of
+// it. Between two that are not idle there may be nothing.
+func (b *block) eachPart(f func(p Ptr, size int64, st state)) {
+	idle := b.ptr
+	for i := range b.slots.all {
+		if s := &b.slots.all[i]; s.state == stateLive || s.state == statePending {
+			f(idle, int64(s.ptr-idle), stateIdle)
+			f(s.ptr, s.size, s.state)
+			idle = s.ptr + Ptr(s.size)
+		}
+	}
+	f(idle, int64(b.ptr-idle)+b.size, stateIdle)
 }

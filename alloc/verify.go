@@ -108,7 +108,7 @@ func (w *walk) held(k *checker) {
 	if k != nil {
 		k.mu.Lock()
 		defer k.mu.Unlock()
-		for b := k.held.first; b != nil; b = b.next {
+		for _, b := range k.held {
 			w.listed(b, statePending, "quarantine")
 			w.pens[b.heap()] += b.size
 		}
@@ -176,6 +176,7 @@ func (w *walk) bins(s *bins, want state, list string) {
 // neighbours should have been joined, and that memory is where it is said to be.
 func (w *walk) segment(seg *segment) {
 	at, prev := seg.base, (*block)(nil)
+	mapped := seg.granules.mapped()
 	for b := seg.first; b != nil; prev, b = b, b.right {
 		if b.ptr != at || b.left != prev || b.seg != seg || b.size <= 0 || b.size%unit != 0 {
 			w.wrong("block %#x of %d bytes in segment %#x, where %#x comes next", b.ptr, b.size, seg.base, at)
@@ -185,7 +186,7 @@ func (w *walk) segment(seg *segment) {
 		if prev != nil && prev.state == b.state && (b.state == stateIdle && prev.stamp.line == b.stamp.line || b.state == stateHole) {
 			w.wrong("%v blocks %#x and %#x lie side by side", b.state, prev.ptr, b.ptr)
 		}
-		w.memory(seg, b)
+		w.memory(b, mapped)
 		if b.state == stateRun {
 			w.run(b)
 		} else {
@@ -195,27 +196,19 @@ func (w *walk) segment(seg *segment) {
 	if at != seg.base+Ptr(seg.size) {
 		w.wrong("segment %#x of %d bytes is filled up to %#x", seg.base, seg.size, at)
 	}
-	w.mapped += seg.granules.mapped()
+	for _, x := range mapped {
+		w.mapped += x.N
+	}
 }
 
-// memory checks that b has memory behind it if and only if it is no hole.
-func (w *walk) memory(seg *segment, b *block) {
-	g := seg.granules
-	if g.bits == nil {
-		if b.state == stateHole {
-			w.wrong("hole %#x in a segment that does not map", b.ptr)
-		}
-		return
+// memory checks that b has memory behind it, of what is mapped, if and only if it is no hole.
+func (w *walk) memory(b *block, mapped []piece) {
+	covered := int64(0)
+	for _, x := range mapped {
+		covered += max(0, min(int64(x.P)+x.N, int64(b.ptr)+b.size)-max(int64(x.P), int64(b.ptr)))
 	}
-	first, end := int64(b.ptr-seg.base), int64(b.ptr-seg.base)+b.size
-	if b.state == stateHole && (first%g.unit != 0 || end%g.unit != 0) {
-		w.wrong("hole %#x of %d bytes is no whole granules", b.ptr, b.size)
-	}
-	for i := first / g.unit; i*g.unit < end; i++ {
-		if (g.bits[i/64]>>(i%64)&1 != 0) == (b.state == stateHole) {
-			w.wrong("%v block %#x: granule %d is mapped or not, wrongly", b.state, b.ptr, i)
-			return
-		}
+	if b.state == stateHole && covered != 0 || b.state != stateHole && covered != b.size {
+		w.wrong("%v block %#x has memory behind %d of %d bytes", b.state, b.ptr, covered, b.size)
 	}
 }
 

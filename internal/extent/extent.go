@@ -71,6 +71,15 @@ func (t *Table[H]) Find(p uintptr, n int64) ([]Extent[H], error) {
 	}
 }
 
+// Inside returns the extents that lie whole in [p, p+n). They are good until the table changes.
+func (t *Table[H]) Inside(p uintptr, n int64) []Extent[H] {
+	i, end := t.after(p), t.after(p+uintptr(n))
+	if i < end && t.all[i].P < p {
+		i++
+	}
+	return t.all[i:end]
+}
+
 // Remove removes the extents that Find finds.
 func (t *Table[H]) Remove(p uintptr, n int64) {
 	i := t.after(p)

@@ -48,6 +48,17 @@ func TestFind(t *testing.T) {
 		taken := p+3 > 10 && p < 20 || p+3 > 30 && p < 40
 		assert.Equal(t, taken, table.Empty(p, 3) != nil, p)
 	}
+	for _, tt := range []struct {
+		p    uintptr
+		n    int64
+		want string
+	}{{0, 50, "abc"}, {10, 10, "ab"}, {11, 9, "b"}, {10, 9, "a"}, {11, 3, ""}, {20, 10, ""}, {15, 26, "bc"}, {50, 9, ""}} {
+		got := ""
+		for _, x := range table.Inside(tt.p, tt.n) {
+			got += x.H
+		}
+		assert.Equal(t, tt.want, got, "inside %d bytes at %d", tt.n, tt.p)
+	}
 	table.Remove(10, 10)
 	require.Len(t, table.All(), 1)
 	assert.NoError(t, table.Empty(0, 30))
