@@ -475,7 +475,7 @@ func (f *family) operands(k *call) {
 	all.add(unknownElem)
 	for _, a := range k.args {
 		if !f.literals(a) { // a literal is called, not looked into
-			all.union(f.parts(f.reach(f.of(a))))
+			all.union(f.lentParts(f.of(a)))
 		}
 	}
 	for n, a := range k.args {
@@ -551,11 +551,11 @@ func (f *family) results(k *call, v *ssa.Call) {
 			s.union(f.of(k.args[a]))
 		}
 		for _, a := range r.Derived {
-			s.union(f.parts(f.reach(f.of(k.args[a]))))
+			s.union(f.lentParts(f.of(k.args[a])))
 		}
 		if !r.Known {
 			for _, a := range k.args {
-				s.union(f.parts(f.reach(f.of(a))))
+				s.union(f.lentParts(f.of(a)))
 			}
 		}
 		f.flow(v, j, s)
@@ -574,12 +574,12 @@ func (f *family) builtin(k *call) {
 		}
 		f.memory(v)
 		f.flow(v, 0, f.of(k.args[0]))
-		to := f.inside(f.of(v), "[]")
+		to := f.inside(f.of(v), index)
 		for _, a := range k.args {
-			f.store(to, f.load(f.inside(f.of(a), "[]")))
+			f.store(to, f.load(f.inside(f.of(a), index)))
 		}
 	case "copy":
-		f.store(f.inside(f.of(k.args[0]), "[]"), f.load(f.inside(f.of(k.args[1]), "[]")))
+		f.store(f.inside(f.of(k.args[0]), index), f.load(f.inside(f.of(k.args[1]), index)))
 	case "len", "cap", "print", "println", "delete", "clear", "close", "real", "imag", "complex", "Sizeof":
 	case "recover":
 		if v != nil {

@@ -3,7 +3,6 @@ package proof
 // What each instruction lets flow through the graph of locations.
 
 import (
-	"fmt"
 	"go/token"
 	"go/types"
 	"slices"
@@ -31,9 +30,9 @@ func (f *family) apply(i ssa.Instruction) {
 			}
 		}
 	case *ssa.FieldAddr:
-		f.flow(i, 0, f.inside(f.of(i.X), fmt.Sprintf(".%d", i.Field)))
+		f.flow(i, 0, f.inside(f.of(i.X), step(i.Field)))
 	case *ssa.IndexAddr:
-		f.flow(i, 0, f.inside(f.of(i.X), "[]"))
+		f.flow(i, 0, f.inside(f.of(i.X), index))
 	case *ssa.UnOp:
 		switch i.Op {
 		case token.MUL:
@@ -47,17 +46,15 @@ func (f *family) apply(i ssa.Instruction) {
 	case *ssa.Store:
 		if src := copied(i); src != nil && f.inMemory(src) && f.inMemory(i.Addr) {
 			f.copies(f.of(i.Addr), f.of(src), func(from, to int) {
-				if c := f.content[from]; c != nil {
-					f.put(to, *c)
-				}
+				f.put(to, f.content[from])
 			})
 			f.store(f.of(i.Addr), f.outside(f.of(src)))
 		} else {
 			f.store(f.of(i.Addr), f.of(i.Val))
 		}
 	case *ssa.MapUpdate:
-		f.store(f.inside(f.of(i.Map), "[]"), f.of(i.Key))
-		f.store(f.inside(f.of(i.Map), "[]"), f.of(i.Value))
+		f.store(f.inside(f.of(i.Map), index), f.of(i.Key))
+		f.store(f.inside(f.of(i.Map), index), f.of(i.Value))
 	case *ssa.Send:
 		f.escape(f.of(i.X))
 	case *ssa.Select:
@@ -126,12 +123,12 @@ func (f *family) compute(v ssa.Value) {
 	case *ssa.Extract:
 		f.flow(i, 0, f.extract(i))
 	case *ssa.Lookup:
-		f.flow(i, 0, f.load(f.inside(f.of(i.X), "[]")))
+		f.flow(i, 0, f.load(f.inside(f.of(i.X), index)))
 	case *ssa.Range:
 		f.flow(i, 0, f.of(i.X))
 	case *ssa.Next:
 		if !i.IsString {
-			f.flow(i, 0, f.load(f.inside(f.of(i.Iter), "[]")))
+			f.flow(i, 0, f.load(f.inside(f.of(i.Iter), index)))
 		}
 	default:
 		f.tooBig = true // it is not understood
@@ -148,7 +145,7 @@ func selected(i *ssa.Field) (ssa.Value, string) {
 		if !ok {
 			break
 		}
-		path = fmt.Sprintf(".%d", f.Field) + path
+		path = step(f.Field) + path
 		x = f.X
 	}
 	load, ok := x.(*ssa.UnOp)
@@ -209,8 +206,8 @@ func (f *family) copies(dst, src set, do func(from, to int)) {
 			if !overlap(p, e.path) {
 				continue
 			}
-			rest := strings.TrimPrefix(p, e.path)
-			if len(p) < len(e.path) {
+			rest, part := strings.CutPrefix(p, e.path)
+			if !part {
 				rest = ""
 			}
 			for to := range dst.all() {

@@ -10,7 +10,6 @@ package proof
 
 import (
 	"go/types"
-	"strings"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -38,13 +37,11 @@ type object struct {
 	ids     []int         // of its elements
 }
 
-// An elem is a part of an object. The path of a derived part of a resource or an operand is "'".
+// An elem is a part of an object; paths.go says how it is named.
 type elem struct {
 	obj  *object
 	path string
 }
-
-const derived = "'"
 
 // A key is a register, or one of a tuple of registers.
 type key struct {
@@ -63,7 +60,7 @@ type family struct {
 	elemID  map[elem]int
 	made    map[key]*object
 	vals    map[key]*set
-	content map[int]*set
+	content []set // by element
 	rets    map[*ssa.Function][]set
 	changed bool
 	keeps   []bool // of operands of the root, as found so far
@@ -80,13 +77,14 @@ const (
 	maxInstrs = 20000
 	maxElems  = 20000
 	maxRounds = 60
-	maxPath   = 4
+	maxPath   = 6
+	maxParts  = 100
 )
 
 // newFamily collects the functions of a family and finds what leads where.
 func (c *checker) newFamily(root *ssa.Function) *family {
 	f := &family{c: c, root: root, member: map[*ssa.Function]bool{}, elemID: map[elem]int{}, made: map[key]*object{},
-		vals: map[key]*set{}, content: map[int]*set{}, rets: map[*ssa.Function][]set{}}
+		vals: map[key]*set{}, rets: map[*ssa.Function][]set{}}
 	var collect func(fn *ssa.Function)
 	collect = func(fn *ssa.Function) {
 		f.fns = append(f.fns, fn)
@@ -122,23 +120,6 @@ func (f *family) object(k key, kind objKind, t types.Type) *object {
 	f.objs = append(f.objs, o)
 	f.made[k] = o
 	return o
-}
-
-// elem returns the number of an element. Below maxPath fields are not told apart.
-func (f *family) elem(o *object, path string) int {
-	for strings.Count(path, ".")+strings.Count(path, "[") > maxPath {
-		path = path[:strings.LastIndexAny(path, ".[")]
-	}
-	e := elem{o, path}
-	id, ok := f.elemID[e]
-	if !ok {
-		id = len(f.elems)
-		f.elems = append(f.elems, e)
-		f.elemID[e] = id
-		o.ids = append(o.ids, id)
-		f.tooBig = f.tooBig || id > maxElems
-	}
-	return id
 }
 
 // solve applies all instructions until nothing changes.
@@ -211,14 +192,8 @@ func (f *family) flow(v ssa.Value, i int, s set) {
 
 // put adds s to what is in an element.
 func (f *family) put(id int, s set) {
-	if f.content[id] == nil {
-		f.content[id] = new(set)
-	}
 	f.changed = f.content[id].union(s) || f.changed
 }
-
-// overlap reports whether one of two paths leads through the other.
-func overlap(p, q string) bool { return strings.HasPrefix(p, q) || strings.HasPrefix(q, p) }
 
 // load returns what is in what s leads to.
 func (f *family) load(s set) set {
@@ -231,8 +206,8 @@ func (f *family) load(s set) set {
 			out.add(f.elem(e.obj, derived))
 		case memObj, litObj:
 			for _, q := range e.obj.ids {
-				if c := f.content[q]; c != nil && overlap(f.elems[q].path, e.path) {
-					out.union(*c)
+				if overlap(f.elems[q].path, e.path) {
+					out.union(f.content[q])
 				}
 			}
 			if e.obj.escaped {
@@ -287,9 +262,7 @@ func (f *family) escape(s set) {
 // spread lets what an escaped object holds escape as well, and a literal run.
 func (f *family) spread(o *object) {
 	for _, id := range o.ids {
-		if c := f.content[id]; c != nil {
-			f.escape(*c)
-		}
+		f.escape(f.content[id])
 	}
 	if o.kind == memObj && len(o.ids) > 0 {
 		f.put(o.ids[0], set{1 << unknownElem})
@@ -327,6 +300,18 @@ func (f *family) parts(s set) set {
 	return out
 }
 
+// lentParts returns what somebody may return who has s: any part of what it leads to.
+func (f *family) lentParts(s set) set {
+	out := f.parts(f.reach(s))
+	for id := range out.clone().all() {
+		if o := f.elems[id].obj; o.kind == memObj {
+			out.remove(id)
+			out.add(f.elem(o, anywhere))
+		}
+	}
+	return out
+}
+
 // reach returns s and all that can be reached from it.
 func (f *family) reach(s set) set {
 	out := s.clone()
@@ -341,9 +326,7 @@ func (f *family) reach(s set) set {
 			seen[o] = true
 			for _, q := range o.ids {
 				out.add(q)
-				if c := f.content[q]; c != nil {
-					again = out.union(*c) || again
-				}
+				out.union(f.content[q])
 			}
 			again = true
 		}

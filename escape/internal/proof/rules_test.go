@@ -223,6 +223,42 @@ func f() {
 	v.Use()
 }
 `},
+		{proof.Dead, "used by Use", `
+func f() {
+	b := Make()
+	var w wide
+	w.k = b.View()
+	w.b = nil
+	b.Free() //F
+	w.k.Use()
+}
+
+type wide struct{ a, b, c, d, e, f, g, h, i, j, k *V }
+`},
+		{proof.Dead, "used by Use", `
+func f() {
+	b := Make()
+	var w deep
+	w.a.a.a.a.a.a.b = b.View()
+	w.a.a.a.a.a.a.a = nil
+	b.Free() //F
+	w.a.a.a.a.a.a.b.Use()
+}
+
+type deep struct {
+	a struct {
+		a struct {
+			a struct {
+				a struct {
+					a struct {
+						a struct{ a, b *V }
+					}
+				}
+			}
+		}
+	}
+}
+`},
 		{proof.Dead, "others may use it", `
 func f() {
 	b := Make()

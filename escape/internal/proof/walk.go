@@ -118,7 +118,7 @@ func (w *walker) loaded(s *set, pts set) bool {
 			continue
 		}
 		for _, q := range e.obj.ids {
-			if len(w.f.elems[q].path) >= len(e.path) && overlap(w.f.elems[q].path, e.path) && w.inside(s, q) {
+			if partOf(w.f.elems[q].path, e.path) && w.inside(s, q) {
 				return true
 			}
 		}
@@ -382,7 +382,7 @@ func (w *walker) define(s *set, v ssa.Value, i ssa.Instruction) *set {
 			yes = w.holds(s, x.X)
 		}
 	case *ssa.Lookup:
-		yes = w.zero || w.holds(s, x.X) || w.loaded(s, w.f.inside(w.f.of(x.X), "[]"))
+		yes = w.zero || w.holds(s, x.X) || w.loaded(s, w.f.inside(w.f.of(x.X), index))
 	case *ssa.TypeAssert:
 		yes = w.zero && x.CommaOk || w.holds(s, x.X)
 	case *ssa.FieldAddr:
@@ -390,7 +390,7 @@ func (w *walker) define(s *set, v ssa.Value, i ssa.Instruction) *set {
 	case *ssa.IndexAddr:
 		yes = !w.zero && w.holds(s, x.X)
 	case *ssa.Next:
-		yes = w.holds(s, x.Iter) || w.loaded(s, w.f.inside(w.f.of(x.Iter), "[]"))
+		yes = w.holds(s, x.Iter) || w.loaded(s, w.f.inside(w.f.of(x.Iter), index))
 	case *ssa.Extract:
 		if isBool(x.Type()) {
 			break

@@ -269,20 +269,20 @@ func (w *walker) builtin(k *call, v *ssa.Call, s *set) {
 		if v != nil && k.builtin == "append" {
 			dst = w.f.of(v)
 		}
-		to := w.f.inside(dst, "[]")
+		to := w.f.inside(dst, index)
 		src := k.args[1:]
 		if len(k.args) == 1 {
 			break
 		}
 		is, leads := false, false
 		for _, a := range src {
-			from := w.f.inside(w.f.of(a), "[]")
+			from := w.f.inside(w.f.of(a), index)
 			is = is || w.holds(s, a) || w.loaded(s, from)
 			leads = leads || w.touched(s, a)
 		}
 		// Elements that are there already move along; only new ones may be there twice.
 		s2 := w.storeIn(s, to, is, leads, k.at)
-		if k.builtin == "append" && !is && w.loaded(s, w.f.inside(w.f.of(k.args[0]), "[]")) {
+		if k.builtin == "append" && !is && w.loaded(s, w.f.inside(w.f.of(k.args[0]), index)) {
 			for id := range to.all() {
 				for _, q := range w.f.elems[id].obj.ids {
 					if w.f.elems[q].path == w.f.elems[id].path {

@@ -5,6 +5,7 @@ package proof
 import (
 	"go/types"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -18,7 +19,7 @@ func (w *walker) store(s *set, addr, val ssa.Value, at ssa.Instruction) *set {
 		}
 	}
 	if _, ok := at.(*ssa.MapUpdate); ok {
-		pts = w.f.inside(pts, "[]")
+		pts = w.f.inside(pts, index)
 	}
 	if (w.holds(s, addr) || pts.meets(w.class)) && !plain(val) {
 		s.add(w.id(markKey{kind: left, at: at})) // the resource is not what it was
@@ -33,12 +34,18 @@ func (w *walker) copyStruct(s *set, dst, src set, leads bool, at ssa.Instruction
 	for to := range dst.all() {
 		d := w.f.elems[to]
 		for _, q := range d.obj.ids {
-			rest, part := strings.CutPrefix(w.f.elems[q].path, d.path)
+			path := w.f.elems[q].path
+			rest, part := strings.CutPrefix(path, d.path)
+			if d.path == anywhere || path == anywhere {
+				rest, part = anywhere, true
+			}
 			if !part {
 				continue
 			}
 			for from := range src.all() {
-				if e := w.f.elems[from]; w.inside(was, w.nearest(e.obj, e.path+rest)) {
+				e := w.f.elems[from]
+				if several := rest == anywhere || e.path == anywhere; several && w.loaded(was, single(from)) ||
+					!several && w.inside(was, w.nearest(e.obj, e.path+rest)) {
 					s.add(w.elemMark(q))
 					w.shares(s, q)
 				}
@@ -54,11 +61,11 @@ func (w *walker) nearest(o *object, path string) int {
 		if id, ok := w.f.elemID[elem{o, path}]; ok {
 			return id
 		}
-		n := strings.LastIndexAny(path, ".[")
-		if n < 0 {
+		if path == "" {
 			return unknownElem
 		}
-		path = path[:n]
+		_, n := utf8.DecodeLastRuneInString(path)
+		path = path[:len(path)-n]
 	}
 }
 
@@ -95,7 +102,7 @@ func (w *walker) storeIn(s *set, pts set, is, leads bool, at ssa.Instruction) *s
 	}
 	if n == 1 && !is {
 		for id := range pts.all() {
-			if e := w.f.elems[id]; e.obj.kind == memObj && w.g.unique(w.f, e.obj) && !hasIndex(e.path) {
+			if e := w.f.elems[id]; e.obj.kind == memObj && w.g.unique(w.f, e.obj) && !several(e.path) {
 				w.clear(s, e)
 			}
 		}
@@ -109,11 +116,11 @@ func (w *walker) fill(s *set, id int) *set {
 	if e.obj.kind != memObj && e.obj.kind != litObj {
 		return s
 	}
-	if hasIndex(e.path) && w.inside(s, id) {
+	if several(e.path) && w.inside(s, id) {
 		s.add(w.id(markKey{kind: twice, n: e.obj.id}))
 	}
 	for _, q := range e.obj.ids {
-		if x := w.f.elems[q].path; len(x) >= len(e.path) && overlap(x, e.path) {
+		if partOf(w.f.elems[q].path, e.path) {
 			s.add(w.elemMark(q))
 		}
 	}
@@ -133,21 +140,12 @@ func (w *walker) shares(s *set, id int) {
 
 func (w *walker) clear(s *set, e elem) {
 	for _, q := range e.obj.ids {
-		if x := w.f.elems[q].path; len(x) >= len(e.path) && overlap(x, e.path) {
+		if partOf(w.f.elems[q].path, e.path) {
 			if id, ok := w.ids[markKey{kind: inElem, n: q}]; ok {
 				s.remove(id)
 			}
 		}
 	}
-}
-
-func hasIndex(p string) bool {
-	for _, r := range p {
-		if r == '[' {
-			return true
-		}
-	}
-	return false
 }
 
 // alloc makes memory, which is zero.
