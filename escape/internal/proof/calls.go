@@ -172,7 +172,7 @@ func worse(a, b *Summary) *Summary {
 		if p.FreesIf != q.FreesIf {
 			p.FreesIf = 0
 		}
-		s.Params[i] = Param{Keeps: p.Keeps || q.Keeps, Gives: p.Gives || q.Gives, Frees: p.Frees || q.Frees, Stores: p.Stores || q.Stores,
+		s.Params[i] = Param{Keeps: p.Keeps || q.Keeps, Gives: p.Gives || q.Gives, Frees: p.Frees || q.Frees, Runs: p.Runs || q.Runs, Stores: p.Stores || q.Stores,
 			FreesIf: p.FreesIf, Repeatable: p.Repeatable && q.Repeatable}
 	}
 	for i, p := range a.Results {
@@ -495,6 +495,7 @@ func (f *family) operands(k *call) {
 				j := o.param(f)
 				f.frees[j] = f.frees[j] || p.Frees
 				f.stores[j] = f.stores[j] || p.Stores
+				f.runs[j] = f.runs[j] || p.Runs
 			case o.kind == litObj && !p.Keeps && f.member[o.fn]:
 				f.calledBack(o, all)
 			case o.kind == litObj && !f.member[o.fn]:

@@ -72,7 +72,8 @@
 // the order in which a path registers them (any order, once one of them stands in a loop), then to the recover
 // block and to the panics of callers. What a deferred call got as operands is held by its registration.
 //
-// Joins. See joins.go. A goroutine that may run and can reach the resource withholds F.
+// Joins. See joins.go. A goroutine that may run and can reach the resource withholds F. A function keeps the
+// operands that a goroutine has which may run when it returns; what may run when it panics is kept there.
 //
 // Callbacks. A literal that is handed to a callee which does not keep it runs any number of times
 // during the call, with parts of the other operands; one that is kept makes what it captures

@@ -71,6 +71,7 @@ type graph struct {
 	onlies  map[*object]bool
 	puts    [][2]token.Pos     // statements that were put in
 	putBack map[token.Pos]bool // calls of frees that were taken out
+	breaks  bool               // it matters how a panic leaves the root
 }
 
 func newGraph(f *family, puts [][2]token.Pos, putBack map[token.Pos]bool) *graph {
@@ -285,7 +286,7 @@ func (g *graph) panics(i ssa.Instruction) bool {
 	case *ssa.Phi, *ssa.DebugRef, *ssa.Jump, *ssa.If, *ssa.Return, *ssa.Alloc, *ssa.MakeClosure, *ssa.Extract, *ssa.RunDefers, *ssa.Field:
 		return false
 	}
-	return len(g.defers) > 0
+	return len(g.defers) > 0 || g.breaks
 }
 
 // inserted reports whether pos lies in a statement that was put in or put back.

@@ -58,9 +58,10 @@ func (c *checker) infer(fn *ssa.Function) *Summary {
 	if f.tooBig {
 		return worst(len(fn.Params), n)
 	}
+	c.running(f)
 	s := &Summary{Params: make([]Param, len(fn.Params)), Results: make([]Result, n)}
 	for i, p := range fn.Params {
-		s.Params[i] = Param{Keeps: f.keeps[i], Gives: f.given[i], Frees: f.frees[i], Stores: f.stores[i], NilOK: zeroReturns(fn, p)}
+		s.Params[i] = Param{Keeps: f.keeps[i], Gives: f.given[i], Frees: f.frees[i], Runs: f.runs[i], Stores: f.stores[i], NilOK: zeroReturns(fn, p)}
 		if f.frees[i] {
 			s.Params[i].Silent, s.Params[i].Repeatable = c.silent(fn, p)
 			s.Params[i].FreesIf = f.onlyIf(i)
@@ -94,6 +95,45 @@ func (c *checker) infer(fn *ssa.Function) *Summary {
 		}
 	}
 	return s
+}
+
+// running finds the operands that goroutines have which may still run when the root is left.
+func (c *checker) running(f *family) {
+	starts := func(fn *ssa.Function) bool {
+		return slices.ContainsFunc(fn.Blocks, func(b *ssa.BasicBlock) bool {
+			return slices.ContainsFunc(b.Instrs, func(i ssa.Instruction) bool { k := callOf(i); return k != nil && f.resolve(k).spawns })
+		})
+	}
+	if !slices.ContainsFunc(f.fns, starts) {
+		return
+	}
+	g := newGraph(f, nil, nil)
+	g.breaks = true
+	w := c.walker(g, nil, nil, false, nil)
+	for id, e := range f.elems {
+		if e.obj.kind == paramObj {
+			w.class.add(id)
+		}
+	}
+	has := func(sp *spawn, as []bool) {
+		for id := range sp.reaches.all() {
+			if o := f.elems[id].obj; o.kind == paramObj {
+				as[o.param(f)] = true
+			}
+		}
+	}
+	w.end = func(s *set, panics bool) {
+		for _, sp := range g.spawns {
+			if w.has(s, markKey{kind: running, at: sp.at}) {
+				has(sp, map[bool][]bool{false: f.keeps, true: f.runs}[panics])
+			}
+		}
+	}
+	if w.run(); w.over || g.recursive() {
+		for _, sp := range g.spawns {
+			has(sp, f.keeps)
+		}
+	}
 }
 
 // owned reports whether a result is nothing but resources made here, each of them only in this result.

@@ -67,6 +67,7 @@ type family struct {
 	stores  []bool
 	frees   []bool
 	given   []bool
+	runs    []bool
 	tooBig  bool
 }
 
@@ -97,7 +98,7 @@ func (c *checker) newFamily(root *ssa.Function) *family {
 	f.elem(f.object(key{}, unknownObj, nil), "")
 	f.elem(f.object(key{nil, 1}, zeroObj, nil), "")
 	n := len(root.Params)
-	f.keeps, f.stores, f.frees, f.given = make([]bool, n), make([]bool, n), make([]bool, n), make([]bool, n)
+	f.keeps, f.stores, f.frees, f.given, f.runs = make([]bool, n), make([]bool, n), make([]bool, n), make([]bool, n), make([]bool, n)
 	total := 0
 	for _, fn := range f.fns {
 		f.rets[fn] = make([]set, fn.Signature.Results().Len())

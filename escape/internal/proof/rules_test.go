@@ -375,6 +375,31 @@ func f() {
 	b.Free() //F
 }
 `},
+		{proof.Joins, "handed to somebody", `
+func start(b *B) {
+	go func() { b.Use() }()
+}
+
+func f() {
+	b := Make()
+	start(b)
+	b.Free() //F
+}
+`},
+		{proof.Joins, "handed to somebody", `
+func both(b *B) {
+	var wg sync.WaitGroup
+	wg.Go(func() { b.Use() })
+	next()
+	wg.Wait()
+}
+
+func f() {
+	b := Make()
+	defer b.Free() //F
+	both(b)
+}
+`},
 		{proof.Callbacks, "handed to somebody", `
 func f() {
 	b := Make()
@@ -456,6 +481,20 @@ func f() int {
 	b.Free() //F
 	return r //F
 	return b.Sum() //O
+}
+`,
+		"joined by a callee": `
+func start(b *B) {
+	var wg sync.WaitGroup
+	wg.Go(func() { b.Use() })
+	next()
+	wg.Wait()
+}
+
+func f() {
+	b := Make()
+	start(b)
+	b.Free() //F
 }
 `,
 		"joined": `

@@ -19,6 +19,7 @@ type Param struct {
 	FreesIf    int  // ±(1 + the operand that has to be true, or false if it is negative); 0: there is no condition
 	Repeatable bool // freeing it again is harmless
 	Silent     bool // freeing it does nothing else
+	Runs       bool // if the call panics, a goroutine may have it
 	Stores     bool // what it leads to may be given another value
 	NilOK      bool // nil, or the zero value, does nothing
 }

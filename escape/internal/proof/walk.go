@@ -74,6 +74,7 @@ type walker struct {
 	over    bool
 	fault   func(i int, rule Rule, words string, at ssa.Instruction)
 	ret     func(s *set, p phase, i *ssa.Return) // sees returns of the root
+	end     func(s *set, panics bool)            // sees how the root is left
 	class   set                                  // elements of the resources that this is about
 	about   map[*ssa.Function]bool               // functions that matter
 	reach   map[ssa.Value]set
@@ -205,6 +206,9 @@ func (w *walker) exec(n int, p phase, s *set) {
 			w.push(w.g.first(pt.fn.Blocks[0]), p, s)
 		}
 	case atLeave:
+		if pt.fn == w.f.root {
+			w.ended(s, false)
+		}
 		for _, b := range w.g.back[pt.fn] {
 			w.leave(pt.fn, b, p, ptr(*s))
 		}
@@ -217,9 +221,31 @@ func (w *walker) exec(n int, p phase, s *set) {
 	case atInstr:
 		defer w.given(pt.instr, p, s)
 		if w.g.panics(pt.instr) {
-			w.push(w.g.panic[pt.fn], p, s)
+			w.push(w.g.panic[pt.fn], p, w.broken(pt.instr, s))
 		}
 		w.instr(n, pt, p, s)
+	}
+}
+
+// broken returns what holds if an instruction panics: a callee may leave goroutines behind.
+func (w *walker) broken(i ssa.Instruction, s *set) *set {
+	k := w.g.calls[callOf(i)]
+	if _, late := i.(*ssa.Defer); k == nil || k.sum == nil || late {
+		return s
+	}
+	for n, a := range k.args {
+		if k.sum.param(n).Runs && w.touched(s, a) {
+			s = ptr(*s)
+			s.add(w.id(markKey{kind: left, at: i}))
+		}
+	}
+	return s
+}
+
+// ended notes that the root is left.
+func (w *walker) ended(s *set, panics bool) {
+	if w.end != nil {
+		w.end(s, panics)
 	}
 }
 

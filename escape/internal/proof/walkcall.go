@@ -333,6 +333,9 @@ func (w *walker) chain(pt *point, p phase, s *set) {
 		for _, b := range w.g.back[ch.fn] {
 			w.push(w.g.panic[b.fn], p, s)
 		}
+		if ch.fn == w.f.root {
+			w.ended(s, true)
+		}
 		return
 	}
 	d := ch.calls[pt.pos]
