@@ -21,9 +21,9 @@ type free struct {
 	pts        set // what is freed
 	repeatable bool
 	nilOK      bool
-	loop       bool // it stands in an inserted loop over elements
-	keep       bool // it only keeps alive
-	met        bool // by a walk with a resource
+	loop       bool             // it stands in an inserted loop over elements
+	keep       bool             // it only keeps alive
+	met        map[*object]bool // the sites whose resource a walk brought there
 }
 
 // check judges all edits.
@@ -221,8 +221,15 @@ func (c *checker) function(root *ssa.Function, d *differ, found map[*edit]bool) 
 	}
 	c.follow(g, frees)
 	for _, x := range frees {
-		if !x.met && !c.off[Fresh] {
+		if len(x.met) == 0 && !c.off[Fresh] {
 			x.e.fail(&Reason{Rule: Fresh, Words: "nothing that was made here gets there", At: c.position(x.e.stmt.Pos())})
+		}
+		if g.spawned[x.at.Parent()] {
+			for id := range x.pts.all() {
+				if o := g.f.elems[id].obj; o.kind == siteObj && !x.met[o] {
+					x.e.fail(&Reason{Rule: Joins, Words: "a goroutine may get another one there later", At: c.position(o.at.Pos())})
+				}
+			}
 		}
 	}
 	for _, e := range gone {
@@ -260,7 +267,7 @@ func (e *edit) fail(why *Reason) {
 func (c *checker) fresh(g *graph, e *edit, at ssa.CallInstruction) *free {
 	k := g.calls[at]
 	here := c.position(at.Common().Pos())
-	x := &free{e: e, at: at, keep: e.keep, loop: e.loop != nil}
+	x := &free{e: e, at: at, keep: e.keep, loop: e.loop != nil, met: map[*object]bool{}}
 	if len(k.args) == 0 {
 		e.fail(&Reason{Rule: Same, Words: "it frees nothing", At: here})
 		return nil

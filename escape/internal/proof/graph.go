@@ -64,6 +64,7 @@ type graph struct {
 	back    map[*ssa.Function][]back
 	calls   map[ssa.CallInstruction]*call
 	spawns  []*spawn
+	spawned map[*ssa.Function]bool         // what goroutines started here run
 	defers  map[*ssa.Function][]*ssa.Defer // by the function at whose end they run
 	loops   map[*ssa.BasicBlock]bool
 	lives   map[*ssa.BasicBlock]map[ssa.Value]bool
@@ -189,8 +190,8 @@ func (g *graph) link(fn *ssa.Function) {
 				}
 				g.back[body] = append(g.back[body], r)
 			}
-			for _, body := range k.callbacks {
-				g.back[body] = append(g.back[body], back{to: at + 1, fn: fn}, back{to: g.enter[body], fn: fn})
+			for _, body := range k.callbacks { // the callee goes on: see walker.call
+				g.back[body] = append(g.back[body], back{to: at, fn: fn})
 			}
 		}
 	}
@@ -206,11 +207,14 @@ func (g *graph) chainBacks(ch *chain, fn *ssa.Function) {
 	}
 	for n, d := range ch.calls {
 		k := g.calls[d]
-		for _, body := range slices.Concat(k.bodies, k.callbacks) {
+		for _, body := range k.bodies {
 			g.back[body] = append(g.back[body], back{to: ch.points[n+1], fn: fn})
 			if ch.again {
 				g.back[body] = append(g.back[body], back{to: ch.points[0], fn: fn})
 			}
+		}
+		for _, body := range k.callbacks {
+			g.back[body] = append(g.back[body], back{to: ch.points[n], fn: fn})
 		}
 	}
 }

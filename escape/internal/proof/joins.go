@@ -7,9 +7,14 @@ package proof
 // g.Done, so that it is the last thing that runs. Then g.Wait, on the same group, ends
 // it, if g is made here, is never assigned again nor handed on, and nobody else says
 // Done. Waiting is followed on each path by the walk: it is what takes the mark away.
+//
+// The walk lets a goroutine run where it starts. What others do meanwhile is seen in three ways: what is
+// stored where a goroutine that runs can reach it is held by it; what such a place had before, it may have
+// again; and a free in a goroutine is of those resources alone that the goroutine has when it runs like that.
 
 import (
 	"go/constant"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -57,6 +62,28 @@ func (g *graph) findSpawns() {
 	}
 	if g.f.c.off[Joins] {
 		g.spawns = nil
+	}
+	g.spawned = map[*ssa.Function]bool{}
+	var run func(fn *ssa.Function)
+	run = func(fn *ssa.Function) {
+		if g.spawned[fn] {
+			return
+		}
+		g.spawned[fn] = true
+		for _, b := range fn.Blocks {
+			for _, i := range b.Instrs {
+				if k := g.calls[callOf(i)]; k != nil {
+					for _, body := range slices.Concat(k.bodies, k.callbacks) {
+						run(body)
+					}
+				}
+			}
+		}
+	}
+	for _, sp := range g.spawns {
+		for _, body := range g.calls[sp.at].bodies {
+			run(body)
+		}
 	}
 }
 

@@ -61,6 +61,21 @@ func unknown(b *B)
 
 var global *B
 
+// H is a handle whose zero may be freed.
+type H struct{ n int }
+
+//lastuse:effect result 0 owned
+func MakeH() H
+
+//lastuse:effect recv freed repeatable
+func (h H) Free()
+
+//lastuse:effect recv borrowed
+func (h H) Use()
+
+//lastuse:effect result 0 views recv
+func (h H) View() *V
+
 type Loud struct{ n int }
 
 //lastuse:effect result 0 owned
@@ -419,6 +434,80 @@ func f() {
 	b := Make()
 	fmt.Fprint(&writer{b}, "")
 	b.Free() //F
+}
+`},
+		{proof.Dead, "used by each", `
+func each(v *V, f func()) {
+	f()
+	v.Use()
+}
+
+func f() {
+	h := MakeH()
+	each(h.View(), func() {
+		h.Free() //F
+		h = H{}
+	})
+}
+`},
+		{proof.Dead, "used by Use", `
+func two(f, g func()) {
+	f()
+	g()
+}
+
+func f() {
+	h := MakeH()
+	v := h.View()
+	two(func() {
+		h.Free() //F
+		h = H{}
+	}, func() { v.Use() })
+}
+`},
+		{proof.Joins, "a goroutine may get another one", `
+func f() {
+	var x *B
+	ch := make(chan bool)
+	go func() {
+		<-ch
+		v := x
+		if v == nil {
+			v = Make()
+		}
+		v.Use()
+		v.Free() //F
+		ch <- true
+	}()
+	b := Make()
+	x = b
+	ch <- true
+	<-ch
+	b.Use()
+	b.Free()
+}
+`},
+		{proof.Joins, "a goroutine that can reach it", `
+func f(c bool) {
+	var x H
+	ch := make(chan bool)
+	go func() {
+		<-ch
+		y := MakeH()
+		x = y
+		ch <- true
+		<-ch
+		y.Use()
+	}()
+	x = H{}
+	ch <- true
+	<-ch
+	if c {
+		x = MakeH()
+	}
+	x.Use()
+	x.Free() //F
+	ch <- true
 }
 `},
 		{proof.Bodies, "handed to somebody", `

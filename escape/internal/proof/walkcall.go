@@ -37,26 +37,32 @@ func (w *walker) call(n int, i ssa.CallInstruction, p phase, s *set) {
 	if w.bodies(n, k, p, s) {
 		return
 	}
-	cont := func(p phase, s *set) {
-		w.push(n+1, p, s)
-		for _, b := range k.callbacks {
-			if w.matters(b) {
-				t := ptr(*s)
-				yes := slices.ContainsFunc(k.args, func(a ssa.Value) bool { return !w.f.literals(a) && w.touched(t, a) })
-				for _, q := range b.Params {
-					w.set(t, q, 0, yes)
-				}
-				w.push(w.g.enter[b], p, t)
-			}
-		}
-	}
-	w.external(k, p, s, func(a ssa.Value) bool { return w.touched(s, a) }, func(p phase, s *set) {
+	// Each callback returns to the call, so what the callee does to its operands, and the other callbacks,
+	// come before it and behind it.
+	touched := func(a ssa.Value) bool { return w.touched(s, a) }
+	w.external(k, p, s, touched, func(p phase, s *set) {
+		w.callbacks(k, p, s, touched)
+		cont := func(p phase, s *set) { w.push(n+1, p, s) }
 		if v != nil {
 			w.results(k, v, p, s, cont)
 		} else {
 			cont(p, s)
 		}
 	})
+}
+
+// callbacks enters the literals that a callee may call, with parts of its other operands.
+func (w *walker) callbacks(k *call, p phase, s *set, touched func(ssa.Value) bool) {
+	for _, b := range k.callbacks {
+		if w.matters(b) {
+			t := ptr(*s)
+			yes := slices.ContainsFunc(k.args, func(a ssa.Value) bool { return !w.f.literals(a) && touched(a) })
+			for _, q := range b.Params {
+				w.set(t, q, 0, yes)
+			}
+			w.push(w.g.enter[b], p, t)
+		}
+	}
 }
 
 // bodies enters the literals that a call runs; false: there are none.
@@ -222,7 +228,7 @@ func (w *walker) free(n int, k *call, p phase, s *set, touched func(ssa.Value) b
 	case x.keep:
 		w.use(p, Dead, "it is kept alive", k.at)
 	case q == newest || q == older:
-		x.met = true
+		x.met[w.site] = true
 		w.ends(n, x, k, s)
 		cont(p&^phaseMask|ours+phase(n), ptr(*s))
 	case q == freed && !x.repeatable:
@@ -364,11 +370,7 @@ func (w *walker) chain(pt *point, p phase, s *set) {
 		if ch.again {
 			w.push(ch.points[0], p, s)
 		}
-		for _, b := range k.callbacks {
-			if w.matters(b) {
-				w.push(w.g.enter[b], p, s)
-			}
-		}
+		w.callbacks(k, p, s, touched)
 	})
 }
 

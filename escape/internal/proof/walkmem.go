@@ -4,6 +4,7 @@ package proof
 
 import (
 	"go/types"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -102,7 +103,8 @@ func (w *walker) storeIn(s *set, pts set, is, leads bool, at ssa.Instruction) *s
 	}
 	if n == 1 && !is {
 		for id := range pts.all() {
-			if e := w.f.elems[id]; e.obj.kind == memObj && w.g.unique(w.f, e.obj) && !several(e.path) {
+			// A goroutine that runs may store there, too, before or behind this.
+			if e := w.f.elems[id]; e.obj.kind == memObj && w.g.unique(w.f, e.obj) && !several(e.path) && !w.shared(s, id) {
 				w.clear(s, e)
 			}
 		}
@@ -132,10 +134,19 @@ func (w *walker) fill(s *set, id int) *set {
 // shares notes that goroutines which run can reach what an element got.
 func (w *walker) shares(s *set, id int) {
 	for _, sp := range w.g.spawns {
-		if w.has(s, markKey{kind: running, at: sp.at}) && sp.reaches.has(id) {
+		if w.reached(s, sp, id) {
 			s.add(w.id(markKey{kind: held, at: sp.at}))
 		}
 	}
+}
+
+// shared reports whether a goroutine that runs can reach an element.
+func (w *walker) shared(s *set, id int) bool {
+	return slices.ContainsFunc(w.g.spawns, func(sp *spawn) bool { return w.reached(s, sp, id) })
+}
+
+func (w *walker) reached(s *set, sp *spawn, id int) bool {
+	return sp.reaches.has(id) && w.has(s, markKey{kind: running, at: sp.at})
 }
 
 func (w *walker) clear(s *set, e elem) {
