@@ -577,10 +577,10 @@ func (f *family) builtin(k *call) {
 		f.flow(v, 0, f.of(k.args[0]))
 		to := f.inside(f.of(v), index)
 		for _, a := range k.args {
-			f.store(to, f.load(f.inside(f.of(a), index)))
+			f.store(to, f.load(f.inside(f.of(a), index)), true)
 		}
 	case "copy":
-		f.store(f.inside(f.of(k.args[0]), index), f.load(f.inside(f.of(k.args[1]), index)))
+		f.store(f.inside(f.of(k.args[0]), index), f.load(f.inside(f.of(k.args[1]), index)), true)
 	case "len", "cap", "print", "println", "delete", "clear", "close", "real", "imag", "complex", "Sizeof":
 	case "recover":
 		if v != nil {

@@ -48,13 +48,13 @@ func (f *family) apply(i ssa.Instruction) {
 			f.copies(f.of(i.Addr), f.of(src), func(from, to int) {
 				f.put(to, f.content[from])
 			})
-			f.store(f.of(i.Addr), f.outside(f.of(src)))
+			f.store(f.of(i.Addr), f.outside(f.of(src)), true)
 		} else {
-			f.store(f.of(i.Addr), f.of(i.Val))
+			f.store(f.of(i.Addr), f.of(i.Val), !plain(i.Val))
 		}
 	case *ssa.MapUpdate:
-		f.store(f.inside(f.of(i.Map), index), f.of(i.Key))
-		f.store(f.inside(f.of(i.Map), index), f.of(i.Value))
+		f.store(f.inside(f.of(i.Map), index), f.of(i.Key), true)
+		f.store(f.inside(f.of(i.Map), index), f.of(i.Value), true)
 	case *ssa.Send:
 		f.escape(f.of(i.X))
 	case *ssa.Select:

@@ -219,14 +219,15 @@ func (f *family) load(s set) set {
 	return out
 }
 
-// store puts s into what addr leads to.
-func (f *family) store(addr, s set) {
+// store puts s into what addr leads to; other: that may make a resource another one.
+func (f *family) store(addr, s set, other bool) {
 	for id := range addr.all() {
 		switch e := f.elems[id]; e.obj.kind {
 		case unknownObj, siteObj:
 			f.escape(s)
 		case paramObj:
-			f.stores[e.obj.param(f)] = true
+			j := e.obj.param(f)
+			f.stores[j] = f.stores[j] || other
 			f.escape(s)
 		case memObj, litObj:
 			f.put(id, s)

@@ -230,6 +230,22 @@ func f() {
 	b.Free() //F
 }
 `},
+		{proof.Confined, "handed to somebody", `
+func (b *B) become() { *b = *global }
+
+func f() {
+	b := Make()
+	b.become()
+	b.Free() //F
+}
+`},
+		{proof.Confined, "handed to somebody", `
+func f() {
+	b := Make()
+	b.n = 7
+	b.Free() //F
+}
+`},
 		{proof.Dead, "used by Use", `
 func f() {
 	b := Make()

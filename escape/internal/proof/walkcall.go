@@ -147,6 +147,9 @@ func (w *walker) external(k *call, p phase, s *set, touched func(ssa.Value) bool
 		if k.ruledOut(par) {
 			par.Frees = false
 		}
+		if par.Stores {
+			s.add(w.id(markKey{kind: left, at: k.at})) // it may not be what it was
+		}
 		switch {
 		case par.Keeps:
 			w.use(p, Dead, "it is used by "+name(k), k.at)

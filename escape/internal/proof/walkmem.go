@@ -3,6 +3,7 @@ package proof
 // The walk in memory: which elements hold the resource.
 
 import (
+	"go/constant"
 	"go/types"
 	"slices"
 	"strings"
@@ -72,8 +73,9 @@ func (w *walker) nearest(o *object, path string) int {
 
 // plain reports whether a value that is stored into a resource cannot make it another one.
 func plain(v ssa.Value) bool {
-	if c, ok := v.(*ssa.Const); ok {
-		return c.Value != nil
+	c, ok := v.(*ssa.Const)
+	if ok = ok && c.Value != nil && c.Value.Kind() != constant.Int; ok {
+		return true
 	}
 	b, ok := v.Type().Underlying().(*types.Basic)
 	return ok && b.Info()&(types.IsBoolean|types.IsFloat|types.IsComplex) != 0
