@@ -148,7 +148,7 @@ func (g *graph) counted(k *call) ssa.Value {
 }
 
 // own reports whether all that happens to a group is understood: methods are called on it,
-// Done only where it is deferred first, Add with a count that is not negative.
+// Done only where a go statement's literal defers it, Add with a count that is not negative.
 func (g *graph) own(group ssa.Value) bool {
 	o := g.f.made[key{group, 0}]
 	if o == nil || o.escaped {
@@ -228,7 +228,10 @@ func (g *graph) fitting(i ssa.CallInstruction, k *call) bool {
 		return ok && constant.Sign(n.Value) > 0
 	case "Done":
 		_, ok := i.(*ssa.Defer)
-		return ok
+		return ok && slices.ContainsFunc(g.spawns, func(sp *spawn) bool {
+			_, isGo := sp.at.(*ssa.Go)
+			return isGo && slices.Contains(g.calls[sp.at].bodies, i.Parent())
+		})
 	}
 	return false
 }

@@ -526,6 +526,20 @@ func f(c bool) {
 	ch <- true
 }
 `},
+		{proof.Joins, "a goroutine that can reach it", `
+func f() {
+	b := Make()
+	var wg sync.WaitGroup
+	wg.Add(1)
+	go func() {
+		defer wg.Done()
+		b.Use()
+	}()
+	func() { defer wg.Done() }()
+	wg.Wait()
+	b.Free() //F
+}
+`},
 		{proof.Bodies, "handed to somebody", `
 func f() {
 	b := Make()
@@ -549,6 +563,37 @@ func f() {
 	}
 }
 
+// TestDifferent is what puts in more than frees, although the statements alone might not show it.
+func TestDifferent(t *testing.T) {
+	tests := map[string]string{
+		"a case falls through into the new default": `
+func f(n int) {
+	b := Make()
+	b.Use()
+	switch n {
+	case 1:
+		next()
+		fallthrough
+	default: //F
+		b.Free() //F
+	case 2:
+		next()
+		b.Free() //F
+	}
+}
+`,
+	}
+	l := newLab()
+	for name, text := range tests {
+		t.Run(name, func(t *testing.T) {
+			edits := l.prove(t, text).Edits
+			require.Len(t, edits, 1)
+			require.NotNil(t, edits[0].Why)
+			assert.Equal(t, proof.Same, edits[0].Why.Rule)
+		})
+	}
+}
+
 // TestRight is what must be accepted.
 func TestRight(t *testing.T) {
 	tests := map[string]string{
@@ -557,6 +602,18 @@ func f() {
 	b := Make()
 	b.Use()
 	b.Free() //F
+}
+`,
+		"in a case that was not there": `
+func f(n int) {
+	b := Make()
+	switch n {
+	case 1:
+		b.Use()
+		b.Free() //F
+	default: //F
+		b.Free() //F
+	}
 }
 `,
 		"in a loop": `

@@ -228,18 +228,15 @@ func (d *differ) defaulted(old, new *ast.BlockStmt) bool {
 	i := 0
 	for _, s := range new.List {
 		c := s.(*ast.CaseClause)
-		if c.List == nil && (i == len(old.List) || old.List[i].(*ast.CaseClause).List != nil) {
-			if !d.list(nil, c.Body, c.End()) {
-				return false
-			}
-			continue
+		if c.List == nil && i == len(old.List) { // the last one: into another, a case might fall through
+			return d.list(nil, c.Body, c.End())
 		}
 		if i == len(old.List) || !d.node(reflect.ValueOf(old.List[i]), reflect.ValueOf(s)) {
 			return false
 		}
 		i++
 	}
-	return i == len(old.List)
+	return false
 }
 
 // list compares two lists of statements. The new one ends at end.
