@@ -432,43 +432,13 @@ func (c *checker) walk(g *graph, frees []*free, site *object, zero bool, class s
 
 func (c *checker) walker(g *graph, frees []*free, site *object, zero bool, class set) *walker {
 	w := &walker{g: g, f: g.f, site: site, zero: zero, frees: frees, isF: map[token.Pos]int{}, ids: map[markKey]int{},
-		class: class, about: map[*ssa.Function]bool{}, reach: map[ssa.Value]set{}, conds: g.conditions(),
+		class: class, about: map[*ssa.Function]bool{}, reach: map[ssa.Value]set{}, facts: []string{string(make([]byte, len(g.known().atoms)))}, factID: map[string]phase{},
 		fault: func(int, Rule, string, ssa.Instruction) {}}
 	for n, x := range frees {
 		w.isF[x.at.Common().Pos()] = n
 		w.isF[x.at.Pos()] = n
 	}
 	return w
-}
-
-// conditions returns registers that are tested more than once.
-func (g *graph) conditions() []ssa.Value {
-	n := map[ssa.Value]int{}
-	var out []ssa.Value
-	for _, fn := range g.f.fns {
-		for _, b := range fn.Blocks {
-			if len(b.Instrs) == 0 {
-				continue
-			}
-			if i, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If); ok {
-				c := i.Cond
-				for {
-					u, ok := c.(*ssa.UnOp)
-					if !ok || u.Op != token.NOT {
-						break
-					}
-					c = u.X
-				}
-				if _, isConst := c.(*ssa.Const); isConst {
-					continue
-				}
-				if n[c]++; n[c] == 2 && len(out) < 5 {
-					out = append(out, c)
-				}
-			}
-		}
-	}
-	return out
 }
 
 // posOf returns a position for an instruction, its own or that of something near it.

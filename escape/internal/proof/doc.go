@@ -85,5 +85,12 @@
 // made callees first; in a cycle the others are unknown. Instances share the summary of what they
 // are made from, in which a call through a type parameter is unknown.
 //
+// Conditions. A walk tells apart what it knows of conditions (known.go). A register is computed once for each
+// time that its block is entered, so what one test said of it holds for the next, and a phi is what the edge brought.
+// That a variable has the constant that was stored last holds if nothing but constants is ever stored, by
+// code that the walk follows, in order: no address of it leaves the family, no goroutine reaches it, and it
+// is made once or made anew with all that captures it. Which exit the body of a range over a function took is such a flag.
+// A variable that was found to be nil is so until the walk meets a store: it is read and tested with nothing between.
+//
 // Limits. What is too large, an instruction that is not on the list, a panic: withheld.
 package proof

@@ -70,6 +70,7 @@ type graph struct {
 	lives   map[*ssa.BasicBlock]map[ssa.Value]bool
 	elems   map[*ssa.BasicBlock]set
 	onlies  map[*object]bool
+	knows   *knowledge
 	puts    [][2]token.Pos     // statements that were put in
 	putBack map[token.Pos]bool // calls of frees that were taken out
 	breaks  bool               // it matters how a panic leaves the root
@@ -79,7 +80,7 @@ func newGraph(f *family, puts [][2]token.Pos, putBack map[token.Pos]bool) *graph
 	g := &graph{f: f, putBack: putBack, firsts: map[*ssa.BasicBlock]int{}, enter: map[*ssa.Function]int{}, leave: map[*ssa.Function]int{},
 		panic: map[*ssa.Function]int{}, chains: map[ssa.Instruction][]int{}, unwind: map[*ssa.Function][]int{}, back: map[*ssa.Function][]back{},
 		calls: map[ssa.CallInstruction]*call{}, defers: map[*ssa.Function][]*ssa.Defer{}, loops: map[*ssa.BasicBlock]bool{},
-		elems: map[*ssa.BasicBlock]set{}, onlies: map[*object]bool{}, puts: puts}
+		elems: map[*ssa.BasicBlock]set{}, lives: map[*ssa.BasicBlock]map[ssa.Value]bool{}, onlies: map[*object]bool{}, puts: puts}
 	for _, fn := range f.fns {
 		g.add(fn)
 	}
@@ -366,9 +367,9 @@ func staysInRegisters(v ssa.Value, depth int) bool {
 	return true
 }
 
-// live returns the registers that are read behind the start of a block of the root.
+// live returns the registers of its function that are read behind the start of a block.
 func (g *graph) live(b *ssa.BasicBlock) map[ssa.Value]bool {
-	if g.lives == nil {
+	if g.lives[b] == nil {
 		g.solveLive(b.Parent())
 	}
 	return g.lives[b]
@@ -376,7 +377,6 @@ func (g *graph) live(b *ssa.BasicBlock) map[ssa.Value]bool {
 
 // solveLive computes liveness. A recover block may follow any point.
 func (g *graph) solveLive(fn *ssa.Function) {
-	g.lives = map[*ssa.BasicBlock]map[ssa.Value]bool{}
 	for _, b := range fn.Blocks {
 		g.lives[b] = map[ssa.Value]bool{}
 	}
@@ -426,7 +426,8 @@ func (g *graph) solveLive(fn *ssa.Function) {
 	}
 }
 
-// liveElems returns the elements that live registers, deferred calls and goroutines reach.
+// liveElems returns the elements that live registers, deferred calls, goroutines and, in a literal, the
+// registers of other functions reach.
 func (g *graph) liveElems(f *family, b *ssa.BasicBlock) set {
 	if s, ok := g.elems[b]; ok {
 		return s
@@ -434,6 +435,16 @@ func (g *graph) liveElems(f *family, b *ssa.BasicBlock) set {
 	var s set
 	for v := range g.live(b) {
 		s.union(f.of(v))
+	}
+	if b.Parent() != f.root {
+		for k, v := range f.vals {
+			if i, ok := k.v.(ssa.Instruction); !ok || i.Parent() != b.Parent() {
+				s.union(*v)
+			}
+		}
+		for _, p := range f.root.Params {
+			s.union(f.of(p))
+		}
 	}
 	for i := range g.calls {
 		if _, call := i.(*ssa.Call); call && !g.calls[i].spawns {

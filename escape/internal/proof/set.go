@@ -67,6 +67,15 @@ func (s set) intersect(t set) {
 	}
 }
 
+// one reports whether s has exactly one element.
+func (s set) one() bool {
+	n := 0
+	for _, x := range s {
+		n += bits.OnesCount64(x)
+	}
+	return n == 1
+}
+
 func (s set) clone() set { return slices.Clone(s) }
 
 func (s set) all() iter.Seq[int] {

@@ -22,7 +22,8 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-type phase uint32
+// A phase is one of these, and above it the number of what is known of conditions.
+type phase uint64
 
 const (
 	unmade phase = iota
@@ -31,7 +32,7 @@ const (
 	freed
 	ours // freed by F, plus its number
 
-	phaseMask = 1<<16 - 1 // above: what is known of conditions, two bits each
+	phaseMask = 1<<16 - 1
 )
 
 // A markKind says what a mark is about.
@@ -69,7 +70,8 @@ type walker struct {
 	marks   []markKey
 	state   []map[phase]set
 	pending []bool
-	conds   []ssa.Value
+	facts   []string         // what is known of conditions; the first is nothing
+	factID  map[string]phase // its numbers
 	steps   int
 	over    bool
 	fault   func(i int, rule Rule, words string, at ssa.Instruction)
@@ -197,11 +199,7 @@ func (w *walker) exec(n int, p phase, s *set) {
 	pt := &w.g.points[n]
 	switch pt.kind {
 	case atEnter:
-		for n, c := range w.conds {
-			if c.Parent() == pt.fn && pt.fn != w.f.root {
-				p &^= 3 << (16 + 2*n)
-			}
-		}
+		p = w.entered(p, pt.fn)
 		if len(pt.fn.Blocks) > 0 {
 			w.push(w.g.first(pt.fn.Blocks[0]), p, s)
 		}
@@ -294,6 +292,7 @@ func (w *walker) set(s *set, v ssa.Value, i int, yes bool) {
 
 // instr lets an instruction happen.
 func (w *walker) instr(n int, pt *point, p phase, s *set) {
+	p = w.noted(p, pt.instr)
 	switch i := pt.instr.(type) {
 	case *ssa.If:
 		w.branch(i, p, s)
@@ -510,21 +509,18 @@ func (w *walker) enterBlock(b *ssa.BasicBlock, k int, p phase, s *set) {
 		w.set(s, phi, 0, false)
 	}
 	w.prune(to, s)
-	w.push(w.g.first(to), w.forget(p, to), s)
+	w.push(w.g.first(to), w.crossed(p, to, edge), s)
 }
 
-// prune drops marks of registers that nobody reads any more, and of memory that only these
-// lead to. It is done in the root alone, whose registers are all that lives then.
+// prune drops marks of registers of the function that nobody reads any more, and of memory that only
+// these lead to: they are made anew when the function runs again.
 func (w *walker) prune(b *ssa.BasicBlock, s *set) {
-	if b.Parent() != w.f.root {
-		return
-	}
 	live := w.g.live(b)
 	keep := w.g.liveElems(w.f, b)
 	for id := range s.clone().all() {
 		switch m := w.marks[id]; m.kind {
 		case inReg:
-			if in, ok := m.k.v.(ssa.Instruction); ok && in.Parent() == w.f.root && !live[m.k.v] {
+			if in, ok := m.k.v.(ssa.Instruction); ok && in.Parent() == b.Parent() && !live[m.k.v] {
 				s.remove(id)
 			}
 		case inElem:

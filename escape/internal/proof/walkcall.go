@@ -103,6 +103,9 @@ func (w *walker) matters(fn *ssa.Function) bool {
 func (w *walker) contacts(fn *ssa.Function) bool {
 	for _, b := range fn.Blocks {
 		for _, i := range b.Instrs {
+			if st, ok := i.(*ssa.Store); ok && w.g.flagged(atom{w.g.variable(st.Addr), isFlag}) {
+				return true
+			}
 			if _, ok := i.(*ssa.Defer); ok || w.isFree(i) {
 				return true
 			}
@@ -293,10 +296,8 @@ func (w *walker) builtin(k *call, v *ssa.Call, s *set) {
 		s2 := w.storeIn(s, to, is, leads, k.at)
 		if k.builtin == "append" && !is && w.loaded(s, w.f.inside(w.f.of(k.args[0]), index)) {
 			for id := range to.all() {
-				for _, q := range w.f.elems[id].obj.ids {
-					if w.f.elems[q].path == w.f.elems[id].path {
-						s2.add(w.elemMark(q))
-					}
+				if e := w.f.elems[id]; e.obj.kind == memObj {
+					s2.add(w.elemMark(id))
 				}
 			}
 		}

@@ -1,13 +1,10 @@
 package proof
 
-// The walk at conditions: what a branch taken says about the resource.
-//
-// A register that is tested twice is remembered, and what is known of it is dropped where it is
-// computed again. What is read from memory is not remembered, with one exception: a variable that
-// was stored just before. An error that is not nil says that its call made nothing. That an
-// interface is not nil says nothing.
+// The walk at conditions: what a branch taken says about the resource. What is known of a condition is
+// in known.go. An error that is not nil says that its call made nothing. That an interface is not nil says nothing.
 
 import (
+	"go/constant"
 	"go/token"
 	"go/types"
 	"slices"
@@ -31,10 +28,14 @@ func (w *walker) selects(p phase, s *set, i *ssa.Select) *set {
 	return s
 }
 
-// ran notes that case n of a select did run, or did not.
-func (w *walker) ran(i *ssa.Select, n int, yes bool, s *set) {
+// ran notes that the case with a number did run, or did not.
+func (w *walker) ran(i *ssa.Select, number byte, is bool, s *set) {
 	for id := range s.clone().all() {
-		if m := w.marks[id]; m.kind == offered && m.at == ssa.Instruction(i) && (m.n == n) != yes {
+		m := w.marks[id]
+		if m.kind != offered || m.at != ssa.Instruction(i) {
+			continue
+		}
+		if n := w.g.code(ssa.NewConst(constant.MakeInt64(int64(m.n)), types.Typ[types.Int])); (n == number) != is {
 			s.remove(id)
 		}
 	}
@@ -44,72 +45,70 @@ func (w *walker) ran(i *ssa.Select, n int, yes bool, s *set) {
 func (w *walker) branch(i *ssa.If, p phase, s *set) {
 	for k := range 2 {
 		q, t := p, ptr(*s)
-		if !w.allowed(i.Cond, k == 0, &q, t) {
+		if !w.allowed(i, k == 0, &q, t) {
 			continue
 		}
 		w.enterBlock(i.Block(), k, q, t)
 	}
 }
 
-// allowed reports whether cond may be yes here, and notes what follows from it.
-func (w *walker) allowed(cond ssa.Value, yes bool, p *phase, s *set) bool {
-	for n, c := range w.conds {
-		if c != cond {
-			continue
-		}
-		shift := 16 + 2*n
-		now := phase(1)
-		if yes {
-			now = 2
-		}
-		if old := *p >> shift & 3; old != 0 && old != now {
-			return false
-		}
-		*p = *p&^(3<<shift) | now<<shift
+// allowed reports whether an edge may be taken, and notes what follows from it.
+func (w *walker) allowed(i *ssa.If, taken bool, p *phase, s *set) bool {
+	a, value, is := w.g.test(i.Cond)
+	if a.v == nil {
+		return true // constant conditions are not folded
 	}
-	switch c := cond.(type) {
-	case *ssa.UnOp:
-		if c.Op == token.NOT {
-			return w.allowed(c.X, !yes, p, s)
-		}
-	case *ssa.Extract:
-		// v, ok := f(): f says that v is zero if ok is not.
-		if w.site != nil && c.Tuple == w.site.at && *p&phaseMask == newest && w.g.okResult(w.site) == c.Index {
-			return yes != w.zero || !w.zero && w.g.beside(w.site)
-		}
-	case *ssa.BinOp:
-		if c.Op == token.EQL || c.Op == token.NEQ {
-			for _, xy := range [][2]ssa.Value{{c.X, c.Y}, {c.Y, c.X}} {
-				k, ok := xy[1].(*ssa.Const)
-				if ok && k.Value == nil {
-					return w.isNil(xy[0], yes == (c.Op == token.EQL), p, s)
-				}
-				if e, is := xy[0].(*ssa.Extract); ok && is && e.Index == 0 {
-					if sel, is := e.Tuple.(*ssa.Select); is {
-						w.ran(sel, int(k.Int64()), yes == (c.Op == token.EQL), s)
-					}
-				}
-			}
+	if known := w.value(i.Cond, isTrue, *p); known != nothing && (known == yes) != taken {
+		return false
+	}
+	is = is == taken
+	switch {
+	case is:
+		*p = w.learn(*p, a, value)
+	case a.kind != isEqual:
+		*p = w.learn(*p, a, no)
+	}
+	if a.kind == isNil {
+		w.isNil(a.v, i.Block(), is, s)
+	}
+	if e, ok := a.v.(*ssa.Extract); ok && e.Index == 0 && a.kind == isEqual {
+		if sel, ok := e.Tuple.(*ssa.Select); ok {
+			w.ran(sel, value, is, s)
 		}
 	}
 	return true
 }
 
-// isNil notes that x is nil, or that it is not.
-func (w *walker) isNil(x ssa.Value, yes bool, p *phase, s *set) bool {
-	x = stored(x)
-	if e, ok := x.(*ssa.Extract); ok && w.site != nil && e.Tuple == w.site.at && isError(e.Type()) &&
-		*p&phaseMask == newest && e.Index == w.site.at.(*ssa.Call).Call.Signature().Results().Len()-1 {
-		// An error says that the others own nothing, but for bodies that are known to return both.
-		return yes != w.zero || w.zero && w.g.maybeZero(w.site) || !w.zero && w.g.beside(w.site)
+// isNil notes that x is nil, or that it is not: then it is not the resource, or not the zero.
+func (w *walker) isNil(x ssa.Value, b *ssa.BasicBlock, is bool, s *set) {
+	if types.IsInterface(x.Type()) || is == w.zero {
+		return
 	}
-	if types.IsInterface(x.Type()) {
-		return true
+	w.set(s, x, 0, false)
+	w.set(s, stored(x), 0, false)
+	if load, ok := x.(*ssa.UnOp); ok && load.Op == token.MUL && load.Block() == b {
+		w.emptied(load, s)
 	}
-	if yes != w.zero {
-		w.set(s, x, 0, false) // it is not the resource, or not the zero, then
+}
+
+// emptied notes that a variable, or a field of one, which was read in the block that ends with the test, does
+// not hold what is followed: nothing between could have changed it, and no goroutine may.
+func (w *walker) emptied(load *ssa.UnOp, s *set) {
+	instrs := load.Block().Instrs
+	for _, i := range instrs[slices.Index(instrs, ssa.Instruction(load))+1:] {
+		switch i.(type) {
+		case *ssa.DebugRef, *ssa.UnOp, *ssa.BinOp, *ssa.FieldAddr, *ssa.Field, *ssa.Extract, *ssa.If:
+		default:
+			return
+		}
 	}
-	return true
+	if pts := w.f.of(load.X); pts.one() {
+		for id := range pts.all() {
+			if e := w.f.elems[id]; e.obj.kind == memObj && w.g.unique(w.f, e.obj) && !several(e.path) && !w.shared(s, id) {
+				w.clear(s, e)
+			}
+		}
+	}
 }
 
 // stored returns what was stored into a variable just before it is read: in the same block,
@@ -135,16 +134,6 @@ func stored(x ssa.Value) ssa.Value {
 		}
 	}
 	return x
-}
-
-// forget drops what is known of conditions that are computed again from b on.
-func (w *walker) forget(p phase, b *ssa.BasicBlock) phase {
-	for n, c := range w.conds {
-		if i, ok := c.(ssa.Instruction); ok && i.Block() == b {
-			p &^= 3 << (16 + 2*n)
-		}
-	}
-	return p
 }
 
 func isError(t types.Type) bool { return types.Identical(t, types.Universe.Lookup("error").Type()) }

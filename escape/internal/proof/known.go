@@ -1,0 +1,456 @@
+package proof
+
+// What a walk knows of conditions, for each phase apart. An atom is what a condition tests: a
+// register that is true, or nil, or equal to a constant; or a flag, which is a variable that only
+// constants are stored into, by this family alone and by no goroutine.
+//
+// What is known of an atom is what the branch taken said, what the edge into a phi brings, or what was
+// stored last, and is forgotten where the register is computed again. Forgetting more is always right:
+// it is done where no test can be reached any more, which keeps the number of phases small.
+
+import (
+	"go/constant"
+	"go/token"
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+type atomKind uint8
+
+const (
+	isTrue  atomKind = iota // a bool
+	isNil                   // compared with nil
+	isEqual                 // a number, compared with constants
+	isFlag                  // a variable, by its address
+)
+
+// An atom is something that conditions test.
+type atom struct {
+	v    ssa.Value
+	kind atomKind
+}
+
+// What is known of an atom: one of these, or the number of a constant.
+const (
+	nothing byte = iota
+	no
+	yes
+	constants
+)
+
+// knowledge is the atoms of a family, and where each is still tested.
+type knowledge struct {
+	atoms []atom
+	ids   map[atom]int
+	live  []map[*ssa.BasicBlock]bool // of the function of the atom; nil: anywhere
+	codes map[string]byte
+}
+
+const maxAtoms = 32
+
+// known returns the atoms of a family.
+func (g *graph) known() *knowledge {
+	if g.knows != nil {
+		return g.knows
+	}
+	k := &knowledge{ids: map[atom]int{}, codes: map[string]byte{}}
+	g.knows = k
+	flags := g.flags()
+	tests := map[atom]int{}
+	var order []atom
+	uses := map[atom][]*ssa.BasicBlock{}
+	for _, fn := range g.f.fns {
+		for _, b := range fn.Blocks {
+			if len(b.Instrs) == 0 {
+				continue
+			}
+			if i, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If); ok {
+				a, _, _ := g.test(i.Cond)
+				if a.v == nil {
+					continue
+				}
+				if tests[a]++; tests[a] == 1 {
+					order = append(order, a)
+				}
+				uses[a] = append(uses[a], b)
+			}
+		}
+	}
+	var add func(a atom)
+	add = func(a atom) {
+		if _, ok := k.ids[a]; ok || len(k.atoms) == maxAtoms {
+			return
+		}
+		k.ids[a] = len(k.atoms)
+		k.atoms = append(k.atoms, a)
+		if phi, ok := a.v.(*ssa.Phi); ok && a.kind != isFlag {
+			for n, e := range phi.Edges {
+				b := atom{e, a.kind}
+				_, p := e.(*ssa.Phi)
+				if p || tests[b] > 0 {
+					uses[b] = append(uses[b], phi.Block().Preds[n])
+					add(b)
+				}
+			}
+		}
+	}
+	for _, a := range order {
+		load, _ := a.v.(*ssa.UnOp)
+		switch {
+		case load != nil && flags[g.flagOf(load)]:
+			add(atom{g.flagOf(load), isFlag})
+			add(a)
+		case tests[a] > 1 || decided(a, 0):
+			add(a)
+		}
+	}
+	for _, a := range k.atoms {
+		k.live = append(k.live, g.tested(a, uses[a]))
+	}
+	return k
+}
+
+// test returns what a condition tests: it is true where the atom has the value, or has it not.
+func (g *graph) test(cond ssa.Value) (a atom, value byte, is bool) {
+	switch c := cond.(type) {
+	case *ssa.Const:
+		return atom{}, nothing, false
+	case *ssa.UnOp:
+		if c.Op == token.NOT {
+			a, value, is = g.test(c.X)
+			return a, value, !is
+		}
+	case *ssa.BinOp:
+		if c.Op != token.EQL && c.Op != token.NEQ {
+			break
+		}
+		for _, xy := range [][2]ssa.Value{{c.X, c.Y}, {c.Y, c.X}} {
+			k, ok := xy[1].(*ssa.Const)
+			if !ok {
+				continue
+			}
+			if k.Value == nil {
+				if _, basic := k.Type().Underlying().(*types.Basic); !basic {
+					return atom{xy[0], isNil}, yes, c.Op == token.EQL
+				}
+				continue
+			}
+			if code := g.code(k); code != nothing {
+				return atom{xy[0], isEqual}, code, c.Op == token.EQL
+			}
+		}
+	}
+	return atom{cond, isTrue}, yes, true
+}
+
+// code numbers constants that are compared; nothing: there are too many, or it is no whole number or bool.
+func (g *graph) code(c *ssa.Const) byte {
+	switch {
+	case c.Value == nil:
+		if b, ok := c.Type().Underlying().(*types.Basic); !ok || b.Info()&types.IsBoolean == 0 {
+			return nothing
+		}
+		return no
+	case c.Value.Kind() == constant.Bool && constant.BoolVal(c.Value):
+		return yes
+	case c.Value.Kind() == constant.Bool:
+		return no
+	case c.Value.Kind() != constant.Int:
+		return nothing
+	}
+	codes := g.knows.codes
+	s := c.Value.ExactString()
+	if codes[s] == nothing && len(codes) < 200 {
+		codes[s] = constants + byte(len(codes))
+	}
+	return codes[s]
+}
+
+// decided reports whether what is tested is a phi of which some edge decides the test.
+func decided(a atom, depth int) bool {
+	phi, ok := a.v.(*ssa.Phi)
+	if !ok || depth > 3 {
+		return false
+	}
+	for n, e := range phi.Edges {
+		if _, c := e.(*ssa.Const); c || a.kind == isNil && nonNil(e, phi.Block().Preds[n]) || decided(atom{e, a.kind}, depth+1) {
+			return true
+		}
+	}
+	return false
+}
+
+// tested returns the blocks from which a test of an atom, in uses, can be reached.
+func (g *graph) tested(a atom, uses []*ssa.BasicBlock) map[*ssa.BasicBlock]bool {
+	if a.kind == isFlag {
+		for _, r := range *a.v.Referrers() {
+			if c, ok := r.(*ssa.MakeClosure); ok && c.Fn.(*ssa.Function).Synthetic != yield {
+				return nil
+			}
+			switch r.(type) {
+			case *ssa.UnOp, *ssa.MakeClosure:
+				uses = append(uses, r.Block())
+			}
+		}
+	}
+	live := map[*ssa.BasicBlock]bool{}
+	for len(uses) > 0 {
+		b := uses[len(uses)-1]
+		uses = uses[:len(uses)-1]
+		if !live[b] {
+			live[b] = true
+			uses = append(uses, b.Preds...)
+		}
+	}
+	return live
+}
+
+// flagOf returns the variable that a load reads, nil if that is not one alone.
+func (g *graph) flagOf(load *ssa.UnOp) *ssa.Alloc {
+	if load.Op != token.MUL {
+		return nil
+	}
+	return g.variable(load.X)
+}
+
+// variable returns the one variable that addr leads to, nil if it may be another or a part of one.
+func (g *graph) variable(addr ssa.Value) *ssa.Alloc {
+	var found *ssa.Alloc
+	for id := range g.f.of(addr).all() {
+		e := g.f.elems[id]
+		a, ok := e.obj.at.(*ssa.Alloc)
+		if !ok || found != nil || e.path != "" || e.obj.escaped {
+			return nil
+		}
+		found = a
+	}
+	return found
+}
+
+// flags returns the variables of bools and numbers to which nothing happens but that constants are
+// stored, that they are read, and that literals of the family which run in order capture them.
+func (g *graph) flags() map[*ssa.Alloc]bool {
+	out := map[*ssa.Alloc]bool{}
+	for _, o := range g.f.objs {
+		a, ok := o.at.(*ssa.Alloc)
+		if !ok || o.escaped || !g.unique(g.f, o) {
+			continue
+		}
+		b, ok := a.Type().Underlying().(*types.Pointer).Elem().Underlying().(*types.Basic)
+		shared := slices.ContainsFunc(g.spawns, func(sp *spawn) bool {
+			return slices.ContainsFunc(o.ids, func(id int) bool { return sp.reaches.has(id) })
+		})
+		if ok && b.Info()&(types.IsBoolean|types.IsInteger) != 0 && !shared {
+			out[a] = true
+		}
+	}
+	for _, fn := range g.f.fns {
+		for _, b := range fn.Blocks {
+			for _, i := range b.Instrs {
+				g.spoils(i, out)
+			}
+		}
+	}
+	return out
+}
+
+// spoils drops the variables to which an instruction does something else.
+func (g *graph) spoils(i ssa.Instruction, flags map[*ssa.Alloc]bool) {
+	var ops [16]*ssa.Value
+	for _, op := range i.Operands(ops[:0]) {
+		if *op == nil {
+			continue
+		}
+		for id := range g.f.of(*op).all() {
+			a, ok := g.f.elems[id].obj.at.(*ssa.Alloc)
+			if !ok || !flags[a] {
+				continue
+			}
+			fine := false
+			switch i := i.(type) {
+			case *ssa.DebugRef:
+				fine = true
+			case *ssa.MakeClosure:
+				fine = g.f.member[i.Fn.(*ssa.Function)]
+			case *ssa.UnOp:
+				fine = g.flagOf(i) == a
+			case *ssa.Store:
+				c, isConst := i.Val.(*ssa.Const)
+				fine = isConst && g.code(c) != nothing && g.variable(i.Addr) == a
+			}
+			if !fine {
+				delete(flags, a)
+			}
+		}
+	}
+}
+
+// knows returns what a phase knows of an atom.
+func (w *walker) knows(p phase, a atom) byte {
+	n, ok := w.g.known().ids[a]
+	if !ok || p>>16 == 0 {
+		return nothing
+	}
+	return w.facts[p>>16][n]
+}
+
+// learn returns p with what is known of an atom from here on.
+func (w *walker) learn(p phase, a atom, value byte) phase {
+	k := w.g.known()
+	n, ok := k.ids[a]
+	if !ok || w.knows(p, a) == value {
+		return p
+	}
+	facts := make([]byte, len(k.atoms))
+	copy(facts, w.facts[p>>16])
+	facts[n] = value
+	return w.with(p, facts)
+}
+
+// with returns p with these facts.
+func (w *walker) with(p phase, facts []byte) phase {
+	id, ok := w.factID[string(facts)]
+	if !ok {
+		id = phase(len(w.facts))
+		if !slices.ContainsFunc(facts, func(b byte) bool { return b != nothing }) {
+			id = 0
+		} else {
+			w.facts = append(w.facts, string(facts))
+		}
+		w.factID[string(facts)] = id
+	}
+	return p&phaseMask | id<<16
+}
+
+// value returns what is known of v, as kind says.
+func (w *walker) value(v ssa.Value, kind atomKind, p phase) byte {
+	if known := w.knows(p, atom{v, kind}); known != nothing {
+		return known
+	}
+	if kind == isNil {
+		v = stored(v)
+	}
+	if c, ok := v.(*ssa.Const); ok {
+		if kind == isNil {
+			return truth(c.Value == nil)
+		}
+		return w.g.code(c)
+	}
+	if kind == isTrue {
+		if a, value, is := w.g.test(v); a.v != nil && a.v != v {
+			if known := w.value(a.v, a.kind, p); known != nothing {
+				return truth((known == value) == is)
+			}
+		}
+	}
+	if i, ok := v.(ssa.Instruction); ok && kind == isNil && nonNil(v, i.Block()) {
+		return no
+	}
+	return w.says(v, kind, p)
+}
+
+func truth(b bool) byte {
+	if b {
+		return yes
+	}
+	return no
+}
+
+// says returns what v, a result beside the resource that is followed, says of it: an error that is not nil, and a
+// flag that is false, say that nothing was made, but for bodies that are known to return both.
+func (w *walker) says(v ssa.Value, kind atomKind, p phase) byte {
+	e, ok := v.(*ssa.Extract)
+	if !ok || w.site == nil || e.Tuple != w.site.at || p&phaseMask != newest || !w.zero && w.g.beside(w.site) {
+		return nothing
+	}
+	last := w.site.at.(*ssa.Call).Call.Signature().Results().Len() - 1
+	switch {
+	case kind == isNil && isError(e.Type()) && e.Index == last && !(w.zero && w.g.maybeZero(w.site)):
+		return truth(!w.zero)
+	case kind == isTrue && w.g.okResult(w.site) == e.Index:
+		return truth(!w.zero)
+	}
+	return nothing
+}
+
+// crossed returns p on the edge from a block to another: phis are set, what is computed again is forgotten.
+func (w *walker) crossed(p phase, to *ssa.BasicBlock, edge int) phase {
+	k := w.g.known()
+	var facts []byte
+	for n, a := range k.atoms {
+		was := nothing
+		if p>>16 != 0 {
+			was = w.facts[p>>16][n]
+		}
+		now := was
+		i, _ := a.v.(ssa.Instruction)
+		if i != nil && i.Block() == to && a.kind != isFlag {
+			now = nothing
+			if phi, ok := i.(*ssa.Phi); ok {
+				if now = w.value(phi.Edges[edge], a.kind, p); a.kind == isNil && nonNil(phi.Edges[edge], to.Preds[edge]) {
+					now = no
+				}
+			}
+		}
+		if i != nil && i.Parent() == to.Parent() && k.live[n] != nil && !k.live[n][to] {
+			now = nothing
+		}
+		if now == was {
+			continue
+		}
+		if facts == nil {
+			facts = make([]byte, len(k.atoms))
+			copy(facts, w.facts[p>>16])
+		}
+		facts[n] = now
+	}
+	if facts == nil {
+		return p
+	}
+	return w.with(p, facts)
+}
+
+// entered returns p at the start of a literal: its registers are those of another run.
+func (w *walker) entered(p phase, fn *ssa.Function) phase {
+	for _, a := range w.g.known().atoms {
+		if a.kind != isFlag && a.v.Parent() == fn && fn != w.f.root {
+			p = w.learn(p, a, nothing)
+		}
+	}
+	return p
+}
+
+// noted returns p behind an instruction that makes, sets or reads a flag.
+func (w *walker) noted(p phase, i ssa.Instruction) phase {
+	switch i := i.(type) {
+	case *ssa.Alloc:
+		if a := (atom{i, isFlag}); w.g.flagged(a) {
+			elem := i.Type().Underlying().(*types.Pointer).Elem()
+			p = w.learn(p, a, w.g.code(ssa.NewConst(zeroOf(elem), elem)))
+		}
+	case *ssa.Store:
+		if c, ok := i.Val.(*ssa.Const); ok {
+			if v := w.g.variable(i.Addr); v != nil {
+				p = w.learn(p, atom{v, isFlag}, w.g.code(c))
+			}
+		}
+	case *ssa.UnOp:
+		if v := w.g.flagOf(i); v != nil && w.g.flagged(atom{v, isFlag}) {
+			now := w.knows(p, atom{v, isFlag})
+			p = w.learn(w.learn(p, atom{i, isTrue}, now), atom{i, isEqual}, now)
+		}
+	}
+	return p
+}
+
+func zeroOf(t types.Type) constant.Value {
+	if isBool(t) {
+		return constant.MakeBool(false)
+	}
+	return constant.MakeInt64(0)
+}
+
+// flagged reports whether a flag is an atom.
+func (g *graph) flagged(a atom) bool { _, ok := g.known().ids[a]; return ok }

@@ -1,0 +1,236 @@
+package proof_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestPairs shows where a rule ends: of each pair the first is accepted, and the second, which is as
+// near as can be and wrong, is withheld with the words.
+func TestPairs(t *testing.T) {
+	tests := []struct{ name, right, wrong, words string }{
+		{"an error that is wrapped", `
+func f() error {
+	b, err := Try()
+	if err != nil {
+		err = fmt.Errorf("make: %w", err)
+	}
+	if err != nil {
+		return err
+	}
+	b.Use()
+	b.Free() //F
+	return nil
+}
+`, `
+func f() error {
+	b, err := Try()
+	if err != nil {
+		err = fmt.Errorf("make: %w", err)
+		err = again(err)
+	}
+	if err != nil {
+		return err
+	}
+	_ = b
+	b.Free() //F
+	return nil
+}
+
+//lastuse:effect args borrowed
+func again(err error) error
+`, "may be nil"},
+		{"a flag", `
+func f(c bool) {
+	var b *B
+	some := false
+	if c {
+		b, some = Make(), true
+	}
+	next()
+	if some {
+		b.Use()
+		b.Free() //F
+	}
+}
+`, `
+func f(c bool) {
+	var b *B
+	some := next() > 0
+	if c {
+		b, some = Make(), true
+	}
+	next()
+	if some {
+		_ = b
+		b.Free() //F
+	}
+}
+`, "may be nil"},
+		{"a flag that deferred code reads", `
+func f(n int) {
+	b := Make()
+	v := b.View()
+	done := false
+	defer func() {
+		if !done {
+			v.Use()
+		}
+	}()
+	next()
+	done = true
+	b.Free() //F
+}
+`, `
+func f(n int) {
+	b := Make()
+	v := b.View()
+	done := false
+	defer func() {
+		if !done {
+			v.Use()
+		}
+	}()
+	next()
+	b.Free() //F
+	done = true
+	next()
+	done = n > 0
+}
+`, "used by Use"},
+		{"a flag that others set", `
+func f(n int) {
+	b := Make()
+	v := b.View()
+	done := false
+	set := func() { done = true }
+	defer func() {
+		if !done {
+			v.Use()
+		}
+	}()
+	next()
+	set()
+	b.Free() //F
+}
+`, `
+func f(n int) {
+	b := Make()
+	v := b.View()
+	done := false
+	go func() { done = false }()
+	defer func() {
+		if !done {
+			v.Use()
+		}
+	}()
+	next()
+	done = true
+	b.Free() //F
+}
+`, "used by Use"},
+		{"a return in the body of a range over a function", `
+func f(n int) {
+	b := Make()
+	for i := range upTo(n) {
+		if i == 7 {
+			b.Free() //F
+			return
+		}
+		b.Use()
+	}
+	b.Free() //F
+}
+
+//lastuse:effect args borrowed
+func upTo(n int) func(func(int) bool)
+`, `
+func f(n int) {
+	b := Make()
+	v := b.View()
+	for i := range upTo(n) {
+		if i == 7 {
+			b.Free() //F
+			break
+		}
+	}
+	v.Use()
+}
+
+//lastuse:effect args borrowed
+func upTo(n int) func(func(int) bool)
+`, "used by Use"},
+		{"a variable that was found to be there", `
+func f(c bool) {
+	var b *B
+	if c {
+		b = Make()
+	}
+	use := func() { b.Use() }
+	if b != nil {
+		use()
+		b.Free() //F
+	}
+}
+`, `
+func f(c bool) {
+	var b *B
+	if c {
+		b = Make()
+	}
+	use := func() { b = nil }
+	if b != nil {
+		use()
+		b.Free() //F
+	}
+}
+`, "may be nil"},
+		{"elements that the body of a range over a function appends", `
+func f(n int) {
+	var bs []*B
+	for range upTo(n) {
+		bs = append(bs, Make())
+	}
+	for _, b := range bs { //F
+		if b != nil { //F
+			b.Free() //F
+		} //F
+	} //F
+}
+
+//lastuse:effect args borrowed
+func upTo(n int) func(func(int) bool)
+`, `
+func f(n int) {
+	var bs []*B
+	for range upTo(n) {
+		b := Make()
+		bs = append(bs, b, b)
+	}
+	for _, b := range bs { //F
+		if b != nil { //F
+			b.Free() //F
+		} //F
+	} //F
+}
+
+//lastuse:effect args borrowed
+func upTo(n int) func(func(int) bool)
+`, "freed twice"},
+	}
+	l := newLab()
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := l.prove(t, tt.right)
+			require.NotEmpty(t, r.Edits)
+			for _, v := range r.Withheld() {
+				t.Errorf("%s: %v", v.Text, v.Why)
+			}
+			held := l.prove(t, tt.wrong).Withheld()
+			require.NotEmpty(t, held, "the wrong one")
+			assert.Contains(t, held[0].Why.Words, tt.words)
+		})
+	}
+}
