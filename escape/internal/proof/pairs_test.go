@@ -219,6 +219,29 @@ func f(n int) {
 //lastuse:effect args borrowed
 func upTo(n int) func(func(int) bool)
 `, "freed twice"},
+		{"two names that are swapped", `
+func f(n int) {
+	a, b := Make(), Make()
+	for range n {
+		a.Use()
+		a, b = b, a
+	}
+	b.Free() //F
+	a.Use()
+	a.Free() //F
+}
+`, `
+func f(n int) {
+	a, b := Make(), Make()
+	v := a.View()
+	for range n {
+		a.Use()
+		a, b = b, a
+	}
+	b.Free() //F
+	v.Use()
+}
+`, "used by Use"},
 	}
 	l := newLab()
 	for _, tt := range tests {

@@ -67,6 +67,19 @@ func (s set) intersect(t set) {
 	}
 }
 
+// covers reports whether s has all that t has.
+func (s set) covers(t set) bool {
+	for i, x := range t {
+		if i < len(s) {
+			x &^= s[i]
+		}
+		if x != 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // one reports whether s has exactly one element.
 func (s set) one() bool {
 	n := 0

@@ -68,7 +68,7 @@ type walker struct {
 	isF     map[token.Pos]int
 	ids     map[markKey]int
 	marks   []markKey
-	state   []map[phase]set
+	state   []map[phase][]*way
 	pending []bool
 	facts   []string         // what is known of conditions; the first is nothing
 	factID  map[string]phase // its numbers
@@ -82,7 +82,17 @@ type walker struct {
 	reach   map[ssa.Value]set
 }
 
-const maxSteps = 400000
+// A way is what may hold on some of the paths that lead to a point. Of two names that a program swaps
+// each way says which one has it; a join would say that both may.
+type way struct {
+	marks set
+	done  bool
+}
+
+const (
+	maxSteps = 400000
+	maxWays  = 4
+)
 
 func ptr(s set) *set { c := s.clone(); return &c }
 
@@ -149,7 +159,7 @@ func (w *walker) touched(s *set, v ssa.Value) bool {
 
 // run walks until nothing changes.
 func (w *walker) run() {
-	w.state = make([]map[phase]set, len(w.g.points))
+	w.state = make([]map[phase][]*way, len(w.g.points))
 	w.pending = make([]bool, len(w.g.points))
 	start := unmade
 	if w.zero && w.site == nil {
@@ -166,31 +176,43 @@ func (w *walker) run() {
 			}
 			w.pending[n], again = false, true
 			for _, p := range slices.Sorted(maps.Keys(w.state[n])) {
-				s := w.state[n][p]
-				if w.steps++; w.steps > maxSteps {
-					w.over = true
-					return
+				for _, a := range slices.Clone(w.state[n][p]) {
+					if a.done {
+						continue
+					}
+					if w.steps++; w.steps > maxSteps {
+						w.over = true
+						return
+					}
+					a.done = true
+					w.exec(n, p, ptr(a.marks))
 				}
-				w.exec(n, p, ptr(s))
 			}
 		}
 	}
 }
 
-// push joins a state into that of a point.
+// push adds a state to those of a point, as a way of its own, or joined to others where there are many.
 func (w *walker) push(n int, p phase, s *set) {
+	if s == nil {
+		s = &set{}
+	}
 	if w.state[n] == nil {
-		w.state[n] = map[phase]set{}
+		w.state[n] = map[phase][]*way{}
 	}
-	old, ok := w.state[n][p]
-	grew := !ok
-	if s != nil && old.union(*s) {
-		grew = true
-	}
-	if !grew {
+	ways := w.state[n][p]
+	if slices.ContainsFunc(ways, func(a *way) bool { return a.marks.covers(*s) }) {
 		return
 	}
-	w.state[n][p] = old
+	ways = slices.DeleteFunc(ways, func(a *way) bool { return s.covers(a.marks) })
+	if len(ways) < maxWays {
+		ways = append(ways, &way{marks: s.clone()})
+	} else {
+		last := ways[len(ways)-1]
+		last.marks.union(*s)
+		last.done = false
+	}
+	w.state[n][p] = ways
 	w.pending[n] = true
 }
 
