@@ -73,17 +73,25 @@ func (p *prover) learn(fset *token.FileSet, pkg *packages.Package) error {
 		return nil
 	}
 	if own {
-		for _, f := range pkg.Syntax {
-			lines, err := spec.Directives(fset, f, pkg.TypesInfo)
-			if err != nil {
-				return err
-			}
-			for _, l := range lines {
-				p.set.AddLine(l, spec.Directive)
-			}
+		if err := direct(p.set, fset, pkg.Syntax, pkg.TypesInfo); err != nil {
+			return err
 		}
 	}
 	p.note(proof.SummarizeSource(&proof.Source{Fset: fset, Files: pkg.Syntax, Types: pkg.Types, Info: pkg.TypesInfo, Specs: p.set, Facts: p.fact}))
+	return nil
+}
+
+// direct adds what the directives of a package say.
+func direct(set *spec.Set, fset *token.FileSet, files []*ast.File, info *types.Info) error {
+	for _, f := range files {
+		lines, err := spec.Directives(fset, f, info)
+		if err != nil {
+			return err
+		}
+		for _, l := range lines {
+			set.AddLine(l, spec.Directive)
+		}
+	}
 	return nil
 }
 
@@ -151,8 +159,15 @@ func (p *prover) one(a *answer, path, old, edited string, without []proof.Rule) 
 	if _, err := p.check(path, edited); err != nil && a.broken == nil {
 		a.broken = err
 	}
+	src, err := p.check(path, old)
+	if err != nil {
+		return err
+	}
 	in := p.input(path)
-	in.Without = without
+	in.Without, in.Specs = without, p.set.Fork()
+	if err := direct(in.Specs, src.Fset, src.Files, src.Info); err != nil {
+		return err
+	}
 	in.Files = []proof.File{{Name: "prog.go", Old: []byte(old), New: []byte(edited)}}
 	r := proof.Check(in)
 	a.edits += len(r.Edits)
@@ -167,7 +182,7 @@ func (p *prover) one(a *answer, path, old, edited string, without []proof.Rule) 
 // check type-checks a text.
 func (p *prover) check(path, text string) (*proof.Source, error) {
 	fset := token.NewFileSet()
-	f, err := parser.ParseFile(fset, "prog.go", text, parser.SkipObjectResolution)
+	f, err := parser.ParseFile(fset, "prog.go", text, parser.SkipObjectResolution|parser.ParseComments)
 	if err != nil {
 		return nil, err
 	}

@@ -180,7 +180,7 @@ func (c *checker) function(root *ssa.Function, d *differ, found map[*edit]bool) 
 		return
 	}
 	g := newGraph(f, puts, back)
-	if g.recursive() {
+	if g.recursive() && !c.off[Limits] {
 		for _, e := range d.edits {
 			found[e] = true
 			e.fail(&Reason{Rule: Limits, Words: "a function literal may call itself", At: c.position(e.stmt.Pos())})

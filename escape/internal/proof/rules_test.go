@@ -208,6 +208,14 @@ func f() float64 {
 	return 0.1 + 0.2 //O
 }
 `},
+		{proof.Same, "in more than frees", `
+func f() {
+	b := Make()
+	b.Use()
+	b.Free() //F
+	next() //O
+}
+`},
 		{proof.Fresh, "a parameter", `
 func f(b *B) {
 	b.Use()
@@ -538,6 +546,21 @@ func f() {
 	func() { defer wg.Done() }()
 	wg.Wait()
 	b.Free() //F
+}
+`},
+		{proof.Limits, "may call itself", `
+func f() {
+	var run func(n int, last *B)
+	run = func(n int, last *B) {
+		b := Make()
+		if n > 0 {
+			run(n-1, b)
+			b.Use()
+		} else if last != nil {
+			last.Free() //F
+		}
+	}
+	run(1, nil)
 }
 `},
 		{proof.Bodies, "handed to somebody", `

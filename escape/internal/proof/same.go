@@ -59,6 +59,7 @@ type differ struct {
 	noSub  int // in a place that is evaluated late, often or perhaps never
 	defs   []*ast.Ident
 	budget int
+	lax    bool // the rule is off: other statements may differ
 }
 
 const maxDiff = 200000 // nodes that one declaration may compare
@@ -273,7 +274,10 @@ func (d *differ) list(old, new []ast.Stmt, end token.Pos) bool {
 			j++
 			continue
 		}
-		return false
+		if !d.lax {
+			return false
+		}
+		i, j = min(i+1, len(old)), min(j+1, len(new))
 	}
 	return true
 }

@@ -156,7 +156,7 @@ func (w *printer) loudType(v *Var) string {
 	return name
 }
 
-// loudMaker is a function that makes a loud struct with a buffer.
+// loudMaker is a function that makes a loud struct with a buffer, which its caller owns by its directive.
 func (w *printer) loudMaker(v *Var) string {
 	t := w.loudType(v)
 	name := fmt.Sprintf("%smake%d", t, v.Loc)
@@ -169,7 +169,7 @@ func (w *printer) loudMaker(v *Var) string {
 	w.loudInit(v, "x", "b")
 	text := w.b.String()
 	w.b = old
-	w.types[name] = fmt.Sprintf("func %s(c *%s.C, n int) (*%s, error) {\nb, err := %s(c, n)\nif err != nil {\nreturn nil, err\n}\n%sreturn x, nil\n}\n\n",
+	w.types[name] = fmt.Sprintf("//lastuse:effect result 0 owned\nfunc %s(c *%s.C, n int) (*%s, error) {\nb, err := %s(c, n)\nif err != nil {\nreturn nil, err\n}\n%sreturn x, nil\n}\n\n",
 		name, w.rt(), t, mk, text)
 	return name
 }
