@@ -256,7 +256,7 @@ func (f *family) param(k *call, n int) Param {
 	}
 	for m, a := range k.args {
 		if _, fn := a.Type().Underlying().(*types.Signature); fn && m != n && p.Gives && !f.literals(a) {
-			p.Keeps = true // to a function of which nothing is known
+			p.Keeps, p.Frees, p.Stores = true, true, true // to a function of which nothing is known
 		}
 	}
 	return p
@@ -483,6 +483,7 @@ func (f *family) operands(k *call) {
 		r := f.reach(s)
 		if k.given && n > 0 && !k.spawns {
 			s = f.gives(s)
+			p.Frees, p.Stores = false, false // what the caller's function does, the caller knows
 		}
 		if p.Keeps || k.spawns {
 			f.escape(s)

@@ -244,7 +244,7 @@ func (c *checker) saved(g *graph, d *differ, r *ssa.DebugRef) {
 			continue
 		}
 		if slices.Contains(e.stmt.(*ast.AssignStmt).Rhs, r.Expr) {
-			if why := g.steps(r.X, 0); why != "" {
+			if why := g.steps(r.X, r.Block(), 0); why != "" {
 				e.fail(&Reason{Rule: Same, Words: why, At: c.position(e.stmt.Pos())})
 			}
 		}
@@ -273,7 +273,7 @@ func (c *checker) fresh(g *graph, e *edit, at ssa.CallInstruction) *free {
 		return nil
 	}
 	x.arg = k.args[0]
-	if why := g.steps(x.arg, 0); why != "" && !c.off[Fresh] {
+	if why := g.steps(x.arg, at.Block(), 0); why != "" && !c.off[Fresh] {
 		e.fail(&Reason{Rule: Fresh, Words: why, At: here})
 		return nil
 	}
@@ -342,8 +342,8 @@ func (e elem) words() string {
 	return "something else"
 }
 
-// steps says why reading v as the operand of a free might panic; "" if it cannot.
-func (g *graph) steps(v ssa.Value, depth int) string {
+// steps says why reading v as the operand of a free in block b might panic; "" if it cannot.
+func (g *graph) steps(v ssa.Value, b *ssa.BasicBlock, depth int) string {
 	if depth > 8 {
 		return "what is freed is too deep"
 	}
@@ -351,11 +351,11 @@ func (g *graph) steps(v ssa.Value, depth int) string {
 		switch p.(type) {
 		case *ssa.Alloc, *ssa.FreeVar, *ssa.Global, *ssa.FieldAddr, *ssa.IndexAddr:
 		default:
-			if g.f.of(p).has(zeroElem) || g.f.of(p).has(unknownElem) {
+			if (g.f.of(p).has(zeroElem) || g.f.of(p).has(unknownElem)) && !tested(p, b, token.NEQ) {
 				return "a pointer that leads to it may be nil"
 			}
 		}
-		return g.steps(p, depth+1)
+		return g.steps(p, b, depth+1)
 	}
 	switch x := v.(type) {
 	case *ssa.UnOp:
@@ -363,7 +363,7 @@ func (g *graph) steps(v ssa.Value, depth int) string {
 	case *ssa.FieldAddr:
 		return through(x.X)
 	case *ssa.Field:
-		return g.steps(x.X, depth+1)
+		return g.steps(x.X, b, depth+1)
 	}
 	return ""
 }

@@ -59,6 +59,10 @@
 // is reached there with the resource, a view or a number of it is a use. Copying the handle
 // is none; what the copy is used for is.
 //
+// A byte of a string, what is converted to or from one, a comparison: they read its memory and are a copy, so they are
+// a use, and no part of it. What is stored into a resource may make it another one, handles being numbers, but for floats,
+// bools and elements of 16 bits, which hold none.
+//
 // Once. In that phase no free of the program is met unless it may be repeated, and none of ours.
 //
 // Silent. What a spec or directive names as the free is silent; another only if its body

@@ -50,7 +50,7 @@ func (f *family) apply(i ssa.Instruction) {
 			})
 			f.store(f.of(i.Addr), f.outside(f.of(src)), true)
 		} else {
-			f.store(f.of(i.Addr), f.of(i.Val), !plain(i.Val))
+			f.store(f.of(i.Addr), f.of(i.Val), !plain(i, i.Val))
 		}
 	case *ssa.MapUpdate:
 		f.store(f.inside(f.of(i.Map), index), f.of(i.Key), true)
@@ -119,7 +119,9 @@ func (f *family) compute(v ssa.Value) {
 			f.flow(i, 0, f.field(f.of(i.X), i.X.Type(), i.Type()))
 		}
 	case *ssa.Index:
-		f.flow(i, 0, f.of(i.X))
+		if !isString(i.X.Type()) {
+			f.flow(i, 0, f.of(i.X))
+		}
 	case *ssa.Extract:
 		f.flow(i, 0, f.extract(i))
 	case *ssa.Lookup:
@@ -258,10 +260,34 @@ func (f *family) extract(i *ssa.Extract) set {
 
 // copiesBytes reports whether a conversion copies: between strings and slices of bytes or runes.
 func copiesBytes(i *ssa.Convert) bool {
-	str := func(t types.Type) bool {
-		b, ok := t.Underlying().(*types.Basic)
-		return ok && b.Info()&types.IsString != 0
-	}
 	slice := func(t types.Type) bool { _, ok := t.Underlying().(*types.Slice); return ok }
-	return str(i.Type()) && slice(i.X.Type()) || slice(i.Type()) && str(i.X.Type())
+	return isString(i.Type()) && slice(i.X.Type()) || slice(i.Type()) && isString(i.X.Type())
+}
+
+func isString(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&types.IsString != 0
+}
+
+// text returns the strings whose bytes an instruction reads: what it gives is a copy, and no part of them.
+func text(i ssa.Instruction) []ssa.Value {
+	switch i := i.(type) {
+	case *ssa.Index:
+		if isString(i.X.Type()) {
+			return []ssa.Value{i.X}
+		}
+	case *ssa.Next:
+		if i.IsString {
+			return []ssa.Value{i.Iter}
+		}
+	case *ssa.Convert:
+		if copiesBytes(i) {
+			return []ssa.Value{i.X}
+		}
+	case *ssa.BinOp:
+		if isString(i.X.Type()) {
+			return []ssa.Value{i.X, i.Y}
+		}
+	}
+	return nil
 }

@@ -242,6 +242,76 @@ func f(n int) {
 	v.Use()
 }
 `, "used by Use"},
+		{"bytes of a string", `
+func f() int {
+	b := Make()
+	n := int(b.Text()[0])
+	b.Free() //F
+	return n
+}
+
+//lastuse:effect result 0 views recv
+func (b *B) Text() string
+`, `
+func f() int {
+	b := Make()
+	text := b.Text()
+	b.Free() //F
+	if text == "x" {
+		return 1
+	}
+	return 0
+}
+
+//lastuse:effect result 0 views recv
+func (b *B) Text() string
+`, "it is read"},
+		{"bytes that are stored into a view", `
+func f() {
+	b := Make()
+	fill(b, 7)
+	b.Free() //F
+}
+
+func fill(b *B, x byte) {
+	p := b.Bytes()
+	p[0] = x
+}
+
+//lastuse:effect result 0 views recv
+func (b *B) Bytes() []byte
+`, `
+func f() {
+	b := Make()
+	fill(b, 7)
+	b.Free() //F
+}
+
+func fill(b *B, x int) { b.n = x }
+`, "handed to somebody"},
+		{"an iterator of views", `
+func f() {
+	b := Make()
+	for v := range halves(b) {
+		v.Use()
+	}
+	b.Free() //F
+}
+
+func halves(b *B) func(func(*V) bool) {
+	return func(yield func(*V) bool) { yield(b.View()) }
+}
+`, `
+func f(g func(*V) bool) {
+	b := Make()
+	halves(b)(g)
+	b.Free() //F
+}
+
+func halves(b *B) func(func(*V) bool) {
+	return func(yield func(*V) bool) { yield(b.View()) }
+}
+`, "handed to somebody"},
 	}
 	l := newLab()
 	for _, tt := range tests {

@@ -315,6 +315,11 @@ func (w *walker) set(s *set, v ssa.Value, i int, yes bool) {
 // instr lets an instruction happen.
 func (w *walker) instr(n int, pt *point, p phase, s *set) {
 	p = w.noted(p, pt.instr)
+	for _, x := range text(pt.instr) {
+		if w.holds(s, x) {
+			w.use(p, Dead, "it is read", pt.instr)
+		}
+	}
 	switch i := pt.instr.(type) {
 	case *ssa.If:
 		w.branch(i, p, s)
@@ -436,8 +441,10 @@ func (w *walker) define(s *set, v ssa.Value, i ssa.Instruction) *set {
 		yes = !w.zero && w.holds(s, x.X)
 	case *ssa.IndexAddr:
 		yes = !w.zero && w.holds(s, x.X)
+	case *ssa.Index:
+		yes = !isString(x.X.Type()) && w.holds(s, x.X)
 	case *ssa.Next:
-		yes = w.holds(s, x.Iter) || w.loaded(s, w.f.inside(w.f.of(x.Iter), index))
+		yes = !x.IsString && w.holds(s, x.Iter) || w.loaded(s, w.f.inside(w.f.of(x.Iter), index))
 	case *ssa.Extract:
 		if isBool(x.Type()) {
 			break

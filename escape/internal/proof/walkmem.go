@@ -23,7 +23,7 @@ func (w *walker) store(s *set, addr, val ssa.Value, at ssa.Instruction) *set {
 	if _, ok := at.(*ssa.MapUpdate); ok {
 		pts = w.f.inside(pts, index)
 	}
-	if (w.holds(s, addr) || pts.meets(w.class)) && !plain(val) {
+	if (w.holds(s, addr) || pts.meets(w.class)) && !plain(at, val) {
 		s.add(w.id(markKey{kind: left, at: at})) // the resource is not what it was
 	}
 	return w.storeIn(s, pts, w.holds(s, val), w.touched(s, val), at)
@@ -71,14 +71,21 @@ func (w *walker) nearest(o *object, path string) int {
 	}
 }
 
-// plain reports whether a value that is stored into a resource cannot make it another one.
-func plain(v ssa.Value) bool {
-	c, ok := v.(*ssa.Const)
-	if ok = ok && c.Value != nil && c.Value.Kind() != constant.Int; ok {
-		return true
-	}
+// plain reports whether a value that is stored into a resource cannot make it another one: no handle is a
+// float, a bool, or fits into an element of 16 bits.
+func plain(at ssa.Instruction, v ssa.Value) bool {
 	b, ok := v.Type().Underlying().(*types.Basic)
-	return ok && b.Info()&(types.IsBoolean|types.IsFloat|types.IsComplex) != 0
+	if st, is := at.(*ssa.Store); is && ok {
+		if _, elem := st.Addr.(*ssa.IndexAddr); elem {
+			switch b.Kind() {
+			case types.Int8, types.Uint8, types.Int16, types.Uint16:
+				return true
+			}
+		}
+	}
+	c, isConst := v.(*ssa.Const)
+	return isConst && c.Value != nil && c.Value.Kind() != constant.Int ||
+		ok && b.Info()&(types.IsBoolean|types.IsFloat|types.IsComplex) != 0
 }
 
 // storeIn puts a value that is the resource, or leads to it, into elements.
