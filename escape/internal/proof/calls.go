@@ -424,7 +424,7 @@ func (r *Result) take(c spec.Clause, number func(spec.Operand) int) {
 
 // groupMethod returns the name of a method of sync.WaitGroup or errgroup.Group, "" if fn is another.
 func groupMethod(fn *types.Func) string {
-	if fn == nil {
+	if fn == nil || fn.Pkg() == nil || fn.Pkg().Path() != "sync" && fn.Pkg().Path() != "golang.org/x/sync/errgroup" {
 		return ""
 	}
 	switch name := spec.FullName(fn); {

@@ -181,7 +181,7 @@ func (c *checker) ownedResult(g *graph, fn *ssa.Function, j int, res *Result) {
 			good = good && p&phaseMask != freed
 			res.Beside = res.Beside || g.denies(i, o, p&phaseMask)
 			for id := range s.all() {
-				switch w.marks[id].kind {
+				switch w.mark(id).kind {
 				case left, offered, held:
 					good = false
 				}

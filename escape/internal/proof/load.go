@@ -326,21 +326,13 @@ func (w withRuntime) Import(path string) (*types.Package, error) {
 	return p, nil
 }
 
-// build makes SSA of the package; of its imports only what they declare.
+// build makes SSA of the package; of what it imports only what that declares. Methods of other
+// packages are made where they are met.
 func (c *checker) build() {
 	c.prog = ssa.NewProgram(c.fset, ssa.GlobalDebug)
-	made := map[*types.Package]bool{}
-	var create func(pkgs []*types.Package)
-	create = func(pkgs []*types.Package) {
-		for _, p := range pkgs {
-			if !made[p] {
-				made[p] = true
-				c.prog.CreatePackage(p, nil, nil, true)
-				create(p.Imports())
-			}
-		}
+	for _, p := range c.pkg.Imports() {
+		c.prog.CreatePackage(p, nil, nil, true)
 	}
-	create(c.pkg.Imports())
 	var trees []*ast.File
 	for _, f := range c.files {
 		trees = append(trees, f.tree)

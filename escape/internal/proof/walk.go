@@ -16,7 +16,6 @@ package proof
 import (
 	"go/token"
 	"go/types"
-	"maps"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -68,7 +67,8 @@ type walker struct {
 	isF     map[token.Pos]int
 	ids     map[markKey]int
 	marks   []markKey
-	state   []map[phase][]*way
+	holders set // marks of those who have the resource
+	state   [][]*way
 	pending []bool
 	facts   []string         // what is known of conditions; the first is nothing
 	factID  map[string]phase // its numbers
@@ -79,14 +79,15 @@ type walker struct {
 	end     func(s *set, panics bool)            // sees how the root is left
 	class   set                                  // elements of the resources that this is about
 	about   map[*ssa.Function]bool               // functions that matter
-	reach   map[ssa.Value]set
+	reach   map[ssa.Value]set                    // marks of the elements that a register leads to
 }
 
 // A way is what may hold on some of the paths that lead to a point. Of two names that a program swaps
 // each way says which one has it; a join would say that both may.
 type way struct {
+	p     phase
 	marks set
-	done  bool
+	done  bool // the point was looked at with it
 }
 
 const (
@@ -96,14 +97,31 @@ const (
 
 func ptr(s set) *set { c := s.clone(); return &c }
 
+// id returns the number of a mark. That an element holds the resource has an even number, twice
+// its own; the others are odd.
 func (w *walker) id(m markKey) int {
+	if m.kind == inElem {
+		w.holders.add(2 * m.n)
+		return 2 * m.n
+	}
 	id, ok := w.ids[m]
 	if !ok {
-		id = len(w.marks)
+		id = 2*len(w.marks) + 1
 		w.ids[m] = id
 		w.marks = append(w.marks, m)
+		if m.kind == inReg || m.kind == deferred || m.kind == held {
+			w.holders.add(id)
+		}
 	}
 	return id
+}
+
+// mark returns what mark a number stands for.
+func (w *walker) mark(id int) markKey {
+	if id&1 == 0 {
+		return markKey{kind: inElem, n: id / 2}
+	}
+	return w.marks[id/2]
 }
 
 func (w *walker) regID(v ssa.Value, i int) int { return w.id(markKey{kind: inReg, k: key{v, i}}) }
@@ -119,8 +137,7 @@ func (w *walker) holds(s *set, v ssa.Value) bool {
 }
 
 func (w *walker) inside(s *set, elem int) bool {
-	id, ok := w.ids[markKey{kind: inElem, n: elem}]
-	return ok && s.has(id)
+	return s.has(2 * elem)
 }
 
 // loaded reports whether what is read through an address that leads to pts may be the resource.
@@ -146,20 +163,17 @@ func (w *walker) touched(s *set, v ssa.Value) bool {
 	}
 	r, ok := w.reach[v]
 	if !ok {
-		r = w.f.reach(w.f.of(v))
+		for id := range w.f.reach(w.f.of(v)).all() {
+			r.add(2 * id)
+		}
 		w.reach[v] = r
 	}
-	for id := range r.all() {
-		if w.inside(s, id) {
-			return true
-		}
-	}
-	return false
+	return r.meets(*s)
 }
 
 // run walks until nothing changes.
 func (w *walker) run() {
-	w.state = make([]map[phase][]*way, len(w.g.points))
+	w.state = make([][]*way, len(w.g.points))
 	w.pending = make([]bool, len(w.g.points))
 	start := unmade
 	if w.zero && w.site == nil {
@@ -168,6 +182,7 @@ func (w *walker) run() {
 	for _, fn := range w.f.fns { // a literal may run at any time: who has it is not always known
 		w.push(w.g.enter[fn], start, nil)
 	}
+	var s set
 	for again := true; again; { // in sweeps, in the order of the text
 		again = false
 		for n := range w.pending {
@@ -175,44 +190,52 @@ func (w *walker) run() {
 				continue
 			}
 			w.pending[n], again = false, true
-			for _, p := range slices.Sorted(maps.Keys(w.state[n])) {
-				for _, a := range slices.Clone(w.state[n][p]) {
-					if a.done {
-						continue
-					}
-					if w.steps++; w.steps > maxSteps {
-						w.over = true
-						return
-					}
-					a.done = true
-					w.exec(n, p, ptr(a.marks))
+			for _, a := range slices.Clone(w.state[n]) {
+				if a.done {
+					continue
 				}
+				if w.steps++; w.steps > maxSteps {
+					w.over = true
+					return
+				}
+				a.done = true
+				s = append(s[:0], a.marks...)
+				w.exec(n, a.p, &s)
 			}
 		}
 	}
 }
 
 // push adds a state to those of a point, as a way of its own, or joined to others where there are many.
+// Where nobody has the resource any more nothing can happen to it.
 func (w *walker) push(n int, p phase, s *set) {
 	if s == nil {
 		s = &set{}
 	}
-	if w.state[n] == nil {
-		w.state[n] = map[phase][]*way{}
-	}
-	ways := w.state[n][p]
-	if slices.ContainsFunc(ways, func(a *way) bool { return a.marks.covers(*s) }) {
+	if !w.zero && p&phaseMask != unmade && !s.meets(w.holders) {
 		return
 	}
-	ways = slices.DeleteFunc(ways, func(a *way) bool { return s.covers(a.marks) })
-	if len(ways) < maxWays {
-		ways = append(ways, &way{marks: s.clone()})
-	} else {
-		last := ways[len(ways)-1]
-		last.marks.union(*s)
-		last.done = false
+	ways := w.state[n]
+	if slices.ContainsFunc(ways, func(a *way) bool { return a.p == p && a.marks.covers(*s) }) {
+		return
 	}
-	w.state[n][p] = ways
+	ways = slices.DeleteFunc(ways, func(a *way) bool { return a.p == p && s.covers(a.marks) })
+	count, last := 0, 0
+	for i, a := range ways {
+		if a.p <= p {
+			last = i + 1
+		}
+		if a.p == p {
+			count++
+		}
+	}
+	if count < maxWays {
+		ways = slices.Insert(ways, last, &way{p: p, marks: s.clone()})
+	} else {
+		ways[last-1].marks.union(*s)
+		ways[last-1].done = false
+	}
+	w.state[n] = ways
 	w.pending[n] = true
 }
 
@@ -547,7 +570,7 @@ func (w *walker) prune(b *ssa.BasicBlock, s *set) {
 	live := w.g.live(b)
 	keep := w.g.liveElems(w.f, b)
 	for id := range s.clone().all() {
-		switch m := w.marks[id]; m.kind {
+		switch m := w.mark(id); m.kind {
 		case inReg:
 			if in, ok := m.k.v.(ssa.Instruction); ok && in.Parent() == b.Parent() && !live[m.k.v] {
 				s.remove(id)

@@ -249,7 +249,7 @@ func (w *walker) free(n int, k *call, p phase, s *set, touched func(ssa.Value) b
 // ends checks who else has the resource where F frees it.
 func (w *walker) ends(n int, x *free, k *call, s *set) {
 	for id := range s.all() {
-		switch m := w.marks[id]; m.kind {
+		switch m := w.mark(id); m.kind {
 		case left, offered:
 			w.fault(n, Confined, "it was handed to somebody who may keep it", m.at)
 		case held:

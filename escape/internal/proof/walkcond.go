@@ -31,7 +31,7 @@ func (w *walker) selects(p phase, s *set, i *ssa.Select) *set {
 // ran notes that the case with a number did run, or did not.
 func (w *walker) ran(i *ssa.Select, number byte, is bool, s *set) {
 	for id := range s.clone().all() {
-		m := w.marks[id]
+		m := w.mark(id)
 		if m.kind != offered || m.at != ssa.Instruction(i) {
 			continue
 		}

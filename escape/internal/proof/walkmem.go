@@ -161,9 +161,7 @@ func (w *walker) reached(s *set, sp *spawn, id int) bool {
 func (w *walker) clear(s *set, e elem) {
 	for _, q := range e.obj.ids {
 		if partOf(w.f.elems[q].path, e.path) {
-			if id, ok := w.ids[markKey{kind: inElem, n: q}]; ok {
-				s.remove(id)
-			}
+			s.remove(2 * q)
 		}
 	}
 }
