@@ -193,7 +193,7 @@ func (c *checker) function(root *ssa.Function, d *differ, found map[*edit]bool) 
 		for _, b := range fn.Blocks {
 			for _, i := range b.Instrs {
 				if r, ok := i.(*ssa.DebugRef); ok {
-					c.saved(g, d, r)
+					c.reads(g, d, r)
 				}
 				call := callOf(i)
 				if call == nil || byPos[i.Pos()] == nil {
@@ -237,16 +237,23 @@ func (c *checker) function(root *ssa.Function, d *differ, found map[*edit]bool) 
 	}
 }
 
-// saved judges a name for what a path of names leads to: nothing on it may be nil.
-func (c *checker) saved(g *graph, d *differ, r *ssa.DebugRef) {
+// reads judges what a statement that was put in reads, the name for a path of names among them: nothing
+// that leads there may be nil, and a loop calls nobody.
+func (c *checker) reads(g *graph, d *differ, r *ssa.DebugRef) {
 	for _, e := range d.edits {
-		if e.kind != Named || !isSave(e.stmt) || r.IsAddr {
+		if e.kind == Deleted || e.kind == Named && !isSave(e.stmt) || r.Expr.Pos() < e.stmt.Pos() || r.Expr.End() > e.stmt.End() || c.off[Same] {
 			continue
 		}
-		if slices.Contains(e.stmt.(*ast.AssignStmt).Rhs, r.Expr) {
-			if why := g.steps(r.X, r.Block(), 0); why != "" {
-				e.fail(&Reason{Rule: Same, Words: why, At: c.position(e.stmt.Pos())})
+		why := g.steps(r.X, r.Block(), 0)
+		if e.loop != nil && e.loop == r.Expr {
+			switch r.X.Type().Underlying().(type) {
+			case *types.Slice, *types.Array, *types.Map:
+			default:
+				why = "the loop that was put in may do more than free"
 			}
+		}
+		if why != "" {
+			e.fail(&Reason{Rule: Same, Words: why, At: c.position(e.stmt.Pos())})
 		}
 	}
 }
@@ -351,8 +358,10 @@ func (g *graph) steps(v ssa.Value, b *ssa.BasicBlock, depth int) string {
 		switch p.(type) {
 		case *ssa.Alloc, *ssa.FreeVar, *ssa.Global, *ssa.FieldAddr, *ssa.IndexAddr:
 		default:
-			if (g.f.of(p).has(zeroElem) || g.f.of(p).has(unknownElem)) && !tested(p, b, token.NEQ) {
-				return "a pointer that leads to it may be nil"
+			for id := range g.f.of(p).all() {
+				if g.f.elems[id].obj.kind != memObj && !tested(p, b, token.NEQ) {
+					return "a pointer that leads to it may be nil"
+				}
 			}
 		}
 		return g.steps(p, b, depth+1)

@@ -41,7 +41,8 @@
 // wrong free that is accepted then.
 //
 // Same. The new tree without what was put in is the old tree: on syntax, so that no
-// resolution can hide a difference. A name that was made for an expression is read once,
+// resolution can hide a difference. What was put in reads through no pointer that may be nil, and its loops
+// call nobody. Comments for tools stay. A name that was made for an expression is read once,
 // where the expression stood; all that is evaluated before it there is on a list of what neither calls,
 // receives, reads through a pointer, may panic nor runs a statement, and no variable is read there that a
 // call might change. A free that was taken

@@ -8,6 +8,7 @@ import (
 	"go/types"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"sort"
 	"strconv"
@@ -223,7 +224,8 @@ func (c *checker) findBack(f *file) *Reason {
 // compare finds the edits of each declaration of a file.
 func (c *checker) compare(f *file, in File) ([]*differ, *Reason) {
 	old, new := withoutImports(f.old), withoutImports(f.tree)
-	if len(old) != len(new) || f.old.Name.Name != f.tree.Name.Name || !sameImports(f.old, f.tree) {
+	if len(old) != len(new) || f.old.Name.Name != f.tree.Name.Name || !sameImports(f.old, f.tree) ||
+		!c.off[Same] && !slices.Equal(orders(f.old), orders(f.tree)) {
 		return nil, &Reason{Rule: Same, Words: path.Base(f.name) + ": not only statements differ"}
 	}
 	var all []*differ
@@ -268,6 +270,21 @@ func sameImports(old, new *ast.File) bool {
 	delete(a, ` "runtime"`)
 	return maps.Equal(a, b)
 }
+
+// orders returns the comments that are for tools, the compiler among them.
+func orders(f *ast.File) []string {
+	var out []string
+	for _, g := range f.Comments {
+		for _, c := range g.List {
+			if order.MatchString(c.Text) {
+				out = append(out, c.Text)
+			}
+		}
+	}
+	return out
+}
+
+var order = regexp.MustCompile(`^//(line |export |extern |[a-z0-9]+:[a-z0-9]|\s*\+build)|^/\*line `)
 
 func imports(f *ast.File, want string) bool {
 	return slices.ContainsFunc(f.Imports, func(s *ast.ImportSpec) bool {

@@ -216,6 +216,35 @@ func f() {
 	next() //O
 }
 `},
+		{proof.Same, "may be nil", `
+type holder struct{ b *B }
+
+func f(h *holder) {
+	b := Make()
+	b.Use()
+	if h.b != nil { //F
+		b.Free() //F
+	} //F
+}
+`},
+		{proof.Same, "may do more than free", `
+func f() {
+	b := Make()
+	all := func(yield func(int, *B) bool) { yield(next(), b) }
+	_ = all
+	for _, x := range all { //F
+		x.Free() //F
+	} //F
+}
+`},
+		{proof.Same, "not only statements", `
+//go:noinline //O
+func f() {
+	b := Make()
+	b.Use()
+	b.Free() //F
+}
+`},
 		{proof.Fresh, "a parameter", `
 func f(b *B) {
 	b.Use()
