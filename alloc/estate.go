@@ -33,8 +33,7 @@ type estate struct {
 	mu      lockrank.Mutex[rankEstate] // held briefly, over no call of the device
 	ranges  map[Ptr]*granules          // segments
 	pinned  map[uintptr]int64          // page-locked memory: bytes by address
-	streams map[uintptr]struct{}       // to be destroyed
-	wrapped map[uintptr]struct{}       // not to be destroyed, but waited for
+	streams map[uintptr]bool           // to be waited for; true: and to be destroyed
 	events  []uintptr                  // all that were ever made
 	idle    []uintptr                  // those that stand for nothing now
 	adopted map[*adopted]struct{}
@@ -50,8 +49,7 @@ func newEstate(dev Device, account *books.Account) *estate {
 		settled: make(chan struct{}),
 		ranges:  make(map[Ptr]*granules),
 		pinned:  make(map[uintptr]int64),
-		streams: make(map[uintptr]struct{}),
-		wrapped: make(map[uintptr]struct{}),
+		streams: make(map[uintptr]bool),
 		adopted: make(map[*adopted]struct{}),
 	}
 	e.pinner, _ = dev.(Pinner)
@@ -128,17 +126,11 @@ func (e *estate) add(g *granules) {
 func (e *estate) addStream(h uintptr, wrapped bool) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	_, own := e.streams[h]
-	_, others := e.wrapped[h]
-	if own || others {
-		return false
+	_, there := e.streams[h]
+	if !there {
+		e.streams[h] = !wrapped
 	}
-	if wrapped {
-		e.wrapped[h] = struct{}{}
-	} else {
-		e.streams[h] = struct{}{}
-	}
-	return true
+	return !there
 }
 
 // take removes x from one of the sets of e, and reports whether it was there: then it is the caller's to give
@@ -197,11 +189,7 @@ func (e *estate) giveBack(g *granules) error {
 func (e *estate) sync() {
 	e.mu.Lock()
 	all := []uintptr{e.dev.DefaultStream()}
-	for _, set := range []map[uintptr]struct{}{e.streams, e.wrapped} {
-		for h := range set {
-			all = append(all, h)
-		}
-	}
+	all = slices.AppendSeq(all, maps.Keys(e.streams))
 	e.mu.Unlock()
 	for _, h := range all {
 		if e.dev.Sync(h) != nil {
@@ -219,12 +207,14 @@ func (e *estate) settle() error {
 	e.sync()
 	e.mu.Lock()
 	streams, events, adopted, ranges := e.streams, e.events, e.adopted, e.ranges
-	e.streams, e.wrapped, e.events, e.idle, e.adopted, e.ranges = nil, nil, nil, nil, nil, nil
+	e.streams, e.events, e.idle, e.adopted, e.ranges = nil, nil, nil, nil, nil
 	e.mu.Unlock()
 
 	var errs []error
-	for s := range streams {
-		errs = append(errs, e.dev.DestroyStream(s))
+	for s, ours := range streams {
+		if ours {
+			errs = append(errs, e.dev.DestroyStream(s))
+		}
 	}
 	for _, ev := range events {
 		errs = append(errs, e.dev.DestroyEvent(ev))

@@ -29,7 +29,7 @@ type heap struct {
 	headers *header // spare ones
 	batches *batch  // spare ones
 
-	pending []*queue // by the streams they wait for
+	pending []*queue // in the order of their masks
 	pens    int64    // bytes in pending, and in quarantine
 	last    stamp    // the latest Free
 

@@ -1,6 +1,10 @@
 package alloc
 
-import "math/bits"
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+)
 
 // Pending blocks.
 //
@@ -43,16 +47,13 @@ func (hp *heap) pend(b *block) {
 	b.state = statePending
 	hp.shard.Pend(b.size)
 	hp.pens += b.size
-	var q *queue
-	for _, k := range hp.pending {
-		if k.mask == mask {
-			q = k
-		}
+	i, known := slices.BinarySearchFunc(hp.pending, mask, func(q *queue, mask uint64) int {
+		return cmp.Compare(q.mask, mask)
+	})
+	if !known {
+		hp.pending = slices.Insert(hp.pending, i, &queue{mask: mask})
 	}
-	if q == nil {
-		q = &queue{mask: mask}
-		hp.pending = append(hp.pending, q)
-	}
+	q := hp.pending[i]
 	if q.last == nil || !q.last.current(hp.core) {
 		fresh := hp.newBatch(mask)
 		if q.last == nil {
@@ -141,9 +142,7 @@ func (hp *heap) settleLocked() (settled int, gone *adopted) {
 		}
 		if q.first == nil && bits.OnesCount64(q.mask) > 1 {
 			// Sets of streams are many; only the single ones are worth keeping.
-			last := len(hp.pending) - 1
-			hp.pending[i], hp.pending[last] = hp.pending[last], nil
-			hp.pending = hp.pending[:last]
+			hp.pending = slices.Delete(hp.pending, i, i+1)
 			i--
 		}
 	}

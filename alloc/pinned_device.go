@@ -167,7 +167,7 @@ func (c *core) trimPinned(keep int64) int64 {
 	if hp == nil {
 		return 0
 	}
-	hp.look(0, math.MaxInt)
+	hp.look(0, math.MaxInt, math.MaxInt)
 	hp.settleAll(false)
 	n, _ := hp.giveBack(keep)
 	return n

@@ -1,6 +1,7 @@
 package alloc
 
 import (
+	"math"
 	"slices"
 	"sync/atomic"
 	"unsafe"
@@ -30,7 +31,7 @@ type pinnedHeap struct {
 // A pinnedClass lists the blocks of one size that nobody owns.
 type pinnedClass struct {
 	idle        *pinnedBlock // the latest first
-	first, last *pinnedBlock // pending, the oldest first
+	first, last *pinnedBlock // pending
 }
 
 type pinnedSegment struct {
@@ -73,6 +74,7 @@ const (
 	pinnedSlots = 8        // in a segment, at least
 	pinnedLeast = 64 << 10 // bytes of a segment with several blocks
 	pinnedNear  = 8        // classes: a segment of one block serves sizes down to half of its own
+	pinnedLooks = 64       // pending blocks of a class that a Make looks at
 )
 
 // pinnedHeap returns the pool's page-locked memory, which is made at the first call: an account that most
@@ -105,7 +107,7 @@ func (hp *pinnedHeap) take(size int64) (*pinnedBlock, error) {
 	pending := hp.pending > 0
 	hp.mu.Unlock()
 	if b == nil && pending {
-		hp.look(class, hp.near(class))
+		hp.look(class, hp.near(class), pinnedLooks)
 		hp.mu.Lock()
 		b = hp.idle(class)
 		hp.mu.Unlock()
@@ -137,7 +139,7 @@ func (hp *pinnedHeap) idle(class int) *pinnedBlock {
 			break
 		}
 		for k := class; k <= most; k++ {
-			hp.settle(k, false)
+			hp.settle(k, false, pinnedLooks)
 		}
 	}
 	return nil
@@ -267,6 +269,37 @@ func (hp *pinnedHeap) retire(b *pinnedBlock) {
 	}
 	hp.shard.Pend(b.size())
 	hp.pending++
+	k.push(b)
+}
+
+// settle makes the pending blocks of a class idle whose needs are met, or, with all, every one. Of those whose
+// needs are not met it looks at so many at most, and puts them behind the others. It asks no device. hp.mu is
+// held.
+func (hp *pinnedHeap) settle(class int, all bool, most int) {
+	k := &hp.classes[class]
+	for b, end := k.first, k.last; b != nil && most > 0; b = k.first {
+		if k.first = b.next; k.first == nil {
+			k.last = nil
+		}
+		if !all && slices.ContainsFunc(b.needs, func(s stamp) bool { return !s.complete() }) {
+			k.push(b)
+			most--
+		} else {
+			clear(b.needs) // which lead to heaps
+			b.needs = b.needs[:0]
+			b.next, k.idle = k.idle, b
+			b.seg.busy--
+			hp.pending--
+			hp.shard.Unpend(b.size())
+		}
+		if b == end {
+			break
+		}
+	}
+}
+
+// push puts b behind the pending blocks.
+func (k *pinnedClass) push(b *pinnedBlock) {
 	if b.next = nil; k.last == nil {
 		k.first = b
 	} else {
@@ -275,34 +308,12 @@ func (hp *pinnedHeap) retire(b *pinnedBlock) {
 	k.last = b
 }
 
-// settle makes the pending blocks of a class idle whose needs are met, or, with all, every one. It asks no
-// device. hp.mu is held.
-func (hp *pinnedHeap) settle(class int, all bool) {
-	k := &hp.classes[class]
-	var last *pinnedBlock
-	for at := &k.first; *at != nil; {
-		b := *at
-		if !all && slices.ContainsFunc(b.needs, func(s stamp) bool { return !s.complete() }) {
-			last, at = b, &b.next
-			continue
-		}
-		*at = b.next
-		clear(b.needs) // which lead to heaps
-		b.needs = b.needs[:0]
-		b.next, k.idle = k.idle, b
-		b.seg.busy--
-		hp.pending--
-		hp.shard.Unpend(b.size())
-	}
-	k.last = last
-}
-
 // settleAll settles all classes.
 func (hp *pinnedHeap) settleAll(all bool) {
 	hp.mu.Lock()
 	defer hp.mu.Unlock()
 	for k := range hp.classes {
-		hp.settle(k, all)
+		hp.settle(k, all, math.MaxInt)
 	}
 }
 

@@ -174,6 +174,43 @@ func TestPinnedStreamOrder(t *testing.T) {
 	require.NoError(t, p.Close())
 }
 
+// However many blocks wait for a stream that is held up, one that is free is found behind them.
+func TestPinnedManyPending(t *testing.T) {
+	const slow = 300
+	p, _, _ := pinnedPool(t, host.Options{}, alloc.Options{})
+	s, u := newStream(t, p), newStream(t, p)
+	g := block(t, s)
+	freed := func(on *alloc.Stream) unsafe.Pointer {
+		h := mustPin[byte](t, p, 1000)
+		x, err := alloc.BeginPinned(on, h)
+		require.NoError(t, err)
+		x.End()
+		h.Free()
+		return x.Ptr
+	}
+	held := make(map[unsafe.Pointer]bool)
+	for range slow {
+		held[freed(s)] = true
+	}
+	over := freed(u)
+	require.NoError(t, u.Sync())
+	found := false
+	var all []alloc.Pinned[byte]
+	for range 2 * slow {
+		h := mustPin[byte](t, p, 1000)
+		require.False(t, held[at(h)], "work on it has not run")
+		found = found || at(h) == over
+		all = append(all, h)
+	}
+	assert.True(t, found)
+	g.open()
+	for _, h := range all {
+		h.Free()
+	}
+	sound(t, p)
+	require.NoError(t, p.Close())
+}
+
 // A Free that meets a use takes effect at its end.
 func TestPinnedFreedInUse(t *testing.T) {
 	p, _, _ := pinnedPool(t, host.Options{}, alloc.Options{})

@@ -122,29 +122,29 @@ func (hp *pinnedHeap) needsOf(b *pinnedBlock) []stamp {
 }
 
 // look asks the device how far the streams have come that pending blocks of the classes from first to last
-// wait for.
-func (hp *pinnedHeap) look(first, last int) {
-	for _, n := range hp.waiting(first, last) {
+// wait for, the first most of each class.
+func (hp *pinnedHeap) look(first, last, most int) {
+	for _, n := range hp.waiting(first, last, most) {
 		n.look()
 	}
 }
 
 // await waits for all that pending blocks wait for.
 func (hp *pinnedHeap) await() {
-	for _, n := range hp.waiting(0, math.MaxInt) {
+	for _, n := range hp.waiting(0, math.MaxInt, math.MaxInt) {
 		_ = n.await()
 	}
 	hp.settleAll(false)
 }
 
 // waiting returns, for each stream, the latest that pending blocks of the classes from first to last wait
-// for.
-func (hp *pinnedHeap) waiting(first, last int) []stamp {
+// for, the first most of each class.
+func (hp *pinnedHeap) waiting(first, last, most int) []stamp {
 	hp.mu.Lock()
 	defer hp.mu.Unlock()
 	var all []stamp
 	for k := first; k <= last && k < len(hp.classes); k++ {
-		for b := hp.classes[k].first; b != nil; b = b.next {
+		for b, i := hp.classes[k].first, 0; b != nil && i < most; b, i = b.next, i+1 {
 			for _, n := range b.needs {
 				if !n.complete() {
 					all = latest(all, n)

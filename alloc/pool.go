@@ -201,7 +201,7 @@ func NewPool(dev Device, o Options) (*Pool, error) {
 			return nil, fmt.Errorf("alloc: new pool: %w", err)
 		}
 		c.checker = &checker{stream: h, out: make(map[*block]struct{})}
-		c.estate.streams[h] = struct{}{}
+		c.estate.streams[h] = true
 	}
 	p := &Pool{core: c}
 	p.std, _ = c.openStream(p, dev.DefaultStream(), false) // nobody can have closed p
@@ -227,53 +227,47 @@ func (p *Pool) DefaultStream() *Stream { return p.std }
 
 // NewStream makes a stream. It may block for as long as the device takes.
 func (p *Pool) NewStream() (*Stream, error) {
-	if p.none() {
-		return nil, fmt.Errorf("alloc: new stream: %w", errNoPool)
-	}
-	c := p.core
-	if !c.estate.enter() {
-		return nil, fmt.Errorf("alloc: new stream: pool %w", ErrClosed)
-	}
-	defer c.leave()
-	c.calls.Add(1)
-	h, err := c.dev.NewStream()
-	if err != nil {
-		return nil, fmt.Errorf("alloc: new stream: %w", err)
-	}
-	s, err := c.openStream(p, h, false)
-	if err != nil {
-		_ = c.dev.DestroyStream(h)
-		return nil, fmt.Errorf("alloc: new stream: %w", err)
-	}
-	return s, nil
+	return p.addStream("new stream", false, func(dev Device) (uintptr, error) { return dev.NewStream() })
 }
 
 // WrapStream lets a stream made by somebody else, with the device's handle h, take part in
-// p. Close the result before the stream is destroyed; Close does not destroy it. A stream
+// p. Close the result before the stream is destroyed; Close does not destroy it. If the pool is closed first,
+// with buffers that are live, the stream must outlive them. A stream
 // that p has already, made or wrapped by it and not closed, is an error: two Streams would
 // keep two accounts of one order.
 // A device that cannot do so gives an error for which errors.Is(err,
 // errors.ErrUnsupported) is true.
 func (p *Pool) WrapStream(h uintptr) (*Stream, error) {
+	return p.addStream("wrap stream", true, func(dev Device) (uintptr, error) {
+		a, ok := dev.(StreamAdopter)
+		if !ok {
+			return 0, fmt.Errorf("%s: %w", dev.Name(), errors.ErrUnsupported)
+		}
+		return h, a.AdoptStream(h)
+	})
+}
+
+// addStream opens the stream whose handle get returns.
+func (p *Pool) addStream(op string, wrapped bool, get func(Device) (uintptr, error)) (*Stream, error) {
 	if p.none() {
-		return nil, fmt.Errorf("alloc: wrap stream: %w", errNoPool)
+		return nil, fmt.Errorf("alloc: %s: %w", op, errNoPool)
 	}
 	c := p.core
 	if !c.estate.enter() {
-		return nil, fmt.Errorf("alloc: wrap stream: pool %w", ErrClosed)
+		return nil, fmt.Errorf("alloc: %s: pool %w", op, ErrClosed)
 	}
 	defer c.leave()
-	a, ok := c.dev.(StreamAdopter)
-	if !ok {
-		return nil, fmt.Errorf("alloc: wrap stream: %s: %w", c.dev.Name(), errors.ErrUnsupported)
-	}
 	c.calls.Add(1)
-	if err := a.AdoptStream(h); err != nil {
-		return nil, fmt.Errorf("alloc: wrap stream: %w", err)
-	}
-	s, err := c.openStream(p, h, true)
+	h, err := get(c.dev)
 	if err != nil {
-		return nil, fmt.Errorf("alloc: wrap stream: %w", err)
+		return nil, fmt.Errorf("alloc: %s: %w", op, err)
+	}
+	s, err := c.openStream(p, h, wrapped)
+	if err != nil {
+		if !wrapped {
+			_ = c.dev.DestroyStream(h)
+		}
+		return nil, fmt.Errorf("alloc: %s: %w", op, err)
 	}
 	return s, nil
 }

@@ -151,18 +151,13 @@ func (p *Pool) Stats() Stats {
 		PeakLive: st.Peak, PeakReserved: st.ReservedPeak, TotalLive: st.Total,
 		Buffers: st.LiveObjects, Made: st.Made, Freed: st.Freed, Late: st.Late, LateBytes: st.LateBytes,
 		Repeated: st.Repeated, LargestIdle: largest, Streams: streams, Segments: segments,
-		Own:         c.rungs[rungOwn].Load(),
-		LateHit:     c.rungs[rungLate].Load(),
-		Other:       c.rungs[rungOther].Load(),
-		Fresh:       c.rungs[rungFresh].Load(),
-		Trimmed:     c.rungs[rungTrim].Load(),
-		Waited:      c.rungs[rungPending].Load(),
-		Ordered:     c.rungs[rungWait].Load(),
-		Collect:     c.rungs[rungCollect].Load(),
-		Failed:      c.rungs[rungFail].Load(),
-		Waits:       c.waits.Load(),
-		DeviceCalls: c.calls.Load(),
-		Pacing:      c.pacer.Stats(),
+		Waits: c.waits.Load(), DeviceCalls: c.calls.Load(), Pacing: c.pacer.Stats(),
+	}
+	for r, figure := range [numRungs]*int64{
+		rungOwn: &s.Own, rungLate: &s.LateHit, rungOther: &s.Other, rungFresh: &s.Fresh, rungTrim: &s.Trimmed,
+		rungPending: &s.Waited, rungWait: &s.Ordered, rungCollect: &s.Collect, rungFail: &s.Failed,
+	} {
+		*figure = c.rungs[r].Load()
 	}
 	c.pinnedStats(&s)
 	if s.PeakReserved > 0 {

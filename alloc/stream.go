@@ -230,9 +230,7 @@ func (s *Stream) close() error {
 	// gives the handle of one that is gone to the next, and nobody could ask about this one any more. The pool's
 	// Close leaves all of them until nobody can be using one.
 	if over && !c.closed.Load() {
-		if s.wrapped {
-			take(c.estate, &c.estate.wrapped, l.handle)
-		} else if take(c.estate, &c.estate.streams, l.handle) {
+		if take(c.estate, &c.estate.streams, l.handle) && !s.wrapped {
 			c.calls.Add(1)
 			err = errors.Join(err, c.dev.DestroyStream(l.handle))
 		}
@@ -307,14 +305,20 @@ func (r *eventRecord) close() {
 	r.noMore.Store(true)
 }
 
-// over reports whether the pool has been closed and has waited for all work. If not the caller is inside:
-// see estate.enter.
-func (r *eventRecord) over() bool {
-	if r.core.estate.enter() {
-		return false
+// over reports whether the work is known to have run: the pool may have been closed, and have waited for all
+// of it. If it is not, and there is no error either, the caller is inside: see estate.enter.
+func (r *eventRecord) over() (over bool, err error) {
+	if r == nil || r.noMore.Load() {
+		return true, nil
 	}
-	r.noMore.Store(true)
-	return true
+	if err := r.err.Load(); err != nil {
+		return false, *err
+	}
+	if !r.core.estate.enter() {
+		r.noMore.Store(true)
+		return true, nil
+	}
+	return false, nil
 }
 
 func (e Event) failed() bool { return e.rec != nil && e.rec.err.Load() != nil }
@@ -324,14 +328,8 @@ func (e Event) failed() bool { return e.rec != nil && e.rec.err.Load() != nil }
 // [Stream.SyncContext] instead.
 func (e Event) Query() bool {
 	r := e.rec
-	if r == nil || r.noMore.Load() {
-		return true
-	}
-	if r.err.Load() != nil {
-		return false
-	}
-	if r.over() {
-		return true
+	if over, err := r.over(); over || err != nil {
+		return over
 	}
 	defer r.core.leave()
 	r.core.calls.Add(1)
@@ -356,7 +354,7 @@ func (e Event) Sync() error {
 	if err := r.err.Load(); err != nil {
 		return fmt.Errorf("alloc: event: %w", *err)
 	}
-	if r.noMore.Load() || r.over() {
+	if over, _ := r.over(); over {
 		return nil
 	}
 	defer r.core.leave()
@@ -379,25 +377,23 @@ func (s *Stream) WaitEvent(e Event) {
 		panic(fmt.Errorf("alloc: wait event: %w", errNoStream))
 	}
 	r := e.rec
-	if r == nil || r.noMore.Load() {
+	over, err := r.over()
+	if over {
 		return
 	}
-	if r.core != s.core {
+	if err == nil {
+		defer r.core.leave()
+	}
+	switch {
+	case r.core != s.core:
 		panic(fmt.Errorf("alloc: wait event: event %w", ErrForeign))
-	}
-	if s.closed.Load() {
+	case s.closed.Load():
 		panic(fmt.Errorf("alloc: wait event: stream %w", ErrClosed))
+	case err == nil:
+		s.core.calls.Add(1)
+		err = s.core.dev.Wait(s.heap.line.handle, r.event)
 	}
-	if err := r.err.Load(); err != nil {
-		s.heap.line.fail(fmt.Errorf("alloc: wait event: %w", *err))
-		return
-	}
-	if r.over() {
-		return
-	}
-	defer s.core.leave()
-	s.core.calls.Add(1)
-	if err := s.core.dev.Wait(s.heap.line.handle, r.event); err != nil {
+	if err != nil {
 		s.heap.line.fail(fmt.Errorf("alloc: wait event: %w", err))
 	}
 	runtime.KeepAlive(r)

@@ -2,11 +2,13 @@ package alloc
 
 import (
 	"runtime"
+	"slices"
 	"time"
 )
 
 // Trim gives idle memory back to the device until at most keep bytes are idle, and
-// returns how many bytes went. Of page-locked memory, which counts apart, it gives back what is idle beyond keep too. Only memory whose work is known to be complete can go;
+// returns how many bytes went. Of page-locked memory, which counts apart, it gives back what is idle beyond
+// keep too. Only memory whose work is known to be complete can go;
 // Trim asks the device for that but does not wait: [Stream.Sync] first, if all of it is
 // to go.
 func (p *Pool) Trim(keep int64) int64 {
@@ -39,11 +41,7 @@ func (c *core) trimSegments(keep, most int64) (freed int64) {
 	c.tidyAll()
 	c.moving.RLock()
 	defer c.moving.RUnlock()
-	for freed < most {
-		seg := c.arena.takeSegment(c.idleBytes() - keep)
-		if seg == nil {
-			break
-		}
+	for _, seg := range c.arena.takeSegments(c.idleBytes()-keep, most) {
 		c.quiesce()
 		c.calls.Add(1)
 		// An error is the device's own affair: the books forget the segment either way.
@@ -55,23 +53,23 @@ func (c *core) trimSegments(keep, most int64) (freed int64) {
 	return freed
 }
 
-// takeSegment takes a segment that is all idle and complete, and no larger than room, out of the arena.
-func (a *arena) takeSegment(room int64) *segment {
+// takeSegments takes segments that are all idle and complete out of the arena, until about most bytes are
+// taken or the next one is larger than what is left of room.
+func (a *arena) takeSegments(room, most int64) (gone []*segment) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for i, seg := range a.segs {
+	a.segs = slices.DeleteFunc(a.segs, func(seg *segment) bool {
 		b := seg.first
-		if b.right != nil || b.shelved != stateIdle || seg.size > room || !b.stamp.complete() {
-			continue
+		if most <= 0 || b.right != nil || b.shelved != stateIdle || seg.size > room || !b.stamp.complete() {
+			return false
 		}
 		b.binsOf().take(b)
 		a.dropBlock(b)
-		last := len(a.segs) - 1
-		a.segs[i], a.segs[last] = a.segs[last], nil
-		a.segs = a.segs[:last]
-		return seg
-	}
-	return nil
+		gone = append(gone, seg)
+		room, most = room-seg.size, most-seg.size
+		return true
+	})
+	return gone
 }
 
 // trimExtents unmaps idle extents until keep bytes are idle.
