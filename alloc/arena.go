@@ -178,8 +178,8 @@ func (a *arena) sendHome() {
 }
 
 // takeExtents takes whole extents that are idle, whosever they are, and whose work is known to be complete:
-// as few as make least bytes, most bytes at most. It looks at all blocks before it finds none. What it returns
-// is busy.
+// as few as make least bytes, most bytes at most. It looks at all blocks before it finds none. What it
+// returns is busy.
 func (a *arena) takeExtents(least, most int64) *block {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -30,8 +30,8 @@ func (s state) String() string {
 //
 // Large blocks in the arena's lists, and the neighbours and the shelf of all of them, are guarded by the
 // arena's lock. All else of a block that a heap has (cached, live, pending, a run and its slots) is guarded
-// by that heap's. Whoever has it busy needs no lock. A Make and a Free of a small block touch no more than two cache lines of it:
-// what comes before prev.
+// by that heap's. Whoever has it busy needs no lock. A Make and a Free of a small block touch no more than
+// two cache lines of it: what comes before prev.
 type block struct {
 	ptr    Ptr
 	size   int64   // bytes

@@ -265,8 +265,8 @@ func (k *checker) push(b *block) {
 	k.bytes += b.size
 }
 
-// oldest takes the block into the caller's hands that has been in quarantine longest, unless at most keep bytes
-// are there.
+// oldest takes the block into the caller's hands that has been in quarantine longest, unless at most keep
+// bytes are there.
 func (k *checker) oldest(keep int64) *block {
 	k.mu.Lock()
 	defer k.mu.Unlock()

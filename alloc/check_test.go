@@ -221,7 +221,8 @@ func TestCloseLooksAtLive(t *testing.T) {
 	b.Free()
 }
 
-// Checks find nothing beside goroutines that make, free, share, trim and adopt, whatever memory is on its way.
+// Checks find nothing beside goroutines that make, free, share, trim and adopt, whatever memory is on its
+// way.
 func TestCheckConcurrently(t *testing.T) {
 	for name, o := range map[string]struct {
 		host host.Options

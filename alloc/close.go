@@ -6,12 +6,12 @@ import (
 	"runtime"
 )
 
-// Close waits for the work on all streams and for calls that other goroutines have under way, gives everything
-// that is not live back to the device, and closes the streams. Later Makes fail with [ErrClosed]. If buffers are
-// live the error is a [*LiveError] that names where they were made, as far as the tracker has sampled
-// that; they can still be freed, and their memory goes back to the device, with the streams, when the last of them
-// is. Page-locked memory stays until it is freed too. In Check mode the error also has what [Pool.Check] would
-// find. Closing again does nothing.
+// Close waits for the work on all streams and for calls that other goroutines have under way, gives
+// everything that is not live back to the device, and closes the streams. Later Makes fail with [ErrClosed].
+// If buffers are live the error is a [*LiveError] that names where they were made, as far as the tracker has
+// sampled that; they can still be freed, and their memory goes back to the device, with the streams, when the
+// last of them is. Page-locked memory stays until it is freed too. In Check mode the error also has what
+// [Pool.Check] would find. Closing again does nothing.
 func (p *Pool) Close() error {
 	if p.none() {
 		return fmt.Errorf("alloc: close: %w", errNoPool)
@@ -91,8 +91,8 @@ func (c *core) leftover() {
 	_ = c.leave()
 }
 
-// quiesce waits for the work on all streams if the pool is closed. Memory that is about to go back may have been
-// used by a call that Close met: then the work came after the wait for its stream, before the Free.
+// quiesce waits for the work on all streams if the pool is closed. Memory that is about to go back may have
+// been used by a call that Close met: then the work came after the wait for its stream, before the Free.
 func (c *core) quiesce() {
 	if c.closed.Load() {
 		c.estate.sync()

@@ -166,8 +166,8 @@ func TestEventsAfterClose(t *testing.T) {
 	assert.NoError(t, p.Check())
 }
 
-// Nothing is pending, and less than nothing idle, in a pool that has given all back: neither what waited for a
-// stream that could not be waited for nor what was in quarantine.
+// Nothing is pending, and less than nothing idle, in a pool that has given all back: neither what waited for
+// a stream that could not be waited for nor what was in quarantine.
 func TestNothingIsLeftPending(t *testing.T) {
 	for _, check := range []bool{false, true} {
 		dev, err := host.Open(host.Options{})

@@ -121,8 +121,8 @@ type Device interface {
 // enough whole granules are idle.
 //
 // All addresses and sizes are multiples of Granularity. What one Map puts behind addresses is an
-// extent, one piece of memory: Move and Unmap take whole extents, several at once if they lie side by side, and
-// a part of one is an error that changes nothing. So a mapper that backs addresses with memory handles
+// extent, one piece of memory: Move and Unmap take whole extents, several at once if they lie side by side,
+// and a part of one is an error that changes nothing. So a mapper that backs addresses with memory handles
 // needs one handle an extent, which costs about as much for a large one as for a small one.
 type Mapper interface {
 	Device
@@ -146,10 +146,10 @@ type Mapper interface {
 	Map(p Ptr, size int64) error
 
 	// Move takes the memory from behind [src, src+size), which is whole extents, and
-	// puts it behind [dst, dst+size), where nothing is mapped: the same extents in the same order. It needs no new memory. What
-	// the memory holds afterwards is unspecified. Before: no queued work touches
-	// either. On error both ranges are as before; if that could not be brought about either,
-	// errors.Is(err, [ErrUnmapped]) is true, nothing is mapped in either range, and the memory is the device's again.
+	// puts it behind [dst, dst+size), where nothing is mapped: the same extents in the same order. It needs
+	// no new memory. What the memory holds afterwards is unspecified. Before: no queued work touches either.
+	// On error both ranges are as before; if that could not be brought about either, errors.Is(err,
+	// [ErrUnmapped]) is true, nothing is mapped in either range, and the memory is the device's again.
 	Move(dst, src Ptr, size int64) error
 
 	// Unmap gives the memory behind [p, p+size) back to the device. Before: it is whole

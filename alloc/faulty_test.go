@@ -141,8 +141,8 @@ func TestEveryCallFails(t *testing.T) {
 	}
 }
 
-// Each call that maps, moves or unmaps fails in a workout, and the ones after it too. What is idle afterwards is mapped: the
-// device and the books agree on how much is, and every new buffer can be written to.
+// Each call that maps, moves or unmaps fails in a workout, and the ones after it too. What is idle afterwards
+// is mapped: the device and the books agree on how much is, and every new buffer can be written to.
 func TestMappingFailsInARow(t *testing.T) {
 	for _, times := range []int64{1, 2, 3} {
 		t.Run(fmt.Sprintf("times=%d", times), func(t *testing.T) {

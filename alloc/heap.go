@@ -42,8 +42,8 @@ type heap struct {
 // cacheSize is how many large blocks a heap keeps as they are when they are freed. Programs ask for the
 // sizes again that they have just freed, and then nothing has to be joined, split or looked for. What is
 // cached serves no other size, so all of it goes to the arena when a Make finds nothing there.
-// Above cacheBytes only the one freed last is kept, and only until another size is asked for: large blocks that
-// stay apart are missed.
+// Above cacheBytes only the one freed last is kept, and only until another size is asked for: large blocks
+// that stay apart are missed.
 const (
 	cacheSize  = 8
 	cacheBytes = 32 << 20
@@ -256,8 +256,8 @@ func (hp *heap) ready() {
 	hp.mu.Unlock()
 }
 
-// tidyAll brings the arena up to date: all that is idle and complete lies there, as much of it in one piece as
-// can be.
+// tidyAll brings the arena up to date: all that is idle and complete lies there, as much of it in one piece
+// as can be.
 func (c *core) tidyAll() {
 	for _, hp := range c.allHeaps() {
 		hp.ready()

@@ -58,7 +58,8 @@ func orderedFaulty(tb testing.TB, dev alloc.Device) alloc.Device {
 	})
 }
 
-// allocatesNothing runs f often, which allocates no Go memory, but for what the order checker and the checks of lock ranks need.
+// allocatesNothing runs f often, which allocates no Go memory, but for what the order checker and the checks
+// of lock ranks need.
 func allocatesNothing(t *testing.T, f func(), what ...any) {
 	t.Helper()
 	if n := testing.AllocsPerRun(100, f); !checking && !lockrank.On {

@@ -107,8 +107,8 @@ func TestDroppedPool(t *testing.T) {
 	collectUntil(t, func() bool { return dev.Used() == 0 })
 }
 
-// A program that forgets one buffer in a hundred and frees the rest is collected before memory runs out, although
-// its frees are 99 % of all that it makes.
+// A program that forgets one buffer in a hundred and frees the rest is collected before memory runs out,
+// although its frees are 99 % of all that it makes.
 func TestForgetful(t *testing.T) {
 	const size = 1 << 20
 	p := newPool(t, host.Options{}, alloc.Options{Limit: 64 * size, Pacing: finalize.Options{GCShare: 1000}})

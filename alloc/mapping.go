@@ -12,9 +12,10 @@ import "errors"
 // fragments lie at the ends of large blocks. Growth uses them up: where one lies beside a hole, a request
 // may begin or end in it, and takes a granule less if it is large enough.
 
-// extent returns the size of the extents that n bytes of fresh memory come in: one while memory is plenty, as a
-// call of the device costs the same for any size; a granule each where all memory may be wanted, under a limit
-// or when an eighth of what the device had left is reserved, because the smaller extents are the sooner they are all idle.
+// extent returns the size of the extents that n bytes of fresh memory come in: one while memory is plenty, as
+// a call of the device costs the same for any size; a granule each where all memory may be wanted, under a
+// limit or when an eighth of what the device had left is reserved, because the smaller extents are the sooner
+// they are all idle.
 func (c *core) extent(n int64) int64 {
 	if c.options.Growth == Tight || c.options.Limit > 0 || c.claimed.Load()+n > c.free/8 {
 		return c.granule

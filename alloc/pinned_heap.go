@@ -272,9 +272,9 @@ func (hp *pinnedHeap) retire(b *pinnedBlock) {
 	k.push(b)
 }
 
-// settle makes the pending blocks of a class idle whose needs are met, or, with all, every one. Of those whose
-// needs are not met it looks at so many at most, and puts them behind the others. It asks no device. hp.mu is
-// held.
+// settle makes the pending blocks of a class idle whose needs are met, or, with all, every one. Of those
+// whose needs are not met it looks at so many at most, and puts them behind the others. It asks no device.
+// hp.mu is held.
 func (hp *pinnedHeap) settle(class int, all bool, most int) {
 	k := &hp.classes[class]
 	for b, end := k.first, k.last; b != nil && most > 0; b = k.first {

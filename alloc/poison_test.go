@@ -34,8 +34,8 @@ func (d *poisoned) DestroyStream(s uintptr) error {
 	return d.Device.DestroyStream(s)
 }
 
-// A Free of Check mode enqueues work on the stream of its buffer, and may run beside the stream's Close, as the
-// collector's frees do: Close waits for it, and for its work.
+// A Free of Check mode enqueues work on the stream of its buffer, and may run beside the stream's Close, as
+// the collector's frees do: Close waits for it, and for its work.
 func TestCloseBesidePoison(t *testing.T) {
 	hd, err := host.Open(host.Options{Capacity: 16 << 20, Granularity: 64 << 10})
 	require.NoError(t, err)

@@ -116,9 +116,10 @@ type core struct {
 	rungs   [numRungs]atomic.Int64
 	waits   atomic.Int64 // waits inserted between streams for the sake of memory
 
-	// moving is held, by readers, by whoever has memory in his hands that is in no list: what he gets from the
-	// device, moves, gives back, or takes from one heap to another. No code of the program's runs under
-	// it, and only in a closed pool is a stream waited for. Check holds it as the writer and so meets the pool at a stop.
+	// moving is held, by readers, by whoever has memory in his hands that is in no list: what he gets from
+	// the device, moves, gives back, or takes from one heap to another. No code of the program's runs under
+	// it, and only in a closed pool is a stream waited for. Check holds it as the writer and so meets the
+	// pool at a stop.
 	moving lockrank.RWMutex[rankMoving]
 
 	mu      lockrank.Mutex[rankCore] // guards what follows and changes of heaps; taken before a heap's
@@ -141,7 +142,8 @@ func NewPool(dev Device, o Options) (*Pool, error) {
 		}
 	}
 	if o.Growth < Balanced || o.Growth > Fast {
-		return nil, fmt.Errorf("alloc: new pool: option Growth is %d: want Balanced, Tight or Fast: %w", o.Growth, ErrOption)
+		return nil, fmt.Errorf("alloc: new pool: option Growth is %d: want Balanced, Tight or Fast: %w",
+			o.Growth, ErrOption)
 	}
 	free, total, err := dev.MemInfo()
 	if err != nil {

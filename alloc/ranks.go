@@ -2,8 +2,8 @@ package alloc
 
 import "github.com/lastuse/lastuse/internal/lockrank"
 
-// The order of the package's mutexes: one is taken only under those of lower ranks. The package comment says what
-// each guards; tests that are built with the tag lockrank check it.
+// The order of the package's mutexes: one is taken only under those of lower ranks. The package comment says
+// what each guards; tests that are built with the tag lockrank check it.
 type (
 	rankMoving   struct{}
 	rankCore     struct{}

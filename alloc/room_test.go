@@ -44,7 +44,8 @@ func TestRooms(t *testing.T) {
 			for _, b := range freed {
 				b.Free()
 			}
-			// The whole granules of what is idle go behind a buffer of two granules and more, as few as serve.
+			// The whole granules of what is idle go behind a buffer of two granules and more, as few as
+			// serve.
 			if len(freed) > 0 {
 				live = append(live, quarters(16))
 			}

@@ -111,7 +111,8 @@ func TestStatsString(t *testing.T) {
 	require.Equal(t, "live 3.0 MiB in 2, pending 512 B, idle 1.0 MiB, reserved 4.0 MiB; peak 3.0 MiB live, 8.0 MiB reserved; made 9, freed 6, late 1, repeated 4; 5 device calls", s.String())
 }
 
-// Two sizes in turn call no device, although they lie in segments of different kinds, each larger than what is live.
+// Two sizes in turn call no device, although they lie in segments of different kinds, each larger than what
+// is live.
 func TestAlternatingSizesCostNothing(t *testing.T) {
 	for _, granule := range []int64{2 << 20, 8 << 20} {
 		p := newPool(t, host.Options{Granularity: granule}, alloc.Options{})

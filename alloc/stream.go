@@ -23,8 +23,8 @@ type Stream struct {
 	wrapped bool
 
 	// careful says that a Make must look closer before it starts: the stream is
-	// closed, or may be captured, or the pool is in Check mode, or the books keep a history, or somebody observes
-	// the pool.
+	// closed, or may be captured, or the pool is in Check mode, or the books keep a history, or somebody
+	// observes the pool.
 	careful atomic.Bool
 	closed  atomic.Bool
 }
@@ -187,10 +187,10 @@ func (s *Stream) SyncContext(ctx context.Context) error {
 	}
 }
 
-// Close waits for the work on s and gives the stream up. Nobody may use it meanwhile. Buffers made on it stay good
-// and are used on other streams from now on; what is idle can serve any stream. Closing
-// again does nothing. The pool's default stream is closed with the pool only. If the device
-// cannot wait, the stream and what it has used stay as they are until the pool is closed.
+// Close waits for the work on s and gives the stream up. Nobody may use it meanwhile. Buffers made on it stay
+// good and are used on other streams from now on; what is idle can serve any stream. Closing again does
+// nothing. The pool's default stream is closed with the pool only. If the device cannot wait, the stream and
+// what it has used stay as they are until the pool is closed.
 func (s *Stream) Close() error {
 	if s.none() {
 		return fmt.Errorf("alloc: close stream: %w", errNoStream)
@@ -227,8 +227,8 @@ func (s *Stream) close() error {
 		c.custody.Closed(l.handle)
 	}
 	// A stream whose work may not have run stays with the device until the pool closes: the device
-	// gives the handle of one that is gone to the next, and nobody could ask about this one any more. The pool's
-	// Close leaves all of them until nobody can be using one.
+	// gives the handle of one that is gone to the next, and nobody could ask about this one any more. The
+	// pool's Close leaves all of them until nobody can be using one.
 	if over && !c.closed.Load() {
 		if take(c.estate, &c.estate.streams, l.handle) && !s.wrapped {
 			c.calls.Add(1)
@@ -389,7 +389,10 @@ func (s *Stream) WaitEvent(e Event) {
 		panic(fmt.Errorf("alloc: wait event: event %w", ErrForeign))
 	case s.closed.Load():
 		panic(fmt.Errorf("alloc: wait event: stream %w", ErrClosed))
-	case err == nil:
+	case err != nil:
+	case s.heap.line.capturing():
+		err = ErrCapturing
+	default:
 		s.core.calls.Add(1)
 		err = s.core.dev.Wait(s.heap.line.handle, r.event)
 	}

@@ -105,8 +105,8 @@ func TestCapture(t *testing.T) {
 	require.NoError(t, p.Close())
 }
 
-// A device that cannot say whether a stream is captured is not taken for one that says yes: what is wrong with
-// it is what the call itself meets.
+// A device that cannot say whether a stream is captured is not taken for one that says yes: what is wrong
+// with it is what the call itself meets.
 func TestCapturingUnknown(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -188,8 +188,8 @@ func TestWrapStream(t *testing.T) {
 	require.NoError(t, p.Close())
 }
 
-// A stream that is being captured is in no order with others: the event and the wait would be the graph's, and
-// the other stream would be captured too.
+// A stream that is being captured is in no order with others: the event and the wait would be the graph's,
+// and the other stream would be captured too.
 func TestOrderDuringCapture(t *testing.T) {
 	h, err := host.Open(host.Options{NoMapping: true, Capacity: 1 << 20})
 	require.NoError(t, err)
@@ -212,6 +212,11 @@ func TestOrderDuringCapture(t *testing.T) {
 	b = mustMake[byte](t, u, 1<<20)
 	require.NoError(t, late.SetCapturing(u.Handle(), true))
 	u.Wait(s)
+	require.NoError(t, late.SetCapturing(u.Handle(), false))
+	require.ErrorIs(t, u.Sync(), alloc.ErrCapturing)
+	e := s.Record()
+	require.NoError(t, late.SetCapturing(u.Handle(), true))
+	u.WaitEvent(e)
 	require.NoError(t, late.SetCapturing(u.Handle(), false))
 	require.ErrorIs(t, u.Sync(), alloc.ErrCapturing)
 	b.Free()

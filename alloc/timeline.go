@@ -219,8 +219,8 @@ func (t *timeline) failure() error {
 // over reports whether the stream is closed and all its work has run.
 func (t *timeline) over() bool { return t.done.Load() == math.MaxUint64 }
 
-// visit lets somebody enqueue work on the stream who does not own it, or wait for it, until left. It reports false if the
-// stream is closed, or about to be.
+// visit lets somebody enqueue work on the stream who does not own it, or wait for it, until left. It reports
+// false if the stream is closed, or about to be.
 func (t *timeline) visit() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -299,7 +299,7 @@ func (t *timeline) follow(u *timeline) error {
 	}
 	if t.capturing() || u.capturing() {
 		u.mu.Unlock()
-		return ErrCapturing // the event, or the wait, would be of the graph, and both streams would be captured
+		return ErrCapturing // the event and the wait would be the graph's, and both streams be captured
 	}
 	n := u.epoch.Add(1) // like sync's
 	c.calls.Add(1)
@@ -329,7 +329,8 @@ func (t *timeline) follows(u *timeline) uint64 {
 }
 
 // capturing reports whether the stream is being captured, as far as can be known. If the device cannot say,
-// the call that asks will meet itself what is wrong with it. It costs nothing while nobody else has the handle.
+// the call that asks will meet itself what is wrong with it. It costs nothing while nobody else has the
+// handle.
 func (t *timeline) capturing() bool {
 	c := t.core
 	if c.capturer == nil || !t.exposed.Load() {

@@ -143,7 +143,8 @@ func (w *walk) bins(s *bins, want state, list string) {
 			break
 		}
 		bytes += b.size
-		if b.next != nil && b.next.prev != b || b.shelved != b.state || b.header != nil || want == stateIdle && b.binsOf() != s {
+		if b.next != nil && b.next.prev != b || b.shelved != b.state || b.header != nil ||
+			want == stateIdle && b.binsOf() != s {
 			w.wrong("%s block %#x is linked wrongly", list, b.ptr)
 		}
 	}
@@ -163,7 +164,8 @@ func (w *walk) segment(seg *segment) {
 			return
 		}
 		at += Ptr(b.size)
-		if prev != nil && prev.state == b.state && (b.state == stateIdle && prev.stamp.line == b.stamp.line || b.state == stateHole) {
+		if prev != nil && prev.state == b.state &&
+			(b.state == stateIdle && prev.stamp.line == b.stamp.line || b.state == stateHole) {
 			w.wrong("%v blocks %#x and %#x lie side by side", b.state, prev.ptr, b.ptr)
 		}
 		w.memory(b, mapped)

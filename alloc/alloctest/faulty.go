@@ -59,8 +59,8 @@ func (f *Faulty) Unwrap() alloc.Device { return f.Device }
 // FailNth makes the n-th call from now fail, and only that one. 1 is the next call.
 func (f *Faulty) FailNth(n int64) { f.FailRun(n, 1) }
 
-// FailRun makes the n-th call from now fail and the ones after it, times calls in all. A Move that fails puts the memory
-// back, which counts as the next call, Restore.
+// FailRun makes the n-th call from now fail and the ones after it, times calls in all. A Move that fails puts
+// the memory back, which counts as the next call, Restore.
 func (f *Faulty) FailRun(n, times int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -319,15 +319,16 @@ func (f *Faulty) Unreserve(p alloc.Ptr, size int64) error {
 	return f.mapper.Unreserve(p, size)
 }
 
-// rightly panics with an error of the table of extents: the pool asked for what a mapper cannot do. An error alone the pool
-// might take for one of the device.
+// rightly panics with an error of the table of extents: the pool asked for what a mapper cannot do. An error
+// alone the pool might take for one of the device.
 func rightly(method string, err error) {
 	if err != nil {
 		panic(fmt.Errorf("alloctest: %s: %w", method, err))
 	}
 }
 
-// mapping checks a call that needs nothing to be mapped in [dst, dst+size) and, unless src is 0, whole extents behind src.
+// mapping checks a call that needs nothing to be mapped in [dst, dst+size) and, unless src is 0, whole
+// extents behind src.
 func (f *Faulty) mapping(method string, dst, src alloc.Ptr, size int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -360,8 +361,8 @@ func (f *Faulty) moved(dst, src alloc.Ptr, size int64) {
 	}
 }
 
-// Map is like alloc.Mapper.Map. It fails on cue, and with alloc.ErrOutOfMemory above the watermark. What is mapped already is
-// a panic, as is for Move and Unmap what is not whole extents.
+// Map is like alloc.Mapper.Map. It fails on cue, and with alloc.ErrOutOfMemory above the watermark. What is
+// mapped already is a panic, as is for Move and Unmap what is not whole extents.
 func (f *Faulty) Map(p alloc.Ptr, size int64) error {
 	f.mapping("Map", p, 0, size)
 	if err := f.fail("Map", size); err != nil {
@@ -375,8 +376,8 @@ func (f *Faulty) Map(p alloc.Ptr, size int64) error {
 	return err
 }
 
-// Move is like alloc.Mapper.Move. If it fails on cue both ranges are as before; if Restore, which it then counts as a call,
-// fails too, the memory is gone as alloc.ErrUnmapped says.
+// Move is like alloc.Mapper.Move. If it fails on cue both ranges are as before; if Restore, which it then
+// counts as a call, fails too, the memory is gone as alloc.ErrUnmapped says.
 func (f *Faulty) Move(dst, src alloc.Ptr, size int64) error {
 	f.mapping("Move", dst, src, size)
 	if err := f.fail("Move", 0); err != nil {
@@ -417,8 +418,8 @@ func (f *Faulty) Unmap(p alloc.Ptr, size int64) error {
 	return err
 }
 
-// AllocHost is like alloc.Pinner.AllocHost: errors.ErrUnsupported if the device behind f does not pin. It fails on cue, and
-// its bytes count towards the watermark.
+// AllocHost is like alloc.Pinner.AllocHost: errors.ErrUnsupported if the device behind f does not pin. It
+// fails on cue, and its bytes count towards the watermark.
 func (f *Faulty) AllocHost(size int64) (unsafe.Pointer, error) {
 	if f.pinner == nil {
 		return nil, errors.ErrUnsupported
@@ -441,7 +442,8 @@ func (f *Faulty) FreeHost(p unsafe.Pointer, size int64) error {
 	return err
 }
 
-// Capturing is like alloc.Capturer.Capturing, and false if the device behind f does not capture. It never fails on cue.
+// Capturing is like alloc.Capturer.Capturing, and false if the device behind f does not capture. It never
+// fails on cue.
 func (f *Faulty) Capturing(s uintptr) (bool, error) {
 	if f.capturer == nil {
 		return false, nil
@@ -449,8 +451,8 @@ func (f *Faulty) Capturing(s uintptr) (bool, error) {
 	return f.capturer.Capturing(s)
 }
 
-// AdoptStream is like alloc.StreamAdopter.AdoptStream: errors.ErrUnsupported if the device behind f adopts none. It fails
-// on cue.
+// AdoptStream is like alloc.StreamAdopter.AdoptStream: errors.ErrUnsupported if the device behind f adopts
+// none. It fails on cue.
 func (f *Faulty) AdoptStream(s uintptr) error {
 	if f.adopter == nil {
 		return errors.ErrUnsupported

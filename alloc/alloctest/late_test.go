@@ -101,6 +101,30 @@ func TestLateFaults(t *testing.T) {
 	}
 }
 
+// A stream that is being captured refuses work; what would tie another stream to it is a fault.
+func TestLateCaptures(t *testing.T) {
+	l := newLate(t, 1)
+	p := must[alloc.Ptr](t)(l.Alloc(4096))
+	s := must[uintptr](t)(l.NewStream())
+	e := must[uintptr](t)(l.NewEvent())
+	require.NoError(t, l.AdoptStream(s))
+	require.Error(t, l.AdoptStream(99))
+	require.NoError(t, l.Fill(s, p, 1, 1, 1))
+	require.NoError(t, l.SetCapturing(s, true))
+	assert.True(t, must[bool](t)(l.Capturing(s)))
+	require.ErrorIs(t, l.Fill(s, p, 2, 1, 1), alloc.ErrCapturing)
+	require.ErrorIs(t, l.Sync(s), alloc.ErrCapturing)
+	require.NoError(t, l.Faults())
+	require.ErrorIs(t, l.Record(e, s), alloc.ErrCapturing)
+	require.ErrorContains(t, l.Faults(), "late: record")
+	require.ErrorIs(t, l.Wait(s, e), alloc.ErrCapturing)
+	require.ErrorContains(t, l.Faults(), "late: wait")
+	require.NoError(t, l.SetCapturing(s, false))
+	assert.False(t, must[bool](t)(l.Capturing(s)))
+	require.NoError(t, l.Sync(s))
+	assert.EqualValues(t, 1, byteAt(p))
+}
+
 // A function runs when its turn comes, with the memory of buffers that have been freed since.
 func TestLateLaunch(t *testing.T) {
 	l := newLate(t, 1)

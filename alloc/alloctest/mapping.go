@@ -98,7 +98,8 @@ func (s *suite) moving() {
 	s.ok(m.Unreserve(q, 16*g))
 }
 
-// refuses checks that a call that a mapper cannot do is an error, or a panic of a device that watches its pool.
+// refuses checks that a call that a mapper cannot do is an error, or a panic of a device that watches its
+// pool.
 func (s *suite) refuses(op, what string, call func() error) {
 	s.Helper()
 	defer func() { _ = recover() }()

@@ -11,8 +11,8 @@
 // forgets to wait is found out.
 //
 // A copy from the host returns at once if the stream is behind and the data is small enough
-// to be put aside (4 MiB a copy, 64 MiB in all), else when the stream has got to it. A copy to the host always
-// waits.
+// to be put aside (4 MiB a copy, 64 MiB in all), else when the stream has got to it. A copy to the host
+// always waits.
 //
 // # Memory
 //
