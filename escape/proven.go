@@ -29,6 +29,7 @@ type proving struct {
 	bugs   map[*fn][]Bug
 
 	accepted map[[2]string]bool // declarations, by old and new text
+	sums     map[string]*proof.Summary
 }
 
 // A traced text says that a decision has a part in the text of an edit.
@@ -44,7 +45,10 @@ const maxProofs = 4
 // decideProven decides all functions until the proof accepts what is left.
 func (p *pkg) decideProven(pass *analysis.Pass, fns []*fn, res *Result, read func(string) ([]byte, error)) {
 	p.proving = &proving{denied: map[token.Pos]string{}, whole: map[ast.Decl]string{}, texts: map[*fn][]traced{},
-		made: map[*fn]*Func{}, bugs: map[*fn][]Bug{}, accepted: map[[2]string]bool{}}
+		made: map[*fn]*Func{}, bugs: map[*fn][]Bug{}, accepted: map[[2]string]bool{}, sums: map[string]*proof.Summary{}}
+	for o, s := range p.proofs {
+		p.proving.sums[o.FullName()] = s
+	}
 	for round := 0; ; round++ {
 		*res = Result{Pkg: res.Pkg}
 		p.reports(fns, res, read)
@@ -79,7 +83,7 @@ func (f *Func) strip(why string) {
 // unproven proves the edits and withdraws what is not accepted. It returns what it withdrew.
 func (p *pkg) unproven(pass *analysis.Pass, fns []*fn, res *Result, edits map[string][]analysis.TextEdit, read func(string) ([]byte, error), whole bool) []proof.Verdict {
 	in := p.proofInput(pass)
-	in.Accepted = p.proving.accepted
+	in.Accepted, in.Sums = p.proving.accepted, p.proving.sums
 	places := map[string][]placed{}
 	some := false
 	for _, f := range p.files {

@@ -52,6 +52,10 @@ type Input struct {
 	// if that is nothing.
 	Facts func(*types.Func) *Summary
 
+	// Sums are what SummarizeSource said of the functions of the original, by full name. With them only the
+	// bodies of declarations that are edited are looked into; where there are none, all are.
+	Sums map[string]*Summary
+
 	// Accepted, if it is not nil, remembers declarations whose edits were accepted, by old and
 	// new text, for callers that ask again with fewer edits elsewhere in the package.
 	Accepted map[[2]string]bool
@@ -137,6 +141,11 @@ func Check(in *Input) (r *Report) {
 	if why != nil {
 		return whole(why)
 	}
+	if c.summarize(); !c.asBefore() {
+		all := *in
+		all.Sums = nil
+		return Check(&all)
+	}
 	r = c.check()
 	r.sort()
 	return r
@@ -153,26 +162,8 @@ type Source struct {
 	Facts func(*types.Func) *Summary // as in Input
 }
 
-// Summarize returns what the functions of a package do, for the proofs of packages that
-// import it. What is not in the map is unknown. It reads the old texts.
-func Summarize(in *Input) map[*types.Func]*Summary {
-	old := *in
-	old.Files = slices.Clone(in.Files)
-	for i := range old.Files {
-		old.Files[i].New = nil
-	}
-	c, why := load(&old)
-	if why != nil {
-		return nil
-	}
-	var trees []*ast.File
-	for _, f := range c.files {
-		trees = append(trees, f.tree)
-	}
-	return SummarizeSource(&Source{Fset: c.fset, Files: trees, Types: c.pkg, Info: c.info, Specs: in.Specs, Facts: in.Facts})
-}
-
-// SummarizeSource is Summarize for a package whose types are known. The functions in the map are its own.
+// SummarizeSource returns what the functions of a package do, for the proofs of packages that
+// import it. What is not in the map is unknown. The functions in the map are its own.
 func SummarizeSource(s *Source) (sums map[*types.Func]*Summary) {
 	defer func() {
 		if recover() != nil {

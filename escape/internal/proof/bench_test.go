@@ -114,7 +114,7 @@ func BenchmarkCheck(b *testing.B) {
 	for _, name := range []string{"examples/blur", "bench/early"} {
 		b.Run(name, func(b *testing.B) {
 			p := m.pkgs[benched[name]]
-			in := &proof.Input{Path: p.PkgPath, Import: m, Specs: m.directives(b, p), Facts: m.fact}
+			in := &proof.Input{Path: p.PkgPath, Import: m, Specs: m.directives(b, p), Facts: m.fact, Sums: m.sums(p.PkgPath)}
 			for _, file := range p.CompiledGoFiles {
 				text, err := os.ReadFile(filepath.Clean(file))
 				require.NoError(b, err)

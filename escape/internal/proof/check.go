@@ -28,7 +28,6 @@ type free struct {
 
 // check judges all edits.
 func (c *checker) check() *Report {
-	c.summarize()
 	for _, d := range c.diffs {
 		if c.in.Accepted[d.texts] {
 			continue

@@ -60,6 +60,17 @@ func loadModule(t testing.TB, dir string, specs []string, patterns ...string) *m
 
 func (m *module) fact(f *types.Func) *proof.Summary { return m.facts[f] }
 
+// sums returns what is known of the functions of a package.
+func (m *module) sums(path string) map[string]*proof.Summary {
+	sums := map[string]*proof.Summary{}
+	for f, s := range m.facts {
+		if f.Pkg() == m.pkgs[path].Types {
+			sums[f.FullName()] = s
+		}
+	}
+	return sums
+}
+
 func (m *module) directives(t testing.TB, p *packages.Package) *spec.Set {
 	set := m.specs.Fork()
 	for _, f := range p.Syntax {
@@ -84,11 +95,11 @@ func (m *module) Import(path string) (*types.Package, error) {
 }
 
 // check proves the edits that make new of the files of a package; new is by base name.
-func (m *module) check(t testing.TB, path string, new map[string]string, without ...proof.Rule) *proof.Report {
+func (m *module) check(t testing.TB, path string, new map[string]string, sums map[string]*proof.Summary) *proof.Report {
 	t.Helper()
 	p := m.pkgs[path]
 	require.NotNil(t, p, path)
-	in := &proof.Input{Path: path, Import: m, Specs: m.directives(t, p), Facts: m.fact, Without: without}
+	in := &proof.Input{Path: path, Import: m, Specs: m.directives(t, p), Facts: m.fact, Sums: sums}
 	for _, name := range p.CompiledGoFiles {
 		old, err := os.ReadFile(name)
 		require.NoError(t, err)
@@ -152,7 +163,9 @@ func TestCorpus(t *testing.T) {
 		if m.pkgs[pkg] == nil {
 			continue
 		}
-		for _, v := range m.check(t, pkg, golden[pkg]).Edits {
+		report := m.check(t, pkg, golden[pkg], nil)
+		assert.Equal(t, report, m.check(t, pkg, golden[pkg], m.sums(pkg)), "with what is known of the original")
+		for _, v := range report.Edits {
 			if all++; v.Accepted() {
 				accepted++
 				continue

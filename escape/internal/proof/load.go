@@ -8,6 +8,7 @@ import (
 	"go/types"
 	"maps"
 	"path"
+	"reflect"
 	"regexp"
 	"slices"
 	"sort"
@@ -32,6 +33,7 @@ type checker struct {
 	effects map[*types.Func]*Summary
 	telling typeutil.Map
 	diffs   []*differ
+	trimmed map[*ast.Ident]bool // names of functions whose bodies were taken out; nil: none were
 
 	fams   map[*ssa.Function]*family
 	report *Report
@@ -103,11 +105,56 @@ func load(in *Input) (*checker, *Reason) {
 	if len(in.Files) == 0 {
 		return nil, &Reason{Rule: Limits, Words: "the package has no files"}
 	}
+	c.trim()
 	if why := c.types(); why != nil {
 		return nil, why
 	}
+	for name := range c.trimmed {
+		o := c.info.Defs[name].(*types.Func)
+		c.sums[o] = in.Sums[o.FullName()]
+	}
 	c.build()
 	return c, nil
+}
+
+// trim takes the bodies out of the functions that are not edited, if it is known what they do.
+func (c *checker) trim() {
+	if len(c.in.Sums) == 0 {
+		return
+	}
+	c.trimmed = map[*ast.Ident]bool{}
+	for _, f := range c.files {
+		for i, d := range f.tree.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || fn.Body == nil || slices.ContainsFunc(c.diffs, func(x *differ) bool { return x.decl == d }) {
+				continue
+			}
+			head := *fn
+			head.Body = nil
+			f.tree.Decls[i] = &head
+			c.trimmed[fn.Name] = true
+		}
+	}
+}
+
+// asBefore reports whether the edited functions do to operands and results what they did in the
+// original: what is known of the others rests on that.
+func (c *checker) asBefore() bool {
+	return c.trimmed == nil || !slices.ContainsFunc(c.diffs, func(d *differ) bool {
+		fn, ok := d.decl.(*ast.FuncDecl)
+		if !ok {
+			return false
+		}
+		o, ok := c.info.Defs[fn.Name].(*types.Func)
+		return !ok || !reflect.DeepEqual(c.effect(o), c.in.Sums[o.FullName()])
+	})
+}
+
+func (c *checker) trees() (out []*ast.File) {
+	for _, f := range c.files {
+		out = append(out, f.tree)
+	}
+	return out
 }
 
 // read parses a file and finds its edits.
@@ -306,15 +353,12 @@ func (c *checker) types() *Reason {
 		cfg.Sizes = types.SizesFor("gc", "amd64")
 	}
 	cfg.Error = func(err error) {
-		if first == nil {
+		// Without their bodies functions use no imports.
+		if e, ok := err.(types.Error); first == nil && !(c.trimmed != nil && ok && e.Soft && !c.edited(e.Pos)) {
 			first = err
 		}
 	}
-	var trees []*ast.File
-	for _, f := range c.files {
-		trees = append(trees, f.tree)
-	}
-	c.pkg, _ = cfg.Check(c.in.Path, c.fset, trees, c.info)
+	c.pkg, _ = cfg.Check(c.in.Path, c.fset, c.trees(), c.info)
 	if first != nil {
 		why := &Reason{Rule: Same, Words: "the new text does not compile: " + first.Error()}
 		if e, ok := first.(types.Error); ok {
@@ -324,6 +368,11 @@ func (c *checker) types() *Reason {
 		return why
 	}
 	return nil
+}
+
+// edited reports whether pos is in a declaration that is edited.
+func (c *checker) edited(pos token.Pos) bool {
+	return slices.ContainsFunc(c.diffs, func(d *differ) bool { return d.decl.Pos() <= pos && pos < d.decl.End() })
 }
 
 // withRuntime imports package runtime where the original did not: an edit may add its import.
@@ -350,11 +399,7 @@ func (c *checker) build() {
 	for _, p := range c.pkg.Imports() {
 		c.prog.CreatePackage(p, nil, nil, true)
 	}
-	var trees []*ast.File
-	for _, f := range c.files {
-		trees = append(trees, f.tree)
-	}
-	c.prog.CreatePackage(c.pkg, trees, c.info, false).Build()
+	c.prog.CreatePackage(c.pkg, c.trees(), c.info, false).Build()
 }
 
 // position returns where pos stands in the new text.
