@@ -174,8 +174,9 @@ func (e *estate) putEvent(ev uintptr) {
 // giveBack unmaps and frees all of a segment.
 func (e *estate) giveBack(g *granules) error {
 	if !g.maps {
+		err := e.dev.Free(g.base, g.size)
 		e.account.AddReserved(-g.size)
-		return e.dev.Free(g.base, g.size)
+		return err
 	}
 	var errs []error
 	for _, x := range g.mapped() {

@@ -175,6 +175,9 @@ func (s *Stream) SyncContext(ctx context.Context) error {
 		case <-t.C:
 		}
 	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("alloc: sync: %w", context.Cause(ctx))
+	}
 	// Only Sync hears of everything that went wrong. It returns at once, unless others have given s more
 	// to do meanwhile, or there was no event to be had.
 	done := make(chan error, 1)
