@@ -172,7 +172,7 @@ func worse(a, b *Summary) *Summary {
 		if p.FreesIf != q.FreesIf {
 			p.FreesIf = 0
 		}
-		s.Params[i] = Param{Keeps: p.Keeps || q.Keeps, Gives: p.Gives || q.Gives, Frees: p.Frees || q.Frees, Runs: p.Runs || q.Runs, Stores: p.Stores || q.Stores,
+		s.Params[i] = Param{Keeps: p.Keeps || q.Keeps, Gives: p.Gives || q.Gives, Frees: p.Frees || q.Frees, Empties: p.Empties || q.Empties, Runs: p.Runs || q.Runs, Stores: p.Stores || q.Stores,
 			FreesIf: p.FreesIf, Repeatable: p.Repeatable && q.Repeatable}
 	}
 	for i, p := range a.Results {
@@ -330,11 +330,19 @@ func (c *checker) effect(fn *types.Func) *Summary {
 	if groupMethod(fn) != "" {
 		s = harmless(fn.Signature())
 	}
+	if s != nil && fn.Pkg() != nil && slices.Contains(rearrange, fn.Pkg().Path()) {
+		for i := range s.Params {
+			s.Params[i].Empties = true
+		}
+	}
 	if ours || fn.Pkg() != c.pkg {
 		c.effects[fn] = s
 	}
 	return s
 }
+
+// rearrange are packages that clear elements of what they are lent, which specs do not say.
+var rearrange = []string{"maps", "reflect", "slices"}
 
 // harmless is a function that uses its operands and no more.
 func harmless(sig *types.Signature) *Summary {
@@ -495,7 +503,7 @@ func (f *family) operands(k *call) {
 			case o.kind == paramObj:
 				j := o.param(f)
 				f.frees[j] = f.frees[j] || p.Frees
-				f.stores[j] = f.stores[j] || p.Stores
+				f.stores[j] = f.stores[j] || p.Stores || p.Empties
 				f.runs[j] = f.runs[j] || p.Runs
 			case o.kind == litObj && !p.Keeps && f.member[o.fn]:
 				f.calledBack(o, all)
@@ -582,7 +590,9 @@ func (f *family) builtin(k *call) {
 		}
 	case "copy":
 		f.store(f.inside(f.of(k.args[0]), index), f.load(f.inside(f.of(k.args[1]), index)), true)
-	case "len", "cap", "print", "println", "delete", "clear", "close", "real", "imag", "complex", "Sizeof":
+	case "clear":
+		f.store(f.inside(f.of(k.args[0]), index), set{1 << zeroElem}, true)
+	case "len", "cap", "print", "println", "delete", "close", "real", "imag", "complex", "Sizeof":
 	case "recover":
 		if v != nil {
 			f.flow(v, 0, set{1 << unknownElem})

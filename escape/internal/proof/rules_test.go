@@ -22,10 +22,15 @@ const library = `package p
 
 import (
 	"fmt"
+	"slices"
 	"sync"
+
+	"golang.org/x/sync/errgroup"
 )
 
 var _ = fmt.Sprint
+var _ = slices.Max[[]int]
+var _ errgroup.Group
 var _ sync.WaitGroup
 
 type B struct{ n int }
@@ -575,6 +580,56 @@ func f() {
 	func() { defer wg.Done() }()
 	wg.Wait()
 	b.Free() //F
+}
+`},
+		{proof.Joins, "handed to somebody", `
+func f() {
+	var wg sync.WaitGroup
+	gate := make(chan bool)
+	var shared, last *B
+	wg.Go(func() {
+		<-gate
+		last = shared
+	})
+	b := Make()
+	shared = b
+	close(gate)
+	wg.Wait()
+	b.Free() //F
+	last.Use()
+}
+`},
+		{proof.Joins, "handed to somebody", `
+type failed struct{ v *V }
+
+func (e failed) Error() string { return "" }
+
+func f() error {
+	b := Make()
+	var g errgroup.Group
+	g.Go(func() error { return failed{b.View()} })
+	err := g.Wait()
+	b.Free() //F
+	return err
+}
+`},
+		{proof.Fresh, "may be nil", `
+func f() {
+	bs := []*B{Make(), Make()}
+	clear(bs[1:])
+	for _, b := range bs { //F
+		b.Free() //F
+	} //F
+}
+`},
+		{proof.Fresh, "may be nil", `
+func f() {
+	bs := []*B{Make(), Make()}
+	rest := slices.Delete(bs, 0, 1)
+	_ = rest
+	for _, b := range bs { //F
+		b.Free() //F
+	} //F
 }
 `},
 		{proof.Limits, "may call itself", `

@@ -21,6 +21,7 @@ type Param struct {
 	Silent     bool // freeing it does nothing else
 	Runs       bool // if the call panics, a goroutine may have it
 	Stores     bool // what it leads to may be given another value
+	Empties    bool // elements of what it leads to may be given zero
 	NilOK      bool // nil, or the zero value, does nothing
 }
 

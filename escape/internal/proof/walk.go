@@ -526,7 +526,7 @@ func (w *walker) returns(i *ssa.Return, p phase, s *set) {
 			w.set(s, fn, n, yes)
 			if yes {
 				s.add(w.regID(fn, n))
-				if w.g.calledBack(w.f, fn) {
+				if w.g.calledBack(w.f, fn) || w.g.started(fn) {
 					s.add(w.id(markKey{kind: left, at: i}))
 				}
 			}

@@ -143,10 +143,13 @@ func (w *walker) external(k *call, p phase, s *set, touched func(ssa.Value) bool
 	}
 	free := false
 	for n, a := range k.args {
+		par := w.f.param(k, n)
+		if par.Empties {
+			w.empties(s, a)
+		}
 		if !touched(a) {
 			continue
 		}
-		par := w.f.param(k, n)
 		if k.ruledOut(par) {
 			par.Frees = false
 		}
@@ -304,7 +307,9 @@ func (w *walker) builtin(k *call, v *ssa.Call, s *set) {
 		if v != nil {
 			w.set(s2, v, 0, k.builtin == "append" && w.holds(s, k.args[0]))
 		}
-	case "len", "cap", "print", "println", "delete", "clear", "close", "real", "imag", "complex", "Sizeof", "recover", "ssa:deferstack":
+	case "clear":
+		w.empties(s, k.args[0])
+	case "len", "cap", "print", "println", "delete", "close", "real", "imag", "complex", "Sizeof", "recover", "ssa:deferstack":
 		if v != nil {
 			w.set(s, v, 0, false)
 		}

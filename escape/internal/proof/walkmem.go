@@ -145,6 +145,9 @@ func (w *walker) shares(s *set, id int) {
 	for _, sp := range w.g.spawns {
 		if w.reached(s, sp, id) {
 			s.add(w.id(markKey{kind: held, at: sp.at}))
+			if w.passes() {
+				s.add(w.id(markKey{kind: left, at: sp.at}))
+			}
 		}
 	}
 }
@@ -162,6 +165,19 @@ func (w *walker) clear(s *set, e elem) {
 	for _, q := range e.obj.ids {
 		if partOf(w.f.elems[q].path, e.path) {
 			s.remove(2 * q)
+		}
+	}
+}
+
+// empties notes that elements of what v leads to may be zero from here on.
+func (w *walker) empties(s *set, v ssa.Value) {
+	if !w.zero || w.site != nil {
+		return
+	}
+	for id := range w.f.reach(w.f.of(v)).all() {
+		e := w.f.elems[id]
+		if _, deletes := e.obj.at.(*ssa.MakeMap); e.obj.kind == memObj && several(e.path) && !deletes {
+			s.add(w.elemMark(id))
 		}
 	}
 }
