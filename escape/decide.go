@@ -63,6 +63,7 @@ type decider struct {
 	calls  map[*block]map[ast.Expr]int
 
 	lates    map[*object]*lateSearch // in the group at hand
+	emptied  []ast.Stmt              // tests of which moving all frees leaves nothing; nil until asked for
 	at       map[*gap][]int          // which decisions free there, by index
 	freed    []token.Pos             // where something is freed, ascending
 	gapEdits map[*gap][]analysis.TextEdit

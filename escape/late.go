@@ -4,7 +4,9 @@ package escape
 // loop, an allocation or a call that blocks.
 
 import (
+	"cmp"
 	"fmt"
+	"go/ast"
 	"go/token"
 	"slices"
 )
@@ -46,7 +48,7 @@ func (l *lateness) String(d *decider, what string) string {
 // nothing itself: frees that are no deferred calls are removed.
 func (d *decider) advance(x *decision) {
 	g := x.g
-	deferred, inLiteral, explicit := false, false, false
+	deferred, inLiteral, explicit, named := false, false, false, false
 	for _, o := range g.objs {
 		if o.coll {
 			return
@@ -59,6 +61,7 @@ func (d *decider) advance(x *decision) {
 					switch {
 					case e.at.deferred != nil:
 						deferred = true // it stays: it also runs when something panics
+						named = named || d.f.inLiteral(e.at.pos)
 					case d.f.inLiteral(e.at.pos):
 						inLiteral = true
 					default:
@@ -75,7 +78,7 @@ func (d *decider) advance(x *decision) {
 	if !deferred && !inLiteral && !explicit {
 		return
 	}
-	pl := d.replan(g)
+	pl := d.replan(g, !deferred && !inLiteral)
 	if pl == nil {
 		return
 	}
@@ -113,17 +116,13 @@ func (d *decider) advance(x *decision) {
 		x.late.noFix = "a second free would be an error"
 		return
 	}
+	if inLiteral || named {
+		x.late.noFix = "the function literal that frees it would read its name behind the free"
+		return
+	}
 	var deletes []*value
 	if !deferred {
-		seen := map[*value]bool{}
-		for _, o := range g.objs {
-			o.eachEvent(func(e event) {
-				if e.kind == evFree && !e.ours && !seen[e.at] {
-					seen[e.at] = true
-					deletes = append(deletes, e.at)
-				}
-			})
-		}
+		deletes = freesOf(g)
 	}
 	// All of the early frees, or, beside a deferred one, those that help.
 	leaks := map[gapKey]bool{}
@@ -160,14 +159,47 @@ func (d *decider) advance(x *decision) {
 	x.frees, x.deletes, x.pl2 = frees, deletes, pl
 }
 
-// replan plans g as if the program freed nothing.
-func (d *decider) replan(g *group) *planner {
+// freesOf lists the calls by which the program frees the objects of groups.
+func freesOf(groups ...*group) []*value {
+	var out []*value
+	seen := map[*value]bool{}
+	for _, g := range groups {
+		for _, o := range g.objs {
+			o.eachEvent(func(e event) {
+				if e.kind == evFree && !e.ours && !seen[e.at] {
+					seen[e.at] = true
+					out = append(out, e.at)
+				}
+			})
+		}
+	}
+	return out
+}
+
+// tests lists the tests of which moving all frees would leave nothing, in order.
+func (d *decider) tests() []ast.Stmt {
+	if d.emptied == nil {
+		d.emptied = append([]ast.Stmt{}, d.takenOut(freesOf(d.w.groups...))...)
+	}
+	return d.emptied
+}
+
+// replan plans g as if the program freed nothing; moved says that its frees are taken out,
+// and with them the tests around them.
+func (d *decider) replan(g *group, moved bool) *planner {
+	gone := d.tests()
+	in := func(v *value) bool {
+		i, _ := slices.BinarySearchFunc(gone, v.pos+1, func(s ast.Stmt, p token.Pos) int { return cmp.Compare(s.Pos(), p) })
+		return moved && i > 0 && v.pos < gone[i-1].End()
+	}
 	saved := make([]map[*value][]event, len(g.objs))
 	for i, o := range g.objs {
 		saved[i] = o.events
 		o.events = map[*value][]event{}
 		for at, evs := range saved[i] {
-			if slices.ContainsFunc(evs, func(e event) bool { return e.kind == evUse && e.why != holdFrees || e.kind == evDefer }) {
+			if slices.ContainsFunc(evs, func(e event) bool {
+				return e.kind == evUse && e.why != holdFrees && e.why != holdNames && !(e.why == byLook && in(at)) || e.kind == evDefer
+			}) {
 				o.events[at] = []event{{kind: evUse, at: at}}
 			}
 		}

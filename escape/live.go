@@ -3,12 +3,12 @@ package escape
 // Where values are needed, and whether objects can be decided one instance at a
 // time.
 
-// propagates reports whether instruction u does not need its operand itself
+// propagates reports whether instruction u does not need its operand v itself
 // but only hands it to a member of the same web.
-func propagates(u *value) bool {
+func (w *flow) propagates(v, u *value) bool {
 	switch u.op {
 	case opSet, opCmp, opNot, opDiscard, opGap, opCopy, opPack, opClosure, opAddr, opBound, opPhi:
-		return true
+		return !w.readsName(v, u)
 	}
 	return false
 }
@@ -29,7 +29,7 @@ func (w *flow) isUseful(v *value) bool {
 			switch {
 			case u.op == opSet && u.place.root.exposed != "":
 				found = true
-			case !propagates(u):
+			case !w.propagates(x, u):
 				found = true
 			case (u.op == opCopy || u.op == opPack || u.op == opClosure || u.op == opAddr || u.op == opBound || u.op == opPhi) && !seen[u]:
 				if w.useful[u] == 1 {
@@ -84,9 +84,13 @@ func (w *flow) liveBlocks(v *value) map[*block]bool {
 					}
 				}
 			}
+		case w.readsName(v, u):
+			if u.blk != v.blk {
+				mark(u.blk)
+			}
 		case u.op == opSet && u.place.root.exposed == "":
 		case u.op == opCmp || u.op == opNot || u.op == opDiscard || u.op == opGap:
-		case propagates(u) && u.op != opSet && !w.ownerOp(u) && !w.isUseful(u):
+		case w.propagates(v, u) && u.op != opSet && !w.ownerOp(u) && !w.isUseful(u):
 			// A collection that nobody looks at is handed its elements all the same.
 		default:
 			if u.blk != v.blk || v.op == opPhi && false {
@@ -132,7 +136,7 @@ func (w *flow) check(o *object) {
 // liveAfter reports whether v, defined in b before index pos, is needed after.
 func (w *flow) liveAfter(v *value, b *block, pos int) bool {
 	for _, u := range v.users {
-		if u.blk == b && u.op != opPhi && !((u.op == opSet && u.place.root.exposed == "") || u.op == opCmp || u.op == opDiscard || u.op == opNot) && indexOf(b, u) > pos {
+		if u.blk == b && u.op != opPhi && (w.readsName(v, u) || !(u.op == opSet && u.place.root.exposed == "") && u.op != opCmp && u.op != opDiscard && u.op != opNot) && indexOf(b, u) > pos {
 			return true
 		}
 	}

@@ -21,13 +21,15 @@ import (
 type touching uint8
 
 const (
-	touchNone  touching = iota // frees it where that may be repeated, compares or overwrites it
+	touchNone  touching = iota // overwrites it
+	touchNames                 // frees it where that may be repeated, or compares it
 	touchFrees                 // frees it, and a second free would be an error
 	touchReads
 )
 
 // The notes of opHold.
 const (
+	holdNames = "mentioned by deferred code if something panics"
 	holdReads = "read by deferred code if something panics"
 	holdFrees = "freed by deferred code if something panics"
 )
@@ -59,12 +61,12 @@ func (l *lower) heldBy(d *deferred) []held {
 			}
 		}
 		return append(out, l.heldByLiteral(d.lit, map[*ast.FuncLit]bool{})...)
-	case d.late:
+	case d.late: // the operands have been read
 		for i, p := range d.args {
 			ci := d.call.call
 			if how := touchOf(ci.sum, ci.sum.arg(ci.params[i])); ci.params[i] < -1 {
 				out = append(out, held{place: p, how: touchReads})
-			} else if how != touchNone {
+			} else if how > touchNames {
 				out = append(out, held{place: p, how: how})
 			}
 		}
@@ -82,7 +84,7 @@ func touchOf(s *Summary, e ArgEffect) touching {
 	case e.Freed.K != Always:
 		return touchReads
 	case e.Repeatable && s.Decided:
-		return touchNone
+		return touchNames
 	}
 	return touchFrees
 }
@@ -159,7 +161,7 @@ func (p *pkg) mention(path []ast.Node) touching {
 			return p.passed(n, cur)
 		case *ast.BinaryExpr:
 			if (n.Op == token.EQL || n.Op == token.NEQ) && (p.info.Types[n.X].IsNil() || p.info.Types[n.Y].IsNil()) {
-				return touchNone
+				return touchNames
 			}
 			return touchReads
 		case *ast.AssignStmt:
@@ -184,7 +186,7 @@ func (p *pkg) mention(path []ast.Node) touching {
 func (p *pkg) passed(call *ast.CallExpr, arg ast.Node) touching {
 	if id, ok := ast.Unparen(call.Fun).(*ast.Ident); ok {
 		if b, ok := p.info.Uses[id].(*types.Builtin); ok && (b.Name() == "len" || b.Name() == "cap") {
-			return touchNone
+			return touchNames
 		}
 	}
 	f := p.called(call)
@@ -266,12 +268,15 @@ func (l *lower) mayPanic(pos token.Pos) {
 // holdAll emits what the deferred call d would read and free of hs, which are under the
 // same flags.
 func (l *lower) holdAll(d *deferred, hs []held, pos token.Pos) {
-	var reads, frees []*value
+	var reads, frees, names []*value
 	seen := map[*root]bool{}
 	for _, h := range hs {
 		to := &reads
-		if h.how == touchFrees {
+		switch h.how {
+		case touchFrees:
 			to = &frees
+		case touchNames:
+			to = &names
 		}
 		if h.place != nil {
 			l.hold(to, l.readPlace(h.place), seen)
@@ -279,7 +284,7 @@ func (l *lower) holdAll(d *deferred, hs []held, pos token.Pos) {
 			l.holdRoot(to, h.root, seen)
 		}
 	}
-	if len(reads)+len(frees) == 0 {
+	if len(reads)+len(frees)+len(names) == 0 {
 		return
 	}
 	var flags []*value
@@ -292,7 +297,7 @@ func (l *lower) holdAll(d *deferred, hs []held, pos token.Pos) {
 	for _, x := range []struct {
 		vals []*value
 		note string
-	}{{reads, holdReads}, {frees, holdFrees}} {
+	}{{reads, holdReads}, {frees, holdFrees}, {names, holdNames}} {
 		if len(x.vals) > 0 {
 			v := l.emit(opHold, nil, pos, append(x.vals, flags...)...)
 			v.note, v.deferred, v.wants, v.under = x.note, d.stmt, wants, hs[0].under

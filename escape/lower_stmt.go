@@ -109,6 +109,7 @@ func (l *lower) ifStmt(s *ast.IfStmt) {
 	if s.Init != nil {
 		l.stmt(s.Init)
 	}
+	l.branchRuledOut(s)
 	then, els, done := l.block("if.then"), l.block("if.else"), l.block("if.done")
 	l.cond(s.Cond, then, els)
 	l.sealAndStart(then)
@@ -177,12 +178,18 @@ func (l *lower) cond(e ast.Expr, t, f *block) {
 		switch x.Op {
 		case token.LAND:
 			rhs := l.block("and.rhs")
+			if holds, ok := l.always(x.X); ok && !holds {
+				l.ruledOut(x.Y)
+			}
 			l.cond(x.X, rhs, f)
 			l.sealAndStart(rhs)
 			l.cond(x.Y, t, f)
 			return
 		case token.LOR:
 			rhs := l.block("or.rhs")
+			if holds, ok := l.always(x.X); ok && holds {
+				l.ruledOut(x.Y)
+			}
 			l.cond(x.X, t, rhs)
 			l.sealAndStart(rhs)
 			l.cond(x.Y, t, f)
@@ -226,6 +233,9 @@ func (l *lower) forStmt(s *ast.ForStmt, label types.Object) {
 	l.start(head)
 	l.depth++
 	if s.Cond != nil {
+		if holds, ok := l.always(s.Cond); ok && !holds {
+			l.ruledOut(s.Body)
+		}
 		l.cond(s.Cond, body, done)
 	} else {
 		l.jump(body)

@@ -31,6 +31,11 @@ func (l *lower) switchStmt(s *ast.SwitchStmt, label types.Object) {
 		for _, e := range cc.List {
 			next := l.block("case.next")
 			if s.Tag == nil {
+				if holds, ok := l.always(e); ok && !holds && len(cc.List) == 1 {
+					l.ruledOut(cc)
+				} else if ok && holds {
+					l.ruledOut(clausesAfter(s.Body, i)...)
+				}
 				l.cond(e, bodies[i], next)
 			} else {
 				v := l.expr(e)
@@ -76,6 +81,17 @@ func (l *lower) switchStmt(s *ast.SwitchStmt, label types.Object) {
 	l.sealAndStart(done)
 }
 
+// clausesAfter lists the clauses that come after the i-th, and the default, wherever it is.
+func clausesAfter(b *ast.BlockStmt, i int) []ast.Node {
+	var out []ast.Node
+	for j, c := range b.List {
+		if j > i || c.(*ast.CaseClause).List == nil {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
 // caseBody lowers the statements of a clause; fallthrough must stay last.
 func (l *lower) caseBody(list ast.Node, stmts []ast.Stmt, head token.Pos) {
 	l.stmtList(list, stmts, head)
@@ -105,7 +121,7 @@ func (l *lower) typeSwitch(s *ast.TypeSwitchStmt, label types.Object) {
 		l.jump(done)
 	}
 	concrete := concreteType(x)
-	for _, c := range s.Body.List {
+	for i, c := range s.Body.List {
 		cc := c.(*ast.CaseClause)
 		if cc.List == nil {
 			hasDefault, dfl = true, cc
@@ -114,8 +130,10 @@ func (l *lower) typeSwitch(s *ast.TypeSwitchStmt, label types.Object) {
 		body, next := l.block("case"), l.block("case.next")
 		switch l.matches(concrete, cc.List) {
 		case yes:
+			l.ruledOut(clausesAfter(s.Body, i)...)
 			l.jump(body)
 		case no:
+			l.ruledOut(cc)
 			l.jump(next)
 		default:
 			l.either(body, next)

@@ -107,7 +107,9 @@ func (g *group) back(v *value, l []bool) {
 }
 
 // holds reports whether the event is no more than what would happen after a panic.
-func (e event) holds() bool { return e.why == holdReads || e.why == holdFrees }
+func (e event) holds() bool {
+	return e.why == holdReads || e.why == holdFrees || e.why == holdNames
+}
 
 // Uses of a handle whose memory may be gone already.
 const (

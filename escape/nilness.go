@@ -31,6 +31,9 @@ func (p *pkg) toleratesNil(f *fn, v *value) bool {
 			if x.op == opPanic {
 				return false
 			}
+			if x.op == opUse && x.note == byLook {
+				continue
+			}
 			for j, a := range x.args {
 				if origin(a) != v {
 					continue
@@ -86,6 +89,10 @@ func (p *pkg) onlyLooks(f *fn, v *value) bool {
 					case opCmp:
 						looked = true
 					case opGap, opDiscard:
+					case opUse:
+						if x.note != byLook {
+							return false
+						}
 					case opSet:
 						if x.place.root.exposed != "" {
 							return false

@@ -191,7 +191,7 @@ func (p *pkg) outlastsIn(decl ast.Node, enders map[ender]bool, field *types.Var)
 			if v == nil || v.IsField() {
 				return
 			}
-			reads := p.mention(path) != touchNone
+			reads := p.mention(path) > touchNames
 			if slices.ContainsFunc(ends, func(e ending) bool {
 				return e.of == v && (e.inLoop || n.Pos() > e.at) && (reads && concerns(path, e.text) || revives(path, e.text))
 			}) {

@@ -123,8 +123,8 @@ func (o *object) move(at *value, m memberKind, why string) {
 
 // use follows one use u of member m.
 func (w *flow) use(o *object, m *value, k memberKind, u *value) {
-	if k != mView && readsName(m, u) {
-		o.event(u, event{kind: evUse, why: byLook})
+	if k != mView && w.readsName(m, u) {
+		o.mention(u)
 	}
 	switch u.op {
 	case opSet:
@@ -172,7 +172,7 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 		}
 		w.member(o, u, k, m)
 	case opPack:
-		if w.gives(o, m, k, u) || w.idle[u] && !o.coll {
+		if w.gives(o, m, k, u) || w.idle[u] && !o.coll && !isArray(u.typ0()) {
 			return
 		}
 		if k != mView && u.note == "literal" && elemType(u.typ0()) != nil && !(w.loose[u] && !o.coll) {
@@ -253,6 +253,7 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 			if !w.holds(o, u, m) {
 				o.move(u, k, "appended to a slice that is not followed")
 			}
+			o.mention(u)
 			return
 		}
 		if k == mWhole || k == mMaybe {
@@ -289,6 +290,8 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 			// A handle is copied; what it is used for then counts.
 		case w.p.plain(m.typ0()) && !o.told[m] && (u.note == "goroutine" || u.note == "deferred call"):
 			// a number, which says nothing about the buffer any more
+		case u.note == byLook:
+			o.mention(u)
 		case u.note == numberKey:
 			if o.told[m] {
 				o.move(u, k, "stored as a key")
@@ -339,6 +342,7 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 		}
 		if len(u.args) > 1 && k != mView && w.holds(o, u.args[1], m) {
 			o.puts = append(o.puts, u)
+			o.mention(u)
 			return
 		}
 		o.move(u, k, u.note)
@@ -346,6 +350,7 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 		if u.args[0] == m {
 			if k != mView && w.holds(o, u.args[1], m) {
 				o.puts = append(o.puts, u)
+				o.mention(u)
 				return
 			}
 			o.move(u, k, onChannel)
@@ -363,16 +368,6 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 	default:
 		o.move(u, k, "used in a way that is not understood")
 	}
-}
-
-// readsName reports whether u reads a variable that holds m and does nothing with it: a
-// reader would take a free in front of it for a use after free.
-func readsName(m, u *value) bool {
-	switch u.op {
-	case opDiscard, opPack, opSet:
-		return slices.ContainsFunc(m.users, func(s *value) bool { return s.op == opSet && s != u && s.pos < u.pos })
-	}
-	return false
 }
 
 // insists reports whether a way to free o goes wrong where what it frees holds nothing.
