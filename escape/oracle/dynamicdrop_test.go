@@ -26,7 +26,6 @@ import (
 var acceptedLeaks = map[string]string{
 	"18_subslice_pattern_from_end":      "an element that is kept keeps its whole collection",
 	"22_index_field_mixed_ends":         "withheld: elements of an array are not told apart",
-	"26_bindings_after_at_dynamic_drop": "withheld: a name that may be a copy is read behind the free",
 	"24_bindings_after_at_dynamic_init": "what an interface holds on one path only is not freed through another name",
 }
 

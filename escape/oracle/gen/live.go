@@ -21,7 +21,7 @@ type Liveness struct {
 	// What a call of a literal assigns before it, or somebody after it, reads it.
 	kills map[*Var]Set
 	done  bool
-	// Whether copies are reads even if nobody uses them: no free may stand in front of one.
+	// Whether copies and tests are reads even if nobody uses them: no free may stand in front of one.
 	copies bool
 
 	// What boolean variables are known to be, and the analysis without one of
@@ -59,7 +59,7 @@ func (c liveCtx) leave() Set {
 // Analyze computes the liveness of f over all its paths.
 func Analyze(f *Func) *Liveness { return analyze(f, nil, nil) }
 
-// readable is Analyze for who may put no free in front of a copy.
+// readable is Analyze for who may put no free in front of a copy, or of a test of the name.
 func readable(f *Func) *Liveness {
 	l := newLiveness(nil, nil)
 	l.copies = true
