@@ -58,7 +58,10 @@ func TestCompare(t *testing.T) {
 		{"other text", end{out: "1\n"}, end{out: "2\n"}, false},
 		{"other status", end{out: "1\n"}, end{out: "1\n", status: 2}, false},
 		{"broken", end{}, end{broken: "x"}, false},
-		{"stacks", end{status: 2, out: "panic: x\n\ngoroutine 1"}, end{status: 2, out: "panic: x\n\ngoroutine 7"}, true},
+		{
+			"stacks", end{status: 2, out: "panic: x\n\ngoroutine 1"},
+			end{status: 2, out: "panic: x\n\ngoroutine 7"}, true,
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -68,7 +71,8 @@ func TestCompare(t *testing.T) {
 }
 
 // quick are programs of most areas. All of them: go run ./escape/oracle/attacks
-var quick = regexp.MustCompile(`/(wgbreak|donebeforework|waittimeout|deferloop|panicerr|counter|methodvalue|dupmap|tree|` +
+var quick = regexp.MustCompile(`/(wgbreak|donebeforework|waittimeout|deferloop|panicerr|counter|` +
+	`methodvalue|dupmap|tree|` +
 	`ptrcopy|shift|lru|closelocked|getter|viewfield|textcut|derefcopy|maybeclosure|tryassign|ornewloop|errtwo|` +
 	`viewbetween|halfway|convstruct|trainer|selectop|gotoover|irreducible2|freereflect|viewiface)_[AP]$`)
 
@@ -97,7 +101,7 @@ func TestAttacks(t *testing.T) {
 	assert.Greater(t, edited, len(some)*3/4, "programs that get no edit attack nothing")
 }
 
-// A program whose second free stands in it already, and one that uses what it freed, show that a wrong edit would be seen.
+// Programs with two frees, a use after the free and a compile error show that a wrong edit would be seen.
 func TestJudgeSees(t *testing.T) {
 	progs, err := Read("P", "testdata/programs/collections.txtar")
 	require.NoError(t, err)
@@ -107,7 +111,8 @@ func TestJudgeSees(t *testing.T) {
 	before, texts, err := tr.side(t.Context(), "before.bin")
 	require.NoError(t, err)
 	at := p.Area + "/" + p.Name
-	for _, edit := range []string{"\to.Free()\n\to.Free()\n}", "\to.Free()\n\tfmt.Println(o.Sum())\n}", "\tnone\n}"} {
+	edits := []string{"\to.Free()\n\to.Free()\n}", "\to.Free()\n\tfmt.Println(o.Sum())\n}", "\tnone\n}"}
+	for _, edit := range edits {
 		text := texts[at]["main.go"]
 		i := strings.LastIndex(text[:strings.Index(text, "\n// Main")], "}")
 		require.NoError(t, write(tr.dir+"/progs/"+at+"/main.go", text[:i]+edit+text[i+1:]))

@@ -51,7 +51,8 @@ func Judge(ctx context.Context, progs []*Program, o Options) ([]*Verdict, error)
 	if o.Tool == "" {
 		o.Tool = filepath.Join(dir, "lastuse.bin")
 		b := &trial{dir: o.Repo}
-		if out, status, err := b.command(ctx, 10*time.Minute, "go", "build", "-o", o.Tool, "./cmd/lastuse"); err != nil || status != 0 {
+		out, status, err := b.command(ctx, 10*time.Minute, "go", "build", "-o", o.Tool, "./cmd/lastuse")
+		if err != nil || status != 0 {
 			return nil, fmt.Errorf("go build lastuse: %v %s", err, out)
 		}
 	}

@@ -1,4 +1,4 @@
-// Command attacks runs hostile but ordinary-looking programs before and after `lastuse -fix`.
+// Attacks runs hostile but ordinary-looking programs before and after `lastuse -fix`.
 //
 //	go run ./escape/oracle/attacks                       # all of them, in the module's root
 //	go run ./escape/oracle/attacks -only 'defer|panic'   # those whose area or name matches
@@ -30,7 +30,7 @@ func main() {
 	keep := flag.String("keep", "", "leave the module in this `folder`")
 	tool := flag.String("tool", "", "the lastuse `command` to judge; built from the module's root if empty")
 	most := flag.Int("most", 120, "programs in one module")
-	set := flag.String("kinds", "", "set texts that name no kinds in `these`, and leave out what does not compile then")
+	set := flag.String("kinds", "", "set texts that name no kinds in `these`, less what does not compile")
 	all := flag.Bool("v", false, "print a line for every program")
 	flag.Parse()
 	bad, err := run(context.Background(), os.Stdout, settings{
@@ -122,13 +122,15 @@ func print(out io.Writer, verdicts []*Verdict, all bool) bool {
 			}
 		}
 		if v.Fault != "" || all {
-			fmt.Fprintf(out, "%s/%s: %d edits %s\n", v.Program.Area, v.Program.Name, v.Edits, strings.TrimSpace(v.Fault))
+			fault := strings.TrimSpace(v.Fault)
+			fmt.Fprintf(out, "%s/%s: %d edits %s\n", v.Program.Area, v.Program.Name, v.Edits, fault)
 		}
 	}
-	for _, name := range order {
+	areas["all"] = &total
+	for _, name := range append(order, "all") {
 		a := areas[name]
-		fmt.Fprintf(out, "%-14s %4d programs %4d edited %5d edits %3d wrong\n", name, a.programs, a.edited, a.edits, a.wrong)
+		fmt.Fprintf(out, "%-14s %4d programs %4d edited %5d edits %3d wrong\n",
+			name, a.programs, a.edited, a.edits, a.wrong)
 	}
-	fmt.Fprintf(out, "%-14s %4d programs %4d edited %5d edits %3d wrong\n", "all", total.programs, total.edited, total.edits, total.wrong)
 	return total.wrong > 0
 }

@@ -10,6 +10,7 @@ import (
 	"go/token"
 	"os"
 	"path"
+	"slices"
 	"sort"
 	"strings"
 
@@ -48,7 +49,8 @@ type kind struct {
 }
 
 var kinds = map[byte]kind{
-	'A': {map[string]string{"BUF": "alloc.Buffer[float32]", "VIEW": "alloc.View[float32]", "MK": "kit.Make", "TRY": "kit.Try"},
+	'A': {map[string]string{"BUF": "alloc.Buffer[float32]", "VIEW": "alloc.View[float32]",
+		"MK": "kit.Make", "TRY": "kit.Try"},
 		"kit.Sum(%s)", "kit.SumView(%s)", "kit.Set(%s, float32(%s))"},
 	'P': {map[string]string{"BUF": "*ext.Buf", "VIEW": "ext.View", "MK": "ext.New", "TRY": "ext.Try"},
 		"%s.Sum()", "%s.Sum()", "%s.Fill(float64(%s))"},
@@ -60,7 +62,7 @@ var kinds = map[byte]kind{
 		"%s.Sum()", "%s.Sum()", "%s.Fill(float64(%s))"},
 }
 
-// packages are what a program may import, by the name that it uses.
+// packages are what a program may import, by the name that it uses; those of same besides.
 var packages = map[string]string{
 	"kit": "attacks.test/kit", "ext": "ext.test", "alloc": "github.com/lastuse/lastuse/alloc",
 	"host": "github.com/lastuse/lastuse/alloc/host", "errgroup": "golang.org/x/sync/errgroup",
@@ -70,12 +72,9 @@ var packages = map[string]string{
 	"rand": "math/rand",
 }
 
-func init() {
-	for _, p := range []string{"bufio", "bytes", "cmp", "context", "errors", "fmt", "io", "iter", "maps", "math", "os", "reflect",
-		"runtime", "slices", "sort", "strconv", "strings", "sync", "time", "unique", "unsafe", "weak", "testing"} {
-		packages[p] = p
-	}
-}
+// same are packages whose path is their name.
+var same = strings.Fields(`bufio bytes cmp context errors fmt io iter maps math os reflect runtime slices
+	sort strconv strings sync testing time unique unsafe weak`)
 
 // Read reads the programs of files, or of all areas; texts that name no kinds are set in these.
 func Read(set string, files ...string) ([]*Program, error) {
@@ -166,6 +165,8 @@ func dress(name, text string, own map[string]string) (string, error) {
 			need[at] = true
 		} else if at := packages[id.Name]; at != "" {
 			need[at] = true
+		} else if slices.Contains(same, id.Name) {
+			need[id.Name] = true
 		}
 	}
 	var imports []string

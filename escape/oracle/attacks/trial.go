@@ -84,7 +84,9 @@ func write(name, text string) error {
 }
 
 // command runs a command in the module; status says how it ended, 127 that it hung.
-func (t *trial) command(ctx context.Context, limit time.Duration, name string, args ...string) (out string, status int, err error) {
+func (t *trial) command(
+	ctx context.Context, limit time.Duration, name string, args ...string,
+) (out string, status int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
@@ -106,7 +108,8 @@ func (t *trial) command(ctx context.Context, limit time.Duration, name string, a
 // brokenLine finds the program that the compiler complains about.
 var brokenLine = regexp.MustCompile(`(?m)^(?:\./|\.\./)?progs/(\S+?/\w+)/\S*\.go:\d+:\d+: .*$`)
 
-// build builds one binary of all programs but those that do not compile, which it names with the compiler's complaint.
+// build builds one binary of all programs but those that do not compile, for which it tells
+// the compiler's complaint.
 func (t *trial) build(ctx context.Context, bin string) (broken map[string]string, err error) {
 	broken = map[string]string{}
 	for {
@@ -142,8 +145,9 @@ func (t *trial) dispatch(without map[string]string) string {
 			fmt.Fprintf(&table, "\t%q: p%d.Main,\n", at, i)
 		}
 	}
-	return "package main\n\nimport (\n\t\"os\"\n" + imports.String() + ")\n\nvar programs = map[string]func(){\n" +
-		table.String() + "}\n\nfunc main() { programs[os.Args[1]]() }\n"
+	return "package main\n\nimport (\n\t\"os\"\n" + imports.String() +
+		")\n\nvar programs = map[string]func(){\n" + table.String() +
+		"}\n\nfunc main() { programs[os.Args[1]]() }\n"
 }
 
 // texts reads all programs as they are now.
