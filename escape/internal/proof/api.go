@@ -52,8 +52,8 @@ type Input struct {
 	// if that is nothing.
 	Facts func(*types.Func) *Summary
 
-	// Sums are what SummarizeSource said of the functions of the original, by full name. With them only the
-	// bodies of declarations that are edited are looked into; where there are none, all are.
+	// Sums are what SummarizeSource said of the functions of the original, by full name. With them only
+	// declarations that are edited are looked into; where there are none, also functions that these name.
 	Sums map[string]*Summary
 
 	// Accepted, if it is not nil, remembers declarations whose edits were accepted, by old and

@@ -33,7 +33,7 @@ type checker struct {
 	effects map[*types.Func]*Summary
 	telling typeutil.Map
 	diffs   []*differ
-	trimmed map[*ast.Ident]bool // names of functions whose bodies were taken out; nil: none were
+	trimmed map[*ast.Ident]bool // names of functions whose bodies were taken out
 
 	fams   map[*ssa.Function]*family
 	report *Report
@@ -111,22 +111,29 @@ func load(in *Input) (*checker, *Reason) {
 	}
 	for name := range c.trimmed {
 		o := c.info.Defs[name].(*types.Func)
-		c.sums[o] = in.Sums[o.FullName()]
+		if s := in.Sums[o.FullName()]; s != nil {
+			c.sums[o] = s
+		}
 	}
 	c.build()
 	return c, nil
 }
 
-// trim takes the bodies out of the functions that are not edited, if it is known what they do.
+// trim takes the bodies out of functions that are not needed: all that are not edited, if it is known
+// what they do, else those that nobody names who is needed.
 func (c *checker) trim() {
+	need := map[ast.Decl]bool{}
+	for _, d := range c.diffs {
+		need[d.decl] = true
+	}
 	if len(c.in.Sums) == 0 {
-		return
+		c.addNamed(need)
 	}
 	c.trimmed = map[*ast.Ident]bool{}
 	for _, f := range c.files {
 		for i, d := range f.tree.Decls {
 			fn, ok := d.(*ast.FuncDecl)
-			if !ok || fn.Body == nil || slices.ContainsFunc(c.diffs, func(x *differ) bool { return x.decl == d }) {
+			if !ok || fn.Body == nil || need[d] {
 				continue
 			}
 			head := *fn
@@ -137,10 +144,44 @@ func (c *checker) trim() {
 	}
 }
 
+// addNamed adds to declarations the functions that these name, and so on, and what a value may be asked for.
+func (c *checker) addNamed(need map[ast.Decl]bool) {
+	byName := map[string][]ast.Decl{}
+	for _, f := range c.files {
+		for _, d := range f.tree.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok {
+				byName[fn.Name.Name] = append(byName[fn.Name.Name], d)
+			}
+		}
+	}
+	list := slices.Collect(maps.Keys(need))
+	add := func(name string) {
+		for _, d := range byName[name] {
+			if !need[d] {
+				need[d] = true
+				list = append(list, d)
+			}
+		}
+	}
+	for _, name := range asked {
+		add(name)
+	}
+	for len(list) > 0 {
+		d := list[len(list)-1]
+		list = list[:len(list)-1]
+		ast.Inspect(d, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok {
+				add(id.Name)
+			}
+			return true
+		})
+	}
+}
+
 // asBefore reports whether the edited functions do to operands and results what they did in the
 // original: what is known of the others rests on that.
 func (c *checker) asBefore() bool {
-	return c.trimmed == nil || !slices.ContainsFunc(c.diffs, func(d *differ) bool {
+	return len(c.in.Sums) == 0 || !slices.ContainsFunc(c.diffs, func(d *differ) bool {
 		fn, ok := d.decl.(*ast.FuncDecl)
 		if !ok {
 			return false
@@ -354,7 +395,7 @@ func (c *checker) types() *Reason {
 	}
 	cfg.Error = func(err error) {
 		// Without their bodies functions use no imports.
-		if e, ok := err.(types.Error); first == nil && !(c.trimmed != nil && ok && e.Soft && !c.edited(e.Pos)) {
+		if e, ok := err.(types.Error); first == nil && !(ok && e.Soft && !c.edited(e.Pos)) {
 			first = err
 		}
 	}
