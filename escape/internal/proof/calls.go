@@ -177,7 +177,7 @@ func worse(a, b *Summary) *Summary {
 	}
 	for i, p := range a.Results {
 		q := b.result(i)
-		s.Results[i] = Result{Known: p.Known && q.Known, Derived: slices.Concat(p.Derived, p.Is, q.Derived, q.Is)}
+		s.Results[i] = Result{Known: p.Known && q.Known && !p.Fresh && !q.Fresh, Derived: slices.Concat(p.Derived, p.Is, q.Derived, q.Is)}
 		if p.Owned && q.Owned {
 			s.Results[i].Owned, s.Results[i].Zero, s.Results[i].Beside = true, p.Zero || q.Zero || p.OK != q.OK, p.Beside || q.Beside
 		}
@@ -408,7 +408,7 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 			lasting := func(of []int) []int {
 				return slices.DeleteFunc(slices.Clone(of), func(n int) bool { return said[n] && !s.Params[n].Keeps })
 			}
-			*r = Result{Owned: b.Owned, Zero: b.Zero, OK: b.OK, Beside: b.Beside, Derived: lasting(b.Derived), Is: lasting(b.Is)}
+			*r = Result{Owned: b.Owned, Zero: b.Zero, OK: b.OK, Beside: b.Beside, Derived: lasting(b.Derived), Is: lasting(b.Is), Fresh: b.Fresh, Parts: b.Parts}
 		} else if r.Owned && body != nil {
 			r.Zero = r.Zero && b.Zero
 		}
@@ -548,6 +548,10 @@ func (f *family) results(k *call, v *ssa.Call) {
 		var s set
 		if j == 0 && k.fn != nil && k.fn.FullName() == "golang.org/x/sync/errgroup.WithContext" {
 			f.memory(v) // a group that nobody else has
+			continue
+		}
+		if r.Fresh {
+			f.flow(v, j, f.fresh(k, v, j, r))
 			continue
 		}
 		if r.Owned {

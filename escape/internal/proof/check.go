@@ -3,6 +3,7 @@ package proof
 // The verdicts: each free of the text is taken through the rules.
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -21,6 +22,7 @@ type free struct {
 	pts        set // what is freed
 	repeatable bool
 	nilOK      bool
+	parts      []string         // fields of what arg points to that are freed; nil: all
 	loop       bool             // it stands in an inserted loop over elements
 	keep       bool             // it only keeps alive
 	met        map[*object]bool // the sites whose resource a walk brought there
@@ -303,7 +305,14 @@ func (c *checker) fresh(g *graph, e *edit, at ssa.CallInstruction) *free {
 		return nil
 	}
 	x.repeatable, x.nilOK = p.Repeatable || c.off[Once], p.NilOK || c.off[Fresh]
-	x.pts = g.freed(x.arg)
+	x.pts = g.freed(x.arg, p.Parts)
+	if x.parts = p.Parts; g.fields(x.arg) { // what is freed is not the operand: its fields are
+		if why := g.through(x.arg, at.Block()); why != "" && !x.nilOK {
+			e.fail(&Reason{Rule: Fresh, Words: why, At: here})
+			return nil
+		}
+		x.nilOK = p.PartsNil || c.off[Fresh]
+	}
 	some := false
 	for id := range x.pts.all() {
 		switch el := g.f.elems[id]; {
@@ -322,8 +331,18 @@ func (c *checker) fresh(g *graph, e *edit, at ssa.CallInstruction) *free {
 	return x
 }
 
-// freed returns what a free of arg frees: arg itself, or what it is the address of.
-func (g *graph) freed(arg ssa.Value) set {
+// fields reports whether arg may lead to memory of the family.
+func (g *graph) fields(arg ssa.Value) bool {
+	for id := range g.f.of(arg).all() {
+		if g.f.elems[id].obj.kind == memObj {
+			return true
+		}
+	}
+	return false
+}
+
+// freed returns what a free of arg frees: arg itself, or what it is the address of, or parts of that.
+func (g *graph) freed(arg ssa.Value, parts []string) set {
 	s := g.f.of(arg)
 	var out set
 	for id := range s.all() {
@@ -331,7 +350,13 @@ func (g *graph) freed(arg ssa.Value) set {
 			out.add(id)
 			continue
 		}
-		out.union(g.f.load(single(id)))
+		if len(parts) == 0 {
+			out.union(g.f.load(single(id)))
+		}
+		for _, path := range parts {
+			e := g.f.elems[id]
+			out.union(g.f.load(single(g.f.elem(e.obj, e.path+path))))
+		}
 	}
 	return out
 }
@@ -348,22 +373,27 @@ func (e elem) words() string {
 	return "something else"
 }
 
+// through says why following pointer p in block b might panic; "" if it cannot.
+func (g *graph) through(p ssa.Value, b *ssa.BasicBlock) string {
+	switch p.(type) {
+	case *ssa.Alloc, *ssa.FreeVar, *ssa.Global, *ssa.FieldAddr, *ssa.IndexAddr:
+		return ""
+	}
+	for id := range g.f.of(p).all() {
+		if g.f.elems[id].obj.kind != memObj && !g.notNil(p, b) {
+			return "a pointer that leads to it may be nil"
+		}
+	}
+	return ""
+}
+
 // steps says why reading v as the operand of a free in block b might panic; "" if it cannot.
 func (g *graph) steps(v ssa.Value, b *ssa.BasicBlock, depth int) string {
 	if depth > 8 {
 		return "what is freed is too deep"
 	}
 	through := func(p ssa.Value) string {
-		switch p.(type) {
-		case *ssa.Alloc, *ssa.FreeVar, *ssa.Global, *ssa.FieldAddr, *ssa.IndexAddr:
-		default:
-			for id := range g.f.of(p).all() {
-				if g.f.elems[id].obj.kind != memObj && !tested(p, b, token.NEQ) {
-					return "a pointer that leads to it may be nil"
-				}
-			}
-		}
-		return g.steps(p, b, depth+1)
+		return cmp.Or(g.through(p, b), g.steps(p, b, depth+1))
 	}
 	switch x := v.(type) {
 	case *ssa.UnOp:

@@ -97,5 +97,10 @@
 // is made once or made anew with all that captures it. Which exit the body of a range over a function took is such a flag.
 // A variable that was found to be nil is so until the walk meets a store: it is read and tested with nothing between.
 //
+// Parts. What a constructor returns is memory of the caller's with resources in its fields if all that the result may
+// lead to was allocated in the body and has not escaped, no other result leads there, and each resource is in
+// one field and nowhere else when the body is left: parts.go. Freed is then what the free's body says, field by field,
+// and a pointer that is followed was tested, or followed before, or the error beside it was.
+//
 // Limits. What is too large, an instruction that is not on the list, a panic: withheld.
 package proof

@@ -307,19 +307,19 @@ func (g *graph) calledBack(f *family, fn *ssa.Function) bool {
 // maybeZero reports whether a site may yield zero although it succeeds.
 func (g *graph) maybeZero(o *object) bool {
 	k := g.calls[o.at.(ssa.CallInstruction)]
-	return k == nil || k.sum.result(o.index).Zero
+	return k == nil || k.sum.partOfResult(o.index).Zero
 }
 
 // beside reports whether a site may yield a resource although its last result says that it did not.
 func (g *graph) beside(o *object) bool {
 	k := g.calls[o.at.(ssa.CallInstruction)]
-	return k == nil || k.sum.result(o.index).Beside
+	return k == nil || k.sum.partOfResult(o.index).Beside
 }
 
 // okResult returns which result of the site says that it is not zero, -1 if none does.
 func (g *graph) okResult(o *object) int {
 	if k := g.calls[o.at.(ssa.CallInstruction)]; k != nil {
-		return k.sum.result(o.index).OK - 1
+		return k.sum.partOfResult(o.index).OK - 1
 	}
 	return -1
 }
@@ -331,10 +331,27 @@ func (g *graph) unique(f *family, o *object) bool {
 	if u, ok := g.onlies[o]; ok {
 		return u
 	}
-	a, ok := o.at.(*ssa.Alloc)
-	u := ok && !o.escaped && (a.Parent() == f.root && !g.loops[a.Block()] || staysInRegisters(a, 0))
+	u := false
+	switch a := o.at.(type) {
+	case *ssa.Alloc:
+		u = a.Parent() == f.root && !g.loops[a.Block()] || staysInRegisters(a, 0)
+	case *ssa.Call:
+		u = a.Parent() == f.root && !g.loops[a.Block()] || resultStays(a, o.index)
+	}
+	u = u && !o.escaped
 	g.onlies[o] = u
 	return u
+}
+
+// resultStays is staysInRegisters for a result of a call.
+func resultStays(v *ssa.Call, n int) bool {
+	if v.Call.Signature().Results().Len() == 1 {
+		return staysInRegisters(v, 0)
+	}
+	return !slices.ContainsFunc(*v.Referrers(), func(r ssa.Instruction) bool {
+		e, ok := r.(*ssa.Extract)
+		return !ok || e.Index == n && !staysInRegisters(e, 0)
+	})
 }
 
 func staysInRegisters(v ssa.Value, depth int) bool {
@@ -346,6 +363,10 @@ func staysInRegisters(v ssa.Value, depth int) bool {
 		case *ssa.UnOp, *ssa.DebugRef, *ssa.Call:
 		case *ssa.Store:
 			if r.Val == v {
+				return false
+			}
+		case *ssa.BinOp:
+			if r.Op != token.EQL && r.Op != token.NEQ {
 				return false
 			}
 		case *ssa.FieldAddr:

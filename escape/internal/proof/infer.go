@@ -63,7 +63,7 @@ func (c *checker) infer(fn *ssa.Function) *Summary {
 	for i, p := range fn.Params {
 		s.Params[i] = Param{Keeps: f.keeps[i], Gives: f.given[i], Frees: f.frees[i], Runs: f.runs[i], Stores: f.stores[i], NilOK: zeroReturns(fn, p)}
 		if f.frees[i] {
-			s.Params[i].Silent, s.Params[i].Repeatable = c.silent(fn, p)
+			c.silent(fn, p, &s.Params[i])
 			s.Params[i].FreesIf = f.onlyIf(i)
 		}
 	}
@@ -87,11 +87,17 @@ func (c *checker) infer(fn *ssa.Function) *Summary {
 		}
 	}
 	for j, r := range f.rets[fn] {
-		if owned(f, r, in) {
-			if g == nil {
-				g = newGraph(f, nil, nil)
-			}
+		is := owned(f, r, in)
+		if !is && !f.mayBeFresh(j) {
+			continue
+		}
+		if g == nil {
+			g = newGraph(f, nil, nil)
+		}
+		if is {
 			c.ownedResult(g, fn, j, &s.Results[j])
+		} else {
+			c.freshResult(g, fn, j, &s.Results[j])
 		}
 	}
 	return s
@@ -153,33 +159,38 @@ func owned(f *family, r set, in map[*object]int) bool {
 
 // ownedResult shows that result j is the caller's, and when it is zero.
 func (c *checker) ownedResult(g *graph, fn *ssa.Function, j int, res *Result) {
-	f := g.f
-	var class set
 	var sites []*object
-	for id := range f.rets[fn][j].all() {
-		if o := f.elems[id].obj; o.kind == siteObj {
+	for id := range g.f.rets[fn][j].all() {
+		if o := g.f.elems[id].obj; o.kind == siteObj {
 			sites = append(sites, o)
-			for _, q := range o.ids {
-				class.add(q)
-			}
 		}
 	}
-	if g.recursive() {
-		return
+	if !g.recursive() {
+		leads := func(w *walker, s *set, i *ssa.Return) bool { return w.touched(s, i.Results[j]) }
+		c.ownedAt(g, fn, sites, leads, func(w *walker, s *set, i *ssa.Return) bool { return w.holds(s, i.Results[j]) }, res)
 	}
-	good, bare, withOK := true, false, 0
+}
+
+// An inReturn says whether what a return returns in some place holds, or leads to, what a walk follows.
+type inReturn func(w *walker, s *set, i *ssa.Return) bool
+
+// ownedAt shows that what sites make is the caller's where it is returned, and when there is nothing.
+func (c *checker) ownedAt(g *graph, fn *ssa.Function, sites []*object, leads, holds inReturn, res *Result) {
+	good := true
+	var class set
 	for _, o := range sites {
 		var own set
 		for _, q := range o.ids {
 			own.add(q)
+			class.add(q)
 		}
 		w := c.walker(g, nil, o, false, own)
 		w.ret = func(s *set, p phase, i *ssa.Return) {
-			if !w.touched(s, i.Results[j]) {
+			if !leads(w, s, i) {
 				return
 			}
 			good = good && p&phaseMask != freed
-			res.Beside = res.Beside || g.denies(i, o, p&phaseMask)
+			res.Beside = res.Beside || w.denies(i, p)
 			for id := range s.all() {
 				switch w.mark(id).kind {
 				case left, offered, held:
@@ -191,16 +202,21 @@ func (c *checker) ownedResult(g *graph, fn *ssa.Function, j int, res *Result) {
 			return
 		}
 	}
+	res.Owned = true
+	c.zeros(g, fn, sites, class, holds, res)
+}
+
+// zeros finds out when zero is returned, the constant or that of a site.
+func (c *checker) zeros(g *graph, fn *ssa.Function, sites []*object, class set, holds inReturn, res *Result) {
+	bare, withOK := false, 0
 	zero := func(o *object) {
 		w := c.walker(g, nil, o, true, class)
 		w.ret = func(s *set, p phase, i *ssa.Return) {
-			if !w.holds(s, i.Results[j]) {
-				return
-			}
 			last := i.Results[len(i.Results)-1]
-			switch {
-			case len(i.Results) > 1 && isError(last.Type()) && (nonNil(last, i.Block()) || o != nil && p&phaseMask == newest && !g.maybeZero(o) && errorOf(last, o)):
-			case len(i.Results) > 1 && (isFalse(last) || o != nil && p&phaseMask == newest && saysOK(last, o)):
+			switch one := len(i.Results) == 1; {
+			case !holds(w, s, i):
+			case !one && isError(last.Type()) && (nonNil(last, i.Block()) || w.value(last, isNil, p) == no):
+			case !one && isBool(last.Type()) && w.value(last, isTrue, p) == no:
 				withOK++
 			default:
 				bare = true
@@ -215,9 +231,9 @@ func (c *checker) ownedResult(g *graph, fn *ssa.Function, j int, res *Result) {
 			zero(o)
 		}
 	}
-	res.Owned, res.Zero = true, bare || withOK > 0
-	if last := fn.Signature.Results().Len(); !bare && withOK > 0 {
-		res.OK = last
+	res.Zero = bare || withOK > 0
+	if !bare && withOK > 0 {
+		res.OK = fn.Signature.Results().Len()
 	}
 }
 
@@ -258,41 +274,22 @@ func tested(v ssa.Value, b *ssa.BasicBlock, op token.Token) bool {
 	return false
 }
 
-// denies reports whether the last result of a return, an error or a flag, may say that o is not there.
-func (g *graph) denies(i *ssa.Return, o *object, p phase) bool {
+// denies reports whether the last result of a return, an error or a flag, may say that nothing was made.
+func (w *walker) denies(i *ssa.Return, p phase) bool {
 	if len(i.Results) < 2 {
 		return false
 	}
 	last := i.Results[len(i.Results)-1]
-	whose := p == newest && !g.beside(o)
 	switch {
 	case isError(last.Type()):
-		return !isNilConst(last) && !tested(last, i.Block(), token.EQL) && !(whose && errorOf(last, o))
+		return w.value(last, isNil, p) != yes && !tested(last, i.Block(), token.EQL)
 	case isBool(last.Type()):
-		c, ok := last.(*ssa.Const)
-		return (!ok || isFalse(c)) && !(whose && saysOK(last, o))
+		return w.value(last, isTrue, p) != yes
 	}
 	return false
 }
 
 func isNilConst(v ssa.Value) bool { c, ok := v.(*ssa.Const); return ok && c.Value == nil }
-
-func isFalse(v ssa.Value) bool {
-	c, ok := v.(*ssa.Const)
-	return ok && c.Value != nil && c.Value.String() == "false"
-}
-
-// errorOf reports whether v is the error of the call that makes o.
-func errorOf(v ssa.Value, o *object) bool {
-	e, ok := v.(*ssa.Extract)
-	return ok && e.Tuple == o.at && isError(e.Type())
-}
-
-// saysOK reports whether v is err == nil, err the error of the call that makes o.
-func saysOK(v ssa.Value, o *object) bool {
-	b, ok := v.(*ssa.BinOp)
-	return ok && b.Op == token.EQL && isNilConst(b.Y) && errorOf(b.X, o)
-}
 
 // zeroReturns reports whether a function that is given nil, or zero, looks at that and returns.
 func zeroReturns(fn *ssa.Function, p *ssa.Parameter) bool {
@@ -337,68 +334,81 @@ func zeroReturns(fn *ssa.Function, p *ssa.Parameter) bool {
 	return true
 }
 
-// silent reports whether a body does nothing but free parameter p and write its fields, and
-// whether all that it frees may be freed again.
-func (c *checker) silent(fn *ssa.Function, p *ssa.Parameter) (silent, repeatable bool) {
-	repeatable = true
-	of := func(v ssa.Value) bool {
-		for {
-			switch x := v.(type) {
-			case *ssa.FieldAddr:
-				v = x.X
-			case *ssa.Field:
-				v = x.X
-			case *ssa.UnOp:
-				v = x.X
-			default:
-				return v == ssa.Value(p)
-			}
-		}
-	}
-	own := func(v ssa.Value) bool { // a field of what p points to, not of what that leads to
-		for {
-			f, ok := v.(*ssa.FieldAddr)
-			if !ok {
-				return v == ssa.Value(p)
-			}
-			v = f.X
-		}
-	}
+// silent finds out whether a body does nothing but free parameter p, or fields of it, and write its fields,
+// whether all that it frees may be freed again, and which fields these are.
+func (c *checker) silent(fn *ssa.Function, p *ssa.Parameter, out *Param) {
+	repeatable, nilOK := true, true
+	var parts []string
+	whole := false
 	if len(fn.AnonFuncs) > 0 {
-		return false, false
+		return
 	}
 	for _, b := range fn.Blocks {
 		for _, i := range b.Instrs {
 			switch i := i.(type) {
 			case *ssa.DebugRef, *ssa.Jump, *ssa.If, *ssa.Return, *ssa.BinOp:
 			case *ssa.FieldAddr, *ssa.Field:
-				if !of(i.(ssa.Value)) {
-					return false, false
+				if _, loads := fieldOf(i.(ssa.Value), p); loads < 0 {
+					return
 				}
 			case *ssa.UnOp:
-				if i.Op != token.NOT && (i.Op != token.MUL || !of(i)) {
-					return false, false
+				if _, loads := fieldOf(i, p); i.Op != token.NOT && (i.Op != token.MUL || loads < 0) {
+					return
 				}
-			case *ssa.Store:
-				if _, zero := i.Val.(*ssa.Const); !zero || !own(i.Addr) {
-					return false, false
+			case *ssa.Store: // of a field of what p points to, not of what that leads to
+				_, loads := fieldOf(i.Addr, p)
+				if _, zero := i.Val.(*ssa.Const); !zero || loads != 0 {
+					return
 				}
 			case *ssa.Call:
 				callee := i.Call.StaticCallee()
-				if callee == nil || len(i.Call.Args) != 1 || !of(i.Call.Args[0]) {
-					return false, false
+				if callee == nil || len(i.Call.Args) != 1 {
+					return
 				}
+				path, loads := fieldOf(i.Call.Args[0], p)
 				q := c.effect(origin(callee)).param(0)
-				if !q.Frees || !q.Silent {
-					return false, false
+				if loads < 0 || !q.Frees || !q.Silent {
+					return
 				}
 				repeatable = repeatable && q.Repeatable
+				whole = whole || loads > 1 || path == "" && len(q.Parts) == 0
+				nilOK = nilOK && (q.NilOK && len(q.Parts) == 0 || len(q.Parts) > 0 && q.PartsNil && loads == 0)
+				if len(q.Parts) == 0 {
+					parts = append(parts, path)
+				}
+				for _, r := range q.Parts {
+					whole = whole || loads > 0 && path != ""
+					parts = append(parts, path+r)
+				}
 			default:
-				return false, false
+				return
 			}
 		}
 	}
-	return true, repeatable
+	out.Silent, out.Repeatable = true, repeatable
+	if _, pointer := p.Type().Underlying().(*types.Pointer); pointer && !whole && len(parts) > 0 {
+		out.Parts, out.PartsNil = parts, nilOK
+	}
+}
+
+// fieldOf returns the path of the field of p that v is, or is the address of, and how many times a pointer was
+// followed from p; -1: v is something else.
+func fieldOf(v ssa.Value, p *ssa.Parameter) (path string, loads int) {
+	for {
+		switch x := v.(type) {
+		case *ssa.FieldAddr:
+			path, v = step(x.Field)+path, x.X
+		case *ssa.Field:
+			path, v = step(x.Field)+path, x.X
+		case *ssa.UnOp:
+			loads, v = loads+1, x.X
+		default:
+			if v != ssa.Value(p) {
+				return "", -1
+			}
+			return path, loads
+		}
+	}
 }
 
 // onlyIf finds the operand on which it depends whether operand i is freed.

@@ -23,6 +23,10 @@ type Param struct {
 	Stores     bool // what it leads to may be given another value
 	Empties    bool // elements of what it leads to may be given zero
 	NilOK      bool // nil, or the zero value, does nothing
+
+	// Fields of what it points to: these are freed, and no more, and PartsNil says whether each may be nil.
+	Parts    []string
+	PartsNil bool
 }
 
 // A Result is what a function returns at one place.
@@ -33,7 +37,9 @@ type Result struct {
 	Beside  bool  // it may be there although the last result, an error or OK, says that it is not
 	Derived []int // of these operands it may hold a part
 	Is      []int // it may be one of these operands itself
-	Known   bool  // it holds nothing but what Owned and Derived say
+	Known   bool  // it holds nothing but what Owned, Derived and Parts say
+	Fresh   bool  // it leads to memory that nobody else has, or is nil as Zero and OK say
+	Parts   []Part
 }
 
 // summarize finds the summaries of all functions of the package, callees first. Of functions

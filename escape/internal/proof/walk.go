@@ -359,7 +359,8 @@ func (w *walker) instr(n int, pt *point, p phase, s *set) {
 	case *ssa.RunDefers:
 		w.push(w.g.chains[i][0], p, s)
 	case *ssa.DebugRef:
-		if !i.IsAddr && w.holds(s, i.X) && w.whole(i.X) && !onlySelected(i.X) && !w.g.inserted(i.Expr.Pos()) {
+		named := w.holds(s, i.X) && w.whole(i.X) || w.freedThrough(p, s, i.X)
+		if !i.IsAddr && named && !onlySelected(i.X) && !w.g.inserted(i.Expr.Pos()) {
 			w.use(p, Readable, "its name is read", i)
 		}
 		w.push(n+2, p, s)
@@ -413,6 +414,16 @@ func onlySelected(v ssa.Value) bool {
 		}
 	}
 	return some
+}
+
+// freedThrough reports whether v is a pointer to what F freed the fields of.
+func (w *walker) freedThrough(p phase, s *set, v ssa.Value) bool {
+	p &= phaseMask
+	if _, pointer := v.Type().Underlying().(*types.Pointer); !pointer || p < ours || !w.touched(s, v) {
+		return false
+	}
+	arg := w.frees[p-ours].arg
+	return w.g.fields(arg) && w.f.of(arg).meets(w.f.of(v))
 }
 
 // whole reports whether a register may be the resource itself, and not only a view of it.

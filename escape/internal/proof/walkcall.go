@@ -199,18 +199,23 @@ func (w *walker) results(k *call, v *ssa.Call, p phase, s *set, cont func(phase,
 			yes = yes || slices.ContainsFunc(k.args, func(a ssa.Value) bool { return w.touched(s, a) })
 		}
 		w.set(s, v, j, yes)
+		if r.Fresh {
+			w.set(s, v, j, w.zero && w.site == nil && r.Zero)
+			s = w.renew(k, v, j, r, s)
+		}
 	}
 	if w.site == nil || w.site.at != ssa.Value(v) {
 		cont(p, s)
 		return
 	}
-	w.set(s, v, w.site.index, false)
+	if w.site.index < partBase {
+		w.set(s, v, w.site.index, false)
+	}
 	rest := p &^ phaseMask
 	switch p & phaseMask {
 	case unmade:
 		cont(p, ptr(*s))
-		w.set(s, v, w.site.index, true)
-		cont(rest|newest, s)
+		cont(rest|newest, w.makes(v, s))
 	case newest:
 		cont(rest|older, s)
 	default:
@@ -218,11 +223,21 @@ func (w *walker) results(k *call, v *ssa.Call, p phase, s *set, cont func(phase,
 	}
 }
 
+// hit reports whether F frees what is followed: its operand, or what that leads to, or a field of it.
+func (w *walker) hit(x *free, s *set, touched func(ssa.Value) bool) bool {
+	arg := w.g.calls[x.at].args[0]
+	for id := range w.f.of(arg).all() {
+		if k := w.f.elems[id].obj.kind; len(x.parts) == 0 || k != memObj && k != zeroObj {
+			return touched(arg)
+		}
+	}
+	return slices.ContainsFunc(x.parts, func(path string) bool { return w.loaded(s, w.f.inside(w.f.of(arg), path)) })
+}
+
 // free lets F happen.
 func (w *walker) free(n int, k *call, p phase, s *set, touched func(ssa.Value) bool, cont func(phase, *set)) {
 	x := w.frees[n]
-	hit := len(k.args) > 0 && touched(k.args[0])
-	if !hit {
+	if len(k.args) == 0 || !w.hit(x, s, touched) {
 		cont(p, s)
 		return
 	}
