@@ -2,7 +2,6 @@ package alloc
 
 import (
 	"runtime"
-	"slices"
 	"time"
 )
 
@@ -58,17 +57,21 @@ func (c *core) trimSegments(keep, most int64) (freed int64) {
 func (a *arena) takeSegments(room, most int64) (gone []*segment) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.segs = slices.DeleteFunc(a.segs, func(seg *segment) bool {
+	for i := 0; i < len(a.segs) && most > 0; {
+		seg := a.segs[i]
 		b := seg.first
-		if most <= 0 || b.right != nil || b.shelved != stateIdle || seg.size > room || !b.stamp.complete() {
-			return false
+		if b.right != nil || b.shelved != stateIdle || seg.size > room || !b.stamp.complete() {
+			i++
+			continue
 		}
 		b.binsOf().take(b)
 		a.dropBlock(b)
 		gone = append(gone, seg)
 		room, most = room-seg.size, most-seg.size
-		return true
-	})
+		last := len(a.segs) - 1
+		a.segs[i], a.segs[last] = a.segs[last], nil
+		a.segs = a.segs[:last]
+	}
 	return gone
 }
 
