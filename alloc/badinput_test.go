@@ -12,7 +12,7 @@ import (
 )
 
 func TestBadInput(t *testing.T) {
-	p := newPool(t, host.Options{Capacity: 1 << 30}, alloc.Options{})
+	p := newPool(t, host.Options{Capacity: 1 << 30}, alloc.Options{Tracker: noSites()})
 	q := newPool(t, host.Options{}, alloc.Options{})
 	s, u := newStream(t, p), newStream(t, q)
 	b := mustMake[int32](t, s, 10)

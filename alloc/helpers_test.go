@@ -14,6 +14,7 @@ import (
 	"github.com/lastuse/lastuse/alloc/host"
 	"github.com/lastuse/lastuse/finalize"
 	"github.com/lastuse/lastuse/internal/lockrank"
+	"github.com/lastuse/lastuse/tracker"
 )
 
 // checking says that the pools of tests run under the order checker. It is constant while tests run.
@@ -77,6 +78,9 @@ func hostDevice(p *alloc.Pool) *host.Device {
 		dev = dev.(interface{ Unwrap() alloc.Device }).Unwrap()
 	}
 }
+
+// noSites returns books without call sites, for tests of errors that would name one now and then.
+func noSites() *tracker.Tracker { return tracker.New(tracker.Options{Rate: -1}) }
 
 func newPool(tb testing.TB, ho host.Options, o alloc.Options) *alloc.Pool {
 	tb.Helper()

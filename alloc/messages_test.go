@@ -68,7 +68,7 @@ func TestNoPool(t *testing.T) {
 
 // What is wrong with a launch is said once, with the argument's number, and nothing stays pinned.
 func TestLaunchMessages(t *testing.T) {
-	p := newPool(t, host.Options{}, alloc.Options{Limit: 1 << 20})
+	p := newPool(t, host.Options{}, alloc.Options{Limit: 1 << 20, Tracker: noSites()})
 	q := newPool(t, host.Options{}, alloc.Options{})
 	s := newStream(t, p)
 	good, dead := mustMake[int32](t, s, 4), mustMake[int32](t, s, 4)

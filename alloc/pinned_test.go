@@ -40,7 +40,7 @@ func pinnedPool(tb testing.TB, ho host.Options, o alloc.Options) (*alloc.Pool, *
 }
 
 func TestPinned(t *testing.T) {
-	p, _, dev := pinnedPool(t, host.Options{}, alloc.Options{})
+	p, _, dev := pinnedPool(t, host.Options{}, alloc.Options{Tracker: noSites()})
 	h := mustPin[int64](t, p, 1000)
 	assert.Len(t, h.Slice(), 1000)
 	h.Slice()[999] = 1
