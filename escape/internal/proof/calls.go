@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"fmt"
 	"go/types"
+	"iter"
 	"slices"
 	"strings"
 
@@ -255,6 +256,7 @@ func (f *family) param(k *call, n int) Param {
 		return p
 	}
 	for m, a := range k.args {
+		p.Keeps = p.Keeps || m != n && k.fn != nil && f.c.hands(a)
 		if _, fn := a.Type().Underlying().(*types.Signature); fn && m != n && p.Gives && !f.literals(a) {
 			p.Keeps, p.Frees, p.Stores = true, true, true // to a function of which nothing is known
 		}
@@ -618,6 +620,9 @@ func (c *checker) tells(i *ssa.MakeInterface) bool {
 		return false
 	}
 	t := i.X.Type()
+	if b, ok := t.Underlying().(*types.Basic); ok && b.Info()&types.IsInteger != 0 {
+		return true // to borrow a number is to copy it
+	}
 	k, ok := c.telling.At(t).(bool)
 	if !ok {
 		k = c.asks(t, &typeutil.Map{})
@@ -636,19 +641,72 @@ func (c *checker) tells(i *ssa.MakeInterface) bool {
 
 // asked are the methods that others call on a value that they are handed as an interface.
 var asked = []string{"String", "Error", "Format", "GoString", "Is", "As", "Unwrap", "Less", "Len", "Swap",
-	"MarshalJSON", "MarshalText", "MarshalBinary", "AppendText", "AppendBinary", "LogValue", "Value", "Write", "Read"}
+	"MarshalJSON", "MarshalText", "MarshalBinary", "AppendText", "AppendBinary", "LogValue", "Value", "Write", "Read", "Scan",
+	"UnmarshalJSON", "UnmarshalText", "UnmarshalBinary", "WriteTo", "ReadFrom", "WriteString", "ReadByte", "ReadRune", "ReadAt", "WriteAt"}
+
+// handed are those of them that get another operand of the call, or a part of it, which no contract forbids to keep.
+var handed = []string{"Is", "As", "Format", "Scan", "WriteTo", "ReadFrom", "WriteString"}
+
+// hands reports whether v is an interface of a value of which a callee may ask to keep another operand.
+func (c *checker) hands(v ssa.Value) bool {
+	for {
+		x, ok := v.(*ssa.ChangeInterface)
+		if !ok {
+			break
+		}
+		v = x.X
+	}
+	i, ok := v.(*ssa.MakeInterface)
+	if !ok || c.off[Callbacks] {
+		return false
+	}
+	if k, ok := c.handing.At(i.X.Type()).(bool); ok {
+		return k
+	}
+	keeps := false
+	for m := range askedOf(i.X.Type(), handed) {
+		s := c.effect(m)
+		for n := range m.Signature().Params().Len() {
+			keeps = keeps || s.param(n+1).Keeps
+		}
+	}
+	c.handing.Set(i.X.Type(), keeps)
+	return keeps
+}
+
+// askedOf returns the methods of t, or of a pointer to it, that have one of these names.
+func askedOf(t types.Type, names []string) iter.Seq[*types.Func] {
+	if _, pointer := t.Underlying().(*types.Pointer); !pointer {
+		t = types.NewPointer(t)
+	}
+	return func(yield func(*types.Func) bool) {
+		for m := range types.NewMethodSet(t).Methods() {
+			if fn, ok := m.Obj().(*types.Func); ok && slices.Contains(names, fn.Name()) && !yield(fn) {
+				return
+			}
+		}
+	}
+}
+
+// returnsPart reports whether a method may return, as an interface, what its receiver holds: an error that its caller
+// hands on. Unwrap is known to.
+func returnsPart(m *types.Func, s *Summary) bool {
+	for n := range m.Signature().Results().Len() {
+		r := s.result(n)
+		if m.Name() != "Unwrap" && types.IsInterface(m.Signature().Results().At(n).Type()) && (!r.Known || slices.Contains(slices.Concat(r.Derived, r.Is), 0)) {
+			return true
+		}
+	}
+	return false
+}
 
 func (c *checker) asks(t types.Type, seen *typeutil.Map) bool {
 	if types.IsInterface(t) || seen.Set(t, true) != nil {
 		return false
 	}
-	ms := types.NewMethodSet(t)
-	for i := range ms.Len() {
-		m, ok := ms.At(i).Obj().(*types.Func)
-		if !ok || !slices.Contains(asked, m.Name()) {
-			continue
-		}
-		if p := c.effect(m).param(0); p.Keeps || p.Stores || p.Frees {
+	for m := range askedOf(t, asked) {
+		s := c.effect(m)
+		if p := s.param(0); p.Keeps || p.Stores || p.Frees || returnsPart(m, s) {
 			return true
 		}
 	}

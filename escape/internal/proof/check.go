@@ -193,9 +193,6 @@ func (c *checker) function(root *ssa.Function, d *differ, found map[*edit]bool) 
 	for _, fn := range f.fns {
 		for _, b := range fn.Blocks {
 			for _, i := range b.Instrs {
-				if r, ok := i.(*ssa.DebugRef); ok {
-					c.reads(g, d, r)
-				}
 				call := callOf(i)
 				if call == nil || byPos[i.Pos()] == nil {
 					if dd, ok := i.(*ssa.Defer); !ok || byPos[dd.Call.Pos()] == nil {
@@ -216,6 +213,15 @@ func (c *checker) function(root *ssa.Function, d *differ, found map[*edit]bool) 
 				}
 				if x := c.fresh(g, e, call); x != nil && e.kind == Inserted {
 					frees = append(frees, x)
+				}
+			}
+		}
+	}
+	for _, fn := range f.fns {
+		for _, b := range fn.Blocks {
+			for _, i := range b.Instrs {
+				if r, ok := i.(*ssa.DebugRef); ok {
+					c.reads(g, d, r)
 				}
 			}
 		}
@@ -281,10 +287,6 @@ func (c *checker) fresh(g *graph, e *edit, at ssa.CallInstruction) *free {
 		return nil
 	}
 	x.arg = k.args[0]
-	if why := g.steps(x.arg, at.Block(), 0); why != "" && !c.off[Fresh] {
-		e.fail(&Reason{Rule: Fresh, Words: why, At: here})
-		return nil
-	}
 	if e.keep {
 		if k.fn == nil || k.fn.FullName() != "runtime.KeepAlive" {
 			e.fail(&Reason{Rule: Same, Words: "it does not keep alive", At: here})
@@ -326,6 +328,10 @@ func (c *checker) fresh(g *graph, e *edit, at ssa.CallInstruction) *free {
 	}
 	if !some && !c.off[Fresh] {
 		e.fail(&Reason{Rule: Fresh, Words: "what is freed is not known", At: here})
+		return nil
+	}
+	if why := g.steps(x.arg, at.Block(), 0); why != "" && !c.off[Fresh] {
+		e.fail(&Reason{Rule: Fresh, Words: why, At: here})
 		return nil
 	}
 	return x

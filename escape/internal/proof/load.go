@@ -32,6 +32,7 @@ type checker struct {
 
 	effects map[*types.Func]*Summary
 	telling typeutil.Map
+	handing typeutil.Map
 	diffs   []*differ
 	trimmed map[*ast.Ident]bool // names of functions whose bodies were taken out
 

@@ -21,7 +21,9 @@ import (
 const library = `package p
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"sync"
 
@@ -31,6 +33,8 @@ import (
 var _ = fmt.Sprint
 var _ = slices.Max[[]int]
 var _ errgroup.Group
+var _ = errors.Is
+var _ io.Reader
 var _ sync.WaitGroup
 
 type B struct{ n int }
@@ -580,6 +584,56 @@ func f() {
 	func() { defer wg.Done() }()
 	wg.Wait()
 	b.Free() //F
+}
+`},
+		{proof.Callbacks, "handed to somebody", `
+type matcher struct{}
+
+func (matcher) Error() string { return "" }
+
+func (matcher) Is(err error) bool {
+	last = err
+	return false
+}
+
+var last error
+
+type held struct{ b *B }
+
+func (held) Error() string { return "" }
+
+func f() bool {
+	b := Make()
+	is := errors.Is(matcher{}, held{b})
+	b.Free() //F
+	return is
+}
+`},
+		{proof.Callbacks, "handed to somebody", `
+type source struct{ b *B }
+
+type failed struct{ b *B }
+
+func (f failed) Error() string { return "" }
+
+func (s source) Read([]byte) (int, error) { return 0, failed{s.b} }
+
+func f() error {
+	b := Make()
+	_, err := io.ReadAll(source{b})
+	b.Free() //F
+	return err
+}
+`},
+		{proof.Callbacks, "handed to somebody", `
+//lastuse:effect result 0 views recv
+func (b *B) Handle() uintptr
+
+func f() string {
+	b := Make()
+	s := fmt.Sprint(b.Handle())
+	b.Free() //F
+	return s
 }
 `},
 		{proof.Joins, "handed to somebody", `
