@@ -620,9 +620,6 @@ func (c *checker) tells(i *ssa.MakeInterface) bool {
 		return false
 	}
 	t := i.X.Type()
-	if b, ok := t.Underlying().(*types.Basic); ok && b.Info()&types.IsInteger != 0 {
-		return true // to borrow a number is to copy it
-	}
 	k, ok := c.telling.At(t).(bool)
 	if !ok {
 		k = c.asks(t, &typeutil.Map{})

@@ -625,17 +625,6 @@ func f() error {
 	return err
 }
 `},
-		{proof.Callbacks, "handed to somebody", `
-//lastuse:effect result 0 views recv
-func (b *B) Handle() uintptr
-
-func f() string {
-	b := Make()
-	s := fmt.Sprint(b.Handle())
-	b.Free() //F
-	return s
-}
-`},
 		{proof.Joins, "handed to somebody", `
 func f() {
 	var wg sync.WaitGroup
