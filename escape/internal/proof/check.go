@@ -287,6 +287,14 @@ func (c *checker) fresh(g *graph, e *edit, at ssa.CallInstruction) *free {
 		return nil
 	}
 	x.arg = k.args[0]
+	lent := false // that it is a parameter says more
+	for id := range g.f.of(x.arg).all() {
+		lent = lent || g.f.elems[id].obj.kind == paramObj
+	}
+	if why := g.steps(x.arg, at.Block(), 0); why != "" && !lent && !c.off[Fresh] {
+		e.fail(&Reason{Rule: Fresh, Words: why, At: here})
+		return nil
+	}
 	if e.keep {
 		if k.fn == nil || k.fn.FullName() != "runtime.KeepAlive" {
 			e.fail(&Reason{Rule: Same, Words: "it does not keep alive", At: here})
@@ -328,10 +336,6 @@ func (c *checker) fresh(g *graph, e *edit, at ssa.CallInstruction) *free {
 	}
 	if !some && !c.off[Fresh] {
 		e.fail(&Reason{Rule: Fresh, Words: "what is freed is not known", At: here})
-		return nil
-	}
-	if why := g.steps(x.arg, at.Block(), 0); why != "" && !c.off[Fresh] {
-		e.fail(&Reason{Rule: Fresh, Words: why, At: here})
 		return nil
 	}
 	return x
