@@ -51,7 +51,7 @@ func (f *family) resolve(i ssa.CallInstruction) *call {
 		k.builtin = v.Name()
 		return k
 	case *ssa.Function:
-		if f.member[v] {
+		if f.member[v] && v != f.root { // the root has other registers when it calls itself
 			k.bodies = []*ssa.Function{v}
 			return k
 		}

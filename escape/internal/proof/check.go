@@ -505,6 +505,9 @@ func posOf(i ssa.Instruction) token.Pos {
 			return p
 		}
 	}
+	if i.Parent().Synthetic != "" && i.Parent().Synthetic != yield {
+		return token.NoPos // of a method value: it stands elsewhere
+	}
 	return i.Parent().Pos()
 }
 

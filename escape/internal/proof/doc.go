@@ -87,7 +87,8 @@
 // becomes an interface. A literal that may run inside itself is not understood.
 //
 // Bodies. A callee does what a spec line says, else what infer.go found out, else the worst. Summaries are
-// made callees first; in a cycle the others are unknown. Instances share the summary of what they
+// made callees first; one that calls itself is what it is found to be if it is taken for that, and in a longer cycle the
+// others are unknown. Instances share the summary of what they
 // are made from, in which a call through a type parameter is unknown.
 //
 // Conditions. A walk tells apart what it knows of conditions (known.go). A register is computed once for each

@@ -658,6 +658,71 @@ func newHolder() *holder {
 	return &holder{b, b.View()}
 }
 `, "a pointer that leads to it may be nil"},
+		{"a method value", `
+func f() {
+	b := Make()
+	use := b.Use
+	use()
+	b.Free() //F
+}
+`, `
+func f() {
+	b := Make()
+	use := b.Use
+	defer use()
+	b.Free() //F
+}
+`, "used by Use"},
+		{"a method value that others call", `
+func f() {
+	b := Make()
+	call(b.Use)
+	b.Free() //F
+}
+
+func call(g func()) { g() }
+`, `
+func f() {
+	b := Make()
+	call(b.Use)
+	b.Free() //F
+}
+
+func call(g func()) { kept = g }
+
+var kept func()
+`, "handed to somebody"},
+		{"a function that calls itself", `
+func f(n int) {
+	b := Make()
+	walk(b, n)
+	if n > 0 {
+		f(n - 1)
+	}
+	b.Free() //F
+}
+
+func walk(b *B, n int) {
+	if n > 0 {
+		b.Use()
+		walk(b, n-1)
+	}
+}
+`, `
+func f(n int) {
+	b := Make()
+	walk(b, nil, n)
+	b.Free() //F
+}
+
+func walk(b, other *B, n int) {
+	if n > 0 {
+		walk(other, b, n-1)
+	} else {
+		global = other
+	}
+}
+`, "handed to somebody"},
 	}
 	l := newLab()
 	for _, tt := range tests {

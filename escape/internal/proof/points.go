@@ -10,6 +10,7 @@ package proof
 
 import (
 	"go/types"
+	"strings"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -49,7 +50,7 @@ type key struct {
 	i int
 }
 
-// A family is a function and all literals in it.
+// A family is a function and all literals in it; a method value is one.
 type family struct {
 	c       *checker
 	root    *ssa.Function
@@ -90,6 +91,13 @@ func (c *checker) newFamily(root *ssa.Function) *family {
 	collect = func(fn *ssa.Function) {
 		f.fns = append(f.fns, fn)
 		f.member[fn] = true
+		for _, b := range fn.Blocks { // a method value is a literal that calls the method
+			for _, i := range b.Instrs {
+				if c, ok := i.(*ssa.MakeClosure); ok && isBound(c) && !f.member[c.Fn.(*ssa.Function)] {
+					collect(c.Fn.(*ssa.Function))
+				}
+			}
+		}
 		for _, a := range fn.AnonFuncs {
 			collect(a)
 		}
@@ -111,6 +119,12 @@ func (c *checker) newFamily(root *ssa.Function) *family {
 	}
 	f.solve()
 	return f
+}
+
+// isBound reports whether a closure is a method value whose method is known.
+func isBound(c *ssa.MakeClosure) bool {
+	fn := c.Fn.(*ssa.Function)
+	return strings.HasSuffix(fn.Name(), "$bound") && len(fn.Blocks) > 0
 }
 
 func (f *family) object(k key, kind objKind, t types.Type) *object {

@@ -267,7 +267,7 @@ func f() {
 	b.Free() //F
 }
 `},
-		{proof.Confined, "handed to somebody", `
+		{proof.Once, "freed by Free", `
 func f() {
 	b := Make()
 	free := b.Free

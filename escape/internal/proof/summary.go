@@ -1,5 +1,14 @@
 package proof
 
+import (
+	"go/types"
+	"reflect"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+	"golang.org/x/tools/go/types/typeutil"
+)
+
 // A Summary is what a function does to each operand and where each result comes from,
 // as far as the proof found out from its body. It is a fact for other packages.
 type Summary struct {
@@ -50,10 +59,52 @@ func (c *checker) summarize() {
 		func() {
 			defer func() {
 				if recover() != nil {
-					c.sums[o] = worst(len(fn.Params), fn.Signature.Results().Len())
+					c.assume(fn, worst(len(fn.Params), fn.Signature.Results().Len()))
 				}
 			}()
-			c.sums[o] = c.infer(fn)
+			if callsItself(fn, o) {
+				c.recursive(fn)
+			} else {
+				c.sums[o] = c.infer(fn)
+			}
 		}()
 	}
+}
+
+// maxDepth bounds how often a function that calls itself is looked at.
+const maxDepth = 5
+
+// recursive summarizes a function that calls itself: at first it is taken for harmless, then for what was
+// found out under that, until the two are the same. Then it is so for runs of any depth, one after the other.
+func (c *checker) recursive(fn *ssa.Function) {
+	s := harmless(origin(fn).Signature())
+	for range maxDepth {
+		c.assume(fn, s)
+		found := c.infer(fn)
+		if reflect.DeepEqual(found, s) {
+			return
+		}
+		s = found
+	}
+	c.assume(fn, worst(len(fn.Params), fn.Signature.Results().Len()))
+}
+
+// assume sets what a function does, and forgets what was found out under another summary.
+func (c *checker) assume(fn *ssa.Function, s *Summary) {
+	o := origin(fn)
+	c.sums[o] = s
+	delete(c.effects, o)
+	delete(c.fams, fn)
+	c.telling = typeutil.Map{}
+}
+
+func callsItself(fn *ssa.Function, o *types.Func) bool {
+	for _, b := range fn.Blocks {
+		for _, i := range b.Instrs {
+			if k := callOf(i); k != nil && k.Common().StaticCallee() != nil && origin(k.Common().StaticCallee()) == o {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(fn.AnonFuncs, func(a *ssa.Function) bool { return callsItself(a, o) })
 }

@@ -378,9 +378,11 @@ func (w *walker) instr(n int, pt *point, p phase, s *set) {
 	case *ssa.Alloc:
 		w.next(n, p, w.alloc(s, i))
 	case *ssa.MakeClosure:
-		if !w.g.f.member[i.Fn.(*ssa.Function)] { // a method value: nothing looks into it where it is called
-			for _, b := range i.Bindings {
+		for k, b := range i.Bindings {
+			if fn := i.Fn.(*ssa.Function); !w.f.member[fn] { // nothing looks into it where it is called
 				s = w.gives(p, s, b, i, "it is bound to a method value")
+			} else if w.holds(s, b) { // a method value has it; another of the same method may still have an older one
+				w.set(s, fn.FreeVars[k], 0, true)
 			}
 		}
 		w.next(n, p, w.define(s, i, i))
