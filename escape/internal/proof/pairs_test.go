@@ -426,7 +426,7 @@ func newTwo() (*two, error) {
 	a := Make()
 	return &two{a, a}, nil
 }
-`, "a pointer that leads to it may be nil"},
+`, "not made here"},
 		{"an object that is there", `
 func f() error {
 	for range 3 {
@@ -657,7 +657,7 @@ func newHolder() *holder {
 	b := Make()
 	return &holder{b, b.View()}
 }
-`, "a pointer that leads to it may be nil"},
+`, "not made here"},
 		{"a method value", `
 func f() {
 	b := Make()
