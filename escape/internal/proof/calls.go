@@ -100,38 +100,30 @@ func (f *family) resolve(i ssa.CallInstruction) *call {
 
 // chosen returns what the functions do, one of which a value is; nil if they are not all known.
 func (f *family) chosen(com *ssa.CallCommon) *Summary {
-	var sum *Summary
-	seen := map[ssa.Value]bool{}
-	var visit func(v ssa.Value) bool
-	visit = func(v ssa.Value) bool {
-		if seen[v] {
-			return true
+	return f.oneOf(com.Value, func(v ssa.Value) *types.Func {
+		if fn, ok := v.(*ssa.Function); ok && !f.member[fn] && len(fn.FreeVars) == 0 {
+			return origin(fn)
 		}
-		seen[v] = true
-		switch v := v.(type) {
-		case *ssa.Function:
-			if f.member[v] || len(v.FreeVars) > 0 {
-				return false
-			}
-			s := f.c.effect(origin(v))
-			sum = worse(sum, s)
-			return s != nil
-		case *ssa.Phi:
-			return !slices.ContainsFunc(v.Edges, func(e ssa.Value) bool { return !visit(e) })
-		case *ssa.ChangeType:
-			return visit(v.X)
-		}
-		return false
-	}
-	if !visit(com.Value) {
 		return nil
-	}
-	return sum
+	})
 }
 
 // dispatched returns what a method does that is called on an interface whose dynamic types are
 // known; nil if they are not.
 func (f *family) dispatched(com *ssa.CallCommon) *Summary {
+	return f.oneOf(com.Value, func(v ssa.Value) *types.Func {
+		if v, ok := v.(*ssa.MakeInterface); ok {
+			sel := types.NewMethodSet(v.X.Type()).Lookup(com.Method.Pkg(), com.Method.Name())
+			if sel != nil && len(sel.Index()) == 1 {
+				return sel.Obj().(*types.Func)
+			}
+		}
+		return nil
+	})
+}
+
+// oneOf returns what the callees do of all that v may come from; nil if one is not known.
+func (f *family) oneOf(v ssa.Value, callee func(ssa.Value) *types.Func) *Summary {
 	var sum *Summary
 	seen := map[ssa.Value]bool{}
 	var visit func(v ssa.Value) bool
@@ -141,22 +133,18 @@ func (f *family) dispatched(com *ssa.CallCommon) *Summary {
 		}
 		seen[v] = true
 		switch v := v.(type) {
-		case *ssa.MakeInterface:
-			sel := types.NewMethodSet(v.X.Type()).Lookup(com.Method.Pkg(), com.Method.Name())
-			if sel == nil || len(sel.Index()) != 1 {
-				return false
-			}
-			s := f.c.effect(sel.Obj().(*types.Func))
-			sum = worse(sum, s)
-			return s != nil
-		case *ssa.ChangeInterface:
-			return visit(v.X)
 		case *ssa.Phi:
 			return !slices.ContainsFunc(v.Edges, func(e ssa.Value) bool { return !visit(e) })
+		case *ssa.ChangeType:
+			return visit(v.X)
+		case *ssa.ChangeInterface:
+			return visit(v.X)
 		}
-		return false
+		s := f.c.effect(callee(v))
+		sum = worse(sum, s)
+		return s != nil
 	}
-	if !visit(com.Value) {
+	if !visit(v) {
 		return nil
 	}
 	return sum
@@ -548,7 +536,7 @@ func (f *family) results(k *call, v *ssa.Call) {
 	for j := range n {
 		r := k.sum.result(j)
 		var s set
-		if j == 0 && k.fn != nil && k.fn.FullName() == "golang.org/x/sync/errgroup.WithContext" {
+		if j == 0 && k.fn != nil && k.fn.Name() == "WithContext" && k.fn.FullName() == "golang.org/x/sync/errgroup.WithContext" {
 			f.memory(v) // a group that nobody else has
 			continue
 		}

@@ -139,14 +139,22 @@ func (f *family) object(k key, kind objKind, t types.Type) *object {
 
 // solve applies all instructions until nothing changes.
 func (f *family) solve() {
-	for round := 0; ; round++ {
-		f.changed = false
-		for _, fn := range f.fns {
-			for _, b := range fn.Blocks {
-				for _, i := range b.Instrs {
-					f.apply(i)
+	var instrs []ssa.Instruction
+	for _, fn := range f.fns {
+		for _, b := range fn.Blocks {
+			for _, i := range b.Instrs {
+				switch i.(type) {
+				case *ssa.DebugRef, *ssa.Jump, *ssa.If, *ssa.RunDefers: // through which nothing flows
+				default:
+					instrs = append(instrs, i)
 				}
 			}
+		}
+	}
+	for round := 0; ; round++ {
+		f.changed = false
+		for _, i := range instrs {
+			f.apply(i)
 		}
 		for _, o := range f.objs {
 			if o.escaped {
