@@ -32,8 +32,10 @@
 //	graph ── infer.go ──► summaries        graph.go ──► points in order, joins.go
 //	each F: check.go ── walk.go ──► rules ──► verdict      taken out: moved.go
 //
-// [Check] does that for one package; [Summarize] and [SummarizeSource] stop at the
-// summaries. A package's imports are summarized before it.
+// [Check] does that for one package; [SummarizeSource] stops at the summaries. A package's imports are
+// summarized before it. Check looks only into bodies that matter for what is edited: where summaries of the
+// original are given, the edited ones, as long as these do to their operands what they did; else those
+// as well that an edited one leads to by name.
 //
 // # The rules
 //
