@@ -263,7 +263,7 @@ func (pl *planner) insert(b *block, start, end int, last bool, st []state, live 
 		if o.kind == objParam || !pl.due(j, st, live) {
 			continue
 		}
-		first := ordinary
+		first := pl.gapFor(o, b, ordinary, end)
 		for _, i := range inside {
 			if (first < 0 || i < first) && !pl.forbid[gapKey{o, b.instrs[i]}] {
 				first = i

@@ -136,6 +136,9 @@ func (d *decider) plan(x *decision) {
 			return
 		}
 	}
+	if d.p.proving != nil {
+		g.caution = d.p.proving.cautious[x.key()]
+	}
 	g.liveness()
 	x.pl = g.newPlanner(false)
 	if why := x.pl.run(); why != "" {

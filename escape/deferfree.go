@@ -72,7 +72,7 @@ func (d *decider) deferAt(x *decision, level int, around bool) (done, more bool)
 	if len(added) == 0 {
 		return false, more
 	}
-	g2 := &group{w: g.w, objs: g.objs}
+	g2 := &group{w: g.w, objs: g.objs, caution: g.caution}
 	if g2.prepare(); g2.why == "" {
 		g2.liveness()
 		pl := g2.newPlanner(false)

@@ -40,6 +40,8 @@
 //  6. The edited file compiles, keeps its comments and its format, and a second
 //     run changes nothing.
 //  7. Every buffer that is kept has a reason.
+//  8. No Free stands in front of a read of the buffer's name or of a copy, even one
+//     that does nothing, or that a constant rules out (mentioned.go).
 //
 // An inserted Free that changes what a program computes is a serious bug; one
 // that is not inserted is only slower, as the safety net catches it. So whatever

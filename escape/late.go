@@ -204,7 +204,7 @@ func (d *decider) replan(g *group, moved bool) *planner {
 			}
 		}
 	}
-	g2 := &group{w: g.w, objs: g.objs}
+	g2 := &group{w: g.w, objs: g.objs, caution: g.caution}
 	var pl *planner
 	if g2.prepare(); g2.why == "" {
 		g2.liveness()

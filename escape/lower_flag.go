@@ -367,6 +367,9 @@ func (l *lower) copied(g *gap) *gap {
 // flagged reports whether hold v would happen under combination c, as the flags may be
 // what it wants.
 func (g *group) flagged(v *value, c int) bool {
+	if g.caution&outside != 0 {
+		return true
+	}
 	flags := v.args[len(v.args)-len(v.wants):]
 	for i, want := range v.wants {
 		if t := g.isTrue(flags[i], c); t != unknown && t != ofBool(want) {

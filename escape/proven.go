@@ -22,11 +22,13 @@ import (
 
 // A proving is what was learned from the proof so far.
 type proving struct {
-	denied map[token.Pos]string // by decision: why it is withdrawn
-	whole  map[ast.Decl]string  // declarations that are left alone
-	texts  map[*fn][]traced     // where the text of each edit comes from
-	made   map[*fn]*Func        // what was decided, as long as it stands
-	bugs   map[*fn][]Bug
+	denied   map[token.Pos]string  // by decision: why it is withdrawn
+	cautious map[token.Pos]caution // by decision: what it is planned without
+	again    map[token.Pos]bool    // decisions that are planned anew in the next round
+	whole    map[ast.Decl]string   // declarations that are left alone
+	texts    map[*fn][]traced      // where the text of each edit comes from
+	made     map[*fn]*Func         // what was decided, as long as it stands
+	bugs     map[*fn][]Bug
 
 	accepted map[[2]string]bool // declarations, by old and new text
 	sums     map[string]*proof.Summary
@@ -40,11 +42,11 @@ type traced struct {
 }
 
 // maxProofs bounds how often a package is proven before whole declarations are left alone.
-const maxProofs = 4
+const maxProofs = 7
 
 // decideProven decides all functions until the proof accepts what is left.
 func (p *pkg) decideProven(pass *analysis.Pass, fns []*fn, res *Result, read func(string) ([]byte, error)) {
-	p.proving = &proving{denied: map[token.Pos]string{}, whole: map[ast.Decl]string{}, texts: map[*fn][]traced{},
+	p.proving = &proving{denied: map[token.Pos]string{}, cautious: map[token.Pos]caution{}, whole: map[ast.Decl]string{}, texts: map[*fn][]traced{},
 		made: map[*fn]*Func{}, bugs: map[*fn][]Bug{}, accepted: map[[2]string]bool{}, sums: map[string]*proof.Summary{}}
 	for o, s := range p.proofs {
 		p.proving.sums[o.FullName()] = s
@@ -103,6 +105,7 @@ func (p *pkg) unproven(pass *analysis.Pass, fns []*fn, res *Result, edits map[st
 		return nil
 	}
 	withheld := proof.Check(in).Withheld()
+	p.proving.again = map[token.Pos]bool{}
 	for _, v := range withheld {
 		p.deny(fns, v, places[v.Pos.Filename], whole)
 	}
@@ -219,7 +222,8 @@ func (p *pkg) deny(fns []*fn, v proof.Verdict, at []placed, whole bool) {
 				case v.Kind == proof.Inserted && near && o.text == v.Text,
 					v.Kind == proof.Deleted && o.text == deletes,
 					v.Kind == proof.Named && near:
-					p.proving.denied[o.key], found = cmp.Or(p.proving.denied[o.key], why), true
+					p.proving.refuse(o.key, v.Why.Rule, why)
+					found = true
 				}
 			}
 		}
@@ -234,6 +238,16 @@ func (p *pkg) deny(fns []*fn, v proof.Verdict, at []placed, whole bool) {
 			}
 		}
 	}
+}
+
+// refuse withdraws a decision, unless it can be tried again with more caution.
+func (p *proving) refuse(key token.Pos, rule proof.Rule, why string) {
+	if c := cautionFor(rule); p.again[key] || p.cautious[key]|c != p.cautious[key] {
+		p.cautious[key] |= c
+		p.again[key] = true
+		return
+	}
+	p.denied[key] = cmp.Or(p.denied[key], why)
 }
 
 const deletes = "\x00deletes"

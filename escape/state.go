@@ -37,6 +37,8 @@ type group struct {
 
 	within map[*block]bool // … but no further than here, if not nil
 
+	caution caution // what a plan must do without
+
 	eager bool // a free by the program that may be repeated is no reason to wait
 
 	region []*block // in reverse post-order
@@ -213,7 +215,7 @@ const (
 // edge calls do for each way in which combination c passes from block b to its
 // i-th successor.
 func (g *group) edge(b *block, i, c int, do func(c int)) {
-	if b.cond != nil && len(b.succs) == 2 {
+	if b.cond != nil && len(b.succs) == 2 && g.knows(b) {
 		t := g.isTrue(b.cond, c)
 		if t == yes && i == 1 || t == no && i == 0 {
 			return
