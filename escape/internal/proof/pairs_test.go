@@ -426,7 +426,7 @@ func newTwo() (*two, error) {
 	a := Make()
 	return &two{a, a}, nil
 }
-`, "not made here"},
+`, "a pointer that leads to it may be nil"},
 		{"an object that is there", `
 func f() error {
 	for range 3 {
@@ -657,7 +657,7 @@ func newHolder() *holder {
 	b := Make()
 	return &holder{b, b.View()}
 }
-`, "not made here"},
+`, "a pointer that leads to it may be nil"},
 		{"a method value", `
 func f() {
 	b := Make()
