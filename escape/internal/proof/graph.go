@@ -71,16 +71,17 @@ type graph struct {
 	elems   map[*ssa.BasicBlock]set
 	onlies  map[*object]bool
 	knows   *knowledge
-	puts    [][2]token.Pos     // statements that were put in
-	putBack map[token.Pos]bool // calls of frees that were taken out
-	breaks  bool               // it matters how a panic leaves the root
+	varied  map[*ssa.Alloc]bool // flags into which something else than zero is stored
+	puts    [][2]token.Pos      // statements that were put in
+	putBack map[token.Pos]bool  // calls of frees that were taken out
+	breaks  bool                // it matters how a panic leaves the root
 }
 
 func newGraph(f *family, puts [][2]token.Pos, putBack map[token.Pos]bool) *graph {
 	g := &graph{f: f, putBack: putBack, firsts: map[*ssa.BasicBlock]int{}, enter: map[*ssa.Function]int{}, leave: map[*ssa.Function]int{},
 		panic: map[*ssa.Function]int{}, chains: map[ssa.Instruction][]int{}, unwind: map[*ssa.Function][]int{}, back: map[*ssa.Function][]back{},
 		calls: map[ssa.CallInstruction]*call{}, defers: map[*ssa.Function][]*ssa.Defer{}, loops: map[*ssa.BasicBlock]bool{},
-		elems: map[*ssa.BasicBlock]set{}, lives: map[*ssa.BasicBlock]map[ssa.Value]bool{}, onlies: map[*object]bool{}, puts: puts}
+		elems: map[*ssa.BasicBlock]set{}, lives: map[*ssa.BasicBlock]map[ssa.Value]bool{}, onlies: map[*object]bool{}, varied: map[*ssa.Alloc]bool{}, puts: puts}
 	for _, fn := range f.fns {
 		g.add(fn)
 	}

@@ -253,6 +253,11 @@ func (g *graph) flags() map[*ssa.Alloc]bool {
 			}
 		}
 	}
+	for a := range out { // one that is never anything but zero is a constant, and these are not folded
+		if !g.varied[a] {
+			delete(out, a)
+		}
+	}
 	return out
 }
 
@@ -279,6 +284,9 @@ func (g *graph) spoils(i ssa.Instruction, flags map[*ssa.Alloc]bool) {
 			case *ssa.Store:
 				c, isConst := i.Val.(*ssa.Const)
 				fine = isConst && g.code(c) != nothing && g.variable(i.Addr) == a
+				if elem := i.Val.Type(); fine && g.code(c) != g.code(ssa.NewConst(zeroOf(elem), elem)) {
+					g.varied[a] = true
+				}
 			}
 			if !fine {
 				delete(flags, a)

@@ -426,7 +426,7 @@ func newTwo() (*two, error) {
 	a := Make()
 	return &two{a, a}, nil
 }
-`, "a pointer that leads to it may be nil"},
+`, "may be "},
 		{"an object that is there", `
 func f() error {
 	for range 3 {
@@ -657,7 +657,7 @@ func newHolder() *holder {
 	b := Make()
 	return &holder{b, b.View()}
 }
-`, "a pointer that leads to it may be nil"},
+`, "may be "},
 		{"a method value", `
 func f() {
 	b := Make()
@@ -723,6 +723,29 @@ func walk(b, other *B, n int) {
 	}
 }
 `, "handed to somebody"},
+		{"a condition that is constant", `
+func f(c bool) {
+	b := Make()
+	some := false
+	if c {
+		b.Free() //F
+		some = true
+	}
+	if !some {
+		b.Use()
+		b.Free() //F
+	}
+}
+`, `
+func f() {
+	b := Make()
+	b.Free() //F
+	var a any
+	if a != nil {
+		b.Use()
+	}
+}
+`, "its name is read"},
 	}
 	l := newLab()
 	for _, tt := range tests {

@@ -55,7 +55,7 @@ func (w *walker) branch(i *ssa.If, p phase, s *set) {
 // allowed reports whether an edge may be taken, and notes what follows from it.
 func (w *walker) allowed(i *ssa.If, taken bool, p *phase, s *set) bool {
 	a, value, is := w.g.test(i.Cond)
-	if a.v == nil {
+	if _, isConst := a.v.(*ssa.Const); a.v == nil || isConst {
 		return true // constant conditions are not folded
 	}
 	if known := w.value(i.Cond, isTrue, *p); known != nothing && (known == yes) != taken {
