@@ -77,7 +77,7 @@ var importRules = []deptest.Rule{
 	},
 	{
 		Match:   "alloc",
-		Allow:   []string{"std", "tracker", "finalize", "internal/books", "internal/custody", "internal/lockrank", "internal/probe", "github.com/dustin/go-humanize", "golang.org/x/sys/..."},
+		Allow:   []string{"std", "tracker", "finalize", "internal/books", "internal/custody", "internal/extent", "internal/lockrank", "internal/probe", "github.com/dustin/go-humanize", "golang.org/x/sys/..."},
 		Deny:    []string{"C", "testing", "alloc/host", "alloc/cuda", "escape/...", "cmd/...", "github.com/cilium/...", tools},
 		Because: "the runtime builds anywhere, with no GPU, no C compiler and no kernel library; devices are plugged in, not linked in",
 	},

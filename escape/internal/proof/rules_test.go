@@ -690,6 +690,27 @@ func f() {
 	run(1, nil)
 }
 `},
+		{proof.Dead, "used by Use", `
+type N uint32
+
+//lastuse:effect result 0 owned
+func MakeN() N
+
+//lastuse:effect recv freed
+func (n N) Free()
+
+//lastuse:effect recv borrowed
+func (n N) Use()
+
+func f() {
+	b := MakeN()
+	c := MakeN()
+	c.Use()
+	c.Free() //F
+	(b + 1).Use()
+	b.Free()
+}
+`},
 		{proof.Bodies, "handed to somebody", `
 func f() {
 	b := Make()

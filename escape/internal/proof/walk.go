@@ -207,12 +207,12 @@ func (w *walker) run() {
 }
 
 // push adds a state to those of a point, as a way of its own, or joined to others where there are many.
-// Where nobody has the resource any more nothing can happen to it.
+// Where nobody has the resource any more nothing can happen to it, unless it is a number.
 func (w *walker) push(n int, p phase, s *set) {
 	if s == nil {
 		s = &set{}
 	}
-	if !w.zero && p&phaseMask != unmade && !s.meets(w.holders) {
+	if !w.zero && p&phaseMask != unmade && !s.meets(w.holders) && !w.number() {
 		return
 	}
 	ways := w.state[n]

@@ -1,6 +1,7 @@
 package proof
 
 import (
+	"go/types"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -147,7 +148,7 @@ func (w *walker) external(k *call, p phase, s *set, touched func(ssa.Value) bool
 		if par.Empties {
 			w.empties(s, a)
 		}
-		if !touched(a) {
+		if !touched(a) && !(p&phaseMask >= ours && w.forged(a)) {
 			continue
 		}
 		if k.ruledOut(par) {
@@ -175,6 +176,38 @@ func (w *walker) external(k *call, p phase, s *set, touched func(ssa.Value) bool
 		cont(p&^phaseMask|freed, ptr(*s))
 	}
 	cont(p, s)
+}
+
+// forged reports whether v may be the resource although nobody handed it on: handles that are numbers can be
+// made of other numbers, counted to, or read from a text. A constant of a type that others use as well is
+// taken for theirs.
+func (w *walker) forged(v ssa.Value) bool {
+	if !w.number() || !types.Identical(v.Type(), w.site.typ) {
+		return false
+	}
+	if c, ok := v.(*ssa.Const); ok {
+		_, basic := c.Type().(*types.Basic)
+		return !basic && c.Value != nil && c.Value.String() != "0"
+	}
+	known := false
+	for id := range w.f.of(v).all() {
+		switch e := w.f.elems[id]; {
+		case e.obj.kind == unknownObj, e.obj.kind == siteObj && e.path != "":
+			return true
+		case e.obj.kind != zeroObj:
+			known = true
+		}
+	}
+	return !known
+}
+
+// number reports whether the resource's handle is one.
+func (w *walker) number() bool {
+	if w.site == nil {
+		return false
+	}
+	b, ok := w.site.typ.Underlying().(*types.Basic)
+	return ok && b.Info()&types.IsInteger != 0
 }
 
 func name(k *call) string {
