@@ -32,7 +32,7 @@ cp "$root/src/vendor/modules.txt" "$to/src/vendor/"
 
 # The standard library as far as the programs, the runtime they link and the tests of
 # neither need it.
-go list -deps -f '{{if .Standard}}{{.Dir}}{{end}}' bufio bytes context encoding/binary errors flag fmt io iter maps math os \
+go list -deps -f '{{if .Standard}}{{.Dir}}{{end}}' bufio bytes container/list context encoding/binary errors flag fmt io iter maps math math/rand/v2 os reflect \
   runtime runtime/debug slices strconv strings sync sync/atomic testing time unsafe weak |
   sed "s#^$root/##" | sort -u | while read -r dir; do
   mkdir -p "$to/$dir"
