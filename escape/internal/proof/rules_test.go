@@ -711,6 +711,21 @@ func f() {
 	b.Free()
 }
 `},
+		{proof.Once, "freed twice", `
+type pair struct{ a, b *B }
+
+func (p *pair) Close() {
+	p.a.Free()
+	p.b.Free()
+}
+
+func f() {
+	b := Make()
+	p := pair{a: b, b: b}
+	p.a.Use()
+	p.Close() //F
+}
+`},
 		{proof.Bodies, "handed to somebody", `
 func f() {
 	b := Make()

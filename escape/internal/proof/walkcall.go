@@ -256,21 +256,34 @@ func (w *walker) results(k *call, v *ssa.Call, p phase, s *set, cont func(phase,
 	}
 }
 
-// hit reports whether F frees what is followed: its operand, or what that leads to, or a field of it.
-func (w *walker) hit(x *free, s *set, touched func(ssa.Value) bool) bool {
+// hits returns how often F may free what is followed: it is the operand, or what that leads to, or in some
+// fields of it.
+func (w *walker) hits(x *free, s *set, touched func(ssa.Value) bool) (n int) {
 	arg := w.g.calls[x.at].args[0]
 	for id := range w.f.of(arg).all() {
 		if k := w.f.elems[id].obj.kind; len(x.parts) == 0 || k != memObj && k != zeroObj {
-			return touched(arg)
+			if touched(arg) {
+				return 1
+			}
+			return 0
 		}
 	}
-	return slices.ContainsFunc(x.parts, func(path string) bool { return w.loaded(s, w.f.inside(w.f.of(arg), path)) })
+	for _, path := range x.parts {
+		if w.loaded(s, w.f.inside(w.f.of(arg), path)) {
+			n++
+		}
+	}
+	return n
 }
 
 // free lets F happen.
 func (w *walker) free(n int, k *call, p phase, s *set, touched func(ssa.Value) bool, cont func(phase, *set)) {
 	x := w.frees[n]
-	if len(k.args) == 0 || !w.hit(x, s, touched) {
+	hits := 0
+	if len(k.args) > 0 {
+		hits = w.hits(x, s, touched)
+	}
+	if hits == 0 {
 		cont(p, s)
 		return
 	}
@@ -286,7 +299,9 @@ func (w *walker) free(n int, k *call, p phase, s *set, touched func(ssa.Value) b
 		w.use(p, Dead, "it is kept alive", k.at)
 	case q == newest || q == older:
 		x.met[w.site] = true
-		w.ends(n, x, k, s)
+		if w.ends(n, x, k, s); hits > 1 && !x.repeatable {
+			w.fault(n, Once, "it may be in what is freed twice", k.at)
+		}
 		cont(p&^phaseMask|ours+phase(n), ptr(*s))
 	case q == freed && !x.repeatable:
 		w.fault(n, Once, "the program may have freed it before", k.at)
