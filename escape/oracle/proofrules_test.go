@@ -43,7 +43,7 @@ var uncaught = []proof.Rule{
 // TestRulesMatter switches off each rule of the proof: the judge must find out.
 func TestRulesMatter(t *testing.T) {
 	if testing.Short() {
-		t.Skip("loads what programs import")
+		t.Skip("-short: loads what programs import")
 	}
 	p, err := newProver(context.Background(), t.TempDir()+"/prover", false)
 	require.NoError(t, err)

@@ -91,10 +91,8 @@ func (f *family) compute(v ssa.Value) {
 		for _, e := range i.Edges {
 			f.flow(i, 0, f.of(e))
 		}
-	case *ssa.ChangeType:
-		f.flow(i, 0, f.of(i.X))
-	case *ssa.ChangeInterface:
-		f.flow(i, 0, f.of(i.X))
+	case *ssa.ChangeType, *ssa.ChangeInterface, *ssa.MultiConvert, *ssa.SliceToArrayPointer, *ssa.Slice, *ssa.TypeAssert:
+		f.flow(v, 0, f.of(*v.(ssa.Instruction).Operands(nil)[0]))
 	case *ssa.MakeInterface:
 		f.flow(i, 0, f.of(i.X))
 		if f.c.tells(i) {
@@ -104,14 +102,6 @@ func (f *family) compute(v ssa.Value) {
 		if !copiesBytes(i) {
 			f.flow(i, 0, f.of(i.X))
 		}
-	case *ssa.MultiConvert:
-		f.flow(i, 0, f.of(i.X))
-	case *ssa.SliceToArrayPointer:
-		f.flow(i, 0, f.of(i.X))
-	case *ssa.Slice:
-		f.flow(i, 0, f.of(i.X))
-	case *ssa.TypeAssert:
-		f.flow(i, 0, f.of(i.X))
 	case *ssa.Field:
 		if addr, path := selected(i); addr != nil && f.inMemory(addr) {
 			f.flow(i, 0, f.load(f.inside(f.of(addr), path)))

@@ -78,7 +78,7 @@ var quick = regexp.MustCompile(`/(wgbreak|donebeforework|waittimeout|deferloop|p
 
 func TestAttacks(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds and rewrites programs")
+		t.Skip("-short: builds and rewrites programs")
 	}
 	progs, err := Read("")
 	require.NoError(t, err)
