@@ -291,7 +291,8 @@ func (c *checker) fresh(g *graph, e *edit, at ssa.CallInstruction) *free {
 	for id := range g.f.of(x.arg).all() {
 		lent = lent || g.f.elems[id].obj.kind == paramObj
 	}
-	if why := g.steps(x.arg, at.Block(), 0); why != "" && !lent && !c.off[Fresh] {
+	whole := g.selected(k.fn, x.arg)
+	if why := g.steps(whole, at.Block(), 0); why != "" && !lent && !c.off[Fresh] {
 		e.fail(&Reason{Rule: Fresh, Words: why, At: here})
 		return nil
 	}
@@ -315,7 +316,8 @@ func (c *checker) fresh(g *graph, e *edit, at ssa.CallInstruction) *free {
 		return nil
 	}
 	x.repeatable, x.nilOK = p.Repeatable || c.off[Once], p.NilOK || c.off[Fresh]
-	x.pts = g.freed(x.arg, p.Parts)
+	x.nilOK = x.nilOK && (whole == x.arg || c.off[Fresh])
+	x.pts = g.freed(whole, p.Parts)
 	if x.parts = p.Parts; g.fields(x.arg) { // what is freed is not the operand: its fields are
 		if why := g.through(x.arg, at.Block()); why != "" && !x.nilOK {
 			e.fail(&Reason{Rule: Fresh, Words: why, At: here})
@@ -339,6 +341,28 @@ func (c *checker) fresh(g *graph, e *edit, at ssa.CallInstruction) *free {
 		return nil
 	}
 	return x
+}
+
+// selected returns what a method was selected on, if that is a resource: one that is promoted from embedded fields is
+// the free of the whole, which must not be nil.
+func (g *graph) selected(fn *types.Func, arg ssa.Value) ssa.Value {
+	if fn == nil {
+		return arg
+	}
+	v, depth := arg, 1
+	for f, ok := v.(*ssa.FieldAddr); ok; f, ok = v.(*ssa.FieldAddr) {
+		v, depth = f.X, depth+1
+	}
+	for id := range g.f.of(v).all() {
+		if el := g.f.elems[id]; (el.obj.kind != siteObj || el.path != "") && el.obj.kind != zeroObj {
+			return arg
+		}
+	}
+	m, index, _ := types.LookupFieldOrMethod(v.Type(), false, fn.Pkg(), fn.Name())
+	if f, ok := m.(*types.Func); !ok || f.Origin() != fn.Origin() || len(index) != depth {
+		return arg
+	}
+	return v
 }
 
 // fields reports whether arg may lead to memory of the family.

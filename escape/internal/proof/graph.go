@@ -333,60 +333,14 @@ func (g *graph) unique(f *family, o *object) bool {
 		return u
 	}
 	u := false
-	switch a := o.at.(type) {
-	case *ssa.Alloc:
-		u = a.Parent() == f.root && !g.loops[a.Block()] || staysInRegisters(a, 0)
-	case *ssa.Call:
-		u = a.Parent() == f.root && !g.loops[a.Block()] || resultStays(a, o.index)
+	switch o.at.(type) {
+	case *ssa.Alloc, *ssa.Call:
+		at := o.at.(ssa.Instruction)
+		u = at.Parent() == f.root && !g.loops[at.Block()] || !f.older()[o]
 	}
 	u = u && !o.escaped
 	g.onlies[o] = u
 	return u
-}
-
-// resultStays is staysInRegisters for a result of a call.
-func resultStays(v *ssa.Call, n int) bool {
-	if v.Call.Signature().Results().Len() == 1 {
-		return staysInRegisters(v, 0)
-	}
-	return !slices.ContainsFunc(*v.Referrers(), func(r ssa.Instruction) bool {
-		e, ok := r.(*ssa.Extract)
-		return !ok || e.Index == n && !staysInRegisters(e, 0)
-	})
-}
-
-func staysInRegisters(v ssa.Value, depth int) bool {
-	if v.Referrers() == nil || depth > 4 {
-		return false
-	}
-	for _, r := range *v.Referrers() {
-		switch r := r.(type) {
-		case *ssa.UnOp, *ssa.DebugRef, *ssa.Call:
-		case *ssa.Store:
-			if r.Val == v {
-				return false
-			}
-		case *ssa.BinOp:
-			if r.Op != token.EQL && r.Op != token.NEQ {
-				return false
-			}
-		case *ssa.FieldAddr:
-			if !staysInRegisters(r, depth+1) {
-				return false
-			}
-		case *ssa.IndexAddr:
-			if !staysInRegisters(r, depth+1) {
-				return false
-			}
-		case *ssa.MakeClosure:
-			if !staysInRegisters(r, depth+1) {
-				return false
-			}
-		default:
-			return false
-		}
-	}
-	return true
 }
 
 // live returns the registers of its function that are read behind the start of a block.

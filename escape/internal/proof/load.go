@@ -438,10 +438,25 @@ func (w withRuntime) Import(path string) (*types.Package, error) {
 // packages are made where they are met.
 func (c *checker) build() {
 	c.prog = ssa.NewProgram(c.fset, ssa.GlobalDebug)
+	c.prog.SetNoReturn(neverReturns)
 	for _, p := range c.pkg.Imports() {
 		c.prog.CreatePackage(p, nil, nil, true)
 	}
 	c.prog.CreatePackage(c.pkg, c.trees(), c.info, false).Build()
+}
+
+// neverReturns reports whether a call of f is taken for a panic: it may run what is deferred, and nothing runs
+// behind it. A method of an interface may be anybody's, and is none.
+func neverReturns(f *types.Func) bool {
+	switch f.FullName() {
+	case "os.Exit", "runtime.Goexit", "log.Fatal", "log.Fatalf", "log.Fatalln", "log.Panic", "log.Panicf", "log.Panicln",
+		"(*log.Logger).Fatal", "(*log.Logger).Fatalf", "(*log.Logger).Fatalln",
+		"(*log.Logger).Panic", "(*log.Logger).Panicf", "(*log.Logger).Panicln",
+		"(*testing.common).Fatal", "(*testing.common).Fatalf", "(*testing.common).FailNow",
+		"(*testing.common).Skip", "(*testing.common).Skipf", "(*testing.common).SkipNow":
+		return true
+	}
+	return false
 }
 
 // position returns where pos stands in the new text.

@@ -723,6 +723,83 @@ func walk(b, other *B, n int) {
 	}
 }
 `, "handed to somebody"},
+		{"a call that does not return", `
+func f() {
+	b, err := Try()
+	if err != nil {
+		log.Fatal(err)
+	}
+	b.Use()
+	b.Free() //F
+}
+`, `
+func f() {
+	b, err := Try()
+	if err != nil {
+		log.Print(err)
+	}
+	_ = b
+	b.Free() //F
+}
+`, "may be nil"},
+		{"a free that is promoted", `
+type E struct{ B }
+
+//lastuse:effect result 0 owned
+func MakeE() *E
+
+func f() {
+	e := MakeE()
+	e.Use()
+	e.Free() //F
+}
+`, `
+type E struct{ B B }
+
+//lastuse:effect result 0 owned
+func MakeE() *E
+
+func f() {
+	e := MakeE()
+	e.B.Use()
+	e.B.Free() //F
+}
+`, "a view of something"},
+		{"memory that is made anew", `
+type P struct{ b *B }
+
+func (p *P) use() *P { p.b.Use(); return nil }
+
+func f() {
+	var old *P
+	for range 3 {
+		b := Make()
+		p := &P{b}
+		if old != nil {
+			old.use()
+		}
+		old = p.use()
+		b.Free() //F
+	}
+}
+`, `
+type P struct{ b *B }
+
+func (p *P) use() *P { p.b.Use(); return p }
+
+func f() {
+	var old *P
+	for range 3 {
+		b := Make()
+		p := &P{b}
+		if old != nil {
+			old.use()
+		}
+		old = p.use()
+		b.Free() //F
+	}
+}
+`, "it is used by use"},
 		{"a condition that is constant", `
 func f(c bool) {
 	b := Make()

@@ -197,15 +197,15 @@ func (g *graph) notNil(p ssa.Value, b *ssa.BasicBlock) bool {
 			}
 		}
 	}
+	if call, ok := p.(*ssa.Call); ok && g.calls[call].sum != nil {
+		return g.calls[call].sum.result(0).made()
+	}
 	e, ok := p.(*ssa.Extract)
 	if !ok {
 		return false
 	}
 	call, ok := e.Tuple.(*ssa.Call)
-	if !ok || g.calls[call].sum == nil {
-		return false
-	}
-	if r := g.calls[call].sum.result(e.Index); !r.Fresh || r.Zero {
+	if !ok || g.calls[call].sum == nil || !g.calls[call].sum.result(e.Index).made() {
 		return false
 	}
 	return slices.ContainsFunc(*call.Referrers(), func(r ssa.Instruction) bool {

@@ -61,7 +61,8 @@ type family struct {
 	elemID  map[elem]int
 	made    map[key]*object
 	vals    map[key]*set
-	content []set // by element
+	olds    map[*object]bool // see older
+	content []set            // by element
 	rets    map[*ssa.Function][]set
 	changed bool
 	keeps   []bool // of operands of the root, as found so far

@@ -24,6 +24,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"slices"
 	"sync"
 
@@ -31,6 +32,7 @@ import (
 )
 
 var _ = fmt.Sprint
+var _ = log.Print
 var _ = slices.Max[[]int]
 var _ errgroup.Group
 var _ = errors.Is

@@ -51,6 +51,9 @@ type Result struct {
 	Parts   []Part
 }
 
+// made reports whether the result is not zero unless an error beside it says so.
+func (r Result) made() bool { return (r.Owned || r.Fresh) && !r.Zero && r.OK == 0 }
+
 // summarize finds the summaries of all functions of the package, callees first. Of functions
 // that call each other the first that is looked at sees the worst of the others.
 func (c *checker) summarize() {
