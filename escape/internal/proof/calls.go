@@ -243,8 +243,9 @@ func (f *family) param(k *call, n int) Param {
 		p.Keeps, p.Stores = false, false
 		return p
 	}
+	p.Stores = p.Stores || f.c.decodes(k, n)
 	for m, a := range k.args {
-		p.Keeps = p.Keeps || m != n && k.fn != nil && f.c.hands(a)
+		p.Keeps = p.Keeps || m != n && k.fn != nil && f.c.hands(k.fn, a)
 		if _, fn := a.Type().Underlying().(*types.Signature); fn && m != n && p.Gives && !f.literals(a) {
 			p.Keeps, p.Frees, p.Stores = true, true, true // to a function of which nothing is known
 		}
@@ -330,9 +331,6 @@ func (c *checker) effect(fn *types.Func) *Summary {
 	}
 	return s
 }
-
-// rearrange are packages that clear elements of what they are lent, which specs do not say.
-var rearrange = []string{"maps", "reflect", "slices"}
 
 // harmless is a function that uses its operands and no more.
 func harmless(sig *types.Signature) *Summary {
@@ -478,6 +476,9 @@ func (f *family) operands(k *call) {
 	}
 	for n, a := range k.args {
 		p, s := f.param(k, n), f.of(a)
+		if n == 0 && f.c.exchanges(k.fn) {
+			f.store(s, set{1 << unknownElem}, true)
+		}
 		r := f.reach(s)
 		if k.given && n > 0 && !k.spawns {
 			s = f.gives(s)
@@ -627,13 +628,14 @@ func (c *checker) tells(i *ssa.MakeInterface) bool {
 // asked are the methods that others call on a value that they are handed as an interface.
 var asked = []string{"String", "Error", "Format", "GoString", "Is", "As", "Unwrap", "Less", "Len", "Swap",
 	"MarshalJSON", "MarshalText", "MarshalBinary", "AppendText", "AppendBinary", "LogValue", "Value", "Write", "Read", "Scan",
-	"UnmarshalJSON", "UnmarshalText", "UnmarshalBinary", "WriteTo", "ReadFrom", "WriteString", "ReadByte", "ReadRune", "ReadAt", "WriteAt"}
+	"UnmarshalJSON", "UnmarshalText", "UnmarshalBinary", "WriteTo", "ReadFrom", "WriteString", "ReadByte", "ReadRune", "ReadAt", "WriteAt",
+	"IsZero", "MarshalJSONTo", "UnmarshalJSONFrom", "UnreadByte", "UnreadRune", "Stat", "ReadDir", "ReadFile", "Info"}
 
 // handed are those of them that get another operand of the call, or a part of it, which no contract forbids to keep.
 var handed = []string{"Is", "As", "Format", "Scan", "WriteTo", "ReadFrom", "WriteString"}
 
-// hands reports whether v is an interface of a value of which a callee may ask to keep another operand.
-func (c *checker) hands(v ssa.Value) bool {
+// hands reports whether v is an interface of a value of which fn may ask to keep another operand.
+func (c *checker) hands(fn *types.Func, v ssa.Value) bool {
 	for {
 		x, ok := v.(*ssa.ChangeInterface)
 		if !ok {
@@ -641,9 +643,13 @@ func (c *checker) hands(v ssa.Value) bool {
 		}
 		v = x.X
 	}
-	i, ok := v.(*ssa.MakeInterface)
-	if !ok || c.off[Callbacks] {
+	if c.off[Callbacks] {
 		return false
+	}
+	i, ok := v.(*ssa.MakeInterface)
+	if !ok {
+		c, isNil := v.(*ssa.Const)
+		return !(isNil && c.Value == nil) && types.IsInterface(v.Type()) && fn.Pkg() != nil && slices.Contains(relays, fn.Pkg().Path())
 	}
 	if k, ok := c.handing.At(i.X.Type()).(bool); ok {
 		return k

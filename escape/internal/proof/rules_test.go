@@ -21,12 +21,14 @@ import (
 const library = `package p
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -37,6 +39,8 @@ var _ = slices.Max[[]int]
 var _ errgroup.Group
 var _ = errors.Is
 var _ io.Reader
+var _ = json.Marshal
+var _ atomic.Bool
 var _ sync.WaitGroup
 
 type B struct{ n int }
@@ -609,6 +613,64 @@ func f() bool {
 	is := errors.Is(matcher{}, held{b})
 	b.Free() //F
 	return is
+}
+`},
+		{proof.Callbacks, "handed to somebody", `
+type held struct{ b *B }
+
+func (held) Error() string { return "" }
+
+func f(err error) bool {
+	b := Make()
+	is := errors.Is(err, held{b})
+	b.Free() //F
+	return is
+}
+`},
+		{proof.Callbacks, "handed to somebody", `
+type field struct{ b *B }
+
+func (f field) IsZero() bool {
+	global = f.b
+	return true
+}
+
+type doc struct{ F field }
+
+func f() []byte {
+	b := Make()
+	text, _ := json.Marshal(doc{field{b}})
+	b.Free() //F
+	return text
+}
+`},
+		{proof.Callbacks, "not made here", `
+type doc struct{ B *B }
+
+func f(text []byte) {
+	d := doc{Make()}
+	d.B.Use()
+	json.Unmarshal(text, &d)
+	d.B.Free() //F
+}
+`},
+		{proof.Callbacks, "not made here", `
+type N uint32
+
+//lastuse:effect result 0 owned
+func MakeN() N
+
+//lastuse:effect recv freed
+func (n N) Free()
+
+//lastuse:effect recv borrowed
+func (n N) Use()
+
+func f(other uint32) {
+	b := MakeN()
+	b.Use()
+	atomic.StoreUint32((*uint32)(&b), other)
+	b.Free() //F
 }
 `},
 		{proof.Callbacks, "handed to somebody", `

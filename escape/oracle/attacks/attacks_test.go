@@ -74,7 +74,8 @@ func TestCompare(t *testing.T) {
 var quick = regexp.MustCompile(`/(wgbreak|donebeforework|waittimeout|deferloop|panicerr|counter|` +
 	`methodvalue|dupmap|tree|` +
 	`ptrcopy|shift|lru|closelocked|getter|viewfield|textcut|derefcopy|maybeclosure|tryassign|ornewloop|errtwo|` +
-	`viewbetween|halfway|convstruct|trainer|selectop|gotoover|irreducible2|freereflect|viewiface)_[AP]$`)
+	`viewbetween|halfway|convstruct|trainer|selectop|gotoover|irreducible2|freereflect|viewiface|` +
+	`tblog|writetolib|copyto|jsonnan|walkerr)_[AP]$`)
 
 func TestAttacks(t *testing.T) {
 	if testing.Short() {

@@ -69,12 +69,12 @@ var packages = map[string]string{
 	"singleflight": "golang.org/x/sync/singleflight", "semaphore": "golang.org/x/sync/semaphore",
 	"atomic": "sync/atomic", "list": "container/list", "heap": "container/heap", "ring": "container/ring",
 	"bits": "math/bits", "debug": "runtime/debug", "template": "text/template", "json": "encoding/json",
-	"rand": "math/rand", "binary": "encoding/binary",
+	"rand": "math/rand", "binary": "encoding/binary", "fs": "io/fs", "filepath": "path/filepath",
 }
 
 // same are packages whose path is their name.
-var same = strings.Fields(`bufio bytes cmp context errors fmt io iter log maps math os reflect runtime slices
-	sort strconv strings sync testing time unique unsafe weak`)
+var same = strings.Fields(`bufio bytes cmp context errors fmt hash io iter log maps math os reflect runtime
+	slices sort strconv strings sync testing time unique unsafe weak`)
 
 // Read reads the programs of files, or of all areas; texts that name no kinds are set in these.
 func Read(set string, files ...string) ([]*Program, error) {
