@@ -29,6 +29,9 @@ type call struct {
 	builtin   string
 	spawns    bool // a goroutine runs bodies from here on
 	given     bool // the callee is an operand of a function here: its caller knows what it does
+
+	does  []Param // what it does to each of args, as far as sum and the others say; set by the graph of points
+	point int     // where it is; the next one is behind it
 }
 
 // resolve finds out what a call does, as far as the graph knows.

@@ -503,8 +503,8 @@ func (c *checker) walk(g *graph, frees []*free, site *object, zero bool, class s
 }
 
 func (c *checker) walker(g *graph, frees []*free, site *object, zero bool, class set) *walker {
-	w := &walker{g: g, f: g.f, site: site, zero: zero, frees: frees, isF: map[token.Pos]int{}, ids: map[markKey]int{},
-		class: class, about: map[*ssa.Function]bool{}, reach: map[ssa.Value]set{}, facts: []string{string(make([]byte, len(g.known().atoms)))}, factID: map[string]phase{},
+	w := &walker{g: g, f: g.f, site: site, zero: zero, frees: frees, isF: map[token.Pos]int{},
+		class: class, about: map[*ssa.Function]bool{}, reach: map[ssa.Value]set{},
 		fault: func(int, Rule, string, ssa.Instruction) {}}
 	for n, x := range frees {
 		w.isF[x.at.Common().Pos()] = n

@@ -55,6 +55,7 @@ type spawn struct {
 type graph struct {
 	f       *family
 	points  []point
+	meets   []bool // points that several others lead to, or that a path comes back to
 	firsts  map[*ssa.BasicBlock]int
 	enter   map[*ssa.Function]int
 	leave   map[*ssa.Function]int
@@ -71,6 +72,8 @@ type graph struct {
 	elems   map[*ssa.BasicBlock]set
 	onlies  map[*object]bool
 	knows   *knowledge
+	marks   *marks
+	sites   *sites
 	varied  map[*ssa.Alloc]bool // flags into which something else than zero is stored
 	puts    [][2]token.Pos      // statements that were put in
 	putBack map[token.Pos]bool  // calls of frees that were taken out
@@ -80,7 +83,7 @@ type graph struct {
 func newGraph(f *family, puts [][2]token.Pos, putBack map[token.Pos]bool) *graph {
 	g := &graph{f: f, putBack: putBack, firsts: map[*ssa.BasicBlock]int{}, enter: map[*ssa.Function]int{}, leave: map[*ssa.Function]int{},
 		panic: map[*ssa.Function]int{}, chains: map[ssa.Instruction][]int{}, unwind: map[*ssa.Function][]int{}, back: map[*ssa.Function][]back{},
-		calls: map[ssa.CallInstruction]*call{}, defers: map[*ssa.Function][]*ssa.Defer{}, loops: map[*ssa.BasicBlock]bool{},
+		marks: newMarks(), calls: map[ssa.CallInstruction]*call{}, defers: map[*ssa.Function][]*ssa.Defer{}, loops: map[*ssa.BasicBlock]bool{},
 		elems: map[*ssa.BasicBlock]set{}, lives: map[*ssa.BasicBlock]map[ssa.Value]bool{}, onlies: map[*object]bool{}, varied: map[*ssa.Alloc]bool{}, puts: puts}
 	for _, fn := range f.fns {
 		g.add(fn)
@@ -88,8 +91,30 @@ func newGraph(f *family, puts [][2]token.Pos, putBack map[token.Pos]bool) *graph
 	for _, fn := range f.fns {
 		g.link(fn)
 	}
+	g.meet()
 	g.findSpawns()
 	return g
+}
+
+// meet finds the points at which paths meet; on each cycle there is one.
+func (g *graph) meet() {
+	g.meets = make([]bool, len(g.points))
+	for n, p := range g.points {
+		g.meets[n] = p.kind != atInstr && p.kind != afterCall
+		if p.kind == atChain && p.chain.to >= 0 {
+			g.meets[p.chain.to] = true
+		}
+	}
+	for b, n := range g.firsts {
+		if len(b.Preds) != 1 && n < len(g.points) {
+			g.meets[n] = true
+		}
+	}
+	for _, list := range g.back {
+		for _, b := range list {
+			g.meets[b.to] = true
+		}
+	}
 }
 
 // recursive reports whether a literal may run inside itself: its registers then stand for those
@@ -135,7 +160,7 @@ func (g *graph) add(fn *ssa.Function) {
 			g.point(point{kind: atInstr, fn: fn, instr: i})
 			g.point(point{kind: afterCall, fn: fn, instr: i})
 			if c, ok := i.(ssa.CallInstruction); ok {
-				g.calls[c] = g.f.resolve(c)
+				g.calls[c] = g.called(c)
 			}
 			if d, ok := i.(*ssa.Defer); ok {
 				owner := fn
@@ -146,6 +171,16 @@ func (g *graph) add(fn *ssa.Function) {
 			}
 		}
 	}
+}
+
+// called returns what a call does, which nothing changes any more; its point is the last but one.
+func (g *graph) called(c ssa.CallInstruction) *call {
+	k := g.f.resolve(c)
+	k.point = len(g.points) - 2
+	for n := range k.args {
+		k.does = append(k.does, g.f.param(k, n))
+	}
+	return k
 }
 
 // link makes the chains of deferred calls and notes where literals return to.

@@ -49,7 +49,7 @@ func (w *walker) passes() bool {
 		case ssa.CallInstruction:
 			k := w.g.calls[i]
 			for n, a := range k.args {
-				if k.sum != nil && about(a) && (w.f.param(k, n).Keeps || w.f.param(k, n).Stores) {
+				if k.sum != nil && about(a) && (k.does[n].Keeps || k.does[n].Stores) {
 					return true
 				}
 			}

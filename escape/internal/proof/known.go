@@ -46,6 +46,9 @@ type knowledge struct {
 	ids   map[atom]int
 	live  []map[*ssa.BasicBlock]bool // of the function of the atom; nil: anywhere
 	codes map[string]byte
+
+	facts  []string         // what walks found out; the first is nothing
+	factID map[string]phase // its numbers
 }
 
 const maxAtoms = 32
@@ -55,7 +58,7 @@ func (g *graph) known() *knowledge {
 	if g.knows != nil {
 		return g.knows
 	}
-	k := &knowledge{ids: map[atom]int{}, codes: map[string]byte{}}
+	k := &knowledge{ids: map[atom]int{}, codes: map[string]byte{}, factID: map[string]phase{}}
 	g.knows = k
 	flags := g.flags()
 	tests := map[atom]int{}
@@ -109,6 +112,7 @@ func (g *graph) known() *knowledge {
 	for _, a := range k.atoms {
 		k.live = append(k.live, g.tested(a, uses[a]))
 	}
+	k.facts = []string{string(make([]byte, len(k.atoms)))}
 	return k
 }
 
@@ -297,11 +301,12 @@ func (g *graph) spoils(i ssa.Instruction, flags map[*ssa.Alloc]bool) {
 
 // knows returns what a phase knows of an atom.
 func (w *walker) knows(p phase, a atom) byte {
-	n, ok := w.g.known().ids[a]
+	k := w.g.known()
+	n, ok := k.ids[a]
 	if !ok || p>>16 == 0 {
 		return nothing
 	}
-	return w.facts[p>>16][n]
+	return k.facts[p>>16][n]
 }
 
 // learn returns p with what is known of an atom from here on.
@@ -312,22 +317,23 @@ func (w *walker) learn(p phase, a atom, value byte) phase {
 		return p
 	}
 	facts := make([]byte, len(k.atoms))
-	copy(facts, w.facts[p>>16])
+	copy(facts, k.facts[p>>16])
 	facts[n] = value
 	return w.with(p, facts)
 }
 
 // with returns p with these facts.
 func (w *walker) with(p phase, facts []byte) phase {
-	id, ok := w.factID[string(facts)]
+	k := w.g.known()
+	id, ok := k.factID[string(facts)]
 	if !ok {
-		id = phase(len(w.facts))
+		id = phase(len(k.facts))
 		if !slices.ContainsFunc(facts, func(b byte) bool { return b != nothing }) {
 			id = 0
 		} else {
-			w.facts = append(w.facts, string(facts))
+			k.facts = append(k.facts, string(facts))
 		}
-		w.factID[string(facts)] = id
+		k.factID[string(facts)] = id
 	}
 	return p&phaseMask | id<<16
 }
@@ -390,7 +396,7 @@ func (w *walker) crossed(p phase, to *ssa.BasicBlock, edge int) phase {
 	for n, a := range k.atoms {
 		was := nothing
 		if p>>16 != 0 {
-			was = w.facts[p>>16][n]
+			was = k.facts[p>>16][n]
 		}
 		now := was
 		i, _ := a.v.(ssa.Instruction)
@@ -410,7 +416,7 @@ func (w *walker) crossed(p phase, to *ssa.BasicBlock, edge int) phase {
 		}
 		if facts == nil {
 			facts = make([]byte, len(k.atoms))
-			copy(facts, w.facts[p>>16])
+			copy(facts, k.facts[p>>16])
 		}
 		facts[n] = now
 	}

@@ -34,44 +34,18 @@ const (
 	phaseMask = 1<<16 - 1
 )
 
-// A markKind says what a mark is about.
-type markKind uint8
-
-const (
-	inReg     markKind = iota // a register holds it
-	inElem                    // an element holds it
-	left                      // it was handed to somebody who may keep it, at an instruction
-	offered                   // a select may have sent it: which case ran says so
-	deferring                 // a deferred call is registered
-	deferred                  // a deferred call has it as an operand
-	running                   // a goroutine may run
-	held                      // a goroutine has it
-	lost                      // nobody can join the goroutine any more
-	twice                     // it may be in a container twice
-)
-
-type markKey struct {
-	kind markKind
-	k    key
-	n    int
-	at   ssa.Instruction
-}
-
 // A walker is one walk.
 type walker struct {
 	g       *graph
 	f       *family
 	site    *object // followed; nil: the constant zero
+	sites   *sites  // nothing is followed: this is what happens before any of these runs
 	zero    bool    // the zero of it
 	frees   []*free
 	isF     map[token.Pos]int
-	ids     map[markKey]int
-	marks   []markKey
-	holders set // marks of those who have the resource
-	state   [][]*way
+	state   [][]*way // of the points at which paths meet
 	pending []bool
-	facts   []string         // what is known of conditions; the first is nothing
-	factID  map[string]phase // its numbers
+	todo    []todo // points that follow one another, with nothing between that another path leads to
 	steps   int
 	over    bool
 	fault   func(i int, rule Rule, words string, at ssa.Instruction)
@@ -90,6 +64,13 @@ type way struct {
 	done  bool // the point was looked at with it
 }
 
+// A todo is a point that is looked at next, with what holds there.
+type todo struct {
+	n     int
+	p     phase
+	marks set
+}
+
 const (
 	maxSteps = 400000
 	maxWays  = 4
@@ -97,43 +78,12 @@ const (
 
 func ptr(s set) *set { c := s.clone(); return &c }
 
-// id returns the number of a mark. That an element holds the resource has an even number, twice
-// its own; the others are odd.
-func (w *walker) id(m markKey) int {
-	if m.kind == inElem {
-		w.holders.add(2 * m.n)
-		return 2 * m.n
-	}
-	id, ok := w.ids[m]
-	if !ok {
-		id = 2*len(w.marks) + 1
-		w.ids[m] = id
-		w.marks = append(w.marks, m)
-		if m.kind == inReg || m.kind == deferred || m.kind == held {
-			w.holders.add(id)
-		}
-	}
-	return id
-}
-
-// mark returns what mark a number stands for.
-func (w *walker) mark(id int) markKey {
-	if id&1 == 0 {
-		return markKey{kind: inElem, n: id / 2}
-	}
-	return w.marks[id/2]
-}
-
-func (w *walker) regID(v ssa.Value, i int) int { return w.id(markKey{kind: inReg, k: key{v, i}}) }
-func (w *walker) elemMark(id int) int          { return w.id(markKey{kind: inElem, n: id}) }
-
 // holds reports whether register v may hold the resource.
 func (w *walker) holds(s *set, v ssa.Value) bool {
 	if c, ok := v.(*ssa.Const); ok {
 		return w.zero && c.Value == nil
 	}
-	id, ok := w.ids[markKey{kind: inReg, k: key{v, 0}}]
-	return ok && s.has(id)
+	return w.g.marks.has(s, markKey{kind: inReg, k: key{v, 0}})
 }
 
 func (w *walker) inside(s *set, elem int) bool {
@@ -175,15 +125,9 @@ func (w *walker) touched(s *set, v ssa.Value) bool {
 func (w *walker) run() {
 	w.state = make([][]*way, len(w.g.points))
 	w.pending = make([]bool, len(w.g.points))
-	start := unmade
-	if w.zero && w.site == nil {
-		start = older
-	}
-	for _, fn := range w.f.fns { // a literal may run at any time: who has it is not always known
-		w.push(w.g.enter[fn], start, nil)
-	}
-	var s set
-	for again := true; again; { // in sweeps, in the order of the text
+	w.start()
+	w.drain()
+	for again := true; again && !w.over; { // in sweeps, in the order of the text
 		again = false
 		for n := range w.pending {
 			if !w.pending[n] {
@@ -194,15 +138,57 @@ func (w *walker) run() {
 				if a.done {
 					continue
 				}
-				if w.steps++; w.steps > maxSteps {
-					w.over = true
+				a.done = true
+				w.then(n, a.p, a.marks)
+				if w.drain(); w.over {
 					return
 				}
-				a.done = true
-				s = append(s[:0], a.marks...)
-				w.exec(n, a.p, &s)
 			}
 		}
+	}
+}
+
+// start begins a walk: where the resource is made, or where the functions of the family are entered.
+func (w *walker) start() {
+	if w.site != nil && !w.zero {
+		v := w.site.at.(*ssa.Call)
+		before := w.g.beforeSites()
+		for _, a := range before.at[v] {
+			w.push(w.g.calls[v].point+1, a.p|newest, w.makes(v, ptr(a.marks)))
+		}
+		w.over = before.over
+		return
+	}
+	start := unmade
+	if w.zero && w.site == nil {
+		start = older
+	}
+	for _, fn := range w.f.fns { // a literal may run at any time: who has it is not always known
+		w.push(w.g.enter[fn], start, nil)
+	}
+}
+
+// then notes a point that is looked at next.
+func (w *walker) then(n int, p phase, s set) {
+	k := len(w.todo)
+	w.todo = slices.Grow(w.todo, 1)[:k+1]
+	t := &w.todo[k]
+	t.n, t.p, t.marks = n, p, append(t.marks[:0], s...)
+}
+
+// drain looks at points up to those at which paths meet.
+func (w *walker) drain() {
+	var s set
+	for len(w.todo) > 0 {
+		if w.steps++; w.steps > maxSteps {
+			w.over = true
+			return
+		}
+		last := len(w.todo) - 1
+		t := &w.todo[last]
+		s, t.marks = t.marks, s // t keeps the memory of the one before
+		w.todo = w.todo[:last]
+		w.exec(t.n, t.p, &s)
 	}
 }
 
@@ -212,7 +198,11 @@ func (w *walker) push(n int, p phase, s *set) {
 	if s == nil {
 		s = &set{}
 	}
-	if !w.zero && p&phaseMask != unmade && !s.meets(w.holders) && !w.number() {
+	if !w.zero && p&phaseMask != unmade && !s.meets(w.g.marks.holders) && !w.number() {
+		return
+	}
+	if !w.g.meets[n] {
+		w.then(n, p, *s)
 		return
 	}
 	ways := w.state[n]
@@ -262,11 +252,11 @@ func (w *walker) exec(n int, p phase, s *set) {
 	case afterCall:
 		w.next(n-1, p, s)
 	case atInstr:
-		defer w.given(pt.instr, p, s)
 		if w.g.panics(pt.instr) {
 			w.push(w.g.panic[pt.fn], p, w.broken(pt.instr, s))
 		}
 		w.instr(n, pt, p, s)
+		w.given(pt.instr, p, s)
 	}
 }
 
@@ -321,17 +311,14 @@ func (w *walker) leave(fn *ssa.Function, b back, p phase, s *set) {
 	w.push(b.to, p, s)
 }
 
-func (w *walker) has(s *set, m markKey) bool {
-	id, ok := w.ids[m]
-	return ok && s.has(id)
-}
+func (w *walker) has(s *set, m markKey) bool { return w.g.marks.has(s, m) }
 
 // set says whether a register holds the resource from here on.
 func (w *walker) set(s *set, v ssa.Value, i int, yes bool) {
 	if yes {
 		s.add(w.regID(v, i))
-	} else if id, ok := w.ids[markKey{kind: inReg, k: key{v, i}}]; ok {
-		s.remove(id)
+	} else {
+		w.g.marks.remove(s, markKey{kind: inReg, k: key{v, i}})
 	}
 }
 

@@ -116,7 +116,7 @@ func (w *walker) contacts(fn *ssa.Function) bool {
 					return true
 				}
 			}
-			if v, ok := i.(ssa.Value); ok && (w.f.reach(w.f.of(v)).meets(w.class) || w.site != nil && w.site.at == v) {
+			if v, ok := i.(ssa.Value); ok && (w.f.reach(w.f.of(v)).meets(w.class) || w.site != nil && w.site.at == v || w.sites != nil && w.sites.makes[v]) {
 				return true
 			}
 			if c, ok := i.(ssa.CallInstruction); ok {
@@ -144,7 +144,7 @@ func (w *walker) external(k *call, p phase, s *set, touched func(ssa.Value) bool
 	}
 	free := false
 	for n, a := range k.args {
-		par := w.f.param(k, n)
+		par := k.does[n]
 		if par.Empties {
 			w.empties(s, a)
 		}
@@ -236,6 +236,9 @@ func (w *walker) results(k *call, v *ssa.Call, p phase, s *set, cont func(phase,
 			w.set(s, v, j, w.zero && w.site == nil && r.Zero)
 			s = w.renew(k, v, j, r, s)
 		}
+	}
+	if w.sites != nil {
+		w.sites.reached(v, p, s)
 	}
 	if w.site == nil || w.site.at != ssa.Value(v) {
 		cont(p, s)
@@ -512,9 +515,7 @@ func (w *walker) join(k *call, s *set) {
 			continue
 		}
 		for _, kind := range []markKind{running, held} {
-			if id, ok := w.ids[markKey{kind: kind, at: sp.at}]; ok {
-				s.remove(id)
-			}
+			w.g.marks.remove(s, markKey{kind: kind, at: sp.at})
 		}
 	}
 }
