@@ -120,6 +120,68 @@ func TestCloseMeetsEverything(t *testing.T) {
 	}
 }
 
+// A launch that has no buffer pins nothing, and Close meets it all the same: its stream is there until it is
+// enqueued.
+func TestCloseMeetsBareLaunch(t *testing.T) {
+	for range 100 {
+		p := newPool(t, host.Options{}, alloc.Options{})
+		s := newStream(t, p)
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				for {
+					if err := host.Launch(s, func(host.Args) {}, alloc.Scalar(1)); err != nil {
+						assert.ErrorIs(t, err, alloc.ErrClosed)
+						return
+					}
+				}
+			})
+		}
+		runtime.Gosched()
+		require.NoError(t, p.Close())
+		wg.Wait()
+	}
+}
+
+// An event that fails while others ask about it leaves the pool open: each that comes in goes out once.
+func TestEventFailsForAll(t *testing.T) {
+	dev, err := host.Open(host.Options{})
+	require.NoError(t, err)
+	f := alloctest.NewFaulty(dev)
+	p, err := alloc.NewPool(orderedFaulty(t, f), alloc.Options{})
+	require.NoError(t, err)
+	s := newStream(t, p)
+	f.Only("Query")
+	f.FailRandomly(1, 1)
+	rounds := 20_000
+	if testing.Short() {
+		rounds = 1000
+	}
+	for range rounds {
+		e := s.Record()
+		var begin atomic.Bool
+		var wg sync.WaitGroup
+		for i := range 4 {
+			wg.Go(func() {
+				for !begin.Load() {
+					runtime.Gosched()
+				}
+				if i == 0 {
+					e.Query()
+				} else if err := e.Sync(); err != nil {
+					assert.ErrorIs(t, err, alloctest.ErrInjected)
+				}
+			})
+		}
+		begin.Store(true)
+		wg.Wait()
+	}
+	f.Heal()
+	require.NoError(t, newStream(t, p).Sync())
+	require.NoError(t, p.Close())
+	require.Zero(t, dev.Used())
+}
+
 // Page-locked memory is its owner's after Close too: a slice of it must not fault.
 func TestPinnedOutlivesClose(t *testing.T) {
 	dev, err := host.Open(host.Options{})

@@ -81,14 +81,28 @@ func (s *Stream) Begin(params []Param, args ...Arg) ([]Param, error) {
 	if err := s.open(); err != nil {
 		return nil, fmt.Errorf("alloc: launch: %w", err)
 	}
+	if bare(args) && !s.core.estate.enter() {
+		return nil, fmt.Errorf("alloc: launch: pool %w", ErrClosed)
+	}
 	for i := range args {
 		params = append(params, Param{})
 		if !args[i].resolve(s, &params[len(params)-1]) {
-			s.End(args[:i]...)
+			s.end(args, i)
 			return nil, args[i].refused(s, i)
 		}
 	}
 	return params, nil
+}
+
+// bare reports whether no buffer is among args. A launch with one is met by Close through what it pins;
+// without, it has to be counted as inside, or its stream might be destroyed meanwhile.
+func bare(args []Arg) bool {
+	for i := range args {
+		if args[i].part.header != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // resolve pins a, if it has a buffer, and writes what it stands for on s to p, which is
@@ -123,9 +137,15 @@ func (a *Arg) refused(s *Stream, i int) error {
 
 // End unpins what [Stream.Begin] pinned for the same arguments. The work is enqueued, or
 // will not be.
-func (s *Stream) End(args ...Arg) {
-	for i := range args {
+func (s *Stream) End(args ...Arg) { s.end(args, len(args)) }
+
+// end is End when only the first n arguments were pinned.
+func (s *Stream) end(args []Arg, n int) {
+	for i := range n {
 		args[i].part.end(s) // a scalar has no header
+	}
+	if bare(args) {
+		_ = s.core.leave()
 	}
 }
 

@@ -357,12 +357,15 @@ func (e Event) Sync() error {
 	if err := r.err.Load(); err != nil {
 		return fmt.Errorf("alloc: event: %w", *err)
 	}
-	if over, _ := r.over(); over {
+	over, err := r.over()
+	if over {
 		return nil
 	}
-	defer r.core.leave()
-	r.core.calls.Add(1)
-	err := r.core.dev.SyncEvent(r.event)
+	if err == nil {
+		defer r.core.leave()
+		r.core.calls.Add(1)
+		err = r.core.dev.SyncEvent(r.event)
+	}
 	runtime.KeepAlive(r)
 	if err != nil {
 		r.fail(err)
