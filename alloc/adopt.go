@@ -39,7 +39,8 @@ func (s *Stream) adopt(typ any, elem uintptr, p Ptr, n int, release func()) (*he
 	if err := c.checkElem("adopt", typ); err != nil {
 		return nil, 0, err
 	}
-	if p == 0 || n <= 0 || elem == 0 || uint64(n) > maxSize/uint64(elem) {
+	if p == 0 || n <= 0 || elem == 0 || uint64(n) > maxSize/uint64(elem) ||
+		p+Ptr(uint64(n)*uint64(elem)) < p {
 		return nil, 0, fmt.Errorf("alloc: adopt: %d elements of %d bytes at %#x: %w", n, elem, p, ErrSize)
 	}
 	if release == nil {

@@ -88,6 +88,25 @@ func TestBadInput(t *testing.T) {
 		require.ErrorIs(t, host.Launch(s, func(host.Args) {}, b.Arg(), v.Arg()), alloc.ErrFreed)
 		assert.PanicsWithError(t, "alloc: address: buffer used after Free", func() { c.Ptr(s) })
 	})
+	t.Run("adopted", func(t *testing.T) {
+		for _, x := range []struct {
+			p alloc.Ptr
+			n int
+		}{{0, 1}, {512, 0}, {512, -1}, {512, math.MaxInt}, {^alloc.Ptr(511), 65}} {
+			_, err := alloc.Adopt[int64](s, x.p, x.n, func() { t.Error("released") })
+			require.ErrorIs(t, err, alloc.ErrSize, "%d elements at %#x", x.n, x.p)
+		}
+	})
+	t.Run("page-locked", func(t *testing.T) {
+		for _, n := range []int{-1, math.MinInt, math.MaxInt, 1 << 48} {
+			_, err := alloc.MakePinned[byte](p, n)
+			require.ErrorIs(t, err, alloc.ErrSize, "%d", n)
+		}
+		_, err := alloc.MakePinned[byte](p, 1<<47)
+		require.ErrorIs(t, err, alloc.ErrOutOfMemory)
+		_, err = alloc.MakePinned[string](p, 1)
+		require.ErrorIs(t, err, alloc.ErrType)
+	})
 	t.Run("closed", func(t *testing.T) {
 		x := newStream(t, p)
 		require.NoError(t, x.Close())
@@ -115,4 +134,53 @@ func TestBadInput(t *testing.T) {
 	require.NoError(t, q.Close())
 	_, err = alloc.NewPool(nil, alloc.Options{})
 	require.Error(t, err)
+}
+
+func TestBadOptions(t *testing.T) {
+	dev, err := host.Open(host.Options{Capacity: 64 << 20, Granularity: 64 << 10})
+	require.NoError(t, err)
+	for _, tt := range []struct {
+		options alloc.Options
+		is      error
+		text    string
+	}{
+		{alloc.Options{Growth: -1}, alloc.ErrOption,
+			"option Growth is -1: want Balanced, Tight or Fast: bad option"},
+		{alloc.Options{Growth: 3}, alloc.ErrOption,
+			"option Growth is 3: want Balanced, Tight or Fast: bad option"},
+		{alloc.Options{Limit: -1}, alloc.ErrSize, "option Limit is -1 bytes: bad size"},
+		{alloc.Options{Keep: -2}, alloc.ErrSize, "option Keep is -2 bytes: bad size"},
+		{alloc.Options{Segment: -3}, alloc.ErrSize, "option Segment is -3 bytes: bad size"},
+		{alloc.Options{Quarantine: math.MinInt64}, alloc.ErrSize,
+			"option Quarantine is -9223372036854775808 bytes: bad size"},
+	} {
+		_, err := alloc.NewPool(dev, tt.options)
+		require.ErrorIs(t, err, tt.is)
+		assert.EqualError(t, err, "alloc: new pool: "+tt.text)
+	}
+	assert.Zero(t, dev.Used())
+}
+
+// The largest values stand for no bound: a pool with them gets as much memory as one without.
+func TestLargestOptions(t *testing.T) {
+	for _, noMapping := range []bool{true, false} {
+		for _, o := range []alloc.Options{
+			{Segment: math.MaxInt64},
+			{Limit: math.MaxInt64},
+			{Keep: math.MaxInt64},
+			{Quarantine: math.MaxInt64, Check: true},
+		} {
+			p := newPool(t, host.Options{Capacity: 64 << 20, Granularity: 64 << 10, NoMapping: noMapping}, o)
+			s := newStream(t, p)
+			for _, n := range []int{1, 40_000, 3 << 20, 10 << 20, 1 << 20} {
+				b := mustMake[byte](t, s, n)
+				require.NoError(t, b.Fill(s, 1))
+				b.Free()
+				require.NoError(t, s.Sync())
+			}
+			st := sound(t, p)
+			assert.Zero(t, st.Trimmed+st.Failed, "%+v: all of it was there at the first try", o)
+			require.NoError(t, p.Close())
+		}
+	}
 }

@@ -11,7 +11,8 @@ import (
 // If buffers are live the error is a [*LiveError] that names where they were made, as far as the tracker has
 // sampled that; they can still be freed, and their memory goes back to the device, with the streams, when the
 // last of them is. Page-locked memory stays until it is freed too. In Check mode the error also has what
-// [Pool.Check] would find. Closing again does nothing.
+// [Pool.Check] would find. While a stream is being captured nobody can wait for it: then nothing goes back,
+// errors.Is(err, [ErrCapturing]) is true, and Close is to be called again. Else closing again does nothing.
 func (p *Pool) Close() error {
 	if p.none() {
 		return fmt.Errorf("alloc: close: %w", errNoPool)
@@ -22,7 +23,7 @@ func (p *Pool) Close() error {
 	}
 	defer runtime.KeepAlive(p)
 	if c.closed.Swap(true) {
-		return c.leave()
+		return errors.Join(c.closePinned(), c.leave())
 	}
 	c.mu.Lock()
 	streams := make([]*Stream, 0, len(c.streams))
@@ -65,8 +66,8 @@ func (p *Pool) Close() error {
 // leave ends what estate.enter began. If the pool is closed and nothing is live, the last one to leave gives
 // everything back to the device, and returns what went wrong. No lock is held.
 func (c *core) leave() error {
-	if !c.estate.last() {
-		return nil
+	if last, err := c.estate.last(); !last {
+		return err
 	}
 	// What is still pending waits for streams that nobody will ask about any more.
 	for _, hp := range c.allHeaps() {
@@ -92,9 +93,6 @@ func (c *core) leftover() {
 }
 
 // quiesce waits for the work on all streams if the pool is closed. Memory that is about to go back may have
-// been used by a call that Close met: then the work came after the wait for its stream, before the Free.
-func (c *core) quiesce() {
-	if c.closed.Load() {
-		c.estate.sync()
-	}
-}
+// been used by a call that Close met: then the work came after the wait for its stream, before the Free. It
+// reports false if it could not wait: then the memory stays.
+func (c *core) quiesce() bool { return !c.closed.Load() || c.estate.sync() }

@@ -168,6 +168,14 @@ type Pinner interface {
 	FreeHost(p unsafe.Pointer, size int64) error
 }
 
+// A Stager is a Device that keeps page-locked memory of its own, through which it copies from and to Go
+// memory.
+type Stager interface {
+	// Staged returns how many bytes that is, for all pools on the device together. It asks no driver and does
+	// not block.
+	Staged() int64
+}
+
 // A Capturer is a Device whose streams can be recorded into a graph instead of
 // run. While that goes on, memory may not change hands on the stream.
 //

@@ -2,6 +2,7 @@ package alloc
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"runtime"
 	"slices"
@@ -19,13 +20,14 @@ import (
 // neither to the pool nor to anything that leads there, so that it can be the
 // argument of the pool's own cleanup; the late queue is here for the same reason.
 type estate struct {
-	dev     Device
-	mapper  Mapper           // nil if the device does not map
-	pinner  Pinner           // nil if the device does not pin
-	custody custody.Observer // as the core's
-	account *books.Account
-	late    finalize.Queue[uint32] // headers that died
-	unpin   finalize.Queue[uint32] // those of page-locked memory
+	dev      Device
+	mapper   Mapper           // nil if the device does not map
+	pinner   Pinner           // nil if the device does not pin
+	capturer Capturer         // nil if the device does not capture
+	custody  custody.Observer // as the core's
+	account  *books.Account
+	late     finalize.Queue[uint32] // headers that died
+	unpin    finalize.Queue[uint32] // those of page-locked memory
 
 	door    atomic.Uint64 // how many are inside, and the bits below: see enter
 	settled chan struct{} // closed when settle is through
@@ -53,6 +55,7 @@ func newEstate(dev Device, account *books.Account) *estate {
 		adopted: make(map[*adopted]struct{}),
 	}
 	e.pinner, _ = dev.(Pinner)
+	e.capturer, _ = dev.(Capturer)
 	return e
 }
 
@@ -76,11 +79,19 @@ func (e *estate) enter() bool {
 }
 
 // last ends what enter began, and reports whether the caller was the last one inside of a pool that is to
-// be settled: then he has to do that, and nobody comes in any more.
-func (e *estate) last() bool {
+// be settled: then he has to do that, and nobody comes in any more. All work has been waited for. If that
+// cannot be done the error says why, and who leaves next tries again.
+func (e *estate) last() (bool, error) {
 	d := e.door.Add(^uint64(0))
-	return (d == doorClosed && e.account.Stats().LiveObjects == 0 || d == doorClosed|doorDropped) &&
-		e.door.CompareAndSwap(d, d|doorGone)
+	if (d != doorClosed || e.account.Stats().LiveObjects > 0) && d != doorClosed|doorDropped ||
+		!e.door.CompareAndSwap(d, d|doorGone) {
+		return false, nil
+	}
+	if e.sync() {
+		return true, nil
+	}
+	e.door.And(^uint64(doorGone))
+	return false, fmt.Errorf("alloc: close: memory stays until Close is called again: %w", ErrCapturing)
 }
 
 // close says that the pool is closed, and waits until nobody but the caller is inside.
@@ -100,11 +111,13 @@ func (e *estate) drop() {
 	if e.custody != nil {
 		e.custody.Dropped()
 	}
-	if e.enter() {
+	for e.enter() {
 		e.door.Or(doorClosed | doorDropped)
-		if e.last() {
+		if last, _ := e.last(); last {
 			_ = e.settle()
+			break
 		}
+		time.Sleep(10 * time.Millisecond) // a stream is being captured, or somebody is inside
 	}
 	<-e.settled // by another goroutine, which may still be at work on what it got from the Pool
 	e.mu.Lock()
@@ -186,26 +199,36 @@ func (e *estate) giveBack(g *granules) error {
 	return errors.Join(append(errs, e.mapper.Unreserve(g.base, g.size))...)
 }
 
-// sync waits for the work on all streams. What goes wrong is their owners' to hear.
-func (e *estate) sync() {
+// sync waits for the work on all streams, and reports whether it could: not for one that is being captured,
+// whose earlier work may still be running. What else goes wrong is the streams' owners' to hear.
+func (e *estate) sync() bool {
 	e.mu.Lock()
 	all := []uintptr{e.dev.DefaultStream()}
 	all = slices.AppendSeq(all, maps.Keys(e.streams))
 	e.mu.Unlock()
+	over := true
 	for _, h := range all {
-		if e.dev.Sync(h) != nil {
+		if e.capturer != nil {
+			if on, err := e.capturer.Capturing(h); on || errors.Is(err, ErrCapturing) {
+				over = false // to wait for it would spoil the capture
+				continue
+			}
+		}
+		err := e.dev.Sync(h)
+		if err != nil {
 			// Only whether the work is over matters here, so a device that may have meant something
 			// else is asked again.
-			_ = e.dev.Sync(h)
+			err = e.dev.Sync(h)
 		}
+		over = over && !errors.Is(err, ErrCapturing)
 	}
+	return over
 }
 
-// settle gives everything back but page-locked memory, which its handles still lead to. It waits for the work
-// that is still queued. Whom last has told so calls it, once.
+// settle gives everything back but page-locked memory, which its handles still lead to. Whom last has told so
+// calls it, once.
 func (e *estate) settle() error {
 	defer close(e.settled)
-	e.sync()
 	e.mu.Lock()
 	streams, events, adopted, ranges := e.streams, e.events, e.adopted, e.ranges
 	e.streams, e.events, e.idle, e.adopted, e.ranges = nil, nil, nil, nil, nil

@@ -217,9 +217,11 @@ func (c *core) moveTo(b *block, n int64) (done int64) {
 		if p == nil {
 			break
 		}
-		c.quiesce()
-		c.calls.Add(1)
-		err := c.mapper.Move(b.ptr+Ptr(done), p.ptr, p.size)
+		err := errNotObservable
+		if c.quiesce() {
+			c.calls.Add(1)
+			err = c.mapper.Move(b.ptr+Ptr(done), p.ptr, p.size)
+		}
 		a.mu.Lock()
 		switch {
 		case err == nil:

@@ -28,7 +28,8 @@ import (
 // segments back that are all idle.
 //
 // The books are an account of their own, "<device> page-locked", as this is the host's memory: it is no
-// part of the limit, and of none of the pool's other figures.
+// part of the limit, and of none of the pool's other figures. What a device keeps for its own copies is the
+// device's: see Stager.
 
 // A Pinned owns page-locked host memory for elements of type T, which copies reach without staging. Like
 // [Buffer] it is a small value; one Free ends all copies, and the zero Pinned is empty. It stays good

@@ -173,11 +173,11 @@ func (c *core) trimPinned(keep int64) int64 {
 	return n
 }
 
-// closePinned gives all page-locked memory back that is not live. The pool is closed and all work on its
-// streams has been waited for.
+// closePinned gives all page-locked memory of a closed pool back that is not live, if the work on its streams
+// can be waited for.
 func (c *core) closePinned() error {
 	hp := c.pinned.Load()
-	if hp == nil {
+	if hp == nil || !c.quiesce() {
 		return nil
 	}
 	hp.settleAll(true)

@@ -152,7 +152,7 @@ func NewPool(dev Device, o Options) (*Pool, error) {
 	if o.Segment == 0 {
 		o.Segment = 32 << 20
 	}
-	o.Segment = roundLarge(o.Segment)
+	o.Segment = roundLarge(min(o.Segment, maxSize))
 	if o.Quarantine == 0 {
 		o.Quarantine = 64 << 20
 	}
@@ -232,13 +232,14 @@ func (p *Pool) NewStream() (*Stream, error) {
 	return p.addStream("new stream", false, func(dev Device) (uintptr, error) { return dev.NewStream() })
 }
 
-// WrapStream lets a stream made by somebody else, with the device's handle h, take part in
-// p. Close the result before the stream is destroyed; Close does not destroy it. If the pool is closed first,
-// with buffers that are live, the stream must outlive them. A stream
-// that p has already, made or wrapped by it and not closed, is an error: two Streams would
-// keep two accounts of one order.
-// A device that cannot do so gives an error for which errors.Is(err,
-// errors.ErrUnsupported) is true.
+// WrapStream lets a stream made by somebody else, with the device's handle h, take part in p. Close the
+// result before the stream is destroyed; Close does not destroy it. If the pool is closed first, with buffers
+// that are live, the stream must outlive them: the last Free waits for its work.
+//
+// A stream that p has already, made or wrapped by it and not closed, is an error: two Streams would keep two
+// accounts of one order. Only the device's default stream, which other libraries name too, may be wrapped
+// beside [Pool.DefaultStream]. Errors: [ErrClosed]; errors.ErrUnsupported of a device that cannot do so; and
+// what the device has against h.
 func (p *Pool) WrapStream(h uintptr) (*Stream, error) {
 	return p.addStream("wrap stream", true, func(dev Device) (uintptr, error) {
 		a, ok := dev.(StreamAdopter)

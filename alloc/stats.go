@@ -57,6 +57,7 @@ type Stats struct {
 	PinnedPending  int64 `name:"/pinned/pending:bytes" kind:"gauge" help:"page-locked memory freed, but work on streams may still use it"`
 	PinnedIdle     int64 `name:"/pinned/idle:bytes" kind:"gauge" help:"page-locked memory not in use"`
 	PinnedReserved int64 `name:"/pinned/reserved:bytes" kind:"gauge" help:"page-locked memory got from the device: the sum of the three"`
+	PinnedStaging  int64 `name:"/pinned/staging:bytes" kind:"gauge" help:"page-locked memory that the device keeps for its own copies, of all its pools; in no other figure"`
 	PinnedBuffers  int64 `name:"/pinned/live:buffers" kind:"gauge" help:"live Pinned values"`
 	PinnedMade     int64 `name:"/pinned/made:buffers" kind:"counter" help:"Pinned values ever made"`
 	PinnedLate     int64 `name:"/pinned/late:buffers" kind:"counter" help:"Pinned values freed because the collector found them dead"`
@@ -160,6 +161,9 @@ func (p *Pool) Stats() Stats {
 		*figure = c.rungs[r].Load()
 	}
 	c.pinnedStats(&s)
+	if d, ok := c.dev.(Stager); ok {
+		s.PinnedStaging = d.Staged()
+	}
 	if s.PeakReserved > 0 {
 		s.Fragmentation = max(0, 1-float64(s.PeakLive)/float64(s.PeakReserved))
 	}

@@ -131,7 +131,11 @@ func TestCapturingUnknown(t *testing.T) {
 				assert.NotPanics(t, func() { b.Ptr(s) })
 				b.Free()
 			}
-			require.NoError(t, p.Close())
+			if err := p.Close(); tt.captured {
+				require.ErrorIs(t, err, alloc.ErrCapturing)
+			} else {
+				require.NoError(t, err)
+			}
 		})
 	}
 }
@@ -180,6 +184,11 @@ func TestWrapStream(t *testing.T) {
 	require.NoError(t, err)
 	_, err = p.WrapStream(own.Handle())
 	require.ErrorContains(t, err, "has a stream with handle", "made by the pool")
+	std, err := p.WrapStream(dev.DefaultStream())
+	require.NoError(t, err, "other libraries name it too")
+	_, err = p.WrapStream(dev.DefaultStream())
+	require.ErrorContains(t, err, "has a stream with handle", "wrapped twice")
+	require.NoError(t, std.Close())
 	b := mustMake[byte](t, s, 10)
 	require.NoError(t, b.Fill(s, 1))
 	b.Free()

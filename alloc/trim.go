@@ -41,7 +41,10 @@ func (c *core) trimSegments(keep, most int64) (freed int64) {
 	c.moving.RLock()
 	defer c.moving.RUnlock()
 	for _, seg := range c.arena.takeSegments(c.idleBytes()-keep, most) {
-		c.quiesce()
+		if !c.quiesce() {
+			c.arena.restore(seg)
+			continue
+		}
 		c.calls.Add(1)
 		// An error is the device's own affair: the books forget the segment either way.
 		take(c.estate, &c.estate.ranges, seg.base)
@@ -75,6 +78,13 @@ func (a *arena) takeSegments(room, most int64) (gone []*segment) {
 	return gone
 }
 
+// restore puts back a segment that takeSegments took.
+func (a *arena) restore(seg *segment) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.put(a.open(seg, stamp{line: &seg.home.line}))
+}
+
 // trimExtents unmaps idle extents until keep bytes are idle.
 func (c *core) trimExtents(keep int64) (freed int64) {
 	c.tidyAll()
@@ -90,9 +100,11 @@ func (c *core) trimExtents(keep int64) (freed int64) {
 		if p == nil {
 			return freed
 		}
-		c.quiesce()
-		c.calls.Add(1)
-		err := c.mapper.Unmap(p.ptr, p.size)
+		err := errNotObservable
+		if c.quiesce() {
+			c.calls.Add(1)
+			err = c.mapper.Unmap(p.ptr, p.size)
+		}
 		a.mu.Lock()
 		if err != nil {
 			a.put(p)

@@ -462,3 +462,11 @@ func (f *Faulty) AdoptStream(s uintptr) error {
 	}
 	return f.adopter.AdoptStream(s)
 }
+
+// Staged is like alloc.Stager.Staged, and 0 if the device behind f stages nothing.
+func (f *Faulty) Staged() int64 {
+	if d, ok := f.Device.(alloc.Stager); ok {
+		return d.Staged()
+	}
+	return 0
+}

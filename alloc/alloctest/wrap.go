@@ -354,3 +354,11 @@ func (o *Order) AdoptStream(s uintptr) error {
 	}
 	return o.adopter.AdoptStream(s)
 }
+
+// Staged is like alloc.Stager.Staged, and 0 if the device behind o stages nothing.
+func (o *Order) Staged() int64 {
+	if d, ok := o.dev.(alloc.Stager); ok {
+		return d.Staged()
+	}
+	return 0
+}

@@ -3,9 +3,11 @@ package cuda
 import (
 	"errors"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/lastuse/lastuse/alloc"
+	"github.com/lastuse/lastuse/internal/books"
 )
 
 // The stage carries copies between Go memory and the device through page-locked chunks, because the driver
@@ -22,7 +24,7 @@ import (
 // under the lock.
 //
 // Chunks come in two sizes, so that many small copies in flight do not each hold a large chunk. copy.go
-// says how a copy uses them.
+// says how a copy uses them. They stand in the books as "<device> staging".
 
 const (
 	smallChunk = 64 << 10 // bytes
@@ -61,6 +63,26 @@ type stage struct {
 
 	jobs    *job // idle ones
 	copiers int  // goroutines that help with copies now
+
+	booked  sync.Once
+	account atomic.Pointer[books.Account] // of all chunks; nil before the first
+}
+
+// count notes that the chunks have got n bytes more. The account has books of its own, as a device outlives
+// its pools and serves several.
+func (g *stage) count(b *base, n int64) {
+	g.booked.Do(func() {
+		g.account.Store(books.New(books.Options{MaxSites: 1}).NewAccount(b.name + " staging"))
+	})
+	g.account.Load().AddReserved(n)
+}
+
+// Staged returns how many bytes of page-locked memory the device has for copies from and to Go memory.
+func (b *base) Staged() int64 {
+	if a := b.stage.account.Load(); a != nil {
+		return a.Stats().Reserved
+	}
+	return 0
 }
 
 type queue struct {
@@ -243,6 +265,7 @@ func newChunk(b *base, kind int) (*chunk, error) {
 		_ = b.ctx.EventDestroy(c.event)
 		return nil, b.work(err)
 	}
+	b.stage.count(b, c.size())
 	return c, nil
 }
 
@@ -314,6 +337,7 @@ func (g *stage) close(b *base) error {
 	var first error
 	drop := func(list *chunk) {
 		for c := list; c != nil; c = c.next {
+			g.count(b, -c.size())
 			for _, err := range []error{
 				b.ctx.EventSynchronize(c.event), b.ctx.EventDestroy(c.event), b.ctx.MemFreeHost(c.p),
 			} {

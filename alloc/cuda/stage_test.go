@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lastuse/lastuse/alloc"
+	"github.com/lastuse/lastuse/alloc/alloctest"
 	"github.com/lastuse/lastuse/internal/cudadrv/drvtest"
 )
 
@@ -38,6 +39,33 @@ func TestStage(t *testing.T) {
 	if e.StandIn != nil {
 		assert.Zero(t, e.StandIn.Books().Pageable, "the driver saw Go memory")
 	}
+}
+
+// What the chunks hold is in the books, and in the figures of every pool on the device, also one that looks
+// through another device, until the device is closed.
+func TestStageBooks(t *testing.T) {
+	e := startStandIn(t, alloc.Options{})
+	other, err := alloc.NewPool(alloctest.NewFaulty(alloctest.Ordered(t, e.dev)), alloc.Options{})
+	require.NoError(t, err)
+	assert.Zero(t, e.pool.Stats().PinnedStaging)
+	b := buffer[byte](t, e.s, 4*largeChunk)
+	for _, n := range []int{1, smallChunk + 1, 4 * largeChunk} {
+		require.NoError(t, b.View(0, n).CopyFrom(e.s, make([]byte, n)))
+		st := e.pool.Stats()
+		require.NotZero(t, st.PinnedStaging)
+		require.Equal(t, e.StandIn.Books().Pinned, st.PinnedStaging, "%d bytes", n)
+		require.Equal(t, st.PinnedStaging, other.Stats().PinnedStaging)
+		require.Zero(t, st.PinnedReserved)
+	}
+	b.Free()
+	shown := e.dev.stage.account.Load().Stats()
+	assert.Equal(t, e.dev.Name()+" staging", shown.Name)
+	assert.Equal(t, e.dev.Staged(), shown.Reserved)
+	require.NoError(t, other.Close())
+	require.NoError(t, e.pool.Close())
+	require.NoError(t, e.dev.Close())
+	assert.Zero(t, e.dev.Staged())
+	assert.Zero(t, e.StandIn.Books().Pinned)
 }
 
 // Many small copies in from many goroutines while the device does nothing wait for chunks, and get them.

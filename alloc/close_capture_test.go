@@ -1,0 +1,98 @@
+package alloc_test
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/alloc"
+	"github.com/lastuse/lastuse/alloc/alloctest"
+	"github.com/lastuse/lastuse/alloc/host"
+)
+
+// captured returns a pool on dev with a stream on which freed memory is still in use, page-locked memory too,
+// and that somebody captures since then. The gate holds the work back.
+func captured(t *testing.T, dev alloc.Device, o alloc.Options) (*alloc.Pool, uintptr, gate) {
+	p, err := alloc.NewPool(dev, o)
+	require.NoError(t, err)
+	s := newStream(t, p)
+	g := block(t, s)
+	b := mustMake[byte](t, s, 300<<10)
+	h, err := alloc.MakePinned[byte](p, 1000)
+	require.NoError(t, err)
+	require.NoError(t, b.Fill(s, 1))
+	use, err := alloc.BeginPinned(s, h)
+	require.NoError(t, err)
+	use.End()
+	b.Free()
+	h.Free()
+	handle := s.Handle()
+	require.NoError(t, hostDevice(p).SetCapturing(handle, true))
+	return p, handle, g
+}
+
+// Nobody can wait for a stream that is being captured, and what it was given before may still be running: its
+// memory stays until a Close that comes after the capture.
+func TestCloseDuringCapture(t *testing.T) {
+	for _, mapping := range []bool{true, false} {
+		for _, check := range []bool{true, false} {
+			for _, live := range []bool{true, false} {
+				t.Run(fmt.Sprintf("mapping=%v,check=%v,live=%v", mapping, check, live), func(t *testing.T) {
+					dev, err := host.Open(host.Options{Granularity: 64 << 10, NoMapping: !mapping})
+					require.NoError(t, err)
+					p, s, g := captured(t, alloctest.Ordered(t, dev), alloc.Options{Check: check})
+					var b alloc.Buffer[byte]
+					if live {
+						b = mustMake[byte](t, p.DefaultStream(), 1000)
+					}
+					used := dev.Used()
+					err = p.Close()
+					require.ErrorIs(t, err, alloc.ErrCapturing)
+					assert.Equal(t, live, errors.Is(err, alloc.ErrLive))
+					b.Free()
+					assert.Equal(t, used, dev.Used(), "work is queued on it")
+					sound(t, p)
+
+					g.open()
+					require.NoError(t, dev.SetCapturing(s, false))
+					require.NoError(t, p.Close())
+					require.Zero(t, dev.Used())
+					require.NoError(t, p.Close())
+				})
+			}
+		}
+	}
+}
+
+// An asked is a device that counts how often it is asked for captures.
+type asked struct {
+	*alloctest.Order
+	times atomic.Int64
+}
+
+func (d *asked) Unwrap() alloc.Device { return d.Order }
+
+func (d *asked) Capturing(s uintptr) (bool, error) {
+	d.times.Add(1)
+	return d.Order.Capturing(s)
+}
+
+// So it is with a pool that is dropped: its memory goes back when the capture is over.
+func TestDropDuringCapture(t *testing.T) {
+	hd, err := host.Open(host.Options{Granularity: 64 << 10})
+	require.NoError(t, err)
+	dev := &asked{Order: alloctest.Ordered(t, hd)}
+	p, s, g := captured(t, dev, alloc.Options{})
+	used, before := hd.Used(), dev.times.Load()
+	runtime.KeepAlive(p)
+	collectUntil(t, func() bool { return dev.times.Load() > before })
+	assert.Equal(t, used, hd.Used(), "work is queued on it")
+	g.open()
+	require.NoError(t, hd.SetCapturing(s, false))
+	collectUntil(t, func() bool { return hd.Used() == 0 })
+}
