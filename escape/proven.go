@@ -235,6 +235,7 @@ func (p *pkg) deny(fns []*fn, v proof.Verdict, at []placed, whole bool) {
 		for _, f := range fns { // they are decided again
 			if d.Pos() <= f.node.Pos() && f.node.End() <= d.End() {
 				delete(p.proving.made, f)
+				f.flow = nil // it has marks of the plans that were made with it
 			}
 		}
 	}

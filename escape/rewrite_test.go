@@ -3,6 +3,7 @@ package escape
 import (
 	"flag"
 	"go/format"
+	"go/types"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,13 +14,32 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-var updateRewrites = flag.Bool("update-rewrites", false, "write what the analyzer does into testdata/rewrite")
+var updateRewrites = flag.Bool("update-rewrites", false, "write what the analyzer does into testdata/rewrite and testdata/proven")
 
 // TestRewrites holds what the oracle's random programs taught, shrunk: each file
 // of testdata/rewrite says in its head what must be, and has functions over the
 // type Buf of bufType, whose frees must not be repeated, before and after.
 func TestRewrites(t *testing.T) {
-	files, err := filepath.Glob("testdata/rewrite/*.txtar")
+	rewrites(t, "testdata/rewrite", func(p *pkg, fns []*fn, res *Result, read func(string) ([]byte, error)) {
+		p.reports(fns, res, read)
+		p.fieldFindings(fns, p.held, res, read)
+	})
+}
+
+// TestProven does the same where the proof has a say.
+func TestProven(t *testing.T) {
+	rewrites(t, "testdata/proven", func(p *pkg, fns []*fn, res *Result, read func(string) ([]byte, error)) {
+		pass := &analysis.Pass{TypesSizes: types.SizesFor("gc", "amd64"), ImportObjectFact: func(types.Object, analysis.Fact) bool { return false }}
+		p.proofs = p.summarizeProofs(pass)
+		p.decideProven(pass, fns, res, read)
+	})
+}
+
+// A deciding decides all functions of a package.
+type deciding func(p *pkg, fns []*fn, res *Result, read func(string) ([]byte, error))
+
+func rewrites(t *testing.T, dir string, decide deciding) {
+	files, err := filepath.Glob(dir + "/*.txtar")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	for _, file := range files {
@@ -30,7 +50,7 @@ func TestRewrites(t *testing.T) {
 			require.NotEmpty(t, a.Files)
 			require.Equal(t, "orig.go", a.Files[0].Name)
 			orig := string(a.Files[0].Data)
-			got := rewritten(t, orig)
+			got := rewritten(t, orig, decide)
 			if *updateRewrites {
 				a.Files = append(a.Files[:1], txtar.File{Name: "fixed.go", Data: []byte(got)})
 				require.NoError(t, os.WriteFile(file, txtar.Format(a), 0o644))
@@ -38,13 +58,13 @@ func TestRewrites(t *testing.T) {
 			}
 			require.Len(t, a.Files, 2)
 			require.Equal(t, string(a.Files[1].Data), got)
-			require.Equal(t, got, rewritten(t, got), "a second run changes it")
+			require.Equal(t, got, rewritten(t, got, decide), "a second run changes it")
 		})
 	}
 }
 
 // rewritten applies the edits to functions over bufType.
-func rewritten(t *testing.T, src string) string {
+func rewritten(t *testing.T, src string, decide deciding) string {
 	head := bufType
 	if strings.HasPrefix(src, "import") {
 		imports, rest, ok := strings.Cut(src, "\n\n")
@@ -55,8 +75,7 @@ func rewritten(t *testing.T, src string) string {
 	p, fns := checked(t, "p.go", text)
 	res := &Result{}
 	read := func(string) ([]byte, error) { return []byte(text), nil }
-	p.reports(fns, res, read)
-	p.fieldFindings(fns, p.held, res, read)
+	decide(p, fns, res, read)
 	require.Empty(t, res.Bugs)
 	for _, s := range res.Skipped {
 		require.NotContains(t, s.Reason, internalError, "%s", s.Name)

@@ -202,12 +202,9 @@ func (f *family) listens(k *call) *call {
 	}
 	for n, a := range k.args {
 		p := f.param(k, n)
-		for id := range f.reach(f.of(a)).all() {
+		for id := range f.handed(f.of(a)).all() {
 			o := f.elems[id].obj
-			if o.kind != litObj || !f.member[o.fn] {
-				continue
-			}
-			if p.Keeps {
+			if o.kind != litObj || !f.member[o.fn] || p.Keeps {
 				continue
 			}
 			if !slices.Contains(k.callbacks, o.fn) {

@@ -9,7 +9,6 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
-	"sort"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -440,31 +439,49 @@ func (g *graph) steps(v ssa.Value, b *ssa.BasicBlock, depth int) string {
 	return ""
 }
 
-// follow walks with each resource that one of the frees may free, and with its zeros.
+// follow walks with each resource that one of the frees may free, and with zeros: those of resources that the same
+// frees may free, together. Whether other frees stand must make no difference to one.
 func (c *checker) follow(g *graph, frees []*free) {
-	if len(frees) == 0 {
-		return
-	}
-	sites := map[*object]bool{}
-	var class set
-	insists := false
+	var done set
 	for _, x := range frees {
-		insists = insists || !x.nilOK
-		for id := range x.pts.all() {
-			if o := g.f.elems[id].obj; o.kind == siteObj {
-				sites[o] = true
-				for _, q := range o.ids {
-					class.add(q)
+		sites := g.sites(x)
+		if sites.meets(done) {
+			continue
+		}
+		for again := true; again; {
+			again = false
+			for _, y := range frees {
+				if s := g.sites(y); s.meets(sites) {
+					again = sites.union(s) || again
 				}
 			}
 		}
+		done.union(sites)
+		c.followSites(g, frees, sites)
 	}
-	var list []*object
-	for o := range sites {
-		list = append(list, o)
+}
+
+// sites returns the numbers of the objects of which x may free the resource.
+func (g *graph) sites(x *free) set {
+	var out set
+	for id := range x.pts.all() {
+		if o := g.f.elems[id].obj; o.kind == siteObj {
+			out.add(o.id)
+		}
 	}
-	sort.Slice(list, func(i, j int) bool { return list[i].id < list[j].id })
-	for _, o := range list {
+	return out
+}
+
+func (c *checker) followSites(g *graph, frees []*free, sites set) {
+	var class set
+	for n := range sites.all() {
+		for _, q := range g.f.objs[n].ids {
+			class.add(q)
+		}
+	}
+	insists := slices.ContainsFunc(frees, func(x *free) bool { return !x.nilOK && g.sites(x).meets(sites) })
+	for n := range sites.all() {
+		o := g.f.objs[n]
 		var own set
 		for _, q := range o.ids {
 			own.add(q)
@@ -490,7 +507,7 @@ func (g *graph) mayFail(o *object) bool {
 func (c *checker) walk(g *graph, frees []*free, site *object, zero bool, class set) {
 	w := c.walker(g, frees, site, zero, class)
 	w.fault = func(i int, rule Rule, words string, at ssa.Instruction) {
-		if !c.off[rule] {
+		if !c.off[rule] && (!zero || frees[i].pts.meets(class)) {
 			frees[i].e.fail(&Reason{Rule: rule, Words: words, At: c.position(posOf(at))})
 		}
 	}

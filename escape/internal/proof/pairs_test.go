@@ -823,6 +823,78 @@ func f() {
 	}
 }
 `, "its name is read"},
+		{"what a lent literal captures", `
+func f(c bool) {
+	b := Make()
+	reads := func() { println(c); b.Use() }
+	reads()
+	b.Free() //F
+	each(func() { _ = reads })
+}
+
+//lastuse:effect args borrowed
+func each(f func())
+`, `
+func f(c bool) {
+	b := Make()
+	reads := func() { println(c); b.Use() }
+	reads()
+	b.Free() //F
+	each(func() { reads() })
+}
+
+//lastuse:effect args borrowed
+func each(f func())
+`, "its name is read"},
+		{"a number that a literal makes of another", `
+func f(s string) {
+	n := makeN()
+	n.Use()
+	func() {
+		x, _ := parse(s)
+		N(x).Use()
+	}()
+	n.Free() //F
+}
+
+type N uint32
+
+//lastuse:effect result 0 owned
+func makeN() N
+
+//lastuse:effect recv freed
+func (n N) Free()
+
+//lastuse:effect recv borrowed
+func (n N) Use()
+
+//lastuse:effect args borrowed
+func parse(s string) (uint32, error)
+`, `
+func f(s string) {
+	n := makeN()
+	n.Use()
+	n.Free() //F
+	func() {
+		x, _ := parse(s)
+		N(x).Use()
+	}()
+}
+
+type N uint32
+
+//lastuse:effect result 0 owned
+func makeN() N
+
+//lastuse:effect recv freed
+func (n N) Free()
+
+//lastuse:effect recv borrowed
+func (n N) Use()
+
+//lastuse:effect args borrowed
+func parse(s string) (uint32, error)
+`, "used by Use"},
 	}
 	l := newLab()
 	for _, tt := range tests {

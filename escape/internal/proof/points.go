@@ -338,14 +338,22 @@ func (f *family) lentParts(s set) set {
 }
 
 // reach returns s and all that can be reached from it.
-func (f *family) reach(s set) set {
+func (f *family) reach(s set) set { return f.closure(s, func(*object) bool { return true }) }
+
+// handed returns s and all that who has it can reach: what a literal captures is for its body alone.
+func (f *family) handed(s set) set {
+	return f.closure(s, func(o *object) bool { return o.kind != litObj || !f.member[o.fn] })
+}
+
+// closure returns s and what can be reached from it through objects that are open.
+func (f *family) closure(s set, open func(*object) bool) set {
 	out := s.clone()
 	seen := map[*object]bool{}
 	for again := true; again; {
 		again = false
 		for id := range out.clone().all() {
 			o := f.elems[id].obj
-			if seen[o] || o.kind != memObj && o.kind != litObj {
+			if seen[o] || o.kind != memObj && o.kind != litObj || !open(o) {
 				continue
 			}
 			seen[o] = true

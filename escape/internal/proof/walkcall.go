@@ -96,7 +96,7 @@ func (w *walker) matters(fn *ssa.Function) bool {
 		return m
 	}
 	w.about[fn] = false // of a cycle, the others say it
-	m := w.contacts(fn)
+	m := w.number() || w.contacts(fn) // a number may be made of others anywhere
 	w.about[fn] = m
 	return m
 }
@@ -107,7 +107,7 @@ func (w *walker) contacts(fn *ssa.Function) bool {
 			if st, ok := i.(*ssa.Store); ok && w.g.flagged(atom{w.g.variable(st.Addr), isFlag}) {
 				return true
 			}
-			if _, ok := i.(*ssa.Defer); ok || w.isFree(i) {
+			if _, ok := i.(*ssa.Defer); ok {
 				return true
 			}
 			var ops [16]*ssa.Value
@@ -128,11 +128,6 @@ func (w *walker) contacts(fn *ssa.Function) bool {
 		}
 	}
 	return slices.ContainsFunc(fn.AnonFuncs, w.matters)
-}
-
-func (w *walker) isFree(i ssa.Instruction) bool {
-	_, ok := w.isF[i.Pos()]
-	return ok
 }
 
 // external lets a callee without a body here do what its summary says. touched says which operands
