@@ -444,14 +444,14 @@ func (g *graph) steps(v ssa.Value, b *ssa.BasicBlock, depth int) string {
 func (c *checker) follow(g *graph, frees []*free) {
 	var done set
 	for _, x := range frees {
-		sites := g.sites(x)
+		sites := g.resources(x)
 		if sites.meets(done) {
 			continue
 		}
 		for again := true; again; {
 			again = false
 			for _, y := range frees {
-				if s := g.sites(y); s.meets(sites) {
+				if s := g.resources(y); s.meets(sites) {
 					again = sites.union(s) || again
 				}
 			}
@@ -461,8 +461,8 @@ func (c *checker) follow(g *graph, frees []*free) {
 	}
 }
 
-// sites returns the numbers of the objects of which x may free the resource.
-func (g *graph) sites(x *free) set {
+// resources returns the numbers of the objects of which x may free the resource.
+func (g *graph) resources(x *free) set {
 	var out set
 	for id := range x.pts.all() {
 		if o := g.f.elems[id].obj; o.kind == siteObj {
@@ -479,7 +479,7 @@ func (c *checker) followSites(g *graph, frees []*free, sites set) {
 			class.add(q)
 		}
 	}
-	insists := slices.ContainsFunc(frees, func(x *free) bool { return !x.nilOK && g.sites(x).meets(sites) })
+	insists := slices.ContainsFunc(frees, func(x *free) bool { return !x.nilOK && g.resources(x).meets(sites) })
 	for n := range sites.all() {
 		o := g.f.objs[n]
 		var own set
