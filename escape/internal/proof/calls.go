@@ -247,8 +247,24 @@ func (f *family) param(k *call, n int) Param {
 	for m, a := range k.args {
 		p.Keeps = p.Keeps || m != n && k.fn != nil && f.c.hands(k.fn, a)
 		if _, fn := a.Type().Underlying().(*types.Signature); fn && m != n && p.Gives && !f.literals(a) {
-			p.Keeps, p.Frees, p.Stores = true, true, true // to a function of which nothing is known
+			q := f.taken(a)
+			p.Keeps, p.Frees, p.Stores = p.Keeps || q.Keeps, p.Frees || q.Frees, p.Stores || q.Stores
 		}
+	}
+	return p
+}
+
+// taken is what a function that is not a literal of the family does to what it is called with.
+func (f *family) taken(v ssa.Value) (p Param) {
+	var s *Summary
+	if fn, ok := v.(*ssa.Function); ok {
+		s = f.c.effect(origin(fn))
+	}
+	if s == nil {
+		s = worst(1, 0)
+	}
+	for _, q := range s.Params {
+		p.Keeps, p.Frees, p.Stores = p.Keeps || q.Keeps, p.Frees || q.Frees, p.Stores || q.Stores
 	}
 	return p
 }
@@ -380,6 +396,7 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 			_, pointer := c.Operand.Type(sig).Underlying().(*types.Pointer)
 			p.NilOK = body != nil && body.param(n).NilOK || c.Repeatable && !pointer
 		case spec.Borrowed:
+			p.Gives = line.Level == spec.Embedded // lines of libraries say nothing of what functions do that they call
 		default:
 			p.Keeps = true
 		}

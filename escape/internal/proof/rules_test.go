@@ -627,6 +627,19 @@ func f(err error) bool {
 	return is
 }
 `},
+		{proof.Confined, "handed to somebody", `
+func bySize(x, y *B) int {
+	global = y
+	return x.Sum() - y.Sum()
+}
+
+func f(c *B) bool {
+	b := Make()
+	sorted := slices.IsSortedFunc([]*B{b, c}, bySize)
+	b.Free() //F
+	return sorted
+}
+`},
 		{proof.Callbacks, "handed to somebody", `
 type field struct{ b *B }
 
