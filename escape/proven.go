@@ -30,8 +30,7 @@ type proving struct {
 	made     map[*fn]*Func         // what was decided, as long as it stands
 	bugs     map[*fn][]Bug
 
-	accepted map[[2]string]bool // declarations, by old and new text
-	sums     map[string]*proof.Summary
+	memory proof.Memory
 }
 
 // A traced text says that a decision has a part in the text of an edit.
@@ -47,10 +46,7 @@ const maxProofs = 7
 // decideProven decides all functions until the proof accepts what is left.
 func (p *pkg) decideProven(pass *analysis.Pass, fns []*fn, res *Result, read func(string) ([]byte, error)) {
 	p.proving = &proving{denied: map[token.Pos]string{}, cautious: map[token.Pos]caution{}, whole: map[ast.Decl]string{}, texts: map[*fn][]traced{},
-		made: map[*fn]*Func{}, bugs: map[*fn][]Bug{}, accepted: map[[2]string]bool{}, sums: map[string]*proof.Summary{}}
-	for o, s := range p.proofs {
-		p.proving.sums[o.FullName()] = s
-	}
+		made: map[*fn]*Func{}, bugs: map[*fn][]Bug{}}
 	for round := 0; ; round++ {
 		*res = Result{Pkg: res.Pkg}
 		p.reports(fns, res, read)
@@ -85,7 +81,7 @@ func (f *Func) strip(why string) {
 // unproven proves the edits and withdraws what is not accepted. It returns what it withdrew.
 func (p *pkg) unproven(pass *analysis.Pass, fns []*fn, res *Result, edits map[string][]analysis.TextEdit, read func(string) ([]byte, error), whole bool) []proof.Verdict {
 	in := p.proofInput(pass)
-	in.Accepted, in.Sums = p.proving.accepted, p.proving.sums
+	in.Memory, in.Sums = &p.proving.memory, p.proofs
 	places := map[string][]placed{}
 	some := false
 	for _, f := range p.files {

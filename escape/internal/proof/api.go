@@ -52,13 +52,12 @@ type Input struct {
 	// if that is nothing.
 	Facts func(*types.Func) *Summary
 
-	// Sums are what SummarizeSource said of the functions of the original, by full name. With them only
+	// Sums are what SummarizeSource said of the functions of the original. With them only
 	// declarations that are edited are looked into; where there are none, also functions that these name.
-	Sums map[string]*Summary
+	Sums map[*types.Func]*Summary
 
-	// Accepted, if it is not nil, remembers declarations whose edits were accepted, by old and
-	// new text, for callers that ask again with fewer edits elsewhere in the package.
-	Accepted map[[2]string]bool
+	// Memory, if it is not nil, is for callers that ask again with fewer edits in the package.
+	Memory *Memory
 
 	// Without names rules that are not applied. It is there for tests, which show with it
 	// that each rule matters. Nothing that ships sets it.
@@ -137,16 +136,29 @@ func Check(in *Input) (r *Report) {
 			r = whole(&Reason{Rule: Limits, Words: fmt.Sprintf("the proof of package %s failed: %v", in.Path, x)})
 		}
 	}()
-	c, why := load(in)
+	known := map[string]*Summary{}
+	if in.Memory != nil && len(in.Memory.sums) > 0 {
+		known = in.Memory.sums
+	} else {
+		for f, s := range in.Sums {
+			known[localName(f)] = s
+		}
+	}
+	c, why := load(in, known)
 	if why != nil {
 		return whole(why)
 	}
 	if c.summarize(); !c.asBefore() {
-		all := *in
-		all.Sums = nil
-		return Check(&all)
+		if in.Memory != nil {
+			*in.Memory = Memory{}
+		}
+		if c, why = load(in, nil); why != nil {
+			return whole(why)
+		}
+		c.summarize()
 	}
 	r = c.check()
+	in.Memory.keep(c)
 	r.sort()
 	return r
 }

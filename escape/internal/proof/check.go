@@ -30,12 +30,8 @@ type free struct {
 // check judges all edits.
 func (c *checker) check() *Report {
 	for _, d := range c.diffs {
-		if c.in.Accepted[d.texts] {
-			continue
-		}
-		c.declaration(d)
-		if c.in.Accepted != nil && !slices.ContainsFunc(d.edits, func(e *edit) bool { return e.why != nil }) {
-			c.in.Accepted[d.texts] = true
+		if !d.proven {
+			c.declaration(d)
 		}
 	}
 	for _, d := range c.diffs {

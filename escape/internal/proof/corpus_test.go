@@ -61,11 +61,11 @@ func loadModule(t testing.TB, dir string, specs []string, patterns ...string) *m
 func (m *module) fact(f *types.Func) *proof.Summary { return m.facts[f] }
 
 // sums returns what is known of the functions of a package.
-func (m *module) sums(path string) map[string]*proof.Summary {
-	sums := map[string]*proof.Summary{}
+func (m *module) sums(path string) map[*types.Func]*proof.Summary {
+	sums := map[*types.Func]*proof.Summary{}
 	for f, s := range m.facts {
 		if f.Pkg() == m.pkgs[path].Types {
-			sums[f.FullName()] = s
+			sums[f] = s
 		}
 	}
 	return sums
@@ -95,7 +95,7 @@ func (m *module) Import(path string) (*types.Package, error) {
 }
 
 // check proves the edits that make new of the files of a package; new is by base name.
-func (m *module) check(t testing.TB, path string, new map[string]string, sums map[string]*proof.Summary) *proof.Report {
+func (m *module) check(t testing.TB, path string, new map[string]string, sums map[*types.Func]*proof.Summary) *proof.Report {
 	t.Helper()
 	p := m.pkgs[path]
 	require.NotNil(t, p, path)

@@ -8,7 +8,6 @@ import (
 	"go/types"
 	"maps"
 	"path"
-	"reflect"
 	"regexp"
 	"slices"
 	"sort"
@@ -34,7 +33,9 @@ type checker struct {
 	telling typeutil.Map
 	handing typeutil.Map
 	diffs   []*differ
-	trimmed map[*ast.Ident]bool // names of functions whose bodies were taken out
+	known   map[string]*Summary   // what is known of functions before these are looked at
+	need    map[ast.Decl]bool     // declarations that are looked into
+	trimmed map[*ast.Ident]string // functions whose bodies were taken out
 
 	fams   map[*ssa.Function]*family
 	report *Report
@@ -95,8 +96,9 @@ func (c *checker) decls() []*types.Func {
 }
 
 // load reads and compares the texts, checks the types of the new ones and builds SSA.
-func load(in *Input) (*checker, *Reason) {
+func load(in *Input, known map[string]*Summary) (*checker, *Reason) {
 	c := newChecker(in)
+	c.known = known
 	for _, f := range in.Files {
 		why := c.read(f)
 		if why != nil {
@@ -110,86 +112,13 @@ func load(in *Input) (*checker, *Reason) {
 	if why := c.types(); why != nil {
 		return nil, why
 	}
-	for name := range c.trimmed {
-		o := c.info.Defs[name].(*types.Func)
-		if s := in.Sums[o.FullName()]; s != nil {
-			c.sums[o] = s
+	for id, name := range c.trimmed {
+		if s := c.known[name]; s != nil {
+			c.sums[c.info.Defs[id].(*types.Func)] = s
 		}
 	}
 	c.build()
 	return c, nil
-}
-
-// trim takes the bodies out of functions that are not needed: all that are not edited, if it is known
-// what they do, else those that nobody names who is needed.
-func (c *checker) trim() {
-	need := map[ast.Decl]bool{}
-	for _, d := range c.diffs {
-		need[d.decl] = true
-	}
-	if len(c.in.Sums) == 0 {
-		c.addNamed(need)
-	}
-	c.trimmed = map[*ast.Ident]bool{}
-	for _, f := range c.files {
-		for i, d := range f.tree.Decls {
-			fn, ok := d.(*ast.FuncDecl)
-			if !ok || fn.Body == nil || need[d] {
-				continue
-			}
-			head := *fn
-			head.Body = nil
-			f.tree.Decls[i] = &head
-			c.trimmed[fn.Name] = true
-		}
-	}
-}
-
-// addNamed adds to declarations the functions that these name, and so on, and what a value may be asked for.
-func (c *checker) addNamed(need map[ast.Decl]bool) {
-	byName := map[string][]ast.Decl{}
-	for _, f := range c.files {
-		for _, d := range f.tree.Decls {
-			if fn, ok := d.(*ast.FuncDecl); ok {
-				byName[fn.Name.Name] = append(byName[fn.Name.Name], d)
-			}
-		}
-	}
-	list := slices.Collect(maps.Keys(need))
-	add := func(name string) {
-		for _, d := range byName[name] {
-			if !need[d] {
-				need[d] = true
-				list = append(list, d)
-			}
-		}
-	}
-	for _, name := range asked {
-		add(name)
-	}
-	for len(list) > 0 {
-		d := list[len(list)-1]
-		list = list[:len(list)-1]
-		ast.Inspect(d, func(n ast.Node) bool {
-			if id, ok := n.(*ast.Ident); ok {
-				add(id.Name)
-			}
-			return true
-		})
-	}
-}
-
-// asBefore reports whether the edited functions do to operands and results what they did in the
-// original: what is known of the others rests on that.
-func (c *checker) asBefore() bool {
-	return len(c.in.Sums) == 0 || !slices.ContainsFunc(c.diffs, func(d *differ) bool {
-		fn, ok := d.decl.(*ast.FuncDecl)
-		if !ok {
-			return false
-		}
-		o, ok := c.info.Defs[fn.Name].(*types.Func)
-		return !ok || !reflect.DeepEqual(c.effect(o), c.in.Sums[o.FullName()])
-	})
 }
 
 func (c *checker) trees() (out []*ast.File) {
@@ -396,7 +325,7 @@ func (c *checker) types() *Reason {
 	}
 	cfg.Error = func(err error) {
 		// Without their bodies functions use no imports.
-		if e, ok := err.(types.Error); first == nil && !(ok && e.Soft && !c.edited(e.Pos)) {
+		if e, ok := err.(types.Error); first == nil && !(ok && e.Soft && !c.needed(e.Pos)) {
 			first = err
 		}
 	}
@@ -412,9 +341,14 @@ func (c *checker) types() *Reason {
 	return nil
 }
 
-// edited reports whether pos is in a declaration that is edited.
-func (c *checker) edited(pos token.Pos) bool {
-	return slices.ContainsFunc(c.diffs, func(d *differ) bool { return d.decl.Pos() <= pos && pos < d.decl.End() })
+// needed reports whether pos is in a declaration that is looked into.
+func (c *checker) needed(pos token.Pos) bool {
+	for d := range c.need {
+		if d.Pos() <= pos && pos < d.End() {
+			return true
+		}
+	}
+	return false
 }
 
 // withRuntime imports package runtime where the original did not: an edit may add its import.

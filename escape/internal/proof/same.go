@@ -60,6 +60,8 @@ type differ struct {
 	defs   []*ast.Ident
 	budget int
 	lax    bool // the rule is off: other statements may differ
+
+	proven bool // its edits were accepted before
 }
 
 const maxDiff = 200000 // nodes that one declaration may compare
