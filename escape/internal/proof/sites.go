@@ -24,9 +24,6 @@ func (g *graph) beforeSites() *sites {
 	for _, o := range g.f.objs {
 		if o.kind == siteObj {
 			g.sites.makes[o.at] = true
-			for _, q := range o.ids {
-				w.class.add(q)
-			}
 		}
 	}
 	w.run()

@@ -95,8 +95,8 @@ func (w *walker) matters(fn *ssa.Function) bool {
 	if m, ok := w.about[fn]; ok {
 		return m
 	}
-	w.about[fn] = false // of a cycle, the others say it
-	m := w.number() || w.contacts(fn) // a number may be made of others anywhere
+	w.about[fn] = false                                 // of a cycle, the others say it
+	m := w.sites != nil || w.number() || w.contacts(fn) // a number may be made of others anywhere
 	w.about[fn] = m
 	return m
 }
@@ -116,7 +116,7 @@ func (w *walker) contacts(fn *ssa.Function) bool {
 					return true
 				}
 			}
-			if v, ok := i.(ssa.Value); ok && (w.f.reach(w.f.of(v)).meets(w.class) || w.site != nil && w.site.at == v || w.sites != nil && w.sites.makes[v]) {
+			if v, ok := i.(ssa.Value); ok && (w.f.reach(w.f.of(v)).meets(w.class) || w.site != nil && w.site.at == v) {
 				return true
 			}
 			if c, ok := i.(ssa.CallInstruction); ok {
