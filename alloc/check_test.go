@@ -106,6 +106,23 @@ func TestCheckQuarantine(t *testing.T) {
 	require.NoError(t, p.Close())
 }
 
+// The quarantine is the whole pool's, however many streams there are.
+func TestQuarantineOfManyStreams(t *testing.T) {
+	const quarantine, size, streams = 1 << 20, 100_000, 8
+	p := newPool(t, host.Options{}, alloc.Options{Check: true, Quarantine: quarantine})
+	for range streams {
+		s := newStream(t, p)
+		for range 2 * quarantine / size {
+			mustMake[byte](t, s, size).Free()
+			require.NoError(t, s.Sync())
+			assert.LessOrEqual(t, p.Stats().Pending, int64(quarantine+2*size))
+		}
+	}
+	st := sound(t, p)
+	assert.Greater(t, st.Pending, int64(quarantine/2), "it is used")
+	require.NoError(t, p.Close())
+}
+
 func TestCheckUseAfterFree(t *testing.T) {
 	p := newPool(t, host.Options{}, alloc.Options{Check: true})
 	s := newStream(t, p)

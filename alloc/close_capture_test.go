@@ -3,7 +3,6 @@ package alloc_test
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"sync/atomic"
 	"testing"
 
@@ -69,28 +68,15 @@ func TestCloseDuringCapture(t *testing.T) {
 	}
 }
 
-// An asked is a device that counts how often it is asked for captures.
-type asked struct {
-	*alloctest.Order
-	times atomic.Int64
-}
-
-func (d *asked) Unwrap() alloc.Device { return d.Order }
-
-func (d *asked) Capturing(s uintptr) (bool, error) {
-	d.times.Add(1)
-	return d.Order.Capturing(s)
-}
-
 // So it is with a pool that is dropped: its memory goes back when the capture is over.
 func TestDropDuringCapture(t *testing.T) {
 	hd, err := host.Open(host.Options{Granularity: 64 << 10})
 	require.NoError(t, err)
-	dev := &asked{Order: alloctest.Ordered(t, hd)}
-	p, s, g := captured(t, dev, alloc.Options{})
-	used, before := hd.Used(), dev.times.Load()
-	runtime.KeepAlive(p)
-	collectUntil(t, func() bool { return dev.times.Load() > before })
+	var syncs atomic.Int64
+	dev := &meeting{Order: alloctest.Ordered(t, hd), synced: func(uintptr) { syncs.Add(1) }}
+	_, s, g := captured(t, dev, alloc.Options{})
+	used := hd.Used()
+	collectUntil(t, func() bool { return syncs.Load() > 6 }) // of all streams, more than once
 	assert.Equal(t, used, hd.Used(), "work is queued on it")
 	g.open()
 	require.NoError(t, hd.SetCapturing(s, false))

@@ -20,14 +20,13 @@ import (
 // neither to the pool nor to anything that leads there, so that it can be the
 // argument of the pool's own cleanup; the late queue is here for the same reason.
 type estate struct {
-	dev      Device
-	mapper   Mapper           // nil if the device does not map
-	pinner   Pinner           // nil if the device does not pin
-	capturer Capturer         // nil if the device does not capture
-	custody  custody.Observer // as the core's
-	account  *books.Account
-	late     finalize.Queue[uint32] // headers that died
-	unpin    finalize.Queue[uint32] // those of page-locked memory
+	dev     Device
+	mapper  Mapper           // nil if the device does not map
+	pinner  Pinner           // nil if the device does not pin
+	custody custody.Observer // as the core's
+	account *books.Account
+	late    finalize.Queue[uint32] // headers that died
+	unpin   finalize.Queue[uint32] // those of page-locked memory
 
 	door    atomic.Uint64 // how many are inside, and the bits below: see enter
 	settled chan struct{} // closed when settle is through
@@ -55,7 +54,6 @@ func newEstate(dev Device, account *books.Account) *estate {
 		adopted: make(map[*adopted]struct{}),
 	}
 	e.pinner, _ = dev.(Pinner)
-	e.capturer, _ = dev.(Capturer)
 	return e
 }
 
@@ -208,12 +206,6 @@ func (e *estate) sync() bool {
 	e.mu.Unlock()
 	over := true
 	for _, h := range all {
-		if e.capturer != nil {
-			if on, err := e.capturer.Capturing(h); on || errors.Is(err, ErrCapturing) {
-				over = false // to wait for it would spoil the capture
-				continue
-			}
-		}
 		err := e.dev.Sync(h)
 		if err != nil {
 			// Only whether the work is over matters here, so a device that may have meant something

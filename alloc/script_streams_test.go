@@ -69,14 +69,19 @@ func (m *script) capture() {
 	if m.uncapture(); b != nil {
 		m.toWrite(s, b, m.next())
 	}
-	m.captured = s.Handle()
-	m.fail(m.late.SetCapturing(m.captured, true))
+	m.seize(s)
 	_, err := alloc.Make[byte](s, m.size())
 	m.refused("Make", err)
 	m.refused("Record", s.Record().Sync())
 	if b != nil {
 		m.refused("Fill", b.Fill(s, 1))
 	}
+}
+
+// seize lets somebody else capture s.
+func (m *script) seize(s *alloc.Stream) {
+	m.captured = s.Handle()
+	m.fail(m.late.SetCapturing(m.captured, true))
 }
 
 // refused notes if a call on a stream that is being captured was not.

@@ -358,16 +358,24 @@ func (m *script) end() {
 	for _, h := range m.pinned {
 		h.Free()
 	}
-	for _, s := range m.streams {
-		m.fail(s.Sync())
+	for i, s := range m.streams {
+		if i == 1 && !m.older && m.taken%2 == 0 {
+			m.seize(s) // with what it has been given
+		} else {
+			m.fail(s.Sync())
+		}
 	}
 	m.close()
 }
 
-// close closes the pool, which may say that buffers are live.
+// close closes the pool, which may say that buffers are live, or that a stream is being captured.
 func (m *script) close() {
-	m.uncapture()
-	if err := m.pool.Close(); err != nil && !errors.Is(err, alloc.ErrLive) {
+	err := m.pool.Close()
+	if m.captured != 0 && errors.Is(err, alloc.ErrCapturing) {
+		m.uncapture()
+		err = m.pool.Close()
+	}
+	if err != nil && !errors.Is(err, alloc.ErrLive) {
 		m.fail(err)
 	}
 }
