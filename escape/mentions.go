@@ -142,6 +142,26 @@ func (p *pkg) assignsField(f *types.Func, field *types.Var) bool {
 	return m.within[field]
 }
 
+// naming returns the declarations in which an identifier stands.
+func (p *pkg) naming(name string) []ast.Decl {
+	if p.named == nil {
+		p.named = map[string][]ast.Decl{}
+		for _, f := range p.files {
+			for _, d := range f.Decls {
+				seen := map[string]bool{}
+				ast.Inspect(d, func(n ast.Node) bool {
+					if id, ok := n.(*ast.Ident); ok && !seen[id.Name] {
+						seen[id.Name] = true
+						p.named[id.Name] = append(p.named[id.Name], d)
+					}
+					return true
+				})
+			}
+		}
+	}
+	return p.named[name]
+}
+
 // inspectPath calls do for each node below n, with the path that leads to it.
 func inspectPath(n ast.Node, do func(path []ast.Node)) {
 	var path []ast.Node

@@ -17,9 +17,18 @@ func (p *pkg) outlasts(h *holding, field *types.Var) string {
 		return "field " + field.Name() + " is exported: others may free it"
 	}
 	ends := p.enders(h)
+	about := map[ast.Decl]bool{} // all others say nothing of it
+	for e := range ends {
+		for _, d := range p.naming(e.fn.Name()) {
+			about[d] = true
+		}
+	}
+	for _, d := range p.naming(field.Name()) {
+		about[d] = true
+	}
 	for _, f := range p.files {
 		for _, d := range f.Decls {
-			if fd, ok := d.(*ast.FuncDecl); ok && (fd.Body == nil || p.info.Defs[fd.Name] == types.Object(h.free)) {
+			if fd, ok := d.(*ast.FuncDecl); !about[d] || ok && (fd.Body == nil || p.info.Defs[fd.Name] == types.Object(h.free)) {
 				continue
 			}
 			if why := p.outlastsIn(d, ends, field); why != "" {
@@ -40,17 +49,21 @@ type ender struct {
 // enders returns h's destructor and what calls it on an operand, or calls what does.
 func (p *pkg) enders(h *holding) map[ender]bool {
 	ends := map[ender]bool{{h.free, -1}: true}
-	for again := true; again; {
-		again = false
-		for f, d := range p.decls {
-			if d.Body == nil || f == h.free {
+	for list := []*types.Func{h.free}; len(list) > 0; list = list[1:] {
+		for _, d := range p.naming(list[0].Name()) {
+			fd, ok := d.(*ast.FuncDecl)
+			if !ok || fd.Body == nil {
+				continue
+			}
+			f, ok := p.info.Defs[fd.Name].(*types.Func)
+			if !ok || f == h.free {
 				continue
 			}
 			operands := map[*types.Var]int{f.Signature().Recv(): -1}
 			for i := range f.Signature().Params().Len() {
 				operands[f.Signature().Params().At(i)] = i
 			}
-			inspectPath(d.Body, func(path []ast.Node) {
+			inspectPath(fd.Body, func(path []ast.Node) {
 				call, ok := path[len(path)-1].(*ast.CallExpr)
 				if !ok {
 					return
@@ -58,7 +71,8 @@ func (p *pkg) enders(h *holding) map[ender]bool {
 				for _, x := range p.ended(call, ends) {
 					v, _ := p.rootOf(x)
 					if i, ok := operands[v]; ok && v != nil && !ends[ender{f, i}] {
-						ends[ender{f, i}], again = true, true
+						ends[ender{f, i}] = true
+						list = append(list, f)
 					}
 				}
 			})

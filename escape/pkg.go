@@ -68,6 +68,7 @@ type pkg struct {
 	freeing map[*types.Func]ArgEffect      // methods that free all that their receiver owns
 	held    map[*types.Named]*holding      // what structs of this package own
 	index   *bodyIndex                     // what bodies mention; nil until asked for
+	named   map[string][]ast.Decl          // in which declarations an identifier stands; nil until asked for
 	changes map[*types.Var]bool            // variables that literals or pointers may assign; nil until asked for
 	settles map[*types.Var]int             // how often a variable gets a value, or may
 	funcs   *funcValues                    // what is stored where function values are read; nil until asked for

@@ -68,7 +68,9 @@ type graph struct {
 	spawned map[*ssa.Function]bool         // what goroutines started here run
 	defers  map[*ssa.Function][]*ssa.Defer // by the function at whose end they run
 	loops   map[*ssa.BasicBlock]bool
-	lives   map[*ssa.BasicBlock]map[ssa.Value]bool
+	regs    map[ssa.Value]int // numbers of registers, for sets of them
+	regList []ssa.Value
+	lives   map[*ssa.BasicBlock]set
 	elems   map[*ssa.BasicBlock]set
 	onlies  map[*object]bool
 	knows   *knowledge
@@ -84,7 +86,7 @@ func newGraph(f *family, puts [][2]token.Pos, putBack map[token.Pos]bool) *graph
 	g := &graph{f: f, putBack: putBack, firsts: map[*ssa.BasicBlock]int{}, enter: map[*ssa.Function]int{}, leave: map[*ssa.Function]int{},
 		panic: map[*ssa.Function]int{}, chains: map[ssa.Instruction][]int{}, unwind: map[*ssa.Function][]int{}, back: map[*ssa.Function][]back{},
 		marks: newMarks(), calls: map[ssa.CallInstruction]*call{}, defers: map[*ssa.Function][]*ssa.Defer{}, loops: map[*ssa.BasicBlock]bool{},
-		elems: map[*ssa.BasicBlock]set{}, lives: map[*ssa.BasicBlock]map[ssa.Value]bool{}, onlies: map[*object]bool{}, varied: map[*ssa.Alloc]bool{}, puts: puts}
+		elems: map[*ssa.BasicBlock]set{}, regs: map[ssa.Value]int{}, lives: map[*ssa.BasicBlock]set{}, onlies: map[*object]bool{}, varied: map[*ssa.Alloc]bool{}, puts: puts}
 	for _, fn := range f.fns {
 		g.add(fn)
 	}
@@ -376,99 +378,4 @@ func (g *graph) unique(f *family, o *object) bool {
 	u = u && !o.escaped
 	g.onlies[o] = u
 	return u
-}
-
-// live returns the registers of its function that are read behind the start of a block.
-func (g *graph) live(b *ssa.BasicBlock) map[ssa.Value]bool {
-	if g.lives[b] == nil {
-		g.solveLive(b.Parent())
-	}
-	return g.lives[b]
-}
-
-// solveLive computes liveness. A recover block may follow any point.
-func (g *graph) solveLive(fn *ssa.Function) {
-	for _, b := range fn.Blocks {
-		g.lives[b] = map[ssa.Value]bool{}
-	}
-	for changed := true; changed; {
-		changed = false
-		for n := len(fn.Blocks) - 1; n >= 0; n-- {
-			b := fn.Blocks[n]
-			now := map[ssa.Value]bool{}
-			for k, s := range b.Succs {
-				e := g.edge(b, k)
-				for v := range g.lives[s] {
-					if p, ok := v.(*ssa.Phi); !ok || p.Block() != s {
-						now[v] = true
-					}
-				}
-				for _, i := range s.Instrs {
-					if p, ok := i.(*ssa.Phi); ok {
-						now[p.Edges[e]] = true
-					}
-				}
-			}
-			if fn.Recover != nil {
-				for v := range g.lives[fn.Recover] {
-					now[v] = true
-				}
-			}
-			var ops [16]*ssa.Value
-			for n := len(b.Instrs) - 1; n >= 0; n-- {
-				i := b.Instrs[n]
-				if p, ok := i.(*ssa.Phi); ok {
-					now[p] = true // it is set where the block begins
-					continue
-				}
-				if v, ok := i.(ssa.Value); ok {
-					delete(now, v)
-				}
-				for _, o := range i.Operands(ops[:0]) {
-					if *o != nil {
-						now[*o] = true
-					}
-				}
-			}
-			if len(now) > len(g.lives[b]) {
-				g.lives[b], changed = now, true
-			}
-		}
-	}
-}
-
-// liveElems returns the elements that live registers, deferred calls, goroutines and, in a literal, the
-// registers of other functions reach.
-func (g *graph) liveElems(f *family, b *ssa.BasicBlock) set {
-	if s, ok := g.elems[b]; ok {
-		return s
-	}
-	var s set
-	for v := range g.live(b) {
-		s.union(f.of(v))
-	}
-	if b.Parent() != f.root {
-		for k, v := range f.vals {
-			if i, ok := k.v.(ssa.Instruction); !ok || i.Parent() != b.Parent() {
-				s.union(*v)
-			}
-		}
-		for _, p := range f.root.Params {
-			s.union(f.of(p))
-		}
-	}
-	for i := range g.calls {
-		if _, call := i.(*ssa.Call); call && !g.calls[i].spawns {
-			continue
-		}
-		var ops [16]*ssa.Value
-		for _, o := range i.Operands(ops[:0]) {
-			if *o != nil {
-				s.union(f.of(*o))
-			}
-		}
-	}
-	s = f.reach(s)
-	g.elems[b] = s
-	return s
 }

@@ -572,7 +572,7 @@ func (w *walker) prune(b *ssa.BasicBlock, s *set) {
 	for id := range s.clone().all() {
 		switch m := w.mark(id); m.kind {
 		case inReg:
-			if in, ok := m.k.v.(ssa.Instruction); ok && in.Parent() == b.Parent() && !live[m.k.v] {
+			if in, ok := m.k.v.(ssa.Instruction); ok && in.Parent() == b.Parent() && !w.g.reads(live, m.k.v) {
 				s.remove(id)
 			}
 		case inElem:
