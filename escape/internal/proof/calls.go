@@ -649,7 +649,7 @@ var asked = []string{"String", "Error", "Format", "GoString", "Is", "As", "Unwra
 	"IsZero", "MarshalJSONTo", "UnmarshalJSONFrom", "UnreadByte", "UnreadRune", "Stat", "ReadDir", "ReadFile", "Info"}
 
 // handed are those of them that get another operand of the call, or a part of it, which no contract forbids to keep.
-var handed = []string{"Is", "As", "Format", "Scan", "WriteTo", "ReadFrom", "WriteString"}
+var handed = []string{"Is", "As", "Unwrap", "Format", "Scan", "WriteTo", "ReadFrom", "WriteString"}
 
 // hands reports whether v is an interface of a value of which fn may ask to keep another operand.
 func (c *checker) hands(fn *types.Func, v ssa.Value) bool {
@@ -674,6 +674,7 @@ func (c *checker) hands(fn *types.Func, v ssa.Value) bool {
 	keeps := false
 	for m := range askedOf(i.X.Type(), handed) {
 		s := c.effect(m)
+		keeps = keeps || m.Name() == "Unwrap" // to anybody's
 		for n := range m.Signature().Params().Len() {
 			keeps = keeps || s.param(n+1).Keeps
 		}

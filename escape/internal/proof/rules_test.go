@@ -641,6 +641,23 @@ func f(c *B) bool {
 }
 `},
 		{proof.Callbacks, "handed to somebody", `
+type held struct{ b *B }
+
+func (held) Error() string { return "" }
+
+type wrapped struct{ err error }
+
+func (w wrapped) Error() string { return "" }
+func (w wrapped) Unwrap() error { return w.err }
+
+func f(err error) bool {
+	b := Make()
+	is := errors.Is(wrapped{err}, held{b})
+	b.Free() //F
+	return is
+}
+`},
+		{proof.Callbacks, "handed to somebody", `
 type field struct{ b *B }
 
 func (f field) IsZero() bool {
