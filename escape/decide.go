@@ -30,14 +30,15 @@ type planned struct {
 
 // decision is what is decided about one group.
 type decision struct {
-	g      *group
-	pl     *planner
-	why    string // not "": no plan
-	frees  []planned
-	sites  []*object
-	bufs   map[*object]*Buffer
-	noEdit string
-	hoists []*hoist
+	g       *group
+	pl      *planner
+	why     string  // not "": no plan
+	refused refusal // by the proof
+	frees   []planned
+	sites   []*object
+	bufs    map[*object]*Buffer
+	noEdit  string
+	hoists  []*hoist
 
 	imports bool              // the plan needs the import of runtime
 	names   map[gapKey]string // variables that the plan makes for buffers

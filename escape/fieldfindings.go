@@ -62,7 +62,7 @@ func (p *pkg) fieldFindings(fns []*fn, hs map[*types.Named]*holding, res *Result
 			outs[out.Pos] = out
 			res.Funcs = append(res.Funcs, out)
 		}
-		if why := p.deniedAt(f.node); why != "" {
+		if why := p.deniedAt(f.node).why; why != "" {
 			for _, fd := range found {
 				if len(fd.Edits) > 0 {
 					fd.Edits, fd.Fix = nil, ""

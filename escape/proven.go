@@ -22,15 +22,27 @@ import (
 
 // A proving is what was learned from the proof so far.
 type proving struct {
-	denied   map[token.Pos]string  // by decision: why it is withdrawn
+	denied   map[token.Pos]refusal // by decision: why it is withdrawn
 	cautious map[token.Pos]caution // by decision: what it is planned without
 	again    map[token.Pos]bool    // decisions that are planned anew in the next round
-	whole    map[ast.Decl]string   // declarations that are left alone
+	whole    map[ast.Decl]refusal  // declarations that are left alone
 	texts    map[*fn][]traced      // where the text of each edit comes from
 	made     map[*fn]*Func         // what was decided, as long as it stands
 	bugs     map[*fn][]Bug
 
 	memory proof.Memory
+}
+
+// A refusal says why a plan is withheld, and which step of the proof it failed.
+type refusal struct {
+	why  string // "": there is none
+	rule proof.Rule
+	at   token.Pos // the line that stands in the way; NoPos if there is none
+}
+
+// step is the refusal for -explain.
+func (r refusal) step() Step {
+	return Step{r.at, "the proof stops at " + string(r.rule) + ": that " + r.rule.Shows()}
 }
 
 // A traced text says that a decision has a part in the text of an edit.
@@ -45,7 +57,7 @@ const maxProofs = 7
 
 // decideProven decides all functions until the proof accepts what is left.
 func (p *pkg) decideProven(pass *analysis.Pass, fns []*fn, res *Result, read func(string) ([]byte, error)) {
-	p.proving = &proving{denied: map[token.Pos]string{}, cautious: map[token.Pos]caution{}, whole: map[ast.Decl]string{}, texts: map[*fn][]traced{},
+	p.proving = &proving{denied: map[token.Pos]refusal{}, cautious: map[token.Pos]caution{}, whole: map[ast.Decl]refusal{}, texts: map[*fn][]traced{},
 		made: map[*fn]*Func{}, bugs: map[*fn][]Bug{}}
 	for round := 0; ; round++ {
 		*res = Result{Pkg: res.Pkg}
@@ -195,9 +207,11 @@ func applied(tf *token.File, text []byte, edits []analysis.TextEdit) ([]byte, []
 // deny withdraws the decisions that have a part in what is withheld; where these cannot be
 // told, all of the declaration, or of the package.
 func (p *pkg) deny(fns []*fn, v proof.Verdict, at []placed, whole bool) {
-	why := "not proven: " + v.Why.Words
+	no := refusal{why: "not proven: " + v.Why.Words, rule: v.Why.Rule}
 	if v.Why.At.IsValid() {
-		why += " (" + filepath.Base(v.Why.At.Filename) + ":" + itoa(p.oldLine(v.Why.At, at)) + ")"
+		line := p.oldLine(v.Why.At, at)
+		no.why += " (" + filepath.Base(v.Why.At.Filename) + ":" + itoa(line) + ")"
+		no.at = p.lineStart(v.Why.At.Filename, line)
 	}
 	var in []placed
 	for _, e := range at {
@@ -218,15 +232,15 @@ func (p *pkg) deny(fns []*fn, v proof.Verdict, at []placed, whole bool) {
 				case v.Kind == proof.Inserted && near && o.text == v.Text,
 					v.Kind == proof.Deleted && o.text == deletes,
 					v.Kind == proof.Named && near:
-					p.proving.refuse(o.key, v.Why.Rule, why)
+					p.proving.refuse(o.key, no)
 					found = true
 				}
 			}
 		}
 	}
 	for _, d := range decls {
-		if !found && p.proving.whole[d] == "" {
-			p.proving.whole[d] = why
+		if !found && p.proving.whole[d].why == "" {
+			p.proving.whole[d] = no
 		}
 		for _, f := range fns { // they are decided again
 			if d.Pos() <= f.node.Pos() && f.node.End() <= d.End() {
@@ -238,13 +252,13 @@ func (p *pkg) deny(fns []*fn, v proof.Verdict, at []placed, whole bool) {
 }
 
 // refuse withdraws a decision, unless it can be tried again with more caution.
-func (p *proving) refuse(key token.Pos, rule proof.Rule, why string) {
-	if c := cautionFor(rule); p.again[key] || p.cautious[key]|c != p.cautious[key] {
+func (p *proving) refuse(key token.Pos, no refusal) {
+	if c := cautionFor(no.rule); p.again[key] || p.cautious[key]|c != p.cautious[key] {
 		p.cautious[key] |= c
 		p.again[key] = true
 		return
 	}
-	p.denied[key] = cmp.Or(p.denied[key], why)
+	p.denied[key] = cmp.Or(p.denied[key], no)
 }
 
 const deletes = "\x00deletes"
@@ -310,32 +324,43 @@ func (d *decider) withhold() {
 	}
 	whole := d.p.deniedAt(d.f.node)
 	for _, x := range d.all {
-		why := cmp.Or(whole, d.p.proving.denied[x.key()])
-		if why == "" || len(x.frees) == 0 && len(x.deletes) == 0 {
+		no := cmp.Or(whole, d.p.proving.denied[x.key()])
+		if no.why == "" || len(x.frees) == 0 && len(x.deletes) == 0 {
 			continue
 		}
 		planned := x.pl != nil && len(x.pl.plan) > 0
 		x.frees, x.deletes, x.hoists = nil, nil, nil
 		if x.late != nil {
-			x.late.noFix, x.late.fixed = why, false
+			x.late.noFix, x.late.fixed = no.why, false
 		}
+		x.refused = no
 		if planned {
-			x.why = why
+			x.why = no.why
 		}
 		d.out.withheld++
 	}
 }
 
-// deniedAt returns why the declaration around n is left alone, "" if it is not.
-func (p *pkg) deniedAt(n ast.Node) string {
+// lineStart returns where a line of a file of the package begins, NoPos if there is none.
+func (p *pkg) lineStart(name string, line int) token.Pos {
+	for _, f := range p.files {
+		if tf := p.fset.File(f.FileStart); tf.Name() == name && line <= tf.LineCount() {
+			return tf.LineStart(line)
+		}
+	}
+	return token.NoPos
+}
+
+// deniedAt returns why the declaration around n is left alone.
+func (p *pkg) deniedAt(n ast.Node) refusal {
 	if p.proving != nil {
-		for d, why := range p.proving.whole {
+		for d, no := range p.proving.whole {
 			if d.Pos() <= n.Pos() && n.End() <= d.End() {
-				return why
+				return no
 			}
 		}
 	}
-	return ""
+	return refusal{}
 }
 
 // key tells a decision from others, in each round.

@@ -84,7 +84,7 @@ type Buffer struct {
 	// For a kept buffer: why, through which operation, and how it got there.
 	Reason string    // e.g. "stored in field w of *Server", one line
 	Sink   token.Pos // the operation through which it escapes; NoPos if there is none
-	Path   []Step    // from the site to the sink
+	Path   []Step    // from the site to the sink; of a reported one, the step at which the proof stops
 	Callee string    // full name of the function that keeps it, "" if it is not a call
 
 	// For an inserted buffer: the plan, in source order.

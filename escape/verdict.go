@@ -149,6 +149,9 @@ func (d *decider) buffer(x *decision, o *object) {
 			mine = append(mine, p)
 		}
 	}
+	if x.refused.why != "" {
+		b.Path = append(b.Path, x.refused.step())
+	}
 	switch {
 	case x.why != "" && (x.pl == nil || len(x.pl.plan) == 0 && len(x.pl.unfixed) == 0):
 		keep(x.why)

@@ -34,6 +34,29 @@ const (
 // Rules lists them all.
 var Rules = []Rule{Same, Fresh, Confined, Dead, Once, Silent, Readable, Panics, Deferred, Joins, Callbacks, Bodies, Limits}
 
+// Shows says what a rule shows of an accepted free, in the words of the table in docs/proof.md.
+func (r Rule) Shows() string {
+	switch r {
+	case Same:
+		return "without what was put in, the text is the old one"
+	case Fresh:
+		return "what is freed was made here and is owned, and is not nil where nil may not be freed"
+	case Confined:
+		return "nobody outside the function has it there"
+	case Dead:
+		return "no path from the free leads to a use of it"
+	case Once:
+		return "no path meets two frees of it"
+	case Silent:
+		return "the free does nothing else"
+	case Readable:
+		return "its name is not read behind the free"
+	case Joins:
+		return "no goroutine that has it may still run there"
+	}
+	return "all that may run is understood"
+}
+
 // An Input is one package, before and after the edits.
 type Input struct {
 	Path  string // import path
