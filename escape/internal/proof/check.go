@@ -101,7 +101,7 @@ func (c *checker) declaration(d *differ) {
 
 // hoisted judges what is computed earlier than it was.
 func (c *checker) hoisted(d *differ) {
-	shared := sharedVars(d.decl, c.info)
+	vars := variablesOf(d.decl, c.info)
 	for _, e := range d.edits {
 		if e.kind != Named {
 			continue
@@ -111,7 +111,7 @@ func (c *checker) hoisted(d *differ) {
 		}
 	}
 	for _, h := range d.hoists {
-		why := c.hoistFault(h, shared)
+		why := c.hoistFault(h, vars)
 		for _, e := range d.edits {
 			if e.kind != Named || why == "" {
 				continue
@@ -277,8 +277,8 @@ func (c *checker) fresh(g *graph, e *edit, at ssa.CallInstruction) *free {
 	k := g.calls[at]
 	here := c.position(at.Common().Pos())
 	x := &free{e: e, at: at, keep: e.keep, loop: e.loop != nil, met: map[*object]bool{}}
-	if len(k.args) == 0 {
-		e.fail(&Reason{Rule: Same, Words: "it frees nothing", At: here})
+	if len(k.args) == 0 || slices.ContainsFunc(k.args[1:], func(a ssa.Value) bool { _, fixed := a.(*ssa.Const); return !fixed }) {
+		e.fail(&Reason{Rule: Same, Words: "it is given nothing, or more than what it frees", At: here})
 		return nil
 	}
 	x.arg = k.args[0]

@@ -13,9 +13,8 @@ import (
 	"slices"
 )
 
-// hoistFault returns why h is not shown; "" if it is. shared are the variables that a call
-// might change.
-func (c *checker) hoistFault(h *hoist, shared map[types.Object]bool) string {
+// hoistFault returns why h is not shown; "" if it is.
+func (c *checker) hoistFault(h *hoist, vars variables) string {
 	if len(h.read) != len(h.names) {
 		return "a name that was made is not read just once"
 	}
@@ -23,6 +22,9 @@ func (c *checker) hoistFault(h *hoist, shared map[types.Object]bool) string {
 	for i, id := range h.read {
 		if c.info.Uses[id] == nil || c.info.Uses[id] != c.info.Defs[h.names[i]] {
 			return "the names are not read in the order in which they are made"
+		}
+		if vars.written[c.info.Uses[id]] {
+			return "a copy is written, or has its address taken, in place of what it was made of"
 		}
 		ours[id] = true
 	}
@@ -32,8 +34,54 @@ func (c *checker) hoistFault(h *hoist, shared map[types.Object]bool) string {
 	if slices.ContainsFunc(h.subs, untypedShift) {
 		return "the type of a shift comes from where it stands"
 	}
-	a := ahead{c.info, ours, shared, h.read[len(h.read)-1], map[ast.Expr]bool{}}
+	a := ahead{c.info, ours, vars.shared, h.read[len(h.read)-1], map[ast.Expr]bool{}}
+	for i, x := range h.subs {
+		later := slices.ContainsFunc(h.subs[i+1:], func(x ast.Expr) bool { return a.calls(x, token.NoPos) })
+		if a.loose(x) && (later || a.calls(h.stmt, h.read[i].End())) {
+			return "a variable is read before a call that may change it, and Go does not say which comes first"
+		}
+	}
 	return a.of(h.stmt)
+}
+
+// calls reports whether behind pos n calls a function or receives, in what is evaluated with it.
+func (a ahead) calls(n ast.Node, pos token.Pos) bool {
+	found := false
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch x := n.(type) {
+		case *ast.FuncLit, *ast.BlockStmt:
+			return false
+		case *ast.CallExpr:
+			found = found || x.Pos() >= pos && !a.info.Types[x.Fun].IsType()
+		case *ast.UnaryExpr:
+			found = found || x.Pos() >= pos && x.Op == token.ARROW
+		}
+		return true
+	})
+	return found
+}
+
+// loose reports whether an expression reads, outside of calls, what others may change: compilers may do that late.
+func (a ahead) loose(x ast.Expr) bool {
+	found := false
+	ast.Inspect(x, func(n ast.Node) bool {
+		switch x := n.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.CallExpr:
+			f := a.info.Types[x.Fun]
+			return f.IsType() || f.IsBuiltin()
+		case *ast.Ident:
+			found = found || a.shared[a.info.Uses[x]]
+		case *ast.SelectorExpr:
+			s := a.info.Selections[x]
+			found = found || s != nil && s.Indirect()
+		case *ast.StarExpr, *ast.IndexExpr:
+			found = true
+		}
+		return true
+	})
+	return found
 }
 
 // ahead looks at what a statement evaluates before the last of the names that were made for it.
@@ -90,7 +138,17 @@ func (a ahead) expr(x ast.Expr) string {
 	done := x.End() <= a.last.Pos() // it is computed before the name is read
 	const panics = "what comes before the value that is computed first may panic"
 	switch x := x.(type) {
-	case *ast.BasicLit, *ast.ParenExpr, *ast.FuncLit, *ast.KeyValueExpr, *ast.CompositeLit:
+	case *ast.BasicLit, *ast.ParenExpr, *ast.FuncLit, *ast.KeyValueExpr:
+		return ""
+	case *ast.CompositeLit:
+		switch t := a.info.TypeOf(x).Underlying().(type) {
+		case *types.Map:
+			if !safe(token.EQL, t.Key()) {
+				return panics
+			}
+		case *types.Interface: // of a type parameter
+			return panics
+		}
 		return ""
 	case *ast.Ident:
 		if !a.ours[x] && a.shared[a.info.Uses[x]] {
@@ -114,7 +172,9 @@ func (a ahead) expr(x ast.Expr) string {
 		if !a.info.Types[x.Fun].IsType() {
 			return "a call comes before the value that is computed first"
 		}
-		if _, slice := a.info.TypeOf(x.Args[0]).Underlying().(*types.Slice); slice && !isSlice(a.info.TypeOf(x)) {
+		from := a.info.TypeOf(x.Args[0])
+		_, param := from.(*types.TypeParam)
+		if _, slice := from.Underlying().(*types.Slice); (slice || param) && !isSlice(a.info.TypeOf(x)) {
 			return panics
 		}
 		return ""
@@ -129,9 +189,9 @@ func (a ahead) expr(x ast.Expr) string {
 		}
 		return ""
 	}
-	if _, fn := a.info.TypeOf(x).(*types.Signature); fn {
-		if _, index := x.(*ast.IndexExpr); index {
-			return "" // an instance
+	if i, ok := x.(*ast.IndexExpr); ok {
+		if _, instance := a.info.TypeOf(i.X).(*types.Signature); instance {
+			return ""
 		}
 	}
 	return panics
@@ -189,16 +249,22 @@ func untypedShift(e ast.Expr) bool {
 	return found
 }
 
-// sharedVars collects the variables that a call might change: those of the package, those
-// with their address taken, those of a function around a literal.
-func sharedVars(decl ast.Decl, info *types.Info) map[types.Object]bool {
-	shared := map[types.Object]bool{}
-	add := func(e ast.Expr) {
-		if id := base(ast.Unparen(e)); id != nil {
-			shared[info.Uses[id]] = true
+// variables are those of a declaration to which more happens than that they are made and read.
+type variables struct {
+	shared  map[types.Object]bool // a call might change them: of the package, by an address, captured by a literal
+	written map[types.Object]bool // assigned again, or with their address taken, or a part of them
+}
+
+// variablesOf collects the variables of a declaration.
+func variablesOf(decl ast.Decl, info *types.Info) variables {
+	vars := variables{map[types.Object]bool{}, map[types.Object]bool{}}
+	writes := func(e ast.Expr, elsewhere bool) {
+		if v := rootOf(e, info); v != nil {
+			vars.written[v] = true
+			vars.shared[v] = vars.shared[v] || elsewhere
 		}
 	}
-	captured, assigned := map[types.Object]bool{}, map[types.Object]bool{}
+	captured := map[types.Object]bool{}
 	var lits []*ast.FuncLit
 	var visit func(n ast.Node) bool
 	visit = func(n ast.Node) bool {
@@ -210,19 +276,22 @@ func sharedVars(decl ast.Decl, info *types.Info) map[types.Object]bool {
 			return false
 		case *ast.UnaryExpr:
 			if n.Op == token.AND {
-				add(n.X)
+				writes(n.X, true)
+			}
+		case *ast.SliceExpr:
+			if inPlace(n.X, info) {
+				writes(n.X, true)
 			}
 		case *ast.SelectorExpr:
-			if s := info.Selections[n]; s != nil && s.Kind() == types.MethodVal {
-				_, ptr := s.Obj().(*types.Func).Signature().Recv().Type().(*types.Pointer)
-				if _, already := info.TypeOf(n.X).Underlying().(*types.Pointer); ptr && !already {
-					add(n.X)
+			if s := info.Selections[n]; s != nil && s.Kind() == types.MethodVal && pointerMethod(s) {
+				if _, already := info.TypeOf(n.X).Underlying().(*types.Pointer); !already {
+					writes(n.X, true)
 				}
 			}
 		case *ast.Ident:
 			v, ok := info.Uses[n].(*types.Var)
 			if ok && v.Pkg() != nil && v.Parent() == v.Pkg().Scope() {
-				shared[v] = true
+				vars.shared[v] = true
 			}
 			for _, l := range lits {
 				if ok && v.Pos() < l.Pos() {
@@ -231,30 +300,51 @@ func sharedVars(decl ast.Decl, info *types.Info) map[types.Object]bool {
 			}
 		case *ast.AssignStmt:
 			for _, l := range n.Lhs {
-				if id := base(ast.Unparen(l)); id != nil {
-					assigned[info.Uses[id]] = true
-				}
+				writes(l, false)
 			}
 		case *ast.IncDecStmt:
-			if id := base(ast.Unparen(n.X)); id != nil {
-				assigned[info.Uses[id]] = true
-			}
+			writes(n.X, false)
 		case *ast.RangeStmt:
-			for _, l := range []ast.Expr{n.Key, n.Value} {
-				if id, ok := l.(*ast.Ident); ok {
-					assigned[info.Uses[id]] = true
-				}
-			}
+			writes(n.Key, false)
+			writes(n.Value, false)
 		}
 		return true
 	}
 	ast.Inspect(decl, visit)
 	for v := range captured {
-		if assigned[v] {
-			shared[v] = true
+		vars.shared[v] = vars.shared[v] || vars.written[v]
+	}
+	return vars
+}
+
+// rootOf returns the variable that e is, or is a part of; nil if that is something else.
+func rootOf(e ast.Expr, info *types.Info) types.Object {
+	for {
+		switch x := e.(type) {
+		case *ast.Ident:
+			return info.Uses[x]
+		case *ast.ParenExpr:
+			e = x.X
+		case *ast.SelectorExpr:
+			e = x.X
+		case *ast.IndexExpr:
+			if !inPlace(x.X, info) {
+				return nil
+			}
+			e = x.X
+		default:
+			return nil
 		}
 	}
-	return shared
+}
+
+// inPlace reports whether the elements of e are parts of it: it is an array, or may be.
+func inPlace(e ast.Expr, info *types.Info) bool {
+	switch info.TypeOf(e).Underlying().(type) {
+	case *types.Array, *types.Interface:
+		return true
+	}
+	return false
 }
 
 // namesFault returns why the names that were made in a declaration are not shown to be
@@ -280,6 +370,9 @@ func (c *checker) namesFault(d *differ) string {
 		ast.Inspect(e.stmt, func(n ast.Node) bool {
 			if id, isID := n.(*ast.Ident); isID {
 				ok[id] = true
+				if id.Name == "nil" && !c.info.Types[id].IsNil() {
+					why = "what is named nil there is something else"
+				}
 			}
 			return true
 		})

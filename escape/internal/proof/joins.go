@@ -218,14 +218,7 @@ func (g *graph) own(group ssa.Value) bool {
 }
 
 func (g *graph) understood(o *object, i ssa.Instruction) bool {
-	leads := func(v ssa.Value) bool {
-		for id := range g.f.of(v).all() {
-			if g.f.elems[id].obj == o {
-				return true
-			}
-		}
-		return false
-	}
+	leads := func(v ssa.Value) bool { return g.f.leadsTo(v, o) }
 	switch i := i.(type) {
 	case *ssa.DebugRef, *ssa.MakeClosure, *ssa.Alloc:
 		return true
@@ -267,6 +260,16 @@ func (g *graph) understood(o *object, i ssa.Instruction) bool {
 		}
 	}
 	return true
+}
+
+// leadsTo reports whether v may lead to o, or to a part of it.
+func (f *family) leadsTo(v ssa.Value, o *object) bool {
+	for id := range f.of(v).all() {
+		if f.elems[id].obj == o {
+			return true
+		}
+	}
+	return false
 }
 
 // fitting reports whether a method of a group leaves the count understood.

@@ -6,6 +6,7 @@ package proof
 
 import (
 	"go/token"
+	"go/types"
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
@@ -16,6 +17,7 @@ const maxBack = 5000
 // backward is a search from a free that was taken out.
 type backward struct {
 	g     *graph
+	fn    *types.Func // that frees
 	frees []*free
 	seen  map[place]bool
 	why   string
@@ -45,6 +47,7 @@ func (c *checker) replaced(g *graph, e *edit, frees []*free) {
 		s.why = "what was taken out is no plain free"
 	} else {
 		b := at.Block()
+		s.fn = g.calls[at].fn
 		s.from(place{b: b, n: indexIn(b, at), v: g.calls[at].args[0]})
 	}
 	if s.why != "" {
@@ -106,11 +109,11 @@ func (s *backward) step(p *place, i ssa.Instruction) bool {
 			return false
 		}
 		for _, x := range s.frees {
-			if x.at == ssa.CallInstruction(c) && x.e.why == nil && !x.loop && s.same(p, x.arg) {
+			if x.at == ssa.CallInstruction(c) && x.e.why == nil && !x.loop && s.g.calls[c].fn == s.fn && s.same(p, x.arg) {
 				return true
 			}
 		}
-		if p.cell != nil && s.g.calls[c].builtin == "" {
+		if b := s.g.calls[c].builtin; p.cell != nil && (b == "" || b == "copy" || b == "clear") {
 			s.why = "a call may change the variable between a free that was taken out and the one before it"
 		}
 		if waits(s.g.calls[c]) {
@@ -121,8 +124,11 @@ func (s *backward) step(p *place, i ssa.Instruction) bool {
 	case *ssa.Send, *ssa.Select, *ssa.Go:
 		s.why = "something that waits, or lets others wait, comes between a free that was taken out and the one before it"
 	case *ssa.Store:
-		if p.cell != nil && x.Addr == p.cell {
+		switch {
+		case p.cell != nil && x.Addr == p.cell:
 			p.v, p.cell = x.Val, nil
+		case p.cell != nil && s.g.f.leadsTo(x.Addr, s.g.f.made[key{p.cell, 0}]):
+			s.why = "the variable may be changed between a free that was taken out and the one before it"
 		}
 	case *ssa.UnOp:
 		if x.Op == token.ARROW {

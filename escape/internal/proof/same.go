@@ -36,7 +36,7 @@ type hoist struct {
 	stmt  ast.Stmt     // in the new tree
 	names []*ast.Ident // in the order in which they are made
 	read  []*ast.Ident // in the order in which stmt reads them
-	subs  []ast.Expr   // the expressions that they replace, in the old tree
+	subs  []ast.Expr   // the expressions that they are made of
 
 	waiting []waiting // names that were made before stmt
 }
@@ -341,7 +341,7 @@ func (d *differ) returned(old, new ast.Stmt) bool {
 	for i, r := range y.Results {
 		d.cur.read = append(d.cur.read, r.(*ast.Ident))
 		if i == 0 {
-			d.cur.subs = append(d.cur.subs, x.Results[0])
+			d.cur.subs = append(d.cur.subs, rhs)
 		}
 	}
 	return true
@@ -367,7 +367,7 @@ func (d *differ) substituted(old, new ast.Expr) bool {
 		*d.cur = cur
 		return false
 	}
-	d.cur.read, d.cur.subs = append(d.cur.read, id), append(d.cur.subs, old)
+	d.cur.read, d.cur.subs = append(d.cur.read, id), append(d.cur.subs, rhs)
 	return true
 }
 

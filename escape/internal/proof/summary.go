@@ -98,7 +98,7 @@ func (c *checker) assume(fn *ssa.Function, s *Summary) {
 	c.sums[o] = s
 	delete(c.effects, o)
 	delete(c.fams, fn)
-	c.telling = typeutil.Map{}
+	c.telling, c.handing = typeutil.Map{}, typeutil.Map{}
 }
 
 func callsItself(fn *ssa.Function, o *types.Func) bool {

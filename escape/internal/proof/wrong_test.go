@@ -1,0 +1,293 @@
+package proof_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestWrong is wrong edits, each as near to a right one as can be: what is computed earlier than it was, and what was
+// taken out.
+func TestWrong(t *testing.T) {
+	tests := []struct{ name, words, text string }{
+		{"a copy that is counted up", "a copy is written", `
+func f(n int) int {
+	x := struct{ n int }{n}
+	b := Make()
+	b.Use()
+	r := x.n //F
+	b.Free() //F
+	r++ //F
+	x.n++ //O
+	return x.n
+}
+`},
+		{"a copy that a method changes", "a copy is written", `
+type counter struct{ n int }
+
+func (c *counter) inc() int { c.n++; return c.n }
+
+func f() int {
+	var x struct{ c counter }
+	b := Make()
+	b.Use()
+	r := x.c //F
+	b.Free() //F
+	n := r.inc() //F
+	n := x.c.inc() //O
+	return x.c.n + n
+}
+`},
+		{"an element of a copied array", "a copy is written", `
+func f(n int) int {
+	x := struct{ a [3]int }{}
+	b := Make()
+	b.Use()
+	r := x.a //F
+	b.Free() //F
+	r[0] = n //F
+	x.a[0] = n //O
+	return x.a[0]
+}
+`},
+		{"a slice of a copied array", "a copy is written", `
+func f() []int {
+	x := struct{ a [3]int }{}
+	b := Make()
+	b.Use()
+	r := x.a //F
+	b.Free() //F
+	return r[:] //F
+	return x.a[:] //O
+}
+`},
+		{"a range that assigns to a copy", "a copy is written", `
+func f(xs []int) int {
+	x := struct{ a [3]int }{}
+	b := Make()
+	b.Use()
+	r := x.a //F
+	b.Free() //F
+	for r[0] = range xs { //F
+	for x.a[0] = range xs { //O
+	}
+	return x.a[0]
+}
+`},
+		{"a function that is looked up before", "may panic", `
+func f(fs map[any]func(int) int, k any) int {
+	b := Make()
+	r := b.Sum() //F
+	b.Free() //F
+	return fs[k](r) //F
+	return fs[k](b.Sum()) //O
+}
+`},
+		{"a key that cannot be compared", "may panic", `
+func f(k any) map[any]int {
+	b := Make()
+	r := b.Sum() //F
+	b.Free() //F
+	return map[any]int{k: 1, 2: r} //F
+	return map[any]int{k: 1, 2: b.Sum()} //O
+}
+`},
+		{"a slice that is too short for an array", "may panic", `
+func with(a [4]int, n int) int
+
+func f[S ~[]int](s S) int {
+	b := Make()
+	r := b.Sum() //F
+	b.Free() //F
+	return with([4]int(s), r) //F
+	return with([4]int(s), b.Sum()) //O
+}
+`},
+		{"an array of which a call has a slice", "variable a, which others may change", `
+func with(a [4]int, n int) int
+
+func f() int {
+	var a [4]int
+	s := a[:]
+	b := Make()
+	r := add(b.Sum(), set(s)) //F
+	b.Free() //F
+	return with(a, r) //F
+	return with(a, add(b.Sum(), set(s))) //O
+}
+
+func set(s []int) int { s[0] = 1; return 1 }
+`},
+		{"an array of which a call has the address of an element", "variable a, which others may change", `
+func with(a [4]int, n int) int
+
+func f() int {
+	var a [4]int
+	p := &a[1]
+	b := Make()
+	r := add(b.Sum(), set(p)) //F
+	b.Free() //F
+	return with(a, r) //F
+	return with(a, add(b.Sum(), set(p))) //O
+}
+
+func set(p *int) int { *p = 1; return 1 }
+`},
+		{"an array that a literal changes", "variable a, which others may change", `
+func with(a [4]int, n int) int
+
+func f() int {
+	var a [4]int
+	b := Make()
+	set := func() int { a[0]++; return b.Sum() }
+	r := set() //F
+	b.Free() //F
+	return with(a, r) //F
+	return with(a, set()) //O
+}
+`},
+		{"a variable that compilers read late", "does not say which comes first", `
+func f() int {
+	x := 1
+	set := func() int { x++; return x }
+	b := Make()
+	b.Use()
+	r := x //F
+	b.Free() //F
+	return add(r, set()) //F
+	return add(x, set()) //O
+}
+`},
+		{"a variable that compilers read late, in a sum", "does not say which comes first", `
+func f() int {
+	x := 1
+	set := func() int { x++; return x }
+	b := Make()
+	r := x + b.Sum() //F
+	b.Free() //F
+	return add(r, set()) //F
+	return add(x+b.Sum(), set()) //O
+}
+`},
+		{"a free that frees less than the one that was taken out", "not shown that another free", `
+type two struct{ a, b *B }
+
+func (t *two) Close() { t.a.Free(); t.b.Free() }
+
+func (t *two) CloseA() { t.a.Free() }
+
+func newTwo() *two { return &two{Make(), Make()} }
+
+func f() {
+	t := newTwo()
+	t.a.Use()
+	t.CloseA() //F
+	next()
+	t.Close() //O
+}
+`},
+		{"a free that writes less than the one that was taken out", "not shown that another free", `
+type one struct {
+	b      *B
+	closed bool
+}
+
+func (t *one) Close() { t.b.Free(); t.closed = true }
+
+func (t *one) Free() { t.b.Free() }
+
+func newOne() *one { return &one{b: Make()} }
+
+func f() {
+	t := newOne()
+	t.b.Use()
+	t.Free() //F
+	next()
+	t.Close() //O
+}
+`},
+		{"a variable that is written through a pointer to one of two", "the variable may be changed", `
+func f(c bool) {
+	x, y, z := Make(), Make(), Make()
+	p := &x
+	if c {
+		p = &y
+	}
+	x.Use()
+	x.Free() //F
+	*p = z
+	x.Free() //O
+}
+`},
+		{"a variable that is written through a pointer in a struct", "the variable may be changed", `
+func f() {
+	x, z := Make(), Make()
+	var s struct{ p **B }
+	s.p = &x
+	x.Use()
+	x.Free() //F
+	*s.p = z
+	x.Free() //O
+}
+`},
+		{"a free that hands on another operand", "more than what it frees", `
+type list struct{ bs []*B }
+
+//lastuse:effect recv freed
+func (b *B) FreeTo(l *list)
+
+func f(l *list) {
+	b := Make()
+	b.Use()
+	b.FreeTo(l) //F
+}
+`},
+		{"a guard that compares with something else", "named nil", `
+func f(nil, x any) {
+	b := Make()
+	b.Use()
+	if x != nil { //F
+		b.Free() //F
+	} //F
+}
+`},
+		{"a method that was asked for what it does while that was open", "handed to somebody", `
+type E struct {
+	n  int
+	in *E
+}
+
+func (E) Error() string { return "" }
+
+func (e E) Is(err error) bool {
+	if e.n > 0 {
+		return errors.Is(E{}, err) || e.in.Is(err)
+	}
+	last = err
+	return false
+}
+
+var last error
+
+type held struct{ b *B }
+
+func (held) Error() string { return "" }
+
+func f() bool {
+	b := Make()
+	is := errors.Is(E{}, held{b})
+	b.Free() //F
+	return is
+}
+`},
+	}
+	l := newLab()
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			held := l.prove(t, tt.text).Withheld()
+			require.NotEmpty(t, held)
+			assert.Contains(t, held[0].Why.Words, tt.words)
+		})
+	}
+}
