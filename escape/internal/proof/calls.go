@@ -610,7 +610,9 @@ func (f *family) builtin(k *call) {
 			f.flow(v, 0, set{1 << unknownElem})
 		}
 	case "ssa:deferstack":
-	default: // min, max, ssa:wrapnilchk, unsafe's
+	case "Add", "Slice", "SliceData", "String", "StringData":
+		f.flow(v, 0, f.somewhere(f.parts(f.of(k.args[0]))))
+	default: // min, max, ssa:wrapnilchk
 		for _, a := range k.args {
 			if v != nil {
 				f.flow(v, 0, f.parts(f.of(a)))

@@ -323,7 +323,7 @@ func (c *checker) fresh(g *graph, e *edit, at ssa.CallInstruction) *free {
 	some := false
 	for id := range x.pts.all() {
 		switch el := g.f.elems[id]; {
-		case el.obj.kind == siteObj && el.path == "":
+		case el.obj.kind == siteObj && el.path == "" && (fits(whole.Type(), p.Parts, el.obj.typ) || c.off[Fresh]):
 			some = true
 		case el.obj.kind == zeroObj || c.off[Fresh]:
 		default:
@@ -336,6 +336,19 @@ func (c *checker) fresh(g *graph, e *edit, at ssa.CallInstruction) *free {
 		return nil
 	}
 	return x
+}
+
+// fits reports whether a free of a value of type t, or of what it points to, or of parts of that, may free a
+// resource of type r, and not what a field of that has.
+func fits(t types.Type, parts []string, r types.Type) bool {
+	all := []types.Type{t}
+	if p, ok := t.Underlying().(*types.Pointer); ok {
+		all = append(all, p.Elem())
+	}
+	for _, path := range parts {
+		all = append(all, fieldType(t, path))
+	}
+	return types.IsInterface(r) || slices.ContainsFunc(all, func(t types.Type) bool { return types.IsInterface(t) || types.ConvertibleTo(r, t) })
 }
 
 // selected returns what a method was selected on, if that is a resource: one that is promoted from embedded fields is

@@ -91,15 +91,19 @@ func (f *family) compute(v ssa.Value) {
 		for _, e := range i.Edges {
 			f.flow(i, 0, f.of(e))
 		}
-	case *ssa.ChangeType, *ssa.ChangeInterface, *ssa.MultiConvert, *ssa.SliceToArrayPointer, *ssa.Slice, *ssa.TypeAssert:
+	case *ssa.ChangeType, *ssa.ChangeInterface, *ssa.MultiConvert, *ssa.Slice, *ssa.TypeAssert:
 		f.flow(v, 0, f.of(*v.(ssa.Instruction).Operands(nil)[0]))
 	case *ssa.MakeInterface:
 		f.flow(i, 0, f.of(i.X))
 		if f.c.tells(i) {
 			f.escape(f.of(i.X))
 		}
+	case *ssa.SliceToArrayPointer:
+		f.flow(i, 0, f.somewhere(f.of(i.X)))
 	case *ssa.Convert:
-		if !copiesBytes(i) {
+		if isUnsafe(i.Type()) || isUnsafe(i.X.Type()) { // the same memory as another type
+			f.flow(i, 0, f.somewhere(f.of(i.X)))
+		} else if !copiesBytes(i) {
 			f.flow(i, 0, f.of(i.X))
 		}
 	case *ssa.Field:
@@ -259,25 +263,72 @@ func isString(t types.Type) bool {
 	return ok && b.Info()&types.IsString != 0
 }
 
-// text returns the strings whose bytes an instruction reads: what it gives is a copy, and no part of them.
-func text(i ssa.Instruction) []ssa.Value {
+func isUnsafe(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Kind() == types.UnsafePointer
+}
+
+// accessed returns the values whose memory an instruction reads or writes. What a string's bytes are copied
+// to, and what comparing them gives, is no part of them.
+func accessed(i ssa.Instruction) []ssa.Value {
 	switch i := i.(type) {
+	case *ssa.UnOp:
+		if i.Op == token.MUL {
+			return []ssa.Value{i.X}
+		}
+	case *ssa.Store:
+		return []ssa.Value{i.Addr}
 	case *ssa.Index:
 		if isString(i.X.Type()) {
 			return []ssa.Value{i.X}
 		}
+	case *ssa.Lookup:
+		return append(compared(i.Index), i.X)
+	case *ssa.MapUpdate:
+		return append(compared(i.Key), i.Map)
 	case *ssa.Next:
-		if i.IsString {
-			return []ssa.Value{i.Iter}
-		}
+		return []ssa.Value{i.Iter}
 	case *ssa.Convert:
 		if copiesBytes(i) {
 			return []ssa.Value{i.X}
 		}
 	case *ssa.BinOp:
-		if isString(i.X.Type()) {
-			return []ssa.Value{i.X, i.Y}
+		return compared(i.X, i.Y)
+	case *ssa.Call:
+		switch b, _ := i.Call.Value.(*ssa.Builtin); {
+		case b == nil:
+		case b.Name() == "delete":
+			return append(compared(i.Call.Args[1]), i.Call.Args[0])
+		case slices.Contains([]string{"append", "clear", "copy", "max", "min", "print", "println"}, b.Name()):
+			return i.Call.Args
 		}
 	}
 	return nil
+}
+
+// compared returns those of values that are compared which lead to memory that is read for that.
+func compared(vs ...ssa.Value) []ssa.Value {
+	if slices.ContainsFunc(vs, func(v ssa.Value) bool { c, ok := v.(*ssa.Const); return ok && c.Value == nil }) {
+		return nil // with nil
+	}
+	return slices.DeleteFunc(vs, func(v ssa.Value) bool { return !hasText(v.Type()) })
+}
+
+// hasText reports whether values of a type hold strings, or what is not known.
+func hasText(t types.Type) bool {
+	switch u := t.Underlying().(type) {
+	case *types.Basic:
+		return u.Info()&types.IsString != 0
+	case *types.Interface:
+		return true
+	case *types.Array:
+		return hasText(u.Elem())
+	case *types.Struct:
+		for i := range u.NumFields() {
+			if hasText(u.Field(i).Type()) {
+				return true
+			}
+		}
+	}
+	return false
 }

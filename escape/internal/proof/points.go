@@ -327,14 +327,7 @@ func (f *family) parts(s set) set {
 
 // lentParts returns what somebody may return who has s: any part of what it leads to.
 func (f *family) lentParts(s set) set {
-	out := f.parts(f.reach(s))
-	for id := range out.clone().all() {
-		if o := f.elems[id].obj; o.kind == memObj {
-			out.remove(id)
-			out.add(f.elem(o, anywhere))
-		}
-	}
-	return out
+	return f.somewhere(f.parts(f.reach(s)))
 }
 
 // reach returns s and all that can be reached from it.
@@ -374,6 +367,18 @@ func (f *family) memory(v ssa.Value) int {
 	return id
 }
 
+// somewhere returns s with any part of memory in place of the one that it leads to.
+func (f *family) somewhere(s set) set {
+	var out set
+	for id := range s.all() {
+		if o := f.elems[id].obj; o.kind == memObj {
+			id = f.elem(o, anywhere)
+		}
+		out.add(id)
+	}
+	return out
+}
+
 // inside moves s to a part of what it leads to.
 func (f *family) inside(s set, step string) set {
 	var out set
@@ -394,7 +399,7 @@ func (f *family) inside(s set, step string) set {
 func (f *family) field(s set, of, t types.Type) set {
 	var out set
 	for id := range s.all() {
-		if e := f.elems[id]; e.obj.kind == siteObj && types.Identical(of, e.obj.typ) {
+		if e := f.elems[id]; e.obj.kind == siteObj && types.Identical(of.Underlying(), e.obj.typ.Underlying()) {
 			id = f.elem(e.obj, derived)
 		} else if e.obj.kind == paramObj {
 			id = f.elem(e.obj, derived)

@@ -29,6 +29,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -41,6 +42,7 @@ var _ = errors.Is
 var _ io.Reader
 var _ = json.Marshal
 var _ atomic.Bool
+var _ unsafe.Pointer
 var _ sync.WaitGroup
 
 type B struct{ n int }

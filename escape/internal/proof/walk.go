@@ -289,6 +289,11 @@ func (w *walker) given(i ssa.Instruction, p phase, s *set) {
 		if w.has(s, markKey{kind: left, at: i}) {
 			w.use(p, Dead, "it is put where others may use it", i)
 		}
+		for _, sp := range w.g.spawns { // F had been refused if one had it before
+			if w.has(s, markKey{kind: held, at: sp.at}) {
+				w.use(p, Joins, "it is put where a goroutine that runs may use it", i)
+			}
+		}
 	}
 }
 
@@ -325,9 +330,9 @@ func (w *walker) set(s *set, v ssa.Value, i int, yes bool) {
 // instr lets an instruction happen.
 func (w *walker) instr(n int, pt *point, p phase, s *set) {
 	p = w.noted(p, pt.instr)
-	for _, x := range text(pt.instr) {
+	for _, x := range accessed(pt.instr) {
 		if w.holds(s, x) {
-			w.use(p, Dead, "it is read", pt.instr)
+			w.use(p, Dead, "it is read or written", pt.instr)
 		}
 	}
 	switch i := pt.instr.(type) {
@@ -347,6 +352,9 @@ func (w *walker) instr(n int, pt *point, p phase, s *set) {
 		w.push(w.g.chains[i][0], p, s)
 	case *ssa.DebugRef:
 		named := w.holds(s, i.X) && w.whole(i.X) || w.freedThrough(p, s, i.X)
+		if q := p & phaseMask; q >= ours && w.frees[q-ours].e.loop == i.Expr && w.touched(s, i.X) {
+			w.use(p, Once, "the loop that frees it may run again", i)
+		}
 		if !i.IsAddr && named && !onlySelected(i.X) && !w.g.inserted(i.Expr.Pos()) {
 			w.use(p, Readable, "its name is read", i)
 		}
@@ -364,6 +372,16 @@ func (w *walker) instr(n int, pt *point, p phase, s *set) {
 		w.push(n+2, p, s)
 	case *ssa.Alloc:
 		w.next(n, p, w.alloc(s, i))
+	case *ssa.MakeSlice:
+		if n, ok := i.Len.(*ssa.Const); !ok || n.Int64() > 0 {
+			w.empties(s, i)
+		}
+		w.next(n, p, s)
+	case *ssa.Slice:
+		if mayGrow(i) {
+			w.empties(s, i.X)
+		}
+		w.next(n, p, w.define(s, i, i))
 	case *ssa.MakeClosure:
 		for k, b := range i.Bindings {
 			if fn := i.Fn.(*ssa.Function); !w.f.member[fn] { // nothing looks into it where it is called

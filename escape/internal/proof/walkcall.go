@@ -362,6 +362,7 @@ func (w *walker) builtin(k *call, v *ssa.Call, s *set) {
 			for id := range to.all() {
 				if e := w.f.elems[id]; e.obj.kind == memObj {
 					s2.add(w.elemMark(id))
+					w.shares(s2, id)
 				}
 			}
 		}
@@ -430,6 +431,16 @@ func (w *walker) chain(pt *point, p phase, s *set) {
 			}
 			w.push(w.g.enter[b], p, t)
 		}
+	}
+	if k.builtin != "" {
+		t := ptr(*s)
+		if was {
+			w.use(p, Dead, "it is used by "+k.builtin, d)
+			t.add(w.id(markKey{kind: left, at: d}))
+		}
+		w.builtin(k, nil, t)
+		w.push(to, p, t)
+		return
 	}
 	if k.sum == nil {
 		return

@@ -128,7 +128,11 @@ func stored(x ssa.Value) ssa.Value {
 			if _, variable := i.Addr.(*ssa.Alloc); !variable {
 				return x
 			}
-		case *ssa.DebugRef, *ssa.Extract, *ssa.UnOp, *ssa.Alloc, *ssa.MakeInterface, *ssa.ChangeType, *ssa.FieldAddr:
+		case *ssa.UnOp:
+			if i.Op == token.ARROW { // others may store there meanwhile
+				return x
+			}
+		case *ssa.DebugRef, *ssa.Extract, *ssa.Alloc, *ssa.MakeInterface, *ssa.ChangeType, *ssa.FieldAddr:
 		default:
 			return x
 		}

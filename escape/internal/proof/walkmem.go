@@ -4,6 +4,7 @@ package proof
 
 import (
 	"go/constant"
+	"go/token"
 	"go/types"
 	"slices"
 	"strings"
@@ -201,30 +202,55 @@ func (w *walker) alloc(s *set, i *ssa.Alloc) *set {
 	return s
 }
 
-// filled reports whether each element of an array is stored right where it is made, as
-// arguments of a variadic function and elements of a literal are.
+// filled reports whether each element of an array is stored right where it is made, before anything else is done
+// to it, as arguments of a variadic function and elements of a literal are.
 func filled(i *ssa.Alloc) bool {
 	array, ok := i.Type().Underlying().(*types.Pointer).Elem().Underlying().(*types.Array)
 	if !ok {
 		return false
 	}
 	set := map[int64]bool{}
-	for _, r := range *i.Referrers() {
-		at, ok := r.(*ssa.IndexAddr)
-		if !ok || at.Block() != i.Block() {
+	instrs := i.Block().Instrs
+	for _, in := range instrs[slices.Index(instrs, ssa.Instruction(i))+1:] {
+		if at, ok := in.(*ssa.IndexAddr); ok && at.X == ssa.Value(i) && onlyStored(at) {
 			continue
 		}
-		n, ok := at.Index.(*ssa.Const)
-		if !ok {
-			continue
-		}
-		for _, st := range *at.Referrers() {
-			if st, ok := st.(*ssa.Store); ok && st.Addr == ssa.Value(at) && st.Block() == i.Block() {
-				set[n.Int64()] = true
+		if st, ok := in.(*ssa.Store); ok {
+			if at, ok := st.Addr.(*ssa.IndexAddr); ok && at.X == ssa.Value(i) {
+				set[at.Index.(*ssa.Const).Int64()] = true
 			}
+		}
+		if slices.ContainsFunc(in.Operands(nil), func(v *ssa.Value) bool { return *v == ssa.Value(i) }) {
+			break
 		}
 	}
 	return int64(len(set)) == array.Len()
+}
+
+// onlyStored reports whether the address of a known element is there to store into it.
+func onlyStored(at *ssa.IndexAddr) bool {
+	_, known := at.Index.(*ssa.Const)
+	return known && !slices.ContainsFunc(*at.Referrers(), func(r ssa.Instruction) bool {
+		st, ok := r.(*ssa.Store)
+		return !ok || st.Addr != ssa.Value(at)
+	})
+}
+
+// mayGrow reports whether a slice of a slice may have elements that this one has not: they may be zero.
+func mayGrow(i *ssa.Slice) bool {
+	if _, ok := i.X.Type().Underlying().(*types.Slice); !ok || i.High == nil {
+		return false
+	}
+	if n, ok := i.High.(*ssa.Const); ok {
+		return n.Int64() > 0
+	}
+	less, ok := i.High.(*ssa.BinOp)
+	if !ok || less.Op != token.SUB {
+		return true
+	}
+	n, ok := less.X.(*ssa.Call)
+	k, isConst := less.Y.(*ssa.Const)
+	return !ok || !isConst || k.Int64() < 0 || n.Call.Value.Name() != "len" || n.Call.Args[0] != i.X
 }
 
 // renewed notes that the group which v makes is another one from here on: what runs in the
