@@ -20,7 +20,8 @@ func TestAdopt(t *testing.T) {
 	ptr, err := dev.Alloc(2 << 20)
 	require.NoError(t, err)
 	released := 0
-	b, err := alloc.Adopt[uint16](s, ptr, 1<<20, func() { released++; require.NoError(t, dev.Free(ptr, 2<<20)) })
+	b, err := alloc.Adopt[uint16](s, ptr, 1<<20,
+		func() { released++; require.NoError(t, dev.Free(ptr, 2<<20)) })
 	require.NoError(t, err)
 	st := sound(t, p)
 	assert.EqualValues(t, 2<<20, st.Live)

@@ -189,7 +189,8 @@ func (a *arena) takeExtents(least, most int64) *block {
 		for k := range hp.shelf.idle {
 			idle := &hp.shelf.idle[k]
 			b := idle.largest()
-			for i := 0; b != nil && (i < candidates || best == nil) && b.size >= a.core.granule && size < least; i++ {
+			for i := 0; b != nil && (i < candidates || best == nil) && b.size >= a.core.granule &&
+				size < least; i++ {
 				if b.stamp.complete() {
 					if off, n := b.seg.granules.within(b.ptr, b.size, least, most); n > size {
 						best, from, size = b, off, n

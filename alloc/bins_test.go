@@ -103,5 +103,6 @@ func TestSizes(t *testing.T) {
 	assert.EqualValues(t, 128, unsafe.Sizeof(run{}))
 	assert.LessOrEqual(t, unsafe.Sizeof(header{}), uintptr(64))
 	assert.Greater(t, unsafe.Sizeof(header{}), uintptr(48))
-	assert.LessOrEqual(t, unsafe.Offsetof(block{}.owner), uintptr(64), "a Make and a Free touch one line of a block")
+	assert.LessOrEqual(t, unsafe.Offsetof(block{}.owner), uintptr(64),
+		"a Make and a Free touch one line of a block")
 }

@@ -84,7 +84,8 @@ func (b Buffer[T]) part() part { return part{b.header, b.gen, 0, b.n} }
 //
 //lastuse:effect recv borrowed, arg src borrowed
 func (b Buffer[T]) CopyFrom(s *Stream, src []T) error {
-	return b.part().copyHost(s, false, unsafe.Pointer(unsafe.SliceData(src)), len(src), unsafe.Sizeof(*(*T)(nil)))
+	return b.part().copyHost(s, false, unsafe.Pointer(unsafe.SliceData(src)), len(src),
+		unsafe.Sizeof(*(*T)(nil)))
 }
 
 // CopyTo copies the first elements of b to dst in stream order on s, as many as dst
@@ -93,7 +94,8 @@ func (b Buffer[T]) CopyFrom(s *Stream, src []T) error {
 //
 //lastuse:effect recv borrowed, arg dst borrowed
 func (b Buffer[T]) CopyTo(s *Stream, dst []T) error {
-	return b.part().copyHost(s, true, unsafe.Pointer(unsafe.SliceData(dst)), len(dst), unsafe.Sizeof(*(*T)(nil)))
+	return b.part().copyHost(s, true, unsafe.Pointer(unsafe.SliceData(dst)), len(dst),
+		unsafe.Sizeof(*(*T)(nil)))
 }
 
 // Fill sets all elements to x, in stream order on s.
@@ -144,14 +146,16 @@ func (v View[T]) All() View[T] { return v }
 //
 //lastuse:effect recv borrowed, arg src borrowed
 func (v View[T]) CopyFrom(s *Stream, src []T) error {
-	return v.part.copyHost(s, false, unsafe.Pointer(unsafe.SliceData(src)), len(src), unsafe.Sizeof(*(*T)(nil)))
+	return v.part.copyHost(s, false, unsafe.Pointer(unsafe.SliceData(src)), len(src),
+		unsafe.Sizeof(*(*T)(nil)))
 }
 
 // CopyTo is like [Buffer.CopyTo].
 //
 //lastuse:effect recv borrowed, arg dst borrowed
 func (v View[T]) CopyTo(s *Stream, dst []T) error {
-	return v.part.copyHost(s, true, unsafe.Pointer(unsafe.SliceData(dst)), len(dst), unsafe.Sizeof(*(*T)(nil)))
+	return v.part.copyHost(s, true, unsafe.Pointer(unsafe.SliceData(dst)), len(dst),
+		unsafe.Sizeof(*(*T)(nil)))
 }
 
 // Fill is like [Buffer.Fill].

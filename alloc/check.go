@@ -23,13 +23,13 @@ import (
 // the host cannot see.
 
 const (
-	redZone   = 512      // bytes before a buffer, and at least as many behind
-	redByte   = 0xfd     // in red zones
-	deadByte  = 0xdb     // in freed memory
-	fullCheck = 16 << 20 // bytes; of larger buffers only samples are looked at
-	sampleLen = 64 << 10 // bytes
-	samples   = 64
-	maxGraves = 1 << 16 // freed buffers whose stacks are kept
+	redZone       = 512      // bytes before a buffer, and at least as many behind
+	redByte       = 0xfd     // in red zones
+	deadByte      = 0xdb     // in freed memory
+	fullCheck     = 16 << 20 // bytes; of larger buffers only samples are looked at
+	sampleLen     = 64 << 10 // bytes
+	samples       = 64
+	maxTombstones = 1 << 16 // freed buffers whose stacks are kept
 )
 
 // A Stack is a call stack, as runtime.Callers returns it.
@@ -106,42 +106,42 @@ type checked struct {
 type checker struct {
 	stream uintptr // of the device, for looking at memory; nothing else runs on it
 
-	mu     lockrank.Mutex[rankChecker]
-	held   []*block            // in quarantine, the oldest first
-	bytes  int64               // of them
-	out    map[*block]struct{} // of the quarantine, in the hands of who looks at them
-	graves map[grave]*checked
-	order  []grave // oldest first, from next on
-	next   int
+	mu         lockrank.Mutex[rankChecker]
+	held       []*block            // in quarantine, the oldest first
+	bytes      int64               // of them
+	out        map[*block]struct{} // of the quarantine, in the hands of who looks at them
+	tombstones map[tombstone]*checked
+	order      []tombstone // oldest first, from next on
+	next       int
 }
 
-// A grave names a buffer that is no more.
-type grave struct {
+// A tombstone names a buffer that is no more.
+type tombstone struct {
 	owner uint32
 	gen   uint64
 }
 
 // bury remembers the stacks of a freed buffer.
-func (k *checker) bury(g grave, c *checked) {
+func (k *checker) bury(g tombstone, c *checked) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.graves == nil {
-		k.graves = make(map[grave]*checked)
+	if k.tombstones == nil {
+		k.tombstones = make(map[tombstone]*checked)
 	}
-	if len(k.order) < maxGraves {
+	if len(k.order) < maxTombstones {
 		k.order = append(k.order, g)
 	} else {
-		delete(k.graves, k.order[k.next])
+		delete(k.tombstones, k.order[k.next])
 		k.order[k.next] = g
-		k.next = (k.next + 1) % maxGraves
+		k.next = (k.next + 1) % maxTombstones
 	}
-	k.graves[g] = c
+	k.tombstones[g] = c
 }
 
-func (k *checker) find(g grave) *checked {
+func (k *checker) find(g tombstone) *checked {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.graves[g]
+	return k.tombstones[g]
 }
 
 // data returns the address of the buffer's memory in a live block.
@@ -171,7 +171,7 @@ func (h *header) used(gen uint64, op string) error {
 		}
 		return e
 	}
-	if g := c.checker.find(grave{h.number, gen}); g != nil {
+	if g := c.checker.find(tombstone{h.number, gen}); g != nil {
 		e.Made, e.Free = g.made, g.freed
 	}
 	e.Use = callers(2)
@@ -229,7 +229,7 @@ func (c *core) poison(b *block, h *header) {
 	defer c.leave()
 	if h != nil {
 		k.freed = callers(4)
-		c.checker.bury(grave{h.number, h.word.Load()>>pinBits - 1}, k)
+		c.checker.bury(tombstone{h.number, h.word.Load()>>pinBits - 1}, k)
 	}
 	// If its stream is closed, or cannot be put behind the others, there is no poison.
 	orderly := l.visit()
@@ -253,7 +253,7 @@ func (k *checker) hold(b *block) {
 	hp := b.heap()
 	b.state = statePending
 	hp.shard.Pend(b.size)
-	hp.pens += b.size
+	hp.pendingBytes += b.size
 	k.mu.Lock()
 	k.push(b)
 	k.mu.Unlock()
@@ -318,7 +318,7 @@ func (c *core) releaseHeld(keep int64, wait bool) error {
 		hp.mu.Lock()
 		c.checker.discharge(b)
 		hp.shard.Unpend(b.size)
-		hp.pens -= b.size
+		hp.pendingBytes -= b.size
 		b.checked = nil
 		if b.others.Load() != 0 {
 			hp.pend(b)
@@ -368,7 +368,8 @@ func (c *core) examine(b *block) error {
 		zones = append(zones, k.zones()...)
 	}
 	if z, at := c.torn(b, zones); at >= 0 {
-		return &CorruptionError{What: z.what, Offset: z.off + at - k.front, Size: k.size, Made: k.made, Free: k.freed}
+		return &CorruptionError{What: z.what, Offset: z.off + at - k.front, Size: k.size, Made: k.made,
+			Free: k.freed}
 	}
 	return nil
 }
@@ -385,7 +386,8 @@ func (c *core) differs(p Ptr, n int64, want byte) int64 {
 	}
 	for off := int64(0); off < n; off += step {
 		off := min(off, n-int64(len(buf)))
-		if err := c.dev.CopyOut(c.checker.stream, unsafe.Pointer(&buf[0]), p+Ptr(off), int64(len(buf))); err != nil {
+		if err := c.dev.CopyOut(c.checker.stream, unsafe.Pointer(&buf[0]), p+Ptr(off),
+			int64(len(buf))); err != nil {
 			return -1 // what cannot be read cannot be blamed
 		}
 		if buf[0] == want && bytes.Equal(buf[1:], buf[:len(buf)-1]) {

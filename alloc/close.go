@@ -72,8 +72,8 @@ func (c *core) leave() error {
 	// What is still pending waits for streams that nobody will ask about any more.
 	for _, hp := range c.allHeaps() {
 		hp.mu.Lock()
-		hp.shard.Unpend(hp.pens)
-		hp.pens, hp.pending = 0, nil
+		hp.shard.Unpend(hp.pendingBytes)
+		hp.pendingBytes, hp.pending = 0, nil
 		hp.mu.Unlock()
 	}
 	return c.estate.settle()

@@ -86,9 +86,11 @@ func TestCloseMeetsEverything(t *testing.T) {
 		rounds = 14
 	}
 	for round := range rounds {
-		dev, err := host.Open(host.Options{Capacity: 16 << 20, Granularity: 64 << 10, NoMapping: round%2 == 0})
+		dev, err := host.Open(host.Options{Capacity: 16 << 20, Granularity: 64 << 10,
+			NoMapping: round%2 == 0})
 		require.NoError(t, err)
-		p, err := alloc.NewPool(ordered(t, dev), alloc.Options{Limit: 8 << 20, Segment: 256 << 10, CollectWait: time.Millisecond, Check: round%7 == 0})
+		p, err := alloc.NewPool(ordered(t, dev),
+			alloc.Options{Limit: 8 << 20, Segment: 256 << 10, CollectWait: time.Millisecond, Check: round%7 == 0})
 		require.NoError(t, err)
 		streams := []*alloc.Stream{p.DefaultStream(), newStream(t, p), newStream(t, p)}
 		foreign, err := dev.NewStream()

@@ -23,7 +23,7 @@
 //	                             one a stream                      one a pool
 //	                             runs by size class                segments: ranges of the device's memory
 //	                             8 cached large blocks             large idle blocks, in bins by size,
-//	                             pending blocks                    on the shelf of the heap that used them last
+//	                             pending blocks                    on the shelf of their last heap
 //
 //	Pool      what a program has of a device; its inside is the core
 //	Stream    a queue of work; its heap serves its Makes and Frees

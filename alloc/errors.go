@@ -59,7 +59,8 @@ type MemoryError struct {
 func (e *MemoryError) Error() string {
 	var b strings.Builder
 	st := e.Stats
-	fmt.Fprintf(&b, "alloc: %s: %v (live %s, pending %s, idle %s, reserved %s", sizeText(e.Requested), ErrOutOfMemory,
+	fmt.Fprintf(&b, "alloc: %s: %v (live %s, pending %s, idle %s, reserved %s", sizeText(e.Requested),
+		ErrOutOfMemory,
 		sizeText(st.Live), sizeText(st.Pending), sizeText(st.Idle), sizeText(st.Reserved))
 	if e.Limit > 0 {
 		fmt.Fprintf(&b, " of %s", sizeText(e.Limit))
@@ -109,7 +110,8 @@ func (u Unknown) text() string {
 	if u.Buffers == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %s in %d from sites that were not sampled: tracker.Options{Rate: 1} or alloc.Options{Check: true} names all",
+	return fmt.Sprintf("; %s in %d from sites that were not sampled: "+
+		"tracker.Options{Rate: 1} or alloc.Options{Check: true} names all",
 		sizeText(u.Bytes), u.Buffers)
 }
 

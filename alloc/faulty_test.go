@@ -23,7 +23,8 @@ import (
 // the seconds that every run of the tests takes:
 //
 //	go test ./alloc -run 'TestRandomFailures|TestStress' -soak 10m -timeout 0 -v
-var soak = flag.Duration("soak", 0, "how long TestRandomFailures and TestStress run together, half of it each")
+var soak = flag.Duration("soak", 0,
+	"how long TestRandomFailures and TestStress run together, half of it each")
 
 // workout uses every path of a pool that calls the device: growth, moves, lending,
 // pending blocks, waits, trim, stream churn, copies. Errors are for the caller to count: whatever fails,
@@ -107,10 +108,12 @@ func TestEveryCallFails(t *testing.T) {
 	for _, mapping := range []bool{true, false} {
 		t.Run(fmt.Sprintf("mapping=%v", mapping), func(t *testing.T) {
 			for n := int64(1); ; n++ {
-				dev, err := host.Open(host.Options{Capacity: 1 << 20, Granularity: 64 << 10, NoMapping: !mapping})
+				dev, err := host.Open(host.Options{Capacity: 1 << 20, Granularity: 64 << 10,
+					NoMapping: !mapping})
 				require.NoError(t, err)
 				f := alloctest.NewFaulty(dev)
-				p, err := alloc.NewPool(orderedFaulty(t, f), alloc.Options{Segment: 128 << 10, CollectWait: time.Millisecond})
+				p, err := alloc.NewPool(orderedFaulty(t, f),
+					alloc.Options{Segment: 128 << 10, CollectWait: time.Millisecond})
 				require.NoError(t, err)
 				f.FailNth(n)
 				failures := workout(p)
@@ -124,7 +127,8 @@ func TestEveryCallFails(t *testing.T) {
 					return
 				}
 				for _, err := range failures {
-					assert.True(t, errors.Is(err, alloctest.ErrInjected) || errors.Is(err, alloc.ErrOutOfMemory), "call %d: %v", n, err)
+					assert.True(t, errors.Is(err, alloctest.ErrInjected) ||
+						errors.Is(err, alloc.ErrOutOfMemory), "call %d: %v", n, err)
 				}
 				f.Heal()
 				sound(t, p)
@@ -151,7 +155,8 @@ func TestMappingFailsInARow(t *testing.T) {
 				dev, err := host.Open(host.Options{Capacity: 1 << 20, Granularity: 64 << 10})
 				require.NoError(t, err)
 				f := alloctest.NewFaulty(dev)
-				p, err := alloc.NewPool(orderedFaulty(t, f), alloc.Options{Segment: 128 << 10, CollectWait: time.Millisecond})
+				p, err := alloc.NewPool(orderedFaulty(t, f),
+					alloc.Options{Segment: 128 << 10, CollectWait: time.Millisecond})
 				require.NoError(t, err)
 				f.Only("Map", "Move", "Restore", "Unmap")
 				f.FailRun(n, times)
@@ -159,7 +164,8 @@ func TestMappingFailsInARow(t *testing.T) {
 				done := f.Calls() < n
 				f.Heal()
 				for _, err := range failures {
-					assert.True(t, errors.Is(err, alloctest.ErrInjected) || errors.Is(err, alloc.ErrOutOfMemory), "call %d: %v", n, err)
+					assert.True(t, errors.Is(err, alloctest.ErrInjected) ||
+						errors.Is(err, alloc.ErrOutOfMemory), "call %d: %v", n, err)
 				}
 				st := sound(t, p)
 				require.Equal(t, dev.Used(), st.Reserved, "call %d", n)
@@ -196,7 +202,8 @@ func TestRandomFailures(t *testing.T) {
 		require.NoError(t, err)
 		f := alloctest.NewFaulty(dev)
 		f.SlowEvents(int(seed % 4))
-		p, err := alloc.NewPool(orderedFaulty(t, f), alloc.Options{Segment: 128 << 10, CollectWait: time.Millisecond, Check: seed%5 == 0})
+		p, err := alloc.NewPool(orderedFaulty(t, f),
+			alloc.Options{Segment: 128 << 10, CollectWait: time.Millisecond, Check: seed%5 == 0})
 		require.NoError(t, err)
 		f.FailRandomly(0.15, seed)
 		for range 5 {
@@ -267,7 +274,8 @@ func TestStress(t *testing.T) {
 	dev, err := host.Open(host.Options{Capacity: 24 << 20, Granularity: 64 << 10})
 	require.NoError(t, err)
 	f := alloctest.NewFaulty(dev)
-	p, err := alloc.NewPool(orderedFaulty(t, f), alloc.Options{Segment: 1 << 20, CollectWait: 10 * time.Millisecond})
+	p, err := alloc.NewPool(orderedFaulty(t, f),
+		alloc.Options{Segment: 1 << 20, CollectWait: 10 * time.Millisecond})
 	require.NoError(t, err)
 	f.Only("Map", "Move", "Unmap", "Record", "Query", "Reserve", "NewEvent")
 	f.FailRandomly(0.02, 1)
@@ -317,7 +325,8 @@ func TestStress(t *testing.T) {
 				case k == 13:
 					p.Trim(int64(r.IntN(8 << 20)))
 				case k == 15:
-					if st := p.Stats(); min(st.Live, st.Pending, st.Idle) < 0 || st.Live+st.Pending+st.Idle != st.Reserved {
+					if st := p.Stats(); min(st.Live, st.Pending, st.Idle) < 0 ||
+						st.Live+st.Pending+st.Idle != st.Reserved {
 						t.Error("not of one instant: ", st)
 					}
 				case k == 14 && r.IntN(20) == 0:
@@ -378,7 +387,8 @@ func TestCloseWithoutSync(t *testing.T) {
 		dev, err := host.Open(host.Options{Capacity: 1 << 20, Granularity: 64 << 10})
 		require.NoError(t, err)
 		f := alloctest.NewFaulty(dev)
-		p, err := alloc.NewPool(orderedFaulty(t, f), alloc.Options{CollectWait: time.Millisecond, Check: check})
+		p, err := alloc.NewPool(orderedFaulty(t, f),
+			alloc.Options{CollectWait: time.Millisecond, Check: check})
 		require.NoError(t, err)
 		s := newStream(t, p)
 		const size = 600 << 10 // two of them do not fit

@@ -49,7 +49,8 @@ func FuzzPool(f *testing.F) {
 
 func randomScript(seed uint64) []byte {
 	r := rand.New(rand.NewPCG(seed, 2))
-	text := make([]byte, 20+r.IntN(100)) // what goes wrong does so soon, or when a pool is full of odds and ends
+	// What goes wrong does so soon, or when a pool is full of odds and ends.
+	text := make([]byte, 20+r.IntN(100))
 	if seed%8 == 0 {
 		text = make([]byte, maxScript)
 	}

@@ -23,7 +23,8 @@ func TestBorrowedMemoryIsNoThirdStreams(t *testing.T) {
 				t.Run(fmt.Sprintf("%d,%d,%d", size, syncs, small), func(t *testing.T) {
 					dev, err := host.Open(host.Options{NoMapping: true})
 					require.NoError(t, err)
-					p, err := alloc.NewPool(alloctest.Ordered(t, dev), alloc.Options{Limit: limit, Segment: limit})
+					p, err := alloc.NewPool(alloctest.Ordered(t, dev),
+						alloc.Options{Limit: limit, Segment: limit})
 					require.NoError(t, err)
 					a, b, c := newStream(t, p), newStream(t, p), newStream(t, p)
 					for range syncs {

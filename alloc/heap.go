@@ -29,9 +29,9 @@ type heap struct {
 	headers *header // spare ones
 	batches *batch  // spare ones
 
-	pending []*queue // in the order of their masks
-	pens    int64    // bytes in pending, and in quarantine
-	last    stamp    // the latest Free
+	pending      []*queue // in the order of their masks
+	pendingBytes int64    // bytes in pending, and in quarantine
+	last         stamp    // the latest Free
 
 	line  timeline // has a lock of its own
 	shelf shelf    // the arena's

@@ -45,7 +45,8 @@ func (s *Stream) climb(size int64, class int) (*block, error) {
 	}
 	if c.closed.Load() {
 		if m.err == nil || errors.Is(m.err, ErrOutOfMemory) {
-			m.err = fmt.Errorf("pool %w", ErrClosed) // during the climb: what there was has gone to the device
+			// During the climb: what there was has gone to the device.
+			m.err = fmt.Errorf("pool %w", ErrClosed)
 		}
 		c.leftover() // what the climb got and could not use any more
 	}

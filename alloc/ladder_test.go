@@ -33,7 +33,8 @@ func TestIdleMemoryServesEverySize(t *testing.T) {
 		{"another stream's slots for large extents", false, 32 << 10, 4 << 20, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := newPool(t, host.Options{Capacity: all, NoMapping: c.noMapping, Granularity: 64 << 10}, alloc.Options{})
+			p := newPool(t, host.Options{Capacity: all, NoMapping: c.noMapping, Granularity: 64 << 10},
+				alloc.Options{})
 			s, u := newStream(t, p), newStream(t, p)
 			if !c.other {
 				u = s

@@ -16,8 +16,14 @@ import (
 func TestOddLimits(t *testing.T) {
 	for _, limit := range []int64{100_000, 1 << 20, 3 << 20, 5_000_000, 63 << 20, 100_000_000} {
 		for name, open := range map[string]func() (host.Options, alloc.Options){
-			"limit":    func() (host.Options, alloc.Options) { return host.Options{}, alloc.Options{Limit: limit} },
-			"capacity": func() (host.Options, alloc.Options) { return host.Options{Capacity: limit}, alloc.Options{} },
+			"limit": func() (host.Options, alloc.Options) {
+				return host.Options{},
+					alloc.Options{Limit: limit}
+			},
+			"capacity": func() (host.Options, alloc.Options) {
+				return host.Options{Capacity: limit},
+					alloc.Options{}
+			},
 		} {
 			ho, po := open()
 			dev, err := host.Open(ho)
@@ -52,7 +58,8 @@ func TestLaunchWithoutAFunction(t *testing.T) {
 
 func TestLimitIsHard(t *testing.T) {
 	for _, mapping := range []bool{true, false} {
-		p := newPool(t, host.Options{NoMapping: !mapping, Granularity: 64 << 10}, alloc.Options{Limit: 1 << 20})
+		p := newPool(t, host.Options{NoMapping: !mapping, Granularity: 64 << 10},
+			alloc.Options{Limit: 1 << 20})
 		s := newStream(t, p)
 		var all []alloc.Buffer[byte]
 		for range 16 {

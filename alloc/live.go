@@ -163,7 +163,8 @@ func (k *checked) zones() []zone {
 func (c *core) examineZones(b *block) error {
 	k := b.checked
 	if z, at := c.torn(b, k.zones()); at >= 0 {
-		return &CorruptionError{What: z.what, Offset: z.off + at - k.front, Size: k.size, Made: k.made, Live: true}
+		return &CorruptionError{What: z.what, Offset: z.off + at - k.front, Size: k.size, Made: k.made,
+			Live: true}
 	}
 	return nil
 }

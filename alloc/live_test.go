@@ -46,8 +46,9 @@ func TestCloseCountsUnsampled(t *testing.T) {
 		check bool
 		want  string
 	}{
-		{never, false, "alloc: close: buffers still live: 3 of 3.0 KiB; 3.0 KiB in 3 from sites that were not sampled: " +
-			"tracker.Options{Rate: 1} or alloc.Options{Check: true} names all"},
+		{never, false,
+			"alloc: close: buffers still live: 3 of 3.0 KiB; 3.0 KiB in 3 from sites that were not sampled: " +
+				"tracker.Options{Rate: 1} or alloc.Options{Check: true} names all"},
 		{every, false, "3.0 KiB in 3 from "},
 		{nil, true, " in 3 from "},
 		{never, true, " in 3 from "}, // Check mode keeps the stacks itself

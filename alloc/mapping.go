@@ -48,7 +48,8 @@ func (c *core) growMapped(hp *heap, size int64, force bool) error {
 		return err
 	}
 	want := r.need
-	if spare := min(c.options.Segment/4, c.claimed.Load()/spareShare) &^ (c.granule - 1); !force && r.right == nil && c.options.Growth != Tight {
+	if spare := min(c.options.Segment/4, c.claimed.Load()/spareShare) &^ (c.granule - 1); !force &&
+		r.right == nil && c.options.Growth != Tight {
 		want = min(r.need+spare, r.hole.size)
 	}
 	done := int64(0) // bytes of the hole that have memory
@@ -57,7 +58,8 @@ func (c *core) growMapped(hp *heap, size int64, force bool) error {
 	}
 	if done < r.need {
 		var n int64
-		if n, err = c.mapFresh(r.hole, done, want-done); n == 0 && errors.Is(err, ErrOutOfMemory) && want > r.need {
+		if n, err = c.mapFresh(r.hole, done, want-done); n == 0 && errors.Is(err, ErrOutOfMemory) &&
+			want > r.need {
 			n, err = c.mapFresh(r.hole, done, r.need-done)
 		}
 		done += n

@@ -84,8 +84,10 @@ func TestLaunchMessages(t *testing.T) {
 	}{
 		{s, []alloc.Arg{good.Arg(), {}}, alloc.ErrType,
 			"alloc: launch: argument 1: the zero Arg, which no Buffer, View or Scalar made: bad element type"},
-		{s, []alloc.Arg{good.Arg(), dead.Arg()}, alloc.ErrFreed, "alloc: launch: argument 1: buffer used after Free"},
-		{s, []alloc.Arg{foreign.Arg()}, alloc.ErrForeign, "alloc: launch: argument 0: buffer belongs to another pool"},
+		{s, []alloc.Arg{good.Arg(), dead.Arg()}, alloc.ErrFreed,
+			"alloc: launch: argument 1: buffer used after Free"},
+		{s, []alloc.Arg{foreign.Arg()}, alloc.ErrForeign,
+			"alloc: launch: argument 0: buffer belongs to another pool"},
 		{s, []alloc.Arg{good.Arg(), alloc.Scalar("x")}, alloc.ErrType,
 			"alloc: launch: argument 1: string is a Go pointer or holds one: bad element type"},
 		{closed, []alloc.Arg{good.Arg()}, alloc.ErrClosed, "alloc: launch: stream closed"},
@@ -117,7 +119,8 @@ func TestTypeMessages(t *testing.T) {
 	_, err = alloc.Adopt[[]int](s, 512, 1, nil)
 	assert.EqualError(t, err, "alloc: adopt: []int is a Go pointer or holds one: bad element type")
 	_, err = alloc.MakePinned[struct{ s string }](p, 1)
-	assert.EqualError(t, err, "alloc: make pinned: struct { s string }: field s is a Go pointer: bad element type")
+	assert.EqualError(t, err,
+		"alloc: make pinned: struct { s string }: field s is a Go pointer: bad element type")
 	require.NoError(t, p.Close())
 }
 

@@ -46,7 +46,7 @@ func (hp *heap) pend(b *block) {
 	}
 	b.state = statePending
 	hp.shard.Pend(b.size)
-	hp.pens += b.size
+	hp.pendingBytes += b.size
 	i, known := slices.BinarySearchFunc(hp.pending, mask, func(q *queue, mask uint64) int {
 		return cmp.Compare(q.mask, mask)
 	})
@@ -132,7 +132,7 @@ func (hp *heap) settleLocked() (settled int, gone *adopted) {
 			b.next = nil
 			settled++
 			hp.shard.Unpend(b.size)
-			hp.pens -= b.size
+			hp.pendingBytes -= b.size
 			switch {
 			case b.adopted == nil:
 				hp.idle(b)

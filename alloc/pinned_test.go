@@ -29,7 +29,8 @@ func mustPin[T any](tb testing.TB, p *alloc.Pool, n int) alloc.Pinned[T] {
 func at[T any](h alloc.Pinned[T]) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(h.Slice())) }
 
 // pinnedPool is a pool on a device of the host's, which may fail.
-func pinnedPool(tb testing.TB, ho host.Options, o alloc.Options) (*alloc.Pool, *alloctest.Faulty, *host.Device) {
+func pinnedPool(tb testing.TB, ho host.Options, o alloc.Options) (*alloc.Pool, *alloctest.Faulty,
+	*host.Device) {
 	tb.Helper()
 	dev, err := host.Open(ho)
 	require.NoError(tb, err)
@@ -289,7 +290,8 @@ func TestPinnedBooks(t *testing.T) {
 	for _, site := range books.Sites() {
 		if site.LiveBytes == 1<<20 {
 			found = true
-			assert.True(t, strings.HasSuffix(site.Frames[0].Function, ".mustPin[...]"), site.Frames[0].Function)
+			assert.True(t, strings.HasSuffix(site.Frames[0].Function, ".mustPin[...]"),
+				site.Frames[0].Function)
 		}
 	}
 	assert.True(t, found)

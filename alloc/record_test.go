@@ -36,7 +36,8 @@ func TestHistory(t *testing.T) {
 			switch e.Kind {
 			case tracker.Made:
 				made = append(made, e)
-				assert.Contains(t, e.Stack[0].Function, "TestHistory", "the stack begins at the Make's caller")
+				assert.Contains(t, e.Stack[0].Function, "TestHistory",
+					"the stack begins at the Make's caller")
 			case tracker.Freed:
 				freed = append(freed, e)
 				found := false

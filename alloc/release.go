@@ -46,7 +46,8 @@ func (c *core) release(b *block, h *header, how uintptr) {
 		}
 	}
 	seq := hp.shard.Seq()
-	if c.careful && c.trace != nil && b.adopted == nil && (b.checked == nil || b.checked.fenced) { // else there is no line of its Make
+	if c.careful && c.trace != nil && b.adopted == nil &&
+		(b.checked == nil || b.checked.fenced) { // else there is no line of its Make
 		c.trace.add('f', hp.line.index, ptr, 0) // before anybody can have it
 	}
 	b.stamp = hp.line.now()

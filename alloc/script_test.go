@@ -274,7 +274,8 @@ func (m *script) compare(where string, got []byte, want byte) {
 	}
 	for i, x := range got {
 		if x != want {
-			m.fail(fmt.Errorf("wrong contents %s: byte %d of %d is %#x, want %#x", where, i, len(got), x, want))
+			m.fail(fmt.Errorf("wrong contents %s: byte %d of %d is %#x, want %#x", where, i, len(got), x,
+				want))
 			return
 		}
 	}
@@ -285,7 +286,8 @@ func (m *script) check() {
 	if m.wrong.get() != nil {
 		return
 	}
-	if m.taken++; m.taken%16 == 0 || m.taken%4 == 0 && !m.options.Check { // which reads memory, and so runs work
+	// In Check mode Check reads memory, and so runs work.
+	if m.taken++; m.taken%16 == 0 || m.taken%4 == 0 && !m.options.Check {
 		m.fail(m.pool.Check())
 	}
 	m.fail(m.late.Faults())
@@ -307,7 +309,8 @@ func (m *script) check() {
 		{"reserved is what the device gave", m.older || m.reserved()+m.twin.reserved() == m.host.Used()},
 	} {
 		if !c.ok {
-			m.fail(fmt.Errorf("the books: %s: %d live buffers, %+v, device %d", c.what, live, st, m.host.Used()))
+			m.fail(fmt.Errorf("the books: %s: %d live buffers, %+v, device %d", c.what, live, st,
+				m.host.Used()))
 		}
 	}
 }

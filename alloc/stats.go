@@ -68,7 +68,8 @@ type Stats struct {
 // String returns what matters most, for people; [Stats.Read] has all of it.
 func (s Stats) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "live %s in %d, pending %s, idle %s, reserved %s; peak %s live, %s reserved; made %d, freed %d, late %d",
+	fmt.Fprintf(&b,
+		"live %s in %d, pending %s, idle %s, reserved %s; peak %s live, %s reserved; made %d, freed %d, late %d",
 		sizeText(s.Live), s.Buffers, sizeText(s.Pending), sizeText(s.Idle), sizeText(s.Reserved),
 		sizeText(s.PeakLive), sizeText(s.PeakReserved), s.Made, s.Freed, s.Late)
 	if s.Repeated > 0 {

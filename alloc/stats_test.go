@@ -107,7 +107,8 @@ func TestSlack(t *testing.T) {
 }
 
 func TestStatsString(t *testing.T) {
-	s := alloc.Stats{Live: 3 << 20, Buffers: 2, Pending: 512, Idle: 1 << 20, Reserved: 4<<20 + 512, PeakLive: 3 << 20, PeakReserved: 8 << 20, Made: 9, Freed: 6, Late: 1, Repeated: 4, DeviceCalls: 5}
+	s := alloc.Stats{Live: 3 << 20, Buffers: 2, Pending: 512, Idle: 1 << 20, Reserved: 4<<20 + 512,
+		PeakLive: 3 << 20, PeakReserved: 8 << 20, Made: 9, Freed: 6, Late: 1, Repeated: 4, DeviceCalls: 5}
 	require.Equal(t, "live 3.0 MiB in 2, pending 512 B, idle 1.0 MiB, reserved 4.0 MiB; peak 3.0 MiB live, 8.0 MiB reserved; made 9, freed 6, late 1, repeated 4; 5 device calls", s.String())
 }
 

@@ -22,7 +22,7 @@ func (p *Pool) Check() error {
 	if c.options.Check {
 		errs = append(errs, c.checkLive(), c.checkQuarantine())
 	}
-	w := walk{core: c, seen: make(map[*block]bool), pens: make(map[*heap]int64)}
+	w := walk{core: c, seen: make(map[*block]bool), pendingBytes: make(map[*heap]int64)}
 	c.moving.Lock()
 	c.stopped(func() {
 		for _, hp := range c.allHeaps() {
@@ -43,10 +43,10 @@ func (p *Pool) Check() error {
 
 // A walk collects what it finds wrong, and sums in bytes.
 type walk struct {
-	core *core
-	seen map[*block]bool // met in a list
-	pens map[*heap]int64 // bytes met that are pending, less what the heap counts
-	errs []error
+	core         *core
+	seen         map[*block]bool // met in a list
+	pendingBytes map[*heap]int64 // bytes met that are pending, less what the heap counts
+	errs         []error
 
 	live, pending, idle, mapped int64
 	adoptedPending              int64
@@ -72,7 +72,7 @@ func (w *walk) heap(hp *heap) {
 			w.wrong("cached block %#x is a slot, or adopted, or of another heap", b.ptr)
 		}
 	}
-	w.pens[hp] -= hp.pens
+	w.pendingBytes[hp] -= hp.pendingBytes
 	for _, q := range hp.pending {
 		for batch := q.first; batch != nil; batch = batch.next {
 			if batch.first == nil {
@@ -80,7 +80,7 @@ func (w *walk) heap(hp *heap) {
 			}
 			for b := batch.first; b != nil; b = b.next {
 				w.listed(b, statePending, "pending")
-				w.pens[b.heap()] += b.size
+				w.pendingBytes[b.heap()] += b.size
 				if b.adopted != nil {
 					w.pending += b.size
 					w.adoptedPending += b.size
@@ -110,14 +110,14 @@ func (w *walk) held(k *checker) {
 		defer k.mu.Unlock()
 		for _, b := range k.held {
 			w.listed(b, statePending, "quarantine")
-			w.pens[b.heap()] += b.size
+			w.pendingBytes[b.heap()] += b.size
 		}
 		for b := range k.out {
 			w.listed(b, statePending, "quarantine, out of it,")
-			w.pens[b.heap()] += b.size
+			w.pendingBytes[b.heap()] += b.size
 		}
 	}
-	for _, bytes := range w.pens {
+	for _, bytes := range w.pendingBytes {
 		if bytes != 0 {
 			w.wrong("%d bytes more are pending in a heap than it counts", bytes)
 		}
@@ -207,7 +207,8 @@ func (w *walk) block(b *block) {
 	default:
 		w.wrong("block %#x is %v at a stop", b.ptr, b.state)
 	}
-	if listed := b.state == stateIdle && b.run == nil || b.state == stateHole || b.state == stateCached || b.state == statePending; listed && !w.seen[b] {
+	if listed := b.state == stateIdle && b.run == nil || b.state == stateHole || b.state == stateCached ||
+		b.state == statePending; listed && !w.seen[b] {
 		w.wrong("%v block %#x is in no list", b.state, b.ptr)
 	}
 	if h := b.header; h != nil && (b.state == stateLive || h.block != b || b.owner != h.number) {

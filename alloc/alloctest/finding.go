@@ -62,7 +62,8 @@ func (d *deed) words() string {
 
 // finding returns what is wrong with now on the span s, because of then, which may be nil.
 func finding(what string, s *span, now, then *deed) *Finding {
-	f := &Finding{What: what, Ptr: alloc.Ptr(s.lo), Size: int64(s.hi - s.lo), Now: now.words(), NowAt: now.stack}
+	f := &Finding{What: what, Ptr: alloc.Ptr(s.lo), Size: int64(s.hi - s.lo), Now: now.words(),
+		NowAt: now.stack}
 	if then != nil {
 		f.Then, f.ThenAt = then.words(), then.stack
 	}

@@ -8,8 +8,8 @@ const (
 	stillOwned = "memory that is a buffer's changes hands"
 	stillUsed  = "memory is taken from the device while work on it may not have run"
 	notThere   = "memory that is not there becomes a buffer's"
-	notWaited  = "a buffer is used on a stream that has not waited for the one it was made on, while work of its " +
-		"memory's former owner is not ordered before"
+	notWaited  = "a buffer is used on a stream that has not waited for the one it was made on, while work " +
+		"of its memory's former owner is not ordered before"
 )
 
 // over reports whether all of list is known to clock, and a piece of work that is not.

@@ -180,8 +180,9 @@ func (l *Late) gone(what string, p uintptr, size int64) bool {
 		for _, w := range st.queue {
 			if w.run != nil && slices.ContainsFunc(w.bytes, touches) {
 				w.run, any = nil, true
-				l.faults = append(l.faults, fmt.Errorf("alloctest: late: %s of %d bytes at %#x before the %s on "+
-					"stream %d that touches them", what, size, p, w.what, st.handle))
+				l.faults = append(l.faults,
+					fmt.Errorf("alloctest: late: %s of %d bytes at %#x before the %s on "+
+						"stream %d that touches them", what, size, p, w.what, st.handle))
 			}
 		}
 	}

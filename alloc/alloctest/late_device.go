@@ -46,7 +46,8 @@ func (l *Late) DestroyStream(s uintptr) error {
 	case s == lateDefault:
 		return errors.New("alloctest: late: destroy stream: the default stream stays")
 	case len(st.queue) > 0:
-		return fmt.Errorf("alloctest: late: destroy stream: %d pieces of its work have not run", len(st.queue))
+		return fmt.Errorf("alloctest: late: destroy stream: %d pieces of its work have not run",
+			len(st.queue))
 	}
 	delete(l.streams, s)
 	return nil

@@ -45,7 +45,8 @@ func TestLateRunsLittle(t *testing.T) {
 	require.NoError(t, l.Fill(u, p+2, 3, 1, 1))
 	assert.Zero(t, byteAt(p))
 	require.NoError(t, l.Sync(u))
-	assert.EqualValues(t, []byte{1, 0, 3}, []byte{byteAt(p), byteAt(p + 1), byteAt(p + 2)}, "what u waits for, no more")
+	assert.EqualValues(t, []byte{1, 0, 3}, []byte{byteAt(p), byteAt(p + 1), byteAt(p + 2)},
+		"what u waits for, no more")
 	require.NoError(t, l.SyncEvent(second))
 	assert.EqualValues(t, 2, byteAt(p+1))
 	assert.True(t, must[bool](t)(l.Query(second)), "who has waited is told yes")

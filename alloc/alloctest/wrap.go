@@ -335,7 +335,8 @@ func (o *Order) AllocHost(size int64) (unsafe.Pointer, error) {
 
 // FreeHost judges like Free.
 func (o *Order) FreeHost(p unsafe.Pointer, size int64) error {
-	return o.leaves("free of host memory", uintptr(p), size, func() error { return o.pinner.FreeHost(p, size) })
+	return o.leaves("free of host memory", uintptr(p), size,
+		func() error { return o.pinner.FreeHost(p, size) })
 }
 
 // Capturing is like alloc.Capturer.Capturing, and false if the device behind o does not capture.

@@ -13,16 +13,18 @@ import (
 	"github.com/lastuse/lastuse/internal/cudadrv"
 )
 
-// BenchmarkMultiStreams is RMM's multi_stream_allocations: 4 kernels of half a millisecond on 1, 2 or 4 streams, each with 8
-// bytes made before and freed right behind its launch. With prewarm the pool has run the same once, without it the pool is
-// new, but for the driver's own, which goes on. Serialised streams would show as multiples. pool=none launches and makes nothing.
+// BenchmarkMultiStreams is RMM's multi_stream_allocations: 4 kernels of half a millisecond on 1, 2 or 4
+// streams, each with 8 bytes made before and freed right behind its launch. With prewarm the pool has run the
+// same once, without it the pool is new, but for the driver's own, which goes on. Serialised streams would
+// show as multiples. pool=none launches and makes nothing.
 func BenchmarkMultiStreams(b *testing.B) {
 	for _, streams := range []int{1, 2, 4} {
 		for _, prewarm := range []bool{false, true} {
 			for _, kind := range []string{"lastuse", "cuMemAllocAsync", "cuMemAlloc", "none"} {
-				b.Run(fmt.Sprintf("device=cuda/streams=%d/prewarm=%v/pool=%s", streams, prewarm, kind), func(b *testing.B) {
-					multiStreams(b, streams, prewarm, kind)
-				})
+				b.Run(fmt.Sprintf("device=cuda/streams=%d/prewarm=%v/pool=%s", streams, prewarm, kind),
+					func(b *testing.B) {
+						multiStreams(b, streams, prewarm, kind)
+					})
 			}
 		}
 	}
@@ -43,7 +45,8 @@ func multiStreams(b *testing.B, streams int, prewarm bool, kind string) {
 	one, word := Dim{X: 1}, cudadrv.Dim{X: 1, Y: 1, Z: 1}
 	// raw launches without the pool's part.
 	raw := func(s *alloc.Stream, ns time.Duration) {
-		require.NoError(b, dev.ctx.LaunchKernel(k.handle, word, word, 0, s.Handle(), []uint64{uint64(ns)}, []uint16{0}))
+		require.NoError(b,
+			dev.ctx.LaunchKernel(k.handle, word, word, 0, s.Handle(), []uint64{uint64(ns)}, []uint16{0}))
 	}
 	run := func(ss []*alloc.Stream, ns time.Duration) time.Duration {
 		start := time.Now()

@@ -25,8 +25,8 @@ func startBench(b *testing.B, o alloc.Options) *env {
 	return startOn(b, choose(b), o)
 }
 
-// BenchmarkMakeFree is the warm pair, with sampled call sites and without, and the driver's own stream-ordered pair from Go on
-// the same stream.
+// BenchmarkMakeFree is the warm pair, with sampled call sites and without, and the driver's own
+// stream-ordered pair from Go on the same stream.
 func BenchmarkMakeFree(b *testing.B) {
 	startBench(b, alloc.Options{}) // holds the device's context, which takes long to make, for all below
 	for _, size := range []int{256, 4 << 10, 64 << 10, 1 << 20, 16 << 20, 64 << 20, 1 << 30} {
@@ -74,9 +74,10 @@ func BenchmarkMakeFree(b *testing.B) {
 	}
 }
 
-// BenchmarkLaunch is the launch of an empty kernel through the runtime, and the same by a C loop that only calls
-// cuLaunchKernel. They take turns; the stream is drained between rounds, outside the time. over-% is the
-// median over the rounds of what one took more than the other in the same round, as the host's clock changes.
+// BenchmarkLaunch is the launch of an empty kernel through the runtime, and the same by a C loop that only
+// calls cuLaunchKernel. They take turns; the stream is drained between rounds, outside the time. over-% is
+// the median over the rounds of what one took more than the other in the same round, as the host's clock
+// changes.
 func BenchmarkLaunch(b *testing.B) {
 	for _, args := range []int{0, 3} {
 		b.Run(fmt.Sprintf("args=%d", args), func(b *testing.B) {
@@ -114,7 +115,8 @@ func BenchmarkLaunch(b *testing.B) {
 				for round := range 60 {
 					var o, t float64
 					for half := range 2 {
-						// Either goes first in half of the rounds, after some launches of its own that are not timed.
+						// Either goes first in half of the rounds, after some launches of its own that are
+						// not timed.
 						if half == round%2 {
 							launch(20)
 							start := time.Now()
@@ -142,8 +144,8 @@ func median(x []float64) float64 {
 	return x[len(x)/2]
 }
 
-// BenchmarkMap times putting memory behind a range, and taking it away, by the size of the handles: what the choice of a
-// segment policy rests on.
+// BenchmarkMap times putting memory behind a range, and taking it away, by the size of the handles: what the
+// choice of a segment policy rests on.
 func BenchmarkMap(b *testing.B) {
 	for _, total := range []int64{2 << 20, 64 << 20, 512 << 20} {
 		for _, handle := range []int64{2 << 20, 8 << 20, 32 << 20, 128 << 20, 512 << 20} {
@@ -189,9 +191,10 @@ func BenchmarkMap(b *testing.B) {
 	}
 }
 
-// BenchmarkRandom is RMM's random_allocations: steps that allocate a random size or free a random live block, with at most
-// N blocks and 16,000 MiB live. Cold: each run has a fresh pool; the driver's own gives its memory back when a stream is
-// waited for, which is at the end. reserved-MiB is what a pool had got from the device at most, by its own word.
+// BenchmarkRandom is RMM's random_allocations: steps that allocate a random size or free a random live block,
+// with at most N blocks and 16,000 MiB live. Cold: each run has a fresh pool; the driver's own gives its
+// memory back when a stream is waited for, which is at the end. reserved-MiB is what a pool had got from the
+// device at most, by its own word.
 func BenchmarkRandom(b *testing.B) {
 	for _, w := range []struct{ n, mib int }{{1000, 1}, {10000, 1}, {1000, 64}, {1000, 1024}} {
 		for _, kind := range []string{"mapped", "mapped-16MiB", "plain", "cuMemAllocAsync"} {
@@ -258,8 +261,10 @@ func driverReserved(b *testing.B, d drvtest.Driver, dev *Device) int64 {
 	const reservedHigh = 6 // CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH
 	n := (*int64)(drvtest.Malloc(8))
 	drvtest.Loop(b, d.Path, 1,
-		drvtest.Call{Function: "cuDeviceGetDefaultMemPool", Args: []drvtest.Arg{drvtest.Out(0), drvtest.Value(uint64(dev.ctx.Device()))}},
-		drvtest.Call{Function: "cuMemPoolGetAttribute", Args: []drvtest.Arg{drvtest.Slot(0), drvtest.Value(reservedHigh), drvtest.Value(uint64(uintptr(unsafe.Pointer(n))))}})
+		drvtest.Call{Function: "cuDeviceGetDefaultMemPool",
+			Args: []drvtest.Arg{drvtest.Out(0), drvtest.Value(uint64(dev.ctx.Device()))}},
+		drvtest.Call{Function: "cuMemPoolGetAttribute", Args: []drvtest.Arg{drvtest.Slot(0),
+			drvtest.Value(reservedHigh), drvtest.Value(uint64(uintptr(unsafe.Pointer(n))))}})
 	return *n
 }
 
@@ -295,8 +300,8 @@ func random(b *testing.B, n, mib int, alloc func(int64) func()) {
 	}
 }
 
-// BenchmarkMapCalls times each call of the driver that puts one handle behind addresses and takes it away, by its size, and
-// what the driver's own allocator takes for as much.
+// BenchmarkMapCalls times each call of the driver that puts one handle behind addresses and takes it away, by
+// its size, and what the driver's own allocator takes for as much.
 func BenchmarkMapCalls(b *testing.B) {
 	for _, n := range []int64{2 << 20, 32 << 20, 256 << 20, 1 << 30, 4 << 30} {
 		b.Run(fmt.Sprintf("size=%dMiB", n>>20), func(b *testing.B) {
@@ -342,8 +347,8 @@ func BenchmarkMapCalls(b *testing.B) {
 	}
 }
 
-// BenchmarkCopy is the time of copies with Go memory, through the stage, and with page-locked memory, by their size. The
-// device has caught up at the end of each, or, for those that are "queued", of a hundred.
+// BenchmarkCopy is the time of copies with Go memory, through the stage, and with page-locked memory, by
+// their size. The device has caught up at the end of each, or, for those that are "queued", of a hundred.
 func BenchmarkCopy(b *testing.B) {
 	for _, n := range []int{64, 4 << 10, 64 << 10, 256 << 10, 1 << 20, 64 << 20, 1 << 30} {
 		e := startBench(b, alloc.Options{})

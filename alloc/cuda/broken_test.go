@@ -21,12 +21,13 @@ import (
 // brokenChild makes TestBroken break the driver of its own process.
 var brokenChild = flag.Bool("broken-child", false, "used by TestBroken")
 
-// A kernel that writes where there is nothing breaks the context. Every later call says so, and all closes cleanly. A real
-// context stays broken for as long as the process lives, so there a child process does it.
+// A kernel that writes where there is nothing breaks the context. Every later call says so, and all closes
+// cleanly. A real context stays broken for as long as the process lives, so there a child process does it.
 func TestBroken(t *testing.T) {
 	d := choose(t)
 	if d.Real() && !*brokenChild {
-		text, err := exec.Command(os.Args[0], "-test.run=^TestBroken$", "-test.v", "-driver=real", "-broken-child").CombinedOutput()
+		text, err := exec.Command(os.Args[0], "-test.run=^TestBroken$", "-test.v", "-driver=real",
+			"-broken-child").CombinedOutput()
 		t.Logf("%s", text)
 		require.NoError(t, err)
 		return
@@ -66,8 +67,8 @@ func testBroken(t *testing.T, e *env) {
 	require.NoError(t, e.dev.Close())
 }
 
-// An assertion of a kernel that fails breaks the context too. A stream whose handle others have says so, and not that it
-// is captured.
+// An assertion of a kernel that fails breaks the context too. A stream whose handle others have says so, and
+// not that it is captured.
 func TestAssert(t *testing.T) {
 	const code = 710
 	e := startStandIn(t, alloc.Options{})
@@ -99,9 +100,10 @@ func TestShuttingDown(t *testing.T) {
 	assert.NoError(t, e.dev.Close())
 }
 
-// holdChild makes TestOutOfMemory the other process: it takes all of the device's memory but this many bytes, says so and
-// waits for its input to end.
-var holdChild = flag.Int64("hold-child", 0, "for TestOutOfMemory itself: take the device's memory but so many bytes")
+// holdChild makes TestOutOfMemory the other process: it takes all of the device's memory but this many bytes,
+// says so and waits for its input to end.
+var holdChild = flag.Int64("hold-child", 0,
+	"for TestOutOfMemory itself: take the device's memory but so many bytes")
 
 // Memory that another process holds makes Make fail with what the pool looks like, and later succeed.
 func TestOutOfMemory(t *testing.T) {
@@ -153,7 +155,8 @@ func hold(t *testing.T, d drvtest.Driver, left int64) {
 
 // holder starts a process that leaves so many bytes of the device's memory, and returns what ends it.
 func holder(t *testing.T, left int64) (release func()) {
-	cmd := exec.Command(os.Args[0], "-test.run=^TestOutOfMemory$", "-driver=real", fmt.Sprintf("-hold-child=%d", left))
+	cmd := exec.Command(os.Args[0], "-test.run=^TestOutOfMemory$", "-driver=real",
+		fmt.Sprintf("-hold-child=%d", left))
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()

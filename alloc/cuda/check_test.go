@@ -57,7 +57,8 @@ func TestCheckQuiet(t *testing.T) {
 		x, y := buffer[float32](t, e.s, 5000), buffer[float32](t, e.s, 5000)
 		require.NoError(t, x.Fill(e.s, 1))
 		require.NoError(t, y.Fill(e.s, 2))
-		require.NoError(t, k.Launch(e.s, Dim{X: 40}, Dim{X: 128}, 0, y.Arg(), x.Arg(), alloc.Scalar(float32(2)), alloc.Scalar(uint32(5000))))
+		require.NoError(t, k.Launch(e.s, Dim{X: 40}, Dim{X: 128}, 0, y.Arg(), x.Arg(),
+			alloc.Scalar(float32(2)), alloc.Scalar(uint32(5000))))
 		x.Free()
 		y.Free()
 	}

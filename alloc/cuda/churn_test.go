@@ -31,8 +31,8 @@ func resident(t *testing.T) int64 {
 	return n * int64(os.Getpagesize())
 }
 
-// TestModuleChurn loads, runs and unloads modules of ever different contents with one kernel name: device memory, process
-// memory and tables stay as they are, and the n-th costs what the first cost.
+// TestModuleChurn loads, runs and unloads modules of ever different contents with one kernel name: device
+// memory, process memory and tables stay as they are, and the n-th costs what the first cost.
 func TestModuleChurn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: takes seconds")
@@ -67,8 +67,8 @@ func TestModuleChurn(t *testing.T) {
 	freeBefore, _, err := e.dev.MemInfo()
 	require.NoError(t, err)
 	booksBefore := e.pool.Tracker().Bytes()
-	// What other programs do to the machine's clock meanwhile can look like a slope, once. One that is the driver's
-	// or ours is there every time.
+	// What other programs do to the machine's clock meanwhile can look like a slope, once. One that is the
+	// driver's or ours is there every time.
 	var slope, mean float64
 	var rss []int64 // after each half of a run
 	for try := range 4 {
@@ -82,7 +82,8 @@ func TestModuleChurn(t *testing.T) {
 			times[i] = float64(time.Since(start).Nanoseconds())
 		}
 		slope, mean = fit(times)
-		t.Logf("%d steps: mean %.0f ns, fitted slope %.3f ns a step (%.2f %% of the mean over all steps)", n, mean, slope, 100*slope*float64(n)/mean)
+		t.Logf("%d steps: mean %.0f ns, fitted slope %.3f ns a step (%.2f %% of the mean over all steps)", n,
+			mean, slope, 100*slope*float64(n)/mean)
 		if slope*float64(n) < mean/4 {
 			break
 		}
@@ -102,8 +103,8 @@ func TestModuleChurn(t *testing.T) {
 	assert.Less(t, slope*float64(n), mean/4, "a step a quarter slower at the end")
 }
 
-// TestModuleReload loads, runs and unloads one module again and again, which the driver's compiler has compiled before:
-// process memory stays as it is.
+// TestModuleReload loads, runs and unloads one module again and again, which the driver's compiler has
+// compiled before: process memory stays as it is.
 func TestModuleReload(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: takes seconds")
@@ -138,13 +139,14 @@ func bare(t *testing.T, e *env, p alloc.Buffer[uint32], i int) {
 	f, err := c.ModuleGetFunction(m, "constant")
 	require.NoError(t, err)
 	one := cudadrv.Dim{X: 1, Y: 1, Z: 1}
-	require.NoError(t, c.LaunchKernel(f, one, one, 0, e.s.LaunchHandle(), []uint64{uint64(p.Ptr(e.s))}, []uint16{0}))
+	require.NoError(t,
+		c.LaunchKernel(f, one, one, 0, e.s.LaunchHandle(), []uint64{uint64(p.Ptr(e.s))}, []uint16{0}))
 	require.NoError(t, c.Synchronize())
 	require.NoError(t, c.ModuleUnload(m))
 }
 
-// fit returns slope and mean of a line through times by least squares. The slowest twentieth is left out: those are
-// other programs'.
+// fit returns slope and mean of a line through times by least squares. The slowest twentieth is left out:
+// those are other programs'.
 func fit(times []float64) (slope, mean float64) {
 	limit := slices.Sorted(slices.Values(times))[len(times)-1-len(times)/20]
 	var sx, sy, sxx, sxy, n float64

@@ -14,9 +14,10 @@ import (
 	"github.com/lastuse/lastuse/internal/cudadrv/drvtest"
 )
 
-// opener returns what opens device 0 of the driver that the flag selects: a fresh stand-in each time, or the machine's
-// GPU.
-func opener(o Options, face func(*Device, testing.TB) alloc.Device, settings ...any) func(tb testing.TB) alloc.Device {
+// opener returns what opens device 0 of the driver that the flag selects: a fresh stand-in each time, or the
+// machine's GPU.
+func opener(o Options, face func(*Device, testing.TB) alloc.Device,
+	settings ...any) func(tb testing.TB) alloc.Device {
 	return func(tb testing.TB) alloc.Device {
 		d := choose(tb)
 		if d.StandIn != nil {
@@ -57,7 +58,8 @@ func plain(d *Device, _ testing.TB) alloc.Device { return d.Plain() }
 
 func TestConformance(t *testing.T) {
 	// With granules as small as they come, because the suite maps many; and as they are for users.
-	t.Run("mapped", func(t *testing.T) { alloctest.TestDevice(t, opener(Options{Granule: 2 << 20}, holding)) })
+	t.Run("mapped",
+		func(t *testing.T) { alloctest.TestDevice(t, opener(Options{Granule: 2 << 20}, holding)) })
 	t.Run("plain", func(t *testing.T) { alloctest.TestDevice(t, opener(Options{}, plain)) })
 	if choose(t).Real() {
 		t.Run("usual", func(t *testing.T) { alloctest.TestDevice(t, opener(Options{}, holding)) })
@@ -83,7 +85,8 @@ LOOP:
 }
 `
 
-// A holdable is a device whose streams the conformance suite can hold back: by a kernel that looks at page-locked memory.
+// A holdable is a device whose streams the conformance suite can hold back: by a kernel that looks at
+// page-locked memory.
 type holdable struct {
 	*Device
 	tb   testing.TB

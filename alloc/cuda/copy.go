@@ -303,8 +303,8 @@ func (j *job) fill(caller bool) {
 	}
 }
 
-// prefetch enqueues the first transfers out. Unless the stream has nothing else to do, it waits for the first of them,
-// so that no other goroutine does before they move. One chunk is enough to go on with.
+// prefetch enqueues the first transfers out. Unless the stream has nothing else to do, it waits for the first
+// of them, so that no other goroutine does before they move. One chunk is enough to go on with.
 func (j *job) prefetch() error {
 	idle, err := j.b.ctx.StreamQuery(j.s)
 	idle = idle && err == nil // what is wrong the transfers meet

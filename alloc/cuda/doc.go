@@ -10,35 +10,39 @@
 //
 // # Structures
 //
-// A [Device] is a device's primary context, retained once; a program's other CUDA libraries use the same one. Its
-// methods are thin: each is one crossing into internal/cudadrv, which costs no Go memory and checks in the same
-// crossing that a stream is not under capture. What is not thin:
+// A [Device] is a device's primary context, retained once; a program's other CUDA libraries use the same one.
+// Its methods are thin: each is one crossing into internal/cudadrv, which costs no Go memory and checks in
+// the same crossing that a stream is not under capture. What is not thin:
 //
-//   - The [stage] carries copies between Go memory and the device through page-locked chunks, because the driver may
-//     never keep a Go pointer. A chunk waits with its event until the copy has run; each stream has its own in flight. A
-//     [job] is a large copy: pieces that several goroutines copy between Go memory and chunks.
+//   - The [stage] carries copies between Go memory and the device through page-locked chunks, because the
+//     driver may never keep a Go pointer. A chunk waits with its event until the copy has run; each stream
+//     has its own in flight. A [job] is a large copy: pieces that several goroutines copy between Go memory
+//     and chunks.
 //   - The [atlas] knows which memory handle is behind which addresses of the reserved ranges.
 //   - [Device.Plain] is the same device without mapping, for allocation by the driver alone.
 //
-// A [Module] is code on the device, and so device memory: it is in the books of its pool's tracker, with the bytes by
-// which the device's free memory fell when it was loaded, and unloaded once: by Unload, by the net, or with the device.
+// A [Module] is code on the device, and so device memory: it is in the books of its pool's tracker, with the
+// bytes by which the device's free memory fell when it was loaded, and unloaded once: by Unload, by the net,
+// or with the device.
 //
 // # Way in, way out
 //
-// [Open] retains the context, [Device.Close] releases it; close the pools first. When the process exits, or when a
-// kernel has broken the context for good, giving back counts as done: the memory goes with the process, and books stay
-// consistent. The first call that meets a broken context says so, and so does every later one that is asked to work:
-// errors.Is(err, [ErrBroken]).
+// [Open] retains the context, [Device.Close] releases it; close the pools first. When the process exits, or
+// when a kernel has broken the context for good, giving back counts as done: the memory goes with the
+// process, and books stay consistent. The first call that meets a broken context says so, and so does every
+// later one that is asked to work: errors.Is(err, [ErrBroken]).
 //
 // # Other libraries
 //
-// Libraries such as cuBLAS and cuDNN take a stream's handle ([alloc.Stream.Handle]) and addresses (Ptr of a buffer or view);
-// [alloc.Pool.WrapStream] adopts a stream of theirs. They work in the context that is current on the calling thread, which
-// is the device's after a call of Handle and then of Ptr on the stream, in a goroutine that is locked to its thread. Keep
-// the buffers alive until the library's call has returned. See examples/cblas.
+// Libraries such as cuBLAS and cuDNN take a stream's handle ([alloc.Stream.Handle]) and addresses (Ptr of a
+// buffer or view); [alloc.Pool.WrapStream] adopts a stream of theirs. They work in the context that is
+// current on the calling thread, which is the device's after a call of Handle and then of Ptr on the stream,
+// in a goroutine that is locked to its thread. Keep the buffers alive until the library's call has returned.
+// See examples/cblas.
 //
 // # Locks
 //
-// stage.mu, atlas.mu and modules.mu are leaves: no other lock is taken under them. atlas.order is taken before atlas.mu and
-// read-locked over the driver's calls, so that nothing is mapped while the list of peers changes.
+// stage.mu, atlas.mu and modules.mu are leaves: no other lock is taken under them. atlas.order is taken
+// before atlas.mu and read-locked over the driver's calls, so that nothing is mapped while the list of peers
+// changes.
 package cuda

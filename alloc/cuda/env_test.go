@@ -92,8 +92,9 @@ func (e *env) kernel(tb testing.TB, ptx, name string) *Kernel {
 	return k
 }
 
-// testPTX: empty does nothing; axpy(y, x, a, n) adds a*x to y; spin(ns) runs for so long; write(p, v) writes one word; fault
-// writes to address 64; wide takes a structure of 24 bytes and writes its three words' sum to p.
+// testPTX: empty does nothing; axpy(y, x, a, n) adds a*x to y; spin(ns) runs for so long; write(p, v) writes
+// one word; fault writes to address 64; wide takes a structure of 24 bytes and writes its three words' sum to
+// p.
 const testPTX = drvtest.Head + drvtest.Empty + drvtest.Spin + `
 .visible .entry axpy(.param .u64 y, .param .u64 x, .param .f32 a, .param .u32 n)
 {

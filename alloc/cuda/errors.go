@@ -8,12 +8,13 @@ import (
 	"github.com/lastuse/lastuse/internal/cudadrv"
 )
 
-// Errors that callers tell apart with errors.Is. Beside these, [alloc.ErrOutOfMemory], [alloc.ErrCapturing] and
-// [alloc.ErrClosed] are used as they are there.
+// Errors that callers tell apart with errors.Is. Beside these, [alloc.ErrOutOfMemory], [alloc.ErrCapturing]
+// and [alloc.ErrClosed] are used as they are there.
 var (
 	// ErrUnavailable says that there is no driver, none that is new enough, or no such device.
 	ErrUnavailable = errors.New("cuda is not available")
-	// ErrBroken says that a kernel or the hardware broke the device's context; nothing works on it until the process ends.
+	// ErrBroken says that a kernel or the hardware broke the device's context; nothing works on it until the
+	// process ends.
 	ErrBroken = errors.New("device context is broken")
 	// ErrShuttingDown says that the driver is gone because the process exits.
 	ErrShuttingDown = errors.New("driver is shutting down")
@@ -62,7 +63,8 @@ func wrap(device int, err error) error {
 	}
 	var e *cudadrv.Error
 	if errors.As(err, &e) && error(e) == err {
-		return &Error{Device: device, Call: e.Call, Code: int(e.Code), Name: e.Name, Text: e.Text, Log: e.Log, err: e}
+		return &Error{Device: device, Call: e.Call, Code: int(e.Code), Name: e.Name, Text: e.Text, Log: e.Log,
+			err: e}
 	}
 	if errors.Is(err, cudadrv.ErrUnavailable) {
 		return &unavailable{err}
@@ -77,8 +79,8 @@ func (u *unavailable) Error() string        { return u.err.Error() }
 func (u *unavailable) Unwrap() error        { return u.err }
 func (u *unavailable) Is(target error) bool { return target == ErrUnavailable }
 
-// work returns err as the error of a call that was to do something. It is the cold path of every method; the hot one is
-// the comparison with nil before it.
+// work returns err as the error of a call that was to do something. It is the cold path of every method; the
+// hot one is the comparison with nil before it.
 //
 //go:noinline
 func (b *base) work(err error) error {
@@ -92,8 +94,8 @@ func (b *base) work(err error) error {
 	return err
 }
 
-// give returns err as the error of a call that was to give something back: where there is nothing left to give it back
-// to, it is done.
+// give returns err as the error of a call that was to give something back: where there is nothing left to
+// give it back to, it is done.
 //
 //go:noinline
 func (b *base) give(err error) error {

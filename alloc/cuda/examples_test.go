@@ -33,7 +33,8 @@ func TestExampleSaxpy(t *testing.T) {
 	x, y := buffer[float32](t, e.s, n), buffer[float32](t, e.s, n)
 	require.NoError(t, x.Fill(e.s, 3))
 	require.NoError(t, y.Fill(e.s, 1))
-	require.NoError(t, k.Launch(e.s, Dim{X: 2}, Dim{X: 256}, 0, y.Arg(), x.Arg(), alloc.Scalar(float32(2)), alloc.Scalar(uint32(n))))
+	require.NoError(t, k.Launch(e.s, Dim{X: 2}, Dim{X: 256}, 0, y.Arg(), x.Arg(), alloc.Scalar(float32(2)),
+		alloc.Scalar(uint32(n))))
 	got := make([]float32, n)
 	require.NoError(t, y.CopyTo(e.s, got))
 	assert.EqualValues(t, 7, got[0])
@@ -56,7 +57,8 @@ func TestExampleBlur(t *testing.T) {
 	word := func(x int) alloc.Arg { return alloc.Scalar(int32(x)) }
 	got := make([]float32, w*h)
 	for _, d := range []struct{ x, y int }{{1, 0}, {0, 1}} {
-		require.NoError(t, box.Launch(e.s, Dim{X: (w*h + 127) / 128}, Dim{X: 128}, 0, out.Arg(), in.Arg(), word(w), word(h), word(d.x), word(d.y), word(r)))
+		require.NoError(t, box.Launch(e.s, Dim{X: (w*h + 127) / 128}, Dim{X: 128}, 0, out.Arg(), in.Arg(),
+			word(w), word(h), word(d.x), word(d.y), word(r)))
 		require.NoError(t, out.CopyTo(e.s, got))
 		for i := range got {
 			var sum float32
@@ -68,7 +70,8 @@ func TestExampleBlur(t *testing.T) {
 			require.Equal(t, sum/(2*r+1), got[i], "pixel %d", i)
 		}
 	}
-	require.NoError(t, mix.Launch(e.s, Dim{X: 7}, Dim{X: 128}, 0, out.Arg(), in.Arg(), out.Arg(), alloc.Scalar(float32(0.5)), word(w*h)))
+	require.NoError(t, mix.Launch(e.s, Dim{X: 7}, Dim{X: 128}, 0, out.Arg(), in.Arg(), out.Arg(),
+		alloc.Scalar(float32(0.5)), word(w*h)))
 	mixed := make([]float32, w*h)
 	require.NoError(t, out.CopyTo(e.s, mixed))
 	for i := range mixed {
@@ -78,8 +81,8 @@ func TestExampleBlur(t *testing.T) {
 	out.Free()
 }
 
-// Foreign code in C gets a buffer's address and a stream's handle, as cuBLAS or cuDNN would, and enqueues work of its own.
-// The buffer is kept alive until that is enqueued.
+// Foreign code in C gets a buffer's address and a stream's handle, as cuBLAS or cuDNN would, and enqueues
+// work of its own. The buffer is kept alive until that is enqueued.
 func TestForeignCode(t *testing.T) {
 	e := start(t, alloc.Options{})
 	const n = 1000

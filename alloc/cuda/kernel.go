@@ -21,8 +21,8 @@ type Kernel struct {
 	shared atomic.Int32 // bytes of shared memory that a launch may ask for
 }
 
-// Kernel returns the module's kernel of a name, which is the name in the PTX: C++ compilers mangle names unless the kernel is
-// extern "C".
+// Kernel returns the module's kernel of a name, which is the name in the PTX: C++ compilers mangle names
+// unless the kernel is extern "C".
 //
 //lastuse:effect result 0 views recv
 func (m *Module) Kernel(name string) (*Kernel, error) {
@@ -73,8 +73,8 @@ func (l *loaded) enter() bool {
 
 func (l *loaded) leave() { l.state.Add(-1) }
 
-// allow has the driver let launches ask for more shared memory than they may unless told: for all that there is, so that
-// whoever comes second need not ask again.
+// allow has the driver let launches ask for more shared memory than they may unless told: for all that there
+// is, so that whoever comes second need not ask again.
 func (k *Kernel) allow(shared int) error {
 	b := k.module.b
 	static, err := b.ctx.FuncGetAttribute(k.handle, cudadrv.FuncSharedBytes)
@@ -83,7 +83,8 @@ func (k *Kernel) allow(shared int) error {
 	}
 	most := b.info.Limits.Shared - static
 	if shared > most {
-		return fmt.Errorf("cuda: launch %s: %d bytes of shared memory: there are %d: %w", k.name, shared, most, ErrArguments)
+		return fmt.Errorf("cuda: launch %s: %d bytes of shared memory: there are %d: %w", k.name, shared,
+			most, ErrArguments)
 	}
 	if err := b.ctx.FuncSetAttribute(k.handle, cudadrv.FuncDynamicShared, most); err != nil {
 		return b.work(err)
@@ -97,11 +98,12 @@ func (k *Kernel) allow(shared int) error {
 //lastuse:effect recv borrowed
 func (k *Kernel) Name() string { return k.name }
 
-// Launch enqueues the kernel on s, with a grid of blocks of threads and shared bytes of shared memory for each block.
-// A buffer or view is passed as its address, an empty one as null, a scalar by its bytes. Where the driver tells (12.4 and
-// newer) number and sizes are checked against the kernel's parameters; types are never known. The arguments may be
-// freed as soon as Launch has returned. shared may be up to [Limits].Shared, less what the kernel declares itself; the
-// device is told where that is more than kernels get by default. Launch allocates no Go memory for up to 64 arguments of 4 KiB in all.
+// Launch enqueues the kernel on s, with a grid of blocks of threads and shared bytes of shared memory for
+// each block. A buffer or view is passed as its address, an empty one as null, a scalar by its bytes. Where
+// the driver tells (12.4 and newer) number and sizes are checked against the kernel's parameters; types are
+// never known. The arguments may be freed as soon as Launch has returned. shared may be up to
+// [Limits].Shared, less what the kernel declares itself; the device is told where that is more than kernels
+// get by default. Launch allocates no Go memory for up to 64 arguments of 4 KiB in all.
 //
 //lastuse:effect recv borrowed, arg args borrowed
 func (k *Kernel) Launch(s *alloc.Stream, grid, block Dim, shared int, args ...alloc.Arg) error {
@@ -161,7 +163,8 @@ func (k *Kernel) launchLarge(s *alloc.Stream, g, t cudadrv.Dim, shared uint32, a
 	return k.launch(s, g, t, shared, args, params[:0], words[:0], at[:0])
 }
 
-func (k *Kernel) launch(s *alloc.Stream, g, t cudadrv.Dim, shared uint32, args []alloc.Arg, params []alloc.Param, words []uint64, at []uint16) error {
+func (k *Kernel) launch(s *alloc.Stream, g, t cudadrv.Dim, shared uint32, args []alloc.Arg,
+	params []alloc.Param, words []uint64, at []uint16) error {
 	params, err := s.Begin(params, args...)
 	if err != nil {
 		return err
@@ -259,17 +262,20 @@ func (k *Kernel) wrong(n int) error {
 	if k.params == nil {
 		return fmt.Errorf("cuda: launch %s: %d arguments are too many: %w", k.name, n, ErrArguments)
 	}
-	return fmt.Errorf("cuda: launch %s: %d arguments, kernel takes %d: %w", k.name, n, len(k.params), ErrArguments)
+	return fmt.Errorf("cuda: launch %s: %d arguments, kernel takes %d: %w", k.name, n, len(k.params),
+		ErrArguments)
 }
 
 //go:noinline
 func (k *Kernel) wrongSize(i int, size int64) error {
-	return fmt.Errorf("cuda: launch %s: argument %d is %d bytes, kernel takes %d: %w", k.name, i, size, k.params[i], ErrArguments)
+	return fmt.Errorf("cuda: launch %s: argument %d is %d bytes, kernel takes %d: %w", k.name, i, size,
+		k.params[i], ErrArguments)
 }
 
 //go:noinline
 func (k *Kernel) elsewhere(s *alloc.Stream) error {
-	return fmt.Errorf("cuda: launch %s: kernel is on %s, stream is on %s and %w", k.name, k.module.b.name, s.Pool().Device().Name(), alloc.ErrForeign)
+	return fmt.Errorf("cuda: launch %s: kernel is on %s, stream is on %s and %w", k.name, k.module.b.name,
+		s.Pool().Device().Name(), alloc.ErrForeign)
 }
 
 //go:noinline

@@ -23,7 +23,8 @@ func mapEach(t *testing.T, dev *Device, p alloc.Ptr, sizes ...int64) {
 	}
 }
 
-// One Map is one handle, whatever its size: as many calls of the driver for 1 GiB as for a granule, and no Go memory.
+// One Map is one handle, whatever its size: as many calls of the driver for 1 GiB as for a granule, and no Go
+// memory.
 func TestMapIsOneHandle(t *testing.T) {
 	e := startStandIn(t, alloc.Options{}, "memory", 8<<30)
 	g := e.dev.Granularity()
@@ -36,11 +37,13 @@ func TestMapIsOneHandle(t *testing.T) {
 		require.NoError(t, e.dev.Map(p, n))
 		after := e.StandIn.Books()
 		assert.Equal(t, before.Handles+1, after.Handles)
-		assert.LessOrEqual(t, after.Calls-before.Calls, int64(5), "create, map, access, and the mode of captures around one")
+		assert.LessOrEqual(t, after.Calls-before.Calls, int64(5),
+			"create, map, access, and the mode of captures around one")
 		require.NoError(t, e.dev.Unmap(p, n))
 	}
 	allocs := testing.AllocsPerRun(20, func() {
-		if e.dev.Map(p, g) != nil || e.dev.Move(p+alloc.Ptr(g), p, g) != nil || e.dev.Unmap(p+alloc.Ptr(g), g) != nil {
+		if e.dev.Map(p, g) != nil || e.dev.Move(p+alloc.Ptr(g), p, g) != nil ||
+			e.dev.Unmap(p+alloc.Ptr(g), g) != nil {
 			t.Error("failed")
 		}
 	})
@@ -93,8 +96,8 @@ func TestMapRollsBack(t *testing.T) {
 	}
 }
 
-// A Move whose undoing fails too says that the memory is gone, and it is: nothing is mapped, nothing is held, and the
-// addresses can be used again.
+// A Move whose undoing fails too says that the memory is gone, and it is: nothing is mapped, nothing is held,
+// and the addresses can be used again.
 func TestMoveFailsTwice(t *testing.T) {
 	for _, f := range []string{"cuMemMap", "cuMemSetAccess"} {
 		t.Run(f, func(t *testing.T) {
@@ -157,8 +160,8 @@ func TestUndoingFails(t *testing.T) {
 	assert.Zero(t, b.Reserved)
 }
 
-// A stream that needs little gets it from what another stream mapped and has not used, although that stream's own work has
-// not run: nothing is mapped for it.
+// A stream that needs little gets it from what another stream mapped and has not used, although that stream's
+// own work has not run: nothing is mapped for it.
 func TestColdStreamsBorrow(t *testing.T) {
 	e := startStandIn(t, alloc.Options{})
 	k := e.kernel(t, testPTX, "empty")
@@ -180,8 +183,8 @@ func TestColdStreamsBorrow(t *testing.T) {
 	assert.Zero(t, e.StandIn.Calls(t, "cuMemUnmap"), "moved")
 }
 
-// Large blocks that lie idle side by side serve a larger one: nothing is mapped. At the end of what is mapped only
-// the difference is.
+// Large blocks that lie idle side by side serve a larger one: nothing is mapped. At the end of what is mapped
+// only the difference is.
 func TestGrowsInPlace(t *testing.T) {
 	e := startStandIn(t, alloc.Options{}, "memory", 8<<30)
 	g := int(e.dev.Granularity())
@@ -196,13 +199,15 @@ func TestGrowsInPlace(t *testing.T) {
 	c.Free()
 	reserved := e.pool.Stats().Reserved
 	d := buffer[byte](t, e.s, 90*g)
-	assert.LessOrEqual(t, e.pool.Stats().Reserved-reserved, int64(30*g+5*g), "a little to spare is mapped too")
+	assert.LessOrEqual(t, e.pool.Stats().Reserved-reserved, int64(30*g+5*g),
+		"a little to spare is mapped too")
 	d.Free()
 	require.NoError(t, e.pool.Check())
 }
 
-// Large buffers of random sizes come and go on two streams under a limit, so that granules are moved, idle blocks grow in
-// place and ranges fill up. The pool's books stay consistent, and both ends of every buffer keep what was written there.
+// Large buffers of random sizes come and go on two streams under a limit, so that granules are moved, idle
+// blocks grow in place and ranges fill up. The pool's books stay consistent, and both ends of every buffer
+// keep what was written there.
 func TestLargeComeAndGo(t *testing.T) {
 	e := startStandIn(t, alloc.Options{}, "memory", 512<<20)
 	g := e.dev.Granularity()
@@ -247,7 +252,8 @@ func TestLargeComeAndGo(t *testing.T) {
 				if err != nil {
 					var me *alloc.MemoryError
 					require.ErrorAs(t, err, &me)
-					require.Greater(t, me.Stats.Live+me.Requested+2*g*int64(len(all)), 40*g, "a buffer spoils the granules at its ends, no more")
+					require.Greater(t, me.Stats.Live+me.Requested+2*g*int64(len(all)), 40*g,
+						"a buffer spoils the granules at its ends, no more")
 					refused++
 					require.NotEmpty(t, all)
 					drop(0)

@@ -17,7 +17,8 @@ func (b *base) Alloc(size int64) (alloc.Ptr, error) {
 	}
 	if p%alloc.MinAlign != 0 {
 		_ = b.ctx.MemFree(p)
-		return 0, fmt.Errorf("cuda: alloc: driver returned %#x, which is not aligned to %d", p, alloc.MinAlign)
+		return 0, fmt.Errorf("cuda: alloc: driver returned %#x, which is not aligned to %d", p,
+			alloc.MinAlign)
 	}
 	return alloc.Ptr(p), nil
 }

@@ -12,8 +12,9 @@ import (
 	"github.com/lastuse/lastuse/tracker"
 )
 
-// A Module is code loaded onto a device. Its kernels keep it loaded for as long as they can be reached; Unload unloads
-// it at once. Modules are told apart by their contents alone: kernels of the same name in two of them are two kernels.
+// A Module is code loaded onto a device. Its kernels keep it loaded for as long as they can be reached;
+// Unload unloads it at once. Modules are told apart by their contents alone: kernels of the same name in two
+// of them are two kernels.
 type Module struct {
 	*loaded
 	net runtime.Cleanup
@@ -73,13 +74,13 @@ func (m *moduleBooks) freed(l *loaded, size int64, late bool) {
 	m.shard.Unsite(l.site, size, late)
 }
 
-// LoadModule loads PTX, a cubin or a fatbin onto the device of a pool; the driver compiles PTX. The data may be changed
-// afterwards. The error of a text that does not compile holds what the compiler said. If the device is out of memory
-// the pool's idle segments are given back and loading is tried again.
+// LoadModule loads PTX, a cubin or a fatbin onto the device of a pool; the driver compiles PTX. The data may
+// be changed afterwards. The error of a text that does not compile holds what the compiler said. If the
+// device is out of memory the pool's idle segments are given back and loading is tried again.
 //
-// The module is counted in the books of the pool's tracker, in an account of its own. Its bytes are those by which the
-// device's free memory fell meanwhile, which is all that can be known of it: what other programs do at that moment is
-// measured too, and small modules share what an earlier one reserved.
+// The module is counted in the books of the pool's tracker, in an account of its own. Its bytes are those by
+// which the device's free memory fell meanwhile, which is all that can be known of it: what other programs do
+// at that moment is measured too, and small modules share what an earlier one reserved.
 //
 //lastuse:effect result 0 owned on success, arg data borrowed
 func LoadModule(p *alloc.Pool, data []byte) (*Module, error) {
@@ -149,8 +150,8 @@ func fallen(b *base, before int64) int64 {
 //lastuse:effect recv borrowed
 func (m *Module) Bytes() int64 { return m.bytes.Load() }
 
-// Unload unloads the module, once; later calls do nothing. It waits until the device has done the work that it has.
-// Kernels of the module fail afterwards with [ErrUnloaded].
+// Unload unloads the module, once; later calls do nothing. It waits until the device has done the work that
+// it has. Kernels of the module fail afterwards with [ErrUnloaded].
 //
 //lastuse:effect recv freed repeatable
 func (m *Module) Unload() error {

@@ -31,12 +31,14 @@ func TestLaunch(t *testing.T) {
 	require.NoError(t, dx.CopyFrom(e.s, x))
 	require.NoError(t, dy.CopyFrom(e.s, y))
 	grid, block := Dim{X: (n + 127) / 128}, Dim{X: 128}
-	require.NoError(t, k.Launch(e.s, grid, block, 0, dy.Arg(), dx.Arg(), alloc.Scalar(float32(3)), alloc.Scalar(uint32(n))))
+	require.NoError(t,
+		k.Launch(e.s, grid, block, 0, dy.Arg(), dx.Arg(), alloc.Scalar(float32(3)), alloc.Scalar(uint32(n))))
 	dx.Free() // the launch is enqueued
 	// A view: only its part is changed.
 	z := buffer[float32](t, e.s, n)
 	require.NoError(t, z.Fill(e.s, 1))
-	require.NoError(t, k.Launch(e.s, Dim{X: 1}, block, 0, dy.View(10, 20).Arg(), z.View(0, 10).Arg(), alloc.Scalar(float32(1)), alloc.Scalar(uint32(10))))
+	require.NoError(t, k.Launch(e.s, Dim{X: 1}, block, 0, dy.View(10, 20).Arg(), z.View(0, 10).Arg(),
+		alloc.Scalar(float32(1)), alloc.Scalar(uint32(10))))
 	got := make([]float32, n)
 	require.NoError(t, dy.CopyTo(e.s, got))
 	for i := range got {
@@ -99,26 +101,43 @@ func TestLaunchErrors(t *testing.T) {
 		want string
 		skip bool
 	}{
-		{"too few", k.Launch(e.s, one, one, 0, p.Arg()), ErrArguments, "cuda: launch write: 1 arguments, kernel takes 2", !sized},
-		{"too many", k.Launch(e.s, one, one, 0, p.Arg(), v, v), ErrArguments, "3 arguments, kernel takes 2", !sized},
-		{"size", k.Launch(e.s, one, one, 0, p.Arg(), alloc.Scalar(uint64(7))), ErrArguments, "argument 1 is 8 bytes, kernel takes 4", !sized},
-		{"no grid", k.Launch(e.s, Dim{}, one, 0, p.Arg(), v), ErrArguments, "cuda: launch write: grid of 0 blocks: want 1 to 2^31-1 each way", false},
-		{"negative grid", k.Launch(e.s, Dim{X: 1, Y: -1}, one, 0, p.Arg(), v), ErrArguments, "grid of 1 x -1 blocks", false},
-		{"large block", k.Launch(e.s, one, Dim{X: 32, Y: 64}, 0, p.Arg(), v), ErrArguments, "block of 32 x 64 threads: want 1 to ", false},
-		{"huge block", k.Launch(e.s, one, Dim{1 << 30, 1 << 30, 1 << 30}, 0, p.Arg(), v), ErrArguments, "block of 1073741824 x 1073741824 x 1073741824 threads", false},
-		{"overflowing block", k.Launch(e.s, one, Dim{2, 1 << 30, 1 << 30}, 0, p.Arg(), v), ErrArguments, "block of 2 x 1073741824 x", false},
-		{"negative shared", k.Launch(e.s, one, one, -4, p.Arg(), v), ErrArguments, "-4 bytes of shared memory", false},
-		{"too much shared", k.Launch(e.s, one, one, 1<<40, p.Arg(), v), ErrArguments, "1099511627776 bytes of shared memory", false},
+		{"too few", k.Launch(e.s, one, one, 0, p.Arg()), ErrArguments,
+			"cuda: launch write: 1 arguments, kernel takes 2", !sized},
+		{"too many", k.Launch(e.s, one, one, 0, p.Arg(), v, v), ErrArguments, "3 arguments, kernel takes 2",
+			!sized},
+		{"size", k.Launch(e.s, one, one, 0, p.Arg(), alloc.Scalar(uint64(7))), ErrArguments,
+			"argument 1 is 8 bytes, kernel takes 4", !sized},
+		{"no grid", k.Launch(e.s, Dim{}, one, 0, p.Arg(), v), ErrArguments,
+			"cuda: launch write: grid of 0 blocks: want 1 to 2^31-1 each way", false},
+		{"negative grid", k.Launch(e.s, Dim{X: 1, Y: -1}, one, 0, p.Arg(), v), ErrArguments,
+			"grid of 1 x -1 blocks", false},
+		{"large block", k.Launch(e.s, one, Dim{X: 32, Y: 64}, 0, p.Arg(), v), ErrArguments,
+			"block of 32 x 64 threads: want 1 to ", false},
+		{"huge block", k.Launch(e.s, one, Dim{1 << 30, 1 << 30, 1 << 30}, 0, p.Arg(), v), ErrArguments,
+			"block of 1073741824 x 1073741824 x 1073741824 threads", false},
+		{"overflowing block", k.Launch(e.s, one, Dim{2, 1 << 30, 1 << 30}, 0, p.Arg(), v), ErrArguments,
+			"block of 2 x 1073741824 x", false},
+		{"negative shared", k.Launch(e.s, one, one, -4, p.Arg(), v), ErrArguments,
+			"-4 bytes of shared memory", false},
+		{"too much shared", k.Launch(e.s, one, one, 1<<40, p.Arg(), v), ErrArguments,
+			"1099511627776 bytes of shared memory", false},
 		{"no stream", k.Launch(nil, one, one, 0, p.Arg(), v), nil, "alloc: launch: no stream: nil", false},
-		{"no kernel", (*Kernel)(nil).Launch(e.s, one, one, 0), ErrArguments, "cuda: launch: no kernel: nil, or not made by a module", false},
+		{"no kernel", (*Kernel)(nil).Launch(e.s, one, one, 0), ErrArguments,
+			"cuda: launch: no kernel: nil, or not made by a module", false},
 		{"zero kernel", new(Kernel).Launch(e.s, one, one, 0), ErrArguments, "cuda: launch: no kernel", false},
-		{"zero argument", k.Launch(e.s, one, one, 0, p.Arg(), alloc.Arg{}), alloc.ErrType, "alloc: launch: argument 1: the zero Arg", false},
-		{"pointer", k.Launch(e.s, one, one, 0, p.Arg(), alloc.Scalar("text")), alloc.ErrType, "alloc: launch: argument 1: string is a Go pointer", false},
-		{"another pool's stream", k.Launch(other, one, one, 0, p.Arg(), v), alloc.ErrForeign, "alloc: launch: argument 0: buffer belongs to another pool", false},
-		{"closed stream", k.Launch(closed, one, one, 0, alloc.Scalar(uint64(0)), v), alloc.ErrClosed, "alloc: launch: stream closed", false},
+		{"zero argument", k.Launch(e.s, one, one, 0, p.Arg(), alloc.Arg{}), alloc.ErrType,
+			"alloc: launch: argument 1: the zero Arg", false},
+		{"pointer", k.Launch(e.s, one, one, 0, p.Arg(), alloc.Scalar("text")), alloc.ErrType,
+			"alloc: launch: argument 1: string is a Go pointer", false},
+		{"another pool's stream", k.Launch(other, one, one, 0, p.Arg(), v), alloc.ErrForeign,
+			"alloc: launch: argument 0: buffer belongs to another pool", false},
+		{"closed stream", k.Launch(closed, one, one, 0, alloc.Scalar(uint64(0)), v), alloc.ErrClosed,
+			"alloc: launch: stream closed", false},
 		{"host's stream", k.Launch(onHost, one, one, 0, p.Arg(), v), alloc.ErrForeign, "cuda: launch write: kernel is on " + e.dev.Name() + ", stream is on host and belongs to another pool", false},
-		{"host's pool", loadOnHost, ErrUnavailable, "cuda: load module: pool is on host, which is no GPU", false},
-		{"another device's kind", host.Launch(e.s, func(host.Args) {}), nil, "host: launch: " + e.dev.Name() + " is no host device", false},
+		{"host's pool", loadOnHost, ErrUnavailable, "cuda: load module: pool is on host, which is no GPU",
+			false},
+		{"another device's kind", host.Launch(e.s, func(host.Args) {}), nil,
+			"host: launch: " + e.dev.Name() + " is no host device", false},
 		{"shared", k.Launch(e.s, one, one, e.dev.Info().Limits.Shared+1, p.Arg(), v), ErrArguments, fmt.Sprintf("%d bytes of shared memory: there are %d", e.dev.Info().Limits.Shared+1, e.dev.Info().Limits.Shared), false},
 		{"freed", k.Launch(e.s, one, one, 0, freed.Arg(), v), alloc.ErrFreed, "", false},
 	}
@@ -135,7 +154,8 @@ func TestLaunchErrors(t *testing.T) {
 		})
 	}
 	require.NoError(t, k.Launch(e.s, one, one, 0, p.Arg(), v), "failed launches leave nothing behind")
-	require.NoError(t, k.Launch(e.s, one, one, e.dev.Info().Limits.Shared, p.Arg(), v), "all of the shared memory")
+	require.NoError(t, k.Launch(e.s, one, one, e.dev.Info().Limits.Shared, p.Arg(), v),
+		"all of the shared memory")
 	got := make([]uint32, 1)
 	require.NoError(t, p.CopyTo(e.s, got))
 	assert.EqualValues(t, 7, got[0])
@@ -151,7 +171,8 @@ func TestLaunchNoAllocation(t *testing.T) {
 	defer y.Free()
 	a := float32(2)
 	launch := func() {
-		if err := k.Launch(e.s, Dim{X: 1}, Dim{X: 64}, 0, y.Arg(), x.Arg(), alloc.Scalar(a), alloc.Scalar(uint32(0))); err != nil {
+		if err := k.Launch(e.s, Dim{X: 1}, Dim{X: 64}, 0, y.Arg(), x.Arg(), alloc.Scalar(a),
+			alloc.Scalar(uint32(0))); err != nil {
 			t.Error(err)
 		}
 	}

@@ -78,8 +78,10 @@ func describe(drv *cudadrv.Driver, ordinal int) (Info, int, error) {
 		{cudadrv.CapabilityMajor, &l.Capability[0]}, {cudadrv.CapabilityMinor, &l.Capability[1]},
 		{cudadrv.MultiprocessorCount, &l.Multiprocessors}, {cudadrv.WarpSize, &l.Warp},
 		{cudadrv.MaxThreadsPerBlock, &l.Block}, {cudadrv.MaxSharedPerBlockOpt, &l.Shared},
-		{cudadrv.MaxBlockDimX, &l.BlockDim.X}, {cudadrv.MaxBlockDimY, &l.BlockDim.Y}, {cudadrv.MaxBlockDimZ, &l.BlockDim.Z},
-		{cudadrv.MaxGridDimX, &l.GridDim.X}, {cudadrv.MaxGridDimY, &l.GridDim.Y}, {cudadrv.MaxGridDimZ, &l.GridDim.Z},
+		{cudadrv.MaxBlockDimX, &l.BlockDim.X}, {cudadrv.MaxBlockDimY, &l.BlockDim.Y},
+		{cudadrv.MaxBlockDimZ, &l.BlockDim.Z},
+		{cudadrv.MaxGridDimX, &l.GridDim.X}, {cudadrv.MaxGridDimY, &l.GridDim.Y},
+		{cudadrv.MaxGridDimZ, &l.GridDim.Z},
 	} {
 		if *a.value, err = drv.DeviceGetAttribute(dev, a.attribute); err != nil {
 			return info, 0, wrap(ordinal, err)
@@ -114,10 +116,10 @@ type base struct {
 
 // Options are the choices of [OpenWith]. The zero Options is good.
 type Options struct {
-	// Granule is the unit in which memory is mapped, in bytes: a power of two and a multiple of the driver's own unit,
-	// which is 2 MiB on today's GPUs. A pool reserves whole ones for each stream that finds none to borrow, rounds what
-	// it needs up to them, and under a limit maps them one by one, for about 40 µs each. 0 means 4 MiB, less where that
-	// were more than a 1024th of the device's memory.
+	// Granule is the unit in which memory is mapped, in bytes: a power of two and a multiple of the driver's
+	// own unit, which is 2 MiB on today's GPUs. A pool reserves whole ones for each stream that finds none to
+	// borrow, rounds what it needs up to them, and under a limit maps them one by one, for about 40 µs each.
+	// 0 means 4 MiB, less where that were more than a 1024th of the device's memory.
 	Granule int64
 }
 
@@ -149,7 +151,8 @@ func open(library string, ordinal int, o Options) (*Device, error) {
 	if err != nil {
 		return nil, wrap(ordinal, err)
 	}
-	b := &base{ctx: ctx, drv: drv, ordinal: ordinal, name: fmt.Sprintf("cuda:%d %s", ordinal, info.Name), info: info}
+	b := &base{ctx: ctx, drv: drv, ordinal: ordinal, name: fmt.Sprintf("cuda:%d %s", ordinal, info.Name),
+		info: info}
 	if ok, err := drv.DeviceGetAttribute(dev, cudadrv.VirtualMemorySupport); err == nil && ok != 0 {
 		least, err := b.ctx.MemGetAllocationGranularity()
 		if err == nil {
@@ -167,7 +170,8 @@ func open(library string, ordinal int, o Options) (*Device, error) {
 func (o Options) granule(least, memory int64) (int64, error) {
 	if g := o.Granule; g != 0 {
 		if g < least || g%least != 0 || g&(g-1) != 0 {
-			return 0, fmt.Errorf("cuda: open: granule of %d bytes: want a power of two from %d on: %w", g, least, alloc.ErrSize)
+			return 0, fmt.Errorf("cuda: open: granule of %d bytes: want a power of two from %d on: %w", g,
+				least, alloc.ErrSize)
 		}
 		return g, nil
 	}
@@ -181,8 +185,8 @@ func (o Options) granule(least, memory int64) (int64, error) {
 // Plain returns the same device without mapping. Both may be used at once; closing one closes the other.
 func (d *Device) Plain() Plain { return Plain{d.base} }
 
-// Close gives back the device's context and what this package keeps in it. Pools on the device must be closed before.
-// Close may be repeated.
+// Close gives back the device's context and what this package keeps in it. Pools on the device must be closed
+// before. Close may be repeated.
 func (b *base) Close() error {
 	var err error
 	b.close.Do(func() {

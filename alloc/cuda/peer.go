@@ -7,8 +7,8 @@ import (
 	"github.com/lastuse/lastuse/alloc"
 )
 
-// EnablePeer lets kernels on d use memory of the other device: what its pools hold and what they will. It is an error if the
-// machine's devices cannot reach each other; copies with [CopyPeer] work then too.
+// EnablePeer lets kernels on d use memory of the other device: what its pools hold and what they will. It is
+// an error if the machine's devices cannot reach each other; copies with [CopyPeer] work then too.
 func (d *Device) EnablePeer(other *Device) error {
 	if d.base == other.base || d.ordinal == other.ordinal {
 		return nil
@@ -18,7 +18,8 @@ func (d *Device) EnablePeer(other *Device) error {
 		return d.work(err)
 	}
 	if !can {
-		return fmt.Errorf("cuda: enable peer: device %d cannot reach device %d: %w", d.ordinal, other.ordinal, ErrUnavailable)
+		return fmt.Errorf("cuda: enable peer: device %d cannot reach device %d: %w", d.ordinal, other.ordinal,
+			ErrUnavailable)
 	}
 	// Plain allocations follow the contexts, mapped memory has its own list of who may use it.
 	if err := d.ctx.EnablePeerAccess(&other.ctx); err != nil {
@@ -40,15 +41,17 @@ func (d *Device) EnablePeer(other *Device) error {
 	return nil
 }
 
-// CopyPeer copies src, which belongs to the pool of stream from, to dst, which belongs to the pool of stream to; the pools
-// may be on different devices. It is ordered after what both streams have now, and later work of both runs after it,
-// so that either side may be freed at once.
+// CopyPeer copies src, which belongs to the pool of stream from, to dst, which belongs to the pool of stream
+// to; the pools may be on different devices. It is ordered after what both streams have now, and later work
+// of both runs after it, so that either side may be freed at once.
 //
 //lastuse:effect arg dst borrowed, arg src borrowed
-func CopyPeer[T any, D, S interface{ All() alloc.View[T] }](to *alloc.Stream, dst D, from *alloc.Stream, src S) error {
+func CopyPeer[T any, D, S interface{ All() alloc.View[T] }](to *alloc.Stream, dst D, from *alloc.Stream,
+	src S) error {
 	d, s := dst.All(), src.All()
 	if d.Len() != s.Len() {
-		return fmt.Errorf("cuda: copy between devices: %d elements to %d: %w", s.Len(), d.Len(), alloc.ErrSize)
+		return fmt.Errorf("cuda: copy between devices: %d elements to %d: %w", s.Len(), d.Len(),
+			alloc.ErrSize)
 	}
 	return copyPeer(to, d.Arg(), from, s.Arg())
 }

@@ -39,9 +39,11 @@ func TestPeers(t *testing.T) {
 	assert.EqualValues(t, 42, got[999])
 	assert.ErrorIs(t, CopyPeer[uint32](b.s, y.View(0, 10), a.s, buffer[uint32](t, a.s, 3)), alloc.ErrSize)
 
-	// A kernel of one device on the other's stream is refused; reaching its memory is allowed after EnablePeer.
+	// A kernel of one device on the other's stream is refused; reaching its memory is allowed after
+	// EnablePeer.
 	k := a.kernel(t, testPTX, "axpy")
-	assert.ErrorIs(t, k.Launch(b.s, Dim{X: 1}, Dim{X: 1}, 0, y.Arg(), y.Arg(), alloc.Scalar(float32(1)), alloc.Scalar(uint32(0))), alloc.ErrForeign)
+	assert.ErrorIs(t, k.Launch(b.s, Dim{X: 1}, Dim{X: 1}, 0, y.Arg(), y.Arg(), alloc.Scalar(float32(1)),
+		alloc.Scalar(uint32(0))), alloc.ErrForeign)
 	if err := a.dev.EnablePeer(b.dev); err != nil {
 		assert.ErrorIs(t, err, ErrUnavailable)
 		t.Log(err)
@@ -52,7 +54,8 @@ func TestPeers(t *testing.T) {
 		p := mine.Ptr(b.s)
 		require.NoError(t, b.s.Sync())
 		w := a.kernel(t, testPTX, "write")
-		require.NoError(t, w.Launch(a.s, Dim{X: 1}, Dim{X: 1}, 0, alloc.Scalar(uint64(p)), alloc.Scalar(uint32(77))))
+		require.NoError(t,
+			w.Launch(a.s, Dim{X: 1}, Dim{X: 1}, 0, alloc.Scalar(uint64(p)), alloc.Scalar(uint32(77))))
 		require.NoError(t, a.s.Sync())
 		require.NoError(t, mine.CopyTo(b.s, got))
 		assert.EqualValues(t, 77, got[0])

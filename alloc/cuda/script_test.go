@@ -40,8 +40,9 @@ DONE:
 }
 `
 
-// A script is a run of random steps on a pool with three streams beside a model that knows what each buffer must hold. Some
-// work is slow, so that what is freed is often still in use. It is the pool's own fuzz script with kernels in it.
+// A script is a run of random steps on a pool with three streams beside a model that knows what each buffer
+// must hold. Some work is slow, so that what is freed is often still in use. It is the pool's own fuzz script
+// with kernels in it.
 type script struct {
 	t       testing.TB
 	bytes   []byte
@@ -112,11 +113,13 @@ func (c *script) step() {
 		if b != nil {
 			c.order(i)
 			if op&8 != 0 {
-				require.NoError(c.t, c.spin.Launch(s, Dim{X: 1}, Dim{X: 1}, 0, alloc.Scalar(uint64(100*time.Microsecond))))
+				require.NoError(c.t,
+					c.spin.Launch(s, Dim{X: 1}, Dim{X: 1}, 0, alloc.Scalar(uint64(100*time.Microsecond))))
 			}
 			b.holds = c.next()
 			n := b.Len()
-			require.NoError(c.t, c.stamp.Launch(s, Dim{X: (n + 255) / 256}, Dim{X: 256}, 0, b.Arg(), alloc.Scalar(uint32(b.holds)), alloc.Scalar(uint32(n))))
+			require.NoError(c.t, c.stamp.Launch(s, Dim{X: (n + 255) / 256}, Dim{X: 256}, 0, b.Arg(),
+				alloc.Scalar(uint32(b.holds)), alloc.Scalar(uint32(n))))
 			c.order(i)
 		}
 	case 6: // copy
@@ -163,7 +166,8 @@ func runScript(t testing.TB, e *env, bytes []byte) {
 	if kind&1 != 0 {
 		dev = e.dev.Plain()
 	}
-	o := alloc.Options{Limit: 24 << 20, Check: kind&2 != 0, Quarantine: 4 << 20, CollectWait: time.Millisecond}
+	o := alloc.Options{Limit: 24 << 20, Check: kind&2 != 0, Quarantine: 4 << 20,
+		CollectWait: time.Millisecond}
 	if kind&4 != 0 {
 		o.Segment = 256 << 10
 	}

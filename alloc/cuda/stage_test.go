@@ -25,7 +25,8 @@ func TestStage(t *testing.T) {
 	src, want, got := make([]byte, most), make([]byte, most), make([]byte, most)
 	b := buffer[byte](t, e.s, most)
 	defer b.Free()
-	for _, n := range []int{1, 511, smallChunk - 1, smallChunk, smallChunk + 1, largeChunk, largeChunk + 1, most} {
+	for _, n := range []int{1, 511, smallChunk - 1, smallChunk, smallChunk + 1, largeChunk, largeChunk + 1,
+		most} {
 		for i := range n {
 			src[i] = byte(rng.Uint32())
 		}
@@ -155,12 +156,13 @@ func TestPinnedAsync(t *testing.T) {
 	in.Free()
 	assert.ErrorIs(t, CopyIn[uint32](e.s, b, in), alloc.ErrFreed)
 	assert.ErrorIs(t, CopyOut[uint32](e.s, in, b), alloc.ErrFreed)
-	assert.ErrorIs(t, CopyIn[uint32](e.s, buffer[uint32](t, e.s, 3), mustPin[uint32](t, e.pool, 2)), alloc.ErrSize)
+	assert.ErrorIs(t, CopyIn[uint32](e.s, buffer[uint32](t, e.s, 3), mustPin[uint32](t, e.pool, 2)),
+		alloc.ErrSize)
 	assert.Zero(t, e.StandIn.Books().Pageable)
 }
 
-// Page-locked memory that a queued copy was given is not used again before the copy has run, and freeing it calls no
-// driver.
+// Page-locked memory that a queued copy was given is not used again before the copy has run, and freeing it
+// calls no driver.
 func TestPinnedFreedWhileQueued(t *testing.T) {
 	e := startStandIn(t, alloc.Options{})
 	const n = 1 << 18
@@ -192,8 +194,9 @@ func TestPinnedFreedWhileQueued(t *testing.T) {
 	assert.Zero(t, e.pool.Stats().PinnedReserved)
 }
 
-// Page-locked memory is freed right behind the copies that were given it, dropped, and trimmed, on several streams that lag
-// behind. What arrives is what was in it when the copy was enqueued: nobody had the memory too early.
+// Page-locked memory is freed right behind the copies that were given it, dropped, and trimmed, on several
+// streams that lag behind. What arrives is what was in it when the copy was enqueued: nobody had the memory
+// too early.
 func TestPinnedChurn(t *testing.T) {
 	e := startStandIn(t, alloc.Options{}, "delay", 20)
 	var wg sync.WaitGroup

@@ -7,8 +7,8 @@ import (
 	"github.com/lastuse/lastuse/internal/cudadrv"
 )
 
-// DefaultStream returns the context's legacy default stream, which other libraries use when they are told nothing. It
-// orders itself with streams that were made as blocking; those of NewStream are not.
+// DefaultStream returns the context's legacy default stream, which other libraries use when they are told
+// nothing. It orders itself with streams that were made as blocking; those of NewStream are not.
 func (b *base) DefaultStream() uintptr { return cudadrv.LegacyStream }
 
 // NewStream makes a non-blocking stream.
@@ -87,8 +87,8 @@ func (b *base) Wait(s, e uintptr) error {
 	return nil
 }
 
-// Capturing reports whether s is being captured. On a broken device nothing is; what is wrong with it the call that
-// asks will meet itself.
+// Capturing reports whether s is being captured. On a broken device nothing is; what is wrong with it the
+// call that asks will meet itself.
 func (b *base) Capturing(s uintptr) (bool, error) {
 	on, err := b.ctx.StreamIsCapturing(s)
 	if err != nil {
@@ -100,11 +100,12 @@ func (b *base) Capturing(s uintptr) (bool, error) {
 	return on, nil
 }
 
-// AdoptStream checks that a foreign stream can be used from goroutines: it must belong to this device's primary context
-// and be the same stream on every thread.
+// AdoptStream checks that a foreign stream can be used from goroutines: it must belong to this device's
+// primary context and be the same stream on every thread.
 func (b *base) AdoptStream(h uintptr) error {
 	if h == cudadrv.PerThreadStream {
-		return fmt.Errorf("cuda: adopt stream: the per-thread default stream is another one on each thread, and goroutines change threads: %w", ErrStream)
+		return fmt.Errorf("cuda: adopt stream: the per-thread default stream is another one on each thread, "+
+			"and goroutines change threads: %w", ErrStream)
 	}
 	if h == 0 {
 		h = cudadrv.LegacyStream
@@ -114,13 +115,14 @@ func (b *base) AdoptStream(h uintptr) error {
 		return b.work(err)
 	}
 	if !ours {
-		return fmt.Errorf("cuda: adopt stream: it belongs to another context than device %d's primary one: %w", b.ordinal, ErrStream)
+		return fmt.Errorf("cuda: adopt stream: it belongs to another context than device %d's primary one: "+
+			"%w", b.ordinal, ErrStream)
 	}
 	return nil
 }
 
-// StreamID returns what tells the stream from every other one of the process, past ones too: the driver uses handles
-// again.
+// StreamID returns what tells the stream from every other one of the process, past ones too: the driver uses
+// handles again.
 func (b *base) StreamID(h uintptr) (uint64, error) {
 	id, err := b.ctx.StreamGetId(h)
 	if err != nil {

@@ -97,8 +97,8 @@ func TestCapturing(t *testing.T) {
 	}
 }
 
-// Foreign code may have left another context on the thread, or none. Once a stream's handle is out, an address makes the
-// device's current again, for the code that gets it.
+// Foreign code may have left another context on the thread, or none. Once a stream's handle is out, an
+// address makes the device's current again, for the code that gets it.
 func TestPtrSetsContext(t *testing.T) {
 	e := start(t, alloc.Options{})
 	runtime.LockOSThread()
@@ -109,8 +109,10 @@ func TestPtrSetsContext(t *testing.T) {
 	none := drvtest.Call{Function: "cuCtxSetCurrent", Args: []drvtest.Arg{drvtest.Value(0)}}
 	left := [][]drvtest.Call{{none}}
 	if all, err := devices(e.Path); err == nil && len(all) > 1 {
-		other := drvtest.Call{Function: "cuDevicePrimaryCtxRetain", Args: []drvtest.Arg{drvtest.Out(0), drvtest.Value(1)}}
-		left = append(left, []drvtest.Call{other, {Function: "cuCtxSetCurrent", Args: []drvtest.Arg{drvtest.Slot(0)}}})
+		other := drvtest.Call{Function: "cuDevicePrimaryCtxRetain",
+			Args: []drvtest.Arg{drvtest.Out(0), drvtest.Value(1)}}
+		left = append(left,
+			[]drvtest.Call{other, {Function: "cuCtxSetCurrent", Args: []drvtest.Arg{drvtest.Slot(0)}}})
 	}
 	for i, calls := range left {
 		x := uint32(5 + i)
@@ -122,7 +124,8 @@ func TestPtrSetsContext(t *testing.T) {
 		}})
 		if e.StandIn != nil { // which tells whose memory it is that foreign code gets
 			before := e.StandIn.Books().Device
-			drvtest.Loop(t, e.Path, 1, drvtest.Call{Function: "cuMemAlloc_v2", Args: []drvtest.Arg{drvtest.Out(2), drvtest.Value(1 << 20)}})
+			drvtest.Loop(t, e.Path, 1,
+				drvtest.Call{Function: "cuMemAlloc_v2", Args: []drvtest.Arg{drvtest.Out(2), drvtest.Value(1 << 20)}})
 			assert.Equal(t, before[0]+(1<<20), e.StandIn.Books().Device[0])
 		}
 		got := make([]uint32, 4)

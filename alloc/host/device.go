@@ -56,7 +56,8 @@ func Open(o Options) (*Device, error) {
 	}
 	page := int64(os.Getpagesize())
 	if o.Capacity < 0 || bits.OnesCount64(uint64(o.Granularity)) != 1 || o.Granularity < page {
-		return nil, fmt.Errorf("host: open: capacity %d, granularity %d bytes with pages of %d: %w", o.Capacity, o.Granularity, page, alloc.ErrSize)
+		return nil, fmt.Errorf("host: open: capacity %d, granularity %d bytes with pages of %d: %w",
+			o.Capacity, o.Granularity, page, alloc.ErrSize)
 	}
 	if o.Name == "" {
 		o.Name = "host"
@@ -94,7 +95,8 @@ func (d *Device) take(n int64) error {
 	for {
 		old := d.used.Load()
 		if n > d.total-old {
-			return fmt.Errorf("host: %d bytes of %d in use, %d more: %w", old, d.total, n, alloc.ErrOutOfMemory)
+			return fmt.Errorf("host: %d bytes of %d in use, %d more: %w", old, d.total, n,
+				alloc.ErrOutOfMemory)
 		}
 		if d.used.CompareAndSwap(old, old+n) {
 			return nil

@@ -39,7 +39,8 @@ func TestFaultyConformsWhileItDoesNotFail(t *testing.T) {
 }
 
 func TestOpen(t *testing.T) {
-	for _, o := range []host.Options{{Capacity: -1}, {Granularity: 3 << 20}, {Granularity: 1024}, {Granularity: -1}} {
+	for _, o := range []host.Options{{Capacity: -1}, {Granularity: 3 << 20}, {Granularity: 1024},
+		{Granularity: -1}} {
 		_, err := host.Open(o)
 		require.ErrorIs(t, err, alloc.ErrSize, "%+v", o)
 	}

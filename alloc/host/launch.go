@@ -71,7 +71,8 @@ func (d *Device) launch(s *alloc.Stream, f func(Args), args []alloc.Arg) error {
 func Slice[T any](a Args, i int) []T {
 	p := a.param(i)
 	if p.IsScalar() || p.Type != reflect.TypeFor[T]() {
-		panic(fmt.Errorf("host: argument %d is %s, not a buffer of %v: %w", i, describe(p), reflect.TypeFor[T](), alloc.ErrType))
+		panic(fmt.Errorf("host: argument %d is %s, not a buffer of %v: %w", i, describe(p),
+			reflect.TypeFor[T](), alloc.ErrType))
 	}
 	if p.Ptr == 0 {
 		return make([]T, p.Len) // of no bytes
@@ -84,7 +85,8 @@ func Slice[T any](a Args, i int) []T {
 func Value[T any](a Args, i int) T {
 	p := a.param(i)
 	if !p.IsScalar() || p.Type != reflect.TypeFor[T]() {
-		panic(fmt.Errorf("host: argument %d is %s, not a scalar %v: %w", i, describe(p), reflect.TypeFor[T](), alloc.ErrType))
+		panic(fmt.Errorf("host: argument %d is %s, not a scalar %v: %w", i, describe(p), reflect.TypeFor[T](),
+			alloc.ErrType))
 	}
 	return *(*T)(p.Scalar())
 }

@@ -284,7 +284,8 @@ func (d *Device) Fill(h uintptr, dst alloc.Ptr, pattern uint32, width int, count
 	if width != 1 && width != 2 && width != 4 || int64(dst)%int64(width) != 0 {
 		return fmt.Errorf("host: fill: pattern of %d bytes at %#x: %w", width, dst, alloc.ErrSize)
 	}
-	s.enqueue(d, op{kind: opFill, dst: pointer(uintptr(dst)), pattern: pattern, width: uint8(width), n: count})
+	s.enqueue(d,
+		op{kind: opFill, dst: pointer(uintptr(dst)), pattern: pattern, width: uint8(width), n: count})
 	return nil
 }
 

@@ -61,11 +61,11 @@ func (b *Books) newAccount(name string, flags uint32) *Account {
 	return a
 }
 
-// NewShard returns counters for one more writer, who writes under lock. Readers take it too, so it is held for
-// a short time only, and whoever holds it calls no method that says it takes the locks of shards.
+// NewShard returns counters for one more writer, who writes under lock. Readers take it too, so it is held
+// for a short time only, and whoever holds it calls no method that says it takes the locks of shards.
 //
-// The books keep the lock for longer than the Shard: it must be no part of what leads to the Shard, which would
-// never be collected then.
+// The books keep the lock for longer than the Shard: it must be no part of what leads to the Shard, which
+// would never be collected then.
 func (a *Account) NewShard(lock sync.Locker) *Shard {
 	b := a.books
 	s := new(Shard)

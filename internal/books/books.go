@@ -29,8 +29,8 @@ const (
 	DefaultRate     = 512 << 10
 	DefaultMaxSites = 8192
 
-	// Interval is how often a shard takes a sample at most, on average, at the default rate. A sample with all
-	// that belongs to it costs 200 to 400 ns, which is a thirtieth of it.
+	// Interval is how often a shard takes a sample at most, on average, at the default rate. A sample with
+	// all that belongs to it costs 200 to 400 ns, which is a thirtieth of it.
 	Interval = 10 * time.Microsecond
 	// Burst is how many a shard may take at once that took none for as many Intervals.
 	Burst = 256
@@ -262,7 +262,8 @@ func (s slot) release() {
 	}
 }
 
-// end takes the counters out of the record of a shard whose writer is gone, for readers that may still come by.
+// end takes the counters out of the record of a shard whose writer is gone, for readers that may still come
+// by.
 func (s *shard) end() {
 	s.lock.Lock()
 	defer s.lock.Unlock()

@@ -47,7 +47,8 @@ func TestTableIsTheBooks(t *testing.T) {
 	host, foreign := out.Accounts[0], out.Accounts[1]
 	require.Equal(t, "cuda:0", host.Name)
 	require.True(t, host.Closed)
-	require.Equal(t, []int64{200, 4096, 4096 - 200, 500}, []int64{host.Live(), host.Reserved, host.Idle(), host.PeakBound})
+	require.Equal(t, []int64{200, 4096, 4096 - 200, 500},
+		[]int64{host.Live(), host.Reserved, host.Idle(), host.PeakBound})
 	require.Equal(t, uint64(1), host.LateObjects)
 	require.True(t, foreign.Foreign)
 	require.Equal(t, []int64{70, 0, 70}, []int64{foreign.Live(), foreign.Idle(), foreign.PeakBound})
@@ -208,8 +209,10 @@ func FuzzConservation(f *testing.F) {
 				m.shard.Unsite(m.site, m.size, op%8 == 5)
 			}
 			st := b.Totals()
-			if st.Live != bytes || st.Total != total || st.LiveObjects != int64(len(live)) || st.Late != late || st.Peak < peak {
-				t.Fatalf("%+v, want live %d in %d, total %d, late %d, peak at least %d", st, bytes, len(live), total, late, peak)
+			if st.Live != bytes || st.Total != total || st.LiveObjects != int64(len(live)) ||
+				st.Late != late || st.Peak < peak {
+				t.Fatalf("%+v, want live %d in %d, total %d, late %d, peak at least %d", st, bytes, len(live),
+					total, late, peak)
 			}
 			var sites Site // the sum of all
 			for _, s := range b.Sites() {
@@ -218,7 +221,8 @@ func FuzzConservation(f *testing.F) {
 				}
 				sites.LiveBytes, sites.AllocBytes, sites.LateObjects = sites.LiveBytes+s.LiveBytes, sites.AllocBytes+s.AllocBytes, sites.LateObjects+s.LateObjects
 			}
-			if rate == 1 && (sites.LiveBytes != bytes || sites.AllocBytes != total || sites.LateObjects != late) {
+			if rate == 1 &&
+				(sites.LiveBytes != bytes || sites.AllocBytes != total || sites.LateObjects != late) {
 				t.Fatalf("sites together %+v, want live %d, total %d, late %d", sites, bytes, total, late)
 			}
 		}

@@ -63,7 +63,7 @@
 //	  the lock of a shard
 //	    Books.mu: accounts and shards that come and go; sites.mu: new sites; history.mu
 //
-// None of the last three is taken under another. Methods of Shard take none but for Site (sites.mu) and Record
-// (history.mu). Account.Stats and Books.Totals take the locks of shards one by one and hold no other
+// None of the last three is taken under another. Methods of Shard take none but for Site (sites.mu) and
+// Record (history.mu). Account.Stats and Books.Totals take the locks of shards one by one and hold no other
 // meanwhile.
 package books

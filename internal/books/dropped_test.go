@@ -56,7 +56,8 @@ func TestDroppedShard(t *testing.T) {
 	s.Alloc(200)
 	s.Free(200)
 	st = a.Stats()
-	require.Equal(t, []int64{500, 1700, 1500}, []int64{st.Live, st.Total, st.Peak}, "500 + 200 is no new peak")
+	require.Equal(t, []int64{500, 1700, 1500}, []int64{st.Live, st.Total, st.Peak},
+		"500 + 200 is no new peak")
 	require.Equal(t, uint64(1500), uint64(outside(t, b).Accounts[0].PeakBound))
 	s.Alloc(1200)
 	require.Equal(t, int64(1700), a.Stats().Peak)
@@ -77,13 +78,15 @@ func TestDroppedAccount(t *testing.T) {
 	require.Equal(t, int64(1), b.Totals().Made)
 	eventually(t, func() bool { return b.Totals().Live == 0 })
 	st := b.Totals()
-	require.Equal(t, []int64{0, 0, 1000, 1, 1, 1000}, []int64{st.Live, st.Reserved, st.Total, st.Made, st.Late, st.LateBytes})
+	require.Equal(t, []int64{0, 0, 1000, 1, 1, 1000},
+		[]int64{st.Live, st.Reserved, st.Total, st.Made, st.Late, st.LateBytes})
 	require.Equal(t, int64(1000), st.Peak)
 	require.Empty(t, st.Accounts)
 	require.Empty(t, outside(t, b).Accounts)
 
 	site := b.Sites()[0]
-	require.Equal(t, []int64{0, 0, 1, 1000}, []int64{site.LiveBytes, site.LiveObjects, site.LateObjects, site.LateBytes})
+	require.Equal(t, []int64{0, 0, 1, 1000},
+		[]int64{site.LiveBytes, site.LiveObjects, site.LateObjects, site.LateBytes})
 	require.Empty(t, site.Account)
 
 	a := b.NewAccount("next")
@@ -119,7 +122,8 @@ func TestDroppedFromTheHeap(t *testing.T) {
 	wg.Wait()
 	eventually(t, func() bool { return len(b.Totals().Accounts) == 0 })
 	st := b.Totals()
-	require.Equal(t, []int64{0, 0, 160, 80, 80, 560}, []int64{st.Live, st.Reserved, st.Made, st.Freed, st.Late, st.LateBytes})
+	require.Equal(t, []int64{0, 0, 160, 80, 80, 560},
+		[]int64{st.Live, st.Reserved, st.Made, st.Freed, st.Late, st.LateBytes})
 	for _, s := range b.Sites() {
 		require.Zero(t, s.LiveBytes)
 	}

@@ -94,8 +94,8 @@ func TestCalmShardsSampleAtTheRate(t *testing.T) {
 	}
 }
 
-// TestChangingRatesAreUnbiased allocates sizes that differ at speeds that differ. The tolerance is six standard
-// deviations, as they follow from each allocation's own chance.
+// TestChangingRatesAreUnbiased allocates sizes that differ at speeds that differ. The tolerance is six
+// standard deviations, as they follow from each allocation's own chance.
 func TestChangingRatesAreUnbiased(t *testing.T) {
 	b := New(Options{})
 	now := at(b)
@@ -234,8 +234,8 @@ func TestDueIsSample(t *testing.T) {
 	}
 }
 
-// TestBurst begins in a hurry, as programs do that load a model: what comes first has its site, and so has what
-// comes first after a pause.
+// TestBurst begins in a hurry, as programs do that load a model: what comes first has its site, and so has
+// what comes first after a pause.
 func TestBurst(t *testing.T) {
 	b := New(Options{})
 	now := at(b)

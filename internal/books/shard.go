@@ -79,7 +79,8 @@ func (s *Shard) Seq() uintptr { return s.seq | probe.Seq(0, s.rec.End) }
 // totals returns the counters of a shard. The caller holds its lock.
 func totals(r *probe.Shard) probe.Totals {
 	return probe.Totals{
-		MadeObjects: r.MadeObjects, MadeBytes: r.MadeBytes, FreedObjects: r.FreedObjects, FreedBytes: r.FreedBytes,
+		MadeObjects: r.MadeObjects, MadeBytes: r.MadeBytes,
+		FreedObjects: r.FreedObjects, FreedBytes: r.FreedBytes,
 		LateObjects: r.LateObjects, LateBytes: r.LateBytes, Repeated: r.Repeated,
 	}
 }

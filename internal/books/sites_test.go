@@ -80,7 +80,8 @@ func explode(s *Shard, n int) (all []Sample) {
 // TestSiteExplosion makes more stacks than there is room for: the rest is counted
 // where it can be seen, and conservation holds.
 func TestSiteExplosion(t *testing.T) {
-	for name, o := range map[string]Options{"table": {Rate: 1, MaxSites: 100}, "heap": {Rate: 1, MaxSites: 100, NoTable: true}} {
+	for name, o := range map[string]Options{"table": {Rate: 1, MaxSites: 100},
+		"heap": {Rate: 1, MaxSites: 100, NoTable: true}} {
 		t.Run(name, func(t *testing.T) {
 			b := New(o)
 			s := newShard(t, b)
@@ -141,7 +142,8 @@ func TestSiteOf(t *testing.T) {
 	b := New(Options{Rate: 1})
 	site := b.SiteOf(makeMore(newShard(t, b), 64).Site())
 	calls := Frames(site.PCs)
-	require.Equal(t, "github.com/lastuse/lastuse/internal/books.makeSome", calls[1].Function, "sampled is a test's too")
+	require.Equal(t, "github.com/lastuse/lastuse/internal/books.makeSome", calls[1].Function,
+		"sampled is a test's too")
 	require.Equal(t, "github.com/lastuse/lastuse/internal/books.makeMore", calls[2].Function)
 	require.Zero(t, b.SiteOf(0))
 	require.Zero(t, b.SiteOf(1000))
@@ -162,12 +164,14 @@ func TestOneSiteByManyWays(t *testing.T) {
 		require.Same(t, st, b.sites.find(a.account, hashOf(key), key), "known from now on")
 	}
 	n := runtime.Callers(1, direct[:])
-	require.Equal(t, "github.com/lastuse/lastuse/internal/books.TestOneSiteByManyWays", Frames(direct[:n])[0].Function)
+	require.Equal(t, "github.com/lastuse/lastuse/internal/books.TestOneSiteByManyWays",
+		Frames(direct[:n])[0].Function)
 	require.EqualValues(t, 2, len(*b.sites.all.Load()))
 	runtime.KeepAlive(a)
 }
 
-// TestUnknownStack shows a stack that has no names, as when it was taken where the symbol table knows nothing.
+// TestUnknownStack shows a stack that has no names, as when it was taken where the symbol table knows
+// nothing.
 func TestUnknownStack(t *testing.T) {
 	require.Empty(t, Frames([]uintptr{1, 2}))
 	require.Empty(t, stackText([]uintptr{1, 2}))

@@ -124,6 +124,7 @@ func TestWalkWhileStacksMove(t *testing.T) {
 	require.LessOrEqual(t, len(b.Sites()), 100)
 	for _, s := range b.Sites() {
 		require.Zero(t, s.LiveObjects)
-		require.True(t, strings.Contains(Frames(s.PCs)[1].Function, "TestWalkWhileStacksMove"), "%v", Frames(s.PCs))
+		require.True(t, strings.Contains(Frames(s.PCs)[1].Function, "TestWalkWhileStacksMove"), "%v",
+			Frames(s.PCs))
 	}
 }

@@ -13,8 +13,8 @@
 //	                     Held            its address was given away: work until Freed
 //
 // An observer never calls the pool, may be told things by many goroutines at once, and may be called under
-// the lock of a heap. Streams are the device's handles. Ranges are whole blocks, but for Begin, End and Held in
-// Check mode: there they leave out the red zones, which the pool looks at meanwhile.
+// the lock of a heap. Streams are the device's handles. Ranges are whole blocks, but for Begin, End and Held
+// in Check mode: there they leave out the red zones, which the pool looks at meanwhile.
 package custody
 
 // Host stands for the host where a method wants a stream: who gets page-locked memory.

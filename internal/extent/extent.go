@@ -63,7 +63,8 @@ func (t *Table[H]) Find(p uintptr, n int64) ([]Extent[H], error) {
 			return t.all[i:j], nil
 		case at > end:
 			x := t.all[j-1]
-			return nil, fmt.Errorf("%d bytes at %#x: ends within the extent of %d bytes at %#x", n, p, x.N, x.P)
+			return nil, fmt.Errorf("%d bytes at %#x: ends within the extent of %d bytes at %#x", n, p, x.N,
+				x.P)
 		case j == len(t.all) || t.all[j].P != at:
 			return nil, fmt.Errorf("%d bytes at %#x: not all of it is mapped", n, p)
 		}

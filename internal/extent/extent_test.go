@@ -12,7 +12,8 @@ import (
 
 func TestFind(t *testing.T) {
 	var table extent.Table[string]
-	for _, x := range []extent.Extent[string]{{P: 30, N: 10, H: "c"}, {P: 10, N: 5, H: "a"}, {P: 15, N: 5, H: "b"}} {
+	for _, x := range []extent.Extent[string]{{P: 30, N: 10, H: "c"}, {P: 10, N: 5, H: "a"},
+		{P: 15, N: 5, H: "b"}} {
 		require.NoError(t, table.Empty(x.P, x.N))
 		table.Add(x)
 	}
@@ -52,7 +53,8 @@ func TestFind(t *testing.T) {
 		p    uintptr
 		n    int64
 		want string
-	}{{0, 50, "abc"}, {10, 10, "ab"}, {11, 9, "b"}, {10, 9, "a"}, {11, 3, ""}, {20, 10, ""}, {15, 26, "bc"}, {50, 9, ""}} {
+	}{{0, 50, "abc"}, {10, 10, "ab"}, {11, 9, "b"}, {10, 9, "a"}, {11, 3, ""}, {20, 10, ""}, {15, 26,
+		"bc"}, {50, 9, ""}} {
 		got := ""
 		for _, x := range table.Inside(tt.p, tt.n) {
 			got += x.H

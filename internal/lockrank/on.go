@@ -65,7 +65,8 @@ func drop[R Rank](unlock func()) {
 	ranks := mine()
 	i := slices.Index(*ranks, rank[R]())
 	if i < 0 {
-		panic(fmt.Sprintf("lockrank: a mutex of rank %d is unlocked by a goroutine that holds none", rank[R]()))
+		panic(fmt.Sprintf("lockrank: a mutex of rank %d is unlocked by a goroutine that holds none",
+			rank[R]()))
 	}
 	*ranks = slices.Delete(*ranks, i, i+1)
 	if len(*ranks) == 0 {

@@ -94,7 +94,8 @@ func (f fault) find(module, dir string, long time.Duration) (time.Duration, stri
 	for _, only := range []string{"-orderonly=true", "-orderonly=false"} {
 		begin := time.Now()
 		patience := long + time.Minute
-		soak := exec.Command(test, "-test.run=TestOrderSoak", "-soak="+long.String(), only, "-test.timeout="+patience.String())
+		soak := exec.Command(test, "-test.run=TestOrderSoak", "-soak="+long.String(), only,
+			"-test.timeout="+patience.String())
 		soak.Dir = filepath.Join(module, "alloc")
 		out, err := soak.CombinedOutput()
 		var exit *exec.ExitError
