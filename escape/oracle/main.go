@@ -63,7 +63,7 @@ func main() {
 	flag.IntVar(&o.n, "n", 1000, "programs")
 	flag.IntVar(&o.from, "from", 0, "number of the first program, to resume")
 	flag.Uint64Var(&o.seed, "seed", 1, "seed of all programs")
-	flag.IntVar(&o.batch, "batch", 400, "programs in one build")
+	flag.IntVar(&o.batch, "batch", 100, "programs in one build")
 	flag.IntVar(&o.jobs, "j", 2, "batches at once")
 	flag.StringVar(&o.pool, "pool", "ledger", "what stands behind package alloc: ledger, or alloc in Check mode")
 	flag.StringVar(&o.tool, "lastuse", "", "lastuse command (default: built from this module)")
