@@ -40,18 +40,26 @@ func eachFree(src string, do func(fn, text string, read func() bool)) {
 				if fn.Recv != nil {
 					name = types.ExprString(fn.Recv.List[0].Type) + "." + name
 				}
-				r := orderly{do: func(of *ast.Object, text string, read func() bool) {
-					do(name, text, func() bool { return !assignedInLiteral(fn, of) && read() })
+				loose := changedElsewhere(fn)
+				r := orderly{loose, func(of *ast.Object, text string, read func() bool) {
+					do(name, text, func() bool { return !loose[of] && read() })
 				}}
-				r.list(fn.Body.List, func(*ast.Object) bool { return false })
+				r.list(fn.Body.List, facts{}, never)
 			}
 		}
 	}
 }
 
+// An orderly goes through a function in the order of its text.
 type orderly struct {
-	do func(of *ast.Object, text string, read func() bool)
+	loose map[*ast.Object]bool // variables that change at other times, too
+	do    func(of *ast.Object, text string, read func() bool)
 }
+
+// A behind says whether a variable is read first from a point on at which this is known.
+type behind func(*ast.Object, facts) bool
+
+func never(*ast.Object, facts) bool { return false }
 
 // freed is the variable that a statement frees.
 func freed(s ast.Stmt) (v *ast.Object, text string) {
@@ -81,48 +89,42 @@ func freed(s ast.Stmt) (v *ast.Object, text string) {
 	return nil, ""
 }
 
-// list looks at the statements of a block; behind says whether a variable is read first once
-// the block is left at its end.
-func (r *orderly) list(list []ast.Stmt, behind func(*ast.Object) bool) {
+// list looks at the statements of a block, before which this is known; out says what comes once the block is
+// left at its end.
+func (r *orderly) list(list []ast.Stmt, known facts, out behind) {
 	for i, s := range list {
-		next := func(v *ast.Object) bool {
-			for _, t := range list[i+1:] {
-				switch mentions(t, v) {
-				case isRead:
-					return true
-				case isAssigned:
-					return false
-				}
-				if ends(t) {
-					return false
-				}
-			}
-			return behind(v)
+		next := func(v *ast.Object, k facts) bool {
+			does, k := r.first(list[i+1:], v, k)
+			return does == isRead || does == isAbsent && out(v, k)
 		}
 		if v, text := freed(s); v != nil {
-			r.do(v, text, func() bool { return next(v) })
+			at := known
+			r.do(v, text, func() bool { return next(v, at) })
 		}
-		r.inside(s, next)
+		r.inside(s, known, next)
+		_, known = r.one(s, nil, known)
 	}
 }
 
 // inside looks at the blocks of a statement.
-func (r *orderly) inside(s ast.Stmt, next func(*ast.Object) bool) {
-	never := func(*ast.Object) bool { return false }
+func (r *orderly) inside(s ast.Stmt, known facts, next behind) {
 	switch s := s.(type) {
 	case *ast.BlockStmt:
-		r.list(s.List, next)
+		r.list(s.List, known, next)
 	case *ast.IfStmt:
-		r.list(s.Body.List, next)
+		if s.Init != nil {
+			_, known = r.one(s.Init, nil, known)
+		}
+		r.list(s.Body.List, r.learn(known, s.Cond, true), next)
 		if s.Else != nil {
-			r.inside(s.Else, next)
+			r.inside(s.Else, r.learn(known, s.Cond, false), next)
 		}
 	case *ast.LabeledStmt:
-		r.inside(s.Stmt, next)
+		r.inside(s.Stmt, facts{}, next)
 	case *ast.ForStmt:
-		r.list(s.Body.List, never)
+		r.list(s.Body.List, facts{}, never)
 	case *ast.RangeStmt:
-		r.list(s.Body.List, never)
+		r.list(s.Body.List, facts{}, never)
 	case *ast.SwitchStmt:
 		r.cases(s.Body, next)
 	case *ast.TypeSwitchStmt:
@@ -132,7 +134,7 @@ func (r *orderly) inside(s ast.Stmt, next func(*ast.Object) bool) {
 	default:
 		ast.Inspect(s, func(n ast.Node) bool {
 			if lit, ok := n.(*ast.FuncLit); ok {
-				r.list(lit.Body.List, never)
+				r.list(lit.Body.List, facts{}, never)
 				return false
 			}
 			return true
@@ -140,15 +142,69 @@ func (r *orderly) inside(s ast.Stmt, next func(*ast.Object) bool) {
 	}
 }
 
-func (r *orderly) cases(b *ast.BlockStmt, next func(*ast.Object) bool) {
+func (r *orderly) cases(b *ast.BlockStmt, next behind) {
 	for _, c := range b.List {
 		switch c := c.(type) {
 		case *ast.CaseClause:
-			r.list(c.Body, next)
+			r.list(c.Body, facts{}, next)
 		case *ast.CommClause:
-			r.list(c.Body, next)
+			r.list(c.Body, facts{}, next)
 		}
 	}
+}
+
+// first says what statements do first with v, and what is known behind them where they do nothing.
+func (r *orderly) first(list []ast.Stmt, v *ast.Object, known facts) (mention, facts) {
+	for _, s := range list {
+		var does mention
+		if does, known = r.one(s, v, known); does != isAbsent {
+			return does, nil
+		}
+	}
+	return isAbsent, known
+}
+
+// one is first for one statement: of an if, for the branches that may be taken.
+func (r *orderly) one(s ast.Stmt, v *ast.Object, known facts) (mention, facts) {
+	switch s := s.(type) {
+	case *ast.BlockStmt:
+		return r.first(s.List, v, known)
+	case *ast.IfStmt:
+		if s.Init != nil {
+			var does mention
+			if does, known = r.one(s.Init, v, known); does != isAbsent {
+				return does, nil
+			}
+		}
+		if does := mentions(s.Cond, v); does != isAbsent {
+			return does, nil
+		}
+		then, behindThen := mention(isAssigned), facts(nil)
+		if known.of(s.Cond) != falseHere {
+			then, behindThen = r.first(s.Body.List, v, r.learn(known, s.Cond, true))
+		}
+		or, behindElse := mention(isAssigned), facts(nil)
+		if known.of(s.Cond) != trueHere {
+			or, behindElse = isAbsent, r.learn(known, s.Cond, false)
+			if s.Else != nil {
+				or, behindElse = r.one(s.Else, v, behindElse)
+			}
+		}
+		switch {
+		case then == isRead || or == isRead:
+			return isRead, nil
+		case then == isAssigned:
+			return or, behindElse
+		case or == isAssigned:
+			return then, behindThen
+		}
+		return isAbsent, behindThen.and(behindElse)
+	}
+	does := mentions(s, v)
+	if does == isAbsent && ends(s) {
+		does = isAssigned
+	}
+	return does, r.after(s, known)
 }
 
 // ends reports whether nothing behind s runs.
@@ -217,12 +273,12 @@ type mention uint8
 const (
 	isAbsent mention = iota
 	isRead
-	isAssigned
+	isAssigned // or what follows is not run
 )
 
 // mentions says what s does first with a variable: in the order of the text, which is that of
 // some path unless the first is an assignment.
-func mentions(s ast.Stmt, v *ast.Object) mention {
+func mentions(s ast.Node, v *ast.Object) mention {
 	res := isAbsent
 	var visit func(n ast.Node) bool
 	visit = func(n ast.Node) bool {
@@ -278,25 +334,37 @@ func mentions(s ast.Stmt, v *ast.Object) mention {
 // assignsIn reports whether a literal assigns a variable.
 func assignsIn(lit *ast.FuncLit, v *ast.Object) bool {
 	found := false
-	ast.Inspect(lit.Body, func(n ast.Node) bool {
-		if a, ok := n.(*ast.AssignStmt); ok {
-			for _, x := range a.Lhs {
-				id, ok := x.(*ast.Ident)
-				found = found || ok && id.Obj == v
-			}
+	eachAssigned(lit.Body, func(id *ast.Ident) { found = found || id.Obj == v })
+	return found
+}
+
+// changedElsewhere collects the variables that a literal of fn assigns.
+func changedElsewhere(fn *ast.FuncDecl) map[*ast.Object]bool {
+	found := map[*ast.Object]bool{}
+	ast.Inspect(fn, func(n ast.Node) bool {
+		if lit, ok := n.(*ast.FuncLit); ok {
+			eachAssigned(lit, func(id *ast.Ident) { found[id.Obj] = true })
 		}
 		return true
 	})
 	return found
 }
 
-// assignedInLiteral reports whether some literal of fn assigns a variable.
-func assignedInLiteral(fn *ast.FuncDecl, v *ast.Object) bool {
-	found := false
-	ast.Inspect(fn, func(n ast.Node) bool {
-		lit, ok := n.(*ast.FuncLit)
-		found = found || ok && assignsIn(lit, v)
+// eachAssigned calls do for each variable that is assigned in n.
+func eachAssigned(n ast.Node, do func(*ast.Ident)) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		var to []ast.Expr
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			to = n.Lhs
+		case *ast.RangeStmt:
+			to = []ast.Expr{n.Key, n.Value}
+		}
+		for _, x := range to {
+			if id, ok := x.(*ast.Ident); ok {
+				do(id)
+			}
+		}
 		return true
 	})
-	return found
 }

@@ -20,6 +20,14 @@ func TestUnreadable(t *testing.T) {
 		{"assigned first", free + "b, err = mk()\n_ = b", false},
 		{"read by what is assigned", free + "b = f(b)", true},
 		{"may be assigned", free + "if c {\nb = mk()\n_ = b\n}", false},
+		{"assigned on one way", free + "if c {\nb = mk()\n}\n_ = b", true},
+		{"a wrapped error", "if err != nil {" + free + "err = fmt.Errorf(\"%w\", err)\n}\nif err != nil {\nreturn\n}\n_ = b", false},
+		{"another error", "if err != nil {" + free + "err = g(err)\n}\nif err != nil {\nreturn\n}\n_ = b", true},
+		{"an error under another name", "if err != nil {" + free + "}\nif err := err; err != nil {\nreturn\n}\n_ = b", false},
+		{"a flag", "ok := false\nif c {" + free + "ok = true\n}\nif !ok {\n_ = b\n}", false},
+		{"a flag that a literal sets", "ok := false\ng := func() {\nok = false\n}\nif c {" + free + "ok = true\ng()\n}\nif !ok {\n_ = b\n}", true},
+		{"nil under another name", "if x != nil {\n} else {" + free + "}\nvar a any\nif x != nil {\na = x\n}\nif a == nil {\nreturn\n}\n_ = b", false},
+		{"an interface of a pointer", free + "var a any = x\nif a == nil {\n_ = b\n}", true},
 		{"a field of the name", free + "x.b.Len()", false},
 		{"end of a loop", "for {" + free + "}\n_ = b", false},
 		{"in a case", "switch {\ncase c:" + free + "}\nb.Len()", true},
@@ -32,7 +40,7 @@ func TestUnreadable(t *testing.T) {
 		{"freed again", free + "if c {\nb.Free()\n}", true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			fixed := "package p\n\nfunc f(b buffer) {\n" + tc.body + "\n}\n"
+			fixed := "package p\n\nfunc f(b, x buffer, err error, c bool) {\n" + tc.body + "\n}\n"
 			require.Equal(t, tc.want, unreadable("package p", fixed) != nil)
 			require.Empty(t, unreadable(fixed, fixed), "not inserted")
 		})
