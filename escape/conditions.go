@@ -3,7 +3,10 @@ package escape
 // Conditions: the few that are kept apart for a group, and what values are under each
 // combination of them.
 
-import "go/token"
+import (
+	"go/token"
+	"go/types"
+)
 
 // maxBits bounds the conditions that are kept apart.
 const maxBits = 5
@@ -273,6 +276,17 @@ func nonNil(v *value) bool {
 	return false
 }
 
+// deceives reports whether v is an interface of a pointer that may be nil. It is no nil, but readers take it for one,
+// so no free stands in front of what is read where it is (rule 10).
+func deceives(v *value) bool {
+	if v.op != opCopy || !v.boxes() {
+		return false
+	}
+	from := v.args[0].find()
+	_, pointer := from.typ0().Underlying().(*types.Pointer)
+	return pointer && !nonNil(from)
+}
+
 func (t tri) not() tri {
 	switch t {
 	case no:
@@ -332,7 +346,7 @@ func (g *group) isTrue(v *value, c int) tri {
 		}
 		return g.isTrue(v.args[0], c)
 	case opCmp:
-		if x, ok := nilTest(v); ok {
+		if x, ok := nilTest(v); ok && !deceives(errRoot(x)) {
 			t := g.isNonNil(x, c)
 			if v.tok == token.EQL {
 				t = t.not()

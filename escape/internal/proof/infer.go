@@ -237,11 +237,15 @@ func (c *checker) zeros(g *graph, fn *ssa.Function, sites []*object, class set, 
 	}
 }
 
-// nonNil reports whether an error is one for sure in block b.
+// nonNil reports whether an error is one for sure in block b. A nil pointer in an interface makes no nil, but readers
+// take it for one, so no branch is ruled out for that.
 func nonNil(v ssa.Value, b *ssa.BasicBlock) bool {
 	switch x := v.(type) {
-	case *ssa.MakeInterface:
+	case *ssa.Alloc:
 		return true
+	case *ssa.MakeInterface:
+		_, pointer := x.X.Type().Underlying().(*types.Pointer)
+		return !pointer || nonNil(x.X, b)
 	case *ssa.Call:
 		if f := x.Call.StaticCallee(); f != nil && f.Object() != nil {
 			if name := f.Object().(*types.Func).FullName(); name == "errors.New" || name == "fmt.Errorf" {

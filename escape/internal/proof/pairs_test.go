@@ -895,6 +895,27 @@ func (n N) Use()
 //lastuse:effect args borrowed
 func parse(s string) (uint32, error)
 `, "used by Use"},
+		{"a pointer in an interface", `
+func f() {
+	b := Make()
+	b.Use()
+	var a any = &keeper{}
+	b.Free() //F
+	if a == nil {
+		b.Use()
+	}
+}
+`, `
+func f() {
+	b := Make()
+	b.Use()
+	var a any = Make()
+	b.Free() //F
+	if a == nil {
+		b.Use()
+	}
+}
+`, "its name is read"},
 	}
 	l := newLab()
 	for _, tt := range tests {
