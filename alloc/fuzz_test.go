@@ -75,7 +75,7 @@ func TestOrderSoak(t *testing.T) {
 		scripts = 50
 	}
 	begin := time.Now()
-	seed := uint64(0)
+	seed, steps := uint64(0), 0
 	for ; seed < uint64(scripts) || time.Since(begin) < *soak; seed++ {
 		m := newScript(t, randomScript(seed))
 		run := m.run
@@ -85,6 +85,9 @@ func TestOrderSoak(t *testing.T) {
 		if err := alone(run); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
+		if steps += m.taken; m.twin != nil {
+			steps += m.twin.taken
+		}
 	}
-	t.Logf("%d scripts in %v, no finding", seed, time.Since(begin).Round(time.Millisecond))
+	t.Logf("%d scripts of %d steps in %v, no finding", seed, steps, time.Since(begin).Round(time.Millisecond))
 }
