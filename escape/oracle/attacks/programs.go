@@ -70,6 +70,7 @@ var packages = map[string]string{
 	"atomic": "sync/atomic", "list": "container/list", "heap": "container/heap", "ring": "container/ring",
 	"bits": "math/bits", "debug": "runtime/debug", "template": "text/template", "json": "encoding/json",
 	"rand": "math/rand", "binary": "encoding/binary", "fs": "io/fs", "filepath": "path/filepath",
+	"assert": "github.com/stretchr/testify/assert",
 }
 
 // same are packages whose path is their name.

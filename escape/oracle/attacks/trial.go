@@ -34,6 +34,7 @@ go 1.26.0
 require (
 	ext.test v0.0.0
 	github.com/lastuse/lastuse v0.0.0
+	github.com/stretchr/testify v1.12.1
 	golang.org/x/sync v0.24.0
 )
 
