@@ -268,8 +268,9 @@ func isUnsafe(t types.Type) bool {
 	return ok && b.Kind() == types.UnsafePointer
 }
 
-// accessed returns the values whose memory an instruction reads or writes. What a string's bytes are copied
-// to, and what comparing them gives, is no part of them.
+// accessed returns the values whose memory an instruction reads or writes, and those that it tells apart from
+// others: where memory is given back something else may be made at the same address. What a string's bytes are
+// copied to, and what comparing them gives, is no part of them.
 func accessed(i ssa.Instruction) []ssa.Value {
 	switch i := i.(type) {
 	case *ssa.UnOp:
@@ -283,9 +284,9 @@ func accessed(i ssa.Instruction) []ssa.Value {
 			return []ssa.Value{i.X}
 		}
 	case *ssa.Lookup:
-		return append(compared(i.Index), i.X)
+		return []ssa.Value{i.X, i.Index}
 	case *ssa.MapUpdate:
-		return append(compared(i.Key), i.Map)
+		return []ssa.Value{i.Map, i.Key}
 	case *ssa.Next:
 		return []ssa.Value{i.Iter}
 	case *ssa.Convert:
@@ -293,25 +294,18 @@ func accessed(i ssa.Instruction) []ssa.Value {
 			return []ssa.Value{i.X}
 		}
 	case *ssa.BinOp:
-		return compared(i.X, i.Y)
+		_, x := i.X.(*ssa.Const)
+		_, y := i.Y.(*ssa.Const)
+		if hasText(i.X.Type()) && !isNilConst(i.X) && !isNilConst(i.Y) || (i.Op == token.EQL || i.Op == token.NEQ) && !x && !y {
+			return []ssa.Value{i.X, i.Y}
+		}
 	case *ssa.Call:
-		switch b, _ := i.Call.Value.(*ssa.Builtin); {
-		case b == nil:
-		case b.Name() == "delete":
-			return append(compared(i.Call.Args[1]), i.Call.Args[0])
-		case slices.Contains([]string{"append", "clear", "copy", "max", "min", "print", "println"}, b.Name()):
+		b, ok := i.Call.Value.(*ssa.Builtin)
+		if ok && slices.Contains([]string{"append", "clear", "copy", "delete", "max", "min", "print", "println"}, b.Name()) {
 			return i.Call.Args
 		}
 	}
 	return nil
-}
-
-// compared returns those of values that are compared which lead to memory that is read for that.
-func compared(vs ...ssa.Value) []ssa.Value {
-	if slices.ContainsFunc(vs, func(v ssa.Value) bool { c, ok := v.(*ssa.Const); return ok && c.Value == nil }) {
-		return nil // with nil
-	}
-	return slices.DeleteFunc(vs, func(v ssa.Value) bool { return !hasText(v.Type()) })
 }
 
 // hasText reports whether values of a type hold strings, or what is not known.

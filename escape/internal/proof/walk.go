@@ -331,7 +331,7 @@ func (w *walker) set(s *set, v ssa.Value, i int, yes bool) {
 func (w *walker) instr(n int, pt *point, p phase, s *set) {
 	p = w.noted(p, pt.instr)
 	for _, x := range accessed(pt.instr) {
-		if w.holds(s, x) {
+		if w.holds(s, x) || w.keyed(s, x) {
 			w.use(p, Dead, "it is read or written", pt.instr)
 		}
 	}
@@ -363,6 +363,11 @@ func (w *walker) instr(n int, pt *point, p phase, s *set) {
 		w.next(n, p, w.store(s, i.Addr, i.Val, i))
 	case *ssa.MapUpdate:
 		s = w.store(s, i.Map, i.Key, i)
+		if w.holds(s, i.Key) {
+			for id := range w.f.of(i.Map).all() {
+				s.add(w.id(markKey{kind: keyed, n: w.f.elems[id].obj.id}))
+			}
+		}
 		w.next(n, p, w.store(s, i.Map, i.Value, i))
 	case *ssa.Send:
 		w.next(n, p, w.gives(p, s, i.X, i, "it is sent on a channel"))
@@ -399,6 +404,16 @@ func (w *walker) instr(n int, pt *point, p phase, s *set) {
 		w.use(p, Limits, "an instruction is not understood", pt.instr)
 		w.next(n, p, s)
 	}
+}
+
+// keyed reports whether v is a map of which a key may be what is followed.
+func (w *walker) keyed(s *set, v ssa.Value) bool {
+	for id := range w.f.of(v).all() {
+		if w.has(s, markKey{kind: keyed, n: w.f.elems[id].obj.id}) {
+			return true
+		}
+	}
+	return false
 }
 
 // onlySelected reports whether a struct was loaded for the sake of its fields.

@@ -14,6 +14,9 @@ func (b *B) Data() []float32
 
 //lastuse:effect result 0 views recv
 func (b *B) Text() string
+
+//lastuse:effect result 0 views recv
+func (b *B) Ptr() uintptr
 `
 
 // TestWithheld is wrong frees, each with what stands in the way. A program that reads or writes memory of
@@ -114,6 +117,30 @@ func f(x named) bool {
 	s := named{b.Text()}
 	b.Free() //F
 	return x == s
+}
+`},
+		{"a number of it is compared", "it is read", `
+func f() {
+	b := Make()
+	at := b.Ptr()
+	b.Free() //F
+	c := Make()
+	if c.Ptr() == at {
+		next()
+	}
+	c.Free()
+}
+`},
+		{"a number of it is a key", "it is read", `
+func f() {
+	b := Make()
+	seen := map[uintptr]bool{b.Ptr(): true}
+	b.Free() //F
+	c := Make()
+	if seen[c.Ptr()] {
+		next()
+	}
+	c.Free()
 }
 `},
 		{"memory has two types", "its name is read", `
