@@ -89,9 +89,11 @@ func run(pass *analysis.Pass, specs *spec.Loader, cgo bool) (any, error) {
 	p.ignored, p.read, p.dir = pass.IgnoredFiles, read, sourceDir(pass)
 	fns := p.functions()
 	p.summarizeAll(fns)
-	p.proofs = p.summarizeProofs(pass)
+	var failed []Skipped
+	p.proofs, failed = p.summarizeProofs(pass)
 	p.export(pass)
 	p.decideProven(pass, fns, res, read)
+	res.Skipped = append(res.Skipped, failed...)
 	for _, f := range res.Funcs {
 		for _, fd := range f.Findings {
 			dg := analysis.Diagnostic{Pos: fd.Pos, End: fd.End, Category: fd.Category, Message: fd.Message, Related: fd.Related}

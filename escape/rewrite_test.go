@@ -30,7 +30,7 @@ func TestRewrites(t *testing.T) {
 func TestProven(t *testing.T) {
 	rewrites(t, "testdata/proven", func(p *pkg, fns []*fn, res *Result, read func(string) ([]byte, error)) {
 		pass := &analysis.Pass{TypesSizes: types.SizesFor("gc", "amd64"), ImportObjectFact: func(types.Object, analysis.Fact) bool { return false }}
-		p.proofs = p.summarizeProofs(pass)
+		p.proofs, _ = p.summarizeProofs(pass)
 		p.decideProven(pass, fns, res, read)
 	})
 }

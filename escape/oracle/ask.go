@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -77,8 +78,7 @@ func (p *prover) learn(fset *token.FileSet, pkg *packages.Package) error {
 			return err
 		}
 	}
-	p.note(proof.SummarizeSource(&proof.Source{Fset: fset, Files: pkg.Syntax, Types: pkg.Types, Info: pkg.TypesInfo, Specs: p.set, Facts: p.fact}))
-	return nil
+	return p.note(&proof.Source{Fset: fset, Files: pkg.Syntax, Types: pkg.Types, Info: pkg.TypesInfo, Specs: p.set, Facts: p.fact})
 }
 
 // direct adds what the directives of a package say.
@@ -97,10 +97,16 @@ func direct(set *spec.Set, fset *token.FileSet, files []*ast.File, info *types.I
 
 func (p *prover) fact(f *types.Func) *proof.Summary { return p.facts[f.Origin().FullName()] }
 
-func (p *prover) note(m map[*types.Func]*proof.Summary) {
-	for f, s := range m {
+// note summarizes a package.
+func (p *prover) note(src *proof.Source) error {
+	sums, err := proof.SummarizeSource(src)
+	for f, s := range sums {
 		p.facts[f.FullName()] = s
+		if s.Failed != "" {
+			err = errors.Join(err, fmt.Errorf("the proof of %s failed: %s", f.FullName(), s.Failed))
+		}
 	}
+	return err
 }
 
 func (p *prover) input(path string) *proof.Input {
@@ -146,7 +152,9 @@ func (p *prover) ask(old, edited gen.Source, without ...proof.Rule) (a answer, e
 		}
 		q.imports[trialDir+"/help"] = help.Types
 		help.Specs, help.Facts = q.set, q.fact
-		q.note(proof.SummarizeSource(help))
+		if err := q.note(help); err != nil {
+			return a, err
+		}
 	}
 	return a, q.one(&a, trialDir+"/progs", old.Main, edited.Main, without)
 }

@@ -198,11 +198,12 @@ type Source struct {
 }
 
 // SummarizeSource returns what the functions of a package do, for the proofs of packages that
-// import it. What is not in the map is unknown. The functions in the map are its own.
-func SummarizeSource(s *Source) (sums map[*types.Func]*Summary) {
+// import it. What is not in the map is unknown. The functions in the map are its own. An error says that
+// nothing is known of the package, since the proof failed; where it failed in one function, its summary does.
+func SummarizeSource(s *Source) (sums map[*types.Func]*Summary, err error) {
 	defer func() {
-		if recover() != nil {
-			sums = nil
+		if x := recover(); x != nil {
+			sums, err = nil, fmt.Errorf("the proof of package %s failed: %v", s.Types.Path(), x)
 		}
 	}()
 	c := newChecker(&Input{Path: s.Types.Path(), Specs: s.Specs, Facts: s.Facts})
@@ -221,5 +222,5 @@ func SummarizeSource(s *Source) (sums map[*types.Func]*Summary) {
 			sums[f] = e
 		}
 	}
-	return sums
+	return sums, nil
 }

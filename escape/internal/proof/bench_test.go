@@ -101,7 +101,8 @@ func BenchmarkSummarize(b *testing.B) {
 			p := m.pkgs[path]
 			set := m.directives(b, p)
 			timed(b, func() {
-				proof.SummarizeSource(&proof.Source{Fset: p.Fset, Files: p.Syntax, Types: p.Types, Info: p.TypesInfo, Specs: set, Facts: m.fact})
+				_, err := proof.SummarizeSource(&proof.Source{Fset: p.Fset, Files: p.Syntax, Types: p.Types, Info: p.TypesInfo, Specs: set, Facts: m.fact})
+				require.NoError(b, err)
 			})
 		})
 	}

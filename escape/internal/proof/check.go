@@ -150,92 +150,102 @@ func (c *checker) roots(d ast.Decl) []*ssa.Function {
 // function judges the edits of d that stand in a family.
 func (c *checker) function(root *ssa.Function, d *differ, found map[*edit]bool) {
 	f := c.family(root)
+	puts, back := placesOf(d)
+	words := "the function is too large"
+	var g *graph
+	if !f.tooBig {
+		g = newGraph(f, puts, back)
+		words = c.unfit(g)
+	}
+	if words != "" {
+		for _, e := range d.edits {
+			found[e] = true
+			e.fail(&Reason{Rule: Limits, Words: words, At: c.position(e.stmt.Pos())})
+		}
+		return
+	}
 	byPos := map[token.Pos]*edit{}
-	back := map[token.Pos]bool{}
-	var puts [][2]token.Pos
 	for _, e := range d.edits {
-		if e.kind == Named {
-			puts = append(puts, [2]token.Pos{e.stmt.Pos(), e.stmt.End()})
+		if e.kind != Named {
+			byPos[e.free.Lparen] = e
+		}
+	}
+	var frees []*free
+	var gone []*edit
+	for i := range f.instrs() {
+		call := callOf(i)
+		if call == nil {
 			continue
 		}
+		e := byPos[call.Common().Pos()]
+		switch {
+		case e == nil:
+			continue
+		case found[e]:
+			e.fail(&Reason{Rule: Limits, Words: "it is in the program twice", At: c.position(e.stmt.Pos())})
+			continue
+		case e.kind == Deleted:
+			gone = append(gone, e)
+		}
+		found[e] = true
+		if x := c.fresh(g, e, call); x != nil && e.kind == Inserted {
+			frees = append(frees, x)
+		}
+	}
+	for i := range f.instrs() {
+		if r, ok := i.(*ssa.DebugRef); ok {
+			c.reads(g, d, r)
+		}
+	}
+	c.follow(g, frees)
+	c.unmet(g, frees)
+	for _, e := range gone {
+		c.replaced(g, e, frees)
+	}
+}
+
+// placesOf returns the statements of d that were put in, and the calls of frees that were put back.
+func placesOf(d *differ) (puts [][2]token.Pos, back map[token.Pos]bool) {
+	back = map[token.Pos]bool{}
+	for _, e := range d.edits {
+		if e.kind == Named && !isSave(e.stmt) {
+			continue // the value that a name is made of is read by the program, not by us
+		}
 		puts = append(puts, [2]token.Pos{e.stmt.Pos(), e.stmt.End()})
-		byPos[e.free.Lparen] = e
 		if e.kind == Deleted {
 			back[e.free.Lparen] = true
 		}
 	}
-	// The value that a name is made of is read by the program, not by us.
-	puts = slices.DeleteFunc(puts, func(r [2]token.Pos) bool {
-		return slices.ContainsFunc(d.edits, func(e *edit) bool { return e.kind == Named && e.stmt.Pos() == r[0] && !isSave(e.stmt) })
-	})
-	if f.tooBig {
-		for _, e := range d.edits {
-			found[e] = true
-			e.fail(&Reason{Rule: Limits, Words: "the function is too large", At: c.position(e.stmt.Pos())})
+	return puts, back
+}
+
+// unfit says why nothing is shown of a family, "" if something may be.
+func (c *checker) unfit(g *graph) string {
+	for i := range g.f.instrs() {
+		if k := g.calls[callOf(i)]; k != nil && k.sum != nil && k.sum.Failed != "" {
+			return "the proof of " + k.fn.Name() + ", which it calls, failed: " + k.sum.Failed
 		}
-		return
 	}
-	g := newGraph(f, puts, back)
 	if g.recursive() && !c.off[Limits] {
-		for _, e := range d.edits {
-			found[e] = true
-			e.fail(&Reason{Rule: Limits, Words: "a function literal may call itself", At: c.position(e.stmt.Pos())})
-		}
-		return
+		return "a function literal may call itself"
 	}
-	var frees []*free
-	var gone []*edit
-	for _, fn := range f.fns {
-		for _, b := range fn.Blocks {
-			for _, i := range b.Instrs {
-				call := callOf(i)
-				if call == nil || byPos[i.Pos()] == nil {
-					if dd, ok := i.(*ssa.Defer); !ok || byPos[dd.Call.Pos()] == nil {
-						continue
-					}
-				}
-				e := byPos[call.Common().Pos()]
-				if e == nil {
-					continue
-				}
-				if found[e] {
-					e.fail(&Reason{Rule: Limits, Words: "it is in the program twice", At: c.position(e.stmt.Pos())})
-					continue
-				}
-				found[e] = true
-				if e.kind == Deleted {
-					gone = append(gone, e)
-				}
-				if x := c.fresh(g, e, call); x != nil && e.kind == Inserted {
-					frees = append(frees, x)
-				}
-			}
-		}
-	}
-	for _, fn := range f.fns {
-		for _, b := range fn.Blocks {
-			for _, i := range b.Instrs {
-				if r, ok := i.(*ssa.DebugRef); ok {
-					c.reads(g, d, r)
-				}
-			}
-		}
-	}
-	c.follow(g, frees)
+	return ""
+}
+
+// unmet withholds the frees to which no walk brought what they free.
+func (c *checker) unmet(g *graph, frees []*free) {
 	for _, x := range frees {
 		if len(x.met) == 0 && !c.off[Fresh] {
 			x.e.fail(&Reason{Rule: Fresh, Words: "nothing that was made here gets there", At: c.position(x.e.stmt.Pos())})
 		}
-		if g.spawned[x.at.Parent()] {
-			for id := range x.pts.all() {
-				if o := g.f.elems[id].obj; o.kind == siteObj && !x.met[o] {
-					x.e.fail(&Reason{Rule: Joins, Words: "a goroutine may get another one there later", At: c.position(o.at.Pos())})
-				}
+		if !g.spawned[x.at.Parent()] {
+			continue
+		}
+		for id := range x.pts.all() {
+			if o := g.f.elems[id].obj; o.kind == siteObj && !x.met[o] {
+				x.e.fail(&Reason{Rule: Joins, Words: "a goroutine may get another one there later", At: c.position(o.at.Pos())})
 			}
 		}
-	}
-	for _, e := range gone {
-		c.replaced(g, e, frees)
 	}
 }
 

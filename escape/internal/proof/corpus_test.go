@@ -47,7 +47,9 @@ func loadModule(t testing.TB, dir string, specs []string, patterns ...string) *m
 			t.Errorf("%s: %v", p.PkgPath, err)
 		}
 		own := m.directives(t, p)
-		maps.Copy(m.facts, proof.SummarizeSource(&proof.Source{Fset: p.Fset, Files: p.Syntax, Types: p.Types, Info: p.TypesInfo, Specs: own, Facts: m.fact}))
+		sums, err := proof.SummarizeSource(&proof.Source{Fset: p.Fset, Files: p.Syntax, Types: p.Types, Info: p.TypesInfo, Specs: own, Facts: m.fact})
+		require.NoError(t, err)
+		maps.Copy(m.facts, sums)
 		// What its directives say, others take as said.
 		for _, l := range own.Lines() {
 			if l.Level == spec.Directive {

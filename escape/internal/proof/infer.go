@@ -25,13 +25,9 @@ func (c *checker) ordered() []*ssa.Function {
 	var visit func(o *types.Func)
 	var callees func(fn *ssa.Function)
 	callees = func(fn *ssa.Function) {
-		for _, b := range fn.Blocks {
-			for _, i := range b.Instrs {
-				if k, ok := i.(ssa.CallInstruction); ok {
-					if callee := k.Common().StaticCallee(); callee != nil {
-						visit(origin(callee))
-					}
-				}
+		for i := range instrsOf(fn) {
+			if k := callOf(i); k != nil && k.Common().StaticCallee() != nil {
+				visit(origin(k.Common().StaticCallee()))
 			}
 		}
 		for _, a := range fn.AnonFuncs {
@@ -105,12 +101,12 @@ func (c *checker) infer(fn *ssa.Function) *Summary {
 
 // running finds the operands that goroutines have which may still run when the root is left.
 func (c *checker) running(f *family) {
-	starts := func(fn *ssa.Function) bool {
-		return slices.ContainsFunc(fn.Blocks, func(b *ssa.BasicBlock) bool {
-			return slices.ContainsFunc(b.Instrs, func(i ssa.Instruction) bool { k := callOf(i); return k != nil && f.resolve(k).spawns })
-		})
+	starts := false
+	for i := range f.instrs() {
+		k := callOf(i)
+		starts = starts || k != nil && f.resolve(k).spawns
 	}
-	if !slices.ContainsFunc(f.fns, starts) {
+	if !starts {
 		return
 	}
 	g := newGraph(f, nil, nil)
@@ -418,23 +414,19 @@ func fieldOf(v ssa.Value, p *ssa.Parameter) (path string, loads int) {
 // onlyIf finds the operand on which it depends whether operand i is freed.
 func (f *family) onlyIf(i int) int {
 	found := 0
-	for _, fn := range f.fns {
-		for _, b := range fn.Blocks {
-			for _, in := range b.Instrs {
-				c := callOf(in)
-				if c == nil || !f.freesParam(c, i) {
-					continue
-				}
-				cond := 0
-				if _, call := in.(*ssa.Call); call && fn == f.root {
-					cond = conditionOf(fn, b)
-				}
-				if cond == 0 || found != 0 && cond != found {
-					return 0
-				}
-				found = cond
-			}
+	for in := range f.instrs() {
+		c := callOf(in)
+		if c == nil || !f.freesParam(c, i) {
+			continue
 		}
+		cond := 0
+		if _, call := in.(*ssa.Call); call && in.Parent() == f.root {
+			cond = conditionOf(f.root, in.Block())
+		}
+		if cond == 0 || found != 0 && cond != found {
+			return 0
+		}
+		found = cond
 	}
 	return found
 }

@@ -121,12 +121,10 @@ func (g *graph) findSpawns() {
 			return
 		}
 		g.spawned[fn] = true
-		for _, b := range fn.Blocks {
-			for _, i := range b.Instrs {
-				if k := g.calls[callOf(i)]; k != nil {
-					for _, body := range slices.Concat(k.bodies, k.callbacks) {
-						run(body)
-					}
+		for i := range instrsOf(fn) {
+			if k := g.calls[callOf(i)]; k != nil {
+				for _, body := range slices.Concat(k.bodies, k.callbacks) {
+					run(body)
 				}
 			}
 		}
@@ -205,13 +203,9 @@ func (g *graph) own(group ssa.Value) bool {
 	if o == nil || o.escaped {
 		return false
 	}
-	for _, fn := range g.f.fns {
-		for _, b := range fn.Blocks {
-			for _, i := range b.Instrs {
-				if !g.understood(o, i) {
-					return false
-				}
-			}
+	for i := range g.f.instrs() {
+		if !g.understood(o, i) {
+			return false
 		}
 	}
 	return true

@@ -250,12 +250,8 @@ func (g *graph) flags() map[*ssa.Alloc]bool {
 			out[a] = true
 		}
 	}
-	for _, fn := range g.f.fns {
-		for _, b := range fn.Blocks {
-			for _, i := range b.Instrs {
-				g.spoils(i, out)
-			}
-		}
+	for i := range g.f.instrs() {
+		g.spoils(i, out)
 	}
 	for a := range out { // one that is never anything but zero is a constant, and these are not folded
 		if !g.varied[a] {

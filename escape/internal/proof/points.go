@@ -10,6 +10,7 @@ package proof
 
 import (
 	"go/types"
+	"iter"
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
@@ -92,11 +93,9 @@ func (c *checker) newFamily(root *ssa.Function) *family {
 	collect = func(fn *ssa.Function) {
 		f.fns = append(f.fns, fn)
 		f.member[fn] = true
-		for _, b := range fn.Blocks { // a method value is a literal that calls the method
-			for _, i := range b.Instrs {
-				if c, ok := i.(*ssa.MakeClosure); ok && isBound(c) && !f.member[c.Fn.(*ssa.Function)] {
-					collect(c.Fn.(*ssa.Function))
-				}
+		for i := range instrsOf(fn) { // a method value is a literal that calls the method
+			if c, ok := i.(*ssa.MakeClosure); ok && isBound(c) && !f.member[c.Fn.(*ssa.Function)] {
+				collect(c.Fn.(*ssa.Function))
 			}
 		}
 		for _, a := range fn.AnonFuncs {
@@ -122,6 +121,23 @@ func (c *checker) newFamily(root *ssa.Function) *family {
 	return f
 }
 
+// instrs returns the instructions of a family, in order.
+func (f *family) instrs() iter.Seq[ssa.Instruction] { return instrsOf(f.fns...) }
+
+func instrsOf(fns ...*ssa.Function) iter.Seq[ssa.Instruction] {
+	return func(yield func(ssa.Instruction) bool) {
+		for _, fn := range fns {
+			for _, b := range fn.Blocks {
+				for _, i := range b.Instrs {
+					if !yield(i) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
 // isBound reports whether a closure is a method value whose method is known.
 func isBound(c *ssa.MakeClosure) bool {
 	fn := c.Fn.(*ssa.Function)
@@ -141,15 +157,11 @@ func (f *family) object(k key, kind objKind, t types.Type) *object {
 // solve applies all instructions until nothing changes.
 func (f *family) solve() {
 	var instrs []ssa.Instruction
-	for _, fn := range f.fns {
-		for _, b := range fn.Blocks {
-			for _, i := range b.Instrs {
-				switch i.(type) {
-				case *ssa.DebugRef, *ssa.Jump, *ssa.If, *ssa.RunDefers: // through which nothing flows
-				default:
-					instrs = append(instrs, i)
-				}
-			}
+	for i := range f.instrs() {
+		switch i.(type) {
+		case *ssa.DebugRef, *ssa.Jump, *ssa.If, *ssa.RunDefers: // through which nothing flows
+		default:
+			instrs = append(instrs, i)
 		}
 	}
 	for round := 0; ; round++ {

@@ -1,6 +1,7 @@
 package proof
 
 import (
+	"fmt"
 	"go/types"
 	"reflect"
 	"slices"
@@ -15,6 +16,8 @@ type Summary struct {
 	Params  []Param // the receiver first
 	Results []Result
 	Said    bool // a directive, or the spec of its module, says so
+
+	Failed string // the proof of its body failed with this panic: it is taken for the worst
 }
 
 // AFact makes Summary an analysis.Fact.
@@ -61,8 +64,10 @@ func (c *checker) summarize() {
 		o := origin(fn)
 		func() {
 			defer func() {
-				if recover() != nil {
-					c.assume(fn, worst(len(fn.Params), fn.Signature.Results().Len()))
+				if x := recover(); x != nil {
+					s := worst(len(fn.Params), fn.Signature.Results().Len())
+					s.Failed = fmt.Sprint(x)
+					c.assume(fn, s)
 				}
 			}()
 			if callsItself(fn, o) {
@@ -102,11 +107,9 @@ func (c *checker) assume(fn *ssa.Function, s *Summary) {
 }
 
 func callsItself(fn *ssa.Function, o *types.Func) bool {
-	for _, b := range fn.Blocks {
-		for _, i := range b.Instrs {
-			if k := callOf(i); k != nil && k.Common().StaticCallee() != nil && origin(k.Common().StaticCallee()) == o {
-				return true
-			}
+	for i := range instrsOf(fn) {
+		if k := callOf(i); k != nil && k.Common().StaticCallee() != nil && origin(k.Common().StaticCallee()) == o {
+			return true
 		}
 	}
 	return slices.ContainsFunc(fn.AnonFuncs, func(a *ssa.Function) bool { return callsItself(a, o) })
