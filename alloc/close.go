@@ -76,7 +76,7 @@ func (c *core) leave() error {
 		hp.pendingBytes, hp.pending = 0, nil
 		hp.mu.Unlock()
 	}
-	return c.estate.settle()
+	return errors.Join(c.closePinned(), c.estate.settle())
 }
 
 // leftover gives back to the device what is not live in a closed pool, when a buffer that was live then is

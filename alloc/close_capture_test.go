@@ -68,6 +68,30 @@ func TestCloseDuringCapture(t *testing.T) {
 	}
 }
 
+// A capture may end at any point of Close. Whether that is early enough or not, nothing is left in the end.
+func TestCaptureEndsDuringClose(t *testing.T) {
+	for n := 1; n <= 12; n++ {
+		hd, err := host.Open(host.Options{Granularity: 64 << 10})
+		require.NoError(t, err)
+		dev := &meeting{Order: alloctest.Ordered(t, hd), synced: func(uintptr) {}}
+		p, s, g := captured(t, dev, alloc.Options{})
+		g.open()
+		times := 0
+		dev.synced = func(on uintptr) {
+			if on != s {
+				return
+			}
+			if times++; times == n {
+				require.NoError(t, hd.SetCapturing(s, false))
+			}
+		}
+		_ = p.Close()
+		_ = hd.SetCapturing(s, false) // which is gone if it was early enough
+		require.NoError(t, p.Close(), "after %d waits", n)
+		require.Zero(t, hd.Used(), "after %d waits", n)
+	}
+}
+
 // So it is with a pool that is dropped: its memory goes back when the capture is over.
 func TestDropDuringCapture(t *testing.T) {
 	hd, err := host.Open(host.Options{Granularity: 64 << 10})

@@ -25,7 +25,7 @@ type PinnedUse struct {
 // BeginPinned pins page-locked memory for work that is about to be enqueued on s, and notes that s uses it.
 // A package that enqueues such work calls it, as it calls [Stream.Begin]; if the error is nil, End must
 // follow. A Free that comes in between takes effect at End, and the memory is used again when what s has by
-// then has run.
+// then has run. It is Begin, without arguments too, that keeps s from being destroyed by a Close meanwhile.
 func BeginPinned[T any](s *Stream, p Pinned[T]) (PinnedUse, error) {
 	return s.beginPinned(p.header, p.gen, int64(p.n)*int64(unsafe.Sizeof(*(*T)(nil))))
 }
