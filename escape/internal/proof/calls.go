@@ -164,8 +164,8 @@ func worse(a, b *Summary) *Summary {
 		if p.FreesIf != q.FreesIf {
 			p.FreesIf = 0
 		}
-		s.Params[i] = Param{Keeps: p.Keeps || q.Keeps, Gives: p.Gives || q.Gives, Frees: p.Frees || q.Frees, Empties: p.Empties || q.Empties, Runs: p.Runs || q.Runs, Stores: p.Stores || q.Stores,
-			FreesIf: p.FreesIf, Repeatable: p.Repeatable && q.Repeatable}
+		s.Params[i] = Param{Keeps: p.Keeps || q.Keeps, Gives: p.Gives || q.Gives, Frees: p.Frees || q.Frees, Empties: p.Empties || q.Empties, Runs: p.Runs || q.Runs,
+			Together: p.Together || q.Together, Stores: p.Stores || q.Stores, FreesIf: p.FreesIf, Repeatable: p.Repeatable && q.Repeatable}
 	}
 	for i, p := range a.Results {
 		q := b.result(i)
@@ -246,7 +246,7 @@ func (f *family) param(k *call, n int) Param {
 	p.Stores = p.Stores || f.c.decodes(k, n)
 	for m, a := range k.args {
 		p.Keeps = p.Keeps || m != n && k.fn != nil && f.c.hands(k.fn, a)
-		if _, fn := a.Type().Underlying().(*types.Signature); fn && m != n && p.Gives && !f.literals(a) {
+		if callable(a.Type()) && m != n && p.Gives && !f.literals(a) {
 			q := f.taken(a)
 			p.Keeps, p.Frees, p.Stores = p.Keeps || q.Keeps, p.Frees || q.Frees, p.Stores || q.Stores
 		}
@@ -267,6 +267,13 @@ func (f *family) taken(v ssa.Value) (p Param) {
 		p.Keeps, p.Frees, p.Stores = p.Keeps || q.Keeps, p.Frees || q.Frees, p.Stores || q.Stores
 	}
 	return p
+}
+
+// callable reports whether a value of type t may be a function.
+func callable(t types.Type) bool {
+	_, fn := t.Underlying().(*types.Signature)
+	_, param := t.(*types.TypeParam)
+	return fn || param
 }
 
 // literals reports whether v is nothing but literals of the family.
@@ -384,6 +391,7 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 		n := number(c.Operand)
 		said[n] = true
 		p := &s.Params[n]
+		p.Together = body != nil && body.param(n).Together
 		switch c.Effect {
 		case spec.Freed:
 			p.Frees, p.Silent, p.Repeatable = true, true, c.Repeatable
@@ -435,12 +443,14 @@ func (r *Result) take(c spec.Clause, number func(spec.Operand) int) {
 	}
 }
 
-// groupMethod returns the name of a method of sync.WaitGroup or errgroup.Group, "" if fn is another.
+// groupMethod returns the name of a method of sync.WaitGroup or errgroup.Group, Go for TryGo; "" if fn is another.
 func groupMethod(fn *types.Func) string {
 	if fn == nil || fn.Pkg() == nil || fn.Pkg().Path() != "sync" && fn.Pkg().Path() != "golang.org/x/sync/errgroup" {
 		return ""
 	}
 	switch name := spec.FullName(fn); {
+	case fn.Name() == "TryGo":
+		return "Go"
 	case strings.HasPrefix(name, "(*sync.WaitGroup)."), strings.HasPrefix(name, "(*golang.org/x/sync/errgroup.Group)."):
 		return fn.Name()
 	}
@@ -513,6 +523,7 @@ func (f *family) operands(k *call) {
 				f.frees[j] = f.frees[j] || p.Frees
 				f.stores[j] = f.stores[j] || p.Stores || p.Empties
 				f.runs[j] = f.runs[j] || p.Runs
+				f.together[j] = f.together[j] || p.Together
 			case o.kind == litObj && !p.Keeps && f.member[o.fn]:
 				f.calledBack(o, all)
 			case o.kind == litObj && !f.member[o.fn]:

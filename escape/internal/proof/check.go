@@ -238,6 +238,9 @@ func (c *checker) unmet(g *graph, frees []*free) {
 		if len(x.met) == 0 && !c.off[Fresh] {
 			x.e.fail(&Reason{Rule: Fresh, Words: "nothing that was made here gets there", At: c.position(x.e.stmt.Pos())})
 		}
+		if !g.alone(x) && !c.off[Joins] {
+			x.e.fail(&Reason{Rule: Joins, Words: "another run of the same literal may have it at the same time", At: c.position(x.e.stmt.Pos())})
+		}
 		if !g.spawned[x.at.Parent()] {
 			continue
 		}

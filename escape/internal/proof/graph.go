@@ -50,6 +50,7 @@ type spawn struct {
 	at      ssa.CallInstruction
 	reaches set       // elements that it shares with others
 	group   ssa.Value // that makes the group which it is waited for by; nil: nobody waits
+	runs    map[*ssa.Function]bool
 }
 
 type graph struct {

@@ -61,25 +61,28 @@ func (a ahead) calls(n ast.Node, pos token.Pos) bool {
 	return found
 }
 
-// loose reports whether an expression reads, outside of calls, what others may change: compilers may do that late.
+// loose reports whether an expression does something outside of calls, which compilers may do late: it reads what
+// others may change, or it may panic.
 func (a ahead) loose(x ast.Expr) bool {
 	found := false
 	ast.Inspect(x, func(n ast.Node) bool {
-		switch x := n.(type) {
-		case *ast.FuncLit:
-			return false
-		case *ast.CallExpr:
-			f := a.info.Types[x.Fun]
-			return f.IsType() || f.IsBuiltin()
-		case *ast.Ident:
-			found = found || a.shared[a.info.Uses[x]]
-		case *ast.SelectorExpr:
-			s := a.info.Selections[x]
-			found = found || s != nil && s.Indirect()
-		case *ast.StarExpr, *ast.IndexExpr:
-			found = true
+		x, ok := n.(ast.Expr)
+		if !ok || found || a.info.Types[x].IsType() {
+			return !found
 		}
-		return true
+		switch x := x.(type) {
+		case *ast.CallExpr:
+			if f := a.info.Types[x.Fun]; !f.IsType() {
+				return f.IsBuiltin()
+			}
+		case *ast.UnaryExpr:
+			if x.Op == token.ARROW {
+				return false
+			}
+		}
+		found = a.expr(x) != ""
+		_, lit := x.(*ast.FuncLit)
+		return !lit
 	})
 	return found
 }

@@ -57,7 +57,8 @@ func (c *checker) infer(fn *ssa.Function) *Summary {
 	c.running(f)
 	s := &Summary{Params: make([]Param, len(fn.Params)), Results: make([]Result, n)}
 	for i, p := range fn.Params {
-		s.Params[i] = Param{Keeps: f.keeps[i], Gives: f.given[i], Frees: f.frees[i], Runs: f.runs[i], Stores: f.stores[i], NilOK: zeroReturns(fn, p)}
+		s.Params[i] = Param{Keeps: f.keeps[i], Gives: f.given[i], Frees: f.frees[i], Runs: f.runs[i], Together: f.together[i],
+			Stores: f.stores[i], NilOK: zeroReturns(fn, p)}
 		if f.frees[i] {
 			c.silent(fn, p, &s.Params[i])
 			s.Params[i].FreesIf = f.onlyIf(i)
@@ -99,7 +100,7 @@ func (c *checker) infer(fn *ssa.Function) *Summary {
 	return s
 }
 
-// running finds the operands that goroutines have which may still run when the root is left.
+// running finds the operands that goroutines use, and those that ones have which may still run when the root is left.
 func (c *checker) running(f *family) {
 	starts := false
 	for i := range f.instrs() {
@@ -111,6 +112,18 @@ func (c *checker) running(f *family) {
 	}
 	g := newGraph(f, nil, nil)
 	g.breaks = true
+	for i, k := range g.calls {
+		if !g.spawned[i.Parent()] {
+			continue
+		}
+		for _, v := range append(slices.Clone(k.args), i.Common().Value) {
+			for id := range f.reach(f.of(v)).all() {
+				if o := f.elems[id].obj; o.kind == paramObj {
+					f.together[o.param(f)] = true
+				}
+			}
+		}
+	}
 	w := c.walker(g, nil, nil, false, nil)
 	for id, e := range f.elems {
 		if e.obj.kind == paramObj {

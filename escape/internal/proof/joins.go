@@ -15,6 +15,7 @@ package proof
 
 import (
 	"go/constant"
+	"maps"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -115,25 +116,58 @@ func (g *graph) findSpawns() {
 		g.spawns = nil
 	}
 	g.spawned = map[*ssa.Function]bool{}
-	var run func(fn *ssa.Function)
-	run = func(fn *ssa.Function) {
-		if g.spawned[fn] {
-			return
+	for _, sp := range g.spawns {
+		sp.runs = map[*ssa.Function]bool{}
+		for _, body := range g.calls[sp.at].bodies {
+			g.runs(body, sp.runs)
 		}
-		g.spawned[fn] = true
-		for i := range instrsOf(fn) {
-			if k := g.calls[callOf(i)]; k != nil {
-				for _, body := range slices.Concat(k.bodies, k.callbacks) {
-					run(body)
+		maps.Copy(g.spawned, sp.runs)
+	}
+}
+
+// runs adds to m what fn runs.
+func (g *graph) runs(fn *ssa.Function, m map[*ssa.Function]bool) {
+	if m[fn] {
+		return
+	}
+	m[fn] = true
+	for i := range instrsOf(fn) {
+		if k := g.calls[callOf(i)]; k != nil {
+			for _, body := range slices.Concat(k.bodies, k.callbacks) {
+				g.runs(body, m)
+			}
+		}
+	}
+}
+
+// alone reports whether nobody can find what x frees in memory that is shared by several runs of a literal, which
+// goroutines of a callee may call at the same time.
+func (g *graph) alone(x *free) bool {
+	among := map[*ssa.Function]bool{}
+	for _, k := range g.calls {
+		for n, a := range k.args {
+			for id := range g.f.reach(g.f.of(a)).all() {
+				if fn := g.f.elems[id].obj.fn; fn != nil && k.does[n].Together {
+					g.runs(fn, among)
 				}
 			}
 		}
 	}
-	for _, sp := range g.spawns {
-		for _, body := range g.calls[sp.at].bodies {
-			run(body)
+	if !among[x.at.Parent()] {
+		return true
+	}
+	for id := range x.pts.all() {
+		o := g.f.elems[id].obj
+		if o.kind == siteObj && !among[o.at.Parent()] {
+			return false
+		}
+		for e, s := range g.f.content {
+			if in := g.f.elems[e].obj; (in.at == nil || !among[in.at.Parent()]) && slices.ContainsFunc(o.ids, s.has) {
+				return false
+			}
 		}
 	}
+	return true
 }
 
 func within(fn *ssa.Function, m map[*ssa.Function]bool) {
@@ -162,13 +196,8 @@ func (g *graph) counted(k *call) ssa.Value {
 		return nil
 	}
 	var group ssa.Value
-	for _, i := range k.bodies[0].Blocks[0].Instrs {
-		if d, ok := i.(*ssa.Defer); ok {
-			if done := g.calls[d]; groupMethod(done.fn) == "Done" {
-				group = g.groupOf(done.args[0])
-			}
-			break
-		}
+	if d := firstDefer(k.bodies[0]); d != nil && groupMethod(g.calls[d].fn) == "Done" {
+		group = g.groupOf(g.calls[d].args[0])
 	}
 	if group == nil {
 		return nil
@@ -243,7 +272,7 @@ func (g *graph) understood(o *object, i ssa.Instruction) bool {
 			}
 		}
 		if len(k.args) > 0 && leads(k.args[0]) {
-			return g.fitting(i, k)
+			return g.fitting(i, k, o.at)
 		}
 		return true
 	}
@@ -267,7 +296,7 @@ func (f *family) leadsTo(v ssa.Value, o *object) bool {
 }
 
 // fitting reports whether a method of a group leaves the count understood.
-func (g *graph) fitting(i ssa.CallInstruction, k *call) bool {
+func (g *graph) fitting(i ssa.CallInstruction, k *call, group ssa.Value) bool {
 	switch groupMethod(k.fn) {
 	case "Go", "Wait", "SetLimit":
 		return true
@@ -275,11 +304,29 @@ func (g *graph) fitting(i ssa.CallInstruction, k *call) bool {
 		n, ok := k.args[1].(*ssa.Const)
 		return ok && constant.Sign(n.Value) > 0
 	case "Done":
-		_, ok := i.(*ssa.Defer)
-		return ok && slices.ContainsFunc(g.spawns, func(sp *spawn) bool {
-			_, isGo := sp.at.(*ssa.Go)
-			return isGo && slices.Contains(g.calls[sp.at].bodies, i.Parent())
-		})
+		return i == firstDefer(i.Parent()) && !g.calledBack(g.f, i.Parent()) && g.onlyCounted(i.Parent(), group)
 	}
 	return false
+}
+
+// firstDefer returns what a function defers before all else, nil if that is nothing.
+func firstDefer(fn *ssa.Function) ssa.CallInstruction {
+	for _, i := range fn.Blocks[0].Instrs {
+		if d, ok := i.(*ssa.Defer); ok {
+			return d
+		}
+	}
+	return nil
+}
+
+// onlyCounted reports whether nobody runs fn but go statements that were counted for a group.
+func (g *graph) onlyCounted(fn *ssa.Function, group ssa.Value) bool {
+	for i, k := range g.calls {
+		_, isGo := i.(*ssa.Go)
+		if slices.Contains(slices.Concat(k.bodies, k.callbacks), fn) &&
+			!(isGo && slices.ContainsFunc(g.spawns, func(sp *spawn) bool { return sp.at == i && sp.group == group })) {
+			return false
+		}
+	}
+	return true
 }

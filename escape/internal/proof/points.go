@@ -53,25 +53,26 @@ type key struct {
 
 // A family is a function and all literals in it; a method value is one.
 type family struct {
-	c       *checker
-	root    *ssa.Function
-	fns     []*ssa.Function
-	member  map[*ssa.Function]bool
-	objs    []*object
-	elems   []elem
-	elemID  map[elem]int
-	made    map[key]*object
-	vals    map[key]*set
-	olds    map[*object]bool // see older
-	content []set            // by element
-	rets    map[*ssa.Function][]set
-	changed bool
-	keeps   []bool // of operands of the root, as found so far
-	stores  []bool
-	frees   []bool
-	given   []bool
-	runs    []bool
-	tooBig  bool
+	c        *checker
+	root     *ssa.Function
+	fns      []*ssa.Function
+	member   map[*ssa.Function]bool
+	objs     []*object
+	elems    []elem
+	elemID   map[elem]int
+	made     map[key]*object
+	vals     map[key]*set
+	olds     map[*object]bool // see older
+	content  []set            // by element
+	rets     map[*ssa.Function][]set
+	changed  bool
+	keeps    []bool // of operands of the root, as found so far
+	stores   []bool
+	frees    []bool
+	given    []bool
+	runs     []bool
+	together []bool
+	tooBig   bool
 }
 
 const (
@@ -107,6 +108,7 @@ func (c *checker) newFamily(root *ssa.Function) *family {
 	f.elem(f.object(key{nil, 1}, zeroObj, nil), "")
 	n := len(root.Params)
 	f.keeps, f.stores, f.frees, f.given, f.runs = make([]bool, n), make([]bool, n), make([]bool, n), make([]bool, n), make([]bool, n)
+	f.together = make([]bool, n)
 	total := 0
 	for _, fn := range f.fns {
 		f.rets[fn] = make([]set, fn.Signature.Results().Len())

@@ -50,7 +50,7 @@ type waiting struct {
 // A differ walks one declaration.
 type differ struct {
 	decl   ast.Decl
-	texts  [2]string // of the declaration, old and new
+	texts  [2]string // of the declaration, old, with its file, and new
 	edits  []*edit
 	hoists []*hoist
 	made   map[string]ast.Expr // names that wait for their statement, with the old expression: nil until it is met

@@ -32,6 +32,7 @@ type Param struct {
 	Repeatable bool // freeing it again is harmless
 	Silent     bool // freeing it does nothing else
 	Runs       bool // if the call panics, a goroutine may have it
+	Together   bool // goroutines of the callee may call it, or have it, at the same time
 	Stores     bool // what it leads to may be given another value
 	Empties    bool // elements of what it leads to may be given zero
 	NilOK      bool // nil, or the zero value, does nothing

@@ -239,9 +239,7 @@ func (w *walker) exec(n int, p phase, s *set) {
 			w.push(w.g.first(pt.fn.Blocks[0]), p, s)
 		}
 	case atLeave:
-		if pt.fn == w.f.root {
-			w.ended(s, false)
-		}
+		w.ended(pt.fn, s, false)
 		for _, b := range w.g.back[pt.fn] {
 			w.leave(pt.fn, b, p, ptr(*s))
 		}
@@ -275,11 +273,23 @@ func (w *walker) broken(i ssa.Instruction, s *set) *set {
 	return s
 }
 
-// ended notes that the root is left.
-func (w *walker) ended(s *set, panics bool) {
-	if w.end != nil {
-		w.end(s, panics)
+// ended notes that the root is left, or a literal that it returned, which others call when they like.
+func (w *walker) ended(fn *ssa.Function, s *set, panics bool) {
+	if w.end != nil && (fn == w.f.root || w.f.returns(fn)) {
+		w.end(s, panics && fn == w.f.root)
 	}
+}
+
+// returns reports whether a literal is in what the root returns.
+func (f *family) returns(fn *ssa.Function) bool {
+	return slices.ContainsFunc(f.rets[f.root], func(r set) bool {
+		for id := range f.reach(r).all() {
+			if f.elems[id].obj.fn == fn {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // given notes that what F freed was put where others may reach it.

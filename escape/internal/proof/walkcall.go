@@ -410,9 +410,7 @@ func (w *walker) chain(pt *point, p phase, s *set) {
 		for _, b := range w.g.back[ch.fn] {
 			w.push(w.g.panic[b.fn], p, s)
 		}
-		if ch.fn == w.f.root {
-			w.ended(s, true)
-		}
+		w.ended(ch.fn, s, true)
 		return
 	}
 	d := ch.calls[pt.pos]
@@ -517,11 +515,18 @@ func (w *walker) join(k *call, s *set) {
 		group, one = w.f.elems[id].obj.at, one+1
 	}
 	for _, sp := range w.g.spawns {
-		if one != 1 || sp.group == nil || sp.group != group || w.has(s, markKey{kind: lost, at: sp.at}) {
+		if one != 1 || sp.group == nil || sp.group != group || w.has(s, markKey{kind: lost, at: sp.at}) || w.toCome(s, sp) {
 			continue
 		}
 		for _, kind := range []markKind{running, held} {
 			w.g.marks.remove(s, markKey{kind: kind, at: sp.at})
 		}
 	}
+}
+
+// toCome reports whether a goroutine that is not waited for with sp may run, and start it yet.
+func (w *walker) toCome(s *set, sp *spawn) bool {
+	return slices.ContainsFunc(w.g.spawns, func(by *spawn) bool {
+		return by.group != sp.group && by.runs[sp.at.Parent()] && w.has(s, markKey{kind: running, at: by.at})
+	})
 }

@@ -281,6 +281,28 @@ func f() bool {
 	return is
 }
 `},
+		{"a method of an interface that may be nil", "does not say which comes first", `
+type taker interface{ take(int) int }
+
+func f(i taker) int {
+	b := Make()
+	b.Use()
+	r := i.take //F
+	b.Free() //F
+	return r(next()) //F
+	return i.take(next()) //O
+}
+`},
+		{"a division by what may be zero", "does not say which comes first", `
+func f(x, y int) int {
+	b := Make()
+	b.Use()
+	r := x / y //F
+	b.Free() //F
+	return r + next() //F
+	return x/y + next() //O
+}
+`},
 	}
 	l := newLab()
 	for _, tt := range tests {

@@ -16,7 +16,7 @@ func (t *trials) otherwise(x *Trial, p plan, free *Free) bool {
 	i := t.n(len(*l))
 	switch s := (*l)[i].(type) {
 	case *Use:
-		if s.Init || s.Err == ECheck || s.Op == OTemp || s.Op == OChain {
+		if s.Init || s.Err == ECheck || s.Op == OTemp || s.Op == OChain || s.Op == OKeep { // one more OKeep is right
 			return false
 		}
 		if t.n(2) == 0 {

@@ -1,0 +1,159 @@
+package proof_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestWrongCalls is wrong edits in which a goroutine that still runs, or a callee, has what is freed.
+func TestWrongCalls(t *testing.T) {
+	tests := []struct{ name, words, text string }{
+		{"a goroutine that may have been started", "may still run", `
+func f() {
+	b := Make()
+	var g errgroup.Group
+	g.TryGo(func() error { b.Use(); return nil })
+	b.Free() //F
+}
+`},
+		{"Done in a goroutine that was not counted", "may still run", `
+func f() {
+	b := Make()
+	var wg sync.WaitGroup
+	wg.Add(1)
+	go func() { defer wg.Done(); b.Use() }()
+	go func() { defer wg.Done() }()
+	wg.Wait()
+	b.Free() //F
+}
+`},
+		{"Done twice in one goroutine", "may still run", `
+func f() {
+	b := Make()
+	var wg sync.WaitGroup
+	wg.Add(1)
+	go func() { defer wg.Done(); defer wg.Done() }()
+	wg.Add(1)
+	go func() { defer wg.Done(); b.Use() }()
+	wg.Wait()
+	b.Free() //F
+}
+`},
+		{"Done in a literal that is called as well", "may still run", `
+func f() {
+	b := Make()
+	var wg sync.WaitGroup
+	done := func() { defer wg.Done() }
+	wg.Add(1)
+	go done()
+	wg.Add(1)
+	go func() { defer wg.Done(); b.Use() }()
+	done()
+	wg.Wait()
+	b.Free() //F
+}
+`},
+		{"Done in a literal that Go starts as well", "may still run", `
+func f() {
+	b := Make()
+	var wg sync.WaitGroup
+	done := func() { defer wg.Done() }
+	wg.Add(1)
+	go done()
+	wg.Go(done)
+	wg.Add(1)
+	go func() { defer wg.Done(); b.Use() }()
+	wg.Wait()
+	b.Free() //F
+}
+`},
+		{"a group that is waited for before a goroutine goes on in it", "may still run", `
+func f() {
+	b := Make()
+	var g, h sync.WaitGroup
+	h.Go(func() { g.Go(func() { b.Use() }) })
+	g.Wait()
+	h.Wait()
+	b.Free() //F
+}
+`},
+		{"the same with Add", "may still run", `
+func f() {
+	b := Make()
+	var g, h sync.WaitGroup
+	h.Go(func() {
+		g.Add(1)
+		go func() { defer g.Done(); b.Use() }()
+	})
+	g.Wait()
+	h.Wait()
+	b.Free() //F
+}
+`},
+		{"a function that a callee returned starts a goroutine", "handed to somebody", `
+func f() {
+	b := Make()
+	start := starter(b)
+	start()
+	b.Free() //F
+}
+
+func starter(b *B) func() { return func() { go func() { b.Use() }() } }
+`},
+		{"the same in a field", "handed to somebody", `
+func f() {
+	b := Make()
+	j := newJob(b)
+	j.start()
+	b.Free() //F
+}
+
+type job struct{ start func() }
+
+func newJob(b *B) job { return job{func() { go func() { b.Use() }() }} }
+`},
+		{"a callee calls a function whose type is a parameter", "handed to somebody", `
+func f[F func(*B)](g F) {
+	b := Make()
+	apply(b, g)
+	b.Free() //F
+}
+
+func apply[F func(*B)](b *B, g F) { g(b) }
+`},
+		{"a callee calls a literal several times at once", "at the same time", `
+func f() {
+	var mu sync.Mutex
+	var x H
+	twice(func() {
+		mu.Lock()
+		x = MakeH()
+		mu.Unlock()
+		mu.Lock()
+		y := x
+		mu.Unlock()
+		y.Use()
+		y.Free() //F
+	})
+}
+
+func twice(f func()) {
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() { f() })
+	}
+	wg.Wait()
+}
+`},
+	}
+	l := newLab()
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			held := l.prove(t, tt.text).Withheld()
+			require.NotEmpty(t, held)
+			assert.Contains(t, held[0].Why.Words, tt.words)
+		})
+	}
+}
