@@ -215,7 +215,9 @@ func SummarizeSource(s *Source) (sums map[*types.Func]*Summary, err error) {
 	c.summarize()
 	sums = map[*types.Func]*Summary{}
 	for _, f := range c.decls() {
-		sums[f] = c.effect(f)
+		if e := c.effect(f); e != nil {
+			sums[f] = e
+		}
 	}
 	for f := range spec.Declared(s.Types) { // methods of interfaces, functions without a body
 		if e := c.effect(f); sums[f] == nil && e != nil && e.Said {
