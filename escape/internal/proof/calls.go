@@ -44,7 +44,7 @@ func (f *family) resolve(i ssa.CallInstruction) *call {
 	if com.IsInvoke() {
 		k.args = append([]ssa.Value{com.Value}, com.Args...)
 		k.fn = com.Method
-		if k.sum = f.dispatched(com); k.sum == nil {
+		if k.sum = f.dispatched(com); k.sum == nil && (!anyType(com.Value.Type()) || f.c.off[Callbacks]) {
 			k.sum = f.c.effect(com.Method)
 		}
 		return f.listens(k)
@@ -634,8 +634,15 @@ func (f *family) builtin(k *call) {
 
 // tells reports whether a value that becomes an interface may be asked for something by those
 // who print, compare or write it, or call a method of the interface, that does more than look at it.
-func (c *checker) tells(i *ssa.MakeInterface) bool {
+func (c *checker) tells(v ssa.Value) bool {
 	if c.off[Callbacks] {
+		return false
+	}
+	if i, ok := v.(*ssa.ChangeType); ok { // a type parameter's constraint may be that interface
+		return anyType(i.X.Type()) && types.IsInterface(i.Type())
+	}
+	i, ok := v.(*ssa.MakeInterface)
+	if !ok {
 		return false
 	}
 	t := i.X.Type()
@@ -677,7 +684,7 @@ func (c *checker) hands(fn *types.Func, v ssa.Value) bool {
 		return false
 	}
 	i, ok := v.(*ssa.MakeInterface)
-	if !ok {
+	if !ok || anyType(i.X.Type()) {
 		c, isNil := v.(*ssa.Const)
 		return !(isNil && c.Value == nil) && types.IsInterface(v.Type()) && fn.Pkg() != nil && slices.Contains(relays, fn.Pkg().Path())
 	}
@@ -710,6 +717,12 @@ func askedOf(t types.Type, names []string) iter.Seq[*types.Func] {
 	}
 }
 
+// anyType reports whether t stands for a type that nobody knows here. Its values never became an interface.
+func anyType(t types.Type) bool {
+	_, ok := types.Unalias(t).(*types.TypeParam)
+	return ok
+}
+
 // returnsPart reports whether a method may return, as an interface, what its receiver holds: an error that its caller
 // hands on. Unwrap is known to.
 func returnsPart(m *types.Func, s *Summary) bool {
@@ -723,6 +736,9 @@ func returnsPart(m *types.Func, s *Summary) bool {
 }
 
 func (c *checker) asks(t types.Type, seen *typeutil.Map) bool {
+	if anyType(t) {
+		return true
+	}
 	if types.IsInterface(t) || seen.Set(t, true) != nil {
 		return false
 	}

@@ -91,12 +91,11 @@ func (f *family) compute(v ssa.Value) {
 		for _, e := range i.Edges {
 			f.flow(i, 0, f.of(e))
 		}
-	case *ssa.ChangeType, *ssa.ChangeInterface, *ssa.MultiConvert, *ssa.Slice, *ssa.TypeAssert:
-		f.flow(v, 0, f.of(*v.(ssa.Instruction).Operands(nil)[0]))
-	case *ssa.MakeInterface:
-		f.flow(i, 0, f.of(i.X))
-		if f.c.tells(i) {
-			f.escape(f.of(i.X))
+	case *ssa.ChangeType, *ssa.ChangeInterface, *ssa.MultiConvert, *ssa.Slice, *ssa.TypeAssert, *ssa.MakeInterface:
+		x := *v.(ssa.Instruction).Operands(nil)[0]
+		f.flow(v, 0, f.of(x))
+		if f.c.tells(v) {
+			f.escape(f.of(x))
 		}
 	case *ssa.SliceToArrayPointer:
 		f.flow(i, 0, f.somewhere(f.of(i.X)))

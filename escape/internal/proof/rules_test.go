@@ -660,6 +660,36 @@ func f(err error) bool {
 }
 `},
 		{proof.Callbacks, "handed to somebody", `
+func show[T any](x T) string { return fmt.Sprint(x) }
+
+func f() string {
+	b := Make()
+	text := show(keeper{b})
+	b.Free() //F
+	return text
+}
+`},
+		{proof.Callbacks, "handed to somebody", `
+func show[T any](x T) string { return fmt.Sprint([]T{x}) }
+
+func f() string {
+	b := Make()
+	text := show(keeper{b})
+	b.Free() //F
+	return text
+}
+`},
+		{proof.Callbacks, "handed to somebody", `
+func text[T fmt.Stringer](x T) bool { return x.String() == "" }
+
+func f() bool {
+	b := Make()
+	empty := text(keeper{b})
+	b.Free() //F
+	return empty
+}
+`},
+		{proof.Callbacks, "handed to somebody", `
 type field struct{ b *B }
 
 func (f field) IsZero() bool {

@@ -75,7 +75,7 @@ var quick = regexp.MustCompile(`/(wgbreak|donebeforework|waittimeout|deferloop|p
 	`methodvalue|dupmap|tree|` +
 	`ptrcopy|shift|lru|closelocked|getter|viewfield|textcut|derefcopy|maybeclosure|tryassign|ornewloop|errtwo|` +
 	`viewbetween|halfway|convstruct|trainer|selectop|gotoover|irreducible2|freereflect|viewiface|` +
-	`tblog|writetolib|copyto|jsonnan|walkerr)_[AP]$`)
+	`tblog|writetolib|copyto|jsonnan|walkerr|sortcmplib|unwraprelay|erroras|hashview|g_print|g_write)_[AP]$`)
 
 func TestAttacks(t *testing.T) {
 	if testing.Short() {

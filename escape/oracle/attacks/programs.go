@@ -70,12 +70,13 @@ var packages = map[string]string{
 	"atomic": "sync/atomic", "list": "container/list", "heap": "container/heap", "ring": "container/ring",
 	"bits": "math/bits", "debug": "runtime/debug", "template": "text/template", "json": "encoding/json",
 	"rand": "math/rand", "binary": "encoding/binary", "fs": "io/fs", "filepath": "path/filepath",
-	"assert": "github.com/stretchr/testify/assert",
+	"assert": "github.com/stretchr/testify/assert", "hex": "encoding/hex", "base64": "encoding/base64",
+	"url": "net/url", "crc32": "hash/crc32", "utf8": "unicode/utf8",
 }
 
 // same are packages whose path is their name.
-var same = strings.Fields(`bufio bytes cmp context errors fmt hash io iter log maps math os reflect runtime
-	slices sort strconv strings sync testing time unique unsafe weak`)
+var same = strings.Fields(`bufio bytes cmp context errors fmt hash html io iter log maps math os path
+	reflect regexp runtime slices sort strconv strings sync testing time unique unsafe weak`)
 
 // Read reads the programs of files, or of all areas; texts that name no kinds are set in these.
 func Read(set string, files ...string) ([]*Program, error) {
