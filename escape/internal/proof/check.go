@@ -256,7 +256,8 @@ func (c *checker) unmet(g *graph, frees []*free) {
 // that leads there may be nil, and a loop calls nobody.
 func (c *checker) reads(g *graph, d *differ, r *ssa.DebugRef) {
 	for _, e := range d.edits {
-		if e.kind == Deleted || e.kind == Named && !isSave(e.stmt) || r.Expr.Pos() < e.stmt.Pos() || r.Expr.End() > e.stmt.End() || c.off[Same] {
+		_, test := e.stmt.(*ast.IfStmt)
+		if e.kind == Deleted && !test || e.kind == Named && !isSave(e.stmt) || r.Expr.Pos() < e.stmt.Pos() || r.Expr.End() > e.stmt.End() || c.off[Same] {
 			continue
 		}
 		why := g.steps(r.X, r.Block(), 0)
@@ -455,10 +456,29 @@ func (g *graph) steps(v ssa.Value, b *ssa.BasicBlock, depth int) string {
 		return through(x.X)
 	case *ssa.FieldAddr:
 		return through(x.X)
+	case *ssa.IndexAddr:
+		if toArray(x.X) {
+			return through(x.X)
+		} else if _, fixed := x.Index.(*ssa.Const); fixed { // others stand in a loop over it
+			return "what is freed is in a slice, which may be shorter"
+		}
+		return g.steps(x.X, b, depth+1)
 	case *ssa.Field:
+		return g.steps(x.X, b, depth+1)
+	case *ssa.Index:
 		return g.steps(x.X, b, depth+1)
 	}
 	return ""
+}
+
+// toArray reports whether v is a pointer to an array.
+func toArray(v ssa.Value) bool {
+	p, ok := v.Type().Underlying().(*types.Pointer)
+	if !ok {
+		return false
+	}
+	_, ok = p.Elem().Underlying().(*types.Array)
+	return ok
 }
 
 // follow walks with each resource that one of the frees may free, and with zeros: those of resources that the same

@@ -32,7 +32,7 @@ func (f *family) apply(i ssa.Instruction) {
 	case *ssa.FieldAddr:
 		f.flow(i, 0, f.inside(f.of(i.X), step(i.Field)))
 	case *ssa.IndexAddr:
-		f.flow(i, 0, f.inside(f.of(i.X), index))
+		f.flow(i, 0, f.inside(f.of(i.X), indexStep(i.X, i.Index)))
 	case *ssa.UnOp:
 		switch i.Op {
 		case token.MUL:
@@ -170,14 +170,16 @@ func selected(i *ssa.Field) (ssa.Value, string) {
 	return load.X, path
 }
 
-// copied returns the address of the struct that a store copies, loaded just before; nil if it
+// copied returns the address of the struct or array that a store copies, loaded just before; nil if it
 // stores something else. go/ssa makes a composite literal in memory of its own and copies it.
 func copied(i *ssa.Store) ssa.Value {
 	load, ok := i.Val.(*ssa.UnOp)
 	if !ok || load.Op != token.MUL || load.Block() != i.Block() {
 		return nil
 	}
-	if _, ok := load.Type().Underlying().(*types.Struct); !ok {
+	switch load.Type().Underlying().(type) {
+	case *types.Struct, *types.Array:
+	default:
 		return nil
 	}
 	instrs := i.Block().Instrs

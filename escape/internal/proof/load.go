@@ -206,10 +206,11 @@ func (c *checker) putBack(f *file, in File) {
 // findBack finds the calls of the frees that were put back.
 func (c *checker) findBack(f *file) *Reason {
 	tf := c.fset.File(f.tree.FileStart)
-	calls := map[int]*ast.ExprStmt{}
+	stmts := map[int]ast.Stmt{}
 	ast.Inspect(f.tree, func(n ast.Node) bool {
-		if s, ok := n.(*ast.ExprStmt); ok {
-			calls[tf.Offset(s.Pos())] = s
+		switch s := n.(type) {
+		case *ast.ExprStmt, *ast.IfStmt:
+			stmts[tf.Offset(s.Pos())] = s.(ast.Stmt)
 		}
 		return true
 	})
@@ -220,7 +221,7 @@ func (c *checker) findBack(f *file) *Reason {
 			o += len("; ")
 		}
 		shift += len(f.put[i].text)
-		s := calls[o]
+		s := stmts[o]
 		if s == nil {
 			return &Reason{Rule: Same, Words: "a free that was taken out is not found again"}
 		}

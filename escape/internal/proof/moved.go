@@ -5,6 +5,7 @@ package proof
 // two nothing may wait or let others wait, as they would see the free earlier than before.
 
 import (
+	"go/ast"
 	"go/token"
 	"go/types"
 	"strings"
@@ -20,6 +21,7 @@ type backward struct {
 	fn    *types.Func // that frees
 	frees []*free
 	seen  map[place]bool
+	test  bool // it stands behind a test for nil, so nil is not freed
 	why   string
 }
 
@@ -42,7 +44,8 @@ func (c *checker) replaced(g *graph, e *edit, frees []*free) {
 			at = i
 		}
 	}
-	s := &backward{g: g, frees: frees, seen: map[place]bool{}}
+	_, test := e.stmt.(*ast.IfStmt)
+	s := &backward{g: g, frees: frees, seen: map[place]bool{}, test: test}
 	if _, plain := at.(*ssa.Call); !plain || len(g.calls[at].args) == 0 {
 		s.why = "what was taken out is no plain free"
 	} else {
@@ -86,6 +89,9 @@ func (s *backward) from(p place) {
 			met = s.step(&p, i)
 		}
 		if met || s.why != "" {
+			continue
+		}
+		if c, ok := p.v.(*ssa.Const); ok && s.test && c.Value == nil {
 			continue
 		}
 		if len(p.b.Preds) == 0 {

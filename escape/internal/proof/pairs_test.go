@@ -916,6 +916,137 @@ func f() {
 	}
 }
 `, "its name is read"},
+		{"elements of an array", `
+func f() {
+	a := [2]*B{Make(), Make()}
+	a[0].Use()
+	a[0].Free() //F
+	a[1].Use()
+	a[1].Free() //F
+}
+`, `
+func f(n int) {
+	a := [2]*B{Make(), Make()}
+	a[0].Free() //F
+	a[n].Use()
+	a[1].Free()
+}
+`, "its name is read"},
+		{"one element in two places", `
+func f() {
+	a := [2]*B{Make(), Make()}
+	a[0].Use()
+	for _, b := range a { //F
+		b.Free() //F
+	} //F
+}
+`, `
+func f() {
+	b := Make()
+	a := [2]*B{b, b}
+	a[0].Use()
+	for _, b := range a { //F
+		b.Free() //F
+	} //F
+}
+`, "freed twice"},
+		{"an element that is assigned", `
+func f() {
+	a := [2]*B{Make(), Make()}
+	b := a[0]
+	a[0] = a[1]
+	b.Use()
+	b.Free() //F
+	a[0].Use()
+	a[1].Free()
+}
+`, `
+func f() {
+	a := [2]*B{Make(), Make()}
+	b := a[0]
+	a[1] = a[0]
+	b.Use()
+	b.Free() //F
+	s := a[1:]
+	s[0].Use()
+}
+`, "its name is read"},
+		{"a field of an element", `
+type holds struct{ b *B }
+
+func f(n int) {
+	b := Make()
+	a := [2]holds{}
+	a[0].b.Use()
+	b.Use()
+	b.Free() //F
+}
+`, `
+type holds struct{ b *B }
+
+func f(n int) {
+	b := Make()
+	a := [2]holds{}
+	a[n].b = b
+	b.Free() //F
+	a[0].b.Use()
+}
+`, "its name is read"},
+		{"an element that clear empties", `
+func f() {
+	a := [2]*B{Make(), Make()}
+	a[0].Use()
+	a[0].Free() //F
+	a[1].Free()
+	clear(a[:])
+}
+`, `
+func f() {
+	a := [2]*B{Make(), Make()}
+	a[0].Use()
+	clear(a[:])
+	a[0].Free() //F
+}
+`, "may be nil"},
+		{"a constant index", `
+func f() {
+	a := [1]*B{Make()}
+	a[0].Use()
+	a[0].Free() //F
+}
+`, `
+func f() {
+	a := []*B{Make()}
+	a[0].Use()
+	a[0].Free() //F
+}
+`, "may be shorter"},
+		{"a test that is taken out with its free", `
+func f(c bool) {
+	var b *B
+	if c {
+		b = Make()
+		b.Use()
+		b.Free() //F
+	}
+	next()
+	if b != nil { //O
+		b.Free() //O
+	} //O
+}
+`, `
+func f(c bool) {
+	var b *B
+	if c {
+		b = Make()
+		b.Use()
+	}
+	next()
+	if b != nil { //O
+		b.Free() //O
+	} //O
+}
+`, "it is not shown that another free"},
 	}
 	l := newLab()
 	for _, tt := range tests {

@@ -130,7 +130,7 @@ func (f *family) sorted(content map[string]set) (parts []Part, sites map[*object
 		p := Part{Path: path, Result: Result{Known: true}}
 		for id := range f.reach(content[path]).all() {
 			switch e := f.elems[id]; {
-			case e.obj.kind == siteObj && e.path == "" && content[path].has(id) && path != "" && !several(path) && sites[e.obj] == "": // no other part has it
+			case e.obj.kind == siteObj && e.path == "" && content[path].has(id) && path != "" && !indexed(path) && sites[e.obj] == "": // no other part has it
 				sites[e.obj] = path
 			case e.obj.kind == siteObj:
 				return nil, nil

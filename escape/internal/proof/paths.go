@@ -4,13 +4,16 @@ package proof
 // of another only if the other leads through it.
 
 import (
+	"go/types"
 	"strings"
 	"unicode/utf8"
+
+	"golang.org/x/tools/go/ssa"
 )
 
 const (
 	derived  = "'" // a part of a resource, or of an operand of the root
-	index    = "[" // the elements of a slice, an array or a map, together
+	index    = "[" // the elements of a slice, an array or a map, together; a constant may follow: one of an array
 	anywhere = "*" // any part of an object, where it is not known which or there are too many to tell apart
 )
 
@@ -23,8 +26,50 @@ func overlap(p, q string) bool { return partOf(p, q) || partOf(q, p) }
 // partOf reports whether path p is q, or leads through it.
 func partOf(p, q string) bool { return q == anywhere || strings.HasPrefix(p, q) }
 
+// fixedIndex is behind index what says which element of an array it is.
+const fixedIndex = 0x10000
+
+// indexStep returns the step from x, a slice or a pointer to an array, to an element. Of an array whose elements have no
+// parts, one with a constant index is told apart. A slice of it may begin elsewhere, so through that any is reached.
+func indexStep(x, i ssa.Value) string {
+	c, ok := i.(*ssa.Const)
+	if !ok || !toArray(x) {
+		return index
+	}
+	switch x.Type().Underlying().(*types.Pointer).Elem().Underlying().(*types.Array).Elem().Underlying().(type) {
+	case *types.Struct, *types.Array:
+		return index
+	}
+	if n := c.Int64(); 0 <= n && n < maxParts {
+		return index + string(rune(fixedIndex+n))
+	}
+	return index
+}
+
+// indexed reports whether a path leads to an element of a slice, an array or a map.
+func indexed(p string) bool { return strings.Contains(p, index) || p == anywhere }
+
+// alike reports whether two paths differ in nothing but constant indices.
+func alike(p, q string) bool {
+	return strings.Map(noFixed, p) == strings.Map(noFixed, q)
+}
+
+func noFixed(r rune) rune {
+	if r >= fixedIndex {
+		return -1
+	}
+	return r
+}
+
 // several reports whether a path may stand for several places, of which a store writes one.
-func several(p string) bool { return strings.Contains(p, index) || p == anywhere }
+func several(p string) bool {
+	for _, step := range strings.Split(p, index)[1:] {
+		if r, _ := utf8.DecodeRuneInString(step); r < fixedIndex || r == utf8.RuneError {
+			return true
+		}
+	}
+	return p == anywhere
+}
 
 // elem returns the number of an element. Of an object with many parts no more are told apart,
 // nor below maxPath.

@@ -11,6 +11,7 @@ package proof
 import (
 	"go/ast"
 	"go/token"
+	"go/types"
 	"reflect"
 	"slices"
 )
@@ -464,12 +465,8 @@ func (d *differ) inserted(s ast.Stmt) bool {
 
 // deleted takes an old statement that the new list lacks at j.
 func (d *differ) deleted(s ast.Stmt, new []ast.Stmt, j int, end token.Pos) bool {
-	x, ok := s.(*ast.ExprStmt)
-	if !ok {
-		return false
-	}
-	es := freeing(x)
-	if len(es) != 1 || es[0].keep {
+	es := freeing(s)
+	if len(es) != 1 || es[0].keep || es[0].loop != nil || es[0].late || !tests(s, es[0].what) {
 		return false
 	}
 	e := es[0]
@@ -567,13 +564,29 @@ func isGuard(e ast.Expr) bool {
 	return ok && b.Op == token.NEQ && id.Name == "nil" && base(b.X) != nil
 }
 
-// base returns the variable that e, x or x.f.g, begins with; nil if e is something else.
+// tests reports whether a statement that frees x does so in any case, or tests x for nil and nothing else.
+func tests(s ast.Stmt, x ast.Expr) bool {
+	i, ok := s.(*ast.IfStmt)
+	if !ok {
+		return true
+	}
+	b := i.Cond.(*ast.BinaryExpr)
+	_, plain := i.Body.List[0].(*ast.ExprStmt)
+	return plain && b.Op == token.NEQ && types.ExprString(b.X) == types.ExprString(x)
+}
+
+// base returns the variable that e, x or x.f.g or x[0].f, begins with; nil if e is something else.
 func base(e ast.Expr) *ast.Ident {
 	for {
 		switch x := e.(type) {
 		case *ast.Ident:
 			return x
 		case *ast.SelectorExpr:
+			e = x.X
+		case *ast.IndexExpr:
+			if n, ok := x.Index.(*ast.BasicLit); !ok || n.Kind != token.INT {
+				return nil
+			}
 			e = x.X
 		default:
 			return nil

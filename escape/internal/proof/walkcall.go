@@ -360,9 +360,8 @@ func (w *walker) builtin(k *call, v *ssa.Call, s *set) {
 		s2 := w.storeIn(s, to, is, leads, k.at)
 		if k.builtin == "append" && !is && w.loaded(s, w.f.inside(w.f.of(k.args[0]), index)) {
 			for id := range to.all() {
-				if e := w.f.elems[id]; e.obj.kind == memObj {
-					s2.add(w.elemMark(id))
-					w.shares(s2, id)
+				if w.f.elems[id].obj.kind == memObj {
+					w.into(s2, id)
 				}
 			}
 		}

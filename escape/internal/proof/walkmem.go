@@ -128,9 +128,16 @@ func (w *walker) fill(s *set, id int) *set {
 	if e.obj.kind != memObj && e.obj.kind != litObj {
 		return s
 	}
-	if several(e.path) && w.inside(s, id) {
+	if indexed(e.path) && slices.ContainsFunc(e.obj.ids, func(q int) bool { return w.inside(s, q) && alike(w.f.elems[q].path, e.path) }) {
 		s.add(w.id(markKey{kind: twice, n: e.obj.id}))
 	}
+	w.into(s, id)
+	return s
+}
+
+// into marks an element and its parts, and who shares it.
+func (w *walker) into(s *set, id int) {
+	e := w.f.elems[id]
 	for _, q := range e.obj.ids {
 		if partOf(w.f.elems[q].path, e.path) {
 			s.add(w.elemMark(q))
@@ -138,7 +145,6 @@ func (w *walker) fill(s *set, id int) *set {
 	}
 	s.add(w.elemMark(id))
 	w.shares(s, id)
-	return s
 }
 
 // shares notes that goroutines which run can reach what an element got.
@@ -177,7 +183,7 @@ func (w *walker) empties(s *set, v ssa.Value) {
 	}
 	for id := range w.f.reach(w.f.of(v)).all() {
 		e := w.f.elems[id]
-		if _, deletes := e.obj.at.(*ssa.MakeMap); e.obj.kind == memObj && several(e.path) && !deletes {
+		if _, deletes := e.obj.at.(*ssa.MakeMap); e.obj.kind == memObj && indexed(e.path) && !deletes {
 			s.add(w.elemMark(id))
 		}
 	}
