@@ -422,6 +422,7 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 				return slices.DeleteFunc(slices.Clone(of), func(n int) bool { return said[n] && !s.Params[n].Keeps })
 			}
 			*r = Result{Owned: b.Owned, Zero: b.Zero, OK: b.OK, Beside: b.Beside, Derived: lasting(b.Derived), Is: lasting(b.Is), Fresh: b.Fresh, Parts: b.Parts}
+			r.Exact = b.Exact && len(r.Is) == len(b.Is)
 		} else if r.Owned && body != nil {
 			r.Zero = r.Zero && b.Zero
 		}
@@ -439,7 +440,7 @@ func (r *Result) take(c spec.Clause, number func(spec.Operand) int) {
 	case spec.Views:
 		r.Derived = append(r.Derived, number(c.Of))
 	case spec.Is:
-		r.Is = append(r.Is, number(c.Of))
+		r.Is, r.Exact = append(r.Is, number(c.Of)), true
 	}
 }
 
@@ -576,11 +577,10 @@ func (f *family) results(k *call, v *ssa.Call) {
 		if r.Owned {
 			s.union(single(f.elem(f.object(key{v, j}, siteObj, resultType(v, j)), "")))
 			s.add(zeroElem)
-		} else {
+		} else if !r.Exact {
 			s.add(unknownElem)
 		}
 		for _, a := range r.Is {
-			s.remove(unknownElem)
 			s.union(f.of(k.args[a]))
 		}
 		for _, a := range r.Derived {

@@ -68,7 +68,11 @@ func (c *checker) infer(fn *ssa.Function) *Summary {
 	var g *graph
 	for j, r := range f.rets[fn] {
 		res := &s.Results[j]
-		res.Known = true
+		res.Known, res.Exact = true, len(r) > 0
+		for id := range r.all() {
+			e := f.elems[id]
+			res.Exact = res.Exact && e.obj.kind == paramObj && e.path == ""
+		}
 		for id := range f.reach(r).all() {
 			switch e := f.elems[id]; e.obj.kind {
 			case siteObj:

@@ -50,6 +50,7 @@ type Result struct {
 	Beside  bool  // it may be there although the last result, an error or OK, says that it is not
 	Derived []int // of these operands it may hold a part
 	Is      []int // it may be one of these operands itself
+	Exact   bool  // it is one of Is, and nothing else
 	Known   bool  // it holds nothing but what Owned, Derived and Parts say
 	Fresh   bool  // it leads to memory that nobody else has, or is nil as Zero and OK say
 	Parts   []Part

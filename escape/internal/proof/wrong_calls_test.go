@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWrongCalls is wrong edits in which a goroutine that still runs, or a callee, has what is freed.
+// TestWrongCalls is wrong edits in which a goroutine that still runs, or a callee, has what is freed, or in
+// which a callee gave it.
 func TestWrongCalls(t *testing.T) {
 	tests := []struct{ name, words, text string }{
 		{"a goroutine that may have been started", "may still run", `
@@ -145,6 +146,68 @@ func twice(f func()) {
 		wg.Go(func() { f() })
 	}
 	wg.Wait()
+}
+`},
+		{"a result that is the operand or another's", "may be something that was not made here", `
+func f() {
+	b := Make()
+	c := choose(b)
+	c.Use()
+	c.Free() //F
+}
+
+func choose(b *B) *B {
+	if next() > 0 {
+		return global
+	}
+	return b
+}
+`},
+		{"a result that is the operand or nil", "may be", `
+func f() {
+	b := Make()
+	c := choose(b)
+	_ = c
+	c.Free() //F
+}
+
+func choose(b *B) *B {
+	if next() > 0 {
+		return nil
+	}
+	return b
+}
+`},
+		{"a result that is the operand or one that was kept", "may be something that was not made here", `
+func f() {
+	b := Make()
+	c := choose(b)
+	c.Use()
+	c.Free() //F
+}
+
+func choose(b *B) *B {
+	if next() > 0 {
+		global = Make()
+		return global
+	}
+	return b
+}
+`},
+		{"a struct that has the operand or another's", "may be something that was not made here", `
+func f() {
+	s := wrap(Make())
+	s.b.Use()
+	s.b.Free() //F
+}
+
+type wrapper struct{ b *B }
+
+func wrap(b *B) wrapper {
+	if next() > 0 {
+		return wrapper{global}
+	}
+	return wrapper{b}
 }
 `},
 	}
