@@ -97,6 +97,9 @@ func (f *family) compute(v ssa.Value) {
 		if f.c.tells(v) {
 			f.escape(f.of(x))
 		}
+		if t, ok := i.(*ssa.TypeAssert); ok && t.CommaOk {
+			f.flow(v, 0, set{1 << zeroElem})
+		}
 	case *ssa.SliceToArrayPointer:
 		f.flow(i, 0, f.somewhere(f.of(i.X)))
 	case *ssa.Convert:

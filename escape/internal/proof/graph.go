@@ -43,6 +43,7 @@ type back struct {
 	to     int
 	result ssa.Value // the register that takes its results, nil if nobody does
 	fn     *ssa.Function
+	anyway bool // also if it panics: a callee may recover, and only a goroutine may have ended
 }
 
 // A spawn is an instruction that starts a goroutine.
@@ -81,6 +82,7 @@ type graph struct {
 	puts    [][2]token.Pos      // statements that were put in
 	putBack map[token.Pos]bool  // calls of frees that were taken out
 	breaks  bool                // it matters how a panic leaves the root
+	goesOn  bool                // something may go on although a literal panics
 }
 
 func newGraph(f *family, puts [][2]token.Pos, putBack map[token.Pos]bool) *graph {
@@ -224,14 +226,14 @@ func (g *graph) link(fn *ssa.Function) {
 			}
 			v, _ := i.(*ssa.Call)
 			for _, body := range k.bodies {
-				r := back{to: at + 1, fn: fn}
+				r := back{to: at + 1, fn: fn, anyway: k.spawns}
 				if v != nil && !k.spawns {
 					r.result = v
 				}
-				g.back[body] = append(g.back[body], r)
+				g.returns(body, r)
 			}
 			for _, body := range k.callbacks { // the callee goes on: see walker.call
-				g.back[body] = append(g.back[body], back{to: at, fn: fn})
+				g.returns(body, back{to: at, fn: fn, anyway: body.Synthetic != yield})
 			}
 		}
 	}
@@ -248,15 +250,22 @@ func (g *graph) chainBacks(ch *chain, fn *ssa.Function) {
 	for n, d := range ch.calls {
 		k := g.calls[d]
 		for _, body := range k.bodies {
-			g.back[body] = append(g.back[body], back{to: ch.points[n+1], fn: fn})
+			g.returns(body, back{to: ch.points[n+1], fn: fn})
 			if ch.again {
-				g.back[body] = append(g.back[body], back{to: ch.points[0], fn: fn})
+				g.returns(body, back{to: ch.points[0], fn: fn})
 			}
 		}
 		for _, body := range k.callbacks {
-			g.back[body] = append(g.back[body], back{to: ch.points[n], fn: fn})
+			g.returns(body, back{to: ch.points[n], fn: fn, anyway: body.Synthetic != yield})
 		}
 	}
+}
+
+// returns notes where a literal returns to. The body of a range over a function ends the loop if it panics, though
+// the callee may recover.
+func (g *graph) returns(body *ssa.Function, b back) {
+	g.back[body] = append(g.back[body], b)
+	g.goesOn = g.goesOn || b.anyway
 }
 
 func callOf(i ssa.Instruction) ssa.CallInstruction { c, _ := i.(ssa.CallInstruction); return c }
@@ -321,16 +330,35 @@ func inLoop(b *ssa.BasicBlock) bool {
 	return false
 }
 
-// panics reports whether an instruction may panic where that matters: somebody defers.
+// panics reports whether an instruction may panic where that matters: somebody defers, or goes on.
 func (g *graph) panics(i ssa.Instruction) bool {
 	if g.f.c.off[Panics] {
 		return false
 	}
-	switch i.(type) {
+	switch i := i.(type) {
 	case *ssa.Phi, *ssa.DebugRef, *ssa.Jump, *ssa.If, *ssa.Return, *ssa.Alloc, *ssa.MakeClosure, *ssa.Extract, *ssa.RunDefers, *ssa.Field:
 		return false
+	case *ssa.Store:
+		if isVariable(i.Addr) {
+			return false
+		}
+	case *ssa.UnOp:
+		if isVariable(i.X) {
+			return false
+		}
 	}
-	return len(g.defers) > 0 || g.breaks
+	return len(g.defers) > 0 || g.breaks || g.goesOn
+}
+
+// isVariable reports whether v is the address of a variable: it is not nil.
+func isVariable(v ssa.Value) bool {
+	switch v := v.(type) {
+	case *ssa.Alloc, *ssa.Global:
+		return true
+	case *ssa.FreeVar:
+		return v.Parent().Syntax() != nil // that of a method value is its receiver
+	}
+	return false
 }
 
 // inserted reports whether pos lies in a statement that was put in or put back.

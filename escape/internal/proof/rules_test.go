@@ -29,6 +29,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"testing"
 	"unsafe"
 
 	"golang.org/x/sync/errgroup"
@@ -42,6 +43,7 @@ var _ = errors.Is
 var _ io.Reader
 var _ = json.Marshal
 var _ atomic.Bool
+var _ *testing.T
 var _ unsafe.Pointer
 var _ sync.WaitGroup
 

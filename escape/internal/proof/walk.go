@@ -310,7 +310,7 @@ func (w *walker) given(i ssa.Instruction, p phase, s *set) {
 // next goes on behind an instruction.
 func (w *walker) next(n int, p phase, s *set) {
 	pt := &w.g.points[n]
-	if w.g.panics(pt.instr) {
+	if _, free := w.isF[pt.instr.Pos()]; !free && w.g.panics(pt.instr) {
 		w.push(w.g.panic[pt.fn], p, s)
 	}
 	w.push(n+2, p, s)

@@ -407,7 +407,9 @@ func (w *walker) chain(pt *point, p phase, s *set) {
 			w.push(w.g.first(ch.fn.Recover), p, s)
 		}
 		for _, b := range w.g.back[ch.fn] {
-			w.push(w.g.panic[b.fn], p, s)
+			if w.push(w.g.panic[b.fn], p, s); b.anyway {
+				w.push(b.to, p, s)
+			}
 		}
 		w.ended(ch.fn, s, true)
 		return

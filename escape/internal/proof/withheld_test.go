@@ -229,6 +229,54 @@ func f() {
 	}
 }
 `},
+		{"a callee recovers", "used by Use", `
+//lastuse:effect args borrowed
+func run(f func())
+
+func f() {
+	b := Make()
+	var v *V
+	run(func() {
+		v = b.View()
+		next()
+		v = nil
+	})
+	b.Free() //F
+	if v != nil {
+		v.Use()
+	}
+}
+`},
+		{"a goroutine ends itself", "handed to somebody", `
+func f(t *testing.T) {
+	b := Make()
+	v := b.View()
+	var last *V
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		last = v
+		t.FailNow()
+	})
+	wg.Wait()
+	b.Free() //F
+	last.Use()
+}
+`},
+		{"an assertion failed", "may be nil", `
+type P struct{ b *B }
+
+type Q struct{ b *B }
+
+func f(c bool) {
+	var x any = &P{Make()}
+	if c {
+		x = &Q{Make()}
+	}
+	p, _ := x.(*P)
+	_ = p
+	p.b.Free() //F
+}
+`},
 		{"a field of a handle", "a view of something", `
 type K struct{ b *B }
 
