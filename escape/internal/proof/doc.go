@@ -62,8 +62,9 @@
 // is reached there with the resource, a view or a number of it is a use. Copying the handle
 // is none; what the copy is used for is.
 //
-// A byte of a string, what is converted to or from one, a comparison: they read its memory and are a copy, so they are
-// a use, and no part of it. What is stored into a resource may make it another one, handles being numbers, but for floats,
+// Reading or writing through a view, or a string that is one, is a use, whatever comes of it; bytes of a string, and
+// what is converted to or from one, are a copy, and no part of it. A comparison with an address is a use, and so is
+// asking a map that has it as a key: what is made later may have the same. What is stored into a resource may make it another one, handles being numbers, but for floats,
 // bools and elements of 16 bits, which hold none.
 //
 // Once. In that phase no free of the program is met unless it may be repeated, and none of ours.
