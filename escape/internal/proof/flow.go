@@ -109,11 +109,7 @@ func (f *family) compute(v ssa.Value) {
 			f.flow(i, 0, f.of(i.X))
 		}
 	case *ssa.Field:
-		if addr, path := selected(i); addr != nil && f.inMemory(addr) {
-			f.flow(i, 0, f.load(f.inside(f.of(addr), path)))
-		} else {
-			f.flow(i, 0, f.field(f.of(i.X), i.X.Type(), i.Type()))
-		}
+		f.flow(i, 0, f.field(f.of(i.X), i.X.Type(), i.Type()))
 	case *ssa.Index:
 		if !isString(i.X.Type()) {
 			f.flow(i, 0, f.of(i.X))
@@ -131,46 +127,6 @@ func (f *family) compute(v ssa.Value) {
 	default:
 		f.tooBig = true // it is not understood
 	}
-}
-
-// selected returns the address that x.f was read through where i is that field of a struct that
-// was loaded just before, and the path from there; nil if it was not. go/ssa loads all of x.
-func selected(i *ssa.Field) (ssa.Value, string) {
-	path := ""
-	var x ssa.Value = i
-	for {
-		f, ok := x.(*ssa.Field)
-		if !ok {
-			break
-		}
-		path = step(f.Field) + path
-		x = f.X
-	}
-	load, ok := x.(*ssa.UnOp)
-	if !ok || load.Op != token.MUL || load.Block() != i.Block() {
-		return nil, ""
-	}
-	between := false
-	for _, in := range i.Block().Instrs {
-		switch in := in.(type) {
-		case *ssa.DebugRef, *ssa.Field:
-		case *ssa.UnOp:
-			if between && in.Op == token.ARROW {
-				return nil, ""
-			}
-		default:
-			if between && in != ssa.Instruction(i) {
-				return nil, ""
-			}
-		}
-		if in == ssa.Instruction(load) {
-			between = true
-		}
-		if in == ssa.Instruction(i) {
-			break
-		}
-	}
-	return load.X, path
 }
 
 // copied returns the address of the struct or array that a store copies, loaded just before; nil if it

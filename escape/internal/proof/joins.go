@@ -9,9 +9,8 @@ package proof
 // Done. Waiting is followed on each path by the walk: it is what takes the mark away.
 //
 // The walk lets a goroutine run where it starts. What others do meanwhile is seen in three ways: what is
-// stored where a goroutine that runs can reach it is held by it; what such a place had before, it may have
-// again; a free in a goroutine is of those resources alone that the goroutine has when it runs like that; and
-// where one may put what it finds somewhere else, what is stored for it has left.
+// stored where a goroutine that runs can reach it is held by it, and has left; what such a place had before, it may
+// have again; a free in a goroutine is of those resources alone that the goroutine has when it runs like that.
 
 import (
 	"go/constant"
@@ -20,51 +19,6 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 )
-
-// passes reports whether goroutines may put what w follows where others find it when they have ended: they may
-// have got it from a place that they share, long after they started.
-func (w *walker) passes() bool {
-	about := func(v ssa.Value) bool { return w.f.reach(w.f.of(v)).meets(w.class) }
-	others := func(addr ssa.Value) bool {
-		for id := range w.f.of(addr).all() {
-			if o := w.f.elems[id].obj; o.at == nil || !w.g.spawned[o.at.Parent()] {
-				return true
-			}
-		}
-		return false
-	}
-	gives := func(i ssa.Instruction) bool {
-		switch i := i.(type) {
-		case *ssa.Store:
-			return about(i.Val) && others(i.Addr)
-		case *ssa.MapUpdate:
-			return (about(i.Key) || about(i.Value)) && others(i.Map)
-		case *ssa.Send:
-			return about(i.X)
-		case *ssa.Select:
-			return slices.ContainsFunc(i.States, func(s *ssa.SelectState) bool { return s.Send != nil && about(s.Send) })
-		case *ssa.Return:
-			return w.g.started(i.Parent()) && slices.ContainsFunc(i.Results, about)
-		case *ssa.Panic:
-			return about(i.X)
-		case ssa.CallInstruction:
-			k := w.g.calls[i]
-			for n, a := range k.args {
-				if k.sum != nil && about(a) && (k.does[n].Keeps || k.does[n].Stores) {
-					return true
-				}
-			}
-			return k.builtin == "append" || k.builtin == "copy"
-		}
-		return false
-	}
-	for fn := range w.g.spawned {
-		if slices.ContainsFunc(fn.Blocks, func(b *ssa.BasicBlock) bool { return slices.ContainsFunc(b.Instrs, gives) }) {
-			return true
-		}
-	}
-	return false
-}
 
 // started reports whether a goroutine begins with fn: what it returns, others may get.
 func (g *graph) started(fn *ssa.Function) bool {

@@ -365,7 +365,7 @@ func (w *walker) instr(n int, pt *point, p phase, s *set) {
 		if q := p & phaseMask; q >= ours && w.frees[q-ours].e.loop == i.Expr && w.touched(s, i.X) {
 			w.use(p, Once, "the loop that frees it may run again", i)
 		}
-		if !i.IsAddr && named && !onlySelected(i.X) && !w.g.inserted(i.Expr.Pos()) {
+		if !i.IsAddr && named && !w.g.inserted(i.Expr.Pos()) {
 			w.use(p, Readable, "its name is read", i)
 		}
 		w.push(n+2, p, s)
@@ -426,28 +426,6 @@ func (w *walker) keyed(s *set, v ssa.Value) bool {
 	return false
 }
 
-// onlySelected reports whether a struct was loaded for the sake of its fields.
-func onlySelected(v ssa.Value) bool {
-	load, ok := v.(*ssa.UnOp)
-	if !ok || load.Op != token.MUL {
-		return false
-	}
-	some := false
-	for _, r := range *load.Referrers() {
-		switch r := r.(type) {
-		case *ssa.DebugRef:
-		case *ssa.Field:
-			if addr, _ := selected(r); addr == nil {
-				return false
-			}
-			some = true
-		default:
-			return false
-		}
-	}
-	return some
-}
-
 // freedThrough reports whether v is a pointer to what F freed the fields of.
 func (w *walker) freedThrough(p phase, s *set, v ssa.Value) bool {
 	p &= phaseMask
@@ -494,11 +472,7 @@ func (w *walker) define(s *set, v ssa.Value, i ssa.Instruction) *set {
 	case *ssa.Convert:
 		yes = !copiesBytes(x) && w.holds(s, x.X)
 	case *ssa.Field:
-		if addr, path := selected(x); addr != nil && w.f.inMemory(addr) {
-			yes = w.loaded(s, w.f.inside(w.f.of(addr), path))
-		} else {
-			yes = w.holds(s, x.X)
-		}
+		yes = w.holds(s, x.X)
 	case *ssa.Lookup:
 		yes = w.zero || w.holds(s, x.X) || w.loaded(s, w.f.inside(w.f.of(x.X), index))
 	case *ssa.TypeAssert:

@@ -152,9 +152,7 @@ func (w *walker) shares(s *set, id int) {
 	for _, sp := range w.g.spawns {
 		if w.reached(s, sp, id) {
 			s.add(w.id(markKey{kind: held, at: sp.at}))
-			if w.passes() {
-				s.add(w.id(markKey{kind: left, at: sp.at}))
-			}
+			s.add(w.id(markKey{kind: left, at: sp.at}))
 		}
 	}
 }
