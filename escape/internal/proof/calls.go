@@ -311,8 +311,9 @@ func origin(fn *ssa.Function) *types.Func {
 		fn = o
 	}
 	o, _ := fn.Object().(*types.Func)
-	if o == nil {
-		return nil
+	if o == nil || o.Signature().Recv() != nil && fn.Signature.Recv() == nil && fn.Signature.Params().Len() > 0 &&
+		anyType(fn.Signature.Params().At(0).Type()) {
+		return nil // or T.M, which is a method of a type that nobody knows
 	}
 	return o.Origin()
 }
