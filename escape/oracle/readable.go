@@ -291,6 +291,10 @@ func mentions(s ast.Node, v *ast.Object) mention {
 				ast.Inspect(x, visit)
 			}
 			for _, x := range n.Lhs {
+				sel, field := x.(*ast.SelectorExpr)
+				if field { // what is freed is a struct then, and this part of it another one
+					x = sel.X
+				}
 				if id, ok := x.(*ast.Ident); ok {
 					if id.Obj == v && res == isAbsent {
 						res = isAssigned

@@ -17,6 +17,8 @@ func TestUnreadable(t *testing.T) {
 		{"behind the block", "if c {" + free + "}\n_ = b", true},
 		{"in another branch", "if c {" + free + "} else {\n_ = b\n}", false},
 		{"left before", "if c {" + free + "return\n}\n_ = b", false},
+		{"a field assigned first", "b.Close()\nb.x, err = mk()\n_ = b.x", false},
+		{"a field assigned by another", "b.Close()\nb.x = b.y", true},
 		{"assigned first", free + "b, err = mk()\n_ = b", false},
 		{"read by what is assigned", free + "b = f(b)", true},
 		{"may be assigned", free + "if c {\nb = mk()\n_ = b\n}", false},
