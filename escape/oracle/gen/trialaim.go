@@ -2,12 +2,16 @@ package gen
 
 // Trials aimed at one rule of whoever judges them.
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // otherwise changes something beside the free, too.
 func (t *trials) otherwise(x *Trial, p plan, free *Free) bool {
 	x.How = "a plan, and something else changed"
 	put(x.New, p.gap, free)
+	without := words(x.New)
 	all := lists(x.New)
 	l := all[t.n(len(all))]
 	if len(*l) == 0 {
@@ -37,7 +41,16 @@ func (t *trials) otherwise(x *Trial, p plan, free *Free) bool {
 		return false
 	}
 	x.Wrong = "something else is changed"
-	return true
+	return words(x.New) != without // a statement may be one for the interpreter alone, and a blank line in the text
+}
+
+// words is the text of a program without its blanks, which are no part of the tree.
+func words(p *Program) string {
+	s, err := Print(p, "words")
+	if err != nil {
+		return ""
+	}
+	return strings.Join(strings.Fields(s.Main+s.Help), " ")
 }
 
 // beforeSpin frees where only a panic is to come, which leads to a deferred read.
