@@ -47,8 +47,9 @@
 // call nobody. Comments for tools stay. A name that was made for an expression is read once,
 // where the expression stood; all that is evaluated before it there is on a list of what neither calls,
 // receives, reads through a pointer, may panic nor runs a statement, and no variable is read there that a
-// call might change. A free that was taken
-// out is put back into the text that is proven, and shown to come after another on all paths.
+// call might change. Such reads, and what may panic, do not pass a call that comes behind them, as compilers may do them
+// late. Where the variable itself was written, a name will not do. A free that was taken
+// out is put back into the text that is proven, and shown to come after another call of the same on all paths.
 //
 // Fresh. Whatever F frees may be is a whole result of a site, or zero; parameters, views and
 // what others have are not; and some walk gets to F with it. Where the callee does not accept nil, a walk with the zero of each site
@@ -88,6 +89,7 @@
 // escape. Each literal is walked from its own start, too, since not all who may call it are known.
 // A method that fmt and its like ask a value for, or that the interface has, is called when the value
 // becomes an interface. A literal that may run inside itself is not understood.
+// Where goroutines of the callee may run one, it frees only what it made alone. A literal that is returned keeps what goroutines have which it may leave behind.
 //
 // Bodies. A callee does what a spec line says, else what infer.go found out, else the worst. Summaries are
 // made callees first; one that calls itself is what it is found to be if it is taken for that, and in a longer cycle the

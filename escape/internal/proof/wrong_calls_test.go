@@ -220,6 +220,44 @@ func wrap(b *B) wrapper {
 	return wrapper{b}
 }
 `},
+		{"a callee that recovers has what a literal panicked with", "handed to somebody", `
+func f() {
+	b := Make()
+	try(func() { panic(b) })
+	b.Free() //F
+}
+
+func try(f func()) {
+	defer func() { global, _ = recover().(*B) }()
+	f()
+}
+`},
+		{"a callee that calls a literal again when it panicked", "its name is read", `
+func f() {
+	b := Make()
+	done := false
+	try(func() {
+		if done {
+			return
+		}
+		b.Use()
+		b.Free() //F
+		next()
+		done = true
+	})
+}
+
+func try(f func()) {
+	for range 3 {
+		func() {
+			defer forget()
+			f()
+		}()
+	}
+}
+
+func forget() { recover() }
+`},
 	}
 	l := newLab()
 	for _, tt := range tests {
