@@ -1,0 +1,157 @@
+package proof_test
+
+import (
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/escape/internal/proof"
+	"github.com/lastuse/lastuse/escape/spec"
+)
+
+// library is what the programs below are written against. Its functions have no bodies: what
+// they do, the directives say.
+const library = `package p
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sync/errgroup"
+)
+
+var _ = fmt.Sprint
+var _ = log.Print
+var _ = slices.Max[[]int]
+var _ errgroup.Group
+var _ = errors.Is
+var _ io.Reader
+var _ = json.Marshal
+var _ atomic.Bool
+var _ *testing.T
+var _ unsafe.Pointer
+var _ sync.WaitGroup
+
+type B struct{ n int }
+
+//lastuse:effect result 0 owned
+func Make() *B
+
+//lastuse:effect result 0 owned on success
+func Try() (*B, error)
+
+//lastuse:effect recv freed
+func (b *B) Free()
+
+//lastuse:effect recv borrowed
+func (b *B) Use()
+
+//lastuse:effect recv borrowed
+func (b *B) Sum() int
+
+//lastuse:effect result 0 views recv
+func (b *B) View() *V
+
+type V struct{ n int }
+
+//lastuse:effect recv borrowed
+func (v *V) Use()
+
+//lastuse:effect args borrowed
+func add(a, b int) int
+
+func next() int
+func unknown(b *B)
+
+var global *B
+
+// H is a handle whose zero may be freed.
+type H struct{ n int }
+
+//lastuse:effect result 0 owned
+func MakeH() H
+
+//lastuse:effect recv freed repeatable
+func (h H) Free()
+
+//lastuse:effect recv borrowed
+func (h H) Use()
+
+//lastuse:effect result 0 views recv
+func (h H) View() *V
+
+type Loud struct{ n int }
+
+//lastuse:effect result 0 owned
+func NewLoud() *Loud
+
+//lastuse:effect arg 0 freed
+func release(n int)
+
+func (l *Loud) Close() {
+	release(l.n)
+	global = nil
+}
+
+type keeper struct{ b *B }
+
+func (k keeper) String() string {
+	global = k.b
+	return ""
+}
+
+`
+
+// A lab reads the standard library once.
+type lab struct {
+	fset    *token.FileSet
+	imports types.Importer
+}
+
+func newLab() *lab {
+	fset := token.NewFileSet()
+	return &lab{fset, importer.ForCompiler(fset, "source", nil)}
+}
+
+// prove proves functions. Lines that end in //F are put in, lines that end in //O taken out.
+func (l *lab) prove(t *testing.T, text string, without ...proof.Rule) *proof.Report {
+	t.Helper()
+	var old, new strings.Builder
+	for line := range strings.Lines(library + text) {
+		if !strings.HasSuffix(line, "//F\n") {
+			old.WriteString(line)
+		}
+		if !strings.HasSuffix(line, "//O\n") {
+			new.WriteString(line)
+		}
+	}
+	set, err := spec.Load(nil, "")
+	require.NoError(t, err)
+	fset, imports := l.fset, l.imports
+	f, err := parser.ParseFile(fset, "p.go", old.String(), parser.ParseComments)
+	require.NoError(t, err)
+	info := &types.Info{Defs: map[*ast.Ident]types.Object{}}
+	_, err = (&types.Config{Importer: imports}).Check("p", fset, []*ast.File{f}, info)
+	require.NoError(t, err)
+	lines, err := spec.Directives(fset, f, info)
+	require.NoError(t, err)
+	for _, l := range lines {
+		set.AddLine(l, spec.Directive)
+	}
+	return proof.Check(&proof.Input{Path: "p", Import: imports, Specs: set, Without: without,
+		Files: []proof.File{{Name: "p.go", Old: []byte(old.String()), New: []byte(new.String())}}})
+}
