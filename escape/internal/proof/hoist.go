@@ -35,6 +35,9 @@ func (c *checker) hoistFault(h *hoist, vars variables) string {
 		return "the type of a shift comes from where it stands"
 	}
 	a := ahead{c.info, ours, vars.shared, h.read[len(h.read)-1], map[ast.Expr]bool{}}
+	if a.idle(h.stmt) {
+		return "a value is computed that was not, as only its type or length is asked for"
+	}
 	for i, x := range h.subs {
 		later := slices.ContainsFunc(h.subs[i+1:], func(x ast.Expr) bool { return a.calls(x, token.NoPos) })
 		if a.loose(x) && (later || a.calls(h.stmt, h.read[i].End())) {
@@ -83,6 +86,33 @@ func (a ahead) loose(x ast.Expr) bool {
 		found = a.expr(x) != ""
 		_, lit := x.(*ast.FuncLit)
 		return !lit
+	})
+	return found
+}
+
+// idle reports whether a name is read in what a program does not compute: a constant, such as the length of an array,
+// or an array of which a range takes the indices alone.
+func (a ahead) idle(n ast.Node) bool {
+	found := false
+	ast.Inspect(n, func(n ast.Node) bool {
+		x, _ := n.(ast.Expr)
+		r, ranges := n.(*ast.RangeStmt)
+		if ranges {
+			x = r.X
+		}
+		if ranges && r.Value != nil {
+			v, ok := r.Value.(*ast.Ident)
+			ranges = ok && v.Name == "_"
+		}
+		if x == nil || !(ranges && inPlace(x, a.info)) && a.info.Types[x].Value == nil {
+			return true
+		}
+		ast.Inspect(x, func(n ast.Node) bool {
+			id, ok := n.(*ast.Ident)
+			found = found || ok && a.ours[id]
+			return true
+		})
+		return true
 	})
 	return found
 }

@@ -11,16 +11,6 @@ import (
 // which a callee gave it.
 func TestWrongCalls(t *testing.T) {
 	tests := []struct{ name, words, text string }{
-		{"a method of a type parameter, reached by its name", "handed to somebody", `
-func text[T fmt.Stringer](x T) bool { return T.String(x) == "" }
-
-func f() bool {
-	b := Make()
-	empty := text(keeper{b})
-	b.Free() //F
-	return empty
-}
-`},
 		{"a goroutine that may have been started", "may still run", `
 func f() {
 	b := Make()

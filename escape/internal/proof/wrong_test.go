@@ -303,6 +303,28 @@ func f(x, y int) int {
 	return x/y + next() //O
 }
 `},
+		{"an array of which the length alone is asked for", "was not", `
+func f(p *[3]int) int {
+	b := Make()
+	b.Use()
+	r := *p //F
+	b.Free() //F
+	return len(r) //F
+	return len(*p) //O
+}
+`},
+		{"an array of which the indices alone are taken", "was not", `
+func f(p *[3]int) {
+	b := Make()
+	b.Use()
+	r := *p //F
+	b.Free() //F
+	for i := range r { //F
+	for i := range *p { //O
+		add(i, i)
+	}
+}
+`},
 	}
 	l := newLab()
 	for _, tt := range tests {
