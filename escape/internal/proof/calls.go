@@ -445,7 +445,8 @@ func (r *Result) take(c spec.Clause, number func(spec.Operand) int) {
 	}
 }
 
-// groupMethod returns the name of a method of sync.WaitGroup or errgroup.Group, Go for TryGo; "" if fn is another.
+// groupMethod returns the name of a method of sync.WaitGroup or errgroup.Group, Go for TryGo; "" if fn is
+// another.
 func groupMethod(fn *types.Func) string {
 	if fn == nil || fn.Pkg() == nil || fn.Pkg().Path() != "sync" && fn.Pkg().Path() != "golang.org/x/sync/errgroup" {
 		return ""
@@ -669,7 +670,8 @@ var asked = []string{"String", "Error", "Format", "GoString", "Is", "As", "Unwra
 	"UnmarshalJSON", "UnmarshalText", "UnmarshalBinary", "WriteTo", "ReadFrom", "WriteString", "ReadByte", "ReadRune", "ReadAt", "WriteAt",
 	"IsZero", "MarshalJSONTo", "UnmarshalJSONFrom", "UnreadByte", "UnreadRune", "Stat", "ReadDir", "ReadFile", "Info"}
 
-// handed are those of them that get another operand of the call, or a part of it, which no contract forbids to keep.
+// handed are those of them that get another operand of the call, or a part of it, which no contract forbids
+// to keep.
 var handed = []string{"Is", "As", "Unwrap", "Format", "Scan", "WriteTo", "ReadFrom", "WriteString"}
 
 // hands reports whether v is an interface of a value of which fn may ask to keep another operand.
@@ -724,8 +726,8 @@ func anyType(t types.Type) bool {
 	return ok
 }
 
-// returnsPart reports whether a method may return, as an interface, what its receiver holds: an error that its caller
-// hands on. Unwrap is known to.
+// returnsPart reports whether a method may return, as an interface, what its receiver holds: an error that
+// its caller hands on. Unwrap is known to.
 func returnsPart(m *types.Func, s *Summary) bool {
 	for n := range m.Signature().Results().Len() {
 		r := s.result(n)

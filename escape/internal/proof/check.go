@@ -365,8 +365,8 @@ func fits(t types.Type, parts []string, r types.Type) bool {
 	return types.IsInterface(r) || slices.ContainsFunc(all, func(t types.Type) bool { return types.IsInterface(t) || types.ConvertibleTo(r, t) })
 }
 
-// selected returns what a method was selected on, if that is a resource: one that is promoted from embedded fields is
-// the free of the whole, which must not be nil.
+// selected returns what a method was selected on, if that is a resource: one that is promoted from embedded
+// fields is the free of the whole, which must not be nil.
 func (g *graph) selected(fn *types.Func, arg ssa.Value) ssa.Value {
 	if fn == nil {
 		return arg
@@ -481,8 +481,8 @@ func toArray(v ssa.Value) bool {
 	return ok
 }
 
-// follow walks with each resource that one of the frees may free, and with zeros: those of resources that the same
-// frees may free, together. Whether other frees stand must make no difference to one.
+// follow walks with each resource that one of the frees may free, and with zeros: those of resources that the
+// same frees may free, together. Whether other frees stand must make no difference to one.
 func (c *checker) follow(g *graph, frees []*free) {
 	var done set
 	for _, x := range frees {

@@ -36,24 +36,25 @@
 // summarized before it. Check looks only into bodies that matter for what is edited: where summaries of the
 // original are given, the edited ones, as long as these do to their operands what they did; else those
 // as well that an edited one leads to by name.
+// Asked again with a [Memory], Check does not look into what it accepted; sites.go walks up to all sites once.
 //
 // # The rules
 //
 // Each may be switched off for a test ([Input].Without), and TestRules shows of each a
 // wrong free that is accepted then.
 //
-// Same. The new tree without what was put in is the old tree: on syntax, so that no
-// resolution can hide a difference. What was put in reads through no pointer that may be nil, and its loops
-// call nobody. Comments for tools stay. A name that was made for an expression is read once,
-// where the expression stood; all that is evaluated before it there is on a list of what neither calls,
-// receives, reads through a pointer, may panic nor runs a statement, and no variable is read there that a
-// call might change. Such reads, and what may panic, do not pass a call that comes behind them, as compilers may do them
-// late. Where the variable itself was written, a name will not do. A free that was taken
-// out is put back into the text that is proven, and shown to come after another call of the same on all paths.
+// Same. The new tree without what was put in is the old tree: on syntax, so that no resolution can hide a
+// difference. What was put in reads through no pointer that may be nil, and its loops call nobody. Comments
+// for tools stay. A name that was made for an expression is read once, where the expression stood; all that
+// is evaluated before it there is on a list of what neither calls, receives, reads through a pointer, may
+// panic nor runs a statement, and no variable is read there that a call might change. Such reads, and what
+// may panic, do not pass a call that comes behind them, as compilers may do them late. Where the variable
+// itself was written, a name will not do. A free that was taken out is put back into the text that is proven,
+// and shown to come after another call of the same on all paths.
 //
-// Fresh. Whatever F frees may be is a whole result of a site, or zero; parameters, views and
-// what others have are not; and some walk gets to F with it. Where the callee does not accept nil, a walk with the zero of each site
-// does not reach F, and no pointer on the way to the operand may be nil.
+// Fresh. Whatever F frees may be is a whole result of a site, or zero; parameters, views and what others have
+// are not; and some walk gets to F with it. Where the callee does not accept nil, a walk with the zero of
+// each site does not reach F, and no pointer on the way to the operand may be nil.
 //
 // Confined. In the graph, what unknown code may reach has escaped. In the walk a resource
 // that is stored there, sent, panicked with, or handed to somebody who may keep it, has
@@ -63,10 +64,11 @@
 // is reached there with the resource, a view or a number of it is a use. Copying the handle
 // is none; what the copy is used for is.
 //
-// Reading or writing through a view, or a string that is one, is a use, whatever comes of it; bytes of a string, and
-// what is converted to or from one, are a copy, and no part of it. A comparison with an address is a use, and so is
-// asking a map that has it as a key: what is made later may have the same. What is stored into a resource may make it another one, handles being numbers, but for floats,
-// bools and elements of 16 bits, which hold none.
+// Reading or writing through a view, or a string that is one, is a use, whatever comes of it; bytes of a
+// string, and what is converted to or from one, are a copy, and no part of it. A comparison with an address
+// is a use, and so is asking a map that has it as a key: what is made later may have the same. What is stored
+// into a resource may make it another one, handles being numbers, but for floats, bools and elements of 16
+// bits, which hold none.
 //
 // Once. In that phase no free of the program is met unless it may be repeated, and none of ours.
 //
@@ -77,36 +79,38 @@
 // of them may be the resource itself, except in statements that were put in. Constant conditions are not
 // folded.
 //
-// Panics, deferred. Every instruction that can panic leads to the deferred calls, in the reverse of
-// the order in which a path registers them (any order, once one of them stands in a loop), then to the recover
-// block and to the panics of callers. What a deferred call got as operands is held by its registration.
+// Panics, deferred. Every instruction that can panic leads to the deferred calls, in the reverse of the order
+// in which a path registers them (any order, once one of them stands in a loop), then to the recover block
+// and to the panics of callers. What a deferred call got as operands is held by its registration.
 //
 // Joins. See joins.go. A goroutine that may run and can reach the resource withholds F. A function keeps the
 // operands that a goroutine has which may run when it returns; what may run when it panics is kept there.
 //
-// Callbacks. A literal that is handed to a callee which does not keep it runs any number of times
-// during the call, with parts of the other operands; one that is kept makes what it captures
-// escape. Each literal is walked from its own start, too, since not all who may call it are known.
-// A method that fmt and its like ask a value for, or that the interface has, is called when the value
-// becomes an interface. A literal that may run inside itself is not understood.
-// Where goroutines of the callee may run one, it frees only what it made alone. A literal that is returned keeps what goroutines have which it may leave behind.
+// Callbacks. A literal that is handed to a callee which does not keep it runs any number of times during the
+// call, with parts of the other operands; one that is kept makes what it captures escape. Each literal is
+// walked from its own start, too, since not all who may call it are known. A method that fmt and its like ask
+// a value for, or that the interface has, is called when the value becomes an interface. A literal that may
+// run inside itself is not understood. Where goroutines of the callee may run one, it frees only what it made
+// alone. A literal that is returned keeps what goroutines have which it may leave behind.
 //
 // Bodies. A callee does what a spec line says, else what infer.go found out, else the worst. Summaries are
-// made callees first; one that calls itself is what it is found to be if it is taken for that, and in a longer cycle the
-// others are unknown. Instances share the summary of what they
-// are made from, in which a call through a type parameter is unknown.
+// made callees first; one that calls itself is what it is found to be if it is taken for that, and in a
+// longer cycle the others are unknown. Instances share the summary of what they are made from, in which a
+// call through a type parameter is unknown.
 //
 // Conditions. A walk tells apart what it knows of conditions (known.go). A register is computed once for each
-// time that its block is entered, so what one test said of it holds for the next, and a phi is what the edge brought.
-// That a variable has the constant that was stored last holds if nothing but constants is ever stored, by
-// code that the walk follows, in order: no address of it leaves the family, no goroutine reaches it, and it
-// is made once or made anew with all that captures it. Which exit the body of a range over a function took is such a flag.
-// A variable that was found to be nil is so until the walk meets a store: it is read and tested with nothing between.
+// time that its block is entered, so what one test said of it holds for the next, and a phi is what the edge
+// brought. That a variable has the constant that was stored last holds if nothing but constants is ever
+// stored, by code that the walk follows, in order: no address of it leaves the family, no goroutine reaches
+// it, and it is made once or made anew with all that captures it. Which exit the body of a range over a
+// function took is such a flag. A variable that was found to be nil is so until the walk meets a store: it is
+// read and tested with nothing between.
 //
-// Parts. What a constructor returns is memory of the caller's with resources in its fields if all that the result may
-// lead to was allocated in the body and has not escaped, no other result leads there, and each resource is in
-// one field and nowhere else when the body is left: parts.go. Freed is then what the free's body says, field by field,
-// and a pointer that is followed was tested, or followed before, or the error beside it was.
+// Parts. What a constructor returns is memory of the caller's with resources in its fields if all that the
+// result may lead to was allocated in the body and has not escaped, no other result leads there, and each
+// resource is in one field and nowhere else when the body is left: parts.go. Freed is then what the free's
+// body says, field by field, and a pointer that is followed was tested, or followed before, or the error
+// beside it was.
 //
 // Limits. What is too large, an instruction that is not on the list, a panic: withheld.
 package proof

@@ -229,8 +229,8 @@ func isUnsafe(t types.Type) bool {
 }
 
 // accessed returns the values whose memory an instruction reads or writes, and those that it tells apart from
-// others: where memory is given back something else may be made at the same address. What a string's bytes are
-// copied to, and what comparing them gives, is no part of them.
+// others: where memory is given back something else may be made at the same address. What a string's bytes
+// are copied to, and what comparing them gives, is no part of them.
 func accessed(i ssa.Instruction) []ssa.Value {
 	switch i := i.(type) {
 	case *ssa.UnOp:

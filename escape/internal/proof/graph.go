@@ -261,8 +261,8 @@ func (g *graph) chainBacks(ch *chain, fn *ssa.Function) {
 	}
 }
 
-// returns notes where a literal returns to. The body of a range over a function ends the loop if it panics, though
-// the callee may recover.
+// returns notes where a literal returns to. The body of a range over a function ends the loop if it panics,
+// though the callee may recover.
 func (g *graph) returns(body *ssa.Function, b back) {
 	g.back[body] = append(g.back[body], b)
 	g.goesOn = g.goesOn || b.anyway

@@ -64,8 +64,8 @@ func (a ahead) calls(n ast.Node, pos token.Pos) bool {
 	return found
 }
 
-// loose reports whether an expression does something outside of calls, which compilers may do late: it reads what
-// others may change, or it may panic.
+// loose reports whether an expression does something outside of calls, which compilers may do late: it reads
+// what others may change, or it may panic.
 func (a ahead) loose(x ast.Expr) bool {
 	found := false
 	ast.Inspect(x, func(n ast.Node) bool {

@@ -104,7 +104,8 @@ func (c *checker) infer(fn *ssa.Function) *Summary {
 	return s
 }
 
-// running finds the operands that goroutines use, and those that ones have which may still run when the root is left.
+// running finds the operands that goroutines use, and those that ones have which may still run when the root
+// is left.
 func (c *checker) running(f *family) {
 	starts := false
 	for i := range f.instrs() {
@@ -250,8 +251,8 @@ func (c *checker) zeros(g *graph, fn *ssa.Function, sites []*object, class set, 
 	}
 }
 
-// nonNil reports whether an error is one for sure in block b. A nil pointer in an interface makes no nil, but readers
-// take it for one, so no branch is ruled out for that.
+// nonNil reports whether an error is one for sure in block b. A nil pointer in an interface makes no nil, but
+// readers take it for one, so no branch is ruled out for that.
 func nonNil(v ssa.Value, b *ssa.BasicBlock) bool {
 	switch x := v.(type) {
 	case *ssa.Alloc:
@@ -408,8 +409,8 @@ func (c *checker) silent(fn *ssa.Function, p *ssa.Parameter, out *Param) {
 	}
 }
 
-// fieldOf returns the path of the field of p that v is, or is the address of, and how many times a pointer was
-// followed from p; -1: v is something else.
+// fieldOf returns the path of the field of p that v is, or is the address of, and how many times a pointer
+// was followed from p; -1: v is something else.
 func fieldOf(v ssa.Value, p *ssa.Parameter) (path string, loads int) {
 	for {
 		switch x := v.(type) {

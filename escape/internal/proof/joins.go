@@ -9,8 +9,9 @@ package proof
 // Done. Waiting is followed on each path by the walk: it is what takes the mark away.
 //
 // The walk lets a goroutine run where it starts. What others do meanwhile is seen in three ways: what is
-// stored where a goroutine that runs can reach it is held by it, and has left; what such a place had before, it may
-// have again; a free in a goroutine is of those resources alone that the goroutine has when it runs like that.
+// stored where a goroutine that runs can reach it is held by it, and has left; what such a place had before,
+// it may have again; a free in a goroutine is of those resources alone that the goroutine has when it runs
+// like that.
 
 import (
 	"go/constant"
@@ -94,8 +95,8 @@ func (g *graph) runs(fn *ssa.Function, m map[*ssa.Function]bool) {
 	}
 }
 
-// alone reports whether nobody can find what x frees in memory that is shared by several runs of a literal, which
-// goroutines of a callee may call at the same time.
+// alone reports whether nobody can find what x frees in memory that is shared by several runs of a literal,
+// which goroutines of a callee may call at the same time.
 func (g *graph) alone(x *free) bool {
 	among := map[*ssa.Function]bool{}
 	for _, k := range g.calls {

@@ -368,8 +368,8 @@ func truth(b bool) byte {
 	return no
 }
 
-// says returns what v, a result beside the resource that is followed, says of it: an error that is not nil, and a
-// flag that is false, say that nothing was made, but for bodies that are known to return both.
+// says returns what v, a result beside the resource that is followed, says of it: an error that is not nil,
+// and a flag that is false, say that nothing was made, but for bodies that are known to return both.
 func (w *walker) says(v ssa.Value, kind atomKind, p phase) byte {
 	e, ok := v.(*ssa.Extract)
 	if !ok || w.site == nil || e.Tuple != w.site.at || p&phaseMask != newest || !w.zero && w.g.beside(w.site) {

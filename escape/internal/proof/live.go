@@ -1,6 +1,7 @@
 package proof
 
-// Which registers, and which memory, may still be read behind a point: what nobody can read any more is forgotten.
+// Which registers, and which memory, may still be read behind a point: what nobody can read any more is
+// forgotten.
 
 import "golang.org/x/tools/go/ssa"
 

@@ -380,8 +380,8 @@ func (c *checker) build() {
 	c.prog.CreatePackage(c.pkg, c.trees(), c.info, false).Build()
 }
 
-// neverReturns reports whether a call of f is taken for a panic: it may run what is deferred, and nothing runs
-// behind it. A method of an interface may be anybody's, and is none.
+// neverReturns reports whether a call of f is taken for a panic: it may run what is deferred, and nothing
+// runs behind it. A method of an interface may be anybody's, and is none.
 func neverReturns(f *types.Func) bool {
 	switch f.FullName() {
 	case "os.Exit", "runtime.Goexit", "log.Fatal", "log.Fatalf", "log.Fatalln", "log.Panic", "log.Panicf", "log.Panicln",

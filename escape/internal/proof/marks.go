@@ -1,7 +1,7 @@
 package proof
 
-// Marks say who has the resource that a walk follows, and what may run. They have the same numbers in all walks
-// over a family.
+// Marks say who has the resource that a walk follows, and what may run. They have the same numbers in all
+// walks over a family.
 
 import "golang.org/x/tools/go/ssa"
 
@@ -39,8 +39,8 @@ type marks struct {
 
 func newMarks() *marks { return &marks{regs: map[ssa.Value]int{}, ids: map[markKey]int{}} }
 
-// find returns the number of a mark if it has one. That an element holds the resource has an even number, twice its
-// own; the others are odd.
+// find returns the number of a mark if it has one. That an element holds the resource has an even number,
+// twice its own; the others are odd.
 func (ms *marks) find(m markKey) (id int, ok bool) {
 	switch {
 	case m.kind == inElem:

@@ -1,8 +1,8 @@
 package proof
 
-// What need not be looked into. A proof is asked about a package several times, with fewer edits each time. What
-// functions do is known from the original, and from the time before: a body is looked into if it is edited and was
-// not accepted, or if nothing is known of it and something that is looked into names it.
+// What need not be looked into. A proof is asked about a package several times, with fewer edits each time.
+// What functions do is known from the original, and from the time before: a body is looked into if it is
+// edited and was not accepted, or if nothing is known of it and something that is looked into names it.
 
 import (
 	"go/ast"
@@ -120,8 +120,8 @@ func (c *checker) trim() {
 	}
 }
 
-// addNamed adds to what is needed the functions of which nothing is known that it names, and so on, and what a value
-// may be asked for.
+// addNamed adds to what is needed the functions of which nothing is known that it names, and so on, and what
+// a value may be asked for.
 func (c *checker) addNamed() {
 	byName := map[string][]ast.Decl{}
 	for _, f := range c.files {

@@ -2,8 +2,8 @@ package proof
 
 import "golang.org/x/tools/go/ssa"
 
-// older returns the objects of which an older instance may be reached when a newer one has been made: they are
-// in memory, in what is deferred or runs, or in a register that the making does not make anew.
+// older returns the objects of which an older instance may be reached when a newer one has been made: they
+// are in memory, in what is deferred or runs, or in a register that the making does not make anew.
 func (f *family) older() map[*object]bool {
 	if f.olds != nil {
 		return f.olds

@@ -3,9 +3,9 @@ package proof
 // Results that lead to memory which was made for the caller: what a constructor returns. Each field is a
 // part, with resources of its own, as if the function had returned them one by one.
 //
-// It is so if all that the result may lead to was allocated in the body, nobody else has it when the body is left,
-// no other result leads there, and no resource is in two parts, or in a part and in something else that is
-// returned. A part of which a view, or a number made of it, is in another part is not understood.
+// It is so if all that the result may lead to was allocated in the body, nobody else has it when the body is
+// left, no other result leads there, and no resource is in two parts, or in a part and in something else that
+// is returned. A part of which a view, or a number made of it, is in another part is not understood.
 
 import (
 	"go/token"
@@ -184,7 +184,8 @@ func (f *family) fresh(k *call, v *ssa.Call, j int, r Result) set {
 	return out
 }
 
-// notNil reports whether pointer p is not nil in block b: it was tested, or followed, or the error beside it was.
+// notNil reports whether pointer p is not nil in block b: it was tested, or followed, or the error beside it
+// was.
 func (g *graph) notNil(p ssa.Value, b *ssa.BasicBlock) bool {
 	if tested(p, b, token.NEQ) {
 		return true
@@ -223,7 +224,8 @@ func fieldType(t types.Type, path string) types.Type {
 	return t
 }
 
-// renew lets a call make the memory that a result leads to: it is another one, in which parts of operands may be.
+// renew lets a call make the memory that a result leads to: it is another one, in which parts of operands may
+// be.
 func (w *walker) renew(k *call, v *ssa.Call, j int, r Result, s *set) *set {
 	o := w.f.made[key{v, j}]
 	if o == nil || o.kind != memObj {

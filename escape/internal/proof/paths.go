@@ -29,8 +29,9 @@ func partOf(p, q string) bool { return q == anywhere || strings.HasPrefix(p, q) 
 // fixedIndex is behind index what says which element of an array it is.
 const fixedIndex = 0x10000
 
-// indexStep returns the step from x, a slice or a pointer to an array, to an element. Of an array whose elements have no
-// parts, one with a constant index is told apart. A slice of it may begin elsewhere, so through that any is reached.
+// indexStep returns the step from x, a slice or a pointer to an array, to an element. Of an array whose
+// elements have no parts, one with a constant index is told apart. A slice of it may begin elsewhere, so
+// through that any is reached.
 func indexStep(x, i ssa.Value) string {
 	c, ok := i.(*ssa.Const)
 	if !ok || !toArray(x) {

@@ -1,8 +1,8 @@
 package proof
 
-// Before a site has run nobody has what it makes, and what happens is the same for all sites of a family: which
-// calls are deferred, which goroutines run, what is known of conditions. So one walk says where those begin that
-// follow a resource.
+// Before a site has run nobody has what it makes, and what happens is the same for all sites of a family:
+// which calls are deferred, which goroutines run, what is known of conditions. So one walk says where those
+// begin that follow a resource.
 
 import "golang.org/x/tools/go/ssa"
 

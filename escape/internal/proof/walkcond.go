@@ -1,7 +1,8 @@
 package proof
 
-// The walk at conditions: what a branch taken says about the resource. What is known of a condition is
-// in known.go. An error that is not nil says that its call made nothing. That an interface is not nil says nothing.
+// The walk at conditions: what a branch taken says about the resource. What is known of a condition is in
+// known.go. An error that is not nil says that its call made nothing. That an interface is not nil says
+// nothing.
 
 import (
 	"go/constant"

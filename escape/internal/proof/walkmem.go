@@ -206,8 +206,8 @@ func (w *walker) alloc(s *set, i *ssa.Alloc) *set {
 	return s
 }
 
-// filled reports whether each element of an array is stored right where it is made, before anything else is done
-// to it, as arguments of a variadic function and elements of a literal are.
+// filled reports whether each element of an array is stored right where it is made, before anything else is
+// done to it, as arguments of a variadic function and elements of a literal are.
 func filled(i *ssa.Alloc) bool {
 	array, ok := i.Type().Underlying().(*types.Pointer).Elem().Underlying().(*types.Array)
 	if !ok {
