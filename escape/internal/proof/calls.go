@@ -104,7 +104,7 @@ func (f *family) resolve(i ssa.CallInstruction) *call {
 // chosen returns what the functions do, one of which a value is; nil if they are not all known.
 func (f *family) chosen(com *ssa.CallCommon) *Summary {
 	return f.oneOf(com.Value, func(v ssa.Value) *types.Func {
-		if fn, ok := v.(*ssa.Function); ok && !f.member[fn] && len(fn.FreeVars) == 0 {
+		if fn, ok := v.(*ssa.Function); ok && !f.member[fn] && len(fn.FreeVars) == 0 && !unsaid(origin(fn)) {
 			return origin(fn)
 		}
 		return nil

@@ -4,6 +4,7 @@ package proof
 
 import (
 	"go/types"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
@@ -14,6 +15,18 @@ var rearrange = []string{"maps", "reflect", "slices"}
 
 // relays are packages that give one operand to an optional method of another: WriteTo, ReadFrom, Is.
 var relays = []string{"errors", "io"}
+
+// unsaid reports whether what fn does to its operands depends on who they are, which no summary says.
+func unsaid(fn *types.Func) bool {
+	if fn == nil || fn.Pkg() == nil {
+		return false
+	}
+	path := fn.Pkg().Path()
+	return slices.Contains(relays, path) || slices.Contains(writers, path)
+}
+
+// writers are packages of functions that write over what they are lent.
+var writers = []string{"encoding/binary", "encoding/json", "fmt", "reflect", "sync/atomic"}
 
 // decodes reports whether a call writes what it read, or was told, over what operand n leads to.
 func (c *checker) decodes(k *call, n int) bool {
