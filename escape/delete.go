@@ -172,11 +172,38 @@ func (d *decider) removable(at *value) bool {
 	}
 	stmt, _, why := d.statementOf(call)
 	ex, isExpr := stmt.(*ast.ExprStmt)
-	if why != "" || !isExpr || ex.X != ast.Expr(call) {
+	if why != "" || !isExpr || ex.X != ast.Expr(call) || !byName(call) {
 		return false
 	}
 	from, to := d.src.off(stmt.Pos()), d.src.off(stmt.End())
 	_, first := d.src.indent(from)
 	end, clean := d.src.restIsComment(to)
 	return first && clean && strings.TrimSpace(string(d.src.text[to:end])) == ""
+}
+
+// byName reports whether a call frees what a path of names leads to: taking that out skips nothing that might panic
+// before, as an assertion of a type does.
+func byName(call *ast.CallExpr) bool {
+	x := call.Fun
+	if len(call.Args) == 1 {
+		x = call.Args[0]
+		if u, ok := x.(*ast.UnaryExpr); ok && u.Op == token.AND {
+			x = u.X
+		}
+	}
+	for {
+		switch e := x.(type) {
+		case *ast.SelectorExpr:
+			x = e.X
+		case *ast.IndexExpr:
+			if _, fixed := e.Index.(*ast.BasicLit); !fixed {
+				return false
+			}
+			x = e.X
+		case *ast.Ident:
+			return true
+		default:
+			return false
+		}
+	}
 }

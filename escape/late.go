@@ -147,7 +147,7 @@ func (d *decider) advance(x *decision) {
 	}
 	for _, at := range deletes {
 		if !d.removable(at) {
-			x.late.noFix = "the free at " + d.p.line(at.pos) + " does not stand on a line of its own"
+			x.late.noFix = "the free at " + d.p.line(at.pos) + " does not stand on a line of its own, or frees by no name"
 			return
 		}
 	}
