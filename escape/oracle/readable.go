@@ -200,6 +200,9 @@ func (r *orderly) one(s ast.Stmt, v *ast.Object, known facts) (mention, facts) {
 		}
 		return isAbsent, behindThen.and(behindElse)
 	}
+	if loop, ok := s.(*ast.ForStmt); ok && loop.Init == nil && loop.Cond != nil && known.of(loop.Cond) == falseHere {
+		return mentions(loop.Cond, v), known
+	}
 	does := mentions(s, v)
 	if does == isAbsent && ends(s) {
 		does = isAssigned

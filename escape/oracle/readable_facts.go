@@ -47,6 +47,9 @@ func tested(cond ast.Expr) (v *ast.Object, is bool) {
 
 // of says whether a condition holds.
 func (k facts) of(cond ast.Expr) holding {
+	if b, ok := ast.Unparen(cond).(*ast.BinaryExpr); ok && b.Op == token.LAND && (k.of(b.X) == falseHere || k.of(b.Y) == falseHere) {
+		return falseHere
+	}
 	v, is := tested(cond)
 	if was, ok := k[v]; ok && v != nil {
 		return holdsIf(was == is)

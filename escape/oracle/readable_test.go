@@ -27,6 +27,8 @@ func TestUnreadable(t *testing.T) {
 		{"another error", "if err != nil {" + free + "err = g(err)\n}\nif err != nil {\nreturn\n}\n_ = b", true},
 		{"an error under another name", "if err != nil {" + free + "}\nif err := err; err != nil {\nreturn\n}\n_ = b", false},
 		{"a flag", "ok := false\nif c {" + free + "ok = true\n}\nif !ok {\n_ = b\n}", false},
+		{"a flag of a loop", "ok := false\nif c {" + free + "ok = true\n}\nfor c && !ok {\n_ = b\n}", false},
+		{"another flag of a loop", "ok := false\nif c {" + free + "ok = true\n}\nfor c && ok {\n_ = b\n}", true},
 		{"a flag that a literal sets", "ok := false\ng := func() {\nok = false\n}\nif c {" + free + "ok = true\ng()\n}\nif !ok {\n_ = b\n}", true},
 		{"nil under another name", "if x != nil {\n} else {" + free + "}\nvar a any\nif x != nil {\na = x\n}\nif a == nil {\nreturn\n}\n_ = b", false},
 		{"an interface of a pointer", free + "var a any = x\nif a == nil {\n_ = b\n}", true},
