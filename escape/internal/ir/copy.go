@@ -1,0 +1,249 @@
+package ir
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"reflect"
+)
+
+// A body is what is known of one function's syntax before it is copied: a declaration,
+// a literal, or the loop over a function, whose body is a function, too.
+type body struct {
+	outer    *body
+	mentions map[*types.Var]bool              // variables of enclosing bodies among them
+	assigned map[ast.Node][]*types.Var        // by statement: variables assigned somewhere in it
+	seen     map[ast.Node]map[*types.Var]bool // the same
+	jumps    bool                             // has goto: marks stand at all places
+	scope    []*types.Var                     // declared so far, in the order of the text
+	visible  map[*types.Var]bool              // the same
+}
+
+// A marker makes the copy of a function.
+type marker struct {
+	p      *Package
+	in     *Input
+	info   *types.Info // of the copy
+	follow map[types.Type]bool
+	bodies map[ast.Node]*body // by declaration, literal or loop
+	copied map[ast.Node]bool  // nodes that a literal or block lies in
+	body   *body
+}
+
+// follows reports whether variables of type t get marks.
+func (m *marker) follows(t types.Type) bool {
+	yes, ok := m.follow[t]
+	if !ok && t != nil {
+		yes = m.in.Follow(t)
+		m.follow[t] = yes
+	}
+	return yes
+}
+
+// concerns reports whether anything in n has a type to follow.
+func (m *marker) concerns(n ast.Node) bool {
+	found := false
+	ast.Inspect(n, func(n ast.Node) bool {
+		if e, ok := n.(ast.Expr); ok && !found {
+			t := m.in.Info.TypeOf(e)
+			if tuple, ok := t.(*types.Tuple); ok {
+				for v := range tuple.Variables() {
+					found = found || m.follows(v.Type())
+				}
+			}
+			found = found || m.follows(t)
+		}
+		return !found
+	})
+	return found
+}
+
+// variable returns the local variable to follow that id names, or nil.
+func (m *marker) variable(id ast.Expr) *types.Var {
+	i, ok := ast.Unparen(id).(*ast.Ident)
+	if !ok || i.Name == "_" {
+		return nil
+	}
+	v, ok := m.in.Info.ObjectOf(i).(*types.Var)
+	if !ok || v.IsField() || v.Pkg() != m.in.Types || v.Parent() == v.Pkg().Scope() || !m.follows(v.Type()) {
+		return nil
+	}
+	return v
+}
+
+// survey fills bodies and copied for a declaration.
+func (m *marker) survey(d *ast.FuncDecl) {
+	m.bodies, m.copied = map[ast.Node]*body{}, map[ast.Node]bool{}
+	var stack []ast.Node
+	var b *body
+	begins := map[ast.Node]bool{d: true} // what is a function of its own in SSA
+	ast.Inspect(d, func(n ast.Node) bool {
+		if n == nil {
+			if m.bodies[stack[len(stack)-1]] != nil {
+				b = b.outer
+			}
+			stack = stack[:len(stack)-1]
+			return true
+		}
+		if e, ok := n.(ast.Expr); ok && m.in.Info.Types[e].Value != nil {
+			return false // a constant: go/ssa does not look into it
+		}
+		stack = append(stack, n)
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			begins[n] = true
+		case *ast.RangeStmt:
+			begins[n.Body] = m.overFunction(n)
+		case *ast.BranchStmt:
+			b.jumps = b.jumps || n.Tok == token.GOTO
+		case *ast.Ident:
+			if v := m.variable(n); v != nil {
+				for o := b; o != nil; o = o.outer {
+					o.mentions[v] = true
+				}
+			}
+		}
+		switch n.(type) {
+		case *ast.BlockStmt, *ast.FuncLit:
+			for i := len(stack) - 1; i >= 0 && !m.copied[stack[i]]; i-- {
+				m.copied[stack[i]] = true
+			}
+		}
+		for _, v := range m.sets(n) {
+			m.assign(b, stack, v)
+		}
+		if begins[n] {
+			b = &body{outer: b, mentions: map[*types.Var]bool{}, assigned: map[ast.Node][]*types.Var{},
+				seen: map[ast.Node]map[*types.Var]bool{}, visible: map[*types.Var]bool{}}
+			m.bodies[n] = b
+		}
+		return true
+	})
+}
+
+// overFunction reports whether a loop ranges over a function.
+func (m *marker) overFunction(r *ast.RangeStmt) bool {
+	_, is := single(m.in.Info.TypeOf(r.X)).(*types.Signature)
+	return is
+}
+
+// single returns the underlying type of t or, if t is a type parameter, of its first term:
+// where a loop ranges over it, all terms have the same.
+func single(t types.Type) types.Type {
+	u := t.Underlying()
+	switch n := u.(type) {
+	case *types.Union:
+		return single(n.Term(0).Type())
+	case *types.Interface:
+		for e := range n.EmbeddedTypes() {
+			if s := single(e); s != nil {
+				return s
+			}
+		}
+		return nil
+	}
+	return u
+}
+
+// assign adds v to what the statements of b in stack assign.
+func (m *marker) assign(b *body, stack []ast.Node, v *types.Var) {
+	for i := len(stack) - 1; i >= 0; i-- {
+		n := stack[i]
+		if _, ok := n.(ast.Stmt); ok && !b.seen[n][v] {
+			if b.seen[n] == nil {
+				b.seen[n] = map[*types.Var]bool{}
+			}
+			b.seen[n][v] = true
+			b.assigned[n] = append(b.assigned[n], v)
+		}
+		if m.bodies[n] == b {
+			return
+		}
+	}
+}
+
+// sets returns the variables to follow that n itself assigns.
+func (m *marker) sets(n ast.Node) []*types.Var {
+	var ids []ast.Expr
+	switch n := n.(type) {
+	case *ast.AssignStmt:
+		ids = n.Lhs
+	case *ast.ValueSpec:
+		for _, id := range n.Names {
+			ids = append(ids, id)
+		}
+	case *ast.RangeStmt:
+		if n.Key != nil {
+			ids = append(ids, n.Key)
+		}
+		if n.Value != nil {
+			ids = append(ids, n.Value)
+		}
+	}
+	var out []*types.Var
+	for _, id := range ids {
+		if v := m.variable(id); v != nil {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// copy returns n, or a copy if a literal or block lies in it.
+func (m *marker) copy(n ast.Node) ast.Node {
+	if !m.copied[n] {
+		return n
+	}
+	if lit, ok := n.(*ast.FuncLit); ok {
+		return m.literal(lit)
+	}
+	if s, ok := n.(ast.Stmt); ok && compound(s) {
+		return m.stmt(s)
+	}
+	return m.shallow(n, m.copy)
+}
+
+// shallow returns a copy of n that has child(c) for each child c that is copied.
+func (m *marker) shallow(n ast.Node, child func(ast.Node) ast.Node) ast.Node {
+	ptr := reflect.New(reflect.TypeOf(n).Elem())
+	ptr.Elem().Set(reflect.ValueOf(n).Elem())
+	replace := func(f reflect.Value) {
+		if c, ok := f.Interface().(ast.Node); ok && m.copied[c] {
+			f.Set(reflect.ValueOf(child(c)))
+		}
+	}
+	for i := range ptr.Elem().NumField() {
+		switch f := ptr.Elem().Field(i); f.Kind() {
+		case reflect.Interface, reflect.Pointer:
+			replace(f)
+		case reflect.Slice:
+			s := reflect.MakeSlice(f.Type(), f.Len(), f.Len())
+			reflect.Copy(s, f)
+			for k := range s.Len() {
+				replace(s.Index(k))
+			}
+			if !f.IsNil() {
+				f.Set(s)
+			}
+		}
+	}
+	c := ptr.Interface().(ast.Node)
+	m.enter(n, c)
+	return c
+}
+
+// enter gives the copy c of n the entries of n.
+func (m *marker) enter(n, c ast.Node) {
+	m.p.pass[c] = n
+	if e, ok := n.(ast.Expr); ok {
+		if tv, ok := m.info.Types[e]; ok {
+			m.info.Types[c.(ast.Expr)] = tv
+		}
+	}
+	if s, ok := n.(*ast.SelectorExpr); ok && m.info.Selections[s] != nil {
+		m.info.Selections[c.(*ast.SelectorExpr)] = m.info.Selections[s]
+	}
+	if o := m.info.Implicits[n]; o != nil {
+		m.info.Implicits[c] = o
+	}
+}

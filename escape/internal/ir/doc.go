@@ -1,0 +1,53 @@
+// Package ir is the form that the analysis of ownership runs on: SSA of
+// golang.org/x/tools/go/ssa, in which every place for a statement can be seen. It
+// knows no summaries and no ownership; which types are worth following is told to it.
+//
+// # Words
+//
+//   - A place is a point in the source where a statement may be inserted: in a list
+//     of statements, or in an else or default that is not written ([Place]).
+//   - A mark is a call in the SSA of a place that names a variable and has the value
+//     that it holds there as its operand ([Mark]).
+//   - A cell is a variable that SSA keeps in memory, since its address is taken or a
+//     literal captures it. The operand of its mark is a load of the cell.
+//   - An edge of a branch is forced if no place is on it alone: what is due on it is
+//     due where edges meet ([Forced]).
+//
+// # The way through
+//
+// go/ssa drops what a rewriter needs: where statements may stand, the edge that no else
+// has, the names of variables. [Build] keeps them by building SSA of a copy of the
+// syntax. Each place of the copy has a statement of its own, with one call
+//
+//	gap.place(n)
+//
+// and one call gap.x(n, x) for each variable x that may hold something else than at the
+// mark before; gap is a package of functions without bodies, one for each variable.
+// Calls are never merged, moved or dropped by go/ssa, so that an else that is not
+// written has a block as soon as it has a call. [Verify] checks what is built, and
+// [Print] shows it.
+//
+// The copy is not type-checked. Nodes in which a place lies are copied, all others are
+// shared with the pass, among them every identifier, so objects, facts, cgo's names and
+// instances of generics stay the pass's. The copies' and calls' entries are added to
+// copies of the maps of [types.Info]; neither the pass's syntax nor its Info is changed.
+//
+// Marks are sparse. A variable is marked behind each statement that assigns it, where
+// the paths of a statement that assigns it meet again or come round, and where its
+// function begins. Between marks it holds what it held, so the value of x at a place is
+// that of the nearest mark of x that dominates it ([Package.Value]), and marks grow with
+// the number of assignments and not with places times variables. A function with goto
+// has all its marks at all places.
+//
+// # Where there is no place
+//
+// Between a label and its loop, switch or select; behind a statement that does not
+// complete; in initializers of the package; in a select for a default that is not
+// written, since that would change what it does; between the operands of && and ||,
+// between tests of cases, and where a loop ends by its condition. The last three make
+// forced edges. The place between the results of a return and the return has no mark:
+// it is the ssa.RunDefers or ssa.Return itself.
+//
+// Marks in a function literal, or in the body of a range over a function, name only
+// variables that it mentions itself: naming one makes a cell of it.
+package ir

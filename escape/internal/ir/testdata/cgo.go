@@ -1,0 +1,31 @@
+// What cgo makes of a call is a literal that is called at once; names and types in it are those cgo gave.
+package p
+
+import "unsafe"
+
+type _Ctype_mat struct{ rows _Ctype_int }
+type _Ctype_int int32
+
+func _cgoCheckPointer(any, any) {}
+func _Cfunc_mat_new(n _Ctype_int) (r1 *_Ctype_mat)
+func _Cfunc_mat_add(m *_Ctype_mat, p unsafe.Pointer) (r1 _Ctype_int)
+func _Cfunc_mat_free(m *_Ctype_mat)
+
+type Mat struct{ p *_Ctype_mat }
+
+func (m *Mat) Free() { (_Cfunc_mat_free)(m.p) }
+
+func cgo(data []float32) (sum int) {
+	m := Mat{p: (_Cfunc_mat_new)(_Ctype_int(len(data)))}
+	for i := range data {
+		sum += int(func() _Ctype_int {
+			_cgo0 := /*line :24:20*/ m.p
+			_cgo1 := /*line :24:25*/ unsafe.Pointer(&data[i])
+			_cgoCheckPointer(_cgo1, nil)
+			return _Cfunc_mat_add(_cgo0, _cgo1)
+		}())
+	}
+	n := &m
+	n.Free()
+	return sum
+}

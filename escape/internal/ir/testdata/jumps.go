@@ -1,0 +1,45 @@
+// A goto joins paths where no statement ends: all that is visible is marked at all places.
+package p
+
+type Buf struct{ p *int }
+
+func (b *Buf) Free() {}
+
+func make_(n int) *Buf { return nil }
+
+func jumps(n int) {
+	a := make_(1)
+	i := 0
+again:
+	a.Free()
+	a = make_(2)
+	i++
+	if i < n {
+		goto again
+	}
+outer:
+	for {
+		for range n {
+			if i == 7 {
+				continue outer
+			}
+			if i == 8 {
+				break outer
+			}
+		}
+		goto end
+	}
+end:
+	a.Free()
+}
+
+func falls(n int) {
+	a := make_(1)
+	switch n {
+	case 1:
+		a = make_(2)
+		fallthrough
+	case 2:
+		a.Free()
+	}
+}
