@@ -226,8 +226,8 @@ func (c *checker) unfit(g *graph) string {
 			return "the proof of " + k.fn.Name() + ", which it calls, failed: " + k.sum.Failed
 		}
 	}
-	if g.recursive() && !c.off[Limits] {
-		return "a function literal may call itself"
+	if why := g.strange(); why != "" && !c.off[Limits] {
+		return why
 	}
 	return ""
 }

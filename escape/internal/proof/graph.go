@@ -122,8 +122,29 @@ func (g *graph) meet() {
 	}
 }
 
-// recursive reports whether a literal may run inside itself: its registers then stand for those
-// of several runs at once.
+// strange says why the points of a family do not tell what runs; "" if they do. The registers of a literal that runs
+// inside itself stand for those of several runs at once.
+func (g *graph) strange() string {
+	for fn := range g.defers {
+		if fn.Signature.Results().Len() > 0 && g.leavesOut(fn) {
+			return "the body of a range over a function defers, and may change a result"
+		}
+	}
+	if g.recursive() {
+		return "a function literal may call itself"
+	}
+	return ""
+}
+
+// leavesOut reports whether go/ssa leaves out that deferred calls run where fn returns: it does where nothing
+// but bodies of ranges over functions defers.
+func (g *graph) leavesOut(fn *ssa.Function) bool {
+	return slices.ContainsFunc(g.defers[fn], func(d *ssa.Defer) bool { return d.Parent() != fn }) &&
+		!slices.ContainsFunc(fn.Blocks, func(b *ssa.BasicBlock) bool {
+			return slices.ContainsFunc(b.Instrs, func(i ssa.Instruction) bool { _, ok := i.(*ssa.RunDefers); return ok })
+		})
+}
+
 func (g *graph) recursive() bool {
 	next := map[*ssa.Function][]*ssa.Function{}
 	for _, k := range g.calls {
@@ -214,8 +235,13 @@ func (g *graph) link(fn *ssa.Function) {
 	for _, b := range fn.Blocks {
 		for n, i := range b.Instrs {
 			at := g.firsts[b] + 2*n
-			if _, ok := i.(*ssa.RunDefers); ok {
+			switch i.(type) {
+			case *ssa.RunDefers:
 				g.chains[i] = make(at + 2)
+			case *ssa.Return:
+				if g.leavesOut(fn) {
+					g.chains[i] = make(g.leave[fn])
+				}
 			}
 			k := g.calls[callOf(i)]
 			if k == nil {

@@ -149,7 +149,7 @@ func (c *checker) running(f *family) {
 			}
 		}
 	}
-	if w.run(); w.over || g.recursive() {
+	if w.run(); w.over || g.strange() != "" {
 		for _, sp := range g.spawns {
 			has(sp, f.keeps)
 		}
@@ -179,7 +179,7 @@ func (c *checker) ownedResult(g *graph, fn *ssa.Function, j int, res *Result) {
 			sites = append(sites, o)
 		}
 	}
-	if !g.recursive() {
+	if g.strange() == "" {
 		leads := func(w *walker, s *set, i *ssa.Return) bool { return w.touched(s, i.Results[j]) }
 		c.ownedAt(g, fn, sites, leads, func(w *walker, s *set, i *ssa.Return) bool { return w.holds(s, i.Results[j]) }, res)
 	}

@@ -39,7 +39,7 @@ func (s *Summary) partOfResult(n int) Result {
 // freshResult finds out whether result j leads to memory of the caller alone, and what its parts are.
 func (c *checker) freshResult(g *graph, fn *ssa.Function, j int, res *Result) {
 	f := g.f
-	if g.recursive() {
+	if g.strange() != "" {
 		return
 	}
 	content := map[string]set{}

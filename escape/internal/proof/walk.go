@@ -552,6 +552,10 @@ func (w *walker) returns(i *ssa.Return, p phase, s *set) {
 	if fn == w.f.root && w.ret != nil {
 		w.ret(s, p, i)
 	}
+	if late := w.g.chains[i]; late != nil {
+		w.push(late[0], p, s)
+		return
+	}
 	w.push(w.g.leave[fn], p, s)
 }
 

@@ -277,6 +277,20 @@ func f(c bool) {
 	p.b.Free() //F
 }
 `},
+		{"the body of a range over a function defers", "used by Use", `
+func twice(yield func(int) bool) {
+	_ = yield(1) && yield(2)
+}
+
+func f() {
+	b := Make()
+	v := b.View()
+	for range twice {
+		defer v.Use()
+	}
+	b.Free() //F
+}
+`},
 		{"a field of a handle", "a view of something", `
 type K struct{ b *B }
 
