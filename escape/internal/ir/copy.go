@@ -168,6 +168,8 @@ func (m *marker) sets(n ast.Node) []*types.Var {
 	switch n := n.(type) {
 	case *ast.AssignStmt:
 		ids = n.Lhs
+	case *ast.IncDecStmt:
+		ids = append(ids, n.X)
 	case *ast.ValueSpec:
 		for _, id := range n.Names {
 			ids = append(ids, id)

@@ -36,6 +36,8 @@ func resource(t types.Type) bool {
 	return false
 }
 
+func anything(types.Type) bool { return true }
+
 func load(t *testing.T, path string) *Input {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, path, nil, parser.ParseComments|parser.SkipObjectResolution)
@@ -99,7 +101,7 @@ func TestGolden(t *testing.T) {
 // is what Value finds with the marks that are made otherwise.
 func TestMarksAreEnough(t *testing.T) {
 	for name, in := range corpus(t) {
-		in.All = true
+		in.All, in.Follow = true, anything
 		p := Build(in)
 		require.NoError(t, p.Verify(), name)
 		n := 0
@@ -132,7 +134,7 @@ func same(a, b ssa.Value) bool {
 func TestNothingElse(t *testing.T) {
 	for name, in := range corpus(t) {
 		for _, all := range []bool{false, true} {
-			in.All, in.mode = all, ssa.NaiveForm
+			in.All, in.Follow, in.mode = all, anything, ssa.NaiveForm
 			before := dump(in)
 			naive := Build(in)
 			in.mode = 0

@@ -143,7 +143,7 @@ func (m *marker) list(n ast.Node, list []ast.Stmt, end token.Pos, head []*types.
 		}
 		out = append(out, m.copy(s).(ast.Stmt))
 		head = m.body.assigned[s]
-		if !compound(s) {
+		if !bound(s) {
 			m.declare(head...)
 		}
 		dead = final(s)

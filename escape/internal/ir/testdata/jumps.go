@@ -42,4 +42,11 @@ func falls(n int) {
 	case 2:
 		a.Free()
 	}
+next:
+	for b := a; b != nil; b = make_(3) {
+		for range n {
+			continue next
+		}
+		return
+	}
 }
