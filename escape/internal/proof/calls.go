@@ -256,17 +256,36 @@ func (f *family) param(k *call, n int) Param {
 
 // taken is what a function that is not a literal of the family does to what it is called with.
 func (f *family) taken(v ssa.Value) (p Param) {
-	var s *Summary
-	if fn, ok := v.(*ssa.Function); ok {
-		s = f.c.effect(origin(fn))
+	fn, ok := v.(*ssa.Function)
+	if !ok {
+		return worst(1, 0).Params[0]
+	}
+	s := f.c.effect(origin(fn))
+	if fn.Parent() != nil {
+		s = f.c.bare(fn)
 	}
 	if s == nil {
-		s = worst(1, 0)
+		return worst(1, 0).Params[0]
 	}
 	for _, q := range s.Params {
 		p.Keeps, p.Frees, p.Stores = p.Keeps || q.Keeps, p.Frees || q.Frees, p.Stores || q.Stores
 	}
+	for n, r := range s.Results {
+		_, basic := fn.Signature.Results().At(n).Type().Underlying().(*types.Basic)
+		p.Keeps = p.Keeps || !basic && (!r.Known || len(r.Derived)+len(r.Is) > 0) // a number is used up by who asks
+	}
 	return p
+}
+
+// bare is what a literal does that captures nothing.
+func (c *checker) bare(fn *ssa.Function) *Summary {
+	s, ok := c.literals[fn]
+	if !ok {
+		c.literals[fn] = nil // for one that leads to itself
+		s = c.infer(fn)
+		c.literals[fn] = s
+	}
+	return s
 }
 
 // callable reports whether a value of type t may be a function.

@@ -29,13 +29,14 @@ type checker struct {
 	prog  *ssa.Program
 	sums  map[*types.Func]*Summary // found so far
 
-	effects map[*types.Func]*Summary
-	telling typeutil.Map
-	handing typeutil.Map
-	diffs   []*differ
-	known   map[string]*Summary   // what is known of functions before these are looked at
-	need    map[ast.Decl]bool     // declarations that are looked into
-	trimmed map[*ast.Ident]string // functions whose bodies were taken out
+	effects  map[*types.Func]*Summary
+	literals map[*ssa.Function]*Summary
+	telling  typeutil.Map
+	handing  typeutil.Map
+	diffs    []*differ
+	known    map[string]*Summary   // what is known of functions before these are looked at
+	need     map[ast.Decl]bool     // declarations that are looked into
+	trimmed  map[*ast.Ident]string // functions whose bodies were taken out
 
 	fams   map[*ssa.Function]*family
 	report *Report
@@ -73,7 +74,8 @@ const maxFile = 8 << 20
 
 func newChecker(in *Input) *checker {
 	c := &checker{in: in, fset: token.NewFileSet(), off: map[Rule]bool{}, report: &Report{}, fams: map[*ssa.Function]*family{},
-		sums: map[*types.Func]*Summary{}, effects: map[*types.Func]*Summary{}}
+		sums: map[*types.Func]*Summary{}, effects: map[*types.Func]*Summary{},
+		literals: map[*ssa.Function]*Summary{}}
 	for _, r := range in.Without {
 		c.off[r] = true
 	}
