@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"go/types"
 	"reflect"
+	"slices"
 )
 
 // A body is what is known of one function's syntax before it is copied: a declaration,
@@ -14,7 +15,8 @@ type body struct {
 	mentions map[*types.Var]bool              // variables of enclosing bodies among them
 	assigned map[ast.Node][]*types.Var        // by statement: variables assigned somewhere in it
 	seen     map[ast.Node]map[*types.Var]bool // the same
-	jumps    bool                             // has goto: marks stand at all places
+	again    []*types.Var                     // assigned elsewhere than where they are declared
+	entered  map[ast.Node]bool                // statements that a goto leads to
 	scope    []*types.Var                     // declared so far, in the order of the text
 	visible  map[*types.Var]bool              // the same
 }
@@ -77,6 +79,8 @@ func (m *marker) survey(d *ast.FuncDecl) {
 	var stack []ast.Node
 	var b *body
 	begins := map[ast.Node]bool{d: true} // what is a function of its own in SSA
+	targets := map[types.Object]bool{}
+	var labels []label
 	ast.Inspect(d, func(n ast.Node) bool {
 		if n == nil {
 			if m.bodies[stack[len(stack)-1]] != nil {
@@ -95,7 +99,11 @@ func (m *marker) survey(d *ast.FuncDecl) {
 		case *ast.RangeStmt:
 			begins[n.Body] = m.overFunction(n)
 		case *ast.BranchStmt:
-			b.jumps = b.jumps || n.Tok == token.GOTO
+			if n.Tok == token.GOTO {
+				targets[m.in.Info.Uses[n.Label]] = true
+			}
+		case *ast.LabeledStmt:
+			labels = append(labels, label{n, b, slices.Clone(stack)})
 		case *ast.Ident:
 			if v := m.variable(n); v != nil {
 				for o := b; o != nil; o = o.outer {
@@ -111,14 +119,35 @@ func (m *marker) survey(d *ast.FuncDecl) {
 		}
 		for _, v := range m.sets(n) {
 			m.assign(b, stack, v)
+			if (v.Pos() < n.Pos() || v.Pos() >= n.End()) && !slices.Contains(b.again, v) {
+				b.again = append(b.again, v)
+			}
 		}
 		if begins[n] {
 			b = &body{outer: b, mentions: map[*types.Var]bool{}, assigned: map[ast.Node][]*types.Var{},
-				seen: map[ast.Node]map[*types.Var]bool{}, visible: map[*types.Var]bool{}}
+				seen: map[ast.Node]map[*types.Var]bool{}, visible: map[*types.Var]bool{}, entered: map[ast.Node]bool{}}
 			m.bodies[n] = b
 		}
 		return true
 	})
+	for _, l := range labels {
+		if targets[m.in.Info.Defs[l.stmt.Label]] {
+			s := l.stmt.Stmt
+			for in, ok := s.(*ast.LabeledStmt); ok; in, ok = s.(*ast.LabeledStmt) {
+				s = in.Stmt
+			}
+			l.body.entered[s] = true
+			for _, v := range l.body.again { // what a goto brings is an assignment
+				m.assign(l.body, append(l.stack, s), v)
+			}
+		}
+	}
+}
+
+type label struct {
+	stmt  *ast.LabeledStmt
+	body  *body
+	stack []ast.Node
 }
 
 // overFunction reports whether a loop ranges over a function.

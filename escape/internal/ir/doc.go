@@ -36,8 +36,8 @@
 // the paths of a statement that assigns it meet again or come round, and where its
 // function begins. Between marks it holds what it held, so the value of x at a place is
 // that of the nearest mark of x that dominates it ([Package.Value]), and marks grow with
-// the number of assignments and not with places times variables. A function with goto
-// has all its marks at all places.
+// the number of assignments and not with places times variables. A label that a goto leads
+// to counts as an assignment of all that is assigned again anywhere.
 //
 // # Where there is no place
 //

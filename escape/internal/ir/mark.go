@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"cmp"
 	"go/ast"
 	"go/constant"
 	"go/token"
@@ -33,11 +34,14 @@ func (m *marker) function(n ast.Node, t *ast.FuncType, recv *ast.FieldList, bloc
 	defer func() { m.body = outer }()
 	m.body = m.bodies[n]
 	if outer != nil {
-		for _, v := range outer.scope {
-			if m.body.mentions[v] {
-				m.declare(v)
+		var caught []*types.Var
+		for v := range m.body.mentions {
+			if outer.visible[v] {
+				caught = append(caught, v)
 			}
 		}
+		slices.SortFunc(caught, func(a, b *types.Var) int { return cmp.Compare(a.Pos(), b.Pos()) })
+		m.declare(caught...)
 	}
 	m.declare(more...)
 	for _, l := range []*ast.FieldList{recv, t.Params, t.Results} {
@@ -82,14 +86,14 @@ func (m *marker) place(k Kind, pos token.Pos, n ast.Node, changed []*types.Var) 
 		need[v] = true
 	}
 	names := changed
-	if m.in.All || m.body.jumps {
+	if m.in.All {
 		names = m.body.scope
 	}
 	for _, v := range names {
 		if !m.body.visible[v] {
 			continue // assigned where it is not visible from here
 		}
-		p.Marks = append(p.Marks, Mark{Var: v, Need: need[v] || m.body.jumps})
+		p.Marks = append(p.Marks, Mark{Var: v, Need: need[v]})
 		m.p.marked[v] = append(m.p.marked[v], p)
 		list = append(list, m.call(p, m.p.gap.named(v), v))
 	}
@@ -137,13 +141,13 @@ func (m *marker) list(n ast.Node, list []ast.Stmt, end token.Pos, head []*types.
 			}
 			s = l.Stmt
 			c := &ast.LabeledStmt{Label: l.Label, Colon: l.Colon}
-			c.Stmt = m.place(InList, s.Pos(), n, nil)
+			c.Stmt = m.place(InList, s.Pos(), n, m.body.assigned[l])
 			m.enter(l, c)
 			out = append(out, c)
 		}
 		out = append(out, m.copy(s).(ast.Stmt))
 		head = m.body.assigned[s]
-		if !bound(s) {
+		if !bound(s) && !compound(s) {
 			m.declare(head...)
 		}
 		dead = final(s)
@@ -158,6 +162,10 @@ func (m *marker) list(n ast.Node, list []ast.Stmt, end token.Pos, head []*types.
 func bound(s ast.Stmt) bool {
 	if l, ok := s.(*ast.LabeledStmt); ok {
 		return bound(l.Stmt)
+	}
+	switch s.(type) {
+	case *ast.BlockStmt, *ast.IfStmt:
+		return false
 	}
 	return compound(s)
 }
@@ -260,6 +268,9 @@ func (m *marker) choice(s, init ast.Stmt, body *ast.BlockStmt) ast.Node {
 			}
 		}
 	}
+	if m.body.entered[s] {
+		head = m.body.assigned[s]
+	}
 	return m.shallow(s, func(n ast.Node) ast.Node {
 		if n != body {
 			return m.copy(n)
@@ -298,8 +309,8 @@ func (m *marker) clause(s ast.Stmt, head []*types.Var) ast.Stmt {
 		m.enter(s, &c)
 		if s.Comm != nil {
 			c.Comm = m.copy(s.Comm).(ast.Stmt)
-			head = m.body.assigned[s.Comm]
-			m.declare(head...)
+			head = append(slices.Clone(head), m.body.assigned[s.Comm]...)
+			m.declare(m.body.assigned[s.Comm]...)
 		}
 		c.Body = m.list(s, s.Body, s.End(), head)
 		return &c

@@ -22,8 +22,8 @@ func (k Kind) String() string { return [...]string{"list", "else", "elseif", "de
 
 // A Place is where a statement may be inserted.
 type Place struct {
-	N    int       // its number in the package
-	Kind Kind      //
+	N    int // its number in the package
+	Kind Kind
 	Pos  token.Pos // the statement goes in front of this
 	Node ast.Node  // of the pass: the block or clause, or the if or switch without that branch
 

@@ -1,4 +1,4 @@
-// A goto joins paths where no statement ends: all that is visible is marked at all places.
+// A goto joins paths at a label: that is marked with all that is assigned again somewhere.
 package p
 
 type Buf struct{ p *int }
