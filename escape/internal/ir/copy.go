@@ -125,7 +125,8 @@ func (m *marker) survey(d *ast.FuncDecl) {
 		}
 		if begins[n] {
 			b = &body{outer: b, mentions: map[*types.Var]bool{}, assigned: map[ast.Node][]*types.Var{},
-				seen: map[ast.Node]map[*types.Var]bool{}, visible: map[*types.Var]bool{}, entered: map[ast.Node]bool{}}
+				seen: map[ast.Node]map[*types.Var]bool{}, visible: map[*types.Var]bool{},
+				entered: map[ast.Node]bool{}}
 			m.bodies[n] = b
 		}
 		return true
