@@ -119,7 +119,7 @@ func (m *marker) survey(d *ast.FuncDecl) {
 		}
 		for _, v := range m.sets(n) {
 			m.assign(b, stack, v)
-			if (v.Pos() < n.Pos() || v.Pos() >= n.End()) && !slices.Contains(b.again, v) {
+			if !within(v, n) && !slices.Contains(b.again, v) {
 				b.again = append(b.again, v)
 			}
 		}
@@ -156,6 +156,9 @@ func (m *marker) overFunction(r *ast.RangeStmt) bool {
 	_, is := single(m.in.Info.TypeOf(r.X)).(*types.Signature)
 	return is
 }
+
+// within reports whether v is declared in n.
+func within(v *types.Var, n ast.Node) bool { return n.Pos() <= v.Pos() && v.Pos() < n.End() }
 
 // single returns the underlying type of t or, if t is a type parameter, of its first term:
 // where a loop ranges over it, all terms have the same.

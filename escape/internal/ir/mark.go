@@ -147,8 +147,10 @@ func (m *marker) list(n ast.Node, list []ast.Stmt, end token.Pos, head []*types.
 		}
 		out = append(out, m.copy(s).(ast.Stmt))
 		head = m.body.assigned[s]
-		if !bound(s) && !compound(s) {
-			m.declare(head...)
+		for _, v := range head {
+			if !bound(s) && !compound(s) && within(v, s) {
+				m.declare(v)
+			}
 		}
 		dead = final(s)
 	}

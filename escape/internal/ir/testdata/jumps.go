@@ -33,6 +33,19 @@ end:
 	a.Free()
 }
 
+func again(n int) {
+	a := make_(1)
+retry:
+	b := make_(2)
+	if n > 1 {
+		c := make_(3)
+		c = b
+		a = c
+		goto retry
+	}
+	a.Free()
+}
+
 func falls(n int) {
 	a := make_(1)
 	switch n {
