@@ -84,8 +84,10 @@ type Buffer struct {
 	// For a kept buffer: why, through which operation, and how it got there.
 	Reason string    // e.g. "stored in field w of *Server", one line
 	Sink   token.Pos // the operation through which it escapes; NoPos if there is none
-	Path   []Step    // from the site to the sink; of a reported one, the step at which the proof stops
+	Path   []Step    // from the site to the sink
 	Callee string    // full name of the function that keeps it, "" if it is not a call
+
+	Stops *Step // of a plan that is withheld: the step at which its proof stops; else nil
 
 	// For an inserted buffer: the plan, in source order.
 	Frees []Free

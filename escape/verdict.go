@@ -150,7 +150,11 @@ func (d *decider) buffer(x *decision, o *object) {
 		}
 	}
 	if x.refused.why != "" {
-		b.Path = append(b.Path, x.refused.step())
+		step := x.refused.step()
+		if !step.Pos.IsValid() {
+			step.Pos = b.Site
+		}
+		b.Stops = &step
 	}
 	switch {
 	case x.why != "" && (x.pl == nil || len(x.pl.plan) == 0 && len(x.pl.unfixed) == 0):

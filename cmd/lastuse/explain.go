@@ -106,6 +106,9 @@ func (c *command) explanation(units []*unit) *explanation {
 				for _, s := range b.Path {
 					x.Path = append(x.Path, explainedStep{posn(s.Pos), s.Text})
 				}
+				if b.Stops != nil {
+					x.Path = append(x.Path, explainedStep{posn(b.Stops.Pos), b.Stops.Text})
+				}
 				for _, fr := range b.Frees {
 					x.Frees = append(x.Frees, explainedFree{posn(fr.Pos), strings.TrimSpace(fr.Text), fr.Why})
 				}
