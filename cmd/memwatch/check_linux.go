@@ -32,7 +32,7 @@ func (c *config) checkSystem() (int, error) {
 		mark := "ok"
 		if !f.ok {
 			mark = "MISSING"
-			if f.what == "libraries" {
+			if f.what == "libraries" && len(c.libraries) == 0 {
 				mark = "none"
 			} else {
 				bad++
@@ -136,7 +136,7 @@ func (c *config) checkLibraries() finding {
 	f := finding{what: "libraries", fix: "no driver's library was found where systems keep them; -lib FILE names one"}
 	w, err := live.New(live.Options{Libraries: c.libraries, NoStacks: true})
 	if err != nil {
-		f.text, f.fix = "not looked for", ""
+		f.text, f.fix = "not looked for: "+err.Error(), ""
 		return f
 	}
 	defer w.Close()

@@ -88,7 +88,10 @@ probes are not to be had only the table is read.
 	memwatch run -fail-over 0 -- ./app        status 3 if it ends with memory live
 	memwatch run -o json -- ./app             the figures for another program
 
-The status is 1 if the program fails.
+The status is 1 if the program fails, and with -fail-over 4 if the limit was kept by what was
+seen and not all was seen. A driver's library is looked for where the loader finds it
+(LD_LIBRARY_PATH, RUNPATH, what the program needs, the loader's cache); one that is loaded by its
+path is named with -lib.
 `,
 	"record": `
 Usage: memwatch record FILE [-p PID] [-for DURATION] [-limit SIZE]

@@ -74,8 +74,10 @@
 // enough: then everything that it holds is. Sites that are still allocating hold memory
 // that may be older too, and are not shown.
 //
-// The exit status is 0, 1 for an error, 2 for wrong usage and 3 if more was live than
-// the limit.
+// The exit status is 0, 1 for an error, 2 for wrong usage, 3 if more was live than the limit, and 4
+// if what was seen is within the limit and not all was seen: events were lost, or the program of run
+// loaded a driver's library before its probes were there. The library is looked for where the loader
+// finds it; -lib names one that a program loads by its path.
 package main
 
 import (
@@ -94,10 +96,11 @@ import (
 
 // Exit statuses.
 const (
-	exitOK    = 0
-	exitError = 1
-	exitUsage = 2
-	exitLimit = 3
+	exitOK     = 0
+	exitError  = 1
+	exitUsage  = 2
+	exitLimit  = 3
+	exitUnseen = 4
 )
 
 // mayGiveUp says that this is a program of its own, whose rights nobody else needs. The

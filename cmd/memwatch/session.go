@@ -18,6 +18,7 @@ type session struct {
 	clock  func() int64 // now, in the clock of the events; nil: the events are the clock
 	wall   int64        // nanoseconds since 1970 at time 0 of the events
 	hits   func() map[string]uint64
+	missed func() []string // what a program that run started did unseen; nil: nothing
 
 	mu     sync.Mutex
 	heap   *heap.Heap

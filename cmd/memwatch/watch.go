@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -106,6 +107,9 @@ func saveSnapshot(dir string, snap *heap.Snapshot, profile bool, wall int64) (st
 	return name, errors.Join(write(f), f.Close())
 }
 
+// errUnseen says why a limit that is kept by what was seen is not known to be kept.
+var errUnseen = errors.New("whether the limit was kept is not known: not all was seen")
+
 // print prints a snapshot in the format asked for, and compares it with the limit.
 func (c *config) print(s *session) (int, error) {
 	q := c.query()
@@ -124,14 +128,24 @@ func (c *config) print(s *session) (int, error) {
 	if err != nil {
 		return exitError, fmt.Errorf("write: %w", err)
 	}
+	whole := true
+	if s.missed != nil {
+		for _, what := range s.missed() {
+			whole = false
+			fmt.Fprintf(c.wErr, "memwatch: %s\n", render.Clean(what))
+		}
+	}
 	if c.failOver < 0 {
 		return exitOK, nil
 	}
 	// The limit is of what is there, not of what is shown.
-	live := leaked(s.snapshot(heap.Query{PIDs: q.PIDs, Older: q.Older}), q.Older)
-	if live > c.failOver {
+	all := s.snapshot(heap.Query{PIDs: q.PIDs, Older: q.Older})
+	if live := leaked(all, q.Older); live > c.failOver {
 		o := render.Options{Bytes: c.bytes}
 		return exitLimit, fmt.Errorf("%s live, more than the limit of %s", o.Size(live), o.Size(c.failOver))
+	}
+	if !whole || slices.ContainsFunc(all.Processes, func(p heap.Process) bool { return p.AtLeast }) {
+		return exitUnseen, errUnseen
 	}
 	return exitOK, nil
 }

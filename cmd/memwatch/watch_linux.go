@@ -58,6 +58,9 @@ func (c *config) watch(ctx context.Context) (int, error) {
 	s.clock = live.Clock
 	s.wall = time.Now().UnixNano() - live.Clock()
 	s.hits = func() map[string]uint64 { return hitsByName(w) }
+	if child != nil {
+		s.missed = w.Missed
+	}
 	if c.command == "record" {
 		if s.writer, err = record.Create(c.args[0], c.limit, record.Header{Wall: s.wall, Tool: "memwatch"}); err != nil {
 			return exitError, err
@@ -111,7 +114,7 @@ func (c *config) watch(ctx context.Context) (int, error) {
 // the tables of the processes asked for is better than none.
 func (c *config) watcher(o live.Options) (*live.Watcher, error) {
 	w, err := live.New(o)
-	if err == nil || c.driver || len(o.PIDs) == 0 || errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrProcessDone) {
+	if err == nil || c.driver || len(o.PIDs) == 0 || errors.Is(err, live.ErrLibrary) || errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrProcessDone) {
 		return w, err
 	}
 	o.NoProbes = true
@@ -203,6 +206,9 @@ func again(over chan error, patience time.Duration) {
 
 // explain adds to an error what helps.
 func (c *config) explain(err error) error {
+	if errors.Is(err, live.ErrLibrary) {
+		return err
+	}
 	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
 		return fmt.Errorf("%w; probes need root, or CAP_BPF and CAP_PERFMON; 'memwatch check' tells what is missing, 'memwatch demo' needs no rights", err)
 	}

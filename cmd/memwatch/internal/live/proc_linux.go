@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -80,4 +81,11 @@ func startTime(pid int) (uint64, error) {
 		return 0, os.ErrProcessDone
 	}
 	return strconv.ParseUint(fields[19], 10, 64)
+}
+
+// startBoot returns when a process started in nanoseconds since boot, rounded down to a clock tick; for one that
+// is gone, when nothing had started yet.
+func startBoot(pid int) int64 {
+	start, _ := startTime(pid)
+	return int64(start) * int64(time.Second/ticks)
 }

@@ -3,11 +3,12 @@
 package live
 
 import (
+	"errors"
+	"fmt"
+	"math"
 	"os"
-	"path/filepath"
+	"slices"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/probes"
@@ -15,94 +16,113 @@ import (
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/symbols"
 )
 
-// places probes libraries where systems keep them, and those asked for, so that
-// programs that start later are seen from their first call.
-func (w *Watcher) places() {
-	var dirs []string
-	for _, d := range []string{"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib",
-		"/usr/local/nvidia/lib64", "/usr/local/nvidia/lib", "/usr/local/cuda/compat", "/usr/lib/wsl/lib", "/opt/rocm/lib"} {
-		dirs = append(dirs, d, filepath.Join(d, "nvidia/current"))
-	}
-	var paths []string
-	for _, l := range probes.Libraries() {
-		for _, f := range l.Files {
-			for _, d := range dirs {
-				more, _ := filepath.Glob(filepath.Join(d, f+".*"))
-				paths = append(paths, more...)
-			}
-		}
-	}
-	for _, path := range append(paths, w.opts.Libraries...) {
-		l := probes.LibraryOf(filepath.Base(path))
-		if l == nil {
-			continue
-		}
-		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
-		if err != nil {
-			continue
-		}
-		f := os.NewFile(uintptr(fd), path)
-		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-			w.attach(f, l, path)
-		}
-		f.Close()
+// Keep has a last look at a process that is about to end: its tables are opened, so that they can be read
+// when it has ended, and its mappings are searched once more by Run, which it waits for. It may be called by
+// any goroutine.
+func (w *Watcher) Keep(pid int) {
+	w.resolver.shelf.keep(uint32(pid))
+	looked := make(chan struct{})
+	select {
+	case w.looks <- looked:
+		<-looked
+	case <-w.over:
 	}
 }
-
-// Keep opens the tables that a process has now, so that they can be read when it has
-// ended. It may be called by any goroutine.
-func (w *Watcher) Keep(pid int) { w.resolver.shelf.keep(uint32(pid)) }
 
 // Look looks for libraries in the mappings of processes, as Run does by itself.
 func (w *Watcher) Look() { w.scan() }
 
 // scan looks for libraries in the mappings of processes.
 func (w *Watcher) scan() {
+	begin := sinceBoot()
 	pids := w.opts.PIDs
 	if len(pids) == 0 {
 		pids = allPIDs()
 	}
 	for _, pid := range pids {
-		f, err := procfs.Maps(pid)
-		if err != nil {
+		w.scanOne(pid)
+	}
+	w.scanned = begin
+	w.bury()
+}
+
+// scanOne looks for libraries and tables in the mappings of a process.
+func (w *Watcher) scanOne(pid int) {
+	f, err := procfs.Maps(pid)
+	if err != nil {
+		return
+	}
+	maps, err := symbols.ParseMaps(f)
+	f.Close()
+	if err != nil {
+		return
+	}
+	tables := slices.ContainsFunc(maps, func(m symbols.Mapping) bool { return m.Offset == 0 && m.Base() == tableName })
+	uses, joined := false, false
+	for i := range maps {
+		m := &maps[i]
+		l := probes.LibraryOf(m.Base())
+		if l == nil || !m.Exec {
 			continue
 		}
-		maps, err := symbols.ParseMaps(f)
-		f.Close()
-		if err != nil {
+		if w.session == nil {
+			if !tables { // else what it says itself is what was asked for
+				w.miss(fmt.Sprintf("%s: calls of the %s are not watched", m.Path, l.Name))
+			}
 			continue
 		}
-		uses := false
-		tables := false
-		for i := range maps {
-			m := &maps[i]
-			if m.Offset == 0 && m.Base() == tableName {
-				tables = true
-				continue
-			}
-			l := probes.LibraryOf(m.Base())
-			if l == nil || !m.Exec || w.session == nil {
-				continue
-			}
-			uses = true
-			if l.Name == cudaName {
-				w.driven.Store(true)
-			}
-			if f, err := symbols.OpenMapped(pid, m); err == nil {
-				w.attach(f, l, m.Path)
-				f.Close()
-			}
+		uses = true
+		if l.Name == cudaName {
+			w.driven.Store(true)
 		}
-		if (uses || tables) && w.processes[uint32(pid)] == nil {
-			w.introduce(pid, Clock())
-		}
-		if p := w.processes[uint32(pid)]; tables && time.Since(p.polled) > pollTables {
-			p.polled = time.Now()
-			w.resolver.shelf.keep(uint32(pid))
-			w.resolver.table(uint32(pid), Clock())
+		lib := w.probe(pid, m, l)
+		if lib.since > max(w.scanned, startBoot(pid)) {
+			joined = true
+			w.miss(fmt.Sprintf("%s was loaded before its probes were there: what was allocated by then is not known; -lib %s has it probed in time", m.Path, m.Path))
 		}
 	}
-	w.bury()
+	p := w.processes[uint32(pid)]
+	if (uses || tables) && p == nil {
+		p = w.introduce(pid, Clock(), joined)
+	}
+	if joined && !p.joined {
+		w.present(p, pid, Clock(), true)
+	}
+	if tables && time.Since(p.polled) > pollTables {
+		p.polled = time.Now()
+		w.resolver.shelf.keep(uint32(pid))
+		w.resolver.table(uint32(pid), Clock())
+	}
+}
+
+// probe has the file of a mapping probed, unless it is already.
+func (w *Watcher) probe(pid int, m *symbols.Mapping, l *probes.Library) *Library {
+	f, err := symbols.OpenMapped(pid, m)
+	if err != nil {
+		return &Library{Name: l.Name, Path: m.Path, Err: err, since: never}
+	}
+	defer f.Close()
+	return w.attach(f, l, m.Path)
+}
+
+// miss notes what was not seen.
+func (w *Watcher) miss(what string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !slices.Contains(w.missed, what) && len(w.missed) < maxMissed {
+		w.missed = append(w.missed, what)
+	}
+}
+
+// maxMissed bounds what is told of that was not seen.
+const maxMissed = 64
+
+// Missed returns what processes did that cannot have been seen, in words; none if all was. It may be called by
+// any goroutine.
+func (w *Watcher) Missed() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.missed)
 }
 
 // pollTables is the least time between two looks at a process's tables.
@@ -143,26 +163,39 @@ func (w *Watcher) ended(pid uint32, now int64) {
 	}
 }
 
+// never is when a library is probed that cannot be.
+const never = math.MaxInt64
+
 // attach probes a file unless it is probed already.
-func (w *Watcher) attach(f *os.File, l *probes.Library, path string) {
+func (w *Watcher) attach(f *os.File, l *probes.Library, path string) *Library {
+	lib := &Library{Name: l.Name, Path: path, since: never}
 	id, err := symbols.Identity(f)
-	if _, known := w.libraries[id]; err != nil || known {
-		return
-	}
-	lib := &Library{Name: l.Name, Path: path}
-	w.mu.Lock()
-	w.libraries[id] = nil // it is being attached to
-	w.mu.Unlock()
-	defer func() {
-		w.mu.Lock()
-		w.libraries[id] = lib
-		w.order = append(w.order, id)
-		w.mu.Unlock()
-	}()
-	image, err := w.images.Read(f, l, id)
 	if err != nil {
 		lib.Err = err
-		return
+		return lib
+	}
+	if known := w.libraries[id]; known != nil {
+		return known
+	}
+	lib.Err = w.attachTo(lib, f, l, id)
+	switch {
+	case lib.Err == nil:
+		lib.since = sinceBoot()
+		w.attached = lib.since
+	case errors.Is(lib.Err, probes.ErrNotLibrary): // there is nothing in it to be missed
+		lib.since = 0
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.libraries[id] = lib
+	w.order = append(w.order, id)
+	return lib
+}
+
+func (w *Watcher) attachTo(lib *Library, f *os.File, l *probes.Library, id string) error {
+	image, err := w.images.Read(f, l, id)
+	if err != nil {
+		return err
 	}
 	lib.Absent = len(image.Missing)
 	for _, p := range image.Placements {
@@ -178,11 +211,7 @@ func (w *Watcher) attach(f *os.File, l *probes.Library, path string) {
 		only = uint32(w.opts.PIDs[0])
 	}
 	begin := time.Now()
-	n, err := w.session.AttachFile(f, image, only)
-	if err != nil {
-		lib.Err = err
-		return
-	}
-	lib.Probes, lib.Took = n, time.Since(begin)
-	w.attached = sinceBoot()
+	lib.Probes, err = w.session.AttachFile(f, image, only)
+	lib.Took = time.Since(begin)
+	return err
 }

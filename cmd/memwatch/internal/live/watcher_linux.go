@@ -41,6 +41,8 @@ type Library struct {
 	Absent int           // functions of the table that it does not export
 	Took   time.Duration // to attach all probes, once the file was read
 	Err    error
+
+	since int64 // nanoseconds since boot: what a process called later was seen; never if it is not probed
 }
 
 // A Watcher watches processes. It is used by one goroutine.
@@ -49,9 +51,13 @@ type Watcher struct {
 	session   *bpf.Session // nil with NoProbes
 	resolver  *resolver
 	images    probes.Cache
-	mu        sync.Mutex          // libraries and order, which others look at
+	mu        sync.Mutex          // libraries, order and missed, which others look at
 	libraries map[string]*Library // by identity of the file
 	order     []string
+	missed    []string
+	scanned   int64              // when the latest look at all mappings began; nanoseconds since boot
+	looks     chan chan struct{} // each asks for one more look, and is closed after it
+	over      chan struct{}      // closed when Run has ended
 	processes map[uint32]*process
 	attached  int64 // when the latest library was probed, or the watcher made; nanoseconds since boot
 	events    []heap.Event
@@ -70,10 +76,11 @@ type process struct {
 	books  bpf.Ledger
 	polled time.Time // when its tables were read
 	gone   time.Time // since when it is not there
+	joined bool      // it may have called a library before it was probed
 }
 
-// ErrNothing is returned by New if no process asked for uses a library that is known.
-var ErrNothing = errors.New("it uses no library that is known")
+// ErrLibrary is in the chain of errors about a library that was asked for.
+var ErrLibrary = errors.New("library")
 
 // New loads the programs and attaches to what is there. The caller closes the Watcher.
 func New(o Options) (*Watcher, error) {
@@ -90,7 +97,7 @@ func New(o Options) (*Watcher, error) {
 	w := &Watcher{
 		opts: o, session: s, resolver: newResolver(),
 		libraries: make(map[string]*Library), processes: make(map[uint32]*process), ready: make(chan struct{}),
-		ask: askDriver, tool: driverTool(), answers: make(chan map[uint32]uint64, 1),
+		looks: make(chan chan struct{}), over: make(chan struct{}), ask: askDriver, tool: driverTool(), answers: make(chan map[uint32]uint64, 1),
 	}
 	w.sink = func(*heap.Event) {}
 	w.attached = sinceBoot()
@@ -108,7 +115,10 @@ func New(o Options) (*Watcher, error) {
 		}
 	}
 	if s != nil {
-		w.places()
+		if err := w.places(); err != nil {
+			w.Close()
+			return nil, err
+		}
 	}
 	return w, nil
 }
@@ -152,11 +162,13 @@ func (w *Watcher) Run(ctx context.Context, sink func(*heap.Event), idle func()) 
 	w.sink = sink
 	var r bpf.Report
 	for _, pid := range w.opts.PIDs {
-		w.introduce(pid, Clock())
+		w.introduce(pid, Clock(), false)
 	}
 	if w.opts.Fresh { // where its goroutines are is known before its first call
 		w.resolver.finish(w.sink)
+		w.scanned = sinceBoot() // it has mapped nothing yet
 	}
+	defer close(w.over)
 	close(w.ready)
 	ctx, stop := context.WithCancel(ctx)
 	var helpers sync.WaitGroup
@@ -179,6 +191,12 @@ func (w *Watcher) Run(ctx context.Context, sink func(*heap.Event), idle func()) 
 				helpers.Go(func() { w.askInTurn(ctx, w.ask) })
 			}
 			w.takeAnswer()
+		}
+		select {
+		case looked := <-w.looks:
+			w.scan()
+			close(looked)
+		default:
 		}
 		ok, err := w.read(ctx, &r)
 		if errors.Is(err, os.ErrClosed) {
@@ -281,7 +299,8 @@ func (w *Watcher) anyRunning() bool {
 func (w *Watcher) take(r *bpf.Report) {
 	pid := r.Raw.PID
 	if w.processes[pid] == nil && r.Kind != bpf.Exit {
-		w.introduce(int(pid), r.Raw.Time)
+		start := startBoot(int(pid))
+		w.introduce(int(pid), r.Raw.Time, !w.opts.Fresh && start > 0 && start < w.attached)
 	}
 	switch r.Kind {
 	case bpf.Call:
@@ -300,21 +319,29 @@ func (w *Watcher) take(r *bpf.Report) {
 	}
 }
 
-// introduce tells the sink of a process before its first event.
-func (w *Watcher) introduce(pid int, now int64) {
+// introduce tells the sink of a process before its first event. Joined says that it may have called a library
+// before it was probed.
+func (w *Watcher) introduce(pid int, now int64, joined bool) *process {
 	// A process that is gone already has no start time, and its events have come.
 	start, _ := startTime(pid)
-	w.processes[uint32(pid)] = &process{start: start}
-	e := heap.Event{Op: heap.Start, PID: uint32(pid), Time: now, Text: comm(pid), Size: start}
-	if !w.opts.Fresh && !w.opts.NoProbes && start > 0 && int64(start)*int64(time.Second/ticks) < w.attached {
-		e.Aux = 1
-	}
+	p := &process{start: start}
+	w.processes[uint32(pid)] = p
 	w.resolver.see(uint32(pid))
 	w.target(pid)
-	w.sink(&e)
+	w.present(p, pid, now, joined)
 	if at := heap.Place(procfs.ReadPlace(pid, podLogs)); at != (heap.Place{}) {
 		w.sink(&heap.Event{Op: heap.Placed, PID: uint32(pid), Time: now, Text: at.String()})
 	}
+	return p
+}
+
+// present tells the sink what a process is.
+func (w *Watcher) present(p *process, pid int, now int64, joined bool) {
+	e := heap.Event{Op: heap.Start, PID: uint32(pid), Time: now, Text: comm(pid), Size: p.start}
+	if p.joined = joined; joined {
+		e.Aux = 1
+	}
+	w.sink(&e)
 }
 
 // cudaName is the driver of which the tool tells.
