@@ -117,6 +117,18 @@ var importRules = []deptest.Rule{
 		Because: "the form is the first room: what functions do, and who owns what, is known to those that stand on it",
 	},
 	{
+		Match:   "escape/internal/effect",
+		Allow:   []string{"std", "escape/spec"},
+		Deny:    []string{"C", "testing"},
+		Because: "summaries are said of types: what a function does is one thing, and how that is found out is another",
+	},
+	{
+		Match:   "escape/internal/flow",
+		Allow:   []string{"std"},
+		Deny:    []string{"C", "testing", "go/types"},
+		Because: "the solver knows graphs and states, and nothing of programs",
+	},
+	{
 		Match:   "escape/gclplugin",
 		Allow:   []string{"std", "escape", "github.com/golangci/plugin-module-register/register", tools},
 		Deny:    []string{"C", "testing"},

@@ -30,6 +30,9 @@ type Package struct {
 	gap    *gaps
 	marked map[*types.Var][]*Place
 	pass   map[ast.Node]ast.Node // copy → what it is a copy of
+
+	order   map[*ssa.Call]int // of places in their block
+	byBlock map[*types.Var]map[*ssa.BasicBlock][]standing
 }
 
 // Syntax returns the pass's syntax of a function: a *ast.FuncDecl or *ast.FuncLit, or
@@ -44,7 +47,8 @@ func (p *Package) Syntax(f *ssa.Function) ast.Node {
 // Build returns the SSA of a package with its places. Functions that have nothing of a
 // type to follow are built from the pass's syntax, and have none.
 func Build(in *Input) *Package {
-	p := &Package{gap: newGaps(), marked: map[*types.Var][]*Place{}, pass: map[ast.Node]ast.Node{}}
+	p := &Package{gap: newGaps(), marked: map[*types.Var][]*Place{}, pass: map[ast.Node]ast.Node{},
+		order: map[*ssa.Call]int{}, byBlock: map[*types.Var]map[*ssa.BasicBlock][]standing{}}
 	info := *in.Info
 	info.Types = maps.Clone(in.Info.Types)
 	info.Uses = maps.Clone(in.Info.Uses)
@@ -90,7 +94,7 @@ func Build(in *Input) *Package {
 func (p *Package) add(f *ssa.Function) {
 	p.Funcs = append(p.Funcs, f)
 	for _, b := range f.Blocks {
-		for _, i := range b.Instrs {
+		for k, i := range b.Instrs {
 			call, v := p.mark(i)
 			if call == nil {
 				continue
@@ -98,6 +102,7 @@ func (p *Package) add(f *ssa.Function) {
 			pl := p.place(call)
 			if v == nil {
 				pl.Block, pl.Call = b, call
+				p.order[call] = k
 				continue
 			}
 			for k := range pl.Marks {

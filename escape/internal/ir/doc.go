@@ -10,6 +10,8 @@
 //     that it holds there as its operand ([Mark]).
 //   - A cell is a variable that SSA keeps in memory, since its address is taken or a
 //     literal captures it. The operand of its mark is a load of the cell.
+//   - A node is a part of a block at whose end alone a panic may leave it ([Node]); nodes
+//     and the edges between them are the flow of a function ([Graph]).
 //   - An edge of a branch is forced if no place is on it alone: what is due on it is
 //     due where edges meet ([Forced]).
 //
@@ -47,6 +49,13 @@
 // between tests of cases, and where a loop ends by its condition. The last three make
 // forced edges. The place between the results of a return and the return has no mark:
 // it is the ssa.RunDefers or ssa.Return itself.
+//
+// # Panics
+//
+// go/ssa has no edges from what may panic to what is deferred. [Package.Graph] adds them:
+// a node stands for the deferred calls that a panic runs, and leads to the block that
+// go/ssa makes for a function that recovers. What may panic before anything is deferred
+// has no such edge, as nothing of the function runs any more.
 //
 // Marks in a function literal, or in the body of a range over a function, name only
 // variables that it mentions itself: naming one makes a cell of it.

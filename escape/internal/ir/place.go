@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -56,36 +57,62 @@ func (m Mark) Held() (v ssa.Value, cell bool) {
 // Value returns what v holds at a place, or the cell that it is: as at the nearest mark
 // that dominates the place. It returns nil where the scope of v has not begun.
 func (p *Package) Value(at *Place, v *types.Var) (held ssa.Value, cell bool) {
-	var best *Mark
-	for _, q := range p.marked[v] {
-		if at.Block == nil || q.Block == nil || q != at && !before(q.Call, at.Call) {
-			continue
+	if at.Block == nil {
+		return nil, false
+	}
+	marks := p.marksOf(v)
+	for b := at.Block; b != nil; b = b.Idom() {
+		list := marks[b]
+		if b == at.Block { // those at the place itself, or in front of it
+			end := len(list)
+			for end > 0 && p.order[list[end-1].place.Call] > p.order[at.Call] {
+				end--
+			}
+			list = list[:end]
 		}
+		if len(list) > 0 {
+			return list[len(list)-1].mark.Held()
+		}
+	}
+	return nil, false
+}
+
+// A standing is a mark, and where it is.
+type standing struct {
+	place *Place
+	mark  *Mark
+}
+
+// marksOf returns the marks of v by block, in order.
+func (p *Package) marksOf(v *types.Var) map[*ssa.BasicBlock][]standing {
+	if have, ok := p.byBlock[v]; ok {
+		return have
+	}
+	out := map[*ssa.BasicBlock][]standing{}
+	for _, q := range p.marked[v] {
 		for i := range q.Marks {
-			m := &q.Marks[i]
-			if m.Need && m.Var == v && (best == nil || before(best.Call, m.Call)) {
-				best = m
+			if m := &q.Marks[i]; m.Need && m.Var == v && q.Block != nil {
+				out[q.Block] = append(out[q.Block], standing{q, m})
 			}
 		}
 	}
-	if best == nil {
-		return nil, false
+	for _, list := range out {
+		slices.SortFunc(list, func(a, b standing) int { return p.order[a.place.Call] - p.order[b.place.Call] })
 	}
-	return best.Held()
+	p.byBlock[v] = out
+	return out
 }
 
-// before reports whether every path to b passes a first.
-func before(a, b *ssa.Call) bool {
-	if a.Block() != b.Block() {
-		return a.Parent() == b.Parent() && a.Block().Dominates(b.Block())
+// Visible reports whether the name of v means v at a place.
+func (p *Package) Visible(at *Place, v *types.Var) bool {
+	pos := at.Pos
+	if at.Kind == Else {
+		pos = at.Node.End() - 1 // the scope of the statement ends where its else would begin
 	}
-	for _, i := range a.Block().Instrs {
-		if i == a {
-			return a != b
-		}
-		if i == b {
-			return false
-		}
+	scope := v.Pkg().Scope().Innermost(pos)
+	if scope == nil {
+		return false
 	}
-	return false
+	_, o := scope.LookupParent(v.Name(), pos)
+	return o == v
 }

@@ -1,0 +1,29 @@
+// Package effect says what calls do to buffers: summaries, their algebra, their text,
+// what a line of a spec says as one, and which function frees a value of a type. It
+// knows types, and nothing of the form in which functions are analyzed.
+//
+// # Words
+//
+//   - A summary says what a function does to each parameter, the receiver first, and
+//     what each of its results is ([Summary]).
+//   - A parameter is borrowed, unless it is freed (the call releases its buffer),
+//     escapes (it may be kept, nothing is known about it any more), or is retained (one
+//     more free is owed).
+//   - A result is nothing of anybody, unless it is owned (the caller must free it), views
+//     a parameter (shares its memory) or is one.
+//   - A condition says on which calls an effect happens ([When]).
+//   - A free is a function that releases a value of a type, as a spec says ([Frees]).
+//
+// # The way through
+//
+// Summaries of one function are joined ([Join]) as more is seen of it, or of what else a
+// call may run, and only get worse: a condition that differs becomes maybe, effects add
+// up, and ownership stays only where both have it. The worst is unknown: every parameter
+// escapes. [Of] makes a summary of what a spec says, over what is inferred.
+//
+// The text of a summary is a spec's, with three words more: "maybe" ends a clause that
+// happens on some calls, "or nil" follows an owned result that may be nothing, and a
+// summary without clauses is "borrows". [Parse] reads what [Summary.String] writes.
+//
+// Where the last result is an error, a result is owned only as far as that is nil.
+package effect

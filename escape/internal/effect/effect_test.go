@@ -1,0 +1,158 @@
+package effect
+
+import (
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/escape/spec"
+)
+
+const source = `package p
+
+type Mat struct{ p uintptr }
+
+func (m *Mat) Close() error { return nil }
+func (m *Mat) Row(o *Mat, keep bool) (*Mat, error) { return m, nil }
+func Drop(m *Mat, now bool) {}
+func Plain(x int) {}
+
+type Box[T any] struct{ v T }
+
+func (b Box[T]) Free() {}
+`
+
+func compile(t *testing.T) *types.Package {
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, "p.go", source, parser.SkipObjectResolution)
+	require.NoError(t, err)
+	conf := types.Config{Importer: importer.Default()}
+	pkg, err := conf.Check("p", fset, []*ast.File{f}, nil)
+	require.NoError(t, err)
+	return pkg
+}
+
+func row(t *testing.T, pkg *types.Package) *types.Signature {
+	o, _, _ := types.LookupFieldOrMethod(types.NewPointer(pkg.Scope().Lookup("Mat").Type()), true, pkg, "Row")
+	return o.(*types.Func).Signature()
+}
+
+// texts are summaries of func (*Mat) Row(*Mat, bool) (*Mat, error), from good to bad.
+var texts = []string{
+	"borrows",
+	"recv freed",
+	"recv freed repeatable on success",
+	"recv freed if arg 1 is true",
+	"recv freed maybe",
+	"arg 0 escapes on error",
+	"recv retained",
+	"result 0 owned",
+	"result 0 owned or nil",
+	"result 0 owned if arg 1 is false",
+	"result 0 owned, result 0 views arg 0",
+	"result 0 is recv",
+	"result 0 is recv maybe",
+	"recv freed, arg 0 escapes maybe, result 0 is arg 0",
+	"unknown",
+}
+
+// TestText demands that what is printed is read back as it was.
+func TestText(t *testing.T) {
+	sig := row(t, compile(t))
+	for _, text := range texts {
+		s, err := Parse(text, sig)
+		require.NoError(t, err, text)
+		require.Equal(t, text, s.String())
+	}
+	for _, bad := range []string{"recv eaten", "arg 7 freed", "recv freed,arg 0"} {
+		_, err := Parse(bad, sig)
+		require.Error(t, err, bad)
+	}
+}
+
+// TestJoin demands the laws of a join: the same with itself, in either order and grouped
+// in either way, and never better than what went in.
+func TestJoin(t *testing.T) {
+	sig := row(t, compile(t))
+	var all []*Summary
+	for _, text := range texts {
+		s, err := Parse(text, sig)
+		require.NoError(t, err)
+		all = append(all, s)
+	}
+	for _, a := range all {
+		require.Equal(t, a.String(), Join(a, a).String())
+		for _, b := range all {
+			ab := Join(a, b)
+			require.Equal(t, ab.String(), Join(b, a).String(), "%s and %s", a, b)
+			require.Equal(t, ab.String(), Join(ab, a).String(), "%s and %s: not stable", a, b)
+			for i := range ab.Params {
+				if !a.Params[i].Borrows() {
+					require.False(t, ab.Params[i].Borrows(), "%s and %s: %s", a, b, ab)
+				}
+			}
+			for _, c := range all {
+				require.Equal(t, Join(ab, c).String(), Join(a, Join(b, c)).String(), "%s, %s, %s", a, b, c)
+			}
+		}
+	}
+	for _, tt := range []struct{ a, b, want string }{
+		{"recv freed", "borrows", "recv freed maybe"},
+		{"recv freed on success", "recv freed on error", "recv freed maybe"},
+		{"recv freed repeatable on success", "borrows", "recv freed repeatable maybe"},
+		{"recv retained", "borrows", "recv escapes maybe"},
+		{"result 0 owned", "borrows", "result 0 owned maybe"},
+		{"result 0 is recv", "borrows", "result 0 is recv maybe"},
+		{"unknown", "recv freed", "unknown"},
+	} {
+		a, err := Parse(tt.a, sig)
+		require.NoError(t, err)
+		b, err := Parse(tt.b, sig)
+		require.NoError(t, err)
+		require.Equal(t, tt.want, Join(a, b).String())
+	}
+}
+
+func TestOfSpec(t *testing.T) {
+	sig := row(t, compile(t))
+	for _, tt := range []struct{ line, inferred, want string }{
+		{"recv freed repeatable", "", "recv freed repeatable, arg 0 escapes, arg 1 escapes"},
+		{"recv freed", "arg 0 freed, result 0 owned", "recv freed, arg 0 freed, result 0 owned"},
+		{"args borrowed, result 0 owned on success", "", "recv escapes, result 0 owned"},
+		{"args borrowed, recv borrowed, result 0 views recv, result 0 is arg o", "",
+			"result 0 views recv, result 0 is arg 0"},
+	} {
+		cs, err := spec.ParseClauses(token.Position{}, tt.line)
+		require.NoError(t, err)
+		var inferred *Summary
+		if tt.inferred != "" {
+			inferred, err = Parse(tt.inferred, sig)
+			require.NoError(t, err)
+		}
+		require.Equal(t, tt.want, Of(&spec.Line{Clauses: cs}, sig, inferred).String(), tt.line)
+	}
+}
+
+func TestFrees(t *testing.T) {
+	pkg := compile(t)
+	f, err := spec.Parse("x.spec", []byte("p.Drop arg m freed if arg now is true\n(*p.Mat).Close recv freed\n"+
+		"(p.Box).Free recv freed repeatable\n"))
+	require.NoError(t, err)
+	var set spec.Set
+	set.Add(f, spec.Module)
+	frees := NewFrees(&set)
+	mat := pkg.Scope().Lookup("Mat").Type()
+	require.Equal(t, "Close", frees.Of(types.NewPointer(mat)).Func.Name(), "Drop frees on some calls only")
+	require.True(t, frees.Resource(mat))
+	box := pkg.Scope().Lookup("Box").Type()
+	inst, err := types.Instantiate(nil, box, []types.Type{types.Typ[types.Int]}, true)
+	require.NoError(t, err)
+	require.True(t, frees.Of(inst).Repeatable)
+	require.Nil(t, frees.Of(types.Typ[types.Int]))
+	require.Nil(t, frees.Of(types.NewSlice(mat)))
+}

@@ -1,0 +1,142 @@
+package effect
+
+import "go/types"
+
+// A Cond orders the conditions of an effect. The zero Cond is never.
+type Cond uint8
+
+const (
+	Never     Cond = iota
+	Always         // on every call
+	OnSuccess      // the last result, an error, is nil
+	OnError        // the last result, an error, is not nil
+	IfTrue         // the boolean parameter When.Param is true
+	IfFalse        // the boolean parameter When.Param is false
+	Maybe          // on some calls; which is not known
+)
+
+// A When says on which calls an effect happens.
+type When struct {
+	Cond  Cond
+	Param int // of IfTrue and IfFalse: index into Summary.Params
+}
+
+// Join returns a condition that covers both.
+func (w When) Join(x When) When {
+	if w == x {
+		return w
+	}
+	return When{Cond: Maybe}
+}
+
+// A Param says what a call does to one operand. The zero Param is a borrow.
+type Param struct {
+	Freed      When
+	Repeatable bool // freeing again is harmless
+	Escapes    When
+	Retained   bool
+}
+
+// A Result says what a result is.
+type Result struct {
+	Owned When
+	Nil   bool   // where it is owned, it may be nil or empty
+	Views uint64 // bit i: it may share memory with Params[i]
+	Is    uint64 // bit i: it may be Params[i]
+	Must  bool   // it is one of Is, or nil, on every return
+}
+
+// A Summary is what callers know of a function. The fields are exported, and of plain
+// types, so that a fact may carry it.
+type Summary struct {
+	Recv    bool // Params[0] is the receiver
+	Params  []Param
+	Results []Result
+	Unknown bool // nothing is known: worst
+	Decided bool // by a spec or directive, not inferred
+}
+
+// Blank returns the summary of a function that borrows everything and returns nothing of
+// anybody. It is where inference begins.
+func Blank(sig *types.Signature) *Summary {
+	s := &Summary{Recv: sig.Recv() != nil}
+	n := sig.Params().Len()
+	if s.Recv {
+		n++
+	}
+	s.Params, s.Results = make([]Param, n), make([]Result, sig.Results().Len())
+	return s
+}
+
+// Worst returns the summary of a function of which nothing is known.
+func Worst(sig *types.Signature) *Summary {
+	s := Blank(sig)
+	s.worsen()
+	return s
+}
+
+func (s *Summary) worsen() {
+	s.Unknown = true
+	for i := range s.Params {
+		s.Params[i] = Param{Escapes: When{Cond: Always}}
+	}
+	clear(s.Results)
+}
+
+// Param returns the effect on operand i of a call; the last parameter stands for all that
+// follow it.
+func (s *Summary) Param(i int) Param {
+	if len(s.Params) == 0 {
+		return Param{Escapes: When{Cond: Always}}
+	}
+	return s.Params[min(i, len(s.Params)-1)]
+}
+
+// Borrows reports whether the operand is used during the call only.
+func (p Param) Borrows() bool {
+	return p.Freed.Cond == Never && p.Escapes.Cond == Never && !p.Retained
+}
+
+// Join returns the summary of a call that does what s says or what t says: both effects
+// where they differ, and the worst where they cannot be told together.
+func Join(s, t *Summary) *Summary {
+	w := &Summary{Recv: t.Recv, Decided: s.Decided && t.Decided,
+		Params: make([]Param, len(t.Params)), Results: make([]Result, len(t.Results))}
+	if s.Unknown || t.Unknown || s.Recv != t.Recv || len(s.Params) != len(t.Params) ||
+		len(s.Results) != len(t.Results) {
+		w.worsen()
+		return w
+	}
+	for i := range w.Params {
+		w.Params[i] = joinParam(s.Params[i], t.Params[i])
+	}
+	for i := range w.Results {
+		w.Results[i] = joinResult(s.Results[i], t.Results[i])
+	}
+	return w
+}
+
+func joinParam(a, b Param) Param {
+	p := Param{Freed: a.Freed.Join(b.Freed), Escapes: a.Escapes.Join(b.Escapes), Retained: a.Retained}
+	if a.Retained != b.Retained {
+		p.Retained, p.Escapes = false, When{Cond: Maybe} // who owes how many frees is not known
+	}
+	p.Repeatable = (a.Repeatable || a.Freed.Cond == Never) && (b.Repeatable || b.Freed.Cond == Never) &&
+		p.Freed.Cond != Never
+	return p
+}
+
+func joinResult(a, b Result) Result {
+	r := Result{Owned: a.Owned.Join(b.Owned), Nil: a.Nil || b.Nil, Views: a.Views | b.Views, Is: a.Is | b.Is}
+	r.Must = a.Must && b.Must
+	if r.Owned.Cond == Never {
+		r.Nil = false
+	}
+	return r
+}
+
+// HasError reports whether the last result of a function is an error.
+func HasError(sig *types.Signature) bool {
+	n := sig.Results().Len()
+	return n > 0 && types.Identical(sig.Results().At(n-1).Type(), types.Universe.Lookup("error").Type())
+}
