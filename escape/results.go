@@ -217,11 +217,23 @@ func (w *flow) flagged(i int) bool {
 			some = true
 		case v.op == opResult && ok.op == opResult && v.args[0] == ok.args[0] && v.args[0].call.okRes == ok && v.args[0].call.sum.Res[v.index].Flagged:
 			some = true // both of one call, of which it is true
+		case v.op == opResult && v.args[0].call.succeeds(ok, v.index):
+			some = true // whether the call that makes it gives no error
 		default:
 			return false
 		}
 	}
 	return some
+}
+
+// succeeds reports whether v is true where c returns no error, and false where it does and makes no result i.
+func (c *callInfo) succeeds(v *value, i int) bool {
+	x, ok := nilTest(v)
+	if !ok || v.tok != token.EQL || c.errRes == nil || errRoot(x) != c.errRes || i >= len(c.sum.Res) {
+		return false
+	}
+	r := c.sum.Res[i]
+	return r.Owned && !r.Partial && !r.Left
 }
 
 // boolean returns v if it is a constant; no value is false as well.
