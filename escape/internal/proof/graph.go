@@ -25,6 +25,7 @@ type point struct {
 	kind  pointKind
 	fn    *ssa.Function
 	instr ssa.Instruction
+	entry *entry // of instr, if it is no call
 	chain *chain
 	pos   int
 }
@@ -183,10 +184,12 @@ func (g *graph) add(fn *ssa.Function) {
 		g.loops[b] = inLoop(b)
 		g.firsts[b] = len(g.points)
 		for _, i := range b.Instrs {
-			g.point(point{kind: atInstr, fn: fn, instr: i})
+			n := g.point(point{kind: atInstr, fn: fn, instr: i})
 			g.point(point{kind: afterCall, fn: fn, instr: i})
-			if c, ok := i.(ssa.CallInstruction); ok {
+			if c := callOf(i); c != nil {
 				g.calls[c] = g.called(c)
+			} else {
+				g.points[n].entry = g.f.c.entry(i)
 			}
 			if d, ok := i.(*ssa.Defer); ok {
 				owner := fn
@@ -250,11 +253,10 @@ func (g *graph) link(fn *ssa.Function) {
 			if _, ok := i.(*ssa.Defer); ok {
 				continue // chains return themselves
 			}
-			v, _ := i.(*ssa.Call)
 			for _, body := range k.bodies {
 				r := back{to: at + 1, fn: fn, anyway: k.spawns}
-				if v != nil && !k.spawns {
-					r.result = v
+				if !k.spawns {
+					r.result = k.v
 				}
 				g.returns(body, r)
 			}
@@ -293,8 +295,6 @@ func (g *graph) returns(body *ssa.Function, b back) {
 	g.back[body] = append(g.back[body], b)
 	g.goesOn = g.goesOn || b.anyway
 }
-
-func callOf(i ssa.Instruction) ssa.CallInstruction { c, _ := i.(ssa.CallInstruction); return c }
 
 func (g *graph) first(b *ssa.BasicBlock) int { return g.firsts[b] }
 
@@ -361,30 +361,7 @@ func (g *graph) panics(i ssa.Instruction) bool {
 	if g.f.c.off[Panics] {
 		return false
 	}
-	switch i := i.(type) {
-	case *ssa.Phi, *ssa.DebugRef, *ssa.Jump, *ssa.If, *ssa.Return, *ssa.Alloc, *ssa.MakeClosure, *ssa.Extract, *ssa.RunDefers, *ssa.Field:
-		return false
-	case *ssa.Store:
-		if isVariable(i.Addr) {
-			return false
-		}
-	case *ssa.UnOp:
-		if isVariable(i.X) {
-			return false
-		}
-	}
-	return len(g.defers) > 0 || g.breaks || g.goesOn
-}
-
-// isVariable reports whether v is the address of a variable: it is not nil.
-func isVariable(v ssa.Value) bool {
-	switch v := v.(type) {
-	case *ssa.Alloc, *ssa.Global:
-		return true
-	case *ssa.FreeVar:
-		return v.Parent().Syntax() != nil // that of a method value is its receiver
-	}
-	return false
+	return mayPanic(i) && (len(g.defers) > 0 || g.breaks || g.goesOn)
 }
 
 // inserted reports whether pos lies in a statement that was put in or put back.

@@ -5,6 +5,7 @@ package proof
 import (
 	"go/token"
 	"go/types"
+	"iter"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -57,9 +58,9 @@ func (c *checker) infer(fn *ssa.Function) *Summary {
 	c.running(f)
 	s := &Summary{Params: make([]Param, len(fn.Params)), Results: make([]Result, n)}
 	for i, p := range fn.Params {
-		s.Params[i] = Param{Keeps: f.keeps[i], Gives: f.given[i], Frees: f.frees[i], Runs: f.runs[i], Together: f.together[i],
-			Stores: f.stores[i], NilOK: zeroReturns(fn, p)}
-		if f.frees[i] {
+		s.Params[i] = f.params[i]
+		s.Params[i].NilOK = zeroReturns(fn, p)
+		if s.Params[i].Frees {
 			c.silent(fn, p, &s.Params[i])
 			s.Params[i].FreesIf = f.onlyIf(i)
 		}
@@ -78,7 +79,7 @@ func (c *checker) infer(fn *ssa.Function) *Summary {
 			case siteObj:
 				in[e.obj]++
 			case paramObj:
-				k := e.obj.param(f)
+				k := e.obj.index
 				if direct := r.has(id) && e.path == ""; direct && !slices.Contains(res.Is, k) {
 					res.Is = append(res.Is, k)
 				} else if !direct && !slices.Contains(res.Derived, k) {
@@ -122,11 +123,7 @@ func (c *checker) running(f *family) {
 			continue
 		}
 		for _, v := range append(slices.Clone(k.args), i.Common().Value) {
-			for id := range f.reach(f.of(v)).all() {
-				if o := f.elems[id].obj; o.kind == paramObj {
-					f.together[o.param(f)] = true
-				}
-			}
+			f.lends(f.reach(f.of(v)), Param{Together: true})
 		}
 	}
 	w := c.walker(g, nil, nil, false, nil)
@@ -135,23 +132,25 @@ func (c *checker) running(f *family) {
 			w.class.add(id)
 		}
 	}
-	has := func(sp *spawn, as []bool) {
-		for id := range sp.reaches.all() {
-			if o := f.elems[id].obj; o.kind == paramObj {
-				as[o.param(f)] = true
-			}
-		}
-	}
 	w.end = func(s *set, panics bool) {
 		for _, sp := range g.spawns {
 			if w.has(s, markKey{kind: running, at: sp.at}) {
-				has(sp, map[bool][]bool{false: f.keeps, true: f.runs}[panics])
+				f.lends(sp.reaches, Param{Keeps: !panics, Runs: panics})
 			}
 		}
 	}
 	if w.run(); w.over || g.strange() != "" {
 		for _, sp := range g.spawns {
-			has(sp, f.keeps)
+			f.lends(sp.reaches, Param{Keeps: true})
+		}
+	}
+}
+
+// lends notes what is done to the operands of the root in s.
+func (f *family) lends(s set, does Param) {
+	for e := range f.leads(s) {
+		if e.obj.kind == paramObj {
+			f.params[e.obj.index].or(does)
 		}
 	}
 }
@@ -159,16 +158,11 @@ func (c *checker) running(f *family) {
 // owned reports whether a result is nothing but resources made here, each of them only in this result.
 func owned(f *family, r set, in map[*object]int) bool {
 	some := false
-	for id := range r.all() {
-		switch e := f.elems[id]; {
-		case e.obj.kind == siteObj && e.path == "" && in[e.obj] == 1:
-			some = true
-		case e.obj.kind == zeroObj:
-		default:
-			return false
-		}
-	}
-	return some
+	return !f.some(r, func(e elem) bool {
+		one := e.obj.kind == siteObj && e.path == "" && in[e.obj] == 1
+		some = some || one
+		return !one && e.obj.kind != zeroObj
+	}) && some
 }
 
 // ownedResult shows that result j is the caller's, and when it is zero.
@@ -270,22 +264,26 @@ func nonNil(v ssa.Value, b *ssa.BasicBlock) bool {
 	return tested(v, b, token.NEQ)
 }
 
+// guards returns the conditions that were true, or false, wherever b runs: it is behind one edge of each alone.
+func guards(b *ssa.BasicBlock) iter.Seq2[ssa.Value, bool] {
+	return func(yield func(ssa.Value, bool) bool) {
+		for ; b != nil && b.Idom() != nil; b = b.Idom() {
+			if len(b.Preds) != 1 {
+				continue
+			}
+			p := b.Preds[0]
+			if i, ok := p.Instrs[len(p.Instrs)-1].(*ssa.If); ok && p.Succs[0] != p.Succs[1] && !yield(i.Cond, p.Succs[0] == b) {
+				return
+			}
+		}
+	}
+}
+
 // tested reports whether b runs only where v was found to be nil, or not to be nil, as op says.
 func tested(v ssa.Value, b *ssa.BasicBlock, op token.Token) bool {
-	for ; b != nil && b.Idom() != nil; b = b.Idom() {
-		if len(b.Preds) != 1 {
-			continue
-		}
-		p := b.Preds[0]
-		i, ok := p.Instrs[len(p.Instrs)-1].(*ssa.If)
-		if !ok || p.Succs[0] == p.Succs[1] {
-			continue
-		}
-		cmp, ok := i.Cond.(*ssa.BinOp)
-		if !ok || cmp.X != v || !isNilConst(cmp.Y) || cmp.Op != token.EQL && cmp.Op != token.NEQ {
-			continue
-		}
-		if (cmp.Op == op) == (p.Succs[0] == b) {
+	for cond, is := range guards(b) {
+		cmp, ok := cond.(*ssa.BinOp)
+		if ok && cmp.X == v && isNilConst(cmp.Y) && (cmp.Op == token.EQL || cmp.Op == token.NEQ) && (cmp.Op == op) == is {
 			return true
 		}
 	}
@@ -453,37 +451,20 @@ func (f *family) onlyIf(i int) int {
 func (f *family) freesParam(c ssa.CallInstruction, i int) bool {
 	k := f.resolve(c)
 	for n, a := range k.args {
-		if k.sum == nil || !k.sum.param(n).Frees || k.ruledOut(k.sum.param(n)) {
-			continue
-		}
-		for id := range f.reach(f.of(a)).all() {
-			if o := f.elems[id].obj; o.kind == paramObj && o.param(f) == i {
-				return true
-			}
+		if k.sum != nil && k.sum.param(n).Frees && !k.ruledOut(k.sum.param(n)) &&
+			f.some(f.reach(f.of(a)), func(e elem) bool { return e.obj.kind == paramObj && e.obj.index == i }) {
+			return true
 		}
 	}
 	return false
 }
 
-// conditionOf returns the operand of fn that is true, or false, wherever b runs: a test of it
-// has b behind one of its edges alone.
+// conditionOf returns the operand of fn that is true, or false, wherever b runs.
 func conditionOf(fn *ssa.Function, b *ssa.BasicBlock) int {
-	for ; b.Idom() != nil; b = b.Idom() {
-		if len(b.Preds) != 1 {
-			continue
-		}
-		p := b.Preds[0]
-		i, ok := p.Instrs[len(p.Instrs)-1].(*ssa.If)
-		if !ok || p.Succs[0] == p.Succs[1] {
-			continue
-		}
-		for n, q := range fn.Params {
-			if i.Cond != ssa.Value(q) {
-				continue
-			}
-			if p.Succs[0] == b {
-				return n + 1
-			}
+	for cond, is := range guards(b) {
+		if n := slices.IndexFunc(fn.Params, func(q *ssa.Parameter) bool { return cond == ssa.Value(q) }); n >= 0 && is {
+			return n + 1
+		} else if n >= 0 {
 			return -n - 1
 		}
 	}

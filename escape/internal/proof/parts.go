@@ -106,14 +106,10 @@ func (f *family) mayBeFresh(j int) bool {
 		return false
 	}
 	some := false
-	for id := range f.rets[f.root][j].all() {
-		o := f.elems[id].obj
-		some = some || o.kind == memObj
-		if o.escaped || o.kind != memObj && o.kind != zeroObj {
-			return false
-		}
-	}
-	return some
+	return !f.some(f.rets[f.root][j], func(e elem) bool {
+		some = some || e.obj.kind == memObj
+		return e.obj.escaped || e.obj.kind != memObj && e.obj.kind != zeroObj
+	}) && some
 }
 
 func isStruct(t types.Type) bool { _, ok := t.Underlying().(*types.Struct); return ok }
@@ -135,7 +131,7 @@ func (f *family) sorted(content map[string]set) (parts []Part, sites map[*object
 			case e.obj.kind == siteObj:
 				return nil, nil
 			case e.obj.kind == paramObj:
-				if k := e.obj.param(f); !slices.Contains(p.Derived, k) {
+				if k := e.obj.index; !slices.Contains(p.Derived, k) {
 					p.Derived = append(p.Derived, k)
 				}
 			case e.obj.kind != zeroObj:
@@ -160,14 +156,14 @@ func (f *family) sorted(content map[string]set) (parts []Part, sites map[*object
 }
 
 // fresh makes the memory that a result leads to, with its parts.
-func (f *family) fresh(k *call, v *ssa.Call, j int, r Result) set {
-	o := f.object(key{v, j}, memObj, resultType(v, j))
+func (f *family) fresh(k *call, j int, r Result) set {
+	o := f.object(key{k.v, j}, memObj, k.resultType(j))
 	out := single(f.elem(o, ""))
 	f.put(f.elem(o, ""), set{1 << zeroElem})
 	for n, p := range r.Parts {
 		s := set{1 << zeroElem}
 		if p.Owned {
-			s.union(single(f.elem(f.object(key{v, (n+1)*partBase + j}, siteObj, fieldType(o.typ, p.Path)), "")))
+			s.union(single(f.elem(f.object(key{k.v, (n+1)*partBase + j}, siteObj, fieldType(o.typ, p.Path)), "")))
 		}
 		if p.Unknown {
 			s.add(unknownElem)
@@ -178,7 +174,7 @@ func (f *family) fresh(k *call, v *ssa.Call, j int, r Result) set {
 		}
 		f.put(f.elem(o, p.Path), s)
 	}
-	if r.Zero || v.Call.Signature().Results().Len() > 1 {
+	if r.Zero || k.at.Common().Signature().Results().Len() > 1 {
 		out.add(zeroElem)
 	}
 	return out

@@ -11,6 +11,7 @@ package proof
 import (
 	"go/types"
 	"iter"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
@@ -53,26 +54,21 @@ type key struct {
 
 // A family is a function and all literals in it; a method value is one.
 type family struct {
-	c        *checker
-	root     *ssa.Function
-	fns      []*ssa.Function
-	member   map[*ssa.Function]bool
-	objs     []*object
-	elems    []elem
-	elemID   map[elem]int
-	made     map[key]*object
-	vals     map[key]*set
-	olds     map[*object]bool // see older
-	content  []set            // by element
-	rets     map[*ssa.Function][]set
-	changed  bool
-	keeps    []bool // of operands of the root, as found so far
-	stores   []bool
-	frees    []bool
-	given    []bool
-	runs     []bool
-	together []bool
-	tooBig   bool
+	c       *checker
+	root    *ssa.Function
+	fns     []*ssa.Function
+	member  map[*ssa.Function]bool
+	objs    []*object
+	elems   []elem
+	elemID  map[elem]int
+	made    map[key]*object
+	vals    map[key]*set
+	olds    map[*object]bool // see older
+	content []set            // by element
+	rets    map[*ssa.Function][]set
+	changed bool
+	params  []Param // what is done to operands of the root, as found so far
+	tooBig  bool
 }
 
 const (
@@ -106,9 +102,7 @@ func (c *checker) newFamily(root *ssa.Function) *family {
 	collect(root)
 	f.elem(f.object(key{}, unknownObj, nil), "")
 	f.elem(f.object(key{nil, 1}, zeroObj, nil), "")
-	n := len(root.Params)
-	f.keeps, f.stores, f.frees, f.given, f.runs = make([]bool, n), make([]bool, n), make([]bool, n), make([]bool, n), make([]bool, n)
-	f.together = make([]bool, n)
+	f.params = make([]Param, len(root.Params))
 	total := 0
 	for _, fn := range f.fns {
 		f.rets[fn] = make([]set, fn.Signature.Results().Len())
@@ -158,18 +152,21 @@ func (f *family) object(k key, kind objKind, t types.Type) *object {
 
 // solve applies all instructions until nothing changes.
 func (f *family) solve() {
-	var instrs []ssa.Instruction
-	for i := range f.instrs() {
-		switch i.(type) {
-		case *ssa.DebugRef, *ssa.Jump, *ssa.If, *ssa.RunDefers: // through which nothing flows
-		default:
-			instrs = append(instrs, i)
+	instrs := slices.Collect(f.instrs())
+	entries := make([]*entry, len(instrs))
+	for n, i := range instrs {
+		if callOf(i) == nil {
+			entries[n] = f.c.entry(i)
 		}
 	}
 	for round := 0; ; round++ {
 		f.changed = false
-		for _, i := range instrs {
-			f.apply(i)
+		for n, i := range instrs {
+			if e := entries[n]; e != nil {
+				f.apply(i, e)
+			} else {
+				f.call(callOf(i))
+			}
 		}
 		for _, o := range f.objs {
 			if o.escaped {
@@ -182,6 +179,44 @@ func (f *family) solve() {
 		if round > maxRounds {
 			f.tooBig = true
 			return
+		}
+	}
+}
+
+// leads returns the elements in s.
+func (f *family) leads(s set) iter.Seq[elem] {
+	return func(yield func(elem) bool) {
+		for id := range s.all() {
+			if !yield(f.elems[id]) {
+				return
+			}
+		}
+	}
+}
+
+// some reports whether s has an element that is so.
+func (f *family) some(s set, is func(elem) bool) bool {
+	for e := range f.leads(s) {
+		if is(e) {
+			return true
+		}
+	}
+	return false
+}
+
+// only reports whether s has elements, and nothing but such.
+func (f *family) only(s set, is func(elem) bool) bool {
+	return !s.empty() && !f.some(s, func(e elem) bool { return !is(e) })
+}
+
+// operands returns what an instruction reads.
+func operands(i ssa.Instruction) iter.Seq[ssa.Value] {
+	return func(yield func(ssa.Value) bool) {
+		var ops [16]*ssa.Value
+		for _, o := range i.Operands(ops[:0]) {
+			if *o != nil && !yield(*o) {
+				return
+			}
 		}
 	}
 }
@@ -200,7 +235,7 @@ func (f *family) tuple(v ssa.Value, i int) set {
 		return set{1 << unknownElem}
 	case *ssa.Parameter:
 		if v.Parent() == f.root {
-			return single(f.elem(f.object(key{v, 0}, paramObj, v.Type()), ""))
+			return single(f.elem(f.object(key{v, slices.Index(f.root.Params, v)}, paramObj, v.Type()), ""))
 		}
 	case *ssa.FreeVar:
 		if v.Parent() == f.root {
@@ -221,6 +256,9 @@ func single(id int) set {
 
 // flow adds s to what v may lead to.
 func (f *family) flow(v ssa.Value, i int, s set) {
+	if s.empty() {
+		return
+	}
 	k := key{v, i}
 	if f.vals[k] == nil {
 		f.vals[k] = new(set)
@@ -263,8 +301,7 @@ func (f *family) store(addr, s set, other bool) {
 		case unknownObj, siteObj:
 			f.escape(s)
 		case paramObj:
-			j := e.obj.param(f)
-			f.stores[j] = f.stores[j] || other
+			f.params[e.obj.index].or(Param{Stores: other})
 			f.escape(s)
 		case memObj, litObj:
 			f.put(id, s)
@@ -272,28 +309,17 @@ func (f *family) store(addr, s set, other bool) {
 	}
 }
 
-// param returns the number of an operand of the root.
-func (o *object) param(f *family) int {
-	for i, p := range f.root.Params {
-		if ssa.Value(p) == o.at {
-			return i
-		}
-	}
-	return 0
-}
-
 // escape notes that unknown code may reach what s leads to.
 func (f *family) escape(s set) {
-	for id := range s.all() {
-		switch o := f.elems[id].obj; o.kind {
+	for e := range f.leads(s) {
+		switch o := e.obj; o.kind {
 		case memObj, litObj:
-			if !o.escaped {
-				o.escaped, f.changed = true, true
-			}
+			f.changed = f.changed || !o.escaped
+			o.escaped = true
 		case paramObj:
-			if i := o.param(f); !f.keeps[i] {
-				f.keeps[i], f.changed = true, true
-			}
+			p := &f.params[o.index]
+			f.changed = f.changed || !p.Keeps
+			p.Keeps = true
 		}
 	}
 }
@@ -316,9 +342,8 @@ func (f *family) calledBack(o *object, args set) {
 	if !f.member[o.fn] {
 		return
 	}
-	if !o.called {
-		o.called, f.changed = true, true
-	}
+	f.changed = f.changed || !o.called
+	o.called = true
 	for _, p := range o.fn.Params {
 		f.flow(p, 0, args)
 	}
@@ -393,6 +418,14 @@ func (f *family) somewhere(s set) set {
 	return out
 }
 
+// within is inside; "" is no step.
+func (f *family) within(s set, step string) set {
+	if step == "" {
+		return s
+	}
+	return f.inside(s, step)
+}
+
 // inside moves s to a part of what it leads to.
 func (f *family) inside(s set, step string) set {
 	var out set
@@ -410,7 +443,7 @@ func (f *family) inside(s set, step string) set {
 }
 
 // field returns what a field of a struct that s is the value of may lead to.
-func (f *family) field(s set, of, t types.Type) set {
+func (f *family) field(s set, of types.Type) set {
 	var out set
 	for id := range s.all() {
 		if e := f.elems[id]; e.obj.kind == siteObj && types.Identical(of.Underlying(), e.obj.typ.Underlying()) {

@@ -11,15 +11,11 @@ type set []uint64
 
 func (s set) has(i int) bool { return i>>6 < len(s) && s[i>>6]&(1<<(i&63)) != 0 }
 
-func (s *set) add(i int) bool {
+func (s *set) add(i int) {
 	for i>>6 >= len(*s) {
 		*s = append(*s, 0)
 	}
-	if s.has(i) {
-		return false
-	}
 	(*s)[i>>6] |= 1 << (i & 63)
-	return true
 }
 
 func (s set) remove(i int) {
@@ -41,6 +37,8 @@ func (s *set) union(t set) bool {
 	return grew
 }
 
+func (s set) empty() bool { return !slices.ContainsFunc(s, func(x uint64) bool { return x != 0 }) }
+
 // meets reports whether s and t have an element in common.
 func (s set) meets(t set) bool {
 	for i := range min(len(s), len(t)) {
@@ -54,16 +52,6 @@ func (s set) meets(t set) bool {
 func (s set) minus(t set) {
 	for i := range min(len(s), len(t)) {
 		s[i] &^= t[i]
-	}
-}
-
-func (s set) intersect(t set) {
-	for i := range s {
-		if i < len(t) {
-			s[i] &= t[i]
-		} else {
-			s[i] = 0
-		}
 	}
 }
 

@@ -42,6 +42,16 @@ type Param struct {
 	PartsNil bool
 }
 
+// or adds what may be done to the operand besides.
+func (p *Param) or(q Param) {
+	p.Keeps, p.Gives, p.Frees = p.Keeps || q.Keeps, p.Gives || q.Gives, p.Frees || q.Frees
+	p.Runs, p.Together = p.Runs || q.Runs, p.Together || q.Together
+	p.Stores, p.Empties = p.Stores || q.Stores, p.Empties || q.Empties
+}
+
+// anything is what an unknown function does to an operand.
+var anything = Param{Keeps: true, Frees: true, Stores: true}
+
 // A Result is what a function returns at one place.
 type Result struct {
 	Owned   bool  // it is owned by the caller, or zero

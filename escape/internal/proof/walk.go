@@ -86,6 +86,25 @@ func (w *walker) holds(s *set, v ssa.Value) bool {
 	return w.g.marks.has(s, markKey{kind: inReg, k: key{v, 0}})
 }
 
+// comes reports whether a value that is made as src says may be the resource. What is read through nil is
+// nothing: it panics.
+func (w *walker) comes(s *set, src source) bool {
+	if src.how == lent {
+		return !w.zero && w.touched(s, src.v)
+	}
+	yes := w.holds(s, src.v)
+	if src.i > 0 {
+		yes = w.has(s, markKey{kind: inReg, k: key{src.v, src.i}})
+	}
+	switch src.how {
+	case inside:
+		return !w.zero && yes
+	case content:
+		return !w.zero && yes || w.loaded(s, w.f.within(w.f.of(src.v), src.step))
+	}
+	return yes
+}
+
 func (w *walker) inside(s *set, elem int) bool {
 	return s.has(2 * elem)
 }
@@ -283,12 +302,7 @@ func (w *walker) ended(fn *ssa.Function, s *set, panics bool) {
 // returns reports whether a literal is in what the root returns.
 func (f *family) returns(fn *ssa.Function) bool {
 	return slices.ContainsFunc(f.rets[f.root], func(r set) bool {
-		for id := range f.reach(r).all() {
-			if f.elems[id].obj.fn == fn {
-				return true
-			}
-		}
-		return false
+		return f.some(f.reach(r), func(e elem) bool { return e.obj.fn == fn })
 	})
 }
 
@@ -340,90 +354,117 @@ func (w *walker) set(s *set, v ssa.Value, i int, yes bool) {
 // instr lets an instruction happen.
 func (w *walker) instr(n int, pt *point, p phase, s *set) {
 	p = w.noted(p, pt.instr)
-	for _, x := range accessed(pt.instr) {
-		if w.holds(s, x) || w.keyed(s, x) {
-			w.use(p, Dead, "it is read or written", pt.instr)
-		}
+	if k := w.g.calls[callOf(pt.instr)]; k != nil {
+		w.call(n, k, p, s)
+		return
 	}
+	w.reads(pt.entry, p, s, pt.instr)
 	switch i := pt.instr.(type) {
 	case *ssa.If:
 		w.branch(i, p, s)
+		return
 	case *ssa.Jump:
 		w.enterBlock(i.Block(), 0, p, s)
+		return
 	case *ssa.Return:
 		w.returns(i, p, s)
+		return
 	case *ssa.Panic:
-		if w.touched(s, i.X) {
-			w.use(p, Dead, "it is used as a panic's value", i)
-			s.add(w.id(markKey{kind: left, at: i}))
-		}
-		w.push(w.g.panic[pt.fn], p, s)
+		w.push(w.g.panic[pt.fn], p, w.happens(pt.entry, nil, p, s, i))
+		return
 	case *ssa.RunDefers:
 		w.push(w.g.chains[i][0], p, s)
+		return
 	case *ssa.DebugRef:
-		named := w.holds(s, i.X) && w.whole(i.X) || w.freedThrough(p, s, i.X)
-		if q := p & phaseMask; q >= ours && w.frees[q-ours].e.loop == i.Expr && w.touched(s, i.X) {
-			w.use(p, Once, "the loop that frees it may run again", i)
-		}
-		if !i.IsAddr && named && !w.g.inserted(i.Expr.Pos()) {
-			w.use(p, Readable, "its name is read", i)
-		}
+		w.named(i, p, s)
 		w.push(n+2, p, s)
+		return
+	case *ssa.Phi: // enterBlock sets it
+		w.push(n+2, p, s)
+		return
 	case *ssa.Store:
-		w.next(n, p, w.store(s, i.Addr, i.Val, i))
+		if src := copied(i); src != nil && w.f.inMemory(src) && w.f.inMemory(i.Addr) {
+			w.next(n, p, w.copyStruct(s, w.f.of(i.Addr), w.f.of(src), w.touched(s, i.Val), i))
+			return
+		}
 	case *ssa.MapUpdate:
-		s = w.store(s, i.Map, i.Key, i)
 		if w.holds(s, i.Key) {
-			for id := range w.f.of(i.Map).all() {
-				s.add(w.id(markKey{kind: keyed, n: w.f.elems[id].obj.id}))
+			for e := range w.f.leads(w.f.of(i.Map)) {
+				s.add(w.id(markKey{kind: keyed, n: e.obj.id}))
 			}
 		}
-		w.next(n, p, w.store(s, i.Map, i.Value, i))
-	case *ssa.Send:
-		w.next(n, p, w.gives(p, s, i.X, i, "it is sent on a channel"))
 	case *ssa.Select:
 		w.next(n, p, w.selects(p, s, i))
-	case *ssa.Phi:
-		w.push(n+2, p, s)
+		return
 	case *ssa.Alloc:
-		w.next(n, p, w.alloc(s, i))
-	case *ssa.MakeSlice:
-		if n, ok := i.Len.(*ssa.Const); !ok || n.Int64() > 0 {
-			w.empties(s, i)
-		}
-		w.next(n, p, s)
-	case *ssa.Slice:
-		if mayGrow(i) {
-			w.empties(s, i.X)
-		}
-		w.next(n, p, w.define(s, i, i))
+		w.alloc(s, i)
 	case *ssa.MakeClosure:
-		for k, b := range i.Bindings {
-			if fn := i.Fn.(*ssa.Function); !w.f.member[fn] { // nothing looks into it where it is called
-				s = w.gives(p, s, b, i, "it is bound to a method value")
-			} else if w.holds(s, b) { // a method value has it; another of the same method may still have an older one
-				w.set(s, fn.FreeVars[k], 0, true)
-			}
-		}
-		w.next(n, p, w.define(s, i, i))
-	case ssa.CallInstruction:
-		w.call(n, i, p, s)
-	case ssa.Value:
-		w.next(n, p, w.define(s, i, pt.instr))
-	default:
-		w.use(p, Limits, "an instruction is not understood", pt.instr)
-		w.next(n, p, s)
+		w.next(n, p, w.closes(p, s, i))
+		return
 	}
+	if pt.entry.strange {
+		w.use(p, Limits, "an instruction is not understood", pt.instr)
+	}
+	v, _ := pt.instr.(ssa.Value)
+	w.next(n, p, w.happens(pt.entry, v, p, s, pt.instr))
+}
+
+// reads notes what an entry reads.
+func (w *walker) reads(e *entry, p phase, s *set, at ssa.Instruction) {
+	for _, x := range e.reads {
+		if w.holds(s, x) || w.keyed(s, x) {
+			w.use(p, Dead, "it is read or written", at)
+		}
+	}
+}
+
+// happens lets happen what an entry says; v, if there is one, takes the result.
+func (w *walker) happens(e *entry, v ssa.Value, p phase, s *set, at ssa.Instruction) *set {
+	for _, x := range e.gives {
+		s = w.gives(p, s, x, at, e.words)
+	}
+	yes := w.zero && e.zero || slices.ContainsFunc(e.from, func(src source) bool { return w.comes(s, src) })
+	for _, st := range e.stores {
+		s = w.store(s, st, at)
+	}
+	if e.empties != nil {
+		w.empties(s, e.empties)
+	}
+	if v != nil {
+		w.set(s, v, 0, yes)
+	}
+	return s
+}
+
+// named judges a mention of a register in the source.
+func (w *walker) named(i *ssa.DebugRef, p phase, s *set) {
+	if q := p & phaseMask; q >= ours && w.frees[q-ours].e.loop == i.Expr && w.touched(s, i.X) {
+		w.use(p, Once, "the loop that frees it may run again", i)
+	}
+	if !i.IsAddr && !w.g.inserted(i.Expr.Pos()) && (w.holds(s, i.X) && w.whole(i.X) || w.freedThrough(p, s, i.X)) {
+		w.use(p, Readable, "its name is read", i)
+	}
+}
+
+// closes makes a literal. A method value has what it is bound to; another of the same method may still have an
+// older one.
+func (w *walker) closes(p phase, s *set, i *ssa.MakeClosure) *set {
+	fn := i.Fn.(*ssa.Function)
+	yes := false
+	for k, b := range i.Bindings {
+		if yes = yes || w.holds(s, b); !w.f.member[fn] { // nothing looks into it where it is called
+			s = w.gives(p, s, b, i, "it is bound to a method value")
+		} else if w.holds(s, b) {
+			w.set(s, fn.FreeVars[k], 0, true)
+		}
+	}
+	w.set(s, i, 0, yes)
+	return s
 }
 
 // keyed reports whether v is a map of which a key may be what is followed.
 func (w *walker) keyed(s *set, v ssa.Value) bool {
-	for id := range w.f.of(v).all() {
-		if w.has(s, markKey{kind: keyed, n: w.f.elems[id].obj.id}) {
-			return true
-		}
-	}
-	return false
+	return w.f.some(w.f.of(v), func(e elem) bool { return w.has(s, markKey{kind: keyed, n: e.obj.id}) })
 }
 
 // freedThrough reports whether v is a pointer to what F freed the fields of.
@@ -438,81 +479,12 @@ func (w *walker) freedThrough(p phase, s *set, v ssa.Value) bool {
 
 // whole reports whether a register may be the resource itself, and not only a view of it.
 func (w *walker) whole(v ssa.Value) bool {
-	for id := range w.f.of(v).all() {
-		if e := w.f.elems[id]; e.obj == w.site && e.path == "" {
-			return true
-		}
-	}
-	return false
-}
-
-// define sets the register of an instruction that only computes.
-func (w *walker) define(s *set, v ssa.Value, i ssa.Instruction) *set {
-	yes := false
-	switch x := v.(type) {
-	case *ssa.MakeInterface:
-		if yes = w.holds(s, x.X); w.f.c.tells(x) && w.touched(s, x.X) {
-			s.add(w.id(markKey{kind: left, at: i})) // who prints it, or compares it, asks its methods
-		}
-	case *ssa.UnOp:
-		switch x.Op {
-		case token.MUL:
-			// What is read through nil is nothing: it panics.
-			yes = !w.zero && w.holds(s, x.X) || w.loaded(s, w.f.of(x.X))
-		case token.ARROW, token.NOT:
-		default:
-			yes = w.holds(s, x.X)
-		}
-	case *ssa.BinOp:
-		switch x.Op {
-		case token.EQL, token.NEQ, token.LSS, token.LEQ, token.GTR, token.GEQ:
-		default:
-			yes = w.holds(s, x.X) || w.holds(s, x.Y)
-		}
-	case *ssa.Convert:
-		yes = !copiesBytes(x) && w.holds(s, x.X)
-	case *ssa.Field:
-		yes = w.holds(s, x.X)
-	case *ssa.Lookup:
-		yes = w.zero || w.holds(s, x.X) || w.loaded(s, w.f.inside(w.f.of(x.X), index))
-	case *ssa.TypeAssert:
-		yes = w.zero && x.CommaOk || w.holds(s, x.X)
-	case *ssa.FieldAddr:
-		yes = !w.zero && w.holds(s, x.X)
-	case *ssa.IndexAddr:
-		yes = !w.zero && w.holds(s, x.X)
-	case *ssa.Index:
-		yes = !isString(x.X.Type()) && w.holds(s, x.X)
-	case *ssa.Next:
-		yes = !x.IsString && w.holds(s, x.Iter) || w.loaded(s, w.f.inside(w.f.of(x.Iter), index))
-	case *ssa.Extract:
-		if isBool(x.Type()) {
-			break
-		} else if c, ok := x.Tuple.(*ssa.Call); ok {
-			yes = w.has(s, markKey{kind: inReg, k: key{c, x.Index}})
-		} else {
-			yes = w.holds(s, x.Tuple)
-		}
-	default:
-		var ops [8]*ssa.Value
-		for _, o := range i.Operands(ops[:0]) {
-			yes = yes || *o != nil && w.holds(s, *o) && !w.zeroIndex(*o)
-		}
-	}
-	w.set(s, v, 0, yes)
-	return s
+	return w.f.some(w.f.of(v), func(e elem) bool { return e.obj == w.site && e.path == "" })
 }
 
 func isBool(t types.Type) bool {
 	b, ok := t.Underlying().(*types.Basic)
 	return ok && b.Info()&types.IsBoolean != 0
-}
-
-// zeroIndex reports whether o is a constant, which says nothing about a result in a walk for a zero
-// unless it is copied.
-func (w *walker) zeroIndex(o ssa.Value) bool {
-	c, ok := o.(*ssa.Const)
-	return ok && c.Value != nil
 }
 
 // gives hands v to somebody who may keep it.

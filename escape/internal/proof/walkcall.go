@@ -8,32 +8,29 @@ import (
 )
 
 // call lets a call happen, in place, deferred or in a goroutine.
-func (w *walker) call(n int, i ssa.CallInstruction, p phase, s *set) {
-	k := w.g.calls[i]
-	if _, ok := i.(*ssa.Defer); ok {
-		w.register(i, k, s)
+func (w *walker) call(n int, k *call, p phase, s *set) {
+	_, late := k.at.(*ssa.Defer)
+	switch {
+	case late:
+		w.register(k, s)
 		w.next(n, p, s)
 		return
-	}
-	if k.spawns {
-		w.spawn(n, i, k, p, s)
+	case k.spawns:
+		w.spawn(n, k, p, s)
 		return
-	}
-	v, _ := i.(*ssa.Call)
-	if w.g.putBack[i.Pos()] {
+	case w.g.putBack[k.at.Pos()]:
 		w.next(n, p, s)
 		return
-	}
-	if k.builtin != "" {
-		w.builtin(k, v, s)
-		w.next(n, p, s)
+	case k.builtin != "":
+		w.reads(k.entry, p, s, k.at)
+		w.next(n, p, w.happens(k.entry, k.v, p, s, k.at))
 		return
 	}
 	if groupMethod(k.fn) == "Wait" {
 		w.join(k, s)
 	}
-	if v != nil {
-		w.renewed(s, v)
+	if k.v != nil {
+		w.renewed(s, k.v)
 	}
 	if w.bodies(n, k, p, s) {
 		return
@@ -44,25 +41,34 @@ func (w *walker) call(n int, i ssa.CallInstruction, p phase, s *set) {
 	w.external(k, p, s, touched, func(p phase, s *set) {
 		w.callbacks(k, p, s, touched)
 		cont := func(p phase, s *set) { w.push(n+1, p, s) }
-		if v != nil {
-			w.results(k, v, p, s, cont)
+		if k.v != nil {
+			w.results(k, p, s, cont)
 		} else {
 			cont(p, s)
 		}
 	})
 }
 
+// enters goes into a literal if that can have to do with the resource. given says which of its operands are, or
+// have, the resource.
+func (w *walker) enters(fn *ssa.Function, p phase, s *set, given func(int) bool) bool {
+	if !w.matters(fn) {
+		return false
+	}
+	t := ptr(*s)
+	for j, q := range fn.Params {
+		w.set(t, q, 0, given(j))
+	}
+	w.push(w.g.enter[fn], p, t)
+	return true
+}
+
 // callbacks enters the literals that a callee may call, with parts of its other operands.
 func (w *walker) callbacks(k *call, p phase, s *set, touched func(ssa.Value) bool) {
 	for _, b := range k.callbacks {
-		if w.matters(b) {
-			t := ptr(*s)
-			yes := slices.ContainsFunc(k.args, func(a ssa.Value) bool { return !w.f.literals(a) && touched(a) })
-			for _, q := range b.Params {
-				w.set(t, q, 0, yes)
-			}
-			w.push(w.g.enter[b], p, t)
-		}
+		w.enters(b, p, s, func(int) bool {
+			return slices.ContainsFunc(k.args, func(a ssa.Value) bool { return !w.f.literals(a) && touched(a) })
+		})
 	}
 }
 
@@ -72,20 +78,15 @@ func (w *walker) bodies(n int, k *call, p phase, s *set) bool {
 		return false
 	}
 	for _, b := range k.bodies {
-		if !w.matters(b) {
-			if v, ok := k.at.(*ssa.Call); ok {
-				for j := range b.Signature.Results().Len() {
-					w.set(s, v, j, false)
-				}
-			}
-			w.push(n+1, p, s)
+		if w.enters(b, p, s, func(j int) bool { return j < len(k.args) && w.holds(s, k.args[j]) }) {
 			continue
 		}
-		t := ptr(*s)
-		for j, q := range b.Params {
-			w.set(t, q, 0, j < len(k.args) && w.holds(s, k.args[j]))
+		if k.v != nil {
+			for j := range b.Signature.Results().Len() {
+				w.set(s, k.v, j, false)
+			}
 		}
-		w.push(w.g.enter[b], p, t)
+		w.push(n+1, p, s)
 	}
 	return true
 }
@@ -110,20 +111,16 @@ func (w *walker) contacts(fn *ssa.Function) bool {
 			if _, ok := i.(*ssa.Defer); ok {
 				return true
 			}
-			var ops [16]*ssa.Value
-			for _, o := range i.Operands(ops[:0]) {
-				if *o != nil && w.f.reach(w.f.of(*o)).meets(w.class) {
+			for o := range operands(i) {
+				if w.f.reach(w.f.of(o)).meets(w.class) {
 					return true
 				}
 			}
 			if v, ok := i.(ssa.Value); ok && (w.f.reach(w.f.of(v)).meets(w.class) || w.site != nil && w.site.at == v) {
 				return true
 			}
-			if c, ok := i.(ssa.CallInstruction); ok {
-				k := w.g.calls[c]
-				if slices.ContainsFunc(slices.Concat(k.bodies, k.callbacks), w.matters) {
-					return true
-				}
+			if k := w.g.calls[callOf(i)]; k != nil && slices.ContainsFunc(slices.Concat(k.bodies, k.callbacks), w.matters) {
+				return true
 			}
 		}
 	}
@@ -185,8 +182,8 @@ func (w *walker) forged(v ssa.Value) bool {
 		return !basic && c.Value != nil && c.Value.String() != "0"
 	}
 	known := false
-	for id := range w.f.of(v).all() {
-		switch e := w.f.elems[id]; {
+	for e := range w.f.leads(w.f.of(v)) {
+		switch {
 		case e.obj.kind == unknownObj, e.obj.kind == siteObj && e.path != "":
 			return true
 		case e.obj.kind != zeroObj:
@@ -213,21 +210,12 @@ func name(k *call) string {
 }
 
 // results sets the registers that take what a callee returns, and makes the resource.
-func (w *walker) results(k *call, v *ssa.Call, p phase, s *set, cont func(phase, *set)) {
+func (w *walker) results(k *call, p phase, s *set, cont func(phase, *set)) {
+	v := k.at.(*ssa.Call)
 	for j := range v.Call.Signature().Results().Len() {
-		r := k.sum.result(j)
-		yes := false
-		for _, a := range r.Is {
-			yes = yes || w.holds(s, k.args[a])
-		}
-		for _, a := range r.Derived {
-			yes = yes || !w.zero && w.touched(s, k.args[a])
-		}
-		if !r.Known && !w.zero {
-			yes = yes || slices.ContainsFunc(k.args, func(a ssa.Value) bool { return w.touched(s, a) })
-		}
-		w.set(s, v, j, yes)
-		if r.Fresh {
+		e := k.result(j)
+		w.set(s, v, j, slices.ContainsFunc(e.from, func(src source) bool { return w.comes(s, src) }))
+		if r := k.sum.result(j); r.Fresh {
 			w.set(s, v, j, w.zero && w.site == nil && r.Zero)
 			s = w.renew(k, v, j, r, s)
 		}
@@ -258,13 +246,11 @@ func (w *walker) results(k *call, v *ssa.Call, p phase, s *set, cont func(phase,
 // fields of it.
 func (w *walker) hits(x *free, s *set, touched func(ssa.Value) bool) (n int) {
 	arg := w.g.calls[x.at].args[0]
-	for id := range w.f.of(arg).all() {
-		if k := w.f.elems[id].obj.kind; len(x.parts) == 0 || k != memObj && k != zeroObj {
-			if touched(arg) {
-				return 1
-			}
-			return 0
+	if len(x.parts) == 0 || w.f.some(w.f.of(arg), func(e elem) bool { return e.obj.kind != memObj && e.obj.kind != zeroObj }) {
+		if touched(arg) {
+			return 1
 		}
+		return 0
 	}
 	for _, path := range x.parts {
 		if w.loaded(s, w.f.inside(w.f.of(arg), path)) {
@@ -337,60 +323,15 @@ func (w *walker) ends(n int, x *free, k *call, s *set) {
 	}
 }
 
-// builtin lets a builtin function happen.
-func (w *walker) builtin(k *call, v *ssa.Call, s *set) {
-	switch k.builtin {
-	case "append", "copy":
-		dst := w.f.of(k.args[0])
-		if v != nil && k.builtin == "append" {
-			dst = w.f.of(v)
-		}
-		to := w.f.inside(dst, index)
-		src := k.args[1:]
-		if len(k.args) == 1 {
-			break
-		}
-		is, leads := false, false
-		for _, a := range src {
-			from := w.f.inside(w.f.of(a), index)
-			is = is || w.holds(s, a) || w.loaded(s, from)
-			leads = leads || w.touched(s, a)
-		}
-		// Elements that are there already move along; only new ones may be there twice.
-		s2 := w.storeIn(s, to, is, leads, k.at)
-		if k.builtin == "append" && !is && w.loaded(s, w.f.inside(w.f.of(k.args[0]), index)) {
-			for id := range to.all() {
-				if w.f.elems[id].obj.kind == memObj {
-					w.into(s2, id)
-				}
-			}
-		}
-		if v != nil {
-			w.set(s2, v, 0, k.builtin == "append" && w.holds(s, k.args[0]))
-		}
-	case "clear":
-		w.empties(s, k.args[0])
-	case "len", "cap", "print", "println", "delete", "close", "real", "imag", "complex", "Sizeof", "recover", "ssa:deferstack":
-		if v != nil {
-			w.set(s, v, 0, false)
-		}
-	default:
-		if v != nil {
-			w.set(s, v, 0, slices.ContainsFunc(k.args, func(a ssa.Value) bool { return w.holds(s, a) }))
-		}
-	}
-}
-
 // register notes that a call is deferred.
-func (w *walker) register(i ssa.CallInstruction, k *call, s *set) {
-	s.add(w.id(markKey{kind: deferring, at: i}))
+func (w *walker) register(k *call, s *set) {
+	s.add(w.id(markKey{kind: deferring, at: k.at}))
 	if k.builtin == "panic" && w.touched(s, k.args[0]) {
-		s.add(w.id(markKey{kind: left, at: i}))
+		s.add(w.id(markKey{kind: left, at: k.at}))
 	}
-	var ops [16]*ssa.Value
-	for _, o := range i.Operands(ops[:0]) {
-		if *o != nil && w.holds(s, *o) {
-			s.add(w.id(markKey{kind: deferred, at: i}))
+	for o := range operands(k.at) {
+		if w.holds(s, o) {
+			s.add(w.id(markKey{kind: deferred, at: k.at}))
 		}
 	}
 }
@@ -423,13 +364,7 @@ func (w *walker) chain(pt *point, p phase, s *set) {
 	k := w.g.calls[d]
 	was := w.has(s, markKey{kind: deferred, at: d})
 	for _, b := range k.bodies {
-		if w.matters(b) {
-			t := ptr(*s)
-			for _, q := range b.Params {
-				w.set(t, q, 0, was)
-			}
-			w.push(w.g.enter[b], p, t)
-		}
+		w.enters(b, p, s, func(int) bool { return was })
 	}
 	if k.builtin != "" {
 		t := ptr(*s)
@@ -437,8 +372,7 @@ func (w *walker) chain(pt *point, p phase, s *set) {
 			w.use(p, Dead, "it is used by "+k.builtin, d)
 			t.add(w.id(markKey{kind: left, at: d}))
 		}
-		w.builtin(k, nil, t)
-		w.push(to, p, t)
+		w.push(to, p, w.happens(k.entry, nil, p, t, d))
 		return
 	}
 	if k.sum == nil {
@@ -468,11 +402,11 @@ func (w *walker) leadsTo(s *set, v ssa.Value) bool {
 }
 
 // spawn starts a goroutine.
-func (w *walker) spawn(n int, i ssa.CallInstruction, k *call, p phase, s *set) {
-	var ops [16]*ssa.Value
+func (w *walker) spawn(n int, k *call, p phase, s *set) {
+	i := k.at
 	has := false
-	for _, o := range i.Operands(ops[:0]) {
-		has = has || *o != nil && w.touched(s, *o)
+	for o := range operands(i) {
+		has = has || w.touched(s, o)
 	}
 	if len(k.bodies) == 0 {
 		if has {
@@ -482,14 +416,10 @@ func (w *walker) spawn(n int, i ssa.CallInstruction, k *call, p phase, s *set) {
 		w.next(n, p, s)
 		return
 	}
-	if v, ok := i.(*ssa.Call); ok {
-		w.set(s, v, 0, false)
+	if k.v != nil {
+		w.set(s, k.v, 0, false)
 	}
-	matter := false
-	for _, b := range k.bodies {
-		matter = matter || w.matters(b)
-	}
-	if !matter {
+	if !slices.ContainsFunc(k.bodies, w.matters) {
 		w.next(n, p, s)
 		return
 	}
@@ -499,11 +429,7 @@ func (w *walker) spawn(n int, i ssa.CallInstruction, k *call, p phase, s *set) {
 	}
 	s.add(w.id(markKey{kind: running, at: i}))
 	for _, b := range k.bodies {
-		t := ptr(*s)
-		for j, q := range b.Params {
-			w.set(t, q, 0, groupMethod(k.fn) == "" && j < len(k.args) && w.holds(s, k.args[j]))
-		}
-		w.push(w.g.enter[b], p, t)
+		w.enters(b, p, s, func(j int) bool { return groupMethod(k.fn) == "" && j < len(k.args) && w.holds(s, k.args[j]) })
 	}
 	w.push(n+1, p, s)
 }

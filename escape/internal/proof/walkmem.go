@@ -13,21 +13,22 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// store puts val where addr leads to.
-func (w *walker) store(s *set, addr, val ssa.Value, at ssa.Instruction) *set {
-	pts := w.f.of(addr)
-	if st, ok := at.(*ssa.Store); ok {
-		if src := copied(st); src != nil && w.f.inMemory(src) && w.f.inMemory(addr) {
-			return w.copyStruct(s, pts, w.f.of(src), w.touched(s, val), at)
+// store puts a value where an entry says.
+func (w *walker) store(s *set, st storing, at ssa.Instruction) *set {
+	pts := w.f.within(w.f.of(st.to), st.step)
+	is, leads := w.comes(s, st.val), w.touched(s, st.val.v)
+	switch {
+	case st.moves: // it is nowhere twice
+		for id := range pts.all() {
+			if is && w.f.elems[id].obj.kind == memObj {
+				w.into(s, id)
+			}
 		}
-	}
-	if _, ok := at.(*ssa.MapUpdate); ok {
-		pts = w.f.inside(pts, index)
-	}
-	if (w.holds(s, addr) || pts.meets(w.class)) && !plain(at, val) {
+		return s
+	case st.val.how == itself && st.over && (w.holds(s, st.to) || pts.meets(w.class)):
 		s.add(w.id(markKey{kind: left, at: at})) // the resource is not what it was
 	}
-	return w.storeIn(s, pts, w.holds(s, val), w.touched(s, val), at)
+	return w.storeIn(s, pts, is, leads, at)
 }
 
 // copyStruct copies a struct, field by field.
@@ -72,19 +73,17 @@ func (w *walker) nearest(o *object, path string) int {
 	}
 }
 
-// plain reports whether a value that is stored into a resource cannot make it another one: no handle is a
-// float, a bool, or fits into an element of 16 bits.
-func plain(at ssa.Instruction, v ssa.Value) bool {
-	b, ok := v.Type().Underlying().(*types.Basic)
-	if st, is := at.(*ssa.Store); is && ok {
-		if _, elem := st.Addr.(*ssa.IndexAddr); elem {
-			switch b.Kind() {
-			case types.Int8, types.Uint8, types.Int16, types.Uint16:
-				return true
-			}
+// plain reports whether what is stored into a resource cannot make it another one: no handle is a float, a bool,
+// or fits into an element of 16 bits.
+func plain(st *ssa.Store) bool {
+	b, ok := st.Val.Type().Underlying().(*types.Basic)
+	if _, elem := st.Addr.(*ssa.IndexAddr); elem && ok {
+		switch b.Kind() {
+		case types.Int8, types.Uint8, types.Int16, types.Uint16:
+			return true
 		}
 	}
-	c, isConst := v.(*ssa.Const)
+	c, isConst := st.Val.(*ssa.Const)
 	return isConst && c.Value != nil && c.Value.Kind() != constant.Int ||
 		ok && b.Info()&(types.IsBoolean|types.IsFloat|types.IsComplex) != 0
 }
@@ -188,10 +187,10 @@ func (w *walker) empties(s *set, v ssa.Value) {
 }
 
 // alloc makes memory, which is zero.
-func (w *walker) alloc(s *set, i *ssa.Alloc) *set {
+func (w *walker) alloc(s *set, i *ssa.Alloc) {
 	o := w.f.made[key{i, 0}]
 	if o == nil {
-		return s
+		return
 	}
 	if w.g.unique(w.f, o) {
 		w.clear(s, elem{o, ""})
@@ -202,8 +201,6 @@ func (w *walker) alloc(s *set, i *ssa.Alloc) *set {
 		}
 	}
 	w.renewed(s, i)
-	w.set(s, i, 0, false)
-	return s
 }
 
 // filled reports whether each element of an array is stored right where it is made, before anything else is

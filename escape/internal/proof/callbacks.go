@@ -1,0 +1,192 @@
+package proof
+
+// Functions and methods that callees call: of values that they are handed as interfaces, and of operands that
+// are functions themselves.
+
+import (
+	"go/types"
+	"iter"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+	"golang.org/x/tools/go/types/typeutil"
+)
+
+// taken is what a function that is not a literal of the family does to what it is called with.
+func (f *family) taken(v ssa.Value) (p Param) {
+	fn, ok := v.(*ssa.Function)
+	if !ok {
+		return anything
+	}
+	s := f.c.effect(origin(fn))
+	if fn.Parent() != nil {
+		s = f.c.bare(fn)
+	}
+	if s == nil {
+		return anything
+	}
+	for _, q := range s.Params {
+		p.or(Param{Keeps: q.Keeps, Frees: q.Frees, Stores: q.Stores})
+	}
+	for n, r := range s.Results {
+		_, basic := fn.Signature.Results().At(n).Type().Underlying().(*types.Basic)
+		p.Keeps = p.Keeps || !basic && (!r.Known || len(r.Derived)+len(r.Is) > 0) // a number is used up by who asks
+	}
+	return p
+}
+
+// bare is what a literal does that captures nothing.
+func (c *checker) bare(fn *ssa.Function) *Summary {
+	s, ok := c.literals[fn]
+	if !ok {
+		c.literals[fn] = nil // for one that leads to itself
+		s = c.infer(fn)
+		c.literals[fn] = s
+	}
+	return s
+}
+
+// callable reports whether a value of type t may be a function.
+func callable(t types.Type) bool {
+	_, fn := t.Underlying().(*types.Signature)
+	_, param := t.(*types.TypeParam)
+	return fn || param
+}
+
+// tells reports whether a value that becomes an interface may be asked for something by those
+// who print, compare or write it, or call a method of the interface, that does more than look at it.
+func (c *checker) tells(v ssa.Value) bool {
+	if c.off[Callbacks] {
+		return false
+	}
+	if i, ok := v.(*ssa.ChangeType); ok { // a type parameter's constraint may be that interface
+		return anyType(i.X.Type()) && types.IsInterface(i.Type())
+	}
+	i, ok := v.(*ssa.MakeInterface)
+	if !ok {
+		return false
+	}
+	t := i.X.Type()
+	k, ok := c.telling.At(t).(bool)
+	if !ok {
+		k = c.asks(t, &typeutil.Map{})
+		c.telling.Set(t, k)
+	}
+	if ms := i.Type().Underlying().(*types.Interface); !k && !types.IsInterface(t) {
+		for n := range ms.NumMethods() {
+			m, _, _ := types.LookupFieldOrMethod(t, true, ms.Method(n).Pkg(), ms.Method(n).Name())
+			fn, _ := m.(*types.Func)
+			p := c.effect(fn).param(0)
+			k = k || p.Keeps || p.Stores
+		}
+	}
+	return k
+}
+
+// asked are the methods that others call on a value that they are handed as an interface.
+var asked = []string{"String", "Error", "Format", "GoString", "Is", "As", "Unwrap", "Less", "Len", "Swap",
+	"MarshalJSON", "MarshalText", "MarshalBinary", "AppendText", "AppendBinary", "LogValue", "Value", "Write", "Read", "Scan",
+	"UnmarshalJSON", "UnmarshalText", "UnmarshalBinary", "WriteTo", "ReadFrom", "WriteString", "ReadByte", "ReadRune", "ReadAt", "WriteAt",
+	"IsZero", "MarshalJSONTo", "UnmarshalJSONFrom", "UnreadByte", "UnreadRune", "Stat", "ReadDir", "ReadFile", "Info"}
+
+// handed are those of them that get another operand of the call, or a part of it, which no contract forbids
+// to keep.
+var handed = []string{"Is", "As", "Unwrap", "Format", "Scan", "WriteTo", "ReadFrom", "WriteString"}
+
+// hands reports whether v is an interface of a value of which fn may ask to keep another operand.
+func (c *checker) hands(fn *types.Func, v ssa.Value) bool {
+	for {
+		x, ok := v.(*ssa.ChangeInterface)
+		if !ok {
+			break
+		}
+		v = x.X
+	}
+	if c.off[Callbacks] {
+		return false
+	}
+	i, ok := v.(*ssa.MakeInterface)
+	if !ok || anyType(i.X.Type()) {
+		c, isNil := v.(*ssa.Const)
+		return !(isNil && c.Value == nil) && types.IsInterface(v.Type()) && fn.Pkg() != nil && slices.Contains(relays, fn.Pkg().Path())
+	}
+	if k, ok := c.handing.At(i.X.Type()).(bool); ok {
+		return k
+	}
+	keeps := false
+	for m := range askedOf(i.X.Type(), handed) {
+		s := c.effect(m)
+		keeps = keeps || m.Name() == "Unwrap" // to anybody's
+		for n := range m.Signature().Params().Len() {
+			keeps = keeps || s.param(n+1).Keeps
+		}
+	}
+	c.handing.Set(i.X.Type(), keeps)
+	return keeps
+}
+
+// askedOf returns the methods of t, or of a pointer to it, that have one of these names.
+func askedOf(t types.Type, names []string) iter.Seq[*types.Func] {
+	if _, pointer := t.Underlying().(*types.Pointer); !pointer {
+		t = types.NewPointer(t)
+	}
+	return func(yield func(*types.Func) bool) {
+		for m := range types.NewMethodSet(t).Methods() {
+			if fn, ok := m.Obj().(*types.Func); ok && slices.Contains(names, fn.Name()) && !yield(fn) {
+				return
+			}
+		}
+	}
+}
+
+// anyType reports whether t stands for a type that nobody knows here. Its values never became an interface.
+func anyType(t types.Type) bool {
+	_, ok := types.Unalias(t).(*types.TypeParam)
+	return ok
+}
+
+// returnsPart reports whether a method may return, as an interface, what its receiver holds: an error that
+// its caller hands on. Unwrap is known to.
+func returnsPart(m *types.Func, s *Summary) bool {
+	for n := range m.Signature().Results().Len() {
+		r := s.result(n)
+		if m.Name() != "Unwrap" && types.IsInterface(m.Signature().Results().At(n).Type()) && (!r.Known || slices.Contains(slices.Concat(r.Derived, r.Is), 0)) {
+			return true
+		}
+	}
+	return false
+}
+
+// asks reports whether a value of type t, or a part of one, has a method that others call and that does more
+// than look at it.
+func (c *checker) asks(t types.Type, seen *typeutil.Map) bool {
+	if anyType(t) {
+		return true
+	}
+	if types.IsInterface(t) || seen.Set(t, true) != nil {
+		return false
+	}
+	for m := range askedOf(t, asked) {
+		s := c.effect(m)
+		if p := s.param(0); p.Keeps || p.Stores || p.Frees || returnsPart(m, s) {
+			return true
+		}
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Struct:
+		for i := range u.NumFields() { // nobody can ask a field that it may not name
+			if f := u.Field(i); (f.Exported() || f.Embedded()) && c.asks(f.Type(), seen) {
+				return true
+			}
+		}
+	case *types.Pointer:
+		return c.asks(u.Elem(), seen)
+	case *types.Slice:
+		return c.asks(u.Elem(), seen)
+	case *types.Array:
+		return c.asks(u.Elem(), seen)
+	case *types.Map:
+		return c.asks(u.Elem(), seen) || c.asks(u.Key(), seen)
+	}
+	return false
+}

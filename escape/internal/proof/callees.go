@@ -1,0 +1,280 @@
+package proof
+
+// What callees do, in one form: a Summary. It is what a spec line says of the function, else what was found
+// out about its body; the standard library does some things that neither says.
+
+import (
+	"cmp"
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/spec"
+)
+
+// origin returns the function as it was declared, without the wrapper of an instance.
+func origin(fn *ssa.Function) *types.Func {
+	if o := fn.Origin(); o != nil {
+		fn = o
+	}
+	o, _ := fn.Object().(*types.Func)
+	if o == nil || o.Signature().Recv() != nil && fn.Signature.Recv() == nil && fn.Signature.Params().Len() > 0 &&
+		anyType(fn.Signature.Params().At(0).Type()) {
+		return nil // or T.M, which is a method of a type that nobody knows
+	}
+	return o.Origin()
+}
+
+// effect returns what a function does; nil if nobody knows.
+func (c *checker) effect(fn *types.Func) *Summary {
+	if fn == nil {
+		return nil
+	}
+	fn = fn.Origin()
+	if s, ok := c.effects[fn]; ok {
+		return s
+	}
+	body, ours := c.sums[fn]
+	if !ours && fn.Pkg() != c.pkg && c.in.Facts != nil {
+		body = c.in.Facts(fn)
+	}
+	if c.off[Bodies] && body == nil && fn.Pkg() != nil {
+		body = harmless(fn.Signature())
+	}
+	s := body
+	if c.in.Specs != nil {
+		line, ok := c.in.Specs.Lookup(spec.FullName(fn))
+		if ok && !(body != nil && body.Said && line.Level < spec.Flag) {
+			s = written(line, fn.Signature(), body)
+			s.Said = line.Level > spec.Embedded && line.Level < spec.Flag
+		}
+	}
+	if groupMethod(fn) != "" {
+		s = harmless(fn.Signature())
+	}
+	if s != nil && fn.Pkg() != nil && slices.Contains(rearrange, fn.Pkg().Path()) {
+		for i := range s.Params {
+			s.Params[i].Empties = true
+		}
+	}
+	if ours || fn.Pkg() != c.pkg {
+		c.effects[fn] = s
+	}
+	return s
+}
+
+// param returns what a function does to operand n.
+func (s *Summary) param(n int) Param {
+	if s == nil || n >= len(s.Params) {
+		return anything
+	}
+	return s.Params[n]
+}
+
+func (s *Summary) result(n int) Result {
+	if s == nil || n >= len(s.Results) {
+		return Result{}
+	}
+	return s.Results[n]
+}
+
+// worst is what nobody knows.
+func worst(params, results int) *Summary {
+	return &Summary{Params: slices.Repeat([]Param{anything}, params), Results: make([]Result, results)}
+}
+
+// worse joins what two functions do, one of which is called.
+func worse(a, b *Summary) *Summary {
+	if a == nil || b == nil || a == b {
+		return cmp.Or(b, a)
+	}
+	s := &Summary{Params: slices.Clone(a.Params), Results: make([]Result, len(a.Results))}
+	for i, p := range a.Params {
+		q := b.param(i)
+		one := Param{Repeatable: p.Repeatable && q.Repeatable}
+		if p.FreesIf == q.FreesIf {
+			one.FreesIf = p.FreesIf
+		}
+		one.or(p)
+		one.or(q)
+		s.Params[i] = one
+	}
+	for i, p := range a.Results {
+		q := b.result(i)
+		s.Results[i] = Result{Known: p.Known && q.Known && !p.Fresh && !q.Fresh, Derived: slices.Concat(p.Derived, p.Is, q.Derived, q.Is)}
+		if p.Owned && q.Owned {
+			s.Results[i].Owned, s.Results[i].Zero, s.Results[i].Beside = true, p.Zero || q.Zero || p.OK != q.OK, p.Beside || q.Beside
+		}
+	}
+	return s
+}
+
+// harmless is a function that uses its operands and no more.
+func harmless(sig *types.Signature) *Summary {
+	n := sig.Params().Len()
+	if sig.Recv() != nil {
+		n++
+	}
+	s := &Summary{Params: make([]Param, n), Results: make([]Result, sig.Results().Len())}
+	for i := range s.Results {
+		s.Results[i].Known = true
+	}
+	return s
+}
+
+// written is what a spec line says; operands without a clause are as body has them.
+func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
+	first := 0
+	if sig.Recv() != nil {
+		first = 1
+	}
+	s := &Summary{Params: make([]Param, first+sig.Params().Len()), Results: make([]Result, sig.Results().Len())}
+	said := make([]bool, len(s.Params))
+	number := func(o spec.Operand) int {
+		if o.Kind == spec.Recv {
+			return 0
+		}
+		return first + o.Index
+	}
+	clauses := spec.Bind(line.Clauses, sig)
+	for _, c := range clauses {
+		if c.Operand.Kind == spec.Result {
+			s.Results[c.Operand.Index].take(c, number)
+			continue
+		}
+		n := number(c.Operand)
+		said[n] = true
+		p := &s.Params[n]
+		p.Together = body != nil && body.param(n).Together
+		switch c.Effect {
+		case spec.Freed:
+			p.Frees, p.Silent, p.Repeatable = true, true, c.Repeatable
+			switch c.Cond.Kind {
+			case spec.ArgTrue:
+				p.FreesIf = 1 + number(c.Cond.Arg)
+			case spec.ArgFalse:
+				p.FreesIf = -1 - number(c.Cond.Arg)
+			}
+			_, pointer := c.Operand.Type(sig).Underlying().(*types.Pointer)
+			p.NilOK = body != nil && body.param(n).NilOK || c.Repeatable && !pointer
+		case spec.Borrowed:
+			p.Gives = line.Level == spec.Embedded // lines of libraries say nothing of what functions do that they call
+		default:
+			p.Keeps = true
+		}
+	}
+	for i := range s.Params {
+		if viewed := slices.ContainsFunc(s.Results, func(r Result) bool { return slices.Contains(r.Derived, i) || slices.Contains(r.Is, i) }); !said[i] && !viewed {
+			s.Params[i] = body.param(i)
+		}
+	}
+	for i := range s.Results {
+		r, b := &s.Results[i], body.result(i)
+		if !r.Owned && len(r.Derived)+len(r.Is) == 0 {
+			// What is only borrowed does not outlast the call in a result.
+			lasting := func(of []int) []int {
+				return slices.DeleteFunc(slices.Clone(of), func(n int) bool { return said[n] && !s.Params[n].Keeps })
+			}
+			*r = Result{Owned: b.Owned, Zero: b.Zero, OK: b.OK, Beside: b.Beside, Derived: lasting(b.Derived), Is: lasting(b.Is), Fresh: b.Fresh, Parts: b.Parts}
+			r.Exact = b.Exact && len(r.Is) == len(b.Is)
+		} else if r.Owned && body != nil {
+			r.Zero = r.Zero && b.Zero
+		}
+		r.Known = true
+	}
+	return s
+}
+
+// take adds a clause about a result.
+func (r *Result) take(c spec.Clause, number func(spec.Operand) int) {
+	switch c.Effect {
+	case spec.Owned:
+		r.Owned = true
+		r.Zero = c.Cond.Kind != spec.Always && c.Cond.Kind != spec.OnSuccess
+	case spec.Views:
+		r.Derived = append(r.Derived, number(c.Of))
+	case spec.Is:
+		r.Is, r.Exact = append(r.Is, number(c.Of)), true
+	}
+}
+
+// groupMethod returns the name of a method of sync.WaitGroup or errgroup.Group, Go for TryGo; "" if fn is
+// another.
+func groupMethod(fn *types.Func) string {
+	if fn == nil || fn.Pkg() == nil || fn.Pkg().Path() != "sync" && fn.Pkg().Path() != "golang.org/x/sync/errgroup" {
+		return ""
+	}
+	switch name := spec.FullName(fn); {
+	case fn.Name() == "TryGo":
+		return "Go"
+	case strings.HasPrefix(name, "(*sync.WaitGroup)."), strings.HasPrefix(name, "(*golang.org/x/sync/errgroup.Group)."):
+		return fn.Name()
+	}
+	return ""
+}
+
+// rearrange are packages that clear elements of what they are lent.
+var rearrange = []string{"maps", "reflect", "slices"}
+
+// relays are packages that give one operand to an optional method of another: WriteTo, ReadFrom, Is.
+var relays = []string{"errors", "io"}
+
+// unsaid reports whether what fn does to its operands depends on who they are, which no summary says.
+func unsaid(fn *types.Func) bool {
+	if fn == nil || fn.Pkg() == nil {
+		return false
+	}
+	path := fn.Pkg().Path()
+	return slices.Contains(relays, path) || slices.Contains(writers, path)
+}
+
+// writers are packages of functions that write over what they are lent.
+var writers = []string{"encoding/binary", "encoding/json", "fmt", "reflect", "sync/atomic"}
+
+// decodes reports whether a call writes what it read, or was told, over what operand n leads to.
+func (c *checker) decodes(k *call, n int) bool {
+	if k.fn == nil || k.fn.Pkg() == nil || c.off[Callbacks] {
+		return false
+	}
+	name, last := k.fn.Name(), n == len(k.args)-1
+	switch k.fn.Pkg().Path() {
+	case "encoding/json":
+		return last && (name == "Unmarshal" || name == "Decode") && !floats(k.args[n])
+	case "encoding/binary":
+		return last && (name == "Read" || name == "Decode") && !floats(k.args[n])
+	case "fmt":
+		return last && strings.Contains(strings.ToLower(name), "scan")
+	case "reflect":
+		return n == 0 && strings.HasPrefix(name, "Set")
+	}
+	return false
+}
+
+// exchanges reports whether fn writes over the number that its first operand points to.
+func (c *checker) exchanges(fn *types.Func) bool {
+	return fn != nil && fn.Pkg() != nil && fn.Pkg().Path() == "sync/atomic" && !c.off[Callbacks]
+}
+
+// floats reports whether v is an interface of floats, or of memory that holds nothing else: no handle is one.
+func floats(v ssa.Value) bool {
+	i, ok := v.(*ssa.MakeInterface)
+	if !ok {
+		return false
+	}
+	t := i.X.Type()
+	for {
+		switch u := t.Underlying().(type) {
+		case *types.Pointer:
+			t = u.Elem()
+		case *types.Slice:
+			t = u.Elem()
+		case *types.Array:
+			t = u.Elem()
+		default:
+			b, ok := u.(*types.Basic)
+			return ok && b.Info()&(types.IsFloat|types.IsComplex) != 0
+		}
+	}
+}

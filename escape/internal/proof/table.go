@@ -1,0 +1,309 @@
+package proof
+
+// The table: what each instruction of go/ssa does. Who wants to know asks here and nowhere else: the graph of
+// locations (flow.go), the walk (walk.go) and the search back from a free that was taken out (moved.go). What
+// a call does is in calls.go; its results and those of builtin functions are entries here as well.
+
+import (
+	"go/token"
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// A how says how a value is made of another.
+type how uint8
+
+const (
+	itself    how = 0
+	part      how = 1 << iota // a part of it, or a number made of it
+	somewhere                 // any place in the memory that it leads to
+	field                     // a field of a struct
+	inside                    // the address of a part of what it leads to
+	content                   // what is in a part of what it leads to
+	lent                      // any part of what it leads to
+)
+
+// A source is something that a value may come from: v, or the i-th of a tuple v.
+type source struct {
+	v    ssa.Value
+	i    int
+	how  how
+	step string // of inside and content: the part
+}
+
+// A storing puts val into the part of what to leads to that step says.
+type storing struct {
+	to    ssa.Value
+	step  string
+	val   source
+	over  bool // a resource that has the part may be another one from then on
+	moves bool // what is there already moves along with memory
+}
+
+// An entry is what one instruction does. (*) Where memory is given back something else may be made at the same
+// address. What a string's bytes are copied to, and what comparing them gives, is no part of them.
+type entry struct {
+	from    []source // of its register
+	zero    bool     // its register may be zero
+	unknown bool     // its register may come from anywhere
+	makes   bool     // its register is the address of new memory
+	stores  []storing
+	gives   []ssa.Value // handed to somebody who may keep it,
+	words   string      // in these words
+	reads   []ssa.Value // whose memory is read or written, or which are told apart from others (*)
+	empties ssa.Value   // elements of what it leads to may be zero from here on
+	strange bool        // it is not on the list
+}
+
+// entry returns what an instruction does that is no call.
+func (c *checker) entry(i ssa.Instruction) *entry {
+	e := &entry{}
+	switch i := i.(type) {
+	case *ssa.DebugRef, *ssa.Jump, *ssa.If, *ssa.RunDefers, *ssa.Return, *ssa.MakeClosure:
+	case *ssa.Alloc, *ssa.MakeMap, *ssa.MakeChan:
+		e.makes = true
+	case *ssa.MakeSlice:
+		if n, ok := i.Len.(*ssa.Const); !ok || n.Int64() > 0 {
+			e.empties = i
+		}
+		e.makes = true
+	case *ssa.FieldAddr:
+		e.from = []source{{v: i.X, how: inside, step: step(i.Field)}}
+	case *ssa.IndexAddr:
+		e.from = []source{{v: i.X, how: inside, step: indexStep(i.X, i.Index)}}
+	case *ssa.UnOp:
+		switch i.Op {
+		case token.MUL:
+			e.from, e.reads = []source{{v: i.X, how: content}}, []ssa.Value{i.X}
+		case token.ARROW:
+			e.unknown = true
+		case token.NOT:
+		default:
+			e.from = []source{{v: i.X, how: part}}
+		}
+	case *ssa.BinOp:
+		e.reads = toldApart(i)
+		if !compares(i) {
+			e.from = []source{{v: i.X, how: part}, {v: i.Y, how: part}}
+		}
+	case *ssa.Store:
+		e.stores, e.reads = []storing{{to: i.Addr, val: source{v: i.Val}, over: !plain(i)}}, []ssa.Value{i.Addr}
+	case *ssa.MapUpdate:
+		e.reads = []ssa.Value{i.Map, i.Key}
+		for _, x := range []ssa.Value{i.Key, i.Value} {
+			e.stores = append(e.stores, storing{to: i.Map, step: index, val: source{v: x}, over: true})
+		}
+	case *ssa.Send:
+		e.gives, e.words = []ssa.Value{i.X}, "it is sent on a channel"
+	case *ssa.Select:
+		for _, s := range i.States {
+			if s.Send != nil {
+				e.gives = append(e.gives, s.Send)
+			}
+		}
+		e.unknown, e.words = true, "it is sent on a channel"
+	case *ssa.Panic:
+		e.gives, e.words = []ssa.Value{i.X}, "it is used as a panic's value"
+	case ssa.Value:
+		c.computed(e, i)
+	default:
+		e.strange = true
+	}
+	return e
+}
+
+// computed is entry for what makes a value of others.
+func (c *checker) computed(e *entry, v ssa.Value) {
+	switch i := v.(type) {
+	case *ssa.Phi:
+		for _, x := range i.Edges {
+			e.from = append(e.from, source{v: x})
+		}
+	case *ssa.ChangeType, *ssa.ChangeInterface, *ssa.MultiConvert, *ssa.Slice, *ssa.TypeAssert, *ssa.MakeInterface, *ssa.Range:
+		x := *v.(ssa.Instruction).Operands(nil)[0]
+		e.from = []source{{v: x}}
+		if c.tells(v) { // who prints it, or compares it, asks its methods
+			e.gives, e.words = []ssa.Value{x}, "it is put where others may use it"
+		}
+		if t, ok := i.(*ssa.TypeAssert); ok {
+			e.zero = t.CommaOk
+		}
+		if s, ok := i.(*ssa.Slice); ok && mayGrow(s) {
+			e.empties = s.X
+		}
+	case *ssa.SliceToArrayPointer:
+		e.from = []source{{v: i.X, how: somewhere}}
+	case *ssa.Convert:
+		if isUnsafe(i.Type()) || isUnsafe(i.X.Type()) { // the same memory as another type
+			e.from = []source{{v: i.X, how: somewhere}}
+		} else if copiesBytes(i) {
+			e.reads = []ssa.Value{i.X}
+		} else {
+			e.from = []source{{v: i.X}}
+		}
+	case *ssa.Field:
+		e.from = []source{{v: i.X, how: field}}
+	case *ssa.Index:
+		if isString(i.X.Type()) {
+			e.reads = []ssa.Value{i.X}
+		} else {
+			e.from = []source{{v: i.X}}
+		}
+	case *ssa.Extract:
+		if isBool(i.Type()) {
+			e.unknown = true
+		} else if _, call := i.Tuple.(*ssa.Call); call {
+			e.from = []source{{v: i.Tuple, i: i.Index}}
+		} else {
+			e.from = []source{{v: i.Tuple}}
+		}
+	case *ssa.Lookup:
+		e.from, e.zero = []source{{v: i.X, how: content, step: index}}, true
+		e.reads = []ssa.Value{i.X, i.Index}
+	case *ssa.Next:
+		e.reads = []ssa.Value{i.Iter}
+		if !i.IsString {
+			e.from = []source{{v: i.Iter, how: content, step: index}}
+		}
+	default:
+		e.strange = true
+	}
+}
+
+// builtin returns what a builtin function does with args; v takes its result.
+func builtin(name string, args []ssa.Value, v ssa.Value) *entry {
+	e := &entry{}
+	if slices.Contains([]string{"append", "clear", "copy", "delete", "max", "min", "print", "println"}, name) {
+		e.reads = args
+	}
+	switch name {
+	case "append": // what is there already moves along
+		e.makes, e.from = true, []source{{v: args[0]}}
+		for n, a := range args {
+			e.stores = append(e.stores, storing{v, index, source{v: a, how: content, step: index}, true, n == 0})
+		}
+	case "copy":
+		e.stores = []storing{{args[0], index, source{v: args[1], how: content, step: index}, true, false}}
+	case "clear":
+		e.empties = args[0]
+	case "len", "cap", "print", "println", "delete", "close", "real", "imag", "complex", "Sizeof", "ssa:deferstack":
+	case "panic": // that is deferred
+		e.gives, e.words = args, "it is used as a panic's value"
+	case "recover":
+		e.unknown = true
+	case "Add", "Slice", "SliceData", "String", "StringData":
+		e.from = []source{{v: args[0], how: part | somewhere}}
+	default: // min, max, ssa:wrapnilchk
+		for _, a := range args {
+			e.from = append(e.from, source{v: a, how: part})
+		}
+	}
+	return e
+}
+
+// result returns where the j-th result of a call comes from, but for what is made there.
+func (k *call) result(j int) *entry {
+	r := k.sum.result(j)
+	e := &entry{zero: r.Owned, unknown: !r.Owned && !r.Exact}
+	for _, a := range r.Is {
+		e.from = append(e.from, source{v: k.args[a]})
+	}
+	for n, a := range k.args {
+		if !r.Known || slices.Contains(r.Derived, n) {
+			e.from = append(e.from, source{v: a, how: lent})
+		}
+	}
+	return e
+}
+
+// acts reports whether an instruction does more than compute a register: what memory holds, and who runs, may
+// be another behind it.
+func acts(i ssa.Instruction) bool {
+	switch i := i.(type) {
+	case *ssa.UnOp:
+		return i.Op == token.ARROW
+	case *ssa.Store, *ssa.MapUpdate, *ssa.Send, *ssa.Select, *ssa.Next, *ssa.Panic, *ssa.Return, *ssa.RunDefers, ssa.CallInstruction:
+		return true
+	}
+	return false
+}
+
+// mayPanic reports whether an instruction may panic.
+func mayPanic(i ssa.Instruction) bool {
+	switch i := i.(type) {
+	case *ssa.Phi, *ssa.DebugRef, *ssa.Jump, *ssa.If, *ssa.Return, *ssa.Alloc, *ssa.MakeClosure, *ssa.Extract, *ssa.RunDefers, *ssa.Field:
+		return false
+	case *ssa.Store:
+		return !isVariable(i.Addr)
+	case *ssa.UnOp:
+		return !isVariable(i.X)
+	}
+	return true
+}
+
+// isVariable reports whether v is the address of a variable: it is not nil.
+func isVariable(v ssa.Value) bool {
+	switch v := v.(type) {
+	case *ssa.Alloc, *ssa.Global:
+		return true
+	case *ssa.FreeVar:
+		return v.Parent().Syntax() != nil // that of a method value is its receiver
+	}
+	return false
+}
+
+func compares(i *ssa.BinOp) bool {
+	switch i.Op {
+	case token.EQL, token.NEQ, token.LSS, token.LEQ, token.GTR, token.GEQ:
+		return true
+	}
+	return false
+}
+
+// copiesBytes reports whether a conversion copies: between strings and slices of bytes or runes.
+func copiesBytes(i *ssa.Convert) bool {
+	slice := func(t types.Type) bool { _, ok := t.Underlying().(*types.Slice); return ok }
+	return isString(i.Type()) && slice(i.X.Type()) || slice(i.Type()) && isString(i.X.Type())
+}
+
+func isString(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&types.IsString != 0
+}
+
+func isUnsafe(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Kind() == types.UnsafePointer
+}
+
+// toldApart returns what an operation on two values reads: the bytes of strings, and what it tells apart from
+// others. Comparing with a constant is neither.
+func toldApart(i *ssa.BinOp) []ssa.Value {
+	_, x := i.X.(*ssa.Const)
+	_, y := i.Y.(*ssa.Const)
+	if hasText(i.X.Type()) && !isNilConst(i.X) && !isNilConst(i.Y) || (i.Op == token.EQL || i.Op == token.NEQ) && !x && !y {
+		return []ssa.Value{i.X, i.Y}
+	}
+	return nil
+}
+
+// hasText reports whether values of a type hold strings, or what is not known.
+func hasText(t types.Type) bool {
+	switch u := t.Underlying().(type) {
+	case *types.Basic:
+		return u.Info()&types.IsString != 0
+	case *types.Interface:
+		return true
+	case *types.Array:
+		return hasText(u.Elem())
+	case *types.Struct:
+		for i := range u.NumFields() {
+			if hasText(u.Field(i).Type()) {
+				return true
+			}
+		}
+	}
+	return false
+}
