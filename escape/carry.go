@@ -275,7 +275,7 @@ func (pl *planner) insert(b *block, start, end int, last bool, st []state, live 
 		if last && b.lastEffect < first && len(b.succs) == 1 && len(b.succs[0].preds) > 1 && pl.sinks(b, j) {
 			continue
 		}
-		mayNil := false
+		mayNil := g.caution&maybeNil != 0
 		for c := range g.n {
 			if st[j*g.n+c]&sNil != 0 {
 				mayNil = true

@@ -1,8 +1,8 @@
 package escape
 
 // A second try. Where the proof does not accept a plan since it knows less than the planner, of
-// flags, or of how often a function calls a literal, the buffer is planned once more without
-// that, and freed later.
+// flags, of nil, or of how often a function calls a literal, the buffer is planned once more without
+// that, and freed later, or behind a test.
 
 import (
 	"slices"
@@ -13,12 +13,16 @@ import (
 type caution uint8
 
 const (
-	outside caution = 1 << iota // no free stands in a literal around which its buffer was made, and no flag is known
+	outside  caution = 1 << iota // no free stands in a literal around which its buffer was made, and no flag is known
+	maybeNil                     // what may be nil by its type is tested
 )
 
-// cautionFor is what might help where a rule does not hold.
-func cautionFor(r proof.Rule) caution {
-	switch r {
+// cautionFor is what might help where a plan is withheld for this reason.
+func cautionFor(why *proof.Reason) caution {
+	if why.Nil {
+		return maybeNil
+	}
+	switch why.Rule {
 	case proof.Readable, proof.Dead, proof.Deferred:
 		return outside
 	}

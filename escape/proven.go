@@ -37,6 +37,7 @@ type proving struct {
 type refusal struct {
 	why  string // "": there is none
 	rule proof.Rule
+	try  caution   // with which it might be accepted
 	at   token.Pos // the line that stands in the way; NoPos if there is none
 }
 
@@ -222,7 +223,7 @@ func applied(tf *token.File, text []byte, edits []analysis.TextEdit) ([]byte, []
 // deny withdraws the decisions that have a part in what is withheld; where these cannot be
 // told, all of the declaration, or of the package.
 func (p *pkg) deny(fns []*fn, v proof.Verdict, at []placed, whole bool) {
-	no := refusal{why: "not proven: " + v.Why.Words, rule: v.Why.Rule}
+	no := refusal{why: "not proven: " + v.Why.Words, rule: v.Why.Rule, try: cautionFor(v.Why)}
 	if v.Why.At.IsValid() {
 		line := p.oldLine(v.Why.At, at)
 		no.why += " (" + filepath.Base(v.Why.At.Filename) + ":" + itoa(line) + ")"
@@ -268,8 +269,8 @@ func (p *pkg) deny(fns []*fn, v proof.Verdict, at []placed, whole bool) {
 
 // refuse withdraws a decision, unless it can be tried again with more caution.
 func (p *proving) refuse(key token.Pos, no refusal) {
-	if c := cautionFor(no.rule); p.again[key] || p.cautious[key]|c != p.cautious[key] {
-		p.cautious[key] |= c
+	if p.again[key] || p.cautious[key]|no.try != p.cautious[key] {
+		p.cautious[key] |= no.try
 		p.again[key] = true
 		return
 	}

@@ -128,6 +128,7 @@ func (k Kind) String() string { return [...]string{"inserted", "deleted", "named
 type Reason struct {
 	Rule  Rule
 	Words string         // plain words, without position
+	Nil   bool           // something may be nil, and is not tested
 	At    token.Position // of what stands in the way, in the new text; the zero Position if there is no such place
 }
 

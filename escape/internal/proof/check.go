@@ -302,7 +302,7 @@ func (c *checker) fresh(g *graph, e *edit, at ssa.CallInstruction) *free {
 	}
 	whole := g.selected(k.fn, x.arg)
 	if why := g.steps(whole, at.Block(), 0); why != "" && !lent && !c.off[Fresh] {
-		e.fail(&Reason{Rule: Fresh, Words: why, At: here})
+		e.fail(&Reason{Rule: Fresh, Words: why, Nil: true, At: here})
 		return nil
 	}
 	if e.keep {
@@ -329,7 +329,7 @@ func (c *checker) fresh(g *graph, e *edit, at ssa.CallInstruction) *free {
 	x.pts = g.freed(whole, p.Parts)
 	if x.parts = p.Parts; g.fields(x.arg) { // what is freed is not the operand: its fields are
 		if why := g.through(x.arg, at.Block()); why != "" && !x.nilOK {
-			e.fail(&Reason{Rule: Fresh, Words: why, At: here})
+			e.fail(&Reason{Rule: Fresh, Words: why, Nil: true, At: here})
 			return nil
 		}
 		x.nilOK = p.PartsNil || c.off[Fresh]
@@ -550,7 +550,7 @@ func (c *checker) walk(g *graph, frees []*free, site *object, zero bool, class s
 	w := c.walker(g, frees, site, zero, class)
 	w.fault = func(i int, rule Rule, words string, at ssa.Instruction) {
 		if !c.off[rule] && (!zero || frees[i].pts.meets(class)) {
-			frees[i].e.fail(&Reason{Rule: rule, Words: words, At: c.position(posOf(at))})
+			frees[i].e.fail(&Reason{Rule: rule, Words: words, Nil: zero, At: c.position(posOf(at))})
 		}
 	}
 	w.run()

@@ -100,6 +100,35 @@ func f(n int) {
 	done = n > 0
 }
 `, "used by Use"},
+		{"a free between a free and a flag that deferred code reads", `
+func f() {
+	a, b := Make(), Make()
+	done := false
+	defer func() {
+		if !done {
+			a.Use()
+		}
+	}()
+	b.Use()
+	a.Free() //F
+	b.Free() //F
+	done = true
+}
+`, `
+func f() {
+	a, b := Make(), Make()
+	done := false
+	defer func() {
+		if !done {
+			a.Use()
+		}
+	}()
+	b.Use()
+	a.Free() //F
+	b.Free()
+	done = true
+}
+`, "its name is read"},
 		{"a flag that others set", `
 func f(n int) {
 	b := Make()
