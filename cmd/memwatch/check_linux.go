@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/bpf"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/live"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/render"
 )
@@ -60,14 +61,12 @@ func checkKernel() finding {
 		return finding{what: "kernel", text: err.Error()}
 	}
 	release := unix.ByteSliceToString(u.Release[:])
-	var major, minor int
-	fmt.Sscanf(release, "%d.%d", &major, &minor)
-	f := finding{what: "kernel", ok: major > 5 || major == 5 && minor >= 15, text: "Linux " + release, fix: "Linux 5.15 or later is needed; 6.6 attaches faster and without CAP_SYS_ADMIN, 6.10 filters by process"}
+	f := finding{what: "kernel", ok: bpf.KernelAtLeast(5, 15), text: "Linux " + release, fix: "Linux 5.15 or later is needed; 6.6 attaches faster and without CAP_SYS_ADMIN, 6.10 filters by process"}
 	switch {
 	case !f.ok:
-	case major < 6 || major == 6 && minor < 6:
+	case !bpf.KernelAtLeast(6, 6):
 		f.text += ": single probes, which need CAP_SYS_ADMIN"
-	case major == 6 && minor < 10:
+	case !bpf.KernelAtLeast(6, 10):
 		f.text += ": links of many probes; other processes are filtered in the probe"
 	default:
 		f.text += ": links of many probes, filtered by process"
@@ -86,7 +85,11 @@ func checkBTF() finding {
 
 // checkRights looks at the effective capabilities.
 func checkRights() finding {
-	f := finding{what: "rights", fix: "run as root, or once: setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep " + os.Args[0]}
+	f := finding{what: "rights", fix: "run as root"}
+	multi := bpf.KernelAtLeast(6, 6)
+	if exe, err := os.Executable(); err == nil && multi {
+		f.fix += ", or once: sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep '" + strings.ReplaceAll(exe, "'", `'\''`) + "'"
+	}
 	hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
 	if err := unix.Capget(&hdr, &data[0]); err != nil {
@@ -96,6 +99,10 @@ func checkRights() finding {
 	has := func(c int) bool { return data[c/32].Effective&(1<<(c%32)) != 0 }
 	if has(unix.CAP_SYS_ADMIN) {
 		f.ok, f.text = true, "CAP_SYS_ADMIN"
+		return f
+	}
+	if !multi {
+		f.text = "without CAP_SYS_ADMIN, which single probes need"
 		return f
 	}
 	var missing []string

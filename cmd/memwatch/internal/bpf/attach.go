@@ -100,7 +100,8 @@ func (s *Session) Programs() (entry, ret *os.File, err error) {
 // NewAttacher returns an Attacher of the programs of a Session of another process, whose
 // files it closes. Probes end with this process.
 func NewAttacher(entry, ret *os.File, single bool) (Attacher, error) {
-	s := &Session{single: single, filters: !single && kernelAtLeast(6, 10)}
+	single = single || !hasMulti()
+	s := &Session{single: single, filters: !single && KernelAtLeast(6, 10)}
 	for f, to := range map[*os.File]**ebpf.Program{entry: &s.objs.Entry, ret: &s.objs.Return} {
 		fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0) // the program owns it
 		if err == nil {

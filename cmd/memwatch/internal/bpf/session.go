@@ -5,6 +5,7 @@ package bpf
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/cilium/ebpf"
@@ -54,10 +55,8 @@ type programs struct {
 // Open loads the programs.
 func Open(o Options) (*Session, error) {
 	s := &Session{single: o.Single, poll: 50 * time.Millisecond}
-	if !s.single && features.HaveBPFLinkUprobeMulti() != nil {
-		s.single = true
-	}
-	s.filters = !s.single && kernelAtLeast(6, 10)
+	s.single = s.single || !hasMulti()
+	s.filters = !s.single && KernelAtLeast(6, 10)
 	spec, err := loadWatch()
 	if err != nil {
 		return nil, fmt.Errorf("bpf: open: %w", err)
@@ -94,6 +93,19 @@ func Open(o Options) (*Session, error) {
 	}
 	return s, nil
 }
+
+// hasMulti reports whether the kernel has links of many probes. The first call of it comes before any program is
+// loaded: the library that loads them reads the kernel's version from this program's memory then, which is
+// closed to a program that has its rights from its file. While it is open, others still need the same rights to
+// look into it.
+var hasMulti = sync.OnceValue(func() bool {
+	if n, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0); err == nil && n != 1 {
+		if unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0) == nil {
+			defer unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+		}
+	}
+	return features.HaveBPFLinkUprobeMulti() == nil
+})
 
 func bit(yes bool) uint8 {
 	if yes {
@@ -177,10 +189,10 @@ func (s *Session) Close() error {
 
 // NeedsNoRights reports whether a Session that is attached works on in a program that
 // has given up its rights. Older kernels may refuse such a program its own maps.
-func NeedsNoRights() bool { return kernelAtLeast(6, 0) }
+func NeedsNoRights() bool { return KernelAtLeast(6, 0) }
 
-// kernelAtLeast reports whether the running kernel is of the version or later.
-func kernelAtLeast(major, minor int) bool {
+// KernelAtLeast reports whether the running kernel is of the version or later.
+func KernelAtLeast(major, minor int) bool {
 	var u unix.Utsname
 	if unix.Uname(&u) != nil {
 		return false
