@@ -70,13 +70,14 @@
 // every allocation. A figure marked with ≥ is a lower bound: events were lost, or the
 // table had no room for all that there is.
 //
-// With -older a call site of a table is shown when its latest sampled allocation is old
-// enough: then everything that it holds is. Sites that are still allocating hold memory
-// that may be older too, and are not shown.
+// With -older a call site of a table holds what is old enough if its latest allocation is, and nothing if
+// the program is younger. Of a site that still allocates one look cannot tell: it is shown, marked with ≤,
+// and a limit that depends on it is judged by a second look, so much later.
 //
 // The exit status is 0, 1 for an error, 2 for wrong usage, 3 if more was live than the limit, and 4
-// if what was seen is within the limit and not all was seen: events were lost, or the program of run
-// loaded a driver's library before its probes were there. The library is looked for where the loader
+// if what was seen is within the limit and not all was seen: events were lost, the program of run
+// loaded a driver's library before its probes were there, or two looks at a table do not tell how old
+// what it holds is. The library is looked for where the loader
 // finds it; -lib names one that a program loads by its path.
 package main
 
@@ -162,8 +163,9 @@ func (c *config) run(ctx context.Context) (int, error) {
 // have ended, or ctx is done.
 func (c *config) runTables(ctx context.Context) (code int, err error) {
 	once := c.once || c.command != "" || len(c.pids) == 0 && c.count == 0
+	var before, newer *report // what was seen at least -older ago, and since
 	for i := 1; ; i++ {
-		report, err := c.look(ctx)
+		report, err := c.look(ctx, before)
 		if err != nil && i > 1 && ctx.Err() != nil {
 			return exitOK, nil
 		}
@@ -174,16 +176,30 @@ func (c *config) runTables(ctx context.Context) (code int, err error) {
 			}
 			return exitError, err
 		}
+		if once && before == nil && c.failOver >= 0 && report.least <= c.failOver && report.most > c.failOver {
+			fmt.Fprintf(c.wErr, "memwatch: some sites still allocate: looking again in %v to see what they keep\n", c.older)
+			select {
+			case <-ctx.Done():
+				return exitUnseen, errUnseen
+			case <-time.After(c.older):
+			}
+			before = report
+			continue
+		}
+		if newer == nil || report.Time.Sub(newer.Time) >= c.older {
+			before, newer = newer, report
+		}
 		for _, note := range report.notes {
 			fmt.Fprintf(c.wErr, "memwatch: %s\n", render.Clean(note))
 		}
 		if err := c.render(c.w, report); err != nil {
 			return exitError, fmt.Errorf("write: %w", err)
 		}
-		if shown := report.leaked; c.failOver >= 0 && shown > c.failOver {
-			return exitLimit, fmt.Errorf("%s live, more than the limit of %s", c.size(shown), c.size(c.failOver))
+		code, err := c.judge(report.least, report.most, true)
+		if code == exitLimit || once {
+			return code, err
 		}
-		if once || i == c.count {
+		if i == c.count {
 			return exitOK, nil
 		}
 		select {

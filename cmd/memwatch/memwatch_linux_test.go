@@ -124,6 +124,7 @@ func TestPlain(t *testing.T) {
 	path := buildKeeper(t)
 	t.Run("figures", func(t *testing.T) { testFigures(t, path) })
 	t.Run("leaks", func(t *testing.T) { testLeaks(t, path) })
+	t.Run("leaks of a busy site", func(t *testing.T) { testOlderLeak(t, path) })
 	t.Run("list and watch", func(t *testing.T) { testListAndWatch(t, path) })
 	t.Run("end of program", func(t *testing.T) { testEndOfProgram(t, path) })
 	t.Run("attach in a storm", func(t *testing.T) { testAttachInAStorm(t, path) })
@@ -250,8 +251,63 @@ func testLeaks(t *testing.T, path string) {
 func TestTopDoesNotHideALeak(t *testing.T) {
 	c := &config{command: "leaks", top: 1, older: time.Minute}
 	r := &report{Time: time.Now()}
-	c.choose(&processRow{Sites: []siteRow{{Live: 10}, {Live: 5}}}, r)
-	require.Equal(t, int64(15), r.leaked)
+	c.choose(&processRow{Sites: []siteRow{{Live: 10}, {Live: 5}}}, r, nil)
+	require.Equal(t, int64(15), r.least)
+}
+
+// TestOlder tells what of a table's sites is an hour old.
+func TestOlder(t *testing.T) {
+	now := time.Now()
+	for _, c := range []struct {
+		name        string
+		site        siteRow
+		age         time.Duration // of the process
+		before      *siteRow      // an hour ago
+		least, most int64
+	}{
+		{"idle since", siteRow{Live: 10, MadeBytes: 50, Last: now.Add(-time.Hour)}, 2 * time.Hour, nil, 10, 10},
+		{"a young program", siteRow{Live: 10, MadeBytes: 50, Last: now}, time.Minute, nil, 0, 0},
+		{"one look", siteRow{Live: 10, MadeBytes: 50, Last: now}, 2 * time.Hour, nil, 0, 10},
+		{"it leaks all the time", siteRow{Live: 110, MadeBytes: 110, Last: now}, 2 * time.Hour, &siteRow{Live: 100, MadeBytes: 100}, 100, 100},
+		{"it holds no more than before", siteRow{Live: 10, MadeBytes: 500, Last: now}, 2 * time.Hour, &siteRow{Live: 9, MadeBytes: 400}, 0, 9},
+		{"some of it is new", siteRow{Live: 100, MadeBytes: 110, Last: now}, 2 * time.Hour, &siteRow{Live: 100, MadeBytes: 100}, 90, 100},
+		{"it was not there", siteRow{Live: 10, MadeBytes: 10, Last: now}, 2 * time.Hour, &siteRow{Account: "another"}, 0, 0},
+	} {
+		cfg := &config{command: "leaks", older: time.Hour}
+		r := &report{Time: now}
+		var before *report
+		if c.before != nil {
+			before = &report{Time: now.Add(-time.Hour), Processes: []*processRow{{all: []siteRow{*c.before}}}}
+		}
+		p := &processRow{Sites: []siteRow{c.site}, age: c.age}
+		cfg.choose(p, r, before)
+		require.Equal(t, [2]int64{c.least, c.most}, [2]int64{r.least, r.most}, c.name)
+		require.Equal(t, c.most > 0, len(p.Sites) == 1, c.name)
+	}
+}
+
+// testOlderLeak asks for what is old of a program that leaks without a pause.
+func testOlderLeak(t *testing.T, path string) {
+	k := startKeeper(t, path, nil)
+	k.do("alloc 0 1048576")
+	over, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-over:
+				return
+			default:
+				k.do("alloc 0 1")
+			}
+		}
+	}()
+	const older = 200 * time.Millisecond
+	time.Sleep(older) // so that the program is older
+	code, out, errOut := call(t, "leaks", "-p", k.pid(), "-older", older.String(), "-fail-over", "1MB")
+	close(over)
+	<-stopped
+	require.Equal(t, exitLimit, code, "%s%s", out, errOut)
 }
 
 func testListAndWatch(t *testing.T, path string) {

@@ -78,7 +78,11 @@ func inspect(ctx context.Context, pid int) (*processRow, error) {
 			done <- answer{err: err}
 			return
 		}
-		done <- answer{row: newProcessRow(pid, p.Command(), tables)}
+		row := newProcessRow(pid, p.Command(), tables)
+		if start := procfs.StartBoot(pid); start > 0 {
+			row.age = time.Duration(procfs.SinceBoot() - start)
+		}
+		done <- answer{row: row}
 	}()
 	select {
 	case a := <-done:

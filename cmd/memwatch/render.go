@@ -165,7 +165,10 @@ func (c *config) sites(b *strings.Builder, p *processRow, now time.Time) {
 		if s.Exact {
 			about = ""
 		}
-		fmt.Fprintf(t, "%s%s\t%d\t%d\t%d\t%d\t%s\t%s\t%s\n", about, c.size(s.Live), s.LiveObjects, s.Made, s.Freed, s.Late,
+		if s.Old < s.OldAtMost {
+			about = "≤" + about
+		}
+		fmt.Fprintf(t, "%s%s\t%d\t%d\t%d\t%d\t%s\t%s\t%s\n", about, c.size(min(s.Live, s.OldAtMost)), s.LiveObjects, s.Made, s.Freed, s.Late,
 			age(now.Sub(s.Last)), s.Account, s.where(c.format == "wide"))
 		if c.format == "wide" && len(s.Stack) > 1 {
 			for _, f := range s.Stack[1:] {

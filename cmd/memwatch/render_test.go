@@ -50,7 +50,7 @@ func aReport(c *config, change func(*probe.Snapshot)) *report {
 	}
 	p := newProcessRow(4711, "trainer", []*probe.Snapshot{s})
 	r := &report{Version: schemaVersion, Time: now, Processes: []*processRow{p}}
-	c.choose(p, r)
+	c.choose(p, r, nil)
 	return r
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/procfs"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/render"
 	"github.com/lastuse/lastuse/internal/probe"
@@ -25,8 +26,9 @@ type report struct {
 	Time      time.Time     `json:"time"`
 	Processes []*processRow `json:"processes"`
 
-	notes  []string // for stderr
-	leaked int64    // bytes that -fail-over compares
+	notes []string // for stderr
+	least int64    // bytes that -fail-over compares: no less
+	most  int64    // and no more
 }
 
 // A processRow is one process. Sizes are bytes.
@@ -44,6 +46,8 @@ type processRow struct {
 	totals
 
 	snapshots []*probe.Snapshot
+	all       []siteRow     // as they were before the command line chose some
+	age       time.Duration // of the process, 0 if unknown
 }
 
 // totals are the numbers of an account or of all accounts of a process.
@@ -85,9 +89,13 @@ type siteRow struct {
 	Late        int64     `json:"late"`
 	LateBytes   int64     `json:"late_bytes"`
 	Samples     uint64    `json:"samples"`
-	Exact       bool      `json:"exact"` // every allocation was sampled
-	Last        time.Time `json:"last"`  // the latest sampled allocation
+	Exact       bool      `json:"exact"`       // every allocation was sampled
+	Last        time.Time `json:"last"`        // the latest sampled allocation
+	Old         int64     `json:"old"`         // of live, no less is as old as -older asks; without it all
+	OldAtMost   int64     `json:"old_at_most"` // and no more
 	Stack       []frame   `json:"stack"`
+
+	hash uint64
 }
 
 // A frame is one call of a stack.
@@ -126,6 +134,7 @@ func newProcessRow(pid int, command string, tables []*probe.Snapshot) *processRo
 	if p.Rate == 0 {
 		p.Rate = 1
 	}
+	p.all = slices.Clone(p.Sites)
 	slices.SortStableFunc(p.Sites, func(a, b siteRow) int {
 		return cmp.Or(cmp.Compare(b.Live, a.Live), cmp.Compare(b.MadeBytes, a.MadeBytes),
 			cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
@@ -165,7 +174,7 @@ func newSiteRow(s *probe.SiteTotals) siteRow {
 		Account: clean(s.Account), Live: s.Live(), LiveObjects: whole(s.AllocObjects - s.FreeObjects),
 		Made: whole(s.AllocObjects), MadeBytes: int64(s.AllocBytes),
 		Freed: whole(s.FreeObjects - s.LateObjects), Late: whole(s.LateObjects), LateBytes: int64(s.LateBytes),
-		Samples: s.Samples, Exact: s.Exact, Last: s.Last, Stack: parseStack(s.Stack),
+		hash: s.Hash, Samples: s.Samples, Exact: s.Exact, Last: s.Last, Stack: parseStack(s.Stack),
 	}
 	if len(r.Stack) > 0 {
 		r.Function, r.File, r.Line = r.Stack[0].Function, r.Stack[0].File, r.Stack[0].Line
@@ -201,7 +210,8 @@ func parseStack(text string) []frame {
 const longCount = 5 * time.Second
 
 // look reads the processes that the command line names, or all that have a table.
-func (c *config) look(ctx context.Context) (*report, error) {
+// Before is an earlier look, or nil.
+func (c *config) look(ctx context.Context, before *report) (*report, error) {
 	r := &report{Version: schemaVersion, Time: time.Now(), Processes: []*processRow{}}
 	if len(c.pids) == 0 {
 		if err := r.lookAtAll(ctx); err != nil {
@@ -226,7 +236,7 @@ func (c *config) look(ctx context.Context) (*report, error) {
 		r.Processes = append(r.Processes, p)
 	}
 	for _, p := range r.Processes {
-		c.choose(p, r)
+		c.choose(p, r, before)
 	}
 	return r, nil
 }
@@ -269,20 +279,51 @@ func (r *report) lookAtAll(ctx context.Context) error {
 	return nil
 }
 
-// choose keeps the sites that the command line asks for, and adds to r.leaked what is
-// live: everything, or with -older what the chosen sites hold.
-func (c *config) choose(p *processRow, r *report) {
-	p.Sites = slices.DeleteFunc(p.Sites, func(s siteRow) bool {
-		return c.command == "leaks" && s.Live <= 0 || c.older > 0 && r.Time.Sub(s.Last) < c.older
-	})
-	if c.older == 0 {
-		r.leaked += p.Live
-	} else {
+// choose keeps the sites that the command line asks for, and adds to r what is live: everything, or with -older
+// what is so old. Before is an earlier look, or nil.
+func (c *config) choose(p *processRow, r, before *report) {
+	for i := range p.Sites {
+		c.age(&p.Sites[i], p, r, before)
+	}
+	if c.older > 0 {
+		p.Sites = slices.DeleteFunc(p.Sites, func(s siteRow) bool { return s.OldAtMost <= 0 && (s.Live > 0 || r.Time.Sub(s.Last) < c.older) })
 		for _, s := range p.Sites {
-			r.leaked += s.Live
+			r.least, r.most = r.least+s.Old, r.most+s.OldAtMost
 		}
+	} else {
+		r.least, r.most = r.least+p.Live, r.most+p.Live
+	}
+	if c.command == "leaks" {
+		p.Sites = slices.DeleteFunc(p.Sites, func(s siteRow) bool { return s.Live <= 0 })
 	}
 	if c.top > 0 && len(p.Sites) > c.top {
 		p.Sites = p.Sites[:c.top]
 	}
+}
+
+// age says how much of a site is as old as the command line asks. The table knows when a site allocated last, and
+// not which of its allocations were freed.
+func (c *config) age(s *siteRow, p *processRow, r, before *report) {
+	s.Old, s.OldAtMost = s.Live, s.Live
+	if c.older == 0 || r.Time.Sub(s.Last) >= c.older {
+		return
+	}
+	s.Old = 0
+	if p.age > 0 && p.age < c.older {
+		s.OldAtMost = 0
+		return
+	}
+	if before == nil || r.Time.Sub(before.Time) < c.older {
+		return
+	}
+	was := siteRow{} // it was not there
+	for _, q := range before.Processes {
+		for i := range q.all {
+			if q.PID == p.PID && q.all[i].hash == s.hash && q.all[i].Account == s.Account {
+				was = q.all[i]
+			}
+		}
+	}
+	least, most := heap.Held(uint64(max(s.Live, 0)), uint64(max(s.MadeBytes-was.MadeBytes, 0)), uint64(max(was.Live, 0)))
+	s.Old, s.OldAtMost = int64(least), int64(most)
 }

@@ -140,12 +140,22 @@ func (c *config) print(s *session) (int, error) {
 	}
 	// The limit is of what is there, not of what is shown.
 	all := s.snapshot(heap.Query{PIDs: q.PIDs, Older: q.Older})
-	if live := leaked(all, q.Older); live > c.failOver {
-		o := render.Options{Bytes: c.bytes}
-		return exitLimit, fmt.Errorf("%s live, more than the limit of %s", o.Size(live), o.Size(c.failOver))
-	}
-	if !whole || slices.ContainsFunc(all.Processes, func(p heap.Process) bool { return p.AtLeast }) {
+	least, most := leaked(all, q.Older)
+	whole = whole && !slices.ContainsFunc(all.Processes, func(p heap.Process) bool { return p.AtLeast })
+	return c.judge(least, most, whole)
+}
+
+// judge compares what is live, no less than least and no more than most, with the limit. Whole says that it is
+// all that there is.
+func (c *config) judge(least, most int64, whole bool) (int, error) {
+	switch {
+	case c.failOver < 0:
+	case least > c.failOver:
+		return exitLimit, fmt.Errorf("%s live, more than the limit of %s", c.size(least), c.size(c.failOver))
+	case !whole:
 		return exitUnseen, errUnseen
+	case most > c.failOver:
+		return exitUnseen, fmt.Errorf("whether the limit was kept is not known: between %s and %s are %v old or older", c.size(least), c.size(most), c.older)
 	}
 	return exitOK, nil
 }
@@ -162,24 +172,24 @@ func (c *config) profile(snap *heap.Snapshot, wall int64) error {
 	return render.Pprof(c.w, snap, wall)
 }
 
-// leaked returns the own bytes that are live, or were when their process exited. With
-// a least age only those that are so old. Of a process that has both a driver's memory
-// and buffers in it, the larger counts: buffers are parts of that memory.
-func leaked(s *heap.Snapshot, older time.Duration) (sum int64) {
+// leaked returns the own bytes that are live, or were when their process exited. With a least age only those that
+// are so old: no less than least, no more than most. Of a process that has both a driver's memory and buffers in
+// it, the larger counts: buffers are parts of that memory.
+func leaked(s *heap.Snapshot, older time.Duration) (least, most int64) {
 	for i := range s.Processes {
 		p := &s.Processes[i]
-		var own, buffers int64
-		add := func(class string, isOwn bool, n int64) {
+		var own, buffers [2]int64
+		add := func(class string, isOwn bool, least, most int64) {
 			switch {
 			case isOwn:
-				own += n
+				own[0], own[1] = own[0]+least, own[1]+most
 			case class == heap.Buffer.String():
-				buffers += n
+				buffers[0], buffers[1] = buffers[0]+least, buffers[1]+most
 			}
 		}
 		if older > 0 && !p.Exited {
 			for j := range p.Sites {
-				add(p.Sites[j].Class, p.Sites[j].Own, p.Sites[j].OldBytes)
+				add(p.Sites[j].Class, p.Sites[j].Own, p.Sites[j].OldBytes, p.Sites[j].OldAtMost)
 			}
 		} else {
 			for _, t := range p.Classes {
@@ -187,12 +197,12 @@ func leaked(s *heap.Snapshot, older time.Duration) (sum int64) {
 				if p.Exited {
 					n = t.AtExit
 				}
-				add(t.Class, t.Own, n)
+				add(t.Class, t.Own, n, n)
 			}
 		}
-		sum += max(own, buffers)
+		least, most = least+max(own[0], buffers[0]), most+max(own[1], buffers[1])
 	}
-	return sum
+	return least, most
 }
 
 // prepare opens what takes rights or is nobody else's business, as long as there are any.

@@ -36,24 +36,36 @@ func (s *site) suspect(now int64) []string {
 		return nil
 	}
 	var why []string
-	last := now
-	if s.last != nil {
-		last = s.last.at
-	}
-	if span := time.Duration(last - s.began); s.FreedObjects == 0 && s.Objects >= neverObjects && span >= neverSpan {
-		why = append(why, fmt.Sprintf("never freed: %d allocations in %v", s.Objects, round(span)))
+	if made, span := s.seen(now); s.FreedObjects == 0 && made >= neverObjects && span >= neverSpan {
+		why = append(why, fmt.Sprintf("never freed: %d allocations in %v", made, round(span)))
 	}
 	if rise, ok := s.slope(); ok {
 		why = append(why, fmt.Sprintf("grows: its low points rose by %s in %d samples", humanize.IBytes(uint64(rise)), len(s.history.at)))
 	}
 	if life := s.medianLife(); life > 0 {
 		limit := max(life*oldFactor, int64(oldMin))
-		if bytes, objects := s.older(now - limit); float64(bytes) > oldShare*float64(s.Live) {
+		if old := s.older(now - limit).least; float64(old.Bytes) > oldShare*float64(s.Live) {
 			why = append(why, fmt.Sprintf("old: %d of %d are older than %v, and half of the freed lived less than %v",
-				objects, s.Objects, round(time.Duration(limit)), round(time.Duration(life))))
+				old.Objects, s.Objects, round(time.Duration(limit)), round(time.Duration(life))))
 		}
 	}
 	return why
+}
+
+// seen returns how many allocations were made, in the time from the first to the last of them. What a process tells
+// of was in part made before it was looked at, in a time that is not known: that is left out.
+func (s *site) seen(now int64) (made int64, span time.Duration) {
+	made, last := s.Objects, now
+	if s.last != nil {
+		last = s.last.at
+	}
+	if s.told && len(s.past.at) > 0 {
+		made = int64(s.AllocObjects - s.past.at[0].made.Objects)
+		if s.latest > 0 {
+			last = s.latest
+		}
+	}
+	return made, time.Duration(last - s.began)
 }
 
 // slope reports whether the low points of the history rise from window to window,

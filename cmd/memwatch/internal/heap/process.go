@@ -89,9 +89,9 @@ type process struct {
 	place   Place
 	used    int64 // bytes that the driver counts; 0: unknown
 
-	told     bool  // its buffers are what it says of them
-	tabled   bool  // it has said something of them
-	toldLate Freed // of all of them
+	told     bool // its buffers are what it says of them
+	tabled   bool // it has said something of them
+	toldHows [numHows]Freed
 }
 
 func newProcess(h *Heap, pid uint32, now int64) *process {

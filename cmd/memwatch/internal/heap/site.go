@@ -41,6 +41,7 @@ type site struct {
 	told          bool        // the process says so itself, and there are no allocations
 	estimate      bool        // from samples
 	latest        int64       // told: its latest allocation, 0 if unknown
+	past          past        // told
 	hows          [numHows]Freed
 	lives         [64]uint32 // freed, by the length of their life: bits of nanoseconds
 	sizes         [65]uint32 // live, by sizeClass
@@ -142,16 +143,42 @@ func (s *site) medianLife() int64 {
 	return 0
 }
 
-// older sums the live allocations made before t.
-func (s *site) older(t int64) (bytes, objects int64) {
-	if s.told && s.latest > 0 && s.latest < t {
-		return s.Live, s.Objects // all that it has is at least as old as the latest
+// A held is what of a site's live memory is at least so old as was asked: no less than the one and no more than
+// the other. Of single allocations it is known and they are equal; a process that tells only sums leaves them
+// apart.
+type held struct{ least, most Freed }
+
+// older returns what is live and was made before t.
+func (s *site) older(t int64) (h held) {
+	if s.told {
+		return s.toldOlder(t)
 	}
 	for a := s.first; a != nil && a.at < t; a = a.next {
-		bytes += a.size
-		objects++
+		h.least.Bytes += uint64(a.size)
+		h.least.Objects++
 	}
-	return bytes, objects
+	h.most = h.least
+	return h
+}
+
+func (s *site) toldOlder(t int64) (h held) {
+	live := Freed{uint64(max(s.Live, 0)), uint64(max(s.Objects, 0))}
+	switch was, ok := s.past.before(t); {
+	case s.latest > 0 && s.latest < t: // all that it has is at least as old as the latest
+		h.least, h.most = live, live
+	case ok:
+		h.least.Bytes, h.most.Bytes = Held(live.Bytes, s.AllocBytes-was.made.Bytes, was.live.Bytes)
+		h.least.Objects, h.most.Objects = Held(live.Objects, s.AllocObjects-was.made.Objects, was.live.Objects)
+	default:
+		h.most = live
+	}
+	return h
+}
+
+// Held bounds what of the live bytes was there at an earlier time, at which then were live and since which made
+// were allocated. It holds for objects as well.
+func Held(live, made, then uint64) (least, most uint64) {
+	return live - min(made, live), min(live, then)
 }
 
 // A ring keeps the latest samples.

@@ -125,10 +125,11 @@ type Site struct {
 	Estimate      bool     `json:"estimate"` // the process's own numbers, from samples
 	AtExitBytes   int64    `json:"atExitBytes"`
 	AtExitObjects int64    `json:"atExitObjects"`
-	Oldest        int64    `json:"oldest"` // nanoseconds; age of the oldest live allocation
-	Median        int64    `json:"median"` // nanoseconds; half of the freed lived less, to a factor of two
-	OldBytes      int64    `json:"oldBytes"`
-	OldObjects    int64    `json:"oldObjects"` // live and older than the query asks
+	Oldest        int64    `json:"oldest"`     // nanoseconds; age of the oldest live allocation
+	Median        int64    `json:"median"`     // nanoseconds; half of the freed lived less, to a factor of two
+	OldBytes      int64    `json:"oldBytes"`   // no less than this is live and older than the query asks
+	OldAtMost     int64    `json:"oldAtMost"`  // and no more than this: more only where the process tells sums
+	OldObjects    int64    `json:"oldObjects"` // as OldBytes
 	Sizes         []Size   `json:"sizes"`      // of the live allocations
 	History       []int64  `json:"history"`
 	Suspect       []string `json:"suspect"` // reasons to take it for a leak
@@ -181,12 +182,9 @@ func (p *process) snapshot(q Query) Process {
 		First: p.first, Last: p.last, Events: p.events,
 		Live: p.live, Peak: p.peak, PeakAt: p.peakAt, AtExit: p.atExit,
 		Mapped: p.mapped, Maps: len(p.maps),
-		Explicit: p.hows[Explicit], ByNet: p.hows[Late], Context: p.hows[Context], Exit: p.hows[Exited], Unseen: p.hows[Replaced],
+		Explicit: p.finished(Explicit), ByNet: p.finished(Late), Context: p.finished(Context), Exit: p.finished(Exited), Unseen: p.finished(Replaced),
 		Undone: p.undone, Unknown: p.unknown, Dropped: p.dropped, Kernel: p.kernel, Place: p.place, Used: p.used, OOM: p.oom,
 		History: slices.Clone(p.history.at), Rate: p.rate(),
-	}
-	if p.toldLate != (Freed{}) || p.told {
-		out.ByNet = p.toldLate
 	}
 	if p.byTable() {
 		b := &p.classes[Buffer]
@@ -219,6 +217,12 @@ func (p *process) snapshot(q Query) Process {
 	return out
 }
 
+// finished returns what ended in a way, seen or told.
+func (p *process) finished(how How) Freed {
+	seen, told := p.hows[how], p.toldHows[how]
+	return Freed{seen.Bytes + told.Bytes, seen.Objects + told.Objects}
+}
+
 // rate returns the bytes asked for in a second, over the last five samples.
 func (p *process) rate() int64 {
 	r := p.rates.at
@@ -234,9 +238,9 @@ func (p *process) rows(q Query) []Site {
 	var rows []Site
 	byTable := p.byTable()
 	for _, s := range p.sites {
-		old, objects := s.older(p.h.now - int64(q.Older) + 1)
+		old := s.older(p.h.now - int64(q.Older) + 1)
 		why := s.suspect(p.h.now)
-		if q.Older > 0 && objects == 0 || q.Suspects && len(why) == 0 {
+		if q.Older > 0 && old.most.Objects == 0 || q.Suspects && len(why) == 0 {
 			continue
 		}
 		row := Site{
@@ -244,7 +248,7 @@ func (p *process) rows(q Query) []Site {
 			Frames: p.stacks[s.key.stack], Tally: s.Tally,
 			Explicit: s.hows[Explicit], ByNet: s.hows[Late], Estimate: s.estimate,
 			AtExitBytes: s.AtExitBytes, AtExitObjects: s.AtExitObjects,
-			Median: s.medianLife(), OldBytes: old, OldObjects: objects,
+			Median: s.medianLife(), OldBytes: int64(old.least.Bytes), OldObjects: int64(old.least.Objects), OldAtMost: int64(old.most.Bytes),
 			History: slices.Clone(s.history.at), Suspect: why,
 		}
 		if s.first != nil {

@@ -36,7 +36,7 @@ func (p *process) tell(e *Event) {
 	if e.Stack == 0 {
 		t.Peak = max(p.classes[Buffer].Peak, t.Live)
 		p.classes[Buffer] = t
-		p.toldLate = Freed{Bytes: e.Pool, Objects: e.Stream}
+		p.toldHows = toldHows(e, t)
 		return
 	}
 	s := p.site(e.Stack, Buffer)
@@ -46,8 +46,14 @@ func (p *process) tell(e *Event) {
 	}
 	t.Peak = max(s.Peak, t.Live)
 	s.Tally = t
+	s.past.note(e.Time, &t)
 	s.told, s.estimate, s.latest = true, e.Code == 1, e.Begin
-	s.hows = [numHows]Freed{
+	s.hows = toldHows(e, t)
+}
+
+// toldHows returns how what was freed was freed.
+func toldHows(e *Event, t Tally) [numHows]Freed {
+	return [numHows]Freed{
 		Late:     {Bytes: e.Pool, Objects: e.Stream},
 		Explicit: {Bytes: t.FreedBytes - e.Pool, Objects: t.FreedObjects - e.Stream},
 	}
@@ -72,7 +78,9 @@ func (p *process) endTold() {
 	if !p.told {
 		return
 	}
-	for _, t := range append(p.toldSites(), &p.classes[Buffer]) {
+	whole := &p.classes[Buffer]
+	p.toldHows[Exited] = Freed{Bytes: uint64(whole.Live), Objects: uint64(whole.Objects)}
+	for _, t := range append(p.toldSites(), whole) {
 		t.FreedBytes += uint64(t.Live)
 		t.FreedObjects += uint64(t.Objects)
 		t.Live, t.Objects = 0, 0

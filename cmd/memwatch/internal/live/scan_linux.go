@@ -34,7 +34,7 @@ func (w *Watcher) Look() { w.scan() }
 
 // scan looks for libraries in the mappings of processes.
 func (w *Watcher) scan() {
-	begin := sinceBoot()
+	begin := procfs.SinceBoot()
 	pids := w.opts.PIDs
 	if len(pids) == 0 {
 		pids = allPIDs()
@@ -76,7 +76,7 @@ func (w *Watcher) scanOne(pid int) {
 			w.driven.Store(true)
 		}
 		lib := w.probe(pid, m, l)
-		if lib.since > max(w.scanned, startBoot(pid)) {
+		if lib.since > max(w.scanned, procfs.StartBoot(pid)) {
 			joined = true
 			w.miss(fmt.Sprintf("%s was loaded before its probes were there: what was allocated by then is not known; -lib %s has it probed in time", m.Path, m.Path))
 		}
@@ -135,7 +135,7 @@ const burial = 2 * time.Second
 // driver, and those whose report was lost.
 func (w *Watcher) bury() {
 	for pid, p := range w.processes {
-		if start, err := startTime(int(pid)); err == nil && start == p.start {
+		if start, err := procfs.StartTime(int(pid)); err == nil && start == p.start {
 			p.gone = time.Time{}
 			continue
 		}
@@ -180,7 +180,7 @@ func (w *Watcher) attach(f *os.File, l *probes.Library, path string) *Library {
 	lib.Err = w.attachTo(lib, f, l, id)
 	switch {
 	case lib.Err == nil:
-		lib.since = sinceBoot()
+		lib.since = procfs.SinceBoot()
 		w.attached = lib.since
 	case errors.Is(lib.Err, probes.ErrNotLibrary): // there is nothing in it to be missed
 		lib.since = 0

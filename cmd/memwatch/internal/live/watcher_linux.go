@@ -100,9 +100,9 @@ func New(o Options) (*Watcher, error) {
 		looks: make(chan chan struct{}), over: make(chan struct{}), ask: askDriver, tool: driverTool(), answers: make(chan map[uint32]uint64, 1),
 	}
 	w.sink = func(*heap.Event) {}
-	w.attached = sinceBoot()
+	w.attached = procfs.SinceBoot()
 	for _, pid := range o.PIDs {
-		if _, err := startTime(pid); err != nil {
+		if _, err := procfs.StartTime(pid); err != nil {
 			w.Close()
 			return nil, fmt.Errorf("live: process %d: %w", pid, err)
 		}
@@ -166,7 +166,7 @@ func (w *Watcher) Run(ctx context.Context, sink func(*heap.Event), idle func()) 
 	}
 	if w.opts.Fresh { // where its goroutines are is known before its first call
 		w.resolver.finish(w.sink)
-		w.scanned = sinceBoot() // it has mapped nothing yet
+		w.scanned = procfs.SinceBoot() // it has mapped nothing yet
 	}
 	defer close(w.over)
 	close(w.ready)
@@ -223,7 +223,7 @@ func (w *Watcher) Run(ctx context.Context, sink func(*heap.Event), idle func()) 
 	w.drain(&r)
 	w.audit()
 	for pid := range w.processes {
-		if _, err := startTime(int(pid)); err != nil {
+		if _, err := procfs.StartTime(int(pid)); err != nil {
 			w.ended(pid, Clock())
 		}
 	}
@@ -290,7 +290,7 @@ func (w *Watcher) drain(r *bpf.Report) {
 // anyRunning reports whether one of the processes asked for still runs.
 func (w *Watcher) anyRunning() bool {
 	return slices.ContainsFunc(w.opts.PIDs, func(pid int) bool {
-		_, err := startTime(pid)
+		_, err := procfs.StartTime(pid)
 		return err == nil
 	})
 }
@@ -299,7 +299,7 @@ func (w *Watcher) anyRunning() bool {
 func (w *Watcher) take(r *bpf.Report) {
 	pid := r.Raw.PID
 	if w.processes[pid] == nil && r.Kind != bpf.Exit {
-		start := startBoot(int(pid))
+		start := procfs.StartBoot(int(pid))
 		w.introduce(int(pid), r.Raw.Time, !w.opts.Fresh && start > 0 && start < w.attached)
 	}
 	switch r.Kind {
@@ -323,7 +323,7 @@ func (w *Watcher) take(r *bpf.Report) {
 // before it was probed.
 func (w *Watcher) introduce(pid int, now int64, joined bool) *process {
 	// A process that is gone already has no start time, and its events have come.
-	start, _ := startTime(pid)
+	start, _ := procfs.StartTime(pid)
 	p := &process{start: start}
 	w.processes[uint32(pid)] = p
 	w.resolver.see(uint32(pid))

@@ -20,6 +20,7 @@ import (
 
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/probes"
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/procfs"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/symbols"
 	"github.com/lastuse/lastuse/internal/probe"
 )
@@ -344,9 +345,9 @@ func TestNoSuchProcess(t *testing.T) {
 }
 
 func TestStartTime(t *testing.T) {
-	a, err := startTime(os.Getpid())
+	a, err := procfs.StartTime(os.Getpid())
 	require.NoError(t, err)
-	b, err := startTime(os.Getppid())
+	b, err := procfs.StartTime(os.Getppid())
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, a, b)
 	require.NotEmpty(t, comm(os.Getpid()))
