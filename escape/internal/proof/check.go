@@ -542,7 +542,7 @@ func (c *checker) followSites(g *graph, frees []*free, sites set) {
 func (g *graph) mayFail(o *object) bool {
 	call := o.at.(*ssa.Call)
 	n := call.Call.Signature().Results().Len()
-	return g.maybeZero(o) || n > 1 && isError(g.calls[call].resultType(n-1))
+	return g.made(o).Zero || n > 1 && isError(g.calls[call].resultType(n-1))
 }
 
 // walk follows one resource, or zero.

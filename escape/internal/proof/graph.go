@@ -71,9 +71,7 @@ type graph struct {
 	spawned map[*ssa.Function]bool         // what goroutines started here run
 	defers  map[*ssa.Function][]*ssa.Defer // by the function at whose end they run
 	loops   map[*ssa.BasicBlock]bool
-	regs    map[ssa.Value]int // numbers of registers, for sets of them
-	regList []ssa.Value
-	lives   map[*ssa.BasicBlock]set
+	lives   map[*ssa.BasicBlock]map[ssa.Value]bool
 	elems   map[*ssa.BasicBlock]set
 	onlies  map[*object]bool
 	knows   *knowledge
@@ -90,7 +88,7 @@ func newGraph(f *family, puts [][2]token.Pos, putBack map[token.Pos]bool) *graph
 	g := &graph{f: f, putBack: putBack, firsts: map[*ssa.BasicBlock]int{}, enter: map[*ssa.Function]int{}, leave: map[*ssa.Function]int{},
 		panic: map[*ssa.Function]int{}, chains: map[ssa.Instruction][]int{}, unwind: map[*ssa.Function][]int{}, back: map[*ssa.Function][]back{},
 		marks: newMarks(), calls: map[ssa.CallInstruction]*call{}, defers: map[*ssa.Function][]*ssa.Defer{}, loops: map[*ssa.BasicBlock]bool{},
-		elems: map[*ssa.BasicBlock]set{}, regs: map[ssa.Value]int{}, lives: map[*ssa.BasicBlock]set{}, onlies: map[*object]bool{}, varied: map[*ssa.Alloc]bool{}, puts: puts}
+		elems: map[*ssa.BasicBlock]set{}, lives: map[*ssa.BasicBlock]map[ssa.Value]bool{}, onlies: map[*object]bool{}, varied: map[*ssa.Alloc]bool{}, puts: puts}
 	for _, fn := range f.fns {
 		g.add(fn)
 	}
@@ -146,28 +144,19 @@ func (g *graph) leavesOut(fn *ssa.Function) bool {
 		})
 }
 
+// recursive reports whether a literal may run inside itself.
 func (g *graph) recursive() bool {
-	next := map[*ssa.Function][]*ssa.Function{}
-	for _, k := range g.calls {
-		from := k.at.Parent()
-		next[from] = append(next[from], slices.Concat(k.bodies, k.callbacks)...)
-	}
-	for _, fn := range g.f.fns {
-		seen := map[*ssa.Function]bool{}
-		stack := slices.Clone(next[fn])
-		for len(stack) > 0 {
-			x := stack[len(stack)-1]
-			stack = stack[:len(stack)-1]
-			if x == fn {
-				return true
-			}
-			if !seen[x] {
-				seen[x] = true
-				stack = append(stack, next[x]...)
-			}
+	return slices.ContainsFunc(g.f.fns, func(fn *ssa.Function) bool { return reachable(g.runs, g.runs(fn)...)[fn] })
+}
+
+// runs returns the literals that fn calls, or has called.
+func (g *graph) runs(fn *ssa.Function) (out []*ssa.Function) {
+	for i := range instrsOf(fn) {
+		if k := g.calls[callOf(i)]; k != nil {
+			out = append(append(out, k.bodies...), k.callbacks...)
 		}
 	}
-	return false
+	return out
 }
 
 func (g *graph) point(p point) int {
@@ -338,24 +327,6 @@ func postorder(fn *ssa.Function) []*ssa.BasicBlock {
 	return out
 }
 
-// inLoop reports whether b can be reached from itself.
-func inLoop(b *ssa.BasicBlock) bool {
-	seen := map[*ssa.BasicBlock]bool{}
-	stack := slices.Clone(b.Succs)
-	for len(stack) > 0 {
-		x := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		if x == b {
-			return true
-		}
-		if !seen[x] {
-			seen[x] = true
-			stack = append(stack, x.Succs...)
-		}
-	}
-	return false
-}
-
 // panics reports whether an instruction may panic where that matters: somebody defers, or goes on.
 func (g *graph) panics(i ssa.Instruction) bool {
 	if g.f.c.off[Panics] {
@@ -374,24 +345,12 @@ func (g *graph) calledBack(f *family, fn *ssa.Function) bool {
 	return slices.ContainsFunc(f.objs, func(o *object) bool { return o.kind == litObj && o.fn == fn && o.called })
 }
 
-// maybeZero reports whether a site may yield zero although it succeeds.
-func (g *graph) maybeZero(o *object) bool {
-	k := g.calls[o.at.(ssa.CallInstruction)]
-	return k == nil || k.sum.partOfResult(o.index).Zero
-}
-
-// beside reports whether a site may yield a resource although its last result says that it did not.
-func (g *graph) beside(o *object) bool {
-	k := g.calls[o.at.(ssa.CallInstruction)]
-	return k == nil || k.sum.partOfResult(o.index).Beside
-}
-
-// okResult returns which result of the site says that it is not zero, -1 if none does.
-func (g *graph) okResult(o *object) int {
+// made returns what is said of what a site makes.
+func (g *graph) made(o *object) Result {
 	if k := g.calls[o.at.(ssa.CallInstruction)]; k != nil {
-		return k.sum.partOfResult(o.index).OK - 1
+		return k.sum.partOfResult(o.index)
 	}
-	return -1
+	return Result{Zero: true, Beside: true}
 }
 
 // unique reports whether the newest instance of memory is the only one that anybody can

@@ -28,69 +28,37 @@ func (g *graph) started(fn *ssa.Function) bool {
 
 // findSpawns collects the instructions that start goroutines.
 func (g *graph) findSpawns() {
-	for _, fn := range g.f.fns {
-		for _, b := range fn.Blocks {
-			for _, i := range b.Instrs {
-				c := callOf(i)
-				k := g.calls[c]
-				if k == nil || !k.spawns || len(k.bodies) == 0 {
-					continue
-				}
-				sp := &spawn{at: c}
-				var from set
-				var ops [16]*ssa.Value
-				for _, o := range i.Operands(ops[:0]) {
-					if *o != nil {
-						from.union(g.f.of(*o))
-					}
-				}
-				inside := map[*ssa.Function]bool{}
-				for _, body := range k.bodies {
-					within(body, inside)
-				}
-				for id := range g.f.reach(from).all() {
-					if o := g.f.elems[id].obj; o.at == nil || !inside[o.at.Parent()] {
-						sp.reaches.add(id)
-					}
-				}
-				if groupMethod(k.fn) == "Go" {
-					sp.group = g.groupOf(k.args[0])
-				} else {
-					sp.group = g.counted(k)
-				}
-				g.spawns = append(g.spawns, sp)
-			}
-		}
-	}
-	for _, sp := range g.spawns {
-		if sp.group != nil && (g.f.c.off[Joins] || !g.own(sp.group)) {
-			sp.group = nil
-		}
-	}
-	if g.f.c.off[Joins] {
-		g.spawns = nil
-	}
 	g.spawned = map[*ssa.Function]bool{}
-	for _, sp := range g.spawns {
-		sp.runs = map[*ssa.Function]bool{}
-		for _, body := range g.calls[sp.at].bodies {
-			g.runs(body, sp.runs)
-		}
-		maps.Copy(g.spawned, sp.runs)
-	}
-}
-
-// runs adds to m what fn runs.
-func (g *graph) runs(fn *ssa.Function, m map[*ssa.Function]bool) {
-	if m[fn] {
+	if g.f.c.off[Joins] {
 		return
 	}
-	m[fn] = true
-	for i := range instrsOf(fn) {
-		if k := g.calls[callOf(i)]; k != nil {
-			for _, body := range slices.Concat(k.bodies, k.callbacks) {
-				g.runs(body, m)
+	for i := range g.f.instrs() {
+		k := g.calls[callOf(i)]
+		if k == nil || !k.spawns || len(k.bodies) == 0 {
+			continue
+		}
+		sp := &spawn{at: k.at, runs: reachable(g.runs, k.bodies...)}
+		var from set
+		for o := range operands(i) {
+			from.union(g.f.of(o))
+		}
+		inside := reachable(func(fn *ssa.Function) []*ssa.Function { return fn.AnonFuncs }, k.bodies...)
+		for id := range g.f.reach(from).all() {
+			if o := g.f.elems[id].obj; o.at == nil || !inside[o.at.Parent()] {
+				sp.reaches.add(id)
 			}
+		}
+		if groupMethod(k.fn) == "Go" {
+			sp.group = g.groupOf(k.args[0])
+		} else {
+			sp.group = g.counted(k)
+		}
+		g.spawns = append(g.spawns, sp)
+		maps.Copy(g.spawned, sp.runs)
+	}
+	for _, sp := range g.spawns {
+		if sp.group != nil && !g.own(sp.group) {
+			sp.group = nil
 		}
 	}
 }
@@ -98,16 +66,17 @@ func (g *graph) runs(fn *ssa.Function, m map[*ssa.Function]bool) {
 // alone reports whether nobody can find what x frees in memory that is shared by several runs of a literal,
 // which goroutines of a callee may call at the same time.
 func (g *graph) alone(x *free) bool {
-	among := map[*ssa.Function]bool{}
+	var first []*ssa.Function
 	for _, k := range g.calls {
 		for n, a := range k.args {
-			for id := range g.f.reach(g.f.of(a)).all() {
-				if fn := g.f.elems[id].obj.fn; fn != nil && k.does[n].Together {
-					g.runs(fn, among)
+			for e := range g.f.leads(g.f.reach(g.f.of(a))) {
+				if e.obj.fn != nil && k.does[n].Together {
+					first = append(first, e.obj.fn)
 				}
 			}
 		}
 	}
+	among := reachable(g.runs, first...)
 	if !among[x.at.Parent()] {
 		return true
 	}
@@ -125,18 +94,10 @@ func (g *graph) alone(x *free) bool {
 	return true
 }
 
-func within(fn *ssa.Function, m map[*ssa.Function]bool) {
-	m[fn] = true
-	for _, a := range fn.AnonFuncs {
-		within(a, m)
-	}
-}
-
 // groupOf returns what makes the one group that v is the address of.
 func (g *graph) groupOf(v ssa.Value) ssa.Value {
 	var found ssa.Value
-	for id := range g.f.of(v).all() {
-		e := g.f.elems[id]
+	for e := range g.f.leads(g.f.of(v)) {
 		if found != nil || e.obj.kind != memObj || e.obj.escaped || e.path != "" {
 			return nil
 		}
@@ -188,70 +149,38 @@ func (g *graph) own(group ssa.Value) bool {
 		return false
 	}
 	for i := range g.f.instrs() {
-		if !g.understood(o, i) {
-			return false
-		}
-	}
-	return true
-}
-
-func (g *graph) understood(o *object, i ssa.Instruction) bool {
-	leads := func(v ssa.Value) bool { return g.f.leadsTo(v, o) }
-	switch i := i.(type) {
-	case *ssa.DebugRef, *ssa.MakeClosure, *ssa.Alloc:
-		return true
-	case *ssa.UnOp:
-		return !leads(i.X) // the group itself would be copied
-	case *ssa.Store:
-		if leads(i.Addr) {
-			return false
-		}
-		if leads(i.Val) { // of its address, into a variable that has nothing else
-			a, ok := i.Addr.(*ssa.Alloc)
-			return ok && g.f.made[key{a, 0}] != nil && !g.f.made[key{a, 0}].escaped
-		}
-		return true
-	case ssa.CallInstruction:
-		k := g.calls[i]
-		if _, isGo := i.(*ssa.Go); isGo || len(k.bodies) > 0 && k.sum == nil && groupMethod(k.fn) == "" {
-			for _, a := range k.args {
-				if leads(a) {
-					return false
-				}
-			}
-			return true
-		}
-		for n, a := range k.args {
-			if leads(a) && (n > 0 || groupMethod(k.fn) == "") {
+		for v := range operands(i) {
+			if g.f.leadsTo(v, o) && !g.understood(o, i, v) {
 				return false
 			}
 		}
-		if len(k.args) > 0 && leads(k.args[0]) {
-			return g.fitting(i, k, o.at)
-		}
-		return true
-	}
-	var ops [16]*ssa.Value
-	for _, v := range i.Operands(ops[:0]) {
-		if *v != nil && leads(*v) {
-			return false
-		}
 	}
 	return true
 }
 
-// leadsTo reports whether v may lead to o, or to a part of it.
-func (f *family) leadsTo(v ssa.Value, o *object) bool {
-	for id := range f.of(v).all() {
-		if f.elems[id].obj == o {
-			return true
-		}
+// understood reports whether an instruction that reads v, which leads to group o, leaves the group what it is.
+func (g *graph) understood(o *object, i ssa.Instruction, v ssa.Value) bool {
+	switch i := i.(type) {
+	case *ssa.DebugRef, *ssa.MakeClosure:
+		return true
+	case *ssa.Store: // of its address, into a variable that has nothing else
+		a, ok := i.Addr.(*ssa.Alloc)
+		return ok && v == i.Val && g.f.made[key{a, 0}] != nil && !g.f.made[key{a, 0}].escaped
+	case *ssa.Call, *ssa.Defer:
+		k := g.calls[callOf(i)]
+		return groupMethod(k.fn) != "" && v == k.args[0] && g.fitting(k, o.at)
 	}
 	return false
 }
 
+// leadsTo reports whether v may lead to o, or to a part of it.
+func (f *family) leadsTo(v ssa.Value, o *object) bool {
+	return f.some(f.of(v), func(e elem) bool { return e.obj == o })
+}
+
 // fitting reports whether a method of a group leaves the count understood.
-func (g *graph) fitting(i ssa.CallInstruction, k *call, group ssa.Value) bool {
+func (g *graph) fitting(k *call, group ssa.Value) bool {
+	i := k.at
 	switch groupMethod(k.fn) {
 	case "Go", "Wait", "SetLimit":
 		return true

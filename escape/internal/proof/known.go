@@ -199,16 +199,7 @@ func (g *graph) tested(a atom, uses []*ssa.BasicBlock) map[*ssa.BasicBlock]bool 
 			}
 		}
 	}
-	live := map[*ssa.BasicBlock]bool{}
-	for len(uses) > 0 {
-		b := uses[len(uses)-1]
-		uses = uses[:len(uses)-1]
-		if !live[b] {
-			live[b] = true
-			uses = append(uses, b.Preds...)
-		}
-	}
-	return live
+	return reachable(preds, uses...)
 }
 
 // flagOf returns the variable that a load reads, nil if that is not one alone.
@@ -372,14 +363,14 @@ func truth(b bool) byte {
 // and a flag that is false, say that nothing was made, but for bodies that are known to return both.
 func (w *walker) says(v ssa.Value, kind atomKind, p phase) byte {
 	e, ok := v.(*ssa.Extract)
-	if !ok || w.site == nil || e.Tuple != w.site.at || p&phaseMask != newest || !w.zero && w.g.beside(w.site) {
+	if !ok || w.site == nil || e.Tuple != w.site.at || p&phaseMask != newest || !w.zero && w.g.made(w.site).Beside {
 		return nothing
 	}
 	last := w.site.at.(*ssa.Call).Call.Signature().Results().Len() - 1
 	switch {
-	case kind == isNil && isError(e.Type()) && e.Index == last && !(w.zero && w.g.maybeZero(w.site)):
+	case kind == isNil && isError(e.Type()) && e.Index == last && !(w.zero && w.g.made(w.site).Zero):
 		return truth(!w.zero)
-	case kind == isTrue && w.g.okResult(w.site) == e.Index:
+	case kind == isTrue && w.g.made(w.site).OK == e.Index+1:
 		return truth(!w.zero)
 	}
 	return nothing

@@ -3,114 +3,87 @@ package proof
 // Which registers, and which memory, may still be read behind a point: what nobody can read any more is
 // forgotten.
 
-import "golang.org/x/tools/go/ssa"
+import (
+	"slices"
 
-// live returns the registers of its function that are read behind the start of a block.
-func (g *graph) live(b *ssa.BasicBlock) set {
+	"golang.org/x/tools/go/ssa"
+)
+
+// reachable returns from and all that next leads to.
+func reachable[T comparable](next func(T) []T, from ...T) map[T]bool {
+	seen := map[T]bool{}
+	todo := slices.Clone(from)
+	for len(todo) > 0 {
+		x := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if !seen[x] {
+			seen[x] = true
+			todo = append(todo, next(x)...)
+		}
+	}
+	return seen
+}
+
+func preds(b *ssa.BasicBlock) []*ssa.BasicBlock { return b.Preds }
+func succs(b *ssa.BasicBlock) []*ssa.BasicBlock { return b.Succs }
+
+// inLoop reports whether b can be reached from itself.
+func inLoop(b *ssa.BasicBlock) bool { return reachable(succs, b.Succs...)[b] }
+
+// live returns the registers of its function that are read behind the start of a block, where its phis have
+// been set. A recover block may follow any point.
+func (g *graph) live(b *ssa.BasicBlock) map[ssa.Value]bool {
 	if g.lives[b] == nil {
-		g.solveLive(b.Parent())
+		for _, b := range b.Parent().Blocks {
+			g.lives[b] = map[ssa.Value]bool{}
+		}
+		for i := range instrsOf(b.Parent()) {
+			if phi, ok := i.(*ssa.Phi); ok {
+				g.lives[i.Block()][phi] = true
+				for n, x := range phi.Edges {
+					g.reads(x, i.Block().Preds[n])
+				}
+				continue
+			}
+			for x := range operands(i) {
+				g.reads(x, i.Block())
+			}
+		}
 	}
 	return g.lives[b]
 }
 
-// register returns the number of a register; false: v is none, but a constant or a name of the package.
-func (g *graph) register(v ssa.Value) (int, bool) {
-	switch v.(type) {
-	case nil, *ssa.Const, *ssa.Global, *ssa.Function, *ssa.Builtin:
-		return 0, false
+// reads notes that x is read at the end of b: it is live back to where it is made.
+func (g *graph) reads(x ssa.Value, b *ssa.BasicBlock) {
+	switch x.(type) {
+	case *ssa.Const, *ssa.Global, *ssa.Function, *ssa.Builtin:
+		return
 	}
-	n, ok := g.regs[v]
-	if !ok {
-		n = len(g.regs)
-		g.regs[v] = n
-		g.regList = append(g.regList, v)
-	}
-	return n, true
-}
-
-// reads reports whether a set of registers has v.
-func (g *graph) reads(live set, v ssa.Value) bool {
-	n, ok := g.regs[v]
-	return ok && live.has(n)
-}
-
-// A reading is what a block does to registers.
-type reading struct {
-	uses, sets, phis set
-	edges            []set // what the phis read on each edge into the block
-}
-
-func (g *graph) read(b *ssa.BasicBlock) *reading {
-	r := &reading{edges: make([]set, len(b.Preds))}
-	add := func(s *set, v ssa.Value) {
-		if n, ok := g.register(v); ok {
-			s.add(n)
-		}
-	}
-	var ops [16]*ssa.Value
-	for n := len(b.Instrs) - 1; n >= 0; n-- {
-		i := b.Instrs[n]
-		if p, ok := i.(*ssa.Phi); ok {
-			add(&r.phis, p) // they are set where the block begins
-			for k, e := range p.Edges {
-				add(&r.edges[k], e)
-			}
+	i, _ := x.(ssa.Instruction)
+	todo := []*ssa.BasicBlock{b}
+	for len(todo) > 0 {
+		b := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if g.lives[b][x] || i != nil && i.Block() == b {
 			continue
 		}
-		if v, ok := i.(ssa.Value); ok {
-			n, _ := g.register(v)
-			r.sets.add(n)
-			r.uses.remove(n)
-		}
-		for _, o := range i.Operands(ops[:0]) {
-			add(&r.uses, *o)
-		}
-	}
-	return r
-}
-
-// solveLive computes liveness. A recover block may follow any point.
-func (g *graph) solveLive(fn *ssa.Function) {
-	reads := map[*ssa.BasicBlock]*reading{}
-	for _, b := range fn.Blocks {
-		reads[b] = g.read(b)
-		g.lives[b] = append(set{}, reads[b].uses...)
-		s := g.lives[b]
-		s.union(reads[b].phis)
-		g.lives[b] = s
-	}
-	for changed := true; changed; {
-		changed = false
-		for n := len(fn.Blocks) - 1; n >= 0; n-- {
-			b := fn.Blocks[n]
-			var now set
-			for k, s := range b.Succs {
-				in := g.lives[s].clone()
-				in.minus(reads[s].phis)
-				now.union(in)
-				now.union(reads[s].edges[g.edge(b, k)])
-			}
-			if fn.Recover != nil {
-				now.union(g.lives[fn.Recover])
-			}
-			now.minus(reads[b].sets)
-			s := g.lives[b]
-			changed = s.union(now) || changed
-			g.lives[b] = s
+		g.lives[b][x] = true
+		if todo = append(todo, b.Preds...); b == b.Parent().Recover {
+			todo = append(todo, b.Parent().Blocks...)
 		}
 	}
 }
 
 // liveElems returns the elements that live registers, deferred calls, goroutines and, in a literal, the
 // registers of other functions reach.
-func (g *graph) liveElems(f *family, b *ssa.BasicBlock) set {
+func (g *graph) liveElems(b *ssa.BasicBlock) set {
 	if s, ok := g.elems[b]; ok {
 		return s
 	}
+	f := g.f
 	var s set
-	live := g.live(b)
-	for n := range live.all() {
-		s.union(f.of(g.regList[n]))
+	for v := range g.live(b) {
+		s.union(f.of(v))
 	}
 	if b.Parent() != f.root {
 		for k, v := range f.vals {
@@ -122,14 +95,10 @@ func (g *graph) liveElems(f *family, b *ssa.BasicBlock) set {
 			s.union(f.of(p))
 		}
 	}
-	for i := range g.calls {
-		if _, call := i.(*ssa.Call); call && !g.calls[i].spawns {
-			continue
-		}
-		var ops [16]*ssa.Value
-		for _, o := range i.Operands(ops[:0]) {
-			if *o != nil {
-				s.union(f.of(*o))
+	for i, k := range g.calls {
+		if _, call := i.(*ssa.Call); !call || k.spawns {
+			for x := range operands(i) {
+				s.union(f.of(x))
 			}
 		}
 	}

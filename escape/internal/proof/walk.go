@@ -568,11 +568,11 @@ func (w *walker) enterBlock(b *ssa.BasicBlock, k int, p phase, s *set) {
 // these lead to: they are made anew when the function runs again.
 func (w *walker) prune(b *ssa.BasicBlock, s *set) {
 	live := w.g.live(b)
-	keep := w.g.liveElems(w.f, b)
+	keep := w.g.liveElems(b)
 	for id := range s.clone().all() {
 		switch m := w.mark(id); m.kind {
 		case inReg:
-			if in, ok := m.k.v.(ssa.Instruction); ok && in.Parent() == b.Parent() && !w.g.reads(live, m.k.v) {
+			if in, ok := m.k.v.(ssa.Instruction); ok && in.Parent() == b.Parent() && !live[m.k.v] {
 				s.remove(id)
 			}
 		case inElem:
