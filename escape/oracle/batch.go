@@ -100,6 +100,7 @@ type Batch struct {
 	Dir     string
 	Pool    Pool
 	Explain string
+	Edited  map[int]*gen.Program // the rewritten programs by number, where they are known as trees
 }
 
 // Pool says what stands behind package alloc.

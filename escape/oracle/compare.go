@@ -68,13 +68,15 @@ type siteState struct {
 
 // A Judge compares the runs of one program.
 type Judge struct {
-	p     *gen.Program
-	a     *gen.Analysis
-	flows gen.Flows
-	sites []siteState
-	sizes []int64 // bytes the pool counts for a buffer of so many elements; nil: it names them
-	orig  *Record
-	fails map[string]Failure // one for each kind and site
+	p *gen.Program
+	a *gen.Analysis
+	// Of the rewritten program, where it is known as a tree; nil if it is not.
+	edited *gen.Analysis
+	flows  gen.Flows
+	sites  []siteState
+	sizes  []int64 // bytes the pool counts for a buffer of so many elements; nil: it names them
+	orig   *Record
+	fails  map[string]Failure // one for each kind and site
 }
 
 // NewJudge returns a judge of p.
@@ -94,6 +96,10 @@ func (j *Judge) fail(k Kind, r *Record, site int, format string, args ...any) {
 	}
 }
 
+// Foretell lets j demand of the rewritten program, too, what the interpreter predicts of q, which
+// is that program.
+func (j *Judge) Foretell(q *gen.Program) { j.edited = gen.NewAnalysis(q) }
+
 // Add takes the next record: the original's, then the rewritten program's of
 // the same run.
 func (j *Judge) Add(r *Record) {
@@ -107,8 +113,13 @@ func (j *Judge) Add(r *Record) {
 		j.fail(Model, r, -1, "%v", err)
 		return
 	}
-	if !j.predicted(o, tr) {
+	if !j.predicted("the original", o, tr) {
 		return
+	}
+	if j.edited != nil {
+		if tr, err := j.edited.Run(r.Run, r.Fault); err == nil && !j.predicted("what it became", r, tr) {
+			return
+		}
 	}
 	if !j.same(o, r) {
 		return
@@ -134,26 +145,26 @@ func (j *Judge) Add(r *Record) {
 	}
 }
 
-// predicted checks the original against the model: without that, nothing else
-// means anything.
-func (j *Judge) predicted(o *Record, tr gen.Trace) bool {
+// predicted checks the original, or another program of which there is a model, against that:
+// without it, nothing else means anything.
+func (j *Judge) predicted(who string, o *Record, tr gen.Trace) bool {
 	switch {
 	case o.Crash != "":
-		j.fail(Model, o, -1, "the original crashed: %s", o.Crash)
+		j.fail(Model, o, -1, "%s crashed: %s", who, o.Crash)
 	case len(o.UAF) > 0 || o.Twice > 0:
-		j.fail(Model, o, -1, "the original uses a freed buffer: %v", o.UAF)
+		j.fail(Model, o, -1, "%s uses a freed buffer: %v", who, o.UAF)
 	case o.Ops != tr.Ops || o.Panicked != tr.Panics || len(o.Events) != len(tr.Events):
-		j.fail(Model, o, -1, "the original made %d operations and %d events, panicked %v; predicted %d, %d, %v",
-			o.Ops, len(o.Events), o.Panicked, tr.Ops, len(tr.Events), tr.Panics)
+		j.fail(Model, o, -1, "%s made %d operations and %d events, panicked %v; predicted %d, %d, %v",
+			who, o.Ops, len(o.Events), o.Panicked, tr.Ops, len(tr.Events), tr.Panics)
 	default:
 		for i, e := range tr.Events {
 			if x := o.Events[i]; x.Kind != e.Kind || x.Value != e.Value {
-				j.fail(Model, o, -1, "event %d of the original is %d/%d, predicted %d/%d", i, x.Kind, x.Value, e.Kind, e.Value)
+				j.fail(Model, o, -1, "event %d of %s is %d/%d, predicted %d/%d", i, who, x.Kind, x.Value, e.Kind, e.Value)
 				return false
 			}
 		}
 		if j.sizes == nil && !slices.Equal(o.Frees, tr.Frees) {
-			j.fail(Model, o, -1, "the original frees %v, predicted %v", o.Frees, tr.Frees)
+			j.fail(Model, o, -1, "%s frees %v, predicted %v", who, o.Frees, tr.Frees)
 			return false
 		}
 		return true

@@ -140,6 +140,9 @@ func (o *Oracle) judge(ctx context.Context, b *Batch, progs []*gen.Program) ([]*
 	judges := map[int]*Judge{}
 	for _, p := range progs {
 		judges[p.ID] = NewJudge(p)
+		if q := b.Edited[p.ID]; q != nil {
+			judges[p.ID].Foretell(q)
+		}
 	}
 	err = read(bytes.NewReader(out), func(id int) int { return len(judges[id].p.Sites) }, func(r *Record, sizes []int64) {
 		judges[r.ID].sizes = sizes

@@ -237,12 +237,14 @@ func confirm(ctx context.Context, dir string, list []*verdict, o options) error 
 	defer os.RemoveAll(dir)
 	var chosen []*verdict
 	var olds, news []*gen.Program
+	edited := map[int]*gen.Program{}
 	for i, v := range list {
 		if v.answer.broken != nil || !v.answer.accepted() && (v.truth != wrong || i%16 > 0) {
 			continue
 		}
 		q := gen.Clone(v.New, len(chosen))
 		q.Like = v.Old
+		edited[q.ID] = q
 		olds, news = append(olds, gen.Clone(v.Old, len(chosen))), append(news, q)
 		chosen = append(chosen, v)
 	}
@@ -259,6 +261,7 @@ func confirm(ctx context.Context, dir string, list []*verdict, o options) error 
 	if err := b.put("fixed", news); err != nil {
 		return err
 	}
+	b.Edited = edited
 	or := &Oracle{Options: RunOptions{o.runs, o.faults}}
 	res, err := or.judge(ctx, b, olds)
 	if err != nil {

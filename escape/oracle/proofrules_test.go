@@ -19,25 +19,22 @@ type caught struct {
 }
 
 // caughtBy names for each rule of the proof a wrong trial that nothing else withholds.
-// `oracle -proof -rules -n 600 -seed 48` finds such trials anew when the generator has changed.
+// `oracle -proof -rules -n 1500 -seed 48` finds such trials anew when the generator has changed, and
+// with `-n 20 -only "calls itself"` that of Limits.
 var caughtBy = []caught{
-	{proof.Same, 48, 17, 0, "a plan, and something else changed"},
-	{proof.Silent, 48, 401, 0, "a free that can be seen"},
-	{proof.Fresh, 48, 17, 3, "a free put anywhere"},
-	{proof.Confined, 48, 2, 4, "a plan, after the buffer was handed on"},
+	{proof.Same, 48, 13, 4, "a plan, and something else changed"},
+	{proof.Fresh, 48, 2, 1, "a free put anywhere"},
+	{proof.Confined, 48, 66, 2, "a plan, after the buffer was handed on"},
 	{proof.Dead, 48, 13, 2, "a plan, before a deferred read"},
-	{proof.Once, 48, 63, 0, "a free deleted"},
-	{proof.Readable, 48, 35, 0, "a plan, before a dead mention"},
+	{proof.Once, 48, 60, 1, "a free put anywhere"},
+	{proof.Silent, 48, 3, 1, "a free that can be seen"},
+	{proof.Readable, 48, 25, 4, "a plan, before a dead mention"},
 	{proof.Panics, 48, 9, 1, "a plan, where a panic leads to a deferred read"},
-	{proof.Deferred, 501, 33, 4, "a plan, before a deferred read"},
-	{proof.Joins, 48, 7, 1, "a free put anywhere"},
-	{proof.Callbacks, 48, 2, 4, "a plan, after the buffer was handed on"},
-	{proof.Bodies, 48, 66, 2, "a plan, after the buffer was handed on"},
-}
-
-// uncaught are the rules for which no trial is known yet that they alone withhold.
-var uncaught = []proof.Rule{
-	proof.Limits, // the generator makes no literal that calls itself; TestRules of the proof has one
+	{proof.Deferred, 48, 9, 1, "a plan, where a panic leads to a deferred read"},
+	{proof.Joins, 48, 86, 1, "a free put anywhere"},
+	{proof.Callbacks, 48, 92, 2, "a free put anywhere"},
+	{proof.Bodies, 48, 17, 5, "a plan, after the buffer was handed on"},
+	{proof.Limits, 48, 3087, 1, "a free in a literal that calls itself"},
 }
 
 // TestRulesMatter switches off each rule of the proof: the judge must find out.
@@ -48,9 +45,6 @@ func TestRulesMatter(t *testing.T) {
 	p, err := newProver(context.Background(), t.TempDir()+"/prover", false)
 	require.NoError(t, err)
 	for _, rule := range proof.Rules {
-		if slices.Contains(uncaught, rule) {
-			continue
-		}
 		t.Run(string(rule), func(t *testing.T) {
 			i := slices.IndexFunc(caughtBy, func(c caught) bool { return c.rule == rule })
 			require.GreaterOrEqual(t, i, 0, "a rule without a trial")

@@ -67,6 +67,8 @@ func NewFlows(p *Program) Flows {
 				add(s.Subject.V, s.V)
 			case *Pass:
 				add(s.Src.V, s.Dst)
+			case *Deeper:
+				add(s.Arg.V, s.Last)
 			case *Wrap:
 				add(s.Src.V, s.V)
 				if s.Common.V != nil { // freed by no destructor: whose it is, only its name tells

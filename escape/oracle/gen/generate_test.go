@@ -31,7 +31,7 @@ var constructs = []string{
 	"free that calls a hook", "free that releases a semaphore", "getter and a field that is replaced", "getter of another package",
 	"struct that leads to itself", "string of foreign memory", "string of foreign memory that stays", "snapshot",
 	"struct copied through pointers", "kept by the standard library", "kept by a method that fmt calls", "constant branch", "dead copy", "destructor and a shared field", "panic value that holds",
-	"error tested later", "interface result", "freed through an interface", "boolean result",
+	"error tested later", "interface result", "literal that calls itself", "freed through an interface", "boolean result",
 }
 
 func TestConstructs(t *testing.T) {

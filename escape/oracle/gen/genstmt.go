@@ -94,6 +94,7 @@ func init() {
 		{6, (*generator).doSnapshot},
 		{10, (*generator).doMention},
 		{5, (*generator).doPart},
+		{1, (*generator).doRecur},
 	}
 	for _, a := range actions {
 		weights += a.weight

@@ -63,6 +63,7 @@ type object struct {
 	kept    bool
 	dropped bool // abandoned by a panic
 	lent    int  // calls that borrow it
+	readers int  // goroutines that may read it
 }
 
 type value struct {
@@ -71,7 +72,7 @@ type value struct {
 	lo, hi int // of a view: elements cut
 
 	once, done bool // of a literal: it runs once, and did
-	closed     bool // of what is loud: its free ran
+	closed     int  // of what is loud: how often its free ran
 }
 
 func (v *value) clone() *value {
@@ -93,6 +94,8 @@ type frame struct {
 	defers []func() sig
 	lits   map[*Var]*Closure
 	temp   map[string]int64 // what trials gave a name
+	recur  *Recur           // a call of this literal
+	left   int              // … in which so many more may be
 }
 
 func (f *frame) value(v *Var) *value {
@@ -167,6 +170,7 @@ type machine struct {
 	made  []*object
 	stack []*frame
 	steps int
+	holds int // statements around that hold the lock
 
 	ret    *value
 	retInt int64
@@ -213,7 +217,7 @@ func (a *Analysis) Run(run int, fault Fault) (tr Trace, err error) {
 	defer func() {
 		switch r := recover(); r {
 		case nil:
-		case errInvalid, errTooLong, errKept, errLent, errNil, errRuns:
+		case errInvalid, errTooLong, errKept, errLent, errNil, errRuns, errLoud:
 			err = r.(error)
 		default:
 			panic(r)
@@ -328,6 +332,9 @@ func (m *machine) free(o *object) {
 	if o == nil {
 		return
 	}
+	if o.readers > 0 {
+		panic(errRuns)
+	}
 	m.trace.Frees[o.site]++
 	if o.freed && m.p.Sites[o.site].Res == RMat {
 		panic(errInvalid)
@@ -342,6 +349,20 @@ func touch(list []*object) {
 			panic(errInvalid)
 		}
 	}
+}
+
+// look returns what p names, which is read: a pointer must be there.
+func (f *frame) look(p Path) []*object {
+	list := f.objects(p)
+	touch(list)
+	switch p.V.Kind {
+	case KAny, KErr:
+		return list // asked first what they hold
+	}
+	if p.V.Res == RMat && slices.Contains(list, nil) {
+		panic(errInvalid)
+	}
+	return list
 }
 
 // call runs function i; the results are in m.ret, m.retInt, m.retErr.

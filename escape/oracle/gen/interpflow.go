@@ -63,16 +63,14 @@ func (m *machine) cond(f *frame, c *Cond) (bool, sig) {
 		m.trace.Events = m.trace.Events[:n]
 		return sum > 0, next
 	case CPos:
-		objs := f.objects(c.Path)
-		touch(objs)
+		objs := f.look(c.Path)
 		fail, pan := m.op()
 		if pan {
 			return false, sig{kind: sPanic}
 		}
 		return !fail && total(f.value(c.Path.V), objs) > 0, next
 	case CLen:
-		objs := f.objects(c.Path)
-		touch(objs)
+		objs := f.look(c.Path)
 		return length(objs[0])%2 == 0, next
 	case CNot:
 		x, s := m.cond(f, c.X)
@@ -226,8 +224,7 @@ func (m *machine) leave(f *frame, s *Return) sig {
 			return sig{kind: sReturn}
 		}
 		if s.Sum {
-			objs := f.objects(s.Path)
-			touch(objs)
+			objs := f.look(s.Path)
 			fail, pan := m.op()
 			if pan {
 				return sig{kind: sPanic}
@@ -236,7 +233,7 @@ func (m *machine) leave(f *frame, s *Return) sig {
 			if !fail {
 				m.retInt = total(f.value(s.Path.V), objs)
 			}
-		} else {
+		} else if !s.Fail || f.fn != nil && f.fn.beside() {
 			v := f.value(s.Path.V)
 			if s.Path.Field >= 0 {
 				v = &value{bufs: slices.Clone(f.objects(s.Path))}
@@ -282,7 +279,7 @@ func (m *machine) callStmt(f *frame, s *Call) sig {
 		return next
 	}
 	if s.Dst != nil {
-		if ret == nil || fail {
+		if ret == nil {
 			ret = &value{bufs: []*object{nil, nil}[:min(2, max(1, s.Dst.Locs()))]}
 			if s.Dst.Kind == KSlice || s.Dst.Kind == KStack {
 				ret.bufs = nil
@@ -302,7 +299,7 @@ func (m *machine) callStmt(f *frame, s *Call) sig {
 			return m.list(f, s.Ok)
 		}
 	}
-	if fail && s.Err != EIgnore && s.Err != EDiscard {
+	if fail {
 		return m.list(f, s.Fail)
 	}
 	return next

@@ -11,6 +11,15 @@ func keep(list []*object) {
 	}
 }
 
+// read notes that so many goroutines more may read the objects.
+func read(list []*object, by int) {
+	for _, o := range list {
+		if o != nil {
+			o.readers += by
+		}
+	}
+}
+
 // abandoned is what leaving f means for goroutines that it has not joined.
 func (f *frame) abandoned() {
 	for _, list := range f.groups {
@@ -25,13 +34,15 @@ func (m *machine) other(f *frame, s Stmt) sig {
 	case *Regroup:
 		f.regroup(s.V)
 	case *Spawn:
-		x := f.objects(s.Arg)
-		touch(x)
-		if s.After {
+		x := f.look(s.Arg)
+		read(x, 1)
+		if s.After { // the Wait does not wait for it
 			keep(x)
+			break
 		}
 		f.groups[s.V] = append(f.groups[s.V], x...)
 	case *Wait:
+		read(f.groups[s.V], -1)
 		delete(f.groups, s.V)
 	case *Wrap:
 		x := &value{bufs: []*object{f.objects(s.Src)[0]}}
@@ -40,16 +51,19 @@ func (m *machine) other(f *frame, s Stmt) sig {
 		}
 		f.env[s.V] = x
 	case *Hold:
-		return m.list(f, s.Body)
+		m.holds++
+		sg := m.list(f, s.Body)
+		m.holds--
+		return sg
 	case *State:
 		closed := f.value(s.V).closed
 		switch s.V.loudly() {
 		case LLock:
 			m.out(1)
 		case LClose, LTally:
-			m.out(flag(closed))
+			m.out(int64(closed))
 		case LCache, LSem:
-			m.out(flag(!closed))
+			m.out(int64(1 - closed))
 		}
 	case *Step:
 		fail, pan := m.op()
@@ -62,6 +76,10 @@ func (m *machine) other(f *frame, s Stmt) sig {
 		o := m.newObject(s.N)
 		fill(o, 0, 0, stepped)
 		f.value(s.V).bufs[0] = o
+	case *Recur:
+		return m.recur(f, s, m.tape.Next(s.N), &value{bufs: []*object{nil}})
+	case *Deeper:
+		return m.deeper(f, s)
 	case *Mention:
 	case *Temp:
 		if s.Cond != nil {
@@ -69,8 +87,7 @@ func (m *machine) other(f *frame, s Stmt) sig {
 			f.flags[s.Name] = v
 			return sg
 		}
-		objs := f.objects(s.Path)
-		touch(objs)
+		objs := f.look(s.Path)
 		fail, pan := m.op()
 		if pan {
 			return sig{kind: sPanic}
@@ -88,11 +105,20 @@ func (m *machine) other(f *frame, s Stmt) sig {
 	return next
 }
 
-func flag(b bool) int64 {
-	if b {
-		return 1
+// meanwhile runs what comes before the goroutine of s, which has x, is joined.
+func (m *machine) meanwhile(f *frame, s *Join, x []*object) sig {
+	if f.groups == nil {
+		f.groups = map[*Var][]*object{}
 	}
-	return 0
+	of := &Var{}
+	f.groups[of] = x
+	read(x, 1)
+	sg := m.list(f, s.Mid)
+	if sg.kind == sNext {
+		read(x, -1)
+		delete(f.groups, of)
+	}
+	return sg
 }
 
 // regroup gives v no goroutines: those that it had run on.
@@ -115,11 +141,22 @@ func (m *machine) loud(f *frame, v *Var) {
 	if v.Kind != KLoud {
 		return
 	}
+	x := f.value(v)
 	switch v.loudly() {
 	case LPrint, LHook:
 		m.out(int64(v.Loc))
+	case LLock:
+		if m.holds > 0 {
+			panic(errLoud)
+		}
+	case LClose, LSem:
+		if x.closed > 0 {
+			panic(errLoud)
+		}
 	}
-	f.value(v).closed = true
+	if v.loudly() != LCache || x.closed == 0 {
+		x.closed++
+	}
 }
 
 // textSum is the sum of the bytes of the objects.

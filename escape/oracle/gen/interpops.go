@@ -10,7 +10,11 @@ func (m *machine) use(f *frame, s *Use) sig {
 	v := f.value(p.V)
 	objs := f.objects(p)
 	for _, a := range s.Args {
-		touch(f.objects(a))
+		if s.Op == OPrint || s.Op == OKeep {
+			touch(f.objects(a))
+		} else {
+			f.look(a)
+		}
 	}
 	if p.V.Kind == KErr && objs[0] == nil {
 		return next // no error

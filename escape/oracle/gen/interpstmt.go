@@ -104,7 +104,7 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 	case *Defer:
 		objs := slices.Clone(f.objects(s.Path))
 		if s.Kind == DLook {
-			touch(objs)
+			f.look(s.Path)
 			f.held = append(f.held, objs...)
 		}
 		f.defers = append(f.defers, func() sig {
@@ -123,11 +123,12 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 			if s.Kind == DUse || s.Kind == DGuard {
 				f.cur = f.cur.with(s.Path)
 				f.low = f.cur
+				f.look(s.Path)
 				return m.sum(f, f.value(s.Path.V), s.Path, true)
 			}
 			for _, o := range objs {
 				if s.Mine {
-					m.mine(o, s.Path.V)
+					m.mine(o, s.Path)
 				}
 				m.free(o)
 			}
@@ -140,11 +141,11 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 		f.done[s.Of.name()] = true
 	case *Free:
 		if s.How == FTold {
-			touch(f.objects(s.Path))
+			f.look(s.Path)
 		}
 		for _, o := range f.objects(s.Path) {
 			if s.Mine {
-				m.mine(o, s.Path.V)
+				m.mine(o, s.Path)
 			}
 			m.free(o)
 		}
@@ -154,10 +155,9 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 			m.free(o)
 		}
 	case *Join:
-		x := f.objects(s.Arg)
-		touch(x)
+		x := f.look(s.Arg)
 		fill(x[0], 0, 0, int64(s.X))
-		return m.list(f, s.Mid)
+		return m.meanwhile(f, s, x)
 	case *Closure:
 		f.env[s.V] = &value{once: s.Wrap == WOnce}
 		f.lits[s.V] = s

@@ -187,6 +187,9 @@ const (
 	EShadow        // tested in an inner scope that shadows err
 )
 
+// tested reports whether something happens only if there is an error, or only if there is none.
+func (how OnErr) tested() bool { return how != EIgnore && how != EMust && how != EDiscard }
+
 // Via is the function that makes a buffer.
 type Via uint8
 

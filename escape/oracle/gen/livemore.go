@@ -25,6 +25,10 @@ func (l *Liveness) other(s Stmt, out Set, c liveCtx) (in, during Set) {
 	case *Hold:
 		in = l.block(s.Body, out, c)
 		during = in
+	case *Recur:
+		return l.recur(s, out, c)
+	case *Deeper:
+		return l.deeper(s, out, c)
 	case *State:
 	case *Step: // the former buffer is somebody else's, unless there is no new one
 		in = out.without(Of(s.V)).or(l.block(s.Fail, out, c))

@@ -137,17 +137,12 @@ func (w *printer) ownFreeGot(r Res) string {
 }
 
 func (w *printer) freeCall(p Path) string {
-	switch p.V.Kind {
-	case KFreer:
+	switch {
+	case p.V.Kind == KFreer:
 		return p.V.Name + "()"
-	case KPair, KPairPtr:
-		if p.Field < 0 {
-			return p.V.Name + ".Close()"
-		}
-	case KStack, KBox, KLoud:
+	case p.closes():
 		return p.V.Name + ".Close()"
-	}
-	if p.V.Res == RMat {
+	case p.V.Res == RMat:
 		return w.freeMat(w.handle(p))
 	}
 	return w.recv(p) + ".Free()"

@@ -10,11 +10,11 @@ func (w *printer) make(s *Make, top bool) {
 	if v := s.Dst.V; v.Kind == KLoud {
 		call = fmt.Sprintf("%s(c, %d)", w.loudMaker(v), s.N)
 	}
-	switch s.Err {
-	case EMust:
+	switch {
+	case s.Err == EMust:
 		w.pf("%s %s %s\n", dst, eq, call)
 		return
-	case EDiscard, EIgnore:
+	case !s.Err.tested():
 		w.pf("%s, _ %s %s\n", dst, eq, call)
 		return
 	}

@@ -33,6 +33,10 @@ func (w *printer) other(s Stmt) {
 		w.pf("if err := %s.Step(c, %d); err != nil {\n", s.V.Name, s.N)
 		w.withErr("err", s.Fail)
 		w.pf("}\n")
+	case *Recur:
+		w.recur(s)
+	case *Deeper:
+		w.deeper(s)
 	case *Mention:
 		w.mention(s)
 	case *Temp:

@@ -241,7 +241,7 @@ func (w *printer) ret(s *Return) {
 		w.pf("return %s\n", w.sum(s.Path))
 	case f.Named && s.Fail:
 		w.pf("return %s, %s\n", f.Clean.Name, err)
-	case s.Path.V == nil || s.Fail && f.Result != RBuf:
+	case s.Path.V == nil || s.Fail && !f.beside():
 		w.pf("return %s, %s\n", w.zero(f), err)
 	default:
 		text := w.handle(s.Path)
@@ -312,7 +312,7 @@ func (w *printer) call(s *Call, top bool) {
 		w.pf("%s_ = %s\n", strings.Repeat("_, ", fn.values()), call)
 		return
 	}
-	if s.Err == EIgnore || s.Err == EDiscard {
+	if !s.Err.tested() {
 		w.pf("%s, _ %s %s\n", w.declared(s.Dst), eq, call)
 		return
 	}

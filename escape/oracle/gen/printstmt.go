@@ -16,11 +16,7 @@ func (w *printer) stmt(s Stmt, top bool) {
 			w.pf("var %s %s\n_ = %s\n", s.V.Name, w.varType(s.V), s.V.Name)
 		}
 	case *Clear:
-		zero := "nil"
-		if s.Path.V.Res == RBuffer {
-			zero = w.handleType(RBuffer) + "{}"
-		}
-		w.pf("%s = %s\n", w.place(s.Path), zero)
+		w.pf("%s = %s\n", w.place(s.Path), w.nothing(s.Path.V.Res))
 	case *Resize:
 		w.pf("if err := %s.resize(c, %d); err != nil {\n", s.V.Name, s.N)
 		w.withErr("err", s.Fail)

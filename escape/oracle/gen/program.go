@@ -23,6 +23,9 @@ type Func struct {
 	Vars    []*Var
 }
 
+// beside reports whether f returns what a failing return names, and not nothing, beside the error.
+func (f *Func) beside() bool { return f.Result == RBuf && !f.Named }
+
 // values is the number of results before the error.
 func (f *Func) values() int {
 	if f.Result == RTwo {

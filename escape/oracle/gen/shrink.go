@@ -148,7 +148,7 @@ func Smaller(p *Program, most int) []*Program {
 func unwrap(l *[]Stmt, at, k int) bool {
 	s := (*l)[at]
 	switch s := s.(type) {
-	case *Make, *Use, *Call, *Closure, *Resize:
+	case *Make, *Use, *Call, *Closure, *Resize, *Recur:
 		return false
 	case *If:
 		if s.Cond.Op == CNever {
@@ -284,7 +284,7 @@ func (r *repairer) list(l *[]Stmt, outer map[*Var]bool, around []where, top bool
 			in = append(in[:len(in):len(in)], where{s.Label, false})
 		case *Select:
 			in = append(in[:len(in):len(in)], where{"", false})
-		case *Closure, *Inline:
+		case *Closure, *Inline, *Recur:
 			in = nil
 		}
 		for _, inner := range Lists(s) {

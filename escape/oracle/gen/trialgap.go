@@ -53,6 +53,9 @@ func (g *gapper) visit(l *[]Stmt, vars []*Var, in gap) {
 			sub.depth++
 		case *Closure, *Inline:
 			sub.lit = true
+		case *Recur:
+			sub.lit = true
+			sub.depth++
 		case *Block:
 			sub.other = sub.other || s.Shadow != ""
 		}
@@ -124,6 +127,9 @@ func familyOf(p *Program, f *Func, v *Var) family {
 			bad[s.V] = true
 		case *Call:
 			for _, fn := range s.targets() {
+				if s.Dst != nil && p.Funcs[fn].Beside && !s.Err.tested() {
+					bad[s.Dst] = true // it may be freed
+				}
 				for j, a := range s.Args {
 					if s.Dst != nil && s.Dst.Param {
 						link(a.V, s.Dst)
@@ -190,6 +196,8 @@ func copied(s Stmt, link func(a, b *Var)) {
 		link(s.Subject.V, s.V)
 	case *Pass:
 		link(s.Src.V, s.Dst)
+	case *Deeper:
+		link(s.Arg.V, s.Last)
 	}
 }
 

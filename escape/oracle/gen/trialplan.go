@@ -15,6 +15,9 @@ var mutations = []func(*trials, *Trial, plan, *Free) bool{
 // it is to stay right.
 func (t *trials) planned(stays bool) func() *Trial {
 	change := mutations[t.n(len(mutations))]
+	if t.p.Tags[recursion] && t.n(4) == 0 {
+		change = (*trials).recursed
+	}
 	return func() *Trial {
 		p, ok := t.plan()
 		if !ok {

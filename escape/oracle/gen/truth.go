@@ -14,13 +14,14 @@ var (
 	errLent = errors.New("frees what the caller has")
 	errNil  = errors.New("frees nothing, which it must not")
 	errRuns = errors.New("frees what a goroutine reads")
+	errLoud = errors.New("does once more what can be done once")
 )
 
 // mine is called for each object that a free of a trial is about to free.
-func (m *machine) mine(o *object, v *Var) {
+func (m *machine) mine(o *object, p Path) {
 	switch {
 	case o == nil:
-		if v.Res == RMat && (!v.owner() || m.p.Insist) {
+		if p.V.Res == RMat && (!p.closes() || m.p.Insist) {
 			panic(errNil)
 		}
 		return
@@ -29,21 +30,14 @@ func (m *machine) mine(o *object, v *Var) {
 	case o.lent > 0:
 		panic(errLent)
 	}
-	for _, f := range m.stack {
-		for _, list := range f.groups {
-			for _, x := range list {
-				if x == o {
-					panic(errRuns)
-				}
-			}
-		}
-	}
 }
 
-// owner reports whether v is freed by a method of its own, which looks for nil.
-func (v *Var) owner() bool {
-	switch v.Kind {
-	case KPair, KPairPtr, KStack, KBox, KLoud:
+// closes reports whether p is freed by a method of its struct, which looks for nil.
+func (p Path) closes() bool {
+	switch p.V.Kind {
+	case KPair, KPairPtr:
+		return p.Field < 0
+	case KStack, KBox, KLoud:
 		return true
 	}
 	return false
@@ -55,10 +49,14 @@ func (m *machine) lend(fn int, args []*value, by int) {
 		if p.Owned {
 			continue
 		}
-		for _, o := range args[i].bufs {
-			if o != nil {
-				o.lent += by
-			}
+		args[i].lend(by)
+	}
+}
+
+func (v *value) lend(by int) {
+	for _, o := range v.bufs {
+		if o != nil {
+			o.lent += by
 		}
 	}
 }

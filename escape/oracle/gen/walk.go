@@ -1,14 +1,15 @@
 package gen
 
-// Lists returns pointers to the statement lists inside s, in source order.
+// Lists returns pointers to the statement lists inside s that Print prints, in source order. Any
+// other list of s is empty: what is no part of the text must not run either.
 func Lists(s Stmt) []*[]Stmt {
 	switch s := s.(type) {
 	case *Make:
-		return []*[]Stmt{&s.Ok, &s.Fail}
+		return branches(s.Err, &s.Ok, &s.Fail)
 	case *Get:
 		return []*[]Stmt{&s.Body}
 	case *Use:
-		return []*[]Stmt{&s.Fail}
+		return branches(s.Err, &s.Fail)
 	case *If:
 		return []*[]Stmt{&s.Then, &s.Else}
 	case *Loop:
@@ -28,7 +29,7 @@ func Lists(s Stmt) []*[]Stmt {
 	case *Inline:
 		return []*[]Stmt{&s.Body}
 	case *Call:
-		return []*[]Stmt{&s.Mid, &s.Ok, &s.Fail}
+		return branches(s.Err, &s.Mid, &s.Ok, &s.Fail)
 	case *Block:
 		return []*[]Stmt{&s.Body}
 	case *Select:
@@ -41,8 +42,23 @@ func Lists(s Stmt) []*[]Stmt {
 		return []*[]Stmt{&s.Body}
 	case *Step:
 		return []*[]Stmt{&s.Fail}
+	case *Recur:
+		return []*[]Stmt{&s.Body}
+	case *Deeper:
+		return []*[]Stmt{&s.Least}
 	}
 	return nil
+}
+
+// branches returns those of the lists of a statement that its error leads to: Fail comes last.
+func branches(how OnErr, all ...*[]Stmt) []*[]Stmt {
+	switch {
+	case !how.tested():
+		return nil
+	case how == EInvert:
+		return all
+	}
+	return all[len(all)-1:]
 }
 
 // Walk calls do for every statement in list and below, parents first, until do
@@ -140,6 +156,8 @@ func Reads(s Stmt) []Path {
 		return []Path{Of(s.V)}
 	case *Step:
 		return []Path{Of(s.V)}
+	case *Deeper:
+		return []Path{s.Arg}
 	case *Mention:
 		return []Path{s.Path}
 	case *Temp:
@@ -161,6 +179,8 @@ func Declares(s Stmt) (vars []*Var, inside *[]Stmt) {
 		return []*Var{s.V}, &s.Body
 	case *For:
 		return []*Var{s.Make.Dst.V}, &s.Body
+	case *Recur:
+		return []*Var{s.Last}, &s.Body
 	case *Switch:
 		if s.Kind == STyped && len(s.Cases) > 0 {
 			return []*Var{s.V}, &s.Cases[0]
