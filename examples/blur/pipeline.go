@@ -34,13 +34,13 @@ func glow(s *alloc.Stream, k kernels, plane []float32, size, radius int) error {
 	}
 	out, err := alloc.Make[float32](s, len(plane))
 	if err != nil {
-		sharp.Free()
 		softest.Free()
+		sharp.Free()
 		return err
 	}
 	err = k.mix(s, out.All(), sharp.All(), softest.All(), 0.75)
-	sharp.Free()
 	softest.Free()
+	sharp.Free()
 	if err != nil {
 		out.Free()
 		return err

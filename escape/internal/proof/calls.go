@@ -5,6 +5,7 @@ package proof
 // about the body, else the worst. Builtin functions are in table.go.
 
 import (
+	"cmp"
 	"fmt"
 	"go/types"
 	"slices"
@@ -46,6 +47,9 @@ func (f *family) resolve(i ssa.CallInstruction) *call {
 		if k.sum = f.dispatched(com); k.sum == nil && (!anyType(com.Value.Type()) || f.c.off[Callbacks]) {
 			k.sum = f.c.effect(com.Method)
 		}
+		if k.sum == nil {
+			k.sum = f.c.ownMethod(com)
+		}
 		return f.listens(k)
 	}
 	switch v := com.Value.(type) {
@@ -70,7 +74,7 @@ func (f *family) resolve(i ssa.CallInstruction) *call {
 		k.bodies = bodies
 		return k
 	}
-	if k.sum = f.chosen(com); k.sum != nil {
+	if k.sum = cmp.Or(f.inField(com.Value), f.chosen(com)); k.sum != nil {
 		return f.listens(k)
 	}
 	k.args = append([]ssa.Value{com.Value}, com.Args...)

@@ -22,13 +22,28 @@ func (c *checker) ordered() []*ssa.Function {
 		}
 	}
 	var out []*ssa.Function
-	seen := map[*types.Func]bool{}
+	seen, lits := map[*types.Func]bool{}, map[*ssa.Function]bool{}
 	var visit func(o *types.Func)
 	var callees func(fn *ssa.Function)
 	callees = func(fn *ssa.Function) {
 		for i := range instrsOf(fn) {
-			if k := callOf(i); k != nil && k.Common().StaticCallee() != nil {
+			k := callOf(i)
+			if k == nil {
+				continue
+			}
+			if k.Common().StaticCallee() != nil {
 				visit(origin(k.Common().StaticCallee()))
+			}
+			for _, m := range c.ownMethods(k.Common()) {
+				visit(m)
+			}
+			for _, fn := range c.storedIn(k.Common().Value) {
+				if fn.Parent() == nil {
+					visit(origin(fn))
+				} else if !lits[fn] {
+					lits[fn] = true
+					callees(fn)
+				}
 			}
 		}
 		for _, a := range fn.AnonFuncs {

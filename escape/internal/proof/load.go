@@ -34,9 +34,11 @@ type checker struct {
 	telling  typeutil.Map
 	handing  typeutil.Map
 	diffs    []*differ
-	known    map[string]*Summary   // what is known of functions before these are looked at
-	need     map[ast.Decl]bool     // declarations that are looked into
-	trimmed  map[*ast.Ident]string // functions whose bodies were taken out
+	known    map[string]*Summary     // what is known of functions before these are looked at
+	stores   map[string]*fieldStores // by name of the field
+	fields   map[string]*Summary     // what functions in fields do
+	need     map[ast.Decl]bool       // declarations that are looked into
+	trimmed  map[*ast.Ident]string   // functions whose bodies were taken out
 
 	fams   map[*ssa.Function]*family
 	report *Report
@@ -75,7 +77,7 @@ const maxFile = 8 << 20
 func newChecker(in *Input) *checker {
 	c := &checker{in: in, fset: token.NewFileSet(), off: map[Rule]bool{}, report: &Report{}, fams: map[*ssa.Function]*family{},
 		sums: map[*types.Func]*Summary{}, effects: map[*types.Func]*Summary{},
-		literals: map[*ssa.Function]*Summary{}}
+		literals: map[*ssa.Function]*Summary{}, fields: map[string]*Summary{}}
 	for _, r := range in.Without {
 		c.off[r] = true
 	}

@@ -105,11 +105,12 @@ func (c *checker) trim() {
 		}
 	}
 	c.addNamed()
+	all := c.callsFields()
 	c.trimmed = map[*ast.Ident]string{}
 	for _, f := range c.files {
 		for i, d := range f.tree.Decls {
 			fn, ok := d.(*ast.FuncDecl)
-			if !ok || fn.Body == nil || c.need[d] {
+			if !ok || fn.Body == nil || c.need[d] || all {
 				continue
 			}
 			head := *fn
@@ -167,6 +168,9 @@ func (c *checker) asBefore() bool {
 			continue
 		}
 		o, ok := c.info.Defs[fn.Name].(*types.Func)
+		if ok && c.storesFunctions(c.prog.FuncValue(o)) {
+			return false
+		}
 		if !ok || !reflect.DeepEqual(c.effect(o), c.known[nameOf(d)]) {
 			return false
 		}

@@ -115,6 +115,10 @@ func (c *checker) assume(fn *ssa.Function, s *Summary) {
 	c.sums[o] = s
 	delete(c.effects, o)
 	delete(c.fams, fn)
+	for lit := range c.literals {
+		delete(c.fams, lit)
+	}
+	c.literals, c.fields = map[*ssa.Function]*Summary{}, map[string]*Summary{}
 	c.telling, c.handing = typeutil.Map{}, typeutil.Map{}
 }
 

@@ -1,0 +1,209 @@
+package proof_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestFields is calls through fields and interfaces: known if all that the package may run there is seen.
+func TestFields(t *testing.T) {
+	const use = `
+func f(k kernels) {
+	b := Make()
+	k.run(b)
+	b.Free() //F
+}
+`
+	const kernel = `
+type kernels struct{ run func(*B) }
+
+func one() kernels {
+	n := next()
+	return kernels{run: func(b *B) { b.Use(); next(); _ = n }}
+}
+`
+	const layers = `
+type layer interface{ run(b *B) }
+
+type once struct{}
+
+func (once) run(b *B) { b.Use() }
+
+type twice struct{ n int }
+
+func (t *twice) run(b *B) { b.Use(); t.n++; b.Use() }
+
+func f(l layer) {
+	b := Make()
+	l.run(b)
+	b.Free() //F
+}
+`
+	const kept = "handed to somebody who may keep it"
+	tests := []struct{ name, words, text string }{
+		{"literals and functions that are seen", "", kernel + use + `
+func two() *kernels { return &kernels{used} }
+
+func three(k *kernels) { k.run = used; k.run = nil }
+
+func used(b *B) { b.Use() }
+`},
+		{"of a copy, and by a goroutine", "", kernel + `
+func f(all []kernels) {
+	b := Make()
+	for _, k := range all {
+		k.run(b)
+	}
+	c := all[0]
+	c.run(b)
+	b.Free() //F
+}
+`},
+		{"a literal that keeps", kept, kernel + use + `
+func two() kernels { return kernels{func(b *B) { held = b }} }
+
+var held *B
+`},
+		{"a literal that keeps in what it captures", kept, kernel + use + `
+func two(to *[]*B) kernels { return kernels{func(b *B) { *to = append(*to, b) }} }
+`},
+		{"a literal that starts a goroutine", kept, kernel + use + `
+func two() kernels { return kernels{func(b *B) { go b.Use() }} }
+`},
+		{"a literal that frees", "may have freed it", kernel + use + `
+func two() kernels { return kernels{func(b *B) { b.Free() }} }
+`},
+		{"a function that nobody knows", kept, kernel + use + `
+func two(run func(*B)) kernels { return kernels{run} }
+`},
+		{"a variable", kept, kernel + use + `
+func two() kernels { return kernels{chosen} }
+
+var chosen = func(b *B) { b.Use() }
+`},
+		{"an address", kept, kernel + use + `
+func two(k *kernels) { set(&k.run) }
+
+func set(*func(*B))
+`},
+		{"a field of another struct that is converted", kept, kernel + use + `
+type others struct{ run func(*B) }
+
+func two() kernels { return kernels(others{func(b *B) { held = b }}) }
+
+var held *B
+`},
+		{"a field of an embedded struct", kept, `
+type base struct{ run func(*B) }
+
+type kernels struct{ base }
+
+func two() kernels { return kernels{base{func(b *B) { held = b }}} }
+
+var held *B
+` + use},
+		{"a field that others may set", kept, `
+type kernels struct{ Run func(*B) }
+
+func one() kernels { return kernels{func(b *B) { b.Use() }} }
+
+func f(k kernels) {
+	b := Make()
+	k.Run(b)
+	b.Free() //F
+}
+`},
+		{"a struct of the package's variables", kept, kernel + use + `
+var table = map[string]kernels{"a": {func(b *B) { held = b }}}
+
+var held *B
+`},
+		{"in a generic type", kept, `
+type kernels = of[*B]
+
+type of[T any] struct{ run func(T) }
+
+func (o *of[T]) set(all *[]T) { o.run = func(x T) { *all = append(*all, x) } }
+` + use},
+		{"a literal that calls who calls it", kept, kernel + use + `
+func two() kernels { return kernels{func(b *B) { f(kernels{}); held = b }} }
+
+var held *B
+`},
+		{"memory that is written as another type", kept, kernel + use + `
+func two(k *kernels, f func(*B)) { *(*func(*B))(unsafe.Pointer(k)) = f }
+`},
+		{"a literal of the same function", kept, kernel + `
+func f(k *kernels) {
+	b := Make()
+	var held *B
+	k.run = func(b *B) { held = b }
+	k.run(b)
+	b.Free() //F
+	held.Use()
+}
+`},
+	}
+	tests = append(tests, []struct{ name, words, text string }{
+		{"an unexported method of an interface", "", layers},
+		{"one that keeps", kept, layers + `
+func (keeps) run(b *B) { held = b }
+
+type keeps struct{}
+
+var held *B
+`},
+		{"one that keeps, promoted", kept, layers + `
+type both struct{ keeps }
+
+func (keeps) run(b *B) { held = b }
+
+type keeps struct{}
+
+var held *B
+`},
+		{"one of a generic type", kept, layers + `
+func (k *keeps[T]) run(b T) { k.held = b }
+
+type keeps[T any] struct{ held T }
+`},
+		{"one without a body", kept, layers + `
+func (keeps) run(b *B)
+
+type keeps struct{}
+`},
+		{"one that has another signature", kept, layers + `
+func (keeps) run(b *B, n int) { held = b }
+
+type keeps struct{}
+
+var held *B
+`},
+		{"one that calls it again", kept, layers + `
+func (a all) run(b *B) {
+	for _, l := range a {
+		l.run(b)
+	}
+}
+
+type all []layer
+`},
+		{"an exported method", kept, strings.ReplaceAll(layers, "run", "Run")},
+	}...)
+	l := newLab()
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := l.prove(t, tt.text)
+			require.NotEmpty(t, r.Edits)
+			if tt.words == "" {
+				assert.Empty(t, r.Withheld())
+				return
+			}
+			require.NotEmpty(t, r.Withheld())
+			assert.Contains(t, r.Withheld()[0].Why.String(), tt.words)
+		})
+	}
+}
