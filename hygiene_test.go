@@ -117,6 +117,12 @@ var importRules = []deptest.Rule{
 		Because: "the form is the first room: what functions do, and who owns what, is known to those that stand on it",
 	},
 	{
+		Match:   "escape/internal/vars",
+		Allow:   []string{"std"},
+		Deny:    []string{"C", "testing"},
+		Because: "what is done with a variable is read from the syntax alone; what functions do to their operands is known to those that ask",
+	},
+	{
 		Match:   "escape/internal/effect",
 		Allow:   []string{"std", "escape/spec"},
 		Deny:    []string{"C", "testing"},

@@ -41,7 +41,7 @@ func (p *pkg) inferCalling(f *fn, s *Summary) {
 		vars = append([]*types.Var{r}, vars...)
 	}
 	for i, v := range vars {
-		if i < len(s.Args) && isFunc(v.Type()) && s.Args[i].borrow() && p.settledOnce(v) {
+		if i < len(s.Args) && isFunc(v.Type()) && s.Args[i].borrow() && p.vars().Fixed(v) {
 			s.Args[i].Calls = p.callingOf(f, v)
 		}
 	}

@@ -392,8 +392,8 @@ func (d *decider) within(h *hoist, g *gap) bool {
 		}
 	}
 	// A function literal may run at another time.
-	lit := d.f.walked().lits.around(at-1, at)
-	return lit == nil || lit.Pos() < h.list.Pos() || h.list.End() < lit.End()
+	lit := d.p.vars().Around(at-1, at)
+	return lit == nil || lit.Node.Pos() < h.list.Pos() || h.list.End() < lit.Node.End()
 }
 
 // feeds returns the objects that o may become, itself first.

@@ -22,27 +22,21 @@ func (d *decider) onlyIn(at []*value, frees []planned) string {
 		i, _ := slices.BinarySearchFunc(out, n.Pos()+1, func(s ast.Stmt, p token.Pos) int { return cmp.Compare(s.Pos(), p) })
 		return i > 0 && n.End() <= out[i-1].End()
 	}
-	reads, written := d.f.walked().reads, d.f.walked().written
 	var vars []*types.Var // read in there
-	seen := map[*types.Var]bool{}
 	for _, s := range out {
-		ast.Inspect(s, func(n ast.Node) bool {
-			if id, ok := n.(*ast.Ident); ok {
-				if v, ok := d.p.info.Uses[id].(*types.Var); ok && !seen[v] && !v.IsField() && !written[id] {
-					seen[v] = true
-					vars = append(vars, v)
-				}
-			}
-			return true
-		})
+		vars = append(vars, d.p.vars().ReadIn(s)...)
 	}
 	freed := map[string]bool{}
 	for _, p := range frees {
 		freed[p.name] = true
 	}
 	for _, v := range vars {
-		read := slices.ContainsFunc(reads[v], func(id *ast.Ident) bool { return !in(id) })
-		if !read && !freed[v.Name()] && v.Pos() > d.f.body.Lbrace && v.Pos() < d.f.body.Rbrace { // no parameter, and its own
+		read := func() (out bool) {
+			d.p.vars().Reads(v, d.f.node, func(id ast.Expr) bool { out = !in(id); return !out })
+			return out
+		}
+		own := v.Pos() > d.f.body.Lbrace && v.Pos() < d.f.body.Rbrace // and no parameter
+		if own && !freed[v.Name()] && !read() {
 			return v.Name()
 		}
 	}

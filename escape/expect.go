@@ -50,12 +50,6 @@ func asserts(f *types.Func, prefixes ...string) bool {
 	return false
 }
 
-// panicking are the literals of a file that are given to assertions which expect a panic.
-type panicking struct {
-	lits literals
-	by   map[*ast.FuncLit]string // the assertion
-}
-
 // expectsPanic returns the assertion that is given the literal in which v
 // stands, if it expects a panic.
 func (p *pkg) expectsPanic(v *value) string {
@@ -68,12 +62,18 @@ func (p *pkg) expectsPanic(v *value) string {
 		in = p.panickingIn(file)
 		p.panics[file] = in
 	}
-	return in.by[in.lits.around(v.pos, v.pos)]
+	for l := p.vars().Around(v.pos, v.pos); l != nil; l = l.Up {
+		if by := in[l.Node]; by != "" {
+			return by
+		}
+	}
+	return ""
 }
 
-func (p *pkg) panickingIn(file *ast.File) *panicking {
-	out := &panicking{by: map[*ast.FuncLit]string{}}
-	var lits []*ast.FuncLit
+// panickingIn returns the literals of a file that are given to assertions which expect a panic, and
+// those assertions.
+func (p *pkg) panickingIn(file *ast.File) map[*ast.FuncLit]string {
+	out := map[*ast.FuncLit]string{}
 	ast.Inspect(file, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
 		if !ok {
@@ -86,13 +86,11 @@ func (p *pkg) panickingIn(file *ast.File) *panicking {
 		if asserts(f, "Panics") {
 			for _, a := range call.Args {
 				if lit, ok := ast.Unparen(a).(*ast.FuncLit); ok {
-					out.by[lit] = p.funcName(f)
-					lits = append(lits, lit)
+					out[lit] = p.funcName(f)
 				}
 			}
 		}
 		return true
 	})
-	out.lits = nest(lits)
 	return out
 }

@@ -67,52 +67,14 @@ func (l *lower) addresses() {
 	}
 }
 
-// assignedOnce lists the variables of function, interface and pointer type that
-// are assigned in one place.
-func (p *pkg) assignedOnce(body *ast.BlockStmt) map[*types.Var]bool {
-	n := map[*types.Var]int{}
-	target := func(e ast.Expr) {
-		if id, ok := ast.Unparen(e).(*ast.Ident); ok {
-			if v, ok := p.info.ObjectOf(id).(*types.Var); ok {
-				n[v]++
-			}
-		}
+// once reports whether v is a variable of function, interface or pointer type that is assigned
+// in one place.
+func (l *lower) once(v *types.Var) bool {
+	switch v.Type().Underlying().(type) {
+	case *types.Signature, *types.Interface, *types.Pointer:
+		return l.p.vars().Once(v)
 	}
-	ast.Inspect(body, func(x ast.Node) bool {
-		switch x := x.(type) {
-		case *ast.AssignStmt:
-			for _, e := range x.Lhs {
-				target(e)
-			}
-		case *ast.ValueSpec:
-			if len(x.Values) > 0 {
-				for _, e := range x.Names {
-					target(e)
-				}
-			}
-		case *ast.UnaryExpr:
-			if x.Op == token.AND {
-				target(x.X)
-				target(x.X)
-			}
-		case *ast.RangeStmt:
-			for _, e := range []ast.Expr{x.Key, x.Value} {
-				if e != nil {
-					target(e)
-					target(e)
-				}
-			}
-		}
-		return true
-	})
-	once := map[*types.Var]bool{}
-	for v, k := range n {
-		switch v.Type().Underlying().(type) {
-		case *types.Signature, *types.Interface, *types.Pointer: // no method takes their address
-			once[v] = k == 1
-		}
-	}
-	return once
+	return false
 }
 
 // closures decides which literals are only called where they stand spliced; of

@@ -301,21 +301,6 @@ func gather(fns []*fn, outs []*Func) {
 
 // inLiteral reports whether pos lies in a literal inside f.
 func (f *fn) inLiteral(pos token.Pos) bool {
-	if f.lits == nil {
-		f.lits = []*ast.FuncLit{}
-		ast.Inspect(f.node, func(n ast.Node) bool {
-			if lit, ok := n.(*ast.FuncLit); ok && ast.Node(lit) != f.node {
-				f.lits = append(f.lits, lit)
-				return false
-			}
-			return true
-		})
-	}
-	i, _ := slices.BinarySearchFunc(f.lits, pos, func(l *ast.FuncLit, p token.Pos) int {
-		if l.End() <= p {
-			return -1
-		}
-		return 1
-	})
-	return i < len(f.lits) && f.lits[i].Pos() <= pos
+	l := f.p.vars().Around(pos, pos)
+	return l != nil && l.Node != f.node && within(f.node, l.Node.Pos())
 }

@@ -108,7 +108,7 @@ func (d *decider) entriesStay(lit *ast.CompositeLit, pos token.Pos) bool {
 // along: it reads nothing but constants and variables that only this function has, and
 // these it can assign to in other statements alone.
 func (f *fn) settles(e ast.Expr) bool {
-	s, p := f.walked(), f.p
+	p := f.p
 	ok := true
 	ast.Inspect(e, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -138,8 +138,8 @@ func (f *fn) settles(e ast.Expr) bool {
 				ok = false // of another package
 			}
 		case *ast.Ident:
-			if v, isVar := p.info.Uses[n].(*types.Var); isVar && !v.IsField() && (s.shared[v] || v.Parent() == p.types.Scope()) {
-				ok = false
+			if v, isVar := p.info.Uses[n].(*types.Var); isVar && !v.IsField() {
+				ok = ok && within(f.node, v.Pos()) && !p.vars().Shared(v)
 			}
 		}
 		return ok

@@ -229,7 +229,6 @@ type fn struct {
 	flow     *flow
 	loops    []*elemLoop
 	outers   []outer
-	lits     []*ast.FuncLit    // outermost literals inside, in order
 	started  map[*value]*block // where the goroutine is started that a value joins
 	syntax   *syntax           // nil until asked for
 	after    []*value          // by block: the end of the first exit after it; nil until asked for

@@ -22,7 +22,8 @@ func (p *pkg) doesMore(lit *ast.FuncLit) map[*types.Var]bool {
 		}
 		path = append(path, n)
 		if id, ok := n.(*ast.Ident); ok {
-			if v, ok := p.info.Uses[id].(*types.Var); ok && !v.IsField() && !more[v] && p.settledOnce(v) && !p.peeks(path, lit) {
+			v, ok := p.info.Uses[id].(*types.Var)
+			if ok && !v.IsField() && !more[v] && p.vars().Fixed(v) && !p.peeks(path, lit) {
 				more[v] = true
 			}
 		}
@@ -104,7 +105,7 @@ func (p *pkg) lookedAtBy(call *ast.CallExpr, arg ast.Node, lit *ast.FuncLit) (le
 			return false
 		}
 		v, ok := p.info.Uses[id].(*types.Var)
-		return ok && v.Pos() >= lit.Type.Pos() && v.Pos() < lit.Type.End() && p.settledOnce(v)
+		return ok && v.Pos() >= lit.Type.Pos() && v.Pos() < lit.Type.End() && p.vars().Fixed(v)
 	}
 	if call.Fun == arg { // what it calls may give its parts to the functions that it is given
 		for _, a := range call.Args {
@@ -160,98 +161,4 @@ func (p *pkg) takesBuffers(t types.Type) bool {
 		}
 	}
 	return false
-}
-
-// settledOnce reports whether v gets a value where it is declared, or is a parameter, and
-// then holds that for good: it is not assigned, and nobody has its address.
-func (p *pkg) settledOnce(v *types.Var) bool {
-	if p.settles == nil {
-		p.settles = map[*types.Var]int{}
-		for _, f := range p.files {
-			p.findSettled(f)
-		}
-	}
-	return p.settles[v] == 1
-}
-
-// findSettled counts what gives a variable of f its value, twice what may do so again.
-func (p *pkg) findSettled(f *ast.File) {
-	count := func(e ast.Expr, n int) {
-		if id, ok := e.(*ast.Ident); ok && p.info.Defs[id] == nil {
-			n = 2 // assigned, not declared
-		}
-		for {
-			switch x := ast.Unparen(e).(type) {
-			case *ast.SelectorExpr:
-				e, n = x.X, 2
-			case *ast.IndexExpr:
-				e, n = x.X, 2
-			case *ast.SliceExpr:
-				e, n = x.X, 2
-			case *ast.Ident:
-				if v, ok := p.info.ObjectOf(x).(*types.Var); ok {
-					p.settles[v] += n
-				}
-				return
-			default:
-				return
-			}
-		}
-	}
-	fields := func(list *ast.FieldList, n int) {
-		if list == nil {
-			return
-		}
-		for _, f := range list.List {
-			for _, id := range f.Names {
-				count(id, n)
-			}
-		}
-	}
-	ast.Inspect(f, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.FuncDecl:
-			fields(n.Recv, 1)
-		case *ast.FuncType:
-			fields(n.Params, 1)
-			fields(n.Results, 2) // a return assigns them
-		case *ast.AssignStmt:
-			for _, e := range n.Lhs {
-				count(e, 1)
-			}
-		case *ast.ValueSpec:
-			if len(n.Values) > 0 {
-				for _, id := range n.Names {
-					count(id, 1)
-				}
-			}
-		case *ast.IncDecStmt:
-			count(n.X, 2)
-		case *ast.RangeStmt: // of one variable for all iterations, in older modules
-			for _, e := range []ast.Expr{n.Key, n.Value} {
-				if e != nil {
-					count(e, 2)
-				}
-			}
-		case *ast.ForStmt:
-			if init, ok := n.Init.(*ast.AssignStmt); ok {
-				for _, e := range init.Lhs {
-					count(e, 2)
-				}
-			}
-		case *ast.UnaryExpr:
-			if n.Op == token.AND {
-				count(n.X, 2)
-			}
-		case *ast.SelectorExpr:
-			s := p.info.Selections[n]
-			if s == nil || s.Kind() != types.MethodVal || isPointer(p.typeOf(n.X)) {
-				return true
-			}
-			if r := s.Obj().(*types.Func).Signature().Recv(); r != nil && isPointer(r.Type()) {
-				count(n.X, 2)
-			}
-		}
-		return true
-	})
 }

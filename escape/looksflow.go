@@ -4,9 +4,7 @@ package escape
 
 import (
 	"go/ast"
-	"go/token"
 	"go/types"
-	"go/version"
 )
 
 // looks is what a literal does with the variables that it captures.
@@ -25,7 +23,7 @@ func (k *looks) at(r *root) bool {
 		return false
 	}
 	p := k.l.p
-	once := p.settledOnce(r.obj)
+	once := p.vars().Fixed(r.obj)
 	if once && len(r.leaves) == 1 && len(r.leaves[0].path) == 0 {
 		if k.more == nil {
 			k.more = p.doesMore(k.closure.lit)
@@ -59,7 +57,7 @@ const maxStays = 4000
 // stays reports whether r is assigned on no way from the closure on, until it is declared
 // anew, and whether no pointer leads to it.
 func (k *looks) stays(r *root) bool {
-	if k.l.pointsTo(r) || k.l.p.shared(r.obj) {
+	if k.l.pointsTo(r) || k.l.p.vars().Header(r.obj) {
 		return false
 	}
 	steps := 0
@@ -109,40 +107,6 @@ func (l *lower) pointsTo(r *root) bool {
 		}
 	}
 	return l.pointedAt[r]
-}
-
-// shared reports whether the header of a loop declares v, so that what one iteration captures
-// may be assigned by the next. Since Go 1.22 each iteration has its own; that of a loop with
-// three clauses starts as a copy of the one before, and is assigned by the last clause.
-func (p *pkg) shared(v *types.Var) bool {
-	if p.headers == nil {
-		p.headers = map[*types.Var]bool{}
-		for _, f := range p.files {
-			own := version.Compare(p.info.FileVersions[f], "go1.22") >= 0
-			ast.Inspect(f, func(n ast.Node) bool {
-				var vars []ast.Expr
-				switch n := n.(type) {
-				case *ast.RangeStmt:
-					if n.Tok == token.DEFINE && !own {
-						vars = []ast.Expr{n.Key, n.Value}
-					}
-				case *ast.ForStmt:
-					if init, ok := n.Init.(*ast.AssignStmt); ok {
-						vars = init.Lhs
-					}
-				}
-				for _, e := range vars {
-					if id, ok := e.(*ast.Ident); ok {
-						if v, ok := p.info.Defs[id].(*types.Var); ok {
-							p.headers[v] = true
-						}
-					}
-				}
-				return true
-			})
-		}
-	}
-	return p.headers[v]
 }
 
 // onlyLookedAt lists the variables that lit captures, only looks at, and leaves as they are:

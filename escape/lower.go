@@ -21,9 +21,7 @@ type lower struct {
 	f        *fn
 	cur      *block
 	roots    map[*types.Var]*root
-	once     map[*types.Var]bool   // function variables that are assigned where they are declared, only
 	lits     map[*types.Var]*value // and the literal that they hold
-	arrays   map[*types.Var]bool   // arrays that are followed element by element
 	fixed    map[*types.Var]*value // and what those hold that get it where they are declared
 	targets  []target
 	labels   map[types.Object]*labelTarget
@@ -54,7 +52,6 @@ type lower struct {
 	pointedAt        map[*root]bool
 	flags            map[*types.Var]bool // see findFlags
 	flagged          map[ast.Expr]bool   // what makes the objects that flags lead to
-	unsteady         map[*types.Var]bool // see steady; nil until asked for
 	copies           map[gapPlace]*gap   // gaps in literals that deferred statements call
 	under            []flagTest          // in such a literal, the flags around
 }
@@ -117,8 +114,7 @@ func (p *pkg) lower(f *fn) {
 	entry.sealed = true
 	l.cur = entry
 	l.f.gotos = hasGoto(f.body)
-	l.arrays = p.indexedByConstants(f.body)
-	l.once, l.lits, l.fixed = p.assignedOnce(f.body), map[*types.Var]*value{}, map[*types.Var]*value{}
+	l.lits, l.fixed = map[*types.Var]*value{}, map[*types.Var]*value{}
 	l.findFlags()
 	if f.sig.Recv() != nil {
 		l.param(f.sig.Recv(), 0)
@@ -303,7 +299,7 @@ func (l *lower) decl(s *ast.DeclStmt) {
 		if !ok {
 			continue
 		}
-		if v, _ := l.p.info.Defs[vs.Names[0]].(*types.Var); v != nil && l.arrays[v] && len(vs.Values) == 1 {
+		if v, _ := l.p.info.Defs[vs.Names[0]].(*types.Var); v != nil && l.apart(v) && len(vs.Values) == 1 {
 			l.listInto(l.declareAgain(v), ast.Unparen(vs.Values[0]).(*ast.CompositeLit))
 			continue
 		}

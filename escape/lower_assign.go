@@ -36,7 +36,7 @@ func (l *lower) assignStmt(s *ast.AssignStmt) {
 		return
 	}
 	if id, ok := ast.Unparen(s.Lhs[0]).(*ast.Ident); ok {
-		if v, ok := l.p.info.ObjectOf(id).(*types.Var); ok && l.arrays[v] {
+		if v, ok := l.p.info.ObjectOf(id).(*types.Var); ok && l.apart(v) {
 			l.listInto(l.declareAgain(v), ast.Unparen(s.Rhs[0]).(*ast.CompositeLit))
 			return
 		}

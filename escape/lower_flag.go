@@ -57,7 +57,8 @@ func (l *lower) flagsOf(out []flagTest, lit ast.Node, e ast.Expr, want bool) []f
 			return l.flagsOf(l.flagsOf(out, lit, x.X, want), lit, x.Y, want)
 		}
 	case *ast.Ident, *ast.SelectorExpr, *ast.StarExpr:
-		if v := l.p.flagVar(x); v != nil && isBool(l.p.typeOf(x)) && !within(lit, v.Pos()) && l.steady(v) {
+		v := l.p.flagVar(x)
+		if v != nil && isBool(l.p.typeOf(x)) && !within(lit, v.Pos()) && l.p.vars().Steady(v, l.f.node) {
 			return append(out, flagTest{x, want})
 		}
 	}
@@ -185,140 +186,6 @@ func fields(t types.Type, add func([]int, types.Type, string)) bool {
 		add([]int{i}, st.Field(i).Type(), "."+st.Field(i).Name())
 	}
 	return true
-}
-
-// steady reports whether deferred code finds in the variable v, or where v points, what it
-// holds when something panics: v belongs to this function, which never takes its address or
-// hands the pointer on; it is assigned here, or by a literal with a name that only this
-// function calls, and by nothing that is deferred.
-func (l *lower) steady(v *types.Var) bool {
-	if v.Pos() < l.f.node.Pos() || v.Pos() >= l.f.node.End() {
-		return false
-	}
-	if l.unsteady == nil {
-		l.unsteady = map[*types.Var]bool{}
-		l.findUnsteady()
-	}
-	return !l.unsteady[v]
-}
-
-func (l *lower) findUnsteady() {
-	setters := map[*types.Var][]*types.Var{} // a literal's name → what the literal assigns
-	each := func(do func(v *types.Var, path []ast.Node, deferred bool, lits []int)) {
-		inspectPath(l.f.node, func(path []ast.Node) {
-			id, ok := path[len(path)-1].(*ast.Ident)
-			if !ok {
-				return
-			}
-			v, ok := l.p.info.Uses[id].(*types.Var)
-			if !ok || v.IsField() {
-				return
-			}
-			deferred := false
-			var lits []int
-			for i, n := range path[1:] {
-				switch n.(type) {
-				case *ast.DeferStmt, *ast.GoStmt:
-					deferred = true
-				case *ast.FuncLit:
-					lits = append(lits, i+1)
-				}
-			}
-			do(v, path, deferred, lits)
-		})
-	}
-	each(func(v *types.Var, path []ast.Node, deferred bool, lits []int) {
-		written, other := l.p.flagUse(v, path)
-		switch {
-		case other:
-			l.unsteady[v] = true
-		case !written || len(lits) == 0 && !deferred:
-		case len(lits) == 1 && !deferred:
-			if w := l.namedBy(path[:lits[0]+1]); w != nil {
-				setters[w] = append(setters[w], v)
-				return
-			}
-			l.unsteady[v] = true
-		default:
-			l.unsteady[v] = true
-		}
-	})
-	if len(setters) == 0 {
-		return
-	}
-	each(func(w *types.Var, path []ast.Node, deferred bool, lits []int) {
-		id := path[len(path)-1]
-		switch n := path[len(path)-2].(type) {
-		case *ast.CallExpr:
-			if n.Fun == id && !deferred && len(lits) == 0 {
-				return
-			}
-		case *ast.AssignStmt: // _ = set
-			if len(n.Rhs) == 1 && n.Rhs[0] == id && isBlank(n.Lhs[0]) {
-				return
-			}
-		}
-		for _, v := range setters[w] {
-			l.unsteady[v] = true
-		}
-	})
-}
-
-// namedBy returns the variable that is assigned the literal that ends path, and nothing else.
-func (l *lower) namedBy(path []ast.Node) *types.Var {
-	as, ok := path[len(path)-2].(*ast.AssignStmt)
-	if !ok || len(as.Lhs) != 1 || len(as.Rhs) != 1 {
-		return nil
-	}
-	id, ok := as.Lhs[0].(*ast.Ident)
-	if !ok {
-		return nil
-	}
-	if w, ok := l.p.info.ObjectOf(id).(*types.Var); ok && l.once[w] {
-		return w
-	}
-	return nil
-}
-
-// flagUse says of a use of v, whose identifier ends path, whether it assigns v, a field or
-// what v points to; other is a use through which something else may do that.
-func (p *pkg) flagUse(v *types.Var, path []ast.Node) (written, other bool) {
-	pointer, through := isPointer(v.Type()), false
-	cur := path[len(path)-1]
-	for i := len(path) - 2; i >= 0; i-- {
-		switch n := path[i].(type) {
-		case *ast.ParenExpr:
-		case *ast.StarExpr:
-			through = true
-		case *ast.SelectorExpr:
-			s := p.info.Selections[n]
-			if s == nil || s.Kind() != types.FieldVal {
-				r := types.Type(nil)
-				if s != nil {
-					r = s.Obj().(*types.Func).Signature().Recv().Type()
-				}
-				return false, r == nil || isPointer(r) || types.IsInterface(r)
-			}
-			through = true
-		case *ast.AssignStmt:
-			for _, e := range n.Lhs {
-				if e == cur {
-					return true, pointer && !through
-				}
-			}
-			return false, pointer && !through && !(len(n.Lhs) == 1 && isBlank(n.Lhs[0]))
-		case *ast.IncDecStmt:
-			return true, false
-		case *ast.UnaryExpr:
-			return false, n.Op == token.AND || pointer && !through
-		case *ast.RangeStmt:
-			return false, n.Key == cur || n.Value == cur || pointer && !through
-		default:
-			return false, pointer && !through
-		}
-		cur = path[i]
-	}
-	return false, false
 }
 
 // grouped puts what is held under the same flags side by side.

@@ -20,18 +20,10 @@ func (l *lower) closure(lit *ast.FuncLit, t types.Type) *value {
 // capture notes which variables a literal mentions and what they hold now.
 func (l *lower) capture(v *value) {
 	seen := map[*root]bool{}
-	ast.Inspect(v.lit.Body, func(n ast.Node) bool {
-		id, ok := n.(*ast.Ident)
-		if !ok {
-			return true
-		}
-		o, ok := l.p.info.Uses[id].(*types.Var)
-		if !ok || o.IsField() || (o.Pos() >= v.lit.Pos() && o.Pos() < v.lit.End()) {
-			return true
-		}
+	for _, o := range l.p.vars().Outer(v.lit) {
 		r := l.root(o)
 		if r == nil || seen[r] {
-			return true
+			continue
 		}
 		seen[r] = true
 		v.captures = append(v.captures, r)
@@ -46,8 +38,7 @@ func (l *lower) capture(v *value) {
 				}
 			}
 		}
-		return true
-	})
+	}
 }
 
 func (l *lower) canSplice(lit *ast.FuncLit) bool {
@@ -150,53 +141,6 @@ func (o *object) lentSince(u *value) bool {
 	return u.blk.lent != o.def.blk.lent
 }
 
-// assignsOuter reports whether lit assigns a variable from outside, or takes the address
-// of one.
-func (l *lower) assignsOuter(lit *ast.FuncLit) bool {
-	found := false
-	outer := func(e ast.Expr) {
-		for {
-			switch x := ast.Unparen(e).(type) {
-			case *ast.SelectorExpr:
-				e = x.X
-				continue
-			case *ast.IndexExpr:
-				e = x.X
-				continue
-			case *ast.Ident:
-				v, ok := l.p.info.Uses[x].(*types.Var)
-				found = found || ok && (v.Pos() < lit.Pos() || v.Pos() >= lit.End())
-			case *ast.StarExpr:
-				found = true
-			}
-			return
-		}
-	}
-	ast.Inspect(lit.Body, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.AssignStmt:
-			for _, e := range n.Lhs {
-				outer(e)
-			}
-		case *ast.IncDecStmt:
-			outer(n.X)
-		case *ast.RangeStmt:
-			if n.Tok == token.ASSIGN {
-				outer(n.Key)
-				if n.Value != nil {
-					outer(n.Value)
-				}
-			}
-		case *ast.UnaryExpr:
-			if n.Op == token.AND {
-				outer(n.X)
-			}
-		}
-		return !found
-	})
-	return found
-}
-
 // spliceLent splices the bodies of literals among the arguments that the
 // callee only calls: they run any number of times during the call.
 func (l *lower) spliceLent(call *value, args []*value) {
@@ -212,7 +156,7 @@ func (l *lower) spliceLent(call *value, args []*value) {
 		if v.op != opClosure || !l.canSplice(v.lit) {
 			continue
 		}
-		if call.call.sum.Recovers && l.assignsOuter(v.lit) {
+		if call.call.sum.Recovers && l.p.vars().AssignsOuter(v.lit) {
 			continue // it may end anywhere
 		}
 		if e := call.call.sum.arg(pi); !e.borrow() || call.call.sum.returned(pi) {

@@ -335,7 +335,7 @@ func (l *lower) rangeStmt(s *ast.RangeStmt, label types.Object) {
 		if id, ok := ast.Unparen(s.X).(*ast.Ident); ok {
 			xs, _ := l.p.info.Uses[id].(*types.Var)
 			i, _ := l.p.info.ObjectOf(key).(*types.Var)
-			if xs != nil && i != nil && !l.p.assigns(s.Body, xs) && !l.p.assigns(s.Body, i) {
+			if xs != nil && i != nil && !l.p.vars().Assigns(s.Body, xs) && !l.p.vars().Assigns(s.Body, i) {
 				loop.elem = l.part(x, elemType(xt), id.Pos(), "element", true)
 				l.indexed = append(l.indexed, indexedElem{xs, i, loop.elem})
 			}
@@ -356,42 +356,6 @@ func (l *lower) rangeStmt(s *ast.RangeStmt, label types.Object) {
 	l.f.seal(head)
 	l.depth--
 	l.sealAndStart(done)
-}
-
-// assigns reports whether v is assigned, or its address taken, below n.
-func (p *pkg) assigns(n ast.Node, v *types.Var) bool {
-	found := false
-	is := func(e ast.Expr) {
-		if x, ok := ast.Unparen(e).(*ast.IndexExpr); ok {
-			e = x.X // an element of v
-		}
-		if id, ok := ast.Unparen(e).(*ast.Ident); ok && p.info.ObjectOf(id) == v {
-			found = true
-		}
-	}
-	ast.Inspect(n, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.AssignStmt:
-			for _, e := range n.Lhs {
-				is(e)
-			}
-		case *ast.IncDecStmt:
-			is(n.X)
-		case *ast.UnaryExpr:
-			if n.Op == token.AND {
-				is(n.X)
-			}
-		case *ast.RangeStmt:
-			if n.Key != nil {
-				is(n.Key)
-			}
-			if n.Value != nil {
-				is(n.Value)
-			}
-		}
-		return !found
-	})
-	return found
 }
 
 func isMapKeyPart(t types.Type, p *pkg) bool {

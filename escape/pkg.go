@@ -17,6 +17,7 @@ import (
 	"golang.org/x/tools/go/types/typeutil"
 
 	"github.com/lastuse/lastuse/escape/internal/proof"
+	"github.com/lastuse/lastuse/escape/internal/vars"
 	"github.com/lastuse/lastuse/escape/spec"
 )
 
@@ -61,7 +62,7 @@ type pkg struct {
 	counts typeutil.Map       // type → bool: reference counted
 	tags   map[*ast.File]bool // file is not part of every build
 	keeps  map[*ast.File]map[int]string
-	panics map[*ast.File]*panicking
+	panics map[*ast.File]map[*ast.FuncLit]string
 	locked map[*ast.File]string // why a file is not edited; "": it is
 	scopes scopes
 
@@ -69,11 +70,9 @@ type pkg struct {
 	held    map[*types.Named]*holding      // what structs of this package own
 	index   *bodyIndex                     // what bodies mention; nil until asked for
 	named   map[string][]ast.Decl          // in which declarations an identifier stands; nil until asked for
-	changes map[*types.Var]bool            // variables that literals or pointers may assign; nil until asked for
-	settles map[*types.Var]int             // how often a variable gets a value, or may
+	uses    *vars.Index                    // what is done with variables; nil until asked for
 	funcs   *funcValues                    // what is stored where function values are read; nil until asked for
 	methods map[string][]*types.Func       // by name; nil until asked for
-	headers map[*types.Var]bool            // variables that the headers of loops declare; nil until asked for
 	proofs  map[*types.Func]*proof.Summary // what the proof finds out about functions
 	proving *proving                       // what the proof withheld; nil where nothing is proven
 }
@@ -112,7 +111,7 @@ func newPkg(fset *token.FileSet, files []*ast.File, info *types.Info, tp *types.
 		tags:  map[*ast.File]bool{},
 		keeps: map[*ast.File]map[int]string{},
 
-		panics: map[*ast.File]*panicking{},
+		panics: map[*ast.File]map[*ast.FuncLit]string{},
 		locked: map[*ast.File]string{},
 
 		freeing: map[*types.Func]ArgEffect{},
@@ -120,6 +119,14 @@ func newPkg(fset *token.FileSet, files []*ast.File, info *types.Info, tp *types.
 		freersFor:  map[*types.Package][]declaredFreer{},
 		freersOver: map[*types.Package][]declaredFreer{},
 	}
+}
+
+// vars returns what is done with the variables of the package.
+func (p *pkg) vars() *vars.Index {
+	if p.uses == nil {
+		p.uses = vars.New(p.info, p.files)
+	}
+	return p.uses
 }
 
 func (p *pkg) qualifier(q *types.Package) string {

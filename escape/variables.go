@@ -30,7 +30,7 @@ func (l *lower) newRoot(v *types.Var, name string, t types.Type) *root {
 	add := func(path []int, t types.Type, name string) {
 		r.leaves = append(r.leaves, &place{root: r, path: path, typ: t, name: name})
 	}
-	if a, ok := t.Underlying().(*types.Array); ok && v != nil && l.arrays[v] {
+	if a, ok := t.Underlying().(*types.Array); ok && v != nil && l.apart(v) {
 		l.p.elements(a, add)
 	} else if !(l.flags[v] && !l.p.splits(t) && fields(t, add)) {
 		l.p.leaves(t, 0, nil, "", add)
@@ -120,7 +120,7 @@ func (l *lower) writePlace(p *place, v *value, pos token.Pos) {
 }
 
 func (l *lower) writeRoot(r *root, v *value, pos token.Pos) {
-	if x := v.find(); r.obj != nil && l.once[r.obj] && x.op == opClosure {
+	if x := v.find(); r.obj != nil && x.op == opClosure && l.once(r.obj) {
 		l.lits[r.obj] = x
 	}
 	l.writeUnder(r, nil, v, pos)
@@ -173,7 +173,7 @@ func (l *lower) constBool(b bool) *value {
 // fix notes what a variable holds for good, so that a read in a loop need not
 // wait for the end of the loop.
 func (l *lower) fix(v *types.Var, x *value) {
-	if r := l.roots[v]; l.once[v] && len(r.leaves) == 1 && len(r.leaves[0].path) == 0 {
+	if r := l.roots[v]; l.once(v) && len(r.leaves) == 1 && len(r.leaves[0].path) == 0 {
 		l.fixed[v] = x
 	}
 }
