@@ -202,11 +202,8 @@ func (c *checker) ownedAt(g *graph, fn *ssa.Function, sites []*object, leads, ho
 	good := true
 	var class set
 	for _, o := range sites {
-		var own set
-		for _, q := range o.ids {
-			own.add(q)
-			class.add(q)
-		}
+		own := setOf(o.ids)
+		class.union(own)
 		w := c.walker(g, nil, o, false, own)
 		w.ret = func(s *set, p phase, i *ssa.Return) {
 			if !leads(w, s, i) {
@@ -324,14 +321,14 @@ func isNilConst(v ssa.Value) bool { c, ok := v.(*ssa.Const); return ok && c.Valu
 
 // zeroReturns reports whether a function that is given nil, or zero, looks at that and returns.
 func zeroReturns(fn *ssa.Function, p *ssa.Parameter) bool {
-	b := fn.Blocks[0]
-	for _, i := range b.Instrs {
+	looks := func(i ssa.Instruction) bool {
 		switch i.(type) {
-		case *ssa.DebugRef, *ssa.Field, *ssa.BinOp, *ssa.If:
-		default:
-			return false
+		case *ssa.DebugRef, *ssa.Field, *ssa.BinOp, *ssa.If, *ssa.Return, *ssa.RunDefers:
+			return true
 		}
+		return false
 	}
+	b := fn.Blocks[0]
 	i, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If)
 	if !ok {
 		return false
@@ -340,29 +337,15 @@ func zeroReturns(fn *ssa.Function, p *ssa.Parameter) bool {
 	if !ok || !isNilConst(cmp.Y) || cmp.Op != token.EQL && cmp.Op != token.NEQ {
 		return false
 	}
-	x := cmp.X
-	for {
-		f, ok := x.(*ssa.Field)
-		if !ok {
-			break
-		}
-		x = f.X
-	}
-	if x != ssa.Value(p) {
+	if _, loads := fieldOf(cmp.X, p); loads != 0 {
 		return false
 	}
 	to := b.Succs[0]
 	if cmp.Op == token.NEQ {
 		to = b.Succs[1]
 	}
-	for _, i := range to.Instrs {
-		switch i.(type) {
-		case *ssa.DebugRef, *ssa.Return, *ssa.RunDefers:
-		default:
-			return false
-		}
-	}
-	return true
+	_, returns := to.Instrs[len(to.Instrs)-1].(*ssa.Return)
+	return returns && !slices.ContainsFunc(slices.Concat(b.Instrs, to.Instrs), func(i ssa.Instruction) bool { return !looks(i) })
 }
 
 // silent finds out whether a body does nothing but free parameter p, or fields of it, and write its fields,

@@ -8,7 +8,6 @@ package proof
 // is returned. A part of which a view, or a number made of it, is in another part is not understood.
 
 import (
-	"go/token"
 	"go/types"
 	"slices"
 
@@ -178,37 +177,6 @@ func (f *family) fresh(k *call, j int, r Result) set {
 		out.add(zeroElem)
 	}
 	return out
-}
-
-// notNil reports whether pointer p is not nil in block b: it was tested, or followed, or the error beside it
-// was.
-func (g *graph) notNil(p ssa.Value, b *ssa.BasicBlock) bool {
-	if tested(p, b, token.NEQ) {
-		return true
-	}
-	for _, r := range *p.Referrers() {
-		switch r := r.(type) {
-		case *ssa.FieldAddr, *ssa.UnOp:
-			if u, is := r.(*ssa.UnOp); (!is || u.Op == token.MUL) && r.Block() != b && r.Block().Dominates(b) {
-				return true
-			}
-		}
-	}
-	if call, ok := p.(*ssa.Call); ok && g.calls[call].sum != nil {
-		return g.calls[call].sum.result(0).made()
-	}
-	e, ok := p.(*ssa.Extract)
-	if !ok {
-		return false
-	}
-	call, ok := e.Tuple.(*ssa.Call)
-	if !ok || g.calls[call].sum == nil || !g.calls[call].sum.result(e.Index).made() {
-		return false
-	}
-	return slices.ContainsFunc(*call.Referrers(), func(r ssa.Instruction) bool {
-		err, ok := r.(*ssa.Extract)
-		return ok && err.Index == call.Call.Signature().Results().Len()-1 && isError(err.Type()) && tested(err, b, token.EQL)
-	})
 }
 
 // fieldType returns the type of a field of what t points to.

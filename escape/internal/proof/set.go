@@ -9,6 +9,13 @@ import (
 // A set is a set of small numbers.
 type set []uint64
 
+func setOf(list []int) (s set) {
+	for _, i := range list {
+		s.add(i)
+	}
+	return s
+}
+
 func (s set) has(i int) bool { return i>>6 < len(s) && s[i>>6]&(1<<(i&63)) != 0 }
 
 func (s *set) add(i int) {

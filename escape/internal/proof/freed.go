@@ -1,0 +1,222 @@
+package proof
+
+// What a free that was put in frees, as far as that can be shown without order: the callee frees and does
+// nothing else, what it frees was made here, and reading its operand does not panic.
+
+import (
+	"cmp"
+	"go/token"
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// fresh reads a free and shows what can be shown without order: that the callee frees and
+// does nothing else, and that what it frees was made here.
+func (c *checker) fresh(g *graph, e *edit, at ssa.CallInstruction) *free {
+	k := g.calls[at]
+	x := &free{e: e, at: at, keep: e.keep, loop: e.loop != nil, met: map[*object]bool{}}
+	no := func(rule Rule, words string) *free {
+		c.fail(e, rule, words, at.Common().Pos())
+		return nil
+	}
+	mayBeNil := func(why string) *free {
+		e.fail(&Reason{Rule: Fresh, Words: why, Nil: true, At: c.position(at.Common().Pos())})
+		return nil
+	}
+	if len(k.args) == 0 || slices.ContainsFunc(k.args[1:], func(a ssa.Value) bool { _, fixed := a.(*ssa.Const); return !fixed }) {
+		return no(Same, "it is given nothing, or more than what it frees")
+	}
+	x.arg = k.args[0]
+	lent := g.f.some(g.f.of(x.arg), func(e elem) bool { return e.obj.kind == paramObj }) // says more
+	whole := g.selected(k.fn, x.arg)
+	if why := g.steps(whole, at.Block(), 0); why != "" && !lent && !c.off[Fresh] {
+		return mayBeNil(why)
+	}
+	if e.keep { // it does nothing
+		if k.fn == nil || k.fn.FullName() != "runtime.KeepAlive" {
+			return no(Same, "it does not keep alive")
+		}
+		return nil
+	}
+	p := k.sum.param(0)
+	switch {
+	case k.sum == nil || !p.Frees || k.fn == nil:
+		return no(Silent, "what is called there is not known to free")
+	case p.FreesIf != 0:
+		return no(Silent, "what is called there frees on a condition")
+	case !p.Silent && !c.off[Silent]:
+		return no(Silent, k.fn.Name()+" does more than free, or may")
+	}
+	x.repeatable, x.parts, x.pts = p.Repeatable || c.off[Once], p.Parts, g.freed(whole, p.Parts)
+	x.nilOK = c.off[Fresh] || p.NilOK && whole == x.arg
+	if g.fields(x.arg) { // what is freed is not the operand: its fields are
+		if why := g.through(x.arg, at.Block()); why != "" && !x.nilOK {
+			return mayBeNil(why)
+		}
+		x.nilOK = p.PartsNil || c.off[Fresh]
+	}
+	if c.off[Fresh] {
+		return x
+	}
+	some := false
+	for el := range g.f.leads(x.pts) {
+		made := el.obj.kind == siteObj && el.path == "" && fits(whole.Type(), p.Parts, el.obj.typ)
+		if some = some || made; !made && el.obj.kind != zeroObj {
+			return no(Fresh, "what is freed may be "+el.words())
+		}
+	}
+	if !some {
+		return no(Fresh, "what is freed is not known")
+	}
+	return x
+}
+
+// fits reports whether a free of a value of type t, or of what it points to, or of parts of that, may free a
+// resource of type r, and not what a field of that has.
+func fits(t types.Type, parts []string, r types.Type) bool {
+	all := []types.Type{t}
+	if p, ok := t.Underlying().(*types.Pointer); ok {
+		all = append(all, p.Elem())
+	}
+	for _, path := range parts {
+		all = append(all, fieldType(t, path))
+	}
+	return types.IsInterface(r) || slices.ContainsFunc(all, func(t types.Type) bool { return types.IsInterface(t) || types.ConvertibleTo(r, t) })
+}
+
+// selected returns what a method was selected on, if that is a resource: one that is promoted from embedded
+// fields is the free of the whole, which must not be nil.
+func (g *graph) selected(fn *types.Func, arg ssa.Value) ssa.Value {
+	if fn == nil {
+		return arg
+	}
+	v, depth := arg, 1
+	for f, ok := v.(*ssa.FieldAddr); ok; f, ok = v.(*ssa.FieldAddr) {
+		v, depth = f.X, depth+1
+	}
+	if g.f.some(g.f.of(v), func(e elem) bool { return (e.obj.kind != siteObj || e.path != "") && e.obj.kind != zeroObj }) {
+		return arg
+	}
+	m, index, _ := types.LookupFieldOrMethod(v.Type(), false, fn.Pkg(), fn.Name())
+	if f, ok := m.(*types.Func); !ok || f.Origin() != fn.Origin() || len(index) != depth {
+		return arg
+	}
+	return v
+}
+
+// fields reports whether arg may lead to memory of the family.
+func (g *graph) fields(arg ssa.Value) bool {
+	return g.f.some(g.f.of(arg), func(e elem) bool { return e.obj.kind == memObj })
+}
+
+// freed returns what a free of arg frees: arg itself, or what it is the address of, or parts of that.
+func (g *graph) freed(arg ssa.Value, parts []string) set {
+	var out set
+	for id := range g.f.of(arg).all() {
+		switch e := g.f.elems[id]; {
+		case e.obj.kind != memObj:
+			out.add(id)
+		case len(parts) == 0:
+			out.union(g.f.load(single(id)))
+		default:
+			for _, path := range parts {
+				out.union(g.f.load(single(g.f.elem(e.obj, e.path+path))))
+			}
+		}
+	}
+	return out
+}
+
+func (e elem) words() string {
+	switch e.obj.kind {
+	case unknownObj:
+		return "something that was not made here"
+	case paramObj:
+		return "a parameter, or a part of it"
+	case siteObj:
+		return "a view of something"
+	}
+	return "something else"
+}
+
+// through says why following pointer p in block b might panic; "" if it cannot.
+func (g *graph) through(p ssa.Value, b *ssa.BasicBlock) string {
+	switch p.(type) {
+	case *ssa.Alloc, *ssa.FreeVar, *ssa.Global, *ssa.FieldAddr, *ssa.IndexAddr:
+		return ""
+	}
+	if !g.notNil(p, b) && g.f.some(g.f.of(p), func(e elem) bool { return e.obj.kind != memObj }) {
+		return "a pointer that leads to it may be nil"
+	}
+	return ""
+}
+
+// steps says why reading v as the operand of a free in block b might panic; "" if it cannot.
+func (g *graph) steps(v ssa.Value, b *ssa.BasicBlock, depth int) string {
+	if depth > 8 {
+		return "what is freed is too deep"
+	}
+	through := func(p ssa.Value) string {
+		return cmp.Or(g.through(p, b), g.steps(p, b, depth+1))
+	}
+	switch x := v.(type) {
+	case *ssa.UnOp:
+		return through(x.X)
+	case *ssa.FieldAddr:
+		return through(x.X)
+	case *ssa.IndexAddr:
+		if toArray(x.X) {
+			return through(x.X)
+		} else if _, fixed := x.Index.(*ssa.Const); fixed { // others stand in a loop over it
+			return "what is freed is in a slice, which may be shorter"
+		}
+		return g.steps(x.X, b, depth+1)
+	case *ssa.Field:
+		return g.steps(x.X, b, depth+1)
+	case *ssa.Index:
+		return g.steps(x.X, b, depth+1)
+	}
+	return ""
+}
+
+// toArray reports whether v is a pointer to an array.
+func toArray(v ssa.Value) bool {
+	p, ok := v.Type().Underlying().(*types.Pointer)
+	if !ok {
+		return false
+	}
+	_, ok = p.Elem().Underlying().(*types.Array)
+	return ok
+}
+
+// notNil reports whether pointer p is not nil in block b: it was tested, or followed, or the error beside it
+// was.
+func (g *graph) notNil(p ssa.Value, b *ssa.BasicBlock) bool {
+	if tested(p, b, token.NEQ) {
+		return true
+	}
+	for _, r := range *p.Referrers() {
+		u, loads := r.(*ssa.UnOp)
+		_, follows := r.(*ssa.FieldAddr)
+		if (follows || loads && u.Op == token.MUL) && r.Block() != b && r.Block().Dominates(b) {
+			return true
+		}
+	}
+	if call, ok := p.(*ssa.Call); ok {
+		return g.calls[call].sum.result(0).made()
+	}
+	e, ok := p.(*ssa.Extract)
+	if !ok {
+		return false
+	}
+	call, ok := e.Tuple.(*ssa.Call)
+	if !ok || !g.calls[call].sum.result(e.Index).made() {
+		return false
+	}
+	return slices.ContainsFunc(*call.Referrers(), func(r ssa.Instruction) bool {
+		err, ok := r.(*ssa.Extract)
+		return ok && err.Index == call.Call.Signature().Results().Len()-1 && isError(err.Type()) && tested(err, b, token.EQL)
+	})
+}
