@@ -48,6 +48,17 @@ struct thread_struct {
 };
 #endif
 
+// Where the calls of functions whose return is probed return to, if there are any in the process.
+struct xol_area {
+	unsigned long vaddr;
+};
+struct uprobes_state {
+	struct xol_area *xol_area;
+};
+struct mm_struct {
+	struct uprobes_state uprobes_state;
+};
+
 struct task_struct {
 	int pid;
 	int tgid;
@@ -55,6 +66,7 @@ struct task_struct {
 	u64 start_boottime;
 	struct task_struct *group_leader;
 	struct signal_struct *signal;
+	struct mm_struct *mm;
 #ifdef __TARGET_ARCH_x86
 	struct thread_struct thread;
 #endif

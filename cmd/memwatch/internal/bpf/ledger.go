@@ -13,13 +13,14 @@ import (
 
 // A Ledger is what the programs counted of one process.
 type Ledger struct {
+	Start      uint64 // of the process, nanoseconds since boot
 	Bytes      uint64 // asked for in successful calls that name a size
 	Allocs     uint64 // successful calls that allocate
 	Frees      uint64 // calls that free, less those that failed
 	Failures   uint64 // calls that failed
 	Hits       uint64 // of all probes
 	LostRing   uint64 // reports for which the ring had no room
-	LostCalls  uint64 // calls of threads for which there was no room
+	LostCalls  uint64 // calls of threads for which there was no room, or whose return was not seen
 	LostStacks uint64 // stacks reported later, for the ring had no room
 	Walks      uint64 // stacks taken from the goroutine
 	Unwalked   uint64 // Go stacks that neither way could take
@@ -51,6 +52,7 @@ func (s *Session) LedgerOf(pid uint32) Ledger {
 
 func ledger(l *watchLedger) Ledger {
 	return Ledger{
+		Start: l.Start,
 		Bytes: l.Bytes, Allocs: l.Allocs, Frees: l.Frees, Failures: l.Failures, Hits: l.Hits,
 		LostRing: l.LostRing, LostCalls: l.LostCalls, LostStacks: l.LostStacks, Walks: l.Walks, Unwalked: l.Unwalked,
 	}

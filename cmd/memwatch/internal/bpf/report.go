@@ -31,6 +31,8 @@ type Report struct {
 	Raw    probes.Raw
 	Frames []uint64 // valid until the next Read
 	Walked bool     // the frames were taken from the goroutine
+
+	Trampoline uint64 // where probed calls of the process return to, which is none of the Frames; 0 if unknown
 }
 
 // ErrReport is in the chain of errors about a report that is not as it should be.
@@ -61,8 +63,8 @@ func (s *Session) Patience(d time.Duration) { s.poll = d }
 func (s *Session) Waiting() int { return s.reader.AvailableBytes() }
 
 const (
-	eventSize      = 56 + 8*probes.MaxWords
-	stackEventSize = 32 + 8*maxFrames
+	eventSize      = 64 + 8*probes.MaxWords
+	stackEventSize = 48 + 8*maxFrames
 	maxFrames      = 48
 )
 
@@ -80,9 +82,12 @@ func (r *Report) decode(b []byte) error {
 		}
 		r.Walked = b[1] != 0
 		n := min(int(le.Uint16(b[2:])), maxFrames)
-		r.Raw = probes.Raw{PID: le.Uint32(b[4:]), TID: le.Uint32(b[8:]), Time: int64(le.Uint64(b[16:])), Stack: le.Uint64(b[24:])}
+		r.Raw = probes.Raw{PID: le.Uint32(b[4:]), TID: le.Uint32(b[8:]), Time: int64(le.Uint64(b[16:])), Start: le.Uint64(b[24:]), Stack: le.Uint64(b[32:])}
+		r.Trampoline = le.Uint64(b[40:])
 		for i := range n {
-			r.Frames = append(r.Frames, le.Uint64(b[32+8*i:]))
+			if pc := le.Uint64(b[48+8*i:]); pc != r.Trampoline || pc == 0 {
+				r.Frames = append(r.Frames, pc)
+			}
 		}
 		return nil
 	}
@@ -91,11 +96,11 @@ func (r *Report) decode(b []byte) error {
 	}
 	r.Raw = probes.Raw{
 		Phase: probes.Phase(b[1]), Probe: le.Uint16(b[2:]), PID: le.Uint32(b[4:]), TID: le.Uint32(b[8:]),
-		Time: int64(le.Uint64(b[16:])), Begin: int64(le.Uint64(b[24:])), Ret: le.Uint64(b[32:]),
-		Stack: le.Uint64(b[40:]), Goroutine: le.Uint64(b[48:]),
+		Time: int64(le.Uint64(b[16:])), Start: le.Uint64(b[24:]), Begin: int64(le.Uint64(b[32:])), Ret: le.Uint64(b[40:]),
+		Stack: le.Uint64(b[48:]), Goroutine: le.Uint64(b[56:]),
 	}
 	for i := range r.Raw.Words {
-		r.Raw.Words[i] = le.Uint64(b[56+8*i:])
+		r.Raw.Words[i] = le.Uint64(b[64+8*i:])
 	}
 	return nil
 }

@@ -358,9 +358,9 @@ func TestLost(t *testing.T) {
 // the programs.
 func TestLayout(t *testing.T) {
 	require.Equal(t, uintptr(eventSize), unsafe.Sizeof(watchEvent{}))
-	require.Equal(t, uintptr(56), unsafe.Offsetof(watchEvent{}.Words))
+	require.Equal(t, uintptr(64), unsafe.Offsetof(watchEvent{}.Words))
 	require.Equal(t, uintptr(stackEventSize), unsafe.Sizeof(watchStackEvent{}))
-	require.Equal(t, uintptr(32), unsafe.Offsetof(watchStackEvent{}.Pc))
+	require.Equal(t, uintptr(48), unsafe.Offsetof(watchStackEvent{}.Pc))
 	require.Equal(t, unsafe.Sizeof(probes.Descriptor{}), unsafe.Sizeof(watchDescriptor{}))
 	require.Equal(t, unsafe.Offsetof(probes.Descriptor{}.Fetch), unsafe.Offsetof(watchDescriptor{}.Fetch))
 	var r Report

@@ -33,7 +33,7 @@ struct event {
 	u8 type, phase;
 	u16 func;
 	u32 pid, tid, pad;
-	u64 time, begin, ret, stack, goroutine;
+	u64 time, start, begin, ret, stack, goroutine; // start: of the process, since boot
 	u64 words[WORDS];
 };
 
@@ -42,12 +42,13 @@ struct stack_event {
 	u8 type, walk; // walk: 0 by the kernel, 1 from the goroutine
 	u16 frames;
 	u32 pid, tid, pad;
-	u64 time, stack;
+	u64 time, start, stack, trampoline; // trampoline: see below, 0 if there is none
 	u64 pc[FRAMES];
 };
 
-// The books of one process. Lost is what this process did that found no room.
+// The books of one process. Lost is what this process did that found no room, and calls whose return was not seen.
 struct ledger {
+	u64 start; // of the process: its number may be used again
 	u64 bytes, allocs, frees, failures;
 	u64 hits, lost_ring, lost_calls, lost_stacks;
 	u64 walks, unwalked; // stacks taken from the goroutine, and those that could not be
@@ -65,7 +66,7 @@ struct target {
 // A thread's call between entry and return. The words and the frames are here and
 // not on a CPU's own page: programs of probes may be preempted.
 struct call {
-	u64 sp, begin, stack, goroutine;
+	u64 sp, start, begin, stack, goroutine;
 	u64 args[8];
 	u64 words[2 * WORDS];   // the latter half only keeps the verifier's sums right
 	u64 frames[2 * FRAMES]; // likewise
@@ -133,12 +134,22 @@ const struct stack_event *stack_event_type __attribute__((unused));
 
 u64 nowhere; // events of processes whose books found no room
 
-static __always_inline struct ledger *books_of(u32 pid)
+// start_of returns when a task's process started. With its number it tells a process from all others.
+static __always_inline u64 start_of(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, group_leader, start_boottime);
+}
+
+static __always_inline struct ledger *books_of(u32 pid, u64 start)
 {
 	struct ledger *b = bpf_map_lookup_elem(&books, &pid);
-	if (b)
+	if (b && b->start == start)
 		return b;
-	struct ledger zero = {};
+	struct ledger zero = { .start = start };
+	if (b) {
+		*b = zero; // they are of a process that has ended
+		return b;
+	}
 	bpf_map_update_elem(&books, &pid, &zero, BPF_NOEXIST);
 	b = bpf_map_lookup_elem(&books, &pid);
 	if (!b)
@@ -180,6 +191,29 @@ static __always_inline u64 return_address(struct pt_regs *ctx)
 	bpf_probe_read_user(&v, sizeof v, (void *)ctx->sp);
 	return v;
 }
+
+// To see a call return the kernel has it return to a trampoline.
+static __always_inline u64 trampoline(struct task_struct *task)
+{
+	if (!bpf_core_field_exists(((struct xol_area *)0)->vaddr))
+		return 0;
+	return BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
+}
+
+// inside reports whether a call at sp is made by the one that is under way, and not after it. It is under way while
+// its return address is that of the trampoline: one that was left by a jump or an exception is overwritten sooner
+// or later, and one whose return is not probed never has it. At the same sp it is a jump at its end.
+static __always_inline u8 inside(struct call *c, u64 sp, struct task_struct *task)
+{
+	u64 to = 0, back = 0;
+	if (!c->active || sp > c->sp)
+		return 0;
+	to = trampoline(task);
+	if (!to)
+		return sp < c->sp;
+	bpf_probe_read_user(&back, sizeof back, (void *)c->sp);
+	return back == to;
+}
 #else
 #define SP(ctx) ((ctx)->user_regs.sp)
 #define IP(ctx) ((ctx)->user_regs.pc)
@@ -197,6 +231,11 @@ static __always_inline u64 return_address(struct pt_regs *ctx)
 {
 	return ctx->user_regs.regs[30];
 }
+
+static __always_inline u64 trampoline(struct task_struct *task) { return 0; }
+
+// inside is told by the stack alone: the return address is in a register that the function saves where it likes.
+static __always_inline u8 inside(struct call *c, u64 sp, struct task_struct *task) { return c->active && sp < c->sp; }
 #endif
 
 static __always_inline u64 argument(struct call *c, u64 sp, u8 i)
@@ -301,7 +340,7 @@ static __always_inline u64 stack(struct pt_regs *ctx, struct call *c, struct led
 		}
 	}
 
-	u64 id = mix(BPF_CORE_READ(task, group_leader, start_boottime), (u64)BPF_CORE_READ(task, self_exec_id) << 32 | pid);
+	u64 id = mix(c->start, (u64)BPF_CORE_READ(task, self_exec_id) << 32 | pid);
 	for (u32 i = 0; i < FRAMES; i++) {
 		if (i >= n)
 			break;
@@ -318,7 +357,8 @@ static __always_inline u64 stack(struct pt_regs *ctx, struct call *c, struct led
 	}
 	u8 one = 1;
 	bpf_map_update_elem(&seen, &id, &one, BPF_ANY);
-	*e = (struct stack_event){ .type = NEW_STACK, .walk = how, .frames = n, .pid = pid, .tid = tid, .time = now, .stack = id };
+	*e = (struct stack_event){ .type = NEW_STACK, .walk = how, .frames = n, .pid = pid, .tid = tid, .time = now,
+				   .start = c->start, .stack = id, .trampoline = trampoline(task) };
 	for (u32 i = 0; i < FRAMES; i++)
 		e->pc[i] = i < n ? c->frames[at + i] : 0;
 	bpf_ringbuf_submit(e, wake(sizeof *e));
@@ -334,7 +374,7 @@ static __always_inline void report(struct call *c, struct ledger *b, u32 pid, u3
 		return;
 	}
 	*e = (struct event){ .type = CALL, .phase = phase, .func = c->func, .pid = pid, .tid = tid, .time = now,
-			     .begin = c->begin, .ret = ret, .stack = c->stack, .goroutine = c->goroutine };
+			     .start = c->start, .begin = c->begin, .ret = ret, .stack = c->stack, .goroutine = c->goroutine };
 	for (u32 i = 0; i < WORDS; i++)
 		e->words[i] = c->words[i];
 	bpf_ringbuf_submit(e, wake(sizeof *e));
@@ -347,24 +387,26 @@ static __always_inline int on_entry(struct pt_regs *ctx)
 	struct target *t = bpf_map_lookup_elem(&targets, &pid);
 	if (only_targets && !t)
 		return 0;
+	struct task_struct *task = bpf_get_current_task_btf();
+	u64 start = start_of(task);
 	struct descriptor *d = bpf_map_lookup_elem(&descriptors, &id);
-	struct ledger *b = books_of(pid);
+	struct ledger *b = books_of(pid, start);
 	if (!d || !b)
 		return 0;
 	__sync_fetch_and_add(&b->hits, 1);
 	u64 *h = bpf_map_lookup_elem(&hits, &id);
 	if (h)
 		__sync_fetch_and_add(h, 1);
-	struct task_struct *task = bpf_get_current_task_btf();
 	struct call *c = bpf_task_storage_get(&calls, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!c) {
 		__sync_fetch_and_add(&b->lost_calls, 1);
 		return 0;
 	}
-	// A call inside a call is part of it. A call at or above the place of the last one
-	// shows that the last one is gone, though its return was not seen.
-	if (c->active && sp < c->sp)
-		return 0;
+	if (inside(c, sp, task))
+		return 0; // it is part of the call that is under way
+	if (c->active) // what that one did is not known
+		__sync_fetch_and_add(&b->lost_calls, 1);
+	c->start = start;
 	c->active = 1;
 	c->sp = sp;
 	c->func = id;
@@ -469,23 +511,27 @@ static __always_inline int on_marker(struct pt_regs *ctx)
 	struct target *t = bpf_map_lookup_elem(&targets, &pid);
 	if (only_targets && !t)
 		return 0;
-	struct ledger *b = books_of(pid);
+	struct task_struct *task = bpf_get_current_task_btf();
+	u64 start = start_of(task);
+	struct ledger *b = books_of(pid, start);
 	if (!b)
 		return 0;
 	__sync_fetch_and_add(&b->hits, 1);
-	struct task_struct *task = bpf_get_current_task_btf();
 	u64 now = bpf_ktime_get_ns(), id = 0, goroutine = 0;
 	if (!no_stacks && kind == 0) {
 		struct call *c = bpf_task_storage_get(&calls, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-		if (c && !c->active)
+		if (c && !c->active) {
+			c->start = start;
 			id = stack(ctx, c, b, task, 0, pid, tid, now);
+		}
 	}
 	struct event *e = bpf_ringbuf_reserve(&events, sizeof *e, 0);
 	if (!e) {
 		__sync_fetch_and_add(&b->lost_ring, 1);
 		return 0;
 	}
-	*e = (struct event){ .type = MARKER, .func = kind, .pid = pid, .tid = tid, .time = now, .stack = id };
+	*e = (struct event){ .type = MARKER, .func = kind, .pid = pid, .tid = tid, .time = now, .start = start,
+			     .stack = id };
 #ifdef __TARGET_ARCH_x86
 	if (t && t->known)
 		bpf_probe_read_user(&goroutine, 8, (void *)(ctx->r14 + t->g_goid));
@@ -517,17 +563,20 @@ SEC("uprobe") int marker_single(struct pt_regs *ctx) { return on_marker(ctx); }
 // ended reports the end of a process, or of its program. The end is never lost for
 // want of room alone: the books stay until the reader has seen that the process is
 // gone.
-static __always_inline int ended(u32 pid, u32 tid, u8 type)
+static __always_inline int ended(struct task_struct *task, u8 type)
 {
+	u32 pid = BPF_CORE_READ(task, tgid);
+	u64 start = start_of(task);
 	struct ledger *b = bpf_map_lookup_elem(&books, &pid);
-	if (!b)
+	if (!b || b->start != start)
 		return 0;
 	struct event *e = bpf_ringbuf_reserve(&events, sizeof *e, 0);
 	if (!e) {
 		__sync_fetch_and_add(&b->lost_ring, 1);
 		return 0;
 	}
-	*e = (struct event){ .type = type, .pid = pid, .tid = tid, .time = bpf_ktime_get_ns() };
+	*e = (struct event){ .type = type, .pid = pid, .tid = BPF_CORE_READ(task, pid), .time = bpf_ktime_get_ns(),
+			     .start = start };
 	bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP);
 	return 0;
 }
@@ -538,11 +587,11 @@ SEC("tp_btf/sched_process_exit") int on_exit(u64 *ctx)
 	struct task_struct *task = (struct task_struct *)ctx[0];
 	if (BPF_CORE_READ(task, signal, live.counter))
 		return 0;
-	return ended(BPF_CORE_READ(task, tgid), BPF_CORE_READ(task, pid), EXIT);
+	return ended(task, EXIT);
 }
 
 SEC("tp_btf/sched_process_exec") int on_exec(u64 *ctx)
 {
 	struct task_struct *task = (struct task_struct *)ctx[0];
-	return ended(BPF_CORE_READ(task, tgid), BPF_CORE_READ(task, pid), EXEC);
+	return ended(task, EXEC);
 }

@@ -16,6 +16,7 @@ import (
 type watchCall struct {
 	_         structs.HostLayout
 	Sp        uint64
+	Start     uint64
 	Begin     uint64
 	Stack     uint64
 	Goroutine uint64
@@ -53,6 +54,7 @@ type watchEvent struct {
 	Tid       uint32
 	Pad       uint32
 	Time      uint64
+	Start     uint64
 	Begin     uint64
 	Ret       uint64
 	Stack     uint64
@@ -62,6 +64,7 @@ type watchEvent struct {
 
 type watchLedger struct {
 	_          structs.HostLayout
+	Start      uint64
 	Bytes      uint64
 	Allocs     uint64
 	Frees      uint64
@@ -75,16 +78,18 @@ type watchLedger struct {
 }
 
 type watchStackEvent struct {
-	_      structs.HostLayout
-	Type   uint8
-	Walk   uint8
-	Frames uint16
-	Pid    uint32
-	Tid    uint32
-	Pad    uint32
-	Time   uint64
-	Stack  uint64
-	Pc     [48]uint64
+	_          structs.HostLayout
+	Type       uint8
+	Walk       uint8
+	Frames     uint16
+	Pid        uint32
+	Tid        uint32
+	Pad        uint32
+	Time       uint64
+	Start      uint64
+	Stack      uint64
+	Trampoline uint64
+	Pc         [48]uint64
 }
 
 type watchTarget struct {

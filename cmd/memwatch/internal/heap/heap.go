@@ -89,7 +89,7 @@ func (h *Heap) process(e *Event) *process {
 	if e.PID == 0 || p == nil && e.Op == Exit {
 		return nil
 	}
-	if e.Op == Exit && e.Size != 0 && p.start != e.Size {
+	if e.Op == Exit && e.Size != 0 && p.start != 0 && p.start != e.Size {
 		return nil // it has ended before, and its number is in use again
 	}
 	if e.Op == Start && p != nil && p.start != e.Size {

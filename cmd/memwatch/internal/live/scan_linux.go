@@ -83,7 +83,11 @@ func (w *Watcher) scanOne(pid int) {
 	}
 	p := w.processes[uint32(pid)]
 	if (uses || tables) && p == nil {
-		p = w.introduce(pid, Clock(), joined)
+		start, err := procfs.StartTime(pid)
+		if err != nil {
+			return
+		}
+		p = w.introduce(pid, start, Clock(), joined)
 	}
 	if joined && !p.joined {
 		w.present(p, pid, Clock(), true)
@@ -145,21 +149,21 @@ func (w *Watcher) bury() {
 		if time.Since(p.gone) < burial || w.waiting() > 0 { // the report may be on its way
 			continue
 		}
-		w.ended(pid, Clock())
+		w.ended(pid, p.start, Clock())
 	}
 }
 
-// ended hands out the end of a process and forgets it.
-func (w *Watcher) ended(pid uint32, now int64) {
-	if p := w.processes[pid]; p != nil {
-		if w.session != nil {
-			w.auditOne(pid, w.session.LedgerOf(pid), now)
+// ended hands out the end of a process, which started at that tick, and forgets it.
+func (w *Watcher) ended(pid uint32, start uint64, now int64) {
+	if w.session != nil {
+		if l := w.session.LedgerOf(pid); ticksOf(l.Start) == start { // else its number is in use again
+			w.auditOne(pid, l, now)
+			w.session.Forget(pid)
 		}
+	}
+	if p := w.processes[pid]; p != nil {
 		w.resolver.exit(heap.Event{Op: heap.Exit, PID: pid, TID: pid, Time: now, Size: p.start})
 		delete(w.processes, pid)
-	}
-	if w.session != nil {
-		w.session.Forget(pid)
 	}
 }
 

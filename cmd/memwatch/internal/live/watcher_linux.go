@@ -162,7 +162,8 @@ func (w *Watcher) Run(ctx context.Context, sink func(*heap.Event), idle func()) 
 	w.sink = sink
 	var r bpf.Report
 	for _, pid := range w.opts.PIDs {
-		w.introduce(pid, Clock(), false)
+		start, _ := procfs.StartTime(pid) // one that is gone is missed below
+		w.introduce(pid, start, Clock(), false)
 	}
 	if w.opts.Fresh { // where its goroutines are is known before its first call
 		w.resolver.finish(w.sink)
@@ -224,7 +225,7 @@ func (w *Watcher) Run(ctx context.Context, sink func(*heap.Event), idle func()) 
 	w.audit()
 	for pid := range w.processes {
 		if _, err := procfs.StartTime(int(pid)); err != nil {
-			w.ended(pid, Clock())
+			w.ended(pid, w.processes[pid].start, Clock())
 		}
 	}
 	w.resolver.finish(w.sink)
@@ -295,12 +296,19 @@ func (w *Watcher) anyRunning() bool {
 	})
 }
 
+// ticksOf returns a start time of the probes in clock ticks, as /proc tells it.
+func ticksOf(start uint64) uint64 { return start / uint64(time.Second/procfs.Ticks) }
+
 // take turns a report into events.
 func (w *Watcher) take(r *bpf.Report) {
-	pid := r.Raw.PID
+	pid, start := r.Raw.PID, ticksOf(r.Raw.Start)
+	if p := w.processes[pid]; p != nil && start > p.start { // whose number it was has ended, and its report was lost
+		w.ended(pid, p.start, r.Raw.Time)
+	} else if p != nil && start < p.start {
+		return // a process of before, which was never introduced
+	}
 	if w.processes[pid] == nil && r.Kind != bpf.Exit {
-		start := procfs.StartBoot(int(pid))
-		w.introduce(int(pid), r.Raw.Time, !w.opts.Fresh && start > 0 && start < w.attached)
+		w.introduce(int(pid), start, r.Raw.Time, !w.opts.Fresh && int64(r.Raw.Start) < w.attached)
 	}
 	switch r.Kind {
 	case bpf.Call:
@@ -315,15 +323,13 @@ func (w *Watcher) take(r *bpf.Report) {
 		w.resolver.see(pid)
 		w.target(int(pid))
 	case bpf.Exit:
-		w.ended(pid, r.Raw.Time)
+		w.ended(pid, start, r.Raw.Time)
 	}
 }
 
-// introduce tells the sink of a process before its first event. Joined says that it may have called a library
-// before it was probed.
-func (w *Watcher) introduce(pid int, now int64, joined bool) *process {
-	// A process that is gone already has no start time, and its events have come.
-	start, _ := procfs.StartTime(pid)
+// introduce tells the sink of a process, which started at that tick since boot, before its first event. Joined
+// says that it may have called a library before it was probed.
+func (w *Watcher) introduce(pid int, start uint64, now int64, joined bool) *process {
 	p := &process{start: start}
 	w.processes[uint32(pid)] = p
 	w.resolver.see(uint32(pid))
@@ -337,7 +343,10 @@ func (w *Watcher) introduce(pid int, now int64, joined bool) *process {
 
 // present tells the sink what a process is.
 func (w *Watcher) present(p *process, pid int, now int64, joined bool) {
-	e := heap.Event{Op: heap.Start, PID: uint32(pid), Time: now, Text: comm(pid), Size: p.start}
+	e := heap.Event{Op: heap.Start, PID: uint32(pid), Time: now, Text: "?", Size: p.start}
+	if start, err := procfs.StartTime(pid); err == nil && start == p.start { // else the name is another's
+		e.Text = comm(pid)
+	}
 	if p.joined = joined; joined {
 		e.Aux = 1
 	}
@@ -374,7 +383,7 @@ func (w *Watcher) audit() {
 
 func (w *Watcher) auditOne(pid uint32, l bpf.Ledger, now int64) {
 	p := w.processes[pid]
-	if p == nil || l.Hits == 0 || l == p.books {
+	if p == nil || l.Hits == 0 || l == p.books || ticksOf(l.Start) != p.start {
 		return
 	}
 	for _, lost := range []struct {

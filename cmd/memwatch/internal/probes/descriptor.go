@@ -151,8 +151,9 @@ type Raw struct {
 	Probe     uint16 // ID
 	Phase     Phase
 	PID, TID  uint32
-	Time      int64 // nanoseconds: now
-	Begin     int64 // nanoseconds: when the call was entered
+	Time      int64  // nanoseconds: now
+	Start     uint64 // of the process, nanoseconds since boot
+	Begin     int64  // nanoseconds: when the call was entered
 	Ret       uint64
 	Words     [MaxWords]uint64
 	Stack     uint64
