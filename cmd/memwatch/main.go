@@ -67,8 +67,9 @@
 // Live bytes are in use by the program. Reserved bytes were got from the device and
 // contain what is live, pending and idle: they are never added to live bytes. Figures of call
 // sites are estimates from samples, marked with a tilde, unless the program samples
-// every allocation. A figure marked with ≥ is a lower bound: events were lost, or the
-// table had no room for all that there is.
+// every allocation. A figure marked with ≥ is a lower bound: the table had no room for
+// all that there is. One marked with ≈ may be too low or too high: events were lost, and a free that was lost
+// leaves its memory live.
 //
 // With -older a call site of a table holds what is old enough if its latest allocation is, and nothing if
 // the program is younger. Of a site that still allocates one look cannot tell: it is shown, marked with ≤,

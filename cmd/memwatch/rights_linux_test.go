@@ -199,7 +199,7 @@ func TestGivesUpRights(t *testing.T) {
 				require.True(t, time.Now().Before(deadline), "%+v", p.Sites)
 			}
 			require.Equal(t, "storm", p.Name)
-			require.False(t, p.AtLeast)
+			require.False(t, p.Inexact)
 
 			require.NoError(t, cmd.Process.Signal(os.Interrupt))
 			_, _ = io.Copy(io.Discard, out)

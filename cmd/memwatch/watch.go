@@ -141,7 +141,7 @@ func (c *config) print(s *session) (int, error) {
 	// The limit is of what is there, not of what is shown.
 	all := s.snapshot(heap.Query{PIDs: q.PIDs, Older: q.Older})
 	least, most := leaked(all, q.Older)
-	whole = whole && !slices.ContainsFunc(all.Processes, func(p heap.Process) bool { return p.AtLeast })
+	whole = whole && !slices.ContainsFunc(all.Processes, func(p heap.Process) bool { return p.Inexact })
 	return c.judge(least, most, whole)
 }
 

@@ -3,7 +3,7 @@ package heap
 import "time"
 
 // Options bounds what a Heap keeps. What does not fit is counted, and the numbers
-// of its process become lower bounds. Zero fields mean the defaults.
+// of its process become inexact. Zero fields mean the defaults.
 type Options struct {
 	Allocations int           // live at once, all processes; 4 Mi
 	Sites       int           // per process; 16 Ki

@@ -63,7 +63,7 @@ func show(w *strings.Builder, s *Snapshot) {
 		fmt.Fprintf(w, "%d %s live=%d", p.PID, p.Name, p.Live)
 		nonzero("exited", p.Exited)
 		nonzero("joined", p.Joined)
-		nonzero("atleast", p.AtLeast)
+		nonzero("inexact", p.Inexact)
 		nonzero("peak", p.Peak)
 		nonzero("atexit", p.AtExit)
 		nonzero("atexitobjects", p.AtExitObjects)
@@ -151,7 +151,7 @@ func TestBounds(t *testing.T) {
 	require.Len(t, s.Processes, 2)
 	require.NotZero(t, s.Untracked)
 	for _, p := range s.Processes {
-		require.True(t, p.AtLeast)
+		require.True(t, p.Inexact)
 		require.NotZero(t, p.Dropped)
 		require.LessOrEqual(t, len(p.Lost), 17)
 		require.LessOrEqual(t, len(p.Sites), 4)

@@ -24,7 +24,8 @@ type Process struct {
 	Name    string `json:"name"`
 	Exited  bool   `json:"exited"`
 	Joined  bool   `json:"joined"`  // it ran before it was watched
-	AtLeast bool   `json:"atLeast"` // events were lost: numbers are lower bounds
+	Inexact bool   `json:"inexact"` // events were lost: numbers may be too low, or too high
+	AtLeast bool   `json:"atLeast"` // the same, under its name of before
 	ByTable bool   `json:"byTable"` // own memory is what its table tells of its buffers, for no driver's was seen
 	First   int64  `json:"first"`   // nanoseconds, as Time
 	Last    int64  `json:"last"`
@@ -209,7 +210,8 @@ func (p *process) snapshot(q Query) Process {
 	for _, w := range slices.Sorted(maps.Keys(p.lost)) {
 		out.Lost = append(out.Lost, LostTotal{Where: w, Count: p.lost[w]})
 	}
-	out.AtLeast = len(p.lost) > 0 || p.dropped > 0
+	out.Inexact = len(p.lost) > 0 || p.dropped > 0
+	out.AtLeast = out.Inexact
 	if !q.NoSites {
 		out.Sites = p.rows(q)
 		out.Hidden = len(p.sites) - len(out.Sites)

@@ -88,6 +88,6 @@ func TestUnruly(t *testing.T) {
 	await("its end", func() bool { return of(pid).Exited })
 	p = of(pid)
 	require.Equal(t, int64(7000), p.AtExit)
-	require.False(t, p.AtLeast)
+	require.False(t, p.Inexact)
 	require.Equal(t, heap.Freed{Bytes: 10000, Objects: 3}, p.Exit)
 }

@@ -196,7 +196,7 @@ func TestGoProgram(t *testing.T) {
 			p := look()
 			require.Equal(t, "app", p.Name)
 			require.True(t, p.Joined, "it ran before")
-			require.False(t, p.AtLeast)
+			require.False(t, p.Inexact)
 			names := func(s heap.Site) string {
 				var all []string
 				for _, frame := range s.Frames {

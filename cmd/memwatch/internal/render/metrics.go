@@ -90,7 +90,7 @@ func Metrics(w io.Writer, s *heap.Snapshot, hits map[string]uint64) error {
 		}
 		m.sample("memwatch_leak_suspects", labels(p), int64(n))
 	})
-	m.family("memwatch_events_lost_total", "counter", "Events that were lost, by where; the process's numbers are lower bounds then.")
+	m.family("memwatch_events_lost_total", "counter", "Events that were lost, by where; the process's numbers are inexact then.")
 	each(func(p *heap.Process) {
 		for _, l := range p.Lost {
 			m.sample("memwatch_events_lost_total", labels(p, "where", l.Where), int64(l.Count))

@@ -39,10 +39,11 @@ func Count(n int, one, many string) string {
 	return fmt.Sprint(n, " ", many)
 }
 
-// atLeast marks lower bounds.
-func atLeast(p *heap.Process, s string) string {
-	if p.AtLeast {
-		return "≥" + s
+// about marks what may be too low or too high: an allocation that was lost is missing, a free that was lost leaves
+// its memory live.
+func about(p *heap.Process, s string) string {
+	if p.Inexact {
+		return "≈" + s
 	}
 	return s
 }
@@ -72,11 +73,11 @@ func Table(w io.Writer, s *heap.Snapshot, o Options) error {
 }
 
 func (o Options) process(tw io.Writer, p *heap.Process) {
-	live, objects := atLeast(p, o.Size(p.Live)), p.Objects
+	live, objects := about(p, o.Size(p.Live)), p.Objects
 	if p.Exited {
-		live, objects = atLeast(p, o.Size(p.AtExit))+" at exit", p.AtExitObjects
+		live, objects = about(p, o.Size(p.AtExit))+" at exit", p.AtExitObjects
 	}
-	fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%s\t%d\t%s/s", p.PID, cut(Clean(p.Name), 24, false), State(p), live, atLeast(p, o.Size(p.Peak)), objects, o.Size(p.Rate))
+	fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%s\t%d\t%s/s", p.PID, cut(Clean(p.Name), 24, false), State(p), live, about(p, o.Size(p.Peak)), objects, o.Size(p.Rate))
 	if o.Wide {
 		var devices []string
 		for _, d := range p.Devices {
@@ -145,11 +146,11 @@ func (o Options) sites(tw io.Writer, p *heap.Process) {
 		if !s.Own {
 			class = "(" + class + ")"
 		}
-		about := ""
+		estimate := ""
 		if s.Estimate {
-			about = "~"
+			estimate = "~"
 		}
-		fmt.Fprintf(tw, "  %s\t%d\t%s\t%s\t%s\t%s", about+atLeast(p, o.Size(live)), objects, o.Size(s.Peak), o.Size(int64(s.AllocBytes)), class, Age(s.Oldest))
+		fmt.Fprintf(tw, "  %s\t%d\t%s\t%s\t%s\t%s", estimate+about(p, o.Size(live)), objects, o.Size(s.Peak), o.Size(int64(s.AllocBytes)), class, Age(s.Oldest))
 		if o.Wide {
 			fmt.Fprintf(tw, "\t%d\t%d\t%s", s.Explicit.Objects, s.ByNet.Objects, Age(s.Median))
 		}

@@ -151,7 +151,7 @@ func TestSizes(t *testing.T) {
 	for i := range f.Snapshot.Processes {
 		p := &f.Snapshot.Processes[i]
 		p.Name = "\x1b[2J世界世界世界世界世界\u202e\n"
-		p.AtLeast = true
+		p.Inexact = true
 		for j := range p.Sites {
 			for k := range p.Sites[j].Frames {
 				p.Sites[j].Frames[k].Func = "\x1b]0;x\a" + strings.Repeat("世", 100)

@@ -91,8 +91,8 @@ func (m *Model) head(title string) string {
 func (m *Model) size(n int64) string { return render.Options{Bytes: m.exact}.Size(n) }
 
 func (m *Model) live(p *heap.Process, n int64) string {
-	if p.AtLeast {
-		return "≥" + m.size(n)
+	if p.Inexact {
+		return "≈" + m.size(n)
 	}
 	return m.size(n)
 }
@@ -289,7 +289,7 @@ func help() []string {
   (class)        memory that is shown and not added: of others, or counted elsewhere
   joined         it ran before it was watched: its older memory is unknown
   history        its shape, from the lowest to the highest of what is shown
-  ≥              events were lost; the number is a lower bound
+  ≈              events were lost; the number may be too low or too high
   suspect        a site that never frees, grows, or keeps far longer than it used to
 any key goes back`, "\n")
 }

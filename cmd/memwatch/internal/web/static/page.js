@@ -31,7 +31,7 @@ function element(name, text, cls) {
 }
 
 const key = p => p.pid + "-" + p.start;
-const least = (p, s) => (p.atLeast ? "≥" : "") + s;
+const about = (p, s) => (p.inexact ? "≈" : "") + s;
 const liveOf = p => p.exited ? p.atExit : p.live;
 
 function drawProcesses(s) {
@@ -40,7 +40,7 @@ function drawProcesses(s) {
     const row = element("tr", undefined, (p.exited ? "exited " : "") + (key(p) === chosen ? "chosen" : ""));
     const state = p.exited ? "exited" : p.joined && !p.byTable ? "joined" : "running";
     row.append(element("td", p.pid), element("td", p.name),
-      element("td", least(p, bytes(liveOf(p))) + (p.exited ? " at exit" : ""), "n"), element("td", least(p, bytes(p.peak)), "n"),
+      element("td", about(p, bytes(liveOf(p))) + (p.exited ? " at exit" : ""), "n"), element("td", about(p, bytes(p.peak)), "n"),
       element("td", p.exited ? p.atExitObjects : p.objects, "n"), element("td", bytes(p.rate) + "/s", "n"), element("td", state));
     row.tabIndex = 0;
     row.onclick = () => { chosen = key(p); draw(latest); };
@@ -142,7 +142,7 @@ function drawSites(p) {
     details.append(element("summary", best ? place(best) : s.stack ? "(unresolved)" : "(stacks were not taken)"));
     details.append(element("p", s.frames.map(place).join("\n"), "stack"));
     cell.append(details, ...s.suspect.map(w => element("span", w, "why")));
-    row.append(element("td", (s.estimate ? "~" : "") + least(p, bytes(p.exited ? s.atExitBytes : s.live)), "n"), element("td", p.exited ? s.atExitObjects : s.objects, "n"),
+    row.append(element("td", (s.estimate ? "~" : "") + about(p, bytes(p.exited ? s.atExitBytes : s.live)), "n"), element("td", p.exited ? s.atExitObjects : s.objects, "n"),
       element("td", bytes(s.allocBytes), "n"), element("td", s.own ? s.class : `(${s.class})`), element("td", age(s.oldest), "n"),
       element("td", s.freedExplicit.objects, "n"), element("td", s.freedLate.objects, "n"), cell);
     return row;
@@ -152,7 +152,7 @@ function drawSites(p) {
 function notes(p) {
   const n = [];
   if (p.joined && !p.byTable) n.push(`It ran before it was watched: older memory is unknown (${p.unknown.frees} frees of it seen).`);
-  if (p.atLeast) n.push("Events were lost: numbers are lower bounds.");
+  if (p.inexact) n.push("Events were lost: numbers may be too low or too high.");
   if (p.outOfMemory) n.push(`Out of memory: ${p.outOfMemory.function} asked for ${bytes(p.outOfMemory.asked)} with ${bytes(p.outOfMemory.live)} live.`);
   return n.join(" ");
 }
@@ -167,7 +167,7 @@ function draw(s) {
   const p = all.find(p => key(p) === chosen);
   $("detail").hidden = !p;
   if (!p) return;
-  $("name").textContent = `${p.name} (${p.pid})   ${least(p, bytes(liveOf(p)))} ${p.exited ? "at exit" : "live"}`;
+  $("name").textContent = `${p.name} (${p.pid})   ${about(p, bytes(liveOf(p)))} ${p.exited ? "at exit" : "live"}`;
   $("notes").textContent = notes(p);
   drawChart(p);
   drawFlame(p);
