@@ -82,7 +82,7 @@ func (c *config) show(ctx context.Context, source string, r *record.Reader) (int
 // screen runs the terminal interface.
 func (c *config) screen(ctx context.Context, s *session) (int, error) {
 	err := tui.Run(ctx, c.in, c.w, c.delay, func() tui.Frame { return s.frame(heap.Query{PIDs: c.query().PIDs, Top: 200}) }, func(snap *heap.Snapshot, profile bool) (string, error) {
-		return saveSnapshot(".", snap, profile, s.wall+snap.Time)
+		return saveSnapshot(saveDirs, snap, profile, s.wall+snap.Time)
 	})
 	if err != nil {
 		return exitError, err
@@ -90,9 +90,10 @@ func (c *config) screen(ctx context.Context, s *session) (int, error) {
 	return exitOK, nil
 }
 
-// saveSnapshot writes a snapshot to a new file in a folder, readable by its owner alone.
-func saveSnapshot(dir string, snap *heap.Snapshot, profile bool, wall int64) (string, error) {
-	name := filepath.Join(dir, "memwatch-"+time.Now().Format("20060102-150405.000"))
+// saveSnapshot writes a snapshot to a new file in the first of some folders that may be written to, readable by its
+// owner alone, and returns its path.
+func saveSnapshot(dirs []string, snap *heap.Snapshot, profile bool, wall int64) (string, error) {
+	name := "memwatch-" + time.Now().Format("20060102-150405.000")
 	write := func(w io.Writer) error { return render.JSON(w, snap) }
 	if profile {
 		name += ".pb.gz"
@@ -100,12 +101,21 @@ func saveSnapshot(dir string, snap *heap.Snapshot, profile bool, wall int64) (st
 	} else {
 		name += ".json"
 	}
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // which follows no link
-	if err != nil {
-		return "", err
+	var errs []error
+	for _, dir := range dirs {
+		path := filepath.Join(dir, name)
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // which follows no link
+		if err == nil {
+			return path, errors.Join(write(f), f.Close())
+		}
+		errs = append(errs, err)
 	}
-	return name, errors.Join(write(f), f.Close())
+	return "", errors.Join(errs...)
 }
+
+// saveDirs are where snapshots are saved: here, or where a memwatch of root that has become nobody may not write
+// here, among the files that are temporary.
+var saveDirs = []string{".", os.TempDir()}
 
 // errUnseen says why a limit that is kept by what was seen is not known to be kept.
 var errUnseen = errors.New("whether the limit was kept is not known: not all was seen")

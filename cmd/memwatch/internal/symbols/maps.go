@@ -6,6 +6,10 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/procfs"
 )
 
 // A Mapping is one line of /proc/PID/maps.
@@ -26,6 +30,15 @@ func (m *Mapping) Base() string {
 	return path[strings.LastIndexByte(path, '/')+1:]
 }
 
+// names returns what the path may stand for: the kernel writes a line break in it as \012, and these four
+// characters as they are.
+func (m *Mapping) names() []string {
+	if name := strings.ReplaceAll(m.Path, `\012`, "\n"); name != m.Path {
+		return []string{m.Path, name}
+	}
+	return []string{m.Path}
+}
+
 // Bounds on a process's maps.
 const (
 	maxMappings = 64 << 10
@@ -42,23 +55,17 @@ func ParseMaps(r io.Reader) ([]Mapping, error) {
 	sc := bufio.NewScanner(r)
 	sc.Buffer(make([]byte, 4<<10), maxLine)
 	for n := 0; sc.Scan() && n < maxMappings; n++ {
-		var m Mapping
-		var perms string
-		line := sc.Text()
-		if _, err := fmt.Sscanf(line, "%x-%x %s %x %x:%x %d", &m.Start, &m.End, &perms, &m.Offset, &m.Major, &m.Minor, &m.Inode); err != nil || m.End <= m.Start {
-			return nil, fmt.Errorf("symbols: %w: %q", ErrMaps, line)
+		l, ok := procfs.ParseMapped(sc.Text())
+		if !ok {
+			return nil, fmt.Errorf("symbols: %w: %q", ErrMaps, sc.Text())
 		}
-		if m.Inode == 0 {
+		if l.Inode == 0 {
 			continue
 		}
-		// The path is what follows the sixth field, spaces and all.
-		rest := line
-		for range 5 {
-			_, rest, _ = strings.Cut(strings.TrimLeft(rest, " "), " ")
-		}
-		m.Path = strings.TrimLeft(rest, " ")
-		m.Exec = strings.IndexByte(perms, 'x') == 2
-		all = append(all, m)
+		all = append(all, Mapping{
+			Start: l.Start, End: l.End, Offset: l.Offset, Exec: l.Executable, Inode: l.Inode, Path: l.Name,
+			Major: unix.Major(l.Dev), Minor: unix.Minor(l.Dev),
+		})
 	}
 	if err := sc.Err(); err != nil {
 		return nil, fmt.Errorf("symbols: maps: %w", err)

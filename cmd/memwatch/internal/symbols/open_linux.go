@@ -25,17 +25,20 @@ func OpenMapped(pid int, m *Mapping) (*os.File, error) {
 	}
 	// The kernel's link to the mapped file needs rights; the name needs luck: it is that
 	// of the process's own root, or after rights were given up of ours.
-	link := func() (*os.File, error) { return procfs.OpenAt(pid, fmt.Sprintf("map_files/%x-%x", m.Start, m.End)) }
-	within := func() (*os.File, error) { return procfs.OpenAt(pid, "root"+m.Path) }
-	here := func() (*os.File, error) {
-		fd, err := unix.Open(m.Path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
-		if err != nil {
-			return nil, &os.PathError{Op: "open", Path: m.Path, Err: err}
-		}
-		return os.NewFile(uintptr(fd), m.Path), nil
+	opens := []func() (*os.File, error){
+		func() (*os.File, error) { return procfs.OpenAt(pid, fmt.Sprintf("map_files/%x-%x", m.Start, m.End)) },
+	}
+	for _, name := range m.names() {
+		opens = append(opens, func() (*os.File, error) { return procfs.OpenAt(pid, "root"+name) }, func() (*os.File, error) {
+			fd, err := unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+			if err != nil {
+				return nil, &os.PathError{Op: "open", Path: name, Err: err}
+			}
+			return os.NewFile(uintptr(fd), name), nil
+		})
 	}
 	var errs []error
-	for _, open := range []func() (*os.File, error){link, within, here} {
+	for _, open := range opens {
 		f, err := open()
 		if err == nil {
 			err = verify(f, m)

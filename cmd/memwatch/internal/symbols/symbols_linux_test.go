@@ -192,6 +192,15 @@ func TestOpenMapped(t *testing.T) {
 	f, err := OpenMapped(os.Getpid(), &m)
 	require.NoError(t, err)
 	f.Close()
+	for _, name := range []string{"a\nb", `a\012b`} { // both are written alike
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte("x"), 0o600))
+		require.NoError(t, unix.Stat(path, &st))
+		broken := Mapping{Start: 1, End: 2, Inode: st.Ino, Major: m.Major, Minor: m.Minor, Path: filepath.Join(dir, `a\012b`)}
+		f, err := OpenMapped(os.Getpid(), &broken)
+		require.NoError(t, err)
+		f.Close()
+	}
 	wrong := m
 	wrong.Inode++
 	_, err = OpenMapped(os.Getpid(), &wrong)

@@ -69,6 +69,20 @@ func TestEveryKey(t *testing.T) {
 	}
 }
 
+// TestHelpGoesBack leaves the help by the key that elsewhere quits, as it says.
+func TestHelpGoesBack(t *testing.T) {
+	for _, key := range []string{"q", "F10", "esc", "?", "x"} {
+		m := New()
+		m.Update(at(t, 90))
+		was := m.View().Content
+		m.Update(keyOf("?"))
+		require.Contains(t, m.View().Content, "any key goes back")
+		_, cmd := m.Update(keyOf(key))
+		require.Nil(t, cmd, key)
+		require.Equal(t, was, m.View().Content, key)
+	}
+}
+
 // TestSave saves what is shown, and tells what came of it.
 func TestSave(t *testing.T) {
 	var got *heap.Snapshot

@@ -128,7 +128,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 		}
 		return nil
 	}
-	if m.help && k != "ctrl+c" && k != "q" {
+	if m.help && k != "ctrl+c" {
 		m.help = false
 		return nil
 	}
