@@ -98,13 +98,15 @@ Usage: memwatch record FILE [-p PID] [-for DURATION] [-limit SIZE]
 
 Keeps every event in a file that replay, and serve -replay, show later. The file is new,
 readable by its owner alone, and no link is followed. It ends with Ctrl-C, with the
-processes of -p, after -for, or at -limit (1 GiB unless said).
+processes of -p, after -for, or at -limit (1 GiB unless said). If memwatch is killed the file is good up
+to a second before.
 `,
 	"replay": `
 Usage: memwatch replay FILE [-speed N] [-o FORMAT]
 
 Shows a recording: at a terminal as it happened, N times as fast; otherwise its end, in any
-format. A file that is cut off or damaged is refused, with the offset.
+format. A file that is cut off or damaged is shown up to there, with the offset, and a limit that is
+kept by what was read is not known to be kept (status 4).
 `,
 	"serve": `
 Usage: memwatch serve [-p PID] [-listen ADDRESS] [-token-file FILE] [-replay FILE]

@@ -18,7 +18,7 @@ type session struct {
 	clock  func() int64 // now, in the clock of the events; nil: the events are the clock
 	wall   int64        // nanoseconds since 1970 at time 0 of the events
 	hits   func() map[string]uint64
-	missed func() []string // what a program that run started did unseen; nil: nothing
+	missed func() []string // what is missing, in words; nil: nothing
 
 	mu     sync.Mutex
 	heap   *heap.Heap
@@ -26,6 +26,8 @@ type session struct {
 	err    error          // of the writer
 	done   bool
 	note   string
+
+	flushed time.Time // when what is recorded was handed to the file
 
 	looked time.Time // of the latest frame
 	events uint64
@@ -45,6 +47,21 @@ func (s *session) apply(e *heap.Event) {
 	s.heap.Apply(e)
 	if s.writer != nil && s.err == nil {
 		if s.err = s.writer.Write(e); s.err != nil {
+			s.note = s.err.Error()
+		}
+	}
+}
+
+// flushing is how much of a recording is lost at most when memwatch is killed.
+const flushing = time.Second
+
+// flush hands what is recorded to the file, now and then: it is called often.
+func (s *session) flush() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now := time.Now(); s.writer != nil && s.err == nil && now.Sub(s.flushed) >= flushing {
+		s.flushed = now
+		if s.err = s.writer.Flush(); s.err != nil {
 			s.note = s.err.Error()
 		}
 	}
@@ -90,6 +107,16 @@ func (s *session) frame(q heap.Query) tui.Frame {
 	return tui.Frame{Snapshot: snap, Status: tui.Status{Source: s.source, Rate: s.rate, Lost: snap.Lost, Overhead: s.cost, Done: s.done, Note: s.note}}
 }
 
+// replaying returns a session that shows a recording.
+func replaying(source string, r *record.Reader) *session {
+	s := newSession(source)
+	s.wall = r.Header.Wall
+	if r.Damage != nil {
+		s.missed = func() []string { return []string{"the recording breaks off: " + r.Damage.Error()} }
+	}
+	return s
+}
+
 // play applies the events of a record file, at its own pace times speed; with speed 0
 // all at once. stop ends it early.
 func (s *session) play(r *record.Reader, speed float64, stop <-chan struct{}) error {
@@ -99,7 +126,11 @@ func (s *session) play(r *record.Reader, speed float64, stop <-chan struct{}) er
 		var e heap.Event
 		err := r.Read(&e)
 		if err == io.EOF {
-			s.finish(fmt.Sprintf("end of the recording: %d events", n))
+			note := fmt.Sprintf("end of the recording: %d events", n)
+			if r.Damage != nil {
+				note = fmt.Sprintf("the recording breaks off after %d events: %v", n, r.Damage)
+			}
+			s.finish(note)
 			return nil
 		}
 		if err != nil {

@@ -54,8 +54,7 @@ func (c *config) runSession(ctx context.Context) (int, error) {
 				return exitError, fmt.Errorf("serve: %w", err)
 			}
 			defer r.Close()
-			s := newSession("replay")
-			s.wall = r.Header.Wall
+			s := replaying("replay", r)
 			go s.play(r, c.speed, ctx.Done())
 			return c.serve(ctx, s)
 		}
@@ -65,8 +64,7 @@ func (c *config) runSession(ctx context.Context) (int, error) {
 
 // show shows a recording: at a terminal as it happened, else its end.
 func (c *config) show(ctx context.Context, source string, r *record.Reader) (int, error) {
-	s := newSession(source)
-	s.wall = r.Header.Wall
+	s := replaying(source, r)
 	if !c.interactive() {
 		if err := s.play(r, 0, ctx.Done()); err != nil {
 			return exitError, err

@@ -87,7 +87,7 @@ func (c *config) watch(ctx context.Context) (int, error) {
 	running, halt := context.WithCancel(ctx)
 	defer halt()
 	go func() {
-		err := w.Run(running, s.apply, nil)
+		err := w.Run(running, s.apply, s.flush)
 		s.finish("all processes have ended")
 		over <- err
 	}()

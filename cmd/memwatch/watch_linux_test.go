@@ -193,6 +193,44 @@ func (b *buffer) String() string {
 	return b.b.String()
 }
 
+// TestRecordKilled kills a memwatch that records: what it has written by then is shown.
+func TestRecordKilled(t *testing.T) {
+	prog, lib := stormProgram(t)
+	dir := t.TempDir()
+	target := exec.Command(prog, "1", "2", "3000")
+	in, err := target.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, target.Start())
+	t.Cleanup(func() { in.Close(); _ = target.Wait() })
+	exe, file := filepath.Join(dir, "memwatch"), filepath.Join(dir, "session")
+	require.NoError(t, os.Symlink(os.Args[0], exe))
+	cmd := exec.Command(exe, "record", file, "-p", fmt.Sprint(target.Process.Pid), "-lib", lib)
+	cmd.Args[0], cmd.Stderr = "memwatch", os.Stderr
+	require.NoError(t, cmd.Start())
+	size := func() int64 {
+		if info, err := os.Stat(file); err == nil {
+			return info.Size()
+		}
+		return 0
+	}
+	require.Eventually(t, func() bool { return size() > 0 }, time.Minute, 5*time.Millisecond)
+	io.WriteString(in, "\n") // it runs, and then waits for the next line
+	require.Eventually(t, func() bool {
+		code, out, _ := call(t, "replay", file)
+		return code == exitOK && regexp.MustCompile(`storm +joined +≈?[1-9]`).MatchString(out)
+	}, time.Minute, 50*time.Millisecond, "it can be read while it is written")
+	require.NoError(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	code, out, errOut := call(t, "replay", file)
+	require.Equal(t, exitOK, code, errOut)
+	require.Regexp(t, `storm +joined +≈?[1-9]`, out)
+	require.Regexp(t, `the recording breaks off: .*at byte [0-9]+: the file ends before its end record`, errOut)
+	code, _, _ = call(t, "replay", file, "-fail-over", "1TiB")
+	require.Equal(t, exitUnseen, code)
+	code, _, errOut = call(t, "serve", "-replay", file, "-listen", "nowhere:x")
+	require.Equal(t, exitError, code, errOut)
+}
+
 // TestServe serves a recording with a token from a file.
 func TestServe(t *testing.T) {
 	dir := t.TempDir()

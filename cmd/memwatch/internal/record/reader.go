@@ -34,6 +34,7 @@ func (e *FormatError) Is(target error) bool { return target == ErrFormat }
 // goroutines.
 type Reader struct {
 	Header Header
+	Damage *FormatError // why a file that was opened by Open ends before its end; nil if it is whole
 
 	r     *bufio.Reader
 	f     *os.File // nil: somebody else's
@@ -42,11 +43,13 @@ type Reader struct {
 	dec   *decoder
 	buf   []byte
 	count uint64
+	good  uint64 // with Damage: events before it
 	done  bool
 }
 
-// Open opens the file at path, checks all of it, and returns a Reader at its
-// first event. Only regular files are opened; a FIFO does not block.
+// Open opens the file at path, checks all of it, and returns a Reader at its first event. A file that is cut off or
+// damaged ends there for the Reader, which says so in Damage; one without any event before that is refused. Only
+// regular files are opened; a FIFO does not block.
 func Open(path string) (*Reader, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -66,7 +69,9 @@ func open(f *os.File) (*Reader, error) {
 	} else if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%w: not a regular file", ErrFormat)
 	}
-	if _, err := Check(f); err != nil {
+	good, err := Check(f)
+	var damage *FormatError
+	if err != nil && (good == 0 || !errors.As(err, &damage)) {
 		return nil, err
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
@@ -76,7 +81,7 @@ func open(f *os.File) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.f = f
+	r.f, r.Damage, r.good = f, damage, good
 	return r, nil
 }
 
@@ -128,7 +133,7 @@ func NewReader(r io.Reader) (*Reader, error) {
 
 // Read reads the next event into e. After the last it returns io.EOF.
 func (d *Reader) Read(e *heap.Event) error {
-	if d.done {
+	if d.done || d.Damage != nil && d.count == d.good {
 		return io.EOF
 	}
 	for len(d.dec.b) == 0 {

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -118,6 +119,63 @@ func TestFlipAnywhere(t *testing.T) {
 	require.ErrorContains(t, err, fmt.Sprintf("at byte %d: it goes on", len(whole)))
 }
 
+// TestSalvage opens a file that was cut off at every length, or damaged: what is before that is read.
+func TestSalvage(t *testing.T) {
+	var b bytes.Buffer
+	w, err := NewWriter(&b, 0, Header{Tool: "test"})
+	require.NoError(t, err)
+	want := session(200)
+	ends := []int{b.Len()} // of chunks
+	for i := range want {
+		require.NoError(t, w.Write(&want[i]))
+		if i%50 == 49 {
+			require.NoError(t, w.Flush())
+			ends = append(ends, b.Len())
+		}
+	}
+	require.NoError(t, w.Close())
+	path := filepath.Join(t.TempDir(), "a")
+	read := func(b []byte) (n int, damage *FormatError, err error) {
+		require.NoError(t, os.WriteFile(path, b, 0o600))
+		r, err := Open(path)
+		if err != nil {
+			return 0, nil, err
+		}
+		defer r.Close()
+		for {
+			var e heap.Event
+			if err := r.Read(&e); err == io.EOF {
+				return n, r.Damage, nil
+			}
+			require.NoError(t, err)
+			require.Equal(t, want[n], e)
+			n++
+		}
+	}
+	n, damage, err := read(b.Bytes())
+	require.NoError(t, err)
+	require.Nil(t, damage)
+	require.Equal(t, 200, n)
+	for cut := 0; cut < b.Len(); cut += 17 {
+		whole := 0
+		for i, end := range ends {
+			if cut >= end {
+				whole = 50 * i
+			}
+		}
+		for _, bad := range [][]byte{b.Bytes()[:cut], slices.Concat(b.Bytes()[:cut], []byte{b.Bytes()[cut] ^ 1}, b.Bytes()[cut+1:])} {
+			n, damage, err := read(bad)
+			require.Equal(t, whole, n, "at %d", cut)
+			if whole == 0 {
+				require.ErrorIs(t, err, ErrFormat, "at %d", cut)
+			} else {
+				require.NoError(t, err)
+				require.ErrorIs(t, damage, ErrFormat)
+			}
+		}
+	}
+}
+
 func TestRefused(t *testing.T) {
 	for name, b := range map[string]string{
 		"empty":         "",
@@ -143,7 +201,12 @@ func TestFile(t *testing.T) {
 		require.NoError(t, w.Write(&events[i]))
 	}
 	_, err = Open(path)
-	require.ErrorIs(t, err, ErrFormat, "it is not ended yet")
+	require.ErrorIs(t, err, ErrFormat, "nothing of it is there yet")
+	require.NoError(t, w.Flush())
+	unended, err := Open(path)
+	require.NoError(t, err)
+	require.ErrorContains(t, unended.Damage, "the file ends before its end record")
+	require.NoError(t, unended.Close())
 	require.NoError(t, w.Close())
 	require.Equal(t, uint64(50), w.Count())
 	require.Error(t, w.Write(&events[0]))

@@ -98,7 +98,7 @@ func (w *Writer) Flush() error {
 	return w.err
 }
 
-// Close ends the file. A file that was not closed is refused when it is read.
+// Close ends the file. One that was not closed is read up to the latest Flush.
 func (w *Writer) Close() error {
 	if errors.Is(w.err, ErrFull) {
 		w.err = nil
