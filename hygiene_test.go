@@ -135,6 +135,30 @@ var importRules = []deptest.Rule{
 		Because: "the solver knows graphs and states, and nothing of programs",
 	},
 	{
+		Match:   "escape/internal/calls",
+		Allow:   []string{"std", "escape/spec", "escape/internal/effect", tools},
+		Deny:    []string{"C", "testing"},
+		Because: "who is called is known before what becomes of anything",
+	},
+	{
+		Match:   "escape/internal/own",
+		Allow:   []string{"std", "escape/internal/effect", "escape/internal/flow", "escape/internal/ir", tools},
+		Deny:    []string{"C", "testing"},
+		Because: "ownership is solved from the form and the summaries of calls; what is made of it cannot feed back",
+	},
+	{
+		Match:   "escape/internal/infer",
+		Allow:   []string{"std", "escape/internal/effect", "escape/internal/own", tools},
+		Deny:    []string{"C", "testing"},
+		Because: "a summary is made of the states at the exits, and of nothing else",
+	},
+	{
+		Match:   "escape/internal/place",
+		Allow:   []string{"std", "escape/internal/ir", "escape/internal/own", tools},
+		Deny:    []string{"C", "testing"},
+		Because: "frees are placed after all is known; the text that they become is another room's",
+	},
+	{
 		Match:   "escape/gclplugin",
 		Allow:   []string{"std", "escape", "github.com/golangci/plugin-module-register/register", tools},
 		Deny:    []string{"C", "testing"},

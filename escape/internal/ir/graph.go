@@ -159,8 +159,8 @@ func panics(i ssa.Instruction) bool {
 		return false
 	case *ssa.TypeAssert:
 		return !i.CommaOk
-	case *ssa.Panic, *ssa.RunDefers, *ssa.Index, *ssa.IndexAddr, *ssa.Slice, *ssa.SliceToArrayPointer, *ssa.Lookup,
-		*ssa.MapUpdate, *ssa.MakeSlice, *ssa.MakeChan, *ssa.Send, *ssa.Select, *ssa.Convert, *ssa.MultiConvert:
+	case *ssa.Panic, *ssa.RunDefers, *ssa.Index, *ssa.IndexAddr, *ssa.Slice, *ssa.SliceToArrayPointer,
+		*ssa.Lookup, *ssa.MapUpdate, *ssa.MakeSlice, *ssa.MakeChan, *ssa.Send, *ssa.Select, *ssa.Convert, *ssa.MultiConvert:
 		return true
 	}
 	return false
@@ -207,7 +207,8 @@ func (g *Graph) Next(node, at int) (*Place, int) {
 // another brings, and -1 if the node does not begin a block, or phis have none for it.
 func (g *Graph) Phi(from, out int) int {
 	a, b := g.Nodes[from], g.Nodes[g.Succs[from][out]]
-	if a.Block == nil || b.Block == nil || b.First > 0 || out >= len(a.Block.Succs) || a.Block.Succs[out] != b.Block {
+	if a.Block == nil || b.Block == nil || b.First > 0 || out >= len(a.Block.Succs) ||
+		a.Block.Succs[out] != b.Block {
 		return -1
 	}
 	skip := 0 // edges of the same branch that lead there, too

@@ -116,3 +116,33 @@ func (p *Package) Visible(at *Place, v *types.Var) bool {
 	_, o := scope.LookupParent(v.Name(), pos)
 	return o == v
 }
+
+// Marks reports whether an instruction is there for places only: a mark, or the load of a
+// cell for one.
+func (p *Package) Marks(i ssa.Instruction) bool {
+	if call, _ := p.mark(i); call != nil {
+		return true
+	}
+	u, ok := i.(*ssa.UnOp)
+	if !ok || len(*u.Referrers()) != 1 {
+		return false
+	}
+	call, v := p.mark((*u.Referrers())[0])
+	if v == nil {
+		return false
+	}
+	_, cell := Mark{Call: call}.Held()
+	return cell
+}
+
+// Names returns the variables that are marked as holding a value, each once, in the order
+// of their marks.
+func (p *Package) Names(v ssa.Value) []*types.Var {
+	var out []*types.Var
+	for _, i := range *v.Referrers() {
+		if _, x := p.mark(i); x != nil && !slices.Contains(out, x) {
+			out = append(out, x)
+		}
+	}
+	return out
+}

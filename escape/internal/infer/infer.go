@@ -1,0 +1,255 @@
+// Package infer makes the summary of a function of the states at its exits.
+//
+// # Words
+//
+//   - An exit is a return of the function; a panic is none, as callers learn nothing of it.
+//   - An exit is one of success or of an error if the error that it returns is nil or not,
+//     by itself or by the conditions that led there; else it may be either.
+//
+// # The way through
+//
+// A parameter is freed always, on success or on error if it is at all exits of that kind
+// and at none of the other, and maybe if that is mixed; it escapes likewise. A result that
+// is a parameter, or views it, says so, and does not count as an escape. A result is owned
+// if at every exit it is nil, or surely is a buffer that the function made and owns there;
+// an exit with an error need not give one. Parameters that are not followed escape, as
+// nobody looked.
+package infer
+
+import (
+	"go/token"
+	"go/types"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/own"
+)
+
+// Summary returns the summary of a function that is solved.
+func Summary(f *own.Func) *effect.Summary {
+	s := effect.Blank(f.SSA.Signature)
+	e := &exits{f: f, error: effect.HasError(f.SSA.Signature)}
+	for _, b := range f.SSA.Blocks {
+		if r, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return); ok {
+			e.returns = append(e.returns, r)
+		}
+	}
+	followed := map[int]bool{}
+	for _, g := range f.Groups {
+		for k, site := range g.Sites {
+			if site.Param < 0 {
+				continue
+			}
+			followed[site.Param] = true
+			if g.Why() != "" {
+				s.Params[site.Param].Escapes.Cond = effect.Always
+				continue
+			}
+			e.param(s, g, own.Token(2*k), site)
+		}
+	}
+	for k, p := range f.SSA.Params {
+		if !followed[k] && !plain(p.Type()) {
+			s.Params[k].Escapes.Cond = effect.Always
+		}
+	}
+	for n := range s.Results {
+		e.result(s, n)
+	}
+	return s
+}
+
+// plain reports whether a value of type t cannot lead to memory, not even as a number.
+func plain(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&(types.IsBoolean|types.IsFloat|types.IsComplex) != 0
+}
+
+type exits struct {
+	f       *own.Func
+	error   bool // the last result is one
+	returns []*ssa.Return
+}
+
+// A tally counts at exits of each kind where something is so.
+type tally struct{ yes, no [2]bool } // by kind: success, error
+
+func (t *tally) add(so, maybe bool, kinds [2]bool) {
+	for k := range kinds {
+		if kinds[k] {
+			t.yes[k] = t.yes[k] || so
+			t.no[k] = t.no[k] || !so || maybe
+		}
+	}
+}
+
+func (t *tally) when(hasError bool) effect.When {
+	all := func(b [2]bool) bool { return b[0] || b[1] }
+	switch {
+	case !all(t.yes):
+		return effect.When{}
+	case !all(t.no):
+		return effect.When{Cond: effect.Always}
+	case hasError && !t.no[0] && !t.yes[1]:
+		return effect.When{Cond: effect.OnSuccess}
+	case hasError && !t.no[1] && !t.yes[0]:
+		return effect.When{Cond: effect.OnError}
+	}
+	return effect.When{Cond: effect.Maybe}
+}
+
+// kinds returns whether a return may be one of success and one of an error.
+func (e *exits) kinds(r *ssa.Return, c own.Combination) [2]bool {
+	if !e.error {
+		return [2]bool{true, false}
+	}
+	v := r.Results[len(r.Results)-1]
+	switch i := v.(type) {
+	case *ssa.Const:
+		return [2]bool{i.IsNil(), !i.IsNil()}
+	case *ssa.MakeInterface:
+		return [2]bool{false, true}
+	}
+	on, known := c.NonNil(v)
+	if !known {
+		on, known = tested(v, r.Block())
+	}
+	if known {
+		return [2]bool{!on, on}
+	}
+	return [2]bool{true, true}
+}
+
+// tested returns whether v is not nil in a block, where a branch that leads there says so.
+func tested(v ssa.Value, b *ssa.BasicBlock) (on, known bool) {
+	def, _ := v.(ssa.Instruction)
+	for ; b.Idom() != nil && (def == nil || b != def.Block()); b = b.Idom() {
+		if len(b.Preds) != 1 {
+			continue
+		}
+		from := b.Preds[0]
+		i, ok := from.Instrs[len(from.Instrs)-1].(*ssa.If)
+		if !ok {
+			continue
+		}
+		c, ok := i.Cond.(*ssa.BinOp)
+		if !ok || c.Op != token.NEQ && c.Op != token.EQL {
+			continue
+		}
+		x, y := c.X, c.Y
+		if x != v {
+			x, y = y, x
+		}
+		if k, ok := y.(*ssa.Const); ok && x == v && k.IsNil() {
+			return (c.Op == token.NEQ) == (from.Succs[0] == b), true
+		}
+	}
+	return false, false
+}
+
+// before returns what a group is in front of a return; nil if it is not alive there, or no
+// path leads there.
+func (e *exits) before(g *own.Group, r *ssa.Return) *own.Point {
+	n, at, _ := e.f.Graph.Where(r)
+	var last *own.Point
+	for _, p := range g.Points(n) {
+		if p.At <= at {
+			last = p
+		}
+	}
+	return last
+}
+
+// param fills in what becomes of a parameter, which is a token of its own.
+func (e *exits) param(s *effect.Summary, g *own.Group, t own.Token, site *own.Site) {
+	var freed, escapes tally
+	for _, r := range e.returns {
+		p := e.before(g, r)
+		if p == nil {
+			continue
+		}
+		p.States(t, func(c own.Combination, st own.Status) {
+			kinds := e.kinds(r, c)
+			gone := st&(own.Freed|own.Pending) != 0
+			freed.add(gone, gone && st&(own.Owned|own.Moved) != 0, kinds)
+			moved := st&own.Moved != 0
+			escapes.add(moved, moved && st != own.Moved, kinds)
+		})
+		for n, v := range r.Results {
+			for _, h := range e.f.Holds(v) {
+				if h.Site != site {
+					continue
+				}
+				switch h.As {
+				case own.Whole:
+					s.Results[n].Is |= 1 << site.Param
+				case own.View:
+					s.Results[n].Views |= 1 << site.Param
+				default:
+					escapes.add(true, true, [2]bool{true, true})
+				}
+			}
+		}
+	}
+	p := &s.Params[site.Param]
+	p.Freed, p.Escapes = freed.when(e.error), escapes.when(e.error)
+	p.Repeatable = p.Freed.Cond != effect.Never && e.f.Repeatable(site)
+}
+
+// result fills in whether a result is owned, and whether it surely is a parameter.
+func (e *exits) result(s *effect.Summary, n int) {
+	res := &s.Results[n]
+	owned, must, mayBeNil := len(e.returns) > 0, res.Is != 0, false
+	some := false
+	for _, r := range e.returns {
+		v := r.Results[n]
+		if c, ok := v.(*ssa.Const); ok && c.Value == nil {
+			if e.kinds(r, own.Combination{})[0] {
+				mayBeNil = true
+			}
+			continue
+		}
+		if e.f.Foreign(v) {
+			owned, must = false, false
+			break
+		}
+		is, gives, none := e.gives(v, r)
+		owned, must = owned && gives, must && is
+		some = some || gives
+		mayBeNil = mayBeNil || none
+	}
+	if owned && some && res.Is|res.Views == 0 {
+		res.Owned.Cond, res.Nil = effect.Always, mayBeNil
+	}
+	res.Must = must
+}
+
+// gives reports what v is where it is returned: surely a parameter; surely a buffer that
+// is owned, where there is no error; and perhaps nothing, where there is none.
+func (e *exits) gives(v ssa.Value, r *ssa.Return) (param, owned, none bool) {
+	param, owned = true, true
+	for _, g := range e.f.Groups {
+		if g.Why() != "" || !g.Has(v) {
+			continue
+		}
+		p := e.before(g, r)
+		if p == nil {
+			return false, false, false
+		}
+		ts, whole := p.Held(v)
+		for _, t := range ts {
+			isParam := g.Sites[t/2].Param >= 0
+			sure := whole && p.Is(v, t)
+			param = param && isParam && sure
+			owned = owned && !isParam && sure
+			p.States(t, func(c own.Combination, st own.Status) {
+				kinds := e.kinds(r, c)
+				owned = owned && st&^(own.Owned|own.Absent) == 0 && !(kinds[1] && !kinds[0] && st&own.Owned != 0)
+				none = none || kinds[0] && st&own.Absent != 0
+			})
+		}
+		return param, owned, none
+	}
+	return false, false, false
+}

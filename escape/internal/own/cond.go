@@ -1,0 +1,197 @@
+package own
+
+import (
+	"go/token"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// A key is what a condition asks: that a value is not nil, that two values compare so, or
+// that a value is true. Conditions with one key are equal as long as none of its values is
+// computed again, since values of SSA do not change.
+type key struct {
+	op   token.Token // NEQ with y nil: it is not nil; ILLEGAL: it is true
+	x, y any         // a ssa.Value or, for a constant, its text
+}
+
+// mostConds is how many conditions a group may have: its states are apart for each
+// combination of them.
+const mostConds = 5
+
+func operand(v ssa.Value) any {
+	if c, ok := v.(*ssa.Const); ok {
+		return c.String()
+	}
+	return v
+}
+
+func nonNil(v ssa.Value) key { return key{op: token.NEQ, x: v} }
+
+// asksNil reports whether the key is that a value is not nil.
+func (k key) asksNil() bool { return k.op == token.NEQ && k.y == nil }
+
+// keyOf returns the key of a condition, and whether the condition is its opposite.
+func keyOf(v ssa.Value) (k key, neg, ok bool) {
+	for {
+		u, is := v.(*ssa.UnOp)
+		if !is || u.Op != token.NOT {
+			break
+		}
+		v, neg = u.X, !neg
+	}
+	if _, is := v.(*ssa.Const); is {
+		return key{}, false, false
+	}
+	b, is := v.(*ssa.BinOp)
+	if !is {
+		return key{x: v}, neg, true
+	}
+	x, y, op := b.X, b.Y, b.Op
+	switch op {
+	case token.EQL, token.GEQ, token.LEQ:
+		neg = !neg
+		op = map[token.Token]token.Token{token.EQL: token.NEQ, token.GEQ: token.LSS, token.LEQ: token.GTR}[op]
+	}
+	if c, is := x.(*ssa.Const); is && c.IsNil() {
+		x, y = y, x
+	}
+	if c, is := y.(*ssa.Const); is && c.IsNil() && op == token.NEQ {
+		return nonNil(x), neg, true
+	}
+	return key{op: op, x: operand(x), y: operand(y)}, neg, true
+}
+
+// values lists what a key is computed of.
+func (k key) values() []ssa.Value {
+	var out []ssa.Value
+	for _, o := range []any{k.x, k.y} {
+		if v, ok := o.(ssa.Value); ok {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// findTests lists the branches of a function.
+func (f *Func) findTests() {
+	f.tests = make([]test, len(f.Graph.Nodes))
+	for n := range f.Graph.Nodes {
+		if c := f.Graph.Branch(n); c != nil {
+			t := &f.tests[n]
+			t.key, t.neg, t.ok = keyOf(c)
+		}
+	}
+}
+
+// chooseConds takes the conditions of a group by one rule: what its acts and sites depend
+// on, if it is tested where the group is alive, the merged values through which such a one
+// is tested, and what is tested twice there; in the order of the function, up to mostConds.
+func (g *Group) chooseConds() {
+	count := map[key]int{}
+	var order []key
+	for _, n := range g.region.nodes {
+		if t := g.f.tests[n]; t.ok {
+			if count[t.key] == 0 {
+				order = append(order, t.key)
+			}
+			count[t.key]++
+		}
+	}
+	take := func(k key) {
+		if len(g.conds) < mostConds && !slices.Contains(g.conds, k) {
+			g.conds = append(g.conds, k)
+		}
+	}
+	wanted := map[any]bool{}
+	needs := g.needs()
+	for _, k := range needs {
+		wanted[k.x] = true
+	}
+	for _, k := range order {
+		phi, ok := k.x.(*ssa.Phi)
+		merged := ok && k.asksNil() && slices.ContainsFunc(phi.Edges, func(e ssa.Value) bool { return wanted[e] })
+		if merged {
+			for _, n := range needs {
+				if v, ok := n.x.(ssa.Value); ok && slices.Contains(phi.Edges, v) {
+					take(n)
+				}
+			}
+		}
+		if merged || slices.Contains(needs, k) {
+			take(k)
+		}
+	}
+	for _, k := range order {
+		if count[k] > 1 {
+			take(k)
+		}
+	}
+	for c, k := range g.conds {
+		for _, v := range k.values() {
+			if _, ok := v.(*ssa.Phi); ok {
+				continue // on the edges that bring it
+			}
+			if n, at, ok := g.f.where(v); ok {
+				g.events[n] = append(g.events[n], event{at: at, kind: forget, n: c})
+			}
+		}
+	}
+}
+
+// arrive returns which combinations of conditions a combination may become on an edge to
+// a block that merges values: those of its phis are told by what the edge brings.
+func (g *Group) arrive(combo, node, out int) []int {
+	to := g.f.Graph.Succs[node][out]
+	list := []int{combo}
+	for c, k := range g.conds {
+		for _, v := range k.values() {
+			phi, ok := v.(*ssa.Phi)
+			if !ok {
+				continue
+			}
+			if n, _, _ := g.f.Graph.Where(phi); n != to {
+				continue
+			}
+			on, known := false, false
+			if e := g.f.Graph.Phi(node, out); e >= 0 {
+				on, known = g.brings(combo, k, phi.Edges[e])
+			}
+			var next []int
+			for _, l := range list {
+				if !known || on {
+					next = append(next, l|1<<c)
+				}
+				if !known || !on {
+					next = append(next, l&^(1<<c))
+				}
+			}
+			slices.Sort(next)
+			list = slices.Compact(next)
+		}
+	}
+	return list
+}
+
+// brings returns what a key over a phi is if v is what the phi becomes.
+func (g *Group) brings(combo int, k key, v ssa.Value) (on, known bool) {
+	if k.asksNil() {
+		if c, ok := v.(*ssa.Const); ok && c.IsNil() {
+			return false, true
+		}
+		if i := slices.Index(g.conds, nonNil(v)); i >= 0 {
+			return combo>>i&1 == 1, true
+		}
+	}
+	if k.op == token.ILLEGAL {
+		if c, ok := v.(*ssa.Const); ok && c.Value != nil {
+			return c.Value.String() == "true", true
+		}
+		if kk, neg, ok := keyOf(v); ok {
+			if i := slices.Index(g.conds, kk); i >= 0 {
+				return (combo>>i&1 == 1) != neg, true
+			}
+		}
+	}
+	return false, false
+}

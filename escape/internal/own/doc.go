@@ -1,0 +1,92 @@
+// Package own finds out what the values of a function may hold, who owns it, and where it
+// is needed. It has the only transfer functions of the analysis. Nothing is placed here,
+// and nothing that is found is taken back.
+//
+// # Words
+//
+//   - A site is a place of making: a call with an owned result, or a parameter, of which
+//     the function learns what it does to it ([Site]).
+//   - A token is a buffer as the analysis tells them apart: what a site made last, and all
+//     that it made before that ([Token]).
+//   - A value is related to a token: it is the handle, a view, a holder that leads to the
+//     handle, or perhaps the handle ([Relation]).
+//   - A status is what may have become of a token: absent, owned, freed, moved, pending,
+//     passed ([Status]). Passed is what was due where a statement may stand: the plan frees
+//     it there, or it is lost. A token is due if it is owned, or absent, and no value that
+//     may hold it is needed ([Point.Due]).
+//   - A value is a token if it is the handle wherever the token is owned ([Point.Is]); these
+//     values give frees their names.
+//   - A group is sites that one value may hold, and all values that may hold them ([Group]).
+//   - A region is the nodes in which a group is alive.
+//   - A condition is a key: that a value is not nil, is true, or how two values compare. As
+//     values of SSA do not change, the same key has the same answer until one of its values
+//     is computed again.
+//
+// # The table
+//
+// An instruction does one operation to each operand: read, free, free later, copy, part,
+// wrap, unwrap, return, keep. What that means for an operand of each relation stands in one
+// table: it is used, ends, will end, or a value with a relation of its own is derived. What is
+// not in the table moves: it is not the function's any more. A change to what a call does
+// to its operand is one entry there.
+//
+// # The way through
+//
+// [Solve] works group by group, and each step does no more than the group's own region asks:
+//
+//  1. From each site the uses of what it makes are followed, and of what is derived of that,
+//     whatever the path. This gives for each value what it may hold, and the groups.
+//  2. Liveness of each value, backward from its uses, gives the region, which reaches as
+//     far behind as it takes to find a place.
+//  3. Up to five conditions of the region are told apart, by one rule: those that sites and
+//     acts depend on (the error beside an owned result), merged values of such, and what is
+//     tested twice.
+//  4. What is needed, for each combination of conditions, is solved backward.
+//  5. The state is solved forward: for each combination the status of each token, which
+//     values may hold it now, and which are it.
+//
+// A make moves what the site made before to its older token, with the values that hold it;
+// an older token that no needed value may hold is forgotten. At a place, what is due passes.
+// That step asks what no path may change later (what is needed) and what may grow (who may
+// hold it), so it alone is not monotone: a token that passed on a first visit may turn out
+// to be needed, and keeps both. No free comes of it, as the plan reads the state at rest.
+//
+// What ensures that a free of v frees nothing twice: a value that is needed holds nothing
+// that has passed, since a token passes only where no value that may hold it is needed.
+//
+// # Three functions on paper
+//
+//	a := Must(1)          // #0 owned, a is it
+//	b := a                // the same value
+//	if c {
+//		// b is assigned, a is not read again: #0 is due here, and passes
+//		b = Must(2)       // #1 owned
+//	}
+//	// b merges: it is #0 (owned on one edge, passed on the other) or #1 (owned on one edge,
+//	// absent on the other). Wherever #0 is owned b is it, and so with #1.
+//	b.Use()
+//	// both are due, b is both: one free of b
+//
+//	prev := Must(0)       // #0
+//	for range n {
+//		// prev is #0, or what #1 was in the last turn
+//		b := Must(1)      // what #1 was is #1' now, and prev is it; b is #1
+//		both(prev, b)     // #0 and #1' are due: prev is both. They pass
+//		prev = b          // around the loop #0 has passed, and nobody holds it; #1' is forgotten
+//	}
+//	// on the way out prev is not needed: #0, if there was no turn, or #1
+//
+//	d := Must(4)          // #0
+//	if err := onError(1, d); err != nil { // its summary: arg 1 freed on error
+//		return            // told apart by err != nil: freed
+//	}                     // owned, and not needed: due on this edge, in an else
+//
+// # What is not here yet
+//
+// A variable in memory is a holder, so what is taken out of it is only perhaps the handle,
+// and does not count as a name: captured variables, those whose address a method takes, and
+// named results of functions that recover. Deferred calls that do not only free, literals
+// and goroutines keep what they see. Fields and elements are views of their struct. Tokens
+// that two variables hold in turn, either in either, have no name. Integers that are made
+// of a handle are views.
+package own

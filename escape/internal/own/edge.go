@@ -1,0 +1,106 @@
+package own
+
+import "golang.org/x/tools/go/ssa"
+
+// This file says what a state becomes on an edge.
+
+// across returns what a state becomes on an edge, and false if the edge cannot be taken.
+func (g *Group) across(n, out int, s state) (state, bool) {
+	to := make(state, len(s))
+	any := false
+	for i, c := range s {
+		if c == nil || !g.passes(i, n, out) {
+			continue
+		}
+		d := g.onEdge(c, n, out)
+		for _, j := range g.arrive(i, n, out) {
+			to[j] = merge(to[j], d)
+			any = true
+		}
+	}
+	return to, any
+}
+
+// passes reports whether an edge can be taken where conditions are as in combo i.
+func (g *Group) passes(i, n, out int) bool {
+	t := g.f.tests[n]
+	if !t.ok || out > 1 {
+		return true
+	}
+	on, known := g.value(i, t.key)
+	return !known || on == ((out == 0) != t.neg)
+}
+
+// onEdge returns what a combo becomes on an edge: what a nil holds was never made, phis
+// take what their operand holds, and older tokens that nobody can reach are forgotten.
+func (g *Group) onEdge(c *combo, n, out int) *combo {
+	c = c.clone()
+	if t := g.f.tests[n]; t.ok && out < 2 && t.key.asksNil() {
+		if v, ok := t.key.x.(ssa.Value); ok {
+			if k, ok := g.index[v]; ok {
+				g.tested(c, k, (out == 0) == t.neg)
+			}
+		}
+	}
+	m := g.f.Graph.Succs[n][out]
+	if e := g.f.Graph.Phi(n, out); e >= 0 && len(g.phis[m]) > 0 {
+		was := c.clone()
+		for _, v := range g.phis[m] {
+			g.define(c, v)
+		}
+		for _, v := range g.phis[m] {
+			if from, ok := g.index[origin(g.Values[v].(*ssa.Phi).Edges[e])]; ok {
+				g.derive(c, was, from, v, Act{Op: Copy})
+			}
+		}
+	}
+	for k := range g.Sites {
+		if old := 2*k + 1; c.st[old] != Absent && !g.reachable(c, m, Token(old)) {
+			c.st[old] = Absent
+			clear(c.must[old])
+		}
+	}
+	return c
+}
+
+// tested is what follows where value v is nil, or is not: what it would be is not there,
+// or is, if there is nothing else that it may be.
+func (g *Group) tested(c *combo, v int, isNil bool) {
+	var only []Token
+	g.tokens(c, v, func(t Token, as Relation) {
+		if as == Whole && c.must[t].has(v) {
+			only = append(only, t)
+		}
+	})
+	if !isNil && (len(only) != 1 || len(g.holds[v]) > 1 || g.f.Foreign(g.Values[v])) {
+		return
+	}
+	for _, t := range only {
+		if !isNil {
+			c.st[t] &^= Absent
+			continue
+		}
+		c.st[t] = c.st[t]&^Owned | Absent
+		clear(c.must[t])
+	}
+}
+
+// reachable reports whether a value that is needed behind the entry of a node may hold t.
+func (g *Group) reachable(c *combo, node int, t Token) bool {
+	in := g.region.liveIn[node]
+	if in == nil {
+		return false
+	}
+	for v := range g.Values {
+		if in.has(v) && g.mayHold(c, v, t) {
+			return true
+		}
+	}
+	return false
+}
+
+func (g *Group) mayHold(c *combo, v int, t Token) bool {
+	found := false
+	g.tokens(c, v, func(u Token, _ Relation) { found = found || u == t })
+	return found
+}

@@ -1,0 +1,173 @@
+package own
+
+import (
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// A Group is sites that one value may hold, and all values that may hold them. Groups have
+// nothing to do with one another, so each is solved alone, where it is alive.
+type Group struct {
+	Sites   []*Site
+	Values  []ssa.Value
+	f       *Func
+	crowded bool
+	index   map[ssa.Value]int // of Values
+	local   map[int]int       // of a site by its number: its index in Sites
+	holds   [][]held          // by value
+	events  map[int][]event   // by node, in order
+	phis    map[int][]int     // by node: values that are phis of its block
+	conds   []key
+	region  *region
+	sol     *solution
+}
+
+// held is a Hold with the index of its site in the group, and the index of its bits.
+type held struct {
+	site int
+	as   Relation
+	bit  int // of the newest; the next is of older ones
+}
+
+// Why says why a group is not decided; "" if it is.
+func (g *Group) Why() string {
+	if g.crowded {
+		return "too many buffers meet in one variable"
+	}
+	return ""
+}
+
+type eventKind uint8
+
+const (
+	forget eventKind = iota // a condition is computed anew
+	define                  // a value is computed anew
+	act
+	made // by a site
+)
+
+// An event is what matters to a group in a node.
+type event struct {
+	at   int // index of its instruction in the node
+	kind eventKind
+	n    int // of a condition, value or site
+	act  Act
+}
+
+// prepare lists what happens where.
+func (g *Group) prepare() {
+	g.index, g.local = map[ssa.Value]int{}, map[int]int{}
+	g.events, g.phis = map[int][]event{}, map[int][]int{}
+	for k, s := range g.Sites {
+		g.local[s.N] = k
+	}
+	bit := 0
+	for k, v := range g.Values {
+		g.index[v] = k
+		var list []held
+		for _, h := range g.f.holds[v] {
+			list = append(list, held{g.local[h.Site.N], h.As, bit})
+			bit += 2
+		}
+		g.holds = append(g.holds, list)
+	}
+	for k, v := range g.Values {
+		if phi, ok := v.(*ssa.Phi); ok {
+			n, _, _ := g.f.Graph.Where(phi)
+			g.phis[n] = append(g.phis[n], k)
+		} else if n, at, ok := g.f.where(v); ok {
+			g.events[n] = append(g.events[n], event{at: at, kind: define, n: k})
+		}
+		for _, i := range g.f.read.users(v) {
+			if _, ok := i.(*ssa.Phi); ok {
+				continue
+			}
+			n, at, _ := g.f.Graph.Where(i)
+			for _, a := range g.f.read.acts(i, v) {
+				g.events[n] = append(g.events[n], event{at: at, kind: act, n: k, act: a})
+			}
+		}
+	}
+	for k, s := range g.Sites {
+		if n, at, ok := g.f.where(s.Value); ok && s.Param < 0 {
+			g.events[n] = append(g.events[n], event{at: at, kind: made, n: k})
+		}
+	}
+}
+
+// where returns where a value comes into being: the results of a call do at the call. A
+// parameter has no place.
+func (f *Func) where(v ssa.Value) (node, at int, ok bool) {
+	if e, is := v.(*ssa.Extract); is {
+		v = e.Tuple
+	}
+	i, is := v.(ssa.Instruction)
+	if !is {
+		return 0, 0, false
+	}
+	return f.Graph.Where(i)
+}
+
+// sortEvents puts events in order: at one instruction, conditions and values are forgotten
+// first; operands are read before they are freed or kept, and what is derived of them is
+// there before; last comes what is made.
+func (g *Group) sortEvents() {
+	rank := func(e event) int {
+		if e.kind == act && (e.act.Op == Free || e.act.Op == Keep || e.act.Op == Later) {
+			return int(act)*2 + 1
+		}
+		return int(e.kind) * 2
+	}
+	for _, list := range g.events {
+		slices.SortStableFunc(list, func(a, b event) int {
+			if a.at != b.at {
+				return a.at - b.at
+			}
+			return rank(a) - rank(b)
+		})
+	}
+}
+
+// A bits is a set of small numbers.
+type bits []uint64
+
+func newBits(n int) bits         { return make(bits, (n+63)/64) }
+func (b bits) has(i int) bool    { return b[i/64]>>(i%64)&1 == 1 }
+func (b bits) add(i int)         { b[i/64] |= 1 << (i % 64) }
+func (b bits) remove(i int)      { b[i/64] &^= 1 << (i % 64) }
+func (b bits) clone() bits       { return slices.Clone(b) }
+func (b bits) equal(c bits) bool { return slices.Equal(b, c) }
+
+func (b bits) set(i int, on bool) {
+	if on {
+		b.add(i)
+	} else {
+		b.remove(i)
+	}
+}
+
+// union adds c to b and reports whether that is more.
+func (b bits) union(c bits) bool {
+	grown := false
+	for k := range b {
+		grown = grown || c[k]&^b[k] != 0
+		b[k] |= c[k]
+	}
+	return grown
+}
+
+func (b bits) intersect(c bits) {
+	for k := range b {
+		b[k] &= c[k]
+	}
+}
+
+func (b bits) empty() bool {
+	for _, w := range b {
+		if w != 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,111 @@
+package own
+
+import (
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// A live is which values are needed, for each combination of conditions; nil is none.
+type live []bits
+
+func joinLives(a, b live) (live, bool) {
+	out, grown := a, false
+	for k, x := range b {
+		if x == nil {
+			continue
+		}
+		y := newBits(len(x) * 64)
+		if a[k] != nil {
+			y = a[k].clone()
+		}
+		if y.union(x) {
+			if !grown {
+				out, grown = slices.Clone(a), true
+			}
+			out[k] = y
+		}
+	}
+	return out, grown
+}
+
+// needed returns what is needed in front of a node if l is behind it. It calls seen with
+// what is needed behind each instruction that has events, the last first.
+func (g *Group) needed(n int, l live, seen func(at int, l live)) live {
+	list := g.events[n]
+	if len(list) == 0 {
+		return l
+	}
+	l = slices.Clone(l)
+	for k := len(list) - 1; k >= 0; k-- {
+		e := list[k]
+		if seen != nil && (k == len(list)-1 || list[k+1].at != e.at) {
+			seen(e.at, slices.Clone(l))
+		}
+		for i := range l {
+			switch e.kind {
+			case forget:
+				if i>>e.n&1 == 0 {
+					both := joinBits(l[i], l[i|1<<e.n])
+					l[i], l[i|1<<e.n] = both, both
+				}
+			case define:
+				if _, cell := g.Values[e.n].(*ssa.Alloc); !cell && l[i] != nil && l[i].has(e.n) {
+					l[i] = l[i].clone()
+					l[i].remove(e.n)
+				}
+			case act:
+				if l[i] == nil || !l[i].has(e.n) {
+					l[i] = joinBits(l[i], nil)
+					if l[i] == nil {
+						l[i] = newBits(len(g.Values))
+					}
+					l[i].add(e.n)
+				}
+			}
+		}
+	}
+	return l
+}
+
+// joinBits returns a new union of two sets, nil if both are.
+func joinBits(a, b bits) bits {
+	if a == nil {
+		return b.clone()
+	}
+	c := a.clone()
+	if b != nil {
+		c.union(b)
+	}
+	return c
+}
+
+// neededAcross returns what is needed in front of an edge if l is behind it.
+func (g *Group) neededAcross(n, out int, l live) live {
+	res := make(live, len(l))
+	to := g.f.Graph.Succs[n][out]
+	e := g.f.Graph.Phi(n, out)
+	for i := range res {
+		if !g.passes(i, n, out) {
+			continue
+		}
+		for _, j := range g.arrive(i, n, out) {
+			if l[j] == nil {
+				continue
+			}
+			x := l[j].clone()
+			for _, v := range g.phis[to] {
+				x.remove(v)
+			}
+			for _, v := range g.phis[to] {
+				if l[j].has(v) && e >= 0 {
+					if from, ok := g.index[origin(g.Values[v].(*ssa.Phi).Edges[e])]; ok {
+						x.add(from)
+					}
+				}
+			}
+			res[i] = joinBits(res[i], x)
+		}
+	}
+	return res
+}

@@ -1,0 +1,214 @@
+package own
+
+import (
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/internal/effect"
+)
+
+// A Point is a moment in a node of a group's region at which its state is new: where the
+// node is entered, or behind an instruction that does something to the group. The state
+// holds until the next one.
+type Point struct {
+	Node int
+	At   int // index in the node of the first instruction behind the point
+	g    *Group
+	s    state
+	l    live
+}
+
+// Points lists the moments of a node in order. It is empty for a node that no path of the
+// region reaches.
+func (g *Group) Points(node int) []*Point {
+	k, ok := g.region.index[node]
+	if !ok || !g.sol.states.Reached[k] {
+		return nil
+	}
+	var out []*Point
+	g.through(node, g.sol.states.In[k], func(at int, s state) {
+		out = append(out, &Point{Node: node, At: at + 1, g: g, s: s, l: g.sol.needs[node][at]})
+	})
+	return out
+}
+
+// Due reports whether a token should be freed here: it is owned, on all paths nothing else
+// has become of it, and it is not needed. A parameter is not the function's to free.
+func (p *Point) Due(t Token) bool {
+	if p.g.Sites[t/2].Param >= 0 {
+		return false
+	}
+	st := p.Status(t)
+	return st&Owned != 0 && st&^(Owned|Absent|Passed) == 0 && !p.Needed(t)
+}
+
+// Live reports whether v is needed from here on some path.
+func (p *Point) Live(v ssa.Value) bool {
+	k, ok := p.g.index[v]
+	if !ok {
+		return false
+	}
+	for i, c := range p.s {
+		if c != nil && p.l[i] != nil && p.l[i].has(k) {
+			return true
+		}
+	}
+	return false
+}
+
+// OnEdge returns the moment on an edge out of a node, nil if it cannot be taken.
+func (g *Group) OnEdge(node, out int) *Point {
+	k, ok := g.region.index[node]
+	if !ok || !g.sol.states.Reached[k] {
+		return nil
+	}
+	to := g.f.Graph.Succs[node][out]
+	m, ok := g.region.index[to]
+	if !ok {
+		return nil
+	}
+	s, ok := g.across(node, out, g.sol.states.Out[k])
+	if !ok {
+		return nil
+	}
+	return &Point{Node: to, g: g, s: s, l: g.sol.lives.Out[m]}
+}
+
+// Nodes lists the nodes of the function's graph in which the group is alive, and those
+// behind them in which it may find a place.
+func (g *Group) Nodes() []int { return g.region.nodes }
+
+// Tokens is the number of tokens of the group; that of token t is site t/2, the newest it
+// made if t is even and what it made before if t is odd.
+func (g *Group) Tokens() int { return 2 * len(g.Sites) }
+
+// Status returns what has become of a token, whatever the conditions.
+func (p *Point) Status(t Token) Status {
+	var st Status
+	for _, c := range p.s {
+		if c != nil {
+			st |= c.st[t]
+		}
+	}
+	return st
+}
+
+// Needed reports whether a value that may hold t is needed from here on a path on which t
+// is owned.
+func (p *Point) Needed(t Token) bool {
+	for i, c := range p.s {
+		if c == nil || c.st[t]&Owned == 0 || p.l[i] == nil {
+			continue
+		}
+		for v := range p.g.Values {
+			if p.l[i].has(v) && p.g.mayHold(c, v, t) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Is reports whether v is what t is, wherever t is owned.
+func (p *Point) Is(v ssa.Value, t Token) bool {
+	k, ok := p.g.index[v]
+	if !ok {
+		return false
+	}
+	for _, c := range p.s {
+		if c != nil && c.st[t]&Owned != 0 && !c.must[t].has(k) {
+			return false
+		}
+	}
+	return true
+}
+
+// Values lists the values that are what t is wherever t is owned.
+func (p *Point) Values(t Token) []ssa.Value {
+	var out []ssa.Value
+	for _, v := range p.g.Values {
+		if p.Is(v, t) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// Held lists the tokens that v may hold, and reports whether each is the handle itself.
+func (p *Point) Held(v ssa.Value) (ts []Token, whole bool) {
+	k, ok := p.g.index[v]
+	if !ok {
+		return nil, false
+	}
+	whole = true
+	seen := map[Token]bool{}
+	for _, c := range p.s {
+		if c == nil {
+			continue
+		}
+		p.g.tokens(c, k, func(t Token, as Relation) {
+			if !seen[t] {
+				seen[t] = true
+				ts = append(ts, t)
+			}
+			whole = whole && as == Whole
+		})
+	}
+	return ts, whole
+}
+
+// States calls do with each combination of conditions that can be, and what a token is in
+// it: for those who ask what is so on a path that a condition tells.
+func (p *Point) States(t Token, do func(c Combination, st Status)) {
+	for i, c := range p.s {
+		if c != nil {
+			do(Combination{p.g, i}, c.st[t])
+		}
+	}
+}
+
+// A Combination is what conditions of a group are.
+type Combination struct {
+	g *Group
+	i int
+}
+
+// NonNil returns whether v is not nil, if that is told apart.
+func (c Combination) NonNil(v ssa.Value) (on, known bool) {
+	if c.g == nil {
+		return false, false
+	}
+	return c.g.value(c.i, nonNil(v))
+}
+
+// Has reports whether v is a value of the group.
+func (g *Group) Has(v ssa.Value) bool {
+	_, ok := g.index[v]
+	return ok
+}
+
+// Holds lists what a value may hold, whatever the path.
+func (f *Func) Holds(v ssa.Value) []Hold { return f.holds[v] }
+
+// Repeatable reports whether all frees of what a site makes may be repeated.
+func (f *Func) Repeatable(s *Site) bool {
+	for _, g := range f.Groups {
+		k, ok := g.local[s.N]
+		if !ok || g.Sites[k] != s {
+			continue
+		}
+		for _, list := range g.events {
+			for _, e := range list {
+				if e.kind != act || e.act.Op != Free && e.act.Op != Later {
+					continue
+				}
+				sum := f.in.Effect(e.act.Call)
+				for k, a := range operands(e.act.Call) {
+					if p := sum.Param(k); origin(a) == e.act.Of && p.Freed.Cond != effect.Never && !p.Repeatable {
+						return false
+					}
+				}
+			}
+		}
+	}
+	return true
+}

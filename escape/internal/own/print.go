@@ -1,0 +1,137 @@
+package own
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+func (r Relation) String() string { return words(uint8(r), "whole", "view", "holder", "maybe") }
+
+func (s Status) String() string {
+	return words(uint8(s), "absent", "owned", "freed", "moved", "pending", "passed")
+}
+
+// words joins the words of the bits that are set.
+func words(set uint8, names ...string) string {
+	var out []string
+	for k, n := range names {
+		if set>>k&1 == 1 {
+			out = append(out, n)
+		}
+	}
+	return strings.Join(out, "|")
+}
+
+func (k key) String() string {
+	name := func(o any) string {
+		if v, ok := o.(ssa.Value); ok {
+			return v.Name()
+		}
+		return fmt.Sprint(o)
+	}
+	switch {
+	case k.asksNil():
+		return name(k.x) + " != nil"
+	case k.y == nil:
+		return name(k.x)
+	}
+	return fmt.Sprintf("%s %s %s", name(k.x), k.op, name(k.y))
+}
+
+// Print writes what is known of a function: its sites; the groups with what their values
+// hold and the conditions they are told apart by; and for each moment what each token is,
+// by which values, and which values are needed. A token is #N, and #N' if it is older;
+// a combination of conditions is a + or - for each.
+func (f *Func) Print(w io.Writer) {
+	fmt.Fprintf(w, "func %s\n", f.SSA.Name())
+	for _, s := range f.Sites {
+		fmt.Fprintf(w, "#%d = %s", s.N, s.Value.Name())
+		if s.Param >= 0 {
+			fmt.Fprintf(w, " parameter %d", s.Param)
+		}
+		if s.Error != nil {
+			fmt.Fprintf(w, ", error %s", s.Error.Name())
+		}
+		fmt.Fprintln(w)
+	}
+	for _, g := range f.Groups {
+		g.print(w)
+	}
+}
+
+func (g *Group) print(w io.Writer) {
+	fmt.Fprint(w, "group")
+	for _, v := range g.Values {
+		fmt.Fprintf(w, " %s:", v.Name())
+		for _, h := range g.f.holds[v] {
+			fmt.Fprintf(w, "#%d %s,", h.Site.N, h.As)
+		}
+	}
+	fmt.Fprintln(w, g.Why())
+	if g.Why() != "" {
+		return
+	}
+	for _, k := range g.conds {
+		fmt.Fprintf(w, "if %s\n", k)
+	}
+	for _, n := range g.Nodes() {
+		for _, p := range g.Points(n) {
+			what := "entry"
+			if p.At > 0 {
+				i := g.f.Graph.Nodes[n].Instrs[p.At-1]
+				what = i.String()
+			}
+			if node := g.f.Graph.Nodes[n]; node.Block != nil {
+				fmt.Fprintf(w, "%d.%d %s:%s\n", node.Block.Index, node.First+p.At, what, g.text(p))
+			}
+		}
+	}
+}
+
+// text writes what is known at a point, where that is something.
+func (g *Group) text(p *Point) string {
+	var b strings.Builder
+	for i, c := range p.s {
+		if c == nil {
+			continue
+		}
+		line := ""
+		for t, st := range c.st {
+			if st == Absent {
+				continue
+			}
+			line += fmt.Sprintf(" #%d%s %s", g.Sites[t/2].N, []string{"", "'"}[t%2], st)
+			if st&Owned != 0 {
+				line += " " + g.names(c.must[t])
+			}
+		}
+		if p.l[i] != nil && !p.l[i].empty() {
+			line += " needs " + g.names(p.l[i])
+		}
+		if line == "" {
+			continue
+		}
+		if len(p.s) > 1 {
+			sign := ""
+			for k := range g.conds {
+				sign += []string{"-", "+"}[i>>k&1]
+			}
+			line = " [" + sign + "]" + line
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+func (g *Group) names(set bits) string {
+	var out []string
+	for k, v := range g.Values {
+		if set.has(k) {
+			out = append(out, v.Name())
+		}
+	}
+	return "(" + strings.Join(out, " ") + ")"
+}

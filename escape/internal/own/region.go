@@ -1,0 +1,217 @@
+package own
+
+import (
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/flow"
+)
+
+// A region is the part of a function's flow in which a group is alive, and as much behind
+// it as it takes to find a place.
+type region struct {
+	nodes  []int // of the function's graph, ascending
+	index  map[int]int
+	graph  *flow.Graph
+	outs   [][]int      // by node and edge of graph: the edge of the function's graph
+	entry  map[int]bool // indexes of nodes that are entered from outside
+	liveIn map[int]bits // by node of the function's graph: values needed behind its entry
+}
+
+// find fills the region of a group.
+func (g *Group) findRegion() {
+	r := &region{index: map[int]int{}, entry: map[int]bool{}, liveIn: g.liveness()}
+	g.region = r
+	in := map[int]bool{}
+	graph := g.f.Graph
+	for n := range r.liveIn {
+		in[n] = true
+	}
+	for n := range g.events {
+		in[n] = true
+	}
+	for _, s := range g.Sites {
+		if s.Param >= 0 { // what becomes of it is wanted to the end
+			for n := range graph.Nodes {
+				in[n] = true
+			}
+		}
+	}
+	var edge []int
+	for n := range in {
+		edge = append(edge, n)
+	}
+	for range 8 { // so far behind its end it finds a place, or none
+		var next []int
+		for _, n := range edge {
+			for _, s := range graph.Succs[n] {
+				if !in[s] {
+					in[s] = true
+					if p, _ := graph.Next(s, 0); p == nil {
+						next = append(next, s)
+					}
+				}
+			}
+		}
+		edge = next
+	}
+	for n := range in {
+		r.nodes = append(r.nodes, n)
+	}
+	slices.Sort(r.nodes)
+	for k, n := range r.nodes {
+		r.index[n] = k
+	}
+	r.graph = &flow.Graph{Succs: make([][]int, len(r.nodes))}
+	r.outs = make([][]int, len(r.nodes))
+	for k, n := range r.nodes {
+		for out, s := range graph.Succs[n] {
+			if in[s] {
+				r.graph.Succs[k] = append(r.graph.Succs[k], r.index[s])
+				r.outs[k] = append(r.outs[k], out)
+			}
+		}
+		r.entry[k] = n == 0 || slices.ContainsFunc(graph.Preds[n], func(p int) bool { return !in[p] })
+	}
+}
+
+// liveness returns which values of the group are needed behind the entry of each node,
+// without regard to conditions. It walks from each use to the definition, so that it does
+// no more than what it finds.
+func (g *Group) liveness() map[int]bits {
+	graph := g.f.Graph
+	in := map[int]bits{}
+	var stack []int
+	for k, v := range g.Values {
+		def, defAt, known := g.f.where(v)
+		_, isPhi := v.(*ssa.Phi)
+		need := func(n int) {
+			if in[n] == nil {
+				in[n] = newBits(len(g.Values))
+			}
+			if !in[n].has(k) {
+				in[n].add(k)
+				stack = append(stack, n)
+			}
+		}
+		for _, i := range g.f.read.users(v) {
+			if phi, ok := i.(*ssa.Phi); ok {
+				if g.useful(phi) {
+					g.phiUses(phi, v, func(pred int) {
+						if !known || pred != def {
+							need(pred)
+						}
+					})
+				}
+				continue
+			}
+			n, at, _ := graph.Where(i)
+			if !known || n != def || at < defAt && !isPhi {
+				need(n)
+			}
+		}
+		for len(stack) > 0 {
+			n := stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			for _, p := range graph.Preds[n] {
+				if !known || p != def {
+					need(p)
+				}
+			}
+		}
+	}
+	return in
+}
+
+// phiUses calls need for each node from whose end a phi gets v.
+func (g *Group) phiUses(phi *ssa.Phi, v ssa.Value, need func(pred int)) {
+	graph := g.f.Graph
+	n, _, _ := graph.Where(phi)
+	for _, p := range graph.Preds[n] {
+		for out, s := range graph.Succs[p] {
+			if k := graph.Phi(p, out); s == n && k >= 0 && origin(phi.Edges[k]) == v {
+				need(p)
+			}
+		}
+	}
+}
+
+// useful reports whether a phi is read, by itself or by others.
+func (g *Group) useful(phi *ssa.Phi) bool {
+	yes, ok := g.f.read.useful[phi]
+	if ok {
+		return yes
+	}
+	var all []*ssa.Phi // that the phi flows into
+	seen := map[*ssa.Phi]bool{phi: true}
+	for open := []*ssa.Phi{phi}; len(open) > 0 && !yes; {
+		p := open[len(open)-1]
+		open = open[:len(open)-1]
+		all = append(all, p)
+		for _, i := range g.f.read.users(p) {
+			q, ok := i.(*ssa.Phi)
+			if !ok || g.f.read.useful[q] {
+				yes = true
+			} else if !seen[q] {
+				seen[q] = true
+				open = append(open, q)
+			}
+		}
+	}
+	if yes {
+		g.f.read.useful[phi] = true
+		return true
+	}
+	for _, p := range all { // none of them is read
+		g.f.read.useful[p] = false
+	}
+	return false
+}
+
+// A test is a branch on a condition that may be known from before.
+type test struct {
+	key key
+	neg bool // the condition holds where the key does not
+	ok  bool
+}
+
+// needs lists the keys that acts and sites of the group depend on.
+func (g *Group) needs() []key {
+	var out []key
+	add := func(k key) {
+		if !slices.Contains(out, k) {
+			out = append(out, k)
+		}
+	}
+	for _, s := range g.Sites {
+		if s.Error != nil {
+			add(nonNil(s.Error))
+		}
+	}
+	for _, n := range g.region.nodes {
+		for _, e := range g.events[n] {
+			switch e.act.When.Cond {
+			case effect.OnSuccess, effect.OnError:
+				if err := errorOf(e.act); err != nil {
+					add(nonNil(err))
+				}
+			case effect.IfTrue, effect.IfFalse:
+				if k, _, ok := keyOf(operands(e.act.Call)[e.act.When.Param]); ok {
+					add(k)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// errorOf returns the error of the call that an act is of; nil if nobody takes it.
+func errorOf(a Act) ssa.Value {
+	c, ok := a.Instr.(*ssa.Call)
+	if !ok || !effect.HasError(c.Call.Signature()) {
+		return nil
+	}
+	return result(c, c.Call.Signature().Results().Len()-1)
+}

@@ -1,0 +1,147 @@
+package own
+
+import "slices"
+
+// A Status is what has become of a token, as far as is known: a set of what it may be.
+type Status uint8
+
+const (
+	Absent  Status = 1 << iota // not made, or made as nothing
+	Owned                      // the function must free it
+	Freed                      // it is freed
+	Moved                      // it escaped, or was handed on: not the function's any more
+	Pending                    // a deferred call will free it
+	Passed                     // it was due, and a place was passed: the plan frees it there, or it is lost
+)
+
+// A Token is what a site made: 2k the newest of site k of the group, 2k+1 what it made
+// before, all of that together.
+type Token int
+
+// A combo is what is known where the conditions of the group have certain values.
+type combo struct {
+	st   []Status // by token
+	may  bits     // which holds of values are so, for the newest and for older ones apart
+	must []bits   // by token: values that are it wherever it is owned; empty where it is not
+}
+
+// A state has a combo for each combination of conditions, nil for those that cannot be.
+type state []*combo
+
+func (g *Group) newCombo() *combo {
+	c := &combo{st: make([]Status, 2*len(g.Sites)), must: make([]bits, 2*len(g.Sites))}
+	n := 0
+	for _, h := range g.holds {
+		n += 2 * len(h)
+	}
+	c.may = newBits(n)
+	for t := range c.st {
+		c.st[t], c.must[t] = Absent, newBits(len(g.Values))
+	}
+	return c
+}
+
+func (c *combo) clone() *combo {
+	d := &combo{st: slices.Clone(c.st), may: c.may.clone(), must: make([]bits, len(c.must))}
+	for t, b := range c.must {
+		d.must[t] = b.clone()
+	}
+	return d
+}
+
+func (s state) clone() state {
+	out := make(state, len(s))
+	for k, c := range s {
+		if c != nil {
+			out[k] = c.clone()
+		}
+	}
+	return out
+}
+
+// join adds d to c, and reports whether that is more.
+func (c *combo) join(d *combo) bool {
+	grown := c.may.union(d.may)
+	for t := range c.st {
+		was := c.must[t].clone()
+		c.joinNames(Token(t), d.st[t], d.must[t])
+		grown = grown || c.st[t]|d.st[t] != c.st[t] || !was.equal(c.must[t])
+		c.st[t] |= d.st[t]
+	}
+	return grown
+}
+
+// joinNames leaves of the names of t those that hold it on all paths on which it is owned.
+func (c *combo) joinNames(t Token, st Status, names bits) {
+	switch {
+	case st&Owned == 0:
+	case c.st[t]&Owned == 0:
+		copy(c.must[t], names)
+	default:
+		c.must[t].intersect(names)
+	}
+}
+
+// merge returns the join of two combos, either of which may be nil; it may be one of them.
+func merge(a, b *combo) *combo {
+	if a == nil || b == nil {
+		if a == nil {
+			return b
+		}
+		return a
+	}
+	c := a.clone()
+	c.join(b)
+	return c
+}
+
+// joinStates is the join of the solver.
+func joinStates(a, b state) (state, bool) {
+	out := a
+	grown := false
+	change := func() {
+		if !grown {
+			out, grown = slices.Clone(a), true
+		}
+	}
+	for k, d := range b {
+		if d == nil {
+			continue
+		}
+		if a[k] == nil {
+			change()
+			out[k] = d
+			continue
+		}
+		c := a[k].clone()
+		if c.join(d) {
+			change()
+			out[k] = c
+		}
+	}
+	return out, grown
+}
+
+// settle puts a token from being owned into what an operation through value v makes of it:
+// surely, if v is it wherever it is owned and the operation happens, else perhaps.
+func (c *combo) settle(t Token, v int, to Status, surely bool) {
+	if c.st[t]&Owned == 0 {
+		return
+	}
+	c.st[t] |= to
+	if surely && c.must[t].has(v) || to == Moved {
+		c.st[t] &^= Owned // what may have been handed on is not ours to free
+		clear(c.must[t])
+	}
+}
+
+// tokens calls do for each token that value v may hold now, with its relation.
+func (g *Group) tokens(c *combo, v int, do func(t Token, as Relation)) {
+	for _, h := range g.holds[v] {
+		for age := range 2 {
+			if c.may.has(h.bit + age) {
+				do(Token(2*h.site+age), h.as)
+			}
+		}
+	}
+}

@@ -1,0 +1,254 @@
+package own
+
+import (
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/internal/effect"
+)
+
+// This file says what a state becomes in a node.
+
+// start returns the state where the region is entered: nothing is made. Where the function
+// is entered, what its parameters hold is owned, as far as it can tell.
+func (g *Group) start(function bool) state {
+	c := g.newCombo()
+	for k, s := range g.Sites {
+		if v := g.index[s.Value]; function && s.Param >= 0 {
+			c.st[2*k] = Owned
+			c.must[2*k].add(v)
+			g.mark(c, v, k)
+		}
+	}
+	s := make(state, 1<<len(g.conds))
+	for k := range s {
+		s[k] = c.clone()
+	}
+	return s
+}
+
+// mark makes value v hold the newest of a site.
+func (g *Group) mark(c *combo, v, site int) {
+	for _, h := range g.holds[v] {
+		if h.site == site {
+			c.may.add(h.bit)
+		}
+	}
+}
+
+// through returns what a state becomes in a node. It calls seen with the state at the entry
+// and behind each instruction that has events.
+func (g *Group) through(n int, s state, seen func(at int, s state)) state {
+	list := g.events[n]
+	owned := false // s is this function's to change
+	moment := func(at, end int) {
+		if seen != nil {
+			seen(at, s.clone())
+		}
+		if gap, i := g.f.Graph.Next(n, at+1); gap != nil && i < end {
+			if p := (&Point{Node: n, g: g, s: s, l: g.sol.needs[n][at]}); g.anyDue(p) {
+				if !owned {
+					s, owned = s.clone(), true
+				}
+				g.pass(p, s)
+			}
+		}
+	}
+	next := func(k int) int {
+		if k < len(list) {
+			return list[k].at
+		}
+		return len(g.f.Graph.Nodes[n].Instrs)
+	}
+	moment(-1, next(0))
+	if len(list) > 0 && !owned {
+		s, owned = s.clone(), true
+	}
+	for k, e := range list {
+		if e.kind == forget {
+			s.forget(e.n)
+		} else {
+			for i, c := range s {
+				if c != nil {
+					g.happen(c, i, e)
+				}
+			}
+		}
+		if k == len(list)-1 || list[k+1].at != e.at {
+			moment(e.at, next(k+1))
+		}
+	}
+	return s
+}
+
+func (g *Group) anyDue(p *Point) bool {
+	for t := range Token(g.Tokens()) {
+		if p.Due(t) {
+			return true
+		}
+	}
+	return false
+}
+
+// pass notes of all that is due that a place was passed. It is for the plan alone to say
+// whether it is freed there. What a token may be does not grow with this, so the order of
+// visits shows if a token that seemed due is not in the end: it may have passed, too. No
+// free comes of that, since a free stands where its token is due in the end.
+func (g *Group) pass(p *Point, s state) {
+	for t := range Token(g.Tokens()) {
+		if !p.Due(t) {
+			continue
+		}
+		for _, c := range s {
+			if c != nil && c.st[t]&Owned != 0 {
+				c.st[t] = c.st[t]&^Owned | Passed
+				clear(c.must[t])
+			}
+		}
+	}
+}
+
+// forget joins what was told apart by a condition.
+func (s state) forget(n int) {
+	for i := range s {
+		if i>>n&1 == 0 {
+			both := merge(s[i], s[i|1<<n])
+			s[i], s[i|1<<n] = both, both
+			if both != nil {
+				s[i|1<<n] = both.clone()
+			}
+		}
+	}
+}
+
+// happen changes a combo, which is number i, by an event.
+func (g *Group) happen(c *combo, i int, e event) {
+	switch e.kind {
+	case define:
+		g.define(c, e.n)
+	case made:
+		g.make(c, i, e.n)
+	case act:
+		sure, may := g.holdsThen(i, e.act)
+		if !may {
+			return
+		}
+		g.tokens(c, e.n, func(t Token, as Relation) {
+			switch d := does(e.act.Op, as); d.do {
+			case End:
+				c.settle(t, e.n, Freed, sure)
+			case Pend:
+				c.settle(t, e.n, Pending, sure)
+			case Move:
+				c.settle(t, e.n, Moved, sure)
+			}
+		})
+		if to, ok := g.index[e.act.To]; ok && e.act.To != nil {
+			g.derive(c, c, e.n, to, e.act)
+		}
+	}
+}
+
+// define forgets what a value held: it is computed anew. A variable in memory keeps what
+// it has.
+func (g *Group) define(c *combo, v int) {
+	for _, h := range g.holds[v] {
+		c.may.set(h.bit, false)
+		c.may.set(h.bit+1, false)
+	}
+	for t := range c.must {
+		c.must[t].remove(v)
+	}
+}
+
+// derive makes value to hold in c what value v holds in was, as far as it may.
+func (g *Group) derive(c, was *combo, v, to int, a Act) {
+	for _, h := range g.holds[v] {
+		for _, o := range g.holds[to] {
+			if o.site != h.site {
+				continue
+			}
+			for age := range 2 {
+				if was.may.has(h.bit + age) {
+					c.may.add(o.bit + age)
+				}
+			}
+		}
+	}
+	if a.Op != Copy || a.When.Cond == effect.Maybe {
+		return
+	}
+	for t := range c.must {
+		if was.must[t].has(v) {
+			c.must[t].add(to)
+		}
+	}
+}
+
+// make is a site's turn: what it made before is older now, and whoever held it holds that.
+func (g *Group) make(c *combo, i, k int) {
+	for v := range g.holds {
+		for _, h := range g.holds[v] {
+			if h.site == k && c.may.has(h.bit) {
+				c.may.remove(h.bit)
+				c.may.add(h.bit + 1)
+			}
+		}
+	}
+	young, old := Token(2*k), Token(2*k+1)
+	c.joinNames(old, c.st[young], c.must[young])
+	c.st[old] |= c.st[young]
+	s := g.Sites[k]
+	c.st[young] = Owned
+	if s.Nil {
+		c.st[young] |= Absent
+	}
+	if s.Error != nil {
+		switch failed, known := g.value(i, nonNil(s.Error)); {
+		case !known:
+			c.st[young] |= Absent
+		case failed:
+			c.st[young] = Absent
+		}
+	}
+	clear(c.must[young])
+	if v := g.index[s.Value]; c.st[young]&Owned != 0 {
+		c.must[young].add(v)
+	}
+	g.mark(c, g.index[s.Value], k)
+}
+
+// value returns what a key is in combo i, if the group tells its states apart by it.
+func (g *Group) value(i int, k key) (on, known bool) {
+	for c, q := range g.conds {
+		if q == k {
+			return i>>c&1 == 1, true
+		}
+	}
+	return false, false
+}
+
+// holdsThen returns whether an act surely happens in combo i, and whether it may.
+func (g *Group) holdsThen(i int, a Act) (sure, may bool) {
+	var on, known bool
+	switch a.When.Cond {
+	case effect.OnSuccess, effect.OnError:
+		if err := errorOf(a); err != nil {
+			on, known = g.value(i, nonNil(err))
+			on = on == (a.When.Cond == effect.OnError)
+		}
+	case effect.IfTrue, effect.IfFalse:
+		v := operands(a.Call)[a.When.Param]
+		if c, ok := v.(*ssa.Const); ok && c.Value != nil {
+			on, known = c.Value.String() == "true", true
+		} else if k, neg, ok := keyOf(v); ok {
+			on, known = g.value(i, k)
+			on = on != neg
+		}
+		on = on == (a.When.Cond == effect.IfTrue)
+	case effect.Maybe:
+		return a.Op == Copy || a.Op == Part, true
+	default:
+		return true, true
+	}
+	return known && on, !known || on
+}

@@ -1,0 +1,79 @@
+package place
+
+import (
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/internal/own"
+)
+
+// meets says what a free of t at the head of a node does to paths on which the value that
+// it frees was due before they came there. Where such a path has a free of its own, right
+// in front, that one sinks: both paths are freed where they meet. It is false if there is
+// such a path that has none, or of which a part leads elsewhere.
+func (pl *planner) meets(t own.Token, s *spot, spots, entries []*spot) (sunk []*spot, ok bool) {
+	graph := pl.f.Graph
+	for _, n := range graph.Preds[s.node] {
+		for out, m := range graph.Succs[n] {
+			if m != s.node || n == graph.Panic {
+				continue
+			}
+			p, v := pl.g.OnEdge(n, out), pl.brought(n, out, s.value)
+			if p == nil || pl.needed(n, v) {
+				continue
+			}
+			ts, _ := p.Held(s.value)
+			for _, u := range ts {
+				if p.Status(u)&own.Passed == 0 {
+					continue
+				}
+				r := pl.inFront(n, spots, entries)
+				if u != t || r == nil || p.Status(u) != own.Passed || !r.point.Is(v, u) {
+					return nil, false
+				}
+				sunk = append(sunk, r)
+			}
+		}
+	}
+	return sunk, true
+}
+
+// needed reports whether a value is needed up to the end of a node: then it holds nothing
+// that was due before.
+func (pl *planner) needed(n int, v ssa.Value) bool {
+	points := pl.moves[n]
+	return len(points) > 0 && points[len(points)-1].Live(v)
+}
+
+// inFront returns the spot of a node that leads to one node only, and is entered with
+// nothing due.
+func (pl *planner) inFront(n int, spots, entries []*spot) *spot {
+	graph := pl.f.Graph
+	if len(graph.Succs[n]) != 1 || slices.ContainsFunc(entries, func(s *spot) bool { return s.node == n }) {
+		return nil
+	}
+	var last *spot
+	for _, s := range spots {
+		if s.node == n {
+			last = s
+		}
+	}
+	return last
+}
+
+// brought returns what a value that is a phi of the node behind an edge is in front of it.
+func (pl *planner) brought(n, out int, v ssa.Value) ssa.Value {
+	phi, ok := v.(*ssa.Phi)
+	if !ok {
+		return v
+	}
+	to := pl.f.Graph.Succs[n][out]
+	if at, _, _ := pl.f.Graph.Where(phi); at != to {
+		return v
+	}
+	if k := pl.f.Graph.Phi(n, out); k >= 0 {
+		return phi.Edges[k]
+	}
+	return v
+}

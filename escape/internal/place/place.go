@@ -1,0 +1,195 @@
+package place
+
+import (
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/internal/ir"
+	"github.com/lastuse/lastuse/escape/internal/own"
+)
+
+// A Free is a statement to insert.
+type Free struct {
+	Sites  []*own.Site // what it frees
+	Var    *types.Var
+	At     *ir.Place   // nil: between the results of Return and the return
+	Return *ssa.Return // nil: at At
+	Guard  bool        // the variable may be nil
+}
+
+// A Verdict says what becomes of what a site makes.
+type Verdict struct {
+	Site   *own.Site
+	Due    bool // the program does not free it on some path, nor hand it on
+	Missed int  // runs that stay open: there is no spot
+	Held   bool // its frees are withheld: see the package comment
+}
+
+// Plan returns the frees of a function in the order of the text, and what becomes of each
+// site that is a call.
+func Plan(p *ir.Package, f *own.Func) (frees []Free, verdicts []Verdict) {
+	for _, g := range f.Groups {
+		if g.Why() != "" {
+			continue
+		}
+		pl := &planner{ir: p, f: f, g: g, moves: map[int][]*own.Point{}}
+		for _, n := range g.Nodes() {
+			pl.moves[n] = g.Points(n)
+		}
+		fs, vs := pl.plan()
+		frees, verdicts = append(frees, fs...), append(verdicts, vs...)
+	}
+	slices.SortStableFunc(frees, func(a, b Free) int { return int(a.pos() - b.pos()) })
+	return frees, verdicts
+}
+
+func (f *Free) pos() int {
+	if f.At != nil {
+		return int(f.At.Pos)
+	}
+	return int(f.Return.Pos())
+}
+
+// plan places the frees of all tokens, and withholds those that would free another token
+// elsewhere than that is freed.
+func (pl *planner) plan() ([]Free, []Verdict) {
+	spots := map[own.Token][]*spot{}
+	verdicts := make([]Verdict, 0, len(pl.g.Sites))
+	for k, site := range pl.g.Sites {
+		if site.Param >= 0 {
+			continue
+		}
+		v := Verdict{Site: site}
+		for age := range 2 {
+			t := own.Token(2*k + age)
+			s, due, missed := pl.token(t)
+			spots[t] = s
+			v.Due, v.Missed = v.Due || due, v.Missed+missed
+		}
+		verdicts = append(verdicts, v)
+	}
+	for again := true; again; {
+		again = false
+		for t := range own.Token(pl.g.Tokens()) {
+			if len(spots[t]) > 0 && !pl.agree(t, spots) {
+				delete(spots, t)
+				again = true
+			}
+		}
+	}
+	for k := range verdicts {
+		n := pl.index(verdicts[k].Site)
+		verdicts[k].Held = verdicts[k].Due && len(spots[own.Token(2*n)])+len(spots[own.Token(2*n+1)]) == 0
+	}
+	return pl.statements(spots), verdicts
+}
+
+func (pl *planner) index(s *own.Site) int { return slices.Index(pl.g.Sites, s) }
+
+// agree reports whether all that the frees of t free is freed there, by the same value.
+func (pl *planner) agree(t own.Token, spots map[own.Token][]*spot) bool {
+	for _, s := range spots[t] {
+		ts, _ := s.point.Held(s.value)
+		for _, u := range ts {
+			if s.point.Status(u)&own.Owned != 0 && !slices.ContainsFunc(spots[u], s.same) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// statements returns a free for each spot, one for all tokens that it frees.
+func (pl *planner) statements(spots map[own.Token][]*spot) []Free {
+	var out []Free
+	done := map[[2]any]int{} // node and value → index of the free
+	for t := range own.Token(pl.g.Tokens()) {
+		for _, s := range spots[t] {
+			where := any(s.node)
+			if s.at != nil {
+				where = s.at
+			}
+			k, ok := done[[2]any{where, s.value}]
+			if !ok {
+				f := Free{Var: s.names[0], At: s.at}
+				if s.at == nil {
+					instrs := pl.f.Graph.Nodes[s.node].Instrs
+					f.Return = instrs[len(instrs)-1].(*ssa.Return)
+				}
+				k = len(out)
+				done[[2]any{where, s.value}] = k
+				out = append(out, f)
+			}
+			f := &out[k]
+			if site := pl.g.Sites[t/2]; !slices.Contains(f.Sites, site) {
+				f.Sites = append(f.Sites, site)
+			}
+			f.Guard = f.Guard || pl.nothing(s, t)
+		}
+	}
+	return out
+}
+
+// nothing reports whether the value that is freed for t may be nil.
+func (pl *planner) nothing(s *spot, t own.Token) bool {
+	return s.point.Status(t)&own.Absent != 0 && nillable(s.value.Type()) && pl.f.MayBeNil(s.value)
+}
+
+func nillable(t types.Type) bool {
+	switch t.Underlying().(type) {
+	case *types.Pointer, *types.Interface, *types.Slice, *types.Map:
+		return true
+	}
+	return false
+}
+
+// token returns the spots at which t is freed, whether it is due anywhere, and how often
+// it is without a spot.
+func (pl *planner) token(t own.Token) (spots []*spot, due bool, missed int) {
+	var entries []*spot
+	for _, n := range pl.g.Nodes() {
+		for _, r := range pl.runs(n, t) {
+			due = true
+			switch {
+			case r.spot == nil && r.ends:
+				missed++
+			case r.spot == nil: // it goes on in the next node
+			case r.entry:
+				entries = append(entries, r.spot)
+			default:
+				spots = append(spots, r.spot)
+			}
+		}
+	}
+	for _, s := range entries {
+		if sunk, ok := pl.meets(t, s, spots, entries); ok {
+			drop := func(r *spot) bool { return slices.Contains(sunk, r) }
+			spots = append(slices.DeleteFunc(spots, drop), s)
+		} else {
+			missed++
+		}
+	}
+	lost := pl.lost(t)
+	return spots, due || lost > 0, missed + lost
+}
+
+// lost counts the edges on which t is due and behind which it is not, since something
+// else has become of it on another path.
+func (pl *planner) lost(t own.Token) int {
+	n := 0
+	graph := pl.f.Graph
+	for _, from := range pl.g.Nodes() {
+		for out, to := range graph.Succs[from] {
+			p := pl.g.OnEdge(from, out)
+			if p == nil || to == graph.Panic || from == graph.Panic || !p.Due(t) {
+				continue
+			}
+			if head := pl.moves[to]; len(head) > 0 && !head[0].Due(t) && !head[0].Needed(t) {
+				n++
+			}
+		}
+	}
+	return n
+}

@@ -1,0 +1,150 @@
+package place
+
+import (
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/internal/ir"
+	"github.com/lastuse/lastuse/escape/internal/own"
+)
+
+// A run is the moments of a node at which a token is due, without a break. At its first
+// place the token passes, so that the run ends.
+type run struct {
+	entry bool // it begins where the node does
+	ends  bool // it does not go on in the nodes behind
+	spot  *spot
+}
+
+// A spot is where a free of a token may stand, and the value that it frees.
+type spot struct {
+	node  int
+	at    *ir.Place // nil: in front of the return
+	point *own.Point
+	value ssa.Value
+	names []*types.Var
+}
+
+// same reports whether two spots are one statement.
+func (s *spot) same(r *spot) bool { return s.node == r.node && s.at == r.at && s.value == r.value }
+
+// A planner places the frees of one group.
+type planner struct {
+	ir    *ir.Package
+	f     *own.Func
+	g     *own.Group
+	moves map[int][]*own.Point // by node
+}
+
+// runs lists the runs of a token in a node.
+func (pl *planner) runs(node int, t own.Token) []run {
+	points := pl.moves[node]
+	var out []run
+	open := false
+	for k, p := range points {
+		if !p.Due(t) {
+			open = false
+			continue
+		}
+		if !open {
+			out = append(out, run{entry: k == 0})
+			open = true
+		}
+		r := &out[len(out)-1]
+		if r.spot == nil {
+			r.spot = pl.spot(t, points, k, r.entry)
+		}
+		gap, _ := pl.f.Graph.Next(node, p.At)
+		r.ends = k < len(points)-1 || gap != nil || len(pl.f.Graph.Succs[node]) == 0
+	}
+	return out
+}
+
+// spot returns where a free of t may stand between a moment and the next, nil if nowhere.
+func (pl *planner) spot(t own.Token, points []*own.Point, k int, entry bool) *spot {
+	p := points[k]
+	var before *own.Point
+	if !entry {
+		before = points[k-1]
+	}
+	graph := pl.f.Graph
+	node := graph.Nodes[p.Node]
+	end := len(node.Instrs)
+	if k+1 < len(points) {
+		end = points[k+1].At - 1
+	}
+	for at := p.At; at < end; {
+		gap, i := graph.Next(p.Node, at)
+		if gap == nil || i >= end {
+			break
+		}
+		if s := pl.named(t, p, before, gap, gap); s != nil {
+			return s
+		}
+		at = i + 1
+	}
+	if k+1 == len(points) {
+		if _, ok := node.Instrs[len(node.Instrs)-1].(*ssa.Return); ok {
+			if gap := pl.before(p.Node); gap != nil {
+				return pl.named(t, p, before, gap, nil)
+			}
+		}
+	}
+	return nil
+}
+
+// before returns the last place in the block of a node, at which names hold what they do
+// where the block returns; nil if there is none.
+func (pl *planner) before(node int) *ir.Place {
+	graph := pl.f.Graph
+	b := graph.Nodes[node].Block
+	for n := node; n >= 0 && graph.Nodes[n].Block == b; n-- {
+		var last *ir.Place
+		for at := 0; ; {
+			gap, i := graph.Next(n, at)
+			if gap == nil {
+				break
+			}
+			last, at = gap, i+1
+		}
+		if last != nil {
+			return last
+		}
+	}
+	return nil
+}
+
+// named returns the spot at a place if a variable there holds t and, of all else that it
+// may hold, only what is due as well. Names hold there what they do at gap; before is the
+// moment before the run, nil if that begins with the node.
+func (pl *planner) named(t own.Token, p, before *own.Point, gap, at *ir.Place) *spot {
+	for _, v := range p.Values(t) {
+		if !pl.frees(p, before, v) {
+			continue
+		}
+		var names []*types.Var
+		for _, x := range pl.ir.Names(v) {
+			if held, cell := pl.ir.Value(gap, x); held == v && !cell && pl.ir.Visible(gap, x) {
+				names = append(names, x)
+			}
+		}
+		if len(names) > 0 {
+			return &spot{node: p.Node, at: at, point: p, value: v, names: names}
+		}
+	}
+	return nil
+}
+
+// frees reports whether a free of v frees what is due, and all of it. A value that was
+// needed until now holds nothing that was due before.
+func (pl *planner) frees(p, before *own.Point, v ssa.Value) bool {
+	ts, whole := p.Held(v)
+	return whole && !pl.f.Foreign(v) && !slices.ContainsFunc(ts, func(u own.Token) bool {
+		st := p.Status(u)
+		return pl.g.Sites[u/2].Param >= 0 || st&^(own.Owned|own.Absent|own.Passed) != 0 ||
+			st&own.Owned != 0 && (!p.Due(u) || !p.Is(v, u)) ||
+			st&own.Passed != 0 && before != nil && !before.Live(v)
+	})
+}

@@ -1,0 +1,164 @@
+// Package shadow runs the rooms of the analyzer over a package, beside the analyzer that
+// is in use, so that the two can be compared. It is for tests, until the rooms take over.
+//
+// # The way through
+//
+// [Run] builds the form, takes functions in the order in which they call one another,
+// solves each, infers its summary, and again for circles until nothing gets worse; then it
+// places frees. [Result.Edit] writes them into the text in the plainest way: no results are
+// hoisted in front of a return, and no import is added. The real edits are another room's.
+package shadow
+
+import (
+	"fmt"
+	"go/ast"
+	"go/format"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/internal/calls"
+	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/infer"
+	"github.com/lastuse/lastuse/escape/internal/ir"
+	"github.com/lastuse/lastuse/escape/internal/own"
+	"github.com/lastuse/lastuse/escape/internal/place"
+	"github.com/lastuse/lastuse/escape/spec"
+)
+
+// An Input is a package that was type-checked without errors, and specs with its directives.
+type Input struct {
+	Fset  *token.FileSet
+	Files []*ast.File
+	Types *types.Package
+	Info  *types.Info
+	Set   *spec.Set
+}
+
+// A Func is what the rooms found out about a function or literal.
+type Func struct {
+	SSA      *ssa.Function
+	Own      *own.Func
+	Summary  *effect.Summary // of declared functions
+	Frees    []place.Free
+	Verdicts []place.Verdict
+}
+
+// A Result is the functions of a package, in the order of the text.
+type Result struct {
+	IR    *ir.Package
+	Funcs []*Func
+	frees *effect.Frees
+	fset  *token.FileSet
+}
+
+// Run runs the rooms over a package.
+func Run(in *Input) *Result {
+	frees := effect.NewFrees(in.Set)
+	p := ir.Build(&ir.Input{Fset: in.Fset, Files: in.Files, Types: in.Types, Info: in.Info,
+		Follow: frees.Resource})
+	table := calls.NewTable(in.Set)
+	to := &own.Input{IR: p, Effect: table.Of, Owns: func(v ssa.Value) bool { return frees.Resource(v.Type()) }}
+	r := &Result{IR: p, frees: frees, fset: in.Fset}
+	of := map[*ssa.Function]*Func{}
+	for _, round := range calls.Order(p.Funcs) {
+		for _, f := range round.Funcs {
+			if fn := calls.Declared(f); fn != nil {
+				table.Begin(fn)
+			}
+		}
+		for first, again := true, true; again; first = false {
+			again = false
+			for _, f := range round.Funcs {
+				of[f] = &Func{SSA: f, Own: own.Solve(to, f)}
+				if fn := calls.Declared(f); fn != nil {
+					of[f].Summary = infer.Summary(of[f].Own)
+					again = table.Infer(fn, of[f].Summary, first) && round.Circle || again
+				}
+			}
+		}
+	}
+	for _, f := range p.Funcs {
+		if sf := of[f]; sf != nil {
+			sf.Frees, sf.Verdicts = place.Plan(p, sf.Own)
+			sf.Frees = slices.DeleteFunc(sf.Frees, func(fr place.Free) bool { return r.Statement(fr) == "" })
+			r.Funcs = append(r.Funcs, sf)
+		}
+	}
+	return r
+}
+
+// Statement returns the text of a free; "" if there is none in this package.
+func (r *Result) Statement(f place.Free) string {
+	free := r.frees.Of(f.Var.Type())
+	if free == nil {
+		return ""
+	}
+	var s string
+	switch {
+	case free.Method:
+		s = fmt.Sprintf("%s.%s()", f.Var.Name(), free.Func.Name())
+	case free.Func.Pkg() == f.Var.Pkg():
+		s = fmt.Sprintf("%s(%s)", free.Func.Name(), f.Var.Name())
+	default:
+		return ""
+	}
+	if f.Guard {
+		s = fmt.Sprintf("if %s != nil {\n%s\n}", f.Var.Name(), s)
+	}
+	return s
+}
+
+// Edit returns a file with the frees of the package that have a place, and how many of
+// its frees have none. The text is that of the file as it was parsed.
+func (r *Result) Edit(file *ast.File, text string) (string, int, error) {
+	type insert struct {
+		at   int
+		text string
+	}
+	var list []insert
+	left := 0
+	tf := r.fset.File(file.FileStart)
+	add := func(pos token.Pos, s string) { list = append(list, insert{tf.Offset(pos), s}) }
+	for _, f := range r.Funcs {
+		for _, fr := range f.Frees {
+			if fr.At == nil {
+				if r.fset.File(fr.Return.Pos()) == tf {
+					left++
+				}
+				continue
+			}
+			if r.fset.File(fr.At.Pos) != tf {
+				continue
+			}
+			s, pos := r.Statement(fr), fr.At.Pos
+			switch fr.At.Kind {
+			case ir.InList:
+				at := tf.Offset(pos)
+				if strings.TrimSpace(text[strings.LastIndexByte(text[:at], '\n')+1:at]) != "" {
+					s = "\n" + s
+				}
+				add(pos, s+"\n")
+			case ir.Else:
+				add(pos, " else {\n"+s+"\n}")
+			case ir.ElseIf:
+				add(pos, "{\n"+s+"\n")
+				add(fr.At.Node.(*ast.IfStmt).Else.End(), "\n}")
+			case ir.Default:
+				add(pos, "default:\n"+s+"\n")
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b insert) int { return b.at - a.at })
+	for _, i := range list {
+		text = text[:i.at] + i.text + text[i.at:]
+	}
+	out, err := format.Source([]byte(text))
+	if err != nil {
+		return "", 0, fmt.Errorf("edit: %w", err)
+	}
+	return string(out), left, nil
+}
