@@ -161,7 +161,7 @@ func (g *graph) own(group ssa.Value) bool {
 // understood reports whether an instruction that reads v, which leads to group o, leaves the group what it is.
 func (g *graph) understood(o *object, i ssa.Instruction, v ssa.Value) bool {
 	switch i := i.(type) {
-	case *ssa.DebugRef, *ssa.MakeClosure:
+	case *ssa.DebugRef, *ssa.MakeClosure, *ssa.Extract:
 		return true
 	case *ssa.Store: // of its address, into a variable that has nothing else
 		a, ok := i.Addr.(*ssa.Alloc)

@@ -20,6 +20,7 @@ import (
 const library = `package p
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,6 +35,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
+var _ context.Context
 var _ = fmt.Sprint
 var _ = log.Print
 var _ = slices.Max[[]int]

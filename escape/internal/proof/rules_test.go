@@ -116,6 +116,21 @@ func f() int {
 	return b.Sum() //O
 }
 `,
+		"joined by a group with a context": `
+func f(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	b := Make()
+	for range 3 {
+		g.Go(func() error { b.Use(); return ctx.Err() })
+	}
+	if err := g.Wait(); err != nil {
+		b.Free() //F
+		return err
+	}
+	b.Free() //F
+	return nil
+}
+`,
 		"joined by a callee": `
 func start(b *B) {
 	var wg sync.WaitGroup
