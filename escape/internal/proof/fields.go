@@ -206,6 +206,9 @@ func (c *checker) findStores(fn *ssa.Function) {
 
 // exposed opens the fields of what a pointer leads to that is converted from, or to, one without a type.
 func (c *checker) exposed(t types.Type) {
+	if c.opened.Set(t, true) != nil {
+		return
+	}
 	switch u := t.Underlying().(type) {
 	case *types.Pointer:
 		c.exposed(u.Elem())

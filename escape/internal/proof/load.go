@@ -37,6 +37,7 @@ type checker struct {
 	known    map[string]*Summary     // what is known of functions before these are looked at
 	stores   map[string]*fieldStores // by name of the field
 	fields   map[string]*Summary     // what functions in fields do
+	opened   typeutil.Map            // types that code without types may lead to
 	need     map[ast.Decl]bool       // declarations that are looked into
 	trimmed  map[*ast.Ident]string   // functions whose bodies were taken out
 
