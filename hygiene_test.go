@@ -117,6 +117,12 @@ var importRules = []deptest.Rule{
 		Because: "the form is the first room: what functions do, and who owns what, is known to those that stand on it",
 	},
 	{
+		Match:   "escape/internal/report",
+		Allow:   []string{"std"},
+		Deny:    []string{"C", "testing"},
+		Because: "words are made of what was found; they find nothing out",
+	},
+	{
 		Match:   "escape/internal/vars",
 		Allow:   []string{"std"},
 		Deny:    []string{"C", "testing"},
@@ -174,6 +180,18 @@ var importRules = []deptest.Rule{
 		Match:   "cmd/lastuse",
 		Deny:    []string{"C", "testing", "alloc/...", "tracker/...", "finalize", "github.com/cilium/..."},
 		Because: "the tool must run where the program under test cannot",
+	},
+	{
+		Match:   "cmd/lastuse/internal/load",
+		Allow:   []string{"std", "escape", "escape/spec", "golang.org/x/mod/...", tools},
+		Deny:    []string{"C", "testing", "cmd/lastuse/internal/apply"},
+		Because: "reading packages comes first, and changes nothing",
+	},
+	{
+		Match:   "cmd/lastuse/internal/apply",
+		Allow:   []string{"std", "cmd/lastuse/internal/load", "escape", "golang.org/x/sys/...", tools},
+		Deny:    []string{"C", "testing"},
+		Because: "whether an edit is made is decided by what was loaded and what the analyzer wants, and by no flag",
 	},
 	{
 		Match:   "cmd/memwatch",

@@ -93,6 +93,7 @@ func run(pass *analysis.Pass, specs *spec.Loader, cgo bool) (any, error) {
 	p.proofs, failed = p.summarizeProofs(pass)
 	p.export(pass)
 	p.decideProven(pass, fns, res, read)
+	p.say(res)
 	res.Skipped = append(res.Skipped, failed...)
 	for _, f := range res.Funcs {
 		for _, fd := range f.Findings {
@@ -182,10 +183,10 @@ func (p *pkg) export(pass *analysis.Pass) {
 
 // fact returns the summary of o as other packages get it.
 func (p *pkg) fact(o *types.Func, s *Summary) *Summary {
-	c := *s
+	c := *p.forOthers(s)
 	c.Proof = p.proofs[o]
 	if s.Decided {
-		c.Under = p.sums[o] // nil without a body
+		c.Under = p.forOthers(p.sums[o]) // nil without a body
 	}
 	return &c
 }

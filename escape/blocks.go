@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/lastuse/lastuse/escape/internal/report"
 )
 
 // finish drops unreachable blocks and replaced phis, resolves operands and
@@ -400,5 +402,6 @@ func (f *fn) String() string {
 			w.WriteString("\tnever returns\n")
 		}
 	}
-	return w.String()
+	text, _ := report.Words(w.String(), f.p.line)
+	return text
 }

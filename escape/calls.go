@@ -6,6 +6,8 @@ import (
 	"go/types"
 	"slices"
 	"strings"
+
+	"github.com/lastuse/lastuse/escape/internal/report"
 )
 
 // useCall follows member m into call u.
@@ -120,7 +122,7 @@ func (w *flow) useCall(o *object, m *value, k memberKind, u *value) {
 				break
 			}
 			if k == mView && o.coll {
-				o.complex = "freed through a view at " + w.p.line(u.pos)
+				o.complex = "freed through a view at " + report.At(u.pos)
 			}
 			o.event(u, ev)
 		case e.Retained && a.op == opAddr && k == mWhole:

@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lastuse/lastuse/escape/internal/report"
 	"github.com/lastuse/lastuse/escape/spec"
 )
 
@@ -345,7 +346,7 @@ func (p *pkg) literal(lit *ast.FuncLit) *types.Func {
 		return f
 	}
 	sig := p.typeOf(lit).Underlying().(*types.Signature)
-	f := types.NewFunc(lit.Pos(), p.types, fmt.Sprintf("the function literal at %s", p.line(lit.Pos())), sig)
+	f := types.NewFunc(lit.Pos(), p.types, fmt.Sprintf("the function literal at %s", report.At(lit.Pos())), sig)
 	vs.lits[lit], vs.bodies[f] = f, lit
 	return f
 }

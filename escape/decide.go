@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
+
+	"github.com/lastuse/lastuse/escape/internal/report"
 )
 
 // planned is a free that has its text.
@@ -175,7 +177,7 @@ func (d *decider) plan(x *decision) {
 	if len(x.pl.unfixed) > 0 {
 		for _, o := range g.objs {
 			if at := x.pl.unfixed[o]; at != nil {
-				x.why = "no place in the source where it is owned and dead on every path, before " + d.p.line(at.pos)
+				x.why = "no place in the source where it is owned and dead on every path, before " + report.At(at.pos)
 				x.frees = nil
 				return
 			}
@@ -261,7 +263,7 @@ func (d *decider) give(x *decision, fp freePoint) (planned, string) {
 			var why string
 			h, why = d.hoistFor(fp.obj)
 			if why == "" && !d.within(h, fp.gap.gap) {
-				why = "no variable that is visible at " + d.p.line(fp.gap.pos) + " holds it there"
+				why = "no variable that is visible at " + report.At(fp.gap.pos) + " holds it there"
 			}
 			if why != "" {
 				if p, ok := d.remembered(x, fp); ok {
@@ -278,7 +280,7 @@ func (d *decider) give(x *decision, fp freePoint) (planned, string) {
 	if g.kind == gapHead {
 		h := d.headOf(g)
 		if h == nil {
-			return planned{}, "what " + d.p.line(g.stmt.Pos()) + " starts with cannot move"
+			return planned{}, "what " + report.At(g.stmt.Pos()) + " starts with cannot move"
 		}
 		x.hoists = append(x.hoists, h)
 	}

@@ -7,6 +7,8 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+
+	"github.com/lastuse/lastuse/escape/internal/report"
 )
 
 // addresses decides which variables can be reached through a pointer that is
@@ -111,7 +113,7 @@ func (l *lower) closures() {
 				if looks.at(r) {
 					continue
 				}
-				l.exposeds = append(l.exposeds, exposure{r, "captured by a function literal at " + l.p.line(v.pos) + " that is not only called here", v.pos})
+				l.exposeds = append(l.exposeds, exposure{r, "captured by a function literal at " + report.At(v.pos) + " that is not only called here", v.pos})
 			}
 		}
 	}

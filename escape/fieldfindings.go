@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
+
+	"github.com/lastuse/lastuse/escape/internal/report"
 )
 
 // fieldFindings reports what destructors forget and what stores lose.
@@ -151,7 +153,7 @@ func (d *decider) lost(h *holding, field *types.Var, at *value) *Finding {
 	fd.End = sel.End()
 	if decl, ok := d.f.node.(*ast.FuncDecl); ok && h.free == d.f.obj {
 		fd.Pos, fd.End = decl.Name.Pos(), decl.Name.End()
-		fd.Message = fmt.Sprintf("%s does not free field %s of %s: it is overwritten at %s", decl.Name.Name, field.Name(), h.named.Obj().Name(), d.p.line(at.pos))
+		fd.Message = fmt.Sprintf("%s does not free field %s of %s: it is overwritten at %s", decl.Name.Name, field.Name(), h.named.Obj().Name(), report.At(at.pos))
 	}
 	if _, ok := ast.Unparen(sel.X).(*ast.Ident); !ok || d.src == nil {
 		return fd // what leads to the field would be evaluated once more

@@ -199,11 +199,11 @@ func (p *pkg) decidedOnce(f *fn, read func(string) ([]byte, error), captured map
 	return out, p.proving.bugs[f]
 }
 
-// reports decides every function. Literals come first: a site in a literal is
+// decideAll decides every function. Literals come first: a site in a literal is
 // the literal's, unless its buffer leaves through a captured variable, or as a
 // result of a literal that is called where it stands; then it is for the function
 // around it to decide, if that has the literal spliced.
-func (p *pkg) reports(fns []*fn, res *Result, read func(string) ([]byte, error)) {
+func (p *pkg) decideAll(fns []*fn, res *Result, read func(string) ([]byte, error)) {
 	outs := make([]*Func, len(fns))
 	captured := map[token.Pos]*Func{}
 	inPlace := p.calledInPlace()

@@ -9,6 +9,8 @@ import (
 	"go/ast"
 	"go/token"
 	"slices"
+
+	"github.com/lastuse/lastuse/escape/internal/report"
 )
 
 // blocking are functions known to wait.
@@ -33,9 +35,9 @@ type lateness struct {
 }
 
 func (l *lateness) String(d *decider, what string) string {
-	text := fmt.Sprintf("%s is freed late: %s at %s comes between its last use and its free", what, l.cause, d.p.line(l.at))
+	text := fmt.Sprintf("%s is freed late: %s at %s comes between its last use and its free", what, l.cause, report.At(l.at))
 	if l.cause == deferInLoop {
-		text = fmt.Sprintf("%s is freed late: the call deferred in a loop at %s runs when the function returns", what, d.p.line(l.at))
+		text = fmt.Sprintf("%s is freed late: the call deferred in a loop at %s runs when the function returns", what, report.At(l.at))
 	}
 	if l.noFix != "" {
 		text += "; no fix: " + l.noFix
@@ -147,7 +149,7 @@ func (d *decider) advance(x *decision) {
 	}
 	for _, at := range deletes {
 		if !d.removable(at) {
-			x.late.noFix = "the free at " + d.p.line(at.pos) + " does not stand on a line of its own, or frees by no name"
+			x.late.noFix = "the free at " + report.At(at.pos) + " does not stand on a line of its own, or frees by no name"
 			return
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
+
+	"github.com/lastuse/lastuse/escape/internal/report"
 )
 
 // findings reports uses and frees in a wrong state.
@@ -57,7 +59,7 @@ func (d *decider) findings() {
 			fd := &Finding{Pos: is.at.pos, End: max(is.at.end, is.at.pos)}
 			where := ""
 			if freed.IsValid() {
-				where = " at " + d.p.line(freed)
+				where = " at " + report.At(freed)
 				fd.Related = append(fd.Related, analysis.RelatedInformation{Pos: freed, End: freed, Message: "freed here"})
 			}
 			switch {
@@ -69,7 +71,7 @@ func (d *decider) findings() {
 				fd = d.dropped(lost, name, is.ev.why[len("dropped by "):], is.at.pos)
 			case is.st == sMoved && is.ev.why == byGoroutine:
 				fd.Category = CategoryUseAfterFree
-				fd.Message = name + " is used by a goroutine that nobody waits for, and freed at " + d.p.line(is.at.pos)
+				fd.Message = name + " is used by a goroutine that nobody waits for, and freed at " + report.At(is.at.pos)
 				o.eachEvent(func(e event) {
 					if e.kind == evMove && fd.Pos == is.at.pos {
 						fd.Pos, fd.End = e.at.pos, e.at.pos
@@ -174,7 +176,7 @@ func (d *decider) dropped(lost *object, coll, how string, at token.Pos) *Finding
 	if c := d.callOf(lost); c != nil {
 		fd.Pos, fd.End = c.pos, max(c.end, c.pos)
 	}
-	fd.Message = what + ", put into " + coll + ", is lost: " + how + " at " + d.p.line(at) + " drops it without a free"
+	fd.Message = what + ", put into " + coll + ", is lost: " + how + " at " + report.At(at) + " drops it without a free"
 	fd.Related = []analysis.RelatedInformation{{Pos: at, End: at, Message: "dropped here"}}
 	return fd
 }

@@ -8,6 +8,8 @@ import (
 	"go/types"
 	"slices"
 	"strings"
+
+	"github.com/lastuse/lastuse/escape/internal/report"
 )
 
 // outlasts says why field of h's type may be needed, or freed, after h's destructor
@@ -193,12 +195,12 @@ func (p *pkg) outlastsIn(decl ast.Node, enders map[ender]bool, field *types.Var)
 			}
 			switch how := p.mention(path); {
 			case how == touchFrees:
-				why = "field " + field.Name() + " is freed at " + p.line(n.Pos()) + ", too"
+				why = "field " + field.Name() + " is freed at " + report.At(n.Pos()) + ", too"
 			case how == touchReads && !p.lentHere(path):
-				why = "field " + field.Name() + " is handed on at " + p.line(n.Pos())
+				why = "field " + field.Name() + " is handed on at " + report.At(n.Pos())
 			case how == touchReads && slices.ContainsFunc(ends, func(e ending) bool { return e.inLoop || n.Pos() > e.at }),
 				how == touchReads && len(ends) > 0 && slices.ContainsFunc(path, func(n ast.Node) bool { _, lit := n.(*ast.FuncLit); return lit }):
-				why = "field " + field.Name() + " is used after it at " + p.line(n.Pos())
+				why = "field " + field.Name() + " is used after it at " + report.At(n.Pos())
 			}
 		case *ast.Ident:
 			v, _ := p.info.Uses[n].(*types.Var)
@@ -209,7 +211,7 @@ func (p *pkg) outlastsIn(decl ast.Node, enders map[ender]bool, field *types.Var)
 			if slices.ContainsFunc(ends, func(e ending) bool {
 				return e.of == v && (e.inLoop || n.Pos() > e.at) && (reads && concerns(path, e.text) || revives(path, e.text))
 			}) {
-				why = v.Name() + " is used after it at " + p.line(n.Pos())
+				why = v.Name() + " is used after it at " + report.At(n.Pos())
 			}
 		}
 	})

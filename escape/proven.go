@@ -62,7 +62,7 @@ func (p *pkg) decideProven(pass *analysis.Pass, fns []*fn, res *Result, read fun
 		made: map[*fn]*Func{}, bugs: map[*fn][]Bug{}}
 	for round := 0; ; round++ {
 		*res = Result{Pkg: res.Pkg}
-		p.reports(fns, res, read)
+		p.decideAll(fns, res, read)
 		p.fieldFindings(fns, p.held, res, read)
 		edits := map[string][]analysis.TextEdit{}
 		for _, f := range res.Funcs {

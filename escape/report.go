@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
+
+	"github.com/lastuse/lastuse/escape/internal/report"
 )
 
 func (d *decider) whyHere(p planned) string {
@@ -50,14 +52,14 @@ func (d *decider) report(x *decision, o *object, b *Buffer, partly bool, mine []
 		fd.Category = CategoryLeak
 		fd.Message = what + " is not freed on every path"
 		if at := d.leakAt(x, o); at.IsValid() {
-			fd.Message = fmt.Sprintf("%s is not freed on the path through %s", what, d.p.line(at))
+			fd.Message = fmt.Sprintf("%s is not freed on the path through %s", what, report.At(at))
 		}
 	} else {
 		fd.Message = what + " is never freed"
 	}
 	if raw := d.rawOf(x, o); raw != nil && !partly {
 		fd.Category = CategoryKeepAlive
-		fd.Message = what + " is not kept alive until its raw pointer is used at " + d.p.line(raw.pos)
+		fd.Message = what + " is not kept alive until its raw pointer is used at " + report.At(raw.pos)
 	}
 	switch {
 	case b.Name != "" && b.Maker != "":

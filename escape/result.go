@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 
+	"github.com/lastuse/lastuse/escape/internal/report"
 	"github.com/lastuse/lastuse/escape/spec"
 )
 
@@ -36,6 +37,14 @@ type Result struct {
 	// Spec says what is wrong with lastuse.spec of the package's module, where that is
 	// not the main one. The package is not analyzed then, and all that it does is unknown.
 	Spec *spec.DependencyError
+
+	places map[string][]report.Place // by text: which places of the source it names
+}
+
+// Reword returns a text of the result with other words for the places of the source that it
+// names: those that line has for them. A place is FILE:LINE in the text.
+func (r *Result) Reword(text string, line func(token.Pos) string) string {
+	return report.Again(text, r.places[text], line)
 }
 
 // A Func is one function, method or function literal that has buffers.

@@ -55,6 +55,12 @@ func unsummarized(t testing.TB, name, src string) (*pkg, []*fn) {
 	return p, p.functions()
 }
 
+// reports decides functions and finishes the texts.
+func (p *pkg) reports(fns []*fn, res *Result, read func(string) ([]byte, error)) {
+	p.decideAll(fns, res, read)
+	p.say(res)
+}
+
 // TestStages runs source through each stage and compares the text of each: flow,
 // summary, plan, edit. A failure shows at the first stage that is wrong.
 func TestStages(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	"go/types"
 	"slices"
 	"strings"
+
+	"github.com/lastuse/lastuse/escape/internal/report"
 )
 
 // typeName prints an object's type for people.
@@ -169,7 +171,7 @@ func (d *decider) buffer(x *decision, o *object) {
 			return
 		}
 		if e := piecewise(become); e != nil {
-			keep("a loop frees what the collection holds element by element at " + d.p.line(e.at.pos) + ", and may be meant to reach all")
+			keep("a loop frees what the collection holds element by element at " + report.At(e.at.pos) + ", and may be meant to reach all")
 			return
 		}
 		b.Verdict = Reported

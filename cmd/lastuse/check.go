@@ -12,6 +12,10 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/tools/go/analysis"
+
+	"github.com/lastuse/lastuse/cmd/lastuse/internal/apply"
+	"github.com/lastuse/lastuse/cmd/lastuse/internal/load"
 	"github.com/lastuse/lastuse/escape"
 	"github.com/lastuse/lastuse/escape/spec"
 )
@@ -20,7 +24,7 @@ import (
 // may have it.
 type finding struct {
 	*escape.Finding
-	unit *unit
+	unit *load.Unit
 	fn   *escape.Func
 	pos  token.Position // with a name relative to the current folder
 	end  token.Position
@@ -49,11 +53,11 @@ func (c *command) check(ctx context.Context) int {
 	switch {
 	case c.fix:
 		n := 0
-		c.settle(units, findings, func(outs []*output) error {
-			err := writeAll(ctx, outs)
+		c.settle(units, findings, func(outs []*apply.Output) error {
+			err := apply.WriteAll(ctx, outs)
 			if err == nil {
 				n += len(outs)
-				c.moved.note(outs)
+				c.moved.Note(outs)
 			}
 			return err
 		})
@@ -135,8 +139,8 @@ func (c *command) plainError(err error) {
 }
 
 // analyzeAll loads and analyzes the packages once for each set of build tags.
-func (c *command) analyzeAll(ctx context.Context) []*unit {
-	var all []*unit
+func (c *command) analyzeAll(ctx context.Context) []*load.Unit {
+	var all []*load.Unit
 	told := map[string]bool{}
 	warn := func(err error) {
 		if !told[err.Error()] {
@@ -159,34 +163,34 @@ func (c *command) analyzeAll(ctx context.Context) []*unit {
 	defer bar.stop()
 	for _, tags := range c.tags {
 		bar.phase("loading packages", 0)
-		prog, errs := load(ctx, c.dir, tags, c.test, c.patterns)
+		prog, errs := load.Load(ctx, c.dir, tags, c.test, c.patterns)
 		bar.clear()
 		for _, err := range errs {
 			if ctx.Err() == nil {
 				tell(err)
 			}
 		}
-		bar.phase("analyzing packages", prog.count())
-		units, err := analyze(ctx, c.analyzer, prog, bar.set)
+		bar.phase("analyzing packages", prog.Count())
+		units, err := load.Analyze(ctx, c.analyzer, prog, bar.set)
 		bar.clear()
 		if err != nil && ctx.Err() == nil {
 			tell(err)
 		}
-		for _, err := range prog.unread {
+		for _, err := range prog.Unread {
 			for _, err := range splitErrors(err) {
 				warn(err)
 			}
 		}
 		for _, u := range units {
-			if u.err != nil && ctx.Err() == nil {
-				for _, err := range splitErrors(u.err) {
+			if u.Err != nil && ctx.Err() == nil {
+				for _, err := range splitErrors(u.Err) {
 					tell(err)
 				}
 			}
 		}
 		all = append(all, units...)
 	}
-	if work, _, _ := workspace(c.dir); c.failed && len(all) == 0 && work == "" && spec.ModuleRoot(c.dir) == "" && ctx.Err() == nil {
+	if work, _, _ := load.Workspace(c.dir); c.failed && len(all) == 0 && work == "" && spec.ModuleRoot(c.dir) == "" && ctx.Err() == nil {
 		bar.clear()
 		c.note("%s is in no module: run lastuse in a folder below a go.mod, or make one with go mod init", c.dir)
 	}
@@ -219,17 +223,17 @@ func startsWithPosition(text string) bool {
 
 // findings returns what the analyzer found, in the order of files and lines,
 // each finding once and skipped categories left out.
-func (c *command) findings(units []*unit) []*finding {
+func (c *command) findings(units []*load.Unit) []*finding {
 	type key struct {
 		posn, category, message string
 	}
 	seen := map[key]bool{}
 	var list []*finding
 	for _, u := range units {
-		if u.result == nil {
+		if u.Result == nil {
 			continue
 		}
-		for _, fn := range u.result.Funcs {
+		for _, fn := range u.Result.Funcs {
 			for _, f := range fn.Findings {
 				if slices.Contains(c.skip, f.Category) {
 					continue
@@ -252,8 +256,8 @@ func (c *command) findings(units []*unit) []*finding {
 
 // position returns a position as users see it: //line obeyed, the file name
 // relative to the current folder if it is below it.
-func (c *command) position(u *unit, pos token.Pos) token.Position {
-	p := c.moved.position(u.prog.fset.Position(pos))
+func (c *command) position(u *load.Unit, pos token.Pos) token.Position {
+	p := c.moved.Position(u.Prog.Fset.Position(pos))
 	p.Filename = c.relative(p.Filename)
 	return p
 }
@@ -273,11 +277,11 @@ func (c *command) relativeText(text string) string {
 // settle prepares all changes, hands them to emit, those of one folder at a
 // time, and tells which were refused. It marks the findings whose edits are in
 // outputs that emit accepts.
-func (c *command) settle(units []*unit, findings []*finding, emit func(outs []*output) error) {
-	p := c.collect(units)
-	written := map[*change]bool{}
-	for _, g := range p.groups {
-		outs := g.settle()
+func (c *command) settle(units []*load.Unit, findings []*finding, emit func(outs []*apply.Output) error) {
+	p := apply.Collect(units, c.wanted)
+	written := map[*apply.Change]bool{}
+	for _, g := range p.Groups {
+		outs := g.Settle()
 		if len(outs) > 0 {
 			if err := emit(outs); errors.Is(err, context.Canceled) {
 				return // the caller says so
@@ -285,49 +289,61 @@ func (c *command) settle(units []*unit, findings []*finding, emit func(outs []*o
 				c.fail("%v", c.relativeText(err.Error()))
 			} else {
 				for _, out := range outs {
-					for _, ch := range out.changes {
+					for _, ch := range out.Changes {
 						written[ch] = true
 					}
 				}
 			}
 		}
-		for _, ch := range g.changes {
-			if ch.refused != "" {
-				ch.at.Filename = c.relative(ch.at.Filename)
-				c.note("%s: %s is left as it is: %s", ch.at, ch.name, c.relativeText(ch.refused))
+		for _, ch := range g.Changes {
+			if ch.Refused != "" {
+				ch.At.Filename = c.relative(ch.At.Filename)
+				c.note("%s: %s is left as it is: %s", ch.At, ch.Name, c.relativeText(ch.Refused))
 			}
 		}
 	}
 	for _, f := range findings {
-		ch := p.of[f.fn]
+		ch := p.Of[f.fn]
 		if len(f.Edits) == 0 || ch == nil {
 			continue
 		}
 		f.made = written[ch]
-		f.refused = c.relativeText(ch.refused)
+		f.refused = c.relativeText(ch.Refused)
 	}
 }
 
+// wanted returns the edits of a function that do not belong to a skipped category.
+func (c *command) wanted(fn *escape.Func) []analysis.TextEdit {
+	if len(c.skip) == 0 {
+		return fn.Edits
+	}
+	var edits []analysis.TextEdit
+	for _, f := range fn.Findings {
+		if !slices.Contains(c.skip, f.Category) {
+			edits = append(edits, f.Edits...)
+		}
+	}
+	return edits
+}
+
 // printPatch prints what -fix would write and reports whether that is anything.
-func (c *command) printPatch(units []*unit, findings []*finding, root string) bool {
-	base := patchBase(c.dir, root)
-	var all []*output
-	c.settle(units, findings, func(outs []*output) error {
+func (c *command) printPatch(units []*load.Unit, findings []*finding, root string) bool {
+	base := apply.PatchBase(c.dir, root)
+	var all []*apply.Output
+	c.settle(units, findings, func(outs []*apply.Output) error {
 		all = append(all, outs...)
 		return nil
 	})
-	slices.SortFunc(all, func(a, b *output) int { return strings.Compare(a.file, b.file) })
+	slices.SortFunc(all, func(a, b *apply.Output) int { return strings.Compare(a.File, b.File) })
 	out := bufio.NewWriter(c.stdout)
 	for _, o := range all {
-		out.Write(patch(o, base))
+		out.Write(apply.Patch(o, base))
 	}
 	if err := out.Flush(); err != nil {
 		c.fail("%v", err)
 	}
 	return len(all) > 0
 }
-
-func (p *program) count() int { return len(p.imports) }
 
 // isTerminal reports whether w is a terminal, on which colours and progress are
 // welcome.

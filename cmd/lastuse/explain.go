@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lastuse/lastuse/cmd/lastuse/internal/load"
 	"github.com/lastuse/lastuse/escape"
 )
 
@@ -72,12 +73,12 @@ type explainedCallee struct {
 }
 
 // explanation gathers what the units say, each function once, in source order.
-func (c *command) explanation(units []*unit) *explanation {
+func (c *command) explanation(units []*load.Unit) *explanation {
 	e := &explanation{Functions: []explainedFunc{}}
 	seen := map[string]bool{}
 	keeps := map[string]int{}
 	for _, u := range units {
-		if u.result == nil {
+		if u.Result == nil {
 			continue
 		}
 		posn := func(pos token.Pos) string {
@@ -86,7 +87,7 @@ func (c *command) explanation(units []*unit) *explanation {
 			}
 			return c.position(u, pos).String()
 		}
-		for _, fn := range u.result.Funcs {
+		for _, fn := range u.Result.Funcs {
 			key := fn.Name + " " + posn(fn.Pos)
 			f := explainedFunc{Name: fn.Name, Posn: posn(fn.Pos), Buffers: []explainedBuffer{}}
 			for _, fi := range fn.Findings {
@@ -127,7 +128,7 @@ func (c *command) explanation(units []*unit) *explanation {
 			}
 			e.Functions = append(e.Functions, f)
 		}
-		for _, s := range u.result.Skipped {
+		for _, s := range u.Result.Skipped {
 			x := explainedSkip{s.Name, posn(s.Pos), c.relativeText(s.Reason)}
 			if !slices.Contains(e.Skipped, x) {
 				e.Skipped = append(e.Skipped, x)
@@ -143,7 +144,7 @@ func (c *command) explanation(units []*unit) *explanation {
 	return e
 }
 
-func (c *command) explainJSON(w io.Writer, units []*unit) {
+func (c *command) explainJSON(w io.Writer, units []*load.Unit) {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "\t")
 	enc.SetEscapeHTML(false)
@@ -168,7 +169,7 @@ func (b *explainedBuffer) remark() string {
 	return "is " + b.Verdict
 }
 
-func (c *command) explainText(w io.Writer, units []*unit) {
+func (c *command) explainText(w io.Writer, units []*load.Unit) {
 	s := c.style()
 	e := c.explanation(units)
 	for i, f := range e.Functions {

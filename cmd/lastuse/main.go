@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 
+	"github.com/lastuse/lastuse/cmd/lastuse/internal/apply"
 	"github.com/lastuse/lastuse/escape"
 )
 
@@ -53,7 +54,7 @@ func run(ctx context.Context, analyzer *analysis.Analyzer, dir string, stdout, s
 		fmt.Fprintln(stderr, "lastuse:", err)
 		return exitError
 	}
-	c := &command{options: o, analyzer: analyzer, dir: dir, stdout: stdout, stderr: stderr, moved: relocation{}}
+	c := &command{options: o, analyzer: analyzer, dir: dir, stdout: stdout, stderr: stderr, moved: apply.Moved{}}
 	if o.specCheck {
 		return c.specCheck(ctx)
 	}
@@ -68,8 +69,8 @@ type command struct {
 	stdout   io.Writer
 	stderr   io.Writer
 
-	failed bool       // something went wrong: exit status 1
-	moved  relocation // what -fix did to the lines of files
+	failed bool        // something went wrong: exit status 1
+	moved  apply.Moved // what -fix did to the lines of files
 }
 
 // fail reports an error. The run goes on with what else there is to do.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lastuse/lastuse/cmd/lastuse/internal/load"
 	"github.com/lastuse/lastuse/escape"
 )
 
@@ -70,7 +71,7 @@ func byBuffer(findings []*finding) [][]*finding {
 			groups = append(groups, []*finding{f})
 			continue
 		}
-		key := fmt.Sprint(f.fn.Name, " ", f.unit.prog.fset.Position(f.Buffer.Site))
+		key := fmt.Sprint(f.fn.Name, " ", f.unit.Prog.Fset.Position(f.Buffer.Site))
 		if i, ok := at[key]; ok {
 			groups[i] = append(groups[i], f)
 			continue
@@ -120,26 +121,26 @@ func remedy(f *finding) string {
 
 // summary prints one line of counts on stderr, then the functions that were not
 // decided.
-func (c *command) summary(units []*unit, findings, remaining []*finding) {
+func (c *command) summary(units []*load.Unit, findings, remaining []*finding) {
 	packages := map[string]bool{}
 	buffers := map[string]bool{}
 	skipped := map[string]bool{}
 	plans := map[string]int{} // withheld, by function: several units may have it
 	for _, u := range units {
-		packages[u.pkg.PkgPath] = true
-		if u.result == nil {
+		packages[u.Pkg.PkgPath] = true
+		if u.Result == nil {
 			continue
 		}
-		for _, fn := range u.result.Funcs {
-			plans[u.prog.fset.Position(fn.Pos).String()+fn.Name] = fn.Withheld()
+		for _, fn := range u.Result.Funcs {
+			plans[u.Prog.Fset.Position(fn.Pos).String()+fn.Name] = fn.Withheld()
 			for _, b := range fn.Buffers {
-				buffers[u.prog.fset.Position(b.Site).String()+b.Name] = true
+				buffers[u.Prog.Fset.Position(b.Site).String()+b.Name] = true
 			}
 		}
-		for _, s := range u.result.Skipped {
+		for _, s := range u.Result.Skipped {
 			skipped[fmt.Sprintf("%s: %s is skipped: %s", c.position(u, s.Pos), s.Name, c.relativeText(s.Reason))] = true
 		}
-		for _, b := range u.result.Bugs {
+		for _, b := range u.Result.Bugs {
 			c.note("%s: %s: plan withdrawn, please report this: %s", c.position(u, b.Pos), b.Name, b.Text)
 		}
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -88,21 +87,6 @@ func TestRunFileChanges(t *testing.T) {
 	text, err = os.ReadFile(file)
 	require.NoError(t, err)
 	require.Contains(t, string(text), "println(1)\n}\n\n// a thought\n")
-}
-
-// A package, its variant with tests and the edits are about one text of a file, although
-// somebody writes to it between two readings.
-func TestReadOnce(t *testing.T) {
-	_, file := module(t)
-	p := &program{source: map[string][]byte{}}
-	first, err := p.read(file)
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(file, []byte("package other\n"), 0o644))
-	again, err := p.read(file)
-	require.NoError(t, err)
-	require.Equal(t, string(first), string(again))
-	_, err = p.read(file + ".absent")
-	require.ErrorIs(t, err, fs.ErrNotExist)
 }
 
 func TestProgress(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/lastuse/lastuse/cmd/lastuse/internal/apply"
 	"github.com/lastuse/lastuse/escape"
 )
 
@@ -166,7 +167,7 @@ func (c *command) writeSARIF(findings []*finding, code int) error {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(c.dir, name)
 	}
-	return writeWhole(name, b.Bytes())
+	return apply.WriteWhole(name, b.Bytes())
 }
 
 func bufferName(f *finding) string {
@@ -179,14 +180,14 @@ func bufferName(f *finding) string {
 // physical returns a place as SARIF wants it: names with slashes relative to
 // the top of the checkout, columns in characters.
 func (c *command) physical(f *finding, pos, end token.Pos) sarifPhysical {
-	p, e := f.unit.prog.fset.Position(pos), f.unit.prog.fset.Position(end)
-	region := sarifRegion{StartLine: c.moved.position(p).Line, StartColumn: c.column(f, pos, p)}
+	p, e := f.unit.Prog.Fset.Position(pos), f.unit.Prog.Fset.Position(end)
+	region := sarifRegion{StartLine: c.moved.Position(p).Line, StartColumn: c.column(f, pos, p)}
 	if end > pos && e.Filename == p.Filename {
-		region.EndLine, region.EndColumn = c.moved.position(e).Line, c.column(f, end, e)
+		region.EndLine, region.EndColumn = c.moved.Position(e).Line, c.column(f, end, e)
 	}
 	name := p.Filename
 	artifact := sarifArtifact{URI: uri(name)}
-	base := patchBase(c.dir, c.dir)
+	base := apply.PatchBase(c.dir, c.dir)
 	if rel, err := filepath.Rel(base, name); err == nil && filepath.IsLocal(rel) {
 		artifact = sarifArtifact{URI: uri(rel), URIBaseID: "%SRCROOT%"}
 	}
@@ -195,13 +196,13 @@ func (c *command) physical(f *finding, pos, end token.Pos) sarifPhysical {
 
 // column turns bytes into characters.
 func (c *command) column(f *finding, pos token.Pos, p token.Position) int {
-	fset := f.unit.prog.fset
+	fset := f.unit.Prog.Fset
 	tf := fset.File(pos)
 	physical := fset.PositionFor(pos, false)
 	if physical.Filename != p.Filename || physical.Line != p.Line || physical.Column != p.Column {
 		return p.Column // //line or cgo: the text is elsewhere
 	}
-	src := f.unit.prog.source[tf.Name()]
+	src := f.unit.Prog.Text(tf.Name())
 	start := tf.Offset(tf.LineStart(physical.Line))
 	at := tf.Offset(pos)
 	if at > len(src) {

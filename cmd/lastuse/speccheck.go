@@ -3,15 +3,13 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"go/types"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 
-	"golang.org/x/tools/go/packages"
-
+	"github.com/lastuse/lastuse/cmd/lastuse/internal/load"
 	"github.com/lastuse/lastuse/escape/spec"
 )
 
@@ -56,7 +54,7 @@ func (c *command) specCheck(ctx context.Context) int {
 	// none is wrong.
 	var wrong []error
 	for i, tags := range c.tags {
-		pkgs, err := c.loadTypes(ctx, tags, paths)
+		pkgs, err := load.Types(ctx, c.dir, tags, paths)
 		if err != nil {
 			c.fail("%v", err)
 			return c.status(exitError)
@@ -81,25 +79,4 @@ func (c *command) specCheck(ctx context.Context) int {
 		c.note("%s in %s fit the code", count(lines, "line"), count(len(files), "spec"))
 	}
 	return c.status(exitClean)
-}
-
-// loadTypes type-checks packages by import path. Those that do not exist are
-// not in the map; those with errors are, with the types that could be made.
-func (c *command) loadTypes(ctx context.Context, tags string, paths []string) (map[string]*types.Package, error) {
-	byPath := map[string]*types.Package{}
-	if len(paths) == 0 {
-		return byPath, nil
-	}
-	config := listConfig(ctx, c.dir, tags)
-	config.Mode = packages.LoadAllSyntax
-	pkgs, err := packages.Load(config, paths...)
-	if err != nil {
-		return nil, fmt.Errorf("load packages: %w", listError(err))
-	}
-	for _, p := range pkgs {
-		if p.Types != nil && len(p.CompiledGoFiles) > 0 {
-			byPath[p.PkgPath] = p.Types
-		}
-	}
-	return byPath, nil
 }

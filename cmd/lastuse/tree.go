@@ -3,6 +3,9 @@ package main
 import (
 	"encoding/json"
 	"io"
+
+	"github.com/lastuse/lastuse/cmd/lastuse/internal/apply"
+	"github.com/lastuse/lastuse/cmd/lastuse/internal/load"
 )
 
 // The JSON tree of go/analysis: package → analyzer → list of diagnostics, or an
@@ -44,12 +47,12 @@ type (
 	}
 )
 
-func (c *command) tree(w io.Writer, units []*unit, findings []*finding) {
+func (c *command) tree(w io.Writer, units []*load.Unit, findings []*finding) {
 	tree := jsonTree{}
-	at := func(u *unit) map[string]any {
-		id := u.pkg.ID
-		if len(c.tags) > 1 && u.prog.tags != "" {
-			id += " -tags=" + u.prog.tags
+	at := func(u *load.Unit) map[string]any {
+		id := u.Pkg.ID
+		if len(c.tags) > 1 && u.Prog.Tags != "" {
+			id += " -tags=" + u.Prog.Tags
 		}
 		if tree[id] == nil {
 			tree[id] = map[string]any{}
@@ -57,8 +60,8 @@ func (c *command) tree(w io.Writer, units []*unit, findings []*finding) {
 		return tree[id]
 	}
 	for _, u := range units {
-		if u.err != nil {
-			at(u)[c.analyzer.Name] = jsonError{c.relativeText(u.err.Error())}
+		if u.Err != nil {
+			at(u)[c.analyzer.Name] = jsonError{c.relativeText(u.Err.Error())}
 		}
 	}
 	for _, f := range findings {
@@ -90,13 +93,13 @@ func (c *command) jsonFix(f *finding) *jsonFix {
 	if len(f.Edits) == 0 {
 		return nil
 	}
-	ch := f.unit.change(f.fn, sortedEdits(f.Edits))
-	if ch.refused != "" || c.moved[ch.user.file] != nil {
+	ch := apply.NewChange(f.unit, f.fn, f.Edits)
+	if ch.Refused != "" || c.moved[ch.File()] != nil {
 		return nil // of a file that is not there any more
 	}
 	fix := &jsonFix{Message: f.Fix}
-	for _, e := range ch.user.edits {
-		fix.Edits = append(fix.Edits, jsonEdit{c.relative(ch.user.file), e.start, e.end, e.text})
+	for _, e := range ch.Edits() {
+		fix.Edits = append(fix.Edits, jsonEdit{c.relative(ch.File()), e.Start, e.End, e.Text})
 	}
 	return fix
 }

@@ -7,11 +7,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/unitchecker"
 
+	"github.com/lastuse/lastuse/cmd/lastuse/internal/load"
 	"github.com/lastuse/lastuse/escape"
 	"github.com/lastuse/lastuse/escape/spec"
 )
@@ -91,19 +93,8 @@ func withCategories(analyzer *analysis.Analyzer) *analysis.Analyzer {
 // specFlag takes an argument apart that is -spec, -lastuse.spec or one of them
 // with a value.
 func specFlag(arg string) (name, value string, ok bool) {
-	name, value, _ = cutFlag(arg)
+	name, value, _ = load.CutFlag(arg)
 	return name, value, name == "spec" || name == "lastuse.spec"
-}
-
-// cutFlag takes an argument apart that is -NAME, -NAME=VALUE or the same with two
-// dashes.
-func cutFlag(arg string) (name, value string, dash bool) {
-	rest, dash := strings.CutPrefix(arg, "-")
-	if !dash {
-		return "", "", false
-	}
-	name, value, _ = strings.Cut(strings.TrimPrefix(rest, "-"), "=")
-	return name, value, true
 }
 
 // A process is what matters of the go command that called us.
@@ -155,18 +146,18 @@ func (p process) specFiles() []string {
 	if p.dir == "" {
 		return names
 	}
-	work, roots, replacements := workspace(p.dir)
+	work, roots, replacements := load.Workspace(p.dir)
 	if root := spec.ModuleRoot(p.dir); root != "" {
 		roots = append(roots, root)
 	}
 	for _, root := range append(replacements, roots...) {
 		names = append(names, filepath.Join(root, spec.ModuleFile))
 	}
-	modFile, _ := modFileFlag(append(goFlags(), p.args...))
+	modFile, _ := load.ModFileFlag(append(load.GoFlags(), p.args...))
 	if modFile != "" {
 		modFile = p.resolve(modFile)
 	}
-	return append(names, dependencySpecs(roots, work, modFile)...)
+	return append(names, load.DependencySpecs(roots, work, modFile)...)
 }
 
 // version returns the line that go vet compares: it ends in a hash of this
@@ -193,4 +184,10 @@ func version(caller process) (string, error) {
 		fmt.Fprintf(h, "%s %d\n%s", filepath.Base(name), len(src), src)
 	}
 	return fmt.Sprintf("%s version devel comments-go-here buildID=%02x", exe, h.Sum(nil)), nil
+}
+
+// unique sorts names and drops those that stand there twice.
+func unique(names []string) []string {
+	slices.Sort(names)
+	return slices.Compact(names)
 }

@@ -1,29 +1,33 @@
-package main
+package apply
 
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/cmd/lastuse/internal/load"
 )
 
 // TestSift compares halving with trying one change after the other, which is right
 // and takes as many compilations as there are changes.
 func TestSift(t *testing.T) {
-	numbered := func(n int) []*change {
-		var list []*change
+	numbered := func(n int) []*Change {
+		var list []*Change
 		for i := range n {
-			list = append(list, &change{name: fmt.Sprint(i)})
+			list = append(list, &Change{Name: fmt.Sprint(i)})
 		}
 		return list
 	}
-	refused := func(list []*change) (names []string) {
+	refused := func(list []*Change) (names []string) {
 		for _, ch := range list {
-			if ch.refused != "" {
-				names = append(names, ch.name)
+			if ch.Refused != "" {
+				names = append(names, ch.Name)
 			}
 		}
 		return names
@@ -40,14 +44,14 @@ func TestSift(t *testing.T) {
 			pair = [2]string{fmt.Sprint(r.IntN(n)), fmt.Sprint(r.IntN(n))}
 		}
 		count := 0
-		compile := func(list []*change) []breakage {
+		compile := func(list []*Change) []breakage {
 			count++
 			both := 0
 			for _, ch := range list {
-				if bad[ch.name] {
+				if bad[ch.Name] {
 					return []breakage{{offset: -1, msg: "bad"}}
 				}
-				if ch.name == pair[0] || ch.name == pair[1] {
+				if ch.Name == pair[0] || ch.Name == pair[1] {
 					both++
 				}
 			}
@@ -57,7 +61,7 @@ func TestSift(t *testing.T) {
 			return nil
 		}
 		slow := numbered(n)
-		var kept []*change
+		var kept []*Change
 		for _, ch := range slow {
 			if broken := compile(append(slices.Clone(kept), ch)); broken != nil {
 				ch.refuse("no")
@@ -78,18 +82,22 @@ func TestSift(t *testing.T) {
 // the one that has the edit is to blame.
 func TestParseEach(t *testing.T) {
 	src := "package p\n\nfunc a() {\n\tif true {\n\t}\n}\n\nfunc b() {\n\tprintln(1)\n}\n\nfunc c() {\n}\n"
-	prog := &program{source: map[string][]byte{"p.go": []byte(src)}}
-	add := func(name, behind, more string) *change {
+	file := filepath.Join(t.TempDir(), "p.go")
+	require.NoError(t, os.WriteFile(file, []byte(src), 0o644))
+	prog := new(load.Program)
+	_, err := prog.Read(file)
+	require.NoError(t, err)
+	add := func(name, behind, more string) *Change {
 		start := strings.Index(src, "func "+name)
 		end := start + strings.Index(src[start:], "\n}\n") + 2
 		at := start + strings.Index(src[start:end], behind) + len(behind)
-		return &change{name: name, units: []*unit{{prog: prog}}, declStart: start, declEnd: end,
-			compiled: text{"p.go", []edit{{10, 10, "import \"runtime\"\n"}, {at, at, more}}}}
+		return &Change{Name: name, units: []*load.Unit{{Prog: prog}}, declStart: start, declEnd: end,
+			compiled: text{file, []Edit{{10, 10, "import \"runtime\"\n"}, {at, at, more}}}}
 	}
-	g := &group{changes: []*change{add("a", "if true {", " else {"), add("b", "println(1)", "; println(2)"), add("c", "{", " }")}}
+	g := &Group{Changes: []*Change{add("a", "if true {", " else {"), add("b", "println(1)", "; println(2)"), add("c", "{", " }")}}
 	require.True(t, g.parseEach())
-	require.Contains(t, g.changes[0].refused, "does not parse")
-	require.Empty(t, g.changes[1].refused)
-	require.Contains(t, g.changes[2].refused, "does not parse")
+	require.Contains(t, g.Changes[0].Refused, "does not parse")
+	require.Empty(t, g.Changes[1].Refused)
+	require.Contains(t, g.Changes[2].Refused, "does not parse")
 	require.False(t, g.parseEach(), "what is left parses")
 }

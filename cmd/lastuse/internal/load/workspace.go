@@ -1,4 +1,4 @@
-package main
+package load
 
 import (
 	"os"
@@ -7,9 +7,9 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// workspace returns the folder of the go.work that governs dir, the folders of its
+// Workspace returns the folder of the go.work that governs dir, the folders of its
 // modules, and those that replace other modules there; none if there is none.
-func workspace(dir string) (folder string, roots, replacements []string) {
+func Workspace(dir string) (folder string, roots, replacements []string) {
 	name := goSetting("GOWORK")
 	if name == "off" {
 		return "", nil, nil

@@ -1,4 +1,4 @@
-package main
+package apply
 
 import (
 	"bytes"
@@ -10,19 +10,19 @@ import (
 
 func TestOverlaps(t *testing.T) {
 	for _, tt := range []struct {
-		a, b edit
+		a, b Edit
 		want bool
 	}{
-		{edit{3, 3, "a"}, edit{3, 3, "b"}, true},   // the order would matter
-		{edit{3, 3, "a"}, edit{4, 4, "b"}, false},  //
-		{edit{3, 5, ""}, edit{5, 5, "b"}, false},   // after what is deleted
-		{edit{3, 5, ""}, edit{3, 3, "b"}, true},    // at its start: before or in place of it?
-		{edit{3, 5, ""}, edit{4, 4, "b"}, true},    // in what is deleted
-		{edit{3, 5, ""}, edit{4, 8, ""}, true},     //
-		{edit{3, 5, ""}, edit{5, 8, ""}, false},    //
-		{edit{3, 9, ""}, edit{5, 6, "x"}, true},    // inside
-		{edit{3, 5, "x"}, edit{3, 5, "x"}, true},   // the same twice
-		{edit{0, 0, "x"}, edit{10, 12, ""}, false}, //
+		{Edit{3, 3, "a"}, Edit{3, 3, "b"}, true},   // the order would matter
+		{Edit{3, 3, "a"}, Edit{4, 4, "b"}, false},  //
+		{Edit{3, 5, ""}, Edit{5, 5, "b"}, false},   // after what is deleted
+		{Edit{3, 5, ""}, Edit{3, 3, "b"}, true},    // at its start: before or in place of it?
+		{Edit{3, 5, ""}, Edit{4, 4, "b"}, true},    // in what is deleted
+		{Edit{3, 5, ""}, Edit{4, 8, ""}, true},     //
+		{Edit{3, 5, ""}, Edit{5, 8, ""}, false},    //
+		{Edit{3, 9, ""}, Edit{5, 6, "x"}, true},    // inside
+		{Edit{3, 5, "x"}, Edit{3, 5, "x"}, true},   // the same twice
+		{Edit{0, 0, "x"}, Edit{10, 12, ""}, false}, //
 	} {
 		require.Equal(t, tt.want, tt.a.overlaps(tt.b), "%v %v", tt.a, tt.b)
 		require.Equal(t, tt.want, tt.b.overlaps(tt.a), "%v %v", tt.b, tt.a)
@@ -30,8 +30,8 @@ func TestOverlaps(t *testing.T) {
 }
 
 func TestMerge(t *testing.T) {
-	got := merge([]edit{{5, 5, "b"}, {9, 9, "c"}}, []edit{{1, 1, "import"}, {7, 8, "d"}}, []edit{{1, 1, "import"}})
-	require.Equal(t, []edit{{1, 1, "import"}, {5, 5, "b"}, {7, 8, "d"}, {9, 9, "c"}}, got)
+	got := merge([]Edit{{5, 5, "b"}, {9, 9, "c"}}, []Edit{{1, 1, "import"}, {7, 8, "d"}}, []Edit{{1, 1, "import"}})
+	require.Equal(t, []Edit{{1, 1, "import"}, {5, 5, "b"}, {7, 8, "d"}, {9, 9, "c"}}, got)
 }
 
 // FuzzApply: edits act on the text as replacing one after the other from the end
@@ -41,7 +41,7 @@ func FuzzApply(f *testing.F) {
 	f.Add([]byte(""), []byte{0, 0, 3})
 	f.Add([]byte("abc"), []byte{0, 3, 0})
 	f.Fuzz(func(t *testing.T, src, script []byte) {
-		var edits []edit
+		var edits []Edit
 		at := 0
 		for ; len(script) >= 3; script = script[3:] {
 			start := at + int(script[0])
@@ -49,26 +49,26 @@ func FuzzApply(f *testing.F) {
 			if end > len(src) {
 				break
 			}
-			edits = append(edits, edit{start, end, string(bytes.Repeat([]byte{'#'}, int(script[2])))})
+			edits = append(edits, Edit{start, end, string(bytes.Repeat([]byte{'#'}, int(script[2])))})
 			at = end + 1
 		}
 		want := slices.Clone(src)
 		for _, e := range slices.Backward(edits) {
-			want = slices.Concat(want[:e.start], []byte(e.text), want[e.end:])
+			want = slices.Concat(want[:e.Start], []byte(e.Text), want[e.End:])
 		}
 		got := apply(src, edits)
 		require.Equal(t, string(want), string(got))
 
 		// Mark each old byte with its number to see where it goes.
 		for i := range src {
-			inside := slices.ContainsFunc(edits, func(e edit) bool { return e.start <= i && i < e.end })
+			inside := slices.ContainsFunc(edits, func(e Edit) bool { return e.Start <= i && i < e.End })
 			if inside {
 				continue
 			}
 			n := i
 			for _, e := range edits {
-				if e.end <= i {
-					n += len(e.text) - (e.end - e.start)
+				if e.End <= i {
+					n += len(e.Text) - (e.End - e.Start)
 				}
 			}
 			require.Equal(t, src[i], got[n])
@@ -93,11 +93,4 @@ func TestQuote(t *testing.T) {
 	} {
 		require.Equal(t, want, quote(name))
 	}
-}
-
-func TestStartsWithPosition(t *testing.T) {
-	require.True(t, startsWithPosition("a/b.go:3: text"))
-	require.True(t, startsWithPosition("/x/b.spec:13:4: text\nmore"))
-	require.False(t, startsWithPosition("go: module 3:4"))
-	require.False(t, startsWithPosition("open x: no such file"))
 }

@@ -1,4 +1,4 @@
-package main
+package load
 
 import (
 	"bufio"
@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"golang.org/x/mod/modfile"
@@ -21,12 +20,12 @@ import (
 // go.work as they stand, since a go command for it would take longer than all
 // the rest.
 
-// dependencySpecs returns the names of all lastuse.spec files that modules may
+// DependencySpecs returns the names of all lastuse.spec files that modules may
 // have on which the modules at roots depend, whether the files exist or not. The
 // folder work, if it is not "", is that of their go.work: its copies under vendor
 // serve them all. If modFile is not "", it stands for the go.mod of the one root, and
 // go.sum lies beside it.
-func dependencySpecs(roots []string, work, modFile string) []string {
+func DependencySpecs(roots []string, work, modFile string) []string {
 	var names []string
 	add := func(dir string) { names = append(names, filepath.Join(dir, spec.ModuleFile)) }
 	cache := moduleCache()
@@ -119,11 +118,11 @@ func moduleCache() string {
 	return filepath.Join(filepath.SplitList(path)[0], "pkg", "mod")
 }
 
-// modFileFlag returns the value of the last -modfile among arguments of the go
+// ModFileFlag returns the value of the last -modfile among arguments of the go
 // command, "" if there is none, and the other arguments.
-func modFileFlag(args []string) (file string, rest []string) {
+func ModFileFlag(args []string) (file string, rest []string) {
 	for i := 0; i < len(args); i++ {
-		name, value, dash := cutFlag(args[i])
+		name, value, dash := CutFlag(args[i])
 		switch {
 		case !dash || name != "modfile":
 			rest = append(rest, args[i])
@@ -137,8 +136,8 @@ func modFileFlag(args []string) (file string, rest []string) {
 	return file, rest
 }
 
-// goFlags returns the flags that GOFLAGS gives to every go command.
-func goFlags() []string {
+// GoFlags returns the flags that GOFLAGS gives to every go command.
+func GoFlags() []string {
 	var flags []string
 	for _, f := range strings.Fields(goSetting("GOFLAGS")) {
 		flags = append(flags, strings.Trim(f, `'"`))
@@ -178,8 +177,13 @@ func goSettings() map[string]string {
 	return settings
 }
 
-// unique sorts names and drops those that stand there twice.
-func unique(names []string) []string {
-	slices.Sort(names)
-	return slices.Compact(names)
+// CutFlag takes an argument apart that is -NAME, -NAME=VALUE or the same with two
+// dashes.
+func CutFlag(arg string) (name, value string, dash bool) {
+	rest, dash := strings.CutPrefix(arg, "-")
+	if !dash {
+		return "", "", false
+	}
+	name, value, _ = strings.Cut(strings.TrimPrefix(rest, "-"), "=")
+	return name, value, true
 }

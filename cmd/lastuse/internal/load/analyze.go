@@ -1,9 +1,10 @@
-package main
+package load
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"go/ast"
 	"go/types"
 	"runtime/debug"
 	"slices"
@@ -17,19 +18,18 @@ import (
 	"github.com/lastuse/lastuse/escape"
 )
 
-// A unit is one package of one build-tag set with what the analyzer says of it.
-type unit struct {
-	prog   *program
-	pkg    *packages.Package
-	diags  []analysis.Diagnostic
-	result *escape.Result
-	err    error
+// A Unit is one package of one build-tag set with what the analyzer says of it.
+type Unit struct {
+	Prog   *Program
+	Pkg    *packages.Package
+	Result *escape.Result
+	Err    error
 }
 
-// analyze runs an analyzer whose result is an [*escape.Result] over the targets of a program and over all packages
+// Analyze runs an analyzer whose result is an [*escape.Result] over the targets of a Program and over all packages
 // that they import, for their facts. A panic of the analyzer is an error of the
 // package that it was in.
-func analyze(ctx context.Context, analyzer *analysis.Analyzer, p *program, progress func(done int)) ([]*unit, error) {
+func Analyze(ctx context.Context, analyzer *analysis.Analyzer, p *Program, progress func(done int)) ([]*Unit, error) {
 	if len(p.targets) == 0 {
 		return nil, nil
 	}
@@ -58,7 +58,7 @@ func analyze(ctx context.Context, analyzer *analysis.Analyzer, p *program, progr
 			pkg := byTypes[pass.Pkg]
 			if r, ok := result.(*escape.Result); ok && r.Spec != nil && !isTarget[pkg] {
 				p.mu.Lock()
-				p.unread = append(p.unread, r.Spec)
+				p.Unread = append(p.Unread, r.Spec)
 				p.mu.Unlock()
 			}
 			pkg.TypesInfo, pass.TypesInfo = nil, nil
@@ -66,7 +66,7 @@ func analyze(ctx context.Context, analyzer *analysis.Analyzer, p *program, progr
 				pkg.Syntax, pass.Files = nil, nil
 			}
 		}()
-		pass.ReadFile = p.read
+		pass.ReadFile = p.Read
 		return inner(pass)
 	}
 	graph, err := checker.Analyze([]*analysis.Analyzer{&a}, p.targets, nil)
@@ -76,22 +76,22 @@ func analyze(ctx context.Context, analyzer *analysis.Analyzer, p *program, progr
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(p.unread, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-	var units []*unit
+	slices.SortFunc(p.Unread, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	var units []*Unit
 	for _, act := range graph.Roots {
-		u := &unit{prog: p, pkg: act.Package, diags: act.Diagnostics}
+		u := &Unit{Prog: p, Pkg: act.Package}
 		r, _ := act.Result.(*escape.Result)
 		switch {
 		case act.Err != nil:
-			u.err = rootCause(act)
+			u.Err = rootCause(act)
 		case r.Spec != nil:
-			u.err = r.Spec.Err // of a module that is worked on as well
+			u.Err = r.Spec.Err // of a module that is worked on as well
 		default:
-			u.result = r
+			u.Result = r
 		}
 		units = append(units, u)
 	}
-	slices.SortFunc(units, func(a, b *unit) int { return strings.Compare(a.pkg.ID, b.pkg.ID) })
+	slices.SortFunc(units, func(a, b *Unit) int { return strings.Compare(a.Pkg.ID, b.Pkg.ID) })
 	return units, nil
 }
 
@@ -121,4 +121,14 @@ func rootCause(act *checker.Action) error {
 	}
 	visit(act)
 	return errors.Join(causes...)
+}
+
+// Syntax returns the file with this physical name.
+func (u *Unit) Syntax(name string) *ast.File {
+	for _, f := range u.Pkg.Syntax {
+		if u.Prog.Fset.File(f.FileStart).Name() == name {
+			return f
+		}
+	}
+	return nil
 }

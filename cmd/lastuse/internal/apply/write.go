@@ -1,4 +1,4 @@
-package main
+package apply
 
 import (
 	"bytes"
@@ -11,19 +11,19 @@ import (
 	"path/filepath"
 )
 
-// errChanged says that a file is not the one that was analyzed.
-var errChanged = errors.New("the file changed while lastuse ran: run it again")
+// ErrChanged says that a file is not the one that was analyzed.
+var ErrChanged = errors.New("the file changed while lastuse ran: run it again")
 
 // A staged file has its new contents beside it, complete and on disk, under
 // another name.
 type staged struct {
-	out    *output
+	out    *Output
 	target string // the file itself, symbolic links resolved
 	temp   string
 	lock   *os.File
 }
 
-// writeAll replaces files by new contents. Either all of them are replaced or
+// WriteAll replaces files by new contents. Either all of them are replaced or
 // none, unless the machine stops between two renames: then each file is still
 // either old or new. A file that changed since it was read, cannot be written or
 // is not a regular file makes it an error. When ctx ends before the first rename
@@ -31,7 +31,7 @@ type staged struct {
 //
 // A file keeps its permissions; a symbolic link stays one. Two runs at once
 // exclude each other file by file: the second finds that the file changed.
-func writeAll(ctx context.Context, outs []*output) (err error) {
+func WriteAll(ctx context.Context, outs []*Output) (err error) {
 	var all []*staged
 	defer func() {
 		for _, s := range all {
@@ -47,12 +47,12 @@ func writeAll(ctx context.Context, outs []*output) (err error) {
 			all = append(all, s)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", out.file, err)
+			return fmt.Errorf("%s: %w", out.File, err)
 		}
 	}
 	for _, s := range all {
 		if err := s.unchanged(); err != nil {
-			return fmt.Errorf("%s: %w", s.out.file, err)
+			return fmt.Errorf("%s: %w", s.out.File, err)
 		}
 	}
 	if err := ctx.Err(); err != nil {
@@ -60,7 +60,7 @@ func writeAll(ctx context.Context, outs []*output) (err error) {
 	}
 	for i, s := range all {
 		if err := os.Rename(s.temp, s.target); err != nil {
-			return errors.Join(fmt.Errorf("%s: %w", s.out.file, err), restore(all[:i]))
+			return errors.Join(fmt.Errorf("%s: %w", s.out.File, err), restore(all[:i]))
 		}
 		s.temp = ""
 	}
@@ -69,8 +69,8 @@ func writeAll(ctx context.Context, outs []*output) (err error) {
 
 // stage writes new contents beside the file. The result is not nil if there is
 // something to close or remove, with an error as well.
-func stage(out *output) (*staged, error) {
-	target, err := filepath.EvalSymlinks(out.file)
+func stage(out *Output) (*staged, error) {
+	target, err := filepath.EvalSymlinks(out.File)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func stage(out *output) (*staged, error) {
 		return s, err
 	}
 	s.temp = temp.Name()
-	_, err = temp.Write(out.new)
+	_, err = temp.Write(out.New)
 	if err == nil {
 		err = temp.Chmod(info.Mode().Perm())
 	}
@@ -121,8 +121,8 @@ func (s *staged) unchanged() error {
 	if err != nil {
 		return err
 	}
-	if !bytes.Equal(now, s.out.old) {
-		return errChanged
+	if !bytes.Equal(now, s.out.Old) {
+		return ErrChanged
 	}
 	return nil
 }
@@ -131,7 +131,7 @@ func (s *staged) unchanged() error {
 func restore(done []*staged) error {
 	var errs []error
 	for _, s := range done {
-		back, err := stage(&output{file: s.target, old: s.out.new, new: s.out.old})
+		back, err := stage(&Output{File: s.target, Old: s.out.New, New: s.out.Old})
 		if err == nil {
 			err = os.Rename(back.temp, back.target)
 		}
@@ -142,16 +142,16 @@ func restore(done []*staged) error {
 			back.lock.Close()
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s was changed and could not be changed back: %w", s.out.file, err))
+			errs = append(errs, fmt.Errorf("%s was changed and could not be changed back: %w", s.out.File, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// writeWhole makes a file with this content, or leaves what is there. What is no
+// WriteWhole makes a file with this content, or leaves what is there. What is no
 // regular file, such as a pipe, and what lies in a folder that may not be written is
 // written as it comes.
-func writeWhole(name string, content []byte) (err error) {
+func WriteWhole(name string, content []byte) (err error) {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return os.WriteFile(name, content, 0o666)
 	}

@@ -1,4 +1,4 @@
-package main
+package apply
 
 import (
 	"bytes"
@@ -90,7 +90,7 @@ func TestHunksApply(t *testing.T) {
 			require.NoError(t, os.WriteFile(name, []byte(old), 0o644))
 			cmd := exec.Command("git", "apply", "-")
 			cmd.Dir = dir
-			cmd.Stdin = bytes.NewReader(patch(&output{file: name, old: []byte(old), new: []byte(new)}, dir))
+			cmd.Stdin = bytes.NewReader(Patch(&Output{File: name, Old: []byte(old), New: []byte(new)}, dir))
 			out, err := cmd.CombinedOutput()
 			require.NoError(t, err, "%d to %d: %s", i, j, out)
 			got, err := os.ReadFile(name)

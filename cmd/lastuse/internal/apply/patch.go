@@ -1,4 +1,4 @@
-package main
+package apply
 
 import (
 	"bytes"
@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// patch returns the difference that an output makes, in the format that git
+// Patch returns the difference that an [Output] makes, in the format that git
 // apply reads. The name of the file is relative to base.
-func patch(out *output, base string) []byte {
-	name := out.file
+func Patch(out *Output, base string) []byte {
+	name := out.File
 	if rel, err := filepath.Rel(base, name); err == nil {
 		name = rel
 	}
@@ -20,7 +20,7 @@ func patch(out *output, base string) []byte {
 	var b bytes.Buffer
 	old, new := quote("a/"+name), quote("b/"+name)
 	fmt.Fprintf(&b, "diff --git %s %s\n--- %s\n+++ %s\n", old, new, endName(old), endName(new))
-	b.Write(hunks(out.old, out.new))
+	b.Write(hunks(out.Old, out.New))
 	return b.Bytes()
 }
 
@@ -57,10 +57,10 @@ func endName(name string) string {
 	return name
 }
 
-// patchBase returns the folder to which names in patches are relative: the top
+// PatchBase returns the folder to which names in patches are relative: the top
 // of the git work tree, because that is how git apply reads them, at the top and
 // in the folder of a module below it; else the root of the module.
-func patchBase(dir, moduleRoot string) string {
+func PatchBase(dir, moduleRoot string) string {
 	for d := dir; ; d = filepath.Dir(d) {
 		if _, err := os.Lstat(filepath.Join(d, ".git")); err == nil {
 			return d

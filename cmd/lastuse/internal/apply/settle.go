@@ -1,4 +1,4 @@
-package main
+package apply
 
 import (
 	"bytes"
@@ -7,23 +7,26 @@ import (
 	"go/ast"
 	"go/format"
 	"go/parser"
+	"go/scanner"
 	"go/token"
 	"go/types"
 	"slices"
 	"strings"
+
+	"github.com/lastuse/lastuse/cmd/lastuse/internal/load"
 )
 
-// An output is a file that is ready to be written.
-type output struct {
-	file     string // physical name
-	old, new []byte
-	changes  []*change
+// An Output is a file that is ready to be written.
+type Output struct {
+	File     string // physical name
+	Old, New []byte
+	Changes  []*Change
 }
 
-// settle makes the changes of a group in memory and checks the result: it must
+// Settle makes the changes of a group in memory and checks the result: it must
 // parse and type-check in every unit. A function whose edits break it is refused
 // and the rest is tried again, so that one bad edit costs one function.
-func (g *group) settle() []*output {
+func (g *Group) Settle() []*Output {
 	for {
 		broken := g.compile(g.accepted())
 		if broken == nil {
@@ -43,7 +46,7 @@ func (g *group) settle() []*output {
 			break
 		}
 	}
-	var outs []*output
+	var outs []*Output
 	for _, name := range g.files() {
 		if out := g.output(name); out != nil {
 			outs = append(outs, out)
@@ -52,10 +55,10 @@ func (g *group) settle() []*output {
 	return outs
 }
 
-func (g *group) accepted() []*change {
-	var list []*change
-	for _, ch := range g.changes {
-		if ch.refused == "" {
+func (g *Group) accepted() []*Change {
+	var list []*Change
+	for _, ch := range g.Changes {
+		if ch.Refused == "" {
 			list = append(list, ch)
 		}
 	}
@@ -65,17 +68,17 @@ func (g *group) accepted() []*change {
 // parseEach refuses the changes whose declarations do not parse with them; it reports
 // whether there are any. A parser says where it lost its way, which may be far behind
 // the edit that led it astray.
-func (g *group) parseEach() bool {
+func (g *Group) parseEach() bool {
 	found := false
 	for _, ch := range g.accepted() {
-		src := ch.units[0].prog.source[ch.compiled.file]
+		src := ch.units[0].Prog.Text(ch.compiled.file)
 		if ch.declStart == 0 {
 			continue // the whole file: in no declaration of its own
 		}
-		var inside []edit
+		var inside []Edit
 		for _, e := range ch.compiled.edits {
-			if ch.declStart <= e.start && e.end <= ch.declEnd {
-				inside = append(inside, edit{e.start - ch.declStart, e.end - ch.declStart, e.text})
+			if ch.declStart <= e.Start && e.End <= ch.declEnd {
+				inside = append(inside, Edit{e.Start - ch.declStart, e.End - ch.declStart, e.Text})
 			}
 		}
 		decl := append([]byte("package p\n"), apply(src[ch.declStart:ch.declEnd], inside)...)
@@ -91,7 +94,7 @@ func (g *group) parseEach() bool {
 // list, and returns the others behind kept. It is for errors that stand outside the
 // functions that caused them. A half that compiles is kept as a whole, so that a few
 // bad changes among many cost a few compilations each.
-func sift(kept, list []*change, compile func([]*change) []breakage) []*change {
+func sift(kept, list []*Change, compile func([]*Change) []breakage) []*Change {
 	all := slices.Concat(kept, list)
 	broken := compile(all)
 	switch {
@@ -106,7 +109,7 @@ func sift(kept, list []*change, compile func([]*change) []breakage) []*change {
 }
 
 // files returns the names of the users' files with changes, sorted.
-func (g *group) files() []string {
+func (g *Group) files() []string {
 	var names []string
 	for _, ch := range g.accepted() {
 		if !slices.Contains(names, ch.user.file) {
@@ -126,11 +129,11 @@ type breakage struct {
 
 // compile type-checks the units of the group with changes made. It returns what
 // is wrong, nil if nothing is.
-func (g *group) compile(changes []*change) []breakage {
+func (g *Group) compile(changes []*Change) []breakage {
 	if len(changes) == 0 {
 		return nil
 	}
-	edits := map[string][]edit{}
+	edits := map[string][]Edit{}
 	for _, ch := range changes {
 		edits[ch.compiled.file] = merge(edits[ch.compiled.file], ch.compiled.edits)
 	}
@@ -138,16 +141,16 @@ func (g *group) compile(changes []*change) []breakage {
 	for _, u := range g.units {
 		var files []*ast.File
 		touched := false
-		for _, f := range u.pkg.Syntax {
-			name := u.prog.fset.File(f.FileStart).Name()
+		for _, f := range u.Pkg.Syntax {
+			name := u.Prog.Fset.File(f.FileStart).Name()
 			list, ok := edits[name]
 			if !ok {
 				files = append(files, f)
 				continue
 			}
 			touched = true
-			src := apply(u.prog.source[name], list)
-			f, err := parser.ParseFile(u.prog.fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
+			src := apply(u.Prog.Text(name), list)
+			f, err := parser.ParseFile(u.Prog.Fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
 			if err != nil {
 				broken = append(broken, breakage{name, -1, parseMessage(err)})
 				continue
@@ -157,7 +160,7 @@ func (g *group) compile(changes []*change) []breakage {
 		if !touched || len(broken) > 0 {
 			continue
 		}
-		_, errs := u.prog.typeCheck(u.pkg, files, newInfo())
+		_, errs := u.Prog.TypeCheck(u.Pkg, files, load.NewInfo())
 		for _, err := range errs {
 			b := breakage{offset: -1, msg: err.Error()}
 			var te types.Error
@@ -175,28 +178,28 @@ func (g *group) compile(changes []*change) []breakage {
 // output returns the new contents of a user's file, nil if none of its changes
 // stands. A file that was formatted is formatted again; any other stays as it is
 // outside the edits, and so do its line ends.
-func (g *group) output(name string) *output {
-	out := &output{file: name}
-	var lists [][]edit
+func (g *Group) output(name string) *Output {
+	out := &Output{File: name}
+	var lists [][]Edit
 	for _, ch := range g.accepted() {
 		if ch.user.file == name {
-			out.changes = append(out.changes, ch)
+			out.Changes = append(out.Changes, ch)
 			lists = append(lists, ch.user.edits)
-			out.old = ch.units[0].prog.source[name]
+			out.Old = ch.units[0].Prog.Text(name)
 		}
 	}
 	edits := merge(lists...)
-	crlf := bytes.Contains(out.old, []byte("\r\n")) && bytes.Count(out.old, []byte("\n")) == bytes.Count(out.old, []byte("\r\n"))
-	plain := out.old
+	crlf := bytes.Contains(out.Old, []byte("\r\n")) && bytes.Count(out.Old, []byte("\n")) == bytes.Count(out.Old, []byte("\r\n"))
+	plain := out.Old
 	if crlf {
 		for i := range edits {
-			edits[i].text = strings.ReplaceAll(strings.ReplaceAll(edits[i].text, "\r\n", "\n"), "\n", "\r\n")
+			edits[i].Text = strings.ReplaceAll(strings.ReplaceAll(edits[i].Text, "\r\n", "\n"), "\n", "\r\n")
 		}
-		plain = bytes.ReplaceAll(out.old, []byte("\r\n"), []byte("\n"))
+		plain = bytes.ReplaceAll(out.Old, []byte("\r\n"), []byte("\n"))
 	}
-	out.new = apply(out.old, edits)
+	out.New = apply(out.Old, edits)
 	if formatted, err := format.Source(plain); err == nil && bytes.Equal(formatted, plain) {
-		src := out.new
+		src := out.New
 		if crlf {
 			src = bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n"))
 		}
@@ -204,16 +207,16 @@ func (g *group) output(name string) *output {
 			if crlf {
 				formatted = bytes.ReplaceAll(formatted, []byte("\n"), []byte("\r\n"))
 			}
-			out.new = formatted
+			out.New = formatted
 		}
 	}
 	if err := out.verify(); err != nil {
-		for _, ch := range out.changes {
+		for _, ch := range out.Changes {
 			ch.refuse("%v", err)
 		}
 		return nil
 	}
-	if bytes.Equal(out.old, out.new) {
+	if bytes.Equal(out.Old, out.New) {
 		return nil
 	}
 	return out
@@ -222,14 +225,14 @@ func (g *group) output(name string) *output {
 // verify checks the text that will be written, apart from what the compiler
 // said: it parses, no comment is lost, and for a file that cgo translates the
 // statements are those of the translation that was type-checked.
-func (out *output) verify() error {
+func (out *Output) verify() error {
 	fset := token.NewFileSet()
 	mode := parser.ParseComments | parser.SkipObjectResolution
-	before, err := parser.ParseFile(fset, out.file, out.old, mode)
+	before, err := parser.ParseFile(fset, out.File, out.Old, mode)
 	if err != nil {
 		return err
 	}
-	after, err := parser.ParseFile(fset, out.file, out.new, mode)
+	after, err := parser.ParseFile(fset, out.File, out.New, mode)
 	if err != nil {
 		return fmt.Errorf("the edited file does not parse: %w", err)
 	}
@@ -242,15 +245,15 @@ func (out *output) verify() error {
 			return fmt.Errorf("the edited file lacks a comment: %s", c)
 		}
 	}
-	first := out.changes[0]
+	first := out.Changes[0]
 	if first.user.file == first.compiled.file {
 		return nil
 	}
-	var lists [][]edit
-	for _, ch := range out.changes {
+	var lists [][]Edit
+	for _, ch := range out.Changes {
 		lists = append(lists, ch.compiled.edits)
 	}
-	src := apply(first.units[0].prog.source[first.compiled.file], merge(lists...))
+	src := apply(first.units[0].Prog.Text(first.compiled.file), merge(lists...))
 	compiled, err := parser.ParseFile(fset, first.compiled.file, src, mode)
 	if err != nil {
 		return err
@@ -271,4 +274,13 @@ func comments(f *ast.File) []string {
 		}
 	}
 	return texts
+}
+
+// parseMessage returns the first error of a parse, without its position.
+func parseMessage(err error) string {
+	var list scanner.ErrorList
+	if errors.As(err, &list) && len(list) > 0 {
+		return list[0].Msg
+	}
+	return err.Error()
 }

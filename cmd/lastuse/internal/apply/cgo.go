@@ -1,4 +1,4 @@
-package main
+package apply
 
 import (
 	"bytes"
@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/lastuse/lastuse/cmd/lastuse/internal/load"
 )
 
 // cgoName finds names that cgo gives to what is C's; a file never says them.
@@ -19,14 +21,14 @@ var cgoName = regexp.MustCompile(`\b_(C(func|type|macro|fpvar|var|iconst|fconst|
 // mapCgo finds the places in the user's file that edits to cgo's translation of
 // it mean. cgo keeps lines and columns through line directives; the result is
 // compared statement by statement before it is written (see shape).
-func (u *unit) mapCgo(ch *change, tf *token.File) error {
-	fset := u.prog.fset
-	name := fset.PositionFor(tf.Pos(ch.compiled.edits[0].start), true).Filename
-	if !slices.Contains(u.pkg.GoFiles, name) {
+func mapCgo(u *load.Unit, ch *Change, tf *token.File) error {
+	fset := u.Prog.Fset
+	name := fset.PositionFor(tf.Pos(ch.compiled.edits[0].Start), true).Filename
+	if !slices.Contains(u.Pkg.GoFiles, name) {
 		ch.user.edits = nil
 		return errors.New("the file is generated: change what generates it")
 	}
-	src, err := u.prog.read(name)
+	src, err := u.Prog.Read(name)
 	if err != nil {
 		return err
 	}
@@ -44,7 +46,7 @@ func (u *unit) mapCgo(ch *change, tf *token.File) error {
 		}
 		at += n + 1
 	}
-	places := statementPlaces(u.syntax(tf.Name()), tf, user, userSet.File(user.FileStart))
+	places := statementPlaces(u.Syntax(tf.Name()), tf, user, userSet.File(user.FileStart))
 	offset := func(n int) (int, error) {
 		if at, ok := places[n]; ok {
 			return at, nil
@@ -65,18 +67,18 @@ func (u *unit) mapCgo(ch *change, tf *token.File) error {
 	}
 	ch.user = text{file: name}
 	for _, e := range ch.compiled.edits {
-		if word := cgoName.FindString(e.text); word != "" {
+		if word := cgoName.FindString(e.Text); word != "" {
 			return fmt.Errorf("the edit would write %s, which is cgo's name for something of C: edit it by hand", word)
 		}
-		start, err := offset(e.start)
+		start, err := offset(e.Start)
 		if err != nil {
 			return err
 		}
-		end, err := offset(e.end)
+		end, err := offset(e.End)
 		if err != nil {
 			return err
 		}
-		ch.user.edits = append(ch.user.edits, edit{start, end, e.text})
+		ch.user.edits = append(ch.user.edits, Edit{start, end, e.Text})
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package main
+package load
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/parser"
-	"go/scanner"
 	"go/token"
 	"go/types"
 	"os"
@@ -19,16 +18,16 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// A program is the packages of one build-tag set. The packages that the user
+// A Program is the packages of one build-tag set. The packages that the user
 // asked for and all that they import, except the standard library, are parsed
 // and type-checked from source: the analyzer learns from their bodies. Types of
 // the standard library come from the compiler's export data.
-type program struct {
-	tags    string
-	fset    *token.FileSet
+type Program struct {
+	Tags    string
+	Fset    *token.FileSet
 	targets []*packages.Package // to report on, by ID; each file is in one of them
-	source  map[string][]byte   // physical file name → contents, see read
-	unread  []error             // specs of dependencies that could not be read
+	source  map[string][]byte   // physical file name → contents, see Read
+	Unread  []error             // specs of dependencies that could not be read
 
 	config  packages.Config // as the packages were listed
 	loaded  bool            // the packages that were listed are type-checked
@@ -50,18 +49,17 @@ func (e *loadError) Error() string {
 const listMode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
 	packages.NeedDeps | packages.NeedModule | packages.NeedForTest | packages.NeedTypesSizes
 
-// load lists, parses and type-checks. The errors are about single packages; the
-// program holds all others. Targets that have errors are left out.
-func load(ctx context.Context, dir, tags string, tests bool, patterns []string) (*program, []error) {
-	p := &program{
-		tags:    tags,
-		fset:    token.NewFileSet(),
-		source:  map[string][]byte{},
+// Load lists, parses and type-checks. The errors are about single packages; the
+// Program holds all others. Targets that have errors are left out.
+func Load(ctx context.Context, dir, tags string, tests bool, patterns []string) (*Program, []error) {
+	p := &Program{
+		Tags:    tags,
+		Fset:    token.NewFileSet(),
 		imports: map[*packages.Package]map[string]*packages.Package{},
 		std:     map[string]*types.Package{},
 	}
 	config := listConfig(ctx, dir, tags)
-	config.Mode, config.Tests, config.Fset = listMode, tests, p.fset
+	config.Mode, config.Tests, config.Fset = listMode, tests, p.Fset
 	p.config = *config
 	roots, err := packages.Load(config, patterns...)
 	if err != nil {
@@ -72,7 +70,7 @@ func load(ctx context.Context, dir, tags string, tests bool, patterns []string) 
 	}
 	var errs []error
 	roots = slices.DeleteFunc(roots, func(r *packages.Package) bool {
-		if !isStd(r) || len(r.Errors) > 0 {
+		if !IsStd(r) || len(r.Errors) > 0 {
 			return false
 		}
 		errs = append(errs, fmt.Errorf("%s belongs to the standard library, which is known by its spec and not analyzed", r.ID))
@@ -114,7 +112,7 @@ func listConfig(ctx context.Context, dir, tags string) *packages.Config {
 	if tags != "" {
 		config.BuildFlags = append(config.BuildFlags, "-tags="+tags)
 	}
-	if file, rest := modFileFlag(goFlags()); file != "" {
+	if file, rest := ModFileFlag(GoFlags()); file != "" {
 		config.BuildFlags = append(config.BuildFlags, "-modfile="+file)
 		config.Env = append(os.Environ(), "GOFLAGS="+strings.Join(rest, " "))
 	}
@@ -200,10 +198,10 @@ func postorder(roots []*packages.Package) []*packages.Package {
 
 // check parses and type-checks the packages of the graph, imports first, several
 // at a time.
-func (p *program) check(ctx context.Context, order []*packages.Package) {
+func (p *Program) check(ctx context.Context, order []*packages.Package) {
 	done := map[*packages.Package]chan struct{}{}
 	for _, pkg := range order {
-		if !isStd(pkg) {
+		if !IsStd(pkg) {
 			done[pkg] = make(chan struct{})
 		}
 	}
@@ -230,18 +228,18 @@ func (p *program) check(ctx context.Context, order []*packages.Package) {
 }
 
 // checkPackage fills in the syntax and types of a package whose imports are done.
-func (p *program) checkPackage(pkg *packages.Package) {
-	pkg.Fset = p.fset
+func (p *Program) checkPackage(pkg *packages.Package) {
+	pkg.Fset = p.Fset
 	for _, name := range pkg.CompiledGoFiles {
 		if filepath.Ext(name) == ".s" {
 			continue // go list lists assembly of packages that use cgo
 		}
-		src, err := p.read(name)
+		src, err := p.Read(name)
 		if err != nil {
 			pkg.Errors = append(pkg.Errors, packages.Error{Msg: err.Error(), Kind: packages.ParseError})
 			continue
 		}
-		f, err := parser.ParseFile(p.fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
+		f, err := parser.ParseFile(p.Fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			pkg.Errors = append(pkg.Errors, packages.Error{Msg: err.Error(), Kind: packages.ParseError})
 		}
@@ -250,8 +248,8 @@ func (p *program) checkPackage(pkg *packages.Package) {
 		}
 	}
 	var problems []error
-	pkg.TypesInfo = newInfo()
-	pkg.Types, problems = p.typeCheck(pkg, pkg.Syntax, pkg.TypesInfo)
+	pkg.TypesInfo = NewInfo()
+	pkg.Types, problems = p.TypeCheck(pkg, pkg.Syntax, pkg.TypesInfo)
 	for _, err := range problems {
 		pkg.Errors = append(pkg.Errors, packages.Error{Msg: err.Error(), Kind: packages.TypeError})
 	}
@@ -261,10 +259,10 @@ func (p *program) checkPackage(pkg *packages.Package) {
 	}
 }
 
-// read returns the contents of a file, which are those of its first reading for the
+// Read returns the contents of a file, which are those of its first reading for the
 // whole run: a package and its variants with tests see the same text, whoever writes
 // to the file meanwhile.
-func (p *program) read(name string) ([]byte, error) {
+func (p *Program) Read(name string) ([]byte, error) {
 	p.mu.Lock()
 	src, ok := p.source[name]
 	p.mu.Unlock()
@@ -280,11 +278,24 @@ func (p *program) read(name string) ([]byte, error) {
 	if first, ok := p.source[name]; ok {
 		return first, nil
 	}
+	if p.source == nil {
+		p.source = map[string][]byte{}
+	}
 	p.source[name] = src
 	return src, nil
 }
 
-func newInfo() *types.Info {
+// Text returns the contents of a file that was read, nil for any other.
+func (p *Program) Text(name string) []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.source[name]
+}
+
+// Count returns the number of packages that are analyzed.
+func (p *Program) Count() int { return len(p.imports) }
+
+func NewInfo() *types.Info {
 	return &types.Info{
 		Types:        map[ast.Expr]types.TypeAndValue{},
 		Defs:         map[*ast.Ident]types.Object{},
@@ -297,9 +308,9 @@ func newInfo() *types.Info {
 	}
 }
 
-// typeCheck type-checks files in the place of those of pkg. It returns all
+// TypeCheck type-checks files in the place of those of pkg. It returns all
 // errors that the compiler would report.
-func (p *program) typeCheck(pkg *packages.Package, files []*ast.File, info *types.Info) (*types.Package, []error) {
+func (p *Program) TypeCheck(pkg *packages.Package, files []*ast.File, info *types.Info) (*types.Package, []error) {
 	var errs []error
 	conf := types.Config{
 		Importer: importer(func(path string) (*types.Package, error) { return p.importFor(pkg, path) }),
@@ -314,7 +325,7 @@ func (p *program) typeCheck(pkg *packages.Package, files []*ast.File, info *type
 	if pkg.Module != nil && pkg.Module.GoVersion != "" {
 		conf.GoVersion = "go" + pkg.Module.GoVersion
 	}
-	tpkg, _ := conf.Check(pkg.PkgPath, p.fset, files, info) // the error is the first of errs
+	tpkg, _ := conf.Check(pkg.PkgPath, p.Fset, files, info) // the error is the first of errs
 	return tpkg, errs
 }
 
@@ -322,7 +333,7 @@ type importer func(path string) (*types.Package, error)
 
 func (f importer) Import(path string) (*types.Package, error) { return f(path) }
 
-func (p *program) importFor(pkg *packages.Package, path string) (*types.Package, error) {
+func (p *Program) importFor(pkg *packages.Package, path string) (*types.Package, error) {
 	if path == "unsafe" {
 		return types.Unsafe, nil
 	}
@@ -333,7 +344,7 @@ func (p *program) importFor(pkg *packages.Package, path string) (*types.Package,
 	if dep == nil {
 		return nil, fmt.Errorf("cannot find package %q", path)
 	}
-	if t := p.std[dep.PkgPath]; t != nil && isStd(dep) {
+	if t := p.std[dep.PkgPath]; t != nil && IsStd(dep) {
 		return t, nil
 	}
 	if dep.Types == nil {
@@ -409,13 +420,4 @@ func errorLines(err packages.Error) []string {
 		text = err.Pos + ": " + text
 	}
 	return strings.Split(strings.TrimSpace(text), "\n")
-}
-
-// parseMessage returns the first error of a parse, without its position.
-func parseMessage(err error) string {
-	var list scanner.ErrorList
-	if errors.As(err, &list) && len(list) > 0 {
-		return list[0].Msg
-	}
-	return err.Error()
 }

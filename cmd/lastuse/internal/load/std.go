@@ -1,4 +1,4 @@
-package main
+package load
 
 import (
 	"fmt"
@@ -17,8 +17,8 @@ import (
 // types come from the export data that the compiler keeps in the build cache,
 // which is much faster than parsing it.
 
-// isStd reports whether a package belongs to the standard library.
-func isStd(p *packages.Package) bool {
+// IsStd reports whether a package belongs to the standard library.
+func IsStd(p *packages.Package) bool {
 	if p.Module != nil || p.PkgPath == "command-line-arguments" {
 		return false
 	}
@@ -39,17 +39,17 @@ func isStd(p *packages.Package) bool {
 
 // loadStd reads the export data of the packages of the standard library that
 // others import, and cuts them out of the graph.
-func (p *program) loadStd(order []*packages.Package) error {
+func (p *Program) loadStd(order []*packages.Package) error {
 	need := map[string]bool{}
 	for _, pkg := range order {
-		if isStd(pkg) {
+		if IsStd(pkg) {
 			continue
 		}
 		full := pkg.Imports
 		p.imports[pkg] = full
 		pkg.Imports = map[string]*packages.Package{}
 		for path, dep := range full {
-			if isStd(dep) {
+			if IsStd(dep) {
 				need[dep.PkgPath] = true
 			} else {
 				pkg.Imports[path] = dep
@@ -69,7 +69,7 @@ func (p *program) loadStd(order []*packages.Package) error {
 }
 
 // readStd reads the export data of packages of the standard library.
-func (p *program) readStd(paths []string) error {
+func (p *Program) readStd(paths []string) error {
 	c := p.config
 	c.Mode = packages.NeedName | packages.NeedExportFile
 	c.Tests = false
@@ -92,7 +92,7 @@ func (p *program) readStd(paths []string) error {
 	return nil
 }
 
-func (p *program) readExport(path, file string) error {
+func (p *Program) readExport(path, file string) error {
 	f, err := os.Open(file)
 	if err != nil {
 		return err
@@ -102,14 +102,14 @@ func (p *program) readExport(path, file string) error {
 	if err != nil {
 		return err
 	}
-	_, err = gcexportdata.Read(r, p.fset, p.std, path)
+	_, err = gcexportdata.Read(r, p.Fset, p.std, path)
 	return err
 }
 
 // importStd returns a package of the standard library that was not imported when
-// the program was loaded: an edit imports it. Nothing else is being type-checked
+// the Program was loaded: an edit imports it. Nothing else is being type-checked
 // at that time.
-func (p *program) importStd(path string) (*types.Package, error) {
+func (p *Program) importStd(path string) (*types.Package, error) {
 	if t := p.std[path]; t != nil && t.Complete() {
 		return t, nil
 	}
