@@ -111,7 +111,12 @@ func (p *pkg) applySpec(base *Summary, sig *types.Signature, line *spec.Line) *S
 	}
 	cleanArg, cleanRes := map[int]bool{}, map[int]bool{}
 	named := map[int]bool{} // operands that a result aliases: borrowed, if nothing else is said
-	for _, c := range spec.Bind(line.Clauses, sig) {
+	// Of what a body hands to somebody it is not known that no result leads to it.
+	back := func(r, of spec.Operand) bool {
+		i, res := index(of), base.Res[r.Index]
+		return base.Unknown || base.Args[i].Escapes.K != Never || (res.Views|res.Is)&(1<<i) != 0
+	}
+	for _, c := range line.Bind(sig, back) {
 		if c.Operand.Kind == spec.Result {
 			i := c.Operand.Index
 			if !cleanRes[i] {
@@ -122,6 +127,10 @@ func (p *pkg) applySpec(base *Summary, sig *types.Signature, line *spec.Line) *S
 			case spec.Owned:
 				s.Res[i].Owned = true
 			case spec.Views:
+				if c.Of.Kind == spec.Result {
+					s.Res[i].Of |= 1 << c.Of.Index
+					continue
+				}
 				s.Res[i].Views |= 1 << index(c.Of)
 				named[index(c.Of)] = true
 			case spec.Is:

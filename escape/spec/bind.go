@@ -3,6 +3,7 @@ package spec
 import (
 	"fmt"
 	"go/types"
+	"slices"
 )
 
 // Bind returns the operands of a function with this signature that o names:
@@ -103,6 +104,64 @@ func Bind(clauses []Clause, sig *types.Signature) []Clause {
 		}
 	}
 	return bound
+}
+
+// Bind returns the line's clauses as [Bind] does. A glob says what becomes of
+// operands, of functions that its author may not have read: what it lends may
+// come back in a result that has no clause, unless back, which is asked with both
+// bound, knows better. Such a result views it.
+func (l *Line) Bind(sig *types.Signature, back func(result, of Operand) bool) []Clause {
+	bound := Bind(l.Clauses, sig)
+	if !l.IsGlob() {
+		return bound
+	}
+	named := map[int]bool{}
+	var lent []Operand
+	for _, c := range l.Clauses {
+		if c.Operand.Kind == Result {
+			named[c.Operand.Index] = true
+		}
+	}
+	for _, c := range bound {
+		if c.Effect == Borrowed && c.Operand.Kind != Result {
+			lent = append(lent, c.Operand)
+		}
+	}
+	for i := range sig.Results().Len() {
+		result := Operand{Kind: Result, Index: i}
+		if named[i] || !canLead(result.Type(sig), nil) {
+			continue
+		}
+		for _, of := range lent {
+			if canLead(of.Type(sig), nil) && back(result, of) {
+				bound = append(bound, Clause{Operand: result, Effect: Views, Of: of})
+			}
+		}
+	}
+	return bound
+}
+
+// canLead reports whether a value of type t can lead to memory of somebody else's.
+// Numbers but addresses, and errors, are taken for values of their own.
+func canLead(t types.Type, in []types.Type) bool {
+	if slices.Contains(in, t) {
+		return false
+	}
+	in = append(in, t)
+	switch u := t.Underlying().(type) {
+	case *types.Basic:
+		return u.Kind() == types.Uintptr || u.Kind() == types.String || u.Kind() == types.UnsafePointer
+	case *types.Array:
+		return canLead(u.Elem(), in)
+	case *types.Struct:
+		for f := range u.Fields() {
+			if canLead(f.Type(), in) {
+				return true
+			}
+		}
+		return false
+	}
+	return !types.Identical(t, types.Universe.Lookup("error").Type())
 }
 
 // HasError reports whether the last result is an error, so that "on success"

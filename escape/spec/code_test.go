@@ -147,6 +147,54 @@ func TestBind(t *testing.T) {
 		"what is absent says nothing")
 }
 
+// What a glob lends may come back in a result that it says nothing of; an exact
+// line is by somebody who knows the function.
+func TestBindGlob(t *testing.T) {
+	_, _, pkg, _ := compile(t, "x/cv", `package cv
+
+import "unsafe"
+
+type T struct{ p *byte }
+
+func (t *T) Bytes(n int, of []byte) []byte { return nil }
+func (t *T) Sizes() (w, h int, err error)  { return 0, 0, nil }
+func (t *T) Name() string                  { return "" }
+func (t *T) Rect() [2]struct{ x, y float64 } { return [2]struct{ x, y float64 }{} }
+func (t *T) Part() struct{ n int; of T }   { panic(1) }
+func (t *T) Addr() unsafe.Pointer          { return nil }
+func (t *T) Any() (any, bool)              { return nil, false }
+`)
+	obj := pkg.Scope().Lookup("T").Type()
+	all := func(Operand, Operand) bool { return true }
+	tests := []struct {
+		line, method string
+		back         func(result, of Operand) bool
+		want         string
+	}{
+		{"(*x/cv.T).* recv borrowed, args borrowed", "Bytes", all,
+			"recv borrowed, arg 0 borrowed, arg 1 borrowed, result 0 views recv, result 0 views arg 1"},
+		{"(*x/cv.T).* recv borrowed, args borrowed", "Bytes", func(_, of Operand) bool { return of.Kind == Recv },
+			"recv borrowed, arg 0 borrowed, arg 1 borrowed, result 0 views recv"},
+		{"(*x/cv.T).* recv borrowed", "Bytes", all, "recv borrowed, result 0 views recv"},
+		{"(*x/cv.T).* recv borrowed, result 0 owned", "Part", all, "recv borrowed, result 0 owned"},
+		{"(*x/cv.T).* recv escapes", "Bytes", all, "recv escapes"},
+		{"(*x/cv.T).Bytes recv borrowed, args borrowed", "Bytes", all, "recv borrowed, arg 0 borrowed, arg 1 borrowed"},
+		{"(*x/cv.T).* recv borrowed", "Sizes", all, "recv borrowed"},
+		{"(*x/cv.T).* recv borrowed", "Name", all, "recv borrowed, result 0 views recv"},
+		{"(*x/cv.T).* recv borrowed", "Rect", all, "recv borrowed"},
+		{"(*x/cv.T).* recv borrowed", "Part", all, "recv borrowed, result 0 views recv"},
+		{"(*x/cv.T).* recv borrowed", "Addr", all, "recv borrowed, result 0 views recv"},
+		{"(*x/cv.T).* recv borrowed", "Any", all, "recv borrowed, result 0 views recv"},
+	}
+	for _, test := range tests {
+		t.Run(test.method, func(t *testing.T) {
+			fn, _, _ := types.LookupFieldOrMethod(types.NewPointer(obj), true, pkg, test.method)
+			line := parse(t, test.line+"\n").Lines[0]
+			require.Equal(t, test.want, formatClauses(line.Bind(fn.(*types.Func).Signature(), test.back)), test.line)
+		})
+	}
+}
+
 func TestCheck(t *testing.T) {
 	_, _, pkg, _ := compile(t, "x/cv", library)
 	packages := func(path string) *types.Package {

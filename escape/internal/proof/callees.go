@@ -138,8 +138,17 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 		}
 		return first + o.Index
 	}
-	clauses := spec.Bind(line.Clauses, sig)
-	for _, c := range clauses {
+	// Of what a body hands to somebody it is not known that no result leads to it.
+	back := func(result, of spec.Operand) bool {
+		n, r := number(of), body.result(result.Index)
+		return body.param(n).Keeps || slices.Contains(r.Derived, n) || slices.Contains(r.Is, n)
+	}
+	shown := make([]bool, len(s.Results)) // other results view them
+	for _, c := range line.Bind(sig, back) {
+		if c.Operand.Kind == spec.Result && c.Of.Kind == spec.Result {
+			shown[c.Of.Index] = true
+			continue
+		}
 		if c.Operand.Kind == spec.Result {
 			s.Results[c.Operand.Index].take(c, number)
 			continue
@@ -182,7 +191,7 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 		} else if r.Owned && body != nil {
 			r.Zero = r.Zero && b.Zero
 		}
-		r.Known = true
+		r.Owned, r.Known = r.Owned && !shown[i], true // views of other results are not followed
 	}
 	return s
 }
