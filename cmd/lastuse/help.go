@@ -132,6 +132,8 @@ An operand is recv, arg N (from 0), arg NAME, args or result N. An effect is
 	retained           borrowed, and one more free is owed (reference counts)
 	escapes            may be kept: nothing is known any more
 A clause may end in: if arg N is true, if arg N is false, on success, on error.
+A name may end in *: such a line is taken to say nothing of results without a clause,
+and those that can lead to memory may view what is borrowed; an exact name beats it.
 The lastuse.spec of a module that you import holds, too, for that module's own
 functions. -spec beats a directive, that your lastuse.spec, that the one of the
 function's module, that what comes with lastuse, and that what is inferred.

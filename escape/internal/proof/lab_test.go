@@ -154,6 +154,9 @@ func (l *lab) prove(t *testing.T, text string, without ...proof.Rule) *proof.Rep
 	for _, l := range lines {
 		set.AddLine(l, spec.Directive)
 	}
+	globs, err := spec.Parse("p.spec", []byte("p.lend* args borrowed\n"))
+	require.NoError(t, err)
+	set.Add(globs, spec.Module)
 	return proof.Check(&proof.Input{Path: "p", Import: imports, Specs: set, Without: without,
 		Files: []proof.File{{Name: "p.go", Old: []byte(old.String()), New: []byte(new.String())}}})
 }

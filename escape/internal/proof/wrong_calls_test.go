@@ -248,6 +248,51 @@ func try(f func()) {
 
 func forget() { recover() }
 `},
+		{"a glob that says nothing of the result", "it is read or written", `
+func lendPart(b *B) []byte
+
+func f() int {
+	b := Make()
+	p := lendPart(b)
+	b.Free() //F
+	return int(p[0])
+}
+`},
+		{"a glob over a body that hands its operand to C and back", "it is read or written", `
+type part struct{ at *byte }
+
+func c(b *B) *byte
+
+func lendBody(b *B) part { return part{c(b)} }
+
+func f() byte {
+	b := Make()
+	p := lendBody(b)
+	b.Free() //F
+	return *p.at
+}
+`},
+		{"a glob over a body that returns a part", "it is read or written", `
+func lendSeen(b *B) *int { return &b.n }
+
+func f() int {
+	b := Make()
+	p := lendSeen(b)
+	b.Free() //F
+	return *p
+}
+`},
+		{"a result that another result views", "was not made here", `
+//lastuse:effect args borrowed, result 0 owned, result 1 views result 0
+func both(n int) (*B, []byte)
+
+func f() byte {
+	b, p := both(1)
+	b.Use()
+	b.Free() //F
+	return p[0]
+}
+`},
 	}
 	l := newLab()
 	for _, tt := range tests {
