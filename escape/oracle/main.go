@@ -208,8 +208,12 @@ func config(repo string, o options, begin time.Time) string {
 			commit = strings.TrimSpace(string(out))
 		}
 	}
-	return fmt.Sprintf("go: %s\ngoos: %s\ngoarch: %s\ncpus: %d\ncommit: %s\ncommand: go run ./escape/oracle -n %d -from %d -seed %d -pool %s\ntook: %s\n\n",
-		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), commit, o.n, o.from, o.seed, o.pool, time.Since(begin).Round(time.Second))
+	what := "-pool " + o.pool
+	if o.proof {
+		what = "-proof"
+	}
+	return fmt.Sprintf("go: %s\ngoos: %s\ngoarch: %s\ncpus: %d\ncommit: %s\ncommand: go run ./escape/oracle %s -n %d -from %d -seed %d\ntook: %s\n\n",
+		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), commit, what, o.n, o.from, o.seed, time.Since(begin).Round(time.Second))
 }
 
 // repository returns the root of the module the command is run in.

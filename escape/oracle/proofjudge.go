@@ -46,6 +46,7 @@ type verdict struct {
 	why    string // wrong
 	answer answer
 	rules  []proof.Rule // that withhold it alone, of those that were asked for
+	fault  string       // of the judge: a program does not do what the interpreter predicts of it
 	source [2]gen.Source
 }
 
@@ -213,6 +214,9 @@ func proofRun(ctx context.Context, o options, temp string, stdout, stderr io.Wri
 			return 0, err
 		}
 	}
+	if n := len(f.faults); n > 0 {
+		err = errors.Join(err, fmt.Errorf("%d faults of the judge", n))
+	}
 	return f.all.wrongly, errors.Join(err, f.save(o, stderr))
 }
 
@@ -272,7 +276,7 @@ func confirm(ctx context.Context, dir string, list []*verdict, o options) error 
 		for _, f := range oc.Wrong() {
 			switch {
 			case f.Kind == Model:
-				return fmt.Errorf("program %d, trial %d: %s", v.id, v.number, f)
+				v.fault = f.String()
 			case f.Kind == Twice && f.Site >= 0 && v.Old.Sites[f.Site].Res == gen.RBuffer: // harmless
 			case v.truth != wrong:
 				v.truth, v.why = wrong, "when it ran: "+f.String()

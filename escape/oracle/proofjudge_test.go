@@ -22,6 +22,9 @@ func judged(t *testing.T, programs int, ask func(old, edited gen.Source, without
 		res = append(res, list...)
 	}
 	require.NoError(t, confirm(context.Background(), t.TempDir(), res, options{runs: 6, faults: 1}))
+	for _, v := range res {
+		require.Empty(t, v.fault, "program %d, trial %d", v.id, v.number)
+	}
 	return res
 }
 

@@ -62,6 +62,7 @@ type tally struct {
 	bad     []*verdict
 	lost    []*verdict // right, withheld
 	unsure  []*verdict // accepted, doubtful
+	faults  []*verdict // faults of the judge, not counted as trials
 }
 
 func newTally(o options) *tally {
@@ -79,6 +80,10 @@ func rowOf(m map[string]*tallyRow, key string) *tallyRow {
 var names = regexp.MustCompile(`\b(?:p\d+\w*|[HP]\d+\w*|[a-zA-Z]+\d+\w*|\d+)\b`)
 
 func (t *tally) add(v *verdict) {
+	if v.fault != "" {
+		t.faults = append(t.faults, v)
+		return
+	}
 	t.trials++
 	t.all.add(v)
 	for tag := range v.Old.Tags {
@@ -150,6 +155,9 @@ func (t *tally) String() string {
 				fmt.Fprintf(&b, "%8d  %s\n", 0, r)
 			}
 		}
+	}
+	for _, v := range t.faults {
+		fmt.Fprintf(&b, "\nfault of the judge: -seed %d, program %d, trial %d: %s\n", t.o.seed, v.id, v.number, v.fault)
 	}
 	a := t.all
 	fmt.Fprintf(&b, "\ntrials: %d; known to be wrong: %d; accepted of these: %d\n", a.trials, a.wrong, a.wrongly)
