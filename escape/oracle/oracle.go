@@ -140,7 +140,7 @@ func (o *Oracle) judge(ctx context.Context, b *Batch, progs []*gen.Program) ([]*
 	judges := map[int]*Judge{}
 	for _, p := range progs {
 		judges[p.ID] = NewJudge(p)
-		if q := b.Edited[p.ID]; q != nil {
+		if q := b.Edited[p.ID]; q != nil && broken[p.ID] == "" {
 			judges[p.ID].Foretell(q)
 		}
 	}

@@ -118,8 +118,12 @@ func (f *frame) knows(v *Var) bool {
 
 func (f *frame) set(v *Var, x *value) {
 	for g := f; g != nil; g = g.parent {
-		if _, ok := g.env[v]; ok {
-			g.env[v] = x
+		if old, ok := g.env[v]; ok {
+			if v.Kind == KBuf {
+				*old = *x // literals that captured the variable see it
+			} else {
+				g.env[v] = x
+			}
 			return
 		}
 	}
@@ -133,14 +137,18 @@ func (f *frame) during(m *machine, s Stmt) {
 }
 
 func (f *frame) objects(p Path) []*object {
-	v := f.value(p.V)
-	if p.Field >= 0 {
-		if p.Field < len(v.bufs) {
-			return v.bufs[p.Field : p.Field+1]
-		}
-		return nil
+	return f.value(p.V).at(p.Field)
+}
+
+// at returns what field i holds, all if i is negative.
+func (v *value) at(i int) []*object {
+	switch {
+	case i < 0:
+		return v.bufs
+	case i < len(v.bufs):
+		return v.bufs[i : i+1]
 	}
-	return v.bufs
+	return nil
 }
 
 type sigKind uint8

@@ -182,7 +182,7 @@ func (m *machine) choose(f *frame, s *Switch) sig {
 			at = len(s.Cases) - 1
 		}
 	case STyped:
-		f.set(s.V, f.value(s.Subject.V).clone())
+		f.env[s.V] = f.value(s.Subject.V).clone()
 		at = 0
 	case SBool:
 		for i := range s.Cases {

@@ -50,11 +50,11 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 	case *Get:
 		x := f.value(s.V)
 		if s.Key < len(x.bufs) && (s.V.Kind != KMap || x.bufs[s.Key] != nil) {
-			f.set(s.Dst, &value{bufs: []*object{x.bufs[s.Key]}, pins: slices.Clone(x.bufs)})
+			f.env[s.Dst] = &value{bufs: []*object{x.bufs[s.Key]}, pins: slices.Clone(x.bufs)}
 			switch {
 			case s.Pop && s.Last:
 				n := len(x.bufs) - 1
-				f.set(s.Dst, &value{bufs: []*object{x.bufs[n]}, pins: slices.Clone(x.bufs)})
+				f.env[s.Dst] = &value{bufs: []*object{x.bufs[n]}, pins: slices.Clone(x.bufs)}
 				f.set(s.V, &value{bufs: slices.Clone(x.bufs[:n])})
 			case s.Pop:
 				f.set(s.V, &value{bufs: slices.Clone(x.bufs[1:])})
@@ -83,7 +83,7 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 	case *Each:
 		for _, x := range m.items(f, s) {
 			f.during(m, s)
-			f.set(s.V, x)
+			f.env[s.V] = x
 			if sg, stop := through(m.list(f, s.Body), s.Label); stop {
 				return sg
 			}
@@ -103,6 +103,7 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 		return sig{kind: sPanic}
 	case *Defer:
 		objs := slices.Clone(f.objects(s.Path))
+		cell := f.value(s.Path.V) // the variable: each iteration may have its own
 		if s.Kind == DLook {
 			f.look(s.Path)
 			f.held = append(f.held, objs...)
@@ -114,7 +115,12 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 				m.sum(f, &value{bufs: objs}, Path{Field: -1}, true)
 				f.held = f.held[:len(f.held)-len(objs)]
 				return next
-			case DLit, DNil, DAll, DClose:
+			case DLit:
+				objs = cell.at(s.Path.Field)
+				if f.fn.hoists(s.Path.V) {
+					objs = f.objects(s.Path)
+				}
+			case DNil, DAll, DClose:
 				objs = f.objects(s.Path)
 			}
 			if s.Kind == DGuard && f.done[s.name()] {
@@ -127,10 +133,10 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 				return m.sum(f, f.value(s.Path.V), s.Path, true)
 			}
 			for _, o := range objs {
-				if s.Mine {
-					m.mine(o, s.Path)
+				if s.Kind == DNil && o == nil {
+					continue
 				}
-				m.free(o)
+				m.release(o, s.Path, s.Mine)
 			}
 			return next
 		})
@@ -144,10 +150,7 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 			f.look(s.Path)
 		}
 		for _, o := range f.objects(s.Path) {
-			if s.Mine {
-				m.mine(o, s.Path)
-			}
-			m.free(o)
+			m.release(o, s.Path, s.Mine)
 		}
 		m.loud(f, s.Path.V)
 	case *FreeAll:
@@ -235,7 +238,7 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 		sg, _ := through(m.list(f, s.Others), "")
 		return sg
 	case *Pass:
-		f.set(s.Dst, f.value(s.Src.V).clone())
+		f.env[s.Dst] = f.value(s.Src.V).clone()
 	default:
 		return m.other(f, s)
 	}

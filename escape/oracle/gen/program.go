@@ -1,5 +1,7 @@
 package gen
 
+import "slices"
+
 // A Func is a function of the program; Funcs[0] is the entry.
 type Func struct {
 	Index   int
@@ -25,6 +27,11 @@ type Func struct {
 
 // beside reports whether f returns what a failing return names, and not nothing, beside the error.
 func (f *Func) beside() bool { return f.Result == RBuf && !f.Named }
+
+// hoists reports whether f declares v at its top, so that a goto back meets the same variable.
+func (f *Func) hoists(v *Var) bool {
+	return f.Hoist && slices.ContainsFunc(f.Body, func(s Stmt) bool { return slices.Contains(declares(s), v) })
+}
 
 // values is the number of results before the error.
 func (f *Func) values() int {

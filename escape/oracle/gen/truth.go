@@ -17,19 +17,19 @@ var (
 	errLoud = errors.New("does once more what can be done once")
 )
 
-// mine is called for each object that a free of a trial is about to free.
-func (m *machine) mine(o *object, p Path) {
+// release frees o, which p led to; mine says that a trial put the free in.
+func (m *machine) release(o *object, p Path, mine bool) {
 	switch {
 	case o == nil:
-		if p.V.Res == RMat && (!p.closes() || m.p.Insist) {
+		if p.V.Res == RMat && p.V.Kind != KAny && (!p.closes() || m.p.Insist) {
 			panic(errNil)
 		}
-		return
-	case o.kept:
+	case mine && o.kept:
 		panic(errKept)
-	case o.lent > 0:
+	case mine && o.lent > 0:
 		panic(errLent)
 	}
+	m.free(o)
 }
 
 // closes reports whether p is freed by a method of its struct, which looks for nil.
