@@ -18,10 +18,7 @@ func (f *family) taken(v ssa.Value) (p Param) {
 	if !ok {
 		return anything
 	}
-	s := f.c.effect(origin(fn))
-	if fn.Parent() != nil {
-		s = f.c.bare(fn)
-	}
+	s := f.c.does(fn)
 	if s == nil {
 		return anything
 	}
@@ -35,8 +32,11 @@ func (f *family) taken(v ssa.Value) (p Param) {
 	return p
 }
 
-// bare is what a literal does that captures nothing.
-func (c *checker) bare(fn *ssa.Function) *Summary {
+// does is what a function does, or a literal of which nothing is known that it captures; nil if nobody knows.
+func (c *checker) does(fn *ssa.Function) *Summary {
+	if fn.Parent() == nil {
+		return c.effect(origin(fn))
+	}
 	s, ok := c.literals[fn]
 	if !ok {
 		c.literals[fn] = nil // for one that leads to itself

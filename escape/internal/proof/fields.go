@@ -52,10 +52,7 @@ func (f *family) inField(v ssa.Value) *Summary {
 	}
 	var sum *Summary
 	for _, fn := range fns {
-		s := c.effect(origin(fn))
-		if fn.Parent() != nil {
-			s = c.bare(fn)
-		}
+		s := c.does(fn)
 		if s == nil {
 			return nil
 		}

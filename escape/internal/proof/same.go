@@ -128,70 +128,47 @@ func (d *differ) node(a, b reflect.Value) bool {
 			}
 		}
 		return true
-	case reflect.Struct:
-		return d.fields(a, b)
 	}
 	return a.Equal(b)
 }
 
 // pointer compares two nodes of one type that have rules of their own.
 func (d *differ) pointer(a, b reflect.Value) bool {
-	late := false
 	switch x := a.Interface().(type) {
 	case *ast.BlockStmt:
 		return d.list(x.List, b.Interface().(*ast.BlockStmt).List, b.Interface().(*ast.BlockStmt).Rbrace)
-	case *ast.SwitchStmt:
-		if y := b.Interface().(*ast.SwitchStmt); len(y.Body.List) == len(x.Body.List)+1 {
-			return d.node(reflect.ValueOf(&x.Init).Elem(), reflect.ValueOf(&y.Init).Elem()) &&
-				d.node(reflect.ValueOf(&x.Tag).Elem(), reflect.ValueOf(&y.Tag).Elem()) && d.defaulted(x.Body, y.Body)
-		}
-	case *ast.TypeSwitchStmt:
-		if y := b.Interface().(*ast.TypeSwitchStmt); len(y.Body.List) == len(x.Body.List)+1 {
-			return d.node(reflect.ValueOf(&x.Init).Elem(), reflect.ValueOf(&y.Init).Elem()) &&
-				d.node(reflect.ValueOf(&x.Assign).Elem(), reflect.ValueOf(&y.Assign).Elem()) && d.defaulted(x.Body, y.Body)
-		}
-	case *ast.FuncLit, *ast.CaseClause, *ast.CommClause:
-		late = true
-	case *ast.BinaryExpr:
-		y := b.Interface().(*ast.BinaryExpr)
-		if x.Op != y.Op || !d.node(reflect.ValueOf(&x.X).Elem(), reflect.ValueOf(&y.X).Elem()) {
-			return false
-		}
-		if x.Op == token.LAND || x.Op == token.LOR {
-			d.noSub++
-			defer func() { d.noSub-- }()
-		}
-		return d.node(reflect.ValueOf(&x.Y).Elem(), reflect.ValueOf(&y.Y).Elem())
-	case *ast.ForStmt:
-		y := b.Interface().(*ast.ForStmt)
-		if !d.node(reflect.ValueOf(&x.Init).Elem(), reflect.ValueOf(&y.Init).Elem()) {
-			return false
-		}
-		d.noSub++
-		defer func() { d.noSub-- }()
-		return d.node(reflect.ValueOf(&x.Cond).Elem(), reflect.ValueOf(&y.Cond).Elem()) &&
-			d.node(reflect.ValueOf(&x.Post).Elem(), reflect.ValueOf(&y.Post).Elem()) &&
-			d.node(reflect.ValueOf(x.Body), reflect.ValueOf(y.Body))
 	case *ast.Ident:
 		return x.Name == b.Interface().(*ast.Ident).Name
-	case *ast.CommentGroup:
-		return true
-	case *ast.Object, *ast.Scope:
+	case *ast.CommentGroup, *ast.Object, *ast.Scope:
 		return true
 	}
-	if late {
-		d.noSub++
-		defer func() { d.noSub-- }()
-	}
-	return d.node(a.Elem(), b.Elem())
+	return d.fields(a, b)
 }
 
-func (d *differ) fields(a, b reflect.Value) bool {
+// late reports whether a part of a node is evaluated late, often or perhaps never.
+func late(node any, part string) bool {
+	switch x := node.(type) {
+	case *ast.FuncLit, *ast.CaseClause, *ast.CommClause:
+		return true
+	case *ast.ForStmt:
+		return part != "Init"
+	case *ast.BinaryExpr:
+		return part == "Y" && (x.Op == token.LAND || x.Op == token.LOR)
+	}
+	return false
+}
+
+// fields compares two structs, field by field.
+func (d *differ) fields(p, q reflect.Value) bool {
+	a, b := p.Elem(), q.Elem()
+	if a.Kind() != reflect.Struct {
+		return d.node(a, b)
+	}
 	for i := range a.NumField() {
 		f := a.Type().Field(i)
 		if f.Type == posType {
 			// Where a token is absent says something: an ellipsis, an alias, a return's dots.
-			if f.Name != "Ellipsis" && f.Name != "Assign" && f.Name != "Arrow" && f.Name != "Lparen" {
+			if !slices.Contains([]string{"Ellipsis", "Assign", "Arrow", "Lparen"}, f.Name) {
 				continue
 			}
 			if a.Field(i).Interface().(token.Pos).IsValid() != b.Field(i).Interface().(token.Pos).IsValid() {
@@ -199,11 +176,15 @@ func (d *differ) fields(a, b reflect.Value) bool {
 			}
 			continue
 		}
-		switch f.Name {
-		case "Doc", "Comment", "Obj", "Scope", "Unresolved", "Comments", "Incomplete":
+		if slices.Contains([]string{"Doc", "Comment", "Obj", "Scope", "Unresolved", "Comments", "Incomplete"}, f.Name) {
 			continue
 		}
-		if !d.node(a.Field(i), b.Field(i)) {
+		was := d.noSub
+		if late(p.Interface(), f.Name) {
+			d.noSub++
+		}
+		same := d.node(a.Field(i), b.Field(i))
+		if d.noSub = was; !same {
 			return false
 		}
 	}
@@ -226,23 +207,6 @@ func (d *differ) wrapped(a, b any) bool {
 	return ok1 && ok2 && d.list([]ast.Stmt{x}, y.List, y.Rbrace)
 }
 
-// defaulted compares the bodies of two switches, of which the new one has a default more
-// that only frees.
-func (d *differ) defaulted(old, new *ast.BlockStmt) bool {
-	i := 0
-	for _, s := range new.List {
-		c := s.(*ast.CaseClause)
-		if c.List == nil && i == len(old.List) { // the last one: into another, a case might fall through
-			return d.list(nil, c.Body, c.End())
-		}
-		if i == len(old.List) || !d.node(reflect.ValueOf(old.List[i]), reflect.ValueOf(s)) {
-			return false
-		}
-		i++
-	}
-	return false
-}
-
 // list compares two lists of statements. The new one ends at end.
 func (d *differ) list(old, new []ast.Stmt, end token.Pos) bool {
 	i := 0
@@ -255,7 +219,7 @@ func (d *differ) list(old, new []ast.Stmt, end token.Pos) bool {
 			}
 			d.back(m)
 		}
-		if j < len(new) && d.inserted(new[j]) {
+		if j < len(new) && (d.inserted(new[j]) || i == len(old) && d.defaulted(new[j])) {
 			j++
 			continue
 		}
@@ -448,6 +412,12 @@ func (d *differ) braced(old, new ast.Stmt) bool {
 	}
 	d.back(m)
 	return false
+}
+
+// defaulted takes a default that only frees. It is the last case: into another, one might fall through.
+func (d *differ) defaulted(s ast.Stmt) bool {
+	c, ok := s.(*ast.CaseClause)
+	return ok && c.List == nil && d.list(nil, c.Body, c.End())
 }
 
 // inserted takes a statement that frees and does nothing else.

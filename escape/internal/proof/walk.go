@@ -169,7 +169,7 @@ func (w *walker) run() {
 
 // start begins a walk: where the resource is made, or where the functions of the family are entered.
 func (w *walker) start() {
-	if w.site != nil && !w.zero {
+	if w.site != nil {
 		v := w.site.at.(*ssa.Call)
 		before := w.g.beforeSites()
 		for _, a := range before.at[v] {

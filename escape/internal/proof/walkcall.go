@@ -232,9 +232,6 @@ func (w *walker) results(k *call, p phase, s *set, cont func(phase, *set)) {
 	}
 	rest := p &^ phaseMask
 	switch p & phaseMask {
-	case unmade:
-		cont(p, ptr(*s))
-		cont(rest|newest, w.makes(v, s))
 	case newest:
 		cont(rest|older, s)
 	default:
