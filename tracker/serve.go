@@ -3,15 +3,15 @@
 package tracker
 
 import (
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync"
 	"time"
+
+	"github.com/lastuse/lastuse/internal/guard"
 )
 
 // Paths that a Server serves.
@@ -149,7 +149,7 @@ func (s *Server) admit(r *http.Request) (fromURL bool, err error) {
 	if s.is(r.URL.Query().Get("token")) {
 		return true, nil
 	}
-	if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok && s.is(bearer) {
+	if bearer, ok := guard.Bearer(r); ok && s.is(bearer) {
 		return false, nil
 	}
 	for _, c := range r.CookiesNamed(s.cookie()) {
@@ -164,7 +164,7 @@ func (s *Server) cookie() string { return cookiePrefix + s.port }
 
 // is reports whether token is the server's, in a time that does not tell how much of it is.
 func (s *Server) is(token string) bool {
-	return subtle.ConstantTimeCompare([]byte(token), []byte(s.token)) == 1
+	return guard.Same(token, s.token)
 }
 
 // limited is a listener that holds a bounded number of connections.

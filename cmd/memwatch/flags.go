@@ -43,6 +43,7 @@ type config struct {
 	noStacks  bool
 	single    bool
 	listen    string
+	hosts     []string
 	tokenFile string
 	replay    string
 	speed     float64
@@ -89,6 +90,7 @@ func parse(args []string) (*config, error) {
 	fs.BoolVar(&c.noStacks, "no-stacks", false, "")
 	fs.BoolVar(&c.single, "single", false, "")
 	fs.StringVar(&c.listen, "listen", "127.0.0.1:8765", "")
+	fs.Func("host", "", func(s string) error { c.hosts = append(c.hosts, s); return nil })
 	fs.StringVar(&c.tokenFile, "token-file", "", "")
 	fs.StringVar(&c.replay, "replay", "", "")
 	fs.Float64Var(&c.speed, "speed", 1, "")
@@ -183,8 +185,8 @@ func (c *config) check() error {
 		return errors.New("-p does not go with run")
 	case c.replay != "" && c.command != "serve":
 		return errors.New("-replay belongs to the command serve")
-	case c.tokenFile != "" && c.command != "serve":
-		return errors.New("-token-file belongs to the command serve")
+	case (c.tokenFile != "" || len(c.hosts) > 0) && c.command != "serve":
+		return errors.New("-token-file and -host belong to the command serve")
 	case c.failOver >= 0 && slices.Contains([]string{"top", "serve", "record", "check", "help"}, c.command):
 		return fmt.Errorf("-fail-over does not go with %s", c.command)
 	case c.markers > 0 && len(c.pids) != 1:

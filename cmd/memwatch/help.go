@@ -109,11 +109,12 @@ format. A file that is cut off or damaged is shown up to there, with the offset,
 kept by what was read is not known to be kept (status 4).
 `,
 	"serve": `
-Usage: memwatch serve [-p PID] [-listen ADDRESS] [-token-file FILE] [-replay FILE]
+Usage: memwatch serve [-p PID] [-listen ADDRESS] [-host NAME] [-token-file FILE] [-replay FILE]
 
 A page for the browser, with charts and a flame graph of live bytes, and metrics for
 Prometheus at /metrics. The address printed holds a random token, without which nothing is
-answered; -token-file names one that programs may know, who send it as a bearer token.
+answered; -token-file names one that programs may know, who send it as a bearer token. It is reached
+from elsewhere with -listen 0.0.0.0:8765, by its address, or by the names that -host allows.
 `,
 	"check": `
 Usage: memwatch check [-lib FILE]

@@ -56,9 +56,12 @@
 //	-single            use single probes although the kernel has links of many
 //	-limit SIZE        with record: the largest file (default 1GiB)
 //	-speed N           with replay and demo: so many times as fast (default 1)
-//	-listen ADDRESS    with serve (default 127.0.0.1:8765)
+//	-listen ADDRESS    with serve (default 127.0.0.1:8765; without a host, as in :8765, this
+//	                   machine's own address, 0.0.0.0 means every one)
+//	-host NAME         with serve: a name that requests may call it by (may be repeated)
 //	-token-file FILE   with serve: the token that requests must know; else a random
-//	                   one is printed. A program sends it as a bearer token
+//	                   one is printed. A program sends it as a bearer token. Not everybody
+//	                   may be able to read the file
 //	-replay FILE       with serve: show a recording
 //
 // Flags may follow the command, and may have two dashes. Sizes are numbers with an optional

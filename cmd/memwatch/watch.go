@@ -219,7 +219,7 @@ func (c *config) prepare() error {
 		return nil
 	}
 	if c.tokenFile != "" {
-		b, err := os.ReadFile(c.tokenFile)
+		b, err := readSecret(c.tokenFile)
 		if err != nil {
 			return err
 		}
@@ -227,12 +227,33 @@ func (c *config) prepare() error {
 			return fmt.Errorf("%s: a token has at least 16 characters", c.tokenFile)
 		}
 	}
-	l, err := net.Listen("tcp", c.listen)
+	listen := c.listen
+	if strings.HasPrefix(listen, ":") { // others are let in by name alone
+		listen = "127.0.0.1" + listen
+	}
+	l, err := net.Listen("tcp", listen)
 	if err != nil {
 		return err
 	}
 	c.listener = l
 	return nil
+}
+
+// readSecret reads a file that its owner, and a group, alone may read.
+func readSecret(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if mode := info.Mode().Perm(); mode&0o007 != 0 {
+		return nil, fmt.Errorf("%s: everybody may read or write it (mode %04o): chmod o= %s", path, mode, path)
+	}
+	return io.ReadAll(io.LimitReader(f, 64<<10))
 }
 
 // serve serves the page until ctx is done.
@@ -242,6 +263,7 @@ func (c *config) serve(ctx context.Context, s *session) (int, error) {
 	}
 	srv := web.New(web.Options{
 		Token:  c.token,
+		Hosts:  c.hosts,
 		Source: s.snapshot,
 		Hits:   s.hits,
 		Wall:   func(t int64) int64 { return s.wall + t },
@@ -249,7 +271,10 @@ func (c *config) serve(ctx context.Context, s *session) (int, error) {
 	if c.token == "" {
 		fmt.Fprintln(c.wErr, "memwatch: "+srv.URL())
 	} else {
-		fmt.Fprintf(c.wErr, "memwatch: http://%s/ (token in %s)\n", c.listener.Addr(), render.Clean(c.tokenFile))
+		fmt.Fprintf(c.wErr, "memwatch: %s (token in %s)\n", srv.Address(), render.Clean(c.tokenFile))
+	}
+	if a, ok := c.listener.Addr().(*net.TCPAddr); ok && a.IP.IsUnspecified() {
+		fmt.Fprintf(c.wErr, "memwatch: it listens on every address of this machine, port %d\n", a.Port)
 	}
 	if err := srv.Serve(ctx, c.listener); err != nil {
 		return exitError, err

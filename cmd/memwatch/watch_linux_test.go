@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -264,10 +265,30 @@ func TestServe(t *testing.T) {
 	stop()
 	require.Equal(t, exitOK, <-done)
 
-	require.NoError(t, os.WriteFile(token, []byte("short\n"), 0o600))
+	require.NoError(t, os.Chmod(token, 0o644))
 	code, _, out := call(t, "serve", "-replay", file, "-listen", "127.0.0.1:0", "-token-file", token)
 	require.Equal(t, exitError, code)
+	require.Contains(t, out, "everybody may read or write it (mode 0644): chmod o= "+token)
+	require.NoError(t, os.Chmod(token, 0o440))
+	code, _, out = call(t, "serve", "-replay", file, "-listen", "nowhere:x", "-token-file", token)
+	require.Equal(t, exitError, code)
+	require.Contains(t, out, "unknown port", "a group may: the next step fails")
+	require.NoError(t, os.Chmod(token, 0o600))
+	require.NoError(t, os.WriteFile(token, []byte("short\n"), 0o600))
+	code, _, out = call(t, "serve", "-replay", file, "-listen", "127.0.0.1:0", "-token-file", token)
+	require.Equal(t, exitError, code)
 	require.Contains(t, out, "a token has at least 16 characters")
+}
+
+// TestListen asks where serve listens, by the address that it was given.
+func TestListen(t *testing.T) {
+	for listen, want := range map[string]bool{":0": true, "localhost:0": true, "127.0.0.1:0": true, "0.0.0.0:0": false} {
+		c, err := parse([]string{"serve", "-listen", listen})
+		require.NoError(t, err)
+		require.NoError(t, c.prepare())
+		require.Equal(t, want, c.listener.Addr().(*net.TCPAddr).IP.IsLoopback(), listen)
+		require.NoError(t, c.listener.Close())
+	}
 }
 
 // TestCheck runs check: with rights everything but a library is there.

@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"crypto/rand"
-	"crypto/subtle"
 	"embed"
 	"encoding/base64"
 	"errors"
@@ -13,12 +12,12 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/render"
+	"github.com/lastuse/lastuse/internal/guard"
 )
 
 //go:embed static
@@ -27,6 +26,7 @@ var static embed.FS
 // Options say what is served.
 type Options struct {
 	Token    string                              // what a request must know; "" makes one
+	Hosts    []string                            // names that a request may call this server, besides its address
 	Source   func(heap.Query) *heap.Snapshot     // called by several goroutines
 	Hits     func() map[string]uint64            // of the probes, or nil
 	Wall     func(events int64) (unixNano int64) // the time of day of a time of the events, or nil
@@ -46,7 +46,8 @@ const (
 type Server struct {
 	opts    Options
 	hosts   map[string]bool
-	streams chan struct{} // one element for each stream that is open
+	origins map[string]bool // besides http at the host that was asked
+	streams chan struct{}   // one element for each stream that is open
 	mux     *http.ServeMux
 	addr    string
 	over    chan struct{}
@@ -60,11 +61,15 @@ func New(o Options, addr net.Addr) *Server {
 	if o.Interval <= 0 {
 		o.Interval = time.Second
 	}
-	s := &Server{opts: o, hosts: make(map[string]bool), streams: make(chan struct{}, maxStreams), mux: http.NewServeMux(), addr: addr.String(), over: make(chan struct{})}
+	s := &Server{opts: o, hosts: make(map[string]bool), origins: make(map[string]bool), streams: make(chan struct{}, maxStreams), mux: http.NewServeMux(), addr: addr.String(), over: make(chan struct{})}
 	host, port, _ := net.SplitHostPort(s.addr)
 	s.hosts[s.addr] = true
 	if ip := net.ParseIP(host); ip == nil || ip.IsLoopback() || ip.IsUnspecified() {
 		s.hosts["127.0.0.1:"+port], s.hosts["localhost:"+port], s.hosts["[::1]:"+port] = true, true, true
+	}
+	for _, name := range o.Hosts { // as it is asked directly, and as a proxy that serves it hands requests on
+		s.hosts[net.JoinHostPort(name, port)], s.hosts[name] = true, true
+		s.origins["https://"+name] = true
 	}
 	root, err := fs.Sub(static, "static")
 	if err != nil {
@@ -87,12 +92,16 @@ func NewToken() string {
 }
 
 // URL is the address that opens the page, token and all.
-func (s *Server) URL() string {
+func (s *Server) URL() string { return s.Address() + "?token=" + url.QueryEscape(s.opts.Token) }
+
+// Address is that of the page for who knows the token. Of a server that listens on every address it is this
+// machine's own.
+func (s *Server) Address() string {
 	host, port, _ := net.SplitHostPort(s.addr)
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	return "http://" + net.JoinHostPort(host, port) + "/?token=" + url.QueryEscape(s.opts.Token)
+	return "http://" + net.JoinHostPort(host, port) + "/"
 }
 
 // Serve answers requests on l until ctx is done.
@@ -134,7 +143,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "wrong host", http.StatusMisdirectedRequest)
 		return
 	}
-	if o := r.Header.Get("Origin"); o != "" && o != "http://"+r.Host {
+	if o := r.Header.Get("Origin"); o != "" && o != "http://"+r.Host && !s.origins[o] {
 		http.Error(w, "wrong origin", http.StatusForbidden)
 		return
 	}
@@ -185,11 +194,11 @@ func (s *Server) cookie() string {
 }
 
 func (s *Server) knows(token string) bool {
-	return subtle.ConstantTimeCompare([]byte(token), []byte(s.opts.Token)) == 1
+	return guard.Same(token, s.opts.Token)
 }
 
 func (s *Server) allowed(r *http.Request) bool {
-	if t, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+	if t, ok := guard.Bearer(r); ok {
 		return s.knows(t)
 	}
 	c, err := r.Cookie(s.cookie())

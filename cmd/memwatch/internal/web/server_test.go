@@ -74,7 +74,7 @@ func get(t *testing.T, s *Server, path string, header ...string) (int, string, h
 }
 
 func TestWhoMayAsk(t *testing.T) {
-	s := serve(t, Options{})
+	s := serve(t, Options{Hosts: []string{"gpu.example"}})
 	_, port, _ := net.SplitHostPort(s.addr)
 	for _, c := range []struct {
 		name   string
@@ -83,6 +83,11 @@ func TestWhoMayAsk(t *testing.T) {
 		want   int
 	}{
 		{"bearer", "/metrics", nil, 200},
+		{"bearer in lower case", "/metrics", []string{"Authorization", "bearer " + s.opts.Token}, 200},
+		{"a name that was allowed", "/metrics", []string{"Host", "gpu.example:" + port}, 200},
+		{"that name behind a proxy", "/metrics", []string{"Host", "gpu.example", "Origin", "https://gpu.example"}, 200},
+		{"that name at another port", "/metrics", []string{"Host", "gpu.example:1"}, 421},
+		{"another name's origin", "/metrics", []string{"Host", "gpu.example", "Origin", "https://evil.example"}, 403},
 		{"localhost", "/", []string{"Host", "localhost:" + port}, 200},
 		{"no token", "/metrics", []string{"Authorization", ""}, 401},
 		{"wrong token", "/metrics", []string{"Authorization", "Bearer x"}, 401},
