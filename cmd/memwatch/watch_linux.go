@@ -38,7 +38,7 @@ func (c *config) watch(ctx context.Context) (int, error) {
 	if child != nil {
 		scan = 20 * time.Millisecond // it loads its library any moment
 	}
-	o := live.Options{PIDs: pids, Libraries: c.libraries, Ring: c.ring, NoStacks: c.noStacks, Single: c.single, Scan: scan, Fresh: child != nil}
+	o := live.Options{PIDs: pids, Libraries: c.libraries, Ring: c.ring, NoStacks: c.noStacks, Single: c.single, Scan: scan, Tables: min(c.delay, 500*time.Millisecond), Fresh: child != nil}
 	if err := c.prepare(); err != nil {
 		return exitError, err
 	}

@@ -52,6 +52,16 @@ func (h *Heap) check() error {
 			if s.told {
 				continue
 			}
+			for who, t := range []int64{h.now - 2, h.now / 2} { // what is kept is what a walk finds
+				var old Freed
+				for a := s.first; a != nil && a.at < t; a = a.next {
+					old.Bytes += uint64(a.size)
+					old.Objects++
+				}
+				if got := s.older(t, who).least; got != old {
+					bad("site %v: before %d are %+v, and it says %+v", s.key, t, old, got)
+				}
+			}
 			var bytes, objects, last int64
 			for a := s.first; a != nil; a = a.next {
 				bytes += a.size

@@ -44,7 +44,7 @@ func (s *site) suspect(now int64) []string {
 	}
 	if life := s.medianLife(); life > 0 {
 		limit := max(life*oldFactor, int64(oldMin))
-		if old := s.older(now - limit).least; float64(old.Bytes) > oldShare*float64(s.Live) {
+		if old := s.older(now-limit, forSuspects).least; float64(old.Bytes) > oldShare*float64(s.Live) {
 			why = append(why, fmt.Sprintf("old: %d of %d are older than %v, and half of the freed lived less than %v",
 				old.Objects, s.Objects, round(time.Duration(limit)), round(time.Duration(life))))
 		}

@@ -37,6 +37,7 @@ type site struct {
 	AtExitBytes   int64
 	AtExitObjects int64
 	first, last   *allocation // live, the oldest first
+	aged          [2]aged     // what is old: for suspects, and for queries
 	began         int64       // its first allocation
 	told          bool        // the process says so itself, and there are no allocations
 	estimate      bool        // from samples
@@ -89,6 +90,9 @@ func (s *site) link(a *allocation) {
 	} else {
 		a.next.prev = a
 	}
+	for i := range s.aged {
+		s.aged[i].linked(a)
+	}
 }
 
 func (s *site) freed(a *allocation, how How, now int64) {
@@ -100,6 +104,9 @@ func (s *site) freed(a *allocation, how How, now int64) {
 	s.hows[how].Objects++
 	if how == Explicit || how == Late {
 		s.lives[bits.Len64(uint64(max(now-a.at, 0)))]++
+	}
+	for i := range s.aged {
+		s.aged[i].leaves(a)
 	}
 	if a.prev == nil {
 		s.first = a.next
@@ -148,15 +155,64 @@ func (s *site) medianLife() int64 {
 // apart.
 type held struct{ least, most Freed }
 
+// An aged knows what is live and was made before a time, which moves on with the clock: what is live is not walked
+// over again each time that it is asked for.
+type aged struct {
+	t    int64
+	next *allocation // the oldest that is not so old
+	Freed
+}
+
+func (g *aged) add(a *allocation) {
+	g.Bytes += uint64(a.size)
+	g.Objects++
+}
+
+// to moves on to t.
+func (g *aged) to(t int64, s *site) Freed {
+	if t < g.t || g.t == 0 { // it goes back
+		*g = aged{next: s.first}
+	}
+	for ; g.next != nil && g.next.at < t; g.next = g.next.next {
+		g.add(g.next)
+	}
+	g.t = t
+	return g.Freed
+}
+
+// linked notes a, which is in its place in the list.
+func (g *aged) linked(a *allocation) {
+	switch {
+	case a.at < g.t:
+		g.add(a)
+	case g.next == a.next: // it is the first behind those that are old
+		g.next = a
+	}
+}
+
+// leaves notes that a is about to leave the list.
+func (g *aged) leaves(a *allocation) {
+	switch {
+	case a.at < g.t:
+		g.Bytes -= uint64(a.size)
+		g.Objects--
+	case g.next == a:
+		g.next = a.next
+	}
+}
+
+// Who asks for what is old.
+const (
+	forSuspects = iota
+	forQuery
+)
+
 // older returns what is live and was made before t.
-func (s *site) older(t int64) (h held) {
+func (s *site) older(t int64, who int) (h held) {
 	if s.told {
 		return s.toldOlder(t)
 	}
-	for a := s.first; a != nil && a.at < t; a = a.next {
-		h.least.Bytes += uint64(a.size)
-		h.least.Objects++
-	}
+	h.least = s.aged[who].to(t, s)
 	h.most = h.least
 	return h
 }

@@ -237,53 +237,76 @@ func (p *process) rate() int64 {
 
 // rows returns the sites that q asks for, own memory first, the largest first.
 func (p *process) rows(q Query) []Site {
-	var rows []Site
 	byTable := p.byTable()
+	own := func(s *site) bool { return s.key.class.Own() || byTable && s.key.class == Buffer }
+	var chosen []*site
 	for _, s := range p.sites {
-		old := s.older(p.h.now - int64(q.Older) + 1)
-		why := s.suspect(p.h.now)
-		if q.Older > 0 && old.most.Objects == 0 || q.Suspects && len(why) == 0 {
+		if q.Older > 0 && p.old(s, q).most.Objects == 0 || q.Suspects && len(s.suspect(p.h.now)) == 0 {
 			continue
 		}
-		row := Site{
-			Stack: s.key.stack, Class: s.key.class.String(), Own: s.key.class.Own() || byTable && s.key.class == Buffer,
-			Frames: p.stacks[s.key.stack], Tally: s.Tally,
-			Explicit: s.hows[Explicit], ByNet: s.hows[Late], Estimate: s.estimate,
-			AtExitBytes: s.AtExitBytes, AtExitObjects: s.AtExitObjects,
-			Median: s.medianLife(), OldBytes: int64(old.least.Bytes), OldObjects: int64(old.least.Objects), OldAtMost: int64(old.most.Bytes),
-			History: slices.Clone(s.history.at), Suspect: why,
-		}
-		if s.first != nil {
-			row.Oldest = max(p.h.now-s.first.at, 0)
-		}
-		for i, n := range s.sizes {
-			if n > 0 {
-				row.Sizes = append(row.Sizes, Size{Max: 1 << i, Count: n})
-			}
-		}
-		rows = append(rows, row)
+		chosen = append(chosen, s)
 	}
-	slices.SortFunc(rows, compareSites)
-	if q.Top > 0 && len(rows) > q.Top {
-		rows = rows[:q.Top:q.Top]
+	slices.SortFunc(chosen, func(a, b *site) int {
+		if own(a) != own(b) {
+			if own(a) {
+				return -1
+			}
+			return 1
+		}
+		return compareSites(a, b)
+	})
+	if q.Top > 0 && len(chosen) > q.Top {
+		chosen = chosen[:q.Top]
+	}
+	rows := make([]Site, 0, len(chosen))
+	for _, s := range chosen {
+		row := p.row(s, q)
+		row.Own = own(s)
+		rows = append(rows, row)
 	}
 	return rows
 }
 
+// old returns what of a site is as old as q asks: all of it if q does not.
+func (p *process) old(s *site, q Query) (h held) {
+	if q.Older <= 0 {
+		h.least = Freed{Bytes: uint64(max(s.Live, 0)), Objects: uint64(max(s.Objects, 0))}
+		h.most = h.least
+		return h
+	}
+	return s.older(p.h.now-int64(q.Older)+1, forQuery)
+}
+
+// row copies a site.
+func (p *process) row(s *site, q Query) Site {
+	old := p.old(s, q)
+	row := Site{
+		Stack: s.key.stack, Class: s.key.class.String(),
+		Frames: p.stacks[s.key.stack], Tally: s.Tally,
+		Explicit: s.hows[Explicit], ByNet: s.hows[Late], Estimate: s.estimate,
+		AtExitBytes: s.AtExitBytes, AtExitObjects: s.AtExitObjects,
+		Median: s.medianLife(), OldBytes: int64(old.least.Bytes), OldObjects: int64(old.least.Objects), OldAtMost: int64(old.most.Bytes),
+		History: slices.Clone(s.history.at), Suspect: s.suspect(p.h.now),
+	}
+	if s.first != nil {
+		row.Oldest = max(p.h.now-s.first.at, 0)
+	}
+	for i, n := range s.sizes {
+		if n > 0 {
+			row.Sizes = append(row.Sizes, Size{Max: 1 << i, Count: n})
+		}
+	}
+	return row
+}
+
 // compareSites orders sites by what they hold or held, so that equal heaps give
 // equal output.
-func compareSites(a, b Site) int {
-	if a.Own != b.Own {
-		if a.Own {
-			return -1
-		}
-		return 1
-	}
+func compareSites(a, b *site) int {
 	return cmp.Or(
 		-cmp.Compare(a.Live, b.Live),
 		-cmp.Compare(a.AtExitBytes, b.AtExitBytes),
 		-cmp.Compare(a.AllocBytes, b.AllocBytes),
-		cmp.Compare(a.Class, b.Class),
-		cmp.Compare(a.Stack, b.Stack),
+		cmp.Compare(a.key.class.String(), b.key.class.String()),
+		cmp.Compare(a.key.stack, b.key.stack),
 	)
 }

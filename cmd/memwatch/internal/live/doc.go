@@ -4,9 +4,11 @@
 //
 // # Structures
 //
-//	Watcher   one session; everything but the naming of stacks runs in Run's goroutine
-//	resolver  names stacks beside it: reading a large library's symbols may take a
-//	          second, and the ring must be read meanwhile
+//	Watcher   one session; Run's goroutine empties the ring, and what it hears from the others goes to the sink
+//	scanner   looks for libraries and tables in mappings, and has libraries probed
+//	reader    reads the tables
+//	resolver  names stacks: reading a large library's symbols may take a second, and the ring must be
+//	          read meanwhile
 //
 // # Way in
 //
@@ -22,6 +24,6 @@
 // before the probes were there is marked as joined.
 //
 // Programs that use the lastuse runtime have a table of their buffers, which is read
-// at each look and told to the sink: being read costs them nothing. Markers are left
+// as often as it is asked for and told to the sink: being read costs them nothing. Markers are left
 // alone.
 package live

@@ -3,11 +3,13 @@
 package live
 
 import (
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/bpf"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/procfs"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/symbols"
 )
 
@@ -20,6 +22,7 @@ type resolver struct {
 	waiting atomic.Int64  // jobs not done
 	cache   symbols.Cache
 	procs   map[uint32]*symbols.Process // the goroutine's
+	opening sync.WaitGroup              // processes that are being looked at
 	shelf   shelf
 	offsets func(goVersion string) (symbols.Offsets, bool)
 }
@@ -53,21 +56,40 @@ func (r *resolver) do(job func()) bool {
 	}
 }
 
-// see looks at the mappings of a process, now, while it is there. The symbols are read
-// when they are needed.
+// see looks at the mappings of a process, at once, while it is there, and in a goroutine of its own. The symbols
+// are read when they are needed.
 func (r *resolver) see(pid uint32) {
-	p, err := symbols.OpenProcess(int(pid), &r.cache)
-	if err != nil {
-		return
-	}
-	if !r.do(func() {
-		if old := r.procs[pid]; old != nil {
-			old.Close()
+	seen := make(chan *symbols.Process, 1)
+	r.opening.Go(func() {
+		defer close(seen)
+		if p, err := symbols.OpenProcess(int(pid), &r.cache); err == nil {
+			seen <- p
 		}
-		r.procs[pid] = p
-	}) {
-		p.Close()
+	})
+	job := func() {
+		if p := <-seen; p != nil {
+			if old := r.procs[pid]; old != nil {
+				old.Close()
+			}
+			r.procs[pid] = p
+		}
 	}
+	if !r.do(job) {
+		go func() {
+			if p := <-seen; p != nil {
+				p.Close()
+			}
+		}()
+	}
+}
+
+// place finds where a process runs.
+func (r *resolver) place(pid uint32, now int64) {
+	r.do(func() {
+		if at := heap.Place(procfs.ReadPlace(int(pid), podLogs)); at != (heap.Place{}) {
+			r.hand(heap.Event{Op: heap.Placed, PID: pid, Time: now, Text: at.String()})
+		}
+	})
 }
 
 // exit hands out the end of a process when all its stacks are named, and forgets it.

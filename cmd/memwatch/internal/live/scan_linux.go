@@ -3,6 +3,7 @@
 package live
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -24,41 +25,90 @@ func (w *Watcher) Keep(pid int) {
 	looked := make(chan struct{})
 	select {
 	case w.looks <- looked:
-		<-looked
+		select {
+		case <-looked:
+		case <-w.over:
+		}
 	case <-w.over:
 	}
 }
 
-// Look looks for libraries in the mappings of processes, as Run does by itself.
-func (w *Watcher) Look() { w.scan() }
+// A sight is what the scanner saw of a process, or with all set that it has looked at every one.
+type sight struct {
+	pid    int
+	start  uint64 // clock ticks since boot
+	joined bool   // a library was loaded before its probes were there
+	tables bool   // it has tables that were not there before
 
-// scan looks for libraries in the mappings of processes.
-func (w *Watcher) scan() {
+	all    bool
+	looked chan struct{} // nil, or closed when all that was seen is known
+}
+
+// scanInTurn searches mappings again and again until ctx is done.
+func (w *Watcher) scanInTurn(ctx context.Context) {
+	tell := func(s sight) {
+		select {
+		case w.sights <- s:
+		case <-ctx.Done():
+			if s.looked != nil {
+				close(s.looked)
+			}
+		}
+	}
+	begun := time.Now()
+	var looked chan struct{}
+	for {
+		w.scan(tell)
+		tell(sight{all: true, looked: looked})
+		every := w.opts.Scan
+		if w.opts.Fresh && time.Since(begun) < young {
+			every = min(every, time.Millisecond)
+		}
+		looked = nil
+		select {
+		case looked = <-w.looks:
+		case <-time.After(every):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// young is how long a program that has just been started is looked at often: it loads its library and makes its
+// table any moment, and may end soon after.
+const young = 500 * time.Millisecond
+
+// Look looks for libraries in the mappings of processes, as Run does by itself. It is called before Run.
+func (w *Watcher) Look() { w.scan(func(sight) {}) }
+
+// scan searches the mappings of processes.
+func (w *Watcher) scan(tell func(sight)) {
 	begin := procfs.SinceBoot()
 	pids := w.opts.PIDs
 	if len(pids) == 0 {
-		pids = allPIDs()
+		pids = w.pids()
 	}
 	for _, pid := range pids {
-		w.scanOne(pid)
+		if s := w.scanOne(pid); s.start != 0 {
+			tell(s)
+		}
 	}
 	w.scanned = begin
-	w.bury()
 }
 
-// scanOne looks for libraries and tables in the mappings of a process.
-func (w *Watcher) scanOne(pid int) {
+// scanOne looks for libraries and tables in the mappings of a process. It sees nothing if there are none.
+func (w *Watcher) scanOne(pid int) (s sight) {
 	f, err := procfs.Maps(pid)
 	if err != nil {
-		return
+		return s
 	}
 	maps, err := symbols.ParseMaps(f)
 	f.Close()
 	if err != nil {
-		return
+		return s
 	}
 	tables := slices.ContainsFunc(maps, func(m symbols.Mapping) bool { return m.Offset == 0 && m.Base() == tableName })
-	uses, joined := false, false
+	uses := false
 	for i := range maps {
 		m := &maps[i]
 		l := probes.LibraryOf(m.Base())
@@ -77,26 +127,18 @@ func (w *Watcher) scanOne(pid int) {
 		}
 		lib := w.probe(pid, m, l)
 		if lib.since > max(w.scanned, procfs.StartBoot(pid)) {
-			joined = true
+			s.joined = true
 			w.miss(fmt.Sprintf("%s was loaded before its probes were there: what was allocated by then is not known; -lib %s has it probed in time", m.Path, m.Path))
 		}
 	}
-	p := w.processes[uint32(pid)]
-	if (uses || tables) && p == nil {
-		start, err := procfs.StartTime(pid)
-		if err != nil {
-			return
-		}
-		p = w.introduce(pid, start, Clock(), joined)
+	if tables {
+		s.tables = w.resolver.shelf.keep(uint32(pid))
 	}
-	if joined && !p.joined {
-		w.present(p, pid, Clock(), true)
+	if uses || tables {
+		s.pid = pid
+		s.start, _ = procfs.StartTime(pid) // 0: it is gone
 	}
-	if tables && time.Since(p.polled) > pollTables {
-		p.polled = time.Now()
-		w.resolver.shelf.keep(uint32(pid))
-		w.resolver.table(uint32(pid), Clock())
-	}
+	return s
 }
 
 // probe has the file of a mapping probed, unless it is already.
@@ -128,9 +170,6 @@ func (w *Watcher) Missed() []string {
 	defer w.mu.Unlock()
 	return slices.Clone(w.missed)
 }
-
-// pollTables is the least time between two looks at a process's tables.
-const pollTables = 500 * time.Millisecond
 
 // burial is how long the report of a process's end is waited for.
 const burial = 2 * time.Second
@@ -185,7 +224,7 @@ func (w *Watcher) attach(f *os.File, l *probes.Library, path string) *Library {
 	switch {
 	case lib.Err == nil:
 		lib.since = procfs.SinceBoot()
-		w.attached = lib.since
+		w.attached.Store(lib.since)
 	case errors.Is(lib.Err, probes.ErrNotLibrary): // there is nothing in it to be missed
 		lib.since = 0
 	}

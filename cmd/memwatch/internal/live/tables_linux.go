@@ -3,9 +3,12 @@
 package live
 
 import (
+	"context"
+	"maps"
 	"os"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/procfs"
 	"github.com/lastuse/lastuse/internal/probe"
@@ -34,17 +37,17 @@ type shelf struct {
 	open  int
 }
 
-// keep opens the tables that a process has now and closes those that it has no more.
-// Only files in memory are opened, so that it never waits for anybody.
-func (s *shelf) keep(pid uint32) {
+// keep opens the tables that a process has now and closes those that it has no more, and reports whether there are
+// new ones. Only files in memory are opened, so that it never waits for anybody.
+func (s *shelf) keep(pid uint32) (more bool) {
 	p, err := procfs.Open(int(pid))
 	if err != nil {
-		return
+		return false
 	}
 	defer p.Close()
 	maps, err := p.Find((*procfs.Mapped).IsTable)
 	if err != nil || len(maps) == 0 {
-		return // it may be on its way out: what it said last is kept
+		return false // it may be on its way out: what it said last is kept
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,11 +62,20 @@ func (s *shelf) keep(pid uint32) {
 			if f, err := p.OpenTable(&maps[i]); err == nil {
 				kept = append(kept, book{maps[i].Inode, f})
 				s.open++
+				more = true
 			}
 		}
 	}
 	s.shut(old)
 	s.books[pid] = kept
+	return more
+}
+
+// pids returns the processes that have tables.
+func (s *shelf) pids() []uint32 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.books))
 }
 
 // shut closes books.
@@ -99,10 +111,25 @@ func (s *shelf) read(pid uint32) []*probe.Snapshot {
 	return all
 }
 
-// table has the tables of a process read, beside the reading of the ring, and what
-// they say handed out.
-func (r *resolver) table(pid uint32, now int64) {
-	r.do(func() { r.tell(pid, now) })
+// readInTurn reads the tables of all processes again and again, and when there is a new one, until ctx is done.
+func (w *Watcher) readInTurn(ctx context.Context) {
+	for {
+		select {
+		case <-w.tabled:
+		case <-time.After(w.opts.Tables):
+		case <-ctx.Done():
+			return
+		}
+		for _, pid := range w.resolver.shelf.pids() {
+			if all := w.resolver.shelf.read(pid); len(all) > 0 {
+				select {
+				case w.told <- Told(pid, all, Clock()):
+				case <-ctx.Done():
+					return
+				}
+			}
+		}
+	}
 }
 
 // tell reads the open tables of a process and hands out what they say.

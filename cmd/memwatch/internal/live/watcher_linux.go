@@ -26,6 +26,7 @@ type Options struct {
 	NoStacks  bool
 	Single    bool          // use single probes
 	Scan      time.Duration // between two looks for new processes; 0: 1 s
+	Tables    time.Duration // between two looks at tables; 0: 500 ms
 	Fresh     bool          // the processes asked for have not run yet
 	Settled   func()        // called once by Run, when the processes and libraries that were there are known
 	NoProbes  bool          // read tables alone, which takes no rights on one's own processes
@@ -45,7 +46,9 @@ type Library struct {
 	since int64 // nanoseconds since boot: what a process called later was seen; never if it is not probed
 }
 
-// A Watcher watches processes. It is used by one goroutine.
+// A Watcher watches processes. It is used by one goroutine, that of Run, but for what says otherwise. That goroutine
+// empties the ring and does nothing that takes long: mappings are searched and libraries probed by one of their own
+// (scan_linux.go), tables read by another (tables_linux.go), and names looked up by the resolver's.
 type Watcher struct {
 	opts      Options
 	session   *bpf.Session // nil with NoProbes
@@ -55,18 +58,21 @@ type Watcher struct {
 	libraries map[string]*Library // by identity of the file
 	order     []string
 	missed    []string
-	scanned   int64              // when the latest look at all mappings began; nanoseconds since boot
-	looks     chan chan struct{} // each asks for one more look, and is closed after it
+	scanned   int64              // when the latest look at all mappings began; nanoseconds since boot; the scanner's
+	looks     chan chan struct{} // each asks for one more look, and is closed when Run has heard of it
+	sights    chan sight         // what the scanner saw
+	tabled    chan struct{}      // there is a table that was not read yet
+	told      chan []heap.Event  // what the tables of one process say
 	over      chan struct{}      // closed when Run has ended
 	processes map[uint32]*process
-	attached  int64 // when the latest library was probed, or the watcher made; nanoseconds since boot
+	attached  atomic.Int64 // when the latest library was probed, or the watcher made; nanoseconds since boot
 	events    []heap.Event
 	sink      func(*heap.Event)
-	wait      time.Duration // for a report
 	ask       time.Duration // between two questions to the tool
 	tool      string        // that tells what the driver counts, "" if there is none
 	driven    atomic.Bool   // some process uses the driver that it is of
 	answers   chan map[uint32]uint64
+	pids      func() []int  // all that there are
 	ready     chan struct{} // closed when Run has looked at the processes asked for
 }
 
@@ -74,7 +80,6 @@ type Watcher struct {
 type process struct {
 	start  uint64 // clock ticks since boot
 	books  bpf.Ledger
-	polled time.Time // when its tables were read
 	gone   time.Time // since when it is not there
 	joined bool      // it may have called a library before it was probed
 }
@@ -87,6 +92,9 @@ func New(o Options) (*Watcher, error) {
 	if o.Scan <= 0 {
 		o.Scan = time.Second
 	}
+	if o.Tables <= 0 {
+		o.Tables = 500 * time.Millisecond
+	}
 	var s *bpf.Session
 	if !o.NoProbes {
 		var err error
@@ -97,10 +105,11 @@ func New(o Options) (*Watcher, error) {
 	w := &Watcher{
 		opts: o, session: s, resolver: newResolver(),
 		libraries: make(map[string]*Library), processes: make(map[uint32]*process), ready: make(chan struct{}),
-		looks: make(chan chan struct{}), over: make(chan struct{}), ask: askDriver, tool: driverTool(), answers: make(chan map[uint32]uint64, 1),
+		looks: make(chan chan struct{}), over: make(chan struct{}),
+		pids: allPIDs, sights: make(chan sight, 1024), tabled: make(chan struct{}, 1), told: make(chan []heap.Event, 64), ask: askDriver, tool: driverTool(), answers: make(chan map[uint32]uint64, 1),
 	}
 	w.sink = func(*heap.Event) {}
-	w.attached = procfs.SinceBoot()
+	w.attached.Store(procfs.SinceBoot())
 	for _, pid := range o.PIDs {
 		if _, err := procfs.StartTime(pid); err != nil {
 			w.Close()
@@ -165,6 +174,9 @@ func (w *Watcher) Run(ctx context.Context, sink func(*heap.Event), idle func()) 
 		start, _ := procfs.StartTime(pid) // one that is gone is missed below
 		w.introduce(pid, start, Clock(), false)
 	}
+	if w.session != nil {
+		w.session.Patience(wait)
+	}
 	if w.opts.Fresh { // where its goroutines are is known before its first call
 		w.resolver.finish(w.sink)
 		w.scanned = procfs.SinceBoot() // it has mapped nothing yet
@@ -173,32 +185,22 @@ func (w *Watcher) Run(ctx context.Context, sink func(*heap.Event), idle func()) 
 	close(w.ready)
 	ctx, stop := context.WithCancel(ctx)
 	var helpers sync.WaitGroup
-	asking := false
 	defer helpers.Wait()
 	defer stop()
-	begun := time.Now()
-	next := begun
+	helpers.Go(func() { w.scanInTurn(ctx) })
+	helpers.Go(func() { w.readInTurn(ctx) })
+	if w.tool != "" && w.session != nil {
+		helpers.Go(func() { w.askInTurn(ctx, w.ask) })
+	}
+	next := time.Now()
 	for ctx.Err() == nil {
 		if now := time.Now(); !now.Before(next) {
-			w.scan()
+			w.bury()
 			w.audit()
-			next = now.Add(w.pace(now.Sub(begun)))
-			if w.opts.Settled != nil {
-				w.opts.Settled()
-				w.opts.Settled = nil
-			}
-			if !asking && w.tool != "" && w.session != nil {
-				asking = true
-				helpers.Go(func() { w.askInTurn(ctx, w.ask) })
-			}
 			w.takeAnswer()
+			next = now.Add(w.opts.Scan)
 		}
-		select {
-		case looked := <-w.looks:
-			w.scan()
-			close(looked)
-		default:
-		}
+		w.hear()
 		ok, err := w.read(ctx, &r)
 		if errors.Is(err, os.ErrClosed) {
 			return nil
@@ -221,6 +223,7 @@ func (w *Watcher) Run(ctx context.Context, sink func(*heap.Event), idle func()) 
 			break
 		}
 	}
+	w.hear()
 	w.drain(&r)
 	w.audit()
 	for pid := range w.processes {
@@ -232,22 +235,58 @@ func (w *Watcher) Run(ctx context.Context, sink func(*heap.Event), idle func()) 
 	return nil
 }
 
-// young is how long a program that has just been started is looked at often: it loads
-// its library and makes its table any moment, and may end soon after.
-const young = 500 * time.Millisecond
-
-// pace returns the time until the next look at processes, that long after the first.
-func (w *Watcher) pace(after time.Duration) time.Duration {
-	scan, wait := w.opts.Scan, 50*time.Millisecond
-	if w.opts.Fresh && after < young {
-		scan, wait = time.Millisecond, time.Millisecond
+// hear takes what the other goroutines have seen, without waiting.
+func (w *Watcher) hear() {
+	for {
+		select {
+		case seen := <-w.sights:
+			w.saw(seen)
+		case events := <-w.told:
+			if w.processes[events[0].PID] == nil {
+				continue // it has ended since, and what it said last is told with its end
+			}
+			for i := range events {
+				w.sink(&events[i])
+			}
+		default:
+			return
+		}
 	}
-	w.wait = min(scan, wait)
-	if w.session != nil {
-		w.session.Patience(w.wait)
-	}
-	return scan
 }
+
+// saw takes what the scanner has seen of a process, or that it has seen all.
+func (w *Watcher) saw(s sight) {
+	if s.all {
+		if w.opts.Settled != nil {
+			w.resolver.opening.Wait() // files that take rights
+			w.opts.Settled()
+			w.opts.Settled = nil
+		}
+		if s.looked != nil {
+			close(s.looked)
+		}
+		return
+	}
+	p := w.processes[uint32(s.pid)]
+	if p == nil {
+		if start, err := procfs.StartTime(s.pid); err != nil || start != s.start {
+			return // it has ended since
+		}
+		p = w.introduce(s.pid, s.start, Clock(), s.joined)
+	}
+	if p.start == s.start && s.joined && !p.joined {
+		w.present(p, s.pid, Clock(), true)
+	}
+	if s.tables {
+		select {
+		case w.tabled <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// wait is how long a report is waited for before something else is looked at.
+const wait = 20 * time.Millisecond
 
 // read waits a while for the next report. Without probes it only waits.
 func (w *Watcher) read(ctx context.Context, r *bpf.Report) (bool, error) {
@@ -255,7 +294,7 @@ func (w *Watcher) read(ctx context.Context, r *bpf.Report) (bool, error) {
 		return w.session.Read(r)
 	}
 	select {
-	case <-time.After(w.wait):
+	case <-time.After(wait):
 	case <-ctx.Done():
 	}
 	return false, nil
@@ -308,7 +347,7 @@ func (w *Watcher) take(r *bpf.Report) {
 		return // a process of before, which was never introduced
 	}
 	if w.processes[pid] == nil && r.Kind != bpf.Exit {
-		w.introduce(int(pid), start, r.Raw.Time, !w.opts.Fresh && int64(r.Raw.Start) < w.attached)
+		w.introduce(int(pid), start, r.Raw.Time, !w.opts.Fresh && int64(r.Raw.Start) < w.attached.Load())
 	}
 	switch r.Kind {
 	case bpf.Call:
@@ -335,9 +374,7 @@ func (w *Watcher) introduce(pid int, start uint64, now int64, joined bool) *proc
 	w.resolver.see(uint32(pid))
 	w.target(pid)
 	w.present(p, pid, now, joined)
-	if at := heap.Place(procfs.ReadPlace(pid, podLogs)); at != (heap.Place{}) {
-		w.sink(&heap.Event{Op: heap.Placed, PID: uint32(pid), Time: now, Text: at.String()})
-	}
+	w.resolver.place(uint32(pid), now)
 	return p
 }
 
