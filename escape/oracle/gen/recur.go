@@ -48,8 +48,8 @@ func (g *generator) doRecur() []Stmt {
 	sum := func(v *Var) Stmt { return &Use{Op: OSum, Args: []Path{Of(v)}} }
 	deeper := &Deeper{Name: s.Name, Arg: Of(own), Last: last, Least: []Stmt{
 		&If{Cond: &Cond{Op: CNil, Path: Of(last)}, Then: []Stmt{sum(last), g.probe()}}}}
-	s.Body = append([]Stmt{&Make{Dst: Of(own), Decl: true, N: g.site(res), Via: g.via(res), Err: EMust}}, g.first(own)...)
-	s.Body = append(s.Body, deeper)
+	m := &Make{Dst: Of(own), Decl: true, N: g.site(res), Via: g.via(res), Err: EMust}
+	s.Body = append(append([]Stmt{m}, g.first(own)...), deeper)
 	if g.chance(0.7) {
 		s.Body = append(s.Body, sum(own), g.probe())
 	}
@@ -79,7 +79,8 @@ func (w *printer) deeper(s *Deeper) {
 
 // recur runs a call of the literal s of f, in which so many more may be.
 func (m *machine) recur(f *frame, s *Recur, n int, last *value) sig {
-	sub := &frame{index: f.index, env: map[*Var]*value{s.Last: last}, flags: f.flags, parent: f, lits: f.lits, recur: s, left: n}
+	sub := &frame{index: f.index, parent: f, flags: f.flags, lits: f.lits, recur: s, left: n}
+	sub.env = map[*Var]*value{s.Last: last}
 	m.stack = append(m.stack, sub)
 	depth := len(m.stack)
 	sg := m.list(sub, s.Body)
