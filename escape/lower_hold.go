@@ -289,6 +289,9 @@ func (l *lower) holdAll(d *deferred, hs []held, pos token.Pos) {
 	}
 	var flags []*value
 	var wants []bool
+	if reg := l.readPlace(d.reg).find(); reg.op == opPhi { // not registered on all paths
+		flags, wants = append(flags, reg), append(wants, true)
+	}
 	for _, f := range hs[0].under {
 		if v := l.flagNow(f); v != nil {
 			flags, wants = append(flags, v), append(wants, f.want)

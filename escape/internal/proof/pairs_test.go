@@ -102,30 +102,30 @@ func f(n int) {
 `, "used by Use"},
 		{"a free between a free and a flag that deferred code reads", `
 func f() {
-	a, b := Make(), Make()
+	a, p := Make(), struct{ x *B }{Make()}
 	done := false
 	defer func() {
 		if !done {
 			a.Use()
 		}
 	}()
-	b.Use()
+	p.x.Use()
 	a.Free() //F
-	b.Free() //F
+	p.x.Free() //F
 	done = true
 }
 `, `
 func f() {
-	a, b := Make(), Make()
+	a, p := Make(), struct{ x *B }{Make()}
 	done := false
 	defer func() {
 		if !done {
 			a.Use()
 		}
 	}()
-	b.Use()
+	p.x.Use()
 	a.Free() //F
-	b.Free()
+	p.x.Free()
 	done = true
 }
 `, "its name is read"},

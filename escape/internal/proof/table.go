@@ -235,6 +235,8 @@ func mayPanic(i ssa.Instruction) bool {
 	switch i := i.(type) {
 	case *ssa.Phi, *ssa.DebugRef, *ssa.Jump, *ssa.If, *ssa.Return, *ssa.Alloc, *ssa.MakeClosure, *ssa.Extract, *ssa.RunDefers, *ssa.Field:
 		return false
+	case *ssa.FieldAddr:
+		return !isVariable(i)
 	case *ssa.Store:
 		return !isVariable(i.Addr)
 	case *ssa.UnOp:
@@ -243,11 +245,13 @@ func mayPanic(i ssa.Instruction) bool {
 	return true
 }
 
-// isVariable reports whether v is the address of a variable: it is not nil.
+// isVariable reports whether v is the address of a variable, or of a field of one: it is not nil.
 func isVariable(v ssa.Value) bool {
 	switch v := v.(type) {
 	case *ssa.Alloc, *ssa.Global:
 		return true
+	case *ssa.FieldAddr:
+		return isVariable(v.X)
 	case *ssa.FreeVar:
 		return v.Parent().Syntax() != nil // that of a method value is its receiver
 	}
