@@ -17,7 +17,7 @@
 // of interfaces without a line, of functions without a body and a line.
 //
 // What is not here yet: functions that other builds replace, calls through variables and
-// fields that nothing outside can change, facts of other packages.
+// fields that nothing outside can change.
 package calls
 
 import (
@@ -32,14 +32,16 @@ import (
 // A Table knows what functions do.
 type Table struct {
 	set      *spec.Set
+	facts    map[*types.Func]*effect.Summary // of other packages; may be nil
 	lines    map[*types.Func]*spec.Line
 	inferred map[*types.Func]*effect.Summary
 	of       map[*types.Func]*effect.Summary
 }
 
-// NewTable returns a table of what the lines of a set say.
-func NewTable(set *spec.Set) *Table {
-	return &Table{set: set, lines: map[*types.Func]*spec.Line{}, inferred: map[*types.Func]*effect.Summary{},
+// NewTable returns a table of what the lines of a set say, and of what is known of the
+// functions of other packages.
+func NewTable(set *spec.Set, facts map[*types.Func]*effect.Summary) *Table {
+	return &Table{set: set, facts: facts, lines: map[*types.Func]*spec.Line{}, inferred: map[*types.Func]*effect.Summary{},
 		of: map[*types.Func]*effect.Summary{}}
 }
 
@@ -92,6 +94,9 @@ func (t *Table) Func(fn *types.Func) *effect.Summary {
 		t.lines[fn] = line
 	}
 	s := t.inferred[fn]
+	if s == nil {
+		s = t.facts[fn]
+	}
 	switch {
 	case line != nil:
 		s = effect.Of(line, fn.Signature(), s)

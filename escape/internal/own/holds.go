@@ -44,6 +44,7 @@ type Func struct {
 	order   []ssa.Value // of holds
 	made    map[ssa.Value]*Site
 	tests   []test // by node
+	steps   int
 }
 
 // most is how many sites one value may hold; a group with more is left undecided, since
@@ -146,6 +147,7 @@ func (f *Func) follow() {
 			it := open[len(open)-1]
 			open = open[:len(open)-1]
 			for _, i := range f.read.users(it.v) {
+				f.steps++
 				for _, a := range f.read.acts(i, it.v) {
 					switch e := does(a.Op, it.h.As); e.do {
 					case Derive:

@@ -92,6 +92,7 @@ func (g *Group) liveness() map[int]bits {
 				in[n] = newBits(len(g.Values))
 			}
 			if !in[n].has(k) {
+				g.f.steps++
 				in[n].add(k)
 				stack = append(stack, n)
 			}

@@ -35,23 +35,14 @@ func Solve(in *Input, fn *ssa.Function) *Func {
 	return f
 }
 
-// Steps is the work done for a function: the visits of nodes, and events in them.
-func (f *Func) Steps() int {
-	n := 0
-	for _, g := range f.Groups {
-		if g.sol != nil {
-			n += g.sol.states.Steps + g.sol.lives.Steps
-		}
-		for _, e := range g.events {
-			n += len(e)
-		}
-	}
-	return n
-}
+// Steps is the work done for a function: uses that were followed, visits of nodes, events
+// in them, and values that are needed in a node.
+func (f *Func) Steps() int { return f.steps }
 
 func (g *Group) solve() {
 	r := g.region
 	lives := &flow.Problem[live]{Backward: true, Start: map[int]live{}, Node: func(k int, l live) live {
+		g.f.steps += 1 + len(g.events[r.nodes[k]])
 		return g.needed(r.nodes[k], l, nil)
 	}, Edge: func(e flow.Edge, l live) (live, bool) {
 		return g.neededAcross(r.nodes[e.From], r.outs[e.From][e.Out], l), true
@@ -66,6 +57,7 @@ func (g *Group) solve() {
 		g.sol.needs[n] = at
 	}
 	states := &flow.Problem[state]{Start: map[int]state{}, Node: func(k int, s state) state {
+		g.f.steps += 1 + len(g.events[r.nodes[k]])
 		return g.through(r.nodes[k], s, nil)
 	}, Edge: func(e flow.Edge, s state) (state, bool) {
 		return g.across(r.nodes[e.From], r.outs[e.From][e.Out], s)
@@ -77,4 +69,3 @@ func (g *Group) solve() {
 	}
 	g.sol.states = flow.Solve(r.graph, states)
 }
-

@@ -1,6 +1,7 @@
 package place
 
 import (
+	"fmt"
 	"go/types"
 	"slices"
 
@@ -25,6 +26,22 @@ type Verdict struct {
 	Due    bool // the program does not free it on some path, nor hand it on
 	Missed int  // runs that stay open: there is no spot
 	Held   bool // its frees are withheld: see the package comment
+}
+
+// Why says in a word what becomes of it, or through which instruction it leaves.
+func (v *Verdict) Why() string {
+	switch {
+	case v.Held:
+		return "due, and no name or no place"
+	case v.Missed > 0:
+		return "due, and on some paths no name or no place"
+	case v.Due:
+		return "freed"
+	case len(v.Site.Moves) > 0:
+		a := v.Site.Moves[0]
+		return fmt.Sprintf("leaves through %T", a.Instr)
+	}
+	return "freed by the program, or never needed a free"
 }
 
 // Plan returns the frees of a function in the order of the text, and what becomes of each

@@ -38,8 +38,11 @@ type planner struct {
 	moves map[int][]*own.Point // by node
 }
 
-// runs lists the runs of a token in a node.
+// runs lists the runs of a token in a node. What a panic leads to has none.
 func (pl *planner) runs(node int, t own.Token) []run {
+	if b := pl.f.Graph.Nodes[node].Block; b == nil || b == pl.f.SSA.Recover {
+		return nil
+	}
 	points := pl.moves[node]
 	var out []run
 	open := false

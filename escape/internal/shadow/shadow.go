@@ -10,6 +10,7 @@
 package shadow
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/format"
@@ -36,6 +37,7 @@ type Input struct {
 	Types *types.Package
 	Info  *types.Info
 	Set   *spec.Set
+	Facts map[*types.Func]*effect.Summary // of packages that it imports; Run adds its own
 }
 
 // A Func is what the rooms found out about a function or literal.
@@ -60,7 +62,7 @@ func Run(in *Input) *Result {
 	frees := effect.NewFrees(in.Set)
 	p := ir.Build(&ir.Input{Fset: in.Fset, Files: in.Files, Types: in.Types, Info: in.Info,
 		Follow: frees.Resource})
-	table := calls.NewTable(in.Set)
+	table := calls.NewTable(in.Set, in.Facts)
 	to := &own.Input{IR: p, Effect: table.Of, Owns: func(v ssa.Value) bool { return frees.Resource(v.Type()) }}
 	r := &Result{IR: p, frees: frees, fset: in.Fset}
 	of := map[*ssa.Function]*Func{}
@@ -83,6 +85,9 @@ func Run(in *Input) *Result {
 	}
 	for _, f := range p.Funcs {
 		if sf := of[f]; sf != nil {
+			if fn := calls.Declared(f); fn != nil && in.Facts != nil {
+				in.Facts[fn] = sf.Summary
+			}
 			sf.Frees, sf.Verdicts = place.Plan(p, sf.Own)
 			sf.Frees = slices.DeleteFunc(sf.Frees, func(fr place.Free) bool { return r.Statement(fr) == "" })
 			r.Funcs = append(r.Funcs, sf)
@@ -117,42 +122,52 @@ func (r *Result) Statement(f place.Free) string {
 func (r *Result) Edit(file *ast.File, text string) (string, int, error) {
 	type insert struct {
 		at   int
+		kind ir.Kind // what ends at one point, ends from the inside out
 		text string
 	}
 	var list []insert
 	left := 0
 	tf := r.fset.File(file.FileStart)
-	add := func(pos token.Pos, s string) { list = append(list, insert{tf.Offset(pos), s}) }
+	add := func(pos token.Pos, k ir.Kind, s string) { list = append(list, insert{tf.Offset(pos), k, s}) }
+	texts := map[*ir.Place]string{}
+	var places []*ir.Place
 	for _, f := range r.Funcs {
 		for _, fr := range f.Frees {
-			if fr.At == nil {
+			switch {
+			case fr.At == nil:
 				if r.fset.File(fr.Return.Pos()) == tf {
 					left++
 				}
-				continue
-			}
-			if r.fset.File(fr.At.Pos) != tf {
-				continue
-			}
-			s, pos := r.Statement(fr), fr.At.Pos
-			switch fr.At.Kind {
-			case ir.InList:
-				at := tf.Offset(pos)
-				if strings.TrimSpace(text[strings.LastIndexByte(text[:at], '\n')+1:at]) != "" {
-					s = "\n" + s
+			case r.fset.File(fr.At.Pos) == tf:
+				if texts[fr.At] == "" {
+					places = append(places, fr.At)
 				}
-				add(pos, s+"\n")
-			case ir.Else:
-				add(pos, " else {\n"+s+"\n}")
-			case ir.ElseIf:
-				add(pos, "{\n"+s+"\n")
-				add(fr.At.Node.(*ast.IfStmt).Else.End(), "\n}")
-			case ir.Default:
-				add(pos, "default:\n"+s+"\n")
+				texts[fr.At] += r.Statement(fr) + "\n"
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b insert) int { return b.at - a.at })
+	for _, at := range places {
+		s, pos := texts[at], at.Pos
+		switch at.Kind {
+		case ir.InList:
+			n := tf.Offset(pos)
+			if strings.TrimSpace(text[strings.LastIndexByte(text[:n], '\n')+1:n]) != "" {
+				s = "\n" + s
+			}
+			add(pos, ir.InList, s)
+		case ir.Else:
+			add(pos, ir.Else, " else {\n"+s+"}")
+		case ir.ElseIf:
+			add(pos, ir.ElseIf, "{\n"+s)
+			add(at.Node.(*ast.IfStmt).Else.End(), ir.ElseIf, "\n}")
+		case ir.Default:
+			add(pos, ir.Default, "default:\n"+s)
+		}
+	}
+	rank := [...]int{ir.Else: 0, ir.ElseIf: 1, ir.Default: 1, ir.InList: 2}
+	slices.SortStableFunc(list, func(a, b insert) int { // what is inserted last stands first
+		return cmp.Or(b.at-a.at, rank[b.kind]-rank[a.kind])
+	})
 	for _, i := range list {
 		text = text[:i.at] + i.text + text[i.at:]
 	}

@@ -1,0 +1,58 @@
+package shadow
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// shapes are functions of n statements, in which buffers meet in different ways.
+var shapes = map[string]func(n int) string{
+	"one behind the other": lines("", "b%[1]d := Must(1)\nb%[1]d.Use()\n", ""),
+	"one variable":         lines("var b *Buf\n", "b = Must(1)\nb.Use()\n", ""),
+	"branches":             lines("", "b%[1]d := Must(1)\nif c {\nb%[1]d.Use()\n}\n", ""),
+	"errors":               lines("", "b%[1]d, err := Make(1)\nif err != nil {\nreturn err\n}\nb%[1]d.Use()\n", ""),
+	"loops":                lines("", "for range 3 {\nb := Must(1)\nif c {\nbreak\n}\nb.Use()\n}\n", ""),
+	"passed on":            lines("b0 := Must(1)\n", "b0.Use()\nif c {\nprintln()\n}\n", ""),
+	"handed over":          lines("b := Must(1)\n", "if c {\nb.Free()\nb = Must(1)\n}\n", "b.Use()\n"),
+	"cases":                lines("switch m {\n", "case %[1]d:\nb := Must(1)\nb.Use()\n", "}\n"),
+	"merged": lines("var b *Buf\nswitch m {\n", "case %[1]d:\nb = Must(1)\n",
+		"}\nif b != nil {\nb.Use()\n}\n"),
+	"deferred":       lines("", "b%[1]d := Must(1)\ndefer b%[1]d.Free()\nb%[1]d.Use()\n", ""),
+	"one beside all": lines("a := Must(1)\n", "b%[1]d := Must(1)\nif c {\nboth(a, b%[1]d)\n}\n", ""),
+}
+
+func lines(head, line, tail string) func(n int) string {
+	return func(n int) string {
+		var b strings.Builder
+		b.WriteString("func f(c bool, m int) error {\n" + head)
+		for k := range n {
+			s := line
+			if strings.Contains(line, "%") {
+				s = fmt.Sprintf(line, k+1)
+			}
+			b.WriteString(s)
+		}
+		return b.String() + tail + "return nil\n}\n"
+	}
+}
+
+// TestGrowth demands work that grows with the size of a function, and not faster: from
+// 1,000 pieces to 4,000 by at most 4.4.
+func TestGrowth(t *testing.T) {
+	for name, shape := range shapes {
+		work := func(n int) int {
+			steps := 0
+			for _, f := range Run(check(t, header+shape(n))).Funcs {
+				steps += f.Own.Steps()
+			}
+			return steps
+		}
+		small, large := work(1000), work(4000)
+		t.Logf("%-22s %8d %8d", name, small, large)
+		require.NotZero(t, small)
+		require.LessOrEqual(t, float64(large), 4.4*float64(small), name)
+	}
+}
