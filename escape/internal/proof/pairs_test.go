@@ -102,7 +102,9 @@ func f(n int) {
 `, "used by Use"},
 		{"a free between a free and a flag that deferred code reads", `
 func f() {
-	a, p := Make(), struct{ x *B }{Make()}
+	var p struct{ x *B }
+	p.x = Make()
+	a := Make()
 	done := false
 	defer func() {
 		if !done {
@@ -116,7 +118,9 @@ func f() {
 }
 `, `
 func f() {
-	a, p := Make(), struct{ x *B }{Make()}
+	var p struct{ x *B }
+	p.x = Make()
+	a := Make()
 	done := false
 	defer func() {
 		if !done {
