@@ -75,7 +75,8 @@ var quick = regexp.MustCompile(`/(wgbreak|donebeforework|waittimeout|deferloop|p
 	`methodvalue|dupmap|tree|` +
 	`ptrcopy|shift|lru|closelocked|getter|viewfield|textcut|derefcopy|maybeclosure|tryassign|ornewloop|errtwo|` +
 	`viewbetween|halfway|convstruct|trainer|selectop|gotoover|irreducible2|freereflect|viewiface|` +
-	`tblog|writetolib|copyto|jsonnan|walkerr|sortcmplib|unwraprelay|erroras|hashview|g_print|g_write)_[AP]$`)
+	`tblog|writetolib|copyto|jsonnan|walkerr|sortcmplib|unwraprelay|erroras|hashview|g_print|g_write|` +
+	`batchdata|iteropts|paths|applysame|strreturn|bitmap32|shared)_[AP]$`)
 
 func TestAttacks(t *testing.T) {
 	if testing.Short() {

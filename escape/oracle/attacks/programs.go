@@ -71,7 +71,10 @@ var packages = map[string]string{
 	"bits": "math/bits", "debug": "runtime/debug", "template": "text/template", "json": "encoding/json",
 	"rand": "math/rand", "binary": "encoding/binary", "fs": "io/fs", "filepath": "path/filepath",
 	"assert": "github.com/stretchr/testify/assert", "hex": "encoding/hex", "base64": "encoding/base64",
-	"url": "net/url", "crc32": "hash/crc32", "utf8": "unicode/utf8",
+	"grocksdb": "github.com/linxGnu/grocksdb", "ts": "github.com/sugarme/gotch/ts",
+	"arrow": "github.com/apache/arrow-go/v18/arrow", "array": "github.com/apache/arrow-go/v18/arrow/array",
+	"pjrt": "github.com/gomlx/gopjrt/pjrt",
+	"url":  "net/url", "crc32": "hash/crc32", "utf8": "unicode/utf8",
 }
 
 // same are packages whose path is their name.

@@ -12,14 +12,17 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"golang.org/x/tools/txtar"
 )
 
-//go:embed testdata/kit testdata/ext
+//go:embed testdata/kit testdata/ext testdata/libs.txtar
 var support embed.FS
 
 // A trial is a module on disk:
 //
 //	go.mod, kit, ext   what programs stand on
+//	libs               stand-ins for the libraries whose specs are embedded
 //	progs/AREA/NAME    the programs, rewritten in place
 //	all                a command that runs the program that it is told
 type trial struct {
@@ -32,13 +35,25 @@ const goMod = `module attacks.test
 go 1.26.0
 
 require (
+	cell.test v0.0.0
 	ext.test v0.0.0
+	github.com/apache/arrow-go/v18 v18.8.0
+	github.com/gomlx/gopjrt v0.8.4
 	github.com/lastuse/lastuse v0.0.0
+	github.com/linxGnu/grocksdb v1.11.1
+	github.com/sugarme/gotch v0.9.1
 	github.com/stretchr/testify v1.12.1
 	golang.org/x/sync v0.24.0
 )
 
-replace ext.test => ./ext
+replace (
+	cell.test => ./libs/cell
+	ext.test => ./ext
+	github.com/apache/arrow-go/v18 => ./libs/arrow
+	github.com/gomlx/gopjrt => ./libs/pjrt
+	github.com/linxGnu/grocksdb => ./libs/grocksdb
+	github.com/sugarme/gotch => ./libs/gotch
+)
 
 replace github.com/lastuse/lastuse => %s
 `
@@ -62,6 +77,13 @@ func newTrial(dir, repo string, progs []*Program) (*trial, error) {
 			return nil, err
 		}
 		files[name] = string(text)
+	}
+	libs, err := support.ReadFile("testdata/libs.txtar")
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range txtar.Parse(libs).Files {
+		files[filepath.Join("libs", f.Name)] = string(f.Data)
 	}
 	t := &trial{dir: dir, progs: progs}
 	for _, p := range progs {
