@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lastuse/lastuse/alloc"
+	"github.com/lastuse/lastuse/alloc/alloctest"
 	"github.com/lastuse/lastuse/alloc/host"
 )
 
@@ -70,11 +71,15 @@ func TestBadInput(t *testing.T) {
 		require.ErrorIs(t, b.Fill(u, 1), alloc.ErrForeign)
 		require.ErrorIs(t, host.Launch(u, func(host.Args) {}, b.Arg()), alloc.ErrForeign)
 		assert.Panics(t, func() { b.Ptr(u) })
-		assert.Panics(t, func() { s.Wait(u) })
+		late, err := alloc.NewPool(alloctest.NewLate(p.Device(), 1), alloc.Options{})
+		require.NoError(t, err)
+		v := late.DefaultStream()
+		assert.Panics(t, func() { s.Wait(v) })
 		g := block(t, s)
 		e := s.Record()
-		assert.Panics(t, func() { u.WaitEvent(e) })
+		assert.Panics(t, func() { v.WaitEvent(e) })
 		g.open()
+		require.NoError(t, late.Close())
 	})
 	t.Run("freed", func(t *testing.T) {
 		c := mustMake[int32](t, s, 10)

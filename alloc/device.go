@@ -1,6 +1,9 @@
 package alloc
 
-import "unsafe"
+import (
+	"time"
+	"unsafe"
+)
 
 // A Ptr is a device address. It means something to the device alone: a Go
 // program passes it on and never dereferences it. The zero Ptr is no address.
@@ -168,6 +171,15 @@ type Pinner interface {
 	FreeHost(p unsafe.Pointer, size int64) error
 }
 
+// A Transferer is a [Pinner] that copies from and to its page-locked memory without waiting
+// ([Upload], [Download]). On another device these copies wait.
+type Transferer interface {
+	// Transfer enqueues a copy of n > 0 bytes between device memory at p and page-locked memory at
+	// host, to the device if in is set, in order on s. It does not block. The host's memory stays what it is
+	// until the copy has run.
+	Transfer(s uintptr, p Ptr, host unsafe.Pointer, n int64, in bool) error
+}
+
 // A Stager is a Device that keeps page-locked memory of its own, through which it copies from and to Go
 // memory.
 type Stager interface {
@@ -186,6 +198,35 @@ type Capturer interface {
 	// Capturing reports whether s is being captured. It does not block and does
 	// not disturb the capture.
 	Capturing(s uintptr) (bool, error)
+}
+
+// A Prioritizer is a Device whose streams may be more or less urgent than one another
+// ([Pool.NewStreamWith]). On another device they are all alike.
+type Prioritizer interface {
+	// Priorities returns the range of priorities: least of the streams that come last, most of the most
+	// urgent ones. Lower is more urgent, so most <= least. NewStream's is 0.
+	Priorities() (least, most int, err error)
+
+	// NewPriorityStream is like NewStream for a priority of that range.
+	NewPriorityStream(priority int) (uintptr, error)
+}
+
+// A Timer is a Device that knows when its work ran ([Stream.RecordTimed]).
+type Timer interface {
+	// NewTimedEvent is like NewEvent for an event that Elapsed may be asked about.
+	NewTimedEvent() (uintptr, error)
+
+	// Elapsed returns the device time between what two timed events stand for, negative if
+	// end came before start. Before: both have been recorded, and what they stand for has run.
+	Elapsed(start, end uintptr) (time.Duration, error)
+}
+
+// A CrossWaiter is a Device whose streams can wait for events of another device of its kind in this
+// process ([Stream.Wait] across pools).
+type CrossWaiter interface {
+	// WaitAcross makes work enqueued on s from now on run after what e, an event of device d, stands for. It
+	// does not block the caller. If d is of another kind, errors.Is(err, [ErrForeign]) is true.
+	WaitAcross(s uintptr, d Device, e uintptr) error
 }
 
 // A StreamAdopter is a Device that lets streams made by others take part in a

@@ -37,6 +37,7 @@ type estate struct {
 	streams map[uintptr]bool           // to be waited for; true: and to be destroyed
 	events  []uintptr                  // all that were ever made
 	idle    []uintptr                  // those that stand for nothing now
+	timed   []uintptr                  // and are timed
 	adopted map[*adopted]struct{}
 
 	pinnedAccount *books.Account // nil if there never was page-locked memory
@@ -155,15 +156,20 @@ func take[K comparable, V any](e *estate, set *map[K]V, x K) bool {
 }
 
 // takeEvent returns an event that stands for nothing, if there is one.
-func (e *estate) takeEvent() (uintptr, bool) {
+func (e *estate) takeEvent() (uintptr, bool) { return e.pop(&e.idle) }
+
+// takeTimed is takeEvent for a timed one.
+func (e *estate) takeTimed() (uintptr, bool) { return e.pop(&e.timed) }
+
+func (e *estate) pop(list *[]uintptr) (uintptr, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	n := len(e.idle)
+	n := len(*list)
 	if n == 0 {
 		return 0, false
 	}
-	ev := e.idle[n-1]
-	e.idle = e.idle[:n-1]
+	ev := (*list)[n-1]
+	*list = (*list)[:n-1]
 	return ev, true
 }
 
@@ -179,6 +185,13 @@ func (e *estate) addEvent(ev uintptr) {
 func (e *estate) putEvent(ev uintptr) {
 	e.mu.Lock()
 	e.idle = append(e.idle, ev)
+	e.mu.Unlock()
+}
+
+// putTimed is putEvent for a timed one.
+func (e *estate) putTimed(ev uintptr) {
+	e.mu.Lock()
+	e.timed = append(e.timed, ev)
 	e.mu.Unlock()
 }
 
@@ -223,7 +236,7 @@ func (e *estate) settle() error {
 	defer close(e.settled)
 	e.mu.Lock()
 	streams, events, adopted, ranges := e.streams, e.events, e.adopted, e.ranges
-	e.streams, e.events, e.idle, e.adopted, e.ranges = nil, nil, nil, nil, nil
+	e.streams, e.events, e.idle, e.timed, e.adopted, e.ranges = nil, nil, nil, nil, nil, nil
 	e.mu.Unlock()
 
 	var errs []error

@@ -83,6 +83,7 @@ type core struct {
 	dev      Device
 	mapper   Mapper   // nil if the device does not map
 	capturer Capturer // nil if the device does not capture
+	timer    Timer    // nil if the device does not time
 	estate   *estate
 	checker  *checker         // nil outside Check mode
 	custody  custody.Observer // nil but under a device that checks the pool
@@ -197,6 +198,7 @@ func NewPool(dev Device, o Options) (*Pool, error) {
 		c.mapper, c.estate.mapper, c.granule = m, m, m.Granularity()
 	}
 	c.capturer, _ = dev.(Capturer)
+	c.timer, _ = dev.(Timer)
 	if o.Check {
 		h, err := dev.NewStream()
 		if err != nil {
@@ -230,6 +232,28 @@ func (p *Pool) DefaultStream() *Stream { return p.std }
 // NewStream makes a stream. It may block for as long as the device takes.
 func (p *Pool) NewStream() (*Stream, error) {
 	return p.addStream("new stream", false, func(dev Device) (uintptr, error) { return dev.NewStream() })
+}
+
+// StreamOptions are the choices of [Pool.NewStreamWith]. The zero StreamOptions makes what NewStream makes.
+type StreamOptions struct {
+	// Priority says how urgent the stream's work is beside that of other streams; lower is more urgent, 0 is
+	// usual. It is brought into the device's range. A device without priorities takes no notice.
+	Priority int
+}
+
+// NewStreamWith is [Pool.NewStream] with choices.
+func (p *Pool) NewStreamWith(o StreamOptions) (*Stream, error) {
+	return p.addStream("new stream", false, func(dev Device) (uintptr, error) {
+		d, ok := dev.(Prioritizer)
+		if !ok || o.Priority == 0 {
+			return dev.NewStream()
+		}
+		least, most, err := d.Priorities()
+		if err != nil {
+			return 0, err
+		}
+		return d.NewPriorityStream(max(most, min(o.Priority, least)))
+	})
 }
 
 // WrapStream lets a stream made by somebody else, with the device's handle h, take part in p. Close the

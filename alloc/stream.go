@@ -86,14 +86,12 @@ func (s *Stream) ready() error {
 }
 
 // Wait makes work that is enqueued on s from now on run after all that t has been given
-// so far. It does not block. Trouble of the device surfaces in [Stream.Sync]; if the
-// two streams are of different pools, or one is closed, Wait panics.
+// so far. It does not block. Trouble of the device surfaces in [Stream.Sync]. The two may be of different
+// pools, on one device or on two of one kind in this process ([CrossWaiter]). Wait panics if one is closed,
+// and with [ErrForeign] if their devices know nothing of each other.
 func (s *Stream) Wait(t *Stream) {
 	if s.none() || t.none() {
 		panic(fmt.Errorf("alloc: wait: %w", errNoStream))
-	}
-	if s.core != t.core {
-		panic(fmt.Errorf("alloc: wait: stream %w", ErrForeign))
 	}
 	if s == t {
 		return
@@ -102,6 +100,10 @@ func (s *Stream) Wait(t *Stream) {
 		if x.closed.Load() {
 			panic(fmt.Errorf("alloc: wait: stream %w", ErrClosed))
 		}
+	}
+	if s.core != t.core {
+		s.WaitEvent(t.Record()) // no memory goes from one pool to the other
+		return
 	}
 	if !s.core.estate.enter() {
 		panic(fmt.Errorf("alloc: wait: stream %w", ErrClosed))
@@ -259,6 +261,7 @@ type eventRecord struct {
 	core   *core
 	pool   *Pool
 	event  uintptr
+	timed  bool
 	err    atomic.Pointer[error]
 	noMore atomic.Bool // seen done
 }
@@ -266,11 +269,14 @@ type eventRecord struct {
 // Record returns an event that stands for the work that s has been given so far. An error
 // of the device surfaces in [Event.Sync]. If s is closed its work has run, so the event is done; its
 // Sync says that s is closed all the same.
-func (s *Stream) Record() Event {
+func (s *Stream) Record() Event { return s.record(false) }
+
+// record is Record and, if timed is set and the device can do so, RecordTimed.
+func (s *Stream) record(timed bool) Event {
 	if s.none() {
 		panic(fmt.Errorf("alloc: record: %w", errNoStream))
 	}
-	r := &eventRecord{core: s.core, pool: s.pool}
+	r := &eventRecord{core: s.core, pool: s.pool, timed: timed && s.core.timer != nil}
 	if !s.core.estate.enter() {
 		r.close()
 		return Event{r}
@@ -282,20 +288,24 @@ func (s *Stream) Record() Event {
 		}
 		return Event{r}
 	}
-	e, err := s.core.event()
+	take, put := s.core.event, s.core.estate.putEvent
+	if r.timed {
+		take, put = s.core.timedEvent, s.core.estate.putTimed
+	}
+	e, err := take()
 	if err != nil {
 		r.fail(err)
 		return Event{r}
 	}
 	s.core.calls.Add(1)
 	if err := s.core.dev.Record(e, s.heap.line.handle); err != nil {
-		s.core.estate.putEvent(e)
+		put(e)
 		r.fail(err)
 		return Event{r}
 	}
 	r.event = e
 	// The pool is dropped no earlier than the event, which leads to it.
-	runtime.AddCleanup(r, s.core.estate.putEvent, e)
+	runtime.AddCleanup(r, put, e)
 	return Event{r}
 }
 
@@ -376,8 +386,8 @@ func (e Event) Sync() error {
 }
 
 // WaitEvent makes work that is enqueued on s from now on run after the work that e
-// stands for. It does not block. Trouble of the device surfaces in [Stream.Sync]; an event of
-// another pool makes it panic.
+// stands for. It does not block. Trouble of the device surfaces in [Stream.Sync]. The event may be of
+// another pool, as a stream of [Stream.Wait] may.
 func (s *Stream) WaitEvent(e Event) {
 	if s.none() {
 		panic(fmt.Errorf("alloc: wait event: %w", errNoStream))
@@ -390,20 +400,39 @@ func (s *Stream) WaitEvent(e Event) {
 	if err == nil {
 		defer r.core.leave()
 	}
+	wait := s.core.waiter(r.core)
 	switch {
-	case r.core != s.core:
+	case wait == nil:
 		panic(fmt.Errorf("alloc: wait event: event %w", ErrForeign))
-	case s.closed.Load():
+	case s.closed.Load() || !s.core.estate.enter():
 		panic(fmt.Errorf("alloc: wait event: stream %w", ErrClosed))
+	}
+	defer s.core.leave()
+	switch {
 	case err != nil:
 	case s.heap.line.capturing():
 		err = ErrCapturing
 	default:
 		s.core.calls.Add(1)
-		err = s.core.dev.Wait(s.heap.line.handle, r.event)
+		err = wait(s.heap.line.handle, r.event)
+	}
+	if errors.Is(err, ErrForeign) {
+		panic(fmt.Errorf("alloc: wait event: event %w", err))
 	}
 	if err != nil {
 		s.heap.line.fail(fmt.Errorf("alloc: wait event: %w", err))
 	}
 	runtime.KeepAlive(r)
+}
+
+// waiter returns what makes a stream of c wait for an event of o, which may be another pool's; nil: nothing
+// does.
+func (c *core) waiter(o *core) func(s, e uintptr) error {
+	if c.dev == o.dev {
+		return c.dev.Wait
+	}
+	if d, ok := c.dev.(CrossWaiter); ok {
+		return func(s, e uintptr) error { return d.WaitAcross(s, o.dev, e) }
+	}
+	return nil
 }

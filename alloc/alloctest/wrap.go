@@ -64,7 +64,11 @@ func (o *Order) DefaultStream() uintptr { return o.dev.DefaultStream() }
 
 // NewStream begins a thread.
 func (o *Order) NewStream() (uintptr, error) {
-	h, err := o.dev.NewStream()
+	return o.begun(o.dev.NewStream())
+}
+
+// begun notes a new stream.
+func (o *Order) begun(h uintptr, err error) (uintptr, error) {
 	if err == nil {
 		o.mu.Lock()
 		o.streams.remove(h)
@@ -115,7 +119,11 @@ func (o *Order) learn(known clock, sure bool) {
 
 // NewEvent makes an event that knows nothing.
 func (o *Order) NewEvent() (uintptr, error) {
-	e, err := o.dev.NewEvent()
+	return o.fresh(o.dev.NewEvent())
+}
+
+// fresh notes a new event.
+func (o *Order) fresh(e uintptr, err error) (uintptr, error) {
 	if err == nil {
 		o.mu.Lock()
 		o.events[e] = &event{}

@@ -251,6 +251,10 @@ var (
 	_ alloc.Pinner        = (*Device)(nil)
 	_ alloc.Capturer      = (*Device)(nil)
 	_ alloc.StreamAdopter = (*Device)(nil)
+	_ alloc.Transferer    = (*Device)(nil)
+	_ alloc.Prioritizer   = (*Device)(nil)
+	_ alloc.Timer         = (*Device)(nil)
+	_ alloc.CrossWaiter   = (*Device)(nil)
 	_ alloc.Device        = Plain{}
 	_ alloc.Pinner        = Plain{}
 	_ alloc.Capturer      = Plain{}

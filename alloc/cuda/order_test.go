@@ -300,11 +300,11 @@ func (w *wild) stepPinned(s *alloc.Stream, b *wildBuffer) {
 	}
 	part := b.View(0, h.Len())
 	if w.r.IntN(2) == 0 {
-		require.NoError(w.t, CopyIn(s, part, h.Pinned))
+		require.NoError(w.t, alloc.Upload(s, part, h.Pinned))
 		require.NoError(w.t, b.View(h.Len(), b.Len()).Fill(s, h.holds))
 		b.holds = h.holds
 	} else {
-		require.NoError(w.t, CopyOut(s, h.Pinned, part))
+		require.NoError(w.t, alloc.Download(s, h.Pinned, part))
 		h.holds = b.holds
 	}
 	h.last = s

@@ -113,8 +113,8 @@ func TestCopiesNoAllocation(t *testing.T) {
 		"small in":   func() error { return b.View(0, 64).CopyFrom(e.s, host[:64]) },
 		"pinned in":  func() error { return b.CopyFrom(e.s, pinned.Slice()) },
 		"pinned out": func() error { return b.CopyTo(e.s, pinned.Slice()) },
-		"async in":   func() error { return CopyIn[byte](e.s, b, pinned) },
-		"async out":  func() error { return CopyOut[byte](e.s, pinned, b) },
+		"async in":   func() error { return alloc.Upload[byte](e.s, b, pinned) },
+		"async out":  func() error { return alloc.Download[byte](e.s, pinned, b) },
 		"fill":       func() error { return b.Fill(e.s, 3) },
 		"within":     func() error { return alloc.Copy[byte](e.s, b.View(0, 64), b.View(64, 128)) },
 	} {
@@ -144,8 +144,8 @@ func TestPinnedAsync(t *testing.T) {
 	}
 	b := buffer[uint32](t, e.s, n)
 	e.StandIn.Hold(true)
-	require.NoError(t, CopyIn[uint32](e.s, b, in))
-	require.NoError(t, CopyOut[uint32](e.s, out, b))
+	require.NoError(t, alloc.Upload[uint32](e.s, b, in))
+	require.NoError(t, alloc.Download[uint32](e.s, out, b))
 	assert.Zero(t, out.Slice()[n-1], "nothing has run")
 	b.Free()
 	e.StandIn.Hold(false)
@@ -154,9 +154,9 @@ func TestPinnedAsync(t *testing.T) {
 	in.Free()
 	out.Free()
 	in.Free()
-	assert.ErrorIs(t, CopyIn[uint32](e.s, b, in), alloc.ErrFreed)
-	assert.ErrorIs(t, CopyOut[uint32](e.s, in, b), alloc.ErrFreed)
-	assert.ErrorIs(t, CopyIn[uint32](e.s, buffer[uint32](t, e.s, 3), mustPin[uint32](t, e.pool, 2)),
+	assert.ErrorIs(t, alloc.Upload[uint32](e.s, b, in), alloc.ErrFreed)
+	assert.ErrorIs(t, alloc.Download[uint32](e.s, in, b), alloc.ErrFreed)
+	assert.ErrorIs(t, alloc.Upload[uint32](e.s, buffer[uint32](t, e.s, 3), mustPin[uint32](t, e.pool, 4)),
 		alloc.ErrSize)
 	assert.Zero(t, e.StandIn.Books().Pageable)
 }
@@ -177,7 +177,7 @@ func TestPinnedFreedWhileQueued(t *testing.T) {
 	}
 	e.StandIn.Hold(true)
 	in := fill(1)
-	require.NoError(t, CopyIn[uint32](e.s, b, in))
+	require.NoError(t, alloc.Upload[uint32](e.s, b, in))
 	calls := e.StandIn.Books().Calls
 	in.Free()
 	assert.Equal(t, calls, e.StandIn.Books().Calls)
@@ -226,7 +226,7 @@ func TestPinnedChurn(t *testing.T) {
 					h.Slice()[j] = tag
 				}
 				v := b.View(i*most, i*most+n)
-				assert.NoError(t, CopyIn[uint32](s, v, h))
+				assert.NoError(t, alloc.Upload[uint32](s, v, h))
 				want[i].n, want[i].tag = n, tag
 				if r.IntN(10) > 0 {
 					h.Free()

@@ -3,7 +3,9 @@ package cuda
 import (
 	"errors"
 	"fmt"
+	"time"
 
+	"github.com/lastuse/lastuse/alloc"
 	"github.com/lastuse/lastuse/internal/cudadrv"
 )
 
@@ -14,6 +16,24 @@ func (b *base) DefaultStream() uintptr { return cudadrv.LegacyStream }
 // NewStream makes a non-blocking stream.
 func (b *base) NewStream() (uintptr, error) {
 	s, err := b.ctx.StreamCreate()
+	if err != nil {
+		return 0, b.work(err)
+	}
+	return s, nil
+}
+
+// Priorities returns the range that the driver says.
+func (b *base) Priorities() (least, most int, err error) {
+	least, most, err = b.ctx.CtxGetStreamPriorityRange()
+	if err != nil {
+		return 0, 0, b.work(err)
+	}
+	return least, most, nil
+}
+
+// NewPriorityStream makes a non-blocking stream of a priority.
+func (b *base) NewPriorityStream(priority int) (uintptr, error) {
+	s, err := b.ctx.StreamCreateWithPriority(priority)
 	if err != nil {
 		return 0, b.work(err)
 	}
@@ -44,6 +64,24 @@ func (b *base) NewEvent() (uintptr, error) {
 		return 0, b.work(err)
 	}
 	return e, nil
+}
+
+// NewTimedEvent makes an event with timing.
+func (b *base) NewTimedEvent() (uintptr, error) {
+	e, err := b.ctx.EventCreateTimed()
+	if err != nil {
+		return 0, b.work(err)
+	}
+	return e, nil
+}
+
+// Elapsed returns the device time between two timed events.
+func (b *base) Elapsed(start, end uintptr) (time.Duration, error) {
+	d, err := b.ctx.EventElapsedTime(start, end)
+	if err != nil {
+		return 0, b.work(err)
+	}
+	return d, nil
 }
 
 // DestroyEvent gives an event back.
@@ -85,6 +123,14 @@ func (b *base) Wait(s, e uintptr) error {
 		return b.work(err)
 	}
 	return nil
+}
+
+// WaitAcross makes later work of s run after work of another GPU of this process.
+func (b *base) WaitAcross(s uintptr, d alloc.Device, e uintptr) error {
+	if _, err := device(d); err != nil {
+		return fmt.Errorf("cuda: wait: %w", alloc.ErrForeign)
+	}
+	return b.Wait(s, e) // the driver knows whose e is
 }
 
 // Capturing reports whether s is being captured. On a broken device nothing is; what is wrong with it the

@@ -4,12 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
+
+	"github.com/lastuse/lastuse/alloc"
 )
 
 // An event is a name for the latest mark that was recorded under it.
 type event struct {
-	mu   sync.Mutex
-	mark *mark // nil before the first Record
+	mu    sync.Mutex
+	mark  *mark // nil before the first Record
+	timed bool  // constant
 }
 
 // A mark is one recording: a point on one stream that comes to pass once. Waits
@@ -19,13 +23,19 @@ type mark struct {
 	mu     sync.Mutex
 	cond   sync.Cond
 	passed bool
-	refs   int // who knows of it; protected by marks.mu
+	timed  bool      // at is wanted
+	at     time.Time // when it passed
+	refs   int       // who knows of it; protected by home.mu
 	next   *mark
+	home   *marks // of the device whose event it is; constant
 }
 
 func (m *mark) pass() {
 	m.mu.Lock()
 	m.passed = true
+	if m.timed {
+		m.at = time.Now()
+	}
 	m.cond.Broadcast()
 	m.mu.Unlock()
 }
@@ -56,12 +66,12 @@ func (ms *marks) new(refs int) *mark {
 	defer ms.mu.Unlock()
 	m := ms.free
 	if m == nil {
-		m = &mark{}
+		m = &mark{home: ms}
 		m.cond.L = &m.mu
 	} else {
 		ms.free = m.next
 	}
-	m.passed, m.refs, m.next = false, refs, nil
+	m.passed, m.timed, m.refs, m.next = false, false, refs, nil
 	return m
 }
 
@@ -73,7 +83,8 @@ func (ms *marks) hold(m *mark) {
 }
 
 // drop takes one away.
-func (ms *marks) drop(m *mark) {
+func (m *mark) drop() {
+	ms := m.home
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
 	if m.refs--; m.refs == 0 {
@@ -86,6 +97,31 @@ var errNoEvent = errors.New("host: no such event")
 // NewEvent makes an event.
 func (d *Device) NewEvent() (uintptr, error) { return d.events.add(&event{}), nil }
 
+// NewTimedEvent makes an event that notes when it comes to pass.
+func (d *Device) NewTimedEvent() (uintptr, error) { return d.events.add(&event{timed: true}), nil }
+
+// Elapsed returns the time between two timed events that have come to pass.
+func (d *Device) Elapsed(start, end uintptr) (time.Duration, error) {
+	var at [2]time.Time
+	for i, h := range []uintptr{start, end} {
+		m, err := d.current(h)
+		if err != nil {
+			return 0, err
+		}
+		if m == nil {
+			return 0, fmt.Errorf("host: elapsed: event %d was never recorded", h)
+		}
+		m.mu.Lock()
+		ok := m.passed && m.timed
+		at[i] = m.at
+		m.mu.Unlock()
+		if m.drop(); !ok {
+			return 0, fmt.Errorf("host: elapsed: event %d is not timed, or has not come to pass", h)
+		}
+	}
+	return at[1].Sub(at[0]), nil
+}
+
 // DestroyEvent gives an event up.
 func (d *Device) DestroyEvent(h uintptr) error {
 	e := d.events.remove(h)
@@ -95,7 +131,7 @@ func (d *Device) DestroyEvent(h uintptr) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.mark != nil {
-		d.marks.drop(e.mark)
+		e.mark.drop()
 		e.mark = nil
 	}
 	return nil
@@ -112,6 +148,7 @@ func (d *Device) Record(h, sh uintptr) error {
 		return fmt.Errorf("%w: %d", errNoEvent, h)
 	}
 	m := d.marks.new(1)
+	m.timed = e.timed
 	if s.begin() { // nothing is left to run
 		m.pass()
 		s.end()
@@ -124,7 +161,7 @@ func (d *Device) Record(h, sh uintptr) error {
 	e.mark = m
 	e.mu.Unlock()
 	if old != nil {
-		d.marks.drop(old)
+		old.drop()
 	}
 	return nil
 }
@@ -149,7 +186,7 @@ func (d *Device) Query(h uintptr) (bool, error) {
 	if m == nil {
 		return err == nil, err
 	}
-	defer d.marks.drop(m)
+	defer m.drop()
 	return m.done(), nil
 }
 
@@ -160,22 +197,40 @@ func (d *Device) SyncEvent(h uintptr) error {
 		return err
 	}
 	m.wait()
-	d.marks.drop(m)
+	m.drop()
 	return nil
 }
 
 // Wait makes later work on a stream wait for an event.
-func (d *Device) Wait(sh, h uintptr) error {
+func (d *Device) Wait(sh, h uintptr) error { return d.waitFor(sh, d, h) }
+
+// WaitAcross is Wait for an event of another host device.
+func (d *Device) WaitAcross(sh uintptr, of alloc.Device, h uintptr) error {
+	for of != nil {
+		if o, ok := of.(*Device); ok {
+			return d.waitFor(sh, o, h)
+		}
+		w, ok := of.(interface{ Unwrap() alloc.Device })
+		if !ok {
+			break
+		}
+		of = w.Unwrap()
+	}
+	return fmt.Errorf("host: wait: %w", alloc.ErrForeign)
+}
+
+// waitFor makes later work on a stream of d wait for an event of o.
+func (d *Device) waitFor(sh uintptr, o *Device, h uintptr) error {
 	s, err := d.on(sh)
 	if err != nil {
 		return err
 	}
-	m, err := d.current(h)
+	m, err := o.current(h)
 	if m == nil {
 		return err
 	}
 	if m.done() {
-		d.marks.drop(m)
+		m.drop()
 		return nil
 	}
 	s.enqueue(d, op{kind: opWait, mark: m})

@@ -146,10 +146,10 @@ func (o *op) execute(d *Device) {
 		fill(o.dst, o.pattern, int(o.width), o.n)
 	case opRecord:
 		o.mark.pass()
-		d.marks.drop(o.mark)
+		o.mark.drop()
 	case opWait:
 		o.mark.wait()
-		d.marks.drop(o.mark)
+		o.mark.drop()
 	case opCall:
 		a := o.args
 		defer d.spares.putArgs(a)
@@ -261,7 +261,7 @@ func (d *Device) Sync(h uintptr) error {
 	m := d.marks.new(2)
 	s.enqueue(d, op{kind: opRecord, mark: m})
 	m.wait()
-	d.marks.drop(m)
+	m.drop()
 	return nil
 }
 
@@ -286,6 +286,20 @@ func (d *Device) Fill(h uintptr, dst alloc.Ptr, pattern uint32, width int, count
 	}
 	s.enqueue(d,
 		op{kind: opFill, dst: pointer(uintptr(dst)), pattern: pattern, width: uint8(width), n: count})
+	return nil
+}
+
+// Transfer enqueues a copy from or to page-locked memory, which is any memory here.
+func (d *Device) Transfer(h uintptr, p alloc.Ptr, mem unsafe.Pointer, n int64, in bool) error {
+	s, err := d.on(h)
+	if err != nil {
+		return err
+	}
+	o := op{kind: opCopy, dst: pointer(uintptr(p)), src: mem, n: n}
+	if !in {
+		o.dst, o.src = o.src, o.dst
+	}
+	s.enqueue(d, o)
 	return nil
 }
 
@@ -337,5 +351,5 @@ func (d *Device) enqueueAndWait(s *stream, o op) {
 		go s.run()
 	}
 	m.wait()
-	d.marks.drop(m)
+	m.drop()
 }

@@ -3,6 +3,7 @@
 package cudadrv
 
 import (
+	"errors"
 	"reflect"
 	"testing"
 
@@ -81,6 +82,17 @@ func wrappers(tb testing.TB, e *env) []wrapped {
 			}
 			return c.StreamDestroy(x)
 		}},
+		{"StreamCreateWithPriority CtxGetStreamPriorityRange", func() error {
+			_, most, err := c.CtxGetStreamPriorityRange()
+			if err != nil {
+				return err
+			}
+			x, err := c.StreamCreateWithPriority(most)
+			if err != nil {
+				return err
+			}
+			return c.StreamDestroy(x)
+		}},
 		{"StreamSynchronize", func() error { return c.StreamSynchronize(s) }},
 		{"StreamQuery", func() error { _, err := c.StreamQuery(s); return err }},
 		{"StreamWaitEvent", func() error { return c.StreamWaitEvent(s, ev) }},
@@ -99,6 +111,26 @@ func wrappers(tb testing.TB, e *env) []wrapped {
 				return err
 			}
 			return c.EventDestroy(x)
+		}},
+		{"EventCreateTimed EventElapsedTime", func() error {
+			x, err := c.EventCreateTimed()
+			if err != nil {
+				return err
+			}
+			if err := errors.Join(c.EventRecord(x, s), c.EventSynchronize(x)); err != nil {
+				return err
+			}
+			if _, err := c.EventElapsedTime(x, x); err != nil {
+				return err
+			}
+			return c.EventDestroy(x)
+		}},
+		{"Swap Restore", func() error {
+			was, err := c.Swap()
+			if err != nil {
+				return err
+			}
+			return c.Restore(was)
 		}},
 		{"EventRecord", func() error { return c.EventRecord(ev, s) }},
 		{"EventQuery", func() error { _, err := c.EventQuery(ev); return err }},

@@ -23,6 +23,10 @@ package cudadrv
 // #cgo noescape lu_Release
 // #cgo nocallback lu_CtxSynchronize
 // #cgo noescape lu_CtxSynchronize
+// #cgo nocallback lu_CtxSwap
+// #cgo noescape lu_CtxSwap
+// #cgo nocallback lu_CtxRestore
+// #cgo noescape lu_CtxRestore
 // #cgo nocallback lu_CtxEnablePeerAccess
 // #cgo noescape lu_CtxEnablePeerAccess
 // #cgo nocallback lu_MemGetInfo
@@ -129,6 +133,24 @@ func (c *Context) Driver() *Driver { return c.drv }
 
 // Device returns the driver's handle of the context's device.
 func (c *Context) Device() int { return c.device }
+
+// Swap makes c the calling thread's current context and returns the one that was, 0 for none. The goroutine
+// must be locked to its thread until [Context.Restore].
+func (c *Context) Swap() (was uintptr, err error) {
+	o := C.lu_CtxSwap(c.c)
+	if o.r != 0 {
+		return 0, c.fail("cuCtxSetCurrent", Code(o.r))
+	}
+	return uintptr(o.v), nil
+}
+
+// Restore makes the context that Swap found the current one again.
+func (c *Context) Restore(was uintptr) error {
+	if r := C.lu_CtxRestore(c.c, C.uintptr_t(was)); r != 0 {
+		return c.fail("cuCtxSetCurrent", Code(r))
+	}
+	return nil
+}
 
 // Synchronize blocks until the device has done all work of the context.
 func (c *Context) Synchronize() error {

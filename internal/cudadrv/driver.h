@@ -70,6 +70,8 @@ enum {
 	X(cuCtxEnablePeerAccess, 1, (lu_handle, unsigned)) \
 	X(cuThreadExchangeStreamCaptureMode, 1, (int *)) \
 	X(cuStreamCreate, 1, (lu_handle *, unsigned)) \
+	X(cuStreamCreateWithPriority, 1, (lu_handle *, unsigned, int)) \
+	X(cuCtxGetStreamPriorityRange, 1, (int *, int *)) \
 	X(cuStreamDestroy_v2, 1, (lu_handle)) \
 	X(cuStreamSynchronize, 1, (lu_handle)) \
 	X(cuStreamQuery, 1, (lu_handle)) \
@@ -85,6 +87,7 @@ enum {
 	X(cuEventRecord, 1, (lu_handle, lu_handle)) \
 	X(cuEventQuery, 1, (lu_handle)) \
 	X(cuEventSynchronize, 1, (lu_handle)) \
+	X(cuEventElapsedTime, 1, (float *, lu_handle, lu_handle)) \
 	X(cuMemGetInfo_v2, 1, (size_t *, size_t *)) \
 	X(cuMemAlloc_v2, 1, (lu_devptr *, size_t)) \
 	X(cuMemFree_v2, 1, (lu_devptr)) \
@@ -146,6 +149,11 @@ typedef struct {
 	uint64_t a, b;
 	int32_t r;
 } lu_pair;
+
+typedef struct {
+	float v;
+	int32_t r;
+} lu_float;
 
 typedef struct {
 	uint64_t table;

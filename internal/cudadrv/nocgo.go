@@ -2,7 +2,10 @@
 
 package cudadrv
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // Without cgo, or on a system for which there is no driver, the package has the same names and Open says why it cannot
 // open one. No other function can be reached then; each returns that error.
@@ -68,6 +71,28 @@ func (c *Context) MemGetInfo() (free, total int64, err error) { return 0, 0, err
 
 // StreamCreate fails.
 func (c *Context) StreamCreate() (uintptr, error) { return 0, errUnavailable }
+
+// StreamCreateWithPriority fails.
+func (c *Context) StreamCreateWithPriority(priority int) (uintptr, error) { return 0, errUnavailable }
+
+// CtxGetStreamPriorityRange fails.
+func (c *Context) CtxGetStreamPriorityRange() (least, greatest int, err error) {
+	return 0, 0, errUnavailable
+}
+
+// Swap fails.
+func (c *Context) Swap() (was uintptr, err error) { return 0, errUnavailable }
+
+// Restore fails.
+func (c *Context) Restore(was uintptr) error { return errUnavailable }
+
+// EventCreateTimed fails.
+func (c *Context) EventCreateTimed() (uintptr, error) { return 0, errUnavailable }
+
+// EventElapsedTime fails.
+func (c *Context) EventElapsedTime(start, end uintptr) (time.Duration, error) {
+	return 0, errUnavailable
+}
 
 // StreamDestroy fails.
 func (c *Context) StreamDestroy(s uintptr) error { return errUnavailable }

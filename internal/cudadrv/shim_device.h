@@ -79,6 +79,28 @@ static inline lu_value lu_DeviceCanAccessPeer(uintptr_t table, int device, int p
 
 // Contexts.
 
+// lu_CtxSwap makes the context the calling thread's current one and returns in v the one that was. The next
+// shim looks for itself.
+static inline lu_value lu_CtxSwap(uintptr_t ctx) {
+	LU_CTX;
+	lu_handle was = 0;
+	lu_value o = {0, t->cuCtxGetCurrent(&was)};
+	if (!o.r && (was != c->handle || lu_current != c->serial))
+		o.r = lu_set(c);
+	o.v = was;
+	return o;
+}
+
+// lu_CtxRestore makes the context that lu_CtxSwap found the current one again.
+static inline int lu_CtxRestore(uintptr_t ctx, uintptr_t was) {
+	LU_CTX;
+	lu_handle now = 0;
+	if (t->cuCtxGetCurrent(&now) == LU_SUCCESS && now == was)
+		return LU_SUCCESS;
+	lu_current = 0;
+	return t->cuCtxSetCurrent(was);
+}
+
 static inline int lu_CtxSynchronize(uintptr_t ctx) {
 	LU_CTX;
 	int r = lu_enter_sure(c);

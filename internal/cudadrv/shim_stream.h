@@ -17,6 +17,28 @@ static inline lu_value lu_StreamCreate(uintptr_t ctx) {
 	return o;
 }
 
+static inline lu_value lu_StreamCreateWithPriority(uintptr_t ctx, int priority) {
+	LU_CTX;
+	lu_handle s = 0;
+	lu_value o = {0, lu_enter_sure(c)};
+	if (!o.r)
+		o.r = t->cuStreamCreateWithPriority(&s, 1, priority); // CU_STREAM_NON_BLOCKING
+	o.v = s;
+	return o;
+}
+
+// lu_CtxGetStreamPriorityRange returns the least and the greatest priority in a and b.
+static inline lu_pair lu_CtxGetStreamPriorityRange(uintptr_t ctx) {
+	LU_CTX;
+	int least = 0, greatest = 0;
+	lu_pair o = {0, 0, lu_enter_sure(c)};
+	if (!o.r)
+		o.r = t->cuCtxGetStreamPriorityRange(&least, &greatest);
+	o.a = (uint64_t)(int64_t)least;
+	o.b = (uint64_t)(int64_t)greatest;
+	return o;
+}
+
 static inline int lu_StreamDestroy(uintptr_t ctx, uintptr_t stream) {
 	LU_CTX;
 	LU_DO(t->cuStreamDestroy_v2(stream));
@@ -90,12 +112,12 @@ static inline int lu_StreamEndCapture(uintptr_t ctx, uintptr_t stream) {
 
 // Events.
 
-static inline lu_value lu_EventCreate(uintptr_t ctx) {
+static inline lu_value lu_EventCreate(uintptr_t ctx, int timed) {
 	LU_CTX;
 	lu_handle e = 0;
 	lu_value o = {0, lu_enter_sure(c)};
 	if (!o.r)
-		o.r = t->cuEventCreate(&e, 2); // CU_EVENT_DISABLE_TIMING
+		o.r = t->cuEventCreate(&e, timed ? 0 : 2); // CU_EVENT_DISABLE_TIMING
 	o.v = e;
 	return o;
 }
@@ -113,6 +135,14 @@ static inline int lu_EventRecord(uintptr_t ctx, uintptr_t event, uintptr_t strea
 static inline int lu_EventQuery(uintptr_t ctx, uintptr_t event) {
 	LU_CTX;
 	LU_DO(LU_RELAXED(t->cuEventQuery(event)));
+}
+
+// lu_EventElapsedTime returns the time between two events in milliseconds.
+static inline lu_float lu_EventElapsedTime(uintptr_t ctx, uintptr_t start, uintptr_t end) {
+	LU_CTX;
+	lu_float o = {0, 0};
+	LU_TRY(o.r, lu_enter(c), t->cuEventElapsedTime(&o.v, start, end));
+	return o;
 }
 
 static inline int lu_EventSynchronize(uintptr_t ctx, uintptr_t event) {

@@ -5,6 +5,10 @@ package cudadrv
 // #include "shim_stream.h"
 // #cgo nocallback lu_StreamCreate
 // #cgo noescape lu_StreamCreate
+// #cgo nocallback lu_StreamCreateWithPriority
+// #cgo noescape lu_StreamCreateWithPriority
+// #cgo nocallback lu_CtxGetStreamPriorityRange
+// #cgo noescape lu_CtxGetStreamPriorityRange
 // #cgo nocallback lu_StreamDestroy
 // #cgo noescape lu_StreamDestroy
 // #cgo nocallback lu_StreamSynchronize
@@ -33,7 +37,14 @@ package cudadrv
 // #cgo noescape lu_EventQuery
 // #cgo nocallback lu_EventSynchronize
 // #cgo noescape lu_EventSynchronize
+// #cgo nocallback lu_EventElapsedTime
+// #cgo noescape lu_EventElapsedTime
 import "C"
+
+import (
+	"math"
+	"time"
+)
 
 // StreamCreate makes a stream that does not order itself with the default stream.
 func (c *Context) StreamCreate() (uintptr, error) {
@@ -42,6 +53,25 @@ func (c *Context) StreamCreate() (uintptr, error) {
 		return 0, c.fail("cuStreamCreate", Code(o.r))
 	}
 	return uintptr(o.v), nil
+}
+
+// StreamCreateWithPriority is StreamCreate for a stream of a priority in the range of
+// [Context.CtxGetStreamPriorityRange].
+func (c *Context) StreamCreateWithPriority(priority int) (uintptr, error) {
+	o := C.lu_StreamCreateWithPriority(c.c, C.int(priority))
+	if o.r != 0 {
+		return 0, c.fail("cuStreamCreateWithPriority", Code(o.r))
+	}
+	return uintptr(o.v), nil
+}
+
+// CtxGetStreamPriorityRange returns the priorities of the least and the most urgent streams.
+func (c *Context) CtxGetStreamPriorityRange() (least, greatest int, err error) {
+	o := C.lu_CtxGetStreamPriorityRange(c.c)
+	if o.r != 0 {
+		return 0, 0, c.fail("cuCtxGetStreamPriorityRange", Code(o.r))
+	}
+	return int(int64(o.a)), int(int64(o.b)), nil
 }
 
 // StreamDestroy gives a stream back; work that is queued on it still runs.
@@ -121,8 +151,13 @@ func (c *Context) StreamEndCapture(s uintptr) error {
 }
 
 // EventCreate makes an event without timing.
-func (c *Context) EventCreate() (uintptr, error) {
-	o := C.lu_EventCreate(c.c)
+func (c *Context) EventCreate() (uintptr, error) { return c.eventCreate(0) }
+
+// EventCreateTimed makes an event that [Context.EventElapsedTime] may be asked about.
+func (c *Context) EventCreateTimed() (uintptr, error) { return c.eventCreate(1) }
+
+func (c *Context) eventCreate(timed C.int) (uintptr, error) {
+	o := C.lu_EventCreate(c.c, timed)
 	if o.r != 0 {
 		return 0, c.fail("cuEventCreate", Code(o.r))
 	}
@@ -160,4 +195,14 @@ func (c *Context) EventSynchronize(e uintptr) error {
 		return c.fail("cuEventSynchronize", Code(r))
 	}
 	return nil
+}
+
+// EventElapsedTime returns the time between two timed events whose work is done. The driver counts it in
+// milliseconds, as a float of 32 bits: of a second 60 ns are lost.
+func (c *Context) EventElapsedTime(start, end uintptr) (time.Duration, error) {
+	o := C.lu_EventElapsedTime(c.c, C.uintptr_t(start), C.uintptr_t(end))
+	if o.r != 0 {
+		return 0, c.fail("cuEventElapsedTime", Code(o.r))
+	}
+	return time.Duration(math.Round(float64(o.v) * float64(time.Millisecond))), nil
 }

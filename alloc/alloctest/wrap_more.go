@@ -1,0 +1,72 @@
+package alloctest
+
+import (
+	"errors"
+	"time"
+	"unsafe"
+
+	"github.com/lastuse/lastuse/alloc"
+)
+
+// What a device may be able to do with streams and page-locked memory, on an Order. A device behind it that
+// cannot do so is asked for what every device can.
+
+var (
+	_ alloc.Transferer  = (*Order)(nil)
+	_ alloc.Prioritizer = (*Order)(nil)
+	_ alloc.Timer       = (*Order)(nil)
+	_ alloc.CrossWaiter = (*Order)(nil)
+)
+
+// Transfer is work on both, of which the host's is left to run as well.
+func (o *Order) Transfer(s uintptr, p alloc.Ptr, host unsafe.Pointer, n int64, in bool) error {
+	t, ok := o.dev.(alloc.Transferer)
+	switch {
+	case !ok && in:
+		return o.CopyIn(s, p, host, n)
+	case !ok:
+		return o.CopyOut(s, host, p, n)
+	}
+	c := o.work("transfer", s, uintptr(p), n, uintptr(host), n)
+	return c.end(t.Transfer(s, p, host, n, in), [2]bool{true, true})
+}
+
+// Priorities is like alloc.Prioritizer.Priorities, and only 0 if the device behind o has none.
+func (o *Order) Priorities() (least, most int, err error) {
+	if d, ok := o.dev.(alloc.Prioritizer); ok {
+		return d.Priorities()
+	}
+	return 0, 0, nil
+}
+
+// NewPriorityStream is like NewStream.
+func (o *Order) NewPriorityStream(priority int) (uintptr, error) {
+	d, ok := o.dev.(alloc.Prioritizer)
+	if !ok {
+		return o.NewStream()
+	}
+	return o.begun(d.NewPriorityStream(priority))
+}
+
+// NewTimedEvent is like NewEvent. It is errors.ErrUnsupported if the device behind o does not time.
+func (o *Order) NewTimedEvent() (uintptr, error) {
+	d, ok := o.dev.(alloc.Timer)
+	if !ok {
+		return 0, errors.ErrUnsupported
+	}
+	return o.fresh(d.NewTimedEvent())
+}
+
+// Elapsed is like alloc.Timer.Elapsed.
+func (o *Order) Elapsed(start, end uintptr) (time.Duration, error) {
+	return o.dev.(alloc.Timer).Elapsed(start, end) // which has made them
+}
+
+// WaitAcross is like alloc.CrossWaiter.WaitAcross. What the other device's pool has is not judged here, so the
+// stream learns nothing of it.
+func (o *Order) WaitAcross(s uintptr, d alloc.Device, e uintptr) error {
+	if w, ok := o.dev.(alloc.CrossWaiter); ok {
+		return w.WaitAcross(s, d, e)
+	}
+	return alloc.ErrForeign
+}
