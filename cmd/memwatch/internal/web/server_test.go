@@ -250,6 +250,24 @@ func TestConnections(t *testing.T) {
 	}, time.Minute, 20*time.Millisecond)
 }
 
+// TestPageFits holds the page to what a small screen and a change of theme take: every table scrolls by itself,
+// and what is drawn with the colours of the page is drawn anew.
+func TestPageFits(t *testing.T) {
+	html, err := os.ReadFile("static/index.html")
+	require.NoError(t, err)
+	require.Equal(t, strings.Count(string(html), "<table"), strings.Count(string(html), `<div class="scroll"><table`))
+	require.NotZero(t, strings.Count(string(html), "<table"))
+	require.Contains(t, string(html), "width=device-width")
+	css, err := os.ReadFile("static/page.css")
+	require.NoError(t, err)
+	require.Contains(t, string(css), ".scroll { overflow-x: auto; }")
+	script, err := os.ReadFile("static/page.js")
+	require.NoError(t, err)
+	_, after, ok := strings.Cut(string(script), `matchMedia("(prefers-color-scheme: dark)").addEventListener("change"`)
+	require.True(t, ok)
+	require.Contains(t, after[:strings.Index(after, "});")], "chart = null", "its labels have the ink of the theme before")
+}
+
 // TestPageIsClosed holds the page to its own policy: nothing inline, nothing from
 // elsewhere, no markup made of text.
 func TestPageIsClosed(t *testing.T) {

@@ -61,7 +61,7 @@ function drawChart(p) {
       scales: { x: { time: false }, y: { range: (u, lo, hi) => [0, Math.max(hi, 1) * 1.05] } },
       axes: [
         { stroke: ink, grid: { stroke: "#8883" }, values: (u, v) => v.map(x => x + " s") },
-        { stroke: ink, grid: { stroke: "#8883" }, size: 80, incrs: Array.from({ length: 50 }, (_, i) => 2 ** i), values: (u, v) => v.map(bytes) },
+        { stroke: ink, grid: { stroke: "#8883" }, size: width < 600 ? 68 : 80, incrs: Array.from({ length: 50 }, (_, i) => 2 ** i), values: (u, v) => v.map(bytes) },
       ],
       series: [
         { label: "seconds", value: (u, v) => v === null ? "" : v + " s" },
@@ -173,6 +173,13 @@ function draw(s) {
   drawFlame(p);
   drawSites(p);
 }
+
+// What is drawn with colours of the page is drawn anew when they change.
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  if (chart) chart.destroy();
+  chart = null;
+  draw(latest);
+});
 
 const source = new EventSource("/events");
 source.onmessage = e => {
