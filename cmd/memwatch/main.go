@@ -30,6 +30,9 @@
 // a process that has none and uses a driver, with -driver, and for the other commands, it
 // attaches probes, reads tables too, and prints what it has seen after the delay.
 //
+// What -o json and jsonl print has one form, memwatch/1, whatever it comes from. Where only tables are read a
+// process has them too, as "table": its accounts, and what the samples of its sites are.
+//
 // The flags are:
 //
 //	-p PID[,PID]       only these processes

@@ -21,6 +21,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
 	"github.com/lastuse/lastuse/tracker"
 )
 
@@ -91,14 +92,31 @@ func (k *keeper) seen(args ...string) *processRow {
 	code, out, errOut := call(k.t, append([]string{"-p", k.pid(), "-once", "-o", "json"}, args...)...)
 	require.Equal(k.t, exitOK, code, errOut)
 	require.Empty(k.t, errOut)
-	var r struct {
-		Version   int           `json:"version"`
-		Processes []*processRow `json:"processes"`
+	return k.only(out)
+}
+
+// A document is the JSON of what tables say.
+type document struct {
+	Schema    string
+	Processes []struct {
+		heap.Process
+		Table *processRow `json:"table"`
 	}
-	require.NoError(k.t, json.Unmarshal([]byte(out), &r))
-	require.Equal(k.t, schemaVersion, r.Version)
-	require.Len(k.t, r.Processes, 1)
-	return r.Processes[0]
+}
+
+// only returns what a document says of the table of its only process, which is what it says of the process.
+func (k *keeper) only(text string) *processRow {
+	var d document
+	require.NoError(k.t, json.Unmarshal([]byte(text), &d))
+	require.Equal(k.t, "memwatch/1", d.Schema)
+	require.Len(k.t, d.Processes, 1)
+	p := d.Processes[0]
+	require.Equal(k.t, p.Table.Live, p.Live)
+	require.Equal(k.t, p.Table.LiveObjects, p.Objects)
+	require.Equal(k.t, p.Table.Late, p.ByNet.Objects)
+	require.Equal(k.t, p.Table.Freed, p.Explicit.Objects)
+	require.Len(k.t, p.Sites, len(p.Table.Sites))
+	return p.Table
 }
 
 // same demands that memwatch and the program see the same.
@@ -213,9 +231,7 @@ func (k *keeper) counted(f func()) *markerRow {
 	cancel()
 	require.Equal(k.t, exitOK, <-done)
 	require.Empty(k.t, <-lines)
-	var r struct{ Processes []*processRow }
-	require.NoError(k.t, json.Unmarshal(w.Bytes(), &r))
-	return r.Processes[0].Markers
+	return k.only(w.String()).Markers
 }
 
 func testLeaks(t *testing.T, path string) {
@@ -322,9 +338,7 @@ func testListAndWatch(t *testing.T, path string) {
 	require.Equal(t, exitOK, code)
 	require.Equal(t, 3, strings.Count(out, "\n"))
 	for line := range strings.Lines(out) {
-		var p processRow
-		require.NoError(t, json.Unmarshal([]byte(line), &p))
-		require.Equal(t, int64(3<<20), p.Live)
+		require.Equal(t, int64(3<<20), k.only(line).Live)
 	}
 }
 

@@ -1,10 +1,10 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/live"
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/render"
 )
 
 // render writes a report in the format that the command line asks for, in one Write.
@@ -22,23 +23,9 @@ func (c *config) render(w io.Writer, r *report) error {
 	var b strings.Builder
 	switch c.format {
 	case "json":
-		e := json.NewEncoder(&b)
-		e.SetIndent("", "  ")
-		if err := e.Encode(r); err != nil {
-			return err
-		}
+		return render.JSON(w, c.snapshot(r))
 	case "jsonl":
-		e := json.NewEncoder(&b)
-		for _, p := range r.Processes {
-			line := struct {
-				Version int       `json:"version"`
-				Time    time.Time `json:"time"`
-				*processRow
-			}{r.Version, r.Time, p}
-			if err := e.Encode(line); err != nil {
-				return err
-			}
-		}
+		return render.JSONLine(w, c.snapshot(r))
 	case "folded", "pprof":
 		return c.profile(c.snapshot(r), r.Time.UnixNano())
 	default:
@@ -48,17 +35,41 @@ func (c *config) render(w io.Writer, r *report) error {
 	return err
 }
 
-// snapshot turns a report into the form of a session, for the formats of stacks.
+// snapshot turns a report into the form of a session, which is that of everything that machines read. What a session
+// does not know of is in the processes' Table.
 func (c *config) snapshot(r *report) *heap.Snapshot {
 	h := heap.New(heap.Options{})
 	now := r.Time.UnixNano()
+	rows := make(map[uint32]*processRow)
 	for _, p := range r.Processes {
-		h.Apply(&heap.Event{Op: heap.Start, PID: uint32(p.PID), Time: now, Text: p.Command, Size: 1})
-		for _, e := range live.Told(uint32(p.PID), p.snapshots, now) {
+		pid := uint32(p.PID)
+		rows[pid] = p
+		h.Apply(&heap.Event{Op: heap.Start, PID: pid, Time: now, Text: p.Command, Size: 1})
+		for _, e := range live.Told(pid, p.snapshots, now) {
 			h.Apply(&e)
 		}
 	}
-	return h.Snapshot(heap.Query{Top: c.top, Older: c.older})
+	snap := h.Snapshot(heap.Query{})
+	for i := range snap.Processes {
+		p := &snap.Processes[i]
+		row := rows[p.PID]
+		p.Table, p.Peak = row, row.Peak
+		chosen := make(map[uint64]siteRow)
+		for _, s := range row.Sites {
+			chosen[max(s.hash, 1)] = s
+		}
+		p.Hidden = len(p.Sites)
+		p.Sites = slices.DeleteFunc(p.Sites, func(s heap.Site) bool {
+			_, ok := chosen[s.Stack]
+			return !ok
+		})
+		p.Hidden -= len(p.Sites)
+		for j := range p.Sites {
+			s := &p.Sites[j]
+			s.OldBytes, s.OldAtMost = chosen[s.Stack].Old, chosen[s.Stack].OldAtMost
+		}
+	}
+	return snap
 }
 
 // text writes the report for people to read.

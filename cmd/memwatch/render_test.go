@@ -33,23 +33,23 @@ func aReport(c *config, change func(*probe.Snapshot)) *report {
 		},
 		Sites: []probe.SiteTotals{
 			{
-				Account: "cuda:0", AllocObjects: 900 * probe.ObjectUnit, AllocBytes: 800 << 20,
+				Hash: 0x101, Account: "cuda:0", AllocObjects: 900 * probe.ObjectUnit, AllocBytes: 800 << 20,
 				FreeObjects: 892 * probe.ObjectUnit, FreeBytes: 775 << 20, LateObjects: 41*probe.ObjectUnit + 500, LateBytes: 21 << 20,
 				Samples: 700, Last: now.Add(-90 * time.Second),
 				Stack: "example.com/app/model.Load[...]\t/src/app/model/load.go:31\nmain.main\t/src/app/main.go:12\n",
 			},
 			{
-				Account: "foreign", Exact: true, AllocObjects: 2 * probe.ObjectUnit, AllocBytes: 5000, Samples: 2, Last: now.Add(-3 * time.Hour),
+				Hash: 0x102, Account: "foreign", Exact: true, AllocObjects: 2 * probe.ObjectUnit, AllocBytes: 5000, Samples: 2, Last: now.Add(-3 * time.Hour),
 				Stack: "main.cgoMat\t/src/app/mat.go:7\n",
 			},
-			{Account: "cuda:0", AllocObjects: 98 * probe.ObjectUnit, FreeObjects: 98 * probe.ObjectUnit, Samples: 1, Last: now},
+			{Hash: 0x103, Account: "cuda:0", AllocObjects: 98 * probe.ObjectUnit, FreeObjects: 98 * probe.ObjectUnit, Samples: 1, Last: now},
 		},
 	}
 	if change != nil {
 		change(s)
 	}
 	p := newProcessRow(4711, "trainer", []*probe.Snapshot{s})
-	r := &report{Version: schemaVersion, Time: now, Processes: []*processRow{p}}
+	r := &report{Time: now, Processes: []*processRow{p}}
 	c.choose(p, r, nil)
 	return r
 }
@@ -102,7 +102,7 @@ func TestRenderOfNothing(t *testing.T) {
 	for args, want := range map[string]string{
 		"":         nothing + "\n",
 		"sites":    nothing + "\n",
-		"-o jsonl": "",
+		"-o jsonl": `{"schema":"memwatch/1","time":0,"events":0,"lost":0,"untracked":0,"bad":0,"processes":[]}` + "\n",
 	} {
 		conf, err := parse(strings.Fields(args))
 		require.NoError(t, err)

@@ -31,7 +31,8 @@ type report struct {
 	most  int64    // and no more
 }
 
-// A processRow is one process. Sizes are bytes.
+// A processRow is what the tables of one process say. Sizes are bytes. In the JSON output it is the Table of a process:
+// fields may be added, never renamed or removed.
 type processRow struct {
 	PID        int          `json:"pid"`
 	Command    string       `json:"command"`
@@ -212,7 +213,7 @@ const longCount = 5 * time.Second
 // look reads the processes that the command line names, or all that have a table.
 // Before is an earlier look, or nil.
 func (c *config) look(ctx context.Context, before *report) (*report, error) {
-	r := &report{Version: schemaVersion, Time: time.Now(), Processes: []*processRow{}}
+	r := &report{Time: time.Now(), Processes: []*processRow{}}
 	if len(c.pids) == 0 {
 		if err := r.lookAtAll(ctx); err != nil {
 			return nil, err

@@ -58,7 +58,8 @@ type Process struct {
 	OOM           *OutOfMemory  `json:"outOfMemory,omitempty"`
 	History       []int64       `json:"history"` // live bytes, one a sample, the oldest first
 	Sites         []Site        `json:"sites"`
-	Hidden        int           `json:"hidden"` // sites that the query left out
+	Hidden        int           `json:"hidden"`          // sites that the query left out
+	Table         any           `json:"table,omitempty"` // what its tables say besides, where only they were read; of the caller's
 }
 
 // A ClassTotal is what a process has in one class.
