@@ -1,0 +1,209 @@
+package proof
+
+// What a body says of an operand or a condition where it stands, without a graph.
+
+import (
+	"go/token"
+	"go/types"
+	"iter"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// nonNil reports whether an error is one for sure in block b. A nil pointer in an interface makes no nil, but
+// readers take it for one, so no branch is ruled out for that.
+func nonNil(v ssa.Value, b *ssa.BasicBlock) bool {
+	switch x := v.(type) {
+	case *ssa.Alloc:
+		return true
+	case *ssa.MakeInterface:
+		_, pointer := x.X.Type().Underlying().(*types.Pointer)
+		return !pointer || nonNil(x.X, b)
+	case *ssa.Call:
+		if f := x.Call.StaticCallee(); f != nil && f.Object() != nil {
+			if name := f.Object().(*types.Func).FullName(); name == "errors.New" || name == "fmt.Errorf" {
+				return true
+			}
+		}
+	}
+	return tested(v, b, token.NEQ)
+}
+
+// guards returns the conditions that were true, or false, wherever b runs: it is behind one edge of each alone.
+func guards(b *ssa.BasicBlock) iter.Seq2[ssa.Value, bool] {
+	return func(yield func(ssa.Value, bool) bool) {
+		for ; b != nil && b.Idom() != nil; b = b.Idom() {
+			if len(b.Preds) != 1 {
+				continue
+			}
+			p := b.Preds[0]
+			if i, ok := p.Instrs[len(p.Instrs)-1].(*ssa.If); ok && p.Succs[0] != p.Succs[1] && !yield(i.Cond, p.Succs[0] == b) {
+				return
+			}
+		}
+	}
+}
+
+// tested reports whether b runs only where v was found to be nil, or not to be nil, as op says.
+func tested(v ssa.Value, b *ssa.BasicBlock, op token.Token) bool {
+	for cond, is := range guards(b) {
+		cmp, ok := cond.(*ssa.BinOp)
+		if ok && cmp.X == v && isNilConst(cmp.Y) && (cmp.Op == token.EQL || cmp.Op == token.NEQ) && (cmp.Op == op) == is {
+			return true
+		}
+	}
+	return false
+}
+
+func isNilConst(v ssa.Value) bool { c, ok := v.(*ssa.Const); return ok && c.Value == nil }
+
+// zeroReturns reports whether a function that is given nil, or zero, looks at that and returns.
+func zeroReturns(fn *ssa.Function, p *ssa.Parameter) bool {
+	looks := func(i ssa.Instruction) bool {
+		switch i.(type) {
+		case *ssa.DebugRef, *ssa.Field, *ssa.BinOp, *ssa.If, *ssa.Return, *ssa.RunDefers:
+			return true
+		}
+		return false
+	}
+	b := fn.Blocks[0]
+	i, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If)
+	if !ok {
+		return false
+	}
+	cmp, ok := i.Cond.(*ssa.BinOp)
+	if !ok || !isNilConst(cmp.Y) || cmp.Op != token.EQL && cmp.Op != token.NEQ {
+		return false
+	}
+	if _, loads := fieldOf(cmp.X, p); loads != 0 {
+		return false
+	}
+	to := b.Succs[0]
+	if cmp.Op == token.NEQ {
+		to = b.Succs[1]
+	}
+	_, returns := to.Instrs[len(to.Instrs)-1].(*ssa.Return)
+	return returns && !slices.ContainsFunc(slices.Concat(b.Instrs, to.Instrs), func(i ssa.Instruction) bool { return !looks(i) })
+}
+
+// silent finds out whether a body does nothing but free parameter p, or fields of it, and write its fields,
+// whether all that it frees may be freed again, and which fields these are.
+func (c *checker) silent(fn *ssa.Function, p *ssa.Parameter, out *Param) {
+	repeatable, nilOK := true, true
+	var parts []string
+	whole := false
+	if len(fn.AnonFuncs) > 0 {
+		return
+	}
+	for _, b := range fn.Blocks {
+		for _, i := range b.Instrs {
+			switch i := i.(type) {
+			case *ssa.DebugRef, *ssa.Jump, *ssa.If, *ssa.Return, *ssa.BinOp:
+			case *ssa.FieldAddr, *ssa.Field:
+				if _, loads := fieldOf(i.(ssa.Value), p); loads < 0 {
+					return
+				}
+			case *ssa.UnOp:
+				if _, loads := fieldOf(i, p); i.Op != token.NOT && (i.Op != token.MUL || loads < 0) {
+					return
+				}
+			case *ssa.Store: // of a field of what p points to, not of what that leads to
+				_, loads := fieldOf(i.Addr, p)
+				if _, zero := i.Val.(*ssa.Const); !zero || loads != 0 {
+					return
+				}
+			case *ssa.Call:
+				callee := i.Call.StaticCallee()
+				if callee == nil || len(i.Call.Args) != 1 {
+					return
+				}
+				path, loads := fieldOf(i.Call.Args[0], p)
+				q := c.effect(origin(callee)).param(0)
+				if loads < 0 || !q.Frees || !q.Silent {
+					return
+				}
+				repeatable = repeatable && q.Repeatable
+				whole = whole || loads > 1 || path == "" && len(q.Parts) == 0
+				nilOK = nilOK && (q.NilOK && len(q.Parts) == 0 || len(q.Parts) > 0 && q.PartsNil && loads == 0)
+				if len(q.Parts) == 0 {
+					parts = append(parts, path)
+				}
+				for _, r := range q.Parts {
+					whole = whole || loads > 0 && path != ""
+					parts = append(parts, path+r)
+				}
+			default:
+				return
+			}
+		}
+	}
+	out.Silent, out.Repeatable = true, repeatable
+	if _, pointer := p.Type().Underlying().(*types.Pointer); pointer && !whole && len(parts) > 0 {
+		out.Parts, out.PartsNil = parts, nilOK
+	}
+}
+
+// fieldOf returns the path of the field of p that v is, or is the address of, and how many times a pointer
+// was followed from p; -1: v is something else.
+func fieldOf(v ssa.Value, p *ssa.Parameter) (path string, loads int) {
+	for {
+		switch x := v.(type) {
+		case *ssa.FieldAddr:
+			path, v = step(x.Field)+path, x.X
+		case *ssa.Field:
+			path, v = step(x.Field)+path, x.X
+		case *ssa.UnOp:
+			loads, v = loads+1, x.X
+		default:
+			if v != ssa.Value(p) {
+				return "", -1
+			}
+			return path, loads
+		}
+	}
+}
+
+// onlyIf finds the operand on which it depends whether operand i is freed.
+func (f *family) onlyIf(i int) int {
+	found := 0
+	for in := range f.instrs() {
+		c := callOf(in)
+		if c == nil || !f.freesParam(c, i) {
+			continue
+		}
+		cond := 0
+		if _, call := in.(*ssa.Call); call && in.Parent() == f.root {
+			cond = conditionOf(f.root, in.Block())
+		}
+		if cond == 0 || found != 0 && cond != found {
+			return 0
+		}
+		found = cond
+	}
+	return found
+}
+
+// freesParam reports whether a call may free operand i.
+func (f *family) freesParam(c ssa.CallInstruction, i int) bool {
+	k := f.resolve(c)
+	for n, a := range k.args {
+		if k.sum != nil && k.sum.param(n).Frees && !k.ruledOut(k.sum.param(n)) &&
+			f.some(f.reach(f.of(a)), func(e elem) bool { return e.obj.kind == paramObj && e.obj.index == i }) {
+			return true
+		}
+	}
+	return false
+}
+
+// conditionOf returns the operand of fn that is true, or false, wherever b runs.
+func conditionOf(fn *ssa.Function, b *ssa.BasicBlock) int {
+	for cond, is := range guards(b) {
+		if n := slices.IndexFunc(fn.Params, func(q *ssa.Parameter) bool { return cond == ssa.Value(q) }); n >= 0 && is {
+			return n + 1
+		} else if n >= 0 {
+			return -n - 1
+		}
+	}
+	return 0
+}

@@ -1,0 +1,118 @@
+package proof
+
+// The forms that a free has in the source.
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+)
+
+// freeing reads the forms that a free has: x.M(), f(x), f(&x), any of these deferred, in
+// if x != nil { … } or in for _, e := range x { … }. nil: the statement is none.
+func freeing(s ast.Stmt) []*edit {
+	switch s := s.(type) {
+	case *ast.ExprStmt:
+		if c, ok := s.X.(*ast.CallExpr); ok {
+			return freeCall(c)
+		}
+	case *ast.DeferStmt:
+		es := freeCall(s.Call)
+		for _, e := range es {
+			e.late = true
+		}
+		return es
+	case *ast.IfStmt:
+		if s.Init == nil && s.Else == nil && isGuard(s.Cond) {
+			return freeingAll(s.Body.List)
+		}
+	case *ast.RangeStmt:
+		v, ok := s.Value.(*ast.Ident)
+		if k, blank := s.Key.(*ast.Ident); !ok || !blank || k.Name != "_" || s.Tok != token.DEFINE || base(s.X) == nil {
+			return nil
+		}
+		es := freeingAll(s.Body.List)
+		for _, e := range es {
+			if id := base(e.what); id == nil || id.Name != v.Name || e.loop != nil || e.late {
+				return nil
+			}
+			e.loop = s.X
+		}
+		return es
+	}
+	return nil
+}
+
+func freeingAll(list []ast.Stmt) []*edit {
+	var all []*edit
+	for _, s := range list {
+		es := freeing(s)
+		if es == nil {
+			return nil
+		}
+		all = append(all, es...)
+	}
+	return all
+}
+
+func freeCall(c *ast.CallExpr) []*edit {
+	e := &edit{free: c}
+	sel, isSel := c.Fun.(*ast.SelectorExpr)
+	switch {
+	case len(c.Args) == 0 && isSel && base(sel.X) != nil:
+		e.what = sel.X
+	case len(c.Args) == 1 && c.Ellipsis == token.NoPos && base(c.Fun) != nil:
+		e.what = c.Args[0]
+		if u, ok := e.what.(*ast.UnaryExpr); ok && u.Op == token.AND {
+			e.what = u.X
+		}
+		e.keep = isSel && sel.Sel.Name == "KeepAlive"
+	}
+	if e.what == nil || base(e.what) == nil {
+		return nil
+	}
+	return []*edit{e}
+}
+
+// isGuard reports whether e is x != nil, or several of these.
+func isGuard(e ast.Expr) bool {
+	b, ok := e.(*ast.BinaryExpr)
+	if !ok {
+		return false
+	}
+	if b.Op == token.LAND {
+		return isGuard(b.X) && isGuard(b.Y)
+	}
+	id, ok := b.Y.(*ast.Ident)
+	return ok && b.Op == token.NEQ && id.Name == "nil" && base(b.X) != nil
+}
+
+// tests reports whether a statement that frees x does so in any case, or tests x for nil and nothing else.
+func tests(s ast.Stmt, x ast.Expr) bool {
+	i, ok := s.(*ast.IfStmt)
+	if !ok {
+		return true
+	}
+	b := i.Cond.(*ast.BinaryExpr)
+	_, plain := i.Body.List[0].(*ast.ExprStmt)
+	return plain && b.Op == token.NEQ && types.ExprString(b.X) == types.ExprString(x)
+}
+
+// base returns the variable that e, x or x.f.g or x[0].f, begins with; nil if e is something else.
+func base(e ast.Expr) *ast.Ident {
+	for {
+		switch x := e.(type) {
+		case *ast.Ident:
+			return x
+		case *ast.SelectorExpr:
+			e = x.X
+		case *ast.IndexExpr:
+			if n, ok := x.Index.(*ast.BasicLit); !ok || n.Kind != token.INT {
+				return nil
+			}
+			e = x.X
+		default:
+			return nil
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package proof
+
+// Names that were made for expressions, as the two trees are compared.
+
+import (
+	"go/ast"
+	"go/token"
+	"reflect"
+)
+
+// A hoist is a statement that reads names in place of expressions.
+type hoist struct {
+	stmt  ast.Stmt     // in the new tree
+	names []*ast.Ident // in the order in which they are made
+	read  []*ast.Ident // in the order in which stmt reads them
+	subs  []ast.Expr   // the expressions that they are made of
+
+	waiting []waiting // names that were made before stmt
+}
+
+// A waiting name was made and not read yet.
+type waiting struct {
+	id   *ast.Ident
+	save bool // made of another name, which costs nothing and may go unread
+}
+
+// returned compares return f() with return r0, r1 where r0, r1 := f().
+func (d *differ) returned(old, new ast.Stmt) bool {
+	x, ok1 := old.(*ast.ReturnStmt)
+	y, ok2 := new.(*ast.ReturnStmt)
+	if !ok1 || !ok2 || len(x.Results) != 1 || len(y.Results) < 2 || d.cur == nil || len(d.cur.waiting) < len(y.Results) {
+		return false
+	}
+	tail := d.cur.waiting[len(d.cur.waiting)-len(y.Results):]
+	for i, r := range y.Results {
+		if id, ok := r.(*ast.Ident); !ok || id.Name != tail[i].id.Name {
+			return false
+		}
+	}
+	rhs := d.made[tail[0].id.Name]
+	for _, w := range tail {
+		if d.made[w.id.Name] != rhs {
+			return false
+		}
+	}
+	if rhs == nil || !d.node(reflect.ValueOf(&x.Results[0]).Elem(), reflect.ValueOf(&rhs).Elem()) {
+		return false
+	}
+	for i, r := range y.Results {
+		d.cur.read = append(d.cur.read, r.(*ast.Ident))
+		if i == 0 {
+			d.cur.subs = append(d.cur.subs, rhs)
+		}
+	}
+	return true
+}
+
+// substituted compares an expression with the name that was made for it.
+func (d *differ) substituted(old, new ast.Expr) bool {
+	id, ok := new.(*ast.Ident)
+	if !ok || d.cur == nil || d.noSub > 0 {
+		return false
+	}
+	if x, ok := old.(*ast.Ident); ok && x.Name == id.Name {
+		return false
+	}
+	rhs := d.made[id.Name]
+	if rhs == nil {
+		return false
+	}
+	m := d.mark()
+	cur := *d.cur
+	if !d.node(reflect.ValueOf(&old).Elem(), reflect.ValueOf(&rhs).Elem()) {
+		d.back(m)
+		*d.cur = cur
+		return false
+	}
+	d.cur.read, d.cur.subs = append(d.cur.read, id), append(d.cur.subs, rhs)
+	return true
+}
+
+// names takes a statement that makes names for values, to be read by the next old one.
+func (d *differ) names(s ast.Stmt) bool {
+	as, ok := s.(*ast.AssignStmt)
+	if !ok || as.Tok != token.DEFINE || len(as.Rhs) != 1 && len(as.Rhs) != len(as.Lhs) {
+		return false
+	}
+	for i, l := range as.Lhs {
+		id, ok := l.(*ast.Ident)
+		if !ok {
+			return false
+		}
+		if id.Name == "_" {
+			continue
+		}
+		rhs := as.Rhs[min(i, len(as.Rhs)-1)]
+		d.made[id.Name] = rhs
+		d.order = append(d.order, waiting{id, base(rhs) != nil})
+		d.defs = append(d.defs, id)
+	}
+	d.edits = append(d.edits, &edit{kind: Named, stmt: s, decl: d.decl})
+	return true
+}
+
+// discards compares f() or _ = f() with b := f(), whose name only frees read.
+func (d *differ) discards(old, new ast.Stmt) bool {
+	as := new.(*ast.AssignStmt)
+	var x ast.Expr
+	switch s := old.(type) {
+	case *ast.ExprStmt:
+		x = s.X
+	case *ast.AssignStmt:
+		for _, l := range s.Lhs {
+			if id, ok := l.(*ast.Ident); !ok || id.Name != "_" {
+				return false
+			}
+		}
+		if len(s.Rhs) != 1 || s.Tok != token.ASSIGN || len(s.Lhs) != len(as.Lhs) {
+			return false
+		}
+		x = s.Rhs[0]
+	default:
+		return false
+	}
+	m := d.mark()
+	if len(as.Rhs) != 1 || !d.node(reflect.ValueOf(&x).Elem(), reflect.ValueOf(&as.Rhs[0]).Elem()) {
+		d.back(m)
+		return false
+	}
+	for _, l := range as.Lhs {
+		if id := l.(*ast.Ident); id.Name != "_" {
+			d.order = d.order[:len(d.order)-1]
+		}
+	}
+	return true
+}

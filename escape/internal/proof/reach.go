@@ -1,0 +1,131 @@
+package proof
+
+// Sets of elements: what can be reached from one, and its parts.
+
+import (
+	"go/types"
+	"iter"
+)
+
+// leads returns the elements in s.
+func (f *family) leads(s set) iter.Seq[elem] {
+	return func(yield func(elem) bool) {
+		for id := range s.all() {
+			if !yield(f.elems[id]) {
+				return
+			}
+		}
+	}
+}
+
+// some reports whether s has an element that is so.
+func (f *family) some(s set, is func(elem) bool) bool {
+	for e := range f.leads(s) {
+		if is(e) {
+			return true
+		}
+	}
+	return false
+}
+
+// only reports whether s has elements, and nothing but such.
+func (f *family) only(s set, is func(elem) bool) bool {
+	return !s.empty() && !f.some(s, func(e elem) bool { return !is(e) })
+}
+
+// parts returns s with what belongs to it as a whole made a part: a view.
+func (f *family) parts(s set) set {
+	var out set
+	for id := range s.all() {
+		if e := f.elems[id]; e.obj.kind == siteObj || e.obj.kind == paramObj {
+			id = f.elem(e.obj, derived)
+		}
+		out.add(id)
+	}
+	return out
+}
+
+// lentParts returns what somebody may return who has s: any part of what it leads to.
+func (f *family) lentParts(s set) set {
+	return f.somewhere(f.parts(f.reach(s)))
+}
+
+// reach returns s and all that can be reached from it.
+func (f *family) reach(s set) set { return f.closure(s, func(*object) bool { return true }) }
+
+// handed returns s and all that who has it can reach: what a literal captures is for its body alone.
+func (f *family) handed(s set) set {
+	return f.closure(s, func(o *object) bool { return o.kind != litObj || !f.member[o.fn] })
+}
+
+// closure returns s and what can be reached from it through objects that are open.
+func (f *family) closure(s set, open func(*object) bool) set {
+	out := s.clone()
+	seen := map[*object]bool{}
+	for again := true; again; {
+		again = false
+		for id := range out.clone().all() {
+			o := f.elems[id].obj
+			if seen[o] || o.kind != memObj && o.kind != litObj || !open(o) {
+				continue
+			}
+			seen[o] = true
+			for _, q := range o.ids {
+				out.add(q)
+				out.union(f.content[q])
+			}
+			again = true
+		}
+	}
+	return out
+}
+
+// somewhere returns s with any part of memory in place of the one that it leads to.
+func (f *family) somewhere(s set) set {
+	var out set
+	for id := range s.all() {
+		if o := f.elems[id].obj; o.kind == memObj {
+			id = f.elem(o, anywhere)
+		}
+		out.add(id)
+	}
+	return out
+}
+
+// within is inside; "" is no step.
+func (f *family) within(s set, step string) set {
+	if step == "" {
+		return s
+	}
+	return f.inside(s, step)
+}
+
+// inside moves s to a part of what it leads to.
+func (f *family) inside(s set, step string) set {
+	var out set
+	for id := range s.all() {
+		switch e := f.elems[id]; e.obj.kind {
+		case memObj:
+			out.add(f.elem(e.obj, e.path+step))
+		case siteObj, paramObj:
+			out.add(f.elem(e.obj, derived))
+		default:
+			out.add(id)
+		}
+	}
+	return out
+}
+
+// field returns what a field of a struct that s is the value of may lead to.
+func (f *family) field(s set, of types.Type) set {
+	var out set
+	for id := range s.all() {
+		if e := f.elems[id]; e.obj.kind == siteObj && types.Identical(of.Underlying(), e.obj.typ.Underlying()) {
+			id = f.elem(e.obj, derived)
+		} else if e.obj.kind == paramObj {
+			id = f.elem(e.obj, derived)
+		}
+		out.add(id)
+	}
+	return out
+}

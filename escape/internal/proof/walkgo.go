@@ -1,0 +1,144 @@
+package proof
+
+// The walk at what runs later: deferred calls and goroutines.
+
+import (
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// register notes that a call is deferred.
+func (w *walker) register(k *call, s *set) {
+	s.add(w.id(markKey{kind: deferring, at: k.at}))
+	if k.builtin == "panic" && w.touched(s, k.args[0]) {
+		s.add(w.id(markKey{kind: left, at: k.at}))
+	}
+	for o := range operands(k.at) {
+		if w.holds(s, o) {
+			s.add(w.id(markKey{kind: deferred, at: k.at}))
+		}
+	}
+}
+
+// chain runs one deferred call, or does not.
+func (w *walker) chain(pt *point, p phase, s *set) {
+	ch := pt.chain
+	if pt.pos == len(ch.calls) {
+		if ch.to >= 0 {
+			w.push(ch.to, p, s)
+			return
+		}
+		if ch.fn.Recover != nil {
+			w.push(w.g.first(ch.fn.Recover), p, s)
+		}
+		for _, b := range w.g.back[ch.fn] {
+			if w.push(w.g.panic[b.fn], p, s); b.anyway {
+				w.push(b.to, p, s)
+			}
+		}
+		w.ended(ch.fn, s, true)
+		return
+	}
+	d := ch.calls[pt.pos]
+	to := ch.points[pt.pos+1]
+	w.push(to, p, s)
+	if w.g.f.c.off[Deferred] || !w.has(s, markKey{kind: deferring, at: d}) || w.g.putBack[d.Pos()] {
+		return
+	}
+	k := w.g.calls[d]
+	was := w.has(s, markKey{kind: deferred, at: d})
+	for _, b := range k.bodies {
+		w.enters(b, p, s, func(int) bool { return was })
+	}
+	if k.builtin != "" {
+		t := ptr(*s)
+		if was {
+			w.use(p, Dead, "it is used by "+k.builtin, d)
+			t.add(w.id(markKey{kind: left, at: d}))
+		}
+		w.push(to, p, w.happens(k.entry, nil, p, t, d))
+		return
+	}
+	if k.sum == nil {
+		return
+	}
+	touched := func(a ssa.Value) bool { return was && w.mayHold(a) || w.leadsTo(s, a) }
+	w.external(k, p, ptr(*s), touched, func(p phase, s *set) {
+		w.push(to, p, s)
+		if ch.again {
+			w.push(ch.points[0], p, s)
+		}
+		w.callbacks(k, p, s, touched)
+	})
+}
+
+// mayHold reports whether a register can hold the resource at any time.
+func (w *walker) mayHold(v ssa.Value) bool { return w.f.of(v).meets(w.class) || w.zero }
+
+// leadsTo reports whether memory that v leads to has the resource; v itself was fixed before.
+func (w *walker) leadsTo(s *set, v ssa.Value) bool {
+	for id := range w.f.reach(w.f.of(v)).all() {
+		if w.inside(s, id) {
+			return true
+		}
+	}
+	return false
+}
+
+// spawn starts a goroutine.
+func (w *walker) spawn(n int, k *call, p phase, s *set) {
+	i := k.at
+	has := false
+	for o := range operands(i) {
+		has = has || w.touched(s, o)
+	}
+	if len(k.bodies) == 0 {
+		if has {
+			w.use(p, Dead, "it is handed to a goroutine", i)
+			s.add(w.id(markKey{kind: left, at: i}))
+		}
+		w.next(n, p, s)
+		return
+	}
+	if k.v != nil {
+		w.set(s, k.v, 0, false)
+	}
+	if !slices.ContainsFunc(k.bodies, w.matters) {
+		w.next(n, p, s)
+		return
+	}
+	if has {
+		w.use(p, Dead, "it is handed to a goroutine", i)
+		s.add(w.id(markKey{kind: held, at: i}))
+	}
+	s.add(w.id(markKey{kind: running, at: i}))
+	for _, b := range k.bodies {
+		w.enters(b, p, s, func(j int) bool { return groupMethod(k.fn) == "" && j < len(k.args) && w.holds(s, k.args[j]) })
+	}
+	w.push(n+1, p, s)
+}
+
+// join notes that a group was waited for.
+func (w *walker) join(k *call, s *set) {
+	var group ssa.Value
+	one := 0
+	for id := range w.f.of(k.args[0]).all() {
+		group, one = w.f.elems[id].obj.at, one+1
+	}
+	for _, sp := range w.g.spawns {
+		if one != 1 || sp.group == nil || sp.group != group || w.has(s, markKey{kind: lost, at: sp.at}) || w.toCome(s, sp) {
+			continue
+		}
+		for _, kind := range []markKind{running, held} {
+			w.g.marks.remove(s, markKey{kind: kind, at: sp.at})
+		}
+	}
+}
+
+// toCome reports whether a goroutine that is not waited for with sp may run, and start it yet.
+func (w *walker) toCome(s *set, sp *spawn) bool {
+	return slices.ContainsFunc(w.g.spawns, func(by *spawn) bool {
+		return by.group != sp.group && by.runs[sp.at.Parent()] && w.has(s, markKey{kind: running, at: by.at})
+	})
+}

@@ -1,0 +1,242 @@
+package proof
+
+// The walk at an instruction that is no call.
+
+import (
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// instr lets an instruction happen.
+func (w *walker) instr(n int, pt *point, p phase, s *set) {
+	p = w.noted(p, pt.instr)
+	if k := w.g.calls[callOf(pt.instr)]; k != nil {
+		w.call(n, k, p, s)
+		return
+	}
+	w.reads(pt.entry, p, s, pt.instr)
+	switch i := pt.instr.(type) {
+	case *ssa.If:
+		w.branch(i, p, s)
+		return
+	case *ssa.Jump:
+		w.enterBlock(i.Block(), 0, p, s)
+		return
+	case *ssa.Return:
+		w.returns(i, p, s)
+		return
+	case *ssa.Panic:
+		w.push(w.g.panic[pt.fn], p, w.happens(pt.entry, nil, p, s, i))
+		return
+	case *ssa.RunDefers:
+		w.push(w.g.chains[i][0], p, s)
+		return
+	case *ssa.DebugRef:
+		w.named(i, p, s)
+		w.push(n+2, p, s)
+		return
+	case *ssa.Phi: // enterBlock sets it
+		w.push(n+2, p, s)
+		return
+	case *ssa.Store:
+		if src := copied(i); src != nil && w.f.inMemory(src) && w.f.inMemory(i.Addr) {
+			w.next(n, p, w.copyStruct(s, w.f.of(i.Addr), w.f.of(src), w.touched(s, i.Val), i))
+			return
+		}
+	case *ssa.MapUpdate:
+		if w.holds(s, i.Key) {
+			for e := range w.f.leads(w.f.of(i.Map)) {
+				s.add(w.id(markKey{kind: keyed, n: e.obj.id}))
+			}
+		}
+	case *ssa.Select:
+		w.next(n, p, w.selects(p, s, i))
+		return
+	case *ssa.Alloc:
+		w.alloc(s, i)
+	case *ssa.MakeClosure:
+		w.next(n, p, w.closes(p, s, i))
+		return
+	}
+	if pt.entry.strange {
+		w.use(p, Limits, "an instruction is not understood", pt.instr)
+	}
+	v, _ := pt.instr.(ssa.Value)
+	w.next(n, p, w.happens(pt.entry, v, p, s, pt.instr))
+}
+
+// reads notes what an entry reads.
+func (w *walker) reads(e *entry, p phase, s *set, at ssa.Instruction) {
+	for _, x := range e.reads {
+		if w.holds(s, x) || w.keyed(s, x) {
+			w.use(p, Dead, "it is read or written", at)
+		}
+	}
+}
+
+// happens lets happen what an entry says; v, if there is one, takes the result.
+func (w *walker) happens(e *entry, v ssa.Value, p phase, s *set, at ssa.Instruction) *set {
+	for _, x := range e.gives {
+		s = w.gives(p, s, x, at, e.words)
+	}
+	yes := w.zero && e.zero || slices.ContainsFunc(e.from, func(src source) bool { return w.comes(s, src) })
+	for _, st := range e.stores {
+		s = w.store(s, st, at)
+	}
+	if e.empties != nil {
+		w.empties(s, e.empties)
+	}
+	if v != nil {
+		w.set(s, v, 0, yes)
+	}
+	return s
+}
+
+// named judges a mention of a register in the source.
+func (w *walker) named(i *ssa.DebugRef, p phase, s *set) {
+	if q := p & phaseMask; q >= ours && w.frees[q-ours].e.loop == i.Expr && w.touched(s, i.X) {
+		w.use(p, Once, "the loop that frees it may run again", i)
+	}
+	if !i.IsAddr && !w.g.inserted(i.Expr.Pos()) && (w.holds(s, i.X) && w.whole(i.X) || w.freedThrough(p, s, i.X)) {
+		w.use(p, Readable, "its name is read", i)
+	}
+}
+
+// closes makes a literal. A method value has what it is bound to; another of the same method may still have an
+// older one.
+func (w *walker) closes(p phase, s *set, i *ssa.MakeClosure) *set {
+	fn := i.Fn.(*ssa.Function)
+	yes := false
+	for k, b := range i.Bindings {
+		if yes = yes || w.holds(s, b); !w.f.member[fn] { // nothing looks into it where it is called
+			s = w.gives(p, s, b, i, "it is bound to a method value")
+		} else if w.holds(s, b) {
+			w.set(s, fn.FreeVars[k], 0, true)
+		}
+	}
+	w.set(s, i, 0, yes)
+	return s
+}
+
+// keyed reports whether v is a map of which a key may be what is followed.
+func (w *walker) keyed(s *set, v ssa.Value) bool {
+	return w.f.some(w.f.of(v), func(e elem) bool { return w.has(s, markKey{kind: keyed, n: e.obj.id}) })
+}
+
+// freedThrough reports whether v is a pointer to what F freed the fields of.
+func (w *walker) freedThrough(p phase, s *set, v ssa.Value) bool {
+	p &= phaseMask
+	if _, pointer := v.Type().Underlying().(*types.Pointer); !pointer || p < ours || !w.touched(s, v) {
+		return false
+	}
+	arg := w.frees[p-ours].arg
+	return w.g.fields(arg) && w.f.of(arg).meets(w.f.of(v))
+}
+
+// whole reports whether a register may be the resource itself, and not only a view of it.
+func (w *walker) whole(v ssa.Value) bool {
+	return w.f.some(w.f.of(v), func(e elem) bool { return e.obj == w.site && e.path == "" })
+}
+
+// gives hands v to somebody who may keep it.
+func (w *walker) gives(p phase, s *set, v ssa.Value, at ssa.Instruction, words string) *set {
+	if w.touched(s, v) {
+		w.use(p, Dead, words, at)
+		s.add(w.id(markKey{kind: left, at: at}))
+	}
+	return s
+}
+
+// use notes that what F freed is used. Before F it says nothing.
+func (w *walker) use(p phase, rule Rule, words string, at ssa.Instruction) {
+	if p &= phaseMask; p >= ours && !w.zero {
+		w.fault(int(p-ours), rule, words, at)
+	}
+}
+
+// returns reports whether a literal is in what the root returns.
+func (f *family) returns(fn *ssa.Function) bool {
+	return slices.ContainsFunc(f.rets[f.root], func(r set) bool {
+		return f.some(f.reach(r), func(e elem) bool { return e.obj.fn == fn })
+	})
+}
+
+// returns ends a function.
+func (w *walker) returns(i *ssa.Return, p phase, s *set) {
+	fn := i.Parent()
+	for n, r := range i.Results {
+		if w.touched(s, r) {
+			w.use(p, Dead, "it is returned", i)
+		}
+		if fn != w.f.root {
+			yes := w.touched(s, r)
+			w.set(s, fn, n, yes)
+			if yes {
+				s.add(w.regID(fn, n))
+				if w.g.calledBack(w.f, fn) || w.g.started(fn) {
+					s.add(w.id(markKey{kind: left, at: i}))
+				}
+			}
+		}
+	}
+	if fn == w.f.root && w.ret != nil {
+		w.ret(s, p, i)
+	}
+	if late := w.g.chains[i]; late != nil {
+		w.push(late[0], p, s)
+		return
+	}
+	w.push(w.g.leave[fn], p, s)
+}
+
+// enterBlock follows the k-th edge out of a block: all phis at once.
+func (w *walker) enterBlock(b *ssa.BasicBlock, k int, p phase, s *set) {
+	to := b.Succs[k]
+	edge := w.g.edge(b, k)
+	var on, offs []*ssa.Phi
+	for _, i := range to.Instrs {
+		phi, ok := i.(*ssa.Phi)
+		if !ok {
+			break
+		}
+		if w.holds(s, phi.Edges[edge]) {
+			on = append(on, phi)
+		} else {
+			offs = append(offs, phi)
+		}
+	}
+	for _, phi := range on {
+		w.set(s, phi, 0, true)
+	}
+	for _, phi := range offs {
+		w.set(s, phi, 0, false)
+	}
+	w.prune(to, s)
+	w.push(w.g.first(to), w.crossed(p, to, edge), s)
+}
+
+// prune drops marks of registers of the function that nobody reads any more, and of memory that only
+// these lead to: they are made anew when the function runs again.
+func (w *walker) prune(b *ssa.BasicBlock, s *set) {
+	live := w.g.live(b)
+	keep := w.g.liveElems(b)
+	for id := range s.clone().all() {
+		switch m := w.mark(id); m.kind {
+		case inReg:
+			if in, ok := m.k.v.(ssa.Instruction); ok && in.Parent() == b.Parent() && !live[m.k.v] {
+				s.remove(id)
+			}
+		case inElem:
+			if !keep.has(m.n) {
+				s.remove(id)
+			}
+		}
+	}
+}
+
+func isBool(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&types.IsBoolean != 0
+}
