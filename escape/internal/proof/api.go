@@ -32,7 +32,8 @@ const (
 )
 
 // Rules lists them all.
-var Rules = []Rule{Same, Fresh, Confined, Dead, Once, Silent, Readable, Panics, Deferred, Joins, Callbacks, Bodies, Limits}
+var Rules = []Rule{Same, Fresh, Confined, Dead, Once, Silent, Readable, Panics, Deferred, Joins, Callbacks,
+	Bodies, Limits}
 
 // Shows says what a rule shows of an accepted free, in the words of the table in docs/proof.md.
 func (r Rule) Shows() string {
@@ -129,7 +130,7 @@ type Reason struct {
 	Rule  Rule
 	Words string         // plain words, without position
 	Nil   bool           // something may be nil, and is not tested
-	At    token.Position // of what stands in the way, in the new text; the zero Position if there is no such place
+	At    token.Position // of what stands in the way, in the new text; zero if there is no such place
 }
 
 // String returns the words with the line that stands in the way.
@@ -147,7 +148,9 @@ func (r *Report) Withheld() []Verdict {
 
 func (r *Report) sort() {
 	slices.SortStableFunc(r.Edits, func(a, b Verdict) int {
-		return cmp.Or(cmp.Compare(a.Pos.Filename, b.Pos.Filename), cmp.Compare(a.Pos.Offset, b.Pos.Offset), cmp.Compare(a.Kind, b.Kind))
+		p, q := a.Pos, b.Pos
+		return cmp.Or(cmp.Compare(p.Filename, q.Filename), cmp.Compare(p.Offset, q.Offset),
+			cmp.Compare(a.Kind, b.Kind))
 	})
 }
 

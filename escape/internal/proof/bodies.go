@@ -30,7 +30,7 @@ func nonNil(v ssa.Value, b *ssa.BasicBlock) bool {
 	return tested(v, b, token.NEQ)
 }
 
-// guards returns the conditions that were true, or false, wherever b runs: it is behind one edge of each alone.
+// guards returns the conditions that were true, or false, wherever b runs: behind one edge of each alone.
 func guards(b *ssa.BasicBlock) iter.Seq2[ssa.Value, bool] {
 	return func(yield func(ssa.Value, bool) bool) {
 		for ; b != nil && b.Idom() != nil; b = b.Idom() {
@@ -38,18 +38,27 @@ func guards(b *ssa.BasicBlock) iter.Seq2[ssa.Value, bool] {
 				continue
 			}
 			p := b.Preds[0]
-			if i, ok := p.Instrs[len(p.Instrs)-1].(*ssa.If); ok && p.Succs[0] != p.Succs[1] && !yield(i.Cond, p.Succs[0] == b) {
+			i, ok := p.Instrs[len(p.Instrs)-1].(*ssa.If)
+			if ok && p.Succs[0] != p.Succs[1] && !yield(i.Cond, p.Succs[0] == b) {
 				return
 			}
 		}
 	}
 }
 
+// nilTest returns what a condition compares with nil, and whether it is true where that is nil.
+func nilTest(cond ssa.Value) (x ssa.Value, isNil, ok bool) {
+	cmp, ok := cond.(*ssa.BinOp)
+	if !ok || !isNilConst(cmp.Y) || cmp.Op != token.EQL && cmp.Op != token.NEQ {
+		return nil, false, false
+	}
+	return cmp.X, cmp.Op == token.EQL, true
+}
+
 // tested reports whether b runs only where v was found to be nil, or not to be nil, as op says.
 func tested(v ssa.Value, b *ssa.BasicBlock, op token.Token) bool {
 	for cond, is := range guards(b) {
-		cmp, ok := cond.(*ssa.BinOp)
-		if ok && cmp.X == v && isNilConst(cmp.Y) && (cmp.Op == token.EQL || cmp.Op == token.NEQ) && (cmp.Op == op) == is {
+		if x, isNil, ok := nilTest(cond); ok && x == v && (isNil == is) == (op == token.EQL) {
 			return true
 		}
 	}
@@ -60,31 +69,31 @@ func isNilConst(v ssa.Value) bool { c, ok := v.(*ssa.Const); return ok && c.Valu
 
 // zeroReturns reports whether a function that is given nil, or zero, looks at that and returns.
 func zeroReturns(fn *ssa.Function, p *ssa.Parameter) bool {
-	looks := func(i ssa.Instruction) bool {
+	acts := func(i ssa.Instruction) bool {
 		switch i.(type) {
 		case *ssa.DebugRef, *ssa.Field, *ssa.BinOp, *ssa.If, *ssa.Return, *ssa.RunDefers:
-			return true
+			return false
 		}
-		return false
+		return true
 	}
 	b := fn.Blocks[0]
 	i, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If)
 	if !ok {
 		return false
 	}
-	cmp, ok := i.Cond.(*ssa.BinOp)
-	if !ok || !isNilConst(cmp.Y) || cmp.Op != token.EQL && cmp.Op != token.NEQ {
+	x, isNil, ok := nilTest(i.Cond)
+	if !ok {
 		return false
 	}
-	if _, loads := fieldOf(cmp.X, p); loads != 0 {
+	if _, loads := fieldOf(x, p); loads != 0 {
 		return false
 	}
 	to := b.Succs[0]
-	if cmp.Op == token.NEQ {
+	if !isNil {
 		to = b.Succs[1]
 	}
 	_, returns := to.Instrs[len(to.Instrs)-1].(*ssa.Return)
-	return returns && !slices.ContainsFunc(slices.Concat(b.Instrs, to.Instrs), func(i ssa.Instruction) bool { return !looks(i) })
+	return returns && !slices.ContainsFunc(slices.Concat(b.Instrs, to.Instrs), acts)
 }
 
 // silent finds out whether a body does nothing but free parameter p, or fields of it, and write its fields,
@@ -199,10 +208,9 @@ func (f *family) freesParam(c ssa.CallInstruction, i int) bool {
 // conditionOf returns the operand of fn that is true, or false, wherever b runs.
 func conditionOf(fn *ssa.Function, b *ssa.BasicBlock) int {
 	for cond, is := range guards(b) {
-		if n := slices.IndexFunc(fn.Params, func(q *ssa.Parameter) bool { return cond == ssa.Value(q) }); n >= 0 && is {
-			return n + 1
-		} else if n >= 0 {
-			return -n - 1
+		q, ok := cond.(*ssa.Parameter)
+		if n := slices.Index(fn.Params, q) + 1; ok && n > 0 {
+			return map[bool]int{true: n, false: -n}[is]
 		}
 	}
 	return 0

@@ -85,9 +85,10 @@ func (c *checker) tells(v ssa.Value) bool {
 
 // asked are the methods that others call on a value that they are handed as an interface.
 var asked = []string{"String", "Error", "Format", "GoString", "Is", "As", "Unwrap", "Less", "Len", "Swap",
-	"MarshalJSON", "MarshalText", "MarshalBinary", "AppendText", "AppendBinary", "LogValue", "Value", "Write", "Read", "Scan",
-	"UnmarshalJSON", "UnmarshalText", "UnmarshalBinary", "WriteTo", "ReadFrom", "WriteString", "ReadByte", "ReadRune", "ReadAt", "WriteAt",
-	"IsZero", "MarshalJSONTo", "UnmarshalJSONFrom", "UnreadByte", "UnreadRune", "Stat", "ReadDir", "ReadFile", "Info"}
+	"MarshalJSON", "MarshalText", "MarshalBinary", "AppendText", "AppendBinary", "LogValue", "Value", "Write",
+	"Read", "Scan", "UnmarshalJSON", "UnmarshalText", "UnmarshalBinary", "WriteTo", "ReadFrom", "WriteString",
+	"ReadByte", "ReadRune", "ReadAt", "WriteAt", "IsZero", "MarshalJSONTo", "UnmarshalJSONFrom", "UnreadByte",
+	"UnreadRune", "Stat", "ReadDir", "ReadFile", "Info"}
 
 // handed are those of them that get another operand of the call, or a part of it, which no contract forbids
 // to keep.
@@ -107,8 +108,7 @@ func (c *checker) hands(fn *types.Func, v ssa.Value) bool {
 	}
 	i, ok := v.(*ssa.MakeInterface)
 	if !ok || anyType(i.X.Type()) {
-		c, isNil := v.(*ssa.Const)
-		return !(isNil && c.Value == nil) && types.IsInterface(v.Type()) && fn.Pkg() != nil && slices.Contains(relays, fn.Pkg().Path())
+		return !isNilConst(v) && types.IsInterface(v.Type()) && slices.Contains(relays, pathOf(fn))
 	}
 	if k, ok := c.handing.At(i.X.Type()).(bool); ok {
 		return k
@@ -149,8 +149,8 @@ func anyType(t types.Type) bool {
 // its caller hands on. Unwrap is known to.
 func returnsPart(m *types.Func, s *Summary) bool {
 	for n := range m.Signature().Results().Len() {
-		r := s.result(n)
-		if m.Name() != "Unwrap" && types.IsInterface(m.Signature().Results().At(n).Type()) && (!r.Known || slices.Contains(slices.Concat(r.Derived, r.Is), 0)) {
+		r, t := s.result(n), m.Signature().Results().At(n).Type()
+		if (!r.Known || r.has(0)) && m.Name() != "Unwrap" && types.IsInterface(t) {
 			return true
 		}
 	}

@@ -20,11 +20,22 @@ func origin(fn *ssa.Function) *types.Func {
 		fn = o
 	}
 	o, _ := fn.Object().(*types.Func)
-	if o == nil || o.Signature().Recv() != nil && fn.Signature.Recv() == nil && fn.Signature.Params().Len() > 0 &&
-		anyType(fn.Signature.Params().At(0).Type()) {
-		return nil // or T.M, which is a method of a type that nobody knows
+	if o == nil {
+		return nil
+	}
+	params, plain := fn.Signature.Params(), fn.Signature.Recv() == nil
+	if plain && o.Signature().Recv() != nil && params.Len() > 0 && anyType(params.At(0).Type()) {
+		return nil // T.M, which is a method of a type that nobody knows
 	}
 	return o.Origin()
+}
+
+// pathOf returns the path of the package that declares a function, "" if there is none.
+func pathOf(fn *types.Func) string {
+	if fn == nil || fn.Pkg() == nil {
+		return ""
+	}
+	return fn.Pkg().Path()
 }
 
 // effect returns what a function does; nil if nobody knows.
@@ -54,7 +65,7 @@ func (c *checker) effect(fn *types.Func) *Summary {
 	if groupMethod(fn) != "" {
 		s = harmless(fn.Signature())
 	}
-	if s != nil && fn.Pkg() != nil && slices.Contains(rearrange, fn.Pkg().Path()) {
+	if s != nil && slices.Contains(rearrange, pathOf(fn)) {
 		for i := range s.Params {
 			s.Params[i].Empties = true
 		}
@@ -103,10 +114,12 @@ func worse(a, b *Summary) *Summary {
 	}
 	for i, p := range a.Results {
 		q := b.result(i)
-		s.Results[i] = Result{Known: p.Known && q.Known && !p.Fresh && !q.Fresh, Derived: slices.Concat(p.Derived, p.Is, q.Derived, q.Is)}
+		r := Result{Known: p.Known && q.Known && !p.Fresh && !q.Fresh,
+			Derived: slices.Concat(p.Derived, p.Is, q.Derived, q.Is)}
 		if p.Owned && q.Owned {
-			s.Results[i].Owned, s.Results[i].Zero, s.Results[i].Beside = true, p.Zero || q.Zero || p.OK != q.OK, p.Beside || q.Beside
+			r.Owned, r.Zero, r.Beside = true, p.Zero || q.Zero || p.OK != q.OK, p.Beside || q.Beside
 		}
+		s.Results[i] = r
 	}
 	return s
 }
@@ -175,7 +188,7 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 		}
 	}
 	for i := range s.Params {
-		if viewed := slices.ContainsFunc(s.Results, func(r Result) bool { return slices.Contains(r.Derived, i) || slices.Contains(r.Is, i) }); !said[i] && !viewed {
+		if !said[i] && !slices.ContainsFunc(s.Results, func(r Result) bool { return r.has(i) }) {
 			s.Params[i] = body.param(i)
 		}
 	}
@@ -186,7 +199,8 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 			lasting := func(of []int) []int {
 				return slices.DeleteFunc(slices.Clone(of), func(n int) bool { return said[n] && !s.Params[n].Keeps })
 			}
-			*r = Result{Owned: b.Owned, Zero: b.Zero, OK: b.OK, Beside: b.Beside, Derived: lasting(b.Derived), Is: lasting(b.Is), Fresh: b.Fresh, Parts: b.Parts}
+			*r = b
+			r.Derived, r.Is = lasting(b.Derived), lasting(b.Is)
 			r.Exact = b.Exact && len(r.Is) == len(b.Is)
 		} else if r.Owned && body != nil {
 			r.Zero = r.Zero && b.Zero
@@ -212,13 +226,13 @@ func (r *Result) take(c spec.Clause, number func(spec.Operand) int) {
 // groupMethod returns the name of a method of sync.WaitGroup or errgroup.Group, Go for TryGo; "" if fn is
 // another.
 func groupMethod(fn *types.Func) string {
-	if fn == nil || fn.Pkg() == nil || fn.Pkg().Path() != "sync" && fn.Pkg().Path() != "golang.org/x/sync/errgroup" {
+	if path := pathOf(fn); path != "sync" && path != "golang.org/x/sync/errgroup" {
 		return ""
 	}
-	switch name := spec.FullName(fn); {
+	switch of, _, _ := strings.Cut(spec.FullName(fn), ")"); {
 	case fn.Name() == "TryGo":
 		return "Go"
-	case strings.HasPrefix(name, "(*sync.WaitGroup)."), strings.HasPrefix(name, "(*golang.org/x/sync/errgroup.Group)."):
+	case of == "(*sync.WaitGroup", of == "(*golang.org/x/sync/errgroup.Group":
 		return fn.Name()
 	}
 	return ""
@@ -232,11 +246,7 @@ var relays = []string{"errors", "io"}
 
 // unsaid reports whether what fn does to its operands depends on who they are, which no summary says.
 func unsaid(fn *types.Func) bool {
-	if fn == nil || fn.Pkg() == nil {
-		return false
-	}
-	path := fn.Pkg().Path()
-	return slices.Contains(relays, path) || slices.Contains(writers, path)
+	return slices.Contains(relays, pathOf(fn)) || slices.Contains(writers, pathOf(fn))
 }
 
 // writers are packages of functions that write over what they are lent.
@@ -244,11 +254,11 @@ var writers = []string{"encoding/binary", "encoding/json", "fmt", "reflect", "sy
 
 // decodes reports whether a call writes what it read, or was told, over what operand n leads to.
 func (c *checker) decodes(k *call, n int) bool {
-	if k.fn == nil || k.fn.Pkg() == nil || c.off[Callbacks] {
+	if k.fn == nil || c.off[Callbacks] {
 		return false
 	}
 	name, last := k.fn.Name(), n == len(k.args)-1
-	switch k.fn.Pkg().Path() {
+	switch pathOf(k.fn) {
 	case "encoding/json":
 		return last && (name == "Unmarshal" || name == "Decode") && !floats(k.args[n])
 	case "encoding/binary":
@@ -263,7 +273,7 @@ func (c *checker) decodes(k *call, n int) bool {
 
 // exchanges reports whether fn writes over the number that its first operand points to.
 func (c *checker) exchanges(fn *types.Func) bool {
-	return fn != nil && fn.Pkg() != nil && fn.Pkg().Path() == "sync/atomic" && !c.off[Callbacks]
+	return pathOf(fn) == "sync/atomic" && !c.off[Callbacks]
 }
 
 // floats reports whether v is an interface of floats, or of memory that holds nothing else: no handle is one.

@@ -84,7 +84,7 @@ func (f *family) resolve(i ssa.CallInstruction) *call {
 	if f.some(callees, func(e elem) bool { return e.obj.kind == litObj }) {
 		k.sum.Params[0] = anything
 	}
-	if _, ok := com.Value.(*ssa.Parameter); ok { // of the root, or of a literal that is returned: nobody here calls it
+	if _, ok := com.Value.(*ssa.Parameter); ok { // of the root, or of a literal that nobody here calls
 		k.given = !f.some(callees, func(e elem) bool { return e.obj.kind != paramObj })
 	}
 	return f.listens(k)
@@ -166,7 +166,8 @@ func (f *family) starts(k *call) *call {
 	if len(fns) > 0 && rest.empty() {
 		k.spawns, k.bodies, k.sum = true, fns, nil
 	} else {
-		k.sum = &Summary{Params: []Param{{}, {Keeps: true}}, Results: make([]Result, k.fn.Signature().Results().Len())}
+		k.sum = worst(2, k.fn.Signature().Results().Len())
+		k.sum.Params = []Param{{}, {Keeps: true}}
 	}
 	return k
 }
@@ -207,7 +208,8 @@ func (k *call) ruledOut(p Param) bool {
 // param returns what a call does to operand n.
 func (f *family) param(k *call, n int) Param {
 	p := k.sum.param(n)
-	if f.only(f.of(k.args[n]), func(e elem) bool { return e.obj.kind == litObj && e.obj.fn.Synthetic == yield }) {
+	yields := func(e elem) bool { return e.obj.kind == litObj && e.obj.fn.Synthetic == yield }
+	if f.only(f.of(k.args[n]), yields) {
 		p.Keeps, p.Stores = false, false
 		return p
 	}
@@ -289,7 +291,8 @@ func (f *family) operands(k *call) {
 			case o.kind == memObj && p.Stores:
 				f.put(id, set{1 << unknownElem})
 			case o.kind == paramObj:
-				f.params[o.index].or(Param{Frees: p.Frees, Stores: p.Stores || p.Empties, Runs: p.Runs, Together: p.Together})
+				q := &f.params[o.index]
+				q.or(Param{Frees: p.Frees, Stores: p.Stores || p.Empties, Runs: p.Runs, Together: p.Together})
 			case o.kind == litObj && !p.Keeps && f.member[o.fn]:
 				f.calledBack(o, all)
 			case o.kind == litObj && !f.member[o.fn]:
@@ -318,7 +321,7 @@ func (f *family) gives(s set) set {
 func (f *family) results(k *call) {
 	for j := range k.at.Common().Signature().Results().Len() {
 		switch r := k.sum.result(j); {
-		case j == 0 && k.fn != nil && k.fn.Name() == "WithContext" && k.fn.FullName() == "golang.org/x/sync/errgroup.WithContext":
+		case j == 0 && k.fn != nil && k.fn.Name() == "WithContext" && pathOf(k.fn) == "golang.org/x/sync/errgroup":
 			f.memory(k.v) // a group that nobody else has
 		case r.Fresh:
 			f.flow(k.v, j, f.fresh(k, j, r))

@@ -97,7 +97,8 @@ func (c *checker) hoisted(d *differ) {
 		if e.kind != Named {
 			continue
 		}
-		if slices.ContainsFunc(e.stmt.(*ast.AssignStmt).Rhs, func(x ast.Expr) bool { return c.info.Types[x].Value != nil }) {
+		constant := func(x ast.Expr) bool { return c.info.Types[x].Value != nil }
+		if slices.ContainsFunc(e.stmt.(*ast.AssignStmt).Rhs, constant) {
 			c.fail(e, Same, "a constant has another type under a name", e.stmt.Pos())
 		}
 	}
@@ -248,7 +249,8 @@ func (c *checker) unmet(g *graph, frees []*free) {
 func (c *checker) reads(g *graph, d *differ, r *ssa.DebugRef) {
 	for _, e := range d.edits {
 		_, test := e.stmt.(*ast.IfStmt)
-		if e.kind == Deleted && !test || e.kind == Named && !isSave(e.stmt) || r.Expr.Pos() < e.stmt.Pos() || r.Expr.End() > e.stmt.End() || c.off[Same] {
+		inside := e.stmt.Pos() <= r.Expr.Pos() && r.Expr.End() <= e.stmt.End()
+		if !inside || e.kind == Deleted && !test || e.kind == Named && !isSave(e.stmt) || c.off[Same] {
 			continue
 		}
 		why := g.steps(r.X, r.Block(), 0)

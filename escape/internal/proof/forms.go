@@ -28,7 +28,8 @@ func freeing(s ast.Stmt) []*edit {
 		}
 	case *ast.RangeStmt:
 		v, ok := s.Value.(*ast.Ident)
-		if k, blank := s.Key.(*ast.Ident); !ok || !blank || k.Name != "_" || s.Tok != token.DEFINE || base(s.X) == nil {
+		k, blank := s.Key.(*ast.Ident)
+		if !ok || !blank || k.Name != "_" || s.Tok != token.DEFINE || base(s.X) == nil {
 			return nil
 		}
 		es := freeingAll(s.Body.List)

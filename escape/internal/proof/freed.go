@@ -25,7 +25,8 @@ func (c *checker) fresh(g *graph, e *edit, at ssa.CallInstruction) *free {
 		e.fail(&Reason{Rule: Fresh, Words: why, Nil: true, At: c.position(at.Common().Pos())})
 		return nil
 	}
-	if len(k.args) == 0 || slices.ContainsFunc(k.args[1:], func(a ssa.Value) bool { _, fixed := a.(*ssa.Const); return !fixed }) {
+	varies := func(a ssa.Value) bool { _, fixed := a.(*ssa.Const); return !fixed }
+	if len(k.args) == 0 || slices.ContainsFunc(k.args[1:], varies) {
 		return no(Same, "it is given nothing, or more than what it frees")
 	}
 	x.arg = k.args[0]
@@ -62,7 +63,7 @@ func (c *checker) fresh(g *graph, e *edit, at ssa.CallInstruction) *free {
 	}
 	some := false
 	for el := range g.f.leads(x.pts) {
-		made := el.obj.kind == siteObj && el.path == "" && fits(whole.Type(), p.Parts, el.obj.typ)
+		made := el.resource() && fits(whole.Type(), p.Parts, el.obj.typ)
 		if some = some || made; !made && el.obj.kind != zeroObj {
 			return no(Fresh, "what is freed may be "+el.words())
 		}
@@ -83,7 +84,9 @@ func fits(t types.Type, parts []string, r types.Type) bool {
 	for _, path := range parts {
 		all = append(all, fieldType(t, path))
 	}
-	return types.IsInterface(r) || slices.ContainsFunc(all, func(t types.Type) bool { return types.IsInterface(t) || types.ConvertibleTo(r, t) })
+	return types.IsInterface(r) || slices.ContainsFunc(all, func(t types.Type) bool {
+		return types.IsInterface(t) || types.ConvertibleTo(r, t)
+	})
 }
 
 // selected returns what a method was selected on, if that is a resource: one that is promoted from embedded
@@ -96,7 +99,7 @@ func (g *graph) selected(fn *types.Func, arg ssa.Value) ssa.Value {
 	for f, ok := v.(*ssa.FieldAddr); ok; f, ok = v.(*ssa.FieldAddr) {
 		v, depth = f.X, depth+1
 	}
-	if g.f.some(g.f.of(v), func(e elem) bool { return (e.obj.kind != siteObj || e.path != "") && e.obj.kind != zeroObj }) {
+	if g.f.some(g.f.of(v), func(e elem) bool { return !e.resource() && e.obj.kind != zeroObj }) {
 		return arg
 	}
 	m, index, _ := types.LookupFieldOrMethod(v.Type(), false, fn.Pkg(), fn.Name())
@@ -217,6 +220,7 @@ func (g *graph) notNil(p ssa.Value, b *ssa.BasicBlock) bool {
 	}
 	return slices.ContainsFunc(*call.Referrers(), func(r ssa.Instruction) bool {
 		err, ok := r.(*ssa.Extract)
-		return ok && err.Index == call.Call.Signature().Results().Len()-1 && isError(err.Type()) && tested(err, b, token.EQL)
+		last := call.Call.Signature().Results().Len() - 1
+		return ok && err.Index == last && isError(err.Type()) && tested(err, b, token.EQL)
 	})
 }

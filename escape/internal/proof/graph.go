@@ -85,10 +85,12 @@ type graph struct {
 }
 
 func newGraph(f *family, puts [][2]token.Pos, putBack map[token.Pos]bool) *graph {
-	g := &graph{f: f, putBack: putBack, firsts: map[*ssa.BasicBlock]int{}, enter: map[*ssa.Function]int{}, leave: map[*ssa.Function]int{},
-		panic: map[*ssa.Function]int{}, chains: map[ssa.Instruction][]int{}, unwind: map[*ssa.Function][]int{}, back: map[*ssa.Function][]back{},
-		marks: newMarks(), calls: map[ssa.CallInstruction]*call{}, defers: map[*ssa.Function][]*ssa.Defer{}, loops: map[*ssa.BasicBlock]bool{},
-		elems: map[*ssa.BasicBlock]set{}, lives: map[*ssa.BasicBlock]map[ssa.Value]bool{}, onlies: map[*object]bool{}, varied: map[*ssa.Alloc]bool{}, puts: puts}
+	g := &graph{f: f, puts: puts, putBack: putBack, marks: newMarks(), calls: map[ssa.CallInstruction]*call{},
+		enter: map[*ssa.Function]int{}, leave: map[*ssa.Function]int{}, panic: map[*ssa.Function]int{},
+		chains: map[ssa.Instruction][]int{}, unwind: map[*ssa.Function][]int{}, back: map[*ssa.Function][]back{},
+		firsts: map[*ssa.BasicBlock]int{}, loops: map[*ssa.BasicBlock]bool{}, elems: map[*ssa.BasicBlock]set{},
+		lives: map[*ssa.BasicBlock]map[ssa.Value]bool{}, defers: map[*ssa.Function][]*ssa.Defer{},
+		onlies: map[*object]bool{}, varied: map[*ssa.Alloc]bool{}}
 	for _, fn := range f.fns {
 		g.add(fn)
 	}
@@ -121,8 +123,8 @@ func (g *graph) meet() {
 	}
 }
 
-// strange says why the points of a family do not tell what runs; "" if they do. The registers of a literal that runs
-// inside itself stand for those of several runs at once.
+// strange says why the points of a family do not tell what runs; "" if they do. The registers of a literal
+// that runs inside itself stand for those of several runs at once.
 func (g *graph) strange() string {
 	for fn := range g.defers {
 		if fn.Signature.Results().Len() > 0 && g.leavesOut(fn) {
@@ -138,15 +140,19 @@ func (g *graph) strange() string {
 // leavesOut reports whether go/ssa leaves out that deferred calls run where fn returns: it does where nothing
 // but bodies of ranges over functions defers.
 func (g *graph) leavesOut(fn *ssa.Function) bool {
-	return slices.ContainsFunc(g.defers[fn], func(d *ssa.Defer) bool { return d.Parent() != fn }) &&
-		!slices.ContainsFunc(fn.Blocks, func(b *ssa.BasicBlock) bool {
-			return slices.ContainsFunc(b.Instrs, func(i ssa.Instruction) bool { _, ok := i.(*ssa.RunDefers); return ok })
-		})
+	for i := range instrsOf(fn) {
+		if _, runs := i.(*ssa.RunDefers); runs {
+			return false
+		}
+	}
+	return slices.ContainsFunc(g.defers[fn], func(d *ssa.Defer) bool { return d.Parent() != fn })
 }
 
 // recursive reports whether a literal may run inside itself.
 func (g *graph) recursive() bool {
-	return slices.ContainsFunc(g.f.fns, func(fn *ssa.Function) bool { return reachable(g.runs, g.runs(fn)...)[fn] })
+	return slices.ContainsFunc(g.f.fns, func(fn *ssa.Function) bool {
+		return reachable(g.runs, g.runs(fn)...)[fn]
+	})
 }
 
 // runs returns the literals that fn calls, or has called.
@@ -211,11 +217,13 @@ func (g *graph) link(fn *ssa.Function) {
 	// The last registered runs first: on a path, that is the one which is first in postorder.
 	slices.SortStableFunc(calls, func(a, b *ssa.Defer) int {
 		if a.Block() == b.Block() {
-			return slices.Index(a.Block().Instrs, ssa.Instruction(b)) - slices.Index(a.Block().Instrs, ssa.Instruction(a))
+			return indexIn(a.Block(), b) - indexIn(a.Block(), a)
 		}
 		return order[a.Block()] - order[b.Block()]
 	})
-	again := slices.ContainsFunc(calls, func(d *ssa.Defer) bool { return g.loops[d.Block()] || d.Parent() != fn })
+	again := slices.ContainsFunc(calls, func(d *ssa.Defer) bool {
+		return g.loops[d.Block()] || d.Parent() != fn
+	})
 	make := func(to int) []int {
 		ch := &chain{calls: calls, to: to, fn: fn, again: again}
 		for n := range len(calls) + 1 {
@@ -342,7 +350,7 @@ func (g *graph) inserted(pos token.Pos) bool {
 
 // calledBack reports whether unknown code gets what a literal returns.
 func (g *graph) calledBack(f *family, fn *ssa.Function) bool {
-	return slices.ContainsFunc(f.objs, func(o *object) bool { return o.kind == litObj && o.fn == fn && o.called })
+	return slices.ContainsFunc(f.objs, func(o *object) bool { return o.fn == fn && o.called })
 }
 
 // made returns what is said of what a site makes.

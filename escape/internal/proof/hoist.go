@@ -90,8 +90,8 @@ func (a ahead) loose(x ast.Expr) bool {
 	return found
 }
 
-// idle reports whether a name is read in what a program does not compute: a constant, such as the length of an
-// array, or an array of which a range takes the indices alone.
+// idle reports whether a name is read in what a program does not compute: a constant, such as the length of
+// an array, or an array of which a range takes the indices alone.
 func (a ahead) idle(n ast.Node) bool {
 	found := false
 	ast.Inspect(n, func(n ast.Node) bool {
@@ -144,8 +144,8 @@ func (a ahead) of(n ast.Node) string {
 		}
 		before := func(s ast.Node) bool { return s.Pos().IsValid() && s.End() <= a.last.Pos() }
 		switch x := n.(type) {
-		case *ast.ReturnStmt, *ast.AssignStmt, *ast.ExprStmt, *ast.SendStmt, *ast.DeferStmt, *ast.GoStmt, *ast.RangeStmt,
-			*ast.DeclStmt, *ast.GenDecl, *ast.ValueSpec:
+		case *ast.ReturnStmt, *ast.AssignStmt, *ast.ExprStmt, *ast.SendStmt, *ast.DeferStmt, *ast.GoStmt,
+			*ast.RangeStmt, *ast.DeclStmt, *ast.GenDecl, *ast.ValueSpec:
 			return true
 		case *ast.IfStmt:
 			if (x.Init == nil || !before(x.Init)) && !before(x.Cond) {

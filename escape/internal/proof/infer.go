@@ -189,8 +189,13 @@ func (c *checker) ownedResult(g *graph, fn *ssa.Function, j int, res *Result) {
 	}
 	if g.strange() == "" {
 		leads := func(w *walker, s *set, i *ssa.Return) bool { return w.touched(s, i.Results[j]) }
-		c.ownedAt(g, fn, sites, leads, func(w *walker, s *set, i *ssa.Return) bool { return w.holds(s, i.Results[j]) }, res)
+		c.ownedAt(g, fn, sites, leads, itIs(j), res)
 	}
+}
+
+// itIs says whether result j may be what a walk follows.
+func itIs(j int) inReturn {
+	return func(w *walker, s *set, i *ssa.Return) bool { return w.holds(s, i.Results[j]) }
 }
 
 // An inReturn says whether what a return returns in some place holds, or leads to, what a walk follows.

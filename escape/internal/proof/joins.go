@@ -23,7 +23,9 @@ import (
 
 // started reports whether a goroutine begins with fn: what it returns, others may get.
 func (g *graph) started(fn *ssa.Function) bool {
-	return slices.ContainsFunc(g.spawns, func(sp *spawn) bool { return slices.Contains(g.calls[sp.at].bodies, fn) })
+	return slices.ContainsFunc(g.spawns, func(sp *spawn) bool {
+		return slices.Contains(g.calls[sp.at].bodies, fn)
+	})
 }
 
 // findSpawns collects the instructions that start goroutines.
@@ -158,7 +160,7 @@ func (g *graph) own(group ssa.Value) bool {
 	return true
 }
 
-// understood reports whether an instruction that reads v, which leads to group o, leaves the group what it is.
+// understood reports whether an instruction that reads v, which leads to group o, leaves the group as it is.
 func (g *graph) understood(o *object, i ssa.Instruction, v ssa.Value) bool {
 	switch i := i.(type) {
 	case *ssa.DebugRef, *ssa.MakeClosure, *ssa.Extract:

@@ -179,7 +179,8 @@ func decided(a atom, depth int) bool {
 		return false
 	}
 	for n, e := range phi.Edges {
-		if _, c := e.(*ssa.Const); c || a.kind == isNil && nonNil(e, phi.Block().Preds[n]) || decided(atom{e, a.kind}, depth+1) {
+		_, c := e.(*ssa.Const)
+		if c || a.kind == isNil && nonNil(e, phi.Block().Preds[n]) || decided(atom{e, a.kind}, depth+1) {
 			return true
 		}
 	}

@@ -87,14 +87,18 @@ func truth(b bool) byte {
 // and a flag that is false, say that nothing was made, but for bodies that are known to return both.
 func (w *walker) says(v ssa.Value, kind atomKind, p phase) byte {
 	e, ok := v.(*ssa.Extract)
-	if !ok || w.site == nil || e.Tuple != w.site.at || p&phaseMask != newest || !w.zero && w.g.made(w.site).Beside {
+	if !ok || w.site == nil || e.Tuple != w.site.at || p&phaseMask != newest {
+		return nothing
+	}
+	made := w.g.made(w.site)
+	if !w.zero && made.Beside {
 		return nothing
 	}
 	last := w.site.at.(*ssa.Call).Call.Signature().Results().Len() - 1
 	switch {
-	case kind == isNil && isError(e.Type()) && e.Index == last && !(w.zero && w.g.made(w.site).Zero):
+	case kind == isNil && isError(e.Type()) && e.Index == last && !(w.zero && made.Zero):
 		return truth(!w.zero)
-	case kind == isTrue && w.g.made(w.site).OK == e.Index+1:
+	case kind == isTrue && made.OK == e.Index+1:
 		return truth(!w.zero)
 	}
 	return nothing

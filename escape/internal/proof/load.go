@@ -40,8 +40,8 @@ type checker struct {
 const maxFile = 8 << 20
 
 func newChecker(in *Input) *checker {
-	c := &checker{in: in, fset: token.NewFileSet(), off: map[Rule]bool{}, report: &Report{}, fams: map[*ssa.Function]*family{},
-		sums: map[*types.Func]*Summary{}, effects: map[*types.Func]*Summary{},
+	c := &checker{in: in, fset: token.NewFileSet(), off: map[Rule]bool{}, report: &Report{},
+		fams: map[*ssa.Function]*family{}, sums: map[*types.Func]*Summary{}, effects: map[*types.Func]*Summary{},
 		literals: map[*ssa.Function]*Summary{}, fields: map[string]*Summary{}}
 	for _, r := range in.Without {
 		c.off[r] = true
@@ -99,13 +99,13 @@ func (c *checker) trees() (out []*ast.File) {
 
 // types checks the types of the text that is proven.
 func (c *checker) types() *Reason {
-	c.info = &types.Info{
-		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
-		Implicits: map[ast.Node]types.Object{}, Instances: map[*ast.Ident]types.Instance{}, Scopes: map[ast.Node]*types.Scope{},
-		Selections: map[*ast.SelectorExpr]*types.Selection{}, FileVersions: map[*ast.File]string{},
-	}
+	c.info = &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{},
+		Uses: map[*ast.Ident]types.Object{}, Implicits: map[ast.Node]types.Object{},
+		Instances: map[*ast.Ident]types.Instance{}, Scopes: map[ast.Node]*types.Scope{},
+		Selections: map[*ast.SelectorExpr]*types.Selection{}, FileVersions: map[*ast.File]string{}}
 	var first error
-	cfg := types.Config{Importer: withRuntime{c.in.Import}, Sizes: c.in.Sizes, GoVersion: c.in.GoVersion, FakeImportC: true}
+	cfg := types.Config{Importer: withRuntime{c.in.Import}, Sizes: c.in.Sizes, GoVersion: c.in.GoVersion,
+		FakeImportC: true}
 	if cfg.Sizes == nil {
 		cfg.Sizes = types.SizesFor("gc", "amd64")
 	}
@@ -169,7 +169,8 @@ func (c *checker) build() {
 // runs behind it. A method of an interface may be anybody's, and is none.
 func neverReturns(f *types.Func) bool {
 	switch f.FullName() {
-	case "os.Exit", "runtime.Goexit", "log.Fatal", "log.Fatalf", "log.Fatalln", "log.Panic", "log.Panicf", "log.Panicln",
+	case "os.Exit", "runtime.Goexit", "log.Fatal", "log.Fatalf", "log.Fatalln",
+		"log.Panic", "log.Panicf", "log.Panicln",
 		"(*log.Logger).Fatal", "(*log.Logger).Fatalf", "(*log.Logger).Fatalln",
 		"(*log.Logger).Panic", "(*log.Logger).Panicf", "(*log.Logger).Panicln",
 		"(*testing.common).Fatal", "(*testing.common).Fatalf", "(*testing.common).FailNow",

@@ -17,7 +17,7 @@ import (
 type Memory struct {
 	sums     map[string]*Summary // what functions do
 	edited   map[string]bool     // of these that are edited sums is about the new text
-	accepted map[[2]string]bool  // declarations by old and new text: their edits were accepted, others doing what sums says
+	accepted map[[2]string]bool  // declarations, old and new: their edits were accepted, as sums says
 }
 
 // keep remembers what was found out.

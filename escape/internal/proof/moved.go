@@ -8,6 +8,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
@@ -58,14 +59,7 @@ func (c *checker) replaced(g *graph, e *edit, frees []*free) {
 	}
 }
 
-func indexIn(b *ssa.BasicBlock, i ssa.Instruction) int {
-	for n, x := range b.Instrs {
-		if x == i {
-			return n
-		}
-	}
-	return 0
-}
+func indexIn(b *ssa.BasicBlock, i ssa.Instruction) int { return slices.Index(b.Instrs, i) }
 
 // from goes back from p on all paths.
 func (s *backward) from(p place) {
@@ -108,6 +102,9 @@ func (s *backward) from(p place) {
 	}
 }
 
+const waitsBetween = "something that waits, or lets others wait, comes between a free that was taken out " +
+	"and the one before it"
+
 // step goes back over one instruction; it reports whether that is a free of the same.
 func (s *backward) step(p *place, i ssa.Instruction) bool {
 	if c, ok := i.(*ssa.Call); ok {
@@ -115,7 +112,8 @@ func (s *backward) step(p *place, i ssa.Instruction) bool {
 			return false
 		}
 		for _, x := range s.frees {
-			if x.at == ssa.CallInstruction(c) && x.e.why == nil && !x.loop && s.g.calls[c].fn == s.fn && s.same(p, x.arg) {
+			shown := x.e.why == nil && !x.loop && s.g.calls[c].fn == s.fn
+			if shown && x.at == ssa.CallInstruction(c) && s.same(p, x.arg) {
 				return true
 			}
 		}
@@ -123,12 +121,12 @@ func (s *backward) step(p *place, i ssa.Instruction) bool {
 			s.why = "a call may change the variable between a free that was taken out and the one before it"
 		}
 		if waits(s.g.calls[c]) {
-			s.why = "something that waits, or lets others wait, comes between a free that was taken out and the one before it"
+			s.why = waitsBetween
 		}
 	}
 	switch x := i.(type) {
 	case *ssa.Send, *ssa.Select, *ssa.Go:
-		s.why = "something that waits, or lets others wait, comes between a free that was taken out and the one before it"
+		s.why = waitsBetween
 	case *ssa.Store:
 		switch {
 		case p.cell != nil && x.Addr == p.cell:
@@ -138,7 +136,7 @@ func (s *backward) step(p *place, i ssa.Instruction) bool {
 		}
 	case *ssa.UnOp:
 		if x.Op == token.ARROW {
-			s.why = "something that waits comes between a free that was taken out and the one before it"
+			s.why = waitsBetween
 		}
 		if ssa.Value(x) == p.v && x.Op == token.MUL {
 			if o := s.g.f.made[key{x.X, 0}]; o != nil && !o.escaped && s.g.unique(s.g.f, o) {
@@ -167,8 +165,5 @@ func waits(k *call) bool {
 	if k.builtin != "" {
 		return k.builtin == "close"
 	}
-	if k.fn == nil || k.fn.Pkg() == nil {
-		return k.fn == nil
-	}
-	return strings.HasPrefix(k.fn.Pkg().Path(), "sync") || strings.HasSuffix(k.fn.Pkg().Path(), "/errgroup")
+	return k.fn == nil || strings.HasPrefix(pathOf(k.fn), "sync") || strings.HasSuffix(pathOf(k.fn), "/errgroup")
 }

@@ -28,7 +28,10 @@ type waiting struct {
 func (d *differ) returned(old, new ast.Stmt) bool {
 	x, ok1 := old.(*ast.ReturnStmt)
 	y, ok2 := new.(*ast.ReturnStmt)
-	if !ok1 || !ok2 || len(x.Results) != 1 || len(y.Results) < 2 || d.cur == nil || len(d.cur.waiting) < len(y.Results) {
+	if !ok1 || !ok2 || len(x.Results) != 1 || len(y.Results) < 2 || d.cur == nil {
+		return false
+	}
+	if len(d.cur.waiting) < len(y.Results) {
 		return false
 	}
 	tail := d.cur.waiting[len(d.cur.waiting)-len(y.Results):]

@@ -76,7 +76,7 @@ func (c *checker) freshResult(g *graph, fn *ssa.Function, j int, res *Result) {
 		}
 	}
 	zero := Result{}
-	c.zeros(g, fn, nil, nil, func(w *walker, s *set, i *ssa.Return) bool { return w.holds(s, i.Results[j]) }, &zero)
+	c.zeros(g, fn, nil, nil, itIs(j), &zero)
 	for n := range parts {
 		p := &parts[n]
 		var own []*object
@@ -124,8 +124,10 @@ func (f *family) sorted(content map[string]set) (parts []Part, sites map[*object
 	for _, path := range paths {
 		p := Part{Path: path, Result: Result{Known: true}}
 		for id := range f.reach(content[path]).all() {
-			switch e := f.elems[id]; {
-			case e.obj.kind == siteObj && e.path == "" && content[path].has(id) && path != "" && !indexed(path) && sites[e.obj] == "": // no other part has it
+			e := f.elems[id]
+			alone := sites[e.obj] == "" && content[path].has(id) // no other part has it
+			switch {
+			case alone && e.resource() && path != "" && !indexed(path):
 				sites[e.obj] = path
 			case e.obj.kind == siteObj:
 				return nil, nil

@@ -13,7 +13,7 @@ import (
 
 const (
 	derived  = "'" // a part of a resource, or of an operand of the root
-	index    = "[" // the elements of a slice, an array or a map, together; a constant may follow: one of an array
+	index    = "[" // the elements of a slice, an array or a map; or, before a constant, one of an array
 	anywhere = "*" // any part of an object, where it is not known which or there are too many to tell apart
 )
 

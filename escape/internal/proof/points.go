@@ -46,6 +46,9 @@ type elem struct {
 	path string
 }
 
+// resource reports whether e is a resource, and no part of one.
+func (e elem) resource() bool { return e.obj.kind == siteObj && e.path == "" }
+
 // A key is a register, or one of a tuple of registers.
 type key struct {
 	v ssa.Value
@@ -84,8 +87,8 @@ const (
 
 // newFamily collects the functions of a family and finds what leads where.
 func (c *checker) newFamily(root *ssa.Function) *family {
-	f := &family{c: c, root: root, member: map[*ssa.Function]bool{}, elemID: map[elem]int{}, made: map[key]*object{},
-		vals: map[key]*set{}, rets: map[*ssa.Function][]set{}}
+	f := &family{c: c, root: root, member: map[*ssa.Function]bool{}, elemID: map[elem]int{},
+		made: map[key]*object{}, vals: map[key]*set{}, rets: map[*ssa.Function][]set{}}
 	var collect func(fn *ssa.Function)
 	collect = func(fn *ssa.Function) {
 		f.fns = append(f.fns, fn)

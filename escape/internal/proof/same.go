@@ -37,7 +37,7 @@ type differ struct {
 	texts  [2]string // of the declaration, old, with its file, and new
 	edits  []*edit
 	hoists []*hoist
-	made   map[string]ast.Expr // names that wait for their statement, with the old expression: nil until it is met
+	made   map[string]ast.Expr // names that wait for their statement, with what they are made of
 	order  []waiting
 	cur    *hoist
 	noSub  int // in a place that is evaluated late, often or perhaps never
@@ -66,7 +66,8 @@ type mark struct{ edits, hoists, order, defs int }
 func (d *differ) mark() mark { return mark{len(d.edits), len(d.hoists), len(d.order), len(d.defs)} }
 
 func (d *differ) back(m mark) {
-	d.edits, d.hoists, d.order, d.defs = d.edits[:m.edits], d.hoists[:m.hoists], d.order[:m.order], d.defs[:m.defs]
+	d.edits, d.hoists = d.edits[:m.edits], d.hoists[:m.hoists]
+	d.order, d.defs = d.order[:m.order], d.defs[:m.defs]
 }
 
 var (
@@ -141,6 +142,9 @@ func late(node any, part string) bool {
 	return false
 }
 
+// unread are the fields of nodes that say nothing, or are compared elsewhere.
+var unread = []string{"Doc", "Comment", "Obj", "Scope", "Unresolved", "Comments", "Incomplete"}
+
 // fields compares two structs, field by field.
 func (d *differ) fields(p, q reflect.Value) bool {
 	a, b := p.Elem(), q.Elem()
@@ -151,15 +155,13 @@ func (d *differ) fields(p, q reflect.Value) bool {
 		f := a.Type().Field(i)
 		if f.Type == posType {
 			// Where a token is absent says something: an ellipsis, an alias, a return's dots.
-			if !slices.Contains([]string{"Ellipsis", "Assign", "Arrow", "Lparen"}, f.Name) {
-				continue
-			}
-			if a.Field(i).Interface().(token.Pos).IsValid() != b.Field(i).Interface().(token.Pos).IsValid() {
+			said := slices.Contains([]string{"Ellipsis", "Assign", "Arrow", "Lparen"}, f.Name)
+			if said && a.Field(i).Interface().(token.Pos).IsValid() != b.Field(i).Interface().(token.Pos).IsValid() {
 				return false
 			}
 			continue
 		}
-		if slices.Contains([]string{"Doc", "Comment", "Obj", "Scope", "Unresolved", "Comments", "Incomplete"}, f.Name) {
+		if slices.Contains(unread, f.Name) {
 			continue
 		}
 		was := d.noSub

@@ -28,7 +28,7 @@ type Param struct {
 	Keeps      bool // it, or what it leads to, may be held by somebody after the call
 	Gives      bool // it, or a part of it, may be handed to functions among the operands
 	Frees      bool // it, or what it leads to, may be freed
-	FreesIf    int  // ±(1 + the operand that has to be true, or false if it is negative); 0: there is no condition
+	FreesIf    int  // ±(1 + the operand that has to be true, or false if this is negative); 0: in any case
 	Repeatable bool // freeing it again is harmless
 	Silent     bool // freeing it does nothing else
 	Runs       bool // if the call panics, a goroutine may have it
@@ -65,6 +65,9 @@ type Result struct {
 	Fresh   bool  // it leads to memory that nobody else has, or is nil as Zero and OK say
 	Parts   []Part
 }
+
+// has reports whether the result may be operand n, or hold a part of it.
+func (r Result) has(n int) bool { return slices.Contains(r.Derived, n) || slices.Contains(r.Is, n) }
 
 // made reports whether the result is not zero unless an error beside it says so.
 func (r Result) made() bool { return (r.Owned || r.Fresh) && !r.Zero && r.OK == 0 }

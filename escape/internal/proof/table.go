@@ -42,8 +42,8 @@ type storing struct {
 	moves bool // what is there already moves along with memory
 }
 
-// An entry is what one instruction does. (*) Where memory is given back something else may be made at the same
-// address. What a string's bytes are copied to, and what comparing them gives, is no part of them.
+// An entry is what one instruction does. (*) Where memory is given back something else may be made at the
+// same address. What a string's bytes are copied to, and what comparing them gives, is no part of them.
 type entry struct {
 	from    []source // of its register
 	zero    bool     // its register may be zero
@@ -121,7 +121,8 @@ func (c *checker) computed(e *entry, v ssa.Value) {
 		for _, x := range i.Edges {
 			e.from = append(e.from, source{v: x})
 		}
-	case *ssa.ChangeType, *ssa.ChangeInterface, *ssa.MultiConvert, *ssa.Slice, *ssa.TypeAssert, *ssa.MakeInterface, *ssa.Range:
+	case *ssa.ChangeType, *ssa.ChangeInterface, *ssa.MultiConvert, *ssa.Slice, *ssa.TypeAssert,
+		*ssa.MakeInterface, *ssa.Range:
 		x := *v.(ssa.Instruction).Operands(nil)[0]
 		e.from = []source{{v: x}}
 		if c.tells(v) { // who prints it, or compares it, asks its methods
@@ -188,7 +189,8 @@ func builtin(name string, args []ssa.Value, v ssa.Value) *entry {
 		e.stores = []storing{{args[0], index, source{v: args[1], how: content, step: index}, true, false}}
 	case "clear":
 		e.empties = args[0]
-	case "len", "cap", "print", "println", "delete", "close", "real", "imag", "complex", "Sizeof", "ssa:deferstack":
+	case "len", "cap", "print", "println", "delete", "close", "real", "imag", "complex", "Sizeof",
+		"ssa:deferstack":
 	case "panic": // that is deferred
 		e.gives, e.words = args, "it is used as a panic's value"
 	case "recover":
@@ -224,7 +226,8 @@ func acts(i ssa.Instruction) bool {
 	switch i := i.(type) {
 	case *ssa.UnOp:
 		return i.Op == token.ARROW
-	case *ssa.Store, *ssa.MapUpdate, *ssa.Send, *ssa.Select, *ssa.Next, *ssa.Panic, *ssa.Return, *ssa.RunDefers, ssa.CallInstruction:
+	case *ssa.Store, *ssa.MapUpdate, *ssa.Send, *ssa.Select, *ssa.Next, *ssa.Panic, *ssa.Return, *ssa.RunDefers,
+		ssa.CallInstruction:
 		return true
 	}
 	return false
@@ -233,7 +236,8 @@ func acts(i ssa.Instruction) bool {
 // mayPanic reports whether an instruction may panic.
 func mayPanic(i ssa.Instruction) bool {
 	switch i := i.(type) {
-	case *ssa.Phi, *ssa.DebugRef, *ssa.Jump, *ssa.If, *ssa.Return, *ssa.Alloc, *ssa.MakeClosure, *ssa.Extract, *ssa.RunDefers, *ssa.Field:
+	case *ssa.Phi, *ssa.DebugRef, *ssa.Jump, *ssa.If, *ssa.Return, *ssa.Alloc, *ssa.MakeClosure, *ssa.Extract,
+		*ssa.RunDefers, *ssa.Field:
 		return false
 	case *ssa.FieldAddr:
 		return !isVariable(i)
@@ -287,7 +291,8 @@ func isUnsafe(t types.Type) bool {
 func toldApart(i *ssa.BinOp) []ssa.Value {
 	_, x := i.X.(*ssa.Const)
 	_, y := i.Y.(*ssa.Const)
-	if hasText(i.X.Type()) && !isNilConst(i.X) && !isNilConst(i.Y) || (i.Op == token.EQL || i.Op == token.NEQ) && !x && !y {
+	text := hasText(i.X.Type()) && !isNilConst(i.X) && !isNilConst(i.Y)
+	if text || (i.Op == token.EQL || i.Op == token.NEQ) && !x && !y {
 		return []ssa.Value{i.X, i.Y}
 	}
 	return nil

@@ -173,7 +173,8 @@ func (c *checker) compare(f *file, in File) ([]*differ, *Reason) {
 		}
 		d := &differ{decl: new[i], texts: [2]string{f.name + ": " + string(a), string(b)}, lax: c.off[Same]}
 		if !d.same(old[i], new[i]) {
-			d.edits = []*edit{{kind: Whole, decl: new[i], why: &Reason{Rule: Same, Words: "the new text differs from the old one in more than frees"}}}
+			why := &Reason{Rule: Same, Words: "the new text differs from the old one in more than frees"}
+			d.edits = []*edit{{kind: Whole, decl: new[i], why: why}}
 		}
 		all = append(all, d)
 	}

@@ -276,8 +276,8 @@ func (w *walker) exec(n int, p phase, s *set) {
 	}
 }
 
-// panics reports whether an instruction may panic where that matters. A free that was put in does not: it is given
-// what may be freed, or it is withheld.
+// panics reports whether an instruction may panic where that matters. A free that was put in does not: it is
+// given what may be freed, or it is withheld.
 func (w *walker) panics(i ssa.Instruction) bool {
 	_, free := w.isF[i.Pos()]
 	return !free && w.g.panics(i)

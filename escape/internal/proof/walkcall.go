@@ -49,8 +49,8 @@ func (w *walker) call(n int, k *call, p phase, s *set) {
 	})
 }
 
-// enters goes into a literal if that can have to do with the resource. given says which of its operands are, or
-// have, the resource.
+// enters goes into a literal if that can have to do with the resource. given says which of its operands are,
+// or have, the resource.
 func (w *walker) enters(fn *ssa.Function, p phase, s *set, given func(int) bool) bool {
 	if !w.matters(fn) {
 		return false
@@ -119,12 +119,9 @@ func (w *walker) contacts(fn *ssa.Function) bool {
 			if v, ok := i.(ssa.Value); ok && (w.f.reach(w.f.of(v)).meets(w.class) || w.site != nil && w.site.at == v) {
 				return true
 			}
-			if k := w.g.calls[callOf(i)]; k != nil && slices.ContainsFunc(slices.Concat(k.bodies, k.callbacks), w.matters) {
-				return true
-			}
 		}
 	}
-	return slices.ContainsFunc(fn.AnonFuncs, w.matters)
+	return slices.ContainsFunc(slices.Concat(w.g.runs(fn), fn.AnonFuncs), w.matters)
 }
 
 // external lets a callee without a body here do what its summary says. touched says which operands
@@ -243,7 +240,8 @@ func (w *walker) results(k *call, p phase, s *set, cont func(phase, *set)) {
 // fields of it.
 func (w *walker) hits(x *free, s *set, touched func(ssa.Value) bool) (n int) {
 	arg := w.g.calls[x.at].args[0]
-	if len(x.parts) == 0 || w.f.some(w.f.of(arg), func(e elem) bool { return e.obj.kind != memObj && e.obj.kind != zeroObj }) {
+	other := func(e elem) bool { return e.obj.kind != memObj && e.obj.kind != zeroObj }
+	if len(x.parts) == 0 || w.f.some(w.f.of(arg), other) {
 		if touched(arg) {
 			return 1
 		}

@@ -103,13 +103,7 @@ func (w *walker) emptied(load *ssa.UnOp, s *set) {
 			return
 		}
 	}
-	if pts := w.f.of(load.X); pts.one() {
-		for id := range pts.all() {
-			if e := w.f.elems[id]; e.obj.kind == memObj && w.g.unique(w.f, e.obj) && !several(e.path) && !w.shared(s, id) {
-				w.clear(s, e)
-			}
-		}
-	}
+	w.overwrites(s, w.f.of(load.X))
 }
 
 // stored returns what was stored into a variable just before it is read: in the same block,

@@ -114,7 +114,9 @@ func (w *walker) spawn(n int, k *call, p phase, s *set) {
 	}
 	s.add(w.id(markKey{kind: running, at: i}))
 	for _, b := range k.bodies {
-		w.enters(b, p, s, func(j int) bool { return groupMethod(k.fn) == "" && j < len(k.args) && w.holds(s, k.args[j]) })
+		w.enters(b, p, s, func(j int) bool {
+			return groupMethod(k.fn) == "" && j < len(k.args) && w.holds(s, k.args[j])
+		})
 	}
 	w.push(n+1, p, s)
 }
@@ -127,7 +129,8 @@ func (w *walker) join(k *call, s *set) {
 		group, one = w.f.elems[id].obj.at, one+1
 	}
 	for _, sp := range w.g.spawns {
-		if one != 1 || sp.group == nil || sp.group != group || w.has(s, markKey{kind: lost, at: sp.at}) || w.toCome(s, sp) {
+		joined := one == 1 && sp.group != nil && sp.group == group && !w.has(s, markKey{kind: lost, at: sp.at})
+		if !joined || w.toCome(s, sp) {
 			continue
 		}
 		for _, kind := range []markKind{running, held} {

@@ -99,13 +99,14 @@ func (w *walker) named(i *ssa.DebugRef, p phase, s *set) {
 	if q := p & phaseMask; q >= ours && w.frees[q-ours].e.loop == i.Expr && w.touched(s, i.X) {
 		w.use(p, Once, "the loop that frees it may run again", i)
 	}
-	if !i.IsAddr && !w.g.inserted(i.Expr.Pos()) && (w.holds(s, i.X) && w.whole(i.X) || w.freedThrough(p, s, i.X)) {
+	name := w.holds(s, i.X) && w.whole(i.X) || w.freedThrough(p, s, i.X)
+	if name && !i.IsAddr && !w.g.inserted(i.Expr.Pos()) {
 		w.use(p, Readable, "its name is read", i)
 	}
 }
 
-// closes makes a literal. A method value has what it is bound to; another of the same method may still have an
-// older one.
+// closes makes a literal. A method value has what it is bound to; another of the same method may still have
+// an older one.
 func (w *walker) closes(p phase, s *set, i *ssa.MakeClosure) *set {
 	fn := i.Fn.(*ssa.Function)
 	yes := false
@@ -137,7 +138,7 @@ func (w *walker) freedThrough(p phase, s *set, v ssa.Value) bool {
 
 // whole reports whether a register may be the resource itself, and not only a view of it.
 func (w *walker) whole(v ssa.Value) bool {
-	return w.f.some(w.f.of(v), func(e elem) bool { return e.obj == w.site && e.path == "" })
+	return w.f.some(w.f.of(v), func(e elem) bool { return e.obj == w.site && e.resource() })
 }
 
 // gives hands v to somebody who may keep it.

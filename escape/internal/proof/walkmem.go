@@ -73,8 +73,8 @@ func (w *walker) nearest(o *object, path string) int {
 	}
 }
 
-// plain reports whether what is stored into a resource cannot make it another one: no handle is a float, a bool,
-// or fits into an element of 16 bits.
+// plain reports whether what is stored into a resource cannot make it another one: no handle is a float, a
+// bool, or fits into an element of 16 bits.
 func plain(st *ssa.Store) bool {
 	b, ok := st.Val.Type().Underlying().(*types.Basic)
 	if _, elem := st.Addr.(*ssa.IndexAddr); elem && ok {
@@ -110,15 +110,24 @@ func (w *walker) storeIn(s *set, pts set, is, leads bool, at ssa.Instruction) *s
 	if n == 0 && leads {
 		s.add(w.id(markKey{kind: left, at: at}))
 	}
-	if n == 1 && !is {
-		for id := range pts.all() {
-			// A goroutine that runs may store there, too, before or behind this.
-			if e := w.f.elems[id]; e.obj.kind == memObj && w.g.unique(w.f, e.obj) && !several(e.path) && !w.shared(s, id) {
-				w.clear(s, e)
-			}
-		}
+	if !is {
+		w.overwrites(s, pts)
 	}
 	return s
+}
+
+// overwrites clears the one place that pts is, and nobody else may store into: a goroutine that runs might,
+// before or behind this.
+func (w *walker) overwrites(s *set, pts set) {
+	if !pts.one() {
+		return
+	}
+	for id := range pts.all() {
+		e := w.f.elems[id]
+		if e.obj.kind == memObj && w.g.unique(w.f, e.obj) && !several(e.path) && !w.shared(s, id) {
+			w.clear(s, e)
+		}
+	}
 }
 
 // fill marks an element and its parts as holding the resource.
@@ -127,7 +136,8 @@ func (w *walker) fill(s *set, id int) *set {
 	if e.obj.kind != memObj && e.obj.kind != litObj {
 		return s
 	}
-	if indexed(e.path) && slices.ContainsFunc(e.obj.ids, func(q int) bool { return w.inside(s, q) && alike(w.f.elems[q].path, e.path) }) {
+	there := func(q int) bool { return w.inside(s, q) && alike(w.f.elems[q].path, e.path) }
+	if indexed(e.path) && slices.ContainsFunc(e.obj.ids, there) {
 		s.add(w.id(markKey{kind: twice, n: e.obj.id}))
 	}
 	w.into(s, id)
