@@ -33,7 +33,7 @@ type Error struct {
 	Code   int    // the driver's result
 	Name   string // the driver's name for it, such as CUDA_ERROR_OUT_OF_MEMORY
 	Text   string // the driver's description of it
-	Log    string // what the driver's compiler said, for modules
+	Log    string // what the compiler said, the driver's or NVRTC, for modules and sources
 
 	err *cudadrv.Error
 }

@@ -32,7 +32,11 @@ func (m *Module) Kernel(name string) (*Kernel, error) {
 	}
 	defer l.leave()
 	b := l.b
-	h, err := b.ctx.ModuleGetFunction(l.handle, name)
+	in, ok := m.names[name]
+	if !ok {
+		in = name
+	}
+	h, err := b.ctx.ModuleGetFunction(l.handle, in)
 	if err != nil {
 		return nil, fmt.Errorf("cuda: kernel %s: %w", name, b.work(err))
 	}

@@ -17,7 +17,8 @@ import (
 // of them are two kernels.
 type Module struct {
 	*loaded
-	net runtime.Cleanup
+	net   runtime.Cleanup
+	names map[string]string // of kernels in the module, by the expressions of [CompileOptions]
 }
 
 // loaded is the part of a module that the net can reach.

@@ -109,6 +109,8 @@ type base struct {
 	atlas   atlas
 	modules modules
 
+	compiled compiled
+
 	broken atomic.Pointer[error] // the first error of a context that is broken
 	close  sync.Once
 	closed atomic.Bool

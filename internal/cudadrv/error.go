@@ -58,7 +58,7 @@ func (c Code) sticky() bool {
 	return false
 }
 
-// An Error is a driver call that failed.
+// An Error is a driver call that failed, or one of the compiler, of which there is no code.
 type Error struct {
 	Call string // the driver's name of the function, without the suffix of its ABI
 	Code Code
@@ -74,6 +74,8 @@ func (e *Error) Error() string {
 		s = fmt.Sprintf("cuda: %s: %v", e.Call, ErrCapturing)
 	case e.Code == codeMissing:
 		s = fmt.Sprintf("cuda: %s: %v", e.Call, ErrMissing)
+	case e.Code == 0: // the compiler's, whose codes are others
+		s = fmt.Sprintf("cuda: %s: %s", e.Call, e.Name)
 	case e.Name == "":
 		s = fmt.Sprintf("cuda: %s: error %d", e.Call, e.Code)
 	default:

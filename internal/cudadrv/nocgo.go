@@ -227,3 +227,14 @@ func (c *Context) FuncGetParamInfo(f uintptr, i int) (offset, size int, ok bool,
 func (c *Context) LaunchKernel(f uintptr, grid, block Dim, shared uint32, s uintptr, params []uint64, at []uint16) error {
 	return errUnavailable
 }
+
+// A Compiler is an opened NVRTC library; here there is none.
+type Compiler struct{ Major, Minor int }
+
+// OpenCompiler returns the reason why there is none.
+func OpenCompiler(paths ...string) (*Compiler, error) { return nil, errUnavailable }
+
+// Compile fails.
+func (c *Compiler) Compile(s Source) (image []byte, lowered []string, err error) {
+	return nil, nil, errUnavailable
+}

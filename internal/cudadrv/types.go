@@ -68,3 +68,11 @@ const MaxParams = 256
 
 // call names a wrapper for error texts. The names are constants so that carrying one costs nothing.
 type call = string
+
+// A Source is CUDA C to be compiled.
+type Source struct {
+	Text, Name           string
+	Headers, HeaderNames []string // texts, and the names by which they are included
+	Options              []string
+	Names                []string // expressions whose names in the cubin are wanted
+}

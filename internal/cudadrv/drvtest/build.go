@@ -26,6 +26,8 @@ type Options struct {
 	// Heads selects the first instructions of the exported functions: those of driver 580, those of 550 and 535, or for
 	// 0 what the compiler makes.
 	Heads int
+	// Compiler asks for the stand-in of NVRTC in place of the driver's.
+	Compiler bool
 	// Without lists symbols that the library does not export.
 	Without []string
 }
@@ -44,7 +46,11 @@ func Build(tb testing.TB, o Options) string {
 	if why != "" {
 		tb.Skip("no stand-in driver: " + why)
 	}
-	path := filepath.Join(tb.TempDir(), "libcuda.so.1")
+	name := "libcuda.so.1"
+	if o.Compiler {
+		name = "libnvrtc.so.13"
+	}
+	path := filepath.Join(tb.TempDir(), name)
 	if err := os.WriteFile(path, lib, 0o755); err != nil {
 		tb.Fatal(err)
 	}
@@ -96,7 +102,12 @@ func compile(o Options) (lib []byte, why string) {
 		return nil, err.Error()
 	}
 	out := filepath.Join(dir, "lib.so")
-	args := []string{"-O2", "-fPIC", "-shared", fmt.Sprintf("-DSTANDIN_HEAD=%d", o.Heads), "-o", out, "driver.c", "ptx.c", "-lpthread", "-lm"}
+	args := []string{"-O2", "-fPIC", "-shared", fmt.Sprintf("-DSTANDIN_HEAD=%d", o.Heads), "-o", out}
+	if o.Compiler {
+		args = append(args, "nvrtc.c")
+	} else {
+		args = append(args, "driver.c", "ptx.c", "-lpthread", "-lm")
+	}
 	if len(o.Without) > 0 {
 		script := "{ global: *; local: " + strings.Join(o.Without, "; ") + "; };\n"
 		if err := os.WriteFile(filepath.Join(dir, "symbols"), []byte(script), 0o644); err != nil {

@@ -1,0 +1,140 @@
+// A stand-in for NVRTC. It knows no CUDA C: the PTX that it "compiles" to stands in the source between /*ptx and
+// ptx*/. A line that begins with #error fails, as does an #include of a header that it was not given. The name of an
+// expression is made of its letters and digits.
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+	char *text, *name, *log, *image, *names[16], *lowered[16];
+	int headers, expressions, compiled;
+	char *header_names[16];
+} program;
+
+enum { OK = 0, INVALID_INPUT = 3, INVALID_PROGRAM = 4, INVALID_OPTION = 5, COMPILATION = 6, NO_NAMES = 8 };
+
+int nvrtcVersion(int *major, int *minor) {
+	*major = 13;
+	*minor = 0;
+	return OK;
+}
+
+const char *nvrtcGetErrorString(int r) {
+	return r == OK ? "NVRTC_SUCCESS" : r == COMPILATION ? "NVRTC_ERROR_COMPILATION" : "NVRTC_ERROR_INVALID_INPUT";
+}
+
+int nvrtcCreateProgram(program **out, const char *text, const char *name, int headers, const char *const *texts,
+	const char *const *names) {
+	(void)texts;
+	if (headers > 16)
+		return INVALID_INPUT;
+	program *p = calloc(1, sizeof *p);
+	p->text = strdup(text);
+	p->name = strdup(name);
+	p->headers = headers;
+	for (int i = 0; i < headers; i++)
+		p->header_names[i] = strdup(names[i]);
+	*out = p;
+	return OK;
+}
+
+int nvrtcDestroyProgram(program **at) {
+	program *p = *at;
+	for (int i = 0; i < p->expressions; i++) {
+		free(p->names[i]);
+		free(p->lowered[i]);
+	}
+	for (int i = 0; i < p->headers; i++)
+		free(p->header_names[i]);
+	free(p->text);
+	free(p->name);
+	free(p->log);
+	free(p->image);
+	free(p);
+	*at = NULL;
+	return OK;
+}
+
+int nvrtcAddNameExpression(program *p, const char *name) {
+	if (p->compiled || p->expressions == 16)
+		return INVALID_INPUT;
+	char *low = calloc(1, strlen(name) + 1), *to = low;
+	for (const char *c = name; *c; c++)
+		if (isalnum((unsigned char)*c))
+			*to++ = *c;
+	p->names[p->expressions] = strdup(name);
+	p->lowered[p->expressions++] = low;
+	return OK;
+}
+
+static int complain(program *p, int line, const char *what) {
+	p->log = malloc(strlen(p->name) + strlen(what) + 100);
+	sprintf(p->log, "%s(%d): error: %s\n\n1 error detected in the compilation of \"%s\".\n", p->name, line, what, p->name);
+	return COMPILATION;
+}
+
+static int known(const program *p, const char *include) {
+	for (int i = 0; i < p->headers; i++) {
+		size_t n = strlen(p->header_names[i]);
+		if (!strncmp(include + 1, p->header_names[i], n) && strchr(">\"", include[n + 1]))
+			return 1;
+	}
+	return 0;
+}
+
+int nvrtcCompileProgram(program *p, int options, const char *const *all) {
+	p->compiled = 1;
+	for (int i = 0; i < options; i++)
+		if (all[i][0] != '-')
+			return INVALID_OPTION;
+	int line = 1;
+	for (const char *c = p->text; *c; line++) {
+		const char *end = strchr(c, '\n');
+		size_t n = end ? (size_t)(end - c) : strlen(c);
+		if (!strncmp(c, "#error", 6))
+			return complain(p, line, "#error directive");
+		if (!strncmp(c, "#include ", 9) && !known(p, c + 9))
+			return complain(p, line, "cannot open source file");
+		c += n + (end != NULL);
+	}
+	const char *from = strstr(p->text, "/*ptx"), *to = strstr(p->text, "ptx*/");
+	if (!from || !to)
+		return complain(p, 1, "this stand-in wants PTX in a comment");
+	from += 5;
+	p->image = calloc(1, (size_t)(to - from) + 1);
+	memcpy(p->image, from, (size_t)(to - from));
+	return OK;
+}
+
+int nvrtcGetProgramLogSize(program *p, size_t *n) {
+	*n = (p->log ? strlen(p->log) : 0) + 1;
+	return OK;
+}
+
+int nvrtcGetProgramLog(program *p, char *out) {
+	strcpy(out, p->log ? p->log : "");
+	return OK;
+}
+
+int nvrtcGetCUBINSize(program *p, size_t *n) {
+	if (!p->image)
+		return INVALID_PROGRAM;
+	*n = strlen(p->image);
+	return OK;
+}
+
+int nvrtcGetCUBIN(program *p, char *out) {
+	memcpy(out, p->image, strlen(p->image));
+	return OK;
+}
+
+int nvrtcGetLoweredName(program *p, const char *name, const char **out) {
+	for (int i = 0; i < p->expressions; i++)
+		if (!strcmp(p->names[i], name)) {
+			*out = p->lowered[i];
+			return OK;
+		}
+	return NO_NAMES;
+}
