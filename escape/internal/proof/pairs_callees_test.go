@@ -1,0 +1,216 @@
+package proof_test
+
+// calleePairs show what literals, method values and callees may do.
+var calleePairs = []pair{
+	{"elements that the body of a range over a function appends", `
+func f(n int) {
+	var bs []*B
+	for range upTo(n) {
+		bs = append(bs, Make())
+	}
+	for _, b := range bs { //F
+		if b != nil { //F
+			b.Free() //F
+		} //F
+	} //F
+}
+
+//lastuse:effect args borrowed
+func upTo(n int) func(func(int) bool)
+`, `
+func f(n int) {
+	var bs []*B
+	for range upTo(n) {
+		b := Make()
+		bs = append(bs, b, b)
+	}
+	for _, b := range bs { //F
+		if b != nil { //F
+			b.Free() //F
+		} //F
+	} //F
+}
+
+//lastuse:effect args borrowed
+func upTo(n int) func(func(int) bool)
+`, "freed twice"},
+	{"an iterator of views", `
+func f() {
+	b := Make()
+	for v := range halves(b) {
+		v.Use()
+	}
+	b.Free() //F
+}
+
+func halves(b *B) func(func(*V) bool) {
+	return func(yield func(*V) bool) { yield(b.View()) }
+}
+`, `
+func f(g func(*V) bool) {
+	b := Make()
+	halves(b)(g)
+	b.Free() //F
+}
+
+func halves(b *B) func(func(*V) bool) {
+	return func(yield func(*V) bool) { yield(b.View()) }
+}
+`, "handed to somebody"},
+	{"a method value", `
+func f() {
+	b := Make()
+	use := b.Use
+	use()
+	b.Free() //F
+}
+`, `
+func f() {
+	b := Make()
+	use := b.Use
+	defer use()
+	b.Free() //F
+}
+`, "used by Use"},
+	{"a method value that others call", `
+func f() {
+	b := Make()
+	call(b.Use)
+	b.Free() //F
+}
+
+func call(g func()) { g() }
+`, `
+func f() {
+	b := Make()
+	call(b.Use)
+	b.Free() //F
+}
+
+func call(g func()) { kept = g }
+
+var kept func()
+`, "handed to somebody"},
+	{"a function that calls itself", `
+func f(n int) {
+	b := Make()
+	walk(b, n)
+	if n > 0 {
+		f(n - 1)
+	}
+	b.Free() //F
+}
+
+func walk(b *B, n int) {
+	if n > 0 {
+		b.Use()
+		walk(b, n-1)
+	}
+}
+`, `
+func f(n int) {
+	b := Make()
+	walk(b, nil, n)
+	b.Free() //F
+}
+
+func walk(b, other *B, n int) {
+	if n > 0 {
+		walk(other, b, n-1)
+	} else {
+		global = other
+	}
+}
+`, "handed to somebody"},
+	{"a call that does not return", `
+func f() {
+	b, err := Try()
+	if err != nil {
+		log.Fatal(err)
+	}
+	b.Use()
+	b.Free() //F
+}
+`, `
+func f() {
+	b, err := Try()
+	if err != nil {
+		log.Print(err)
+	}
+	_ = b
+	b.Free() //F
+}
+`, "may be nil"},
+	{"what a lent literal captures", `
+func f(c bool) {
+	b := Make()
+	reads := func() { println(c); b.Use() }
+	reads()
+	b.Free() //F
+	each(func() { _ = reads })
+}
+
+//lastuse:effect args borrowed
+func each(f func())
+`, `
+func f(c bool) {
+	b := Make()
+	reads := func() { println(c); b.Use() }
+	reads()
+	b.Free() //F
+	each(func() { reads() })
+}
+
+//lastuse:effect args borrowed
+func each(f func())
+`, "its name is read"},
+	{"a number that a literal makes of another", `
+func f(s string) {
+	n := makeN()
+	n.Use()
+	func() {
+		x, _ := parse(s)
+		N(x).Use()
+	}()
+	n.Free() //F
+}
+
+type N uint32
+
+//lastuse:effect result 0 owned
+func makeN() N
+
+//lastuse:effect recv freed
+func (n N) Free()
+
+//lastuse:effect recv borrowed
+func (n N) Use()
+
+//lastuse:effect args borrowed
+func parse(s string) (uint32, error)
+`, `
+func f(s string) {
+	n := makeN()
+	n.Use()
+	n.Free() //F
+	func() {
+		x, _ := parse(s)
+		N(x).Use()
+	}()
+}
+
+type N uint32
+
+//lastuse:effect result 0 owned
+func makeN() N
+
+//lastuse:effect recv freed
+func (n N) Free()
+
+//lastuse:effect recv borrowed
+func (n N) Use()
+
+//lastuse:effect args borrowed
+func parse(s string) (uint32, error)
+`, "used by Use"},
+}

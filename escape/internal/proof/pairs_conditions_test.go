@@ -1,0 +1,263 @@
+package proof_test
+
+// conditionPairs show where what is known of conditions ends.
+var conditionPairs = []pair{
+	{"an error that is wrapped", `
+func f() error {
+	b, err := Try()
+	if err != nil {
+		err = fmt.Errorf("make: %w", err)
+	}
+	if err != nil {
+		return err
+	}
+	b.Use()
+	b.Free() //F
+	return nil
+}
+`, `
+func f() error {
+	b, err := Try()
+	if err != nil {
+		err = fmt.Errorf("make: %w", err)
+		err = again(err)
+	}
+	if err != nil {
+		return err
+	}
+	_ = b
+	b.Free() //F
+	return nil
+}
+
+//lastuse:effect args borrowed
+func again(err error) error
+`, "may be nil"},
+	{"a flag", `
+func f(c bool) {
+	var b *B
+	some := false
+	if c {
+		b, some = Make(), true
+	}
+	next()
+	if some {
+		b.Use()
+		b.Free() //F
+	}
+}
+`, `
+func f(c bool) {
+	var b *B
+	some := next() > 0
+	if c {
+		b, some = Make(), true
+	}
+	next()
+	if some {
+		_ = b
+		b.Free() //F
+	}
+}
+`, "may be nil"},
+	{"a flag that deferred code reads", `
+func f(n int) {
+	b := Make()
+	v := b.View()
+	done := false
+	defer func() {
+		if !done {
+			v.Use()
+		}
+	}()
+	next()
+	done = true
+	b.Free() //F
+}
+`, `
+func f(n int) {
+	b := Make()
+	v := b.View()
+	done := false
+	defer func() {
+		if !done {
+			v.Use()
+		}
+	}()
+	next()
+	b.Free() //F
+	done = true
+	next()
+	done = n > 0
+}
+`, "used by Use"},
+	{"a free between a free and a flag that deferred code reads", `
+func f() {
+	var p struct{ x *B }
+	p.x = Make()
+	a := Make()
+	done := false
+	defer func() {
+		if !done {
+			a.Use()
+		}
+	}()
+	p.x.Use()
+	a.Free() //F
+	p.x.Free() //F
+	done = true
+}
+`, `
+func f() {
+	var p struct{ x *B }
+	p.x = Make()
+	a := Make()
+	done := false
+	defer func() {
+		if !done {
+			a.Use()
+		}
+	}()
+	p.x.Use()
+	a.Free() //F
+	p.x.Free()
+	done = true
+}
+`, "its name is read"},
+	{"a flag that others set", `
+func f(n int) {
+	b := Make()
+	v := b.View()
+	done := false
+	set := func() { done = true }
+	defer func() {
+		if !done {
+			v.Use()
+		}
+	}()
+	next()
+	set()
+	b.Free() //F
+}
+`, `
+func f(n int) {
+	b := Make()
+	v := b.View()
+	done := false
+	go func() { done = false }()
+	defer func() {
+		if !done {
+			v.Use()
+		}
+	}()
+	next()
+	done = true
+	b.Free() //F
+}
+`, "used by Use"},
+	{"a return in the body of a range over a function", `
+func f(n int) {
+	b := Make()
+	for i := range upTo(n) {
+		if i == 7 {
+			b.Free() //F
+			return
+		}
+		b.Use()
+	}
+	b.Free() //F
+}
+
+//lastuse:effect args borrowed
+func upTo(n int) func(func(int) bool)
+`, `
+func f(n int) {
+	b := Make()
+	v := b.View()
+	for i := range upTo(n) {
+		if i == 7 {
+			b.Free() //F
+			break
+		}
+	}
+	v.Use()
+}
+
+//lastuse:effect args borrowed
+func upTo(n int) func(func(int) bool)
+`, "used by Use"},
+	{"a variable that was found to be there", `
+func f(c bool) {
+	var b *B
+	if c {
+		b = Make()
+	}
+	use := func() { b.Use() }
+	if b != nil {
+		use()
+		b.Free() //F
+	}
+}
+`, `
+func f(c bool) {
+	var b *B
+	if c {
+		b = Make()
+	}
+	use := func() { b = nil }
+	if b != nil {
+		use()
+		b.Free() //F
+	}
+}
+`, "may be nil"},
+	{"a condition that is constant", `
+func f(c bool) {
+	b := Make()
+	some := false
+	if c {
+		b.Free() //F
+		some = true
+	}
+	if !some {
+		b.Use()
+		b.Free() //F
+	}
+}
+`, `
+func f() {
+	b := Make()
+	b.Free() //F
+	var a any
+	if a != nil {
+		b.Use()
+	}
+}
+`, "its name is read"},
+	{"a test that is taken out with its free", `
+func f(c bool) {
+	var b *B
+	if c {
+		b = Make()
+		b.Use()
+		b.Free() //F
+	}
+	next()
+	if b != nil { //O
+		b.Free() //O
+	} //O
+}
+`, `
+func f(c bool) {
+	var b *B
+	if c {
+		b = Make()
+		b.Use()
+	}
+	next()
+	if b != nil { //O
+		b.Free() //O
+	} //O
+}
+`, "it is not shown that another free"},
+}

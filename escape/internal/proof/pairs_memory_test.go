@@ -1,0 +1,236 @@
+package proof_test
+
+// memoryPairs show what memory, elements and numbers may hold.
+var memoryPairs = []pair{
+	{"two names that are swapped", `
+func f(n int) {
+	a, b := Make(), Make()
+	for range n {
+		a.Use()
+		a, b = b, a
+	}
+	b.Free() //F
+	a.Use()
+	a.Free() //F
+}
+`, `
+func f(n int) {
+	a, b := Make(), Make()
+	v := a.View()
+	for range n {
+		a.Use()
+		a, b = b, a
+	}
+	b.Free() //F
+	v.Use()
+}
+`, "used by Use"},
+	{"bytes of a string", `
+func f() int {
+	b := Make()
+	n := int(b.Text()[0])
+	b.Free() //F
+	return n
+}
+
+//lastuse:effect result 0 views recv
+func (b *B) Text() string
+`, `
+func f() int {
+	b := Make()
+	text := b.Text()
+	b.Free() //F
+	if text == "x" {
+		return 1
+	}
+	return 0
+}
+
+//lastuse:effect result 0 views recv
+func (b *B) Text() string
+`, "it is read"},
+	{"bytes that are stored into a view", `
+func f() {
+	b := Make()
+	fill(b, 7)
+	b.Free() //F
+}
+
+func fill(b *B, x byte) {
+	p := b.Bytes()
+	p[0] = x
+}
+
+//lastuse:effect result 0 views recv
+func (b *B) Bytes() []byte
+`, `
+func f() {
+	b := Make()
+	fill(b, 7)
+	b.Free() //F
+}
+
+func fill(b *B, x int) { b.n = x }
+`, "handed to somebody"},
+	{"memory that is made anew", `
+type P struct{ b *B }
+
+func (p *P) use() *P { p.b.Use(); return nil }
+
+func f() {
+	var old *P
+	for range 3 {
+		b := Make()
+		p := &P{b}
+		if old != nil {
+			old.use()
+		}
+		old = p.use()
+		b.Free() //F
+	}
+}
+`, `
+type P struct{ b *B }
+
+func (p *P) use() *P { p.b.Use(); return p }
+
+func f() {
+	var old *P
+	for range 3 {
+		b := Make()
+		p := &P{b}
+		if old != nil {
+			old.use()
+		}
+		old = p.use()
+		b.Free() //F
+	}
+}
+`, "it is used by use"},
+	{"a pointer in an interface", `
+func f() {
+	b := Make()
+	b.Use()
+	var a any = &keeper{}
+	b.Free() //F
+	if a == nil {
+		b.Use()
+	}
+}
+`, `
+func f() {
+	b := Make()
+	b.Use()
+	var a any = Make()
+	b.Free() //F
+	if a == nil {
+		b.Use()
+	}
+}
+`, "its name is read"},
+	{"elements of an array", `
+func f() {
+	a := [2]*B{Make(), Make()}
+	a[0].Use()
+	a[0].Free() //F
+	a[1].Use()
+	a[1].Free() //F
+}
+`, `
+func f(n int) {
+	a := [2]*B{Make(), Make()}
+	a[0].Free() //F
+	a[n].Use()
+	a[1].Free()
+}
+`, "its name is read"},
+	{"one element in two places", `
+func f() {
+	a := [2]*B{Make(), Make()}
+	a[0].Use()
+	for _, b := range a { //F
+		b.Free() //F
+	} //F
+}
+`, `
+func f() {
+	b := Make()
+	a := [2]*B{b, b}
+	a[0].Use()
+	for _, b := range a { //F
+		b.Free() //F
+	} //F
+}
+`, "freed twice"},
+	{"an element that is assigned", `
+func f() {
+	a := [2]*B{Make(), Make()}
+	b := a[0]
+	a[0] = a[1]
+	b.Use()
+	b.Free() //F
+	a[0].Use()
+	a[1].Free()
+}
+`, `
+func f() {
+	a := [2]*B{Make(), Make()}
+	b := a[0]
+	a[1] = a[0]
+	b.Use()
+	b.Free() //F
+	s := a[1:]
+	s[0].Use()
+}
+`, "its name is read"},
+	{"a field of an element", `
+type holds struct{ b *B }
+
+func f(n int) {
+	b := Make()
+	a := [2]holds{}
+	a[0].b.Use()
+	b.Use()
+	b.Free() //F
+}
+`, `
+type holds struct{ b *B }
+
+func f(n int) {
+	b := Make()
+	a := [2]holds{}
+	a[n].b = b
+	b.Free() //F
+	a[0].b.Use()
+}
+`, "its name is read"},
+	{"an element that clear empties", `
+func f() {
+	a := [2]*B{Make(), Make()}
+	a[0].Use()
+	a[0].Free() //F
+	a[1].Free()
+	clear(a[:])
+}
+`, `
+func f() {
+	a := [2]*B{Make(), Make()}
+	a[0].Use()
+	clear(a[:])
+	a[0].Free() //F
+}
+`, "may be nil"},
+	{"a constant index", `
+func f() {
+	a := [1]*B{Make()}
+	a[0].Use()
+	a[0].Free() //F
+}
+`, `
+func f() {
+	a := []*B{Make()}
+	a[0].Use()
+	a[0].Free() //F
+}
+`, "may be shorter"},
+}
