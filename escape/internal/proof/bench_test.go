@@ -76,14 +76,18 @@ func BenchmarkNilness(b *testing.B) {
 }
 
 // analyze runs an analyzer and what it needs on one package.
-func analyze(t testing.TB, a *analysis.Analyzer, p *packages.Package, results map[*analysis.Analyzer]any) any {
+func analyze(t testing.TB, a *analysis.Analyzer, p *packages.Package,
+	results map[*analysis.Analyzer]any) any {
 	if r, ok := results[a]; ok {
 		return r
 	}
-	pass := &analysis.Pass{Analyzer: a, Fset: p.Fset, Files: p.Syntax, Pkg: p.Types, TypesInfo: p.TypesInfo, TypesSizes: p.TypesSizes,
-		ResultOf: map[*analysis.Analyzer]any{}, Report: func(analysis.Diagnostic) {}, ReadFile: os.ReadFile,
-		ImportObjectFact: func(types.Object, analysis.Fact) bool { return false }, ExportObjectFact: func(types.Object, analysis.Fact) {},
-		ImportPackageFact: func(*types.Package, analysis.Fact) bool { return false }, ExportPackageFact: func(analysis.Fact) {}}
+	pass := &analysis.Pass{Analyzer: a, Fset: p.Fset, Files: p.Syntax, Pkg: p.Types, TypesInfo: p.TypesInfo,
+		TypesSizes: p.TypesSizes, ResultOf: map[*analysis.Analyzer]any{}, ReadFile: os.ReadFile,
+		Report:            func(analysis.Diagnostic) {},
+		ImportObjectFact:  func(types.Object, analysis.Fact) bool { return false },
+		ExportObjectFact:  func(types.Object, analysis.Fact) {},
+		ImportPackageFact: func(*types.Package, analysis.Fact) bool { return false },
+		ExportPackageFact: func(analysis.Fact) {}}
 	for _, need := range a.Requires {
 		pass.ResultOf[need] = analyze(t, need, p, results)
 	}
@@ -101,7 +105,8 @@ func BenchmarkSummarize(b *testing.B) {
 			p := m.pkgs[path]
 			set := m.directives(b, p)
 			timed(b, func() {
-				_, err := proof.SummarizeSource(&proof.Source{Fset: p.Fset, Files: p.Syntax, Types: p.Types, Info: p.TypesInfo, Specs: set, Facts: m.fact})
+				_, err := proof.SummarizeSource(&proof.Source{Fset: p.Fset, Files: p.Syntax, Types: p.Types,
+					Info: p.TypesInfo, Specs: set, Facts: m.fact})
 				require.NoError(b, err)
 			})
 		})

@@ -37,7 +37,8 @@ func loadModule(t testing.TB, dir string, specs []string, patterns ...string) *m
 		Env: append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod", "GOPROXY=off")}
 	roots, err := packages.Load(cfg, patterns...)
 	require.NoError(t, err)
-	m := &module{dir: dir, specs: set, pkgs: map[string]*packages.Package{}, facts: map[*types.Func]*proof.Summary{}}
+	m := &module{dir: dir, specs: set, pkgs: map[string]*packages.Package{},
+		facts: map[*types.Func]*proof.Summary{}}
 	packages.Visit(roots, nil, func(p *packages.Package) {
 		m.pkgs[p.PkgPath] = p
 		if p.Module == nil {
@@ -47,7 +48,8 @@ func loadModule(t testing.TB, dir string, specs []string, patterns ...string) *m
 			t.Errorf("%s: %v", p.PkgPath, err)
 		}
 		own := m.directives(t, p)
-		sums, err := proof.SummarizeSource(&proof.Source{Fset: p.Fset, Files: p.Syntax, Types: p.Types, Info: p.TypesInfo, Specs: own, Facts: m.fact})
+		sums, err := proof.SummarizeSource(&proof.Source{Fset: p.Fset, Files: p.Syntax, Types: p.Types,
+			Info: p.TypesInfo, Specs: own, Facts: m.fact})
 		require.NoError(t, err)
 		maps.Copy(m.facts, sums)
 		// What its directives say, others take as said.
@@ -97,7 +99,8 @@ func (m *module) Import(path string) (*types.Package, error) {
 }
 
 // check proves the edits that make new of the files of a package; new is by base name.
-func (m *module) check(t testing.TB, path string, new map[string]string, sums map[*types.Func]*proof.Summary) *proof.Report {
+func (m *module) check(t testing.TB, path string, new map[string]string,
+	sums map[*types.Func]*proof.Summary) *proof.Report {
 	t.Helper()
 	p := m.pkgs[path]
 	require.NotNil(t, p, path)
@@ -126,7 +129,8 @@ func TestCorpus(t *testing.T) {
 		names = append(names, list...)
 	}
 	mod := "module row.test\n\ngo 1.26.0\n\n"
-	for _, r := range [][2]string{{"github.com/lastuse/lastuse", "lastuse"}, {"gpu.test/buf", "buf"}, {"golang.org/x/sync", "sync"}} {
+	for _, r := range [][2]string{
+		{"github.com/lastuse/lastuse", "lastuse"}, {"gpu.test/buf", "buf"}, {"golang.org/x/sync", "sync"}} {
 		mod += fmt.Sprintf("require %s v0.0.0\nreplace %[1]s => %s\n", r[0], filepath.Join(root, "fake", r[1]))
 	}
 	write(t, filepath.Join(dir, "go.mod"), mod)

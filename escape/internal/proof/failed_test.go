@@ -13,8 +13,8 @@ import (
 	"github.com/lastuse/lastuse/escape/spec"
 )
 
-// TestFailed makes the proof panic in one function, over a fact that cannot be read: the function is taken for the
-// worst and named, others are not concerned.
+// TestFailed makes the proof panic in one function, over a fact that cannot be read: the function is taken for
+// the worst and named, others are not concerned.
 func TestFailed(t *testing.T) {
 	const text = `package p
 
@@ -42,12 +42,13 @@ func f() {
 	l := newLab()
 	f, err := parser.ParseFile(l.fset, "p.go", old, parser.ParseComments)
 	require.NoError(t, err)
-	info := &types.Info{
-		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
-		Implicits: map[ast.Node]types.Object{}, Instances: map[*ast.Ident]types.Instance{}, Scopes: map[ast.Node]*types.Scope{},
+	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{},
+		Uses: map[*ast.Ident]types.Object{}, Implicits: map[ast.Node]types.Object{},
+		Instances: map[*ast.Ident]types.Instance{}, Scopes: map[ast.Node]*types.Scope{},
 		Selections: map[*ast.SelectorExpr]*types.Selection{}, FileVersions: map[*ast.File]string{},
 	}
-	pkg, err := (&types.Config{Importer: l.imports, Error: func(error) {}}).Check("p", l.fset, []*ast.File{f}, info)
+	conf := &types.Config{Importer: l.imports, Error: func(error) {}}
+	pkg, err := conf.Check("p", l.fset, []*ast.File{f}, info)
 	require.NoError(t, err)
 	lines, err := spec.Directives(l.fset, f, info)
 	require.NoError(t, err)
@@ -61,7 +62,8 @@ func f() {
 		}
 		return nil
 	}
-	sums, err := proof.SummarizeSource(&proof.Source{Fset: l.fset, Files: []*ast.File{f}, Types: pkg, Info: info, Specs: set, Facts: facts})
+	sums, err := proof.SummarizeSource(&proof.Source{Fset: l.fset, Files: []*ast.File{f}, Types: pkg, Info: info,
+		Specs: set, Facts: facts})
 	require.NoError(t, err)
 	failed := map[string]string{}
 	for f, s := range sums {
@@ -78,6 +80,6 @@ func f() {
 	require.Contains(t, r.Edits[0].Why.String(), "the proof of bad, which it calls, failed: no such fact")
 	require.True(t, r.Edits[1].Accepted(), "%v", r.Edits[1].Why)
 
-	_, err = proof.SummarizeSource(&proof.Source{Fset: token.NewFileSet(), Types: pkg, Info: nil, Files: []*ast.File{f}})
+	_, err = proof.SummarizeSource(&proof.Source{Fset: token.NewFileSet(), Types: pkg, Files: []*ast.File{f}})
 	require.ErrorContains(t, err, "the proof of package p failed")
 }

@@ -136,7 +136,8 @@ var held *B
 		{"memory that is written as another type", kept, kernel + use + `
 func two(k *kernels, f func(*B)) { *(*func(*B))(unsafe.Pointer(k)) = f }
 `},
-		{"a type that leads to itself through an array", kept, strings.Replace(kernel, "func(*B) }", "func(*B); more [2]*kernels }", 1) + use + `
+		{"a type that leads to itself through an array", kept,
+			strings.Replace(kernel, "func(*B) }", "func(*B); more [2]*kernels }", 1) + use + `
 func two(k *kernels, f func(*B)) { *(*func(*B))(unsafe.Pointer(k)) = f }
 `},
 		{"a literal of the same function", kept, kernel + `

@@ -248,6 +248,17 @@ func try(f func()) {
 
 func forget() { recover() }
 `},
+		{"a panic that is deferred with who has it later", "was not made here", `
+type box struct{ b *B }
+
+func f() {
+	x := &box{}
+	defer panic(x)
+	x.b = Make()
+	x.b.Use()
+	x.b.Free() //F
+}
+`},
 		{"a glob that says nothing of the result", "it is read or written", `
 func lendPart(b *B) []byte
 

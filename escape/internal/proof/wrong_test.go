@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWrong is wrong edits, each as near to a right one as can be: what is computed earlier than it was, and what was
-// taken out.
+// TestWrong is wrong edits, each as near to a right one as can be: what is computed earlier than it was, and
+// what was taken out.
 func TestWrong(t *testing.T) {
 	tests := []struct{ name, words, text string }{
 		{"a copy that is counted up", "a copy is written", `
