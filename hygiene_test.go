@@ -117,6 +117,12 @@ var importRules = []deptest.Rule{
 		Because: "the form is the first room: what functions do, and who owns what, is known to those that stand on it",
 	},
 	{
+		Match:   "escape/internal/rewrite",
+		Allow:   []string{"std", "escape/internal/vars", tools},
+		Deny:    []string{"C", "testing"},
+		Because: "a statement is put at a place whatever it is for: what is freed, and why there, is decided before",
+	},
+	{
 		Match:   "escape/internal/report",
 		Allow:   []string{"std"},
 		Deny:    []string{"C", "testing"},

@@ -6,13 +6,15 @@ package escape
 import (
 	"go/ast"
 	"slices"
+
+	"github.com/lastuse/lastuse/escape/internal/rewrite"
 )
 
 // behind returns the index of the item of h behind which the planned free p, due
 // after the statement, may stand: the buffer is not used any more, and a later item, or the rest of
 // the statement, allocates or waits. So a second run would move the free there. -1: none.
-func (d *decider) behind(h *hoist, p planned) int {
-	if p.save || p.deferred || h.items[0].of > 0 {
+func (d *decider) behind(h *rewrite.Hoist, p planned) int {
+	if p.save || p.deferred || h.Items[0].Of > 0 {
 		return -1
 	}
 	b, end := p.gap.blk, p.gap.at
@@ -27,15 +29,15 @@ func (d *decider) behind(h *hoist, p planned) int {
 	}
 	found, before := -1, -1
 	at := 0 // the instruction behind the item
-	for k, x := range h.items {
-		i := d.callIn(b, x.expr)
+	for k, x := range h.Items {
+		i := d.callIn(b, x.Expr)
 		if i >= end {
 			i = -1
 		}
 		if i < 0 && before < 0 {
 			// A call in blocks that come before this one, as in a literal that is called
 			// here; or no call at all.
-			if last < 0 && !slices.ContainsFunc(h.items[k+1:], func(y hoisted) bool { return hasLiteral(y.expr) }) {
+			if last < 0 && !slices.ContainsFunc(h.Items[k+1:], func(y rewrite.Item) bool { return rewrite.HasLiteral(y.Expr) }) {
 				found = k
 			}
 			continue
@@ -93,15 +95,4 @@ func (d *decider) callIn(b *block, e ast.Expr) int {
 		return i
 	}
 	return -1
-}
-
-// hasLiteral reports whether a function literal is part of e.
-func hasLiteral(e ast.Expr) bool {
-	found := false
-	ast.Inspect(e, func(n ast.Node) bool {
-		_, lit := n.(*ast.FuncLit)
-		found = found || lit
-		return !found
-	})
-	return found
 }

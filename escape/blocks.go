@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/lastuse/lastuse/escape/internal/report"
+	"github.com/lastuse/lastuse/escape/internal/rewrite"
 )
 
 // finish drops unreachable blocks and replaced phis, resolves operands and
@@ -100,7 +101,7 @@ func (f *fn) finish() {
 				}
 			}
 			switch {
-			case v.op != opGap || v.gap.kind == gapNone:
+			case v.op != opGap || v.gap.kind == rewrite.None:
 			case v.gap.deferred != nil:
 				b.copied = append(b.copied, i)
 			case v.gap.named:

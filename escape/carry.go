@@ -2,7 +2,11 @@ package escape
 
 // How states pass from block to block, and where frees are put on the way.
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/lastuse/lastuse/escape/internal/rewrite"
+)
 
 // A blockHeap gives blocks in their order.
 type blockHeap []*block
@@ -233,9 +237,9 @@ func (pl *planner) insert(b *block, start, end int, last bool, st []state, live 
 	i, _ := slices.BinarySearch(b.gaps, start)
 	for ; i < len(b.gaps) && b.gaps[i] < end; i++ {
 		switch k := b.instrs[b.gaps[i]].gap.kind; {
-		case k == gapElseIf && b.lastEffect < b.gaps[i]:
+		case k == rewrite.ElseIf && b.lastEffect < b.gaps[i]:
 			continue // the condition does nothing: the heads of its branches will do
-		case (k == gapElse || k == gapDefault) && len(b.succs) == 1 && len(b.succs[0].preds) == 1 && pl.inScope(headGapOf(b.succs[0], 0)):
+		case (k == rewrite.Else || k == rewrite.Default) && len(b.succs) == 1 && len(b.succs[0].preds) == 1 && pl.inScope(headGapOf(b.succs[0], 0)):
 			continue // after the statement is the same moment: the branches that are written leave
 		}
 		first = b.gaps[i]

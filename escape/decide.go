@@ -13,6 +13,7 @@ import (
 	"golang.org/x/tools/go/analysis"
 
 	"github.com/lastuse/lastuse/escape/internal/report"
+	"github.com/lastuse/lastuse/escape/internal/rewrite"
 )
 
 // planned is a free that has its text.
@@ -40,7 +41,7 @@ type decision struct {
 	sites   []*object
 	bufs    map[*object]*Buffer
 	noEdit  string
-	hoists  []*hoist
+	hoists  []*rewrite.Hoist
 
 	imports bool              // the plan needs the import of runtime
 	names   map[gapKey]string // variables that the plan makes for buffers
@@ -57,7 +58,7 @@ type decider struct {
 	f    *fn
 	w    *flow
 	out  *Func
-	src  *source
+	src  *rewrite.Source
 	skip func(o *object) bool // sites that are decided elsewhere
 	bugs *[]Bug
 	all  []*decision
@@ -70,12 +71,9 @@ type decider struct {
 	at       map[*gap][]int          // which decisions free there, by index
 	freed    []token.Pos             // where something is freed, ascending
 	gapEdits map[*gap][]analysis.TextEdit
-	hoists   map[ast.Stmt]*hoist
-	used     map[string]bool // names that the plan introduces
-	next     map[string]int  // name → the number with which it may be free
+	hoists   *rewrite.Hoists
 
-	hoistEdits map[*hoist][]analysis.TextEdit
-	heads      map[*gap]*hoist // of gaps between the header of a loop and the loop
+	hoistEdits map[*rewrite.Hoist][]analysis.TextEdit
 	raws       map[*object]*value
 	idom       []*block // of each block, the one that dominates it next
 }
@@ -102,7 +100,7 @@ func (d *decider) decide() {
 
 // planAll plans every group of which some site is decided here.
 func (d *decider) planAll() {
-	d.hoists = map[ast.Stmt]*hoist{}
+	d.hoists = rewrite.NewHoists(d.f.rewriter(), d.src)
 	for _, g := range d.w.groups {
 		x := &decision{g: g, bufs: map[*object]*Buffer{}}
 		for _, o := range g.objs {
@@ -257,12 +255,11 @@ func (d *decider) give(x *decision, fp freePoint) (planned, string) {
 		if p, ok := d.overwritten(x, fp); ok {
 			return p, ""
 		}
-		h, held := d.headerFor(fp.obj, fp.gap.gap)
-		name, t = held.name, held.typ
-		if h == nil {
+		var h *rewrite.Hoist
+		if h, name, t = d.inHeader(fp.obj, fp.gap.gap); h == nil {
 			var why string
-			h, why = d.hoistFor(fp.obj)
-			if why == "" && !d.within(h, fp.gap.gap) {
+			h, name, via, why = d.hoisted(fp.obj)
+			if why == "" && !d.f.rewriter().Within(h, fp.gap.gap.where()) {
 				why = "no variable that is visible at " + report.At(fp.gap.pos) + " holds it there"
 			}
 			if why != "" {
@@ -271,14 +268,13 @@ func (d *decider) give(x *decision, fp freePoint) (planned, string) {
 				}
 				return planned{}, why
 			}
-			name, via = h.named(fp.obj)
 			t = fp.obj.def.typ0()
 		}
 		x.hoists = append(x.hoists, h)
 	}
 	g := fp.gap.gap
-	if g.kind == gapHead {
-		h := d.headOf(g)
+	if g.kind == rewrite.Head {
+		h := d.hoists.Head(g.stmt)
 		if h == nil {
 			return planned{}, "what " + report.At(g.stmt.Pos()) + " starts with cannot move"
 		}
@@ -320,7 +316,7 @@ func (p planned) all() []planned {
 func (d *decider) overwritten(x *decision, fp freePoint) (planned, bool) {
 	g := fp.gap.gap
 	as, ok := g.prev.(*ast.AssignStmt)
-	if !ok || g.kind != gapStmt || as.Tok != token.ASSIGN || d.f.jumpedOver(as.Pos(), g.list) || d.f.inLiteral(as.Pos()) {
+	if !ok || g.kind != rewrite.InList || as.Tok != token.ASSIGN || d.f.rewriter().JumpedOver(as.Pos(), g.list) || d.f.inLiteral(as.Pos()) {
 		return planned{}, false
 	}
 	before := d.gapBefore(as)
@@ -331,7 +327,7 @@ func (d *decider) overwritten(x *decision, fp freePoint) (planned, bool) {
 	if pl == nil || pl.via != "" {
 		return planned{}, false
 	}
-	name := d.fresh("old")
+	name := d.hoists.Fresh("old")
 	text, why := d.w.freeText(fp.obj, name, pl.typ, fp.isNil, g)
 	if why != "" {
 		return planned{}, false
@@ -366,36 +362,6 @@ func runtimePkg(p *types.Package) *types.Package {
 		}
 	}
 	return nil
-}
-
-// within reports whether a name that h introduces is visible at g.
-func (d *decider) within(h *hoist, g *gap) bool {
-	if g.kind == gapHead && g.stmt == unlabelled(h.stmt) {
-		return true
-	}
-	if h.braces {
-		return g.kind == gapReturn && g.stmt == h.stmt || g.kind == gapStmt && g.prev == h.stmt
-	}
-	if g.kind == gapReturn && g.stmt == h.stmt || g.kind == gapStmt && g.prev == h.stmt {
-		return true
-	}
-	at := g.scope
-	if g.kind == gapStmt {
-		at = g.anchor
-	}
-	if at <= h.stmt.Pos() || at > h.list.End() {
-		return false
-	}
-	switch unlabelled(h.stmt).(type) {
-	case *ast.IfStmt, *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.ForStmt, *ast.RangeStmt:
-	default:
-		if at < h.stmt.End() {
-			return false
-		}
-	}
-	// A function literal may run at another time.
-	lit := d.p.vars().Around(at-1, at)
-	return lit == nil || lit.Node.Pos() < h.list.Pos() || h.list.End() < lit.Node.End()
 }
 
 // feeds returns the objects that o may become, itself first.

@@ -6,6 +6,8 @@ import (
 	"go/ast"
 	"slices"
 	"strings"
+
+	"github.com/lastuse/lastuse/escape/internal/rewrite"
 )
 
 // deferFree plans for objects that deferred code reads: they can be freed only
@@ -107,7 +109,7 @@ func (d *decider) gapsAround(stmt ast.Stmt, o *object) []*value {
 		return nil
 	}
 	var out []*value
-	for _, n := range slices.Backward(d.f.pathTo(stmt)) {
+	for _, n := range slices.Backward(d.f.rewriter().PathTo(stmt)) {
 		s, ok := n.(ast.Stmt)
 		if !ok {
 			continue
@@ -187,7 +189,7 @@ func (d *decider) gapBefore(stmt ast.Stmt) *value {
 		d.before = map[ast.Stmt]*value{}
 		for _, b := range d.f.rpo {
 			for _, i := range b.gaps {
-				if g := b.instrs[i].gap; g.kind == gapStmt && len(g.inner) == 0 && g.next != nil && d.before[g.next] == nil {
+				if g := b.instrs[i].gap; g.kind == rewrite.InList && len(g.inner) == 0 && g.next != nil && d.before[g.next] == nil {
 					d.before[g.next] = b.instrs[i]
 				}
 			}

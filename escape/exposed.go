@@ -9,6 +9,7 @@ import (
 	"go/types"
 
 	"github.com/lastuse/lastuse/escape/internal/report"
+	"github.com/lastuse/lastuse/escape/internal/rewrite"
 )
 
 // addresses decides which variables can be reached through a pointer that is
@@ -129,7 +130,7 @@ func (l *lower) innerGaps() {
 			}
 			for _, lit := range v.gap.inner {
 				if v.gap.deferred == nil && (l.spliced[lit] != 1 || l.kept[lit]) {
-					v.gap.kind = gapNone
+					v.gap.kind = rewrite.None
 				}
 			}
 		}

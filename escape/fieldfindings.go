@@ -14,6 +14,7 @@ import (
 	"golang.org/x/tools/go/analysis"
 
 	"github.com/lastuse/lastuse/escape/internal/report"
+	"github.com/lastuse/lastuse/escape/internal/rewrite"
 )
 
 // fieldFindings reports what destructors forget and what stores lose.
@@ -38,7 +39,7 @@ func (p *pkg) fieldFindings(fns []*fn, hs map[*types.Named]*holding, res *Result
 			continue
 		}
 		if text, err := read(tf.Name()); err == nil && len(text) == tf.Size() && p.readOnly(f.node.Pos()) == "" {
-			d.src = &source{file: tf, text: text, tree: p.file(f.node.Pos())}
+			d.src = &rewrite.Source{File: tf, Text: text, Tree: p.file(f.node.Pos())}
 		}
 		var found []*Finding
 		if h.free == f.obj {
@@ -77,7 +78,7 @@ func (p *pkg) fieldFindings(fns []*fn, hs map[*types.Named]*holding, res *Result
 			out.Findings = append(out.Findings, fd)
 			out.Edits = append(out.Edits, fd.Edits...)
 		}
-		sortEdits(out.Edits)
+		rewrite.Sort(out.Edits)
 		slices.SortStableFunc(out.Findings, func(a, b *Finding) int { return cmp.Compare(a.Pos, b.Pos) })
 	}
 	if len(res.Funcs) > known {
@@ -109,7 +110,7 @@ func (d *decider) forgotten(h *holding) *Finding {
 	var g *gap
 	for _, b := range d.f.rpo {
 		for _, i := range b.gaps {
-			if x := b.instrs[i].gap; x.kind == gapStmt && x.list == ast.Node(decl.Body) {
+			if x := b.instrs[i].gap; x.kind == rewrite.InList && x.list == ast.Node(decl.Body) {
 				if r, ok := x.next.(*ast.ReturnStmt); x.next == nil || ok && len(r.Results) == 0 {
 					g = x
 				}
@@ -136,7 +137,7 @@ func (d *decider) forgotten(h *holding) *Finding {
 			}
 		}
 	}
-	if es, why := d.p.edits(d.src, d.f, g, stmts, nil); why == "" && d.src.parses(es, d.f.node) == "" {
+	if es, why := d.f.rewriter().Edits(d.src, g.where(), stmts, nil); why == "" && d.src.Parses(es, d.f.node) == "" {
 		fd.Fix, fd.Edits = "free the fields that are forgotten", es
 	}
 	return fd
@@ -162,7 +163,7 @@ func (d *decider) lost(h *holding, field *types.Var, at *value) *Finding {
 	for _, b := range d.f.rpo {
 		for _, i := range b.gaps {
 			x := b.instrs[i].gap
-			if as, ok := x.next.(*ast.AssignStmt); ok && x.kind == gapStmt && as.Pos() <= sel.Pos() && sel.End() <= as.End() && len(as.Lhs) == 1 {
+			if as, ok := x.next.(*ast.AssignStmt); ok && x.kind == rewrite.InList && as.Pos() <= sel.Pos() && sel.End() <= as.End() && len(as.Lhs) == 1 {
 				if _, isCall := ast.Unparen(as.Rhs[0]).(*ast.CallExpr); !isCall {
 					g = x
 				}
@@ -172,13 +173,13 @@ func (d *decider) lost(h *holding, field *types.Var, at *value) *Finding {
 	if g == nil {
 		return fd
 	}
-	name := string(d.src.text[d.src.off(sel.Pos()):d.src.off(sel.End())])
+	name := string(d.src.Text[d.src.Off(sel.Pos()):d.src.Off(sel.End())])
 	text, why := d.w.freeText(&object{def: &value{typ: field.Type()}}, name, field.Type(), true, g)
 	if why != "" {
 		return fd
 	}
 	var es []analysis.TextEdit
-	if es, why = d.p.edits(d.src, d.f, g, []string{text}, nil); why == "" && d.src.parses(es, d.f.node) == "" {
+	if es, why = d.f.rewriter().Edits(d.src, g.where(), []string{text}, nil); why == "" && d.src.Parses(es, d.f.node) == "" {
 		fd.Fix, fd.Edits = "free what the field holds before", es
 	}
 	return fd

@@ -14,6 +14,8 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/types/typeutil"
+
+	"github.com/lastuse/lastuse/escape/internal/rewrite"
 )
 
 // functions lists declared functions and literals with bodies in source order.
@@ -164,7 +166,7 @@ func (p *pkg) reportOn(f *fn, read func(string) ([]byte, error), captured map[to
 	d := &decider{p: p, f: f, w: f.flow, out: out, bugs: &bugs}
 	if f.declined == "" && len(f.flow.objs) > 0 {
 		if text, err := read(out.Filename); err == nil && tf != nil && len(text) == tf.Size() {
-			d.src = &source{file: tf, text: text, tree: p.file(f.node.Pos())}
+			d.src = &rewrite.Source{File: tf, Text: text, Tree: p.file(f.node.Pos())}
 		}
 		d.skip = func(o *object) bool {
 			pos := o.def.pos
@@ -292,7 +294,7 @@ func gather(fns []*fn, outs []*Func) {
 			}
 			if slices.ContainsFunc(outs[i].Edits, func(e analysis.TextEdit) bool { return lit.node.Pos() < e.Pos && e.Pos < lit.node.End() }) {
 				outs[i].Edits = append(outs[i].Edits, outs[j].Edits...)
-				sortEdits(outs[i].Edits)
+				rewrite.Sort(outs[i].Edits)
 				outs[j].Edits = nil
 			}
 		}

@@ -23,6 +23,7 @@ import (
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/txtar"
 
+	"github.com/lastuse/lastuse/escape/internal/rewrite"
 	"github.com/lastuse/lastuse/escape/spec"
 )
 
@@ -136,9 +137,9 @@ func decideFile(t *testing.T, src []byte) ([]byte, bool) {
 	for _, f := range res.Funcs {
 		edits = append(edits, f.Edits...)
 	}
-	sortEdits(edits)
-	s := &source{file: fset.File(file.FileStart), text: src, tree: file}
-	text, ok := s.apply(edits)
+	rewrite.Sort(edits)
+	s := &rewrite.Source{File: fset.File(file.FileStart), Text: src, Tree: file}
+	text, ok := s.Apply(edits)
 	require.True(t, ok, "edits overlap")
 	return []byte(text), true
 }

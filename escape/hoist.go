@@ -1,88 +1,46 @@
 package escape
 
-// Hoisting: a buffer without a variable gets one. The call that makes it moves
-// in front of its statement; calls that are evaluated before it move along, so
-// that nothing changes places.
+// What is asked of the rewriter for a buffer that no variable holds.
 
 import (
 	"go/ast"
-	"go/token"
 	"go/types"
 	"slices"
-	"strings"
+
+	"github.com/lastuse/lastuse/escape/internal/rewrite"
 )
 
-// A hoist gives names to expressions of one statement.
-type hoist struct {
-	stmt  ast.Stmt
-	list  ast.Node // the block or clause that stmt is an element of
-	items []hoisted
-
-	braces bool // stmt goes into a block of its own, with its frees
-
-	frees map[int][]string // what stands behind the k-th item already
+// rewriter returns what is known of the package where it is edited.
+func (p *pkg) rewriter() *rewrite.Package {
+	if p.edits == nil {
+		p.edits = &rewrite.Package{Info: p.info, Types: p.types, Vars: p.vars(), Resource: p.holdsResource, Frees: p.freesSome}
+	}
+	return p.edits
 }
 
-type hoisted struct {
-	expr ast.Expr
-	name string
-	obj  *object // nil: moved only to keep the order
-	of   int     // obj is one of so many results of a statement that drops them all; 0: not so
-
-	names []string // instead of name: of the values that go to the variables of a header
+// freesSome reports whether call is one such as is planned: it frees something, or keeps it alive.
+func (p *pkg) freesSome(call *ast.CallExpr) bool {
+	f := p.called(call)
+	if f == nil {
+		return false
+	}
+	if f.Pkg() != nil && f.Pkg().Path() == "runtime" && f.Name() == "KeepAlive" {
+		return true
+	}
+	return slices.ContainsFunc(p.summaryOf(f).Args, func(e ArgEffect) bool { return e.Freed.K == Always })
 }
 
-// text is what stands for x.expr in its statement.
-func (x hoisted) text() string {
-	if x.names != nil {
-		return strings.Join(x.names, ", ")
+// rewriter returns what is known of the syntax of the function.
+func (f *fn) rewriter() *rewrite.Func {
+	if f.edits == nil {
+		f.edits = rewrite.NewFunc(f.p.rewriter(), f.node, f.sig, f.gotos)
 	}
-	return x.name
+	return f.edits
 }
 
-// nameResult names result o of a call of which all n results are dropped.
-func (d *decider) nameResult(o *object, call *ast.CallExpr, n int, none string) (*hoist, string) {
-	stmt, list, why := d.statementOf(call)
-	if why != "" {
-		return nil, why
-	}
-	drops := false
-	switch s := stmt.(type) {
-	case *ast.ExprStmt:
-		drops = ast.Unparen(s.X) == ast.Expr(call)
-	case *ast.AssignStmt:
-		drops = len(s.Rhs) == 1 && ast.Unparen(s.Rhs[0]) == ast.Expr(call) && !slices.ContainsFunc(s.Lhs, func(e ast.Expr) bool {
-			id, ok := e.(*ast.Ident)
-			return !ok || id.Name != "_"
-		})
-	}
-	if !drops {
-		return nil, none + ": the result is dropped"
-	}
-	h := d.hoists[stmt]
-	if h == nil {
-		h = &hoist{stmt: stmt, list: list, braces: d.f.jumpedOver(stmt.Pos(), list)}
-		if h.braces && !d.fitsBlock(stmt) {
-			return nil, none + jumpedOver
-		}
-		d.hoists[stmt] = h
-	}
-	if !slices.ContainsFunc(h.items, func(x hoisted) bool { return x.obj.result() == o.result() }) {
-		h.items = append(h.items, hoisted{expr: call, name: d.fresh("b"), obj: o, of: n})
-	}
-	return h, ""
-}
-
-// results are the left side of the statement that names the results of a call.
-func (h *hoist) results() string {
-	names := make([]string, h.items[0].of)
-	for i := range names {
-		names[i] = "_"
-	}
-	for _, x := range h.items {
-		names[x.obj.result().index] = x.name
-	}
-	return strings.Join(names, ", ")
+// where is the place of the gap in the source.
+func (g *gap) where() rewrite.Place {
+	return rewrite.Place{Kind: g.kind, Anchor: g.anchor, List: g.list, Prev: g.prev, Next: g.next, Stmt: g.stmt, Scope: g.scope}
 }
 
 // result returns the result of a call that o is, or is a field of; nil if it is none.
@@ -96,25 +54,6 @@ func (o *object) result() *value {
 	return nil
 }
 
-// named returns what o is called where h has given its name: a field of a result
-// goes by the result's name, which is via if that may be nil.
-func (h *hoist) named(o *object) (name, via string) {
-	for _, x := range h.items {
-		switch {
-		case x.obj == nil || x.obj.result() != o.result():
-		case o.def.op != opOut:
-			return x.name, ""
-		default:
-			if f := o.field(); isPointer(o.result().typ0()) {
-				return x.name + f.name, x.name
-			} else {
-				return x.name + f.name, ""
-			}
-		}
-	}
-	return "", ""
-}
-
 // field returns the field of a result that o is.
 func (o *object) field() *place {
 	for _, u := range o.def.users {
@@ -125,174 +64,86 @@ func (o *object) field() *place {
 	return nil
 }
 
-// hoistFor prepares names for unnamed objects. It returns "" or why there
-// can be none for o.
-func (d *decider) hoistFor(o *object) (*hoist, string) {
+// hoisted returns a hoist that gives a name to o, or why there can be none, and what o is called
+// then: a field of a result goes by the result's name, which is via if that may be nil.
+func (d *decider) hoisted(o *object) (h *rewrite.Hoist, name, via, why string) {
 	const none = "no variable holds it"
 	if o.kind != objSite || o.result() == nil || o.def.expr == nil {
-		return nil, none
+		return nil, "", "", none
 	}
-	if f := o.field(); o.def.op == opOut && (f == nil || !d.p.reachable(f.root.typ, f.path)) {
-		return nil, none
+	f := o.field()
+	if o.def.op == opOut && (f == nil || !d.p.reachable(f.root.typ, f.path)) {
+		return nil, "", "", none
 	}
 	call, ok := ast.Unparen(o.def.expr).(*ast.CallExpr)
 	if !ok {
-		return nil, none
+		return nil, "", "", none
 	}
-	if tt, isTuple := d.p.typeOf(call).(*types.Tuple); isTuple {
-		return d.nameResult(o, call, tt.Len(), none)
-	}
-	stmt, list, why := d.statementOf(call)
+	h, why = d.hoists.Call(call, o.result().index)
 	if why != "" {
-		return nil, why
+		return nil, "", "", why
 	}
-	h := d.hoists[stmt]
-	if h == nil {
-		h = &hoist{stmt: stmt, list: list, braces: d.f.jumpedOver(stmt.Pos(), list)}
-	}
-	if h.braces && !d.fitsBlock(stmt) {
-		return nil, none + jumpedOver
-	}
-	before, ok := d.evaluatedBefore(stmt, call)
-	if !ok {
-		return nil, none + ", and what is evaluated before it cannot move"
-	}
-	for _, e := range append(slices.Clone(before), call) {
-		if d.needs(e, stmt) {
-			return nil, none + ", and it needs what its statement declares"
+	name = h.Named(call, o.result().index)
+	if o.def.op == opOut {
+		if isPointer(o.result().typ0()) {
+			via = name
 		}
+		name += f.name
 	}
-	for _, e := range before {
-		if !slices.ContainsFunc(h.items, func(x hoisted) bool { return x.expr == ast.Expr(e) }) {
-			h.items = append(h.items, hoisted{expr: e, name: d.fresh("tmp")})
-		}
-	}
-	direct := stmt
-	if in := initOf(unlabelled(stmt)); in != nil {
-		direct = in
-	}
-	if as, ok := direct.(*ast.AssignStmt); ok && len(as.Lhs) == 1 && as.Rhs[0] == ast.Expr(call) {
-		if id, ok := as.Lhs[0].(*ast.Ident); !ok || id.Name != "_" {
-			return nil, none + " where it is dead"
-		}
-	}
-	replaced := false
-	for i, x := range h.items {
-		if x.expr == ast.Expr(call) {
-			h.items[i].obj, replaced = o, true
-			if strings.HasPrefix(x.name, "tmp") {
-				h.items[i].name = d.fresh("b")
-			}
-		}
-	}
-	if !replaced {
-		h.items = append(h.items, hoisted{expr: call, name: d.fresh("b"), obj: o})
-	}
-	h.order()
-	d.hoists[stmt] = h
-	return h, ""
+	return h, name, via, ""
 }
 
-// needs reports whether e, a part of stmt, mentions a variable that stmt declares
-// outside e, as the later lines of var ( … ) may.
-func (d *decider) needs(e ast.Expr, stmt ast.Stmt) bool {
-	found := false
-	ast.Inspect(e, func(n ast.Node) bool {
-		id, ok := n.(*ast.Ident)
-		if !ok {
-			return !found
-		}
-		o := d.p.info.Uses[id]
-		if o != nil && stmt.Pos() <= o.Pos() && o.Pos() < stmt.End() && (o.Pos() < e.Pos() || e.End() <= o.Pos()) {
-			found = true
-		}
-		return !found
-	})
-	return found
-}
-
-// fresh returns a name that the function does not use.
-func (d *decider) fresh(name string) string {
-	if d.used == nil {
-		d.used, d.next = map[string]bool{}, map[string]int{}
+// inHeader returns a hoist that gives a name to what the header of a statement gives to the variable
+// that holds o, if there is one and the name is visible at g, and what is called o then.
+func (d *decider) inHeader(o *object, g *gap) (h *rewrite.Hoist, name string, t types.Type) {
+	if o.kind != objSite {
+		return nil, "", nil
 	}
-	written := d.f.walked().names
-	free := func(n string) bool {
-		return !d.used[n] && !written[n] && d.p.types.Scope().Lookup(n) == nil && types.Universe.Lookup(n) == nil
-	}
-	n, i := name, d.next[name]
-	if i > 0 || !free(n) { // what was taken stays taken
-		for n = name + itoa(i); !free(n); n = name + itoa(i) {
-			i++
+	for _, m := range o.order {
+		if origin(m) != o.def {
+			continue
 		}
-		d.next[name] = i
-	}
-	d.used[n] = true
-	return n
-}
-
-// text prints the source of e with the hoisted expressions replaced.
-func (h *hoist) text(s *source, from, to token.Pos) string {
-	var w strings.Builder
-	at := from
-	if h != nil {
-		for _, x := range h.items {
-			if x.expr.Pos() < at || x.expr.End() > to {
+		for _, u := range m.users {
+			if u.op != opSet || u.place.root.obj == nil || !d.w.freeable(o, u.place) {
 				continue
 			}
-			// Inside another hoisted expression it is replaced there.
-			inner := false
-			for _, y := range h.items {
-				if y.expr != x.expr && y.expr.Pos() <= x.expr.Pos() && x.expr.End() <= y.expr.End() && !(y.expr.Pos() == from && y.expr.End() == to) && y.expr.Pos() >= from && y.expr.End() <= to {
-					inner = true
-				}
+			if h, name := d.hoists.Header(u.place.root.obj, o.def.pos, u.pos, g.where()); h != nil {
+				return h, name + u.place.name, u.place.typ
 			}
-			if inner || x.expr.Pos() == from && x.expr.End() == to {
-				continue
-			}
-			w.WriteString(s.copied(at, x.expr.Pos()))
-			w.WriteString(x.text())
-			at = x.expr.End()
 		}
 	}
-	w.WriteString(s.copied(at, to))
-	return w.String()
+	return nil, "", nil
 }
 
-// heads are the statements that give the names, and the frees between them: on lines
-// of their own, or all on one. The text of the source stays as it is.
-func (h *hoist) heads(s *source, apart bool) []string {
-	var out []string
-	if len(h.items) > 0 && h.items[0].of > 0 {
-		e := h.items[0].expr
-		return []string{h.results() + " := " + s.copied(e.Pos(), e.End())}
-	}
-	for k, x := range h.items {
-		out = append(out, x.text()+" := "+h.text(s, x.expr.Pos(), x.expr.End()))
-		for _, free := range h.frees[k] {
-			if apart {
-				out = append(out, strings.Split(free, "\n")...)
-			} else {
-				out = append(out, oneLine([]string{free}))
-			}
-		}
-	}
-	return out
+// freeable reports whether o can be freed through place p by a name of its root.
+func (w *flow) freeable(o *object, p *place) bool {
+	return w.p.reachable(p.root.typ, p.path) &&
+		(w.p.isResource(p.typ) || o.coll && w.p.collects(p.typ) || types.Identical(p.typ, o.def.typ0()))
 }
 
-// outermost lists the hoisted expressions that lie in no other.
-func (h *hoist) outermost() []hoisted {
-	var out []hoisted
-	for _, x := range h.items {
-		inner := false
-		for _, y := range h.items {
-			if y.expr != x.expr && y.expr.Pos() <= x.expr.Pos() && x.expr.End() <= y.expr.End() {
-				inner = true
-			}
-		}
-		if !inner {
-			out = append(out, x)
-		}
+// headGap puts a gap between what the header of the loop s starts with, which has been
+// lowered, and the loop.
+func (l *lower) headGap(s ast.Stmt) {
+	if l.cur == nil || l.splice != nil {
+		return
 	}
-	return out
+	f := l.f.rewriter()
+	e := f.StartsWith(s)
+	if e == nil {
+		return
+	}
+	host, list, why := f.Hosted(s)
+	if why != "" || f.JumpedOver(host.Pos(), list) {
+		return
+	}
+	l.gap(&gap{kind: rewrite.Head, stmt: s, scope: s.Pos()}, e.End())
+}
+
+// takenOut lists the statements that go with the calls at.
+func (d *decider) takenOut(at []*value) []ast.Stmt {
+	calls := make([]ast.Expr, len(at))
+	for i, v := range at {
+		calls[i] = v.expr
+	}
+	return d.f.rewriter().TakenOut(d.src, calls, d.freed)
 }

@@ -16,6 +16,8 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+
+	"github.com/lastuse/lastuse/escape/internal/rewrite"
 )
 
 type op uint8
@@ -173,22 +175,10 @@ type place struct {
 
 func (p *place) String() string { return p.root.name + p.name }
 
-type gapKind uint8
-
-const (
-	gapStmt    gapKind = iota // after anchor, in a list of statements
-	gapElse                   // an else that is not written
-	gapElseIf                 // between else and if
-	gapDefault                // a default that is not written
-	gapReturn                 // between the evaluation of results and the return
-	gapHead                   // between what the header of a loop starts with and the loop
-	gapNone                   // a point without a place in the source (spliced bodies)
-)
-
 // A gap is a place where a statement may be inserted.
 type gap struct {
-	kind   gapKind
-	anchor token.Pos // gapStmt: insert after this position
+	kind   rewrite.Kind
+	anchor token.Pos // rewrite.InList: insert after this position
 	list   ast.Node  // the block or clause
 	prev   ast.Stmt  // statement before, nil at the head
 	next   ast.Stmt  // statement after, nil at the end
@@ -230,7 +220,7 @@ type fn struct {
 	loops    []*elemLoop
 	outers   []outer
 	started  map[*value]*block // where the goroutine is started that a value joins
-	syntax   *syntax           // nil until asked for
+	edits    *rewrite.Func     // nil until asked for
 	after    []*value          // by block: the end of the first exit after it; nil until asked for
 
 	tight map[*value]bool // collections that are to own although their buffers could be freed one by one

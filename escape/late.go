@@ -148,12 +148,16 @@ func (d *decider) advance(x *decision) {
 		return
 	}
 	for _, at := range deletes {
-		if !d.removable(at) {
+		if !d.f.rewriter().Removable(d.src, at.expr) {
 			x.late.noFix = "the free at " + report.At(at.pos) + " does not stand on a line of its own, or frees by no name"
 			return
 		}
 	}
-	if name := d.onlyIn(deletes, frees); name != "" {
+	names := map[string]bool{}
+	for _, p := range frees {
+		names[p.name] = true
+	}
+	if name := d.f.rewriter().OnlyIn(d.takenOut(deletes), names); name != "" {
 		x.late.noFix = "without the free, " + name + " would not be used"
 		return
 	}

@@ -6,6 +6,8 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+
+	"github.com/lastuse/lastuse/escape/internal/rewrite"
 )
 
 // maxSplice bounds the literals spliced into one function, maxValues the size
@@ -196,14 +198,14 @@ func (l *lower) gap(g *gap, pos token.Pos) {
 	if l.cur == nil {
 		return
 	}
-	if l.copying() && g.kind == gapStmt {
+	if l.copying() && g.kind == rewrite.InList {
 		v := l.emit(opGap, nil, pos)
 		v.gap = l.copied(g)
 		return
 	}
 	for s := l.splice; s != nil; s = s.up {
-		if !s.direct && !s.named || g.kind != gapStmt {
-			g.kind, g.inner = gapNone, nil
+		if !s.direct && !s.named || g.kind != rewrite.InList {
+			g.kind, g.inner = rewrite.None, nil
 			break
 		}
 		g.inner, g.named = append(g.inner, s.lit), g.named || s.named
@@ -218,11 +220,11 @@ func (l *lower) stmtList(list ast.Node, stmts []ast.Stmt, head token.Pos) {
 	anchor := head
 	for _, s := range stmts {
 		// A label's gap stands before the label: goto does not pass it.
-		l.gap(&gap{kind: gapStmt, anchor: anchor, list: list, prev: prev, next: s, scope: anchor}, anchor)
+		l.gap(&gap{kind: rewrite.InList, anchor: anchor, list: list, prev: prev, next: s, scope: anchor}, anchor)
 		l.stmt(s)
 		prev, anchor = s, s.End()
 	}
-	l.gap(&gap{kind: gapStmt, anchor: anchor, list: list, prev: prev, scope: anchor}, anchor)
+	l.gap(&gap{kind: rewrite.InList, anchor: anchor, list: list, prev: prev, scope: anchor}, anchor)
 }
 
 func (l *lower) blockStmt(b *ast.BlockStmt) {

@@ -6,6 +6,8 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+
+	"github.com/lastuse/lastuse/escape/internal/rewrite"
 )
 
 func (l *lower) returnStmt(s *ast.ReturnStmt) {
@@ -49,7 +51,7 @@ func (l *lower) ret(s *ast.ReturnStmt, pos token.Pos) {
 		// Before the named results are given: what is written there stands in
 		// front of the return.
 		g := l.emit(opGap, nil, pos)
-		g.gap = &gap{kind: gapReturn, stmt: s, scope: s.Pos()}
+		g.gap = &gap{kind: rewrite.Return, stmt: s, scope: s.Pos()}
 	}
 	if named && vals != nil {
 		for i, v := range vals {

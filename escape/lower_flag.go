@@ -17,6 +17,8 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+
+	"github.com/lastuse/lastuse/escape/internal/rewrite"
 )
 
 // A flagTest is a condition of deferred code, on a path on which it is want.
@@ -208,7 +210,7 @@ func grouped(hs []held) []held {
 
 // A gapPlace is where in the source a gap is.
 type gapPlace struct {
-	kind   gapKind
+	kind   rewrite.Kind
 	anchor token.Pos
 	stmt   ast.Stmt
 }

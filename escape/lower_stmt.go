@@ -8,6 +8,8 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+
+	"github.com/lastuse/lastuse/escape/internal/rewrite"
 )
 
 func (l *lower) labeled(s *ast.LabeledStmt) {
@@ -125,11 +127,11 @@ func (l *lower) ifStmt(s *ast.IfStmt) {
 	}
 	switch e := s.Else.(type) {
 	case nil:
-		l.gap(&gap{kind: gapElse, stmt: s, scope: s.Body.Lbrace}, s.Body.Rbrace)
+		l.gap(&gap{kind: rewrite.Else, stmt: s, scope: s.Body.Lbrace}, s.Body.Rbrace)
 	case *ast.BlockStmt:
 		l.blockStmt(e)
 	case *ast.IfStmt:
-		l.gap(&gap{kind: gapElseIf, stmt: e, scope: s.Body.Lbrace}, e.Pos())
+		l.gap(&gap{kind: rewrite.ElseIf, stmt: e, scope: s.Body.Lbrace}, e.Pos())
 		l.ifStmt(e)
 	}
 	l.under = under

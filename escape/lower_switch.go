@@ -6,6 +6,8 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+
+	"github.com/lastuse/lastuse/escape/internal/rewrite"
 )
 
 func (l *lower) switchStmt(s *ast.SwitchStmt, label types.Object) {
@@ -59,7 +61,7 @@ func (l *lower) switchStmt(s *ast.SwitchStmt, label types.Object) {
 			l.jump(nd)
 			l.sealAndStart(nd)
 		}
-		l.gap(&gap{kind: gapDefault, stmt: s, list: s.Body, scope: s.Body.Lbrace}, s.Body.Rbrace)
+		l.gap(&gap{kind: rewrite.Default, stmt: s, list: s.Body, scope: s.Body.Lbrace}, s.Body.Rbrace)
 		l.jump(done)
 	}
 	l.targets = append(l.targets, target{label: label, brk: done, isSwitch: true})
@@ -145,7 +147,7 @@ func (l *lower) typeSwitch(s *ast.TypeSwitchStmt, label types.Object) {
 	if hasDefault {
 		clause(dfl)
 	} else {
-		l.gap(&gap{kind: gapDefault, stmt: s, list: s.Body, scope: s.Body.Lbrace}, s.Body.Rbrace)
+		l.gap(&gap{kind: rewrite.Default, stmt: s, list: s.Body, scope: s.Body.Lbrace}, s.Body.Rbrace)
 		l.jump(done)
 	}
 	l.targets = l.targets[:len(l.targets)-1]

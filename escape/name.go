@@ -4,7 +4,6 @@ package escape
 // frees it there.
 
 import (
-	"go/ast"
 	"go/types"
 	"slices"
 	"strings"
@@ -236,21 +235,16 @@ func (w *flow) pointersTo(r *root) []*value {
 }
 
 // visible reports whether the variable's name means it at g.
-func (p *pkg) visible(v *types.Var, g *gap) bool {
-	if v.Name() == "_" || v.Name() == "" {
-		return false
-	}
-	return p.denotes(v.Name(), v, g)
-}
+func (p *pkg) visible(v *types.Var, g *gap) bool { return p.rewriter().Visible(v, g.where()) }
 
 // denotes reports whether name means o in a statement at g, and nothing that shadows it.
 func (p *pkg) denotes(name string, o types.Object, g *gap) bool {
-	s := p.scopeOf(g)
-	if s == nil {
-		return false
-	}
-	_, found := s.LookupParent(name, g.scope)
-	return found == o
+	return p.rewriter().Denotes(name, o, g.where())
+}
+
+// importName returns the name by which package q is called at g; "" if there is none.
+func (p *pkg) importName(q *types.Package, g *gap) string {
+	return p.rewriter().ImportName(p.file(g.scope), q, g.where())
 }
 
 // inScope reports whether a free of o may be left to gap g: whether one of the
@@ -276,18 +270,6 @@ func (pl *planner) inScope(g *value) bool {
 		}
 	}
 	return true
-}
-
-// scopeOf returns the scope that a statement at g is in. A clause ends where
-// its last statement does, so its position alone would be outside.
-func (p *pkg) scopeOf(g *gap) *types.Scope {
-	switch g.list.(type) {
-	case *ast.CaseClause, *ast.CommClause:
-		if g.kind == gapStmt {
-			return p.info.Scopes[g.list]
-		}
-	}
-	return p.innermost(g.scope)
 }
 
 // freeText returns the statement that frees name, of type t, at g, or why there is none.
@@ -388,28 +370,4 @@ func (w *flow) repeatable(o *object) bool {
 		}
 	}
 	return true
-}
-
-// importName returns the name by which package q is called at g; "" if there is none.
-func (p *pkg) importName(q *types.Package, g *gap) string {
-	f := p.file(g.scope)
-	if f == nil || q == nil {
-		return ""
-	}
-	for _, im := range f.Imports {
-		var obj types.Object
-		if im.Name != nil {
-			obj = p.info.Defs[im.Name]
-		} else {
-			obj = p.info.Implicits[im]
-		}
-		pn, ok := obj.(*types.PkgName)
-		if !ok || pn.Imported() != q || pn.Name() == "_" || pn.Name() == "." {
-			continue
-		}
-		if p.denotes(pn.Name(), pn, g) {
-			return pn.Name()
-		}
-	}
-	return ""
 }

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/tools/go/types/typeutil"
 
 	"github.com/lastuse/lastuse/escape/internal/proof"
+	"github.com/lastuse/lastuse/escape/internal/rewrite"
 	"github.com/lastuse/lastuse/escape/internal/vars"
 	"github.com/lastuse/lastuse/escape/spec"
 )
@@ -64,12 +65,12 @@ type pkg struct {
 	keeps  map[*ast.File]map[int]string
 	panics map[*ast.File]map[*ast.FuncLit]string
 	locked map[*ast.File]string // why a file is not edited; "": it is
-	scopes scopes
 
 	freeing map[*types.Func]ArgEffect      // methods that free all that their receiver owns
 	held    map[*types.Named]*holding      // what structs of this package own
 	index   *bodyIndex                     // what bodies mention; nil until asked for
 	named   map[string][]ast.Decl          // in which declarations an identifier stands; nil until asked for
+	edits   *rewrite.Package               // what a rewriter has to know; nil until asked for
 	uses    *vars.Index                    // what is done with variables; nil until asked for
 	funcs   *funcValues                    // what is stored where function values are read; nil until asked for
 	methods map[string][]*types.Func       // by name; nil until asked for

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/tools/go/analysis"
 
 	"github.com/lastuse/lastuse/escape/internal/proof"
+	"github.com/lastuse/lastuse/escape/internal/rewrite"
 )
 
 // A proving is what was learned from the proof so far.
@@ -197,7 +198,7 @@ type placed struct {
 // applied makes edits to text.
 func applied(tf *token.File, text []byte, edits []analysis.TextEdit) ([]byte, []placed) {
 	edits = slices.Clone(edits)
-	sortEdits(edits)
+	rewrite.Sort(edits)
 	var out []byte
 	var at []placed
 	from := 0
@@ -417,11 +418,11 @@ func (d *decider) trace() {
 	d.p.proving.texts[d.f] = all
 }
 
-func byPlace(m map[*hoist][]analysis.TextEdit) []*hoist {
-	var out []*hoist
+func byPlace(m map[*rewrite.Hoist][]analysis.TextEdit) []*rewrite.Hoist {
+	var out []*rewrite.Hoist
 	for h := range m {
 		out = append(out, h)
 	}
-	slices.SortFunc(out, func(a, b *hoist) int { return cmp.Compare(a.stmt.Pos(), b.stmt.Pos()) })
+	slices.SortFunc(out, func(a, b *rewrite.Hoist) int { return cmp.Compare(a.Stmt.Pos(), b.Stmt.Pos()) })
 	return out
 }

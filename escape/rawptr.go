@@ -3,13 +3,9 @@ package escape
 // Raw pointers that outlive the last use of their buffer.
 
 import (
-	"go/ast"
-	"go/token"
 	"go/types"
 	"slices"
 	"strings"
-
-	"golang.org/x/tools/go/analysis"
 )
 
 // cMemory reports whether t is a pointer to memory of C's: the address itself,
@@ -99,37 +95,4 @@ func (w *flow) rawLast(o *object) *value {
 // becomes reports whether v is a phi that takes over o.
 func (w *flow) becomes(o *object, v *value) bool {
 	return v.op == opPhi && w.owner[v] && slices.ContainsFunc(v.args, func(a *value) bool { return origin(a) == o.def })
-}
-
-// importEdit adds an import of path to the file; nil if it has one.
-func (p *pkg) importEdit(s *source, path string) []analysis.TextEdit {
-	quoted := `"` + path + `"`
-	for _, im := range s.tree.Imports {
-		if im.Path.Value == quoted {
-			return nil
-		}
-	}
-	nl := s.newline()
-	for _, d := range s.tree.Decls {
-		g, ok := d.(*ast.GenDecl)
-		if !ok || g.Tok != token.IMPORT {
-			continue
-		}
-		if !g.Lparen.IsValid() {
-			o := s.off(g.End())
-			return []analysis.TextEdit{s.edit(o, o, nl+"import "+quoted)}
-		}
-		// Into the first group, in order.
-		at := s.off(g.Lparen) + 1
-		for i, sp := range g.Specs {
-			im := sp.(*ast.ImportSpec)
-			if i > 0 && s.line(im.Pos()) > s.line(g.Specs[i-1].End())+1 || im.Path.Value > quoted {
-				break
-			}
-			at = s.off(im.End())
-		}
-		return []analysis.TextEdit{s.edit(at, at, nl+"\t"+quoted)}
-	}
-	o := s.off(s.tree.Name.End())
-	return []analysis.TextEdit{s.edit(o, o, nl+nl+"import "+quoted)}
 }

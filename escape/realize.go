@@ -3,13 +3,14 @@ package escape
 // All plans of a function as text, gap by gap.
 
 import (
-	"bytes"
 	"cmp"
 	"go/ast"
 	"go/token"
 	"slices"
 
 	"golang.org/x/tools/go/analysis"
+
+	"github.com/lastuse/lastuse/escape/internal/rewrite"
 )
 
 // deletions are the edits that remove the frees which the plans xs replace.
@@ -23,35 +24,9 @@ func (d *decider) deletions(xs []*decision) []analysis.TextEdit {
 	}
 	var out []analysis.TextEdit
 	for _, s := range d.takenOut(at) {
-		out = append(out, d.removal(s))
+		out = append(out, d.src.Removal(s))
 	}
 	return out
-}
-
-// orderEdits compares edits by where they stand.
-func orderEdits(a, b analysis.TextEdit) int {
-	// An else belongs to the statement that ends here; what follows the
-	// statement comes after it.
-	rank := func(e analysis.TextEdit) int {
-		if bytes.HasPrefix(e.NewText, []byte(" else {")) {
-			return 0
-		}
-		return 1
-	}
-	return cmp.Or(cmp.Compare(a.Pos, b.Pos), cmp.Compare(a.End, b.End), cmp.Compare(rank(a), rank(b)))
-}
-
-func sortEdits(es []analysis.TextEdit) { slices.SortStableFunc(es, orderEdits) }
-
-// insertEdit puts e into sorted edits, behind its equals.
-func insertEdit(es []analysis.TextEdit, e analysis.TextEdit) []analysis.TextEdit {
-	i, _ := slices.BinarySearchFunc(es, e, func(x, e analysis.TextEdit) int {
-		if orderEdits(x, e) <= 0 {
-			return -1
-		}
-		return 1
-	})
-	return slices.Insert(es, i, e)
 }
 
 // realize turns all plans of the function into text, gap by gap.
@@ -77,7 +52,7 @@ func (d *decider) realize() {
 		}
 	}
 	for _, g := range gaps {
-		d.freed = append(d.freed, g.at())
+		d.freed = append(d.freed, g.where().At())
 	}
 	slices.Sort(d.freed)
 	refuse := func(why string) {
@@ -100,45 +75,45 @@ func (d *decider) realize() {
 		return
 	}
 	// Hoists of plans that stand.
-	live := map[ast.Stmt]*hoist{}
+	live := map[ast.Stmt]*rewrite.Hoist{}
 	for _, x := range d.all {
 		if len(x.frees) > 0 {
 			for _, h := range x.hoists {
-				live[h.stmt] = h
+				live[h.Stmt] = h
 			}
 		}
 	}
 	// Those in literals first: a statement that moves takes them along.
 	slices.SortStableFunc(gaps, func(a, b *gap) int { return cmp.Compare(min(len(b.inner), 1), min(len(a.inner), 1)) })
-	d.src.inner, d.src.moved = nil, map[token.Pos]bool{}
+	d.src.Inner, d.src.Moved = nil, map[token.Pos]bool{}
 	for _, g := range gaps {
 		items := at[g]
 		// Reverse order of making.
 		slices.SortStableFunc(items, func(a, b item) int { return -cmpMade(a.p.obj, b.p.obj) })
-		var h *hoist
+		var h *rewrite.Hoist
 		var of ast.Stmt
 		switch {
-		case g.kind == gapReturn:
+		case g.kind == rewrite.Return:
 			of = g.stmt
-		case g.kind == gapStmt:
+		case g.kind == rewrite.InList:
 			of = g.prev
-		case g.kind == gapHead && d.heads[g] != nil:
-			of = d.heads[g].stmt
+		case g.kind == rewrite.Head && d.hoists.HeadOf(g.stmt) != nil:
+			of = d.hoists.HeadOf(g.stmt).Stmt
 		}
 		h = live[of]
 		var stmts []string
 		for _, it := range items {
 			if h != nil && !slices.Contains(stmts, it.p.text) {
-				k := len(h.items) - 1 // what the loop starts with comes last
-				if g.kind != gapHead {
+				k := len(h.Items) - 1 // what the loop starts with comes last
+				if g.kind != rewrite.Head {
 					k = d.behind(h, it.p)
 				}
 				if k >= 0 {
-					if h.frees == nil {
-						h.frees = map[int][]string{}
+					if h.Frees == nil {
+						h.Frees = map[int][]string{}
 					}
-					if !slices.Contains(h.frees[k], it.p.text) {
-						h.frees[k] = append(h.frees[k], it.p.text)
+					if !slices.Contains(h.Frees[k], it.p.text) {
+						h.Frees[k] = append(h.Frees[k], it.p.text)
 					}
 					continue
 				}
@@ -148,14 +123,14 @@ func (d *decider) realize() {
 			}
 		}
 		switch {
-		case h != nil && (h.braces || g.kind == gapReturn && len(stmts) > 0):
+		case h != nil && (h.Braces || g.kind == rewrite.Return && len(stmts) > 0):
 			delete(live, of)
 		case len(stmts) == 0:
 			continue // all of them stand in front of the statement
 		default:
 			h = nil
 		}
-		es, why := d.p.edits(d.src, d.f, g, stmts, h)
+		es, why := d.f.rewriter().Edits(d.src, g.where(), stmts, h)
 		if why != "" {
 			for _, it := range items {
 				it.x.noEdit = why
@@ -165,7 +140,7 @@ func (d *decider) realize() {
 		d.gapEdits[g] = es
 		if len(g.inner) > 0 {
 			for _, e := range es {
-				d.src.inner = insertEdit(d.src.inner, e)
+				d.src.Inner = rewrite.Insert(d.src.Inner, e)
 			}
 		}
 	}
@@ -180,8 +155,8 @@ func (d *decider) realize() {
 			}
 		}
 	}
-	hoistEdits := map[*hoist][]analysis.TextEdit{}
-	wanted := map[*hoist]bool{}
+	hoistEdits := map[*rewrite.Hoist][]analysis.TextEdit{}
+	wanted := map[*rewrite.Hoist]bool{}
 	for _, x := range d.all {
 		for _, h := range x.hoists {
 			wanted[h] = wanted[h] || x.noEdit == ""
@@ -189,18 +164,18 @@ func (d *decider) realize() {
 	}
 	for _, h := range sortedHoists(live) {
 		if wanted[h] {
-			hoistEdits[h] = d.p.hoistEdits(d.src, h)
+			hoistEdits[h] = d.src.Hoist(h)
 			d.out.Edits = append(d.out.Edits, hoistEdits[h]...)
 		}
 	}
 	d.hoistEdits = hoistEdits
 	for _, x := range d.all {
 		if x.imports && len(x.frees) > 0 && x.noEdit == "" {
-			d.out.Edits = append(d.out.Edits, d.p.importEdit(d.src, "runtime")...)
+			d.out.Edits = append(d.out.Edits, d.src.Import("runtime")...)
 			break
 		}
 	}
-	if len(d.src.moved) > 0 {
+	if len(d.src.Moved) > 0 {
 		for _, x := range d.all {
 			if x.noEdit != "" {
 				refuse(x.noEdit)
@@ -208,7 +183,7 @@ func (d *decider) realize() {
 			}
 		}
 		for _, g := range gaps {
-			if es := d.gapEdits[g]; len(es) > 0 && len(g.inner) > 0 && d.src.moved[es[0].Pos] {
+			if es := d.gapEdits[g]; len(es) > 0 && len(g.inner) > 0 && d.src.Moved[es[0].Pos] {
 				d.gapEdits[g] = nil // made where the statement went
 			}
 		}
@@ -220,20 +195,20 @@ func (d *decider) realize() {
 	}
 	done := slices.DeleteFunc(slices.Clone(d.all), func(x *decision) bool { return len(x.frees) == 0 || x.noEdit != "" })
 	d.out.Edits = append(d.out.Edits, d.deletions(done)...)
-	sortEdits(d.out.Edits)
-	if why := d.src.parses(d.out.Edits, d.f.node); why != "" {
+	rewrite.Sort(d.out.Edits)
+	if why := d.src.Parses(d.out.Edits, d.f.node); why != "" {
 		*d.bugs = append(*d.bugs, Bug{Name: d.f.name, Pos: d.f.node.Pos(), Text: why})
 		d.out.Edits = nil
 		refuse(why)
 	}
 }
 
-func sortedHoists(m map[ast.Stmt]*hoist) []*hoist {
-	var out []*hoist
+func sortedHoists(m map[ast.Stmt]*rewrite.Hoist) []*rewrite.Hoist {
+	var out []*rewrite.Hoist
 	for _, h := range m {
 		out = append(out, h)
 	}
-	slices.SortFunc(out, func(a, b *hoist) int { return cmp.Compare(a.stmt.Pos(), b.stmt.Pos()) })
+	slices.SortFunc(out, func(a, b *rewrite.Hoist) int { return cmp.Compare(a.Stmt.Pos(), b.Stmt.Pos()) })
 	return out
 }
 

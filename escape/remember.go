@@ -7,6 +7,8 @@ import (
 	"go/ast"
 	"go/token"
 	"slices"
+
+	"github.com/lastuse/lastuse/escape/internal/rewrite"
 )
 
 // remembered frees fp's buffer through a variable of its own, which takes it as soon
@@ -19,10 +21,10 @@ func (d *decider) remembered(x *decision, fp freePoint) (planned, bool) {
 	}
 	for _, at := range d.between(o, fp.gap) {
 		g := at.gap
-		if g.kind != gapStmt || len(g.inner) > 0 || d.f.inLiteral(g.anchor) {
+		if g.kind != rewrite.InList || len(g.inner) > 0 || d.f.inLiteral(g.anchor) {
 			continue
 		}
-		if fp.gap.gap.scope < g.anchor || fp.gap.gap.scope >= endOf(g.list) || d.f.jumpedOver(g.anchor, g.list) {
+		if fp.gap.gap.scope < g.anchor || fp.gap.gap.scope >= endOf(g.list) || d.f.rewriter().JumpedOver(g.anchor, g.list) {
 			continue // not visible there
 		}
 		pl := d.w.nameAt(o, at)
@@ -35,7 +37,7 @@ func (d *decider) remembered(x *decision, fp freePoint) (planned, bool) {
 			if x.names == nil {
 				x.names = map[gapKey]string{}
 			}
-			name = d.fresh("old")
+			name = d.hoists.Fresh("old")
 			x.names[k] = name
 		}
 		text, why := d.w.freeText(o, name, pl.typ, fp.isNil, fp.gap.gap)

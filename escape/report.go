@@ -13,6 +13,7 @@ import (
 	"golang.org/x/tools/go/analysis"
 
 	"github.com/lastuse/lastuse/escape/internal/report"
+	"github.com/lastuse/lastuse/escape/internal/rewrite"
 )
 
 func (d *decider) whyHere(p planned) string {
@@ -20,11 +21,11 @@ func (d *decider) whyHere(p planned) string {
 		return "before the deferred call that reads it is registered, so that it runs after it"
 	}
 	switch p.gap.gap.kind {
-	case gapElse, gapElseIf, gapDefault:
+	case rewrite.Else, rewrite.ElseIf, rewrite.Default:
 		return "where this path needs it no longer"
-	case gapReturn:
+	case rewrite.Return:
 		return "after the returned expression is evaluated"
-	case gapHead:
+	case rewrite.Head:
 		return "after its last use"
 	}
 	if p.gap.gap.prev == nil {
@@ -107,7 +108,7 @@ func (d *decider) reportLate(x *decision, o *object, b *Buffer, mine []planned) 
 func (d *decider) told(frees []planned) []analysis.RelatedInformation {
 	var out []analysis.RelatedInformation
 	for _, p := range frees {
-		out = append(out, analysis.RelatedInformation{Pos: p.gap.pos, End: p.gap.pos, Message: oneLine([]string{p.text}) + " " + d.whyHere(p)})
+		out = append(out, analysis.RelatedInformation{Pos: p.gap.pos, End: p.gap.pos, Message: rewrite.OneLine([]string{p.text}) + " " + d.whyHere(p)})
 	}
 	slices.SortStableFunc(out, func(a, b analysis.RelatedInformation) int { return cmp.Compare(a.Pos, b.Pos) })
 	return out
@@ -179,11 +180,11 @@ func (d *decider) together(frees []planned) []analysis.TextEdit {
 			add(d.hoistEdits[h])
 		}
 		if x.imports && len(out) > 0 {
-			add(d.p.importEdit(d.src, "runtime"))
+			add(d.src.Import("runtime"))
 		}
 	}
 	add(d.deletions(with))
-	sortEdits(out)
+	rewrite.Sort(out)
 	return out
 }
 

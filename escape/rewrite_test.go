@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/txtar"
+
+	"github.com/lastuse/lastuse/escape/internal/rewrite"
 )
 
 var updateRewrites = flag.Bool("update-rewrites", false, "write what the analyzer does into testdata/rewrite and testdata/proven")
@@ -84,7 +86,7 @@ func rewritten(t *testing.T, src string, decide deciding) string {
 	for _, f := range res.Funcs {
 		edits = append(edits, f.Edits...)
 	}
-	sortEdits(edits)
+	rewrite.Sort(edits)
 	tf := p.fset.File(p.files[0].Pos())
 	var w strings.Builder
 	at := 0

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
 
+	"github.com/lastuse/lastuse/escape/internal/rewrite"
 	"github.com/lastuse/lastuse/escape/spec"
 )
 
@@ -87,8 +88,8 @@ func TestStages(t *testing.T) {
 			edited := src
 			for i := len(res.Funcs) - 1; i >= 0; i-- {
 				f := res.Funcs[i]
-				s := &source{file: p.fset.File(f.Pos), text: []byte(edited), tree: p.files[0]}
-				text, ok := s.apply(f.Edits)
+				s := &rewrite.Source{File: p.fset.File(f.Pos), Text: []byte(edited), Tree: p.files[0]}
+				text, ok := s.Apply(f.Edits)
 				require.True(t, ok)
 				edited = text
 			}

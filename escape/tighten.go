@@ -23,7 +23,7 @@ func (d *decider) tighten() {
 	d.f.tight = tight
 	d.f.flow = analyze(d.f)
 	d.f.tight = nil
-	d.w, d.all, d.used, d.raws = d.f.flow, nil, nil, nil
+	d.w, d.all, d.raws = d.f.flow, nil, nil
 	if d.planAll(); len(d.unplanned()) >= len(lost) {
 		*d = first
 		d.f.flow = d.w

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/lastuse/lastuse/escape/internal/report"
+	"github.com/lastuse/lastuse/escape/internal/rewrite"
 )
 
 // typeName prints an object's type for people.
@@ -180,7 +181,7 @@ func (d *decider) buffer(x *decision, o *object) {
 	case len(mine) > 0 || x.late != nil && x.late.fixed:
 		b.Verdict = Inserted
 		for _, p := range mine {
-			b.Frees = append(b.Frees, Free{Pos: p.gap.pos, Text: oneLine([]string{p.text}), Why: d.whyHere(p)})
+			b.Frees = append(b.Frees, Free{Pos: p.gap.pos, Text: rewrite.OneLine([]string{p.text}), Why: d.whyHere(p)})
 		}
 		slices.SortStableFunc(b.Frees, func(a, c Free) int { return cmp.Compare(a.Pos, c.Pos) })
 		if x.noEdit != "" {

@@ -1,4 +1,4 @@
-package escape
+package rewrite
 
 // Where a call that gets a name may be evaluated instead, and what comes before it.
 
@@ -11,13 +11,13 @@ import (
 // statementOf finds the statement before which call may be evaluated instead: it is
 // evaluated there exactly once, whatever happens, in the statement itself or first
 // thing in its header.
-func (d *decider) statementOf(call *ast.CallExpr) (ast.Stmt, ast.Node, string) {
-	path := d.f.pathTo(call)
+func (f *Func) statementOf(call *ast.CallExpr) (ast.Stmt, ast.Node, string) {
+	path := f.PathTo(call)
 	const bad = noStatement
 	for i := len(path) - 1; i > 0; i-- {
 		switch n := path[i].(type) {
 		case *ast.FuncLit:
-			if n != d.f.node {
+			if n != f.Node {
 				return nil, nil, bad
 			}
 		case *ast.BinaryExpr:
@@ -45,7 +45,7 @@ func (d *decider) statementOf(call *ast.CallExpr) (ast.Stmt, ast.Node, string) {
 			default:
 				return nil, nil, bad
 			}
-			return d.f.hosted(path[:i+1])
+			return f.hosted(path[:i+1])
 		}
 	}
 	return nil, nil, bad
@@ -53,9 +53,13 @@ func (d *decider) statementOf(call *ast.CallExpr) (ast.Stmt, ast.Node, string) {
 
 const noStatement = "it has no variable, and it is made where a statement cannot stand before it"
 
+// Hosted returns s with its labels, and the list it is an element of, if a statement may be put before
+// it; else why not.
+func (f *Func) Hosted(s ast.Stmt) (ast.Stmt, ast.Node, string) { return f.hosted(f.PathTo(s)) }
+
 // hosted returns the statement at the end of path, with its labels, and the list it is
 // an element of, if a statement may be put before it.
-func (f *fn) hosted(path []ast.Node) (ast.Stmt, ast.Node, string) {
+func (f *Func) hosted(path []ast.Node) (ast.Stmt, ast.Node, string) {
 	i := len(path) - 1
 	host := path[i].(ast.Stmt)
 	for ; i > 0; i-- {
@@ -77,7 +81,7 @@ func (f *fn) hosted(path []ast.Node) (ast.Stmt, ast.Node, string) {
 		// alone like one: else a second run would find more to do.
 		_, isIf := host.(*ast.IfStmt)
 		if outer, ok := path[i-2].(*ast.IfStmt); ok && isIf && outer.Else == ast.Stmt(up) &&
-			!slices.ContainsFunc(up.List, func(s ast.Stmt) bool { return s != host && !f.p.onlyFrees(s) }) {
+			!slices.ContainsFunc(up.List, func(s ast.Stmt) bool { return s != host && !f.onlyFrees(s) }) {
 			return nil, nil, noStatement
 		}
 		return host, up, ""
@@ -93,21 +97,11 @@ func (f *fn) hosted(path []ast.Node) (ast.Stmt, ast.Node, string) {
 
 // onlyFrees reports whether s is a statement such as is planned: it frees something, perhaps
 // where it is not nil, or each element of something, or keeps it alive.
-func (p *pkg) onlyFrees(s ast.Stmt) bool {
+func (p *Package) onlyFrees(s ast.Stmt) bool {
 	switch s := s.(type) {
 	case *ast.ExprStmt:
 		call, ok := ast.Unparen(s.X).(*ast.CallExpr)
-		if !ok {
-			return false
-		}
-		f := p.called(call)
-		if f == nil {
-			return false
-		}
-		if f.Pkg() != nil && f.Pkg().Path() == "runtime" && f.Name() == "KeepAlive" {
-			return true
-		}
-		return slices.ContainsFunc(p.summaryOf(f).Args, func(e ArgEffect) bool { return e.Freed.K == Always })
+		return ok && p.Frees(call)
 	case *ast.IfStmt:
 		return s.Init == nil && s.Else == nil && len(s.Body.List) == 1 && p.onlyFrees(s.Body.List[0])
 	case *ast.RangeStmt:
@@ -117,12 +111,12 @@ func (p *pkg) onlyFrees(s ast.Stmt) bool {
 }
 
 // goesTo reports whether a goto leads to the label of l.
-func (f *fn) goesTo(l *ast.LabeledStmt) bool {
-	return f.walked().jumps[l.Label.Name].IsValid()
+func (f *Func) goesTo(l *ast.LabeledStmt) bool {
+	return f.jumps[l.Label.Name].IsValid()
 }
 
-// unlabelled is s without its labels.
-func unlabelled(s ast.Stmt) ast.Stmt {
+// Unlabelled is s without its labels.
+func Unlabelled(s ast.Stmt) ast.Stmt {
 	for {
 		l, ok := s.(*ast.LabeledStmt)
 		if !ok {

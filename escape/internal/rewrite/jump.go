@@ -1,6 +1,4 @@
-package escape
-
-// Gotos and new variables: none may be declared where a goto jumps over it.
+package rewrite
 
 import (
 	"go/ast"
@@ -9,11 +7,11 @@ import (
 
 const jumpedOver = ", and a goto might jump over the declaration of one"
 
-// jumpedOver reports whether a goto before pos leads to a label behind it in the
+// JumpedOver reports whether a goto before pos leads to a label behind it in the
 // same list: a variable that is declared at pos would come into scope on the way,
 // which does not compile.
-func (f *fn) jumpedOver(pos token.Pos, list ast.Node) bool {
-	if !f.gotos {
+func (f *Func) JumpedOver(pos token.Pos, list ast.Node) bool {
+	if !f.Gotos {
 		return false
 	}
 	first := f.firstJump(list, pos)
@@ -34,22 +32,22 @@ func stmtsOf(list ast.Node) []ast.Stmt {
 
 // fitsBlock reports whether a block may be put around stmt as it stands: it declares
 // nothing, stands alone on its line and is no longer than that.
-func (d *decider) fitsBlock(stmt ast.Stmt) bool {
-	switch s := stmt.(type) {
+func (s *Source) fitsBlock(stmt ast.Stmt) bool {
+	switch st := stmt.(type) {
 	case *ast.ReturnStmt:
 		return true // which gets one anyway
 	case *ast.ExprStmt, *ast.SendStmt, *ast.IncDecStmt:
 	case *ast.AssignStmt:
-		if s.Tok == token.DEFINE {
+		if st.Tok == token.DEFINE {
 			return false
 		}
 	default:
 		return false
 	}
-	if d.src == nil {
+	if s == nil {
 		return false
 	}
-	_, first := d.src.indent(d.src.off(stmt.Pos()))
-	_, last := d.src.restIsComment(d.src.off(stmt.End()))
-	return first && last && d.src.line(stmt.Pos()) == d.src.line(stmt.End())
+	_, first := s.Indent(s.Off(stmt.Pos()))
+	_, last := s.RestIsComment(s.Off(stmt.End()))
+	return first && last && s.Line(stmt.Pos()) == s.Line(stmt.End())
 }

@@ -1,4 +1,4 @@
-package escape
+package rewrite
 
 // Which scope a position is in. The scopes of go/types look through all that lie in one,
 // and a function has one for each of its blocks.
@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+	"sort"
 )
 
 // fewScopes are looked through one by one.
@@ -16,17 +17,17 @@ const fewScopes = 8
 // scopes are the scopes inside others, by position, where they are many.
 type scopes map[*types.Scope][]*types.Scope
 
-// innermost returns the innermost scope of the package that contains pos, nil if none does.
-func (p *pkg) innermost(pos token.Pos) *types.Scope {
+// Innermost returns the innermost scope of the package that contains pos, nil if none does.
+func (p *Package) Innermost(pos token.Pos) *types.Scope {
 	var at *types.Scope
-	for s := p.inside(p.types.Scope(), pos); s != nil; s = p.inside(s, pos) {
+	for s := p.inside(p.Types.Scope(), pos); s != nil; s = p.inside(s, pos) {
 		at = s
 	}
 	return at
 }
 
 // inside returns the scope right inside s that contains pos, nil if there is none.
-func (p *pkg) inside(s *types.Scope, pos token.Pos) *types.Scope {
+func (p *Package) inside(s *types.Scope, pos token.Pos) *types.Scope {
 	if s.NumChildren() <= fewScopes {
 		for i := range s.NumChildren() {
 			if c := s.Child(i); c.Contains(pos) {
@@ -46,7 +47,7 @@ func (p *pkg) inside(s *types.Scope, pos token.Pos) *types.Scope {
 		}
 		p.scopes[s] = cs
 	}
-	i, _ := slices.BinarySearchFunc(cs, pos+1, func(c *types.Scope, pos token.Pos) int { return cmp.Compare(c.Pos(), pos) })
+	i := sort.Search(len(cs), func(i int) bool { return cs[i].Pos() > pos })
 	if i == 0 || !cs[i-1].Contains(pos) {
 		return nil
 	}

@@ -1,0 +1,291 @@
+package rewrite
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Hoist gives names to expressions of one statement.
+type Hoist struct {
+	Stmt  ast.Stmt
+	List  ast.Node // the block or clause that Stmt is an element of
+	Items []Item
+
+	Braces bool // Stmt goes into a block of its own, with what is inserted
+
+	Frees map[int][]string // what stands behind the k-th item already
+}
+
+// An Item is an expression that gets a name.
+type Item struct {
+	Expr   ast.Expr
+	Name   string
+	Names  []string // instead of Name: of the values that go to the variables of a header
+	Asked  bool     // the name was asked for; else it moved only to keep the order
+	Of     int      // Expr has so many results, and its statement drops them all; 0: not so
+	Result int      // which of these has the name
+}
+
+// text is what stands for x.Expr in its statement.
+func (x Item) text() string {
+	if x.Names != nil {
+		return strings.Join(x.Names, ", ")
+	}
+	return x.Name
+}
+
+// Named returns the name that was asked for, of a result of call; "" if there is none.
+func (h *Hoist) Named(call ast.Expr, result int) string {
+	for _, x := range h.Items {
+		if x.Asked && x.Expr == call && (x.Of == 0 || x.Result == result) {
+			return x.Name
+		}
+	}
+	return ""
+}
+
+// Hoists are the hoists of one function.
+type Hoists struct {
+	f     *Func
+	src   *Source // nil: nothing can be edited
+	by    map[ast.Stmt]*Hoist
+	heads map[ast.Stmt]*Hoist // by loop
+	used  map[string]bool     // names that they introduce
+	next  map[string]int      // name → the number with which it may be free
+}
+
+// NewHoists returns the hoists of f, none so far.
+func NewHoists(f *Func, src *Source) *Hoists {
+	return &Hoists{f: f, src: src, by: map[ast.Stmt]*Hoist{}, heads: map[ast.Stmt]*Hoist{},
+		used: map[string]bool{}, next: map[string]int{}}
+}
+
+// Fresh returns a name that the function does not use.
+func (hs *Hoists) Fresh(name string) string {
+	free := func(n string) bool {
+		return !hs.used[n] && !hs.f.names[n] && hs.f.Types.Scope().Lookup(n) == nil && types.Universe.Lookup(n) == nil
+	}
+	n, i := name, hs.next[name]
+	if i > 0 || !free(n) { // what was taken stays taken
+		for n = name + strconv.Itoa(i); !free(n); n = name + strconv.Itoa(i) {
+			i++
+		}
+		hs.next[name] = i
+	}
+	hs.used[n] = true
+	return n
+}
+
+const unnamed = "no variable holds it"
+
+// Call gives a name to a result of call, which is evaluated in front of its statement then. It
+// returns "" or why there can be none.
+func (hs *Hoists) Call(call *ast.CallExpr, result int) (*Hoist, string) {
+	f := hs.f
+	if tt, isTuple := f.typeOf(call).(*types.Tuple); isTuple {
+		return hs.dropped(call, result, tt.Len())
+	}
+	stmt, list, why := f.statementOf(call)
+	if why != "" {
+		return nil, why
+	}
+	h := hs.by[stmt]
+	if h == nil {
+		h = &Hoist{Stmt: stmt, List: list, Braces: f.JumpedOver(stmt.Pos(), list)}
+	}
+	if h.Braces && !hs.src.fitsBlock(stmt) {
+		return nil, unnamed + jumpedOver
+	}
+	before, ok := f.evaluatedBefore(stmt, call)
+	if !ok {
+		return nil, unnamed + ", and what is evaluated before it cannot move"
+	}
+	for _, e := range append(slices.Clone(before), call) {
+		if f.needs(e, stmt) {
+			return nil, unnamed + ", and it needs what its statement declares"
+		}
+	}
+	for _, e := range before {
+		if !slices.ContainsFunc(h.Items, func(x Item) bool { return x.Expr == e }) {
+			h.Items = append(h.Items, Item{Expr: e, Name: hs.Fresh("tmp")})
+		}
+	}
+	direct := stmt
+	if in := initOf(Unlabelled(stmt)); in != nil {
+		direct = in
+	}
+	if as, ok := direct.(*ast.AssignStmt); ok && len(as.Lhs) == 1 && as.Rhs[0] == ast.Expr(call) {
+		if id, ok := as.Lhs[0].(*ast.Ident); !ok || id.Name != "_" {
+			return nil, unnamed + " where it is dead"
+		}
+	}
+	if i := slices.IndexFunc(h.Items, func(x Item) bool { return x.Expr == ast.Expr(call) }); i >= 0 {
+		h.Items[i].Asked = true
+		if strings.HasPrefix(h.Items[i].Name, "tmp") {
+			h.Items[i].Name = hs.Fresh("b")
+		}
+	} else {
+		h.Items = append(h.Items, Item{Expr: call, Name: hs.Fresh("b"), Asked: true})
+	}
+	h.order()
+	hs.by[stmt] = h
+	return h, ""
+}
+
+// dropped names a result of a call of which all n results are dropped.
+func (hs *Hoists) dropped(call *ast.CallExpr, result, n int) (*Hoist, string) {
+	stmt, list, why := hs.f.statementOf(call)
+	if why != "" {
+		return nil, why
+	}
+	drops := false
+	switch s := stmt.(type) {
+	case *ast.ExprStmt:
+		drops = ast.Unparen(s.X) == ast.Expr(call)
+	case *ast.AssignStmt:
+		named := func(e ast.Expr) bool {
+			id, ok := e.(*ast.Ident)
+			return !ok || id.Name != "_"
+		}
+		drops = len(s.Rhs) == 1 && ast.Unparen(s.Rhs[0]) == ast.Expr(call) && !slices.ContainsFunc(s.Lhs, named)
+	}
+	if !drops {
+		return nil, unnamed + ": the result is dropped"
+	}
+	h := hs.by[stmt]
+	if h == nil {
+		h = &Hoist{Stmt: stmt, List: list, Braces: hs.f.JumpedOver(stmt.Pos(), list)}
+		if h.Braces && !hs.src.fitsBlock(stmt) {
+			return nil, unnamed + jumpedOver
+		}
+		hs.by[stmt] = h
+	}
+	if !slices.ContainsFunc(h.Items, func(x Item) bool { return x.Result == result }) {
+		h.Items = append(h.Items, Item{Expr: call, Name: hs.Fresh("b"), Asked: true, Of: n, Result: result})
+	}
+	return h, ""
+}
+
+// results are the left side of the statement that names the results of a call.
+func (h *Hoist) results() string {
+	names := make([]string, h.Items[0].Of)
+	for i := range names {
+		names[i] = "_"
+	}
+	for _, x := range h.Items {
+		names[x.Result] = x.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+// needs reports whether e, a part of stmt, mentions a variable that stmt declares
+// outside e, as the later lines of var ( … ) may.
+func (f *Func) needs(e ast.Expr, stmt ast.Stmt) bool {
+	for _, u := range f.Vars.In(e) {
+		if v := u.Var; v != nil && within(stmt, v.Pos()) && !within(e, v.Pos()) {
+			return true
+		}
+	}
+	return false
+}
+
+// order sorts the items by when they are evaluated: what is part of another one comes first.
+func (h *Hoist) order() {
+	slices.SortStableFunc(h.Items, func(a, b Item) int { return int(a.Expr.End() - b.Expr.End()) })
+}
+
+// Within reports whether a name that h introduces is visible at g.
+func (f *Func) Within(h *Hoist, g Place) bool {
+	switch {
+	case g.Kind == Head && g.Stmt == Unlabelled(h.Stmt):
+		return true
+	case g.Kind == Return && g.Stmt == h.Stmt, g.Kind == InList && g.Prev == h.Stmt:
+		return true
+	case h.Braces:
+		return false
+	}
+	at := g.Scope
+	if g.Kind == InList {
+		at = g.Anchor
+	}
+	if at <= h.Stmt.Pos() || at > h.List.End() {
+		return false
+	}
+	switch Unlabelled(h.Stmt).(type) {
+	case *ast.IfStmt, *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.ForStmt, *ast.RangeStmt:
+	default:
+		if at < h.Stmt.End() {
+			return false
+		}
+	}
+	// A function literal may run at another time.
+	lit := f.Vars.Around(at-1, at)
+	return lit == nil || lit.Node.Pos() < h.List.Pos() || h.List.End() < lit.Node.End()
+}
+
+// text prints the source of e with the hoisted expressions replaced.
+func (h *Hoist) text(s *Source, from, to token.Pos) string {
+	var w strings.Builder
+	at := from
+	if h != nil {
+		for _, x := range h.Items {
+			if x.Expr.Pos() < at || x.Expr.End() > to {
+				continue
+			}
+			// Inside another hoisted expression it is replaced there.
+			inner := slices.ContainsFunc(h.Items, func(y Item) bool {
+				whole := y.Expr.Pos() == from && y.Expr.End() == to
+				return y.around(x) && !whole && from <= y.Expr.Pos() && y.Expr.End() <= to
+			})
+			if inner || x.Expr.Pos() == from && x.Expr.End() == to {
+				continue
+			}
+			w.WriteString(s.copied(at, x.Expr.Pos()))
+			w.WriteString(x.text())
+			at = x.Expr.End()
+		}
+	}
+	w.WriteString(s.copied(at, to))
+	return w.String()
+}
+
+// around reports whether x is a part of y.
+func (y Item) around(x Item) bool {
+	return y.Expr != x.Expr && y.Expr.Pos() <= x.Expr.Pos() && x.Expr.End() <= y.Expr.End()
+}
+
+// statements are what gives the names, and the frees between them: on lines
+// of their own, or all on one. The text of the source stays as it is.
+func (h *Hoist) statements(s *Source, apart bool) []string {
+	var out []string
+	if len(h.Items) > 0 && h.Items[0].Of > 0 {
+		e := h.Items[0].Expr
+		return []string{h.results() + " := " + s.copied(e.Pos(), e.End())}
+	}
+	for k, x := range h.Items {
+		out = append(out, x.text()+" := "+h.text(s, x.Expr.Pos(), x.Expr.End()))
+		for _, free := range h.Frees[k] {
+			if apart {
+				out = append(out, strings.Split(free, "\n")...)
+			} else {
+				out = append(out, OneLine([]string{free}))
+			}
+		}
+	}
+	return out
+}
+
+// outermost lists the hoisted expressions that lie in no other.
+func (h *Hoist) outermost() []Item {
+	var out []Item
+	for _, x := range h.Items {
+		if !slices.ContainsFunc(h.Items, func(y Item) bool { return y.around(x) }) {
+			out = append(out, x)
+		}
+	}
+	return out
+}

@@ -1,0 +1,97 @@
+package rewrite
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+)
+
+// A Kind says what a statement needs around it at a place.
+type Kind uint8
+
+const (
+	InList  Kind = iota // nothing: it stands behind Anchor, in a list of statements
+	Else                // an else that is not written
+	ElseIf              // a block between else and if
+	Default             // a default that is not written
+	Return              // names for the results of a return, which are evaluated before it
+	Head                // a name for what the header of a loop starts with
+	None                // there is no such place in the source
+)
+
+// A Place is where a statement is put.
+type Place struct {
+	Kind   Kind
+	Anchor token.Pos // InList: behind this position
+	List   ast.Node  // the block or clause
+	Prev   ast.Stmt  // statement before, nil at the head
+	Next   ast.Stmt  // statement after, nil at the end
+	Stmt   ast.Stmt  // if, switch, return, loop
+	Scope  token.Pos // where names are looked up
+}
+
+// At is where a statement is put there, roughly: behind what comes before it, or in it.
+func (g Place) At() token.Pos {
+	switch g.Kind {
+	case InList:
+		return g.Anchor
+	case Else:
+		return g.Stmt.End()
+	case Default:
+		return g.List.End()
+	}
+	return g.Stmt.Pos()
+}
+
+// Visible reports whether the variable's name means it at g.
+func (p *Package) Visible(v *types.Var, g Place) bool {
+	if v.Name() == "_" || v.Name() == "" {
+		return false
+	}
+	return p.Denotes(v.Name(), v, g)
+}
+
+// Denotes reports whether name means o in a statement at g, and nothing that shadows it.
+func (p *Package) Denotes(name string, o types.Object, g Place) bool {
+	s := p.scopeOf(g)
+	if s == nil {
+		return false
+	}
+	_, found := s.LookupParent(name, g.Scope)
+	return found == o
+}
+
+// scopeOf returns the scope that a statement at g is in. A clause ends where
+// its last statement does, so its position alone would be outside.
+func (p *Package) scopeOf(g Place) *types.Scope {
+	switch g.List.(type) {
+	case *ast.CaseClause, *ast.CommClause:
+		if g.Kind == InList {
+			return p.Info.Scopes[g.List]
+		}
+	}
+	return p.Innermost(g.Scope)
+}
+
+// ImportName returns the name by which package q is called at g, in the file f; "" if there is none.
+func (p *Package) ImportName(f *ast.File, q *types.Package, g Place) string {
+	if f == nil || q == nil {
+		return ""
+	}
+	for _, im := range f.Imports {
+		var obj types.Object
+		if im.Name != nil {
+			obj = p.Info.Defs[im.Name]
+		} else {
+			obj = p.Info.Implicits[im]
+		}
+		pn, ok := obj.(*types.PkgName)
+		if !ok || pn.Imported() != q || pn.Name() == "_" || pn.Name() == "." {
+			continue
+		}
+		if p.Denotes(pn.Name(), pn, g) {
+			return pn.Name()
+		}
+	}
+	return ""
+}
