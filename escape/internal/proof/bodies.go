@@ -7,6 +7,7 @@ import (
 	"go/types"
 	"iter"
 	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -108,9 +109,13 @@ func (c *checker) silent(fn *ssa.Function, p *ssa.Parameter, out *Param) {
 	for _, b := range fn.Blocks {
 		for _, i := range b.Instrs {
 			switch i := i.(type) {
-			case *ssa.DebugRef, *ssa.Jump, *ssa.If, *ssa.Return, *ssa.BinOp:
+			case *ssa.DebugRef, *ssa.Jump, *ssa.If, *ssa.Return, *ssa.BinOp, *ssa.Phi:
 			case *ssa.FieldAddr, *ssa.Field:
 				if _, loads := fieldOf(i.(ssa.Value), p); loads < 0 {
+					return
+				}
+			case *ssa.IndexAddr:
+				if _, loads := fieldOf(i, p); loads < 0 || counted(i) == nil {
 					return
 				}
 			case *ssa.UnOp:
@@ -118,21 +123,26 @@ func (c *checker) silent(fn *ssa.Function, p *ssa.Parameter, out *Param) {
 					return
 				}
 			case *ssa.Store: // of a field of what p points to, not of what that leads to
-				_, loads := fieldOf(i.Addr, p)
-				if _, zero := i.Val.(*ssa.Const); !zero || loads != 0 {
+				path, loads := fieldOf(i.Addr, p)
+				if _, zero := i.Val.(*ssa.Const); !zero || loads != 0 || indexed(path) {
 					return
 				}
 			case *ssa.Call:
+				if b, ok := i.Call.Value.(*ssa.Builtin); ok && b.Name() == "len" {
+					continue
+				}
 				callee := i.Call.StaticCallee()
 				if callee == nil || len(i.Call.Args) != 1 {
 					return
 				}
 				path, loads := fieldOf(i.Call.Args[0], p)
 				q := c.effect(origin(callee)).param(0)
-				if loads < 0 || !q.Frees || !q.Silent {
+				if loads < 0 || !q.Frees || !q.Silent || strings.Count(path, index) > 1 { // it may be there twice
 					return
 				}
-				repeatable = repeatable && q.Repeatable
+				if repeatable = repeatable && q.Repeatable; !q.Repeatable && again(i.Call.Args[0], b) {
+					return
+				}
 				whole = whole || loads > 1 || path == "" && len(q.Parts) == 0
 				nilOK = nilOK && (q.NilOK && len(q.Parts) == 0 || len(q.Parts) > 0 && q.PartsNil && loads == 0)
 				if len(q.Parts) == 0 {
@@ -154,7 +164,7 @@ func (c *checker) silent(fn *ssa.Function, p *ssa.Parameter, out *Param) {
 }
 
 // fieldOf returns the path of the field of p that v is, or is the address of, and how many times a pointer
-// was followed from p; -1: v is something else.
+// was followed from p; -1: v is something else. An element of a slice in a field is a part of the field.
 func fieldOf(v ssa.Value, p *ssa.Parameter) (path string, loads int) {
 	for {
 		switch x := v.(type) {
@@ -162,6 +172,11 @@ func fieldOf(v ssa.Value, p *ssa.Parameter) (path string, loads int) {
 			path, v = step(x.Field)+path, x.X
 		case *ssa.Field:
 			path, v = step(x.Field)+path, x.X
+		case *ssa.IndexAddr:
+			path, v = index+path, x.X
+			if load, ok := x.X.(*ssa.UnOp); ok && !toArray(x.X) {
+				path, v = behind+path, load.X
+			}
 		case *ssa.UnOp:
 			loads, v = loads+1, x.X
 		default:
@@ -171,6 +186,68 @@ func fieldOf(v ssa.Value, p *ssa.Parameter) (path string, loads int) {
 			return path, loads
 		}
 	}
+}
+
+// again reports whether block b may free v again: it is in a loop, and v is not an element of which the loop
+// counts up the index, once.
+func again(v ssa.Value, b *ssa.BasicBlock) bool {
+	var head *ssa.BasicBlock
+	for n := 0; n < maxPath; n++ {
+		switch x := v.(type) {
+		case *ssa.FieldAddr:
+			v = x.X
+		case *ssa.Field:
+			v = x.X
+		case *ssa.UnOp:
+			v = x.X
+		case *ssa.IndexAddr:
+			head, n = counted(x), maxPath
+		}
+	}
+	next := func(x *ssa.BasicBlock) []*ssa.BasicBlock {
+		if x == head {
+			return nil
+		}
+		return x.Succs
+	}
+	return reachable(next, b.Succs...)[b]
+}
+
+// counted returns the head of the loop that ranges over the slice, or the array, of which x is an element;
+// nil: none does, or it may begin again.
+func counted(x *ssa.IndexAddr) *ssa.BasicBlock {
+	next, ok := x.Index.(*ssa.BinOp)
+	if !ok || next.Op != token.ADD {
+		return nil
+	}
+	phi, ok := next.X.(*ssa.Phi)
+	one, plain := next.Y.(*ssa.Const)
+	if !ok || !plain || one.Value == nil || one.Value.String() != "1" {
+		return nil
+	}
+	for n, e := range phi.Edges {
+		first, ok := e.(*ssa.Const)
+		if e != ssa.Value(next) && (!ok || first.Value.String() != "-1" || inLoop(phi.Block().Preds[n])) {
+			return nil
+		}
+	}
+	head := phi.Block()
+	i, ok := head.Instrs[len(head.Instrs)-1].(*ssa.If)
+	if !ok || len(head.Succs[0].Preds) != 1 || !head.Succs[0].Dominates(x.Block()) {
+		return nil
+	}
+	less, ok := i.Cond.(*ssa.BinOp)
+	if !ok || less.Op != token.LSS || less.X != ssa.Value(next) {
+		return nil
+	}
+	if n, ok := less.Y.(*ssa.Call); ok && n.Call.Value.Name() == "len" && n.Call.Args[0] == x.X {
+		return head
+	}
+	n, ok := less.Y.(*ssa.Const)
+	if !ok || !toArray(x.X) || n.Int64() != partType(x.X.Type(), "").Underlying().(*types.Array).Len() {
+		return nil
+	}
+	return head
 }
 
 // onlyIf finds the operand on which it depends whether operand i is freed.

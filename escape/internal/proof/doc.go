@@ -113,5 +113,14 @@
 // body says, field by field, and a pointer that is followed was tested, or followed before, or the error
 // beside it was.
 //
+// Elements. A slice that is returned, or that one field of what is returned leads to, is such memory, and
+// its elements are one part with many resources. A container that the callee keeps, appends to for its
+// caller, or hands to a goroutine has escaped or is not its own; a slice of it in another result or field is
+// a second way there; an element that is an operand, or nil, makes the part one that may be that; one that is
+// there twice, or was freed or stored elsewhere, is seen by the walk with it. What a loop over the slice
+// leaves out is not freed, which changes nothing. A free of the whole may free elements in a loop that ranges
+// over them, once: no two rounds free the same one unless it is there twice, and that the walk sees where the
+// free stands.
+//
 // Limits. What is too large, an instruction that is not on the list, a panic: withheld.
 package proof

@@ -82,7 +82,7 @@ func fits(t types.Type, parts []string, r types.Type) bool {
 		all = append(all, p.Elem())
 	}
 	for _, path := range parts {
-		all = append(all, fieldType(t, path))
+		all = append(all, partType(t, path))
 	}
 	return types.IsInterface(r) || slices.ContainsFunc(all, func(t types.Type) bool {
 		return types.IsInterface(t) || types.ConvertibleTo(r, t)
@@ -125,7 +125,7 @@ func (g *graph) freed(arg ssa.Value, parts []string) set {
 			out.union(g.f.load(single(id)))
 		default:
 			for _, path := range parts {
-				out.union(g.f.load(single(g.f.elem(e.obj, e.path+path))))
+				out.union(g.f.load(g.f.along(single(id), path)))
 			}
 		}
 	}

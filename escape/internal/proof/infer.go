@@ -218,7 +218,9 @@ func (c *checker) ownedAt(g *graph, fn *ssa.Function, sites []*object, leads, ho
 			for id := range s.all() {
 				switch w.mark(id).kind {
 				case left, offered, held:
-					good = false
+					good = good && c.off[Confined]
+				case twice:
+					good = good && c.off[Once]
 				}
 			}
 		}

@@ -10,6 +10,35 @@ func f(b *B) {
 	b.Free() //F
 }
 `},
+	{proof.Confined, "not made here", freesAll + `
+func build() []*B {
+	xs := []*B{Make(), Make()}
+	global = xs[1]
+	return xs
+}
+`},
+	{proof.Once, "not made here", freesAll + `
+func build() []*B {
+	x := Make()
+	return []*B{x, x}
+}
+`},
+	{proof.Once, "freed twice", `
+type stack struct{ list []*B }
+
+func (s *stack) Close() {
+	for _, x := range s.list {
+		x.Free()
+	}
+}
+
+func f() {
+	s := &stack{}
+	x := Make()
+	s.list = append(s.list, x, x)
+	s.Close() //F
+}
+`},
 	{proof.Confined, "handed to somebody", `
 func f() {
 	b := Make()

@@ -248,7 +248,7 @@ func (w *walker) hits(x *free, s *set, touched func(ssa.Value) bool) (n int) {
 		return 0
 	}
 	for _, path := range x.parts {
-		if w.loaded(s, w.f.inside(w.f.of(arg), path)) {
+		if w.loaded(s, w.f.along(w.f.of(arg), path)) {
 			n++
 		}
 	}
@@ -311,7 +311,7 @@ func (w *walker) ends(n int, x *free, k *call, s *set) {
 				}
 			}
 		case twice:
-			if x.loop {
+			if x.loop || slices.ContainsFunc(x.parts, indexed) {
 				w.fault(n, Once, "it may be in what is freed twice", k.at)
 			}
 		}
