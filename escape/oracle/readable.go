@@ -223,7 +223,7 @@ func ends(s ast.Stmt) bool {
 		id, ok := call.Fun.(*ast.Ident)
 		return ok && id.Name == "panic"
 	case *ast.BlockStmt:
-		return len(s.List) > 0 && ends(s.List[len(s.List)-1])
+		return slices.ContainsFunc(s.List, ends)
 	case *ast.IfStmt:
 		return s.Else != nil && ends(s.Body) && ends(s.Else)
 	case *ast.LabeledStmt:
@@ -253,7 +253,7 @@ func allEnd(b *ast.BlockStmt) bool {
 			body = c.Body
 			whole = true
 		}
-		if len(body) == 0 || !ends(body[len(body)-1]) {
+		if !slices.ContainsFunc(body, ends) {
 			return false
 		}
 	}

@@ -7,8 +7,8 @@ import (
 )
 
 // What a reader knows of a variable on a path: that it is nil or false, or that it is not. An error that was wrapped
-// is not nil, and a variable that is given another's value is what that is. An interface that is given a pointer
-// says nothing, as readers take it for nil where the pointer is.
+// is not nil, and a variable that is given another's value is what that is. Of an interface that is given a pointer it
+// is known that it is not nil where the pointer is not; else nothing, as readers take it for nil where the pointer is.
 type facts map[*ast.Object]bool
 
 // A holding says what is known of a condition.
@@ -123,7 +123,7 @@ func (k facts) value(x ast.Expr, tok token.Token) holding {
 			return falseHere
 		case x.Obj == nil && x.Name == "true":
 			return trueHere
-		case tok == token.DEFINE: // else it may have another type
+		case tok == token.DEFINE || k.of(x) == trueHere: // else it may have another type, and hold a pointer that is nil
 			return k.of(x)
 		}
 	case *ast.CallExpr:

@@ -81,8 +81,8 @@
 //
 // Panics, deferred. Every instruction that can panic leads to the deferred calls, in the reverse of the order
 // in which a path registers them (any order, once one of them stands in a loop), then to the recover block
-// and to the panics of callers. A free that was put in does not panic, as it is given what may be freed, or
-// is withheld. What a deferred call got as operands is held by its registration.
+// and to the panics of callers. What was put in does not panic: it reads through nothing that may be nil, and
+// frees what may be freed, or is withheld. What a deferred call got as operands is held by its registration.
 //
 // Joins. See joins.go. A goroutine that may run and can reach the resource withholds F. A function keeps the
 // operands that a goroutine has which may run when it returns; what may run when it panics is kept there.

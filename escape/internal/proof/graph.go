@@ -335,12 +335,13 @@ func postorder(fn *ssa.Function) []*ssa.BasicBlock {
 	return out
 }
 
-// panics reports whether an instruction may panic where that matters: somebody defers, or goes on.
+// panics reports whether an instruction may panic where that matters: somebody defers, or goes on. What was put in
+// does not: it reads through nothing that may be nil, and frees what may be freed, or it is withheld.
 func (g *graph) panics(i ssa.Instruction) bool {
 	if g.f.c.off[Panics] {
 		return false
 	}
-	return mayPanic(i) && (len(g.defers) > 0 || g.breaks || g.goesOn)
+	return mayPanic(i) && (len(g.defers) > 0 || g.breaks || g.goesOn) && !g.inserted(i.Pos())
 }
 
 // inserted reports whether pos lies in a statement that was put in or put back.

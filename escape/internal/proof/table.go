@@ -240,22 +240,23 @@ func mayPanic(i ssa.Instruction) bool {
 		*ssa.RunDefers, *ssa.Field:
 		return false
 	case *ssa.FieldAddr:
-		return !isVariable(i)
+		return !isAddress(i.X)
+	case *ssa.IndexAddr:
+		_, fixed := i.Index.(*ssa.Const)
+		return !fixed || !isAddress(i.X)
 	case *ssa.Store:
-		return !isVariable(i.Addr)
+		return !isAddress(i.Addr)
 	case *ssa.UnOp:
-		return !isVariable(i.X)
+		return !isAddress(i.X)
 	}
 	return true
 }
 
-// isVariable reports whether v is the address of a variable, or of a field of one: it is not nil.
-func isVariable(v ssa.Value) bool {
+// isAddress reports whether v is the address of a variable, or of a part of something: it is not nil.
+func isAddress(v ssa.Value) bool {
 	switch v := v.(type) {
-	case *ssa.Alloc, *ssa.Global:
+	case *ssa.Alloc, *ssa.Global, *ssa.FieldAddr, *ssa.IndexAddr:
 		return true
-	case *ssa.FieldAddr:
-		return isVariable(v.X)
 	case *ssa.FreeVar:
 		return v.Parent().Syntax() != nil // that of a method value is its receiver
 	}

@@ -268,19 +268,12 @@ func (w *walker) exec(n int, p phase, s *set) {
 	case afterCall:
 		w.next(n-1, p, s)
 	case atInstr:
-		if w.panics(pt.instr) {
+		if w.g.panics(pt.instr) {
 			w.push(w.g.panic[pt.fn], p, w.broken(pt.instr, s))
 		}
 		w.instr(n, pt, p, s)
 		w.given(pt.instr, p, s)
 	}
-}
-
-// panics reports whether an instruction may panic where that matters. A free that was put in does not: it is
-// given what may be freed, or it is withheld.
-func (w *walker) panics(i ssa.Instruction) bool {
-	_, free := w.isF[i.Pos()]
-	return !free && w.g.panics(i)
 }
 
 // broken returns what holds if an instruction panics: a callee may leave goroutines behind.
@@ -323,7 +316,7 @@ func (w *walker) given(i ssa.Instruction, p phase, s *set) {
 // next goes on behind an instruction.
 func (w *walker) next(n int, p phase, s *set) {
 	pt := &w.g.points[n]
-	if w.panics(pt.instr) {
+	if w.g.panics(pt.instr) {
 		w.push(w.g.panic[pt.fn], p, s)
 	}
 	w.push(n+2, p, s)
