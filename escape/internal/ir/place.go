@@ -146,3 +146,17 @@ func (p *Package) Names(v ssa.Value) []*types.Var {
 	}
 	return out
 }
+
+// Beside reports whether nothing happens between two places of one block, the first of
+// which stands in front.
+func (p *Package) Beside(a, b *Place) bool {
+	if a.Block != b.Block || a.Block == nil {
+		return false
+	}
+	for _, i := range a.Block.Instrs[p.order[a.Call]:p.order[b.Call]] {
+		if !p.Marks(i) {
+			return false
+		}
+	}
+	return true
+}

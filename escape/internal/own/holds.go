@@ -1,6 +1,8 @@
 package own
 
 import (
+	"go/token"
+
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/effect"
@@ -23,6 +25,14 @@ type Site struct {
 	Error ssa.Value // if it is not nil, nothing was made; may be nil
 	Nil   bool      // it may make nothing
 	Moves []Act     // by which it leaves, in no order
+}
+
+// Pos returns where the site is in the source.
+func (s *Site) Pos() token.Pos {
+	if e, ok := s.Value.(*ssa.Extract); ok {
+		return e.Tuple.Pos()
+	}
+	return s.Value.Pos()
 }
 
 // A Hold says what a value may be to what a site makes.

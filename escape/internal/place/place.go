@@ -2,6 +2,7 @@ package place
 
 import (
 	"fmt"
+	"go/token"
 	"go/types"
 	"slices"
 
@@ -58,15 +59,16 @@ func Plan(p *ir.Package, f *own.Func) (frees []Free, verdicts []Verdict) {
 		fs, vs := pl.plan()
 		frees, verdicts = append(frees, fs...), append(verdicts, vs...)
 	}
-	slices.SortStableFunc(frees, func(a, b Free) int { return int(a.pos() - b.pos()) })
+	slices.SortStableFunc(frees, func(a, b Free) int { return int(a.Pos() - b.Pos()) })
 	return frees, verdicts
 }
 
-func (f *Free) pos() int {
+// Pos returns in front of what the free stands.
+func (f *Free) Pos() token.Pos {
 	if f.At != nil {
-		return int(f.At.Pos)
+		return f.At.Pos
 	}
-	return int(f.Return.Pos())
+	return f.Return.Pos()
 }
 
 // plan places the frees of all tokens, and withholds those that would free another token

@@ -84,6 +84,14 @@ func (pl *planner) spot(t own.Token, points []*own.Point, k int, entry bool) *sp
 			break
 		}
 		if s := pl.named(t, p, before, gap, gap); s != nil {
+			if gap.Kind == ir.InList {
+				return s
+			}
+			if next, _ := graph.Next(p.Node, i+1); next != nil && pl.ir.Beside(gap, next) {
+				if r := pl.named(t, p, before, next, next); r != nil {
+					return r // the same moment, and it reads better
+				}
+			}
 			return s
 		}
 		at = i + 1

@@ -1,0 +1,133 @@
+package escape
+
+import (
+	"flag"
+	"fmt"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/txtar"
+
+	"github.com/lastuse/lastuse/escape/internal/ir"
+	"github.com/lastuse/lastuse/escape/internal/shadow"
+)
+
+var updateRooms = flag.Bool("update-rooms", false, "write how the rooms differ into testdata/rooms.txt")
+
+// TestRoomsBeside runs the rooms beside the analyzer over all goldens of one file, and
+// compares for each call that makes a buffer in front of which lines frees are inserted. What
+// differs stands in testdata/rooms.txt, so that a change of either shows:
+//
+//	same      both insert frees, in the same lines
+//	elsewhere both do, in other lines
+//	new       the rooms alone insert
+//	old       the analyzer alone inserts
+func TestRoomsBeside(t *testing.T) {
+	var out strings.Builder
+	total := map[string]int{}
+	for _, dir := range []string{"rewrite", "proven", "stages"} {
+		files, err := filepath.Glob("testdata/" + dir + "/*.txtar")
+		require.NoError(t, err)
+		require.NotEmpty(t, files)
+		for _, file := range files {
+			a, err := txtar.ParseFile(file)
+			require.NoError(t, err)
+			src, lines := string(a.Files[0].Data), 0
+			if dir != "stages" {
+				head := bufType
+				if imports, rest, ok := strings.Cut(src, "\n\n"); ok && strings.HasPrefix(src, "import") {
+					head, src = strings.Replace(bufType, "package p\n", "package p\n\n"+imports+"\n", 1), rest
+				}
+				lines = strings.Count(head, "\n")
+				src = head + src
+			}
+			beside(t, &out, total, dir+"/"+strings.TrimSuffix(filepath.Base(file), ".txtar"), src, lines)
+		}
+	}
+	head := fmt.Sprintf("same %d, elsewhere %d, new %d, old %d\n", total["same"], total["elsewhere"], total["new"],
+		total["old"])
+	const path = "testdata/rooms.txt"
+	if *updateRooms {
+		require.NoError(t, os.WriteFile(path, []byte(head+out.String()), 0o666))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, string(want), head+out.String())
+}
+
+// beside compares the two on one file, whose own lines begin behind the first few.
+func beside(t *testing.T, out *strings.Builder, total map[string]int, name, src string, before int) {
+	p, fns := checked(t, "p.go", src)
+	res := &Result{}
+	p.reports(fns, res, func(string) ([]byte, error) { return []byte(src), nil })
+	line := func(pos token.Pos) int { return p.fset.Position(pos).Line - before }
+	tf := p.fset.File(p.files[0].FileStart)
+	next := func(pos token.Pos) int { // the line of what stands behind a free
+		at := tf.Offset(pos)
+		for text := strings.TrimLeft(src[at:], "; \t\n"); ; text = strings.TrimLeft(text, "; \t\n") {
+			at = len(src) - len(text)
+			if !strings.HasPrefix(text, "//") {
+				return line(tf.Pos(min(at, len(src))))
+			}
+			_, text, _ = strings.Cut(text, "\n")
+		}
+	}
+	older, newer := map[int][]int{}, map[int][]int{}
+	for _, f := range res.Funcs {
+		for _, b := range f.Buffers {
+			for _, fr := range b.Frees {
+				older[line(b.Site)] = append(older[line(b.Site)], next(fr.Pos))
+			}
+		}
+	}
+	r := shadow.Run(&shadow.Input{Fset: p.fset, Files: p.files, Types: p.types, Info: p.info, Set: p.set})
+	require.NoError(t, r.IR.Verify(), name)
+	why := map[int]string{}
+	for _, f := range r.Funcs {
+		for _, v := range f.Verdicts {
+			why[line(v.Site.Pos())] = v.Why()
+		}
+		for _, fr := range f.Frees {
+			pos := fr.Pos()
+			if fr.At != nil && fr.At.Kind == ir.Else {
+				pos-- // the analyzer's stands at the brace
+			}
+			for _, s := range fr.Sites {
+				at := line(s.Pos())
+				newer[at] = append(newer[at], next(pos))
+			}
+		}
+	}
+	var sites []int
+	for at := range older {
+		sites = append(sites, at)
+	}
+	for at := range newer {
+		if older[at] == nil {
+			sites = append(sites, at)
+		}
+	}
+	slices.Sort(sites)
+	for _, at := range sites {
+		slices.Sort(older[at])
+		slices.Sort(newer[at])
+		kind := "elsewhere"
+		switch {
+		case slices.Equal(older[at], newer[at]):
+			kind = "same"
+		case older[at] == nil:
+			kind = "new"
+		case newer[at] == nil:
+			kind = "old"
+		}
+		total[kind]++
+		if kind != "same" {
+			fmt.Fprintf(out, "%s:%d %s: %v → %v (%s)\n", name, at, kind, older[at], newer[at], why[at])
+		}
+	}
+}
