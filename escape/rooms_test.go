@@ -41,12 +41,14 @@ func TestRoomsBeside(t *testing.T) {
 			if dir != "stages" {
 				head := bufType
 				if imports, rest, ok := strings.Cut(src, "\n\n"); ok && strings.HasPrefix(src, "import") {
-					head, src = strings.Replace(bufType, "package p\n", "package p\n\n"+imports+"\n", 1), rest
+					head = strings.Replace(bufType, "package p\n", "package p\n\n"+imports+"\n", 1)
+					src = rest
 				}
 				lines = strings.Count(head, "\n")
 				src = head + src
 			}
-			beside(t, &out, total, dir+"/"+strings.TrimSuffix(filepath.Base(file), ".txtar"), src, lines)
+			name := dir + "/" + strings.TrimSuffix(filepath.Base(file), ".txtar")
+			beside(t, &out, total, name, src, lines)
 		}
 	}
 	head := fmt.Sprintf("same %d, elsewhere %d, new %d, old %d\n", total["same"], total["elsewhere"], total["new"],

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"flag"
 	"fmt"
 	"go/types"
 	"maps"
@@ -20,6 +21,11 @@ import (
 	"github.com/lastuse/lastuse/escape/spec"
 )
 
+var (
+	roomsN    = flag.Int("rooms", 60, "how many programs the rooms rewrite")
+	roomsSeed = flag.Uint64("rooms-seed", 3, "seed of these programs")
+)
+
 // rooms rewrites with the rooms that the analyzer becomes, in place of the tool.
 type rooms struct {
 	sites, frees, left int
@@ -27,7 +33,8 @@ type rooms struct {
 }
 
 func (r *rooms) Rewrite(ctx context.Context, dir string) (string, error) {
-	cfg := &packages.Config{Context: ctx, Dir: dir, Env: append(environ(), "CGO_ENABLED=0"), Mode: packages.LoadSyntax}
+	cfg := &packages.Config{Context: ctx, Dir: dir, Env: append(environ(), "CGO_ENABLED=0"),
+		Mode: packages.LoadSyntax}
 	list, err := packages.Load(cfg, "./...", gen.PathRT, "github.com/lastuse/lastuse/alloc/host",
 		"github.com/lastuse/lastuse/alloc")
 	if err != nil {
@@ -70,8 +77,10 @@ func (r *rooms) Rewrite(ctx context.Context, dir string) (string, error) {
 }
 
 // one rewrites the files of a package, if it is one of programs.
-func (r *rooms) one(dir string, p *packages.Package, set *spec.Set, facts map[*types.Func]*effect.Summary) error {
-	res := shadow.Run(&shadow.Input{Fset: p.Fset, Files: p.Syntax, Types: p.Types, Info: p.TypesInfo, Set: set, Facts: facts})
+func (r *rooms) one(dir string, p *packages.Package, set *spec.Set,
+	facts map[*types.Func]*effect.Summary) error {
+	res := shadow.Run(&shadow.Input{Fset: p.Fset, Files: p.Syntax, Types: p.Types, Info: p.TypesInfo,
+		Set: set, Facts: facts})
 	if err := res.IR.Verify(); err != nil {
 		return err
 	}
@@ -116,8 +125,12 @@ func TestRooms(t *testing.T) {
 	}
 	r := &rooms{kept: map[string]int{}}
 	o := &Oracle{Rewriter: r, Options: RunOptions{6, 1}, Temp: t.TempDir()}
-	res, err := o.Run(context.Background(), programs(3, 0, 120))
-	require.NoError(t, err)
+	var res []*Outcome
+	for from := 0; from < *roomsN; from += 100 {
+		some, err := o.Run(context.Background(), programs(*roomsSeed, from, min(from+100, *roomsN)))
+		require.NoError(t, err)
+		res = append(res, some...)
+	}
 	seen, freed, exact := 0, 0, 0
 	for _, oc := range res {
 		for _, f := range oc.Wrong() {

@@ -41,8 +41,8 @@ type Table struct {
 // NewTable returns a table of what the lines of a set say, and of what is known of the
 // functions of other packages.
 func NewTable(set *spec.Set, facts map[*types.Func]*effect.Summary) *Table {
-	return &Table{set: set, facts: facts, lines: map[*types.Func]*spec.Line{}, inferred: map[*types.Func]*effect.Summary{},
-		of: map[*types.Func]*effect.Summary{}}
+	return &Table{set: set, facts: facts, lines: map[*types.Func]*spec.Line{},
+		inferred: map[*types.Func]*effect.Summary{}, of: map[*types.Func]*effect.Summary{}}
 }
 
 // Called returns the declared function that a call names, and nil if it names none.

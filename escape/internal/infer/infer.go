@@ -35,6 +35,9 @@ func Summary(f *own.Func) *effect.Summary {
 			e.returns = append(e.returns, r)
 		}
 	}
+	for range f.SSA.FreeVars { // of a literal: they follow its parameters
+		s.Params = append(s.Params, effect.Param{Escapes: effect.When{Cond: effect.Always}})
+	}
 	followed := map[int]bool{}
 	for _, g := range f.Groups {
 		for k, site := range g.Sites {
@@ -42,7 +45,7 @@ func Summary(f *own.Func) *effect.Summary {
 				continue
 			}
 			followed[site.Param] = true
-			if g.Why() != "" {
+			if g.Why() != "" || site.Param >= 64 { // as many as results can point to
 				s.Params[site.Param].Escapes.Cond = effect.Always
 				continue
 			}

@@ -22,10 +22,12 @@ type Graph struct {
 	Nodes []*Node // [0] is the entry; those of a block stand together, in order
 	Succs [][]int // first as in the block, or the rest of it; last Panic, where that can be reached
 	Preds [][]int
-	Panic int                        // the node of the panic; -1: there is none
-	first map[*ssa.BasicBlock]int    // its first node
-	where map[ssa.Instruction][2]int // node, index
-	calls map[*ssa.Call]*Place       // marks of places
+	// Deferred lists where deferred calls run: node and index of each rundefers, and Panic.
+	Deferred [][2]int
+	Panic    int                        // the node of the panic; -1: there is none
+	first    map[*ssa.BasicBlock]int    // its first node
+	where    map[ssa.Instruction][2]int // node, index
+	calls    map[*ssa.Call]*Place       // marks of places
 }
 
 // Graph returns the flow of a function. Behind a defer, each instruction that may panic
@@ -46,6 +48,7 @@ func (p *Package) Graph(f *ssa.Function) *Graph {
 	if len(unwinds) > 0 {
 		g.Panic = len(g.Nodes)
 		g.Nodes = append(g.Nodes, &Node{})
+		g.Deferred = append(g.Deferred, [2]int{g.Panic, 0})
 	}
 	g.Succs, g.Preds = make([][]int, len(g.Nodes)), make([][]int, len(g.Nodes))
 	for k, n := range g.Nodes {
@@ -83,6 +86,9 @@ func (g *Graph) split(p *Package, b *ssa.BasicBlock, late int, unwinds map[int]b
 			n := &Node{Block: b, First: start, Instrs: b.Instrs[start:end]}
 			for i, instr := range n.Instrs {
 				g.where[instr] = [2]int{len(g.Nodes), i}
+				if _, ok := instr.(*ssa.RunDefers); ok {
+					g.Deferred = append(g.Deferred, g.where[instr])
+				}
 				if call, v := p.mark(instr); call != nil && v == nil {
 					n.gaps = append(n.gaps, i)
 					g.calls[call] = p.place(call)
@@ -160,7 +166,8 @@ func panics(i ssa.Instruction) bool {
 	case *ssa.TypeAssert:
 		return !i.CommaOk
 	case *ssa.Panic, *ssa.RunDefers, *ssa.Index, *ssa.IndexAddr, *ssa.Slice, *ssa.SliceToArrayPointer,
-		*ssa.Lookup, *ssa.MapUpdate, *ssa.MakeSlice, *ssa.MakeChan, *ssa.Send, *ssa.Select, *ssa.Convert, *ssa.MultiConvert:
+		*ssa.Lookup, *ssa.MapUpdate, *ssa.MakeSlice, *ssa.MakeChan, *ssa.Send, *ssa.Select, *ssa.Convert,
+		*ssa.MultiConvert:
 		return true
 	}
 	return false

@@ -135,11 +135,14 @@ func (p *Package) Marks(i ssa.Instruction) bool {
 	return cell
 }
 
-// Names returns the variables that are marked as holding a value, each once, in the order
-// of their marks.
+// Names returns the variables that are marked as holding a value, or as being a cell, each
+// once, in the order of their marks.
 func (p *Package) Names(v ssa.Value) []*types.Var {
 	var out []*types.Var
 	for _, i := range *v.Referrers() {
+		if u, ok := i.(*ssa.UnOp); ok && p.Marks(i) { // of a cell
+			i = (*u.Referrers())[0]
+		}
 		if _, x := p.mark(i); x != nil && !slices.Contains(out, x) {
 			out = append(out, x)
 		}

@@ -3,6 +3,7 @@ package own
 import (
 	"go/token"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -23,82 +24,17 @@ type Act struct {
 // A reader says what instructions do. It knows no state.
 type reader struct {
 	ir     *ir.Package
-	effect func(*ssa.CallCommon) *effect.Summary
-	closed map[*ssa.Alloc]bool
+	in     *Input
+	closed map[ssa.Value]bool
 	useful map[*ssa.Phi]bool // whether somebody reads it
-}
-
-// origin returns the variable in memory that v is an address or a slice of, and else v.
-func origin(v ssa.Value) ssa.Value {
-	for {
-		var x ssa.Value
-		switch i := v.(type) {
-		case *ssa.FieldAddr:
-			x = i.X
-		case *ssa.IndexAddr:
-			x = i.X
-		case *ssa.Slice:
-			x = i.X
-		}
-		if x == nil {
-			return v
-		}
-		if _, ok := origin(x).(*ssa.Alloc); !ok {
-			return v
-		}
-		v = x
-	}
-}
-
-// users lists the instructions that v is an operand of, by any address of it, except
-// marks, which only name it.
-func (r *reader) users(v ssa.Value) []ssa.Instruction {
-	refs := v.Referrers()
-	if refs == nil {
-		return nil
-	}
-	var out []ssa.Instruction
-	for _, i := range *refs {
-		if _, debug := i.(*ssa.DebugRef); debug || r.ir.Marks(i) {
-			continue
-		}
-		if a, ok := i.(ssa.Value); ok && origin(a) != a && origin(a) == origin(v) {
-			out = append(out, r.users(a)...)
-			continue
-		}
-		if len(out) == 0 || out[len(out)-1] != i { // once, though it may be several operands
-			out = append(out, i)
-		}
-	}
-	return out
-}
-
-// isClosed reports whether nothing but what is read here gets at a variable in memory.
-func (r *reader) isClosed(a *ssa.Alloc) bool {
-	yes, ok := r.closed[a]
-	if !ok {
-		yes = true
-		for _, i := range r.users(a) {
-			switch i := i.(type) {
-			case *ssa.Store:
-				yes = yes && origin(i.Val) != a
-			case *ssa.UnOp:
-			case *ssa.Call:
-				for _, act := range r.acts(i, a) {
-					yes = yes && act.Op == Read
-				}
-			default:
-				yes = false
-			}
-		}
-		r.closed[a] = yes
-	}
-	return yes
 }
 
 // acts lists what an instruction does to an operand, which is an origin.
 func (r *reader) acts(i ssa.Instruction, of ssa.Value) []Act {
 	one := func(op Op, to ssa.Value) []Act { return []Act{{Instr: i, Op: op, Of: of, To: to}} }
+	if handsOn(i, of) {
+		return one(Keep, nil)
+	}
 	switch i := i.(type) {
 	case *ssa.Phi:
 		return one(Copy, i)
@@ -114,7 +50,10 @@ func (r *reader) acts(i ssa.Instruction, of ssa.Value) []Act {
 		}
 		return one(Unwrap, i)
 	case *ssa.UnOp:
-		if _, cell := of.(*ssa.Alloc); cell {
+		switch {
+		case r.slot(of) && i.X == of:
+			return one(Copy, i)
+		case inMemory(of) && !r.slot(of):
 			return one(Unwrap, i)
 		}
 		if i.Op == token.ARROW {
@@ -150,21 +89,28 @@ func (r *reader) part(v ssa.Value, of ssa.Value) []Act {
 
 // store puts a value into a variable in memory that nobody else gets at, or anywhere.
 func (r *reader) store(s *ssa.Store, of ssa.Value) []Act {
-	cell, _ := origin(s.Addr).(*ssa.Alloc)
 	var out []Act
+	act := func(op Op, to ssa.Value) { out = append(out, Act{Instr: s, Op: op, Of: of, To: to}) }
+	cell := origin(s.Addr)
+	local := inMemory(cell) && r.isClosed(cell)
 	if origin(s.Val) == of {
-		a := Act{Instr: s, Op: Keep, Of: of}
-		if cell != nil && r.isClosed(cell) {
-			a.Op, a.To = Wrap, cell
+		switch {
+		case !local || r.slot(cell) && s.Addr != cell:
+			act(Keep, nil)
+		case r.slot(cell):
+			act(Copy, cell)
+		default:
+			act(Wrap, cell)
 		}
-		out = append(out, a)
 	}
-	if origin(s.Addr) == of {
-		a := Act{Instr: s, Op: Read, Of: of}
-		if cell == nil {
-			a.Op = Keep // what it leads to is changed
+	if cell == of {
+		switch {
+		case r.slot(cell) && s.Addr == cell: // it holds something else now
+		case inMemory(cell) && !r.slot(cell):
+			act(Read, nil)
+		default:
+			act(Keep, nil) // what it leads to is changed
 		}
-		out = append(out, a)
 	}
 	return out
 }
@@ -182,7 +128,7 @@ func (r *reader) call(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act 
 	if !c.IsInvoke() && origin(c.Value) == of {
 		act(Keep, nil, always) // it is called
 	}
-	s := r.effect(c)
+	s := r.summary(c)
 	for k, a := range operands(c) {
 		if origin(a) != of {
 			continue
@@ -220,12 +166,31 @@ func (r *reader) call(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act 
 	return out
 }
 
-// operands lists the operands of a call as summaries count them.
+// operands lists the operands of a call as summaries count them: the variables that a
+// literal captures follow its parameters.
 func operands(c *ssa.CallCommon) []ssa.Value {
 	if c.IsInvoke() {
 		return append([]ssa.Value{c.Value}, c.Args...)
 	}
+	if m, ok := c.Value.(*ssa.MakeClosure); ok {
+		return append(slices.Clone(c.Args), m.Bindings...)
+	}
 	return c.Args
+}
+
+// summary returns what a call does, be it of a literal.
+func (r *reader) summary(c *ssa.CallCommon) *effect.Summary {
+	v := c.Value
+	if m, ok := v.(*ssa.MakeClosure); ok {
+		v = m.Fn
+	}
+	if f, ok := v.(*ssa.Function); ok && f.Parent() != nil {
+		if s := r.in.Literal(f); s != nil {
+			return s
+		}
+		return &effect.Summary{Unknown: true}
+	}
+	return r.in.Effect(c)
 }
 
 // result returns the value of a result of a call, and nil if it is dropped.
@@ -261,15 +226,28 @@ func (r *reader) builtin(c *ssa.Call, name string, of ssa.Value) []Act {
 	return []Act{a}
 }
 
-// deferred calls that only free are known; all others keep what they are given.
+// deferred calls that only free, or only read, are known; all others keep what they are
+// given. What a literal frees is what its variable holds then: it must be what that holds now.
 func (r *reader) deferred(d *ssa.Defer, of ssa.Value) []Act {
 	out := r.call(d, &d.Call, of)
+	reads := !slices.ContainsFunc(out, func(a Act) bool { return a.Op != Read })
 	for k := range out {
-		if out[k].Op == Free && out[k].When.Cond == effect.Always && len(out) == 1 {
+		switch {
+		case reads:
+			out[k].Op = Await
+		case len(out) == 1 && out[k].Op == Free && out[k].When.Cond == effect.Always && r.once(of):
 			out[k].Op = Later
-		} else {
+		default:
 			out[k].Op, out[k].To, out[k].When = Keep, nil, effect.When{Cond: effect.Always}
 		}
 	}
 	return out
+}
+
+// pointee returns the type that a pointer leads to.
+func pointee(t types.Type) types.Type {
+	if p, ok := t.Underlying().(*types.Pointer); ok {
+		return p.Elem()
+	}
+	return t
 }

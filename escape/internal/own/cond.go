@@ -19,9 +19,44 @@ type key struct {
 // combination of them.
 const mostConds = 5
 
-func operand(v ssa.Value) any {
+func (r *reader) operand(v ssa.Value) any {
+	v = r.stored(v)
 	if c, ok := v.(*ssa.Const); ok {
 		return c.String()
+	}
+	return v
+}
+
+// stored returns what a load gives: the value that was stored in the variable just before,
+// if nothing lies between that could store another.
+func (r *reader) stored(v ssa.Value) ssa.Value {
+	load, ok := v.(*ssa.UnOp)
+	if !ok || load.Op != token.MUL || !inMemory(load.X) {
+		return v
+	}
+	instrs := load.Block().Instrs
+	at := slices.Index(instrs, ssa.Instruction(load))
+	for k := at - 1; k >= max(0, at-16); k-- {
+		switch i := instrs[k].(type) {
+		case *ssa.Store:
+			if i.Addr == load.X {
+				return i.Val
+			}
+			if !inMemory(i.Addr) {
+				return v
+			}
+		case *ssa.Call:
+			if !r.ir.Marks(i) {
+				return v
+			}
+		case *ssa.UnOp:
+			if i.Op != token.MUL && i.Op != token.NOT {
+				return v
+			}
+		case *ssa.Extract, *ssa.FieldAddr, *ssa.IndexAddr, *ssa.Phi, *ssa.Alloc, *ssa.BinOp, *ssa.ChangeType:
+		default:
+			return v
+		}
 	}
 	return v
 }
@@ -32,7 +67,7 @@ func nonNil(v ssa.Value) key { return key{op: token.NEQ, x: v} }
 func (k key) asksNil() bool { return k.op == token.NEQ && k.y == nil }
 
 // keyOf returns the key of a condition, and whether the condition is its opposite.
-func keyOf(v ssa.Value) (k key, neg, ok bool) {
+func (r *reader) keyOf(v ssa.Value) (k key, neg, ok bool) {
 	for {
 		u, is := v.(*ssa.UnOp)
 		if !is || u.Op != token.NOT {
@@ -57,9 +92,9 @@ func keyOf(v ssa.Value) (k key, neg, ok bool) {
 		x, y = y, x
 	}
 	if c, is := y.(*ssa.Const); is && c.IsNil() && op == token.NEQ {
-		return nonNil(x), neg, true
+		return nonNil(r.stored(x)), neg, true
 	}
-	return key{op: op, x: operand(x), y: operand(y)}, neg, true
+	return key{op: op, x: r.operand(x), y: r.operand(y)}, neg, true
 }
 
 // values lists what a key is computed of.
@@ -79,7 +114,7 @@ func (f *Func) findTests() {
 	for n := range f.Graph.Nodes {
 		if c := f.Graph.Branch(n); c != nil {
 			t := &f.tests[n]
-			t.key, t.neg, t.ok = keyOf(c)
+			t.key, t.neg, t.ok = f.read.keyOf(c)
 		}
 	}
 }
@@ -187,7 +222,7 @@ func (g *Group) brings(combo int, k key, v ssa.Value) (on, known bool) {
 		if c, ok := v.(*ssa.Const); ok && c.Value != nil {
 			return c.Value.String() == "true", true
 		}
-		if kk, neg, ok := keyOf(v); ok {
+		if kk, neg, ok := g.f.read.keyOf(v); ok {
 			if i := slices.Index(g.conds, kk); i >= 0 {
 				return (combo>>i&1 == 1) != neg, true
 			}

@@ -14,10 +14,10 @@ type Group struct {
 	f       *Func
 	crowded bool
 	index   map[ssa.Value]int // of Values
-	local   map[int]int       // of a site by its number: its index in Sites
 	holds   [][]held          // by value
 	events  map[int][]event   // by node, in order
 	phis    map[int][]int     // by node: values that are phis of its block
+	late    map[int]bool      // values that deferred calls read
 	conds   []key
 	region  *region
 	sol     *solution
@@ -57,17 +57,19 @@ type event struct {
 
 // prepare lists what happens where.
 func (g *Group) prepare() {
-	g.index, g.local = map[ssa.Value]int{}, map[int]int{}
+	g.late = map[int]bool{}
+	g.index = map[ssa.Value]int{}
+	local := map[int]int{} // of a site by its number: its index in Sites
 	g.events, g.phis = map[int][]event{}, map[int][]int{}
 	for k, s := range g.Sites {
-		g.local[s.N] = k
+		local[s.N] = k
 	}
 	bit := 0
 	for k, v := range g.Values {
 		g.index[v] = k
 		var list []held
 		for _, h := range g.f.holds[v] {
-			list = append(list, held{g.local[h.Site.N], h.As, bit})
+			list = append(list, held{local[h.Site.N], h.As, bit})
 			bit += 2
 		}
 		g.holds = append(g.holds, list)
@@ -79,14 +81,28 @@ func (g *Group) prepare() {
 		} else if n, at, ok := g.f.where(v); ok {
 			g.events[n] = append(g.events[n], event{at: at, kind: define, n: k})
 		}
+		late := false
 		for _, i := range g.f.read.users(v) {
-			if _, ok := i.(*ssa.Phi); ok {
-				continue
-			}
 			n, at, _ := g.f.Graph.Where(i)
-			for _, a := range g.f.read.acts(i, v) {
-				g.events[n] = append(g.events[n], event{at: at, kind: act, n: k, act: a})
+			acts := g.f.read.acts(i, v)
+			switch i := i.(type) {
+			case *ssa.Phi:
+				continue
+			case *ssa.Store:
+				if i.Addr == v && g.f.read.slot(v) {
+					g.events[n] = append(g.events[n], event{at: at, kind: define, n: k})
+				}
 			}
+			for _, a := range acts {
+				g.events[n] = append(g.events[n], event{at: at, kind: act, n: k, act: a})
+				late = late || a.Op == Await
+			}
+		}
+		if late {
+			for _, w := range g.f.Graph.Deferred {
+				g.events[w[0]] = append(g.events[w[0]], event{at: w[1], kind: act, n: k, act: Act{Of: v}})
+			}
+			g.late[k] = true
 		}
 	}
 	for k, s := range g.Sites {

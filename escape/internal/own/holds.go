@@ -2,6 +2,7 @@ package own
 
 import (
 	"go/token"
+	"go/types"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -13,7 +14,11 @@ import (
 type Input struct {
 	IR     *ir.Package
 	Effect func(*ssa.CallCommon) *effect.Summary // what a call does; never nil
-	Owns   func(v ssa.Value) bool                // whether a parameter is of a type to follow
+	Owns   func(types.Type) bool                 // whether variables of a type are to follow
+
+	// Literal returns the summary of a literal, whose captured variables follow its
+	// parameters; nil if it is not known.
+	Literal func(*ssa.Function) *effect.Summary
 }
 
 // A Site is a place of making. It has two tokens: what it made last, and what it made
@@ -21,7 +26,7 @@ type Input struct {
 type Site struct {
 	N     int
 	Value ssa.Value // what it makes: a call, a result of one, or a parameter
-	Param int       // index of the parameter, -1 for a call
+	Param int       // index of the parameter, behind them of the captured variable; -1 for a call
 	Error ssa.Value // if it is not nil, nothing was made; may be nil
 	Nil   bool      // it may make nothing
 	Moves []Act     // by which it leaves, in no order
@@ -64,8 +69,13 @@ const most = 64
 // find fills Sites.
 func (f *Func) find() {
 	for k, p := range f.SSA.Params {
-		if f.in.Owns(p) {
+		if f.in.Owns(p.Type()) {
 			f.site(&Site{Value: p, Param: k})
+		}
+	}
+	for k, v := range f.SSA.FreeVars {
+		if f.read.slot(v) && f.read.isClosed(v) {
+			f.site(&Site{Value: v, Param: len(f.SSA.Params) + k})
 		}
 	}
 	for _, n := range f.Graph.Nodes {
@@ -77,7 +87,7 @@ func (f *Func) find() {
 			if _, ok := c.Call.Value.(*ssa.Builtin); ok {
 				continue
 			}
-			s := f.in.Effect(&c.Call)
+			s := f.read.summary(&c.Call)
 			for k, r := range s.Results {
 				if r.Owned.Cond != effect.Always {
 					continue
@@ -217,6 +227,15 @@ func (f *Func) foreign(v ssa.Value, seen map[ssa.Value]bool) bool {
 		return false
 	case *ssa.ChangeType:
 		return f.foreign(i.X, seen)
+	case *ssa.UnOp:
+		return !f.read.slot(i.X) || f.foreign(i.X, seen)
+	case *ssa.Alloc:
+		for _, u := range f.read.users(v) {
+			if s, ok := u.(*ssa.Store); ok && s.Addr == v && f.foreign(origin(s.Val), seen) {
+				return true
+			}
+		}
+		return !f.read.slot(v)
 	}
 	var call *ssa.Call
 	if e, ok := v.(*ssa.Extract); ok {

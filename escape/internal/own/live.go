@@ -50,7 +50,7 @@ func (g *Group) needed(n int, l live, seen func(at int, l live)) live {
 					l[i], l[i|1<<e.n] = both, both
 				}
 			case define:
-				if _, cell := g.Values[e.n].(*ssa.Alloc); !cell && l[i] != nil && l[i].has(e.n) {
+				if l[i] != nil && l[i].has(e.n) {
 					l[i] = l[i].clone()
 					l[i].remove(e.n)
 				}

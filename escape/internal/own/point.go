@@ -1,6 +1,8 @@
 package own
 
 import (
+	"slices"
+
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/effect"
@@ -192,8 +194,7 @@ func (f *Func) Holds(v ssa.Value) []Hold { return f.holds[v] }
 // Repeatable reports whether all frees of what a site makes may be repeated.
 func (f *Func) Repeatable(s *Site) bool {
 	for _, g := range f.Groups {
-		k, ok := g.local[s.N]
-		if !ok || g.Sites[k] != s {
+		if !slices.Contains(g.Sites, s) {
 			continue
 		}
 		for _, list := range g.events {
@@ -201,7 +202,7 @@ func (f *Func) Repeatable(s *Site) bool {
 				if e.kind != act || e.act.Op != Free && e.act.Op != Later {
 					continue
 				}
-				sum := f.in.Effect(e.act.Call)
+				sum := f.read.summary(e.act.Call)
 				for k, a := range operands(e.act.Call) {
 					if p := sum.Param(k); origin(a) == e.act.Of && p.Freed.Cond != effect.Never && !p.Repeatable {
 						return false

@@ -79,12 +79,11 @@ func (g *Group) print(w io.Writer) {
 	}
 	for _, n := range g.Nodes() {
 		for _, p := range g.Points(n) {
-			what := "entry"
-			if p.At > 0 {
-				i := g.f.Graph.Nodes[n].Instrs[p.At-1]
-				what = i.String()
+			node, what := g.f.Graph.Nodes[n], "entry"
+			if p.At > 0 && node.Block != nil {
+				what = node.Instrs[p.At-1].String()
 			}
-			if node := g.f.Graph.Nodes[n]; node.Block != nil {
+			if node.Block != nil {
 				fmt.Fprintf(w, "%d.%d %s:%s\n", node.Block.Index, node.First+p.At, what, g.text(p))
 			}
 		}

@@ -113,6 +113,11 @@ func (g *Group) liveness() map[int]bits {
 				need(n)
 			}
 		}
+		for _, w := range graph.Deferred {
+			if g.late[k] && (!known || w[0] != def) {
+				need(w[0])
+			}
+		}
 		for len(stack) > 0 {
 			n := stack[len(stack)-1]
 			stack = stack[:len(stack)-1]
@@ -199,7 +204,7 @@ func (g *Group) needs() []key {
 					add(nonNil(err))
 				}
 			case effect.IfTrue, effect.IfFalse:
-				if k, _, ok := keyOf(operands(e.act.Call)[e.act.When.Param]); ok {
+				if k, _, ok := g.f.read.keyOf(operands(e.act.Call)[e.act.When.Param]); ok {
 					add(k)
 				}
 			}

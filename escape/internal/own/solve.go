@@ -16,7 +16,7 @@ type solution struct {
 // Solve finds what the values of a function hold and what becomes of it.
 func Solve(in *Input, fn *ssa.Function) *Func {
 	f := &Func{SSA: fn, Graph: in.IR.Graph(fn), in: in, made: map[ssa.Value]*Site{},
-		read: &reader{ir: in.IR, effect: in.Effect, closed: map[*ssa.Alloc]bool{}, useful: map[*ssa.Phi]bool{}}}
+		read: &reader{ir: in.IR, in: in, closed: map[ssa.Value]bool{}, useful: map[*ssa.Phi]bool{}}}
 	f.find()
 	if len(f.Sites) == 0 {
 		return f

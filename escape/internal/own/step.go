@@ -240,7 +240,7 @@ func (g *Group) holdsThen(i int, a Act) (sure, may bool) {
 		v := operands(a.Call)[a.When.Param]
 		if c, ok := v.(*ssa.Const); ok && c.Value != nil {
 			on, known = c.Value.String() == "true", true
-		} else if k, neg, ok := keyOf(v); ok {
+		} else if k, neg, ok := g.f.read.keyOf(v); ok {
 			on, known = g.value(i, k)
 			on = on != neg
 		}

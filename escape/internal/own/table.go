@@ -18,6 +18,7 @@ const (
 	Read   Op = iota // looks at it, or hands it to a call that borrows it
 	Free             // a call frees it
 	Later            // a deferred call will free it
+	Await            // a deferred call will read it
 	Copy             // the same value again: a phi, a changed type, a result that is an operand
 	Part             // something of it: a field, an element, an address, a result that views it
 	Wrap             // puts it into something local that leads to it
@@ -49,6 +50,7 @@ var table = [ops]map[Relation]entry{
 	Read:   {Whole: {do: Use}, View: {do: Use}, Holder: {do: Use}, Maybe: {do: Use}},
 	Free:   {Whole: {do: End}},
 	Later:  {Whole: {do: Pend}},
+	Await:  {Whole: {do: Use}, View: {do: Use}, Holder: {do: Use}, Maybe: {do: Use}},
 	Copy:   {Whole: {Derive, Whole}, View: {Derive, View}, Holder: {Derive, Holder}, Maybe: {Derive, Maybe}},
 	Part:   {Whole: {Derive, View}, View: {Derive, View}, Holder: {Derive, Maybe}, Maybe: {Derive, View}},
 	Wrap:   {Whole: {Derive, Holder}, View: {Derive, View}, Holder: {Derive, Holder}, Maybe: {Derive, Holder}},

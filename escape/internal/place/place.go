@@ -134,8 +134,7 @@ func (pl *planner) statements(spots map[own.Token][]*spot) []Free {
 			if !ok {
 				f := Free{Var: s.names[0], At: s.at}
 				if s.at == nil {
-					instrs := pl.f.Graph.Nodes[s.node].Instrs
-					f.Return = instrs[len(instrs)-1].(*ssa.Return)
+					f.Return = pl.returns(s.node)
 				}
 				k = len(out)
 				done[[2]any{where, s.value}] = k
@@ -153,7 +152,7 @@ func (pl *planner) statements(spots map[own.Token][]*spot) []Free {
 
 // nothing reports whether the value that is freed for t may be nil.
 func (pl *planner) nothing(s *spot, t own.Token) bool {
-	return s.point.Status(t)&own.Absent != 0 && nillable(s.value.Type()) && pl.f.MayBeNil(s.value)
+	return s.point.Status(t)&own.Absent != 0 && nillable(s.names[0].Type()) && pl.f.MayBeNil(s.value)
 }
 
 func nillable(t types.Type) bool {
@@ -172,6 +171,7 @@ func (pl *planner) token(t own.Token) (spots []*spot, due bool, missed int) {
 		for _, r := range pl.runs(n, t) {
 			due = true
 			switch {
+			case r.left && slices.ContainsFunc(slices.Concat(spots, entries), pl.inBlock(n)): // freed before
 			case r.spot == nil && r.ends:
 				missed++
 			case r.spot == nil: // it goes on in the next node
@@ -192,6 +192,12 @@ func (pl *planner) token(t own.Token) (spots []*spot, due bool, missed int) {
 	}
 	lost := pl.lost(t)
 	return spots, due || lost > 0, missed + lost
+}
+
+// inBlock tells of a spot whether it stands in front of the return of a node's block.
+func (pl *planner) inBlock(node int) func(*spot) bool {
+	nodes := pl.f.Graph.Nodes
+	return func(s *spot) bool { return s.at == nil && nodes[s.node].Block == nodes[node].Block }
 }
 
 // lost counts the edges on which t is due and behind which it is not, since something

@@ -15,6 +15,7 @@ import (
 type run struct {
 	entry bool // it begins where the node does
 	ends  bool // it does not go on in the nodes behind
+	left  bool // deferred calls run, or have run
 	spot  *spot
 }
 
@@ -61,6 +62,7 @@ func (pl *planner) runs(node int, t own.Token) []run {
 		}
 		gap, _ := pl.f.Graph.Next(node, p.At)
 		r.ends = k < len(points)-1 || gap != nil || len(pl.f.Graph.Succs[node]) == 0
+		r.left = pl.leaving(node)
 	}
 	return out
 }
@@ -96,14 +98,39 @@ func (pl *planner) spot(t own.Token, points []*own.Point, k int, entry bool) *sp
 		}
 		at = i + 1
 	}
-	if k+1 == len(points) {
-		if _, ok := node.Instrs[len(node.Instrs)-1].(*ssa.Return); ok {
-			if gap := pl.before(p.Node); gap != nil {
-				return pl.named(t, p, before, gap, nil)
-			}
+	if k+1 == len(points) && pl.returns(p.Node) != nil {
+		if gap := pl.before(p.Node); gap != nil {
+			return pl.named(t, p, before, gap, nil)
 		}
 	}
 	return nil
+}
+
+// returns returns the return at the end of a node whose results are known then: what is
+// deferred runs behind that moment. It is nil if the node ends otherwise.
+func (pl *planner) returns(node int) *ssa.Return {
+	n := pl.f.Graph.Nodes[node]
+	rest := n.Block.Instrs[n.First:]
+	r, ok := rest[len(rest)-1].(*ssa.Return)
+	if !ok || pl.leaving(node) {
+		return nil
+	}
+	if len(rest) > len(n.Instrs) { // the rest must be what runs deferred calls, and the return
+		if _, ok := rest[len(n.Instrs)].(*ssa.RunDefers); !ok {
+			return nil
+		}
+	}
+	return r
+}
+
+// leaving reports whether deferred calls run in a node, or have run: no statement stands
+// there.
+func (pl *planner) leaving(node int) bool {
+	n := pl.f.Graph.Nodes[node]
+	return slices.ContainsFunc(n.Block.Instrs[:n.First+1], func(i ssa.Instruction) bool {
+		_, ok := i.(*ssa.RunDefers)
+		return ok
+	})
 }
 
 // before returns the last place in the block of a node, at which names hold what they do
@@ -137,7 +164,7 @@ func (pl *planner) named(t own.Token, p, before *own.Point, gap, at *ir.Place) *
 		}
 		var names []*types.Var
 		for _, x := range pl.ir.Names(v) {
-			if held, cell := pl.ir.Value(gap, x); held == v && !cell && pl.ir.Visible(gap, x) {
+			if held, _ := pl.ir.Value(gap, x); held == v && pl.ir.Visible(gap, x) {
 				names = append(names, x)
 			}
 		}

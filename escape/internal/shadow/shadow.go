@@ -63,7 +63,9 @@ func Run(in *Input) *Result {
 	p := ir.Build(&ir.Input{Fset: in.Fset, Files: in.Files, Types: in.Types, Info: in.Info,
 		Follow: frees.Resource})
 	table := calls.NewTable(in.Set, in.Facts)
-	to := &own.Input{IR: p, Effect: table.Of, Owns: func(v ssa.Value) bool { return frees.Resource(v.Type()) }}
+	literals := map[*ssa.Function]*effect.Summary{}
+	to := &own.Input{IR: p, Effect: table.Of, Owns: frees.Resource,
+		Literal: func(f *ssa.Function) *effect.Summary { return literals[f] }}
 	r := &Result{IR: p, frees: frees, fset: in.Fset}
 	of := map[*ssa.Function]*Func{}
 	for _, round := range calls.Order(p.Funcs) {
@@ -74,10 +76,13 @@ func Run(in *Input) *Result {
 		}
 		for first, again := true, true; again; first = false {
 			again = false
-			for _, f := range round.Funcs {
-				of[f] = &Func{SSA: f, Own: own.Solve(to, f)}
-				if fn := calls.Declared(f); fn != nil {
-					of[f].Summary = infer.Summary(of[f].Own)
+			for _, f := range slices.Backward(round.Funcs) { // literals before what they stand in
+				sf := &Func{SSA: f, Own: own.Solve(to, f)}
+				sf.Summary = infer.Summary(sf.Own)
+				of[f] = sf
+				if f.Parent() != nil {
+					literals[f] = sf.Summary
+				} else if fn := calls.Declared(f); fn != nil {
 					again = table.Infer(fn, of[f].Summary, first) && round.Circle || again
 				}
 			}
