@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/bpf"
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/device"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/live"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/render"
 )
@@ -27,13 +29,13 @@ type finding struct {
 // status is 1 if the driver's calls cannot be watched.
 func (c *config) checkSystem() (int, error) {
 	findings := []finding{checkKernel(), checkBTF(), checkRights()}
-	findings = append(findings, checkProbes(), c.checkLibraries())
+	findings = append(findings, checkProbes(), c.checkLibraries(), checkDevices())
 	bad := 0
 	for _, f := range findings {
 		mark := "ok"
 		if !f.ok {
 			mark = "MISSING"
-			if f.what == "libraries" && len(c.libraries) == 0 {
+			if f.what == "libraries" && len(c.libraries) == 0 || f.what == "devices" {
 				mark = "none"
 			} else {
 				bad++
@@ -159,5 +161,30 @@ func (c *config) checkLibraries() finding {
 			l.Name, l.Path, l.Fast, l.Slow, l.Absent, l.Probes, l.Took.Round(100*time.Microsecond)))
 	}
 	f.text = strings.Join(lines, "\n")
+	return f
+}
+
+// checkDevices asks what devices hold, which no probe needs.
+func checkDevices() finding {
+	f := finding{what: "devices"}
+	source, err := device.Open()
+	if err != nil {
+		f.text = err.Error()
+		return f
+	}
+	defer source.Close()
+	all, err := source.Read(context.Background())
+	if err != nil {
+		f.text = err.Error()
+		return f
+	}
+	f.ok, f.text = true, source.Name()+": no device"
+	var lines []string
+	for _, d := range all {
+		lines = append(lines, fmt.Sprintf("%s: %d %s, %s of %s used", source.Name(), d.Index, d.Name, render.Options{}.Size(int64(d.Used)), render.Options{}.Size(int64(d.Total))))
+	}
+	if len(lines) > 0 {
+		f.text = strings.Join(lines, "\n")
+	}
 	return f
 }

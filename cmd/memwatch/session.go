@@ -14,11 +14,12 @@ import (
 // A session is a heap that somebody feeds and others look at: live or replayed. Its
 // methods may be called by several goroutines.
 type session struct {
-	source string
-	clock  func() int64 // now, in the clock of the events; nil: the events are the clock
-	wall   int64        // nanoseconds since 1970 at time 0 of the events
-	hits   func() map[string]uint64
-	missed func() []string // what is missing, in words; nil: nothing
+	source    string
+	clock     func() int64 // now, in the clock of the events; nil: the events are the clock
+	wall      int64        // nanoseconds since 1970 at time 0 of the events
+	hits      func() map[string]uint64
+	noDevices func() string   // why it is not known what devices hold; nil: it is, or nobody asked
+	missed    func() []string // what is missing, in words; nil: nothing
 
 	mu     sync.Mutex
 	heap   *heap.Heap
@@ -96,6 +97,10 @@ func (s *session) frame(q heap.Query) tui.Frame {
 			probed += n
 		}
 	}
+	why := ""
+	if s.noDevices != nil && len(snap.Devices) == 0 && len(snap.Processes) > 0 {
+		why = s.noDevices()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
@@ -104,7 +109,7 @@ func (s *session) frame(q heap.Query) tui.Frame {
 		s.cost = float64(probed-s.probed) * perHit / d
 	}
 	s.looked, s.events, s.probed = now, snap.Events, probed
-	return tui.Frame{Snapshot: snap, Status: tui.Status{Source: s.source, Rate: s.rate, Lost: snap.Lost, Overhead: s.cost, Done: s.done, Note: s.note}}
+	return tui.Frame{Snapshot: snap, Status: tui.Status{Source: s.source, Rate: s.rate, Lost: snap.Lost, NoDevices: why, Overhead: s.cost, Done: s.done, Note: s.note}}
 }
 
 // replaying returns a session that shows a recording.

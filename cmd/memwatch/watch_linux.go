@@ -58,6 +58,7 @@ func (c *config) watch(ctx context.Context) (int, error) {
 	s.clock = live.Clock
 	s.wall = time.Now().UnixNano() - live.Clock()
 	s.hits = func() map[string]uint64 { return hitsByName(w) }
+	s.noDevices = w.NoDevices
 	if child != nil {
 		s.missed = w.Missed
 	}

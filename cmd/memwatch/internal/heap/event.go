@@ -47,7 +47,8 @@ const (
 	Told   // what a process says of itself, by site or, with Stack 0, in all: see told.go
 	Totals // the kernel's own books: Size bytes asked for in Addr calls, Aux frees; Pool and Stream stacks, see KernelTotals
 	Placed // where the process runs, in Text: see placed.go
-	Used   // Size bytes are what the driver itself counts for the process
+	Used   // Size bytes are what the driver itself counts for the process on Device
+	GPU    // what Device holds, of no process: Size bytes used of Addr, Aux percent busy or more than 100; Text is its name
 
 	opEnd
 )
@@ -59,7 +60,7 @@ var opNames = [...]string{
 	CtxCreate: "ctxcreate", CtxSet: "ctxset", CtxPush: "ctxpush", CtxPop: "ctxpop",
 	CtxDestroy: "ctxdestroy", Primary: "primary", Unprimary: "unprimary", Reset: "reset",
 	PoolCreate: "poolcreate", PoolDestroy: "pooldestroy", CaptureBegin: "capture", CaptureEnd: "endcapture",
-	Lost: "lost", Stack: "stack", Told: "told", Totals: "totals", Placed: "placed", Used: "used",
+	Lost: "lost", Stack: "stack", Told: "told", Totals: "totals", Placed: "placed", Used: "used", GPU: "gpu",
 }
 
 func (o Op) String() string { return name(opNames[:], int(o)) }

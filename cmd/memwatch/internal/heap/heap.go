@@ -21,6 +21,7 @@ const HistoryLength = 60
 type Heap struct {
 	opts   Options
 	procs  map[uint32]*process
+	gpus   map[int32]*gpu
 	exited []*process // oldest first
 
 	now    int64 // time of the latest event
@@ -47,7 +48,7 @@ func New(o Options) *Heap {
 	if o.Interval <= 0 {
 		o.Interval = time.Second
 	}
-	return &Heap{opts: o, procs: make(map[uint32]*process)}
+	return &Heap{opts: o, procs: make(map[uint32]*process), gpus: make(map[int32]*gpu)}
 }
 
 // Apply takes the next event. e may be used again afterwards; its Frames are kept.
@@ -60,6 +61,10 @@ func (h *Heap) Apply(e *Event) {
 	h.Advance(e.Time)
 	if e.Op == Lost {
 		h.lost += e.Size
+	}
+	if e.Op == GPU {
+		h.gpu(e)
+		return
 	}
 	p := h.process(e)
 	if p == nil {
@@ -140,6 +145,9 @@ func (h *Heap) Advance(now int64) {
 	for range min(missed, HistoryLength) {
 		for _, p := range h.procs {
 			p.sample()
+		}
+		for _, g := range h.gpus {
+			g.history.push(g.used)
 		}
 	}
 }

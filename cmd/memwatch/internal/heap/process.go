@@ -87,7 +87,7 @@ type process struct {
 	dropped uint64 // allocations, sites and stacks without room
 	kernel  KernelTotals
 	place   Place
-	used    int64 // bytes that the driver counts; 0: unknown
+	used    map[int32]int64 // bytes that the driver counts, by device; none: unknown
 
 	told     bool // its buffers are what it says of them
 	tabled   bool // it has said something of them
@@ -136,9 +136,7 @@ func (p *process) apply(e *Event) {
 		}
 		return
 	case Used:
-		if e.Size <= maxSize {
-			p.used = int64(e.Size)
-		}
+		p.useOn(e)
 		return
 	case Placed:
 		p.place = parsePlace(e.Text)

@@ -9,12 +9,13 @@ import (
 
 // A Snapshot is the heap at one time. It shares nothing with the Heap.
 type Snapshot struct {
-	Time      int64     `json:"time"`   // nanoseconds, of the events' clock
-	Events    uint64    `json:"events"` // applied so far
-	Lost      uint64    `json:"lost"`   // events lost in all processes
-	Untracked uint64    `json:"untracked"`
-	Bad       uint64    `json:"bad"`
-	Processes []Process `json:"processes"`
+	Time      int64         `json:"time"`   // nanoseconds, of the events' clock
+	Events    uint64        `json:"events"` // applied so far
+	Lost      uint64        `json:"lost"`   // events lost in all processes
+	Untracked uint64        `json:"untracked"`
+	Bad       uint64        `json:"bad"`
+	Processes []Process     `json:"processes"`
+	Devices   []DeviceState `json:"devices,omitempty"` // what the driver says of them; none if it is not asked
 }
 
 // A Process is what is known of one.
@@ -156,6 +157,7 @@ type Query struct {
 // have exited last.
 func (h *Heap) Snapshot(q Query) *Snapshot {
 	s := &Snapshot{Time: h.now, Events: h.events, Lost: h.lost, Untracked: h.early, Bad: h.bad}
+	s.Devices = h.devices()
 	for _, p := range h.procs {
 		if len(q.PIDs) == 0 || slices.Contains(q.PIDs, p.pid) {
 			s.Processes = append(s.Processes, p.snapshot(q))
@@ -185,7 +187,7 @@ func (p *process) snapshot(q Query) Process {
 		Live: p.live, Peak: p.peak, PeakAt: p.peakAt, AtExit: p.atExit,
 		Mapped: p.mapped, Maps: len(p.maps),
 		Explicit: p.finished(Explicit), ByNet: p.finished(Late), Context: p.finished(Context), Exit: p.finished(Exited), Unseen: p.finished(Replaced),
-		Undone: p.undone, Unknown: p.unknown, Dropped: p.dropped, Kernel: p.kernel, Place: p.place, Used: p.used, OOM: p.oom,
+		Undone: p.undone, Unknown: p.unknown, Dropped: p.dropped, Kernel: p.kernel, Place: p.place, Used: p.usedInAll(), OOM: p.oom,
 		History: slices.Clone(p.history.at), Rate: p.rate(),
 	}
 	if p.byTable() {

@@ -3,108 +3,95 @@
 package live
 
 import (
-	"bytes"
 	"context"
-	"os"
-	"os/exec"
-	"strconv"
-	"strings"
 	"time"
 
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/device"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
 )
 
-// What the driver itself counts for a process holds what no argument of a call shows:
-// contexts, code, what kernels allocate. NVIDIA's tool tells it; its library is one of C,
-// for which memwatch would have to be, too.
+// What the driver itself counts holds what no argument of a call shows: contexts, code, what kernels allocate, other
+// processes. It is asked in a goroutine of its own, for it answers when it likes.
 const (
-	askDriver    = 10 * time.Second // between two questions
-	driverAnswer = 5 * time.Second  // how long an answer may take
-	maxAnswer    = 1 << 20          // bytes
+	askLibrary = time.Second      // between two questions to a library
+	askTool    = 10 * time.Second // to a program, which takes longer
 )
 
-// driverTools are the places of the tool. What is on somebody's PATH is not run.
-var driverTools = []string{"/usr/bin/nvidia-smi", "/usr/local/nvidia/bin/nvidia-smi", "/usr/lib/wsl/lib/nvidia-smi"}
-
-// driverTool returns where the tool is, "" if it is not.
-func driverTool() string {
-	for _, path := range driverTools {
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			return path
-		}
+// askInTurn asks what devices hold, every now and then until ctx is done.
+func (w *Watcher) askInTurn(ctx context.Context) {
+	source, err := w.devices()
+	if err != nil {
+		w.noteDevices(err.Error())
+		return
 	}
-	return ""
-}
-
-// used asks the tool for the bytes of each process on all devices.
-func used(ctx context.Context, tool string) (map[uint32]uint64, error) {
-	ctx, stop := context.WithTimeout(ctx, driverAnswer)
-	defer stop()
-	cmd := exec.CommandContext(ctx, tool, "--query-compute-apps=pid,used_gpu_memory", "--format=csv,noheader,nounits")
-	cmd.Env = []string{"PATH=/usr/bin:/bin"}
-	cmd.WaitDelay = time.Second
-	var out bytes.Buffer
-	cmd.Stdout = &limited{&out}
-	if err := cmd.Run(); err != nil {
-		return nil, err
+	defer source.Close()
+	every := askTool
+	if source.Name() == "NVML" {
+		every = askLibrary
 	}
-	return parseUsed(out.String()), nil
-}
-
-// parseUsed reads lines of a process's number and MiB. Other lines are passed over.
-func parseUsed(text string) map[uint32]uint64 {
-	all := make(map[uint32]uint64)
-	for line := range strings.Lines(text) {
-		a, b, _ := strings.Cut(line, ",")
-		pid, err1 := strconv.ParseUint(strings.TrimSpace(a), 10, 32)
-		mib, err2 := strconv.ParseUint(strings.TrimSpace(b), 10, 24)
-		if err1 == nil && err2 == nil {
-			all[uint32(pid)] += mib << 20
-		}
-	}
-	return all
-}
-
-// A limited writer takes what fits and forgets the rest.
-type limited struct{ b *bytes.Buffer }
-
-func (l *limited) Write(p []byte) (int, error) {
-	l.b.Write(p[:min(len(p), maxAnswer-l.b.Len())])
-	return len(p), nil
-}
-
-// askInTurn asks what the driver counts, every now and then until ctx is done, while some
-// process uses its library.
-func (w *Watcher) askInTurn(ctx context.Context, every time.Duration) {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
 	for {
-		if w.driven.Load() {
-			if all, err := used(ctx, w.tool); err == nil { // else the figure stays away
-				select {
-				case w.answers <- all:
-				case <-ctx.Done():
-				}
+		all, err := source.Read(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			w.noteDevices(err.Error())
+		} else {
+			w.noteDevices("")
+			select {
+			case w.answers <- all:
+			case <-ctx.Done():
+				return
 			}
 		}
 		select {
-		case <-tick.C:
+		case <-time.After(every):
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// takeAnswer hands out what the driver counts, if that is known anew.
-func (w *Watcher) takeAnswer() {
-	select {
-	case all := <-w.answers:
-		now := Clock()
-		for pid, bytes := range all {
-			if w.processes[pid] != nil {
-				w.sink(&heap.Event{Op: heap.Used, PID: pid, Time: now, Size: bytes})
+// noteDevices notes why devices are not known, or that they are.
+func (w *Watcher) noteDevices(why string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.noDevices = why
+}
+
+// NoDevices says why it is not known what devices hold, "" if it is. It may be called by any goroutine.
+func (w *Watcher) NoDevices() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.noDevices
+}
+
+// userOf is a process on a device.
+type userOf struct {
+	pid    uint32
+	device int32
+}
+
+// answered hands out what devices hold, and what of that is of the processes that are watched.
+func (w *Watcher) answered(all []device.Device) {
+	now := Clock()
+	users := make(map[userOf]bool)
+	for _, d := range all {
+		e := heap.Event{Op: heap.GPU, Time: now, Device: int32(d.Index), Text: d.Name, Addr: d.Total, Size: d.Used, Aux: uint64(d.Busy)}
+		w.sink(&e) // a load that is not known is more than 100
+		for pid, bytes := range d.Processes {
+			if w.processes[pid] == nil {
+				continue
 			}
+			u := userOf{pid, int32(d.Index)}
+			users[u] = true
+			w.sink(&heap.Event{Op: heap.Used, PID: pid, Time: now, Device: u.device, Size: bytes})
 		}
-	default:
 	}
+	for u := range w.users {
+		if !users[u] && w.processes[u.pid] != nil { // it has left the device
+			w.sink(&heap.Event{Op: heap.Used, PID: u.pid, Time: now, Device: u.device})
+		}
+	}
+	w.users = users
 }

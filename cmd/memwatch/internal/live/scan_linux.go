@@ -122,9 +122,6 @@ func (w *Watcher) scanOne(pid int) (s sight) {
 			continue
 		}
 		uses = true
-		if l.Name == cudaName {
-			w.driven.Store(true)
-		}
 		lib := w.probe(pid, m, l)
 		if lib.since > max(w.scanned, procfs.StartBoot(pid)) {
 			s.joined = true

@@ -3,6 +3,7 @@
 package live
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,8 +14,27 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/device"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
 )
+
+// told is a source of two devices that tells what it is told to.
+type told struct{ used chan map[uint32]uint64 }
+
+func (s *told) Name() string { return "NVML" }
+func (s *told) Close()       {}
+
+func (s *told) Read(ctx context.Context) (all []device.Device, err error) {
+	select {
+	case used := <-s.used:
+		for i := range 2 {
+			all = append(all, device.Device{Index: i, Name: "told", Total: 80 << 20, Used: 30 << 20, Busy: -i, Processes: used})
+		}
+		return all, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
 
 // TestUnruly watches a program that unloads its library, loads another of the same name,
 // forks, passes nonsense, becomes another program, and is killed. Every step is seen, and
@@ -38,8 +58,8 @@ func TestUnruly(t *testing.T) {
 		require.NoError(t, err, "%s", out)
 	}
 	w := watch(t, Options{Scan: 20 * time.Millisecond})
-	w.ask, w.tool = 50*time.Millisecond, filepath.Join(dir, "tool") // which tells what the driver counts
-	require.NoError(t, os.WriteFile(w.tool, []byte("#!/bin/sh\nfor p in $(pidof unruly); do echo \"$p, 7\"; echo \"$p, 3\"; done\necho 'no, number'\n"), 0o700))
+	tells := &told{used: make(chan map[uint32]uint64)}
+	w.devices = func() (device.Source, error) { return tells, nil }
 	f := follow(t, w)
 	r := startWith(t, exe, lib, other)
 	pid := uint32(r.Process.Pid)
@@ -59,7 +79,15 @@ func TestUnruly(t *testing.T) {
 	await("attached", func() bool { return probed(w, lib) == 1 })
 	step("made")
 	await("one allocation", func() bool { return of(pid).Live == 1000 })
+	tells.used <- map[uint32]uint64{pid: 5 << 20, 1 << 30: 1}
 	await("what the driver counts, on two devices", func() bool { return of(pid).Used == 10<<20 })
+	f.mu.Lock()
+	all := f.h.Snapshot(heap.Query{}).Devices
+	f.mu.Unlock()
+	require.Len(t, all, 2)
+	require.Equal(t, int64(30<<20), all[1].Used)
+	require.Equal(t, -1, all[1].Busy)
+	require.Empty(t, w.NoDevices())
 	step("loaded")
 	await("the other library is probed", func() bool { return probed(w, lib) == 2 })
 	step("replaced")

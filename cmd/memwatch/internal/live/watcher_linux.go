@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/bpf"
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/device"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/probes"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/procfs"
@@ -54,7 +55,7 @@ type Watcher struct {
 	session   *bpf.Session // nil with NoProbes
 	resolver  *resolver
 	images    probes.Cache
-	mu        sync.Mutex          // libraries, order and missed, which others look at
+	mu        sync.Mutex          // libraries, order, missed and noDevices, which others look at
 	libraries map[string]*Library // by identity of the file
 	order     []string
 	missed    []string
@@ -68,12 +69,12 @@ type Watcher struct {
 	attached  atomic.Int64 // when the latest library was probed, or the watcher made; nanoseconds since boot
 	events    []heap.Event
 	sink      func(*heap.Event)
-	ask       time.Duration // between two questions to the tool
-	tool      string        // that tells what the driver counts, "" if there is none
-	driven    atomic.Bool   // some process uses the driver that it is of
-	answers   chan map[uint32]uint64
-	pids      func() []int  // all that there are
-	ready     chan struct{} // closed when Run has looked at the processes asked for
+	devices   func() (device.Source, error) // opens who tells what devices hold
+	answers   chan []device.Device
+	users     map[userOf]bool // of devices, in the latest answer
+	noDevices string          // why devices are not known
+	pids      func() []int    // all that there are
+	ready     chan struct{}   // closed when Run has looked at the processes asked for
 }
 
 // process is what the watcher knows of a process.
@@ -106,7 +107,7 @@ func New(o Options) (*Watcher, error) {
 		opts: o, session: s, resolver: newResolver(),
 		libraries: make(map[string]*Library), processes: make(map[uint32]*process), ready: make(chan struct{}),
 		looks: make(chan chan struct{}), over: make(chan struct{}),
-		pids: allPIDs, sights: make(chan sight, 1024), tabled: make(chan struct{}, 1), told: make(chan []heap.Event, 64), ask: askDriver, tool: driverTool(), answers: make(chan map[uint32]uint64, 1),
+		pids: allPIDs, sights: make(chan sight, 1024), tabled: make(chan struct{}, 1), told: make(chan []heap.Event, 64), devices: device.Open, answers: make(chan []device.Device, 1),
 	}
 	w.sink = func(*heap.Event) {}
 	w.attached.Store(procfs.SinceBoot())
@@ -189,15 +190,12 @@ func (w *Watcher) Run(ctx context.Context, sink func(*heap.Event), idle func()) 
 	defer stop()
 	helpers.Go(func() { w.scanInTurn(ctx) })
 	helpers.Go(func() { w.readInTurn(ctx) })
-	if w.tool != "" && w.session != nil {
-		helpers.Go(func() { w.askInTurn(ctx, w.ask) })
-	}
+	go w.askInTurn(ctx) // it is not waited for: a driver that hangs may never answer
 	next := time.Now()
 	for ctx.Err() == nil {
 		if now := time.Now(); !now.Before(next) {
 			w.bury()
 			w.audit()
-			w.takeAnswer()
 			next = now.Add(w.opts.Scan)
 		}
 		w.hear()
@@ -241,6 +239,8 @@ func (w *Watcher) hear() {
 		select {
 		case seen := <-w.sights:
 			w.saw(seen)
+		case all := <-w.answers:
+			w.answered(all)
 		case events := <-w.told:
 			if w.processes[events[0].PID] == nil {
 				continue // it has ended since, and what it said last is told with its end
@@ -389,9 +389,6 @@ func (w *Watcher) present(p *process, pid int, now int64, joined bool) {
 	}
 	w.sink(&e)
 }
-
-// cudaName is the driver of which the tool tells.
-const cudaName = "CUDA driver"
 
 // target tells the probes where a Go program keeps its goroutines.
 func (w *Watcher) target(pid int) {

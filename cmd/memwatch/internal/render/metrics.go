@@ -49,6 +49,20 @@ func Metrics(w io.Writer, s *heap.Snapshot, hits map[string]uint64) error {
 			m.sample("memwatch_device_live_bytes", labels(p, "device", fmt.Sprint(d.Device)), d.Live)
 		}
 	})
+	devices := func(name, help string, of func(d *heap.DeviceState) int64) {
+		if len(s.Devices) == 0 {
+			return
+		}
+		m.family(name, "gauge", help)
+		for i := range s.Devices {
+			if v := of(&s.Devices[i]); v >= 0 {
+				m.sample(name, fmt.Sprintf(`device="%d",name="%s"`, s.Devices[i].Device, label(s.Devices[i].Name)), v)
+			}
+		}
+	}
+	devices("memwatch_device_total_bytes", "Bytes that the device has.", func(d *heap.DeviceState) int64 { return d.Total })
+	devices("memwatch_device_used_bytes", "Bytes of the device that are used, by all processes and the driver.", func(d *heap.DeviceState) int64 { return d.Used })
+	devices("memwatch_device_busy_percent", "Part of the latest sample during which a kernel ran.", func(d *heap.DeviceState) int64 { return int64(d.Busy) })
 	m.family("memwatch_driver_used_bytes", "gauge", "Bytes that the driver itself counts for the process, with contexts, code, and memory from before memwatch.")
 	each(func(p *heap.Process) {
 		if p.Used > 0 {

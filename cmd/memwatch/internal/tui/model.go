@@ -17,12 +17,13 @@ type Frame struct {
 
 // Status is the last line.
 type Status struct {
-	Source   string  // "live", or what is replayed
-	Rate     float64 // events in a second
-	Lost     uint64
-	Overhead float64 // estimated time that the probes take from the programs, seconds in a second
-	Done     bool    // nothing more will come
-	Note     string
+	Source    string  // "live", or what is replayed
+	Rate      float64 // events in a second
+	Lost      uint64
+	NoDevices string  // why it is not known what devices hold; "" if it is
+	Overhead  float64 // estimated time that the probes take from the programs, seconds in a second
+	Done      bool    // nothing more will come
+	Note      string
 }
 
 // The pages.
@@ -294,8 +295,13 @@ func (m *Model) bound() {
 	m.scroll = max(min(m.scroll, m.cursor, n-1), m.cursor-m.rows()+1, 0)
 }
 
-// rows is how many lines a list has: all but two heads and the status.
-func (m *Model) rows() int { return max(m.height-3, 1) }
+// rows is how many lines a list has: all but those of devices, two heads and the status.
+func (m *Model) rows() int {
+	if m.page == processes {
+		return max(m.height-3-len(m.gauges()), 1)
+	}
+	return max(m.height-3, 1)
+}
 
 // process returns the chosen process, or nil if it is not there any more.
 func (m *Model) process() *heap.Process {

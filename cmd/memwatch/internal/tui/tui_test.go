@@ -2,11 +2,13 @@ package tui
 
 import (
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
@@ -100,6 +102,46 @@ func TestGolden(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, string(want), got)
 		})
+	}
+}
+
+// TestGauges draws devices on screens of three widths: the name gives way first, then the load, and the bar stays.
+func TestGauges(t *testing.T) {
+	f := at(t, 90)
+	f.Snapshot.Devices = []heap.DeviceState{
+		{Device: 0, Name: "NVIDIA H200", Total: 139 << 30, Used: 52 << 30, Live: 30 << 30, Counted: 31 << 30, Busy: 87},
+		{Device: 1, Name: "NVIDIA H200", Total: 139 << 30, Used: 136 << 30, Live: 100 << 30, Counted: 120 << 30, Busy: 100, Full: int64(95 * time.Second)},
+		{Device: 2, Name: "a\x1b[2J name that is far too long to be shown", Total: 139 << 30, Busy: -1},
+		{Device: 3, Name: "NVIDIA H200", Total: 139 << 30, Used: 120 << 30, Counted: 120 << 30, Busy: 0, Full: int64(3 * time.Hour)},
+		{Device: 4, Total: 0, Busy: -1}, {Device: 5, Name: "another", Total: 1, Busy: -1},
+	}
+	for _, width := range []int{20, 60, 80, 110, 200} {
+		m := New()
+		m.Update(tea.WindowSizeMsg{Width: width, Height: 20})
+		m.Update(f)
+		for _, line := range m.gauges() {
+			require.LessOrEqual(t, lipgloss.Width(line), width, line)
+		}
+		press(m, "end")
+		got := ansi.Strip(m.View().Content)
+		require.Len(t, strings.Split(got, "\n"), 20)
+		require.Contains(t, got, "and 3 more devices")
+		if width == 20 {
+			continue
+		}
+		var lines []string
+		for l := range strings.Lines(got) {
+			lines = append(lines, strings.TrimRight(l, " \n"))
+		}
+		got = strings.Join(lines, "\n") + "\n"
+		path := filepath.Join("testdata", fmt.Sprintf("gauges-%d.txt", width))
+		if *update {
+			require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+			continue
+		}
+		want, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, string(want), got)
 	}
 }
 

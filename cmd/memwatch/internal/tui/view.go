@@ -36,7 +36,7 @@ func (m *Model) content() string {
 	case m.frame.Snapshot == nil:
 		lines = []string{m.head("memwatch"), "", "waiting for the first numbers"}
 	case m.page == processes:
-		lines = m.viewProcesses()
+		lines = append(m.gauges(), m.viewProcesses()...)
 	case m.page == site:
 		lines = m.viewSite()
 	case m.page == tree:
@@ -255,6 +255,9 @@ func (m *Model) viewSite() []string {
 func (m *Model) status() string {
 	t := m.frame.Status
 	parts := []string{render.Clean(t.Source), fmt.Sprintf("%.0f events/s", t.Rate)}
+	if t.NoDevices != "" {
+		parts = append(parts, "devices not known: "+render.Clean(t.NoDevices))
+	}
 	if t.Overhead > 0 {
 		parts = append(parts, fmt.Sprintf("overhead %.2f%%", 100*t.Overhead))
 	}
@@ -273,7 +276,7 @@ func (m *Model) status() string {
 }
 
 func help() []string {
-	return strings.Split(`memwatch: the live foreign heap of running processes
+	return strings.Split(`memwatch: the live foreign heap of running processes          any key goes back
 
   ↑ ↓ j k        choose              enter → l     look into it
   home end g G   first, last         esc ← bksp    back
@@ -290,6 +293,6 @@ func help() []string {
   joined         it ran before it was watched: its older memory is unknown
   history        its shape, from the lowest to the highest of what is shown
   ≈              events were lost; the number may be too low or too high
-  suspect        a site that never frees, grows, or keeps far longer than it used to
-any key goes back`, "\n")
+  █ ▓ ▒ ·        of a device: live, counted by the driver besides, of others, free
+  suspect        a site that never frees, grows, or keeps far longer than it used to`, "\n")
 }
