@@ -17,11 +17,11 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/shadow"
 )
 
-var updateRooms = flag.Bool("update-rooms", false, "write how the rooms differ into testdata/rooms.txt")
+var roomsDiff = flag.String("rooms-diff", "", "write where the rooms differ from the analyzer into this file")
 
 // TestRoomsBeside runs the rooms beside the analyzer over all goldens of one file, and
-// compares for each call that makes a buffer in front of which lines frees are inserted. What
-// differs stands in testdata/rooms.txt, so that a change of either shows:
+// compares for each call that makes a buffer in front of which lines frees are inserted. With
+// -rooms-diff FILE it writes what differs, to be read and judged:
 //
 //	same      both insert frees, in the same lines
 //	elsewhere both do, in other lines
@@ -51,16 +51,17 @@ func TestRoomsBeside(t *testing.T) {
 			beside(t, &out, total, name, src, lines)
 		}
 	}
-	head := fmt.Sprintf("same %d, elsewhere %d, new %d, old %d\n", total["same"], total["elsewhere"], total["new"],
-		total["old"])
-	const path = "testdata/rooms.txt"
-	if *updateRooms {
-		require.NoError(t, os.WriteFile(path, []byte(head+out.String()), 0o666))
+	head := fmt.Sprintf("same %d, elsewhere %d, new %d, old %d\n",
+		total["same"], total["elsewhere"], total["new"], total["old"])
+	t.Log(head)
+	if *roomsDiff != "" {
+		require.NoError(t, os.WriteFile(*roomsDiff, []byte(head+out.String()), 0o666))
 	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.Equal(t, string(want), head+out.String())
+	require.GreaterOrEqual(t, total["same"], leastSame, "in fewer places than before")
 }
+
+// leastSame is in how many places the rooms have agreed with the analyzer. It only grows.
+const leastSame = 160
 
 // beside compares the two on one file, whose own lines begin behind the first few.
 func beside(t *testing.T, out *strings.Builder, total map[string]int, name, src string, before int) {
