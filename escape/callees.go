@@ -111,12 +111,7 @@ func (p *pkg) applySpec(base *Summary, sig *types.Signature, line *spec.Line) *S
 	}
 	cleanArg, cleanRes := map[int]bool{}, map[int]bool{}
 	named := map[int]bool{} // operands that a result aliases: borrowed, if nothing else is said
-	// Of what a body hands to somebody it is not known that no result leads to it.
-	back := func(r, of spec.Operand) bool {
-		i, res := index(of), base.Res[r.Index]
-		return base.Unknown || base.Args[i].Escapes.K != Never || (res.Views|res.Is)&(1<<i) != 0
-	}
-	for _, c := range line.Bind(sig, back) {
+	for _, c := range spec.Bind(line.Clauses, sig) {
 		if c.Operand.Kind == spec.Result {
 			i := c.Operand.Index
 			if !cleanRes[i] {
@@ -174,6 +169,14 @@ func (p *pkg) applySpec(base *Summary, sig *types.Signature, line *spec.Line) *S
 				s.Res[i].Is &^= 1 << j
 			}
 		}
+	}
+	// Of what a body hands to somebody it is not known that no result leads to it.
+	back := func(r, of spec.Operand) bool {
+		i, res := index(of), base.Res[r.Index]
+		return base.Unknown || base.Args[i].Escapes.K != Never || (res.Views|res.Is)&(1<<i) != 0
+	}
+	for _, c := range line.Implied(sig, back) {
+		s.Res[c.Operand.Index].Views |= 1 << index(c.Of)
 	}
 	return &s
 }

@@ -106,39 +106,34 @@ func Bind(clauses []Clause, sig *types.Signature) []Clause {
 	return bound
 }
 
-// Bind returns the line's clauses as [Bind] does. A glob says what becomes of
-// operands, of functions that its author may not have read: what it lends may
-// come back in a result that has no clause, unless back, which is asked with both
-// bound, knows better. Such a result views it.
-func (l *Line) Bind(sig *types.Signature, back func(result, of Operand) bool) []Clause {
-	bound := Bind(l.Clauses, sig)
+// Implied returns what a line says besides its clauses of a function with this
+// signature. A glob says what becomes of operands, of functions that its author may
+// not have read: what it lends may come back in a result that has no clause, unless
+// back, which is asked with both bound, knows better. Such a result views it, and is
+// otherwise as it is without the line.
+func (l *Line) Implied(sig *types.Signature, back func(result, of Operand) bool) []Clause {
 	if !l.IsGlob() {
-		return bound
+		return nil
 	}
 	named := map[int]bool{}
-	var lent []Operand
 	for _, c := range l.Clauses {
 		if c.Operand.Kind == Result {
 			named[c.Operand.Index] = true
 		}
 	}
-	for _, c := range bound {
-		if c.Effect == Borrowed && c.Operand.Kind != Result {
-			lent = append(lent, c.Operand)
-		}
-	}
-	for i := range sig.Results().Len() {
-		result := Operand{Kind: Result, Index: i}
-		if named[i] || !canLead(result.Type(sig), nil) {
+	var implied []Clause
+	for _, c := range Bind(l.Clauses, sig) {
+		if c.Effect != Borrowed || c.Operand.Kind == Result || !canLead(c.Operand.Type(sig), nil) {
 			continue
 		}
-		for _, of := range lent {
-			if canLead(of.Type(sig), nil) && back(result, of) {
-				bound = append(bound, Clause{Operand: result, Effect: Views, Of: of})
+		for i := range sig.Results().Len() {
+			result := Operand{Kind: Result, Index: i}
+			if !named[i] && canLead(result.Type(sig), nil) && back(result, c.Operand) {
+				implied = append(implied, Clause{Operand: result, Effect: Views, Of: c.Operand})
 			}
 		}
 	}
-	return bound
+	return implied
 }
 
 // canLead reports whether a value of type t can lead to memory of somebody else's.

@@ -151,13 +151,8 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 		}
 		return first + o.Index
 	}
-	// Of what a body hands to somebody it is not known that no result leads to it.
-	back := func(result, of spec.Operand) bool {
-		n, r := number(of), body.result(result.Index)
-		return body.param(n).Keeps || slices.Contains(r.Derived, n) || slices.Contains(r.Is, n)
-	}
 	shown := make([]bool, len(s.Results)) // other results view them
-	for _, c := range line.Bind(sig, back) {
+	for _, c := range spec.Bind(line.Clauses, sig) {
 		if c.Operand.Kind == spec.Result && c.Of.Kind == spec.Result {
 			shown[c.Of.Index] = true
 			continue
@@ -206,6 +201,14 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 			r.Zero = r.Zero && b.Zero
 		}
 		r.Owned, r.Known = r.Owned && !shown[i], true // views of other results are not followed
+	}
+	// Of what a body hands to somebody it is not known that no result leads to it.
+	back := func(result, of spec.Operand) bool {
+		n, r := number(of), body.result(result.Index)
+		return body.param(n).Keeps || slices.Contains(r.Derived, n) || slices.Contains(r.Is, n)
+	}
+	for _, c := range line.Implied(sig, back) {
+		s.Results[c.Operand.Index].take(c, number)
 	}
 	return s
 }
