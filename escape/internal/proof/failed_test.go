@@ -13,8 +13,8 @@ import (
 	"github.com/lastuse/lastuse/escape/spec"
 )
 
-// TestFailed makes the proof panic in one function, over a fact that cannot be read: the function is taken for
-// the worst and named, others are not concerned.
+// TestFailed makes the proof panic in one function, over a fact that cannot be read: the function is taken
+// for the worst and named, others are not concerned.
 func TestFailed(t *testing.T) {
 	const text = `package p
 

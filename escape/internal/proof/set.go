@@ -56,12 +56,6 @@ func (s set) meets(t set) bool {
 	return false
 }
 
-func (s set) minus(t set) {
-	for i := range min(len(s), len(t)) {
-		s[i] &^= t[i]
-	}
-}
-
 // covers reports whether s has all that t has.
 func (s set) covers(t set) bool {
 	for i, x := range t {

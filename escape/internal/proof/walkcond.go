@@ -97,9 +97,7 @@ func (w *walker) isNil(x ssa.Value, b *ssa.BasicBlock, is bool, s *set) {
 func (w *walker) emptied(load *ssa.UnOp, s *set) {
 	instrs := load.Block().Instrs
 	for _, i := range instrs[slices.Index(instrs, ssa.Instruction(load))+1:] {
-		switch i.(type) {
-		case *ssa.DebugRef, *ssa.UnOp, *ssa.BinOp, *ssa.FieldAddr, *ssa.Field, *ssa.Extract, *ssa.If:
-		default:
+		if _, makes := i.(*ssa.Alloc); makes || acts(i) {
 			return
 		}
 	}
@@ -115,20 +113,15 @@ func stored(x ssa.Value) ssa.Value {
 	}
 	instrs := load.Block().Instrs
 	for n := slices.Index(instrs, ssa.Instruction(load)) - 1; n >= 0; n-- {
-		switch i := instrs[n].(type) {
-		case *ssa.Store:
-			if i.Addr == load.X {
-				return i.Val
-			}
-			if _, variable := i.Addr.(*ssa.Alloc); !variable {
-				return x
-			}
-		case *ssa.UnOp:
-			if i.Op == token.ARROW { // others may store there meanwhile
-				return x
-			}
-		case *ssa.DebugRef, *ssa.Extract, *ssa.Alloc, *ssa.MakeInterface, *ssa.ChangeType, *ssa.FieldAddr:
-		default:
+		st, stores := instrs[n].(*ssa.Store)
+		if stores && st.Addr == load.X {
+			return st.Val
+		}
+		other := false
+		if stores {
+			_, other = st.Addr.(*ssa.Alloc)
+		}
+		if acts(instrs[n]) && !other {
 			return x
 		}
 	}
