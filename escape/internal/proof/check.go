@@ -329,7 +329,7 @@ func (c *checker) followSites(g *graph, frees []*free, sites set) {
 			c.walk(g, frees, o, true, class)
 		}
 	}
-	if insists {
+	if insists || c.mayBeEmpty(g, frees, sites) {
 		c.walk(g, frees, nil, true, class)
 	}
 }
@@ -348,6 +348,10 @@ func (c *checker) walk(g *graph, frees []*free, site *object, zero bool, class s
 		if !c.off[rule] && (!zero || frees[i].pts.meets(class)) {
 			frees[i].e.fail(&Reason{Rule: rule, Words: words, Nil: zero, At: c.position(posOf(at))})
 		}
+	}
+	if zero && site == nil {
+		w.nothing = map[empty]bool{}
+		defer func() { c.readEmpty(g, frees, w.nothing) }()
 	}
 	w.run()
 	if w.over {

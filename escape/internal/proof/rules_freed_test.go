@@ -199,6 +199,19 @@ func f() {
 }
 `},
 	{proof.Readable, "its name is read", `
+func f(c bool) { // nothing is freed where it is read, but who reads it does not see that
+	var h H
+	if c {
+		h = MakeH()
+	}
+	h.Use()
+	h.Free() //F
+	if !c {
+		h.Use()
+	}
+}
+`},
+	{proof.Readable, "its name is read", `
 func f() {
 	b := Make()
 	b.Free() //F

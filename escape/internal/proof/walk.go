@@ -47,6 +47,8 @@ type walker struct {
 	todo    []todo // points that follow one another, with nothing between that another path leads to
 	steps   int
 	over    bool
+	nothing map[empty]bool // where a free is given nothing, if that is asked for
+	behind  []todo         // where the walk begins, if not where something is made
 	fault   func(i int, rule Rule, words string, at ssa.Instruction)
 	ret     func(s *set, p phase, i *ssa.Return) // sees returns of the root
 	end     func(s *set, panics bool)            // sees how the root is left
@@ -168,6 +170,12 @@ func (w *walker) run() {
 
 // start begins a walk: where the resource is made, or where the functions of the family are entered.
 func (w *walker) start() {
+	for _, b := range w.behind {
+		w.push(b.n, b.p, &b.marks)
+	}
+	if w.behind != nil {
+		return
+	}
 	if w.site != nil {
 		v := w.site.at.(*ssa.Call)
 		before := w.g.beforeSites()

@@ -270,6 +270,9 @@ func (w *walker) free(n int, k *call, p phase, s *set, touched func(ssa.Value) b
 		if !x.nilOK {
 			w.fault(n, Fresh, "it may be nil", k.at)
 		}
+		if w.nothing != nil {
+			w.nothing[empty{n, p}] = true
+		}
 		cont(p, s)
 		return
 	}

@@ -138,7 +138,7 @@ func (w *walker) freedThrough(p phase, s *set, v ssa.Value) bool {
 
 // whole reports whether a register may be the resource itself, and not only a view of it.
 func (w *walker) whole(v ssa.Value) bool {
-	return w.f.some(w.f.of(v), func(e elem) bool { return e.obj == w.site && e.resource() })
+	return w.f.some(w.f.of(v), func(e elem) bool { return e.obj == w.site && e.resource() }) || w.behind != nil
 }
 
 // gives hands v to somebody who may keep it.
