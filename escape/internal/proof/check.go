@@ -393,13 +393,3 @@ func posOf(i ssa.Instruction) token.Pos {
 	}
 	return i.Parent().Pos()
 }
-
-// family returns the graph of locations of a function.
-func (c *checker) family(fn *ssa.Function) *family {
-	if f := c.fams[fn]; f != nil {
-		return f
-	}
-	f := c.newFamily(fn)
-	c.fams[fn] = f
-	return f
-}

@@ -335,3 +335,13 @@ func (f *family) memory(v ssa.Value) int {
 	f.flow(v, 0, single(id))
 	return id
 }
+
+// family returns the graph of locations of a function.
+func (c *checker) family(fn *ssa.Function) *family {
+	if f := c.fams[fn]; f != nil {
+		return f
+	}
+	f := c.newFamily(fn)
+	c.fams[fn] = f
+	return f
+}
