@@ -71,7 +71,9 @@
 // Panics, deferred. Deferred calls run in the reverse of the order in which a path registers them; in any
 // order, once one of them stands in a loop. What was put in does not panic: it reads through nothing that may
 // be nil, and frees what may be freed, or is withheld. What a deferred call got as operands is held by its
-// registration.
+// registration. A literal goes back to the exit, or the panic, that ran it. A function comes back from a
+// panic only if what it deferred may ask for it, a literal or what nobody looks into here: the language lets
+// nobody else end a panic there.
 //
 // Callbacks. A literal that may run inside itself is not understood. A literal that is returned keeps what
 // goroutines have which it may leave behind.

@@ -286,6 +286,25 @@ func (g *graph) chainBacks(ch *chain, fn *ssa.Function) {
 	}
 }
 
+// recovers reports whether a deferred call may end a panic: a function comes back from one only where a
+// function that it deferred asks for the panic. Of literals it is seen whether they, or those in them, do.
+func (g *graph) recovers(ch *chain) bool {
+	var asks func(fn *ssa.Function) bool
+	asks = func(fn *ssa.Function) bool {
+		for i := range instrsOf(fn) {
+			if k := g.calls[callOf(i)]; k != nil && k.builtin == "recover" {
+				return true
+			}
+		}
+		return fn.Synthetic != "" || slices.ContainsFunc(fn.AnonFuncs, asks)
+	}
+	return slices.ContainsFunc(ch.calls, func(d *ssa.Defer) bool {
+		k := g.calls[d]
+		unknown := k.builtin == "" && len(k.bodies) == 0
+		return unknown || k.builtin == "recover" || slices.ContainsFunc(k.bodies, asks)
+	})
+}
+
 // returns notes where a literal returns to. The body of a range over a function ends the loop if it panics,
 // though the callee may recover.
 func (g *graph) returns(body *ssa.Function, b back) {

@@ -213,4 +213,130 @@ func (n N) Use()
 //lastuse:effect args borrowed
 func parse(s string) (uint32, error)
 `, "used by Use"},
+	{"a deferred clean-up", `
+func f() error {
+	b, err := build()
+	if err != nil {
+		return err
+	}
+	b.Use()
+	b.Free() //F
+	return nil
+}
+
+//lastuse:effect result 0 owned on success
+func TryH() (H, error)
+
+func build() (r H, err error) {
+	defer func() {
+		if err != nil {
+			r.Free()
+			r = H{}
+		}
+	}()
+	if r, err = TryH(); err != nil {
+		return r, err
+	}
+	if next() == 1 {
+		return r, errors.New("late")
+	}
+	return r, nil
+}
+`, `
+func f() error {
+	b, err := build()
+	if err != nil {
+		return err
+	}
+	b.Use()
+	b.Free() //F
+	return nil
+}
+
+//lastuse:effect result 0 owned on success
+func TryH() (H, error)
+
+func build() (r H, err error) {
+	defer func() {
+		if err != nil {
+			r.Free()
+		}
+	}()
+	if r, err = TryH(); err != nil {
+		return r, err
+	}
+	if next() == 1 {
+		return r, errors.New("late")
+	}
+	return r, nil
+}
+`, "not made here"},
+	{"a deferred clean-up of what panics", `
+func f() error {
+	b, err := build()
+	if err != nil {
+		return err
+	}
+	b.Use()
+	b.Free() //F
+	return nil
+}
+
+//lastuse:effect result 0 owned on success
+func TryH() (H, error)
+
+func build() (r H, err error) {
+	defer func() {
+		if err != nil {
+			r.Free()
+			r = H{}
+		}
+	}()
+	if r, err = TryH(); err != nil {
+		return r, err
+	}
+	if next() == 1 {
+		return r, errors.New("late")
+	}
+	return r, nil
+}
+`, `
+func f() error {
+	b, err := build()
+	if err != nil {
+		return err
+	}
+	b.Use()
+	b.Free() //F
+	return nil
+}
+
+//lastuse:effect result 0 owned on success
+func TryH() (H, error)
+
+func build() (r H, err error) {
+	defer func() {
+		if err != nil {
+			r.Free()
+			next()
+			r = H{}
+		}
+	}()
+	defer func() { recover() }()
+	defer func() {
+		if err != nil {
+			r.Free()
+			next()
+			r = H{}
+		}
+	}()
+	if r, err = TryH(); err != nil {
+		return r, err
+	}
+	if next() == 1 {
+		return r, errors.New("late")
+	}
+	return r, nil
+}
+`, "not made here"},
 }

@@ -337,7 +337,9 @@ func (w *walker) leave(fn *ssa.Function, b back, p phase, s *set) {
 			w.set(s, b.result, i, w.has(s, markKey{kind: inReg, k: key{fn, i}}))
 		}
 	}
-	w.push(b.to, p, s)
+	if to := &w.g.points[b.to]; to.kind != atChain || !w.elsewhere(s, to.chain) {
+		w.push(b.to, p, s)
+	}
 }
 
 func (w *walker) has(s *set, m markKey) bool { return w.g.marks.has(s, m) }

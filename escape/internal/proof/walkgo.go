@@ -24,12 +24,13 @@ func (w *walker) register(k *call, s *set) {
 // chain runs one deferred call, or does not.
 func (w *walker) chain(pt *point, p phase, s *set) {
 	ch := pt.chain
+	w.leaveChains(s, ch.fn)
 	if pt.pos == len(ch.calls) {
 		if ch.to >= 0 {
 			w.push(ch.to, p, s)
 			return
 		}
-		if ch.fn.Recover != nil {
+		if ch.fn.Recover != nil && w.g.recovers(ch) {
 			w.push(w.g.first(ch.fn.Recover), p, s)
 		}
 		for _, b := range w.g.back[ch.fn] {
@@ -43,6 +44,7 @@ func (w *walker) chain(pt *point, p phase, s *set) {
 	d := ch.calls[pt.pos]
 	to := ch.points[pt.pos+1]
 	w.push(to, p, s)
+	s.add(w.id(ch.mark()))
 	if w.g.f.c.off[Deferred] || !w.has(s, markKey{kind: deferring, at: d}) || w.g.putBack[d.Pos()] {
 		return
 	}
@@ -71,6 +73,32 @@ func (w *walker) chain(pt *point, p phase, s *set) {
 		}
 		w.callbacks(k, p, s, touched)
 	})
+}
+
+// mark says that the calls of a chain run: a literal that one of them is goes back there, and not to where
+// the same literal would run at another exit.
+func (ch *chain) mark() markKey {
+	return markKey{kind: chained, k: key{v: ch.fn}, n: ch.points[0]}
+}
+
+// leaveChains drops the marks of chains of a function.
+func (w *walker) leaveChains(s *set, fn *ssa.Function) {
+	for id := range s.clone().all() {
+		if m := w.mark(id); m.kind == chained && m.k.v == ssa.Value(fn) {
+			s.remove(id)
+		}
+	}
+}
+
+// elsewhere reports whether deferred calls of a function run in other chains alone. Of a literal that is
+// walked from its own start nothing is known.
+func (w *walker) elsewhere(s *set, ch *chain) bool {
+	other := false
+	for id := range s.all() {
+		m := w.mark(id)
+		other = other || m.kind == chained && m.k.v == ssa.Value(ch.fn)
+	}
+	return other && !w.has(s, ch.mark())
 }
 
 // mayHold reports whether a register can hold the resource at any time.
