@@ -119,3 +119,31 @@ func TestGrowth(t *testing.T) {
 		}
 	}
 }
+
+// TestReaches demands that no way is denied: of all pairs in a graph with two circles, one
+// behind the other, and a branch beside them.
+func TestReaches(t *testing.T) {
+	g := &Graph{Succs: [][]int{{1, 6}, {2}, {1, 3}, {4}, {3, 5}, nil, {5}}}
+	o := NewOrder(g)
+	for a := range g.Succs {
+		seen := map[int]bool{}
+		var visit func(n int)
+		visit = func(n int) {
+			for _, s := range g.Succs[n] {
+				if !seen[s] {
+					seen[s] = true
+					visit(s)
+				}
+			}
+		}
+		visit(a)
+		for b := range g.Succs {
+			if seen[b] {
+				require.True(t, o.Reaches(a, b), "%d to %d", a, b)
+			}
+		}
+	}
+	require.False(t, o.Reaches(5, 1))
+	require.False(t, o.Reaches(0, 0))
+	require.True(t, o.Reaches(1, 1))
+}

@@ -6,14 +6,49 @@ import "slices"
 // strongly connected in topological order, and in each its head first and the others so
 // ordered without the head.
 func order(next [][]arrow) []int {
-	o := &orderer{next: next, rank: make([]int, len(next)), part: make([]int, len(next)),
+	o := newOrderer(next)
+	o.rankAll(o.all())
+	return o.rank
+}
+
+func newOrderer(next [][]arrow) *orderer {
+	return &orderer{next: next, rank: make([]int, len(next)), part: make([]int, len(next)),
 		index: make([]int, len(next)), low: make([]int, len(next))}
-	all := make([]int, len(next))
+}
+
+func (o *orderer) all() []int {
+	all := make([]int, len(o.next))
 	for k := range all {
 		all[k] = k
 	}
-	o.rankAll(all)
-	return o.rank
+	return all
+}
+
+// An Order says which nodes of a graph may be visited behind which.
+type Order struct {
+	part   []int // by node: the number of its component, which edges never lower
+	circle []bool
+}
+
+// NewOrder returns the order of a graph.
+func NewOrder(g *Graph) *Order {
+	o := newOrderer(forward(g))
+	all := o.all()
+	comps := o.components(all)
+	res := &Order{part: make([]int, len(all)), circle: make([]bool, len(comps))}
+	for k, c := range comps {
+		for _, n := range c {
+			res.part[n] = len(comps) - 1 - k
+		}
+		res.circle[len(comps)-1-k] = len(c) > 1 || slices.Contains(g.Succs[c[0]], c[0])
+	}
+	return res
+}
+
+// Reaches reports whether b may be visited behind a. It may say so where it cannot be, if b
+// stands behind a in the order, and never says no where it can.
+func (o *Order) Reaches(a, b int) bool {
+	return o.part[b] > o.part[a] || o.part[b] == o.part[a] && o.circle[o.part[a]]
 }
 
 type orderer struct {

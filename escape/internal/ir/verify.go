@@ -27,15 +27,15 @@ func (p *Package) own(e Edge) bool {
 	for _, i := range e.To().Instrs {
 		if call, v := p.mark(i); call != nil && v == nil {
 			return true
-		} else if call == nil && !quiet(i) {
+		} else if call == nil && !Quiet(i) {
 			return false
 		}
 	}
 	return false
 }
 
-// quiet reports whether an instruction only names, reads or sets a local variable.
-func quiet(i ssa.Instruction) bool {
+// Quiet reports whether an instruction only names, reads or sets a local variable.
+func Quiet(i ssa.Instruction) bool {
 	switch i := i.(type) {
 	case *ssa.Phi, *ssa.Extract, *ssa.Alloc, *ssa.FieldAddr, *ssa.IndexAddr, *ssa.Index, *ssa.ChangeType,
 		*ssa.ChangeInterface, *ssa.MakeInterface:

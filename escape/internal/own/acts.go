@@ -230,6 +230,9 @@ func (r *reader) builtin(c *ssa.Call, name string, of ssa.Value) []Act {
 // given. What a literal frees is what its variable holds then: it must be what that holds now.
 func (r *reader) deferred(d *ssa.Defer, of ssa.Value) []Act {
 	out := r.call(d, &d.Call, of)
+	if d.Parent().Synthetic == "range-over-func yield" { // it is deferred by the function around
+		return []Act{{Instr: d, Op: Keep, Of: of}}
+	}
 	reads := !slices.ContainsFunc(out, func(a Act) bool { return a.Op != Read })
 	for k := range out {
 		switch {

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/internal/ir"
 )
 
 // A key is what a condition asks: that a value is not nil, that two values compare so, or
@@ -37,25 +39,11 @@ func (r *reader) stored(v ssa.Value) ssa.Value {
 	instrs := load.Block().Instrs
 	at := slices.Index(instrs, ssa.Instruction(load))
 	for k := at - 1; k >= max(0, at-16); k-- {
-		switch i := instrs[k].(type) {
-		case *ssa.Store:
-			if i.Addr == load.X {
-				return i.Val
-			}
-			if !inMemory(i.Addr) {
-				return v
-			}
-		case *ssa.Call:
-			if !r.ir.Marks(i) {
-				return v
-			}
-		case *ssa.UnOp:
-			if i.Op != token.MUL && i.Op != token.NOT {
-				return v
-			}
-		case *ssa.Extract, *ssa.FieldAddr, *ssa.IndexAddr, *ssa.Phi, *ssa.Alloc, *ssa.BinOp, *ssa.ChangeType:
-		default:
-			return v
+		if i, ok := instrs[k].(*ssa.Store); ok && i.Addr == load.X {
+			return i.Val
+		}
+		if !ir.Quiet(instrs[k]) && !r.ir.Marks(instrs[k]) {
+			break
 		}
 	}
 	return v

@@ -47,12 +47,12 @@
 //
 // A make moves what the site made before to its older token, with the values that hold it;
 // an older token that no needed value may hold is forgotten. At a place, what is due passes.
-// That step asks what no path may change later (what is needed) and what may grow (who may
-// hold it), so it alone is not monotone: a token that passed on a first visit may turn out
-// to be needed, and keeps both. No free comes of it, as the plan reads the state at rest.
+// That step alone is not monotone: a token that passed on a first visit may turn out to be
+// needed, and keeps both. No free comes of it, as the plan reads the state at rest.
 //
-// What ensures that a free of v frees nothing twice: a value that is needed holds nothing
-// that has passed, since a token passes only where no value that may hold it is needed.
+// Why a free of v frees nothing twice: a value that is needed holds nothing that has
+// passed, since a token passes only where no value that may hold it is needed. Where a
+// region is entered again, what was made before counts as passed.
 //
 // # Three functions on paper
 //
@@ -81,12 +81,9 @@
 //		return            // told apart by err != nil: freed
 //	}                     // owned, and not needed: due on this edge, in an else
 //
-// # What is not here yet
+// # Variables in memory
 //
-// A variable in memory is a holder, so what is taken out of it is only perhaps the handle,
-// and does not count as a name: captured variables, those whose address a method takes, and
-// named results of functions that recover. Deferred calls that do not only free, literals
-// and goroutines keep what they see. Fields and elements are views of their struct. Tokens
-// that two variables hold in turn, either in either, have no name. Integers that are made
-// of a handle are views.
+// One with room for a handle, that only instructions which are understood get at, is a slot,
+// as good as a value: a store makes it hold something else. Any other holds all that was
+// ever stored in it. A literal's summary has its captured variables behind its parameters.
 package own

@@ -68,7 +68,7 @@ func (g *Group) onEdge(c *combo, n, out int) *combo {
 func (g *Group) tested(c *combo, v int, isNil bool) {
 	var only []Token
 	g.tokens(c, v, func(t Token, as Relation) {
-		if as == Whole && c.must[t].has(v) {
+		if as == Whole && c.must[t].Has(v) {
 			only = append(only, t)
 		}
 	})
@@ -92,7 +92,7 @@ func (g *Group) reachable(c *combo, node int, t Token) bool {
 		return false
 	}
 	for v := range g.Values {
-		if in.has(v) && g.mayHold(c, v, t) {
+		if in.Has(v) && g.mayHold(c, v, t) {
 			return true
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/flow"
 	"github.com/lastuse/lastuse/escape/internal/ir"
 )
 
@@ -48,18 +49,17 @@ type Hold struct {
 
 // A Func is a function, and what its values may hold.
 type Func struct {
-	SSA     *ssa.Function
-	Graph   *ir.Graph
-	Sites   []*Site
-	Groups  []*Group
-	Dropped []*ssa.Call // owned results that no value has
-	in      *Input
-	read    *reader
-	holds   map[ssa.Value][]Hold
-	order   []ssa.Value // of holds
-	made    map[ssa.Value]*Site
-	tests   []test // by node
-	steps   int
+	SSA    *ssa.Function
+	Graph  *ir.Graph
+	Sites  []*Site
+	Groups []*Group
+	in     *Input
+	read   *reader
+	holds  map[ssa.Value][]Hold
+	order  *flow.Order
+	made   map[ssa.Value]*Site
+	tests  []test // by node
+	steps  int
 }
 
 // most is how many sites one value may hold; a group with more is left undecided, since
@@ -94,8 +94,7 @@ func (f *Func) find() {
 				}
 				v := result(c, k)
 				if v == nil {
-					f.Dropped = append(f.Dropped, c)
-					continue
+					continue // no value has it, so no name ever will
 				}
 				site := &Site{Value: v, Param: -1, Nil: r.Nil}
 				if sig := c.Call.Signature(); effect.HasError(sig) {
@@ -135,6 +134,7 @@ func (f *Func) follow() {
 		h Hold
 	}
 	var open []item
+	var values []ssa.Value // in the order in which they are found
 	add := func(v ssa.Value, h Hold) {
 		if v == nil {
 			return
@@ -143,7 +143,7 @@ func (f *Func) follow() {
 		if len(list) > 0 {
 			parent[root(h.Site.N)] = root(list[0].Site.N)
 		} else {
-			f.order = append(f.order, v)
+			values = append(values, v)
 		}
 		for k := range list {
 			if list[k].Site == h.Site {
@@ -182,6 +182,11 @@ func (f *Func) follow() {
 			}
 		}
 	}
+	f.group(root, values, crowded)
+}
+
+// group makes the groups of sites that have one root.
+func (f *Func) group(root func(site int) int, values []ssa.Value, crowded map[int]bool) {
 	byRoot := map[int]*Group{}
 	for _, s := range f.Sites {
 		g := byRoot[root(s.N)]
@@ -193,7 +198,7 @@ func (f *Func) follow() {
 		g.Sites = append(g.Sites, s)
 		g.crowded = g.crowded || crowded[s.N]
 	}
-	for _, v := range f.order {
+	for _, v := range values {
 		g := byRoot[root(f.holds[v][0].Site.N)]
 		g.Values = append(g.Values, v)
 	}

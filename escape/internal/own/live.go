@@ -4,10 +4,12 @@ import (
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/internal/flow"
 )
 
 // A live is which values are needed, for each combination of conditions; nil is none.
-type live []bits
+type live []flow.Bits
 
 func joinLives(a, b live) (live, bool) {
 	out, grown := a, false
@@ -15,11 +17,11 @@ func joinLives(a, b live) (live, bool) {
 		if x == nil {
 			continue
 		}
-		y := newBits(len(x) * 64)
+		y := flow.NewBits(len(x) * 64)
 		if a[k] != nil {
-			y = a[k].clone()
+			y = a[k].Clone()
 		}
-		if y.union(x) {
+		if y.Union(x) {
 			if !grown {
 				out, grown = slices.Clone(a), true
 			}
@@ -46,38 +48,23 @@ func (g *Group) needed(n int, l live, seen func(at int, l live)) live {
 			switch e.kind {
 			case forget:
 				if i>>e.n&1 == 0 {
-					both := joinBits(l[i], l[i|1<<e.n])
+					both := flow.Join(l[i], l[i|1<<e.n])
 					l[i], l[i|1<<e.n] = both, both
 				}
 			case define:
-				if l[i] != nil && l[i].has(e.n) {
-					l[i] = l[i].clone()
-					l[i].remove(e.n)
+				if l[i] != nil && l[i].Has(e.n) {
+					l[i] = l[i].Clone()
+					l[i].Remove(e.n)
 				}
 			case act:
-				if l[i] == nil || !l[i].has(e.n) {
-					l[i] = joinBits(l[i], nil)
-					if l[i] == nil {
-						l[i] = newBits(len(g.Values))
-					}
-					l[i].add(e.n)
+				if l[i] == nil || !l[i].Has(e.n) {
+					l[i] = flow.Join(l[i], flow.NewBits(len(g.Values)))
+					l[i].Add(e.n)
 				}
 			}
 		}
 	}
 	return l
-}
-
-// joinBits returns a new union of two sets, nil if both are.
-func joinBits(a, b bits) bits {
-	if a == nil {
-		return b.clone()
-	}
-	c := a.clone()
-	if b != nil {
-		c.union(b)
-	}
-	return c
 }
 
 // neededAcross returns what is needed in front of an edge if l is behind it.
@@ -93,18 +80,18 @@ func (g *Group) neededAcross(n, out int, l live) live {
 			if l[j] == nil {
 				continue
 			}
-			x := l[j].clone()
+			x := l[j].Clone()
 			for _, v := range g.phis[to] {
-				x.remove(v)
+				x.Remove(v)
 			}
 			for _, v := range g.phis[to] {
-				if l[j].has(v) && e >= 0 {
+				if l[j].Has(v) && e >= 0 {
 					if from, ok := g.index[origin(g.Values[v].(*ssa.Phi).Edges[e])]; ok {
-						x.add(from)
+						x.Add(from)
 					}
 				}
 			}
-			res[i] = joinBits(res[i], x)
+			res[i] = flow.Join(res[i], x)
 		}
 	}
 	return res

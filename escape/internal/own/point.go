@@ -50,7 +50,7 @@ func (p *Point) Live(v ssa.Value) bool {
 		return false
 	}
 	for i, c := range p.s {
-		if c != nil && p.l[i] != nil && p.l[i].has(k) {
+		if c != nil && p.l[i] != nil && p.l[i].Has(k) {
 			return true
 		}
 	}
@@ -73,6 +73,22 @@ func (g *Group) OnEdge(node, out int) *Point {
 		return nil
 	}
 	return &Point{Node: to, g: g, s: s, l: g.sol.lives.Out[m]}
+}
+
+// Within reports whether a node is one of those in which the group's states are known.
+func (g *Group) Within(node int) bool {
+	_, ok := g.region.index[node]
+	return ok
+}
+
+// Sets reports whether the instruction right in front of the point gives v what it holds.
+func (p *Point) Sets(v ssa.Value) bool {
+	for _, e := range p.g.events[p.Node] {
+		if e.at == p.At-1 && e.kind == define && p.g.Values[e.n] == v {
+			return true
+		}
+	}
+	return false
 }
 
 // Nodes lists the nodes of the function's graph in which the group is alive, and those
@@ -102,7 +118,7 @@ func (p *Point) Needed(t Token) bool {
 			continue
 		}
 		for v := range p.g.Values {
-			if p.l[i].has(v) && p.g.mayHold(c, v, t) {
+			if p.l[i].Has(v) && p.g.mayHold(c, v, t) {
 				return true
 			}
 		}
@@ -117,7 +133,7 @@ func (p *Point) Is(v ssa.Value, t Token) bool {
 		return false
 	}
 	for _, c := range p.s {
-		if c != nil && c.st[t]&Owned != 0 && !c.must[t].has(k) {
+		if c != nil && c.st[t]&Owned != 0 && !c.must[t].Has(k) {
 			return false
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/internal/flow"
 )
 
 func (r Relation) String() string { return words(uint8(r), "whole", "view", "holder", "maybe") }
@@ -107,7 +109,7 @@ func (g *Group) text(p *Point) string {
 				line += " " + g.names(c.must[t])
 			}
 		}
-		if p.l[i] != nil && !p.l[i].empty() {
+		if p.l[i] != nil && !p.l[i].Empty() {
 			line += " needs " + g.names(p.l[i])
 		}
 		if line == "" {
@@ -125,10 +127,10 @@ func (g *Group) text(p *Point) string {
 	return b.String()
 }
 
-func (g *Group) names(set bits) string {
+func (g *Group) names(set flow.Bits) string {
 	var out []string
 	for k, v := range g.Values {
-		if set.has(k) {
+		if set.Has(k) {
 			out = append(out, v.Name())
 		}
 	}

@@ -15,9 +15,9 @@ type region struct {
 	nodes  []int // of the function's graph, ascending
 	index  map[int]int
 	graph  *flow.Graph
-	outs   [][]int      // by node and edge of graph: the edge of the function's graph
-	entry  map[int]bool // indexes of nodes that are entered from outside
-	liveIn map[int]bits // by node of the function's graph: values needed behind its entry
+	outs   [][]int           // by node and edge of graph: the edge of the function's graph
+	entry  map[int]bool      // indexes of nodes that are entered from outside
+	liveIn map[int]flow.Bits // by node of the function's graph: values needed behind its entry
 }
 
 // find fills the region of a group.
@@ -80,20 +80,20 @@ func (g *Group) findRegion() {
 // liveness returns which values of the group are needed behind the entry of each node,
 // without regard to conditions. It walks from each use to the definition, so that it does
 // no more than what it finds.
-func (g *Group) liveness() map[int]bits {
+func (g *Group) liveness() map[int]flow.Bits {
 	graph := g.f.Graph
-	in := map[int]bits{}
+	in := map[int]flow.Bits{}
 	var stack []int
 	for k, v := range g.Values {
 		def, defAt, known := g.f.where(v)
 		_, isPhi := v.(*ssa.Phi)
 		need := func(n int) {
 			if in[n] == nil {
-				in[n] = newBits(len(g.Values))
+				in[n] = flow.NewBits(len(g.Values))
 			}
-			if !in[n].has(k) {
+			if !in[n].Has(k) {
 				g.f.steps++
-				in[n].add(k)
+				in[n].Add(k)
 				stack = append(stack, n)
 			}
 		}

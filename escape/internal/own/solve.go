@@ -23,6 +23,7 @@ func Solve(in *Input, fn *ssa.Function) *Func {
 	}
 	f.follow()
 	f.findTests()
+	f.order = flow.NewOrder(&flow.Graph{Succs: f.Graph.Succs})
 	for _, g := range f.Groups {
 		if g.Why() == "" {
 			g.prepare()
@@ -64,7 +65,7 @@ func (g *Group) solve() {
 	}, Join: joinStates}
 	for k := range r.nodes {
 		if r.entry[k] {
-			states.Start[k] = g.start(r.nodes[k] == 0)
+			states.Start[k] = g.start(r.nodes[k])
 		}
 	}
 	g.sol.states = flow.Solve(r.graph, states)

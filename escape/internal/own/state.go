@@ -1,6 +1,10 @@
 package own
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/lastuse/lastuse/escape/internal/flow"
+)
 
 // A Status is what has become of a token, as far as is known: a set of what it may be.
 type Status uint8
@@ -20,31 +24,31 @@ type Token int
 
 // A combo is what is known where the conditions of the group have certain values.
 type combo struct {
-	st   []Status // by token
-	may  bits     // which holds of values are so, for the newest and for older ones apart
-	must []bits   // by token: values that are it wherever it is owned; empty where it is not
+	st   []Status    // by token
+	may  flow.Bits   // which holds of values are so, for the newest and for older ones apart
+	must []flow.Bits // by token: values that are it wherever it is owned; empty where it is not
 }
 
 // A state has a combo for each combination of conditions, nil for those that cannot be.
 type state []*combo
 
 func (g *Group) newCombo() *combo {
-	c := &combo{st: make([]Status, 2*len(g.Sites)), must: make([]bits, 2*len(g.Sites))}
+	c := &combo{st: make([]Status, 2*len(g.Sites)), must: make([]flow.Bits, 2*len(g.Sites))}
 	n := 0
 	for _, h := range g.holds {
 		n += 2 * len(h)
 	}
-	c.may = newBits(n)
+	c.may = flow.NewBits(n)
 	for t := range c.st {
-		c.st[t], c.must[t] = Absent, newBits(len(g.Values))
+		c.st[t], c.must[t] = Absent, flow.NewBits(len(g.Values))
 	}
 	return c
 }
 
 func (c *combo) clone() *combo {
-	d := &combo{st: slices.Clone(c.st), may: c.may.clone(), must: make([]bits, len(c.must))}
+	d := &combo{st: slices.Clone(c.st), may: c.may.Clone(), must: make([]flow.Bits, len(c.must))}
 	for t, b := range c.must {
-		d.must[t] = b.clone()
+		d.must[t] = b.Clone()
 	}
 	return d
 }
@@ -61,24 +65,24 @@ func (s state) clone() state {
 
 // join adds d to c, and reports whether that is more.
 func (c *combo) join(d *combo) bool {
-	grown := c.may.union(d.may)
+	grown := c.may.Union(d.may)
 	for t := range c.st {
-		was := c.must[t].clone()
+		was := c.must[t].Clone()
 		c.joinNames(Token(t), d.st[t], d.must[t])
-		grown = grown || c.st[t]|d.st[t] != c.st[t] || !was.equal(c.must[t])
+		grown = grown || c.st[t]|d.st[t] != c.st[t] || !was.Equal(c.must[t])
 		c.st[t] |= d.st[t]
 	}
 	return grown
 }
 
 // joinNames leaves of the names of t those that hold it on all paths on which it is owned.
-func (c *combo) joinNames(t Token, st Status, names bits) {
+func (c *combo) joinNames(t Token, st Status, names flow.Bits) {
 	switch {
 	case st&Owned == 0:
 	case c.st[t]&Owned == 0:
 		copy(c.must[t], names)
 	default:
-		c.must[t].intersect(names)
+		c.must[t].Intersect(names)
 	}
 }
 
@@ -129,7 +133,7 @@ func (c *combo) settle(t Token, v int, to Status, surely bool) {
 		return
 	}
 	c.st[t] |= to
-	if surely && c.must[t].has(v) || to == Moved {
+	if surely && c.must[t].Has(v) || to == Moved {
 		c.st[t] &^= Owned // what may have been handed on is not ours to free
 		clear(c.must[t])
 	}
@@ -139,7 +143,7 @@ func (c *combo) settle(t Token, v int, to Status, surely bool) {
 func (g *Group) tokens(c *combo, v int, do func(t Token, as Relation)) {
 	for _, h := range g.holds[v] {
 		for age := range 2 {
-			if c.may.has(h.bit + age) {
+			if c.may.Has(h.bit + age) {
 				do(Token(2*h.site+age), h.as)
 			}
 		}

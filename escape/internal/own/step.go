@@ -1,6 +1,8 @@
 package own
 
 import (
+	"slices"
+
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/effect"
@@ -8,15 +10,25 @@ import (
 
 // This file says what a state becomes in a node.
 
-// start returns the state where the region is entered: nothing is made. Where the function
-// is entered, what its parameters hold is owned, as far as it can tell.
-func (g *Group) start(function bool) state {
+// start returns the state where a node of the region is entered from outside. Where the
+// function is entered, what its parameters hold is owned, as far as it can tell. What was
+// made before may have passed in between, and any value that is not needed may hold it.
+func (g *Group) start(node int) state {
 	c := g.newCombo()
 	for k, s := range g.Sites {
-		if v := g.index[s.Value]; function && s.Param >= 0 {
+		if v := g.index[s.Value]; s.Param >= 0 && node == 0 {
 			c.st[2*k] = Owned
-			c.must[2*k].add(v)
+			c.must[2*k].Add(v)
 			g.mark(c, v, k)
+		}
+		if s.Param < 0 && slices.ContainsFunc(g.f.Graph.Preds[node], func(p int) bool {
+			n, _, _ := g.f.where(s.Value)
+			return !g.Within(p) && g.f.order.Reaches(n, p)
+		}) {
+			c.st[2*k] |= Passed
+			for v := range g.holds {
+				g.mark(c, v, k)
+			}
 		}
 	}
 	s := make(state, 1<<len(g.conds))
@@ -30,7 +42,7 @@ func (g *Group) start(function bool) state {
 func (g *Group) mark(c *combo, v, site int) {
 	for _, h := range g.holds[v] {
 		if h.site == site {
-			c.may.add(h.bit)
+			c.may.Add(h.bit)
 		}
 	}
 }
@@ -152,11 +164,11 @@ func (g *Group) happen(c *combo, i int, e event) {
 // it has.
 func (g *Group) define(c *combo, v int) {
 	for _, h := range g.holds[v] {
-		c.may.set(h.bit, false)
-		c.may.set(h.bit+1, false)
+		c.may.Set(h.bit, false)
+		c.may.Set(h.bit+1, false)
 	}
 	for t := range c.must {
-		c.must[t].remove(v)
+		c.must[t].Remove(v)
 	}
 }
 
@@ -168,8 +180,8 @@ func (g *Group) derive(c, was *combo, v, to int, a Act) {
 				continue
 			}
 			for age := range 2 {
-				if was.may.has(h.bit + age) {
-					c.may.add(o.bit + age)
+				if was.may.Has(h.bit + age) {
+					c.may.Add(o.bit + age)
 				}
 			}
 		}
@@ -178,8 +190,8 @@ func (g *Group) derive(c, was *combo, v, to int, a Act) {
 		return
 	}
 	for t := range c.must {
-		if was.must[t].has(v) {
-			c.must[t].add(to)
+		if was.must[t].Has(v) {
+			c.must[t].Add(to)
 		}
 	}
 }
@@ -188,9 +200,9 @@ func (g *Group) derive(c, was *combo, v, to int, a Act) {
 func (g *Group) make(c *combo, i, k int) {
 	for v := range g.holds {
 		for _, h := range g.holds[v] {
-			if h.site == k && c.may.has(h.bit) {
-				c.may.remove(h.bit)
-				c.may.add(h.bit + 1)
+			if h.site == k && c.may.Has(h.bit) {
+				c.may.Remove(h.bit)
+				c.may.Add(h.bit + 1)
 			}
 		}
 	}
@@ -212,7 +224,7 @@ func (g *Group) make(c *combo, i, k int) {
 	}
 	clear(c.must[young])
 	if v := g.index[s.Value]; c.st[young]&Owned != 0 {
-		c.must[young].add(v)
+		c.must[young].Add(v)
 	}
 	g.mark(c, g.index[s.Value], k)
 }

@@ -8,39 +8,40 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/own"
 )
 
-// meets says what a free of t at the head of a node does to paths on which the value that
-// it frees was due before they came there. Where such a path has a free of its own, right
-// in front, that one sinks: both paths are freed where they meet. It is false if there is
-// such a path that has none, or of which a part leads elsewhere.
+// meets says what a free of t at the head of a node does on each way there. A value that is
+// needed up to there holds nothing that was due before, nor does one that holds nothing that
+// has passed. Where it is t alone, and t has a free of its own right in front, that one
+// sinks: both ways are freed where they meet. It is false if there is another way.
 func (pl *planner) meets(t own.Token, s *spot, spots, entries []*spot) (sunk []*spot, ok bool) {
 	graph := pl.f.Graph
 	for _, n := range graph.Preds[s.node] {
 		for out, m := range graph.Succs[n] {
-			if m != s.node || n == graph.Panic {
+			v := pl.brought(n, out, s.value)
+			if c, ok := v.(*ssa.Const); m != s.node || n == graph.Panic || ok && c.Value == nil {
 				continue
 			}
-			p, v := pl.g.OnEdge(n, out), pl.brought(n, out, s.value)
+			if !pl.g.Within(n) {
+				return nil, false // nothing is known
+			}
+			p := pl.g.OnEdge(n, out)
 			if p == nil || pl.needed(n, v) {
 				continue
 			}
 			ts, _ := p.Held(s.value)
-			for _, u := range ts {
-				if p.Status(u)&own.Passed == 0 {
-					continue
-				}
-				r := pl.inFront(n, spots, entries)
-				if u != t || r == nil || p.Status(u) != own.Passed || !r.point.Is(v, u) {
-					return nil, false
-				}
-				sunk = append(sunk, r)
+			if !slices.ContainsFunc(ts, func(u own.Token) bool { return p.Status(u)&own.Passed != 0 }) {
+				continue
 			}
+			r := pl.inFront(n, spots, entries)
+			if r == nil || len(ts) != 1 || ts[0] != t || p.Status(t) != own.Passed || !r.point.Is(v, t) {
+				return nil, false
+			}
+			sunk = append(sunk, r)
 		}
 	}
 	return sunk, true
 }
 
-// needed reports whether a value is needed up to the end of a node: then it holds nothing
-// that was due before.
+// needed reports whether a value is needed up to the end of a node.
 func (pl *planner) needed(n int, v ssa.Value) bool {
 	points := pl.moves[n]
 	return len(points) > 0 && points[len(points)-1].Live(v)

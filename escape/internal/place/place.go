@@ -175,7 +175,7 @@ func (pl *planner) token(t own.Token) (spots []*spot, due bool, missed int) {
 			case r.spot == nil && r.ends:
 				missed++
 			case r.spot == nil: // it goes on in the next node
-			case r.entry:
+			case r.start == 0:
 				entries = append(entries, r.spot)
 			default:
 				spots = append(spots, r.spot)

@@ -13,7 +13,7 @@ import (
 // A run is the moments of a node at which a token is due, without a break. At its first
 // place the token passes, so that the run ends.
 type run struct {
-	entry bool // it begins where the node does
+	start int  // index of its first moment; 0: it begins where the node does
 	ends  bool // it does not go on in the nodes behind
 	left  bool // deferred calls run, or have run
 	spot  *spot
@@ -53,12 +53,12 @@ func (pl *planner) runs(node int, t own.Token) []run {
 			continue
 		}
 		if !open {
-			out = append(out, run{entry: k == 0})
+			out = append(out, run{start: k})
 			open = true
 		}
 		r := &out[len(out)-1]
 		if r.spot == nil {
-			r.spot = pl.spot(t, points, k, r.entry)
+			r.spot = pl.spot(t, points, k, r.start)
 		}
 		gap, _ := pl.f.Graph.Next(node, p.At)
 		r.ends = k < len(points)-1 || gap != nil || len(pl.f.Graph.Succs[node]) == 0
@@ -67,13 +67,16 @@ func (pl *planner) runs(node int, t own.Token) []run {
 	return out
 }
 
+// current reports whether, at the start of a run that does not begin with its node, a
+// value was needed until then, or is set there: it holds nothing that was due before.
+func current(points []*own.Point, start int, v ssa.Value) bool {
+	return points[start-1].Live(v) || points[start].Sets(v)
+}
+
 // spot returns where a free of t may stand between a moment and the next, nil if nowhere.
-func (pl *planner) spot(t own.Token, points []*own.Point, k int, entry bool) *spot {
+func (pl *planner) spot(t own.Token, points []*own.Point, k, start int) *spot {
 	p := points[k]
-	var before *own.Point
-	if !entry {
-		before = points[k-1]
-	}
+	is := func(v ssa.Value) bool { return start == 0 || current(points, start, v) }
 	graph := pl.f.Graph
 	node := graph.Nodes[p.Node]
 	end := len(node.Instrs)
@@ -85,12 +88,12 @@ func (pl *planner) spot(t own.Token, points []*own.Point, k int, entry bool) *sp
 		if gap == nil || i >= end {
 			break
 		}
-		if s := pl.named(t, p, before, gap, gap); s != nil {
+		if s := pl.named(t, p, is, gap, gap); s != nil {
 			if gap.Kind == ir.InList {
 				return s
 			}
 			if next, _ := graph.Next(p.Node, i+1); next != nil && pl.ir.Beside(gap, next) {
-				if r := pl.named(t, p, before, next, next); r != nil {
+				if r := pl.named(t, p, is, next, next); r != nil {
 					return r // the same moment, and it reads better
 				}
 			}
@@ -100,7 +103,7 @@ func (pl *planner) spot(t own.Token, points []*own.Point, k int, entry bool) *sp
 	}
 	if k+1 == len(points) && pl.returns(p.Node) != nil {
 		if gap := pl.before(p.Node); gap != nil {
-			return pl.named(t, p, before, gap, nil)
+			return pl.named(t, p, is, gap, nil)
 		}
 	}
 	return nil
@@ -155,11 +158,11 @@ func (pl *planner) before(node int) *ir.Place {
 }
 
 // named returns the spot at a place if a variable there holds t and, of all else that it
-// may hold, only what is due as well. Names hold there what they do at gap; before is the
-// moment before the run, nil if that begins with the node.
-func (pl *planner) named(t own.Token, p, before *own.Point, gap, at *ir.Place) *spot {
+// may hold, only what is due as well. Names hold there what they do at gap; ok says of which
+// values is known that they hold nothing that was due before.
+func (pl *planner) named(t own.Token, p *own.Point, ok func(ssa.Value) bool, gap, at *ir.Place) *spot {
 	for _, v := range p.Values(t) {
-		if !pl.frees(p, before, v) {
+		if !pl.frees(p, v, ok(v)) {
 			continue
 		}
 		var names []*types.Var
@@ -175,14 +178,13 @@ func (pl *planner) named(t own.Token, p, before *own.Point, gap, at *ir.Place) *
 	return nil
 }
 
-// frees reports whether a free of v frees what is due, and all of it. A value that was
-// needed until now holds nothing that was due before.
-func (pl *planner) frees(p, before *own.Point, v ssa.Value) bool {
+// frees reports whether a free of v frees what is due, and all of it; clean says that v
+// holds nothing that was due before.
+func (pl *planner) frees(p *own.Point, v ssa.Value, clean bool) bool {
 	ts, whole := p.Held(v)
 	return whole && !pl.f.Foreign(v) && !slices.ContainsFunc(ts, func(u own.Token) bool {
 		st := p.Status(u)
 		return pl.g.Sites[u/2].Param >= 0 || st&^(own.Owned|own.Absent|own.Passed) != 0 ||
-			st&own.Owned != 0 && (!p.Due(u) || !p.Is(v, u)) ||
-			st&own.Passed != 0 && before != nil && !before.Live(v)
+			st&own.Owned != 0 && (!p.Due(u) || !p.Is(v, u)) || st&own.Passed != 0 && !clean
 	})
 }
