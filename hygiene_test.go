@@ -47,9 +47,15 @@ var importRules = []deptest.Rule{
 	},
 	{
 		Match:   "tracker",
-		Allow:   []string{"std", "internal/books", "internal/lockrank", "internal/probe", "github.com/dustin/go-humanize"},
+		Allow:   []string{"std", "internal/books", "internal/guard", "internal/lockrank", "internal/probe", "github.com/dustin/go-humanize"},
 		Deny:    []string{"C", "testing", "alloc/...", "tracker/prom", "tracker/otel", "github.com/cilium/...", tools},
 		Because: "the books are the ground others stand on: observing must need neither a device nor a compiler",
+	},
+	{
+		Match:   "internal/guard",
+		Allow:   []string{"std"},
+		Deny:    []string{"C", "testing"},
+		Because: "the tracker's page and memwatch's have one guard, and neither knows the other",
 	},
 	{
 		Match:   "tracker/prom",
@@ -208,8 +214,9 @@ var importRules = []deptest.Rule{
 		Match: "...",
 		Except: []string{
 			"alloc/cuda/...", "internal/cudadrv/...", // the driver is reached through C
-			"examples/...", // an example may show C memory
-			"bench/...",    // a benchmark may loop in C beside its peer
+			"cmd/memwatch/internal/device", // NVML is a library of C; without cgo nvidia-smi is asked, which says the same
+			"examples/...",                 // an example may show C memory
+			"bench/...",                    // a benchmark may loop in C beside its peer
 		},
 		Deny:    []string{"C"},
 		Because: "only the CUDA packages need cgo, and CGO_ENABLED=0 must build the rest with all it can do",

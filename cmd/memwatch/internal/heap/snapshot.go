@@ -121,6 +121,7 @@ type Site struct {
 	Stack  uint64  `json:"stack"`
 	Class  string  `json:"class"`
 	Own    bool    `json:"own"`
+	Title  string  `json:"title"`  // for people: the innermost frame that is the program's own; of the JSON only
 	Frames []Frame `json:"frames"` // innermost first; none if the stack is not known
 	Tally
 	Explicit      Freed    `json:"freedExplicit"`

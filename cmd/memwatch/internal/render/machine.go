@@ -57,6 +57,7 @@ func sitesNotNull(all []heap.Site) []heap.Site {
 	all = append([]heap.Site{}, all...)
 	for i := range all {
 		t := &all[i]
+		t.Title = Title(t)
 		t.Frames = append([]heap.Frame{}, t.Frames...)
 		t.Sizes = append([]heap.Size{}, t.Sizes...)
 		t.History = append([]int64{}, t.History...)

@@ -41,6 +41,35 @@ func golden(t *testing.T, name string, got []byte) {
 	require.Equal(t, string(want), string(got))
 }
 
+// TestTitle names sites by the innermost function that is the program's own.
+func TestTitle(t *testing.T) {
+	f := func(name, module, file string) heap.Frame {
+		return heap.Frame{Func: name, Module: module, File: file, Line: 7}
+	}
+	driver := []heap.Frame{f("cuMemAlloc_v2", "libcuda.so.1", ""), f("libcudart.so.12+0x4f2a0", "libcudart.so.12", "")}
+	for _, c := range []struct {
+		name   string
+		frames []heap.Frame
+		want   string
+	}{
+		{"a caller of the runtime", []heap.Frame{f("load", "app", "load.cc")}, "load load.cc:7"},
+		{"PyTorch's allocator", []heap.Frame{
+			f("c10::cuda::CUDACachingAllocator::Native::DeviceCachingAllocator::alloc_block", "libc10_cuda.so", ""),
+			f("at::detail::empty_generic", "libtorch_cpu.so", ""), f("at::native::empty_cuda", "libtorch_cuda.so", ""),
+			f("model::forward", "libmodel.so", ""), f("main", "app", "")}, "model::forward [libmodel.so]"},
+		{"an allocator of RAPIDS", []heap.Frame{f("rmm::mr::cuda_memory_resource::do_allocate", "app", "cuda.hpp"), f("load", "app", "load.cc")}, "load load.cc:7"},
+		{"a static runtime", []heap.Frame{f("cudart::cudaApiMalloc", "app", ""), f("cudaMalloc", "app", ""), f("load", "app", "")}, "load [app]"},
+		{"the pool of lastuse", []heap.Frame{
+			f("github.com/lastuse/lastuse/internal/cudadrv.(*Context).Create", "app", "x.go"),
+			f("github.com/lastuse/lastuse/alloc/cuda.(*Device).Map", "app", "y.go"),
+			f("github.com/lastuse/lastuse/alloc.Make[...]", "app", "make.go"), f("main.load", "app", "main.go")}, "main.load main.go:7"},
+		{"a program without symbols", []heap.Frame{f("app+0x1234", "app", "")}, "app+0x1234"},
+		{"nothing of the program", nil, "cuMemAlloc_v2 [libcuda.so.1]"},
+	} {
+		require.Equal(t, c.want, Title(&heap.Site{Frames: append(driver[:2:2], c.frames...)}), c.name)
+	}
+}
+
 func TestGolden(t *testing.T) {
 	s := session(t, heap.Query{})
 	for name, do := range map[string]func(*bytes.Buffer) error{

@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -229,18 +230,24 @@ func innermost(s *heap.Site) *heap.Frame {
 	return &s.Frames[0]
 }
 
-// own reports whether a frame is of the program rather than of a driver, a runtime, or
+// What stands between a program and a driver: by the beginning of a function's name, and of its file's.
+var (
+	betweenFuncs = []string{
+		"runtime.", "_cgo_", "github.com/lastuse/lastuse/alloc.", "github.com/lastuse/lastuse/alloc/",
+		"github.com/lastuse/lastuse/internal/", "github.com/lastuse/lastuse/tracker.",
+		"c10::", "at::detail::empty", "at::native::empty", "rmm::", "cudaMalloc", "cudaHostAlloc", "cudart::", "hipMalloc",
+	}
+	betweenFiles = []string{"libcuda.so", "libcudart.so", "libc10.so", "libc10_cuda.so", "libamdhip64.so", "libOpenCL.so", "libze_"}
+)
+
+// own reports whether a frame is of the program rather than of a driver, a runtime, an allocator on top of one, or
 // the glue between Go and C.
 func own(f *heap.Frame) bool {
-	if f.Func == "" || strings.HasPrefix(f.Func, "runtime.") || strings.Contains(f.Func, "_Cfunc_") || strings.HasPrefix(f.Func, "_cgo_") {
-		return false
+	begins := func(s string, all []string) bool {
+		return slices.ContainsFunc(all, func(prefix string) bool { return strings.HasPrefix(s, prefix) })
 	}
-	for _, lib := range []string{"libcuda.so", "libcudart.so", "libamdhip64.so", "libOpenCL.so", "libze_"} {
-		if strings.HasPrefix(f.Module, lib) {
-			return false
-		}
-	}
-	return f.File != "" || f.Module != ""
+	return f.Func != "" && (f.File != "" || f.Module != "") && !strings.Contains(f.Func, "_Cfunc_") &&
+		!begins(f.Func, betweenFuncs) && !begins(f.Module, betweenFiles)
 }
 
 // FrameText writes a frame as function and place, clean.
@@ -252,7 +259,7 @@ func FrameText(f *heap.Frame) string {
 	switch {
 	case f.File != "":
 		return fmt.Sprintf("%s %s:%d", Clean(name), Clean(f.File), f.Line)
-	case f.Module != "":
+	case f.Module != "" && !strings.HasPrefix(name, f.Module+"+"):
 		return fmt.Sprintf("%s [%s]", Clean(name), Clean(f.Module))
 	}
 	return Clean(name)

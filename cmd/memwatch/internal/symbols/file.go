@@ -13,6 +13,8 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/ianlancetaylor/demangle"
+
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
 )
 
@@ -21,6 +23,7 @@ import (
 type File struct {
 	loads []elf.ProgHeader
 	funcs []function // by address
+	lines *lines     // nil: there is no debugging information
 	gotab *gosym.Table
 	Go    *GoInfo // nil: not a Go program
 }
@@ -68,6 +71,7 @@ func ReadFile(r io.ReaderAt) (f *File, err error) {
 		}
 	}
 	f.readELF(e)
+	f.lines = readLines(e)
 	if err := f.readGo(e, r); err != nil {
 		return nil, err
 	}
@@ -233,5 +237,15 @@ func (f *File) lookup(addr uint64) (fr heap.Frame) {
 	if fn.end > fn.start && addr >= fn.end {
 		return heap.Frame{}
 	}
-	return heap.Frame{Func: strings.TrimSuffix(fn.name, ".abi0")}
+	fr.Func = readable(strings.TrimSuffix(fn.name, ".abi0"))
+	fr.File, fr.Line = f.lines.at(addr)
+	return fr
 }
+
+// readable returns a function's name as its program's text has it, without its parameters.
+func readable(name string) string {
+	return demangle.Filter(name, demangle.NoParams, demangle.NoClones, demangle.MaxLength(maxNameBits))
+}
+
+// maxNameBits bounds a name: a short one may stand for one of any length.
+const maxNameBits = 9

@@ -179,12 +179,17 @@ func (p *Process) Frames(pcs []uint64, exact bool) []heap.Frame {
 		}
 		f := heap.Frame{}
 		if m := p.at(at); m != nil {
+			f.Module = m.Base()
+			offset := at - m.Start + m.Offset
 			if s := p.file(m); s != nil {
-				if addr, ok := s.address(at - m.Start + m.Offset); ok {
-					f = s.lookup(addr)
+				if addr, ok := s.address(offset); ok {
+					f, offset = s.lookup(addr), addr
+					f.Module = m.Base()
 				}
 			}
-			f.Module = m.Base()
+			if f.Func == "" { // the place can be looked up by whoever has the file's symbols
+				f.Func = fmt.Sprintf("%s+%#x", f.Module, offset)
+			}
 		}
 		f.PC = pc
 		frames = append(frames, f)

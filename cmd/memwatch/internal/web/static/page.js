@@ -127,9 +127,6 @@ function place(f) {
   return f.module ? `${name}  [${f.module}]` : name;
 }
 
-// own reports whether a frame is of the program rather than of the glue below it.
-const own = f => f.func && !f.func.startsWith("runtime.") && !f.func.includes("_Cfunc_") && !f.func.startsWith("_cgo_") && !/^lib(cuda|cudart|amdhip64|OpenCL|ze_)/.test(f.module || "");
-
 function drawSites(p) {
   const body = $("sites").tBodies[0];
   const open = new Set([...body.querySelectorAll("details[open]")].map(d => d.dataset.key));
@@ -138,8 +135,7 @@ function drawSites(p) {
     const cell = element("td"), details = element("details"), id = s.stack + s.class;
     details.dataset.key = id;
     details.open = open.has(id);
-    const best = s.frames.find(f => own(f) && f.file) || s.frames.find(own) || s.frames[0];
-    details.append(element("summary", best ? place(best) : s.stack ? "(unresolved)" : "(stacks were not taken)"));
+    details.append(element("summary", s.title));
     details.append(element("p", s.frames.map(place).join("\n"), "stack"));
     cell.append(details, ...s.suspect.map(w => element("span", w, "why")));
     row.append(element("td", (s.estimate ? "~" : "") + about(p, bytes(p.exited ? s.atExitBytes : s.live)), "n"), element("td", p.exited ? s.atExitObjects : s.objects, "n"),

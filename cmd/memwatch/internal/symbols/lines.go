@@ -1,0 +1,125 @@
+package symbols
+
+import (
+	"debug/dwarf"
+	"debug/elf"
+	"io"
+	"strings"
+	"sync"
+)
+
+// lines finds the line of an address in what a compiler left for debuggers.
+type lines struct {
+	mu    sync.Mutex
+	data  *dwarf.Data
+	units map[dwarf.Offset][]row // what was compiled at once, once its lines were asked for
+	rows  int                    // of all units
+	known map[uint64]place       // what was asked for before
+}
+
+// A row is the line of the addresses from one on to the next row's.
+type row struct {
+	addr uint64
+	end  bool // of a sequence: nothing is known of what follows
+	place
+}
+
+type place struct {
+	file string
+	line int
+}
+
+// Bounds on what is read for lines, and kept.
+const (
+	maxDebug = 128 << 20 // bytes of debugging information of one file, when it is not compressed
+	maxRows  = 4 << 20   // of all units
+	maxKnown = 1 << 14
+)
+
+// readLines returns nil if a file has no debugging information, or more than is read.
+func readLines(e *elf.File) *lines {
+	if e.Section(".debug_line") == nil || e.Section(".gopclntab") != nil {
+		return nil // Go's own table knows its lines
+	}
+	var sum uint64
+	for _, s := range e.Sections {
+		if strings.HasPrefix(s.Name, ".zdebug_") {
+			return nil // an old form, of which only the file itself says how large it becomes
+		}
+		if strings.HasPrefix(s.Name, ".debug_") {
+			sum += s.Size
+		}
+	}
+	if sum > maxDebug {
+		return nil
+	}
+	data, err := e.DWARF()
+	if err != nil {
+		return nil
+	}
+	return &lines{data: data, units: make(map[dwarf.Offset][]row), known: make(map[uint64]place)}
+}
+
+// at returns the file and line of a linked address, "" and 0 if they are not known.
+func (l *lines) at(addr uint64) (file string, line int) {
+	if l == nil {
+		return "", 0
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p, ok := l.known[addr]
+	if !ok {
+		p = l.find(addr)
+		if len(l.known) >= maxKnown {
+			clear(l.known)
+		}
+		l.known[addr] = p
+	}
+	return p.file, p.line
+}
+
+func (l *lines) find(addr uint64) (found place) {
+	defer func() {
+		if recover() != nil { // tables that lie
+			found = place{}
+		}
+	}()
+	// The unit is looked up in the list of them: a walk from one to the next would follow what the file says.
+	entry, err := l.data.Reader().SeekPC(addr)
+	if err != nil || entry == nil {
+		return place{}
+	}
+	rows, ok := l.units[entry.Offset]
+	if !ok {
+		rows = l.read(entry)
+		l.units[entry.Offset] = rows
+	}
+	for i := range rows[:max(len(rows)-1, 0)] {
+		if a := &rows[i]; !a.end && a.addr <= addr && addr < rows[i+1].addr {
+			return a.place
+		}
+	}
+	return place{}
+}
+
+// read reads the lines of a unit, in the order of its sequences.
+func (l *lines) read(entry *dwarf.Entry) (all []row) {
+	r, err := l.data.LineReader(entry)
+	if err != nil || r == nil {
+		return nil
+	}
+	var e dwarf.LineEntry
+	for ; l.rows < maxRows; l.rows++ {
+		if err := r.Next(&e); err == io.EOF {
+			return all
+		} else if err != nil {
+			return nil
+		}
+		a := row{addr: e.Address, end: e.EndSequence}
+		if e.File != nil {
+			a.place = place{e.File.Name, e.Line}
+		}
+		all = append(all, a)
+	}
+	return nil
+}

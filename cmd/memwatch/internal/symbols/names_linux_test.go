@@ -1,0 +1,116 @@
+package symbols
+
+import (
+	"bytes"
+	"debug/elf"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// names is a library with the functions of a C++ program, by their names for linkers.
+const names = `
+int counter;
+__attribute__((noinline)) int _ZN3app5CacheIfE3putEmPKc(int n) { return counter += n; } /* line 3 */
+__attribute__((noinline)) int plain(int n)
+{
+	return _ZN3app5CacheIfE3putEmPKc(n) + 1; /* line 6 */
+}
+`
+
+// compile builds the library, or skips the test.
+func compile(t *testing.T, args ...string) []byte {
+	cc, err := exec.LookPath("cc")
+	if err != nil {
+		t.Skip("no C compiler")
+	}
+	dir := t.TempDir()
+	src, lib := filepath.Join(dir, "names.c"), filepath.Join(dir, "libnames.so")
+	require.NoError(t, os.WriteFile(src, []byte(names), 0o600))
+	out, err := exec.Command(cc, append(args, "-O1", "-w", "-shared", "-fPIC", "-o", lib, src)...).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	b, err := os.ReadFile(lib)
+	require.NoError(t, err)
+	return b
+}
+
+// at returns where a function of a library begins.
+func at(t *testing.T, b []byte, name string) uint64 {
+	e, err := elf.NewFile(bytes.NewReader(b))
+	require.NoError(t, err)
+	syms, err := e.DynamicSymbols()
+	require.NoError(t, err)
+	for _, s := range syms {
+		if s.Name == name {
+			return s.Value
+		}
+	}
+	require.Fail(t, "no symbol", name)
+	return 0
+}
+
+// TestNames names functions as their program's text has them, with their lines where a compiler left those.
+func TestNames(t *testing.T) {
+	for _, args := range [][]string{{"-g"}, {"-gdwarf-4"}, {"-g", "-gz"}, {"-g0"}} {
+		b := compile(t, args...)
+		f, err := ReadFile(bytes.NewReader(b))
+		require.NoError(t, err)
+		for name, want := range map[string]struct {
+			name string
+			line int
+		}{"_ZN3app5CacheIfE3putEmPKc": {"app::Cache<float>::put", 3}, "plain": {"plain", 5}} {
+			got := f.lookup(at(t, b, name))
+			require.Equal(t, want.name, got.Func)
+			if args[0] == "-g0" {
+				require.Empty(t, got.File)
+				require.Zero(t, got.Line)
+				continue
+			}
+			require.Equal(t, "names.c", filepath.Base(got.File), "%v", args)
+			require.Equal(t, want.line, got.Line, "%v", args)
+			require.Equal(t, got, f.lookup(at(t, b, name)), "and again")
+		}
+	}
+}
+
+// TestReadable bounds what a short name stands for, and leaves alone what is none of C++.
+func TestReadable(t *testing.T) {
+	for name, want := range map[string]string{
+		"cuMemAlloc_v2": "cuMemAlloc_v2",
+		"_Z":            "_Z",
+		"_ZN3app3runEv": "app::run",
+		"_ZNK3c104cuda20CUDACachingAllocator3getEv.cold": "c10::cuda::CUDACachingAllocator::get",
+		"_RNvC3app4main":    "app::main",
+		"main.(*Cache).put": "main.(*Cache).put",
+	} {
+		require.Equal(t, want, readable(name))
+	}
+	bomb := "_Z1f1XI" + strings.Repeat("St4pairIiS0_E", 40) + "E"
+	require.Less(t, len(readable(bomb)), 4<<10)
+}
+
+// TestDamagedLines reads debugging information that was damaged at every so many bytes.
+func TestDamagedLines(t *testing.T) {
+	b := compile(t, "-g", "-gz=none")
+	addr := at(t, b, "plain")
+	e, err := elf.NewFile(bytes.NewReader(b))
+	require.NoError(t, err)
+	for _, s := range e.Sections {
+		if !strings.HasPrefix(s.Name, ".debug_") {
+			continue
+		}
+		for i := uint64(0); i < s.Size; i += 3 {
+			bad := bytes.Clone(b)
+			for j := range min(4, s.Size-i) {
+				bad[s.Offset+i+j] ^= 0xff
+			}
+			if f, err := ReadFile(bytes.NewReader(bad)); err == nil {
+				require.NotPanics(t, func() { f.lookup(addr) }, "%s at %d", s.Name, i)
+			}
+		}
+	}
+}
