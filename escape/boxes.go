@@ -7,10 +7,9 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-)
 
-// commaOK is the note of an assertion that gives the zero value where it fails.
-const commaOK = "comma, ok"
+	"github.com/lastuse/lastuse/escape/internal/report"
+)
 
 // boxing says how a type holds a value.
 type boxing uint8
@@ -65,7 +64,7 @@ func copied(v *value) *value {
 
 // errRoot strips the copies that are nil exactly where what they copy is.
 func errRoot(v *value) *value {
-	for v.op == opCopy && !v.opaque() && v.note != commaOK && v.note != "dereferenced" {
+	for v.op == opCopy && !v.opaque() && v.note.Kind != report.CommaOK && v.note.Kind != report.Pointee {
 		from := v.args[0].find()
 		if boxed(v.typ0()) != boxed(from.typ0()) && !untyped(from.typ0()) {
 			break
@@ -81,7 +80,7 @@ func errRoot(v *value) *value {
 // saysNil reports whether v is nil exactly where there is no buffer.
 func saysNil(v *value) bool {
 	for ; v.op == opCopy; v = v.args[0].find() {
-		if v.note == commaOK || v.boxes() || v.opaque() {
+		if v.note.Kind == report.CommaOK || v.boxes() || v.opaque() {
 			return false
 		}
 	}

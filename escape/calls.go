@@ -191,13 +191,14 @@ func (w *flow) useCall(o *object, m *value, k memberKind, u *value) {
 // gathers reports whether v puts all fields of o together again, a struct that a variable
 // holds which is followed field by field.
 func (w *flow) gathers(o *object, v *value) bool {
-	if v.op != opPack || v.note != "struct" || !types.Identical(v.typ0(), o.def.typ0()) || len(v.place.path) > 0 {
+	if v.op != opPack || v.note.Kind != report.Struct || !types.Identical(v.typ0(), o.def.typ0()) ||
+		len(v.place.path) > 0 {
 		return false
 	}
 	leaves := v.place.root.leaves
 	return len(leaves) == len(v.args) && !slices.ContainsFunc(leaves, func(p *place) bool {
 		part := v.args[slices.Index(leaves, p)].find()
-		return part.op != opPart && part.op != opElem || part.note != p.name || part.args[0].find() != o.def
+		return part.op != opPart && part.op != opElem || !part.names(report.Part, p.name) || part.args[0].find() != o.def
 	})
 }
 
@@ -224,7 +225,7 @@ func contains(t, want types.Type) bool {
 // type, as the next of a list is, it is another buffer.
 func (o *object) inField(m *value) bool {
 	for ; m != nil && m != o.def; m = o.from[m] {
-		if m.op == opPart && strings.HasPrefix(m.note, "field ") {
+		if m.op == opPart && m.note.Kind == report.Field {
 			return true
 		}
 	}
@@ -232,7 +233,7 @@ func (o *object) inField(m *value) bool {
 }
 
 // isField reports whether m is read from a field: of o, or of something that holds o.
-func isField(m *value) bool { return m.op == opPart && strings.HasPrefix(m.note, "field ") }
+func isField(m *value) bool { return m.op == opPart && m.note.Kind == report.Field }
 
 // handoff says to whom o goes if all that ever happens to it is to be handed to
 // an owner that is sure to use or free it; "" if that is not so, as where it was
@@ -294,7 +295,7 @@ func constBool(p *pkg, v *value) (bool, bool) {
 	if v.op != opConst {
 		return false, false
 	}
-	if v.note == "bool" {
+	if v.note.Kind == report.Bool {
 		return v.index == 1, true
 	}
 	if v.expr != nil {

@@ -8,6 +8,8 @@ package escape
 import (
 	"go/types"
 	"slices"
+
+	"github.com/lastuse/lastuse/escape/internal/report"
 )
 
 // elemType returns the type of the elements of a collection type.
@@ -38,7 +40,7 @@ func (w *flow) ownerOp(v *value) bool {
 	case opAppend:
 		return w.p.collects(v.typ)
 	case opPack:
-		return (v.note == "literal" || v.note == "make") && w.p.collects(v.typ)
+		return (v.note.Kind == report.Literal || v.note.Kind == report.Made) && w.p.collects(v.typ)
 	}
 	return false
 }

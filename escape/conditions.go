@@ -6,6 +6,8 @@ package escape
 import (
 	"go/token"
 	"go/types"
+
+	"github.com/lastuse/lastuse/escape/internal/report"
 )
 
 // maxBits bounds the conditions that are kept apart.
@@ -259,7 +261,8 @@ func nonNil(v *value) bool {
 	case opAddr:
 		return v.place.root.result == nil || len(v.place.path) > 0 // a pointer that a call returned may be nil
 	case opPack:
-		return len(v.args) > 0 || v.expr != nil || v.note != "literal" // or a variadic parameter that is given nothing
+		// A variadic parameter may be given nothing.
+		return len(v.args) > 0 || v.expr != nil || v.note.Kind != report.Literal
 	case opClosure, opFunc, opBound, opConst:
 		return true
 	case opCopy:
@@ -341,7 +344,7 @@ func (g *group) isTrue(v *value, c int) tri {
 	case opNot:
 		return g.isTrue(v.args[0], c).not()
 	case opCopy:
-		if v.opaque() || v.note == commaOK {
+		if v.opaque() || v.note.Kind == report.CommaOK {
 			return unknown
 		}
 		return g.isTrue(v.args[0], c)

@@ -5,6 +5,8 @@ package escape
 import (
 	"go/types"
 	"slices"
+
+	"github.com/lastuse/lastuse/escape/internal/report"
 )
 
 // touch uses the things that v leads to.
@@ -101,7 +103,8 @@ func (s *sanity) exec(v *value, w *walk) {
 			}
 		}
 		switch {
-		case v.op == opPack && (v.note == "make" || v.note == "literal") && (elemType(v.typ) != nil || isChan(v.typ)):
+		case v.op == opPack && (v.note.Kind == report.Made || v.note.Kind == report.Literal) &&
+			(elemType(v.typ) != nil || isChan(v.typ)):
 			all = w.newBox(v, all)
 		case s.sites[v] && (v.op != opPack || elemType(v.typ) == nil):
 			all = []int{w.add(thing{site: v})}

@@ -9,7 +9,8 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
-	"strings"
+
+	"github.com/lastuse/lastuse/escape/internal/report"
 )
 
 type fieldState = uint8
@@ -54,7 +55,8 @@ func (w *flow) fieldUse(v *value, field *types.Var) *fieldUse {
 	u := &fieldUse{field: field, repeat: true}
 	isLoad := func(x *value) bool {
 		x = origin(x)
-		return x.op == opPart && (x.note == "field "+field.Name() || x.note == "."+field.Name()) && len(x.args) > 0 && origin(x.args[0]) == v
+		return x.op == opPart && (x.names(report.Field, field.Name()) || x.names(report.Part, "."+field.Name())) &&
+			len(x.args) > 0 && origin(x.args[0]) == v
 	}
 	// leaves reports whether what was loaded goes somewhere that is not followed.
 	var leaves func(x *value, depth int) bool
@@ -77,7 +79,7 @@ func (w *flow) fieldUse(v *value, field *types.Var) *fieldUse {
 		return false
 	}
 	isStore := func(x *value) bool {
-		return x.op == opStore && len(x.args) > 1 && origin(x.args[1]) == v && strings.HasPrefix(x.note, "stored in field "+field.Name()+" of ")
+		return x.op == opStore && len(x.args) > 1 && origin(x.args[1]) == v && x.names(report.InField, field.Name())
 	}
 	fresh := w.p.fresh(w.f.obj, field)
 	in := map[*block]fieldState{w.f.rpo[0]: fOwned | fEmpty}

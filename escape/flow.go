@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"go/types"
 	"slices"
-	"strings"
 )
 
 type memberKind uint8
@@ -293,17 +292,7 @@ func (w *flow) path(o *object, v *value) []Step {
 func stepText(p *pkg, m *value) string {
 	switch m.op {
 	case opPart:
-		switch field, ok := strings.CutPrefix(m.note, "field "); {
-		case ok:
-			return "its field " + field + " is read"
-		case m.note == "slice":
-			return "a slice of it is taken"
-		case m.note == "element" || m.note == "address of element":
-			return "an element of it is taken"
-		case m.note == "lent to the literal":
-			return "lent to a function literal"
-		}
-		return "a part of it is read"
+		return m.note.Step()
 	case opPack:
 		return "put into " + p.typeName(m.typ0())
 	case opClosure:

@@ -10,7 +10,6 @@ import (
 	"go/types"
 	"reflect"
 	"slices"
-	"strings"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/types/typeutil"
@@ -222,7 +221,7 @@ func (p *pkg) decideAll(fns []*fn, res *Result, read func(string) ([]byte, error
 			}
 			if literals && out != nil {
 				for _, b := range out.Buffers {
-					if strings.HasPrefix(b.Reason, "stored in captured variable") || b.Verdict == Moved && inPlace[f.node] {
+					if b.captured || b.Verdict == Moved && inPlace[f.node] {
 						captured[b.Site] = out
 					}
 				}

@@ -17,6 +17,7 @@ import (
 	"go/token"
 	"go/types"
 
+	"github.com/lastuse/lastuse/escape/internal/report"
 	"github.com/lastuse/lastuse/escape/internal/rewrite"
 )
 
@@ -82,7 +83,7 @@ type value struct {
 	lit   *ast.FuncLit
 	call  *callInfo
 	gap   *gap
-	note  string // for people: which field, why unknown
+	note  report.Note
 	users []*value
 
 	deferred *ast.DeferStmt // the call that this is part of, where it runs
@@ -164,6 +165,11 @@ type root struct {
 	global  bool
 	result  *value // the pointer that a call returned and that leads to it, if it is not nil
 	depth   int    // loop depth of declaration
+}
+
+// names reports whether v stands for something of a kind that has this name.
+func (v *value) names(k report.Kind, name string) bool {
+	return v.note.Kind == k && v.note.Name == name
 }
 
 type place struct {
@@ -297,7 +303,6 @@ func (f *fn) initial(p *place, b *block) *value {
 	if p.root.obj == nil || (!p.root.outer && !p.root.global) {
 		v.op = opNil
 	} else {
-		v.note = "captured variable " + p.root.name
 		f.outers = append(f.outers, outer{p, v})
 	}
 	v.blk = b

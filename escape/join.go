@@ -8,6 +8,8 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+
+	"github.com/lastuse/lastuse/escape/internal/report"
 )
 
 // What is known of a goroutine that is joined by the text that it leaves: a label where it
@@ -126,7 +128,7 @@ func (l *lower) use(j *join, o op, pos token.Pos) {
 	}
 	if len(args) > 0 {
 		v := l.emit(o, nil, pos, args...)
-		v.note = joinedUse
+		v.note.Kind = report.Joined
 		if l.f.started == nil {
 			l.f.started = map[*value]*block{}
 		}

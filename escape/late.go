@@ -204,7 +204,10 @@ func (d *decider) replan(g *group, moved bool) *planner {
 		o.events = map[*value][]event{}
 		for at, evs := range saved[i] {
 			if slices.ContainsFunc(evs, func(e event) bool {
-				return e.kind == evUse && e.why != holdFrees && e.why != holdNames && !(e.why == byLook && in(at)) || e.kind == evDefer
+				if h := e.held(); h == report.HeldFrees || h == report.HeldNames || e.why == byLook && in(at) {
+					return e.kind == evDefer
+				}
+				return e.kind == evUse || e.kind == evDefer
 			}) {
 				o.events[at] = []event{{kind: evUse, at: at}}
 			}

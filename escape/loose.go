@@ -10,6 +10,8 @@ package escape
 import (
 	"go/types"
 	"slices"
+
+	"github.com/lastuse/lastuse/escape/internal/report"
 )
 
 // loosen decides which collections are loose; it reports whether there are new
@@ -26,7 +28,7 @@ func (w *flow) loosen() bool {
 	for _, b := range w.f.rpo {
 		for _, v := range b.instrs {
 			switch {
-			case v.op == opPack && v.note == "make" && w.localChan(v), w.keyed(v):
+			case v.op == opPack && v.note.Kind == report.Made && w.localChan(v), w.keyed(v):
 				add(v)
 			case !w.ownerOp(v) && !(v.op == opPhi && w.owner[v] && w.p.collects(v.typ)):
 			case w.owner[v]:
@@ -160,7 +162,7 @@ func (w *flow) better(tree []*value) bool {
 			}
 			depth = v.blk.loopDepth
 		}
-		apart = apart || o.apart || !w.isUseful(v) || v.op == opAppend && v.note == "put"
+		apart = apart || o.apart || !w.isUseful(v) || v.op == opAppend && v.note.Kind == report.Put
 		stays := true
 		o.eachEvent(func(e event) {
 			switch {
@@ -272,7 +274,7 @@ func (w *flow) localChan(v *value) bool {
 // keyed reports whether v makes a map that may have buffers as keys, and none as
 // elements.
 func (w *flow) keyed(v *value) bool {
-	if v.op != opPack || v.note != "make" && v.note != "literal" {
+	if v.op != opPack || v.note.Kind != report.Made && v.note.Kind != report.Literal {
 		return false
 	}
 	m, ok := v.typ0().Underlying().(*types.Map)

@@ -6,6 +6,8 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+
+	"github.com/lastuse/lastuse/escape/internal/report"
 )
 
 // tuple lowers an expression in a context that takes n values.
@@ -20,9 +22,7 @@ func (l *lower) tuple(e ast.Expr, n int) []*value {
 		}
 	}
 	for len(vals) < n { // comma, ok
-		v := l.emit(opUnknown, types.Typ[types.Bool], e.Pos())
-		v.note = "ok"
-		vals = append(vals, v)
+		vals = append(vals, l.emit(opUnknown, types.Typ[types.Bool], e.Pos()))
 	}
 	return vals
 }
@@ -102,14 +102,17 @@ func (l *lower) target(lhs ast.Expr) func(v *value) {
 	l.mayPanic(lhs.Pos())
 	switch x := lhs.(type) {
 	case *ast.Ident:
-		return func(v *value) { l.emit(opStore, nil, x.Pos(), v).note = "stored in package variable " + x.Name }
+		return func(v *value) {
+			l.emit(opStore, nil, x.Pos(), v).note = report.Note{Kind: report.InVariable, Name: x.Name}
+		}
 	case *ast.SelectorExpr:
 		base := l.expr(x.X)
 		return func(v *value) {
 			s := l.emit(opStore, nil, x.Pos(), v, base)
-			s.note = "stored in field " + x.Sel.Name + " of " + types.TypeString(l.p.typeOf(x.X), l.p.qualifier)
+			of := types.TypeString(l.p.typeOf(x.X), l.p.qualifier)
+			s.note = report.Note{Kind: report.InField, Name: x.Sel.Name, Of: of}
 			if l.p.info.Selections[x] == nil {
-				s.note = "stored in package variable " + x.Sel.Name
+				s.note = report.Note{Kind: report.InVariable, Name: x.Sel.Name}
 			}
 			s.expr = x
 		}
@@ -121,7 +124,7 @@ func (l *lower) target(lhs ast.Expr) func(v *value) {
 					// An array is a value: with another element it is another array.
 					old := l.readUnder(r, path, l.p.typeOf(x.X), x.Pos())
 					put := l.emit(opAppend, l.p.typeOf(x.X), x.Pos(), old, v)
-					put.note = "put"
+					put.note.Kind = report.Put
 					l.writeUnder(r, path, put, x.Pos())
 				}
 			}
@@ -130,18 +133,18 @@ func (l *lower) target(lhs ast.Expr) func(v *value) {
 		l.mapKey(l.p.typeOf(x.X), base, l.expr(x.Index))
 		return func(v *value) {
 			s := l.emit(opStore, nil, x.Pos(), v, base)
-			s.note = "stored in an element of " + types.TypeString(l.p.typeOf(x.X), l.p.qualifier)
+			s.note = report.Note{Kind: report.InElement, Of: types.TypeString(l.p.typeOf(x.X), l.p.qualifier)}
 			s.expr = x
 		}
 	case *ast.StarExpr:
 		base := l.expr(x.X)
 		return func(v *value) {
 			s := l.emit(opStore, nil, x.Pos(), v, base)
-			s.note = "stored through a pointer"
+			s.note.Kind = report.InPointee
 			s.expr = x
 		}
 	}
-	return func(v *value) { l.emit(opStore, nil, lhs.Pos(), v).note = "stored" }
+	return func(v *value) { l.emit(opStore, nil, lhs.Pos(), v).note.Kind = report.Somewhere }
 }
 
 // setPart stores v in the part of r at path, which lhs denotes.
@@ -151,7 +154,7 @@ func (l *lower) setPart(lhs ast.Expr, r *root, path []int, v *value) {
 			// Below a leaf: the leaf is changed in place.
 			old := l.readPlace(p)
 			u := l.emit(opStore, nil, lhs.Pos(), v, old)
-			u.note = "stored in a field of " + r.name
+			u.note = report.Note{Kind: report.InPart, Of: r.name}
 			return
 		}
 	}

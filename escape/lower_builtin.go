@@ -5,6 +5,8 @@ package escape
 import (
 	"go/ast"
 	"go/types"
+
+	"github.com/lastuse/lastuse/escape/internal/report"
 )
 
 func (l *lower) builtin(call *ast.CallExpr) string {
@@ -58,7 +60,7 @@ func (l *lower) callBuiltin(call *ast.CallExpr, name string) []*value {
 		args := l.args(call)
 		v := l.emit(opAppend, t, call.Pos(), args...)
 		if call.Ellipsis.IsValid() {
-			v.note = "spread"
+			v.note.Kind = report.Spread
 		}
 		return one(v)
 	case "copy":
@@ -66,7 +68,7 @@ func (l *lower) callBuiltin(call *ast.CallExpr, name string) []*value {
 		if len(args) == 2 {
 			if s, ok := l.p.typeOf(call.Args[0]).Underlying().(*types.Slice); ok && !l.p.plain(s.Elem()) {
 				st := l.emit(opStore, nil, call.Pos(), args[1], args[0])
-				st.note = "copied into a slice"
+				st.note.Kind = report.InSlice
 			}
 		}
 		return one(l.emit(opElem, t, call.Pos(), args...))
@@ -83,15 +85,13 @@ func (l *lower) callBuiltin(call *ast.CallExpr, name string) []*value {
 		if tv := l.p.info.Types[call.Args[0]]; !tv.IsType() { // new(expr)
 			return one(l.emit(opPack, t, call.Pos(), l.expr(call.Args[0])))
 		}
-		v := l.emit(opPack, t, call.Pos())
-		v.note = "new"
-		return one(v)
+		return one(l.emit(opPack, t, call.Pos()))
 	case "make":
 		for _, a := range call.Args[1:] {
 			l.expr(a)
 		}
 		v := l.emit(opPack, t, call.Pos())
-		v.note = "make"
+		v.note.Kind = report.Made
 		return one(v)
 	case "panic":
 		v := l.expr(call.Args[0])
@@ -121,17 +121,17 @@ func (l *lower) callBuiltin(call *ast.CallExpr, name string) []*value {
 	case "delete":
 		args := l.args(call)
 		v := l.emit(opUse, nil, call.Pos(), args...)
-		v.note = "delete"
+		v.note.Kind = report.Deleted
 		return nil
 	case "clear", "close", "print", "println":
 		v := l.emit(opUse, nil, call.Pos(), l.args(call)...)
-		v.note = name
+		if name == "clear" {
+			v.note.Kind = report.Cleared
+		}
 		return nil
 	case "unsafe.Slice", "unsafe.SliceData", "unsafe.Add", "unsafe.String", "unsafe.StringData":
 		args := l.args(call)
-		v := l.emit(opPart, t, call.Pos(), args[0])
-		v.note = name
-		return one(v)
+		return one(l.emit(opPart, t, call.Pos(), args[0]))
 	}
 	return one(l.emit(opPure, t, call.Pos(), l.args(call)...))
 }

@@ -7,6 +7,8 @@ import (
 	"go/types"
 	"slices"
 	"strings"
+
+	"github.com/lastuse/lastuse/escape/internal/report"
 )
 
 func (l *lower) call(call *ast.CallExpr) []*value {
@@ -199,7 +201,7 @@ func (l *lower) fieldwise(call, r *value, owned []string) *value {
 			x = l.emit(opOut, p.typ, r.pos, call, r)
 			x.expr, x.end = r.expr, r.end
 		} else {
-			x = l.part(r, p.typ, r.pos, "field "+strings.TrimPrefix(p.name, "."), false)
+			x = l.part(r, p.typ, r.pos, report.Note{Kind: report.Field, Name: strings.TrimPrefix(p.name, ".")}, false)
 		}
 		l.writePlace(p, x, r.pos)
 	}
@@ -245,7 +247,6 @@ func (l *lower) afterCall(call *value) {
 			if o == opUnknown {
 				x.args = nil
 			}
-			x.note = "stored by " + call.call.name
 			l.writePlace(p, x, call.pos)
 		}
 	}

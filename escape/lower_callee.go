@@ -6,6 +6,8 @@ import (
 	"go/ast"
 	"go/types"
 	"slices"
+
+	"github.com/lastuse/lastuse/escape/internal/report"
 )
 
 // funcOf returns the declared function that e names, through instantiation.
@@ -91,7 +93,7 @@ func (l *lower) calleeOf(v *value) callee {
 	}
 	switch v.op {
 	case opFunc:
-		return callee{fn: v.fn, expr: v.note == "method expression"}
+		return callee{fn: v.fn, expr: v.note.Kind == report.MethodOfType}
 	case opBound:
 		return l.devirtualize(callee{fn: v.fn, recv: v.args[0].find()})
 	case opClosure:
@@ -155,7 +157,7 @@ func targets(v *value) []*types.Func {
 	kind := opInvalid
 	return chosen(v, func(v *value) *types.Func {
 		bound := v.op == opBound && !types.IsInterface(v.fn.Signature().Recv().Type())
-		if !bound && (v.op != opFunc || v.note == "method expression") || kind != opInvalid && kind != v.op {
+		if !bound && (v.op != opFunc || v.note.Kind == report.MethodOfType) || kind != opInvalid && kind != v.op {
 			return nil
 		}
 		kind = v.op
@@ -171,7 +173,8 @@ func (l *lower) devirtualize(c callee) callee {
 		return c
 	}
 	v := c.recv.find()
-	for v.op == opCopy && v.from == nil && (v.note == "" || v.note == commaOK) && types.IsInterface(v.typ) {
+	asserted := func(k report.Kind) bool { return k == report.Nothing || k == report.CommaOK }
+	for v.op == opCopy && v.from == nil && asserted(v.note.Kind) && types.IsInterface(v.typ) {
 		v = v.args[0].find()
 	}
 	if v.op == opPhi {

@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"go/types"
 
+	"github.com/lastuse/lastuse/escape/internal/report"
 	"github.com/lastuse/lastuse/escape/internal/rewrite"
 )
 
@@ -163,7 +164,7 @@ func (l *lower) runDefers(pos token.Pos) {
 		}
 		if d.lit == nil && !d.late && len(args) > 0 {
 			u := l.emit(opUse, nil, d.stmt.Pos(), args...)
-			u.note = "deferred call"
+			u.note.Kind = report.Deferred
 		}
 		l.deferring = was
 		if done != nil {

@@ -6,6 +6,8 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+
+	"github.com/lastuse/lastuse/escape/internal/report"
 )
 
 func (p *pkg) typeOf(e ast.Expr) types.Type {
@@ -105,7 +107,6 @@ func (l *lower) expr1(e ast.Expr) *value {
 				return l.reread(v, o, r, x.Pos())
 			}
 			v := l.emit(opUnknown, t, x.Pos())
-			v.note = "package variable " + o.Name()
 			return v
 		}
 		if o, ok := l.p.info.Defs[x].(*types.Var); ok {
@@ -143,7 +144,7 @@ func (l *lower) expr1(e ast.Expr) *value {
 		if tt, ok := t.(*types.Tuple); ok && tt.Len() > 0 {
 			t = tt.At(0).Type()
 		}
-		return l.part(base, t, x.Pos(), "element", true)
+		return l.part(base, t, x.Pos(), report.Note{Kind: report.Element}, true)
 	case *ast.IndexListExpr:
 		if o := l.p.funcOf(x.X); o != nil {
 			v := l.emit(opFunc, t, x.Pos())
@@ -162,7 +163,7 @@ func (l *lower) expr1(e ast.Expr) *value {
 			return l.emit(opPure, t, x.Pos(), base)
 		}
 		v := l.emit(opPart, t, x.Pos(), base)
-		v.note = "slice"
+		v.note.Kind = report.Slice
 		return v
 	case *ast.StarExpr:
 		base := l.expr(x.X)
@@ -171,10 +172,10 @@ func (l *lower) expr1(e ast.Expr) *value {
 		}
 		if l.p.isResource(t) {
 			v := l.emit(opCopy, t, x.Pos(), base)
-			v.note = "dereferenced"
+			v.note.Kind = report.Pointee
 			return v
 		}
-		return l.part(base, t, x.Pos(), "*", false)
+		return l.part(base, t, x.Pos(), report.Note{}, false)
 	case *ast.UnaryExpr:
 		return l.unary(x, t)
 	case *ast.BinaryExpr:
@@ -187,7 +188,7 @@ func (l *lower) expr1(e ast.Expr) *value {
 		}
 		v := l.emit(opCopy, t, x.Pos(), base)
 		if comma {
-			v.note = commaOK
+			v.note.Kind = report.CommaOK
 		}
 		return v
 	}
@@ -196,7 +197,7 @@ func (l *lower) expr1(e ast.Expr) *value {
 
 // part reads a part of base. An element that is plain leads nowhere; a plain
 // field of a resource is still a view of it, as it may be a raw handle.
-func (l *lower) part(base *value, t types.Type, pos token.Pos, note string, elem bool) *value {
+func (l *lower) part(base *value, t types.Type, pos token.Pos, note report.Note, elem bool) *value {
 	o := opPart
 	if l.p.plain(t) && (elem || !integer(t)) {
 		o = opElem
@@ -233,7 +234,7 @@ func (l *lower) unary(x *ast.UnaryExpr, t types.Type) *value {
 				return l.addr(r, nil, t, x.Pos())
 			}
 			p := l.emit(opCopy, t, x.Pos(), v)
-			p.note = "address"
+			p.note.Kind = report.Address
 			return p
 		}
 		if r, path, ok := l.placeOf(inner); ok {
@@ -244,13 +245,11 @@ func (l *lower) unary(x *ast.UnaryExpr, t types.Type) *value {
 			base := l.expr(y.X)
 			l.expr(y.Index)
 			v := l.emit(opPart, t, x.Pos(), base)
-			v.note = "address of element"
+			v.note.Kind = report.Element
 			return v
 		case *ast.SelectorExpr:
 			base := l.expr(y.X)
-			v := l.emit(opPart, t, x.Pos(), base)
-			v.note = "address of field"
-			return v
+			return l.emit(opPart, t, x.Pos(), base)
 		}
 		base := l.expr(inner)
 		return l.emit(opPart, t, x.Pos(), base)
@@ -335,7 +334,7 @@ func (l *lower) composite(x *ast.CompositeLit, t types.Type) *value {
 		args = append(args, l.expr(el))
 	}
 	v := l.emit(opPack, t, x.Pos(), args...)
-	v.note = "literal"
+	v.note.Kind = report.Literal
 	for _, k := range keys {
 		l.mapKey(t, v, k)
 	}
@@ -349,7 +348,7 @@ func (l *lower) composite(x *ast.CompositeLit, t types.Type) *value {
 func (l *lower) mapKey(t types.Type, m, k *value) {
 	mt, ok := t.Underlying().(*types.Map)
 	if ok && carries(mt.Key(), 0) && l.p.plain(mt.Key()) {
-		l.emit(opUse, nil, k.pos, k).note = numberKey
+		l.emit(opUse, nil, k.pos, k).note.Kind = report.NumberKey
 	}
 	if !ok || l.p.plain(mt.Key()) {
 		return
@@ -358,5 +357,5 @@ func (l *lower) mapKey(t types.Type, m, k *value) {
 	if !l.p.holdsResource(mt.Elem()) {
 		s.args = append(s.args, m)
 	}
-	s.note = "stored as a key of " + types.TypeString(t, l.p.qualifier)
+	s.note = report.Note{Kind: report.InKey, Of: types.TypeString(t, l.p.qualifier)}
 }

@@ -15,6 +15,8 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+
+	"github.com/lastuse/lastuse/escape/internal/report"
 )
 
 // What deferred code does to the content of a variable.
@@ -25,13 +27,6 @@ const (
 	touchNames                 // frees it where that may be repeated, or compares it
 	touchFrees                 // frees it, and a second free would be an error
 	touchReads
-)
-
-// The notes of opHold.
-const (
-	holdNames = "mentioned by deferred code if something panics"
-	holdReads = "read by deferred code if something panics"
-	holdFrees = "freed by deferred code if something panics"
 )
 
 // A held variable, or an operand kept for the call.
@@ -299,11 +294,11 @@ func (l *lower) holdAll(d *deferred, hs []held, pos token.Pos) {
 	}
 	for _, x := range []struct {
 		vals []*value
-		note string
-	}{{reads, holdReads}, {frees, holdFrees}, {names, holdNames}} {
+		kind report.Kind
+	}{{reads, report.HeldReads}, {frees, report.HeldFrees}, {names, report.HeldNames}} {
 		if len(x.vals) > 0 {
 			v := l.emit(opHold, nil, pos, append(x.vals, flags...)...)
-			v.note, v.deferred, v.wants, v.under = x.note, d.stmt, wants, hs[0].under
+			v.note.Kind, v.deferred, v.wants, v.under = x.kind, d.stmt, wants, hs[0].under
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+
+	"github.com/lastuse/lastuse/escape/internal/report"
 )
 
 // closure emits the value of a literal that is called later.
@@ -85,7 +87,7 @@ func (l *lower) spliceBody(lit *ast.FuncLit, args []*value, pos token.Pos) []*va
 			x = args[i]
 		case sig.Variadic() && i == np-1 && len(args) >= np:
 			x = l.emit(opPack, v.Type(), pos, args[np-1:]...)
-			x.note = "literal"
+			x.note.Kind = report.Literal
 		default:
 			x = l.emit(opUnknown, v.Type(), pos)
 		}
@@ -186,7 +188,7 @@ func (l *lower) spliceLent(call *value, args []*value) {
 					x.op = opUnknown
 					x.args = nil
 				}
-				x.note = "lent to the literal"
+				x.note.Kind = report.Lent
 				params = append(params, x)
 			}
 		}

@@ -6,6 +6,8 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+
+	"github.com/lastuse/lastuse/escape/internal/report"
 )
 
 // placeOf finds the local variable part that e denotes, if it does.
@@ -138,7 +140,6 @@ func (l *lower) selector(x *ast.SelectorExpr, t types.Type) *value {
 			return v
 		case *types.Var:
 			v := l.emit(opUnknown, t, x.Pos())
-			v.note = "package variable " + o.Name()
 			return v
 		}
 		return l.emit(opUnknown, t, x.Pos())
@@ -147,7 +148,7 @@ func (l *lower) selector(x *ast.SelectorExpr, t types.Type) *value {
 	case types.MethodExpr:
 		v := l.emit(opFunc, t, x.Pos())
 		v.fn = sel.Obj().(*types.Func)
-		v.note = "method expression"
+		v.note.Kind = report.MethodOfType
 		return v
 	case types.MethodVal:
 		recv := l.receiver(x, sel)
@@ -174,11 +175,11 @@ func (l *lower) fieldPath(v *value, t types.Type, index []int, pos token.Pos) *v
 			v = l.readUnder(r, append(path[:len(path):len(path)], f), t, pos)
 			continue
 		}
-		if v.op == opPack && v.note == "struct" && v.place != nil {
+		if v.op == opPack && v.note.Kind == report.Struct && v.place != nil {
 			v = l.readUnder(v.place.root, append(v.place.path[:len(v.place.path):len(v.place.path)], f), t, pos)
 			continue
 		}
-		v = l.part(v, t, pos, "field "+st.Field(f).Name(), false)
+		v = l.part(v, t, pos, report.Note{Kind: report.Field, Name: st.Field(f).Name()}, false)
 	}
 	return v
 }

@@ -9,6 +9,7 @@ import (
 	"go/types"
 	"slices"
 
+	"github.com/lastuse/lastuse/escape/internal/report"
 	"github.com/lastuse/lastuse/escape/internal/rewrite"
 )
 
@@ -311,14 +312,13 @@ func (l *lower) rangeStmt(s *ast.RangeStmt, label types.Object) {
 			} else {
 				v = l.emit(opUnknown, t, e.Pos())
 			}
-			v.note = "key"
 		case isFunc:
 			v = l.emit(opPart, t, e.Pos(), x)
-			v.note = "iterated"
+			v.note.Kind = report.Iterated
 		case isChan:
 			v = l.emit(opRecv, t, e.Pos(), x)
 		default:
-			v = l.part(x, t, e.Pos(), "element", true)
+			v = l.part(x, t, e.Pos(), report.Note{Kind: report.Element}, true)
 			loop.elem = v
 		}
 		if s.Tok == token.DEFINE {
@@ -338,7 +338,7 @@ func (l *lower) rangeStmt(s *ast.RangeStmt, label types.Object) {
 			xs, _ := l.p.info.Uses[id].(*types.Var)
 			i, _ := l.p.info.ObjectOf(key).(*types.Var)
 			if xs != nil && i != nil && !l.p.vars().Assigns(s.Body, xs) && !l.p.vars().Assigns(s.Body, i) {
-				loop.elem = l.part(x, elemType(xt), id.Pos(), "element", true)
+				loop.elem = l.part(x, elemType(xt), id.Pos(), report.Note{Kind: report.Element}, true)
 				l.indexed = append(l.indexed, indexedElem{xs, i, loop.elem})
 			}
 		}

@@ -9,6 +9,8 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+
+	"github.com/lastuse/lastuse/escape/internal/report"
 )
 
 // readsName reports whether u reads a name of m without doing more than to copy, compare or
@@ -74,7 +76,7 @@ func (l *lower) ruledOut(nodes ...ast.Node) {
 		ast.Inspect(n, visit)
 	}
 	if len(args) > 0 && l.cur != nil {
-		l.emit(opUse, nil, nodes[0].Pos(), args...).note = byLook
+		l.emit(opUse, nil, nodes[0].Pos(), args...).note.Kind = report.Looked
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
-	"strings"
 
 	"golang.org/x/tools/go/analysis"
 
@@ -135,8 +134,8 @@ func (w *flow) takenOut(o *object, at *value) bool {
 		}
 		emptied := false
 		for m, n := a, 0; m != nil && m != o.def && n < 100; m, n = o.from[m], n+1 {
-			if field, ok := strings.CutPrefix(m.note, "field "); ok && m.op == opPart {
-				emptied = emptied || w.empties(o, field)
+			if m.note.Kind == report.Field && m.op == opPart {
+				emptied = emptied || w.empties(o, m.note.Name)
 			}
 		}
 		if !emptied {
@@ -156,9 +155,8 @@ func (w *flow) empties(o *object, field string) bool {
 				if v.op != opStore || len(v.args) < 2 || origin(v.args[0]).op != opNil {
 					continue
 				}
-				if rest, ok := strings.CutPrefix(v.note, "stored in field "); ok {
-					name, _, _ := strings.Cut(rest, " of ")
-					w.emptied[name] = append(w.emptied[name], v.args[1])
+				if v.note.Kind == report.InField {
+					w.emptied[v.note.Name] = append(w.emptied[v.note.Name], v.args[1])
 				}
 			}
 		}

@@ -7,6 +7,8 @@ import (
 	"go/types"
 	"slices"
 	"strings"
+
+	"github.com/lastuse/lastuse/escape/internal/report"
 )
 
 // valueAt returns what place p holds before instruction i of b, nil if that
@@ -191,7 +193,8 @@ func (w *flow) spread(o *object, g *value) *named {
 			whole := true
 			for _, leaf := range r.leaves {
 				v := w.f.valueAt(leaf, g.blk, g.at)
-				whole = whole && v != nil && (v.op == opPart || v.op == opElem) && v.note == leaf.name && v.args[0] == o.def
+				whole = whole && v != nil && (v.op == opPart || v.op == opElem) && v.names(report.Part, leaf.name) &&
+					v.args[0] == o.def
 			}
 			if whole {
 				return &named{r.leaves[0], r.name, "", r.typ}

@@ -2,7 +2,11 @@ package escape
 
 // Whether an object is still needed, backward, for each combination of conditions.
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/lastuse/lastuse/escape/internal/report"
+)
 
 // liveness computes g.live: per object and combination, whether an event can
 // be reached before the object is made again.
@@ -107,8 +111,14 @@ func (g *group) back(v *value, l []bool) {
 }
 
 // holds reports whether the event is no more than what would happen after a panic.
-func (e event) holds() bool {
-	return e.why == holdReads || e.why == holdFrees || e.why == holdNames
+func (e event) holds() bool { return e.held() != report.Nothing }
+
+// held says what would happen there after a panic.
+func (e event) held() report.Kind {
+	if e.why == "" || e.at.op != opHold {
+		return report.Nothing
+	}
+	return e.at.note.Kind
 }
 
 // Uses of a handle whose memory may be gone already.

@@ -7,6 +7,8 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+
+	"github.com/lastuse/lastuse/escape/internal/report"
 )
 
 // toleratesNil reports whether f does nothing with parameter v, a pointer, that
@@ -31,7 +33,7 @@ func (p *pkg) toleratesNil(f *fn, v *value) bool {
 			if x.op == opPanic {
 				return false
 			}
-			if x.op == opUse && x.note == byLook {
+			if x.op == opUse && x.note.Kind == report.Looked {
 				continue
 			}
 			for j, a := range x.args {
@@ -40,7 +42,7 @@ func (p *pkg) toleratesNil(f *fn, v *value) bool {
 				}
 				switch x.op {
 				case opCopy:
-					if x.note == "dereferenced" {
+					if x.note.Kind == report.Pointee {
 						return false
 					}
 				case opCmp:
@@ -90,7 +92,7 @@ func (p *pkg) onlyLooks(f *fn, v *value) bool {
 						looked = true
 					case opGap, opDiscard:
 					case opUse:
-						if x.note != byLook {
+						if x.note.Kind != report.Looked {
 							return false
 						}
 					case opSet:

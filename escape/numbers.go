@@ -10,10 +10,9 @@ import (
 	"go/ast"
 	"go/types"
 	"slices"
-)
 
-// numberKey is the note of the use of a number as the key of a map.
-const numberKey = "a number as a key"
+	"github.com/lastuse/lastuse/escape/internal/report"
+)
 
 // tells reports whether member v of o, which came from member from, is an address as a
 // number or a string, or has one in it.
@@ -168,7 +167,7 @@ func (f *fn) numbers(v *value, s *Summary) {
 			case opCopy, opPure, opPart, opPhi, opPack, opAppend, opAddr, opRecv:
 				reach(u)
 			case opUse:
-				e.Keeps = e.Keeps || u.note == numberKey
+				e.Keeps = e.Keeps || u.note.Kind == report.NumberKey
 			case opCmp, opNot, opDiscard, opGap, opHold, opLoopFree, opResult, opOut:
 			case opStore:
 				e.Keeps = e.Keeps || u.args[0] == x

@@ -5,6 +5,8 @@ package escape
 
 import (
 	"slices"
+
+	"github.com/lastuse/lastuse/escape/internal/report"
 )
 
 // phis decides which phis own: each operand hands over a buffer, or nil, that
@@ -44,7 +46,7 @@ func (w *flow) phis() {
 			}
 			ok := !slices.ContainsFunc(v.args, func(a *value) bool { return !owned(a) })
 			for _, st := range stores[v] {
-				ok = ok && owned(st.args[0]) && st.note != "copied into a slice"
+				ok = ok && owned(st.args[0]) && st.note.Kind != report.InSlice
 			}
 			if !ok {
 				in[v] = false
@@ -186,7 +188,7 @@ func (w *flow) bury() {
 // nobody keeps, as in f([]*Buf{a, b}). It could be freed only under the names of
 // its elements, so they stay with those.
 func passing(v *value) bool {
-	if v.op != opPack || v.note != "literal" {
+	if v.op != opPack || v.note.Kind != report.Literal {
 		return false
 	}
 	for _, u := range v.users {

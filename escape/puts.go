@@ -7,7 +7,8 @@ package escape
 import (
 	"go/types"
 	"slices"
-	"strings"
+
+	"github.com/lastuse/lastuse/escape/internal/report"
 )
 
 // A Put is a store that every call does: operand From becomes the field of what operand
@@ -79,11 +80,11 @@ func (o *object) putBy(at *value, stores map[*value]bool) bool {
 
 // put reads store v of f, if it is one of a parameter in a field of another.
 func (f *fn) put(v *value) (Put, bool) {
-	if len(v.args) != 2 || !strings.HasPrefix(v.note, "stored in field ") {
+	if len(v.args) != 2 || v.note.Kind != report.InField {
 		return Put{}, false
 	}
 	into := copied(v.args[1])
-	field, _, _ := strings.Cut(strings.TrimPrefix(v.note, "stored in field "), " of ")
+	field := v.note.Name
 	if into.op != opParam || !isPointer(into.typ0()) {
 		return Put{}, false
 	}
@@ -91,7 +92,8 @@ func (f *fn) put(v *value) (Put, bool) {
 	put := Put{Into: into.index, Field: field}
 	if x.op == opAppend {
 		old := x.args[0]
-		if x.note != "" || len(x.args) != 2 || len(x.users) != 1 || old.op != opPart || old.note != "field "+field || copied(old.args[0]) != into || len(old.users) != 1 {
+		if x.note.Kind != report.Nothing || len(x.args) != 2 || len(x.users) != 1 ||
+			old.op != opPart || !old.names(report.Field, field) || copied(old.args[0]) != into || len(old.users) != 1 {
 			return Put{}, false
 		}
 		put.Append = true

@@ -7,6 +7,8 @@ import (
 	"go/types"
 	"slices"
 	"strings"
+
+	"github.com/lastuse/lastuse/escape/internal/report"
 )
 
 // inferResults decides what each result is.
@@ -315,7 +317,8 @@ func packOf(v *value) *value {
 	for v.op == opCopy {
 		v = v.args[0]
 	}
-	if (v.op == opPack && v.note == "struct" || v.op == opAddr) && v.place != nil && len(v.place.path) == 0 && len(v.args) == len(v.place.root.leaves) {
+	packs := v.op == opPack && v.note.Kind == report.Struct || v.op == opAddr
+	if packs && v.place != nil && len(v.place.path) == 0 && len(v.args) == len(v.place.root.leaves) {
 		return v
 	}
 	return nil

@@ -3,7 +3,11 @@ package escape
 // Goroutines that are still running when something panics: deferred code that runs then must
 // not free what they use, although they are joined on all paths that nothing panics on.
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/lastuse/lastuse/escape/internal/report"
+)
 
 // runningAt returns a function that reports whether a goroutine may be running at an
 // instruction that uses one of the objects.
@@ -41,7 +45,7 @@ func (d *decider) endangers(gp *value, right bool, objs []*object) bool {
 			case !behind || found:
 			case e.holds():
 				found = running(e.at) && !beforeWait(e.at)
-			case e.at.op == opUse && e.at.note == joinedUse:
+			case e.at.op == opUse && e.at.note.Kind == report.Joined:
 				found = !right
 			}
 		})
@@ -54,7 +58,7 @@ func waitedFor(objs []*object) []*value {
 	var out []*value
 	for _, o := range objs {
 		o.eachEvent(func(e event) {
-			if e.at.op == opUse && e.at.note == joinedUse {
+			if e.at.op == opUse && e.at.note.Kind == report.Joined {
 				out = append(out, e.at)
 			}
 		})

@@ -8,6 +8,8 @@ package escape
 import (
 	"fmt"
 	"slices"
+
+	"github.com/lastuse/lastuse/escape/internal/report"
 )
 
 const (
@@ -259,7 +261,7 @@ func (s *sanity) isTrue(w *walk, v *value) tri {
 	case opNot:
 		return s.isTrue(w, v.args[0]).not()
 	case opCopy:
-		if !v.opaque() && v.note != commaOK {
+		if !v.opaque() && v.note.Kind != report.CommaOK {
 			return s.isTrue(w, v.args[0])
 		}
 	case opCmp:
@@ -302,7 +304,7 @@ func (s *sanity) learn(w *walk, c *value, t tri) {
 	case opNot:
 		s.learn(w, c.args[0], t.not())
 	case opCopy:
-		if !c.opaque() && c.note != commaOK {
+		if !c.opaque() && c.note.Kind != report.CommaOK {
 			s.learn(w, c.args[0], t)
 		}
 	case opCmp:

@@ -2,7 +2,11 @@ package escape
 
 // From the states at a function's exits to its summary.
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/lastuse/lastuse/escape/internal/report"
+)
 
 // infer returns the summary of f as its body shows it.
 func (p *pkg) infer(f *fn, w *flow) *Summary {
@@ -86,7 +90,8 @@ func (p *pkg) inferArg(w *flow, o *object, s *Summary) ArgEffect {
 	})
 	for _, m := range o.order {
 		for _, u := range m.users {
-			if u.op == opStore && len(u.args) > 1 && u.args[1] == m && (p.holdsResource(u.args[0].typ0()) || o.members[m] == mWhole && u.note == "stored through a pointer") {
+			if u.op == opStore && len(u.args) > 1 && u.args[1] == m &&
+				(p.holdsResource(u.args[0].typ0()) || o.members[m] == mWhole && u.note.Kind == report.InPointee) {
 				e.Writes = e.Writes || !(p.collects(m.typ0()) && w.handedOver(u))
 			}
 		}

@@ -6,6 +6,8 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+
+	"github.com/lastuse/lastuse/escape/internal/report"
 )
 
 func (l *lower) param(v *types.Var, i int) {
@@ -86,7 +88,7 @@ func (l *lower) pack(r *root, path []int, t types.Type, pos token.Pos) *value {
 			v.args = append(v.args, l.readLeaf(r, p, pos))
 		}
 	}
-	v.note = "struct"
+	v.note.Kind = report.Struct
 	v.place = &place{root: r, path: path, typ: t}
 	l.add(v)
 	return v
@@ -139,7 +141,7 @@ func (l *lower) writeUnder(r *root, path []int, v *value, pos token.Pos) {
 		return
 	}
 	v = v.find()
-	if v.op == opPack && v.note == "struct" && len(v.args) == len(under) {
+	if v.op == opPack && v.note.Kind == report.Struct && len(v.args) == len(under) {
 		for i, p := range under {
 			l.writePlace(p, v.args[i], pos)
 		}
@@ -151,7 +153,7 @@ func (l *lower) writeUnder(r *root, path []int, v *value, pos token.Pos) {
 			continue
 		}
 		x := l.emit(opPart, p.typ, pos, v)
-		x.note = p.name
+		x.note = report.Note{Kind: report.Part, Name: p.name}
 		l.writePlace(p, x, pos)
 	}
 }
@@ -166,7 +168,7 @@ func (l *lower) constBool(b bool) *value {
 	if b {
 		v.index = 1
 	}
-	v.note = "bool"
+	v.note.Kind = report.Bool
 	return v
 }
 

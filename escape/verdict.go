@@ -139,6 +139,7 @@ func (d *decider) buffer(x *decision, o *object) {
 		if sink != nil {
 			b.Sink = sink.at.pos
 			b.Callee = sink.callee
+			b.captured = why == sink.why && sink.intoOuter()
 			b.Path = d.w.path(sinkOwner, d.memberAt(sinkOwner, sink.at))
 		}
 	}
@@ -163,7 +164,7 @@ func (d *decider) buffer(x *decision, o *object) {
 	case x.why != "" && (x.pl == nil || len(x.pl.plan) == 0 && len(x.pl.unfixed) == 0):
 		keep(x.why)
 		if sink != nil && x.g.why != "" {
-			b.Reason = sink.why
+			b.Reason, b.captured = sink.why, sink.intoOuter()
 		}
 	case x.why != "":
 		// Owned to the end on some path, and no fix.
@@ -300,6 +301,9 @@ func (d *decider) ownsPlan(x *decision, become []*object) bool {
 	}
 	return false
 }
+
+// intoOuter reports whether a buffer leaves into a variable of an enclosing function.
+func (e *event) intoOuter() bool { return e.at.op == opSet && e.at.place.root.outer }
 
 // settled is the verdict on a buffer that needs nothing.
 func (d *decider) settled(x *decision, become []*object, b *Buffer, frees, moves, returns int, sink *event, keep func(string)) {

@@ -5,6 +5,8 @@ package escape
 import (
 	"go/types"
 	"slices"
+
+	"github.com/lastuse/lastuse/escape/internal/report"
 )
 
 type event struct {
@@ -141,7 +143,7 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 		switch {
 		case k == mWhole && (o.holder && w.p.holdsResource(u.typ0()) || !w.p.isResource(o.def.typ0()) && w.p.holdsResource(o.def.typ0())):
 			w.member(o, u, mMaybe, m) // one of several things it holds
-		case u.note == "iterated" && !w.p.plain(u.typ0()):
+		case u.note.Kind == report.Iterated && !w.p.plain(u.typ0()):
 			w.member(o, u, mMaybe, m) // what an iterator yields that looks at us
 		case k == mWhole, k == mView:
 			w.member(o, u, mView, m)
@@ -175,7 +177,7 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 		if w.gives(o, m, k, u) || w.idle[u] && !o.coll && !isArray(u.typ0()) {
 			return
 		}
-		if k != mView && u.note == "literal" && elemType(u.typ0()) != nil && !(w.loose[u] && !o.coll) {
+		if k != mView && u.note.Kind == report.Literal && elemType(u.typ0()) != nil && !(w.loose[u] && !o.coll) {
 			o.move(u, k, "put into "+types.TypeString(u.typ0(), w.p.qualifier))
 			return
 		}
@@ -282,17 +284,17 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 		}
 	case opRecv, opUse:
 		switch {
-		case o.coll && k == mWhole && u.note == "clear":
+		case o.coll && k == mWhole && u.note.Kind == report.Cleared:
 			o.event(u, event{kind: evMove, when: When{K: Always}, m: k, why: byClear})
-		case o.coll && k == mWhole && u.note == "delete":
+		case o.coll && k == mWhole && u.note.Kind == report.Deleted:
 			o.event(u, event{kind: evUse, why: byDelete})
 		case u.op == opRecv && k == mHolder:
 			// A handle is copied; what it is used for then counts.
-		case w.p.plain(m.typ0()) && !o.told[m] && (u.note == "goroutine" || u.note == "deferred call"):
+		case w.p.plain(m.typ0()) && !o.told[m] && (u.note.Kind == report.Joined || u.note.Kind == report.Deferred):
 			// a number, which says nothing about the buffer any more
-		case u.note == byLook:
+		case u.note.Kind == report.Looked:
 			o.mention(u)
-		case u.note == numberKey:
+		case u.note.Kind == report.NumberKey:
 			if o.told[m] {
 				o.move(u, k, "stored as a key")
 			}
@@ -309,7 +311,7 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 		if w.p.plain(m.typ0()) && !o.told[m] {
 			return
 		}
-		o.event(u, event{kind: evUse, why: u.note})
+		o.event(u, event{kind: evUse, why: u.note.String()})
 	case opStore:
 		if len(u.args) > 1 && u.args[0] != m {
 			o.use(u)
@@ -345,7 +347,7 @@ func (w *flow) use(o *object, m *value, k memberKind, u *value) {
 			o.mention(u)
 			return
 		}
-		o.move(u, k, u.note)
+		o.move(u, k, u.note.String())
 	case opSend:
 		if u.args[0] == m {
 			if k != mView && w.holds(o, u.args[1], m) {

@@ -4,6 +4,9 @@
 // place is to stand, and goes on as with any string. [Words] puts the file and the line there at
 // last, and says where in the text it did. So whoever has changed the source since can say the
 // same of the new one, and needs to find nothing in sentences.
+//
+// What an instruction stands for, and how a buffer is stored or used by it, is a [Note]: a kind with
+// its operands, which the analysis asks for. Its words are made here.
 package report
 
 import (
