@@ -3,6 +3,7 @@ package apply
 import (
 	"bytes"
 	"fmt"
+	"slices"
 )
 
 // A diffRun is a stretch of lines that two texts have in common, or that one of them
@@ -91,9 +92,15 @@ search:
 		ops = append(ops, 0)
 	}
 
+	slices.Reverse(ops)
+	return runsOf(slices.Concat(make([]int, head), ops, make([]int, tail)))
+}
+
+// runsOf gathers steps from one text to the other: 0 is a line in common, -1 one deleted, 1 one inserted.
+func runsOf(ops []int) []diffRun {
 	var runs []diffRun
 	i, j := 0, 0
-	step := func(op int) {
+	for _, op := range ops {
 		kind := diffRun{common: op == 0, a: i, b: j}
 		if len(runs) == 0 || runs[len(runs)-1].common != kind.common ||
 			op == -1 && runs[len(runs)-1].bLen > 0 || op == 1 && runs[len(runs)-1].aLen > 0 && !kind.common {
@@ -108,15 +115,6 @@ search:
 			j++
 			r.bLen++
 		}
-	}
-	for range head {
-		step(0)
-	}
-	for k := len(ops) - 1; k >= 0; k-- {
-		step(ops[k])
-	}
-	for range tail {
-		step(0)
 	}
 	return runs
 }
