@@ -19,6 +19,7 @@ package infer
 import (
 	"go/token"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -218,6 +219,7 @@ func (e *exits) result(s *effect.Summary, n int) {
 			break
 		}
 		is, gives, none := e.gives(v, r)
+		gives = gives && e.alone(n, r)
 		owned, must = owned && gives, must && is
 		some = some || gives
 		mayBeNil = mayBeNil || none
@@ -226,6 +228,20 @@ func (e *exits) result(s *effect.Summary, n int) {
 		res.Owned.Cond, res.Nil = effect.Always, mayBeNil
 	}
 	res.Must = must
+}
+
+// alone reports whether no other result of a return leads to what result n may hold: a
+// summary has no word for results that belong together.
+func (e *exits) alone(n int, r *ssa.Return) bool {
+	for k, v := range r.Results {
+		for _, h := range e.f.Holds(v) {
+			same := func(o own.Hold) bool { return o.Site == h.Site }
+			if k != n && slices.ContainsFunc(e.f.Holds(r.Results[n]), same) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // gives reports what v is where it is returned: surely a parameter; surely a buffer that

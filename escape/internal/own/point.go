@@ -43,18 +43,18 @@ func (p *Point) Due(t Token) bool {
 	return st&Owned != 0 && st&^(Owned|Absent|Passed) == 0 && !p.Needed(t)
 }
 
-// Live reports whether v is needed from here on some path.
-func (p *Point) Live(v ssa.Value) bool {
+// Clean reports whether v holds nothing that has passed: whatever the conditions, it is
+// needed from here on, or nothing that it may hold has.
+func (p *Point) Clean(v ssa.Value) bool {
 	k, ok := p.g.index[v]
-	if !ok {
-		return false
-	}
+	clean := ok
 	for i, c := range p.s {
-		if c != nil && p.l[i] != nil && p.l[i].Has(k) {
-			return true
+		if c == nil || !ok || p.l[i] != nil && p.l[i].Has(k) {
+			continue
 		}
+		p.g.tokens(c, k, func(t Token, _ Relation) { clean = clean && c.st[t]&Passed == 0 })
 	}
-	return false
+	return clean
 }
 
 // OnEdge returns the moment on an edge out of a node, nil if it cannot be taken.

@@ -24,7 +24,7 @@ func (pl *planner) meets(t own.Token, s *spot, spots, entries []*spot) (sunk []*
 				return nil, false // nothing is known
 			}
 			p := pl.g.OnEdge(n, out)
-			if p == nil || pl.needed(n, v) {
+			if p == nil || pl.clean(n, v) {
 				continue
 			}
 			ts, _ := p.Held(s.value)
@@ -41,10 +41,10 @@ func (pl *planner) meets(t own.Token, s *spot, spots, entries []*spot) (sunk []*
 	return sunk, true
 }
 
-// needed reports whether a value is needed up to the end of a node.
-func (pl *planner) needed(n int, v ssa.Value) bool {
+// clean reports whether a value holds nothing that has passed at the end of a node.
+func (pl *planner) clean(n int, v ssa.Value) bool {
 	points := pl.moves[n]
-	return len(points) > 0 && points[len(points)-1].Live(v)
+	return len(points) > 0 && points[len(points)-1].Clean(v)
 }
 
 // inFront returns the spot of a node that leads to one node only, and is entered with

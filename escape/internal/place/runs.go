@@ -68,9 +68,9 @@ func (pl *planner) runs(node int, t own.Token) []run {
 }
 
 // current reports whether, at the start of a run that does not begin with its node, a
-// value was needed until then, or is set there: it holds nothing that was due before.
+// value holds nothing that was due before.
 func current(points []*own.Point, start int, v ssa.Value) bool {
-	return points[start-1].Live(v) || points[start].Sets(v)
+	return points[start-1].Clean(v) || points[start].Sets(v)
 }
 
 // spot returns where a free of t may stand between a moment and the next, nil if nowhere.
