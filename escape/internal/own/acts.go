@@ -76,8 +76,7 @@ func (r *reader) acts(i ssa.Instruction, of ssa.Value) []Act {
 	return one(Keep, nil)
 }
 
-// part is for what is computed of a value: it shares its memory, unless it is of a type
-// that no handle and no address has.
+// part is for what is computed of a value: it shares its memory, if its type allows that.
 func (r *reader) part(v ssa.Value, of ssa.Value) []Act {
 	a := Act{Instr: v.(ssa.Instruction), Op: Part, Of: of, To: v}
 	const plain = types.IsBoolean | types.IsFloat | types.IsComplex
@@ -134,8 +133,8 @@ func (r *reader) call(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act 
 			continue
 		}
 		switch p := s.Param(k); {
-		case p.Retained:
-			act(Keep, nil, always)
+		case p.Retained, r.slot(of) && k < len(c.Args) && nillable(pointee(of.Type())):
+			act(Keep, nil, always) // who has the address of a pointer may set it
 		case p.Borrows():
 			act(Read, nil, always)
 		default:
@@ -253,4 +252,9 @@ func pointee(t types.Type) types.Type {
 		return p.Elem()
 	}
 	return t
+}
+
+func nillable(t types.Type) bool {
+	_, pointer := t.Underlying().(*types.Pointer)
+	return pointer || types.IsInterface(t)
 }

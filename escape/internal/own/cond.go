@@ -17,8 +17,7 @@ type key struct {
 	x, y any         // a ssa.Value or, for a constant, its text
 }
 
-// mostConds is how many conditions a group may have: its states are apart for each
-// combination of them.
+// mostConds bounds the conditions of a group, whose states double with each.
 const mostConds = 5
 
 func (r *reader) operand(v ssa.Value) any {
@@ -71,10 +70,8 @@ func (r *reader) keyOf(v ssa.Value) (k key, neg, ok bool) {
 		return key{x: v}, neg, true
 	}
 	x, y, op := b.X, b.Y, b.Op
-	switch op {
-	case token.EQL, token.GEQ, token.LEQ:
-		neg = !neg
-		op = map[token.Token]token.Token{token.EQL: token.NEQ, token.GEQ: token.LSS, token.LEQ: token.GTR}[op]
+	if op == token.EQL { // of others, the opposite may be false, too: NaN is not ordered
+		op, neg = token.NEQ, !neg
 	}
 	if c, is := x.(*ssa.Const); is && c.IsNil() {
 		x, y = y, x

@@ -74,7 +74,7 @@
 //		both(prev, b)     // #0 and #1' are due: prev is both. They pass
 //		prev = b          // around the loop #0 has passed, and nobody holds it; #1' is forgotten
 //	}
-//	// on the way out prev is not needed: #0, if there was no turn, or #1
+//	// prev is due on the way out: #0, if there was no turn, or #1
 //
 //	d := Must(4)          // #0
 //	if err := onError(1, d); err != nil { // its summary: arg 1 freed on error

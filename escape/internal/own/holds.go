@@ -62,8 +62,7 @@ type Func struct {
 	steps  int
 }
 
-// most is how many sites one value may hold; a group with more is left undecided, since
-// the work grows with their product.
+// most bounds the sites that one value may hold: work grows with their product.
 const most = 64
 
 // find fills Sites.

@@ -44,7 +44,7 @@ func (g *Group) findRegion() {
 		edge = append(edge, n)
 	}
 	for range 8 { // so far behind its end it finds a place, or none
-		var next []int
+		next := []int{}
 		for _, n := range edge {
 			for _, s := range graph.Succs[n] {
 				if !in[s] {

@@ -1,0 +1,97 @@
+package calls
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/go/ssa"
+	"golang.org/x/tools/go/ssa/ssautil"
+
+	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/spec"
+)
+
+const source = `package p
+
+type Buf struct{}
+
+func (b *Buf) Free()
+
+func top()  { even(4); func() { leaf(nil) }() }
+func even(n int) { if n > 0 { odd(n - 1) } }
+func odd(n int)  { if n > 0 { even(n - 1) } }
+func self(n int) { self(n - 1) }
+func leaf(b *Buf) { b.Free() }
+func values(f func(*Buf), b *Buf) { f(b) }
+`
+
+func build(t *testing.T) *ssa.Package {
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, "p.go", source, parser.SkipObjectResolution)
+	require.NoError(t, err)
+	p, _, err := ssautil.BuildPackage(&types.Config{}, fset, types.NewPackage("p", "p"), []*ast.File{f}, 0)
+	require.NoError(t, err)
+	return p
+}
+
+// TestOrder demands that functions stand behind those that they call, those that call one
+// another together, and literals with the function they stand in.
+func TestOrder(t *testing.T) {
+	p := build(t)
+	var fns []*ssa.Function
+	for _, name := range []string{"top", "even", "odd", "self", "leaf"} {
+		f := p.Func(name)
+		fns = append(append(fns, f), f.AnonFuncs...)
+	}
+	var got []string
+	for _, r := range Order(fns) {
+		text := ""
+		for _, f := range r.Funcs {
+			text += f.Name() + " "
+		}
+		if r.Circle {
+			text += "circle"
+		}
+		got = append(got, strings.TrimSpace(text))
+	}
+	require.Equal(t, []string{"odd even circle", "leaf", "top top$1", "self circle"}, got)
+}
+
+// TestTable demands that a spec decides, that else what is inferred counts and only gets
+// worse, and that a call of a value is unknown.
+func TestTable(t *testing.T) {
+	p := build(t)
+	f, err := spec.Parse("x.spec", []byte("(*p.Buf).Free recv freed\n"))
+	require.NoError(t, err)
+	var set spec.Set
+	set.Add(f, spec.Module)
+	table := NewTable(&set, nil)
+	call := func(name string) *ssa.CallCommon {
+		for _, b := range p.Func(name).Blocks {
+			for _, i := range b.Instrs {
+				if c, ok := i.(*ssa.Call); ok {
+					return &c.Call
+				}
+			}
+		}
+		return nil
+	}
+	require.Equal(t, "recv freed", table.Of(call("leaf")).String())
+	require.Equal(t, "unknown", table.Of(call("values")).String())
+	require.Equal(t, "unknown", table.Of(call("self")).String(), "nothing is inferred yet")
+	fn := p.Func("leaf").Object().(*types.Func)
+	table.Begin(fn)
+	require.Equal(t, "borrows", table.Func(fn).String())
+	freed, err := effect.Parse("arg 0 freed", fn.Signature())
+	require.NoError(t, err)
+	require.True(t, table.Infer(fn, freed, true))
+	require.Equal(t, "arg 0 freed", table.Func(fn).String())
+	require.True(t, table.Infer(fn, effect.Blank(fn.Signature()), false))
+	require.Equal(t, "arg 0 freed maybe", table.Func(fn).String())
+	require.False(t, table.Infer(fn, freed, false), "it is as bad already")
+}
