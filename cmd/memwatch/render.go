@@ -35,8 +35,8 @@ func (c *config) render(w io.Writer, r *report) error {
 	return err
 }
 
-// snapshot turns a report into the form of a session, which is that of everything that machines read. What a session
-// does not know of is in the processes' Table.
+// snapshot turns a report into the form of a session, which is that of everything that machines read. What a
+// session does not know of is in the processes' Table.
 func (c *config) snapshot(r *report) *heap.Snapshot {
 	h := heap.New(heap.Options{})
 	now := r.Time.UnixNano()

@@ -68,7 +68,8 @@ func children(t *testing.T, pid int) (all []int) {
 	return all
 }
 
-// probedIn reports whether the kernel has put a breakpoint into a function of a library that a process has mapped.
+// probedIn reports whether the kernel has put a breakpoint into a function of a library that a process has
+// mapped.
 func probedIn(t *testing.T, pid int, lib, function string) bool {
 	f, err := elf.Open(lib)
 	require.NoError(t, err)

@@ -31,8 +31,8 @@ type report struct {
 	most  int64    // and no more
 }
 
-// A processRow is what the tables of one process say. Sizes are bytes. In the JSON output it is the Table of a process:
-// fields may be added, never renamed or removed.
+// A processRow is what the tables of one process say. Sizes are bytes. In the JSON output it is the Table of
+// a process: fields may be added, never renamed or removed.
 type processRow struct {
 	PID        int          `json:"pid"`
 	Command    string       `json:"command"`
@@ -280,8 +280,8 @@ func (r *report) lookAtAll(ctx context.Context) error {
 	return nil
 }
 
-// choose keeps the sites that the command line asks for, and adds to r what is live: everything, or with -older
-// what is so old. Before is an earlier look, or nil.
+// choose keeps the sites that the command line asks for, and adds to r what is live: everything, or with
+// -older what is so old. Before is an earlier look, or nil.
 func (c *config) choose(p *processRow, r, before *report) {
 	for i := range p.Sites {
 		c.age(&p.Sites[i], p, r, before)
@@ -302,8 +302,8 @@ func (c *config) choose(p *processRow, r, before *report) {
 	}
 }
 
-// age says how much of a site is as old as the command line asks. The table knows when a site allocated last, and
-// not which of its allocations were freed.
+// age says how much of a site is as old as the command line asks. The table knows when a site allocated last,
+// and not which of its allocations were freed.
 func (c *config) age(s *siteRow, p *processRow, r, before *report) {
 	s.Old, s.OldAtMost = s.Live, s.Live
 	if c.older == 0 || r.Time.Sub(s.Last) >= c.older {

@@ -15,8 +15,8 @@ import (
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
 )
 
-// TestSave saves to the first folder that may be written to, as one who has given up root's rights: to a file that
-// its owner alone may read.
+// TestSave saves to the first folder that may be written to, as one who has given up root's rights: to a file
+// that its owner alone may read.
 func TestSave(t *testing.T) {
 	const child = "MEMWATCH_TEST_SAVE"
 	if dirs := os.Getenv(child); dirs != "" {

@@ -88,8 +88,8 @@ func (c *config) screen(ctx context.Context, s *session) (int, error) {
 	return exitOK, nil
 }
 
-// saveSnapshot writes a snapshot to a new file in the first of some folders that may be written to, readable by its
-// owner alone, and returns its path.
+// saveSnapshot writes a snapshot to a new file in the first of some folders that may be written to, readable
+// by its owner alone, and returns its path.
 func saveSnapshot(dirs []string, snap *heap.Snapshot, profile bool, wall int64) (string, error) {
 	name := "memwatch-" + time.Now().Format("20060102-150405.000")
 	write := func(w io.Writer) error { return render.JSON(w, snap) }
@@ -111,8 +111,8 @@ func saveSnapshot(dirs []string, snap *heap.Snapshot, profile bool, wall int64) 
 	return "", errors.Join(errs...)
 }
 
-// saveDirs are where snapshots are saved: here, or where a memwatch of root that has become nobody may not write
-// here, among the files that are temporary.
+// saveDirs are where snapshots are saved: here, or where a memwatch of root that has become nobody may not
+// write here, among the files that are temporary.
 var saveDirs = []string{".", os.TempDir()}
 
 // errUnseen says why a limit that is kept by what was seen is not known to be kept.
@@ -153,8 +153,8 @@ func (c *config) print(s *session) (int, error) {
 	return c.judge(least, most, whole)
 }
 
-// judge compares what is live, no less than least and no more than most, with the limit. Whole says that it is
-// all that there is.
+// judge compares what is live, no less than least and no more than most, with the limit. Whole says that it
+// is all that there is.
 func (c *config) judge(least, most int64, whole bool) (int, error) {
 	switch {
 	case c.failOver < 0:
@@ -180,9 +180,9 @@ func (c *config) profile(snap *heap.Snapshot, wall int64) error {
 	return render.Pprof(c.w, snap, wall)
 }
 
-// leaked returns the own bytes that are live, or were when their process exited. With a least age only those that
-// are so old: no less than least, no more than most. Of a process that has both a driver's memory and buffers in
-// it, the larger counts: buffers are parts of that memory.
+// leaked returns the own bytes that are live, or were when their process exited. With a least age only those
+// that are so old: no less than least, no more than most. Of a process that has both a driver's memory and
+// buffers in it, the larger counts: buffers are parts of that memory.
 func leaked(s *heap.Snapshot, older time.Duration) (least, most int64) {
 	for i := range s.Processes {
 		p := &s.Processes[i]

@@ -1,5 +1,5 @@
-// Package guard is what the pages that programs serve of themselves have in common: how a request shows that it
-// knows the token.
+// Package guard is what the pages that programs serve of themselves have in common: how a request shows that
+// it knows the token.
 package guard
 
 import (

@@ -94,10 +94,10 @@ func Open(o Options) (*Session, error) {
 	return s, nil
 }
 
-// hasMulti reports whether the kernel has links of many probes. The first call of it comes before any program is
-// loaded: the library that loads them reads the kernel's version from this program's memory then, which is
-// closed to a program that has its rights from its file. While it is open, others still need the same rights to
-// look into it.
+// hasMulti reports whether the kernel has links of many probes. The first call of it comes before any program
+// is loaded: the library that loads them reads the kernel's version from this program's memory then, which is
+// closed to a program that has its rights from its file. While it is open, others still need the same rights
+// to look into it.
 var hasMulti = sync.OnceValue(func() bool {
 	if n, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0); err == nil && n != 1 {
 		if unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0) == nil {

@@ -3,8 +3,8 @@
 //
 // # Way in
 //
-// [Open] opens NVML, the driver's library of such figures, at run time. It is a library of C: a program that was
-// built without cgo asks nvidia-smi instead, which says the same and takes longer.
+// [Open] opens NVML, the driver's library of such figures, at run time. It is a library of C: a program that
+// was built without cgo asks nvidia-smi instead, which says the same and takes longer.
 //
 // # Way out
 //

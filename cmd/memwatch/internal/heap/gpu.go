@@ -70,8 +70,8 @@ func (p *process) usedInAll() (sum int64) {
 	return sum
 }
 
-// liveOn returns the own live bytes of a process on a device as the driver numbers it. Programs may number theirs
-// otherwise: one that uses a single device has all on that.
+// liveOn returns the own live bytes of a process on a device as the driver numbers it. Programs may number
+// theirs otherwise: one that uses a single device has all on that.
 func (p *process) liveOn(device int32) int64 {
 	if len(p.used) == 1 {
 		if _, ok := p.used[device]; ok {
@@ -103,8 +103,8 @@ func (h *Heap) devices() (all []DeviceState) {
 // fullSamples is how much history a forecast takes.
 const fullSamples = 10
 
-// full returns the nanoseconds until the device is full, at the growth that its history shows on the whole and in its
-// latter half: what only jumped once is no growth. 0 if it does not grow.
+// full returns the nanoseconds until the device is full, at the growth that its history shows on the whole
+// and in its latter half: what only jumped once is no growth. 0 if it does not grow.
 func (g *gpu) full(interval int64) int64 {
 	h := g.history.at
 	if len(h) < fullSamples {

@@ -52,8 +52,8 @@ func (s *site) suspect(now int64) []string {
 	return why
 }
 
-// seen returns how many allocations were made, in the time from the first to the last of them. What a process tells
-// of was in part made before it was looked at, in a time that is not known: that is left out.
+// seen returns how many allocations were made, in the time from the first to the last of them. What a process
+// tells of was in part made before it was looked at, in a time that is not known: that is left out.
 func (s *site) seen(now int64) (made int64, span time.Duration) {
 	made, last := s.Objects, now
 	if s.last != nil {

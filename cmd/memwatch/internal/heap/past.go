@@ -1,7 +1,7 @@
 package heap
 
-// A past is what a process told of a site at some times before, the oldest first: closer together the later, so
-// that a few reach far back.
+// A past is what a process told of a site at some times before, the oldest first: closer together the later,
+// so that a few reach far back.
 type past struct {
 	at   []tellingOf
 	step int64 // least nanoseconds between two of them

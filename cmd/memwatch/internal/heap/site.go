@@ -150,13 +150,13 @@ func (s *site) medianLife() int64 {
 	return 0
 }
 
-// A held is what of a site's live memory is at least so old as was asked: no less than the one and no more than
-// the other. Of single allocations it is known and they are equal; a process that tells only sums leaves them
-// apart.
+// A held is what of a site's live memory is at least so old as was asked: no less than the one and no more
+// than the other. Of single allocations it is known and they are equal; a process that tells only sums leaves
+// them apart.
 type held struct{ least, most Freed }
 
-// An aged knows what is live and was made before a time, which moves on with the clock: what is live is not walked
-// over again each time that it is asked for.
+// An aged knows what is live and was made before a time, which moves on with the clock: what is live is not
+// walked over again each time that it is asked for.
 type aged struct {
 	t    int64
 	next *allocation // the oldest that is not so old
@@ -231,8 +231,8 @@ func (s *site) toldOlder(t int64) (h held) {
 	return h
 }
 
-// Held bounds what of the live bytes was there at an earlier time, at which then were live and since which made
-// were allocated. It holds for objects as well.
+// Held bounds what of the live bytes was there at an earlier time, at which then were live and since which
+// made were allocated. It holds for objects as well.
 func Held(live, made, then uint64) (least, most uint64) {
 	return live - min(made, live), min(live, then)
 }

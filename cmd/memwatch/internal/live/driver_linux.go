@@ -10,8 +10,8 @@ import (
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
 )
 
-// What the driver itself counts holds what no argument of a call shows: contexts, code, what kernels allocate, other
-// processes. It is asked in a goroutine of its own, for it answers when it likes.
+// What the driver itself counts holds what no argument of a call shows: contexts, code, what kernels
+// allocate, other processes. It is asked in a goroutine of its own, for it answers when it likes.
 const (
 	askLibrary = time.Second      // between two questions to a library
 	askTool    = 10 * time.Second // to a program, which takes longer

@@ -109,8 +109,8 @@ func (l *loader) needs(path string) (all []string) {
 	return all
 }
 
-// parseCache reads the loader's cache, /etc/ld.so.cache in the form of glibc 2.2 and later: a header, then for
-// each library where its name and its path are, and their text.
+// parseCache reads the loader's cache, /etc/ld.so.cache in the form of glibc 2.2 and later: a header, then
+// for each library where its name and its path are, and their text.
 func parseCache(b []byte) map[string][]string {
 	const header, entry = 48, 24
 	at := bytes.Index(b, []byte("glibc-ld.so.cache1.1"))

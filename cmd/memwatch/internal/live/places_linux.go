@@ -17,8 +17,9 @@ import (
 var systemDirs = []string{"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib",
 	"/usr/local/nvidia/lib64", "/usr/local/nvidia/lib", "/usr/local/cuda/compat", "/usr/lib/wsl/lib", "/opt/rocm/lib"}
 
-// places probes the libraries asked for, those where systems keep them, and for a program that has not run yet
-// those that it would find, so that programs are seen from their first call. What was asked for must be there.
+// places probes the libraries asked for, those where systems keep them, and for a program that has not run
+// yet those that it would find, so that programs are seen from their first call. What was asked for must be
+// there.
 func (w *Watcher) places() error {
 	for _, path := range w.opts.Libraries {
 		lib, err := w.place(path)

@@ -56,8 +56,8 @@ func (r *resolver) do(job func()) bool {
 	}
 }
 
-// see looks at the mappings of a process, at once, while it is there, and in a goroutine of its own. The symbols
-// are read when they are needed.
+// see looks at the mappings of a process, at once, while it is there, and in a goroutine of its own. The
+// symbols are read when they are needed.
 func (r *resolver) see(pid uint32) {
 	seen := make(chan *symbols.Process, 1)
 	r.opening.Go(func() {

@@ -13,7 +13,8 @@ import (
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/probes"
 )
 
-// TestReuse takes reports of processes that are gone when they are read, and whose number is used again at once.
+// TestReuse takes reports of processes that are gone when they are read, and whose number is used again at
+// once.
 func TestReuse(t *testing.T) {
 	var alloc uint16
 	for _, p := range probes.All() {

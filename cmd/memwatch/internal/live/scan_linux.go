@@ -74,8 +74,8 @@ func (w *Watcher) scanInTurn(ctx context.Context) {
 	}
 }
 
-// young is how long a program that has just been started is looked at often: it loads its library and makes its
-// table any moment, and may end soon after.
+// young is how long a program that has just been started is looked at often: it loads its library and makes
+// its table any moment, and may end soon after.
 const young = 500 * time.Millisecond
 
 // Look looks for libraries in the mappings of processes, as Run does by itself. It is called before Run.
@@ -160,8 +160,8 @@ func (w *Watcher) miss(what string) {
 // maxMissed bounds what is told of that was not seen.
 const maxMissed = 64
 
-// Missed returns what processes did that cannot have been seen, in words; none if all was. It may be called by
-// any goroutine.
+// Missed returns what processes did that cannot have been seen, in words; none if all was. It may be called
+// by any goroutine.
 func (w *Watcher) Missed() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

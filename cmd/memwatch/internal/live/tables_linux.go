@@ -37,8 +37,8 @@ type shelf struct {
 	open  int
 }
 
-// keep opens the tables that a process has now and closes those that it has no more, and reports whether there are
-// new ones. Only files in memory are opened, so that it never waits for anybody.
+// keep opens the tables that a process has now and closes those that it has no more, and reports whether
+// there are new ones. Only files in memory are opened, so that it never waits for anybody.
 func (s *shelf) keep(pid uint32) (more bool) {
 	p, err := procfs.Open(int(pid))
 	if err != nil {
@@ -111,7 +111,8 @@ func (s *shelf) read(pid uint32) []*probe.Snapshot {
 	return all
 }
 
-// readInTurn reads the tables of all processes again and again, and when there is a new one, until ctx is done.
+// readInTurn reads the tables of all processes again and again, and when there is a new one, until ctx is
+// done.
 func (w *Watcher) readInTurn(ctx context.Context) {
 	for {
 		select {

@@ -47,9 +47,10 @@ type Library struct {
 	since int64 // nanoseconds since boot: what a process called later was seen; never if it is not probed
 }
 
-// A Watcher watches processes. It is used by one goroutine, that of Run, but for what says otherwise. That goroutine
-// empties the ring and does nothing that takes long: mappings are searched and libraries probed by one of their own
-// (scan_linux.go), tables read by another (tables_linux.go), and names looked up by the resolver's.
+// A Watcher watches processes. It is used by one goroutine, that of Run, but for what says otherwise. That
+// goroutine empties the ring and does nothing that takes long: mappings are searched and libraries probed by
+// one of their own (scan_linux.go), tables read by another (tables_linux.go), and names looked up by the
+// resolver's.
 type Watcher struct {
 	opts      Options
 	session   *bpf.Session // nil with NoProbes
@@ -366,8 +367,8 @@ func (w *Watcher) take(r *bpf.Report) {
 	}
 }
 
-// introduce tells the sink of a process, which started at that tick since boot, before its first event. Joined
-// says that it may have called a library before it was probed.
+// introduce tells the sink of a process, which started at that tick since boot, before its first event.
+// Joined says that it may have called a library before it was probed.
 func (w *Watcher) introduce(pid int, start uint64, now int64, joined bool) *process {
 	p := &process{start: start}
 	w.processes[uint32(pid)] = p

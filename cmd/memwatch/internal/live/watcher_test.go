@@ -44,7 +44,8 @@ type following struct {
 	stop context.CancelFunc
 }
 
-// follow runs a watcher until the test ends, or sooner until stop is called or there is nothing more to watch, and closes it.
+// follow runs a watcher until the test ends, or sooner until stop is called or there is nothing more to
+// watch, and closes it.
 func follow(t *testing.T, w *Watcher) *following {
 	f := &following{h: heap.New(heap.Options{})}
 	var ctx context.Context

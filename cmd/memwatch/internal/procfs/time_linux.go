@@ -22,8 +22,8 @@ func SinceBoot() int64 {
 	return t.Nano()
 }
 
-// StartTime returns when a process started, in clock ticks since boot. With its number it tells a process from
-// all others. It is an error if the process is gone or a zombie.
+// StartTime returns when a process started, in clock ticks since boot. With its number it tells a process
+// from all others. It is an error if the process is gone or a zombie.
 func StartTime(pid int) (uint64, error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -41,8 +41,8 @@ func StartTime(pid int) (uint64, error) {
 	return strconv.ParseUint(fields[19], 10, 64)
 }
 
-// StartBoot returns when a process started in nanoseconds since boot, rounded down to a clock tick; for one that
-// is gone, when nothing had started yet.
+// StartBoot returns when a process started in nanoseconds since boot, rounded down to a clock tick; for one
+// that is gone, when nothing had started yet.
 func StartBoot(pid int) int64 {
 	start, _ := StartTime(pid)
 	return int64(start) * int64(time.Second/Ticks)

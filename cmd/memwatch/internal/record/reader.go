@@ -47,9 +47,9 @@ type Reader struct {
 	done  bool
 }
 
-// Open opens the file at path, checks all of it, and returns a Reader at its first event. A file that is cut off or
-// damaged ends there for the Reader, which says so in Damage; one without any event before that is refused. Only
-// regular files are opened; a FIFO does not block.
+// Open opens the file at path, checks all of it, and returns a Reader at its first event. A file that is cut
+// off or damaged ends there for the Reader, which says so in Damage; one without any event before that is
+// refused. Only regular files are opened; a FIFO does not block.
 func Open(path string) (*Reader, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {

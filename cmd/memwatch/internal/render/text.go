@@ -40,8 +40,8 @@ func Count(n int, one, many string) string {
 	return fmt.Sprint(n, " ", many)
 }
 
-// about marks what may be too low or too high: an allocation that was lost is missing, a free that was lost leaves
-// its memory live.
+// about marks what may be too low or too high: an allocation that was lost is missing, a free that was lost
+// leaves its memory live.
 func about(p *heap.Process, s string) string {
 	if p.Inexact {
 		return "≈" + s
@@ -240,8 +240,8 @@ var (
 	betweenFiles = []string{"libcuda.so", "libcudart.so", "libc10.so", "libc10_cuda.so", "libamdhip64.so", "libOpenCL.so", "libze_"}
 )
 
-// own reports whether a frame is of the program rather than of a driver, a runtime, an allocator on top of one, or
-// the glue between Go and C.
+// own reports whether a frame is of the program rather than of a driver, a runtime, an allocator on top of
+// one, or the glue between Go and C.
 func own(f *heap.Frame) bool {
 	begins := func(s string, all []string) bool {
 		return slices.ContainsFunc(all, func(prefix string) bool { return strings.HasPrefix(s, prefix) })

@@ -40,8 +40,8 @@ func (m *Model) gauges() (lines []string) {
 	return lines
 }
 
-// drawGauges draws devices below one another: number, name, a bar, and figures. What gives way first is the load, then
-// the name, then when it is full.
+// drawGauges draws devices below one another: number, name, a bar, and figures. What gives way first is the
+// load, then the name, then when it is full.
 func (m *Model) drawGauges(all []heap.DeviceState) (lines []string) {
 	const number, figures, load, filled, name = 0, 1, 2, 3, 4
 	texts := make([][5]string, len(all))
@@ -109,8 +109,8 @@ func urgency(d *heap.DeviceState) lipgloss.Style {
 	return lipgloss.NewStyle()
 }
 
-// bar draws what a device holds in n cells: live bytes, what the driver counts besides for the same processes, what it
-// counts for others, and what is free.
+// bar draws what a device holds in n cells: live bytes, what the driver counts besides for the same
+// processes, what it counts for others, and what is free.
 func (m *Model) bar(d *heap.DeviceState, n int) string {
 	cells := func(bytes int64) int {
 		return int((float64(bytes)*float64(n) + float64(d.Total)/2) / float64(max(d.Total, 1)))

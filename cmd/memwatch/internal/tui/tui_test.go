@@ -105,7 +105,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestGauges draws devices on screens of three widths: the name gives way first, then the load, and the bar stays.
+// TestGauges draws devices on screens of three widths: the name gives way first, then the load, and the bar
+// stays.
 func TestGauges(t *testing.T) {
 	f := at(t, 90)
 	f.Snapshot.Devices = []heap.DeviceState{

@@ -250,8 +250,8 @@ func TestConnections(t *testing.T) {
 	}, time.Minute, 20*time.Millisecond)
 }
 
-// TestPageFits holds the page to what a small screen and a change of theme take: every table scrolls by itself,
-// and what is drawn with the colours of the page is drawn anew.
+// TestPageFits holds the page to what a small screen and a change of theme take: every table scrolls by
+// itself, and what is drawn with the colours of the page is drawn anew.
 func TestPageFits(t *testing.T) {
 	html, err := os.ReadFile("static/index.html")
 	require.NoError(t, err)
