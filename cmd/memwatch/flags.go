@@ -16,7 +16,7 @@ import (
 )
 
 // The commands.
-var commands = []string{"sites", "leaks", "top", "run", "record", "replay", "serve", "check", "demo", "help"}
+var commands = []string{"sites", "leaks", "top", "run", "record", "replay", "serve", "check", "demo", "version", "help"}
 
 // The output formats.
 var formats = []string{"table", "wide", "json", "jsonl", "folded", "pprof"}
@@ -146,7 +146,7 @@ func parse(args []string) (*config, error) {
 // check reports what does not go together, and fills in what follows.
 func (c *config) check() error {
 	switch c.command {
-	case "", "top", "sites", "serve", "check", "demo":
+	case "", "top", "sites", "serve", "check", "demo", "version":
 		if len(c.args) > 0 {
 			return fmt.Errorf("unexpected argument %q", c.args[0])
 		}
@@ -187,7 +187,7 @@ func (c *config) check() error {
 		return errors.New("-replay belongs to the command serve")
 	case (c.tokenFile != "" || len(c.hosts) > 0) && c.command != "serve":
 		return errors.New("-token-file and -host belong to the command serve")
-	case c.failOver >= 0 && slices.Contains([]string{"top", "serve", "record", "check", "help"}, c.command):
+	case c.failOver >= 0 && slices.Contains([]string{"top", "serve", "record", "check", "version", "help"}, c.command):
 		return fmt.Errorf("-fail-over does not go with %s", c.command)
 	case c.markers > 0 && len(c.pids) != 1:
 		return errors.New("-count needs -p with one process")

@@ -33,6 +33,15 @@ func TestManuals(t *testing.T) {
 	}
 }
 
+// TestVersion says which memwatch this is.
+func TestVersion(t *testing.T) {
+	code, out, errOut := call(t, "version")
+	require.Equal(t, exitOK, code, errOut)
+	require.Regexp(t, `^memwatch \S+, go1\.\S+.*, linux/\w+\n$`, out)
+	code, _, _ = call(t, "version", "x")
+	require.Equal(t, exitUsage, code)
+}
+
 // TestTableFormats prints a program's table in every format, with every flag that
 // chooses: none of them needs rights or probes.
 func TestTableFormats(t *testing.T) {

@@ -123,6 +123,11 @@ Tells what is needed to watch a driver's calls, what is missing, and what to do 
 the kernel, its types, rights, whether probes really run, and the libraries with the price
 of a probe in each. The status is 1 if something is missing.
 `,
+	"version": `
+Usage: memwatch version
+
+Prints the version of memwatch, and of the Go that it was built with.
+`,
 	"demo": `
 Usage: memwatch demo [-speed N] [-o FORMAT]
 

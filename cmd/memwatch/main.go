@@ -13,6 +13,7 @@
 //	memwatch serve              a page for the browser, and metrics
 //	memwatch check              what is missing here, and how to mend it
 //	memwatch demo               the terminal interface on a recorded session, no rights needed
+//	memwatch version            of memwatch, and of what it was built with
 //	memwatch help COMMAND       more on one of them
 //
 // Programs that use lastuse keep their counters in a shared mapping, the table. Memwatch
@@ -96,6 +97,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
+	"runtime/debug"
 	"time"
 
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/procfs"
@@ -156,6 +159,10 @@ func (c *config) run(ctx context.Context) (int, error) {
 		}
 		return help(c.w, c.wErr, name), nil
 	}
+	if c.command == "version" {
+		fmt.Fprintln(c.w, version())
+		return exitOK, nil
+	}
 	if c.watches() {
 		return c.runSession(ctx)
 	}
@@ -164,6 +171,24 @@ func (c *config) run(ctx context.Context) (int, error) {
 		return c.runSession(ctx)
 	}
 	return code, err
+}
+
+// version says which memwatch this is: its module's version, or where it was built from a checkout the commit.
+func version() string {
+	b, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "memwatch of unknown version"
+	}
+	of := b.Main.Version
+	for _, s := range b.Settings {
+		if s.Key == "vcs.revision" && (of == "" || of == "(devel)") {
+			of = s.Value
+		}
+	}
+	if of == "" {
+		of = "(devel)"
+	}
+	return fmt.Sprintf("memwatch %s, %s, %s/%s", of, b.GoVersion, runtime.GOOS, runtime.GOARCH)
 }
 
 // runTables prints what tables say until it has printed often enough, the processes

@@ -69,6 +69,17 @@ func TestEveryKey(t *testing.T) {
 	}
 }
 
+// TestSuspend stops as every program at a terminal does.
+func TestSuspend(t *testing.T) {
+	m := New()
+	m.Update(at(t, 90))
+	was := m.View().Content
+	_, cmd := m.Update(tea.KeyPressMsg{Code: 'z', Mod: tea.ModCtrl})
+	require.NotNil(t, cmd)
+	require.IsType(t, tea.SuspendMsg{}, cmd())
+	require.Equal(t, was, m.View().Content)
+}
+
 // TestHelpGoesBack leaves the help by the key that elsewhere quits, as it says.
 func TestHelpGoesBack(t *testing.T) {
 	for _, key := range []string{"q", "F10", "esc", "?", "x"} {

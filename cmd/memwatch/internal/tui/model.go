@@ -136,6 +136,8 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	switch k {
 	case "q", "ctrl+c", "f10":
 		return m.quit()
+	case "ctrl+z":
+		return tea.Suspend
 	case "?", "h", "f1":
 		m.help = true
 	case "/", "f3", "f4":

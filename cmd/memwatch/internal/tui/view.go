@@ -286,7 +286,7 @@ func help() []string {
   I R            order upside down   / F3          filter (esc clears)
   space p        pause               b             sizes in bytes
   s              save as JSON        e             save as a profile for pprof
-  ? h F1         this help           q F10         quit
+  ? h F1         this help           q F10         quit (ctrl-z stops)
 
   live           bytes got from the driver, or if there are none in lastuse buffers
   (class)        memory that is shown and not added: of others, or counted elsewhere
