@@ -69,6 +69,25 @@ func TestEveryKey(t *testing.T) {
 	}
 }
 
+// TestSuspectsAreMarked finds the way to a leak on the first page: the process that has one is marked, and the key named.
+func TestSuspectsAreMarked(t *testing.T) {
+	m := New()
+	m.Update(tea.WindowSizeMsg{Width: 110, Height: 16})
+	m.Update(at(t, 120))
+	m.cursor = 2 // on another
+	lines := strings.Split(m.View().Content, "\n")
+	require.Contains(t, lines[0], "1 suspect: tab")
+	mark, _, _ := strings.Cut(warning.Render("x"), "x")
+	marked := 0
+	for _, l := range lines {
+		if strings.HasPrefix(l, mark) {
+			require.Contains(t, l, "trainer")
+			marked++
+		}
+	}
+	require.Equal(t, 1, marked)
+}
+
 // TestSuspend stops as every program at a terminal does.
 func TestSuspend(t *testing.T) {
 	m := New()

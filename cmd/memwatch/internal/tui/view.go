@@ -109,15 +109,22 @@ func (m *Model) line(i int, s string, style lipgloss.Style) string {
 func (m *Model) viewProcesses() []string {
 	list := m.listProcesses()
 	var total int64
+	found := 0
 	for _, p := range list {
 		total += p.Live
+		found += suspected(p)
 	}
 	name, history := 12, max(min(m.width-86, 60), 7)
 	if m.width >= 110 {
 		name, history = 20, history-8
 	}
+	title := fmt.Sprintf("memwatch   %s, %s live   by %s", render.Count(len(list), "process", "processes"),
+		m.size(total), orders[processes][m.order[processes]])
+	if found > 0 {
+		title += "   " + render.Count(found, "suspect", "suspects") + ": tab"
+	}
 	lines := []string{
-		m.head(fmt.Sprintf("memwatch   %s, %s live   by %s", render.Count(len(list), "process", "processes"), m.size(total), orders[processes][m.order[processes]])),
+		m.head(title),
 		faint.Render(fit(fmt.Sprintf("%7s  %-*s %10s %10s %7s %11s %-7s %-*s %s", "PID", name, "PROCESS", "LIVE", "PEAK", "OBJECTS", "RATE", "STATE", history, "HISTORY", "DEVICES"), m.width)),
 	}
 	if len(list) == 0 {
@@ -126,8 +133,11 @@ func (m *Model) viewProcesses() []string {
 	for i := m.scroll; i < min(len(list), m.scroll+m.rows()); i++ {
 		p := list[i]
 		live, objects, style := m.live(p, p.Live), p.Objects, lipgloss.NewStyle()
-		if p.Exited {
+		switch {
+		case p.Exited:
 			live, objects, style = m.live(p, p.AtExit), p.AtExitObjects, faint
+		case suspected(p) > 0:
+			style = warning
 		}
 		var devices []string
 		for _, d := range p.Devices {
@@ -141,6 +151,16 @@ func (m *Model) viewProcesses() []string {
 			objects, m.size(p.Rate), render.State(p), render.Spark(p.History, history), strings.Join(devices, ",")), style))
 	}
 	return lines
+}
+
+// suspected returns how many sites of a process may be leaks.
+func suspected(p *heap.Process) (n int) {
+	for i := range p.Sites {
+		if len(p.Sites[i].Suspect) > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // siteHistory is how many samples a list of sites shows of each.
