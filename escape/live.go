@@ -93,7 +93,7 @@ func (w *flow) liveBlocks(v *value) map[*block]bool {
 		case w.propagates(v, u) && u.op != opSet && !w.ownerOp(u) && !w.isUseful(u):
 			// A collection that nobody looks at is handed its elements all the same.
 		default:
-			if u.blk != v.blk || v.op == opPhi && false {
+			if u.blk != v.blk {
 				mark(u.blk)
 			}
 		}

@@ -115,11 +115,6 @@ func (l *lower) flagNow(f flagTest) *value {
 	return nil
 }
 
-func isBlank(e ast.Expr) bool {
-	id, ok := e.(*ast.Ident)
-	return ok && id.Name == "_"
-}
-
 // findFlags finds the steady variables that deferred literals test. Structs among them are
 // followed field by field, and those that lead to a new object, to that.
 func (l *lower) findFlags() {

@@ -36,15 +36,6 @@ func (g *group) liveness() {
 	}
 }
 
-// phiLive keeps what liveness drops at a phi: needed on entry of its block.
-func (g *group) entryLive(b *block) []bool {
-	l := g.liveOut(b)
-	for k := len(g.pos[b]) - 1; k >= 0; k-- {
-		g.back(b.instrs[g.pos[b][k]], l)
-	}
-	return l
-}
-
 func (g *group) liveOut(b *block) []bool {
 	l := make([]bool, len(g.objs)*g.n)
 	var ends, goesOn [1 << maxBits]bool
