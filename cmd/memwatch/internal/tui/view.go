@@ -114,41 +114,35 @@ func (m *Model) viewProcesses() []string {
 		total += p.Live
 		found += suspected(p)
 	}
-	name, history := 12, max(min(m.width-86, 60), 7)
-	if m.width >= 110 {
-		name, history = 20, history-8
-	}
 	title := fmt.Sprintf("memwatch   %s, %s live   by %s", render.Count(len(list), "process", "processes"),
 		m.size(total), orders[processes][m.order[processes]])
 	if found > 0 {
 		title += "   " + render.Count(found, "suspect", "suspects") + ": tab"
 	}
-	lines := []string{
-		m.head(title),
-		faint.Render(fit(fmt.Sprintf("%7s  %-*s %10s %10s %7s %11s %-7s %-*s %s", "PID", name, "PROCESS", "LIVE", "PEAK", "OBJECTS", "RATE", "STATE", history, "HISTORY", "DEVICES"), m.width)),
+	if lipgloss.Width(title) > m.width { // what it is called is known
+		title = strings.TrimPrefix(title, "memwatch   ")
 	}
+	columns := m.columns()
+	row := func(text func(c *column) string) string {
+		var cells []string
+		for i := range columns {
+			cells = append(cells, columns[i].cell(text(&columns[i])))
+		}
+		return strings.Join(cells, " ")
+	}
+	lines := []string{m.head(title), faint.Render(fit(row(func(c *column) string { return c.title }), m.width))}
 	if len(list) == 0 {
 		return append(lines, "", "no process uses a library that is probed")
 	}
 	for i := m.scroll; i < min(len(list), m.scroll+m.rows()); i++ {
-		p := list[i]
-		live, objects, style := m.live(p, p.Live), p.Objects, lipgloss.NewStyle()
+		p, style := list[i], lipgloss.NewStyle()
 		switch {
 		case p.Exited:
-			live, objects, style = m.live(p, p.AtExit), p.AtExitObjects, faint
+			style = faint
 		case suspected(p) > 0:
 			style = warning
 		}
-		var devices []string
-		for _, d := range p.Devices {
-			if d.Device == heap.NoDevice {
-				devices = append(devices, "?")
-			} else {
-				devices = append(devices, fmt.Sprint(d.Device))
-			}
-		}
-		lines = append(lines, m.line(i, fmt.Sprintf("%7d  %s %10s %10s %7d %9s/s %-7s %s %s", p.PID, fit(render.Clean(p.Name), name), live, m.live(p, p.Peak),
-			objects, m.size(p.Rate), render.State(p), render.Spark(p.History, history), strings.Join(devices, ",")), style))
+		lines = append(lines, m.line(i, row(func(c *column) string { return c.text(p) }), style))
 	}
 	return lines
 }
