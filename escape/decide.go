@@ -81,7 +81,6 @@ type decider struct {
 func (d *decider) decide() {
 	d.planAll()
 	d.tighten()
-	d.verify()
 	d.withhold()
 	d.realize()
 	d.trace()

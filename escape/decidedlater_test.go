@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDecidedLater has plans that once failed the sanity check. Where deferred code reads the buffer
-// on one path only, its free is deferred on that path, and comes at once on the other. What a call does may depend on a condition that is tested later: the
-// plan is right, and the check has to know.
+// TestDecidedLater has plans that depend on what is known later. Where deferred code reads the buffer
+// on one path only, its free is deferred on that path, and comes at once on the other. What a call does
+// may depend on a condition that is tested later.
 func TestDecidedLater(t *testing.T) {
 	head := strings.Replace(bufType, "package p\n", "package p\n\nimport \"fmt\"\n", 1)
 	for name, tt := range map[string]struct {

@@ -80,8 +80,8 @@
 // other packages (effect.go, summary.go). States go forward and liveness
 // backward, apart for each combination of a few correlated conditions
 // (state.go); the plan frees at the first gap where a buffer is owned and dead
-// (plan.go), the slow way to the same answer checks it (sanity.go), and edits
-// make it text (package rewrite).
+// (plan.go), edits make it text (package rewrite), and the proof has the last
+// word on them (proven.go).
 //
 // Rejected: x/tools/go/ssa as the flow form. It has no gaps, a lifted variable
 // loses its name, the body of a range over a function is another function, and

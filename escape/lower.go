@@ -72,11 +72,10 @@ type exposure struct {
 
 // A target is what break and continue go to.
 type target struct {
-	label      types.Object
-	brk, cont  *block
-	isSwitch   bool
-	deferDepth int
-	iter       *value // the function that calls the body, and goes on when that is left
+	label     types.Object
+	brk, cont *block
+	isSwitch  bool
+	iter      *value // the function that calls the body, and goes on when that is left
 }
 
 type labelTarget struct {

@@ -32,7 +32,7 @@ type Result struct {
 	Pkg     *types.Package
 	Funcs   []*Func   // functions that make, take or free a buffer
 	Skipped []Skipped // functions that were declined as a whole, with the reason
-	Bugs    []Bug     // disagreements between plan and sanity: bugs of the analyzer
+	Bugs    []Bug     // edits that do not parse: bugs of the analyzer
 
 	// Spec says what is wrong with lastuse.spec of the package's module, where that is
 	// not the main one. The package is not analyzed then, and all that it does is unknown.
@@ -136,7 +136,7 @@ type Skipped struct {
 	Reason string
 }
 
-// A Bug is a plan that sanity withdrew. Users are asked to report it.
+// A Bug is a plan whose edits do not parse: it is withdrawn. Users are asked to report it.
 type Bug struct {
 	Name string // function
 	Pos  token.Pos

@@ -21,7 +21,6 @@ const (
 	Unread   Kind = "unread"    // an inserted free stands before a read of the buffer's name, even one that does nothing
 	Unstable Kind = "unstable"  // a second rewrite changes the source again
 	Crash    Kind = "tool"      // the rewriter failed
-	Withdraw Kind = "withdrawn" // the analyzer's second look found fault with its own plan
 	Missed   Kind = "missed"    // a buffer that never escapes is not freed
 	Inexact  Kind = "inexact"   // … is freed, but later than at its last use
 	LeftLate Kind = "left late" // … by the program's own free, which stayed where it was
@@ -29,7 +28,7 @@ const (
 
 // Wrong reports whether k makes an edit wrong, rather than a chance missed.
 func (k Kind) Wrong() bool {
-	return k != Withdraw && k != Missed && k != Inexact && k != LeftLate
+	return k != Missed && k != Inexact && k != LeftLate
 }
 
 // A Failure is one thing wrong with one program.
@@ -292,4 +291,4 @@ func (j *Judge) Verdicts() ([]Verdict, []Failure) {
 }
 
 // kinds in the order of their weight.
-var kinds = []Kind{Model, Crash, NoType, UseAfter, Twice, Changed, Early, Extended, Unread, Unstable, Withdraw, Missed, Inexact, LeftLate}
+var kinds = []Kind{Model, Crash, NoType, UseAfter, Twice, Changed, Early, Extended, Unread, Unstable, Missed, Inexact, LeftLate}

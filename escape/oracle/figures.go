@@ -63,7 +63,6 @@ type figures struct {
 	all      row
 	programs int
 	wrong    int
-	withdrew int // programs with a plan that the analyzer took back
 	escaping int
 	unseen   int
 	tags     map[string]*row
@@ -134,11 +133,6 @@ func (f *figures) add(o *Outcome) {
 	}
 	wrong := o.Wrong()
 	if len(wrong) == 0 {
-		if len(o.Fails) > 0 && o.Fails[0].Kind == Withdraw {
-			if f.withdrew++; f.withdrew <= 8 {
-				f.fails = append(f.fails, o)
-			}
-		}
 		return
 	}
 	f.wrong++
@@ -195,7 +189,6 @@ func (f *figures) String() string {
 	ours := f.all.sites - f.all.left
 	fmt.Fprintf(&b, "  without those that the program itself frees, only later, where the contract leaves its free alone: %s (%d of %d)\n",
 		percent(f.all.exact, ours), f.all.exact, ours)
-	fmt.Fprintf(&b, "programs with a plan that the analyzer's own check took back: %d\n", f.withdrew)
 	fmt.Fprintf(&b, "wrong edits or changed outputs: %d %s\n", f.wrong, f.wrongs())
 	return b.String()
 }
