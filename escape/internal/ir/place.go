@@ -110,6 +110,16 @@ func (p *Package) Visible(at *Place, v *types.Var) bool {
 		pos = at.Node.End() - 1 // the scope of the statement ends where its else would begin
 	}
 	scope := v.Pkg().Scope().Innermost(pos)
+	switch at.Node.(type) {
+	case *ast.CaseClause, *ast.CommClause:
+		if pos == at.Node.End() { // so does that of a clause, behind its last statement
+			for s := v.Pkg().Scope().Innermost(pos - 1); s != nil; s = s.Parent() {
+				if s.End() == pos {
+					scope = s
+				}
+			}
+		}
+	}
 	if scope == nil {
 		return false
 	}

@@ -43,8 +43,8 @@ func (p *Point) Due(t Token) bool {
 	return st&Owned != 0 && st&^(Owned|Absent|Passed) == 0 && !p.Needed(t)
 }
 
-// Clean reports whether v holds nothing that has passed: whatever the conditions, it is
-// needed from here on, or nothing that it may hold has.
+// Clean reports whether v holds nothing that has passed, or will at the next place: whatever
+// the conditions, it is needed from here on, or nothing that it may hold has or is due.
 func (p *Point) Clean(v ssa.Value) bool {
 	k, ok := p.g.index[v]
 	clean := ok
@@ -52,7 +52,7 @@ func (p *Point) Clean(v ssa.Value) bool {
 		if c == nil || !ok || p.l[i] != nil && p.l[i].Has(k) {
 			continue
 		}
-		p.g.tokens(c, k, func(t Token, _ Relation) { clean = clean && c.st[t]&Passed == 0 })
+		p.g.tokens(c, k, func(t Token, _ Relation) { clean = clean && c.st[t]&Passed == 0 && !p.Due(t) })
 	}
 	return clean
 }
