@@ -59,9 +59,9 @@ var importRules = []deptest.Rule{
 	},
 	{
 		Match:   "tracker/prom",
-		Allow:   []string{"std", "tracker", "tracker/internal/series"},
+		Allow:   []string{"std", "tracker", "tracker/internal/series", "github.com/prometheus/client_golang/prometheus"},
 		Deny:    []string{"C", "testing"},
-		Because: "the text format is simple enough to be written without a client library",
+		Because: "which registry is asked, and who serves it, is the program's choice: only the collector is linked",
 	},
 	{
 		Match:   "tracker/otel",
@@ -74,6 +74,12 @@ var importRules = []deptest.Rule{
 		Except:  []string{"tracker/otel"},
 		Deny:    []string{"go.opentelemetry.io/..."},
 		Because: "a program that does not ask for OpenTelemetry must not link it",
+	},
+	{
+		Match:   "...",
+		Except:  []string{"tracker/prom"},
+		Deny:    []string{"github.com/prometheus/..."},
+		Because: "a program that does not ask for Prometheus must not link its client",
 	},
 	{
 		Match:   "...",

@@ -8,7 +8,7 @@
 // is the program's choice.
 //
 // Sizes are in bytes ("By"), counts in annotated units such as "{buffer}". All but the last two
-// instruments have the attribute foreignheap.account, with the name of the pool or "foreign";
+// instruments have the attribute account, with the name of the pool or "foreign";
 // accounts of one name are added up, and what accounts that are gone have counted is under the
 // empty name. Call sites are no attributes: there would be too many, and the profile of
 // [tracker.Tracker.Handler] shows them.
@@ -28,66 +28,10 @@ import (
 // Attributes of the metrics.
 const (
 	// AccountKey is the attribute with the name of a pool.
-	AccountKey = attribute.Key("foreignheap.account")
+	AccountKey = attribute.Key(series.Account)
 	// HowKey is the attribute of foreignheap.freed.objects: "explicit" or "late".
-	HowKey = attribute.Key("foreignheap.how")
+	HowKey = attribute.Key(series.How)
 )
-
-// How a figure moves.
-type kind uint8
-
-const (
-	level   kind = iota // up and down, and accounts may be added up
-	gauge               // up and down, and a sum means nothing
-	counter             // up
-)
-
-// A figure is one series of an account.
-type figure struct {
-	name string
-	kind kind
-	unit string
-	help string
-	how  string // "" if the instrument has one series for each account
-	of   func(*tracker.AccountStats) int64
-}
-
-// figures are all series of an account. Those of one name stand together.
-var figures = []figure{
-	{"foreignheap.live", level, "By", "Bytes in use.", "",
-		func(a *tracker.AccountStats) int64 { return a.Live }},
-	{"foreignheap.live.objects", level, "{buffer}", "Buffers in use.", "",
-		func(a *tracker.AccountStats) int64 { return a.LiveObjects }},
-	{"foreignheap.live.peak", gauge, "By", "Bytes that were never exceeded by those in use: an upper bound of their peak.", "",
-		func(a *tracker.AccountStats) int64 { return a.Peak }},
-	{"foreignheap.pending", level, "By", "Bytes freed that work on some stream may still use.", "",
-		func(a *tracker.AccountStats) int64 { return a.Pending }},
-	{"foreignheap.reserved", level, "By", "Bytes got from the device. They contain those in use: never add the two.", "",
-		func(a *tracker.AccountStats) int64 { return a.Reserved }},
-	{"foreignheap.allocated", counter, "By", "Bytes ever allocated.", "",
-		func(a *tracker.AccountStats) int64 { return a.Total }},
-	{"foreignheap.allocated.objects", counter, "{buffer}", "Buffers ever allocated.", "",
-		func(a *tracker.AccountStats) int64 { return a.Made }},
-	{"foreignheap.freed.objects", counter, "{buffer}", "Buffers freed, by whom.", "explicit",
-		func(a *tracker.AccountStats) int64 { return a.Freed }},
-	{"foreignheap.freed.objects", counter, "{buffer}", "Buffers freed, by whom.", "late",
-		func(a *tracker.AccountStats) int64 { return a.Late }},
-	{"foreignheap.late", counter, "By", "Bytes freed by the collector because nobody called Free.", "",
-		func(a *tracker.AccountStats) int64 { return a.LateBytes }},
-	{"foreignheap.repeated_frees", counter, "{call}", "Calls of Free on what was free already.", "",
-		func(a *tracker.AccountStats) int64 { return a.Repeated }},
-}
-
-// totals are figures of the tracker as a whole.
-var totals = []struct {
-	name, unit, help string
-	of               func(*tracker.Stats) int64
-}{
-	{"foreignheap.sites_lost", "{sample}", "Samples whose call site found no room.",
-		func(st *tracker.Stats) int64 { return st.SitesLost }},
-	{"foreignheap.missed_frees", "{buffer}", "Foreign allocations at an address whose free was never told.",
-		func(st *tracker.Stats) int64 { return st.Missed }},
-}
 
 // Register makes the instruments with m and has t asked whenever they are read. Asking blocks
 // no allocation. The registration keeps t reachable until its Unregister is called. The error is
@@ -95,41 +39,41 @@ var totals = []struct {
 func Register(m metric.Meter, t *tracker.Tracker) (metric.Registration, error) {
 	instruments := map[string]metric.Int64Observable{}
 	var all []metric.Observable
-	add := func(k kind, name, unit, help string) error {
-		if instruments[name] != nil {
+	add := func(f series.Metric) error {
+		if instruments[f.Name] != nil {
 			return nil
 		}
-		o, err := instrument(m, k, name, unit, help)
+		o, err := instrument(m, f)
 		if err != nil {
-			return fmt.Errorf("otel: register %s: %w", name, err)
+			return fmt.Errorf("otel: register %s: %w", f.Name, err)
 		}
-		instruments[name] = o
+		instruments[f.Name] = o
 		all = append(all, o)
 		return nil
 	}
-	for _, f := range figures {
-		if err := add(f.kind, f.name, f.unit, f.help); err != nil {
+	for _, f := range series.Figures {
+		if err := add(f.Metric); err != nil {
 			return nil, err
 		}
 	}
-	for _, c := range totals {
-		if err := add(counter, c.name, c.unit, c.help); err != nil {
+	for _, f := range series.Totals {
+		if err := add(f.Metric); err != nil {
 			return nil, err
 		}
 	}
 	r, err := m.RegisterCallback(func(_ context.Context, o metric.Observer) error {
 		st := t.Stats()
 		for _, a := range series.ByName(st) {
-			for _, f := range figures {
+			for _, f := range series.Figures {
 				attributes := []attribute.KeyValue{AccountKey.String(a.Name)}
-				if f.how != "" {
-					attributes = append(attributes, HowKey.String(f.how))
+				if f.How != "" {
+					attributes = append(attributes, HowKey.String(f.How))
 				}
-				o.ObserveInt64(instruments[f.name], f.of(a), metric.WithAttributes(attributes...))
+				o.ObserveInt64(instruments[f.Name], f.Of(a), metric.WithAttributes(attributes...))
 			}
 		}
-		for _, c := range totals {
-			o.ObserveInt64(instruments[c.name], c.of(&st))
+		for _, c := range series.Totals {
+			o.ObserveInt64(instruments[c.Name], c.Of(&st))
 		}
 		return nil
 	}, all...)
@@ -140,12 +84,13 @@ func Register(m metric.Meter, t *tracker.Tracker) (metric.Registration, error) {
 }
 
 // instrument makes one instrument.
-func instrument(m metric.Meter, k kind, name, unit, help string) (metric.Int64Observable, error) {
-	switch k {
-	case counter:
-		return m.Int64ObservableCounter(name, metric.WithUnit(unit), metric.WithDescription(help))
-	case gauge:
-		return m.Int64ObservableGauge(name, metric.WithUnit(unit), metric.WithDescription(help))
+func instrument(m metric.Meter, f series.Metric) (metric.Int64Observable, error) {
+	unit, help := metric.WithUnit(f.Unit), metric.WithDescription(f.Help)
+	switch f.Kind {
+	case series.Counter:
+		return m.Int64ObservableCounter(f.Name, unit, help)
+	case series.Gauge:
+		return m.Int64ObservableGauge(f.Name, unit, help)
 	}
-	return m.Int64ObservableUpDownCounter(name, metric.WithUnit(unit), metric.WithDescription(help))
+	return m.Int64ObservableUpDownCounter(f.Name, unit, help)
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/lastuse/lastuse/internal/books"
 	"github.com/lastuse/lastuse/tracker"
+	"github.com/lastuse/lastuse/tracker/internal/series"
 )
 
 // A point is one value as the SDK collected it.
@@ -82,29 +83,29 @@ func TestRegister(t *testing.T) {
 	require.NoError(t, err)
 	got := collect(t, reader)
 	for key, want := range map[string]point{
-		"foreignheap.live{foreignheap.account=cuda:0}":                                    {"level", "By", 1000},
-		"foreignheap.live{foreignheap.account=foreign}":                                   {"level", "By", 0},
-		"foreignheap.live.objects{foreignheap.account=cuda:0}":                            {"level", "{buffer}", 1},
-		"foreignheap.live.peak{foreignheap.account=cuda:0}":                               {"gauge", "By", 1500},
-		"foreignheap.pending{foreignheap.account=cuda:0}":                                 {"level", "By", 64},
-		"foreignheap.reserved{foreignheap.account=cuda:0}":                                {"level", "By", 4096},
-		"foreignheap.allocated{foreignheap.account=cuda:0}":                               {"counter", "By", 1500},
-		"foreignheap.allocated.objects{foreignheap.account=cuda:0}":                       {"counter", "{buffer}", 2},
-		"foreignheap.freed.objects{foreignheap.account=cuda:0,foreignheap.how=explicit}":  {"counter", "{buffer}", 0},
-		"foreignheap.freed.objects{foreignheap.account=cuda:0,foreignheap.how=late}":      {"counter", "{buffer}", 1},
-		"foreignheap.freed.objects{foreignheap.account=foreign,foreignheap.how=explicit}": {"counter", "{buffer}", 1},
-		"foreignheap.late{foreignheap.account=cuda:0}":                                    {"counter", "By", 500},
-		"foreignheap.repeated_frees{foreignheap.account=cuda:0}":                          {"counter", "{call}", 1},
-		"foreignheap.sites_lost{}":                                                        {"counter", "{sample}", 0},
-		"foreignheap.missed_frees{}":                                                      {"counter", "{buffer}", 0},
+		"foreignheap.live{account=cuda:0}":                        {"level", "By", 1000},
+		"foreignheap.live{account=foreign}":                       {"level", "By", 0},
+		"foreignheap.live.objects{account=cuda:0}":                {"level", "{buffer}", 1},
+		"foreignheap.live.peak{account=cuda:0}":                   {"gauge", "By", 1500},
+		"foreignheap.pending{account=cuda:0}":                     {"level", "By", 64},
+		"foreignheap.reserved{account=cuda:0}":                    {"level", "By", 4096},
+		"foreignheap.allocated{account=cuda:0}":                   {"counter", "By", 1500},
+		"foreignheap.allocated.objects{account=cuda:0}":           {"counter", "{buffer}", 2},
+		"foreignheap.freed.objects{account=cuda:0,how=explicit}":  {"counter", "{buffer}", 0},
+		"foreignheap.freed.objects{account=cuda:0,how=late}":      {"counter", "{buffer}", 1},
+		"foreignheap.freed.objects{account=foreign,how=explicit}": {"counter", "{buffer}", 1},
+		"foreignheap.late{account=cuda:0}":                        {"counter", "By", 500},
+		"foreignheap.repeated_frees{account=cuda:0}":              {"counter", "{call}", 1},
+		"foreignheap.sites_lost{}":                                {"counter", "{sample}", 0},
+		"foreignheap.missed_frees{}":                              {"counter", "{buffer}", 0},
 	} {
 		require.Contains(t, got, key)
 		require.Equal(t, want, got[key], key)
 	}
-	require.Len(t, got, 2*len(figures)+len(totals), "two names of accounts")
+	require.Len(t, got, 2*len(series.Figures)+len(series.Totals), "two names of accounts")
 
 	s.Free(1000)
-	require.Zero(t, collect(t, reader)["foreignheap.live{foreignheap.account=cuda:0}"].value, "each reading asks anew")
+	require.Zero(t, collect(t, reader)["foreignheap.live{account=cuda:0}"].value, "each reading asks anew")
 
 	require.NoError(t, registration.Unregister())
 	require.Empty(t, collect(t, reader), "nothing is observed any more")

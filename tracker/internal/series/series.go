@@ -1,5 +1,6 @@
-// Package series makes of a tracker's totals what systems of metrics want: one series for
-// each name of an account, whose counters never fall.
+// Package series is what the exporters of metrics have in common: the names, kinds and units of all figures,
+// and a tracker's totals as systems of metrics want them: one series for each name of an account, whose
+// counters never fall.
 package series
 
 import (
@@ -12,7 +13,8 @@ import (
 // ByName returns the accounts by name, those of one name added up, and one with an empty
 // name for what is left of the totals: accounts that are gone. Names are valid UTF-8.
 func ByName(st tracker.Stats) []*tracker.AccountStats {
-	gone := &tracker.AccountStats{Total: st.Total, Made: st.Made, Freed: st.Freed, Late: st.Late, LateBytes: st.LateBytes, Repeated: st.Repeated}
+	gone := &tracker.AccountStats{Total: st.Total, Made: st.Made, Freed: st.Freed,
+		Late: st.Late, LateBytes: st.LateBytes, Repeated: st.Repeated}
 	var all []*tracker.AccountStats
 	for _, a := range st.Accounts {
 		a.Name = strings.ToValidUTF8(a.Name, "\ufffd")
