@@ -93,9 +93,8 @@ func pairPlots(f *rawFile) ([][]*plot.Plot, error) {
 // shortPair writes the README's table of pairs: some sizes, and the pools that a reader knows.
 func shortPair(w *bytes.Buffer, f *rawFile, set string) {
 	pools := []struct{ name, head string }{
-		{"lastuse-cuda", "lastuse"}, {"lastuse-cuda-nosites", "without call sites"},
-		{"torch-native", "PyTorch, C++"}, {"torch-expandable", "PyTorch, expandable segments"},
-		{"cupy-memory", "CuPy's pool, Python"}, {"driver-async", "the driver's pool, C"}, {"driver-plain", "cuMemAlloc, cuMemFree, C"},
+		{"lastuse-cuda", "lastuse"}, {"torch-native", "PyTorch, C++"},
+		{"torch-expandable", "PyTorch, expandable segments"}, {"driver-async", "the driver's pool, C"},
 	}
 	t := &table{head: []string{"size"}}
 	for _, p := range pools {
