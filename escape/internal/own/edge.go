@@ -2,8 +2,6 @@ package own
 
 import "golang.org/x/tools/go/ssa"
 
-// This file says what a state becomes on an edge.
-
 // across returns what a state becomes on an edge, and false if the edge cannot be taken.
 func (g *Group) across(n, out int, s state) (state, bool) {
 	to := make(state, len(s))

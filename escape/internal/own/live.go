@@ -8,7 +8,7 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/flow"
 )
 
-// A live is which values are needed, for each combination of conditions; nil is none.
+// A live is the values that are needed, for each combination of conditions; nil is none.
 type live []flow.Bits
 
 func joinLives(a, b live) (live, bool) {

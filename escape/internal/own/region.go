@@ -9,10 +9,9 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/flow"
 )
 
-// A region is the part of a function's flow in which a group is alive, and as much behind
-// it as it takes to find a place.
+// A region is where a group is alive, and as much behind as it takes to find a place.
 type region struct {
-	nodes  []int // of the function's graph, ascending
+	nodes  []int // ascending
 	index  map[int]int
 	graph  *flow.Graph
 	outs   [][]int           // by node and edge of graph: the edge of the function's graph
@@ -32,11 +31,14 @@ func (g *Group) findRegion() {
 	for n := range g.events {
 		in[n] = true
 	}
-	for _, s := range g.Sites {
-		if s.Param >= 0 { // what becomes of it is wanted to the end
-			for n := range graph.Nodes {
-				in[n] = true
-			}
+	for n, vs := range g.phis { // where paths meet, and one of them brings it
+		if slices.ContainsFunc(vs, func(v int) bool { return g.useful(g.Values[v].(*ssa.Phi)) }) {
+			in[n] = true
+		}
+	}
+	if slices.ContainsFunc(g.Sites, func(s *Site) bool { return s.Param >= 0 }) {
+		for n := range graph.Nodes { // what becomes of a parameter is wanted to the end
+			in[n] = true
 		}
 	}
 	var edge []int
@@ -144,7 +146,7 @@ func (g *Group) phiUses(phi *ssa.Phi, v ssa.Value, need func(pred int)) {
 	}
 }
 
-// useful reports whether a phi is read, by itself or by others.
+// useful reports whether a phi is read, or one that it flows into.
 func (g *Group) useful(phi *ssa.Phi) bool {
 	yes, ok := g.f.read.useful[phi]
 	if ok {

@@ -8,8 +8,6 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/effect"
 )
 
-// This file says what a state becomes in a node.
-
 // start returns the state where a node of the region is entered from outside. Where the
 // function is entered, what its parameters hold is owned, as far as it can tell. What was
 // made before may have passed in between, and any value that is not needed may hold it.
