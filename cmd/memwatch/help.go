@@ -74,8 +74,9 @@ far longer than that site used to.
 Usage: memwatch top [-p PID]
 
 The terminal interface on every process that uses a GPU, or on those of -p. It is what
-memwatch alone shows at a terminal; 'memwatch demo' shows it without rights. Not at a
-terminal it prints what it saw in the delay and ends, or with -n after so many prints.
+memwatch alone shows at a terminal. Not at a terminal it prints what it saw in the delay and
+ends, or with -n after so many prints. Without rights it shows the tables of your own programs,
+and in a line what rights would add; 'memwatch demo' shows all of it.
 `,
 	"run": `
 Usage: memwatch run [FLAGS] -- PROGRAM [ARGUMENTS]

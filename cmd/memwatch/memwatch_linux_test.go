@@ -8,9 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -413,12 +416,57 @@ func testWithoutRights(t *testing.T, built string) {
 	_, _, errOut := call(t)
 	require.NotContains(t, errOut, "run as root", "root is told something else")
 
-	// Without rights run reads the table, and the terminal interface is refused with help.
+	// Without rights run reads the table, and top those of all programs of one's own.
 	code, text = asNobody("run", "-fail-over", "1KiB", "--", path)
 	require.Equal(t, exitOK, code, text)
 	require.Contains(t, text, "only tables are read")
-	code, text = asNobody("top")
-	require.Equal(t, exitError, code, text)
+	seen := regexp.MustCompile(`(?m)^ *` + own.pid() + ` +keeper .*1\.0 MiB`)
+	require.Eventually(t, func() bool { // it prints what it has seen in a second
+		code, text = asNobody("top")
+		require.Equal(t, exitOK, code, text)
+		return seen.MatchString(text)
+	}, time.Minute, time.Millisecond)
+	require.Contains(t, text, ownTables)
 	require.Contains(t, text, "memwatch check")
-	require.Contains(t, text, "memwatch demo")
+	require.NotRegexp(t, `(?m)^ *`+of.pid()+` `, text, "it is root's")
+	for _, args := range [][]string{
+		{"top", "-driver"}, {"-fail-over", "0", "-for", "1s"}, {"leaks", "-suspects"}, {"top", "-lib", path},
+		{"record", filepath.Join(dir, "session")},
+	} {
+		code, text = asNobody(args...)
+		require.Equal(t, exitError, code, "%v: %s", args, text)
+		require.NotContains(t, text, ownTables, "what is asked for is not in tables, or a gate")
+		require.Contains(t, text, "memwatch check")
+	}
+	testServeWithoutRights(t, watch, nobody, own)
+}
+
+// testServeWithoutRights asks the page of a user who is not root for the program of that user.
+func testServeWithoutRights(t *testing.T, watch string, as *syscall.Credential, own *keeper) {
+	cmd := exec.Command(watch, "serve", "-listen", "127.0.0.1:0", "-d", "100ms")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as}
+	errOut, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	lines := bufio.NewScanner(errOut)
+	require.True(t, lines.Scan())
+	require.Contains(t, lines.Text(), ownTables)
+	require.True(t, lines.Scan())
+	address := regexp.MustCompile(`http://\S+`).FindString(lines.Text())
+	require.NotEmpty(t, address, lines.Text())
+	u, err := url.Parse(address)
+	require.NoError(t, err)
+	r, err := http.NewRequest(http.MethodGet, u.Scheme+"://"+u.Host+"/metrics", nil)
+	require.NoError(t, err)
+	r.Header.Set("Authorization", "Bearer "+u.Query().Get("token"))
+	require.Eventually(t, func() bool {
+		res, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		defer res.Body.Close()
+		b, err := io.ReadAll(res.Body)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusOK, res.StatusCode, "%s: %s", address, b)
+		return strings.Contains(string(b), `pid="`+own.pid()+`"`)
+	}, time.Minute, 20*time.Millisecond)
 }

@@ -20,6 +20,7 @@ type session struct {
 	hits      func() map[string]uint64
 	noDevices func() string   // why it is not known what devices hold; nil: it is, or nobody asked
 	missed    func() []string // what is missing, in words; nil: nothing
+	limits    string          // what cannot be seen for want of probes, in words; "": nothing
 
 	mu     sync.Mutex
 	heap   *heap.Heap
@@ -109,7 +110,8 @@ func (s *session) frame(q heap.Query) tui.Frame {
 		s.cost = float64(probed-s.probed) * perHit / d
 	}
 	s.looked, s.events, s.probed = now, snap.Events, probed
-	return tui.Frame{Snapshot: snap, Status: tui.Status{Source: s.source, Rate: s.rate, Lost: snap.Lost, NoDevices: why, Overhead: s.cost, Done: s.done, Note: s.note}}
+	return tui.Frame{Snapshot: snap, Status: tui.Status{Source: s.source, Limits: s.limits, Rate: s.rate,
+		Lost: snap.Lost, NoDevices: why, Overhead: s.cost, Done: s.done, Note: s.note}}
 }
 
 // replaying returns a session that shows a recording.

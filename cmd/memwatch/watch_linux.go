@@ -46,7 +46,7 @@ func (c *config) watch(ctx context.Context) (int, error) {
 	if giving && c.command != "run" && len(pids) > 0 {
 		o.Settled = func() { c.giveUpAll(pids) }
 	}
-	w, err := c.watcher(o)
+	w, limits, err := c.watcher(o)
 	if err != nil {
 		return exitError, c.explain(err)
 	}
@@ -55,6 +55,7 @@ func (c *config) watch(ctx context.Context) (int, error) {
 		child.ending = func() { w.Keep(child.pid) }
 	}
 	s := newSession("live")
+	s.limits = limits
 	s.clock = live.Clock
 	s.wall = time.Now().UnixNano() - live.Clock()
 	s.hits = func() map[string]uint64 { return hitsByName(w) }
@@ -111,20 +112,33 @@ func (c *config) watch(ctx context.Context) (int, error) {
 	return code, err
 }
 
-// watcher returns a watcher with probes. Where they are not to be had, one that reads
-// the tables of the processes asked for is better than none.
-func (c *config) watcher(o live.Options) (*live.Watcher, error) {
-	w, err := live.New(o)
-	if err == nil || c.driver || len(o.PIDs) == 0 || errors.Is(err, live.ErrLibrary) || errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrProcessDone) {
-		return w, err
+// ownTables says what is seen without rights, and what they would add, in a line of 80 columns.
+const ownTables = "tables of your programs only; rights add driver calls and other users' programs"
+
+// watcher returns a watcher with probes. Where they are not to be had, one that reads tables alone is better
+// than none: of the processes asked for, or where rights are missing of all that the caller may look at, if
+// they are only to be shown. Limits says then what is not seen.
+func (c *config) watcher(o live.Options) (w *live.Watcher, limits string, err error) {
+	w, err = live.New(o)
+	if err == nil || c.driver || errors.Is(err, live.ErrLibrary) || errors.Is(err, os.ErrNotExist) ||
+		errors.Is(err, os.ErrProcessDone) {
+		return w, "", err
+	}
+	limits = fmt.Sprintf("calls of the driver are not watched, only tables are read (%s)", reason(err))
+	if len(o.PIDs) == 0 {
+		shown := slices.Contains([]string{"", "top", "serve"}, c.command) && c.failOver < 0
+		if !shown || len(o.Libraries) > 0 || checkRights().ok {
+			return nil, "", err
+		}
+		limits = ownTables
 	}
 	o.NoProbes = true
 	tables, failed := live.New(o)
 	if failed != nil {
-		return nil, err
+		return nil, "", err
 	}
-	fmt.Fprintf(c.wErr, "memwatch: calls of the driver are not watched, only tables are read (%s); 'memwatch check' tells what is missing\n", render.Clean(reason(err)))
-	return tables, nil
+	fmt.Fprintf(c.wErr, "memwatch: %s; 'memwatch check' tells what is missing\n", render.Clean(limits))
+	return tables, limits, nil
 }
 
 // giveUpAll gives up all rights when the probes are there. What is read of the

@@ -22,7 +22,7 @@ const (
 // maxGauges is how many devices have a line.
 const maxGauges = 4
 
-// gauges draws a line for each device, as far as there is room for lists below.
+// gauges draws what limits there are, and a line for each device, as far as there is room for lists below.
 func (m *Model) gauges() (lines []string) {
 	if m.frame.Snapshot == nil {
 		return nil
@@ -33,7 +33,10 @@ func (m *Model) gauges() (lines []string) {
 	if n < len(all) {
 		shown-- // the last line says how many more
 	}
-	lines = m.drawGauges(all[:shown])
+	if limits := m.frame.Status.Limits; limits != "" {
+		lines = append(lines, warning.Render(fit(render.Clean(limits), m.width)))
+	}
+	lines = append(lines, m.drawGauges(all[:shown])...)
 	if shown < len(all) {
 		lines = append(lines, faint.Render(fit("and "+render.Count(len(all)-shown, "more device", "more devices"), m.width)))
 	}

@@ -214,3 +214,25 @@ func TestSizes(t *testing.T) {
 		}
 	}
 }
+
+// TestLimits shows in a line of its own, on a narrow terminal too, what cannot be seen.
+func TestLimits(t *testing.T) {
+	const limits = "tables only"
+	for _, width := range []int{20, 80} {
+		m := New()
+		m.Update(tea.WindowSizeMsg{Width: width, Height: 7})
+		f := at(t, 90)
+		require.NotEmpty(t, f.Snapshot.Processes)
+		f.Status.Limits = limits
+		m.Update(f)
+		require.True(t, strings.HasPrefix(screen(t, m), limits+"\n"))
+		press(m, "end")
+		got := screen(t, m)
+		require.True(t, strings.HasPrefix(got, limits+"\n"), "the list scrolls below it")
+		list := m.listProcesses()
+		require.Contains(t, got, fmt.Sprint(list[len(list)-1].PID))
+	}
+	m := New()
+	m.Update(Frame{Snapshot: &heap.Snapshot{}, Status: Status{Limits: limits}})
+	require.Contains(t, screen(t, m), "no process that may be looked at has a table")
+}

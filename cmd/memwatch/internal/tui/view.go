@@ -132,6 +132,9 @@ func (m *Model) viewProcesses() []string {
 	}
 	lines := []string{m.head(title), faint.Render(fit(row(func(c *column) string { return c.title }), m.width))}
 	if len(list) == 0 {
+		if m.frame.Status.Limits != "" {
+			return append(lines, "", "no process that may be looked at has a table")
+		}
 		return append(lines, "", "no process uses a library that is probed")
 	}
 	for i := m.scroll; i < min(len(list), m.scroll+m.rows()); i++ {
