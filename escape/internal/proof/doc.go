@@ -34,7 +34,7 @@
 //	old, new ── texts.go, same.go, names.go ──► the frees that were put in, taken out, the names made
 //	names ── hoist.go ──► what is computed earlier than it was makes no difference
 //	new ── load.go ──► go/ssa ── table.go, calls.go ──► graph of locations
-//	graph ── infer.go, bodies.go, parts.go ──► summaries      graph.go, joins.go ──► points in order
+//	graph ── infer.go, bodies.go, parts.go ──► summaries      graph.go, joins.go, order.go ──► points in order
 //	each F: freed.go ── walk.go, walk*.go, known.go, learned.go ──► rules ──► verdict     taken out: moved.go
 //
 // [Check] does that for one package; [SummarizeSource] stops at the summaries. A package's imports are
@@ -74,6 +74,10 @@
 // registration. A literal goes back to the exit, or the panic, that ran it. A function comes back from a
 // panic only if what it deferred may ask for it, a literal or what nobody looks into here: the language lets
 // nobody else end a panic there.
+//
+// Order. The language leaves open when a statement reads its variables, go/ssa and the compiler differ. Behind
+// each call in a statement the registers that it computes, and the literals that it builds, may have as well
+// what computing them anew would give; nothing is known of them, and no store before the call says what they are.
 //
 // Callbacks. A literal that may run inside itself is not understood. A literal that is returned keeps what
 // goroutines have which it may leave behind.

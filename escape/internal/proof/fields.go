@@ -207,18 +207,14 @@ func (c *checker) exposed(t types.Type) {
 		return
 	}
 	switch u := t.Underlying().(type) {
-	case *types.Pointer:
-		c.exposed(u.Elem())
-	case *types.Array:
+	case interface{ Elem() types.Type }: // a map's keys hold no functions
 		c.exposed(u.Elem())
 	case *types.Struct:
 		for n := range u.NumFields() {
 			if name := c.ownField(u, n); name != "" {
 				c.storesOf(name).open = true
 			}
-			if _, pointer := u.Field(n).Type().Underlying().(*types.Pointer); !pointer {
-				c.exposed(u.Field(n).Type())
-			}
+			c.exposed(u.Field(n).Type())
 		}
 	}
 }

@@ -140,6 +140,12 @@ func two(k *kernels, f func(*B)) { *(*func(*B))(unsafe.Pointer(k)) = f }
 			strings.Replace(kernel, "func(*B) }", "func(*B); more [2]*kernels }", 1) + use + `
 func two(k *kernels, f func(*B)) { *(*func(*B))(unsafe.Pointer(k)) = f }
 `},
+		{"memory that leads to a slice of them, written as another type", kept, kernel + use + `
+func two(all []kernels, f func(*B)) { **(**func(*B))(unsafe.Pointer(&all)) = f }
+`},
+		{"memory that has a pointer to one, written as another type", kept, kernel + use + `
+func two(h *struct{ k *kernels }, f func(*B)) { **(**func(*B))(unsafe.Pointer(h)) = f }
+`},
 		{"a literal of the same function", kept, kernel + `
 func f(k *kernels) {
 	b := Make()

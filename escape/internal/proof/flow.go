@@ -18,7 +18,7 @@ func (f *family) apply(i ssa.Instruction, e *entry) {
 	case *ssa.MakeClosure:
 		f.closes(i)
 	case *ssa.Store:
-		if src := copied(i); src != nil && f.inMemory(src) && f.inMemory(i.Addr) {
+		if src := f.copied(i); src != nil {
 			f.copies(f.of(i.Addr), f.of(src), func(from, to int) {
 				f.put(to, f.content[from])
 			})
@@ -102,8 +102,9 @@ func (f *family) closes(i *ssa.MakeClosure) {
 }
 
 // copied returns the address of the struct or array that a store copies, loaded just before; nil if it
-// stores something else. go/ssa makes a composite literal in memory of its own and copies it.
-func copied(i *ssa.Store) ssa.Value {
+// stores something else, or one of them is not in memory of the family. go/ssa makes a composite literal in
+// memory of its own and copies it.
+func (f *family) copied(i *ssa.Store) ssa.Value {
 	load, ok := i.Val.(*ssa.UnOp)
 	if !ok || load.Op != token.MUL || load.Block() != i.Block() {
 		return nil
@@ -115,7 +116,7 @@ func copied(i *ssa.Store) ssa.Value {
 	}
 	instrs := i.Block().Instrs
 	for n := slices.Index(instrs, ssa.Instruction(i)) - 1; n >= 0; n-- {
-		if instrs[n] == ssa.Instruction(load) {
+		if instrs[n] == ssa.Instruction(load) && f.inMemory(load.X) && f.inMemory(i.Addr) {
 			return load.X
 		}
 		if _, ok := instrs[n].(*ssa.DebugRef); !ok {

@@ -77,6 +77,7 @@ type graph struct {
 	knows   *knowledge
 	marks   *marks
 	sites   *sites
+	order   *evaluation
 	varied  map[*ssa.Alloc]bool // flags into which something else than zero is stored
 	puts    [][2]token.Pos      // statements that were put in
 	putBack map[token.Pos]bool  // calls of frees that were taken out
@@ -366,11 +367,6 @@ func (g *graph) panics(i ssa.Instruction) bool {
 // inserted reports whether pos lies in a statement that was put in or put back.
 func (g *graph) inserted(pos token.Pos) bool {
 	return slices.ContainsFunc(g.puts, func(r [2]token.Pos) bool { return r[0] <= pos && pos < r[1] })
-}
-
-// calledBack reports whether unknown code gets what a literal returns.
-func (g *graph) calledBack(f *family, fn *ssa.Function) bool {
-	return slices.ContainsFunc(f.objs, func(o *object) bool { return o.fn == fn && o.called })
 }
 
 // made returns what is said of what a site makes.

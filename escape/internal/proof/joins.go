@@ -28,6 +28,11 @@ func (g *graph) started(fn *ssa.Function) bool {
 	})
 }
 
+// calledBack reports whether unknown code gets what a literal returns.
+func (g *graph) calledBack(f *family, fn *ssa.Function) bool {
+	return slices.ContainsFunc(f.objs, func(o *object) bool { return o.fn == fn && o.called })
+}
+
 // findSpawns collects the instructions that start goroutines.
 func (g *graph) findSpawns() {
 	g.spawned = map[*ssa.Function]bool{}

@@ -55,7 +55,7 @@ func (w *walker) value(v ssa.Value, kind atomKind, p phase) byte {
 		return known
 	}
 	if kind == isNil {
-		v = stored(v)
+		v = w.g.stored(v)
 	}
 	if c, ok := v.(*ssa.Const); ok {
 		if kind == isNil {

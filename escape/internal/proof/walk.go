@@ -327,6 +327,7 @@ func (w *walker) next(n int, p phase, s *set) {
 	if w.g.panics(pt.instr) {
 		w.push(w.g.panic[pt.fn], p, s)
 	}
+	p, s = w.late(pt.instr, p, s)
 	w.push(n+2, p, s)
 }
 

@@ -86,7 +86,7 @@ func (w *walker) isNil(x ssa.Value, b *ssa.BasicBlock, is bool, s *set) {
 		return
 	}
 	w.set(s, x, 0, false)
-	w.set(s, stored(x), 0, false)
+	w.set(s, w.g.stored(x), 0, false)
 	if load, ok := x.(*ssa.UnOp); ok && load.Op == token.MUL && load.Block() == b {
 		w.emptied(load, s)
 	}
@@ -106,9 +106,9 @@ func (w *walker) emptied(load *ssa.UnOp, s *set) {
 
 // stored returns what was stored into a variable just before it is read: in the same block,
 // with nothing between that could store anything else there.
-func stored(x ssa.Value) ssa.Value {
+func (g *graph) stored(x ssa.Value) ssa.Value {
 	load, ok := x.(*ssa.UnOp)
-	if !ok || load.Op != token.MUL {
+	if !ok || load.Op != token.MUL || g.ordered().again[load] {
 		return x
 	}
 	instrs := load.Block().Instrs

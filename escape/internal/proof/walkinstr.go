@@ -41,7 +41,7 @@ func (w *walker) instr(n int, pt *point, p phase, s *set) {
 		w.push(n+2, p, s)
 		return
 	case *ssa.Store:
-		if src := copied(i); src != nil && w.f.inMemory(src) && w.f.inMemory(i.Addr) {
+		if src := w.f.copied(i); src != nil {
 			w.next(n, p, w.copyStruct(s, w.f.of(i.Addr), w.f.of(src), w.touched(s, i.Val), i))
 			return
 		}
@@ -70,7 +70,7 @@ func (w *walker) instr(n int, pt *point, p phase, s *set) {
 // reads notes what an entry reads.
 func (w *walker) reads(e *entry, p phase, s *set, at ssa.Instruction) {
 	for _, x := range e.reads {
-		if w.holds(s, x) || w.keyed(s, x) {
+		if w.holds(s, x) || w.keyed(s, x) || w.freedThrough(p, s, x) {
 			w.use(p, Dead, "it is read or written", at)
 		}
 	}
@@ -126,14 +126,14 @@ func (w *walker) keyed(s *set, v ssa.Value) bool {
 	return w.f.some(w.f.of(v), func(e elem) bool { return w.has(s, markKey{kind: keyed, n: e.obj.id}) })
 }
 
-// freedThrough reports whether v is a pointer to what F freed the fields of.
+// freedThrough reports whether v is a pointer into what F freed the fields of: it may have written there.
 func (w *walker) freedThrough(p phase, s *set, v ssa.Value) bool {
 	p &= phaseMask
 	if _, pointer := v.Type().Underlying().(*types.Pointer); !pointer || p < ours || !w.touched(s, v) {
 		return false
 	}
 	arg := w.frees[p-ours].arg
-	return w.g.fields(arg) && w.f.of(arg).meets(w.f.of(v))
+	return w.g.fields(arg) && w.f.some(w.f.of(v), func(e elem) bool { return w.f.leadsTo(arg, e.obj) })
 }
 
 // whole reports whether a register may be the resource itself, and not only a view of it.

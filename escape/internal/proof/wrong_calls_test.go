@@ -8,7 +8,7 @@ import (
 )
 
 // TestWrongCalls is wrong edits in which a goroutine that still runs, or a callee, has what is freed, or in
-// which a callee gave it.
+// which a callee gave it, or in which F writes what is read.
 func TestWrongCalls(t *testing.T) {
 	tests := []struct{ name, words, text string }{
 		{"a goroutine that may have been started", "may still run", `
@@ -302,6 +302,44 @@ func f() byte {
 	b.Use()
 	b.Free() //F
 	return p[0]
+}
+`},
+		{"what it writes beside the resource is read through an address", "its name is read", `
+type stack struct {
+	b      *B
+	closed bool
+}
+
+func (s *stack) Close() { s.b.Free(); s.closed = true }
+
+func f() {
+	s := &stack{b: Make()}
+	c := &s.closed
+	s.Close() //F
+	if *c {
+		next()
+	}
+}
+`},
+		{"an address of that which has no name", "it is read or written", `
+type stack struct {
+	b *B
+	state
+}
+
+type state struct{ closed bool }
+
+type wrap struct{ *state }
+
+func (s *stack) Close() { s.b.Free(); s.closed = true }
+
+func f() {
+	s := &stack{b: Make()}
+	w := wrap{&s.state}
+	s.Close() //F
+	if w.closed {
+		next()
+	}
 }
 `},
 	}

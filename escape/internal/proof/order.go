@@ -1,0 +1,131 @@
+package proof
+
+// The order of evaluation. The language says in which order a statement calls, but not when it reads its
+// variables: go/ssa reads them where they stand, compilers often behind the last call. So what a statement
+// computes without a call may, behind each call in it, have what computing it anew would give.
+
+import (
+	"go/ast"
+	"go/token"
+	"slices"
+	"sort"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// A region is an expression, or a statement without others in it but those of literals.
+type region struct{ from, to token.Pos }
+
+// regionsOf returns those of a function, in order.
+func regionsOf(fn *ssa.Function) (out []region) {
+	if fn.Syntax() == nil {
+		return nil
+	}
+	ast.Inspect(fn.Syntax(), func(n ast.Node) bool {
+		switch n.(type) {
+		case *ast.AssignStmt, *ast.DeclStmt, *ast.DeferStmt, *ast.ExprStmt, *ast.GoStmt, *ast.IncDecStmt,
+			*ast.ReturnStmt, *ast.SendStmt:
+		case ast.Expr:
+			if n == ast.Node(fn.Syntax()) {
+				return true
+			}
+		default:
+			return true
+		}
+		out = append(out, region{n.Pos(), n.End()})
+		return false
+	})
+	return out
+}
+
+// An evaluation is what statements do that call: what each call may have behind it, and all that.
+type evaluation struct {
+	late  map[ssa.Instruction][]ssa.Instruction
+	again map[ssa.Instruction]bool
+}
+
+// ordered returns the order of evaluation of a family.
+func (g *graph) ordered() *evaluation {
+	if g.order == nil {
+		g.order = &evaluation{map[ssa.Instruction][]ssa.Instruction{}, map[ssa.Instruction]bool{}}
+		for _, fn := range g.f.fns {
+			g.order.find(g.f.c, fn)
+		}
+	}
+	return g.order
+}
+
+// find collects, for each call of a function, what its statement does besides, where that reads memory.
+func (o *evaluation) find(c *checker, fn *ssa.Function) {
+	regions := regionsOf(fn)
+	at := func(p token.Pos) int { // the number of a region, -1: there is none
+		n := sort.Search(len(regions), func(n int) bool { return p < regions[n].to })
+		if n < len(regions) && regions[n].from <= p {
+			return n
+		}
+		return -1
+	}
+	calls, others, loads := map[int][]ssa.Instruction{}, map[int][]ssa.Instruction{}, map[int]bool{}
+	for _, b := range fn.Blocks {
+		in := make([]int, len(b.Instrs)) // what has no place stands where the next one does
+		for n, now := len(b.Instrs)-1, -1; n >= 0; n-- {
+			p := b.Instrs[n].Pos()
+			if r, ok := b.Instrs[n].(*ssa.DebugRef); ok {
+				p = r.Expr.Pos()
+			}
+			if p.IsValid() {
+				now = at(p)
+			}
+			in[n] = now
+		}
+		for n, i := range b.Instrs {
+			r := in[n]
+			if callOf(i) != nil {
+				calls[r] = append(calls[r], i)
+			} else if e := c.entry(i); !e.makes && len(e.from)+len(e.stores) > 0 {
+				others[r] = append(others[r], i)
+				loads[r] = loads[r] || len(e.from) > 0 && len(e.reads) > 0
+			}
+		}
+	}
+	for r, list := range calls {
+		if r < 0 || !loads[r] {
+			continue
+		}
+		for _, i := range list {
+			o.late[i] = others[r]
+		}
+		for _, i := range others[r] {
+			o.again[i] = true
+		}
+	}
+}
+
+// late lets what the statement of a call computes, and puts into a literal, be what it would be behind it.
+func (w *walker) late(call ssa.Instruction, p phase, s *set) (phase, *set) {
+	fresh := map[ssa.Value]bool{}
+	for _, i := range w.g.ordered().late[call] {
+		e := w.g.f.c.entry(i)
+		v, _ := i.(ssa.Value)
+		yes := slices.ContainsFunc(e.from, func(src source) bool { return w.comes(s, src) })
+		if yes && !w.holds(s, v) {
+			fresh[v] = true
+			w.set(s, v, 0, true)
+		}
+		for _, kind := range []atomKind{isTrue, isNil, isEqual} {
+			p = w.learn(p, atom{v, kind}, nothing)
+		}
+		t := ptr(*s)
+		if st, ok := i.(*ssa.Store); ok && w.f.copied(st) != nil {
+			t = w.copyStruct(t, w.f.of(st.Addr), w.f.of(w.f.copied(st)), w.touched(t, st.Val), st)
+		}
+		for _, st := range e.stores {
+			if fresh[st.val.v] {
+				t = w.store(t, st, i)
+			}
+		}
+		t.union(*s)
+		s = t
+	}
+	return p, s
+}
