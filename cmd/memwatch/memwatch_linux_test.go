@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -457,16 +458,19 @@ func testServeWithoutRights(t *testing.T, watch string, as *syscall.Credential, 
 	require.NotEmpty(t, address, lines.Text())
 	u, err := url.Parse(address)
 	require.NoError(t, err)
-	r, err := http.NewRequest(http.MethodGet, u.Scheme+"://"+u.Host+"/metrics", nil)
+	r, err := http.NewRequest(http.MethodGet, u.Scheme+"://"+u.Host+"/snapshot.json", nil)
 	require.NoError(t, err)
 	r.Header.Set("Authorization", "Bearer "+u.Query().Get("token"))
 	require.Eventually(t, func() bool {
 		res, err := http.DefaultClient.Do(r)
 		require.NoError(t, err)
 		defer res.Body.Close()
-		b, err := io.ReadAll(res.Body)
-		require.NoError(t, err)
-		require.Equal(t, http.StatusOK, res.StatusCode, "%s: %s", address, b)
-		return strings.Contains(string(b), `pid="`+own.pid()+`"`)
+		require.Equal(t, http.StatusOK, res.StatusCode, address)
+		var doc heap.Snapshot
+		require.NoError(t, json.NewDecoder(res.Body).Decode(&doc))
+		require.Equal(t, ownTables, doc.Limits, "the page shows it")
+		return slices.ContainsFunc(doc.Processes, func(p heap.Process) bool {
+			return fmt.Sprint(p.PID) == own.pid() && p.Live == 1<<20
+		})
 	}, time.Minute, 20*time.Millisecond)
 }

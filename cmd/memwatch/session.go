@@ -76,7 +76,9 @@ func (s *session) snapshot(q heap.Query) *heap.Snapshot {
 	if s.clock != nil && !s.done {
 		s.heap.Advance(s.clock())
 	}
-	return s.heap.Snapshot(q)
+	snap := s.heap.Snapshot(q)
+	snap.Limits = s.limits
+	return snap
 }
 
 // finish notes that nothing more will come, and why.
@@ -110,8 +112,8 @@ func (s *session) frame(q heap.Query) tui.Frame {
 		s.cost = float64(probed-s.probed) * perHit / d
 	}
 	s.looked, s.events, s.probed = now, snap.Events, probed
-	return tui.Frame{Snapshot: snap, Status: tui.Status{Source: s.source, Limits: s.limits, Rate: s.rate,
-		Lost: snap.Lost, NoDevices: why, Overhead: s.cost, Done: s.done, Note: s.note}}
+	return tui.Frame{Snapshot: snap, Status: tui.Status{Source: s.source, Rate: s.rate, Lost: snap.Lost,
+		NoDevices: why, Overhead: s.cost, Done: s.done, Note: s.note}}
 }
 
 // replaying returns a session that shows a recording.

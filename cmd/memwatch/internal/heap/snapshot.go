@@ -16,6 +16,7 @@ type Snapshot struct {
 	Bad       uint64        `json:"bad"`
 	Processes []Process     `json:"processes"`
 	Devices   []DeviceState `json:"devices,omitempty"` // what the driver says of them; none if it is not asked
+	Limits    string        `json:"limits,omitempty"`  // what cannot be seen for want of probes, in words
 }
 
 // A Process is what is known of one.

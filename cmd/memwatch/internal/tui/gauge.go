@@ -33,7 +33,7 @@ func (m *Model) gauges() (lines []string) {
 	if n < len(all) {
 		shown-- // the last line says how many more
 	}
-	if limits := m.frame.Status.Limits; limits != "" {
+	if limits := m.frame.Snapshot.Limits; limits != "" {
 		lines = append(lines, warning.Render(fit(render.Clean(limits), m.width)))
 	}
 	lines = append(lines, m.drawGauges(all[:shown])...)

@@ -15,10 +15,9 @@ type Frame struct {
 	Status   Status
 }
 
-// Status is the last line, and Limits one above the lists.
+// Status is the last line.
 type Status struct {
 	Source    string  // "live", or what is replayed
-	Limits    string  // what cannot be seen for want of probes; "" if all is
 	Rate      float64 // events in a second
 	Lost      uint64
 	NoDevices string  // why it is not known what devices hold; "" if it is

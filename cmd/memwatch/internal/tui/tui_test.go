@@ -223,7 +223,7 @@ func TestLimits(t *testing.T) {
 		m.Update(tea.WindowSizeMsg{Width: width, Height: 7})
 		f := at(t, 90)
 		require.NotEmpty(t, f.Snapshot.Processes)
-		f.Status.Limits = limits
+		f.Snapshot.Limits = limits
 		m.Update(f)
 		require.True(t, strings.HasPrefix(screen(t, m), limits+"\n"))
 		press(m, "end")
@@ -233,6 +233,6 @@ func TestLimits(t *testing.T) {
 		require.Contains(t, got, fmt.Sprint(list[len(list)-1].PID))
 	}
 	m := New()
-	m.Update(Frame{Snapshot: &heap.Snapshot{}, Status: Status{Limits: limits}})
+	m.Update(Frame{Snapshot: &heap.Snapshot{Limits: limits}})
 	require.Contains(t, screen(t, m), "no process that may be looked at has a table")
 }

@@ -132,7 +132,7 @@ func (m *Model) viewProcesses() []string {
 	}
 	lines := []string{m.head(title), faint.Render(fit(row(func(c *column) string { return c.title }), m.width))}
 	if len(list) == 0 {
-		if m.frame.Status.Limits != "" {
+		if m.frame.Snapshot.Limits != "" {
 			return append(lines, "", "no process that may be looked at has a table")
 		}
 		return append(lines, "", "no process uses a library that is probed")

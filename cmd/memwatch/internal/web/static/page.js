@@ -183,6 +183,7 @@ source.onmessage = e => {
   if (s.schema !== "memwatch/1") { $("state").textContent = "reload the page: memwatch has changed"; return; }
   $("state").className = s.lost ? "bad" : "";
   $("state").textContent = `${s.events} events, ${s.lost} lost`;
+  $("limits").textContent = s.limits || "";
   draw(s);
 };
 source.onerror = () => { $("state").className = "bad"; $("state").textContent = "no connection; trying again"; };
