@@ -83,16 +83,14 @@ func (c *checker) tells(v ssa.Value) bool {
 	return k
 }
 
-// asked are the methods that others call on a value that they are handed as an interface.
+// asked are the methods that others call on a value that they are handed as an interface. They may get
+// another operand of the call, or a part of it. That a contract forbids to keep it, as io's does, does not
+// matter where it is seen that they do.
 var asked = []string{"String", "Error", "Format", "GoString", "Is", "As", "Unwrap", "Less", "Len", "Swap",
 	"MarshalJSON", "MarshalText", "MarshalBinary", "AppendText", "AppendBinary", "LogValue", "Value", "Write",
 	"Read", "Scan", "UnmarshalJSON", "UnmarshalText", "UnmarshalBinary", "WriteTo", "ReadFrom", "WriteString",
 	"ReadByte", "ReadRune", "ReadAt", "WriteAt", "IsZero", "MarshalJSONTo", "UnmarshalJSONFrom", "UnreadByte",
 	"UnreadRune", "Stat", "ReadDir", "ReadFile", "Info"}
-
-// handed are those of them that get another operand of the call, or a part of it, which no contract forbids
-// to keep.
-var handed = []string{"Is", "As", "Unwrap", "Format", "Scan", "WriteTo", "ReadFrom", "WriteString"}
 
 // hands reports whether v is an interface of a value of which fn may ask to keep another operand.
 func (c *checker) hands(fn *types.Func, v ssa.Value) bool {
@@ -106,33 +104,59 @@ func (c *checker) hands(fn *types.Func, v ssa.Value) bool {
 	if c.off[Callbacks] {
 		return false
 	}
+	relay := slices.Contains(relays, pathOf(fn)) && !isNilConst(v)
 	i, ok := v.(*ssa.MakeInterface)
 	if !ok || anyType(i.X.Type()) {
-		return !isNilConst(v) && types.IsInterface(v.Type()) && slices.Contains(relays, pathOf(fn))
+		return relay && (types.IsInterface(v.Type()) || wraps(v.Type()))
+	}
+	if relay && wraps(i.X.Type()) {
+		return true
 	}
 	if k, ok := c.handing.At(i.X.Type()).(bool); ok {
 		return k
 	}
 	keeps := false
-	for m := range askedOf(i.X.Type(), handed) {
+	for m := range askedOf(i.X.Type()) {
 		s := c.effect(m)
 		keeps = keeps || m.Name() == "Unwrap" // to anybody's
-		for n := range m.Signature().Params().Len() {
-			keeps = keeps || s.param(n+1).Keeps
+		n := 0
+		for p := range m.Signature().Params().Variables() {
+			n++
+			b, ok := p.Type().Underlying().(*types.Basic)
+			count := ok && b.Info()&(types.IsNumeric|types.IsBoolean) != 0 // an index, a verb, how many
+			keeps = keeps || !count && s.param(n).Keeps
 		}
 	}
 	c.handing.Set(i.X.Type(), keeps)
 	return keeps
 }
 
-// askedOf returns the methods of t, or of a pointer to it, that have one of these names.
-func askedOf(t types.Type, names []string) iter.Seq[*types.Func] {
+// wraps reports whether t, or what it points to, is a type of a relay that holds an interface of others.
+func wraps(t types.Type) bool {
+	if p, ok := t.Underlying().(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	named, ok := types.Unalias(t).(*types.Named)
+	if !ok || named.Obj().Pkg() == nil || !slices.Contains(relays, named.Obj().Pkg().Path()) {
+		return false
+	}
+	s, ok := named.Underlying().(*types.Struct)
+	for i := 0; ok && i < s.NumFields(); i++ {
+		if t := s.Field(i).Type(); types.IsInterface(t) || isStruct(t) && wraps(t) {
+			return true
+		}
+	}
+	return false
+}
+
+// askedOf returns the methods of t, or of a pointer to it, that others call.
+func askedOf(t types.Type) iter.Seq[*types.Func] {
 	if _, pointer := t.Underlying().(*types.Pointer); !pointer {
 		t = types.NewPointer(t)
 	}
 	return func(yield func(*types.Func) bool) {
 		for m := range types.NewMethodSet(t).Methods() {
-			if fn, ok := m.Obj().(*types.Func); ok && slices.Contains(names, fn.Name()) && !yield(fn) {
+			if fn, ok := m.Obj().(*types.Func); ok && slices.Contains(asked, fn.Name()) && !yield(fn) {
 				return
 			}
 		}
@@ -166,7 +190,7 @@ func (c *checker) asks(t types.Type, seen *typeutil.Map) bool {
 	if types.IsInterface(t) || seen.Set(t, true) != nil {
 		return false
 	}
-	for m := range askedOf(t, asked) {
+	for m := range askedOf(t) {
 		s := c.effect(m)
 		if p := s.param(0); p.Keeps || p.Stores || p.Frees || returnsPart(m, s) {
 			return true

@@ -244,8 +244,8 @@ func groupMethod(fn *types.Func) string {
 // rearrange are packages that clear elements of what they are lent.
 var rearrange = []string{"maps", "reflect", "slices"}
 
-// relays are packages that give one operand to an optional method of another: WriteTo, ReadFrom, Is.
-var relays = []string{"errors", "io"}
+// relays are packages that give one operand to a method of another, or of what that holds: WriteTo, Is.
+var relays = []string{"bufio", "bytes", "errors", "io"}
 
 // unsaid reports whether what fn does to its operands depends on who they are, which no summary says.
 func unsaid(fn *types.Func) bool {

@@ -20,6 +20,8 @@ import (
 const library = `package p
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,6 +37,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
+var _ bufio.Writer
+var _ bytes.Buffer
 var _ context.Context
 var _ = fmt.Sprint
 var _ = log.Print

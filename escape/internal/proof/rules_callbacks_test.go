@@ -26,6 +26,30 @@ func f() {
 }
 `},
 	{proof.Callbacks, "handed to somebody", `
+type held struct{ last []byte }
+
+func (h *held) Write(p []byte) (int, error) {
+	h.last = p
+	return len(p), nil
+}
+
+func f() []byte {
+	b := Make()
+	h := &held{}
+	bytes.NewReader(unsafe.Slice((*byte)(unsafe.Pointer(b)), 1)).WriteTo(h)
+	b.Free() //F
+	return h.last
+}
+`},
+	{proof.Callbacks, "handed to somebody", `
+func f(under io.Writer) {
+	b := Make()
+	w := bufio.NewWriterSize(under, 16)
+	w.Write(unsafe.Slice((*byte)(unsafe.Pointer(b)), 64))
+	b.Free() //F
+}
+`},
+	{proof.Callbacks, "handed to somebody", `
 type matcher struct{}
 
 func (matcher) Error() string { return "" }
