@@ -119,12 +119,14 @@ func (c *checker) hands(fn *types.Func, v ssa.Value) bool {
 	for m := range askedOf(i.X.Type()) {
 		s := c.effect(m)
 		keeps = keeps || m.Name() == "Unwrap" // to anybody's
+		of := m.Signature().Recv().Type()
+		promoted := types.IsInterface(of) || wraps(of) && !wraps(i.X.Type()) // of nobody knows what
 		n := 0
 		for p := range m.Signature().Params().Variables() {
 			n++
 			b, ok := p.Type().Underlying().(*types.Basic)
 			count := ok && b.Info()&(types.IsNumeric|types.IsBoolean) != 0 // an index, a verb, how many
-			keeps = keeps || !count && s.param(n).Keeps
+			keeps = keeps || !count && (promoted || s.param(n).Keeps)
 		}
 	}
 	c.handing.Set(i.X.Type(), keeps)
