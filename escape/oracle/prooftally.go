@@ -157,7 +157,11 @@ func (t *tally) String() string {
 		}
 	}
 	for _, v := range t.faults {
-		fmt.Fprintf(&b, "\nfault of the judge: -seed %d, program %d, trial %d: %s\n", t.o.seed, v.id, v.number, v.fault)
+		said := "withheld"
+		if v.answer.accepted() {
+			said = "accepted" // so a wrong one may hide here
+		}
+		fmt.Fprintf(&b, "\nfault of the judge: -seed %d, program %d, trial %d, %s: %s\n", t.o.seed, v.id, v.number, said, v.fault)
 	}
 	a := t.all
 	fmt.Fprintf(&b, "\ntrials: %d; known to be wrong: %d; accepted of these: %d\n", a.trials, a.wrong, a.wrongly)
