@@ -75,7 +75,8 @@ type Var struct {
 	Param   bool
 	Depth   int  // loop depth of its declaration
 	Class   int  // literal: number of the closure that declares it, 0 for the function
-	Cell    bool // a literal assigns it
+	Cell    bool // a literal assigns it, or what it points to
+	Once    bool // a getter keeps what it holds at the first call: never assigned again
 	Owned   bool // a parameter that the function frees
 	Form    int  // KLoud: what its free does beside; KNode: 1 if another package declares it
 }

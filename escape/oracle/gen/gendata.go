@@ -27,7 +27,7 @@ func (g *generator) doAlias() []Stmt {
 		if k.v.Kind != KBuf || k.v.Param || k.v.Depth != g.f.depth || k.v.Cell || g.f.fn.Hoist {
 			return nil
 		}
-		k.v.Fixed = true
+		k.v.Fixed, k.v.Once = true, k.v.Once || once(a.How)
 		g.tag("result leads to a literal")
 	case KErr:
 		if k.v.Undef {
@@ -63,6 +63,7 @@ func (g *generator) doAlias() []Stmt {
 	}
 	v := g.fresh(kind, k.v.Res)
 	v.Undef, v.Fixed = k.v.Undef, kind == KPtr || kind == KGetter
+	v.Cell = kind == KPtr && k.v.Cell
 	a.Dst, a.Src = []Path{Of(v)}, []Path{p}
 	n := g.declare(v)
 	g.merge(n, k)

@@ -50,3 +50,30 @@ func TestConstructs(t *testing.T) {
 		assert.GreaterOrEqual(t, count[c], n/100, "programs with %s", c)
 	}
 }
+
+// A getter that calls its literal once keeps the first buffer of a variable, of which the interpreter knows the
+// last, so no such variable is assigned again.
+func TestOnceIsNotAssigned(t *testing.T) {
+	const seed = 2711
+	getters := 0
+	for _, from := range []int{31686, 80845, 54007, 0} {
+		for id := from; id < from+400; id++ {
+			for _, f := range Generate(id, seed<<32+uint64(id)).Funcs {
+				kept := map[*Var]bool{}
+				Walk(f.Body, func(s Stmt) bool {
+					switch s := s.(type) {
+					case *Assign:
+						if s.Dst[0].V.Kind == KGetter && once(s.How) {
+							kept[s.Src[0].V] = true
+							getters++
+						}
+					case *Make:
+						assert.False(t, kept[s.Dst.V], "program %d: %s", id, s.Dst.V.Name)
+					}
+					return true
+				})
+			}
+		}
+	}
+	assert.Positive(t, getters)
+}

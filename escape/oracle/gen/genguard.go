@@ -32,7 +32,7 @@ func (g *generator) doDeferGuard() []Stmt {
 		}
 		res = append(res, add...)
 	}
-	if g.chance(0.3) {
+	if g.chance(0.3) && !k.v.Once {
 		// It still holds the old one if making the new one panics.
 		g.tag("reassigned after a defer")
 		m := &Make{Dst: Of(k.v), N: g.site(k.v.Res), Via: g.via(k.v.Res), Err: EMust, ErrID: g.id()}

@@ -39,6 +39,9 @@ func (g *generator) doFreer() []Stmt {
 	return append(list, &Free{Path: Of(v), How: g.how(v)}, g.probe())
 }
 
+// once reports whether a getter made in this way calls its literal once alone.
+func once(how int) bool { return how%4 == 1 }
+
 // doGetter hands a function on that returns what a variable holds.
 func (g *generator) doGetter() []Stmt {
 	k := g.pick(func(k *known) bool {
@@ -48,10 +51,11 @@ func (g *generator) doGetter() []Stmt {
 		return nil
 	}
 	g.tag("getter handed on")
-	k.v.Fixed = true
 	v := g.fresh(KGetter, k.v.Res)
 	v.Fixed = true
-	list := []Stmt{&Assign{Decl: true, Dst: []Path{Of(v)}, Src: []Path{Of(k.v)}, How: g.n(12)}}
+	a := &Assign{Decl: true, Dst: []Path{Of(v)}, Src: []Path{Of(k.v)}, How: g.n(12)}
+	k.v.Fixed, k.v.Once = true, k.v.Once || once(a.How)
+	list := []Stmt{a}
 	g.merge(g.declare(v), k)
 	switch g.n(4) {
 	case 0:

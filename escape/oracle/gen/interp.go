@@ -264,8 +264,9 @@ func (m *machine) abandon() {
 	}
 }
 
-// reach returns the objects that the locations in live lead to, from f.
-func (m *machine) reach(f *frame, live Set, arrays bool) map[*object]bool {
+// reach returns the objects that the locations in live lead to, from f; with all, also what may be used no more
+// although its location is live: elements, and what a literal replaces behind a pointer.
+func (m *machine) reach(f *frame, live Set, all bool) map[*object]bool {
 	res := map[*object]bool{}
 	add := func(list []*object) {
 		for _, o := range list {
@@ -287,7 +288,7 @@ func (m *machine) reach(f *frame, live Set, arrays bool) map[*object]bool {
 						add(x.bufs[i : i+1])
 					}
 				}
-			} else if live.has(v.Loc) && (arrays || v.Kind != KArray) {
+			} else if live.has(v.Loc) && (all || v.Kind != KArray && !(v.Kind == KPtr && v.Cell)) {
 				add(x.bufs)
 				add(x.pins)
 			}

@@ -196,3 +196,25 @@ func TestKnownLoopCondition(t *testing.T) {
 		require.Equal(t, flag, in.holds(Of(vars[1])), "y, read in the condition")
 	}
 }
+
+// A use of a pointer needs what its variable holds by then. Where a literal replaces that, what the variable held
+// before is not sure to be used.
+func TestSureBehindPointer(t *testing.T) {
+	for _, cell := range []bool{false, true} {
+		p, _ := program(func(x, y, z *Var) []Stmt {
+			x.Fixed, x.Cell = true, cell
+			z.Kind, z.Fixed, z.Cell = KPtr, true, cell
+			again := &Make{Dst: Of(x), N: FirstSite + 1, Err: EMust}
+			return []Stmt{mk(x), &Assign{Decl: true, Dst: []Path{Of(z)}, Src: []Path{Of(x)}}, &Probe{ID: 1}, again, use(z)}
+		})
+		tr, err := NewAnalysis(p).Run(0, Fault{Op: -1})
+		require.NoError(t, err)
+		want := 1
+		if cell {
+			want = 0
+		}
+		require.Equal(t, EProbe, tr.Events[0].Kind)
+		require.Equal(t, 1, tr.Events[0].Least[0], "cell %v", cell)
+		require.Equal(t, want, tr.Events[0].Sure[0], "cell %v", cell)
+	}
+}

@@ -38,10 +38,11 @@ func (w *printer) holding(p Path, how int) string {
 func (w *printer) getter(text string, from Path, how int) string {
 	h := w.handleType(from.V.Res)
 	lit := fmt.Sprintf("func() %s { return %s }", h, text)
-	switch how % 4 {
-	case 1:
+	if once(how) {
 		w.imports["sync"] = true
 		return "sync.OnceValue(" + lit + ")"
+	}
+	switch how % 4 {
 	case 2:
 		name := w.prefix() + "again"
 		w.types[name] = fmt.Sprintf("func %s[T any](f func() T) func() T {\n\treturn func() T { return f() }\n}\n\n", name)
