@@ -4,6 +4,14 @@ package cudadrv
 
 // #include "nvrtc.h"
 // #include <stdlib.h>
+// #cgo nocallback calloc
+// #cgo noescape calloc
+// #cgo nocallback lu_rtc_Open
+// #cgo noescape lu_rtc_Open
+// #cgo nocallback lu_rtc_ErrorString
+// #cgo noescape lu_rtc_ErrorString
+// #cgo nocallback lu_rtc_Compile
+// #cgo noescape lu_rtc_Compile
 import "C"
 
 import (
