@@ -31,7 +31,7 @@ type CompileOptions struct {
 	Library string
 }
 
-// libraries are where NVRTC is looked for: the versions whose cubins this package has been tried with.
+// libraries are where NVRTC is looked for, newest first. Version 13.0 has been tried.
 var libraries = []string{"libnvrtc.so.13", "libnvrtc.so.12", "/usr/local/cuda/lib64/libnvrtc.so", "libnvrtc.so"}
 
 // Compile compiles CUDA C for the device of a pool and loads it, as [LoadModule] does. What has been compiled
