@@ -16,12 +16,18 @@ func (s *Stream) Callback(f func()) error {
 	case f == nil:
 		return errors.New("alloc: callback: no function")
 	}
+	c := s.core
+	if !c.estate.enter() { // until the work is over: behind a Close nobody could say whether it failed
+		return fmt.Errorf("alloc: callback: pool %w", ErrClosed)
+	}
 	e := s.Record()
 	if err := e.rec.err.Load(); err != nil {
+		c.leave()
 		return fmt.Errorf("alloc: callback: %w", *err)
 	}
 	go func() {
-		if e.Sync() == nil {
+		err := e.Sync()
+		if c.leave(); err == nil {
 			f()
 		}
 	}()

@@ -428,7 +428,7 @@ func (s *Stream) WaitEvent(e Event) {
 // waiter returns what makes a stream of c wait for an event of o, which may be another pool's; nil: nothing
 // does.
 func (c *core) waiter(o *core) func(s, e uintptr) error {
-	if c.dev == o.dev {
+	if c == o || c.dev == o.dev {
 		return c.dev.Wait
 	}
 	if d, ok := c.dev.(CrossWaiter); ok {

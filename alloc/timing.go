@@ -28,7 +28,7 @@ func (e Event) Sub(start Event) (time.Duration, error) {
 		}
 	}
 	from, to := start.rec, e.rec
-	if from.core.dev != to.core.dev {
+	if from.core != to.core && from.core.dev != to.core.dev {
 		return fail(fmt.Errorf("event %w", ErrForeign))
 	}
 	for _, x := range []Event{start, e} {

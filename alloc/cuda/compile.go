@@ -137,6 +137,9 @@ func (c *compiled) get(arch, src string, o CompileOptions) (*cubin, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if other := c.all[key]; other != nil {
+		return other, nil
+	}
 	if c.bytes += len(made.image); c.all == nil || c.bytes > maxCompiled {
 		c.all, c.bytes = map[[sha256.Size]byte]*cubin{}, len(made.image)
 	}

@@ -95,6 +95,8 @@ static inline lu_value lu_CtxSwap(uintptr_t ctx) {
 static inline int lu_CtxRestore(uintptr_t ctx, uintptr_t was) {
 	LU_CTX;
 	lu_handle now = 0;
+	if (was != c->handle)
+		lu_current = 0; // whoever set it
 	if (t->cuCtxGetCurrent(&now) == LU_SUCCESS && now == was)
 		return LU_SUCCESS;
 	lu_current = 0;
