@@ -2,6 +2,8 @@ package alloc_test
 
 import (
 	"errors"
+	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -80,15 +82,25 @@ func TestTimedEvents(t *testing.T) {
 		_, err := end.Sub(newStream(t, newPool(t, host.Options{}, alloc.Options{})).RecordTimed())
 		require.ErrorIs(t, err, alloc.ErrForeign)
 	})
-	t.Run("on a device that does not time", func(t *testing.T) {
-		late, err := alloc.NewPool(alloctest.NewLate(p.Device(), 1), alloc.Options{})
-		require.NoError(t, err)
-		e := late.DefaultStream().RecordTimed()
-		require.NoError(t, e.Sync())
-		_, err = e.Sub(e)
-		require.ErrorIs(t, err, errors.ErrUnsupported)
-		require.NoError(t, late.Close())
-	})
+	untimed := alloctest.NewLate(p.Device(), 1)
+	for name, dev := range map[string]alloc.Device{
+		"":                            untimed,
+		" behind the order checker":   alloctest.NewOrder(untimed, alloctest.Fail(t)),
+		" behind one that may fail":   alloctest.NewFaulty(untimed),
+		" behind both":                alloctest.NewOrder(alloctest.NewFaulty(untimed), alloctest.Fail(t)),
+		" behind both, the other way": alloctest.NewFaulty(alloctest.NewOrder(untimed, alloctest.Fail(t))),
+	} {
+		t.Run("on a device that does not time"+name, func(t *testing.T) {
+			late, err := alloc.NewPool(dev, alloc.Options{})
+			require.NoError(t, err)
+			e := late.DefaultStream().RecordTimed()
+			require.NoError(t, e.Sync(), "an event all the same")
+			_, err = e.Sub(e)
+			require.ErrorIs(t, err, errors.ErrUnsupported)
+			require.ErrorContains(t, err, dev.Name())
+			require.NoError(t, late.Close())
+		})
+	}
 	t.Run("of a closed pool", func(t *testing.T) {
 		dev, err := host.Open(host.Options{})
 		require.NoError(t, err)
@@ -99,12 +111,75 @@ func TestTimedEvents(t *testing.T) {
 		_, err = e.Sub(e)
 		require.ErrorIs(t, err, alloc.ErrClosed)
 	})
-	t.Run("used again", func(t *testing.T) {
-		for range 100 {
-			_, err := s.RecordTimed().Sub(start)
-			require.NoError(t, err)
-		}
+}
+
+// A timing is a device that counts its timed events.
+type timing struct {
+	*host.Device
+	made int
+}
+
+func (d *timing) NewTimedEvent() (uintptr, error) {
+	d.made++
+	return d.Device.NewTimedEvent()
+}
+
+// An event that nobody knows any more is recorded again, and then has the time of that.
+func TestTimedEventsAgain(t *testing.T) {
+	dev, err := host.Open(host.Options{})
+	require.NoError(t, err)
+	d := &timing{Device: dev}
+	p, err := alloc.NewPool(d, alloc.Options{})
+	require.NoError(t, err)
+	s := newStream(t, p)
+	start := s.RecordTimed()
+	recorded, last := 1, time.Duration(0)
+	collectUntil(t, func() bool {
+		now, err := s.RecordTimed().Sub(start)
+		require.NoError(t, err)
+		require.Greater(t, now, last, "the time of an older recording")
+		recorded, last = recorded+1, now
+		return d.made < recorded
 	})
+	require.NoError(t, s.Close())
+	require.NoError(t, p.Close())
+}
+
+// No callback runs behind work that has failed.
+func TestCallbackFails(t *testing.T) {
+	dev, err := host.Open(host.Options{})
+	require.NoError(t, err)
+	f := alloctest.NewFaulty(dev)
+	p, err := alloc.NewPool(f, alloc.Options{})
+	require.NoError(t, err)
+	s := newStream(t, p)
+	f.Only("SyncEvent")
+	f.FailNth(1)
+	var ran [2]atomic.Bool
+	require.NoError(t, s.Callback(func() { ran[0].Store(true) }))
+	over(t)
+	assert.False(t, ran[0].Load(), "its work has failed")
+	require.NoError(t, s.Callback(func() { ran[1].Store(true) }))
+	over(t)
+	assert.True(t, ran[1].Load(), "later work has not")
+	f.Heal()
+	f.Only("Record")
+	f.FailNth(1)
+	require.ErrorIs(t, s.Callback(func() { t.Error("without an event") }), alloctest.ErrInjected)
+	f.Heal()
+	require.NoError(t, p.Close(), "and nobody is inside")
+}
+
+// over returns when no goroutine of a callback is left.
+func over(t *testing.T) {
+	for i := 0; ; i++ {
+		stacks := make([]byte, 1<<20)
+		if !strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "alloc.(*Stream).Callback.func") {
+			return
+		}
+		require.Less(t, i, 100_000, "%s", stacks)
+		time.Sleep(time.Millisecond)
+	}
 }
 
 func TestCallback(t *testing.T) {

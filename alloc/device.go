@@ -213,7 +213,8 @@ type Prioritizer interface {
 
 // A Timer is a Device that knows when its work ran ([Stream.RecordTimed]).
 type Timer interface {
-	// NewTimedEvent is like NewEvent for an event that Elapsed may be asked about.
+	// NewTimedEvent is like NewEvent for an event that Elapsed may be asked about. A device that cannot time
+	// after all returns errors.ErrUnsupported; then Elapsed is never called.
 	NewTimedEvent() (uintptr, error)
 
 	// Elapsed returns the device time between what two timed events stand for, negative if

@@ -261,9 +261,10 @@ type eventRecord struct {
 	core   *core
 	pool   *Pool
 	event  uintptr
-	timed  bool
 	err    atomic.Pointer[error]
 	noMore atomic.Bool // seen done
+
+	untimed error // why Sub cannot ask about it; nil if it can
 }
 
 // Record returns an event that stands for the work that s has been given so far. An error
@@ -271,12 +272,15 @@ type eventRecord struct {
 // Sync says that s is closed all the same.
 func (s *Stream) Record() Event { return s.record(false) }
 
-// record is Record and, if timed is set and the device can do so, RecordTimed.
+// record is Record, or RecordTimed.
 func (s *Stream) record(timed bool) Event {
 	if s.none() {
 		panic(fmt.Errorf("alloc: record: %w", errNoStream))
 	}
-	r := &eventRecord{core: s.core, pool: s.pool, timed: timed && s.core.timer != nil}
+	r := &eventRecord{core: s.core, pool: s.pool, untimed: errUntimed}
+	if timed {
+		r.untimed = nil
+	}
 	if !s.core.estate.enter() {
 		r.close()
 		return Event{r}
@@ -289,10 +293,15 @@ func (s *Stream) record(timed bool) Event {
 		return Event{r}
 	}
 	take, put := s.core.event, s.core.estate.putEvent
-	if r.timed {
+	if timed {
 		take, put = s.core.timedEvent, s.core.estate.putTimed
 	}
 	e, err := take()
+	if timed && errors.Is(err, errors.ErrUnsupported) {
+		r.untimed = fmt.Errorf("%s: %w", s.core.dev.Name(), err)
+		put = s.core.estate.putEvent
+		e, err = s.core.event()
+	}
 	if err != nil {
 		r.fail(err)
 		return Event{r}

@@ -8,7 +8,7 @@ import (
 )
 
 // RecordTimed is [Stream.Record] for an event of which [Event.Sub] can say when the work had run. It costs
-// the device a little more.
+// the device a little more. On a device that does not time it is an event all the same.
 func (s *Stream) RecordTimed() Event { return s.record(true) }
 
 var errUntimed = errors.New("the event is not timed: use RecordTimed")
@@ -20,11 +20,11 @@ var errUntimed = errors.New("the event is not timed: use RecordTimed")
 func (e Event) Sub(start Event) (time.Duration, error) {
 	fail := func(err error) (time.Duration, error) { return 0, fmt.Errorf("alloc: event: sub: %w", err) }
 	for _, x := range []Event{start, e} {
-		switch {
-		case x.rec != nil && x.rec.core.timer == nil:
-			return fail(fmt.Errorf("%s: %w", x.rec.core.dev.Name(), errors.ErrUnsupported))
-		case x.rec == nil || !x.rec.timed:
+		if x.rec == nil {
 			return fail(errUntimed)
+		}
+		if x.rec.untimed != nil {
+			return fail(x.rec.untimed)
 		}
 	}
 	from, to := start.rec, e.rec
@@ -52,8 +52,11 @@ func (e Event) Sub(start Event) (time.Duration, error) {
 	return d, nil
 }
 
-// timedEvent returns an idle event that is timed.
+// timedEvent returns an idle event that is timed; errors.ErrUnsupported if the device does not time.
 func (c *core) timedEvent() (uintptr, error) {
+	if c.timer == nil {
+		return 0, errors.ErrUnsupported
+	}
 	if e, ok := c.estate.takeTimed(); ok {
 		return e, nil
 	}

@@ -121,6 +121,42 @@ func TestCompileErrors(t *testing.T) {
 	assert.Empty(t, e.dev.compiled.all)
 }
 
+// What C would take for a shorter text than it is would be another program.
+func TestCompileZeroBytes(t *testing.T) {
+	e, o := withCompiler(t)
+	good := source(strings.TrimPrefix(addC, "#include \"step.h\"\n"), addPTX)
+	o.Options = []string{"-DSTEP=3"}
+	for name, f := range map[string]func(*CompileOptions) string{
+		"source": func(*CompileOptions) string { return good + "\x00#error behind it" },
+		"name":   func(o *CompileOptions) string { o.Name = "a\x00.cu"; return good },
+		"option": func(o *CompileOptions) string { o.Options = []string{"-DSTEP=3\x000"}; return good },
+		"names":  func(o *CompileOptions) string { o.Names = []string{"addto\x00x"}; return good },
+		"header": func(o *CompileOptions) string { o.Headers = map[string]string{"a.h": "\x00"}; return good },
+		"header's name": func(o *CompileOptions) string {
+			o.Headers = map[string]string{"a.h\x00": ""}
+			return good
+		},
+	} {
+		o := o
+		src := f(&o)
+		_, err := Compile(e.pool, src, o)
+		assert.ErrorContains(t, err, "is zero, where C ends a text", name)
+	}
+	m, err := Compile(e.pool, good, o)
+	require.NoError(t, err)
+	_, err = m.Kernel("addto\x00x")
+	assert.ErrorContains(t, err, "CUDA_ERROR_NOT_FOUND")
+	require.NoError(t, m.Unload())
+}
+
+// An expression for which the compiler has no name is an error, not another one's name.
+func TestCompileNoName(t *testing.T) {
+	o := CompileOptions{Library: drvtest.Build(t, drvtest.Options{Compiler: true})}
+	o.Names = []string{"fill<7>", "<>", "fill<8>"}
+	_, err := CompileCubin("sm_90", source("", drvtest.Head), o)
+	require.EqualError(t, err, "cuda: nvrtcGetLoweredName: the compiler knows no name for an expression of Names")
+}
+
 // A cubin needs no GPU, and no NVRTC is said with what would help.
 func TestCompileCubin(t *testing.T) {
 	o := CompileOptions{Library: drvtest.Build(t, drvtest.Options{Compiler: true}), Headers: map[string]string{"step.h": ""}}

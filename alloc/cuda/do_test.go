@@ -5,7 +5,10 @@ package cuda
 import (
 	"errors"
 	"runtime"
+	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -115,8 +118,82 @@ func TestWaitAcrossPools(t *testing.T) {
 	require.NoError(t, err)
 	s, err := other.NewStream()
 	require.NoError(t, err)
+	spin, axpy := e.kernel(t, testPTX, "spin"), e.kernel(t, testPTX, "axpy")
+	x, y := buffer[float32](t, e.s, 1), buffer[float32](t, s, 1)
+	one, long := Dim{X: 1}, alloc.Scalar(uint64(50*time.Millisecond))
+	// add enqueues *to += *from on s, of which only to is of the stream's pool.
+	add := func(s *alloc.Stream, to alloc.Arg, from alloc.Ptr) {
+		require.NoError(t, axpy.Launch(s, one, one, 0, to, alloc.Scalar(uint64(from)), alloc.Scalar(float32(1)),
+			alloc.Scalar(uint32(1))))
+	}
+	require.NoError(t, x.Fill(e.s, 0))
+	require.NoError(t, y.Fill(s, 0))
+	require.NoError(t, errors.Join(e.s.Sync(), s.Sync()))
+	require.NoError(t, spin.Launch(e.s, one, one, 0, long))
+	require.NoError(t, x.Fill(e.s, 1))
 	s.Wait(e.s)
+	add(s, y.Arg(), x.Ptr(e.s)) // y is 1, or 0 if it did not wait
+	require.NoError(t, spin.Launch(s, one, one, 0, long))
+	add(s, y.Arg(), x.Ptr(e.s)) // y is 2
 	e.s.WaitEvent(s.Record())
-	require.NoError(t, s.Sync())
+	add(e.s, x.Arg(), y.Ptr(s)) // x is 3, or 2 if it did not wait
+	got := make([]float32, 1)
+	require.NoError(t, x.CopyTo(e.s, got))
+	assert.EqualValues(t, 3, got[0])
+	x.Free()
+	y.Free()
 	require.NoError(t, other.Close())
+}
+
+// A device whose context is broken breaks no other that waits for it or copies from it.
+func TestWaitForBroken(t *testing.T) {
+	e := startStandIn(t, alloc.Options{})
+	sick, err := open(e.Path, 1, Options{})
+	require.NoError(t, err)
+	defer sick.Close()
+	pool, err := alloc.NewPool(sick, alloc.Options{})
+	require.NoError(t, err)
+	defer pool.Close()
+	s, err := pool.NewStream()
+	require.NoError(t, err)
+	m, err := LoadModule(pool, []byte(testPTX))
+	require.NoError(t, err)
+	k, err := m.Kernel("fault")
+	require.NoError(t, err)
+	far, near := buffer[byte](t, s, 512), buffer[byte](t, e.s, 512)
+	before := s.Record()
+	require.NoError(t, k.Launch(s, Dim{X: 1}, Dim{X: 1}, 0))
+	require.ErrorIs(t, s.Sync(), ErrBroken)
+
+	e.s.WaitEvent(before)
+	err = e.s.Sync()
+	require.ErrorIs(t, err, ErrBroken)
+	require.ErrorContains(t, err, "wait for cuda:1 ")
+	require.ErrorIs(t, CopyPeer(e.s, near, s, far), ErrBroken)
+	require.ErrorIs(t, CopyPeer(s, far, e.s, near), ErrBroken)
+
+	require.NoError(t, near.Fill(e.s, 1))
+	require.NoError(t, e.s.Sync(), "the device is as well as before")
+	assert.Nil(t, e.dev.broken.Load())
+	assert.NotNil(t, sick.broken.Load())
+	near.Free()
+	far.Free()
+}
+
+// What fails behind a callback keeps it from being called.
+func TestCallbackBroken(t *testing.T) {
+	e := startStandIn(t, alloc.Options{})
+	k := e.kernel(t, testPTX, "fault")
+	e.StandIn.Hold(true)
+	require.NoError(t, k.Launch(e.s, Dim{X: 1}, Dim{X: 1}, 0))
+	var ran atomic.Bool
+	require.NoError(t, e.s.Callback(func() { ran.Store(true) }))
+	e.StandIn.Hold(false)
+	require.ErrorIs(t, e.s.Sync(), ErrBroken)
+	for stacks := make([]byte, 1<<20); ; time.Sleep(time.Millisecond) { // until its goroutine is gone
+		if !strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "(*Stream).Callback.func") {
+			break
+		}
+	}
+	assert.False(t, ran.Load())
 }

@@ -94,6 +94,18 @@ func (b *base) work(err error) error {
 	return err
 }
 
+// with is work for a call of b that concerns device o too: what is broken there is no fault of b's.
+//
+//go:noinline
+func (b *base) with(o *base, err error) error {
+	if err = wrap(b.ordinal, err); b != o && errors.Is(err, ErrBroken) {
+		if _, own := b.ctx.StreamQuery(b.DefaultStream()); !errors.Is(own, cudadrv.ErrSticky) {
+			return o.work(err)
+		}
+	}
+	return b.work(err)
+}
+
 // give returns err as the error of a call that was to give something back: where there is nothing left to
 // give it back to, it is done.
 //

@@ -23,7 +23,7 @@ func (d *Device) EnablePeer(other *Device) error {
 	}
 	// Plain allocations follow the contexts, mapped memory has its own list of who may use it.
 	if err := d.ctx.EnablePeerAccess(&other.ctx); err != nil {
-		return d.work(err)
+		return d.with(other.base, err)
 	}
 	a := &other.atlas
 	a.order.Lock() // so nothing is being mapped
@@ -85,7 +85,7 @@ func copyPeer(to *alloc.Stream, dst alloc.Arg, from *alloc.Stream, src alloc.Arg
 	}
 	err = here.ctx.MemcpyPeer(uintptr(d[0].Ptr), &there.ctx, uintptr(s[0].Ptr), d[0].Size, to.LaunchHandle())
 	if err != nil {
-		return here.work(err)
+		return here.with(there, err)
 	}
 	return order(here, to, there, from)
 }
@@ -96,12 +96,12 @@ func order(x *base, s *alloc.Stream, y *base, t *alloc.Stream) error {
 	if err != nil {
 		return x.work(err)
 	}
-	if err = x.ctx.EventRecord(e, s.LaunchHandle()); err == nil {
-		err = y.ctx.StreamWaitEvent(t.LaunchHandle(), e)
-	}
-	_ = x.ctx.EventDestroy(e) // the driver keeps it until its work is done
-	if err != nil {
+	defer func() { _ = x.ctx.EventDestroy(e) }() // the driver keeps it until its work is done
+	if err := x.ctx.EventRecord(e, s.LaunchHandle()); err != nil {
 		return x.work(err)
+	}
+	if err := y.ctx.StreamWaitEvent(t.LaunchHandle(), e); err != nil {
+		return y.with(x, err)
 	}
 	return nil
 }

@@ -127,10 +127,14 @@ func (b *base) Wait(s, e uintptr) error {
 
 // WaitAcross makes later work of s run after work of another GPU of this process.
 func (b *base) WaitAcross(s uintptr, d alloc.Device, e uintptr) error {
-	if _, err := device(d); err != nil {
+	o, err := device(d)
+	if err != nil {
 		return fmt.Errorf("cuda: wait: %w", alloc.ErrForeign)
 	}
-	return b.Wait(s, e) // the driver knows whose e is
+	if err := b.ctx.StreamWaitEvent(s, e); err != nil { // the driver knows whose e is
+		return fmt.Errorf("cuda: wait for %s: %w", o.name, b.with(o, err))
+	}
+	return nil
 }
 
 // Capturing reports whether s is being captured. On a broken device nothing is; what is wrong with it the

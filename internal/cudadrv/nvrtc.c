@@ -17,6 +17,10 @@ static lu_rtc *all; // the libraries that have been opened
 // fill looks the symbols of a library up. mu is held.
 static lu_rtc *fill(void *lib, const char *path, char **why) {
 	lu_rtc *rtc = calloc(1, sizeof *rtc);
+	if (!rtc) {
+		*why = strdup("out of host memory");
+		return NULL;
+	}
 #define X(name, result, params) \
 	*(void **)&rtc->name = dlsym(lib, "nvrtc" #name); \
 	if (!rtc->name && !*why && asprintf(why, "%s lacks nvrtc" #name, path) < 0) \
@@ -54,7 +58,24 @@ lu_rtc_opened lu_rtc_Open(const char *path) {
 	return o;
 }
 
-const char *lu_rtc_ErrorString(lu_rtc *rtc, int r) { return rtc->GetErrorString(r); }
+const char *lu_rtc_ErrorString(lu_rtc *rtc, int r) {
+	switch (r) {
+	case LU_RTC_MEMORY:
+		return "out of host memory";
+	case LU_RTC_NO_NAME:
+		return "the compiler knows no name for an expression of Names";
+	}
+	return rtc->GetErrorString(r);
+}
+
+// grow makes room for n bytes at *p, or answers LU_RTC_MEMORY and leaves it alone.
+static int grow(char **p, size_t n) {
+	char *q = realloc(*p, n);
+	if (!q)
+		return LU_RTC_MEMORY;
+	*p = q;
+	return 0;
+}
 
 #define TRY(name, ...) \
 	if (!o.r) { \
@@ -75,16 +96,17 @@ lu_compiled lu_rtc_Compile(lu_rtc *rtc, const lu_source *s) {
 		rtc->GetProgramLog(p, o.log);
 	TRY(GetCUBINSize, p, &o.size)
 	if (!o.r)
-		o.image = calloc(1, o.size + 1);
+		o.r = grow(&o.image, o.size + 1);
 	TRY(GetCUBIN, p, o.image)
 	size_t n = 0;
 	for (int i = 0; i < s->names; i++) {
 		const char *name = NULL;
 		TRY(GetLoweredName, p, s->name_texts[i], &name)
-		if (o.r || !name)
+		size_t m = name ? strlen(name) + 1 : 0;
+		if (!o.r)
+			o.r = name ? grow(&o.lowered, n + m) : LU_RTC_NO_NAME;
+		if (o.r)
 			break;
-		size_t m = strlen(name) + 1;
-		o.lowered = realloc(o.lowered, n + m);
 		memcpy(o.lowered + n, name, m);
 		n += m;
 	}

@@ -52,6 +52,9 @@ func (c *Compiler) Compile(s Source) (image []byte, lowered []string, err error)
 	src.header_names = all.list(s.HeaderNames)
 	src.options, src.option_texts = C.int(len(s.Options)), all.list(s.Options)
 	src.names, src.name_texts = C.int(len(s.Names)), all.list(s.Names)
+	if all.err != nil {
+		return nil, nil, all.err
+	}
 
 	o := C.lu_rtc_Compile(c.rtc, &src)
 	runtime.KeepAlive(&all)
@@ -75,9 +78,15 @@ func (c *Compiler) Compile(s Source) (image []byte, lowered []string, err error)
 }
 
 // texts are copies of Go strings in C memory.
-type texts struct{ all []unsafe.Pointer }
+type texts struct {
+	all []unsafe.Pointer
+	err error // of one that C would take for shorter than it is
+}
 
 func (s *texts) one(x string) *C.char {
+	if i := strings.IndexByte(x, 0); i >= 0 && s.err == nil {
+		s.err = fmt.Errorf("cuda: compile: byte %d of %.40q is zero, where C ends a text: remove it", i, x)
+	}
 	p := C.CString(x)
 	s.all = append(s.all, unsafe.Pointer(p))
 	return p

@@ -20,6 +20,9 @@
 	X(GetCUBIN, int, (void *, char *)) \
 	X(GetLoweredName, int, (void *, const char *, const char **))
 
+// Results of our own.
+enum { LU_RTC_MEMORY = -1, LU_RTC_NO_NAME = -2 };
+
 typedef struct lu_rtc {
 #define X(name, result, params) result (*name) params;
 	LU_RTC_SYMBOLS(X)

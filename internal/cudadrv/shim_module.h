@@ -55,7 +55,7 @@ static inline lu_value lu_ModuleGetFunction(uintptr_t ctx, uintptr_t module, con
 	lu_value o = {0, lu_enter_sure(c)};
 	if (o.r)
 		return o;
-	if (n >= sizeof z) {
+	if (n >= sizeof z || memchr(name, 0, n)) {
 		o.r = LU_NOT_FOUND;
 		return o;
 	}

@@ -1,6 +1,6 @@
 // A stand-in for NVRTC. It knows no CUDA C: the PTX that it "compiles" to stands in the source between /*ptx and
 // ptx*/. A line that begins with #error fails, as does an #include of a header that it was not given. The name of an
-// expression is made of its letters and digits.
+// expression is made of its letters and digits; one that has neither gets no name.
 
 #include <ctype.h>
 #include <stdio.h>
@@ -133,7 +133,7 @@ int nvrtcGetCUBIN(program *p, char *out) {
 int nvrtcGetLoweredName(program *p, const char *name, const char **out) {
 	for (int i = 0; i < p->expressions; i++)
 		if (!strcmp(p->names[i], name)) {
-			*out = p->lowered[i];
+			*out = *p->lowered[i] ? p->lowered[i] : NULL;
 			return OK;
 		}
 	return NO_NAMES;
