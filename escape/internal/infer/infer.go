@@ -25,6 +25,7 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/own"
+	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
 // Summary returns the summary of a function that is solved.
@@ -166,7 +167,7 @@ func (e *exits) before(g *own.Group, r *ssa.Return) *own.Point {
 }
 
 // param fills in what becomes of a parameter, which is a token of its own.
-func (e *exits) param(s *effect.Summary, g *own.Group, t own.Token, site *own.Site) {
+func (e *exits) param(s *effect.Summary, g *own.Group, t own.Token, site *pointsto.Site) {
 	var freed, escapes tally
 	for _, r := range e.returns {
 		p := e.before(g, r)
@@ -186,9 +187,9 @@ func (e *exits) param(s *effect.Summary, g *own.Group, t own.Token, site *own.Si
 					continue
 				}
 				switch h.As {
-				case own.Whole:
+				case pointsto.Whole:
 					s.Results[n].Is |= 1 << site.Param
-				case own.View:
+				case pointsto.View:
 					s.Results[n].Views |= 1 << site.Param
 				default:
 					escapes.add(true, true, [2]bool{true, true})
@@ -235,7 +236,7 @@ func (e *exits) result(s *effect.Summary, n int) {
 func (e *exits) alone(n int, r *ssa.Return) bool {
 	for k, v := range r.Results {
 		for _, h := range e.f.Holds(v) {
-			same := func(o own.Hold) bool { return o.Site == h.Site }
+			same := func(o pointsto.Hold) bool { return o.Site == h.Site }
 			if k != n && slices.ContainsFunc(e.f.Holds(r.Results[n]), same) {
 				return false
 			}

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/ir"
+	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
 // A key is what a condition asks: that a value is not nil, that two values compare so, or
@@ -20,8 +21,8 @@ type key struct {
 // mostConds bounds the conditions of a group, whose states double with each.
 const mostConds = 5
 
-func (r *reader) operand(v ssa.Value) any {
-	v = r.stored(v)
+func (f *Func) operand(v ssa.Value) any {
+	v = f.stored(v)
 	if c, ok := v.(*ssa.Const); ok {
 		return c.String()
 	}
@@ -30,9 +31,9 @@ func (r *reader) operand(v ssa.Value) any {
 
 // stored returns what a load gives: the value that was stored in the variable just before,
 // if nothing lies between that could store another.
-func (r *reader) stored(v ssa.Value) ssa.Value {
+func (f *Func) stored(v ssa.Value) ssa.Value {
 	load, ok := v.(*ssa.UnOp)
-	if !ok || load.Op != token.MUL || !inMemory(load.X) {
+	if !ok || load.Op != token.MUL || !pointsto.InMemory(load.X) {
 		return v
 	}
 	instrs := load.Block().Instrs
@@ -41,7 +42,7 @@ func (r *reader) stored(v ssa.Value) ssa.Value {
 		if i, ok := instrs[k].(*ssa.Store); ok && i.Addr == load.X {
 			return i.Val
 		}
-		if !ir.Quiet(instrs[k]) && !r.ir.Marks(instrs[k]) {
+		if !ir.Quiet(instrs[k]) && !f.Marks(instrs[k]) {
 			break
 		}
 	}
@@ -54,7 +55,7 @@ func nonNil(v ssa.Value) key { return key{op: token.NEQ, x: v} }
 func (k key) asksNil() bool { return k.op == token.NEQ && k.y == nil }
 
 // keyOf returns the key of a condition, and whether the condition is its opposite.
-func (r *reader) keyOf(v ssa.Value) (k key, neg, ok bool) {
+func (f *Func) keyOf(v ssa.Value) (k key, neg, ok bool) {
 	for {
 		u, is := v.(*ssa.UnOp)
 		if !is || u.Op != token.NOT {
@@ -77,9 +78,9 @@ func (r *reader) keyOf(v ssa.Value) (k key, neg, ok bool) {
 		x, y = y, x
 	}
 	if c, is := y.(*ssa.Const); is && c.IsNil() && op == token.NEQ {
-		return nonNil(r.stored(x)), neg, true
+		return nonNil(f.stored(x)), neg, true
 	}
-	return key{op: op, x: r.operand(x), y: r.operand(y)}, neg, true
+	return key{op: op, x: f.operand(x), y: f.operand(y)}, neg, true
 }
 
 // values lists what a key is computed of.
@@ -99,7 +100,7 @@ func (f *Func) findTests() {
 	for n := range f.Graph.Nodes {
 		if c := f.Graph.Branch(n); c != nil {
 			t := &f.tests[n]
-			t.key, t.neg, t.ok = f.read.keyOf(c)
+			t.key, t.neg, t.ok = f.keyOf(c)
 		}
 	}
 }
@@ -152,7 +153,7 @@ func (g *Group) chooseConds() {
 			if _, ok := v.(*ssa.Phi); ok {
 				continue // on the edges that bring it
 			}
-			if n, at, ok := g.f.where(v); ok {
+			if n, at, ok := g.f.Where(v); ok {
 				g.events[n] = append(g.events[n], event{at: at, kind: forget, n: c})
 			}
 		}
@@ -207,7 +208,7 @@ func (g *Group) brings(combo int, k key, v ssa.Value) (on, known bool) {
 		if c, ok := v.(*ssa.Const); ok && c.Value != nil {
 			return c.Value.String() == "true", true
 		}
-		if kk, neg, ok := g.f.read.keyOf(v); ok {
+		if kk, neg, ok := g.f.keyOf(v); ok {
 			if i := slices.Index(g.conds, kk); i >= 0 {
 				return (combo>>i&1 == 1) != neg, true
 			}

@@ -1,48 +1,34 @@
-// Package own finds out what the values of a function may hold, who owns it, and where it
-// is needed. It has the only transfer functions of the analysis. Nothing is placed here,
-// and nothing that is found is taken back.
+// Package own finds out what becomes of the buffers of a function: who owns each, which
+// values are it now, and where it is needed. What values may hold at all is known from
+// pointsto, and so is what instructions do. Nothing is placed here, and nothing that is
+// found is taken back.
 //
 // # Words
 //
-//   - A site is a place of making: a call with an owned result, or a parameter, of which
-//     the function learns what it does to it ([Site]).
 //   - A token is a buffer as the analysis tells them apart: what a site made last, and all
 //     that it made before that ([Token]).
-//   - A value is related to a token: it is the handle, a view, a holder that leads to the
-//     handle, or perhaps the handle ([Relation]).
 //   - A status is what may have become of a token: absent, owned, freed, moved, pending,
 //     passed ([Status]). Passed is what was due where a statement may stand: the plan frees
 //     it there, or it is lost. A token is due if it is owned, or absent, and no value that
 //     may hold it is needed ([Point.Due]).
 //   - A value is a token if it is the handle wherever the token is owned ([Point.Is]); these
 //     values give frees their names.
-//   - A group is sites that one value may hold, and all values that may hold them ([Group]).
-//   - A region is the nodes in which a group is alive.
+//   - A region is the nodes in which a group is alive ([Group]).
 //   - A condition is a key: that a value is not nil, is true, or how two values compare. As
 //     values of SSA do not change, the same key has the same answer until one of its values
 //     is computed again.
-//
-// # The table
-//
-// An instruction does one operation to each operand: read, free, free later, copy, part,
-// wrap, unwrap, return, keep. What that means for an operand of each relation stands in one
-// table: it is used, ends, will end, or a value with a relation of its own is derived. What is
-// not in the table moves: it is not the function's any more. A change to what a call does
-// to its operand is one entry there.
 //
 // # The way through
 //
 // [Solve] works group by group, and each step does no more than the group's own region asks:
 //
-//  1. From each site the uses of what it makes are followed, and of what is derived of that,
-//     whatever the path. This gives for each value what it may hold, and the groups.
-//  2. Liveness of each value, backward from its uses, gives the region, which reaches as
+//  1. Liveness of each value, backward from its uses, gives the region, which reaches as
 //     far behind as it takes to find a place.
-//  3. Up to five conditions of the region are told apart, by one rule: those that sites and
+//  2. Up to five conditions of the region are told apart, by one rule: those that sites and
 //     acts depend on (the error beside an owned result), merged values of such, and what is
 //     tested twice.
-//  4. What is needed, for each combination of conditions, is solved backward.
-//  5. The state is solved forward: for each combination the status of each token, which
+//  3. What is needed, for each combination of conditions, is solved backward.
+//  4. The state is solved forward: for each combination the status of each token, which
 //     values may hold it now, and which are it.
 //
 // A make moves what the site made before to its older token, with the values that hold it;
@@ -80,10 +66,4 @@
 //	if err := onError(1, d); err != nil { // its summary: arg 1 freed on error
 //		return            // told apart by err != nil: freed
 //	}                     // owned, and not needed: due on this edge, in an else
-//
-// # Variables in memory
-//
-// One with room for a handle, that only instructions which are understood get at, is a slot,
-// as good as a value: a store makes it hold something else. Any other holds all that was
-// ever stored in it. A literal's summary has its captured variables behind its parameters.
 package own

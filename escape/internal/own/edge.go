@@ -1,6 +1,10 @@
 package own
 
-import "golang.org/x/tools/go/ssa"
+import (
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/internal/pointsto"
+)
 
 // across returns what a state becomes on an edge, and false if the edge cannot be taken.
 func (g *Group) across(n, out int, s state) (state, bool) {
@@ -47,8 +51,8 @@ func (g *Group) onEdge(c *combo, n, out int) *combo {
 			g.define(c, v)
 		}
 		for _, v := range g.phis[m] {
-			if from, ok := g.index[origin(g.Values[v].(*ssa.Phi).Edges[e])]; ok {
-				g.derive(c, was, from, v, Act{Op: Copy})
+			if from, ok := g.index[pointsto.Origin(g.Values[v].(*ssa.Phi).Edges[e])]; ok {
+				g.derive(c, was, from, v, pointsto.Act{Op: pointsto.Copy})
 			}
 		}
 	}
@@ -65,8 +69,8 @@ func (g *Group) onEdge(c *combo, n, out int) *combo {
 // or is, if there is nothing else that it may be.
 func (g *Group) tested(c *combo, v int, isNil bool) {
 	var only []Token
-	g.tokens(c, v, func(t Token, as Relation) {
-		if as == Whole && c.must[t].Has(v) {
+	g.tokens(c, v, func(t Token, as pointsto.Relation) {
+		if as == pointsto.Whole && c.must[t].Has(v) {
 			only = append(only, t)
 		}
 	})
@@ -99,6 +103,6 @@ func (g *Group) reachable(c *combo, node int, t Token) bool {
 
 func (g *Group) mayHold(c *combo, v int, t Token) bool {
 	found := false
-	g.tokens(c, v, func(u Token, _ Relation) { found = found || u == t })
+	g.tokens(c, v, func(u Token, _ pointsto.Relation) { found = found || u == t })
 	return found
 }

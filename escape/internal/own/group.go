@@ -4,35 +4,35 @@ import (
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
-// A Group is sites that one value may hold, and all values that may hold them. Groups have
-// nothing to do with one another, so each is solved alone, where it is alive.
+// A Group is sites that one value may hold, with all values that may hold them, solved alone
+// where it is alive.
 type Group struct {
-	Sites   []*Site
-	Values  []ssa.Value
-	f       *Func
-	crowded bool
-	index   map[ssa.Value]int // of Values
-	holds   [][]held          // by value
-	events  map[int][]event   // by node, in order
-	phis    map[int][]int     // by node: values that are phis of its block
-	late    map[int]bool      // values that deferred calls read
-	conds   []key
-	region  *region
-	sol     *solution
+	*pointsto.Group
+	f      *Func
+	index  map[ssa.Value]int // of Values
+	holds  [][]held          // by value
+	events map[int][]event   // by node, in order
+	phis   map[int][]int     // by node: values that are phis of its block
+	late   map[int]bool      // values that deferred calls read
+	conds  []key
+	region *region
+	sol    *solution
 }
 
 // held is a Hold with the index of its site in the group, and the index of its bits.
 type held struct {
 	site int
-	as   Relation
+	as   pointsto.Relation
 	bit  int // of the newest; the next is of older ones
 }
 
 // Why says why a group is not decided; "" if it is.
 func (g *Group) Why() string {
-	if g.crowded {
+	if g.Crowded {
 		return "too many buffers meet in one variable"
 	}
 	return ""
@@ -52,7 +52,7 @@ type event struct {
 	at   int // index of its instruction in the node
 	kind eventKind
 	n    int // of a condition, value or site
-	act  Act
+	act  pointsto.Act
 }
 
 // prepare lists what happens where.
@@ -68,7 +68,7 @@ func (g *Group) prepare() {
 	for k, v := range g.Values {
 		g.index[v] = k
 		var list []held
-		for _, h := range g.f.holds[v] {
+		for _, h := range g.f.Holds(v) {
 			list = append(list, held{local[h.Site.N], h.As, bit})
 			bit += 2
 		}
@@ -78,51 +78,38 @@ func (g *Group) prepare() {
 		if phi, ok := v.(*ssa.Phi); ok {
 			n, _, _ := g.f.Graph.Where(phi)
 			g.phis[n] = append(g.phis[n], k)
-		} else if n, at, ok := g.f.where(v); ok {
+		} else if n, at, ok := g.f.Where(v); ok {
 			g.events[n] = append(g.events[n], event{at: at, kind: define, n: k})
 		}
 		late := false
-		for _, i := range g.f.read.users(v) {
+		for _, i := range g.f.Users(v) {
 			n, at, _ := g.f.Graph.Where(i)
-			acts := g.f.read.acts(i, v)
+			acts := g.f.Acts(i, v)
 			switch i := i.(type) {
 			case *ssa.Phi:
 				continue
 			case *ssa.Store:
-				if i.Addr == v && g.f.read.slot(v) {
+				if i.Addr == v && g.f.IsSlot(v) {
 					g.events[n] = append(g.events[n], event{at: at, kind: define, n: k})
 				}
 			}
 			for _, a := range acts {
 				g.events[n] = append(g.events[n], event{at: at, kind: act, n: k, act: a})
-				late = late || a.Op == Await
+				late = late || a.Op == pointsto.Await
 			}
 		}
 		if late {
 			for _, w := range g.f.Graph.Deferred {
-				g.events[w[0]] = append(g.events[w[0]], event{at: w[1], kind: act, n: k, act: Act{Of: v}})
+				g.events[w[0]] = append(g.events[w[0]], event{at: w[1], kind: act, n: k, act: pointsto.Act{Of: v}})
 			}
 			g.late[k] = true
 		}
 	}
 	for k, s := range g.Sites {
-		if n, at, ok := g.f.where(s.Value); ok && s.Param < 0 {
+		if n, at, ok := g.f.Where(s.Value); ok && s.Param < 0 {
 			g.events[n] = append(g.events[n], event{at: at, kind: made, n: k})
 		}
 	}
-}
-
-// where returns where a value comes into being: the results of a call do at the call. A
-// parameter has no place.
-func (f *Func) where(v ssa.Value) (node, at int, ok bool) {
-	if e, is := v.(*ssa.Extract); is {
-		v = e.Tuple
-	}
-	i, is := v.(ssa.Instruction)
-	if !is {
-		return 0, 0, false
-	}
-	return f.Graph.Where(i)
 }
 
 // sortEvents puts events in order: at one instruction, conditions and values are forgotten
@@ -130,7 +117,7 @@ func (f *Func) where(v ssa.Value) (node, at int, ok bool) {
 // there before; last comes what is made.
 func (g *Group) sortEvents() {
 	rank := func(e event) int {
-		if e.kind == act && (e.act.Op == Free || e.act.Op == Keep || e.act.Op == Later) {
+		if e.kind == act && (e.act.Op == pointsto.Free || e.act.Op == pointsto.Keep || e.act.Op == pointsto.Later) {
 			return int(act)*2 + 1
 		}
 		return int(e.kind) * 2

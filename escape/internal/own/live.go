@@ -6,6 +6,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/flow"
+	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
 // A live is the values that are needed, for each combination of conditions; nil is none.
@@ -86,7 +87,7 @@ func (g *Group) neededAcross(n, out int, l live) live {
 			}
 			for _, v := range g.phis[to] {
 				if l[j].Has(v) && e >= 0 {
-					if from, ok := g.index[origin(g.Values[v].(*ssa.Phi).Edges[e])]; ok {
+					if from, ok := g.index[pointsto.Origin(g.Values[v].(*ssa.Phi).Edges[e])]; ok {
 						x.Add(from)
 					}
 				}

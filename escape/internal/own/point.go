@@ -6,6 +6,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
 // A Point is a moment in a node of a group's region at which its state is new: where the
@@ -52,7 +53,7 @@ func (p *Point) Clean(v ssa.Value) bool {
 		if c == nil || !ok || p.l[i] != nil && p.l[i].Has(k) {
 			continue
 		}
-		p.g.tokens(c, k, func(t Token, _ Relation) { clean = clean && c.st[t]&Passed == 0 && !p.Due(t) })
+		p.g.tokens(c, k, func(t Token, _ pointsto.Relation) { clean = clean && c.st[t]&Passed == 0 && !p.Due(t) })
 	}
 	return clean
 }
@@ -163,12 +164,12 @@ func (p *Point) Held(v ssa.Value) (ts []Token, whole bool) {
 		if c == nil {
 			continue
 		}
-		p.g.tokens(c, k, func(t Token, as Relation) {
+		p.g.tokens(c, k, func(t Token, as pointsto.Relation) {
 			if !seen[t] {
 				seen[t] = true
 				ts = append(ts, t)
 			}
-			whole = whole && as == Whole
+			whole = whole && as == pointsto.Whole
 		})
 	}
 	return ts, whole
@@ -204,23 +205,20 @@ func (g *Group) Has(v ssa.Value) bool {
 	return ok
 }
 
-// Holds lists what a value may hold, whatever the path.
-func (f *Func) Holds(v ssa.Value) []Hold { return f.holds[v] }
-
 // Repeatable reports whether all frees of what a site makes may be repeated.
-func (f *Func) Repeatable(s *Site) bool {
+func (f *Func) Repeatable(s *pointsto.Site) bool {
 	for _, g := range f.Groups {
 		if !slices.Contains(g.Sites, s) {
 			continue
 		}
 		for _, list := range g.events {
 			for _, e := range list {
-				if e.kind != act || e.act.Op != Free && e.act.Op != Later {
+				if e.kind != act || e.act.Op != pointsto.Free && e.act.Op != pointsto.Later {
 					continue
 				}
-				sum := f.read.summary(e.act.Call)
-				for k, a := range operands(e.act.Call) {
-					if p := sum.Param(k); origin(a) == e.act.Of && p.Freed.Cond != effect.Never && !p.Repeatable {
+				sum := f.Summary(e.act.Call)
+				for k, a := range pointsto.Operands(e.act.Call) {
+					if p := sum.Param(k); pointsto.Origin(a) == e.act.Of && p.Freed.Cond != effect.Never && !p.Repeatable {
 						return false
 					}
 				}

@@ -10,8 +10,6 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/flow"
 )
 
-func (r Relation) String() string { return words(uint8(r), "whole", "view", "holder", "maybe") }
-
 func (s Status) String() string {
 	return words(uint8(s), "absent", "owned", "freed", "moved", "pending", "passed")
 }
@@ -43,22 +41,12 @@ func (k key) String() string {
 	return fmt.Sprintf("%s %s %s", name(k.x), k.op, name(k.y))
 }
 
-// Print writes what is known of a function: its sites; the groups with what their values
-// hold and the conditions they are told apart by; and for each moment what each token is,
-// by which values, and which values are needed. A token is #N, and #N' if it is older;
-// a combination of conditions is a + or - for each.
+// Print writes what is known of a function: for each group its sites, the conditions they are
+// told apart by, and for each moment what each token is, by which values, and which values
+// are needed. A token is #N, and #N' if it is older; a combination of conditions is a + or -
+// for each.
 func (f *Func) Print(w io.Writer) {
 	fmt.Fprintf(w, "func %s\n", f.SSA.Name())
-	for _, s := range f.Sites {
-		fmt.Fprintf(w, "#%d = %s", s.N, s.Value.Name())
-		if s.Param >= 0 {
-			fmt.Fprintf(w, " parameter %d", s.Param)
-		}
-		if s.Error != nil {
-			fmt.Fprintf(w, ", error %s", s.Error.Name())
-		}
-		fmt.Fprintln(w)
-	}
 	for _, g := range f.Groups {
 		g.print(w)
 	}
@@ -66,11 +54,11 @@ func (f *Func) Print(w io.Writer) {
 
 func (g *Group) print(w io.Writer) {
 	fmt.Fprint(w, "group")
-	for _, v := range g.Values {
-		fmt.Fprintf(w, " %s:", v.Name())
-		for _, h := range g.f.holds[v] {
-			fmt.Fprintf(w, "#%d %s,", h.Site.N, h.As)
-		}
+	for _, s := range g.Sites {
+		fmt.Fprintf(w, " #%d", s.N)
+	}
+	if g.Why() != "" {
+		fmt.Fprint(w, ": ")
 	}
 	fmt.Fprintln(w, g.Why())
 	if g.Why() != "" {

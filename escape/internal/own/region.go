@@ -7,6 +7,7 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/flow"
+	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
 // A region is where a group is alive, and as much behind as it takes to find a place.
@@ -36,7 +37,7 @@ func (g *Group) findRegion() {
 			in[n] = true
 		}
 	}
-	if slices.ContainsFunc(g.Sites, func(s *Site) bool { return s.Param >= 0 }) {
+	if slices.ContainsFunc(g.Sites, func(s *pointsto.Site) bool { return s.Param >= 0 }) {
 		for n := range graph.Nodes { // what becomes of a parameter is wanted to the end
 			in[n] = true
 		}
@@ -87,7 +88,7 @@ func (g *Group) liveness() map[int]flow.Bits {
 	in := map[int]flow.Bits{}
 	var stack []int
 	for k, v := range g.Values {
-		def, defAt, known := g.f.where(v)
+		def, defAt, known := g.f.Where(v)
 		_, isPhi := v.(*ssa.Phi)
 		need := func(n int) {
 			if in[n] == nil {
@@ -99,7 +100,7 @@ func (g *Group) liveness() map[int]flow.Bits {
 				stack = append(stack, n)
 			}
 		}
-		for _, i := range g.f.read.users(v) {
+		for _, i := range g.f.Users(v) {
 			if phi, ok := i.(*ssa.Phi); ok {
 				if g.useful(phi) {
 					g.phiUses(phi, v, func(pred int) {
@@ -139,7 +140,7 @@ func (g *Group) phiUses(phi *ssa.Phi, v ssa.Value, need func(pred int)) {
 	n, _, _ := graph.Where(phi)
 	for _, p := range graph.Preds[n] {
 		for out, s := range graph.Succs[p] {
-			if k := graph.Phi(p, out); s == n && k >= 0 && origin(phi.Edges[k]) == v {
+			if k := graph.Phi(p, out); s == n && k >= 0 && pointsto.Origin(phi.Edges[k]) == v {
 				need(p)
 			}
 		}
@@ -148,7 +149,7 @@ func (g *Group) phiUses(phi *ssa.Phi, v ssa.Value, need func(pred int)) {
 
 // useful reports whether a phi is read, or one that it flows into.
 func (g *Group) useful(phi *ssa.Phi) bool {
-	yes, ok := g.f.read.useful[phi]
+	yes, ok := g.f.useful[phi]
 	if ok {
 		return yes
 	}
@@ -158,9 +159,9 @@ func (g *Group) useful(phi *ssa.Phi) bool {
 		p := open[len(open)-1]
 		open = open[:len(open)-1]
 		all = append(all, p)
-		for _, i := range g.f.read.users(p) {
+		for _, i := range g.f.Users(p) {
 			q, ok := i.(*ssa.Phi)
-			if !ok || g.f.read.useful[q] {
+			if !ok || g.f.useful[q] {
 				yes = true
 			} else if !seen[q] {
 				seen[q] = true
@@ -169,11 +170,11 @@ func (g *Group) useful(phi *ssa.Phi) bool {
 		}
 	}
 	if yes {
-		g.f.read.useful[phi] = true
+		g.f.useful[phi] = true
 		return true
 	}
 	for _, p := range all { // none of them is read
-		g.f.read.useful[p] = false
+		g.f.useful[p] = false
 	}
 	return false
 }
@@ -206,7 +207,7 @@ func (g *Group) needs() []key {
 					add(nonNil(err))
 				}
 			case effect.IfTrue, effect.IfFalse:
-				if k, _, ok := g.f.read.keyOf(operands(e.act.Call)[e.act.When.Param]); ok {
+				if k, _, ok := g.f.keyOf(pointsto.Operands(e.act.Call)[e.act.When.Param]); ok {
 					add(k)
 				}
 			}
@@ -216,10 +217,10 @@ func (g *Group) needs() []key {
 }
 
 // errorOf returns the error of the call that an act is of; nil if nobody takes it.
-func errorOf(a Act) ssa.Value {
+func errorOf(a pointsto.Act) ssa.Value {
 	c, ok := a.Instr.(*ssa.Call)
 	if !ok || !effect.HasError(c.Call.Signature()) {
 		return nil
 	}
-	return result(c, c.Call.Signature().Results().Len()-1)
+	return pointsto.Result(c, c.Call.Signature().Results().Len()-1)
 }

@@ -4,6 +4,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/flow"
+	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
 // A solution is what is known at the nodes of a group's region.
@@ -13,18 +14,24 @@ type solution struct {
 	needs  map[int]map[int]live // by node: what is needed behind its entry (-1) and instructions
 }
 
-// Solve finds what the values of a function hold and what becomes of it.
-func Solve(in *Input, fn *ssa.Function) *Func {
-	f := &Func{SSA: fn, Graph: in.IR.Graph(fn), in: in, made: map[ssa.Value]*Site{},
-		read: &reader{ir: in.IR, in: in, closed: map[ssa.Value]bool{}, useful: map[*ssa.Phi]bool{}}}
-	f.find()
-	if len(f.Sites) == 0 {
-		return f
-	}
-	f.follow()
+// A Func is a function, and what becomes of what its values hold.
+type Func struct {
+	*pointsto.Func
+	Groups []*Group
+	order  *flow.Order
+	useful map[*ssa.Phi]bool // whether somebody reads it
+	tests  []test            // by node
+	steps  int
+}
+
+// Solve finds what becomes of what the values of a function may hold.
+func Solve(held *pointsto.Func) *Func {
+	f := &Func{Func: held, useful: map[*ssa.Phi]bool{}}
 	f.findTests()
 	f.order = flow.NewOrder(&flow.Graph{Succs: f.Graph.Succs})
-	for _, g := range f.Groups {
+	for _, h := range held.Groups {
+		g := &Group{Group: h, f: f}
+		f.Groups = append(f.Groups, g)
 		if g.Why() == "" {
 			g.prepare()
 			g.findRegion()
@@ -36,9 +43,9 @@ func Solve(in *Input, fn *ssa.Function) *Func {
 	return f
 }
 
-// Steps is the work done for a function: uses that were followed, visits of nodes, events
+// Work is the work done for a function: uses that were followed, visits of nodes, events
 // in them, and values that are needed in a node.
-func (f *Func) Steps() int { return f.steps }
+func (f *Func) Work() int { return f.Steps + f.steps }
 
 func (g *Group) solve() {
 	r := g.region

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/lastuse/lastuse/escape/internal/flow"
+	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
 // A Status is what has become of a token, as far as is known: a set of what it may be.
@@ -140,7 +141,7 @@ func (c *combo) settle(t Token, v int, to Status, surely bool) {
 }
 
 // tokens calls do for each token that value v may hold now, with its relation.
-func (g *Group) tokens(c *combo, v int, do func(t Token, as Relation)) {
+func (g *Group) tokens(c *combo, v int, do func(t Token, as pointsto.Relation)) {
 	for _, h := range g.holds[v] {
 		for age := range 2 {
 			if c.may.Has(h.bit + age) {

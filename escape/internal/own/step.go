@@ -6,6 +6,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
 // start returns the state where a node of the region is entered from outside. Where the
@@ -20,7 +21,7 @@ func (g *Group) start(node int) state {
 			g.mark(c, v, k)
 		}
 		if s.Param < 0 && slices.ContainsFunc(g.f.Graph.Preds[node], func(p int) bool {
-			n, _, _ := g.f.where(s.Value)
+			n, _, _ := g.f.Where(s.Value)
 			return !g.Within(p) && g.f.order.Reaches(n, p)
 		}) {
 			c.st[2*k] |= Passed
@@ -142,13 +143,13 @@ func (g *Group) happen(c *combo, i int, e event) {
 		if !may {
 			return
 		}
-		g.tokens(c, e.n, func(t Token, as Relation) {
-			switch d := does(e.act.Op, as); d.do {
-			case End:
+		g.tokens(c, e.n, func(t Token, as pointsto.Relation) {
+			switch d := pointsto.Does(e.act.Op, as); d.Do {
+			case pointsto.End:
 				c.settle(t, e.n, Freed, sure)
-			case Pend:
+			case pointsto.Pend:
 				c.settle(t, e.n, Pending, sure)
-			case Move:
+			case pointsto.Move:
 				c.settle(t, e.n, Moved, sure)
 			}
 		})
@@ -171,7 +172,7 @@ func (g *Group) define(c *combo, v int) {
 }
 
 // derive makes value to hold in c what value v holds in was, as far as it may.
-func (g *Group) derive(c, was *combo, v, to int, a Act) {
+func (g *Group) derive(c, was *combo, v, to int, a pointsto.Act) {
 	for _, h := range g.holds[v] {
 		for _, o := range g.holds[to] {
 			if o.site != h.site {
@@ -184,7 +185,7 @@ func (g *Group) derive(c, was *combo, v, to int, a Act) {
 			}
 		}
 	}
-	if a.Op != Copy || a.When.Cond == effect.Maybe {
+	if a.Op != pointsto.Copy || a.When.Cond == effect.Maybe {
 		return
 	}
 	for t := range c.must {
@@ -238,7 +239,7 @@ func (g *Group) value(i int, k key) (on, known bool) {
 }
 
 // holdsThen returns whether an act surely happens in combo i, and whether it may.
-func (g *Group) holdsThen(i int, a Act) (sure, may bool) {
+func (g *Group) holdsThen(i int, a pointsto.Act) (sure, may bool) {
 	var on, known bool
 	switch a.When.Cond {
 	case effect.OnSuccess, effect.OnError:
@@ -247,16 +248,16 @@ func (g *Group) holdsThen(i int, a Act) (sure, may bool) {
 			on = on == (a.When.Cond == effect.OnError)
 		}
 	case effect.IfTrue, effect.IfFalse:
-		v := operands(a.Call)[a.When.Param]
+		v := pointsto.Operands(a.Call)[a.When.Param]
 		if c, ok := v.(*ssa.Const); ok && c.Value != nil {
 			on, known = c.Value.String() == "true", true
-		} else if k, neg, ok := g.f.read.keyOf(v); ok {
+		} else if k, neg, ok := g.f.keyOf(v); ok {
 			on, known = g.value(i, k)
 			on = on != neg
 		}
 		on = on == (a.When.Cond == effect.IfTrue)
 	case effect.Maybe:
-		return a.Op == Copy || a.Op == Part, true
+		return a.Op == pointsto.Copy || a.Op == pointsto.Part, true
 	default:
 		return true, true
 	}

@@ -10,11 +10,12 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/ir"
 	"github.com/lastuse/lastuse/escape/internal/own"
+	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
 // A Free is a statement to insert.
 type Free struct {
-	Sites  []*own.Site // what it frees
+	Sites  []*pointsto.Site // what it frees
 	Var    *types.Var
 	At     *ir.Place   // nil: between the results of Return and the return
 	Return *ssa.Return // nil: at At
@@ -23,7 +24,7 @@ type Free struct {
 
 // A Verdict says what becomes of what a site makes.
 type Verdict struct {
-	Site   *own.Site
+	Site   *pointsto.Site
 	Due    bool // the program does not free it on some path, nor hand it on
 	Missed int  // runs that stay open: there is no spot
 	Held   bool // its frees are withheld: see the package comment
@@ -105,7 +106,7 @@ func (pl *planner) plan() ([]Free, []Verdict) {
 	return pl.statements(spots), verdicts
 }
 
-func (pl *planner) index(s *own.Site) int { return slices.Index(pl.g.Sites, s) }
+func (pl *planner) index(s *pointsto.Site) int { return slices.Index(pl.g.Sites, s) }
 
 // agree reports whether all that the frees of t free is freed there, by the same value.
 func (pl *planner) agree(t own.Token, spots map[own.Token][]*spot) bool {

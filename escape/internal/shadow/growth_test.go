@@ -47,7 +47,7 @@ func TestGrowth(t *testing.T) {
 		work := func(n int) int {
 			steps := 0
 			for _, f := range Run(check(t, header+shape(n))).Funcs {
-				steps += f.Own.Steps()
+				steps += f.Own.Work()
 			}
 			return steps
 		}

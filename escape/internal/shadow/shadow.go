@@ -27,6 +27,7 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/ir"
 	"github.com/lastuse/lastuse/escape/internal/own"
 	"github.com/lastuse/lastuse/escape/internal/place"
+	"github.com/lastuse/lastuse/escape/internal/pointsto"
 	"github.com/lastuse/lastuse/escape/spec"
 )
 
@@ -64,7 +65,7 @@ func Run(in *Input) *Result {
 		Follow: frees.Resource})
 	table := calls.NewTable(in.Set, in.Facts)
 	literals := map[*ssa.Function]*effect.Summary{}
-	to := &own.Input{IR: p, Effect: table.Of, Owns: frees.Resource,
+	to := &pointsto.Input{IR: p, Effect: table.Of, Owns: frees.Resource,
 		Literal: func(f *ssa.Function) *effect.Summary { return literals[f] }}
 	r := &Result{IR: p, frees: frees, fset: in.Fset}
 	of := map[*ssa.Function]*Func{}
@@ -77,7 +78,7 @@ func Run(in *Input) *Result {
 		for first, again := true, true; again; first = false {
 			again = false
 			for _, f := range slices.Backward(round.Funcs) { // literals before what they stand in
-				sf := &Func{SSA: f, Own: own.Solve(to, f)}
+				sf := &Func{SSA: f, Own: own.Solve(pointsto.Solve(to, f))}
 				sf.Summary = infer.Summary(sf.Own)
 				of[f] = sf
 				if f.Parent() != nil {

@@ -81,8 +81,9 @@ func TestGolden(t *testing.T) {
 			in := check(t, src)
 			r := Run(in)
 			require.NoError(t, r.IR.Verify())
-			var state, sum strings.Builder
+			var holds, state, sum strings.Builder
 			for _, f := range r.Funcs {
+				f.Own.Func.Print(&holds)
 				f.Own.Print(&state)
 				if f.Summary != nil {
 					fmt.Fprintf(&sum, "%s: %s\n", f.SSA.Name(), f.Summary)
@@ -112,6 +113,7 @@ func TestGolden(t *testing.T) {
 			got := []txtar.File{ar.Files[0],
 				{Name: "frees", Data: []byte(strings.TrimPrefix(edited, header))},
 				{Name: "summary", Data: []byte(sum.String())},
+				{Name: "holds", Data: []byte(holds.String())},
 				{Name: "state", Data: []byte(state.String())}}
 			if *update {
 				ar.Files = got

@@ -1,4 +1,4 @@
-package own
+package pointsto
 
 // A Relation says what a value is to the buffer of a token. Relations are bits: a value
 // may be several things, as paths meet.
@@ -39,38 +39,38 @@ const (
 	Derive           // a use, and the value that is made has the relation that stands beside
 )
 
-// An entry is what an operation does to an operand of one relation.
-type entry struct {
-	do Do
-	as Relation // of Derive
+// An Entry is what an operation does to an operand of one relation.
+type Entry struct {
+	Do Do
+	As Relation // of Derive
 }
 
 // table is all that is known of operations. What is not in it moves.
-var table = [ops]map[Relation]entry{
-	Read:   {Whole: {do: Use}, View: {do: Use}, Holder: {do: Use}, Maybe: {do: Use}},
-	Free:   {Whole: {do: End}},
-	Later:  {Whole: {do: Pend}},
-	Await:  {Whole: {do: Use}, View: {do: Use}, Holder: {do: Use}, Maybe: {do: Use}},
+var table = [ops]map[Relation]Entry{
+	Read:   {Whole: {Do: Use}, View: {Do: Use}, Holder: {Do: Use}, Maybe: {Do: Use}},
+	Free:   {Whole: {Do: End}},
+	Later:  {Whole: {Do: Pend}},
+	Await:  {Whole: {Do: Use}, View: {Do: Use}, Holder: {Do: Use}, Maybe: {Do: Use}},
 	Copy:   {Whole: {Derive, Whole}, View: {Derive, View}, Holder: {Derive, Holder}, Maybe: {Derive, Maybe}},
 	Part:   {Whole: {Derive, View}, View: {Derive, View}, Holder: {Derive, Maybe}, Maybe: {Derive, View}},
 	Wrap:   {Whole: {Derive, Holder}, View: {Derive, View}, Holder: {Derive, Holder}, Maybe: {Derive, Holder}},
 	Unwrap: {Whole: {Derive, Maybe}, View: {Derive, View}, Holder: {Derive, Maybe}, Maybe: {Derive, Maybe}},
 }
 
-// does returns what op does to an operand that may be related in several ways: one thing,
+// Does returns what op does to an operand that may be related in several ways: one thing,
 // if that is the same for all, else it moves.
-func does(op Op, rel Relation) entry {
-	var sum entry
+func Does(op Op, rel Relation) Entry {
+	var sum Entry
 	first := true
 	for r := Whole; r <= Maybe; r <<= 1 {
 		if rel&r == 0 {
 			continue
 		}
 		e := table[op][r]
-		if !first && e.do != sum.do {
-			return entry{do: Move}
+		if !first && e.Do != sum.Do {
+			return Entry{Do: Move}
 		}
-		sum.do, sum.as, first = e.do, sum.as|e.as, false
+		sum.Do, sum.As, first = e.Do, sum.As|e.As, false
 	}
 	return sum
 }

@@ -1,4 +1,4 @@
-package own
+package pointsto
 
 import (
 	"go/token"
@@ -8,7 +8,6 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/effect"
-	"github.com/lastuse/lastuse/escape/internal/ir"
 )
 
 // An Act is an operation of an instruction on one operand.
@@ -21,16 +20,8 @@ type Act struct {
 	Call  *ssa.CallCommon // that does it
 }
 
-// A reader says what instructions do. It knows no state.
-type reader struct {
-	ir     *ir.Package
-	in     *Input
-	closed map[ssa.Value]bool
-	useful map[*ssa.Phi]bool // whether somebody reads it
-}
-
-// acts lists what an instruction does to an operand, which is an origin.
-func (r *reader) acts(i ssa.Instruction, of ssa.Value) []Act {
+// Acts lists what an instruction does to an operand, which is an origin.
+func (f *Func) Acts(i ssa.Instruction, of ssa.Value) []Act {
 	one := func(op Op, to ssa.Value) []Act { return []Act{{Instr: i, Op: op, Of: of, To: to}} }
 	if handsOn(i, of) {
 		return one(Keep, nil)
@@ -51,25 +42,25 @@ func (r *reader) acts(i ssa.Instruction, of ssa.Value) []Act {
 		return one(Unwrap, i)
 	case *ssa.UnOp:
 		switch {
-		case r.slot(of) && i.X == of:
+		case f.IsSlot(of) && i.X == of:
 			return one(Copy, i)
-		case inMemory(of) && !r.slot(of):
+		case InMemory(of) && !f.IsSlot(of):
 			return one(Unwrap, i)
 		}
 		if i.Op == token.ARROW {
 			return one(Keep, nil)
 		}
-		return r.part(i, of)
+		return f.part(i, of)
 	case *ssa.Field, *ssa.FieldAddr, *ssa.Index, *ssa.IndexAddr, *ssa.Slice, *ssa.Convert:
-		return r.part(i.(ssa.Value), of)
+		return f.part(i.(ssa.Value), of)
 	case *ssa.BinOp:
-		return r.part(i, of)
+		return f.part(i, of)
 	case *ssa.Store:
-		return r.store(i, of)
+		return f.store(i, of)
 	case *ssa.Call:
-		return r.call(i, &i.Call, of)
+		return f.call(i, &i.Call, of)
 	case *ssa.Defer:
-		return r.deferred(i, of)
+		return f.deferred(i, of)
 	case *ssa.Return:
 		return one(Leave, nil)
 	}
@@ -77,7 +68,7 @@ func (r *reader) acts(i ssa.Instruction, of ssa.Value) []Act {
 }
 
 // part is for what is computed of a value: it shares its memory, if its type allows that.
-func (r *reader) part(v ssa.Value, of ssa.Value) []Act {
+func (f *Func) part(v ssa.Value, of ssa.Value) []Act {
 	a := Act{Instr: v.(ssa.Instruction), Op: Part, Of: of, To: v}
 	const plain = types.IsBoolean | types.IsFloat | types.IsComplex
 	if b, ok := v.Type().Underlying().(*types.Basic); ok && b.Info()&plain != 0 {
@@ -87,16 +78,16 @@ func (r *reader) part(v ssa.Value, of ssa.Value) []Act {
 }
 
 // store puts a value into a variable in memory that nobody else gets at, or anywhere.
-func (r *reader) store(s *ssa.Store, of ssa.Value) []Act {
+func (f *Func) store(s *ssa.Store, of ssa.Value) []Act {
 	var out []Act
 	act := func(op Op, to ssa.Value) { out = append(out, Act{Instr: s, Op: op, Of: of, To: to}) }
-	cell := origin(s.Addr)
-	local := inMemory(cell) && r.isClosed(cell)
-	if origin(s.Val) == of {
+	cell := Origin(s.Addr)
+	local := InMemory(cell) && f.isClosed(cell)
+	if Origin(s.Val) == of {
 		switch {
-		case !local || r.slot(cell) && s.Addr != cell:
+		case !local || f.IsSlot(cell) && s.Addr != cell:
 			act(Keep, nil)
-		case r.slot(cell):
+		case f.IsSlot(cell):
 			act(Copy, cell)
 		default:
 			act(Wrap, cell)
@@ -104,8 +95,8 @@ func (r *reader) store(s *ssa.Store, of ssa.Value) []Act {
 	}
 	if cell == of {
 		switch {
-		case r.slot(cell) && s.Addr == cell: // it holds something else now
-		case inMemory(cell) && !r.slot(cell):
+		case f.IsSlot(cell) && s.Addr == cell: // it holds something else now
+		case InMemory(cell) && !f.IsSlot(cell):
 			act(Read, nil)
 		default:
 			act(Keep, nil) // what it leads to is changed
@@ -115,25 +106,25 @@ func (r *reader) store(s *ssa.Store, of ssa.Value) []Act {
 }
 
 // call lists what a call does to an operand, as its summary says.
-func (r *reader) call(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act {
+func (f *Func) call(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act {
 	if b, ok := c.Value.(*ssa.Builtin); ok {
-		return r.builtin(i.(*ssa.Call), b.Name(), of)
+		return f.builtin(i.(*ssa.Call), b.Name(), of)
 	}
 	var out []Act
 	act := func(op Op, to ssa.Value, w effect.When) {
 		out = append(out, Act{Instr: i, Op: op, Of: of, To: to, When: w, Call: c})
 	}
 	always := effect.When{Cond: effect.Always}
-	if !c.IsInvoke() && origin(c.Value) == of {
+	if !c.IsInvoke() && Origin(c.Value) == of {
 		act(Keep, nil, always) // it is called
 	}
-	s := r.summary(c)
-	for k, a := range operands(c) {
-		if origin(a) != of {
+	s := f.Summary(c)
+	for k, a := range Operands(c) {
+		if Origin(a) != of {
 			continue
 		}
 		switch p := s.Param(k); {
-		case p.Retained, r.slot(of) && k < len(c.Args) && nillable(pointee(of.Type())):
+		case p.Retained, f.IsSlot(of) && k < len(c.Args) && nillable(pointee(of.Type())):
 			act(Keep, nil, always) // who has the address of a pointer may set it
 		case p.Borrows():
 			act(Read, nil, always)
@@ -146,7 +137,7 @@ func (r *reader) call(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act 
 			}
 		}
 		for n, res := range s.Results {
-			to := result(i, n)
+			to := Result(i, n)
 			if to == nil || k >= len(s.Params) {
 				continue
 			}
@@ -165,9 +156,9 @@ func (r *reader) call(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act 
 	return out
 }
 
-// operands lists the operands of a call as summaries count them: the variables that a
+// Operands lists the operands of a call as summaries count them: the variables that a
 // literal captures follow its parameters.
-func operands(c *ssa.CallCommon) []ssa.Value {
+func Operands(c *ssa.CallCommon) []ssa.Value {
 	if c.IsInvoke() {
 		return append([]ssa.Value{c.Value}, c.Args...)
 	}
@@ -177,23 +168,23 @@ func operands(c *ssa.CallCommon) []ssa.Value {
 	return c.Args
 }
 
-// summary returns what a call does, be it of a literal.
-func (r *reader) summary(c *ssa.CallCommon) *effect.Summary {
+// Summary returns what a call does, be it of a literal.
+func (f *Func) Summary(c *ssa.CallCommon) *effect.Summary {
 	v := c.Value
 	if m, ok := v.(*ssa.MakeClosure); ok {
 		v = m.Fn
 	}
-	if f, ok := v.(*ssa.Function); ok && f.Parent() != nil {
-		if s := r.in.Literal(f); s != nil {
+	if fn, ok := v.(*ssa.Function); ok && fn.Parent() != nil {
+		if s := f.in.Literal(fn); s != nil {
 			return s
 		}
 		return &effect.Summary{Unknown: true}
 	}
-	return r.in.Effect(c)
+	return f.in.Effect(c)
 }
 
-// result returns the value of a result of a call, and nil if it is dropped.
-func result(i ssa.Instruction, n int) ssa.Value {
+// Result returns the value of a result of a call, and nil if it is dropped.
+func Result(i ssa.Instruction, n int) ssa.Value {
 	c, ok := i.(*ssa.Call)
 	if !ok {
 		return nil
@@ -214,7 +205,7 @@ func extract(tuple ssa.Value, n int) ssa.Value {
 	return nil
 }
 
-func (r *reader) builtin(c *ssa.Call, name string, of ssa.Value) []Act {
+func (f *Func) builtin(c *ssa.Call, name string, of ssa.Value) []Act {
 	a := Act{Instr: c, Op: Keep, Of: of}
 	switch name {
 	case "len", "cap", "print", "println":
@@ -227,8 +218,8 @@ func (r *reader) builtin(c *ssa.Call, name string, of ssa.Value) []Act {
 
 // deferred calls that only free, or only read, are known; all others keep what they are
 // given. What a literal frees is what its variable holds then: it must be what that holds now.
-func (r *reader) deferred(d *ssa.Defer, of ssa.Value) []Act {
-	out := r.call(d, &d.Call, of)
+func (f *Func) deferred(d *ssa.Defer, of ssa.Value) []Act {
+	out := f.call(d, &d.Call, of)
 	if d.Parent().Synthetic == "range-over-func yield" { // it is deferred by the function around
 		return []Act{{Instr: d, Op: Keep, Of: of}}
 	}
@@ -237,7 +228,7 @@ func (r *reader) deferred(d *ssa.Defer, of ssa.Value) []Act {
 		switch {
 		case reads:
 			out[k].Op = Await
-		case len(out) == 1 && out[k].Op == Free && out[k].When.Cond == effect.Always && r.once(of):
+		case len(out) == 1 && out[k].Op == Free && out[k].When.Cond == effect.Always && f.once(of):
 			out[k].Op = Later
 		default:
 			out[k].Op, out[k].To, out[k].When = Keep, nil, effect.When{Cond: effect.Always}

@@ -1,4 +1,4 @@
-package own
+package pointsto
 
 import (
 	"go/token"
@@ -7,7 +7,6 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/effect"
-	"github.com/lastuse/lastuse/escape/internal/flow"
 	"github.com/lastuse/lastuse/escape/internal/ir"
 )
 
@@ -53,14 +52,29 @@ type Func struct {
 	Graph  *ir.Graph
 	Sites  []*Site
 	Groups []*Group
+	Steps  int // the work done: uses that were followed
 	in     *Input
-	read   *reader
 	holds  map[ssa.Value][]Hold
-	order  *flow.Order
 	made   map[ssa.Value]*Site
-	tests  []test // by node
-	steps  int
+	closed map[ssa.Value]bool // see isClosed
 }
+
+// Solve finds what the values of a function may hold.
+func Solve(in *Input, fn *ssa.Function) *Func {
+	f := &Func{SSA: fn, Graph: in.IR.Graph(fn), in: in, holds: map[ssa.Value][]Hold{},
+		made: map[ssa.Value]*Site{}, closed: map[ssa.Value]bool{}}
+	f.find()
+	if len(f.Sites) > 0 {
+		f.follow()
+	}
+	return f
+}
+
+// Holds lists what a value may hold, whatever the path.
+func (f *Func) Holds(v ssa.Value) []Hold { return f.holds[v] }
+
+// Marks reports whether an instruction is there for places only.
+func (f *Func) Marks(i ssa.Instruction) bool { return f.in.IR.Marks(i) }
 
 // most bounds the sites that one value may hold: work grows with their product.
 const most = 64
@@ -73,7 +87,7 @@ func (f *Func) find() {
 		}
 	}
 	for k, v := range f.SSA.FreeVars {
-		if f.read.slot(v) && f.read.isClosed(v) {
+		if f.IsSlot(v) && f.isClosed(v) {
 			f.site(&Site{Value: v, Param: len(f.SSA.Params) + k})
 		}
 	}
@@ -86,18 +100,18 @@ func (f *Func) find() {
 			if _, ok := c.Call.Value.(*ssa.Builtin); ok {
 				continue
 			}
-			s := f.read.summary(&c.Call)
+			s := f.Summary(&c.Call)
 			for k, r := range s.Results {
 				if r.Owned.Cond != effect.Always {
 					continue
 				}
-				v := result(c, k)
+				v := Result(c, k)
 				if v == nil {
 					continue // no value has it, so no name ever will
 				}
 				site := &Site{Value: v, Param: -1, Nil: r.Nil}
 				if sig := c.Call.Signature(); effect.HasError(sig) {
-					site.Error = result(c, sig.Results().Len()-1)
+					site.Error = Result(c, sig.Results().Len()-1)
 					site.Nil = site.Nil || site.Error == nil
 				}
 				f.site(site)
@@ -115,7 +129,6 @@ func (f *Func) site(s *Site) {
 // follow finds which values may hold what the sites make, whatever the path, and puts
 // sites that one value may hold into one group.
 func (f *Func) follow() {
-	f.holds = map[ssa.Value][]Hold{}
 	parent := make([]int, len(f.Sites))
 	for k := range parent {
 		parent[k] = k
@@ -165,15 +178,15 @@ func (f *Func) follow() {
 		for len(open) > 0 {
 			it := open[len(open)-1]
 			open = open[:len(open)-1]
-			for _, i := range f.read.users(it.v) {
-				f.steps++
-				for _, a := range f.read.acts(i, it.v) {
-					switch e := does(a.Op, it.h.As); e.do {
+			for _, i := range f.Users(it.v) {
+				f.Steps++
+				for _, a := range f.Acts(i, it.v) {
+					switch e := Does(a.Op, it.h.As); e.Do {
 					case Derive:
 						if a.When.Cond == effect.Maybe {
-							e.as = Maybe
+							e.As = Maybe
 						}
-						add(a.To, Hold{it.h.Site, e.as})
+						add(a.To, Hold{it.h.Site, e.As})
 					case Move:
 						it.h.Site.Moves = append(it.h.Site.Moves, a)
 					}
@@ -184,106 +197,15 @@ func (f *Func) follow() {
 	f.group(root, values, crowded)
 }
 
-// group makes the groups of sites that have one root.
-func (f *Func) group(root func(site int) int, values []ssa.Value, crowded map[int]bool) {
-	byRoot := map[int]*Group{}
-	for _, s := range f.Sites {
-		g := byRoot[root(s.N)]
-		if g == nil {
-			g = &Group{f: f}
-			byRoot[root(s.N)] = g
-			f.Groups = append(f.Groups, g)
-		}
-		g.Sites = append(g.Sites, s)
-		g.crowded = g.crowded || crowded[s.N]
+// Where returns where a value comes into being: the results of a call do at the call. A
+// parameter has no place.
+func (f *Func) Where(v ssa.Value) (node, at int, ok bool) {
+	if e, is := v.(*ssa.Extract); is {
+		v = e.Tuple
 	}
-	for _, v := range values {
-		g := byRoot[root(f.holds[v][0].Site.N)]
-		g.Values = append(g.Values, v)
+	i, is := v.(ssa.Instruction)
+	if !is {
+		return 0, 0, false
 	}
-}
-
-// Foreign reports whether a value may be something else than what the sites that it holds
-// made, and than nil.
-func (f *Func) Foreign(v ssa.Value) bool { return f.foreign(v, map[ssa.Value]bool{}) }
-
-func (f *Func) foreign(v ssa.Value, seen map[ssa.Value]bool) bool {
-	if seen[v] {
-		return false
-	}
-	seen[v] = true
-	if c, ok := v.(*ssa.Const); ok {
-		return c.Value != nil
-	}
-	if len(f.holds[v]) == 0 {
-		return true
-	}
-	if f.made[v] != nil {
-		return false
-	}
-	switch i := v.(type) {
-	case *ssa.Phi:
-		for _, e := range i.Edges {
-			if f.foreign(origin(e), seen) {
-				return true
-			}
-		}
-		return false
-	case *ssa.ChangeType:
-		return f.foreign(i.X, seen)
-	case *ssa.UnOp:
-		return !f.read.slot(i.X) || f.foreign(i.X, seen)
-	case *ssa.Alloc:
-		for _, u := range f.read.users(v) {
-			if s, ok := u.(*ssa.Store); ok && s.Addr == v && f.foreign(origin(s.Val), seen) {
-				return true
-			}
-		}
-		return !f.read.slot(v)
-	}
-	var call *ssa.Call
-	if e, ok := v.(*ssa.Extract); ok {
-		call, _ = e.Tuple.(*ssa.Call)
-	} else {
-		call, _ = v.(*ssa.Call)
-	}
-	if call == nil {
-		return true
-	}
-	for _, a := range operands(&call.Call) { // a result that is an operand
-		if len(f.holds[origin(a)]) == 0 {
-			continue
-		}
-		for _, act := range f.read.acts(call, origin(a)) {
-			if act.Op == Copy && act.To == v && act.When.Cond == effect.Always {
-				return f.foreign(origin(a), seen)
-			}
-		}
-	}
-	return true
-}
-
-// MayBeNil reports whether a value that holds what sites made may be nothing at all.
-func (f *Func) MayBeNil(v ssa.Value) bool { return f.mayBeNil(v, map[ssa.Value]bool{}) }
-
-func (f *Func) mayBeNil(v ssa.Value, seen map[ssa.Value]bool) bool {
-	if seen[v] {
-		return false
-	}
-	seen[v] = true
-	if s := f.made[v]; s != nil {
-		return s.Nil || s.Error != nil
-	}
-	switch i := v.(type) {
-	case *ssa.Phi:
-		for _, e := range i.Edges {
-			if f.mayBeNil(origin(e), seen) {
-				return true
-			}
-		}
-		return false
-	case *ssa.ChangeType:
-		return f.mayBeNil(i.X, seen)
-	}
-	return true
+	return f.Graph.Where(i)
 }

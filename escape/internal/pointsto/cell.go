@@ -1,4 +1,4 @@
-package own
+package pointsto
 
 import (
 	"slices"
@@ -11,9 +11,9 @@ import (
 // instructions which are understood, is as good as a value: a slot. It takes what is stored
 // in it, and gives it back. Any other is a holder of what was ever stored in it.
 
-// inMemory reports whether v is the address of a variable of this function, or of one that
+// InMemory reports whether v is the address of a variable of this function, or of one that
 // it captures.
-func inMemory(v ssa.Value) bool {
+func InMemory(v ssa.Value) bool {
 	switch v.(type) {
 	case *ssa.Alloc, *ssa.FreeVar:
 		return true
@@ -21,11 +21,11 @@ func inMemory(v ssa.Value) bool {
 	return false
 }
 
-// slot reports whether v is the address of a variable of a type to follow.
-func (r *reader) slot(v ssa.Value) bool { return inMemory(v) && r.in.Owns(pointee(v.Type())) }
+// IsSlot reports whether v is the address of a variable of a type to follow.
+func (f *Func) IsSlot(v ssa.Value) bool { return InMemory(v) && f.in.Owns(pointee(v.Type())) }
 
-// origin returns the variable in memory that v is an address or a slice of, and else v.
-func origin(v ssa.Value) ssa.Value {
+// Origin returns the variable in memory that v is an address or a slice of, and else v.
+func Origin(v ssa.Value) ssa.Value {
 	for {
 		var x ssa.Value
 		switch i := v.(type) {
@@ -36,16 +36,16 @@ func origin(v ssa.Value) ssa.Value {
 		case *ssa.Slice:
 			x = i.X
 		}
-		if x == nil || !inMemory(origin(x)) {
+		if x == nil || !InMemory(Origin(x)) {
 			return v
 		}
 		v = x
 	}
 }
 
-// users lists the instructions that v is an operand of, by any address of it or in a
+// Users lists the instructions that v is an operand of, by any address of it or in a
 // literal that captures it, except marks, which only name it.
-func (r *reader) users(v ssa.Value) []ssa.Instruction {
+func (f *Func) Users(v ssa.Value) []ssa.Instruction {
 	refs := v.Referrers()
 	if refs == nil {
 		return nil
@@ -57,17 +57,17 @@ func (r *reader) users(v ssa.Value) []ssa.Instruction {
 		}
 	}
 	for _, i := range *refs {
-		if _, debug := i.(*ssa.DebugRef); debug || r.ir.Marks(i) {
+		if _, debug := i.(*ssa.DebugRef); debug || f.in.IR.Marks(i) {
 			continue
 		}
-		if m, ok := i.(*ssa.MakeClosure); ok && r.slot(v) {
+		if m, ok := i.(*ssa.MakeClosure); ok && f.IsSlot(v) {
 			for _, j := range *m.Referrers() {
 				add(j)
 			}
 			continue
 		}
-		if a, ok := i.(ssa.Value); ok && origin(a) != a && origin(a) == origin(v) {
-			for _, j := range r.users(a) {
+		if a, ok := i.(ssa.Value); ok && Origin(a) != a && Origin(a) == Origin(v) {
+			for _, j := range f.Users(a) {
 				add(j)
 			}
 			continue
@@ -80,7 +80,7 @@ func (r *reader) users(v ssa.Value) []ssa.Instruction {
 // handsOn reports whether an instruction does something else with a literal that captures
 // v than call it.
 func handsOn(i ssa.Instruction, v ssa.Value) bool {
-	if !inMemory(v) {
+	if !InMemory(v) {
 		return false
 	}
 	var callee *ssa.Value
@@ -100,36 +100,36 @@ func handsOn(i ssa.Instruction, v ssa.Value) bool {
 
 // isClosed reports whether nothing but what is read here gets at a variable in memory.
 // One that was captured must not be assigned: what it holds is its own function's to know.
-func (r *reader) isClosed(v ssa.Value) bool {
-	yes, ok := r.closed[v]
+func (f *Func) isClosed(v ssa.Value) bool {
+	yes, ok := f.closed[v]
 	if ok {
 		return yes
 	}
-	r.closed[v] = true // what it asks of itself, while it is asked
+	f.closed[v] = true // what it asks of itself, while it is asked
 	yes = true
 	_, captured := v.(*ssa.FreeVar)
-	for _, i := range r.users(v) {
-		if s, ok := i.(*ssa.Store); ok && (captured || origin(s.Val) == v) {
+	for _, i := range f.Users(v) {
+		if s, ok := i.(*ssa.Store); ok && (captured || Origin(s.Val) == v) {
 			yes = false
 		}
-		for _, a := range r.acts(i, v) {
-			yes = yes && a.Op != Keep && a.Op != Leave && (r.slot(v) || a.Op == Read || a.Op == Unwrap)
+		for _, a := range f.Acts(i, v) {
+			yes = yes && a.Op != Keep && a.Op != Leave && (f.IsSlot(v) || a.Op == Read || a.Op == Unwrap)
 		}
 	}
-	r.closed[v] = yes
+	f.closed[v] = yes
 	return yes
 }
 
 // once reports whether v is a value, or a variable that is assigned once only, where it is
 // declared.
-func (r *reader) once(v ssa.Value) bool {
-	if !inMemory(v) {
+func (f *Func) once(v ssa.Value) bool {
+	if !InMemory(v) {
 		return true
 	}
 	a, ok := v.(*ssa.Alloc)
 	n := 0
-	for _, i := range r.users(v) {
-		if s, is := i.(*ssa.Store); is && origin(s.Addr) == v {
+	for _, i := range f.Users(v) {
+		if s, is := i.(*ssa.Store); is && Origin(s.Addr) == v {
 			n++
 			ok = ok && s.Block() == a.Block()
 		}

@@ -1,0 +1,34 @@
+// Package pointsto finds out what the values of a function may hold, whatever the path: a
+// points-to analysis of buffers. What becomes of a buffer is not known here.
+//
+// # Words
+//
+//   - A site is a place of making: a call with an owned result, or a parameter, of which
+//     the function learns what it does to it ([Site]).
+//   - A value is related to what a site makes: it is the handle, a view, a holder that leads
+//     to the handle, or perhaps the handle ([Relation]).
+//   - An operation is what an instruction does to one operand: read, free, free later, copy,
+//     part, wrap, unwrap, return, keep ([Op]). An act is that operation there ([Act]).
+//   - A slot is a variable in memory that is as good as a value ([Func.IsSlot]).
+//   - A group is sites that one value may hold, and all values that may hold them ([Group]).
+//
+// # The table
+//
+// What an operation means for an operand of each relation stands in one table ([Does]): it is
+// used, ends, will end, or a value with a relation of its own is derived. What is not in the
+// table moves: it is not the function's any more. A change to what a call does to its operand
+// is one entry there.
+//
+// # The way through
+//
+// [Solve] finds the sites: what summaries call owned, and parameters. From each, the uses of
+// what it makes are followed, and of what the table derives of that ([Func.Acts] reads an
+// instruction). A value that is found from two sites puts them into one group. [Func.Holds]
+// has what was found.
+//
+// # Variables in memory
+//
+// One with room for a handle, that only instructions which are understood get at, is a slot:
+// a store makes it hold something else. Any other holds all that was ever stored in it. A
+// literal's summary has its captured variables behind its parameters.
+package pointsto

@@ -1,0 +1,46 @@
+package pointsto
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+func (r Relation) String() string {
+	var out []string
+	for k, n := range []string{"whole", "view", "holder", "maybe"} {
+		if r>>k&1 == 1 {
+			out = append(out, n)
+		}
+	}
+	return strings.Join(out, "|")
+}
+
+// Print writes what is known of a function: its sites, and the groups with what their values
+// hold.
+func (f *Func) Print(w io.Writer) {
+	fmt.Fprintf(w, "func %s\n", f.SSA.Name())
+	for _, s := range f.Sites {
+		fmt.Fprintf(w, "#%d = %s", s.N, s.Value.Name())
+		if s.Param >= 0 {
+			fmt.Fprintf(w, " parameter %d", s.Param)
+		}
+		if s.Error != nil {
+			fmt.Fprintf(w, ", error %s", s.Error.Name())
+		}
+		fmt.Fprintln(w)
+	}
+	for _, g := range f.Groups {
+		fmt.Fprint(w, "group")
+		for _, v := range g.Values {
+			fmt.Fprintf(w, " %s:", v.Name())
+			for _, h := range f.holds[v] {
+				fmt.Fprintf(w, "#%d %s,", h.Site.N, h.As)
+			}
+		}
+		if g.Crowded {
+			fmt.Fprint(w, " crowded")
+		}
+		fmt.Fprintln(w)
+	}
+}
