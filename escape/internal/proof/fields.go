@@ -26,7 +26,7 @@ type fieldStores struct {
 // not known.
 func (c *checker) storedIn(v ssa.Value) []*ssa.Function {
 	name := c.fieldRead(v)
-	if name == "" || len(c.trimmed) > 0 {
+	if name == "" || c.trimmed {
 		return nil
 	}
 	if c.stores == nil {

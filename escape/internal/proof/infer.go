@@ -10,12 +10,12 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// ordered returns the functions of the package that have bodies, callees before callers.
+// ordered returns the functions that are looked into, callees before callers.
 func (c *checker) ordered() []*ssa.Function {
 	byObj := map[*types.Func]*ssa.Function{}
 	var list []*types.Func
 	for _, d := range c.decls() {
-		if fn := c.prog.FuncValue(d); fn != nil && fn.Blocks != nil {
+		if fn := c.prog.FuncValue(d); fn != nil && fn.Blocks != nil && c.sums[d] == nil {
 			byObj[d] = fn
 			list = append(list, d)
 		}

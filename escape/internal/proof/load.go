@@ -31,7 +31,8 @@ type checker struct {
 	fields   map[string]*Summary     // what functions in fields do
 	opened   typeutil.Map            // types that code without types may lead to
 	need     map[ast.Decl]bool       // declarations that are looked into
-	trimmed  map[*ast.Ident]string   // functions whose bodies were taken out
+	asKnown  map[*ast.Ident]string   // functions that are not looked into
+	trimmed  bool                    // the bodies of these were taken out
 
 	fams   map[*ssa.Function]*family
 	report *Report
@@ -81,7 +82,7 @@ func load(in *Input, known map[string]*Summary) (*checker, *Reason) {
 	if why := c.types(); why != nil {
 		return nil, why
 	}
-	for id, name := range c.trimmed {
+	for id, name := range c.asKnown {
 		if s := c.known[name]; s != nil {
 			c.sums[c.info.Defs[id].(*types.Func)] = s
 		}
@@ -154,13 +155,17 @@ func (w withRuntime) Import(path string) (*types.Package, error) {
 	return p, nil
 }
 
-// build makes SSA of the package; of what it imports only what that declares. Methods of other
-// packages are made where they are met.
+// build makes SSA of the package; of what it imports only what that declares, where it is named. Methods of
+// other packages are made where they are met.
 func (c *checker) build() {
-	c.prog = ssa.NewProgram(c.fset, ssa.GlobalDebug)
+	c.prog = ssa.NewProgram(c.fset, ssa.GlobalDebug|ssa.BareInits) // bare: inits of imports are no part of it
 	c.prog.SetNoReturn(neverReturns)
-	for _, p := range c.pkg.Imports() {
-		c.prog.CreatePackage(p, nil, nil, true)
+	made := map[*types.Package]bool{nil: true, c.pkg: true}
+	for _, o := range c.info.Uses {
+		if p := o.Pkg(); !made[p] {
+			made[p] = true
+			c.prog.CreatePackage(p, nil, nil, true)
+		}
 	}
 	c.prog.CreatePackage(c.pkg, c.trees(), c.info, false).Build()
 }

@@ -83,7 +83,7 @@ func nameOf(d ast.Decl) string {
 	}
 }
 
-// trim takes the bodies out of functions that are not needed.
+// trim takes the bodies out of functions that are not needed, unless what they store in fields is asked for.
 func (c *checker) trim() {
 	m := c.in.Memory
 	if m == nil {
@@ -106,17 +106,21 @@ func (c *checker) trim() {
 	}
 	c.addNamed()
 	all := c.callsFields()
-	c.trimmed = map[*ast.Ident]string{}
+	c.asKnown = map[*ast.Ident]string{}
 	for _, f := range c.files {
 		for i, d := range f.tree.Decls {
 			fn, ok := d.(*ast.FuncDecl)
-			if !ok || fn.Body == nil || c.need[d] || all {
+			if !ok || fn.Body == nil || c.need[d] {
 				continue
 			}
+			c.asKnown[fn.Name] = nameOf(d)
+			if all {
+				continue
+			}
+			c.trimmed = true
 			head := *fn
 			head.Body = nil
 			f.tree.Decls[i] = &head
-			c.trimmed[fn.Name] = nameOf(d)
 		}
 	}
 }
