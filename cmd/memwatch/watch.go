@@ -79,7 +79,7 @@ func (c *config) show(ctx context.Context, source string, r *record.Reader) (int
 
 // screen runs the terminal interface.
 func (c *config) screen(ctx context.Context, s *session) (int, error) {
-	err := tui.Run(ctx, c.in, c.w, c.delay, func() tui.Frame { return s.frame(heap.Query{PIDs: c.query().PIDs, Top: 200}) }, func(snap *heap.Snapshot, profile bool) (string, error) {
+	err := tui.Run(ctx, c.in, c.w, c.delay, func() tui.Frame { return s.frame(heap.Query{PIDs: c.query().PIDs, Top: 200, Keep: true}) }, func(snap *heap.Snapshot, profile bool) (string, error) {
 		return saveSnapshot(saveDirs, snap, profile, s.wall+snap.Time)
 	})
 	if err != nil {

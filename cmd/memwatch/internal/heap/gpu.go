@@ -82,6 +82,19 @@ func (p *process) liveOn(device int32) int64 {
 	return p.onDevice[device]
 }
 
+// full returns the nanoseconds until the first of a process's devices is full if only the process grows, at
+// its present growth; 0: never, or it is not known.
+func (p *process) full(growth int64) (soonest int64) {
+	for i, g := range p.h.gpus {
+		if p.liveOn(i) > 0 {
+			if t := untilFull(g.total-g.used, float64(growth)); t > 0 && (soonest == 0 || t < soonest) {
+				soonest = t
+			}
+		}
+	}
+	return soonest
+}
+
 // devices returns what is known of all devices.
 func (h *Heap) devices() (all []DeviceState) {
 	for _, i := range slices.Sorted(maps.Keys(h.gpus)) {
@@ -94,26 +107,8 @@ func (h *Heap) devices() (all []DeviceState) {
 		}
 		// What the probes saw and what the driver said are of two moments.
 		d.Live, d.Counted = min(d.Live, d.Used), min(d.Counted, d.Used)
-		d.Full = g.full(int64(h.opts.Interval))
+		d.Full = untilFull(g.total-g.used, rise(g.history.at)*float64(time.Second)/float64(h.opts.Interval))
 		all = append(all, d)
 	}
 	return all
-}
-
-// fullSamples is how much history a forecast takes.
-const fullSamples = 10
-
-// full returns the nanoseconds until the device is full, at the growth that its history shows on the whole
-// and in its latter half: what only jumped once is no growth. 0 if it does not grow.
-func (g *gpu) full(interval int64) int64 {
-	h := g.history.at
-	if len(h) < fullSamples {
-		return 0
-	}
-	slope := func(h []int64) float64 { return float64(h[len(h)-1]-h[0]) / float64(len(h)-1) }
-	rise := min(slope(h), slope(h[len(h)/2:]))
-	if rise <= 0 || g.total <= g.used {
-		return 0
-	}
-	return int64(min(float64(g.total-g.used)/rise*float64(interval), float64(365*24*time.Hour)))
 }

@@ -2,7 +2,6 @@ package heap
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -24,9 +23,8 @@ const (
 	oldMin    = 10 * time.Second
 	oldShare  = 0.5
 
-	// slopeWindows parts of the history must each have a higher low point than the
-	// one before: a site that goes up and down again has equal low points.
-	slopeWindows = 4
+	// slopeSamples of history are needed to see growth in it: each of its parts must have a higher low point than
+	// the one before. A site that goes up and down again has equal low points.
 	slopeSamples = 12
 )
 
@@ -75,14 +73,13 @@ func (s *site) slope() (rise int64, ok bool) {
 	if len(h) < slopeSamples {
 		return 0, false
 	}
-	var low [slopeWindows]int64
-	for i := range low {
-		low[i] = slices.Min(h[i*len(h)/slopeWindows : (i+1)*len(h)/slopeWindows])
-		if i > 0 && low[i] <= low[i-1] {
+	low := lows(h)
+	for i := 1; i < len(low); i++ {
+		if low[i] <= low[i-1] {
 			return 0, false
 		}
 	}
-	return low[slopeWindows-1] - low[0], true
+	return low[len(low)-1] - low[0], true
 }
 
 func round(d time.Duration) time.Duration {

@@ -40,6 +40,8 @@ type Process struct {
 	Objects       int64         `json:"objects"`
 	AtExitObjects int64         `json:"atExitObjects"`
 	Rate          int64         `json:"rate"`   // bytes asked for in a second
+	Growth        int64         `json:"growth"` // by how much Live rises in a second; less than 0: it falls
+	Full          int64         `json:"full"`   // nanoseconds until a device is full if it goes on so; 0: never, or it is not known
 	Mapped        int64         `json:"mapped"` // bytes of physical memory that have addresses
 	Maps          int           `json:"maps"`
 	Classes       []ClassTotal  `json:"classes"`
@@ -136,6 +138,7 @@ type Site struct {
 	OldAtMost     int64    `json:"oldAtMost"`  // and no more than this: more only where the process tells sums
 	OldObjects    int64    `json:"oldObjects"` // as OldBytes
 	Sizes         []Size   `json:"sizes"`      // of the live allocations
+	Growth        int64    `json:"growth"`     // as of a process
 	History       []int64  `json:"history"`
 	Suspect       []string `json:"suspect"` // reasons to take it for a leak
 }
@@ -152,6 +155,7 @@ type Query struct {
 	Top      int           // most sites of a process; 0: all
 	Older    time.Duration // only sites with live allocations at least so old, and OldBytes of those
 	Suspects bool          // only suspects
+	Keep     bool          // suspects are no part of Top: they stay
 	NoSites  bool
 }
 
@@ -191,6 +195,10 @@ func (p *process) snapshot(q Query) Process {
 		Explicit: p.finished(Explicit), ByNet: p.finished(Late), Context: p.finished(Context), Exit: p.finished(Exited), Unseen: p.finished(Replaced),
 		Undone: p.undone, Unknown: p.unknown, Dropped: p.dropped, Kernel: p.kernel, Place: p.place, Used: p.usedInAll(), OOM: p.oom,
 		History: slices.Clone(p.history.at), Rate: p.rate(),
+	}
+	if !p.exited {
+		out.Growth = p.history.growth(p.h.opts.Interval)
+		out.Full = p.full(out.Growth)
 	}
 	if p.byTable() {
 		b := &p.classes[Buffer]
@@ -261,7 +269,13 @@ func (p *process) rows(q Query) []Site {
 		return compareSites(a, b)
 	})
 	if q.Top > 0 && len(chosen) > q.Top {
-		chosen = chosen[:q.Top]
+		more := chosen[q.Top:]
+		chosen = chosen[:q.Top:q.Top]
+		for _, s := range more {
+			if q.Keep && len(s.suspect(p.h.now)) > 0 {
+				chosen = append(chosen, s)
+			}
+		}
 	}
 	rows := make([]Site, 0, len(chosen))
 	for _, s := range chosen {
@@ -292,6 +306,9 @@ func (p *process) row(s *site, q Query) Site {
 		AtExitBytes: s.AtExitBytes, AtExitObjects: s.AtExitObjects,
 		Median: s.medianLife(), OldBytes: int64(old.least.Bytes), OldObjects: int64(old.least.Objects), OldAtMost: int64(old.most.Bytes),
 		History: slices.Clone(s.history.at), Suspect: s.suspect(p.h.now),
+	}
+	if !p.exited {
+		row.Growth = s.history.growth(p.h.opts.Interval)
 	}
 	if s.first != nil {
 		row.Oldest = max(p.h.now-s.first.at, 0)

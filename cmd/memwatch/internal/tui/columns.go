@@ -1,8 +1,8 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -11,68 +11,78 @@ import (
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/render"
 )
 
-// A column of the list of processes.
-type column struct {
-	title string
-	width int  // cells
-	left  bool // what it holds begins at its left edge
-	rank  int  // the highest gives way first; 0: it stays
-	text  func(p *heap.Process) string
+// wide is more than any terminal has.
+const wide = 1 << 16
+
+// most orders by a number, the largest first.
+func most[T any, N cmp.Ordered](of func(T) N) func(a, b T) int {
+	return func(a, b T) int { return cmp.Compare(of(b), of(a)) }
 }
 
-// cell gives a column's text the column's width.
-func (c *column) cell(s string) string {
-	if pad := c.width - lipgloss.Width(s); !c.left && pad > 0 {
-		return strings.Repeat(" ", pad) + s
-	}
-	return fit(s, c.width)
+// least orders by what comes first.
+func least[T any, N cmp.Ordered](of func(T) N) func(a, b T) int {
+	return func(a, b T) int { return cmp.Compare(of(a), of(b)) }
 }
 
-// leastHistory and mostHistory are how many samples the list of processes shows.
-const leastHistory, mostHistory = 7, 52
+// held returns what is live of a process, or was when it exited.
+func held(p *heap.Process) (bytes, objects int64) {
+	if p.Exited {
+		return p.AtExit, p.AtExitObjects
+	}
+	return p.Live, p.Objects
+}
 
-// columns returns those of the list of processes that have room beside one another. What is left is the history's.
-func (m *Model) columns() []column {
-	name := 12
-	if m.width >= 110 {
-		name = 20
+// growthOfProcess is danger where it ends soon.
+func growthOfProcess(p *heap.Process) lipgloss.Style {
+	if ending(p.Full) {
+		return danger
 	}
-	held := func(p *heap.Process) int64 {
-		if p.Exited {
-			return p.AtExit
+	return growthStyle(p.Growth)
+}
+
+// processColumns returns those of the list of processes.
+func (m *Model) processColumns() []column[*heap.Process] {
+	type P = *heap.Process
+	var devices, places bool
+	if s := m.frame.Snapshot; s != nil {
+		devices = len(s.Devices) > 0
+		for i := range s.Processes {
+			places = places || s.Processes[i].Place.String() != ""
 		}
-		return p.Live
 	}
-	objects := func(p *heap.Process) string {
-		if p.Exited {
-			return fmt.Sprint(p.AtExitObjects)
-		}
-		return fmt.Sprint(p.Objects)
+	all := []column[P]{
+		{title: " ", width: 1, text: func(p P, _ int) string { s, _ := mark(p); return s },
+			style: func(p P) lipgloss.Style { _, s := mark(p); return s }},
+		{title: "PID", width: 7, text: func(p P, _ int) string { return fmt.Sprint(p.PID) },
+			order: least(func(p P) uint32 { return p.PID })},
+		{title: "PROCESS", width: 12, most: 20, left: true, text: func(p P, _ int) string { return render.Clean(p.Name) },
+			order: least(func(p P) string { return p.Name })},
+		{title: "LIVE", width: 10, text: func(p P, _ int) string { n, _ := held(p); return m.live(p, n) },
+			order: func(a, b P) int { return 0 }}, // the snapshot's: what has exited is last
+		{title: "GROWTH", width: 11, text: func(p P, _ int) string { return m.growth(p.Growth) }, style: growthOfProcess,
+			order: most(func(p P) int64 { return p.Growth })},
+		{title: "RATE", width: 10, rank: 4, text: func(p P, _ int) string { return m.size(p.Rate) + "/s" },
+			order: most(func(p P) int64 { return p.Rate })},
+		{title: "STATE", width: 7, left: true, rank: 5, text: func(p P, _ int) string { return render.State(p) }},
+		{title: "OBJECTS", width: 8, rank: 6, text: func(p P, _ int) string { _, n := held(p); return fmt.Sprint(n) },
+			order: most(func(p P) int64 { _, n := held(p); return n })},
+		{title: "PEAK", width: 10, rank: 7, text: func(p P, _ int) string { return m.live(p, p.Peak) },
+			order: most(func(p P) int64 { return p.Peak })},
+		{title: "DEVICES", width: 7, left: true, rank: 8, text: func(p P, _ int) string { return deviceList(p) }},
+		{title: "HISTORY", width: 8, most: 60, left: true, rank: 2, text: func(p P, cells int) string { return render.Spark(p.History, cells) },
+			style: func(p P) lipgloss.Style {
+				if p.Exited {
+					return faint
+				}
+				return accent
+			}},
 	}
-	all := []column{
-		{"PID", 7, false, 0, func(p *heap.Process) string { return fmt.Sprint(p.PID) }},
-		{" PROCESS", name + 1, true, 0, func(p *heap.Process) string { return " " + render.Clean(p.Name) }},
-		{"LIVE", 10, false, 0, func(p *heap.Process) string { return m.live(p, held(p)) }},
-		{"PEAK", 10, false, 5, func(p *heap.Process) string { return m.live(p, p.Peak) }},
-		{"OBJECTS", 7, false, 4, objects},
-		{"RATE", 11, false, 1, func(p *heap.Process) string { return m.size(p.Rate) + "/s" }},
-		{"STATE", 7, true, 3, render.State},
-		{"HISTORY", leastHistory, true, 2, nil},
-		{"DEVICES", 7, true, 6, deviceList},
+	if devices {
+		all = append(all, column[P]{title: "FULL IN", width: 8, rank: 3, text: func(p P, _ int) string { return render.Age(p.Full) },
+			style: growthOfProcess, order: func(a, b P) int { return cmp.Compare(uint64(a.Full)-1, uint64(b.Full)-1) }}) // 0, never, is last
 	}
-	taken := func() (n int) {
-		for _, c := range all {
-			n += c.width + 1
-		}
-		return n - 1
-	}
-	for rank := 6; rank > 0 && taken() > m.width; rank-- {
-		all = slices.DeleteFunc(all, func(c column) bool { return c.rank == rank })
-	}
-	if i := slices.IndexFunc(all, func(c column) bool { return c.text == nil }); i >= 0 {
-		h := &all[i]
-		h.width += max(min(m.width-taken(), mostHistory-leastHistory), 0)
-		h.text = func(p *heap.Process) string { return render.Spark(p.History, h.width) }
+	if places {
+		all = append(all, column[P]{title: "WHERE", width: 12, most: wide, left: true, rank: 9, text: func(p P, _ int) string { return render.Clean(p.Place.String()) }})
 	}
 	return all
 }
@@ -88,4 +98,85 @@ func deviceList(p *heap.Process) string {
 		}
 	}
 	return strings.Join(all, ",")
+}
+
+// A row is a site and the process that it is of.
+type row struct {
+	*heap.Site
+	process *heap.Process
+}
+
+// held returns what is live of a site, or was when its process exited.
+func (r row) held() (bytes, objects int64) {
+	if r.process.Exited {
+		return r.AtExitBytes, r.AtExitObjects
+	}
+	return r.Live, r.Objects
+}
+
+func isSuspect(r row) bool { return len(r.Suspect) > 0 }
+
+// siteColumns returns those of the lists of sites: of one process, or the suspects of all.
+func (m *Model) siteColumns(p page) []column[row] {
+	warn := func(r row) lipgloss.Style {
+		if isSuspect(r) && !r.process.Exited {
+			return warning
+		}
+		return siteStyle(r)
+	}
+	all := []column[row]{
+		{title: " ", width: 1, style: warn, text: func(r row, _ int) string {
+			if isSuspect(r) {
+				return "!"
+			}
+			return " "
+		}},
+		{title: "LIVE", width: 10, order: func(a, b row) int { return 0 }, text: func(r row, _ int) string {
+			n, _ := r.held()
+			if r.Estimate {
+				return "~" + m.live(r.process, n)
+			}
+			return m.live(r.process, n)
+		}},
+		{title: "GROWTH", width: 11, text: func(r row, _ int) string { return m.growth(r.Growth) },
+			style: func(r row) lipgloss.Style { return growthStyle(r.Growth) }, order: most(func(r row) int64 { return r.Growth })},
+		{title: "OBJECTS", width: 8, rank: 5, text: func(r row, _ int) string { _, n := r.held(); return fmt.Sprint(n) },
+			order: most(func(r row) int64 { _, n := r.held(); return n })},
+		{title: "ALLOCATED", width: 10, rank: 7, text: func(r row, _ int) string { return m.size(int64(r.AllocBytes)) },
+			order: most(func(r row) uint64 { return r.AllocBytes })},
+		{title: "CLASS", width: 12, left: true, rank: 6, text: func(r row, _ int) string {
+			if r.Own {
+				return r.Class
+			}
+			return "(" + r.Class + ")"
+		}},
+		{title: "OLDEST", width: 8, rank: 4, text: func(r row, _ int) string { return render.Age(r.Oldest) },
+			order: most(func(r row) int64 { return r.Oldest })},
+		{title: "HISTORY", width: 12, left: true, rank: 3, text: func(r row, cells int) string { return render.Spark(r.History, cells) },
+			style: func(r row) lipgloss.Style {
+				if r.process.Exited {
+					return faint
+				}
+				return accent
+			}},
+	}
+	if p == suspects {
+		all = append(all, column[row]{title: "PROCESS", width: 12, most: 20, left: true, rank: 1, order: least(func(r row) string { return r.process.Name }),
+			text: func(r row, _ int) string { return render.Clean(r.process.Name) }})
+	}
+	all = append(all, column[row]{title: "SITE", width: 30, most: 60, left: true, style: warn, order: least(func(r row) string { return render.Title(r.Site) }),
+		text: func(r row, cells int) string { return tail(render.TitleIn(r.Site, cells), cells) }})
+	if p == suspects || m.process() != nil && suspected(m.process()) > 0 {
+		all = append(all, column[row]{title: "WHY", width: 24, most: wide, left: true, rank: 2, style: warn,
+			text: func(r row, cells int) string { return front(render.Clean(strings.Join(r.Suspect, "; ")), cells) }})
+	}
+	return all
+}
+
+// siteStyle is the style of a site's row.
+func siteStyle(r row) lipgloss.Style {
+	if r.process.Exited || !r.Own {
+		return faint
+	}
+	return plain
 }

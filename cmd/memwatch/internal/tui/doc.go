@@ -3,8 +3,9 @@
 //
 // # Structures
 //
-//	Model   what is shown and chosen; it changes only by messages
-//	Frame   the message that brings new numbers
+//	Model    what is shown and chosen; it changes only by messages
+//	Frame    the message that brings new numbers
+//	column   of a list: its text, its colour, its order, and when it gives way
 //
 // # Way in
 //

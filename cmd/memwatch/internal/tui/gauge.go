@@ -3,7 +3,6 @@ package tui
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"charm.land/lipgloss/v2"
 
@@ -11,13 +10,8 @@ import (
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/render"
 )
 
-var danger = lipgloss.NewStyle().Foreground(lipgloss.Red)
-
-// Shares of a device from which on its figures are marked, and how soon it must be full for that.
-const (
-	tight, full = 0.85, 0.95
-	soon        = 5 * time.Minute
-)
+// Shares of a device from which on its figures are marked.
+const tight, full = 0.85, 0.95
 
 // maxGauges is how many devices have a line.
 const maxGauges = 4
@@ -104,7 +98,7 @@ func (m *Model) drawGauges(all []heap.DeviceState) (lines []string) {
 // urgency returns how the figures of a device are marked.
 func urgency(d *heap.DeviceState) lipgloss.Style {
 	switch share := float64(d.Used) / float64(max(d.Total, 1)); {
-	case share >= full || d.Full > 0 && time.Duration(d.Full) < soon:
+	case share >= full || ending(d.Full):
 		return danger
 	case share >= tight:
 		return warning

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
@@ -49,7 +50,7 @@ func TestEveryKey(t *testing.T) {
 	}
 	slices.Sort(keys)
 	keys = slices.Compact(keys)
-	require.Greater(t, len(keys), 38, "%v", keys)
+	require.Greater(t, len(keys), 39, "%v", keys)
 	for _, key := range keys {
 		changed := false
 		// Some place where the key means something: a page, and where the cursor is on it.
@@ -77,15 +78,59 @@ func TestSuspectsAreMarked(t *testing.T) {
 	m.cursor = 2 // on another
 	lines := strings.Split(m.View().Content, "\n")
 	require.Contains(t, lines[0], "1 suspect: tab")
-	mark, _, _ := strings.Cut(warning.Render("x"), "x")
-	marked := 0
+	var marked []string
 	for _, l := range lines {
-		if strings.HasPrefix(l, mark) {
-			require.Contains(t, l, "trainer")
-			marked++
+		if strings.HasPrefix(l, warning.Render("!")) || strings.HasPrefix(l, danger.Render("‼")) {
+			marked = append(marked, ansi.Strip(l))
 		}
 	}
-	require.Equal(t, 1, marked)
+	require.Len(t, marked, 2, "the process, and below the list its line")
+	require.Contains(t, marked[0], "trainer")
+	require.Contains(t, marked[1], "main.(*Cache).put")
+	for _, keys := range [][]string{{"enter"}, {"tab"}, {"t"}} {
+		m.show(processes)
+		press(m, keys...)
+		found := 0
+		for _, l := range strings.Split(screen(t, m), "\n") {
+			if strings.HasPrefix(l, "!") && strings.Contains(l, "(*Cache).put") {
+				found++
+			}
+		}
+		require.Equal(t, 1, found, "%v: also where the cursor is on it", keys)
+	}
+}
+
+// TestFilterOfPage: what chose a process is not asked of its sites.
+func TestFilterOfPage(t *testing.T) {
+	m := New()
+	m.Update(at(t, 90))
+	press(m, "/", "t", "r", "a", "i", "n", "enter")
+	require.NotContains(t, screen(t, m), "inference")
+	press(m, "enter")
+	require.Contains(t, screen(t, m), "loadWeights")
+	press(m, "esc")
+	require.NotContains(t, screen(t, m), "inference", "it is still there")
+}
+
+// TestColours holds colours to their meaning.
+func TestColours(t *testing.T) {
+	f := at(t, 120)
+	m := New()
+	m.Update(tea.WindowSizeMsg{Width: 110, Height: 16})
+	p := &f.Snapshot.Processes[0]
+	draw := func() string {
+		m.Update(f)
+		m.cursor = 1
+		return m.View().Content
+	}
+	p.Growth = 3 << 20
+	require.Contains(t, draw(), warning.Render(" +3.0 MiB/s"))
+	p.Growth = -3 << 20
+	require.Contains(t, draw(), good.Render(" -3.0 MiB/s"))
+	p.Growth, p.Full = 3<<20, int64(soon)-1
+	require.Contains(t, draw(), danger.Render(" +3.0 MiB/s"))
+	p.OOM = &heap.OutOfMemory{}
+	require.Contains(t, draw(), danger.Render("‼"))
 }
 
 // TestSuspend stops as every program at a terminal does.

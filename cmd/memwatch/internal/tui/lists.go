@@ -1,13 +1,28 @@
 package tui
 
 import (
-	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/render"
 )
+
+// passes reports whether a text has every word of the page's filter, and none that stands after a "!".
+func (m *Model) passes(text string) bool {
+	text = strings.ToLower(text)
+	for word := range strings.FieldsSeq(strings.ToLower(m.filter[m.page])) {
+		without, not := strings.CutPrefix(word, "!")
+		if not && without == "" { // it is being typed
+			continue
+		}
+		if strings.Contains(text, without) == not {
+			return false
+		}
+	}
+	return true
+}
 
 // listProcesses returns the processes that the filter leaves, in order.
 func (m *Model) listProcesses() []*heap.Process {
@@ -17,36 +32,12 @@ func (m *Model) listProcesses() []*heap.Process {
 	var list []*heap.Process
 	for i := range m.frame.Snapshot.Processes {
 		p := &m.frame.Snapshot.Processes[i]
-		if m.filter == "" || strings.Contains(strings.ToLower(p.Name), strings.ToLower(m.filter)) {
+		if m.passes(fmt.Sprint(p.Name, " ", p.PID, " ", render.State(p), " ", p.Place)) {
 			list = append(list, p)
 		}
 	}
-	by := orders[processes][m.order[processes]]
-	slices.SortStableFunc(list, func(a, b *heap.Process) int {
-		switch by {
-		case "peak":
-			return -cmp.Compare(a.Peak, b.Peak)
-		case "rate":
-			return -cmp.Compare(a.Rate, b.Rate)
-		case "objects":
-			return -cmp.Compare(a.Objects, b.Objects)
-		case "pid":
-			return cmp.Compare(a.PID, b.PID)
-		case "name":
-			return cmp.Compare(a.Name, b.Name)
-		}
-		return 0 // the snapshot's order: live, the exited last
-	})
-	if m.invert[processes] {
-		slices.Reverse(list)
-	}
+	sorted(list, m.processColumns(), m.orderOf(processes), m.invert[processes])
 	return list
-}
-
-// A row is a site and the process that it is of.
-type row struct {
-	*heap.Site
-	process *heap.Process
 }
 
 // listSites returns the sites of the page that the filter leaves, in order.
@@ -59,33 +50,18 @@ func (m *Model) listSites() []row {
 		for i := range m.frame.Snapshot.Processes {
 			list = append(list, m.listSitesOf(&m.frame.Snapshot.Processes[i])...)
 		}
-		list = slices.DeleteFunc(list, func(r row) bool { return len(r.Suspect) == 0 })
-		slices.SortStableFunc(list, func(a, b row) int { return -cmp.Compare(a.Live, b.Live) })
-		if m.invert[suspects] {
-			slices.Reverse(list)
-		}
-		return list
+		list = suspectsOf(list)
+	} else if p := m.process(); p != nil {
+		list = m.listSitesOf(p)
 	}
-	p := m.process()
-	if p == nil {
-		return nil
-	}
-	list = m.listSitesOf(p)
-	by := orders[sites][m.order[sites]]
-	slices.SortStableFunc(list, func(a, b row) int {
-		switch by {
-		case "objects":
-			return -cmp.Compare(a.Objects, b.Objects)
-		case "allocated":
-			return -cmp.Compare(a.AllocBytes, b.AllocBytes)
-		case "oldest":
-			return -cmp.Compare(a.Oldest, b.Oldest)
-		}
-		return 0
-	})
-	if m.invert[sites] {
-		slices.Reverse(list)
-	}
+	sorted(list, m.siteColumns(m.page), m.orderOf(m.page), m.invert[m.page])
+	return list
+}
+
+// suspectsOf leaves those that may be leaks, the largest first.
+func suspectsOf(list []row) []row {
+	list = slices.DeleteFunc(list, func(r row) bool { return !isSuspect(r) })
+	slices.SortStableFunc(list, most(func(r row) int64 { n, _ := r.held(); return n }))
 	return list
 }
 
@@ -93,7 +69,7 @@ func (m *Model) listSites() []row {
 func (m *Model) listSitesOf(p *heap.Process) (list []row) {
 	for i := range p.Sites {
 		s := &p.Sites[i]
-		if m.filter == "" || strings.Contains(strings.ToLower(render.Title(s)+" "+s.Class), strings.ToLower(m.filter)) {
+		if m.passes(render.Title(s) + " " + s.Class) {
 			list = append(list, row{s, p})
 		}
 	}

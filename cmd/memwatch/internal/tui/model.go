@@ -37,13 +37,6 @@ const (
 	tree           // of one process, by call stack
 )
 
-// The orders of a list.
-var orders = map[page][]string{
-	processes: {"live", "peak", "rate", "objects", "pid", "name"},
-	sites:     {"live", "objects", "allocated", "oldest"},
-	suspects:  {"live"},
-}
-
 // A Model is the state of the interface.
 type Model struct {
 	frame   Frame
@@ -58,8 +51,8 @@ type Model struct {
 	from    page // of page site: where it was chosen
 	cursor  int
 	scroll  int
-	order   map[page]int
-	filter  string
+	order   map[page]string // the column; none: by what is live
+	filter  map[page]string
 	typing  bool
 	paused  bool
 	help    bool
@@ -78,7 +71,7 @@ type saved string
 
 // New returns a Model that waits for its first Frame.
 func New() *Model {
-	return &Model{width: 80, height: 24, order: make(map[page]int), invert: make(map[page]bool)}
+	return &Model{width: 80, height: 24, order: make(map[page]string), filter: make(map[page]string), invert: make(map[page]bool)}
 }
 
 // Init asks for nothing.
@@ -115,16 +108,16 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 		case "enter":
 			m.typing = false
 		case "esc":
-			m.typing, m.filter = false, ""
+			m.typing, m.filter[m.page] = false, ""
 		case "backspace":
-			if r := []rune(m.filter); len(r) > 0 {
-				m.filter = string(r[:len(r)-1])
+			if r := []rune(m.filter[m.page]); len(r) > 0 {
+				m.filter[m.page] = string(r[:len(r)-1])
 			}
 		case "ctrl+c":
 			return m.quit()
 		default:
-			if msg.Text != "" && len(m.filter) < 64 {
-				m.filter += render.Clean(msg.Text)
+			if msg.Text != "" && len(m.filter[m.page]) < 64 {
+				m.filter[m.page] += render.Clean(msg.Text)
 			}
 		}
 		return nil
@@ -168,13 +161,15 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	case "I", "R":
 		m.invert[m.page] = !m.invert[m.page]
 	case "M":
-		m.by("live")
+		m.by("LIVE")
+	case "D":
+		m.by("GROWTH")
 	case "P":
-		m.by("rate", "allocated")
+		m.by("RATE", "ALLOCATED")
 	case "T":
-		m.by("peak", "oldest")
+		m.by("PEAK", "OLDEST")
 	case "N":
-		m.by("pid", "objects")
+		m.by("PID", "OBJECTS")
 	case "t", "f5":
 		m.tree()
 	case "s":
@@ -200,12 +195,39 @@ func (m *Model) quit() tea.Cmd {
 	return tea.Quit
 }
 
+// orderOf returns the title of the column by which a page's list is ordered.
+func (m *Model) orderOf(p page) string {
+	if o := m.order[p]; o != "" {
+		return o
+	}
+	return "LIVE"
+}
+
+// orders returns the columns by which the page's list may be ordered, of those that have so many cells.
+func (m *Model) orders(width int) []string {
+	switch m.page {
+	case processes:
+		return sortable(layout(m.processColumns(), width))
+	case sites, suspects:
+		return sortable(layout(m.siteColumns(m.page), width))
+	}
+	return nil
+}
+
 // by orders the list by the first of names that it can be ordered by.
 func (m *Model) by(names ...string) {
-	for i, o := range orders[m.page] {
-		if slices.Contains(names, o) {
-			m.order[m.page] = i
+	for _, name := range names {
+		if slices.Contains(m.orders(wide), name) {
+			m.order[m.page] = name
+			return
 		}
+	}
+}
+
+// turn orders the list by the next of the columns that are shown.
+func (m *Model) turn(by int) {
+	if all := m.orders(m.width); len(all) > 0 {
+		m.order[m.page] = all[(slices.Index(all, m.orderOf(m.page))+by+len(all))%len(all)]
 	}
 }
 
@@ -244,12 +266,6 @@ func (m *Model) keep(profile bool) tea.Cmd {
 
 func (m *Model) show(p page) { m.page, m.cursor, m.scroll = p, 0, 0 }
 
-func (m *Model) turn(by int) {
-	if n := len(orders[m.page]); n > 0 {
-		m.order[m.page] = (m.order[m.page] + by + n) % n
-	}
-}
-
 // enter goes into what the cursor is on.
 func (m *Model) enter() {
 	switch m.page {
@@ -278,7 +294,7 @@ func (m *Model) leave() {
 	case sites, suspects:
 		m.show(processes)
 	default:
-		m.filter = ""
+		m.filter[m.page] = ""
 	}
 }
 

@@ -2,21 +2,15 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/render"
-)
-
-var (
-	bold    = lipgloss.NewStyle().Bold(true)
-	faint   = lipgloss.NewStyle().Faint(true)
-	chosen  = lipgloss.NewStyle().Reverse(true)
-	warning = lipgloss.NewStyle().Foreground(lipgloss.Yellow)
-	accent  = lipgloss.NewStyle().Foreground(lipgloss.Cyan)
 )
 
 // View draws the Model.
@@ -36,7 +30,7 @@ func (m *Model) content() string {
 	case m.frame.Snapshot == nil:
 		lines = []string{m.head("memwatch"), "", "waiting for the first numbers"}
 	case m.page == processes:
-		lines = append(m.gauges(), m.viewProcesses()...)
+		lines = m.viewProcesses()
 	case m.page == site:
 		lines = m.viewSite()
 	case m.page == tree:
@@ -50,87 +44,97 @@ func (m *Model) content() string {
 	for len(lines) < m.height-1 {
 		lines = append(lines, "")
 	}
-	return strings.Join(append(lines, m.status()), "\n")
+	return strings.Join(append(lines, m.foot()), "\n")
 }
 
-// fit gives s exactly n cells.
+// fit gives plain text exactly n cells.
 func fit(s string, n int) string {
-	for lipgloss.Width(s) > n {
-		r := []rune(s)
-		s = string(r[:len(r)-1])
-	}
+	s = ansi.Truncate(s, n, "")
 	return s + strings.Repeat(" ", n-lipgloss.Width(s))
 }
 
+// clip gives a line at most n cells; it may have colours.
+func clip(s string, n int) string { return ansi.Truncate(s, n, "") }
+
+// front gives s at most n cells, of its beginning.
+func front(s string, n int) string { return ansi.Truncate(s, n, "…") }
+
 // tail gives s at most n cells, of its end.
 func tail(s string, n int) string {
-	if lipgloss.Width(s) <= n {
-		return s
+	if over := lipgloss.Width(s) - n; over > 0 {
+		return ansi.TruncateLeft(s, over+1, "…")
 	}
-	r := []rune(s)
-	for len(r) > 0 && lipgloss.Width(string(r))+1 > n {
-		r = r[1:]
-	}
-	return "…" + string(r)
+	return s
 }
 
+// head draws the first line: what is shown, and at the right where it is from and whether all of it came.
 func (m *Model) head(title string) string {
-	mark := ""
 	if m.paused {
-		mark = "  PAUSED"
+		title += "   PAUSED"
 	}
-	if m.filter != "" || m.typing {
-		mark += "  /" + m.filter
+	if f := m.filter[m.page]; f != "" || m.typing {
+		title += "   /" + f
 		if m.typing {
-			mark += "▏"
+			title += "▏"
 		}
 	}
-	return bold.Render(fit(title+mark, m.width))
+	t := m.frame.Status
+	lost, style := "0 lost", faint
+	if t.Lost > 0 {
+		lost, style = fmt.Sprintf("%d LOST", t.Lost), warning
+	}
+	parts := []string{lost, fmt.Sprintf("%.0f events/s", t.Rate), render.Clean(t.Source)}
+	if t.Overhead > 0 {
+		parts = append(parts, fmt.Sprintf("overhead %.2f%%", 100*t.Overhead))
+	}
+	if m.frame.Snapshot == nil {
+		parts = nil
+	}
+	for ; len(parts) > 0; parts = parts[:len(parts)-1] { // what is least worth gives way first
+		right := strings.Join(parts, "  ")
+		room := m.width - lipgloss.Width(title) - lipgloss.Width(right)
+		if room < 2 && len(parts) == 1 && t.Lost > 0 { // the title gives way
+			title, room = front(title, max(m.width-lipgloss.Width(right)-2, 0)), 2
+		}
+		if room >= 2 {
+			return bold.Render(title) + strings.Repeat(" ", max(m.width-lipgloss.Width(title)-lipgloss.Width(right), 0)) + style.Render(right)
+		}
+	}
+	return bold.Render(fit(title, m.width))
 }
 
-func (m *Model) size(n int64) string { return render.Options{Bytes: m.exact}.Size(n) }
-
-func (m *Model) live(p *heap.Process, n int64) string {
-	if p.Inexact {
-		return "≈" + m.size(n)
+// by says by what a list is ordered if no head of a column shows it.
+func by(order string, shown []string) string {
+	if slices.Contains(shown, order) {
+		return ""
 	}
-	return m.size(n)
-}
-
-// line draws a line of a list.
-func (m *Model) line(i int, s string, style lipgloss.Style) string {
-	s = fit(s, m.width)
-	if i == m.cursor {
-		return chosen.Render(s)
-	}
-	return style.Render(s)
+	return "   by " + strings.ToLower(order)
 }
 
 func (m *Model) viewProcesses() []string {
 	list := m.listProcesses()
-	var total int64
+	var total, growth int64
 	found := 0
 	for _, p := range list {
 		total += p.Live
+		growth += p.Growth
 		found += suspected(p)
 	}
-	title := fmt.Sprintf("memwatch   %s, %s live   by %s", render.Count(len(list), "process", "processes"),
-		m.size(total), orders[processes][m.order[processes]])
+	columns := layout(m.processColumns(), m.width)
+	order := m.orderOf(processes)
+	title := fmt.Sprintf("memwatch   %s, %s live", render.Count(len(list), "process", "processes"), m.size(total))
+	if growth != 0 {
+		title += ", " + m.growth(growth)
+	}
 	if found > 0 {
 		title += "   " + render.Count(found, "suspect", "suspects") + ": tab"
 	}
+	title += by(order, sortable(columns))
 	if lipgloss.Width(title) > m.width { // what it is called is known
 		title = strings.TrimPrefix(title, "memwatch   ")
 	}
-	columns := m.columns()
-	row := func(text func(c *column) string) string {
-		var cells []string
-		for i := range columns {
-			cells = append(cells, columns[i].cell(text(&columns[i])))
-		}
-		return strings.Join(cells, " ")
-	}
-	lines := []string{m.head(title), faint.Render(fit(row(func(c *column) string { return c.title }), m.width))}
+	lines := append([]string{m.head(title)}, m.gauges()...)
+	lines = append(lines, heads(columns, order, m.invert[processes], m.width))
 	if len(list) == 0 {
 		if m.frame.Snapshot.Limits != "" {
 			return append(lines, "", "no process that may be looked at has a table")
@@ -138,86 +142,111 @@ func (m *Model) viewProcesses() []string {
 		return append(lines, "", "no process uses a library that is probed")
 	}
 	for i := m.scroll; i < min(len(list), m.scroll+m.rows()); i++ {
-		p, style := list[i], lipgloss.NewStyle()
-		switch {
-		case p.Exited:
+		style := plain
+		if list[i].Exited {
 			style = faint
-		case suspected(p) > 0:
-			style = warning
 		}
-		lines = append(lines, m.line(i, row(func(c *column) string { return c.text(p) }), style))
+		lines = append(lines, drawRow(columns, list[i], i == m.cursor, style, m.width))
+	}
+	return append(lines, m.suspectsBelow(list, m.height-1-len(lines))...)
+}
+
+// suspectsBelow draws the suspects of processes where the list of those leaves so many lines: the line that
+// grows is seen on the first page.
+func (m *Model) suspectsBelow(of []*heap.Process, room int) (lines []string) {
+	var list []row
+	for _, p := range of {
+		for i := range p.Sites {
+			list = append(list, row{&p.Sites[i], p})
+		}
+	}
+	if list = suspectsOf(list); len(list) == 0 || room < 4 {
+		return nil
+	}
+	columns := layout(m.siteColumns(suspects), m.width)
+	sorted(list, columns, "GROWTH", false)
+	lines = append(lines, "", warning.Render(clip("suspects: sites that may be leaks", m.width)), heads(columns, "GROWTH", false, m.width))
+	for _, r := range list[:min(len(list), room-len(lines))] {
+		lines = append(lines, drawRow(columns, r, false, siteStyle(r), m.width))
 	}
 	return lines
 }
 
-// suspected returns how many sites of a process may be leaks.
-func suspected(p *heap.Process) (n int) {
-	for i := range p.Sites {
-		if len(p.Sites[i].Suspect) > 0 {
-			n++
-		}
-	}
-	return n
-}
-
-// siteHistory is how many samples a list of sites shows of each.
-const siteHistory = 12
-
 func (m *Model) viewSites() []string {
 	list := m.listSites()
-	title := fmt.Sprintf("memwatch   %s, and why", render.Count(len(list), "suspect: a site that may be a leak", "suspects: sites that may be leaks"))
+	columns := layout(m.siteColumns(m.page), m.width)
+	order := m.orderOf(m.page)
+	title := render.Count(len(list), "suspect: a site that may be a leak", "suspects: sites that may be leaks") + ", and why"
 	if m.page == sites {
 		p := m.process()
 		if p == nil {
 			return []string{m.head("memwatch"), "", "the process is gone"}
 		}
-		live := m.live(p, p.Live) + " live"
-		if p.Exited {
-			live = m.live(p, p.AtExit) + " at exit"
-		}
-		counted := ""
-		if p.Used > 0 {
-			counted = fmt.Sprintf(", the driver counts %s", m.size(p.Used))
-		}
-		title = fmt.Sprintf("%s (%d)   %s, %s peak%s, %s   by %s", render.Clean(p.Name), p.PID, live, m.live(p, p.Peak), counted, render.Count(len(list), "site", "sites"), orders[sites][m.order[sites]])
+		title = m.titleOf(p, render.Count(len(list), "site", "sites"))
 	}
-	lines := []string{
-		m.head(title),
-		faint.Render(fit(fmt.Sprintf("%10s %7s %10s %-12s %7s  %-*s %s", "LIVE", "OBJECTS", "ALLOCATED", "CLASS", "OLDEST", siteHistory, "HISTORY", "SITE"), m.width)),
+	title += by(order, sortable(columns))
+	lines := []string{m.head(title), heads(columns, order, m.invert[m.page], m.width)}
+	if len(list) == 0 && m.page == suspects {
+		return append(lines, "", "nothing looks like a leak so far")
 	}
 	for i := m.scroll; i < min(len(list), m.scroll+m.rows()); i++ {
-		s := list[i]
-		live, objects := s.Live, s.Objects
-		if s.process.Exited {
-			live, objects = s.AtExitBytes, s.AtExitObjects
-		}
-		class := s.Class
-		if !s.Own {
-			class = "(" + class + ")"
-		}
-		style := lipgloss.NewStyle()
-		text := render.Title(s.Site)
-		if len(s.Suspect) > 0 {
-			style = warning
-			if m.page == suspects {
-				text = fmt.Sprintf("%s: %s", render.Function(s.Site), render.Clean(strings.Join(s.Suspect, "; ")))
-			}
-		}
-		about := m.live(s.process, live)
-		if s.Estimate {
-			about = "~" + about
-		}
-		front := fmt.Sprintf("%10s %7d %10s %-12s %7s  %s ", about, objects, m.size(int64(s.AllocBytes)), class, render.Age(s.Oldest), render.Spark(s.History, siteHistory))
-		if m.page == sites {
-			room := max(m.width-lipgloss.Width(front), 10)
-			text = tail(render.TitleIn(s.Site, room), room) // characters may be wide
-		}
-		lines = append(lines, m.line(i, front+text, style))
+		lines = append(lines, drawRow(columns, list[i], i == m.cursor, siteStyle(list[i]), m.width))
+	}
+	if room := m.height - 1 - len(lines); room >= 4 && m.cursor < len(list) {
+		r := list[m.cursor]
+		lines = append(lines, "", faint.Render(clip("─── "+render.Function(r.Site)+", class "+r.Class, m.width)))
+		lines = append(lines, m.why(r.Site)...)
+		lines = append(lines, m.stackOf(r.Site)...)
 	}
 	return lines
 }
 
+// titleOf says in a line how a process is, and what of it is shown.
+func (m *Model) titleOf(p *heap.Process, shown string) string {
+	bytes, _ := held(p)
+	text := fmt.Sprintf("%s (%d)   %s ", render.Clean(p.Name), p.PID, m.live(p, bytes))
+	if p.Exited {
+		text += "at exit"
+	} else {
+		text += "live"
+		if p.Growth != 0 {
+			text += " " + m.growth(p.Growth)
+		}
+	}
+	if p.Full > 0 {
+		text += ", full in " + render.Age(p.Full)
+	}
+	text += ", " + m.live(p, p.Peak) + " peak"
+	if p.Used > 0 {
+		text += fmt.Sprintf(", the driver counts %s", m.size(p.Used))
+	}
+	if p.OOM != nil {
+		text += fmt.Sprintf(", %s found no memory for %s", render.Clean(p.OOM.Function), m.size(int64(p.OOM.Asked)))
+	}
+	return text + ", " + shown
+}
+
 func allocations(n int64) string { return render.Count(int(n), "allocation", "allocations") }
+
+// why draws the reasons to take a site for a leak.
+func (m *Model) why(s *heap.Site) (lines []string) {
+	for _, why := range s.Suspect {
+		lines = append(lines, warning.Render(clip("suspect     "+render.Clean(why), m.width)))
+	}
+	return lines
+}
+
+// stackOf draws what called a site.
+func (m *Model) stackOf(s *heap.Site) []string {
+	lines := []string{faint.Render("called from")}
+	if len(s.Frames) == 0 {
+		lines = append(lines, "  "+render.Title(s))
+	}
+	for _, f := range s.Frames {
+		lines = append(lines, "  "+tail(render.FrameText(&f), m.width-2))
+	}
+	return lines
+}
 
 func (m *Model) viewSite() []string {
 	p := m.process()
@@ -232,14 +261,16 @@ func (m *Model) viewSite() []string {
 	if s == nil {
 		return []string{m.head("memwatch"), "", "the site is gone"}
 	}
-	held := m.live(p, s.Live)
+	bytes, _ := row{s, p}.held()
+	held := m.live(p, bytes)
 	if p.Exited {
-		held = m.live(p, s.AtExitBytes) + " at exit"
+		held += " at exit"
 	}
 	lines := []string{
 		m.head(fmt.Sprintf("%s (%d)   %s, class %s", render.Clean(p.Name), p.PID, held, s.Class)),
 		"",
 		fmt.Sprintf("live        %s in %s, peak %s", m.live(p, s.Live), allocations(s.Objects), m.size(s.Peak)),
+		"growth      " + growthStyle(s.Growth).Render(m.growth(s.Growth)),
 		fmt.Sprintf("allocated   %s in %d", m.size(int64(s.AllocBytes)), s.AllocObjects),
 		fmt.Sprintf("freed       %s in %d; late by the collector %d", m.size(int64(s.FreedBytes)), s.FreedObjects, s.ByNet.Objects),
 		"age         oldest " + render.Age(s.Oldest),
@@ -255,61 +286,11 @@ func (m *Model) viewSite() []string {
 		sizes = append(sizes, fmt.Sprintf("%d ≤ %s", z.Count, m.size(int64(z.Max))))
 	}
 	lines = append(lines, "sizes       "+strings.Join(sizes, ", "), "history     "+accent.Render(render.Spark(s.History, min(60, m.width-12))))
-	for _, why := range s.Suspect {
-		lines = append(lines, warning.Render("suspect     "+render.Clean(why)))
-	}
-	lines = append(lines, "", faint.Render("called from"))
-	if len(s.Frames) == 0 {
-		lines = append(lines, "  "+render.Title(s))
-	}
-	for _, f := range s.Frames {
-		lines = append(lines, "  "+tail(render.FrameText(&f), m.width-2))
+	lines = append(lines, m.why(s)...)
+	lines = append(lines, "")
+	lines = append(lines, m.stackOf(s)...)
+	for i := range lines[1:] {
+		lines[i+1] = clip(lines[i+1], m.width)
 	}
 	return lines
-}
-
-// status draws the last line.
-func (m *Model) status() string {
-	t := m.frame.Status
-	parts := []string{render.Clean(t.Source), fmt.Sprintf("%.0f events/s", t.Rate)}
-	if t.NoDevices != "" {
-		parts = append(parts, "devices not known: "+render.Clean(t.NoDevices))
-	}
-	if t.Overhead > 0 {
-		parts = append(parts, fmt.Sprintf("overhead %.2f%%", 100*t.Overhead))
-	}
-	if m.said != "" {
-		parts = append(parts, m.said)
-	}
-	if t.Note != "" {
-		parts = append(parts, render.Clean(t.Note))
-	}
-	parts = append(parts, "? help  q quit")
-	line := strings.Join(parts, "   ")
-	if t.Lost > 0 {
-		return warning.Render(fit(fmt.Sprintf("%d LOST   %s", t.Lost, line), m.width))
-	}
-	return faint.Render(fit("0 lost   "+line, m.width))
-}
-
-func help() []string {
-	return strings.Split(`memwatch: the live foreign heap of running processes          any key goes back
-
-  ↑ ↓ j k        choose              enter → l     look into it
-  home end g G   first, last         esc ← bksp    back
-  pgup pgdn      a screen            tab           processes / leak suspects
-  < > F6         order by another    t F5          call tree of the process
-  M P T N        by live, rate or allocated, peak or age, pid or objects
-  I R            order upside down   / F3          filter (esc clears)
-  space p        pause               b             sizes in bytes
-  s              save as JSON        e             save as a profile for pprof
-  ? h F1         this help           q F10         quit (ctrl-z stops)
-
-  live           bytes got from the driver, or if there are none in lastuse buffers
-  (class)        memory that is shown and not added: of others, or counted elsewhere
-  joined         it ran before it was watched: its older memory is unknown
-  history        its shape, from the lowest to the highest of what is shown
-  ≈              events were lost; the number may be too low or too high
-  █ ▓ ▒ ·        of a device: live, counted by the driver besides, of others, free
-  suspect        a site that never frees, grows, or keeps far longer than it used to`, "\n")
 }

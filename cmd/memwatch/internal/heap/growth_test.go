@@ -1,0 +1,63 @@
+package heap
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestGrowth(t *testing.T) {
+	of := func(f func(i int64) int64) []int64 {
+		var h []int64
+		for i := range int64(40) {
+			h = append(h, f(i))
+		}
+		return h
+	}
+	for name, c := range map[string]struct {
+		h    []int64
+		want int64
+	}{
+		"steady":              {of(func(i int64) int64 { return 100 + 10*i }), 10},
+		"falls":               {of(func(i int64) int64 { return 1000 - 10*i }), -10},
+		"up and down":         {of(func(i int64) int64 { return 100 * (i % 3) }), 0},
+		"up and down, rising": {of(func(i int64) int64 { return 90*(i%2) + 10*i }), 10},
+		"jumped once":         {of(func(i int64) int64 { return 1000 * (i / 30) }), 0},
+		"stopped":             {of(func(i int64) int64 { return min(i, 30) }), 0},
+		"began a while ago":   {of(func(i int64) int64 { return max(i, 20) * 10 }), 10},
+		"too short":           {[]int64{1, 2, 3, 4, 5, 6, 7}, 0},
+		"short":               {[]int64{1, 2, 3, 4, 5, 6, 7, 8}, 1},
+		"none":                {nil, 0},
+	} {
+		r := ring{at: c.h}
+		require.Equal(t, c.want, r.growth(time.Second), name)
+		require.InDelta(t, 2*c.want, r.growth(time.Second/2), 1, name)
+	}
+}
+
+// TestForecast says when a process that grows has used up its device, and keeps suspects beside the top.
+func TestForecast(t *testing.T) {
+	h := New(Options{})
+	h.Apply(&Event{Op: Start, PID: 1, Size: 1, Text: "trainer"})
+	const MiB = 1 << 20
+	h.Apply(&Event{Op: Alloc, PID: 1, TID: 1, Addr: 1 << 40, Size: 100 * MiB, Stack: 1})
+	for i := range int64(20) {
+		at := i * int64(time.Second)
+		h.Apply(&Event{Op: Alloc, PID: 1, TID: 1, Time: at, Addr: uint64(1<<41 + i<<30), Size: MiB, Stack: 2})
+		h.Apply(&Event{Op: GPU, Time: at, Device: 0, Text: "GPU", Addr: 220 * MiB, Size: 120 * MiB, Aux: 1})
+		h.Apply(&Event{Op: Used, PID: 1, Time: at, Device: 0, Size: 120 * MiB})
+	}
+	p := h.Snapshot(Query{Top: 1, Keep: true}).Processes[0]
+	require.Equal(t, int64(MiB), p.Growth)
+	require.Equal(t, int64(100*time.Second), p.Full)
+	require.Len(t, p.Sites, 2, "the largest, and the suspect")
+	require.Equal(t, []int64{0, MiB}, []int64{p.Sites[0].Growth, p.Sites[1].Growth})
+	p = h.Snapshot(Query{Top: 1}).Processes[0]
+	require.Len(t, p.Sites, 1)
+	require.Equal(t, 1, p.Hidden)
+	h.Apply(&Event{Op: Exit, PID: 1, Time: int64(21 * time.Second)})
+	p = h.Snapshot(Query{}).Processes[0]
+	require.Zero(t, p.Growth)
+	require.Zero(t, p.Full)
+}
