@@ -41,6 +41,9 @@
 // the number of assignments and not with places times variables. A label that a goto leads
 // to counts as an assignment of all that is assigned again anywhere.
 //
+// Reads that go/ssa drops are marks, too, at the place in front of their statement: of _ = x,
+// and of x in y = x, where nobody may look at y again ([Package.Reads]).
+//
 // # Where there is no place
 //
 // Between a label and its loop, switch or select; behind a statement that does not

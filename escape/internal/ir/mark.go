@@ -76,8 +76,9 @@ func (m *marker) leave(n int) {
 	m.body.scope = m.body.scope[:n]
 }
 
-// place returns the statement of a new place, with marks of what may have changed.
-func (m *marker) place(k Kind, pos token.Pos, n ast.Node, changed []*types.Var) ast.Stmt {
+// place returns the statement of a new place, with marks of what may have changed, and of
+// what is read behind it.
+func (m *marker) place(k Kind, pos token.Pos, n ast.Node, changed []*types.Var, reads ...*types.Var) ast.Stmt {
 	p := &Place{N: len(m.p.Places), Kind: k, Pos: pos, Node: n}
 	m.p.Places = append(m.p.Places, p)
 	list := []ast.Stmt{m.call(p, m.p.gap.place, nil)}
@@ -93,9 +94,15 @@ func (m *marker) place(k Kind, pos token.Pos, n ast.Node, changed []*types.Var) 
 		if !m.body.visible[v] {
 			continue // assigned where it is not visible from here
 		}
-		p.Marks = append(p.Marks, Mark{Var: v, Need: need[v]})
+		p.Marks = append(p.Marks, Mark{Var: v, Need: need[v], Read: slices.Contains(reads, v)})
 		m.p.marked[v] = append(m.p.marked[v], p)
 		list = append(list, m.call(p, m.p.gap.named(v), v))
+	}
+	for _, v := range reads {
+		if !slices.ContainsFunc(p.Marks, func(m Mark) bool { return m.Var == v }) {
+			p.Marks = append(p.Marks, Mark{Var: v, Read: true})
+			list = append(list, m.call(p, m.p.gap.named(v), v))
+		}
 	}
 	return &ast.BlockStmt{Lbrace: pos, List: list, Rbrace: pos}
 }
@@ -116,8 +123,8 @@ func (m *marker) call(p *Place, f *types.Func, v *types.Var) ast.Stmt {
 	return &ast.ExprStmt{X: c}
 }
 
-func (m *marker) block(b *ast.BlockStmt, head []*types.Var) *ast.BlockStmt {
-	c := &ast.BlockStmt{Lbrace: b.Lbrace, Rbrace: b.Rbrace, List: m.list(b, b.List, b.Rbrace, head)}
+func (m *marker) block(b *ast.BlockStmt, head []*types.Var, reads ...*types.Var) *ast.BlockStmt {
+	c := &ast.BlockStmt{Lbrace: b.Lbrace, Rbrace: b.Rbrace, List: m.list(b, b.List, b.Rbrace, head, reads...)}
 	m.enter(b, c)
 	return c
 }
@@ -125,14 +132,15 @@ func (m *marker) block(b *ast.BlockStmt, head []*types.Var) *ast.BlockStmt {
 // list returns the copy of a list of statements: there is a place in front of each and
 // behind the last, but none behind one that does not complete, and none between a label
 // and what may not be parted from it. The first has marks of head.
-func (m *marker) list(n ast.Node, list []ast.Stmt, end token.Pos, head []*types.Var) []ast.Stmt {
+func (m *marker) list(n ast.Node, list []ast.Stmt, end token.Pos, head []*types.Var,
+	reads ...*types.Var) []ast.Stmt {
 	scope := len(m.body.scope)
 	defer func() { m.leave(scope) }()
 	var out []ast.Stmt
 	dead := false // what follows is reached by a label alone, or not at all
 	for _, s := range list {
 		if !dead {
-			out = append(out, m.place(InList, s.Pos(), n, head))
+			out = append(out, m.place(InList, s.Pos(), n, head, slices.Concat(reads, m.reads(s))...))
 		}
 		for {
 			l, ok := s.(*ast.LabeledStmt)
@@ -141,12 +149,12 @@ func (m *marker) list(n ast.Node, list []ast.Stmt, end token.Pos, head []*types.
 			}
 			s = l.Stmt
 			c := &ast.LabeledStmt{Label: l.Label, Colon: l.Colon}
-			c.Stmt = m.place(InList, s.Pos(), n, m.body.assigned[l])
+			c.Stmt = m.place(InList, s.Pos(), n, m.body.assigned[l], m.reads(s)...)
 			m.enter(l, c)
 			out = append(out, c)
 		}
 		out = append(out, m.copy(s).(ast.Stmt))
-		head = m.body.assigned[s]
+		head, reads = m.body.assigned[s], m.readsBehind(s)
 		for _, v := range head {
 			if !bound(s) && !compound(s) && within(v, s) {
 				m.declare(v)
@@ -157,7 +165,7 @@ func (m *marker) list(n ast.Node, list []ast.Stmt, end token.Pos, head []*types.
 	if dead {
 		return out
 	}
-	return append(out, m.place(InList, end, n, head))
+	return append(out, m.place(InList, end, n, head, reads...))
 }
 
 // bound reports whether a label must stay with s: break and continue name it.
@@ -228,7 +236,7 @@ func (m *marker) loop(s ast.Stmt, body *ast.BlockStmt) ast.Node {
 		case c != body:
 			return m.copy(c)
 		case m.bodies[body] == nil:
-			return m.block(body, m.body.assigned[s])
+			return m.block(body, m.body.assigned[s], m.readsBehind(s)...)
 		}
 		sets := m.sets(s) // here, since go/ssa assigns them in the function that the body is
 		for _, v := range sets {
@@ -244,7 +252,7 @@ func (m *marker) ifStmt(s *ast.IfStmt, head []*types.Var) ast.Node {
 		case *ast.BlockStmt:
 			return m.block(e, head)
 		case *ast.IfStmt:
-			list := []ast.Stmt{m.place(ElseIf, e.Pos(), s, head), m.stmt(e)}
+			list := []ast.Stmt{m.place(ElseIf, e.Pos(), s, head, m.reads(e)...), m.stmt(e)}
 			return &ast.BlockStmt{Lbrace: e.Pos(), List: list, Rbrace: e.End()}
 		}
 		return m.copy(c)

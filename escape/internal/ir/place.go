@@ -37,7 +37,8 @@ type Place struct {
 type Mark struct {
 	Var  *types.Var
 	Call *ssa.Call
-	Need bool // it may hold something else than at the mark before; false only if Input.All
+	Need bool // it may hold something else than at the mark before
+	Read bool // the statement behind the place reads it, of which SSA may have nothing
 }
 
 // Held returns the value of the variable, and whether that is a load of its cell.
@@ -143,6 +144,16 @@ func (p *Package) Marks(i ssa.Instruction) bool {
 	}
 	_, cell := Mark{Call: call}.Held()
 	return cell
+}
+
+// Reads reports whether an instruction is a mark that reads its variable, or the load of a
+// cell for one.
+func (p *Package) Reads(i ssa.Instruction) bool {
+	if u, ok := i.(*ssa.UnOp); ok && p.Marks(i) {
+		i = (*u.Referrers())[0]
+	}
+	call, v := p.mark(i)
+	return v != nil && slices.ContainsFunc(p.place(call).Marks, func(m Mark) bool { return m.Var == v && m.Read })
 }
 
 // Names returns the variables that are marked as holding a value, or as being a cell, each

@@ -35,6 +35,9 @@ func (p *Package) Print(w io.Writer, f *ssa.Function) {
 					star = "*"
 				}
 				line += fmt.Sprintf("  %s=%s%s", v.Name(), star, held.Name())
+				if p.Reads(i) {
+					line += " read"
+				}
 				continue
 			}
 			if line != "" {

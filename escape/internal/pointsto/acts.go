@@ -23,8 +23,11 @@ type Act struct {
 // Acts lists what an instruction does to an operand, which is an origin.
 func (f *Func) Acts(i ssa.Instruction, of ssa.Value) []Act {
 	one := func(op Op, to ssa.Value) []Act { return []Act{{Instr: i, Op: op, Of: of, To: to}} }
-	if handsOn(i, of) {
+	switch {
+	case handsOn(i, of):
 		return one(Keep, nil)
+	case f.in.IR.Reads(i):
+		return one(Read, nil)
 	}
 	switch i := i.(type) {
 	case *ssa.Phi:

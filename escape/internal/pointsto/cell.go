@@ -44,7 +44,7 @@ func Origin(v ssa.Value) ssa.Value {
 }
 
 // Users lists the instructions that v is an operand of, by any address of it or in a
-// literal that captures it, except marks, which only name it.
+// literal that captures it, except marks that only name it.
 func (f *Func) Users(v ssa.Value) []ssa.Instruction {
 	refs := v.Referrers()
 	if refs == nil {
@@ -57,7 +57,7 @@ func (f *Func) Users(v ssa.Value) []ssa.Instruction {
 		}
 	}
 	for _, i := range *refs {
-		if _, debug := i.(*ssa.DebugRef); debug || f.in.IR.Marks(i) {
+		if _, debug := i.(*ssa.DebugRef); debug || f.in.IR.Marks(i) && !f.in.IR.Reads(i) {
 			continue
 		}
 		if m, ok := i.(*ssa.MakeClosure); ok && f.IsSlot(v) {
