@@ -16,7 +16,7 @@ import (
 )
 
 // The commands.
-var commands = []string{"sites", "leaks", "top", "run", "record", "replay", "serve", "check", "demo", "version", "help"}
+var commands = []string{"sites", "leaks", "top", "run", "record", "replay", "diff", "serve", "check", "demo", "version", "help"}
 
 // The output formats.
 var formats = []string{"table", "wide", "json", "jsonl", "folded", "pprof"}
@@ -120,20 +120,10 @@ func parse(args []string) (*config, error) {
 			break
 		}
 		c.args, rest = append(c.args, rest[0]), rest[1:]
-		if len(c.args) > 1 {
-			return nil, fmt.Errorf("unexpected argument %q", c.args[1])
-		}
-		if len(rest) == 0 {
-			break
+		if most := c.files(); len(c.args) > most {
+			return nil, fmt.Errorf("unexpected argument %q", c.args[most])
 		}
 		// What follows may be flags again.
-		if err := fs.Parse(rest); err != nil {
-			return c, err
-		}
-		if fs.NArg() > 0 {
-			return nil, fmt.Errorf("unexpected argument %q", fs.Arg(0))
-		}
-		break
 	}
 	fs.Visit(func(f *flag.Flag) { c.given[f.Name] = true })
 	if (c.format == "folded" || c.format == "pprof") && !c.given["top"] {
@@ -141,6 +131,14 @@ func parse(args []string) (*config, error) {
 	}
 	c.ring = int(ring)
 	return c, c.check()
+}
+
+// files returns how many files, or other words, may follow the command.
+func (c *config) files() int {
+	if c.command == "diff" {
+		return 2
+	}
+	return 1
 }
 
 // check reports what does not go together, and fills in what follows.
@@ -165,6 +163,13 @@ func (c *config) check() error {
 	case "record", "replay":
 		if len(c.args) != 1 {
 			return fmt.Errorf("%s needs a file", c.command)
+		}
+	case "diff":
+		if len(c.args) != 2 {
+			return errors.New("diff needs two files: memwatch diff before after")
+		}
+		if c.format == "folded" || c.format == "pprof" {
+			return fmt.Errorf("-o %s does not go with diff (go tool pprof -diff_base compares profiles)", c.format)
 		}
 	default:
 		return fmt.Errorf("unknown command %q (want %s, or none)", c.command, strings.Join(commands, ", "))

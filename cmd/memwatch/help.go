@@ -107,7 +107,21 @@ Usage: memwatch replay FILE [-speed N] [-o FORMAT]
 
 Shows a recording: at a terminal as it happened, N times as fast; otherwise its end, in any
 format. A file that is cut off or damaged is shown up to there, with the offset, and a limit that is
-kept by what was read is not known to be kept (status 4).
+kept by what was read is not known to be kept (status 4). One that is still being written is shown up to
+now, and at a terminal then as it comes.
+`,
+	"diff": `
+Usage: memwatch diff BEFORE AFTER [-fail-over SIZE] [-o FORMAT]
+
+Prints what grew between two recordings, or two snapshots (the key s of the terminal interface, or
+-o json -top 0), or one of each: by process, and by call site what grew most first. Of a recording its end
+counts, or with a time behind its name how it was so long after its first event. A process that is in both
+is compared with itself, others by their names: two runs of a program are compared. With -fail-over the status
+is 3 if the processes that grew did so by more than SIZE, and 4 if that is not known. Of a process that has
+ended counts what it held at its end.
+
+	memwatch diff session@10s session@60s
+	memwatch diff yesterday.json today.json -fail-over 1MiB
 `,
 	"serve": `
 Usage: memwatch serve [-p PID] [-listen ADDRESS] [-host NAME] [-token-file FILE] [-replay FILE]

@@ -10,6 +10,7 @@
 //	memwatch run -- ./app       start a program, watch it from its first call, print at its end
 //	memwatch record FILE        keep what happens in a file
 //	memwatch replay FILE        show such a file, at a terminal as it happened
+//	memwatch diff A B           what grew between two recordings, or two snapshots
 //	memwatch serve              a page for the browser, and metrics
 //	memwatch check              what is missing here, and how to mend it
 //	memwatch demo               the terminal interface on a recorded session, no rights needed
@@ -44,7 +45,8 @@
 //	-top N             show at most N call sites (default 10, for folded and pprof all; 0 for all)
 //	-older DURATION    only call sites that hold memory at least so old
 //	-fail-over SIZE    exit with status 3 if more than SIZE is live, or was when the program
-//	                   ended; with -older held by sites so old. -top does not matter
+//	                   ended; with -older held by sites so old, with diff if it grew by more. -top
+//	                   does not matter
 //	-bytes             sizes in bytes
 //	-count DURATION    attach to the marker functions for so long and count their
 //	                   calls, which takes root

@@ -120,6 +120,9 @@ func (s *session) frame(q heap.Query) tui.Frame {
 func replaying(source string, r *record.Reader) *session {
 	s := newSession(source)
 	s.wall = r.Header.Wall
+	if r.Writing {
+		s.missed = func() []string { return []string{"the recording is still being written"} }
+	}
 	if r.Damage != nil {
 		s.missed = func() []string { return []string{"the recording breaks off: " + r.Damage.Error()} }
 	}

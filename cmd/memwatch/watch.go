@@ -40,8 +40,14 @@ func (c *config) runSession(ctx context.Context) (int, error) {
 			return exitError, err
 		}
 		return c.show(ctx, "demo", r)
+	case "diff":
+		return c.diff()
 	case "replay":
-		r, err := record.Open(c.args[0])
+		open := record.Open
+		if c.interactive() {
+			open = func(path string) (*record.Reader, error) { return record.Follow(path, ctx.Done()) }
+		}
+		r, err := open(c.args[0])
 		if err != nil {
 			return exitError, fmt.Errorf("replay: %w", err)
 		}
@@ -49,13 +55,13 @@ func (c *config) runSession(ctx context.Context) (int, error) {
 		return c.show(ctx, "replay", r)
 	case "serve":
 		if c.replay != "" {
-			r, err := record.Open(c.replay)
+			r, err := record.Follow(c.replay, ctx.Done())
 			if err != nil {
 				return exitError, fmt.Errorf("serve: %w", err)
 			}
 			defer r.Close()
 			s := replaying("replay", r)
-			go s.play(r, c.speed, ctx.Done())
+			go s.play(r, c.pace(r), ctx.Done())
 			return c.serve(ctx, s)
 		}
 	}
@@ -73,8 +79,17 @@ func (c *config) show(ctx context.Context, source string, r *record.Reader) (int
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	go s.play(r, c.speed, ctx.Done())
+	go s.play(r, c.pace(r), ctx.Done())
 	return c.screen(ctx, s)
+}
+
+// pace returns how many times as fast as it happened a recording is shown, 0 for at once: what is still being
+// written is shown up to now, and then as it comes, unless another pace is asked for.
+func (c *config) pace(r *record.Reader) float64 {
+	if r.Writing && !c.given["speed"] {
+		return 0
+	}
+	return c.speed
 }
 
 // screen runs the terminal interface.

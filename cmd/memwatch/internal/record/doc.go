@@ -22,7 +22,8 @@
 // no path named in a file is opened, and of a file that is cut off, damaged, or goes on after its end nothing
 // is read from the offset on at which it stops making sense. [Open] reads a file to its end first, so that a
 // view knows from the beginning that it shows only a part. A Writer that is killed leaves a file that is good
-// up to the latest Flush.
+// up to the latest Flush. A file that is still being written is locked, so that it is not taken for one that
+// is cut off; [Follow] waits for what comes.
 //
 // Files are made with mode 0600, never through a link and never over another file:
 // call stacks tell much about a program.

@@ -18,6 +18,7 @@ import (
 type FormatError struct {
 	Offset int64  // bytes from the start of the file: of the chunk, or of the end
 	Reason string // "": it does not begin like one
+	short  bool   // it makes sense as far as it goes
 }
 
 func (e *FormatError) Error() string {
@@ -33,8 +34,9 @@ func (e *FormatError) Is(target error) bool { return target == ErrFormat }
 // A Reader reads the events of a record file. It is not safe for use by several
 // goroutines.
 type Reader struct {
-	Header Header
-	Damage *FormatError // why a file that was opened by Open ends before its end; nil if it is whole
+	Header  Header
+	Damage  *FormatError // why a file that was opened by Open ends before its end; nil if it is whole
+	Writing bool         // it was still being written when it was opened
 
 	r     *bufio.Reader
 	f     *os.File // nil: somebody else's
@@ -43,19 +45,45 @@ type Reader struct {
 	dec   *decoder
 	buf   []byte
 	count uint64
-	good  uint64 // with Damage: events before it
+	part  bool // what is there after good events is not read
+	good  uint64
 	done  bool
 }
 
 // Open opens the file at path, checks all of it, and returns a Reader at its first event. A file that is cut
 // off or damaged ends there for the Reader, which says so in Damage; one without any event before that is
-// refused. Only regular files are opened; a FIFO does not block.
-func Open(path string) (*Reader, error) {
+// refused. One that is still being written ends where it does now. Only regular files are opened; a FIFO does
+// not block.
+func Open(path string) (*Reader, error) { return openFile(path, open) }
+
+// Follow is Open, but for a file that is still being written the Reader waits for what comes, until that has
+// ended or stop is closed. What of it is damaged is an error of Read.
+func Follow(path string, stop <-chan struct{}) (*Reader, error) {
+	return openFile(path, func(f *os.File) (*Reader, error) {
+		if !beingWritten(f) {
+			return open(f)
+		}
+		r, err := NewReader(&tail{f, stop})
+		if err == nil {
+			r.f, r.Writing = f, true
+		}
+		return r, err
+	})
+}
+
+func openFile(path string, open func(*os.File) (*Reader, error)) (*Reader, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err // which names the path
 	}
-	r, err := open(f)
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%w: not a regular file", ErrFormat)
+	}
+	var r *Reader
+	if err == nil {
+		r, err = open(f)
+	}
 	if err != nil {
 		f.Close()
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -64,14 +92,12 @@ func Open(path string) (*Reader, error) {
 }
 
 func open(f *os.File) (*Reader, error) {
-	if info, err := f.Stat(); err != nil {
-		return nil, err
-	} else if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%w: not a regular file", ErrFormat)
-	}
+	writing := beingWritten(f)
 	good, err := Check(f)
 	var damage *FormatError
-	if err != nil && (good == 0 || !errors.As(err, &damage)) {
+	if errors.As(err, &damage) && damage.short && writing {
+		damage = nil
+	} else if writing = false; err != nil && (good == 0 || damage == nil) {
 		return nil, err
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
@@ -81,7 +107,7 @@ func open(f *os.File) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.f, r.Damage, r.good = f, damage, good
+	r.f, r.Damage, r.Writing, r.part, r.good = f, damage, writing, writing || damage != nil, good
 	return r, nil
 }
 
@@ -108,13 +134,13 @@ func NewReader(r io.Reader) (*Reader, error) {
 	n, err := io.ReadFull(d.r, head[:])
 	switch {
 	case err == io.EOF || err == io.ErrUnexpectedEOF:
-		return nil, &FormatError{int64(n), "the file ends in its first bytes"}
+		return nil, &FormatError{Offset: int64(n), Reason: "the file ends in its first bytes"}
 	case err != nil:
 		return nil, err
 	case string(head[:7]) != magic:
 		return nil, &FormatError{}
 	case head[7] != version:
-		return nil, &FormatError{7, fmt.Sprintf("version %d, and only %d is known", head[7], version)}
+		return nil, &FormatError{Offset: 7, Reason: fmt.Sprintf("version %d, and only %d is known", head[7], version)}
 	}
 	d.at = headerSize
 	if err := d.next(); err != nil {
@@ -133,7 +159,7 @@ func NewReader(r io.Reader) (*Reader, error) {
 
 // Read reads the next event into e. After the last it returns io.EOF.
 func (d *Reader) Read(e *heap.Event) error {
-	if d.done || d.Damage != nil && d.count == d.good {
+	if d.done || d.part && d.count == d.good {
 		return io.EOF
 	}
 	for len(d.dec.b) == 0 {
@@ -146,7 +172,7 @@ func (d *Reader) Read(e *heap.Event) error {
 	case errors.Is(err, errEnd):
 		d.done = true
 		if _, err := d.r.ReadByte(); len(d.dec.b) > 0 || err != io.EOF {
-			return &FormatError{d.at, "it goes on after its end"}
+			return &FormatError{Offset: d.at, Reason: "it goes on after its end"}
 		}
 		return io.EOF
 	case err != nil:
@@ -173,7 +199,7 @@ func (d *Reader) next() error {
 	}
 	size := binary.LittleEndian.Uint32(head[:])
 	if size == 0 || size > maxChunk {
-		return &FormatError{d.at, fmt.Sprintf("a chunk of %d bytes, and at most %d are possible", size, maxChunk)}
+		return &FormatError{Offset: d.at, Reason: fmt.Sprintf("a chunk of %d bytes, and at most %d are possible", size, maxChunk)}
 	}
 	if cap(d.buf) < int(size) {
 		d.buf = make([]byte, size)
@@ -183,7 +209,7 @@ func (d *Reader) next() error {
 		return d.short(err, 8+n)
 	}
 	if sum := crc32.Checksum(d.buf, castagnoli); sum != binary.LittleEndian.Uint32(head[4:]) {
-		return &FormatError{d.at, fmt.Sprintf("a chunk of %d bytes is damaged", size)}
+		return &FormatError{Offset: d.at, Reason: fmt.Sprintf("a chunk of %d bytes is damaged", size)}
 	}
 	d.at += 8 + int64(size)
 	d.dec.b = d.buf
@@ -193,11 +219,11 @@ func (d *Reader) next() error {
 // short explains an error of reading after n bytes of a chunk.
 func (d *Reader) short(err error, n int) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		return &FormatError{d.at + int64(n), "the file ends before its end record"}
+		return &FormatError{d.at + int64(n), "the file ends before its end record", true}
 	}
 	return err
 }
 
 func (d *Reader) wrong(err error) error {
-	return &FormatError{d.start, err.Error()}
+	return &FormatError{Offset: d.start, Reason: err.Error()}
 }

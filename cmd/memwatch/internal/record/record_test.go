@@ -200,13 +200,9 @@ func TestFile(t *testing.T) {
 	for i := range events {
 		require.NoError(t, w.Write(&events[i]))
 	}
-	_, err = Open(path)
-	require.ErrorIs(t, err, ErrFormat, "nothing of it is there yet")
+	requireSoFar(t, path, 0) // nothing of it is there yet
 	require.NoError(t, w.Flush())
-	unended, err := Open(path)
-	require.NoError(t, err)
-	require.ErrorContains(t, unended.Damage, "the file ends before its end record")
-	require.NoError(t, unended.Close())
+	requireSoFar(t, path, 50)
 	require.NoError(t, w.Close())
 	require.Equal(t, uint64(50), w.Count())
 	require.Error(t, w.Write(&events[0]))
@@ -236,6 +232,77 @@ func TestFile(t *testing.T) {
 	_, err = Open(fifo)
 	require.ErrorIs(t, err, ErrFormat)
 	require.Less(t, time.Since(start), time.Second)
+}
+
+// requireSoFar reads so many events of a file that is being written.
+func requireSoFar(t *testing.T, path string, want int) {
+	r, err := Open(path)
+	require.NoError(t, err)
+	defer r.Close()
+	require.True(t, r.Writing)
+	require.Nil(t, r.Damage)
+	var e heap.Event
+	for range want {
+		require.NoError(t, r.Read(&e))
+	}
+	require.Equal(t, io.EOF, r.Read(&e))
+}
+
+// TestFollow reads a file as it is written, until its end, until its Writer dies, and until it is told to stop.
+func TestFollow(t *testing.T) {
+	events := session(30)
+	for _, end := range []string{"closed", "died", "stopped", "damaged"} {
+		path := filepath.Join(t.TempDir(), "a")
+		w, err := Create(path, 0, Header{Tool: "test"})
+		require.NoError(t, err)
+		stop := make(chan struct{})
+		r, err := Follow(path, stop)
+		require.NoError(t, err)
+		require.True(t, r.Writing)
+		got, over := make(chan heap.Event), make(chan error, 1)
+		go func() {
+			for {
+				var e heap.Event
+				if err := r.Read(&e); err != nil {
+					over <- err
+					return
+				}
+				got <- e
+			}
+		}()
+		for i := range events {
+			require.NoError(t, w.Write(&events[i]))
+			if i%10 == 9 {
+				require.NoError(t, w.Flush())
+				for j := i - 9; j <= i; j++ {
+					require.Equal(t, events[j], <-got)
+				}
+			}
+		}
+		switch end {
+		case "closed":
+			require.NoError(t, w.Close())
+			require.Equal(t, io.EOF, <-over)
+		case "died":
+			require.NoError(t, w.c.Close())
+			require.ErrorContains(t, <-over, "the file ends before its end record")
+		case "stopped":
+			close(stop)
+			require.ErrorIs(t, <-over, ErrFormat, "it was not read to its end")
+		case "damaged":
+			_, err := w.w.Write([]byte("this is no chunk"))
+			require.NoError(t, err)
+			require.ErrorContains(t, <-over, "a chunk of")
+		}
+		require.NoError(t, r.Close())
+		if end == "died" {
+			r, err := Open(path)
+			require.NoError(t, err)
+			require.False(t, r.Writing)
+			require.ErrorContains(t, r.Damage, "the file ends before its end record")
+			require.NoError(t, r.Close())
+		}
+	}
 }
 
 func TestLimit(t *testing.T) {

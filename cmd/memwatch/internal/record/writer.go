@@ -45,6 +45,7 @@ func Create(path string, limit int64, h Header) (*Writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("record: create: %w", err)
 	}
+	claim(f)
 	w, err := NewWriter(f, limit, h)
 	if err != nil {
 		f.Close()
