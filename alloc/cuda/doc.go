@@ -23,7 +23,7 @@
 //
 // A [Module] is code on the device, and so device memory: it is in the books of its pool's tracker, with the
 // bytes by which the device's free memory fell when it was loaded, and unloaded once: by Unload, by the net,
-// or with the device.
+// or with the device. A [Global] is a variable of a module, which owns it.
 //
 // # Way in, way out
 //
@@ -36,9 +36,8 @@
 //
 // Libraries such as cuBLAS and cuDNN take a stream's handle ([alloc.Stream.Handle]) and addresses (Ptr of a
 // buffer or view); [alloc.Pool.WrapStream] adopts a stream of theirs. They work in the context that is
-// current on the calling thread, which is the device's after a call of Handle and then of Ptr on the stream,
-// in a goroutine that is locked to its thread. Keep the buffers alive until the library's call has returned.
-// See examples/cblas.
+// current on the calling thread: call them inside [Device.Do]. Keep the buffers alive until the library's call
+// has returned. See examples/cblas.
 //
 // # Locks
 //

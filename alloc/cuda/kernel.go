@@ -3,6 +3,9 @@ package cuda
 import (
 	"errors"
 	"fmt"
+	"reflect"
+	"runtime"
+	"strings"
 	"sync/atomic"
 	"unsafe"
 
@@ -79,7 +82,7 @@ func (l *loaded) leave() { l.state.Add(-1) }
 
 // allow has the driver let launches ask for more shared memory than they may unless told: for all that there
 // is, so that whoever comes second need not ask again.
-func (k *Kernel) allow(shared int) error {
+func (k *Kernel) allow(op string, shared int) error {
 	b := k.module.b
 	static, err := b.ctx.FuncGetAttribute(k.handle, cudadrv.FuncSharedBytes)
 	if err != nil {
@@ -87,7 +90,7 @@ func (k *Kernel) allow(shared int) error {
 	}
 	most := b.info.Limits.Shared - static
 	if shared > most {
-		return fmt.Errorf("cuda: launch %s: %d bytes of shared memory: there are %d: %w", k.name, shared,
+		return fmt.Errorf("cuda: %s %s: %d bytes of shared memory: there are %d: %w", op, k.name, shared,
 			most, ErrArguments)
 	}
 	if err := b.ctx.FuncSetAttribute(k.handle, cudadrv.FuncDynamicShared, most); err != nil {
@@ -111,6 +114,19 @@ func (k *Kernel) Name() string { return k.name }
 //
 //lastuse:effect recv borrowed, arg args borrowed
 func (k *Kernel) Launch(s *alloc.Stream, grid, block Dim, shared int, args ...alloc.Arg) error {
+	return k.enqueue(s, grid, block, shared, false, args)
+}
+
+// LaunchCooperative is [Kernel.Launch] for a kernel whose blocks wait for one another, as cooperative groups do:
+// all of them run at once, so there may be [Kernel.MaxActive] for each of the device's multiprocessors and no
+// more. On a device that cannot do so ([Limits].Cooperative) errors.Is(err, [ErrUnavailable]) is true.
+//
+//lastuse:effect recv borrowed, arg args borrowed
+func (k *Kernel) LaunchCooperative(s *alloc.Stream, grid, block Dim, shared int, args ...alloc.Arg) error {
+	return k.enqueue(s, grid, block, shared, true, args)
+}
+
+func (k *Kernel) enqueue(s *alloc.Stream, grid, block Dim, shared int, together bool, args []alloc.Arg) error {
 	if k == nil || k.module == nil {
 		return errNoKernel
 	}
@@ -118,7 +134,7 @@ func (k *Kernel) Launch(s *alloc.Stream, grid, block Dim, shared int, args ...al
 	g, ok := grid.u32()
 	t, ok2 := block.u32()
 	if !ok || !ok2 || !block.within(k.block) || shared != int(uint32(shared)) {
-		return k.misfit(grid, block, shared)
+		return k.misfit("launch", grid, block, shared)
 	}
 	if k.params != nil && len(args) != len(k.params) {
 		return k.wrong(len(args))
@@ -130,44 +146,83 @@ func (k *Kernel) Launch(s *alloc.Stream, grid, block Dim, shared int, args ...al
 	if b, err := device(s.Pool().Device()); err != nil || b != l.b {
 		return k.elsewhere(s)
 	}
+	if together && !l.b.info.Limits.Cooperative {
+		return k.alone()
+	}
 	if !l.enter() {
-		return k.unloaded()
+		return k.unloaded("launch")
 	}
 	// Most launches are small, and room is cleared for each.
 	var err error
 	if int64(shared) > int64(k.shared.Load()) {
-		err = k.allow(shared)
+		err = k.allow("launch", shared)
+	}
+	if err == nil && l.b.syncing {
+		err = k.synced(s, "what came before")
 	}
 	if err != nil {
 		// Not enqueued.
 	} else if len(args) <= 6 {
-		err = k.launchSmall(s, g, t, uint32(shared), args)
+		err = k.launchSmall(s, g, t, uint32(shared), together, args)
 	} else {
-		err = k.launchLarge(s, g, t, uint32(shared), args)
+		err = k.launchLarge(s, g, t, uint32(shared), together, args)
+	}
+	if err == nil && l.b.syncing {
+		err = k.synced(s, "the kernel")
 	}
 	l.leave()
 	return err
 }
 
+// synced waits for s, in a program that looks for a kernel that fails, and names the line of the launch if what
+// has run there failed.
+//
+//go:noinline
+func (k *Kernel) synced(s *alloc.Stream, what string) error {
+	b := k.module.b
+	err := b.ctx.StreamSynchronize(s.LaunchHandle())
+	if err == nil || errors.Is(err, cudadrv.ErrCapturing) { // a captured launch runs later, with its graph
+		return nil
+	}
+	return fmt.Errorf("cuda: launch %s at %s: %s failed: %w", k.name, launchSite(), what, b.work(err))
+}
+
+// launchSite returns file and line of the program that is launching a kernel on this goroutine.
+func launchSite() string {
+	var pcs [16]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
+	for {
+		f, more := frames.Next()
+		if !strings.HasPrefix(f.Function, kernelMethods) || !more {
+			return fmt.Sprintf("%s:%d", f.File, f.Line)
+		}
+	}
+}
+
+// kernelMethods begins the full names of Kernel's methods.
+var kernelMethods = reflect.TypeFor[Kernel]().PkgPath() + ".(*Kernel)."
+
 // launchSmall and launchLarge give launch room on the stack. They must not be inlined into one frame.
 //
 //go:noinline
-func (k *Kernel) launchSmall(s *alloc.Stream, g, t cudadrv.Dim, shared uint32, args []alloc.Arg) error {
+func (k *Kernel) launchSmall(s *alloc.Stream, g, t cudadrv.Dim, shared uint32, together bool,
+	args []alloc.Arg) error {
 	var params [6]alloc.Param
 	var words [16]uint64
 	var at [6]uint16
-	return k.launch(s, g, t, shared, args, params[:0], words[:0], at[:0])
+	return k.launch(s, g, t, shared, together, args, params[:0], words[:0], at[:0])
 }
 
 //go:noinline
-func (k *Kernel) launchLarge(s *alloc.Stream, g, t cudadrv.Dim, shared uint32, args []alloc.Arg) error {
+func (k *Kernel) launchLarge(s *alloc.Stream, g, t cudadrv.Dim, shared uint32, together bool,
+	args []alloc.Arg) error {
 	var params [64]alloc.Param
 	var words [512]uint64
 	var at [64]uint16
-	return k.launch(s, g, t, shared, args, params[:0], words[:0], at[:0])
+	return k.launch(s, g, t, shared, together, args, params[:0], words[:0], at[:0])
 }
 
-func (k *Kernel) launch(s *alloc.Stream, g, t cudadrv.Dim, shared uint32, args []alloc.Arg,
+func (k *Kernel) launch(s *alloc.Stream, g, t cudadrv.Dim, shared uint32, together bool, args []alloc.Arg,
 	params []alloc.Param, words []uint64, at []uint16) error {
 	params, err := s.Begin(params, args...)
 	if err != nil {
@@ -204,10 +259,14 @@ func (k *Kernel) launch(s *alloc.Stream, g, t cudadrv.Dim, shared uint32, args [
 		}
 	}
 	b := k.module.b
-	err = b.ctx.LaunchKernel(k.handle, g, t, shared, s.LaunchHandle(), words, at)
+	if together {
+		err = b.ctx.LaunchCooperativeKernel(k.handle, g, t, shared, s.LaunchHandle(), words, at)
+	} else {
+		err = b.ctx.LaunchKernel(k.handle, g, t, shared, s.LaunchHandle(), words, at)
+	}
 	s.End(args...)
 	if err != nil {
-		return b.work(err)
+		return k.refused(err, t, shared)
 	}
 	return nil
 }
@@ -249,7 +308,7 @@ var errNoKernel = fmt.Errorf("cuda: launch: no kernel: nil, or not made by a mod
 // The errors of Launch are made apart from it, so that its compiler report shows no allocation.
 
 //go:noinline
-func (k *Kernel) misfit(grid, block Dim, shared int) error {
+func (k *Kernel) misfit(op string, grid, block Dim, shared int) error {
 	var what string
 	if _, ok := grid.u32(); !ok {
 		what = fmt.Sprintf("grid of %v blocks: want 1 to 2^31-1 each way", grid)
@@ -258,7 +317,7 @@ func (k *Kernel) misfit(grid, block Dim, shared int) error {
 	} else {
 		what = fmt.Sprintf("%d bytes of shared memory", shared)
 	}
-	return fmt.Errorf("cuda: launch %s: %s: %w", k.name, what, ErrArguments)
+	return fmt.Errorf("cuda: %s %s: %s: %w", op, k.name, what, ErrArguments)
 }
 
 //go:noinline
@@ -283,4 +342,31 @@ func (k *Kernel) elsewhere(s *alloc.Stream) error {
 }
 
 //go:noinline
-func (k *Kernel) unloaded() error { return fmt.Errorf("cuda: launch %s: %w", k.name, ErrUnloaded) }
+func (k *Kernel) unloaded(op string) error {
+	return fmt.Errorf("cuda: %s %s: %w", op, k.name, ErrUnloaded)
+}
+
+//go:noinline
+func (k *Kernel) alone() error {
+	return fmt.Errorf("cuda: launch %s: %s launches nothing cooperatively: use Launch: %w", k.name,
+		k.module.b.name, ErrUnavailable)
+}
+
+// refused returns the error of a launch that the driver did not take.
+//
+//go:noinline
+func (k *Kernel) refused(err error, t cudadrv.Dim, shared uint32) error {
+	b := k.module.b
+	err = b.work(err)
+	var e *Error
+	if !errors.As(err, &e) || e.Code != int(cudadrv.CodeTooManyBlocks) {
+		return err
+	}
+	n, other := b.ctx.OccupancyMaxActive(k.handle, int(t.X*t.Y*t.Z), int(shared))
+	if other != nil {
+		return err
+	}
+	return fmt.Errorf("cuda: launch %s: the blocks of a cooperative launch run at once: have at most %d (MaxActive, "+
+		"%d, times %d multiprocessors): %w", k.name, n*b.info.Limits.Multiprocessors, n,
+		b.info.Limits.Multiprocessors, err)
+}

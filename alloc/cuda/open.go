@@ -24,11 +24,12 @@ type Info struct {
 type Limits struct {
 	Capability      [2]int // major, minor: what cubins are built for
 	Multiprocessors int
-	Warp            int // threads
-	Block           int // threads of one block, at most
-	BlockDim        Dim // at most
-	GridDim         Dim // at most
-	Shared          int // bytes of shared memory a block, at most
+	Warp            int  // threads
+	Block           int  // threads of one block, at most
+	BlockDim        Dim  // at most
+	GridDim         Dim  // at most
+	Shared          int  // bytes of shared memory a block, at most
+	Cooperative     bool // see [Kernel.LaunchCooperative]
 }
 
 // Devices describes the machine's devices.
@@ -70,7 +71,7 @@ func describe(drv *cudadrv.Driver, ordinal int) (Info, int, error) {
 	if info.Memory, err = drv.DeviceTotalMem(dev); err != nil {
 		return info, 0, wrap(ordinal, err)
 	}
-	l := &info.Limits
+	l, cooperative := &info.Limits, 0
 	for _, a := range []struct {
 		attribute cudadrv.Attribute
 		value     *int
@@ -80,6 +81,7 @@ func describe(drv *cudadrv.Driver, ordinal int) (Info, int, error) {
 		{cudadrv.MaxThreadsPerBlock, &l.Block}, {cudadrv.MaxSharedPerBlockOpt, &l.Shared},
 		{cudadrv.MaxBlockDimX, &l.BlockDim.X}, {cudadrv.MaxBlockDimY, &l.BlockDim.Y},
 		{cudadrv.MaxBlockDimZ, &l.BlockDim.Z},
+		{cudadrv.CooperativeLaunch, &cooperative},
 		{cudadrv.MaxGridDimX, &l.GridDim.X}, {cudadrv.MaxGridDimY, &l.GridDim.Y},
 		{cudadrv.MaxGridDimZ, &l.GridDim.Z},
 	} {
@@ -87,6 +89,7 @@ func describe(drv *cudadrv.Driver, ordinal int) (Info, int, error) {
 			return info, 0, wrap(ordinal, err)
 		}
 	}
+	l.Cooperative = cooperative != 0
 	return info, dev, nil
 }
 
@@ -103,6 +106,7 @@ type base struct {
 	ordinal int
 	name    string
 	info    Info
+	syncing bool // Options.SyncLaunches
 
 	stage   stage
 	pinned  ranges
@@ -123,6 +127,11 @@ type Options struct {
 	// borrow, rounds what it needs up to them, and under a limit maps them one by one, for about 40 µs each.
 	// 0 means 4 MiB, less where that were more than a 1024th of the device's memory.
 	Granule int64
+
+	// SyncLaunches makes each launch wait until its kernel has run, so that the error of one that fails comes
+	// from its own launch and names the kernel and the line of the program. Launches that are captured into a
+	// graph do not wait. It is for looking for an error: nothing overlaps with anything then.
+	SyncLaunches bool
 }
 
 const usualGranule = 4 << 20
@@ -154,7 +163,7 @@ func open(library string, ordinal int, o Options) (*Device, error) {
 		return nil, wrap(ordinal, err)
 	}
 	b := &base{ctx: ctx, drv: drv, ordinal: ordinal, name: fmt.Sprintf("cuda:%d %s", ordinal, info.Name),
-		info: info}
+		info: info, syncing: o.SyncLaunches}
 	if ok, err := drv.DeviceGetAttribute(dev, cudadrv.VirtualMemorySupport); err == nil && ok != 0 {
 		least, err := b.ctx.MemGetAllocationGranularity()
 		if err == nil {

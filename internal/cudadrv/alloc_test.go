@@ -32,6 +32,7 @@ func wrappers(tb testing.TB, e *env) []wrapped {
 	p := must(c.MemAlloc(4096))
 	q := must(c.MemAlloc(4096))
 	h, _ := e.pinned(tb, 4096)
+	foreign := (uintptr(drvtest.Malloc(3*4096)) + 4095) &^ 4095
 	ev := must(c.EventCreate())
 	va := must(c.MemAddressReserve(2*g, 0))
 	mem, err := c.MemCreate(g)
@@ -160,6 +161,15 @@ func wrappers(tb testing.TB, e *env) []wrapped {
 		{"MemcpyDtoH", func() error { return c.MemcpyDtoH(h, p, 64, s) }},
 		{"MemcpyDtoD", func() error { return c.MemcpyDtoD(p, q, 64, s) }},
 		{"MemcpyPeer", func() error { return c.MemcpyPeer(p, c, q, 64, s) }},
+		{"Memcpy2D", func() error {
+			return c.Memcpy2D(Rows{P: p, Pitch: 64}, Rows{P: h, Pitch: 32, Host: true}, 16, 4, s)
+		}},
+		{"MemHostRegister MemHostUnregister", func() error {
+			if err := c.MemHostRegister(foreign, 8192); err != nil {
+				return err
+			}
+			return c.MemHostUnregister(foreign)
+		}},
 		{"MemsetD8", func() error { return c.MemsetD8(p, 1, 64, s) }},
 		{"MemsetD16", func() error { return c.MemsetD16(p, 1, 64, s) }},
 		{"MemsetD32", func() error { return c.MemsetD32(p, 1, 64, s) }},
@@ -195,6 +205,12 @@ func wrappers(tb testing.TB, e *env) []wrapped {
 			return c.ModuleUnload(x)
 		}},
 		{"ModuleGetFunction", func() error { _, err := c.ModuleGetFunction(module, "addto"); return err }},
+		{"ModuleGetGlobal", func() error { _, _, err := c.ModuleGetGlobal(module, "table"); return err }},
+		{"OccupancyMaxActive", func() error { _, err := c.OccupancyMaxActive(add, 128, 1024); return err }},
+		{"OccupancyBlockSize", func() error { _, _, err := c.OccupancyBlockSize(add, 0); return err }},
+		{"LaunchCooperativeKernel", func() error {
+			return c.LaunchCooperativeKernel(empty, none, none, 0, s, params[:0], at[:0])
+		}},
 		{"FuncGetAttribute", func() error { _, err := c.FuncGetAttribute(add, FuncMaxThreadsPerBlock); return err }},
 		{"FuncSetAttribute", func() error { return c.FuncSetAttribute(add, FuncDynamicShared, 4096) }},
 		{"LaunchKernel", func() error { return c.LaunchKernel(empty, none, none, 0, s, params[:0], at[:0]) }},

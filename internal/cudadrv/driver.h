@@ -33,6 +33,19 @@ typedef struct {
 	int flags;
 } lu_access;
 
+// lu_copy2d is CUDA_MEMCPY2D: one side of a copy of rows, and the other.
+typedef struct {
+	struct {
+		size_t x, y;
+		int type; // 1: host, 2: device
+		const void *host;
+		lu_devptr device;
+		void *array;
+		size_t pitch;
+	} src, dst;
+	size_t width, height;
+} lu_copy2d;
+
 enum {
 	LU_SUCCESS = 0,
 	LU_INVALID_VALUE = 1,
@@ -99,6 +112,9 @@ enum {
 	X(cuMemcpyDtoHAsync_v2, 1, (void *, lu_devptr, size_t, lu_handle)) \
 	X(cuMemcpyDtoDAsync_v2, 1, (lu_devptr, lu_devptr, size_t, lu_handle)) \
 	X(cuMemcpyPeerAsync, 1, (lu_devptr, lu_handle, lu_devptr, lu_handle, size_t, lu_handle)) \
+	X(cuMemcpy2DAsync_v2, 1, (const lu_copy2d *, lu_handle)) \
+	X(cuMemHostRegister_v2, 1, (void *, size_t, unsigned)) \
+	X(cuMemHostUnregister, 1, (void *)) \
 	X(cuMemsetD8Async, 1, (lu_devptr, unsigned char, size_t, lu_handle)) \
 	X(cuMemsetD16Async, 1, (lu_devptr, unsigned short, size_t, lu_handle)) \
 	X(cuMemsetD32Async, 1, (lu_devptr, unsigned, size_t, lu_handle)) \
@@ -113,10 +129,14 @@ enum {
 	X(cuModuleLoadDataEx, 1, (lu_handle *, const void *, unsigned, int *, void **)) \
 	X(cuModuleUnload, 1, (lu_handle)) \
 	X(cuModuleGetFunction, 1, (lu_handle *, lu_handle, const char *)) \
+	X(cuModuleGetGlobal_v2, 1, (lu_devptr *, size_t *, lu_handle, const char *)) \
 	X(cuFuncGetAttribute, 1, (int *, int, lu_handle)) \
 	X(cuFuncSetAttribute, 1, (lu_handle, int, int)) \
 	X(cuFuncGetParamInfo, 0, (lu_handle, size_t, size_t *, size_t *)) \
-	X(cuLaunchKernel, 1, (lu_handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, lu_handle, void **, void **))
+	X(cuOccupancyMaxActiveBlocksPerMultiprocessor, 1, (int *, lu_handle, int, size_t)) \
+	X(cuOccupancyMaxPotentialBlockSize, 1, (int *, int *, lu_handle, size_t (*)(int), size_t, int)) \
+	X(cuLaunchKernel, 1, (lu_handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, lu_handle, void **, void **)) \
+	X(cuLaunchCooperativeKernel, 1, (lu_handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, lu_handle, void **))
 
 // lu_table holds the address of every symbol of one library. It is filled once and lives as long as the process, as
 // the library does.

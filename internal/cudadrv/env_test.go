@@ -81,6 +81,8 @@ func (e *env) pinned(tb testing.TB, n int64) (uintptr, []byte) {
 
 // kernels is the PTX of the tests: empty does nothing, addto adds a scalar to n words, spin runs for a number of ns.
 const kernels = drvtest.Head + drvtest.Empty + drvtest.Spin + `
+.visible .global .align 4 .u32 table[4] = {1, 2, 3, 4};
+
 // addto(u32 *p, u32 x, u32 n)
 .visible .entry addto(.param .u64 p, .param .u32 x, .param .u32 n)
 {

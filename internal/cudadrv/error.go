@@ -36,6 +36,8 @@ const (
 	CodeNotReady       Code = 600
 	CodeIllegalAddress Code = 700
 	CodeAssert         Code = 710
+	CodeRegistered     Code = 712 // the host memory is page-locked already
+	CodeTooManyBlocks  Code = 720 // of a cooperative launch
 
 	codeCapturing Code = -1
 	codeMissing   Code = -2

@@ -23,6 +23,12 @@ package cudadrv
 // #cgo noescape lu_MemcpyDtoD
 // #cgo nocallback lu_MemcpyPeer
 // #cgo noescape lu_MemcpyPeer
+// #cgo nocallback lu_Memcpy2D
+// #cgo noescape lu_Memcpy2D
+// #cgo nocallback lu_MemHostRegister
+// #cgo noescape lu_MemHostRegister
+// #cgo nocallback lu_MemHostUnregister
+// #cgo noescape lu_MemHostUnregister
 // #cgo nocallback lu_MemsetD8
 // #cgo noescape lu_MemsetD8
 // #cgo nocallback lu_MemsetD16
@@ -113,6 +119,39 @@ func (c *Context) MemcpyDtoD(dst, src uintptr, n int64, s uintptr) error {
 func (c *Context) MemcpyPeer(dst uintptr, from *Context, src uintptr, n int64, s uintptr) error {
 	if r := C.lu_MemcpyPeer(c.c, C.lu_devptr(dst), from.c, C.lu_devptr(src), C.size_t(n), C.uintptr_t(s)); r != 0 {
 		return c.fail("cuMemcpyPeerAsync", Code(r))
+	}
+	return nil
+}
+
+// Memcpy2D enqueues a copy of rows of width bytes.
+func (c *Context) Memcpy2D(dst, src Rows, width, height int64, s uintptr) error {
+	host := C.int(0)
+	if dst.Host {
+		host |= 1
+	}
+	if src.Host {
+		host |= 2
+	}
+	r := C.lu_Memcpy2D(c.c, C.uint64_t(dst.P), C.size_t(dst.Pitch), C.uint64_t(src.P), C.size_t(src.Pitch),
+		C.size_t(width), C.size_t(height), host, C.uintptr_t(s))
+	if r != 0 {
+		return c.fail("cuMemcpy2DAsync", Code(r))
+	}
+	return nil
+}
+
+// MemHostRegister page-locks n bytes of memory that somebody else has allocated and keeps until MemHostUnregister.
+func (c *Context) MemHostRegister(p uintptr, n int64) error {
+	if r := C.lu_MemHostRegister(c.c, C.uintptr_t(p), C.size_t(n)); r != 0 {
+		return c.fail("cuMemHostRegister", Code(r))
+	}
+	return nil
+}
+
+// MemHostUnregister gives what MemHostRegister took back to its owner.
+func (c *Context) MemHostUnregister(p uintptr) error {
+	if r := C.lu_MemHostUnregister(c.c, C.uintptr_t(p)); r != 0 {
+		return c.fail("cuMemHostUnregister", Code(r))
 	}
 	return nil
 }

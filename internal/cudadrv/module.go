@@ -9,6 +9,12 @@ package cudadrv
 // #cgo noescape lu_ModuleUnload
 // #cgo nocallback lu_ModuleGetFunction
 // #cgo noescape lu_ModuleGetFunction
+// #cgo nocallback lu_ModuleGetGlobal
+// #cgo noescape lu_ModuleGetGlobal
+// #cgo nocallback lu_OccupancyMaxActive
+// #cgo noescape lu_OccupancyMaxActive
+// #cgo nocallback lu_OccupancyBlockSize
+// #cgo noescape lu_OccupancyBlockSize
 // #cgo nocallback lu_FuncGetAttribute
 // #cgo noescape lu_FuncGetAttribute
 // #cgo nocallback lu_FuncSetAttribute
@@ -47,6 +53,34 @@ func (c *Context) ModuleGetFunction(m uintptr, name string) (uintptr, error) {
 	return uintptr(o.v), nil
 }
 
+// ModuleGetGlobal finds a variable by its name in the module, and returns its address and its size in bytes.
+func (c *Context) ModuleGetGlobal(m uintptr, name string) (p uintptr, n int64, err error) {
+	o := C.lu_ModuleGetGlobal(c.c, C.uintptr_t(m), (*C.uint8_t)(unsafe.StringData(name)), C.size_t(len(name)))
+	if o.r != 0 {
+		return 0, 0, c.fail("cuModuleGetGlobal", Code(o.r))
+	}
+	return uintptr(o.a), int64(o.b), nil
+}
+
+// OccupancyMaxActive returns how many blocks of a kernel one multiprocessor runs at once. shared is in bytes.
+func (c *Context) OccupancyMaxActive(f uintptr, threads int, shared int) (int, error) {
+	o := C.lu_OccupancyMaxActive(c.c, C.uintptr_t(f), C.int(threads), C.size_t(shared))
+	if o.r != 0 {
+		return 0, c.fail("cuOccupancyMaxActiveBlocksPerMultiprocessor", Code(o.r))
+	}
+	return int(o.v), nil
+}
+
+// OccupancyBlockSize returns how many threads a block should have to fill the device best, and how many such blocks
+// fill it.
+func (c *Context) OccupancyBlockSize(f uintptr, shared int) (threads, blocks int, err error) {
+	o := C.lu_OccupancyBlockSize(c.c, C.uintptr_t(f), C.size_t(shared))
+	if o.r != 0 {
+		return 0, 0, c.fail("cuOccupancyMaxPotentialBlockSize", Code(o.r))
+	}
+	return int(o.b), int(o.a), nil
+}
+
 // FuncGetAttribute returns one attribute of a kernel.
 func (c *Context) FuncGetAttribute(f uintptr, a FuncAttribute) (int, error) {
 	o := C.lu_FuncGetAttribute(c.c, C.uintptr_t(f), C.int(a))
@@ -80,11 +114,25 @@ func (c *Context) FuncGetParamInfo(f uintptr, i int) (offset, size int, ok bool,
 // LaunchKernel enqueues a kernel. Its i-th argument lies at params[at[i]], aligned as its type wants; the bytes are
 // copied before the call returns. shared is in bytes.
 func (c *Context) LaunchKernel(f uintptr, grid, block Dim, shared uint32, s uintptr, params []uint64, at []uint16) error {
-	r := C.lu_LaunchKernel(c.c, C.uintptr_t(f), C.uint(grid.X), C.uint(grid.Y), C.uint(grid.Z),
-		C.uint(block.X), C.uint(block.Y), C.uint(block.Z), C.uint(shared), C.uintptr_t(s),
-		(*C.uint8_t)(unsafe.Pointer(unsafe.SliceData(params))), (*C.uint16_t)(unsafe.SliceData(at)), C.int(len(at)))
-	if r != 0 {
+	if r := c.launch(f, grid, block, shared, s, params, at, 0); r != 0 {
 		return c.fail("cuLaunchKernel", Code(r))
 	}
 	return nil
+}
+
+// LaunchCooperativeKernel is LaunchKernel for blocks that all run at once, so that they can wait for one another.
+func (c *Context) LaunchCooperativeKernel(f uintptr, grid, block Dim, shared uint32, s uintptr, params []uint64,
+	at []uint16) error {
+	if r := c.launch(f, grid, block, shared, s, params, at, 1); r != 0 {
+		return c.fail("cuLaunchCooperativeKernel", Code(r))
+	}
+	return nil
+}
+
+func (c *Context) launch(f uintptr, grid, block Dim, shared uint32, s uintptr, params []uint64, at []uint16,
+	cooperative C.int) C.int {
+	return C.lu_LaunchKernel(c.c, C.uintptr_t(f), C.uint(grid.X), C.uint(grid.Y), C.uint(grid.Z),
+		C.uint(block.X), C.uint(block.Y), C.uint(block.Z), C.uint(shared), C.uintptr_t(s),
+		(*C.uint8_t)(unsafe.Pointer(unsafe.SliceData(params))), (*C.uint16_t)(unsafe.SliceData(at)), C.int(len(at)),
+		cooperative)
 }

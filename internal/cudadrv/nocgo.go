@@ -168,6 +168,17 @@ func (c *Context) MemcpyPeer(dst uintptr, from *Context, src uintptr, n int64, s
 	return errUnavailable
 }
 
+// Memcpy2D fails.
+func (c *Context) Memcpy2D(dst, src Rows, width, height int64, s uintptr) error {
+	return errUnavailable
+}
+
+// MemHostRegister fails.
+func (c *Context) MemHostRegister(p uintptr, n int64) error { return errUnavailable }
+
+// MemHostUnregister fails.
+func (c *Context) MemHostUnregister(p uintptr) error { return errUnavailable }
+
 // MemsetD8 fails.
 func (c *Context) MemsetD8(p uintptr, x uint8, n int64, s uintptr) error { return errUnavailable }
 
@@ -228,6 +239,27 @@ func (c *Context) LaunchKernel(f uintptr, grid, block Dim, shared uint32, s uint
 	return errUnavailable
 }
 
+// ModuleGetGlobal fails.
+func (c *Context) ModuleGetGlobal(m uintptr, name string) (p uintptr, n int64, err error) {
+	return 0, 0, errUnavailable
+}
+
+// OccupancyMaxActive fails.
+func (c *Context) OccupancyMaxActive(f uintptr, threads int, shared int) (int, error) {
+	return 0, errUnavailable
+}
+
+// OccupancyBlockSize fails.
+func (c *Context) OccupancyBlockSize(f uintptr, shared int) (threads, blocks int, err error) {
+	return 0, 0, errUnavailable
+}
+
+// LaunchCooperativeKernel fails.
+func (c *Context) LaunchCooperativeKernel(f uintptr, grid, block Dim, shared uint32, s uintptr, params []uint64,
+	at []uint16) error {
+	return errUnavailable
+}
+
 // A Compiler is an opened NVRTC library; here there is none.
 type Compiler struct{ Major, Minor int }
 
@@ -238,3 +270,15 @@ func OpenCompiler(paths ...string) (*Compiler, error) { return nil, errUnavailab
 func (c *Compiler) Compile(s Source) (image []byte, lowered []string, err error) {
 	return nil, nil, errUnavailable
 }
+
+// Ranges is the opened library that tells profilers of ranges; here there is none.
+type Ranges struct{}
+
+// OpenRanges returns nil.
+func OpenRanges(paths ...string) *Ranges { return nil }
+
+// Start does nothing.
+func (r *Ranges) Start(name string) uint64 { return 0 }
+
+// End does nothing.
+func (r *Ranges) End(id uint64) {}

@@ -87,6 +87,36 @@ static inline int lu_MemcpyPeer(uintptr_t ctx, lu_devptr dst, uintptr_t from, lu
 	LU_ENQUEUE(stream, t->cuMemcpyPeerAsync(dst, c->handle, src, ((const lu_ctx *)from)->handle, n, stream));
 }
 
+// lu_Memcpy2D copies rows of width bytes. A side is page-locked host memory where host has its bit, 1 for the
+// destination and 2 for the source.
+static inline int lu_Memcpy2D(uintptr_t ctx, uint64_t dst, size_t dst_pitch, uint64_t src, size_t src_pitch, size_t width,
+		size_t height, int host, uintptr_t stream) {
+	LU_CTX;
+	lu_copy2d m = {.width = width, .height = height};
+	m.dst.type = host & 1 ? 1 : 2;
+	m.dst.host = host & 1 ? (void *)(uintptr_t)dst : NULL;
+	m.dst.device = host & 1 ? 0 : dst;
+	m.dst.pitch = dst_pitch;
+	m.src.type = host & 2 ? 1 : 2;
+	m.src.host = host & 2 ? (void *)(uintptr_t)src : NULL;
+	m.src.device = host & 2 ? 0 : src;
+	m.src.pitch = src_pitch;
+	LU_ENQUEUE(stream, t->cuMemcpy2DAsync_v2(&m, stream));
+}
+
+// lu_MemHostRegister page-locks memory that somebody else has allocated, for every context.
+static inline int lu_MemHostRegister(uintptr_t ctx, uintptr_t p, size_t n) {
+	LU_CTX;
+	int r = lu_enter_sure(c);
+	return r ? r : LU_RELAXED(t->cuMemHostRegister_v2((void *)p, n, 1)); // CU_MEMHOSTREGISTER_PORTABLE
+}
+
+static inline int lu_MemHostUnregister(uintptr_t ctx, uintptr_t p) {
+	LU_CTX;
+	int r = lu_enter_sure(c);
+	return r ? r : LU_RELAXED(t->cuMemHostUnregister((void *)p));
+}
+
 static inline int lu_MemsetD8(uintptr_t ctx, lu_devptr p, uint8_t x, size_t n, uintptr_t stream) {
 	LU_CTX;
 	LU_ENQUEUE(stream, t->cuMemsetD8Async(p, x, n, stream));

@@ -48,6 +48,15 @@ static inline int lu_ModuleUnload(uintptr_t ctx, uintptr_t module) {
 	return r;
 }
 
+// lu_name ends a name with a zero byte, and reports false for one that no module has.
+static inline int lu_name(char *z, size_t room, const uint8_t *name, size_t n) {
+	if (n >= room || memchr(name, 0, n))
+		return 0;
+	memcpy(z, name, n);
+	z[n] = 0;
+	return 1;
+}
+
 static inline lu_value lu_ModuleGetFunction(uintptr_t ctx, uintptr_t module, const uint8_t *name, size_t n) {
 	LU_CTX;
 	char z[512];
@@ -55,14 +64,23 @@ static inline lu_value lu_ModuleGetFunction(uintptr_t ctx, uintptr_t module, con
 	lu_value o = {0, lu_enter_sure(c)};
 	if (o.r)
 		return o;
-	if (n >= sizeof z || memchr(name, 0, n)) {
-		o.r = LU_NOT_FOUND;
-		return o;
-	}
-	memcpy(z, name, n);
-	z[n] = 0;
-	o.r = t->cuModuleGetFunction(&f, module, z);
+	o.r = lu_name(z, sizeof z, name, n) ? t->cuModuleGetFunction(&f, module, z) : LU_NOT_FOUND;
 	o.v = f;
+	return o;
+}
+
+// lu_ModuleGetGlobal returns address and size of a variable.
+static inline lu_pair lu_ModuleGetGlobal(uintptr_t ctx, uintptr_t module, const uint8_t *name, size_t n) {
+	LU_CTX;
+	char z[512];
+	lu_devptr p = 0;
+	size_t size = 0;
+	lu_pair o = {0, 0, lu_enter_sure(c)};
+	if (o.r)
+		return o;
+	o.r = lu_name(z, sizeof z, name, n) ? t->cuModuleGetGlobal_v2(&p, &size, module, z) : LU_NOT_FOUND;
+	o.a = p;
+	o.b = size;
 	return o;
 }
 
@@ -93,18 +111,42 @@ static inline lu_pair lu_FuncGetParamInfo(uintptr_t ctx, uintptr_t function, siz
 	return o;
 }
 
+// lu_OccupancyMaxActive returns how many blocks of so many threads and bytes one multiprocessor runs at once.
+static inline lu_value lu_OccupancyMaxActive(uintptr_t ctx, uintptr_t function, int block, size_t shared) {
+	LU_CTX;
+	int blocks = 0;
+	lu_value o = {0, 0};
+	LU_TRY(o.r, lu_enter(c), t->cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, block, shared));
+	o.v = blocks;
+	return o;
+}
+
+// lu_OccupancyBlockSize returns the block that fills the device best, and the least grid that fills it.
+static inline lu_pair lu_OccupancyBlockSize(uintptr_t ctx, uintptr_t function, size_t shared) {
+	LU_CTX;
+	int grid = 0, block = 0;
+	lu_pair o = {0, 0, 0};
+	LU_TRY(o.r, lu_enter(c), t->cuOccupancyMaxPotentialBlockSize(&grid, &block, function, NULL, shared, 0));
+	o.a = grid;
+	o.b = block;
+	return o;
+}
+
 enum { LU_PARAMS = 256 };
 
-// lu_LaunchKernel launches with n arguments, the i-th at params+at[i]. The driver copies them before it returns.
+// lu_LaunchKernel launches with n arguments, the i-th at params+at[i]. The driver copies them before it returns. The
+// blocks of a cooperative launch all run at once.
 static inline int lu_LaunchKernel(uintptr_t ctx, uintptr_t function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-		unsigned by, unsigned bz, unsigned shared, uintptr_t stream, const uint8_t *params, const uint16_t *at, int n) {
+		unsigned by, unsigned bz, unsigned shared, uintptr_t stream, const uint8_t *params, const uint16_t *at, int n,
+		int cooperative) {
 	LU_CTX;
 	void *p[LU_PARAMS];
 	if (n < 0 || n > LU_PARAMS)
 		return LU_INVALID_VALUE;
 	for (int i = 0; i < n; i++)
 		p[i] = (void *)(params + at[i]);
-	LU_ENQUEUE(stream, t->cuLaunchKernel(function, gx, gy, gz, bx, by, bz, shared, stream, p, NULL));
+	LU_ENQUEUE(stream, cooperative ? t->cuLaunchCooperativeKernel(function, gx, gy, gz, bx, by, bz, shared, stream, p)
+		: t->cuLaunchKernel(function, gx, gy, gz, bx, by, bz, shared, stream, p, NULL));
 }
 
 #endif

@@ -10,6 +10,14 @@ const MinVersion = 12000
 // A Dim is the extent of a grid or a block in blocks or threads.
 type Dim struct{ X, Y, Z uint32 }
 
+// Rows says where a copy's rows are on one side: at P, Pitch bytes from one to the next, in page-locked host memory
+// or on the device.
+type Rows struct {
+	P     uintptr
+	Pitch int64
+	Host  bool
+}
+
 // An Attribute selects what [Driver.DeviceGetAttribute] returns.
 type Attribute int32
 
@@ -29,6 +37,7 @@ const (
 	CapabilityMajor       Attribute = 75
 	CapabilityMinor       Attribute = 76
 	MaxSharedPerBlockOpt  Attribute = 97 // bytes, after opting in
+	CooperativeLaunch     Attribute = 95
 	VirtualMemorySupport  Attribute = 102
 	MemoryPoolsSupported  Attribute = 115
 	PageableMemoryAccess  Attribute = 88
@@ -45,8 +54,11 @@ type FuncAttribute int32
 const (
 	FuncMaxThreadsPerBlock FuncAttribute = 0
 	FuncSharedBytes        FuncAttribute = 1
+	FuncConstBytes         FuncAttribute = 2
 	FuncLocalBytes         FuncAttribute = 3
 	FuncRegisters          FuncAttribute = 4
+	FuncPTXVersion         FuncAttribute = 5 // 10*major + minor of what it was compiled for
+	FuncBinaryVersion      FuncAttribute = 6
 	FuncDynamicShared      FuncAttribute = 8 // bytes that a launch may ask for at most; may be set
 )
 

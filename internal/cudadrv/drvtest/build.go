@@ -26,8 +26,8 @@ type Options struct {
 	// Heads selects the first instructions of the exported functions: those of driver 580, those of 550 and 535, or for
 	// 0 what the compiler makes.
 	Heads int
-	// Compiler asks for the stand-in of NVRTC in place of the driver's.
-	Compiler bool
+	// Compiler asks for the stand-in of NVRTC in place of the driver's, Ranges for that of NVTX.
+	Compiler, Ranges bool
 	// Without lists symbols that the library does not export.
 	Without []string
 }
@@ -47,8 +47,11 @@ func Build(tb testing.TB, o Options) string {
 		tb.Skip("no stand-in driver: " + why)
 	}
 	name := "libcuda.so.1"
-	if o.Compiler {
+	switch {
+	case o.Compiler:
 		name = "libnvrtc.so.13"
+	case o.Ranges:
+		name = "libnvtx3interop.so.1"
 	}
 	path := filepath.Join(tb.TempDir(), name)
 	if err := os.WriteFile(path, lib, 0o755); err != nil {
@@ -103,9 +106,12 @@ func compile(o Options) (lib []byte, why string) {
 	}
 	out := filepath.Join(dir, "lib.so")
 	args := []string{"-O2", "-fPIC", "-shared", fmt.Sprintf("-DSTANDIN_HEAD=%d", o.Heads), "-o", out}
-	if o.Compiler {
+	switch {
+	case o.Compiler:
 		args = append(args, "nvrtc.c")
-	} else {
+	case o.Ranges:
+		args = append(args, "nvtx.c")
+	default:
 		args = append(args, "driver.c", "ptx.c", "-lpthread", "-lm")
 	}
 	if len(o.Without) > 0 {

@@ -65,12 +65,20 @@ typedef struct ptx_kernel {
 	struct ptx_kernel *next;
 } ptx_kernel;
 
+// ptx_variable is memory of a module.
+typedef struct ptx_variable {
+	char name[64];
+	unsigned char *p;
+	size_t n;
+	struct ptx_variable *next;
+} ptx_variable;
+
 // ptx_reach returns whether a device may touch n bytes at address; it is the driver's.
 typedef int ptx_reach(void *launch, uint64_t address, size_t n);
 
-// ptx_parse returns the kernels of a PTX text or null with a log.
-ptx_kernel *ptx_parse(const char *text, char *log);
-void ptx_free(ptx_kernel *k);
+// ptx_parse returns the kernels of a PTX text and its variables, or null with a log.
+ptx_kernel *ptx_parse(const char *text, char *log, ptx_variable **variables);
+void ptx_free(ptx_kernel *k, ptx_variable *variables);
 // ptx_run runs all threads of a launch one after the other and returns a driver code.
 int ptx_run(const ptx_kernel *k, const unsigned grid[3], const unsigned block[3], const unsigned char *params, ptx_reach *reach, void *launch);
 

@@ -1,0 +1,197 @@
+//go:build cgo && linux
+
+package cuda
+
+import (
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/alloc"
+	"github.com/lastuse/lastuse/internal/cudadrv/drvtest"
+)
+
+func TestAttributes(t *testing.T) {
+	e := start(t, alloc.Options{})
+	k := e.kernel(t, testPTX, "axpy")
+	a, err := k.Attributes()
+	require.NoError(t, err)
+	assert.Equal(t, k.block, a.Threads)
+	assert.Positive(t, a.Registers)
+	assert.GreaterOrEqual(t, a.DynamicShared, 48<<10)
+	assert.Zero(t, a.Shared)
+	assert.GreaterOrEqual(t, a.Binary[0], 5)
+	assert.LessOrEqual(t, a.PTX[1], 9)
+}
+
+func TestOccupancy(t *testing.T) {
+	e := start(t, alloc.Options{})
+	k := e.kernel(t, testPTX, "empty")
+	l := e.dev.Info().Limits
+	threads, blocks, err := k.SuggestBlock(0)
+	require.NoError(t, err)
+	assert.Zero(t, threads%l.Warp)
+	assert.Zero(t, blocks%l.Multiprocessors)
+	most, err := k.MaxActive(Dim{X: threads}, 0)
+	require.NoError(t, err)
+	assert.Equal(t, blocks, most*l.Multiprocessors, "the grid that it suggests fills the device")
+	few, err := k.MaxActive(Dim{X: 32, Y: 32}, l.Shared)
+	require.NoError(t, err)
+	assert.Equal(t, 1, few, "all of the shared memory")
+	many, err := k.MaxActive(Dim{X: 32}, 0)
+	require.NoError(t, err)
+	assert.Greater(t, many, most)
+
+	_, err = k.MaxActive(Dim{X: 32, Y: 64}, 0)
+	require.ErrorIs(t, err, ErrArguments)
+	require.ErrorContains(t, err, "cuda: occupancy of empty: block of 32 x 64 threads")
+	_, err = k.MaxActive(Dim{X: 32}, l.Shared+1)
+	require.ErrorIs(t, err, ErrArguments)
+	_, err = k.MaxActive(Dim{}, 0)
+	require.ErrorIs(t, err, ErrArguments)
+	_, _, err = k.SuggestBlock(-1)
+	require.ErrorIs(t, err, ErrArguments)
+	_, err = (*Kernel)(nil).Attributes()
+	require.ErrorContains(t, err, "no kernel")
+	require.NoError(t, k.module.Unload())
+	_, err = k.MaxActive(Dim{X: 32}, 0)
+	require.ErrorIs(t, err, ErrUnloaded)
+}
+
+func TestCooperative(t *testing.T) {
+	e := start(t, alloc.Options{})
+	k := e.kernel(t, testPTX, "write")
+	p := buffer[uint32](t, e.s, 1)
+	defer p.Free()
+	block := Dim{X: 64}
+	n, err := k.MaxActive(block, 0)
+	require.NoError(t, err)
+	most := n * e.dev.Info().Limits.Multiprocessors
+	launch := func(blocks int) error {
+		return k.LaunchCooperative(e.s, Dim{X: blocks}, block, 0, p.Arg(), alloc.Scalar(uint32(blocks)))
+	}
+	require.NoError(t, launch(most))
+	got := make([]uint32, 1)
+	require.NoError(t, p.CopyTo(e.s, got))
+	assert.EqualValues(t, most, got[0])
+	err = launch(most + 1)
+	require.ErrorContains(t, err, "cuda: launch write: the blocks of a cooperative launch run at once: have at most ")
+	require.ErrorContains(t, err, "(MaxActive, ")
+	require.NoError(t, launch(1), "nothing is broken")
+	allocs, bytes := drvtest.GoMemory(20, func() {
+		if launch(1) != nil {
+			t.Error("launch")
+		}
+	})
+	assert.Zero(t, allocs)
+	assert.Zero(t, bytes)
+
+	e.dev.info.Limits.Cooperative = false
+	err = launch(1)
+	require.ErrorIs(t, err, ErrUnavailable)
+	require.ErrorContains(t, err, "use Launch")
+}
+
+// With SyncLaunches a kernel that fails is named with the line that launched it, and none after it.
+func TestSyncLaunches(t *testing.T) {
+	d := choose(t)
+	if d.Real() && !*brokenChild { // a broken context stays so for the life of the process
+		text, err := exec.Command(os.Args[0], "-test.run=^TestSyncLaunches$", "-test.v", "-driver=real",
+			"-broken-child").CombinedOutput()
+		t.Logf("%s", text)
+		require.NoError(t, err)
+		return
+	}
+	dev, err := open(d.Path, 0, Options{SyncLaunches: true})
+	require.NoError(t, err)
+	defer dev.Close()
+	pool, err := alloc.NewPool(dev, alloc.Options{})
+	require.NoError(t, err)
+	s, err := pool.NewStream()
+	require.NoError(t, err)
+	m, err := LoadModule(pool, []byte(testPTX))
+	require.NoError(t, err)
+	write, err := m.Kernel("write")
+	require.NoError(t, err)
+	fault, err := m.Kernel("fault")
+	require.NoError(t, err)
+	p := buffer[uint32](t, s, 1)
+	defer p.Free()
+	one := Dim{X: 1}
+	spin, err := m.Kernel("spin")
+	require.NoError(t, err)
+	require.NoError(t, spin.Launch(s, one, one, 0, alloc.Scalar(uint64(20*time.Millisecond))))
+	idle, err := dev.ctx.StreamQuery(s.LaunchHandle())
+	require.NoError(t, err)
+	assert.True(t, idle, "it has run")
+
+	_, _, line, _ := runtime.Caller(0)
+	err = fault.Launch(s, one, one, 0) // one line below the call above
+	require.ErrorIs(t, err, ErrBroken)
+	require.ErrorContains(t, err, "cuda: launch fault at ")
+	require.ErrorContains(t, err, "occupancy_test.go:"+strconv.Itoa(line+1)+": the kernel failed")
+	err = write.Launch(s, one, one, 0, p.Arg(), alloc.Scalar(uint32(1)))
+	require.ErrorContains(t, err, "what came before failed")
+	_ = pool.Close()
+}
+
+// A launch that is captured does not wait: its kernel runs with the graph.
+func TestSyncLaunchesCapturing(t *testing.T) {
+	d := choose(t)
+	dev, err := open(d.Path, 0, Options{SyncLaunches: true})
+	require.NoError(t, err)
+	defer dev.Close()
+	pool, err := alloc.NewPool(dev, alloc.Options{})
+	require.NoError(t, err)
+	defer pool.Close()
+	s, err := pool.NewStream()
+	require.NoError(t, err)
+	m, err := LoadModule(pool, []byte(testPTX))
+	require.NoError(t, err)
+	k, err := m.Kernel("empty")
+	require.NoError(t, err)
+	require.NoError(t, dev.ctx.StreamBeginCapture(s.Handle(), 0))
+	err = k.Launch(s, Dim{X: 1}, Dim{X: 1}, 0)
+	require.ErrorIs(t, err, alloc.ErrCapturing, "by somebody else")
+	require.NoError(t, dev.ctx.StreamEndCapture(s.Handle()), "who is not disturbed")
+}
+
+func TestRanges(t *testing.T) {
+	file := t.TempDir() + "/ranges"
+	t.Setenv("STANDIN_RANGES", file)
+	r := newRanger(drvtest.Build(t, drvtest.Options{Ranges: true}))
+	require.NotNil(t, r)
+	old := rangers
+	rangers = func() *ranger { return r }
+	defer func() { rangers = old }()
+	_, _, line, _ := runtime.Caller(0)
+	outer := StartRange("step") // one line below
+	inner := StartRange(strings.Repeat("x", 300))
+	outer.End()
+	inner.End()
+	Range{}.End()
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Equal(t, "+ 1 step (occupancy_test.go:"+strconv.Itoa(line+1)+")\n+ 2 "+strings.Repeat("x", 255)+"\n- 1 \n- 2 \n",
+		string(text))
+	require.NoError(t, os.Setenv("STANDIN_RANGES", ""))
+	allocs, bytes := drvtest.GoMemory(50, func() { StartRange("step").End() })
+	assert.Zero(t, allocs)
+	assert.Zero(t, bytes)
+	for i := range 2 * maxRanges {
+		StartRange(strconv.Itoa(i)).End()
+	}
+	assert.LessOrEqual(t, len(r.texts), maxRanges)
+
+	assert.Nil(t, newRanger("/nonexistent/libnvtx3interop.so.1"))
+	assert.Nil(t, newRanger("libc.so.6"), "it lacks the calls")
+	rangers = old
+	StartRange("whatever this machine has").End()
+}
