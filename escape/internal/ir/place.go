@@ -171,6 +171,31 @@ func (p *Package) Names(v ssa.Value) []*types.Var {
 	return out
 }
 
+// Held returns the first place in a list at which x is marked as holding v and through which
+// each path leads to another that comes from where v is made; nil if there is none.
+func (p *Package) Held(to *Place, x *types.Var, v ssa.Value) *Place {
+	for _, q := range p.marked[x] {
+		if q.Kind != InList || q.Block == nil || !q.Block.Dominates(to.Block) ||
+			q.Block == to.Block && p.order[q.Call] > p.order[to.Call] {
+			continue
+		}
+		if held, cell := p.Value(q, x); held == v && !cell {
+			return q
+		}
+	}
+	return nil
+}
+
+// Last returns the last place in a block, nil if there is none.
+func (p *Package) Last(b *ssa.BasicBlock) *Place {
+	for _, i := range slices.Backward(b.Instrs) {
+		if call, v := p.mark(i); call != nil && v == nil {
+			return p.place(call)
+		}
+	}
+	return nil
+}
+
 // Beside reports whether nothing happens between two places of one block, the first of
 // which stands in front.
 func (p *Package) Beside(a, b *Place) bool {

@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -15,11 +16,49 @@ import (
 
 // A Free is a statement to insert.
 type Free struct {
-	Sites  []*pointsto.Site // what it frees
+	Sites []*pointsto.Site // what it frees
+	Name  Name
+	At    Where
+	Guard bool // what has the name may be nil
+}
+
+// A Where is where a statement may stand.
+type Where struct {
+	Place  *ir.Place   // nil: between the results of Return and the return
+	Return *ssa.Return // nil: at Place
+}
+
+// Pos returns in front of what it is.
+func (w Where) Pos() token.Pos {
+	if w.Place != nil {
+		return w.Place.Pos
+	}
+	return w.Return.Pos()
+}
+
+// A Name is by what a buffer goes where it is freed: a variable that holds it; or a name that
+// is made for it, since none does.
+type Name struct {
 	Var    *types.Var
-	At     *ir.Place   // nil: between the results of Return and the return
-	Return *ssa.Return // nil: at At
-	Guard  bool        // the variable may be nil
+	Result ssa.Value // made for this result of a call. With Var, for what the header gives it that declares it
+	Save   *ir.Place // made for what Var holds here
+}
+
+// Type returns the type of what has the name.
+func (n Name) Type() types.Type {
+	if n.Var != nil {
+		return n.Var.Type()
+	}
+	return n.Result.Type()
+}
+
+// A Text says what can be written.
+type Text interface {
+	// Stands returns the function in whose text a place is, which is the function itself or the body of a
+	// range in it; nil if nobody wrote a statement there.
+	Stands(at Where) *ssa.Function
+	// Names reports whether a name means what it should at a place, or can be made so that it does.
+	Names(n Name, at Where) bool
 }
 
 // A Verdict says what becomes of what a site makes.
@@ -48,28 +87,20 @@ func (v *Verdict) Why() string {
 
 // Plan returns the frees of a function in the order of the text, and what becomes of each
 // site that is a call.
-func Plan(p *ir.Package, f *own.Func) (frees []Free, verdicts []Verdict) {
+func Plan(p *ir.Package, f *own.Func, text Text) (frees []Free, verdicts []Verdict) {
 	for _, g := range f.Groups {
 		if g.Why() != "" {
 			continue
 		}
-		pl := &planner{ir: p, f: f, g: g, moves: map[int][]*own.Point{}}
+		pl := &planner{ir: p, f: f, g: g, text: text, moves: map[int][]*own.Point{}}
 		for _, n := range g.Nodes() {
 			pl.moves[n] = g.Points(n)
 		}
 		fs, vs := pl.plan()
 		frees, verdicts = append(frees, fs...), append(verdicts, vs...)
 	}
-	slices.SortStableFunc(frees, func(a, b Free) int { return int(a.Pos() - b.Pos()) })
+	slices.SortStableFunc(frees, func(a, b Free) int { return int(a.At.Pos() - b.At.Pos()) })
 	return frees, verdicts
-}
-
-// Pos returns in front of what the free stands.
-func (f *Free) Pos() token.Pos {
-	if f.At != nil {
-		return f.At.Pos
-	}
-	return f.Return.Pos()
 }
 
 // plan places the frees of all tokens, and withholds those that would free another token
@@ -124,22 +155,14 @@ func (pl *planner) agree(t own.Token, spots map[own.Token][]*spot) bool {
 // statements returns a free for each spot, one for all tokens that it frees.
 func (pl *planner) statements(spots map[own.Token][]*spot) []Free {
 	var out []Free
-	done := map[[2]any]int{} // node and value → index of the free
+	done := map[[2]any]int{} // where and value → index of the free
 	for t := range own.Token(pl.g.Tokens()) {
 		for _, s := range spots[t] {
-			where := any(s.node)
-			if s.at != nil {
-				where = s.at
-			}
-			k, ok := done[[2]any{where, s.value}]
+			k, ok := done[[2]any{s.at, s.value}]
 			if !ok {
-				f := Free{Var: s.names[0], At: s.at}
-				if s.at == nil {
-					f.Return = pl.returns(s.node)
-				}
 				k = len(out)
-				done[[2]any{where, s.value}] = k
-				out = append(out, f)
+				done[[2]any{s.at, s.value}] = k
+				out = append(out, Free{Name: s.name, At: s.at})
 			}
 			f := &out[k]
 			if site := pl.g.Sites[t/2]; !slices.Contains(f.Sites, site) {
@@ -153,7 +176,7 @@ func (pl *planner) statements(spots map[own.Token][]*spot) []Free {
 
 // nothing reports whether the value that is freed for t may be nil.
 func (pl *planner) nothing(s *spot, t own.Token) bool {
-	return s.point.Status(t)&own.Absent != 0 && nillable(s.names[0].Type()) && pl.f.MayBeNil(s.value)
+	return s.point.Status(t)&own.Absent != 0 && nillable(s.name.Type()) && pl.f.MayBeNil(s.value)
 }
 
 func nillable(t types.Type) bool {
@@ -198,7 +221,7 @@ func (pl *planner) token(t own.Token) (spots []*spot, due bool, missed int) {
 // inBlock tells of a spot whether it stands in front of the return of a node's block.
 func (pl *planner) inBlock(node int) func(*spot) bool {
 	nodes := pl.f.Graph.Nodes
-	return func(s *spot) bool { return s.at == nil && nodes[s.node].Block == nodes[node].Block }
+	return func(s *spot) bool { return s.at.Place == nil && nodes[s.node].Block == nodes[node].Block }
 }
 
 // lost counts the edges on which t is due and behind which it is not, since something
@@ -218,4 +241,29 @@ func (pl *planner) lost(t own.Token) int {
 		}
 	}
 	return n
+}
+
+// String returns what is freed, by which name.
+func (f Free) String() string {
+	var s strings.Builder
+	for k, site := range f.Sites {
+		if k > 0 {
+			s.WriteString(", ")
+		}
+		fmt.Fprintf(&s, "#%d", site.N)
+	}
+	switch {
+	case f.Name.Save != nil:
+		s.WriteString(" by a name for what " + f.Name.Var.Name() + " holds before")
+	case f.Name.Result == nil:
+		s.WriteString(" by " + f.Name.Var.Name())
+	case f.Name.Var != nil:
+		s.WriteString(" by a name in front of what declares " + f.Name.Var.Name())
+	default:
+		s.WriteString(" by a name of its own")
+	}
+	if f.Guard {
+		s.WriteString(" if that is not nil")
+	}
+	return s.String()
 }

@@ -1,7 +1,6 @@
 package place
 
 import (
-	"go/types"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -22,10 +21,10 @@ type run struct {
 // A spot is where a free of a token may stand, and the value that it frees.
 type spot struct {
 	node  int
-	at    *ir.Place // nil: in front of the return
+	at    Where
 	point *own.Point
 	value ssa.Value
-	names []*types.Var
+	name  Name
 }
 
 // same reports whether two spots are one statement.
@@ -36,12 +35,13 @@ type planner struct {
 	ir    *ir.Package
 	f     *own.Func
 	g     *own.Group
+	text  Text
 	moves map[int][]*own.Point // by node
 }
 
 // runs lists the runs of a token in a node. What a panic leads to has none.
 func (pl *planner) runs(node int, t own.Token) []run {
-	if b := pl.f.Graph.Nodes[node].Block; b == nil || b == pl.f.SSA.Recover {
+	if b := pl.f.Graph.Nodes[node].Block; b == nil || b == pl.f.SSA.Recover || misused(b) {
 		return nil
 	}
 	points := pl.moves[node]
@@ -67,6 +67,13 @@ func (pl *planner) runs(node int, t own.Token) []run {
 	return out
 }
 
+// misused reports whether a block is what go/ssa makes for a range over a function that calls its
+// body when it must not.
+func misused(b *ssa.BasicBlock) bool {
+	p, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Panic)
+	return ok && !p.Pos().IsValid()
+}
+
 // current reports whether, at the start of a run that does not begin with its node, a
 // value holds nothing that was due before.
 func current(points []*own.Point, start int, v ssa.Value) bool {
@@ -88,12 +95,12 @@ func (pl *planner) spot(t own.Token, points []*own.Point, k, start int) *spot {
 		if gap == nil || i >= end {
 			break
 		}
-		if s := pl.named(t, p, is, gap, gap); s != nil {
+		if s := pl.named(t, p, is, gap, Where{Place: gap}); s != nil {
 			if gap.Kind == ir.InList {
 				return s
 			}
 			if next, _ := graph.Next(p.Node, i+1); next != nil && pl.ir.Beside(gap, next) {
-				if r := pl.named(t, p, is, next, next); r != nil {
+				if r := pl.named(t, p, is, next, Where{Place: next}); r != nil {
 					return r // the same moment, and it reads better
 				}
 			}
@@ -101,9 +108,9 @@ func (pl *planner) spot(t own.Token, points []*own.Point, k, start int) *spot {
 		}
 		at = i + 1
 	}
-	if k+1 == len(points) && pl.returns(p.Node) != nil {
-		if gap := pl.before(p.Node); gap != nil {
-			return pl.named(t, p, is, gap, nil)
+	if k+1 == len(points) {
+		if r := pl.returns(p.Node); r != nil && pl.stands(r) {
+			return pl.named(t, p, is, pl.before(node.Block), Where{Return: r})
 		}
 	}
 	return nil
@@ -126,6 +133,38 @@ func (pl *planner) returns(node int) *ssa.Return {
 	return r
 }
 
+// stands reports whether statements may stand between the results of a return and the return. In the
+// body of a range over a function they may if that function has nothing to do with the group: what it does
+// when the body has returned comes behind them.
+func (pl *planner) stands(r *ssa.Return) bool {
+	in := pl.text.Stands(Where{Return: r})
+	if in == nil || in == pl.f.SSA {
+		return in != nil
+	}
+	for in.Parent() != pl.f.SSA {
+		if in = in.Parent(); in == nil {
+			return false
+		}
+	}
+	for _, n := range pl.g.Nodes() {
+		for _, p := range pl.moves[n] {
+			if p.At > 0 && calls(pl.f.Graph.Nodes[n].Instrs[p.At-1], in) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// calls reports whether an instruction is a call with a literal of body as an argument.
+func calls(i ssa.Instruction, body *ssa.Function) bool {
+	c, ok := i.(*ssa.Call)
+	return ok && slices.ContainsFunc(c.Call.Args, func(a ssa.Value) bool {
+		m, ok := a.(*ssa.MakeClosure)
+		return ok && m.Fn == body || a == ssa.Value(body)
+	})
+}
+
 // leaving reports whether deferred calls run in a node, or have run: no statement stands
 // there.
 func (pl *planner) leaving(node int) bool {
@@ -136,46 +175,72 @@ func (pl *planner) leaving(node int) bool {
 	})
 }
 
-// before returns the last place in the block of a node, at which names hold what they do
-// where the block returns; nil if there is none.
-func (pl *planner) before(node int) *ir.Place {
-	graph := pl.f.Graph
-	b := graph.Nodes[node].Block
-	for n := node; n >= 0 && graph.Nodes[n].Block == b; n-- {
-		var last *ir.Place
-		for at := 0; ; {
-			gap, i := graph.Next(n, at)
-			if gap == nil {
-				break
-			}
-			last, at = gap, i+1
-		}
-		if last != nil {
-			return last
+// before returns the last place in front of the end of a block: that in front of its last
+// statement, whose names hold there what they do when its results are known.
+func (pl *planner) before(b *ssa.BasicBlock) *ir.Place {
+	for ; b != nil; b = b.Idom() {
+		if gap := pl.ir.Last(b); gap != nil {
+			return gap
 		}
 	}
 	return nil
 }
 
-// named returns the spot at a place if a variable there holds t and, of all else that it
-// may hold, only what is due as well. Names hold there what they do at gap; ok says of which
-// values is known that they hold nothing that was due before.
-func (pl *planner) named(t own.Token, p *own.Point, ok func(ssa.Value) bool, gap, at *ir.Place) *spot {
+// named returns the spot at a place if something there goes by a name that holds t and, of
+// all else that it may hold, only what is due as well. Names hold there what they do at gap;
+// ok says of which values is known that they hold nothing that was due before.
+func (pl *planner) named(t own.Token, p *own.Point, ok func(ssa.Value) bool, gap *ir.Place, at Where) *spot {
+	if gap == nil {
+		return nil
+	}
+	var values []ssa.Value
 	for _, v := range p.Values(t) {
 		if !pl.frees(p, v, ok(v)) {
 			continue
 		}
-		var names []*types.Var
 		for _, x := range pl.ir.Names(v) {
-			if held, _ := pl.ir.Value(gap, x); held == v && pl.ir.Visible(gap, x) {
-				names = append(names, x)
+			if held, _ := pl.ir.Value(gap, x); held == v && pl.text.Names(Name{Var: x}, at) {
+				return &spot{node: p.Node, at: at, point: p, value: v, name: Name{Var: x}}
 			}
 		}
-		if len(names) > 0 {
-			return &spot{node: p.Node, at: at, point: p, value: v, names: names}
+		values = append(values, v)
+	}
+	for _, v := range values {
+		for _, n := range pl.makeable(v, gap) {
+			if pl.text.Names(n, at) {
+				return &spot{node: p.Node, at: at, point: p, value: v, name: n}
+			}
 		}
 	}
 	return nil
+}
+
+// makeable lists the names that may be made for a value: of what a header gives, of what a variable
+// holds in front of a place, and of the result of a call.
+func (pl *planner) makeable(v ssa.Value, gap *ir.Place) []Name {
+	result := false
+	switch v := v.(type) {
+	case *ssa.Call:
+		result = true
+	case *ssa.Extract:
+		_, result = v.Tuple.(*ssa.Call)
+	}
+	var out []Name
+	names := pl.ir.Names(v)
+	for _, x := range names {
+		if result {
+			out = append(out, Name{Var: x, Result: v})
+		}
+	}
+	for _, x := range names {
+		if at := pl.ir.Held(gap, x, v); at != nil {
+			out = append(out, Name{Var: x, Save: at})
+		}
+	}
+	if result {
+		out = append(out, Name{Result: v})
+	}
+	return out
 }
 
 // frees reports whether a free of v frees what is due, and all of it; clean says that v

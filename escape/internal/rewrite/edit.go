@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -304,6 +305,11 @@ func tempName(n, i int) string {
 		return "r" + strconv.Itoa(i)
 	}
 	return "r"
+}
+
+// Settled reports whether all that r returns may be evaluated after the frees.
+func (f *Func) Settled(r *ast.ReturnStmt) bool {
+	return !slices.ContainsFunc(r.Results, func(e ast.Expr) bool { return !f.stays(e) })
 }
 
 // stays reports whether a returned expression may be evaluated after the frees.

@@ -110,6 +110,9 @@ func labelOf(b *ast.BranchStmt) string {
 	return b.Label.Name
 }
 
+// Up returns the node that n is part of.
+func (f *Func) Up(n ast.Node) ast.Node { return f.up[n] }
+
 // PathTo lists the nodes from the function down to n; nil if n is no part of it.
 func (f *Func) PathTo(n ast.Node) []ast.Node {
 	if n != f.Node && f.up[n] == nil {

@@ -222,9 +222,25 @@ func (f *Func) Within(h *Hoist, g Place) bool {
 			return false
 		}
 	}
-	// A function literal may run at another time.
+	return f.inList(h.List, at)
+}
+
+// Reaches reports whether a name that is declared at a place in a list is visible at another behind it.
+func (f *Func) Reaches(from, to Place) bool {
+	at := to.Scope
+	if to.Kind == InList {
+		at = to.Anchor
+	}
+	if at < from.Anchor || at > from.List.End() || f.JumpedOver(from.Anchor, from.List) {
+		return false
+	}
+	return f.inList(from.List, at)
+}
+
+// inList reports whether at, which is in a list, is in no literal there, which may run at another time.
+func (f *Func) inList(list ast.Node, at token.Pos) bool {
 	lit := f.Vars.Around(at-1, at)
-	return lit == nil || lit.Node.Pos() < h.List.Pos() || h.List.End() < lit.Node.End()
+	return lit == nil || lit.Node.Pos() < list.Pos() || list.End() < lit.Node.End()
 }
 
 // text prints the source of e with the hoisted expressions replaced.

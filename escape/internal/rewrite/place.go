@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"sort"
 )
 
 // A Kind says what a statement needs around it at a place.
@@ -28,6 +29,37 @@ type Place struct {
 	Next   ast.Stmt  // statement after, nil at the end
 	Stmt   ast.Stmt  // if, switch, return, loop
 	Scope  token.Pos // where names are looked up
+}
+
+// In returns the place in a list of statements, a block or a clause, in front of the one that
+// begins at pos, be it behind a label, or behind the last of them.
+func In(list ast.Node, pos token.Pos) Place {
+	g := Place{Kind: InList, List: list}
+	switch l := list.(type) {
+	case *ast.BlockStmt:
+		g.Anchor = l.Lbrace + 1
+	case *ast.CaseClause:
+		g.Anchor = l.Colon + 1
+	case *ast.CommClause:
+		g.Anchor = l.Colon + 1
+	}
+	stmts := stmtsOf(list)
+	i := sort.Search(len(stmts), func(i int) bool { return stmts[i].End() > pos })
+	if i > 0 {
+		g.Prev, g.Anchor = stmts[i-1], stmts[i-1].End()
+	}
+	if i < len(stmts) {
+		g.Next = stmts[i]
+	}
+	for g.Next != nil && g.Next.Pos() < pos {
+		l, ok := g.Next.(*ast.LabeledStmt)
+		if !ok {
+			break
+		}
+		g.Prev, g.Next, g.Anchor = nil, l.Stmt, l.Colon+1
+	}
+	g.Scope = g.Anchor
+	return g
 }
 
 // At is where a statement is put there, roughly: behind what comes before it, or in it.

@@ -117,6 +117,16 @@ func (s *Source) edit(from, to int, text string) analysis.TextEdit {
 	return analysis.TextEdit{Pos: s.File.Pos(from), End: s.File.Pos(to), NewText: []byte(text)}
 }
 
+// Take adds edits to those that a statement takes along when it moves, and drops what they took along
+// themselves.
+func (s *Source) Take(es []analysis.TextEdit) {
+	s.Inner = slices.DeleteFunc(s.Inner, func(e analysis.TextEdit) bool { return s.Moved[e.Pos] })
+	clear(s.Moved)
+	for _, e := range es {
+		s.Inner = Insert(s.Inner, e)
+	}
+}
+
 // Apply returns the text with edits, which must be sorted and not overlap.
 func (s *Source) Apply(es []analysis.TextEdit) (string, bool) {
 	return s.applyWithin(es, 0, len(s.Text))

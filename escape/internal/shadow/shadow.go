@@ -5,20 +5,17 @@
 //
 // [Run] builds the form, takes functions in the order in which they call one another,
 // solves each, infers its summary, and again for circles until nothing gets worse; then it
-// places frees. [Result.Edit] writes them into the text in the plainest way: no results are
-// hoisted in front of a return, and no import is added. The real edits are another room's.
+// places frees, and makes edits of them. [Result.Text] is a file with its edits, and [Prove]
+// asks the proof about them.
 package shadow
 
 import (
-	"cmp"
-	"fmt"
 	"go/ast"
-	"go/format"
 	"go/token"
 	"go/types"
 	"slices"
-	"strings"
 
+	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
@@ -28,6 +25,7 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/own"
 	"github.com/lastuse/lastuse/escape/internal/place"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
+	"github.com/lastuse/lastuse/escape/internal/rewrite"
 	"github.com/lastuse/lastuse/escape/spec"
 )
 
@@ -38,6 +36,7 @@ type Input struct {
 	Types *types.Package
 	Info  *types.Info
 	Set   *spec.Set
+	Text  func(file string) []byte        // what was parsed, by the name of the file
 	Facts map[*types.Func]*effect.Summary // of packages that it imports; Run adds its own
 }
 
@@ -48,14 +47,16 @@ type Func struct {
 	Summary  *effect.Summary // of declared functions
 	Frees    []place.Free
 	Verdicts []place.Verdict
+	Refused  string // why its frees are not written; "" if they are
 }
 
 // A Result is the functions of a package, in the order of the text.
 type Result struct {
 	IR    *ir.Package
 	Funcs []*Func
-	frees *effect.Frees
-	fset  *token.FileSet
+	Edits map[*ast.File][]analysis.TextEdit // sorted
+	in    *Input
+	texts map[*ast.File]*rewrite.Source
 }
 
 // Run runs the rooms over a package.
@@ -67,7 +68,7 @@ func Run(in *Input) *Result {
 	literals := map[*ssa.Function]*effect.Summary{}
 	to := &pointsto.Input{IR: p, Effect: table.Of, Owns: frees.Resource,
 		Literal: func(f *ssa.Function) *effect.Summary { return literals[f] }}
-	r := &Result{IR: p, frees: frees, fset: in.Fset}
+	r := &Result{IR: p, in: in}
 	of := map[*ssa.Function]*Func{}
 	for _, round := range calls.Order(p.Funcs) {
 		for _, f := range round.Funcs {
@@ -89,97 +90,16 @@ func Run(in *Input) *Result {
 			}
 		}
 	}
+	ed := newEditor(in, p, frees, table)
 	for _, f := range p.Funcs {
 		if sf := of[f]; sf != nil {
 			if fn := calls.Declared(f); fn != nil && in.Facts != nil {
 				in.Facts[fn] = sf.Summary
 			}
-			sf.Frees, sf.Verdicts = place.Plan(p, sf.Own)
-			sf.Frees = slices.DeleteFunc(sf.Frees, func(fr place.Free) bool { return r.Statement(fr) == "" })
+			sf.Frees, sf.Verdicts = place.Plan(p, sf.Own, scribe{ed, f})
 			r.Funcs = append(r.Funcs, sf)
 		}
 	}
+	r.Edits, r.texts = ed.edits(r.Funcs), ed.texts
 	return r
-}
-
-// Statement returns the text of a free; "" if there is none in this package.
-func (r *Result) Statement(f place.Free) string {
-	free := r.frees.Of(f.Var.Type())
-	if free == nil {
-		return ""
-	}
-	var s string
-	switch {
-	case free.Method:
-		s = fmt.Sprintf("%s.%s()", f.Var.Name(), free.Func.Name())
-	case free.Func.Pkg() == f.Var.Pkg():
-		s = fmt.Sprintf("%s(%s)", free.Func.Name(), f.Var.Name())
-	default:
-		return ""
-	}
-	if f.Guard {
-		s = fmt.Sprintf("if %s != nil {\n%s\n}", f.Var.Name(), s)
-	}
-	return s
-}
-
-// Edit returns a file with the frees of the package that have a place, and how many of
-// its frees have none. The text is that of the file as it was parsed.
-func (r *Result) Edit(file *ast.File, text string) (string, int, error) {
-	type insert struct {
-		at   int
-		kind ir.Kind // what ends at one point, ends from the inside out
-		text string
-	}
-	var list []insert
-	left := 0
-	tf := r.fset.File(file.FileStart)
-	add := func(pos token.Pos, k ir.Kind, s string) { list = append(list, insert{tf.Offset(pos), k, s}) }
-	texts := map[*ir.Place]string{}
-	var places []*ir.Place
-	for _, f := range r.Funcs {
-		for _, fr := range f.Frees {
-			switch {
-			case fr.At == nil:
-				if r.fset.File(fr.Return.Pos()) == tf {
-					left++
-				}
-			case r.fset.File(fr.At.Pos) == tf:
-				if texts[fr.At] == "" {
-					places = append(places, fr.At)
-				}
-				texts[fr.At] += r.Statement(fr) + "\n"
-			}
-		}
-	}
-	for _, at := range places {
-		s, pos := texts[at], at.Pos
-		switch at.Kind {
-		case ir.InList:
-			n := tf.Offset(pos)
-			if strings.TrimSpace(text[strings.LastIndexByte(text[:n], '\n')+1:n]) != "" {
-				s = "\n" + s
-			}
-			add(pos, ir.InList, s)
-		case ir.Else:
-			add(pos, ir.Else, " else {\n"+s+"}")
-		case ir.ElseIf:
-			add(pos, ir.ElseIf, "{\n"+s)
-			add(at.Node.(*ast.IfStmt).Else.End(), ir.ElseIf, "\n}")
-		case ir.Default:
-			add(pos, ir.Default, "default:\n"+s)
-		}
-	}
-	rank := [...]int{ir.Else: 0, ir.ElseIf: 1, ir.Default: 1, ir.InList: 2}
-	slices.SortStableFunc(list, func(a, b insert) int { // what is inserted last stands first
-		return cmp.Or(b.at-a.at, rank[b.kind]-rank[a.kind])
-	})
-	for _, i := range list {
-		text = text[:i.at] + i.text + text[i.at:]
-	}
-	out, err := format.Source([]byte(text))
-	if err != nil {
-		return "", 0, fmt.Errorf("edit: %w", err)
-	}
-	return string(out), left, nil
 }

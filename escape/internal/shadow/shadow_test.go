@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"go/ast"
+	"go/format"
 	"go/importer"
 	"go/parser"
 	"go/token"
@@ -41,7 +42,8 @@ func check(t testing.TB, src string) *Input {
 	for _, l := range lines {
 		set.AddLine(l, spec.Directive)
 	}
-	return &Input{Fset: fset, Files: []*ast.File{f}, Types: pkg, Info: info, Set: set}
+	return &Input{Fset: fset, Files: []*ast.File{f}, Types: pkg, Info: info, Set: set,
+		Text: func(string) []byte { return []byte(src) }}
 }
 
 const header = `package p
@@ -68,7 +70,7 @@ func unknown(b *Buf)
 `
 
 // TestGolden shows what each room says of functions, one subject a file: the state, the
-// summary, and the frees in the text.
+// summary, the text with its edits, and what the proof does not accept of them.
 func TestGolden(t *testing.T) {
 	paths, err := filepath.Glob("testdata/*.txtar")
 	require.NoError(t, err)
@@ -93,25 +95,26 @@ func TestGolden(t *testing.T) {
 						v.Due, v.Missed, v.Held)
 				}
 				for _, fr := range f.Frees {
-					where := "in front of the return in line %d\n"
-					pos := token.NoPos
-					if fr.At != nil {
-						where, pos = "in line %d, %s\n", fr.At.Pos
-					} else {
-						pos = fr.Return.Pos()
+					where := "in front of the return"
+					if fr.At.Place != nil {
+						where = fr.At.Place.Kind.String()
 					}
-					args := []any{in.Fset.Position(pos).Line - strings.Count(header, "\n")}
-					if fr.At != nil {
-						args = append(args, fr.At.Kind)
-					}
-					text := strings.ReplaceAll(r.Statement(fr), "\n", " ")
-					fmt.Fprintf(&sum, "\t%s "+where, append([]any{text}, args...)...)
+					line := in.Fset.Position(fr.At.Pos()).Line - strings.Count(header, "\n")
+					fmt.Fprintf(&sum, "\t%s in line %d, %s\n", fr, line, where)
+				}
+				if f.Refused != "" {
+					fmt.Fprintf(&sum, "\trefused: %s\n", f.Refused)
 				}
 			}
-			edited, _, err := r.Edit(in.Files[0], src)
+			edited := r.Text(in.Files[0])
+			formatted, err := format.Source([]byte(edited))
 			require.NoError(t, err)
+			require.Equal(t, string(formatted), edited, "not formatted")
+			for _, v := range r.Prove(&Asker{GoVersion: "go1.26", Sizes: types.SizesFor("gc", "amd64")}).Withheld() {
+				fmt.Fprintf(&sum, "the proof withholds in %s, %s: %s\n", v.Func, v.Text, v.Why.Words)
+			}
 			got := []txtar.File{ar.Files[0],
-				{Name: "frees", Data: []byte(strings.TrimPrefix(edited, header))},
+				{Name: "edited", Data: []byte(strings.TrimPrefix(edited, header))},
 				{Name: "summary", Data: []byte(sum.String())},
 				{Name: "holds", Data: []byte(holds.String())},
 				{Name: "state", Data: []byte(state.String())}}

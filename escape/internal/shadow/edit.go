@@ -1,0 +1,386 @@
+package shadow
+
+import (
+	"cmp"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
+	"golang.org/x/tools/go/types/typeutil"
+
+	"github.com/lastuse/lastuse/escape/internal/calls"
+	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/ir"
+	"github.com/lastuse/lastuse/escape/internal/place"
+	"github.com/lastuse/lastuse/escape/internal/rewrite"
+	"github.com/lastuse/lastuse/escape/internal/vars"
+)
+
+// An editor makes text edits of what is planned.
+type editor struct {
+	ir    *ir.Package
+	frees *effect.Frees
+	pkg   *rewrite.Package
+	files map[*token.File]*ast.File
+	texts map[*ast.File]*rewrite.Source
+	units map[ast.Node]*unit
+	of    map[*ssa.Function]*unit
+}
+
+// A unit is a declared function or a literal, with the bodies of ranges over functions in it.
+type unit struct {
+	fn      *rewrite.Func
+	file    *ast.File
+	src     *rewrite.Source
+	depth   int                               // how many functions are around it
+	calls   map[token.Pos]*ast.CallExpr       // by their left parenthesis
+	returns map[token.Pos]*ast.ReturnStmt     // by where they begin
+	inside  map[*ast.ReturnStmt]*ssa.Function // in the body of which range they stand
+}
+
+func newEditor(in *Input, p *ir.Package, frees *effect.Frees, table *calls.Table) *editor {
+	pkg := &rewrite.Package{Info: in.Info, Types: in.Types, Vars: vars.New(in.Info, in.Files), Resource: frees.Resource,
+		Frees: func(call *ast.CallExpr) bool {
+			f := typeutil.StaticCallee(in.Info, call)
+			return f != nil && slices.ContainsFunc(table.Func(f).Params, func(p effect.Param) bool {
+				return p.Freed.Cond == effect.Always
+			})
+		}}
+	e := &editor{ir: p, frees: frees, pkg: pkg, files: map[*token.File]*ast.File{},
+		texts: map[*ast.File]*rewrite.Source{}, units: map[ast.Node]*unit{}, of: map[*ssa.Function]*unit{}}
+	for _, f := range in.Files {
+		tf := in.Fset.File(f.FileStart)
+		e.files[tf] = f
+		e.texts[f] = &rewrite.Source{File: tf, Text: in.Text(tf.Name()), Tree: f, Moved: map[token.Pos]bool{}}
+	}
+	for _, f := range p.Funcs {
+		e.unit(f, in)
+	}
+	return e
+}
+
+// unit returns the unit that a function is, or is in.
+func (e *editor) unit(f *ssa.Function, in *Input) *unit {
+	if u := e.of[f]; u != nil {
+		return u
+	}
+	n := e.ir.Syntax(f)
+	var u *unit
+	if _, body := n.(*ast.RangeStmt); body {
+		u = e.unit(f.Parent(), in)
+		e.mine(u, f, n.(*ast.RangeStmt).Body)
+	} else {
+		file := e.files[in.Fset.File(n.Pos())]
+		u = &unit{file: file, src: e.texts[file], calls: map[token.Pos]*ast.CallExpr{},
+			returns: map[token.Pos]*ast.ReturnStmt{}, inside: map[*ast.ReturnStmt]*ssa.Function{}}
+		for up := f.Parent(); up != nil; up = up.Parent() {
+			u.depth++
+		}
+		gotos := false
+		ast.Inspect(n, func(m ast.Node) bool {
+			switch m := m.(type) {
+			case *ast.CallExpr:
+				u.calls[m.Lparen] = m
+			case *ast.BranchStmt:
+				gotos = gotos || m.Tok == token.GOTO
+			case *ast.FuncLit:
+				return m == n
+			}
+			return true
+		})
+		u.fn = rewrite.NewFunc(e.pkg, n, f.Signature, gotos)
+		e.mine(u, f, n)
+		e.units[n] = u
+	}
+	e.of[f] = u
+	return u
+}
+
+// mine notes the returns in a function, over those of the functions around it.
+func (e *editor) mine(u *unit, f *ssa.Function, n ast.Node) {
+	ast.Inspect(n, func(m ast.Node) bool {
+		if r, ok := m.(*ast.ReturnStmt); ok {
+			u.returns[r.Return], u.inside[r] = r, f
+		}
+		lit, ok := m.(*ast.FuncLit)
+		return !ok || lit == n
+	})
+}
+
+// where returns where a place is in the text.
+func (e *editor) where(u *unit, at place.Where) rewrite.Place {
+	if at.Place == nil {
+		r := u.returns[at.Return.Pos()]
+		if u.fn.Settled(r) {
+			return rewrite.In(u.fn.Up(r), r.Pos())
+		}
+		return rewrite.Place{Kind: rewrite.Return, Stmt: r, Scope: r.Pos()}
+	}
+	switch n := at.Place.Node.(type) {
+	case *ast.IfStmt:
+		if at.Place.Kind == ir.ElseIf {
+			return rewrite.Place{Kind: rewrite.ElseIf, Stmt: n.Else, Scope: n.Body.Lbrace}
+		}
+		return rewrite.Place{Kind: rewrite.Else, Stmt: n, Scope: n.Body.Lbrace}
+	case *ast.SwitchStmt:
+		return rewrite.Place{Kind: rewrite.Default, Stmt: n, List: n.Body, Scope: n.Body.Lbrace}
+	case *ast.TypeSwitchStmt:
+		return rewrite.Place{Kind: rewrite.Default, Stmt: n, List: n.Body, Scope: n.Body.Lbrace}
+	default:
+		return rewrite.In(n, at.Place.Pos)
+	}
+}
+
+// A scribe answers what can be written in a function. Nothing is kept of what it tries.
+type scribe struct {
+	*editor
+	f *ssa.Function
+}
+
+func (s scribe) Stands(at place.Where) *ssa.Function {
+	if at.Place != nil {
+		return s.f
+	}
+	u := s.of[s.f]
+	return u.inside[u.returns[at.Return.Pos()]]
+}
+
+func (s scribe) Names(n place.Name, at place.Where) bool {
+	u := s.of[s.f]
+	g := s.where(u, at)
+	if n.Result == nil && n.Save == nil {
+		return s.pkg.Visible(n.Var, g)
+	}
+	return s.name(u, rewrite.NewHoists(u.fn, u.src), n, g).text != ""
+}
+
+// A made name is one that was not there before: of a hoist, or of a statement at a place.
+type made struct {
+	text  string // "": there is none
+	hoist *rewrite.Hoist
+	save  rewrite.Place
+}
+
+// name makes a name that is visible at a place.
+func (e *editor) name(u *unit, hs *rewrite.Hoists, n place.Name, g rewrite.Place) made {
+	if n.Save != nil {
+		at := e.where(u, place.Where{Place: n.Save})
+		if !u.fn.Reaches(at, g) {
+			return made{}
+		}
+		return made{text: hs.Fresh("old"), save: at}
+	}
+	call, index := u.call(n.Result)
+	if call == nil {
+		return made{}
+	}
+	if n.Var != nil {
+		h, name := hs.Header(n.Var, call.Pos(), n.Var.Pos(), g)
+		return made{text: name, hoist: h}
+	}
+	h, why := hs.Call(call, index)
+	if why != "" || !u.fn.Within(h, g) {
+		return made{}
+	}
+	return made{text: h.Named(call, index), hoist: h}
+}
+
+// call returns the call that v is a result of, and which of its results it is.
+func (u *unit) call(v ssa.Value) (*ast.CallExpr, int) {
+	switch v := v.(type) {
+	case *ssa.Call:
+		return u.calls[v.Pos()], 0
+	case *ssa.Extract:
+		return u.calls[v.Tuple.Pos()], v.Index
+	}
+	return nil, 0
+}
+
+// edits makes the edits of all files. Those in literals come first: a statement that moves
+// takes them along.
+func (e *editor) edits(funcs []*Func) map[*ast.File][]analysis.TextEdit {
+	by := map[*unit][]*Func{}
+	var order []*unit
+	for _, f := range funcs {
+		if len(f.Frees) > 0 {
+			u := e.of[f.SSA]
+			if by[u] == nil {
+				order = append(order, u)
+			}
+			by[u] = append(by[u], f)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b *unit) int { return cmp.Compare(b.depth, a.depth) })
+	for _, u := range order {
+		es, why := e.unitEdits(u, by[u])
+		if why == "" {
+			rewrite.Sort(es)
+			why = u.src.Parses(es, u.fn.Node)
+		}
+		if why != "" {
+			for _, f := range by[u] {
+				f.Refused = why
+			}
+			clear(u.src.Moved)
+			continue
+		}
+		u.src.Take(es)
+	}
+	out := map[*ast.File][]analysis.TextEdit{}
+	for f, src := range e.texts {
+		out[f] = src.Inner
+	}
+	return out
+}
+
+// A spot is what is done at one place of the text.
+type spot struct {
+	at    rewrite.Place
+	saves []string
+	frees []string
+}
+
+// A draft is the edits of one unit in the making.
+type draft struct {
+	*editor
+	u      *unit
+	hoists *rewrite.Hoists
+	live   map[ast.Stmt]*rewrite.Hoist
+	spots  map[place.Where]*spot
+	order  []*spot
+	saved  map[place.Name]string
+}
+
+// unitEdits returns the edits of one unit, or why it has none.
+func (e *editor) unitEdits(u *unit, funcs []*Func) ([]analysis.TextEdit, string) {
+	d := &draft{editor: e, u: u, hoists: rewrite.NewHoists(u.fn, u.src), live: map[ast.Stmt]*rewrite.Hoist{},
+		spots: map[place.Where]*spot{}, saved: map[place.Name]string{}}
+	for _, f := range funcs {
+		frees := slices.Clone(f.Frees)
+		slices.SortStableFunc(frees, func(a, b place.Free) int { return cmp.Compare(b.Sites[0].Pos(), a.Sites[0].Pos()) })
+		for _, fr := range frees {
+			s := d.spot(fr.At)
+			name := d.called(fr.Name, s.at)
+			if name == "" {
+				return nil, "a name cannot be made after all"
+			}
+			text, why := e.statement(u, fr, name, s.at)
+			if why != "" {
+				return nil, why
+			}
+			if !slices.Contains(s.frees, text) {
+				s.frees = append(s.frees, text)
+			}
+		}
+	}
+	return d.edits()
+}
+
+func (d *draft) spot(at place.Where) *spot {
+	if s := d.spots[at]; s != nil {
+		return s
+	}
+	s := &spot{at: d.where(d.u, at)}
+	d.spots[at] = s
+	d.order = append(d.order, s)
+	return s
+}
+
+// called returns what a buffer is called at a place, and "" if a name cannot be made.
+func (d *draft) called(n place.Name, g rewrite.Place) string {
+	if n.Result == nil && n.Save == nil {
+		return n.Var.Name()
+	}
+	if name := d.saved[n]; name != "" {
+		return name
+	}
+	m := d.name(d.u, d.hoists, n, g)
+	switch {
+	case m.text == "":
+	case m.hoist != nil:
+		d.live[m.hoist.Stmt] = m.hoist
+	default:
+		d.saved[n] = m.text
+		s := d.spot(place.Where{Place: n.Save})
+		s.saves = append(s.saves, m.text+" := "+n.Var.Name())
+	}
+	return m.text
+}
+
+// edits puts everything in its place.
+func (d *draft) edits() ([]analysis.TextEdit, string) {
+	var out []analysis.TextEdit
+	for _, s := range d.order {
+		of := s.at.Prev
+		if s.at.Kind == rewrite.Return {
+			of = s.at.Stmt
+		}
+		h := d.live[of]
+		if h != nil && (h.Braces || s.at.Kind == rewrite.Return) {
+			delete(d.live, of)
+		} else {
+			h = nil
+		}
+		es, why := d.u.fn.Edits(d.u.src, s.at, append(s.saves, s.frees...), h)
+		if why != "" {
+			return nil, why
+		}
+		out = append(out, es...)
+	}
+	for _, h := range d.live {
+		out = append(out, d.u.src.Hoist(h)...)
+	}
+	return out, ""
+}
+
+// statement returns the text of a free, or why there is none.
+func (e *editor) statement(u *unit, f place.Free, name string, g rewrite.Place) (text, why string) {
+	free := e.frees.Of(f.Name.Type())
+	if free == nil {
+		return "", "nothing is known to free it"
+	}
+	if free.Method {
+		text = name + "." + free.Func.Name() + "()"
+	} else {
+		fn := free.Func.Name()
+		switch p := free.Func.Pkg(); {
+		case p != e.pkg.Types:
+			q := e.pkg.ImportName(u.file, p, g)
+			if q == "" {
+				return "", "package " + p.Path() + ", which frees it, is not imported here"
+			}
+			fn = q + "." + fn
+		case !e.pkg.Denotes(fn, free.Func, g):
+			return "", fn + ", which frees it, means something else here"
+		}
+		if pointer(free.Func.Signature().Params().At(0).Type()) && !pointer(f.Name.Type()) {
+			name = "&" + name
+		}
+		text = fn + "(" + name + ")"
+	}
+	if f.Guard {
+		if !e.pkg.Denotes("nil", types.Universe.Lookup("nil"), g) {
+			return "", "it may be nil, and nil means something else here"
+		}
+		text = "if " + strings.TrimPrefix(name, "&") + " != nil {\n\t" + text + "\n}"
+	}
+	return text, ""
+}
+
+func pointer(t types.Type) bool {
+	_, ok := t.Underlying().(*types.Pointer)
+	return ok
+}
+
+// Text returns a file with its edits.
+func (r *Result) Text(f *ast.File) string {
+	text, ok := r.texts[f].Apply(r.Edits[f])
+	if !ok {
+		panic("edit: edits overlap")
+	}
+	return text
+}
