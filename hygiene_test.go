@@ -47,7 +47,7 @@ var importRules = []deptest.Rule{
 	},
 	{
 		Match:   "tracker",
-		Allow:   []string{"std", "internal/books", "internal/guard", "internal/lockrank", "internal/probe", "github.com/dustin/go-humanize"},
+		Allow:   []string{"std", "internal/books", "internal/guard", "internal/lockrank", "internal/probe", "github.com/dustin/go-humanize", "github.com/google/pprof/profile"},
 		Deny:    []string{"C", "testing", "alloc/...", "tracker/prom", "tracker/otel", "github.com/cilium/...", tools},
 		Because: "the books are the ground others stand on: observing must need neither a device nor a compiler",
 	},
@@ -58,14 +58,20 @@ var importRules = []deptest.Rule{
 		Because: "the tracker's page and memwatch's have one guard, and neither knows the other",
 	},
 	{
+		Match:   "internal/metric",
+		Allow:   []string{"std"},
+		Deny:    []string{"C", "testing"},
+		Because: "the tracker and memwatch have one set of names, and neither knows the other",
+	},
+	{
 		Match:   "tracker/prom",
-		Allow:   []string{"std", "tracker", "tracker/internal/series", "github.com/prometheus/client_golang/prometheus"},
+		Allow:   []string{"std", "internal/metric", "tracker", "tracker/internal/series", "github.com/prometheus/client_golang/prometheus"},
 		Deny:    []string{"C", "testing"},
 		Because: "which registry is asked, and who serves it, is the program's choice: only the collector is linked",
 	},
 	{
 		Match:   "tracker/otel",
-		Allow:   []string{"std", "tracker", "tracker/internal/series", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/metric"},
+		Allow:   []string{"std", "internal/metric", "tracker", "tracker/internal/series", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/metric"},
 		Deny:    []string{"C", "testing", "go.opentelemetry.io/otel/sdk/..."},
 		Because: "which SDK reads the figures is the program's choice, so only the interface is linked",
 	},
@@ -77,7 +83,7 @@ var importRules = []deptest.Rule{
 	},
 	{
 		Match:   "...",
-		Except:  []string{"tracker/prom"},
+		Except:  []string{"tracker/prom", "cmd/memwatch/..."},
 		Deny:    []string{"github.com/prometheus/..."},
 		Because: "a program that does not ask for Prometheus must not link its client",
 	},

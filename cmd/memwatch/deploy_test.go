@@ -9,11 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
-	"github.com/lastuse/lastuse/cmd/memwatch/internal/render"
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/metrics"
 )
 
 type port struct {
@@ -140,20 +141,28 @@ func TestDashboard(t *testing.T) {
 	defer events.Close()
 	h := heap.New(heap.Options{})
 	require.NoError(t, heap.ParseLog(events, h.Apply))
-	var text strings.Builder
-	require.NoError(t, render.Metrics(&text, h.Snapshot(heap.Query{}), map[string]uint64{"cuMemAlloc_v2": 1}))
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(metrics.Of(h.Snapshot(heap.Query{}), map[string]uint64{"cuMemAlloc_v2": 1}))
+	families, err := registry.Gather()
+	require.NoError(t, err)
 	require.NotEmpty(t, board.Panels)
 	known := map[string]bool{"instance": true} // which Prometheus adds
-	for _, l := range regexp.MustCompile(`[{,]([a-z_]+)="`).FindAllStringSubmatch(text.String(), -1) {
-		known[l[1]] = true
+	metric := map[string]bool{}
+	for _, f := range families {
+		metric[f.GetName()] = true
+		for _, m := range f.GetMetric() {
+			for _, l := range m.GetLabel() {
+				known[l.GetName()] = true
+			}
+		}
 	}
 	for _, p := range board.Panels {
 		require.NotEmpty(t, p.Targets, p.Title)
 		for _, target := range p.Targets {
-			names := regexp.MustCompile(`memwatch_[a-z_]+`).FindAllString(target.Expr, -1)
+			names := regexp.MustCompile(`(memwatch|foreignheap)_[a-z_]+`).FindAllString(target.Expr, -1)
 			require.NotEmpty(t, names, p.Title)
 			for _, n := range names {
-				require.Contains(t, text.String(), "# TYPE "+n+" ")
+				require.True(t, metric[n], n)
 			}
 			labels := regexp.MustCompile(`{{([a-z_]+)}}`).FindAllStringSubmatch(target.LegendFormat, -1)
 			for _, by := range regexp.MustCompile(`by \(([a-z_, ]+)\)`).FindAllStringSubmatch(target.Expr, -1) {

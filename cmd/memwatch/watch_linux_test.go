@@ -260,7 +260,7 @@ func TestServe(t *testing.T) {
 		b, err := io.ReadAll(res.Body)
 		require.NoError(t, err)
 		require.Equal(t, 200, res.StatusCode)
-		return strings.Contains(string(b), `memwatch_high_water_bytes{pid="4101",comm="trainer"}`)
+		return strings.Contains(string(b), `foreignheap_live_peak_bytes{comm="trainer",pid="4101"}`)
 	}, time.Minute, 20*time.Millisecond)
 	stop()
 	require.Equal(t, exitOK, <-done)

@@ -21,6 +21,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
+	named "github.com/lastuse/lastuse/internal/metric"
 	"github.com/lastuse/lastuse/tracker"
 	"github.com/lastuse/lastuse/tracker/internal/series"
 )
@@ -28,9 +29,9 @@ import (
 // Attributes of the metrics.
 const (
 	// AccountKey is the attribute with the name of a pool.
-	AccountKey = attribute.Key(series.Account)
+	AccountKey = attribute.Key(named.Account)
 	// HowKey is the attribute of foreignheap.freed.objects: "explicit" or "late".
-	HowKey = attribute.Key(series.How)
+	HowKey = attribute.Key(named.How)
 )
 
 // Register makes the instruments with m and has t asked whenever they are read. Asking blocks
@@ -39,7 +40,7 @@ const (
 func Register(m metric.Meter, t *tracker.Tracker) (metric.Registration, error) {
 	instruments := map[string]metric.Int64Observable{}
 	var all []metric.Observable
-	add := func(f series.Metric) error {
+	add := func(f named.Metric) error {
 		if instruments[f.Name] != nil {
 			return nil
 		}
@@ -84,12 +85,12 @@ func Register(m metric.Meter, t *tracker.Tracker) (metric.Registration, error) {
 }
 
 // instrument makes one instrument.
-func instrument(m metric.Meter, f series.Metric) (metric.Int64Observable, error) {
+func instrument(m metric.Meter, f named.Metric) (metric.Int64Observable, error) {
 	unit, help := metric.WithUnit(f.Unit), metric.WithDescription(f.Help)
 	switch f.Kind {
-	case series.Counter:
+	case named.Counter:
 		return m.Int64ObservableCounter(f.Name, unit, help)
-	case series.Gauge:
+	case named.Gauge:
 		return m.Int64ObservableGauge(f.Name, unit, help)
 	}
 	return m.Int64ObservableUpDownCounter(f.Name, unit, help)

@@ -16,10 +16,9 @@
 package prom
 
 import (
-	"strings"
-
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/lastuse/lastuse/internal/metric"
 	"github.com/lastuse/lastuse/tracker"
 	"github.com/lastuse/lastuse/tracker/internal/series"
 )
@@ -29,9 +28,9 @@ import (
 func NewCollector(t *tracker.Tracker) prometheus.Collector {
 	c := &collector{tracker: t}
 	for _, f := range series.Figures {
-		labels := []string{series.Account}
+		labels := []string{metric.Account}
 		if f.How != "" {
-			labels = append(labels, series.How)
+			labels = append(labels, metric.How)
 		}
 		c.figures = append(c.figures, describe(f.Metric, labels...))
 	}
@@ -75,26 +74,13 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 }
 
 // describe returns a metric's description.
-func describe(m series.Metric, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc(name(m), m.Help, labels, nil)
-}
-
-// name returns a metric's name as the OpenTelemetry specification translates it: the unit stands behind it
-// unless it is in braces, and then _total behind a counter's.
-func name(m series.Metric) string {
-	n := strings.ReplaceAll(m.Name, ".", "_")
-	if m.Unit == series.Bytes {
-		n += "_bytes"
-	}
-	if m.Kind == series.Counter {
-		n += "_total"
-	}
-	return n
+func describe(m metric.Metric, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(m.Prometheus(), m.Help, labels, nil)
 }
 
 // kind returns what Prometheus calls a kind.
-func kind(k series.Kind) prometheus.ValueType {
-	if k == series.Counter {
+func kind(k metric.Kind) prometheus.ValueType {
+	if k == metric.Counter {
 		return prometheus.CounterValue
 	}
 	return prometheus.GaugeValue

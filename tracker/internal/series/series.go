@@ -1,6 +1,5 @@
-// Package series is what the exporters of metrics have in common: the names, kinds and units of all figures,
-// and a tracker's totals as systems of metrics want them: one series for each name of an account, whose
-// counters never fall.
+// Package series is what the exporters of metrics have in common: which figures there are, and a tracker's
+// totals as systems of metrics want them: one series for each name of an account, whose counters never fall.
 package series
 
 import (

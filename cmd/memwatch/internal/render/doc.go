@@ -1,5 +1,5 @@
 // Package render turns snapshots of the heap into text: tables for people, JSON,
-// folded stacks and pprof profiles for tools, metrics for Prometheus.
+// folded stacks and pprof profiles for tools.
 //
 // Names, paths and messages in a snapshot were chosen by the processes that were
 // watched, and may be made to deceive. Everything that goes to a terminal or into a

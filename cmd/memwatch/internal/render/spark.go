@@ -1,7 +1,6 @@
 package render
 
 import (
-	"maps"
 	"slices"
 	"strings"
 )
@@ -32,5 +31,3 @@ func Spark(samples []int64, n int) string {
 	}
 	return b.String()
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

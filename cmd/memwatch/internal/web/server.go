@@ -15,7 +15,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/metrics"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/render"
 	"github.com/lastuse/lastuse/internal/guard"
 )
@@ -241,13 +245,18 @@ func (s *Server) snapshot(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
-	s.answer(w, r, "text/plain; version=0.0.4; charset=utf-8", func(h *heap.Snapshot) error {
-		var hits map[string]uint64
-		if s.opts.Hits != nil {
-			hits = s.opts.Hits()
-		}
-		return render.Metrics(w, h, hits)
-	})
+	q, err := query(r)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	var hits map[string]uint64
+	if s.opts.Hits != nil {
+		hits = s.opts.Hits()
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(metrics.Of(s.opts.Source(q), hits))
+	promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}).ServeHTTP(w, r)
 }
 
 func (s *Server) folded(w http.ResponseWriter, r *http.Request) {

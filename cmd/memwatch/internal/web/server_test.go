@@ -176,7 +176,7 @@ func TestAnswers(t *testing.T) {
 	require.Len(t, doc.Processes[0].Sites, 1)
 	_, body, _ = get(t, s, "/metrics")
 	require.Contains(t, body, `memwatch_probe_hits_total{func="cuMemAlloc_v2"} 5`)
-	require.Contains(t, body, `memwatch_live_bytes{pid="4101",comm="trainer",class="device",own="true"}`)
+	require.Contains(t, body, `foreignheap_live_bytes{class="device",comm="trainer",own="true",pid="4101"}`)
 	_, body, _ = get(t, s, "/folded")
 	require.Contains(t, body, "trainer-4101;main.main;main.train;main.(*Step).forward;main.(*Cache).put;[device] ")
 	_, body, _ = get(t, s, "/debug/pprof/device")
