@@ -36,9 +36,31 @@ type marks struct {
 	ids     map[markKey]int   // others
 	list    []markKey
 	holders set // of those who have the resource
+
+	reached map[ssa.Value]set // inElem of the elements that a register leads to
+	elems   int               // there were when these were found
 }
 
-func newMarks() *marks { return &marks{regs: map[ssa.Value]int{}, ids: map[markKey]int{}} }
+func newMarks() *marks {
+	return &marks{regs: map[ssa.Value]int{}, ids: map[markKey]int{}, reached: map[ssa.Value]set{}}
+}
+
+// inReach returns the marks that say of an element which v leads to that it holds the resource.
+func (g *graph) inReach(v ssa.Value) set {
+	ms, f := g.marks, g.f
+	if ms.elems != len(f.elems) {
+		clear(ms.reached)
+		ms.elems = len(f.elems)
+	}
+	r, ok := ms.reached[v]
+	if !ok {
+		for id := range f.reach(f.of(v)).all() {
+			r.add(2 * id)
+		}
+		ms.reached[v] = r
+	}
+	return r
+}
 
 // find returns the number of a mark if it has one. That an element holds the resource has an even number,
 // twice its own; the others are odd.

@@ -54,7 +54,6 @@ type walker struct {
 	end     func(s *set, panics bool)            // sees how the root is left
 	class   set                                  // elements of the resources that this is about
 	about   map[*ssa.Function]bool               // functions that matter
-	reach   map[ssa.Value]set                    // marks of the elements that a register leads to
 }
 
 // A way is what may hold on some of the paths that lead to a point. Of two names that a program swaps
@@ -131,14 +130,7 @@ func (w *walker) touched(s *set, v ssa.Value) bool {
 	if w.holds(s, v) {
 		return true
 	}
-	r, ok := w.reach[v]
-	if !ok {
-		for id := range w.f.reach(w.f.of(v)).all() {
-			r.add(2 * id)
-		}
-		w.reach[v] = r
-	}
-	return r.meets(*s)
+	return w.g.inReach(v).meets(*s)
 }
 
 // run walks until nothing changes.

@@ -106,12 +106,7 @@ func (w *walker) mayHold(v ssa.Value) bool { return w.f.of(v).meets(w.class) || 
 
 // leadsTo reports whether memory that v leads to has the resource; v itself was fixed before.
 func (w *walker) leadsTo(s *set, v ssa.Value) bool {
-	for id := range w.f.reach(w.f.of(v)).all() {
-		if w.inside(s, id) {
-			return true
-		}
-	}
-	return false
+	return w.g.inReach(v).meets(*s)
 }
 
 // spawn starts a goroutine.
