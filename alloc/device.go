@@ -180,6 +180,22 @@ type Transferer interface {
 	Transfer(s uintptr, p Ptr, host unsafe.Pointer, n int64, in bool) error
 }
 
+// A RowCopier is a Device with a call for copies of rows ([Copy2D]). On another one each row is a copy.
+type RowCopier interface {
+	// CopyRows enqueues a copy of height > 0 rows of width > 0 bytes, in order on s. It does not block. Rows of
+	// one side do not lie on one another; at most one side is the host's, whose memory is page-locked and
+	// stays what it is until the copy has run. A device that has no such call after all returns
+	// errors.ErrUnsupported.
+	CopyRows(s uintptr, dst, src Rows, width, height int64) error
+}
+
+// Rows says where the rows of a copy lie on one side.
+type Rows struct {
+	Ptr   Ptr            // of the first row, in device memory
+	Host  unsafe.Pointer // if it is not nil: of the first row, in page-locked memory
+	Pitch int64          // bytes from one row to the next
+}
+
 // A Stager is a Device that keeps page-locked memory of its own, through which it copies from and to Go
 // memory.
 type Stager interface {

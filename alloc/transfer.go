@@ -45,18 +45,20 @@ func (p part) transfer(s *Stream, h *pinnedHeader, gen uint64, n int, elem uintp
 		return err
 	}
 	defer host.End()
-	dev, line := s.core.dev, &s.heap.line
-	d, ok := dev.(Transferer)
-	switch {
-	case ok:
-		err = d.Transfer(line.handle, ptr, host.Ptr, size, in)
-	case in:
-		err = dev.CopyIn(line.handle, ptr, host.Ptr, size)
-	default:
-		err = dev.CopyOut(line.handle, host.Ptr, ptr, size)
-	}
-	if err != nil {
+	if err := s.core.transfer(s.heap.line.handle, ptr, host.Ptr, size, in); err != nil {
 		return fmt.Errorf("alloc: %s: %w", op, err)
 	}
 	return nil
+}
+
+// transfer enqueues a copy of n bytes, or makes it if the device knows no other way.
+func (c *core) transfer(stream uintptr, p Ptr, host unsafe.Pointer, n int64, in bool) error {
+	d, ok := c.dev.(Transferer)
+	switch {
+	case ok:
+		return d.Transfer(stream, p, host, n, in)
+	case in:
+		return c.dev.CopyIn(stream, p, host, n)
+	}
+	return c.dev.CopyOut(stream, host, p, n)
 }

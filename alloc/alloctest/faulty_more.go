@@ -13,6 +13,7 @@ import (
 
 var (
 	_ alloc.Transferer  = (*Faulty)(nil)
+	_ alloc.RowCopier   = (*Faulty)(nil)
 	_ alloc.Prioritizer = (*Faulty)(nil)
 	_ alloc.Timer       = (*Faulty)(nil)
 	_ alloc.CrossWaiter = (*Faulty)(nil)
@@ -31,6 +32,19 @@ func (f *Faulty) Transfer(s uintptr, p alloc.Ptr, host unsafe.Pointer, n int64, 
 		return err
 	}
 	return t.Transfer(s, p, host, n, in)
+}
+
+// CopyRows is like alloc.RowCopier.CopyRows. If it fails on cue nothing is copied; errors.ErrUnsupported if the
+// device behind f copies no rows.
+func (f *Faulty) CopyRows(s uintptr, dst, src alloc.Rows, width, height int64) error {
+	d, ok := f.Device.(alloc.RowCopier)
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	if err := f.fail("CopyRows", 0); err != nil {
+		return err
+	}
+	return d.CopyRows(s, dst, src, width, height)
 }
 
 // Priorities is like alloc.Prioritizer.Priorities, and fails on cue.

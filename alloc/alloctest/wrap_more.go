@@ -13,6 +13,7 @@ import (
 
 var (
 	_ alloc.Transferer  = (*Order)(nil)
+	_ alloc.RowCopier   = (*Order)(nil)
 	_ alloc.Prioritizer = (*Order)(nil)
 	_ alloc.Timer       = (*Order)(nil)
 	_ alloc.CrossWaiter = (*Order)(nil)
@@ -29,6 +30,26 @@ func (o *Order) Transfer(s uintptr, p alloc.Ptr, host unsafe.Pointer, n int64, i
 	}
 	c := o.work("transfer", s, uintptr(p), n, uintptr(host), n)
 	return c.end(t.Transfer(s, p, host, n, in), [2]bool{true, true})
+}
+
+// CopyRows is work on all that lies from the first row to the last, on both sides. It is
+// errors.ErrUnsupported if the device behind o copies no rows.
+func (o *Order) CopyRows(s uintptr, dst, src alloc.Rows, width, height int64) error {
+	d, ok := o.dev.(alloc.RowCopier)
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	to, from := spanOf(dst), spanOf(src)
+	c := o.work("copy of rows", s, to, (height-1)*dst.Pitch+width, from, (height-1)*src.Pitch+width)
+	return c.end(d.CopyRows(s, dst, src, width, height), [2]bool{true, true})
+}
+
+// spanOf returns where rows begin.
+func spanOf(r alloc.Rows) uintptr {
+	if r.Host != nil {
+		return uintptr(r.Host)
+	}
+	return uintptr(r.Ptr)
 }
 
 // Priorities is like alloc.Prioritizer.Priorities, and only 0 if the device behind o has none.

@@ -9,8 +9,9 @@ import (
 )
 
 // A Global is a variable of a module, declared __device__ or __constant__: memory that the module owns, as
-// elements of type T. Like a view it owns nothing; it keeps the module loaded for as long as it can be reached,
-// and after Unload its methods fail with [ErrUnloaded]. It may be used on streams of any pool on the device.
+// elements of type T. Like a view it owns nothing; it keeps the module loaded for as long as it can be
+// reached, and after Unload its methods fail with [ErrUnloaded]. It may be used on streams of any pool on the
+// device.
 type Global[T any] struct{ v variable }
 
 // A variable is the untyped core of a Global.
@@ -81,7 +82,8 @@ func (g Global[T]) Ptr() alloc.Ptr { return g.v.ptr }
 //
 //lastuse:effect recv borrowed, arg src borrowed
 func (g Global[T]) CopyFrom(s *alloc.Stream, src []T) error {
-	return g.v.copy(s, refused[T](s), true, unsafe.Pointer(unsafe.SliceData(src)), len(src), unsafe.Sizeof(*(*T)(nil)))
+	return g.v.copy(s, refused[T](s), true, unsafe.Pointer(unsafe.SliceData(src)), len(src),
+		unsafe.Sizeof(*(*T)(nil)))
 }
 
 // CopyTo copies the first elements to dst, as many as it has, in stream order on s, and returns when they are
@@ -89,7 +91,8 @@ func (g Global[T]) CopyFrom(s *alloc.Stream, src []T) error {
 //
 //lastuse:effect recv borrowed, arg dst borrowed
 func (g Global[T]) CopyTo(s *alloc.Stream, dst []T) error {
-	return g.v.copy(s, refused[T](s), false, unsafe.Pointer(unsafe.SliceData(dst)), len(dst), unsafe.Sizeof(*(*T)(nil)))
+	return g.v.copy(s, refused[T](s), false, unsafe.Pointer(unsafe.SliceData(dst)), len(dst),
+		unsafe.Sizeof(*(*T)(nil)))
 }
 
 // refused returns what a Make of nothing is refused for: a T with Go pointers, a stream that is not ready.
@@ -100,7 +103,8 @@ func refused[T any](s *alloc.Stream) error {
 }
 
 // copy copies n elements between the variable and host memory, unless refused says why not.
-func (v *variable) copy(s *alloc.Stream, refused error, in bool, host unsafe.Pointer, n int, elem uintptr) error {
+func (v *variable) copy(s *alloc.Stream, refused error, in bool, host unsafe.Pointer, n int,
+	elem uintptr) error {
 	b, err := v.begin(s, refused, n)
 	if err != nil {
 		return fmt.Errorf("cuda: global %s: copy: %w", v.name, err)
@@ -116,7 +120,8 @@ func (v *variable) copy(s *alloc.Stream, refused error, in bool, host unsafe.Poi
 	return b.CopyOut(s.LaunchHandle(), host, v.ptr, size)
 }
 
-// begin keeps the module loaded, and s as it is, for work with n elements. If the error is nil, end must follow.
+// begin keeps the module loaded, and s as it is, for work with n elements. If the error is nil, end must
+// follow.
 func (v *variable) begin(s *alloc.Stream, refused error, n int) (*base, error) {
 	switch {
 	case v.module == nil:

@@ -117,9 +117,9 @@ func (k *Kernel) Launch(s *alloc.Stream, grid, block Dim, shared int, args ...al
 	return k.enqueue(s, grid, block, shared, false, args)
 }
 
-// LaunchCooperative is [Kernel.Launch] for a kernel whose blocks wait for one another, as cooperative groups do:
-// all of them run at once, so there may be [Kernel.MaxActive] for each of the device's multiprocessors and no
-// more. On a device that cannot do so ([Limits].Cooperative) errors.Is(err, [ErrUnavailable]) is true.
+// LaunchCooperative is [Kernel.Launch] for a kernel whose blocks wait for one another, as cooperative groups
+// do: all of them run at once, so there may be [Kernel.MaxActive] for each of the device's multiprocessors
+// and no more. On a device that cannot do so ([Limits].Cooperative) errors.Is(err, [ErrUnavailable]) is true.
 //
 //lastuse:effect recv borrowed, arg args borrowed
 func (k *Kernel) LaunchCooperative(s *alloc.Stream, grid, block Dim, shared int, args ...alloc.Arg) error {
@@ -174,8 +174,8 @@ func (k *Kernel) enqueue(s *alloc.Stream, grid, block Dim, shared int, together 
 	return err
 }
 
-// synced waits for s, in a program that looks for a kernel that fails, and names the line of the launch if what
-// has run there failed.
+// synced waits for s, in a program that looks for a kernel that fails, and names the line of the launch if
+// what has run there failed.
 //
 //go:noinline
 func (k *Kernel) synced(s *alloc.Stream, what string) error {
@@ -366,7 +366,7 @@ func (k *Kernel) refused(err error, t cudadrv.Dim, shared uint32) error {
 	if other != nil {
 		return err
 	}
-	return fmt.Errorf("cuda: launch %s: the blocks of a cooperative launch run at once: have at most %d (MaxActive, "+
-		"%d, times %d multiprocessors): %w", k.name, n*b.info.Limits.Multiprocessors, n,
+	return fmt.Errorf("cuda: launch %s: the blocks of a cooperative launch run at once: have at most %d "+
+		"(MaxActive, %d, times %d multiprocessors): %w", k.name, n*b.info.Limits.Multiprocessors, n,
 		b.info.Limits.Multiprocessors, err)
 }

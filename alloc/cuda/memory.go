@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/lastuse/lastuse/alloc"
+	"github.com/lastuse/lastuse/internal/cudadrv"
 )
 
 // Alloc allocates size bytes by the driver's ordinary allocator, which may wait for the device.
@@ -62,6 +63,21 @@ func (b *base) Copy(s uintptr, dst, src alloc.Ptr, n int64) error {
 		return b.work(err)
 	}
 	return nil
+}
+
+// CopyRows enqueues a copy of rows.
+func (b *base) CopyRows(s uintptr, dst, src alloc.Rows, width, height int64) error {
+	if err := b.ctx.Memcpy2D(rowsOf(dst), rowsOf(src), width, height, s); err != nil {
+		return b.work(err)
+	}
+	return nil
+}
+
+func rowsOf(r alloc.Rows) cudadrv.Rows {
+	if r.Host != nil {
+		return cudadrv.Rows{P: uintptr(r.Host), Pitch: r.Pitch, Host: true}
+	}
+	return cudadrv.Rows{P: uintptr(r.Ptr), Pitch: r.Pitch}
 }
 
 // Fill enqueues the writing of count times the low width bytes of pattern.

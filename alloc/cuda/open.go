@@ -263,6 +263,7 @@ var (
 	_ alloc.Capturer      = (*Device)(nil)
 	_ alloc.StreamAdopter = (*Device)(nil)
 	_ alloc.Transferer    = (*Device)(nil)
+	_ alloc.RowCopier     = (*Device)(nil)
 	_ alloc.Prioritizer   = (*Device)(nil)
 	_ alloc.Timer         = (*Device)(nil)
 	_ alloc.CrossWaiter   = (*Device)(nil)

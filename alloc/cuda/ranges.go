@@ -9,16 +9,16 @@ import (
 	"github.com/lastuse/lastuse/internal/cudadrv"
 )
 
-// A Range is a stretch of the program's time that profilers such as Nsight Systems show, with its name and the
-// line of Go where it began, beside what the device does meanwhile. The zero Range is none.
+// A Range is a stretch of the program's time that profilers such as Nsight Systems show, with its name and
+// the line of Go where it began, beside what the device does meanwhile. The zero Range is none.
 type Range struct {
 	id uint64
 	on *ranger
 }
 
-// StartRange begins a range. It may end on another goroutine, and ranges may overlap. The library that tells the
-// profiler, NVTX, is opened at run time by the first call; where it is missing ranges do nothing. Starting a
-// range with a name that the line has used before takes no Go memory.
+// StartRange begins a range. It may end on another goroutine, and ranges may overlap. The library that tells
+// the profiler, NVTX, is opened at run time by the first call; where it is missing ranges do nothing.
+// Starting a range with a name that the line has used before takes no Go memory.
 //
 //	defer cuda.StartRange("attention").End()
 //
