@@ -97,6 +97,7 @@ func (k key) values() []ssa.Value {
 // findTests lists the branches of a function.
 func (f *Func) findTests() {
 	f.tests = make([]test, len(f.Graph.Nodes))
+	f.known = map[key]map[*ssa.BasicBlock]answer{}
 	for n := range f.Graph.Nodes {
 		if c := f.Graph.Branch(n); c != nil {
 			t := &f.tests[n]
@@ -105,13 +106,76 @@ func (f *Func) findTests() {
 	}
 }
 
+// An answer is what a key is known to be.
+type answer uint8
+
+const (
+	unknown answer = iota
+	yes
+	no
+)
+
+// before returns what a key is where a node is entered, if all paths lead there through one way of
+// a branch on it, and none of its values is computed in between.
+func (f *Func) before(k key, node int) answer {
+	memo := f.known[k]
+	if memo == nil {
+		memo = map[*ssa.BasicBlock]answer{}
+		f.known[k] = memo
+	}
+	var a answer
+	var way []*ssa.BasicBlock
+	for b := f.Graph.Nodes[node].Block; b != nil; b = b.Idom() {
+		have, ok := memo[b]
+		if !ok {
+			way = append(way, b)
+			have, ok = f.enters(k, b)
+		}
+		if ok {
+			a = have
+			break
+		}
+	}
+	for _, b := range way {
+		memo[b] = a
+	}
+	return a
+}
+
+// enters returns what a key is where a block is entered, as far as the way into it tells; ok is false
+// if that is what it was where the block that dominates it next was left.
+func (f *Func) enters(k key, b *ssa.BasicBlock) (a answer, ok bool) {
+	for _, v := range k.values() {
+		if i, is := v.(ssa.Instruction); is && i.Block() == b {
+			return unknown, true
+		}
+	}
+	if len(b.Preds) != 1 {
+		return unknown, false
+	}
+	p := b.Preds[0]
+	n, _, _ := f.Graph.Where(p.Instrs[len(p.Instrs)-1])
+	t := f.tests[n]
+	if !t.ok || t.key != k || p.Succs[0] == p.Succs[1] {
+		return unknown, false
+	}
+	if (p.Succs[0] == b) != t.neg {
+		return yes, true
+	}
+	return no, true
+}
+
 // chooseConds takes the conditions of a group by one rule: what its acts and sites depend
 // on, if it is tested where the group is alive, the merged values through which such a one
-// is tested, and what is tested twice there; in the order of the function, up to mostConds.
+// is tested, and what is tested there and was before; in the order of the function, up to mostConds.
 func (g *Group) chooseConds() {
 	count := map[key]int{}
 	var order []key
-	for _, n := range g.region.nodes {
+	var entries []int
+	for i, n := range g.region.nodes {
+		if g.region.entry[i] {
+			entries = append(entries, n)
+		}
 		if t := g.f.tests[n]; t.ok {
 			if count[t.key] == 0 {
 				order = append(order, t.key)
@@ -144,7 +208,9 @@ func (g *Group) chooseConds() {
 		}
 	}
 	for _, k := range order {
-		if count[k] > 1 {
+		if count[k] > 1 || slices.ContainsFunc(entries, func(n int) bool {
+			return g.f.before(k, n) != unknown
+		}) {
 			take(k)
 		}
 	}

@@ -21,6 +21,7 @@ type Func struct {
 	order  *flow.Order
 	useful map[*ssa.Phi]bool // whether somebody reads it
 	tests  []test            // by node
+	known  map[key]map[*ssa.BasicBlock]answer
 	steps  int
 }
 

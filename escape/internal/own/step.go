@@ -32,9 +32,37 @@ func (g *Group) start(node int) state {
 	}
 	s := make(state, 1<<len(g.conds))
 	for k := range s {
-		s[k] = c.clone()
+		if !g.ruledOut(k, node) {
+			s[k] = c.clone()
+		}
 	}
 	return s
+}
+
+// ruledOut reports whether no way from outside of the region leads to a node on which conditions are
+// as in combo i.
+func (g *Group) ruledOut(i, node int) bool {
+	if node == 0 {
+		return false
+	}
+	for _, p := range g.f.Graph.Preds[node] {
+		for out, to := range g.f.Graph.Succs[p] {
+			if to == node && !g.Within(p) && g.passes(i, p, out) && !g.contradicts(i, p) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// contradicts reports whether conditions are not as in combo i where a node is entered.
+func (g *Group) contradicts(i, node int) bool {
+	for c, k := range g.conds {
+		if a := g.f.before(k, node); a != unknown && (a == yes) != (i>>c&1 == 1) {
+			return true
+		}
+	}
+	return false
 }
 
 // mark makes value v hold the newest of a site.

@@ -8,11 +8,34 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/own"
 )
 
+// sink returns the entries that free t on each way once, and the spots whose frees they take over. An entry
+// that does not takes nothing over, so that those that it stands on do not either.
+func (pl *planner) sink(t own.Token, entries []*spot, last map[int]*spot) (sunk map[*spot]bool, kept []*spot) {
+	kept = slices.Clone(entries)
+	for {
+		sunk = map[*spot]bool{}
+		n := len(kept)
+		kept = slices.DeleteFunc(kept, func(s *spot) bool {
+			under, ok := pl.meets(t, s, last)
+			if !ok && last[s.node] == s {
+				delete(last, s.node)
+			}
+			for _, r := range under {
+				sunk[r] = true
+			}
+			return !ok
+		})
+		if len(kept) == n {
+			return sunk, kept
+		}
+	}
+}
+
 // meets says what a free of t at the head of a node does on each way there. A value that is
 // needed up to there holds nothing that was due before, nor does one that holds nothing that
 // has passed. Where it is t alone, and t has a free of its own right in front, that one
 // sinks: both ways are freed where they meet. It is false if there is another way.
-func (pl *planner) meets(t own.Token, s *spot, spots, entries []*spot) (sunk []*spot, ok bool) {
+func (pl *planner) meets(t own.Token, s *spot, last map[int]*spot) (sunk []*spot, ok bool) {
 	graph := pl.f.Graph
 	for _, n := range graph.Preds[s.node] {
 		for out, m := range graph.Succs[n] {
@@ -31,8 +54,9 @@ func (pl *planner) meets(t own.Token, s *spot, spots, entries []*spot) (sunk []*
 			if !slices.ContainsFunc(ts, func(u own.Token) bool { return p.Status(u)&own.Passed != 0 }) {
 				continue
 			}
-			r := pl.inFront(n, spots, entries)
-			if r == nil || len(ts) != 1 || ts[0] != t || p.Status(t) != own.Passed || !r.point.Is(v, t) {
+			r := last[n]
+			if r == nil || r == s || len(graph.Succs[n]) != 1 || len(ts) != 1 || ts[0] != t || p.Status(t) != own.Passed ||
+				!r.point.Is(v, t) {
 				return nil, false
 			}
 			sunk = append(sunk, r)
@@ -45,22 +69,6 @@ func (pl *planner) meets(t own.Token, s *spot, spots, entries []*spot) (sunk []*
 func (pl *planner) clean(n int, v ssa.Value) bool {
 	points := pl.moves[n]
 	return len(points) > 0 && points[len(points)-1].Clean(v)
-}
-
-// inFront returns the spot of a node that leads to one node only, and is entered with
-// nothing due.
-func (pl *planner) inFront(n int, spots, entries []*spot) *spot {
-	graph := pl.f.Graph
-	if len(graph.Succs[n]) != 1 || slices.ContainsFunc(entries, func(s *spot) bool { return s.node == n }) {
-		return nil
-	}
-	var last *spot
-	for _, s := range spots {
-		if s.node == n {
-			last = s
-		}
-	}
-	return last
 }
 
 // brought returns what a value that is a phi of the node behind an edge is in front of it.

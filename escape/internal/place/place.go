@@ -191,6 +191,7 @@ func nillable(t types.Type) bool {
 // it is without a spot.
 func (pl *planner) token(t own.Token) (spots []*spot, due bool, missed int) {
 	var entries []*spot
+	last := map[int]*spot{} // by node
 	for _, n := range pl.g.Nodes() {
 		for _, r := range pl.runs(n, t) {
 			due = true
@@ -201,19 +202,16 @@ func (pl *planner) token(t own.Token) (spots []*spot, due bool, missed int) {
 			case r.spot == nil: // it goes on in the next node
 			case r.start == 0:
 				entries = append(entries, r.spot)
+				last[n] = r.spot
 			default:
 				spots = append(spots, r.spot)
+				last[n] = r.spot
 			}
 		}
 	}
-	for _, s := range entries {
-		if sunk, ok := pl.meets(t, s, spots, entries); ok {
-			drop := func(r *spot) bool { return slices.Contains(sunk, r) }
-			spots = append(slices.DeleteFunc(spots, drop), s)
-		} else {
-			missed++
-		}
-	}
+	sunk, kept := pl.sink(t, entries, last)
+	missed += len(entries) - len(kept)
+	spots = slices.DeleteFunc(append(spots, kept...), func(s *spot) bool { return sunk[s] })
 	lost := pl.lost(t)
 	return spots, due || lost > 0, missed + lost
 }

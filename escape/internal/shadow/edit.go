@@ -261,7 +261,7 @@ func (e *editor) unitEdits(u *unit, funcs []*Func) ([]analysis.TextEdit, string)
 		spots: map[place.Where]*spot{}, saved: map[place.Name]string{}}
 	for _, f := range funcs {
 		frees := slices.Clone(f.Frees)
-		slices.SortStableFunc(frees, func(a, b place.Free) int { return cmp.Compare(b.Sites[0].Pos(), a.Sites[0].Pos()) })
+		slices.SortStableFunc(frees, func(a, b place.Free) int { return cmp.Compare(a.Sites[0].Pos(), b.Sites[0].Pos()) })
 		for _, fr := range frees {
 			s := d.spot(fr.At)
 			name := d.called(fr.Name, s.at)
@@ -276,6 +276,9 @@ func (e *editor) unitEdits(u *unit, funcs []*Func) ([]analysis.TextEdit, string)
 				s.frees = append(s.frees, text)
 			}
 		}
+	}
+	for _, s := range d.order { // what was made last is freed first
+		slices.Reverse(s.frees)
 	}
 	return d.edits()
 }
