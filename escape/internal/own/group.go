@@ -17,7 +17,7 @@ type Group struct {
 	holds  [][]held          // by value
 	events map[int][]event   // by node, in order
 	phis   map[int][]int     // by node: values that are phis of its block
-	late   map[int]bool      // values that deferred calls read
+	late   map[int]int       // values that are read when the function ends → the node from which on, or 0
 	conds  []key
 	region *region
 	sol    *solution
@@ -57,7 +57,7 @@ type event struct {
 
 // prepare lists what happens where.
 func (g *Group) prepare() {
-	g.late = map[int]bool{}
+	g.late = map[int]int{}
 	g.index = map[ssa.Value]int{}
 	local := map[int]int{} // of a site by its number: its index in Sites
 	g.events, g.phis = map[int][]event{}, map[int][]int{}
@@ -81,7 +81,9 @@ func (g *Group) prepare() {
 		} else if n, at, ok := g.f.Where(v); ok {
 			g.events[n] = append(g.events[n], event{at: at, kind: define, n: k})
 		}
-		late := false
+		if d, ok := v.(*pointsto.Deferred); ok {
+			g.late[k], _, _ = g.f.Graph.Where(d.Defer)
+		}
 		for _, i := range g.f.Users(v) {
 			n, at, _ := g.f.Graph.Where(i)
 			acts := g.f.Acts(i, v)
@@ -95,14 +97,17 @@ func (g *Group) prepare() {
 			}
 			for _, a := range acts {
 				g.events[n] = append(g.events[n], event{at: at, kind: act, n: k, act: a})
-				late = late || a.Op == pointsto.Await
+				if a.Op == pointsto.Await && a.To == nil {
+					g.late[k] = 0
+				}
 			}
 		}
-		if late {
+		if from, late := g.late[k]; late {
 			for _, w := range g.f.Graph.Deferred {
-				g.events[w[0]] = append(g.events[w[0]], event{at: w[1], kind: act, n: k, act: pointsto.Act{Of: v}})
+				if from == w[0] || g.f.order.Reaches(from, w[0]) {
+					g.events[w[0]] = append(g.events[w[0]], event{at: w[1], kind: act, n: k, act: pointsto.Act{Of: v}})
+				}
 			}
-			g.late[k] = true
 		}
 	}
 	for k, s := range g.Sites {

@@ -90,7 +90,11 @@ func (g *Group) liveness() map[int]flow.Bits {
 	for k, v := range g.Values {
 		def, defAt, known := g.f.Where(v)
 		_, isPhi := v.(*ssa.Phi)
+		from, late := g.late[k]
 		need := func(n int) {
+			if late && n != from && !g.f.order.Reaches(from, n) {
+				return
+			}
 			if in[n] == nil {
 				in[n] = flow.NewBits(len(g.Values))
 			}
@@ -117,7 +121,7 @@ func (g *Group) liveness() map[int]flow.Bits {
 			}
 		}
 		for _, w := range graph.Deferred {
-			if g.late[k] && (!known || w[0] != def) {
+			if late && (!known || w[0] != def) {
 				need(w[0])
 			}
 		}

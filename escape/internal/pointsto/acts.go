@@ -220,18 +220,23 @@ func (f *Func) builtin(c *ssa.Call, name string, of ssa.Value) []Act {
 }
 
 // deferred calls that only free, or only read, are known; all others keep what they are
-// given. What a literal frees is what its variable holds then: it must be what that holds now.
+// given. What a literal frees is what its variable holds then: it must be what that holds now. What it
+// reads is that as well, or what its variable holds when the function ends, which in a loop is another
+// variable in each turn.
 func (f *Func) deferred(d *ssa.Defer, of ssa.Value) []Act {
 	out := f.call(d, &d.Call, of)
 	if d.Parent().Synthetic == "range-over-func yield" { // it is deferred by the function around
 		return []Act{{Instr: d, Op: Keep, Of: of}}
 	}
 	reads := !slices.ContainsFunc(out, func(a Act) bool { return a.Op != Read })
+	same := f.settled(of, d)
 	for k := range out {
 		switch {
-		case reads:
+		case reads && same:
+			out[k].Op, out[k].To = Await, f.given(d)
+		case reads && !circles(d.Block()):
 			out[k].Op = Await
-		case len(out) == 1 && out[k].Op == Free && out[k].When.Cond == effect.Always && f.once(of):
+		case len(out) == 1 && out[k].Op == Free && out[k].When.Cond == effect.Always && same:
 			out[k].Op = Later
 		default:
 			out[k].Op, out[k].To, out[k].When = Keep, nil, effect.When{Cond: effect.Always}

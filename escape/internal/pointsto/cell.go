@@ -120,9 +120,9 @@ func (f *Func) isClosed(v ssa.Value) bool {
 	return yes
 }
 
-// once reports whether v is a value, or a variable that is assigned once only, where it is
-// declared.
-func (f *Func) once(v ssa.Value) bool {
+// settled reports whether v is a value, or a variable that is assigned once only, where it is
+// declared and in front of an instruction.
+func (f *Func) settled(v ssa.Value, at ssa.Instruction) bool {
 	if !InMemory(v) {
 		return true
 	}
@@ -131,8 +131,16 @@ func (f *Func) once(v ssa.Value) bool {
 	for _, i := range f.Users(v) {
 		if s, is := i.(*ssa.Store); is && Origin(s.Addr) == v {
 			n++
-			ok = ok && s.Block() == a.Block()
+			ok = ok && s.Block() == a.Block() && before(s, at)
 		}
 	}
 	return ok && n == 1
+}
+
+// before reports whether all paths to an instruction lead through another.
+func before(i, at ssa.Instruction) bool {
+	if i.Block() != at.Block() {
+		return i.Block().Dominates(at.Block())
+	}
+	return slices.Index(i.Block().Instrs, i) < slices.Index(at.Block().Instrs, at)
 }

@@ -9,6 +9,7 @@
 //     to the handle, or perhaps the handle ([Relation]).
 //   - An operation is what an instruction does to one operand: read, free, free later, copy,
 //     part, wrap, unwrap, return, keep ([Op]). An act is that operation there ([Act]).
+//   - What a deferred call has been given, in all turns of a loop, is a value of its own ([Deferred]).
 //   - A slot is a variable in memory that is as good as a value ([Func.IsSlot]).
 //   - A group is sites that one value may hold, and all values that may hold them ([Group]).
 //

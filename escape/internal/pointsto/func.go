@@ -57,12 +57,15 @@ type Func struct {
 	holds  map[ssa.Value][]Hold
 	made   map[ssa.Value]*Site
 	closed map[ssa.Value]bool // see isClosed
+
+	deferreds map[*ssa.Defer]*Deferred
 }
 
 // Solve finds what the values of a function may hold.
 func Solve(in *Input, fn *ssa.Function) *Func {
 	f := &Func{SSA: fn, Graph: in.IR.Graph(fn), in: in, holds: map[ssa.Value][]Hold{},
-		made: map[ssa.Value]*Site{}, closed: map[ssa.Value]bool{}}
+		made: map[ssa.Value]*Site{}, closed: map[ssa.Value]bool{},
+		deferreds: map[*ssa.Defer]*Deferred{}}
 	f.find()
 	if len(f.Sites) > 0 {
 		f.follow()

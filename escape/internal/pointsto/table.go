@@ -50,7 +50,7 @@ var table = [ops]map[Relation]Entry{
 	Read:   {Whole: {Do: Use}, View: {Do: Use}, Holder: {Do: Use}, Maybe: {Do: Use}},
 	Free:   {Whole: {Do: End}},
 	Later:  {Whole: {Do: Pend}},
-	Await:  {Whole: {Do: Use}, View: {Do: Use}, Holder: {Do: Use}, Maybe: {Do: Use}},
+	Await:  {Whole: {Derive, View}, View: {Derive, View}, Holder: {Derive, Holder}, Maybe: {Derive, View}},
 	Copy:   {Whole: {Derive, Whole}, View: {Derive, View}, Holder: {Derive, Holder}, Maybe: {Derive, Maybe}},
 	Part:   {Whole: {Derive, View}, View: {Derive, View}, Holder: {Derive, Maybe}, Maybe: {Derive, View}},
 	Wrap:   {Whole: {Derive, Holder}, View: {Derive, View}, Holder: {Derive, Holder}, Maybe: {Derive, Holder}},

@@ -31,7 +31,7 @@ func TestTable(t *testing.T) {
 		{Part, Holder | View, Entry{Derive, View | Maybe}},
 		{Wrap, Whole | View, Entry{Derive, Holder | View}},
 		{Unwrap, Holder, Entry{Derive, Maybe}},
-		{Await, Whole | Holder, Entry{Do: Use}},
+		{Await, Whole | Holder, Entry{Derive, View | Holder}},
 	} {
 		require.Equal(t, tt.want, Does(tt.op, tt.rel), "%d of what is %s", tt.op, tt.rel)
 	}
