@@ -171,6 +171,16 @@ type Pinner interface {
 	FreeHost(p unsafe.Pointer, size int64) error
 }
 
+// A Registrar is a [Pinner] that can page-lock memory which somebody else has allocated ([Register]).
+type Registrar interface {
+	// RegisterHost page-locks [p, p+size), whose pages hold nothing else, until UnregisterHost. Before: the
+	// memory stays where it is, and no part of it is registered. It may block.
+	RegisterHost(p unsafe.Pointer, size int64) error
+
+	// UnregisterHost ends that. Before: no queued work touches it. It may block.
+	UnregisterHost(p unsafe.Pointer, size int64) error
+}
+
 // A Transferer is a [Pinner] that copies from and to its page-locked memory without waiting
 // ([Upload], [Download]). On another device these copies wait.
 type Transferer interface {

@@ -161,7 +161,8 @@
 //	    books          internal/books says what lies below
 //	  timeline.mu      events of one stream; held over calls that record and query
 //	    estate.mu      lists of what is the device's
-//	pinnedHeap.mu      page-locked memory, by itself; timelines are asked without it
+//	pinnedHeap         page-locked memory by itself: registering, over calls that page-lock and give back, then
+//	                   mu; timelines are asked without it
 //
 // No goroutine holds the mutexes of two heaps, or of two timelines, except who stops the pool
 // (core.stopped): he takes those of all heaps, in their order, and the arena's, under core.mu. Nothing is

@@ -33,7 +33,7 @@ type estate struct {
 
 	mu      lockrank.Mutex[rankEstate] // held briefly, over no call of the device
 	ranges  map[Ptr]*granules          // segments
-	pinned  map[uintptr]int64          // page-locked memory: bytes by address
+	pinned  map[uintptr]hostMemory     // page-locked memory by address
 	streams map[uintptr]bool           // to be waited for; true: and to be destroyed
 	events  []uintptr                  // all that were ever made
 	idle    []uintptr                  // those that stand for nothing now
@@ -50,7 +50,7 @@ func newEstate(dev Device, account *books.Account) *estate {
 		account: account,
 		settled: make(chan struct{}),
 		ranges:  make(map[Ptr]*granules),
-		pinned:  make(map[uintptr]int64),
+		pinned:  make(map[uintptr]hostMemory),
 		streams: make(map[uintptr]bool),
 		adopted: make(map[*adopted]struct{}),
 	}

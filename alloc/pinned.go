@@ -54,35 +54,41 @@ func MakePinned[T any](p *Pool, n int) (Pinned[T], error) {
 }
 
 func (p *Pool) makePinned(typ any, elem uintptr, n int) (*pinnedHeader, uint64, error) {
+	return p.newPinned("make pinned", typ, elem, n, (*pinnedHeap).take)
+}
+
+// newPinned makes a handle of n elements, for whose bytes take finds a live block.
+func (p *Pool) newPinned(op string, typ any, elem uintptr, n int,
+	take func(*pinnedHeap, int64) (*pinnedBlock, error)) (*pinnedHeader, uint64, error) {
 	if p.none() {
-		return nil, 0, fmt.Errorf("alloc: make pinned: %w", errNoPool)
+		return nil, 0, fmt.Errorf("alloc: %s: %w", op, errNoPool)
 	}
 	c, e := p.core, p.core.estate
 	if !e.enter() {
-		return nil, 0, fmt.Errorf("alloc: make pinned: pool %w", ErrClosed)
+		return nil, 0, fmt.Errorf("alloc: %s: pool %w", op, ErrClosed)
 	}
 	defer c.leave()
 	if c.closed.Load() {
-		return nil, 0, fmt.Errorf("alloc: make pinned: pool %w", ErrClosed)
+		return nil, 0, fmt.Errorf("alloc: %s: pool %w", op, ErrClosed)
 	}
-	if err := c.checkElem("make pinned", typ); err != nil {
+	if err := c.checkElem(op, typ); err != nil {
 		return nil, 0, err
 	}
 	if n < 0 || elem > 0 && uint64(n) > maxSize/uint64(elem) {
-		return nil, 0, fmt.Errorf("alloc: make pinned: %d elements of %d bytes: %w", n, elem, ErrSize)
+		return nil, 0, fmt.Errorf("alloc: %s: %d elements of %d bytes: %w", op, n, elem, ErrSize)
 	}
 	if n == 0 || elem == 0 {
 		return nil, 0, nil
 	}
 	if e.pinner == nil {
-		return nil, 0, fmt.Errorf("alloc: make pinned: %s: %w", c.dev.Name(), errors.ErrUnsupported)
+		return nil, 0, fmt.Errorf("alloc: %s: %s: %w", op, c.dev.Name(), errors.ErrUnsupported)
 	}
 	c.drain(drainPerMake)
 	size := int64(n) * int64(elem)
 	hp := c.pinnedHeap()
-	b, err := hp.take(size)
+	b, err := take(hp, size)
 	if err != nil {
-		return nil, 0, fmt.Errorf("alloc: make pinned %s: %w", sizeText(size), err)
+		return nil, 0, fmt.Errorf("alloc: %s %s: %w", op, sizeText(size), err)
 	}
 	h := b.header
 	if h == nil {

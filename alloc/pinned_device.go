@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"unsafe"
 
@@ -55,10 +56,16 @@ func (hp *pinnedHeap) allocate(size int64) (ptr unsafe.Pointer, err error) {
 	}
 	e := c.estate
 	e.mu.Lock()
-	e.pinned[uintptr(ptr)] = size
+	e.pinned[uintptr(ptr)] = hostMemory{size: size}
 	e.mu.Unlock()
 	hp.account.AddReserved(size)
 	return ptr, nil
+}
+
+// A hostMemory is page-locked memory that is to go back.
+type hostMemory struct {
+	size int64           // bytes
+	pin  *runtime.Pinner // of memory that is only registered, and stays its owner's
 }
 
 // collectPinned runs a collection and takes back what it found dead.
@@ -94,17 +101,21 @@ func (seg *pinnedSegment) compare(p uintptr) int {
 	return 0
 }
 
-// giveBack gives segments back to the device that are all idle, until at most keep bytes are. It returns
-// how many went.
+// giveBack gives segments back to the device that are all idle, until at most keep bytes are, and all that is
+// registered and not in use to its owners. It returns how many bytes went.
 func (hp *pinnedHeap) giveBack(keep int64) (bytes int64, err error) {
+	hp.registering.RLock() // what is out of the index is soon out of the device's hands
+	defer hp.registering.RUnlock()
 	hp.mu.Lock()
 	idle := hp.idleBytes()
 	var gone []*pinnedSegment
 	rest := slices.DeleteFunc(slices.Clone(*hp.index.Load()), func(seg *pinnedSegment) bool {
-		if seg.busy > 0 || idle-bytes <= keep {
+		if seg.busy > 0 || !seg.registered && idle-bytes <= keep {
 			return false
 		}
-		bytes += seg.size
+		if bytes += seg.size; seg.registered {
+			hp.registered.Add(-1)
+		}
 		gone = append(gone, seg)
 		return true
 	})
@@ -151,14 +162,19 @@ func (hp *pinnedHeap) forget(gone []*pinnedSegment) {
 // unpinHost gives page-locked memory back to the device, once.
 func (e *estate) unpinHost(p uintptr) error {
 	e.mu.Lock()
-	size, there := e.pinned[p]
+	m, there := e.pinned[p]
 	delete(e.pinned, p)
 	e.mu.Unlock()
 	if !there {
 		return nil
 	}
-	e.pinnedAccount.AddReserved(-size)
-	return e.pinner.FreeHost(*(*unsafe.Pointer)(unsafe.Pointer(&p)), size)
+	e.pinnedAccount.AddReserved(-m.size)
+	host := *(*unsafe.Pointer)(unsafe.Pointer(&p))
+	if m.pin == nil {
+		return e.pinner.FreeHost(host, m.size)
+	}
+	defer m.pin.Unpin()
+	return e.dev.(Registrar).UnregisterHost(host, m.size) // which has registered it
 }
 
 // trimPinned gives page-locked memory back until at most keep bytes are idle, and returns how many went.
@@ -221,7 +237,7 @@ func (hp *pinnedHeap) check() error {
 			if owned && listed[b] {
 				return fmt.Errorf("alloc: check: live page-locked block %p is among the idle ones", b.ptr)
 			}
-			if listed[b] {
+			if listed[b] || seg.registered && seg.busy == 0 {
 				continue
 			}
 			busy++

@@ -3,6 +3,7 @@ package alloc
 import (
 	"math"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -19,6 +20,9 @@ type pinnedHeap struct {
 	account *books.Account
 
 	index atomic.Pointer[[]*pinnedSegment] // by address; the slice is never written again
+
+	registered  atomic.Int32 // segments that are
+	registering sync.RWMutex // written by Register, read while memory goes back; before hp.mu
 
 	mu      *lockrank.Mutex[rankHeap] // by itself: the readers of the shard keep it
 	shard   *books.Shard
@@ -40,6 +44,8 @@ type pinnedSegment struct {
 	class  int
 	blocks []pinnedBlock
 	busy   int // blocks that are not idle; under the heap's lock
+
+	registered bool // one block of somebody else's memory, which is used once: class is only for its list
 }
 
 // A pinnedBlock is a piece of page-locked memory.
@@ -163,7 +169,15 @@ func (hp *pinnedHeap) own(b *pinnedBlock) *pinnedBlock {
 	return b
 }
 
-func (b *pinnedBlock) size() int64 { return classSize(b.seg.class) }
+func (b *pinnedBlock) size() int64 { return b.seg.slot() }
+
+// slot returns the size of seg's blocks.
+func (seg *pinnedSegment) slot() int64 {
+	if seg.registered {
+		return seg.size
+	}
+	return classSize(seg.class)
+}
 
 // told tells those who watch that b was made: its site, if it is a sample, the history and the probe.
 func (hp *pinnedHeap) told(b *pinnedBlock) {
@@ -263,8 +277,7 @@ func (hp *pinnedHeap) retire(b *pinnedBlock) {
 	k := &hp.classes[b.seg.class]
 	hp.core.tellPinned(b, false)
 	if b.needs = hp.needsOf(b); len(b.needs) == 0 {
-		b.next, k.idle = k.idle, b
-		b.seg.busy--
+		k.rest(b)
 		return
 	}
 	hp.shard.Pend(b.size())
@@ -287,14 +300,20 @@ func (hp *pinnedHeap) settle(class int, all bool, most int) {
 		} else {
 			clear(b.needs) // which lead to heaps
 			b.needs = b.needs[:0]
-			b.next, k.idle = k.idle, b
-			b.seg.busy--
+			k.rest(b)
 			hp.pending--
 			hp.shard.Unpend(b.size())
 		}
 		if b == end {
 			break
 		}
+	}
+}
+
+// rest makes b idle. What is registered serves nobody else.
+func (k *pinnedClass) rest(b *pinnedBlock) {
+	if b.seg.busy--; !b.seg.registered {
+		b.next, k.idle = k.idle, b
 	}
 }
 

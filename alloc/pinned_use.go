@@ -168,7 +168,7 @@ func (c *core) hold(op string, p unsafe.Pointer, n int64) (*pinnedBlock, error) 
 		return nil, nil
 	}
 	seg := all[i]
-	b := &seg.blocks[int64(uintptr(p)-uintptr(seg.ptr))/classSize(seg.class)]
+	b := &seg.blocks[int64(uintptr(p)-uintptr(seg.ptr))/seg.slot()]
 	if uintptr(p)+uintptr(n) > uintptr(b.ptr)+uintptr(b.size()) {
 		return nil, fmt.Errorf("alloc: %s: %d bytes of page-locked memory: %w", op, n, ErrSize)
 	}

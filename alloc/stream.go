@@ -138,6 +138,7 @@ func (s *Stream) Sync() error {
 		return fmt.Errorf("alloc: sync: stream %w", ErrClosed)
 	}
 	s.core.settleAll()
+	s.core.unregister()
 	if keep := s.core.options.Keep; keep > 0 {
 		s.core.trim(keep)
 	}

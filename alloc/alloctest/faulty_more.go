@@ -14,6 +14,7 @@ import (
 var (
 	_ alloc.Transferer  = (*Faulty)(nil)
 	_ alloc.RowCopier   = (*Faulty)(nil)
+	_ alloc.Registrar   = (*Faulty)(nil)
 	_ alloc.Prioritizer = (*Faulty)(nil)
 	_ alloc.Timer       = (*Faulty)(nil)
 	_ alloc.CrossWaiter = (*Faulty)(nil)
@@ -45,6 +46,27 @@ func (f *Faulty) CopyRows(s uintptr, dst, src alloc.Rows, width, height int64) e
 		return err
 	}
 	return d.CopyRows(s, dst, src, width, height)
+}
+
+// RegisterHost is like alloc.Registrar.RegisterHost, and fails on cue: errors.ErrUnsupported if the device
+// behind f does not register.
+func (f *Faulty) RegisterHost(p unsafe.Pointer, size int64) error {
+	d, ok := f.Device.(alloc.Registrar)
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	if err := f.fail("RegisterHost", 0); err != nil {
+		return err
+	}
+	return d.RegisterHost(p, size)
+}
+
+// UnregisterHost is like alloc.Registrar.UnregisterHost, and fails on cue.
+func (f *Faulty) UnregisterHost(p unsafe.Pointer, size int64) error {
+	if err := f.fail("UnregisterHost", 0); err != nil {
+		return err
+	}
+	return f.Device.(alloc.Registrar).UnregisterHost(p, size) // which has registered it
 }
 
 // Priorities is like alloc.Prioritizer.Priorities, and fails on cue.

@@ -1,6 +1,8 @@
 package alloctest
 
 import (
+	"errors"
+	"runtime"
 	"unsafe"
 
 	"github.com/lastuse/lastuse/alloc"
@@ -135,4 +137,26 @@ func (s *suite) pinning() {
 	s.ok(s.dev.CopyOut(h, host, p, n))
 	s.same(mem, pattern(n, 3), "through page-locked memory")
 	s.ok(pin.FreeHost(host, n))
+
+	r, is := s.dev.(alloc.Registrar)
+	if !is {
+		return
+	}
+	mem = alloc.Pages[byte](n)
+	var held runtime.Pinner
+	host = unsafe.Pointer(&mem[0])
+	held.Pin(host)
+	defer held.Unpin()
+	if err := r.RegisterHost(host, n); !errors.Is(err, errors.ErrUnsupported) {
+		s.ok(err)
+		copy(mem, pattern(n, 5))
+		s.ok(s.dev.CopyIn(h, p, host, n))
+		s.ok(s.dev.Sync(h))
+		clear(mem)
+		s.ok(s.dev.CopyOut(h, host, p, n))
+		s.same(mem, pattern(n, 5), "through registered memory")
+		s.ok(r.UnregisterHost(host, n))
+		s.ok(r.RegisterHost(host, n)) // again
+		s.ok(r.UnregisterHost(host, n))
+	}
 }

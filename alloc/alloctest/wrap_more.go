@@ -14,6 +14,7 @@ import (
 var (
 	_ alloc.Transferer  = (*Order)(nil)
 	_ alloc.RowCopier   = (*Order)(nil)
+	_ alloc.Registrar   = (*Order)(nil)
 	_ alloc.Prioritizer = (*Order)(nil)
 	_ alloc.Timer       = (*Order)(nil)
 	_ alloc.CrossWaiter = (*Order)(nil)
@@ -50,6 +51,25 @@ func spanOf(r alloc.Rows) uintptr {
 		return uintptr(r.Host)
 	}
 	return uintptr(r.Ptr)
+}
+
+// RegisterHost notes page-locked memory. It is errors.ErrUnsupported if the device behind o does not register.
+func (o *Order) RegisterHost(p unsafe.Pointer, size int64) error {
+	d, ok := o.dev.(alloc.Registrar)
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	err := d.RegisterHost(p, size)
+	if err == nil {
+		o.arrives(uintptr(p), size)
+	}
+	return err
+}
+
+// UnregisterHost judges like FreeHost.
+func (o *Order) UnregisterHost(p unsafe.Pointer, size int64) error {
+	return o.leaves("unregistering of host memory", uintptr(p), size,
+		func() error { return o.dev.(alloc.Registrar).UnregisterHost(p, size) }) // which has registered it
 }
 
 // Priorities is like alloc.Prioritizer.Priorities, and only 0 if the device behind o has none.

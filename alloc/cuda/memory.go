@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -46,6 +47,30 @@ func (b *base) AllocHost(size int64) (unsafe.Pointer, error) {
 func (b *base) FreeHost(p unsafe.Pointer, size int64) error {
 	b.pinned.drop(uintptr(p))
 	if err := b.ctx.MemFreeHost(uintptr(p)); err != nil {
+		return b.give(err)
+	}
+	return nil
+}
+
+// RegisterHost page-locks memory that somebody else has allocated.
+func (b *base) RegisterHost(p unsafe.Pointer, size int64) error {
+	err := b.ctx.MemHostRegister(uintptr(p), size)
+	if err == nil {
+		b.pinned.add(uintptr(p), size)
+		return nil
+	}
+	var e *cudadrv.Error
+	if errors.As(err, &e) && e.Code == cudadrv.CodeRegistered {
+		return fmt.Errorf("cuda: another pool or library has page-locked the memory: let that give it back "+
+			"first: %w", b.work(err))
+	}
+	return b.work(err)
+}
+
+// UnregisterHost gives it back to its owner.
+func (b *base) UnregisterHost(p unsafe.Pointer, size int64) error {
+	b.pinned.drop(uintptr(p))
+	if err := b.ctx.MemHostUnregister(uintptr(p)); err != nil {
 		return b.give(err)
 	}
 	return nil

@@ -264,6 +264,7 @@ var (
 	_ alloc.StreamAdopter = (*Device)(nil)
 	_ alloc.Transferer    = (*Device)(nil)
 	_ alloc.RowCopier     = (*Device)(nil)
+	_ alloc.Registrar     = (*Device)(nil)
 	_ alloc.Prioritizer   = (*Device)(nil)
 	_ alloc.Timer         = (*Device)(nil)
 	_ alloc.CrossWaiter   = (*Device)(nil)

@@ -245,6 +245,12 @@ func (d *Device) FreeHost(p unsafe.Pointer, size int64) error {
 	return d.Free(alloc.Ptr(uintptr(p)), size)
 }
 
+// RegisterHost has nothing to do: on this device all memory is the host's.
+func (d *Device) RegisterHost(p unsafe.Pointer, size int64) error { return nil }
+
+// UnregisterHost has nothing to undo.
+func (d *Device) UnregisterHost(p unsafe.Pointer, size int64) error { return nil }
+
 // A table gives numbers to things, from 1 on, and finds them again. Finding takes no
 // lock.
 type table[T any] struct {
