@@ -90,8 +90,8 @@ var importRules = []deptest.Rule{
 	{
 		Match:   "...",
 		Except:  []string{"bench/report"},
-		Deny:    []string{"gonum.org/..."},
-		Because: "only the report draws",
+		Deny:    []string{"gonum.org/...", "golang.org/x/perf/..."},
+		Because: "only the report draws and reckons",
 	},
 	{
 		Match:   "alloc",

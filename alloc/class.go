@@ -17,7 +17,7 @@ const (
 	// smallMax is the largest size in bytes that is served from runs of one size
 	// class. Below it, runs keep short-lived little blocks from splitting the
 	// large ones; above it, slots that wait in runs for their size to come again would cost
-	// more memory than the best fit costs time. bench/boundary measures both sides, with sizes
+	// more memory than the best fit costs time. Measured with sizes
 	// that come and go at random: against 32 KiB, 64 KiB takes up to 14 % less time and up to
 	// 4 % more memory, 16 KiB up to 11 % more time and up to 4 % less memory. From 256 KiB
 	// on memory goes up by 3 % and more for mixes up to 512 KiB too.

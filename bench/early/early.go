@@ -42,7 +42,7 @@ type Result struct {
 	Mean    float64       // bytes, over the samples; 0 without
 	Cycles  uint32        // collections
 	Late    int64         // buffers that the collector had to free
-	Samples []work.Sample
+	Samples []int64       // bytes of the foreign heap, after each call
 }
 
 // Run runs a form of a program once, with at most limit bytes of foreign memory. An error for which
@@ -77,7 +77,7 @@ func run(program, form string, batch int, limit int64, set func(*work.Dev)) (Res
 	st := pool.Stats()
 	r.Peak, r.Late, r.Cycles = st.PeakLive, st.Late, after.NumGC-before.NumGC
 	for _, s := range d.Samples {
-		r.Mean += float64(s.Live) / float64(len(d.Samples))
+		r.Mean += float64(s) / float64(len(d.Samples))
 	}
 	var live *alloc.LiveError
 	if closed := pool.Close(); !errors.As(closed, &live) { // what it leaves is the subject here

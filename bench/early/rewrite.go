@@ -18,8 +18,8 @@ func main() {
 		log.Fatal(err)
 	}
 	at := bytes.Index(src, []byte("package plain"))
-	src = append([]byte("// Package rewritten holds the programs of package plain as lastuse rewrites them.\npackage rewritten"),
-		src[at+len("package plain"):]...)
+	const head = "// Package rewritten holds package plain's programs as lastuse rewrites them.\npackage rewritten"
+	src = append([]byte(head), src[at+len("package plain"):]...)
 	const name = "rewritten/rewritten.go"
 	if err := os.WriteFile(name, src, 0o666); err != nil {
 		log.Fatal(err)

@@ -1,16 +1,16 @@
 #!/bin/sh
-# Builds the peers of bench/compare that are no scripts, at the same time. What cannot be built is missing
-# there.
+# Builds the peers of bench/report that are no Go, at the same time. What cannot be built is said, and is
+# missing there.
 #
 #	build.sh OUT [RMM SHIM]
 #
 # RMM is the folder cpp of RMM's source at release 25.10, the last that the headers of CUDA 13.0 serve. SHIM
 # is a folder with two headers that RMM's build makes or downloads: rmm/logger_macros.hpp and
 # rapids_logger/logger.hpp. CUDA_HOME, CUDA_INCLUDE and CUDA_LIB say where CUDA is, if it is not where nvcc
-# is.
+# is. RMM_SRC and RMM_SHIM in the environment stand for the two arguments.
 here=$(cd "$(dirname "$0")" && pwd)
-out=$1 rmm=$2 shim=$3
-[ -n "$out" ] && mkdir -p "$out" || exit 2
+out=$1 rmm=${2:-$RMM_SRC} shim=${3:-$RMM_SHIM}
+[ -n "$out" ] && mkdir -p "$out/probe" || exit 2
 nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
 cuda=${CUDA_HOME:-$(dirname "$(dirname "$(readlink -f "$nvcc")")")}
 include=${CUDA_INCLUDE:-"-I$cuda/include -I$cuda/include/cccl"}
@@ -20,6 +20,13 @@ lib=${CUDA_LIB:-$lib}
 cxx="${CXX:-c++} -O3 -DNDEBUG -std=c++17"
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
+
+# build NAME COMMAND...: what is there already stays, so that what one machine cannot build another brings.
+build() {
+	name=$1
+	shift
+	[ -e "$out/$name" ] || "$@" >"$tmp/log" 2>&1 || echo "$name: not built: $(grep -m1 . "$tmp/log")"
+}
 
 build_rmm() {
 	pids=
@@ -35,10 +42,15 @@ build_rmm() {
 	$cxx -o "$out/rmm_peer" "$tmp"/*.o -L"$lib" -Wl,-rpath,"$lib" -l:libcudart.so.13 -ldl
 }
 
-python3 "$here/torch_peer.py" build >"$tmp/torch" 2>&1 &
+[ -e "$out/lastuse_torch_peer.so" ] || python3 "$here/torch_peer.py" build "$out" >"$tmp/torch" 2>&1 &
 torch=$!
-$cxx -o "$out/driver_peer" "$here/driver_peer.cpp" -ldl || echo "driver_peer: not built"
-if [ -n "$rmm" ]; then
-	build_rmm || echo "rmm_peer: not built"
-fi
-wait $torch || { tail -5 "$tmp/torch"; echo "torch_peer: not built"; }
+build driver_peer $cxx -o "$out/driver_peer" "$here/driver_peer.cpp" -ldl
+build host_peer $cxx -o "$out/host_peer" "$here/host_peer.cpp" -ldl
+[ -z "$rmm" ] || build rmm_peer build_rmm
+# What memwatch watches: a program, and a driver of it that does next to nothing, under two names.
+build probe/probe_target ${CC:-cc} -O2 -fno-omit-frame-pointer -o "$out/probe/probe_target" "$here/probe_target.c" -ldl
+for name in libcuda.so.1 unwatched.so; do
+	build probe/$name ${CC:-cc} -O2 -fno-builtin -fno-omit-frame-pointer -shared -fPIC -Wl,-soname,$name \
+		-o "$out/probe/$name" "$here/probe_driver.c"
+done
+wait $torch || echo "torch_peer: not built: $(tail -1 "$tmp/torch")"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Be CuPy's memory pool as a peer of bench/compare, called from Python, whose calls are inside its times.
+"""Be CuPy's memory pool as a peer of bench/report, called from Python, whose calls are inside its times.
 
 usage: cupy_peer.py
 """

@@ -1,4 +1,4 @@
-// driver_peer is the CUDA driver as a peer of bench/compare, without its SDK's headers: what is called is
+// driver_peer is the CUDA driver as a peer of bench/report, without its SDK's headers: what is called is
 // declared here.
 //
 //	c++ -O2 -std=c++17 -o driver_peer driver_peer.cpp -ldl

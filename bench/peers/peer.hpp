@@ -1,4 +1,4 @@
-// peer.hpp is what the peers in C++ share: the questions of bench/compare, read from stdin one a line and
+// peer.hpp is what the peers in C++ share: the questions of bench/report, read from stdin one a line and
 // answered on stdout one a line. A question is a word with key=value pairs, an answer begins with ok or
 // error:
 //
@@ -226,19 +226,6 @@ template <class P> int round(P &pool, const std::string &shape, const std::vecto
 	return n;
 }
 
-// clock returns the nanoseconds of a multiplication and an addition that wait for each other: some four
-// cycles.
-inline double clock() {
-	const int n = 100000;
-	volatile uint64_t from = 1;
-	uint64_t x = from;
-	double begin = now();
-	for (int i = 0; i < n; i++)
-		x = x * 6364136223846793005u + 1442695040888963407u;
-	from = x;
-	return (now() - begin) / n;
-}
-
 template <class P> std::string pair(const question &q) {
 	auto sizes = numbers(q.at("sizes"));
 	const std::string &shape = q.at("shape");
@@ -259,7 +246,7 @@ template <class P> std::string pair(const question &q) {
 		took = now() - begin;
 	});
 	P::sync();
-	return text("ns=%.2f n=%lld clock=%.4f", took / n, (long long)n, clock());
+	return text("ns=%.2f n=%lld", took / n, (long long)n);
 }
 
 template <class P> std::string first(const question &q) {

@@ -3,8 +3,8 @@
 //	probe_target LIBRARY cuda|async|malloc
 //
 // cuda calls cuMemAlloc_v2 and cuMemFree_v2 of the library, async the pair on stream 0, malloc the library's own
-// malloc and free, as probe_driver.c has them for bcc's memleak. A line "WORK PAIRS" on its input makes it do so many pairs with so many steps of
-// work between; it answers with the nanoseconds that took, and with those of processor time.
+// malloc and free, as probe_driver.c has them for bcc's memleak. A line "STEPS PAIRS" on its input makes it do so
+// many pairs with so many steps of work between; it answers "ok wall=NS cpu=NS", of the clock and of the processor.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -104,7 +104,7 @@ int main(int argc, char **argv)
 		}
 	}
 	pair(how);
-	printf("ready\n");
+	printf("ok ready\n");
 	fflush(stdout);
 	long steps, pairs;
 	while (scanf("%ld %ld", &steps, &pairs) == 2) {
@@ -115,7 +115,7 @@ int main(int argc, char **argv)
 			if (wait_all && i % 100 == 99)
 				check(wait_all(), "cuCtxSynchronize"); // or a call waits for room in the stream's queue
 		}
-		printf("%.0f %.0f\n", now(CLOCK_MONOTONIC) - wall, now(CLOCK_PROCESS_CPUTIME_ID) - cpu);
+		printf("ok wall=%.0f cpu=%.0f\n", now(CLOCK_MONOTONIC) - wall, now(CLOCK_PROCESS_CPUTIME_ID) - cpu);
 		fflush(stdout);
 	}
 	return 0;

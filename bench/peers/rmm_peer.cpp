@@ -1,4 +1,4 @@
-// rmm_peer is RMM's memory resources as peers of bench/compare, built from RMM's public source by
+// rmm_peer is RMM's memory resources as peers of bench/report, built from RMM's public source by
 // build.sh.
 //
 //	rmm_peer pool        the pool, grown from nothing: it doubles

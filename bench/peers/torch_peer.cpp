@@ -1,4 +1,4 @@
-// torch_peer.cpp is PyTorch's caching allocator as a peer of bench/compare, called as C++ code calls it.
+// torch_peer.cpp is PyTorch's caching allocator as a peer of bench/report, called as C++ code calls it.
 // torch_peer.py builds it and hands over.
 #include "peer.hpp"
 #include <c10/cuda/CUDACachingAllocator.h>

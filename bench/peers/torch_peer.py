@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""Be PyTorch's caching allocator as a peer of bench/compare. All that is timed is C++: torch_peer.cpp.
+"""Be PyTorch's caching allocator as a peer of bench/report. All that is timed is C++: torch_peer.cpp.
 
-usage: torch_peer.py native|expandable|async|build
+usage: torch_peer.py native|expandable|async|build [FOLDER]
 
-build only compiles it, so that no peer waits for another.
+build only compiles it, into the folder; the others take what is there, and compile it if nothing is.
 """
 import faulthandler
+import importlib.util
 import os
 import sys
+
+NAME = "lastuse_torch_peer"
 
 SETTINGS = {
     "native": "",
@@ -18,7 +21,7 @@ SETTINGS = {
 
 
 def main():
-    if len(sys.argv) != 2 or sys.argv[1] not in SETTINGS:
+    if len(sys.argv) not in (2, 3) or sys.argv[1] not in SETTINGS:
         sys.exit(__doc__)
     kind = sys.argv[1]
     faulthandler.enable()  # what ends in C++ says where
@@ -32,8 +35,16 @@ def main():
         from torch.utils.cpp_extension import load_inline
         with open(os.path.join(here, "torch_peer.cpp"), encoding="utf-8") as f:
             source = f.read()
-        loops = load_inline("lastuse_torch_peer", source, functions=["answer"], with_cuda=True, verbose=False,
-                            extra_cflags=["-O3", "-g", "-fvisibility=hidden"], extra_include_paths=[here])
+        folder = os.path.abspath(sys.argv[2]) if len(sys.argv) > 2 else None
+        built = folder and os.path.join(folder, NAME + ".so")
+        if built and kind != "build" and os.path.exists(built):
+            spec = importlib.util.spec_from_file_location(NAME, built)
+            loops = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(loops)
+        else:
+            loops = load_inline(NAME, source, functions=["answer"], with_cuda=True, verbose=False,
+                                extra_cflags=["-O3", "-g", "-fvisibility=hidden"], extra_include_paths=[here],
+                                build_directory=folder if kind == "build" else None)
         if kind == "build":
             return
         torch.cuda.init()

@@ -9,6 +9,8 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+
+	"golang.org/x/tools/imports"
 )
 
 // bareBodies are the functions that are emptied to see what the books cost: those that each
@@ -55,8 +57,8 @@ func writeOverlay(root, dir string) (string, error) {
 	return file, nil
 }
 
-// emptied returns src with the bodies of the named functions replaced. Each must be there. The
-// directives before them are dropped, so that what is empty is inlined away.
+// emptied returns src with the bodies of the named functions replaced. Each must be there. Their directives
+// are dropped, so that what is empty is inlined away, and imports that nothing uses any more too.
 func emptied(name string, src []byte, bodies map[string]string) ([]byte, error) {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, name, src, parser.ParseComments)
@@ -83,18 +85,5 @@ func emptied(name string, src []byte, bodies map[string]string) ([]byte, error) 
 		return nil, fmt.Errorf("overlay: %s: found %d of the %d functions to empty", name, done, len(bodies))
 	}
 	out.Write(src[at:])
-	// Imports may be without a use now.
-	for _, i := range f.Imports {
-		if anyOf[i.Path.Value] == "" {
-			return nil, fmt.Errorf("overlay: %s imports %s: name something of it in anyOf", name, i.Path.Value)
-		}
-		fmt.Fprintf(&out, "\nvar _ = %s\n", anyOf[i.Path.Value])
-	}
-	return out.Bytes(), nil
-}
-
-// anyOf names something in each package that the emptied files import.
-var anyOf = map[string]string{
-	`"math"`: "math.MaxInt64", `"math/bits"`: "bits.Len64", `"math/rand/v2"`: "rand.ExpFloat64", `"runtime"`: "runtime.GC", `"sync/atomic"`: "atomic.LoadInt64",
-	`"reflect"`: "reflect.TypeOf", `"unsafe"`: "unsafe.Sizeof(0)", `"github.com/lastuse/lastuse/internal/probe"`: "probe.Magic",
+	return imports.Process(name, out.Bytes(), &imports.Options{Comments: true, TabIndent: true, TabWidth: 8})
 }

@@ -1,26 +1,21 @@
 package main
 
 import (
-	"bufio"
-	"errors"
 	"fmt"
-	"io"
+	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
-// build builds what the parts run into dir, and shows how far it is: from an empty build cache hundreds of packages are
-// compiled. Peers that cannot be built here are left out: their parts say so.
+// commitFile is where -build leaves the commit that it has built, in the folder of the binaries.
+const commitFile = "commit"
+
+// build builds what the parts run into dir. What may be missing here is left out, and its part says so.
 func (b *bench) build(dir string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return err
-	}
-	probe := filepath.Join(dir, "probe") // a library of the driver's name is kept apart
-	if err := os.MkdirAll(probe, 0o777); err != nil {
 		return err
 	}
 	overlay, err := os.MkdirTemp("", "lastuse-bare-")
@@ -32,88 +27,53 @@ func (b *bench) build(dir string) error {
 	if err != nil {
 		return err
 	}
-	into, peers := dir+string(filepath.Separator), filepath.Join(b.root, "bench", "peers")
-	steps := []buildStep{
-		{"the tools", "", []string{"go", "build", "-o", into, "./cmd/lastuse", "./cmd/memwatch", "./bench/peers/nilness"}, false},
-		{"the benchmarks", "", []string{"go", "test", "-c", "-o", into, "./bench", "./bench/early", "./internal/books"}, false},
-		{"the benchmarks without books", "", []string{"go", "test", "-c", "-overlay", list, "-o", filepath.Join(dir, "bare.test"), "./bench"}, false},
-		{"programs that are watched, and compare", "", []string{"go", "build", "-o", into, "./cmd/memwatch/testdata/pairs", "./bench/compare"}, false},
-		// What may be missing.
-		{"the CUDA device's benchmarks", "", []string{"go", "test", "-c", "-o", into, "./alloc/cuda"}, true},
-		{"Apache Arrow's allocator", filepath.Join("bench", "peers", "arrow"), []string{"go", "build", "-o", filepath.Join(dir, "arrow"), "."}, true},
-		{"host_pair", "", []string{"cc", "-O2", "-o", filepath.Join(dir, "host_pair"), filepath.Join(peers, "host_pair.c"), "-ldl"}, true},
-		{"the peers of compare", "", []string{"sh", filepath.Join(peers, "build.sh"), dir}, true},
-	}
-	for _, name := range []string{"libcuda.so.1", "unwatched.so"} {
-		steps = append(steps, buildStep{"a driver of memwatch's target", "", []string{"cc", "-O2", "-fno-builtin", "-fno-omit-frame-pointer", "-shared", "-fPIC",
-			"-Wl,-soname," + name, "-o", filepath.Join(probe, name), filepath.Join(peers, "probe_driver.c")}, true})
-	}
-	steps = append(steps, buildStep{"memwatch's target", "", []string{"cc", "-O2", "-fno-omit-frame-pointer", "-o", filepath.Join(probe, "probe_target"),
-		filepath.Join(peers, "probe_target.c"), "-ldl"}, true})
-
-	bar := newBar(os.Stderr, len(steps))
-	defer bar.done()
-	for _, s := range steps {
-		bar.part("building " + s.name)
-		if err := b.buildOne(s, bar); err != nil && !s.mayFail {
-			return err
-		}
-		bar.end()
-	}
-	return os.WriteFile(filepath.Join(dir, commitFile), []byte(b.checkedOut()), 0o666)
-}
-
-// A buildStep is a command that builds something.
-type buildStep struct {
-	name    string
-	dir     string // in the module
-	command []string
-	mayFail bool
-}
-
-// buildOne runs a step. The go command says which packages it compiles; the bar shows them.
-func (b *bench) buildOne(s buildStep, bar *bar) error {
-	args := s.command[1:]
-	switch {
-	case s.command[0] != "go":
-	case args[0] == "build":
-		args = slices.Insert(slices.Clone(args), 1, "-v", "-ldflags=-s -w")
-	default: // go test has another -v
-		args = slices.Insert(slices.Clone(args), 1, "-ldflags=-s -w")
-	}
-	cmd := exec.CommandContext(b.ctx, s.command[0], args...)
-	cmd.Dir = filepath.Join(b.root, s.dir)
-	said, err := cmd.StderrPipe()
-	if err != nil {
-		return err
-	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	complaints, compiled := watchBuild(said, bar)
-	if err := cmd.Wait(); err != nil {
-		return errors.Join(fmt.Errorf("%s: %w", strings.Join(s.command[:2], " "), err), complaints)
-	}
-	bar.built(compiled)
-	return nil
-}
-
-// watchBuild reads what a build says until it ends: the packages that it compiles, of which it returns the number, and else what is
-// wrong.
-func watchBuild(said io.Reader, bar *bar) (complaints error, compiled int) {
-	var wrong []string
-	lines := bufio.NewScanner(said)
-	for lines.Scan() {
-		switch line := lines.Text(); {
-		case line == "" || strings.ContainsAny(line, "# \t:"):
-			wrong = append(wrong, line)
-		default:
-			compiled++
-			bar.compiling(line, compiled)
+	in := func(name string) string { return filepath.Join(dir, name) }
+	const small = "-ldflags=-s -w"
+	for _, s := range []struct {
+		mayFail bool
+		command []string
+	}{
+		{false, []string{"go", "build", small, "-o", dir + "/", "./bench/report", "./bench/peer",
+			"./bench/peers/nilness", "./cmd/lastuse", "./cmd/memwatch"}},
+		{false, []string{"go", "build", small, "-overlay", list, "-o", in("peer-bare"), "./bench/peer"}},
+		{false, []string{"go", "test", small, "-c", "-o", in("alloc.test"), "./alloc"}},
+		{true, []string{"go", "test", small, "-c", "-o", in("cuda.test"), "./alloc/cuda"}},
+		{true, []string{"sh", "bench/peers/build.sh", dir}},
+	} {
+		cmd := exec.Command(s.command[0], s.command[1:]...)
+		cmd.Dir = b.root
+		out, err := cmd.CombinedOutput()
+		switch {
+		case err != nil && !s.mayFail:
+			return fmt.Errorf("%s: %w: %s", strings.Join(s.command[:2], " "), err, out)
+		case err != nil:
+			log.Printf("left out: %s: %v: %s", strings.Join(s.command, " "), err, firstLine(string(out)))
+		case s.mayFail && len(out) > 0:
+			log.Printf("left out: %s", strings.ReplaceAll(string(out), "\n", "; "))
 		}
 	}
-	if len(wrong) > 0 {
-		complaints = errors.New(strings.Join(wrong, "\n"))
+	return os.WriteFile(in(commitFile), []byte(b.checkedOut()), 0o666)
+}
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	return s
+}
+
+// commit returns the commit that what runs was built from.
+func (b *bench) commit() string {
+	c, err := os.ReadFile(filepath.Join(b.bin, commitFile))
+	if err != nil || len(c) == 0 { // without git nobody knows
+		return "unknown"
 	}
-	return errors.Join(complaints, lines.Err()), compiled
+	return string(c)
+}
+
+// checkedOut returns the commit that is checked out, with a + if files differ from it.
+func (b *bench) checkedOut() string {
+	c := output("git", "-C", b.root, "rev-parse", "--short=12", "HEAD")
+	if c != "" && output("git", "-C", b.root, "status", "--porcelain", "--untracked-files=no") != "" {
+		c += "+"
+	}
+	return c
 }

@@ -5,7 +5,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"time"
@@ -13,64 +13,38 @@ import (
 
 // describe writes which machine and which program the results are of, in lines that benchstat reads.
 func (b *bench) describe(w io.Writer) {
-	line := func(key, value string) {
-		if value = strings.TrimSpace(value); value != "" {
-			fmt.Fprintf(w, "%s: %s\n", key, value)
-		}
-	}
-	line("goos", runtime.GOOS)
-	line("goarch", runtime.GOARCH)
-	line("cpu", processor())
-	line("cores", fmt.Sprint(runtime.NumCPU()))
-	if release, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
-		version, _, _ := strings.Cut(string(release), "-") // what follows names a build
-		line("kernel", version)
-	}
+	info, _ := os.ReadFile("/proc/cpuinfo") // what cannot be read is left out
+	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease")
+	load, _ := os.ReadFile("/proc/loadavg")
+	cpu := regexp.MustCompile(`model name\s*: (.*)`).FindSubmatch(append(info, "\nmodel name: "...))
 	gpu := output("nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader")
-	name, driver, _ := strings.Cut(strings.SplitN(gpu, "\n", 2)[0], ",")
-	if name == "" {
-		name = "none"
+	name, driver, _ := strings.Cut(firstLine(gpu), ", ")
+	version, _, _ := strings.Cut(string(kernel), "-") // what follows names a build
+	busy, _, _ := strings.Cut(string(load), " ")      // runnable threads over the last minute
+	fmt.Fprintf(w, "goos: %s\ngoarch: %s\ncpu: %s\ncores: %d\nkernel: %s\ngpu: %s\ndriver: %s\n"+
+		"go: %s\ncommit: %s\ndate: %s\nload: %s\nmode: %s\n", runtime.GOOS, runtime.GOARCH, cpu[1],
+		runtime.NumCPU(), strings.TrimSpace(version), name, driver, runtime.Version(), b.commit(),
+		time.Now().UTC().Format(time.DateTime), busy, b.mode())
+}
+
+// gpu reports whether there is one.
+func (b *bench) gpu() bool { return output("nvidia-smi", "-L") != "" }
+
+// machine says which machine and commit a file is from.
+func machine(f *rawFile) string {
+	c := f.config
+	s := fmt.Sprintf("%s, %s cores", c["cpu"], c["cores"])
+	if c["gpu"] != "" {
+		s += ", " + c["gpu"] + " with driver " + c["driver"]
 	}
-	line("gpu", name)
-	line("driver", driver)
-	line("go", runtime.Version())
-	line("commit", b.commit())
-	line("date", time.Now().UTC().Format(time.DateTime))
-	if load, err := os.ReadFile("/proc/loadavg"); err == nil {
-		one, _, _ := strings.Cut(string(load), " ")
-		line("load", one) // runnable threads over the last minute: above 1 the machine was busy
+	if c["kernel"] != "" {
+		s += ", Linux " + c["kernel"]
 	}
-	line("mode", b.mode())
+	return fmt.Sprintf("%s, %s, commit %s, mode %s", s, c["go"], c["commit"], c["mode"])
 }
 
 // mode returns how much is run.
-func (b *bench) mode() string {
-	if b.quick {
-		return "quick"
-	}
-	return "full"
-}
-
-// commitFile is where -build leaves the commit that it has built, in the folder of the binaries.
-const commitFile = "commit"
-
-// commit returns the commit that what runs was built from.
-func (b *bench) commit() string {
-	c, err := os.ReadFile(filepath.Join(b.bin, commitFile))
-	if err != nil || len(c) == 0 { // without git nobody knows
-		return "unknown"
-	}
-	return string(c)
-}
-
-// checkedOut returns the commit that is checked out, with a + if files differ from it.
-func (b *bench) checkedOut() string {
-	c := output("git", "-C", b.root, "rev-parse", "--short=12", "HEAD")
-	if c != "" && output("git", "-C", b.root, "status", "--porcelain", "--untracked-files=no") != "" {
-		c += "+"
-	}
-	return c
-}
+func (b *bench) mode() string { return map[bool]string{true: "quick", false: "full"}[b.quick] }
 
 // output returns what a command prints, or nothing.
 func output(name string, args ...string) string {
@@ -79,17 +53,4 @@ func output(name string, args ...string) string {
 		return ""
 	}
 	return strings.TrimSpace(string(out))
-}
-
-func processor() string {
-	info, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		return ""
-	}
-	for line := range strings.Lines(string(info)) {
-		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "model name" {
-			return value
-		}
-	}
-	return ""
 }

@@ -2,111 +2,182 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
-	"sync"
 	"time"
+
+	"github.com/lastuse/lastuse/bench/ask"
 )
 
-// eventRates are the calls a second that a target makes while nobody watches it; 0 is without a pause.
-var eventRates = []int64{1_000, 10_000, 100_000, 400_000, 0}
+// A watcher is somebody who watches a program's allocations.
+type watcher struct {
+	name, stacks string
+	calls        string // of the target's ways to call, the one that it can watch
+	command      func(b *bench, pid int, library string) []string
+	seen         func(out []byte) (int64, bool) // the allocations that it says it saw, if it does
+}
+
+var watchers = []watcher{
+	{"memwatch", "true", "cuda", memwatchOn("-driver"), seenByMemwatch},
+	{"memwatch", "false", "cuda", memwatchOn("-driver", "-no-stacks"), seenByMemwatch},
+	{"bpftrace", "true", "cuda", bpftraceOn("ustack()"), seenByBpftrace},
+	{"bpftrace", "false", "cuda", bpftraceOn("0"), seenByBpftrace},
+}
+
+func memwatchOn(more ...string) func(*bench, int, string) []string {
+	return func(b *bench, pid int, _ string) []string {
+		args := []string{filepath.Join(b.bin, "memwatch"), "-p", fmt.Sprint(pid), "-o", "jsonl", "-d", "250ms"}
+		return append(args, more...)
+	}
+}
+
+// seenByMemwatch reads the last document that memwatch printed.
+func seenByMemwatch(out []byte) (int64, bool) {
+	for _, line := range slices.Backward(bytes.Split(bytes.TrimSpace(out), []byte("\n"))) {
+		var doc struct {
+			Lost      int64
+			Processes []struct {
+				Classes []struct{ AllocObjects int64 }
+			}
+		}
+		if json.Unmarshal(line, &doc) != nil || len(doc.Processes) == 0 {
+			continue
+		}
+		n := doc.Lost
+		for _, c := range doc.Processes[0].Classes {
+			n += c.AllocObjects
+		}
+		return n, true
+	}
+	return 0, true
+}
+
+// bpftraceOn does with bpftrace what memwatch does for these two functions: live bytes, in all and by call
+// site. It does not see whether a call failed.
+func bpftraceOn(site string) func(*bench, int, string) []string {
+	return func(_ *bench, pid int, library string) []string {
+		program := strings.NewReplacer("LIB", library, "SITE", site).Replace(`
+uprobe:LIB:cuMemAlloc_v2 { @out[tid] = arg0; @size[tid] = arg1; }
+uretprobe:LIB:cuMemAlloc_v2 /@out[tid]/ {
+	$p = *(uint64*)uptr(@out[tid]);
+	@live[$p] = @size[tid]; @at[$p] = SITE; @bytes[@at[$p]] += @size[tid]; @seen = count();
+	delete(@out[tid]); delete(@size[tid]);
+}
+uprobe:LIB:cuMemFree_v2 { @bytes[@at[arg0]] -= @live[arg0]; delete(@live[arg0]); delete(@at[arg0]); }
+`)
+		return []string{"bpftrace", "-p", fmt.Sprint(pid), "-e", program}
+	}
+}
+
+func seenByBpftrace(out []byte) (int64, bool) {
+	_, rest, _ := bytes.Cut(out, []byte("@seen: "))
+	n, _ := strconv.ParseInt(firstLine(string(rest)), 10, 64) // nothing printed is nothing seen
+	return n, true
+}
+
+// A target is a process of bench/peers/probe_target.c, which makes and frees as often as it is asked to.
+type target struct {
+	*peer
+	n int64 // pairs it has made
+}
+
+func (r *raw) startTarget(library, calls string) (*target, error) {
+	t := &target{peer: &peer{name: "probe_target",
+		args: []string{filepath.Join(r.bin, "probe", "probe_target"), library, calls}}}
+	if err := t.start(r.ctx, -1, r.log); err != nil {
+		return nil, err
+	}
+	_, err := t.answer(r.ctx, r.patience)
+	return t, err
+}
+
+// do makes pairs and returns the nanoseconds of one, and those of processor time.
+func (t *target) do(r *raw, pairs int64) (wall, cpu float64, err error) {
+	t.n += pairs
+	a, err := t.ask(r.ctx, fmt.Sprint("0 ", pairs), r.patience)
+	return a.At("wall", 0) / float64(pairs), a.At("cpu", 0) / float64(pairs), err
+}
+
+// least returns the least processor time of a pair in several rounds.
+func (t *target) least(r *raw, rounds int) (float64, error) {
+	least := math.Inf(1)
+	for range rounds {
+		_, x, err := t.do(r, 200)
+		if err != nil {
+			return 0, err
+		}
+		least = min(least, x)
+	}
+	return least, nil
+}
 
 // runMemwatch times programs that are watched and programs that are not, in turns.
 func runMemwatch(r *raw) error {
-	dir := filepath.Join(r.bin, "probe")
-	if _, err := os.Stat(filepath.Join(dir, "probe_target")); err != nil {
-		r.missing("memwatch", "its target could not be built: it takes a C compiler")
-		return nil
-	}
-	type driver struct{ name, library, other, calls string }
-	// The program that nobody watches has a file of its own, as some watchers probe all who have the same.
-	drivers := []driver{{"empty", filepath.Join(dir, "libcuda.so.1"), filepath.Join(dir, "unwatched.so"), ""}}
-	if output("nvidia-smi", "-L") == "" {
-		r.missing("the real driver", "there is no GPU")
-	} else {
-		drivers = append(drivers, driver{"real", "libcuda.so.1", "libcuda.so.1", "async"})
+	probe := filepath.Join(r.bin, "probe")
+	if !exists(filepath.Join(probe, "probe_target")) {
+		return errors.New("its target could not be built: it takes a C compiler")
 	}
 	rounds := 4 // of three windows each
 	if r.quick {
 		rounds = 1
 	}
-	for _, d := range drivers {
-		for _, w := range watchers {
-			if w.name != "memwatch" {
-				if d.calls != "" {
-					continue // a bpftrace script for another function is no peer of what is shown
-				}
-				if r.alone {
-					r.missing(w.name+", stacks="+w.stacks, "left out with -no-peers")
-					continue
-				}
-			}
-			if d.calls != "" {
-				w.calls = d.calls
-			}
-			for range rounds {
-				if r.ctx.Err() != nil {
-					return r.ctx.Err()
-				}
-				err := r.watch(w, d.name, d.library, d.other)
-				if r.ctx.Err() != nil {
-					return r.ctx.Err() // its processes were ended, too
-				}
-				if err != nil {
-					r.missing(fmt.Sprintf("%s, stacks=%s, driver=%s", w.name, w.stacks, d.name), err.Error())
-					break
-				}
-			}
+	for _, w := range watchers {
+		// The program that nobody watches has a file of its own, as some watchers probe all who have the same.
+		r.watchIn(rounds, w, "empty", filepath.Join(probe, "libcuda.so.1"), filepath.Join(probe, "unwatched.so"))
+		if w.name == "memwatch" && r.gpu() {
+			w.calls = "async"
+			r.watchIn(rounds, w, "real", "libcuda.so.1", "libcuda.so.1")
 		}
 	}
-	return r.pool(rounds)
+	return r.ctx.Err()
 }
 
-// watch times a program that w watches, in turns with one that nobody does, whose driver is the file
-// other. A third one has the same driver as the first, and is not meant. Only what a watcher that saw all took is written.
-func (r *raw) watch(w watcher, driver, library, other string) (err error) {
-	watched, err := r.startTarget(library, w.calls)
-	if err != nil {
-		return err
+// watchIn watches in rounds, until one fails.
+func (r *raw) watchIn(rounds int, w watcher, driver, library, other string) {
+	for range rounds {
+		if r.ctx.Err() != nil {
+			return
+		}
+		if err := r.watch(w, driver, library, other); err != nil && r.ctx.Err() == nil {
+			r.miss(fmt.Sprintf("%s, stacks=%s, driver=%s", w.name, w.stacks, driver), err.Error())
+			return
+		}
 	}
-	defer watched.end()
-	bystander, err := r.startTarget(library, w.calls)
-	if err != nil {
-		return err
-	}
-	defer bystander.end()
-	bare, err := r.startTarget(other, w.calls)
-	if err != nil {
-		return err
-	}
-	defer bare.end()
-	const many = 20_000
-	pair, err := watched.least(200, 50)
-	if err != nil {
-		return err
-	}
-	step, _, err := bare.do(1000, 1000)
-	if err != nil {
-		return err
-	}
-	step = (step - pair) / 1000
+}
 
-	cmd, err := w.start(r, watched.cmd.Process.Pid, library)
+// watch times a program that w watches, in turns with one that nobody does, whose driver is the file other.
+// A third one has the same driver as the first, and is not meant. What a watcher took that missed a call is
+// no result.
+func (r *raw) watch(w watcher, driver, library, other string) (err error) {
+	var t [3]*target // watched, bystander, bare
+	for i, file := range []string{library, library, other} {
+		if t[i], err = r.startTarget(file, w.calls); err != nil {
+			return err
+		}
+		defer t[i].stop()
+	}
+	before, err := t[0].least(r, 50)
 	if err != nil {
 		return err
 	}
-	var out lateOutput
-	var stderr, lines bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &stderr
+	command := w.command(r.bench, t[0].cmd.Process.Pid, library)
+	cmd := exec.CommandContext(r.ctx, command[0], command[1:]...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, r.log
 	if err := cmd.Start(); err != nil {
 		return err
 	}
 	gone := make(chan error, 1)
 	go func() { gone <- cmd.Wait() }()
-	stop := sync.OnceFunc(func() {
+	end := func() {
 		_ = cmd.Process.Signal(os.Interrupt) // it may have ended by itself
 		select {
 		case <-gone:
@@ -114,87 +185,83 @@ func (r *raw) watch(w watcher, driver, library, other string) (err error) {
 			_ = cmd.Process.Kill()
 			<-gone
 		}
-	})
-	defer stop()
-	if err := r.attached(watched, pair, gone); err != nil {
-		if text := strings.TrimSpace(stderr.String()); text != "" {
-			err = fmt.Errorf("%w: %s", err, complaint(text))
-		}
+	}
+	if err := r.attached(t[0], before, gone); err != nil {
+		end()
 		return err
 	}
-	before := watched.n
-	for _, rate := range eventRates {
-		steps, length, windows := int64(0), 0.15, 3
-		if r.quick {
-			length, windows = 0.05, 2
-		}
-		each := pair + 1500 // watched, with room
-		name := "max"
-		if rate > 0 {
-			each = 2e9 / float64(rate)
-			steps = max(0, int64((each-pair)/step))
-			name = fmt.Sprint(rate)
-		}
-		pairs := max(50, int64(length*1e9/each))
-		for range windows {
-			cpu0 := processorTime(cmd.Process.Pid)
-			b, bareCPU, err := bare.do(steps, pairs)
-			if err != nil {
-				return err
-			}
-			x, watchedCPU, err := watched.do(steps, pairs)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(&lines, "BenchmarkWatched/driver=%s/watcher=%s/stacks=%s/events=%s %d %.1f ns/op %.1f bare-ns/op %.4f x-of-bare %.4f x-of-bare-cpu %.1f added-ns/call %.1f added-cpu-ns/call",
-				driver, w.name, w.stacks, name, pairs, x, b, x/b, watchedCPU/bareCPU, (x-b)/2, (watchedCPU-bareCPU)/2)
-			if rate == 0 {
-				time.Sleep(300 * time.Millisecond) // so that it has read all
-				fmt.Fprintf(&lines, " %.1f watcher-cpu-ns/call", (processorTime(cmd.Process.Pid)-cpu0)/float64(2*pairs))
-			}
-			fmt.Fprintln(&lines)
-		}
+	made := t[0].n
+	name := fmt.Sprintf("driver=%s/watcher=%s/stacks=%s", driver, w.name, w.stacks)
+	lines, err := r.windows(name, t, cmd.Process.Pid)
+	time.Sleep(time.Second) // so that it has read all
+	end()
+	if err != nil {
+		return err
 	}
-	for range 3 {
-		b, _, err := bare.do(0, many)
-		if err != nil {
-			return err
-		}
-		x, _, err := bystander.do(0, many)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(&lines, "BenchmarkBystander/driver=%s/watcher=%s/stacks=%s %d %.1f ns/op %.1f bare-ns/op %.1f added-ns/call\n",
-			driver, w.name, w.stacks, many, x, b, (x-b)/2)
-	}
-	time.Sleep(time.Second)
-	stop()
 	if w.seen != nil {
-		if seen, ok := w.seen(out.bytes()); ok && seen < watched.n-before {
-			return fmt.Errorf("it saw %d of %d allocations", seen, watched.n-before)
+		if n, ok := w.seen(out.Bytes()); ok && n < t[0].n-made {
+			return fmt.Errorf("it saw %d of %d allocations", n, t[0].n-made)
 		}
 	}
-	_, err = r.w.Write(lines.Bytes())
-	return err
+	fmt.Fprintln(r.w, strings.Join(lines, "\n"))
+	return nil
 }
 
 // attached waits until pairs take longer than they did.
-func (r *raw) attached(t *target, pair float64, gone chan error) error {
+func (r *raw) attached(t *target, before float64, gone chan error) error {
 	for begin := time.Now(); time.Since(begin) < 25*time.Second; {
 		select {
 		case err := <-gone:
 			gone <- err
-			return fmt.Errorf("it ended: %v", err)
+			return fmt.Errorf("it ended: %v: see peers.log", err)
 		case <-time.After(50 * time.Millisecond):
 		}
-		least, err := t.least(200, 3)
+		least, err := t.least(r, 3)
 		if err != nil {
 			return err
 		}
-		if least > pair+600 {
+		if least > before+600 {
 			time.Sleep(500 * time.Millisecond) // until all probes are there
 			return nil
 		}
 	}
 	return errors.New("no probe of it was seen to cost anything in 25 seconds")
+}
+
+// windows times the three programs in turns.
+func (r *raw) windows(name string, t [3]*target, pid int) (lines []string, err error) {
+	pairs, windows := int64(20_000), 3
+	if r.quick {
+		pairs, windows = 5_000, 1
+	}
+	for range windows {
+		var wall, cpu [3]float64
+		begin := processorTime(pid)
+		for i := range t {
+			if wall[i], cpu[i], err = t[i].do(r, pairs); err != nil {
+				return nil, err
+			}
+			if i == 0 {
+				time.Sleep(300 * time.Millisecond) // so that it has read all
+			}
+		}
+		its := (processorTime(pid) - begin) / float64(2*pairs)
+		lines = append(lines, result("Watched/"+name+"/events=max", int(pairs), wall[0], "ns/op",
+			wall[2], "bare-ns/op", (wall[0]-wall[2])/2, "added-ns/call", (cpu[0]-cpu[2])/2, "added-cpu-ns/call",
+			its, "watcher-cpu-ns/call")...)
+		lines = append(lines, result("Bystander/"+name, int(pairs), wall[1], "ns/op",
+			(cpu[1]-cpu[2])/2, "added-ns/call")...)
+	}
+	return lines, nil
+}
+
+// processorTime returns the processor time of a process so far, in nanoseconds.
+func processorTime(pid int) float64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	rest := strings.ReplaceAll(string(text[bytes.LastIndexByte(text, ')')+2:]), " ", ",")
+	fields := ask.Parse("stat ticks=" + rest) // of a hundredth of a second, without the state
+	return (fields.At("ticks", 10) + fields.At("ticks", 11)) * 1e7
 }

@@ -1,119 +1,115 @@
 package main
 
 import (
-	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
+
+	"golang.org/x/perf/benchfmt"
+	"golang.org/x/perf/benchmath"
+
+	"github.com/lastuse/lastuse/bench/ask"
 )
 
-// A result is all runs of one benchmark.
-type result struct {
-	bench  string            // its name without Benchmark
+// A found is all runs of one benchmark.
+type found struct {
+	name   string
+	bench  string            // its name, without the variables
 	vars   map[string]string // the variables in its name
 	values map[string][]float64
+	rounds map[string]map[string]float64 // by unit and round, the first of each
 }
 
 // A rawFile is what a raw file says.
 type rawFile struct {
-	dir      string // where it is
 	config   map[string]string
 	missing  []string // peers, each with the reason
-	unusable []string // benchmarks whose lines are not to be used, each with the reason
 	complete bool
-	results  []*result // in the order in which they first came
+	results  []*found // in the order in which they first came
 }
 
-// procs is what go test puts behind a name: the number of processors.
-var procs = regexp.MustCompile(`-[0-9]+$`)
-
-// parse reads a raw file.
-func parse(r io.Reader) (*rawFile, error) {
-	f := &rawFile{config: map[string]string{}}
-	byName := map[string]*result{}
-	s := bufio.NewScanner(r)
-	for n := 1; s.Scan(); n++ {
-		line := s.Text()
-		if !strings.HasPrefix(line, "Benchmark") {
-			key, value, ok := strings.Cut(line, ": ")
-			switch {
-			case !ok:
-			case key == "missing":
-				if !slices.Contains(f.missing, value) {
-					f.missing = append(f.missing, value)
-				}
-			case key == "unusable":
-				f.unusable = append(f.unusable, value)
-			case line == complete:
-				f.complete = true
-			default:
-				f.config[key] = value
-			}
-			continue
-		}
-		fields := strings.Fields(line)
-		if len(fields) < 4 || len(fields)%2 != 0 {
-			return nil, fmt.Errorf("line %d: %d fields: %s", n, len(fields), line)
-		}
-		name := procs.ReplaceAllString(strings.TrimPrefix(fields[0], "Benchmark"), "")
-		b := byName[name]
-		if b == nil {
-			b = &result{vars: map[string]string{}, values: map[string][]float64{}}
-			for i, part := range strings.Split(name, "/") {
-				if key, value, ok := strings.Cut(part, "="); ok {
-					b.vars[key] = value
-				} else if i == 0 {
-					b.bench = part
-				}
-			}
-			byName[name] = b
-			f.results = append(f.results, b)
-		}
-		for i := 2; i < len(fields); i += 2 {
-			x, err := strconv.ParseFloat(fields[i], 64)
-			if err != nil {
-				return nil, fmt.Errorf("line %d: %w", n, err)
-			}
-			b.values[fields[i+1]] = append(b.values[fields[i+1]], x)
-		}
-	}
-	// What was found to be measured wrong stays in the file, with a line that says so.
-	for _, u := range f.unusable {
-		bench, _, _ := strings.Cut(u, ": ")
-		f.results = slices.DeleteFunc(f.results, func(r *result) bool { return r.bench == bench })
-	}
-	return f, s.Err()
-}
+// configLine is a line that benchfmt keeps as configuration.
+var configLine = regexp.MustCompile(`(?m)^([a-z][a-z0-9-]*): (.*)$`)
 
 // load reads the raw file of a part. A file that is not there is nil.
 func load(name string) (*rawFile, error) {
-	f, err := os.Open(name)
+	text, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	r, err := parse(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	f := &rawFile{config: map[string]string{}}
+	for _, m := range configLine.FindAllStringSubmatch(string(text), -1) {
+		switch {
+		case m[0] == complete:
+			f.complete = true
+		case m[1] == "missing":
+			f.missing = append(f.missing, m[2])
+		default:
+			f.config[m[1]] = m[2]
+		}
 	}
-	r.dir = filepath.Dir(name)
-	return r, nil
+	byName := map[string]*found{}
+	lines := benchfmt.NewReader(bytes.NewReader(text), name)
+	for lines.Scan() {
+		switch r := lines.Result().(type) {
+		case *benchfmt.SyntaxError:
+			return nil, r
+		case *benchfmt.Result:
+			full, _, _ := strings.Cut(r.Name.String(), " ")
+			b := byName[full]
+			if b == nil {
+				b = newFound(r)
+				byName[full] = b
+				f.results = append(f.results, b)
+			}
+			b.add(r)
+		}
+	}
+	return f, lines.Err()
+}
+
+func newFound(r *benchfmt.Result) *found {
+	base, parts := r.Name.Parts()
+	f := &found{name: string(base), bench: string(base), vars: map[string]string{},
+		values: map[string][]float64{}, rounds: map[string]map[string]float64{}}
+	for _, p := range parts { // the last may be the number of processors
+		if key, value, ok := strings.Cut(strings.TrimPrefix(string(p), "/"), "="); ok {
+			f.vars[key], f.name = value, f.name+string(p)
+		}
+	}
+	return f
+}
+
+func (f *found) add(r *benchfmt.Result) {
+	for _, v := range r.Values {
+		x, unit := v.Value, v.Unit
+		if v.OrigUnit != "" {
+			x, unit = v.OrigValue, v.OrigUnit
+		}
+		f.values[unit] = append(f.values[unit], x)
+		if f.rounds[unit] == nil {
+			f.rounds[unit] = map[string]float64{}
+		}
+		if round := r.GetConfig("round"); round != "" {
+			f.rounds[unit][round] = x
+		}
+	}
 }
 
 // only returns the results whose variables are as wanted: a list of key=value.
-func (f *rawFile) only(bench string, want ...string) []*result {
-	var all []*result
+func (f *rawFile) only(bench string, want ...string) (all []*found) {
+	if f == nil {
+		return nil
+	}
 	for _, r := range f.results {
 		ok := r.bench == bench
 		for _, w := range want {
@@ -127,100 +123,102 @@ func (f *rawFile) only(bench string, want ...string) []*result {
 	return all
 }
 
-// runs says how many runs each result is of.
-func (f *rawFile) runs() string {
-	least, most := math.MaxInt, 0
-	for _, r := range f.results {
-		for _, v := range r.values {
-			least, most = min(least, len(v)), max(most, len(v))
-		}
+// one returns the first of those results, an empty one if there is none.
+func (f *rawFile) one(bench string, want ...string) *found {
+	if all := f.only(bench, want...); len(all) > 0 {
+		return all[0]
 	}
-	switch {
-	case most == 0:
-		return "no runs"
-	case least < most:
-		return fmt.Sprintf("%d to %d runs", least, most)
-	case most == 1:
-		return "one run"
-	}
-	return fmt.Sprint(most, " runs")
+	return &found{}
 }
 
-// values returns the values of a variable, in the order in which they first came.
-func values(results []*result, key string) []string {
-	var all []string
-	for _, r := range results {
-		if v, ok := r.vars[key]; ok && !slices.Contains(all, v) {
-			all = append(all, v)
+// of returns the median of a unit's values, NaN if there are none.
+func (r *found) of(unit string) float64 { return ask.Median(r.values[unit]) }
+
+// interval returns the median with the interval that holds it with 95 %, infinite where there are too few
+// runs.
+func interval(x []float64) benchmath.Summary {
+	s := benchmath.NewSample(slices.Clone(x), &benchmath.DefaultThresholds)
+	return benchmath.AssumeNothing.Summary(s, 0.95)
+}
+
+// shares returns what a unit's values are of those that others gave in the same rounds, of the least in each:
+// the machine's clock may have another speed in the next round.
+func (r *found) shares(unit string, others ...*found) (all []float64) {
+	for round, x := range r.rounds[unit] {
+		least := math.Inf(1)
+		for _, o := range others {
+			y, ok := o.rounds[unit][round]
+			if !ok {
+				y = math.NaN()
+			}
+			least = math.Min(least, y)
+		}
+		if !math.IsNaN(least) {
+			all = append(all, x/least)
 		}
 	}
 	return all
 }
 
-// A median is the middle of several runs, with how far they lie apart.
-type median struct {
-	value, least, most float64
-	runs               int
+// share is the median of shares.
+func (r *found) share(unit string, others ...*found) float64 {
+	return ask.Median(r.shares(unit, others...))
 }
 
-// of returns the median of a unit's values, and whether there are any.
-func (r *result) of(unit string) (median, bool) {
-	if r == nil || len(r.values[unit]) == 0 {
-		return median{}, false
+// cell returns the median of a unit as a table has it, with how far the 95 % interval goes where that says
+// something; nothing if there are no values.
+func (r *found) cell(unit string, show func(float64) string) string {
+	x := r.values[unit]
+	if len(x) == 0 {
+		return ""
 	}
-	v := slices.Sorted(slices.Values(r.values[unit]))
-	m := median{value: v[len(v)/2], least: v[0], most: v[len(v)-1], runs: len(v)}
-	if len(v)%2 == 0 {
-		m.value = (v[len(v)/2-1] + v[len(v)/2]) / 2
+	text := show(r.of(unit))
+	if s := interval(x); len(x) > 1 && !math.IsInf(s.Lo, 0) && s.Lo < s.Hi && s.Lo > 0 {
+		text += " ±" + strings.TrimSuffix(s.PctRangeString(), "%") + " %"
 	}
-	return m, true
+	return text
 }
 
-// middle returns between which values the middle half of runs lies. With few runs it is all of them.
-func (r *result) middle(unit string) (low, high float64) {
-	v := slices.Sorted(slices.Values(r.values[unit]))
-	if len(v) >= 8 {
-		v = v[len(v)/4 : len(v)-len(v)/4]
+// digits returns x with three digits that count.
+func digits(x float64) string {
+	switch a := math.Abs(x); {
+	case math.IsNaN(x):
+		return ""
+	case a == 0:
+		return "0"
+	case a < 10:
+		return fmt.Sprintf("%.2f", x)
+	case a < 100:
+		return fmt.Sprintf("%.1f", x)
 	}
-	return v[0], v[len(v)-1]
+	return fmt.Sprintf("%.0f", x)
 }
 
-// spread returns how far the middle half of runs may lie from the median, as a part of it.
-func (r *result) spread(unit string) float64 {
-	m, ok := r.of(unit)
-	if !ok || m.value == 0 {
-		return 0
+// duration returns nanoseconds in a unit that fits.
+func duration(ns float64) string {
+	if ns < 0 {
+		return "−" + duration(-ns)
 	}
-	low, high := r.middle(unit)
-	return max(high-m.value, m.value-low) / m.value
+	return scaled(ns, 1000, "ns", "µs", "ms", "s")
 }
 
-// interval returns the interval that holds the median of what the runs are taken from with at least 95 %, whatever their distribution
-// is, and whether there are runs enough for one: how many of them lie below the median is as when coins are thrown.
-func (r *result) interval(unit string) (low, high float64, ok bool) {
-	v := slices.Sorted(slices.Values(r.values[unit]))
-	n := float64(len(v))
-	below, outside := 0, 0.0 // so many runs from each end are left out, which goes wrong with this probability at each
-	for term := math.Exp2(-n); below < len(v)/2 && outside+term <= 0.025; below++ {
-		outside += term
-		term *= (n - float64(below)) / (float64(below) + 1)
+// size returns bytes in a unit that fits.
+func size(n float64) string { return scaled(n, 1024, "B", "KiB", "MiB", "GiB") }
+
+func scaled(x, by float64, units ...string) string {
+	for len(units) > 1 && x >= by {
+		x, units = x/by, units[1:]
 	}
-	if below == 0 {
-		return 0, 0, false
+	if math.IsNaN(x) {
+		return ""
 	}
-	return v[below-1], v[len(v)-below], true
+	return digits(x) + " " + units[0]
 }
 
 // bytesOf returns a size as the names of benchmarks have it, in bytes.
 func bytesOf(s string) float64 {
-	for _, u := range []struct {
-		name string
-		by   float64
-	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1}} {
-		if n, ok := strings.CutSuffix(s, u.name); ok {
-			x, _ := strconv.ParseFloat(n, 64) // a name that is no size counts as 0
-			return x * u.by
-		}
-	}
-	return 0
+	var x float64
+	var unit string
+	fmt.Sscanf(s, "%g%s", &x, &unit) // a name that is no size counts as 0
+	return x * map[string]float64{"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}[unit]
 }

@@ -1,44 +1,32 @@
 package trace
 
+import "fmt"
+
 // Random returns the steps of RMM's benchmark random_allocations, draw for draw as libstdc++ makes them: n
 // buffers of 1 byte to most MiB, uniformly, made and freed at random on one stream, with 16,000 MiB live at
 // most.
-func Random(n int, most int64) (steps []Step, places int) {
+func Random(n int, most int64) *Steps {
+	steps := &Steps{Name: fmt.Sprintf("random-%d-%dMiB", n, most), Streams: 1}
 	const chance, limit = 73, 16_000 << 20
-	type buffer struct {
-		place int32
-		size  int64
-	}
-	var live []buffer
-	var spare []int32
+	var live []Step
 	var bytes int64
 	made := 0
 	r := minstd(1)
 	for range 2 * n {
 		size := r.between(1, most<<20)
-		grow := len(live) == 0 || r.between(0, 99) < chance && made < n && bytes+size < limit
-		if grow {
-			b := buffer{int32(places), size}
-			if k := len(spare); k > 0 {
-				b.place, spare = spare[k-1], spare[:k-1]
-			} else {
-				places++
-			}
-			live = append(live, b)
+		if len(live) == 0 || r.between(0, 99) < chance && made < n && bytes+size < limit {
+			live = append(live, steps.make(0, size))
 			bytes += size
 			made++
-			steps = append(steps, Step{Place: b.place, Size: size})
 			continue
 		}
 		i := r.between(0, int64(n-1)) % int64(len(live))
-		b := live[i]
+		bytes -= live[i].Size
+		steps.free(live[i].Place, 0)
 		live[i] = live[len(live)-1]
 		live = live[:len(live)-1]
-		bytes -= b.size
-		spare = append(spare, b.place)
-		steps = append(steps, Step{Place: b.place, Size: -1})
 	}
-	return steps, places
+	return steps
 }
 
 // minstd is std::minstd_rand0, the default engine of libstdc++.
@@ -55,20 +43,4 @@ func (r *minstd) between(low, high int64) int64 {
 			return low + x/scale
 		}
 	}
-}
-
-// Peak returns the most bytes that are asked for and not freed at one time by steps.
-func Peak(steps []Step) int64 {
-	sizes := map[int32]int64{}
-	var live, peak int64
-	for _, s := range steps {
-		if s.Size < 0 {
-			live -= sizes[s.Place]
-		} else {
-			sizes[s.Place] = s.Size
-			live += s.Size
-			peak = max(peak, live)
-		}
-	}
-	return peak
 }

@@ -21,12 +21,12 @@ func TestRandom(t *testing.T) {
 		{10000, 256, 16777171549, 5590519797050472570},
 		{10000, 1024, 16777185961, 1481742104227614758},
 	} {
-		steps, places := Random(c.n, int64(c.most))
-		require.Len(t, steps, 2*c.n)
-		require.Equal(t, c.peak, uint64(Peak(steps)))
-		sizes := make([]uint64, places)
+		r := Random(c.n, int64(c.most))
+		require.Len(t, r.All, 2*c.n)
+		require.EqualValues(t, c.peak, r.Peak())
+		sizes := make([]uint64, r.Places)
 		var hash uint64
-		for _, s := range steps {
+		for _, s := range r.All {
 			if s.Size >= 0 {
 				sizes[s.Place] = uint64(s.Size)
 				hash = hash*1099511628211 + uint64(s.Size)

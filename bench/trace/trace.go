@@ -1,8 +1,8 @@
-// Package trace reads recorded allocations, in the form that alloc.Options.Trace writes and in that of
-// RMM's logs, writes both, and replays them on a pool.
+// Package trace reads recorded allocations, in the form that alloc.Options.Trace writes, makes RMM's random
+// ones, and replays both on a pool; peers that are no Go read them as steps.
 //
-// The form of our own is lines of text: one that says what it is and which device it is from, then one
-// for each event, in an order in which no address is made twice without a free between:
+// A trace is lines of text: one that says what it is and which device it is from, then one for each event,
+// in an order in which no address is made twice without a free between:
 //
 //	lastuse.trace.v1 "cuda:0"
 //	m nanoseconds stream address bytes
@@ -46,19 +46,6 @@ type Trace struct {
 	Skipped int
 }
 
-// Peak returns the most bytes that were asked for and not freed at one time.
-func (t *Trace) Peak() int64 {
-	var live, peak int64
-	for _, e := range t.Events {
-		if e.Free {
-			live -= e.Size
-		} else if live += e.Size; live > peak {
-			peak = live
-		}
-	}
-	return peak
-}
-
 // A builder adds events and gives frees their sizes.
 type builder struct {
 	Trace
@@ -83,7 +70,7 @@ func (b *builder) add(e Event) {
 	b.Events = append(b.Events, e)
 }
 
-// Read reads a trace of our own form. A last line that is cut off is left out.
+// Read reads a trace. A last line that is cut off is left out.
 func Read(r io.Reader) (*Trace, error) {
 	in := bufio.NewReader(r)
 	line, err := in.ReadString('\n')
@@ -132,21 +119,4 @@ func event(fields []string) (e Event, err error) {
 	}
 	e.At, e.Stream, e.Ptr = time.Duration(at), stream, ptr
 	return e, nil
-}
-
-// Write writes t in our own form.
-func (t *Trace) Write(w io.Writer) error {
-	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "%s %q\n", head, t.Device)
-	for _, e := range t.Events {
-		if e.Free {
-			fmt.Fprintf(out, "f %d %d %x\n", e.At.Nanoseconds(), e.Stream, e.Ptr)
-		} else {
-			fmt.Fprintf(out, "m %d %d %x %d\n", e.At.Nanoseconds(), e.Stream, e.Ptr, e.Size)
-		}
-	}
-	if err := out.Flush(); err != nil {
-		return fmt.Errorf("trace: %w", err)
-	}
-	return nil
 }

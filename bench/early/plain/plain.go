@@ -41,49 +41,35 @@ func Blur(d *work.Dev, batch int) {
 	}
 }
 
-// Train runs steps of training of a perceptron with two hidden layers, on batch samples at a time.
+// Train runs steps of training of a perceptron with a hidden layer, on batch samples at a time.
 func Train(d *work.Dev, batch int) {
 	const in, hidden, out = 64, 128, 16
-	w1, w2, w3 := d.Make(in*hidden), d.Make(hidden*hidden), d.Make(hidden*out)
+	w1, w2 := d.Make(in*hidden), d.Make(hidden*out)
 	d.Fill(w1, 0.01)
 	d.Fill(w2, 0.02)
-	d.Fill(w3, 0.03)
 	for step := range 12 {
 		x := d.Make(batch * in)
 		d.Fill(x, float32(step))
-		h1 := d.Make(batch * hidden)
-		d.MatMul(h1, x, w1, batch, in, hidden)
-		a1 := d.Make(batch * hidden)
-		d.Rectify(a1, h1)
-		h2 := d.Make(batch * hidden)
-		d.MatMul(h2, a1, w2, batch, hidden, hidden)
-		a2 := d.Make(batch * hidden)
-		d.Rectify(a2, h2)
+		h := d.Make(batch * hidden)
+		d.MatMul(h, x, w1, batch, in, hidden)
+		a := d.Make(batch * hidden)
+		d.Rectify(a, h)
 		y := d.Make(batch * out)
-		d.MatMul(y, a2, w3, batch, hidden, out)
+		d.MatMul(y, a, w2, batch, hidden, out)
 		target := d.Make(batch * out)
 		d.Fill(target, 1)
 		dy := d.Make(batch * out)
 		d.Subtract(dy, y, target)
 
-		g3 := d.Make(hidden * out)
-		d.MatMulLeft(g3, a2, dy, batch, hidden, out)
-		da2 := d.Make(batch * hidden)
-		d.MatMulRight(da2, dy, w3, batch, out, hidden)
-		d.Descend(w3, g3)
-		dh2 := d.Make(batch * hidden)
-		d.RectifyBack(dh2, da2, h2)
-
-		g2 := d.Make(hidden * hidden)
-		d.MatMulLeft(g2, a1, dh2, batch, hidden, hidden)
-		da1 := d.Make(batch * hidden)
-		d.MatMulRight(da1, dh2, w2, batch, hidden, hidden)
+		g2 := d.Make(hidden * out)
+		d.MatMulLeft(g2, a, dy, batch, hidden, out)
+		da := d.Make(batch * hidden)
+		d.MatMulRight(da, dy, w2, batch, out, hidden)
 		d.Descend(w2, g2)
-		dh1 := d.Make(batch * hidden)
-		d.RectifyBack(dh1, da1, h1)
-
+		dh := d.Make(batch * hidden)
+		d.RectifyBack(dh, da, h)
 		g1 := d.Make(in * hidden)
-		d.MatMulLeft(g1, x, dh1, batch, in, hidden)
+		d.MatMulLeft(g1, x, dh, batch, in, hidden)
 		d.Descend(w1, g1)
 	}
 }

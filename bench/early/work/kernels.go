@@ -3,19 +3,38 @@ package work
 import (
 	"math"
 
+	"github.com/lastuse/lastuse/alloc"
 	"github.com/lastuse/lastuse/alloc/host"
 )
 
-func slice(a host.Args, i int) []float32 { return host.Slice[float32](a, i) }
+// each sets every element of dst to f of its place and of the elements of all buffers, of dst first.
+func (d *Dev) each(f func(i int, m [3][]float32) float32, dst Buffer, src ...Buffer) {
+	d.all(func(m [3][]float32) {
+		for i := range m[0] {
+			m[0][i] = f(i, m)
+		}
+	}, dst, src...)
+}
+
+// all enqueues f on the elements of buffers, of dst first.
+func (d *Dev) all(f func(m [3][]float32), dst Buffer, src ...Buffer) {
+	args := []alloc.Arg{dst.Arg()}
+	for _, b := range src {
+		args = append(args, b.Arg())
+	}
+	n := len(args)
+	d.launch(func(a host.Args) {
+		var m [3][]float32
+		for i := range n {
+			m[i] = host.Slice[float32](a, i)
+		}
+		f(m)
+	}, args...)
+}
 
 // Scale multiplies all elements by x.
 func (d *Dev) Scale(b Buffer, x float32) {
-	d.launch(func(a host.Args) {
-		b := slice(a, 0)
-		for i := range b {
-			b[i] *= x
-		}
-	}, b.Arg())
+	d.each(func(i int, m [3][]float32) float32 { return m[0][i] * x }, b)
 }
 
 // BlurRows writes the mean of each pixel and its two neighbours in its row; rows are width long.
@@ -26,77 +45,62 @@ func (d *Dev) BlurColumns(dst, src Buffer, width int) { d.blur(dst, src, width, 
 
 // blur takes neighbours step apart that lie in the same part of length period.
 func (d *Dev) blur(dst, src Buffer, step, period int) {
-	d.launch(func(a host.Args) {
-		dst, src := slice(a, 0), slice(a, 1)
-		for i := range src {
-			sum, n := src[i], float32(1)
-			if at := i % period; at >= step {
-				sum, n = sum+src[i-step], n+1
-			}
-			if at := i % period; at+step < period && i+step < len(src) {
-				sum, n = sum+src[i+step], n+1
-			}
-			dst[i] = sum / n
+	d.each(func(i int, m [3][]float32) float32 {
+		src := m[1]
+		sum, n, at := src[i], float32(1), i%period
+		if at >= step {
+			sum, n = sum+src[i-step], n+1
 		}
-	}, dst.Arg(), src.Arg())
+		if at+step < period && i+step < len(src) {
+			sum, n = sum+src[i+step], n+1
+		}
+		return sum / n
+	}, dst, src)
 }
 
 // Subtract writes x - y.
 func (d *Dev) Subtract(dst, x, y Buffer) {
-	d.launch(func(a host.Args) {
-		dst, x, y := slice(a, 0), slice(a, 1), slice(a, 2)
-		for i := range dst {
-			dst[i] = x[i] - y[i]
-		}
-	}, dst.Arg(), x.Arg(), y.Arg())
+	d.each(func(i int, m [3][]float32) float32 { return m[1][i] - m[2][i] }, dst, x, y)
 }
 
 // Quarter writes the mean of each four elements.
 func (d *Dev) Quarter(dst, src Buffer) {
-	d.launch(func(a host.Args) {
-		dst, src := slice(a, 0), slice(a, 1)
-		for i := range dst {
-			dst[i] = (src[4*i] + src[4*i+1] + src[4*i+2] + src[4*i+3]) / 4
-		}
-	}, dst.Arg(), src.Arg())
+	d.each(func(i int, m [3][]float32) float32 {
+		return (m[1][4*i] + m[1][4*i+1] + m[1][4*i+2] + m[1][4*i+3]) / 4
+	}, dst, src)
 }
 
 // MatMul writes the product of x (rows by inner) and y (inner by columns).
 func (d *Dev) MatMul(dst, x, y Buffer, rows, inner, columns int) {
-	d.launch(func(a host.Args) {
-		dst, x, y := slice(a, 0), slice(a, 1), slice(a, 2)
-		clear(dst)
-		for i := range rows {
-			for k := range inner {
-				axpy(dst[i*columns:(i+1)*columns], y[k*columns:(k+1)*columns], x[i*inner+k])
-			}
-		}
-	}, dst.Arg(), x.Arg(), y.Arg())
+	d.multiply(dst, x, y, rows, inner, columns, false)
 }
 
 // MatMulLeft writes the product of x transposed (x is rows by inner) and y (rows by columns).
 func (d *Dev) MatMulLeft(dst, x, y Buffer, rows, inner, columns int) {
-	d.launch(func(a host.Args) {
-		dst, x, y := slice(a, 0), slice(a, 1), slice(a, 2)
-		clear(dst)
+	d.multiply(dst, x, y, rows, inner, columns, true)
+}
+
+func (d *Dev) multiply(dst, x, y Buffer, rows, inner, columns int, left bool) {
+	d.all(func(m [3][]float32) {
+		clear(m[0])
 		for i := range rows {
 			for k := range inner {
-				axpy(dst[k*columns:(k+1)*columns], y[i*columns:(i+1)*columns], x[i*inner+k])
+				to, from := i, k
+				if left {
+					to, from = k, i
+				}
+				axpy(m[0][to*columns:(to+1)*columns], m[2][from*columns:(from+1)*columns], m[1][i*inner+k])
 			}
 		}
-	}, dst.Arg(), x.Arg(), y.Arg())
+	}, dst, x, y)
 }
 
 // MatMulRight writes the product of x (rows by inner) and y transposed (y is columns by inner).
 func (d *Dev) MatMulRight(dst, x, y Buffer, rows, inner, columns int) {
-	d.launch(func(a host.Args) {
-		dst, x, y := slice(a, 0), slice(a, 1), slice(a, 2)
-		for i := range rows {
-			for j := range columns {
-				dst[i*columns+j] = dot(x[i*inner:(i+1)*inner], y[j*inner:(j+1)*inner])
-			}
-		}
-	}, dst.Arg(), x.Arg(), y.Arg())
+	d.each(func(at int, m [3][]float32) float32 {
+		i, j := at/columns, at%columns
+		return dot(m[1][i*inner:(i+1)*inner], m[2][j*inner:(j+1)*inner])
+	}, dst, x, y)
 }
 
 func axpy(dst, x []float32, by float32) {
@@ -115,55 +119,45 @@ func dot(x, y []float32) float32 {
 
 // Rectify writes what is positive of src, and 0 for the rest.
 func (d *Dev) Rectify(dst, src Buffer) {
-	d.launch(func(a host.Args) {
-		dst, src := slice(a, 0), slice(a, 1)
-		for i := range dst {
-			dst[i] = max(0, src[i])
-		}
-	}, dst.Arg(), src.Arg())
+	d.each(func(i int, m [3][]float32) float32 { return max(0, m[1][i]) }, dst, src)
 }
 
 // RectifyBack writes the gradient of Rectify: that of its result where its argument was positive.
 func (d *Dev) RectifyBack(dst, gradient, argument Buffer) {
-	d.launch(func(a host.Args) {
-		dst, g, x := slice(a, 0), slice(a, 1), slice(a, 2)
-		for i := range dst {
-			dst[i] = 0
-			if x[i] > 0 {
-				dst[i] = g[i]
-			}
+	d.each(func(i int, m [3][]float32) float32 {
+		if m[2][i] > 0 {
+			return m[1][i]
 		}
-	}, dst.Arg(), gradient.Arg(), argument.Arg())
+		return 0
+	}, dst, gradient, argument)
 }
 
 // Descend subtracts a small part of gradient from weights.
 func (d *Dev) Descend(weights, gradient Buffer) {
-	d.launch(func(a host.Args) { axpy(slice(a, 0), slice(a, 1), -1e-4) }, weights.Arg(), gradient.Arg())
+	d.all(func(m [3][]float32) { axpy(m[0], m[1], -1e-4) }, weights, gradient)
 }
 
-// Attend writes how well each of the vectors in cache, which are as long as query, fits it: shares
-// that add up to 1.
+// Attend writes how well each of the vectors in cache, which are as long as query, fits it: shares that add
+// up to 1.
 func (d *Dev) Attend(dst, query, cache Buffer) {
-	d.launch(func(a host.Args) {
-		dst, q, cache := slice(a, 0), slice(a, 1), slice(a, 2)
-		sum := float32(0)
-		for i := range dst {
-			dst[i] = float32(math.Exp(float64(dot(q, cache[i*len(q):(i+1)*len(q)])) / float64(len(q))))
-			sum += dst[i]
+	d.all(func(m [3][]float32) {
+		q, sum := m[1], float32(0)
+		for i := range m[0] {
+			m[0][i] = float32(math.Exp(float64(dot(q, m[2][i*len(q):(i+1)*len(q)])) / float64(len(q))))
+			sum += m[0][i]
 		}
-		for i := range dst {
-			dst[i] /= sum
+		for i := range m[0] {
+			m[0][i] /= sum
 		}
-	}, dst.Arg(), query.Arg(), cache.Arg())
+	}, dst, query, cache)
 }
 
 // Mix writes the sum of the vectors in cache, each by its share.
 func (d *Dev) Mix(dst, shares, cache Buffer) {
-	d.launch(func(a host.Args) {
-		dst, shares, cache := slice(a, 0), slice(a, 1), slice(a, 2)
-		clear(dst)
-		for i, share := range shares {
-			axpy(dst, cache[i*len(dst):(i+1)*len(dst)], share)
+	d.all(func(m [3][]float32) {
+		clear(m[0])
+		for i, share := range m[1] {
+			axpy(m[0], m[2][i*len(m[0]):(i+1)*len(m[0])], share)
 		}
-	}, dst.Arg(), shares.Arg(), cache.Arg())
+	}, dst, shares, cache)
 }

@@ -4,7 +4,6 @@ package work
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/lastuse/lastuse/alloc"
 	"github.com/lastuse/lastuse/alloc/host"
@@ -13,29 +12,22 @@ import (
 // A Buffer is what all programs compute with.
 type Buffer = alloc.Buffer[float32]
 
-// A Sample is the size of the foreign heap at one time.
-type Sample struct {
-	At   time.Duration // since the program began
-	Live int64         // bytes
-}
-
 // A Dev is a stream with a sticky error: after the first one all calls do nothing, so that the
 // programs need no error paths and differ in nothing but their frees.
 type Dev struct {
 	stream *alloc.Stream
 	err    error
-	begin  time.Time
 
-	// Samples are taken at each Make and each launch if Sampling is set.
+	// Samples of the bytes of the foreign heap are taken at each Make and each launch if Sampling is set.
 	Sampling bool
-	Samples  []Sample
+	Samples  []int64
 
 	// Dry leaves out what kernels, fills and copies do, but nothing else.
 	Dry bool
 }
 
 // New returns a Dev on a stream.
-func New(s *alloc.Stream) *Dev { return &Dev{stream: s, begin: time.Now()} }
+func New(s *alloc.Stream) *Dev { return &Dev{stream: s} }
 
 // Finish waits for all work and returns the first error.
 func (d *Dev) Finish() error {
@@ -55,7 +47,7 @@ func (d *Dev) fail(err error) {
 // sample notes the size of the foreign heap.
 func (d *Dev) sample() {
 	if d.Sampling {
-		d.Samples = append(d.Samples, Sample{time.Since(d.begin), d.stream.Pool().Tracker().Bytes()})
+		d.Samples = append(d.Samples, d.stream.Pool().Tracker().Bytes())
 	}
 }
 

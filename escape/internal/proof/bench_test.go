@@ -29,7 +29,7 @@ import (
 var benched = map[string]string{
 	"examples/blur":      "github.com/lastuse/lastuse/examples/blur",
 	"bench/early":        "github.com/lastuse/lastuse/bench/early/hand",
-	"bench/compare":      "github.com/lastuse/lastuse/bench/compare",
+	"bench/peer":         "github.com/lastuse/lastuse/bench/peer",
 	"alloc":              "github.com/lastuse/lastuse/alloc",
 	"std: encoding/json": "encoding/json",
 	"std: go/types":      "go/types",
@@ -118,7 +118,7 @@ var freeLine = regexp.MustCompile(`(?m)^\s*[\w.]+\.Free\(\)\n`)
 // BenchmarkCheck is what the proof of a package's edits costs.
 func BenchmarkCheck(b *testing.B) {
 	m := loadBenched(b)
-	for _, name := range []string{"examples/blur", "bench/early", "bench/compare"} {
+	for _, name := range []string{"examples/blur", "bench/early", "bench/peer"} {
 		b.Run(name, func(b *testing.B) {
 			p := m.pkgs[benched[name]]
 			in := &proof.Input{Path: p.PkgPath, Import: m, Specs: m.directives(b, p), Facts: m.fact}
