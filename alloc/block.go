@@ -18,10 +18,11 @@ const (
 	statePending              // freed, but other streams may still be at work on it
 	stateBusy                 // in the hands of one goroutine that talks to the device
 	stateRun                  // cut into small blocks
+	stateInner                // of graph memory: see inner
 )
 
 func (s state) String() string {
-	return [...]string{"hole", "idle", "cached", "live", "pending", "busy", "run"}[s]
+	return [...]string{"hole", "idle", "cached", "live", "pending", "busy", "run", "inner"}[s]
 }
 
 // A block is a part of a segment, or one slot of a run. The bookkeeping is here, in the Go heap, and
@@ -53,7 +54,8 @@ type block struct {
 	left, right *block // the neighbours in the segment; of no meaning for slots
 	shelved     state  // stateIdle or stateHole if the arena has it; else stateBusy
 	seg         *segment
-	slots       *run // in stateRun
+	slots       *run   // in stateRun
+	inner       *inner // in stateInner
 }
 
 // heap returns the heap that has b, or whose stream may use it at once if the arena has it. It changes only

@@ -163,6 +163,15 @@ func (b *block) room() int64 {
 // used returns the error for the use of a dead handle. In Check mode it panics with
 // it.
 func (h *header) used(gen uint64, op string) error {
+	e := h.useError(gen, op)
+	if h.pool.core.checker != nil {
+		panic(e)
+	}
+	return e
+}
+
+// useError is used without the panic.
+func (h *header) useError(gen uint64, op string) *UseError {
 	c := h.pool.core
 	e := &UseError{Op: op}
 	if c.checker == nil {
@@ -174,8 +183,8 @@ func (h *header) used(gen uint64, op string) error {
 	if g := c.checker.find(tombstone{h.number, gen}); g != nil {
 		e.Made, e.Free = g.made, g.freed
 	}
-	e.Use = callers(2)
-	panic(e)
+	e.Use = callers(3)
+	return e
 }
 
 // makeChecked is Make in Check mode.
@@ -235,6 +244,7 @@ func (c *core) poison(b *block, h *header) {
 	orderly := l.visit()
 	if orderly {
 		defer l.left()
+		orderly = !l.capturing() // what it is given would run whenever the graph does
 	}
 	others := b.others.Load()
 	for _, o := range c.allHeaps() {
@@ -243,7 +253,7 @@ func (c *core) poison(b *block, h *header) {
 		}
 	}
 	if orderly {
-		b.others.Store(0) // the block is the stream's alone again
+		b.others.And(heldBit) // the block is the stream's alone again, and that of graphs
 		k.poisoned = k.fenced && c.dev.Fill(l.handle, b.ptr+Ptr(k.front), deadByte, 1, k.size) == nil
 	}
 }

@@ -22,10 +22,16 @@ func (p *Pool) Close() error {
 		return nil
 	}
 	defer runtime.KeepAlive(p)
+	c.mu.Lock()
+	if c.graphs.captured.Load() > 0 {
+		c.mu.Unlock()
+		return errors.Join(fmt.Errorf("alloc: close: a Capture is under way: Close again behind it: %w", ErrCapturing),
+			c.leave())
+	}
 	if c.closed.Swap(true) {
+		c.mu.Unlock()
 		return errors.Join(c.closePinned(), c.leave())
 	}
-	c.mu.Lock()
 	streams := make([]*Stream, 0, len(c.streams))
 	for s := range c.streams {
 		if s.shut() { // else somebody is at it
@@ -73,7 +79,7 @@ func (c *core) leave() error {
 	for _, hp := range c.allHeaps() {
 		hp.mu.Lock()
 		hp.shard.Unpend(hp.pendingBytes)
-		hp.pendingBytes, hp.pending = 0, nil
+		hp.pendingBytes, hp.pending, hp.held = 0, nil, nil
 		hp.mu.Unlock()
 	}
 	return errors.Join(c.closePinned(), c.estate.settle())

@@ -226,6 +226,44 @@ type Capturer interface {
 	Capturing(s uintptr) (bool, error)
 }
 
+// A Grapher is a Device that can record what streams are given instead of running it, and run the record as
+// often as it is asked ([Stream.Capture]). A graph is such a record, an executable what is made of one to be
+// launched; both are handles. All this may take its time and Go memory, but for LaunchExec.
+//
+// A stream that is being captured takes Copy, Fill, Record, Wait for an event that was recorded in the same
+// capture, Transfer, and launches, from any goroutine. All else that names it fails with [ErrCapturing], and so
+// do Query and SyncEvent of an event that was recorded in a capture; none of that disturbs the capture, and
+// neither does any work on other streams.
+type Grapher interface {
+	// BeginCapture begins to record what s is given. The default stream cannot be captured.
+	BeginCapture(s uintptr) error
+
+	// JoinCapture is Wait for a stream s that is not captured and an event e that was recorded in the capture
+	// that was begun with origin: s is a part of it from now on.
+	JoinCapture(origin, s, e uintptr) error
+
+	// EndCapture ends the capture that was begun with origin for all its streams, whatever it returns. A stream
+	// that joined it and whose work since then origin does not wait for is an error, and there is no graph then.
+	EndCapture(origin uintptr) (graph uintptr, err error)
+
+	// DestroyGraph gives a graph back. Executables that were made of it stay.
+	DestroyGraph(graph uintptr) error
+
+	// Instantiate makes an executable.
+	Instantiate(graph uintptr) (exec uintptr, err error)
+
+	// UpdateExec makes later launches of exec run what graph says, and reports true; or reports false if the two
+	// differ by too much for that, and leaves exec as it is.
+	UpdateExec(exec, graph uintptr) (bool, error)
+
+	// LaunchExec enqueues exec on s. One launch of an executable runs after the other, in the order of the
+	// calls, whatever streams they name. It does not block.
+	LaunchExec(exec, s uintptr) error
+
+	// DestroyExec gives an executable back. Before: its launches have run or, on a broken device, never will.
+	DestroyExec(exec uintptr) error
+}
+
 // A Prioritizer is a Device whose streams may be more or less urgent than one another
 // ([Pool.NewStreamWith]). On another device they are all alike.
 type Prioritizer interface {

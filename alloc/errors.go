@@ -18,8 +18,8 @@ var (
 	ErrClosed = errors.New("closed")
 	// ErrOutOfMemory says that the device has no memory left, or the pool's limit none.
 	ErrOutOfMemory = errors.New("out of device memory")
-	// ErrCapturing says that a stream is being captured into a graph, so memory cannot
-	// change hands on it.
+	// ErrCapturing says that a stream is being captured into a graph, so that it cannot do what would have to
+	// happen now; and if the capture is not the pool's, that memory cannot change hands on it.
 	ErrCapturing = errors.New("stream is being captured")
 	// ErrSize says that a number of elements is negative, or larger than what it is to fit
 	// in, or more than any device could have.

@@ -23,6 +23,7 @@ type estate struct {
 	dev     Device
 	mapper  Mapper           // nil if the device does not map
 	pinner  Pinner           // nil if the device does not pin
+	grapher Grapher          // nil if the device makes no graphs
 	custody custody.Observer // as the core's
 	account *books.Account
 	late    finalize.Queue[uint32] // headers that died
@@ -39,6 +40,7 @@ type estate struct {
 	idle    []uintptr                  // those that stand for nothing now
 	timed   []uintptr                  // and are timed
 	adopted map[*adopted]struct{}
+	execs   map[uintptr]struct{} // executables of graphs
 
 	pinnedAccount *books.Account // nil if there never was page-locked memory
 }
@@ -53,6 +55,7 @@ func newEstate(dev Device, account *books.Account) *estate {
 		pinned:  make(map[uintptr]hostMemory),
 		streams: make(map[uintptr]bool),
 		adopted: make(map[*adopted]struct{}),
+		execs:   make(map[uintptr]struct{}),
 	}
 	e.pinner, _ = dev.(Pinner)
 	return e
@@ -235,11 +238,14 @@ func (e *estate) sync() bool {
 func (e *estate) settle() error {
 	defer close(e.settled)
 	e.mu.Lock()
-	streams, events, adopted, ranges := e.streams, e.events, e.adopted, e.ranges
-	e.streams, e.events, e.idle, e.timed, e.adopted, e.ranges = nil, nil, nil, nil, nil, nil
+	streams, events, adopted, ranges, execs := e.streams, e.events, e.adopted, e.ranges, e.execs
+	e.streams, e.events, e.idle, e.timed, e.adopted, e.ranges, e.execs = nil, nil, nil, nil, nil, nil, nil
 	e.mu.Unlock()
 
 	var errs []error
+	for x := range execs {
+		errs = append(errs, e.grapher.DestroyExec(x))
+	}
 	for s, ours := range streams {
 		if ours {
 			errs = append(errs, e.dev.DestroyStream(s))

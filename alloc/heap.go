@@ -29,9 +29,10 @@ type heap struct {
 	headers *header // spare ones
 	batches *batch  // spare ones
 
-	pending      []*queue // in the order of their masks
-	pendingBytes int64    // bytes in pending, and in quarantine
-	last         stamp    // the latest Free
+	pending      []*queue            // in the order of their masks
+	pendingBytes int64               // bytes in pending, in held, and in quarantine
+	last         stamp               // the latest Free
+	held         map[*block]struct{} // pending, and named by graphs
 
 	line  timeline // has a lock of its own
 	shelf shelf    // the arena's

@@ -53,11 +53,17 @@ func (s *Stream) climb(size int64, class int) (*block, error) {
 	if m.err != nil && !errors.Is(m.err, ErrOutOfMemory) {
 		return nil, fmt.Errorf("alloc: make %s: %w", sizeText(size), m.err)
 	}
-	st := s.pool.Stats()
+	return nil, s.pool.memoryError(size, m.err)
+}
+
+// memoryError says that size bytes are not to be had. err is what the device said last, or nil.
+func (p *Pool) memoryError(size int64, err error) error {
+	c := p.core
+	st := p.Stats()
 	c.books.RanOut() // saves the history, if there is one; its trouble is not the caller's
-	e := &MemoryError{Requested: size, Limit: c.options.Limit, Stats: st, Err: m.err}
+	e := &MemoryError{Requested: size, Limit: c.options.Limit, Stats: st, Err: err}
 	e.Sites, e.Unknown = c.liveSites(8)
-	return nil, e
+	return e
 }
 
 // A climber is one climb.

@@ -84,6 +84,9 @@ func (s *Stream) Begin(params []Param, args ...Arg) ([]Param, error) {
 	if bare(args) && !s.core.estate.enter() {
 		return nil, fmt.Errorf("alloc: launch: pool %w", ErrClosed)
 	}
+	if m := s.member(); m != nil {
+		m.worked()
+	}
 	for i := range args {
 		params = append(params, Param{})
 		if !args[i].resolve(s, &params[len(params)-1]) {

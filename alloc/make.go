@@ -16,7 +16,7 @@ func (s *Stream) make(typ any, elem uintptr, n int) (*header, uint64, error) {
 	if hi != 0 || lo-1 >= maxSize || s.none() { // n <= 0 as well
 		return s.makeNothing(typ, elem, n)
 	}
-	if s.careful.Load() {
+	if s.careful.Load() != 0 {
 		return s.makeCarefully(typ, int64(lo))
 	}
 	return s.makeBlock(typ, int64(lo))

@@ -68,13 +68,22 @@ func (p part) pinOn(s *Stream) (Ptr, bool) {
 		return 0, false
 	}
 	b := h.block
-	if hp := s.heap; hp != b.heap() && b.others.Load()&hp.line.bit == 0 {
-		b.others.Or(hp.line.bit)
+	if m := s.member(); m != nil {
+		m.use(p)
+	} else {
+		b.usedOn(s.heap)
 	}
 	if o := s.core.custody; o != nil {
 		o.Begin(s.heap.line.handle, uintptr(b.data()), b.room())
 	}
 	return b.data() + Ptr(p.off), true
+}
+
+// usedOn notes that work on hp's stream is given b.
+func (b *block) usedOn(hp *heap) {
+	if hp != b.heap() && b.others.Load()&hp.line.bit == 0 {
+		b.others.Or(hp.line.bit)
+	}
 }
 
 // end unpins what begin pinned for s. The work is enqueued by then.
@@ -105,6 +114,13 @@ func (p part) copyHost(s *Stream, out bool, mem unsafe.Pointer, n int, elem uint
 	size := int64(n) * int64(elem)
 	if size == 0 {
 		return nil
+	}
+	if m := s.member(); m != nil {
+		if out {
+			return fmt.Errorf("alloc: %s: to Go memory, which a graph cannot fill: Download into page-locked "+
+				"memory: %w", op, ErrCapturing)
+		}
+		return m.copyIn(op, ptr, mem, size)
 	}
 	pinned, err := s.core.hold(op, mem, size)
 	if err != nil {
@@ -153,14 +169,15 @@ func (p part) fill(s *Stream, x unsafe.Pointer, elem uintptr) error {
 	if p.n == 0 || elem == 0 {
 		return nil
 	}
-	if err := s.core.fill(s.heap.line.handle, ptr, unsafe.Slice((*byte)(x), elem), int64(p.n)); err != nil {
+	if err := s.fill(ptr, unsafe.Slice((*byte)(x), elem), int64(p.n)); err != nil {
 		return fmt.Errorf("alloc: fill: %w", err)
 	}
 	return nil
 }
 
 // fill writes n copies of x, however wide it is, at ptr.
-func (c *core) fill(stream uintptr, ptr Ptr, x []byte, n int64) error {
+func (s *Stream) fill(ptr Ptr, x []byte, n int64) error {
+	c, stream := s.core, s.heap.line.handle
 	width := period(x)
 	if width == 1 || width == 2 || width == 4 {
 		var pattern uint32
@@ -171,7 +188,13 @@ func (c *core) fill(stream uintptr, ptr Ptr, x []byte, n int64) error {
 	}
 	// The first element goes in from the host, then what there is is doubled.
 	first := append([]byte(nil), x...)
-	if err := c.dev.CopyIn(stream, ptr, unsafe.Pointer(&first[0]), int64(len(x))); err != nil {
+	var err error
+	if m := s.member(); m != nil {
+		err = m.copyIn("fill", ptr, unsafe.Pointer(&first[0]), int64(len(x)))
+	} else {
+		err = c.dev.CopyIn(stream, ptr, unsafe.Pointer(&first[0]), int64(len(x)))
+	}
+	if err != nil {
 		return err
 	}
 	all := n * int64(len(x))

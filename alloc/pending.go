@@ -12,6 +12,8 @@ import (
 // Free. Blocks that wait for the same streams stand in one queue, so a slow stream holds up nothing that
 // does not wait for it. Blocks freed while the streams' epochs stood still share a batch, and so the
 // answer to one question.
+//
+// A block that graphs name waits for none of that before the last of them lets go of it (naming.go).
 
 // A queue holds the batches that wait for the timelines in mask.
 type queue struct {
@@ -40,13 +42,25 @@ func (b *batch) met() bool {
 // pend puts b, which other streams have used or somebody else has made, among the pending blocks. hp.mu is
 // held.
 func (hp *heap) pend(b *block) {
+	b.state = statePending
+	hp.shard.Pend(b.size)
+	hp.pendingBytes += b.size
+	if b.others.Load()&heldBit == 0 {
+		hp.enqueue(b)
+		return
+	}
+	if hp.held == nil {
+		hp.held = make(map[*block]struct{})
+	}
+	hp.held[b] = struct{}{}
+}
+
+// enqueue makes the pending block b wait for the streams that have used it. hp.mu is held.
+func (hp *heap) enqueue(b *block) {
 	mask := b.others.Swap(0)
 	if b.adopted != nil {
 		mask |= hp.line.bit // its memory leaves the stream: the stream itself must be past it
 	}
-	b.state = statePending
-	hp.shard.Pend(b.size)
-	hp.pendingBytes += b.size
 	i, known := slices.BinarySearchFunc(hp.pending, mask, func(q *queue, mask uint64) int {
 		return cmp.Compare(q.mask, mask)
 	})

@@ -45,7 +45,11 @@ func (s *Stream) beginPinned(h *pinnedHeader, gen uint64, size int64) (PinnedUse
 		return PinnedUse{}, s.core.pinned.Load().used(b, gen, "page-locked memory")
 	}
 	line := &s.heap.line
-	b.usedOn(line)
+	if m := s.member(); m != nil {
+		m.usePinned(b, gen)
+	} else {
+		b.usedOn(line)
+	}
 	if o := s.core.custody; o != nil {
 		o.Begin(line.handle, uintptr(b.ptr), b.size())
 	}

@@ -84,6 +84,7 @@ type core struct {
 	mapper   Mapper   // nil if the device does not map
 	capturer Capturer // nil if the device does not capture
 	timer    Timer    // nil if the device does not time
+	grapher  Grapher  // nil if the device makes no graphs
 	estate   *estate
 	checker  *checker         // nil outside Check mode
 	custody  custody.Observer // nil but under a device that checks the pool
@@ -126,6 +127,8 @@ type core struct {
 	mu      lockrank.Mutex[rankCore] // guards what follows and changes of heaps; taken before a heap's
 	spare   []*heap                  // of closed streams
 	streams map[*Stream]struct{}
+
+	graphs graphs
 }
 
 // NewPool returns a pool that takes its memory from dev. It reserves nothing yet. The
@@ -199,6 +202,8 @@ func NewPool(dev Device, o Options) (*Pool, error) {
 	}
 	c.capturer, _ = dev.(Capturer)
 	c.timer, _ = dev.(Timer)
+	c.grapher, _ = dev.(Grapher)
+	c.estate.grapher = c.grapher
 	if o.Check {
 		h, err := dev.NewStream()
 		if err != nil {
@@ -322,13 +327,18 @@ func (c *core) openStream(p *Pool, h uintptr, wrapped bool) (*Stream, error) {
 		}).Mutex
 		hp = &heap{core: c, mu: mu, shard: c.account.NewShard(mu)}
 		hp.line.core, hp.line.heap = c, hp
-		hp.line.index, hp.line.bit = len(old), 1<<(len(old)%64)
+		hp.line.index, hp.line.bit = len(old), 1<<(len(old)%numBits)
 		all := append(slices.Clone(old), hp)
 		c.heaps.Store(&all)
 	}
 	hp.line.begin(h, wrapped)
 	s := &Stream{pool: p, core: c, heap: hp, late: &c.estate.late, wrapped: wrapped}
-	s.careful.Store(c.careful || wrapped && c.capturer != nil)
+	if c.careful {
+		s.careful.Or(carefulPool)
+	}
+	if wrapped && c.capturer != nil {
+		s.careful.Or(carefulExposed)
+	}
 	c.streams[s] = struct{}{}
 	return s, nil
 }

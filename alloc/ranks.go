@@ -7,6 +7,9 @@ import "github.com/lastuse/lastuse/internal/lockrank"
 type (
 	rankMoving   struct{}
 	rankCore     struct{}
+	rankGraph    struct{}
+	rankMemory   struct{}
+	rankNaming   struct{}
 	rankWriting  struct{}
 	rankHeap     struct{}
 	rankTimeline struct{}
@@ -21,13 +24,16 @@ type (
 
 func (rankMoving) Rank() int   { return -1 }
 func (rankCore) Rank() int     { return lockrank.Several }
-func (rankWriting) Rank() int  { return 1 }
-func (rankHeap) Rank() int     { return 2 } // page-locked memory's too
-func (rankTimeline) Rank() int { return 3 }
-func (rankArena) Rank() int    { return 4 }
-func (rankGranules) Rank() int { return 5 }
-func (rankAfter) Rank() int    { return 6 }
-func (rankChecker) Rank() int  { return 7 }
-func (rankTrace) Rank() int    { return 8 }
-func (rankOwners) Rank() int   { return 9 }
-func (rankEstate) Rank() int   { return 10 }
+func (rankGraph) Rank() int    { return 1 }
+func (rankNaming) Rank() int   { return 2 }
+func (rankMemory) Rank() int   { return 3 }
+func (rankWriting) Rank() int  { return 4 }
+func (rankHeap) Rank() int     { return 5 } // page-locked memory's too
+func (rankTimeline) Rank() int { return 6 }
+func (rankArena) Rank() int    { return 7 }
+func (rankGranules) Rank() int { return 8 }
+func (rankAfter) Rank() int    { return 9 }
+func (rankChecker) Rank() int  { return 10 }
+func (rankTrace) Rank() int    { return 11 }
+func (rankOwners) Rank() int   { return 12 }
+func (rankEstate) Rank() int   { return 13 }

@@ -26,6 +26,10 @@ func (c *core) releaseLate(number uint32) {
 // nobody else uses it, or nil if the collector has found it dead. Nothing is asked of the device, but for
 // the poison of Check mode. No lock is held.
 func (c *core) release(b *block, h *header, how uintptr) {
+	if b.state == stateInner {
+		c.releaseInner(b, h)
+		return
+	}
 	hp := b.heap()
 	if c.careful {
 		c.tellFreed(b)

@@ -22,11 +22,26 @@ type Stream struct {
 	late    *finalize.Queue[uint32]
 	wrapped bool
 
-	// careful says that a Make must look closer before it starts: the stream is
-	// closed, or may be captured, or the pool is in Check mode, or the books keep a history, or somebody
-	// observes the pool.
-	careful atomic.Bool
+	// careful is not 0 if a Make must look closer before it starts.
+	careful atomic.Uint32
 	closed  atomic.Bool
+	capture atomic.Pointer[member] // the stream's part in a capture of the pool's, else nil
+}
+
+// Why a Make must look closer: bits of Stream.careful.
+const (
+	carefulPool     = 1 << iota // Check mode, a history, a trace, or somebody observes the pool
+	carefulClosed               // the stream is closed
+	carefulExposed              // others may capture it
+	carefulCaptured             // the pool does
+)
+
+// member returns the stream's part in a capture of the pool's, or nil.
+func (s *Stream) member() *member {
+	if s.careful.Load()&carefulCaptured == 0 {
+		return nil
+	}
+	return s.capture.Load()
 }
 
 // Pool returns the pool that s belongs to, or nil for a nil Stream.
@@ -48,7 +63,7 @@ func (s *Stream) Handle() uintptr {
 	}
 	if c := s.core.capturer; c != nil {
 		s.heap.line.exposed.Store(true)
-		s.careful.Store(true)
+		s.careful.Or(carefulExposed)
 	}
 	return s.heap.line.handle
 }
@@ -58,7 +73,7 @@ func (s *Stream) open() error {
 	switch {
 	case s.none():
 		return errNoStream
-	case !s.careful.Load():
+	case s.careful.Load() == 0:
 		return nil
 	case s.core.closed.Load():
 		return fmt.Errorf("pool %w", ErrClosed)
@@ -68,16 +83,19 @@ func (s *Stream) open() error {
 	return nil
 }
 
-// ready is like open, and also returns an error while s is being captured.
+// ready is like open, and also returns an error while s is being captured by others.
 func (s *Stream) ready() error {
 	if s.none() {
 		return errNoStream
 	}
-	if !s.careful.Load() {
+	if s.careful.Load() == 0 {
 		return nil
 	}
 	if err := s.open(); err != nil {
 		return err
+	}
+	if s.member() != nil {
+		return nil
 	}
 	if s.heap.line.capturing() {
 		return ErrCapturing
@@ -103,6 +121,10 @@ func (s *Stream) Wait(t *Stream) {
 	}
 	if s.core != t.core {
 		s.WaitEvent(t.Record()) // no memory goes from one pool to the other
+		return
+	}
+	if m, n := s.member(), t.member(); m != nil || n != nil {
+		waitCaptured(s, m, n)
 		return
 	}
 	if !s.core.estate.enter() {
@@ -139,6 +161,7 @@ func (s *Stream) Sync() error {
 	}
 	s.core.settleAll()
 	s.core.unregister()
+	s.core.reap()
 	if keep := s.core.options.Keep; keep > 0 {
 		s.core.trim(keep)
 	}
@@ -206,7 +229,14 @@ func (s *Stream) Close() error {
 		return nil
 	}
 	defer c.leave()
-	if !s.shut() {
+	c.mu.Lock()
+	captured := s.member() != nil
+	open := !captured && s.shut()
+	c.mu.Unlock()
+	switch {
+	case captured:
+		return fmt.Errorf("alloc: close stream: %w", ErrCapturing)
+	case !open:
 		return nil
 	}
 	return s.close()
@@ -214,7 +244,7 @@ func (s *Stream) Close() error {
 
 // shut lets nobody use s any more who asks from now on. It reports false if s was shut before.
 func (s *Stream) shut() bool {
-	s.careful.Store(true)
+	s.careful.Or(carefulClosed)
 	return !s.closed.Swap(true)
 }
 
@@ -264,6 +294,7 @@ type eventRecord struct {
 	event  uintptr
 	err    atomic.Pointer[error]
 	noMore atomic.Bool // seen done
+	inside *point      // of the capture that it was recorded in, else nil
 
 	untimed error // why Sub cannot ask about it; nil if it can
 }
@@ -291,6 +322,16 @@ func (s *Stream) record(timed bool) Event {
 		if r.fail(err); errors.Is(err, ErrClosed) {
 			r.close()
 		}
+		return Event{r}
+	}
+	if m := s.member(); m != nil {
+		err := error(ErrCapturing) // whatever is asked of it but WaitEvent
+		if !timed {
+			if failed := m.record(r); failed != nil {
+				err = failed
+			}
+		}
+		r.fail(err)
 		return Event{r}
 	}
 	take, put := s.core.event, s.core.estate.putEvent
@@ -403,6 +444,10 @@ func (s *Stream) WaitEvent(e Event) {
 		panic(fmt.Errorf("alloc: wait event: %w", errNoStream))
 	}
 	r := e.rec
+	if r != nil && r.inside != nil || s.member() != nil {
+		s.waitInside(r)
+		return
+	}
 	over, err := r.over()
 	if over {
 		return

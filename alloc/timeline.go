@@ -26,6 +26,7 @@ type timeline struct {
 	epoch   atomic.Uint64 // number of the latest event
 	done    atomic.Uint64 // events up to this number are known to be complete
 	exposed atomic.Bool   // others have the handle and may capture the stream
+	seized  atomic.Bool   // the pool captures it
 
 	mu       lockrank.Mutex[rankTimeline] // held over calls that record and query, never over ones that wait
 	handle   uintptr                      // written while no stream has the timeline
@@ -276,6 +277,18 @@ func (t *timeline) end(over bool) {
 	t.afterMu.Unlock()
 }
 
+// seize begins a capture of the stream by the pool: nobody asks the device about it from now on. It reports
+// false if the stream is being captured or closed.
+func (t *timeline) seize() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.open || t.leaving || t.capturing() {
+		return false
+	}
+	t.seized.Store(true)
+	return true
+}
+
 // follow makes later work on t run after what u has now. A closed stream has nothing more to wait for,
 // unless its Close failed to wait: then its owner may have destroyed it, and nobody can.
 func (t *timeline) follow(u *timeline) error {
@@ -333,6 +346,9 @@ func (t *timeline) follows(u *timeline) uint64 {
 // handle.
 func (t *timeline) capturing() bool {
 	c := t.core
+	if t.seized.Load() {
+		return true
+	}
 	if c.capturer == nil || !t.exposed.Load() {
 		return false
 	}

@@ -16,6 +16,7 @@ func (p *Pool) Trim(keep int64) int64 {
 	if !c.estate.enter() {
 		return 0
 	}
+	c.reap()
 	n := c.trim(max(keep, 0)) + c.trimPinned(max(keep, 0))
 	_ = c.leave()
 	return n
@@ -37,6 +38,9 @@ func (c *core) idleBytes() int64 {
 // trimSegments frees whole idle segments, until about most bytes are freed or keep bytes are idle. The device
 // does not map.
 func (c *core) trimSegments(keep, most int64) (freed int64) {
+	if c.graphs.captured.Load() > 0 {
+		return 0 // Free may wait for the whole device
+	}
 	c.tidyAll()
 	c.moving.RLock()
 	defer c.moving.RUnlock()

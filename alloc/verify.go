@@ -88,6 +88,14 @@ func (w *walk) heap(hp *heap) {
 			}
 		}
 	}
+	for b := range hp.held {
+		w.listed(b, statePending, "held")
+		w.pendingBytes[hp] += b.size
+		if b.adopted != nil {
+			w.pending += b.size
+			w.adoptedPending += b.size
+		}
+	}
 	for h := hp.headers; h != nil; h = h.next {
 		if h.block != nil {
 			w.wrong("spare header %d has a block", h.number)

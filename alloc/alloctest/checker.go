@@ -44,11 +44,14 @@ type Order struct {
 	pinner   alloc.Pinner
 	capturer alloc.Capturer
 	adopter  alloc.StreamAdopter
+	grapher  alloc.Grapher
 	report   func(*Finding)
 
 	mu      sync.Mutex // held over no call of the device
 	streams threads
 	events  map[uintptr]*event
+	graphs  map[uintptr]*taking
+	execs   map[uintptr]*launching
 	mem     ranges
 	found   []*Finding
 	missed  int // findings beyond maxFindings
@@ -70,12 +73,15 @@ func NewOrder(dev alloc.Device, report func(*Finding)) *Order {
 		dev:     dev,
 		report:  report,
 		events:  make(map[uintptr]*event),
+		graphs:  make(map[uintptr]*taking),
+		execs:   make(map[uintptr]*launching),
 		streams: threads{byHandle: make(map[uintptr]*thread)},
 	}
 	o.mapper, _ = dev.(alloc.Mapper)
 	o.pinner, _ = dev.(alloc.Pinner)
 	o.capturer, _ = dev.(alloc.Capturer)
 	o.adopter, _ = dev.(alloc.StreamAdopter)
+	o.grapher, _ = dev.(alloc.Grapher)
 	return o
 }
 

@@ -51,10 +51,11 @@ func (c clock) copy() clock { return append(clock(nil), c...) }
 type thread struct {
 	index  int
 	handle uintptr
-	count  uint64 // work that it has been given
-	clock  clock  // what its next work runs after, its own work so far included
-	gone   bool   // destroyed
-	failed int    // times in a row that Sync has failed
+	count  uint64  // work that it has been given
+	clock  clock   // what its next work runs after, its own work so far included
+	gone   bool    // destroyed
+	failed int     // times in a row that Sync has failed
+	taking *taking // the capture that it belongs to, or nil
 }
 
 // lostAfter is how often a Sync must fail in a row for a stream to be taken for broken for good.

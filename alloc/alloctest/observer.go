@@ -71,7 +71,12 @@ func (w *observer) Begin(stream, p uintptr, size int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	lo, hi := bytesOf(p, size)
-	o.begin(newDeed("work", o.streams.get(stream), lo, hi))
+	t := o.streams.get(stream)
+	if t.taking != nil {
+		t.taking.add(lo, hi)
+		return
+	}
+	o.begin(newDeed("work", t, lo, hi))
 }
 
 // End ends one of them.
@@ -97,7 +102,12 @@ func (w *observer) Held(stream, p uintptr, size int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	lo, hi := bytesOf(p, size)
-	d := newDeed("address given away for work", o.streams.get(stream), lo, hi)
+	t := o.streams.get(stream)
+	if t.taking != nil {
+		t.taking.add(lo, hi)
+		return
+	}
+	d := newDeed("address given away for work", t, lo, hi)
 next:
 	for _, s := range o.mem.cut(lo, hi) {
 		o.follow(s, d)

@@ -150,10 +150,11 @@ func (o *Order) DestroyEvent(e uintptr) error {
 // Record makes e know what the stream has been given before.
 func (o *Order) Record(e, s uintptr) error {
 	o.mu.Lock()
-	known := o.streams.get(s).clock.copy()
+	t := o.streams.get(s)
+	known, taken := t.clock.copy(), t.taking != nil
 	o.mu.Unlock()
 	err := o.dev.Record(e, s)
-	if err == nil {
+	if err == nil && !taken { // in a capture it comes to pass at each launch, and nobody can ask
 		o.mu.Lock()
 		ev := o.event(e)
 		ev.clock, ev.number = known, ev.number+1
@@ -211,7 +212,9 @@ func (o *Order) Wait(s, e uintptr) error {
 	if err == nil {
 		o.reread(e, known, number)
 		o.mu.Lock()
-		o.streams.get(s).clock.join(known)
+		if t := o.streams.get(s); t.taking == nil {
+			t.clock.join(known)
+		}
 		o.mu.Unlock()
 	}
 	return err
@@ -231,6 +234,13 @@ func (o *Order) work(what string, s, p uintptr, n int64, q uintptr, m int64) *ca
 	defer o.mu.Unlock()
 	c := &call{order: o, thread: o.streams.get(s)}
 	c.known = c.thread.clock.copy()
+	if t := c.thread.taking; t != nil {
+		t.add(bytesOf(p, n))
+		if m > 0 {
+			t.add(bytesOf(q, m))
+		}
+		return c
+	}
 	lo, hi := bytesOf(p, n)
 	c.deeds[0] = newDeed(what, c.thread, lo, hi)
 	if m > 0 {
@@ -250,7 +260,7 @@ func (c *call) end(err error, left [2]bool) error {
 	c.order.mu.Lock()
 	defer c.order.mu.Unlock()
 	var n uint64
-	if err == nil && (left[0] || left[1]) {
+	if err == nil && (left[0] || left[1]) && c.deeds[0] != nil {
 		n = c.thread.next()
 	}
 	for i, d := range c.deeds {

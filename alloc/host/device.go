@@ -31,7 +31,7 @@ type Options struct {
 }
 
 // A Device is memory of this process with streams. It is an alloc.Mapper, an
-// alloc.Pinner, an alloc.Capturer and an alloc.StreamAdopter.
+// alloc.Pinner, an alloc.Capturer, an alloc.Grapher and an alloc.StreamAdopter.
 type Device struct {
 	options Options
 	total   int64        // bytes
@@ -46,6 +46,8 @@ type Device struct {
 	events  table[event]
 	marks   marks
 	spares  spares
+	graphs  table[program]
+	execs   table[executable]
 }
 
 // Open returns a device. It holds nothing that needs closing: a pool gives back what it

@@ -12,8 +12,9 @@ import (
 // An event is a name for the latest mark that was recorded under it.
 type event struct {
 	mu    sync.Mutex
-	mark  *mark // nil before the first Record
-	timed bool  // constant
+	mark  *mark  // nil before the first Record
+	timed bool   // constant
+	place *place // in a capture, if it was recorded in one last
 }
 
 // A mark is one recording: a point on one stream that comes to pass once. Waits
@@ -139,13 +140,19 @@ func (d *Device) DestroyEvent(h uintptr) error {
 
 // Record makes an event stand for what a stream has now.
 func (d *Device) Record(h, sh uintptr) error {
-	s, err := d.on(sh)
+	s, err := d.takes(sh)
 	if err != nil {
 		return err
 	}
 	e := d.events.get(h)
 	if e == nil {
 		return fmt.Errorf("%w: %d", errNoEvent, h)
+	}
+	if t := s.taker.Load(); t != nil {
+		e.mu.Lock()
+		e.place = t.point()
+		e.mu.Unlock()
+		return nil
 	}
 	m := d.marks.new(1)
 	m.timed = e.timed
@@ -158,7 +165,7 @@ func (d *Device) Record(h, sh uintptr) error {
 	}
 	e.mu.Lock()
 	old := e.mark
-	e.mark = m
+	e.mark, e.place = m, nil
 	e.mu.Unlock()
 	if old != nil {
 		old.drop()
@@ -174,6 +181,9 @@ func (d *Device) current(h uintptr) (*mark, error) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.place != nil {
+		return nil, fmt.Errorf("host: event %d was recorded in a capture: %w", h, alloc.ErrCapturing)
+	}
 	if e.mark != nil {
 		d.marks.hold(e.mark)
 	}
@@ -221,9 +231,12 @@ func (d *Device) WaitAcross(sh uintptr, of alloc.Device, h uintptr) error {
 
 // waitFor makes later work on a stream of d wait for an event of o.
 func (d *Device) waitFor(sh uintptr, o *Device, h uintptr) error {
-	s, err := d.on(sh)
+	s, err := d.takes(sh)
 	if err != nil {
 		return err
+	}
+	if t := s.taker.Load(); t != nil {
+		return t.waitFor(o, h)
 	}
 	m, err := o.current(h)
 	if m == nil {

@@ -55,7 +55,7 @@ func (d *Device) launch(s *alloc.Stream, f func(Args), args []alloc.Arg) error {
 		return err
 	}
 	la.params = params
-	st, err := d.on(s.LaunchHandle())
+	st, err := d.takes(s.LaunchHandle())
 	if err != nil {
 		s.End(args...)
 		d.spares.putArgs(la)

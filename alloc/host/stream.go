@@ -16,6 +16,7 @@ type stream struct {
 	handle    uintptr
 	run       func() // the goroutine's function, made once
 	capturing atomic.Bool
+	taker     atomic.Pointer[taker] // its part in a capture, else nil
 
 	mu     sync.Mutex
 	queue  []op // a ring: n operations from first on
@@ -27,12 +28,13 @@ type stream struct {
 type kind uint8
 
 const (
-	opCopy   kind = iota // n bytes from src to dst
-	opFill               // n times width bytes of pattern to dst
-	opAside              // like opCopy, from memory that was put aside
-	opRecord             // mark comes to pass
-	opWait               // until mark has come to pass
-	opCall               // fn(args)
+	opCopy    kind = iota // n bytes from src to dst
+	opFill                // n times width bytes of pattern to dst
+	opAside               // like opCopy, from memory that was put aside
+	opRecord              // mark comes to pass
+	opWait                // until mark has come to pass
+	opCall                // fn(args)
+	opProgram             // prog
 )
 
 // An op is one operation. The pointers keep Go memory of a caller that waits
@@ -47,6 +49,7 @@ type op struct {
 	mark     *mark
 	fn       func(Args)
 	args     *launchArgs
+	prog     *program
 }
 
 func (d *Device) newStream() *stream {
@@ -58,6 +61,10 @@ func (d *Device) newStream() *stream {
 
 // enqueue puts o at the end of the queue and sees to it that somebody gets to it.
 func (s *stream) enqueue(d *Device, o op) {
+	if t := s.taker.Load(); t != nil {
+		t.add(o)
+		return
+	}
 	s.mu.Lock()
 	s.push(o)
 	start := !s.active
@@ -154,6 +161,8 @@ func (o *op) execute(d *Device) {
 		a := o.args
 		defer d.spares.putArgs(a)
 		o.fn(Args{a.params})
+	case opProgram:
+		o.prog.run(d)
 	}
 }
 
@@ -180,7 +189,8 @@ func fill(dst unsafe.Pointer, pattern uint32, width int, n int64) {
 
 var errNoStream = errors.New("host: no such stream")
 
-// on returns the stream with handle h for an operation.
+// on returns the stream with handle h for an operation that no capture takes. If one is under way it returns the
+// stream with the error.
 func (d *Device) on(h uintptr) (*stream, error) {
 	s := d.streams.get(h)
 	switch {
@@ -188,6 +198,8 @@ func (d *Device) on(h uintptr) (*stream, error) {
 		return nil, fmt.Errorf("%w: %d", errNoStream, h)
 	case s.capturing.Load():
 		return nil, fmt.Errorf("host: %w", alloc.ErrCapturing)
+	case s.taker.Load() != nil:
+		return s, fmt.Errorf("host: %w", alloc.ErrCapturing)
 	}
 	return s, nil
 }
@@ -227,9 +239,8 @@ func (d *Device) Hold(h uintptr) (release func(), err error) {
 	return sync.OnceFunc(func() { close(gate) }), nil
 }
 
-// SetCapturing makes a stream behave as if it were being captured into a graph, or ends
-// that. This device has no graphs: it is for testing programs that must cope with
-// them.
+// SetCapturing makes a stream behave as if somebody else captured it into a graph, or ends
+// that. It is for testing programs that must cope with such.
 func (d *Device) SetCapturing(h uintptr, on bool) error {
 	s := d.streams.get(h)
 	if s == nil {
@@ -239,13 +250,13 @@ func (d *Device) SetCapturing(h uintptr, on bool) error {
 	return nil
 }
 
-// Capturing reports whether SetCapturing said so.
+// Capturing reports whether SetCapturing said so, or a capture is under way.
 func (d *Device) Capturing(h uintptr) (bool, error) {
 	s := d.streams.get(h)
 	if s == nil {
 		return false, fmt.Errorf("%w: %d", errNoStream, h)
 	}
-	return s.capturing.Load(), nil
+	return s.capturing.Load() || s.taker.Load() != nil, nil
 }
 
 // Sync waits until everything on a stream has run.
@@ -267,7 +278,7 @@ func (d *Device) Sync(h uintptr) error {
 
 // Copy enqueues a copy.
 func (d *Device) Copy(h uintptr, dst, src alloc.Ptr, n int64) error {
-	s, err := d.on(h)
+	s, err := d.takes(h)
 	if err != nil {
 		return err
 	}
@@ -277,7 +288,7 @@ func (d *Device) Copy(h uintptr, dst, src alloc.Ptr, n int64) error {
 
 // Fill enqueues the writing of a pattern.
 func (d *Device) Fill(h uintptr, dst alloc.Ptr, pattern uint32, width int, count int64) error {
-	s, err := d.on(h)
+	s, err := d.takes(h)
 	if err != nil {
 		return err
 	}
@@ -291,7 +302,7 @@ func (d *Device) Fill(h uintptr, dst alloc.Ptr, pattern uint32, width int, count
 
 // Transfer enqueues a copy from or to page-locked memory, which is any memory here.
 func (d *Device) Transfer(h uintptr, p alloc.Ptr, mem unsafe.Pointer, n int64, in bool) error {
-	s, err := d.on(h)
+	s, err := d.takes(h)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,443 @@
+package alloc
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"unsafe"
+)
+
+// A capture is one run of the function of a [Stream.Capture] or a [Graph.Update], and what it leads to.
+//
+// Its streams are its members: the origin, which it began with, and those that have joined by waiting for one.
+// What is enqueued on them runs later, so the device cannot be asked how far it is; what comes before what is
+// known from the waits alone. Each member counts the points at which another one was made to wait for it, and
+// knows of every other up to which of its points the work comes before its own.
+type capture struct {
+	core   *core
+	op     string // for errors
+	origin *Stream
+	memory *graphMemory
+
+	// What follows is under memory.mu.
+	members []*member
+	spans   []span // of the memory, by address
+	made    []made // buffers that the function has made
+	names   names
+	over    bool  // the capture has ended
+	err     error // the first thing that cannot be captured
+	graph   uintptr
+}
+
+// A member is a stream in a capture. Its numbers are under memory.mu.
+type member struct {
+	capture *capture
+	stream  *Stream
+	index   int
+	count   uint64   // of the next point
+	work    uint64   // count when it was given work last
+	knows   []uint64 // by member: its work of lower points comes before what this one is given now
+}
+
+// made is a buffer that the function has made. It keeps the collector from finding it dead meanwhile.
+type made struct {
+	header *header
+	gen    uint64
+	block  *block
+}
+
+// A point is what a member has been given up to a wait for it, or an event recorded on it.
+type point struct {
+	member *member
+	number uint64
+	knows  []uint64
+}
+
+var (
+	errOutside = errors.New("it waits for work that is not captured: Wait before Capture")
+	errDefault = errors.New("the default stream cannot be captured: use a stream of NewStream")
+)
+
+// captureInto runs f while what s and the streams that join it are given is captured, on memory, and ends the
+// capture. If the error is nil the capture has a graph; else nothing is left of it but its memory. The caller
+// is inside.
+func (s *Stream) captureInto(memory *graphMemory, op string, f func() error) (*capture, error) {
+	c := s.core
+	k := &capture{core: c, op: op, origin: s, memory: memory}
+	k.spans = memory.layout()
+	k.members = []*member{{capture: k, stream: s}}
+	if err := k.claim(k.members[0]); err != nil {
+		return nil, fmt.Errorf("alloc: %s: %w", op, err)
+	}
+	c.calls.Add(1)
+	if err := c.grapher.BeginCapture(s.heap.line.handle); err != nil {
+		k.release()
+		return nil, fmt.Errorf("alloc: %s: %w", op, err)
+	}
+	returned := false
+	defer func() {
+		if !returned { // f has panicked or ended its goroutine, and goes on doing so
+			_ = k.end(nil, true)
+		}
+	}()
+	err := f()
+	returned = true
+	if err := k.end(err, false); err != nil {
+		return nil, fmt.Errorf("alloc: %s: %w", op, err)
+	}
+	return k, nil
+}
+
+// claim makes m's stream a member of its capture.
+func (k *capture) claim(m *member) error {
+	s, c := m.stream, k.core
+	if s == s.pool.std || s.heap.line.handle == c.dev.DefaultStream() {
+		return errDefault
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.closed.Load():
+		return fmt.Errorf("pool %w", ErrClosed)
+	case s.closed.Load():
+		return fmt.Errorf("stream %w", ErrClosed)
+	case !s.heap.line.seize():
+		return ErrCapturing
+	}
+	c.graphs.captured.Add(1)
+	s.capture.Store(m)
+	s.careful.Or(carefulCaptured)
+	return nil
+}
+
+// release ends what claim began, for all members.
+func (k *capture) release() {
+	c := k.core
+	k.memory.mu.Lock()
+	members := k.members
+	k.memory.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, m := range members {
+		s := m.stream
+		s.careful.And(^uint32(carefulCaptured))
+		s.capture.Store(nil)
+		s.heap.line.seized.Store(false)
+		c.graphs.captured.Add(-1)
+	}
+}
+
+// end ends the capture behind its function, which returned err, or with broken did not return. The error says
+// why there is no graph.
+func (k *capture) end(err error, broken bool) error {
+	c := k.core
+	if err == nil && !broken {
+		err = k.joined()
+	}
+	c.calls.Add(1)
+	graph, ended := c.grapher.EndCapture(k.origin.heap.line.handle)
+	k.release()
+	k.memory.name()
+	k.memory.mu.Lock()
+	k.over = true
+	if k.err != nil && (err == nil || errors.Is(err, ErrCapturing)) {
+		err = k.err // what went wrong first says more
+	}
+	k.memory.mu.Unlock()
+	if err == nil {
+		err = ended
+	}
+	if err != nil || broken {
+		if graph != 0 {
+			_ = c.grapher.DestroyGraph(graph)
+		}
+		k.discard()
+		return err
+	}
+	k.graph = graph
+	return nil
+}
+
+// discard ends the buffers that the function has made, and lets go of what it has named.
+func (k *capture) discard() {
+	k.memory.mu.Lock()
+	all := k.made
+	k.made = nil
+	k.memory.mu.Unlock()
+	for _, x := range all {
+		if x.header.word.Load()>>pinBits == x.gen {
+			x.header.free(x.gen)
+		}
+	}
+	k.names.letGo(k.core, 0)
+}
+
+// forget ends a capture that came to something of which nothing can be made.
+func (k *capture) forget() {
+	c := k.core
+	_ = c.grapher.DestroyGraph(k.graph)
+	k.discard()
+}
+
+// fail notes what cannot be captured; the function's end says so.
+func (k *capture) fail(err error) {
+	k.memory.mu.Lock()
+	defer k.memory.mu.Unlock()
+	if k.err == nil {
+		k.err = err
+	}
+}
+
+// joined returns an error if a member has work that the origin does not wait for.
+func (k *capture) joined() error {
+	k.memory.mu.Lock()
+	defer k.memory.mu.Unlock()
+	if k.err != nil {
+		return k.err
+	}
+	for _, m := range k.members[1:] {
+		if k.members[0].knowsOf(m) <= m.work {
+			return fmt.Errorf("a stream that waited for the captured one has not been waited for in turn: "+
+				"%d of %d: Wait for it on the captured stream before the function returns",
+				m.index, len(k.members)-1)
+		}
+	}
+	return nil
+}
+
+// knowsOf returns up to which of n's points its work comes before what m is given now. memory.mu is held.
+func (m *member) knowsOf(n *member) uint64 {
+	if n.index < len(m.knows) {
+		return m.knows[n.index]
+	}
+	return 0
+}
+
+// learn notes that what m is given from now on comes behind p. memory.mu is held.
+func (m *member) learn(p point) {
+	for len(m.knows) < len(m.capture.members) {
+		m.knows = append(m.knows, 0)
+	}
+	for i, n := range p.knows {
+		m.knows[i] = max(m.knows[i], n)
+	}
+	i := p.member.index
+	m.knows[i] = max(m.knows[i], p.number+1)
+}
+
+// point begins a new point of m, and returns what lies before it.
+func (m *member) point() point {
+	m.capture.memory.mu.Lock()
+	defer m.capture.memory.mu.Unlock()
+	p := point{m, m.count, slices.Clone(m.knows)}
+	m.count++
+	return p
+}
+
+// worked notes that m is given work.
+func (m *member) worked() {
+	m.capture.memory.mu.Lock()
+	m.work = m.count
+	m.capture.memory.mu.Unlock()
+}
+
+// waitCaptured is s.Wait(t) where m, the part of s, or n, that of t, is in a capture.
+func waitCaptured(s *Stream, m, n *member) {
+	switch {
+	case n == nil || m != nil && m.capture != n.capture:
+		m.capture.fail(errOutside)
+		return
+	case !s.core.estate.enter():
+		return // the pool is gone, and the capture with it
+	}
+	defer s.core.leave()
+	e, err := s.core.event()
+	if err == nil {
+		defer s.core.estate.putEvent(e)
+		p := n.point()
+		s.core.calls.Add(1)
+		if err = s.core.dev.Record(e, n.stream.heap.line.handle); err == nil {
+			err = n.capture.follow(s, m, e, p)
+		}
+	}
+	if err != nil {
+		n.capture.fail(fmt.Errorf("wait: %w", err))
+	}
+}
+
+// follow makes what s is given from now on come behind p, which e stands for. If s, whose part is m, is not in
+// the capture it joins it.
+func (k *capture) follow(s *Stream, m *member, e uintptr, p point) error {
+	c := k.core
+	c.calls.Add(1)
+	if m != nil {
+		if err := c.dev.Wait(s.heap.line.handle, e); err != nil {
+			return err
+		}
+	} else {
+		m = &member{capture: k, stream: s}
+		if err := k.claim(m); err != nil {
+			return err
+		}
+		if err := c.grapher.JoinCapture(k.origin.heap.line.handle, s.heap.line.handle, e); err != nil {
+			k.memory.mu.Lock()
+			k.members = append(k.members, m) // release takes it back
+			m.index = len(k.members) - 1
+			k.memory.mu.Unlock()
+			return err
+		}
+		k.memory.mu.Lock()
+		m.index = len(k.members)
+		k.members = append(k.members, m)
+		k.memory.mu.Unlock()
+	}
+	k.memory.mu.Lock()
+	m.learn(p)
+	k.memory.mu.Unlock()
+	return nil
+}
+
+// record makes r an event of the capture.
+func (m *member) record(r *eventRecord) error {
+	c := m.capture.core
+	e, err := c.event()
+	if err != nil {
+		return err
+	}
+	p := m.point()
+	c.calls.Add(1)
+	if err := c.dev.Record(e, m.stream.heap.line.handle); err != nil {
+		c.estate.putEvent(e)
+		return err
+	}
+	r.event, r.inside = e, &p
+	runtime.AddCleanup(r, c.estate.putEvent, e)
+	return nil
+}
+
+// waitInside is s.WaitEvent of an event r that was recorded in a capture, or on a stream that is in one.
+func (s *Stream) waitInside(r *eventRecord) {
+	m := s.member()
+	switch {
+	case r == nil || r.inside == nil || m != nil && m.capture != r.inside.member.capture:
+		m.capture.fail(errOutside)
+		return
+	case r.inside.member.stream.member() != r.inside.member || s.core != r.core:
+		s.heap.line.fail(fmt.Errorf("alloc: wait event: event was recorded in a capture: %w", ErrCapturing))
+		return
+	case !s.core.estate.enter():
+		return
+	}
+	defer s.core.leave()
+	k := r.inside.member.capture
+	if err := k.follow(s, m, r.event, *r.inside); err != nil {
+		k.fail(fmt.Errorf("wait event: %w", err))
+	}
+}
+
+// use notes that work on m's stream is given p, whose block is pinned: memory of the capture's own, or that of a
+// buffer outside, which the graph names from now on.
+func (m *member) use(p part) {
+	k, b := m.capture, p.header.block
+	k.memory.mu.Lock()
+	m.work = m.count
+	in := b.inner
+	if k.over {
+		k.memory.mu.Unlock()
+		b.usedOn(m.stream.heap)
+		return
+	}
+	if in != nil && in.run == k {
+		in.users |= 1 << (m.index % 64)
+		k.memory.mu.Unlock()
+		return
+	}
+	first := k.names.add(named{header: p.header, gen: p.gen, block: b})
+	k.memory.mu.Unlock()
+	if first {
+		k.core.graphs.hold(b)
+	}
+}
+
+// make is Make on m's stream, of size bytes, which are more than 0.
+func (m *member) make(typ any, size int64) (*header, uint64, error) {
+	k, s, c := m.capture, m.stream, m.capture.core
+	if err := c.checkElem("make", typ); err != nil {
+		return nil, 0, err
+	}
+	size = (size + unit - 1) &^ (unit - 1)
+	b := &block{size: size, state: stateInner, stamp: stamp{line: &s.heap.line}, inner: &inner{run: k, memory: k.memory}}
+	for {
+		placed, err := k.place(m, b)
+		if placed {
+			break
+		}
+		if err == nil {
+			err = k.memory.grow(s, size)
+		}
+		if err != nil {
+			return nil, 0, fmt.Errorf("alloc: make %s in a graph: %w", sizeText(size), err)
+		}
+		k.extend()
+	}
+	hp := s.heap
+	hp.mu.Lock()
+	h := hp.headerFor(s.pool, b)
+	hp.mu.Unlock()
+	gen := h.word.Load() >> pinBits
+	k.memory.mu.Lock()
+	over := k.over
+	k.made = append(k.made, made{h, gen, b})
+	k.memory.mu.Unlock()
+	if over {
+		h.free(gen)
+		return nil, 0, fmt.Errorf("alloc: make: %w", errEnded)
+	}
+	return h, gen, nil
+}
+
+// usePinned notes that work on m's stream is given the page-locked block b, which is pinned: the graph keeps it
+// pinned.
+func (m *member) usePinned(b *pinnedBlock, gen uint64) {
+	k := m.capture
+	k.memory.mu.Lock()
+	m.work = m.count
+	x := namedPinned{k.core.pinned.Load(), b, gen}
+	known := k.over || slices.Contains(k.names.pinned, x)
+	if !known {
+		k.names.pinned = append(k.names.pinned, x)
+	}
+	k.memory.mu.Unlock()
+	if !known {
+		b.word.Add(1)
+	}
+}
+
+// copyIn copies n bytes of Go memory at mem to ptr, whenever the graph is launched, as they are now: from
+// page-locked memory that the graph keeps.
+func (m *member) copyIn(op string, ptr Ptr, mem unsafe.Pointer, n int64) error {
+	if err := m.snapshot(ptr, mem, n); err != nil {
+		return fmt.Errorf("alloc: %s: %w", op, err)
+	}
+	return nil
+}
+
+// snapshot is copyIn without words.
+func (m *member) snapshot(ptr Ptr, mem unsafe.Pointer, n int64) error {
+	k, c := m.capture, m.capture.core
+	d, ok := c.dev.(Transferer)
+	if !ok {
+		return fmt.Errorf("a copy from Go memory in a capture on %s: %w", c.dev.Name(), errors.ErrUnsupported)
+	}
+	h, gen, err := m.stream.pool.makePinned((*byte)(nil), 1, int(n))
+	if err != nil {
+		return err
+	}
+	copy(unsafe.Slice((*byte)(h.block.ptr), n), unsafe.Slice((*byte)(mem), n))
+	k.memory.mu.Lock()
+	m.work = m.count
+	k.names.snaps = append(k.names.snaps, Pinned[byte]{h, gen, int(n)})
+	k.memory.mu.Unlock()
+	return d.Transfer(m.stream.heap.line.handle, ptr, h.block.ptr, n, true)
+}

@@ -1,0 +1,311 @@
+package alloc_test
+
+import (
+	"errors"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/alloc"
+	"github.com/lastuse/lastuse/alloc/host"
+	"github.com/lastuse/lastuse/tracker"
+)
+
+// add enqueues the adding of x to all elements of b.
+func add(s *alloc.Stream, b alloc.Buffer[int32], x int32) error {
+	return host.Launch(s, func(a host.Args) {
+		v, x := host.Slice[int32](a, 0), host.Value[int32](a, 1)
+		for i := range v {
+			v[i] += x
+		}
+	}, b.Arg(), alloc.Scalar(x))
+}
+
+// first returns the first element of b, in stream order on s.
+func first(tb testing.TB, s *alloc.Stream, b alloc.Buffer[int32]) int32 {
+	tb.Helper()
+	got := make([]int32, 1)
+	require.NoError(tb, b.CopyTo(s, got))
+	return got[0]
+}
+
+// graphPools are the pools that graphs are tested on.
+var graphPools = []struct {
+	name string
+	host host.Options
+	pool alloc.Options
+}{
+	{"maps", host.Options{}, alloc.Options{}},
+	{"plain", host.Options{NoMapping: true}, alloc.Options{}},
+	{"limit", host.Options{Granularity: 64 << 10}, alloc.Options{Limit: 4 << 20}},
+	{"checks", host.Options{}, alloc.Options{Check: true}},
+}
+
+func eachGraphPool(t *testing.T, f func(t *testing.T, p *alloc.Pool, s *alloc.Stream)) {
+	for _, c := range graphPools {
+		t.Run(c.name, func(t *testing.T) {
+			p := newPool(t, c.host, c.pool)
+			f(t, p, newStream(t, p))
+			assert.Zero(t, sound(t, p).Live, "somebody has kept memory")
+			require.NoError(t, p.Close())
+			assert.Zero(t, hostDevice(p).Used())
+		})
+	}
+}
+
+// A graph does nothing when it is captured, and all of it whenever it is launched, on any stream.
+func TestGraph(t *testing.T) {
+	eachGraphPool(t, func(t *testing.T, p *alloc.Pool, s *alloc.Stream) {
+		u := newStream(t, p)
+		in := mustMake[int32](t, s, 1000)
+		require.NoError(t, in.Fill(s, 1))
+		var out alloc.Buffer[int32]
+		g, err := s.Capture(func() error {
+			x, err := alloc.Make[int32](s, 1000)
+			if err != nil {
+				return err
+			}
+			if out, err = alloc.Make[int32](s, 1000); err != nil {
+				return err
+			}
+			err = errors.Join(x.Fill(s, 5), add(s, x, 2), alloc.Copy[int32](s, out, x), add(s, in, 1))
+			x.Free()
+			return err
+		})
+		require.NoError(t, err)
+		st := sound(t, p)
+		assert.Positive(t, st.Live)
+		assert.EqualValues(t, 1, first(t, s, in), "nothing has run")
+		for i := range 5 {
+			for _, on := range []*alloc.Stream{s, u} {
+				require.NoError(t, out.Fill(on, -1))
+				require.NoError(t, g.Launch(on))
+				assert.EqualValues(t, 7, first(t, on, out))
+			}
+			assert.EqualValues(t, 3+2*i, first(t, u, in))
+			sound(t, p)
+		}
+		out.Free()
+		in.Free()
+		sound(t, p)
+		assert.ErrorIs(t, g.Launch(s), alloc.ErrFreed)
+		g.Close()
+		g.Close()
+		sound(t, p)
+		require.NoError(t, s.Sync())
+		require.NoError(t, u.Sync())
+		if isChecked(p) {
+			return
+		}
+		assert.Zero(t, sound(t, p).Pending)
+	})
+}
+
+// The memory of a graph is live, at the site of Capture, and pending from Close until the launches have run.
+func TestGraphMemory(t *testing.T) {
+	p := newPool(t, host.Options{}, alloc.Options{Tracker: tracker.New(tracker.Options{Rate: 1})})
+	s, u := newStream(t, p), newStream(t, p)
+	g, err := s.Capture(func() error {
+		for range 10 {
+			x, err := alloc.Make[byte](s, 3<<20)
+			if err != nil {
+				return err
+			}
+			if err := x.Fill(s, 1); err != nil {
+				return err
+			}
+			x.Free()
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	st := sound(t, p)
+	assert.EqualValues(t, 4<<20, st.Live, "each Make has what the Free before gave up, in whole granules")
+	sites := p.Tracker().Sites()
+	require.NotEmpty(t, sites)
+	assert.Contains(t, sites[0].String(), "graph_test.go")
+
+	gate := block(t, u)
+	require.NoError(t, g.Launch(u))
+	g.Close()
+	st = sound(t, p)
+	assert.Zero(t, st.Live)
+	assert.EqualValues(t, 4<<20, st.Pending, "a launch has not run")
+	assert.ErrorIs(t, g.Launch(u), alloc.ErrClosed)
+	gate.open()
+	require.NoError(t, u.Sync())
+	st = sound(t, p)
+	assert.Zero(t, st.Pending)
+	require.NoError(t, p.Close())
+}
+
+// A buffer that a graph names may be freed: its memory is kept, and the graph is not launched any more.
+func TestGraphNames(t *testing.T) {
+	eachGraphPool(t, func(t *testing.T, p *alloc.Pool, s *alloc.Stream) {
+		if isChecked(p) {
+			return // pending is quarantine, too
+		}
+		b := mustMake[int32](t, s, 1000)
+		h, err := alloc.MakePinned[int32](p, 1000)
+		require.NoError(t, err)
+		run := func() error { return errors.Join(add(s, b, 1), alloc.Upload(s, b, h), add(s, b, 2)) }
+		g, err := s.Capture(run)
+		require.NoError(t, err)
+		other, err := s.Capture(run)
+		require.NoError(t, err)
+		h.Slice()[0] = 40
+		require.NoError(t, g.Launch(s))
+		assert.EqualValues(t, 42, first(t, s, b))
+		before := sound(t, p)
+		b.Free()
+		st := sound(t, p)
+		assert.Equal(t, before.Live-4096, st.Live)
+		assert.EqualValues(t, 4096, st.Pending)
+		require.NoError(t, s.Sync())
+		assert.EqualValues(t, 4096, sound(t, p).Pending, "it waits for the graphs, not for the stream")
+		err = g.Launch(s)
+		require.ErrorIs(t, err, alloc.ErrFreed)
+		assert.ErrorContains(t, err, "buffer 1 of 1 that the graph names, of 4.0 KiB")
+		g.Close()
+		assert.EqualValues(t, 4096, sound(t, p).Pending, "another graph names it")
+		b2 := mustMake[int32](t, s, 1000)
+		defer b2.Free()
+		require.NoError(t, other.Update(func() error { return add(s, b2, 1) }))
+		require.NoError(t, s.Sync())
+		assert.Zero(t, sound(t, p).Pending)
+		require.NoError(t, other.Update(func() error { return alloc.Upload(s, b2, h) }))
+		require.NoError(t, other.Launch(s))
+		h.Free()
+		assert.Positive(t, sound(t, p).PinnedPending)
+		err = other.Launch(s)
+		require.ErrorIs(t, err, alloc.ErrFreed)
+		assert.ErrorContains(t, err, "page-locked memory that the graph names")
+		other.Close()
+		require.NoError(t, s.Sync())
+		assert.Zero(t, sound(t, p).PinnedPending)
+	})
+}
+
+func isChecked(p *alloc.Pool) bool {
+	b, _ := alloc.Make[byte](p.DefaultStream(), 1)
+	b.Free()
+	return p.Stats().Pending > 0
+}
+
+// What a capture cannot take fails and says what helps, and a capture that fails leaves nothing behind.
+func TestCaptureFails(t *testing.T) {
+	boom := errors.New("boom")
+	for _, c := range []struct {
+		name string
+		f    func(p *alloc.Pool, s, u *alloc.Stream, out *alloc.Buffer[int32]) error
+		is   error
+		says string
+	}{
+		{"f", func(p *alloc.Pool, s, u *alloc.Stream, out *alloc.Buffer[int32]) error { return boom }, boom, "alloc: capture: boom"},
+		{"outside", func(p *alloc.Pool, s, u *alloc.Stream, out *alloc.Buffer[int32]) error {
+			s.Wait(u)
+			return nil
+		}, nil, "Wait before Capture"},
+		{"outside event", func(p *alloc.Pool, s, u *alloc.Stream, out *alloc.Buffer[int32]) error {
+			s.WaitEvent(u.Record())
+			return nil
+		}, nil, "Wait before Capture"},
+		{"not joined", func(p *alloc.Pool, s, u *alloc.Stream, out *alloc.Buffer[int32]) error {
+			u.Wait(s)
+			return out.Fill(u, 1)
+		}, nil, "Wait for it on the captured stream before the function returns"},
+		{"joined too early", func(p *alloc.Pool, s, u *alloc.Stream, out *alloc.Buffer[int32]) error {
+			u.Wait(s)
+			s.Wait(u)
+			return out.Fill(u, 1)
+		}, nil, "before the function returns"},
+		{"sync", func(p *alloc.Pool, s, u *alloc.Stream, out *alloc.Buffer[int32]) error { return s.Sync() }, alloc.ErrCapturing, ""},
+		{"copy out", func(p *alloc.Pool, s, u *alloc.Stream, out *alloc.Buffer[int32]) error {
+			return out.CopyTo(s, make([]int32, 1))
+		}, alloc.ErrCapturing, "Download into page-locked memory"},
+		{"callback", func(p *alloc.Pool, s, u *alloc.Stream, out *alloc.Buffer[int32]) error { return s.Callback(func() {}) }, alloc.ErrCapturing, ""},
+		{"close", func(p *alloc.Pool, s, u *alloc.Stream, out *alloc.Buffer[int32]) error { return s.Close() }, alloc.ErrCapturing, ""},
+		{"close pool", func(p *alloc.Pool, s, u *alloc.Stream, out *alloc.Buffer[int32]) error { return p.Close() }, alloc.ErrCapturing, "Close again"},
+		{"event", func(p *alloc.Pool, s, u *alloc.Stream, out *alloc.Buffer[int32]) error { return s.Record().Sync() }, alloc.ErrCapturing, ""},
+		{"again", func(p *alloc.Pool, s, u *alloc.Stream, out *alloc.Buffer[int32]) error {
+			_, err := s.Capture(func() error { return nil })
+			return err
+		}, alloc.ErrCapturing, ""},
+		{"default", func(p *alloc.Pool, s, u *alloc.Stream, out *alloc.Buffer[int32]) error {
+			p.DefaultStream().Wait(s)
+			return nil
+		}, nil, "the default stream cannot be captured"},
+		{"no memory", func(p *alloc.Pool, s, u *alloc.Stream, out *alloc.Buffer[int32]) error {
+			_, err := alloc.Make[byte](s, 1<<40)
+			return err
+		}, alloc.ErrOutOfMemory, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newPool(t, host.Options{Capacity: 64 << 20}, alloc.Options{Tracker: noSites()})
+			s, u := newStream(t, p), newStream(t, p)
+			b := mustMake[int32](t, s, 10)
+			require.NoError(t, b.Fill(s, 3))
+			before := sound(t, p).Live
+			var out alloc.Buffer[int32]
+			g, err := s.Capture(func() error {
+				var err error
+				if out, err = alloc.Make[int32](s, 10); err != nil {
+					return err
+				}
+				return errors.Join(add(s, b, 1), c.f(p, s, u, &out))
+			})
+			require.Error(t, err)
+			assert.Nil(t, g)
+			if c.is != nil {
+				assert.ErrorIs(t, err, c.is)
+			}
+			assert.ErrorContains(t, err, c.says)
+			assert.Equal(t, before, sound(t, p).Live)
+			assert.ErrorIs(t, out.Fill(s, 1), alloc.ErrFreed, "what f made is gone")
+			// All of it goes on as if nothing had been.
+			assert.EqualValues(t, 3, first(t, s, b))
+			g, err = s.Capture(func() error { return add(s, b, 1) })
+			require.NoError(t, err)
+			require.NoError(t, g.Launch(u))
+			assert.EqualValues(t, 4, first(t, u, b))
+			g.Close()
+			b.Free()
+			require.NoError(t, p.Close())
+		})
+	}
+}
+
+// A panic in f goes on, and so does the end of its goroutine; the capture is over.
+func TestCapturePanics(t *testing.T) {
+	eachGraphPool(t, func(t *testing.T, p *alloc.Pool, s *alloc.Stream) {
+		half := func() alloc.Buffer[int32] {
+			b, err := alloc.Make[int32](s, 10)
+			require.NoError(t, err)
+			require.NoError(t, b.Fill(s, 1))
+			return b
+		}
+		assert.PanicsWithValue(t, "boom", func() {
+			_, _ = s.Capture(func() error { half(); panic("boom") })
+		})
+		done := make(chan bool)
+		go func() {
+			defer close(done)
+			_, _ = s.Capture(func() error { half(); runtime.Goexit(); return nil })
+		}()
+		<-done
+		sound(t, p)
+		b := half()
+		assert.EqualValues(t, 1, first(t, s, b))
+		g, err := s.Capture(func() error { return add(s, b, 1) })
+		require.NoError(t, err)
+		assert.PanicsWithValue(t, "boom", func() {
+			_ = g.Update(func() error { half(); panic("boom") })
+		})
+		require.NoError(t, g.Launch(s))
+		assert.EqualValues(t, 2, first(t, s, b))
+		g.Close()
+		b.Free()
+	})
+}

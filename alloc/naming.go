@@ -1,0 +1,167 @@
+package alloc
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/lastuse/lastuse/internal/lockrank"
+)
+
+// What a graph names: the buffers outside of it that its work uses, and page-locked memory. It pins them as
+// long as it may be launched. A Free ends the handle, and the graph is not launched any more; the memory is
+// pending until the last graph that names it is closed or updated, and then until the launches have run.
+
+const (
+	// numBits is how many bits stand for timelines.
+	numBits = 63
+	// heldBit is the one of block.others that says that a graph names the block.
+	heldBit = 1 << numBits
+)
+
+// graphs are what a core knows of its graphs.
+type graphs struct {
+	captured atomic.Int64 // streams that are being captured
+
+	mu      lockrank.Mutex[rankNaming]
+	held    map[*block]int // how many graphs name each block
+	retired []retired
+}
+
+// A retired executable goes back to the device when its launches have run.
+type retired struct {
+	exec  uintptr
+	needs []stamp
+}
+
+// names are what one graph names.
+type names struct {
+	known   map[named]struct{}
+	buffers []named
+	pinned  []namedPinned
+	snaps   []Pinned[byte] // what was copied from Go memory
+	kept    []func()       // what else is let go of
+}
+
+// A named is a buffer.
+type named struct {
+	header *header
+	gen    uint64
+	block  *block
+}
+
+// A namedPinned is page-locked memory, which is pinned.
+type namedPinned struct {
+	heap  *pinnedHeap
+	block *pinnedBlock
+	gen   uint64
+}
+
+// add adds a buffer, and reports whether it was not known yet.
+func (n *names) add(x named) bool {
+	if _, known := n.known[x]; known {
+		return false
+	}
+	if n.known == nil {
+		n.known = make(map[named]struct{})
+	}
+	n.known[x] = struct{}{}
+	n.buffers = append(n.buffers, x)
+	return true
+}
+
+// check returns an error if something that the graph names has been freed.
+func (n *names) check(op string) error {
+	for i := range n.buffers {
+		if x := &n.buffers[i]; x.header.word.Load()>>pinBits != x.gen {
+			return n.freed(i, op)
+		}
+	}
+	for i := range n.pinned {
+		if x := &n.pinned[i]; x.block.word.Load()>>pinBits != x.gen {
+			return x.heap.used(x.block, x.gen, op+": page-locked memory that the graph names")
+		}
+	}
+	return nil
+}
+
+// freed returns the error for buffer i, which has been freed.
+func (n *names) freed(i int, op string) error {
+	x := n.buffers[i]
+	return x.header.useError(x.gen, fmt.Sprintf("%s: buffer %d of %d that the graph names, of %s",
+		op, i+1, len(n.buffers), sizeText(x.block.room())))
+}
+
+// launchedOn notes that work on hp's stream is about to be given what the graph names.
+func (n *names) launchedOn(hp *heap) {
+	for _, x := range n.buffers {
+		if x.block.heap() != hp {
+			x.block.others.Or(hp.line.bit)
+		}
+	}
+	for _, x := range n.pinned {
+		x.block.usedOn(&hp.line)
+	}
+	for _, x := range n.snaps {
+		x.header.block.usedOn(&hp.line)
+	}
+}
+
+// letGo ends the pins. The graph was launched on the timelines in mask.
+func (n *names) letGo(c *core, mask uint64) {
+	for _, x := range n.buffers {
+		c.graphs.letGo(x.block, mask)
+	}
+	for _, x := range n.pinned {
+		x.heap.unpin(x.block)
+	}
+	for _, x := range n.snaps {
+		x.Free()
+	}
+	for _, f := range n.kept {
+		f()
+	}
+	*n = names{}
+}
+
+// hold notes that one graph more names b, which is pinned.
+func (g *graphs) hold(b *block) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.held == nil {
+		g.held = make(map[*block]int)
+	}
+	g.held[b]++
+	b.others.Or(heldBit)
+}
+
+// letGo notes that one graph less names b, which it used on the timelines in mask. If b has been freed and this
+// was the last one, b waits for its users from now on.
+func (g *graphs) letGo(b *block, mask uint64) {
+	gone := func() bool {
+		g.mu.Lock() // nobody names b anew before it is settled whether it has been freed
+		defer g.mu.Unlock()
+		g.held[b]--
+		if g.held[b] > 0 {
+			b.others.Or(mask)
+			return false
+		}
+		delete(g.held, b)
+		if b.inner != nil {
+			return b.inner.memory.letGo(b, mask)
+		}
+		hp := b.heap()
+		hp.mu.Lock()
+		defer hp.mu.Unlock()
+		b.others.And(^uint64(heldBit))
+		if _, freed := hp.held[b]; freed {
+			delete(hp.held, b)
+			b.others.Or(mask)
+			b.stamp = hp.line.now()
+			hp.enqueue(b)
+		}
+		return false
+	}()
+	if gone {
+		b.inner.memory.giveBack()
+	}
+}
