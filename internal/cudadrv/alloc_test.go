@@ -104,7 +104,29 @@ func wrappers(tb testing.TB, e *env) []wrapped {
 			if err := c.StreamBeginCapture(capture, CaptureThreadLocal); err != nil {
 				return err
 			}
-			return c.StreamEndCapture(capture)
+			graph, err := c.StreamEndCapture(capture)
+			if err != nil {
+				return err
+			}
+			return c.GraphDestroy(graph)
+		}},
+		{"CaptureOwn MemcpyHtoDCaptured MemcpyDtoHCaptured GraphInstantiate GraphExecUpdate GraphLaunch GraphExecDestroy GraphDestroy", func() error {
+			if err := c.StreamBeginCapture(capture, CaptureRelaxed); err != nil {
+				return err
+			}
+			err := c.CaptureOwn(capture, true)
+			err = errors.Join(err, c.MemsetD8(p, 1, 64, capture), c.LaunchKernel(empty, none, none, 0, capture, nil, nil),
+				c.MemcpyHtoDCaptured(p, h, 64, capture), c.MemcpyDtoHCaptured(h, p, 64, capture), c.CaptureOwn(capture, false))
+			graph, failed := c.StreamEndCapture(capture)
+			if err != nil || failed != nil {
+				return errors.Join(err, failed)
+			}
+			x, err := c.GraphInstantiate(graph)
+			if err != nil {
+				return err
+			}
+			_, err = c.GraphExecUpdate(x, graph)
+			return errors.Join(err, c.GraphLaunch(x, s), c.StreamSynchronize(s), c.GraphExecDestroy(x), c.GraphDestroy(graph))
 		}},
 		{"EventCreate EventDestroy", func() error {
 			x, err := c.EventCreate()

@@ -12,6 +12,7 @@
 #include <string.h>
 
 _Thread_local uint64_t lu_current;
+lu_handle lu_own[LU_OWN];
 
 static pthread_mutex_t mu = PTHREAD_MUTEX_INITIALIZER;
 static lu_table *tables;

@@ -46,6 +46,12 @@ typedef struct {
 	size_t width, height;
 } lu_copy2d;
 
+// lu_update is CUgraphExecUpdateResultInfo: why a graph's executable cannot be updated.
+typedef struct {
+	int result;
+	lu_handle node, from;
+} lu_update;
+
 enum {
 	LU_SUCCESS = 0,
 	LU_INVALID_VALUE = 1,
@@ -95,6 +101,10 @@ enum {
 	X(cuStreamBeginCapture_v2, 1, (lu_handle, int)) \
 	X(cuStreamEndCapture, 1, (lu_handle, lu_handle *)) \
 	X(cuGraphDestroy, 1, (lu_handle)) \
+	X(cuGraphInstantiateWithFlags, 1, (lu_handle *, lu_handle, unsigned long long)) \
+	X(cuGraphExecUpdate_v2, 1, (lu_handle, lu_handle, lu_update *)) \
+	X(cuGraphExecDestroy, 1, (lu_handle)) \
+	X(cuGraphLaunch, 1, (lu_handle, lu_handle)) \
 	X(cuEventCreate, 1, (lu_handle *, unsigned)) \
 	X(cuEventDestroy_v2, 1, (lu_handle)) \
 	X(cuEventRecord, 1, (lu_handle, lu_handle)) \

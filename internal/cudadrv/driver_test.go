@@ -308,7 +308,9 @@ func TestCapture(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, c.MemFree(q))
 
-	require.NoError(t, c.StreamEndCapture(captured), "the capture is whole")
+	graph, err := c.StreamEndCapture(captured)
+	require.NoError(t, err, "the capture is whole")
+	require.NoError(t, c.GraphDestroy(graph))
 	require.NoError(t, c.StreamDestroy(captured))
 	require.NoError(t, c.EventDestroy(ev))
 	require.NoError(t, c.MemFree(p))

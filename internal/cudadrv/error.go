@@ -38,6 +38,7 @@ const (
 	CodeAssert         Code = 710
 	CodeRegistered     Code = 712 // the host memory is page-locked already
 	CodeTooManyBlocks  Code = 720 // of a cooperative launch
+	CodeGraphUpdate    Code = 910 // the update of a graph's executable was not made
 
 	codeCapturing Code = -1
 	codeMissing   Code = -2

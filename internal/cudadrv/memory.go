@@ -19,6 +19,10 @@ package cudadrv
 // #cgo noescape lu_MemcpyHtoD
 // #cgo nocallback lu_MemcpyDtoH
 // #cgo noescape lu_MemcpyDtoH
+// #cgo nocallback lu_MemcpyHtoDCaptured
+// #cgo noescape lu_MemcpyHtoDCaptured
+// #cgo nocallback lu_MemcpyDtoHCaptured
+// #cgo noescape lu_MemcpyDtoHCaptured
 // #cgo nocallback lu_MemcpyDtoD
 // #cgo noescape lu_MemcpyDtoD
 // #cgo nocallback lu_MemcpyPeer
@@ -102,6 +106,25 @@ func (c *Context) MemcpyHtoD(dst, src uintptr, n int64, s uintptr) error {
 // MemcpyDtoH enqueues a copy of n bytes to page-locked host memory.
 func (c *Context) MemcpyDtoH(dst, src uintptr, n int64, s uintptr) error {
 	if r := C.lu_MemcpyDtoH(c.c, C.uintptr_t(dst), C.lu_devptr(src), C.size_t(n), C.uintptr_t(s)); r != 0 {
+		return c.fail("cuMemcpyDtoHAsync", Code(r))
+	}
+	return nil
+}
+
+// MemcpyHtoDCaptured is MemcpyHtoD, and a capture of the caller's own takes it: the memory must stay as it is for as
+// long as the graph may be launched.
+func (c *Context) MemcpyHtoDCaptured(dst, src uintptr, n int64, s uintptr) error {
+	r := C.lu_MemcpyHtoDCaptured(c.c, C.lu_devptr(dst), C.uintptr_t(src), C.size_t(n), C.uintptr_t(s))
+	if r != 0 {
+		return c.fail("cuMemcpyHtoDAsync", Code(r))
+	}
+	return nil
+}
+
+// MemcpyDtoHCaptured is MemcpyDtoH in the same way.
+func (c *Context) MemcpyDtoHCaptured(dst, src uintptr, n int64, s uintptr) error {
+	r := C.lu_MemcpyDtoHCaptured(c.c, C.uintptr_t(dst), C.lu_devptr(src), C.size_t(n), C.uintptr_t(s))
+	if r != 0 {
 		return c.fail("cuMemcpyDtoHAsync", Code(r))
 	}
 	return nil

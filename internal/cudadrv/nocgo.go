@@ -119,7 +119,25 @@ func (c *Context) StreamIsCapturing(s uintptr) (bool, error) { return false, err
 func (c *Context) StreamBeginCapture(s uintptr, mode int) error { return errUnavailable }
 
 // StreamEndCapture fails.
-func (c *Context) StreamEndCapture(s uintptr) error { return errUnavailable }
+func (c *Context) StreamEndCapture(s uintptr) (graph uintptr, err error) { return 0, errUnavailable }
+
+// CaptureOwn fails.
+func (c *Context) CaptureOwn(s uintptr, on bool) error { return errUnavailable }
+
+// GraphDestroy fails.
+func (c *Context) GraphDestroy(graph uintptr) error { return errUnavailable }
+
+// GraphInstantiate fails.
+func (c *Context) GraphInstantiate(graph uintptr) (exec uintptr, err error) { return 0, errUnavailable }
+
+// GraphExecUpdate fails.
+func (c *Context) GraphExecUpdate(exec, graph uintptr) (bool, error) { return false, errUnavailable }
+
+// GraphExecDestroy fails.
+func (c *Context) GraphExecDestroy(exec uintptr) error { return errUnavailable }
+
+// GraphLaunch fails.
+func (c *Context) GraphLaunch(exec, s uintptr) error { return errUnavailable }
 
 // EventCreate fails.
 func (c *Context) EventCreate() (uintptr, error) { return 0, errUnavailable }
@@ -159,6 +177,16 @@ func (c *Context) MemcpyHtoD(dst, src uintptr, n int64, s uintptr) error { retur
 
 // MemcpyDtoH fails.
 func (c *Context) MemcpyDtoH(dst, src uintptr, n int64, s uintptr) error { return errUnavailable }
+
+// MemcpyHtoDCaptured fails.
+func (c *Context) MemcpyHtoDCaptured(dst, src uintptr, n int64, s uintptr) error {
+	return errUnavailable
+}
+
+// MemcpyDtoHCaptured fails.
+func (c *Context) MemcpyDtoHCaptured(dst, src uintptr, n int64, s uintptr) error {
+	return errUnavailable
+}
 
 // MemcpyDtoD fails.
 func (c *Context) MemcpyDtoD(dst, src uintptr, n int64, s uintptr) error { return errUnavailable }

@@ -70,6 +70,20 @@ static inline int lu_ready(const lu_ctx *c, lu_handle stream) {
 	return r;
 }
 
+// lu_own are the streams under capture for callers of ours; 0 is a free place.
+enum { LU_OWN = 256 };
+extern lu_handle lu_own[LU_OWN];
+
+// lu_takes is lu_ready for work that a capture of ours takes into its graph.
+static inline int lu_takes(const lu_ctx *c, lu_handle stream) {
+	int r = lu_ready(c, stream);
+	if (__builtin_expect(r == LU_CAPTURING, 0))
+		for (int i = 0; i < LU_OWN; i++)
+			if (__atomic_load_n(&lu_own[i], __ATOMIC_ACQUIRE) == stream)
+				return LU_SUCCESS;
+	return r;
+}
+
 // lu_again reports whether a call that failed with r did so because the thread's context is not the one that lu_enter
 // took it for, and sets it right.
 static inline int lu_again(const lu_ctx *c, int r) {
@@ -82,7 +96,7 @@ static inline int lu_again(const lu_ctx *c, int r) {
 }
 
 // The body of a shim: LU_TRY enters and calls until that was done in the right context, LU_DO returns what it came to, and
-// LU_ENQUEUE does so for work on a stream.
+// LU_ENQUEUE does so for work on a stream, LU_TAKE for work that a capture of ours may take.
 #define LU_TRY(r, enter, call) \
 	do { \
 		r = (enter); \
@@ -96,6 +110,10 @@ static inline int lu_again(const lu_ctx *c, int r) {
 #define LU_ENQUEUE(stream, call) \
 	int r; \
 	LU_TRY(r, lu_ready(c, stream), call); \
+	return r
+#define LU_TAKE(stream, call) \
+	int r; \
+	LU_TRY(r, lu_takes(c, stream), call); \
 	return r
 #define LU_RELAXED(call) ({ int mode = lu_relax(t), result = (call); lu_strict(t, mode); result; })
 

@@ -77,14 +77,26 @@ static inline int lu_MemcpyDtoH(uintptr_t ctx, uintptr_t dst, lu_devptr src, siz
 	LU_ENQUEUE(stream, t->cuMemcpyDtoHAsync_v2((void *)dst, src, n, stream));
 }
 
+// lu_MemcpyHtoDCaptured and lu_MemcpyDtoHCaptured are the two above for host memory that stays as it is as long as a
+// graph has it.
+static inline int lu_MemcpyHtoDCaptured(uintptr_t ctx, lu_devptr dst, uintptr_t src, size_t n, uintptr_t stream) {
+	LU_CTX;
+	LU_TAKE(stream, t->cuMemcpyHtoDAsync_v2(dst, (const void *)src, n, stream));
+}
+
+static inline int lu_MemcpyDtoHCaptured(uintptr_t ctx, uintptr_t dst, lu_devptr src, size_t n, uintptr_t stream) {
+	LU_CTX;
+	LU_TAKE(stream, t->cuMemcpyDtoHAsync_v2((void *)dst, src, n, stream));
+}
+
 static inline int lu_MemcpyDtoD(uintptr_t ctx, lu_devptr dst, lu_devptr src, size_t n, uintptr_t stream) {
 	LU_CTX;
-	LU_ENQUEUE(stream, t->cuMemcpyDtoDAsync_v2(dst, src, n, stream));
+	LU_TAKE(stream, t->cuMemcpyDtoDAsync_v2(dst, src, n, stream));
 }
 
 static inline int lu_MemcpyPeer(uintptr_t ctx, lu_devptr dst, uintptr_t from, lu_devptr src, size_t n, uintptr_t stream) {
 	LU_CTX;
-	LU_ENQUEUE(stream, t->cuMemcpyPeerAsync(dst, c->handle, src, ((const lu_ctx *)from)->handle, n, stream));
+	LU_TAKE(stream, t->cuMemcpyPeerAsync(dst, c->handle, src, ((const lu_ctx *)from)->handle, n, stream));
 }
 
 // lu_Memcpy2D copies rows of width bytes. A side is page-locked host memory where host has its bit, 1 for the
@@ -119,17 +131,17 @@ static inline int lu_MemHostUnregister(uintptr_t ctx, uintptr_t p) {
 
 static inline int lu_MemsetD8(uintptr_t ctx, lu_devptr p, uint8_t x, size_t n, uintptr_t stream) {
 	LU_CTX;
-	LU_ENQUEUE(stream, t->cuMemsetD8Async(p, x, n, stream));
+	LU_TAKE(stream, t->cuMemsetD8Async(p, x, n, stream));
 }
 
 static inline int lu_MemsetD16(uintptr_t ctx, lu_devptr p, uint16_t x, size_t n, uintptr_t stream) {
 	LU_CTX;
-	LU_ENQUEUE(stream, t->cuMemsetD16Async(p, x, n, stream));
+	LU_TAKE(stream, t->cuMemsetD16Async(p, x, n, stream));
 }
 
 static inline int lu_MemsetD32(uintptr_t ctx, lu_devptr p, uint32_t x, size_t n, uintptr_t stream) {
 	LU_CTX;
-	LU_ENQUEUE(stream, t->cuMemsetD32Async(p, x, n, stream));
+	LU_TAKE(stream, t->cuMemsetD32Async(p, x, n, stream));
 }
 
 #endif

@@ -145,7 +145,7 @@ static inline int lu_LaunchKernel(uintptr_t ctx, uintptr_t function, unsigned gx
 		return LU_INVALID_VALUE;
 	for (int i = 0; i < n; i++)
 		p[i] = (void *)(params + at[i]);
-	LU_ENQUEUE(stream, cooperative ? t->cuLaunchCooperativeKernel(function, gx, gy, gz, bx, by, bz, shared, stream, p)
+	LU_TAKE(stream, cooperative ? t->cuLaunchCooperativeKernel(function, gx, gy, gz, bx, by, bz, shared, stream, p)
 		: t->cuLaunchKernel(function, gx, gy, gz, bx, by, bz, shared, stream, p, NULL));
 }
 

@@ -56,7 +56,7 @@ static inline int lu_StreamQuery(uintptr_t ctx, uintptr_t stream) {
 
 static inline int lu_StreamWaitEvent(uintptr_t ctx, uintptr_t stream, uintptr_t event) {
 	LU_CTX;
-	LU_ENQUEUE(stream, t->cuStreamWaitEvent(stream, event, 0));
+	LU_TAKE(stream, t->cuStreamWaitEvent(stream, event, 0));
 }
 
 static inline lu_value lu_StreamGetId(uintptr_t ctx, uintptr_t stream) {
@@ -93,23 +93,6 @@ static inline lu_value lu_StreamIsCapturing(uintptr_t ctx, uintptr_t stream) {
 	return o;
 }
 
-static inline int lu_StreamBeginCapture(uintptr_t ctx, uintptr_t stream, int mode) {
-	LU_CTX;
-	LU_DO(t->cuStreamBeginCapture_v2(stream, mode));
-}
-
-// lu_StreamEndCapture ends a capture and throws its graph away.
-static inline int lu_StreamEndCapture(uintptr_t ctx, uintptr_t stream) {
-	LU_CTX;
-	lu_handle graph = 0;
-	int r = lu_enter(c);
-	if (!r)
-		r = t->cuStreamEndCapture(stream, &graph);
-	if (graph)
-		t->cuGraphDestroy(graph);
-	return r;
-}
-
 // Events.
 
 static inline lu_value lu_EventCreate(uintptr_t ctx, int timed) {
@@ -129,7 +112,7 @@ static inline int lu_EventDestroy(uintptr_t ctx, uintptr_t event) {
 
 static inline int lu_EventRecord(uintptr_t ctx, uintptr_t event, uintptr_t stream) {
 	LU_CTX;
-	LU_ENQUEUE(stream, t->cuEventRecord(event, stream));
+	LU_TAKE(stream, t->cuEventRecord(event, stream));
 }
 
 static inline int lu_EventQuery(uintptr_t ctx, uintptr_t event) {

@@ -23,10 +23,6 @@ package cudadrv
 // #cgo noescape lu_StreamIsOurs
 // #cgo nocallback lu_StreamIsCapturing
 // #cgo noescape lu_StreamIsCapturing
-// #cgo nocallback lu_StreamBeginCapture
-// #cgo noescape lu_StreamBeginCapture
-// #cgo nocallback lu_StreamEndCapture
-// #cgo noescape lu_StreamEndCapture
 // #cgo nocallback lu_EventCreate
 // #cgo noescape lu_EventCreate
 // #cgo nocallback lu_EventDestroy
@@ -132,22 +128,6 @@ func (c *Context) StreamIsCapturing(s uintptr) (bool, error) {
 		return false, c.fail("cuStreamIsCapturing", Code(o.r))
 	}
 	return o.v != 0, nil
-}
-
-// StreamBeginCapture begins a capture in one of the modes above.
-func (c *Context) StreamBeginCapture(s uintptr, mode int) error {
-	if r := C.lu_StreamBeginCapture(c.c, C.uintptr_t(s), C.int(mode)); r != 0 {
-		return c.fail("cuStreamBeginCapture", Code(r))
-	}
-	return nil
-}
-
-// StreamEndCapture ends the capture and destroys the graph that came of it.
-func (c *Context) StreamEndCapture(s uintptr) error {
-	if r := C.lu_StreamEndCapture(c.c, C.uintptr_t(s)); r != 0 {
-		return c.fail("cuStreamEndCapture", Code(r))
-	}
-	return nil
 }
 
 // EventCreate makes an event without timing.

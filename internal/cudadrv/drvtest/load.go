@@ -60,6 +60,7 @@ type Books struct {
 	Allocations, Handles          int64
 	Streams, Events, Modules      int64
 	Retains, Calls                int64
+	Graphs, Execs                 int64
 	Pageable, BadAccess           int64
 	BrokenCapture, StreamReuses   int64
 }
@@ -137,6 +138,7 @@ func (s *StandIn) Books() Books {
 		Allocations: int64(b.allocations), Handles: int64(b.handles),
 		Streams: int64(b.streams), Events: int64(b.events), Modules: int64(b.modules),
 		Retains: int64(b.retains), Calls: int64(b.calls),
+		Graphs: int64(b.graphs), Execs: int64(b.execs),
 		Pageable: int64(b.pageable), BadAccess: int64(b.bad_access),
 		BrokenCapture: int64(b.broken_capture), StreamReuses: int64(b.stream_reuses),
 	}

@@ -11,6 +11,7 @@
 #include "control.inc"
 #include "ranges.inc"
 #include "queue.inc"
+#include "graph.inc"
 #include "device.inc"
 #include "stream.inc"
 #include "memory.inc"

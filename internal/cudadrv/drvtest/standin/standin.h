@@ -25,7 +25,7 @@ typedef struct {
 	long long handle_bytes[STANDIN_DEVICES]; // physical memory that is created or still mapped
 	long long module_bytes[STANDIN_DEVICES];
 	long long pinned_bytes, reserved_bytes, mapped_bytes;
-	long long allocations, handles, streams, events, modules, retains;
+	long long allocations, handles, streams, events, modules, retains, graphs, execs;
 	long long calls;          // of all functions
 	long long pageable;       // copies that were given host memory that is not page-locked
 	long long bad_access;     // accesses by running work to memory that was not there
