@@ -152,6 +152,36 @@ func (s *Stream) end(args []Arg, n int) {
 	}
 }
 
+// Captured reports whether s is being captured by [Stream.Capture]: what it is given runs with the graph.
+func (s *Stream) Captured() bool { return s.member() != nil }
+
+// GraphKeeps is for a package that launches on a stream that is [Stream.Captured]: it calls keep, once for each
+// key, and what that returns when the graph needs it no more. That must not wait.
+func (s *Stream) GraphKeeps(key any, keep func() (letGo func())) {
+	m := s.member()
+	if m == nil {
+		return
+	}
+	k := m.capture
+	k.memory.mu.Lock()
+	_, known := k.names.kept[key]
+	k.memory.mu.Unlock()
+	if known {
+		return
+	}
+	letGo := keep()
+	k.memory.mu.Lock()
+	defer k.memory.mu.Unlock()
+	if k.names.kept == nil {
+		k.names.kept = make(map[any]func())
+	}
+	if _, known := k.names.kept[key]; known || k.over {
+		go letGo()
+		return
+	}
+	k.names.kept[key] = letGo
+}
+
 // LaunchHandle returns the device's handle of s for a package that launches with
 // [Stream.Begin] and [Stream.End] and gives the handle to nobody else. Unlike
 // [Stream.Handle] it does not make the pool reckon with captures by others.

@@ -39,7 +39,7 @@ type names struct {
 	buffers []named
 	pinned  []namedPinned
 	snaps   []Pinned[byte] // what was copied from Go memory
-	kept    []func()       // what else is let go of
+	kept    map[any]func() // what else it has, and how to let go of it
 }
 
 // A named is a buffer.

@@ -262,6 +262,9 @@ func (k *Kernel) launch(s *alloc.Stream, g, t cudadrv.Dim, shared uint32, togeth
 	if together {
 		err = b.ctx.LaunchCooperativeKernel(k.handle, g, t, shared, s.LaunchHandle(), words, at)
 	} else {
+		if s.Captured() {
+			s.GraphKeeps(k.module.loaded, k.module.loaded.keep)
+		}
 		err = b.ctx.LaunchKernel(k.handle, g, t, shared, s.LaunchHandle(), words, at)
 	}
 	s.End(args...)

@@ -31,6 +31,12 @@ type loaded struct {
 
 	bytes atomic.Int64 // measured
 	state atomic.Int64 // launches being enqueued; unloading is added once, when it begins
+
+	// Under modules.mu.
+	graphs int  // that launch kernels of it
+	dead   bool // to be unloaded when there are none
+	late   bool // by the collector
+	gone   bool // unloaded
 }
 
 const unloading = 1 << 32
@@ -152,7 +158,8 @@ func fallen(b *base, before int64) int64 {
 func (m *Module) Bytes() int64 { return m.bytes.Load() }
 
 // Unload unloads the module, once; later calls do nothing. It waits until the device has done the work that
-// it has. Kernels of the module fail afterwards with [ErrUnloaded].
+// it has. Kernels of the module fail afterwards with [ErrUnloaded]. While a graph has kernels of it, or a
+// capture is under way, the module stays loaded and Unload does not wait.
 //
 //lastuse:effect recv freed repeatable
 func (m *Module) Unload() error {
@@ -176,9 +183,26 @@ func (l *loaded) unload(late bool) error {
 	for l.state.Load() != unloading {
 		runtime.Gosched() // a launch is being enqueued
 	}
-	b, ms := l.b, &l.b.modules
+	ms := &l.b.modules
+	ms.mu.Lock()
+	l.dead, l.late = true, late
+	wait := l.graphs > 0
+	ms.mu.Unlock()
+	if wait {
+		return nil // for them
+	}
+	return l.b.deviceWide(l.finish)
+}
+
+// finish is the rest of unload, when no graph launches kernels of the module any more.
+func (l *loaded) finish() error {
+	b, ms, late := l.b, &l.b.modules, l.late
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
+	if l.gone {
+		return nil
+	}
+	l.gone = true
 	_ = b.ctx.Synchronize() // no kernel may be running; what else is wrong the unloading says
 	err := b.ctx.ModuleUnload(l.handle)
 	last := len(ms.all) - 1
@@ -211,5 +235,6 @@ func (ms *modules) close(b *base) {
 			return
 		}
 		_ = l.unload(true)
+		_ = l.finish() // whatever graph has it
 	}
 }

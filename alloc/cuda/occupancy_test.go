@@ -160,7 +160,9 @@ func TestSyncLaunchesCapturing(t *testing.T) {
 	require.NoError(t, dev.ctx.StreamBeginCapture(s.Handle(), 0))
 	err = k.Launch(s, Dim{X: 1}, Dim{X: 1}, 0)
 	require.ErrorIs(t, err, alloc.ErrCapturing, "by somebody else")
-	require.NoError(t, dev.ctx.StreamEndCapture(s.Handle()), "who is not disturbed")
+	graph, err := dev.ctx.StreamEndCapture(s.Handle())
+	require.NoError(t, err, "who is not disturbed")
+	require.NoError(t, dev.ctx.GraphDestroy(graph))
 }
 
 func TestRanges(t *testing.T) {

@@ -114,6 +114,7 @@ type base struct {
 	modules modules
 
 	compiled compiled
+	captures captures
 
 	broken atomic.Pointer[error] // the first error of a context that is broken
 	close  sync.Once

@@ -66,6 +66,9 @@ func copyPeer(to *alloc.Stream, dst alloc.Arg, from *alloc.Stream, src alloc.Arg
 	if err != nil {
 		return err
 	}
+	if to.Captured() || from.Captured() {
+		return fmt.Errorf("cuda: copy between devices: %w", alloc.ErrCapturing)
+	}
 	var room [2]alloc.Param
 	d, err := to.Begin(room[0:0:1], dst)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 func (b *base) Transfer(s uintptr, p alloc.Ptr, host unsafe.Pointer, n int64, in bool) error {
 	var err error
 	if in {
-		err = b.ctx.MemcpyHtoD(uintptr(p), uintptr(host), n, s)
+		err = b.ctx.MemcpyHtoDCaptured(uintptr(p), uintptr(host), n, s)
 	} else {
-		err = b.ctx.MemcpyDtoH(uintptr(host), uintptr(p), n, s)
+		err = b.ctx.MemcpyDtoHCaptured(uintptr(host), uintptr(p), n, s)
 	}
 	if err != nil {
 		return b.work(err)
