@@ -113,7 +113,7 @@ static inline int lu_Memcpy2D(uintptr_t ctx, uint64_t dst, size_t dst_pitch, uin
 	m.src.host = host & 2 ? (void *)(uintptr_t)src : NULL;
 	m.src.device = host & 2 ? 0 : src;
 	m.src.pitch = src_pitch;
-	LU_ENQUEUE(stream, t->cuMemcpy2DAsync_v2(&m, stream));
+	LU_TAKE(stream, t->cuMemcpy2DAsync_v2(&m, stream));
 }
 
 // lu_MemHostRegister page-locks memory that somebody else has allocated, for every context.
