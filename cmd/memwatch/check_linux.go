@@ -14,6 +14,7 @@ import (
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/bpf"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/device"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/live"
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/procfs"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/render"
 )
 
@@ -28,7 +29,7 @@ type finding struct {
 // checkSystem tells what memwatch needs and what is missing, each with what to do. The
 // status is 1 if the driver's calls cannot be watched.
 func (c *config) checkSystem() (int, error) {
-	findings := []finding{checkKernel(), checkBTF(), checkRights()}
+	findings := []finding{checkKernel(), checkBTF(), checkRights(), checkNamespace()}
 	findings = append(findings, checkProbes(), c.checkLibraries(), checkDevices())
 	bad := 0
 	for _, f := range findings {
@@ -119,6 +120,17 @@ func checkRights() finding {
 	f.ok, f.text = len(missing) == 0, "CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE"
 	if !f.ok {
 		f.text = "without " + strings.Join(missing, ", ")
+	}
+	return f
+}
+
+// checkNamespace says which processes there are to be seen.
+func checkNamespace() finding {
+	f := finding{what: "processes", ok: true, text: "all of the machine", fix: "share the host's PID namespace (hostPID), or mount this one's /proc"}
+	if err := procfs.CheckNamespace(); err != nil {
+		f.ok, f.text = false, err.Error()
+	} else if procfs.Nested() {
+		f.text = "those of this PID namespace; what a device holds is not told apart by process"
 	}
 	return f
 }

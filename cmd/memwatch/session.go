@@ -22,7 +22,14 @@ type session struct {
 	missed    func() []string // what is missing, in words; nil: nothing
 	limits    string          // what cannot be seen for want of probes, in words; "": nothing
 
-	mu     sync.Mutex
+	// Events wait here while somebody looks at the heap, so that who brings them never waits for that. The lock
+	// is held for moments only.
+	waiting struct {
+		sync.Mutex
+		events, spare []heap.Event
+	}
+
+	mu     sync.Mutex // of all below; taken before that of waiting
 	heap   *heap.Heap
 	writer *record.Writer // nil: nothing is recorded
 	err    error          // of the writer
@@ -42,15 +49,47 @@ func newSession(source string) *session {
 	return &session{source: source, heap: heap.New(heap.Options{})}
 }
 
-// apply takes an event.
+// Events are applied by the many, by whoever has them or looks. Beyond mostWaiting who brings more must wait.
+const (
+	many        = 256
+	mostWaiting = 1 << 20
+)
+
+// apply takes an event. It does not wait for who looks at the heap.
 func (s *session) apply(e *heap.Event) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.heap.Apply(e)
-	if s.writer != nil && s.err == nil {
-		if s.err = s.writer.Write(e); s.err != nil {
-			s.note = s.err.Error()
+	s.waiting.Lock()
+	s.waiting.events = append(s.waiting.events, *e)
+	n := len(s.waiting.events)
+	s.waiting.Unlock()
+	if n >= mostWaiting {
+		s.mu.Lock()
+	} else if n < many || !s.mu.TryLock() {
+		return
+	}
+	s.settle()
+	s.mu.Unlock()
+}
+
+// settle applies the events that wait. The caller holds mu.
+func (s *session) settle() {
+	s.waiting.Lock()
+	events := s.waiting.events
+	s.waiting.events, s.waiting.spare = s.waiting.spare[:0], nil
+	s.waiting.Unlock()
+	for i := range events {
+		e := &events[i]
+		s.heap.Apply(e)
+		if s.writer != nil && s.err == nil {
+			if s.err = s.writer.Write(e); s.err != nil {
+				s.note = s.err.Error()
+			}
 		}
+	}
+	clear(events) // what they point to is the heap's now
+	if cap(events) <= 1<<14 {
+		s.waiting.Lock()
+		s.waiting.spare = events[:0]
+		s.waiting.Unlock()
 	}
 }
 
@@ -59,8 +98,11 @@ const flushing = time.Second
 
 // flush hands what is recorded to the file, now and then: it is called often.
 func (s *session) flush() {
-	s.mu.Lock()
+	if !s.mu.TryLock() { // the next time
+		return
+	}
 	defer s.mu.Unlock()
+	s.settle()
 	if now := time.Now(); s.writer != nil && s.err == nil && now.Sub(s.flushed) >= flushing {
 		s.flushed = now
 		if s.err = s.writer.Flush(); s.err != nil {
@@ -73,6 +115,7 @@ func (s *session) flush() {
 func (s *session) snapshot(q heap.Query) *heap.Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.settle()
 	if s.clock != nil && !s.done {
 		s.heap.Advance(s.clock())
 	}
@@ -85,6 +128,7 @@ func (s *session) snapshot(q heap.Query) *heap.Snapshot {
 func (s *session) finish(note string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.settle()
 	s.done, s.note = true, note
 }
 

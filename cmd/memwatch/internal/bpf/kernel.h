@@ -59,6 +59,22 @@ struct mm_struct {
 	struct uprobes_state uprobes_state;
 };
 
+// The numbers of a process: one in each namespace from the outermost to its own.
+struct ns_common {
+	unsigned int inum;
+};
+struct pid_namespace {
+	struct ns_common ns;
+};
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+};
+
 struct task_struct {
 	int pid;
 	int tgid;
@@ -67,6 +83,7 @@ struct task_struct {
 	struct task_struct *group_leader;
 	struct signal_struct *signal;
 	struct mm_struct *mm;
+	struct pid *thread_pid;
 #ifdef __TARGET_ARCH_x86
 	struct thread_struct thread;
 #endif

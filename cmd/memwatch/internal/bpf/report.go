@@ -39,13 +39,13 @@ type Report struct {
 var ErrReport = errors.New("malformed report")
 
 // Read waits for the next report and puts it into r. It returns false, and no error,
-// when there is none for a while, so that the caller can do something else; and
+// when there is none for a while or Interrupt was called, so that the caller can do something else; and
 // os.ErrClosed after Close.
 func (s *Session) Read(r *Report) (bool, error) {
 	s.reader.SetDeadline(time.Now().Add(s.poll))
 	err := s.reader.ReadInto(&s.record)
 	switch {
-	case errors.Is(err, os.ErrDeadlineExceeded):
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, ringbuf.ErrFlushed):
 		return false, nil
 	case errors.Is(err, ringbuf.ErrClosed):
 		return false, os.ErrClosed
@@ -58,6 +58,9 @@ func (s *Session) Read(r *Report) (bool, error) {
 // Patience sets how long Read waits for a report; 50 ms unless set. It is called by the
 // goroutine that reads.
 func (s *Session) Patience(d time.Duration) { s.poll = d }
+
+// Interrupt has a Read that waits return. It may be called by any goroutine.
+func (s *Session) Interrupt() { _ = s.reader.Flush() } // after Close nothing waits
 
 // Waiting returns the bytes in the ring that were not read yet.
 func (s *Session) Waiting() int { return s.reader.AvailableBytes() }

@@ -122,6 +122,9 @@ func (s *Session) start() error {
 			return fmt.Errorf("bpf: open: descriptors: %w", err)
 		}
 	}
+	if err := s.locate(); err != nil {
+		return err
+	}
 	for _, p := range []*ebpf.Program{s.objs.OnExit, s.objs.OnExec} {
 		l, err := link.AttachTracing(link.TracingOptions{Program: p})
 		if err != nil {
@@ -132,6 +135,14 @@ func (s *Session) start() error {
 	var err error
 	if s.reader, err = ringbuf.NewReader(s.objs.Events); err != nil {
 		return fmt.Errorf("bpf: open: ring: %w", err)
+	}
+	return nil
+}
+
+// locate has the programs call processes by the numbers that they have here.
+func (s *Session) locate() error {
+	if _, err := s.objs.all.Programs["here"].Run(&ebpf.RunOptions{}); err != nil {
+		return fmt.Errorf("bpf: open: PID namespace: %w", err)
 	}
 	return nil
 }

@@ -133,11 +133,48 @@ const struct event *event_type __attribute__((unused));
 const struct stack_event *stack_event_type __attribute__((unused));
 
 u64 nowhere; // events of processes whose books found no room
+u32 pid_level, pid_ns; // the namespace whose numbers processes are called by: how deep it is, and which
 
 // start_of returns when a task's process started. With its number it tells a process from all others.
 static __always_inline u64 start_of(struct task_struct *task)
 {
 	return BPF_CORE_READ(task, group_leader, start_boottime);
+}
+
+// at_level returns where the number of a process in a namespace so deep is.
+static __always_inline void *at_level(struct pid *p, u32 level)
+{
+	return (void *)p + bpf_core_field_offset(struct pid, numbers) + level * bpf_core_type_size(struct upid);
+}
+
+static __always_inline u32 namespace_at(void *number)
+{
+	struct pid_namespace *ns = 0;
+	bpf_probe_read_kernel(&ns, sizeof ns, number + bpf_core_field_offset(struct upid, ns));
+	return BPF_CORE_READ(ns, ns.inum);
+}
+
+// number_of returns the number of the current process in the reader's namespace, 0 if it has none there.
+static __always_inline u32 number_of(struct task_struct *task)
+{
+	u32 level = pid_level, nr = 0;
+	if (!level)
+		return bpf_get_current_pid_tgid() >> 32;
+	struct pid *p = BPF_CORE_READ(task, group_leader, thread_pid);
+	if (!p || BPF_CORE_READ(p, level) < level || namespace_at(at_level(p, level)) != pid_ns)
+		return 0;
+	bpf_probe_read_kernel(&nr, sizeof nr, at_level(p, level) + bpf_core_field_offset(struct upid, nr));
+	return nr;
+}
+
+// The reader runs this to say where it is.
+SEC("syscall") int here(void *ctx)
+{
+	struct pid *p = BPF_CORE_READ((struct task_struct *)bpf_get_current_task_btf(), group_leader, thread_pid);
+	u32 level = BPF_CORE_READ(p, level);
+	pid_ns = namespace_at(at_level(p, level));
+	pid_level = level;
+	return 0;
 }
 
 static __always_inline struct ledger *books_of(u32 pid, u64 start)
@@ -382,12 +419,12 @@ static __always_inline void report(struct call *c, struct ledger *b, u32 pid, u3
 
 static __always_inline int on_entry(struct pt_regs *ctx)
 {
-	u64 both = bpf_get_current_pid_tgid(), sp = SP(ctx);
-	u32 pid = both >> 32, tid = both, id = (u16)bpf_get_attach_cookie(ctx);
-	struct target *t = bpf_map_lookup_elem(&targets, &pid);
-	if (only_targets && !t)
-		return 0;
+	u64 sp = SP(ctx);
 	struct task_struct *task = bpf_get_current_task_btf();
+	u32 pid = number_of(task), tid = bpf_get_current_pid_tgid(), id = (u16)bpf_get_attach_cookie(ctx);
+	struct target *t = bpf_map_lookup_elem(&targets, &pid);
+	if (!pid || (only_targets && !t))
+		return 0;
 	u64 start = start_of(task);
 	struct descriptor *d = bpf_map_lookup_elem(&descriptors, &id);
 	struct ledger *b = books_of(pid, start);
@@ -448,13 +485,12 @@ static __always_inline int on_entry(struct pt_regs *ctx)
 
 static __always_inline int on_return(struct pt_regs *ctx)
 {
-	u64 both = bpf_get_current_pid_tgid();
-	u32 pid = both >> 32, tid = both;
-	struct call *c = bpf_task_storage_get(&calls, bpf_get_current_task_btf(), 0, 0);
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct call *c = bpf_task_storage_get(&calls, task, 0, 0);
 	if (!c || !c->active || SP(ctx) != c->sp + POPPED)
 		return 0;
 	c->active = 0;
-	u32 id = c->func;
+	u32 pid = number_of(task), tid = bpf_get_current_pid_tgid(), id = c->func;
 	struct descriptor *d = bpf_map_lookup_elem(&descriptors, &id);
 	struct ledger *b = bpf_map_lookup_elem(&books, &pid);
 	if (!d || !b)
@@ -505,13 +541,12 @@ static __always_inline int on_return(struct pt_regs *ctx)
 // on_marker reports a marker of a Go program: its arguments are in Go's registers.
 static __always_inline int on_marker(struct pt_regs *ctx)
 {
-	u64 both = bpf_get_current_pid_tgid();
-	u32 pid = both >> 32, tid = both;
+	struct task_struct *task = bpf_get_current_task_btf();
+	u32 pid = number_of(task), tid = bpf_get_current_pid_tgid();
 	u16 kind = bpf_get_attach_cookie(ctx);
 	struct target *t = bpf_map_lookup_elem(&targets, &pid);
-	if (only_targets && !t)
+	if (!pid || (only_targets && !t))
 		return 0;
-	struct task_struct *task = bpf_get_current_task_btf();
 	u64 start = start_of(task);
 	struct ledger *b = books_of(pid, start);
 	if (!b)
@@ -565,7 +600,7 @@ SEC("uprobe") int marker_single(struct pt_regs *ctx) { return on_marker(ctx); }
 // gone.
 static __always_inline int ended(struct task_struct *task, u8 type)
 {
-	u32 pid = BPF_CORE_READ(task, tgid);
+	u32 pid = number_of(task);
 	u64 start = start_of(task);
 	struct ledger *b = bpf_map_lookup_elem(&books, &pid);
 	if (!b || b->start != start)

@@ -120,6 +120,7 @@ const (
 	watchMapTargets        = "targets"
 	watchProgEntryMulti    = "entry_multi"
 	watchProgEntrySingle   = "entry_single"
+	watchProgHere          = "here"
 	watchProgMarkerMulti   = "marker_multi"
 	watchProgMarkerSingle  = "marker_single"
 	watchProgOnExec        = "on_exec"
@@ -130,6 +131,8 @@ const (
 	watchVarNoStacks       = "no_stacks"
 	watchVarNowhere        = "nowhere"
 	watchVarOnlyTargets    = "only_targets"
+	watchVarPidLevel       = "pid_level"
+	watchVarPidNs          = "pid_ns"
 	watchVarStackEventType = "stack_event_type"
 	watchVarWakeAt         = "wake_at"
 )
@@ -178,6 +181,7 @@ type watchSpecs struct {
 type watchProgramSpecs struct {
 	EntryMulti   *ebpf.ProgramSpec `ebpf:"entry_multi"`
 	EntrySingle  *ebpf.ProgramSpec `ebpf:"entry_single"`
+	Here         *ebpf.ProgramSpec `ebpf:"here"`
 	MarkerMulti  *ebpf.ProgramSpec `ebpf:"marker_multi"`
 	MarkerSingle *ebpf.ProgramSpec `ebpf:"marker_single"`
 	OnExec       *ebpf.ProgramSpec `ebpf:"on_exec"`
@@ -207,6 +211,8 @@ type watchVariableSpecs struct {
 	NoStacks       *ebpf.VariableSpec `ebpf:"no_stacks"`
 	Nowhere        *ebpf.VariableSpec `ebpf:"nowhere"`
 	OnlyTargets    *ebpf.VariableSpec `ebpf:"only_targets"`
+	PidLevel       *ebpf.VariableSpec `ebpf:"pid_level"`
+	PidNs          *ebpf.VariableSpec `ebpf:"pid_ns"`
 	StackEventType *ebpf.VariableSpec `ebpf:"stack_event_type"`
 	WakeAt         *ebpf.VariableSpec `ebpf:"wake_at"`
 }
@@ -260,6 +266,8 @@ type watchVariables struct {
 	NoStacks       *ebpf.Variable `ebpf:"no_stacks"`
 	Nowhere        *ebpf.Variable `ebpf:"nowhere"`
 	OnlyTargets    *ebpf.Variable `ebpf:"only_targets"`
+	PidLevel       *ebpf.Variable `ebpf:"pid_level"`
+	PidNs          *ebpf.Variable `ebpf:"pid_ns"`
 	StackEventType *ebpf.Variable `ebpf:"stack_event_type"`
 	WakeAt         *ebpf.Variable `ebpf:"wake_at"`
 }
@@ -270,6 +278,7 @@ type watchVariables struct {
 type watchPrograms struct {
 	EntryMulti   *ebpf.Program `ebpf:"entry_multi"`
 	EntrySingle  *ebpf.Program `ebpf:"entry_single"`
+	Here         *ebpf.Program `ebpf:"here"`
 	MarkerMulti  *ebpf.Program `ebpf:"marker_multi"`
 	MarkerSingle *ebpf.Program `ebpf:"marker_single"`
 	OnExec       *ebpf.Program `ebpf:"on_exec"`
@@ -282,6 +291,7 @@ func (p *watchPrograms) Close() error {
 	return _WatchClose(
 		p.EntryMulti,
 		p.EntrySingle,
+		p.Here,
 		p.MarkerMulti,
 		p.MarkerSingle,
 		p.OnExec,

@@ -40,6 +40,7 @@ func (w *Watcher) askInTurn(ctx context.Context) {
 			w.noteDevices("")
 			select {
 			case w.answers <- all:
+				w.nudge()
 			case <-ctx.Done():
 				return
 			}
@@ -80,7 +81,7 @@ func (w *Watcher) answered(all []device.Device) {
 		e := heap.Event{Op: heap.GPU, Time: now, Device: int32(d.Index), Text: d.Name, Addr: d.Total, Size: d.Used, Aux: uint64(d.Busy)}
 		w.sink(&e) // a load that is not known is more than 100
 		for pid, bytes := range d.Processes {
-			if w.processes[pid] == nil {
+			if w.processes[pid] == nil || w.nested { // by the machine's numbers it would be another
 				continue
 			}
 			u := userOf{pid, int32(d.Index)}

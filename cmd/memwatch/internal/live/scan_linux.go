@@ -49,12 +49,14 @@ func (w *Watcher) scanInTurn(ctx context.Context) {
 	tell := func(s sight) {
 		select {
 		case w.sights <- s:
+			w.nudge()
 		case <-ctx.Done():
 			if s.looked != nil {
 				close(s.looked)
 			}
 		}
 	}
+	defer w.sizes.close()
 	begun := time.Now()
 	var looked chan struct{}
 	for {
@@ -79,19 +81,31 @@ func (w *Watcher) scanInTurn(ctx context.Context) {
 const young = 500 * time.Millisecond
 
 // Look looks for libraries in the mappings of processes, as Run does by itself. It is called before Run.
-func (w *Watcher) Look() { w.scan(func(sight) {}) }
+func (w *Watcher) Look() {
+	w.scan(func(sight) {})
+	w.sizes.close()
+}
 
-// scan searches the mappings of processes.
+// scan searches the mappings of processes: of those asked for, or of those that may have changed since it was
+// done before, or have a library or a table.
 func (w *Watcher) scan(tell func(sight)) {
 	begin := procfs.SinceBoot()
 	pids := w.opts.PIDs
 	if len(pids) == 0 {
 		pids = w.pids()
+		w.sizes.next()
 	}
 	for _, pid := range pids {
-		if s := w.scanOne(pid); s.start != 0 {
-			tell(s)
+		if len(w.opts.PIDs) == 0 && !w.sizes.changed(pid) && !w.using[pid] {
+			continue
 		}
+		s := w.scanOne(pid)
+		if s.start == 0 {
+			delete(w.using, pid)
+			continue
+		}
+		w.using[pid] = true
+		tell(s)
 	}
 	w.scanned = begin
 }

@@ -125,6 +125,7 @@ func (w *Watcher) readInTurn(ctx context.Context) {
 			if all := w.resolver.shelf.read(pid); len(all) > 0 {
 				select {
 				case w.told <- Told(pid, all, Clock()):
+					w.nudge()
 				case <-ctx.Done():
 					return
 				}

@@ -58,6 +58,7 @@ func TestUnruly(t *testing.T) {
 		require.NoError(t, err, "%s", out)
 	}
 	w := watch(t, Options{Scan: 20 * time.Millisecond})
+	w.nested = false
 	tells := &told{used: make(chan map[uint32]uint64)}
 	w.devices = func() (device.Source, error) { return tells, nil }
 	f := follow(t, w)

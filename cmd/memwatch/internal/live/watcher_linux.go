@@ -61,7 +61,10 @@ type Watcher struct {
 	order     []string
 	missed    []string
 	scanned   int64              // when the latest look at all mappings began; nanoseconds since boot; the scanner's
+	sizes     *sizes             // the scanner's
+	using     map[int]bool       // processes that have a library or a table; the scanner's
 	looks     chan chan struct{} // each asks for one more look, and is closed when Run has heard of it
+	nudges    chan struct{}      // there is something to hear; without probes
 	sights    chan sight         // what the scanner saw
 	tabled    chan struct{}      // there is a table that was not read yet
 	told      chan []heap.Event  // what the tables of one process say
@@ -72,6 +75,7 @@ type Watcher struct {
 	sink      func(*heap.Event)
 	devices   func() (device.Source, error) // opens who tells what devices hold
 	answers   chan []device.Device
+	nested    bool            // drivers may call processes by other numbers
 	users     map[userOf]bool // of devices, in the latest answer
 	noDevices string          // why devices are not known
 	pids      func() []int    // all that there are
@@ -97,6 +101,9 @@ func New(o Options) (*Watcher, error) {
 	if o.Tables <= 0 {
 		o.Tables = 500 * time.Millisecond
 	}
+	if err := procfs.CheckNamespace(); err != nil {
+		return nil, fmt.Errorf("live: %w", err)
+	}
 	var s *bpf.Session
 	if !o.NoProbes {
 		var err error
@@ -107,6 +114,7 @@ func New(o Options) (*Watcher, error) {
 	w := &Watcher{
 		opts: o, session: s, resolver: newResolver(),
 		libraries: make(map[string]*Library), processes: make(map[uint32]*process), ready: make(chan struct{}),
+		nested: procfs.Nested(), nudges: make(chan struct{}, 1), sizes: newSizes(), using: make(map[int]bool),
 		looks: make(chan chan struct{}), over: make(chan struct{}),
 		pids: allPIDs, sights: make(chan sight, 1024), tabled: make(chan struct{}, 1), told: make(chan []heap.Event, 64), devices: device.Open, answers: make(chan []device.Device, 1),
 	}
@@ -167,17 +175,14 @@ func (w *Watcher) Close() error {
 }
 
 // Run hands events to sink until ctx is done, or until all processes asked for have
-// ended. Sink runs in this goroutine. idle, if not nil, is called between events at
-// least twenty times a second unless the ring is never empty.
+// ended. Sink runs in this goroutine. idle, if not nil, is called between events, about
+// ten times a second or more often, unless the ring is never empty.
 func (w *Watcher) Run(ctx context.Context, sink func(*heap.Event), idle func()) error {
 	w.sink = sink
 	var r bpf.Report
 	for _, pid := range w.opts.PIDs {
 		start, _ := procfs.StartTime(pid) // one that is gone is missed below
 		w.introduce(pid, start, Clock(), false)
-	}
-	if w.session != nil {
-		w.session.Patience(wait)
 	}
 	if w.opts.Fresh { // where its goroutines are is known before its first call
 		w.resolver.finish(w.sink)
@@ -192,15 +197,20 @@ func (w *Watcher) Run(ctx context.Context, sink func(*heap.Event), idle func()) 
 	helpers.Go(func() { w.scanInTurn(ctx) })
 	helpers.Go(func() { w.readInTurn(ctx) })
 	go w.askInTurn(ctx) // it is not waited for: a driver that hangs may never answer
-	next := time.Now()
+	next, latest := time.Now(), time.Now()
 	for ctx.Err() == nil {
-		if now := time.Now(); !now.Before(next) {
+		now := time.Now()
+		if !now.Before(next) {
 			w.bury()
 			w.audit()
 			next = now.Add(w.opts.Scan)
 		}
 		w.hear()
-		ok, err := w.read(ctx, &r)
+		patience := wait
+		if now.Sub(latest) > lull {
+			patience = longWait
+		}
+		ok, err := w.read(ctx, &r, patience)
 		if errors.Is(err, os.ErrClosed) {
 			return nil
 		}
@@ -212,6 +222,7 @@ func (w *Watcher) Run(ctx context.Context, sink func(*heap.Event), idle func()) 
 		}
 		w.resolver.collect(w.sink)
 		if ok {
+			latest = now
 			w.take(&r)
 			continue
 		}
@@ -286,19 +297,38 @@ func (w *Watcher) saw(s sight) {
 	}
 }
 
-// wait is how long a report is waited for before something else is looked at.
-const wait = 20 * time.Millisecond
+// How long a report is waited for before something else is looked at: reports wake nobody until there are many.
+// After a while without any they are not expected soon, and a machine that does nothing is left alone.
+const (
+	wait     = 20 * time.Millisecond
+	longWait = 100 * time.Millisecond
+	lull     = time.Second
+)
 
-// read waits a while for the next report. Without probes it only waits.
-func (w *Watcher) read(ctx context.Context, r *bpf.Report) (bool, error) {
+// read waits a while for the next report, or until there is something to hear. Without probes it only waits.
+func (w *Watcher) read(ctx context.Context, r *bpf.Report, patience time.Duration) (bool, error) {
 	if w.session != nil {
+		w.session.Patience(patience)
 		return w.session.Read(r)
 	}
 	select {
-	case <-time.After(wait):
+	case <-time.After(patience):
+	case <-w.nudges:
 	case <-ctx.Done():
 	}
 	return false, nil
+}
+
+// nudge tells Run that there is something to hear. It may be called by any goroutine.
+func (w *Watcher) nudge() {
+	if w.session != nil {
+		w.session.Interrupt()
+		return
+	}
+	select {
+	case w.nudges <- struct{}{}:
+	default:
+	}
 }
 
 func (w *Watcher) waiting() int {
