@@ -15,12 +15,13 @@ import (
 func TestOrder(t *testing.T) {
 	dev, err := host.Open(host.Options{Capacity: 1 << 30})
 	require.NoError(t, err)
-	require.NoError(t, loop(io.Discard, alloctest.Ordered(t, dev), runGo, madeUp(100)))
+	r := &repl{out: io.Discard, lacks: io.EOF}
+	require.NoError(t, r.loop(alloctest.Ordered(t, dev), madeUp(100)))
 
 	gpu, err := cuda.Open(0)
 	if err != nil {
 		t.Skip("no GPU: ", err)
 	}
 	defer gpu.Close()
-	require.NoError(t, loop(io.Discard, alloctest.Ordered(t, gpu), runPTX, madeUp(100)))
+	require.NoError(t, (&repl{out: io.Discard}).loop(alloctest.Ordered(t, gpu), madeUp(100)))
 }

@@ -1,4 +1,4 @@
-// A stand-in for NVRTC. It knows no CUDA C: the PTX that it "compiles" to stands in the source between /*ptx and
+// A stand-in for NVRTC. It knows no CUDA C: the PTX that it "compiles" to stands in the source between the last /*ptx and
 // ptx*/. A line that begins with #error fails, as does an #include of a header that it was not given. The name of an
 // expression is made of its letters and digits; one that has neither gets no name.
 
@@ -102,6 +102,10 @@ int nvrtcCompileProgram(program *p, int options, const char *const *all) {
 	const char *from = strstr(p->text, "/*ptx"), *to = strstr(p->text, "ptx*/");
 	if (!from || !to)
 		return complain(p, 1, "this stand-in wants PTX in a comment");
+	for (const char *more; (more = strstr(to, "/*ptx")) && strstr(more, "ptx*/");) {
+		from = more;
+		to = strstr(more, "ptx*/");
+	}
 	from += 5;
 	p->image = calloc(1, (size_t)(to - from) + 1);
 	memcpy(p->image, from, (size_t)(to - from));
