@@ -51,7 +51,7 @@ func (g *Group) onEdge(c *combo, n, out int) *combo {
 			g.define(c, v)
 		}
 		for _, v := range g.phis[m] {
-			if from, ok := g.index[pointsto.Origin(g.Values[v].(*ssa.Phi).Edges[e])]; ok {
+			if from, ok := g.index[g.f.Brought(g.Values[v], e)]; ok {
 				g.derive(c, was, from, v, pointsto.Act{Op: pointsto.Copy})
 			}
 		}

@@ -75,7 +75,7 @@ func (g *Group) prepare() {
 		g.holds = append(g.holds, list)
 	}
 	for k, v := range g.Values {
-		if phi, ok := v.(*ssa.Phi); ok {
+		if phi := pointsto.Phi(v); phi != nil {
 			n, _, _ := g.f.Graph.Where(phi)
 			g.phis[n] = append(g.phis[n], k)
 		} else if n, at, ok := g.f.Where(v); ok {
@@ -87,13 +87,11 @@ func (g *Group) prepare() {
 		for _, i := range g.f.Users(v) {
 			n, at, _ := g.f.Graph.Where(i)
 			acts := g.f.Acts(i, v)
-			switch i := i.(type) {
-			case *ssa.Phi:
+			if _, ok := i.(*ssa.Phi); ok {
 				continue
-			case *ssa.Store:
-				if i.Addr == v && g.f.IsSlot(v) {
-					g.events[n] = append(g.events[n], event{at: at, kind: define, n: k})
-				}
+			}
+			if g.f.Sets(i, v) {
+				g.events[n] = append(g.events[n], event{at: at, kind: define, n: k})
 			}
 			for _, a := range acts {
 				g.events[n] = append(g.events[n], event{at: at, kind: act, n: k, act: a})

@@ -3,10 +3,7 @@ package own
 import (
 	"slices"
 
-	"golang.org/x/tools/go/ssa"
-
 	"github.com/lastuse/lastuse/escape/internal/flow"
-	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
 // A live is the values that are needed, for each combination of conditions; nil is none.
@@ -87,7 +84,7 @@ func (g *Group) neededAcross(n, out int, l live) live {
 			}
 			for _, v := range g.phis[to] {
 				if l[j].Has(v) && e >= 0 {
-					if from, ok := g.index[pointsto.Origin(g.Values[v].(*ssa.Phi).Edges[e])]; ok {
+					if from, ok := g.index[g.f.Brought(g.Values[v], e)]; ok {
 						x.Add(from)
 					}
 				}

@@ -18,6 +18,8 @@ type Point struct {
 	g    *Group
 	s    state
 	l    live
+	prev *Point // the one before in the node, nil if there is none
+	gap  bool   // a place lies between it and the next, or the end of the node
 }
 
 // Points lists the moments of a node in order. It is empty for a node that no path of the
@@ -29,8 +31,16 @@ func (g *Group) Points(node int) []*Point {
 	}
 	var out []*Point
 	g.through(node, g.sol.states.In[k], func(at int, s state) {
-		out = append(out, &Point{Node: node, At: at + 1, g: g, s: s, l: g.sol.needs[node][at]})
+		p := &Point{Node: node, At: at + 1, g: g, s: s, l: g.sol.needs[node][at]}
+		if len(out) > 0 {
+			p.prev = out[len(out)-1]
+		}
+		out = append(out, p)
 	})
+	for k, p := range out {
+		gap, i := g.f.Graph.Next(node, p.At)
+		p.gap = gap != nil && (k == len(out)-1 || i < out[k+1].At-1)
+	}
 	return out
 }
 
@@ -44,18 +54,25 @@ func (p *Point) Due(t Token) bool {
 	return st&Owned != 0 && st&^(Owned|Absent|Passed) == 0 && !p.Needed(t)
 }
 
-// Clean reports whether v holds nothing that has passed, or will at the next place: whatever
-// the conditions, it is needed from here on, or nothing that it may hold has or is due.
+// Clean reports whether v holds nothing that has passed, nor will where the next point is:
+// whatever the conditions, it is needed from here on, or nothing that it may hold is due, or
+// no place lies between.
 func (p *Point) Clean(v ssa.Value) bool {
 	k, ok := p.g.index[v]
-	clean := ok
+	passed := func(t Token) bool { return p.Status(t)&Passed != 0 }
+	return ok && (!p.gap || p.without(k, p.Due)) && (p.without(k, passed) ||
+		p.prev != nil && !p.Sets(v) && p.prev.Clean(v)) // or not since the point before
+}
+
+// without reports whether, whatever the conditions, value k is needed or holds no such token.
+func (p *Point) without(k int, such func(Token) bool) bool {
+	ok := true
 	for i, c := range p.s {
-		if c == nil || !ok || p.l[i] != nil && p.l[i].Has(k) {
-			continue
+		if c != nil && (p.l[i] == nil || !p.l[i].Has(k)) {
+			p.g.tokens(c, k, func(t Token, _ pointsto.Relation) { ok = ok && !such(t) })
 		}
-		p.g.tokens(c, k, func(t Token, _ pointsto.Relation) { clean = clean && c.st[t]&Passed == 0 && !p.Due(t) })
 	}
-	return clean
+	return ok
 }
 
 // OnEdge returns the moment on an edge out of a node, nil if it cannot be taken.
@@ -218,7 +235,7 @@ func (f *Func) Repeatable(s *pointsto.Site) bool {
 				}
 				sum := f.Summary(e.act.Call)
 				for k, a := range pointsto.Operands(e.act.Call) {
-					if p := sum.Param(k); pointsto.Origin(a) == e.act.Of && p.Freed.Cond != effect.Never && !p.Repeatable {
+					if p := sum.Param(k); f.Origin(a) == e.act.Of && p.Freed.Cond != effect.Never && !p.Repeatable {
 						return false
 					}
 				}

@@ -33,7 +33,7 @@ func (g *Group) findRegion() {
 		in[n] = true
 	}
 	for n, vs := range g.phis { // where paths meet, and one of them brings it
-		if slices.ContainsFunc(vs, func(v int) bool { return g.useful(g.Values[v].(*ssa.Phi)) }) {
+		if slices.ContainsFunc(vs, func(v int) bool { return g.useful(pointsto.Phi(g.Values[v])) }) {
 			in[n] = true
 		}
 	}
@@ -89,7 +89,7 @@ func (g *Group) liveness() map[int]flow.Bits {
 	var stack []int
 	for k, v := range g.Values {
 		def, defAt, known := g.f.Where(v)
-		_, isPhi := v.(*ssa.Phi)
+		isPhi := pointsto.Phi(v) != nil
 		from, late := g.late[k]
 		need := func(n int) {
 			if late && n != from && !g.f.order.Reaches(from, n) {
@@ -144,7 +144,7 @@ func (g *Group) phiUses(phi *ssa.Phi, v ssa.Value, need func(pred int)) {
 	n, _, _ := graph.Where(phi)
 	for _, p := range graph.Preds[n] {
 		for out, s := range graph.Succs[p] {
-			if k := graph.Phi(p, out); s == n && k >= 0 && pointsto.Origin(phi.Edges[k]) == v {
+			if k := graph.Phi(p, out); s == n && k >= 0 && g.f.Brings(phi, k, v) {
 				need(p)
 			}
 		}

@@ -36,20 +36,32 @@ func (w Where) Pos() token.Pos {
 	return w.Return.Pos()
 }
 
-// A Name is by what a buffer goes where it is freed: a variable that holds it; or a name that
-// is made for it, since none does.
+// A Name is by what a buffer goes where it is freed: a variable, or a field of one, that holds
+// it; or a name that is made for it, since none does.
 type Name struct {
 	Var    *types.Var
-	Result ssa.Value // made for this result of a call. With Var, for what the header gives it that declares it
-	Save   *ir.Place // made for what Var holds here
+	Field  *pointsto.Field // of Var; nil: Var itself
+	Result ssa.Value       // made for this result of a call. With Var, for what the header gives it that declares it
+	Save   *ir.Place       // made for what Var holds here
 }
 
 // Type returns the type of what has the name.
 func (n Name) Type() types.Type {
+	if n.Field != nil {
+		return n.Field.Of()
+	}
 	if n.Var != nil {
 		return n.Var.Type()
 	}
 	return n.Result.Type()
+}
+
+// Text returns what stands in the source for a variable or a field of one.
+func (n Name) Text() string {
+	if n.Field != nil {
+		return n.Var.Name() + n.Field.Text()
+	}
+	return n.Var.Name()
 }
 
 // A Text says what can be written.
@@ -254,7 +266,7 @@ func (f Free) String() string {
 	case f.Name.Save != nil:
 		s.WriteString(" by a name for what " + f.Name.Var.Name() + " holds before")
 	case f.Name.Result == nil:
-		s.WriteString(" by " + f.Name.Var.Name())
+		s.WriteString(" by " + f.Name.Text())
 	case f.Name.Var != nil:
 		s.WriteString(" by a name in front of what declares " + f.Name.Var.Name())
 	default:

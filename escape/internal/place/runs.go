@@ -7,6 +7,7 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/ir"
 	"github.com/lastuse/lastuse/escape/internal/own"
+	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
 // A run is the moments of a node at which a token is due, without a break. At its first
@@ -198,12 +199,19 @@ func (pl *planner) named(t own.Token, p *own.Point, ok func(ssa.Value) bool, gap
 		if !pl.frees(p, v, ok(v)) {
 			continue
 		}
-		for _, x := range pl.ir.Names(v) {
-			if held, _ := pl.ir.Value(gap, x); held == v && pl.text.Names(Name{Var: x}, at) {
-				return &spot{node: p.Node, at: at, point: p, value: v, name: Name{Var: x}}
+		field, of := (*pointsto.Field)(nil), v
+		if f, ok := v.(*pointsto.Field); ok {
+			field, of = f, f.Root
+		}
+		for _, x := range pl.ir.Names(of) {
+			n := Name{Var: x, Field: field}
+			if held, _ := pl.ir.Value(gap, x); held == of && pl.text.Names(n, at) {
+				return &spot{node: p.Node, at: at, point: p, value: v, name: n}
 			}
 		}
-		values = append(values, v)
+		if field == nil {
+			values = append(values, v)
+		}
 	}
 	for _, v := range values {
 		for _, n := range pl.makeable(v, gap) {

@@ -29,6 +29,9 @@ func (f *Func) Acts(i ssa.Instruction, of ssa.Value) []Act {
 	case f.in.IR.Reads(i):
 		return one(Read, nil)
 	}
+	if p, ok := of.(*Field); ok {
+		return f.fieldActs(i, p)
+	}
 	switch i := i.(type) {
 	case *ssa.Phi:
 		return one(Copy, i)
@@ -53,11 +56,11 @@ func (f *Func) Acts(i ssa.Instruction, of ssa.Value) []Act {
 		if i.Op == token.ARROW {
 			return one(Keep, nil)
 		}
-		return f.part(i, of)
+		return f.derived(i, of)
 	case *ssa.Field, *ssa.FieldAddr, *ssa.Index, *ssa.IndexAddr, *ssa.Slice, *ssa.Convert:
-		return f.part(i.(ssa.Value), of)
+		return f.derived(i.(ssa.Value), of)
 	case *ssa.BinOp:
-		return f.part(i, of)
+		return f.derived(i, of)
 	case *ssa.Store:
 		return f.store(i, of)
 	case *ssa.Call:
@@ -70,8 +73,8 @@ func (f *Func) Acts(i ssa.Instruction, of ssa.Value) []Act {
 	return one(Keep, nil)
 }
 
-// part is for what is computed of a value: it shares its memory, if its type allows that.
-func (f *Func) part(v ssa.Value, of ssa.Value) []Act {
+// derived is for what is computed of a value: it shares its memory, if its type allows that.
+func (f *Func) derived(v ssa.Value, of ssa.Value) []Act {
 	a := Act{Instr: v.(ssa.Instruction), Op: Part, Of: of, To: v}
 	const plain = types.IsBoolean | types.IsFloat | types.IsComplex
 	if b, ok := v.Type().Underlying().(*types.Basic); ok && b.Info()&plain != 0 {
@@ -84,11 +87,11 @@ func (f *Func) part(v ssa.Value, of ssa.Value) []Act {
 func (f *Func) store(s *ssa.Store, of ssa.Value) []Act {
 	var out []Act
 	act := func(op Op, to ssa.Value) { out = append(out, Act{Instr: s, Op: op, Of: of, To: to}) }
-	cell := Origin(s.Addr)
-	local := InMemory(cell) && f.isClosed(cell)
-	if Origin(s.Val) == of {
+	cell := f.Origin(s.Addr)
+	local := (InMemory(cell) || f.IsSlot(cell)) && f.isClosed(cell)
+	if f.Origin(s.Val) == of {
 		switch {
-		case !local || f.IsSlot(cell) && s.Addr != cell:
+		case !local || f.IsSlot(cell) && !f.Sets(s, cell):
 			act(Keep, nil)
 		case f.IsSlot(cell):
 			act(Copy, cell)
@@ -118,16 +121,18 @@ func (f *Func) call(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act {
 		out = append(out, Act{Instr: i, Op: op, Of: of, To: to, When: w, Call: c})
 	}
 	always := effect.When{Cond: effect.Always}
-	if !c.IsInvoke() && Origin(c.Value) == of {
+	if !c.IsInvoke() && f.Origin(c.Value) == of {
 		act(Keep, nil, always) // it is called
 	}
 	s := f.Summary(c)
 	for k, a := range Operands(c) {
-		if Origin(a) != of {
+		r := f.reaches(a, of)
+		if r == none {
 			continue
 		}
+		whole := r == outer && (InMemory(a) || gives(s, k))
 		switch p := s.Param(k); {
-		case p.Retained, f.IsSlot(of) && k < len(c.Args) && nillable(pointee(of.Type())):
+		case p.Retained, whole, f.IsSlot(of) && k < len(c.Args) && nillable(pointee(of.Type())):
 			act(Keep, nil, always) // who has the address of a pointer may set it
 		case p.Borrows():
 			act(Read, nil, always)
@@ -141,7 +146,7 @@ func (f *Func) call(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act {
 		}
 		for n, res := range s.Results {
 			to := Result(i, n)
-			if to == nil || k >= len(s.Params) {
+			if to == nil || k >= len(s.Params) || whole {
 				continue
 			}
 			if res.Is>>k&1 == 1 {
@@ -157,6 +162,11 @@ func (f *Func) call(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act {
 		}
 	}
 	return out
+}
+
+// gives reports whether a result of a call may be operand k, or view it.
+func gives(s *effect.Summary, k int) bool {
+	return slices.ContainsFunc(s.Results, func(r effect.Result) bool { return (r.Is|r.Views)>>k&1 == 1 })
 }
 
 // Operands lists the operands of a call as summaries count them: the variables that a

@@ -21,34 +21,36 @@ func InMemory(v ssa.Value) bool {
 	return false
 }
 
-// IsSlot reports whether v is the address of a variable of a type to follow.
-func (f *Func) IsSlot(v ssa.Value) bool { return InMemory(v) && f.in.Owns(pointee(v.Type())) }
-
-// Origin returns the variable in memory that v is an address or a slice of, and else v.
-func Origin(v ssa.Value) ssa.Value {
-	for {
-		var x ssa.Value
-		switch i := v.(type) {
-		case *ssa.FieldAddr:
-			x = i.X
-		case *ssa.IndexAddr:
-			x = i.X
-		case *ssa.Slice:
-			x = i.X
-		}
-		if x == nil || !InMemory(Origin(x)) {
-			return v
-		}
-		v = x
+// IsSlot reports whether v is the address of a variable of a type to follow, or of a field.
+func (f *Func) IsSlot(v ssa.Value) bool {
+	if p, ok := v.(*Field); ok {
+		return InMemory(p.Root)
 	}
+	return InMemory(v) && f.in.Owns(pointee(v.Type()))
+}
+
+// Origin returns the slot that v is an address in, or the variable in memory that it is an
+// address or a slice of, and else v.
+func (f *Func) Origin(v ssa.Value) ssa.Value {
+	root, path, _ := resolve(v)
+	if !InMemory(root) {
+		return v
+	}
+	for _, p := range f.fields(root) {
+		if len(path) >= len(p.Path) && starts(path, p.Path) {
+			return p
+		}
+	}
+	return root
 }
 
 // Users lists the instructions that v is an operand of, by any address of it or in a
 // literal that captures it, except marks that only name it.
 func (f *Func) Users(v ssa.Value) []ssa.Instruction {
-	refs := v.Referrers()
-	if refs == nil {
-		return nil
+	p, isField := v.(*Field)
+	root := v
+	if isField {
+		root = p.Root
 	}
 	var out []ssa.Instruction
 	add := func(i ssa.Instruction) {
@@ -56,24 +58,34 @@ func (f *Func) Users(v ssa.Value) []ssa.Instruction {
 			out = append(out, i)
 		}
 	}
-	for _, i := range *refs {
-		if _, debug := i.(*ssa.DebugRef); debug || f.in.IR.Marks(i) && !f.in.IR.Reads(i) {
-			continue
+	var visit func(at ssa.Value)
+	visit = func(at ssa.Value) {
+		refs := at.Referrers()
+		if refs == nil {
+			return
 		}
-		if m, ok := i.(*ssa.MakeClosure); ok && f.IsSlot(v) {
-			for _, j := range *m.Referrers() {
-				add(j)
+		for _, i := range *refs {
+			if _, debug := i.(*ssa.DebugRef); debug || f.in.IR.Marks(i) && !f.in.IR.Reads(i) {
+				continue
 			}
-			continue
-		}
-		if a, ok := i.(ssa.Value); ok && Origin(a) != a && Origin(a) == Origin(v) {
-			for _, j := range f.Users(a) {
-				add(j)
+			if m, ok := i.(*ssa.MakeClosure); ok && !isField && f.IsSlot(v) {
+				for _, j := range *m.Referrers() {
+					add(j)
+				}
+				continue
 			}
-			continue
+			if a, ok := i.(ssa.Value); ok {
+				if r, _, _ := resolve(a); a != root && r == root { // an address in it
+					if !isField || f.reaches(a, p) != none {
+						visit(a)
+					}
+					continue
+				}
+			}
+			add(i)
 		}
-		add(i)
 	}
+	visit(root)
 	return out
 }
 
@@ -101,6 +113,9 @@ func handsOn(i ssa.Instruction, v ssa.Value) bool {
 // isClosed reports whether nothing but what is read here gets at a variable in memory.
 // One that was captured must not be assigned: what it holds is its own function's to know.
 func (f *Func) isClosed(v ssa.Value) bool {
+	if p, ok := v.(*Field); ok {
+		v = p.Root
+	}
 	yes, ok := f.closed[v]
 	if ok {
 		return yes
@@ -108,13 +123,19 @@ func (f *Func) isClosed(v ssa.Value) bool {
 	f.closed[v] = true // what it asks of itself, while it is asked
 	yes = true
 	_, captured := v.(*ssa.FreeVar)
-	for _, i := range f.Users(v) {
-		if s, ok := i.(*ssa.Store); ok && (captured || Origin(s.Val) == v) {
-			yes = false
+	check := func(w ssa.Value) {
+		for _, i := range f.Users(w) {
+			if s, ok := i.(*ssa.Store); ok && (captured || f.Origin(s.Val) == v) {
+				yes = false
+			}
+			for _, a := range f.Acts(i, w) {
+				yes = yes && a.Op != Keep && a.Op != Leave && (f.IsSlot(w) || a.Op == Read || a.Op == Unwrap)
+			}
 		}
-		for _, a := range f.Acts(i, v) {
-			yes = yes && a.Op != Keep && a.Op != Leave && (f.IsSlot(v) || a.Op == Read || a.Op == Unwrap)
-		}
+	}
+	check(v)
+	for _, p := range f.fields(v) {
+		check(p)
 	}
 	f.closed[v] = yes
 	return yes
@@ -123,13 +144,13 @@ func (f *Func) isClosed(v ssa.Value) bool {
 // settled reports whether v is a value, or a variable that is assigned once only, where it is
 // declared and in front of an instruction.
 func (f *Func) settled(v ssa.Value, at ssa.Instruction) bool {
-	if !InMemory(v) {
+	if !InMemory(v) && !f.IsSlot(v) {
 		return true
 	}
-	a, ok := v.(*ssa.Alloc)
+	a, ok := rootOf(v).(*ssa.Alloc)
 	n := 0
 	for _, i := range f.Users(v) {
-		if s, is := i.(*ssa.Store); is && Origin(s.Addr) == v {
+		if s, is := i.(*ssa.Store); is && (f.Sets(s, v) || f.Origin(s.Addr) == v) {
 			n++
 			ok = ok && s.Block() == a.Block() && before(s, at)
 		}

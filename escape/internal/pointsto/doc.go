@@ -11,6 +11,7 @@
 //     part, wrap, unwrap, return, keep ([Op]). An act is that operation there ([Act]).
 //   - What a deferred call has been given, in all turns of a loop, is a value of its own ([Deferred]).
 //   - A slot is a variable in memory that is as good as a value ([Func.IsSlot]).
+//   - A field is a slot in a larger variable, or the same part of a value ([Field]).
 //   - A group is sites that one value may hold, and all values that may hold them ([Group]).
 //
 // # The table
@@ -30,6 +31,9 @@
 // # Variables in memory
 //
 // One with room for a handle, that only instructions which are understood get at, is a slot:
-// a store makes it hold something else. Any other holds all that was ever stored in it. A
-// literal's summary has its captured variables behind its parameters.
+// a store makes it hold something else. So is each field of a struct, and each element of an
+// array that is set by constant indexes only, if that much is true of the whole. Where a
+// whole struct is loaded, merged, or stored elsewhere, its fields go along: those of the value
+// are fields, too. Any other variable holds all that was ever stored in it. A literal's
+// summary has its captured variables behind its parameters.
 package pointsto

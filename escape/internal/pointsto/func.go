@@ -19,6 +19,8 @@ type Input struct {
 	// Literal returns the summary of a literal, whose captured variables follow its
 	// parameters; nil if it is not known.
 	Literal func(*ssa.Function) *effect.Summary
+
+	layout map[types.Type][][]int // see paths
 }
 
 // A Site is a place of making. It has two tokens: what it made last, and what it made
@@ -57,6 +59,7 @@ type Func struct {
 	holds  map[ssa.Value][]Hold
 	made   map[ssa.Value]*Site
 	closed map[ssa.Value]bool // see isClosed
+	split  map[ssa.Value][]*Field
 
 	deferreds map[*ssa.Defer]*Deferred
 }
@@ -65,7 +68,7 @@ type Func struct {
 func Solve(in *Input, fn *ssa.Function) *Func {
 	f := &Func{SSA: fn, Graph: in.IR.Graph(fn), in: in, holds: map[ssa.Value][]Hold{},
 		made: map[ssa.Value]*Site{}, closed: map[ssa.Value]bool{},
-		deferreds: map[*ssa.Defer]*Deferred{}}
+		split: map[ssa.Value][]*Field{}, deferreds: map[*ssa.Defer]*Deferred{}}
 	f.find()
 	if len(f.Sites) > 0 {
 		f.follow()
@@ -75,6 +78,29 @@ func Solve(in *Input, fn *ssa.Function) *Func {
 
 // Holds lists what a value may hold, whatever the path.
 func (f *Func) Holds(v ssa.Value) []Hold { return f.holds[v] }
+
+// Phi returns the phi that v is, or is a field of, and nil if it is none.
+func Phi(v ssa.Value) *ssa.Phi {
+	if p, ok := v.(*Field); ok {
+		v = p.Root
+	}
+	phi, _ := v.(*ssa.Phi)
+	return phi
+}
+
+// Brought returns what a value becomes of an operand of its phi.
+func (f *Func) Brought(v ssa.Value, edge int) ssa.Value {
+	x := Phi(v).Edges[edge]
+	if p, ok := v.(*Field); ok {
+		return f.field(x, p.Path)
+	}
+	return f.Origin(x)
+}
+
+// Brings reports whether a phi gets v, or the value that v is a field of, as an operand.
+func (f *Func) Brings(phi *ssa.Phi, edge int, v ssa.Value) bool {
+	return f.reaches(phi.Edges[edge], v) != none
+}
 
 // Marks reports whether an instruction is there for places only.
 func (f *Func) Marks(i ssa.Instruction) bool { return f.in.IR.Marks(i) }
@@ -203,6 +229,9 @@ func (f *Func) follow() {
 // Where returns where a value comes into being: the results of a call do at the call. A
 // parameter has no place.
 func (f *Func) Where(v ssa.Value) (node, at int, ok bool) {
+	if p, is := v.(*Field); is {
+		v = p.Root
+	}
 	if e, is := v.(*ssa.Extract); is {
 		v = e.Tuple
 	}

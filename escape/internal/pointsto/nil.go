@@ -1,6 +1,8 @@
 package pointsto
 
 import (
+	"slices"
+
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/effect"
@@ -15,55 +17,80 @@ func (f *Func) foreign(v ssa.Value, seen map[ssa.Value]bool) bool {
 		return false
 	}
 	seen[v] = true
-	if c, ok := v.(*ssa.Const); ok {
+	if c, ok := rootOf(v).(*ssa.Const); ok {
 		return c.Value != nil
-	}
-	if len(f.holds[v]) == 0 {
-		return true
 	}
 	if f.made[v] != nil {
 		return false
 	}
-	switch i := v.(type) {
-	case *ssa.Phi:
-		for _, e := range i.Edges {
-			if f.foreign(Origin(e), seen) {
-				return true
-			}
-		}
-		return false
-	case *ssa.ChangeType:
-		return f.foreign(i.X, seen)
-	case *ssa.UnOp:
-		return !f.IsSlot(i.X) || f.foreign(i.X, seen)
-	case *ssa.Alloc:
+	from, ok := f.sources(v)
+	return !ok || slices.ContainsFunc(from, func(w ssa.Value) bool { return f.foreign(w, seen) })
+}
+
+func rootOf(v ssa.Value) ssa.Value {
+	if p, ok := v.(*Field); ok {
+		return p.Root
+	}
+	return v
+}
+
+// sources lists the values of which a value, a slot or a field is made; ok is false if that is
+// not all that it may be.
+func (f *Func) sources(v ssa.Value) (from []ssa.Value, ok bool) {
+	var path []int
+	p, isField := v.(*Field)
+	if isField {
+		path = p.Path
+	}
+	if f.IsSlot(v) {
 		for _, u := range f.Users(v) {
-			if s, ok := u.(*ssa.Store); ok && s.Addr == v && f.foreign(Origin(s.Val), seen) {
-				return true
+			if f.Sets(u, v) {
+				s := u.(*ssa.Store)
+				_, at, _ := resolve(s.Addr)
+				from = append(from, f.field(f.Origin(s.Val), path[len(at):]))
 			}
 		}
-		return !f.IsSlot(v)
+		_, own := rootOf(v).(*ssa.Alloc)
+		return from, own && f.isClosed(v)
 	}
-	var call *ssa.Call
-	if e, ok := v.(*ssa.Extract); ok {
-		call, _ = e.Tuple.(*ssa.Call)
-	} else {
-		call, _ = v.(*ssa.Call)
+	switch i := rootOf(v).(type) {
+	case *ssa.Phi:
+		for k := range i.Edges {
+			from = append(from, f.Brought(v, k))
+		}
+		return from, true
+	case *ssa.ChangeType:
+		return []ssa.Value{f.field(i.X, path)}, true
+	case *ssa.Field:
+		return []ssa.Value{f.field(i.X, append([]int{i.Field}, path...))}, true
+	case *ssa.UnOp:
+		root, at, sure := resolve(i.X)
+		x := f.field(root, slices.Concat(at, path))
+		return []ssa.Value{x}, sure && x != nil && f.IsSlot(x)
+	case *ssa.Call:
+		return f.operand(i, v)
+	case *ssa.Extract:
+		if c, ok := i.Tuple.(*ssa.Call); ok {
+			return f.operand(c, v)
+		}
 	}
-	if call == nil {
-		return true
-	}
-	for _, a := range Operands(&call.Call) { // a result that is an operand
-		if len(f.holds[Origin(a)]) == 0 {
+	return nil, false
+}
+
+// operand returns the operand that a result of a call is.
+func (f *Func) operand(call *ssa.Call, v ssa.Value) ([]ssa.Value, bool) {
+	for _, a := range Operands(&call.Call) {
+		of := f.Origin(a)
+		if len(f.holds[of]) == 0 {
 			continue
 		}
-		for _, act := range f.Acts(call, Origin(a)) {
+		for _, act := range f.Acts(call, of) {
 			if act.Op == Copy && act.To == v && act.When.Cond == effect.Always {
-				return f.foreign(Origin(a), seen)
+				return []ssa.Value{of}, true
 			}
 		}
 	}
-	return true
+	return nil, false
 }
 
 // MayBeNil reports whether a value that holds what sites made may be nothing at all.
@@ -77,16 +104,17 @@ func (f *Func) mayBeNil(v ssa.Value, seen map[ssa.Value]bool) bool {
 	if s := f.made[v]; s != nil {
 		return s.Nil || s.Error != nil
 	}
-	switch i := v.(type) {
-	case *ssa.Phi:
-		for _, e := range i.Edges {
-			if f.mayBeNil(Origin(e), seen) {
-				return true
-			}
-		}
-		return false
-	case *ssa.ChangeType:
-		return f.mayBeNil(i.X, seen)
+	if f.IsSlot(v) && !f.setAtOnce(v) {
+		return true
 	}
-	return true
+	from, ok := f.sources(v)
+	return !ok || slices.ContainsFunc(from, func(w ssa.Value) bool { return f.mayBeNil(w, seen) })
+}
+
+// setAtOnce reports whether a slot is set in the block in which it is made.
+func (f *Func) setAtOnce(v ssa.Value) bool {
+	a, ok := rootOf(v).(*ssa.Alloc)
+	return ok && slices.ContainsFunc(f.Users(v), func(i ssa.Instruction) bool {
+		return i.Block() == a.Block() && f.Sets(i, v)
+	})
 }

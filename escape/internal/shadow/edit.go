@@ -150,6 +150,9 @@ func (s scribe) Stands(at place.Where) *ssa.Function {
 }
 
 func (s scribe) Names(n place.Name, at place.Where) bool {
+	if s.frees.Of(n.Type()) == nil {
+		return false // nothing could be done with it
+	}
 	u := s.of[s.f]
 	g := s.where(u, at)
 	if n.Result == nil && n.Save == nil {
@@ -296,7 +299,7 @@ func (d *draft) spot(at place.Where) *spot {
 // called returns what a buffer is called at a place, and "" if a name cannot be made.
 func (d *draft) called(n place.Name, g rewrite.Place) string {
 	if n.Result == nil && n.Save == nil {
-		return n.Var.Name()
+		return n.Text()
 	}
 	if name := d.saved[n]; name != "" {
 		return name

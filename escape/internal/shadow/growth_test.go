@@ -22,6 +22,8 @@ var shapes = map[string]func(n int) string{
 	"merged": lines("var b *Buf\nswitch m {\n", "case %[1]d:\nb = Must(1)\n",
 		"}\nif b != nil {\nb.Use()\n}\n"),
 	"deferred":       lines("", "b%[1]d := Must(1)\ndefer b%[1]d.Free()\nb%[1]d.Use()\n", ""),
+	"one field":      lines("var p struct{ a, b *Buf }\n", "p.a = Must(1)\np.a.Use()\n", ""),
+	"fields":         lines("", "p%[1]d := struct{ a, b *Buf }{Must(1), Must(2)}\np%[1]d.a.Use()\n", ""),
 	"one beside all": lines("a := Must(1)\n", "b%[1]d := Must(1)\nif c {\nboth(a, b%[1]d)\n}\n", ""),
 }
 

@@ -62,12 +62,12 @@ type Result struct {
 // Run runs the rooms over a package.
 func Run(in *Input) *Result {
 	frees := effect.NewFrees(in.Set)
-	p := ir.Build(&ir.Input{Fset: in.Fset, Files: in.Files, Types: in.Types, Info: in.Info,
-		Follow: frees.Resource})
 	table := calls.NewTable(in.Set, in.Facts)
 	literals := map[*ssa.Function]*effect.Summary{}
-	to := &pointsto.Input{IR: p, Effect: table.Of, Owns: frees.Resource,
+	to := &pointsto.Input{Effect: table.Of, Owns: frees.Resource,
 		Literal: func(f *ssa.Function) *effect.Summary { return literals[f] }}
+	p := ir.Build(&ir.Input{Fset: in.Fset, Files: in.Files, Types: in.Types, Info: in.Info, Follow: to.Named})
+	to.IR = p
 	r := &Result{IR: p, in: in}
 	of := map[*ssa.Function]*Func{}
 	for _, round := range calls.Order(p.Funcs) {

@@ -1,0 +1,349 @@
+package pointsto
+
+import (
+	"fmt"
+	"go/constant"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// This file is about fields, and elements by a constant index, of a variable in memory or of a
+// value that is a struct or an array. Each that has room for a handle is a slot of its own, as
+// long as the whole is only got at in ways that are understood.
+
+// A Field is a slot in a variable, whose address Root is, or in a value. It stands where an
+// ssa.Value does: for the address of the part, or for the part of the value.
+type Field struct {
+	Root ssa.Value
+	Path []int
+}
+
+func (p *Field) Name() string                  { return p.Root.Name() + p.digits() }
+func (p *Field) String() string                { return p.Name() }
+func (p *Field) Parent() *ssa.Function         { return p.Root.Parent() }
+func (p *Field) Referrers() *[]ssa.Instruction { return &[]ssa.Instruction{} }
+func (p *Field) Pos() token.Pos                { return p.Root.Pos() }
+
+// starts reports whether one of two paths leads into the other.
+func starts(path, with []int) bool {
+	n := min(len(path), len(with))
+	return slices.Equal(path[:n], with[:n])
+}
+
+func (p *Field) digits() string {
+	var b strings.Builder
+	for _, k := range p.Path {
+		fmt.Fprintf(&b, ".%d", k)
+	}
+	return b.String()
+}
+
+// Type returns the type of the address, or of the part of a value.
+func (p *Field) Type() types.Type {
+	if InMemory(p.Root) {
+		return types.NewPointer(p.Of())
+	}
+	return p.Of()
+}
+
+// Text returns what stands behind the name of the whole.
+func (p *Field) Text() string {
+	t, out := whole(p.Root), ""
+	for _, k := range p.Path {
+		switch u := t.Underlying().(type) {
+		case *types.Struct:
+			out += "." + u.Field(k).Name()
+		case *types.Array:
+			out += fmt.Sprintf("[%d]", k)
+		}
+		t = at(t, []int{k})
+	}
+	return out
+}
+
+// Of returns the type of what the field holds.
+func (p *Field) Of() types.Type { return at(whole(p.Root), p.Path) }
+
+// whole returns the type of what is divided.
+func whole(root ssa.Value) types.Type {
+	if InMemory(root) {
+		return pointee(root.Type())
+	}
+	return root.Type()
+}
+
+// mostFields bounds the fields of a variable.
+const mostFields = 16
+
+// Named reports whether the name of a variable of a type may give a free its name: it has room
+// for a handle, or a field has, or it points to such a one.
+func (in *Input) Named(t types.Type) bool {
+	return in.Owns(t) || len(in.paths(t)) > 0 || len(in.paths(pointee(t))) > 0
+}
+
+// paths lists the paths in a type that lead to a handle; nil if they are too many.
+func (in *Input) paths(t types.Type) [][]int {
+	if have, ok := in.layout[t]; ok {
+		return have
+	}
+	if in.layout == nil {
+		in.layout = map[types.Type][][]int{}
+	}
+	var out [][]int
+	add := func(k int, t types.Type) {
+		if in.Owns(t) {
+			out = append(out, []int{k})
+			return
+		}
+		for _, p := range in.paths(t) {
+			out = append(out, append([]int{k}, p...))
+		}
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Struct:
+		for k := range u.NumFields() {
+			add(k, u.Field(k).Type())
+		}
+	case *types.Array:
+		for k := range min(u.Len(), mostFields+1) {
+			add(int(k), u.Elem())
+		}
+	}
+	if len(out) > mostFields || in.Owns(t) {
+		out = nil
+	}
+	in.layout[t] = out
+	return out
+}
+
+// fields lists the fields of a variable of this function, or of a value.
+func (f *Func) fields(root ssa.Value) []*Field {
+	have, ok := f.split[root]
+	if ok {
+		return have
+	}
+	memory := InMemory(root)
+	if _, captured := root.(*ssa.FreeVar); !captured && (!memory || steadyIndexes(root)) {
+		for _, path := range f.in.paths(whole(root)) {
+			have = append(have, &Field{Root: root, Path: path})
+		}
+	}
+	f.split[root] = have
+	return have
+}
+
+// at returns the type at a path in a type.
+func at(t types.Type, path []int) types.Type {
+	for _, k := range path {
+		switch u := t.Underlying().(type) {
+		case *types.Struct:
+			t = u.Field(k).Type()
+		case *types.Array:
+			t = u.Elem()
+		}
+	}
+	return t
+}
+
+// field returns the field of root at a path: root itself if that is empty, nil if there is none.
+func (f *Func) field(root ssa.Value, path []int) ssa.Value {
+	if len(path) == 0 {
+		return root
+	}
+	for _, p := range f.fields(root) {
+		if slices.Equal(p.Path, path) {
+			return p
+		}
+	}
+	return nil
+}
+
+// steadyIndexes reports whether no element of a variable is sliced, or set by an index that is
+// not constant: then each is a part.
+func steadyIndexes(addr ssa.Value) bool {
+	for _, i := range *addr.Referrers() {
+		switch i := i.(type) {
+		case *ssa.Slice:
+			return false
+		case *ssa.FieldAddr:
+			if !steadyIndexes(i) {
+				return false
+			}
+		case *ssa.IndexAddr:
+			if i.X != addr {
+				continue
+			}
+			if _, ok := i.Index.(*ssa.Const); !ok {
+				for _, u := range *i.Referrers() {
+					if l, ok := u.(*ssa.UnOp); !ok || l.Op != token.MUL {
+						return false
+					}
+				}
+			} else if !steadyIndexes(i) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// resolve returns the variable in memory that v is an address in, and the path to it; the path
+// ends in front of an index that is not constant, and of a slice, which sure tells. Where v is
+// no such address, it is v.
+func resolve(v ssa.Value) (root ssa.Value, path []int, sure bool) {
+	var x ssa.Value
+	step := -1
+	switch i := v.(type) {
+	case *ssa.FieldAddr:
+		x, step = i.X, i.Field
+	case *ssa.IndexAddr:
+		x = i.X
+		if c, ok := i.Index.(*ssa.Const); ok && c.Value != nil {
+			n, _ := constant.Int64Val(c.Value)
+			step = int(n)
+		}
+	case *ssa.Slice:
+		x = i.X
+	}
+	if x == nil {
+		return v, nil, true
+	}
+	root, path, sure = resolve(x)
+	if !InMemory(root) {
+		return v, nil, true
+	}
+	if sure && step >= 0 {
+		return root, append(path, step), true
+	}
+	return root, path, false
+}
+
+// A reach says how an operand leads to a slot.
+type reach uint8
+
+const (
+	none  reach = iota
+	same        // it is the slot
+	outer       // the slot is a part of it
+	inner       // it is a part of what is in the slot
+	some        // it is an element by an index that is not known, perhaps the slot
+)
+
+// reaches returns how operand x leads to v, which is an origin.
+func (f *Func) reaches(x, v ssa.Value) reach {
+	p, ok := v.(*Field)
+	switch {
+	case x == v:
+		return same
+	case !ok && f.Origin(x) == v:
+		return inner
+	case !ok:
+		return none
+	case x == p.Root:
+		return outer
+	case !InMemory(p.Root):
+		return none
+	}
+	root, path, sure := resolve(x)
+	switch {
+	case root != p.Root || !starts(path, p.Path):
+		return none
+	case !sure && len(path) < len(p.Path):
+		return some
+	case len(path) < len(p.Path):
+		return outer
+	case len(path) == len(p.Path) && sure:
+		return same
+	}
+	return inner
+}
+
+// fieldActs lists what an instruction does to a part.
+func (f *Func) fieldActs(i ssa.Instruction, of *Field) []Act {
+	one := func(op Op, to ssa.Value) []Act { return []Act{{Instr: i, Op: op, Of: of, To: to}} }
+	memory := InMemory(of.Root)
+	keep := one(Keep, nil)
+	switch i := i.(type) {
+	case *ssa.UnOp:
+		switch r := f.reaches(i.X, of); {
+		case !memory || i.Op != token.MUL:
+			return keep
+		case r == same:
+			return one(Copy, i)
+		case r == outer:
+			_, path, _ := resolve(i.X)
+			return one(Copy, f.field(i, of.Path[len(path):]))
+		case r == some:
+			return one(Unwrap, i)
+		}
+		return f.derived(i, of)
+	case *ssa.Field:
+		if of.Path[0] != i.Field {
+			return nil
+		}
+		return one(Copy, f.field(i, of.Path[1:]))
+	case *ssa.Index:
+		if c, ok := i.Index.(*ssa.Const); !ok || i.X != of.Root {
+			return one(Unwrap, i)
+		} else if n, _ := constant.Int64Val(c.Value); of.Path[0] != int(n) {
+			return nil
+		}
+		return one(Copy, f.field(i, of.Path[1:]))
+	case *ssa.Phi:
+		if !memory {
+			return one(Copy, f.field(i, of.Path))
+		}
+	case *ssa.ChangeType:
+		if !memory {
+			return one(Copy, f.field(i, of.Path))
+		}
+	case *ssa.MakeInterface:
+		if !memory {
+			return one(Wrap, i)
+		}
+	case *ssa.BinOp:
+		return one(Read, nil)
+	case *ssa.Return:
+		return one(Leave, nil)
+	case *ssa.Store:
+		return f.storeField(i, of)
+	case *ssa.Call:
+		return f.call(i, &i.Call, of)
+	case *ssa.Defer:
+		return f.deferred(i, of)
+	}
+	return keep
+}
+
+// storeField is what a store does to a part: it is set, or is a part of a value that is stored.
+func (f *Func) storeField(s *ssa.Store, of *Field) []Act {
+	one := func(op Op, to ssa.Value) []Act { return []Act{{Instr: s, Op: op, Of: of, To: to}} }
+	if s.Val != of.Root || InMemory(of.Root) {
+		if f.Sets(s, of) && f.reaches(s.Val, of) == none {
+			return nil
+		}
+		return one(Keep, nil)
+	}
+	root, path, sure := resolve(s.Addr)
+	switch to := f.field(root, slices.Concat(path, of.Path)); {
+	case !InMemory(root) || !f.isClosed(root):
+		return one(Keep, nil)
+	case to != nil && sure:
+		return one(Copy, to)
+	}
+	return one(Wrap, root)
+}
+
+// Sets reports whether an instruction gives a slot what it holds from then on.
+func (f *Func) Sets(i ssa.Instruction, v ssa.Value) bool {
+	s, ok := i.(*ssa.Store)
+	if !ok || !f.IsSlot(v) {
+		return false
+	}
+	r := f.reaches(s.Addr, v)
+	return r == same || r == outer
+}
