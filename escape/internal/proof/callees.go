@@ -57,6 +57,9 @@ func (c *checker) effect(fn *types.Func) *Summary {
 	s := body
 	if c.in.Specs != nil {
 		line, ok := c.in.Specs.Lookup(spec.FullName(fn))
+		if ok && line.Level == spec.Embedded && ofInterface(fn) && !slices.Contains(asked, fn.Name()) {
+			ok = false // what has the method may be anything, and was not asked what it does there
+		}
 		if ok && !(body != nil && body.Said && line.Level < spec.Flag) {
 			s = written(line, fn.Signature(), body)
 			s.Said = line.Level > spec.Embedded && line.Level < spec.Flag
@@ -74,6 +77,12 @@ func (c *checker) effect(fn *types.Func) *Summary {
 		c.effects[fn] = s
 	}
 	return s
+}
+
+// ofInterface reports whether fn is a method of an interface.
+func ofInterface(fn *types.Func) bool {
+	recv := fn.Signature().Recv()
+	return recv != nil && types.IsInterface(recv.Type())
 }
 
 // param returns what a function does to operand n.
@@ -164,7 +173,7 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 		n := number(c.Operand)
 		said[n] = true
 		p := &s.Params[n]
-		p.Together = body != nil && body.param(n).Together
+		p.Together = body == nil || body.param(n).Together
 		switch c.Effect {
 		case spec.Freed:
 			p.Frees, p.Silent, p.Repeatable = true, true, c.Repeatable
@@ -174,7 +183,9 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 			case spec.ArgFalse:
 				p.FreesIf = -1 - number(c.Cond.Arg)
 			}
-			_, pointer := c.Operand.Type(sig).Underlying().(*types.Pointer)
+			of := c.Operand.Type(sig)
+			_, pointer := of.Underlying().(*types.Pointer)
+			pointer = pointer || types.IsInterface(of) && c.Operand.Kind == spec.Recv
 			p.NilOK = body != nil && body.param(n).NilOK || c.Repeatable && !pointer
 		case spec.Borrowed:
 			p.Gives = line.Level == spec.Embedded // lines of libraries say nothing of what functions do that they call
@@ -245,7 +256,7 @@ func groupMethod(fn *types.Func) string {
 var rearrange = []string{"maps", "reflect", "slices"}
 
 // relays are packages that give one operand to a method of another, or of what that holds: WriteTo, Is.
-var relays = []string{"bufio", "bytes", "errors", "io"}
+var relays = []string{"bufio", "bytes", "errors", "io", "net"}
 
 // unsaid reports whether what fn does to its operands depends on who they are, which no summary says.
 func unsaid(fn *types.Func) bool {

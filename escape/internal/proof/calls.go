@@ -233,9 +233,7 @@ func (f *family) call(i ssa.CallInstruction) {
 		if k.entry.makes && k.v != nil {
 			f.memory(k.v)
 		}
-		if f.does(k.entry, k.v); k.builtin == "clear" {
-			f.store(f.inside(f.of(k.args[0]), index), set{1 << zeroElem}, true)
-		}
+		f.does(k.entry, k.v)
 		return
 	}
 	for _, b := range k.bodies {

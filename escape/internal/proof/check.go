@@ -322,15 +322,19 @@ func (c *checker) followSites(g *graph, frees []*free, sites set) {
 		class.union(setOf(g.f.objs[n].ids))
 	}
 	insists := slices.ContainsFunc(frees, func(x *free) bool { return !x.nilOK && g.resources(x).meets(sites) })
+	writes, stood := c.mayWrite(g, frees, sites), map[stand]*set{}
 	for n := range sites.all() {
 		o := g.f.objs[n]
-		c.walk(g, frees, o, false, setOf(o.ids))
-		if insists && g.mayFail(o) {
-			c.walk(g, frees, o, true, class)
+		c.walk(g, frees, o, false, setOf(o.ids), stood)
+		if (insists || writes) && g.mayFail(o) {
+			c.walk(g, frees, o, true, class, stood)
 		}
 	}
 	if insists || c.mayBeEmpty(g, frees, sites) {
-		c.walk(g, frees, nil, true, class)
+		c.walk(g, frees, nil, true, class, stood)
+	}
+	for _, nothing := range []bool{false, true} {
+		c.goBehind(g, frees, stood, nothing)
 	}
 }
 
@@ -342,22 +346,23 @@ func (g *graph) mayFail(o *object) bool {
 }
 
 // walk follows one resource, or zero.
-func (c *checker) walk(g *graph, frees []*free, site *object, zero bool, class set) {
+func (c *checker) walk(g *graph, frees []*free, site *object, zero bool, class set, stood map[stand]*set) {
 	w := c.walker(g, frees, site, zero, class)
+	w.stood = stood
 	w.fault = func(i int, rule Rule, words string, at ssa.Instruction) {
 		if !c.off[rule] && (!zero || frees[i].pts.meets(class)) {
 			frees[i].e.fail(&Reason{Rule: rule, Words: words, Nil: zero, At: c.position(posOf(at))})
 		}
 	}
-	if zero && site == nil {
-		w.nothing = map[empty]bool{}
-		defer func() { c.readEmpty(g, frees, w.nothing) }()
-	}
 	w.run()
 	if w.over {
-		for _, x := range frees {
-			c.fail(x.e, Limits, "too many states", x.e.stmt.Pos())
-		}
+		c.tooMany(frees)
+	}
+}
+
+func (c *checker) tooMany(frees []*free) {
+	for _, x := range frees {
+		c.fail(x.e, Limits, "too many states", x.e.stmt.Pos())
 	}
 }
 

@@ -49,24 +49,26 @@
 // accepted then. Their arguments are in docs/proof.md; this is how they are shown.
 //
 // Same. On syntax, so that no resolution can hide a difference. What was put in reads through no pointer that
-// may be nil, and its loops call nobody. Comments for tools stay. A name that was made for an expression is
-// read once, where the expression stood; what is evaluated before it there is on a list of what neither
-// calls, receives, reads through a pointer, may panic nor runs a statement, and no variable is read there
-// that a call might change. Such reads, and what may panic, do not pass a call behind them, as compilers may
-// do them late.
+// may be nil, and its loops call nobody. Comments for tools stay at their declaration. A name that was made for
+// an expression is read once, where the expression stood; what is evaluated before it there is on a list of what
+// neither calls, receives, reads through a pointer or a slice, may panic nor runs a statement, and no variable
+// is read there that a call might change. Such reads, and what may panic, do not pass a call behind them, as
+// compilers may do them late.
 //
 // Fresh. Some walk gets to F with a resource. Where the callee does not accept nil, a walk with the zero of
-// each site does not reach F, and no pointer on the way to the operand may be nil.
+// each site does not reach F, and no pointer on the way to the operand may be nil. A defined type is freed as
+// that type, by address or as an interface, and as no other that it was converted to.
 //
 // Dead. Behind F the walk goes on in a phase of F's own; a call, a return, a panic, a send that is reached
 // there with the resource, a view or a number of it is a use, and so is reading or writing through it,
-// comparing it with an address, or asking a map that has it as a key. Copying the handle is none. What is
-// stored into a resource may make it another one, but for floats, bools and elements of 16 bits, which hold
-// no handle.
+// comparing it with an address, asking a map that has it as a key, and all that a channel does. Copying the
+// handle is none. What is stored into a resource, or into a part of a variable that has it, may make it another
+// one, but for floats, bools and elements of 16 bits, which hold no handle. What F may write beside what it
+// frees nobody reads or writes behind it, whatever F was given there (behind.go).
 //
 // Readable. go/ssa says which register each expression of the source gave. In F's phase none of them may be
 // the resource itself, except in statements that were put in. Constant conditions are not folded.
-// The same holds where F is given the constant zero, and frees nothing (emptied.go).
+// The same holds where F is given the constant zero, and frees nothing.
 //
 // Panics, deferred. Deferred calls run in the reverse of the order in which a path registers them; in any
 // order, once one of them stands in a loop. What was put in does not panic: it reads through nothing that may

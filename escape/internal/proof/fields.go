@@ -35,7 +35,7 @@ func (c *checker) storedIn(v ssa.Value) []*ssa.Function {
 			c.findStores(fn)
 		}
 	}
-	if s := c.stores[name]; s != nil && !s.open {
+	if s := c.stores[name]; s != nil && !s.open && !c.untyped {
 		return s.fns
 	}
 	return nil
@@ -176,10 +176,7 @@ func (c *checker) bodies() map[*ssa.Function]bool {
 // findStores notes what a function stores in fields of function types.
 func (c *checker) findStores(fn *ssa.Function) {
 	for i := range instrsOf(fn) {
-		if x, ok := i.(*ssa.Convert); ok && (isUnsafe(x.Type()) || isUnsafe(x.X.Type())) {
-			c.exposed(x.Type())
-			c.exposed(x.X.Type())
-		}
+		c.untyped = c.untyped || retypes(i)
 		a, ok := i.(*ssa.FieldAddr)
 		if !ok {
 			continue
@@ -201,22 +198,18 @@ func (c *checker) findStores(fn *ssa.Function) {
 	}
 }
 
-// exposed opens the fields of what a pointer leads to that is converted from, or to, one without a type.
-func (c *checker) exposed(t types.Type) {
-	if c.opened.Set(t, true) != nil {
-		return
+// retypes reports whether an instruction may give memory another type, or lead beside what it is the address
+// of: whoever has that may write any field.
+func retypes(i ssa.Instruction) bool {
+	if x, ok := i.(*ssa.Convert); ok {
+		return isUnsafe(x.Type()) || isUnsafe(x.X.Type())
 	}
-	switch u := t.Underlying().(type) {
-	case interface{ Elem() types.Type }: // a map's keys hold no functions
-		c.exposed(u.Elem())
-	case *types.Struct:
-		for n := range u.NumFields() {
-			if name := c.ownField(u, n); name != "" {
-				c.storesOf(name).open = true
-			}
-			c.exposed(u.Field(n).Type())
-		}
+	k := callOf(i)
+	if k == nil {
+		return false
 	}
+	b, ok := k.Common().Value.(*ssa.Builtin)
+	return ok && b.Name() == "Slice"
 }
 
 func (c *checker) storesOf(name string) *fieldStores {

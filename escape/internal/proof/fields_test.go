@@ -146,6 +146,38 @@ func two(all []kernels, f func(*B)) { **(**func(*B))(unsafe.Pointer(&all)) = f }
 		{"memory that has a pointer to one, written as another type", kept, kernel + use + `
 func two(h *struct{ k *kernels }, f func(*B)) { **(**func(*B))(unsafe.Pointer(h)) = f }
 `},
+		{"memory beside a field", kept, `
+type kernels struct {
+	a   func(*B)
+	run func(*B)
+}
+
+func one() kernels { return kernels{run: func(b *B) { b.Use() }} }
+
+func two(k *kernels, keep func(*B)) { unsafe.Slice(&k.a, 2)[1] = keep }
+
+func f(k kernels) {
+	b := Make()
+	k.run(b)
+	b.Free() //F
+}
+`},
+		{"memory beside a field, written as another type", kept, `
+type kernels struct {
+	n   int
+	run func(*B)
+}
+
+func one() kernels { return kernels{run: func(b *B) { b.Use() }} }
+
+func two(k *kernels, keep [2]uintptr) { *(*[2]uintptr)(unsafe.Pointer(&k.n)) = keep }
+
+func f(k kernels) {
+	b := Make()
+	k.run(b)
+	b.Free() //F
+}
+`},
 		{"a literal of the same function", kept, kernel + `
 func f(k *kernels) {
 	b := Make()

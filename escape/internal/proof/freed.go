@@ -63,7 +63,7 @@ func (c *checker) fresh(g *graph, e *edit, at ssa.CallInstruction) *free {
 	}
 	some := false
 	for el := range g.f.leads(x.pts) {
-		made := el.resource() && fits(whole.Type(), p.Parts, el.obj.typ)
+		made := el.resource() && fits(whole.Type(), p.Parts, el.obj.typ) && !g.f.retyped(el.obj, whole.Type())
 		if some = some || made; !made && el.obj.kind != zeroObj {
 			return no(Fresh, "what is freed may be "+el.words())
 		}
@@ -84,9 +84,29 @@ func fits(t types.Type, parts []string, r types.Type) bool {
 	for _, path := range parts {
 		all = append(all, partType(t, path))
 	}
+	of := r
+	if p, ok := r.Underlying().(*types.Pointer); ok {
+		of = p.Elem()
+	}
+	_, named := types.Unalias(of).(*types.Named) // of another type, a free is of something else
 	return types.IsInterface(r) || slices.ContainsFunc(all, func(t types.Type) bool {
-		return types.IsInterface(t) || types.ConvertibleTo(r, t)
+		return types.IsInterface(t) || isUnsafe(t) || types.Identical(r, t) || !named && types.ConvertibleTo(r, t)
 	})
+}
+
+// retyped reports whether a value of interface type t may be object o as another type, which is freed another
+// way.
+func (f *family) retyped(o *object, t types.Type) bool {
+	if !types.IsInterface(t) {
+		return false
+	}
+	for i := range f.instrs() {
+		m, ok := i.(*ssa.MakeInterface)
+		if ok && !fits(m.X.Type(), nil, o.typ) && f.some(f.of(m.X), func(e elem) bool { return e == elem{o, ""} }) {
+			return true
+		}
+	}
+	return false
 }
 
 // selected returns what a method was selected on, if that is a resource: one that is promoted from embedded

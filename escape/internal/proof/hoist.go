@@ -208,7 +208,7 @@ func (a ahead) expr(x ast.Expr) string {
 		from := a.info.TypeOf(x.Args[0])
 		_, param := from.(*types.TypeParam)
 		if _, slice := from.Underlying().(*types.Slice); (slice || param) && !isSlice(a.info.TypeOf(x)) {
-			return panics
+			return "what a slice leads to is read before the value that is computed first"
 		}
 		return ""
 	case *ast.UnaryExpr:
@@ -257,13 +257,8 @@ func pointerMethod(s *types.Selection) bool {
 }
 
 func isSlice(t types.Type) bool {
-	switch u := t.Underlying().(type) {
-	case *types.Slice:
-		return true
-	case *types.Basic:
-		return u.Info()&types.IsString != 0
-	}
-	return false
+	_, ok := t.Underlying().(*types.Slice)
+	return ok
 }
 
 // untypedShift reports whether e has a shift outside of calls, whose type may depend on

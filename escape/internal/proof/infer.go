@@ -94,7 +94,8 @@ func (c *checker) infer(fn *ssa.Function) *Summary {
 				in[e.obj]++
 			case paramObj:
 				k := e.obj.index
-				if direct := r.has(id) && e.path == ""; direct && !slices.Contains(res.Is, k) {
+				direct := r.has(id) && e.path == "" && !f.retyped(e.obj, fn.Signature.Results().At(j).Type())
+				if direct && !slices.Contains(res.Is, k) {
 					res.Is = append(res.Is, k)
 				} else if !direct && !slices.Contains(res.Derived, k) {
 					res.Derived = append(res.Derived, k)

@@ -138,10 +138,15 @@ func (l *lab) prove(t *testing.T, text string, without ...proof.Rule) *proof.Rep
 	t.Helper()
 	var old, new strings.Builder
 	for line := range strings.Lines(library + text) {
-		if !strings.HasSuffix(line, "//F\n") {
+		put, gone := strings.HasSuffix(line, "//F\n"), strings.HasSuffix(line, "//O\n")
+		if strings.HasPrefix(line, "//") { // a comment for tools
+			line = strings.TrimSuffix(strings.TrimSuffix(line, " //F\n"), " //O\n")
+			line = strings.TrimSuffix(line, "\n") + "\n"
+		}
+		if !put {
 			old.WriteString(line)
 		}
-		if !strings.HasSuffix(line, "//O\n") {
+		if !gone {
 			new.WriteString(line)
 		}
 	}

@@ -29,7 +29,7 @@ type checker struct {
 	known    map[string]*Summary     // what is known of functions before these are looked at
 	stores   map[string]*fieldStores // by name of the field
 	fields   map[string]*Summary     // what functions in fields do
-	opened   typeutil.Map            // types that code without types may lead to
+	untyped  bool                    // some code gives memory another type
 	need     map[ast.Decl]bool       // declarations that are looked into
 	asKnown  map[*ast.Ident]string   // functions that are not looked into
 	trimmed  bool                    // the bodies of these were taken out

@@ -42,12 +42,14 @@ func regionsOf(fn *ssa.Function) (out []region) {
 type evaluation struct {
 	late  map[ssa.Instruction][]ssa.Instruction
 	again map[ssa.Instruction]bool
+	at    map[ssa.Instruction]int // where these are in their block
 }
 
 // ordered returns the order of evaluation of a family.
 func (g *graph) ordered() *evaluation {
 	if g.order == nil {
-		g.order = &evaluation{map[ssa.Instruction][]ssa.Instruction{}, map[ssa.Instruction]bool{}}
+		g.order = &evaluation{map[ssa.Instruction][]ssa.Instruction{}, map[ssa.Instruction]bool{},
+			map[ssa.Instruction]int{}}
 		for _, fn := range g.f.fns {
 			g.order.find(g.f.c, fn)
 		}
@@ -80,6 +82,9 @@ func (o *evaluation) find(c *checker, fn *ssa.Function) {
 		}
 		for n, i := range b.Instrs {
 			r := in[n]
+			if r >= 0 {
+				o.at[i] = n
+			}
 			if callOf(i) != nil {
 				calls[r] = append(calls[r], i)
 			} else if e := c.entry(i); !e.makes && len(e.from)+len(e.stores) > 0 {
@@ -104,7 +109,11 @@ func (o *evaluation) find(c *checker, fn *ssa.Function) {
 // late lets what the statement of a call computes, and puts into a literal, be what it would be behind it.
 func (w *walker) late(call ssa.Instruction, p phase, s *set) (phase, *set) {
 	fresh := map[ssa.Value]bool{}
-	for _, i := range w.g.ordered().late[call] {
+	o := w.g.ordered()
+	for _, i := range o.late[call] {
+		if i.Block() == call.Block() && o.at[i] > o.at[call] {
+			continue // it comes yet
+		}
 		e := w.g.f.c.entry(i)
 		v, _ := i.(ssa.Value)
 		yes := slices.ContainsFunc(e.from, func(src source) bool { return w.comes(s, src) })
@@ -117,7 +126,7 @@ func (w *walker) late(call ssa.Instruction, p phase, s *set) (phase, *set) {
 		}
 		t := ptr(*s)
 		if st, ok := i.(*ssa.Store); ok && w.f.copied(st) != nil {
-			t = w.copyStruct(t, w.f.of(st.Addr), w.f.of(w.f.copied(st)), w.touched(t, st.Val), st)
+			t = w.copyStruct(t, w.f.of(st.Addr), w.f.of(w.f.copied(st)), w.touched(t, st.Val), st, true)
 		}
 		for _, st := range e.stores {
 			if fresh[st.val.v] {

@@ -233,4 +233,155 @@ func f() {
 	a[0].Free() //F
 }
 `, "may be shorter"},
+	{"another field of what has a handle", `
+type K struct {
+	p *int
+	n int
+}
+
+//lastuse:effect result 0 owned
+func MakeK() K
+
+//lastuse:effect recv freed repeatable
+func (k K) Free()
+
+type box struct {
+	K
+	q *int
+}
+
+func f() {
+	b := box{K: MakeK()}
+	b.q = nil
+	b.K.Free() //F
+}
+`, `
+type K struct {
+	p *int
+	n int
+}
+
+//lastuse:effect result 0 owned
+func MakeK() K
+
+//lastuse:effect recv freed repeatable
+func (k K) Free()
+
+type box struct{ K }
+
+func f() {
+	b := box{MakeK()}
+	b.p = nil
+	b.Free() //F
+}
+`, "handed to somebody"},
+	{"a part of a handle", `
+type K struct {
+	p *int
+	n int
+}
+
+//lastuse:effect result 0 owned
+func MakeK() K
+
+//lastuse:effect recv freed repeatable
+func (k K) Free()
+
+//lastuse:effect recv borrowed
+func (k K) Use()
+
+func f() {
+	k := MakeK()
+	k.Use()
+	k.Free() //F
+}
+`, `
+type in struct{ a, b int }
+
+type K struct {
+	p in
+	n int
+}
+
+//lastuse:effect result 0 owned
+func MakeK() K
+
+//lastuse:effect recv freed repeatable
+func (k K) Free()
+
+func f() {
+	k := MakeK()
+	k.p = in{}
+	k.Free() //F
+}
+`, "handed to somebody"},
+	{"a part of a handle that is cleared", `
+type K struct {
+	p *int
+	n int
+}
+
+//lastuse:effect result 0 owned
+func MakeK() K
+
+//lastuse:effect recv freed repeatable
+func (k K) Free()
+
+//lastuse:effect recv borrowed
+func (k K) Use()
+
+func f() {
+	k := MakeK()
+	k.Use()
+	k.Free() //F
+}
+`, `
+type K struct {
+	p [2]*int
+	n int
+}
+
+//lastuse:effect result 0 owned
+func MakeK() K
+
+//lastuse:effect recv freed repeatable
+func (k K) Free()
+
+func f() {
+	k := MakeK()
+	clear(k.p[:])
+	k.Free() //F
+}
+`, "handed to somebody"},
+	{"structs in a slice", `
+type holder struct{ c *B }
+
+func f() {
+	var x, y holder
+	x.c = Make()
+	y.c = Make()
+	xs := []holder{x, y}
+	_ = xs
+	for _, y := range xs { //F
+		if y.c != nil { //F
+			y.c.Free() //F
+		} //F
+	} //F
+}
+`, `
+type holder struct{ c *B }
+
+func f() {
+	var x, y holder
+	x.c = Make()
+	y.c = x.c
+	xs := []holder{x, y}
+	_ = xs
+	for _, y := range xs { //F
+		if y.c != nil { //F
+			y.c.Free() //F
+		} //F
+	} //F
+}
+`, "freed twice"},
 }

@@ -104,4 +104,16 @@ func f() {
 	b.Free() //F
 }
 `},
+	{proof.Same, "what a slice leads to", `
+//lastuse:effect args borrowed, recv borrowed
+func (b *B) Fill(p []byte) string
+
+func f(buf []byte) string {
+	b := Make()
+	r := b.Fill(buf) //F
+	b.Free() //F
+	return string(buf) + r //F
+	return string(buf) + b.Fill(buf) //O
+}
+`},
 }

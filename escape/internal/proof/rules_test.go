@@ -53,6 +53,17 @@ func f(n int) {
 	}
 }
 `,
+		"a comment for tools moves to another function": `
+//go:noinline //O
+func g() { next() }
+
+//go:noinline //F
+func f() {
+	b := Make()
+	b.Use()
+	b.Free() //F
+}
+`,
 	}
 	l := newLab()
 	for name, text := range tests {

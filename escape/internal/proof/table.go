@@ -78,7 +78,7 @@ func (c *checker) entry(i ssa.Instruction) *entry {
 		case token.MUL:
 			e.from, e.reads = []source{{v: i.X, how: content}}, []ssa.Value{i.X}
 		case token.ARROW:
-			e.unknown = true
+			e.unknown, e.reads = true, []ssa.Value{i.X}
 		case token.NOT:
 		default:
 			e.from = []source{{v: i.X, how: part}}
@@ -96,10 +96,10 @@ func (c *checker) entry(i ssa.Instruction) *entry {
 			e.stores = append(e.stores, storing{to: i.Map, step: index, val: source{v: x}, over: true})
 		}
 	case *ssa.Send:
-		e.gives, e.words = []ssa.Value{i.X}, "it is sent on a channel"
+		e.gives, e.words, e.reads = []ssa.Value{i.X}, "it is sent on a channel", []ssa.Value{i.Chan}
 	case *ssa.Select:
 		for _, s := range i.States {
-			if s.Send != nil {
+			if e.reads = append(e.reads, s.Chan); s.Send != nil {
 				e.gives = append(e.gives, s.Send)
 			}
 		}
@@ -128,8 +128,11 @@ func (c *checker) computed(e *entry, v ssa.Value) {
 		if c.tells(v) { // who prints it, or compares it, asks its methods
 			e.gives, e.words = []ssa.Value{x}, "it is put where others may use it"
 		}
-		if t, ok := i.(*ssa.TypeAssert); ok {
-			e.zero = t.CommaOk
+		switch i := i.(type) {
+		case *ssa.TypeAssert:
+			e.zero = i.CommaOk
+		case *ssa.MultiConvert: // it may copy bytes
+			e.reads = []ssa.Value{x}
 		}
 		if s, ok := i.(*ssa.Slice); ok && mayGrow(s) {
 			e.empties = s.X
@@ -176,8 +179,14 @@ func (c *checker) computed(e *entry, v ssa.Value) {
 // builtin returns what a builtin function does with args; v takes its result.
 func builtin(name string, args []ssa.Value, v ssa.Value) *entry {
 	e := &entry{}
-	if slices.Contains([]string{"append", "clear", "copy", "delete", "max", "min", "print", "println"}, name) {
+	switch name {
+	case "append", "clear", "close", "copy", "delete", "max", "min", "print", "println":
 		e.reads = args
+	case "cap", "len":
+		switch args[0].Type().Underlying().(type) {
+		case *types.Chan, *types.Map, *types.Interface: // or of a type parameter
+			e.reads = args
+		}
 	}
 	switch name {
 	case "append": // what is there already moves along
@@ -188,7 +197,11 @@ func builtin(name string, args []ssa.Value, v ssa.Value) *entry {
 	case "copy":
 		e.stores = []storing{{args[0], index, source{v: args[1], how: content, step: index}, true, false}}
 	case "clear":
-		e.empties = args[0]
+		if _, deletes := args[0].Type().Underlying().(*types.Map); !deletes {
+			s, ok := args[0].Type().Underlying().(*types.Slice)
+			zero := source{v: ssa.NewConst(nil, types.Typ[types.UntypedNil])}
+			e.stores = []storing{{args[0], index, zero, !ok || !noHandle(s.Elem(), true), false}}
+		}
 	case "len", "cap", "print", "println", "delete", "close", "real", "imag", "complex", "Sizeof",
 		"ssa:deferstack":
 	case "panic": // that is deferred

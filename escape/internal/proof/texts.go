@@ -207,14 +207,25 @@ func sameImports(old, new *ast.File) bool {
 	return maps.Equal(a, b)
 }
 
-// orders returns the comments that are for tools, the compiler among them.
+// orders returns the comments that are for tools, the compiler among them, each with how many declarations
+// begin and end before it.
 func orders(f *ast.File) []string {
 	var out []string
 	for _, g := range f.Comments {
 		for _, c := range g.List {
-			if order.MatchString(c.Text) {
-				out = append(out, c.Text)
+			if !order.MatchString(c.Text) {
+				continue
 			}
+			began, ended := 0, 0
+			for _, d := range withoutImports(f) {
+				if d.Pos() < c.Pos() {
+					began++
+				}
+				if d.End() <= c.Pos() {
+					ended++
+				}
+			}
+			out = append(out, fmt.Sprint(began, ended, c.Text))
 		}
 	}
 	return out

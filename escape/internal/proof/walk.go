@@ -47,7 +47,8 @@ type walker struct {
 	todo    []todo // points that follow one another, with nothing between that another path leads to
 	steps   int
 	over    bool
-	nothing map[empty]bool // where a free is given nothing, if that is asked for
+	now     int            // the point that is looked at
+	stood   map[stand]*set // where frees stood, if that is asked for
 	behind  []todo         // where the walk begins, if not where something is made
 	fault   func(i int, rule Rule, words string, at ssa.Instruction)
 	ret     func(s *set, p phase, i *ssa.Return) // sees returns of the root
@@ -250,6 +251,7 @@ func (w *walker) push(n int, p phase, s *set) {
 // exec lets the point happen in a phase.
 func (w *walker) exec(n int, p phase, s *set) {
 	pt := &w.g.points[n]
+	w.now = n
 	switch pt.kind {
 	case atEnter:
 		p = w.entered(p, pt.fn)

@@ -262,6 +262,10 @@ func (w *walker) free(n int, k *call, p phase, s *set, touched func(ssa.Value) b
 	if len(k.args) > 0 {
 		hits = w.hits(x, s, touched)
 	}
+	if w.g.fields(x.arg) {
+		w.stands(n, p, s, false)
+		w.sees(n, x, s)
+	}
 	if hits == 0 {
 		cont(p, s)
 		return
@@ -270,8 +274,8 @@ func (w *walker) free(n int, k *call, p phase, s *set, touched func(ssa.Value) b
 		if !x.nilOK {
 			w.fault(n, Fresh, "it may be nil", k.at)
 		}
-		if w.nothing != nil {
-			w.nothing[empty{n, p}] = true
+		if w.site == nil {
+			w.stands(n, p, s, true)
 		}
 		cont(p, s)
 		return
@@ -292,6 +296,20 @@ func (w *walker) free(n int, k *call, p phase, s *set, touched func(ssa.Value) b
 		w.fault(int(q-ours), Once, "it may be freed again", k.at)
 	}
 	cont(p, s)
+}
+
+// sees checks that no goroutine runs that can reach memory which F may write.
+func (w *walker) sees(n int, x *free, s *set) {
+	for _, sp := range w.g.spawns {
+		if !w.has(s, markKey{kind: running, at: sp.at}) {
+			continue
+		}
+		for e := range w.f.leads(w.f.of(x.arg)) {
+			if e.obj.kind == memObj && slices.ContainsFunc(e.obj.ids, sp.reaches.has) {
+				w.fault(n, Joins, "a goroutine that can reach it may still run", sp.at)
+			}
+		}
+	}
 }
 
 // ends checks who else has the resource where F frees it.

@@ -42,7 +42,7 @@ func (w *walker) instr(n int, pt *point, p phase, s *set) {
 		return
 	case *ssa.Store:
 		if src := w.f.copied(i); src != nil {
-			w.next(n, p, w.copyStruct(s, w.f.of(i.Addr), w.f.of(src), w.touched(s, i.Val), i))
+			w.next(n, p, w.copyStruct(s, w.f.of(i.Addr), w.f.of(src), w.touched(s, i.Val), i, false))
 			return
 		}
 	case *ssa.MapUpdate:
@@ -70,7 +70,7 @@ func (w *walker) instr(n int, pt *point, p phase, s *set) {
 // reads notes what an entry reads.
 func (w *walker) reads(e *entry, p phase, s *set, at ssa.Instruction) {
 	for _, x := range e.reads {
-		if w.holds(s, x) || w.keyed(s, x) || w.freedThrough(p, s, x) {
+		if w.holds(s, x) || w.keyed(s, x) || w.written(s, x) {
 			w.use(p, Dead, "it is read or written", at)
 		}
 	}
@@ -99,7 +99,8 @@ func (w *walker) named(i *ssa.DebugRef, p phase, s *set) {
 	if q := p & phaseMask; q >= ours && w.frees[q-ours].e.loop == i.Expr && w.touched(s, i.X) {
 		w.use(p, Once, "the loop that frees it may run again", i)
 	}
-	name := w.holds(s, i.X) && w.whole(i.X) || w.freedThrough(p, s, i.X)
+	_, pointer := i.X.Type().Underlying().(*types.Pointer)
+	name := w.holds(s, i.X) && w.whole(i.X) || pointer && w.written(s, i.X)
 	if name && !i.IsAddr && !w.g.inserted(i.Expr.Pos()) {
 		w.use(p, Readable, "its name is read", i)
 	}
@@ -126,14 +127,11 @@ func (w *walker) keyed(s *set, v ssa.Value) bool {
 	return w.f.some(w.f.of(v), func(e elem) bool { return w.has(s, markKey{kind: keyed, n: e.obj.id}) })
 }
 
-// freedThrough reports whether v is a pointer into what F freed the fields of: it may have written there.
-func (w *walker) freedThrough(p phase, s *set, v ssa.Value) bool {
-	p &= phaseMask
-	if _, pointer := v.Type().Underlying().(*types.Pointer); !pointer || p < ours || !w.touched(s, v) {
-		return false
-	}
-	arg := w.frees[p-ours].arg
-	return w.g.fields(arg) && w.f.some(w.f.of(v), func(e elem) bool { return w.f.leadsTo(arg, e.obj) })
+// written reports whether v leads right to memory that F may have written.
+func (w *walker) written(s *set, v ssa.Value) bool {
+	return w.behind != nil && w.f.some(w.f.of(v), func(e elem) bool {
+		return e.obj.kind == memObj && slices.ContainsFunc(e.obj.ids, func(id int) bool { return w.inside(s, id) })
+	})
 }
 
 // whole reports whether a register may be the resource itself, and not only a view of it.

@@ -31,8 +31,8 @@ func (w *walker) store(s *set, st storing, at ssa.Instruction) *set {
 	return w.storeIn(s, pts, is, leads, at)
 }
 
-// copyStruct copies a struct, field by field.
-func (w *walker) copyStruct(s *set, dst, src set, leads bool, at ssa.Instruction) *set {
+// copyStruct copies a struct, field by field; again: it did so before, and may have got something else.
+func (w *walker) copyStruct(s *set, dst, src set, leads bool, at ssa.Instruction, again bool) *set {
 	was := ptr(*s)
 	s = w.storeIn(s, dst, false, leads, at)
 	for to := range dst.all() {
@@ -50,6 +50,9 @@ func (w *walker) copyStruct(s *set, dst, src set, leads bool, at ssa.Instruction
 				e := w.f.elems[from]
 				if several := rest == anywhere || e.path == anywhere; several && w.loaded(was, single(from)) ||
 					!several && w.inside(was, w.nearest(e.obj, e.path+rest)) {
+					if !again || !w.inside(was, q) {
+						w.doubled(was, s, q)
+					}
 					s.add(w.elemMark(q))
 					w.shares(s, q)
 				}
@@ -76,16 +79,22 @@ func (w *walker) nearest(o *object, path string) int {
 // plain reports whether what is stored into a resource cannot make it another one: no handle is a float, a
 // bool, or fits into an element of 16 bits.
 func plain(st *ssa.Store) bool {
-	b, ok := st.Val.Type().Underlying().(*types.Basic)
-	if _, elem := st.Addr.(*ssa.IndexAddr); elem && ok {
-		switch b.Kind() {
-		case types.Int8, types.Uint8, types.Int16, types.Uint16:
-			return true
-		}
-	}
+	_, elem := st.Addr.(*ssa.IndexAddr)
 	c, isConst := st.Val.(*ssa.Const)
-	return isConst && c.Value != nil && c.Value.Kind() != constant.Int ||
-		ok && b.Info()&(types.IsBoolean|types.IsFloat|types.IsComplex) != 0
+	return isConst && c.Value != nil && c.Value.Kind() != constant.Int || noHandle(st.Val.Type(), elem)
+}
+
+// noHandle reports whether no handle is, or fits into, a value of type t, or an element of that type.
+func noHandle(t types.Type, elem bool) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	if !ok {
+		return false
+	}
+	switch b.Kind() {
+	case types.Int8, types.Uint8, types.Int16, types.Uint16:
+		return elem
+	}
+	return b.Info()&(types.IsBoolean|types.IsFloat|types.IsComplex) != 0
 }
 
 // storeIn puts a value that is the resource, or leads to it, into elements.
@@ -94,6 +103,9 @@ func (w *walker) storeIn(s *set, pts set, is, leads bool, at ssa.Instruction) *s
 	for id := range pts.all() {
 		n++
 		e := w.f.elems[id]
+		if w.changes(s, e) {
+			s.add(w.id(markKey{kind: left, at: at}))
+		}
 		if e.obj.kind == memObj || e.obj.kind == litObj || e.obj.kind == zeroObj {
 			if leads && e.obj.escaped {
 				s.add(w.id(markKey{kind: left, at: at}))
@@ -116,6 +128,19 @@ func (w *walker) storeIn(s *set, pts set, is, leads bool, at ssa.Instruction) *s
 	return s
 }
 
+// changes reports whether a store into e writes a part of a place that has the resource itself: what is there
+// then is another one.
+func (w *walker) changes(s *set, e elem) bool {
+	return w.site != nil && slices.ContainsFunc(e.obj.ids, func(q int) bool {
+		path := w.f.elems[q].path
+		if path == e.path || !partOf(e.path, path) || !w.inside(s, q) {
+			return false
+		}
+		t := partType(e.obj.typ, strings.Map(noFixed, path))
+		return t == nil || types.Identical(t, w.site.typ)
+	})
+}
+
 // overwrites clears the one place that pts is, and nobody else may store into: a goroutine that runs might,
 // before or behind this.
 func (w *walker) overwrites(s *set, pts set) {
@@ -132,16 +157,20 @@ func (w *walker) overwrites(s *set, pts set) {
 
 // fill marks an element and its parts as holding the resource.
 func (w *walker) fill(s *set, id int) *set {
-	e := w.f.elems[id]
-	if e.obj.kind != memObj && e.obj.kind != litObj {
-		return s
+	if o := w.f.elems[id].obj; o.kind == memObj || o.kind == litObj {
+		w.doubled(s, s, id)
+		w.into(s, id)
 	}
-	there := func(q int) bool { return w.inside(s, q) && alike(w.f.elems[q].path, e.path) }
+	return s
+}
+
+// doubled notes that an element gets what it, or another of the same container, had before.
+func (w *walker) doubled(was, s *set, id int) {
+	e := w.f.elems[id]
+	there := func(q int) bool { return w.inside(was, q) && alike(w.f.elems[q].path, e.path) }
 	if indexed(e.path) && slices.ContainsFunc(e.obj.ids, there) {
 		s.add(w.id(markKey{kind: twice, n: e.obj.id}))
 	}
-	w.into(s, id)
-	return s
 }
 
 // into marks an element and its parts, and who shares it.

@@ -8,7 +8,7 @@ import (
 )
 
 // TestWrongCalls is wrong edits in which a goroutine that still runs, or a callee, has what is freed, or in
-// which a callee gave it, or in which F writes what is read.
+// which a callee gave it.
 func TestWrongCalls(t *testing.T) {
 	tests := []struct{ name, words, text string }{
 		{"a goroutine that may have been started", "may still run", `
@@ -304,42 +304,31 @@ func f() byte {
 	return p[0]
 }
 `},
-		{"what it writes beside the resource is read through an address", "its name is read", `
-type stack struct {
-	b      *B
-	closed bool
-}
+		{"a method of a library's interface frees", "handed to somebody", `
+type bw struct{ b *B }
 
-func (s *stack) Close() { s.b.Free(); s.closed = true }
+func (x bw) WriteByte(c byte) error { x.b.Free(); return nil }
+
+func put(w io.ByteWriter) { w.WriteByte(1) }
 
 func f() {
-	s := &stack{b: Make()}
-	c := &s.closed
-	s.Close() //F
-	if *c {
-		next()
-	}
+	b := Make()
+	put(bw{b})
+	b.Free() //F
 }
 `},
-		{"an address of that which has no name", "it is read or written", `
-type stack struct {
-	b *B
-	state
-}
+		{"the same, asked for by who gets it as another interface", "handed to somebody", `
+type lk struct{ b *B }
 
-type state struct{ closed bool }
+func (x lk) Write(p []byte) (int, error) { return 0, nil }
+func (x lk) Seek(int64, int) (int64, error) { global = x.b; return 0, nil }
 
-type wrap struct{ *state }
-
-func (s *stack) Close() { s.b.Free(); s.closed = true }
+func put(w io.Writer) { w.(io.Seeker).Seek(0, 0) }
 
 func f() {
-	s := &stack{b: Make()}
-	w := wrap{&s.state}
-	s.Close() //F
-	if w.closed {
-		next()
-	}
+	b := Make()
+	put(lk{b})
+	b.Free() //F
 }
 `},
 	}

@@ -93,7 +93,7 @@ func f(k any) map[any]int {
 	return map[any]int{k: 1, 2: b.Sum()} //O
 }
 `},
-		{"a slice that is too short for an array", "may panic", `
+		{"a slice that is too short for an array", "what a slice leads to", `
 func with(a [4]int, n int) int
 
 func f[S ~[]int](s S) int {

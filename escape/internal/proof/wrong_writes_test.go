@@ -1,0 +1,185 @@
+package proof_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestWrongWrites is frees that write beside what they free, where somebody reads that by another address: on
+// each path on which the free stands, also where it frees nothing.
+func TestWrongWrites(t *testing.T) {
+	tests := []struct{ name, words, text string }{
+		{"what it writes beside the resource is read through an address", "its name is read", `
+type stack struct {
+	b      *B
+	closed bool
+}
+
+func (s *stack) Close() { s.b.Free(); s.closed = true }
+
+func f() {
+	s := &stack{b: Make()}
+	c := &s.closed
+	s.Close() //F
+	if *c {
+		next()
+	}
+}
+`},
+		{"an address of that which has no name", "it is read or written", `
+type stack struct {
+	b *B
+	state
+}
+
+type state struct{ closed bool }
+
+type wrap struct{ *state }
+
+func (s *stack) Close() { s.b.Free(); s.closed = true }
+
+func f() {
+	s := &stack{b: Make()}
+	w := wrap{&s.state}
+	s.Close() //F
+	if w.closed {
+		next()
+	}
+}
+`},
+		{"the same where nothing is freed", "its name is read", `
+type stack struct {
+	h      H
+	closed bool
+}
+
+func (s *stack) Close() { s.h.Free(); s.closed = true }
+
+func f(c bool) bool {
+	s := &stack{}
+	p := &s.closed
+	if c {
+		s.h = MakeH()
+		s.h.Use()
+	}
+	s.Close() //F
+	if !c {
+		return *p
+	}
+	return false
+}
+`},
+		{"the same where the program has freed it", "its name is read", `
+type stack struct {
+	h      H
+	closed bool
+}
+
+func (s *stack) Close() { s.h.Free(); s.closed = true }
+
+func f(c bool) bool {
+	s := &stack{}
+	s.h = MakeH()
+	p := &s.closed
+	if c {
+		s.h.Free()
+	}
+	s.Close() //F
+	if c {
+		return *p
+	}
+	return false
+}
+`},
+		{"the same where making it failed", "its name is read", `
+type stack struct {
+	h      H
+	closed bool
+}
+
+//lastuse:effect result 0 owned on success
+func TryH() (H, error)
+
+func (s *stack) Close() { s.h.Free(); s.closed = true }
+
+func f() bool {
+	s := &stack{}
+	p := &s.closed
+	h, err := TryH()
+	s.h = h
+	s.Close() //F
+	if err != nil {
+		return *p
+	}
+	return false
+}
+`},
+		{"the same in a goroutine that starts where nothing is freed", "may still run", `
+type stack struct {
+	h      H
+	closed bool
+}
+
+func (s *stack) Close() { s.h.Free(); s.closed = true }
+
+func f(c bool, ch chan bool) {
+	s := &stack{}
+	p := &s.closed
+	if c {
+		s.h = MakeH()
+		s.h.Use()
+	} else {
+		go func() { <-ch; println(*p) }()
+	}
+	s.Close() //F
+	ch <- true
+}
+`},
+		{"the same in what is deferred there", "its name is read", `
+type stack struct {
+	h      H
+	closed bool
+}
+
+func (s *stack) Close() { s.h.Free(); s.closed = true }
+
+func f(c bool, ch chan bool) {
+	s := &stack{}
+	p := &s.closed
+	if c {
+		s.h = MakeH()
+		s.h.Use()
+	} else {
+		defer func() { println(*p) }()
+	}
+	defer s.Close() //F
+}
+`},
+		{"what it writes is read as text", "it is read or written", `
+type stack struct {
+	b      *B
+	closed bool
+}
+
+func (s *stack) Close() { s.b.Free(); s.closed = true }
+
+func f() bool {
+	s := &stack{b: Make()}
+	v := unsafe.String((*byte)(unsafe.Pointer(&s.closed)), 1)
+	_ = s
+	s.Close() //F
+	return v == "\x01"
+}
+`},
+	}
+	l := newLab()
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			held := l.prove(t, tt.text).Withheld()
+			require.NotEmpty(t, held)
+			assert.Contains(t, held[0].Why.Words, tt.words)
+		})
+	}
+}
