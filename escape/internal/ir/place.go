@@ -186,9 +186,10 @@ func (p *Package) Held(to *Place, x *types.Var, v ssa.Value) *Place {
 	return nil
 }
 
-// Last returns the last place in a block, nil if there is none.
-func (p *Package) Last(b *ssa.BasicBlock) *Place {
-	for _, i := range slices.Backward(b.Instrs) {
+// LastBefore returns the last place in a block in front of an instruction, by its index; nil if there
+// is none.
+func (p *Package) LastBefore(b *ssa.BasicBlock, end int) *Place {
+	for _, i := range slices.Backward(b.Instrs[:end]) {
 		if call, v := p.mark(i); call != nil && v == nil {
 			return p.place(call)
 		}

@@ -109,6 +109,30 @@ func (p *Point) Sets(v ssa.Value) bool {
 	return false
 }
 
+// Ends reports whether the instruction right in front of the point may free t or hand it on, or say that
+// it will be freed.
+func (p *Point) Ends(t Token) bool {
+	for _, e := range p.g.events[p.Node] {
+		if e.at != p.At-1 || e.kind != act {
+			continue
+		}
+		for _, c := range p.s {
+			if c == nil {
+				continue
+			}
+			ends := false
+			p.g.tokens(c, e.n, func(u Token, as pointsto.Relation) {
+				do := pointsto.Does(e.act.Op, as).Do
+				ends = ends || u == t && (do == pointsto.Move || do == pointsto.End || do == pointsto.Pend)
+			})
+			if ends {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Nodes lists the nodes of the function's graph in which the group is alive, and those
 // behind them in which it may find a place.
 func (g *Group) Nodes() []int { return g.region.nodes }

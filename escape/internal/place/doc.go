@@ -7,8 +7,8 @@
 //   - A run is the points of a node, one behind the other, at which a token is due. It
 //     begins where the node does, or behind what used the token last.
 //   - A spot is where a free may stand: a place of the form, or the moment between the
-//     results of a return and the return; and a variable that is visible there and holds
-//     the token, and nothing that is not due, too ([Free]).
+//     results of a return and the return; and a name of what holds the token there, and
+//     nothing that is not due, too ([Free]).
 //   - A run is open if its token may be owned at its end, and no free stands before.
 //
 // # The way through
@@ -19,6 +19,14 @@
 // that it stands on: what is due on an edge without a place is due where edges meet. That
 // only ever opens runs, so it comes to rest, and the frees that are left stand once on
 // each path.
+//
+// A run behind deferred calls has no spot. If such calls read the token, its free is deferred in front
+// of them all, so that it comes behind them: where nobody ends the token from there on, and where it has
+// been made anew whenever the spot is met again.
+//
+// Where no variable holds the token at a place, a name may be made for what a call gives, for what a
+// header gives its variable, or for what a variable holds at a place before ([Name]). What can be written
+// is asked of the text ([Text]).
 //
 // A variable that may hold several tokens frees them all, so they must be due at one spot;
 // a token that would be freed with one that is not is withheld as a whole.

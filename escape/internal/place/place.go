@@ -24,8 +24,9 @@ type Free struct {
 
 // A Where is where a statement may stand.
 type Where struct {
-	Place  *ir.Place   // nil: between the results of Return and the return
-	Return *ssa.Return // nil: at Place
+	Place    *ir.Place   // nil: between the results of Return and the return
+	Return   *ssa.Return // nil: at Place
+	Deferred bool        // it is deferred there
 }
 
 // Pos returns in front of what it is.
@@ -204,11 +205,14 @@ func nillable(t types.Type) bool {
 func (pl *planner) token(t own.Token) (spots []*spot, due bool, missed int) {
 	var entries []*spot
 	last := map[int]*spot{} // by node
+	left := 0               // runs behind deferred calls
 	for _, n := range pl.g.Nodes() {
 		for _, r := range pl.runs(n, t) {
 			due = true
 			switch {
 			case r.left && slices.ContainsFunc(slices.Concat(spots, entries), pl.inBlock(n)): // freed before
+			case r.spot == nil && r.ends && r.left:
+				left++
 			case r.spot == nil && r.ends:
 				missed++
 			case r.spot == nil: // it goes on in the next node
@@ -224,7 +228,12 @@ func (pl *planner) token(t own.Token) (spots []*spot, due bool, missed int) {
 	sunk, kept := pl.sink(t, entries, last)
 	missed += len(entries) - len(kept)
 	spots = slices.DeleteFunc(append(spots, kept...), func(s *spot) bool { return sunk[s] })
-	lost := pl.lost(t)
+	if left > 0 {
+		if s := pl.deferred(t); s != nil {
+			spots, left = append(spots, s), 0
+		}
+	}
+	lost := pl.lost(t) + left
 	return spots, due || lost > 0, missed + lost
 }
 
@@ -271,6 +280,9 @@ func (f Free) String() string {
 		s.WriteString(" by a name in front of what declares " + f.Name.Var.Name())
 	default:
 		s.WriteString(" by a name of its own")
+	}
+	if f.At.Deferred {
+		s.WriteString(" when the function ends")
 	}
 	if f.Guard {
 		s.WriteString(" if that is not nil")

@@ -84,7 +84,7 @@ func current(points []*own.Point, start int, v ssa.Value) bool {
 // spot returns where a free of t may stand between a moment and the next, nil if nowhere.
 func (pl *planner) spot(t own.Token, points []*own.Point, k, start int) *spot {
 	p := points[k]
-	is := func(v ssa.Value) bool { return start == 0 || current(points, start, v) }
+	m := moment{t, func(v ssa.Value) bool { return start == 0 || current(points, start, v) }, p.Due}
 	graph := pl.f.Graph
 	node := graph.Nodes[p.Node]
 	end := len(node.Instrs)
@@ -96,12 +96,12 @@ func (pl *planner) spot(t own.Token, points []*own.Point, k, start int) *spot {
 		if gap == nil || i >= end {
 			break
 		}
-		if s := pl.named(t, p, is, gap, Where{Place: gap}); s != nil {
+		if s := pl.named(p, m, gap, Where{Place: gap}); s != nil {
 			if gap.Kind == ir.InList {
 				return s
 			}
 			if next, _ := graph.Next(p.Node, i+1); next != nil && pl.ir.Beside(gap, next) {
-				if r := pl.named(t, p, is, next, Where{Place: next}); r != nil {
+				if r := pl.named(p, m, next, Where{Place: next}); r != nil {
 					return r // the same moment, and it reads better
 				}
 			}
@@ -111,7 +111,7 @@ func (pl *planner) spot(t own.Token, points []*own.Point, k, start int) *spot {
 	}
 	if k+1 == len(points) {
 		if r := pl.returns(p.Node); r != nil && pl.stands(r) {
-			return pl.named(t, p, is, pl.before(node.Block), Where{Return: r})
+			return pl.named(p, m, pl.before(node.Block), Where{Return: r})
 		}
 	}
 	return nil
@@ -180,23 +180,29 @@ func (pl *planner) leaving(node int) bool {
 // statement, whose names hold there what they do when its results are known.
 func (pl *planner) before(b *ssa.BasicBlock) *ir.Place {
 	for ; b != nil; b = b.Idom() {
-		if gap := pl.ir.Last(b); gap != nil {
+		if gap := pl.ir.LastBefore(b, len(b.Instrs)); gap != nil {
 			return gap
 		}
 	}
 	return nil
 }
 
-// named returns the spot at a place if something there goes by a name that holds t and, of
-// all else that it may hold, only what is due as well. Names hold there what they do at gap;
-// ok says of which values is known that they hold nothing that was due before.
-func (pl *planner) named(t own.Token, p *own.Point, ok func(ssa.Value) bool, gap *ir.Place, at Where) *spot {
+// A moment is when a token is to be freed.
+type moment struct {
+	t     own.Token
+	clean func(ssa.Value) bool // it holds nothing that was due before
+	due   func(own.Token) bool // it may be freed as well
+}
+
+// named returns the spot at a place if something there goes by a name that holds the token and, of
+// all else that it may hold, only what may be freed as well. Names hold there what they do at gap.
+func (pl *planner) named(p *own.Point, m moment, gap *ir.Place, at Where) *spot {
 	if gap == nil {
 		return nil
 	}
 	var values []ssa.Value
-	for _, v := range p.Values(t) {
-		if !pl.frees(p, v, ok(v)) {
+	for _, v := range p.Values(m.t) {
+		if !pl.frees(p, v, m) {
 			continue
 		}
 		field, of := (*pointsto.Field)(nil), v
@@ -251,13 +257,12 @@ func (pl *planner) makeable(v ssa.Value, gap *ir.Place) []Name {
 	return out
 }
 
-// frees reports whether a free of v frees what is due, and all of it; clean says that v
-// holds nothing that was due before.
-func (pl *planner) frees(p *own.Point, v ssa.Value, clean bool) bool {
+// frees reports whether a free of v frees what may be freed, and all of it.
+func (pl *planner) frees(p *own.Point, v ssa.Value, m moment) bool {
 	ts, whole := p.Held(v)
 	return whole && !pl.f.Foreign(v) && !slices.ContainsFunc(ts, func(u own.Token) bool {
 		st := p.Status(u)
 		return pl.g.Sites[u/2].Param >= 0 || st&^(own.Owned|own.Absent|own.Passed) != 0 ||
-			st&own.Owned != 0 && (!p.Due(u) || !p.Is(v, u)) || st&own.Passed != 0 && !clean
+			st&own.Owned != 0 && (!m.due(u) || !p.Is(v, u)) || st&own.Passed != 0 && !m.clean(v)
 	})
 }

@@ -155,6 +155,9 @@ func (s scribe) Names(n place.Name, at place.Where) bool {
 	}
 	u := s.of[s.f]
 	g := s.where(u, at)
+	if at.Deferred && s.byAddress(n.Type()) {
+		return false // what is there when the function ends would be freed
+	}
 	if n.Result == nil && n.Save == nil {
 		return s.pkg.Visible(n.Var, g)
 	}
@@ -368,6 +371,9 @@ func (e *editor) statement(u *unit, f place.Free, name string, g rewrite.Place) 
 		}
 		text = fn + "(" + name + ")"
 	}
+	if f.At.Deferred {
+		text = "defer " + text
+	}
 	if f.Guard {
 		if !e.pkg.Denotes("nil", types.Universe.Lookup("nil"), g) {
 			return "", "it may be nil, and nil means something else here"
@@ -375,6 +381,19 @@ func (e *editor) statement(u *unit, f place.Free, name string, g rewrite.Place) 
 		text = "if " + strings.TrimPrefix(name, "&") + " != nil {\n\t" + text + "\n}"
 	}
 	return text, ""
+}
+
+// byAddress reports whether what frees a value of type t gets the address of its variable.
+func (e *editor) byAddress(t types.Type) bool {
+	free := e.frees.Of(t)
+	if free == nil || pointer(t) {
+		return false
+	}
+	sig := free.Func.Signature()
+	if free.Method {
+		return pointer(sig.Recv().Type())
+	}
+	return pointer(sig.Params().At(0).Type())
 }
 
 func pointer(t types.Type) bool {
