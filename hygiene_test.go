@@ -4,6 +4,7 @@
 package lastuse_test
 
 import (
+	"bytes"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -356,6 +357,31 @@ func walkGo(t *testing.T, do func(path string, f *ast.File, src []byte)) {
 		return nil
 	})
 	require.NoError(t, err)
+}
+
+// TestDocuments: what the README and the pages in docs/ link to is there, and the README stays short enough to be
+// read to its end, and its first half in a minute.
+func TestDocuments(t *testing.T) {
+	pages, err := filepath.Glob("docs/*.md")
+	require.NoError(t, err)
+	link := regexp.MustCompile(`\]\(([^)#\s]+)(?:#[^)]*)?\)`)
+	code := regexp.MustCompile("(?s)```.*?```|`[^`]*`")
+	for _, page := range append(pages, "README.md") {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		for _, m := range link.FindAllSubmatch(code.ReplaceAll(text, nil), -1) {
+			if to := string(m[1]); !strings.Contains(to, "://") {
+				_, err := os.Stat(filepath.Join(filepath.Dir(page), to))
+				require.NoError(t, err, "%s links to what is not there", page)
+			}
+		}
+	}
+	readme, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	require.LessOrEqual(t, bytes.Count(readme, []byte("\n")), 150)
+	first, _, ok := strings.Cut(string(code.ReplaceAll(readme, nil)), "## Who it is for")
+	require.True(t, ok)
+	require.LessOrEqual(t, len(strings.Fields(first)), 400, "words before the README says who it is for")
 }
 
 // TestReadmeCommands keeps the two commands at the top of the README runnable as

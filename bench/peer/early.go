@@ -41,7 +41,7 @@ func earlyForms(q ask.Line) (string, error) {
 func largest(q ask.Line) (string, error) {
 	cells := map[string][]string{}
 	for _, form := range early.Forms {
-		n, err := early.Largest(q.Values["program"], form, 64<<20, 1<<15)
+		n, err := early.Largest(q.Values["program"], form, 64<<20, 1<<17)
 		if err != nil {
 			return "", err
 		}

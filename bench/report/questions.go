@@ -63,11 +63,11 @@ func parts(random, recorded []*trace.Steps, quick bool) []part {
 			run: goTest("cuda.test", "MultiStreams", "MultiStreams", "100ms", 5, "-driver=real")},
 		{name: "host", rounds: 11, limit: 30 * time.Second,
 			asked: slices.Concat(hostPairs(), replays(recorded, onHost[:1], 100))},
-		{name: "early", rounds: 41, limit: 40 * time.Second, asked: earlyPrograms(quick)},
+		{name: "early", rounds: 81, limit: 50 * time.Second, asked: earlyPrograms(quick)},
 		{name: "goroutines", run: goTest("alloc.test", "^Benchmark(Streams|HandOff|Holes)$",
 			"^Benchmark(Streams|HandOff|Holes)$", "50ms", 5)},
 		{name: "never", run: goTest("alloc.test", "^BenchmarkNeverFree$",
-			"^BenchmarkNeverFree$/goroutines=1/shape=plain", "1x", 3)},
+			"^BenchmarkNeverFree$/goroutines=1/shape=plain", "1x", 2)},
 		{name: "memwatch", run: runMemwatch},
 		{name: "analyzer", run: runAnalyzer},
 	}

@@ -2,10 +2,11 @@
 // that runs its device memory up under the collector alone, the findings and the
 // patch that lastuse writes for it, and the same program running flat.
 //
-//	go run ./examples/quickstart [-n elements] [-iterations k] [-variant pool|c] [-keep]
+//	go run ./examples/quickstart [-n elements] [-iterations k] [-variant pool|c] [-keep] [-plot file.svg]
 //
 // It works on a copy of examples/workspace in a temporary module, which it
 // removes when it ends, also when interrupted; -keep leaves it and prints where.
+// -plot draws the memory of both runs into a file; that in the README is from here.
 // The exit status is 0 if the rewritten program runs flat, else 1.
 package main
 
@@ -37,6 +38,7 @@ type options struct {
 	n, iterations int
 	variant       string
 	keep          bool
+	plot          string
 }
 
 func run(ctx context.Context, w io.Writer, args []string) error {
@@ -46,6 +48,7 @@ func run(ctx context.Context, w io.Writer, args []string) error {
 	fs.IntVar(&o.iterations, "iterations", 200, "workspaces the program makes")
 	fs.StringVar(&o.variant, "variant", "pool", "pool: buffers of a device pool; c: C memory behind a finalizer")
 	fs.BoolVar(&o.keep, "keep", false, "keep the temporary module")
+	fs.StringVar(&o.plot, "plot", "", "draw the memory of both runs into this `file`, as SVG")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
@@ -110,6 +113,11 @@ func run(ctx context.Context, w io.Writer, args []string) error {
 	step(w, "side by side")
 	table(w, before, after)
 	chart(w, before, after)
+	if o.plot != "" {
+		if err := os.WriteFile(o.plot, []byte(picture(before, after)), 0o666); err != nil {
+			return err
+		}
+	}
 	return verdict(w, before, after)
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/xml"
 	"errors"
 	"flag"
 	"io"
@@ -94,6 +95,30 @@ func TestPlot(t *testing.T) {
 		"        0 │ ████\n"+
 		"          └──────\n"+
 		"           0    6 iterations\n", out.String())
+}
+
+// TestPicture reads the picture as XML: two lines as long as the runs, and their peaks in words.
+func TestPicture(t *testing.T) {
+	before := &figures{Peak: 8 << 20, Samples: []int64{1 << 20, 4 << 20, 8 << 20}}
+	after := &figures{Peak: 1 << 20, Samples: []int64{1 << 20, 1 << 20, 1 << 20}}
+	var svg struct {
+		Path []struct {
+			D      string `xml:"d,attr"`
+			Stroke string `xml:"stroke-width,attr"`
+		} `xml:"path"`
+		Text []string `xml:"text"`
+	}
+	require.NoError(t, xml.Unmarshal([]byte(picture(before, after)), &svg))
+	var lines []string
+	for _, p := range svg.Path {
+		if p.Stroke == "2" {
+			lines = append(lines, p.D)
+		}
+	}
+	require.Equal(t, []string{"M70.0 226.2L385.0 149.0L700.0 46.0", "M70.0 226.2L385.0 226.2L700.0 226.2"}, lines)
+	require.Contains(t, svg.Text, "as it is: 8.0 MiB at its peak")
+	require.Contains(t, svg.Text, "rewritten by lastuse: 1.0 MiB at its peak")
+	require.Contains(t, svg.Text, "3 iterations")
 }
 
 // tempDir makes an empty folder the place for temporary files.
