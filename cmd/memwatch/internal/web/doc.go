@@ -1,9 +1,10 @@
 // Package web serves memwatch's page: live charts, call sites and a flame graph of
-// live bytes, and the same numbers for programs.
+// live bytes or of what grew since a baseline, and the same numbers for programs.
 //
 //	/                          the page
 //	/events                    snapshots as server-sent events
 //	/snapshot.json             one snapshot
+//	/history.json              what processes had live, for hours, in steps
 //	/metrics                   Prometheus
 //	/folded                    folded stacks
 //	/debug/pprof/device        profile for go tool pprof; ?pid= for one process

@@ -55,6 +55,7 @@ type Server struct {
 	mux     *http.ServeMux
 	addr    string
 	over    chan struct{}
+	history history
 }
 
 // New returns a Server for a listener's address.
@@ -82,6 +83,7 @@ func New(o Options, addr net.Addr) *Server {
 	s.mux.Handle("GET /", http.FileServerFS(root))
 	s.mux.HandleFunc("GET /events", s.events)
 	s.mux.HandleFunc("GET /snapshot.json", s.snapshot)
+	s.mux.Handle("GET /history.json", &s.history)
 	s.mux.HandleFunc("GET /metrics", s.metrics)
 	s.mux.HandleFunc("GET /folded", s.folded)
 	s.mux.HandleFunc("GET /debug/pprof/device", s.profile)
@@ -126,6 +128,11 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		}
 	})
 	defer stop()
+	ctx, end := context.WithCancel(ctx)
+	var keeping sync.WaitGroup
+	keeping.Go(func() { s.history.inTurn(ctx, s.opts.Source) })
+	defer keeping.Wait()
+	defer end()
 	err := srv.Serve(&limited{Listener: l, free: make(chan struct{}, maxConns)})
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
@@ -293,7 +300,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		if _, err := fmt.Fprintf(w, "id: %d\ndata: ", n); err != nil {
 			return
 		}
-		if render.JSONLine(w, s.opts.Source(heap.Query{Top: 200})) != nil { // it ends its line
+		if render.JSONLine(w, s.opts.Source(heap.Query{Top: 200, Keep: true})) != nil { // it ends its line
 			return
 		}
 		if _, err := fmt.Fprint(w, "\n"); err != nil || c.Flush() != nil {

@@ -1,57 +1,144 @@
-// The page draws what each event says and keeps nothing but which process is chosen.
-// Text that programs chose goes into the document as text nodes only.
-"use strict";
+// The page: what each event says, and what grew since a baseline that was marked. It keeps what was live as it comes.
+
+import { age, bytes, change, count, element, growth, keyed, place, trend } from "/format.js";
+import * as flame from "/flame.js";
+import { Past } from "/past.js";
+import * as state from "/state.js";
+import { Table, text } from "/table.js";
 
 const $ = id => document.getElementById(id);
-let chosen = null, chart = null, latest = null;
-
-function bytes(n) {
-  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
-  let i = 0, v = Math.abs(n);
-  while (v >= 1024 && i < units.length - 1) { v /= 1024; i++; }
-  return (n < 0 ? "-" : "") + (i === 0 || v >= 100 ? Math.round(v) : v.toFixed(1)) + " " + units[i];
-}
-
-const count = (n, one, many) => n + " " + (n === 1 ? one : many);
-
-function age(ns) {
-  if (ns <= 0) return "–";
-  const s = ns / 1e9;
-  if (s < 1) return Math.round(s * 1000) + " ms";
-  if (s < 120) return Math.round(s) + " s";
-  if (s < 7200) return Math.round(s / 60) + " min";
-  return (s / 3600).toFixed(1) + " h";
-}
-
-function element(name, text, cls) {
-  const e = document.createElement(name);
-  if (text !== undefined) e.textContent = text;
-  if (cls) e.className = cls;
-  return e;
-}
+const spans = [["1 min", 60], ["10 min", 600], ["1 h", 3600], ["all", 0]];
+const pasts = new Map(); // of processes
+let latest = null, base = null, chart = null, drawn = "";
 
 const key = p => p.pid + "-" + p.start;
+const siteKey = s => s.stack + s.class;
 const about = (p, s) => (p.inexact ? "≈" : "") + s;
 const liveOf = p => p.exited ? p.atExit : p.live;
+const heldBy = (p, s) => p.exited ? s.atExitBytes : s.live;
+const suspects = p => p.sites.filter(s => s.suspect.length);
+const process = () => latest.processes.find(p => key(p) === state.get("process")) || latest.processes[0];
 
-function drawProcesses(s) {
-  const body = $("processes").tBodies[0];
-  body.replaceChildren(...s.processes.map(p => {
-    const row = element("tr", undefined, (p.exited ? "exited " : "") + (key(p) === chosen ? "chosen" : ""));
-    const state = p.exited ? "exited" : p.joined && !p.byTable ? "joined" : "running";
-    row.append(element("td", p.pid), element("td", p.name),
-      element("td", about(p, bytes(liveOf(p))) + (p.exited ? " at exit" : ""), "n"), element("td", about(p, bytes(p.peak)), "n"),
-      element("td", p.exited ? p.atExitObjects : p.objects, "n"), element("td", bytes(p.rate) + "/s", "n"), element("td", state));
-    row.tabIndex = 0;
-    row.onclick = () => { chosen = key(p); draw(latest); };
-    row.onkeydown = e => { if (e.key === "Enter") row.onclick(); };
+// grew returns by how much a process, or a site of it, grew since the baseline.
+const baseOf = p => base && base.processes.find(q => key(q) === key(p));
+const grew = p => { const q = baseOf(p); return liveOf(p) - (q ? liveOf(q) : 0); };
+function siteGrew(p, s) {
+  const q = baseOf(p), was = q && q.sites.find(t => siteKey(t) === siteKey(s));
+  return heldBy(p, s) - (was ? heldBy(q, was) : 0);
+}
+
+const processes = new Table($("processes"), {
+  name: "processes", key, by: () => base ? "grew" : "live",
+  text: p => `${p.name} ${p.pid} ${stateOf(p)} ${Object.values(p.place).join(" ")}`,
+  columns: [
+    { title: "", cls: "mark", cell: text(p => p.outOfMemory ? "‼" : suspects(p).length ? "!" : "", p => p.outOfMemory ? "danger" : "warn") },
+    { title: "PID", cls: "wide", order: p => -p.pid, cell: text(p => p.pid) },
+    { title: "process", order: p => p.name, cell: text(p => p.name) },
+    { title: "live", cls: "n", order: p => p.exited ? -1 : p.live, cell: text(p => about(p, bytes(liveOf(p))) + (p.exited ? " at exit" : "")) },
+    { title: "grew", cls: "n", shown: () => base, order: grew, cell: text(p => change(grew(p)), p => trend(grew(p))) },
+    { title: "growth", cls: "n", order: p => p.growth, cell: text(p => growth(p.growth), p => trend(p.growth)) },
+    { title: "full in", cls: "n wide", shown: () => latest.devices, order: p => p.full ? -p.full : -Infinity, cell: text(p => age(p.full)) },
+    { title: "rate", cls: "n wide", order: p => p.rate, cell: text(p => bytes(p.rate) + "/s") },
+    { title: "peak", cls: "n wide", order: p => p.peak, cell: text(p => about(p, bytes(p.peak))) },
+    { title: "objects", cls: "n wide", order: p => p.exited ? p.atExitObjects : p.objects, cell: text(p => p.exited ? p.atExitObjects : p.objects) },
+    { title: "state", cls: "wide", order: p => stateOf(p), cell: text(p => stateOf(p)) },
+  ],
+  row: (tr, p) => {
+    tr.classList.toggle("exited", p.exited);
+    tr.classList.toggle("chosen", p === process());
+    tr.tabIndex = 0;
+    tr.onclick = () => choose(p);
+    tr.onkeydown = e => { if (e.key === "Enter") choose(p); };
+  },
+});
+
+const sites = new Table($("sites"), {
+  name: "sites", key: siteKey, by: () => base ? "grew" : "live",
+  text: s => `${s.title} ${s.class} ${s.suspect.join(" ")} ${s.frames.map(place).join(" ")}`,
+  columns: [
+    { title: "", cls: "mark", cell: text(s => s.suspect.length ? "!" : "", () => "warn") },
+    { title: "live", cls: "n", order: s => (s.own ? 1e18 : 0) + heldBy(process(), s), cell: text(s => (s.estimate ? "~" : "") + about(process(), bytes(heldBy(process(), s)))) },
+    { title: "grew", cls: "n", shown: () => base, order: s => siteGrew(process(), s), cell: text(s => change(siteGrew(process(), s)), s => trend(siteGrew(process(), s))) },
+    { title: "growth", cls: "n", order: s => s.growth, cell: text(s => growth(s.growth), s => trend(s.growth)) },
+    { title: "objects", cls: "n wide", order: s => s.objects, cell: text(s => process().exited ? s.atExitObjects : s.objects) },
+    { title: "allocated", cls: "n wide", order: s => s.allocBytes, cell: text(s => bytes(s.allocBytes)) },
+    { title: "class", cls: "wide", order: s => s.class, cell: text(s => s.own ? s.class : `(${s.class})`) },
+    { title: "oldest", cls: "n wide", order: s => s.oldest, cell: text(s => age(s.oldest)) },
+    { title: "freed", cls: "n wide", order: s => s.freedExplicit.objects, cell: text(s => s.freedExplicit.objects) },
+    { title: "late", cls: "n wide", order: s => s.freedLate.objects, cell: text(s => s.freedLate.objects) },
+    { title: "site", order: s => s.title, cell: siteCell },
+  ],
+  row: (tr, s) => tr.classList.toggle("other", !s.own),
+});
+
+const stateOf = p => p.exited ? "exited" : p.joined && !p.byTable ? "joined" : "running";
+
+function choose(p) {
+  state.set("zoom", "");
+  state.set("process", key(p));
+}
+
+// siteCell shows a site by its title; its stack and why it is suspected open below.
+function siteCell(td, s) {
+  if (!td.firstChild) {
+    const d = element("details");
+    d.append(element("summary"), element("p", undefined, "stack"));
+    td.append(d, element("span", undefined, "why"));
+  }
+  text(s => s.title)(td.querySelector("summary"), s);
+  text(s => s.frames.map(place).join("\n"))(td.querySelector("p"), s);
+  text(s => s.suspect.join("; "))(td.querySelector(".why"), s);
+}
+
+function drawSuspects(all) {
+  const list = all.flatMap(p => suspects(p).map(s => ({ p, s }))).sort((a, b) => b.s.growth - a.s.growth || heldBy(b.p, b.s) - heldBy(a.p, a.s)).slice(0, 5);
+  $("leaks").hidden = list.length === 0;
+  keyed($("suspects"), list, x => key(x.p) + siteKey(x.s), () => {
+    const b = element("button");
+    b.append(element("b"), element("span", undefined, "grow"), element("span"), element("span", undefined, "why"));
+    return b;
+  }, (b, { p, s }) => {
+    const parts = [bytes(heldBy(p, s)), growth(s.growth), `${s.title}   ${p.name}`, s.suspect.join("; ")];
+    parts.forEach((t, i) => text(() => t)(b.children[i]));
+    b.children[1].dataset.is = trend(s.growth);
+    b.onclick = () => { choose(p); state.set("search", s.frames.length ? s.title.split(" ")[0] : ""); $("search").value = state.get("search"); };
+  });
+}
+
+function drawDevices(all) {
+  keyed($("devices"), all || [], d => d.device, () => {
+    const row = element("div"), meter = element("div", undefined, "meter");
+    meter.append(element("i", undefined, "live"), element("i", undefined, "counted"), element("i", undefined, "others"));
+    row.append(element("span"), meter, element("span"));
     return row;
-  }));
+  }, (row, d) => {
+    text(() => `${d.device}  ${d.name}`)(row.children[0]);
+    const share = n => 100 * n / Math.max(d.total, 1) + "%", [live, counted, others] = row.children[1].children;
+    live.style.width = share(d.live);
+    counted.style.width = share(d.counted - d.live);
+    others.style.width = share(d.used - d.counted);
+    row.children[1].title = `${bytes(d.live)} live, ${bytes(d.counted - d.live)} counted by the driver besides, ${bytes(d.used - d.counted)} of others`;
+    text(() => `${bytes(d.used)} of ${bytes(d.total)}` + (d.busy >= 0 ? `, ${d.busy} % busy` : "") + (d.full > 0 ? `, full in ${age(d.full)}` : ""))(row.children[2]);
+    row.children[2].dataset.is = d.full > 0 && d.full < 300e9 || d.used > 0.95 * d.total ? "danger" : d.used > 0.85 * d.total ? "warn" : "";
+  });
+}
+
+// keep adds what an event says to what was live. Times are the events' own, in seconds.
+function keep(s) {
+  const now = s.time / 1e9;
+  for (const p of s.processes) {
+    let past = pasts.get(key(p));
+    if (!past) {
+      pasts.set(key(p), past = new Past());
+      p.history.slice(0, -1).forEach((v, i, all) => past.add(now - (all.length - i), v));
+    }
+    if (!p.exited) past.add(now, p.live);
+  }
 }
 
 function drawChart(p) {
-  const n = p.history.length;
-  const data = [Array.from({ length: n }, (_, i) => i - n + 1), p.history];
+  const span = spans.find(([name]) => name === state.get("span", "1 min")) || spans[0];
+  const data = (pasts.get(key(p)) || new Past()).of(span[1]);
   const width = $("chart").clientWidth;
   if (chart && chart.width !== width) { chart.destroy(); chart = null; }
   if (!chart) {
@@ -60,89 +147,30 @@ function drawChart(p) {
       width, height: 220, legend: { show: true },
       scales: { x: { time: false }, y: { range: (u, lo, hi) => [0, Math.max(hi, 1) * 1.05] } },
       axes: [
-        { stroke: ink, grid: { stroke: "#8883" }, values: (u, v) => v.map(x => x + " s") },
+        { stroke: ink, grid: { stroke: "#8883" }, values: (u, v) => v.map(x => x === 0 ? "now" : "-" + age(-x * 1e9)) },
         { stroke: ink, grid: { stroke: "#8883" }, size: width < 600 ? 68 : 80, incrs: Array.from({ length: 50 }, (_, i) => 2 ** i), values: (u, v) => v.map(bytes) },
       ],
       series: [
-        { label: "seconds", value: (u, v) => v === null ? "" : v + " s" },
-        { label: "live", stroke: "#2a78d0", width: 2, fill: "#2a78d033", value: (u, v) => v === null ? "" : bytes(v) },
+        { label: "before now", value: (u, v) => v === null ? "" : age(-v * 1e9) },
+        { label: "live", stroke: "#2a78d0", width: 2, fill: "#2a78d033", points: { show: false }, value: (u, v) => v === null ? "" : bytes(v) },
       ],
     }, data, $("chart"));
   } else {
     chart.setData(data);
   }
-}
-
-// tree adds up live bytes by stack, the outermost function first.
-function tree(p) {
-  const root = { name: p.name, value: 0, children: new Map() };
-  for (const s of p.sites) {
-    const live = p.exited ? s.atExitBytes : s.live;
-    if (!s.own || live <= 0) continue;
-    root.value += live;
-    let at = root;
-    const names = s.frames.length ? s.frames.map(f => f.func || "0x" + (f.pc || 0).toString(16)).reverse() : ["(unresolved)"];
-    for (const name of [...names, "[" + s.class + "]"]) {
-      let next = at.children.get(name);
-      if (!next) { next = { name, value: 0, children: new Map() }; at.children.set(name, next); }
-      next.value += live;
-      at = next;
-    }
-  }
-  return root;
-}
-
-function hue(name) {
-  let h = 0;
-  for (const c of name) h = (h * 31 + c.codePointAt(0)) % 360;
-  return 20 + h % 50;
+  keyed($("spans"), spans, s => s[0], ([name]) => {
+    const b = element("button", name);
+    b.onclick = () => state.set("span", name, "1 min");
+    return b;
+  }, (b, s) => { b.ariaPressed = String(s === span); });
 }
 
 function drawFlame(p) {
-  const root = tree(p), box = $("flame"), cells = [];
-  let depth = 0;
-  (function place(node, left, level) {
-    if (node.value <= root.value / 1000 || level > 60) return;
-    depth = Math.max(depth, level);
-    const d = element("div", node.name);
-    d.style.left = 100 * left / root.value + "%";
-    d.style.width = 100 * node.value / root.value + "%";
-    d.style.top = level * 20 + "px";
-    d.style.background = `hsl(${hue(node.name)} 80% 68%)`;
-    d.title = node.name + "  " + bytes(node.value);
-    d.onmouseenter = () => { $("hover").textContent = `${node.name}   ${bytes(node.value)}, ${(100 * node.value / root.value).toFixed(1)} %`; };
-    cells.push(d);
-    for (const c of [...node.children.values()].sort((a, b) => b.value - a.value)) {
-      place(c, left, level + 1);
-      left += c.value;
-    }
-  })(root, 0, 0);
-  box.style.height = root.value > 0 ? (depth + 1) * 20 + "px" : "0";
-  box.replaceChildren(...cells);
-}
-
-function place(f) {
-  const name = f.func || "0x" + (f.pc || 0).toString(16);
-  if (f.file) return `${name}  ${f.file}:${f.line}`;
-  return f.module ? `${name}  [${f.module}]` : name;
-}
-
-function drawSites(p) {
-  const body = $("sites").tBodies[0];
-  const open = new Set([...body.querySelectorAll("details[open]")].map(d => d.dataset.key));
-  body.replaceChildren(...p.sites.map(s => {
-    const row = element("tr", undefined, s.own ? "" : "other");
-    const cell = element("td"), details = element("details"), id = s.stack + s.class;
-    details.dataset.key = id;
-    details.open = open.has(id);
-    details.append(element("summary", s.title));
-    details.append(element("p", s.frames.map(place).join("\n"), "stack"));
-    cell.append(details, ...s.suspect.map(w => element("span", w, "why")));
-    row.append(element("td", (s.estimate ? "~" : "") + about(p, bytes(p.exited ? s.atExitBytes : s.live)), "n"), element("td", p.exited ? s.atExitObjects : s.objects, "n"),
-      element("td", bytes(s.allocBytes), "n"), element("td", s.own ? s.class : `(${s.class})`), element("td", age(s.oldest), "n"),
-      element("td", s.freedExplicit.objects, "n"), element("td", s.freedLate.objects, "n"), cell);
-    return row;
-  }));
+  const root = flame.tree(p.name, p.sites, base ? s => siteGrew(p, s) : s => heldBy(p, s));
+  const zoom = state.get("zoom");
+  $("flame-title").textContent = base ? "what grew since, by call stack" : "live bytes by call stack";
+  $("found").textContent = flame.draw($("flame"), $("hover"), root, zoom, state.get("search"), !!base, path => state.set("zoom", path));
+  $("out").hidden = zoom === "";
 }
 
 function notes(p) {
@@ -153,38 +181,68 @@ function notes(p) {
   return n.join(" ");
 }
 
-function draw(s) {
+function draw() {
+  const s = latest;
   if (!s) return;
-  latest = s;
-  const all = s.processes;
-  if (!all.some(p => key(p) === chosen)) chosen = all.length ? key(all[0]) : null;
-  drawProcesses(s);
-  $("total").textContent = bytes(all.reduce((t, p) => t + p.live, 0)) + " live in " + count(all.filter(p => !p.exited).length, "process", "processes");
-  const p = all.find(p => key(p) === chosen);
+  drawDevices(s.devices);
+  drawSuspects(s.processes);
+  processes.draw(s.processes);
+  const running = s.processes.filter(p => !p.exited), up = running.reduce((t, p) => t + p.growth, 0);
+  $("total").textContent = bytes(running.reduce((t, p) => t + p.live, 0)) + " live in " + count(running.length, "process", "processes") + (up ? ", " + growth(up) : "");
+  const p = process();
   $("detail").hidden = !p;
   if (!p) return;
+  if (drawn !== key(p) && chart) { chart.destroy(); chart = null; }
+  drawn = key(p);
   $("name").textContent = `${p.name} (${p.pid})   ${about(p, bytes(liveOf(p)))} ${p.exited ? "at exit" : "live"}`;
   $("notes").textContent = notes(p);
+  $("clear").hidden = $("since").hidden = !base;
+  if (base) {
+    $("since").textContent = `since ${base.at.toLocaleTimeString()}, ${age(s.time - base.time)} ago: ${change(grew(p))}` +
+      (p.hidden || baseOf(p)?.hidden ? `; ${count(p.hidden, "small site is", "small sites are")} left out` : "");
+  }
   drawChart(p);
   drawFlame(p);
-  drawSites(p);
+  const n = sites.draw(base ? p.sites.filter(s => siteGrew(p, s) !== 0) : p.sites);
+  $("shown").textContent = count(n, "site", "sites") + (p.hidden ? `, and ${p.hidden} smaller` : "");
 }
+
+$("mark").onclick = () => { base = Object.assign({ at: new Date() }, latest); draw(); };
+$("clear").onclick = () => { base = null; draw(); };
+$("out").onclick = () => state.set("zoom", "");
+$("search").value = state.get("search");
+$("search").oninput = () => state.set("search", $("search").value);
+state.changed(draw);
 
 // What is drawn with colours of the page is drawn anew when they change.
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   if (chart) chart.destroy();
   chart = null;
-  draw(latest);
+  draw();
 });
+
+// What memwatch kept from before the page was opened.
+async function before() {
+  const r = await fetch("/history.json");
+  if (!r.ok) return;
+  for (const p of (await r.json()).processes) {
+    const past = pasts.get(key(p));
+    if (past) past.before(p.times.map(t => t / 1e9), p.live);
+  }
+  draw();
+}
 
 const source = new EventSource("/events");
 source.onmessage = e => {
-  const s = JSON.parse(e.data);
+  const s = JSON.parse(e.data), first = !latest;
   if (s.schema !== "memwatch/1") { $("state").textContent = "reload the page: memwatch has changed"; return; }
   $("state").className = s.lost ? "bad" : "";
   $("state").textContent = `${s.events} events, ${s.lost} lost`;
   $("limits").textContent = s.limits || "";
-  draw(s);
+  latest = s;
+  keep(s);
+  draw();
+  if (first) before();
 };
 source.onerror = () => { $("state").className = "bad"; $("state").textContent = "no connection; trying again"; };
-addEventListener("resize", () => draw(latest));
+addEventListener("resize", draw);
