@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"go/token"
+	"go/types"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,6 +28,7 @@ var roomsDiff = flag.String("rooms-diff", "", "write where the rooms differ from
 //	elsewhere both do, in other lines
 //	new       the rooms alone insert
 //	old       the analyzer alone inserts
+//	withheld  the proof does not accept an edit of the rooms
 func TestRoomsBeside(t *testing.T) {
 	var out strings.Builder
 	total := map[string]int{}
@@ -51,8 +53,9 @@ func TestRoomsBeside(t *testing.T) {
 			beside(t, &out, total, name, src, lines)
 		}
 	}
-	head := fmt.Sprintf("same %d, elsewhere %d, new %d, old %d\n",
-		total["same"], total["elsewhere"], total["new"], total["old"])
+	head := fmt.Sprintf("same %d, elsewhere %d, new %d, old %d; of %d edits the proof accepts %d\n",
+		total["same"], total["elsewhere"], total["new"], total["old"],
+		total["edits"], total["edits"]-total["withheld"])
 	t.Log(head)
 	if *roomsDiff != "" {
 		require.NoError(t, os.WriteFile(*roomsDiff, []byte(head+out.String()), 0o666))
@@ -91,6 +94,14 @@ func beside(t *testing.T, out *strings.Builder, total map[string]int, name, src 
 	r := shadow.Run(&shadow.Input{Fset: p.fset, Files: p.files, Types: p.types, Info: p.info, Set: p.set,
 		Text: func(string) []byte { return []byte(src) }})
 	require.NoError(t, r.IR.Verify(), name)
+	for _, v := range r.Prove(&shadow.Asker{GoVersion: "go1.26", Sizes: types.SizesFor("gc", "amd64")}).Edits {
+		total["edits"]++
+		if !v.Accepted() {
+			total["withheld"]++
+			fmt.Fprintf(out, "%s:%d withheld: %s (%s, line %d)\n", name, v.Pos.Line-before, v.Text, v.Why.Words,
+				v.Why.At.Line-before)
+		}
+	}
 	why := map[int]string{}
 	for _, f := range r.Funcs {
 		for _, v := range f.Verdicts {

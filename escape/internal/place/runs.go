@@ -200,11 +200,19 @@ func (pl *planner) named(p *own.Point, m moment, gap *ir.Place, at Where) *spot 
 	if gap == nil {
 		return nil
 	}
-	var values []ssa.Value
+	var values, fields []ssa.Value
 	for _, v := range p.Values(m.t) {
 		if !pl.frees(p, v, m) {
 			continue
 		}
+		if _, ok := v.(*pointsto.Field); ok {
+			fields = append(fields, v)
+		} else {
+			values = append(values, v)
+		}
+	}
+	spotOf := func(v ssa.Value, n Name) *spot { return &spot{node: p.Node, at: at, point: p, value: v, name: n} }
+	for _, v := range append(values, fields...) {
 		field, of := (*pointsto.Field)(nil), v
 		if f, ok := v.(*pointsto.Field); ok {
 			field, of = f, f.Root
@@ -212,17 +220,14 @@ func (pl *planner) named(p *own.Point, m moment, gap *ir.Place, at Where) *spot 
 		for _, x := range pl.ir.Names(of) {
 			n := Name{Var: x, Field: field}
 			if held, _ := pl.ir.Value(gap, x); held == of && pl.text.Names(n, at) {
-				return &spot{node: p.Node, at: at, point: p, value: v, name: n}
+				return spotOf(v, n)
 			}
-		}
-		if field == nil {
-			values = append(values, v)
 		}
 	}
 	for _, v := range values {
 		for _, n := range pl.makeable(v, gap) {
 			if pl.text.Names(n, at) {
-				return &spot{node: p.Node, at: at, point: p, value: v, name: n}
+				return spotOf(v, n)
 			}
 		}
 	}
