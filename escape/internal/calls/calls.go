@@ -3,25 +3,43 @@
 //
 // # Words
 //
-//   - A table has the summary of each function: what a spec decides, or what was inferred
-//     so far ([Table]).
+//   - A table has the summary of each function and literal: what a spec decides, what is
+//     known of another package, or what was inferred so far ([Table]).
+//   - A target is what a call may run that names no function ([Target]).
+//   - The world is what the package does with its functions ([World]); elsewhere is what
+//     files say that this build leaves out, and tests ([Elsewhere]).
 //   - A round of functions is a set that call one another, in turn or in circles; a round
 //     stands behind those that it calls ([Order]).
 //
+// # The rule
+//
+// A call is known if it names its function. Any other is known if everything is seen that
+// it may run, that is something, and nothing outside the package can add to it; then it
+// does what all of that does, joined. Function values are followed from the call back to
+// what is stored in the place that they are read from, without regard to order: a local
+// variable, a parameter of an unexported function whose every mention is a call, an
+// unexported field (those of one name are one place, as structs convert into one another),
+// a result of a function of the package. Variables of the package are left alone: they are
+// there to be assigned, by tests above all. Of interfaces, unexported methods are known.
+// The place is unknown as soon as something else is stored there, its address is taken, or
+// a file elsewhere says its name.
+//
 // # The way through
 //
-// A call is known if it names its function. Its summary is what a line of a spec says;
-// operands without a clause are as inferred. A function of the package that has a body
-// begins with the best summary and only gets worse while its round is looked at ([Table.Infer]),
-// so that a round comes to rest. All other calls are unknown: of function values, of methods
-// of interfaces without a line, of functions without a body and a line.
+// The summary of a function is what a line of a spec says; operands without a clause are as
+// inferred. A function of the package that has a body begins with the best summary and only
+// gets worse while its round is looked at ([Table.Infer]), so that a round comes to rest. One
+// that other builds have too does what any of its bodies may do ([Elsewhere]), unless a
+// spec decides. All else is unknown.
 //
-// What is not here yet: functions that other builds replace, calls through variables and
-// fields that nothing outside can change.
+// Bodies that recover are no matter of this room: the form has edges for what a panic runs,
+// and the exit behind them is one of the function's.
 package calls
 
 import (
 	"go/types"
+	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -33,16 +51,19 @@ import (
 type Table struct {
 	set      *spec.Set
 	facts    map[*types.Func]*effect.Summary // of other packages; may be nil
+	world    *World
 	lines    map[*types.Func]*spec.Line
-	inferred map[*types.Func]*effect.Summary
+	inferred map[any]*effect.Summary // by *types.Func or, for literals, *ssa.Function
 	of       map[*types.Func]*effect.Summary
+	dynamic  map[*ssa.CallCommon]*effect.Summary
 }
 
 // NewTable returns a table of what the lines of a set say, and of what is known of the
 // functions of other packages.
-func NewTable(set *spec.Set, facts map[*types.Func]*effect.Summary) *Table {
-	return &Table{set: set, facts: facts, lines: map[*types.Func]*spec.Line{},
-		inferred: map[*types.Func]*effect.Summary{}, of: map[*types.Func]*effect.Summary{}}
+func NewTable(set *spec.Set, facts map[*types.Func]*effect.Summary, w *World) *Table {
+	return &Table{set: set, facts: facts, world: w, lines: map[*types.Func]*spec.Line{},
+		inferred: map[any]*effect.Summary{}, of: map[*types.Func]*effect.Summary{},
+		dynamic: map[*ssa.CallCommon]*effect.Summary{}}
 }
 
 // Called returns the declared function that a call names, and nil if it names none.
@@ -50,11 +71,13 @@ func Called(c *ssa.CallCommon) *types.Func {
 	if c.IsInvoke() {
 		return c.Method
 	}
-	f, ok := c.Value.(*ssa.Function)
-	if !ok {
-		return nil
+	switch v := c.Value.(type) {
+	case *ssa.Function:
+		return Declared(v)
+	case *ssa.MakeClosure:
+		return Method(v.Fn.(*ssa.Function))
 	}
-	return Declared(f)
+	return nil
 }
 
 // Declared returns the declared function that f is the body or an instance of, and nil for
@@ -62,24 +85,104 @@ func Called(c *ssa.CallCommon) *types.Func {
 func Declared(f *ssa.Function) *types.Func {
 	if o := f.Origin(); o != nil {
 		f = o
-	} else if f.Synthetic != "" {
+	} else if f.Synthetic != "" && !strings.HasPrefix(f.Synthetic, "from type information") {
 		return nil
 	}
 	fn, _ := f.Object().(*types.Func)
 	return fn
 }
 
+// Method returns the method that f is a value of: its receiver is what f captures. It is
+// nil if f is none.
+func Method(f *ssa.Function) *types.Func {
+	if !strings.HasPrefix(f.Synthetic, "bound method wrapper") {
+		return nil
+	}
+	return f.Object().(*types.Func).Origin()
+}
+
+// Literal returns the literal that a call names; nil if it names none.
+func Literal(c *ssa.CallCommon) *ssa.Function {
+	v := c.Value
+	if m, ok := v.(*ssa.MakeClosure); ok {
+		v = m.Fn
+	}
+	if f, ok := v.(*ssa.Function); ok && f.Parent() != nil {
+		return f
+	}
+	return nil
+}
+
+// Operands lists the operands of a call as summaries count them: the receiver first, and
+// the variables that a literal captures behind its parameters.
+func Operands(c *ssa.CallCommon) []ssa.Value {
+	if c.IsInvoke() {
+		return append([]ssa.Value{c.Value}, c.Args...)
+	}
+	if m, ok := c.Value.(*ssa.MakeClosure); ok {
+		if Method(m.Fn.(*ssa.Function)) != nil {
+			return append(slices.Clone(m.Bindings), c.Args...)
+		}
+		return append(slices.Clone(c.Args), m.Bindings...)
+	}
+	return c.Args
+}
+
 // Of returns what a call does.
 func (t *Table) Of(c *ssa.CallCommon) *effect.Summary {
-	fn := Called(c)
-	if fn == nil {
-		s := effect.Worst(c.Signature())
-		if len(s.Params) == 0 && len(c.Args) > 0 {
-			s.Params = append(s.Params, effect.Param{Escapes: effect.When{Cond: effect.Always}})
-		}
-		return s
+	if fn := Called(c); fn != nil && (!c.IsInvoke() || t.line(fn) != nil || t.facts[fn] != nil) {
+		return t.Func(fn)
 	}
-	return t.Func(fn)
+	if f := Literal(c); f != nil {
+		return t.Body(f)
+	}
+	s := t.dynamic[c]
+	if s == nil {
+		s = t.any(c)
+		t.dynamic[c] = s
+	}
+	return s
+}
+
+// any joins what all that a call may run does, as the call sees it.
+func (t *Table) any(c *ssa.CallCommon) *effect.Summary {
+	var all *effect.Summary
+	for _, g := range t.world.Targets(c) {
+		var s *effect.Summary
+		switch {
+		case g.Body != nil:
+			s = t.Body(g.Body).Given(0, len(c.Args))
+		case g.Bound:
+			s = t.Func(g.Func).Given(1, len(c.Args))
+		default:
+			s = t.Func(g.Func)
+		}
+		if c.IsInvoke() && !s.Unknown && s.Params[0].Freed.Cond != effect.Never {
+			all = nil // what it frees may be a part of what it is called on
+			break
+		}
+		if all != nil {
+			s = effect.Join(all, s)
+		}
+		all = s
+	}
+	if all == nil {
+		all = effect.Worst(c.Signature())
+		if len(all.Params) == 0 && len(c.Args) > 0 {
+			all.Params = append(all.Params, effect.Param{Escapes: effect.When{Cond: effect.Always}})
+		}
+	}
+	return all
+}
+
+// line returns the line of a spec that decides what a function does; nil if none does.
+func (t *Table) line(fn *types.Func) *spec.Line {
+	line, ok := t.lines[fn]
+	if !ok {
+		line, _ = t.set.Lookup(spec.FullName(fn))
+		t.lines[fn] = line
+	}
+	return line
 }
 
 // Func returns the summary of a declared function.
@@ -88,16 +191,13 @@ func (t *Table) Func(fn *types.Func) *effect.Summary {
 	if s := t.of[fn]; s != nil {
 		return s
 	}
-	line, ok := t.lines[fn]
-	if !ok {
-		line, _ = t.set.Lookup(spec.FullName(fn))
-		t.lines[fn] = line
-	}
 	s := t.inferred[fn]
 	if s == nil {
 		s = t.facts[fn]
+	} else {
+		s = t.world.away.every(fn, s)
 	}
-	switch {
+	switch line := t.line(fn); {
 	case line != nil:
 		s = effect.Of(line, fn.Signature(), s)
 	case s == nil:
@@ -107,20 +207,69 @@ func (t *Table) Func(fn *types.Func) *effect.Summary {
 	return s
 }
 
+// Body returns the summary of a literal, whose captured variables follow its parameters.
+func (t *Table) Body(f *ssa.Function) *effect.Summary {
+	s := t.inferred[f]
+	if s == nil {
+		s = effect.Worst(f.Signature).With(len(f.FreeVars))
+	}
+	return s
+}
+
+// key is what a function has its summary under; nil if it can have none.
+func key(f *ssa.Function) any {
+	if fn := Declared(f); fn != nil {
+		return fn
+	}
+	if f.Parent() != nil {
+		return f
+	}
+	return nil
+}
+
 // Begin says that the summary of a function will be inferred: it is the best so far.
-func (t *Table) Begin(fn *types.Func) {
-	t.inferred[fn] = effect.Blank(fn.Signature())
-	delete(t.of, fn)
+func (t *Table) Begin(f *ssa.Function) {
+	if k := key(f); k != nil {
+		t.put(k, effect.Blank(f.Signature).With(len(f.FreeVars)))
+	}
 }
 
 // Infer joins what was found to what was known of a function, and reports whether that is
 // worse. The first that is found replaces the best.
-func (t *Table) Infer(fn *types.Func, s *effect.Summary, first bool) bool {
-	was := t.inferred[fn]
+func (t *Table) Infer(f *ssa.Function, s *effect.Summary, first bool) bool {
+	k := key(f)
+	if k == nil {
+		return false
+	}
+	was := t.inferred[k]
 	if !first {
 		s = effect.Join(was, s)
 	}
-	t.inferred[fn] = s
-	delete(t.of, fn)
+	t.put(k, s)
 	return was.String() != s.String()
+}
+
+func (t *Table) put(k any, s *effect.Summary) {
+	t.inferred[k] = s
+	clear(t.dynamic)
+	if fn, ok := k.(*types.Func); ok {
+		delete(t.of, fn)
+	}
+}
+
+// Callees lists the functions whose bodies a call may run, as far as it is known. A literal
+// that is called where it stands is a part of what it stands in.
+func (t *Table) Callees(c *ssa.CallCommon) []*types.Func {
+	if Literal(c) != nil {
+		return nil
+	}
+	var out []*types.Func
+	for _, g := range t.world.Runs(c) {
+		if g.Body != nil {
+			out = append(out, owner(g.Body))
+		} else {
+			out = append(out, g.Func)
+		}
+	}
+	return out
 }

@@ -49,7 +49,7 @@ func TestOrder(t *testing.T) {
 		fns = append(append(fns, f), f.AnonFuncs...)
 	}
 	var got []string
-	for _, r := range Order(fns) {
+	for _, r := range Order(fns, NewTable(&spec.Set{}, nil, NewWorld(p, &Elsewhere{})).Callees) {
 		text := ""
 		for _, f := range r.Funcs {
 			text += f.Name() + " "
@@ -63,14 +63,14 @@ func TestOrder(t *testing.T) {
 }
 
 // TestTable demands that a spec decides, that else what is inferred counts and only gets
-// worse, and that a call of a value is unknown.
+// worse, and that the call of what is never called is unknown.
 func TestTable(t *testing.T) {
 	p := build(t)
 	f, err := spec.Parse("x.spec", []byte("(*p.Buf).Free recv freed\n"))
 	require.NoError(t, err)
 	var set spec.Set
 	set.Add(f, spec.Module)
-	table := NewTable(&set, nil)
+	table := NewTable(&set, nil, NewWorld(p, &Elsewhere{}))
 	call := func(name string) *ssa.CallCommon {
 		for _, b := range p.Func(name).Blocks {
 			for _, i := range b.Instrs {
@@ -84,14 +84,15 @@ func TestTable(t *testing.T) {
 	require.Equal(t, "recv freed", table.Of(call("leaf")).String())
 	require.Equal(t, "unknown", table.Of(call("values")).String())
 	require.Equal(t, "unknown", table.Of(call("self")).String(), "nothing is inferred yet")
-	fn := p.Func("leaf").Object().(*types.Func)
-	table.Begin(fn)
+	leaf := p.Func("leaf")
+	fn := leaf.Object().(*types.Func)
+	table.Begin(leaf)
 	require.Equal(t, "borrows", table.Func(fn).String())
 	freed, err := effect.Parse("arg 0 freed", fn.Signature())
 	require.NoError(t, err)
-	require.True(t, table.Infer(fn, freed, true))
+	require.True(t, table.Infer(leaf, freed, true))
 	require.Equal(t, "arg 0 freed", table.Func(fn).String())
-	require.True(t, table.Infer(fn, effect.Blank(fn.Signature()), false))
+	require.True(t, table.Infer(leaf, effect.Blank(fn.Signature()), false))
 	require.Equal(t, "arg 0 freed maybe", table.Func(fn).String())
-	require.False(t, table.Infer(fn, freed, false), "it is as bad already")
+	require.False(t, table.Infer(leaf, freed, false), "it is as bad already")
 }

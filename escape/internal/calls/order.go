@@ -13,14 +13,15 @@ type Round struct {
 	Circle bool // one of them calls one of them
 }
 
-// Order returns the functions of a package in rounds, those that are called first.
-func Order(fns []*ssa.Function) []Round {
-	o := &orderer{bodies: map[*types.Func][]*ssa.Function{}, index: map[*types.Func]int{},
+// Order returns the functions of a package that have a body in rounds, those that are called first; callees
+// says whose bodies a call runs.
+func Order(fns []*ssa.Function, callees func(*ssa.CallCommon) []*types.Func) []Round {
+	o := &orderer{callees: callees, bodies: map[*types.Func][]*ssa.Function{}, index: map[*types.Func]int{},
 		low: map[*types.Func]int{}, closed: map[*types.Func]bool{}}
 	var names []*types.Func
 	for _, f := range fns {
 		fn := owner(f)
-		if fn == nil {
+		if fn == nil || len(f.Blocks) == 0 {
 			continue
 		}
 		if o.bodies[fn] == nil {
@@ -45,13 +46,14 @@ func owner(f *ssa.Function) *types.Func {
 }
 
 type orderer struct {
-	bodies map[*types.Func][]*ssa.Function
-	index  map[*types.Func]int
-	low    map[*types.Func]int
-	open   []*types.Func
-	closed map[*types.Func]bool
-	seen   int
-	rounds []Round
+	callees func(*ssa.CallCommon) []*types.Func
+	bodies  map[*types.Func][]*ssa.Function
+	index   map[*types.Func]int
+	low     map[*types.Func]int
+	open    []*types.Func
+	closed  map[*types.Func]bool
+	seen    int
+	rounds  []Round
 }
 
 // calls lists the functions of the package that fn calls, in order.
@@ -65,14 +67,11 @@ func (o *orderer) calls(fn *types.Func) []*types.Func {
 				if !ok {
 					continue
 				}
-				to := Called(c.Common())
-				if to == nil {
-					continue
-				}
-				to = to.Origin()
-				if o.bodies[to] != nil && !seen[to] {
-					seen[to] = true
-					out = append(out, to)
+				for _, to := range o.callees(c.Common()) {
+					if o.bodies[to] != nil && !seen[to] {
+						seen[to] = true
+						out = append(out, to)
+					}
 				}
 			}
 		}

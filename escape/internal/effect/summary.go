@@ -1,6 +1,9 @@
 package effect
 
-import "go/types"
+import (
+	"go/types"
+	"slices"
+)
 
 // A Cond orders the conditions of an effect. The zero Cond is never.
 type Cond uint8
@@ -73,6 +76,51 @@ func Worst(sig *types.Signature) *Summary {
 	s := Blank(sig)
 	s.worsen()
 	return s
+}
+
+// With returns the summary of a literal that captures n variables, which follow its
+// parameters; s is that of its signature.
+func (s *Summary) With(n int) *Summary {
+	p := Param{}
+	if s.Unknown {
+		p.Escapes.Cond = Always
+	}
+	for range n {
+		s.Params = append(s.Params, p)
+	}
+	return s
+}
+
+// Given returns the summary of a call that passes n operands from number first on: the
+// others were given before, to whom is not known here.
+func (s *Summary) Given(first, n int) *Summary {
+	if first+n > len(s.Params) {
+		n = max(len(s.Params)-first, 0)
+	}
+	c := *s
+	c.Recv = s.Recv && first == 0
+	c.Params, c.Results = slices.Clone(s.Params[first:first+n]), slices.Clone(s.Results)
+	given := func(w When) When {
+		if w.Cond != IfTrue && w.Cond != IfFalse {
+			return w
+		}
+		if w.Param -= first; w.Param < 0 || w.Param >= n {
+			return When{Cond: Maybe}
+		}
+		return w
+	}
+	for i := range c.Params {
+		p := &c.Params[i]
+		p.Freed, p.Escapes = given(p.Freed), given(p.Escapes)
+	}
+	mask := uint64(1)<<n - 1
+	for i := range c.Results {
+		r := &c.Results[i]
+		r.Owned = given(r.Owned)
+		r.Must = r.Must && r.Is>>first&^mask == 0 && r.Is&(1<<first-1) == 0
+		r.Views, r.Is = r.Views>>first&mask, r.Is>>first&mask
+	}
+	return &c
 }
 
 func (s *Summary) worsen() {

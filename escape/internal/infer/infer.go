@@ -12,8 +12,8 @@
 // and at none of the other, and maybe if that is mixed; it escapes likewise. A result that
 // is a parameter, or views it, says so, and does not count as an escape. A result is owned
 // if at every exit it is nil, or surely is a buffer that the function made and owns there;
-// an exit with an error need not give one. Parameters that are not followed escape, as
-// nobody looked.
+// an exit with an error need not give one. What a parameter leads to whose type nothing
+// frees escapes or is viewed, whatever the path.
 package infer
 
 import (
@@ -56,7 +56,7 @@ func Summary(f *own.Func) *effect.Summary {
 	}
 	for k, p := range f.SSA.Params {
 		if !followed[k] && !plain(p.Type()) {
-			s.Params[k].Escapes.Cond = effect.Always
+			e.lent(s, k, p)
 		}
 	}
 	for n := range s.Results {
@@ -75,6 +75,7 @@ type exits struct {
 	f       *own.Func
 	error   bool // the last result is one
 	returns []*ssa.Return
+	loose   uint64 // bit i: parameter i is none of a type that something frees
 }
 
 // A tally counts at exits of each kind where something is so.
@@ -202,6 +203,24 @@ func (e *exits) param(s *effect.Summary, g *own.Group, t own.Token, site *points
 	p.Repeatable = p.Freed.Cond != effect.Never && e.f.Repeatable(site)
 }
 
+// lent fills in what becomes of a parameter that nothing frees as it is.
+func (e *exits) lent(s *effect.Summary, k int, p *ssa.Parameter) {
+	as, moves := e.f.Lent(p)
+	for _, m := range moves {
+		r, returned := m.Instr.(*ssa.Return)
+		if !returned || k >= 64 { // as many as results can point to
+			s.Params[k].Escapes.Cond = effect.Always
+			continue
+		}
+		e.loose |= 1 << k
+		for n, v := range r.Results {
+			if as[e.f.Origin(v)] != 0 {
+				s.Results[n].Views |= 1 << k
+			}
+		}
+	}
+}
+
 // result fills in whether a result is owned, and whether it surely is a parameter.
 func (e *exits) result(s *effect.Summary, n int) {
 	res := &s.Results[n]
@@ -225,7 +244,7 @@ func (e *exits) result(s *effect.Summary, n int) {
 		some = some || gives
 		mayBeNil = mayBeNil || none
 	}
-	if owned && some && res.Is|res.Views == 0 {
+	if owned && some && (res.Is|res.Views)&^e.loose == 0 {
 		res.Owned.Cond, res.Nil = effect.Always, mayBeNil
 	}
 	res.Must = must

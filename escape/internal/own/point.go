@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
@@ -258,7 +259,7 @@ func (f *Func) Repeatable(s *pointsto.Site) bool {
 					continue
 				}
 				sum := f.Summary(e.act.Call)
-				for k, a := range pointsto.Operands(e.act.Call) {
+				for k, a := range calls.Operands(e.act.Call) {
 					if p := sum.Param(k); f.Origin(a) == e.act.Of && p.Freed.Cond != effect.Never && !p.Repeatable {
 						return false
 					}

@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/flow"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
@@ -211,7 +212,7 @@ func (g *Group) needs() []key {
 					add(nonNil(err))
 				}
 			case effect.IfTrue, effect.IfFalse:
-				if k, _, ok := g.f.keyOf(pointsto.Operands(e.act.Call)[e.act.When.Param]); ok {
+				if k, _, ok := g.f.keyOf(calls.Operands(e.act.Call)[e.act.When.Param]); ok {
 					add(k)
 				}
 			}

@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
@@ -276,7 +277,7 @@ func (g *Group) holdsThen(i int, a pointsto.Act) (sure, may bool) {
 			on = on == (a.When.Cond == effect.OnError)
 		}
 	case effect.IfTrue, effect.IfFalse:
-		v := pointsto.Operands(a.Call)[a.When.Param]
+		v := calls.Operands(a.Call)[a.When.Param]
 		if c, ok := v.(*ssa.Const); ok && c.Value != nil {
 			on, known = c.Value.String() == "true", true
 		} else if k, neg, ok := g.f.keyOf(v); ok {

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
 )
 
@@ -114,7 +115,7 @@ func (f *Func) store(s *ssa.Store, of ssa.Value) []Act {
 // call lists what a call does to an operand, as its summary says.
 func (f *Func) call(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act {
 	if b, ok := c.Value.(*ssa.Builtin); ok {
-		return f.builtin(i.(*ssa.Call), b.Name(), of)
+		return f.builtin(i, b.Name(), of)
 	}
 	var out []Act
 	act := func(op Op, to ssa.Value, w effect.When) {
@@ -125,14 +126,16 @@ func (f *Func) call(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act {
 		act(Keep, nil, always) // it is called
 	}
 	s := f.Summary(c)
-	for k, a := range Operands(c) {
+	literal := calls.Literal(c) != nil
+	for k, a := range calls.Operands(c) {
 		r := f.reaches(a, of)
 		if r == none {
 			continue
 		}
+		captured := literal && k >= len(c.Args)
 		whole := r == outer && (InMemory(a) || gives(s, k))
 		switch p := s.Param(k); {
-		case p.Retained, whole, f.IsSlot(of) && k < len(c.Args) && nillable(pointee(of.Type())):
+		case p.Retained, whole, f.IsSlot(of) && !captured && nillable(pointee(of.Type())):
 			act(Keep, nil, always) // who has the address of a pointer may set it
 		case p.Borrows():
 			act(Read, nil, always)
@@ -169,32 +172,8 @@ func gives(s *effect.Summary, k int) bool {
 	return slices.ContainsFunc(s.Results, func(r effect.Result) bool { return (r.Is|r.Views)>>k&1 == 1 })
 }
 
-// Operands lists the operands of a call as summaries count them: the variables that a
-// literal captures follow its parameters.
-func Operands(c *ssa.CallCommon) []ssa.Value {
-	if c.IsInvoke() {
-		return append([]ssa.Value{c.Value}, c.Args...)
-	}
-	if m, ok := c.Value.(*ssa.MakeClosure); ok {
-		return append(slices.Clone(c.Args), m.Bindings...)
-	}
-	return c.Args
-}
-
-// Summary returns what a call does, be it of a literal.
-func (f *Func) Summary(c *ssa.CallCommon) *effect.Summary {
-	v := c.Value
-	if m, ok := v.(*ssa.MakeClosure); ok {
-		v = m.Fn
-	}
-	if fn, ok := v.(*ssa.Function); ok && fn.Parent() != nil {
-		if s := f.in.Literal(fn); s != nil {
-			return s
-		}
-		return &effect.Summary{Unknown: true}
-	}
-	return f.in.Effect(c)
-}
+// Summary returns what a call does.
+func (f *Func) Summary(c *ssa.CallCommon) *effect.Summary { return f.in.Effect(c) }
 
 // Result returns the value of a result of a call, and nil if it is dropped.
 func Result(i ssa.Instruction, n int) ssa.Value {
@@ -218,13 +197,13 @@ func extract(tuple ssa.Value, n int) ssa.Value {
 	return nil
 }
 
-func (f *Func) builtin(c *ssa.Call, name string, of ssa.Value) []Act {
-	a := Act{Instr: c, Op: Keep, Of: of}
+func (f *Func) builtin(i ssa.Instruction, name string, of ssa.Value) []Act {
+	a := Act{Instr: i, Op: Keep, Of: of}
 	switch name {
 	case "len", "cap", "print", "println":
 		a.Op = Read
 	case "append":
-		a.Op, a.To = Wrap, c
+		a.Op, a.To = Wrap, i.(*ssa.Call) // never deferred
 	}
 	return []Act{a}
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/internal/calls"
 )
 
 // This file is about variables in memory: those whose address is taken, and those that
@@ -68,7 +70,7 @@ func (f *Func) Users(v ssa.Value) []ssa.Instruction {
 			if _, debug := i.(*ssa.DebugRef); debug || f.in.IR.Marks(i) && !f.in.IR.Reads(i) {
 				continue
 			}
-			if m, ok := i.(*ssa.MakeClosure); ok && !isField && f.IsSlot(v) {
+			if m, ok := i.(*ssa.MakeClosure); ok && (!isField && f.IsSlot(v) || onlyCalled(m)) {
 				for _, j := range *m.Referrers() {
 					add(j)
 				}
@@ -87,6 +89,27 @@ func (f *Func) Users(v ssa.Value) []ssa.Instruction {
 	}
 	visit(root)
 	return out
+}
+
+// onlyCalled reports whether a method value is called, at once or deferred, and no more: each
+// such call has the receiver as an operand.
+func onlyCalled(m *ssa.MakeClosure) bool {
+	if calls.Method(m.Fn.(*ssa.Function)) == nil {
+		return false
+	}
+	for _, i := range *m.Referrers() {
+		switch c := i.(type) {
+		case *ssa.DebugRef:
+			continue
+		case *ssa.Call, *ssa.Defer:
+			common := c.(ssa.CallInstruction).Common()
+			if common.Value == m && !slices.Contains(common.Args, ssa.Value(m)) {
+				continue
+			}
+		}
+		return false
+	}
+	return true
 }
 
 // handsOn reports whether an instruction does something else with a literal that captures

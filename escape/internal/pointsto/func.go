@@ -16,10 +16,6 @@ type Input struct {
 	Effect func(*ssa.CallCommon) *effect.Summary // what a call does; never nil
 	Owns   func(types.Type) bool                 // whether variables of a type are to follow
 
-	// Literal returns the summary of a literal, whose captured variables follow its
-	// parameters; nil if it is not known.
-	Literal func(*ssa.Function) *effect.Summary
-
 	layout map[types.Type][][]int // see paths
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
 )
 
@@ -79,7 +80,7 @@ func (f *Func) sources(v ssa.Value) (from []ssa.Value, ok bool) {
 
 // operand returns the operand that a result of a call is.
 func (f *Func) operand(call *ssa.Call, v ssa.Value) ([]ssa.Value, bool) {
-	for _, a := range Operands(&call.Call) {
+	for _, a := range calls.Operands(&call.Call) {
 		of := f.Origin(a)
 		if len(f.holds[of]) == 0 {
 			continue

@@ -62,19 +62,19 @@ type Result struct {
 // Run runs the rooms over a package.
 func Run(in *Input) *Result {
 	frees := effect.NewFrees(in.Set)
-	table := calls.NewTable(in.Set, in.Facts)
-	literals := map[*ssa.Function]*effect.Summary{}
-	to := &pointsto.Input{Effect: table.Of, Owns: frees.Resource,
-		Literal: func(f *ssa.Function) *effect.Summary { return literals[f] }}
+	to := &pointsto.Input{Owns: frees.Resource}
 	p := ir.Build(&ir.Input{Fset: in.Fset, Files: in.Files, Types: in.Types, Info: in.Info, Follow: to.Named})
-	to.IR = p
+	away := &calls.Elsewhere{}
+	for _, f := range in.Files {
+		away.Built(f)
+	}
+	table := calls.NewTable(in.Set, in.Facts, calls.NewWorld(p.SSA, away))
+	to.IR, to.Effect = p, table.Of
 	r := &Result{IR: p, in: in}
 	of := map[*ssa.Function]*Func{}
-	for _, round := range calls.Order(p.Funcs) {
+	for _, round := range calls.Order(calls.Functions(p.SSA), table.Callees) {
 		for _, f := range round.Funcs {
-			if fn := calls.Declared(f); fn != nil {
-				table.Begin(fn)
-			}
+			table.Begin(f)
 		}
 		for first, again := true, true; again; first = false {
 			again = false
@@ -82,11 +82,7 @@ func Run(in *Input) *Result {
 				sf := &Func{SSA: f, Own: own.Solve(pointsto.Solve(to, f))}
 				sf.Summary = infer.Summary(sf.Own)
 				of[f] = sf
-				if f.Parent() != nil {
-					literals[f] = sf.Summary
-				} else if fn := calls.Declared(f); fn != nil {
-					again = table.Infer(fn, of[f].Summary, first) && round.Circle || again
-				}
+				again = table.Infer(f, sf.Summary, first) && round.Circle || again
 			}
 		}
 	}

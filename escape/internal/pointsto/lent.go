@@ -1,0 +1,42 @@
+package pointsto
+
+import (
+	"go/types"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// Lent follows what a parameter leads to whose type nothing frees: it may hold buffers all
+// the same, in a slice or an interface, or as the number of an address. It returns which
+// values do, and the acts by which it leaves, returns among them.
+func (f *Func) Lent(p *ssa.Parameter) (as map[ssa.Value]Relation, moves []Act) {
+	as = map[ssa.Value]Relation{}
+	var open []ssa.Value
+	add := func(v ssa.Value, r Relation) {
+		if v != nil && as[v]|r != as[v] {
+			as[v] |= r
+			open = append(open, v)
+		}
+	}
+	if _, basic := p.Type().Underlying().(*types.Basic); basic {
+		add(p, View)
+	} else {
+		add(p, Holder)
+	}
+	for len(open) > 0 {
+		v := open[len(open)-1]
+		open = open[:len(open)-1]
+		for _, i := range f.Users(v) {
+			f.Steps++
+			for _, a := range f.Acts(i, v) {
+				switch e := Does(a.Op, as[v]); e.Do {
+				case Derive:
+					add(a.To, e.As)
+				case Move:
+					moves = append(moves, a)
+				}
+			}
+		}
+	}
+	return as, moves
+}
