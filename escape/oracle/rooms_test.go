@@ -33,9 +33,9 @@ var (
 // proof about what they do. What it does not accept is judged as well.
 type rooms struct {
 	sites, frees, edits int
-	kept                map[string]int      // why what is not freed is not: how many sites
-	withheld            map[string][]string // why the proof does not accept edits: where
-	facts               map[*types.Func]*effect.Summary
+	kept                map[string]int          // why what is not freed is not: how many sites
+	withheld            map[string][]string     // why the proof does not accept edits: where
+	facts               map[string]*effect.Fact // by package
 	proofs              map[*types.Func]*proof.Summary
 }
 
@@ -60,7 +60,7 @@ func (r *rooms) Rewrite(ctx context.Context, dir string) (string, error) {
 			return "", err
 		}
 	}
-	r.facts, r.proofs = map[*types.Func]*effect.Summary{}, map[*types.Func]*proof.Summary{}
+	r.facts, r.proofs = map[string]*effect.Fact{}, map[*types.Func]*proof.Summary{}
 	seen := map[*packages.Package]bool{}
 	var visit func(p *packages.Package) error
 	visit = func(p *packages.Package) error {
@@ -94,11 +94,13 @@ func (r *rooms) one(dir string, p *packages.Package, set *spec.Set) error {
 		}
 		texts[name] = text
 	}
+	known := effect.NewFacts(func(q *types.Package) *effect.Fact { return r.facts[q.Path()] })
 	res := shadow.Run(&shadow.Input{Fset: p.Fset, Files: p.Syntax, Types: p.Types, Info: p.TypesInfo,
-		Set: set, Facts: r.facts, Text: func(name string) []byte { return texts[name] }})
+		Set: set, Facts: known, Text: func(name string) []byte { return texts[name] }})
 	if err := res.IR.Verify(); err != nil {
 		return err
 	}
+	r.facts[p.PkgPath] = res.Fact
 	facts := func(f *types.Func) *proof.Summary { return r.proofs[f] }
 	sums, err := proof.SummarizeSource(&proof.Source{Fset: p.Fset, Files: p.Syntax, Types: p.Types,
 		Info: p.TypesInfo, Specs: set, Facts: facts})

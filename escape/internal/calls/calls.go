@@ -50,7 +50,7 @@ import (
 // A Table knows what functions do.
 type Table struct {
 	set      *spec.Set
-	facts    map[*types.Func]*effect.Summary // of other packages; may be nil
+	facts    *effect.Facts // of other packages; may be nil
 	world    *World
 	lines    map[*types.Func]*spec.Line
 	inferred map[any]*effect.Summary // by *types.Func or, for literals, *ssa.Function
@@ -60,7 +60,7 @@ type Table struct {
 
 // NewTable returns a table of what the lines of a set say, and of what is known of the
 // functions of other packages.
-func NewTable(set *spec.Set, facts map[*types.Func]*effect.Summary, w *World) *Table {
+func NewTable(set *spec.Set, facts *effect.Facts, w *World) *Table {
 	return &Table{set: set, facts: facts, world: w, lines: map[*types.Func]*spec.Line{},
 		inferred: map[any]*effect.Summary{}, of: map[*types.Func]*effect.Summary{},
 		dynamic: map[*ssa.CallCommon]*effect.Summary{}}
@@ -130,7 +130,7 @@ func Operands(c *ssa.CallCommon) []ssa.Value {
 
 // Of returns what a call does.
 func (t *Table) Of(c *ssa.CallCommon) *effect.Summary {
-	if fn := Called(c); fn != nil && (!c.IsInvoke() || t.line(fn) != nil || t.facts[fn] != nil) {
+	if fn := Called(c); fn != nil && (!c.IsInvoke() || t.line(fn) != nil || t.facts.Of(fn) != nil) {
 		return t.Func(fn)
 	}
 	if f := Literal(c); f != nil {
@@ -192,12 +192,20 @@ func (t *Table) Func(fn *types.Func) *effect.Summary {
 		return s
 	}
 	s := t.inferred[fn]
-	if s == nil {
-		s = t.facts[fn]
-	} else {
+	line := t.line(fn)
+	if s != nil {
 		s = t.world.away.every(fn, s)
+	} else if said := t.facts.Of(fn); said != nil {
+		s = said.Summary
+		if line != nil && said.Level != effect.Inferred {
+			if int(line.Level) < said.Level {
+				line = nil // a directive of its package beats a spec of ours
+			} else {
+				s = said.Under // our line replaces the whole line of its module
+			}
+		}
 	}
-	switch line := t.line(fn); {
+	switch {
 	case line != nil:
 		s = effect.Of(line, fn.Signature(), s)
 	case s == nil:
@@ -272,4 +280,38 @@ func (t *Table) Callees(c *ssa.CallCommon) []*types.Func {
 		}
 	}
 	return out
+}
+
+// Fact returns what other packages are told of the functions of this one. They see no
+// directives here and no spec of its module: what these say goes with the summaries. What
+// is not exported they cannot call.
+func (t *Table) Fact() *effect.Fact {
+	fact := &effect.Fact{}
+	frees := func(fn *types.Func) {
+		if name := spec.FullName(fn); !slices.Contains(fact.Frees, name) {
+			fact.Frees = append(fact.Frees, name)
+		}
+	}
+	for _, fr := range t.set.Freers(t.world.pkg.Pkg) {
+		frees(fr.Func)
+	}
+	for fn := range spec.Declared(t.world.pkg.Pkg) {
+		s := t.Func(fn)
+		if !fn.Exported() || s.Unknown {
+			continue
+		}
+		l := effect.FuncFact{Name: spec.FullName(fn), Text: s.String(), Level: effect.Inferred}
+		if line := t.line(fn); line != nil {
+			l.Level = int(line.Level)
+			if under := t.inferred[fn]; under != nil && !under.Unknown {
+				l.Under = t.world.away.every(fn, under).String()
+			}
+		}
+		fact.Funcs = append(fact.Funcs, l)
+		if slices.ContainsFunc(s.Params, func(p effect.Param) bool { return p.Freed.Cond != effect.Never }) {
+			frees(fn)
+		}
+	}
+	slices.SortFunc(fact.Funcs, func(a, b effect.FuncFact) int { return strings.Compare(a.Name, b.Name) })
+	return fact
 }

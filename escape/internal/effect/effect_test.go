@@ -145,7 +145,7 @@ func TestFrees(t *testing.T) {
 	require.NoError(t, err)
 	var set spec.Set
 	set.Add(f, spec.Module)
-	frees := NewFrees(&set)
+	frees := NewFrees(&set, pkg, nil)
 	mat := pkg.Scope().Lookup("Mat").Type()
 	require.Equal(t, "Close", frees.Of(types.NewPointer(mat)).Func.Name(), "Drop frees on some calls only")
 	require.True(t, frees.Resource(mat))

@@ -2,6 +2,7 @@ package effect
 
 import (
 	"go/types"
+	"slices"
 
 	"github.com/lastuse/lastuse/escape/spec"
 )
@@ -13,14 +14,27 @@ type Free struct {
 	Repeatable bool // freeing again is harmless
 }
 
-// Frees knows which function frees values of which type.
+// Frees knows which function frees values of which type, as a package can write it.
 type Frees struct {
 	set   *spec.Set
+	pkg   *types.Package
+	facts *Facts
 	known map[types.Type]*Free
+	lists map[*types.Package][]freer
 }
 
-// NewFrees returns what the lines of a set name as frees.
-func NewFrees(set *spec.Set) *Frees { return &Frees{set: set, known: map[types.Type]*Free{}} }
+// A freer is a way to free something, and who says so.
+type freer struct {
+	spec.Freer
+	level int
+}
+
+// NewFrees returns what a package knows of frees: by the lines of a set, and by what the
+// packages that it imports say of themselves.
+func NewFrees(set *spec.Set, pkg *types.Package, facts *Facts) *Frees {
+	return &Frees{set: set, pkg: pkg, facts: facts, known: map[types.Type]*Free{},
+		lists: map[*types.Package][]freer{}}
+}
 
 // Of returns the function that frees values of type t, and nil if there is none that a
 // statement could call: it must free on every call, take nothing else, and be the first
@@ -46,13 +60,66 @@ func (f *Frees) find(t types.Type) *Free {
 	if !ok || n.Obj().Pkg() == nil {
 		return nil
 	}
-	for _, fr := range f.set.Freers(n.Obj().Pkg()) {
+	for _, fr := range f.list(n.Obj().Pkg()) {
 		sig := fr.Func.Signature()
 		method := fr.Operand.Kind == spec.Recv
-		alone := method && sig.Params().Len() == 0 || !method && sig.Params().Len() == 1
-		if fr.Cond.Kind == spec.Always && alone && fr.Frees(t) {
+		alone := method && sig.Params().Len() == 0 || !method && sig.Params().Len() == 1 && !sig.Variadic()
+		called := fr.Func.Pkg() == f.pkg || fr.Func.Exported()
+		if fr.Cond.Kind == spec.Always && alone && called && fr.Frees(t) {
 			return &Free{Func: fr.Func, Method: method, Repeatable: fr.Repeatable}
 		}
 	}
 	return nil
+}
+
+// list lists the functions that free values of types of package q: those of q, of this
+// package and of what it imports, a higher level first, then as their specs list them.
+func (f *Frees) list(q *types.Package) []freer {
+	if have, ok := f.lists[q]; ok {
+		return have
+	}
+	from := []*types.Package{q}
+	if f.pkg != nil {
+		for _, r := range append([]*types.Package{f.pkg}, f.pkg.Imports()...) {
+			if r != q {
+				from = append(from, r)
+			}
+		}
+	}
+	var all []freer
+	for _, r := range from {
+		for _, fr := range f.set.Freers(r) {
+			all = append(all, freer{fr, int(fr.Line.Level)})
+		}
+		if r != f.pkg {
+			all = append(all, f.told(r)...)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b freer) int { return b.level - a.level })
+	f.lists[q] = all
+	return all
+}
+
+// told lists what another package says of itself.
+func (f *Frees) told(r *types.Package) []freer {
+	var all []freer
+	for _, fn := range f.facts.frees(r) {
+		said := f.facts.Of(fn)
+		if said == nil {
+			continue
+		}
+		for i, p := range said.Summary.Params {
+			fr := spec.Freer{Func: fn, Operand: spec.Operand{Kind: spec.Arg, Index: i}, Repeatable: p.Repeatable}
+			if said.Summary.Recv {
+				fr.Operand.Index--
+				if i == 0 {
+					fr.Operand = spec.Operand{Kind: spec.Recv}
+				}
+			}
+			if p.Freed.Cond == Always {
+				all = append(all, freer{fr, said.Level})
+			}
+		}
+	}
+	return all
 }

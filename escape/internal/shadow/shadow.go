@@ -36,8 +36,8 @@ type Input struct {
 	Types *types.Package
 	Info  *types.Info
 	Set   *spec.Set
-	Text  func(file string) []byte        // what was parsed, by the name of the file
-	Facts map[*types.Func]*effect.Summary // of packages that it imports; Run adds its own
+	Text  func(file string) []byte // what was parsed, by the name of the file
+	Facts *effect.Facts            // of packages that it imports; may be nil
 }
 
 // A Func is what the rooms found out about a function or literal.
@@ -54,6 +54,7 @@ type Func struct {
 type Result struct {
 	IR    *ir.Package
 	Funcs []*Func
+	Fact  *effect.Fact                      // what packages that import it are told
 	Edits map[*ast.File][]analysis.TextEdit // sorted
 	in    *Input
 	texts map[*ast.File]*rewrite.Source
@@ -61,7 +62,7 @@ type Result struct {
 
 // Run runs the rooms over a package.
 func Run(in *Input) *Result {
-	frees := effect.NewFrees(in.Set)
+	frees := effect.NewFrees(in.Set, in.Types, in.Facts)
 	to := &pointsto.Input{Owns: frees.Resource}
 	p := ir.Build(&ir.Input{Fset: in.Fset, Files: in.Files, Types: in.Types, Info: in.Info, Follow: to.Named})
 	away := &calls.Elsewhere{}
@@ -86,12 +87,10 @@ func Run(in *Input) *Result {
 			}
 		}
 	}
+	r.Fact = table.Fact()
 	ed := newEditor(in, p, frees, table)
 	for _, f := range p.Funcs {
 		if sf := of[f]; sf != nil {
-			if fn := calls.Declared(f); fn != nil && in.Facts != nil {
-				in.Facts[fn] = sf.Summary
-			}
 			sf.Frees, sf.Verdicts = place.Plan(p, sf.Own, scribe{ed, f})
 			r.Funcs = append(r.Funcs, sf)
 		}

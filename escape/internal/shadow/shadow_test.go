@@ -25,14 +25,19 @@ var update = flag.Bool("update", false, "write the goldens anew")
 // check type-checks one file with its directives.
 func check(t testing.TB, src string) *Input {
 	fset := token.NewFileSet()
-	f, err := parser.ParseFile(fset, "p.go", src, parser.ParseComments|parser.SkipObjectResolution)
+	return checkAs(t, fset, "p", src, importer.ForCompiler(fset, "source", nil))
+}
+
+// checkAs type-checks one file as the package with a path.
+func checkAs(t testing.TB, fset *token.FileSet, path, src string, from types.Importer) *Input {
+	f, err := parser.ParseFile(fset, path+".go", src, parser.ParseComments|parser.SkipObjectResolution)
 	require.NoError(t, err)
 	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Implicits: map[ast.Node]types.Object{},
 		Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
 		Selections: map[*ast.SelectorExpr]*types.Selection{}, Scopes: map[ast.Node]*types.Scope{},
 		Instances: map[*ast.Ident]types.Instance{}, FileVersions: map[*ast.File]string{}}
-	conf := types.Config{Importer: importer.ForCompiler(fset, "source", nil), GoVersion: "go1.26"}
-	pkg, err := conf.Check("p", fset, []*ast.File{f}, info)
+	conf := types.Config{Importer: from, GoVersion: "go1.26"}
+	pkg, err := conf.Check(path, fset, []*ast.File{f}, info)
 	require.NoError(t, err)
 	set, err := spec.Load(nil, "")
 	require.NoError(t, err)
