@@ -140,7 +140,7 @@ func (r *rooms) count(res *shadow.Result) {
 			}
 		}
 		for _, v := range f.Verdicts {
-			why := v.Why()
+			why := res.Why.Of(&v).Short()
 			if f.Refused != "" && v.Due {
 				why = "refused: " + f.Refused
 			}

@@ -265,6 +265,9 @@ func (t *Table) put(k any, s *effect.Summary) {
 	}
 }
 
+// Runs lists what a call may run; nil if that is not known.
+func (t *Table) Runs(c *ssa.CallCommon) []Target { return t.world.Runs(c) }
+
 // Callees lists the functions whose bodies a call may run, as far as it is known. A literal
 // that is called where it stands is a part of what it stands in.
 func (t *Table) Callees(c *ssa.CallCommon) []*types.Func {

@@ -82,22 +82,6 @@ type Verdict struct {
 	Held   bool // its frees are withheld: see the package comment
 }
 
-// Why says in a word what becomes of it, or through which instruction it leaves.
-func (v *Verdict) Why() string {
-	switch {
-	case v.Held:
-		return "due, and no name or no place"
-	case v.Missed > 0:
-		return "due, and on some paths no name or no place"
-	case v.Due:
-		return "freed"
-	case len(v.Site.Moves) > 0:
-		a := v.Site.Moves[0]
-		return fmt.Sprintf("leaves through %T", a.Instr)
-	}
-	return "freed by the program, or never needed a free"
-}
-
 // Plan returns the frees of a function in the order of the text, and what becomes of each
 // site that is a call.
 func Plan(p *ir.Package, f *own.Func, text Text) (frees []Free, verdicts []Verdict) {

@@ -25,6 +25,7 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/own"
 	"github.com/lastuse/lastuse/escape/internal/place"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
+	"github.com/lastuse/lastuse/escape/internal/report"
 	"github.com/lastuse/lastuse/escape/internal/rewrite"
 	"github.com/lastuse/lastuse/escape/spec"
 )
@@ -54,7 +55,8 @@ type Func struct {
 type Result struct {
 	IR    *ir.Package
 	Funcs []*Func
-	Fact  *effect.Fact                      // what packages that import it are told
+	Fact  *effect.Fact // what packages that import it are told
+	Why   *report.Reasons
 	Edits map[*ast.File][]analysis.TextEdit // sorted
 	in    *Input
 	texts map[*ast.File]*rewrite.Source
@@ -88,6 +90,12 @@ func Run(in *Input) *Result {
 		}
 	}
 	r.Fact = table.Fact()
+	r.Why = &report.Reasons{Funcs: map[*types.Func]*pointsto.Func{}, Runs: table.Runs}
+	for f, sf := range of {
+		if fn := calls.Declared(f); fn != nil {
+			r.Why.Funcs[fn] = sf.Own.Func
+		}
+	}
 	ed := newEditor(in, p, frees, table)
 	for _, f := range p.Funcs {
 		if sf := of[f]; sf != nil {

@@ -1,0 +1,262 @@
+package report
+
+import (
+	"fmt"
+	"go/token"
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/internal/calls"
+	"github.com/lastuse/lastuse/escape/internal/place"
+	"github.com/lastuse/lastuse/escape/internal/pointsto"
+)
+
+// A Cause is what keeps a buffer.
+type Cause uint8
+
+const (
+	Unmoved   Cause = iota // nothing: the program frees it, or it never needed a free
+	Freed                  // nothing: it is due, and freed
+	Withheld               // it is due, and its frees would need a name or a place
+	Missed                 // it is due, and on some path there is no name or no place
+	Stored                 // in what Reason.Note says
+	Sent                   // on a channel
+	Captured               // by a literal that goes elsewhere
+	Started                // a goroutine has it
+	Deferring              // a deferred call has it
+	Returned               // to the caller
+	Thrown                 // it is in what a panic carries
+	Passed                 // to function Reason.Func
+	Calling                // by a call of which it is not known what it runs
+	Called                 // it leads to a function that is called
+	FreedPart              // what is freed may be it, a view of it or something else
+	Crowded                // too many buffers meet in one variable
+	Taken                  // by an instruction that is not understood
+)
+
+// A Reason says why a buffer is kept: the act through which it leaves, typed.
+type Reason struct {
+	Cause Cause
+	Pos   token.Pos
+	Note  Note
+	Func  *types.Func
+	In    *Reason // what Func does with it, if it is of this package, and nobody else can call it
+}
+
+// Reasons gives reasons of sites.
+type Reasons struct {
+	Funcs map[*types.Func]*pointsto.Func // of the package
+	Runs  func(*ssa.CallCommon) []calls.Target
+}
+
+// Of returns what becomes of what a site makes: what was planned for it, or the first act by
+// which it leaves in the order of the source.
+func (w *Reasons) Of(v *place.Verdict) Reason {
+	switch {
+	case v.Held:
+		return Reason{Cause: Withheld}
+	case v.Missed > 0:
+		return Reason{Cause: Missed}
+	case v.Due:
+		return Reason{Cause: Freed}
+	}
+	return w.of(v.Site.Moves, map[*types.Func]bool{})
+}
+
+func (w *Reasons) of(moves []pointsto.Act, seen map[*types.Func]bool) Reason {
+	if len(moves) == 0 {
+		return Reason{}
+	}
+	a := slices.MinFunc(moves, func(a, b pointsto.Act) int { // one that the source has a place for, first
+		if x, y := a.Instr.Pos().IsValid(), b.Instr.Pos().IsValid(); x != y {
+			return map[bool]int{true: -1, false: 1}[x]
+		}
+		return int(position(a.Instr) - position(b.Instr))
+	})
+	r := Reason{Pos: position(a.Instr)}
+	switch i := a.Instr.(type) {
+	case *ssa.Store:
+		r.Cause, r.Note = Stored, stored(i.Addr)
+		if m := capturedBy(i.Addr); m != nil {
+			r.Cause, r.Pos = Captured, position(m)
+		}
+	case *ssa.MapUpdate:
+		r.Cause, r.Note = Stored, Note{Kind: InElement, Of: typeName(i.Map)}
+		if pointsto.Origin(i.Key) == a.Of {
+			r.Note.Kind = InKey
+		}
+	case *ssa.Send:
+		r.Cause = Sent
+	case *ssa.Select:
+		r.Cause = Sent
+	case *ssa.MakeClosure:
+		r.Cause = Captured
+	case *ssa.Return:
+		r.Cause = Returned
+	case *ssa.Panic:
+		r.Cause = Thrown
+	case *ssa.Go:
+		r.Cause = Started
+	case *ssa.Defer:
+		r.Cause = Deferring
+	case *ssa.Call:
+		w.call(&r, a, &i.Call, seen)
+	default:
+		r.Cause = Taken
+	}
+	return r
+}
+
+// call fills in what a call does with the operand of an act.
+func (w *Reasons) call(r *Reason, a pointsto.Act, c *ssa.CallCommon, seen map[*types.Func]bool) {
+	switch {
+	case a.Op == pointsto.Free || a.Op == pointsto.Later:
+		r.Cause = FreedPart
+	case !c.IsInvoke() && pointsto.Origin(c.Value) == a.Of:
+		r.Cause = Called
+	case calls.Literal(c) != nil:
+		r.Cause = Captured
+	default:
+		r.Cause = Calling
+	}
+	if fn := calls.Called(c); fn != nil {
+		r.Func = fn.Origin()
+	} else if ts := w.Runs(c); len(ts) > 0 {
+		r.Func = ts[0].Func
+	}
+	if r.Cause != Calling || r.Func == nil {
+		return
+	}
+	r.Cause = Passed
+	k := slices.IndexFunc(calls.Operands(c), func(v ssa.Value) bool { return pointsto.Origin(v) == a.Of })
+	f := w.Funcs[r.Func]
+	if f == nil || k < 0 || r.Func.Exported() || seen[r.Func] {
+		return
+	}
+	seen[r.Func] = true
+	for _, s := range f.Sites {
+		if s.Param == k && len(s.Moves) > 0 {
+			in := w.of(s.Moves, seen)
+			r.In = &in
+			return
+		}
+	}
+	if k < len(f.SSA.Params) {
+		if _, moves := f.Lent(f.SSA.Params[k]); len(moves) > 0 {
+			in := w.of(moves, seen)
+			r.In = &in
+		}
+	}
+}
+
+// position returns where an instruction is, or what it takes, if it has no place itself.
+func position(i ssa.Instruction) token.Pos {
+	if i.Pos().IsValid() {
+		return i.Pos()
+	}
+	for _, op := range i.Operands(nil) {
+		if *op != nil && (*op).Pos().IsValid() {
+			return (*op).Pos()
+		}
+	}
+	return i.Parent().Pos()
+}
+
+// capturedBy returns what makes a literal that captures a variable in memory; nil if none does.
+func capturedBy(addr ssa.Value) ssa.Instruction {
+	if !pointsto.InMemory(addr) {
+		return nil
+	}
+	for _, i := range *addr.Referrers() {
+		if m, ok := i.(*ssa.MakeClosure); ok {
+			return m
+		}
+	}
+	return nil
+}
+
+// stored says where an address leads.
+func stored(addr ssa.Value) Note {
+	switch a := addr.(type) {
+	case *ssa.FieldAddr:
+		t := a.X.Type().Underlying().(*types.Pointer).Elem()
+		if s, ok := t.Underlying().(*types.Struct); ok {
+			return Note{Kind: InField, Name: s.Field(a.Field).Name(), Of: typeName(a.X)}
+		}
+	case *ssa.IndexAddr:
+		return Note{Kind: InElement, Of: typeName(a.X)}
+	case *ssa.Global:
+		return Note{Kind: InVariable, Name: a.Name()}
+	case *ssa.Alloc, *ssa.FreeVar:
+		return Note{Kind: Somewhere}
+	}
+	return Note{Kind: InPointee}
+}
+
+func typeName(v ssa.Value) string {
+	return types.TypeString(v.Type(), types.RelativeTo(v.Parent().Pkg.Pkg))
+}
+
+// texts are the words of causes that need no others.
+var texts = map[Cause]string{
+	Unmoved:   "freed by the program, or never needed a free",
+	Freed:     "freed",
+	Withheld:  "due, and no name or no place",
+	Missed:    "due, and on some paths no name or no place",
+	Sent:      "sent on a channel",
+	Captured:  "captured by a literal that keeps it, or that goes elsewhere",
+	Started:   "handed to a goroutine",
+	Deferring: "handed to a deferred call",
+	Returned:  "returned to the caller",
+	Thrown:    "carried by a panic",
+	Calling:   "passed to a call of which it is not known what it runs",
+	Called:    "it leads to the function that is called",
+	FreedPart: "what is freed there may be it, or a part of it",
+	Crowded:   "too many buffers meet in one variable",
+	Taken:     "used in a way that is not understood",
+}
+
+// String returns the words of a reason, with its places as [At] marks them.
+func (r Reason) String() string {
+	text := texts[r.Cause]
+	switch r.Cause {
+	case Stored:
+		text = r.Note.String()
+	case Passed:
+		text = "passed to " + name(r.Func) + ", which may keep it"
+		if r.In != nil {
+			return fmt.Sprintf("passed to %s at %s: %s", name(r.Func), At(r.Pos), r.In)
+		}
+	}
+	if r.Pos.IsValid() {
+		text += " at " + At(r.Pos)
+	}
+	return text
+}
+
+// Short returns the words of what keeps it in the end, without places and names of the package.
+func (r Reason) Short() string {
+	switch {
+	case r.In != nil:
+		return r.In.Short()
+	case r.Cause == Stored:
+		return Note{Kind: r.Note.Kind, Name: "…", Of: "…"}.String()
+	case r.Cause == Passed:
+		return "passed to " + r.Func.FullName()
+	}
+	return texts[r.Cause]
+}
+
+// name returns the name of a function as it is said in its package, or in front of it.
+func name(f *types.Func) string {
+	if r := f.Signature().Recv(); r != nil {
+		t := types.TypeString(r.Type(), func(q *types.Package) string { return "" })
+		if _, ok := types.Unalias(r.Type()).(*types.Pointer); ok {
+			t = "(" + t + ")"
+		}
+		return t + "." + f.Name()
+	}
+	return f.Name()
+}
