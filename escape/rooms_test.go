@@ -105,7 +105,7 @@ func beside(t *testing.T, out *strings.Builder, total map[string]int, name, src 
 	why := map[int]string{}
 	for _, f := range r.Funcs {
 		for _, v := range f.Verdicts {
-			why[line(v.Site.Pos())] = r.Why.Of(&v).Short()
+			why[line(v.Site.Pos())] = r.Why.Of(f.Own.Func, &v).Short()
 		}
 		for _, fr := range f.Frees {
 			pos := fr.At.Pos()

@@ -140,7 +140,7 @@ func (r *rooms) count(res *shadow.Result) {
 			}
 		}
 		for _, v := range f.Verdicts {
-			why := res.Why.Of(&v).Short()
+			why := res.Why.Of(f.Own.Func, &v).Short()
 			if f.Refused != "" && v.Due {
 				why = "refused: " + f.Refused
 			}

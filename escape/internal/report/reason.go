@@ -51,9 +51,9 @@ type Reasons struct {
 	Runs  func(*ssa.CallCommon) []calls.Target
 }
 
-// Of returns what becomes of what a site makes: what was planned for it, or the first act by
+// Of returns what becomes of what a site of f makes: what was planned for it, or the first act by
 // which it leaves in the order of the source.
-func (w *Reasons) Of(v *place.Verdict) Reason {
+func (w *Reasons) Of(f *pointsto.Func, v *place.Verdict) Reason {
 	switch {
 	case v.Held:
 		return Reason{Cause: Withheld}
@@ -62,10 +62,10 @@ func (w *Reasons) Of(v *place.Verdict) Reason {
 	case v.Due:
 		return Reason{Cause: Freed}
 	}
-	return w.of(v.Site.Moves, map[*types.Func]bool{})
+	return w.of(f, v.Site.Moves, map[*types.Func]bool{})
 }
 
-func (w *Reasons) of(moves []pointsto.Act, seen map[*types.Func]bool) Reason {
+func (w *Reasons) of(f *pointsto.Func, moves []pointsto.Act, seen map[*types.Func]bool) Reason {
 	if len(moves) == 0 {
 		return Reason{}
 	}
@@ -84,7 +84,7 @@ func (w *Reasons) of(moves []pointsto.Act, seen map[*types.Func]bool) Reason {
 		}
 	case *ssa.MapUpdate:
 		r.Cause, r.Note = Stored, Note{Kind: InElement, Of: typeName(i.Map)}
-		if pointsto.Origin(i.Key) == a.Of {
+		if f.Origin(i.Key) == a.Of {
 			r.Note.Kind = InKey
 		}
 	case *ssa.Send:
@@ -102,7 +102,7 @@ func (w *Reasons) of(moves []pointsto.Act, seen map[*types.Func]bool) Reason {
 	case *ssa.Defer:
 		r.Cause = Deferring
 	case *ssa.Call:
-		w.call(&r, a, &i.Call, seen)
+		w.call(f, &r, a, seen)
 	default:
 		r.Cause = Taken
 	}
@@ -110,11 +110,16 @@ func (w *Reasons) of(moves []pointsto.Act, seen map[*types.Func]bool) Reason {
 }
 
 // call fills in what a call does with the operand of an act.
-func (w *Reasons) call(r *Reason, a pointsto.Act, c *ssa.CallCommon, seen map[*types.Func]bool) {
+func (w *Reasons) call(in *pointsto.Func, r *Reason, a pointsto.Act, seen map[*types.Func]bool) {
+	c := a.Call
+	if c == nil { // a builtin
+		r.Cause = Taken
+		return
+	}
 	switch {
 	case a.Op == pointsto.Free || a.Op == pointsto.Later:
 		r.Cause = FreedPart
-	case !c.IsInvoke() && pointsto.Origin(c.Value) == a.Of:
+	case !c.IsInvoke() && in.Origin(c.Value) == a.Of:
 		r.Cause = Called
 	case calls.Literal(c) != nil:
 		r.Cause = Captured
@@ -130,7 +135,7 @@ func (w *Reasons) call(r *Reason, a pointsto.Act, c *ssa.CallCommon, seen map[*t
 		return
 	}
 	r.Cause = Passed
-	k := slices.IndexFunc(calls.Operands(c), func(v ssa.Value) bool { return pointsto.Origin(v) == a.Of })
+	k := slices.IndexFunc(calls.Operands(c), func(v ssa.Value) bool { return in.Origin(v) == a.Of })
 	f := w.Funcs[r.Func]
 	if f == nil || k < 0 || r.Func.Exported() || seen[r.Func] {
 		return
@@ -138,15 +143,15 @@ func (w *Reasons) call(r *Reason, a pointsto.Act, c *ssa.CallCommon, seen map[*t
 	seen[r.Func] = true
 	for _, s := range f.Sites {
 		if s.Param == k && len(s.Moves) > 0 {
-			in := w.of(s.Moves, seen)
-			r.In = &in
+			inner := w.of(f, s.Moves, seen)
+			r.In = &inner
 			return
 		}
 	}
 	if k < len(f.SSA.Params) {
 		if _, moves := f.Lent(f.SSA.Params[k]); len(moves) > 0 {
-			in := w.of(moves, seen)
-			r.In = &in
+			inner := w.of(f, moves, seen)
+			r.In = &inner
 		}
 	}
 }

@@ -27,7 +27,7 @@ func TestReasons(t *testing.T) {
 	var out strings.Builder
 	for _, f := range r.Funcs {
 		for _, v := range f.Verdicts {
-			why := r.Why.Of(&v)
+			why := r.Why.Of(f.Own.Func, &v)
 			text, places := report.Words(why.String(), line)
 			require.NotEmpty(t, text)
 			require.NotEmpty(t, why.Short())
