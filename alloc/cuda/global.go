@@ -130,6 +130,9 @@ func (v *variable) begin(s *alloc.Stream, refused error, n int) (*base, error) {
 		return nil, refused
 	case n > v.n:
 		return nil, fmt.Errorf("%d elements of %d: %w", n, v.n, alloc.ErrSize)
+	case s.Captured():
+		return nil, fmt.Errorf("a graph takes no copy of a variable: copy before Capture, or in a kernel: %w",
+			alloc.ErrCapturing)
 	}
 	l := v.module.loaded
 	if b, err := device(s.Pool().Device()); err != nil || b != l.b {

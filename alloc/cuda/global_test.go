@@ -152,6 +152,31 @@ func TestGlobalErrors(t *testing.T) {
 	}
 }
 
+// A capture takes kernels that use variables, and no copies of these.
+func TestGlobalCaptured(t *testing.T) {
+	e := start(t, alloc.Options{})
+	m, err := LoadModule(e.pool, []byte(globalPTX))
+	require.NoError(t, err)
+	defer m.Unload()
+	counter, err := GlobalOf[uint64](m, "counter")
+	require.NoError(t, err)
+	count, err := m.Kernel("count")
+	require.NoError(t, err)
+	g, err := e.s.Capture(func() error {
+		err := counter.CopyFrom(e.s, []uint64{7})
+		require.ErrorIs(t, err, alloc.ErrCapturing)
+		require.ErrorContains(t, err, "copy before Capture")
+		return count.Launch(e.s, Dim{X: 1}, Dim{X: 1}, 0, alloc.Scalar(uint32(2)))
+	})
+	require.NoError(t, err)
+	require.NoError(t, g.Launch(e.s))
+	require.NoError(t, g.Launch(e.s))
+	sum := make([]uint64, 1)
+	require.NoError(t, counter.CopyTo(e.s, sum))
+	assert.EqualValues(t, 2*(1+20), sum[0])
+	g.Close()
+}
+
 // A variable alone keeps its module loaded.
 func TestGlobalKeepsModule(t *testing.T) {
 	e := start(t, alloc.Options{})

@@ -49,6 +49,17 @@ func TestOccupancy(t *testing.T) {
 	require.NoError(t, err)
 	assert.Greater(t, many, most)
 
+	allocs, bytes := drvtest.GoMemory(20, func() {
+		_, err1 := k.MaxActive(Dim{X: 32}, 0)
+		_, _, err2 := k.SuggestBlock(0)
+		_, err3 := k.Attributes()
+		if err1 != nil || err2 != nil || err3 != nil {
+			t.Error(err1, err2, err3)
+		}
+	})
+	assert.Zero(t, allocs)
+	assert.Zero(t, bytes)
+
 	_, err = k.MaxActive(Dim{X: 32, Y: 64}, 0)
 	require.ErrorIs(t, err, ErrArguments)
 	require.ErrorContains(t, err, "cuda: occupancy of empty: block of 32 x 64 threads")

@@ -29,7 +29,7 @@ func (r *repl) cudaC(u unit) error {
 	case len(names) > 0:
 		return r.define(u, text, names)
 	case declaration.MatchString(u.text):
-		m, err := r.compile(text, nil)
+		m, err := r.compile(text+"extern \"C\" __global__ void nothing() {}\n", nil)
 		if err != nil {
 			return err
 		}
