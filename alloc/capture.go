@@ -55,7 +55,7 @@ type point struct {
 }
 
 var (
-	errOutside = errors.New("it waits for work that is not captured: Wait before Capture")
+	errOutside = errors.New("a captured stream waits for work outside of the capture: Wait before Capture")
 	errDefault = errors.New("the default stream cannot be captured: use a stream of NewStream")
 )
 
@@ -72,7 +72,7 @@ func (s *Stream) captureInto(memory *graphMemory, op string, f func() error) (*c
 	}
 	c.calls.Add(1)
 	if err := c.grapher.BeginCapture(s.heap.line.handle); err != nil {
-		k.release()
+		k.release(k.members[0])
 		return nil, fmt.Errorf("alloc: %s: %w", op, err)
 	}
 	returned := false
@@ -111,16 +111,16 @@ func (k *capture) claim(m *member) error {
 	return nil
 }
 
-// release ends what claim began, for all members.
-func (k *capture) release() {
+// release ends what claim began.
+func (k *capture) release(members ...*member) {
 	c := k.core
-	k.memory.mu.Lock()
-	members := k.members
-	k.memory.mu.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, m := range members {
 		s := m.stream
+		if s.capture.Load() != m { // it could not be claimed, or has been released
+			continue
+		}
 		s.careful.And(^uint32(carefulCaptured))
 		s.capture.Store(nil)
 		s.heap.line.seized.Store(false)
@@ -137,7 +137,10 @@ func (k *capture) end(err error, broken bool) error {
 	}
 	c.calls.Add(1)
 	graph, ended := c.grapher.EndCapture(k.origin.heap.line.handle)
-	k.release()
+	k.memory.mu.Lock()
+	members := k.members
+	k.memory.mu.Unlock()
+	k.release(members...)
 	k.memory.name()
 	k.memory.mu.Lock()
 	k.over = true
@@ -198,9 +201,8 @@ func (k *capture) joined() error {
 	}
 	for _, m := range k.members[1:] {
 		if k.members[0].knowsOf(m) <= m.work {
-			return fmt.Errorf("a stream that waited for the captured one has not been waited for in turn: "+
-				"%d of %d: Wait for it on the captured stream before the function returns",
-				m.index, len(k.members)-1)
+			return fmt.Errorf("work on stream %d of the %d that joined is not waited for: Wait for it on the "+
+				"captured stream before the function returns", m.index, len(k.members)-1)
 		}
 	}
 	return nil
@@ -276,21 +278,17 @@ func (k *capture) follow(s *Stream, m *member, e uintptr, p point) error {
 			return err
 		}
 	} else {
-		m = &member{capture: k, stream: s}
+		k.memory.mu.Lock()
+		m = &member{capture: k, stream: s, index: len(k.members)}
+		k.members = append(k.members, m)
+		k.memory.mu.Unlock()
 		if err := k.claim(m); err != nil {
 			return err
 		}
 		if err := c.grapher.JoinCapture(k.origin.heap.line.handle, s.heap.line.handle, e); err != nil {
-			k.memory.mu.Lock()
-			k.members = append(k.members, m) // release takes it back
-			m.index = len(k.members) - 1
-			k.memory.mu.Unlock()
+			k.release(m) // what it is given runs
 			return err
 		}
-		k.memory.mu.Lock()
-		m.index = len(k.members)
-		k.members = append(k.members, m)
-		k.memory.mu.Unlock()
 	}
 	k.memory.mu.Lock()
 	m.learn(p)
@@ -320,7 +318,9 @@ func (m *member) record(r *eventRecord) error {
 func (s *Stream) waitInside(r *eventRecord) {
 	m := s.member()
 	switch {
-	case r == nil || r.inside == nil || m != nil && m.capture != r.inside.member.capture:
+	case r == nil: // the zero Event is done
+		return
+	case r.inside == nil || m != nil && m.capture != r.inside.member.capture:
 		m.capture.fail(errOutside)
 		return
 	case r.inside.member.stream.member() != r.inside.member || s.core != r.core:
