@@ -7,8 +7,8 @@ import (
 
 // Callback runs f on a goroutine of its own once the work that s has been given so far has run. It does not
 // block, and later work on s does not wait for f. f may use the pool, and close it; a panic in it ends the
-// program, as in any goroutine. If the work fails f is not called: [Stream.Sync] says why. The callbacks of one
-// stream may run at the same time.
+// program, as in any goroutine. If the work fails f is not called: [Stream.Sync] says why. The callbacks of
+// one stream may run at the same time.
 func (s *Stream) Callback(f func()) error {
 	switch {
 	case s.none():

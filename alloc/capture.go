@@ -3,17 +3,16 @@ package alloc
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"unsafe"
 )
 
 // A capture is one run of the function of a [Stream.Capture] or a [Graph.Update], and what it leads to.
 //
-// Its streams are its members: the origin, which it began with, and those that have joined by waiting for one.
-// What is enqueued on them runs later, so the device cannot be asked how far it is; what comes before what is
-// known from the waits alone. Each member counts the points at which another one was made to wait for it, and
-// knows of every other up to which of its points the work comes before its own.
+// Its streams are its members: the origin, which it began with, and those that have joined by waiting for
+// one. What is enqueued on them runs later, so the device cannot be asked how far it is; what comes before
+// what is known from the waits alone. Each member counts the points at which another one was made to wait for
+// it, and knows of every other up to which of its points the work comes before its own.
 type capture struct {
 	core   *core
 	op     string // for errors
@@ -201,143 +200,15 @@ func (k *capture) joined() error {
 	}
 	for _, m := range k.members[1:] {
 		if k.members[0].knowsOf(m) <= m.work {
-			return fmt.Errorf("work on stream %d of the %d that joined is not waited for: Wait for it on the "+
-				"captured stream before the function returns", m.index, len(k.members)-1)
+			return fmt.Errorf("work on stream %d of the %d that joined is not waited for: "+
+				"Wait for it on the captured stream before the function returns", m.index, len(k.members)-1)
 		}
 	}
 	return nil
 }
 
-// knowsOf returns up to which of n's points its work comes before what m is given now. memory.mu is held.
-func (m *member) knowsOf(n *member) uint64 {
-	if n.index < len(m.knows) {
-		return m.knows[n.index]
-	}
-	return 0
-}
-
-// learn notes that what m is given from now on comes behind p. memory.mu is held.
-func (m *member) learn(p point) {
-	for len(m.knows) < len(m.capture.members) {
-		m.knows = append(m.knows, 0)
-	}
-	for i, n := range p.knows {
-		m.knows[i] = max(m.knows[i], n)
-	}
-	i := p.member.index
-	m.knows[i] = max(m.knows[i], p.number+1)
-}
-
-// point begins a new point of m, and returns what lies before it.
-func (m *member) point() point {
-	m.capture.memory.mu.Lock()
-	defer m.capture.memory.mu.Unlock()
-	p := point{m, m.count, slices.Clone(m.knows)}
-	m.count++
-	return p
-}
-
-// worked notes that m is given work.
-func (m *member) worked() {
-	m.capture.memory.mu.Lock()
-	m.work = m.count
-	m.capture.memory.mu.Unlock()
-}
-
-// waitCaptured is s.Wait(t) where m, the part of s, or n, that of t, is in a capture.
-func waitCaptured(s *Stream, m, n *member) {
-	switch {
-	case n == nil || m != nil && m.capture != n.capture:
-		m.capture.fail(errOutside)
-		return
-	case !s.core.estate.enter():
-		return // the pool is gone, and the capture with it
-	}
-	defer s.core.leave()
-	e, err := s.core.event()
-	if err == nil {
-		defer s.core.estate.putEvent(e)
-		p := n.point()
-		s.core.calls.Add(1)
-		if err = s.core.dev.Record(e, n.stream.heap.line.handle); err == nil {
-			err = n.capture.follow(s, m, e, p)
-		}
-	}
-	if err != nil {
-		n.capture.fail(fmt.Errorf("wait: %w", err))
-	}
-}
-
-// follow makes what s is given from now on come behind p, which e stands for. If s, whose part is m, is not in
-// the capture it joins it.
-func (k *capture) follow(s *Stream, m *member, e uintptr, p point) error {
-	c := k.core
-	c.calls.Add(1)
-	if m != nil {
-		if err := c.dev.Wait(s.heap.line.handle, e); err != nil {
-			return err
-		}
-	} else {
-		k.memory.mu.Lock()
-		m = &member{capture: k, stream: s, index: len(k.members)}
-		k.members = append(k.members, m)
-		k.memory.mu.Unlock()
-		if err := k.claim(m); err != nil {
-			return err
-		}
-		if err := c.grapher.JoinCapture(k.origin.heap.line.handle, s.heap.line.handle, e); err != nil {
-			k.release(m) // what it is given runs
-			return err
-		}
-	}
-	k.memory.mu.Lock()
-	m.learn(p)
-	k.memory.mu.Unlock()
-	return nil
-}
-
-// record makes r an event of the capture.
-func (m *member) record(r *eventRecord) error {
-	c := m.capture.core
-	e, err := c.event()
-	if err != nil {
-		return err
-	}
-	p := m.point()
-	c.calls.Add(1)
-	if err := c.dev.Record(e, m.stream.heap.line.handle); err != nil {
-		c.estate.putEvent(e)
-		return err
-	}
-	r.event, r.inside = e, &p
-	runtime.AddCleanup(r, c.estate.putEvent, e)
-	return nil
-}
-
-// waitInside is s.WaitEvent of an event r that was recorded in a capture, or on a stream that is in one.
-func (s *Stream) waitInside(r *eventRecord) {
-	m := s.member()
-	switch {
-	case r == nil: // the zero Event is done
-		return
-	case r.inside == nil || m != nil && m.capture != r.inside.member.capture:
-		m.capture.fail(errOutside)
-		return
-	case r.inside.member.stream.member() != r.inside.member || s.core != r.core:
-		s.heap.line.fail(fmt.Errorf("alloc: wait event: event was recorded in a capture: %w", ErrCapturing))
-		return
-	case !s.core.estate.enter():
-		return
-	}
-	defer s.core.leave()
-	k := r.inside.member.capture
-	if err := k.follow(s, m, r.event, *r.inside); err != nil {
-		k.fail(fmt.Errorf("wait event: %w", err))
-	}
-}
-
-// use notes that work on m's stream is given p, whose block is pinned: memory of the capture's own, or that of a
-// buffer outside, which the graph names from now on.
+// use notes that work on m's stream is given p, whose block is pinned: memory of the capture's own, or that
+// of a buffer outside, which the graph names from now on.
 func (m *member) use(p part) {
 	k, b := m.capture, p.header.block
 	k.memory.mu.Lock()
@@ -367,7 +238,8 @@ func (m *member) make(typ any, size int64) (*header, uint64, error) {
 		return nil, 0, err
 	}
 	size = (size + unit - 1) &^ (unit - 1)
-	b := &block{size: size, state: stateInner, stamp: stamp{line: &s.heap.line}, inner: &inner{run: k, memory: k.memory}}
+	b := &block{size: size, state: stateInner, stamp: stamp{line: &s.heap.line}}
+	b.inner = &inner{run: k, memory: k.memory}
 	for {
 		placed, err := k.place(m, b)
 		if placed {
@@ -397,8 +269,8 @@ func (m *member) make(typ any, size int64) (*header, uint64, error) {
 	return h, gen, nil
 }
 
-// usePinned notes that work on m's stream is given the page-locked block b, which is pinned: the graph keeps it
-// pinned.
+// usePinned notes that work on m's stream is given the page-locked block b, which is pinned: the graph keeps
+// it pinned.
 func (m *member) usePinned(b *pinnedBlock, gen uint64) {
 	k := m.capture
 	k.memory.mu.Lock()

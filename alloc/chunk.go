@@ -137,7 +137,8 @@ func (a *arena) takeComplete(hp *heap, n int64) *block {
 	return nil
 }
 
-// carve takes [off, off+n) of the idle block b, and leaves the rest idle. What it returns is busy. a.mu is held.
+// carve takes [off, off+n) of the idle block b, and leaves the rest idle. What it returns is busy. a.mu is
+// held.
 func (a *arena) carve(b *block, off, n int64) *block {
 	bins := b.binsOf()
 	bins.take(b)
@@ -153,8 +154,8 @@ func (a *arena) carve(b *block, off, n int64) *block {
 	return b
 }
 
-// freshChunk gets n bytes from the device: where it maps a chunk, else a segment, which the arena has then. With
-// force idle memory is moved, or given back for it, before.
+// freshChunk gets n bytes from the device: where it maps a chunk, else a segment, which the arena has then.
+// With force idle memory is moved, or given back for it, before.
 func (s *Stream) freshChunk(n int64, force bool, err *error) *chunk {
 	c, hp := s.core, s.heap
 	*err = nil

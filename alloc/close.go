@@ -25,8 +25,8 @@ func (p *Pool) Close() error {
 	c.mu.Lock()
 	if c.graphs.captured.Load() > 0 {
 		c.mu.Unlock()
-		return errors.Join(fmt.Errorf("alloc: close: a Capture is under way: Close again behind it: %w", ErrCapturing),
-			c.leave())
+		err := fmt.Errorf("alloc: close: a Capture is under way: Close again behind it: %w", ErrCapturing)
+		return errors.Join(err, c.leave())
 	}
 	if c.closed.Swap(true) {
 		c.mu.Unlock()

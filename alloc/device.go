@@ -192,8 +192,8 @@ type Transferer interface {
 
 // A RowCopier is a Device with a call for copies of rows ([Copy2D]). On another one each row is a copy.
 type RowCopier interface {
-	// CopyRows enqueues a copy of height > 0 rows of width > 0 bytes, in order on s. It does not block. Rows of
-	// one side do not lie on one another; at most one side is the host's, whose memory is page-locked and
+	// CopyRows enqueues a copy of height > 0 rows of width > 0 bytes, in order on s. It does not block. Rows
+	// of one side do not lie on one another; at most one side is the host's, whose memory is page-locked and
 	// stays what it is until the copy has run. A device that has no such call after all returns
 	// errors.ErrUnsupported.
 	CopyRows(s uintptr, dst, src Rows, width, height int64) error
@@ -231,9 +231,9 @@ type Capturer interface {
 // launched; both are handles. All this may take its time and Go memory, but for LaunchExec.
 //
 // A stream that is being captured takes Copy, Fill, Record, Wait for an event that was recorded in the same
-// capture, Transfer, and launches, from any goroutine. All else that names it fails with [ErrCapturing], and so
-// do Query and SyncEvent of an event that was recorded in a capture; none of that disturbs the capture, and
-// neither does any work on other streams.
+// capture, Transfer, and launches, from any goroutine. All else that names it fails with [ErrCapturing], and
+// so do Query and SyncEvent of an event that was recorded in a capture; none of that disturbs the capture,
+// and neither does any work on other streams.
 type Grapher interface {
 	// BeginCapture begins to record what s is given. The default stream cannot be captured.
 	BeginCapture(s uintptr) error
@@ -242,8 +242,9 @@ type Grapher interface {
 	// that was begun with origin: s is a part of it from now on.
 	JoinCapture(origin, s, e uintptr) error
 
-	// EndCapture ends the capture that was begun with origin for all its streams, whatever it returns. A stream
-	// that joined it and whose work since then origin does not wait for is an error, and there is no graph then.
+	// EndCapture ends the capture that was begun with origin for all its streams, whatever it returns. A
+	// stream that joined it and whose work since then origin does not wait for is an error, and there is no
+	// graph then.
 	EndCapture(origin uintptr) (graph uintptr, err error)
 
 	// DestroyGraph gives a graph back. Executables that were made of it stay.
@@ -252,8 +253,8 @@ type Grapher interface {
 	// Instantiate makes an executable.
 	Instantiate(graph uintptr) (exec uintptr, err error)
 
-	// UpdateExec makes later launches of exec run what graph says, and reports true; or reports false if the two
-	// differ by too much for that, and leaves exec as it is.
+	// UpdateExec makes later launches of exec run what graph says, and reports true; or reports false if the
+	// two differ by too much for that, and leaves exec as it is.
 	UpdateExec(exec, graph uintptr) (bool, error)
 
 	// LaunchExec enqueues exec on s. One launch of an executable runs after the other, in the order of the

@@ -98,6 +98,32 @@
 //
 // Nothing else happens: no call of the device, no event, no wait.
 //
+// # Graphs
+//
+//	Graph         work that was captured, launched as often as one likes: capture.go, graph.go
+//	capture       one run of the function of a Capture or an Update; its members are the streams in it
+//	graph memory  what the graph has: chunks, cut into spans for the buffers of a capture (graphmem.go)
+//	names         the buffers outside of it that its work uses (naming.go)
+//
+// Way in: Capture makes the stream a member and has the device begin. From then on Stream.careful leads each
+// Make, copy and launch on it to the capture. A Make gets a span of a chunk; chunks are whole granules, fresh
+// or observed complete, because a launch is in no order with the stream that the memory came from (chunk.go).
+// Free in the function gives the span back, and the next Make on a stream that is behind all work on it has
+// it: that is known from the waits between the members alone, which count points as timelines count events.
+// Work with any other buffer makes the graph name it. The pool asks the device nothing about a member, and
+// nothing is given back that might wait for the whole device. At the end the device instantiates what it has
+// recorded.
+//
+// Way out: a chunk is a live block of the pool's, so all of graph memory is live until the graph is closed
+// and the buffers that have left the function are freed; then it is pending until every stream that it was
+// launched on is past that point. A named buffer that is freed is pending, in heap.held, until the last graph
+// that names it lets go; from there on it waits for its streams like any other. An executable goes back to
+// the device when its launches have run (core.reap). Close does none of the waiting.
+//
+// An update is a second capture on the same chunks, less what has left the first and is not over: its
+// launches run behind those before, so no memory has to be got for it. Until the device has taken it nothing
+// of the old graph is touched.
+//
 // # Block states
 //
 // Hole: addresses without memory, in the arena. Growth makes them busy, then idle. Their contents do not
@@ -117,6 +143,9 @@
 // are none while Check looks.
 //
 // Run: cut into slots, each of which has a state of its own.
+//
+// Inner: owned by a buffer that was made in a capture. It is a part of a chunk, which is live; no segment has
+// it.
 //
 // At every stop, and in Stats at any time, Live + Pending + Idle == Reserved, and Reserved never exceeds
 // Limit.
@@ -151,6 +180,9 @@
 //
 //	core.moving        read: memory in one's hands that is in no list; written by who wants none to be
 //	core.mu            streams and heaps coming and going
+//	graph.mu           a graph's executable, held over calls that enqueue
+//	  graphs.mu        how many graphs name what
+//	  memory.mu        of a graph, and of the capture on it
 //	  heap.mu          what a heap has; the device is never called under it
 //	    arena.mu       what is idle, and who lies beside whom; nor under this one
 //	      granules.mu  what is mapped

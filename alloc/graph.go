@@ -8,9 +8,9 @@ import (
 	"github.com/lastuse/lastuse/internal/lockrank"
 )
 
-// A Graph is work that has been captured ([Stream.Capture]), to be launched as one piece as often as one likes.
-// All methods may be called from any goroutine. Close a graph that is no longer used; one that is dropped is
-// closed when the collector has found it.
+// A Graph is work that has been captured ([Stream.Capture]), to be launched as one piece as often as one
+// likes. All methods may be called from any goroutine. Close a graph that is no longer used; one that is
+// dropped is closed when the collector has found it.
 type Graph struct {
 	run *execution
 	net runtime.Cleanup
@@ -36,27 +36,28 @@ type execution struct {
 var errNoGraph = errors.New("no graph: nil, or not made by Capture")
 
 // Capture runs f and captures what it enqueues on s, instead of running it: copies within the device, fills,
-// launches, transfers of page-locked memory, and copies from Go memory as it is now. The result is a graph that
-// runs all of it, in the order of its streams, each time it is launched.
+// launches, transfers of page-locked memory, and copies from Go memory as it is now. The result is a graph
+// that runs all of it, in the order of its streams, each time it is launched.
 //
 // Other streams take part by Wait for a captured one, and must be waited for in turn, on s, before f returns.
 // What a captured stream waits for must be captured too: for other work Wait before Capture. All that has to
 // happen now fails with [ErrCapturing] and leaves the capture as it is: Sync, copies to Go memory, Close. The
-// default stream cannot be captured. Nothing else is held up, and f may use other streams as ever; but the pool
-// gives no memory back to the device meanwhile if that may wait for all of it.
+// default stream cannot be captured. Nothing else is held up, and f may use other streams as ever; but the
+// pool gives no memory back to the device meanwhile if that may wait for all of it.
 //
 // Make in f returns memory of the graph's own, which comes in whole granules, counts as live with the site of
-// Capture, and stays where it is until Close. Free in f gives it to later Makes in f. A buffer that is not freed
-// when f returns is the caller's: each launch may write it, and its memory is used again only when it has been
-// freed and the graph has been closed or updated. If f or its capture fails, what f has made is freed.
+// Capture, and stays where it is until Close. Free in f gives it to later Makes in f. A buffer that is not
+// freed when f returns is the caller's: each launch may write it, and its memory is used again only when it
+// has been freed and the graph has been closed or updated. If f or its capture fails, what f has made is
+// freed.
 //
-// The graph keeps the memory of every other buffer that f names. Such a buffer may be freed, but then the graph
-// cannot be launched any more, and the memory is pending until Close or Update. The caller sees to it that what
-// a launch reads has been written before in the order of streams: the graph runs on whatever stream it is
-// launched on, not on s.
+// The graph keeps the memory of every other buffer that f names. Such a buffer may be freed, but then the
+// graph cannot be launched any more, and the memory is pending until Close or Update. The caller sees to it
+// that what a launch reads has been written before in the order of streams: the graph runs on whatever stream
+// it is launched on, not on s.
 //
-// If f panics or ends its goroutine the capture is ended and forgotten, and the panic goes on. Errors: that of
-// f; [ErrCapturing] if s is captured already; [ErrClosed]; errors.ErrUnsupported of a device that makes no
+// If f panics or ends its goroutine the capture is ended and forgotten, and the panic goes on. Errors: that
+// of f; [ErrCapturing] if s is captured already; [ErrClosed]; errors.ErrUnsupported of a device that makes no
 // graphs ([Grapher]).
 //
 //lastuse:effect result 0 owned on success, arg f escapes
@@ -114,8 +115,8 @@ func (c *core) instantiate(k *capture) (uintptr, error) {
 }
 
 // Launch enqueues the graph on t, a stream of its pool: its work runs after what t has been given so far, and
-// what t is given next after the graph. Launches of one graph run one after the other, on whatever streams. The
-// error is [ErrFreed] if a buffer that the graph names has been freed, with its site if that is known;
+// what t is given next after the graph. Launches of one graph run one after the other, on whatever streams.
+// The error is [ErrFreed] if a buffer that the graph names has been freed, with its site if that is known;
 // [ErrClosed]; [ErrForeign] for a stream of another pool; [ErrCapturing] if t is being captured.
 //
 //lastuse:effect recv borrowed
@@ -173,10 +174,10 @@ func (x *execution) launch(t *Stream) error {
 	return nil
 }
 
-// Update captures f anew, on the stream of Capture, and makes later launches run that: by the device's update if
-// it can, else by a new executable, whose launches run behind those of the old one. The graph's memory is used
-// again, but for buffers that have left the former function and are not freed or still in use. If the error is
-// not nil the graph is as it was, and may be launched. It may be launched while f runs, too.
+// Update captures f anew, on the stream of Capture, and makes later launches run that: by the device's update
+// if it can, else by a new executable, whose launches run behind those of the old one. The graph's memory is
+// used again, but for buffers that have left the former function and are not freed or still in use. If the
+// error is not nil the graph is as it was, and may be launched. It may be launched while f runs, too.
 //
 //lastuse:effect recv borrowed, arg f escapes
 func (g *Graph) Update(f func() error) error {
@@ -293,8 +294,8 @@ func (x *execution) behind() (uintptr, error) {
 }
 
 // Close gives the graph up. It does not wait: what has been launched still runs, and the graph's memory, and
-// that of freed buffers which it names, is pending until then. Buffers that have left f stay good. Closing again
-// does nothing.
+// that of freed buffers which it names, is pending until then. Buffers that have left f stay good. Closing
+// again does nothing.
 //
 //lastuse:effect recv freed repeatable
 func (g *Graph) Close() {
@@ -328,7 +329,8 @@ func (x *execution) close() {
 	x.memory.close()
 }
 
-// retire gives an executable back that was launched on the timelines in mask, as soon as its launches have run.
+// retire gives an executable back that was launched on the timelines in mask, as soon as its launches have
+// run.
 func (c *core) retire(exec uintptr, mask uint64) {
 	g := &c.graphs
 	g.mu.Lock()

@@ -1,6 +1,7 @@
 package alloc
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -82,7 +83,7 @@ func (g *graphMemory) layout() []span {
 			taken = append(taken, b)
 		}
 	}
-	slices.SortFunc(taken, func(a, b *block) int { return int(a.ptr) - int(b.ptr) })
+	slices.SortFunc(taken, func(a, b *block) int { return cmp.Compare(a.ptr, b.ptr) })
 	var spans []span
 	for _, x := range g.chunks {
 		at, end := x.ptr, x.ptr+Ptr(x.size)
@@ -103,20 +104,25 @@ func (g *graphMemory) layout() []span {
 	return spans
 }
 
+// at returns where the span that begins at p is, or would be.
+func (k *capture) at(p Ptr) (int, bool) {
+	return slices.BinarySearchFunc(k.spans, p, func(s span, p Ptr) int { return cmp.Compare(s.ptr, p) })
+}
+
 // extend adds chunks to the spans of k that have come since.
 func (k *capture) extend() {
 	g := k.memory
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, x := range g.chunks {
-		i, known := slices.BinarySearchFunc(k.spans, x.ptr, func(s span, p Ptr) int { return int(s.ptr) - int(p) })
-		if !known {
+		if i, known := k.at(x.ptr); !known {
 			k.spans = slices.Insert(k.spans, i, span{ptr: x.ptr, size: x.size})
 		}
 	}
 }
 
-// place gives b, which has a size, the best of the spans that m may have now, and reports whether there is one.
+// place gives b, which has a size, the best of the spans that m may have now, and reports whether there is
+// one.
 func (k *capture) place(m *member, b *block) (bool, error) {
 	g := k.memory
 	g.mu.Lock()
@@ -124,14 +130,15 @@ func (k *capture) place(m *member, b *block) (bool, error) {
 	if k.over {
 		return false, errEnded
 	}
+	behind := func(p point) bool { return p.member == m || m.knowsOf(p.member) > p.number }
 	best := -1
 	for i := range k.spans {
-		if s := &k.spans[i]; s.owner == nil && s.size >= b.size && (best < 0 || s.size < k.spans[best].size) &&
-			!slices.ContainsFunc(s.after, func(p point) bool {
-				return p.member != m && m.knowsOf(p.member) <= p.number
-			}) {
-			best = i
+		s := &k.spans[i]
+		if s.owner != nil || s.size < b.size || best >= 0 && s.size >= k.spans[best].size ||
+			slices.ContainsFunc(s.after, func(p point) bool { return !behind(p) }) {
+			continue
 		}
+		best = i
 	}
 	if best < 0 {
 		return false, nil
@@ -149,7 +156,7 @@ func (k *capture) place(m *member, b *block) (bool, error) {
 // vacate takes back what b has: who has it next comes behind what the members that used b have been given so
 // far. g.mu is held.
 func (k *capture) vacate(b *block) {
-	i, _ := slices.BinarySearchFunc(k.spans, b.ptr, func(s span, p Ptr) int { return int(s.ptr) - int(p) })
+	i, _ := k.at(b.ptr)
 	s := &k.spans[i]
 	s.owner = nil
 	for _, m := range k.members {
@@ -232,8 +239,8 @@ func (c *core) releaseInner(b *block, h *header) {
 	}
 }
 
-// leave notes that b, which has left and been freed, is nobody's when the streams that it was used on are past
-// this point. It reports whether the memory is. g.mu is held.
+// leave notes that b, which has left and been freed, is nobody's when the streams that it was used on are
+// past this point. It reports whether the memory is. g.mu is held.
 func (g *graphMemory) leave(b *block) bool {
 	mask := b.others.Load() | b.heap().line.bit
 	b.inner.needs = g.core.stamps(nil, mask)
@@ -242,8 +249,8 @@ func (g *graphMemory) leave(b *block) bool {
 	return g.refs == 0
 }
 
-// letGo notes that no graph names b any more, of those that used it on the timelines in mask. It reports whether
-// the memory is nobody's now.
+// letGo notes that no graph names b any more, of those that used it on the timelines in mask. It reports
+// whether the memory is nobody's now.
 func (g *graphMemory) letGo(b *block, mask uint64) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -294,7 +301,7 @@ func (g *graphMemory) grow(s *Stream, size int64) error {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	i, _ := slices.BinarySearchFunc(g.chunks, x.ptr, func(y chunk, p Ptr) int { return int(y.ptr) - int(p) })
+	i, _ := slices.BinarySearchFunc(g.chunks, x.ptr, func(y chunk, p Ptr) int { return cmp.Compare(y.ptr, p) })
 	g.chunks = slices.Insert(g.chunks, i, x)
 	return nil
 }

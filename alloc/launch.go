@@ -155,8 +155,8 @@ func (s *Stream) end(args []Arg, n int) {
 // Captured reports whether s is being captured by [Stream.Capture]: what it is given runs with the graph.
 func (s *Stream) Captured() bool { return s.member() != nil }
 
-// GraphKeeps is for a package that launches on a stream that is [Stream.Captured]: it calls keep, once for each
-// key, and what that returns when the graph needs it no more. That must not wait.
+// GraphKeeps is for a package that launches on a stream that is [Stream.Captured]: it calls keep, once for
+// each key, and what that returns when the graph needs it no more. That must not wait.
 func (s *Stream) GraphKeeps(key any, keep func() (letGo func())) {
 	m := s.member()
 	if m == nil {

@@ -134,8 +134,8 @@ func (g *graphs) hold(b *block) {
 	b.others.Or(heldBit)
 }
 
-// letGo notes that one graph less names b, which it used on the timelines in mask. If b has been freed and this
-// was the last one, b waits for its users from now on.
+// letGo notes that one graph less names b, which it used on the timelines in mask. If b has been freed and
+// this was the last one, b waits for its users from now on.
 func (g *graphs) letGo(b *block, mask uint64) {
 	gone := func() bool {
 		g.mu.Lock() // nobody names b anew before it is settled whether it has been freed

@@ -17,8 +17,8 @@ type Holder interface {
 	Hold(s uintptr) (release func(), err error)
 }
 
-// TestDevice checks that a device does what alloc.Device promises, and alloc.Mapper
-// and alloc.Pinner if it is one. open is called once for each part; what it has to
+// TestDevice checks that a device does what alloc.Device promises, and alloc.Mapper, alloc.Pinner
+// and alloc.Grapher if it is one. open is called once for each part; what it has to
 // clean up it gives to tb.Cleanup. The suite needs 64 MiB on the device.
 func TestDevice(t *testing.T, open func(tb testing.TB) alloc.Device) {
 	for _, part := range []struct {
@@ -39,6 +39,9 @@ func TestDevice(t *testing.T, open func(tb testing.TB) alloc.Device) {
 		{"mapping", (*suite).mapping},
 		{"moving", (*suite).moving},
 		{"pinning", (*suite).pinning},
+		{"graphs", (*suite).graphs},
+		{"graphOrder", (*suite).graphOrder},
+		{"captureRefuses", (*suite).captureRefuses},
 		{"pool", (*suite).pool},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.test(&suite{T: t, dev: open(t)}) })

@@ -6,9 +6,9 @@ import (
 	"github.com/lastuse/lastuse/alloc"
 )
 
-// Graphs, on an Order. What a stream is given while it is captured is no work yet: the checker notes which bytes
-// it touches, and takes each launch for work on all of them. What comes before what inside of a graph it does
-// not judge: to the pool, the memory of a graph is one owner's.
+// Graphs, on an Order. What a stream is given while it is captured is no work yet: the checker notes which
+// bytes it touches, and takes each launch for work on all of them. What comes before what inside of a graph
+// it does not judge: to the pool, the memory of a graph is one owner's.
 
 var _ alloc.Grapher = (*Order)(nil)
 
@@ -39,7 +39,8 @@ func (o *Order) takes(s uintptr, t *taking) {
 	t.members = append(t.members, th)
 }
 
-// BeginCapture is like alloc.Grapher.BeginCapture: errors.ErrUnsupported if the device behind o makes no graphs.
+// BeginCapture is like alloc.Grapher.BeginCapture: errors.ErrUnsupported if the device behind o makes no
+// graphs.
 func (o *Order) BeginCapture(s uintptr) error {
 	if o.grapher == nil {
 		return errors.ErrUnsupported

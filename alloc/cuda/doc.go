@@ -41,7 +41,8 @@
 //
 // # Locks
 //
-// stage.mu, atlas.mu and modules.mu are leaves: no other lock is taken under them. atlas.order is taken
-// before atlas.mu and read-locked over the driver's calls, so that nothing is mapped while the list of peers
-// changes.
+// stage.mu, atlas.mu and modules.mu are leaves: no other lock is taken under them. captures.mu is held while
+// a capture begins and ends, and over what waits for the whole device, so that the two never meet.
+// atlas.order is taken before atlas.mu and read-locked over the driver's calls, so that nothing is mapped
+// while the list of peers changes.
 package cuda

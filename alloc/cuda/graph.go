@@ -17,11 +17,14 @@ type captures struct {
 	later []func()
 }
 
-// BeginCapture begins a capture in relaxed mode: calls of other threads, and of this one on other streams, go on
-// as ever.
+// BeginCapture begins a capture in relaxed mode: calls of other threads, and of this one on other streams, go
+// on as ever.
 func (b *base) BeginCapture(s uintptr) error {
 	if s <= cudadrv.PerThreadStream {
 		return fmt.Errorf("cuda: begin capture: the default stream cannot be captured: %w", ErrStream)
+	}
+	if on, err := b.Capturing(s); err != nil || on {
+		return errors.Join(err, fmt.Errorf("cuda: begin capture: %w", alloc.ErrCapturing))
 	}
 	cs := &b.captures
 	cs.mu.Lock()
@@ -86,7 +89,8 @@ func (b *base) EndCapture(origin uintptr) (uintptr, error) {
 	return graph, nil
 }
 
-// deviceWide runs f, which waits for the whole device, now or when the last capture that is under way has ended.
+// deviceWide runs f, which waits for the whole device, now or when the last capture that is under way has
+// ended.
 func (b *base) deviceWide(f func() error) error {
 	cs := &b.captures
 	cs.mu.Lock()
@@ -152,7 +156,8 @@ func (l *loaded) keep() func() {
 		last := l.graphs == 0 && l.dead
 		ms.mu.Unlock()
 		if last {
-			go func() { _ = l.b.deviceWide(l.finish) }() // it waits for the device, and a graph's Close does not
+			// It waits for the device, and a graph's Close does not.
+			go func() { _ = l.b.deviceWide(l.finish) }()
 		}
 	}
 }

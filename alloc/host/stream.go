@@ -189,8 +189,8 @@ func fill(dst unsafe.Pointer, pattern uint32, width int, n int64) {
 
 var errNoStream = errors.New("host: no such stream")
 
-// on returns the stream with handle h for an operation that no capture takes. If one is under way it returns the
-// stream with the error.
+// on returns the stream with handle h for an operation that no capture takes. If one is under way it returns
+// the stream with the error.
 func (d *Device) on(h uintptr) (*stream, error) {
 	s := d.streams.get(h)
 	switch {
