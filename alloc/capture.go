@@ -158,6 +158,7 @@ func (k *capture) end(err error, broken bool) error {
 		return err
 	}
 	k.graph = graph
+	k.names.settle()
 	return nil
 }
 
@@ -275,7 +276,7 @@ func (m *member) usePinned(b *pinnedBlock, gen uint64) {
 	k := m.capture
 	k.memory.mu.Lock()
 	m.work = m.count
-	x := namedPinned{k.core.pinned.Load(), b, gen}
+	x := namedPinned{heap: k.core.pinned.Load(), block: b, gen: gen}
 	known := k.over || slices.Contains(k.names.pinned, x)
 	if !known {
 		k.names.pinned = append(k.names.pinned, x)

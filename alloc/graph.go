@@ -51,8 +51,8 @@ var errNoGraph = errors.New("no graph: nil, or not made by Capture")
 // has been freed and the graph has been closed or updated. If f or its capture fails, what f has made is
 // freed.
 //
-// The graph keeps the memory of every other buffer that f names. Such a buffer may be freed, but then the
-// graph cannot be launched any more, and the memory is pending until Close or Update. The caller sees to it
+// The graph keeps the memory of every other buffer that f names. Such a buffer may be freed, but then,
+// unless f itself has done so, the graph cannot be launched any more, and the memory is pending until Close or Update. The caller sees to it
 // that what a launch reads has been written before in the order of streams: the graph runs on whatever stream
 // it is launched on, not on s.
 //

@@ -188,6 +188,47 @@ func TestGraphNames(t *testing.T) {
 	})
 }
 
+// What the function itself frees when it has used it is the graph's alone: that is where lastuse would have it
+// freed, on whatever stream it was made.
+func TestGraphOwnsWhatItsFunctionFreed(t *testing.T) {
+	p := newPool(t, host.Options{}, alloc.Options{})
+	s, u := newStream(t, p), newStream(t, p)
+	y := mustMake[int32](t, s, 1000)
+	g, err := s.Capture(func() error {
+		x, err := alloc.Make[int32](u, 1000)
+		if err != nil {
+			return err
+		}
+		h, err := alloc.MakePinned[int32](p, 1000)
+		if err != nil {
+			return err
+		}
+		h.Slice()[0] = 8
+		err = errors.Join(x.Fill(u, 2), u.Sync(), alloc.Upload(s, y, h), add(s, x, 1), add(s, y, 1))
+		err = errors.Join(err, alloc.Copy[int32](s, y.View(1, 1000), x.View(1, 1000)))
+		x.Free()
+		h.Free()
+		return err
+	})
+	require.NoError(t, err)
+	fill := mustMake[int32](t, u, 1000) // which does not get what x had
+	require.NoError(t, fill.Fill(u, -1))
+	for i := range int32(3) {
+		require.NoError(t, g.Launch(u))
+		got := make([]int32, 2)
+		require.NoError(t, y.CopyTo(u, got))
+		assert.Equal(t, []int32{9, 3 + i}, got)
+	}
+	fill.Free()
+	y.Free()
+	assert.ErrorIs(t, g.Launch(s), alloc.ErrFreed)
+	g.Close()
+	require.NoError(t, u.Sync())
+	st := sound(t, p)
+	assert.Zero(t, st.Pending+st.PinnedPending)
+	require.NoError(t, p.Close())
+}
+
 func isChecked(p *alloc.Pool) bool {
 	b, _ := alloc.Make[byte](p.DefaultStream(), 1)
 	b.Free()

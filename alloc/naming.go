@@ -47,6 +47,7 @@ type named struct {
 	header *header
 	gen    uint64
 	block  *block
+	ours   bool // see names.settle
 }
 
 // A namedPinned is page-locked memory, which is pinned.
@@ -54,6 +55,7 @@ type namedPinned struct {
 	heap  *pinnedHeap
 	block *pinnedBlock
 	gen   uint64
+	ours  bool
 }
 
 // add adds a buffer, and reports whether it was not known yet.
@@ -69,15 +71,28 @@ func (n *names) add(x named) bool {
 	return true
 }
 
+// settle ends the capture. What its function has freed itself after it had used it is the graph's alone: its
+// memory is kept as long, and its Free keeps no launch from using it.
+func (n *names) settle() {
+	for i := range n.buffers {
+		x := &n.buffers[i]
+		x.ours = x.header.word.Load()>>pinBits != x.gen
+	}
+	for i := range n.pinned {
+		x := &n.pinned[i]
+		x.ours = x.block.word.Load()>>pinBits != x.gen
+	}
+}
+
 // check returns an error if something that the graph names has been freed.
 func (n *names) check(op string) error {
 	for i := range n.buffers {
-		if x := &n.buffers[i]; x.header.word.Load()>>pinBits != x.gen {
+		if x := &n.buffers[i]; x.header.word.Load()>>pinBits != x.gen && !x.ours {
 			return n.freed(i, op)
 		}
 	}
 	for i := range n.pinned {
-		if x := &n.pinned[i]; x.block.word.Load()>>pinBits != x.gen {
+		if x := &n.pinned[i]; x.block.word.Load()>>pinBits != x.gen && !x.ours {
 			return x.heap.used(x.block, x.gen, op+": page-locked memory that the graph names")
 		}
 	}
