@@ -30,8 +30,11 @@ func (f *Func) Acts(i ssa.Instruction, of ssa.Value) []Act {
 	case f.in.IR.Reads(i):
 		return one(Read, nil)
 	}
-	if p, ok := of.(*Field); ok {
+	switch p := of.(type) {
+	case *Field:
 		return f.fieldActs(i, p)
+	case *Container:
+		return f.containerActs(i, p)
 	}
 	switch i := i.(type) {
 	case *ssa.Phi:
@@ -64,6 +67,14 @@ func (f *Func) Acts(i ssa.Instruction, of ssa.Value) []Act {
 		return f.derived(i, of)
 	case *ssa.Store:
 		return f.store(i, of)
+	case *ssa.Lookup:
+		if i.X != of {
+			return one(Read, nil) // a key
+		}
+	case *ssa.MapUpdate:
+		if c := f.container(i.Map); c != nil {
+			return one(Wrap, c)
+		}
 	case *ssa.Call:
 		return f.call(i, &i.Call, of)
 	case *ssa.Defer:
@@ -89,7 +100,7 @@ func (f *Func) store(s *ssa.Store, of ssa.Value) []Act {
 	var out []Act
 	act := func(op Op, to ssa.Value) { out = append(out, Act{Instr: s, Op: op, Of: of, To: to}) }
 	cell := f.Origin(s.Addr)
-	local := (InMemory(cell) || f.IsSlot(cell)) && f.isClosed(cell)
+	local := f.holder(cell)
 	if f.Origin(s.Val) == of {
 		switch {
 		case !local || f.IsSlot(cell) && !f.Sets(s, cell):
@@ -203,7 +214,7 @@ func (f *Func) builtin(i ssa.Instruction, name string, of ssa.Value) []Act {
 	case "len", "cap", "print", "println":
 		a.Op = Read
 	case "append":
-		a.Op, a.To = Wrap, i.(*ssa.Call) // never deferred
+		a.Op, a.To = Wrap, f.Origin(i.(*ssa.Call)) // never deferred
 	}
 	return []Act{a}
 }

@@ -31,9 +31,12 @@ func (f *Func) IsSlot(v ssa.Value) bool {
 	return InMemory(v) && f.in.Owns(pointee(v.Type()))
 }
 
-// Origin returns the slot that v is an address in, or the variable in memory that it is an
-// address or a slice of, and else v.
+// Origin returns the slot or container that v is or is an address in, or the variable in memory
+// that it is an address or a slice of, and else v.
 func (f *Func) Origin(v ssa.Value) ssa.Value {
+	if c := f.container(v); c != nil {
+		return c
+	}
 	root, path, _ := resolve(v)
 	if !InMemory(root) {
 		return v
@@ -49,6 +52,9 @@ func (f *Func) Origin(v ssa.Value) ssa.Value {
 // Users lists the instructions that v is an operand of, by any address of it or in a
 // literal that captures it, except marks that only name it.
 func (f *Func) Users(v ssa.Value) []ssa.Instruction {
+	if c, ok := v.(*Container); ok {
+		return c.users
+	}
 	p, isField := v.(*Field)
 	root := v
 	if isField {

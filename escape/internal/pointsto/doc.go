@@ -12,6 +12,7 @@
 //   - What a deferred call has been given, in all turns of a loop, is a value of its own ([Deferred]).
 //   - A slot is a variable in memory that is as good as a value ([Func.IsSlot]).
 //   - A field is a slot in a larger variable, or the same part of a value ([Field]).
+//   - A container is slices that may share elements, or a map ([Container]).
 //   - A group is sites that one value may hold, and all values that may hold them ([Group]).
 //
 // # The table
@@ -36,4 +37,7 @@
 // whole struct is loaded, merged, or stored elsewhere, its fields go along: those of the value
 // are fields, too. Any other variable holds all that was ever stored in it. A literal's
 // summary has its captured variables behind its parameters.
+//
+// Slices and maps that are made here, and that nobody else gets at before they are returned,
+// hold all that was ever put into them: slices that are made of one another are one container.
 package pointsto

@@ -328,6 +328,9 @@ func (f *Func) storeField(s *ssa.Store, of *Field) []Act {
 		}
 		return one(Keep, nil)
 	}
+	if c := f.container(s.Addr); c != nil {
+		return one(Wrap, c)
+	}
 	root, path, sure := resolve(s.Addr)
 	switch to := f.field(root, slices.Concat(path, of.Path)); {
 	case !InMemory(root) || !f.isClosed(root):

@@ -57,6 +57,8 @@ type Func struct {
 	closed map[ssa.Value]bool // see isClosed
 	split  map[ssa.Value][]*Field
 
+	containers map[ssa.Value]*Container
+
 	deferreds map[*ssa.Defer]*Deferred
 }
 
@@ -64,7 +66,8 @@ type Func struct {
 func Solve(in *Input, fn *ssa.Function) *Func {
 	f := &Func{SSA: fn, Graph: in.IR.Graph(fn), in: in, holds: map[ssa.Value][]Hold{},
 		made: map[ssa.Value]*Site{}, closed: map[ssa.Value]bool{},
-		split: map[ssa.Value][]*Field{}, deferreds: map[*ssa.Defer]*Deferred{}}
+		split: map[ssa.Value][]*Field{}, containers: map[ssa.Value]*Container{},
+		deferreds: map[*ssa.Defer]*Deferred{}}
 	f.find()
 	if len(f.Sites) > 0 {
 		f.follow()
@@ -225,8 +228,11 @@ func (f *Func) follow() {
 // Where returns where a value comes into being: the results of a call do at the call. A
 // parameter has no place.
 func (f *Func) Where(v ssa.Value) (node, at int, ok bool) {
-	if p, is := v.(*Field); is {
+	switch p := v.(type) {
+	case *Field:
 		v = p.Root
+	case *Container:
+		return p.node, p.at, true
 	}
 	if e, is := v.(*ssa.Extract); is {
 		v = e.Tuple
