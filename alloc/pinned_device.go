@@ -106,12 +106,12 @@ func (seg *pinnedSegment) compare(p uintptr) int {
 func (hp *pinnedHeap) giveBack(keep int64) (bytes int64, err error) {
 	hp.registering.RLock() // what is out of the index is soon out of the device's hands
 	defer hp.registering.RUnlock()
-	stay := hp.core.graphs.captured.Load() > 0 // FreeHost may wait for the whole device
+	stay := hp.core.graphs.captured.Load() > 0 // giving back may wait for the whole device
 	hp.mu.Lock()
 	idle := hp.idleBytes()
 	var gone []*pinnedSegment
 	rest := slices.DeleteFunc(slices.Clone(*hp.index.Load()), func(seg *pinnedSegment) bool {
-		if seg.busy > 0 || !seg.registered && (stay || idle-bytes <= keep) {
+		if stay || seg.busy > 0 || seg.guests > 0 || !seg.registered && idle-bytes <= keep {
 			return false
 		}
 		if bytes += seg.size; seg.registered {

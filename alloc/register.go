@@ -20,7 +20,8 @@ import (
 // no staging and [Upload] and [Download] take it. The memory is whole pages: it begins with one, and its
 // capacity reaches the end of its last; [Pages] makes such memory. It is pinned (runtime.Pinner) until the
 // Free of what Register returns, and then until the work on streams that was given it has run: when a
-// [Stream.Sync] behind the Free has returned it is registered no more, and may be unmapped.
+// [Stream.Sync] behind the Free has returned it is registered no more, and may be unmapped, unless a stream of
+// the pool is being captured meanwhile.
 //
 // Memory that a pool has registered already, wholly or in part, is an error. On a device that cannot register
 // errors.Is(err, errors.ErrUnsupported) is true.

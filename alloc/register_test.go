@@ -109,6 +109,17 @@ func TestRegister(t *testing.T) {
 	require.ErrorIs(t, alloc.Upload(s, b, h), alloc.ErrFreed)
 	assert.Panics(t, func() { h.Slice() })
 
+	part := mem[: page/4 : page/4]
+	h, err = alloc.Register(p, part)
+	require.NoError(t, err)
+	h.Free() // the memory is the program's all the same, to copy from and to, and more of it too
+	require.NoError(t, b.CopyTo(s, part))
+	assert.EqualValues(t, 3, part[3])
+	require.NoError(t, b.CopyTo(s, mem))
+	require.NoError(t, b.CopyFrom(s, mem))
+	require.NoError(t, s.Sync())
+	assert.Zero(t, dev.count())
+
 	h, err = alloc.Register(p, mem[:cap(mem)]) // again
 	require.NoError(t, err)
 	require.NoError(t, b.CopyTo(s, mem), "the copy that waits knows it too")
@@ -252,6 +263,7 @@ func TestRegisterStorm(t *testing.T) {
 				}
 				assert.NoError(t, alloc.Upload(s, b, h))
 				h.Free()
+				assert.NoError(t, b.View(0, len(part)).CopyFrom(s, part), "no handle is needed for that")
 				if i < 2 {
 					assert.NoError(t, s.Sync())
 				}
