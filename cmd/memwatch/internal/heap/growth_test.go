@@ -61,3 +61,12 @@ func TestForecast(t *testing.T) {
 	require.Zero(t, p.Growth)
 	require.Zero(t, p.Full)
 }
+
+// TestRate tells of more than ten gigabytes a second.
+func TestRate(t *testing.T) {
+	h := New(Options{})
+	for i := range int64(20) {
+		h.Apply(&Event{Op: Alloc, PID: 1, TID: 1, Time: i * int64(time.Second), Addr: uint64(1<<40 + i<<36), Size: 40 << 30})
+	}
+	require.Equal(t, int64(40<<30), h.Snapshot(Query{}).Processes[0].Rate)
+}

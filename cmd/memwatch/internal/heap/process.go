@@ -67,6 +67,7 @@ type process struct {
 	pools      map[uint64]stamped[Class]
 	capturing  map[uint64]bool // streams
 	sites      map[siteKey]*site
+	names      map[siteKey]int // nil: to be chosen anew
 	stacks     map[uint64][]Frame
 
 	classes    [NumClasses]Tally
@@ -267,4 +268,5 @@ func (p *process) define(id uint64, frames []Frame) {
 		return
 	}
 	p.stacks[id] = frames
+	p.names = nil
 }

@@ -59,6 +59,7 @@ func (p *process) site(stack uint64, class Class) *site {
 		}
 		s = &site{key: k, began: p.h.now}
 		p.sites[k] = s
+		p.names = nil
 	}
 	return s
 }

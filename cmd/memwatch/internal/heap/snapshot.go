@@ -126,6 +126,7 @@ type Site struct {
 	Own    bool    `json:"own"`
 	Title  string  `json:"title"`  // for people: the innermost frame that is the program's own; of the JSON only
 	Frames []Frame `json:"frames"` // innermost first; none if the stack is not known
+	Named  int     `json:"-"`      // the frame that names it, see Name
 	Tally
 	Explicit      Freed    `json:"freedExplicit"`
 	ByNet         Freed    `json:"freedLate"`
@@ -245,13 +246,13 @@ func (p *process) rate() int64 {
 		return 0
 	}
 	n := min(len(r)-1, 5)
-	return (r[len(r)-1] - r[len(r)-1-n]) * int64(time.Second) / (int64(n) * int64(p.h.opts.Interval))
+	return int64(float64(r[len(r)-1]-r[len(r)-1-n]) / (float64(n) * p.h.opts.Interval.Seconds()))
 }
 
 // rows returns the sites that q asks for, own memory first, the largest first.
 func (p *process) rows(q Query) []Site {
 	byTable := p.byTable()
-	own := func(s *site) bool { return s.key.class.Own() || byTable && s.key.class == Buffer }
+	isOwn := func(s *site) bool { return s.key.class.Own() || byTable && s.key.class == Buffer }
 	var chosen []*site
 	for _, s := range p.sites {
 		if q.Older > 0 && p.old(s, q).most.Objects == 0 || q.Suspects && len(s.suspect(p.h.now)) == 0 {
@@ -260,8 +261,8 @@ func (p *process) rows(q Query) []Site {
 		chosen = append(chosen, s)
 	}
 	slices.SortFunc(chosen, func(a, b *site) int {
-		if own(a) != own(b) {
-			if own(a) {
+		if isOwn(a) != isOwn(b) {
+			if isOwn(a) {
 				return -1
 			}
 			return 1
@@ -278,9 +279,10 @@ func (p *process) rows(q Query) []Site {
 		}
 	}
 	rows := make([]Site, 0, len(chosen))
+	names := p.nameSites()
 	for _, s := range chosen {
 		row := p.row(s, q)
-		row.Own = own(s)
+		row.Own, row.Named = isOwn(s), names[s.key]
 		rows = append(rows, row)
 	}
 	return rows

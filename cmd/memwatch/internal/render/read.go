@@ -39,6 +39,9 @@ func ReadJSON(r io.Reader) (*heap.Snapshot, error) {
 		if err := plausible(doc.Snapshot); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrSnapshot, err)
 		}
+		for i := range doc.Processes {
+			heap.Name(doc.Processes[i].Sites)
+		}
 		last = doc.Snapshot
 	}
 }

@@ -3,7 +3,6 @@ package render
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -186,8 +185,8 @@ func Age(ns int64) string {
 	return d.Round(time.Second).String()
 }
 
-// Title names a site: the innermost function that is the program's own, as far as
-// that can be told, and its line.
+// Title names a site: a function that is the program's own, as far as that can be told, and its line (see
+// heap.Name).
 func Title(s *heap.Site) string {
 	if len(s.Frames) == 0 {
 		if s.Stack == 0 {
@@ -195,59 +194,46 @@ func Title(s *heap.Site) string {
 		}
 		return fmt.Sprintf("(unresolved stack %#x)", s.Stack)
 	}
-	return FrameText(innermost(s))
+	return FrameText(named(s))
 }
 
-// TitleIn is Title in at most n characters. What gives way first is the front of the
-// path.
+// TitleIn is Title in at most n characters. What gives way first are folders, from the front, then the front of
+// the function: the file's name and the line stay, for they say where.
 func TitleIn(s *heap.Site, n int) string {
+	const shortest = 8 // of a function's name that still says something
 	whole, function := Title(s), Function(s)
 	place, ok := strings.CutPrefix(whole, function+" ")
-	if room := n - utf8.RuneCountInString(function) - 1; ok && room >= 10 {
-		return function + " " + cut(place, room, true)
+	if utf8.RuneCountInString(whole) <= n || !ok {
+		return cut(whole, n, true)
+	}
+	for rest := place; ; {
+		_, after, more := strings.Cut(rest, "/")
+		if !more {
+			place = rest
+			break
+		}
+		if short := function + " …/" + after; utf8.RuneCountInString(short) <= n {
+			return short
+		}
+		rest = after
+	}
+	if room := n - utf8.RuneCountInString(place) - 1; room >= min(shortest, utf8.RuneCountInString(function)) {
+		return cut(function, room, true) + " " + place
 	}
 	return cut(whole, n, true)
 }
 
 // Function names a site as Title does, without its place.
 func Function(s *heap.Site) string {
-	if len(s.Frames) == 0 || innermost(s).Func == "" {
+	if len(s.Frames) == 0 || named(s).Func == "" {
 		return Title(s)
 	}
-	return Clean(innermost(s).Func)
+	return Clean(named(s).Func)
 }
 
-// innermost returns the innermost frame that is the program's own, one whose line is
-// known if there is any: below it is glue.
-func innermost(s *heap.Site) *heap.Frame {
-	for _, lines := range []bool{true, false} {
-		for i := range s.Frames {
-			if f := &s.Frames[i]; own(f) && (f.File != "" || !lines) {
-				return f
-			}
-		}
-	}
-	return &s.Frames[0]
-}
-
-// What stands between a program and a driver: by the beginning of a function's name, and of its file's.
-var (
-	betweenFuncs = []string{
-		"runtime.", "_cgo_", "github.com/lastuse/lastuse/alloc.", "github.com/lastuse/lastuse/alloc/",
-		"github.com/lastuse/lastuse/internal/", "github.com/lastuse/lastuse/tracker.",
-		"c10::", "at::detail::empty", "at::native::empty", "rmm::", "cudaMalloc", "cudaHostAlloc", "cudart::", "hipMalloc",
-	}
-	betweenFiles = []string{"libcuda.so", "libcudart.so", "libc10.so", "libc10_cuda.so", "libamdhip64.so", "libOpenCL.so", "libze_"}
-)
-
-// own reports whether a frame is of the program rather than of a driver, a runtime, an allocator on top of
-// one, or the glue between Go and C.
-func own(f *heap.Frame) bool {
-	begins := func(s string, all []string) bool {
-		return slices.ContainsFunc(all, func(prefix string) bool { return strings.HasPrefix(s, prefix) })
-	}
-	return f.Func != "" && (f.File != "" || f.Module != "") && !strings.Contains(f.Func, "_Cfunc_") &&
-		!begins(f.Func, betweenFuncs) && !begins(f.Module, betweenFiles)
+// named returns the frame that names a site.
+func named(s *heap.Site) *heap.Frame {
+	return &s.Frames[min(max(s.Named, 0), len(s.Frames)-1)] // it may be from a file
 }
 
 // FrameText writes a frame as function and place, clean.

@@ -216,30 +216,35 @@ func (f *File) Offset(addr uint64) (uint64, bool) {
 	return 0, false
 }
 
-// lookup names the function at a linked address, empty if there is none.
-func (f *File) lookup(addr uint64) (fr heap.Frame) {
+// lookup names the functions at a linked address, none if there is none: the innermost first, which a compiler
+// may have put into those behind it.
+func (f *File) lookup(addr uint64) (all []heap.Frame) {
 	defer func() {
 		if recover() != nil { // a table that lies
-			fr = heap.Frame{}
+			all = nil
 		}
 	}()
 	if f.gotab != nil && addr >= f.Go.Text && (f.Go.TextEnd == 0 || addr < f.Go.TextEnd) {
 		if file, line, fn := f.gotab.PCToLine(addr); fn != nil {
-			return heap.Frame{Func: fn.Name, File: file, Line: line}
+			return []heap.Frame{{Func: fn.Name, File: file, Line: line}}
 		}
 	}
 	i := sort.Search(len(f.funcs), func(i int) bool { return f.funcs[i].start > addr }) - 1
 	if i < 0 {
-		return heap.Frame{}
+		return nil
 	}
 	fn := f.funcs[i]
 	// Assembly often gives no size: then the function goes on to the next.
 	if fn.end > fn.start && addr >= fn.end {
-		return heap.Frame{}
+		return nil
 	}
-	fr.Func = readable(strings.TrimSuffix(fn.name, ".abi0"))
-	fr.File, fr.Line = f.lines.at(addr)
-	return fr
+	at := f.lines.at(addr)
+	line := at.place
+	for _, c := range at.calls {
+		all = append(all, heap.Frame{Func: readable(c.name), File: line.file, Line: line.line})
+		line = c.from
+	}
+	return append(all, heap.Frame{Func: readable(strings.TrimSuffix(fn.name, ".abi0")), File: line.file, Line: line.line})
 }
 
 // readable returns a function's name as its program's text has it, without its parameters.

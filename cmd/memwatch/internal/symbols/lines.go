@@ -14,7 +14,17 @@ type lines struct {
 	data  *dwarf.Data
 	units map[dwarf.Offset][]row // what was compiled at once, once its lines were asked for
 	rows  int                    // of all units
-	known map[uint64]place       // what was asked for before
+	known map[uint64]found       // what was asked for before
+
+	spans   map[dwarf.Offset][]span // functions of units
+	entries int                     // that were read for functions
+}
+
+// A found is what is known of an address: its line, and the calls of inlined functions around it, innermost
+// first.
+type found struct {
+	place
+	calls []call
 }
 
 // A row is the line of the addresses from one on to the next row's.
@@ -57,13 +67,13 @@ func readLines(e *elf.File) *lines {
 	if err != nil {
 		return nil
 	}
-	return &lines{data: data, units: make(map[dwarf.Offset][]row), known: make(map[uint64]place)}
+	return &lines{data: data, units: make(map[dwarf.Offset][]row), known: make(map[uint64]found), spans: make(map[dwarf.Offset][]span)}
 }
 
-// at returns the file and line of a linked address, "" and 0 if they are not known.
-func (l *lines) at(addr uint64) (file string, line int) {
+// at returns what is known of a linked address.
+func (l *lines) at(addr uint64) found {
 	if l == nil {
-		return "", 0
+		return found{}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -75,20 +85,29 @@ func (l *lines) at(addr uint64) (file string, line int) {
 		}
 		l.known[addr] = p
 	}
-	return p.file, p.line
+	return p
 }
 
-func (l *lines) find(addr uint64) (found place) {
+func (l *lines) find(addr uint64) (f found) {
 	defer func() {
 		if recover() != nil { // tables that lie
-			found = place{}
+			f = found{}
 		}
 	}()
 	// The unit is looked up in the list of them: a walk from one to the next would follow what the file says.
 	entry, err := l.data.Reader().SeekPC(addr)
 	if err != nil || entry == nil {
-		return place{}
+		return found{}
 	}
+	f.place = l.lineOf(entry, addr)
+	if f.line > 0 {
+		f.calls = l.inlined(entry, addr)
+	}
+	return f
+}
+
+// lineOf returns the line of an address in a unit.
+func (l *lines) lineOf(entry *dwarf.Entry, addr uint64) place {
 	rows, ok := l.units[entry.Offset]
 	if !ok {
 		rows = l.read(entry)

@@ -3,6 +3,7 @@ package symbols
 import (
 	"bytes"
 	"debug/elf"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,6 +21,9 @@ __attribute__((noinline)) int plain(int n)
 {
 	return _ZN3app5CacheIfE3putEmPKc(n) + 1; /* line 6 */
 }
+static inline __attribute__((always_inline)) int inner(int n) { return counter *= n; } /* line 8 */
+static inline __attribute__((always_inline)) int middle(int n) { return inner(n) + inner(n + 1); } /* line 9 */
+__attribute__((noinline)) int outer(int n) { return middle(n) + 1; } /* line 10 */
 `
 
 // compile builds the library, or skips the test.
@@ -63,7 +67,9 @@ func TestNames(t *testing.T) {
 			name string
 			line int
 		}{"_ZN3app5CacheIfE3putEmPKc": {"app::Cache<float>::put", 3}, "plain": {"plain", 5}} {
-			got := f.lookup(at(t, b, name))
+			all := f.lookup(at(t, b, name))
+			require.Len(t, all, 1)
+			got := all[0]
 			require.Equal(t, want.name, got.Func)
 			if args[0] == "-g0" {
 				require.Empty(t, got.File)
@@ -72,8 +78,32 @@ func TestNames(t *testing.T) {
 			}
 			require.Equal(t, "names.c", filepath.Base(got.File), "%v", args)
 			require.Equal(t, want.line, got.Line, "%v", args)
-			require.Equal(t, got, f.lookup(at(t, b, name)), "and again")
+			require.Equal(t, all, f.lookup(at(t, b, name)), "and again")
 		}
+	}
+}
+
+// TestInlined names the functions that a compiler put into another, each with the line that calls the next.
+func TestInlined(t *testing.T) {
+	for _, args := range [][]string{{"-g"}, {"-gdwarf-4"}, {"-g1"}} {
+		b := compile(t, args...)
+		f, err := ReadFile(bytes.NewReader(b))
+		require.NoError(t, err)
+		begin := at(t, b, "outer")
+		seen := map[string]bool{}
+		for addr := begin; ; addr++ {
+			all := f.lookup(addr)
+			if len(all) == 0 || all[len(all)-1].Func != "outer" {
+				break
+			}
+			var text []string
+			for _, fr := range all {
+				require.Equal(t, "names.c", filepath.Base(fr.File), "%v", args)
+				text = append(text, fmt.Sprint(fr.Func, ":", fr.Line))
+			}
+			seen[strings.Join(text, " ")] = true
+		}
+		require.True(t, seen["inner:8 middle:9 outer:10"], "%v: %v", args, seen)
 	}
 }
 
@@ -96,7 +126,7 @@ func TestReadable(t *testing.T) {
 // TestDamagedLines reads debugging information that was damaged at every so many bytes.
 func TestDamagedLines(t *testing.T) {
 	b := compile(t, "-g", "-gz=none")
-	addr := at(t, b, "plain")
+	addr, in := at(t, b, "plain"), at(t, b, "outer")+8
 	e, err := elf.NewFile(bytes.NewReader(b))
 	require.NoError(t, err)
 	for _, s := range e.Sections {
@@ -109,7 +139,7 @@ func TestDamagedLines(t *testing.T) {
 				bad[s.Offset+i+j] ^= 0xff
 			}
 			if f, err := ReadFile(bytes.NewReader(bad)); err == nil {
-				require.NotPanics(t, func() { f.lookup(addr) }, "%s at %d", s.Name, i)
+				require.NotPanics(t, func() { f.lookup(addr); f.lookup(in) }, "%s at %d", s.Name, i)
 			}
 		}
 	}

@@ -177,24 +177,39 @@ func (p *Process) Frames(pcs []uint64, exact bool) []heap.Frame {
 		if pc > 0 && !(exact && i == 0) {
 			at--
 		}
-		f := heap.Frame{}
-		if m := p.at(at); m != nil {
-			f.Module = m.Base()
-			offset := at - m.Start + m.Offset
-			if s := p.file(m); s != nil {
-				if addr, ok := s.address(offset); ok {
-					f, offset = s.lookup(addr), addr
-					f.Module = m.Base()
-				}
-			}
-			if f.Func == "" { // the place can be looked up by whoever has the file's symbols
-				f.Func = fmt.Sprintf("%s+%#x", f.Module, offset)
-			}
+		for _, f := range p.named(at) {
+			f.PC = pc
+			frames = append(frames, f)
 		}
-		f.PC = pc
-		frames = append(frames, f)
+		if len(frames) >= maxFrames {
+			break
+		}
 	}
 	return frames
+}
+
+// maxFrames is about how many frames a stack has, with the inlined ones.
+const maxFrames = 200
+
+// named names an address: at least one frame.
+func (p *Process) named(at uint64) (all []heap.Frame) {
+	m := p.at(at)
+	if m == nil {
+		return []heap.Frame{{}}
+	}
+	offset := at - m.Start + m.Offset
+	if s := p.file(m); s != nil {
+		if addr, ok := s.address(offset); ok {
+			all, offset = s.lookup(addr), addr
+		}
+	}
+	if len(all) == 0 { // the place can be looked up by whoever has the file's symbols
+		all = []heap.Frame{{Func: fmt.Sprintf("%s+%#x", m.Base(), offset)}}
+	}
+	for i := range all {
+		all[i].Module = m.Base()
+	}
+	return all
 }
 
 // Go returns what is known of the process's main program if that is a Go program:

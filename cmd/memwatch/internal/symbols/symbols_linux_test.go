@@ -123,12 +123,12 @@ func TestGoText(t *testing.T) {
 			n := 0
 			for _, s := range syms {
 				if strings.HasPrefix(s.Name, "main.") && elf.ST_TYPE(s.Info) == elf.STT_FUNC && s.Size > 0 {
-					require.Equal(t, strings.TrimSuffix(s.Name, ".abi0"), f.lookup(s.Value).Func)
-					require.Equal(t, strings.TrimSuffix(s.Name, ".abi0"), f.lookup(s.Value+s.Size-1).Func)
+					require.Equal(t, strings.TrimSuffix(s.Name, ".abi0"), f.lookup(s.Value)[0].Func)
+					require.Equal(t, strings.TrimSuffix(s.Name, ".abi0"), f.lookup(s.Value + s.Size - 1)[0].Func)
 					n++
 				}
 				if s.Name == "twice" {
-					require.Equal(t, "twice", f.lookup(s.Value).Func)
+					require.Equal(t, "twice", f.lookup(s.Value)[0].Func)
 				}
 			}
 			require.NotZero(t, n)

@@ -164,7 +164,7 @@ func (m *Model) siteColumns(p page) []column[row] {
 		all = append(all, column[row]{title: "PROCESS", width: 12, most: 20, left: true, rank: 1, order: least(func(r row) string { return r.process.Name }),
 			text: func(r row, _ int) string { return render.Clean(r.process.Name) }})
 	}
-	all = append(all, column[row]{title: "SITE", width: 30, most: 60, left: true, style: warn, order: least(func(r row) string { return render.Title(r.Site) }),
+	all = append(all, column[row]{title: "SITE", width: 34, most: 60, left: true, style: warn, order: least(func(r row) string { return render.Title(r.Site) }),
 		text: func(r row, cells int) string { return tail(render.TitleIn(r.Site, cells), cells) }})
 	if p == suspects || m.process() != nil && suspected(m.process()) > 0 {
 		all = append(all, column[row]{title: "WHY", width: 24, most: wide, left: true, rank: 2, style: warn,

@@ -12,6 +12,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/record"
 )
 
 // TestPictures holds the pictures in the manual to what the interface shows: every row
@@ -32,16 +35,61 @@ func TestPictures(t *testing.T) {
 		m.Update(at(t, 90))
 		press(m, c.keys...)
 		requireRows(t, m)
-		got := picture(m.View().Content, 112)
-		path := filepath.Join("../../../../docs", c.file)
-		if *update {
-			require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
-			continue
-		}
-		want, err := os.ReadFile(path)
-		require.NoError(t, err)
-		require.Equal(t, string(want), got, "run: go test ./cmd/memwatch/internal/tui -update")
+		requirePicture(t, c.file, m)
 	}
+}
+
+// requirePicture holds a picture in the manual to the screen.
+func requirePicture(t *testing.T, file string, m *Model) {
+	got := picture(m.View().Content, m.width)
+	path := filepath.Join("../../../../docs", file)
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+		return
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, string(want), got, "run: go test ./cmd/memwatch/internal/tui -update")
+}
+
+// TestWay goes the way from the first screen to the line that leaks, twenty seconds into a recording of two
+// training runs (testdata/trial of memwatch) of which one has such a line: it is named on the first.
+func TestWay(t *testing.T) {
+	r, err := record.Open("testdata/trial.mwr")
+	require.NoError(t, err)
+	defer r.Close()
+	require.Nil(t, r.Damage)
+	h := heap.New(heap.Options{})
+	for first := int64(0); ; {
+		var e heap.Event
+		require.NoError(t, r.Read(&e), "it goes on for longer")
+		if first == 0 {
+			first = e.Time
+		}
+		if e.Time-first > 20e9 {
+			break
+		}
+		h.Apply(&e)
+	}
+	m := New()
+	m.Update(tea.WindowSizeMsg{Width: 112, Height: 9})
+	m.Update(Frame{Snapshot: h.Snapshot(heap.Query{Top: 200, Keep: true}), Status: Status{Source: "live", Rate: 110}})
+	const leak = "train::Metrics::log /src/train/trainer.cc:95"
+	first := ansi.Strip(m.View().Content)
+	require.Contains(t, first, "1 suspect: tab")
+	require.Contains(t, first, "train::Metrics::log")
+	require.Contains(t, first, "trainer.cc:95")
+	requirePicture(t, "memwatch-way-1.svg", m)
+	m.Update(tea.WindowSizeMsg{Width: 112, Height: 16})
+	press(m, "enter", "D")
+	lines := strings.Split(ansi.Strip(m.View().Content), "\n")
+	require.Regexp(t, `^! .*\+[0-9.]+ MiB/s .*train::Metrics::log`, lines[2], "what grows most is first")
+	require.Contains(t, strings.Join(lines, "\n"), leak, "with its calls below")
+	requirePicture(t, "memwatch-way-2.svg", m)
+	m.Update(tea.WindowSizeMsg{Width: 112, Height: 18})
+	press(m, "enter")
+	require.Contains(t, ansi.Strip(m.View().Content), "freed       0 B in 0")
+	requirePicture(t, "memwatch-way-3.svg", m)
 }
 
 // requireRows holds a screen that is just high enough to the rows that it is about.

@@ -1,0 +1,113 @@
+package heap
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// What stands between a program and a driver: by the beginning of a function's name, and of its file's.
+var (
+	betweenFuncs = []string{
+		"runtime.", "_cgo_", "github.com/lastuse/lastuse/alloc.", "github.com/lastuse/lastuse/alloc/",
+		"github.com/lastuse/lastuse/internal/", "github.com/lastuse/lastuse/tracker.",
+		"c10::", "at::detail::empty", "at::native::empty", "rmm::", "cudaMalloc", "cudaHostAlloc", "cudart::", "hipMalloc",
+		"std::", "__gnu_cxx::", "thrust::",
+	}
+	betweenFiles = []string{"libcuda.so", "libcudart.so", "libc10.so", "libc10_cuda.so", "libamdhip64.so", "libOpenCL.so", "libze_", "libc.so", "libstdc++.so"}
+)
+
+// Own reports whether a frame is of the program rather than of a driver, a runtime, an allocator on top of
+// one, or the glue between Go and C.
+func (f *Frame) Own() bool {
+	begins := func(s string, all []string) bool {
+		return slices.ContainsFunc(all, func(prefix string) bool { return strings.HasPrefix(s, prefix) })
+	}
+	return f.Func != "" && (f.File != "" || f.Module != "") && !strings.Contains(f.Func, "_Cfunc_") &&
+		!begins(f.Func, betweenFuncs) && !begins(f.Module, betweenFiles)
+}
+
+// own returns the frames that may name a stack: the program's own, those whose line is known if there are any,
+// for what is below them is glue; else the innermost.
+func own(frames []Frame) (all []int) {
+	for _, lines := range []bool{true, false} {
+		for i := range frames {
+			if f := &frames[i]; f.Own() && (f.File != "" || !lines) {
+				all = append(all, i)
+			}
+		}
+		if len(all) > 0 {
+			return all
+		}
+	}
+	if len(frames) > 0 {
+		all = []int{0}
+	}
+	return all
+}
+
+// Name chooses for each of some sites the frame that names it: the innermost that is the program's own. Where
+// several have the same, as those that call a helper have, each is named by the first frame further out by which
+// they differ.
+func Name(sites []Site) {
+	place := func(s *Site) string {
+		f := &s.Frames[s.Named]
+		return fmt.Sprintf("%s\x00%s\x00%d", f.Func, f.File, f.Line)
+	}
+	ways := make([][]int, len(sites))
+	same := make(map[string][]int)
+	for i := range sites {
+		s := &sites[i]
+		if ways[i] = own(s.Frames); len(ways[i]) > 0 {
+			s.Named = ways[i][0]
+			same[place(s)] = append(same[place(s)], i)
+		}
+	}
+	for len(same) > 0 {
+		next := make(map[string][]int)
+		for _, group := range same {
+			if !differ(sites, group) {
+				continue
+			}
+			for _, i := range group {
+				if ways[i] = ways[i][1:]; len(ways[i]) > 0 { // else it is named by its outermost
+					sites[i].Named = ways[i][0]
+					next[place(&sites[i])] = append(next[place(&sites[i])], i)
+				}
+			}
+		}
+		same = next
+	}
+}
+
+// nameSites returns the frames that name all sites of a process, which are chosen anew when there are more sites or
+// stacks.
+func (p *process) nameSites() map[siteKey]int {
+	if p.names != nil {
+		return p.names
+	}
+	p.names = make(map[siteKey]int, len(p.sites))
+	var keys []siteKey
+	var sites []Site
+	for k := range p.sites {
+		keys = append(keys, k)
+		sites = append(sites, Site{Frames: p.stacks[k.stack]})
+	}
+	Name(sites)
+	for i, k := range keys {
+		p.names[k] = sites[i].Named
+	}
+	return p.names
+}
+
+// differ reports whether sites that have one name so far were called from different places.
+func differ(sites []Site, group []int) bool {
+	for _, i := range group[1:] {
+		a, b := sites[group[0]].Frames[sites[group[0]].Named:], sites[i].Frames[sites[i].Named:]
+		same := slices.EqualFunc(a, b, func(f, g Frame) bool { return f.Func == g.Func && f.File == g.File && f.Line == g.Line })
+		if !same {
+			return true
+		}
+	}
+	return false
+}

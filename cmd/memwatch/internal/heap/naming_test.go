@@ -1,0 +1,48 @@
+package heap
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestName names sites by the line by which they differ, and no further out.
+func TestName(t *testing.T) {
+	site := func(names string) Site { // innermost first
+		s := Site{Frames: []Frame{{Func: "cuMemAlloc_v2", Module: "libcuda.so.1"}}}
+		for i, n := range strings.Fields(names) {
+			s.Frames = append(s.Frames, Frame{Func: n, File: n + ".cc", Line: 10, Module: "app", PC: uint64(i)})
+		}
+		return s
+	}
+	for _, c := range []struct {
+		sites []string
+		want  []string
+	}{
+		{[]string{"load main", "step main"}, []string{"load", "step"}},
+		{[]string{"make load main", "make step main", "other main"}, []string{"load", "step", "other"}},
+		{[]string{"make vec load main", "make vec step main", "make log main"}, []string{"load", "step", "log"}},
+		{[]string{"make load main", "make load main"}, []string{"make", "make"}}, // two classes of one stack
+		{[]string{"make load a main", "make load b main", "make c main"}, []string{"a", "b", "c"}},
+		{[]string{"make", "make main"}, []string{"make", "main"}},
+		{[]string{"f f f main", "f f main", "f main"}, []string{"f", "main", "main"}}, // recursion
+		{[]string{"std::vector::push load main"}, []string{"load"}},
+		{[]string{""}, []string{"cuMemAlloc_v2"}},
+	} {
+		var sites []Site
+		for _, s := range c.sites {
+			sites = append(sites, site(s))
+		}
+		Name(sites)
+		var got []string
+		for _, s := range sites {
+			got = append(got, s.Frames[s.Named].Func)
+		}
+		require.Equal(t, c.want, got, "%v", c.sites)
+	}
+	Name(nil)
+	none := []Site{{}, {}}
+	Name(none)
+	require.Zero(t, none[0].Named)
+}
