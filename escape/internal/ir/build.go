@@ -18,6 +18,7 @@ type Input struct {
 	Info     *types.Info
 	NoReturn func(*types.Func) bool // as for ssa.Program.SetNoReturn; may be nil
 	Follow   func(types.Type) bool  // whether variables of a type get marks
+	Heads    func(ast.Stmt) bool    // whether a loop may have a place in its header; may be nil
 	All      bool                   // mark all variables at all places, to check that fewer will do
 	mode     ssa.BuilderMode        // of go/ssa, for tests
 }
@@ -31,7 +32,8 @@ type Package struct {
 	marked map[*types.Var][]*Place
 	pass   map[ast.Node]ast.Node // copy → what it is a copy of
 
-	order   map[*ssa.Call]int // of places in their block
+	heads   map[ssa.Instruction]*Place // in headers of loops
+	order   map[ssa.Instruction]int    // of places in their block
 	byBlock map[*types.Var]map[*ssa.BasicBlock][]standing
 }
 
@@ -48,7 +50,7 @@ func (p *Package) Syntax(f *ssa.Function) ast.Node {
 // type to follow are built from the pass's syntax, and have none.
 func Build(in *Input) *Package {
 	p := &Package{gap: newGaps(), marked: map[*types.Var][]*Place{}, pass: map[ast.Node]ast.Node{},
-		order: map[*ssa.Call]int{}, byBlock: map[*types.Var]map[*ssa.BasicBlock][]standing{}}
+		heads: map[ssa.Instruction]*Place{}, order: map[ssa.Instruction]int{}, byBlock: map[*types.Var]map[*ssa.BasicBlock][]standing{}}
 	info := *in.Info
 	info.Types = maps.Clone(in.Info.Types)
 	info.Uses = maps.Clone(in.Info.Uses)
@@ -87,6 +89,9 @@ func Build(in *Input) *Package {
 	for _, d := range decls {
 		p.add(prog.FuncValue(info.Defs[d.Name].(*types.Func)))
 	}
+	for _, h := range m.heads {
+		p.addHead(h)
+	}
 	return p
 }
 
@@ -101,7 +106,7 @@ func (p *Package) add(f *ssa.Function) {
 			}
 			pl := p.place(call)
 			if v == nil {
-				pl.Block, pl.Call = b, call
+				pl.Block, pl.At = b, call
 				p.order[call] = k
 				continue
 			}

@@ -30,6 +30,7 @@ type marker struct {
 	bodies map[ast.Node]*body // by declaration, literal or loop
 	copied map[ast.Node]bool  // nodes that a literal or block lies in
 	body   *body
+	heads  []head
 }
 
 // follows reports whether variables of type t get marks.

@@ -6,6 +6,8 @@
 //
 //   - A place is a point in the source where a statement may be inserted: in a list
 //     of statements, or in an else or default that is not written ([Place]).
+//   - A head is a place in the header of a loop, behind what it starts with: names in front
+//     of the loop make it one. Which loops allow that is told as well.
 //   - A mark is a call in the SSA of a place that names a variable and has the value
 //     that it holds there as its operand ([Mark]).
 //   - A cell is a variable that SSA keeps in memory, since its address is taken or a

@@ -27,7 +27,7 @@ type Graph struct {
 	Panic    int                        // the node of the panic; -1: there is none
 	first    map[*ssa.BasicBlock]int    // its first node
 	where    map[ssa.Instruction][2]int // node, index
-	calls    map[*ssa.Call]*Place       // marks of places
+	places   map[ssa.Instruction]*Place // by what stands there
 }
 
 // Graph returns the flow of a function. Behind a defer, each instruction that may panic
@@ -35,7 +35,7 @@ type Graph struct {
 // done or is not.
 func (p *Package) Graph(f *ssa.Function) *Graph {
 	g := &Graph{Func: f, Panic: -1, first: map[*ssa.BasicBlock]int{}, where: map[ssa.Instruction][2]int{},
-		calls: map[*ssa.Call]*Place{}}
+		places: map[ssa.Instruction]*Place{}}
 	if len(f.Blocks) == 0 {
 		return g
 	}
@@ -89,9 +89,13 @@ func (g *Graph) split(p *Package, b *ssa.BasicBlock, late int, unwinds map[int]b
 				if _, ok := instr.(*ssa.RunDefers); ok {
 					g.Deferred = append(g.Deferred, g.where[instr])
 				}
+				at := p.heads[instr]
 				if call, v := p.mark(instr); call != nil && v == nil {
+					at = p.place(call)
+				}
+				if at != nil {
 					n.gaps = append(n.gaps, i)
-					g.calls[call] = p.place(call)
+					g.places[instr] = at
 				}
 			}
 			g.Nodes = append(g.Nodes, n)
@@ -207,7 +211,7 @@ func (g *Graph) Next(node, at int) (*Place, int) {
 	if lo == len(n.gaps) {
 		return nil, 0
 	}
-	return g.calls[n.Instrs[n.gaps[lo]].(*ssa.Call)], n.gaps[lo]
+	return g.places[n.Instrs[n.gaps[lo]]], n.gaps[lo]
 }
 
 // Phi returns the index among the operands of the phis of a node that an edge out of

@@ -231,6 +231,13 @@ func (m *marker) stmt(s ast.Stmt) ast.Stmt {
 }
 
 func (m *marker) loop(s ast.Stmt, body *ast.BlockStmt) ast.Node {
+	if m.bodies[body] == nil && m.in.Heads != nil && m.in.Heads(s) {
+		n := len(m.p.Places)
+		defer func() {
+			inside := slices.IndexFunc(m.p.Places[n:], func(q *Place) bool { return q.Node == body })
+			m.heads = append(m.heads, head{s, m.p.Places[n-1], m.p.Places[n+inside]})
+		}()
+	}
 	return m.shallow(s, func(c ast.Node) ast.Node {
 		switch {
 		case c != body:

@@ -17,19 +17,20 @@ const (
 	Else                // an else, which is not written
 	ElseIf              // a block between else and if
 	Default             // a default, which is not written
+	Head                // names in front of a loop for what its header starts with
 )
 
-func (k Kind) String() string { return [...]string{"list", "else", "elseif", "default"}[k] }
+func (k Kind) String() string { return [...]string{"list", "else", "elseif", "default", "head"}[k] }
 
 // A Place is where a statement may be inserted.
 type Place struct {
 	N    int // its number in the package
 	Kind Kind
 	Pos  token.Pos // the statement goes in front of this
-	Node ast.Node  // of the pass: the block or clause, or the if or switch without that branch
+	Node ast.Node  // of the pass: the block or clause, or the if or switch without that branch, or the loop
 
 	Block *ssa.BasicBlock // nil: no path leads here
-	Call  *ssa.Call       // gap.place, nil where Block is
+	At    ssa.Instruction // its gap.place, or the jump to the loop; nil where Block is
 	Marks []Mark
 }
 
@@ -66,7 +67,7 @@ func (p *Package) Value(at *Place, v *types.Var) (held ssa.Value, cell bool) {
 		list := marks[b]
 		if b == at.Block { // those at the place itself, or in front of it
 			end := len(list)
-			for end > 0 && p.order[list[end-1].place.Call] > p.order[at.Call] {
+			for end > 0 && p.order[list[end-1].place.At] > p.order[at.At] {
 				end--
 			}
 			list = list[:end]
@@ -98,7 +99,7 @@ func (p *Package) marksOf(v *types.Var) map[*ssa.BasicBlock][]standing {
 		}
 	}
 	for _, list := range out {
-		slices.SortFunc(list, func(a, b standing) int { return p.order[a.place.Call] - p.order[b.place.Call] })
+		slices.SortFunc(list, func(a, b standing) int { return p.order[a.place.At] - p.order[b.place.At] })
 	}
 	p.byBlock[v] = out
 	return out
@@ -176,7 +177,7 @@ func (p *Package) Names(v ssa.Value) []*types.Var {
 func (p *Package) Held(to *Place, x *types.Var, v ssa.Value) *Place {
 	for _, q := range p.marked[x] {
 		if q.Kind != InList || q.Block == nil || !q.Block.Dominates(to.Block) ||
-			q.Block == to.Block && p.order[q.Call] > p.order[to.Call] {
+			q.Block == to.Block && p.order[q.At] > p.order[to.At] {
 			continue
 		}
 		if held, cell := p.Value(q, x); held == v && !cell {
@@ -203,7 +204,7 @@ func (p *Package) Beside(a, b *Place) bool {
 	if a.Block != b.Block || a.Block == nil {
 		return false
 	}
-	for _, i := range a.Block.Instrs[p.order[a.Call]:p.order[b.Call]] {
+	for _, i := range a.Block.Instrs[p.order[a.At]:p.order[b.At]] {
 		if !p.Marks(i) {
 			return false
 		}

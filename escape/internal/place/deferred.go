@@ -22,7 +22,7 @@ func (pl *planner) deferred(t own.Token) *spot {
 	if gap == nil {
 		return nil
 	}
-	node, at, _ := pl.f.Graph.Where(gap.Call)
+	node, at, _ := pl.f.Graph.Where(gap.At)
 	var p *own.Point
 	for _, q := range pl.moves[node] {
 		if q.At <= at {

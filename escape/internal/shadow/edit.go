@@ -22,93 +22,136 @@ import (
 
 // An editor makes text edits of what is planned.
 type editor struct {
+	in    *Input
 	ir    *ir.Package
 	frees *effect.Frees
 	pkg   *rewrite.Package
-	files map[*token.File]*ast.File
 	texts map[*ast.File]*rewrite.Source
+	files map[*token.File]*ast.File
+	loops map[ast.Stmt]ast.Node // the function that a loop is in
 	units map[ast.Node]*unit
-	of    map[*ssa.Function]*unit
 }
 
 // A unit is a declared function or a literal, with the bodies of ranges over functions in it.
 type unit struct {
 	fn      *rewrite.Func
-	file    *ast.File
 	src     *rewrite.Source
-	depth   int                               // how many functions are around it
 	calls   map[token.Pos]*ast.CallExpr       // by their left parenthesis
 	returns map[token.Pos]*ast.ReturnStmt     // by where they begin
 	inside  map[*ast.ReturnStmt]*ssa.Function // in the body of which range they stand
 }
 
-func newEditor(in *Input, p *ir.Package, frees *effect.Frees, table *calls.Table) *editor {
-	pkg := &rewrite.Package{Info: in.Info, Types: in.Types, Vars: vars.New(in.Info, in.Files), Resource: frees.Resource,
-		Frees: func(call *ast.CallExpr) bool {
-			f := typeutil.StaticCallee(in.Info, call)
-			return f != nil && slices.ContainsFunc(table.Func(f).Params, func(p effect.Param) bool {
-				return p.Freed.Cond == effect.Always
-			})
-		}}
-	e := &editor{ir: p, frees: frees, pkg: pkg, files: map[*token.File]*ast.File{},
-		texts: map[*ast.File]*rewrite.Source{}, units: map[ast.Node]*unit{}, of: map[*ssa.Function]*unit{}}
+func newEditor(in *Input, frees *effect.Frees) *editor {
+	e := &editor{in: in, frees: frees, texts: map[*ast.File]*rewrite.Source{},
+		files: map[*token.File]*ast.File{}, loops: map[ast.Stmt]ast.Node{}, units: map[ast.Node]*unit{}}
+	e.pkg = &rewrite.Package{Info: in.Info, Types: in.Types, Vars: vars.New(in.Info, in.Files),
+		Resource: frees.Resource}
 	for _, f := range in.Files {
 		tf := in.Fset.File(f.FileStart)
 		e.files[tf] = f
 		e.texts[f] = &rewrite.Source{File: tf, Text: in.Text(tf.Name()), Tree: f, Moved: map[token.Pos]bool{}}
-	}
-	for _, f := range p.Funcs {
-		e.unit(f, in)
+		e.findLoops(f)
 	}
 	return e
 }
 
-// unit returns the unit that a function is, or is in.
-func (e *editor) unit(f *ssa.Function, in *Input) *unit {
-	if u := e.of[f]; u != nil {
+// findLoops notes in which function the loops of a file are.
+func (e *editor) findLoops(f *ast.File) {
+	var around []ast.Node
+	ast.PreorderStack(f, nil, func(n ast.Node, stack []ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ForStmt, *ast.RangeStmt:
+			around = stack
+			for i := len(around) - 1; i >= 0; i-- {
+				switch around[i].(type) {
+				case *ast.FuncDecl, *ast.FuncLit:
+					e.loops[n.(ast.Stmt)] = around[i]
+					return true
+				}
+			}
+		}
+		return true
+	})
+}
+
+// heads reports whether a loop may have a place in its header.
+func (e *editor) heads(loop ast.Stmt) bool {
+	n := e.loops[loop]
+	if n == nil {
+		return false
+	}
+	u := e.unitAt(n)
+	if u.fn.StartsWith(loop) == nil {
+		return false
+	}
+	host, list, why := u.fn.Hosted(loop) // which asks of no call whether it frees
+	return why == "" && !u.fn.JumpedOver(host.Pos(), list)
+}
+
+// unitAt returns the unit that a function or a literal is.
+func (e *editor) unitAt(n ast.Node) *unit {
+	if u := e.units[n]; u != nil {
 		return u
 	}
-	n := e.ir.Syntax(f)
-	var u *unit
-	if _, body := n.(*ast.RangeStmt); body {
-		u = e.unit(f.Parent(), in)
-		e.mine(u, f, n.(*ast.RangeStmt).Body)
-	} else {
-		file := e.files[in.Fset.File(n.Pos())]
-		u = &unit{file: file, src: e.texts[file], calls: map[token.Pos]*ast.CallExpr{},
-			returns: map[token.Pos]*ast.ReturnStmt{}, inside: map[*ast.ReturnStmt]*ssa.Function{}}
-		for up := f.Parent(); up != nil; up = up.Parent() {
-			u.depth++
+	u := &unit{src: e.texts[e.files[e.in.Fset.File(n.Pos())]], calls: map[token.Pos]*ast.CallExpr{},
+		returns: map[token.Pos]*ast.ReturnStmt{}, inside: map[*ast.ReturnStmt]*ssa.Function{}}
+	gotos := false
+	ast.Inspect(n, func(m ast.Node) bool {
+		switch m := m.(type) {
+		case *ast.CallExpr:
+			u.calls[m.Lparen] = m
+		case *ast.BranchStmt:
+			gotos = gotos || m.Tok == token.GOTO
+		case *ast.ReturnStmt:
+			u.returns[m.Return] = m
+		case *ast.FuncLit:
+			return m == n
 		}
-		gotos := false
-		ast.Inspect(n, func(m ast.Node) bool {
-			switch m := m.(type) {
-			case *ast.CallExpr:
-				u.calls[m.Lparen] = m
-			case *ast.BranchStmt:
-				gotos = gotos || m.Tok == token.GOTO
-			case *ast.FuncLit:
-				return m == n
-			}
-			return true
-		})
-		u.fn = rewrite.NewFunc(e.pkg, n, f.Signature, gotos)
-		e.mine(u, f, n)
-		e.units[n] = u
+		return true
+	})
+	var sig *types.Signature
+	if d, ok := n.(*ast.FuncDecl); ok {
+		sig = e.in.Info.Defs[d.Name].(*types.Func).Signature()
+	} else {
+		sig = e.in.Info.TypeOf(n.(*ast.FuncLit)).(*types.Signature)
 	}
-	e.of[f] = u
+	u.fn = rewrite.NewFunc(e.pkg, n, sig, gotos)
+	e.units[n] = u
 	return u
 }
 
-// mine notes the returns in a function, over those of the functions around it.
-func (e *editor) mine(u *unit, f *ssa.Function, n ast.Node) {
-	ast.Inspect(n, func(m ast.Node) bool {
-		if r, ok := m.(*ast.ReturnStmt); ok {
-			u.returns[r.Return], u.inside[r] = r, f
+// unit returns the unit that a function is, or is in.
+func (e *editor) unit(f *ssa.Function) *unit {
+	for {
+		n := e.ir.Syntax(f)
+		if _, body := n.(*ast.RangeStmt); !body {
+			return e.unitAt(n)
 		}
-		lit, ok := m.(*ast.FuncLit)
-		return !ok || lit == n
-	})
+		f = f.Parent()
+	}
+}
+
+// place takes what is known of the functions once they are built: which of them free, and the returns of
+// each. Those in the body of a range over a function are its own.
+func (e *editor) place(p *ir.Package, table *calls.Table) {
+	e.ir = p
+	e.pkg.Frees = func(call *ast.CallExpr) bool {
+		f := typeutil.StaticCallee(e.in.Info, call)
+		return f != nil && slices.ContainsFunc(table.Func(f).Params, func(p effect.Param) bool {
+			return p.Freed.Cond == effect.Always
+		})
+	}
+	for _, f := range p.Funcs { // what lies inside comes behind
+		u, n := e.unit(f), p.Syntax(f)
+		if r, ok := n.(*ast.RangeStmt); ok {
+			n = r.Body
+		}
+		for _, r := range u.returns {
+			if n.Pos() <= r.Pos() && r.End() <= n.End() {
+				u.inside[r] = f
+			}
+		}
+	}
 }
 
 // where returns where a place is in the text.
@@ -119,6 +162,9 @@ func (e *editor) where(u *unit, at place.Where) rewrite.Place {
 			return rewrite.In(u.fn.Up(r), r.Pos())
 		}
 		return rewrite.Place{Kind: rewrite.Return, Stmt: r, Scope: r.Pos()}
+	}
+	if at.Place.Kind == ir.Head {
+		return rewrite.Place{Kind: rewrite.Head, Stmt: at.Place.Node.(ast.Stmt), Scope: at.Place.Pos}
 	}
 	switch n := at.Place.Node.(type) {
 	case *ast.IfStmt:
@@ -145,7 +191,7 @@ func (s scribe) Stands(at place.Where) *ssa.Function {
 	if at.Place != nil {
 		return s.f
 	}
-	u := s.of[s.f]
+	u := s.unit(s.f)
 	return u.inside[u.returns[at.Return.Pos()]]
 }
 
@@ -153,7 +199,7 @@ func (s scribe) Names(n place.Name, at place.Where) bool {
 	if s.frees.Of(n.Type()) == nil {
 		return false // nothing could be done with it
 	}
-	u := s.of[s.f]
+	u := s.unit(s.f)
 	g := s.where(u, at)
 	if at.Deferred && s.byAddress(n.Type()) {
 		return false // what is there when the function ends would be freed
@@ -213,14 +259,14 @@ func (e *editor) edits(funcs []*Func) map[*ast.File][]analysis.TextEdit {
 	var order []*unit
 	for _, f := range funcs {
 		if len(f.Frees) > 0 {
-			u := e.of[f.SSA]
+			u := e.unit(f.SSA)
 			if by[u] == nil {
 				order = append(order, u)
 			}
 			by[u] = append(by[u], f)
 		}
 	}
-	slices.SortStableFunc(order, func(a, b *unit) int { return cmp.Compare(b.depth, a.depth) })
+	slices.SortStableFunc(order, func(a, b *unit) int { return cmp.Compare(b.fn.Node.Pos(), a.fn.Node.Pos()) })
 	for _, u := range order {
 		es, why := e.unitEdits(u, by[u])
 		if why == "" {
@@ -324,6 +370,12 @@ func (d *draft) called(n place.Name, g rewrite.Place) string {
 func (d *draft) edits() ([]analysis.TextEdit, string) {
 	var out []analysis.TextEdit
 	for _, s := range d.order {
+		if s.at.Kind == rewrite.Head {
+			h := d.hoists.Head(s.at.Stmt)
+			d.live[h.Stmt] = h
+			h.Frees = map[int][]string{len(h.Items) - 1: s.frees}
+			continue
+		}
 		of := s.at.Prev
 		if s.at.Kind == rewrite.Return {
 			of = s.at.Stmt
@@ -358,7 +410,7 @@ func (e *editor) statement(u *unit, f place.Free, name string, g rewrite.Place) 
 		fn := free.Func.Name()
 		switch p := free.Func.Pkg(); {
 		case p != e.pkg.Types:
-			q := e.pkg.ImportName(u.file, p, g)
+			q := e.pkg.ImportName(u.src.Tree, p, g)
 			if q == "" {
 				return "", "package " + p.Path() + ", which frees it, is not imported here"
 			}

@@ -66,13 +66,16 @@ type Result struct {
 func Run(in *Input) *Result {
 	frees := effect.NewFrees(in.Set, in.Types, in.Facts)
 	to := &pointsto.Input{Owns: frees.Resource}
-	p := ir.Build(&ir.Input{Fset: in.Fset, Files: in.Files, Types: in.Types, Info: in.Info, Follow: to.Named})
+	ed := newEditor(in, frees)
+	p := ir.Build(&ir.Input{Fset: in.Fset, Files: in.Files, Types: in.Types, Info: in.Info, Follow: to.Named,
+		Heads: ed.heads})
 	away := &calls.Elsewhere{}
 	for _, f := range in.Files {
 		away.Built(f)
 	}
 	table := calls.NewTable(in.Set, in.Facts, calls.NewWorld(p.SSA, away))
 	to.IR, to.Effect = p, table.Of
+	ed.place(p, table)
 	r := &Result{IR: p, in: in}
 	of := map[*ssa.Function]*Func{}
 	for _, round := range calls.Order(calls.Functions(p.SSA), table.Callees) {
@@ -96,7 +99,6 @@ func Run(in *Input) *Result {
 			r.Why.Funcs[fn] = sf.Own.Func
 		}
 	}
-	ed := newEditor(in, p, frees, table)
 	for _, f := range p.Funcs {
 		if sf := of[f]; sf != nil {
 			sf.Frees, sf.Verdicts = place.Plan(p, sf.Own, scribe{ed, f})
