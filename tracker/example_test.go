@@ -1,7 +1,9 @@
 package tracker_test
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/lastuse/lastuse/tracker"
 )
@@ -32,3 +34,123 @@ func ExampleTracker_Stats() {
 	// Output:
 	// live 3.0 MiB in 1, peak 4.0 MiB, total 4.0 MiB in 2, freed 1, late 0
 }
+
+// At rate 1 every call stack is taken, and the figures of sites are exact.
+func ExampleOptions() {
+	books := tracker.New(tracker.Options{Rate: 1})
+	books.Alloc(0x1000, 1<<20)
+	for _, s := range books.Sites() {
+		fmt.Println(s.LiveObjects, s.LiveBytes, len(s.Frames) > 0)
+	}
+
+	// Output:
+	// 1 1048576 true
+}
+
+// A site is a call stack with what it made and what of that is live.
+func ExampleSite() {
+	books := tracker.New(tracker.Options{Rate: 1})
+	for i := range 3 {
+		books.Alloc(uintptr(i+1)<<12, 4096)
+	}
+	_ = books.Free(0x1000)
+	s := books.Sites()[0]
+	fmt.Println(s.AllocObjects, "made,", s.LiveObjects, "live:", s.LiveBytes, "bytes")
+
+	// Output:
+	// 3 made, 2 live: 8192 bytes
+}
+
+// Frames are innermost first.
+func ExampleFrame() {
+	books := tracker.New(tracker.Options{Rate: 1})
+	books.Alloc(0x1000, 4096)
+	f := books.Sites()[0].Frames[0]
+	fmt.Println(f.Function, f.Line > 0)
+
+	// Output:
+	// github.com/lastuse/lastuse/tracker_test.ExampleFrame true
+}
+
+// A site's number names it in the markers that memwatch reads.
+func ExampleSiteID() {
+	books := tracker.New(tracker.Options{Rate: 1})
+	books.Alloc(0x1000, 4096)
+	id := books.Sites()[0].ID
+	fmt.Println(books.SiteOf(id).AllocBytes)
+
+	// Output:
+	// 4096
+}
+
+// A second free says where the memory was made and freed first.
+func ExampleFreeError() {
+	books := tracker.New(tracker.Options{History: 10})
+	books.Alloc(0x1000, 4096)
+	_ = books.Free(0x1000)
+	err := books.Free(0x1000)
+	var twice *tracker.FreeError
+	fmt.Println(errors.Is(err, tracker.ErrDoubleFree), errors.As(err, &twice) && twice.Size == 4096)
+
+	// Output:
+	// true true
+}
+
+// A history has the last events with their stacks.
+func ExampleEvent() {
+	books := tracker.New(tracker.Options{History: 10})
+	books.Alloc(0x1000, 4096)
+	_ = books.Free(0x1000)
+	for _, e := range books.History() {
+		fmt.Println(e.Kind, e.Size, e.Account)
+	}
+
+	// Output:
+	// made 4096 foreign
+	// freed 4096 foreign
+}
+
+// Totals are kept by account: a device's, and foreign for memory of others.
+func ExampleStats() {
+	books := tracker.New(tracker.Options{})
+	books.Alloc(0x1000, 3<<20)
+	for _, a := range books.Stats().Accounts {
+		fmt.Println(a.Name, a.Live, a.LiveObjects)
+	}
+
+	// Output:
+	// foreign 3145728 1
+}
+
+// The page of a server shows what is live, by call site.
+func ExampleServer() {
+	server, err := tracker.New(tracker.Options{}).Serve("localhost:0")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(strings.HasPrefix(server.URL(), "http://127.0.0.1:"))
+	fmt.Println(server.Close())
+
+	// Output:
+	// true
+	// <nil>
+}
+
+// In a test Check fails it if memory is live at its end.
+func ExampleTB() {
+	books := tracker.New(tracker.Options{Rate: 1})
+	books.Alloc(0x1000, 4096)
+	t := &failures{} // in a test: t
+	tracker.Check(t, books)
+	fmt.Println(t.n)
+
+	// Output:
+	// 1
+}
+
+// failures counts.
+type failures struct{ n int }
+
+func (f *failures) Helper()               {}
+func (f *failures) Errorf(string, ...any) { f.n++ }
