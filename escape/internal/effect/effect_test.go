@@ -55,6 +55,7 @@ var texts = []string{
 	"result 0 owned or nil",
 	"result 0 owned if arg 1 is false",
 	"result 0 owned, result 0 views arg 0",
+	"result 0 views recv, result 0 tells recv, result 0 tells arg 0",
 	"result 0 is recv",
 	"result 0 is recv maybe",
 	"recv freed, arg 0 escapes maybe, result 0 is arg 0",
@@ -124,6 +125,8 @@ func TestOfSpec(t *testing.T) {
 		{"recv freed repeatable", "", "recv freed repeatable, arg 0 escapes, arg 1 escapes"},
 		{"recv freed", "arg 0 freed, result 0 owned", "recv freed, arg 0 freed, result 0 owned"},
 		{"args borrowed, result 0 owned on success", "", "recv escapes, result 0 owned"},
+		{"result 0 views recv", "recv escapes, arg 0 escapes, result 0 owned",
+			"arg 0 escapes, result 0 views recv"},
 		{"args borrowed, recv borrowed, result 0 views recv, result 0 is arg o", "",
 			"result 0 views recv, result 0 is arg 0"},
 	} {

@@ -7,7 +7,8 @@ import (
 )
 
 // Of returns the summary of a function of which a spec or directive has a line. Operands
-// without a clause are as in inferred or, where that is nil, escape.
+// without a clause are as in inferred or, where that is nil, escape; one that a result is or
+// views is borrowed, if the line says no more of it.
 func Of(line *spec.Line, sig *types.Signature, inferred *Summary) *Summary {
 	s := Worst(sig)
 	if inferred != nil {
@@ -15,17 +16,43 @@ func Of(line *spec.Line, sig *types.Signature, inferred *Summary) *Summary {
 		c.Params, c.Results = append([]Param(nil), c.Params...), append([]Result(nil), c.Results...)
 		s = &c
 	}
+	base := Summary{Unknown: s.Unknown, Params: append([]Param(nil), s.Params...),
+		Results: append([]Result(nil), s.Results...)}
 	s.Unknown, s.Decided = false, true
 	clauses := spec.Bind(line.Clauses, sig)
+	said := uint64(0)           // bit i: the line says something of operand i
+	results := map[int]bool{}   // of which it does
 	for _, c := range clauses { // what has a clause is as the clauses say, and no more
 		if c.Operand.Kind == spec.Result {
 			s.Results[c.Operand.Index] = Result{}
+			results[c.Operand.Index] = true
+			if (c.Effect == spec.Views || c.Effect == spec.Is) && c.Of.Kind != spec.Result {
+				s.Params[s.index(c.Of)] = Param{}
+				said |= 1 << s.index(c.Of)
+			}
 		} else {
 			s.Params[s.index(c.Operand)] = Param{}
+			said |= 1 << s.index(c.Operand)
 		}
 	}
 	for _, c := range clauses {
 		s.add(c, false, false)
+	}
+	if n := sig.Results().Len() - 1; HasError(sig) && !results[n] { // what goes nowhere is not in the error either
+		s.Results[n].Views &^= said
+		s.Results[n].Tells &^= said
+		s.Results[n].Is &^= said
+	}
+	for _, c := range line.Implied(sig, func(r, of spec.Operand) bool {
+		i, res := s.index(of), base.Results[r.Index]
+		return base.Unknown || base.Params[i].Escapes.Cond != Never || (res.Views|res.Tells|res.Is)>>i&1 == 1
+	}) {
+		s.add(c, false, false)
+	}
+	for _, c := range clauses {
+		if c.Effect == spec.Views && c.Operand.Kind == spec.Result && c.Of.Kind == spec.Result {
+			s.Results[c.Of.Index].Owned = When{} // no use of the other result would keep it
+		}
 	}
 	return s
 }
@@ -51,7 +78,9 @@ func (s *Summary) add(c spec.Clause, orNil, maybe bool) {
 				r.Owned = When{Cond: Always} // as every owned result beside an error
 			}
 		case spec.Views:
-			r.Views |= 1 << s.index(c.Of)
+			if c.Of.Kind != spec.Result {
+				r.Views |= 1 << s.index(c.Of)
+			}
 		case spec.Is:
 			r.Is |= 1 << s.index(c.Of)
 			r.Must = w.Cond == Always

@@ -45,6 +45,7 @@ type Result struct {
 	Owned When
 	Nil   bool   // where it is owned, it may be nil or empty
 	Views uint64 // bit i: it may share memory with Params[i]
+	Tells uint64 // bit i: it may have an address in Params[i] as a number or a string
 	Is    uint64 // bit i: it may be Params[i]
 	Must  bool   // it is one of Is, or nil, on every return
 }
@@ -118,7 +119,7 @@ func (s *Summary) Given(first, n int) *Summary {
 		r := &c.Results[i]
 		r.Owned = given(r.Owned)
 		r.Must = r.Must && r.Is>>first&^mask == 0 && r.Is&(1<<first-1) == 0
-		r.Views, r.Is = r.Views>>first&mask, r.Is>>first&mask
+		r.Views, r.Tells, r.Is = r.Views>>first&mask, r.Tells>>first&mask, r.Is>>first&mask
 	}
 	return &c
 }
@@ -175,7 +176,8 @@ func joinParam(a, b Param) Param {
 }
 
 func joinResult(a, b Result) Result {
-	r := Result{Owned: a.Owned.Join(b.Owned), Nil: a.Nil || b.Nil, Views: a.Views | b.Views, Is: a.Is | b.Is}
+	r := Result{Owned: a.Owned.Join(b.Owned), Nil: a.Nil || b.Nil, Views: a.Views | b.Views,
+		Tells: a.Tells | b.Tells, Is: a.Is | b.Is}
 	r.Must = a.Must && b.Must
 	if r.Owned.Cond == Never {
 		r.Nil = false
@@ -187,4 +189,12 @@ func joinResult(a, b Result) Result {
 func HasError(sig *types.Signature) bool {
 	n := sig.Results().Len()
 	return n > 0 && types.Identical(sig.Results().At(n-1).Type(), types.Universe.Lookup("error").Type())
+}
+
+// IsNumber reports whether values of type t are numbers or strings in which an address may be,
+// although nothing says so: an int is a size, an index or a sum, and a uintptr is a pointer.
+func IsNumber(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&(types.IsInteger|types.IsString) != 0 && b.Kind() != types.Uintptr &&
+		t != types.Typ[types.Int]
 }

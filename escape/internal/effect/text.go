@@ -44,6 +44,9 @@ func (s *Summary) String() string {
 			if r.Views>>j&1 == 1 {
 				out = append(out, name+" views "+s.operand(j))
 			}
+			if r.Tells>>j&1 == 1 {
+				out = append(out, name+" tells "+s.operand(j))
+			}
 			if r.Is>>j&1 == 1 {
 				t := name + " is " + s.operand(j)
 				if !r.Must {
@@ -97,7 +100,8 @@ func Parse(text string, sig *types.Signature) (*Summary, error) {
 	for _, t := range strings.Split(text, ", ") {
 		t, maybe := strings.CutSuffix(t, " maybe")
 		plain := strings.Replace(t, " or nil", "", 1)
-		cs, err := spec.ParseClauses(token.Position{}, plain)
+		views := strings.Replace(plain, " tells ", " views ", 1)
+		cs, err := spec.ParseClauses(token.Position{}, views)
 		if err != nil {
 			return nil, fmt.Errorf("parse summary: %q: %w", t, err)
 		}
@@ -106,6 +110,10 @@ func Parse(text string, sig *types.Signature) (*Summary, error) {
 			return nil, fmt.Errorf("parse summary: %q: no such operand", t)
 		}
 		for _, c := range bound {
+			if views != plain {
+				s.Results[c.Operand.Index].Tells |= 1 << s.index(c.Of)
+				continue
+			}
 			s.add(c, plain != t, maybe)
 		}
 	}

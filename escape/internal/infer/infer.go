@@ -18,7 +18,6 @@ package infer
 
 import (
 	"go/token"
-	"go/types"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -55,7 +54,7 @@ func Summary(f *own.Func) *effect.Summary {
 		}
 	}
 	for k, p := range f.SSA.Params {
-		if !followed[k] && !plain(p.Type()) {
+		if !followed[k] && !pointsto.Plain(p.Type()) {
 			e.lent(s, k, p)
 		}
 	}
@@ -63,12 +62,6 @@ func Summary(f *own.Func) *effect.Summary {
 		e.result(s, n)
 	}
 	return s
-}
-
-// plain reports whether a value of type t cannot lead to memory, not even as a number.
-func plain(t types.Type) bool {
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Info()&(types.IsBoolean|types.IsFloat|types.IsComplex) != 0
 }
 
 type exits struct {
@@ -187,12 +180,9 @@ func (e *exits) param(s *effect.Summary, g *own.Group, t own.Token, site *points
 				if h.Site != site {
 					continue
 				}
-				switch h.As {
-				case pointsto.Whole:
+				if h.As == pointsto.Whole {
 					s.Results[n].Is |= 1 << site.Param
-				case pointsto.View:
-					s.Results[n].Views |= 1 << site.Param
-				default:
+				} else if !leads(&s.Results[n], h.As, site.Param) {
 					escapes.add(true, true, [2]bool{true, true})
 				}
 			}
@@ -213,12 +203,34 @@ func (e *exits) lent(s *effect.Summary, k int, p *ssa.Parameter) {
 			continue
 		}
 		e.loose |= 1 << k
+		found := false
 		for n, v := range r.Results {
-			if as[e.f.Origin(v)] != 0 {
-				s.Results[n].Views |= 1 << k
+			if p, ok := m.Of.(*pointsto.Field); e.f.Origin(v) == m.Of || ok && p.Root == v {
+				found = true
+				if !leads(&s.Results[n], as[m.Of], k) { // a part of it, or all
+					leads(&s.Results[n], as[m.Of]&pointsto.Number|pointsto.View, k)
+				}
 			}
 		}
+		if !found {
+			s.Params[k].Escapes.Cond = effect.Always
+		}
 	}
+}
+
+// leads notes that a result views parameter k, or has a number of it, and reports whether that
+// is all that a value with a relation may be.
+func leads(r *effect.Result, as pointsto.Relation, k int) bool {
+	if as&^(pointsto.View|pointsto.Number) != 0 {
+		return false
+	}
+	if as&pointsto.View != 0 {
+		r.Views |= 1 << k
+	}
+	if as&pointsto.Number != 0 {
+		r.Tells |= 1 << k
+	}
+	return true
 }
 
 // result fills in whether a result is owned, and whether it surely is a parameter.
@@ -244,7 +256,7 @@ func (e *exits) result(s *effect.Summary, n int) {
 		some = some || gives
 		mayBeNil = mayBeNil || none
 	}
-	if owned && some && (res.Is|res.Views)&^e.loose == 0 {
+	if owned && some && (res.Is|res.Views|res.Tells)&^e.loose == 0 {
 		res.Owned.Cond, res.Nil = effect.Always, mayBeNil
 	}
 	res.Must = must

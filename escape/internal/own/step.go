@@ -286,7 +286,7 @@ func (g *Group) holdsThen(i int, a pointsto.Act) (sure, may bool) {
 		}
 		on = on == (a.When.Cond == effect.IfTrue)
 	case effect.Maybe:
-		return a.Op == pointsto.Copy || a.Op == pointsto.Part, true
+		return a.To != nil, true
 	default:
 		return true, true
 	}

@@ -47,15 +47,15 @@ func (f *Func) Acts(i ssa.Instruction, of ssa.Value) []Act {
 		return one(Wrap, i)
 	case *ssa.TypeAssert:
 		if i.CommaOk {
-			return one(Unwrap, extract(i, 0))
+			return f.taken(i, extract(i, 0), of)
 		}
-		return one(Unwrap, i)
+		return f.taken(i, i, of)
 	case *ssa.UnOp:
 		switch {
 		case f.IsSlot(of) && i.X == of:
 			return one(Copy, i)
 		case InMemory(of) && !f.IsSlot(of):
-			return one(Unwrap, i)
+			return f.taken(i, i, of)
 		}
 		if i.Op == token.ARROW {
 			return one(Keep, nil)
@@ -86,13 +86,45 @@ func (f *Func) Acts(i ssa.Instruction, of ssa.Value) []Act {
 }
 
 // derived is for what is computed of a value: it shares its memory, if its type allows that.
+// A number that is read of memory says something about a buffer; one that is computed of an
+// address is an address.
 func (f *Func) derived(v ssa.Value, of ssa.Value) []Act {
 	a := Act{Instr: v.(ssa.Instruction), Op: Part, Of: of, To: v}
-	const plain = types.IsBoolean | types.IsFloat | types.IsComplex
-	if b, ok := v.Type().Underlying().(*types.Basic); ok && b.Info()&plain != 0 {
+	switch _, number := of.Type().Underlying().(*types.Basic); {
+	case Plain(v.Type()):
 		a.Op, a.To = Read, nil
+	case f.isNumber(v.Type()) && number:
+		a.Op = Tell
+	case f.isNumber(v.Type()):
+		a.Op = Count
 	}
 	return []Act{a}
+}
+
+// taken is for what is taken out of what may lead to it.
+func (f *Func) taken(i ssa.Instruction, v ssa.Value, of ssa.Value) []Act {
+	a := Act{Instr: i, Op: Unwrap, Of: of, To: v}
+	switch {
+	case v == nil:
+	case Plain(v.Type()):
+		a.Op, a.To = Read, nil
+	case f.isNumber(v.Type()):
+		a.Op = Count
+	}
+	return []Act{a}
+}
+
+// Plain reports whether a value of type t leads to no memory, not even as a number: an int is a
+// size, an index or a sum.
+func Plain(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&(types.IsBoolean|types.IsFloat|types.IsComplex) != 0 || t == types.Typ[types.Int]
+}
+
+// isNumber reports whether values of type t are numbers or strings, which are addresses only
+// if somebody made them so.
+func (f *Func) isNumber(t types.Type) bool {
+	return effect.IsNumber(t) && !f.in.Owns(t)
 }
 
 // store puts a value into a variable in memory that nobody else gets at, or anywhere.
@@ -170,8 +202,17 @@ func (f *Func) call(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act {
 					act(Copy, to, effect.When{Cond: effect.Maybe})
 				}
 			}
-			if res.Views>>k&1 == 1 {
-				act(Part, to, always)
+			switch {
+			case Plain(to.Type()):
+			case f.isNumber(to.Type()) && (res.Views|res.Tells)>>k&1 == 1:
+				act(Tell, to, always)
+			default:
+				if res.Views>>k&1 == 1 {
+					act(Part, to, always)
+				}
+				if res.Tells>>k&1 == 1 {
+					act(Tell, to, always)
+				}
 			}
 		}
 	}
@@ -180,7 +221,7 @@ func (f *Func) call(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act {
 
 // gives reports whether a result of a call may be operand k, or view it.
 func gives(s *effect.Summary, k int) bool {
-	return slices.ContainsFunc(s.Results, func(r effect.Result) bool { return (r.Is|r.Views)>>k&1 == 1 })
+	return slices.ContainsFunc(s.Results, func(r effect.Result) bool { return (r.Is|r.Views|r.Tells)>>k&1 == 1 })
 }
 
 // Summary returns what a call does.

@@ -158,7 +158,7 @@ func (f *Func) isClosed(v ssa.Value) bool {
 				yes = false
 			}
 			for _, a := range f.Acts(i, w) {
-				yes = yes && a.Op != Keep && a.Op != Leave && (f.IsSlot(w) || a.Op == Read || a.Op == Unwrap)
+				yes = yes && a.Op != Keep && a.Op != Leave && (f.IsSlot(w) || a.Op == Read || a.Op == Unwrap || a.Op == Count)
 			}
 		}
 	}

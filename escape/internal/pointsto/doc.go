@@ -6,7 +6,10 @@
 //   - A site is a place of making: a call with an owned result, or a parameter, of which
 //     the function learns what it does to it ([Site]).
 //   - A value is related to what a site makes: it is the handle, a view, a holder that leads
-//     to the handle, or perhaps the handle ([Relation]).
+//     to the handle, perhaps the handle, or a number or a string that is an address of it
+//     ([Relation]). Other numbers that are read of a buffer say something about it and lead
+//     nowhere: an address is what a summary calls a view, what a pointer was converted to, and
+//     what is computed of that. An int is a size, an index or a sum, a uintptr a pointer.
 //   - An operation is what an instruction does to one operand: read, free, free later, copy,
 //     part, wrap, unwrap, return, keep ([Op]). An act is that operation there ([Act]).
 //   - What a deferred call has been given, in all turns of a loop, is a value of its own ([Deferred]).

@@ -278,7 +278,7 @@ func (f *Func) fieldActs(i ssa.Instruction, of *Field) []Act {
 			_, path, _ := resolve(i.X)
 			return one(Copy, f.field(i, of.Path[len(path):]))
 		case r == some:
-			return one(Unwrap, i)
+			return f.taken(i, i, of)
 		}
 		return f.derived(i, of)
 	case *ssa.Field:

@@ -18,10 +18,13 @@ func (f *Func) Lent(p *ssa.Parameter) (as map[ssa.Value]Relation, moves []Act) {
 			open = append(open, v)
 		}
 	}
-	if _, basic := p.Type().Underlying().(*types.Basic); basic {
+	switch _, basic := p.Type().Underlying().(*types.Basic); {
+	case f.isNumber(p.Type()):
+		add(p, Number)
+	case basic:
 		add(p, View)
-	} else {
-		add(p, Holder)
+	default:
+		add(p, Holder|Number)
 	}
 	for len(open) > 0 {
 		v := open[len(open)-1]

@@ -8,7 +8,7 @@ import (
 
 func (r Relation) String() string {
 	var out []string
-	for k, n := range []string{"whole", "view", "holder", "maybe"} {
+	for k, n := range []string{"whole", "view", "holder", "maybe", "number"} {
 		if r>>k&1 == 1 {
 			out = append(out, n)
 		}

@@ -9,6 +9,7 @@ const (
 	View                        // shares its memory, owns nothing
 	Holder                      // leads to the handle: an interface, a slice, a variable in memory
 	Maybe                       // perhaps the handle: what a holder gave
+	Number                      // has its address as a number or a string, or is that
 )
 
 // An Op is what an instruction does to an operand.
@@ -23,6 +24,8 @@ const (
 	Part             // something of it: a field, an element, an address, a result that views it
 	Wrap             // puts it into something local that leads to it
 	Unwrap           // takes out what may be it
+	Count            // reads a number or a string in it
+	Tell             // makes a number or a string of it that is an address
 	Leave            // returns it
 	Keep             // all else: stores, sends, captures, calls of which nothing is known
 	ops    = iota
@@ -47,30 +50,47 @@ type Entry struct {
 
 // table is all that is known of operations. What is not in it moves.
 var table = [ops]map[Relation]Entry{
-	Read:   {Whole: {Do: Use}, View: {Do: Use}, Holder: {Do: Use}, Maybe: {Do: Use}},
-	Free:   {Whole: {Do: End}},
-	Later:  {Whole: {Do: Pend}},
-	Await:  {Whole: {Derive, View}, View: {Derive, View}, Holder: {Derive, Holder}, Maybe: {Derive, View}},
-	Copy:   {Whole: {Derive, Whole}, View: {Derive, View}, Holder: {Derive, Holder}, Maybe: {Derive, Maybe}},
-	Part:   {Whole: {Derive, View}, View: {Derive, View}, Holder: {Derive, Maybe}, Maybe: {Derive, View}},
-	Wrap:   {Whole: {Derive, Holder}, View: {Derive, View}, Holder: {Derive, Holder}, Maybe: {Derive, Holder}},
-	Unwrap: {Whole: {Derive, Maybe}, View: {Derive, View}, Holder: {Derive, Maybe}, Maybe: {Derive, Maybe}},
+	Read:  all(Entry{Do: Use}),
+	Free:  {Whole: {Do: End}},
+	Later: {Whole: {Do: Pend}},
+	Await: {Whole: {Derive, View}, View: {Derive, View}, Holder: {Derive, Holder}, Maybe: {Derive, View},
+		Number: {Derive, Number}},
+	Copy: {Whole: {Derive, Whole}, View: {Derive, View}, Holder: {Derive, Holder}, Maybe: {Derive, Maybe},
+		Number: {Derive, Number}},
+	Part: {Whole: {Derive, View}, View: {Derive, View}, Holder: {Derive, Maybe}, Maybe: {Derive, View},
+		Number: {Derive, Number}},
+	Wrap: {Whole: {Derive, Holder}, View: {Derive, View}, Holder: {Derive, Holder}, Maybe: {Derive, Holder},
+		Number: {Derive, Number}},
+	Unwrap: {Whole: {Derive, Maybe}, View: {Derive, View}, Holder: {Derive, Maybe}, Maybe: {Derive, Maybe},
+		Number: {Derive, Number}},
+	Count: {Whole: {Do: Use}, View: {Do: Use}, Holder: {Do: Use}, Maybe: {Do: Use}, Number: {Derive, Number}},
+	Tell:  all(Entry{Derive, Number}),
+}
+
+// all is what an operation does whatever the relation.
+func all(e Entry) map[Relation]Entry {
+	return map[Relation]Entry{Whole: e, View: e, Holder: e, Maybe: e, Number: e}
 }
 
 // Does returns what op does to an operand that may be related in several ways: one thing,
-// if that is the same for all, else it moves.
+// if that is the same for all, as deriving is a use, else it moves.
 func Does(op Op, rel Relation) Entry {
 	var sum Entry
 	first := true
-	for r := Whole; r <= Maybe; r <<= 1 {
+	for r := Whole; r <= Number; r <<= 1 {
 		if rel&r == 0 {
 			continue
 		}
 		e := table[op][r]
-		if !first && e.Do != sum.Do {
+		switch {
+		case first || e.Do == sum.Do:
+			sum.Do = e.Do
+		case e.Do == Derive && sum.Do == Use || e.Do == Use && sum.Do == Derive:
+			sum.Do = Derive
+		default:
 			return Entry{Do: Move}
 		}
-		sum.Do, sum.As, first = e.Do, sum.As|e.As, false
+		sum.As, first = sum.As|e.As, false
 	}
 	return sum
 }
