@@ -136,15 +136,23 @@ func (s *suite) pinning() {
 	clear(mem)
 	s.ok(s.dev.CopyOut(h, host, p, n))
 	s.same(mem, pattern(n, 3), "through page-locked memory")
+	if rows, is := s.dev.(alloc.RowCopier); is {
+		s.rows(rows, h, p, host)
+	}
 	s.ok(pin.FreeHost(host, n))
+	s.registering(h, p)
+}
 
+// registering checks a MiB of the test's own memory, with p's.
+func (s *suite) registering(h uintptr, p alloc.Ptr) {
+	const n = mib
 	r, is := s.dev.(alloc.Registrar)
 	if !is {
 		return
 	}
-	mem = alloc.Pages[byte](n)
+	mem := alloc.Pages[byte](n)
 	var held runtime.Pinner
-	host = unsafe.Pointer(&mem[0])
+	host := unsafe.Pointer(&mem[0])
 	held.Pin(host)
 	defer held.Unpin()
 	if err := r.RegisterHost(host, n); !errors.Is(err, errors.ErrUnsupported) {
@@ -159,4 +167,27 @@ func (s *suite) pinning() {
 		s.ok(r.RegisterHost(host, n)) // again
 		s.ok(r.UnregisterHost(host, n))
 	}
+}
+
+// rows checks copies of rows between page-locked memory of a MiB, and p's, which is as much.
+func (s *suite) rows(d alloc.RowCopier, h uintptr, p alloc.Ptr, host unsafe.Pointer) {
+	const width, height, pitch = 100, 50, 512
+	mem := unsafe.Slice((*byte)(host), mib)
+	copy(mem, pattern(mib, 7))
+	s.ok(s.dev.Fill(h, p, 1, 1, mib))
+	up, half := alloc.Rows{Host: host, Pitch: width + 3}, p+mib/2
+	err := d.CopyRows(h, alloc.Rows{Ptr: p, Pitch: pitch}, up, width, height)
+	if errors.Is(err, errors.ErrUnsupported) {
+		s.ok(s.dev.Sync(h))
+		return
+	}
+	s.ok(err)
+	s.ok(d.CopyRows(h, alloc.Rows{Ptr: half, Pitch: 2 * pitch}, alloc.Rows{Ptr: p, Pitch: pitch}, width, height))
+	down := alloc.Rows{Host: unsafe.Add(host, mib/2), Pitch: width}
+	s.ok(d.CopyRows(h, down, alloc.Rows{Ptr: half, Pitch: 2 * pitch}, width, height))
+	s.ok(s.dev.Sync(h))
+	for y := range height {
+		s.same(mem[mib/2+y*width:][:width], mem[y*(width+3):][:width], "a row")
+	}
+	s.same(s.get(h, half+width, 2*pitch-width), repeated(1, 2*pitch-width), "beside the rows")
 }

@@ -53,7 +53,7 @@ func (m *Module) global(name string, elem int64) (alloc.Ptr, int, error) {
 	}
 	p, size, err := l.b.ctx.ModuleGetGlobal(l.handle, in)
 	if err != nil {
-		return 0, 0, fmt.Errorf("cuda: global %s: %w", name, l.b.work(err))
+		return 0, 0, fmt.Errorf("cuda: global %s: %w", name, l.absent(err))
 	}
 	if elem == 0 || size%elem != 0 {
 		return 0, 0, fmt.Errorf("cuda: global %s: it has %d bytes, an element %d: %w", name, size, elem,

@@ -135,7 +135,8 @@ func TestGlobalErrors(t *testing.T) {
 		is   error
 		want string
 	}{
-		"absent":  {absent, nil, "cuda: global absent: cuda: cuModuleGetGlobal: CUDA_ERROR_NOT_FOUND (500)"},
+		"absent": {absent, nil, "cuda: global absent: cuda: cuModuleGetGlobal: CUDA_ERROR_NOT_FOUND (500): " +
+			"the module has none of that name: declare it extern \"C\", or have it among CompileOptions.Names"},
 		"odd":     {odd, alloc.ErrSize, "cuda: global table: it has 16 bytes, an element 3"},
 		"empty":   {empty, alloc.ErrSize, "an element 0"},
 		"pointer": {text.CopyFrom(e.s, []string{"a"}), alloc.ErrType, "string is a Go pointer"},

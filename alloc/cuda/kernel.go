@@ -41,7 +41,7 @@ func (m *Module) Kernel(name string) (*Kernel, error) {
 	}
 	h, err := b.ctx.ModuleGetFunction(l.handle, in)
 	if err != nil {
-		return nil, fmt.Errorf("cuda: kernel %s: %w", name, b.work(err))
+		return nil, fmt.Errorf("cuda: kernel %s: %w", name, l.absent(err))
 	}
 	k := &Kernel{module: m, handle: h, name: name}
 	if k.block, err = b.ctx.FuncGetAttribute(h, cudadrv.FuncMaxThreadsPerBlock); err != nil {
@@ -67,6 +67,16 @@ func (m *Module) Kernel(name string) (*Kernel, error) {
 		}
 		params = append(params, uint32(size))
 	}
+}
+
+// absent returns the error of a search in the module.
+func (l *loaded) absent(err error) error {
+	var e *cudadrv.Error
+	if errors.As(err, &e) && e.Code == cudadrv.CodeNotFound {
+		return fmt.Errorf("%w: the module has none of that name: declare it extern \"C\", or have it among "+
+			"CompileOptions.Names", l.b.work(err))
+	}
+	return l.b.work(err)
 }
 
 // enter reports whether the module is loaded, and if so keeps it loaded until leave.

@@ -63,7 +63,7 @@ const char *lu_rtc_ErrorString(lu_rtc *rtc, int r) {
 	case LU_RTC_MEMORY:
 		return "out of host memory";
 	case LU_RTC_NO_NAME:
-		return "the compiler knows no name for an expression of Names";
+		return "no such name";
 	}
 	return rtc->GetErrorString(r);
 }
@@ -101,6 +101,7 @@ lu_compiled lu_rtc_Compile(lu_rtc *rtc, const lu_source *s) {
 	size_t n = 0;
 	for (int i = 0; i < s->names; i++) {
 		const char *name = NULL;
+		o.at = i;
 		TRY(GetLoweredName, p, s->name_texts[i], &name)
 		size_t m = name ? strlen(name) + 1 : 0;
 		if (!o.r)

@@ -63,6 +63,9 @@ func (c *Compiler) Compile(s Source) (image []byte, lowered []string, err error)
 	defer C.free(unsafe.Pointer(o.lowered))
 	if o.r != 0 {
 		e := &Error{Call: C.GoString(o.call), Name: C.GoString(C.lu_rtc_ErrorString(c.rtc, o.r))}
+		if e.Call == "nvrtcGetLoweredName" {
+			e.Name += fmt.Sprintf(": %q of Names is no kernel or variable of the source", s.Names[o.at])
+		}
 		if o.log != nil {
 			e.Log = strings.TrimSpace(C.GoString(o.log))
 		}

@@ -54,6 +54,7 @@ typedef struct {
 typedef struct {
 	int r;
 	const char *call; // that failed with r
+	int at;           // the expression among the names that it was about
 	char *image, *log, *lowered;
 	size_t size;
 } lu_compiled;
