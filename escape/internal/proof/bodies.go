@@ -274,7 +274,7 @@ func (f *family) onlyIf(i int) int {
 func (f *family) freesParam(c ssa.CallInstruction, i int) bool {
 	k := f.resolve(c)
 	for n, a := range k.args {
-		if k.sum != nil && k.sum.param(n).Frees && !k.ruledOut(k.sum.param(n)) &&
+		if p := f.param(k, n); k.sum != nil && p.Frees && !k.ruledOut(p) &&
 			f.some(f.reach(f.of(a)), func(e elem) bool { return e.obj.kind == paramObj && e.obj.index == i }) {
 			return true
 		}

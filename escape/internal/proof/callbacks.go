@@ -23,7 +23,7 @@ func (f *family) taken(v ssa.Value) (p Param) {
 		return anything
 	}
 	for _, q := range s.Params {
-		p.or(Param{Keeps: q.Keeps, Frees: q.Frees, Stores: q.Stores})
+		p.or(q)
 	}
 	for n, r := range s.Results {
 		_, basic := fn.Signature.Results().At(n).Type().Underlying().(*types.Basic)

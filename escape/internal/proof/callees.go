@@ -172,8 +172,11 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 		}
 		n := number(c.Operand)
 		said[n] = true
-		p := &s.Params[n]
-		p.Together = body == nil || body.param(n).Together
+		p, seen := &s.Params[n], Param{Together: true, Gives: true}
+		if body != nil {
+			seen = body.param(n)
+		}
+		p.Together = seen.Together
 		switch c.Effect {
 		case spec.Freed:
 			p.Frees, p.Silent, p.Repeatable = true, true, c.Repeatable
@@ -188,7 +191,9 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 			pointer = pointer || types.IsInterface(of) && c.Operand.Kind == spec.Recv
 			p.NilOK = body != nil && body.param(n).NilOK || c.Repeatable && !pointer
 		case spec.Borrowed:
-			p.Gives = line.Level == spec.Embedded // lines of libraries say nothing of what functions do that they call
+			// Nothing is said of what functions do that are called with it.
+			library := line.Level == spec.Embedded
+			p.Gives, p.Runs = library || seen.Gives, !library && seen.Runs
 		default:
 			p.Keeps = true
 		}
@@ -196,6 +201,9 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 	for i := range s.Params {
 		if !said[i] && !slices.ContainsFunc(s.Results, func(r Result) bool { return r.has(i) }) {
 			s.Params[i] = body.param(i)
+			for j, r := range s.Results { // what is owned is not known to lead to it
+				s.Params[i].Keeps = s.Params[i].Keeps || r.Owned && !r.has(i) && body.result(j).leadsTo(i)
+			}
 		}
 	}
 	for i := range s.Results {
@@ -208,8 +216,6 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 			*r = b
 			r.Derived, r.Is = lasting(b.Derived), lasting(b.Is)
 			r.Exact = b.Exact && len(r.Is) == len(b.Is)
-		} else if r.Owned && body != nil {
-			r.Zero = r.Zero && b.Zero
 		}
 		r.Owned, r.Known = r.Owned && !shown[i], true // views of other results are not followed
 	}
@@ -227,9 +233,8 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 // take adds a clause about a result.
 func (r *Result) take(c spec.Clause, number func(spec.Operand) int) {
 	switch c.Effect {
-	case spec.Owned:
-		r.Owned = true
-		r.Zero = c.Cond.Kind != spec.Always && c.Cond.Kind != spec.OnSuccess
+	case spec.Owned: // on another condition it is not known
+		r.Owned = c.Cond.Kind == spec.Always || c.Cond.Kind == spec.OnSuccess
 	case spec.Views:
 		r.Derived = append(r.Derived, number(c.Of))
 	case spec.Is:

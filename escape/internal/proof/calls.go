@@ -205,11 +205,20 @@ func (k *call) ruledOut(p Param) bool {
 	return ok && c.Value != nil && c.Value.String() != fmt.Sprint(p.FreesIf > 0)
 }
 
+// yields reports whether v is the body of a range over a function.
+func (f *family) yields(v ssa.Value) bool {
+	return f.only(f.of(v), func(e elem) bool { return e.obj.kind == litObj && e.obj.fn.Synthetic == yield })
+}
+
+// walked reports whether operand n of a call is nothing but literals of which all runs are seen.
+func (f *family) walked(k *call, n int) bool {
+	return f.literals(k.args[n]) && (!k.sum.param(n).Keeps || f.yields(k.args[n]))
+}
+
 // param returns what a call does to operand n.
 func (f *family) param(k *call, n int) Param {
 	p := k.sum.param(n)
-	yields := func(e elem) bool { return e.obj.kind == litObj && e.obj.fn.Synthetic == yield }
-	if f.only(f.of(k.args[n]), yields) {
+	if f.yields(k.args[n]) {
 		p.Keeps, p.Stores = false, false
 		return p
 	}
@@ -219,7 +228,7 @@ func (f *family) param(k *call, n int) Param {
 			continue
 		}
 		p.Keeps = p.Keeps || k.fn != nil && f.c.hands(k.fn, a)
-		if p.Gives && callable(a.Type()) && !f.literals(a) {
+		if p.Gives && callable(a.Type()) && !f.walked(k, m) {
 			p.or(f.taken(a))
 		}
 	}

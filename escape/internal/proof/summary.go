@@ -69,6 +69,11 @@ type Result struct {
 // has reports whether the result may be operand n, or hold a part of it.
 func (r Result) has(n int) bool { return slices.Contains(r.Derived, n) || slices.Contains(r.Is, n) }
 
+// leadsTo reports whether the result has operand n, or memory of its own that does.
+func (r Result) leadsTo(n int) bool {
+	return r.has(n) || slices.ContainsFunc(r.Parts, func(p Part) bool { return slices.Contains(p.Derived, n) })
+}
+
 // made reports whether the result is not zero unless an error beside it says so.
 func (r Result) made() bool { return (r.Owned || r.Fresh) && !r.Zero && r.OK == 0 }
 

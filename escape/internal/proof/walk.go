@@ -285,7 +285,7 @@ func (w *walker) broken(i ssa.Instruction, s *set) *set {
 		return s
 	}
 	for n, a := range k.args {
-		if k.sum.param(n).Runs && w.touched(s, a) {
+		if k.does[n].Runs && w.touched(s, a) {
 			s = ptr(*s)
 			s.add(w.id(markKey{kind: left, at: i}))
 		}
