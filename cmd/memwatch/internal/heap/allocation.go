@@ -142,6 +142,7 @@ func (p *process) remove(a *allocation, how How) {
 		return
 	}
 	p.live -= a.size
+	p.low.fell(p.live)
 	if p.onDevice[a.device] -= a.size; p.onDevice[a.device] == 0 {
 		delete(p.onDevice, a.device)
 	}

@@ -66,10 +66,10 @@ func (s *site) seen(now int64) (made int64, span time.Duration) {
 	return made, time.Duration(last - s.began)
 }
 
-// slope reports whether the low points of the history rise from window to window,
+// slope reports whether the low points rise from window to window,
 // and by how many bytes.
 func (s *site) slope() (rise int64, ok bool) {
-	h := s.history.at
+	h := s.low.at
 	if len(h) < slopeSamples {
 		return 0, false
 	}

@@ -55,6 +55,7 @@ type process struct {
 	ended   int64
 	events  uint64
 	history ring
+	low     troughs
 	rates   ring // bytes asked for so far
 
 	table      map[key]*allocation

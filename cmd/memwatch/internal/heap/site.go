@@ -47,6 +47,7 @@ type site struct {
 	lives         [64]uint32 // freed, by the length of their life: bits of nanoseconds
 	sizes         [65]uint32 // live, by sizeClass
 	history       ring
+	low           troughs
 }
 
 // site returns the site of a stack and class, or nil if there are too many.
@@ -98,6 +99,7 @@ func (s *site) link(a *allocation) {
 
 func (s *site) freed(a *allocation, how How, now int64) {
 	s.grow(-a.size, -1)
+	s.low.fell(s.Live)
 	s.sizes[sizeClass(a.size)]--
 	s.FreedBytes += uint64(a.size)
 	s.FreedObjects++
@@ -252,11 +254,13 @@ func (r *ring) push(v int64) {
 
 // sample takes a sample of the process and its sites.
 func (p *process) sample() {
+	live := p.live
 	if p.byTable() {
-		p.history.push(p.classes[Buffer].Live)
-	} else {
-		p.history.push(p.live)
+		live = p.classes[Buffer].Live
+		p.low.least = live
 	}
+	p.history.push(live)
+	p.low.sample(live)
 	var asked uint64
 	for c := range NumClasses {
 		if c.Own() || c == Buffer {
@@ -267,6 +271,7 @@ func (p *process) sample() {
 	for _, s := range p.sites {
 		if s.AllocObjects > 0 {
 			s.history.push(s.Live)
+			s.low.sample(s.Live)
 		}
 	}
 }

@@ -198,7 +198,7 @@ func (p *process) snapshot(q Query) Process {
 		History: slices.Clone(p.history.at), Rate: p.rate(),
 	}
 	if !p.exited {
-		out.Growth = p.history.growth(p.h.opts.Interval)
+		out.Growth = p.low.growth(p.h.opts.Interval)
 		out.Full = p.full(out.Growth)
 	}
 	if p.byTable() {
@@ -310,7 +310,7 @@ func (p *process) row(s *site, q Query) Site {
 		History: slices.Clone(s.history.at), Suspect: s.suspect(p.h.now),
 	}
 	if !p.exited {
-		row.Growth = s.history.growth(p.h.opts.Interval)
+		row.Growth = s.low.growth(p.h.opts.Interval)
 	}
 	if s.first != nil {
 		row.Oldest = max(p.h.now-s.first.at, 0)

@@ -46,6 +46,7 @@ func (p *process) tell(e *Event) {
 	}
 	t.Peak = max(s.Peak, t.Live)
 	s.Tally = t
+	s.low.fell(t.Live)
 	s.past.note(e.Time, &t)
 	s.told, s.estimate, s.latest = true, e.Code == 1, e.Begin
 	s.hows = toldHows(e, t)
