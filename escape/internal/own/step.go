@@ -255,6 +255,9 @@ func (g *Group) make(c *combo, i, k int) {
 		c.must[young].Add(v)
 	}
 	g.mark(c, g.index[s.Value], k)
+	for _, v := range s.With {
+		g.mark(c, g.index[v], k)
+	}
 }
 
 // value returns what a key is in combo i, if the group tells its states apart by it.

@@ -12,6 +12,7 @@
 //     what is computed of that. An int is a size, an index or a sum, a uintptr a pointer.
 //   - An operation is what an instruction does to one operand: read, free, free later, copy,
 //     part, wrap, unwrap, return, keep ([Op]). An act is that operation there ([Act]).
+//   - What a buffer adopts goes with it when it is freed, and is a view of it ([Site.With]).
 //   - What a deferred call has been given, in all turns of a loop, is a value of its own ([Deferred]).
 //   - A slot is a variable in memory that is as good as a value ([Func.IsSlot]).
 //   - A field is a slot in a larger variable, or the same part of a value ([Field]).

@@ -23,11 +23,12 @@ type Input struct {
 // before that.
 type Site struct {
 	N     int
-	Value ssa.Value // what it makes: a call, a result of one, or a parameter
-	Param int       // index of the parameter, behind them of the captured variable; -1 for a call
-	Error ssa.Value // if it is not nil, nothing was made; may be nil
-	Nil   bool      // it may make nothing
-	Moves []Act     // by which it leaves, in no order
+	Value ssa.Value   // what it makes: a call, a result of one, or a parameter
+	Param int         // index of the parameter, behind them of the captured variable; -1 for a call
+	Error ssa.Value   // if it is not nil, nothing was made; may be nil
+	Nil   bool        // it may make nothing
+	With  []ssa.Value // what goes with it when it is freed
+	Moves []Act       // by which it leaves, in no order
 }
 
 // Pos returns where the site is in the source.
@@ -137,7 +138,7 @@ func (f *Func) find() {
 				if v == nil {
 					continue // no value has it, so no name ever will
 				}
-				site := &Site{Value: v, Param: -1, Nil: r.Nil}
+				site := &Site{Value: v, Param: -1, Nil: r.Nil, With: f.adopted(&c.Call, s)}
 				if sig := c.Call.Signature(); effect.HasError(sig) {
 					site.Error = Result(c, sig.Results().Len()-1)
 					site.Nil = site.Nil || site.Error == nil
@@ -203,6 +204,13 @@ func (f *Func) follow() {
 	}
 	for _, s := range f.Sites {
 		add(s.Value, Hold{s, Whole})
+		for _, v := range s.With {
+			as := View
+			if f.isNumber(v.Type()) {
+				as = Number
+			}
+			add(v, Hold{s, as})
+		}
 		for len(open) > 0 {
 			it := open[len(open)-1]
 			open = open[:len(open)-1]
