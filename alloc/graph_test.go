@@ -107,7 +107,11 @@ func TestGraph(t *testing.T) {
 func TestGraphMemory(t *testing.T) {
 	p := newPool(t, host.Options{}, alloc.Options{Tracker: tracker.New(tracker.Options{Rate: 1})})
 	s, u := newStream(t, p), newStream(t, p)
+	b := mustMake[byte](t, s, 1<<20)
 	g, err := s.Capture(func() error {
+		if err := b.Fill(s, 1); err != nil {
+			return err
+		}
 		for range 10 {
 			x, err := alloc.Make[byte](s, 3<<20)
 			if err != nil {
@@ -122,7 +126,7 @@ func TestGraphMemory(t *testing.T) {
 	})
 	require.NoError(t, err)
 	st := sound(t, p)
-	assert.EqualValues(t, 4<<20, st.Live, "each Make has what the Free before gave up, in whole granules")
+	assert.EqualValues(t, 5<<20, st.Live, "each Make has what the Free before gave up, in whole granules")
 	sites := p.Tracker().Sites()
 	require.NotEmpty(t, sites)
 	assert.Contains(t, sites[0].String(), "graph_test.go")
@@ -131,8 +135,10 @@ func TestGraphMemory(t *testing.T) {
 	require.NoError(t, g.Launch(u))
 	g.Close()
 	st = sound(t, p)
-	assert.Zero(t, st.Live)
+	assert.EqualValues(t, 1<<20, st.Live)
 	assert.EqualValues(t, 4<<20, st.Pending, "a launch has not run")
+	b.Free()
+	assert.EqualValues(t, 5<<20, sound(t, p).Pending)
 	assert.ErrorIs(t, g.Launch(u), alloc.ErrClosed)
 	gate.open()
 	require.NoError(t, u.Sync())
@@ -188,8 +194,8 @@ func TestGraphNames(t *testing.T) {
 	})
 }
 
-// What the function itself frees when it has used it is the graph's alone: that is where lastuse would have it
-// freed, on whatever stream it was made.
+// What the function itself frees when it has used it is the graph's alone: that is where lastuse would have
+// it freed, on whatever stream it was made.
 func TestGraphOwnsWhatItsFunctionFreed(t *testing.T) {
 	p := newPool(t, host.Options{}, alloc.Options{})
 	s, u := newStream(t, p), newStream(t, p)

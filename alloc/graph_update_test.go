@@ -13,8 +13,8 @@ import (
 	"github.com/lastuse/lastuse/alloc/host"
 )
 
-// An update replaces what a graph does, by the device's way and by a new executable, on the memory that the graph
-// has; if it fails the graph is as it was.
+// An update replaces what a graph does, by the device's way and by a new executable, on the memory that the
+// graph has; if it fails the graph is as it was.
 func TestGraphUpdate(t *testing.T) {
 	eachGraphPool(t, func(t *testing.T, p *alloc.Pool, s *alloc.Stream) {
 		u := newStream(t, p)
@@ -75,8 +75,8 @@ func TestGraphUpdate(t *testing.T) {
 
 var errBoom = errors.New("boom")
 
-// A stream joins by waiting for a captured one, or for an event of the capture, and what it frees serves another
-// only behind a wait.
+// A stream joins by waiting for a captured one, or for an event of the capture, and what it frees serves
+// another only behind a wait.
 func TestCaptureJoins(t *testing.T) {
 	eachGraphPool(t, func(t *testing.T, p *alloc.Pool, s *alloc.Stream) {
 		u, w := newStream(t, p), newStream(t, p)
@@ -310,4 +310,73 @@ func TestGraphStorm(t *testing.T) {
 		wg.Wait()
 		g.Close()
 	})
+}
+
+// A new executable runs behind the launches of the one that it replaces, on whatever streams.
+func TestGraphUpdateRunsBehind(t *testing.T) {
+	p := newPool(t, host.Options{}, alloc.Options{})
+	s, u, w := newStream(t, p), newStream(t, p), newStream(t, p)
+	var ran []int // by the graph, one launch at a time
+	say := func(n int) func() error {
+		return func() (err error) {
+			for range n { // so that each has another shape
+				err = errors.Join(err, host.Launch(s, func(host.Args) { ran = append(ran, n) }))
+			}
+			return err
+		}
+	}
+	g, err := s.Capture(say(1))
+	require.NoError(t, err)
+	gate := block(t, u)
+	require.NoError(t, g.Launch(u))
+	require.NoError(t, g.Update(say(2)))
+	require.NoError(t, g.Update(say(3)), "which nobody has launched the one before of")
+	require.NoError(t, g.Launch(s))
+	require.NoError(t, host.Launch(w, func(host.Args) {}))
+	require.NoError(t, w.Sync(), "time enough for s to go wrong")
+	gate.open()
+	require.NoError(t, s.Sync())
+	require.NoError(t, u.Sync())
+	assert.Equal(t, []int{1, 3, 3, 3}, ran)
+	g.Close()
+	require.NoError(t, p.Close())
+}
+
+// Memory that a graph was launched on waits for those launches, whether it is freed before or behind its
+// Close.
+func TestGraphMemoryWaitsForLaunches(t *testing.T) {
+	p := newPool(t, host.Options{}, alloc.Options{})
+	s, u, w := newStream(t, p), newStream(t, p), newStream(t, p)
+	b := mustMake[int32](t, s, 1<<20)
+	var out alloc.Buffer[int32]
+	var at alloc.Ptr
+	run := func() (err error) {
+		out, err = alloc.Make[int32](s, 1000)
+		at = out.Ptr(s)
+		return errors.Join(err, out.Fill(s, 1), b.Fill(s, 1))
+	}
+	g, err := s.Capture(run)
+	require.NoError(t, err)
+	gate := block(t, u)
+	require.NoError(t, g.Launch(u))
+	other := block(t, w)
+	require.NoError(t, out.Fill(w, 2), "by its owner")
+	old, was := out, at
+	old.Free()
+	require.NoError(t, g.Update(run))
+	assert.NotEqual(t, was, at, "work on what has left may not have run")
+	out.Free()
+	g.Close()
+	b.Free()
+	st := sound(t, p)
+	assert.Zero(t, st.Live)
+	assert.GreaterOrEqual(t, st.Pending, int64(4<<20), "b was launched on u")
+	gate.open()
+	require.NoError(t, u.Sync())
+	require.NoError(t, s.Sync())
+	assert.Positive(t, sound(t, p).Pending, "of the graph's memory w may still use some")
+	other.open()
+	require.NoError(t, w.Sync())
+	assert.Zero(t, sound(t, p).Pending)
+	require.NoError(t, p.Close())
 }

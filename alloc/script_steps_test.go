@@ -45,6 +45,7 @@ var scriptSteps = []struct {
 	{3, (*script).upload, false},
 	{1, (*script).adopt, true},
 	{1, (*script).drop, true},
+	{12, (*script).someGraph, true},
 }
 
 // choose sets what the script does: programs that do everything seldom do one thing often enough.
@@ -140,7 +141,7 @@ func (m *script) free() {
 	if how%8 == 7 {
 		b.Free()
 	}
-	if m.options.Check && !b.gone && !b.adopted && m.share == 1 && m.pool.Stats().Pending < int64(b.Len()) {
+	if m.options.Check && !b.gone && !b.adopted && !b.inner && m.share == 1 && m.pool.Stats().Pending < int64(b.Len()) {
 		m.fail(fmt.Errorf("%d bytes were freed and are not in quarantine", b.Len()))
 	}
 	m.forget(b)
@@ -332,6 +333,10 @@ func (m *script) reopen() {
 		b.gone = true
 	}
 	m.older = m.older || len(m.buffers) > 0 || m.dropped > 0
+	for i := range m.graphs {
+		m.graphs[i].Close() // whose memory goes back now
+	}
+	m.graphs = nil
 	for _, h := range m.pinned {
 		h.Free()
 	}

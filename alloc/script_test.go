@@ -29,6 +29,8 @@ type script struct {
 	twin    *script // on another pool of the same device, or nil: each takes some of the steps
 
 	streams []*alloc.Stream // the first one is the default stream
+	graphs  []*scriptGraph
+	inside  int // buffers that were ever made in a capture: chunks of graph memory are no more
 	buffers []*scriptBuffer
 	pinned  []*scriptPinned
 	live    int64 // bytes asked for, but for those dropped
@@ -67,6 +69,7 @@ type scriptBuffer struct {
 	readers []use // since
 	held    []*alloc.Stream
 	adopted bool
+	inner   bool // it was made in a capture
 	gone    bool // it has been freed or dropped, or its pool is closed
 }
 
@@ -294,7 +297,7 @@ func (m *script) check() {
 	st := m.pool.Stats()
 	live := int64(0)
 	for _, b := range m.buffers {
-		if !b.gone {
+		if !b.gone && !b.inner {
 			live++
 		}
 	}
@@ -304,7 +307,7 @@ func (m *script) check() {
 	}{
 		{"live + pending + idle = reserved", st.Reserved == st.Live+st.Pending+st.Idle},
 		{"idle is not negative", st.Idle >= 0},
-		{"live buffers are counted", st.Buffers >= live && st.Buffers <= live+int64(m.dropped)},
+		{"live buffers are counted", st.Buffers >= live && st.Buffers <= live+int64(m.dropped+m.inside)},
 		{"the limit holds", m.options.Limit == 0 || st.Reserved-m.foreign <= m.options.Limit},
 		{"reserved is what the device gave", m.older || m.reserved()+m.twin.reserved() == m.host.Used()},
 	} {
@@ -361,6 +364,10 @@ func (m *script) end() {
 	for _, h := range m.pinned {
 		h.Free()
 	}
+	for _, g := range m.graphs {
+		g.Close()
+	}
+	m.graphs = nil
 	for i, s := range m.streams {
 		if i == 1 && !m.older && m.taken%2 == 0 {
 			m.seize(s) // with what it has been given

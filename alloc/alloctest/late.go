@@ -3,6 +3,7 @@ package alloctest
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -36,7 +37,11 @@ type Late struct {
 	streams map[uintptr]*lateStream
 	events  map[uintptr]*lateEvent
 	last    uintptr // handle that was given out
-	faults  []error
+	graphs  map[uintptr]*lateTaking
+	execs   map[uintptr]*lateExec
+	// branches are the queues of launches that may not have run.
+	branches []*lateStream
+	faults   []error
 }
 
 // lateDefault is the handle of the stream that is always there.
@@ -49,7 +54,8 @@ type lateStream struct {
 	ran    uint64 // what has run
 	told   uint64 // what somebody has been told to be over
 
-	captured bool // see Late.SetCapturing
+	captured bool        // see Late.SetCapturing
+	member   *lateMember // of a capture of its own, or nil
 }
 
 // A lateMark is the work of a stream up to a number.
@@ -59,13 +65,18 @@ type lateMark struct {
 }
 
 // A lateEvent stands for a mark, or for nothing before it is recorded.
-type lateEvent struct{ mark *lateMark }
+type lateEvent struct {
+	mark  *lateMark
+	place *latePlace // in a capture
+}
 
 // lateWork is one thing to do: run, or wait for a mark, or for somebody to let it pass.
 type lateWork struct {
 	what  string
 	run   func()
 	after *lateMark
+	from  *latePlace // in a capture: what it waits for
+	lost  string     // of an executable: what has taken its memory away
 	held  bool
 	bytes [][2]uintptr // that it touches
 }
@@ -79,6 +90,8 @@ func NewLate(dev alloc.Device, seed uint64) *Late {
 		streams: make(map[uintptr]*lateStream),
 		events:  make(map[uintptr]*lateEvent),
 		last:    lateDefault,
+		graphs:  make(map[uintptr]*lateTaking),
+		execs:   make(map[uintptr]*lateExec),
 	}
 	l.coy = 1 << (1 + l.rand.IntN(8)) // those who never ask again see work that lies far behind
 	l.opened.L = &l.mu
@@ -108,7 +121,7 @@ func (l *Late) on(s uintptr) (*lateStream, error) {
 // running is on for what a stream that is being captured refuses. l.mu is held.
 func (l *Late) running(s uintptr) (*lateStream, error) {
 	st, err := l.on(s)
-	if err == nil && st.captured {
+	if err == nil && (st.captured || st.member != nil) {
 		return nil, fmt.Errorf("alloctest: late: stream %d: %w", s, alloc.ErrCapturing)
 	}
 	return st, err
@@ -159,14 +172,34 @@ func (l *Late) finish(m *lateMark) {
 	m.stream.told = max(m.stream.told, m.number)
 }
 
-// enqueue gives work to a stream.
+// takes is running, but for streams in a capture of their own. l.mu is held.
+func (l *Late) takes(s uintptr) (*lateStream, error) {
+	if st, err := l.on(s); err == nil && st.member != nil {
+		return st, nil
+	}
+	return l.running(s)
+}
+
+// enqueue gives work to a stream, or to the capture that it is in.
 func (l *Late) enqueue(s uintptr, w *lateWork) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	st, err := l.running(s)
-	if err == nil {
+	st, err := l.takes(s)
+	switch {
+	case err != nil:
+	case st.member != nil:
+		st.member.queue = append(st.member.queue, w)
+	default:
 		st.queue = append(st.queue, w)
 	}
+	return err
+}
+
+// refuses returns an error if a stream is being captured.
+func (l *Late) refuses(s uintptr) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, err := l.running(s)
 	return err
 }
 
@@ -176,13 +209,22 @@ func (l *Late) gone(what string, p uintptr, size int64) bool {
 	defer l.mu.Unlock()
 	any := false
 	touches := func(x [2]uintptr) bool { return x[0] < p+uintptr(size) && p < x[1] }
-	for _, st := range l.streams {
+	for _, st := range slices.AppendSeq(slices.Clone(l.branches), maps.Values(l.streams)) {
 		for _, w := range st.queue {
 			if w.run != nil && slices.ContainsFunc(w.bytes, touches) {
 				w.run, any = nil, true
 				l.faults = append(l.faults,
 					fmt.Errorf("alloctest: late: %s of %d bytes at %#x before the %s on "+
 						"stream %d that touches them", what, size, p, w.what, st.handle))
+			}
+		}
+	}
+	for _, x := range l.execs {
+		for _, m := range x.taking.members {
+			for _, w := range m.queue {
+				if slices.ContainsFunc(w.bytes, touches) {
+					w.lost = what
+				}
 			}
 		}
 	}
@@ -208,6 +250,9 @@ func (l *Late) Launch(s *alloc.Stream, f func([]alloc.Param), args ...alloc.Arg)
 
 // Hold makes work that is enqueued on s from now on wait until release is called.
 func (l *Late) Hold(s uintptr) (release func(), err error) {
+	if err := l.refuses(s); err != nil {
+		return nil, err
+	}
 	w := &lateWork{held: true}
 	if err := l.enqueue(s, w); err != nil {
 		return nil, err
@@ -230,6 +275,9 @@ func rangeOf(p uintptr, n int64) [2]uintptr { return [2]uintptr{p, p + uintptr(n
 
 // CopyIn enqueues a copy of what src holds now.
 func (l *Late) CopyIn(s uintptr, dst alloc.Ptr, src unsafe.Pointer, n int64) error {
+	if err := l.refuses(s); err != nil {
+		return err
+	}
 	data := slices.Clone(unsafe.Slice((*byte)(src), n))
 	return l.enqueue(s, &lateWork{
 		what:  "copy in",

@@ -76,12 +76,12 @@ func (l *Late) SetCapturing(s uintptr, on bool) error {
 	return err
 }
 
-// Capturing reports whether SetCapturing said so.
+// Capturing reports whether SetCapturing said so, or a capture is under way.
 func (l *Late) Capturing(s uintptr) (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	st, err := l.on(s)
-	return err == nil && st.captured, err
+	return err == nil && (st.captured || st.member != nil), err
 }
 
 // AdoptStream knows the streams of l.
@@ -122,7 +122,7 @@ func (l *Late) DestroyEvent(e uintptr) error {
 func (l *Late) Record(e, s uintptr) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	st, err := l.running(s)
+	st, err := l.takes(s)
 	if err != nil {
 		l.tiesIn("record", err)
 		return err
@@ -130,6 +130,10 @@ func (l *Late) Record(e, s uintptr) error {
 	ev, err := l.event(e)
 	if err != nil {
 		return err
+	}
+	if ev.place = nil; st.member != nil {
+		ev.place = st.member.place()
+		return nil
 	}
 	ev.mark = &lateMark{st, st.end()}
 	return nil
@@ -140,6 +144,9 @@ func (l *Late) Query(e uintptr) (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	ev, err := l.event(e)
+	if err == nil && ev.place != nil {
+		err = fmt.Errorf("alloctest: late: event %d was recorded in a capture: %w", e, alloc.ErrCapturing)
+	}
 	if err != nil {
 		return false, err
 	}
@@ -159,6 +166,9 @@ func (l *Late) SyncEvent(e uintptr) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	ev, err := l.event(e)
+	if err == nil && ev.place != nil {
+		return fmt.Errorf("alloctest: late: event %d was recorded in a capture: %w", e, alloc.ErrCapturing)
+	}
 	if err == nil && ev.mark != nil {
 		l.finish(ev.mark)
 	}
@@ -173,7 +183,15 @@ func (l *Late) Wait(s, e uintptr) error {
 	if err != nil {
 		return err
 	}
-	st, err := l.running(s)
+	st, err := l.takes(s)
+	if err == nil && (st.member != nil || ev.place != nil) {
+		if p := ev.place; p != nil && st.member != nil && p.member.taking == st.member.taking {
+			st.member.learn(p)
+			return nil
+		}
+		err = fmt.Errorf("alloctest: late: stream %d and event %d are not of one capture: %w", s, e,
+			alloc.ErrCapturing)
+	}
 	if err != nil {
 		l.tiesIn("wait", err)
 		return err
