@@ -241,51 +241,58 @@ func isChecked(p *alloc.Pool) bool {
 	return p.Stats().Pending > 0
 }
 
+// failing is what a capture that is to fail has.
+type failing struct {
+	p    *alloc.Pool
+	s, u *alloc.Stream // s is being captured
+	out  *alloc.Buffer[int32]
+}
+
 // What a capture cannot take fails and says what helps, and a capture that fails leaves nothing behind.
 func TestCaptureFails(t *testing.T) {
 	boom := errors.New("boom")
 	for _, c := range []struct {
 		name string
-		f    func(p *alloc.Pool, s, u *alloc.Stream, out *alloc.Buffer[int32]) error
+		f    func(x *failing) error
 		is   error
 		says string
 	}{
-		{"f", func(p *alloc.Pool, s, u *alloc.Stream, out *alloc.Buffer[int32]) error { return boom }, boom, "alloc: capture: boom"},
-		{"outside", func(p *alloc.Pool, s, u *alloc.Stream, out *alloc.Buffer[int32]) error {
-			s.Wait(u)
+		{"f", func(x *failing) error { return boom }, boom, "alloc: capture: boom"},
+		{"outside", func(x *failing) error {
+			x.s.Wait(x.u)
 			return nil
 		}, nil, "Wait before Capture"},
-		{"outside event", func(p *alloc.Pool, s, u *alloc.Stream, out *alloc.Buffer[int32]) error {
-			s.WaitEvent(u.Record())
+		{"outside event", func(x *failing) error {
+			x.s.WaitEvent(x.u.Record())
 			return nil
 		}, nil, "Wait before Capture"},
-		{"not joined", func(p *alloc.Pool, s, u *alloc.Stream, out *alloc.Buffer[int32]) error {
-			u.Wait(s)
-			return out.Fill(u, 1)
+		{"not joined", func(x *failing) error {
+			x.u.Wait(x.s)
+			return x.out.Fill(x.u, 1)
 		}, nil, "Wait for it on the captured stream before the function returns"},
-		{"joined too early", func(p *alloc.Pool, s, u *alloc.Stream, out *alloc.Buffer[int32]) error {
-			u.Wait(s)
-			s.Wait(u)
-			return out.Fill(u, 1)
+		{"joined too early", func(x *failing) error {
+			x.u.Wait(x.s)
+			x.s.Wait(x.u)
+			return x.out.Fill(x.u, 1)
 		}, nil, "before the function returns"},
-		{"sync", func(p *alloc.Pool, s, u *alloc.Stream, out *alloc.Buffer[int32]) error { return s.Sync() }, alloc.ErrCapturing, ""},
-		{"copy out", func(p *alloc.Pool, s, u *alloc.Stream, out *alloc.Buffer[int32]) error {
-			return out.CopyTo(s, make([]int32, 1))
+		{"sync", func(x *failing) error { return x.s.Sync() }, alloc.ErrCapturing, ""},
+		{"copy out", func(x *failing) error {
+			return x.out.CopyTo(x.s, make([]int32, 1))
 		}, alloc.ErrCapturing, "Download into page-locked memory"},
-		{"callback", func(p *alloc.Pool, s, u *alloc.Stream, out *alloc.Buffer[int32]) error { return s.Callback(func() {}) }, alloc.ErrCapturing, ""},
-		{"close", func(p *alloc.Pool, s, u *alloc.Stream, out *alloc.Buffer[int32]) error { return s.Close() }, alloc.ErrCapturing, ""},
-		{"close pool", func(p *alloc.Pool, s, u *alloc.Stream, out *alloc.Buffer[int32]) error { return p.Close() }, alloc.ErrCapturing, "Close again"},
-		{"event", func(p *alloc.Pool, s, u *alloc.Stream, out *alloc.Buffer[int32]) error { return s.Record().Sync() }, alloc.ErrCapturing, ""},
-		{"again", func(p *alloc.Pool, s, u *alloc.Stream, out *alloc.Buffer[int32]) error {
-			_, err := s.Capture(func() error { return nil })
+		{"callback", func(x *failing) error { return x.s.Callback(func() {}) }, alloc.ErrCapturing, ""},
+		{"close", func(x *failing) error { return x.s.Close() }, alloc.ErrCapturing, ""},
+		{"close pool", func(x *failing) error { return x.p.Close() }, alloc.ErrCapturing, "Close again"},
+		{"event", func(x *failing) error { return x.s.Record().Sync() }, alloc.ErrCapturing, ""},
+		{"again", func(x *failing) error {
+			_, err := x.s.Capture(func() error { return nil })
 			return err
 		}, alloc.ErrCapturing, ""},
-		{"default", func(p *alloc.Pool, s, u *alloc.Stream, out *alloc.Buffer[int32]) error {
-			p.DefaultStream().Wait(s)
+		{"default", func(x *failing) error {
+			x.p.DefaultStream().Wait(x.s)
 			return nil
 		}, nil, "the default stream cannot be captured"},
-		{"no memory", func(p *alloc.Pool, s, u *alloc.Stream, out *alloc.Buffer[int32]) error {
-			_, err := alloc.Make[byte](s, 1<<40)
+		{"no memory", func(x *failing) error {
+			_, err := alloc.Make[byte](x.s, 1<<40)
 			return err
 		}, alloc.ErrOutOfMemory, ""},
 	} {
@@ -301,7 +308,7 @@ func TestCaptureFails(t *testing.T) {
 				if out, err = alloc.Make[int32](s, 10); err != nil {
 					return err
 				}
-				return errors.Join(add(s, b, 1), c.f(p, s, u, &out))
+				return errors.Join(add(s, b, 1), c.f(&failing{p, s, u, &out}))
 			})
 			require.Error(t, err)
 			assert.Nil(t, g)

@@ -79,7 +79,8 @@ func (l *Late) BeginCapture(s uintptr) error {
 	defer l.mu.Unlock()
 	st, err := l.running(s)
 	if err != nil || s == lateDefault {
-		return errors.Join(err, fmt.Errorf("alloctest: late: begin capture of stream %d: %w", s, alloc.ErrCapturing))
+		return errors.Join(err,
+			fmt.Errorf("alloctest: late: begin capture of stream %d: %w", s, alloc.ErrCapturing))
 	}
 	t := new(lateTaking)
 	st.member = &lateMember{taking: t, stream: st}
@@ -100,7 +101,8 @@ func (l *Late) JoinCapture(origin, s, e uintptr) error {
 		return err
 	}
 	p := ev.place
-	if p == nil || p.member.taking.over || p.member.taking.members[0].stream.handle != origin || s == lateDefault {
+	if p == nil || p.member.taking.over || s == lateDefault ||
+		p.member.taking.members[0].stream.handle != origin {
 		return fmt.Errorf("alloctest: late: join capture: event %d is not of it: %w", e, alloc.ErrCapturing)
 	}
 	t := p.member.taking
