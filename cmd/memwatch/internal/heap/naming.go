@@ -46,6 +46,9 @@ func own(frames []Frame) (all []int) {
 	return all
 }
 
+// maxClimb bounds how far out a name is looked for: stacks are of strangers, and may all be alike.
+const maxClimb = 16
+
 // Name chooses for each of some sites the frame that names it: the innermost that is the program's own. Where
 // several have the same, as those that call a helper have, each is named by the first frame further out by which
 // they differ.
@@ -63,7 +66,7 @@ func Name(sites []Site) {
 			same[place(s)] = append(same[place(s)], i)
 		}
 	}
-	for len(same) > 0 {
+	for level := 0; len(same) > 0 && level < maxClimb; level++ {
 		next := make(map[string][]int)
 		for _, group := range same {
 			if !differ(sites, group) {

@@ -41,6 +41,9 @@ func TestName(t *testing.T) {
 		}
 		require.Equal(t, c.want, got, "%v", c.sites)
 	}
+	deep := []Site{site(strings.Repeat("f ", 40) + "a"), site(strings.Repeat("f ", 40) + "b")}
+	Name(deep)
+	require.Equal(t, maxClimb, deep[0].Named-1)
 	Name(nil)
 	none := []Site{{}, {}}
 	Name(none)

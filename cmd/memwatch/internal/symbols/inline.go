@@ -17,9 +17,10 @@ type call struct {
 
 // Bounds on what is read for functions.
 const (
-	maxEntries = 8 << 20 // of one file
-	maxInlined = 32      // functions at an address
-	maxHops    = 4       // from a function to where its name is
+	maxEntries = 32 << 20 // of one file, and parts of functions: after that its functions are not looked into
+	maxInlined = 32       // functions at an address
+	maxHops    = 4        // from a function to where its name is
+	maxParts   = 4 << 10  // of one function, each with addresses of its own
 )
 
 // A span is the addresses of a function, and where it is described.
@@ -72,7 +73,7 @@ func (l *lines) inlined(unit *dwarf.Entry, addr uint64) (calls []call) {
 			continue
 		}
 		if !inside {
-			r.SkipChildren()
+			l.skip(r, e)
 			continue
 		}
 		depth++
@@ -103,27 +104,51 @@ func (l *lines) readSpans(unit *dwarf.Entry) (all []span) {
 			}
 			continue
 		case dwarf.TagSubprogram:
-			if ranges, err := l.data.Ranges(e); err == nil {
-				for _, g := range ranges {
-					all = append(all, span{g[0], g[1], e.Offset})
-				}
+			for _, g := range l.rangesOf(e) {
+				all = append(all, span{g[0], g[1], e.Offset})
 			}
 		}
 		if e.Children {
-			r.SkipChildren()
+			l.skip(r, e)
 		}
 	}
 	sort.Slice(all, func(i, j int) bool { return all[i].low < all[j].low })
 	return all
 }
 
+// skip goes past what an entry contains. Every entry counts, whatever the file says of where the next one is.
+func (l *lines) skip(r *dwarf.Reader, e *dwarf.Entry) {
+	if _, ok := e.Val(dwarf.AttrSibling).(dwarf.Offset); ok {
+		r.SkipChildren()
+		return
+	}
+	for depth := 1; depth > 0 && l.entries < maxEntries; {
+		e, err := r.Next()
+		l.entries++
+		switch {
+		case err != nil || e == nil:
+			return
+		case e.Tag == 0:
+			depth--
+		case e.Children:
+			depth++
+		}
+	}
+}
+
+// rangesOf returns the addresses of what an entry describes, none if there are very many.
+func (l *lines) rangesOf(e *dwarf.Entry) [][2]uint64 {
+	ranges, err := l.data.Ranges(e)
+	l.entries += len(ranges)
+	if err != nil || len(ranges) > maxParts {
+		return nil
+	}
+	return ranges
+}
+
 // covers reports whether an address is in what an entry describes.
 func (l *lines) covers(e *dwarf.Entry, addr uint64) bool {
-	ranges, err := l.data.Ranges(e)
-	if err != nil {
-		return false
-	}
-	for _, g := range ranges {
+	for _, g := range l.rangesOf(e) {
 		if g[0] <= addr && addr < g[1] {
 			return true
 		}

@@ -107,6 +107,17 @@ func TestInlined(t *testing.T) {
 	}
 }
 
+// TestInlinedBound knows the line, and nothing more, of a file in which too much had to be read.
+func TestInlinedBound(t *testing.T) {
+	b := compile(t, "-g")
+	f, err := ReadFile(bytes.NewReader(b))
+	require.NoError(t, err)
+	f.lines.entries = maxEntries
+	all := f.lookup(at(t, b, "outer") + 8)
+	require.Len(t, all, 1)
+	require.NotZero(t, all[0].Line)
+}
+
 // TestReadable bounds what a short name stands for, and leaves alone what is none of C++.
 func TestReadable(t *testing.T) {
 	for name, want := range map[string]string{
