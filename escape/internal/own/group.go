@@ -44,7 +44,8 @@ const (
 	forget eventKind = iota // a condition is computed anew
 	define                  // a value is computed anew
 	act
-	made // by a site
+	made  // by a site
+	ended // what a value is given is read for the last time, until it is given more
 )
 
 // An event is what matters to a group in a node.
@@ -81,8 +82,14 @@ func (g *Group) prepare() {
 		} else if n, at, ok := g.f.Where(v); ok {
 			g.events[n] = append(g.events[n], event{at: at, kind: define, n: k})
 		}
-		if d, ok := v.(*pointsto.Deferred); ok {
+		switch d := v.(type) {
+		case *pointsto.Deferred:
 			g.late[k], _, _ = g.f.Graph.Where(d.Defer)
+		case *pointsto.Running:
+			for _, w := range d.Waits {
+				n, at, _ := g.f.Graph.Where(w)
+				g.events[n] = append(g.events[n], event{at: at, kind: ended, n: k})
+			}
 		}
 		for _, i := range g.f.Users(v) {
 			n, at, _ := g.f.Graph.Where(i)

@@ -49,7 +49,7 @@ func (g *Group) needed(n int, l live, seen func(at int, l live)) live {
 					both := flow.Join(l[i], l[i|1<<e.n])
 					l[i], l[i|1<<e.n] = both, both
 				}
-			case define:
+			case define, ended:
 				if l[i] != nil && l[i].Has(e.n) {
 					l[i] = l[i].Clone()
 					l[i].Remove(e.n)

@@ -163,7 +163,7 @@ func (s state) forget(n int) {
 // happen changes a combo, which is number i, by an event.
 func (g *Group) happen(c *combo, i int, e event) {
 	switch e.kind {
-	case define:
+	case define, ended:
 		g.define(c, e.n)
 	case made:
 		g.make(c, i, e.n)

@@ -24,6 +24,9 @@ type Act struct {
 // Acts lists what an instruction does to an operand, which is an origin.
 func (f *Func) Acts(i ssa.Instruction, of ssa.Value) []Act {
 	one := func(op Op, to ssa.Value) []Act { return []Act{{Instr: i, Op: op, Of: of, To: to}} }
+	if acts, ok := f.started(i, of); ok {
+		return acts
+	}
 	switch {
 	case handsOn(i, of):
 		return one(Keep, nil)
@@ -35,6 +38,8 @@ func (f *Func) Acts(i ssa.Instruction, of ssa.Value) []Act {
 		return f.fieldActs(i, p)
 	case *Container:
 		return f.containerActs(i, p)
+	case *Running:
+		return one(Read, nil)
 	}
 	switch i := i.(type) {
 	case *ssa.Phi:

@@ -52,8 +52,11 @@ func (f *Func) Origin(v ssa.Value) ssa.Value {
 // Users lists the instructions that v is an operand of, by any address of it or in a
 // literal that captures it, except marks that only name it.
 func (f *Func) Users(v ssa.Value) []ssa.Instruction {
-	if c, ok := v.(*Container); ok {
-		return c.users
+	switch p := v.(type) {
+	case *Container:
+		return p.users
+	case *Running:
+		return p.Waits
 	}
 	p, isField := v.(*Field)
 	root := v

@@ -14,6 +14,7 @@
 //     part, wrap, unwrap, return, keep ([Op]). An act is that operation there ([Act]).
 //   - What a buffer adopts goes with it when it is freed, and is a view of it ([Site.With]).
 //   - What a deferred call has been given, in all turns of a loop, is a value of its own ([Deferred]).
+//   - What the goroutines that one group waits for have been given is a value of its own ([Running]).
 //   - A slot is a variable in memory that is as good as a value ([Func.IsSlot]).
 //   - A field is a slot in a larger variable, or the same part of a value ([Field]).
 //   - A container is slices that may share elements, or a map ([Container]).

@@ -55,20 +55,25 @@ type Func struct {
 	in     *Input
 	holds  map[ssa.Value][]Hold
 	made   map[ssa.Value]*Site
-	closed map[ssa.Value]bool // see isClosed
-	split  map[ssa.Value][]*Field
+	memo
+}
 
+// A memo has what was asked before.
+type memo struct {
+	closed     map[ssa.Value]bool // see isClosed
+	split      map[ssa.Value][]*Field
 	containers map[ssa.Value]*Container
-
-	deferreds map[*ssa.Defer]*Deferred
+	deferreds  map[*ssa.Defer]*Deferred
+	groups     map[ssa.Value]*Running
 }
 
 // Solve finds what the values of a function may hold.
 func Solve(in *Input, fn *ssa.Function) *Func {
 	f := &Func{SSA: fn, Graph: in.IR.Graph(fn), in: in, holds: map[ssa.Value][]Hold{},
-		made: map[ssa.Value]*Site{}, closed: map[ssa.Value]bool{},
-		split: map[ssa.Value][]*Field{}, containers: map[ssa.Value]*Container{},
-		deferreds: map[*ssa.Defer]*Deferred{}}
+		made: map[ssa.Value]*Site{},
+		memo: memo{closed: map[ssa.Value]bool{}, split: map[ssa.Value][]*Field{},
+			containers: map[ssa.Value]*Container{}, deferreds: map[*ssa.Defer]*Deferred{},
+			groups: map[ssa.Value]*Running{}}}
 	f.find()
 	if len(f.Sites) > 0 {
 		f.follow()
@@ -241,6 +246,8 @@ func (f *Func) Where(v ssa.Value) (node, at int, ok bool) {
 		v = p.Root
 	case *Container:
 		return p.node, p.at, true
+	case *Running:
+		v = p.Group
 	}
 	if e, is := v.(*ssa.Extract); is {
 		v = e.Tuple

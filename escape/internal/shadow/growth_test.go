@@ -21,12 +21,16 @@ var shapes = map[string]func(n int) string{
 	"cases":       lines("switch m {\n", "case %[1]d:\nb := Must(1)\nb.Use()\n", "}\n"),
 	"merged": lines("var b *Buf\nswitch m {\n", "case %[1]d:\nb = Must(1)\n",
 		"}\nif b != nil {\nb.Use()\n}\n"),
-	"deferred":       lines("", "b%[1]d := Must(1)\ndefer b%[1]d.Free()\nb%[1]d.Use()\n", ""),
-	"one field":      lines("var p struct{ a, b *Buf }\n", "p.a = Must(1)\np.a.Use()\n", ""),
-	"fields":         lines("", "p%[1]d := struct{ a, b *Buf }{Must(1), Must(2)}\np%[1]d.a.Use()\n", ""),
-	"one slice":      lines("var s []*Buf\n", "s = append(s, Must(1))\n", "println(len(s))\n"),
-	"slices":         lines("", "b%[1]d := Must(1)\ns%[1]d := []*Buf{b%[1]d}\ns%[1]d[0].Use()\n", ""),
-	"slices grown":   lines("", "b%[1]d := Must(1)\nvar s%[1]d []*Buf\nfor range m {\ns%[1]d = append(s%[1]d, b%[1]d)\n}\n", ""),
+	"deferred":     lines("", "b%[1]d := Must(1)\ndefer b%[1]d.Free()\nb%[1]d.Use()\n", ""),
+	"one field":    lines("var p struct{ a, b *Buf }\n", "p.a = Must(1)\np.a.Use()\n", ""),
+	"fields":       lines("", "p%[1]d := struct{ a, b *Buf }{Must(1), Must(2)}\np%[1]d.a.Use()\n", ""),
+	"one slice":    lines("var s []*Buf\n", "s = append(s, Must(1))\n", "println(len(s))\n"),
+	"slices":       lines("", "b%[1]d := Must(1)\ns%[1]d := []*Buf{b%[1]d}\ns%[1]d[0].Use()\n", ""),
+	"slices grown": lines("", "b%[1]d := Must(1)\nvar s%[1]d []*Buf\nfor range m {\ns%[1]d = append(s%[1]d, b%[1]d)\n}\n", ""),
+	"joined": func(n int) string {
+		return "import \"sync\"\n" + lines("", "b%[1]d := Must(1)\nvar g%[1]d sync.WaitGroup\n"+
+			"g%[1]d.Go(func() { b%[1]d.Use() })\ng%[1]d.Wait()\n", "")(n)
+	},
 	"one beside all": lines("a := Must(1)\n", "b%[1]d := Must(1)\nif c {\nboth(a, b%[1]d)\n}\n", ""),
 }
 
@@ -51,7 +55,8 @@ func TestGrowth(t *testing.T) {
 	for name, shape := range shapes {
 		work := func(n int) int {
 			steps := 0
-			for _, f := range Run(check(t, header+shape(n))).Funcs {
+			_, src := headed(shape(n))
+			for _, f := range Run(check(t, src)).Funcs {
 				steps += f.Own.Work()
 			}
 			return steps

@@ -74,6 +74,16 @@ func unknown(b *Buf)
 
 `
 
+// headed returns a file with its header, which takes an import from its first line.
+func headed(text string) (head, src string) {
+	head = header
+	if strings.HasPrefix(text, "import") {
+		head = strings.Replace(header, "\n", "\n\n"+text[:strings.IndexByte(text, '\n')]+"\n", 1)
+		text = "// " + text
+	}
+	return head, head + text
+}
+
 // TestGolden shows what each room says of functions, one subject a file: the state, the
 // summary, the text with its edits, and what the proof does not accept of them.
 func TestGolden(t *testing.T) {
@@ -84,7 +94,7 @@ func TestGolden(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
 			ar, err := txtar.ParseFile(path)
 			require.NoError(t, err)
-			src := header + string(ar.Files[0].Data)
+			header, src := headed(string(ar.Files[0].Data))
 			in := check(t, src)
 			r := Run(in)
 			require.NoError(t, r.IR.Verify())
