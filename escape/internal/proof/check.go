@@ -3,6 +3,7 @@ package proof
 // The verdicts: each free of the text is taken through the rules.
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -69,7 +70,7 @@ func (c *checker) declaration(d *differ) {
 		return
 	}
 	if !c.off[Same] {
-		if why := c.namesFault(d); why != "" {
+		if why := cmp.Or(c.namesFault(d), c.unreadFault(d)); why != "" {
 			for _, e := range d.edits {
 				c.fail(e, Same, why, d.decl.Pos())
 			}
@@ -191,6 +192,7 @@ func (c *checker) function(root *ssa.Function, d *differ, found map[*edit]bool) 
 	}
 	c.follow(g, frees)
 	c.unmet(g, frees)
+	c.raced(g, d)
 	for _, e := range gone {
 		c.replaced(g, e, frees)
 	}

@@ -49,8 +49,9 @@
 // accepted then. Their arguments are in docs/proof.md; this is how they are shown.
 //
 // Same. On syntax, so that no resolution can hide a difference. What was put in reads through no pointer that
-// may be nil, and its loops call nobody. Comments for tools stay at their declaration. A name that was made for
-// an expression is read once, where the expression stood; what is evaluated before it there is on a list of what
+// may be nil, and nothing that a goroutine which may run can reach; its loops call nobody. Comments for tools
+// stay at their declaration. A name that was made for an expression is read once, where the expression stood, in
+// the statement or in what another name is made of; what is evaluated before it there is on a list of what
 // neither calls, receives, reads through a pointer or a slice, may panic nor runs a statement, and no variable
 // is read there that a call might change. Such reads, and what may panic, do not pass a call behind them, as
 // compilers may do them late.
@@ -78,8 +79,9 @@
 // nobody else end a panic there.
 //
 // Order. The language leaves open when a statement reads its variables, go/ssa and the compiler differ. Behind
-// each call in a statement the registers that it computes, and the literals that it builds, may have as well
-// what computing them anew would give; nothing is known of them, and no store before the call says what they are.
+// each call in a statement the registers that it computes, the literals that it builds and its method values may
+// have as well what computing them anew would give, and what it reads may be read there; nothing is known of
+// them, and no store before the call says what they are.
 //
 // Callbacks. A literal that may run inside itself is not understood. A literal that is returned keeps what
 // goroutines have which it may leave behind.

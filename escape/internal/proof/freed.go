@@ -199,6 +199,9 @@ func (g *graph) steps(v ssa.Value, b *ssa.BasicBlock, depth int) string {
 	case *ssa.Field:
 		return g.steps(x.X, b, depth+1)
 	case *ssa.Index:
+		if _, array := x.X.Type().Underlying().(*types.Array); !array {
+			return "a string may be shorter"
+		}
 		return g.steps(x.X, b, depth+1)
 	}
 	return ""

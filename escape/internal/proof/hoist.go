@@ -35,16 +35,37 @@ func (c *checker) hoistFault(h *hoist, vars variables) string {
 		return "the type of a shift comes from where it stands"
 	}
 	a := ahead{c.info, ours, vars.shared, h.read[len(h.read)-1], map[ast.Expr]bool{}}
-	if a.idle(h.stmt) {
-		return "a value is computed that was not, as only its type or length is asked for"
-	}
 	for i, x := range h.subs {
 		later := slices.ContainsFunc(h.subs[i+1:], func(x ast.Expr) bool { return a.calls(x, token.NoPos) })
 		if a.loose(x) && (later || a.calls(h.stmt, h.read[i].End())) {
 			return "a variable is read before a call that may change it, and Go does not say which comes first"
 		}
 	}
-	return a.of(h.stmt)
+	for _, x := range h.subs { // a name may be made of others
+		if why := a.within(x); why != "" {
+			return why
+		}
+	}
+	return a.within(h.stmt)
+}
+
+// within returns what in n could affect the values of the names that n reads, or see that they are computed
+// before n; "" if nothing could.
+func (a ahead) within(n ast.Node) string {
+	a.last = nil
+	ast.Inspect(n, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && a.ours[id] {
+			a.last = id
+		}
+		return true
+	})
+	switch {
+	case a.last == nil:
+		return ""
+	case a.idle(n):
+		return "a value is computed that was not, as only its type or length is asked for"
+	}
+	return a.of(n)
 }
 
 // calls reports whether behind pos n calls a function or receives, in what is evaluated with it.

@@ -28,6 +28,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -42,6 +43,7 @@ var _ bytes.Buffer
 var _ context.Context
 var _ = fmt.Sprint
 var _ = log.Print
+var _ = runtime.GC
 var _ = slices.Max[[]int]
 var _ errgroup.Group
 var _ = errors.Is

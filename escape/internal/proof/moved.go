@@ -26,6 +26,56 @@ type backward struct {
 	why   string
 }
 
+// unreadFault says why the text does not compile once the frees that were taken out are gone: a variable that
+// only they read is not used any more.
+func (c *checker) unreadFault(d *differ) string {
+	mentioned, used := map[types.Object]bool{}, map[types.Object]bool{}
+	gone := map[ast.Node]bool{}
+	for _, e := range d.edits {
+		if e.kind == Deleted {
+			gone[e.stmt] = true
+		}
+	}
+	if len(gone) == 0 {
+		return ""
+	}
+	within := false
+	var visit func(n ast.Node) bool
+	visit = func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			for _, l := range n.Lhs { // to write a variable is no use of it
+				if _, id := l.(*ast.Ident); !id {
+					ast.Inspect(l, visit)
+				}
+			}
+			for _, r := range n.Rhs {
+				ast.Inspect(r, visit)
+			}
+			return false
+		case *ast.Ident:
+			v, ok := c.info.Uses[n].(*types.Var)
+			mentioned[v] = mentioned[v] || ok && within && v.Kind() == types.LocalVar
+			used[v] = used[v] || !within
+		case ast.Stmt:
+			if gone[n] {
+				gone[n], within = false, true
+				ast.Inspect(n, visit)
+				within = false
+				return false
+			}
+		}
+		return true
+	}
+	ast.Inspect(d.decl, visit)
+	for v := range mentioned {
+		if mentioned[v] && !used[v] {
+			return "only what was taken out reads variable " + v.Name()
+		}
+	}
+	return ""
+}
+
 // A place is in front of instruction n of a block; what is freed is v there, or in cell.
 type place struct {
 	b    *ssa.BasicBlock

@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/token"
 	"reflect"
+	"slices"
 )
 
 // A hoist is a statement that reads names in place of expressions.
@@ -21,6 +22,7 @@ type hoist struct {
 // A waiting name was made and not read yet.
 type waiting struct {
 	id   *ast.Ident
+	of   ast.Expr
 	save bool // made of another name, which costs nothing and may go unread
 }
 
@@ -40,13 +42,11 @@ func (d *differ) returned(old, new ast.Stmt) bool {
 			return false
 		}
 	}
-	rhs := d.made[tail[0].id.Name]
-	for _, w := range tail {
-		if d.made[w.id.Name] != rhs {
-			return false
-		}
+	rhs := tail[0].of
+	if slices.ContainsFunc(tail, func(w waiting) bool { return w.of != rhs }) {
+		return false
 	}
-	if rhs == nil || !d.node(reflect.ValueOf(&x.Results[0]).Elem(), reflect.ValueOf(&rhs).Elem()) {
+	if !d.node(reflect.ValueOf(&x.Results[0]).Elem(), reflect.ValueOf(&rhs).Elem()) {
 		return false
 	}
 	for i, r := range y.Results {
@@ -82,23 +82,31 @@ func (d *differ) substituted(old, new ast.Expr) bool {
 	return true
 }
 
-// names takes a statement that makes names for values, to be read by the next old one.
+// names takes a statement that makes a name for each of some values, or for results of a call, to be read by
+// the next old one.
 func (d *differ) names(s ast.Stmt) bool {
 	as, ok := s.(*ast.AssignStmt)
-	if !ok || as.Tok != token.DEFINE || len(as.Rhs) != 1 && len(as.Rhs) != len(as.Lhs) {
+	if !ok || as.Tok != token.DEFINE {
+		return false
+	}
+	several := len(as.Lhs) != len(as.Rhs)
+	if _, call := as.Rhs[0].(*ast.CallExpr); several && !call {
 		return false
 	}
 	for i, l := range as.Lhs {
 		id, ok := l.(*ast.Ident)
-		if !ok {
+		switch {
+		case !ok || id.Name == "_" && !several: // this value is not read
 			return false
-		}
-		if id.Name == "_" {
+		case id.Name == "_":
 			continue
+		case several: // it is a part of the value
+			d.made[id.Name] = nil
+			d.order = append(d.order, waiting{id, as.Rhs[0], false})
+		default:
+			d.made[id.Name] = as.Rhs[i]
+			d.order = append(d.order, waiting{id, as.Rhs[i], isSave(as)})
 		}
-		rhs := as.Rhs[min(i, len(as.Rhs)-1)]
-		d.made[id.Name] = rhs
-		d.order = append(d.order, waiting{id, base(rhs) != nil})
 		d.defs = append(d.defs, id)
 	}
 	d.edits = append(d.edits, &edit{kind: Named, stmt: s, decl: d.decl})

@@ -87,9 +87,9 @@ func (o *evaluation) find(c *checker, fn *ssa.Function) {
 			}
 			if callOf(i) != nil {
 				calls[r] = append(calls[r], i)
-			} else if e := c.entry(i); !e.makes && len(e.from)+len(e.stores) > 0 {
+			} else if e := c.entry(i); !e.makes && len(e.from)+len(e.stores)+len(e.reads) > 0 || closure(i) != nil {
 				others[r] = append(others[r], i)
-				loads[r] = loads[r] || len(e.from) > 0 && len(e.reads) > 0
+				loads[r] = loads[r] || len(e.reads) > len(e.stores)
 			}
 		}
 	}
@@ -106,7 +106,13 @@ func (o *evaluation) find(c *checker, fn *ssa.Function) {
 	}
 }
 
-// late lets what the statement of a call computes, and puts into a literal, be what it would be behind it.
+// closure returns i if it makes a literal, or a method value, which has what its receiver is then.
+func closure(i ssa.Instruction) *ssa.MakeClosure {
+	m, _ := i.(*ssa.MakeClosure)
+	return m
+}
+
+// late lets what the statement of a call reads, computes, and puts into a literal, be what it would be behind it.
 func (w *walker) late(call ssa.Instruction, p phase, s *set) (phase, *set) {
 	fresh := map[ssa.Value]bool{}
 	o := w.g.ordered()
@@ -116,10 +122,19 @@ func (w *walker) late(call ssa.Instruction, p phase, s *set) (phase, *set) {
 		}
 		e := w.g.f.c.entry(i)
 		v, _ := i.(ssa.Value)
+		w.reads(e, p, s, i)
 		yes := slices.ContainsFunc(e.from, func(src source) bool { return w.comes(s, src) })
 		if yes && !w.holds(s, v) {
 			fresh[v] = true
 			w.set(s, v, 0, true)
+		}
+		for _, x := range e.gives {
+			s = w.gives(p, s, x, i, e.words)
+		}
+		if m := closure(i); m != nil {
+			was := w.holds(s, m)
+			s = w.closes(p, s, m)
+			w.set(s, m, 0, was || w.holds(s, m))
 		}
 		for _, kind := range []atomKind{isTrue, isNil, isEqual} {
 			p = w.learn(p, atom{v, kind}, nothing)

@@ -96,6 +96,9 @@ func (w *walker) happens(e *entry, v ssa.Value, p phase, s *set, at ssa.Instruct
 
 // named judges a mention of a register in the source.
 func (w *walker) named(i *ssa.DebugRef, p phase, s *set) {
+	if w.sites != nil {
+		w.races(i, s)
+	}
 	if q := p & phaseMask; q >= ours && w.frees[q-ours].e.loop == i.Expr && w.touched(s, i.X) {
 		w.use(p, Once, "the loop that frees it may run again", i)
 	}

@@ -177,6 +177,68 @@ func f() {
 	}
 }
 `},
+		{"a method value", "it is used by Use", `
+func f(o *B) {
+	b := Make()
+	cur := o
+	swap := func() int { cur = b; return 1 }
+	g, n := cur.Use, swap()
+	_ = n
+	cur = nil
+	b.Free() //F
+	g()
+}
+`},
+		{"a value in an interface whose method keeps it", "handed to somebody", `
+func f(o *B) {
+	b := Make()
+	cur := keeper{o}
+	swap := func() int { cur = keeper{b}; return 1 }
+	x, n := any(cur), swap()
+	_ = n
+	cur = keeper{}
+	fmt.Println(x)
+	x = nil
+	b.Free() //F
+}
+`},
+		{"a field beside a literal that frees", "it is read or written", `
+func f() int {
+	b := Make()
+	_, n := b.n, func() int {
+		b.Free() //F
+		return 1
+	}()
+	return n
+}
+`},
+		{"bytes that are copied beside a literal that frees", "it is read or written", `
+//lastuse:effect result 0 views recv
+func (b *B) Bytes() []byte
+
+func f() (string, int) {
+	b := Make()
+	v := b.Bytes()
+	s, n := string(v), func() int {
+		b.Free() //F
+		return 1
+	}()
+	return s, n
+}
+`},
+		{"a text that is compared beside a literal that frees", "it is read or written", `
+//lastuse:effect result 0 views recv
+func (b *B) Text() string
+
+func f(o string) bool {
+	b := Make()
+	v := b.Text()
+	return (v == o) == func() bool {
+		b.Free() //F
+		return true
+	}()
+}
+`},
 	}
 	l := newLab()
 	for _, tt := range tests {

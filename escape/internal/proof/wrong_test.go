@@ -325,6 +325,65 @@ func f(p *[3]int) {
 	}
 }
 `},
+		{"a name that is made of another, behind a call", "a call comes before", `
+func f() int {
+	b := Make()
+	r := b.Sum() //F
+	q := add(next(), r) //F
+	b.Free() //F
+	return q //F
+	return add(next(), b.Sum()) //O
+}
+`},
+		{"a call whose value nobody reads", "in more than frees", `
+func f() int {
+	b := Make()
+	r, _ := b.Sum(), next() //F
+	b.Free() //F
+	return r //F
+	return b.Sum() //O
+}
+`},
+		{"one of the results that a call is given", "in more than frees", `
+func two() (int, int)
+
+func f() {
+	b := Make()
+	b.Use()
+	r, _ := two() //F
+	b.Free() //F
+	fmt.Println(r) //F
+	fmt.Println(two()) //O
+}
+`},
+		{"an assertion that does not panic any more", "in more than frees", `
+func f(x any) int {
+	b := Make()
+	b.Use()
+	r, _ := x.(int) //F
+	b.Free() //F
+	return r //F
+	return x.(int) //O
+}
+`},
+		{"a byte of a string that may be empty", "may be shorter", `
+func f(s string) {
+	b := Make()
+	b.Use()
+	runtime.KeepAlive(s[0]) //F
+	b.Free() //F
+}
+`},
+		{"a variable that only the free read which was taken out", "only what was taken out reads", `
+func f() {
+	b := Make()
+	c := b
+	b.Use()
+	b.Free() //F
+	next()
+	c.Free() //O
+}
+`},
 	}
 	l := newLab()
 	for _, tt := range tests {
