@@ -239,7 +239,7 @@ func (pl *planner) named(p *own.Point, m moment, gap *ir.Place, at Where) *spot 
 func (pl *planner) makeable(v ssa.Value, gap *ir.Place) []Name {
 	result := false
 	switch v := v.(type) {
-	case *ssa.Call:
+	case *ssa.Call, *pointsto.Dropped:
 		result = true
 	case *ssa.Extract:
 		_, result = v.Tuple.(*ssa.Call)

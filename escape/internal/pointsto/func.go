@@ -141,7 +141,7 @@ func (f *Func) find() {
 				}
 				v := Result(c, k)
 				if v == nil {
-					continue // no value has it, so no name ever will
+					v = &Dropped{c, k}
 				}
 				site := &Site{Value: v, Param: -1, Nil: r.Nil, With: f.adopted(&c.Call, s)}
 				if sig := c.Call.Signature(); effect.HasError(sig) {
@@ -248,6 +248,8 @@ func (f *Func) Where(v ssa.Value) (node, at int, ok bool) {
 		return p.node, p.at, true
 	case *Running:
 		v = p.Group
+	case *Dropped:
+		v = p.Call
 	}
 	if e, is := v.(*ssa.Extract); is {
 		v = e.Tuple

@@ -16,6 +16,7 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/ir"
 	"github.com/lastuse/lastuse/escape/internal/place"
+	"github.com/lastuse/lastuse/escape/internal/pointsto"
 	"github.com/lastuse/lastuse/escape/internal/rewrite"
 	"github.com/lastuse/lastuse/escape/internal/vars"
 )
@@ -248,6 +249,8 @@ func (u *unit) call(v ssa.Value) (*ast.CallExpr, int) {
 		return u.calls[v.Pos()], 0
 	case *ssa.Extract:
 		return u.calls[v.Tuple.Pos()], v.Index
+	case *pointsto.Dropped:
+		return u.calls[v.Pos()], v.N
 	}
 	return nil, 0
 }
