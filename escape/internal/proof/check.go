@@ -3,7 +3,6 @@ package proof
 // The verdicts: each free of the text is taken through the rules.
 
 import (
-	"cmp"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -68,9 +67,8 @@ func (c *checker) declaration(d *differ) {
 	}()
 	if len(d.edits) == 1 && d.edits[0].kind == Whole {
 		return
-	}
-	if !c.off[Same] {
-		if why := cmp.Or(c.namesFault(d), c.unreadFault(d)); why != "" {
+	} else if !c.off[Same] {
+		if why := c.namesFault(d); why != "" {
 			for _, e := range d.edits {
 				c.fail(e, Same, why, d.decl.Pos())
 			}

@@ -334,5 +334,8 @@ func (c *checker) namesFault(d *differ) string {
 		}
 		return true
 	})
+	if why == "" {
+		why = c.unreadFault(d)
+	}
 	return why
 }
