@@ -105,30 +105,6 @@ func (p *Package) marksOf(v *types.Var) map[*ssa.BasicBlock][]standing {
 	return out
 }
 
-// Visible reports whether the name of v means v at a place.
-func (p *Package) Visible(at *Place, v *types.Var) bool {
-	pos := at.Pos
-	if at.Kind == Else {
-		pos = at.Node.End() - 1 // the scope of the statement ends where its else would begin
-	}
-	scope := v.Pkg().Scope().Innermost(pos)
-	switch at.Node.(type) {
-	case *ast.CaseClause, *ast.CommClause:
-		if pos == at.Node.End() { // so does that of a clause, behind its last statement
-			for s := v.Pkg().Scope().Innermost(pos - 1); s != nil; s = s.Parent() {
-				if s.End() == pos {
-					scope = s
-				}
-			}
-		}
-	}
-	if scope == nil {
-		return false
-	}
-	_, o := scope.LookupParent(v.Name(), pos)
-	return o == v
-}
-
 // Marks reports whether an instruction is there for places only: a mark, or the load of a
 // cell for one.
 func (p *Package) Marks(i ssa.Instruction) bool {

@@ -10,7 +10,8 @@ import (
 
 // sink returns the entries that free t on each way once, and the spots whose frees they take over. An entry
 // that does not takes nothing over, so that those that it stands on do not either.
-func (pl *planner) sink(t own.Token, entries []*spot, last map[int]*spot) (sunk map[*spot]bool, kept []*spot) {
+func (pl *planner) sink(t own.Token, entries []*spot, last map[int]*spot) (
+	sunk map[*spot]bool, kept []*spot) {
 	kept = slices.Clone(entries)
 	for {
 		sunk = map[*spot]bool{}
@@ -55,8 +56,8 @@ func (pl *planner) meets(t own.Token, s *spot, last map[int]*spot) (sunk []*spot
 				continue
 			}
 			r := last[n]
-			if r == nil || r == s || len(graph.Succs[n]) != 1 || len(ts) != 1 || ts[0] != t || p.Status(t) != own.Passed ||
-				!r.point.Is(v, t) {
+			if r == nil || r == s || len(graph.Succs[n]) != 1 || len(ts) != 1 || ts[0] != t ||
+				p.Status(t) != own.Passed || !r.point.Is(v, t) {
 				return nil, false
 			}
 			sunk = append(sunk, r)

@@ -11,7 +11,8 @@ import (
 )
 
 // adopted lists what goes with a buffer when it is freed. A call that makes one and keeps a function has it
-// called then: what it was given by its address is given back, and what the function captures is used, or freed.
+// called then: what it was given by its address is given back, and what the function captures is used, or
+// freed.
 func (f *Func) adopted(c *ssa.CallCommon, s *effect.Summary) []ssa.Value {
 	var out []ssa.Value
 	keeps := false

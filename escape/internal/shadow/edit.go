@@ -316,7 +316,9 @@ func (e *editor) unitEdits(u *unit, funcs []*Func) ([]analysis.TextEdit, string)
 		spots: map[place.Where]*spot{}, saved: map[place.Name]string{}}
 	for _, f := range funcs {
 		frees := slices.Clone(f.Frees)
-		slices.SortStableFunc(frees, func(a, b place.Free) int { return cmp.Compare(a.Sites[0].Pos(), b.Sites[0].Pos()) })
+		slices.SortStableFunc(frees, func(a, b place.Free) int {
+			return cmp.Compare(a.Sites[0].Pos(), b.Sites[0].Pos())
+		})
 		for _, fr := range frees {
 			s := d.spot(fr.At)
 			name := d.called(fr.Name, s.at)
