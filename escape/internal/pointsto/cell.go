@@ -161,7 +161,8 @@ func (f *Func) isClosed(v ssa.Value) bool {
 				yes = false
 			}
 			for _, a := range f.Acts(i, w) {
-				yes = yes && a.Op != Keep && a.Op != Leave && (f.IsSlot(w) || a.Op == Read || a.Op == Unwrap || a.Op == Count)
+				looks := a.Op == Read || a.Op == Unwrap || a.Op == Count
+				yes = yes && a.Op != Keep && a.Op != Leave && (f.IsSlot(w) || looks)
 			}
 		}
 	}
