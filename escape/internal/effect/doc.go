@@ -10,8 +10,9 @@
 //     escapes (it may be kept, nothing is known about it any more), or is retained (one
 //     more free is owed).
 //   - A result is nothing of anybody, unless it is owned (the caller must free it), views
-//     a parameter (shares its memory), tells it (has an address in it as a number or a string)
-//     or is one.
+//     a parameter (shares its memory), tells it (has its address as a number or a string),
+//     shows it (has a number or a string that is in it, which is an address if that is) or
+//     is one.
 //   - A condition says on which calls an effect happens ([When]).
 //   - A free is a function that releases a value of a type, as a spec says ([Frees]).
 //
@@ -22,9 +23,10 @@
 // up, and ownership stays only where both have it. The worst is unknown: every parameter
 // escapes. [Of] makes a summary of what a spec says, over what is inferred.
 //
-// The text of a summary is a spec's, with four words more: "maybe" ends a clause that
-// happens on some calls, "or nil" follows an owned result that may be nothing, a result
-// "tells" an operand, and a summary without clauses is "borrows". [Parse] reads what [Summary.String] writes.
+// The text of a summary is a spec's, with some words more: "maybe" ends a clause that
+// happens on some calls, "or nil" follows an owned result that may be nothing, "if result N
+// is true" one that is owned as far as the last result, a boolean, says so, a result "tells"
+// or "shows" an operand, and a summary without clauses is "borrows". [Parse] reads what [Summary.String] writes.
 //
 // Where the last result is an error, a result is owned only as far as that is nil.
 package effect

@@ -41,11 +41,12 @@ func Of(line *spec.Line, sig *types.Signature, inferred *Summary) *Summary {
 	if n := sig.Results().Len() - 1; HasError(sig) && !results[n] { // what goes nowhere is not in the error either
 		s.Results[n].Views &^= said
 		s.Results[n].Tells &^= said
+		s.Results[n].Shows &^= said
 		s.Results[n].Is &^= said
 	}
 	for _, c := range line.Implied(sig, func(r, of spec.Operand) bool {
 		i, res := s.index(of), base.Results[r.Index]
-		return base.Unknown || base.Params[i].Escapes.Cond != Never || (res.Views|res.Tells|res.Is)>>i&1 == 1
+		return base.Unknown || base.Params[i].Escapes.Cond != Never || (res.Views|res.Tells|res.Shows|res.Is)>>i&1 == 1
 	}) {
 		s.add(c, false, false)
 	}

@@ -16,6 +16,7 @@ const (
 	IfTrue         // the boolean parameter When.Param is true
 	IfFalse        // the boolean parameter When.Param is false
 	Maybe          // on some calls; which is not known
+	OnTrue         // of a result: the last result, a boolean, is true
 )
 
 // A When says on which calls an effect happens.
@@ -45,7 +46,8 @@ type Result struct {
 	Owned When
 	Nil   bool   // where it is owned, it may be nil or empty
 	Views uint64 // bit i: it may share memory with Params[i]
-	Tells uint64 // bit i: it may have an address in Params[i] as a number or a string
+	Tells uint64 // bit i: it may have the address of Params[i] as a number or a string
+	Shows uint64 // bit i: it may have a number or a string that is in Params[i]: an address if that is one
 	Is    uint64 // bit i: it may be Params[i]
 	Must  bool   // it is one of Is, or nil, on every return
 }
@@ -119,7 +121,9 @@ func (s *Summary) Given(first, n int) *Summary {
 		r := &c.Results[i]
 		r.Owned = given(r.Owned)
 		r.Must = r.Must && r.Is>>first&^mask == 0 && r.Is&(1<<first-1) == 0
-		r.Views, r.Tells, r.Is = r.Views>>first&mask, r.Tells>>first&mask, r.Is>>first&mask
+		for _, set := range []*uint64{&r.Views, &r.Tells, &r.Shows, &r.Is} {
+			*set = *set >> first & mask
+		}
 	}
 	return &c
 }
@@ -177,7 +181,7 @@ func joinParam(a, b Param) Param {
 
 func joinResult(a, b Result) Result {
 	r := Result{Owned: a.Owned.Join(b.Owned), Nil: a.Nil || b.Nil, Views: a.Views | b.Views,
-		Tells: a.Tells | b.Tells, Is: a.Is | b.Is}
+		Tells: a.Tells | b.Tells, Shows: a.Shows | b.Shows, Is: a.Is | b.Is}
 	r.Must = a.Must && b.Must
 	if r.Owned.Cond == Never {
 		r.Nil = false
@@ -197,4 +201,10 @@ func IsNumber(t types.Type) bool {
 	b, ok := t.Underlying().(*types.Basic)
 	return ok && b.Info()&(types.IsInteger|types.IsString) != 0 && b.Kind() != types.Uintptr &&
 		t != types.Typ[types.Int]
+}
+
+// HasFlag reports whether the last result of a function is a boolean, behind others.
+func HasFlag(sig *types.Signature) bool {
+	n := sig.Results().Len()
+	return n > 1 && types.Identical(sig.Results().At(n-1).Type(), types.Typ[types.Bool])
 }

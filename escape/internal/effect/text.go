@@ -47,6 +47,9 @@ func (s *Summary) String() string {
 			if r.Tells>>j&1 == 1 {
 				out = append(out, name+" tells "+s.operand(j))
 			}
+			if r.Shows>>j&1 == 1 {
+				out = append(out, name+" shows "+s.operand(j))
+			}
 			if r.Is>>j&1 == 1 {
 				t := name + " is " + s.operand(j)
 				if !r.Must {
@@ -84,9 +87,14 @@ func (s *Summary) when(w When) string {
 		return " if " + s.operand(w.Param) + " is false"
 	case Maybe:
 		return " maybe"
+	case OnTrue:
+		return s.onTrue()
 	}
 	return ""
 }
+
+// onTrue returns the condition that the last result is true.
+func (s *Summary) onTrue() string { return fmt.Sprintf(" if result %d is true", len(s.Results)-1) }
 
 // Parse reads the text of a summary of a function with a signature.
 func Parse(text string, sig *types.Signature) (*Summary, error) {
@@ -99,8 +107,9 @@ func Parse(text string, sig *types.Signature) (*Summary, error) {
 	s := Blank(sig)
 	for _, t := range strings.Split(text, ", ") {
 		t, maybe := strings.CutSuffix(t, " maybe")
+		t, onTrue := strings.CutSuffix(t, s.onTrue())
 		plain := strings.Replace(t, " or nil", "", 1)
-		views := strings.Replace(plain, " tells ", " views ", 1)
+		views := strings.NewReplacer(" tells ", " views ", " shows ", " views ").Replace(plain)
 		cs, err := spec.ParseClauses(token.Position{}, views)
 		if err != nil {
 			return nil, fmt.Errorf("parse summary: %q: %w", t, err)
@@ -110,11 +119,17 @@ func Parse(text string, sig *types.Signature) (*Summary, error) {
 			return nil, fmt.Errorf("parse summary: %q: no such operand", t)
 		}
 		for _, c := range bound {
-			if views != plain {
-				s.Results[c.Operand.Index].Tells |= 1 << s.index(c.Of)
+			if r := c.Operand.Index; strings.Contains(plain, " tells ") {
+				s.Results[r].Tells |= 1 << s.index(c.Of)
+				continue
+			} else if strings.Contains(plain, " shows ") {
+				s.Results[r].Shows |= 1 << s.index(c.Of)
 				continue
 			}
 			s.add(c, plain != t, maybe)
+			if onTrue && c.Operand.Kind == spec.Result {
+				s.Results[c.Operand.Index].Owned.Cond = OnTrue
+			}
 		}
 	}
 	return s, nil

@@ -17,7 +17,9 @@
 package infer
 
 import (
+	"go/constant"
 	"go/token"
+	"go/types"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -59,7 +61,15 @@ func Summary(f *own.Func) *effect.Summary {
 		}
 	}
 	for n := range s.Results {
-		e.result(s, n)
+		e.result(s, n, effect.Always)
+		plain := s.Results[n]
+		if effect.HasFlag(f.SSA.Signature) && n < len(s.Results)-1 && (plain.Owned.Cond == effect.Never || plain.Nil) {
+			s.Results[n].Owned, s.Results[n].Nil, e.flag = effect.When{}, false, true
+			e.result(s, n, effect.OnTrue)
+			if e.flag = false; s.Results[n].Owned.Cond == effect.Never || s.Results[n].Nil {
+				s.Results[n] = plain
+			}
+		}
 	}
 	return s
 }
@@ -67,18 +77,49 @@ func Summary(f *own.Func) *effect.Summary {
 type exits struct {
 	f       *own.Func
 	error   bool // the last result is one
+	flag    bool // the last result says whether there is another: false is as an error
 	returns []*ssa.Return
 	loose   uint64 // bit i: parameter i is none of a type that something frees
 }
 
 // A tally counts at exits of each kind where something is so.
-type tally struct{ yes, no [2]bool } // by kind: success, error
+type tally struct {
+	yes, no [2]bool // by kind: success, error
+	flags   []flag
+}
 
-func (t *tally) add(so, maybe bool, kinds [2]bool) {
+// A flag counts, for a boolean parameter, where something is so: where it is false, and true.
+type flag struct {
+	param   int
+	value   ssa.Value
+	yes, no [2]bool
+}
+
+func (e *exits) tally() *tally {
+	t := &tally{}
+	for k, p := range e.f.SSA.Params {
+		if types.Identical(p.Type().Underlying(), types.Typ[types.Bool]) {
+			t.flags = append(t.flags, flag{param: k, value: p})
+		}
+	}
+	return t
+}
+
+func (t *tally) add(so, maybe bool, kinds [2]bool, c own.Combination) {
 	for k := range kinds {
 		if kinds[k] {
 			t.yes[k] = t.yes[k] || so
 			t.no[k] = t.no[k] || !so || maybe
+		}
+	}
+	for i := range t.flags {
+		f := &t.flags[i]
+		on, known := c.True(f.value)
+		for k, is := range [2]bool{!on || !known, on || !known} {
+			if is {
+				f.yes[k] = f.yes[k] || so
+				f.no[k] = f.no[k] || !so || maybe
+			}
 		}
 	}
 }
@@ -95,20 +136,33 @@ func (t *tally) when(hasError bool) effect.When {
 	case hasError && !t.no[1] && !t.yes[0]:
 		return effect.When{Cond: effect.OnError}
 	}
+	for _, f := range t.flags {
+		switch {
+		case !f.no[1] && !f.yes[0]:
+			return effect.When{Cond: effect.IfTrue, Param: f.param}
+		case !f.no[0] && !f.yes[1]:
+			return effect.When{Cond: effect.IfFalse, Param: f.param}
+		}
+	}
 	return effect.When{Cond: effect.Maybe}
 }
 
 // kinds returns whether a return may be one of success and one of an error.
 func (e *exits) kinds(r *ssa.Return, c own.Combination) [2]bool {
-	if !e.error {
+	if !e.error && !e.flag {
 		return [2]bool{true, false}
 	}
 	v := r.Results[len(r.Results)-1]
 	switch i := v.(type) {
 	case *ssa.Const:
-		return [2]bool{i.IsNil(), !i.IsNil()}
+		ok := e.error && i.IsNil() || e.flag && i.Value != nil && constant.BoolVal(i.Value)
+		return [2]bool{ok, !ok}
 	case *ssa.MakeInterface:
 		return [2]bool{false, true}
+	}
+	if e.flag {
+		on, known := c.True(v)
+		return [2]bool{on || !known, !on || !known}
 	}
 	on, known := c.NonNil(v)
 	if !known {
@@ -162,7 +216,7 @@ func (e *exits) before(g *own.Group, r *ssa.Return) *own.Point {
 
 // param fills in what becomes of a parameter, which is a token of its own.
 func (e *exits) param(s *effect.Summary, g *own.Group, t own.Token, site *pointsto.Site) {
-	var freed, escapes tally
+	freed, escapes := e.tally(), e.tally()
 	for _, r := range e.returns {
 		p := e.before(g, r)
 		if p == nil {
@@ -171,9 +225,9 @@ func (e *exits) param(s *effect.Summary, g *own.Group, t own.Token, site *points
 		p.States(t, func(c own.Combination, st own.Status) {
 			kinds := e.kinds(r, c)
 			gone := st&(own.Freed|own.Pending) != 0
-			freed.add(gone, gone && st&(own.Owned|own.Moved) != 0, kinds)
+			freed.add(gone, gone && st&(own.Owned|own.Moved) != 0, kinds, c)
 			moved := st&own.Moved != 0
-			escapes.add(moved, moved && st != own.Moved, kinds)
+			escapes.add(moved, moved && st != own.Moved, kinds, c)
 		})
 		for n, v := range r.Results {
 			for _, h := range e.f.Holds(v) {
@@ -183,7 +237,7 @@ func (e *exits) param(s *effect.Summary, g *own.Group, t own.Token, site *points
 				if h.As == pointsto.Whole {
 					s.Results[n].Is |= 1 << site.Param
 				} else if !leads(&s.Results[n], h.As, site.Param) {
-					escapes.add(true, true, [2]bool{true, true})
+					escapes.add(true, true, [2]bool{true, true}, own.Combination{})
 				}
 			}
 		}
@@ -207,8 +261,11 @@ func (e *exits) lent(s *effect.Summary, k int, p *ssa.Parameter) {
 		for n, v := range r.Results {
 			if p, ok := m.Of.(*pointsto.Field); e.f.Origin(v) == m.Of || ok && p.Root == v {
 				found = true
-				if !leads(&s.Results[n], as[m.Of], k) { // a part of it, or all
-					leads(&s.Results[n], as[m.Of]&pointsto.Number|pointsto.View, k)
+				if as[m.Of]&pointsto.Number != 0 {
+					s.Results[n].Shows |= 1 << k
+				}
+				if as[m.Of] != pointsto.Number { // a part of it, or all
+					s.Results[n].Views |= 1 << k
 				}
 			}
 		}
@@ -233,8 +290,9 @@ func leads(r *effect.Result, as pointsto.Relation, k int) bool {
 	return true
 }
 
-// result fills in whether a result is owned, and whether it surely is a parameter.
-func (e *exits) result(s *effect.Summary, n int) {
+// result fills in whether a result is owned where a condition holds, and whether it surely is a
+// parameter.
+func (e *exits) result(s *effect.Summary, n int, where effect.Cond) {
 	res := &s.Results[n]
 	owned, must, mayBeNil := len(e.returns) > 0, res.Is != 0, false
 	some := false
@@ -256,8 +314,8 @@ func (e *exits) result(s *effect.Summary, n int) {
 		some = some || gives
 		mayBeNil = mayBeNil || none
 	}
-	if owned && some && (res.Is|res.Views|res.Tells)&^e.loose == 0 {
-		res.Owned.Cond, res.Nil = effect.Always, mayBeNil
+	if owned && some && (res.Is|res.Views|res.Tells|res.Shows)&^e.loose == 0 {
+		res.Owned.Cond, res.Nil = where, mayBeNil
 	}
 	res.Must = must
 }

@@ -51,6 +51,8 @@ func (f *Func) stored(v ssa.Value) ssa.Value {
 
 func nonNil(v ssa.Value) key { return key{op: token.NEQ, x: v} }
 
+func isTrue(v ssa.Value) key { return key{x: v} }
+
 // asksNil reports whether the key is that a value is not nil.
 func (k key) asksNil() bool { return k.op == token.NEQ && k.y == nil }
 
@@ -212,6 +214,13 @@ func (g *Group) chooseConds() {
 			return g.f.before(k, n) != unknown
 		}) {
 			take(k)
+		}
+	}
+	if slices.ContainsFunc(g.Sites, func(s *pointsto.Site) bool { return s.Param >= 0 }) {
+		for _, k := range append(needs, order...) { // for the summary
+			if p, ok := k.x.(*ssa.Parameter); ok && k == isTrue(p) {
+				take(k)
+			}
 		}
 	}
 	for c, k := range g.conds {

@@ -241,6 +241,23 @@ func (c Combination) NonNil(v ssa.Value) (on, known bool) {
 	return c.g.value(c.i, nonNil(v))
 }
 
+// True returns whether v is true, if that is told apart.
+func (c Combination) True(v ssa.Value) (on, known bool) {
+	k, neg, ok := c.key(v)
+	if !ok {
+		return false, false
+	}
+	on, known = c.g.value(c.i, k)
+	return on != neg, known
+}
+
+func (c Combination) key(v ssa.Value) (k key, neg, ok bool) {
+	if c.g == nil {
+		return key{}, false, false
+	}
+	return c.g.f.keyOf(v)
+}
+
 // Has reports whether v is a value of the group.
 func (g *Group) Has(v ssa.Value) bool {
 	_, ok := g.index[v]

@@ -203,6 +203,9 @@ func (g *Group) needs() []key {
 		if s.Error != nil {
 			add(nonNil(s.Error))
 		}
+		if s.OK != nil {
+			add(isTrue(s.OK))
+		}
 	}
 	for _, n := range g.region.nodes {
 		for _, e := range g.events[n] {

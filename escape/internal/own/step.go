@@ -250,6 +250,14 @@ func (g *Group) make(c *combo, i, k int) {
 			c.st[young] = Absent
 		}
 	}
+	if s.OK != nil {
+		switch on, known := g.value(i, isTrue(s.OK)); {
+		case !known:
+			c.st[young] |= Absent
+		case !on:
+			c.st[young] = Absent
+		}
+	}
 	clear(c.must[young])
 	if v := g.index[s.Value]; c.st[young]&Owned != 0 {
 		c.must[young].Add(v)

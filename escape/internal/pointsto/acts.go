@@ -207,26 +207,33 @@ func (f *Func) call(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act {
 					act(Copy, to, effect.When{Cond: effect.Maybe})
 				}
 			}
-			switch {
-			case Plain(to.Type()):
-			case f.isNumber(to.Type()) && (res.Views|res.Tells)>>k&1 == 1:
-				act(Tell, to, always)
-			default:
-				if res.Views>>k&1 == 1 {
-					act(Part, to, always)
-				}
-				if res.Tells>>k&1 == 1 {
-					act(Tell, to, always)
-				}
-			}
+			f.leads(to, res, k, act)
 		}
 	}
 	return out
 }
 
+// leads lists what a call makes of operand k, which a result is not but may lead to.
+func (f *Func) leads(to ssa.Value, res effect.Result, k int, act func(Op, ssa.Value, effect.When)) {
+	always := effect.When{Cond: effect.Always}
+	number := f.isNumber(to.Type())
+	for _, x := range []struct {
+		set uint64
+		op  Op
+	}{{res.Views, Part}, {res.Tells, Tell}, {res.Shows, Count}} {
+		switch {
+		case x.set>>k&1 == 0 || Plain(to.Type()):
+		case x.op == Part && number:
+			act(Tell, to, always)
+		default:
+			act(x.op, to, always)
+		}
+	}
+}
+
 // gives reports whether a result of a call may be operand k, or view it.
 func gives(s *effect.Summary, k int) bool {
-	return slices.ContainsFunc(s.Results, func(r effect.Result) bool { return (r.Is|r.Views|r.Tells)>>k&1 == 1 })
+	return slices.ContainsFunc(s.Results, func(r effect.Result) bool { return (r.Is|r.Views|r.Tells|r.Shows)>>k&1 == 1 })
 }
 
 // Summary returns what a call does.

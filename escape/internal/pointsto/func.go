@@ -26,6 +26,7 @@ type Site struct {
 	Value ssa.Value   // what it makes: a call, a result of one, or a parameter
 	Param int         // index of the parameter, behind them of the captured variable; -1 for a call
 	Error ssa.Value   // if it is not nil, nothing was made; may be nil
+	OK    ssa.Value   // if it is false, nothing was made; may be nil
 	Nil   bool        // it may make nothing
 	With  []ssa.Value // what goes with it when it is freed
 	Moves []Act       // by which it leaves, in no order
@@ -136,7 +137,7 @@ func (f *Func) find() {
 			}
 			s := f.Summary(&c.Call)
 			for k, r := range s.Results {
-				if r.Owned.Cond != effect.Always {
+				if r.Owned.Cond != effect.Always && r.Owned.Cond != effect.OnTrue {
 					continue
 				}
 				v := Result(c, k)
@@ -144,9 +145,14 @@ func (f *Func) find() {
 					v = &Dropped{c, k}
 				}
 				site := &Site{Value: v, Param: -1, Nil: r.Nil, With: f.adopted(&c.Call, s)}
-				if sig := c.Call.Signature(); effect.HasError(sig) {
-					site.Error = Result(c, sig.Results().Len()-1)
-					site.Nil = site.Nil || site.Error == nil
+				last := Result(c, len(s.Results)-1)
+				switch {
+				case effect.HasError(c.Call.Signature()):
+					site.Error = last
+					site.Nil = site.Nil || last == nil
+				case r.Owned.Cond == effect.OnTrue:
+					site.OK = last
+					site.Nil = site.Nil || last == nil
 				}
 				f.site(site)
 			}

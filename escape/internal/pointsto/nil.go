@@ -103,7 +103,7 @@ func (f *Func) mayBeNil(v ssa.Value, seen map[ssa.Value]bool) bool {
 	}
 	seen[v] = true
 	if s := f.made[v]; s != nil {
-		return s.Nil || s.Error != nil
+		return s.Nil || s.Error != nil || s.OK != nil
 	}
 	if f.IsSlot(v) && !f.setAtOnce(v) {
 		return true

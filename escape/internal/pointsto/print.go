@@ -28,6 +28,9 @@ func (f *Func) Print(w io.Writer) {
 		if s.Error != nil {
 			fmt.Fprintf(w, ", error %s", s.Error.Name())
 		}
+		if s.OK != nil {
+			fmt.Fprintf(w, ", if %s", s.OK.Name())
+		}
 		fmt.Fprintln(w)
 	}
 	for _, g := range f.Groups {
