@@ -73,6 +73,9 @@ func Called(c *ssa.CallCommon) *types.Func {
 	}
 	switch v := c.Value.(type) {
 	case *ssa.Function:
+		if m := expression(v); m != nil {
+			return m
+		}
 		return Declared(v)
 	case *ssa.MakeClosure:
 		return Method(v.Fn.(*ssa.Function))
@@ -99,6 +102,33 @@ func Method(f *ssa.Function) *types.Func {
 		return nil
 	}
 	return f.Object().(*types.Func).Origin()
+}
+
+// expression returns the method that f is an expression of: T.M, whose receiver is its first
+// operand as it is. It is nil if f is none.
+func expression(f *ssa.Function) *types.Func {
+	if !strings.HasPrefix(f.Synthetic, "thunk for") {
+		return nil
+	}
+	m := f.Object().(*types.Func).Origin()
+	p, from := named(f.Signature.Params().At(0).Type())
+	q, of := named(m.Signature().Recv().Type())
+	if p != q || from == nil || from != of || types.IsInterface(from) {
+		return nil
+	}
+	return m
+}
+
+// named returns the type that t is, or leads to, as it is declared; nil if it has no name.
+func named(t types.Type) (pointer bool, n types.Type) {
+	t = types.Unalias(t)
+	if p, ok := t.(*types.Pointer); ok {
+		pointer, t = true, types.Unalias(p.Elem())
+	}
+	if n, ok := t.(*types.Named); ok {
+		return pointer, n.Origin()
+	}
+	return pointer, nil
 }
 
 // Literal returns the literal that a call names; nil if it names none.

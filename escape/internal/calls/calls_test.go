@@ -96,3 +96,36 @@ func TestTable(t *testing.T) {
 	require.Equal(t, "arg 0 freed maybe", table.Func(fn).String())
 	require.False(t, table.Infer(leaf, freed, false), "it is as bad already")
 }
+
+// TestOtherBuilds demands that a function that other builds have too does what any of its
+// bodies may do: each line is what is inferred here, the other body, and what calls see.
+func TestOtherBuilds(t *testing.T) {
+	for _, tt := range []struct{ here, body, want string }{
+		{"borrows", "{ return nil }", "borrows"},
+		{"borrows", "{ keep(b); return nil }", "arg 0 escapes"},
+		{"arg 0 freed repeatable", "{ b.Free(); return nil }", "arg 0 freed"},
+		{"arg 0 freed maybe", "{ b.Free(); return nil }", "arg 0 escapes"},
+		{"result 0 owned", "{ return nil }", "result 0 owned or nil"},
+		{"result 0 owned", "{ return &Buf{} }", "result 0 owned or nil"},
+		{"result 0 owned", "{ return shared }", "borrows"},
+		{"result 0 owned", "", "arg 0 escapes"},
+		{"result 0 is arg 0", "{ return b }", "arg 0 escapes, result 0 is arg 0 maybe"},
+	} {
+		fset, away := token.NewFileSet(), &Elsewhere{}
+		const head = "package p\n\ntype Buf struct{}\n\n"
+		src, err := parser.ParseFile(fset, "p.go", head+"func same(b *Buf) *Buf { return b }\n", 0)
+		require.NoError(t, err)
+		other, err := parser.ParseFile(fset, "p_windows.go", "package p\n\nfunc same(b *Buf) *Buf "+tt.body, 0)
+		require.NoError(t, err)
+		away.Left(other, false)
+		p, _, err := ssautil.BuildPackage(&types.Config{}, fset, types.NewPackage("p", "p"), []*ast.File{src}, 0)
+		require.NoError(t, err)
+		table := NewTable(&spec.Set{}, nil, NewWorld(p, away))
+		f := p.Func("same")
+		s, err := effect.Parse(tt.here, f.Signature)
+		require.NoError(t, err)
+		table.Begin(f)
+		table.Infer(f, s, true)
+		require.Equal(t, tt.want, table.Func(f.Object().(*types.Func)).String(), "%s, elsewhere %s", tt.here, tt.body)
+	}
+}

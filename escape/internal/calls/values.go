@@ -108,6 +108,8 @@ func (f *finder) function(g *ssa.Function) bool {
 	switch fn := Declared(g); {
 	case fn != nil:
 		return f.add(Target{Func: fn.Origin()})
+	case expression(g) != nil:
+		return f.add(Target{Func: expression(g)})
 	case Method(g) != nil:
 		m := Method(g)
 		return !types.IsInterface(m.Signature().Recv().Type()) && f.add(Target{Func: m, Bound: true})

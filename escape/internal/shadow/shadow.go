@@ -34,6 +34,8 @@ import (
 type Input struct {
 	Fset  *token.FileSet
 	Files []*ast.File
+	Left  []*ast.File // of the package, that this build leaves out; not type-checked
+	Tests []*ast.File // likewise, that are not looked at with it
 	Types *types.Package
 	Info  *types.Info
 	Set   *spec.Set
@@ -72,6 +74,9 @@ func Run(in *Input) *Result {
 	away := &calls.Elsewhere{}
 	for _, f := range in.Files {
 		away.Built(f)
+	}
+	for k, f := range slices.Concat(in.Left, in.Tests) {
+		away.Left(f, k >= len(in.Left))
 	}
 	table := calls.NewTable(in.Set, in.Facts, calls.NewWorld(p.SSA, away))
 	to.IR, to.Effect = p, table.Of
