@@ -32,6 +32,23 @@ func (f *family) taken(v ssa.Value) (p Param) {
 	return p
 }
 
+// invoked is what a method does that is called on an interface: where its receiver is a function, nobody sees
+// which, so it may do anything to what it is handed.
+func (c *checker) invoked(m *types.Func) *Summary {
+	s := c.effect(m)
+	if s == nil || m.Signature().Recv() == nil || !callable(m.Signature().Recv().Type()) {
+		return s
+	}
+	out := *s
+	out.Params = slices.Clone(s.Params)
+	for n := range out.Params {
+		if out.Params[n].Gives {
+			out.Params[n].or(anything)
+		}
+	}
+	return &out
+}
+
 // does is what a function does, or a literal of which nothing is known that it captures; nil if nobody knows.
 func (c *checker) does(fn *ssa.Function) *Summary {
 	if fn.Parent() == nil {
@@ -117,7 +134,7 @@ func (c *checker) hands(fn *types.Func, v ssa.Value) bool {
 	}
 	keeps := false
 	for m := range askedOf(i.X.Type()) {
-		s := c.effect(m)
+		s := c.invoked(m)
 		keeps = keeps || m.Name() == "Unwrap" // to anybody's
 		of := m.Signature().Recv().Type()
 		promoted := types.IsInterface(of) || wraps(of) && !wraps(i.X.Type()) // of nobody knows what

@@ -186,6 +186,9 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 			case spec.ArgFalse:
 				p.FreesIf = -1 - number(c.Cond.Arg)
 			}
+			if p.FreesIf != 0 { // else it does what its body does
+				p.or(seen)
+			}
 			of := c.Operand.Type(sig)
 			_, pointer := of.Underlying().(*types.Pointer)
 			pointer = pointer || types.IsInterface(of) && c.Operand.Kind == spec.Recv
@@ -238,7 +241,7 @@ func (r *Result) take(c spec.Clause, number func(spec.Operand) int) {
 	case spec.Views:
 		r.Derived = append(r.Derived, number(c.Of))
 	case spec.Is:
-		r.Is, r.Exact = append(r.Is, number(c.Of)), true
+		r.Is, r.Exact = append(r.Is, number(c.Of)), c.Cond.Kind == spec.Always
 	}
 }
 

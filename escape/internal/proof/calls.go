@@ -150,7 +150,7 @@ func (f *family) oneOf(v ssa.Value, callee func(ssa.Value) *types.Func) *Summary
 		case *ssa.ChangeInterface:
 			return visit(v.X)
 		}
-		s := f.c.effect(callee(v))
+		s := f.c.invoked(callee(v))
 		sum = worse(sum, s)
 		return s != nil
 	}

@@ -80,7 +80,7 @@ func (c *checker) ownMethod(com *ssa.CallCommon) *Summary {
 	var sum *Summary
 	sig := com.Method.Signature()
 	for _, m := range c.ownMethods(com) {
-		s := c.effect(m)
+		s := c.invoked(m)
 		if s == nil || len(s.Params) != 1+sig.Params().Len() || len(s.Results) != sig.Results().Len() {
 			return nil
 		}

@@ -94,6 +94,11 @@ func fits(t types.Type, parts []string, r types.Type) bool {
 	})
 }
 
+// freedAs reports whether who gets object o as a value of type t frees it as what it is.
+func (f *family) freedAs(o *object, t types.Type) bool {
+	return fits(t, nil, o.typ) && !f.retyped(o, t)
+}
+
 // retyped reports whether a value of interface type t may be object o as another type, which is freed another
 // way.
 func (f *family) retyped(o *object, t types.Type) bool {

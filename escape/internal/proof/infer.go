@@ -104,7 +104,7 @@ func (c *checker) infer(fn *ssa.Function) *Summary {
 		}
 	}
 	for j, r := range f.rets[fn] {
-		is := owned(f, r, in)
+		is := owned(f, r, in, fn.Signature.Results().At(j).Type())
 		if !is && !f.mayBeFresh(j) {
 			continue
 		}
@@ -170,11 +170,12 @@ func (f *family) lends(s set, does Param) {
 	}
 }
 
-// owned reports whether a result is nothing but resources made here, each of them only in this result.
-func owned(f *family, r set, in map[*object]int) bool {
+// owned reports whether a result of type t is nothing but resources made here, each of them only in this
+// result.
+func owned(f *family, r set, in map[*object]int, t types.Type) bool {
 	some := false
 	return !f.some(r, func(e elem) bool {
-		one := e.obj.kind == siteObj && e.path == "" && in[e.obj] == 1
+		one := e.resource() && in[e.obj] == 1 && f.freedAs(e.obj, t)
 		some = some || one
 		return !one && e.obj.kind != zeroObj
 	}) && some

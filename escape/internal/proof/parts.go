@@ -79,7 +79,8 @@ func (c *checker) freshResult(g *graph, fn *ssa.Function, j int, res *Result) {
 		if len(own) == 0 {
 			continue
 		}
-		if partType(fn.Signature.Results().At(j).Type(), p.Path) == nil {
+		t := partType(fn.Signature.Results().At(j).Type(), p.Path)
+		if t == nil || slices.ContainsFunc(own, func(o *object) bool { return !f.freedAs(o, t) }) {
 			return
 		}
 		in := func(w *walker, s *set, i *ssa.Return) bool {

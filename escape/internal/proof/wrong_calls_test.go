@@ -259,6 +259,90 @@ func f() {
 	x.b.Free() //F
 }
 `},
+		{"a callee that frees on a condition, and else keeps", "handed to somebody", `
+//lastuse:effect arg 0 freed if arg 1 is true
+func put(b *B, c bool) {
+	if c {
+		b.Free()
+	} else {
+		global = b
+	}
+}
+
+func f() {
+	b := Make()
+	put(b, false)
+	b.Free() //F
+}
+`},
+		{"a result that is the operand on a condition", "not made here", `
+//lastuse:effect result 0 is arg 0 if arg 1 is true
+func pick(b *B, c bool) *B {
+	if c {
+		return b
+	}
+	return global
+}
+
+func f() {
+	b := Make()
+	x := pick(b, false)
+	_ = x
+	x.Free() //F
+}
+`},
+		{"a function whose method is called on an interface", "handed to somebody", `
+type F func(*B)
+
+func (f F) do(b *B) { f(b) }
+
+type doer interface{ do(*B) }
+
+func stash(b *B) { global = b }
+
+func f() {
+	b := Make()
+	var d doer = F(stash)
+	d.do(b)
+	b.Free() //F
+}
+`},
+		{"the same, of which nobody knows which it is", "handed to somebody", `
+type F func(*B)
+
+func (f F) do(b *B) { f(b) }
+
+type doer interface{ do(*B) }
+
+func f(d doer) {
+	b := Make()
+	d.do(b)
+	b.Free() //F
+}
+`},
+		{"the same, which a library calls", "handed to somebody", `
+type writer func([]byte) (int, error)
+
+func (w writer) Write(p []byte) (int, error) { return w(p) }
+
+//lastuse:effect result 0 views recv
+func (b *B) Bytes() []byte
+
+var kept []byte
+
+func stash(p []byte) (int, error) {
+	kept = p
+	return 0, nil
+}
+
+func f() {
+	b := Make()
+	lendTo(writer(stash), b.Bytes())
+	b.Free() //F
+}
+
+func lendTo(w io.Writer, p []byte)
+`},
 		{"a glob that says nothing of the result", "it is read or written", `
 func lendPart(b *B) []byte
 

@@ -136,6 +136,71 @@ func f() {
 	x.Free() //F
 }
 `},
+		{"a callee makes another type of what it returns", "not made here", `
+type C struct{ n int }
+
+//lastuse:effect recv freed
+func (c *C) Free()
+
+func build() *C { return (*C)(Make()) }
+
+func f() {
+	c := build()
+	_ = c
+	c.Free() //F
+}
+`},
+		{"the same, as an interface", "not made here", `
+type C struct{ n int }
+
+//lastuse:effect recv freed
+func (c *C) Free()
+
+type freer interface{
+	//lastuse:effect recv freed
+	Free()
+}
+
+func build() freer { return (*C)(Make()) }
+
+func f() {
+	c := build()
+	_ = c
+	c.Free() //F
+}
+`},
+		{"the same, in a field", "may be nil", `
+type C struct{ n int }
+
+//lastuse:effect recv freed
+func (c *C) Free()
+
+type holder struct{ c *C }
+
+func build() *holder { return &holder{(*C)(Make())} }
+
+func f() {
+	h := build()
+	_ = h
+	h.c.Free() //F
+}
+`},
+		{"the same, in a slice", "not made here", `
+type C struct{ n int }
+
+//lastuse:effect recv freed
+func (c *C) Free()
+
+func build() []*C { return []*C{(*C)(Make())} }
+
+func f() {
+	cs := build()
+	_ = cs
+	for _, c := range cs { //F
+		c.Free() //F
+	} //F
+}
+`},
 		{"an interface that may be nil", "may be nil", `
 type Res interface {
 	//lastuse:effect recv freed repeatable
