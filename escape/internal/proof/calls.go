@@ -332,6 +332,8 @@ func (f *family) results(k *call) {
 			f.memory(k.v) // a group that nobody else has
 		case r.Fresh:
 			f.flow(k.v, j, f.fresh(k, j, r))
+		case r.Owned && f.keepsFunction(k):
+			f.flow(k.v, j, single(unknownElem))
 		case r.Owned:
 			f.flow(k.v, j, single(f.elem(f.object(key{k.v, j}, siteObj, k.resultType(j)), "")))
 			fallthrough
@@ -339,6 +341,17 @@ func (f *family) results(k *call) {
 			f.flow(k.v, j, f.outcome(k.result(j)))
 		}
 	}
+}
+
+// keepsFunction reports whether a callee may keep a function that it is given: what frees its result may call
+// that, and nobody knows what it does.
+func (f *family) keepsFunction(k *call) bool {
+	for n, a := range k.args {
+		if callable(a.Type()) && f.param(k, n).Keeps {
+			return true
+		}
+	}
+	return false
 }
 
 func (k *call) resultType(j int) types.Type { return k.at.Common().Signature().Results().At(j).Type() }

@@ -92,6 +92,9 @@ func (g *graph) alone(x *free) bool {
 		if o.kind == siteObj && !among[o.at.Parent()] {
 			return false
 		}
+		if o.kind == zeroObj {
+			continue
+		}
 		for e, s := range g.f.content {
 			if in := g.f.elems[e].obj; (in.at == nil || !among[in.at.Parent()]) && slices.ContainsFunc(o.ids, s.has) {
 				return false

@@ -112,6 +112,18 @@ func f() {
 	b.Free() //F
 }
 `},
+		{"a function is kept that the free may call", "not made here", `
+//lastuse:effect result 0 owned
+func adopt(release func()) *B
+
+func f() {
+	a := Make()
+	b := adopt(func() { a.Free() })
+	b.Use()
+	b.Free() //F
+	a.Use()
+}
+`},
 	}
 	l := newLab()
 	for _, tt := range tests {
