@@ -48,13 +48,13 @@
 // Each may be switched off for a test ([Input].Without), and TestRules shows of each a wrong free that is
 // accepted then. Their arguments are in docs/proof.md; this is how they are shown.
 //
-// Same. On syntax, so that no resolution can hide a difference. What was put in reads through no pointer that
-// may be nil, and nothing that a goroutine which may run can reach; its loops call nobody. Comments for tools
-// stay at their declaration. A name that was made for an expression is read once, where the expression stood, in
-// the statement or in what another name is made of; what is evaluated before it there is on a list of what
-// neither calls, receives, reads through a pointer or a slice, may panic nor runs a statement, and no variable
-// is read there that a call might change. Such reads, and what may panic, do not pass a call behind them, as
-// compilers may do them late.
+// Same. On syntax, so that no resolution can hide a difference. What was put in reads through no pointer
+// that may be nil, and nothing that a goroutine which may run can reach; its loops call nobody. Comments
+// for tools stay at their declaration. A name that was made for an expression is read once, where the
+// expression stood, in the statement or in what another name is made of; what is evaluated before it there
+// is on a list of what neither calls, receives, reads through a pointer or a slice, may panic nor runs a
+// statement, and no variable is read there that a call might change. Such reads, and what may panic, do not
+// pass a call behind them, as compilers may do them late.
 //
 // Fresh. Some walk gets to F with a resource. Where the callee does not accept nil, a walk with the zero of
 // each site does not reach F, and no pointer on the way to the operand may be nil. A defined type is freed as
@@ -63,9 +63,9 @@
 // Dead. Behind F the walk goes on in a phase of F's own; a call, a return, a panic, a send that is reached
 // there with the resource, a view or a number of it is a use, and so is reading or writing through it,
 // comparing it with an address, asking a map that has it as a key, and all that a channel does. Copying the
-// handle is none. What is stored into a resource, or into a part of a variable that has it, may make it another
-// one, but for floats, bools and elements of 16 bits, which hold no handle. What F may write beside what it
-// frees nobody reads or writes behind it, whatever F was given there (behind.go).
+// handle is none. What is stored into a resource, or into a part of a variable that has it, may make it
+// another one, but for floats, bools and elements of 16 bits, which hold no handle. What F may write beside
+// what it frees nobody reads or writes behind it, whatever F was given there (behind.go).
 //
 // Readable. go/ssa says which register each expression of the source gave. In F's phase none of them may be
 // the resource itself, except in statements that were put in. Constant conditions are not folded.
@@ -78,10 +78,10 @@
 // panic only if what it deferred may ask for it, a literal or what nobody looks into here: the language lets
 // nobody else end a panic there.
 //
-// Order. The language leaves open when a statement reads its variables, go/ssa and the compiler differ. Behind
-// each call in a statement the registers that it computes, the literals that it builds and its method values may
-// have as well what computing them anew would give, and what it reads may be read there; nothing is known of
-// them, and no store before the call says what they are.
+// Order. The language leaves open when a statement reads its variables, go/ssa and the compiler differ.
+// Behind each call in a statement the registers that it computes, the literals that it builds and its
+// method values may have as well what computing them anew would give, and what it reads may be read there;
+// nothing is known of them, and no store before the call says what they are.
 //
 // Callbacks. A literal that may run inside itself is not understood. A literal that is returned keeps what
 // goroutines have which it may leave behind.
