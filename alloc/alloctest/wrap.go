@@ -38,9 +38,10 @@ func (o *Order) Free(p alloc.Ptr, size int64) error {
 }
 
 func (o *Order) arrives(p uintptr, size int64) {
+	lo, hi := bytesOf(p, size)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.come(bytesOf(p, size))
+	o.come(&span{lo: lo, hi: hi})
 }
 
 // leaves calls the device to take memory away. It is out of the books before: others may have the same
