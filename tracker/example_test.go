@@ -1,10 +1,15 @@
 package tracker_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"log"
 	"strings"
 
+	"github.com/lastuse/lastuse/alloc"
+	"github.com/lastuse/lastuse/alloc/host"
 	"github.com/lastuse/lastuse/tracker"
 )
 
@@ -120,6 +125,74 @@ func ExampleStats() {
 
 	// Output:
 	// foreign 3145728 1
+}
+
+// An account has what one device gave out, or what others made.
+func ExampleAccountStats() {
+	books := tracker.New(tracker.Options{})
+	books.Alloc(0x1000, 3<<20)
+	_ = books.Free(0x1000)
+	a := books.Stats().Accounts[0]
+	fmt.Println(a.Name, a.Foreign, a.Made, a.Freed, a.Peak)
+
+	// Output:
+	// foreign true 1 1 3145728
+}
+
+// An event is a buffer that was made, freed, or found by the collector.
+func ExampleKind() {
+	books := tracker.New(tracker.Options{History: 10})
+	books.Alloc(0x1000, 4096)
+	fmt.Println(books.History()[0].Kind == tracker.Made, tracker.Late)
+
+	// Output:
+	// true late
+}
+
+// The report as JSON has the segments of all pools.
+func ExampleSegment() {
+	for _, s := range segments() {
+		fmt.Println(s.Account, s.Size>>20, "MiB in", len(s.Blocks), "blocks")
+	}
+
+	// Output:
+	// host 2 MiB in 2 blocks
+}
+
+// A block of a segment is live, pending or idle.
+func ExampleBlock() {
+	for _, b := range segments()[0].Blocks {
+		fmt.Println(b.Offset>>10, b.Size>>10, b.State)
+	}
+
+	// Output:
+	// 0 256 live
+	// 256 1792 idle
+}
+
+// segments returns those of a pool that has one live buffer.
+func segments() []tracker.Segment {
+	books := tracker.New(tracker.Options{})
+	dev, err := host.Open(host.Options{})
+	check(err)
+	pool, err := alloc.NewPool(dev, alloc.Options{Tracker: books})
+	check(err)
+	b, err := alloc.Make[byte](pool.DefaultStream(), 256<<10)
+	check(err)
+	var text bytes.Buffer
+	check(books.WriteJSON(&text))
+	var report struct{ Segments []tracker.Segment }
+	check(json.Unmarshal(text.Bytes(), &report))
+	b.Free()
+	check(pool.Close())
+	return report.Segments
+}
+
+// check ends an example that went wrong.
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
 }
 
 // The page of a server shows what is live, by call site.
