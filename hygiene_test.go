@@ -233,7 +233,7 @@ var importRules = []deptest.Rule{
 		Match: "...",
 		Except: []string{
 			"alloc/cuda/...", "internal/cudadrv/...", // the driver is reached through C
-			"cmd/memwatch/internal/device", // NVML is a library of C; without cgo nvidia-smi is asked, which says the same
+			"cmd/memwatch/internal/device", // NVML is in C; without cgo nvidia-smi is asked
 			"examples/...",                 // an example may show C memory
 			"bench/...",                    // a benchmark may loop in C beside its peer
 		},
@@ -328,10 +328,12 @@ func ignored(f *ast.File) bool {
 	return false
 }
 
+// fset has the places of the files that walkGo reads.
+var fset = token.NewFileSet()
+
 // walkGo calls do for every Go file of the module outside testdata.
 func walkGo(t *testing.T, do func(path string, f *ast.File, src []byte)) {
 	t.Helper()
-	fset := token.NewFileSet()
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -359,8 +361,8 @@ func walkGo(t *testing.T, do func(path string, f *ast.File, src []byte)) {
 	require.NoError(t, err)
 }
 
-// TestDocuments: what the README and the pages in docs/ link to is there, and the README stays short enough to be
-// read to its end, and its first half in a minute.
+// TestDocuments: what the README and the pages in docs/ link to is there, and the README stays short enough
+// to be read to its end, and its first half in a minute.
 func TestDocuments(t *testing.T) {
 	pages, err := filepath.Glob("docs/*.md")
 	require.NoError(t, err)

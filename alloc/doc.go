@@ -202,7 +202,7 @@
 //
 // # Adding a device
 //
-// A [Device] is the whole portability surface; what it may be able to do beyond, each an interface of its own,
-// stands behind it in device.go. alloctest.TestDevice says whether it conforms, and launch.go what a package
-// that launches work builds on.
+// A [Device] is the whole portability surface; what it may be able to do beyond, each an interface of its
+// own, stands behind it in device.go. alloctest.TestDevice says whether it conforms, and launch.go what a
+// package that launches work builds on.
 package alloc

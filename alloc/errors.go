@@ -27,8 +27,8 @@ var (
 	// ErrType says that an element type holds Go pointers, which must not leave the
 	// Go heap, or is not the one that is in the buffer.
 	ErrType = errors.New("bad element type")
-	// ErrForeign says that a buffer belongs to another pool, or that a stream or an event belongs to one whose
-	// device is of another kind.
+	// ErrForeign says that a buffer belongs to another pool, or that a stream or an event belongs to one
+	// whose device is of another kind.
 	ErrForeign = errors.New("belongs to another pool")
 	// ErrOption says that an option has no such value.
 	ErrOption = errors.New("bad option")

@@ -52,9 +52,9 @@ var errNoGraph = errors.New("no graph: nil, or not made by Capture")
 // freed.
 //
 // The graph keeps the memory of every other buffer that f names. Such a buffer may be freed, but then,
-// unless f itself has done so, the graph cannot be launched any more, and the memory is pending until Close or Update. The caller sees to it
-// that what a launch reads has been written before in the order of streams: the graph runs on whatever stream
-// it is launched on, not on s.
+// unless f itself has done so, the graph cannot be launched any more, and the memory is pending until Close
+// or Update. The caller sees to it that what a launch reads has been written before in the order of streams:
+// the graph runs on whatever stream it is launched on, not on s.
 //
 // If f panics or ends its goroutine the capture is ended and forgotten, and the panic goes on. Errors: that
 // of f; [ErrCapturing] if s is captured already; [ErrClosed]; errors.ErrUnsupported of a device that makes no

@@ -165,8 +165,8 @@ type hostUse struct {
 	guest bool // it is registered, and its program has freed the handle but not the memory
 }
 
-// hold keeps the page-locked block that host memory of n bytes at p lies in from going away. If it lies in none,
-// which is so for all memory of Go's that is not registered, the result is none.
+// hold keeps the page-locked block that host memory of n bytes at p lies in from going away. If it lies in
+// none, which is so for all memory of Go's that is not registered, the result is none.
 func (c *core) hold(op string, p unsafe.Pointer, n int64) (hostUse, error) {
 	hp := c.pinned.Load()
 	if hp == nil || n == 0 {

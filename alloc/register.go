@@ -13,15 +13,15 @@ import (
 
 // Memory of the program's own that the device reaches by itself. It is page-locked as what MakePinned returns
 // is, but belongs to the program, before and after: a block that is alone in its segment and is never used
-// again. What has been freed is unregistered by whoever waits for its streams next, or looks for memory: Sync,
-// Register, Trim and Close.
+// again. What has been freed is unregistered by whoever waits for its streams next, or looks for memory:
+// Sync, Register, Trim and Close.
 
 // Register page-locks memory of the program's own, Go's or mapped privately from a file, so that copies need
 // no staging and [Upload] and [Download] take it. The memory is whole pages: it begins with one, and its
 // capacity reaches the end of its last; [Pages] makes such memory. It is pinned (runtime.Pinner) until the
 // Free of what Register returns, and then until the work on streams that was given it has run: when a
-// [Stream.Sync] behind the Free has returned it is registered no more, and may be unmapped, unless a stream of
-// the pool is being captured meanwhile.
+// [Stream.Sync] behind the Free has returned it is registered no more, and may be unmapped, unless a stream
+// of the pool is being captured meanwhile.
 //
 // Memory that a pool has registered already, wholly or in part, is an error. On a device that cannot register
 // errors.Is(err, errors.ErrUnsupported) is true.

@@ -8,10 +8,10 @@ import (
 
 // Copies of rectangles: rows of elements that lie a pitch apart, which may be another one on either side.
 
-// Copy2D copies height rows of width elements from src to dst, in stream order on s. The first row begins with
-// the first element of either; from one row to the next there are dstPitch and srcPitch elements. Both may be
-// buffers or views: a view that begins elsewhere is a rectangle that begins there. Rows that do not fit, or that
-// lie on one another, are an [ErrSize]; what arrives where dst and src overlap is unspecified.
+// Copy2D copies height rows of width elements from src to dst, in stream order on s. The first row begins
+// with the first element of either; from one row to the next there are dstPitch and srcPitch elements. Both
+// may be buffers or views: a view that begins elsewhere is a rectangle that begins there. Rows that do not
+// fit, or that lie on one another, are an [ErrSize]; what arrives where dst and src overlap is unspecified.
 //
 //lastuse:effect arg dst borrowed, arg src borrowed
 func Copy2D[T any, D, S interface{ All() View[T] }](s *Stream, dst D, dstPitch int, src S, srcPitch,

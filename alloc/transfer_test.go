@@ -11,8 +11,8 @@ import (
 	"github.com/lastuse/lastuse/alloc/host"
 )
 
-// Copies of page-locked memory do not wait; their memory may be freed at once and is not given away before they
-// have run.
+// Copies of page-locked memory do not wait; their memory may be freed at once and is not given away before
+// they have run.
 func TestTransfer(t *testing.T) {
 	p := newPool(t, host.Options{}, alloc.Options{})
 	s := newStream(t, p)

@@ -17,7 +17,7 @@ type Calling uint8
 
 const (
 	CallsAnyhow Calling = iota
-	CallsInTurn         // before it returns, on its caller's goroutine, one call after the other; perhaps never
+	CallsInTurn         // before it returns, on its goroutine, one call after the other; perhaps never
 	CallsOnce           // in turn, and once before each return
 )
 

@@ -19,8 +19,8 @@ import (
 
 // This file reads the corpus: one txtar archive a case, in testdata/cases (the
 // hard cases, by row), testdata/dynamicdrop (the Go reading of the scenarios of
-// Rust's dynamic-drop test) and testdata/found (what was once decided wrongly). All of them together are one module, so that they
-// are loaded, type-checked and analyzed once.
+// Rust's dynamic-drop test) and testdata/found (what was once decided wrongly). All of them together are one
+// module, so that they are loaded, type-checked and analyzed once.
 //
 // The comment of an archive begins with fields, one a line, up to an empty line;
 // what follows is prose:

@@ -13,8 +13,9 @@ import (
 type caution uint8
 
 const (
-	outside  caution = 1 << iota // no free stands in a literal around which its buffer was made, and no flag is known
-	maybeNil                     // what may be nil by its type is tested
+	// no free stands in a literal inside its buffer's function, and no flag is known
+	outside  caution = 1 << iota
+	maybeNil         // what may be nil by its type is tested
 )
 
 // cautionFor is what might help where a plan is withheld for this reason.

@@ -259,7 +259,8 @@ func errorsIs(c *value) *value {
 func nonNil(v *value) bool {
 	switch v.op {
 	case opAddr:
-		return v.place.root.result == nil || len(v.place.path) > 0 // a pointer that a call returned may be nil
+		// a pointer that a call returned may be nil
+		return v.place.root.result == nil || len(v.place.path) > 0
 	case opPack:
 		// A variadic parameter may be given nothing.
 		return len(v.args) > 0 || v.expr != nil || v.note.Kind != report.Literal
@@ -279,8 +280,8 @@ func nonNil(v *value) bool {
 	return false
 }
 
-// deceives reports whether v is an interface of a pointer that may be nil. It is no nil, but readers take it for one,
-// so no free stands in front of what is read where it is (rule 10).
+// deceives reports whether v is an interface of a pointer that may be nil. It is no nil, but readers take it
+// for one, so no free stands in front of what is read where it is (rule 10).
 func deceives(v *value) bool {
 	if v.op != opCopy || !v.boxes() {
 		return false

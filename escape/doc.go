@@ -66,8 +66,8 @@
 // channel; handed to a goroutine that is not joined here; captured by a literal
 // that is not only called here and does more than look at it (looks.go); passed
 // to a function that may keep it or of which nothing is known; returned as a view. So is a
-// buffer whose handle is a number that another package than its own frees (numbered.go). A plan is refused when no variable
-// that is visible holds the buffer, when a path has no place of its own, in
+// buffer whose handle is a number that another package than its own frees (numbered.go). A plan is refused
+// when no variable that is visible holds the buffer, when a path has no place of its own, in
 // generated files and in files that use cgo. Functions with irreducible control
 // flow, or too large to decide in bounded work, are skipped and counted.
 //

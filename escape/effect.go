@@ -114,7 +114,7 @@ type Summary struct {
 	Unknown  bool           // nothing is known: worst
 	Decided  bool           // by a spec or directive, not inferred
 	Level    spec.Level     // who decided
-	Under    *Summary       // in facts: what was inferred, for a line that replaces the whole; nil if nothing was
+	Under    *Summary       // in facts: what was inferred and a line replaces; nil if nothing was
 	Proof    *proof.Summary // in facts: what the proof found out, for the proofs of others
 }
 

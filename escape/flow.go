@@ -53,7 +53,7 @@ type object struct {
 	open    []*value           // members whose users are still to be visited
 	events  map[*value][]event // by instruction
 	from    map[*value]*value  // member → the member it came from, for paths
-	told    map[*value]bool    // members of a plain type, or with plain values in them, that are known to be addresses
+	told    map[*value]bool    // members of a plain type, or with plain parts, that are known addresses
 	errRes  *value             // the error of the call that makes it
 	okRes   *value             // the boolean of that call which is false where it makes nothing
 	armed   bool

@@ -29,8 +29,8 @@ import (
 
 // FuzzFiles feeds mutated Go files to the analyzer: whatever it is given, it neither
 // panics nor hangs; of what type-checks, the edits leave a file that parses and
-// type-checks, and a second run finds the same or less to do. Seeds are the corpus and what the oracle taught; the file is
-// mutated by the fuzzer as bytes, and by the seed as a syntax tree.
+// type-checks, and a second run finds the same or less to do. Seeds are the corpus and what the oracle
+// taught; the file is mutated by the fuzzer as bytes, and by the seed as a syntax tree.
 //
 //	go test ./escape -run FuzzFiles -fuzz FuzzFiles -fuzztime 60s
 func FuzzFiles(f *testing.F) {

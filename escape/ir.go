@@ -46,7 +46,7 @@ const (
 	opAppend      // append(args[0], args[1:]...)
 	opRecv        // receive from args[0]
 	opUse         // reads args
-	opHold        // args are what deferred code would read, or free, if the next instruction panicked; the last ones may be its flags
+	opHold        // args are what deferred code would read or free in a panic; the last ones may be its flags
 	opSet         // the place gets args[0]
 	opStore       // args[0] is stored where we cannot follow, through args[1]
 	opSend        // args[0] sent on args[1]

@@ -111,7 +111,8 @@ func (d *decider) advance(x *decision) {
 		repeatable = repeatable && x.pl.repeats[o]
 	}
 	if inLiteral && explicit && !deferred {
-		x.late.noFix = "a function literal frees it as well" // its free stays, and what the others are for depends on it
+		// its free stays, and what the others are for depends on it
+		x.late.noFix = "a function literal frees it as well"
 		return
 	}
 	if deferred = deferred || inLiteral; deferred && !repeatable {

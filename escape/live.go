@@ -126,7 +126,8 @@ func (w *flow) check(o *object) {
 			continue
 		}
 		if m.blk == b && m.op != opPhi && indexOf(b, m) > pos && !w.liveIn(m, b) {
-			continue // made of the next one; phis of one block all stand for the round before, in whatever order
+			// made of the next one; phis of one block all stand for the round before, in whatever order
+			continue
 		}
 		o.complex = "an earlier one is still in use when the next is made"
 		return

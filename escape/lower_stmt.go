@@ -347,7 +347,8 @@ func (l *lower) rangeStmt(s *ast.RangeStmt, label types.Object) {
 		l.f.loops = append(l.f.loops, loop)
 	}
 	t := target{label: label, brk: done, cont: head}
-	if c := copied(x); isFunc && !(c.op == opResult && c.args[0].call.sum.Decided) { // what a spec is about yields last
+	// what a spec is about yields last
+	if c := copied(x); isFunc && !(c.op == opResult && c.args[0].call.sum.Decided) {
 		t.iter = x
 	}
 	l.targets = append(l.targets, t)

@@ -25,7 +25,7 @@ import (
 // A Reach is the fact that a package declares or imports a resource type.
 // Packages without it are skipped in constant time.
 type Reach struct {
-	Freers []string // functions that free an operand: as specs and directives list them, then functions that were inferred to
+	Freers []string // functions that free an operand: of specs and directives, then inferred ones
 }
 
 // AFact marks Reach as a fact about a package.
@@ -72,7 +72,7 @@ type pkg struct {
 	named   map[string][]ast.Decl          // in which declarations an identifier stands; nil until asked for
 	edits   *rewrite.Package               // what a rewriter has to know; nil until asked for
 	uses    *vars.Index                    // what is done with variables; nil until asked for
-	funcs   *funcValues                    // what is stored where function values are read; nil until asked for
+	funcs   *funcValues                    // what is stored where functions are read; nil until asked for
 	methods map[string][]*types.Func       // by name; nil until asked for
 	proofs  map[*types.Func]*proof.Summary // what the proof finds out about functions
 	proving *proving                       // what the proof withheld; nil where nothing is proven

@@ -165,8 +165,8 @@ func proofFacts(pass *analysis.Pass) func(*types.Func) *proof.Summary {
 	}
 }
 
-// summarizeProofs returns what the proof finds out about the functions of the package, and where it failed. Of a
-// package that none imports, but perhaps its own test, it is found out for what is edited alone.
+// summarizeProofs returns what the proof finds out about the functions of the package, and where it failed.
+// Of a package that none imports, but perhaps its own test, it is found out for what is edited alone.
 func (p *pkg) summarizeProofs(pass *analysis.Pass) (map[*types.Func]*proof.Summary, []Skipped) {
 	if name := p.types.Name(); name == "main" || strings.HasSuffix(name, "_test") {
 		return nil, nil

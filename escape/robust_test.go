@@ -11,8 +11,9 @@ import (
 	"github.com/lastuse/lastuse/internal/cputime"
 )
 
-// analyzed decides source over bufType and returns what came of it, with how long that took a processor: a busy
-// machine takes longer by the clock, and does no more. If limit is not 0, functions of more values are declined.
+// analyzed decides source over bufType and returns what came of it, with how long that took a processor: a
+// busy machine takes longer by the clock, and does no more. If limit is not 0, functions of more values are
+// declined.
 func analyzed(t *testing.T, src string, limit int) (*Result, time.Duration) {
 	t.Helper()
 	p, fns := unsummarized(t, "p.go", bufType+src)

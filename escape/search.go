@@ -76,7 +76,7 @@ type finder struct {
 	look    func(v *value) turn
 	stops   map[*block][]stop // where look says found or leave, ascending
 	known   map[*block]bool   // blocks that a path from the definition gets to
-	reaches map[*block]bool   // blocks from whose beginning something is found: of all, or of those that are known
+	reaches map[*block]bool   // blocks from whose beginning something is found: of all, or of the known
 	all     bool
 }
 

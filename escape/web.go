@@ -65,7 +65,8 @@ func (w *flow) web(o *object) {
 	if o.coll {
 		for _, e := range w.given(o) {
 			w.member(o, e, mView, nil)
-			w.member(o, origin(e), mView, nil) // its other names: a variable that a literal captures is read anew each time
+			// its other names: a variable that a literal captures is read anew each time
+			w.member(o, origin(e), mView, nil)
 		}
 		follow()
 	}
@@ -390,7 +391,8 @@ func (o *object) inside(m *value) bool {
 // handle; if so it notes the event.
 func (w *flow) gives(o *object, m *value, k memberKind, u *value) bool {
 	if !w.owner[u] || u == o.def || k != mWhole || origin(m) != o.def {
-		return w.owner[u] && k == mView && o.coll // an element of ours that goes on into a collection that came from us
+		// an element of ours that goes on into a collection that came from us
+		return w.owner[u] && k == mView && o.coll
 	}
 	o.event(u, event{kind: evGive})
 	return true

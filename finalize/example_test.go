@@ -8,8 +8,8 @@ import (
 	"github.com/lastuse/lastuse/finalize"
 )
 
-// A handle owns foreign memory. Go puts small objects without pointers together and collects them late, so it has
-// one.
+// A handle owns foreign memory. Go puts small objects without pointers together and collects them late, so it
+// has one.
 type handle struct {
 	ptr  uintptr
 	next *handle

@@ -27,8 +27,9 @@ type Options struct {
 	GCShare float64
 
 	// KeepUp says when explicit frees count as keeping up, so that collections are left out: while they have
-	// given back all that was made since the last collection but for 1 - KeepUp of it, and of the budget. What
-	// was there then and is live still is none that a collection could find. 0 means 0.95; above 1 never.
+	// given back all that was made since the last collection but for 1 - KeepUp of it, and of the budget.
+	// What was there then and is live still is none that a collection could find. 0 means 0.95; above 1
+	// never.
 	KeepUp float64
 
 	// Yield is the part of the live bytes that a collection must have freed to be worth
@@ -99,7 +100,7 @@ type Pacer struct {
 	checked bool    // the yield of the latest collection has been looked at
 	backoff float64 // part of the budget that must be made before the next one
 
-	running chan struct{} // closed at the end of the collection under way; nil if there is none; protected by mu
+	running chan struct{} // closed when the collection under way ends; nil if there is none; guarded by mu
 	runs    int64         // collections; protected by mu
 }
 

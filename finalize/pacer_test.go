@@ -68,14 +68,15 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// A program that frees all but what it forgot, before or in between, is collected, however much it frees. One that
-// has forgotten nothing is asked to look once, and not again while it frees what it makes.
+// A program that frees all but what it forgot, before or in between, is collected, however much it frees. One
+// that has forgotten nothing is asked to look once, and not again while it frees what it makes.
 func TestForgetful(t *testing.T) {
 	const budget = 1000
 	for _, c := range []struct {
-		name        string
-		churn, leak int64 // bytes made and freed, bytes made and dropped, in each of 100 steps before memory is short
-		found       bool  // what was dropped is garbage
+		name string
+		// bytes made and freed, made and dropped, in each of 100 steps before memory is short
+		churn, leak int64
+		found       bool // what was dropped is garbage
 		most        int
 	}{
 		{"it forgot much at first", 0, 8, true, 1},

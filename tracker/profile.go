@@ -36,7 +36,8 @@ func profileOf(sites []Site, rate int64) *profile.Profile {
 	}
 	functions := make(map[[2]string]*profile.Function)
 	locations := make(map[Frame]*profile.Location)
-	// Frames that were inlined are locations of their own: a location has no address here that they could share.
+	// Frames that were inlined are locations of their own: a location has no address here that they could
+	// share.
 	location := func(f Frame) *profile.Location {
 		l := locations[f]
 		if l != nil {

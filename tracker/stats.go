@@ -10,7 +10,7 @@ type Stats struct {
 	Live     int64 `json:"live"`     // in use
 	Pending  int64 `json:"pending"`  // freed, but work on some stream may still use it
 	Reserved int64 `json:"reserved"` // got from devices; includes what pools have live: never add the two
-	Peak     int64 `json:"peak"`     // live never exceeded this; exact if one stream or foreign memory alone allocated
+	Peak     int64 `json:"peak"`     // live never exceeded this; exact for one stream or foreign memory alone
 	Total    int64 `json:"total"`    // ever allocated
 
 	LiveObjects int64 `json:"live_objects"`

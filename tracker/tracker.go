@@ -11,8 +11,8 @@ import (
 type Options struct {
 	// Rate is the mean number of bytes between two allocations whose call stacks are
 	// taken. 0 means DefaultRate, and longer distances where a stream would take more
-	// than one stack in ten microseconds for long. At 1 every allocation is taken and the figures of sites are
-	// exact; a negative rate takes none.
+	// than one stack in ten microseconds for long. At 1 every allocation is taken and the figures of sites
+	// are exact; a negative rate takes none.
 	Rate int64
 
 	// MaxSites bounds the number of different call stacks that are kept. What

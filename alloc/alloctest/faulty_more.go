@@ -35,8 +35,8 @@ func (f *Faulty) Transfer(s uintptr, p alloc.Ptr, host unsafe.Pointer, n int64, 
 	return t.Transfer(s, p, host, n, in)
 }
 
-// CopyRows is like alloc.RowCopier.CopyRows. If it fails on cue nothing is copied; errors.ErrUnsupported if the
-// device behind f copies no rows.
+// CopyRows is like alloc.RowCopier.CopyRows. If it fails on cue nothing is copied; errors.ErrUnsupported if
+// the device behind f copies no rows.
 func (f *Faulty) CopyRows(s uintptr, dst, src alloc.Rows, width, height int64) error {
 	d, ok := f.Device.(alloc.RowCopier)
 	if !ok {
@@ -93,8 +93,8 @@ func (f *Faulty) NewPriorityStream(priority int) (uintptr, error) {
 	return d.NewPriorityStream(priority)
 }
 
-// NewTimedEvent is like alloc.Timer.NewTimedEvent, and fails on cue: errors.ErrUnsupported if the device behind
-// f does not time.
+// NewTimedEvent is like alloc.Timer.NewTimedEvent, and fails on cue: errors.ErrUnsupported if the device
+// behind f does not time.
 func (f *Faulty) NewTimedEvent() (uintptr, error) {
 	d, ok := f.Device.(alloc.Timer)
 	if !ok {

@@ -38,10 +38,9 @@ func (o *Order) Free(p alloc.Ptr, size int64) error {
 }
 
 func (o *Order) arrives(p uintptr, size int64) {
-	lo, hi := bytesOf(p, size)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.come(&span{lo: lo, hi: hi})
+	o.come(bytesOf(p, size))
 }
 
 // leaves calls the device to take memory away. It is out of the books before: others may have the same

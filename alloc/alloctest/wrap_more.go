@@ -53,7 +53,8 @@ func spanOf(r alloc.Rows) uintptr {
 	return uintptr(r.Ptr)
 }
 
-// RegisterHost notes page-locked memory that stays the program's. It is errors.ErrUnsupported if the device behind o does not register.
+// RegisterHost notes page-locked memory. It is errors.ErrUnsupported if the device behind o does not
+// register.
 func (o *Order) RegisterHost(p unsafe.Pointer, size int64) error {
 	d, ok := o.dev.(alloc.Registrar)
 	if !ok {
@@ -61,10 +62,7 @@ func (o *Order) RegisterHost(p unsafe.Pointer, size int64) error {
 	}
 	err := d.RegisterHost(p, size)
 	if err == nil {
-		lo, hi := bytesOf(uintptr(p), size)
-		o.mu.Lock()
-		o.come(&span{lo: lo, hi: hi, registered: true})
-		o.mu.Unlock()
+		o.arrives(uintptr(p), size)
 	}
 	return err
 }
@@ -106,8 +104,8 @@ func (o *Order) Elapsed(start, end uintptr) (time.Duration, error) {
 	return o.dev.(alloc.Timer).Elapsed(start, end) // which has made them
 }
 
-// WaitAcross is like alloc.CrossWaiter.WaitAcross. What the other device's pool has is not judged here, so the
-// stream learns nothing of it.
+// WaitAcross is like alloc.CrossWaiter.WaitAcross. What the other device's pool has is not judged here, so
+// the stream learns nothing of it.
 func (o *Order) WaitAcross(s uintptr, d alloc.Device, e uintptr) error {
 	if w, ok := o.dev.(alloc.CrossWaiter); ok {
 		return w.WaitAcross(s, d, e)

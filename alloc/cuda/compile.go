@@ -12,19 +12,20 @@ import (
 	"github.com/lastuse/lastuse/internal/cudadrv"
 )
 
-// CUDA C becomes a cubin for the device at run time, through NVRTC, which is opened like the driver when it is
-// first asked for. No CUDA header is needed unless the source includes one.
+// CUDA C becomes a cubin for the device at run time, through NVRTC, which is opened like the driver when it
+// is first asked for. No CUDA header is needed unless the source includes one.
 
 // CompileOptions are the choices of [Compile] and [CompileCubin]. The zero CompileOptions is good.
 type CompileOptions struct {
 	Name    string            // of the source, in messages; "" means "source.cu"
 	Headers map[string]string // texts by the names that #include has
 
-	// Options are the compiler's own, such as "--use_fast_math" or "-DN=4". The architecture is given already.
+	// Options are the compiler's own, such as "--use_fast_math" or "-DN=4". The architecture is given
+	// already.
 	Options []string
 
-	// Names are expressions such as "scale<float>" that name kernels of templates or namespaces. [Module.Kernel]
-	// knows them afterwards as they are written here. Others are declared extern "C".
+	// Names are expressions such as "scale<float>" that name kernels of templates or namespaces.
+	// [Module.Kernel] knows them afterwards as they are written here. Others are declared extern "C".
 	Names []string
 
 	// Library is the path of NVRTC's library. "" means what the loader finds, then /usr/local/cuda.
@@ -35,9 +36,9 @@ type CompileOptions struct {
 var libraries = []string{"libnvrtc.so.13", "libnvrtc.so.12", "/usr/local/cuda/lib64/libnvrtc.so", "libnvrtc.so"}
 
 // Compile compiles CUDA C for the device of a pool and loads it, as [LoadModule] does. What has been compiled
-// for the device before is not compiled again. The error of a source that does not compile is an [*Error] whose
-// Log and text hold what the compiler said, with lines; without NVRTC errors.Is(err, [ErrUnavailable]) is true.
-// Compiling takes from a few milliseconds to seconds.
+// for the device before is not compiled again. The error of a source that does not compile is an [*Error]
+// whose Log and text hold what the compiler said, with lines; without NVRTC errors.Is(err, [ErrUnavailable])
+// is true. Compiling takes from a few milliseconds to seconds.
 //
 //lastuse:effect result 0 owned on success, arg src borrowed
 func Compile(p *alloc.Pool, src string, o CompileOptions) (*Module, error) {

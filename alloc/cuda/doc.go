@@ -36,8 +36,8 @@
 //
 // Libraries such as cuBLAS and cuDNN take a stream's handle ([alloc.Stream.Handle]) and addresses (Ptr of a
 // buffer or view); [alloc.Pool.WrapStream] adopts a stream of theirs. They work in the context that is
-// current on the calling thread: call them inside [Device.Do]. Keep the buffers alive until the library's call
-// has returned. See examples/cublas.
+// current on the calling thread: call them inside [Device.Do]. Keep the buffers alive until the library's
+// call has returned. See examples/cublas.
 //
 // # Locks
 //

@@ -92,7 +92,8 @@ func TestForeignCode(t *testing.T) {
 		require.NoError(t, b.Fill(e.s, 1))
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		require.NoError(t, b.Fill(e.s, 2)) // our context is this thread's current one now, as such libraries expect
+		// our context is this thread's current one now, as such libraries expect
+		require.NoError(t, b.Fill(e.s, 2))
 		p := b.Ptr(e.s)
 		drvtest.Loop(t, e.Path, 1, drvtest.Call{Function: "cuMemsetD32Async", Args: []drvtest.Arg{
 			drvtest.Value(uint64(p)), drvtest.Value(77), drvtest.Value(n), drvtest.Value(uint64(e.s.Handle())),

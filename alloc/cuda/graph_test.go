@@ -22,8 +22,8 @@ func floats(tb testing.TB, s *alloc.Stream, b alloc.Buffer[float32]) []float32 {
 	return got
 }
 
-// A graph with kernels, fills, copies, transfers and copies from Go memory, on two streams, with memory inside:
-// it runs whenever it is launched, on any stream, and not before.
+// A graph with kernels, fills, copies, transfers and copies from Go memory, on two streams, with memory
+// inside: it runs whenever it is launched, on any stream, and not before.
 func TestGraph(t *testing.T) {
 	e := start(t, alloc.Options{})
 	k := e.kernel(t, testPTX, "axpy")
@@ -113,7 +113,8 @@ func TestGraph(t *testing.T) {
 	}
 }
 
-// While a capture is under way all else goes on, and nothing waits for the device as a whole: that would break it.
+// While a capture is under way all else goes on, and nothing waits for the device as a whole: that would
+// break it.
 func TestCaptureLeavesOthersAlone(t *testing.T) {
 	e := start(t, alloc.Options{})
 	k := e.kernel(t, testPTX, "write")
@@ -276,8 +277,9 @@ func TestGraphGetsNoMemory(t *testing.T) {
 	g.Close()
 }
 
-// BenchmarkGraphLaunch is one launch of a graph of 100 small kernels, beside the same call in C on an executable of
-// the same graph: 32 of the one and 32 of the other in turn, each behind a wait, so that none meets a full queue.
+// BenchmarkGraphLaunch is one launch of a graph of 100 small kernels, beside the same call in C on an
+// executable of the same graph: 32 of the one and 32 of the other in turn, each behind a wait, so that none
+// meets a full queue.
 func BenchmarkGraphLaunch(b *testing.B) {
 	e := start(b, alloc.Options{})
 	k := e.kernel(b, testPTX, "write")

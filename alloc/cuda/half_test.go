@@ -13,8 +13,8 @@ import (
 	"github.com/lastuse/lastuse/alloc/half"
 )
 
-// halfPTX: widen(y, x) makes a float32 of each Float16; narrow(f, b, x) makes a Float16 and a BFloat16 of each
-// float32.
+// halfPTX: widen(y, x) makes a float32 of each Float16; narrow(f, b, x) makes a Float16 and a BFloat16 of
+// each float32.
 const halfPTX = `.version 7.0
 .target sm_80
 .address_size 64

@@ -49,7 +49,8 @@ func ExampleDevice() {
 	// Output: host true 1024 0 <nil>
 }
 
-// With a capacity, running out of memory is real; a device that does not map is of the other kind that there is.
+// With a capacity, running out of memory is real; a device that does not map is of the other kind that there
+// is.
 func ExampleOptions() {
 	dev, err := host.Open(host.Options{Name: "small", Capacity: 64 << 20, NoMapping: true})
 	if err != nil {

@@ -37,7 +37,7 @@ var functions = map[string]map[string]func(*work.Dev, int){
 // A Result is what one run of a program took.
 type Result struct {
 	Wall    time.Duration
-	CPU     time.Duration // of the whole process, its streams and the collector; 0 where the system does not say
+	CPU     time.Duration // of the whole process; 0 where the system does not say
 	Peak    int64         // bytes of the foreign heap
 	Mean    float64       // bytes, over the samples; 0 without
 	Cycles  uint32        // collections

@@ -94,8 +94,8 @@ func (b *bench) document(files map[string]*rawFile) ([]byte, error) {
 
 Peers are processes that are asked in turn, pinned to one processor. A figure is the median, behind ± the
 interval that holds it with 95 %%. Ratios within a table are the claim, times are of the machine. All else is
-in the [raw files](%s), which `+"`benchstat -col /pool`"+` reads. Again: `+"`go run ./bench/report`"+`, with
-`+"`-quick` in a minute.\n", raw)
+in the [raw files](%s), which `+"`benchstat -col /pool`"+` reads. Again:
+`+"`go run ./bench/report`, with `-quick` in a minute.\n", raw)
 	for _, m := range machines(files) {
 		fmt.Fprintf(&w, "\n%s", m)
 	}

@@ -130,7 +130,8 @@ func runMemwatch(r *raw) error {
 		rounds = 1
 	}
 	for _, w := range watchers {
-		// The program that nobody watches has a file of its own, as some watchers probe all who have the same.
+		// The program that nobody watches has a file of its own, as some watchers probe all who have the
+		// same.
 		r.watchIn(rounds, w, "empty", filepath.Join(probe, "libcuda.so.1"), filepath.Join(probe, "unwatched.so"))
 		if w.name == "memwatch" && r.gpu() {
 			w.calls = "async"

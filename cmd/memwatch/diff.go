@@ -70,7 +70,8 @@ func (c *config) load(name string) (snap *heap.Snapshot, note string, err error)
 	notSnapshot := err
 	r, err := record.Open(name)
 	var format *record.FormatError
-	if errors.As(err, &format) && (format.Reason == "" || format.Offset < 7) { // it does not begin like either
+	// it does not begin like either
+	if errors.As(err, &format) && (format.Reason == "" || format.Offset < 7) {
 		return nil, "", notSnapshot
 	}
 	if err != nil {

@@ -175,7 +175,8 @@ func (c *config) run(ctx context.Context) (int, error) {
 	return code, err
 }
 
-// version says which memwatch this is: its module's version, or where it was built from a checkout the commit.
+// version says which memwatch this is: its module's version, or where it was built from a checkout the
+// commit.
 func version() string {
 	b, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNamespace runs memwatch in a PID namespace of its own, as in a container, where processes have other numbers
-// than outside: it counts what a program there leaks, passes over one outside that calls the same library, and
-// refuses to work with a /proc that calls them otherwise.
+// TestNamespace runs memwatch in a PID namespace of its own, as in a container, where processes have other
+// numbers than outside: it counts what a program there leaks, passes over one outside that calls the same
+// library, and refuses to work with a /proc that calls them otherwise.
 func TestNamespace(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("probes need root")

@@ -22,8 +22,8 @@ type session struct {
 	missed    func() []string // what is missing, in words; nil: nothing
 	limits    string          // what cannot be seen for want of probes, in words; "": nothing
 
-	// Events wait here while somebody looks at the heap, so that who brings them never waits for that. The lock
-	// is held for moments only.
+	// Events wait here while somebody looks at the heap, so that who brings them never waits for that. The
+	// lock is held for moments only.
 	waiting struct {
 		sync.Mutex
 		events, spare []heap.Event

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTrial watches what looks like two training runs, one with a line that leaks and one without: after a few
-// seconds that line is what is suspected, and nothing else.
+// TestTrial watches what looks like two training runs, one with a line that leaks and one without: after a
+// few seconds that line is what is suspected, and nothing else.
 func TestTrial(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("probes need root")

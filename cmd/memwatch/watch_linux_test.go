@@ -135,12 +135,14 @@ func TestRecordReplay(t *testing.T) {
 	go func() {
 		grown(1) // the file is made when the probes are there
 		io.WriteString(in, "\n")
-		grown(4 << 10) // it has events: the process was looked at before its first one, and does not end before
+		// it has events: the process was looked at before its first one, and does not end before
+		grown(4 << 10)
 		io.WriteString(in, "\n")
 	}()
 	_, _, notes := call(t, "-once")
 	require.Regexp(t, fmt.Sprintf(`without a table: .*\b%d\b.*; memwatch -driver`, cmd.Process.Pid), notes)
-	code, _, errOut := call(t, "record", file, "-p", fmt.Sprint(cmd.Process.Pid), "-lib", lib, "-for", "5m") // it ends with the process
+	// it ends with the process
+	code, _, errOut := call(t, "record", file, "-p", fmt.Sprint(cmd.Process.Pid), "-lib", lib, "-for", "5m")
 	require.NoError(t, cmd.Wait())
 	require.Equal(t, exitOK, code, errOut)
 	require.Regexp(t, `[1-9][0-9]+ events in`, errOut)

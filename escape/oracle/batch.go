@@ -82,8 +82,8 @@ func (t tool) run(ctx context.Context, dir, flag string) (string, error) {
 	return out.String(), nil
 }
 
-// environ is what commands run in. Many batches run at once: each command gets two threads, and memory rather than
-// time, unless the environment says otherwise.
+// environ is what commands run in. Many batches run at once: each command gets two threads, and memory rather
+// than time, unless the environment says otherwise.
 func environ() []string {
 	return append(append([]string{"GOMAXPROCS=2", "GOGC=300"}, os.Environ()...), "GOWORK=off", "GOFLAGS=-mod=mod", "GOPROXY=off", "GO111MODULE=on")
 }

@@ -11,14 +11,15 @@ import (
 type Kind string
 
 const (
-	Model    Kind = "model"     // the original does not do what was predicted: the oracle is wrong
-	NoType   Kind = "no type"   // the rewritten program does not compile
-	Changed  Kind = "changed"   // it shows something else, or panics
-	UseAfter Kind = "uaf"       // it uses a freed buffer
-	Twice    Kind = "twice"     // it frees a buffer twice that must not be, or two frees were inserted on a path
-	Early    Kind = "early"     // a buffer is gone while a use of it can be reached
-	Extended Kind = "extended"  // a buffer lives longer than in the original
-	Unread   Kind = "unread"    // an inserted free stands before a read of the buffer's name, even one that does nothing
+	Model    Kind = "model"    // the original does not do what was predicted: the oracle is wrong
+	NoType   Kind = "no type"  // the rewritten program does not compile
+	Changed  Kind = "changed"  // it shows something else, or panics
+	UseAfter Kind = "uaf"      // it uses a freed buffer
+	Twice    Kind = "twice"    // it frees twice what must not be, or two frees were inserted on a path
+	Early    Kind = "early"    // a buffer is gone while a use of it can be reached
+	Extended Kind = "extended" // a buffer lives longer than in the original
+	// an inserted free stands before a read of the buffer's name, even an idle one
+	Unread   Kind = "unread"
 	Unstable Kind = "unstable"  // a second rewrite changes the source again
 	Crash    Kind = "tool"      // the rewriter failed
 	Missed   Kind = "missed"    // a buffer that never escapes is not freed

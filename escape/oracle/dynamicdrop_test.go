@@ -21,8 +21,8 @@ import (
 // testdata/dynamicdrop/NN_name.go, named after the original's function. Each runs
 // with several decisions, then with an error and with a panic at each operation.
 // A comment behind a probe says which buffers are live there, by their number of
-// elements; "kept" says that they stay so. Buffers that the analyzer is known to leave alone are listed here, not
-// hidden: if one is freed after all, its line has to go.
+// elements; "kept" says that they stay so. Buffers that the analyzer is known to leave alone are listed here,
+// not hidden: if one is freed after all, its line has to go.
 var acceptedLeaks = map[string]string{
 	"18_subslice_pattern_from_end":      "an element that is kept keeps its whole collection",
 	"22_index_field_mixed_ends":         "withheld: elements of an array are not told apart",

@@ -6,9 +6,10 @@ import (
 	"maps"
 )
 
-// What a reader knows of a variable on a path: that it is nil or false, or that it is not. An error that was wrapped
-// is not nil, and a variable that is given another's value is what that is. Of an interface that is given a pointer it
-// is known that it is not nil where the pointer is not; else nothing, as readers take it for nil where the pointer is.
+// What a reader knows of a variable on a path: that it is nil or false, or that it is not. An error that was
+// wrapped is not nil, and a variable that is given another's value is what that is. Of an interface that is
+// given a pointer it is known that it is not nil where the pointer is not; else nothing, as readers take it
+// for nil where the pointer is.
 type facts map[*ast.Object]bool
 
 // A holding says what is known of a condition.
@@ -27,7 +28,8 @@ func holdsIf(b bool) holding {
 	return falseHere
 }
 
-// tested returns the variable that a condition tests, and whether that is true, or not nil, where the condition holds.
+// tested returns the variable that a condition tests, and whether that is true, or not nil, where the
+// condition holds.
 func tested(cond ast.Expr) (v *ast.Object, is bool) {
 	switch x := ast.Unparen(cond).(type) {
 	case *ast.Ident:
@@ -123,7 +125,7 @@ func (k facts) value(x ast.Expr, tok token.Token) holding {
 			return falseHere
 		case x.Obj == nil && x.Name == "true":
 			return trueHere
-		case tok == token.DEFINE || k.of(x) == trueHere: // else it may have another type, and hold a pointer that is nil
+		case tok == token.DEFINE || k.of(x) == trueHere: // else it may hold a nil pointer of another type
 			return k.of(x)
 		}
 	case *ast.CallExpr:

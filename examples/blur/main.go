@@ -1,11 +1,12 @@
-// Blur runs an image through a pipeline of several steps on a device: three box blurs both ways, which make a soft picture,
-// mixed with the sharp one into a glow. It writes the picture as before.png and after.png. On a GPU the kernels are
-// PTX, else Go functions; the pictures are the same.
+// Blur runs an image through a pipeline of several steps on a device: three box blurs both ways, which make a
+// soft picture, mixed with the sharp one into a glow. It writes the picture as before.png and after.png. On a
+// GPU the kernels are PTX, else Go functions; the pictures are the same.
 //
 //	go run ./examples/blur [-size pixels] [-radius pixels] [-host] [-o folder]
 //
-// The Free calls in pipeline.go are where lastuse -fix puts them: each temporary goes back right behind the last step that
-// reads it, so that the picture takes four planes of device memory however many steps there are.
+// The Free calls in pipeline.go are where lastuse -fix puts them: each temporary goes back right behind the
+// last step that reads it, so that the picture takes four planes of device memory however many steps there
+// are.
 package main
 
 import (

@@ -43,8 +43,8 @@ func (o *ours) multiply(s *alloc.Stream, c, a, b alloc.Buffer[float32], n int) e
 		c.Arg(), a.Arg(), b.Arg(), alloc.Scalar(int32(n)))
 }
 
-// onHostMemory enqueues the multiplication by Go code, which runs where the stream runs, with the memory that it is
-// handed there.
+// onHostMemory enqueues the multiplication by Go code, which runs where the stream runs, with the memory that
+// it is handed there.
 func onHostMemory(s *alloc.Stream, c, a, b alloc.Buffer[float32], n int) error {
 	return host.Launch(s, func(args host.Args) {
 		product(host.Slice[float32](args, 0), host.Slice[float32](args, 1), host.Slice[float32](args, 2),

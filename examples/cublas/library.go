@@ -25,8 +25,8 @@ type library struct {
 	l   *C.cublas
 }
 
-// workspace is how many bytes cuBLAS may use beside the matrices: what it would allocate itself on Hopper, out of
-// sight of the pool.
+// workspace is how many bytes cuBLAS may use beside the matrices: what it would allocate itself on Hopper,
+// out of sight of the pool.
 const workspace = 32 << 20
 
 // openLibrary opens the first cuBLAS that there is, and makes a handle on the device.
@@ -73,8 +73,8 @@ func (l *library) version() string {
 	return fmt.Sprintf("%d.%d.%d", v/10000, v/100%100, v%100)
 }
 
-// multiply enqueues c = a*b on s. The workspace is the pool's: it may be freed at once, as the work that uses it is
-// enqueued on s alone.
+// multiply enqueues c = a*b on s. The workspace is the pool's: it may be freed at once, as the work that uses
+// it is enqueued on s alone.
 func (l *library) multiply(s *alloc.Stream, c, a, b alloc.Buffer[float32], n int) error {
 	work, err := alloc.Make[byte](s, workspace)
 	if err != nil {
@@ -89,8 +89,8 @@ func (l *library) multiply(s *alloc.Stream, c, a, b alloc.Buffer[float32], n int
 		}
 		return nil
 	})
-	// An address keeps nothing alive. Had the last handle of a buffer died during the call, the net could have freed
-	// its memory before the work on it was enqueued.
+	// An address keeps nothing alive. Had the last handle of a buffer died during the call, the net could
+	// have freed its memory before the work on it was enqueued.
 	runtime.KeepAlive(a)
 	runtime.KeepAlive(b)
 	runtime.KeepAlive(c)

@@ -74,8 +74,8 @@ func TestMissingLibrary(t *testing.T) {
 	}
 }
 
-// The program on the stand-in driver, with the stand-in for cuBLAS, which wants a context: Do makes it current. Our
-// kernel needs the real compiler.
+// The program on the stand-in driver, with the stand-in for cuBLAS, which wants a context: Do makes it
+// current. Our kernel needs the real compiler.
 func TestProgram(t *testing.T) {
 	lib := build(t)
 	d := drvtest.OpenStandIn(t, drvtest.Options{})

@@ -1,11 +1,11 @@
-// Cublas multiplies two matrices by cuBLAS, and by a kernel of its own in CUDA C, and compares what comes of it
-// and how long it takes. It shows what a library of CUDA's needs: the device's context (Do), the stream's handle,
-// the buffers' addresses, a workspace, and that the buffers live until the work is enqueued.
+// Cublas multiplies two matrices by cuBLAS, and by a kernel of its own in CUDA C, and compares what comes of
+// it and how long it takes. It shows what a library of CUDA's needs: the device's context (Do), the stream's
+// handle, the buffers' addresses, a workspace, and that the buffers live until the work is enqueued.
 //
 //	go run ./examples/cublas [-n rows] [-host] [-lib libcublas.so.13] [-nvrtc libnvrtc.so.13]
 //
-// Neither CUDA nor cuBLAS is needed to build: both libraries are opened at run time. What is missing is said; without
-// a GPU a Go function multiplies on this machine's memory.
+// Neither CUDA nor cuBLAS is needed to build: both libraries are opened at run time. What is missing is said;
+// without a GPU a Go function multiplies on this machine's memory.
 package main
 
 import (
@@ -138,8 +138,8 @@ func compare(w io.Writer, p *alloc.Pool, n int, methods []method) error {
 // repeats is how often a multiplication is timed.
 const repeats = 10
 
-// multiplied returns x*y and how long one multiplication took the device. The factors are freed as soon as the
-// last multiplication is enqueued.
+// multiplied returns x*y and how long one multiplication took the device. The factors are freed as soon as
+// the last multiplication is enqueued.
 func multiplied(s *alloc.Stream, m method, x, y []float32, n int) ([]float32, time.Duration, error) {
 	a, err := alloc.Make[float32](s, len(x))
 	if err != nil {

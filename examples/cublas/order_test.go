@@ -13,8 +13,8 @@ import (
 	"github.com/lastuse/lastuse/alloc/host"
 )
 
-// The order checker has nothing to say on the host, and where there is a GPU with the libraries, there: and cuBLAS
-// and our kernel come to the same.
+// The order checker has nothing to say on the host, and where there is a GPU with the libraries, there: and
+// cuBLAS and our kernel come to the same.
 func TestOrder(t *testing.T) {
 	dev, err := host.Open(host.Options{})
 	require.NoError(t, err)

@@ -1,5 +1,5 @@
-// Repl takes kernels from a terminal, one after the other, runs each on a buffer of numbers and shows what the
-// buffer holds then. The device's memory stays as it is, however many kernels come.
+// Repl takes kernels from a terminal, one after the other, runs each on a buffer of numbers and shows what
+// the buffer holds then. The device's memory stays as it is, however many kernels come.
 //
 //	go run ./examples/repl              what is typed, or comes through a pipe; "help" says what may
 //	go run ./examples/repl -steps 1000  kernels made up here, and what memory they take

@@ -1,5 +1,5 @@
-// Saxpy is the smallest program on a device: two buffers, one kernel, one copy back. It runs on a GPU if there is one, with
-// the kernel as PTX, and else on this machine's memory, with the kernel as a Go function.
+// Saxpy is the smallest program on a device: two buffers, one kernel, one copy back. It runs on a GPU if
+// there is one, with the kernel as PTX, and else on this machine's memory, with the kernel as a Go function.
 //
 //	go run ./examples/saxpy [-n elements] [-host]
 package main
@@ -48,7 +48,8 @@ func run(w io.Writer, n int, onHost bool) error {
 	return compute(w, dev, goFunction, n)
 }
 
-// loadPTX makes a saxpy of the embedded PTX. The kernel keeps its module loaded; what is never unloaded goes with the device.
+// loadPTX makes a saxpy of the embedded PTX. The kernel keeps its module loaded; what is never unloaded goes
+// with the device.
 func loadPTX(p *alloc.Pool) (saxpy, error) {
 	m, err := cuda.LoadModule(p, ptx)
 	if err != nil {

@@ -36,7 +36,8 @@ func (r *reader) run(name string, args ...string) string {
 	return string(out)
 }
 
-// TestTutorial writes the page's files in its order, runs what it runs, and looks for what it says was printed.
+// TestTutorial writes the page's files in its order, runs what it runs, and looks for what it says was
+// printed.
 func TestTutorial(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds programs: seconds")
@@ -83,8 +84,9 @@ func (r *reader) module(root string) {
 	require.NoError(r, os.WriteFile(filepath.Join(r.dir, "go.sum"), sum, 0o666))
 }
 
-// console runs the commands of a block, and returns how many there were. What it shows below each must be printed:
-// a line of three points stands for any lines, and of what no frees leave behind the figures are other ones each time.
+// console runs the commands of a block, and returns how many there were. What it shows below each must be
+// printed: a line of three points stands for any lines, and of what no frees leave behind the figures are
+// other ones each time.
 func (r *reader) console(text string) (commands int) {
 	for part := range strings.SplitSeq("\n"+text, "\n$ ") {
 		command, shown, _ := strings.Cut(part, "\n")

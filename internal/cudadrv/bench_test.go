@@ -166,14 +166,15 @@ func costs(b *testing.B, e *env) []cost {
 	return list
 }
 
-// BenchmarkDriverCall times each wrapper against C loops on the same thread: ns/op is the wrapper; own-ns/op the driver's
-// call alone, from C; shim-ns/op all the driver calls that the wrapper's shim makes, from C; bare-ns/op as many cgo calls
-// that do nothing as the wrapper makes. over-ns/op is what is left: wrapper - shim - bare in the same round, as the host's
-// clock changes.
+// BenchmarkDriverCall times each wrapper against C loops on the same thread: ns/op is the wrapper; own-ns/op
+// the driver's call alone, from C; shim-ns/op all the driver calls that the wrapper's shim makes, from C;
+// bare-ns/op as many cgo calls that do nothing as the wrapper makes. over-ns/op is what is left: wrapper -
+// shim - bare in the same round, as the host's clock changes.
 //
-// A bare call finds its own code in the caches; a call that comes back from the driver does not, the less so the longer
-// the driver was at work. So crossing-ns/op is the same driver calls in a cgo call that does nothing else, as many as the
-// wrapper makes, and wrap-ns/op = wrapper - crossing is what the wrapper itself adds. All are medians over rounds; in a round each goes first in turn, after calls of its own that are not
+// A bare call finds its own code in the caches; a call that comes back from the driver does not, the less so
+// the longer the driver was at work. So crossing-ns/op is the same driver calls in a cgo call that does
+// nothing else, as many as the wrapper makes, and wrap-ns/op = wrapper - crossing is what the wrapper itself
+// adds. All are medians over rounds; in a round each goes first in turn, after calls of its own that are not
 // timed, and in between the stream is drained, so that no call waits for room in a queue.
 func BenchmarkDriverCall(b *testing.B) {
 	e := open(b)

@@ -120,7 +120,8 @@ func (d *Driver) Retain(device int) (Context, error) {
 	return Context{c: C.uintptr_t(o.v), drv: d, device: device}, nil
 }
 
-// Release gives one Retain back. Memory, streams and modules that are left go with the last one in the process.
+// Release gives one Retain back. Memory, streams and modules that are left go with the last one in the
+// process.
 func (c *Context) Release() error {
 	if r := C.lu_Release(c.c); r != 0 {
 		return c.fail("cuDevicePrimaryCtxRelease", Code(r))
@@ -160,7 +161,8 @@ func (c *Context) Synchronize() error {
 	return nil
 }
 
-// EnablePeerAccess lets kernels of c reach the plain allocations of peer. It is no error if they could already.
+// EnablePeerAccess lets kernels of c reach the plain allocations of peer. It is no error if they could
+// already.
 func (c *Context) EnablePeerAccess(peer *Context) error {
 	r := Code(C.lu_CtxEnablePeerAccess(c.c, peer.c))
 	if r != 0 && r != CodePeerEnabled {

@@ -72,7 +72,8 @@ func OpenAt(path string) (*Driver, error) {
 // Version returns the driver's API version, 1000*major + 10*minor.
 func (d *Driver) Version() int { return d.version }
 
-// fail makes the error of a call. It is kept out of the wrappers, which inline, so that they show no allocation.
+// fail makes the error of a call. It is kept out of the wrappers, which inline, so that they show no
+// allocation.
 //
 //go:noinline
 func (d *Driver) fail(name call, code Code) error {

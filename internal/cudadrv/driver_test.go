@@ -104,7 +104,8 @@ func TestContextFollows(t *testing.T) {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			runtime.LockOSThread() // and never unlock: the thread ends with the goroutine, the next one is fresh
+			// and never unlock: the thread ends with the goroutine, the next one is fresh
+			runtime.LockOSThread()
 			p, err := e.ctx.MemAlloc(4096)
 			if assert.NoError(t, err) {
 				assert.NoError(t, e.ctx.MemsetD32(p, 7, 1024, e.stream))
@@ -116,8 +117,8 @@ func TestContextFollows(t *testing.T) {
 	wg.Wait()
 }
 
-// Foreign code on our thread changes the current context: memory still comes from our device, and work goes to our streams,
-// the default one too.
+// Foreign code on our thread changes the current context: memory still comes from our device, and work goes
+// to our streams, the default one too.
 func TestContextChangedBehind(t *testing.T) {
 	e := open(t)
 	c := e.ctx
@@ -264,8 +265,8 @@ func TestBadModule(t *testing.T) {
 	assert.Error(t, err)
 }
 
-// On a stream under capture nothing of ours is enqueued; on others everything works and the capture survives, also
-// what captures forbid to every thread.
+// On a stream under capture nothing of ours is enqueued; on others everything works and the capture survives,
+// also what captures forbid to every thread.
 func TestCapture(t *testing.T) {
 	e := open(t)
 	c := e.ctx

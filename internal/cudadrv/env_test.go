@@ -79,7 +79,8 @@ func (e *env) pinned(tb testing.TB, n int64) (uintptr, []byte) {
 	return p, unsafe.Slice(*(**byte)(unsafe.Pointer(&p)), n)
 }
 
-// kernels is the PTX of the tests: empty does nothing, addto adds a scalar to n words, spin runs for a number of ns.
+// kernels is the PTX of the tests: empty does nothing, addto adds a scalar to n words, spin runs for a number
+// of ns.
 const kernels = drvtest.Head + drvtest.Empty + drvtest.Spin + `
 .visible .global .align 4 .u32 table[4] = {1, 2, 3, 4};
 

@@ -44,8 +44,8 @@ const (
 	codeMissing   Code = -2
 )
 
-// sticky reports whether the code means that the context is broken: the driver answers every call with it from then on,
-// until the process ends.
+// sticky reports whether the code means that the context is broken: the driver answers every call with it
+// from then on, until the process ends.
 func (c Code) sticky() bool {
 	switch c {
 	case 214, // ECC_UNCORRECTABLE

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestEscapeReport reads the compiler's own report: nothing in a file of wrappers may be on the heap, and neither may
-// anything in the code that cgo makes of them. Errors, and opening the library, are elsewhere.
+// TestEscapeReport reads the compiler's own report: nothing in a file of wrappers may be on the heap, and
+// neither may anything in the code that cgo makes of them. Errors, and opening the library, are elsewhere.
 func TestEscapeReport(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: builds the package")

@@ -38,8 +38,8 @@ func (c *Context) StreamEndCapture(s uintptr) (graph uintptr, err error) {
 	return uintptr(o.v), nil
 }
 
-// CaptureOwn says whether a capture of the stream is the caller's own: while it is, launches, fills, copies within
-// the device, MemcpyHtoDCaptured and MemcpyDtoHCaptured, events and waits are given to it.
+// CaptureOwn says whether a capture of the stream is the caller's own: while it is, launches, fills, copies
+// within the device, MemcpyHtoDCaptured and MemcpyDtoHCaptured, events and waits are given to it.
 func (c *Context) CaptureOwn(s uintptr, on bool) error {
 	var own C.int
 	if on {
@@ -68,8 +68,8 @@ func (c *Context) GraphInstantiate(graph uintptr) (exec uintptr, err error) {
 	return uintptr(o.v), nil
 }
 
-// GraphExecUpdate makes an executable do what a graph says from its next launch on. It reports false if the two
-// differ by too much for that; then nothing has changed.
+// GraphExecUpdate makes an executable do what a graph says from its next launch on. It reports false if the
+// two differ by too much for that; then nothing has changed.
 func (c *Context) GraphExecUpdate(exec, graph uintptr) (bool, error) {
 	r := Code(C.lu_GraphExecUpdate(c.c, C.uintptr_t(exec), C.uintptr_t(graph)))
 	if r == 0 || r == CodeGraphUpdate {

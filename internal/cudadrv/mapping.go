@@ -21,7 +21,8 @@ package cudadrv
 // #cgo noescape lu_MemSetAccess
 import "C"
 
-// MemGetAllocationGranularity returns the unit, in bytes, of every size and address of the calls in this file.
+// MemGetAllocationGranularity returns the unit, in bytes, of every size and address of the calls in this
+// file.
 func (c *Context) MemGetAllocationGranularity() (int64, error) {
 	o := C.lu_MemGetAllocationGranularity(c.c)
 	if o.r != 0 {
@@ -30,8 +31,8 @@ func (c *Context) MemGetAllocationGranularity() (int64, error) {
 	return int64(o.v), nil
 }
 
-// MemAddressReserve takes n bytes of addresses with no memory behind them, aligned to align, a power of two, or for 0 as
-// the driver likes.
+// MemAddressReserve takes n bytes of addresses with no memory behind them, aligned to align, a power of two,
+// or for 0 as the driver likes.
 func (c *Context) MemAddressReserve(n, align int64) (uintptr, error) {
 	o := C.lu_MemAddressReserve(c.c, C.size_t(n), C.size_t(align))
 	if o.r != 0 {

@@ -41,8 +41,9 @@ package cudadrv
 // #cgo noescape lu_MemsetD32
 import "C"
 
-// Device addresses and sizes below are in bytes. Host addresses are those of memory from MemHostAlloc and are passed
-// as integers, because no Go memory may stand behind them: the driver reads and writes it after the call.
+// Device addresses and sizes below are in bytes. Host addresses are those of memory from MemHostAlloc and are
+// passed as integers, because no Go memory may stand behind them: the driver reads and writes it after the
+// call.
 
 // MemAlloc allocates n bytes of device memory. It may wait for the device.
 func (c *Context) MemAlloc(n int64) (uintptr, error) {
@@ -111,8 +112,8 @@ func (c *Context) MemcpyDtoH(dst, src uintptr, n int64, s uintptr) error {
 	return nil
 }
 
-// MemcpyHtoDCaptured is MemcpyHtoD, and a capture of the caller's own takes it: the memory must stay as it is for as
-// long as the graph may be launched.
+// MemcpyHtoDCaptured is MemcpyHtoD, and a capture of the caller's own takes it: the memory must stay as it is
+// for as long as the graph may be launched.
 func (c *Context) MemcpyHtoDCaptured(dst, src uintptr, n int64, s uintptr) error {
 	r := C.lu_MemcpyHtoDCaptured(c.c, C.lu_devptr(dst), C.uintptr_t(src), C.size_t(n), C.uintptr_t(s))
 	if r != 0 {
@@ -163,7 +164,8 @@ func (c *Context) Memcpy2D(dst, src Rows, width, height int64, s uintptr) error 
 	return nil
 }
 
-// MemHostRegister page-locks n bytes of memory that somebody else has allocated and keeps until MemHostUnregister.
+// MemHostRegister page-locks n bytes of memory that somebody else has allocated and keeps until
+// MemHostUnregister.
 func (c *Context) MemHostRegister(p uintptr, n int64) error {
 	if r := C.lu_MemHostRegister(c.c, C.uintptr_t(p), C.size_t(n)); r != 0 {
 		return c.fail("cuMemHostRegister", Code(r))

@@ -71,8 +71,8 @@ func (c *Context) OccupancyMaxActive(f uintptr, threads int, shared int) (int, e
 	return int(o.v), nil
 }
 
-// OccupancyBlockSize returns how many threads a block should have to fill the device best, and how many such blocks
-// fill it.
+// OccupancyBlockSize returns how many threads a block should have to fill the device best, and how many such
+// blocks fill it.
 func (c *Context) OccupancyBlockSize(f uintptr, shared int) (threads, blocks int, err error) {
 	o := C.lu_OccupancyBlockSize(c.c, C.uintptr_t(f), C.size_t(shared))
 	if o.r != 0 {
@@ -98,8 +98,8 @@ func (c *Context) FuncSetAttribute(f uintptr, a FuncAttribute, v int) error {
 	return nil
 }
 
-// FuncGetParamInfo returns offset and size in bytes of a kernel's i-th parameter, and ok false when it has none. Drivers
-// before 12.4 cannot tell: [ErrMissing].
+// FuncGetParamInfo returns offset and size in bytes of a kernel's i-th parameter, and ok false when it has
+// none. Drivers before 12.4 cannot tell: [ErrMissing].
 func (c *Context) FuncGetParamInfo(f uintptr, i int) (offset, size int, ok bool, err error) {
 	o := C.lu_FuncGetParamInfo(c.c, C.uintptr_t(f), C.size_t(i))
 	if Code(o.r) == CodeInvalidValue {
@@ -111,8 +111,8 @@ func (c *Context) FuncGetParamInfo(f uintptr, i int) (offset, size int, ok bool,
 	return int(o.a), int(o.b), true, nil
 }
 
-// LaunchKernel enqueues a kernel. Its i-th argument lies at params[at[i]], aligned as its type wants; the bytes are
-// copied before the call returns. shared is in bytes.
+// LaunchKernel enqueues a kernel. Its i-th argument lies at params[at[i]], aligned as its type wants; the
+// bytes are copied before the call returns. shared is in bytes.
 func (c *Context) LaunchKernel(f uintptr, grid, block Dim, shared uint32, s uintptr, params []uint64, at []uint16) error {
 	if r := c.launch(f, grid, block, shared, s, params, at, 0); r != 0 {
 		return c.fail("cuLaunchKernel", Code(r))
@@ -120,7 +120,8 @@ func (c *Context) LaunchKernel(f uintptr, grid, block Dim, shared uint32, s uint
 	return nil
 }
 
-// LaunchCooperativeKernel is LaunchKernel for blocks that all run at once, so that they can wait for one another.
+// LaunchCooperativeKernel is LaunchKernel for blocks that all run at once, so that they can wait for one
+// another.
 func (c *Context) LaunchCooperativeKernel(f uintptr, grid, block Dim, shared uint32, s uintptr, params []uint64,
 	at []uint16) error {
 	if r := c.launch(f, grid, block, shared, s, params, at, 1); r != 0 {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Without cgo, or on a system for which there is no driver, the package has the same names and Open says why it cannot
-// open one. No other function can be reached then; each returns that error.
+// Without cgo, or on a system for which there is no driver, the package has the same names and Open says why
+// it cannot open one. No other function can be reached then; each returns that error.
 
 var errUnavailable = fmt.Errorf("cuda: open driver: this program was built without cgo, or not for linux: %w", ErrUnavailable)
 

@@ -14,7 +14,8 @@ import "C"
 
 import "unsafe"
 
-// Ranges is the opened library that tells profilers of ranges. Its methods may be called by any goroutine at any time.
+// Ranges is the opened library that tells profilers of ranges. Its methods may be called by any goroutine at
+// any time.
 type Ranges struct{ t *C.lu_ranges }
 
 // OpenRanges opens the first of some libraries that there is, or returns nil.
@@ -30,8 +31,8 @@ func OpenRanges(paths ...string) *Ranges {
 	return nil
 }
 
-// Start begins a range and returns what ends it. Ranges are the process's and may end on another thread. Of a long name
-// the first 255 bytes count.
+// Start begins a range and returns what ends it. Ranges are the process's and may end on another thread. Of a
+// long name the first 255 bytes count.
 func (r *Ranges) Start(name string) uint64 {
 	return uint64(C.lu_ranges_Start(r.t, (*C.char)(unsafe.Pointer(unsafe.StringData(name))), C.size_t(len(name))))
 }

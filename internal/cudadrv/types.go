@@ -3,15 +3,15 @@ package cudadrv
 // Library is the name under which the driver is installed.
 const Library = "libcuda.so.1"
 
-// MinVersion is the oldest driver API that works, as the driver writes versions: 1000*major + 10*minor. Stream ids
-// came with it.
+// MinVersion is the oldest driver API that works, as the driver writes versions: 1000*major + 10*minor.
+// Stream ids came with it.
 const MinVersion = 12000
 
 // A Dim is the extent of a grid or a block in blocks or threads.
 type Dim struct{ X, Y, Z uint32 }
 
-// Rows says where a copy's rows are on one side: at P, Pitch bytes from one to the next, in page-locked host memory
-// or on the device.
+// Rows says where a copy's rows are on one side: at P, Pitch bytes from one to the next, in page-locked host
+// memory or on the device.
 type Rows struct {
 	P     uintptr
 	Pitch int64

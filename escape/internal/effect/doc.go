@@ -26,7 +26,8 @@
 // The text of a summary is a spec's, with some words more: "maybe" ends a clause that
 // happens on some calls, "or nil" follows an owned result that may be nothing, "if result N
 // is true" one that is owned as far as the last result, a boolean, says so, a result "tells"
-// or "shows" an operand, and a summary without clauses is "borrows". [Parse] reads what [Summary.String] writes.
+// or "shows" an operand, and a summary without clauses is "borrows". [Parse] reads what [Summary.String]
+// writes.
 //
 // Where the last result is an error, a result is owned only as far as that is nil.
 package effect

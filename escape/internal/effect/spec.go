@@ -38,7 +38,8 @@ func Of(line *spec.Line, sig *types.Signature, inferred *Summary) *Summary {
 	for _, c := range clauses {
 		s.add(c, false, false)
 	}
-	if n := sig.Results().Len() - 1; HasError(sig) && !results[n] { // what goes nowhere is not in the error either
+	// what goes nowhere is not in the error either
+	if n := sig.Results().Len() - 1; HasError(sig) && !results[n] {
 		s.Results[n].Views &^= said
 		s.Results[n].Tells &^= said
 		s.Results[n].Shows &^= said

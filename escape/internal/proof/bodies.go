@@ -137,7 +137,8 @@ func (c *checker) silent(fn *ssa.Function, p *ssa.Parameter, out *Param) {
 				}
 				path, loads := fieldOf(i.Call.Args[0], p)
 				q := c.effect(origin(callee)).param(0)
-				if loads < 0 || !q.Frees || !q.Silent || strings.Count(path, index) > 1 { // it may be there twice
+				// it may be there twice
+				if loads < 0 || !q.Frees || !q.Silent || strings.Count(path, index) > 1 {
 					return
 				}
 				if repeatable = repeatable && q.Repeatable; !q.Repeatable && again(i.Call.Args[0], b) {

@@ -27,7 +27,8 @@ func (f *family) taken(v ssa.Value) (p Param) {
 	}
 	for n, r := range s.Results {
 		_, basic := fn.Signature.Results().At(n).Type().Underlying().(*types.Basic)
-		p.Keeps = p.Keeps || !basic && (!r.Known || len(r.Derived)+len(r.Is) > 0) // a number is used up by who asks
+		// a number is used up by who asks
+		p.Keeps = p.Keeps || !basic && (!r.Known || len(r.Derived)+len(r.Is) > 0)
 	}
 	return p
 }

@@ -27,7 +27,7 @@ type call struct {
 	spawns    bool   // a goroutine runs bodies from here on
 	given     bool   // the callee is an operand of a function here: its caller knows what it does
 
-	does  []Param // what it does to each of args, as far as sum and the others say; set by the graph of points
+	does  []Param // what it does to each of args, as far as known; set by the graph of points
 	point int     // where it is; the next one is behind it
 }
 

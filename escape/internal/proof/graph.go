@@ -355,8 +355,8 @@ func postorder(fn *ssa.Function) []*ssa.BasicBlock {
 	return out
 }
 
-// panics reports whether an instruction may panic where that matters: somebody defers, or goes on. What was put
-// in does not: it reads through nothing that may be nil, and frees what may be freed, or it is withheld.
+// panics reports whether an instruction may panic where that matters: somebody defers, or goes on. What was
+// put in does not: it reads through nothing that may be nil, and frees what may be freed, or it is withheld.
 func (g *graph) panics(i ssa.Instruction) bool {
 	if g.f.c.off[Panics] {
 		return false

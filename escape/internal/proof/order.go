@@ -112,7 +112,8 @@ func closure(i ssa.Instruction) *ssa.MakeClosure {
 	return m
 }
 
-// late lets what the statement of a call reads, computes, and puts into a literal, be what it would be behind it.
+// late lets what the statement of a call reads, computes, and puts into a literal, be what it would be behind
+// it.
 func (w *walker) late(call ssa.Instruction, p phase, s *set) (phase, *set) {
 	fresh := map[ssa.Value]bool{}
 	o := w.g.ordered()

@@ -281,7 +281,7 @@ func partType(t types.Type, path string) types.Type {
 			if t = nil; 0 <= n && n < u.NumFields() {
 				t = u.Field(n).Type()
 			}
-		case interface{ Elem() types.Type }: // of a slice that is in a field, behind leads to its elements together
+		case interface{ Elem() types.Type }: // of a slice in a field, behind leads to its elements together
 			if _, slice := u.(*types.Slice); !slice || step != behind {
 				t = u.Elem()
 			}

@@ -75,7 +75,8 @@ func NewFlows(p *Program) Flows {
 					add(s.Common.V, s.V)
 					break
 				}
-				sinks[s.V] = s.V.Kind != KSelf // neither may be freed by what stands outside, by rule 9 and as getters hand it out
+				// neither may be freed by what stands outside, by rule 9 and as getters hand it out
+				sinks[s.V] = s.V.Kind != KSelf
 			case *Step:
 				n := node{v: s.V}
 				from[n] = append(from[n], s.N-FirstSite)

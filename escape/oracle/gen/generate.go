@@ -140,7 +140,8 @@ func (g *generator) helper(i int, plain bool) {
 	if g.chance(0.2) {
 		f.Res = RMat
 	}
-	own := f.Result == RPair || f.Result == RPairPtr || f.Result == RStack || f.Result == RHeld || f.Result == RTwo // a type of the package
+	// a type of the package
+	own := f.Result == RPair || f.Result == RPairPtr || f.Result == RStack || f.Result == RHeld || f.Result == RTwo
 	switch {
 	case plain:
 		f.Result, f.Res = RErr, RBuffer

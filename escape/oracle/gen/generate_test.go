@@ -51,8 +51,8 @@ func TestConstructs(t *testing.T) {
 	}
 }
 
-// A getter that calls its literal once keeps the first buffer of a variable, of which the interpreter knows the
-// last, so no such variable is assigned again.
+// A getter that calls its literal once keeps the first buffer of a variable, of which the interpreter knows
+// the last, so no such variable is assigned again.
 func TestOnceIsNotAssigned(t *testing.T) {
 	const seed = 2711
 	getters := 0

@@ -264,8 +264,8 @@ func (m *machine) abandon() {
 	}
 }
 
-// reach returns the objects that the locations in live lead to, from f; with all, also what may be used no more
-// although its location is live: elements, and what a literal replaces behind a pointer.
+// reach returns the objects that the locations in live lead to, from f; with all, also what may be used no
+// more although its location is live: elements, and what a literal replaces behind a pointer.
 func (m *machine) reach(f *frame, live Set, all bool) map[*object]bool {
 	res := map[*object]bool{}
 	add := func(list []*object) {

@@ -197,8 +197,8 @@ func TestKnownLoopCondition(t *testing.T) {
 	}
 }
 
-// A use of a pointer needs what its variable holds by then. Where a literal replaces that, what the variable held
-// before is not sure to be used.
+// A use of a pointer needs what its variable holds by then. Where a literal replaces that, what the variable
+// held before is not sure to be used.
 func TestSureBehindPointer(t *testing.T) {
 	for _, cell := range []bool{false, true} {
 		p, _ := program(func(x, y, z *Var) []Stmt {

@@ -168,7 +168,7 @@ func simplify(s Stmt) bool {
 	switch s := s.(type) {
 	case *Make:
 		switch {
-		case s.Via != VMake && s.Via != VMaybe && s.Via != VFound: // what is tested for stays nothing at times
+		case s.Via != VMake && s.Via != VMaybe && s.Via != VFound: // what is tested for may be nothing
 			s.Via = VMake
 		case s.Err == EWrap:
 			s.Err = ECheck

@@ -20,7 +20,8 @@ func (t *trials) otherwise(x *Trial, p plan, free *Free) bool {
 	i := t.n(len(*l))
 	switch s := (*l)[i].(type) {
 	case *Use:
-		if s.Init || s.Err == ECheck || s.Op == OTemp || s.Op == OChain || s.Op == OKeep { // one more OKeep is right
+		// one more OKeep is right
+		if s.Init || s.Err == ECheck || s.Op == OTemp || s.Op == OChain || s.Op == OKeep {
 			return false
 		}
 		if t.n(2) == 0 {
@@ -41,7 +42,8 @@ func (t *trials) otherwise(x *Trial, p plan, free *Free) bool {
 		return false
 	}
 	x.Wrong = "something else is changed"
-	return words(x.New) != without // a statement may be one for the interpreter alone, and a blank line in the text
+	// a statement may be one for the interpreter alone, and a blank line in the text
+	return words(x.New) != without
 }
 
 // words is the text of a program without its blanks, which are no part of the tree.

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// GoMemory returns how many allocations one call of f makes on the Go heap and how many bytes so many runs of it
-// take: the least of a few tries, since other goroutines of the runtime may allocate meanwhile.
+// GoMemory returns how many allocations one call of f makes on the Go heap and how many bytes so many runs of
+// it take: the least of a few tries, since other goroutines of the runtime may allocate meanwhile.
 func GoMemory(runs int, f func()) (allocs float64, bytes uint64) {
 	allocs, bytes = math.MaxFloat64, math.MaxUint64
 	for try := 0; try < 5 && (allocs > 0 || bytes > 0); try++ {

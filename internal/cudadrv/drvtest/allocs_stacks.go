@@ -8,7 +8,8 @@ import (
 
 // GoStacks returns the stacks that allocate on the Go heap in every run of f. What happens less often is
 // nothing that f does each time: a new chunk, or the 112 bytes of a sudog that the runtime may need for a
-// goroutine that waits. Nor do the goroutines count that the runtime makes where none is left to be used again.
+// goroutine that waits. Nor do the goroutines count that the runtime makes where none is left to be used
+// again.
 func GoStacks(runs int64, f func()) (stacks []string) {
 	defer func(old int) { runtime.MemProfileRate = old }(runtime.MemProfileRate)
 	runtime.MemProfileRate = 1

@@ -1,10 +1,10 @@
-// Package drvtest is what tests open in place of the CUDA driver on a machine without a GPU: a stand-in with the same
-// symbols, built from C by the system's compiler when a test asks for it. It also holds the C loops that wrappers are
-// measured against.
+// Package drvtest is what tests open in place of the CUDA driver on a machine without a GPU: a stand-in with
+// the same symbols, built from C by the system's compiler when a test asks for it. It also holds the C loops
+// that wrappers are measured against.
 //
-// [Build] makes the library; any program can then load it by its path, one in C too. [Load] opens the stand-in's side
-// door (standin.h) in this process: settings, failures on cue, and its books. Each library that Build returns is a
-// driver of its own.
+// [Build] makes the library; any program can then load it by its path, one in C too. [Load] opens the
+// stand-in's side door (standin.h) in this process: settings, failures on cue, and its books. Each library
+// that Build returns is a driver of its own.
 package drvtest
 
 import (
@@ -23,8 +23,8 @@ var source embed.FS
 
 // Options say which driver to stand in for. The zero Options is a recent one.
 type Options struct {
-	// Heads selects the first instructions of the exported functions: those of driver 580, those of 550 and 535, or for
-	// 0 what the compiler makes.
+	// Heads selects the first instructions of the exported functions: those of driver 580, those of 550 and
+	// 535, or for 0 what the compiler makes.
 	Heads int
 	// Compiler asks for the stand-in of NVRTC in place of the driver's, Ranges for that of NVTX.
 	Compiler, Ranges bool
@@ -38,8 +38,8 @@ var built struct {
 	why  string
 }
 
-// Build builds the stand-in and returns the path of its library. It skips the test, with the reason, where there is no
-// C compiler.
+// Build builds the stand-in and returns the path of its library. It skips the test, with the reason, where
+// there is no C compiler.
 func Build(tb testing.TB, o Options) string {
 	tb.Helper()
 	lib, why := compile(o)

@@ -19,8 +19,8 @@ type Driver struct {
 // Real reports whether it is the machine's.
 func (d Driver) Real() bool { return d.StandIn == nil }
 
-// Choose returns the driver that the flag -driver selects. usable says whether the real one works here. Every stand-in is
-// a fresh one. The test's log says which it is.
+// Choose returns the driver that the flag -driver selects. usable says whether the real one works here. Every
+// stand-in is a fresh one. The test's log says which it is.
 func Choose(tb testing.TB, library string, usable func() error) Driver {
 	tb.Helper()
 	if *choice != "standin" {
@@ -37,8 +37,8 @@ func Choose(tb testing.TB, library string, usable func() error) Driver {
 	return OpenStandIn(tb, Options{})
 }
 
-// OpenStandIn returns a fresh stand-in whatever the flag says, for tests that make it fail or look at its books. The
-// settings, names and int values in turn, are made before anybody opens it: see [StandIn.Set].
+// OpenStandIn returns a fresh stand-in whatever the flag says, for tests that make it fail or look at its
+// books. The settings, names and int values in turn, are made before anybody opens it: see [StandIn.Set].
 func OpenStandIn(tb testing.TB, o Options, settings ...any) Driver {
 	tb.Helper()
 	path := Build(tb, o)

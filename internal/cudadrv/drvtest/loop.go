@@ -119,8 +119,8 @@ type Call struct {
 	Args     []Arg
 }
 
-// Loop makes at most 8 calls in turn, n times over, in C on this thread, and returns the time that took. Results other
-// than success fail the test. A Call of no function measures the loop itself.
+// Loop makes at most 8 calls in turn, n times over, in C on this thread, and returns the time that took.
+// Results other than success fail the test. A Call of no function measures the loop itself.
 func Loop(tb testing.TB, path string, n int, calls ...Call) time.Duration {
 	tb.Helper()
 	steps := resolve(tb, path, calls)
@@ -156,8 +156,8 @@ func resolve(tb testing.TB, path string, calls []Call) []C.step {
 	return steps
 }
 
-// Crossing returns a function that makes at most 8 calls in one crossing into C, which does nothing else: what any
-// binding of Go to the driver costs at least. It reports whether all succeeded.
+// Crossing returns a function that makes at most 8 calls in one crossing into C, which does nothing else:
+// what any binding of Go to the driver costs at least. It reports whether all succeeded.
 func Crossing(tb testing.TB, path string, calls ...Call) func() bool {
 	tb.Helper()
 	steps := resolve(tb, path, calls)

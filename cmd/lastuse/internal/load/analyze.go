@@ -26,8 +26,8 @@ type Unit struct {
 	Err    error
 }
 
-// Analyze runs an analyzer whose result is an [*escape.Result] over the targets of a Program and over all packages
-// that they import, for their facts. A panic of the analyzer is an error of the
+// Analyze runs an analyzer whose result is an [*escape.Result] over the targets of a Program and over all
+// packages that they import, for their facts. A panic of the analyzer is an error of the
 // package that it was in.
 func Analyze(ctx context.Context, analyzer *analysis.Analyzer, p *Program, progress func(done int)) ([]*Unit, error) {
 	if len(p.targets) == 0 {

@@ -32,7 +32,7 @@ type Report struct {
 	Frames []uint64 // valid until the next Read
 	Walked bool     // the frames were taken from the goroutine
 
-	Trampoline uint64 // where probed calls of the process return to, which is none of the Frames; 0 if unknown
+	Trampoline uint64 // where probed calls return to, none of the Frames; 0 if unknown
 }
 
 // ErrReport is in the chain of errors about a report that is not as it should be.

@@ -24,7 +24,7 @@ type ProcessChange struct {
 	Before Level        `json:"before"`
 	After  Level        `json:"after"`
 	Sites  []SiteChange `json:"sites"`  // that changed, what grew most first
-	Hidden int          `json:"hidden"` // sites that one of the snapshots left out: some that grew may have been there
+	Hidden int          `json:"hidden"` // sites that a snapshot left out: some may have grown
 }
 
 // A SiteChange is what became of a site.

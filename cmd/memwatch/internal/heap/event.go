@@ -42,13 +42,14 @@ const (
 	CaptureBegin // work on stream Addr goes to a graph
 	CaptureEnd
 
-	Lost   // Size events of this process were lost, in Text (ring, calls, …)
-	Stack  // defines stack Stack: Frames, innermost first
-	Told   // what a process says of itself, by site or, with Stack 0, in all: see told.go
-	Totals // the kernel's own books: Size bytes asked for in Addr calls, Aux frees; Pool and Stream stacks, see KernelTotals
+	Lost  // Size events of this process were lost, in Text (ring, calls, …)
+	Stack // defines stack Stack: Frames, innermost first
+	Told  // what a process says of itself, by site or, with Stack 0, in all: see told.go
+	// the kernel's books: Size bytes in Addr calls, Aux frees; Pool and Stream stacks, see KernelTotals
+	Totals
 	Placed // where the process runs, in Text: see placed.go
 	Used   // Size bytes are what the driver itself counts for the process on Device
-	GPU    // what Device holds, of no process: Size bytes used of Addr, Aux percent busy or more than 100; Text is its name
+	GPU    // what Device holds: Size bytes used of Addr, Aux percent busy or more than 100; Text is its name
 
 	opEnd
 )

@@ -15,7 +15,7 @@ type DeviceState struct {
 	Live    int64   `json:"live"`    // of Used: own live bytes of processes that are watched
 	Counted int64   `json:"counted"` // of Used: what the driver counts for those processes, no less than Live
 	Busy    int     `json:"busy"`    // percent of the time during which a kernel ran; -1: not known
-	Full    int64   `json:"full"`    // nanoseconds until it is full if it goes on as in History; 0: it does not grow
+	Full    int64   `json:"full"`    // nanoseconds until it is full at this rate; 0: it does not grow
 	History []int64 `json:"history"` // used bytes, one a sample, the oldest first
 }
 

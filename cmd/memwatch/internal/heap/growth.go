@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// growthSamples is how much history the growth of a process or a site takes: little, so that it is that of
-	// now. growthWindows parts of it have each a low point, and a part has at least two samples.
+	// growthSamples is how much history the growth of a process or a site takes: little, so that it is that
+	// of now. growthWindows parts of it have each a low point, and a part has at least two samples.
 	growthSamples = 20
 	growthWindows = 4
 
@@ -15,9 +15,9 @@ const (
 	longest = 365 * 24 * time.Hour
 )
 
-// rise returns by how many bytes a sample the low points of a history rise, or with less than 0 fall, from one part
-// to the next: the middle one of these steps, if the latest goes the same way. What goes up and down by turns does
-// neither, and nor does what jumped only once, or has stopped.
+// rise returns by how many bytes a sample the low points of a history rise, or with less than 0 fall, from
+// one part to the next: the middle one of these steps, if the latest goes the same way. What goes up and down
+// by turns does neither, and nor does what jumped only once, or has stopped.
 func rise(h []int64) float64 {
 	if len(h) < 2*growthWindows {
 		return 0

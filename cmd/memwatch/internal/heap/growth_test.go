@@ -71,8 +71,8 @@ func TestRate(t *testing.T) {
 	require.Equal(t, int64(40<<30), h.Snapshot(Query{}).Processes[0].Rate)
 }
 
-// TestTroughs does not take for growth what goes up and down many times between two samples, which all meet it at
-// the top in the end.
+// TestTroughs does not take for growth what goes up and down many times between two samples, which all meet
+// it at the top in the end.
 func TestTroughs(t *testing.T) {
 	h := New(Options{})
 	const second = int64(time.Second)

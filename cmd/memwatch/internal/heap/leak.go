@@ -23,8 +23,8 @@ const (
 	oldMin    = 10 * time.Second
 	oldShare  = 0.5
 
-	// slopeSamples of history are needed to see growth in it: each of its parts must have a higher low point than
-	// the one before. A site that goes up and down again has equal low points.
+	// slopeSamples of history are needed to see growth in it: each of its parts must have a higher low point
+	// than the one before. A site that goes up and down again has equal low points.
 	slopeSamples = 12
 )
 

@@ -27,8 +27,8 @@ func (f *Frame) Own() bool {
 		!begins(f.Func, betweenFuncs) && !begins(f.Module, betweenFiles)
 }
 
-// own returns the frames that may name a stack: the program's own, those whose line is known if there are any,
-// for what is below them is glue; else the innermost.
+// own returns the frames that may name a stack: the program's own, those whose line is known if there are
+// any, for what is below them is glue; else the innermost.
 func own(frames []Frame) (all []int) {
 	for _, lines := range []bool{true, false} {
 		for i := range frames {
@@ -50,8 +50,8 @@ func own(frames []Frame) (all []int) {
 const maxClimb = 16
 
 // Name chooses for each of some sites the frame that names it: the innermost that is the program's own. Where
-// several have the same, as those that call a helper have, each is named by the first frame further out by which
-// they differ.
+// several have the same, as those that call a helper have, each is named by the first frame further out by
+// which they differ.
 func Name(sites []Site) {
 	place := func(s *Site) string {
 		f := &s.Frames[s.Named]
@@ -83,8 +83,8 @@ func Name(sites []Site) {
 	}
 }
 
-// nameSites returns the frames that name all sites of a process, which are chosen anew when there are more sites or
-// stacks.
+// nameSites returns the frames that name all sites of a process, which are chosen anew when there are more
+// sites or stacks.
 func (p *process) nameSites() map[siteKey]int {
 	if p.names != nil {
 		return p.names

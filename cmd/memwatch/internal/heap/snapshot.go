@@ -15,7 +15,7 @@ type Snapshot struct {
 	Untracked uint64        `json:"untracked"`
 	Bad       uint64        `json:"bad"`
 	Processes []Process     `json:"processes"`
-	Devices   []DeviceState `json:"devices,omitempty"` // what the driver says of them; none if it is not asked
+	Devices   []DeviceState `json:"devices,omitempty"` // as the driver says; none if it is not asked
 	Limits    string        `json:"limits,omitempty"`  // what cannot be seen for want of probes, in words
 }
 
@@ -28,42 +28,45 @@ type Process struct {
 	Joined  bool   `json:"joined"`  // it ran before it was watched
 	Inexact bool   `json:"inexact"` // events were lost: numbers may be too low, or too high
 	AtLeast bool   `json:"atLeast"` // the same, under its name of before
-	ByTable bool   `json:"byTable"` // own memory is what its table tells of its buffers, for no driver's was seen
+	ByTable bool   `json:"byTable"` // own memory is what its table tells: no driver's was seen
 	First   int64  `json:"first"`   // nanoseconds, as Time
 	Last    int64  `json:"last"`
 	Events  uint64 `json:"events"`
 
-	Live          int64         `json:"live"` // own bytes
-	Peak          int64         `json:"peak"`
-	PeakAt        int64         `json:"peakAt"`
-	AtExit        int64         `json:"atExit"` // own bytes when it exited
-	Objects       int64         `json:"objects"`
-	AtExitObjects int64         `json:"atExitObjects"`
-	Rate          int64         `json:"rate"`   // bytes asked for in a second
-	Growth        int64         `json:"growth"` // by how much Live rises in a second; less than 0: it falls
-	Full          int64         `json:"full"`   // nanoseconds until a device is full if it goes on so; 0: never, or it is not known
-	Mapped        int64         `json:"mapped"` // bytes of physical memory that have addresses
-	Maps          int           `json:"maps"`
-	Classes       []ClassTotal  `json:"classes"`
-	Devices       []DeviceTotal `json:"devices"`
-	Explicit      Freed         `json:"freedExplicit"`
-	ByNet         Freed         `json:"freedLate"`
-	Context       Freed         `json:"freedContext"`
-	Exit          Freed         `json:"freedExit"`
-	Unseen        Freed         `json:"freedUnseen"`
-	Failures      []Failure     `json:"failures"`
-	Undone        uint64        `json:"undone"` // frees that failed
-	Unknown       Unknown       `json:"unknown"`
-	Dropped       uint64        `json:"dropped"` // what did not fit into the bounds
-	Lost          []LostTotal   `json:"lost"`
-	Kernel        KernelTotals  `json:"kernel"`
-	Place         Place         `json:"place"`
-	Used          int64         `json:"driverUsed"` // bytes that the driver itself counts on its devices, with contexts and code; 0: unknown
-	OOM           *OutOfMemory  `json:"outOfMemory,omitempty"`
-	History       []int64       `json:"history"` // live bytes, one a sample, the oldest first
-	Sites         []Site        `json:"sites"`
-	Hidden        int           `json:"hidden"`          // sites that the query left out
-	Table         any           `json:"table,omitempty"` // what its tables say besides, where only they were read; of the caller's
+	Live          int64 `json:"live"` // own bytes
+	Peak          int64 `json:"peak"`
+	PeakAt        int64 `json:"peakAt"`
+	AtExit        int64 `json:"atExit"` // own bytes when it exited
+	Objects       int64 `json:"objects"`
+	AtExitObjects int64 `json:"atExitObjects"`
+	Rate          int64 `json:"rate"`   // bytes asked for in a second
+	Growth        int64 `json:"growth"` // by how much Live rises in a second; less than 0: it falls
+	// nanoseconds until a device is full at this rate; 0: not known
+	Full     int64         `json:"full"`
+	Mapped   int64         `json:"mapped"` // bytes of physical memory that have addresses
+	Maps     int           `json:"maps"`
+	Classes  []ClassTotal  `json:"classes"`
+	Devices  []DeviceTotal `json:"devices"`
+	Explicit Freed         `json:"freedExplicit"`
+	ByNet    Freed         `json:"freedLate"`
+	Context  Freed         `json:"freedContext"`
+	Exit     Freed         `json:"freedExit"`
+	Unseen   Freed         `json:"freedUnseen"`
+	Failures []Failure     `json:"failures"`
+	Undone   uint64        `json:"undone"` // frees that failed
+	Unknown  Unknown       `json:"unknown"`
+	Dropped  uint64        `json:"dropped"` // what did not fit into the bounds
+	Lost     []LostTotal   `json:"lost"`
+	Kernel   KernelTotals  `json:"kernel"`
+	Place    Place         `json:"place"`
+	// bytes as the driver counts, with contexts and code; 0: unknown
+	Used    int64        `json:"driverUsed"`
+	OOM     *OutOfMemory `json:"outOfMemory,omitempty"`
+	History []int64      `json:"history"` // live bytes, one a sample, the oldest first
+	Sites   []Site       `json:"sites"`
+	Hidden  int          `json:"hidden"` // sites that the query left out
+	// what its tables say besides, where only they were read
+	Table any `json:"table,omitempty"`
 }
 
 // A ClassTotal is what a process has in one class.
@@ -124,24 +127,25 @@ type Site struct {
 	Stack  uint64  `json:"stack"`
 	Class  string  `json:"class"`
 	Own    bool    `json:"own"`
-	Title  string  `json:"title"`  // for people: the innermost frame that is the program's own; of the JSON only
+	Title  string  `json:"title"`  // the program's own innermost frame; of the JSON only
 	Frames []Frame `json:"frames"` // innermost first; none if the stack is not known
 	Named  int     `json:"-"`      // the frame that names it, see Name
 	Tally
-	Explicit      Freed    `json:"freedExplicit"`
-	ByNet         Freed    `json:"freedLate"`
-	Estimate      bool     `json:"estimate"` // the process's own numbers, from samples
-	AtExitBytes   int64    `json:"atExitBytes"`
-	AtExitObjects int64    `json:"atExitObjects"`
-	Oldest        int64    `json:"oldest"`     // nanoseconds; age of the oldest live allocation
-	Median        int64    `json:"median"`     // nanoseconds; half of the freed lived less, to a factor of two
-	OldBytes      int64    `json:"oldBytes"`   // no less than this is live and older than the query asks
-	OldAtMost     int64    `json:"oldAtMost"`  // and no more than this: more only where the process tells sums
-	OldObjects    int64    `json:"oldObjects"` // as OldBytes
-	Sizes         []Size   `json:"sizes"`      // of the live allocations
-	Growth        int64    `json:"growth"`     // as of a process
-	History       []int64  `json:"history"`
-	Suspect       []string `json:"suspect"` // reasons to take it for a leak
+	Explicit      Freed `json:"freedExplicit"`
+	ByNet         Freed `json:"freedLate"`
+	Estimate      bool  `json:"estimate"` // the process's own numbers, from samples
+	AtExitBytes   int64 `json:"atExitBytes"`
+	AtExitObjects int64 `json:"atExitObjects"`
+	Oldest        int64 `json:"oldest"` // nanoseconds; age of the oldest live allocation
+	// nanoseconds; half of the freed lived less, within a factor of 2
+	Median     int64    `json:"median"`
+	OldBytes   int64    `json:"oldBytes"`   // no less than this is live and older than the query asks
+	OldAtMost  int64    `json:"oldAtMost"`  // and no more: unequal only where the process tells sums
+	OldObjects int64    `json:"oldObjects"` // as OldBytes
+	Sizes      []Size   `json:"sizes"`      // of the live allocations
+	Growth     int64    `json:"growth"`     // as of a process
+	History    []int64  `json:"history"`
+	Suspect    []string `json:"suspect"` // reasons to take it for a leak
 }
 
 // A Size counts live allocations of up to Max bytes, and more than half of that.

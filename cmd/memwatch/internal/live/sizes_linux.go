@@ -10,8 +10,8 @@ import (
 )
 
 // To search the mappings of a process takes a hundred times as long as to ask how many pages it has mapped.
-// Whose number of pages is what it was has mapped nothing new since, or has unmapped as much in the same time:
-// for the sake of that everybody's mappings are searched now and then all the same.
+// Whose number of pages is what it was has mapped nothing new since, or has unmapped as much in the same
+// time: for the sake of that everybody's mappings are searched now and then all the same.
 
 const (
 	// rotation is how many turns it takes until everybody was searched.

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestSizes asks again and again whether a process may have mapped something: in the beginning, when it has become
-// another program, when its number is another's or nobody's, and of everybody once in a rotation.
+// TestSizes asks again and again whether a process may have mapped something: in the beginning, when it has
+// become another program, when its number is another's or nobody's, and of everybody once in a rotation.
 func TestSizes(t *testing.T) {
 	cmd := exec.Command("sh", "-c", "read x; exec cat")
 	in, err := cmd.StdinPipe()

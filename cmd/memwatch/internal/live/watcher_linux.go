@@ -60,7 +60,8 @@ type Watcher struct {
 	libraries map[string]*Library // by identity of the file
 	order     []string
 	missed    []string
-	scanned   int64              // when the latest look at all mappings began; nanoseconds since boot; the scanner's
+	// when the scanner's latest look at all mappings began; nanoseconds since boot
+	scanned   int64
 	sizes     *sizes             // the scanner's
 	using     map[int]bool       // processes that have a library or a table; the scanner's
 	looks     chan chan struct{} // each asks for one more look, and is closed when Run has heard of it
@@ -297,8 +298,8 @@ func (w *Watcher) saw(s sight) {
 	}
 }
 
-// How long a report is waited for before something else is looked at: reports wake nobody until there are many.
-// After a while without any they are not expected soon, and a machine that does nothing is left alone.
+// How long a report is waited for before something else is looked at: reports wake nobody until there are
+// many. After a while without any they are not expected soon, and a machine that does nothing is left alone.
 const (
 	wait     = 20 * time.Millisecond
 	longWait = 100 * time.Millisecond
@@ -372,7 +373,8 @@ func ticksOf(start uint64) uint64 { return start / uint64(time.Second/procfs.Tic
 // take turns a report into events.
 func (w *Watcher) take(r *bpf.Report) {
 	pid, start := r.Raw.PID, ticksOf(r.Raw.Start)
-	if p := w.processes[pid]; p != nil && start > p.start { // whose number it was has ended, and its report was lost
+	// whose number it was has ended, and its report was lost
+	if p := w.processes[pid]; p != nil && start > p.start {
 		w.ended(pid, p.start, r.Raw.Time)
 	} else if p != nil && start < p.start {
 		return // a process of before, which was never introduced

@@ -1,8 +1,8 @@
 // Package metrics shows a snapshot of the heap to Prometheus.
 //
-// What a program that uses lastuse also tells of itself has the same name here (see internal/metric), with the
-// process in the labels in place of the account. What only memwatch knows begins with memwatch_. Call sites are
-// no labels: their number has no bound.
+// What a program that uses lastuse also tells of itself has the same name here (see internal/metric), with
+// the process in the labels in place of the account. What only memwatch knows begins with memwatch_. Call
+// sites are no labels: their number has no bound.
 package metrics
 
 import (
@@ -17,8 +17,8 @@ import (
 	"github.com/lastuse/lastuse/internal/metric"
 )
 
-// Of returns a collector of one snapshot, so that the figures of a scrape belong together. hits are the probes'
-// own, by function, and may be nil. The collector is for one registry and one scrape.
+// Of returns a collector of one snapshot, so that the figures of a scrape belong together. hits are the
+// probes' own, by function, and may be nil. The collector is for one registry and one scrape.
 func Of(s *heap.Snapshot, hits map[string]uint64) prometheus.Collector {
 	c := &collector{s: s, hits: hits, descs: make(map[string]*prometheus.Desc)}
 	for i := range s.Processes {

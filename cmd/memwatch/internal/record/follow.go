@@ -12,7 +12,8 @@ import (
 // Who writes a file holds it locked until it is closed, in whatever way: so a reader knows whether more will
 // come. The lock keeps nobody from anything.
 
-// claim locks the file of a Writer. Where that is not to be had the file looks cut off to readers until its end.
+// claim locks the file of a Writer. Where that is not to be had the file looks cut off to readers until its
+// end.
 func claim(f *os.File) {
 	_ = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 }

@@ -248,7 +248,8 @@ func requireSoFar(t *testing.T, path string, want int) {
 	require.Equal(t, io.EOF, r.Read(&e))
 }
 
-// TestFollow reads a file as it is written, until its end, until its Writer dies, and until it is told to stop.
+// TestFollow reads a file as it is written, until its end, until its Writer dies, and until it is told to
+// stop.
 func TestFollow(t *testing.T) {
 	events := session(30)
 	for _, end := range []string{"closed", "died", "stopped", "damaged"} {

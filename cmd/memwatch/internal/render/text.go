@@ -197,8 +197,8 @@ func Title(s *heap.Site) string {
 	return FrameText(named(s))
 }
 
-// TitleIn is Title in at most n characters. What gives way first are folders, from the front, then the front of
-// the function: the file's name and the line stay, for they say where.
+// TitleIn is Title in at most n characters. What gives way first are folders, from the front, then the front
+// of the function: the file's name and the line stay, for they say where.
 func TitleIn(s *heap.Site, n int) string {
 	const shortest = 8 // of a function's name that still says something
 	whole, function := Title(s), Function(s)

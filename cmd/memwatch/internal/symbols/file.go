@@ -216,8 +216,8 @@ func (f *File) Offset(addr uint64) (uint64, bool) {
 	return 0, false
 }
 
-// lookup names the functions at a linked address, none if there is none: the innermost first, which a compiler
-// may have put into those behind it.
+// lookup names the functions at a linked address, none if there is none: the innermost first, which a
+// compiler may have put into those behind it.
 func (f *File) lookup(addr uint64) (all []heap.Frame) {
 	defer func() {
 		if recover() != nil { // a table that lies

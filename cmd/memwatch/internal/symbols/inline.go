@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A compiler puts a function into its caller and leaves for debuggers where it did: an address has the line of the
-// innermost function then, and each function around it the line of its call.
+// A compiler puts a function into its caller and leaves for debuggers where it did: an address has the line
+// of the innermost function then, and each function around it the line of its call.
 
 // A call is a function that was put into its caller, and the line of the caller that calls it.
 type call struct {

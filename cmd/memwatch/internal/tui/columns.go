@@ -79,7 +79,8 @@ func (m *Model) processColumns() []column[*heap.Process] {
 	}
 	if devices {
 		all = append(all, column[P]{title: "FULL IN", width: 8, rank: 3, text: func(p P, _ int) string { return render.Age(p.Full) },
-			style: growthOfProcess, order: func(a, b P) int { return cmp.Compare(uint64(a.Full)-1, uint64(b.Full)-1) }}) // 0, never, is last
+			// 0, never, is last
+			style: growthOfProcess, order: func(a, b P) int { return cmp.Compare(uint64(a.Full)-1, uint64(b.Full)-1) }})
 	}
 	if places {
 		all = append(all, column[P]{title: "WHERE", width: 12, most: wide, left: true, rank: 9, text: func(p P, _ int) string { return render.Clean(p.Place.String()) }})

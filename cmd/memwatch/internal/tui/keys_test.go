@@ -70,7 +70,8 @@ func TestEveryKey(t *testing.T) {
 	}
 }
 
-// TestSuspectsAreMarked finds the way to a leak on the first page: the process that has one is marked, and the key named.
+// TestSuspectsAreMarked finds the way to a leak on the first page: the process that has one is marked, and
+// the key named.
 func TestSuspectsAreMarked(t *testing.T) {
 	m := New()
 	m.Update(tea.WindowSizeMsg{Width: 110, Height: 16})

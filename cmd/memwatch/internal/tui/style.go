@@ -9,15 +9,16 @@ import (
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/render"
 )
 
-// What colours mean. What a colour says a sign or a number beside it says too, for terminals and eyes without.
+// What colours mean. What a colour says a sign or a number beside it says too, for terminals and eyes
+// without.
 var (
 	plain   = lipgloss.NewStyle()
 	bold    = lipgloss.NewStyle().Bold(true)
-	faint   = lipgloss.NewStyle().Faint(true) // what is not worth a look: what has ended, stands still, or only explains
+	faint   = lipgloss.NewStyle().Faint(true) // what has ended, stands still, or only explains
 	chosen  = lipgloss.NewStyle().Reverse(true)
 	accent  = lipgloss.NewStyle().Foreground(lipgloss.Cyan)   // what is live, and what a list is ordered by
 	good    = lipgloss.NewStyle().Foreground(lipgloss.Green)  // what goes back
-	warning = lipgloss.NewStyle().Foreground(lipgloss.Yellow) // what is worth a look: suspects, growth, losses
+	warning = lipgloss.NewStyle().Foreground(lipgloss.Yellow) // suspects, growth, losses
 	danger  = lipgloss.NewStyle().Foreground(lipgloss.Red)    // no memory soon, or already
 )
 

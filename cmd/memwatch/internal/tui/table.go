@@ -27,8 +27,8 @@ func (c *column[T]) given(s string) string {
 	return fit(s, c.width)
 }
 
-// layout returns the columns that have room beside one another, as wide as they may be. What is left over goes
-// to the first that takes it.
+// layout returns the columns that have room beside one another, as wide as they may be. What is left over
+// goes to the first that takes it.
 func layout[T any](all []column[T], width int) []column[T] {
 	all = slices.Clone(all)
 	taken := func() (n int) {

@@ -10,8 +10,8 @@ import (
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
 )
 
-// A snapshot tells of a minute. Who opens the page later than that wants to know what came before: it is kept in
-// steps, for a bounded number of processes.
+// A snapshot tells of a minute. Who opens the page later than that wants to know what came before: it is kept
+// in steps, for a bounded number of processes.
 
 const (
 	keepEvery = 10 * time.Second

@@ -30,7 +30,7 @@ var static embed.FS
 // Options say what is served.
 type Options struct {
 	Token    string                              // what a request must know; "" makes one
-	Hosts    []string                            // names that a request may call this server, besides its address
+	Hosts    []string                            // names that this server goes by, besides its address
 	Source   func(heap.Query) *heap.Snapshot     // called by several goroutines
 	Hits     func() map[string]uint64            // of the probes, or nil
 	Wall     func(events int64) (unixNano int64) // the time of day of a time of the events, or nil
