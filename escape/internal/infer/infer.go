@@ -2,7 +2,8 @@
 //
 // # Words
 //
-//   - An exit is a return of the function; a panic is none, as callers learn nothing of it.
+//   - An exit is a return of the function; a panic is none, as callers learn nothing of it. What has
+//     escaped where one begins may have escaped: who recovers has it.
 //   - An exit is one of success or of an error if the error that it returns is nil or not,
 //     by itself or by the conditions that led there; else it may be either.
 //
@@ -34,12 +35,19 @@ func Summary(f *own.Func) *effect.Summary {
 	s := effect.Blank(f.SSA.Signature)
 	e := &exits{f: f, error: effect.HasError(f.SSA.Signature)}
 	for _, b := range f.SSA.Blocks {
-		if r, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return); ok {
-			e.returns = append(e.returns, r)
+		switch i := b.Instrs[len(b.Instrs)-1].(type) {
+		case *ssa.Return:
+			e.returns = append(e.returns, i)
+		case *ssa.Panic:
+			e.panics = append(e.panics, i)
 		}
 	}
-	for range f.SSA.FreeVars { // of a literal: they follow its parameters
-		s.Params = append(s.Params, effect.Param{Escapes: effect.When{Cond: effect.Always}})
+	for _, v := range f.SSA.FreeVars { // of a literal: they follow its parameters
+		p := effect.Param{}
+		if f.IsSlot(v) {
+			p.Escapes.Cond = effect.Always
+		}
+		s.Params = append(s.Params, p)
 	}
 	followed := map[int]bool{}
 	for _, g := range f.Groups {
@@ -58,6 +66,11 @@ func Summary(f *own.Func) *effect.Summary {
 	for k, p := range f.SSA.Params {
 		if !followed[k] && !pointsto.Plain(p.Type()) {
 			e.lent(s, k, p)
+		}
+	}
+	for k, v := range f.SSA.FreeVars {
+		if !f.IsSlot(v) {
+			e.lent(s, len(f.SSA.Params)+k, v)
 		}
 	}
 	for n := range s.Results {
@@ -79,6 +92,7 @@ type exits struct {
 	error   bool // the last result is one
 	flag    bool // the last result says whether there is another: false is as an error
 	returns []*ssa.Return
+	panics  []*ssa.Panic
 	loose   uint64 // bit i: parameter i is none of a type that something frees
 }
 
@@ -201,9 +215,9 @@ func tested(v ssa.Value, b *ssa.BasicBlock) (on, known bool) {
 	return false, false
 }
 
-// before returns what a group is in front of a return; nil if it is not alive there, or no
+// before returns what a group is in front of an instruction; nil if it is not alive there, or no
 // path leads there.
-func (e *exits) before(g *own.Group, r *ssa.Return) *own.Point {
+func (e *exits) before(g *own.Group, r ssa.Instruction) *own.Point {
 	n, at, _ := e.f.Graph.Where(r)
 	var last *own.Point
 	for _, p := range g.Points(n) {
@@ -242,13 +256,21 @@ func (e *exits) param(s *effect.Summary, g *own.Group, t own.Token, site *points
 			}
 		}
 	}
+	for _, i := range e.panics {
+		n, _, _ := e.f.Graph.Where(i)
+		for _, p := range g.Points(n) {
+			if p.Status(t)&own.Moved != 0 {
+				escapes.add(true, true, [2]bool{true, true}, own.Combination{})
+			}
+		}
+	}
 	p := &s.Params[site.Param]
 	p.Freed, p.Escapes = freed.when(e.error), escapes.when(e.error)
 	p.Repeatable = p.Freed.Cond != effect.Never && e.f.Repeatable(site)
 }
 
 // lent fills in what becomes of a parameter that nothing frees as it is.
-func (e *exits) lent(s *effect.Summary, k int, p *ssa.Parameter) {
+func (e *exits) lent(s *effect.Summary, k int, p ssa.Value) {
 	as, moves := e.f.Lent(p)
 	for _, m := range moves {
 		r, returned := m.Instr.(*ssa.Return)

@@ -33,6 +33,9 @@ func (f *Func) Acts(i ssa.Instruction, of ssa.Value) []Act {
 	case f.in.IR.Reads(i):
 		return one(Read, nil)
 	}
+	if m, ok := i.(*ssa.MakeClosure); ok {
+		return f.captured(m, of)
+	}
 	switch p := of.(type) {
 	case *Field:
 		return f.fieldActs(i, p)
@@ -171,7 +174,7 @@ func (f *Func) call(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act {
 	}
 	always := effect.When{Cond: effect.Always}
 	if !c.IsInvoke() && f.Origin(c.Value) == of {
-		act(Keep, nil, always) // it is called
+		out = f.called(i, c, of)
 	}
 	s := f.Summary(c)
 	literal := calls.Literal(c) != nil
@@ -181,7 +184,7 @@ func (f *Func) call(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act {
 			continue
 		}
 		captured := literal && k >= len(c.Args)
-		whole := r == outer && (InMemory(a) || gives(s, k))
+		whole := r == outer && !captured && (InMemory(a) || gives(s, k))
 		switch p := s.Param(k); {
 		case p.Retained, whole, f.IsSlot(of) && !captured && nillable(pointee(of.Type())):
 			act(Keep, nil, always) // who has the address of a pointer may set it

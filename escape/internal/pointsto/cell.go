@@ -79,11 +79,20 @@ func (f *Func) Users(v ssa.Value) []ssa.Instruction {
 			if _, debug := i.(*ssa.DebugRef); debug || f.in.IR.Marks(i) && !f.in.IR.Reads(i) {
 				continue
 			}
-			if m, ok := i.(*ssa.MakeClosure); ok && (!isField && f.IsSlot(v) || onlyCalled(m)) {
-				for _, j := range *m.Referrers() {
-					add(j)
+			if m, ok := i.(*ssa.MakeClosure); ok {
+				bound := onlyCalled(m)
+				view := !bound && f.looks(m, at)
+				if !view && (bound || !isField && f.IsSlot(v)) {
+					for _, j := range *m.Referrers() {
+						add(j)
+					}
+					continue
 				}
-				continue
+				for _, j := range *m.Referrers() { // where it is called by its name, its summary says more
+					if view && callee(j) == m {
+						add(j)
+					}
+				}
 			}
 			if a, ok := i.(ssa.Value); ok {
 				if r, _, _ := resolve(a); a != root && r == root { // an address in it
@@ -161,7 +170,8 @@ func (f *Func) isClosed(v ssa.Value) bool {
 				yes = false
 			}
 			for _, a := range f.Acts(i, w) {
-				looks := a.Op == Read || a.Op == Unwrap || a.Op == Count
+				_, literal := i.(*ssa.MakeClosure)
+				looks := a.Op == Read || a.Op == Unwrap || a.Op == Count || a.Op == Part && literal
 				yes = yes && a.Op != Keep && a.Op != Leave && (f.IsSlot(w) || looks)
 			}
 		}

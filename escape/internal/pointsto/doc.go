@@ -43,6 +43,15 @@
 // are fields, too. Any other variable holds all that was ever stored in it. A literal's
 // summary has its captured variables behind its parameters.
 //
+// # Literals
+//
+// A literal, or a method value, that only reads what it captures is a view of that, wherever it goes, if
+// what it captures is not assigned any more while the literal is there. What calls it reads that, and what
+// it returns may lead there. So a function that only calls what it is given borrows that. Of any other
+// literal nothing is known but where it is called by its name.
+//
+// # Containers
+//
 // Slices and maps that are made here, and that nobody else gets at before they are returned,
 // hold all that was ever put into them: slices that are made of one another are one container.
 package pointsto

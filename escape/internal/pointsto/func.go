@@ -66,6 +66,7 @@ type memo struct {
 	containers map[ssa.Value]*Container
 	deferreds  map[*ssa.Defer]*Deferred
 	groups     map[ssa.Value]*Running
+	views      map[capture]bool // see looks
 }
 
 // Solve finds what the values of a function may hold.
@@ -74,7 +75,7 @@ func Solve(in *Input, fn *ssa.Function) *Func {
 		made: map[ssa.Value]*Site{},
 		memo: memo{closed: map[ssa.Value]bool{}, split: map[ssa.Value][]*Field{},
 			containers: map[ssa.Value]*Container{}, deferreds: map[*ssa.Defer]*Deferred{},
-			groups: map[ssa.Value]*Running{}}}
+			groups: map[ssa.Value]*Running{}, views: map[capture]bool{}}}
 	f.find()
 	if len(f.Sites) > 0 {
 		f.follow()

@@ -6,10 +6,10 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// Lent follows what a parameter leads to whose type nothing frees: it may hold buffers all
-// the same, in a slice or an interface, or as the number of an address. It returns which
-// values do, and the acts by which it leaves, returns among them.
-func (f *Func) Lent(p *ssa.Parameter) (as map[ssa.Value]Relation, moves []Act) {
+// Lent follows what a parameter, or a captured variable, leads to whose type nothing frees: it may
+// hold buffers all the same, in a slice or an interface, or as the number of an address. It returns
+// which values do, and the acts by which it leaves, returns among them.
+func (f *Func) Lent(p ssa.Value) (as map[ssa.Value]Relation, moves []Act) {
 	as = map[ssa.Value]Relation{}
 	var open []ssa.Value
 	add := func(v ssa.Value, r Relation) {
@@ -31,6 +31,10 @@ func (f *Func) Lent(p *ssa.Parameter) (as map[ssa.Value]Relation, moves []Act) {
 		open = open[:len(open)-1]
 		for _, i := range f.Users(v) {
 			f.Steps++
+			if s, ok := i.(*ssa.Store); ok && InMemory(p) && f.Origin(s.Addr) == p {
+				moves = append(moves, Act{Instr: i, Op: Keep, Of: v}) // what it holds is its own function's to know
+				continue
+			}
 			for _, a := range f.Acts(i, v) {
 				switch e := Does(a.Op, as[v]); e.Do {
 				case Derive:
