@@ -13,6 +13,8 @@
 //     a parameter (shares its memory), tells it (has its address as a number or a string),
 //     shows it (has a number or a string that is in it, which is an address if that is) or
 //     is one.
+//   - A part of an operand, or of a result, is a field of it, or of what it points to ([Part]).
+//     What nothing is said of is as the whole is.
 //   - A condition says on which calls an effect happens ([When]).
 //   - A free is a function that releases a value of a type, as a spec says ([Frees]).
 //
@@ -25,9 +27,9 @@
 //
 // The text of a summary is a spec's, with some words more: "maybe" ends a clause that
 // happens on some calls, "or nil" follows an owned result that may be nothing, "if result N
-// is true" one that is owned as far as the last result, a boolean, says so, a result "tells"
-// or "shows" an operand, and a summary without clauses is "borrows". [Parse] reads what [Summary.String]
-// writes.
+// is true" one that is owned as far as the last result, a boolean, says so, "recv.a.b" is a
+// part of the receiver, a result "tells" or "shows" an operand, and a summary without clauses
+// is "borrows". [Parse] reads what [Summary.String] writes.
 //
 // Where the last result is an error, a result is owned only as far as that is nil.
 package effect

@@ -59,6 +59,9 @@ var texts = []string{
 	"result 0 is recv",
 	"result 0 is recv maybe",
 	"recv freed, arg 0 escapes maybe, result 0 is arg 0",
+	"recv.a freed repeatable, recv.b[0].c escapes maybe",
+	"recv.a freed, recv.a escapes on error, arg 0.b.c retained",
+	"result 0.a owned, result 0.b owned or nil",
 	"unknown",
 }
 

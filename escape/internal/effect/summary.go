@@ -39,17 +39,19 @@ type Param struct {
 	Repeatable bool // freeing again is harmless
 	Escapes    When
 	Retained   bool
+	Parts      []Part[Param] // what it does to parts, where that is something else
 }
 
 // A Result says what a result is.
 type Result struct {
 	Owned When
-	Nil   bool   // where it is owned, it may be nil or empty
-	Views uint64 // bit i: it may share memory with Params[i]
-	Tells uint64 // bit i: it may have the address of Params[i] as a number or a string
-	Shows uint64 // bit i: it may have a number or a string that is in Params[i]: an address if that is one
-	Is    uint64 // bit i: it may be Params[i]
-	Must  bool   // it is one of Is, or nil, on every return
+	Nil   bool           // where it is owned, it may be nil or empty
+	Views uint64         // bit i: it may share memory with Params[i]
+	Tells uint64         // bit i: it may have the address of Params[i] as a number or a string
+	Shows uint64         // bit i: it may have a number or a string that is in Params[i]: an address if that is one
+	Is    uint64         // bit i: it may be Params[i]
+	Must  bool           // it is one of Is, or nil, on every return
+	Parts []Part[Result] // those that are owned, of one that is not
 }
 
 // A Summary is what callers know of a function. The fields are exported, and of plain
@@ -112,14 +114,23 @@ func (s *Summary) Given(first, n int) *Summary {
 		}
 		return w
 	}
+	var shift func(p *Param)
+	shift = func(p *Param) {
+		p.Freed, p.Escapes, p.Parts = given(p.Freed), given(p.Escapes), slices.Clone(p.Parts)
+		for k := range p.Parts {
+			shift(&p.Parts[k].Is)
+		}
+	}
 	for i := range c.Params {
-		p := &c.Params[i]
-		p.Freed, p.Escapes = given(p.Freed), given(p.Escapes)
+		shift(&c.Params[i])
 	}
 	mask := uint64(1)<<n - 1
 	for i := range c.Results {
 		r := &c.Results[i]
-		r.Owned = given(r.Owned)
+		r.Owned, r.Parts = given(r.Owned), slices.Clone(r.Parts)
+		for k := range r.Parts {
+			r.Parts[k].Is.Owned = given(r.Parts[k].Is.Owned)
+		}
 		r.Must = r.Must && r.Is>>first&^mask == 0 && r.Is&(1<<first-1) == 0
 		for _, set := range []*uint64{&r.Views, &r.Tells, &r.Shows, &r.Is} {
 			*set = *set >> first & mask
@@ -147,7 +158,7 @@ func (s *Summary) Param(i int) Param {
 
 // Borrows reports whether the operand is used during the call only.
 func (p Param) Borrows() bool {
-	return p.Freed.Cond == Never && p.Escapes.Cond == Never && !p.Retained
+	return p.Freed.Cond == Never && p.Escapes.Cond == Never && !p.Retained && len(p.Parts) == 0
 }
 
 // Join returns the summary of a call that does what s says or what t says: both effects
@@ -176,6 +187,7 @@ func joinParam(a, b Param) Param {
 	}
 	p.Repeatable = (a.Repeatable || a.Freed.Cond == Never) && (b.Repeatable || b.Freed.Cond == Never) &&
 		p.Freed.Cond != Never
+	p.Parts = joinParts(a.Parts, b.Parts, func(path string) Param { return joinParam(a.At(path), b.At(path)) })
 	return p
 }
 
@@ -186,6 +198,11 @@ func joinResult(a, b Result) Result {
 	if r.Owned.Cond == Never {
 		r.Nil = false
 	}
+	r.Parts = joinParts(a.Parts, b.Parts, func(path string) Result {
+		x, _ := find(a.Parts, path)
+		y, _ := find(b.Parts, path)
+		return joinResult(x, y)
+	})
 	return r
 }
 

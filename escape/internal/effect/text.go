@@ -16,29 +16,13 @@ func (s *Summary) String() string {
 	}
 	var out []string
 	for i, p := range s.Params {
-		name := s.operand(i)
-		if p.Freed.Cond != Never {
-			t := name + " freed"
-			if p.Repeatable {
-				t += " repeatable"
-			}
-			out = append(out, t+s.when(p.Freed))
-		}
-		if p.Escapes.Cond != Never {
-			out = append(out, name+" escapes"+s.when(p.Escapes))
-		}
-		if p.Retained {
-			out = append(out, name+" retained")
-		}
+		out = s.param(out, s.operand(i), p)
 	}
 	for i, r := range s.Results {
 		name := fmt.Sprintf("result %d", i)
-		if r.Owned.Cond != Never {
-			t := name + " owned"
-			if r.Nil {
-				t += " or nil"
-			}
-			out = append(out, t+s.when(r.Owned))
+		out = s.owned(out, name, r)
+		for _, p := range r.Parts {
+			out = s.owned(out, name+p.Path, p.Is)
 		}
 		for j := range s.Params {
 			if r.Views>>j&1 == 1 {
@@ -63,6 +47,39 @@ func (s *Summary) String() string {
 		return "borrows"
 	}
 	return strings.Join(out, ", ")
+}
+
+// param adds the text of what is done to an operand, or to a part of one.
+func (s *Summary) param(out []string, name string, p Param) []string {
+	if p.Freed.Cond != Never {
+		t := name + " freed"
+		if p.Repeatable {
+			t += " repeatable"
+		}
+		out = append(out, t+s.when(p.Freed))
+	}
+	if p.Escapes.Cond != Never {
+		out = append(out, name+" escapes"+s.when(p.Escapes))
+	}
+	if p.Retained {
+		out = append(out, name+" retained")
+	}
+	for _, x := range p.Parts {
+		out = s.param(out, name+x.Path, x.Is)
+	}
+	return out
+}
+
+// owned adds the text of what says that a result, or a part of one, is owned.
+func (s *Summary) owned(out []string, name string, r Result) []string {
+	if r.Owned.Cond == Never {
+		return out
+	}
+	t := name + " owned"
+	if r.Nil {
+		t += " or nil"
+	}
+	return append(out, t+s.when(r.Owned))
 }
 
 func (s *Summary) operand(i int) string {
@@ -108,6 +125,7 @@ func Parse(text string, sig *types.Signature) (*Summary, error) {
 	for _, t := range strings.Split(text, ", ") {
 		t, maybe := strings.CutSuffix(t, " maybe")
 		t, onTrue := strings.CutSuffix(t, s.onTrue())
+		t, path := cutPath(t)
 		plain := strings.Replace(t, " or nil", "", 1)
 		views := strings.NewReplacer(" tells ", " views ", " shows ", " views ").Replace(plain)
 		cs, err := spec.ParseClauses(token.Position{}, views)
@@ -126,11 +144,53 @@ func Parse(text string, sig *types.Signature) (*Summary, error) {
 				s.Results[r].Shows |= 1 << s.index(c.Of)
 				continue
 			}
-			s.add(c, plain != t, maybe)
+			of := s
+			if path != "" {
+				of = Blank(sig)
+			}
+			of.add(c, plain != t, maybe)
 			if onTrue && c.Operand.Kind == spec.Result {
-				s.Results[c.Operand.Index].Owned.Cond = OnTrue
+				of.Results[c.Operand.Index].Owned.Cond = OnTrue
+			}
+			if path != "" {
+				s.put(c.Operand, path, of)
 			}
 		}
 	}
 	return s, nil
+}
+
+// cutPath returns a clause without the path to the part that it is about, and the path.
+func cutPath(clause string) (whole, path string) {
+	words := strings.Split(clause, " ")
+	k := 0 // of the word that ends the operand
+	if len(words) > 1 && (words[0] == "arg" || words[0] == "result") {
+		k = 1
+	}
+	at := strings.IndexAny(words[k], ".[")
+	if at < 0 {
+		return clause, ""
+	}
+	words[k], path = words[k][:at], words[k][at:]
+	return strings.Join(words, " "), path
+}
+
+// put adds what another summary says of an operand, or of a result, as of a part of it.
+func (s *Summary) put(o spec.Operand, path string, of *Summary) {
+	if o.Kind == spec.Result {
+		r := &s.Results[o.Index]
+		r.Parts = Put(r.Parts, path, of.Results[o.Index])
+		return
+	}
+	i := s.index(o)
+	was, _ := find(s.Params[i].Parts, path)
+	is := of.Params[i]
+	if is.Freed.Cond == Never {
+		is.Freed, is.Repeatable = was.Freed, was.Repeatable
+	}
+	if is.Escapes.Cond == Never {
+		is.Escapes = was.Escapes
+	}
+	is.Retained = is.Retained || was.Retained
+	s.Params[i].Parts = Put(s.Params[i].Parts, path, is)
 }

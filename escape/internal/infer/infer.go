@@ -13,7 +13,10 @@
 // and at none of the other, and maybe if that is mixed; it escapes likewise. A result that
 // is a parameter, or views it, says so, and does not count as an escape. A result is owned
 // if at every exit it is nil, or surely is a buffer that the function made and owns there;
-// an exit with an error need not give one. What a parameter leads to whose type nothing
+// an exit with an error need not give one. So are parts of a result that nothing frees as a whole.
+//
+// Parts of a parameter are followed as parameters are. One that holds something else at an
+// exit than it was given with escapes. What else a parameter leads to whose type nothing
 // frees escapes or is viewed, whatever the path.
 package infer
 
@@ -55,7 +58,7 @@ func Summary(f *own.Func) *effect.Summary {
 			if site.Param < 0 {
 				continue
 			}
-			followed[site.Param] = true
+			followed[site.Param] = followed[site.Param] || site.Part == ""
 			if g.Why() != "" || site.Param >= 64 { // as many as results can point to
 				s.Params[site.Param].Escapes.Cond = effect.Always
 				continue
@@ -73,16 +76,13 @@ func Summary(f *own.Func) *effect.Summary {
 			e.lent(s, len(f.SSA.Params)+k, v)
 		}
 	}
-	for n := range s.Results {
-		e.result(s, n, effect.Always)
-		plain := s.Results[n]
-		if effect.HasFlag(f.SSA.Signature) && n < len(s.Results)-1 && (plain.Owned.Cond == effect.Never || plain.Nil) {
-			s.Results[n].Owned, s.Results[n].Nil, e.flag = effect.When{}, false, true
-			e.result(s, n, effect.OnTrue)
-			if e.flag = false; s.Results[n].Owned.Cond == effect.Never || s.Results[n].Nil {
-				s.Results[n] = plain
-			}
+	for k := range s.Params {
+		if s.Params[k].Escapes.Cond == effect.Always {
+			s.Params[k].Parts = nil
 		}
+	}
+	for n := range s.Results {
+		e.result(s, n)
 	}
 	return s
 }
@@ -243,14 +243,23 @@ func (e *exits) param(s *effect.Summary, g *own.Group, t own.Token, site *points
 			moved := st&own.Moved != 0
 			escapes.add(moved, moved && st != own.Moved, kinds, c)
 		})
+		if site.Part != "" && !p.Is(site.Value, t) { // something else was put there
+			escapes.add(true, true, [2]bool{true, true}, own.Combination{})
+		}
 		for n, v := range r.Results {
 			for _, h := range e.f.Holds(v) {
-				if h.Site != site {
-					continue
-				}
-				if h.As == pointsto.Whole {
+				switch {
+				case h.Site != site:
+				case h.As == pointsto.Whole && site.Part == "":
 					s.Results[n].Is |= 1 << site.Param
-				} else if !leads(&s.Results[n], h.As, site.Param) {
+				case h.As == pointsto.Whole:
+					s.Results[n].Views |= 1 << site.Param
+				case !leads(&s.Results[n], h.As, site.Param):
+					escapes.add(true, true, [2]bool{true, true}, own.Combination{})
+				}
+			}
+			for _, part := range e.f.Parts(v) {
+				if e.f.May(part, site) {
 					escapes.add(true, true, [2]bool{true, true}, own.Combination{})
 				}
 			}
@@ -264,9 +273,15 @@ func (e *exits) param(s *effect.Summary, g *own.Group, t own.Token, site *points
 			}
 		}
 	}
-	p := &s.Params[site.Param]
-	p.Freed, p.Escapes = freed.when(e.error), escapes.when(e.error)
-	p.Repeatable = p.Freed.Cond != effect.Never && e.f.Repeatable(site)
+	var does effect.Param
+	does.Freed, does.Escapes = freed.when(e.error), escapes.when(e.error)
+	does.Repeatable = does.Freed.Cond != effect.Never && e.f.Repeatable(site)
+	switch p := &s.Params[site.Param]; {
+	case site.Part == "":
+		*p = does
+	case !does.Borrows():
+		p.Parts = effect.Put(p.Parts, site.Part, does)
+	}
 }
 
 // lent fills in what becomes of a parameter that nothing frees as it is.
@@ -312,26 +327,75 @@ func leads(r *effect.Result, as pointsto.Relation, k int) bool {
 	return true
 }
 
-// result fills in whether a result is owned where a condition holds, and whether it surely is a
-// parameter.
-func (e *exits) result(s *effect.Summary, n int, where effect.Cond) {
+// result fills in what of a result is owned, and whether it surely is a parameter.
+func (e *exits) result(s *effect.Summary, n int) {
 	res := &s.Results[n]
-	owned, must, mayBeNil := len(e.returns) > 0, res.Is != 0, false
-	some := false
+	must := e.owned(s, n, "", res)
+	res.Must = must && res.Is != 0
+	if res.Owned.Cond != effect.Never {
+		return
+	}
+	seen := map[string]bool{}
 	for _, r := range e.returns {
-		v := r.Results[n]
-		if c, ok := v.(*ssa.Const); ok && c.Value == nil {
-			if e.kinds(r, own.Combination{})[0] {
-				mayBeNil = true
+		for _, p := range e.f.Parts(r.Results[n]) {
+			path := p.Text()
+			if seen[path] {
+				continue
 			}
+			seen[path] = true
+			part := effect.Result{Is: res.Is, Views: res.Views, Tells: res.Tells, Shows: res.Shows}
+			e.owned(s, n, path, &part)
+			if part.Owned.Cond != effect.Never {
+				res.Parts = effect.Put(res.Parts, path, effect.Result{Owned: part.Owned, Nil: part.Nil})
+			}
+		}
+	}
+}
+
+// part returns the part of a result at a path, or the result if that is nothing; nil if it has none.
+func (e *exits) part(v ssa.Value, path string) ssa.Value {
+	if _, ok := v.(*ssa.Const); ok || path == "" {
+		return v
+	}
+	for _, p := range e.f.Parts(v) {
+		if p.Text() == path {
+			return p
+		}
+	}
+	return nil
+}
+
+// owned fills in whether result n, or the part of it at a path, is owned, where there is no error or, if
+// that is more, where the last result says so. It reports whether it surely is a parameter.
+func (e *exits) owned(s *effect.Summary, n int, path string, res *effect.Result) (must bool) {
+	must = e.ownedWhere(n, path, res, effect.Always)
+	plain := *res
+	if effect.HasFlag(e.f.SSA.Signature) && n < len(s.Results)-1 && (plain.Owned.Cond == effect.Never || plain.Nil) {
+		res.Owned, res.Nil, e.flag = effect.When{}, false, true
+		e.ownedWhere(n, path, res, effect.OnTrue)
+		if e.flag = false; res.Owned.Cond == effect.Never || res.Nil {
+			*res = plain
+		}
+	}
+	return must
+}
+
+func (e *exits) ownedWhere(n int, path string, res *effect.Result, where effect.Cond) (must bool) {
+	owned, must, mayBeNil, some := len(e.returns) > 0, true, false, false
+	for _, r := range e.returns {
+		v := e.part(r.Results[n], path)
+		if v == nil {
+			return false
+		}
+		if c, ok := v.(*ssa.Const); ok && c.Value == nil || e.f.Empty(v) {
+			mayBeNil = mayBeNil || e.kinds(r, own.Combination{})[0]
 			continue
 		}
 		if e.f.Foreign(v) {
-			owned, must = false, false
-			break
+			return false
 		}
 		is, gives, none := e.gives(v, r)
-		gives = gives && e.alone(n, r)
+		gives = gives && e.alone(v, n, path, r)
 		owned, must = owned && gives, must && is
 		some = some || gives
 		mayBeNil = mayBeNil || none
@@ -339,16 +403,24 @@ func (e *exits) result(s *effect.Summary, n int, where effect.Cond) {
 	if owned && some && (res.Is|res.Views|res.Tells|res.Shows)&^e.loose == 0 {
 		res.Owned.Cond, res.Nil = where, mayBeNil
 	}
-	res.Must = must
+	return must
 }
 
-// alone reports whether no other result of a return leads to what result n may hold: a
+// alone reports whether nothing else of a return leads to what result n, or a part of it, may hold: a
 // summary has no word for results that belong together.
-func (e *exits) alone(n int, r *ssa.Return) bool {
-	for k, v := range r.Results {
-		for _, h := range e.f.Holds(v) {
-			same := func(o pointsto.Hold) bool { return o.Site == h.Site }
-			if k != n && slices.ContainsFunc(e.f.Holds(r.Results[n]), same) {
+func (e *exits) alone(v ssa.Value, n int, path string, r *ssa.Return) bool {
+	for k, w := range r.Results {
+		others := []ssa.Value{w}
+		if k == n {
+			others = nil
+		}
+		for _, p := range e.f.Parts(w) {
+			if k != n || path != "" && p.Text() != path {
+				others = append(others, p)
+			}
+		}
+		for _, w := range others {
+			if slices.ContainsFunc(e.f.Holds(v), func(h pointsto.Hold) bool { return e.f.May(w, h.Site) }) {
 				return false
 			}
 		}

@@ -39,8 +39,14 @@ func (g *Group) onEdge(c *combo, n, out int) *combo {
 	c = c.clone()
 	if t := g.f.tests[n]; t.ok && out < 2 && t.key.asksNil() {
 		if v, ok := t.key.x.(ssa.Value); ok {
+			isNil := (out == 0) == t.neg
 			if k, ok := g.index[v]; ok {
-				g.tested(c, k, (out == 0) == t.neg)
+				g.tested(c, k, isNil)
+			}
+			for _, k := range g.parts[v] { // where a pointer is nil, it has none
+				if isNil {
+					g.tested(c, k, true)
+				}
 			}
 		}
 	}

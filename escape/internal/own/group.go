@@ -13,11 +13,12 @@ import (
 type Group struct {
 	*pointsto.Group
 	f      *Func
-	index  map[ssa.Value]int // of Values
-	holds  [][]held          // by value
-	events map[int][]event   // by node, in order
-	phis   map[int][]int     // by node: values that are phis of its block
-	late   map[int]int       // values that are read when the function ends → the node from which on, or 0
+	index  map[ssa.Value]int   // of Values
+	parts  map[ssa.Value][]int // fields among Values, by what they are part of
+	holds  [][]held            // by value
+	events map[int][]event     // by node, in order
+	phis   map[int][]int       // by node: values that are phis of its block
+	late   map[int]int         // values that are read when the function ends → the node from which on, or 0
 	conds  []key
 	region *region
 	sol    *solution
@@ -59,7 +60,7 @@ type event struct {
 // prepare lists what happens where.
 func (g *Group) prepare() {
 	g.late = map[int]int{}
-	g.index = map[ssa.Value]int{}
+	g.index, g.parts = map[ssa.Value]int{}, map[ssa.Value][]int{}
 	local := map[int]int{} // of a site by its number: its index in Sites
 	g.events, g.phis = map[int][]event{}, map[int][]int{}
 	for k, s := range g.Sites {
@@ -68,6 +69,9 @@ func (g *Group) prepare() {
 	bit := 0
 	for k, v := range g.Values {
 		g.index[v] = k
+		if p, ok := v.(*pointsto.Field); ok {
+			g.parts[p.Root] = append(g.parts[p.Root], k)
+		}
 		var list []held
 		for _, h := range g.f.Holds(v) {
 			list = append(list, held{local[h.Site.N], h.As, bit})

@@ -5,8 +5,6 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/lastuse/lastuse/escape/internal/calls"
-	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
@@ -272,14 +270,8 @@ func (f *Func) Repeatable(s *pointsto.Site) bool {
 		}
 		for _, list := range g.events {
 			for _, e := range list {
-				if e.kind != act || e.act.Op != pointsto.Free && e.act.Op != pointsto.Later {
-					continue
-				}
-				sum := f.Summary(e.act.Call)
-				for k, a := range calls.Operands(e.act.Call) {
-					if p := sum.Param(k); f.Origin(a) == e.act.Of && p.Freed.Cond != effect.Never && !p.Repeatable {
-						return false
-					}
+				if e.kind == act && (e.act.Op == pointsto.Free || e.act.Op == pointsto.Later) && !e.act.Again {
+					return false
 				}
 			}
 		}

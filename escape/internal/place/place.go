@@ -171,9 +171,21 @@ func (pl *planner) statements(spots map[own.Token][]*spot) []Free {
 	return out
 }
 
-// nothing reports whether the value that is freed for t may be nil.
+// nothing reports whether the value that is freed for t may be nil, or what leads to it.
 func (pl *planner) nothing(s *spot, t own.Token) bool {
-	return s.point.Status(t)&own.Absent != 0 && nillable(s.name.Type()) && pl.f.MayBeNil(s.value)
+	return s.point.Status(t)&own.Absent != 0 && (s.name.Nillable() || s.name.Pointer() != "") && pl.f.MayBeNil(s.value)
+}
+
+// Nillable reports whether what has the name may be nil, by its type.
+func (n Name) Nillable() bool { return nillable(n.Type()) }
+
+// Pointer returns the variable through which a name leads to a part of what a call returned; "" if it
+// leads through none.
+func (n Name) Pointer() string {
+	if n.Field == nil || !n.Field.Memory || n.Var == nil || pointsto.InMemory(n.Field.Root) {
+		return ""
+	}
+	return n.Var.Name()
 }
 
 func nillable(t types.Type) bool {

@@ -19,6 +19,7 @@ type Act struct {
 	To    ssa.Value       // of operations that make something of it
 	When  effect.When     // of Free and Keep, by a call
 	Call  *ssa.CallCommon // that does it
+	Again bool            // of Free: it may be repeated
 }
 
 // Acts lists what an instruction does to an operand, which is an origin.
@@ -62,7 +63,9 @@ func (f *Func) Acts(i ssa.Instruction, of ssa.Value) []Act {
 		switch {
 		case f.IsSlot(of) && i.X == of:
 			return one(Copy, i)
-		case InMemory(of) && !f.IsSlot(of):
+		case f.inMemory(of) && f.Origin(i.X) != of:
+			return nil // what is in a slot of it is followed there
+		case f.inMemory(of) && !f.IsSlot(of):
 			return f.taken(i, i, of)
 		}
 		if i.Op == token.ARROW {
@@ -140,7 +143,7 @@ func (f *Func) store(s *ssa.Store, of ssa.Value) []Act {
 	var out []Act
 	act := func(op Op, to ssa.Value) { out = append(out, Act{Instr: s, Op: op, Of: of, To: to}) }
 	cell := f.Origin(s.Addr)
-	local := f.holder(cell)
+	local := f.holder(cell) && !isLent(rootOf(cell))
 	if f.Origin(s.Val) == of {
 		switch {
 		case !local || f.IsSlot(cell) && !f.Sets(s, cell):
@@ -154,7 +157,7 @@ func (f *Func) store(s *ssa.Store, of ssa.Value) []Act {
 	if cell == of {
 		switch {
 		case f.IsSlot(cell) && s.Addr == cell: // it holds something else now
-		case InMemory(cell) && !f.IsSlot(cell):
+		case f.inMemory(cell) && !f.IsSlot(cell):
 			act(Read, nil)
 		default:
 			act(Keep, nil) // what it leads to is changed
@@ -184,15 +187,17 @@ func (f *Func) call(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act {
 			continue
 		}
 		captured := literal && k >= len(c.Args)
-		whole := r == outer && !captured && (InMemory(a) || gives(s, k))
-		switch p := s.Param(k); {
-		case p.Retained, whole, f.IsSlot(of) && !captured && nillable(pointee(of.Type())):
+		whole := r == outer && !captured && (f.inMemory(a) && s.Decided || f.leadsBack(c, s, k))
+		address := r != outer && f.IsSlot(of) && !captured && nillable(pointee(of.Type()))
+		switch p := f.Effect(s, k, a, of); {
+		case p.Retained, whole, address, r == outer && f.twice(c, of):
 			act(Keep, nil, always) // who has the address of a pointer may set it
 		case p.Borrows():
 			act(Read, nil, always)
 		default:
 			if p.Freed.Cond != effect.Never {
 				act(Free, nil, p.Freed)
+				out[len(out)-1].Again = p.Repeatable
 			}
 			if p.Escapes.Cond != effect.Never {
 				act(Keep, nil, p.Escapes)
@@ -233,6 +238,52 @@ func (f *Func) leads(to ssa.Value, res effect.Result, k int, act func(Op, ssa.Va
 		}
 	}
 }
+
+// Effect returns what a call with a summary does to a value by operand k, which is a: to a part of
+// that, or to all that it leads to.
+func (f *Func) Effect(s *effect.Summary, k int, a, of ssa.Value) effect.Param {
+	p := s.Param(k)
+	part, ok := of.(*Field)
+	switch r := f.reaches(a, of); {
+	case r == same && len(f.fields(of)) > 0: // its parts are followed by themselves
+		p.Parts = nil
+		return p
+	case !ok || r != outer:
+		return p.Together()
+	}
+	var from []int
+	if part.Memory {
+		_, from, _ = f.resolve(a)
+	}
+	return p.At(textOf(at(whole(part.Root, part.Memory), from), part.Path[len(from):]))
+}
+
+// twice reports whether a call gets what has a part by several of its operands: what it does by one of them
+// it does to the others.
+func (f *Func) twice(c *ssa.CallCommon, of ssa.Value) bool {
+	n := 0
+	for _, a := range calls.Operands(c) {
+		if f.reaches(a, of) != none {
+			n++
+		}
+	}
+	return n > 1
+}
+
+// leadsBack reports whether a result of a call may be operand k, or lead there: by it a part
+// could be set.
+func (f *Func) leadsBack(c *ssa.CallCommon, s *effect.Summary, k int) bool {
+	for n, r := range s.Results {
+		t := c.Signature().Results().At(n).Type()
+		if r.Is>>k&1 == 1 || (r.Views|r.Tells|r.Shows)>>k&1 == 1 && f.leadsOn(t) {
+			return true
+		}
+	}
+	return false
+}
+
+// leadsOn reports whether a value of type t may lead to a variable in which others are.
+func (f *Func) leadsOn(t types.Type) bool { return !f.in.Owns(t) && !Plain(t) && !f.isNumber(t) }
 
 // gives reports whether a result of a call may be operand k, or view it.
 func gives(s *effect.Summary, k int) bool {

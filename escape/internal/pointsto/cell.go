@@ -26,7 +26,7 @@ func InMemory(v ssa.Value) bool {
 // IsSlot reports whether v is the address of a variable of a type to follow, or of a field.
 func (f *Func) IsSlot(v ssa.Value) bool {
 	if p, ok := v.(*Field); ok {
-		return InMemory(p.Root)
+		return p.Memory
 	}
 	return InMemory(v) && f.in.Owns(pointee(v.Type()))
 }
@@ -37,8 +37,8 @@ func (f *Func) Origin(v ssa.Value) ssa.Value {
 	if c := f.container(v); c != nil {
 		return c
 	}
-	root, path, _ := resolve(v)
-	if !InMemory(root) {
+	root, path, _ := f.resolve(v)
+	if !f.inMemory(root) {
 		return v
 	}
 	for _, p := range f.fields(root) {
@@ -95,7 +95,7 @@ func (f *Func) Users(v ssa.Value) []ssa.Instruction {
 				}
 			}
 			if a, ok := i.(ssa.Value); ok {
-				if r, _, _ := resolve(a); a != root && r == root { // an address in it
+				if r, _, _ := f.resolve(a); a != root && r == root { // an address in it
 					if !isField || f.reaches(a, p) != none {
 						visit(a)
 					}
@@ -171,8 +171,10 @@ func (f *Func) isClosed(v ssa.Value) bool {
 			}
 			for _, a := range f.Acts(i, w) {
 				_, literal := i.(*ssa.MakeClosure)
-				looks := a.Op == Read || a.Op == Unwrap || a.Op == Count || a.Op == Part && literal
-				yes = yes && a.Op != Keep && a.Op != Leave && (f.IsSlot(w) || looks)
+				leaves := a.Op == Leave && !captured // nothing is done here behind that
+				looks := a.Op == Read || a.Op == Unwrap || a.Op == Count || a.Op == Part && literal || leaves ||
+					a.Call != nil && a.To != nil && !f.leadsOn(a.To.Type()) // it gives something of what is in there
+				yes = yes && a.Op != Keep && (a.Op != Leave || leaves) && (f.IsSlot(w) || looks)
 			}
 		}
 	}
@@ -187,15 +189,18 @@ func (f *Func) isClosed(v ssa.Value) bool {
 // settled reports whether v is a value, or a variable that is assigned once only, where it is
 // declared and in front of an instruction.
 func (f *Func) settled(v ssa.Value, at ssa.Instruction) bool {
-	if !InMemory(v) && !f.IsSlot(v) {
+	if !f.inMemory(v) && !f.IsSlot(v) {
 		return true
 	}
 	a, ok := rootOf(v).(*ssa.Alloc)
 	n := 0
+	if f.objects[rootOf(v)] { // its maker set it
+		n, ok = 1, true
+	}
 	for _, i := range f.Users(v) {
 		if s, is := i.(*ssa.Store); is && (f.Sets(s, v) || f.Origin(s.Addr) == v) {
 			n++
-			ok = ok && s.Block() == a.Block() && before(s, at)
+			ok = ok && a != nil && s.Block() == a.Block() && before(s, at)
 		}
 	}
 	return ok && n == 1

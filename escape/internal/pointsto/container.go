@@ -255,5 +255,5 @@ func (f *Func) containerActs(i ssa.Instruction, of *Container) []Act {
 // takes it out.
 func (f *Func) holder(v ssa.Value) bool {
 	_, ok := v.(*Container)
-	return ok || (InMemory(v) || f.IsSlot(v)) && f.isClosed(v)
+	return ok || (f.inMemory(v) || f.IsSlot(v)) && f.isClosed(v)
 }

@@ -16,7 +16,9 @@
 //   - What a deferred call has been given, in all turns of a loop, is a value of its own ([Deferred]).
 //   - What the goroutines that one group waits for have been given is a value of its own ([Running]).
 //   - A slot is a variable in memory that is as good as a value ([Func.IsSlot]).
-//   - A field is a slot in a larger variable, or the same part of a value ([Field]).
+//   - A field is a slot in a larger variable or an object, or the same part of a value ([Field]).
+//   - An object is what a pointer leads to that a call returned, or a parameter is, if it has
+//     parts that could own (object.go).
 //   - A container is slices that may share elements, or a map ([Container]).
 //   - A group is sites that one value may hold, and all values that may hold them ([Group]).
 //
@@ -38,7 +40,8 @@
 //
 // One with room for a handle, that only instructions which are understood get at, is a slot:
 // a store makes it hold something else. So is each field of a struct, and each element of an
-// array that is set by constant indexes only, if that much is true of the whole. Where a
+// array that is set by constant indexes only, if that much is true of the whole, and each field
+// of an object: a site makes what is in it, or the function was given it. Where a
 // whole struct is loaded, merged, or stored elsewhere, its fields go along: those of the value
 // are fields, too. Any other variable holds all that was ever stored in it. A literal's
 // summary has its captured variables behind its parameters.

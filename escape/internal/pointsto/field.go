@@ -15,11 +15,12 @@ import (
 // value that is a struct or an array. Each that has room for a handle is a slot of its own, as
 // long as the whole is only got at in ways that are understood.
 
-// A Field is a slot in a variable, whose address Root is, or in a value. It stands where an
-// ssa.Value does: for the address of the part, or for the part of the value.
+// A Field is a slot in a variable or an object, whose address Root is, or in a value. It stands
+// where an ssa.Value does: for the address of the part, or for the part of the value.
 type Field struct {
-	Root ssa.Value
-	Path []int
+	Root   ssa.Value
+	Path   []int
+	Memory bool // Root is an address
 }
 
 func (p *Field) Name() string                  { return p.Root.Name() + p.digits() }
@@ -44,7 +45,7 @@ func (p *Field) digits() string {
 
 // Type returns the type of the address, or of the part of a value.
 func (p *Field) Type() types.Type {
-	if InMemory(p.Root) {
+	if p.Memory {
 		return types.NewPointer(p.Of())
 	}
 	return p.Of()
@@ -52,8 +53,12 @@ func (p *Field) Type() types.Type {
 
 // Text returns what stands behind the name of the whole.
 func (p *Field) Text() string {
-	t, out := whole(p.Root), ""
-	for _, k := range p.Path {
+	return textOf(whole(p.Root, p.Memory), p.Path)
+}
+
+// textOf returns a path in a type as the source has it.
+func textOf(t types.Type, path []int) (out string) {
+	for _, k := range path {
 		switch u := t.Underlying().(type) {
 		case *types.Struct:
 			out += "." + u.Field(k).Name()
@@ -66,11 +71,11 @@ func (p *Field) Text() string {
 }
 
 // Of returns the type of what the field holds.
-func (p *Field) Of() types.Type { return at(whole(p.Root), p.Path) }
+func (p *Field) Of() types.Type { return at(whole(p.Root, p.Memory), p.Path) }
 
 // whole returns the type of what is divided.
-func whole(root ssa.Value) types.Type {
-	if InMemory(root) {
+func whole(root ssa.Value, memory bool) types.Type {
+	if memory {
 		return pointee(root.Type())
 	}
 	return root.Type()
@@ -126,14 +131,22 @@ func (f *Func) fields(root ssa.Value) []*Field {
 	if ok {
 		return have
 	}
-	memory := InMemory(root)
+	memory := f.inMemory(root)
 	if _, captured := root.(*ssa.FreeVar); !captured && (!memory || steadyIndexes(root)) {
-		for _, path := range f.in.paths(whole(root)) {
-			have = append(have, &Field{Root: root, Path: path})
+		for _, path := range f.in.paths(whole(root, memory)) {
+			have = append(have, &Field{root, path, memory})
 		}
 	}
 	f.split[root] = have
 	return have
+}
+
+// Parts lists the parts of what v is, or is the address of.
+func (f *Func) Parts(v ssa.Value) []*Field {
+	if root, path, sure := f.resolve(v); !sure || len(path) > 0 || root != v {
+		return nil
+	}
+	return f.fields(v)
 }
 
 // at returns the type at a path in a type.
@@ -194,7 +207,7 @@ func steadyIndexes(addr ssa.Value) bool {
 // resolve returns the variable in memory that v is an address in, and the path to it; the path
 // ends in front of an index that is not constant, and of a slice, which sure tells. Where v is
 // no such address, it is v.
-func resolve(v ssa.Value) (root ssa.Value, path []int, sure bool) {
+func (f *Func) resolve(v ssa.Value) (root ssa.Value, path []int, sure bool) {
 	var x ssa.Value
 	step := -1
 	switch i := v.(type) {
@@ -212,8 +225,8 @@ func resolve(v ssa.Value) (root ssa.Value, path []int, sure bool) {
 	if x == nil {
 		return v, nil, true
 	}
-	root, path, sure = resolve(x)
-	if !InMemory(root) {
+	root, path, sure = f.resolve(x)
+	if !f.inMemory(root) {
 		return v, nil, true
 	}
 	if sure && step >= 0 {
@@ -245,10 +258,10 @@ func (f *Func) reaches(x, v ssa.Value) reach {
 		return none
 	case x == p.Root:
 		return outer
-	case !InMemory(p.Root):
+	case !p.Memory:
 		return none
 	}
-	root, path, sure := resolve(x)
+	root, path, sure := f.resolve(x)
 	switch {
 	case root != p.Root || !starts(path, p.Path):
 		return none
@@ -265,7 +278,7 @@ func (f *Func) reaches(x, v ssa.Value) reach {
 // fieldActs lists what an instruction does to a part.
 func (f *Func) fieldActs(i ssa.Instruction, of *Field) []Act {
 	one := func(op Op, to ssa.Value) []Act { return []Act{{Instr: i, Op: op, Of: of, To: to}} }
-	memory := InMemory(of.Root)
+	memory := of.Memory
 	keep := one(Keep, nil)
 	switch i := i.(type) {
 	case *ssa.UnOp:
@@ -275,7 +288,7 @@ func (f *Func) fieldActs(i ssa.Instruction, of *Field) []Act {
 		case r == same:
 			return one(Copy, i)
 		case r == outer:
-			_, path, _ := resolve(i.X)
+			_, path, _ := f.resolve(i.X)
 			return one(Copy, f.field(i, of.Path[len(path):]))
 		case r == some:
 			return f.taken(i, i, of)
@@ -322,7 +335,7 @@ func (f *Func) fieldActs(i ssa.Instruction, of *Field) []Act {
 // storeField is what a store does to a part: it is set, or is a part of a value that is stored.
 func (f *Func) storeField(s *ssa.Store, of *Field) []Act {
 	one := func(op Op, to ssa.Value) []Act { return []Act{{Instr: s, Op: op, Of: of, To: to}} }
-	if s.Val != of.Root || InMemory(of.Root) {
+	if s.Val != of.Root || of.Memory {
 		if f.Sets(s, of) && f.reaches(s.Val, of) == none {
 			return nil
 		}
@@ -331,9 +344,9 @@ func (f *Func) storeField(s *ssa.Store, of *Field) []Act {
 	if c := f.container(s.Addr); c != nil {
 		return one(Wrap, c)
 	}
-	root, path, sure := resolve(s.Addr)
+	root, path, sure := f.resolve(s.Addr)
 	switch to := f.field(root, slices.Concat(path, of.Path)); {
-	case !InMemory(root) || !f.isClosed(root):
+	case !f.inMemory(root) || !f.isClosed(root) || isLent(root):
 		return one(Keep, nil)
 	case to != nil && sure:
 		return one(Copy, to)

@@ -3,6 +3,7 @@ package pointsto
 import (
 	"go/token"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -28,16 +29,18 @@ type Site struct {
 	Error ssa.Value   // if it is not nil, nothing was made; may be nil
 	OK    ssa.Value   // if it is false, nothing was made; may be nil
 	Nil   bool        // it may make nothing
+	Part  string      // of the parameter, or of the result of the call: a path; "": all of it
 	With  []ssa.Value // what goes with it when it is freed
 	Moves []Act       // by which it leaves, in no order
 }
 
 // Pos returns where the site is in the source.
 func (s *Site) Pos() token.Pos {
-	if e, ok := s.Value.(*ssa.Extract); ok {
+	v := rootOf(s.Value)
+	if e, ok := v.(*ssa.Extract); ok {
 		return e.Tuple.Pos()
 	}
-	return s.Value.Pos()
+	return v.Pos()
 }
 
 // A Hold says what a value may be to what a site makes.
@@ -62,6 +65,7 @@ type Func struct {
 // A memo has what was asked before.
 type memo struct {
 	closed     map[ssa.Value]bool // see isClosed
+	objects    map[ssa.Value]bool // see object.go
 	split      map[ssa.Value][]*Field
 	containers map[ssa.Value]*Container
 	deferreds  map[*ssa.Defer]*Deferred
@@ -73,9 +77,10 @@ type memo struct {
 func Solve(in *Input, fn *ssa.Function) *Func {
 	f := &Func{SSA: fn, Graph: in.IR.Graph(fn), in: in, holds: map[ssa.Value][]Hold{},
 		made: map[ssa.Value]*Site{},
-		memo: memo{closed: map[ssa.Value]bool{}, split: map[ssa.Value][]*Field{},
+		memo: memo{closed: map[ssa.Value]bool{}, objects: map[ssa.Value]bool{}, split: map[ssa.Value][]*Field{},
 			containers: map[ssa.Value]*Container{}, deferreds: map[*ssa.Defer]*Deferred{},
 			groups: map[ssa.Value]*Running{}, views: map[capture]bool{}}}
+	f.findObjects()
 	f.find()
 	if len(f.Sites) > 0 {
 		f.follow()
@@ -85,6 +90,11 @@ func Solve(in *Input, fn *ssa.Function) *Func {
 
 // Holds lists what a value may hold, whatever the path.
 func (f *Func) Holds(v ssa.Value) []Hold { return f.holds[v] }
+
+// May reports whether a value may hold what a site makes, whatever the path.
+func (f *Func) May(v ssa.Value, s *Site) bool {
+	return slices.ContainsFunc(f.holds[v], func(h Hold) bool { return h.Site == s })
+}
 
 // Phi returns the phi that v is, or is a field of, and nil if it is none.
 func Phi(v ssa.Value) *ssa.Phi {
@@ -120,6 +130,10 @@ func (f *Func) find() {
 	for k, p := range f.SSA.Params {
 		if f.in.Owns(p.Type()) {
 			f.site(&Site{Value: p, Param: k})
+			continue
+		}
+		for _, part := range f.fields(p) {
+			f.site(&Site{Value: part, Param: k, Part: part.Text()})
 		}
 	}
 	for k, v := range f.SSA.FreeVars {
@@ -136,26 +150,41 @@ func (f *Func) find() {
 			if _, ok := c.Call.Value.(*ssa.Builtin); ok {
 				continue
 			}
-			s := f.Summary(&c.Call)
-			for k, r := range s.Results {
-				if r.Owned.Cond != effect.Always && r.Owned.Cond != effect.OnTrue {
-					continue
+			f.findMade(c)
+		}
+	}
+}
+
+// findMade adds a site for each result of a call that is owned, and for each part of one that is.
+func (f *Func) findMade(c *ssa.Call) {
+	s := f.Summary(&c.Call)
+	last := Result(c, len(s.Results)-1)
+	for k, r := range s.Results {
+		v := Result(c, k)
+		if v == nil {
+			v = &Dropped{c, k}
+		}
+		add := func(v ssa.Value, part string, r effect.Result) {
+			if v == nil || r.Owned.Cond != effect.Always && r.Owned.Cond != effect.OnTrue {
+				return
+			}
+			site := &Site{Value: v, Param: -1, Part: part, Nil: r.Nil, With: f.adopted(&c.Call, s)}
+			switch {
+			case effect.HasError(c.Call.Signature()):
+				site.Error = last
+				site.Nil = site.Nil || last == nil
+			case r.Owned.Cond == effect.OnTrue:
+				site.OK = last
+				site.Nil = site.Nil || last == nil
+			}
+			f.site(site)
+		}
+		add(v, "", r)
+		for _, p := range r.Parts {
+			for _, field := range f.fields(v) {
+				if field.Text() == p.Path {
+					add(field, p.Path, p.Is)
 				}
-				v := Result(c, k)
-				if v == nil {
-					v = &Dropped{c, k}
-				}
-				site := &Site{Value: v, Param: -1, Nil: r.Nil, With: f.adopted(&c.Call, s)}
-				last := Result(c, len(s.Results)-1)
-				switch {
-				case effect.HasError(c.Call.Signature()):
-					site.Error = last
-					site.Nil = site.Nil || last == nil
-				case r.Owned.Cond == effect.OnTrue:
-					site.OK = last
-					site.Nil = site.Nil || last == nil
-				}
-				f.site(site)
 			}
 		}
 	}
@@ -248,9 +277,8 @@ func (f *Func) follow() {
 // Where returns where a value comes into being: the results of a call do at the call. A
 // parameter has no place.
 func (f *Func) Where(v ssa.Value) (node, at int, ok bool) {
+	v = rootOf(v)
 	switch p := v.(type) {
-	case *Field:
-		v = p.Root
 	case *Container:
 		return p.node, p.at, true
 	case *Running:

@@ -36,7 +36,7 @@ func (f *Func) looksAt(c capture) bool {
 		if calls.Method(fn) == nil {
 			k += len(fn.Params)
 		}
-		yes = k < len(s.Params) && s.Params[k].Borrows() && fixed(c.by.Bindings[c.n], c.by)
+		yes = k < len(s.Params) && s.Params[k].Borrows() && f.fixed(c.by.Bindings[c.n], c.by)
 		f.views[c] = yes
 	}
 	return yes
@@ -83,8 +83,8 @@ func callee(i ssa.Instruction) ssa.Value {
 
 // fixed reports whether what a literal captures in v is not assigned once it is made, until v is another
 // variable.
-func fixed(v ssa.Value, by *ssa.MakeClosure) bool {
-	root, _, _ := resolve(v)
+func (f *Func) fixed(v ssa.Value, by *ssa.MakeClosure) bool {
+	root, _, _ := f.resolve(v)
 	switch v := root.(type) {
 	case *ssa.Alloc:
 		return !slices.ContainsFunc(stores(v), func(s *ssa.Store) bool { return s.Parent() != by.Parent() || follows(by, s, v) })
@@ -94,10 +94,10 @@ func fixed(v ssa.Value, by *ssa.MakeClosure) bool {
 		makers := *fn.Referrers()
 		return len(stores(v)) == 0 && len(makers) > 0 && !slices.ContainsFunc(makers, func(i ssa.Instruction) bool {
 			m, ok := i.(*ssa.MakeClosure)
-			return !ok || !fixed(m.Bindings[k], m)
+			return !ok || !f.fixed(m.Bindings[k], m)
 		})
 	}
-	return true
+	return !f.objects[root] || len(stores(root)) == 0
 }
 
 // stores lists what assigns a variable, or a part of it, in its function or in literals that capture it.

@@ -9,6 +9,12 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/effect"
 )
 
+// Empty reports whether a part is never set here, and so holds nothing.
+func (f *Func) Empty(v ssa.Value) bool {
+	_, part := v.(*Field)
+	return part && len(f.holds[v]) == 0 && !f.Foreign(v)
+}
+
 // Foreign reports whether a value may be something else than what the sites that it holds
 // made, and than nil.
 func (f *Func) Foreign(v ssa.Value) bool { return f.foreign(v, map[ssa.Value]bool{}) }
@@ -21,10 +27,10 @@ func (f *Func) foreign(v ssa.Value, seen map[ssa.Value]bool) bool {
 	if c, ok := rootOf(v).(*ssa.Const); ok {
 		return c.Value != nil
 	}
-	if f.made[v] != nil {
-		return false
-	}
 	from, ok := f.sources(v)
+	if f.made[v] != nil {
+		ok = true
+	}
 	return !ok || slices.ContainsFunc(from, func(w ssa.Value) bool { return f.foreign(w, seen) })
 }
 
@@ -47,7 +53,7 @@ func (f *Func) sources(v ssa.Value) (from []ssa.Value, ok bool) {
 		for _, u := range f.Users(v) {
 			if f.Sets(u, v) {
 				s := u.(*ssa.Store)
-				_, at, _ := resolve(s.Addr)
+				_, at, _ := f.resolve(s.Addr)
 				from = append(from, f.field(f.Origin(s.Val), path[len(at):]))
 			}
 		}
@@ -65,7 +71,7 @@ func (f *Func) sources(v ssa.Value) (from []ssa.Value, ok bool) {
 	case *ssa.Field:
 		return []ssa.Value{f.field(i.X, append([]int{i.Field}, path...))}, true
 	case *ssa.UnOp:
-		root, at, sure := resolve(i.X)
+		root, at, sure := f.resolve(i.X)
 		x := f.field(root, slices.Concat(at, path))
 		return []ssa.Value{x}, sure && x != nil && f.IsSlot(x)
 	case *ssa.Call:
@@ -102,13 +108,15 @@ func (f *Func) mayBeNil(v ssa.Value, seen map[ssa.Value]bool) bool {
 		return false
 	}
 	seen[v] = true
-	if s := f.made[v]; s != nil {
-		return s.Nil || s.Error != nil || s.OK != nil
+	s := f.made[v]
+	if s != nil && (s.Nil || s.Error != nil || s.OK != nil || s.Param >= 0 && s.Part != "") {
+		return true
 	}
-	if f.IsSlot(v) && !f.setAtOnce(v) {
+	if s == nil && f.IsSlot(v) && !f.setAtOnce(v) {
 		return true
 	}
 	from, ok := f.sources(v)
+	ok = ok || s != nil
 	return !ok || slices.ContainsFunc(from, func(w ssa.Value) bool { return f.mayBeNil(w, seen) })
 }
 

@@ -435,7 +435,14 @@ func (e *editor) statement(u *unit, f place.Free, name string, g rewrite.Place) 
 		if !e.pkg.Denotes("nil", types.Universe.Lookup("nil"), g) {
 			return "", "it may be nil, and nil means something else here"
 		}
-		text = "if " + strings.TrimPrefix(name, "&") + " != nil {\n\t" + text + "\n}"
+		var tests []string
+		if p := f.Name.Pointer(); p != "" {
+			tests = append(tests, p+" != nil")
+		}
+		if f.Name.Nillable() {
+			tests = append(tests, strings.TrimPrefix(name, "&")+" != nil")
+		}
+		text = "if " + strings.Join(tests, " && ") + " {\n\t" + text + "\n}"
 	}
 	return text, ""
 }
