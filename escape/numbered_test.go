@@ -2,7 +2,6 @@ package escape
 
 import (
 	"go/ast"
-	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
@@ -13,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
+
+	"github.com/lastuse/lastuse/escape/internal/stdtest"
 )
 
 // TestNumbersAreHandles takes the programs of testdata/rewrite with buffers that are values: with
@@ -20,8 +21,7 @@ import (
 func TestNumbersAreHandles(t *testing.T) {
 	files, err := filepath.Glob("testdata/rewrite/*.txtar")
 	require.NoError(t, err)
-	fset := token.NewFileSet()
-	imp := importer.ForCompiler(fset, "source", nil)
+	fset, imp := stdtest.Types()
 	pointer := regexp.MustCompile(`\*Buf\b`)
 	functions := 0
 	for _, file := range files {

@@ -4,9 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"go/ast"
-	"go/importer"
 	"go/parser"
-	"go/token"
 	"go/types"
 	"os"
 	"path/filepath"
@@ -17,6 +15,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/lastuse/lastuse/escape/internal/rewrite"
+	"github.com/lastuse/lastuse/escape/internal/stdtest"
 	"github.com/lastuse/lastuse/escape/spec"
 )
 
@@ -33,7 +32,7 @@ func checked(t testing.TB, name, src string) (*pkg, []*fn) {
 // unsummarized does the same, but leaves its functions as they are.
 func unsummarized(t testing.TB, name, src string) (*pkg, []*fn) {
 	t.Helper()
-	fset := token.NewFileSet()
+	fset, std := stdtest.Types()
 	f, err := parser.ParseFile(fset, name, src, parser.ParseComments)
 	require.NoError(t, err)
 	info := &types.Info{
@@ -41,7 +40,7 @@ func unsummarized(t testing.TB, name, src string) (*pkg, []*fn) {
 		Selections: map[*ast.SelectorExpr]*types.Selection{}, Implicits: map[ast.Node]types.Object{}, Scopes: map[ast.Node]*types.Scope{},
 		Instances: map[*ast.Ident]types.Instance{}, FileVersions: map[*ast.File]string{},
 	}
-	conf := types.Config{GoVersion: "go1.26", Importer: importer.ForCompiler(fset, "source", nil)}
+	conf := types.Config{GoVersion: "go1.26", Importer: std}
 	tp, err := conf.Check("p", fset, []*ast.File{f}, info)
 	require.NoError(t, err)
 	set, err := spec.Load(nil, "")

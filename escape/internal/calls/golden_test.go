@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"go/ast"
-	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
@@ -18,6 +17,8 @@ import (
 	"golang.org/x/tools/go/ssa"
 	"golang.org/x/tools/go/ssa/ssautil"
 	"golang.org/x/tools/txtar"
+
+	"github.com/lastuse/lastuse/escape/internal/stdtest"
 )
 
 var update = flag.Bool("update", false, "write the goldens anew")
@@ -32,7 +33,8 @@ func TestTargets(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
 			ar, err := txtar.ParseFile(path)
 			require.NoError(t, err)
-			fset, away := token.NewFileSet(), &Elsewhere{}
+			fset, std := stdtest.Types()
+			away := &Elsewhere{}
 			var file *ast.File
 			golden := slices.IndexFunc(ar.Files, func(f txtar.File) bool { return f.Name == "targets" })
 			for k, a := range ar.Files {
@@ -48,7 +50,7 @@ func TestTargets(t *testing.T) {
 					away.Left(f, strings.HasSuffix(a.Name, "_test.go"))
 				}
 			}
-			conf := &types.Config{Importer: importer.ForCompiler(fset, "source", nil)}
+			conf := &types.Config{Importer: std}
 			p, _, err := ssautil.BuildPackage(conf, fset, types.NewPackage("p", "p"), []*ast.File{file}, 0)
 			require.NoError(t, err)
 			got := targets(NewWorld(p, away), fset)

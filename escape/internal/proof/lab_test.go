@@ -2,7 +2,6 @@ package proof_test
 
 import (
 	"go/ast"
-	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
@@ -12,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lastuse/lastuse/escape/internal/proof"
+	"github.com/lastuse/lastuse/escape/internal/stdtest"
 	"github.com/lastuse/lastuse/escape/spec"
 )
 
@@ -124,15 +124,15 @@ func (k keeper) String() string {
 
 `
 
-// A lab reads the standard library once.
+// A lab has what all proofs of tests are made with.
 type lab struct {
 	fset    *token.FileSet
 	imports types.Importer
 }
 
 func newLab() *lab {
-	fset := token.NewFileSet()
-	return &lab{fset, importer.ForCompiler(fset, "source", nil)}
+	fset, imports := stdtest.Types()
+	return &lab{fset, imports}
 }
 
 // prove proves functions. Lines that end in //F are put in, lines that end in //O taken out.

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/gob"
 	"fmt"
-	"go/importer"
-	"go/token"
 	"go/types"
 	"os"
 	"strings"
@@ -15,6 +13,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/stdtest"
 )
 
 // TestFacts shows what packages say of themselves, and the texts of those that import them.
@@ -25,8 +24,7 @@ func TestFacts(t *testing.T) {
 	require.NoError(t, err)
 	stored := map[string][]byte{}
 	known := map[string]*types.Package{}
-	fset := token.NewFileSet()
-	std := importer.ForCompiler(fset, "source", nil)
+	fset, std := stdtest.Types()
 	get := func(q *types.Package) *effect.Fact {
 		if stored[q.Path()] == nil {
 			return nil

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/format"
-	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
@@ -17,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
 
+	"github.com/lastuse/lastuse/escape/internal/stdtest"
 	"github.com/lastuse/lastuse/escape/spec"
 )
 
@@ -24,8 +24,8 @@ var update = flag.Bool("update", false, "write the goldens anew")
 
 // check type-checks one file with its directives.
 func check(t testing.TB, src string) *Input {
-	fset := token.NewFileSet()
-	return checkAs(t, fset, "p", src, importer.ForCompiler(fset, "source", nil))
+	fset, std := stdtest.Types()
+	return checkAs(t, fset, "p", src, std)
 }
 
 // checkAs type-checks one file as the package with a path.
