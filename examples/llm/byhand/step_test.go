@@ -1,0 +1,49 @@
+package byhand
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/alloc"
+	"github.com/lastuse/lastuse/alloc/host"
+	"github.com/lastuse/lastuse/examples/llm/model"
+)
+
+// A step costs no Go memory: neither where a block of the cache is full nor else.
+func TestStepAllocatesNothing(t *testing.T) {
+	dev, err := host.Open(host.Options{})
+	require.NoError(t, err)
+	pool, err := alloc.NewPool(dev, alloc.Options{})
+	require.NoError(t, err)
+	c, err := model.Sized("1x32", 256)
+	require.NoError(t, err)
+	k, err := model.Open(pool, c, model.Options{Narrow: -1})
+	require.NoError(t, err)
+	s, err := pool.NewStream()
+	require.NoError(t, err)
+	m, err := model.Load(s, k, c, model.Random(1))
+	require.NoError(t, err)
+	cache, err := model.NewCache(s, c, 40, 2)
+	require.NoError(t, err)
+	b, err := model.NewBatch(c, []model.Request{{Prompt: []int32{1, 2, 3}, Tokens: 250}, {Prompt: []int32{9}, Tokens: 250}}, 40, 2)
+	require.NoError(t, err)
+	require.NoError(t, admit(s, k, m, cache, b))
+	g, err := capture(s, k, m, cache, b.Rows())
+	require.NoError(t, err)
+	step := func() {
+		if b.Step(s, cache) != nil || g.Launch(s) != nil || s.Sync() != nil {
+			t.Error("a step failed")
+		}
+	}
+	for range 3 {
+		step()
+	}
+	require.Zero(t, testing.AllocsPerRun(100, step))
+	require.Greater(t, b.Result.Steps, 100)
+	g.Close()
+	cache.Close()
+	m.Close()
+	k.Close()
+	require.NoError(t, pool.Close())
+}
