@@ -25,8 +25,8 @@ func tiny(t testing.TB) model.Config {
 	return c
 }
 
-// ragged returns requests of many lengths, more than run at once: rows end and others take their place, blocks are
-// used again in another order, the last steps have fewer rows.
+// ragged returns requests of many lengths, more than run at once: rows end and others take their place,
+// blocks are used again in another order, the last steps have fewer rows.
 func ragged(c model.Config) model.Job {
 	r := rand.New(rand.NewPCG(7, 7))
 	j := model.Job{Weights: model.Random(3), Sequences: 3, Blocks: 9}
@@ -98,8 +98,8 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// However the requests share the cache, each is answered as if it were alone. (What many rows and few make of the same
-// numbers differs in how it is rounded: so here there are always many.)
+// However the requests share the cache, each is answered as if it were alone. (What many rows and few make of
+// the same numbers differs in how it is rounded: so here there are always many.)
 func TestAlone(t *testing.T) {
 	c, j := tiny(t), ragged(tiny(t))
 	r, err := useWith(hostDevice(t), c, forms[1], j, alloc.Options{}, model.Options{})

@@ -1,17 +1,19 @@
-// Llm answers requests with a small transformer: on a GPU with kernels in CUDA C and cuBLAS, elsewhere with Go functions
-// on this machine's memory. Its weights are made at random from a seed, or read from a safetensors file.
+// Llm answers requests with a small transformer: on a GPU with kernels in CUDA C and cuBLAS, elsewhere with
+// Go functions on this machine's memory. Its weights are made at random from a seed, or read from a
+// safetensors file.
 //
 //	go run ./examples/llm                                                      a tiny one, here
 //	go run ./examples/llm -size 22x2048 -batch 1,16 -context 1024 -tokens 128  the size that is measured, on a GPU
 //
-// It shows what a program of some size looks like on alloc, and what its frees are worth. The program that answers,
-// package plain, is written without any Free. Package rewritten is what lastuse -fix makes of it (testdata/fix.diff), and
-// package byhand is the same program freed by a person. All three run, on one model, and are compared: tokens per second,
-// the peak of the foreign heap, and with -limit how many requests at once fit into so much memory.
+// It shows what a program of some size looks like on alloc, and what its frees are worth. The program that
+// answers, package plain, is written without any Free. Package rewritten is what lastuse -fix makes of it
+// (testdata/fix.diff), and package byhand is the same program freed by a person. All three run, on one model,
+// and are compared: tokens per second, the peak of the foreign heap, and with -limit how many requests at
+// once fit into so much memory.
 //
-// Package model walks a token through the model, and says how keys and values lie in blocks. A request's prompt goes
-// through at once; then a step for each token, which is one captured graph: tokens, positions and the choice of the
-// likeliest token stay on the device, so that a step is one launch and costs no Go memory.
+// Package model walks a token through the model, and says how keys and values lie in blocks. A request's
+// prompt goes through at once; then a step for each token, which is one captured graph: tokens, positions and
+// the choice of the likeliest token stay on the device, so that a step is one launch and costs no Go memory.
 package main
 
 //go:generate go run rewrite.go

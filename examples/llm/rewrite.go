@@ -1,7 +1,7 @@
 //go:build ignore
 
-// Rewrite has lastuse write the frees of package plain: a copy of it, lastuse -fix, and nothing by hand but the package's
-// name and the header. The patch is kept as testdata/fix.diff.
+// Rewrite has lastuse write the frees of package plain: a copy of it, lastuse -fix, and nothing by hand but
+// the package's name and the header. The patch is kept as testdata/fix.diff.
 package main
 
 import (

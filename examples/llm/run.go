@@ -115,8 +115,8 @@ func (o *options) model() (model.Config, model.Source, error) {
 	return c, st, err
 }
 
-// job returns requests with prompts made up from the seed, whose answers all are as long, and a cache for so many at
-// once.
+// job returns requests with prompts made up from the seed, whose answers all are as long, and a cache for so
+// many at once.
 func (o *options) job(c model.Config, from model.Source, atOnce, requests, tokens int) model.Job {
 	r := rand.New(rand.NewPCG(o.seed, 0))
 	j := model.Job{Weights: from, Sequences: atOnce, Blocks: atOnce * c.Context / model.BlockLen}
@@ -209,8 +209,8 @@ func (o *options) describe(r ran) string {
 // most bounds the search for what fits.
 const most = 4096
 
-// fits says for each form how many requests at once it can answer under the limit. Two tokens of each show it: the
-// prompts take most.
+// fits says for each form how many requests at once it can answer under the limit. Two tokens of each show
+// it: the prompts take most.
 func (o *options) fits(dev alloc.Device, c model.Config, from model.Source, chosen []form) error {
 	for _, f := range chosen {
 		begin := time.Now()

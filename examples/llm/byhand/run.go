@@ -1,5 +1,5 @@
-// Package byhand is package plain with frees as a person writes them: deferred for the paths that fail, and early where
-// more memory is about to be made. Freeing again does nothing.
+// Package byhand is package plain with frees as a person writes them: deferred for the paths that fail, and
+// early where more memory is about to be made. Freeing again does nothing.
 package byhand
 
 import (
@@ -29,8 +29,8 @@ func Run(s *alloc.Stream, k *model.Kernels, job model.Job) (*model.Result, error
 	return &b.Result, err
 }
 
-// answer runs a batch: prompts as they come, and between them steps, as many as there are until a request ends. A
-// step of so many rows is captured once and then launched.
+// answer runs a batch: prompts as they come, and between them steps, as many as there are until a request
+// ends. A step of so many rows is captured once and then launched.
 //
 //lastuse:effect arg m borrowed, arg c borrowed
 func answer(s *alloc.Stream, k *model.Kernels, m *model.Model, c *model.Cache, b *model.Batch) error {
@@ -70,8 +70,8 @@ func answer(s *alloc.Stream, k *model.Kernels, m *model.Model, c *model.Cache, b
 	return nil
 }
 
-// capture captures a step of so many rows. No word of a spec says that a graph uses what it was captured with until its
-// last launch; but graphs stay in answer, whose caller has the model and the cache.
+// capture captures a step of so many rows. No word of a spec says that a graph uses what it was captured with
+// until its last launch; but graphs stay in answer, whose caller has the model and the cache.
 //
 //lastuse:effect result 0 owned on success, args borrowed
 func capture(s *alloc.Stream, k *model.Kernels, m *model.Model, c *model.Cache, rows int) (*alloc.Graph, error) {

@@ -14,12 +14,12 @@ type Request struct {
 	Tokens int
 }
 
-// A Batch is requests that are answered beside each other, as many at once as there are sequences and blocks of the
-// cache for. It holds no memory of the device.
+// A Batch is requests that are answered beside each other, as many at once as there are sequences and blocks
+// of the cache for. It holds no memory of the device.
 //
-// A running request has a row and a sequence. Its blocks are promised when it is admitted, so that none waits for
-// another one's, and given when it comes to their positions. Rows are 0 to Rows()-1: when one ends, those behind it
-// close up.
+// A running request has a row and a sequence. Its blocks are promised when it is admitted, so that none waits
+// for another one's, and given when it comes to their positions. Rows are 0 to Rows()-1: when one ends, those
+// behind it close up.
 type Batch struct {
 	Result
 
@@ -102,7 +102,8 @@ type Prompt struct {
 	First                        int     // row of the batch that the first prompt gets
 }
 
-// Admit gives requests that wait rows, as many as can be had, and returns their prompts, or false if there are none.
+// Admit gives requests that wait rows, as many as can be had, and returns their prompts, or false if there
+// are none.
 func (b *Batch) Admit() (p Prompt, any bool) {
 	p.First = len(b.rows)
 	for len(b.waiting) > 0 && len(b.sequences) > 0 {
@@ -171,8 +172,8 @@ func (b *Batch) Step(s *alloc.Stream, k *Cache) error {
 	return nil
 }
 
-// Place writes to the cache where the rows of a prompt's requests stand, from row first on: at their prompts' last
-// tokens.
+// Place writes to the cache where the rows of a prompt's requests stand, from row first on: at their prompts'
+// last tokens.
 func (b *Batch) Place(s *alloc.Stream, k *Cache, first int) error {
 	return b.place(s, k, first, -1)
 }

@@ -32,8 +32,8 @@ func (c Config) Head() int { return c.Width / c.Heads }
 // Inner returns how many numbers the queries, keys and values of a row have.
 func (c Config) Inner() int { return (c.Heads + 2*c.KVHeads) * c.Head() }
 
-// Sized returns the Config of a size such as "22x2048": layers and width. The rest follows from the width, as in
-// TinyLlama, which that size is.
+// Sized returns the Config of a size such as "22x2048": layers and width. The rest follows from the width, as
+// in TinyLlama, which that size is.
 func Sized(size string, context int) (Config, error) {
 	var c Config
 	if n, err := fmt.Sscanf(size+"\n", "%dx%d\n", &c.Layers, &c.Width); n != 2 || err != nil {
@@ -86,8 +86,8 @@ func (t tensor) gain() bool { return strings.HasSuffix(t.name, "norm.weight") }
 
 func (t tensor) len() int { return t.rows * t.cols }
 
-// tensors returns all weights, in the order in which they lie in memory: matrices that are multiplied at once lie
-// side by side.
+// tensors returns all weights, in the order in which they lie in memory: matrices that are multiplied at once
+// lie side by side.
 func (c Config) tensors() []tensor {
 	all := []tensor{{"model.embed_tokens.weight", c.Vocab, c.Width}}
 	for i := range c.Layers {
@@ -118,8 +118,8 @@ func (c Config) Weights() int {
 	return n
 }
 
-// StepBytes returns the bytes that a step must read at least: those of the weights, of whose embedding only the rows'
-// own are read, and those of the keys and values of one position.
+// StepBytes returns the bytes that a step must read at least: those of the weights, of whose embedding only
+// the rows' own are read, and those of the keys and values of one position.
 func (c Config) StepBytes() (weights, position int64) {
 	const size = 2
 	return size * int64(c.Weights()-c.Vocab*c.Width), size * int64(2*c.Layers*c.KVHeads*c.Head())

@@ -1,5 +1,5 @@
-// What the model needs of cuBLAS, as its ABI has it; no header of CUDA's is used. Device addresses and streams are
-// integers, so that Go never holds them as pointers.
+// What the model needs of cuBLAS, as its ABI has it; no header of CUDA's is used. Device addresses and
+// streams are integers, so that Go never holds them as pointers.
 
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -19,8 +19,8 @@ typedef struct {
 	const char *(*text)(int);
 } llm_cublas;
 
-// llm_cublas_open opens the library and makes a handle in the thread's current context. On failure it returns null, and
-// in why what is missing.
+// llm_cublas_open opens the library and makes a handle in the thread's current context. On failure it returns
+// null, and in why what is missing.
 static inline llm_cublas *llm_cublas_open(const char *path, char **why) {
 	llm_cublas *l = calloc(1, sizeof *l);
 	void *lib = l ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
@@ -65,10 +65,10 @@ static inline int llm_cublas_version(llm_cublas *l) {
 	return v;
 }
 
-// llm_cublas_multiply enqueues y = w*x, or y += w*x, on the stream. A row of x has so many inputs, one of y so many
-// outputs, and w a row of inputs for each output. The library's order is Fortran's, in which the same memory holds the
-// transposed matrices: so w is the one that it is told to transpose. The workspace comes after the stream, which brings
-// back the library's own.
+// llm_cublas_multiply enqueues y = w*x, or y += w*x, on the stream. A row of x has so many inputs, one of y
+// so many outputs, and w a row of inputs for each output. The library's order is Fortran's, in which the same
+// memory holds the transposed matrices: so w is the one that it is told to transpose. The workspace comes
+// after the stream, which brings back the library's own.
 static inline int llm_cublas_multiply(llm_cublas *l, uintptr_t stream, uintptr_t work, size_t work_size, int rows,
 		int inputs, int outputs, uintptr_t y, uintptr_t w, uintptr_t x, bool wide, bool adding) {
 	enum { REAL = 0, BFLOAT16 = 14, NO = 0, TRANSPOSED = 1, COMPUTE_REAL = 68, DEFAULT = -1 };

@@ -18,10 +18,11 @@
 //	logits = project(norm(x))               one float32 for each number that could come next
 //	pick:   the largest one is the next token of the row's sequence, whose position moves on
 //
-// Tokens, positions and the table of blocks lie on the device, and pick writes the first two: so the next step is
-// the same work on the same memory, and is captured once into a graph.
+// Tokens, positions and the table of blocks lie on the device, and pick writes the first two: so the next
+// step is the same work on the same memory, and is captured once into a graph.
 //
-// A prompt goes the same way, with a row for each of its tokens at once; only the last row's logits are wanted.
+// A prompt goes the same way, with a row for each of its tokens at once; only the last row's logits are
+// wanted.
 //
 // # Structures
 //
@@ -35,7 +36,7 @@
 //
 // # Narrow and wide
 //
-// A step of few rows reads all weights to multiply each by a handful of numbers: it is bound by memory, and one
-// kernel that normalizes, multiplies and adds reads them once. A step of many rows is bound by arithmetic, and
-// cuBLAS multiplies. [Kernels.Narrow] says which it is.
+// A step of few rows reads all weights to multiply each by a handful of numbers: it is bound by memory, and
+// one kernel that normalizes, multiplies and adds reads them once. A step of many rows is bound by
+// arithmetic, and cuBLAS multiplies. [Kernels.Narrow] says which it is.
 package model

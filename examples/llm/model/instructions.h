@@ -19,7 +19,8 @@ __device__ inline unsigned pack(float low, float high)
 	return w;
 }
 
-// multiply_add adds to c, a matrix of 16 x 8 that a warp holds, the product of a and b, of 16 x 16 and 16 x 8.
+// multiply_add adds to c, a matrix of 16 x 8 that a warp holds, the product of a and b, of 16 x 16 and 16 x
+// 8.
 __device__ inline void multiply_add(float c[4], unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1)
 {
 	asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"

@@ -1,6 +1,7 @@
-// The kernels of a transformer, for weights and activations of 16 bits; sums are of 32. The sizes of the model are
-// constants that the compiler is given: WIDTH, HEADS, KV_HEADS, HEAD, HIDDEN, VOCAB, CONTEXT, and BLOCK, the positions of
-// a block of the cache. What each kernel takes stands in kernels.go; kernels_host.go does the same in Go.
+// The kernels of a transformer, for weights and activations of 16 bits; sums are of 32. The sizes of the
+// model are constants that the compiler is given: WIDTH, HEADS, KV_HEADS, HEAD, HIDDEN, VOCAB, CONTEXT, and
+// BLOCK, the positions of a block of the cache. What each kernel takes stands in kernels.go; kernels_host.go
+// does the same in Go.
 
 #include "instructions.h"
 
@@ -78,16 +79,17 @@ __device__ unsigned weighed(unsigned x, unsigned gain, float &sum)
 	return pack(a * low(gain), b * high(gain));
 }
 
-// project multiplies up to 8*N rows of x by 16 rows of w for each block of 8 warps; with T = 2 by 16 more, outputs
-// further down. It is bound by reading w: each lane reads 16 bytes at once, and several of them before it uses the first.
+// project multiplies up to 8*N rows of x by 16 rows of w for each block of 8 warps; with T = 2 by 16 more,
+// outputs further down. It is bound by reading w: each lane reads 16 bytes at once, and several of them
+// before it uses the first.
 //
-// A warp takes every eighth stretch of 32 inputs. The machine multiplies 16 inputs at once, in an order of its own, in
-// which a lane has the inputs 2*t, 2*t+1, 2*t+8 and 2*t+9 of one row of w, of another, and of one row of x. As a sum is
-// the same in any order, what a lane reads of w and x, the inputs 8*t to 8*t+7, is given to it as if it were these, in
-// two halves.
+// A warp takes every eighth stretch of 32 inputs. The machine multiplies 16 inputs at once, in an order of
+// its own, in which a lane has the inputs 2*t, 2*t+1, 2*t+8 and 2*t+9 of one row of w, of another, and of one
+// row of x. As a sum is the same in any order, what a lane reads of w and x, the inputs 8*t to 8*t+7, is
+// given to it as if it were these, in two halves.
 //
-// If there is a gain the rows are to be normalized. Who multiplies all of a row by one number can do so at the end: so
-// squares are summed up on the way.
+// If there is a gain the rows are to be normalized. Who multiplies all of a row by one number can do so at
+// the end: so squares are summed up on the way.
 template <int T, int N>
 __device__ void project(void *y, const bfloat16 *w, const bfloat16 *x, const bfloat16 *gain, int inputs, int outputs,
 	int rows, int what)
@@ -237,8 +239,8 @@ struct gathered {
 
 constexpr float NONE = -1e30f; // no fit at all
 
-// attend takes a row and a head for each block of 8 warps. A group of HEAD/8 lanes looks at one position at a time, eight
-// numbers a lane.
+// attend takes a row and a head for each block of 8 warps. A group of HEAD/8 lanes looks at one position at a
+// time, eight numbers a lane.
 extern "C" __global__ void __launch_bounds__(256) attend(bfloat16 *y, const bfloat16 *qkv, const bfloat16 *keys,
 	const bfloat16 *values, const int *positions, const int *sequences, const int *table)
 {

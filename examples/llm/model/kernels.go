@@ -8,11 +8,12 @@ import (
 	"github.com/lastuse/lastuse/alloc/host"
 )
 
-// Kernels are what a model computes with, for one Config on one device. On a GPU they are kernels in CUDA C and
-// cuBLAS, elsewhere Go functions.
+// Kernels are what a model computes with, for one Config on one device. On a GPU they are kernels in CUDA C
+// and cuBLAS, elsewhere Go functions.
 type Kernels struct {
 	Config
-	// Narrow is the largest number of rows for which Project is to be used in place of Norm, Multiply and Gate.
+	// Narrow is the largest number of rows for which Project is to be used in place of Norm, Multiply and
+	// Gate.
 	Narrow int
 
 	gpu    *gpu
@@ -149,7 +150,8 @@ func (k *Kernels) ProjectLogits(s *alloc.Stream, y alloc.Buffer[float32], w allo
 	return k.project(s, project11, 16, y.Arg(), w, x, gain, rows, k.Vocab, real)
 }
 
-// project enqueues a kernel whose blocks make so many outputs each, or the one behind it for more than 8 rows.
+// project enqueues a kernel whose blocks make so many outputs each, or the one behind it for more than 8
+// rows.
 func (k *Kernels) project(s *alloc.Stream, kind kernel, each int, y alloc.Arg, w alloc.View[Half],
 	x alloc.Buffer[Half], gain alloc.View[Half], rows, outputs int, what int32) error {
 	if rows > 8 {
@@ -159,8 +161,8 @@ func (k *Kernels) project(s *alloc.Stream, kind kernel, each int, y alloc.Arg, w
 		alloc.Scalar(int32(x.Len()/rows)), alloc.Scalar(int32(outputs)), alloc.Scalar(int32(rows)), alloc.Scalar(what))
 }
 
-// Store enqueues the turning of queries and keys in qkv, a row each, and the writing of keys and values to the cache
-// of a layer.
+// Store enqueues the turning of queries and keys in qkv, a row each, and the writing of keys and values to
+// the cache of a layer.
 func (k *Kernels) Store(s *alloc.Stream, qkv alloc.Buffer[Half], m *Model, layer int, c *Cache,
 	at Rows) error {
 	keys, values := c.Layer(layer)
@@ -180,8 +182,8 @@ func (k *Kernels) Gate(s *alloc.Stream, y, x alloc.Buffer[Half]) error {
 	return k.launch(s, gate, cuda.Dim{X: y.Len() / k.Hidden}, 256, y.Arg(), x.Arg())
 }
 
-// Pick enqueues the choice of the next tokens: of each row the one with the largest logit, of equal ones the first.
-// The rows move on by one position.
+// Pick enqueues the choice of the next tokens: of each row the one with the largest logit, of equal ones the
+// first. The rows move on by one position.
 func (k *Kernels) Pick(s *alloc.Stream, logits alloc.Buffer[float32], c *Cache, rows alloc.View[int32],
 	at Rows) error {
 	return k.launch(s, pick, cuda.Dim{X: rows.Len()}, 1024, logits.Arg(), rows.Arg(), at.Positions.Arg(),
@@ -193,8 +195,8 @@ type Rows struct {
 	Positions, Sequences alloc.View[int32]
 }
 
-// Multiply enqueues y = w*x, or y += w*x, for any number of rows of x. The library that does it on a GPU uses work,
-// of WorkBytes, which may be freed at once.
+// Multiply enqueues y = w*x, or y += w*x, for any number of rows of x. The library that does it on a GPU uses
+// work, of WorkBytes, which may be freed at once.
 //
 //lastuse:effect args borrowed
 func (k *Kernels) Multiply(s *alloc.Stream, y alloc.Buffer[Half], w alloc.View[Half], x alloc.Buffer[Half],

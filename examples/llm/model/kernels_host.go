@@ -8,8 +8,8 @@ import (
 	"github.com/lastuse/lastuse/alloc/host"
 )
 
-// onHost returns the Go functions that compute for a Config. They do what the kernels of kernels.cu do, one row after
-// the other, and round where those round.
+// onHost returns the Go functions that compute for a Config. They do what the kernels of kernels.cu do, one
+// row after the other, and round where those round.
 func onHost(c Config) [numKernels]func(host.Args) {
 	h := onHostOf{Config: c, scratch: &sync.Pool{New: func() any {
 		n := make([]float32, max(c.Width, c.Hidden, c.Context+c.Head()))

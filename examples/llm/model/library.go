@@ -87,8 +87,8 @@ func (l *library) multiplyLogits(s *alloc.Stream, y alloc.View[float32], w, x al
 	return l.gemm(s, y.Ptr(s), true, false, y.Len()/rows, w, x, work, rows, y)
 }
 
-// gemm makes the call. What owns the memory at the address y is kept until then, as all else is: an address keeps
-// nothing.
+// gemm makes the call. What owns the memory at the address y is kept until then, as all else is: an address
+// keeps nothing.
 func (l *library) gemm(s *alloc.Stream, y alloc.Ptr, wide, adding bool, outputs int, w, x alloc.View[Half],
 	work alloc.View[byte], rows int, keep any) error {
 	err := l.do(func() error {

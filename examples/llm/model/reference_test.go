@@ -12,7 +12,8 @@ import (
 	"github.com/lastuse/lastuse/examples/llm/rewritten"
 )
 
-// A reference is the model as a textbook has it: float64, no cache, no blocks, no rounding but that of the weights.
+// A reference is the model as a textbook has it: float64, no cache, no blocks, no rounding but that of the
+// weights.
 type reference struct {
 	model.Config
 	weights []float64 // in the order of Config.tensors
@@ -46,7 +47,8 @@ func normalize(x, gain []float64) []float64 {
 	return y
 }
 
-// turn turns a query or a key by its position: as complex numbers whose real part is half a head before the other.
+// turn turns a query or a key by its position: as complex numbers whose real part is half a head before the
+// other.
 func turn(x []float64, position int) {
 	half := len(x) / 2
 	for i := range half {
@@ -118,8 +120,8 @@ func (f reference) logits(tokens []int32) [][]float64 {
 	return all
 }
 
-// Each token that the model picks is the likeliest one, or within what rounding to 16 bits makes of it, by a model that
-// shares no line with it.
+// Each token that the model picks is the likeliest one, or within what rounding to 16 bits makes of it, by a
+// model that shares no line with it.
 func TestReference(t *testing.T) {
 	c, err := model.Sized("2x64", 64)
 	require.NoError(t, err)

@@ -18,8 +18,8 @@ import (
 // ErrSafetensors says that a file is no safetensors file, or one that contradicts itself.
 var ErrSafetensors = errors.New("bad safetensors file")
 
-// Safetensors is a file of tensors with names: eight bytes that say how long its header is, the header in JSON, and the
-// numbers. It is a Source.
+// Safetensors is a file of tensors with names: eight bytes that say how long its header is, the header in
+// JSON, and the numbers. It is a Source.
 type Safetensors struct {
 	file   File
 	name   string
@@ -87,8 +87,8 @@ func (t *Safetensors) bad(format string, args ...any) error {
 	return fmt.Errorf("%s: %s: %w", t.name, fmt.Sprintf(format, args...), ErrSafetensors)
 }
 
-// check compares what the header says with how many bytes there are: every tensor as large as its shape, one behind the
-// other, up to the end.
+// check compares what the header says with how many bytes there are: every tensor as large as its shape, one
+// behind the other, up to the end.
 func (t *Safetensors) check(size int64) error {
 	names := make([]string, 0, len(t.header))
 	for name, e := range t.header {
@@ -131,8 +131,8 @@ func (t *Safetensors) check(size int64) error {
 // Close closes the file.
 func (t *Safetensors) Close() error { return t.file.Close() }
 
-// Config returns the sizes of the model in the file. What no shape says is taken from the family: a head has 64 numbers,
-// or 16 in a model less than 512 wide.
+// Config returns the sizes of the model in the file. What no shape says is taken from the family: a head has
+// 64 numbers, or 16 in a model less than 512 wide.
 func (t *Safetensors) Config(context int) (Config, error) {
 	c := Config{Context: context}
 	shape := func(name string) (rows, cols int) {

@@ -124,7 +124,8 @@ func (c cut) ReadAt(p []byte, at int64) (int, error) {
 	return c.File.ReadAt(p, at)
 }
 
-// What a file holds is what the model has, in either type. A file that cannot be read to its end leaves nothing.
+// What a file holds is what the model has, in either type. A file that cannot be read to its end leaves
+// nothing.
 func TestSafetensors(t *testing.T) {
 	c, err := model.Sized("3x64", 64)
 	require.NoError(t, err)
