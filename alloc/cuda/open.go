@@ -115,6 +115,7 @@ type base struct {
 
 	compiled compiled
 	captures captures
+	captured capturedEvents
 
 	broken atomic.Pointer[error] // the first error of a context that is broken
 	close  sync.Once

@@ -100,7 +100,7 @@ func order(x *base, s *alloc.Stream, y *base, t *alloc.Stream) error {
 		return x.work(err)
 	}
 	defer func() { _ = x.ctx.EventDestroy(e) }() // the driver keeps it until its work is done
-	if err := x.ctx.EventRecord(e, s.LaunchHandle()); err != nil {
+	if _, err := x.ctx.EventRecord(e, s.LaunchHandle()); err != nil {
 		return x.work(err)
 	}
 	if err := y.ctx.StreamWaitEvent(t.LaunchHandle(), e); err != nil {

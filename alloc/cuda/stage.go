@@ -299,7 +299,7 @@ func (g *stage) put(c *chunk, f fate) {
 // sent records the event behind a transfer that was enqueued. If that fails it waits for the stream, so
 // that the chunk is free either way, unless that fails too.
 func (g *stage) sent(b *base, c *chunk, s uintptr) (fate, error) {
-	err := b.ctx.EventRecord(c.event, s)
+	_, err := b.ctx.EventRecord(c.event, s)
 	if err == nil {
 		return flying, nil
 	}

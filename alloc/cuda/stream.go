@@ -77,6 +77,9 @@ func (b *base) NewTimedEvent() (uintptr, error) {
 
 // Elapsed returns the device time between two timed events.
 func (b *base) Elapsed(start, end uintptr) (time.Duration, error) {
+	if err := errors.Join(b.captured.refuse(start), b.captured.refuse(end)); err != nil {
+		return 0, err
+	}
 	d, err := b.ctx.EventElapsedTime(start, end)
 	if err != nil {
 		return 0, b.work(err)
@@ -86,6 +89,7 @@ func (b *base) Elapsed(start, end uintptr) (time.Duration, error) {
 
 // DestroyEvent gives an event back.
 func (b *base) DestroyEvent(e uintptr) error {
+	b.captured.recorded(e, false)
 	if err := b.ctx.EventDestroy(e); err != nil {
 		return b.give(err)
 	}
@@ -94,14 +98,19 @@ func (b *base) DestroyEvent(e uintptr) error {
 
 // Record makes e stand for the work that s has now.
 func (b *base) Record(e, s uintptr) error {
-	if err := b.ctx.EventRecord(e, s); err != nil {
+	captured, err := b.ctx.EventRecord(e, s)
+	if err != nil {
 		return b.work(err)
 	}
+	b.captured.recorded(e, captured)
 	return nil
 }
 
 // Query reports whether e's work has run.
 func (b *base) Query(e uintptr) (bool, error) {
+	if err := b.captured.refuse(e); err != nil {
+		return false, err
+	}
 	done, err := b.ctx.EventQuery(e)
 	if err != nil {
 		return false, b.work(err)
@@ -111,6 +120,9 @@ func (b *base) Query(e uintptr) (bool, error) {
 
 // SyncEvent blocks until e's work has run.
 func (b *base) SyncEvent(e uintptr) error {
+	if err := b.captured.refuse(e); err != nil {
+		return err
+	}
 	if err := b.ctx.EventSynchronize(e); err != nil {
 		return b.work(err)
 	}

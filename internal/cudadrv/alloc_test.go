@@ -140,7 +140,8 @@ func wrappers(tb testing.TB, e *env) []wrapped {
 			if err != nil {
 				return err
 			}
-			if err := errors.Join(c.EventRecord(x, s), c.EventSynchronize(x)); err != nil {
+			_, err = c.EventRecord(x, s)
+			if err = errors.Join(err, c.EventSynchronize(x)); err != nil {
 				return err
 			}
 			if _, err := c.EventElapsedTime(x, x); err != nil {
@@ -155,7 +156,7 @@ func wrappers(tb testing.TB, e *env) []wrapped {
 			}
 			return c.Restore(was)
 		}},
-		{"EventRecord", func() error { return c.EventRecord(ev, s) }},
+		{"EventRecord", func() error { _, err := c.EventRecord(ev, s); return err }},
 		{"EventQuery", func() error { _, err := c.EventQuery(ev); return err }},
 		{"EventSynchronize", func() error { return c.EventSynchronize(ev) }},
 		{"MemAlloc MemFree", func() error {

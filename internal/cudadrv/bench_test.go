@@ -114,7 +114,7 @@ func costs(b *testing.B, e *env) []cost {
 		{"cuStreamSynchronize", 1000, func() error { return c.StreamSynchronize(s) }, []drvtest.Call{do("cuStreamSynchronize", s)}, []drvtest.Call{ready, relax, do("cuStreamSynchronize", s), relax}},
 		{"cuEventQuery", 1000, func() error { _, err := c.EventQuery(ev); return err }, []drvtest.Call{do("cuEventQuery", ev)}, []drvtest.Call{relax, do("cuEventQuery", ev), relax}},
 		{"cuEventSynchronize", 1000, func() error { return c.EventSynchronize(ev) }, []drvtest.Call{do("cuEventSynchronize", ev)}, []drvtest.Call{relax, do("cuEventSynchronize", ev), relax}},
-		{"cuEventRecord", 200, func() error { return c.EventRecord(ev, s) }, []drvtest.Call{do("cuEventRecord", ev, s)}, []drvtest.Call{ready, do("cuEventRecord", ev, s)}},
+		{"cuEventRecord", 200, func() error { _, err := c.EventRecord(ev, s); return err }, []drvtest.Call{do("cuEventRecord", ev, s)}, []drvtest.Call{ready, do("cuEventRecord", ev, s)}},
 		{"cuStreamWaitEvent", 200, func() error { return c.StreamWaitEvent(s, ev) }, []drvtest.Call{do("cuStreamWaitEvent", s, ev, 0)}, []drvtest.Call{ready, do("cuStreamWaitEvent", s, ev, 0)}},
 		{"cuLaunchKernel", 200, func() error { return c.LaunchKernel(empty, one, one, 0, s, nil, nil) },
 			[]drvtest.Call{do("cuLaunchKernel", empty, 1, 1, 1, 1, 1, 1, 0, s, 0, 0)}, []drvtest.Call{ready, do("cuLaunchKernel", empty, 1, 1, 1, 1, 1, 1, 0, s, 0, 0)}},

@@ -64,6 +64,7 @@ enum {
 
 	LU_CAPTURING = -1, // ours: the stream is under capture and nothing was enqueued
 	LU_MISSING = -2,   // ours: the driver does not have the call
+	LU_CAPTURED = -3,  // ours: a capture of ours has taken the call
 };
 
 // LU_SYMBOLS lists every call: X(name in the library, needed, parameters). A symbol that is not needed may be

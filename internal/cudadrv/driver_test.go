@@ -145,7 +145,7 @@ func TestContextChangedBehind(t *testing.T) {
 				return c.LaunchKernel(f, one, Dim{16, 1, 1}, 0, s, []uint64{uint64(p), 2, 16}, []uint16{0, 8, 16})
 			}},
 			{"copy", func() error { return c.MemcpyDtoH(h, p, 64, s) }},
-			{"record", func() error { return c.EventRecord(ev, s) }},
+			{"record", func() error { _, err := c.EventRecord(ev, s); return err }},
 			{"wait", func() error { return c.StreamWaitEvent(s, ev) }},
 			{"query", func() error { _, err := c.EventQuery(ev); return err }},
 			{"sync", func() error { return c.StreamSynchronize(s) }},
@@ -276,20 +276,23 @@ func TestCapture(t *testing.T) {
 	f := e.load(t, kernels, "empty")
 	ev, err := c.EventCreate()
 	require.NoError(t, err)
-	require.NoError(t, c.EventRecord(ev, e.stream))
+	taken, err := c.EventRecord(ev, e.stream)
+	require.NoError(t, err)
+	assert.False(t, taken)
 	captured, err := c.StreamCreate()
 	require.NoError(t, err)
 	one := Dim{1, 1, 1}
 	runtime.LockOSThread() // a capture ends on the thread on which it began
 	defer runtime.UnlockOSThread()
 	require.NoError(t, c.StreamBeginCapture(captured, CaptureGlobal))
+	_, record := c.EventRecord(ev, captured)
 	for name, err := range map[string]error{
 		"launch": c.LaunchKernel(f, one, one, 0, captured, nil, nil),
 		"HtoD":   c.MemcpyHtoD(p, h, 64, captured),
 		"DtoH":   c.MemcpyDtoH(h, p, 64, captured),
 		"DtoD":   c.MemcpyDtoD(p, p+64, 64, captured),
 		"set":    c.MemsetD8(p, 1, 64, captured),
-		"record": c.EventRecord(ev, captured),
+		"record": record,
 		"wait":   c.StreamWaitEvent(captured, ev),
 		"sync":   c.StreamSynchronize(captured),
 	} {

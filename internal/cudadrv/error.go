@@ -42,6 +42,7 @@ const (
 
 	codeCapturing Code = -1
 	codeMissing   Code = -2
+	codeCaptured  Code = -3
 )
 
 // sticky reports whether the code means that the context is broken: the driver answers every call with it

@@ -146,7 +146,7 @@ func (c *Context) EventCreate() (uintptr, error) { return 0, errUnavailable }
 func (c *Context) EventDestroy(e uintptr) error { return errUnavailable }
 
 // EventRecord fails.
-func (c *Context) EventRecord(e, s uintptr) error { return errUnavailable }
+func (c *Context) EventRecord(e, s uintptr) (captured bool, err error) { return false, errUnavailable }
 
 // EventQuery fails.
 func (c *Context) EventQuery(e uintptr) (bool, error) { return false, errUnavailable }

@@ -74,14 +74,18 @@ static inline int lu_ready(const lu_ctx *c, lu_handle stream) {
 enum { LU_OWN = 256 };
 extern lu_handle lu_own[LU_OWN];
 
+// lu_mine reports whether the stream is one of these.
+static inline int lu_mine(lu_handle stream) {
+	for (int i = 0; i < LU_OWN; i++)
+		if (__atomic_load_n(&lu_own[i], __ATOMIC_ACQUIRE) == stream)
+			return 1;
+	return 0;
+}
+
 // lu_takes is lu_ready for work that a capture of ours takes into its graph.
 static inline int lu_takes(const lu_ctx *c, lu_handle stream) {
 	int r = lu_ready(c, stream);
-	if (__builtin_expect(r == LU_CAPTURING, 0))
-		for (int i = 0; i < LU_OWN; i++)
-			if (__atomic_load_n(&lu_own[i], __ATOMIC_ACQUIRE) == stream)
-				return LU_SUCCESS;
-	return r;
+	return __builtin_expect(r == LU_CAPTURING, 0) && lu_mine(stream) ? LU_SUCCESS : r;
 }
 
 // lu_again reports whether a call that failed with r did so because the thread's context is not the one that lu_enter

@@ -110,9 +110,15 @@ static inline int lu_EventDestroy(uintptr_t ctx, uintptr_t event) {
 	LU_DO(t->cuEventDestroy_v2(event));
 }
 
+// lu_EventRecord returns LU_CAPTURED where a capture of ours has taken the record.
 static inline int lu_EventRecord(uintptr_t ctx, uintptr_t event, uintptr_t stream) {
 	LU_CTX;
-	LU_TAKE(stream, t->cuEventRecord(event, stream));
+	int r;
+	LU_TRY(r, lu_ready(c, stream), t->cuEventRecord(event, stream));
+	if (__builtin_expect(r != LU_CAPTURING || !lu_mine(stream), 1))
+		return r;
+	r = t->cuEventRecord(event, stream);
+	return r ? r : LU_CAPTURED;
 }
 
 static inline int lu_EventQuery(uintptr_t ctx, uintptr_t event) {

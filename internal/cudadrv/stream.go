@@ -152,12 +152,14 @@ func (c *Context) EventDestroy(e uintptr) error {
 	return nil
 }
 
-// EventRecord makes the event stand for the work that the stream has now.
-func (c *Context) EventRecord(e, s uintptr) error {
-	if r := C.lu_EventRecord(c.c, C.uintptr_t(e), C.uintptr_t(s)); r != 0 {
-		return c.fail("cuEventRecord", Code(r))
+// EventRecord makes the event stand for the work that the stream has now. It reports whether a capture of ours
+// ([Context.CaptureOwn]) has taken the record: a question about the event would break that capture.
+func (c *Context) EventRecord(e, s uintptr) (captured bool, err error) {
+	r := Code(C.lu_EventRecord(c.c, C.uintptr_t(e), C.uintptr_t(s)))
+	if r == 0 || r == codeCaptured {
+		return r != 0, nil
 	}
-	return nil
+	return false, c.fail("cuEventRecord", r)
 }
 
 // EventQuery reports whether the event's work is done. That it is not is no error.
