@@ -8,8 +8,8 @@ import (
 	"github.com/lastuse/lastuse/alloc"
 )
 
-// capturedEvents are the events of a device that were recorded last in a capture. A question about one of them
-// would break the capture, so the driver is not asked.
+// capturedEvents are the events of a device that were recorded last in a capture. A question about one of
+// them would break the capture, so the driver is not asked.
 type capturedEvents struct {
 	n  atomic.Int64 // how many; so that without graphs nobody takes the lock
 	mu sync.Mutex

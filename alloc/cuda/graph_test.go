@@ -307,8 +307,9 @@ func BenchmarkGraphLaunch(b *testing.B) {
 	require.NoError(b, err)
 	call := drvtest.Call{Function: "cuGraphLaunch",
 		Args: []drvtest.Arg{drvtest.Value(uint64(exec)), drvtest.Value(uint64(handle))}}
+	wait := drvtest.Call{Function: "cuStreamSynchronize", Args: []drvtest.Arg{drvtest.Value(uint64(handle))}}
 	const batch = 32
-	var inGo, inC time.Duration
+	var inGo, inC, doneGo, doneC time.Duration // to enqueue, and until it has run
 	n := 0
 	for b.Loop() {
 		require.NoError(b, e.s.Sync())
@@ -319,9 +320,19 @@ func BenchmarkGraphLaunch(b *testing.B) {
 		inGo += time.Since(start)
 		require.NoError(b, e.s.Sync())
 		inC += drvtest.Loop(b, e.Path, batch, call)
+		require.NoError(b, e.s.Sync())
+		start = time.Now()
+		for range batch {
+			err = errors.Join(err, g.Launch(e.s), e.s.Sync())
+		}
+		doneGo += time.Since(start)
+		doneC += drvtest.Loop(b, e.Path, batch, call, wait)
 		n += batch
 	}
 	require.NoError(b, err)
+	b.ReportMetric(float64(doneGo.Nanoseconds())/float64(n), "go-ns/done")
+	b.ReportMetric(float64(doneC.Nanoseconds())/float64(n), "c-ns/done")
+	b.ReportMetric(float64(doneGo)/float64(doneC), "done-go/c")
 	b.ReportMetric(float64(inGo.Nanoseconds())/float64(n), "go-ns/launch")
 	b.ReportMetric(float64(inC.Nanoseconds())/float64(n), "c-ns/launch")
 	b.ReportMetric(float64(inGo)/float64(inC), "go/c")

@@ -152,8 +152,8 @@ func (c *Context) EventDestroy(e uintptr) error {
 	return nil
 }
 
-// EventRecord makes the event stand for the work that the stream has now. It reports whether a capture of ours
-// ([Context.CaptureOwn]) has taken the record: a question about the event would break that capture.
+// EventRecord makes the event stand for the work that the stream has now. It reports whether a capture of
+// ours ([Context.CaptureOwn]) has taken the record: a question about the event would break that capture.
 func (c *Context) EventRecord(e, s uintptr) (captured bool, err error) {
 	r := Code(C.lu_EventRecord(c.c, C.uintptr_t(e), C.uintptr_t(s)))
 	if r == 0 || r == codeCaptured {
