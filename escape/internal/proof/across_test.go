@@ -30,6 +30,9 @@ func (b *B) Free()
 //lastuse:effect recv borrowed
 func (b *B) Use()
 
+//lastuse:effect arg 0 freed
+func Release(b *B)
+
 func Put[T any](m map[int]T, v T) { m[0] = v }
 
 func Set[T any](p *T, v T) { *p = v }
@@ -170,7 +173,8 @@ func (b besides) Import(path string) (*types.Package, error) {
 	return b.Importer.Import(path)
 }
 
-// across proves functions of a package that imports neighbor. Lines that end in //F are put in.
+// across proves functions of a package that imports neighbor. Lines that end in //F are put in, lines that end in
+// //O taken out.
 func (l *lab) across(t *testing.T, text string) *proof.Report {
 	t.Helper()
 	set, err := spec.Load(nil, "")
@@ -192,8 +196,11 @@ func (l *lab) across(t *testing.T, text string) *proof.Report {
 		Specs: set})
 	require.NoError(t, err)
 	var old, new strings.Builder
-	for line := range strings.Lines("package p\n\nimport \"lib\"\n\nvar global *lib.B\n" + text) {
-		if new.WriteString(line); !strings.HasSuffix(line, "//F\n") {
+	for line := range strings.Lines("package p\n\nimport \"lib\"\n\n" + text + "\nvar global *lib.B\n") {
+		if !strings.HasSuffix(line, "//O\n") {
+			new.WriteString(line)
+		}
+		if !strings.HasSuffix(line, "//F\n") {
 			old.WriteString(line)
 		}
 	}
@@ -334,6 +341,17 @@ func f() {
 	p := lib.NewPair()
 	lib.Set(&p.A, p.Z)
 	p.Close() //F
+}
+`},
+		{"an import that only the free names which was taken out", "only what was taken out reads", `
+import again "lib"
+
+func f() {
+	b := lib.Make()
+	b.Use()
+	lib.Release(b) //F
+	print()
+	again.Release(b) //O
 }
 `},
 		{"a field overwritten as another type", "not made here", `

@@ -13,14 +13,14 @@ import (
 )
 
 // nonNil reports whether an error is one for sure in block b. A nil pointer in an interface makes no nil, but
-// readers take it for one, so no branch is ruled out for that.
+// readers take it for one, so no branch is ruled out for that. A type parameter may be an interface.
 func nonNil(v ssa.Value, b *ssa.BasicBlock) bool {
 	switch x := v.(type) {
 	case *ssa.Alloc:
 		return true
 	case *ssa.MakeInterface:
 		_, pointer := x.X.Type().Underlying().(*types.Pointer)
-		return !pointer || nonNil(x.X, b)
+		return !pointer && !anyType(x.X.Type()) || nonNil(x.X, b)
 	case *ssa.Call:
 		if f := x.Call.StaticCallee(); f != nil && f.Object() != nil {
 			if name := f.Object().(*types.Func).FullName(); name == "errors.New" || name == "fmt.Errorf" {

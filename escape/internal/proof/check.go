@@ -230,9 +230,6 @@ func (c *checker) unmet(g *graph, frees []*free) {
 		if len(x.met) == 0 && !c.off[Fresh] {
 			c.fail(x.e, Fresh, "nothing that was made here gets there", x.e.stmt.Pos())
 		}
-		if !g.alone(x) && !c.off[Joins] {
-			c.fail(x.e, Joins, "another run of the same literal may have it at the same time", x.e.stmt.Pos())
-		}
 		if !g.spawned[x.at.Parent()] {
 			continue
 		}

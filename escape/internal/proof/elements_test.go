@@ -221,7 +221,7 @@ func f() {
 	ys[0].Use()
 }
 `},
-	{"a slice of it in another field", "not made here", `
+	{"a slice of it in another field", "may be nil", `
 type both struct{ all, some []*B }
 
 func build() *both {
@@ -238,7 +238,7 @@ func f() {
 	s.some[0].Use()
 }
 `},
-	{"an element in another field", "not made here", `
+	{"an element in another field", "may be nil", `
 type first struct {
 	all []*B
 	one *B

@@ -222,18 +222,10 @@ func toArray(v ssa.Value) bool {
 	return ok
 }
 
-// notNil reports whether pointer p is not nil in block b: it was tested, or followed, or the error beside it
-// was.
+// notNil reports whether pointer p is not nil in block b: it was tested, or the error beside it was.
 func (g *graph) notNil(p ssa.Value, b *ssa.BasicBlock) bool {
 	if tested(p, b, token.NEQ) {
 		return true
-	}
-	for _, r := range *p.Referrers() {
-		u, loads := r.(*ssa.UnOp)
-		_, follows := r.(*ssa.FieldAddr)
-		if (follows || loads && u.Op == token.MUL) && r.Block() != b && r.Block().Dominates(b) {
-			return true
-		}
 	}
 	if call, ok := p.(*ssa.Call); ok {
 		return g.calls[call].sum.result(0).made()

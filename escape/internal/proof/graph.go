@@ -68,7 +68,11 @@ type graph struct {
 	back    map[*ssa.Function][]back
 	calls   map[ssa.CallInstruction]*call
 	spawns  []*spawn
-	spawned map[*ssa.Function]bool         // what goroutines started here run
+	spawned map[*ssa.Function]bool // what goroutines started here run
+
+	together map[*ssa.Function]bool // see findTogether
+	common   set                    // elements that these write
+
 	defers  map[*ssa.Function][]*ssa.Defer // by the function at whose end they run
 	loops   map[*ssa.BasicBlock]bool
 	lives   map[*ssa.BasicBlock]map[ssa.Value]bool
@@ -100,6 +104,7 @@ func newGraph(f *family, puts [][2]token.Pos, putBack map[token.Pos]bool) *graph
 	}
 	g.meet()
 	g.findSpawns()
+	g.findTogether()
 	return g
 }
 
@@ -379,7 +384,7 @@ func (g *graph) made(o *object) Result {
 
 // unique reports whether the newest instance of memory is the only one that anybody can
 // reach: it is made once, or its address stays in registers, which a new run of what makes
-// it makes anew, too.
+// it makes anew, too; and nobody else may write it at the same time.
 func (g *graph) unique(f *family, o *object) bool {
 	if u, ok := g.onlies[o]; ok {
 		return u
@@ -389,8 +394,8 @@ func (g *graph) unique(f *family, o *object) bool {
 	case *ssa.Alloc, *ssa.Call:
 		at := o.at.(ssa.Instruction)
 		u = at.Parent() == f.root && !g.loops[at.Block()] || !f.older()[o]
+		u = u && !o.escaped && (g.together[at.Parent()] || !slices.ContainsFunc(o.ids, g.common.has))
 	}
-	u = u && !o.escaped
 	g.onlies[o] = u
 	return u
 }

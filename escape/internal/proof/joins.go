@@ -70,9 +70,12 @@ func (g *graph) findSpawns() {
 	}
 }
 
-// alone reports whether nobody can find what x frees in memory that is shared by several runs of a literal,
-// which goroutines of a callee may call at the same time.
-func (g *graph) alone(x *free) bool {
+// findTogether collects the literals which goroutines of a callee may call at the same time, with those that
+// they run, and the memory that they write and share.
+func (g *graph) findTogether() {
+	if g.f.c.off[Joins] {
+		return
+	}
 	var first []*ssa.Function
 	for _, k := range g.calls {
 		for n, a := range k.args {
@@ -83,25 +86,14 @@ func (g *graph) alone(x *free) bool {
 			}
 		}
 	}
-	among := reachable(g.runs, first...)
-	if !among[x.at.Parent()] {
-		return true
-	}
-	for id := range x.pts.all() {
-		o := g.f.elems[id].obj
-		if o.kind == siteObj && !among[o.at.Parent()] {
-			return false
-		}
-		if o.kind == zeroObj {
-			continue
-		}
-		for e, s := range g.f.content {
-			if in := g.f.elems[e].obj; (in.at == nil || !among[in.at.Parent()]) && slices.ContainsFunc(o.ids, s.has) {
-				return false
+	g.together = reachable(g.runs, first...)
+	for fn := range g.together {
+		for i := range instrsOf(fn) {
+			if st, ok := i.(*ssa.Store); ok {
+				g.common.union(g.f.of(st.Addr))
 			}
 		}
 	}
-	return true
 }
 
 // groupOf returns what makes the one group that v is the address of.

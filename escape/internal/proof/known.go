@@ -231,7 +231,7 @@ func (g *graph) flags() map[*ssa.Alloc]bool {
 	out := map[*ssa.Alloc]bool{}
 	for _, o := range g.f.objs {
 		a, ok := o.at.(*ssa.Alloc)
-		if !ok || o.escaped || !g.unique(g.f, o) {
+		if !ok || !g.unique(g.f, o) {
 			continue
 		}
 		b, ok := a.Type().Underlying().(*types.Pointer).Elem().Underlying().(*types.Basic)

@@ -26,8 +26,8 @@ type backward struct {
 	why   string
 }
 
-// unreadFault says why the text does not compile once the frees that were taken out are gone: a variable that
-// only they read is not used any more.
+// unreadFault says why the text does not compile once the frees that were taken out are gone: a variable, or an
+// import, that only they read is not used any more.
 func (c *checker) unreadFault(d *differ) string {
 	mentioned, used := map[types.Object]bool{}, map[types.Object]bool{}
 	gone := map[ast.Node]bool{}
@@ -54,9 +54,11 @@ func (c *checker) unreadFault(d *differ) string {
 			}
 			return false
 		case *ast.Ident:
-			v, ok := c.info.Uses[n].(*types.Var)
-			mentioned[v] = mentioned[v] || ok && within && v.Kind() == types.LocalVar
-			used[v] = used[v] || !within
+			o := c.info.Uses[n]
+			v, _ := o.(*types.Var)
+			_, imported := o.(*types.PkgName)
+			mentioned[o] = mentioned[o] || within && (imported || v != nil && v.Kind() == types.LocalVar)
+			used[o] = used[o] || !within
 		case ast.Stmt:
 			if gone[n] {
 				gone[n], within = false, true
@@ -68,9 +70,9 @@ func (c *checker) unreadFault(d *differ) string {
 		return true
 	}
 	ast.Inspect(d.decl, visit)
-	for v := range mentioned {
-		if mentioned[v] && !used[v] {
-			return "only what was taken out reads variable " + v.Name()
+	for o := range mentioned {
+		if mentioned[o] && !used[o] {
+			return "only what was taken out reads " + o.Name()
 		}
 	}
 	return ""
@@ -189,7 +191,7 @@ func (s *backward) step(p *place, i ssa.Instruction) bool {
 			s.why = waitsBetween
 		}
 		if ssa.Value(x) == p.v && x.Op == token.MUL {
-			if o := s.g.f.made[key{x.X, 0}]; o != nil && !o.escaped && s.g.unique(s.g.f, o) {
+			if o := s.g.f.made[key{x.X, 0}]; o != nil && s.g.unique(s.g.f, o) {
 				p.v, p.cell = nil, x.X
 				return false
 			}

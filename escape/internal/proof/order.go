@@ -51,15 +51,24 @@ func (g *graph) ordered() *evaluation {
 		g.order = &evaluation{map[ssa.Instruction][]ssa.Instruction{}, map[ssa.Instruction]bool{},
 			map[ssa.Instruction]int{}}
 		for _, fn := range g.f.fns {
-			g.order.find(g.f.c, fn)
+			g.findOrder(fn)
 		}
 	}
 	return g.order
 }
 
-// find collects, for each call of a function, what its statement does besides, where that reads memory.
-func (o *evaluation) find(c *checker, fn *ssa.Function) {
-	regions := regionsOf(fn)
+// entryOf returns what an instruction computes without running code of others, nil if it is such a call.
+func (g *graph) entryOf(i ssa.Instruction) *entry {
+	if c := callOf(i); c != nil {
+		return g.calls[c].entry
+	}
+	return g.f.c.entry(i)
+}
+
+// findOrder collects, for each call of a function, what its statement does besides, where that reads memory.
+// Compilers do some builtin functions late as well.
+func (g *graph) findOrder(fn *ssa.Function) {
+	o, regions := g.order, regionsOf(fn)
 	at := func(p token.Pos) int { // the number of a region, -1: there is none
 		n := sort.Search(len(regions), func(n int) bool { return p < regions[n].to })
 		if n < len(regions) && regions[n].from <= p {
@@ -87,7 +96,9 @@ func (o *evaluation) find(c *checker, fn *ssa.Function) {
 			}
 			if callOf(i) != nil {
 				calls[r] = append(calls[r], i)
-			} else if e := c.entry(i); !e.makes && len(e.from)+len(e.stores)+len(e.reads) > 0 || closure(i) != nil {
+			}
+			e := g.entryOf(i)
+			if e != nil && !e.makes && len(e.from)+len(e.stores)+len(e.reads) > 0 || closure(i) != nil {
 				others[r] = append(others[r], i)
 				loads[r] = loads[r] || len(e.reads) > len(e.stores)
 			}
@@ -121,7 +132,7 @@ func (w *walker) late(call ssa.Instruction, p phase, s *set) (phase, *set) {
 		if i.Block() == call.Block() && o.at[i] > o.at[call] {
 			continue // it comes yet
 		}
-		e := w.g.f.c.entry(i)
+		e := w.g.entryOf(i)
 		v, _ := i.(ssa.Value)
 		w.reads(e, p, s, i)
 		yes := slices.ContainsFunc(e.from, func(src source) bool { return w.comes(s, src) })

@@ -211,6 +211,83 @@ func f(c bool) {
 	}
 }
 `, "may be nil"},
+	{"a variable that was stored before another", `
+func f(o *B) {
+	b := Make()
+	v := b.View()
+	var x, y *B
+	other := func() { x, y = y, x }
+	b.Free() //F
+	x = nil
+	y = o
+	if x != nil {
+		v.Use()
+	}
+	other()
+}
+`, `
+func f(c bool, o *B) {
+	b := Make()
+	v := b.View()
+	var x, y *B
+	p := &x
+	if c {
+		p = &y
+	}
+	b.Free() //F
+	*p = nil
+	x = o
+	if *p != nil {
+		v.Use()
+	}
+}
+`, "used by Use"},
+	{"an interface that is not nil", `
+func f(n int) {
+	b := Make()
+	v := b.View()
+	var x any = n
+	b.Free() //F
+	if x == nil {
+		v.Use()
+	}
+}
+`, `
+func f[T error](e T) {
+	b := Make()
+	v := b.View()
+	var x any = e
+	b.Free() //F
+	if x == nil {
+		v.Use()
+	}
+}
+`, "used by Use"},
+	{"a struct that is not zero", `
+func f(c bool) {
+	var p struct{ x, y *B }
+	if c {
+		p.x = Make()
+	} else {
+		p.y = Make()
+	}
+	if p.x != nil {
+		p.x.Free() //F
+	}
+}
+`, `
+func f(c bool) {
+	var p, zero struct{ x, y *B }
+	if c {
+		p.x = Make()
+	} else {
+		p.y = Make()
+	}
+	if p != zero {
+		p.x.Free() //F
+	}
+}
+`, "may be nil"},
 	{"a condition that is constant", `
 func f(c bool) {
 	b := Make()

@@ -76,6 +76,19 @@ func f() {
 	}
 }
 
+// TestImports is imports that the new text lacks, or does not use.
+func TestImports(t *testing.T) {
+	const bare, imports = "package p\n\nfunc f() {}\n", "package p\n\nimport \"runtime\"\n\nfunc f() {}\n"
+	const used = "package p\n\nimport \"runtime\"\n\nfunc f() { runtime.GC() }\n"
+	for _, texts := range [][2]string{{bare, imports}, {used, bare}} {
+		edits := proof.Check(&proof.Input{Path: "p", Import: newLab().imports,
+			Files: []proof.File{{Name: "p.go", Old: []byte(texts[0]), New: []byte(texts[1])}}}).Edits
+		require.Len(t, edits, 1)
+		require.NotNil(t, edits[0].Why)
+		assert.Contains(t, edits[0].Why.Words, "not only statements differ")
+	}
+}
+
 // TestRight is what must be accepted.
 func TestRight(t *testing.T) {
 	tests := map[string]string{

@@ -219,9 +219,10 @@ func (d *differ) list(old, new []ast.Stmt, end token.Pos) bool {
 			}
 			d.back(m)
 		}
+		settled := d.settled()
 		if j < len(new) && d.names(new[j]) {
-			if i < len(old) && d.discards(old[i], new[j]) {
-				i++
+			if i < len(old) && settled && d.discards(old[i], new[j]) {
+				i, d.order = i+1, nil // what was named before it is not read behind it
 			}
 			j++
 			continue

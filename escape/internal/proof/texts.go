@@ -7,6 +7,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"maps"
 	"path"
 	"regexp"
@@ -188,7 +189,7 @@ func withoutImports(f *ast.File) []ast.Decl {
 	})
 }
 
-// sameImports reports whether new imports what old does, and runtime at most.
+// sameImports reports whether new imports what old does, and runtime at most, if it names that.
 func sameImports(old, new *ast.File) bool {
 	list := func(f *ast.File) map[string]bool {
 		m := map[string]bool{}
@@ -202,8 +203,12 @@ func sameImports(old, new *ast.File) bool {
 		return m
 	}
 	a, b := list(old), list(new)
-	delete(b, ` "runtime"`)
-	delete(a, ` "runtime"`)
+	ast.Inspect(new, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok && types.ExprString(s.X) == "runtime" && !a[` "runtime"`] {
+			delete(b, ` "runtime"`)
+		}
+		return true
+	})
 	return maps.Equal(a, b)
 }
 

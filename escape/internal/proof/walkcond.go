@@ -80,9 +80,18 @@ func (w *walker) allowed(i *ssa.If, taken bool, p *phase, s *set) bool {
 	return true
 }
 
-// isNil notes that x is nil, or that it is not: then it is not the resource, or not the zero.
+// isNil notes that x is nil, or that it is not: then it is not the resource, or not the zero. Of a struct or an
+// array that is not zero, some parts may be.
 func (w *walker) isNil(x ssa.Value, b *ssa.BasicBlock, is bool, s *set) {
-	if types.IsInterface(x.Type()) || is == w.zero {
+	switch x.Type().Underlying().(type) {
+	case *types.Interface:
+		return
+	case *types.Struct, *types.Array:
+		if w.zero {
+			return
+		}
+	}
+	if is == w.zero {
 		return
 	}
 	w.set(s, x, 0, false)
@@ -117,15 +126,20 @@ func (g *graph) stored(x ssa.Value) ssa.Value {
 		if stores && st.Addr == load.X {
 			return st.Val
 		}
-		other := false
-		if stores {
-			_, other = st.Addr.(*ssa.Alloc)
-		}
-		if acts(instrs[n]) && !other {
+		if acts(instrs[n]) && !(stores && isVariable(st.Addr) && isVariable(load.X)) {
 			return x
 		}
 	}
 	return x
+}
+
+// isVariable reports whether an address is that of a variable as a whole: two of these are apart.
+func isVariable(addr ssa.Value) bool {
+	switch addr.(type) {
+	case *ssa.Alloc, *ssa.Global:
+		return true
+	}
+	return false
 }
 
 func isError(t types.Type) bool { return types.Identical(t, types.Universe.Lookup("error").Type()) }

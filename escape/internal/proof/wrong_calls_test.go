@@ -124,7 +124,7 @@ func f[F func(*B)](g F) {
 
 func apply[F func(*B)](b *B, g F) { g(b) }
 `},
-		{"a callee calls a literal several times at once", "at the same time", `
+		{"a callee calls a literal several times at once", "its name is read", `
 func f() {
 	var mu sync.Mutex
 	var x H
@@ -147,6 +147,53 @@ func twice(f func()) {
 	}
 	wg.Wait()
 }
+`},
+		{"a variable that another run of the literal sets", "handed to somebody", `
+func f() {
+	b := Make()
+	v := b.View()
+	var x *V
+	var mu sync.Mutex
+	lendTwice(func() {
+		mu.Lock()
+		x = nil
+		mu.Unlock()
+		mu.Lock()
+		kept, x = x, v
+		mu.Unlock()
+	})
+	b.Free() //F
+	kept.Use()
+}
+
+var kept *V
+
+func lendTwice(f func())
+`},
+		{"a flag that another run of the literal sets", "handed to somebody", `
+func f() {
+	b := Make()
+	v := b.View()
+	done := false
+	var mu sync.Mutex
+	lendTwice(func() {
+		mu.Lock()
+		done = true
+		mu.Unlock()
+		mu.Lock()
+		if !done {
+			kept = v
+		}
+		done = false
+		mu.Unlock()
+	})
+	b.Free() //F
+	kept.Use()
+}
+
+var kept *V
+
+func lendTwice(f func())
 `},
 		{"a result that is the operand or another's", "may be something that was not made here", `
 func f() {

@@ -151,6 +151,19 @@ func f(o *B) *B {
 	return q
 }
 `},
+		{"a builtin function that is done late", "it is read or written", `
+func f() {
+	b := Make()
+	var cur *byte
+	swap := func() int { cur = bytesOf(b); return 1 }
+	s, _ := unsafe.String(cur, 1), swap()
+	b.Free() //F
+	print(s[0])
+}
+
+//lastuse:effect result 0 views arg 0
+func bytesOf(b *B) *byte
+`},
 		{"a literal that has it twice", "freed twice", `
 func f() {
 	b := Make()

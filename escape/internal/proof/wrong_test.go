@@ -335,6 +335,31 @@ func f() int {
 	return add(next(), b.Sum()) //O
 }
 `},
+		{"a name that is made before a call whose value is dropped", "in more than frees", `
+func f() {
+	x := next() //F
+	b := Make() //F
+	Make() //O
+	b.Free() //F
+	print(next()) //O
+	print(x) //F
+}
+`},
+		{"a name of a field that a call changes whose value is dropped", "in more than frees", `
+func f(p *struct{ b *B }) {
+	x := p.b //F
+	b := renew(p) //F
+	renew(p) //O
+	b.Free() //F
+	print(p.b) //O
+	print(x) //F
+}
+
+func renew(p *struct{ b *B }) *B {
+	p.b = nil
+	return Make()
+}
+`},
 		{"a call whose value nobody reads", "in more than frees", `
 func f() int {
 	b := Make()
@@ -393,4 +418,23 @@ func f() {
 			assert.Contains(t, held[0].Why.Words, tt.words)
 		})
 	}
+}
+
+// TestWrongAlone is a pointer that may be nil, which one free follows before another: neither says of it that it
+// is not, as both may stand alone.
+func TestWrongAlone(t *testing.T) {
+	assert.Len(t, newLab().prove(t, `
+func f(c bool) {
+	var p *struct{ x, y *B }
+	if c {
+		p = &struct{ x, y *B }{Make(), Make()}
+	}
+	_ = p
+	p.x.Free() //F
+	if next() > 0 {
+		next()
+	}
+	p.y.Free() //F
+}
+`).Withheld(), 2)
 }
