@@ -169,9 +169,6 @@ func (s *backward) step(p *place, i ssa.Instruction) bool {
 				return true
 			}
 		}
-		if b := s.g.calls[c].builtin; p.cell != nil && (b == "" || b == "copy" || b == "clear") {
-			s.why = "a call may change the variable between a free that was taken out and the one before it"
-		}
 		if waits(s.g.calls[c]) {
 			s.why = waitsBetween
 		}
@@ -180,11 +177,8 @@ func (s *backward) step(p *place, i ssa.Instruction) bool {
 	case *ssa.Send, *ssa.Select, *ssa.Go:
 		s.why = waitsBetween
 	case *ssa.Store:
-		switch {
-		case p.cell != nil && x.Addr == p.cell:
+		if p.cell != nil && x.Addr == p.cell {
 			p.v, p.cell = x.Val, nil
-		case p.cell != nil && s.g.f.leadsTo(x.Addr, s.g.f.made[key{p.cell, 0}]):
-			s.why = "the variable may be changed between a free that was taken out and the one before it"
 		}
 	case *ssa.UnOp:
 		if x.Op == token.ARROW {
@@ -197,10 +191,22 @@ func (s *backward) step(p *place, i ssa.Instruction) bool {
 			}
 		}
 	}
+	if p.cell != nil && s.g.writes(i, s.g.f.made[key{p.cell, 0}]) {
+		s.why = "the variable may be changed between a free that was taken out and the one before it"
+	}
 	if v, ok := i.(ssa.Value); ok && v == p.v {
 		s.why = "it is not shown that another free runs before the one that was taken out"
 	}
 	return false
+}
+
+// writes reports whether an instruction may write o.
+func (g *graph) writes(i ssa.Instruction, o *object) bool {
+	e := g.entryOf(i)
+	if _, call := i.(*ssa.Call); e == nil {
+		return call
+	}
+	return slices.ContainsFunc(e.stores, func(st storing) bool { return g.f.leadsTo(st.to, o) })
 }
 
 // same reports whether a free of arg frees what p is about.

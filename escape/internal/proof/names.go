@@ -23,6 +23,7 @@ type hoist struct {
 type waiting struct {
 	id   *ast.Ident
 	of   ast.Expr
+	part bool // it is one of the results of that
 	save bool // made of another name, which costs nothing and may go unread
 }
 
@@ -67,11 +68,11 @@ func (d *differ) substituted(old, new ast.Expr) bool {
 	if x, ok := old.(*ast.Ident); ok && x.Name == id.Name {
 		return false
 	}
-	rhs := d.made[id.Name]
-	if rhs == nil {
+	w := slices.IndexFunc(d.cur.waiting, func(w waiting) bool { return w.id.Name == id.Name && !w.part })
+	if w < 0 {
 		return false
 	}
-	m := d.mark()
+	rhs, m := d.cur.waiting[w].of, d.mark()
 	cur := *d.cur
 	if !d.node(reflect.ValueOf(&old).Elem(), reflect.ValueOf(&rhs).Elem()) {
 		d.back(m)
@@ -100,12 +101,10 @@ func (d *differ) names(s ast.Stmt) bool {
 			return false
 		case id.Name == "_":
 			continue
-		case several: // it is a part of the value
-			d.made[id.Name] = nil
-			d.order = append(d.order, waiting{id, as.Rhs[0], false})
+		case several:
+			d.order = append(d.order, waiting{id, as.Rhs[0], true, false})
 		default:
-			d.made[id.Name] = as.Rhs[i]
-			d.order = append(d.order, waiting{id, as.Rhs[i], isSave(as)})
+			d.order = append(d.order, waiting{id, as.Rhs[i], false, isSave(as)})
 		}
 		d.defs = append(d.defs, id)
 	}

@@ -37,7 +37,6 @@ type differ struct {
 	texts  [2]string // of the declaration, old, with its file, and new
 	edits  []*edit
 	hoists []*hoist
-	made   map[string]ast.Expr // names that wait for their statement, with what they are made of
 	order  []waiting
 	cur    *hoist
 	noSub  int // in a place that is evaluated late, often or perhaps never
@@ -52,7 +51,7 @@ const maxDiff = 200000 // nodes that one declaration may compare
 
 // same compares two declarations. It reports whether they differ in edits only.
 func (d *differ) same(old, new ast.Decl) bool {
-	d.made, d.budget = map[string]ast.Expr{}, maxDiff
+	d.budget = maxDiff
 	return d.node(reflect.ValueOf(old), reflect.ValueOf(new)) && d.settled()
 }
 
