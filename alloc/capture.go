@@ -25,6 +25,7 @@ type capture struct {
 	made    []made // buffers that the function has made
 	names   names
 	over    bool  // the capture has ended
+	stray   bool  // a member may have been given something that runs at once
 	err     error // the first thing that cannot be captured
 	graph   uintptr
 }
@@ -34,6 +35,7 @@ type member struct {
 	capture *capture
 	stream  *Stream
 	index   int
+	taken   bool     // the device captures what it is given
 	count   uint64   // of the next point
 	work    uint64   // count when it was given work last
 	knows   []uint64 // by member: its work of lower points comes before what this one is given now
@@ -74,6 +76,7 @@ func (s *Stream) captureInto(memory *graphMemory, op string, f func() error) (*c
 		k.release(k.members[0])
 		return nil, fmt.Errorf("alloc: %s: %w", op, err)
 	}
+	k.members[0].take()
 	returned := false
 	defer func() {
 		if !returned { // f has panicked or ended its goroutine, and goes on doing so
@@ -131,6 +134,7 @@ func (k *capture) release(members ...*member) {
 // why there is no graph.
 func (k *capture) end(err error, broken bool) error {
 	c := k.core
+	k.ending()
 	if err == nil && !broken {
 		err = k.joined()
 	}
@@ -143,6 +147,12 @@ func (k *capture) end(err error, broken bool) error {
 	k.memory.name()
 	k.memory.mu.Lock()
 	k.over = true
+	if k.stray {
+		for _, m := range k.members {
+			k.names.usedOn(m.stream.heap)
+			k.memory.users |= m.stream.heap.line.bit
+		}
+	}
 	if k.err != nil && (err == nil || errors.Is(err, ErrCapturing)) {
 		err = k.err // what went wrong first says more
 	}
@@ -160,6 +170,31 @@ func (k *capture) end(err error, broken bool) error {
 	k.graph = graph
 	k.names.settle()
 	return nil
+}
+
+// take notes that the device captures what m is given from now on.
+func (m *member) take() {
+	m.capture.memory.mu.Lock()
+	m.taken = true
+	m.capture.memory.mu.Unlock()
+}
+
+// ending notes that what the members are given from now on may be captured, and may run at once; and so may
+// what others have in their hands.
+func (k *capture) ending() {
+	k.memory.mu.Lock()
+	defer k.memory.mu.Unlock()
+	for _, m := range k.members {
+		m.taken = false
+	}
+	k.stray = k.stray || k.names.inHands() ||
+		slices.ContainsFunc(k.made, func(x made) bool { return x.header.word.Load()&pinMask != 0 })
+}
+
+// worked notes that m is given work. memory.mu is held.
+func (m *member) worked() {
+	m.work = m.count
+	m.capture.stray = m.capture.stray || !m.taken
 }
 
 // discard ends the buffers that the function has made, and lets go of what it has named.
@@ -212,23 +247,19 @@ func (k *capture) joined() error {
 // of a buffer outside, which the graph names from now on.
 func (m *member) use(p part) {
 	k, b := m.capture, p.header.block
+	g := &k.core.graphs
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	k.memory.mu.Lock()
-	m.work = m.count
-	in := b.inner
-	if k.over {
-		k.memory.mu.Unlock()
+	defer k.memory.mu.Unlock()
+	m.worked()
+	switch in := b.inner; {
+	case k.over:
 		b.usedOn(m.stream.heap)
-		return
-	}
-	if in != nil && in.run == k {
-		in.users |= 1 << (m.index % 64)
-		k.memory.mu.Unlock()
-		return
-	}
-	first := k.names.add(named{header: p.header, gen: p.gen, block: b})
-	k.memory.mu.Unlock()
-	if first {
-		k.core.graphs.hold(b)
+	case in != nil && in.memory == k.memory && in.run == k:
+		in.use(m)
+	case k.names.add(named{header: p.header, gen: p.gen, block: b, heap: b.heap()}):
+		g.hold(b)
 	}
 }
 
@@ -241,6 +272,7 @@ func (m *member) make(typ any, size int64) (*header, uint64, error) {
 	size = (size + unit - 1) &^ (unit - 1)
 	b := &block{size: size, state: stateInner, stamp: stamp{line: &s.heap.line}}
 	b.inner = &inner{run: k, memory: k.memory}
+	b.inner.use(m) // who has it next comes behind those that m came behind
 	for {
 		placed, err := k.place(m, b)
 		if placed {
@@ -275,42 +307,31 @@ func (m *member) make(typ any, size int64) (*header, uint64, error) {
 func (m *member) usePinned(b *pinnedBlock, gen uint64) {
 	k := m.capture
 	k.memory.mu.Lock()
-	m.work = m.count
-	x := namedPinned{heap: k.core.pinned.Load(), block: b, gen: gen}
-	known := k.over || slices.Contains(k.names.pinned, x)
-	if !known {
-		k.names.pinned = append(k.names.pinned, x)
-	}
-	k.memory.mu.Unlock()
-	if !known {
+	defer k.memory.mu.Unlock()
+	m.worked()
+	if k.over {
+		b.usedOn(&m.stream.heap.line)
+	} else if k.names.addPinned(namedPinned{heap: k.core.pinned.Load(), block: b, gen: gen}) {
 		b.word.Add(1)
 	}
 }
 
 // copyIn copies n bytes of Go memory at mem to ptr, whenever the graph is launched, as they are now: from
-// page-locked memory that the graph keeps.
-func (m *member) copyIn(op string, ptr Ptr, mem unsafe.Pointer, n int64) error {
-	if err := m.snapshot(ptr, mem, n); err != nil {
-		return fmt.Errorf("alloc: %s: %w", op, err)
-	}
-	return nil
-}
-
-// snapshot is copyIn without words.
-func (m *member) snapshot(ptr Ptr, mem unsafe.Pointer, n int64) error {
-	k, c := m.capture, m.capture.core
-	d, ok := c.dev.(Transferer)
-	if !ok {
+// page-locked memory that only the graph keeps.
+func (m *member) copyIn(ptr Ptr, mem unsafe.Pointer, n int64) error {
+	s, c := m.stream, m.capture.core
+	if _, ok := c.dev.(Transferer); !ok {
 		return fmt.Errorf("a copy from Go memory in a capture on %s: %w", c.dev.Name(), errors.ErrUnsupported)
 	}
-	h, gen, err := m.stream.pool.makePinned((*byte)(nil), 1, int(n))
+	h, gen, err := s.pool.makePinned((*byte)(nil), 1, int(n))
 	if err != nil {
 		return err
 	}
-	copy(unsafe.Slice((*byte)(h.block.ptr), n), unsafe.Slice((*byte)(mem), n))
-	k.memory.mu.Lock()
-	m.work = m.count
-	k.names.snaps = append(k.names.snaps, Pinned[byte]{h, gen, int(n)})
-	k.memory.mu.Unlock()
-	return d.Transfer(m.stream.heap.line.handle, ptr, h.block.ptr, n, true)
+	hp, b := c.pinned.Load(), h.block
+	b.pin(gen)
+	defer hp.unpin(b)
+	copy(unsafe.Slice((*byte)(b.ptr), n), unsafe.Slice((*byte)(mem), n))
+	hp.free(h, gen) // it is the graph's alone: see names.settle
+	m.usePinned(b, gen)
+	return c.transfer(s.heap.line.handle, ptr, b.ptr, n, true)
 }

@@ -223,7 +223,8 @@ func (s *Stream) makeChecked(typ any, size int64) (*header, uint64, error) {
 }
 
 // poison fills what a buffer of Check mode had, in stream order after all work with it, and keeps the stack
-// of the Free. h is nil if the collector found it dead. No lock is held.
+// of the Free. What a graph names keeps its contents: launches may be still to come. h is nil if the collector
+// found it dead. No lock is held.
 func (c *core) poison(b *block, h *header) {
 	if c.checker == nil {
 		return
@@ -240,6 +241,9 @@ func (c *core) poison(b *block, h *header) {
 		k.freed = callers(4)
 		c.checker.bury(tombstone{h.number, h.word.Load()>>pinBits - 1}, k)
 	}
+	if b.others.Load()&heldBit != 0 {
+		return
+	}
 	// If its stream is closed, or cannot be put behind the others, there is no poison.
 	orderly := l.visit()
 	if orderly {
@@ -253,7 +257,7 @@ func (c *core) poison(b *block, h *header) {
 		}
 	}
 	if orderly {
-		b.others.And(heldBit) // the block is the stream's alone again, and that of graphs
+		b.others.Store(0) // the block is the stream's alone again
 		k.poisoned = k.fenced && c.dev.Fill(l.handle, b.ptr+Ptr(k.front), deadByte, 1, k.size) == nil
 	}
 }

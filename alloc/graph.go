@@ -51,10 +51,14 @@ var errNoGraph = errors.New("no graph: nil, or not made by Capture")
 // has been freed and the graph has been closed or updated. If f or its capture fails, what f has made is
 // freed.
 //
-// The graph keeps the memory of every other buffer that f names. Such a buffer may be freed, but then,
-// unless f itself has done so, the graph cannot be launched any more, and the memory is pending until Close
-// or Update. The caller sees to it that what a launch reads has been written before in the order of streams:
-// the graph runs on whatever stream it is launched on, not on s.
+// The graph keeps the memory of every other buffer that f names. Such a buffer may be freed: then the memory is
+// pending until Close or Update, and the graph cannot be launched any more, unless the Free came before f had
+// returned. What f frees itself is the graph's alone, and launches go on using it. The caller sees to it that
+// what a launch reads has been written before in the order of streams: the graph runs on whatever stream it is
+// launched on, not on s.
+//
+// Other goroutines may use s and the streams that join it while f runs. Nobody else may be using such a stream
+// when it becomes a part of the capture.
 //
 // If f panics or ends its goroutine the capture is ended and forgotten, and the panic goes on. Errors: that
 // of f; [ErrCapturing] if s is captured already; [ErrClosed]; errors.ErrUnsupported of a device that makes no
@@ -154,7 +158,7 @@ func (x *execution) launch(t *Stream) error {
 	}
 	line := &t.heap.line
 	if x.launched&line.bit == 0 {
-		x.names.launchedOn(t.heap)
+		x.names.usedOn(t.heap)
 		x.memory.usedOn(line.bit)
 		x.used |= line.bit
 		x.launched |= line.bit
@@ -164,11 +168,13 @@ func (x *execution) launch(t *Stream) error {
 		if err := c.dev.Wait(line.handle, x.after); err != nil {
 			return fmt.Errorf("alloc: %s: %w", op, err)
 		}
-		c.estate.putEvent(x.after)
-		x.after = 0
 	}
 	if err := c.grapher.LaunchExec(x.exec, line.handle); err != nil {
 		return fmt.Errorf("alloc: %s: %w", op, err)
+	}
+	if x.after != 0 { // the next launch runs behind this one
+		c.estate.putEvent(x.after)
+		x.after = 0
 	}
 	x.last = t
 	return nil
@@ -271,24 +277,12 @@ func (x *execution) replace(k *capture) error {
 
 // behind returns an event behind all launches so far, or 0 if they have run. x.mu is held.
 func (x *execution) behind() (uintptr, error) {
-	c := x.core
-	if x.last == nil || x.last.closed.Load() {
+	if x.last == nil {
 		return x.after, nil
 	}
-	l := &x.last.heap.line
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.capturing() {
-		return 0, fmt.Errorf("the stream of the latest launch: %w", ErrCapturing)
-	}
-	e, err := c.event()
+	e, _, err := x.last.heap.line.behind()
 	if err != nil {
-		return 0, err
-	}
-	c.calls.Add(1)
-	if err := c.dev.Record(e, l.handle); err != nil {
-		c.estate.putEvent(e)
-		return 0, err
+		return 0, fmt.Errorf("the stream of the latest launch: %w", err)
 	}
 	return e, nil
 }

@@ -13,6 +13,29 @@ import (
 	"github.com/lastuse/lastuse/tracker"
 )
 
+// A function of a graph that ends its goroutine ends nothing else.
+func TestGraphGoesOn(t *testing.T) {
+	p := newPool(t, host.Options{}, alloc.Options{})
+	s := newStream(t, p)
+	b := mustMake[int32](t, s, 10)
+	require.NoError(t, b.Fill(s, 0))
+	g, err := s.Capture(func() error {
+		return errors.Join(add(s, b, 1), host.Launch(s, func(host.Args) { runtime.Goexit() }), add(s, b, 1))
+	})
+	require.NoError(t, err)
+	for i := range int32(20) { // more than a stream has room for at first
+		require.NoError(t, g.Launch(s))
+		require.NoError(t, add(s, b, 1))
+		if i%5 == 0 {
+			require.NoError(t, g.Launch(s))
+			assert.EqualValues(t, 3*(i+1)+2*(i/5+1), first(t, s, b))
+		}
+	}
+	b.Free()
+	g.Close()
+	require.NoError(t, p.Close())
+}
+
 // add enqueues the adding of x to all elements of b.
 func add(s *alloc.Stream, b alloc.Buffer[int32], x int32) error {
 	return host.Launch(s, func(a host.Args) {
@@ -197,42 +220,45 @@ func TestGraphNames(t *testing.T) {
 // What the function itself frees when it has used it is the graph's alone: that is where lastuse would have
 // it freed, on whatever stream it was made.
 func TestGraphOwnsWhatItsFunctionFreed(t *testing.T) {
-	p := newPool(t, host.Options{}, alloc.Options{})
-	s, u := newStream(t, p), newStream(t, p)
-	y := mustMake[int32](t, s, 1000)
-	g, err := s.Capture(func() error {
-		x, err := alloc.Make[int32](u, 1000)
-		if err != nil {
+	eachGraphPool(t, func(t *testing.T, p *alloc.Pool, s *alloc.Stream) {
+		u := newStream(t, p)
+		y := mustMake[int32](t, s, 1000)
+		g, err := s.Capture(func() error {
+			x, err := alloc.Make[int32](u, 1000)
+			if err != nil {
+				return err
+			}
+			h, err := alloc.MakePinned[int32](p, 1000)
+			if err != nil {
+				return err
+			}
+			h.Slice()[0] = 8
+			err = errors.Join(x.Fill(u, 2), u.Sync(), alloc.Upload(s, y, h), add(s, x, 1), add(s, y, 1))
+			err = errors.Join(err, alloc.Copy[int32](s, y.View(1, 1000), x.View(1, 1000)))
+			x.Free()
+			h.Free()
 			return err
+		})
+		require.NoError(t, err)
+		fill := mustMake[int32](t, u, 1000) // which does not get what x had
+		require.NoError(t, fill.Fill(u, -1))
+		for i := range int32(3) {
+			require.NoError(t, g.Launch(u))
+			got := make([]int32, 2)
+			require.NoError(t, y.CopyTo(u, got))
+			assert.Equal(t, []int32{9, 3 + i}, got)
 		}
-		h, err := alloc.MakePinned[int32](p, 1000)
-		if err != nil {
-			return err
+		fill.Free()
+		y.Free()
+		assert.ErrorIs(t, g.Launch(s), alloc.ErrFreed)
+		g.Close()
+		require.NoError(t, u.Sync())
+		st := sound(t, p)
+		assert.Zero(t, st.PinnedPending)
+		if !isChecked(p) {
+			assert.Zero(t, st.Pending)
 		}
-		h.Slice()[0] = 8
-		err = errors.Join(x.Fill(u, 2), u.Sync(), alloc.Upload(s, y, h), add(s, x, 1), add(s, y, 1))
-		err = errors.Join(err, alloc.Copy[int32](s, y.View(1, 1000), x.View(1, 1000)))
-		x.Free()
-		h.Free()
-		return err
 	})
-	require.NoError(t, err)
-	fill := mustMake[int32](t, u, 1000) // which does not get what x had
-	require.NoError(t, fill.Fill(u, -1))
-	for i := range int32(3) {
-		require.NoError(t, g.Launch(u))
-		got := make([]int32, 2)
-		require.NoError(t, y.CopyTo(u, got))
-		assert.Equal(t, []int32{9, 3 + i}, got)
-	}
-	fill.Free()
-	y.Free()
-	assert.ErrorIs(t, g.Launch(s), alloc.ErrFreed)
-	g.Close()
-	require.NoError(t, u.Sync())
-	st := sound(t, p)
-	assert.Zero(t, st.Pending+st.PinnedPending)
-	require.NoError(t, p.Close())
 }
 
 func isChecked(p *alloc.Pool) bool {

@@ -2,6 +2,7 @@ package alloc_test
 
 import (
 	"errors"
+	"runtime"
 	"sync"
 	"testing"
 
@@ -118,6 +119,33 @@ func TestCaptureJoins(t *testing.T) {
 		y.Free()
 		g.Close()
 	})
+}
+
+// Memory that one stream of a capture has freed unused serves none that is not behind its work before.
+func TestCaptureUnused(t *testing.T) {
+	p := newPool(t, host.Options{}, alloc.Options{})
+	s, u, w := newStream(t, p), newStream(t, p), newStream(t, p)
+	var was, now alloc.Ptr
+	g, err := s.Capture(func() error {
+		u.Wait(s)
+		w.Wait(s)
+		a, err := alloc.Make[int32](u, 100)
+		was = a.Ptr(u)
+		err = errors.Join(err, a.Fill(u, 1))
+		a.Free()
+		s.Wait(u)
+		b, err2 := alloc.Make[int32](s, 100) // has what a had, as s is behind u
+		b.Free()
+		c, err3 := alloc.Make[int32](w, 100)
+		now = c.Ptr(w)
+		s.Wait(w)
+		c.Free()
+		return errors.Join(err, err2, err3)
+	})
+	require.NoError(t, err)
+	assert.NotEqual(t, was, now, "u may be at work on it")
+	g.Close()
+	require.NoError(t, p.Close())
 }
 
 // A graph may name what has left another one: the memory of that is kept until both are done with it.
@@ -340,6 +368,51 @@ func TestGraphUpdateRunsBehind(t *testing.T) {
 	assert.Equal(t, []int{1, 3, 3, 3}, ran)
 	g.Close()
 	require.NoError(t, p.Close())
+}
+
+// So it does when a launch fails in between, and when the stream of those launches is being closed.
+func TestGraphUpdateRunsBehindAllTheSame(t *testing.T) {
+	for _, closing := range []bool{false, true} {
+		dev, err := host.Open(host.Options{})
+		require.NoError(t, err)
+		f := alloctest.NewFaulty(dev)
+		p, err := alloc.NewPool(orderedFaulty(t, f), alloc.Options{})
+		require.NoError(t, err)
+		s, u, w := newStream(t, p), newStream(t, p), newStream(t, p)
+		var ran []int // by the graph, one launch at a time
+		run := func() error { return host.Launch(s, func(host.Args) { ran = append(ran, 1) }) }
+		g, err := s.Capture(run)
+		require.NoError(t, err)
+		gate := block(t, u)
+		require.NoError(t, g.Launch(u))
+		closed := make(chan error, 1)
+		if closing {
+			go func() { closed <- u.Close() }()
+			for host.Launch(u, func(host.Args) {}) == nil {
+				runtime.Gosched()
+			}
+		} else {
+			closed <- nil
+		}
+		require.NoError(t, g.Update(func() error {
+			return errors.Join(run(), host.Launch(s, func(host.Args) { ran = append(ran, 2) }))
+		}))
+		f.Only("LaunchExec")
+		f.FailNth(1)
+		require.ErrorIs(t, g.Launch(s), alloctest.ErrInjected)
+		f.Heal()
+		require.NoError(t, g.Launch(w))
+		require.NoError(t, host.Launch(s, func(host.Args) {}))
+		if e := w.Record(); closing {
+			assert.False(t, e.Query())
+		}
+		gate.open()
+		require.NoError(t, w.Sync())
+		require.NoError(t, <-closed)
+		assert.Equal(t, []int{1, 1, 2}, ran)
+		g.Close()
+		require.NoError(t, p.Close())
+	}
 }
 
 // Memory that a graph was launched on waits for those launches, whether it is freed before or behind its

@@ -45,6 +45,9 @@ type inner struct {
 	needs  []stamp // if it was freed later: what must have run before a capture may have the memory
 }
 
+// use notes that m has been given the buffer, or work with it.
+func (in *inner) use(m *member) { in.users |= 1 << (m.index % 64) }
+
 // A span is a part of a chunk.
 type span struct {
 	ptr   Ptr
@@ -114,6 +117,9 @@ func (k *capture) extend() {
 	g := k.memory
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if k.over {
+		return
+	}
 	for _, x := range g.chunks {
 		if i, known := k.at(x.ptr); !known {
 			k.spans = slices.Insert(k.spans, i, span{ptr: x.ptr, size: x.size})
@@ -219,11 +225,12 @@ func (c *core) releaseInner(b *block, h *header) {
 	gone := false
 	if k := in.run; k != nil {
 		in.run = nil
-		if b.others.Load() == 0 {
-			k.vacate(b)
-		} else { // somebody outside of the capture has it
+		switch {
+		case b.others.Load() != 0: // somebody outside of the capture has it
 			g.left[b] = struct{}{}
 			g.refs++
+		case !k.over: // else its function makes nothing any more
+			k.vacate(b)
 		}
 	}
 	if _, left := g.left[b]; left && b.others.Load()&heldBit == 0 {
@@ -300,6 +307,11 @@ func (g *graphMemory) grow(s *Stream, size int64) error {
 		return err
 	}
 	g.mu.Lock()
+	if g.refs == 0 { // given back meanwhile
+		g.mu.Unlock()
+		x.header.free(x.gen)
+		return errEnded
+	}
 	defer g.mu.Unlock()
 	i, _ := slices.BinarySearchFunc(g.chunks, x.ptr, func(y chunk, p Ptr) int { return cmp.Compare(y.ptr, p) })
 	g.chunks = slices.Insert(g.chunks, i, x)

@@ -85,7 +85,9 @@ func (s *Stream) Begin(params []Param, args ...Arg) ([]Param, error) {
 		return nil, fmt.Errorf("alloc: launch: pool %w", ErrClosed)
 	}
 	if m := s.member(); m != nil {
+		m.capture.memory.mu.Lock()
 		m.worked()
+		m.capture.memory.mu.Unlock()
 	}
 	for i := range args {
 		params = append(params, Param{})

@@ -37,13 +37,6 @@ func (m *member) point() point {
 	return p
 }
 
-// worked notes that m is given work.
-func (m *member) worked() {
-	m.capture.memory.mu.Lock()
-	m.work = m.count
-	m.capture.memory.mu.Unlock()
-}
-
 // waitCaptured is s.Wait(t) where m, the part of s, or n, that of t, is in a capture.
 func waitCaptured(s *Stream, m, n *member) {
 	switch {
@@ -89,6 +82,7 @@ func (k *capture) follow(s *Stream, m *member, e uintptr, p point) error {
 			k.release(m) // what it is given runs
 			return err
 		}
+		m.take()
 	}
 	k.memory.mu.Lock()
 	m.learn(p)
@@ -114,9 +108,8 @@ func (m *member) record(r *eventRecord) error {
 	return nil
 }
 
-// waitInside is s.WaitEvent of an event r that was recorded in a capture, or on a stream that is in one.
-func (s *Stream) waitInside(r *eventRecord) {
-	m := s.member()
+// waitInside is s.WaitEvent of an event r that was recorded in a capture, or on a stream whose part in one is m.
+func (s *Stream) waitInside(m *member, r *eventRecord) {
 	switch {
 	case r == nil: // the zero Event is done
 		return

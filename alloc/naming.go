@@ -2,6 +2,7 @@ package alloc
 
 import (
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/lastuse/lastuse/internal/lockrank"
@@ -35,10 +36,9 @@ type retired struct {
 
 // names are what one graph names.
 type names struct {
-	known   map[named]struct{}
+	known   map[any]struct{} // both of the following
 	buffers []named
 	pinned  []namedPinned
-	snaps   []Pinned[byte] // what was copied from Go memory
 	kept    map[any]func() // what else it has, and how to let go of it
 }
 
@@ -47,7 +47,8 @@ type named struct {
 	header *header
 	gen    uint64
 	block  *block
-	ours   bool // see names.settle
+	heap   *heap // the block's, which stays that as long as the graph names it
+	ours   bool  // see names.settle
 }
 
 // A namedPinned is page-locked memory, which is pinned.
@@ -60,14 +61,30 @@ type namedPinned struct {
 
 // add adds a buffer, and reports whether it was not known yet.
 func (n *names) add(x named) bool {
+	fresh := n.learn(x)
+	if fresh {
+		n.buffers = append(n.buffers, x)
+	}
+	return fresh
+}
+
+// addPinned is add for page-locked memory.
+func (n *names) addPinned(x namedPinned) bool {
+	fresh := n.learn(x)
+	if fresh {
+		n.pinned = append(n.pinned, x)
+	}
+	return fresh
+}
+
+func (n *names) learn(x any) bool {
 	if _, known := n.known[x]; known {
 		return false
 	}
 	if n.known == nil {
-		n.known = make(map[named]struct{})
+		n.known = make(map[any]struct{})
 	}
 	n.known[x] = struct{}{}
-	n.buffers = append(n.buffers, x)
 	return true
 }
 
@@ -106,31 +123,29 @@ func (n *names) freed(i int, op string) error {
 		op, i+1, len(n.buffers), sizeText(x.block.room())))
 }
 
-// launchedOn notes that work on hp's stream is about to be given what the graph names.
-func (n *names) launchedOn(hp *heap) {
+// inHands reports whether somebody has pinned some of it, beside the graph.
+func (n *names) inHands() bool {
+	return slices.ContainsFunc(n.buffers, func(x named) bool { return x.header.word.Load()&pinMask != 0 }) ||
+		slices.ContainsFunc(n.pinned, func(x namedPinned) bool { return x.block.word.Load()&pinMask > 1 })
+}
+
+// usedOn notes that work on hp's stream is given what the graph names.
+func (n *names) usedOn(hp *heap) {
 	for _, x := range n.buffers {
-		if x.block.heap() != hp {
-			x.block.others.Or(hp.line.bit)
-		}
+		x.block.usedBy(x.heap, hp)
 	}
 	for _, x := range n.pinned {
 		x.block.usedOn(&hp.line)
-	}
-	for _, x := range n.snaps {
-		x.header.block.usedOn(&hp.line)
 	}
 }
 
 // letGo ends the pins. The graph was launched on the timelines in mask.
 func (n *names) letGo(c *core, mask uint64) {
 	for _, x := range n.buffers {
-		c.graphs.letGo(x.block, mask)
+		c.graphs.letGo(x, mask)
 	}
 	for _, x := range n.pinned {
 		x.heap.unpin(x.block)
-	}
-	for _, x := range n.snaps {
-		x.Free()
 	}
 	for _, f := range n.kept {
 		f()
@@ -138,10 +153,8 @@ func (n *names) letGo(c *core, mask uint64) {
 	*n = names{}
 }
 
-// hold notes that one graph more names b, which is pinned.
+// hold notes that one graph more names b, which is pinned. g.mu is held.
 func (g *graphs) hold(b *block) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	if g.held == nil {
 		g.held = make(map[*block]int)
 	}
@@ -149,9 +162,10 @@ func (g *graphs) hold(b *block) {
 	b.others.Or(heldBit)
 }
 
-// letGo notes that one graph less names b, which it used on the timelines in mask. If b has been freed and
-// this was the last one, b waits for its users from now on.
-func (g *graphs) letGo(b *block, mask uint64) {
+// letGo notes that one graph less names x, which it used on the timelines in mask. If it has been freed and
+// this was the last one, its block waits for its users from now on.
+func (g *graphs) letGo(x named, mask uint64) {
+	b, hp := x.block, x.heap
 	gone := func() bool {
 		g.mu.Lock() // nobody names b anew before it is settled whether it has been freed
 		defer g.mu.Unlock()
@@ -164,12 +178,12 @@ func (g *graphs) letGo(b *block, mask uint64) {
 		if b.inner != nil {
 			return b.inner.memory.letGo(b, mask)
 		}
-		hp := b.heap()
 		hp.mu.Lock()
 		defer hp.mu.Unlock()
 		b.others.And(^uint64(heldBit))
 		if _, freed := hp.held[b]; freed {
 			delete(hp.held, b)
+			b.checked = nil // as nobody looks at it any more: see release
 			b.others.Or(mask)
 			b.stamp = hp.line.now()
 			hp.enqueue(b)

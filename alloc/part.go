@@ -80,8 +80,11 @@ func (p part) pinOn(s *Stream) (Ptr, bool) {
 }
 
 // usedOn notes that work on hp's stream is given b.
-func (b *block) usedOn(hp *heap) {
-	if hp != b.heap() && b.others.Load()&hp.line.bit == 0 {
+func (b *block) usedOn(hp *heap) { b.usedBy(b.heap(), hp) }
+
+// usedBy is usedOn for the block b of the heap home.
+func (b *block) usedBy(home, hp *heap) {
+	if hp != home && b.others.Load()&hp.line.bit == 0 {
 		b.others.Or(hp.line.bit)
 	}
 }
@@ -120,7 +123,10 @@ func (p part) copyHost(s *Stream, out bool, mem unsafe.Pointer, n int, elem uint
 			return fmt.Errorf("alloc: %s: to Go memory, which a graph cannot fill: Download into page-locked "+
 				"memory: %w", op, ErrCapturing)
 		}
-		return m.copyIn(op, ptr, mem, size)
+		if err := m.copyIn(ptr, mem, size); err != nil {
+			return fmt.Errorf("alloc: %s: %w", op, err)
+		}
+		return nil
 	}
 	pinned, err := s.core.hold(op, mem, size)
 	if err != nil {
@@ -190,7 +196,7 @@ func (s *Stream) fill(ptr Ptr, x []byte, n int64) error {
 	first := append([]byte(nil), x...)
 	var err error
 	if m := s.member(); m != nil {
-		err = m.copyIn("fill", ptr, unsafe.Pointer(&first[0]), int64(len(x)))
+		err = m.copyIn(ptr, unsafe.Pointer(&first[0]), int64(len(x)))
 	} else {
 		err = c.dev.CopyIn(stream, ptr, unsafe.Pointer(&first[0]), int64(len(x)))
 	}

@@ -36,6 +36,9 @@ func (c *core) release(b *block, h *header, how uintptr) {
 		c.poison(b, h)
 	}
 	hp.mu.Lock()
+	if b.checked != nil && b.others.Load()&heldBit != 0 {
+		hp.unwatched(b.checked)
+	}
 	site, ptr, size := b.site, b.ptr, b.size
 	b.header = h
 	if h == nil {
@@ -57,7 +60,7 @@ func (c *core) release(b *block, h *header, how uintptr) {
 	b.stamp = hp.line.now()
 	hp.last = b.stamp
 	switch {
-	case b.checked != nil:
+	case b.checked != nil && b.others.Load()&heldBit == 0:
 		c.checker.hold(b)
 	case b.others.Load() != 0 || b.adopted != nil:
 		hp.pend(b)

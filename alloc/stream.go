@@ -443,9 +443,9 @@ func (s *Stream) WaitEvent(e Event) {
 	if s.none() {
 		panic(fmt.Errorf("alloc: wait event: %w", errNoStream))
 	}
-	r := e.rec
-	if r != nil && r.inside != nil || s.member() != nil {
-		s.waitInside(r)
+	r, m := e.rec, s.member()
+	if r != nil && r.inside != nil || m != nil {
+		s.waitInside(m, r)
 		return
 	}
 	over, err := r.over()

@@ -289,37 +289,46 @@ func (t *timeline) seize() bool {
 	return true
 }
 
-// follow makes later work on t run after what u has now. A closed stream has nothing more to wait for,
-// unless its Close failed to wait: then its owner may have destroyed it, and nobody can.
+// behind records an event that stands for what t has been given so far, and returns it with its number. Who
+// has waited for it, or has enqueued that, puts it back. A closed stream has nothing more to wait for: then the
+// event is 0. But if its Close failed to wait its owner may have destroyed it, and nobody can.
+func (t *timeline) behind() (e uintptr, number uint64, err error) {
+	c := t.core
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case !t.open && t.over():
+		return 0, 0, nil
+	case !t.open:
+		return 0, 0, errNotObservable
+	case t.capturing():
+		return 0, 0, ErrCapturing // the event would be the graph's
+	}
+	if e, err = c.event(); err != nil {
+		return 0, 0, err
+	}
+	number = t.epoch.Add(1) // like sync's
+	c.calls.Add(1)
+	if err := c.dev.Record(e, t.handle); err != nil {
+		c.estate.putEvent(e)
+		return 0, 0, err
+	}
+	return e, number, nil
+}
+
+// follow makes later work on t run after what u has now.
 func (t *timeline) follow(u *timeline) error {
 	if t == u {
 		return nil
 	}
 	c := t.core
-	e, err := c.event()
-	if err != nil {
+	e, n, err := u.behind()
+	if err != nil || e == 0 {
 		return err
 	}
-	defer c.estate.putEvent(e) // waiting for it is enqueued: it may stand for something else
-	u.mu.Lock()
-	if !u.open {
-		over := u.over()
-		u.mu.Unlock()
-		if over {
-			return nil
-		}
-		return errNotObservable
-	}
-	if t.capturing() || u.capturing() {
-		u.mu.Unlock()
-		return ErrCapturing // the event and the wait would be the graph's, and both streams be captured
-	}
-	n := u.epoch.Add(1) // like sync's
-	c.calls.Add(1)
-	err = c.dev.Record(e, u.handle)
-	u.mu.Unlock()
-	if err != nil {
-		return err
+	defer c.estate.putEvent(e)
+	if t.capturing() {
+		return ErrCapturing // the wait would be the graph's, and both streams be captured
 	}
 	c.calls.Add(1)
 	if err := c.dev.Wait(t.handle, e); err != nil {

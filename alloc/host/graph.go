@@ -48,12 +48,16 @@ type executable struct {
 	last *mark // of the latest launch; nil before the first
 }
 
-// add takes an operation.
-func (t *taker) add(o op) {
+// add takes an operation, unless the recording is over.
+func (t *taker) add(o op) bool {
 	t.rec.mu.Lock()
 	defer t.rec.mu.Unlock()
+	if t.rec.over {
+		return false
+	}
 	t.work = t.count
 	t.rec.ops = append(t.rec.ops, o)
+	return true
 }
 
 // point returns what t has been given so far, and begins a new point.
@@ -248,16 +252,21 @@ func (d *Device) DestroyExec(exec uintptr) error {
 	if x == nil {
 		return fmt.Errorf("host: no such executable: %d", exec)
 	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	if x.last != nil {
 		x.last.drop()
 	}
 	return nil
 }
 
-// run runs all operations. They stay: functions keep their arguments.
-func (p *program) run(d *Device) {
-	for i := range p.ops {
-		if o := &p.ops[i]; o.kind == opCall {
+// run runs all operations from the one with number next on, which it counts up before each, as a function may
+// end the goroutine. They stay: functions keep their arguments.
+func (p *program) run(d *Device, next *int64) {
+	for int(*next) < len(p.ops) {
+		o := &p.ops[*next]
+		*next++
+		if o.kind == opCall {
 			o.fn(Args{o.args.params})
 		} else {
 			o.execute(d)

@@ -17,6 +17,7 @@ type stream struct {
 	run       func() // the goroutine's function, made once
 	capturing atomic.Bool
 	taker     atomic.Pointer[taker] // its part in a capture, else nil
+	now       op                    // that runs; the goroutine's
 
 	mu     sync.Mutex
 	queue  []op // a ring: n operations from first on
@@ -34,7 +35,7 @@ const (
 	opRecord              // mark comes to pass
 	opWait                // until mark has come to pass
 	opCall                // fn(args)
-	opProgram             // prog
+	opProgram             // prog, from its operation n on
 )
 
 // An op is one operation. The pointers keep Go memory of a caller that waits
@@ -61,8 +62,7 @@ func (d *Device) newStream() *stream {
 
 // enqueue puts o at the end of the queue and sees to it that somebody gets to it.
 func (s *stream) enqueue(d *Device, o op) {
-	if t := s.taker.Load(); t != nil {
-		t.add(o)
+	if t := s.taker.Load(); t != nil && t.add(o) {
 		return
 	}
 	s.mu.Lock()
@@ -123,22 +123,29 @@ func (s *stream) work(d *Device) {
 		if r := recover(); r != nil {
 			panic(r)
 		}
+		if s.now.kind == opProgram { // the rest of it comes first
+			s.mu.Lock()
+			s.push(op{}) // makes room
+			s.first = (s.first + len(s.queue) - 1) % len(s.queue)
+			s.queue[s.first] = s.now
+			s.mu.Unlock()
+		}
 		go s.run()
 	}()
 	for {
 		s.mu.Lock()
 		if s.n == 0 {
-			s.active = false
+			s.now, s.active = op{}, false
 			s.mu.Unlock()
 			finished = true
 			return
 		}
-		o := s.queue[s.first]
+		s.now = s.queue[s.first]
 		s.queue[s.first] = op{}
 		s.first = (s.first + 1) % len(s.queue)
 		s.n--
 		s.mu.Unlock()
-		o.execute(d)
+		s.now.execute(d)
 	}
 }
 
@@ -162,7 +169,7 @@ func (o *op) execute(d *Device) {
 		defer d.spares.putArgs(a)
 		o.fn(Args{a.params})
 	case opProgram:
-		o.prog.run(d)
+		o.prog.run(d, &o.n)
 	}
 }
 
