@@ -223,8 +223,8 @@ func (s *Stream) makeChecked(typ any, size int64) (*header, uint64, error) {
 }
 
 // poison fills what a buffer of Check mode had, in stream order after all work with it, and keeps the stack
-// of the Free. What a graph names keeps its contents: launches may be still to come. h is nil if the collector
-// found it dead. No lock is held.
+// of the Free. What a graph names keeps its contents: launches may be still to come. h is nil if the
+// collector found it dead. No lock is held.
 func (c *core) poison(b *block, h *header) {
 	if c.checker == nil {
 		return

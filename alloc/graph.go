@@ -51,14 +51,14 @@ var errNoGraph = errors.New("no graph: nil, or not made by Capture")
 // has been freed and the graph has been closed or updated. If f or its capture fails, what f has made is
 // freed.
 //
-// The graph keeps the memory of every other buffer that f names. Such a buffer may be freed: then the memory is
-// pending until Close or Update, and the graph cannot be launched any more, unless the Free came before f had
-// returned. What f frees itself is the graph's alone, and launches go on using it. The caller sees to it that
-// what a launch reads has been written before in the order of streams: the graph runs on whatever stream it is
-// launched on, not on s.
+// The graph keeps the memory of every other buffer that f names. Such a buffer may be freed: then the memory
+// is pending until Close or Update, and the graph cannot be launched any more, unless the Free came before f
+// had returned. What f frees itself is the graph's alone, and launches go on using it. The caller sees to it
+// that what a launch reads has been written before in the order of streams: the graph runs on whatever stream
+// it is launched on, not on s.
 //
-// Other goroutines may use s and the streams that join it while f runs. Nobody else may be using such a stream
-// when it becomes a part of the capture.
+// Other goroutines may use s and the streams that join it while f runs. Nobody else may be using such a
+// stream when it becomes a part of the capture.
 //
 // If f panics or ends its goroutine the capture is ended and forgotten, and the panic goes on. Errors: that
 // of f; [ErrCapturing] if s is captured already; [ErrClosed]; errors.ErrUnsupported of a device that makes no

@@ -108,7 +108,8 @@ func (m *member) record(r *eventRecord) error {
 	return nil
 }
 
-// waitInside is s.WaitEvent of an event r that was recorded in a capture, or on a stream whose part in one is m.
+// waitInside is s.WaitEvent of an event r that was recorded in a capture, or on a stream whose part in one is
+// m.
 func (s *Stream) waitInside(m *member, r *eventRecord) {
 	switch {
 	case r == nil: // the zero Event is done

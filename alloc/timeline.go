@@ -290,8 +290,8 @@ func (t *timeline) seize() bool {
 }
 
 // behind records an event that stands for what t has been given so far, and returns it with its number. Who
-// has waited for it, or has enqueued that, puts it back. A closed stream has nothing more to wait for: then the
-// event is 0. But if its Close failed to wait its owner may have destroyed it, and nobody can.
+// has waited for it, or has enqueued that, puts it back. A closed stream has nothing more to wait for: then
+// the event is 0. But if its Close failed to wait its owner may have destroyed it, and nobody can.
 func (t *timeline) behind() (e uintptr, number uint64, err error) {
 	c := t.core
 	t.mu.Lock()

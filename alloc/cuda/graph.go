@@ -146,15 +146,14 @@ func (b *base) DestroyExec(exec uintptr) error {
 
 // keep keeps a module loaded for a graph that is to launch a kernel of it, until the result is called.
 func (l *loaded) keep() func() {
-	ms := &l.b.modules
-	ms.mu.Lock()
+	l.mu.Lock()
 	l.graphs++
-	ms.mu.Unlock()
+	l.mu.Unlock()
 	return func() {
-		ms.mu.Lock()
+		l.mu.Lock()
 		l.graphs--
 		last := l.graphs == 0 && l.dead
-		ms.mu.Unlock()
+		l.mu.Unlock()
 		if last {
 			// It waits for the device, and a graph's Close does not.
 			go func() { _ = l.b.deviceWide(l.finish) }()

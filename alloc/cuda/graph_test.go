@@ -4,6 +4,7 @@ package cuda
 
 import (
 	"errors"
+	"runtime"
 	"testing"
 	"time"
 
@@ -151,30 +152,56 @@ func TestCaptureLeavesOthersAlone(t *testing.T) {
 	}
 }
 
-// A graph keeps the modules of its kernels: Unload takes effect when it is closed.
+// A graph keeps the modules of its kernels, however they are launched: Unload takes effect when it is closed.
 func TestGraphKeepsModule(t *testing.T) {
 	e := start(t, alloc.Options{})
-	m, err := LoadModule(e.pool, []byte(testPTX))
-	require.NoError(t, err)
-	k, err := m.Kernel("write")
-	require.NoError(t, err)
-	b := buffer[uint32](t, e.s, 16)
-	run := func() error { return k.Launch(e.s, Dim{X: 1}, Dim{X: 1}, 0, b.Arg(), alloc.Scalar(uint32(7))) }
-	g, err := e.s.Capture(run)
-	require.NoError(t, err)
-	require.NoError(t, m.Unload())
-	assert.ErrorIs(t, run(), ErrUnloaded)
-	require.NoError(t, g.Launch(e.s))
-	got := make([]uint32, 16)
-	require.NoError(t, b.CopyTo(e.s, got))
-	assert.EqualValues(t, 7, got[0])
-	g.Close()
-	b.Free()
+	for _, launch := range []func(*Kernel, *alloc.Stream, Dim, Dim, int, ...alloc.Arg) error{
+		(*Kernel).Launch, (*Kernel).LaunchCooperative,
+	} {
+		m, err := LoadModule(e.pool, []byte(testPTX))
+		require.NoError(t, err)
+		k, err := m.Kernel("write")
+		require.NoError(t, err)
+		b := buffer[uint32](t, e.s, 16)
+		run := func() error { return launch(k, e.s, Dim{X: 1}, Dim{X: 1}, 0, b.Arg(), alloc.Scalar(uint32(7))) }
+		g, err := e.s.Capture(run)
+		require.NoError(t, err)
+		require.NoError(t, m.Unload())
+		assert.ErrorIs(t, run(), ErrUnloaded)
+		require.NoError(t, g.Launch(e.s))
+		got := make([]uint32, 16)
+		require.NoError(t, b.CopyTo(e.s, got))
+		assert.EqualValues(t, 7, got[0])
+		e.dev.modules.mu.Lock() // as who unloads another module does while he waits for the device
+		g.Close()
+		e.dev.modules.mu.Unlock()
+		b.Free()
+	}
 	require.NoError(t, e.pool.Close())
 	require.NoError(t, e.dev.Close())
 	if e.StandIn != nil {
 		assert.Zero(t, e.StandIn.Books().Modules)
 	}
+}
+
+// A capture ends whatever context foreign code in its function has left on the thread.
+func TestCaptureSetsContext(t *testing.T) {
+	e := start(t, alloc.Options{})
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	b := buffer[uint32](t, e.s, 4)
+	g, err := e.s.Capture(func() error {
+		err := b.Fill(e.s, 7)
+		drvtest.Loop(t, e.Path, 1, drvtest.Call{Function: "cuCtxSetCurrent", Args: []drvtest.Arg{drvtest.Value(0)}})
+		return err
+	})
+	require.NoError(t, err)
+	require.NoError(t, g.Launch(e.s))
+	got := make([]uint32, 4)
+	require.NoError(t, b.CopyTo(e.s, got))
+	assert.EqualValues(t, 7, got[3])
+	g.Close()
+	b.Free()
 }
 
 // A capture that the driver refuses, or ends with an error, leaves nothing behind, whatever call of it fails.

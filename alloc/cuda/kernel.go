@@ -269,12 +269,12 @@ func (k *Kernel) launch(s *alloc.Stream, g, t cudadrv.Dim, shared uint32, togeth
 		}
 	}
 	b := k.module.b
+	if s.Captured() {
+		s.GraphKeeps(k.module.loaded, k.module.loaded.keep)
+	}
 	if together {
 		err = b.ctx.LaunchCooperativeKernel(k.handle, g, t, shared, s.LaunchHandle(), words, at)
 	} else {
-		if s.Captured() {
-			s.GraphKeeps(k.module.loaded, k.module.loaded.keep)
-		}
 		err = b.ctx.LaunchKernel(k.handle, g, t, shared, s.LaunchHandle(), words, at)
 	}
 	s.End(args...)

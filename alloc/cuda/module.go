@@ -32,11 +32,11 @@ type loaded struct {
 	bytes atomic.Int64 // measured
 	state atomic.Int64 // launches being enqueued; unloading is added once, when it begins
 
-	// Under modules.mu.
-	graphs int  // that launch kernels of it
-	dead   bool // to be unloaded when there are none
-	late   bool // by the collector
-	gone   bool // unloaded
+	mu     sync.Mutex // held over nothing: a graph's Close takes it
+	graphs int        // that launch kernels of it
+	dead   bool       // to be unloaded when there are none
+	late   bool       // by the collector
+	gone   bool       // unloaded
 }
 
 const unloading = 1 << 32
@@ -183,11 +183,10 @@ func (l *loaded) unload(late bool) error {
 	for l.state.Load() != unloading {
 		runtime.Gosched() // a launch is being enqueued
 	}
-	ms := &l.b.modules
-	ms.mu.Lock()
+	l.mu.Lock()
 	l.dead, l.late = true, late
 	wait := l.graphs > 0
-	ms.mu.Unlock()
+	l.mu.Unlock()
 	if wait {
 		return nil // for them
 	}
@@ -196,13 +195,16 @@ func (l *loaded) unload(late bool) error {
 
 // finish is the rest of unload, when no graph launches kernels of the module any more.
 func (l *loaded) finish() error {
-	b, ms, late := l.b, &l.b.modules, l.late
-	ms.mu.Lock()
-	defer ms.mu.Unlock()
-	if l.gone {
+	l.mu.Lock()
+	gone, late := l.gone, l.late
+	l.gone = true
+	l.mu.Unlock()
+	if gone {
 		return nil
 	}
-	l.gone = true
+	b, ms := l.b, &l.b.modules
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
 	_ = b.ctx.Synchronize() // no kernel may be running; what else is wrong the unloading says
 	err := b.ctx.ModuleUnload(l.handle)
 	last := len(ms.all) - 1

@@ -13,9 +13,8 @@ static inline int lu_StreamBeginCapture(uintptr_t ctx, uintptr_t stream, int mod
 static inline lu_value lu_StreamEndCapture(uintptr_t ctx, uintptr_t stream) {
 	LU_CTX;
 	lu_handle graph = 0;
-	lu_value o = {0, lu_enter(c)};
-	if (!o.r)
-		o.r = t->cuStreamEndCapture(stream, &graph);
+	lu_value o = {0, 0};
+	LU_TRY(o.r, lu_enter(c), t->cuStreamEndCapture(stream, &graph));
 	o.v = graph;
 	return o;
 }
