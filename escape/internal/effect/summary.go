@@ -40,6 +40,7 @@ type Param struct {
 	Escapes    When
 	Retained   bool
 	Parts      []Part[Param] // what it does to parts, where that is something else
+	Sets       Result        // of a captured variable: when it is assigned something that its function then owns
 }
 
 // A Result says what a result is.
@@ -158,7 +159,8 @@ func (s *Summary) Param(i int) Param {
 
 // Borrows reports whether the operand is used during the call only.
 func (p Param) Borrows() bool {
-	return p.Freed.Cond == Never && p.Escapes.Cond == Never && !p.Retained && len(p.Parts) == 0
+	return p.Freed.Cond == Never && p.Escapes.Cond == Never && !p.Retained && len(p.Parts) == 0 &&
+		p.Sets.Owned.Cond == Never
 }
 
 // Join returns the summary of a call that does what s says or what t says: both effects
@@ -187,6 +189,7 @@ func joinParam(a, b Param) Param {
 	}
 	p.Repeatable = (a.Repeatable || a.Freed.Cond == Never) && (b.Repeatable || b.Freed.Cond == Never) &&
 		p.Freed.Cond != Never
+	p.Sets = joinResult(a.Sets, b.Sets)
 	p.Parts = joinParts(a.Parts, b.Parts, func(path string) Param { return joinParam(a.At(path), b.At(path)) })
 	return p
 }

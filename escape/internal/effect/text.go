@@ -64,6 +64,9 @@ func (s *Summary) param(out []string, name string, p Param) []string {
 	if p.Retained {
 		out = append(out, name+" retained")
 	}
+	if w := p.Sets.Owned; w.Cond != Never {
+		out = append(out, name+" set"+s.when(w))
+	}
 	for _, x := range p.Parts {
 		out = s.param(out, name+x.Path, x.Is)
 	}

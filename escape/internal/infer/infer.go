@@ -276,6 +276,9 @@ func (e *exits) param(s *effect.Summary, g *own.Group, t own.Token, site *points
 	var does effect.Param
 	does.Freed, does.Escapes = freed.when(e.error), escapes.when(e.error)
 	does.Repeatable = does.Freed.Cond != effect.Never && e.f.Repeatable(site)
+	if e.f.Assigns(site.Value) {
+		e.sets(&does, g, t, site.Value)
+	}
 	switch p := &s.Params[site.Param]; {
 	case site.Part == "":
 		*p = does

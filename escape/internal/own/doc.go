@@ -31,6 +31,9 @@
 //  4. The state is solved forward: for each combination the status of each token, which
 //     values may hold it now, and which are it.
 //
+// A slot that is given something else by a call holds from there on what the site of that call makes, or,
+// where it may keep what it has, both are so, each as on its own way.
+//
 // A make moves what the site made before to its older token, with the values that hold it;
 // an older token that no needed value may hold is forgotten. At a place, what is due passes.
 // That step alone is not monotone: a token that passed on a first visit may turn out to be

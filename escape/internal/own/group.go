@@ -47,6 +47,8 @@ const (
 	act
 	made  // by a site
 	ended // what a value is given is read for the last time, until it is given more
+	saved // a value is what a slot held before it is given something else
+	set   // a call gives a slot what a site makes
 )
 
 // An event is what matters to a group in a node.
@@ -95,6 +97,13 @@ func (g *Group) prepare() {
 				g.events[n] = append(g.events[n], event{at: at, kind: ended, n: k})
 			}
 		}
+		switch d := v.(type) {
+		case *pointsto.Former:
+			n, at, _ := g.f.Graph.Where(d.At)
+			g.events[n] = append(g.events[n], event{at: at, kind: saved, n: k})
+		case *pointsto.Assigned:
+			continue
+		}
 		for _, i := range g.f.Users(v) {
 			n, at, _ := g.f.Graph.Where(i)
 			acts := g.f.Acts(i, v)
@@ -121,18 +130,25 @@ func (g *Group) prepare() {
 	}
 	for k, s := range g.Sites {
 		if n, at, ok := g.f.Where(s.Value); ok && s.Param < 0 {
-			g.events[n] = append(g.events[n], event{at: at, kind: made, n: k})
+			e := event{at: at, kind: made, n: k}
+			if a, put := s.Value.(*pointsto.Assigned); put {
+				e.kind, e.act = set, pointsto.Act{Instr: a.Call, When: a.When, Call: &a.Call.Call}
+			}
+			g.events[n] = append(g.events[n], e)
 		}
 	}
 }
 
 // sortEvents puts events in order: at one instruction, conditions and values are forgotten
-// first; operands are read before they are freed or kept, and what is derived of them is
+// first, what slots held is saved in front of that; operands are read before they are freed or kept, and what is derived of them is
 // there before; last comes what is made.
 func (g *Group) sortEvents() {
 	rank := func(e event) int {
 		if e.kind == act && (e.act.Op == pointsto.Free || e.act.Op == pointsto.Keep || e.act.Op == pointsto.Later) {
 			return int(act)*2 + 1
+		}
+		if e.kind == saved {
+			return int(forget)*2 + 1
 		}
 		return int(e.kind) * 2
 	}

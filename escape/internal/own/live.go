@@ -3,7 +3,9 @@ package own
 import (
 	"slices"
 
+	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/flow"
+	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
 // A live is the values that are needed, for each combination of conditions; nil is none.
@@ -53,6 +55,12 @@ func (g *Group) needed(n int, l live, seen func(at int, l live)) live {
 				if l[i] != nil && l[i].Has(e.n) {
 					l[i] = l[i].Clone()
 					l[i].Remove(e.n)
+				}
+			case set:
+				v := g.Sites[e.n].Value.(*pointsto.Assigned)
+				if slot := g.index[v.Slot]; v.When.Cond == effect.Always && l[i] != nil && l[i].Has(slot) {
+					l[i] = l[i].Clone()
+					l[i].Remove(slot)
 				}
 			case act:
 				if l[i] == nil || !l[i].Has(e.n) {

@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
@@ -101,7 +102,13 @@ func (g *Group) Within(node int) bool {
 // Sets reports whether the instruction right in front of the point gives v what it holds.
 func (p *Point) Sets(v ssa.Value) bool {
 	for _, e := range p.g.events[p.Node] {
-		if e.at == p.At-1 && e.kind == define && p.g.Values[e.n] == v {
+		if e.at == p.At-1 && (e.kind == define || e.kind == saved) && p.g.Values[e.n] == v {
+			return true
+		}
+		if e.at != p.At-1 || e.kind != set {
+			continue
+		}
+		if a := p.g.Sites[e.n].Value.(*pointsto.Assigned); a.Slot == v && a.When.Cond == effect.Always {
 			return true
 		}
 	}

@@ -167,6 +167,11 @@ func (g *Group) happen(c *combo, i int, e event) {
 		g.define(c, e.n)
 	case made:
 		g.make(c, i, e.n)
+	case saved:
+		g.define(c, e.n)
+		g.derive(c, c, g.index[g.Values[e.n].(*pointsto.Former).Slot], e.n, pointsto.Act{Op: pointsto.Copy})
+	case set:
+		g.put(c, i, e)
 	case act:
 		sure, may := g.holdsThen(i, e.act)
 		if !may {
@@ -265,6 +270,26 @@ func (g *Group) make(c *combo, i, k int) {
 	g.mark(c, g.index[s.Value], k)
 	for _, v := range s.With {
 		g.mark(c, g.index[v], k)
+	}
+}
+
+// put is a call that gives a slot what a site makes, if it does so.
+func (g *Group) put(c *combo, i int, e event) {
+	sure, may := g.holdsThen(i, e.act)
+	if !may {
+		return
+	}
+	var not *combo
+	if !sure {
+		not = c.clone()
+	}
+	v := g.Sites[e.n].Value.(*pointsto.Assigned)
+	slot := g.index[v.Slot]
+	g.make(c, i, e.n)
+	g.define(c, slot)
+	g.derive(c, c, g.index[v], slot, pointsto.Act{Op: pointsto.Copy})
+	if not != nil {
+		c.join(not)
 	}
 }
 

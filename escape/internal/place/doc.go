@@ -25,7 +25,8 @@
 // been made anew whenever the spot is met again.
 //
 // Where no variable holds the token at a place, a name may be made for what a call gives, for what a
-// header gives its variable, or for what a variable holds at a place before ([Name]). What can be written
+// header gives its variable, or for what a variable holds at a place before, that in front of a statement
+// which gives it something else among them ([Name]). What can be written
 // is asked of the text ([Text]).
 //
 // A variable that may hold several tokens frees them all, so they must be due at one spot;

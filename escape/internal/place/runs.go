@@ -245,6 +245,9 @@ func (pl *planner) makeable(v ssa.Value, gap *ir.Place) []Name {
 		_, result = v.Tuple.(*ssa.Call)
 	}
 	var out []Name
+	if m, ok := v.(*pointsto.Former); ok {
+		return pl.formerly(m, gap)
+	}
 	names := pl.ir.Names(v)
 	for _, x := range names {
 		if result {
@@ -258,6 +261,32 @@ func (pl *planner) makeable(v ssa.Value, gap *ir.Place) []Name {
 	}
 	if result {
 		out = append(out, Name{Result: v})
+	}
+	return out
+}
+
+// formerly lists the names that may be made for what a slot held before it was given something else: in
+// front of the statement that gives it, if nothing in there gives it something before.
+func (pl *planner) formerly(m *pointsto.Former, gap *ir.Place) []Name {
+	b := m.At.Block()
+	at := slices.Index(b.Instrs, m.At)
+	q := pl.ir.LastBefore(b, at)
+	if q == nil || q.Kind != ir.InList || !b.Dominates(gap.Block) {
+		return nil
+	}
+	from := slices.Index(b.Instrs, ssa.Instruction(q.At))
+	if slices.ContainsFunc(b.Instrs[from:at], func(i ssa.Instruction) bool { return pl.f.Gives(i, m.Slot) }) {
+		return nil
+	}
+	field, of := (*pointsto.Field)(nil), m.Slot
+	if f, ok := m.Slot.(*pointsto.Field); ok {
+		field, of = f, f.Root
+	}
+	var out []Name
+	for _, x := range pl.ir.Names(of) {
+		if held, cell := pl.ir.Value(q, x); held == of && cell {
+			out = append(out, Name{Var: x, Field: field, Save: q})
+		}
 	}
 	return out
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/ir"
 )
 
 // An Act is an operation of an instruction on one operand.
@@ -25,6 +26,9 @@ type Act struct {
 // Acts lists what an instruction does to an operand, which is an origin.
 func (f *Func) Acts(i ssa.Instruction, of ssa.Value) []Act {
 	one := func(op Op, to ssa.Value) []Act { return []Act{{Instr: i, Op: op, Of: of, To: to}} }
+	if p, ok := of.(*Assigned); ok {
+		return one(Copy, p.Slot)
+	}
 	if acts, ok := f.started(i, of); ok {
 		return acts
 	}
@@ -190,7 +194,8 @@ func (f *Func) call(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act {
 		whole := r == outer && !captured && (f.inMemory(a) && s.Decided || f.leadsBack(c, s, k))
 		address := r != outer && f.IsSlot(of) && !captured && nillable(pointee(of.Type()))
 		switch p := f.Effect(s, k, a, of); {
-		case p.Retained, whole, address, r == outer && f.twice(c, of):
+		case p.Retained, whole, address, r == outer && f.twice(c, of),
+			p.Sets.Owned.Cond != effect.Never && (r != same || f.puts(i, a) == nil):
 			act(Keep, nil, always) // who has the address of a pointer may set it
 		case p.Borrows():
 			act(Read, nil, always)
@@ -201,6 +206,9 @@ func (f *Func) call(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act {
 			}
 			if p.Escapes.Cond != effect.Never {
 				act(Keep, nil, p.Escapes)
+			}
+			if p.Sets.Owned.Cond != effect.Never {
+				act(Read, nil, always)
 			}
 		}
 		for n, res := range s.Results {
@@ -341,7 +349,7 @@ func (f *Func) deferred(d *ssa.Defer, of ssa.Value) []Act {
 		switch {
 		case reads && same:
 			out[k].Op, out[k].To = Await, f.given(d)
-		case reads && !circles(d.Block()):
+		case reads && !ir.Circles(d.Block()):
 			out[k].Op = Await
 		case len(out) == 1 && out[k].Op == Free && out[k].When.Cond == effect.Always && same:
 			out[k].Op = Later

@@ -6,6 +6,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
+	"github.com/lastuse/lastuse/escape/internal/ir"
 )
 
 // This file is about variables in memory: those whose address is taken, and those that
@@ -57,6 +58,8 @@ func (f *Func) Users(v ssa.Value) []ssa.Instruction {
 		return p.users
 	case *Running:
 		return p.Waits
+	case *Assigned:
+		return []ssa.Instruction{p.Call}
 	}
 	p, isField := v.(*Field)
 	root := v
@@ -89,7 +92,7 @@ func (f *Func) Users(v ssa.Value) []ssa.Instruction {
 					continue
 				}
 				for _, j := range *m.Referrers() { // where it is called by its name, its summary says more
-					if view && callee(j) == m {
+					if view && ir.Callee(j) == m {
 						add(j)
 					}
 				}
@@ -106,6 +109,13 @@ func (f *Func) Users(v ssa.Value) []ssa.Instruction {
 		}
 	}
 	visit(root)
+	if f.Assigns(v) { // what it holds in the end is its own function's
+		for _, b := range f.SSA.Blocks {
+			if r, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return); ok {
+				add(r)
+			}
+		}
+	}
 	return out
 }
 
@@ -152,7 +162,7 @@ func handsOn(i ssa.Instruction, v ssa.Value) bool {
 }
 
 // isClosed reports whether nothing but what is read here gets at a variable in memory.
-// One that was captured must not be assigned: what it holds is its own function's to know.
+// One that was captured must not be assigned where others may run: what it holds is its own function's to know.
 func (f *Func) isClosed(v ssa.Value) bool {
 	if p, ok := v.(*Field); ok {
 		v = p.Root
@@ -166,12 +176,12 @@ func (f *Func) isClosed(v ssa.Value) bool {
 	_, captured := v.(*ssa.FreeVar)
 	check := func(w ssa.Value) {
 		for _, i := range f.Users(w) {
-			if s, ok := i.(*ssa.Store); ok && (captured || f.Origin(s.Val) == v) {
+			if s, ok := i.(*ssa.Store); ok && (captured && !(f.IsSlot(v) && f.alone(v)) || f.Origin(s.Val) == v) {
 				yes = false
 			}
 			for _, a := range f.Acts(i, w) {
 				_, literal := i.(*ssa.MakeClosure)
-				leaves := a.Op == Leave && !captured // nothing is done here behind that
+				leaves := a.Op == Leave && (!captured || f.Assigns(v)) // nothing is done here behind that
 				looks := a.Op == Read || a.Op == Unwrap || a.Op == Count || a.Op == Part && literal || leaves ||
 					a.Call != nil && a.To != nil && !f.leadsOn(a.To.Type()) // it gives something of what is in there
 				yes = yes && a.Op != Keep && (a.Op != Leave || leaves) && (f.IsSlot(w) || looks)
@@ -198,18 +208,11 @@ func (f *Func) settled(v ssa.Value, at ssa.Instruction) bool {
 		n, ok = 1, true
 	}
 	for _, i := range f.Users(v) {
+		ok = ok && f.puts(i, v) == nil
 		if s, is := i.(*ssa.Store); is && (f.Sets(s, v) || f.Origin(s.Addr) == v) {
 			n++
-			ok = ok && a != nil && s.Block() == a.Block() && before(s, at)
+			ok = ok && a != nil && s.Block() == a.Block() && ir.Before(s, at)
 		}
 	}
 	return ok && n == 1
-}
-
-// before reports whether all paths to an instruction lead through another.
-func before(i, at ssa.Instruction) bool {
-	if i.Block() != at.Block() {
-		return i.Block().Dominates(at.Block())
-	}
-	return slices.Index(i.Block().Instrs, i) < slices.Index(at.Block().Instrs, at)
 }

@@ -53,6 +53,12 @@
 // it returns may lead there. So a function that only calls what it is given borrows that. Of any other
 // literal nothing is known but where it is called by its name.
 //
+// One that assigns what it captures is known if nobody else can run meanwhile who knows the variable: all
+// literals that capture it are only called by their names, or deferred and do not assign it. What the
+// variable holds when such a literal returns is what it held, or something that is the caller's from then
+// on: a site of the call ([Assigned]). What a slot held before it is given something else is a value, too
+// ([Former]), which nobody reads: it gives frees a name.
+//
 // # Containers
 //
 // Slices and maps that are made here, and that nobody else gets at before they are returned,

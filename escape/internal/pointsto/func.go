@@ -70,7 +70,9 @@ type memo struct {
 	containers map[ssa.Value]*Container
 	deferreds  map[*ssa.Defer]*Deferred
 	groups     map[ssa.Value]*Running
-	views      map[capture]bool // see looks
+	views      map[capture]bool          // see looks
+	before     map[ssa.Value][]*Former   // by slot
+	put        map[ssa.Value][]*Assigned // likewise
 }
 
 // Solve finds what the values of a function may hold.
@@ -79,7 +81,8 @@ func Solve(in *Input, fn *ssa.Function) *Func {
 		made: map[ssa.Value]*Site{},
 		memo: memo{closed: map[ssa.Value]bool{}, objects: map[ssa.Value]bool{}, split: map[ssa.Value][]*Field{},
 			containers: map[ssa.Value]*Container{}, deferreds: map[*ssa.Defer]*Deferred{},
-			groups: map[ssa.Value]*Running{}, views: map[capture]bool{}}}
+			groups: map[ssa.Value]*Running{}, views: map[capture]bool{},
+			before: map[ssa.Value][]*Former{}, put: map[ssa.Value][]*Assigned{}}}
 	f.findObjects()
 	f.find()
 	if len(f.Sites) > 0 {
@@ -151,6 +154,7 @@ func (f *Func) find() {
 				continue
 			}
 			f.findMade(c)
+			f.findPut(c)
 		}
 	}
 }
@@ -255,6 +259,10 @@ func (f *Func) follow() {
 		for len(open) > 0 {
 			it := open[len(open)-1]
 			open = open[:len(open)-1]
+			for _, m := range f.formers(it.v) {
+				f.Steps++
+				add(m, it.h)
+			}
 			for _, i := range f.Users(it.v) {
 				f.Steps++
 				for _, a := range f.Acts(i, it.v) {
@@ -284,6 +292,8 @@ func (f *Func) Where(v ssa.Value) (node, at int, ok bool) {
 	case *Running:
 		v = p.Group
 	case *Dropped:
+		v = p.Call
+	case *Assigned:
 		v = p.Call
 	}
 	if e, is := v.(*ssa.Extract); is {

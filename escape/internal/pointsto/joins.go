@@ -28,19 +28,6 @@ func (r *Running) Parent() *ssa.Function         { return r.Group.Parent() }
 func (r *Running) Referrers() *[]ssa.Instruction { return nil }
 func (r *Running) Pos() token.Pos                { return r.Group.Pos() }
 
-// method returns what a call of a group's method is, and the group; "" if it is none.
-func method(c *ssa.CallCommon) (name string, group ssa.Value) {
-	fn := calls.Called(c)
-	if fn == nil || len(c.Args) == 0 || c.IsInvoke() {
-		return "", nil
-	}
-	switch fn.FullName() {
-	case "(*sync.WaitGroup)." + fn.Name(), "(*golang.org/x/sync/errgroup.Group)." + fn.Name():
-		return fn.Name(), c.Args[0]
-	}
-	return "", nil
-}
-
 // running returns what runs in a group that is made here, and that nobody else gets at but
 // goroutines that say Done; nil if that is not so.
 func (f *Func) running(group ssa.Value) *Running {
@@ -63,16 +50,16 @@ func (f *Func) running(group ssa.Value) *Running {
 		switch i := i.(type) {
 		case *ssa.DebugRef:
 		case *ssa.MakeClosure:
-			if !f.onlyDone(i, group) {
+			if !f.in.IR.OnlyDone(i, group) {
 				return nil
 			}
 		case *ssa.Call:
-			switch name, g := method(&i.Call); {
+			switch name, g := ir.GroupCall(&i.Call); {
 			case g != group:
 				return nil
 			case name == "Wait":
 				r.Waits = append(r.Waits, i)
-			case name != "Go" && name != "SetLimit" && added(i) == 0:
+			case name != "Go" && name != "SetLimit" && ir.Added(i) == 0:
 				return nil
 			}
 		default:
@@ -83,104 +70,22 @@ func (f *Func) running(group ssa.Value) *Running {
 	return r
 }
 
-// added returns what is added to a group by a call of its Add; 0 if that is not known.
-func added(i *ssa.Call) int64 {
-	if name, _ := method(&i.Call); name == "Add" {
-		if c, ok := i.Call.Args[1].(*ssa.Const); ok {
-			return max(c.Int64(), 0)
-		}
-	}
-	return 0
-}
-
-// onlyDone reports whether a literal does nothing with a group but say Done when all else in it
-// has run, in goroutines that the group counts. If one were not counted, the group would wait for
-// one less.
-func (f *Func) onlyDone(m *ssa.MakeClosure, group ssa.Value) bool {
-	for k, b := range m.Bindings {
-		if b == group && len(*m.Fn.(*ssa.Function).FreeVars[k].Referrers()) != 1 {
-			return false
-		}
-	}
-	for _, i := range *m.Referrers() {
-		switch i := i.(type) {
-		case *ssa.DebugRef:
-		case *ssa.Go:
-			if f.firstDone(i) != group || !f.counted(i, group) {
-				return false
-			}
-		default:
-			return false
-		}
-	}
-	return true
-}
-
 // starts returns the call that an instruction starts a goroutine with, and what runs in the
 // group that waits for it; nil if it starts none, or none that anybody is known to wait for.
 func (f *Func) starts(i ssa.Instruction) (*ssa.CallCommon, *Running) {
 	switch i := i.(type) {
 	case *ssa.Go:
-		if done := f.firstDone(i); done != nil {
+		if done := f.in.IR.FirstDone(i); done != nil {
 			return &i.Call, f.running(done)
 		}
 	case *ssa.Call:
-		if name, g := method(&i.Call); name == "Go" {
+		if name, g := ir.GroupCall(&i.Call); name == "Go" {
 			if m, ok := i.Call.Args[1].(*ssa.MakeClosure); ok {
 				return &ssa.CallCommon{Value: m}, f.running(g)
 			}
 		}
 	}
 	return nil, nil
-}
-
-// counted reports whether a group counts a goroutine before it is started: by an Add in front of
-// it, in its block, that is of none of those in between.
-func (f *Func) counted(g *ssa.Go, group ssa.Value) bool {
-	n := int64(0)
-	for _, i := range g.Block().Instrs {
-		switch i := i.(type) {
-		case *ssa.Go:
-			if i == g {
-				return n > 0
-			}
-			if f.firstDone(i) == group {
-				n--
-			}
-		case *ssa.Call:
-			if _, of := method(&i.Call); of == group {
-				n += added(i)
-			}
-		}
-	}
-	return false
-}
-
-// firstDone returns the group that a goroutine says Done to when all else in it has run: by the
-// call that it defers before it does anything else.
-func (f *Func) firstDone(g *ssa.Go) ssa.Value {
-	m, ok := g.Call.Value.(*ssa.MakeClosure)
-	if !ok {
-		return nil
-	}
-	fn := m.Fn.(*ssa.Function)
-	if len(fn.Blocks) == 0 {
-		return nil
-	}
-	for _, i := range fn.Blocks[0].Instrs {
-		if d, ok := i.(*ssa.Defer); ok {
-			if name, g := method(&d.Call); name == "Done" {
-				if k := slices.IndexFunc(fn.FreeVars, func(v *ssa.FreeVar) bool { return v == g }); k >= 0 {
-					return m.Bindings[k]
-				}
-			}
-			return nil
-		}
-		if !ir.Quiet(i) && !f.in.IR.Marks(i) {
-			return nil
-		}
-	}
-	return nil
 }
 
 // started lists what starting a goroutine that is joined does to an operand that it reads; ok is
@@ -214,7 +119,7 @@ func (f *Func) joined(i ssa.Instruction, r *Running, v ssa.Value) bool {
 			if waits = slices.Contains(r.Waits, j); waits {
 				break
 			}
-			if f.Sets(j, v) {
+			if f.Gives(j, v) {
 				return false
 			}
 		}

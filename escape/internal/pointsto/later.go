@@ -30,23 +30,3 @@ func (f *Func) given(d *ssa.Defer) *Deferred {
 	}
 	return f.deferreds[d]
 }
-
-// circles reports whether a block may run again.
-func circles(b *ssa.BasicBlock) bool {
-	seen := map[*ssa.BasicBlock]bool{}
-	open := []*ssa.BasicBlock{b}
-	for len(open) > 0 {
-		at := open[len(open)-1]
-		open = open[:len(open)-1]
-		for _, s := range at.Succs {
-			if s == b {
-				return true
-			}
-			if !seen[s] {
-				seen[s] = true
-				open = append(open, s)
-			}
-		}
-	}
-	return false
-}

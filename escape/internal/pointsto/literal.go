@@ -6,6 +6,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
+	"github.com/lastuse/lastuse/escape/internal/ir"
 )
 
 // This file is about literals and method values. One that only reads what it captures is a view of that,
@@ -70,82 +71,21 @@ func (f *Func) called(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act 
 	return out
 }
 
-// callee returns what a call or a deferred call calls; nil if an instruction is none.
-func callee(i ssa.Instruction) ssa.Value {
-	switch i := i.(type) {
-	case *ssa.Call:
-		return i.Call.Value
-	case *ssa.Defer:
-		return i.Call.Value
-	}
-	return nil
-}
-
 // fixed reports whether what a literal captures in v is not assigned once it is made, until v is another
 // variable.
 func (f *Func) fixed(v ssa.Value, by *ssa.MakeClosure) bool {
 	root, _, _ := f.resolve(v)
 	switch v := root.(type) {
 	case *ssa.Alloc:
-		return !slices.ContainsFunc(stores(v), func(s *ssa.Store) bool { return s.Parent() != by.Parent() || follows(by, s, v) })
+		return !slices.ContainsFunc(ir.Stores(v), func(s *ssa.Store) bool { return s.Parent() != by.Parent() || ir.Follows(by, s, v) })
 	case *ssa.FreeVar:
 		fn := v.Parent()
 		k := slices.Index(fn.FreeVars, v)
 		makers := *fn.Referrers()
-		return len(stores(v)) == 0 && len(makers) > 0 && !slices.ContainsFunc(makers, func(i ssa.Instruction) bool {
+		return len(ir.Stores(v)) == 0 && len(makers) > 0 && !slices.ContainsFunc(makers, func(i ssa.Instruction) bool {
 			m, ok := i.(*ssa.MakeClosure)
 			return !ok || !f.fixed(m.Bindings[k], m)
 		})
 	}
-	return !f.objects[root] || len(stores(root)) == 0
-}
-
-// stores lists what assigns a variable, or a part of it, in its function or in literals that capture it.
-func stores(addr ssa.Value) []*ssa.Store {
-	var out []*ssa.Store
-	for _, i := range *addr.Referrers() {
-		switch i := i.(type) {
-		case *ssa.Store:
-			if i.Addr == addr {
-				out = append(out, i)
-			}
-		case *ssa.FieldAddr:
-			out = append(out, stores(i)...)
-		case *ssa.IndexAddr:
-			out = append(out, stores(i)...)
-		case *ssa.MakeClosure:
-			fn := i.Fn.(*ssa.Function)
-			for k, b := range i.Bindings {
-				if b == addr && fn.Parent() != nil {
-					out = append(out, stores(fn.FreeVars[k])...)
-				}
-			}
-		}
-	}
-	return out
-}
-
-// follows reports whether a way leads from one instruction to another that does not make a variable anew.
-func follows(from, to ssa.Instruction, unless *ssa.Alloc) bool {
-	if from.Block() == to.Block() && before(from, to) {
-		return true
-	}
-	if to.Block() == unless.Block() {
-		return false
-	}
-	seen := map[*ssa.BasicBlock]bool{unless.Block(): true}
-	for open := []*ssa.BasicBlock{from.Block()}; len(open) > 0; {
-		b := open[len(open)-1]
-		open = open[:len(open)-1]
-		for _, s := range b.Succs {
-			if s == to.Block() {
-				return true
-			}
-			if !seen[s] {
-				seen[s] = true
-				open = append(open, s)
-			}
-		}
-	}
-	return false
+	return !f.objects[root] || len(ir.Stores(root)) == 0
 }

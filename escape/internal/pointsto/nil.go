@@ -57,10 +57,15 @@ func (f *Func) sources(v ssa.Value) (from []ssa.Value, ok bool) {
 				from = append(from, f.field(f.Origin(s.Val), path[len(at):]))
 			}
 		}
+		for _, a := range f.put[v] {
+			from = append(from, a)
+		}
 		_, own := rootOf(v).(*ssa.Alloc)
 		return from, own && f.isClosed(v)
 	}
 	switch i := rootOf(v).(type) {
+	case *Former:
+		return []ssa.Value{i.Slot}, true
 	case *ssa.Phi:
 		for k := range i.Edges {
 			from = append(from, f.Brought(v, k))

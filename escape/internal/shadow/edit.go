@@ -366,7 +366,7 @@ func (d *draft) called(n place.Name, g rewrite.Place) string {
 	default:
 		d.saved[n] = m.text
 		s := d.spot(place.Where{Place: n.Save})
-		s.saves = append(s.saves, m.text+" := "+n.Var.Name())
+		s.saves = append(s.saves, m.text+" := "+n.Text())
 	}
 	return m.text
 }

@@ -1,0 +1,57 @@
+package infer
+
+import (
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/own"
+)
+
+// This file is about literals that assign what they capture: what is in there at an exit is what was there
+// before, or it is the caller's from then on. If it is anything else, what was there before escapes.
+
+// sets fills in what a literal does with a variable that it captures, which held t before.
+func (e *exits) sets(does *effect.Param, g *own.Group, t own.Token, v ssa.Value) {
+	set := e.tally()
+	bad := e.f.Foreign(v)
+	for _, r := range e.returns {
+		p := e.before(g, r)
+		if p == nil {
+			continue
+		}
+		was, other := false, false
+		ts, whole := p.Held(v)
+		for _, u := range ts {
+			if u == t {
+				was = true
+				continue
+			}
+			other = true
+			st := p.Status(u)
+			bad = bad || g.Sites[u/2].Param >= 0 || st&^(own.Owned|own.Absent|own.Passed) != 0 ||
+				st&own.Owned != 0 && !p.Is(v, u) || e.elsewhere(g, u, v, r)
+			does.Sets.Nil = does.Sets.Nil || st&own.Absent != 0
+		}
+		bad = bad || !whole
+		if !other && !was { // it is nil
+			other, does.Sets.Nil = true, true
+		}
+		set.add(other, was, e.kinds(r, own.Combination{}), own.Combination{})
+	}
+	does.Sets.Owned = set.when(e.error)
+	if bad || len(e.returns) == 0 {
+		*does = effect.Param{Escapes: effect.When{Cond: effect.Always}}
+	}
+}
+
+// elsewhere reports whether what is in a variable at an exit is also in a result, or in another variable
+// that is captured.
+func (e *exits) elsewhere(g *own.Group, u own.Token, v ssa.Value, r *ssa.Return) bool {
+	site := g.Sites[u/2]
+	if slices.ContainsFunc(r.Results, func(w ssa.Value) bool { return e.f.May(w, site) }) {
+		return true
+	}
+	return slices.ContainsFunc(e.f.SSA.FreeVars, func(w *ssa.FreeVar) bool { return w != v && e.f.May(w, site) })
+}

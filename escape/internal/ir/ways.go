@@ -1,0 +1,98 @@
+package ir
+
+import (
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// This file is about what SSA tells by itself: ways between instructions, and what assigns a variable.
+
+// Before reports whether all paths to an instruction lead through another.
+func Before(i, at ssa.Instruction) bool {
+	if i.Block() != at.Block() {
+		return i.Block().Dominates(at.Block())
+	}
+	return slices.Index(i.Block().Instrs, i) < slices.Index(at.Block().Instrs, at)
+}
+
+// Circles reports whether a block may run again.
+func Circles(b *ssa.BasicBlock) bool {
+	seen := map[*ssa.BasicBlock]bool{}
+	open := []*ssa.BasicBlock{b}
+	for len(open) > 0 {
+		at := open[len(open)-1]
+		open = open[:len(open)-1]
+		for _, s := range at.Succs {
+			if s == b {
+				return true
+			}
+			if !seen[s] {
+				seen[s] = true
+				open = append(open, s)
+			}
+		}
+	}
+	return false
+}
+
+// Callee returns what a call or a deferred call calls; nil if an instruction is none.
+func Callee(i ssa.Instruction) ssa.Value {
+	switch i := i.(type) {
+	case *ssa.Call:
+		return i.Call.Value
+	case *ssa.Defer:
+		return i.Call.Value
+	}
+	return nil
+}
+
+// Stores lists what assigns a variable, or a part of it, in its function or in literals that capture it.
+func Stores(addr ssa.Value) []*ssa.Store {
+	var out []*ssa.Store
+	for _, i := range *addr.Referrers() {
+		switch i := i.(type) {
+		case *ssa.Store:
+			if i.Addr == addr {
+				out = append(out, i)
+			}
+		case *ssa.FieldAddr:
+			out = append(out, Stores(i)...)
+		case *ssa.IndexAddr:
+			out = append(out, Stores(i)...)
+		case *ssa.MakeClosure:
+			fn := i.Fn.(*ssa.Function)
+			for k, b := range i.Bindings {
+				if b == addr && fn.Parent() != nil {
+					out = append(out, Stores(fn.FreeVars[k])...)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// Follows reports whether a way leads from one instruction to another that does not make a variable anew.
+func Follows(from, to ssa.Instruction, unless *ssa.Alloc) bool {
+	if from.Block() == to.Block() && Before(from, to) {
+		return true
+	}
+	if to.Block() == unless.Block() {
+		return false
+	}
+	seen := map[*ssa.BasicBlock]bool{unless.Block(): true}
+	for open := []*ssa.BasicBlock{from.Block()}; len(open) > 0; {
+		b := open[len(open)-1]
+		open = open[:len(open)-1]
+		for _, s := range b.Succs {
+			if s == to.Block() {
+				return true
+			}
+			if !seen[s] {
+				seen[s] = true
+				open = append(open, s)
+			}
+		}
+	}
+	return false
+}

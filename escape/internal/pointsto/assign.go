@@ -1,0 +1,185 @@
+package pointsto
+
+import (
+	"fmt"
+	"go/token"
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/internal/calls"
+	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/ir"
+)
+
+// This file is about slots that are given something else: by a store, or by a literal that captures them.
+// A literal may do that if nobody else can run meanwhile who knows the slot: it is only called, by its name.
+
+// An Assigned is what a call of a literal puts into a slot that it captures.
+type Assigned struct {
+	Call *ssa.Call
+	Slot ssa.Value
+	When effect.When
+}
+
+// Name returns a name that no register has.
+func (a *Assigned) Name() string                  { return fmt.Sprintf("%s by %s", a.Slot.Name(), a.Call.Name()) }
+func (a *Assigned) String() string                { return a.Name() }
+func (a *Assigned) Type() types.Type              { return pointee(a.Slot.Type()) }
+func (a *Assigned) Parent() *ssa.Function         { return a.Call.Parent() }
+func (a *Assigned) Referrers() *[]ssa.Instruction { return &[]ssa.Instruction{} }
+func (a *Assigned) Pos() token.Pos                { return a.Call.Pos() }
+
+// A Former is what a slot held in front of an instruction that gives it something else.
+type Former struct {
+	At   ssa.Instruction
+	Slot ssa.Value
+	n    int
+}
+
+// Name returns a name that no register has.
+func (m *Former) Name() string                  { return fmt.Sprintf("former%d %s", m.n, m.Slot.Name()) }
+func (m *Former) String() string                { return m.Name() }
+func (m *Former) Type() types.Type              { return pointee(m.Slot.Type()) }
+func (m *Former) Parent() *ssa.Function         { return m.At.Parent() }
+func (m *Former) Referrers() *[]ssa.Instruction { return &[]ssa.Instruction{} }
+func (m *Former) Pos() token.Pos                { return m.At.Pos() }
+
+// formers lists what a slot held before it was given something else; what it is made with is not.
+func (f *Func) formers(v ssa.Value) []*Former {
+	have, ok := f.before[v]
+	if ok || !f.IsSlot(v) || !InMemory(rootOf(v)) {
+		return have
+	}
+	var at []ssa.Instruction
+	var first ssa.Instruction // in the block in which the variable is made
+	a, _ := rootOf(v).(*ssa.Alloc)
+	for _, i := range f.Users(v) {
+		if !f.Gives(i, v) {
+			continue
+		}
+		at = append(at, i)
+		if a != nil && i.Block() == a.Block() && (first == nil || f.inFront(i, first)) {
+			first = i
+		}
+	}
+	for _, i := range at {
+		if i != first {
+			have = append(have, &Former{i, v, len(have)})
+		}
+	}
+	f.before[v] = have
+	return have
+}
+
+// inFront reports whether one instruction of a block stands in front of another.
+func (f *Func) inFront(i, j ssa.Instruction) bool {
+	m, k, _ := f.Graph.Where(i)
+	n, l, _ := f.Graph.Where(j)
+	return m < n || m == n && k < l
+}
+
+// Gives reports whether an instruction gives a slot something else, perhaps.
+func (f *Func) Gives(i ssa.Instruction, v ssa.Value) bool { return f.Sets(i, v) || f.puts(i, v) != nil }
+
+// puts returns when a call of a literal gives a slot something else that the slot's function then owns;
+// nil if it never does.
+func (f *Func) puts(i ssa.Instruction, v ssa.Value) *effect.Result {
+	c, ok := i.(*ssa.Call)
+	if !ok || calls.Literal(&c.Call) == nil {
+		return nil
+	}
+	s := f.Summary(&c.Call)
+	for k, a := range calls.Operands(&c.Call) {
+		if p := s.Param(k); a == v && p.Sets.Owned.Cond != effect.Never {
+			return &p.Sets
+		}
+	}
+	return nil
+}
+
+// findPut adds a site for each slot that a call of a literal gives something.
+func (f *Func) findPut(c *ssa.Call) {
+	if m, ok := c.Call.Value.(*ssa.MakeClosure); ok && calls.Literal(&c.Call) != nil {
+		for _, v := range m.Bindings {
+			if r := f.puts(c, v); r != nil && f.IsSlot(v) && f.isClosed(v) {
+				a := &Assigned{c, v, r.Owned}
+				f.put[v] = append(f.put[v], a)
+				f.site(&Site{Value: a, Param: -1, Nil: r.Nil})
+			}
+		}
+	}
+}
+
+// Assigns reports whether a literal gives a slot that it captures something else.
+func (f *Func) Assigns(v ssa.Value) bool {
+	captured, ok := v.(*ssa.FreeVar)
+	return ok && f.IsSlot(v) && len(ir.Stores(captured)) > 0
+}
+
+// alone reports whether nobody gets at a captured variable while a literal of its function runs but that
+// literal, and what it calls by name: all that capture it are called by their names, or deferred if they
+// do not assign it.
+func (f *Func) alone(v ssa.Value) bool {
+	if captured, ok := v.(*ssa.FreeVar); ok {
+		fn := captured.Parent()
+		k := slices.Index(fn.FreeVars, captured)
+		makers := *fn.Referrers()
+		return len(makers) == 1 && f.alone(makers[0].(*ssa.MakeClosure).Bindings[k])
+	}
+	_, ok := v.(*ssa.Alloc)
+	return ok && f.onlyByName(v)
+}
+
+// onlyByName reports whether the address of a variable goes nowhere but into literals that are called by name.
+func (f *Func) onlyByName(v ssa.Value) bool {
+	for _, i := range *v.Referrers() {
+		switch i := i.(type) {
+		case *ssa.DebugRef, *ssa.UnOp:
+		case *ssa.Store:
+			if i.Val == v {
+				return false
+			}
+		case *ssa.Call:
+			s := f.Summary(&i.Call)
+			for k, a := range calls.Operands(&i.Call) {
+				if p := s.Param(k); a == v && (p.Escapes.Cond != effect.Never || p.Retained || gives(s, k)) {
+					return false
+				}
+			}
+		case *ssa.MakeClosure:
+			fn := i.Fn.(*ssa.Function)
+			k := slices.Index(i.Bindings, v)
+			if fn.Parent() == nil || !byName(i, len(ir.Stores(fn.FreeVars[k])) == 0) || !f.onlyByName(fn.FreeVars[k]) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// byName reports whether a literal is called by its name, or deferred if it may be, and nothing else is
+// done with it.
+func byName(m *ssa.MakeClosure, deferred bool) bool {
+	for _, i := range *m.Referrers() {
+		switch c := i.(type) {
+		case *ssa.DebugRef:
+			continue
+		case *ssa.Defer:
+			if !deferred {
+				return false
+			}
+		case *ssa.Call:
+			if slices.Contains(c.Call.Args, ssa.Value(m)) {
+				return false
+			}
+		}
+		if ir.Callee(i) != m {
+			return false
+		}
+	}
+	return true
+}
