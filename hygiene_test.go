@@ -225,6 +225,12 @@ var importRules = []deptest.Rule{
 		Because: "whether an edit is made is decided by what was loaded and what the analyzer wants, and by no flag",
 	},
 	{
+		Match:   "cmd/memwatch/internal/unwind",
+		Allow:   []string{"std"},
+		Deny:    []string{"C", "testing", "net"},
+		Because: "it reads what strangers wrote: whose stack it is, and where its files are, is known to those who ask",
+	},
+	{
 		Match:   "cmd/memwatch",
 		Deny:    []string{"C", "testing", "alloc/...", "tracker/...", "finalize", "escape/...", tools},
 		Because: "it watches other processes and shares only names and layouts with them",

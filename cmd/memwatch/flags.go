@@ -21,6 +21,13 @@ var commands = []string{"sites", "leaks", "top", "run", "record", "replay", "dif
 // The output formats.
 var formats = []string{"table", "wide", "json", "jsonl", "folded", "pprof"}
 
+// How stacks are walked.
+const (
+	stacksAuto  = "auto"  // by frame pointers, and where they do not find all of a stack by unwind tables
+	stacksFP    = "fp"    // by frame pointers alone
+	stacksDWARF = "dwarf" // by unwind tables
+)
+
 // config is what the command line says.
 type config struct {
 	command   string   // "" or one of commands
@@ -41,6 +48,7 @@ type config struct {
 	libraries []string
 	ring      int
 	noStacks  bool
+	stacks    string // stacksAuto, stacksFP or stacksDWARF
 	single    bool
 	listen    string
 	hosts     []string
@@ -88,6 +96,7 @@ func parse(args []string) (*config, error) {
 	var ring int64
 	fs.Func("ring", "", size(&ring))
 	fs.BoolVar(&c.noStacks, "no-stacks", false, "")
+	fs.StringVar(&c.stacks, "stacks", stacksAuto, "")
 	fs.BoolVar(&c.single, "single", false, "")
 	fs.StringVar(&c.listen, "listen", "127.0.0.1:8765", "")
 	fs.Func("host", "", func(s string) error { c.hosts = append(c.hosts, s); return nil })
@@ -184,6 +193,10 @@ func (c *config) check() error {
 		return errors.New("-d must be at least 10ms")
 	case c.ring != 0 && (c.ring < os.Getpagesize() || c.ring&(c.ring-1) != 0 || c.ring > 1<<30):
 		return errors.New("-ring must be a power of two between a page and 1 GiB")
+	case !slices.Contains([]string{stacksAuto, stacksFP, stacksDWARF}, c.stacks):
+		return fmt.Errorf("-stacks must be %s, %s or %s", stacksAuto, stacksFP, stacksDWARF)
+	case c.noStacks && c.given["stacks"]:
+		return errors.New("-stacks does not go with -no-stacks")
 	case c.limit != 0 && c.limit < 1<<20:
 		return errors.New("-limit must be at least 1 MiB")
 	case c.command == "run" && len(c.pids) > 0:
@@ -210,7 +223,7 @@ func (c *config) watches() bool {
 	default:
 		return true
 	}
-	for _, flag := range []string{"driver", "for", "lib", "ring", "no-stacks", "single", "suspects"} {
+	for _, flag := range []string{"driver", "for", "lib", "ring", "no-stacks", "stacks", "single", "suspects"} {
 		if c.given[flag] {
 			return true
 		}

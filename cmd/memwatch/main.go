@@ -57,8 +57,12 @@
 //	-for DURATION      watch for so long, then print or end
 //	-suspects          only call sites that may be leaks, with the reasons
 //	-lib FILE          probe this library too (may be repeated)
-//	-ring SIZE         room for events on their way (default 8MiB)
+//	-ring SIZE         room for events on their way (default 32MiB, with -stacks fp 8MiB)
 //	-no-stacks         take no call stacks
+//	-stacks WAY        how call stacks are walked: fp by frame pointers; dwarf by unwind tables
+//	                   (.eh_frame), for which stacks are copied; auto (default) by frame pointers
+//	                   where all functions on a stack keep them, else by tables. x86-64 alone
+//	                   has tables read, and Go's own functions need none
 //	-single            use single probes although the kernel has links of many
 //	-limit SIZE        with record: the largest file (default 1GiB)
 //	-speed N           with replay and demo: so many times as fast (default 1)

@@ -38,7 +38,7 @@ func (c *config) watch(ctx context.Context) (int, error) {
 	if child != nil {
 		scan = 20 * time.Millisecond // it loads its library any moment
 	}
-	o := live.Options{PIDs: pids, Libraries: c.libraries, Ring: c.ring, NoStacks: c.noStacks, Single: c.single, Scan: scan, Tables: min(c.delay, 500*time.Millisecond), Fresh: child != nil}
+	o := live.Options{PIDs: pids, Libraries: c.libraries, Ring: c.ring, NoStacks: c.noStacks, Copies: copiesOf[c.stacks], Single: c.single, Scan: scan, Tables: min(c.delay, 500*time.Millisecond), Fresh: child != nil}
 	if err := c.prepare(); err != nil {
 		return exitError, err
 	}
@@ -111,6 +111,9 @@ func (c *config) watch(ctx context.Context) (int, error) {
 	}
 	return code, err
 }
+
+// copiesOf are the copies of stacks that each way of walking them takes.
+var copiesOf = map[string]bpf.Copies{stacksAuto: bpf.NeededCopies, stacksFP: bpf.NoCopies, stacksDWARF: bpf.AllCopies}
 
 // ownTables says what is seen without rights, and what they would add, in a line of 80 columns.
 const ownTables = "tables of your programs only; rights add driver calls and other users' programs"

@@ -57,6 +57,7 @@ struct uprobes_state {
 };
 struct mm_struct {
 	struct uprobes_state uprobes_state;
+	unsigned long start_stack; // of the first thread: where its stack began
 };
 
 // The numbers of a process: one in each namespace from the outermost to its own.

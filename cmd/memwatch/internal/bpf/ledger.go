@@ -24,6 +24,8 @@ type Ledger struct {
 	LostStacks uint64 // stacks reported later, for the ring had no room
 	Walks      uint64 // stacks taken from the goroutine
 	Unwalked   uint64 // Go stacks that neither way could take
+	Copies     uint64 // stacks that were copied
+	Uncopied   uint64 // and those for which the ring had no room to spare
 }
 
 // Ledgers returns the books of all processes, by process.
@@ -55,6 +57,7 @@ func ledger(l *watchLedger) Ledger {
 		Start: l.Start,
 		Bytes: l.Bytes, Allocs: l.Allocs, Frees: l.Frees, Failures: l.Failures, Hits: l.Hits,
 		LostRing: l.LostRing, LostCalls: l.LostCalls, LostStacks: l.LostStacks, Walks: l.Walks, Unwalked: l.Unwalked,
+		Copies: l.Copies, Uncopied: l.Uncopied,
 	}
 }
 

@@ -32,7 +32,10 @@ type Report struct {
 	Frames []uint64 // valid until the next Read
 	Walked bool     // the frames were taken from the goroutine
 
+	Copy       *Copy  // of a Call whose stack frame pointers do not tell; valid until the next Read
 	Trampoline uint64 // where probed calls return to, none of the Frames; 0 if unknown
+
+	copied Copy
 }
 
 // ErrReport is in the chain of errors about a report that is not as it should be.
@@ -62,6 +65,9 @@ func (s *Session) Patience(d time.Duration) { s.poll = d }
 // Interrupt has a Read that waits return. It may be called by any goroutine.
 func (s *Session) Interrupt() { _ = s.reader.Flush() } // after Close nothing waits
 
+// Crowded reports whether so much of the ring waits to be read that nothing should be waited for meanwhile.
+func (s *Session) Crowded() bool { return s.reader.AvailableBytes() > s.reader.BufferSize()/4 }
+
 // Waiting returns the bytes in the ring that were not read yet.
 func (s *Session) Waiting() int { return s.reader.AvailableBytes() }
 
@@ -78,7 +84,7 @@ func (r *Report) decode(b []byte) error {
 	if len(b) < 1 {
 		return fmt.Errorf("bpf: read: %w: empty", ErrReport)
 	}
-	r.Kind, r.Frames = Kind(b[0]), r.Frames[:0]
+	r.Kind, r.Frames, r.Copy = Kind(b[0]), r.Frames[:0], nil
 	if r.Kind == Stack {
 		if len(b) < stackEventSize {
 			return fmt.Errorf("bpf: read: %w: %d bytes", ErrReport, len(b))
@@ -104,6 +110,9 @@ func (r *Report) decode(b []byte) error {
 	}
 	for i := range r.Raw.Words {
 		r.Raw.Words[i] = le.Uint64(b[64+8*i:])
+	}
+	if len(b) > eventSize {
+		return r.decodeCopy(b[eventSize:])
 	}
 	return nil
 }

@@ -19,8 +19,9 @@ import (
 
 // Options say how a session watches. Zero fields mean the defaults.
 type Options struct {
-	Ring     int  // bytes of the ring, a power of two and at least a page; 8 MiB
+	Ring     int  // bytes of the ring, a power of two and at least a page; 8 MiB, or with copies 32 MiB
 	NoStacks bool // take no call stacks
+	Copies   Copies
 	Only     bool // report only processes that Watch was told of
 	Single   bool // use single probes although the kernel has links of many
 }
@@ -47,7 +48,7 @@ type programs struct {
 	OnExit *ebpf.Program
 	OnExec *ebpf.Program
 
-	Descriptors, Books, Targets, Events, Hits *ebpf.Map
+	Descriptors, Books, Targets, Seen, Events, Hits *ebpf.Map
 
 	all *ebpf.Collection // owns them
 }
@@ -68,13 +69,22 @@ func Open(o Options) (*Session, error) {
 	for _, p := range []string{"entry", "return", "marker"} {
 		delete(spec.Programs, p+unused)
 	}
-	if o.Ring > 0 {
-		spec.Maps[watchMapEvents].MaxEntries = uint32(o.Ring)
+	if o.NoStacks || !hasCopies {
+		o.Copies = NoCopies
+	}
+	ring := spec.Maps[watchMapEvents]
+	switch {
+	case o.Ring > 0:
+		ring.MaxEntries = uint32(o.Ring)
+	case o.Copies != NoCopies:
+		ring.MaxEntries = ringOfCopies
 	}
 	if err := errors.Join(
 		spec.Variables[watchVarOnlyTargets].Set(bit(o.Only)),
 		spec.Variables[watchVarNoStacks].Set(bit(o.NoStacks)),
-		spec.Variables[watchVarWakeAt].Set(spec.Maps[watchMapEvents].MaxEntries/8),
+		spec.Variables[watchVarWakeAt].Set(ring.MaxEntries/8),
+		spec.Variables[watchVarCopying].Set(uint8(o.Copies)),
+		spec.Variables[watchVarCopyUntil].Set(ring.MaxEntries/2),
 	); err != nil {
 		return nil, fmt.Errorf("bpf: open: %w", err)
 	}
@@ -86,7 +96,7 @@ func Open(o Options) (*Session, error) {
 	s.objs.Entry, s.objs.Return, s.objs.Marker = all.Programs["entry"+used], all.Programs["return"+used], all.Programs["marker"+used]
 	s.objs.OnExit, s.objs.OnExec = all.Programs["on_exit"], all.Programs["on_exec"]
 	s.objs.Descriptors, s.objs.Books, s.objs.Targets = all.Maps[watchMapDescriptors], all.Maps[watchMapBooks], all.Maps[watchMapTargets]
-	s.objs.Events, s.objs.Hits = all.Maps[watchMapEvents], all.Maps[watchMapHits]
+	s.objs.Seen, s.objs.Events, s.objs.Hits = all.Maps[watchMapSeen], all.Maps[watchMapEvents], all.Maps[watchMapHits]
 	if err := s.start(); err != nil {
 		s.Close()
 		return nil, err

@@ -363,8 +363,23 @@ func TestLayout(t *testing.T) {
 	require.Equal(t, uintptr(48), unsafe.Offsetof(watchStackEvent{}.Pc))
 	require.Equal(t, unsafe.Sizeof(probes.Descriptor{}), unsafe.Sizeof(watchDescriptor{}))
 	require.Equal(t, unsafe.Offsetof(probes.Descriptor{}.Fetch), unsafe.Offsetof(watchDescriptor{}.Fetch))
+	require.Equal(t, uintptr(copyHead), unsafe.Sizeof(watchCopy{}))
+	require.Equal(t, uintptr(72), unsafe.Offsetof(watchCopy{}.Bytes))
 	var r Report
 	require.ErrorIs(t, r.decode(nil), ErrReport)
+	require.ErrorIs(t, r.decode(make([]byte, eventSize+copyHead-1)), ErrReport)
+	lying := make([]byte, eventSize+copyHead+5)
+	for i := range copyHead { // it says that there are more bytes than it has
+		lying[eventSize+i] = byte(i + 1)
+	}
+	require.NoError(t, r.decode(lying))
+	require.Equal(t, Copy{
+		Salt: 0x0807060504030201, PC: 0x100f0e0d0c0b0a09, SP: 0x1817161514131211, BX: 0x201f1e1d1c1b1a19, BP: 0x2827262524232221,
+		R12: 0x302f2e2d2c2b2a29, R13: 0x3837363534333231, R14: 0x403f3e3d3c3b3a39, R15: 0x4847464544434241,
+		Bytes: make([]byte, 5), Wanted: 0x504f4e4d,
+	}, *r.Copy)
+	require.NoError(t, r.decode(make([]byte, eventSize)))
+	require.Nil(t, r.Copy)
 	require.ErrorIs(t, r.decode(make([]byte, eventSize-1)), ErrReport)
 	require.ErrorIs(t, r.decode(append([]byte{9}, make([]byte, eventSize)...)), ErrReport)
 	require.ErrorIs(t, r.decode([]byte{byte(Stack), 0}), ErrReport)

@@ -46,12 +46,23 @@ struct stack_event {
 	u64 pc[FRAMES];
 };
 
+// An event of a call with a part of the stack that it was made from, where a walk by frame pointers does not do.
+struct copy {
+	u64 salt;              // what the number of a stack begins with
+	u64 pc, sp;            // in the caller, when the call has returned
+	u64 bx, bp, r12, r13, r14, r15;
+	u32 bytes, wanted;     // from sp on; wanted is more if there was no room
+};
+
+enum { SMALL = 2048, MEDIUM = 8192, LARGE = 32768, PAGE = 4096 };
+
 // The books of one process. Lost is what this process did that found no room, and calls whose return was not seen.
 struct ledger {
 	u64 start; // of the process: its number may be used again
 	u64 bytes, allocs, frees, failures;
 	u64 hits, lost_ring, lost_calls, lost_stacks;
 	u64 walks, unwalked; // stacks taken from the goroutine, and those that could not be
+	u64 copies, uncopied; // parts of stacks, and those for which the ring had no room to spare
 };
 
 // A process that is watched, and where its goroutines are if that is known.
@@ -67,11 +78,13 @@ struct target {
 // not on a CPU's own page: programs of probes may be preempted.
 struct call {
 	u64 sp, start, begin, stack, goroutine;
+	u64 pc, salt;
 	u64 args[8];
 	u64 words[2 * WORDS];   // the latter half only keeps the verifier's sums right
 	u64 frames[2 * FRAMES]; // likewise
 	u16 func;
 	u8 active;
+	u8 copy; // the stack is copied when the call is reported
 };
 
 struct {
@@ -126,11 +139,19 @@ struct {
 
 volatile const u8 only_targets; // processes without a target are passed over
 volatile const u8 no_stacks;
+volatile const u8 copying; // whether stacks are copied: below
+volatile const u32 copy_until = 4 << 20; // bytes waiting in the ring from which on it is for calls alone
 volatile const u32 wake_at = 1 << 20; // bytes waiting in the ring that wake the reader
+
+// When stacks are copied, and what is known of a stack that was seen: nothing yet, that a walk by frame pointers
+// finds all of it, or that it does not. The reader judges.
+enum { NEVER, NEEDED, ALWAYS };
+enum { NEW = 1, GOOD, BAD };
 
 // The reader's types are generated from these.
 const struct event *event_type __attribute__((unused));
 const struct stack_event *stack_event_type __attribute__((unused));
+const struct copy *copy_type __attribute__((unused));
 
 u64 nowhere; // events of processes whose books found no room
 u32 pid_level, pid_ns; // the namespace whose numbers processes are called by: how deep it is, and which
@@ -327,16 +348,33 @@ static __always_inline u32 walk(struct call *c, u64 curg, const struct target *t
 	return n;
 }
 
+// unlikely returns whether a walk by frame pointers is known to find nothing: the caller keeps none. What is
+// in their register then is different each time.
+static __always_inline u8 unlikely(u64 salt, u64 ra)
+{
+	u64 alone = mix(salt, ra);
+	u8 *known = bpf_map_lookup_elem(&seen, &alone);
+	return known && *known == BAD;
+}
+
 // stack takes the call stack and returns its number, 0 if there is none. Its frames
-// are reported if it was not seen lately.
+// are reported if it was not seen lately. Copy says whether the stack may be copied, and is where it may not
+// be NEVER.
 static __always_inline u64 stack(struct pt_regs *ctx, struct call *c, struct ledger *b, struct task_struct *task,
-				 const struct target *t, u32 pid, u32 tid, u64 now)
+				 const struct target *t, u32 pid, u32 tid, u64 now, u8 copy)
 {
 	u64 ra = return_address(ctx);
-	long got = bpf_get_stack(ctx, c->frames, FRAMES * 8, BPF_F_USER_STACK);
-	u32 n = got > 0 ? got / 8 : 0, at = 1;
-	u8 how = 0;
+	u64 salt = mix(c->start, (u64)BPF_CORE_READ(task, self_exec_id) << 32 | pid);
+	u8 go = t && t->text, how = 0, known = 0;
+	u32 n = 0, at = 1;
+	c->pc = ra;
+	c->salt = salt;
+	c->copy = 0;
 
+	if (go || copy == NEVER || (copy == NEEDED && !unlikely(salt, ra))) {
+		long got = bpf_get_stack(ctx, c->frames, FRAMES * 8, BPF_F_USER_STACK);
+		n = got > 0 ? got / 8 : 0;
+	}
 	// The first frame is the probe itself. The kernel misses the caller unless the
 	// function begins with a push of the frame pointer: it takes the first frame's place.
 	if (n > FRAMES)
@@ -349,21 +387,21 @@ static __always_inline u64 stack(struct pt_regs *ctx, struct call *c, struct led
 	} else {
 		n--;
 	}
-	if (t && t->text) {
-		u8 go = 0;
+	if (go) {
+		u8 found = 0;
 		for (u32 i = 0; i < FRAMES; i++) {
 			if (i >= n)
 				break;
 			u64 pc = c->frames[at + i];
 			if (pc >= t->text && pc < t->etext) {
-				go = 1;
+				found = 1;
 				break;
 			}
 		}
 		u64 curg = goroutine_of(task, t);
 		if (curg)
 			bpf_probe_read_user(&c->goroutine, 8, (void *)(curg + t->g_goid));
-		if (!go) {
+		if (!found) {
 			u32 m = curg ? walk(c, curg, t) : 0;
 			if (m) {
 				c->frames[0] = ra;
@@ -375,9 +413,11 @@ static __always_inline u64 stack(struct pt_regs *ctx, struct call *c, struct led
 				__sync_fetch_and_add(&b->unwalked, 1);
 			}
 		}
+		if (found || how)
+			copy = NEVER; // Go keeps frame pointers, and has no other tables
 	}
 
-	u64 id = mix(c->start, (u64)BPF_CORE_READ(task, self_exec_id) << 32 | pid);
+	u64 id = salt;
 	for (u32 i = 0; i < FRAMES; i++) {
 		if (i >= n)
 			break;
@@ -385,15 +425,19 @@ static __always_inline u64 stack(struct pt_regs *ctx, struct call *c, struct led
 	}
 	if (!id)
 		id = 1;
-	if (bpf_map_lookup_elem(&seen, &id))
+	u8 *v = bpf_map_lookup_elem(&seen, &id);
+	if (v)
+		known = *v;
+	c->copy = copy == ALWAYS || (copy == NEEDED && known != GOOD);
+	if (known)
 		return id;
 	struct stack_event *e = bpf_ringbuf_reserve(&events, sizeof *e, 0);
 	if (!e) {
 		__sync_fetch_and_add(&b->lost_stacks, 1);
 		return id; // not noted as seen: it is reported the next time
 	}
-	u8 one = 1;
-	bpf_map_update_elem(&seen, &id, &one, BPF_ANY);
+	known = NEW;
+	bpf_map_update_elem(&seen, &id, &known, BPF_ANY);
 	*e = (struct stack_event){ .type = NEW_STACK, .walk = how, .frames = n, .pid = pid, .tid = tid, .time = now,
 				   .start = c->start, .stack = id, .trampoline = trampoline(task) };
 	for (u32 i = 0; i < FRAMES; i++)
@@ -402,18 +446,104 @@ static __always_inline u64 stack(struct pt_regs *ctx, struct call *c, struct led
 	return id;
 }
 
-// report puts the call on the ring.
-static __always_inline void report(struct call *c, struct ledger *b, u32 pid, u32 tid, u8 phase, u64 ret, u64 now)
+static __always_inline void fill(struct event *e, struct call *c, u32 pid, u32 tid, u8 phase, u64 ret, u64 now)
 {
+	*e = (struct event){ .type = CALL, .phase = phase, .func = c->func, .pid = pid, .tid = tid, .time = now,
+			     .start = c->start, .begin = c->begin, .ret = ret, .stack = c->stack, .goroutine = c->goroutine };
+	for (u32 i = 0; i < WORDS; i++)
+		e->words[i] = c->words[i];
+}
+
+#ifdef __TARGET_ARCH_x86
+// extent returns how many bytes of the stack there are from sp on, or as many as are ever copied if that cannot
+// be told: a thread's stack ends at what it has for itself, the first thread's where the program began.
+static __always_inline u64 extent(struct task_struct *task, u64 sp)
+{
+	u64 own = BPF_CORE_READ(task, thread.fsbase), first = BPF_CORE_READ(task, mm, start_stack);
+	enum { MOST = 64 << 20 };
+	if (own > sp && own - sp < MOST)
+		return own - sp;
+	if (first > sp && first - sp < MOST)
+		return first - sp;
+	return LARGE;
+}
+
+// take copies from user memory, and where not all of it is there, whole pages of it.
+static __always_inline u32 take(u8 *to, u64 from, u64 wanted, const u32 size)
+{
+	u32 bytes = wanted < size ? wanted : size;
+	if (!bpf_probe_read_user(to, bytes, (void *)from))
+		return bytes;
+	u32 page = -from & (PAGE - 1);
+	if (size < PAGE || bpf_probe_read_user(to, page, (void *)from))
+		return 0;
+#pragma unroll
+	for (u32 i = 0; i + 2 <= size / PAGE; i++) {
+		u32 got = page + i * PAGE;
+		if (bpf_probe_read_user(to + got, PAGE, (void *)(from + got)))
+			return got;
+	}
+	return page + (size / PAGE - 1) * PAGE;
+}
+
+// What a function keeps for its caller is the same when it returns as when it was entered.
+#define REPORT_COPY(size)                                                                                              \
+	static __always_inline u8 report_##size(struct pt_regs *ctx, struct call *c, u32 pid, u32 tid, u8 phase,       \
+						u64 ret, u64 now, u64 wanted)                                          \
+	{                                                                                                              \
+		struct {                                                                                               \
+			struct event e;                                                                                \
+			struct copy c;                                                                                 \
+			u8 stack[size];                                                                                \
+		} *r = bpf_ringbuf_reserve(&events, sizeof *r, 0);                                                     \
+		if (!r)                                                                                                \
+			return 0;                                                                                      \
+		fill(&r->e, c, pid, tid, phase, ret, now);                                                             \
+		r->c = (struct copy){ .salt = c->salt, .pc = c->pc, .sp = c->sp + POPPED, .bx = ctx->bx, .bp = ctx->bp, \
+				      .r12 = ctx->r12, .r13 = ctx->r13, .r14 = ctx->r14, .r15 = ctx->r15 };            \
+		r->c.wanted = wanted;                                                                                  \
+		r->c.bytes = take(r->stack, c->sp + POPPED, wanted, size);                                             \
+		bpf_ringbuf_submit(r, wake(sizeof *r));                                                                \
+		return 1;                                                                                              \
+	}
+REPORT_COPY(SMALL)
+REPORT_COPY(MEDIUM)
+REPORT_COPY(LARGE)
+
+// report_copy puts the call on the ring with the stack that it was made from, if there is room to spare.
+static __always_inline u8 report_copy(struct pt_regs *ctx, struct call *c, struct ledger *b, struct task_struct *task,
+				      u32 pid, u32 tid, u8 phase, u64 ret, u64 now)
+{
+	u64 wanted = extent(task, c->sp + POPPED);
+	u8 done = 0;
+	if (bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) < copy_until) {
+		if (wanted <= SMALL)
+			done = report_SMALL(ctx, c, pid, tid, phase, ret, now, wanted);
+		else if (wanted <= MEDIUM)
+			done = report_MEDIUM(ctx, c, pid, tid, phase, ret, now, wanted);
+		else
+			done = report_LARGE(ctx, c, pid, tid, phase, ret, now, wanted);
+	}
+	__sync_fetch_and_add(done ? &b->copies : &b->uncopied, 1);
+	return done;
+}
+#else
+static __always_inline u8 report_copy(struct pt_regs *ctx, struct call *c, struct ledger *b, struct task_struct *task,
+				      u32 pid, u32 tid, u8 phase, u64 ret, u64 now) { return 0; }
+#endif
+
+// report puts the call on the ring.
+static __always_inline void report(struct pt_regs *ctx, struct call *c, struct ledger *b, struct task_struct *task,
+				   u32 pid, u32 tid, u8 phase, u64 ret, u64 now)
+{
+	if (copying != NEVER && c->copy && report_copy(ctx, c, b, task, pid, tid, phase, ret, now))
+		return;
 	struct event *e = bpf_ringbuf_reserve(&events, sizeof *e, 0);
 	if (!e) {
 		__sync_fetch_and_add(&b->lost_ring, 1);
 		return;
 	}
-	*e = (struct event){ .type = CALL, .phase = phase, .func = c->func, .pid = pid, .tid = tid, .time = now,
-			     .start = c->start, .begin = c->begin, .ret = ret, .stack = c->stack, .goroutine = c->goroutine };
-	for (u32 i = 0; i < WORDS; i++)
-		e->words[i] = c->words[i];
+	fill(e, c, pid, tid, phase, ret, now);
 	bpf_ringbuf_submit(e, wake(sizeof *e));
 }
 
@@ -448,6 +578,7 @@ static __always_inline int on_entry(struct pt_regs *ctx)
 	c->sp = sp;
 	c->func = id;
 	c->stack = c->goroutine = 0;
+	c->copy = 0;
 	for (u32 i = 0; i < WORDS; i++)
 		c->words[i] = 0;
 	save_arguments(ctx, c);
@@ -472,11 +603,11 @@ static __always_inline int on_entry(struct pt_regs *ctx)
 	u64 now = bpf_ktime_get_ns();
 	c->begin = now;
 	if (d->flags & STACK && !no_stacks)
-		c->stack = stack(ctx, c, b, task, t, pid, tid, now);
+		c->stack = stack(ctx, c, b, task, t, pid, tid, now, copying);
 	if (d->emit & ENTRY) {
 		if (d->flags & COUNT_FREE)
 			__sync_fetch_and_add(&b->frees, 1);
-		report(c, b, pid, tid, 0, 0, now);
+		report(ctx, c, b, task, pid, tid, 0, 0, now);
 	}
 	if (d->emit == ENTRY)
 		c->active = 0;
@@ -534,7 +665,7 @@ static __always_inline int on_return(struct pt_regs *ctx)
 		__sync_fetch_and_add(&b->failures, 1);
 	}
 	if (d->emit & (ok ? SUCCESS : FAILURE))
-		report(c, b, pid, tid, ok ? 1 : 2, ret, bpf_ktime_get_ns());
+		report(ctx, c, b, task, pid, tid, ok ? 1 : 2, ret, bpf_ktime_get_ns());
 	return 0;
 }
 
@@ -557,7 +688,7 @@ static __always_inline int on_marker(struct pt_regs *ctx)
 		struct call *c = bpf_task_storage_get(&calls, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 		if (c && !c->active) {
 			c->start = start;
-			id = stack(ctx, c, b, task, 0, pid, tid, now);
+			id = stack(ctx, c, b, task, 0, pid, tid, now, NEVER);
 		}
 	}
 	struct event *e = bpf_ringbuf_reserve(&events, sizeof *e, 0);

@@ -20,12 +20,30 @@ type watchCall struct {
 	Begin     uint64
 	Stack     uint64
 	Goroutine uint64
+	Pc        uint64
+	Salt      uint64
 	Args      [8]uint64
 	Words     [16]uint64
 	Frames    [96]uint64
 	Func      uint16
 	Active    uint8
-	_         [5]byte
+	Copy      uint8
+	_         [4]byte
+}
+
+type watchCopy struct {
+	_      structs.HostLayout
+	Salt   uint64
+	Pc     uint64
+	Sp     uint64
+	Bx     uint64
+	Bp     uint64
+	R12    uint64
+	R13    uint64
+	R14    uint64
+	R15    uint64
+	Bytes  uint32
+	Wanted uint32
 }
 
 type watchDescriptor struct {
@@ -75,6 +93,8 @@ type watchLedger struct {
 	LostStacks uint64
 	Walks      uint64
 	Unwalked   uint64
+	Copies     uint64
+	Uncopied   uint64
 }
 
 type watchStackEvent struct {
@@ -127,6 +147,9 @@ const (
 	watchProgOnExit        = "on_exit"
 	watchProgReturnMulti   = "return_multi"
 	watchProgReturnSingle  = "return_single"
+	watchVarCopyType       = "copy_type"
+	watchVarCopyUntil      = "copy_until"
+	watchVarCopying        = "copying"
 	watchVarEventType      = "event_type"
 	watchVarNoStacks       = "no_stacks"
 	watchVarNowhere        = "nowhere"
@@ -207,6 +230,9 @@ type watchMapSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type watchVariableSpecs struct {
+	CopyType       *ebpf.VariableSpec `ebpf:"copy_type"`
+	CopyUntil      *ebpf.VariableSpec `ebpf:"copy_until"`
+	Copying        *ebpf.VariableSpec `ebpf:"copying"`
 	EventType      *ebpf.VariableSpec `ebpf:"event_type"`
 	NoStacks       *ebpf.VariableSpec `ebpf:"no_stacks"`
 	Nowhere        *ebpf.VariableSpec `ebpf:"nowhere"`
@@ -262,6 +288,9 @@ func (m *watchMaps) Close() error {
 //
 // It can be passed to loadWatchObjects or ebpf.CollectionSpec.LoadAndAssign.
 type watchVariables struct {
+	CopyType       *ebpf.Variable `ebpf:"copy_type"`
+	CopyUntil      *ebpf.Variable `ebpf:"copy_until"`
+	Copying        *ebpf.Variable `ebpf:"copying"`
 	EventType      *ebpf.Variable `ebpf:"event_type"`
 	NoStacks       *ebpf.Variable `ebpf:"no_stacks"`
 	Nowhere        *ebpf.Variable `ebpf:"nowhere"`

@@ -109,8 +109,8 @@ type KernelTotals struct {
 	Bytes       uint64 `json:"bytes"` // asked for
 	Allocations uint64 `json:"allocations"`
 	Frees       uint64 `json:"frees"`
-	Walked      uint64 `json:"walked"`   // stacks that C code broke, taken from the goroutine
-	Unwalked    uint64 `json:"unwalked"` // and those that were not: they end in C
+	Walked      uint64 `json:"walked"`   // stacks that frame pointers do not tell, taken otherwise
+	Unwalked    uint64 `json:"unwalked"` // and those that were not: they end early
 }
 
 // OutOfMemory is a picture of the moment when an allocation failed for want of memory.

@@ -23,6 +23,7 @@ type resolver struct {
 	cache   symbols.Cache
 	procs   map[uint32]*symbols.Process // the goroutine's
 	opening sync.WaitGroup              // processes that are being looked at
+	watched map[uint32]*watched         // the same for the watcher's goroutine, which must not wait for names
 	shelf   shelf
 	offsets func(goVersion string) (symbols.Offsets, bool)
 }
@@ -30,10 +31,12 @@ type resolver struct {
 // maxJobs bounds the queue. A stack for which there is no room stays without names.
 const maxJobs = 16 << 10
 
-func newResolver() *resolver {
+// newResolver returns a resolver. Unwind says that it keeps what stacks are unwound by.
+func newResolver(unwind bool) *resolver {
 	r := &resolver{
 		jobs: make(chan func(), maxJobs), done: make(chan heap.Event, maxJobs), over: make(chan struct{}),
 		procs: make(map[uint32]*symbols.Process), shelf: shelf{books: make(map[uint32][]book)}, offsets: symbols.GoOffsets,
+		cache: symbols.Cache{Tables: unwind}, watched: make(map[uint32]*watched),
 	}
 	go func() {
 		defer close(r.over)
@@ -60,9 +63,13 @@ func (r *resolver) do(job func()) bool {
 // symbols are read when they are needed.
 func (r *resolver) see(pid uint32) {
 	seen := make(chan *symbols.Process, 1)
+	at := &watched{opened: make(chan struct{})}
+	r.watched[pid] = at
 	r.opening.Go(func() {
 		defer close(seen)
+		defer close(at.opened)
 		if p, err := symbols.OpenProcess(int(pid), &r.cache); err == nil {
+			at.symbols = p
 			seen <- p
 		}
 	})
@@ -94,6 +101,7 @@ func (r *resolver) place(pid uint32, now int64) {
 
 // exit hands out the end of a process when all its stacks are named, and forgets it.
 func (r *resolver) exit(e heap.Event) {
+	delete(r.watched, e.PID)
 	job := func() {
 		if p := r.procs[e.PID]; p != nil {
 			p.Close()

@@ -23,8 +23,9 @@ import (
 type Options struct {
 	PIDs      []int    // only these
 	Libraries []string // files to probe besides those that are found
-	Ring      int      // bytes of the ring; 0: 8 MiB
+	Ring      int      // bytes of the ring; 0: as many as the programs take
 	NoStacks  bool
+	Copies    bpf.Copies    // of stacks
 	Single    bool          // use single probes
 	Scan      time.Duration // between two looks for new processes; 0: 1 s
 	Tables    time.Duration // between two looks at tables; 0: 500 ms
@@ -55,6 +56,7 @@ type Watcher struct {
 	opts      Options
 	session   *bpf.Session // nil with NoProbes
 	resolver  *resolver
+	unwinder  *unwinder
 	images    probes.Cache
 	mu        sync.Mutex          // libraries, order, missed and noDevices, which others look at
 	libraries map[string]*Library // by identity of the file
@@ -108,12 +110,12 @@ func New(o Options) (*Watcher, error) {
 	var s *bpf.Session
 	if !o.NoProbes {
 		var err error
-		if s, err = bpf.Open(bpf.Options{Ring: o.Ring, NoStacks: o.NoStacks, Single: o.Single, Only: len(o.PIDs) > 0}); err != nil {
+		if s, err = bpf.Open(bpf.Options{Ring: o.Ring, NoStacks: o.NoStacks, Copies: o.Copies, Single: o.Single, Only: len(o.PIDs) > 0}); err != nil {
 			return nil, err
 		}
 	}
 	w := &Watcher{
-		opts: o, session: s, resolver: newResolver(),
+		opts: o, session: s, resolver: newResolver(o.Copies != bpf.NoCopies), unwinder: newUnwinder(func() bool { return s.Crowded() }),
 		libraries: make(map[string]*Library), processes: make(map[uint32]*process), ready: make(chan struct{}),
 		nested: procfs.Nested(), nudges: make(chan struct{}, 1), sizes: newSizes(), using: make(map[int]bool),
 		looks: make(chan chan struct{}), over: make(chan struct{}),
@@ -169,6 +171,7 @@ func (w *Watcher) Hits() ([]uint64, error) {
 // Close detaches the probes.
 func (w *Watcher) Close() error {
 	w.resolver.close()
+	w.unwinder.close()
 	if w.session == nil {
 		return nil
 	}
@@ -384,11 +387,17 @@ func (w *Watcher) take(r *bpf.Report) {
 	}
 	switch r.Kind {
 	case bpf.Call:
+		if r.Copy != nil {
+			w.unwind(r)
+		}
 		w.events = probes.Translate(w.events[:0], &r.Raw)
 		for i := range w.events {
 			w.sink(&w.events[i])
 		}
 	case bpf.Stack:
+		if w.opts.Copies != bpf.NoCopies {
+			w.unwinder.point(r)
+		}
 		w.resolver.stack(pid, r.Raw.Time, r.Raw.Stack, r.Frames)
 	case bpf.Exec:
 		w.sink(&heap.Event{Op: heap.Exec, PID: pid, TID: r.Raw.TID, Time: r.Raw.Time, Text: comm(int(pid))})
@@ -461,6 +470,6 @@ func (w *Watcher) auditOne(pid uint32, l bpf.Ledger, now int64) {
 			w.sink(&heap.Event{Op: heap.Lost, PID: pid, Time: now, Size: n, Text: lost.where})
 		}
 	}
-	w.sink(&heap.Event{Op: heap.Totals, PID: pid, Time: now, Size: l.Bytes, Addr: l.Allocs, Aux: l.Frees, Pool: l.Walks, Stream: l.Unwalked})
+	w.sink(&heap.Event{Op: heap.Totals, PID: pid, Time: now, Size: l.Bytes, Addr: l.Allocs, Aux: l.Frees, Pool: l.Walks + l.Copies, Stream: l.Unwalked + l.Uncopied})
 	p.books = l
 }

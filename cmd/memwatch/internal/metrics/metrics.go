@@ -137,7 +137,7 @@ func (c *collector) process(ch chan<- prometheus.Metric, p *heap.Process) {
 	for _, l := range p.Lost {
 		c.send(ch, counter("memwatch_events_lost_total", "Events that were lost, by where; the process's figures are inexact then."), float64(l.Count), c.of(p, "where", l.Where)...)
 	}
-	c.send(ch, counter("memwatch_stack_unresolved_total", "Stacks of Go programs that end in C: the chain was broken, and the goroutine's could not be taken."),
+	c.send(ch, counter("memwatch_stack_unresolved_total", "Stacks that end early: the chain of frame pointers was broken, and the stack could not be taken otherwise."),
 		float64(p.Kernel.Unwalked), c.of(p)...)
 }
 

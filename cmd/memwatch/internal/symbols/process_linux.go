@@ -5,16 +5,24 @@ import (
 	"os"
 	"sort"
 	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/procfs"
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/unwind"
 )
 
 // A Cache keeps the symbols of files for all processes. It is safe for use by several
 // goroutines; the zero Cache is empty.
 type Cache struct {
-	mu    sync.Mutex
-	files map[string]*File // nil: unreadable
+	// Tables says that files are kept open whose unwind tables can be read. It is set before the first use.
+	Tables bool
+
+	mu     sync.Mutex
+	files  map[string]*File         // nil: unreadable
+	tables map[string]*unwind.Table // likewise
 }
 
 // maxFiles bounds a Cache; when it is full it starts anew.
@@ -22,43 +30,76 @@ const maxFiles = 1024
 
 // read returns the symbols of an open file with this identity.
 func (c *Cache) read(f *os.File, id string) *File {
+	return keep(c, &c.files, id, func() (*File, error) { return ReadFile(f) }) // else it has a name and no functions
+}
+
+// table returns the unwind tables of an open file with this identity, nil if it has none. They have the file
+// open for themselves, as long as they are used.
+func (c *Cache) table(f *os.File, id string) *unwind.Table {
+	if !c.Tables {
+		return nil
+	}
+	return keep(c, &c.tables, id, func() (*unwind.Table, error) {
+		fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+		if err != nil {
+			return nil, err
+		}
+		own := os.NewFile(uintptr(fd), f.Name())
+		t, err := unwind.Open(own)
+		if err != nil {
+			own.Close()
+		}
+		return t, err
+	})
+}
+
+// keep returns what is kept of a file, or keeps what read returns of it, which is nil after an error.
+func keep[T any](c *Cache, kept *map[string]*T, id string, read func() (*T, error)) *T {
 	c.mu.Lock()
-	s, ok := c.files[id]
+	v, ok := (*kept)[id]
 	c.mu.Unlock()
 	if ok {
-		return s
+		return v
 	}
-	s, err := ReadFile(f)
+	v, err := read()
 	if err != nil {
-		s = nil // it has a name and no functions
+		v = nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.files == nil || len(c.files) >= maxFiles {
-		c.files = make(map[string]*File)
+	if *kept == nil || len(*kept) >= maxFiles {
+		*kept = make(map[string]*T)
 	}
-	c.files[id] = s
-	return s
+	(*kept)[id] = v
+	return v
 }
 
 // A mappedFile is opened when its mapping is seen, and read when a name in it is
 // wanted: by then the process may be gone.
 type mappedFile struct {
-	f    *os.File // nil: it could not be opened, or is read
-	id   string
+	id    string
+	table *unwind.Table // nil: there is none, or it is not wanted
+
+	mu   sync.Mutex // protects what follows
+	f    *os.File   // nil: it could not be opened, or is read
 	syms *File
 }
 
 // load reads the file if that was not done yet.
 func (m *mappedFile) load(c *Cache) *File {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if m.f != nil {
 		m.syms = c.read(m.f, m.id)
-		m.close()
+		m.f.Close()
+		m.f = nil
 	}
 	return m.syms
 }
 
 func (m *mappedFile) close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if m.f != nil {
 		m.f.Close()
 		m.f = nil
@@ -68,11 +109,19 @@ func (m *mappedFile) close() {
 // maxOpen bounds the files of one process that are open and not yet read.
 const maxOpen = 512
 
-// A Process names addresses of one process. It is not safe for use by several
-// goroutines.
+// A Process names addresses of one process. It is safe for use by several goroutines:
+// one that has its mappings read again does not hold up others, who see those of before.
 type Process struct {
-	pid   int
-	cache *Cache
+	pid    int
+	cache  *Cache
+	latest atomic.Pointer[view]
+
+	mu     sync.Mutex // held by Refresh and Close
+	closed bool       // protected by mu
+}
+
+// A view is what a process has mapped at one time. It does not change.
+type view struct {
 	maps  []Mapping
 	files map[uint64]*mappedFile // by the start of their mapping
 }
@@ -81,13 +130,17 @@ type Process struct {
 // takes a millisecond or so; they are read later. c keeps what is read of files. The
 // caller closes the Process.
 func OpenProcess(pid int, c *Cache) (*Process, error) {
-	p := &Process{pid: pid, cache: c, files: make(map[uint64]*mappedFile)}
+	p := &Process{pid: pid, cache: c}
+	p.latest.Store(new(view))
 	return p, p.Refresh()
 }
 
 // Close closes the files that were not read.
 func (p *Process) Close() {
-	for _, f := range p.files {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	for _, f := range p.latest.Load().files {
 		f.close()
 	}
 }
@@ -95,6 +148,11 @@ func (p *Process) Close() {
 // Refresh reads the mappings again and opens the files of code that was not mapped
 // before. When the process is gone, what was known stays.
 func (p *Process) Refresh() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil
+	}
 	f, err := procfs.Maps(p.pid)
 	if err != nil {
 		return fmt.Errorf("symbols: %w", err)
@@ -104,60 +162,63 @@ func (p *Process) Refresh() error {
 	if err != nil || len(maps) == 0 {
 		return err
 	}
-	files := make(map[uint64]*mappedFile)
+	before, now := p.latest.Load(), &view{maps, make(map[uint64]*mappedFile)}
 	open := 0
 	for i := range maps {
 		m := &maps[i]
 		if !m.Exec {
 			continue
 		}
-		if old := p.at(m.Start); old != nil && old.Start == m.Start && old.Inode == m.Inode && old.Offset == m.Offset && p.files[m.Start] != nil {
-			files[m.Start] = p.files[m.Start]
-			delete(p.files, m.Start)
+		if old := before.at(m.Start); old != nil && old.Start == m.Start && old.Inode == m.Inode && old.Offset == m.Offset && before.files[m.Start] != nil {
+			now.files[m.Start] = before.files[m.Start]
 			continue
 		}
-		files[m.Start] = new(mappedFile)
+		now.files[m.Start] = new(mappedFile)
 		if open == maxOpen {
 			continue
 		}
 		// A file that cannot be opened has addresses and a name, and no functions.
 		if f, err := OpenMapped(p.pid, m); err == nil {
 			if id, err := Identity(f); err == nil {
-				files[m.Start] = &mappedFile{f: f, id: id}
+				now.files[m.Start] = &mappedFile{f: f, id: id, table: p.cache.table(f, id)}
 				open++
 				continue
 			}
 			f.Close()
 		}
 	}
-	p.Close()
-	p.maps, p.files = maps, files
+	p.latest.Store(now)
+	for start, f := range before.files {
+		if now.files[start] != f {
+			f.close()
+		}
+	}
 	return nil
 }
 
 // file returns the symbols of a mapping, nil if there are none.
-func (p *Process) file(m *Mapping) *File {
-	if f := p.files[m.Start]; f != nil {
+func (p *Process) file(v *view, m *Mapping) *File {
+	if f := v.files[m.Start]; f != nil {
 		return f.load(p.cache)
 	}
 	return nil
 }
 
 // Maps returns the mappings of files, which the caller must not change.
-func (p *Process) Maps() []Mapping { return p.maps }
+func (p *Process) Maps() []Mapping { return p.latest.Load().maps }
 
 // at returns the mapping of an address, or nil.
-func (p *Process) at(pc uint64) *Mapping {
-	i := sort.Search(len(p.maps), func(i int) bool { return p.maps[i].End > pc })
-	if i == len(p.maps) || p.maps[i].Start > pc {
+func (v *view) at(pc uint64) *Mapping {
+	i := sort.Search(len(v.maps), func(i int) bool { return v.maps[i].End > pc })
+	if i == len(v.maps) || v.maps[i].Start > pc {
 		return nil
 	}
-	return &p.maps[i]
+	return &v.maps[i]
 }
 
 // FileOffset returns the place of an address in the file that is mapped there.
 func (p *Process) FileOffset(pc uint64) (uint64, bool) {
-	m := p.at(pc)
+	m := p.latest.Load().at(pc)
 	if m == nil {
 		return 0, false
 	}
@@ -165,7 +226,27 @@ func (p *Process) FileOffset(pc uint64) (uint64, bool) {
 }
 
 // Known reports whether pc is in a known mapping.
-func (p *Process) Known(pc uint64) bool { return p.at(pc) != nil }
+func (p *Process) Known(pc uint64) bool { return p.latest.Load().at(pc) != nil }
+
+// Table returns the unwind tables of the file that is mapped at an address, nil if it has none that can be read
+// or the Cache does not keep them, and the address by which they know it. Known reports whether a file is
+// mapped there. It never waits.
+func (p *Process) Table(pc uint64) (t *unwind.Table, addr uint64, known bool) {
+	v := p.latest.Load()
+	m := v.at(pc)
+	if m == nil {
+		return nil, 0, false
+	}
+	f := v.files[m.Start]
+	if f == nil || f.table == nil {
+		return nil, 0, true
+	}
+	addr, ok := f.table.Address(pc - m.Start + m.Offset)
+	if !ok {
+		return nil, 0, true
+	}
+	return f.table, addr, true
+}
 
 // Frames names return addresses, innermost first. A return address is behind its
 // call, which may be the last instruction of its line or function, so that the byte
@@ -193,12 +274,13 @@ const maxFrames = 200
 
 // named names an address: at least one frame.
 func (p *Process) named(at uint64) (all []heap.Frame) {
-	m := p.at(at)
+	v := p.latest.Load()
+	m := v.at(at)
 	if m == nil {
 		return []heap.Frame{{}}
 	}
 	offset := at - m.Start + m.Offset
-	if s := p.file(m); s != nil {
+	if s := p.file(v, m); s != nil {
 		if addr, ok := s.address(offset); ok {
 			all, offset = s.lookup(addr), addr
 		}
@@ -216,12 +298,13 @@ func (p *Process) named(at uint64) (all []heap.Frame) {
 // the first code that is mapped. bias is what to add to its addresses. It returns nil
 // for programs of other languages, also if a library of theirs is written in Go.
 func (p *Process) Go() (info *GoInfo, bias uint64) {
-	for i := range p.maps {
-		m := &p.maps[i]
+	v := p.latest.Load()
+	for i := range v.maps {
+		m := &v.maps[i]
 		if !m.Exec {
 			continue
 		}
-		s := p.file(m)
+		s := p.file(v, m)
 		if s == nil || s.Go == nil {
 			return nil, 0
 		}
