@@ -1,17 +1,20 @@
 // Allocates by ways that differ in the middle, each another size, so that the size tells which
 // functions must be on the stack: outer, middle and inner have four forms each.
 //
-//	frameless
+//	frameless [BYTES]       of stack besides what the functions need
 //
-// With each line that it reads all ways are taken as often as the line says, on the first thread and on
-// another; it answers with a line. What it has allocated before is freed.
+// With each line that it reads all ways are taken as often as the line says, on the first thread and then on
+// another, so many times a second as its second number says, or as it can. What was allocated before is freed. It
+// answers with the nanoseconds that a thread worked for each allocation and the free before it.
 
+#define _GNU_SOURCE
 #include <alloca.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 int cuMemAlloc_v2(uint64_t *p, uint64_t n);
 int cuMemFree_v2(uint64_t p);
@@ -72,41 +75,68 @@ FRAME int all(int base)
 	return sink;
 }
 
+static double now(clockid_t c)
+{
+	struct timespec t;
+	clock_gettime(c, &t);
+	return t.tv_sec + t.tv_nsec * 1e-9;
+}
+
+// repeat takes all ways n times and returns how long the thread worked. It returns to the function that names
+// the thread.
+static inline __attribute__((always_inline)) double repeat(int base, int n, int rate)
+{
+	double start = now(CLOCK_MONOTONIC), worked = now(CLOCK_THREAD_CPUTIME_ID);
+	for (int i = 0; i < n; i++) {
+		sink += all(base);
+		double ahead = rate ? (i + 1.0) / rate - (now(CLOCK_MONOTONIC) - start) : 0;
+		struct timespec t = { 0, ahead * 1e9 };
+		if (ahead > 0)
+			nanosleep(&t, 0);
+	}
+	return now(CLOCK_THREAD_CPUTIME_ID) - worked;
+}
+
+static int padding, rounds, rate;
+static double took;
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t next = PTHREAD_COND_INITIALIZER;
-static int rounds; // that the other thread is to make
 
 FRAME void *worker(void *arg)
 {
+	memset(alloca(padding + 16), 1, padding);
 	pthread_mutex_lock(&turn);
 	for (;;) {
 		while (!rounds)
 			pthread_cond_wait(&next, &turn);
-		for (; rounds; rounds--)
-			sink += all(2000);
+		took += repeat(2000, rounds, rate);
+		rounds = 0;
 		pthread_cond_broadcast(&next);
 	}
 	return arg;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	char line[32];
 	pthread_t t;
+	padding = argc > 1 ? atoi(argv[1]) : 0;
+	memset(alloca(padding + 16), 1, padding);
 	pthread_create(&t, 0, worker, 0);
 	puts("ready");
 	fflush(stdout);
 	while (fgets(line, sizeof line, stdin)) {
-		int n = atoi(line);
-		for (int i = 0; i < n; i++)
-			sink += all(1000);
+		int n = 0;
 		pthread_mutex_lock(&turn);
-		rounds = n;
-		pthread_cond_broadcast(&next);
-		while (rounds)
+		rate = 0;
+		sscanf(line, "%d %d", &n, &rate);
+		took = repeat(1000, n, rate);
+		for (rounds = n; rounds;) {
+			pthread_cond_broadcast(&next);
 			pthread_cond_wait(&next, &turn);
+		}
 		pthread_mutex_unlock(&turn);
-		puts("done");
+		printf("%.0f\n", n ? took * 1e9 / n / 128 : 0);
 		fflush(stdout);
 	}
 	return 0;
