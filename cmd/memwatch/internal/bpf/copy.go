@@ -26,7 +26,7 @@ type Copy struct {
 	PC, SP                     uint64 // in the caller, when the call has returned
 	BX, BP, R12, R13, R14, R15 uint64
 	Bytes                      []byte // from SP on
-	Wanted                     uint32 // how many bytes there are to the end of the stack, as far as that is known
+	Wanted                     uint32 // bytes to the end of the stack, as far as that is known
 	Salt                       uint64 // for StackID
 }
 

@@ -46,7 +46,8 @@ struct stack_event {
 	u64 pc[FRAMES];
 };
 
-// An event of a call with a part of the stack that it was made from, where a walk by frame pointers does not do.
+// An event of a call with a part of the stack that it was made from, where a walk by frame pointers does not
+// do.
 struct copy {
 	u64 salt;              // what the number of a stack begins with
 	u64 pc, sp;            // in the caller, when the call has returned
@@ -56,7 +57,8 @@ struct copy {
 
 enum { SMALL = 2048, MEDIUM = 8192, LARGE = 32768, PAGE = 4096 };
 
-// The books of one process. Lost is what this process did that found no room, and calls whose return was not seen.
+// The books of one process. Lost is what this process did that found no room, and calls whose return was not
+// seen.
 struct ledger {
 	u64 start; // of the process: its number may be used again
 	u64 bytes, allocs, frees, failures;
@@ -143,8 +145,8 @@ volatile const u8 copying; // whether stacks are copied: below
 volatile const u32 copy_until = 4 << 20; // bytes waiting in the ring from which on it is for calls alone
 volatile const u32 wake_at = 1 << 20; // bytes waiting in the ring that wake the reader
 
-// When stacks are copied, and what is known of a stack that was seen: nothing yet, that a walk by frame pointers
-// finds all of it, or that it does not. The reader judges.
+// When stacks are copied, and what is known of a stack that was seen: nothing yet, that a walk by frame
+// pointers finds all of it, or that it does not. The reader judges.
 enum { NEVER, NEEDED, ALWAYS };
 enum { NEW = 1, GOOD, BAD };
 
@@ -258,9 +260,10 @@ static __always_inline u64 trampoline(struct task_struct *task)
 	return BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
 }
 
-// inside reports whether a call at sp is made by the one that is under way, and not after it. It is under way while
-// its return address is that of the trampoline: one that was left by a jump or an exception is overwritten sooner
-// or later, and one whose return is not probed never has it. At the same sp it is a jump at its end.
+// inside reports whether a call at sp is made by the one that is under way, and not after it. It is under
+// way while its return address is that of the trampoline: one that was left by a jump or an exception is
+// overwritten sooner or later, and one whose return is not probed never has it. At the same sp it is a jump
+// at its end.
 static __always_inline u8 inside(struct call *c, u64 sp, struct task_struct *task)
 {
 	u64 to = 0, back = 0;
@@ -292,7 +295,8 @@ static __always_inline u64 return_address(struct pt_regs *ctx)
 
 static __always_inline u64 trampoline(struct task_struct *task) { return 0; }
 
-// inside is told by the stack alone: the return address is in a register that the function saves where it likes.
+// inside is told by the stack alone: the return address is in a register that the function saves where it
+// likes.
 static __always_inline u8 inside(struct call *c, u64 sp, struct task_struct *task) { return c->active && sp < c->sp; }
 #endif
 
@@ -455,8 +459,9 @@ static __always_inline void fill(struct event *e, struct call *c, u32 pid, u32 t
 }
 
 #ifdef __TARGET_ARCH_x86
-// extent returns how many bytes of the stack there are from sp on, or as many as are ever copied if that cannot
-// be told: a thread's stack ends at what it has for itself, the first thread's where the program began.
+// extent returns how many bytes of the stack there are from sp on, or as many as are ever copied if that
+// cannot be told: a thread's stack ends at what it has for itself, the first thread's where the program
+// began.
 static __always_inline u64 extent(struct task_struct *task, u64 sp)
 {
 	u64 own = BPF_CORE_READ(task, thread.fsbase), first = BPF_CORE_READ(task, mm, start_stack);

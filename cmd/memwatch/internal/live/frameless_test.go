@@ -62,8 +62,8 @@ func ways(p heap.Process) (right, rooted int) {
 	return right, rooted
 }
 
-// TestFrameless watches a program on whose stacks functions of all forms are, with frame pointers and without,
-// and knows of each allocation which functions called.
+// TestFrameless watches a program on whose stacks functions of all forms are, with frame pointers and
+// without, and knows of each allocation which functions called.
 func TestFrameless(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("probes need root")
@@ -82,6 +82,7 @@ func TestFrameless(t *testing.T) {
 		{"needed with", "-fno-omit-frame-pointer", bpf.NeededCopies, true, true},
 		{"pointers mixed", "-fno-omit-frame-pointer -DMIXED", bpf.NoCopies, false, true},
 		{"needed mixed", "-fno-omit-frame-pointer -DMIXED", bpf.NeededCopies, true, false},
+		{"always mixed", "-fno-omit-frame-pointer -DMIXED", bpf.AllCopies, true, false},
 		{"always with", "-fno-omit-frame-pointer", bpf.AllCopies, true, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -19,12 +19,12 @@ import (
 var (
 	rateSeconds = flag.Float64("rate.seconds", 1, "how long each measurement of unwinding takes")
 	rateCalls   = flag.Int("rate.calls", 20_000, "allocations a second whose stacks are unwound")
-	rateStrict  = flag.Bool("rate.strict", false, "fail if a stack is not unwound, or it takes more than half a core: for a machine that does nothing else")
+	rateStrict  = flag.Bool("rate.strict", false, "fail if a stack is not unwound, or it takes half a core: for an idle machine")
 )
 
 // TestFramelessRate measures what unwinding takes from a program and from the machine. Figures depend on the
-// machine; the test fails only on what may never be: a call that is neither seen nor counted as lost, or a stack
-// that is neither copied nor counted. With nothing else running, the promise is
+// machine; the test fails only on what may never be: a call that is neither seen nor counted as lost, or a
+// stack that is neither copied nor counted. With nothing else running, the promise is
 //
 //	go test ./cmd/memwatch/internal/live -run TestFramelessRate -v -rate.strict -rate.seconds 10
 func TestFramelessRate(t *testing.T) {

@@ -119,7 +119,7 @@ func (l *lookup) row(pc uint64) *unwind.Row {
 		return r
 	}
 	var found *unwind.Row
-	if !l.p.allows() || !l.await(func() { found, _ = table.Row(addr) }) { // an error is that of a file, which stays as it is
+	if !l.p.allows() || !l.await(func() { found, _ = table.Row(addr) }) { // an error of the file stays
 		l.answered = false
 		return nil
 	}
@@ -198,13 +198,13 @@ func (u *unwinder) walk(p *watched, c *bpf.Copy) (w unwind.Walked, answered bool
 	return w, l.answered
 }
 
-// startFrames is how many frames of a C library may be beyond one that called a program's own: those that start
-// it, or a thread. They say nothing of who called.
+// startFrames is how many frames of a C library may be beyond one that called a program's own: those that
+// start it, or a thread. They say nothing of who called.
 const startFrames = 2
 
-// byPointers reports whether frame pointers find all of a stack, and will of every stack for which they find the
-// same frames: each of its functions keeps one, and what the walk found besides is how programs start. What has
-// no tables is left to them too.
+// byPointers reports whether frame pointers find all of a stack, and will of every stack for which they find
+// the same frames: each of its functions keeps one, and what the walk found besides is how programs start.
+// What has no tables is left to them too.
 func byPointers(pointers []uint64, w *unwind.Walked) bool {
 	n := len(pointers)
 	more := len(w.Frames) - n
@@ -220,8 +220,8 @@ func begins(frames, inner []uint64) bool {
 	return len(frames) >= len(inner) && slices.Equal(frames[:len(inner)], inner)
 }
 
-// better reports whether frames found by frame pointers say more of a stack than the walk, which came to its end
-// among them.
+// better reports whether frames found by frame pointers say more of a stack than the walk, which came to its
+// end among them.
 func better(pointers []uint64, w *unwind.Walked) bool {
 	return w.Pointers >= len(w.Frames)-1 && begins(pointers, w.Frames)
 }
@@ -265,8 +265,8 @@ func (w *Watcher) judge(r *bpf.Report, pointers []uint64, good, never bool) {
 	}
 }
 
-// point notes what frame pointers tell of a stack that the programs have seen for the first time, or again after
-// they forgot it.
+// point notes what frame pointers tell of a stack that the programs have seen for the first time, or again
+// after they forgot it.
 func (u *unwinder) point(r *bpf.Report) {
 	if !r.Walked {
 		put(u.pointed, maxPointed, r.Raw.Stack, slices.Clone(r.Frames))

@@ -56,8 +56,8 @@ func TestByPointers(t *testing.T) {
 	}
 }
 
-// TestAwait asks for what is not answered: the one who asked goes on after a while, the next at once, and when
-// the answer has come there are answers again.
+// TestAwait asks for what is not answered: the one who asked goes on after a while, the next at once, and
+// when the answer has come there are answers again.
 func TestAwait(t *testing.T) {
 	crowded := false
 	u := newUnwinder(func() bool { return crowded })
@@ -84,8 +84,8 @@ func TestAwait(t *testing.T) {
 	require.True(t, p.allows())
 }
 
-// TestDamagedTables watches a program whose unwind tables lie, in several ways. Every call is counted, and its
-// site is at least the function that made it.
+// TestDamagedTables watches a program whose unwind tables lie, in several ways. Every call is counted, and
+// its site is at least the function that made it.
 func TestDamagedTables(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("probes need root")

@@ -30,7 +30,8 @@ const maxFiles = 1024
 
 // read returns the symbols of an open file with this identity.
 func (c *Cache) read(f *os.File, id string) *File {
-	return keep(c, &c.files, id, func() (*File, error) { return ReadFile(f) }) // else it has a name and no functions
+	// One that cannot be read has a name and no functions.
+	return keep(c, &c.files, id, func() (*File, error) { return ReadFile(f) })
 }
 
 // table returns the unwind tables of an open file with this identity, nil if it has none. They have the file
@@ -228,9 +229,9 @@ func (p *Process) FileOffset(pc uint64) (uint64, bool) {
 // Known reports whether pc is in a known mapping.
 func (p *Process) Known(pc uint64) bool { return p.latest.Load().at(pc) != nil }
 
-// Table returns the unwind tables of the file that is mapped at an address, nil if it has none that can be read
-// or the Cache does not keep them, and the address by which they know it. Known reports whether a file is
-// mapped there. It never waits.
+// Table returns the unwind tables of the file that is mapped at an address, nil if it has none that can be
+// read or the Cache does not keep them, and the address by which they know it. Known reports whether a file
+// is mapped there. It never waits.
 func (p *Process) Table(pc uint64) (t *unwind.Table, addr uint64, known bool) {
 	v := p.latest.Load()
 	m := v.at(pc)

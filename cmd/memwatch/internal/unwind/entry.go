@@ -34,7 +34,7 @@ func (t *Table) record(addr uint64, bound uint64) (body *cursor, ofCommon uint64
 	}
 	c := &cursor{b: b, addr: addr}
 	n := c.word(4)
-	if c.err == nil && (n < 4 || n > bound) { // all ones stands for a length of 64 bits, which no compiler writes
+	if c.err == nil && (n < 4 || n > bound) { // all ones: a length of 64 bits, which no compiler writes
 		c.fail("an entry of %d bytes at %#x", n, addr)
 	}
 	back := c.word(4)

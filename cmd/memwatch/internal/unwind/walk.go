@@ -60,7 +60,7 @@ const (
 
 // A Walked is the way that a walk took.
 type Walked struct {
-	Frames   []uint64 // addresses of code, innermost first: return addresses, but for frames a signal interrupted
+	Frames   []uint64 // addresses of code, innermost first: return addresses, or where a signal came
 	End      End
 	Pointers int // for so many frames, from the innermost on, a walk by frame pointers goes the same way
 }

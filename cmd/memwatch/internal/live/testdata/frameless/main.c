@@ -4,8 +4,8 @@
 //	frameless [BYTES]       of stack besides what the functions need
 //
 // With each line that it reads all ways are taken as often as the line says, on the first thread and then on
-// another, so many times a second as its second number says, or as it can. What was allocated before is freed. It
-// answers with the nanoseconds that a thread worked for each allocation and the free before it.
+// another, so many times a second as its second number says, or as it can. What was allocated before is
+// freed. It answers with the nanoseconds that a thread worked for each allocation and the free before it.
 
 #define _GNU_SOURCE
 #include <alloca.h>
