@@ -70,7 +70,7 @@ func (o *options) run() error {
 		return fmt.Errorf("-form %s: want plain, lastuse or hand", o.form)
 	}
 	fmt.Fprintf(o.out, "model: %d layers, width %d, %d heads, %d of keys, hidden %d, %d tokens: weights %s\n", c.Layers,
-		c.Width, c.Heads, c.KVHeads, c.Hidden, c.Vocab, bytes(2*int64(c.Weights())))
+		c.Width, c.Heads, c.KVHeads, c.Hidden, c.Vocab, size(2*int64(c.Weights())))
 	for _, n := range o.batches {
 		if err := o.compare(dev, c, from, chosen, n); err != nil {
 			return err
@@ -171,7 +171,7 @@ func (o *options) compare(dev alloc.Device, c model.Config, from model.Source, c
 	j := o.job(c, from, atOnce, max(atOnce, o.requests), o.tokens)
 	fmt.Fprintf(o.out, "batch %d: %d requests, each a prompt of %d tokens and an answer of %d, cache %s\n", atOnce,
 		len(j.Requests), len(j.Requests[0].Prompt), o.tokens,
-		bytes(int64(4*c.Layers*j.Blocks*model.BlockLen*c.KVHeads*c.Head())))
+		size(int64(4*c.Layers*j.Blocks*model.BlockLen*c.KVHeads*c.Head())))
 	var first [][]int32
 	for _, f := range chosen {
 		r, err := o.once(dev, c, f, j, 0)
@@ -202,8 +202,8 @@ func (o *options) describe(r ran) string {
 	}
 	return fmt.Sprintf("%.1f tokens/s, %v a step (%.3g GB/s%s); prompts %.0f tokens/s; peak %s, reserved %s; "+
 		"%d of %d buffers freed late, live at the end %s", float64(r.Decoded)/r.Decode.Seconds(),
-		step.Round(100*time.Nanosecond), rate, share, float64(r.Prompted)/r.Prefill.Seconds(), bytes(r.PeakLive),
-		bytes(r.PeakReserved), r.Late, r.Made, bytes(r.Live))
+		step.Round(100*time.Nanosecond), rate, share, float64(r.Prompted)/r.Prefill.Seconds(), size(r.PeakLive),
+		size(r.PeakReserved), r.Late, r.Made, size(r.Live))
 }
 
 // most bounds the search for what fits.
@@ -226,10 +226,10 @@ func (o *options) fits(dev alloc.Device, c model.Config, from model.Source, chos
 				return fmt.Errorf("%s: %w", f.says, err)
 			}
 		}
-		fmt.Fprintf(o.out, "under %s fit, %s: %d requests at once (%v)\n", bytes(o.limit), f.says, fits,
+		fmt.Fprintf(o.out, "under %s fit, %s: %d requests at once (%v)\n", size(o.limit), f.says, fits,
 			time.Since(begin).Round(time.Millisecond))
 	}
 	return nil
 }
 
-func bytes(n int64) string { return humanize.IBytes(uint64(n)) }
+func size(n int64) string { return humanize.IBytes(uint64(n)) }

@@ -28,6 +28,10 @@ type Options struct {
 	Heads int
 	// Compiler asks for the stand-in of NVRTC in place of the driver's, Ranges for that of NVTX.
 	Compiler, Ranges bool
+	// CUDAC has the compiler's stand-in compile CUDA C by the system's C++ compiler, for this machine. It
+	// names a folder whose headers come before the program's own of the same names: what stands for a GPU's
+	// instructions. Kernels may use threads, blocks, shared memory, barriers and __shfl_xor_sync.
+	CUDAC string
 	// Without lists symbols that the library does not export.
 	Without []string
 }
@@ -107,6 +111,19 @@ func compile(o Options) (lib []byte, why string) {
 	out := filepath.Join(dir, "lib.so")
 	args := []string{"-O2", "-fPIC", "-shared", fmt.Sprintf("-DSTANDIN_HEAD=%d", o.Heads), "-o", out}
 	switch {
+	case o.Compiler && o.CUDAC != "":
+		cxx := os.Getenv("CXX")
+		if cxx == "" {
+			cxx = "c++"
+		}
+		if cxx, err = exec.LookPath(cxx); err != nil {
+			return nil, err.Error()
+		}
+		headers, err := filepath.Abs(o.CUDAC)
+		if err != nil {
+			return nil, err.Error()
+		}
+		args = append(args, fmt.Sprintf("-DSTANDIN_CUDAC=%q", cxx), fmt.Sprintf("-DSTANDIN_HEADERS=%q", headers), "nvrtc.c")
 	case o.Compiler:
 		args = append(args, "nvrtc.c")
 	case o.Ranges:

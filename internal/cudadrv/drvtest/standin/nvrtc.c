@@ -1,16 +1,22 @@
-// A stand-in for NVRTC. It knows no CUDA C: the PTX that it "compiles" to stands in the source between the last /*ptx and
-// ptx*/. A line that begins with #error fails, as does an #include of a header that it was not given. The name of an
-// expression is made of its letters and digits; one that has neither gets no name.
+// A stand-in for NVRTC. It knows no CUDA C: the PTX that it "compiles" to stands in the source between the
+// last /*ptx and ptx*/. A line that begins with #error fails, as does an #include of a header that it was not
+// given. The name of an expression is made of its letters and digits; one that has neither gets no name.
+// Where it was built with STANDIN_CUDAC, a source without PTX is compiled by the system's C++ compiler: see
+// cudac.inc.
 
+#define _GNU_SOURCE
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 typedef struct {
 	char *text, *name, *log, *image, *names[16], *lowered[16];
+	size_t size; // of image
 	int headers, expressions, compiled;
-	char *header_names[16];
+	char *header_names[16], *header_texts[16];
 } program;
 
 enum { OK = 0, INVALID_INPUT = 3, INVALID_PROGRAM = 4, INVALID_OPTION = 5, COMPILATION = 6, NO_NAMES = 8 };
@@ -27,15 +33,16 @@ const char *nvrtcGetErrorString(int r) {
 
 int nvrtcCreateProgram(program **out, const char *text, const char *name, int headers, const char *const *texts,
 	const char *const *names) {
-	(void)texts;
 	if (headers > 16)
 		return INVALID_INPUT;
 	program *p = calloc(1, sizeof *p);
 	p->text = strdup(text);
 	p->name = strdup(name);
 	p->headers = headers;
-	for (int i = 0; i < headers; i++)
+	for (int i = 0; i < headers; i++) {
 		p->header_names[i] = strdup(names[i]);
+		p->header_texts[i] = strdup(texts[i]);
+	}
 	*out = p;
 	return OK;
 }
@@ -46,8 +53,10 @@ int nvrtcDestroyProgram(program **at) {
 		free(p->names[i]);
 		free(p->lowered[i]);
 	}
-	for (int i = 0; i < p->headers; i++)
+	for (int i = 0; i < p->headers; i++) {
 		free(p->header_names[i]);
+		free(p->header_texts[i]);
+	}
 	free(p->text);
 	free(p->name);
 	free(p->log);
@@ -84,6 +93,10 @@ static int known(const program *p, const char *include) {
 	return 0;
 }
 
+#ifdef STANDIN_CUDAC
+#include "cudac.inc"
+#endif
+
 int nvrtcCompileProgram(program *p, int options, const char *const *all) {
 	p->compiled = 1;
 	for (int i = 0; i < options; i++)
@@ -100,6 +113,10 @@ int nvrtcCompileProgram(program *p, int options, const char *const *all) {
 		c += n + (end != NULL);
 	}
 	const char *from = strstr(p->text, "/*ptx"), *to = strstr(p->text, "ptx*/");
+#ifdef STANDIN_CUDAC
+	if (!from || !to)
+		return compile(p, options, all);
+#endif
 	if (!from || !to)
 		return complain(p, 1, "this stand-in wants PTX in a comment");
 	for (const char *more; (more = strstr(to, "/*ptx")) && strstr(more, "ptx*/");) {
@@ -109,6 +126,7 @@ int nvrtcCompileProgram(program *p, int options, const char *const *all) {
 	from += 5;
 	p->image = calloc(1, (size_t)(to - from) + 1);
 	memcpy(p->image, from, (size_t)(to - from));
+	p->size = (size_t)(to - from);
 	return OK;
 }
 
@@ -125,12 +143,12 @@ int nvrtcGetProgramLog(program *p, char *out) {
 int nvrtcGetCUBINSize(program *p, size_t *n) {
 	if (!p->image)
 		return INVALID_PROGRAM;
-	*n = strlen(p->image);
+	*n = p->size;
 	return OK;
 }
 
 int nvrtcGetCUBIN(program *p, char *out) {
-	memcpy(out, p->image, strlen(p->image));
+	memcpy(out, p->image, p->size);
 	return OK;
 }
 

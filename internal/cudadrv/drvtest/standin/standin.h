@@ -55,6 +55,10 @@ enum { PTX_PARAMS = 64, PTX_LOG = 1024 };
 
 typedef struct ptx_insn ptx_insn;
 
+// native_launch runs all threads of a launch, and returns a driver code.
+typedef int native_launch(void (*run)(const unsigned char *), const unsigned grid[3], const unsigned block[3],
+	const unsigned char *params);
+
 typedef struct ptx_kernel {
 	char name[256];
 	int params, param_size[PTX_PARAMS], param_offset[PTX_PARAMS], param_total;
@@ -63,7 +67,18 @@ typedef struct ptx_kernel {
 	int length, registers, shared; // shared: bytes that a launch may ask for, where that was set
 	void *module;
 	struct ptx_kernel *next;
+	// Of a kernel that was CUDA C (cudac.h), in place of code.
+	void (*native)(const unsigned char *params);
+	native_launch *launch;
+	void *library; // the first kernel of a library has it
 } ptx_kernel;
+
+// native_kernel is what a library says of a kernel.
+typedef struct {
+	const char *name;
+	void (*run)(const unsigned char *);
+	int params, size[PTX_PARAMS], offset[PTX_PARAMS];
+} native_kernel;
 
 // ptx_variable is memory of a module.
 typedef struct ptx_variable {
