@@ -135,6 +135,8 @@ func late(node any, part string) bool {
 		return true
 	case *ast.ForStmt:
 		return part != "Init"
+	case *ast.RangeStmt:
+		return part != "X"
 	case *ast.BinaryExpr:
 		return part == "Y" && (x.Op == token.LAND || x.Op == token.LOR)
 	}

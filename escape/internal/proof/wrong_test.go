@@ -62,7 +62,7 @@ func f() []int {
 	return x.a[:] //O
 }
 `},
-		{"a range that assigns to a copy", "a copy is written", `
+		{"a range that assigns to a copy", "in more than frees", `
 func f(xs []int) int {
 	x := struct{ a [3]int }{}
 	b := Make()
@@ -334,6 +334,18 @@ func f() int {
 	return q //F
 	return add(next(), b.Sum()) //O
 }
+`},
+		{"what a range assigns to in each round", "in more than frees", `
+func f() {
+	b := Make()
+	n := b.Sum() //F
+	b.Free() //F
+	for lendAt(b.Sum()).n = range 3 { //O
+	for lendAt(n).n = range 3 { //F
+	}
+}
+
+func lendAt(n int) *V
 `},
 		{"a name that is made before a call whose value is dropped", "in more than frees", `
 func f() {
