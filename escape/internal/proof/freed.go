@@ -5,6 +5,7 @@ package proof
 
 import (
 	"cmp"
+	"go/ast"
 	"go/token"
 	"go/types"
 	"slices"
@@ -47,6 +48,8 @@ func (c *checker) fresh(g *graph, e *edit, at ssa.CallInstruction) *free {
 		return no(Silent, "what is called there is not known to free")
 	case p.FreesIf != 0:
 		return no(Silent, "what is called there frees on a condition")
+	case c.reorders(k.fn) && !c.off[Same]:
+		return no(Same, "variables of the package may be initialized in another order")
 	case !p.Silent && !c.off[Silent]:
 		return no(Silent, k.fn.Name()+" does more than free, or may")
 	}
@@ -72,6 +75,21 @@ func (c *checker) fresh(g *graph, e *edit, at ssa.CallInstruction) *free {
 		return no(Fresh, "what is freed is not known")
 	}
 	return x
+}
+
+// reorders reports whether a mention of fn may change the order in which variables of the package are
+// initialized: those that it leads to come before those that are made by who mentions it.
+func (c *checker) reorders(fn *types.Func) bool {
+	own := false
+	for _, i := range c.info.InitOrder {
+		ast.Inspect(i.Rhs, func(n ast.Node) bool {
+			id, _ := n.(*ast.Ident)
+			f, calls := c.info.Uses[id].(*types.Func)
+			own = own || calls && f.Pkg() == fn.Pkg()
+			return true
+		})
+	}
+	return own && fn.Pkg() == c.pkg
 }
 
 // fits reports whether a free of a value of type t, or of what it points to, or of parts of that, may free a

@@ -335,6 +335,31 @@ func f() int {
 	return add(next(), b.Sum()) //O
 }
 `},
+		{"a free of a package that is initialized in another order with it", "in another order", `
+type counted struct{ n int }
+
+//lastuse:effect result 0 owned
+func newCounted() *counted { return &counted{} }
+
+//lastuse:effect recv freed
+func (c *counted) Free() { counts[c.n]++ }
+
+var first = made()
+
+var counts = table()
+
+func table() map[int]int {
+	print("table")
+	return map[int]int{}
+}
+
+func made() int {
+	c := newCounted()
+	print(c.n)
+	c.Free() //F
+	return 1
+}
+`},
 		{"what a range assigns to in each round", "in more than frees", `
 func f() {
 	b := Make()
