@@ -177,7 +177,8 @@ type Registrar interface {
 	// memory stays where it is, and no part of it is registered. It may block.
 	RegisterHost(p unsafe.Pointer, size int64) error
 
-	// UnregisterHost ends that. Before: no queued work touches it. It may block.
+	// UnregisterHost ends that. Before: no queued work touches it; but CopyIn and CopyOut may be at it, with
+	// which the memory is what any other is. It may block.
 	UnregisterHost(p unsafe.Pointer, size int64) error
 }
 

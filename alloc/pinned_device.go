@@ -111,7 +111,7 @@ func (hp *pinnedHeap) giveBack(keep int64) (bytes int64, err error) {
 	idle := hp.idleBytes()
 	var gone []*pinnedSegment
 	rest := slices.DeleteFunc(slices.Clone(*hp.index.Load()), func(seg *pinnedSegment) bool {
-		if stay || seg.busy > 0 || seg.guests > 0 || !seg.registered && idle-bytes <= keep {
+		if stay || seg.busy > 0 || !seg.registered && idle-bytes <= keep {
 			return false
 		}
 		if bytes += seg.size; seg.registered {

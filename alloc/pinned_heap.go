@@ -46,7 +46,6 @@ type pinnedSegment struct {
 	busy   int // blocks that are not idle; under the heap's lock
 
 	registered bool // one block of somebody else's memory, which is used once: class is only for its list
-	guests     int  // copies under way with it that need no handle; under the heap's lock
 }
 
 // A pinnedBlock is a piece of page-locked memory.

@@ -159,62 +159,37 @@ func (hp *pinnedHeap) waiting(first, last, most int) []stamp {
 	return all
 }
 
-// A hostUse is page-locked memory that a copy uses which is over when it returns; the zero hostUse is none.
-type hostUse struct {
-	block *pinnedBlock
-	guest bool // it is registered, and its program has freed the handle but not the memory
-}
-
-// hold keeps the page-locked block that host memory of n bytes at p lies in from going away. If it lies in
-// none, which is so for all memory of Go's that is not registered, the result is none.
-func (c *core) hold(op string, p unsafe.Pointer, n int64) (hostUse, error) {
+// hold pins the page-locked block that host memory of n bytes at p lies in, for a copy that is over when it
+// returns. The result is nil if it lies in none, which is so for all memory of Go's, or in one that is only
+// registered, which such copies use with a handle and without.
+func (c *core) hold(op string, p unsafe.Pointer, n int64) (*pinnedBlock, error) {
 	hp := c.pinned.Load()
 	if hp == nil || n == 0 {
-		return hostUse{}, nil
+		return nil, nil
 	}
 	all := *hp.index.Load()
 	i, ok := slices.BinarySearchFunc(all, uintptr(p), (*pinnedSegment).compare)
-	if !ok {
-		return hostUse{}, nil
+	if !ok || all[i].registered {
+		return nil, nil
 	}
 	seg := all[i]
 	b := &seg.blocks[int64(uintptr(p)-uintptr(seg.ptr))/seg.slot()]
-	beyond := uintptr(p)+uintptr(n) > uintptr(b.ptr)+uintptr(b.size())
-	w := b.word.Load()
-	switch {
-	case beyond && seg.registered:
-		return hostUse{}, nil // the device does not reach all of it, so it is copied like any other memory
-	case beyond:
-		return hostUse{}, fmt.Errorf("alloc: %s: %d bytes of page-locked memory: %w", op, n, ErrSize)
-	case w>>pinBits&1 == 1 && b.pin(w>>pinBits):
-		return hostUse{block: b}, nil
-	case !seg.registered:
-		return hostUse{}, hp.used(b, w>>pinBits-1, op+": page-locked memory")
+	if uintptr(p)+uintptr(n) > uintptr(b.ptr)+uintptr(b.size()) {
+		return nil, fmt.Errorf("alloc: %s: %d bytes of page-locked memory: %w", op, n, ErrSize)
 	}
-	hp.mu.Lock()
-	defer hp.mu.Unlock()
-	if !slices.Contains(*hp.index.Load(), seg) {
-		return hostUse{}, nil
+	if w := b.word.Load(); w>>pinBits&1 == 0 || !b.pin(w>>pinBits) {
+		return nil, hp.used(b, w>>pinBits-1, op+": page-locked memory")
 	}
-	seg.guests++
-	return hostUse{b, true}, nil
+	return b, nil
 }
 
 // letGo ends what hold began. If the copy failed, the device may have the memory still.
-func (s *Stream) letGo(u hostUse, failed error) {
-	switch hp := s.core.pinned.Load(); {
-	case u.block == nil:
-	case u.guest:
-		if failed != nil {
-			_ = s.heap.line.sync()
-		}
-		hp.mu.Lock()
-		u.block.seg.guests--
-		hp.mu.Unlock()
-	default:
-		if failed != nil {
-			u.block.usedOn(&s.heap.line)
-		}
-		hp.unpin(u.block)
+func (s *Stream) letGo(b *pinnedBlock, failed error) {
+	if b == nil {
+		return
 	}
+	if failed != nil {
+		b.usedOn(&s.heap.line)
+	}
+	s.core.pinned.Load().unpin(b)
 }

@@ -120,6 +120,17 @@ func TestRegister(t *testing.T) {
 	require.NoError(t, s.Sync())
 	assert.Zero(t, dev.count())
 
+	h, err = alloc.Register(p, part)
+	require.NoError(t, err)
+	g = block(t, s)
+	copied := make(chan error)
+	go func() { copied <- b.CopyTo(s, part) }()
+	h.Free()
+	require.NoError(t, newStream(t, p).Sync())
+	assert.Zero(t, dev.count(), "whatever copies are waiting for their turn")
+	g.open()
+	require.NoError(t, <-copied)
+
 	h, err = alloc.Register(p, mem[:cap(mem)]) // again
 	require.NoError(t, err)
 	require.NoError(t, b.CopyTo(s, mem), "the copy that waits knows it too")
@@ -248,18 +259,18 @@ func TestRegisterStorm(t *testing.T) {
 	dev := newRegistry(t)
 	p, err := alloc.NewPool(ordered(t, dev), alloc.Options{})
 	require.NoError(t, err)
-	// each has its own: the checker takes reads by two for a race
-	mem := alloc.Pages[byte](16 * os.Getpagesize())
+	mem := alloc.Pages[byte](8 * os.Getpagesize())
 	var wg sync.WaitGroup
 	for i := range 4 {
 		wg.Go(func() {
 			s := newStream(t, p)
-			b := mustMake[byte](t, s, 8*os.Getpagesize())
+			b := mustMake[byte](t, s, len(mem))
 			for range 100 {
-				part := mem[i*4*os.Getpagesize():][: 4*os.Getpagesize() : 4*os.Getpagesize()]
+				part := mem[i%2*4*os.Getpagesize():][: 4*os.Getpagesize() : 4*os.Getpagesize()]
 				h, err := alloc.Register(p, part)
-				if !assert.NoError(t, err) {
-					return
+				if err != nil {
+					assert.ErrorIs(t, err, alloc.ErrLive)
+					continue
 				}
 				assert.NoError(t, alloc.Upload(s, b, h))
 				h.Free()

@@ -29,11 +29,12 @@ import (
 //   - memory that is unmapped, moved or freed while the host does not know all work on it to be over;
 //   - memory that is given to two buffers, or is not there, or is given back while it is a buffer's.
 //
-// It judges hand-overs, not races inside one owner. So a program that uses a buffer on a stream that has not
-// waited for the one it was made on is found out only where that makes a difference to the former owner. Work
-// is what the device is told to do with the memory; what a buffer's pins enclose (launches); and, on a stream
-// that [alloc.Buffer.Ptr] was told of, anything until the Free. What foreign code does on streams that the
-// pool was not told of is out of reach.
+// It judges hand-overs, not races inside one owner. Memory that is registered stays its program's, whatever
+// streams read and write it, until it is unregistered: that is judged like a free. And a program that uses a
+// buffer on a stream that has not waited for the one it was made on is found out only where that makes a
+// difference to the former owner. Work is what the device is told to do with the memory; what a buffer's pins
+// enclose (launches); and, on a stream that [alloc.Buffer.Ptr] was told of, anything until the Free. What
+// foreign code does on streams that the pool was not told of is out of reach.
 //
 // The checker takes part in what it watches, but not in its order: it adds no wait. Work counts as enqueued
 // from the return of the call on, and an event as recorded before it is asked for, so calls of several

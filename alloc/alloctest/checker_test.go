@@ -415,6 +415,44 @@ func TestOrderPinned(t *testing.T) {
 	require.Equal(t, 1, n)
 }
 
+// Memory that is registered stays the program's, whoever has a handle: only that it goes is judged.
+func TestOrderRegistered(t *testing.T) {
+	b := newBench(t)
+	mem := alloc.Pages[byte](benchSize)
+	p, at := unsafe.Pointer(&mem[0]), uintptr(unsafe.Pointer(&mem[0]))
+	transfer := func(s uintptr, off int64) {
+		b.ok(b.dev.Transfer(s, b.p+alloc.Ptr(off), unsafe.Add(p, off), 512, off == 0))
+	}
+	b.ok(b.dev.RegisterHost(p, benchSize))
+	for range 2 { // two streams with handles of their own, and work between them that needs none
+		b.pool.Begin(b.s, at, benchSize)
+		b.pool.Made(custody.Host, at, benchSize)
+		transfer(b.s, 0)
+		b.pool.End(b.s, at, benchSize)
+		transfer(b.u, 512)
+		b.pool.Freed(at, benchSize)
+		transfer(b.u, 0)
+		transfer(b.v, 512)
+	}
+	require.NoError(t, b.dev.Err())
+	b.sync(b.s)
+	b.sync(b.v)
+	b.ok(b.dev.UnregisterHost(p, benchSize))
+	found, n := b.dev.Findings()
+	require.Equal(t, 1, n, "u has not been waited for")
+	assert.Contains(t, found[0].What, "may not have run")
+	b.sync(b.u)
+
+	b.ok(b.dev.RegisterHost(p, benchSize))
+	b.pool.Made(custody.Host, at, benchSize)
+	transfer(b.s, 0)
+	b.sync(b.s)
+	b.ok(b.dev.UnregisterHost(p, benchSize))
+	found, n = b.dev.Findings()
+	require.Equal(t, 2, n)
+	assert.Contains(t, found[1].What, "that is a buffer's", "somebody has a handle still")
+}
+
 // The conformance suite sees no difference between a device and one that is checked, and its parts keep
 // order.
 func TestOrderConforms(t *testing.T) {

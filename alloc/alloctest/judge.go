@@ -135,9 +135,16 @@ func (o *Order) end(d *deed, n uint64) {
 	}
 }
 
-// own gives [lo, hi) to a new owner. What it consisted of becomes one span.
+// own gives [lo, hi) to a new owner. What it consisted of becomes one span. Who has registered memory has a
+// handle on it and no more.
 func (o *Order) own(d *deed, w *owner, known clock) {
 	spans := o.mem.cut(d.lo, d.hi)
+	if len(spans) > 0 && spans[0].registered {
+		for _, s := range spans {
+			s.owner = w
+		}
+		return
+	}
 	if !full(spans, d.lo, d.hi) && !w.adopted {
 		o.find(finding(notThere, &span{lo: d.lo, hi: d.hi}, d, nil))
 	}
@@ -171,7 +178,7 @@ func (o *Order) bring(spans []*span) {
 }
 
 // come notes fresh memory.
-func (o *Order) come(lo, hi uintptr) {
-	o.mem.remove(lo, hi)
-	o.mem.insert(&span{lo: lo, hi: hi})
+func (o *Order) come(fresh *span) {
+	o.mem.remove(fresh.lo, fresh.hi)
+	o.mem.insert(fresh)
 }

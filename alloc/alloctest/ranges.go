@@ -45,6 +45,9 @@ type span struct {
 	open    []open
 	holds   []*deed // addresses given away, of its owner
 	brought bool    // it came with an adoption
+
+	// registered memory stays the program's, whoever has a handle on it: it never changes hands.
+	registered bool
 }
 
 // split returns a span like s for what is left of it from at on.
@@ -77,6 +80,9 @@ func addAccess(list []access, a access, host clock) []access {
 
 // pass makes what has been done so far that of former owners.
 func (s *span) pass(host clock) {
+	if s.registered {
+		return
+	}
 	s.prior = slices.DeleteFunc(s.prior, func(a access) bool { return host.at(a.thread) >= a.n })
 	for _, a := range s.cur {
 		s.prior = addAccess(s.prior, a, host)

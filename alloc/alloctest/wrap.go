@@ -38,9 +38,10 @@ func (o *Order) Free(p alloc.Ptr, size int64) error {
 }
 
 func (o *Order) arrives(p uintptr, size int64) {
+	lo, hi := bytesOf(p, size)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.come(bytesOf(p, size))
+	o.come(&span{lo: lo, hi: hi})
 }
 
 // leaves calls the device to take memory away. It is out of the books before: others may have the same
@@ -228,10 +229,27 @@ type call struct {
 	deeds  [2]*deed // what it does to the device's memory, or to page-locked memory
 }
 
+// copies is work for a call that copies between p and host memory and is done with that when it returns. What
+// is only registered is like any other memory to it, and may cease to be registered meanwhile.
+func (o *Order) copies(what string, s uintptr, p alloc.Ptr, host unsafe.Pointer, n int64) *call {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	m := n
+	if spans := o.mem.in(bytesOf(uintptr(host), n)); len(spans) > 0 && spans[0].registered {
+		m = 0
+	}
+	return o.enqueue(what, s, uintptr(p), n, uintptr(host), m)
+}
+
 // work begins a call that touches [p, p+n), and [q, q+m) if m is not 0.
 func (o *Order) work(what string, s, p uintptr, n int64, q uintptr, m int64) *call {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	return o.enqueue(what, s, p, n, q, m)
+}
+
+// enqueue is work. o.mu is held.
+func (o *Order) enqueue(what string, s, p uintptr, n int64, q uintptr, m int64) *call {
 	c := &call{order: o, thread: o.streams.get(s)}
 	c.known = c.thread.clock.copy()
 	if t := c.thread.taking; t != nil {
@@ -277,13 +295,13 @@ func (c *call) end(err error, left [2]bool) error {
 
 // CopyIn is work on dst. The source is read when it returns.
 func (o *Order) CopyIn(s uintptr, dst alloc.Ptr, src unsafe.Pointer, n int64) error {
-	c := o.work("copy in", s, uintptr(dst), n, uintptr(src), n)
+	c := o.copies("copy in", s, dst, src, n)
 	return c.end(o.dev.CopyIn(s, dst, src, n), [2]bool{true, false})
 }
 
 // CopyOut is work that is over when it returns, and all work of the stream before it.
 func (o *Order) CopyOut(s uintptr, dst unsafe.Pointer, src alloc.Ptr, n int64) error {
-	c := o.work("copy out", s, uintptr(src), n, uintptr(dst), n)
+	c := o.copies("copy out", s, src, dst, n)
 	err := c.end(o.dev.CopyOut(s, dst, src, n), [2]bool{})
 	o.learn(c.known, err == nil)
 	return err

@@ -53,8 +53,8 @@ func spanOf(r alloc.Rows) uintptr {
 	return uintptr(r.Ptr)
 }
 
-// RegisterHost notes page-locked memory. It is errors.ErrUnsupported if the device behind o does not
-// register.
+// RegisterHost notes page-locked memory that stays the program's. It is errors.ErrUnsupported if the device
+// behind o does not register.
 func (o *Order) RegisterHost(p unsafe.Pointer, size int64) error {
 	d, ok := o.dev.(alloc.Registrar)
 	if !ok {
@@ -62,7 +62,10 @@ func (o *Order) RegisterHost(p unsafe.Pointer, size int64) error {
 	}
 	err := d.RegisterHost(p, size)
 	if err == nil {
-		o.arrives(uintptr(p), size)
+		lo, hi := bytesOf(uintptr(p), size)
+		o.mu.Lock()
+		o.come(&span{lo: lo, hi: hi, registered: true})
+		o.mu.Unlock()
 	}
 	return err
 }

@@ -63,10 +63,10 @@ type transit struct {
 
 // CopyIn copies Go memory to the device. It returns when src may be changed.
 func (b *base) CopyIn(s uintptr, dst alloc.Ptr, src unsafe.Pointer, n int64) error {
-	switch {
-	case n >= directLeast && b.pinned.holds(uintptr(src), n):
-		return b.direct(s, func() error { return b.ctx.MemcpyHtoD(uintptr(dst), uintptr(src), n, s) })
-	case n > smallChunk:
+	if locked := b.locked(src, n); locked != nil {
+		return b.direct(s, locked, func() error { return b.ctx.MemcpyHtoD(uintptr(dst), uintptr(src), n, s) })
+	}
+	if n > smallChunk {
 		return b.copyLarge(s, true, unsafe.Slice((*byte)(src), n), uintptr(dst))
 	}
 	c, err := b.stage.take(b, s, small, true)
@@ -90,10 +90,10 @@ func (b *base) fly(c *chunk, s uintptr, dst uintptr, n int64) error {
 
 // CopyOut copies device memory to Go memory and returns when it is there.
 func (b *base) CopyOut(s uintptr, dst unsafe.Pointer, src alloc.Ptr, n int64) error {
-	switch {
-	case n >= directLeast && b.pinned.holds(uintptr(dst), n):
-		return b.direct(s, func() error { return b.ctx.MemcpyDtoH(uintptr(dst), uintptr(src), n, s) })
-	case n > smallChunk:
+	if locked := b.locked(dst, n); locked != nil {
+		return b.direct(s, locked, func() error { return b.ctx.MemcpyDtoH(uintptr(dst), uintptr(src), n, s) })
+	}
+	if n > smallChunk {
 		return b.copyLarge(s, false, unsafe.Slice((*byte)(dst), n), uintptr(src))
 	}
 	c, err := b.stage.take(b, s, small, true)
@@ -121,8 +121,17 @@ func (b *base) fetch(c *chunk, s uintptr, src uintptr, n int64) (fate, error) {
 	return b.stage.sent(b, c, s)
 }
 
+// locked returns the page-locked memory that a copy of n bytes at host is to use directly, or nil.
+func (b *base) locked(host unsafe.Pointer, n int64) *lockedSpan {
+	if n < directLeast {
+		return nil
+	}
+	return b.pinned.use(uintptr(host), n)
+}
+
 // direct enqueues a copy of page-locked memory and waits for it, by an event of a chunk.
-func (b *base) direct(s uintptr, enqueue func() error) error {
+func (b *base) direct(s uintptr, locked *lockedSpan, enqueue func() error) error {
+	defer locked.copies.Done()
 	c, err := b.stage.take(b, s, small, true)
 	if err != nil {
 		return err
@@ -136,6 +145,7 @@ func (b *base) direct(s uintptr, enqueue func() error) error {
 		if err = b.ctx.EventSynchronize(c.event); err == nil {
 			f = free
 		} else {
+			_ = b.ctx.StreamSynchronize(s) // the memory may be in use still
 			err = b.work(err)
 		}
 	}

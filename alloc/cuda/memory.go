@@ -127,7 +127,7 @@ func (b *base) Fill(s uintptr, dst alloc.Ptr, pattern uint32, width int, count i
 // ranges are address ranges that do not overlap, in order.
 type ranges struct {
 	mu  sync.RWMutex
-	all []span
+	all []*lockedSpan
 }
 
 type span struct {
@@ -135,8 +135,14 @@ type span struct {
 	n int64 // bytes
 }
 
+// A lockedSpan is page-locked memory.
+type lockedSpan struct {
+	span
+	copies sync.WaitGroup // that use it; they begin under the lock of the ranges, before it is dropped
+}
+
 func (r *ranges) find(p uintptr) (int, bool) {
-	return slices.BinarySearchFunc(r.all, p, func(a span, p uintptr) int {
+	return slices.BinarySearchFunc(r.all, p, func(a *lockedSpan, p uintptr) int {
 		switch {
 		case a.p+uintptr(a.n) <= p:
 			return -1
@@ -151,21 +157,31 @@ func (r *ranges) add(p uintptr, n int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	i, _ := r.find(p)
-	r.all = slices.Insert(r.all, i, span{p, n})
+	r.all = slices.Insert(r.all, i, &lockedSpan{span: span{p, n}})
 }
 
+// drop takes out the range that begins at p, and waits for the copies that use it.
 func (r *ranges) drop(p uintptr) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if i, ok := r.find(p); ok {
-		r.all = slices.Delete(r.all, i, i+1)
+	i, ok := r.find(p)
+	if !ok {
+		r.mu.Unlock()
+		return
 	}
+	gone := r.all[i]
+	r.all = slices.Delete(r.all, i, i+1)
+	r.mu.Unlock()
+	gone.copies.Wait()
 }
 
-// holds reports whether one range contains [p, p+n).
-func (r *ranges) holds(p uintptr, n int64) bool {
+// use returns the range that contains [p, p+n), or nil. A copy uses it until its Done.
+func (r *ranges) use(p uintptr, n int64) *lockedSpan {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	i, ok := r.find(p)
-	return ok && p+uintptr(n) <= r.all[i].p+uintptr(r.all[i].n)
+	if !ok || p+uintptr(n) > r.all[i].p+uintptr(r.all[i].n) {
+		return nil
+	}
+	r.all[i].copies.Add(1)
+	return r.all[i]
 }
