@@ -117,8 +117,9 @@
 // Way out: a chunk is a live block of the pool's, so all of graph memory is live until the graph is closed
 // and the buffers that have left the function are freed; then it is pending until every stream that it was
 // launched on is past that point. A named buffer that is freed is pending, in heap.held, until the last graph
-// that names it lets go; from there on it waits for its streams like any other. An executable goes back to
-// the device when its launches have run (core.reap). Close does none of the waiting.
+// that names it lets go; from there on it waits for its streams like any other. Check mode leaves its
+// contents alone: if the function itself has freed it launches go on. An executable goes back to the device
+// when its launches have run (core.reap). Close does none of the waiting.
 //
 // An update is a second capture on the same chunks, less what has left the first and is not over: its
 // launches run behind those before, so no memory has to be got for it. Until the device has taken it nothing
