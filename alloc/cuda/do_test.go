@@ -148,25 +148,15 @@ func TestWaitAcrossPools(t *testing.T) {
 // A device whose context is broken breaks no other that waits for it or copies from it.
 func TestWaitForBroken(t *testing.T) {
 	e := startStandIn(t, alloc.Options{})
-	sick, err := open(e.Path, 1, Options{})
-	require.NoError(t, err)
-	defer sick.Close()
-	pool, err := alloc.NewPool(sick, alloc.Options{})
-	require.NoError(t, err)
-	defer pool.Close()
-	s, err := pool.NewStream()
-	require.NoError(t, err)
-	m, err := LoadModule(pool, []byte(testPTX))
-	require.NoError(t, err)
-	k, err := m.Kernel("fault")
-	require.NoError(t, err)
+	sick := startWith(t, e.Driver, 1, Options{}, alloc.Options{})
+	s := sick.s
 	far, near := buffer[byte](t, s, 512), buffer[byte](t, e.s, 512)
 	before := s.Record()
-	require.NoError(t, k.Launch(s, Dim{X: 1}, Dim{X: 1}, 0))
+	require.NoError(t, sick.kernel(t, testPTX, "fault").Launch(s, Dim{X: 1}, Dim{X: 1}, 0))
 	require.ErrorIs(t, s.Sync(), ErrBroken)
 
 	e.s.WaitEvent(before)
-	err = e.s.Sync()
+	err := e.s.Sync()
 	require.ErrorIs(t, err, ErrBroken)
 	require.ErrorContains(t, err, "wait for cuda:1 ")
 	require.ErrorIs(t, CopyPeer(e.s, near, s, far), ErrBroken)
@@ -175,7 +165,7 @@ func TestWaitForBroken(t *testing.T) {
 	require.NoError(t, near.Fill(e.s, 1))
 	require.NoError(t, e.s.Sync(), "the device is as well as before")
 	assert.Nil(t, e.dev.broken.Load())
-	assert.NotNil(t, sick.broken.Load())
+	assert.NotNil(t, sick.dev.broken.Load())
 	near.Free()
 	far.Free()
 }

@@ -58,9 +58,15 @@ func startStandIn(tb testing.TB, o alloc.Options, settings ...any) *env {
 
 func startOn(tb testing.TB, d drvtest.Driver, o alloc.Options) *env {
 	tb.Helper()
+	return startWith(tb, d, 0, Options{}, o)
+}
+
+// startWith opens a device with options.
+func startWith(tb testing.TB, d drvtest.Driver, ordinal int, of Options, o alloc.Options) *env {
+	tb.Helper()
 	e := &env{Driver: d}
 	var err error
-	e.dev, err = open(d.Path, 0, Options{})
+	e.dev, err = open(d.Path, ordinal, of)
 	require.NoError(tb, err)
 	tb.Cleanup(func() { _ = e.dev.Close() })
 	if o.Tracker == nil {
@@ -81,13 +87,19 @@ func buffer[T any](tb testing.TB, s *alloc.Stream, n int) alloc.Buffer[T] {
 	return b
 }
 
-// kernel loads PTX and returns one kernel of it; the module goes with the test.
-func (e *env) kernel(tb testing.TB, ptx, name string) *Kernel {
+// module loads PTX for the time of the test.
+func (e *env) module(tb testing.TB, ptx string) *Module {
 	tb.Helper()
 	m, err := LoadModule(e.pool, []byte(ptx))
 	require.NoError(tb, err)
 	tb.Cleanup(func() { _ = m.Unload() })
-	k, err := m.Kernel(name)
+	return m
+}
+
+// kernel returns one kernel of a module of its own.
+func (e *env) kernel(tb testing.TB, ptx, name string) *Kernel {
+	tb.Helper()
+	k, err := e.module(tb, ptx).Kernel(name)
 	require.NoError(tb, err)
 	return k
 }

@@ -117,9 +117,7 @@ func TestGlobal(t *testing.T) {
 
 func TestGlobalErrors(t *testing.T) {
 	e := start(t, alloc.Options{})
-	m, err := LoadModule(e.pool, []byte(globalPTX))
-	require.NoError(t, err)
-	defer m.Unload()
+	m := e.module(t, globalPTX)
 	g, err := GlobalOf[uint32](m, "table")
 	require.NoError(t, err)
 	_, absent := m.Global("absent")
@@ -156,9 +154,7 @@ func TestGlobalErrors(t *testing.T) {
 // A capture takes kernels that use variables, and no copies of these.
 func TestGlobalCaptured(t *testing.T) {
 	e := start(t, alloc.Options{})
-	m, err := LoadModule(e.pool, []byte(globalPTX))
-	require.NoError(t, err)
-	defer m.Unload()
+	m := e.module(t, globalPTX)
 	counter, err := GlobalOf[uint64](m, "counter")
 	require.NoError(t, err)
 	count, err := m.Kernel("count")
@@ -199,9 +195,7 @@ func TestGlobalKeepsModule(t *testing.T) {
 
 func TestGlobalNoAllocation(t *testing.T) {
 	e := start(t, alloc.Options{})
-	m, err := LoadModule(e.pool, []byte(globalPTX))
-	require.NoError(t, err)
-	defer m.Unload()
+	m := e.module(t, globalPTX)
 	g, err := GlobalOf[uint32](m, "table")
 	require.NoError(t, err)
 	words := make([]uint32, 4)

@@ -120,60 +120,35 @@ func TestSyncLaunches(t *testing.T) {
 		require.NoError(t, err)
 		return
 	}
-	dev, err := open(d.Path, 0, Options{SyncLaunches: true})
-	require.NoError(t, err)
-	defer dev.Close()
-	pool, err := alloc.NewPool(dev, alloc.Options{})
-	require.NoError(t, err)
-	s, err := pool.NewStream()
-	require.NoError(t, err)
-	m, err := LoadModule(pool, []byte(testPTX))
-	require.NoError(t, err)
-	write, err := m.Kernel("write")
-	require.NoError(t, err)
-	fault, err := m.Kernel("fault")
-	require.NoError(t, err)
-	p := buffer[uint32](t, s, 1)
+	e := startWith(t, d, 0, Options{SyncLaunches: true}, alloc.Options{})
+	write, fault, spin := e.kernel(t, testPTX, "write"), e.kernel(t, testPTX, "fault"), e.kernel(t, testPTX, "spin")
+	p := buffer[uint32](t, e.s, 1)
 	defer p.Free()
 	one := Dim{X: 1}
-	spin, err := m.Kernel("spin")
-	require.NoError(t, err)
-	require.NoError(t, spin.Launch(s, one, one, 0, alloc.Scalar(uint64(20*time.Millisecond))))
-	idle, err := dev.ctx.StreamQuery(s.LaunchHandle())
+	require.NoError(t, spin.Launch(e.s, one, one, 0, alloc.Scalar(uint64(20*time.Millisecond))))
+	idle, err := e.dev.ctx.StreamQuery(e.s.LaunchHandle())
 	require.NoError(t, err)
 	assert.True(t, idle, "it has run")
 
 	_, _, line, _ := runtime.Caller(0)
-	err = fault.Launch(s, one, one, 0) // one line below the call above
+	err = fault.Launch(e.s, one, one, 0) // one line below the call above
 	require.ErrorIs(t, err, ErrBroken)
 	require.ErrorContains(t, err, "cuda: launch fault at ")
 	require.ErrorContains(t, err, "occupancy_test.go:"+strconv.Itoa(line+1)+": the kernel failed")
-	err = write.Launch(s, one, one, 0, p.Arg(), alloc.Scalar(uint32(1)))
+	err = write.Launch(e.s, one, one, 0, p.Arg(), alloc.Scalar(uint32(1)))
 	require.ErrorContains(t, err, "what came before failed")
-	_ = pool.Close()
 }
 
 // A launch that is captured does not wait: its kernel runs with the graph.
 func TestSyncLaunchesCapturing(t *testing.T) {
-	d := choose(t)
-	dev, err := open(d.Path, 0, Options{SyncLaunches: true})
-	require.NoError(t, err)
-	defer dev.Close()
-	pool, err := alloc.NewPool(dev, alloc.Options{})
-	require.NoError(t, err)
-	defer pool.Close()
-	s, err := pool.NewStream()
-	require.NoError(t, err)
-	m, err := LoadModule(pool, []byte(testPTX))
-	require.NoError(t, err)
-	k, err := m.Kernel("empty")
-	require.NoError(t, err)
-	require.NoError(t, dev.ctx.StreamBeginCapture(s.Handle(), 0))
-	err = k.Launch(s, Dim{X: 1}, Dim{X: 1}, 0)
+	e := startWith(t, choose(t), 0, Options{SyncLaunches: true}, alloc.Options{})
+	k := e.kernel(t, testPTX, "empty")
+	require.NoError(t, e.dev.ctx.StreamBeginCapture(e.s.Handle(), 0))
+	err := k.Launch(e.s, Dim{X: 1}, Dim{X: 1}, 0)
 	require.ErrorIs(t, err, alloc.ErrCapturing, "by somebody else")
-	graph, err := dev.ctx.StreamEndCapture(s.Handle())
+	graph, err := e.dev.ctx.StreamEndCapture(e.s.Handle())
 	require.NoError(t, err, "who is not disturbed")
-	require.NoError(t, dev.ctx.GraphDestroy(graph))
+	require.NoError(t, e.dev.ctx.GraphDestroy(graph))
 }
 
 func TestRanges(t *testing.T) {

@@ -20,14 +20,7 @@ func TestPeers(t *testing.T) {
 		t.Skip("one device only")
 	}
 	a := startOn(t, d, alloc.Options{})
-	b := &env{Driver: d}
-	b.dev, err = open(d.Path, 1, Options{})
-	require.NoError(t, err)
-	defer b.dev.Close()
-	b.pool, err = alloc.NewPool(b.dev, alloc.Options{})
-	require.NoError(t, err)
-	b.s, err = b.pool.NewStream()
-	require.NoError(t, err)
+	b := startWith(t, d, 1, Options{}, alloc.Options{})
 
 	x, y := buffer[uint32](t, a.s, 1000), buffer[uint32](t, b.s, 1000)
 	require.NoError(t, x.Fill(a.s, 42))
