@@ -42,7 +42,7 @@ func (w Where) Pos() token.Pos {
 type Name struct {
 	Var    *types.Var
 	Field  *pointsto.Field // of Var; nil: Var itself
-	Result ssa.Value       // made for this result of a call. With Var, for what the header gives it
+	Result ssa.Value       // made for this result of a call. With Var, for what the header gives it. Field is a part of it
 	Save   *ir.Place       // made for what Var holds here
 }
 
@@ -173,19 +173,15 @@ func (pl *planner) statements(spots map[own.Token][]*spot) []Free {
 
 // nothing reports whether the value that is freed for t may be nil, or what leads to it.
 func (pl *planner) nothing(s *spot, t own.Token) bool {
-	return s.point.Status(t)&own.Absent != 0 && (s.name.Nillable() || s.name.Pointer() != "") && pl.f.MayBeNil(s.value)
+	return s.point.Status(t)&own.Absent != 0 && (s.name.Nillable() || s.name.Through()) && pl.f.MayBeNil(s.value)
 }
 
 // Nillable reports whether what has the name may be nil, by its type.
 func (n Name) Nillable() bool { return nillable(n.Type()) }
 
-// Pointer returns the variable through which a name leads to a part of what a call returned; "" if it
-// leads through none.
-func (n Name) Pointer() string {
-	if n.Field == nil || !n.Field.Memory || n.Var == nil || pointsto.InMemory(n.Field.Root) {
-		return ""
-	}
-	return n.Var.Name()
+// Through reports whether the name is of a part of what a pointer leads to that a call returned.
+func (n Name) Through() bool {
+	return n.Field != nil && n.Field.Memory && !pointsto.InMemory(n.Field.Root)
 }
 
 func nillable(t types.Type) bool {

@@ -231,19 +231,31 @@ func (pl *planner) named(p *own.Point, m moment, gap *ir.Place, at Where) *spot 
 			}
 		}
 	}
+	for _, v := range fields {
+		field := v.(*pointsto.Field)
+		if n := (Name{Result: field.Root, Field: field}); isResult(field.Root) && pl.text.Names(n, at) {
+			return spotOf(v, n)
+		}
+	}
 	return nil
+}
+
+// isResult reports whether v is a result of a call.
+func isResult(v ssa.Value) bool {
+	switch v := v.(type) {
+	case *ssa.Call, *pointsto.Dropped:
+		return true
+	case *ssa.Extract:
+		_, call := v.Tuple.(*ssa.Call)
+		return call
+	}
+	return false
 }
 
 // makeable lists the names that may be made for a value: of what a header gives, of what a variable
 // holds in front of a place, and of the result of a call.
 func (pl *planner) makeable(v ssa.Value, gap *ir.Place) []Name {
-	result := false
-	switch v := v.(type) {
-	case *ssa.Call, *pointsto.Dropped:
-		result = true
-	case *ssa.Extract:
-		_, result = v.Tuple.(*ssa.Call)
-	}
+	result := isResult(v)
 	var out []Name
 	if m, ok := v.(*pointsto.Former); ok {
 		return pl.formerly(m, gap)

@@ -167,6 +167,7 @@ func (f *Func) findMade(c *ssa.Call) {
 		v := Result(c, k)
 		if v == nil {
 			v = &Dropped{c, k}
+			f.objects[v] = f.hasParts(v)
 		}
 		add := func(v ssa.Value, part string, r effect.Result) {
 			if v == nil || r.Owned.Cond != effect.Always && r.Owned.Cond != effect.OnTrue {

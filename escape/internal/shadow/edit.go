@@ -363,6 +363,9 @@ func (d *draft) called(n place.Name, g rewrite.Place) string {
 	case m.text == "":
 	case m.hoist != nil:
 		d.live[m.hoist.Stmt] = m.hoist
+		if n.Field != nil {
+			return m.text + n.Field.Text()
+		}
 	default:
 		d.saved[n] = m.text
 		s := d.spot(place.Where{Place: n.Save})
@@ -436,8 +439,8 @@ func (e *editor) statement(u *unit, f place.Free, name string, g rewrite.Place) 
 			return "", "it may be nil, and nil means something else here"
 		}
 		var tests []string
-		if p := f.Name.Pointer(); p != "" {
-			tests = append(tests, p+" != nil")
+		if f.Name.Through() {
+			tests = append(tests, strings.TrimSuffix(strings.TrimPrefix(name, "&"), f.Name.Field.Text())+" != nil")
 		}
 		if f.Name.Nillable() {
 			tests = append(tests, strings.TrimPrefix(name, "&")+" != nil")
