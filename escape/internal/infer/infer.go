@@ -40,7 +40,9 @@ func Summary(f *own.Func) *effect.Summary {
 	for _, b := range f.SSA.Blocks {
 		switch i := b.Instrs[len(b.Instrs)-1].(type) {
 		case *ssa.Return:
-			e.returns = append(e.returns, i)
+			if b != f.SSA.Recover || len(f.Graph.Preds[f.Graph.Entry(b)]) > 0 {
+				e.returns = append(e.returns, i)
+			}
 		case *ssa.Panic:
 			e.panics = append(e.panics, i)
 		}

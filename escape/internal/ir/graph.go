@@ -54,7 +54,7 @@ func (p *Package) Graph(f *ssa.Function) *Graph {
 	for k, n := range g.Nodes {
 		switch {
 		case n.Block == nil:
-			if f.Recover != nil {
+			if f.Recover != nil && recovers(f) {
 				g.edge(k, g.first[f.Recover])
 			}
 			continue
@@ -182,6 +182,45 @@ func local(v ssa.Value) bool {
 	switch v.(type) {
 	case *ssa.Alloc, *ssa.FreeVar, *ssa.Global:
 		return true
+	}
+	return false
+}
+
+// recovers reports whether what a function defers may end a panic: a call of recover does only in a function
+// that is deferred itself. One without a body may have it.
+func recovers(f *ssa.Function) bool {
+	for _, b := range f.Blocks {
+		for _, i := range b.Instrs {
+			d, ok := i.(*ssa.Defer)
+			if !ok {
+				continue
+			}
+			if _, builtin := d.Call.Value.(*ssa.Builtin); !builtin && asks(d.Call.StaticCallee()) {
+				return true
+			}
+		}
+	}
+	for _, a := range f.AnonFuncs { // what the body of a range over a function defers, the function does
+		if a.Synthetic == "range-over-func yield" && recovers(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// asks reports whether a function may call recover.
+func asks(f *ssa.Function) bool {
+	if f == nil || len(f.Blocks) == 0 || f.Synthetic != "" { // a wrapper is none itself
+		return true
+	}
+	for _, b := range f.Blocks {
+		for _, i := range b.Instrs {
+			if c, ok := i.(*ssa.Call); ok {
+				if b, ok := c.Call.Value.(*ssa.Builtin); ok && b.Name() == "recover" {
+					return true
+				}
+			}
+		}
 	}
 	return false
 }
