@@ -317,8 +317,9 @@ func (t *Table) Callees(c *ssa.CallCommon) []*types.Func {
 
 // Fact returns what other packages are told of the functions of this one. They see no
 // directives here and no spec of its module: what these say goes with the summaries. What
-// is not exported they cannot call.
-func (t *Table) Fact() *effect.Fact {
+// is not exported they cannot call. Which functions free they are told of those that specs name, and that
+// were found to do nothing else.
+func (t *Table) Fact(known *effect.Frees) *effect.Fact {
 	fact := &effect.Fact{}
 	frees := func(fn *types.Func) {
 		if name := spec.FullName(fn); !slices.Contains(fact.Frees, name) {
@@ -341,7 +342,7 @@ func (t *Table) Fact() *effect.Fact {
 			}
 		}
 		fact.Funcs = append(fact.Funcs, l)
-		if slices.ContainsFunc(s.Params, func(p effect.Param) bool { return p.Freed.Cond != effect.Never }) {
+		if known.Found(fn) != nil {
 			frees(fn)
 		}
 	}

@@ -16,7 +16,8 @@
 //   - A part of an operand, or of a result, is a field of it, or of what it points to ([Part]).
 //     What nothing is said of is as the whole is.
 //   - A condition says on which calls an effect happens ([When]).
-//   - A free is a function that releases a value of a type, as a spec says ([Frees]).
+//   - A free is a function that releases a value of a type, as a spec says, or as was found of
+//     a method of the package ([Frees], [Found]).
 //
 // # The way through
 //
@@ -30,6 +31,9 @@
 // is true" one that is owned as far as the last result, a boolean, says so, "recv.a.b" is a
 // part of the receiver, a result "tells" or "shows" an operand, and a summary without clauses
 // is "borrows". [Parse] reads what [Summary.String] writes.
+//
+// A type whose free was found is made of parts. Its values are one thing where a call gave them, and
+// their parts where they are put together, or taken apart: the free says of both what it does.
 //
 // Where the last result is an error, a result is owned only as far as that is nil.
 package effect

@@ -61,6 +61,7 @@ var texts = []string{
 	"recv freed, arg 0 escapes maybe, result 0 is arg 0",
 	"recv.a freed repeatable, recv.b[0].c escapes maybe",
 	"recv.a freed, recv.a escapes on error, arg 0.b.c retained",
+	"recv freed, recv.a freed, recv.ab borrowed",
 	"result 0.a owned, result 0.b owned or nil",
 	"unknown",
 }

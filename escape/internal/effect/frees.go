@@ -10,8 +10,18 @@ import (
 // A Free is how a value of a type is released.
 type Free struct {
 	Func       *types.Func
-	Method     bool // its receiver is what it frees; else its only parameter
-	Repeatable bool // freeing again is harmless
+	Method     bool            // its receiver is what it frees; else its only parameter
+	Repeatable bool            // freeing again is harmless
+	Parts      map[string]bool // of one that is inferred: see [Found]
+}
+
+// A Found is a method of the package that was found to free parts of its receiver, and to do nothing
+// else. It is a free of what owns no other parts.
+type Found struct {
+	Func       *types.Func
+	Parts      map[string]bool // the parts; whether each may hold nothing
+	Others     []string        // parts that it leaves alone
+	Repeatable bool
 }
 
 // Frees knows which function frees values of which type, as a package can write it.
@@ -21,12 +31,14 @@ type Frees struct {
 	facts *Facts
 	known map[types.Type]*Free
 	lists map[*types.Package][]freer
+	found []*Found
 }
 
 // A freer is a way to free something, and who says so.
 type freer struct {
 	spec.Freer
 	level int
+	parts map[string]bool
 }
 
 // NewFrees returns what a package knows of frees: by the lines of a set, and by what the
@@ -48,6 +60,49 @@ func (f *Frees) Of(t types.Type) *Free {
 	return found
 }
 
+// Does returns what a call does to the receiver.
+func (i *Found) Does() Param {
+	p := Param{Freed: When{Cond: Always}, Repeatable: i.Repeatable}
+	for path := range i.Parts {
+		p.Parts = Put(p.Parts, path, Param{Freed: p.Freed, Repeatable: i.Repeatable})
+	}
+	for _, path := range i.Others {
+		p.Parts = Put(p.Parts, path, Param{})
+	}
+	return p
+}
+
+// Infer adds a method that was found to free what it is called on.
+func (f *Frees) Infer(free *Found) {
+	f.found = append(f.found, free)
+	clear(f.known)
+	clear(f.lists)
+}
+
+// Found returns what was found of a method; nil if that is no free.
+func (f *Frees) Found(fn *types.Func) *Found {
+	for _, i := range f.found {
+		if i.Func == fn {
+			return i
+		}
+	}
+	return nil
+}
+
+// Silent reports whether a function of which no spec says so is known to free, and to do nothing else.
+func (f *Frees) Silent(fn *types.Func) bool {
+	return slices.ContainsFunc(f.list(fn.Pkg()), func(fr freer) bool { return fr.Func == fn })
+}
+
+// Parts returns the parts of which values of type t are made, and whether each may hold nothing, if what
+// frees them was inferred here; else nil.
+func (f *Frees) Parts(t types.Type) map[string]bool {
+	if free := f.Of(t); free != nil {
+		return free.Parts
+	}
+	return nil
+}
+
 // Resource reports whether values of type t own memory that some function frees.
 func (f *Frees) Resource(t types.Type) bool { return f.Of(t) != nil }
 
@@ -66,7 +121,7 @@ func (f *Frees) find(t types.Type) *Free {
 		alone := method && sig.Params().Len() == 0 || !method && sig.Params().Len() == 1 && !sig.Variadic()
 		called := fr.Func.Pkg() == f.pkg || fr.Func.Exported()
 		if fr.Cond.Kind == spec.Always && alone && called && fr.Frees(t) {
-			return &Free{Func: fr.Func, Method: method, Repeatable: fr.Repeatable}
+			return &Free{Func: fr.Func, Method: method, Repeatable: fr.Repeatable, Parts: fr.parts}
 		}
 	}
 	return nil
@@ -89,10 +144,15 @@ func (f *Frees) list(q *types.Package) []freer {
 	var all []freer
 	for _, r := range from {
 		for _, fr := range f.set.Freers(r) {
-			all = append(all, freer{fr, int(fr.Line.Level)})
+			all = append(all, freer{fr, int(fr.Line.Level), nil})
 		}
 		if r != f.pkg {
 			all = append(all, f.told(r)...)
+			continue
+		}
+		for _, i := range f.found {
+			all = append(all, freer{spec.Freer{Func: i.Func, Operand: spec.Operand{Kind: spec.Recv},
+				Repeatable: i.Repeatable}, Inferred, i.Parts})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b freer) int { return b.level - a.level })
@@ -117,7 +177,7 @@ func (f *Frees) told(r *types.Package) []freer {
 				}
 			}
 			if p.Freed.Cond == Always {
-				all = append(all, freer{fr, said.Level})
+				all = append(all, freer{fr, said.Level, nil})
 			}
 		}
 	}

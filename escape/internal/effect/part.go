@@ -39,7 +39,7 @@ func (p Param) At(path string) Param {
 		return is
 	}
 	for _, x := range p.Parts {
-		if strings.HasPrefix(x.Path, path) || strings.HasPrefix(path, x.Path) {
+		if within(x.Path, path) || within(path, x.Path) {
 			return Param{Escapes: When{Cond: Always}}
 		}
 	}
@@ -47,11 +47,32 @@ func (p Param) At(path string) Param {
 	return p
 }
 
+// within reports whether one path leads into another.
+func within(path, in string) bool {
+	rest, ok := strings.CutPrefix(path, in)
+	return ok && rest != "" && (rest[0] == '.' || rest[0] == '[')
+}
+
+// Rest returns the effect on what is no part of the operand, where its parts are told apart: what frees
+// it frees parts.
+func (p Param) Rest() Param {
+	if len(p.Parts) > 0 {
+		p.Parts, p.Freed, p.Repeatable = nil, When{}, false
+	}
+	return p
+}
+
+// Part returns what is said of a part of a result.
+func (r Result) Part(path string) (Result, bool) { return find(r.Parts, path) }
+
 // Together returns the effect on an operand whose parts are not told apart.
 func (p Param) Together() Param {
-	if len(p.Parts) > 0 {
-		p.Parts, p.Escapes = nil, When{Cond: Always}
+	for _, x := range p.Parts {
+		if !x.Is.Borrows() && (x.Is.Freed != p.Freed || x.Is.Escapes != p.Escapes || x.Is.Retained) {
+			p.Escapes = When{Cond: Always}
+		}
 	}
+	p.Parts = nil
 	return p
 }
 

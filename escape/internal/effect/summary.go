@@ -49,7 +49,7 @@ type Result struct {
 	Nil   bool           // where it is owned, it may be nil or empty
 	Views uint64         // bit i: it may share memory with Params[i]
 	Tells uint64         // bit i: it may have the address of Params[i] as a number or a string
-	Shows uint64         // bit i: it may have a number or a string that is in Params[i]: an address if that is one
+	Shows uint64         // bit i: it may have a number or a string that is in Params[i]: perhaps an address
 	Is    uint64         // bit i: it may be Params[i]
 	Must  bool           // it is one of Is, or nil, on every return
 	Parts []Part[Result] // those that are owned, of one that is not

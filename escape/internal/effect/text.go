@@ -68,6 +68,9 @@ func (s *Summary) param(out []string, name string, p Param) []string {
 		out = append(out, name+" set"+s.when(w))
 	}
 	for _, x := range p.Parts {
+		if x.Is.Borrows() {
+			out = append(out, name+x.Path+" borrowed")
+		}
 		out = s.param(out, name+x.Path, x.Is)
 	}
 	return out

@@ -13,10 +13,13 @@
 // and at none of the other, and maybe if that is mixed; it escapes likewise. A result that
 // is a parameter, or views it, says so, and does not count as an escape. A result is owned
 // if at every exit it is nil, or surely is a buffer that the function made and owns there;
-// an exit with an error need not give one. So are parts of a result that nothing frees as a whole.
+// an exit with an error need not give one. So are parts of a result that nothing frees as a whole, or
+// that is put together here: if a free that was found frees all that are owned, and no other
+// parts hold anything that it would free, they are the result.
 //
 // Parts of a parameter are followed as parameters are. One that holds something else at an
-// exit than it was given with escapes. What else a parameter leads to whose type nothing
+// exit than it was given with escapes. A method that frees parts of its receiver, and does nothing
+// else, is a free of that type (free.go). What else a parameter leads to whose type nothing
 // frees escapes or is viewed, whatever the path.
 package infer
 
@@ -28,15 +31,16 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/own"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
 // Summary returns the summary of a function that is solved.
-func Summary(f *own.Func) *effect.Summary {
+func Summary(f *own.Func, frees *effect.Frees) *effect.Summary {
 	s := effect.Blank(f.SSA.Signature)
-	e := &exits{f: f, error: effect.HasError(f.SSA.Signature)}
+	e := &exits{f: f, frees: frees, error: effect.HasError(f.SSA.Signature)}
 	for _, b := range f.SSA.Blocks {
 		switch i := b.Instrs[len(b.Instrs)-1].(type) {
 		case *ssa.Return:
@@ -83,6 +87,9 @@ func Summary(f *own.Func) *effect.Summary {
 			s.Params[k].Parts = nil
 		}
 	}
+	if found := frees.Found(calls.Declared(f.SSA)); found != nil {
+		s.Params[0] = found.Does()
+	}
 	for n := range s.Results {
 		e.result(s, n)
 	}
@@ -91,6 +98,7 @@ func Summary(f *own.Func) *effect.Summary {
 
 type exits struct {
 	f       *own.Func
+	frees   *effect.Frees
 	error   bool // the last result is one
 	flag    bool // the last result says whether there is another: false is as an error
 	returns []*ssa.Return
@@ -355,6 +363,44 @@ func (e *exits) result(s *effect.Summary, n int) {
 			}
 		}
 	}
+	e.together(n, res)
+}
+
+// together makes one of the parts of a result, if what frees its type frees all that are owned, and nothing
+// else.
+func (e *exits) together(n int, res *effect.Result) {
+	free := e.frees.Of(e.f.SSA.Signature.Results().At(n).Type())
+	if free == nil || free.Parts == nil || len(res.Parts) == 0 {
+		return
+	}
+	all, owned := effect.Result{Owned: res.Parts[0].Is.Owned}, 0
+	for path, nilOK := range free.Parts {
+		part, ok := res.Part(path)
+		switch {
+		case !ok && !(nilOK && e.nothing(n, path)), ok && part.Nil && !nilOK, ok && part.Owned != all.Owned:
+			return
+		case ok:
+			owned++
+		}
+	}
+	if owned < len(res.Parts) {
+		return // it has others
+	}
+	for _, r := range e.returns {
+		if c, ok := r.Results[n].(*ssa.Const); ok && c.Value == nil && e.kinds(r, own.Combination{})[0] {
+			all.Nil = true
+		}
+	}
+	res.Owned, res.Nil, res.Parts = all.Owned, all.Nil, nil
+}
+
+// nothing reports whether a part of a result holds nothing, whatever the path.
+func (e *exits) nothing(n int, path string) bool {
+	return !slices.ContainsFunc(e.returns, func(r *ssa.Return) bool {
+		v := e.part(r.Results[n], path)
+		c, ok := v.(*ssa.Const)
+		return v == nil || !(ok && c.Value == nil) && !e.f.Empty(v)
+	})
 }
 
 // part returns the part of a result at a path, or the result if that is nothing; nil if it has none.

@@ -42,7 +42,7 @@ func (w Where) Pos() token.Pos {
 type Name struct {
 	Var    *types.Var
 	Field  *pointsto.Field // of Var; nil: Var itself
-	Result ssa.Value       // made for this result of a call. With Var, for what the header gives it. Field is a part of it
+	Result ssa.Value       // made for this result of a call, or a part of it. With Var, for what the header gives it
 	Save   *ir.Place       // made for what Var holds here
 }
 

@@ -161,13 +161,19 @@ func (f *Func) store(s *ssa.Store, of ssa.Value) []Act {
 	if cell == of {
 		switch {
 		case f.IsSlot(cell) && s.Addr == cell: // it holds something else now
-		case f.inMemory(cell) && !f.IsSlot(cell):
+		case f.inMemory(cell) && !f.IsSlot(cell), f.besides(s):
 			act(Read, nil)
 		default:
 			act(Keep, nil) // what it leads to is changed
 		}
 	}
 	return out
+}
+
+// besides reports whether a store sets a field of what is made of parts that is none of these.
+func (f *Func) besides(s *ssa.Store) bool {
+	a, ok := s.Addr.(*ssa.FieldAddr)
+	return ok && Plain(s.Val.Type()) && f.in.Parts(a.X.Type()) != nil
 }
 
 // call lists what a call does to an operand, as its summary says.
@@ -253,9 +259,8 @@ func (f *Func) Effect(s *effect.Summary, k int, a, of ssa.Value) effect.Param {
 	p := s.Param(k)
 	part, ok := of.(*Field)
 	switch r := f.reaches(a, of); {
-	case r == same && len(f.fields(of)) > 0: // its parts are followed by themselves
-		p.Parts = nil
-		return p
+	case r == same && len(f.fields(of)) > 0 && len(f.holds[of]) == 0: // its parts are followed by themselves
+		return p.Rest()
 	case !ok || r != outer:
 		return p.Together()
 	}
@@ -291,7 +296,9 @@ func (f *Func) leadsBack(c *ssa.CallCommon, s *effect.Summary, k int) bool {
 }
 
 // leadsOn reports whether a value of type t may lead to a variable in which others are.
-func (f *Func) leadsOn(t types.Type) bool { return !f.in.Owns(t) && !Plain(t) && !f.isNumber(t) }
+func (f *Func) leadsOn(t types.Type) bool {
+	return (!f.in.Owns(t) || f.in.Parts(t) != nil) && !Plain(t) && !f.isNumber(t)
+}
 
 // gives reports whether a result of a call may be operand k, or view it.
 func gives(s *effect.Summary, k int) bool {

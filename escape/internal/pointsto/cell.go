@@ -29,7 +29,7 @@ func (f *Func) IsSlot(v ssa.Value) bool {
 	if p, ok := v.(*Field); ok {
 		return p.Memory
 	}
-	return InMemory(v) && f.in.Owns(pointee(v.Type()))
+	return InMemory(v) && f.in.Owns(pointee(v.Type())) && !f.built(v)
 }
 
 // Origin returns the slot or container that v is or is an address in, or the variable in memory
@@ -183,7 +183,7 @@ func (f *Func) isClosed(v ssa.Value) bool {
 				_, literal := i.(*ssa.MakeClosure)
 				leaves := a.Op == Leave && (!captured || f.Assigns(v)) // nothing is done here behind that
 				looks := a.Op == Read || a.Op == Unwrap || a.Op == Count || a.Op == Part && literal || leaves ||
-					a.Call != nil && a.To != nil && !f.leadsOn(a.To.Type()) // it gives something of what is in there
+					a.Call != nil && a.To != nil && !f.leadsOn(a.To.Type()) // it gives what is in there
 				yes = yes && a.Op != Keep && (a.Op != Leave || leaves) && (f.IsSlot(w) || looks)
 			}
 		}

@@ -17,6 +17,7 @@
 //   - What the goroutines that one group waits for have been given is a value of its own ([Running]).
 //   - A slot is a variable in memory that is as good as a value ([Func.IsSlot]).
 //   - A field is a slot in a larger variable or an object, or the same part of a value ([Field]).
+//   - A variable of a type whose free was found is built if its parts are followed, else it is a slot.
 //   - An object is what a pointer leads to that a call returned, or a parameter is, if it has
 //     parts that could own (object.go).
 //   - A container is slices that may share elements, or a map ([Container]).

@@ -87,8 +87,16 @@ const mostFields = 16
 // Named reports whether the name of a variable of a type may give a free its name: it has room
 // for a handle, or a field has, or it points to such a one.
 func (in *Input) Named(t types.Type) bool {
-	return in.Owns(t) || len(in.paths(t)) > 0 || len(in.paths(pointee(t))) > 0
+	return in.Owns(t) || in.Divisible(t)
 }
+
+// Divisible reports whether a value of a type, or what it points to, has parts that may own.
+func (in *Input) Divisible(t types.Type) bool {
+	return len(in.paths(t)) > 0 || len(in.paths(pointee(t))) > 0
+}
+
+// Forget forgets what was known of types: more are to follow.
+func (in *Input) Forget() { in.layout = nil }
 
 // paths lists the paths in a type that lead to a handle; nil if they are too many.
 func (in *Input) paths(t types.Type) [][]int {
@@ -118,7 +126,7 @@ func (in *Input) paths(t types.Type) [][]int {
 			add(int(k), u.Elem())
 		}
 	}
-	if len(out) > mostFields || in.Owns(t) {
+	if len(out) > mostFields || in.Owns(t) && in.Parts(t) == nil {
 		out = nil
 	}
 	in.layout[t] = out
@@ -132,7 +140,7 @@ func (f *Func) fields(root ssa.Value) []*Field {
 		return have
 	}
 	memory := f.inMemory(root)
-	if _, captured := root.(*ssa.FreeVar); !captured && (!memory || steadyIndexes(root)) {
+	if _, captured := root.(*ssa.FreeVar); !captured && (!memory || steadyIndexes(root) && !f.IsSlot(root)) {
 		for _, path := range f.in.paths(whole(root, memory)) {
 			have = append(have, &Field{root, path, memory})
 		}

@@ -16,6 +16,7 @@ type Input struct {
 	IR     *ir.Package
 	Effect func(*ssa.CallCommon) *effect.Summary // what a call does; never nil
 	Owns   func(types.Type) bool                 // whether variables of a type are to follow
+	Parts  func(types.Type) map[string]bool      // of what one to follow is made, see [effect.Frees.Parts]; may be nil
 
 	layout map[types.Type][][]int // see paths
 }
@@ -66,6 +67,7 @@ type Func struct {
 type memo struct {
 	closed     map[ssa.Value]bool // see isClosed
 	objects    map[ssa.Value]bool // see object.go
+	builds     map[ssa.Value]bool // see built
 	split      map[ssa.Value][]*Field
 	containers map[ssa.Value]*Container
 	deferreds  map[*ssa.Defer]*Deferred
@@ -79,7 +81,7 @@ type memo struct {
 func Solve(in *Input, fn *ssa.Function) *Func {
 	f := &Func{SSA: fn, Graph: in.IR.Graph(fn), in: in, holds: map[ssa.Value][]Hold{},
 		made: map[ssa.Value]*Site{},
-		memo: memo{closed: map[ssa.Value]bool{}, objects: map[ssa.Value]bool{}, split: map[ssa.Value][]*Field{},
+		memo: memo{closed: map[ssa.Value]bool{}, objects: map[ssa.Value]bool{}, builds: map[ssa.Value]bool{}, split: map[ssa.Value][]*Field{},
 			containers: map[ssa.Value]*Container{}, deferreds: map[*ssa.Defer]*Deferred{},
 			groups: map[ssa.Value]*Running{}, views: map[capture]bool{},
 			before: map[ssa.Value][]*Former{}, put: map[ssa.Value][]*Assigned{}}}
@@ -183,6 +185,15 @@ func (f *Func) findMade(c *ssa.Call) {
 				site.Nil = site.Nil || last == nil
 			}
 			f.site(site)
+		}
+		if f.takenApart(v) { // one was made of these
+			free := f.in.Parts(v.Type())
+			for _, field := range f.fields(v) {
+				if nothing, freed := free[field.Text()]; freed {
+					add(field, field.Text(), effect.Result{Owned: r.Owned, Nil: r.Nil || nothing})
+				}
+			}
+			continue
 		}
 		add(v, "", r)
 		for _, p := range r.Parts {

@@ -1,7 +1,9 @@
 package pointsto
 
 import (
+	"go/token"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -15,7 +17,7 @@ import (
 // findObjects finds the objects of a function.
 func (f *Func) findObjects() {
 	for _, p := range f.SSA.Params {
-		f.objects[p] = f.hasParts(p)
+		f.objects[p] = f.hasParts(p) && !f.in.Owns(p.Type())
 	}
 	for _, n := range f.Graph.Nodes {
 		for _, i := range n.Instrs {
@@ -27,7 +29,7 @@ func (f *Func) findObjects() {
 				continue
 			}
 			for k, r := range f.Summary(&c.Call).Results {
-				if v := Result(c, k); v != nil && len(r.Parts) > 0 {
+				if v := Result(c, k); v != nil && (len(r.Parts) > 0 || f.takenApart(v)) {
 					f.objects[v] = f.hasParts(v)
 				}
 			}
@@ -38,11 +40,69 @@ func (f *Func) findObjects() {
 // hasParts reports whether v is a pointer to what has parts.
 func (f *Func) hasParts(v ssa.Value) bool {
 	p, ok := v.Type().Underlying().(*types.Pointer)
-	return ok && !f.in.Owns(v.Type()) && len(f.in.paths(p.Elem())) > 0
+	return ok && len(f.in.paths(p.Elem())) > 0
 }
 
 // inMemory reports whether v is the address of a variable, or of an object.
 func (f *Func) inMemory(v ssa.Value) bool { return InMemory(v) || f.objects[v] }
+
+// takenApart reports whether parts are set of what a call returned, which is made of them.
+func (f *Func) takenApart(v ssa.Value) bool {
+	if f.in.Parts(v.Type()) == nil || v.Referrers() == nil {
+		return false
+	}
+	return slices.ContainsFunc(*v.Referrers(), func(i ssa.Instruction) bool {
+		switch i := i.(type) {
+		case *ssa.FieldAddr:
+			return slices.ContainsFunc(stores(i), func(s *ssa.Store) bool { return !Plain(s.Val.Type()) })
+		case *ssa.Store:
+			return f.built(i.Addr)
+		}
+		return false
+	})
+}
+
+// built reports whether a variable of a type that is made of parts is put together here: parts of it are set,
+// or nothing is, or a value of which parts are followed. Else it has what a call gave.
+func (f *Func) built(v ssa.Value) bool {
+	a, ok := v.(*ssa.Alloc)
+	if !ok || f.in.Parts(pointee(v.Type())) == nil {
+		return false
+	}
+	yes, ok := f.builds[v]
+	if !ok {
+		all := stores(a)
+		f.builds[v] = false // what it asks of itself, while it is asked
+		yes = len(all) == 0 || slices.ContainsFunc(all, func(s *ssa.Store) bool {
+			return s.Addr != v && !Plain(s.Val.Type()) || s.Addr == v && f.inParts(s.Val)
+		})
+		f.builds[v] = yes
+	}
+	return yes
+}
+
+// inParts reports whether parts of a value are followed, and not the value.
+func (f *Func) inParts(v ssa.Value) bool {
+	switch i := v.(type) {
+	case *ssa.UnOp:
+		return i.Op == token.MUL && f.built(i.X)
+	case *ssa.Call:
+		return f.givesParts(i, 0)
+	case *ssa.Extract:
+		c, ok := i.Tuple.(*ssa.Call)
+		return ok && f.givesParts(c, i.Index)
+	}
+	return false
+}
+
+// givesParts reports whether parts of a result of a call are owned.
+func (f *Func) givesParts(c *ssa.Call, n int) bool {
+	if _, builtin := c.Call.Value.(*ssa.Builtin); builtin {
+		return false
+	}
+	s := f.Summary(&c.Call)
+	return n < len(s.Results) && len(s.Results[n].Parts) > 0
+}
 
 // isLent reports whether what v leads to is the caller's: what is stored there leaves.
 func isLent(v ssa.Value) bool {

@@ -3,8 +3,9 @@
 //
 // # The way through
 //
-// [Run] builds the form, takes functions in the order in which they call one another,
-// solves each, infers its summary, and again for circles until nothing gets worse; then it
+// [Run] builds the form and takes functions in the order in which they call one another. First it
+// looks for methods that free what they are called on, and at nothing but what they lead to.
+// Then it solves all functions, infers their summaries, and again for circles until nothing gets worse; it
 // places frees, and makes edits of them. [Result.Text] is a file with its edits, and [Prove]
 // asks the proof about them.
 package shadow
@@ -20,7 +21,6 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
-	"github.com/lastuse/lastuse/escape/internal/infer"
 	"github.com/lastuse/lastuse/escape/internal/ir"
 	"github.com/lastuse/lastuse/escape/internal/own"
 	"github.com/lastuse/lastuse/escape/internal/place"
@@ -67,7 +67,7 @@ type Result struct {
 // Run runs the rooms over a package.
 func Run(in *Input) *Result {
 	frees := effect.NewFrees(in.Set, in.Types, in.Facts)
-	to := &pointsto.Input{Owns: frees.Resource}
+	to := &pointsto.Input{Owns: frees.Resource, Parts: frees.Parts}
 	ed := newEditor(in, frees)
 	p := ir.Build(&ir.Input{Fset: in.Fset, Files: in.Files, Types: in.Types, Info: in.Info, Follow: to.Named,
 		Heads: ed.heads})
@@ -78,34 +78,25 @@ func Run(in *Input) *Result {
 	for k, f := range slices.Concat(in.Left, in.Tests) {
 		away.Left(f, k >= len(in.Left))
 	}
-	table := calls.NewTable(in.Set, in.Facts, calls.NewWorld(p.SSA, away))
-	to.IR, to.Effect = p, table.Of
-	ed.place(p, table)
-	r := &Result{IR: p, in: in}
-	of := map[*ssa.Function]*Func{}
-	for _, round := range calls.Order(calls.Functions(p.SSA), table.Callees) {
-		for _, f := range round.Funcs {
-			table.Begin(f)
-		}
-		for first, again := true, true; again; first = false {
-			again = false
-			for _, f := range slices.Backward(round.Funcs) { // literals before what they stand in
-				sf := &Func{SSA: f, Own: own.Solve(pointsto.Solve(to, f))}
-				sf.Summary = infer.Summary(sf.Own)
-				of[f] = sf
-				again = table.Infer(f, sf.Summary, first) && round.Circle || again
-			}
-		}
+	to.IR = p
+	s := &solver{in: in, to: to, frees: frees, world: calls.NewWorld(p.SSA, away)}
+	s.begin()
+	order := calls.Order(calls.Functions(p.SSA), s.table.Callees)
+	s.findFrees(order)
+	s.begin()
+	for _, round := range order {
+		s.round(round)
 	}
-	r.Fact = table.Fact()
-	r.Why = &report.Reasons{Funcs: map[*types.Func]*pointsto.Func{}, Runs: table.Runs}
-	for f, sf := range of {
+	ed.place(p, s.table)
+	r := &Result{IR: p, in: in, Fact: s.table.Fact(frees)}
+	r.Why = &report.Reasons{Funcs: map[*types.Func]*pointsto.Func{}, Runs: s.table.Runs}
+	for f, sf := range s.of {
 		if fn := calls.Declared(f); fn != nil {
 			r.Why.Funcs[fn] = sf.Own.Func
 		}
 	}
 	for _, f := range p.Funcs {
-		if sf := of[f]; sf != nil {
+		if sf := s.of[f]; sf != nil {
 			sf.Frees, sf.Verdicts = place.Plan(p, sf.Own, scribe{ed, f})
 			r.Funcs = append(r.Funcs, sf)
 		}

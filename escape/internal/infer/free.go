@@ -1,0 +1,176 @@
+package infer
+
+import (
+	"go/token"
+	"go/types"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/internal/calls"
+	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/own"
+	"github.com/lastuse/lastuse/escape/internal/pointsto"
+)
+
+// This file is about methods that free what their receiver owns. One that does nothing else that
+// anybody could see is a free of its type: whether it frees all that a value owns, who makes
+// the value knows.
+
+// IsFree reports whether a function may turn out to be a free: it is a method of a struct of its package,
+// and takes nothing else.
+func IsFree(f *ssa.Function) bool {
+	fn := calls.Declared(f)
+	if fn == nil || f.Signature.Recv() == nil || f.Signature.Params().Len() > 0 || len(f.Blocks) == 0 {
+		return false
+	}
+	n := receiver(f)
+	if n == nil || n.Obj().Pkg() != fn.Pkg() {
+		return false
+	}
+	_, ok := n.Underlying().(*types.Struct)
+	return ok
+}
+
+// receiver returns the type whose method f is.
+func receiver(f *ssa.Function) *types.Named {
+	t := types.Unalias(f.Signature.Recv().Type())
+	if p, ok := t.(*types.Pointer); ok {
+		t = types.Unalias(p.Elem())
+	}
+	n, _ := t.(*types.Named)
+	return n
+}
+
+// Free returns what a method with a summary frees of its receiver if it is a free; nil if it is none.
+func Free(f *own.Func, s *effect.Summary, frees *effect.Frees) *effect.Found {
+	recv := s.Params[0]
+	if len(recv.Parts) == 0 || recv.Freed.Cond != effect.Never || recv.Escapes.Cond != effect.Never {
+		return nil
+	}
+	free := &effect.Found{Func: calls.Declared(f.SSA), Parts: map[string]bool{}, Repeatable: true}
+	if !silent(f, free, frees) {
+		return nil
+	}
+	for _, p := range recv.Parts {
+		if p.Is.Freed.Cond != effect.Always || p.Is.Escapes.Cond != effect.Never {
+			return nil
+		}
+		free.Parts[p.Path] = toleratesNil(f, p.Path)
+		free.Repeatable = free.Repeatable && p.Is.Repeatable
+	}
+	for _, p := range f.Parts(f.SSA.Params[0]) {
+		if _, freed := free.Parts[p.Text()]; !freed {
+			free.Others = append(free.Others, p.Text())
+		}
+	}
+	return free
+}
+
+// silent reports whether a function does nothing that anybody could see but free: it reads, tests, and
+// sets fields of its receiver to nothing. Only one that does not even do that may be repeated.
+func silent(f *own.Func, free *effect.Found, frees *effect.Frees) bool {
+	if len(f.SSA.AnonFuncs) > 0 {
+		return false
+	}
+	for _, b := range f.SSA.Blocks {
+		for _, i := range b.Instrs {
+			if f.Marks(i) {
+				continue
+			}
+			switch i := i.(type) {
+			case *ssa.DebugRef, *ssa.Jump, *ssa.If, *ssa.Return, *ssa.Phi, *ssa.FieldAddr, *ssa.Field, *ssa.Alloc,
+				*ssa.Extract:
+			case *ssa.BinOp:
+				if i.Op != token.EQL && i.Op != token.NEQ {
+					return false
+				}
+			case *ssa.UnOp:
+				if i.Op != token.MUL && i.Op != token.NOT {
+					return false
+				}
+			case *ssa.Store:
+				_, nothing := i.Val.(*ssa.Const)
+				_, local := i.Addr.(*ssa.Alloc)
+				field, _ := f.Origin(i.Addr).(*pointsto.Field)
+				if !local && !(nothing && field != nil && field.Root == f.SSA.Params[0]) {
+					return false
+				}
+				free.Repeatable = free.Repeatable && local
+			case *ssa.Call:
+				if !onlyFrees(f, i, frees) {
+					return false
+				}
+			default:
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// onlyFrees reports whether a call frees its only operand, and is known to do no more: a spec says so, or
+// that was inferred.
+func onlyFrees(f *own.Func, c *ssa.Call, frees *effect.Frees) bool {
+	fn := calls.Called(&c.Call)
+	if fn == nil || c.Call.IsInvoke() || len(calls.Operands(&c.Call)) != 1 {
+		return false
+	}
+	s := f.Summary(&c.Call)
+	return s.Params[0].Freed.Cond == effect.Always && (s.Decided || frees.Silent(fn))
+}
+
+// toleratesNil reports whether the part of the receiver at a path may hold nothing: it is of a type
+// that has no nil, or each free of it stands behind a test.
+func toleratesNil(f *own.Func, path string) bool {
+	for _, g := range f.Groups {
+		for _, s := range g.Sites {
+			if s.Param != 0 || s.Part != path {
+				continue
+			}
+			part := s.Value.(*pointsto.Field)
+			switch part.Of().Underlying().(type) {
+			case *types.Pointer, *types.Interface, *types.Slice, *types.Map:
+			default:
+				continue
+			}
+			for _, v := range g.Values {
+				for _, i := range f.Users(v) {
+					for _, a := range f.Acts(i, v) {
+						if a.Op == pointsto.Free && !behindTest(f, part, i.Block()) {
+							return false
+						}
+					}
+				}
+			}
+		}
+	}
+	return true
+}
+
+// behindTest reports whether all ways into a block lead through a test that a part is not nil.
+func behindTest(f *own.Func, part *pointsto.Field, b *ssa.BasicBlock) bool {
+	for ; b.Idom() != nil; b = b.Idom() {
+		if len(b.Preds) != 1 {
+			continue
+		}
+		from := b.Preds[0]
+		i, ok := from.Instrs[len(from.Instrs)-1].(*ssa.If)
+		if !ok {
+			continue
+		}
+		c, ok := i.Cond.(*ssa.BinOp)
+		if !ok || c.Op != token.NEQ && c.Op != token.EQL {
+			continue
+		}
+		x, y := c.X, c.Y
+		if k, ok := x.(*ssa.Const); ok && k.IsNil() {
+			x, y = y, x
+		}
+		load, ok := x.(*ssa.UnOp)
+		k, isNil := y.(*ssa.Const)
+		if ok && isNil && k.IsNil() && f.Origin(load.X) == ssa.Value(part) && (c.Op == token.NEQ) == (from.Succs[0] == b) {
+			return true
+		}
+	}
+	return false
+}
