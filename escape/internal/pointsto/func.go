@@ -16,7 +16,7 @@ type Input struct {
 	IR     *ir.Package
 	Effect func(*ssa.CallCommon) *effect.Summary // what a call does; never nil
 	Owns   func(types.Type) bool                 // whether variables of a type are to follow
-	Parts  func(types.Type) map[string]bool      // of what one to follow is made, see [effect.Frees.Parts]; may be nil
+	Parts  func(types.Type) map[string]bool      // of what one is made: see [effect.Frees.Parts]
 
 	layout map[types.Type][][]int // see paths
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/internal/ir"
 )
 
 // This file is about objects: what pointers lead to that a call returned or that were given
@@ -54,7 +56,7 @@ func (f *Func) takenApart(v ssa.Value) bool {
 	return slices.ContainsFunc(*v.Referrers(), func(i ssa.Instruction) bool {
 		switch i := i.(type) {
 		case *ssa.FieldAddr:
-			return slices.ContainsFunc(stores(i), func(s *ssa.Store) bool { return !Plain(s.Val.Type()) })
+			return slices.ContainsFunc(ir.Stores(i), func(s *ssa.Store) bool { return !Plain(s.Val.Type()) })
 		case *ssa.Store:
 			return f.built(i.Addr)
 		}
@@ -71,7 +73,7 @@ func (f *Func) built(v ssa.Value) bool {
 	}
 	yes, ok := f.builds[v]
 	if !ok {
-		all := stores(a)
+		all := ir.Stores(a)
 		f.builds[v] = false // what it asks of itself, while it is asked
 		yes = len(all) == 0 || slices.ContainsFunc(all, func(s *ssa.Store) bool {
 			return s.Addr != v && !Plain(s.Val.Type()) || s.Addr == v && f.inParts(s.Val)
