@@ -184,7 +184,7 @@ var importRules = []deptest.Rule{
 		Because: "ownership is solved from what values may hold; what is made of it cannot feed back",
 	},
 	{
-		Match:   "escape/internal/infer",
+		Match: "escape/internal/infer",
 		Allow: []string{"std", "escape/internal/effect", "escape/internal/calls", "escape/internal/own",
 			"escape/internal/pointsto", tools},
 		Deny:    []string{"C", "testing"},
