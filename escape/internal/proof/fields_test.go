@@ -82,7 +82,7 @@ func two(run func(*B)) kernels { return kernels{run} }
 		{"a variable", kept, kernel + use + `
 func two() kernels { return kernels{chosen} }
 
-var chosen = func(b *B) { b.Use() }
+var chosen = func(b *B) { print(b.n) }
 `},
 		{"an address", kept, kernel + use + `
 func two(k *kernels) { set(&k.run) }
