@@ -28,9 +28,10 @@ type Copy struct {
 	Bytes                      []byte // from SP on
 	Wanted                     uint32 // bytes to the end of the stack, as far as that is known
 	Salt                       uint64 // for StackID
+	Trampoline                 uint64 // where probed calls return to, if it is known
 }
 
-const copyHead = 80
+const copyHead = 88
 
 // decodeCopy takes the rest of a record of a call apart.
 func (r *Report) decodeCopy(b []byte) error {
@@ -38,11 +39,11 @@ func (r *Report) decodeCopy(b []byte) error {
 	if len(b) < copyHead {
 		return fmt.Errorf("bpf: read: %w: a copy of %d bytes", ErrReport, len(b))
 	}
-	n := min(int(le.Uint32(b[72:])), len(b)-copyHead)
+	n := min(int(le.Uint32(b[80:])), len(b)-copyHead)
 	c := &r.copied
-	*c = Copy{Bytes: b[copyHead:][:n], Wanted: le.Uint32(b[76:]), Salt: le.Uint64(b)}
+	*c = Copy{Bytes: b[copyHead:][:n], Wanted: le.Uint32(b[84:]), Salt: le.Uint64(b), Trampoline: le.Uint64(b[8:])}
 	for i, to := range []*uint64{&c.PC, &c.SP, &c.BX, &c.BP, &c.R12, &c.R13, &c.R14, &c.R15} {
-		*to = le.Uint64(b[8+8*i:])
+		*to = le.Uint64(b[16+8*i:])
 	}
 	r.Copy = c
 	return nil

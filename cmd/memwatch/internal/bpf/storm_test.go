@@ -364,7 +364,7 @@ func TestLayout(t *testing.T) {
 	require.Equal(t, unsafe.Sizeof(probes.Descriptor{}), unsafe.Sizeof(watchDescriptor{}))
 	require.Equal(t, unsafe.Offsetof(probes.Descriptor{}.Fetch), unsafe.Offsetof(watchDescriptor{}.Fetch))
 	require.Equal(t, uintptr(copyHead), unsafe.Sizeof(watchCopy{}))
-	require.Equal(t, uintptr(72), unsafe.Offsetof(watchCopy{}.Bytes))
+	require.Equal(t, uintptr(80), unsafe.Offsetof(watchCopy{}.Bytes))
 	var r Report
 	require.ErrorIs(t, r.decode(nil), ErrReport)
 	require.ErrorIs(t, r.decode(make([]byte, eventSize+copyHead-1)), ErrReport)
@@ -374,9 +374,9 @@ func TestLayout(t *testing.T) {
 	}
 	require.NoError(t, r.decode(lying))
 	require.Equal(t, Copy{
-		Salt: 0x0807060504030201, PC: 0x100f0e0d0c0b0a09, SP: 0x1817161514131211, BX: 0x201f1e1d1c1b1a19, BP: 0x2827262524232221,
-		R12: 0x302f2e2d2c2b2a29, R13: 0x3837363534333231, R14: 0x403f3e3d3c3b3a39, R15: 0x4847464544434241,
-		Bytes: make([]byte, 5), Wanted: 0x504f4e4d,
+		Salt: 0x0807060504030201, Trampoline: 0x100f0e0d0c0b0a09, PC: 0x1817161514131211, SP: 0x201f1e1d1c1b1a19,
+		BX: 0x2827262524232221, BP: 0x302f2e2d2c2b2a29, R12: 0x3837363534333231, R13: 0x403f3e3d3c3b3a39,
+		R14: 0x4847464544434241, R15: 0x504f4e4d4c4b4a49, Bytes: make([]byte, 5), Wanted: 0x58575655,
 	}, *r.Copy)
 	require.NoError(t, r.decode(make([]byte, eventSize)))
 	require.Nil(t, r.Copy)

@@ -50,12 +50,13 @@ struct stack_event {
 // do.
 struct copy {
 	u64 salt;              // what the number of a stack begins with
+	u64 trampoline;        // see above
 	u64 pc, sp;            // in the caller, when the call has returned
 	u64 bx, bp, r12, r13, r14, r15;
 	u32 bytes, wanted;     // from sp on; wanted is more if there was no room
 };
 
-enum { SMALL = 2048, MEDIUM = 8192, LARGE = 32768, PAGE = 4096 };
+enum { SMALL = 2048, MEDIUM = 8192, LARGE = 32768, MOST = 65536, PAGE = 4096 };
 
 // The books of one process. Lost is what this process did that found no room, and calls whose return was not
 // seen.
@@ -465,12 +466,12 @@ static __always_inline void fill(struct event *e, struct call *c, u32 pid, u32 t
 static __always_inline u64 extent(struct task_struct *task, u64 sp)
 {
 	u64 own = BPF_CORE_READ(task, thread.fsbase), first = BPF_CORE_READ(task, mm, start_stack);
-	enum { MOST = 64 << 20 };
-	if (own > sp && own - sp < MOST)
+	enum { FAR = 64 << 20 };
+	if (own > sp && own - sp < FAR)
 		return own - sp;
-	if (first > sp && first - sp < MOST)
+	if (first > sp && first - sp < FAR)
 		return first - sp;
-	return LARGE;
+	return MOST;
 }
 
 // take copies from user memory, and where not all of it is there, whole pages of it.
@@ -494,7 +495,7 @@ static __always_inline u32 take(u8 *to, u64 from, u64 wanted, const u32 size)
 // What a function keeps for its caller is the same when it returns as when it was entered.
 #define REPORT_COPY(size)                                                                                              \
 	static __always_inline u8 report_##size(struct pt_regs *ctx, struct call *c, u32 pid, u32 tid, u8 phase,       \
-						u64 ret, u64 now, u64 wanted)                                          \
+						u64 ret, u64 now, u64 wanted, u64 to)                                  \
 	{                                                                                                              \
 		struct {                                                                                               \
 			struct event e;                                                                                \
@@ -504,7 +505,7 @@ static __always_inline u32 take(u8 *to, u64 from, u64 wanted, const u32 size)
 		if (!r)                                                                                                \
 			return 0;                                                                                      \
 		fill(&r->e, c, pid, tid, phase, ret, now);                                                             \
-		r->c = (struct copy){ .salt = c->salt, .pc = c->pc, .sp = c->sp + POPPED, .bx = ctx->bx, .bp = ctx->bp, \
+		r->c = (struct copy){ .salt = c->salt, .trampoline = to, .pc = c->pc, .sp = c->sp + POPPED, .bx = ctx->bx, .bp = ctx->bp, \
 				      .r12 = ctx->r12, .r13 = ctx->r13, .r14 = ctx->r14, .r15 = ctx->r15 };            \
 		r->c.wanted = wanted;                                                                                  \
 		r->c.bytes = take(r->stack, c->sp + POPPED, wanted, size);                                             \
@@ -514,20 +515,23 @@ static __always_inline u32 take(u8 *to, u64 from, u64 wanted, const u32 size)
 REPORT_COPY(SMALL)
 REPORT_COPY(MEDIUM)
 REPORT_COPY(LARGE)
+REPORT_COPY(MOST)
 
 // report_copy puts the call on the ring with the stack that it was made from, if there is room to spare.
 static __always_inline u8 report_copy(struct pt_regs *ctx, struct call *c, struct ledger *b, struct task_struct *task,
 				      u32 pid, u32 tid, u8 phase, u64 ret, u64 now)
 {
-	u64 wanted = extent(task, c->sp + POPPED);
+	u64 wanted = extent(task, c->sp + POPPED), to = trampoline(task);
 	u8 done = 0;
 	if (bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) < copy_until) {
 		if (wanted <= SMALL)
-			done = report_SMALL(ctx, c, pid, tid, phase, ret, now, wanted);
+			done = report_SMALL(ctx, c, pid, tid, phase, ret, now, wanted, to);
 		else if (wanted <= MEDIUM)
-			done = report_MEDIUM(ctx, c, pid, tid, phase, ret, now, wanted);
+			done = report_MEDIUM(ctx, c, pid, tid, phase, ret, now, wanted, to);
+		else if (wanted <= LARGE)
+			done = report_LARGE(ctx, c, pid, tid, phase, ret, now, wanted, to);
 		else
-			done = report_LARGE(ctx, c, pid, tid, phase, ret, now, wanted);
+			done = report_MOST(ctx, c, pid, tid, phase, ret, now, wanted, to);
 	}
 	__sync_fetch_and_add(done ? &b->copies : &b->uncopied, 1);
 	return done;

@@ -32,18 +32,19 @@ type watchCall struct {
 }
 
 type watchCopy struct {
-	_      structs.HostLayout
-	Salt   uint64
-	Pc     uint64
-	Sp     uint64
-	Bx     uint64
-	Bp     uint64
-	R12    uint64
-	R13    uint64
-	R14    uint64
-	R15    uint64
-	Bytes  uint32
-	Wanted uint32
+	_          structs.HostLayout
+	Salt       uint64
+	Trampoline uint64
+	Pc         uint64
+	Sp         uint64
+	Bx         uint64
+	Bp         uint64
+	R12        uint64
+	R13        uint64
+	R14        uint64
+	R15        uint64
+	Bytes      uint32
+	Wanted     uint32
 }
 
 type watchDescriptor struct {

@@ -44,6 +44,7 @@ func TestFramelessRate(t *testing.T) {
 		{"auto without small", "-fomit-frame-pointer", 0, bpf.NeededCopies},
 		{"auto without 6 KiB", "-fomit-frame-pointer", 6 << 10, bpf.NeededCopies},
 		{"auto without 30 KiB", "-fomit-frame-pointer", 30 << 10, bpf.NeededCopies},
+		{"auto without 60 KiB", "-fomit-frame-pointer", 60 << 10, bpf.NeededCopies},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			lib, exe := buildFrameless(t, c.flag)

@@ -39,7 +39,7 @@ const (
 	maxRows       = 32 << 10
 	maxPointed    = 8 << 10
 	maxNamed      = 32 << 10
-	maxUnwound    = 128   // frames
+	maxUnwound    = 192   // frames
 	maxLookups    = 5_000 // of a process in a second: programs call from fewer addresses, all told
 	mostByPointer = 48    // frames that the programs in the kernel take
 )
@@ -195,6 +195,9 @@ func (u *unwinder) walk(p *watched, c *bpf.Copy) (w unwind.Walked, answered bool
 	g.Set(unwind.R15, c.R15)
 	l := &lookup{unwinder: u, p: p, answered: true}
 	w = unwind.Walk(u.frames[:0], g, &unwind.Copy{Base: c.SP, Bytes: c.Bytes}, l.row)
+	if n := len(w.Frames) - 1; n > 0 && w.Frames[n] == c.Trampoline { // who called is hidden by a probe of the return
+		w.Frames = w.Frames[:n]
+	}
 	return w, l.answered
 }
 
