@@ -66,7 +66,8 @@ func TestStacks(t *testing.T) {
 			}
 			require.Equal(t, uint64(51*128), all)
 			if c.known {
-				// On a machine that is busy those of the first moments may be short; live's tests wait for all.
+				// On a machine that is busy those of the first moments may be short; live's tests wait for
+				// all.
 				require.NotZero(t, known)
 			} else {
 				require.Zero(t, known)

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCopies has more stacks copied than the ring has room for while nobody reads it. Copies give way to calls:
-// none of these is lost, and of each stack it is known whether it was copied.
+// TestCopies has more stacks copied than the ring has room for while nobody reads it. Copies give way to
+// calls: none of these is lost, and of each stack it is known whether it was copied.
 func TestCopies(t *testing.T) {
 	cc, err := exec.LookPath("gcc")
 	if err != nil {

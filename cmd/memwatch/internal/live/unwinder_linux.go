@@ -195,8 +195,8 @@ func (u *unwinder) walk(p *watched, c *bpf.Copy) (w unwind.Walked, answered bool
 	g.Set(unwind.R15, c.R15)
 	l := &lookup{unwinder: u, p: p, answered: true}
 	w = unwind.Walk(u.frames[:0], g, &unwind.Copy{Base: c.SP, Bytes: c.Bytes}, l.row)
-	if n := len(w.Frames) - 1; n > 0 && w.Frames[n] == c.Trampoline { // who called is hidden by a probe of the return
-		w.Frames = w.Frames[:n]
+	if n := len(w.Frames) - 1; n > 0 && w.Frames[n] == c.Trampoline {
+		w.Frames = w.Frames[:n] // who called is hidden by a probe of the return
 	}
 	return w, l.answered
 }
