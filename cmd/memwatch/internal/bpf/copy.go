@@ -71,8 +71,7 @@ const (
 )
 
 // Judge says of a stack, by its number, whether its frames are all that there are. Until
-// then, and where they are not, the stack is copied with each call; of one whose only frame
-// is the caller, frame pointers are not followed from there again. With other Copies than
+// then, and where they are not, the stack is copied with each call. With other Copies than
 // NeededCopies it changes nothing.
 func (s *Session) Judge(id uint64, good bool) error {
 	v := stackBad
@@ -81,6 +80,16 @@ func (s *Session) Judge(id uint64, good bool) error {
 	}
 	if err := s.objs.Seen.Put(id, v); err != nil {
 		return fmt.Errorf("bpf: judge: %w", err)
+	}
+	return nil
+}
+
+// Frameless says that the function which a call at pc was made from keeps no frame pointer:
+// from there on none are followed. Salt is that of the process's copies.
+func (s *Session) Frameless(salt, pc uint64) error {
+	h := mix(salt, pc)
+	if err := s.objs.Frameless.Put(uint32(h>>48), h); err != nil {
+		return fmt.Errorf("bpf: frameless: %w", err)
 	}
 	return nil
 }

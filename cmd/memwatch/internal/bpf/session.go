@@ -48,7 +48,7 @@ type programs struct {
 	OnExit *ebpf.Program
 	OnExec *ebpf.Program
 
-	Descriptors, Books, Targets, Seen, Events, Hits *ebpf.Map
+	Descriptors, Books, Targets, Seen, Frameless, Events, Hits *ebpf.Map
 
 	all *ebpf.Collection // owns them
 }
@@ -96,7 +96,8 @@ func Open(o Options) (*Session, error) {
 	s.objs.Entry, s.objs.Return, s.objs.Marker = all.Programs["entry"+used], all.Programs["return"+used], all.Programs["marker"+used]
 	s.objs.OnExit, s.objs.OnExec = all.Programs["on_exit"], all.Programs["on_exec"]
 	s.objs.Descriptors, s.objs.Books, s.objs.Targets = all.Maps[watchMapDescriptors], all.Maps[watchMapBooks], all.Maps[watchMapTargets]
-	s.objs.Seen, s.objs.Events, s.objs.Hits = all.Maps[watchMapSeen], all.Maps[watchMapEvents], all.Maps[watchMapHits]
+	s.objs.Seen, s.objs.Frameless = all.Maps[watchMapSeen], all.Maps[watchMapFrameless]
+	s.objs.Events, s.objs.Hits = all.Maps[watchMapEvents], all.Maps[watchMapHits]
 	if err := s.start(); err != nil {
 		s.Close()
 		return nil, err

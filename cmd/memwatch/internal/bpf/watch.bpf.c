@@ -127,6 +127,14 @@ struct {
 	__type(value, u8);
 } seen SEC(".maps");
 
+// Places in functions that keep no frame pointer, by the upper bits of what stands for them.
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1 << 16);
+	__type(key, u32);
+	__type(value, u64);
+} frameless SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 8 << 20);
@@ -353,13 +361,14 @@ static __always_inline u32 walk(struct call *c, u64 curg, const struct target *t
 	return n;
 }
 
-// unlikely returns whether a walk by frame pointers is known to find nothing: the caller keeps none. What is
-// in their register then is different each time.
-static __always_inline u8 unlikely(u64 salt, u64 ra)
+// ends returns whether a walk by frame pointers is known to go wrong behind a frame, whose function keeps none:
+// what is in their register then is different each time.
+static __always_inline u8 ends(u64 salt, u64 pc)
 {
-	u64 alone = mix(salt, ra);
-	u8 *known = bpf_map_lookup_elem(&seen, &alone);
-	return known && *known == BAD;
+	u64 h = mix(salt, pc);
+	u32 at = h >> 48;
+	u64 *known = bpf_map_lookup_elem(&frameless, &at);
+	return known && *known == h;
 }
 
 // stack takes the call stack and returns its number, 0 if there is none. Its frames
@@ -376,7 +385,7 @@ static __always_inline u64 stack(struct pt_regs *ctx, struct call *c, struct led
 	c->salt = salt;
 	c->copy = 0;
 
-	if (go || copy == NEVER || (copy == NEEDED && !unlikely(salt, ra))) {
+	if (go || copy == NEVER || (copy == NEEDED && !ends(salt, ra))) {
 		long got = bpf_get_stack(ctx, c->frames, FRAMES * 8, BPF_F_USER_STACK);
 		n = got > 0 ? got / 8 : 0;
 	}
@@ -426,7 +435,12 @@ static __always_inline u64 stack(struct pt_regs *ctx, struct call *c, struct led
 	for (u32 i = 0; i < FRAMES; i++) {
 		if (i >= n)
 			break;
-		id = mix(id, c->frames[at + i]);
+		u64 pc = c->frames[at + i];
+		id = mix(id, pc);
+		if (copy == NEEDED && ends(salt, pc)) {
+			n = i + 1;
+			break;
+		}
 	}
 	if (!id)
 		id = 1;

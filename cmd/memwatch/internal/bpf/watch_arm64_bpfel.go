@@ -136,6 +136,7 @@ const (
 	watchMapCalls          = "calls"
 	watchMapDescriptors    = "descriptors"
 	watchMapEvents         = "events"
+	watchMapFrameless      = "frameless"
 	watchMapHits           = "hits"
 	watchMapSeen           = "seen"
 	watchMapTargets        = "targets"
@@ -222,6 +223,7 @@ type watchMapSpecs struct {
 	Calls       *ebpf.MapSpec `ebpf:"calls"`
 	Descriptors *ebpf.MapSpec `ebpf:"descriptors"`
 	Events      *ebpf.MapSpec `ebpf:"events"`
+	Frameless   *ebpf.MapSpec `ebpf:"frameless"`
 	Hits        *ebpf.MapSpec `ebpf:"hits"`
 	Seen        *ebpf.MapSpec `ebpf:"seen"`
 	Targets     *ebpf.MapSpec `ebpf:"targets"`
@@ -268,6 +270,7 @@ type watchMaps struct {
 	Calls       *ebpf.Map `ebpf:"calls"`
 	Descriptors *ebpf.Map `ebpf:"descriptors"`
 	Events      *ebpf.Map `ebpf:"events"`
+	Frameless   *ebpf.Map `ebpf:"frameless"`
 	Hits        *ebpf.Map `ebpf:"hits"`
 	Seen        *ebpf.Map `ebpf:"seen"`
 	Targets     *ebpf.Map `ebpf:"targets"`
@@ -279,6 +282,7 @@ func (m *watchMaps) Close() error {
 		m.Calls,
 		m.Descriptors,
 		m.Events,
+		m.Frameless,
 		m.Hits,
 		m.Seen,
 		m.Targets,

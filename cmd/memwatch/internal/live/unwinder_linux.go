@@ -138,6 +138,7 @@ func put[K comparable, V any](m map[K]V, bound int, k K, v V) {
 // A watched is the mappings of a process, which are looked at when it is seen first.
 type watched struct {
 	opened  chan struct{} // closed when symbols is there
+	waited  bool          // for that
 	symbols *symbols.Process
 	read    time.Time // when its mappings were read again
 	since   time.Time // when lookups began to be counted
@@ -170,9 +171,10 @@ func (u *unwinder) open(p *watched) bool {
 	select {
 	case <-p.opened:
 	default:
-		if u.crowded() {
+		if p.waited || u.crowded() {
 			return false
 		}
+		p.waited = true
 		u.timer.Reset(u.patience)
 		select {
 		case <-p.opened:
@@ -207,12 +209,12 @@ const startFrames = 2
 
 // byPointers reports whether frame pointers find all of a stack, and will of every stack for which they find
 // the same frames: each of its functions keeps one, and what the walk found besides is how programs start.
-// What has no tables is left to them too.
+// What has no tables, and what is behind the end of a copy, is left to them too.
 func byPointers(pointers []uint64, w *unwind.Walked) bool {
 	n := len(pointers)
 	more := len(w.Frames) - n
 	if more < 0 {
-		return w.End == unwind.Unknown && w.Pointers >= len(w.Frames)-1 && begins(pointers, w.Frames)
+		return (w.End == unwind.Unknown || w.End == unwind.Cut) && w.Pointers >= len(w.Frames)-1 && begins(pointers, w.Frames)
 	}
 	return w.Pointers >= n-1 && begins(w.Frames, pointers) &&
 		(more == 0 || n == mostByPointer || more <= startFrames && w.End == unwind.Whole)
@@ -243,7 +245,7 @@ func (w *Watcher) unwind(r *bpf.Report) {
 	if answered && w.opts.Copies == bpf.NeededCopies {
 		good := byPointers(pointers, &walked)
 		if known, ok := u.judged[r.Raw.Stack]; !ok || known != good {
-			w.judge(r, pointers, good, !good && walked.Pointers == 0 && len(walked.Frames) > 1)
+			w.judge(r, &walked, good)
 		}
 		if good {
 			return
@@ -256,15 +258,13 @@ func (w *Watcher) unwind(r *bpf.Report) {
 	w.name(r, r.Raw.Stack, walked.Frames)
 }
 
-// judge tells the programs what is to be done with stacks like this one. Never says that the caller keeps no
-// frame pointer, so that none that it calls from there can be walked by them.
-func (w *Watcher) judge(r *bpf.Report, pointers []uint64, good, never bool) {
+// judge tells the programs what is to be done with stacks like this one: it is copied again if they do not
+// hear of it. Where one is not told by frame pointers, they are not followed from the frame on that has none.
+func (w *Watcher) judge(r *bpf.Report, walked *unwind.Walked, good bool) {
 	put(w.unwinder.judged, maxPointed, r.Raw.Stack, good)
-	_ = w.session.Judge(r.Raw.Stack, good) // it is copied again if it is not heard
-	if never {
-		alone := bpf.StackID(r.Copy.Salt, pointers[:1])
-		_ = w.session.Judge(alone, false)
-		w.name(r, alone, pointers[:1])
+	_ = w.session.Judge(r.Raw.Stack, good)
+	if !good && walked.Pointers < len(walked.Frames)-1 {
+		_ = w.session.Frameless(r.Copy.Salt, walked.Frames[walked.Pointers])
 	}
 }
 
