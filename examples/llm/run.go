@@ -144,8 +144,8 @@ func (o *options) once(dev alloc.Device, c model.Config, f form, j model.Job, li
 		return r, err
 	}
 	defer func() {
-		var live *alloc.LiveError
-		if closed := pool.Close(); !errors.As(closed, &live) { // what the form without frees leaves is its result
+		var live *alloc.LiveError // what the form without frees leaves is its result
+		if closed := pool.Close(); !errors.As(closed, &live) {
 			err = errors.Join(err, closed)
 		}
 	}()
