@@ -76,8 +76,8 @@ func TestMissing(t *testing.T) {
 	assert.Contains(t, said, "kernels.cu(1): error: ")
 }
 
-// On a GPU all forms answer alike, and begin as the Go functions do, before rounding may lead elsewhere. The order
-// checker has nothing to say.
+// On a GPU all forms answer alike, and begin as the Go functions do, before rounding may lead elsewhere. The
+// order checker has nothing to say.
 func TestGPU(t *testing.T) {
 	gpu, err := cuda.Open(0)
 	if err != nil {
