@@ -48,7 +48,7 @@ var importRules = []deptest.Rule{
 	},
 	{
 		Match:   "tracker",
-		Allow:   []string{"std", "internal/books", "internal/guard", "internal/lockrank", "internal/probe", "github.com/dustin/go-humanize", "github.com/google/pprof/profile"},
+		Allow:   []string{"std", "internal/books", "internal/guard", "internal/lockrank", "internal/page", "internal/probe", "github.com/dustin/go-humanize", "github.com/google/pprof/profile"},
 		Deny:    []string{"C", "testing", "alloc/...", "tracker/prom", "tracker/otel", "github.com/cilium/...", tools},
 		Because: "the books are the ground others stand on: observing must need neither a device nor a compiler",
 	},
@@ -57,6 +57,12 @@ var importRules = []deptest.Rule{
 		Allow:   []string{"std"},
 		Deny:    []string{"C", "testing"},
 		Because: "the tracker's page and memwatch's have one guard, and neither knows the other",
+	},
+	{
+		Match:   "internal/page",
+		Allow:   []string{"std"},
+		Deny:    []string{"C", "testing", "net"},
+		Because: "it is files for a browser; who serves them is the page's affair",
 	},
 	{
 		Match:   "internal/metric",

@@ -4,12 +4,16 @@ package tracker
 
 import (
 	"bytes"
-	"crypto/rand"
-	_ "embed"
-	"encoding/base64"
+	"embed"
 	"io"
+	"io/fs"
 	"net/http"
+	"net/url"
+	"path"
 	"strings"
+
+	"github.com/lastuse/lastuse/internal/guard"
+	"github.com/lastuse/lastuse/internal/page"
 )
 
 // Handler returns a handler that serves [Tracker.WriteProfile]. Mount it where `go tool
@@ -33,22 +37,27 @@ func (t *Tracker) Handler() http.Handler {
 // Page returns a handler that serves the report: as a page that draws the size of the
 // foreign heap over time, its sites and the pools' segments, with ?format=json as
 // [Tracker.WriteJSON] and with ?format=text as [Tracker.WriteText]. The page asks nobody but this
-// handler for anything. Like [Tracker.Handler] it checks no rights.
+// handler for anything: its files are ?file=NAME. Like [Tracker.Handler] it checks no rights.
 //
 //	mux.Handle("/debug/foreignheap", books.Page())
 func (t *Tracker) Page() http.Handler {
 	return readOnly(func(w http.ResponseWriter, r *http.Request) {
-		switch format := r.FormValue("format"); format {
-		case "json":
+		q := r.URL.Query()
+		format := q.Get("format")
+		switch {
+		case q.Has("file"):
+			sendFile(w, q.Get("file"))
+		case format == "json":
 			send(w, "application/json", t.WriteJSON)
-		case "text":
+		case format == "text":
 			send(w, "text/plain; charset=utf-8", t.WriteText)
-		case "":
-			nonce := random()
+		case format == "":
+			nonce := guard.Token()
 			w.Header().Set("Content-Security-Policy", "default-src 'none'; connect-src 'self'; script-src 'nonce-"+nonce+
 				"'; style-src 'nonce-"+nonce+"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+			text := strings.NewReplacer("{{nonce}}", nonce, "{{here}}", here(r)).Replace(index)
 			send(w, "text/html; charset=utf-8", func(w io.Writer) error {
-				_, err := io.WriteString(w, strings.ReplaceAll(page, noncePlace, nonce))
+				_, err := io.WriteString(w, text)
 				return err
 			})
 		default:
@@ -57,13 +66,42 @@ func (t *Tracker) Page() http.Handler {
 	})
 }
 
-// page is the page, with noncePlace where the nonce of its script and style goes. No template
-// package: they keep the linker from dropping unused methods of the whole program.
-//
-//go:embed page.html
-var page string
+// here returns the last part of the path that was asked for, wherever the handler is mounted.
+func here(r *http.Request) string {
+	u, err := url.ParseRequestURI(r.RequestURI)
+	if err != nil || strings.HasSuffix(u.Path, "/") {
+		return ""
+	}
+	return path.Base(u.EscapedPath())
+}
 
-const noncePlace = "{{nonce}}"
+// index is the page, with places for the nonce of its scripts and styles and for its own name: the modules
+// find one another by its import map, whose addresses need one. No template package: they keep the linker
+// from dropping unused methods of the whole program.
+//
+//go:embed static/index.html
+var index string
+
+//go:embed static/page.css static/page.js
+var static embed.FS
+
+// sendFile answers with a file of this page or of all pages.
+func sendFile(w http.ResponseWriter, name string) {
+	kinds := map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
+	kind := kinds[path.Ext(name)]
+	b, err := static.ReadFile("static/" + name)
+	if err != nil {
+		b, err = fs.ReadFile(page.Files(), name)
+	}
+	if err != nil || kind == "" {
+		http.Error(w, "there is no such file", http.StatusNotFound)
+		return
+	}
+	send(w, kind, func(w io.Writer) error {
+		_, err := w.Write(b)
+		return err
+	})
+}
 
 // readOnly lets only requests pass that read.
 func readOnly(f http.HandlerFunc) http.Handler {
@@ -91,11 +129,4 @@ func send(w http.ResponseWriter, kind string, write func(io.Writer) error) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
 	_, _ = w.Write(b.Bytes()) // the reader may have gone: nobody is left to tell
-}
-
-// random returns 128 random bits as text for a URL.
-func random() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // it never fails
-	return base64.RawURLEncoding.EncodeToString(b[:])
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
+	"github.com/lastuse/lastuse/internal/page"
 )
 
 // TestPageScripts runs what the page computes: its filter, its tree of calls, what it keeps of the past.
@@ -24,6 +25,7 @@ func TestPageScripts(t *testing.T) {
 	dir := t.TempDir() // where a folder says that its files are modules
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "package.json"), []byte(`{"type": "module"}`), 0o600))
 	require.NoError(t, os.CopyFS(filepath.Join(dir, "static"), os.DirFS(filepath.Join(here, "static"))))
+	require.NoError(t, os.CopyFS(filepath.Join(dir, "static", "shared"), page.Files()))
 	cmd.Env = append(os.Environ(), "STATIC="+filepath.Join(dir, "static"))
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)

@@ -2,9 +2,7 @@ package web
 
 import (
 	"context"
-	"crypto/rand"
 	"embed"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,6 +20,7 @@ import (
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/metrics"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/render"
 	"github.com/lastuse/lastuse/internal/guard"
+	"github.com/lastuse/lastuse/internal/page"
 )
 
 //go:embed static
@@ -43,16 +42,14 @@ const (
 	maxConns    = 128
 	maxHeader   = 16 << 10
 	writeWithin = 10 * time.Second
-	cookie      = "memwatch"
 )
 
 // A Server serves the page on one listener.
 type Server struct {
 	opts    Options
-	hosts   map[string]bool
-	origins map[string]bool // besides http at the host that was asked
-	streams chan struct{}   // one element for each stream that is open
-	mux     *http.ServeMux
+	streams chan struct{} // one element for each stream that is open
+	guard   *guard.Guard
+	handler http.Handler // behind the guard
 	addr    string
 	over    chan struct{}
 	history history
@@ -60,45 +57,30 @@ type Server struct {
 
 // New returns a Server for a listener's address.
 func New(o Options, addr net.Addr) *Server {
-	if o.Token == "" {
-		o.Token = NewToken()
-	}
 	if o.Interval <= 0 {
 		o.Interval = time.Second
 	}
-	s := &Server{opts: o, hosts: make(map[string]bool), origins: make(map[string]bool), streams: make(chan struct{}, maxStreams), mux: http.NewServeMux(), addr: addr.String(), over: make(chan struct{})}
-	host, port, _ := net.SplitHostPort(s.addr)
-	s.hosts[s.addr] = true
-	if ip := net.ParseIP(host); ip == nil || ip.IsLoopback() || ip.IsUnspecified() {
-		s.hosts["127.0.0.1:"+port], s.hosts["localhost:"+port], s.hosts["[::1]:"+port] = true, true, true
-	}
-	for _, name := range o.Hosts { // as it is asked directly, and as a proxy that serves it hands requests on
-		s.hosts[net.JoinHostPort(name, port)], s.hosts[name] = true, true
-		s.origins["https://"+name] = true
-	}
+	s := &Server{opts: o, streams: make(chan struct{}, maxStreams), addr: addr.String(), over: make(chan struct{})}
+	s.guard = guard.New(guard.Options{Token: o.Token, Name: "memwatch", Page: "/", Hosts: o.Hosts}, addr)
+	mux := http.NewServeMux()
+	s.handler = s.guard.Wrap(mux)
 	root, err := fs.Sub(static, "static")
 	if err != nil {
 		panic(err) // it is embedded
 	}
-	s.mux.Handle("GET /", http.FileServerFS(root))
-	s.mux.HandleFunc("GET /events", s.events)
-	s.mux.HandleFunc("GET /snapshot.json", s.snapshot)
-	s.mux.Handle("GET /history.json", &s.history)
-	s.mux.HandleFunc("GET /metrics", s.metrics)
-	s.mux.HandleFunc("GET /folded", s.folded)
-	s.mux.HandleFunc("GET /debug/pprof/device", s.profile)
+	mux.Handle("GET /", http.FileServerFS(root))
+	mux.Handle("GET /shared/", http.StripPrefix("/shared", http.FileServerFS(page.Files())))
+	mux.HandleFunc("GET /events", s.events)
+	mux.HandleFunc("GET /snapshot.json", s.snapshot)
+	mux.Handle("GET /history.json", &s.history)
+	mux.HandleFunc("GET /metrics", s.metrics)
+	mux.HandleFunc("GET /folded", s.folded)
+	mux.HandleFunc("GET /debug/pprof/device", s.profile)
 	return s
 }
 
-// NewToken returns a random token.
-func NewToken() string {
-	b := make([]byte, 24)
-	rand.Read(b)
-	return base64.RawURLEncoding.EncodeToString(b)
-}
-
 // URL is the address that opens the page, token and all.
-func (s *Server) URL() string { return s.Address() + "?token=" + url.QueryEscape(s.opts.Token) }
+func (s *Server) URL() string { return s.Address() + "?token=" + url.QueryEscape(s.guard.Token()) }
 
 // Address is that of the page for who knows the token. Of a server that listens on every address it is this
 // machine's own.
@@ -133,87 +115,22 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	keeping.Go(func() { s.history.inTurn(ctx, s.opts.Source) })
 	defer keeping.Wait()
 	defer end()
-	err := srv.Serve(&limited{Listener: l, free: make(chan struct{}, maxConns)})
+	err := srv.Serve(guard.Limit(l, maxConns))
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
 	return fmt.Errorf("web: %w", err)
 }
 
-// ServeHTTP lets a request through that knows the token and comes from here.
+// policy lets the page take what it needs from here, and from nowhere else.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// ServeHTTP answers a request that the guard lets in.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	h := w.Header()
-	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Cache-Control", "no-store")
+	w.Header().Set("Content-Security-Policy", policy)
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeWithin))
-	if !s.hosts[r.Host] && !isLocal(r) {
-		http.Error(w, "wrong host", http.StatusMisdirectedRequest)
-		return
-	}
-	if o := r.Header.Get("Origin"); o != "" && o != "http://"+r.Host && !s.origins[o] {
-		http.Error(w, "wrong origin", http.StatusForbidden)
-		return
-	}
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		http.Error(w, "only GET", http.StatusMethodNotAllowed)
-		return
-	}
-	// The address with the token is opened from anywhere, a terminal or a mail; all
-	// else only by the page itself.
-	if r.URL.Path == "/" && r.URL.Query().Has("token") {
-		if !s.knows(r.URL.Query().Get("token")) {
-			http.Error(w, "wrong token", http.StatusForbidden)
-			return
-		}
-		http.SetCookie(w, &http.Cookie{Name: s.cookie(), Value: s.opts.Token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
-		// A redirect would lose a strict cookie where the link came from another site.
-		h.Set("Content-Type", "text/html; charset=utf-8")
-		fmt.Fprint(w, `<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=/"><title>memwatch</title><a href="/">memwatch</a>`)
-		return
-	}
-	if f := r.Header.Get("Sec-Fetch-Site"); f != "" && f != "same-origin" && f != "none" {
-		http.Error(w, "wrong site", http.StatusForbidden)
-		return
-	}
-	if !s.allowed(r) {
-		h.Set("WWW-Authenticate", "Bearer")
-		http.Error(w, "the token is missing: open the address that memwatch printed", http.StatusUnauthorized)
-		return
-	}
-	s.mux.ServeHTTP(w, r)
-}
-
-// isLocal reports whether Host is the very address that the connection was made to,
-// as a number: no name can be made to resolve to something that is not looked up.
-func isLocal(r *http.Request) bool {
-	a, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	if !ok || r.Host != a.String() {
-		return false
-	}
-	host, _, err := net.SplitHostPort(r.Host)
-	return err == nil && net.ParseIP(host) != nil
-}
-
-// cookie names the cookie by port: browsers share cookies among a host's ports.
-func (s *Server) cookie() string {
-	_, port, _ := net.SplitHostPort(s.addr)
-	return cookie + "-" + port
-}
-
-func (s *Server) knows(token string) bool {
-	return guard.Same(token, s.opts.Token)
-}
-
-func (s *Server) allowed(r *http.Request) bool {
-	if t, ok := guard.Bearer(r); ok {
-		return s.knows(t)
-	}
-	c, err := r.Cookie(s.cookie())
-	return err == nil && s.knows(c.Value)
+	s.handler.ServeHTTP(w, r)
 }
 
 // query reads ?pid= and ?top=.
@@ -314,35 +231,4 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		case <-tick.C:
 		}
 	}
-}
-
-// A limited listener accepts only so many connections at once.
-type limited struct {
-	net.Listener
-	free chan struct{}
-}
-
-func (l *limited) Accept() (net.Conn, error) {
-	for {
-		c, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		select {
-		case l.free <- struct{}{}:
-			return &conn{Conn: c, release: sync.OnceFunc(func() { <-l.free })}, nil
-		default:
-			c.Close()
-		}
-	}
-}
-
-type conn struct {
-	net.Conn
-	release func()
-}
-
-func (c *conn) Close() error {
-	c.release()
-	return c.Conn.Close()
 }

@@ -1,8 +1,8 @@
 // A flame graph: who called whom, outermost first, as wide as what is live below. A click goes into a function, and
 // what is searched for is marked.
 
-import { bytes, change, element, functionOf, keyed } from "/format.js";
-import * as state from "/state.js";
+import { bytes, change, element, functionOf, keyed } from "/shared/format.js";
+import * as state from "/shared/state.js";
 
 // tree adds up the sites of a process by stack. sizeOf says how much a site counts; what counts nothing is left out.
 export function tree(name, sites, sizeOf) {

@@ -1,15 +1,16 @@
 // The page: what each event says, and what grew since a baseline that was marked. It keeps what was live as it comes.
 
-import { age, bytes, change, count, element, growth, keyed, place, trend } from "/format.js";
+import { age, bytes, change, count, element, growth, keyed, place, trend } from "/shared/format.js";
+import { Chart, choices, span } from "/shared/chart.js";
 import * as flame from "/flame.js";
-import { Past } from "/past.js";
-import * as state from "/state.js";
-import { Table, text } from "/table.js";
+import { Past } from "/shared/past.js";
+import * as state from "/shared/state.js";
+import { Table, text } from "/shared/table.js";
 
 const $ = id => document.getElementById(id);
-const spans = [["1 min", 60], ["10 min", 600], ["1 h", 3600], ["all", 0]];
 const pasts = new Map(); // of processes
-let latest = null, base = null, chart = null, drawn = "";
+const chart = new Chart($("chart"), [{ label: "live", stroke: "#2a78d0", fill: "#2a78d033" }]);
+let latest = null, base = null, drawn = "";
 
 const key = p => p.pid + "-" + p.start;
 const siteKey = s => s.stack + s.class;
@@ -137,32 +138,8 @@ function keep(s) {
 }
 
 function drawChart(p) {
-  const span = spans.find(([name]) => name === state.get("span", "1 min")) || spans[0];
-  const data = (pasts.get(key(p)) || new Past()).of(span[1]);
-  const width = $("chart").clientWidth;
-  if (chart && chart.width !== width) { chart.destroy(); chart = null; }
-  if (!chart) {
-    const ink = getComputedStyle(document.body).color;
-    chart = new uPlot({
-      width, height: 220, legend: { show: true },
-      scales: { x: { time: false }, y: { range: (u, lo, hi) => [0, Math.max(hi, 1) * 1.05] } },
-      axes: [
-        { stroke: ink, grid: { stroke: "#8883" }, values: (u, v) => v.map(x => x === 0 ? "now" : "-" + age(-x * 1e9)) },
-        { stroke: ink, grid: { stroke: "#8883" }, size: width < 600 ? 68 : 80, incrs: Array.from({ length: 50 }, (_, i) => 2 ** i), values: (u, v) => v.map(bytes) },
-      ],
-      series: [
-        { label: "before now", value: (u, v) => v === null ? "" : age(-v * 1e9) },
-        { label: "live", stroke: "#2a78d0", width: 2, fill: "#2a78d033", points: { show: false }, value: (u, v) => v === null ? "" : bytes(v) },
-      ],
-    }, data, $("chart"));
-  } else {
-    chart.setData(data);
-  }
-  keyed($("spans"), spans, s => s[0], ([name]) => {
-    const b = element("button", name);
-    b.onclick = () => state.set("span", name, "1 min");
-    return b;
-  }, (b, s) => { b.ariaPressed = String(s === span); });
+  chart.draw((pasts.get(key(p)) || new Past()).of(span()));
+  choices($("spans"));
 }
 
 function drawFlame(p) {
@@ -192,7 +169,7 @@ function draw() {
   const p = process();
   $("detail").hidden = !p;
   if (!p) return;
-  if (drawn !== key(p) && chart) { chart.destroy(); chart = null; }
+  if (drawn !== key(p)) chart.again();
   drawn = key(p);
   $("name").textContent = `${p.name} (${p.pid})   ${about(p, bytes(liveOf(p)))} ${p.exited ? "at exit" : "live"}`;
   $("notes").textContent = notes(p);
@@ -214,12 +191,7 @@ $("search").value = state.get("search");
 $("search").oninput = () => state.set("search", $("search").value);
 state.changed(draw);
 
-// What is drawn with colours of the page is drawn anew when they change.
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-  if (chart) chart.destroy();
-  chart = null;
-  draw();
-});
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
 
 // What memwatch kept from before the page was opened.
 async function before() {

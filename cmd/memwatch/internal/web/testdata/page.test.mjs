@@ -11,9 +11,9 @@ globalThis.location = { hash: "#process=7-1" };
 globalThis.addEventListener = () => {};
 globalThis.history = { replaceState: (a, b, to) => kept.push(to) };
 
-const format = await import("/format.js");
-const state = await import("/state.js");
-const { Past } = await import("/past.js");
+const format = await import("/shared/format.js");
+const state = await import("/shared/state.js");
+const { Past } = await import("/shared/past.js");
 const flame = await import("/flame.js");
 
 test("numbers", () => {

@@ -1,7 +1,7 @@
 // A table whose columns sort, with a filter.
 
-import { element, keyed, passes } from "/format.js";
-import * as state from "/state.js";
+import { element, keyed, passes } from "./format.js";
+import * as state from "./state.js";
 
 // A Table draws lists into a <table>. A column is {title, cls, order, cell, shown}: order is the number or text that
 // it is sorted by, numbers from the largest; cell fills a <td>; shown says whether it is there now. name is that of
