@@ -223,9 +223,9 @@ func (s *Stream) makeChecked(typ any, size int64) (*header, uint64, error) {
 }
 
 // poison fills what a buffer of Check mode had, in stream order after all work with it, and keeps the stack
-// of the Free. What a graph names keeps its contents: launches may be still to come. h is nil if the
-// collector found it dead. No lock is held.
-func (c *core) poison(b *block, h *header) {
+// of the Free. What graphs name keeps its contents: launches may be still to come. h is nil if the collector
+// found it dead. No lock is held.
+func (c *core) poison(b *block, h *header, named bool) {
 	if c.checker == nil {
 		return
 	}
@@ -241,7 +241,7 @@ func (c *core) poison(b *block, h *header) {
 		k.freed = callers(4)
 		c.checker.bury(tombstone{h.number, h.word.Load()>>pinBits - 1}, k)
 	}
-	if b.others.Load()&heldBit != 0 {
+	if named {
 		return
 	}
 	// If its stream is closed, or cannot be put behind the others, there is no poison.

@@ -78,6 +78,9 @@ func (c *core) leave() error {
 	// What is still pending waits for streams that nobody will ask about any more.
 	for _, hp := range c.allHeaps() {
 		hp.mu.Lock()
+		for b := range hp.held {
+			c.tellFreed(b)
+		}
 		hp.shard.Unpend(hp.pendingBytes)
 		hp.pendingBytes, hp.pending, hp.held = 0, nil, nil
 		hp.mu.Unlock()

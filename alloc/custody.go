@@ -21,7 +21,8 @@ func (c *core) tellMade(l *timeline, b *block) {
 	}
 }
 
-// tellFreed says that b is nobody's any more: before it is in any list, and before it is stamped.
+// tellFreed says that b is nobody's any more: before it is in any list, and before it is stamped. What graphs
+// name is somebody's until the last of them lets go.
 func (c *core) tellFreed(b *block) {
 	if o := c.custody; o != nil {
 		o.Freed(uintptr(b.ptr), b.size)

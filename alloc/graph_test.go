@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lastuse/lastuse/alloc"
+	"github.com/lastuse/lastuse/alloc/alloctest"
 	"github.com/lastuse/lastuse/alloc/host"
 	"github.com/lastuse/lastuse/tracker"
 )
@@ -259,6 +260,35 @@ func TestGraphOwnsWhatItsFunctionFreed(t *testing.T) {
 			assert.Zero(t, st.Pending)
 		}
 	})
+}
+
+// It changes hands when the graph lets go of it, and no earlier: on which streams the graph is launched before
+// is the program's affair.
+func TestGraphHandsOnLate(t *testing.T) {
+	for _, closed := range []bool{false, true} {
+		dev, err := host.Open(host.Options{})
+		require.NoError(t, err)
+		order := alloctest.Ordered(t, dev)
+		p, err := alloc.NewPool(order, alloc.Options{})
+		require.NoError(t, err)
+		s, u, w := newStream(t, p), newStream(t, p), newStream(t, p)
+		x := mustMake[int32](t, w, 1000)
+		require.NoError(t, x.Fill(w, 1))
+		g, err := s.Capture(func() error {
+			defer x.Free()
+			return x.Fill(s, 2)
+		})
+		require.NoError(t, err)
+		require.NoError(t, g.Launch(u), "w may be at work on x")
+		require.NoError(t, order.Err())
+		if closed {
+			require.NoError(t, p.Close())
+		}
+		g.Close()
+		require.NoError(t, p.Close())
+		require.NoError(t, order.Err())
+		assert.Zero(t, dev.Used())
+	}
 }
 
 func isChecked(p *alloc.Pool) bool {

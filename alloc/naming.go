@@ -183,6 +183,7 @@ func (g *graphs) letGo(x named, mask uint64) {
 		b.others.And(^uint64(heldBit))
 		if _, freed := hp.held[b]; freed {
 			delete(hp.held, b)
+			hp.core.tellFreed(b)
 			b.checked = nil // as nobody looks at it any more: see release
 			b.others.Or(mask)
 			b.stamp = hp.line.now()

@@ -31,13 +31,19 @@ func (c *core) release(b *block, h *header, how uintptr) {
 		return
 	}
 	hp := b.heap()
+	named := b.others.Load()&heldBit != 0 // then it is the graphs' until the last of them lets go
 	if c.careful {
-		c.tellFreed(b)
-		c.poison(b, h)
+		if !named {
+			c.tellFreed(b)
+		}
+		c.poison(b, h, named)
 	}
 	hp.mu.Lock()
-	if b.checked != nil && b.others.Load()&heldBit != 0 {
+	if named && b.checked != nil {
 		hp.unwatched(b.checked)
+	}
+	if named && b.others.Load()&heldBit == 0 {
+		c.tellFreed(b)
 	}
 	site, ptr, size := b.site, b.ptr, b.size
 	b.header = h
