@@ -40,7 +40,8 @@ type Param struct {
 	Escapes    When
 	Retained   bool
 	Parts      []Part[Param] // what it does to parts, where that is something else
-	Sets       Result        // of a captured variable: when it is assigned something that its function then owns
+	Lends      bool          // a function that the literal is given gets it while it runs
+	Sets       Result        // of a captured variable: it is given what its function then owns
 }
 
 // A Result says what a result is.
@@ -160,7 +161,7 @@ func (s *Summary) Param(i int) Param {
 // Borrows reports whether the operand is used during the call only.
 func (p Param) Borrows() bool {
 	return p.Freed.Cond == Never && p.Escapes.Cond == Never && !p.Retained && len(p.Parts) == 0 &&
-		p.Sets.Owned.Cond == Never
+		p.Sets.Owned.Cond == Never && !p.Lends
 }
 
 // Join returns the summary of a call that does what s says or what t says: both effects
@@ -183,7 +184,8 @@ func Join(s, t *Summary) *Summary {
 }
 
 func joinParam(a, b Param) Param {
-	p := Param{Freed: a.Freed.Join(b.Freed), Escapes: a.Escapes.Join(b.Escapes), Retained: a.Retained}
+	p := Param{Freed: a.Freed.Join(b.Freed), Escapes: a.Escapes.Join(b.Escapes), Retained: a.Retained,
+		Lends: a.Lends || b.Lends}
 	if a.Retained != b.Retained {
 		p.Retained, p.Escapes = false, When{Cond: Maybe} // who owes how many frees is not known
 	}

@@ -64,6 +64,9 @@ func (s *Summary) param(out []string, name string, p Param) []string {
 	if p.Retained {
 		out = append(out, name+" retained")
 	}
+	if p.Lends {
+		out = append(out, name+" lent")
+	}
 	if w := p.Sets.Owned; w.Cond != Never {
 		out = append(out, name+" set"+s.when(w))
 	}

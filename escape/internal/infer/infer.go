@@ -286,6 +286,10 @@ func (e *exits) param(s *effect.Summary, g *own.Group, t own.Token, site *points
 	var does effect.Param
 	does.Freed, does.Escapes = freed.when(e.error), escapes.when(e.error)
 	does.Repeatable = does.Freed.Cond != effect.Never && e.f.Repeatable(site)
+	does.Lends = site.Lends
+	if site.Lends && e.f.SSA.Parent() == nil { // facts have no word for it
+		does.Escapes.Cond = effect.Always
+	}
 	if e.f.Assigns(site.Value) {
 		e.sets(&does, g, t, site.Value)
 	}

@@ -139,9 +139,9 @@ func (g *Group) prepare() {
 	}
 }
 
-// sortEvents puts events in order: at one instruction, conditions and values are forgotten
-// first, what slots held is saved in front of that; operands are read before they are freed or kept, and what is derived of them is
-// there before; last comes what is made.
+// sortEvents puts events in order: at one instruction, conditions are forgotten first, what slots held is
+// saved, and values are forgotten; operands are read before they are freed or kept, and what is derived of
+// them is there before; last comes what is made.
 func (g *Group) sortEvents() {
 	rank := func(e event) int {
 		if e.kind == act && (e.act.Op == pointsto.Free || e.act.Op == pointsto.Keep || e.act.Op == pointsto.Later) {

@@ -21,6 +21,7 @@ type Act struct {
 	When  effect.When     // of Free and Keep, by a call
 	Call  *ssa.CallCommon // that does it
 	Again bool            // of Free: it may be repeated
+	Lends bool            // of Read: to a function that the literal is given
 }
 
 // Acts lists what an instruction does to an operand, which is an origin.
@@ -199,8 +200,16 @@ func (f *Func) call(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act {
 		captured := literal && k >= len(c.Args)
 		whole := r == outer && !captured && (f.inMemory(a) && s.Decided || f.leadsBack(c, s, k))
 		address := r != outer && f.IsSlot(of) && !captured && nillable(pointee(of.Type()))
-		switch p := f.Effect(s, k, a, of); {
-		case p.Retained, whole, address, r == outer && f.twice(c, of),
+		p := f.Effect(s, k, a, of)
+		if s.Unknown && r == same && f.callsBack(c.Value) {
+			act(Read, nil, always)
+			out[len(out)-1].Lends = true
+			continue
+		}
+		lends := p.Lends && !f.borrow(c.Args)
+		p.Lends = false
+		switch {
+		case lends, p.Retained, whole, address, r == outer && f.twice(c, of),
 			p.Sets.Owned.Cond != effect.Never && (r != same || f.puts(i, a) == nil):
 			act(Keep, nil, always) // who has the address of a pointer may set it
 		case p.Borrows():

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"go/token"
 	"go/types"
-	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -119,67 +118,15 @@ func (f *Func) Assigns(v ssa.Value) bool {
 }
 
 // alone reports whether nobody gets at a captured variable while a literal of its function runs but that
-// literal, and what it calls by name: all that capture it are called by their names, or deferred if they
-// do not assign it.
+// literal, and what it calls by name.
 func (f *Func) alone(v ssa.Value) bool {
-	if captured, ok := v.(*ssa.FreeVar); ok {
-		fn := captured.Parent()
-		k := slices.Index(fn.FreeVars, captured)
-		makers := *fn.Referrers()
-		return len(makers) == 1 && f.alone(makers[0].(*ssa.MakeClosure).Bindings[k])
-	}
-	_, ok := v.(*ssa.Alloc)
-	return ok && f.onlyByName(v)
-}
-
-// onlyByName reports whether the address of a variable goes nowhere but into literals that are called by name.
-func (f *Func) onlyByName(v ssa.Value) bool {
-	for _, i := range *v.Referrers() {
-		switch i := i.(type) {
-		case *ssa.DebugRef, *ssa.UnOp:
-		case *ssa.Store:
-			if i.Val == v {
-				return false
-			}
-		case *ssa.Call:
-			s := f.Summary(&i.Call)
-			for k, a := range calls.Operands(&i.Call) {
-				if p := s.Param(k); a == v && (p.Escapes.Cond != effect.Never || p.Retained || gives(s, k)) {
-					return false
-				}
-			}
-		case *ssa.MakeClosure:
-			fn := i.Fn.(*ssa.Function)
-			k := slices.Index(i.Bindings, v)
-			if fn.Parent() == nil || !byName(i, len(ir.Stores(fn.FreeVars[k])) == 0) || !f.onlyByName(fn.FreeVars[k]) {
-				return false
-			}
-		default:
-			return false
-		}
-	}
-	return true
-}
-
-// byName reports whether a literal is called by its name, or deferred if it may be, and nothing else is
-// done with it.
-func byName(m *ssa.MakeClosure, deferred bool) bool {
-	for _, i := range *m.Referrers() {
-		switch c := i.(type) {
-		case *ssa.DebugRef:
-			continue
-		case *ssa.Defer:
-			if !deferred {
-				return false
-			}
-		case *ssa.Call:
-			if slices.Contains(c.Call.Args, ssa.Value(m)) {
-				return false
+	return ir.Alone(v, func(c *ssa.CallCommon, v ssa.Value) bool {
+		s := f.Summary(c)
+		for k, a := range calls.Operands(c) {
+			if p := s.Param(k); a == v && (p.Escapes.Cond != effect.Never || p.Retained || gives(s, k)) {
+				return true
 			}
 		}
-		if ir.Callee(i) != m {
-			return false
-		}
-	}
-	return true
+		return false
+	})
 }

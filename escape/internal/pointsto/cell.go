@@ -162,7 +162,8 @@ func handsOn(i ssa.Instruction, v ssa.Value) bool {
 }
 
 // isClosed reports whether nothing but what is read here gets at a variable in memory.
-// One that was captured must not be assigned where others may run: what it holds is its own function's to know.
+// One that was captured must not be assigned where others may run: what it holds is its own function's to
+// know.
 func (f *Func) isClosed(v ssa.Value) bool {
 	if p, ok := v.(*Field); ok {
 		v = p.Root

@@ -51,8 +51,9 @@
 //
 // A literal, or a method value, that only reads what it captures is a view of that, wherever it goes, if
 // what it captures is not assigned any more while the literal is there. What calls it reads that, and what
-// it returns may lead there. So a function that only calls what it is given borrows that. Of any other
-// literal nothing is known but where it is called by its name.
+// it returns may lead there. So a function that only calls what it is given borrows that. Functions that the
+// literal is given may get it while they run, as those of loops over iterators do: they must borrow it. Of
+// any other literal nothing is known but where it is called by its name.
 //
 // One that assigns what it captures is known if nobody else can run meanwhile who knows the variable: all
 // literals that capture it are only called by their names, or deferred and do not assign it. What the

@@ -32,6 +32,7 @@ type Site struct {
 	Nil   bool        // it may make nothing
 	Part  string      // of the parameter, or of the result of the call: a path; "": all of it
 	With  []ssa.Value // what goes with it when it is freed
+	Lends bool        // a function that the literal is given gets it while it runs
 	Moves []Act       // by which it leaves, in no order
 }
 
@@ -279,6 +280,8 @@ func (f *Func) follow() {
 				f.Steps++
 				for _, a := range f.Acts(i, it.v) {
 					switch e := Does(a.Op, it.h.As); e.Do {
+					case Use:
+						it.h.Site.Lends = it.h.Site.Lends || a.Lends
 					case Derive:
 						if a.When.Cond == effect.Maybe {
 							e.As = Maybe

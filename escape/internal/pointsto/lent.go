@@ -31,11 +31,16 @@ func (f *Func) Lent(p ssa.Value) (as map[ssa.Value]Relation, moves []Act) {
 		open = open[:len(open)-1]
 		for _, i := range f.Users(v) {
 			f.Steps++
+			// What it holds is its own function's to know.
 			if s, ok := i.(*ssa.Store); ok && InMemory(p) && f.Origin(s.Addr) == p {
-				moves = append(moves, Act{Instr: i, Op: Keep, Of: v}) // what it holds is its own function's to know
+				moves = append(moves, Act{Instr: i, Op: Keep, Of: v})
 				continue
 			}
 			for _, a := range f.Acts(i, v) {
+				if a.Lends {
+					moves = append(moves, a)
+					continue
+				}
 				switch e := Does(a.Op, as[v]); e.Do {
 				case Derive:
 					add(a.To, e.As)

@@ -1,6 +1,7 @@
 package pointsto
 
 import (
+	"go/types"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -37,7 +38,9 @@ func (f *Func) looksAt(c capture) bool {
 		if calls.Method(fn) == nil {
 			k += len(fn.Params)
 		}
-		yes = k < len(s.Params) && s.Params[k].Borrows() && f.fixed(c.by.Bindings[c.n], c.by)
+		p := s.Param(k)
+		p.Lends = false // to functions that others give it: see called
+		yes = k < len(s.Params) && p.Borrows() && f.fixed(c.by.Bindings[c.n], c.by)
 		f.views[c] = yes
 	}
 	return yes
@@ -56,12 +59,12 @@ func (f *Func) captured(m *ssa.MakeClosure, of ssa.Value) []Act {
 // called lists what calling a function does to what it is a view of: it reads that, and what it returns may
 // lead to it, numbers too. What a literal returns that is called by its name its summary says.
 func (f *Func) called(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act {
-	if f.in.Owns(of.Type()) {
-		return []Act{{Instr: i, Op: Keep, Of: of, Call: c}}
-	}
 	out := []Act{{Instr: i, Op: Read, Of: of, Call: c}}
 	if _, named := of.(*ssa.MakeClosure); named {
 		return out
+	}
+	if f.in.Owns(of.Type()) || !f.borrow(c.Args) {
+		return []Act{{Instr: i, Op: Keep, Of: of, Call: c}}
 	}
 	for n := range c.Signature().Results().Len() {
 		if to := Result(i, n); to != nil && !Plain(to.Type()) {
@@ -69,6 +72,43 @@ func (f *Func) called(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act 
 		}
 	}
 	return out
+}
+
+// callsBack reports whether a function is one that the literal is given.
+func (f *Func) callsBack(fn ssa.Value) bool {
+	p, ok := fn.(*ssa.Parameter)
+	return ok && f.SSA.Parent() != nil && p.Parent() == f.SSA
+}
+
+// borrow reports whether functions that a literal is given only borrow what the literal gives them.
+func (f *Func) borrow(args []ssa.Value) bool {
+	for _, a := range args {
+		if t, ok := a.(*ssa.ChangeType); ok {
+			a = t.X
+		}
+		if _, function := a.Type().Underlying().(*types.Signature); !function {
+			continue
+		}
+		var n int
+		switch fn := a.(type) {
+		case *ssa.Function:
+			n = fn.Signature.Params().Len()
+		case *ssa.MakeClosure:
+			n = fn.Fn.(*ssa.Function).Signature.Params().Len()
+			if calls.Method(fn.Fn.(*ssa.Function)) != nil {
+				return false
+			}
+		default:
+			return false
+		}
+		s := f.Summary(&ssa.CallCommon{Value: a})
+		for k := range n {
+			if k >= len(s.Params) || !s.Params[k].Borrows() || gives(s, k) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // fixed reports whether what a literal captures in v is not assigned once it is made, until v is another

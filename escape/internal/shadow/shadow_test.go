@@ -100,7 +100,7 @@ func TestGolden(t *testing.T) {
 			require.NoError(t, r.IR.Verify())
 			var holds, state, sum strings.Builder
 			for _, f := range r.Funcs {
-				f.Own.Func.Print(&holds)
+				printHolds(&holds, f.Own.Func)
 				f.Own.Print(&state)
 				if f.Summary != nil {
 					fmt.Fprintf(&sum, "%s: %s\n", f.SSA.Name(), f.Summary)

@@ -1,12 +1,15 @@
-package pointsto
+package shadow
 
 import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
-func (r Relation) String() string {
+// relation returns the words for what a value is to a token.
+func relation(r pointsto.Relation) string {
 	var out []string
 	for k, n := range []string{"whole", "view", "holder", "maybe", "number"} {
 		if r>>k&1 == 1 {
@@ -16,9 +19,9 @@ func (r Relation) String() string {
 	return strings.Join(out, "|")
 }
 
-// Print writes what is known of a function: its sites, and the groups with what their values
-// hold.
-func (f *Func) Print(w io.Writer) {
+// printHolds writes what is known of what values of a function may hold: its sites, and the groups with
+// what their values hold.
+func printHolds(w io.Writer, f *pointsto.Func) {
 	fmt.Fprintf(w, "func %s\n", f.SSA.Name())
 	for _, s := range f.Sites {
 		fmt.Fprintf(w, "#%d = %s", s.N, s.Value.Name())
@@ -37,8 +40,8 @@ func (f *Func) Print(w io.Writer) {
 		fmt.Fprint(w, "group")
 		for _, v := range g.Values {
 			fmt.Fprintf(w, " %s:", v.Name())
-			for _, h := range f.holds[v] {
-				fmt.Fprintf(w, "#%d %s,", h.Site.N, h.As)
+			for _, h := range f.Holds(v) {
+				fmt.Fprintf(w, "#%d %s,", h.Site.N, relation(h.As))
 			}
 		}
 		if g.Crowded {
