@@ -360,6 +360,17 @@ func made() int {
 	return 1
 }
 `},
+		{"a method of an embedded interface that may be nil", "what a pointer leads to", `
+func f(x struct{ fmt.Stringer }) {
+	b := Make()
+	n := b.Sum() //F
+	b.Free() //F
+	lendAsked(x.String, b.Sum()) //O
+	lendAsked(x.String, n) //F
+}
+
+func lendAsked(f func() string, n int)
+`},
 		{"what a range assigns to in each round", "in more than frees", `
 func f() {
 	b := Make()
