@@ -49,10 +49,11 @@
 // accepted then. Their arguments are in docs/proof.md; this is how they are shown.
 //
 // Same. On syntax, so that no resolution can hide a difference. What was put in reads through no pointer
-// that may be nil, and nothing that a goroutine which may run can reach; its loops call nobody. Comments
-// for tools stay at their declaration. A name that was made for an expression is read once, where the
-// expression stood, in the statement or in what another name is made of; what is evaluated before it there
-// is on a list of what neither calls, receives, reads through a pointer or a slice, may panic nor runs a
+// that may be nil, and nothing that a goroutine which may run can reach; its loops call nobody. It names no
+// function of the package if functions of the package initialize its variables: what it leads to would come
+// first. Comments for tools stay at their declaration. A name that was made for an expression is read once,
+// where the expression stood, in the statement or in what another name is made of; what is evaluated before it
+// there is on a list of what neither calls, receives, reads through a pointer or a slice, may panic nor runs a
 // statement, and no variable is read there that a call might change. Such reads, and what may panic, do not
 // pass a call behind them, as compilers may do them late.
 //

@@ -211,7 +211,11 @@ func (a ahead) expr(x ast.Expr) string {
 		return ""
 	case *ast.SelectorExpr:
 		s := a.info.Selections[x]
-		if s == nil || !done || !s.Indirect() && !(s.Kind() == types.MethodVal && ofInterface(s.Obj().(*types.Func))) {
+		if s == nil || !done {
+			return ""
+		}
+		f, _ := s.Obj().(*types.Func)
+		if !s.Indirect() && (s.Kind() != types.MethodVal || !ofInterface(f)) {
 			return ""
 		}
 		if s.Kind() == types.MethodVal && len(s.Index()) == 1 && (pointerMethod(s) || a.called[x]) {

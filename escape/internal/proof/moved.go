@@ -26,8 +26,8 @@ type backward struct {
 	why   string
 }
 
-// unreadFault says why the text does not compile once the frees that were taken out are gone: a variable, or an
-// import, that only they read is not used any more.
+// unreadFault says why the text does not compile once the frees that were taken out are gone: a variable, or
+// an import, that only they name is not used any more.
 func (c *checker) unreadFault(d *differ) string {
 	mentioned, used := map[types.Object]bool{}, map[types.Object]bool{}
 	gone := map[ast.Node]bool{}

@@ -80,8 +80,8 @@ func (w *walker) allowed(i *ssa.If, taken bool, p *phase, s *set) bool {
 	return true
 }
 
-// isNil notes that x is nil, or that it is not: then it is not the resource, or not the zero. Of a struct or an
-// array that is not zero, some parts may be.
+// isNil notes that x is nil, or that it is not: then it is not the resource, or not the zero. Of a struct or
+// an array that is not zero, some parts may be.
 func (w *walker) isNil(x ssa.Value, b *ssa.BasicBlock, is bool, s *set) {
 	switch x.Type().Underlying().(type) {
 	case *types.Interface:

@@ -468,8 +468,8 @@ func f() {
 	}
 }
 
-// TestWrongAlone is a pointer that may be nil, which one free follows before another: neither says of it that it
-// is not, as both may stand alone.
+// TestWrongAlone is a pointer that may be nil, which one free follows before another: neither says of it that
+// it is not, as both may stand alone.
 func TestWrongAlone(t *testing.T) {
 	assert.Len(t, newLab().prove(t, `
 func f(c bool) {
