@@ -21,6 +21,13 @@
 // right then. The ring wakes the reader when it is an eighth full; until then the
 // reader looks twenty times a second.
 //
+// # Stacks
+//
+// A stack is taken by frame pointers and reported once. With [Options].Copies a call whose
+// stack they do not tell brings a [Copy] of it, for half of the ring at most: what is beyond
+// is for calls. The reader judges stacks ([Session.Judge]): of those that are good no more
+// copies come.
+//
 // # Go programs
 //
 // Go functions get entry probes only ([Session.AttachMarkers]): a return probe

@@ -7,6 +7,8 @@
 //	Watcher   one session; Run's goroutine empties the ring, and what it hears from the others goes to the sink
 //	scanner   looks for libraries and tables in mappings, and has libraries probed
 //	reader    reads the tables
+//	unwinder  walks copies of stacks where frame pointers do not tell all; what it has to read
+//	          of files is read beside it, and not waited for when the ring fills
 //	resolver  names stacks: reading a large library's symbols may take a second, and the ring must be
 //	          read meanwhile
 //

@@ -6,7 +6,8 @@
 //	File     the functions of one mapped file: Go's from its own tables, others from ELF
 //	Process  the mappings of a process and their files, read when first seen, so that
 //	         they are known when the process is gone
-//	Cache    files by device and inode, for all processes
+//	Cache    files by device and inode, for all processes, and where asked for their unwind
+//	         tables, which are read from the open file
 //
 // # Go programs
 //
