@@ -85,6 +85,7 @@ struct call {
 	u64 args[8];
 	u64 words[2 * WORDS];   // the latter half only keeps the verifier's sums right
 	u64 frames[2 * FRAMES]; // likewise
+	u32 depth;
 	u16 func;
 	u8 active;
 	u8 copy; // the stack is copied when the call is reported
@@ -432,16 +433,20 @@ static __always_inline u64 stack(struct pt_regs *ctx, struct call *c, struct led
 	}
 
 	u64 id = salt;
+	c->depth = n;
 	for (u32 i = 0; i < FRAMES; i++) {
 		if (i >= n)
 			break;
 		u64 pc = c->frames[at + i];
 		id = mix(id, pc);
 		if (copy == NEEDED && ends(salt, pc)) {
-			n = i + 1;
+			c->depth = i + 1;
 			break;
 		}
 	}
+	n = *(volatile u32 *)&c->depth; // from memory: the verifier does not go on with each it may be
+	if (n > FRAMES)
+		n = FRAMES;
 	if (!id)
 		id = 1;
 	u8 *v = bpf_map_lookup_elem(&seen, &id);

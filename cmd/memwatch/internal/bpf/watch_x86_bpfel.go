@@ -25,10 +25,10 @@ type watchCall struct {
 	Args      [8]uint64
 	Words     [16]uint64
 	Frames    [96]uint64
+	Depth     uint32
 	Func      uint16
 	Active    uint8
 	Copy      uint8
-	_         [4]byte
 }
 
 type watchCopy struct {
