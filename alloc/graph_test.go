@@ -262,8 +262,8 @@ func TestGraphOwnsWhatItsFunctionFreed(t *testing.T) {
 	})
 }
 
-// It changes hands when the graph lets go of it, and no earlier: on which streams the graph is launched before
-// is the program's affair.
+// It changes hands when the graph lets go of it, and no earlier: on which streams the graph is launched
+// before is the program's affair.
 func TestGraphHandsOnLate(t *testing.T) {
 	for _, closed := range []bool{false, true} {
 		dev, err := host.Open(host.Options{})
