@@ -6,14 +6,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
 // commitFile is where -build leaves the commit that it has built, in the folder of the binaries.
 const commitFile = "commit"
 
-// build builds what the parts run into dir. What may be missing here is left out, and its part says so.
-func (b *bench) build(dir string) error {
+// build builds what the parts run into dir: all that runs anywhere if it is to be carried to another machine,
+// else what runs here. What may be missing here is left out, and its part says so.
+func (b *bench) build(dir string, carried bool) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return err
@@ -29,17 +31,23 @@ func (b *bench) build(dir string) error {
 	}
 	in := func(name string) string { return filepath.Join(dir, name) }
 	const small = "-ldflags=-s -w"
+	programs := []string{"./bench/peer", "./bench/peers/nilness", "./cmd/lastuse", "./cmd/memwatch"}
+	if carried {
+		programs = append(programs, "./bench/report")
+	}
 	for _, s := range []struct {
 		mayFail bool
 		command []string
 	}{
-		{false, []string{"go", "build", small, "-o", dir + "/", "./bench/report", "./bench/peer",
-			"./bench/peers/nilness", "./cmd/lastuse", "./cmd/memwatch"}},
+		{false, slices.Concat([]string{"go", "build", small, "-o", dir + "/"}, programs)},
 		{false, []string{"go", "build", small, "-overlay", list, "-o", in("peer-bare"), "./bench/peer"}},
 		{false, []string{"go", "test", small, "-c", "-o", in("alloc.test"), "./alloc"}},
 		{true, []string{"go", "test", small, "-c", "-o", in("cuda.test"), "./alloc/cuda"}},
 		{true, []string{"sh", "bench/peers/build.sh", dir}},
 	} {
+		if slices.Contains(s.command, "./alloc/cuda") && !carried && !b.gpu() {
+			continue
+		}
 		cmd := exec.Command(s.command[0], s.command[1:]...)
 		cmd.Dir = b.root
 		out, err := cmd.CombinedOutput()

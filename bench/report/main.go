@@ -115,7 +115,7 @@ func (b *bench) main(ctx context.Context, names, build string, render bool) (err
 		return errors.Join(err, errors.New("run it in the module's root"))
 	}
 	if build != "" {
-		return b.build(build)
+		return b.build(build, true)
 	}
 	if render {
 		return b.render()
@@ -127,7 +127,7 @@ func (b *bench) main(ctx context.Context, names, build string, render bool) (err
 	defer os.RemoveAll(tmp)
 	if b.bin == "" {
 		b.bin = tmp
-		if err := b.build(tmp); err != nil {
+		if err := b.build(tmp, false); err != nil {
 			return err
 		}
 	}
