@@ -17,6 +17,7 @@ import (
 	"github.com/lastuse/lastuse/alloc"
 	"github.com/lastuse/lastuse/alloc/alloctest"
 	"github.com/lastuse/lastuse/alloc/host"
+	"github.com/lastuse/lastuse/internal/tier"
 )
 
 // soak is how long the device fails at random and goroutines are let loose on a pool, instead of
@@ -191,7 +192,7 @@ func TestMappingFailsInARow(t *testing.T) {
 }
 
 func TestRandomFailures(t *testing.T) {
-	rounds := 60
+	rounds := tier.Of(20, 60)
 	if testing.Short() {
 		rounds = 15
 	}

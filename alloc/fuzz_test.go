@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lastuse/lastuse/alloc"
+	"github.com/lastuse/lastuse/internal/tier"
 )
 
 var orderOnly = flag.Bool("orderonly", false, "TestOrderSoak: only what the order checker finds counts")
@@ -70,7 +71,7 @@ func TestOrderSoak(t *testing.T) {
 	if !checking {
 		t.Skip("scripts bring their own checker: once is enough")
 	}
-	scripts := 300
+	scripts := tier.Of(100, 300)
 	if testing.Short() {
 		scripts = 50
 	}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/internal/tier"
 )
 
 // TestThinShell builds a program with one element type and one with twenty: the binary holds one
@@ -19,6 +21,7 @@ func TestThinShell(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds two programs")
 	}
+	tier.Skip(t, "builds two programs")
 	tool, err := exec.LookPath("go")
 	if err != nil {
 		t.Skip("no go command: ", err)

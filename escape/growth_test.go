@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lastuse/lastuse/internal/cputime"
+	"github.com/lastuse/lastuse/internal/tier"
 )
 
 var (
@@ -67,6 +68,7 @@ func TestGrowth(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the package with counters")
 	}
+	tier.Skip(t, "builds the package with counters")
 	dir := t.TempDir()
 	bin := filepath.Join(dir, "counted.test")
 	out, err := exec.Command("go", "test", "-c", "-covermode=count", "-o", bin, ".").CombinedOutput()

@@ -12,6 +12,7 @@ import (
 	"github.com/lastuse/lastuse/alloc/alloctest"
 	"github.com/lastuse/lastuse/internal/cudadrv"
 	"github.com/lastuse/lastuse/internal/cudadrv/drvtest"
+	"github.com/lastuse/lastuse/internal/tier"
 )
 
 // opener returns what opens device 0 of the driver that the flag selects: a fresh stand-in each time, or the
@@ -64,7 +65,10 @@ func TestConformance(t *testing.T) {
 	if choose(t).Real() {
 		t.Run("usual", func(t *testing.T) { alloctest.TestDevice(t, opener(Options{}, holding)) })
 	} else {
-		t.Run("slow", func(t *testing.T) { alloctest.TestDevice(t, opener(Options{}, holding, "delay", 30)) })
+		t.Run("slow", func(t *testing.T) {
+			tier.Skip(t, "waits")
+			alloctest.TestDevice(t, opener(Options{}, holding, "delay", 30))
+		})
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/internal/tier"
 )
 
 // The scripts run the command as a process of its own. markuse is the same
@@ -50,6 +52,8 @@ func TestScript(t *testing.T) {
 		},
 		Condition: func(cond string) (bool, error) {
 			switch cond {
+			case "long":
+				return tier.Long, nil
 			case "root":
 				return os.Getuid() == 0, nil
 			case "mount":

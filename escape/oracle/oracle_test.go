@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lastuse/lastuse/escape/oracle/gen"
+	"github.com/lastuse/lastuse/internal/tier"
 )
 
 // identity rewrites nothing.
@@ -42,12 +43,12 @@ func TestModel(t *testing.T) {
 // originals show, and nothing is freed while it can still be used.
 func TestPrograms(t *testing.T) {
 	if testing.Short() {
-		t.Skip("rewrites and compiles some hundred programs")
+		t.Skip("rewrites and compiles programs")
 	}
 	for _, pool := range []struct {
 		name string
 		n    int
-	}{{"ledger", 300}, {"alloc", 40}} {
+	}{{"ledger", tier.Of(50, 300)}, {"alloc", tier.Of(10, 40)}} {
 		t.Run(pool.name, func(t *testing.T) {
 			var out, log bytes.Buffer
 			wrong, err := run(context.Background(), options{
@@ -78,6 +79,7 @@ func TestShrink(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles batches")
 	}
+	tier.Skip(t, "compiles batches, one after the other")
 	o := &Oracle{Rewriter: identity{}, Options: RunOptions{2, 0}, Temp: t.TempDir()}
 	ctx := context.Background()
 	res, err := o.Run(ctx, programs(8, 2, 3))

@@ -3,12 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/lastuse/lastuse/escape/internal/proof"
 	"github.com/lastuse/lastuse/escape/oracle/gen"
+	"github.com/lastuse/lastuse/internal/tier"
 )
 
 // judged returns some hundred trials of which ask was asked, run where it said yes.
@@ -34,6 +36,7 @@ func TestRefereeConvicts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles a batch")
 	}
+	tier.Skip(t, "compiles 110 programs with their trials")
 	all := judged(t, 110, func(old, edited gen.Source, _ ...proof.Rule) (answer, error) { return answer{edits: 1}, nil })
 	wrongs, rights := map[string]int{}, 0
 	for _, v := range all {
@@ -58,11 +61,12 @@ func TestRefereeConvicts(t *testing.T) {
 // TestProofRun is a small run of the command.
 func TestProofRun(t *testing.T) {
 	if testing.Short() {
-		t.Skip("judges some hundred trials")
+		t.Skip("judges trials")
 	}
 	var out, log bytes.Buffer
-	wrong, err := run(context.Background(), options{proof: true, n: 240, jobs: 2, seed: 42, runs: 6, faults: 1}, &out, &log)
+	n := tier.Of(60, 240)
+	wrong, err := run(context.Background(), options{proof: true, n: n, jobs: 2, seed: 42, runs: 6, faults: 1}, &out, &log)
 	require.NoError(t, err, log.String())
 	require.Zero(t, wrong, "%s%s", out.String(), log.String())
-	require.Contains(t, out.String(), "trials: 240; known to be wrong: ")
+	require.Contains(t, out.String(), fmt.Sprintf("trials: %d; known to be wrong: ", n))
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/internal/tier"
 )
 
 // block is a block of code on the page, or the name of the file that the next one is.
@@ -42,6 +44,7 @@ func TestTutorial(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds programs: seconds")
 	}
+	tier.Skip(t, "builds the tool, and programs")
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	require.NoError(t, err)
 	page, err := os.ReadFile(filepath.Join(root, "docs", "tutorial.md"))

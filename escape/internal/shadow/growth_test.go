@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/internal/tier"
 )
 
 // shapes are functions of n statements, in which buffers meet in different ways.
@@ -52,6 +54,7 @@ func lines(head, line, tail string) func(n int) string {
 // TestGrowth demands work that grows with the size of a function, and not faster: from
 // 500 pieces to 2,000, which are 1,000 to 10,000 statements, by at most 4.4.
 func TestGrowth(t *testing.T) {
+	tier.Skip(t, "functions of 10,000 statements")
 	for name, shape := range shapes {
 		work := func(n int) int {
 			steps := 0

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/lastuse/lastuse/internal/tier"
 )
 
 // constructs are the ones that each must occur in at least one program of a
@@ -35,6 +37,7 @@ var constructs = []string{
 }
 
 func TestConstructs(t *testing.T) {
+	tier.Skip(t, "makes 1,500 programs")
 	const n = 1500
 	count := map[string]int{}
 	for i := range n {

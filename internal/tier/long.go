@@ -1,0 +1,6 @@
+//go:build long
+
+package tier
+
+// Long says that long tests run.
+const Long = true
