@@ -54,6 +54,9 @@ func (f *Func) Acts(i ssa.Instruction, of ssa.Value) []Act {
 	case *ssa.Phi:
 		return one(Copy, i)
 	case *ssa.ChangeType:
+		if f.in.Parts(i.Type()) != nil || f.in.Parts(i.X.Type()) != nil {
+			return one(Keep, nil) // another type is made of other parts
+		}
 		return one(Copy, i)
 	case *ssa.ChangeInterface:
 		return one(Copy, i)
@@ -278,6 +281,21 @@ func (f *Func) Effect(s *effect.Summary, k int, a, of ssa.Value) effect.Param {
 		_, from, _ = f.resolve(a)
 	}
 	return p.At(textOf(at(whole(part.Root, part.Memory), from), part.Path[len(from):]))
+}
+
+// Operand returns by which operand a call gets what a value is, and which part of that the value is; -1
+// if it does not get it.
+func (f *Func) Operand(c *ssa.CallCommon, of ssa.Value) (k int, part string) {
+	for k, a := range calls.Operands(c) {
+		switch f.reaches(a, of) {
+		case none:
+		case outer:
+			return k, of.(*Field).Text()
+		default:
+			return k, ""
+		}
+	}
+	return -1, ""
 }
 
 // twice reports whether a call gets what has a part by several of its operands: what it does by one of them

@@ -135,14 +135,14 @@ func (w *Reasons) call(in *pointsto.Func, r *Reason, a pointsto.Act, seen map[*t
 		return
 	}
 	r.Cause = Passed
-	k := slices.IndexFunc(calls.Operands(c), func(v ssa.Value) bool { return in.Origin(v) == a.Of })
+	k, part := in.Operand(c, a.Of)
 	f := w.Funcs[r.Func]
 	if f == nil || k < 0 || r.Func.Exported() || seen[r.Func] {
 		return
 	}
 	seen[r.Func] = true
 	for _, s := range f.Sites {
-		if s.Param == k && len(s.Moves) > 0 {
+		if s.Param == k && s.Part == part && len(s.Moves) > 0 {
 			inner := w.of(f, s.Moves, seen)
 			r.In = &inner
 			return
