@@ -32,6 +32,7 @@ type Frees struct {
 	known map[types.Type]*Free
 	lists map[*types.Package][]freer
 	found []*Found
+	paths map[types.Type][][]int // see Paths
 }
 
 // A freer is a way to free something, and who says so.
@@ -44,7 +45,7 @@ type freer struct {
 // NewFrees returns what a package knows of frees: by the lines of a set, and by what the
 // packages that it imports say of themselves.
 func NewFrees(set *spec.Set, pkg *types.Package, facts *Facts) *Frees {
-	return &Frees{set: set, pkg: pkg, facts: facts, known: map[types.Type]*Free{},
+	return &Frees{set: set, pkg: pkg, facts: facts, known: map[types.Type]*Free{}, paths: map[types.Type][][]int{},
 		lists: map[*types.Package][]freer{}}
 }
 
@@ -76,6 +77,7 @@ func (i *Found) Does() Param {
 func (f *Frees) Infer(free *Found) {
 	f.found = append(f.found, free)
 	clear(f.known)
+	clear(f.paths)
 	clear(f.lists)
 }
 

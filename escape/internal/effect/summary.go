@@ -50,7 +50,7 @@ type Result struct {
 	Nil   bool           // where it is owned, it may be nil or empty
 	Views uint64         // bit i: it may share memory with Params[i]
 	Tells uint64         // bit i: it may have the address of Params[i] as a number or a string
-	Shows uint64         // bit i: it may have a number or a string that is in Params[i]: perhaps an address
+	Shows uint64         // bit i: it may have a number or a string that is in Params[i]
 	Is    uint64         // bit i: it may be Params[i]
 	Must  bool           // it is one of Is, or nil, on every return
 	Parts []Part[Result] // those that are owned, of one that is not
@@ -229,4 +229,13 @@ func IsNumber(t types.Type) bool {
 func HasFlag(sig *types.Signature) bool {
 	n := sig.Results().Len()
 	return n > 1 && types.Identical(sig.Results().At(n-1).Type(), types.Typ[types.Bool])
+}
+
+// Nillable reports whether a value of type t may be nil.
+func Nillable(t types.Type) bool {
+	switch t.Underlying().(type) {
+	case *types.Pointer, *types.Interface, *types.Slice, *types.Map:
+		return true
+	}
+	return false
 }

@@ -128,9 +128,7 @@ func toleratesNil(f *own.Func, path string) bool {
 				continue
 			}
 			part := s.Value.(*pointsto.Field)
-			switch part.Of().Underlying().(type) {
-			case *types.Pointer, *types.Interface, *types.Slice, *types.Map:
-			default:
+			if !effect.Nillable(part.Of()) {
 				continue
 			}
 			for _, v := range g.Values {

@@ -42,7 +42,7 @@ func (w Where) Pos() token.Pos {
 type Name struct {
 	Var    *types.Var
 	Field  *pointsto.Field // of Var; nil: Var itself
-	Result ssa.Value       // made for this result of a call, or a part of it. With Var, for what the header gives it
+	Result ssa.Value       // made for this result of a call, or part. With Var, for what the header gives it
 	Save   *ir.Place       // made for what Var holds here
 }
 
@@ -177,19 +177,17 @@ func (pl *planner) nothing(s *spot, t own.Token) bool {
 }
 
 // Nillable reports whether what has the name may be nil, by its type.
-func (n Name) Nillable() bool { return nillable(n.Type()) }
-
-// Through reports whether the name is of a part of what a pointer leads to that a call returned.
-func (n Name) Through() bool {
-	return n.Field != nil && n.Field.Memory && !pointsto.InMemory(n.Field.Root)
-}
-
-func nillable(t types.Type) bool {
-	switch t.Underlying().(type) {
+func (n Name) Nillable() bool {
+	switch n.Type().Underlying().(type) {
 	case *types.Pointer, *types.Interface, *types.Slice, *types.Map:
 		return true
 	}
 	return false
+}
+
+// Through reports whether the name is of a part of what a pointer leads to that a call returned.
+func (n Name) Through() bool {
+	return n.Field != nil && n.Field.Memory && !pointsto.InMemory(n.Field.Root)
 }
 
 // token returns the spots at which t is freed, whether it is due anywhere, and how often

@@ -54,7 +54,7 @@ func (f *Func) Acts(i ssa.Instruction, of ssa.Value) []Act {
 	case *ssa.Phi:
 		return one(Copy, i)
 	case *ssa.ChangeType:
-		if f.in.Parts(i.Type()) != nil || f.in.Parts(i.X.Type()) != nil {
+		if f.in.Frees.Parts(i.Type()) != nil || f.in.Frees.Parts(i.X.Type()) != nil {
 			return one(Keep, nil) // another type is made of other parts
 		}
 		return one(Copy, i)
@@ -177,7 +177,7 @@ func (f *Func) store(s *ssa.Store, of ssa.Value) []Act {
 // besides reports whether a store sets a field of what is made of parts that is none of these.
 func (f *Func) besides(s *ssa.Store) bool {
 	a, ok := s.Addr.(*ssa.FieldAddr)
-	return ok && Plain(s.Val.Type()) && f.in.Parts(a.X.Type()) != nil
+	return ok && Plain(s.Val.Type()) && f.in.Frees.Parts(a.X.Type()) != nil
 }
 
 // call lists what a call does to an operand, as its summary says.
@@ -202,7 +202,7 @@ func (f *Func) call(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act {
 		}
 		captured := literal && k >= len(c.Args)
 		whole := r == outer && !captured && (f.inMemory(a) && s.Decided || f.leadsBack(c, s, k))
-		address := r != outer && f.IsSlot(of) && !captured && nillable(pointee(of.Type()))
+		address := r != outer && f.IsSlot(of) && !captured && effect.Nillable(pointee(of.Type()))
 		p := f.Effect(s, k, a, of)
 		if s.Unknown && r == same && f.callsBack(c.Value) {
 			act(Read, nil, always)
@@ -280,7 +280,7 @@ func (f *Func) Effect(s *effect.Summary, k int, a, of ssa.Value) effect.Param {
 	if part.Memory {
 		_, from, _ = f.resolve(a)
 	}
-	return p.At(textOf(at(whole(part.Root, part.Memory), from), part.Path[len(from):]))
+	return p.At(effect.PathText(effect.At(whole(part.Root, part.Memory), from), part.Path[len(from):]))
 }
 
 // Operand returns by which operand a call gets what a value is, and which part of that the value is; -1
@@ -324,7 +324,7 @@ func (f *Func) leadsBack(c *ssa.CallCommon, s *effect.Summary, k int) bool {
 
 // leadsOn reports whether a value of type t may lead to a variable in which others are.
 func (f *Func) leadsOn(t types.Type) bool {
-	return (!f.in.Owns(t) || f.in.Parts(t) != nil) && !Plain(t) && !f.isNumber(t)
+	return (!f.in.Owns(t) || f.in.Frees.Parts(t) != nil) && !Plain(t) && !f.isNumber(t)
 }
 
 // gives reports whether a result of a call may be operand k, or view it.
@@ -400,9 +400,4 @@ func pointee(t types.Type) types.Type {
 		return p.Elem()
 	}
 	return t
-}
-
-func nillable(t types.Type) bool {
-	_, pointer := t.Underlying().(*types.Pointer)
-	return pointer || types.IsInterface(t)
 }

@@ -83,7 +83,7 @@ func (f *Func) Users(v ssa.Value) []ssa.Instruction {
 				continue
 			}
 			if m, ok := i.(*ssa.MakeClosure); ok {
-				bound := onlyCalled(m)
+				bound := calls.OnlyCalled(m)
 				view := !bound && f.looks(m, at)
 				if !view && (bound || !isField && f.IsSlot(v)) {
 					for _, j := range *m.Referrers() {
@@ -117,27 +117,6 @@ func (f *Func) Users(v ssa.Value) []ssa.Instruction {
 		}
 	}
 	return out
-}
-
-// onlyCalled reports whether a method value is called, at once or deferred, and no more: each
-// such call has the receiver as an operand.
-func onlyCalled(m *ssa.MakeClosure) bool {
-	if calls.Method(m.Fn.(*ssa.Function)) == nil {
-		return false
-	}
-	for _, i := range *m.Referrers() {
-		switch c := i.(type) {
-		case *ssa.DebugRef:
-			continue
-		case *ssa.Call, *ssa.Defer:
-			common := c.(ssa.CallInstruction).Common()
-			if common.Value == m && !slices.Contains(common.Args, ssa.Value(m)) {
-				continue
-			}
-		}
-		return false
-	}
-	return true
 }
 
 // handsOn reports whether an instruction does something else with a literal that captures

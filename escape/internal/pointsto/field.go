@@ -9,6 +9,9 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/ir"
 )
 
 // This file is about fields, and elements by a constant index, of a variable in memory or of a
@@ -53,25 +56,11 @@ func (p *Field) Type() types.Type {
 
 // Text returns what stands behind the name of the whole.
 func (p *Field) Text() string {
-	return textOf(whole(p.Root, p.Memory), p.Path)
-}
-
-// textOf returns a path in a type as the source has it.
-func textOf(t types.Type, path []int) (out string) {
-	for _, k := range path {
-		switch u := t.Underlying().(type) {
-		case *types.Struct:
-			out += "." + u.Field(k).Name()
-		case *types.Array:
-			out += fmt.Sprintf("[%d]", k)
-		}
-		t = at(t, []int{k})
-	}
-	return out
+	return effect.PathText(whole(p.Root, p.Memory), p.Path)
 }
 
 // Of returns the type of what the field holds.
-func (p *Field) Of() types.Type { return at(whole(p.Root, p.Memory), p.Path) }
+func (p *Field) Of() types.Type { return effect.At(whole(p.Root, p.Memory), p.Path) }
 
 // whole returns the type of what is divided.
 func whole(root ssa.Value, memory bool) types.Type {
@@ -81,58 +70,6 @@ func whole(root ssa.Value, memory bool) types.Type {
 	return root.Type()
 }
 
-// mostFields bounds the fields of a variable.
-const mostFields = 16
-
-// Named reports whether the name of a variable of a type may give a free its name: it has room
-// for a handle, or a field has, or it points to such a one.
-func (in *Input) Named(t types.Type) bool {
-	return in.Owns(t) || in.Divisible(t)
-}
-
-// Divisible reports whether a value of a type, or what it points to, has parts that may own.
-func (in *Input) Divisible(t types.Type) bool {
-	return len(in.paths(t)) > 0 || len(in.paths(pointee(t))) > 0
-}
-
-// Forget forgets what was known of types: more are to follow.
-func (in *Input) Forget() { in.layout = nil }
-
-// paths lists the paths in a type that lead to a handle; nil if they are too many.
-func (in *Input) paths(t types.Type) [][]int {
-	if have, ok := in.layout[t]; ok {
-		return have
-	}
-	if in.layout == nil {
-		in.layout = map[types.Type][][]int{}
-	}
-	var out [][]int
-	add := func(k int, t types.Type) {
-		if in.Owns(t) {
-			out = append(out, []int{k})
-			return
-		}
-		for _, p := range in.paths(t) {
-			out = append(out, append([]int{k}, p...))
-		}
-	}
-	switch u := t.Underlying().(type) {
-	case *types.Struct:
-		for k := range u.NumFields() {
-			add(k, u.Field(k).Type())
-		}
-	case *types.Array:
-		for k := range min(u.Len(), mostFields+1) {
-			add(int(k), u.Elem())
-		}
-	}
-	if len(out) > mostFields || in.Owns(t) && in.Parts(t) == nil {
-		out = nil
-	}
-	in.layout[t] = out
-	return out
-}
-
 // fields lists the fields of a variable of this function, or of a value.
 func (f *Func) fields(root ssa.Value) []*Field {
 	have, ok := f.split[root]
@@ -140,8 +77,8 @@ func (f *Func) fields(root ssa.Value) []*Field {
 		return have
 	}
 	memory := f.inMemory(root)
-	if _, captured := root.(*ssa.FreeVar); !captured && (!memory || steadyIndexes(root) && !f.IsSlot(root)) {
-		for _, path := range f.in.paths(whole(root, memory)) {
+	if _, captured := root.(*ssa.FreeVar); !captured && (!memory || ir.SteadyIndexes(root) && !f.IsSlot(root)) {
+		for _, path := range f.in.Frees.Paths(whole(root, memory)) {
 			have = append(have, &Field{root, path, memory})
 		}
 	}
@@ -157,19 +94,6 @@ func (f *Func) Parts(v ssa.Value) []*Field {
 	return f.fields(v)
 }
 
-// at returns the type at a path in a type.
-func at(t types.Type, path []int) types.Type {
-	for _, k := range path {
-		switch u := t.Underlying().(type) {
-		case *types.Struct:
-			t = u.Field(k).Type()
-		case *types.Array:
-			t = u.Elem()
-		}
-	}
-	return t
-}
-
 // field returns the field of root at a path: root itself if that is empty, nil if there is none.
 func (f *Func) field(root ssa.Value, path []int) ssa.Value {
 	if len(path) == 0 {
@@ -181,35 +105,6 @@ func (f *Func) field(root ssa.Value, path []int) ssa.Value {
 		}
 	}
 	return nil
-}
-
-// steadyIndexes reports whether no element of a variable is sliced, or set by an index that is
-// not constant: then each is a part.
-func steadyIndexes(addr ssa.Value) bool {
-	for _, i := range *addr.Referrers() {
-		switch i := i.(type) {
-		case *ssa.Slice:
-			return false
-		case *ssa.FieldAddr:
-			if !steadyIndexes(i) {
-				return false
-			}
-		case *ssa.IndexAddr:
-			if i.X != addr {
-				continue
-			}
-			if _, ok := i.Index.(*ssa.Const); !ok {
-				for _, u := range *i.Referrers() {
-					if l, ok := u.(*ssa.UnOp); !ok || l.Op != token.MUL {
-						return false
-					}
-				}
-			} else if !steadyIndexes(i) {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // resolve returns the variable in memory that v is an address in, and the path to it; the path

@@ -15,11 +15,11 @@ import (
 type Input struct {
 	IR     *ir.Package
 	Effect func(*ssa.CallCommon) *effect.Summary // what a call does; never nil
-	Owns   func(types.Type) bool                 // whether variables of a type are to follow
-	Parts  func(types.Type) map[string]bool      // of what one is made: see [effect.Frees.Parts]
-
-	layout map[types.Type][][]int // see paths
+	Frees  *effect.Frees                         // which variables are to follow
 }
+
+// Owns reports whether variables of a type are to follow.
+func (in *Input) Owns(t types.Type) bool { return in.Frees.Resource(t) }
 
 // A Site is a place of making. It has two tokens: what it made last, and what it made
 // before that.
@@ -188,7 +188,7 @@ func (f *Func) findMade(c *ssa.Call) {
 			f.site(site)
 		}
 		if f.takenApart(v) { // one was made of these
-			free := f.in.Parts(v.Type())
+			free := f.in.Frees.Parts(v.Type())
 			for _, field := range f.fields(v) {
 				if nothing, freed := free[field.Text()]; freed {
 					add(field, field.Text(), effect.Result{Owned: r.Owned, Nil: r.Nil || nothing})

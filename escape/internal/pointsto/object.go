@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/ir"
 )
 
@@ -42,7 +43,7 @@ func (f *Func) findObjects() {
 // hasParts reports whether v is a pointer to what has parts.
 func (f *Func) hasParts(v ssa.Value) bool {
 	p, ok := v.Type().Underlying().(*types.Pointer)
-	return ok && len(f.in.paths(p.Elem())) > 0
+	return ok && len(f.in.Frees.Paths(p.Elem())) > 0
 }
 
 // inMemory reports whether v is the address of a variable, or of an object.
@@ -50,7 +51,7 @@ func (f *Func) inMemory(v ssa.Value) bool { return InMemory(v) || f.objects[v] }
 
 // takenApart reports whether parts are set of what a call returned, which is made of them.
 func (f *Func) takenApart(v ssa.Value) bool {
-	if f.in.Parts(v.Type()) == nil || v.Referrers() == nil {
+	if f.in.Frees.Parts(v.Type()) == nil || v.Referrers() == nil {
 		return false
 	}
 	return slices.ContainsFunc(*v.Referrers(), func(i ssa.Instruction) bool {
@@ -68,7 +69,7 @@ func (f *Func) takenApart(v ssa.Value) bool {
 // or nothing is, or a value of which parts are followed. Else it has what a call gave.
 func (f *Func) built(v ssa.Value) bool {
 	a, ok := v.(*ssa.Alloc)
-	if !ok || f.in.Parts(pointee(v.Type())) == nil {
+	if !ok || f.in.Frees.Parts(pointee(v.Type())) == nil {
 		return false
 	}
 	yes, ok := f.builds[v]
@@ -85,25 +86,15 @@ func (f *Func) built(v ssa.Value) bool {
 
 // inParts reports whether parts of a value are followed, and not the value.
 func (f *Func) inParts(v ssa.Value) bool {
+	call, n := v, 0
 	switch i := v.(type) {
 	case *ssa.UnOp:
 		return i.Op == token.MUL && f.built(i.X)
-	case *ssa.Call:
-		return f.givesParts(i, 0)
 	case *ssa.Extract:
-		c, ok := i.Tuple.(*ssa.Call)
-		return ok && f.givesParts(c, i.Index)
+		call, n = i.Tuple, i.Index
 	}
-	return false
-}
-
-// givesParts reports whether parts of a result of a call are owned.
-func (f *Func) givesParts(c *ssa.Call, n int) bool {
-	if _, builtin := c.Call.Value.(*ssa.Builtin); builtin {
-		return false
-	}
-	s := f.Summary(&c.Call)
-	return n < len(s.Results) && len(s.Results[n].Parts) > 0
+	c, ok := call.(*ssa.Call)
+	return ok && calls.Called(&c.Call) != nil && len(f.Summary(&c.Call).Results[n].Parts) > 0
 }
 
 // isLent reports whether what v leads to is the caller's: what is stored there leaves.

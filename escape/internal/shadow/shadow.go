@@ -67,9 +67,9 @@ type Result struct {
 // Run runs the rooms over a package.
 func Run(in *Input) *Result {
 	frees := effect.NewFrees(in.Set, in.Types, in.Facts)
-	to := &pointsto.Input{Owns: frees.Resource, Parts: frees.Parts}
+	to := &pointsto.Input{Frees: frees}
 	ed := newEditor(in, frees)
-	p := ir.Build(&ir.Input{Fset: in.Fset, Files: in.Files, Types: in.Types, Info: in.Info, Follow: to.Named,
+	p := ir.Build(&ir.Input{Fset: in.Fset, Files: in.Files, Types: in.Types, Info: in.Info, Follow: frees.Named,
 		Heads: ed.heads})
 	away := &calls.Elsewhere{}
 	for _, f := range in.Files {

@@ -35,7 +35,7 @@ func (s *solver) begin() {
 func (s *solver) findFrees(order []calls.Round) {
 	needed := map[*types.Func]bool{}
 	may := func(f *ssa.Function) bool {
-		return infer.IsFree(f) && s.to.Divisible(f.Signature.Recv().Type()) && !s.to.Owns(f.Signature.Recv().Type())
+		return infer.IsFree(f) && s.frees.Divisible(f.Signature.Recv().Type()) && !s.to.Owns(f.Signature.Recv().Type())
 	}
 	looked := make([]bool, len(order))
 	for k, round := range slices.Backward(order) {
@@ -64,7 +64,6 @@ func (s *solver) findFrees(order []calls.Round) {
 			}
 			if found := infer.Free(s.of[f].Own, s.of[f].Summary, s.frees); found != nil {
 				s.frees.Infer(found)
-				s.to.Forget()
 				some = true
 			}
 		}

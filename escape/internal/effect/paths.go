@@ -1,0 +1,87 @@
+package effect
+
+import (
+	"fmt"
+	"go/types"
+)
+
+// This file is about the parts of types: fields, and elements by a constant index, that have room for
+// what is freed. A path to one is the numbers of the fields and elements on the way.
+
+// mostParts bounds the parts of a type.
+const mostParts = 16
+
+// Named reports whether the name of a variable of a type may give a free its name: it has room
+// for a handle, or a part has, or it points to such a one.
+func (f *Frees) Named(t types.Type) bool { return f.Resource(t) || f.Divisible(t) }
+
+// Divisible reports whether a value of a type, or what it points to, has parts that may own.
+func (f *Frees) Divisible(t types.Type) bool {
+	return len(f.Paths(t)) > 0 || len(f.Paths(pointee(t))) > 0
+}
+
+func pointee(t types.Type) types.Type {
+	if p, ok := t.Underlying().(*types.Pointer); ok {
+		return p.Elem()
+	}
+	return t
+}
+
+// Paths lists the paths in a type that lead to a handle; nil if they are too many.
+func (f *Frees) Paths(t types.Type) [][]int {
+	if have, ok := f.paths[t]; ok {
+		return have
+	}
+	var out [][]int
+	add := func(k int, t types.Type) {
+		if f.Resource(t) {
+			out = append(out, []int{k})
+			return
+		}
+		for _, p := range f.Paths(t) {
+			out = append(out, append([]int{k}, p...))
+		}
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Struct:
+		for k := range u.NumFields() {
+			add(k, u.Field(k).Type())
+		}
+	case *types.Array:
+		for k := range min(u.Len(), mostParts+1) {
+			add(int(k), u.Elem())
+		}
+	}
+	if len(out) > mostParts || f.Resource(t) && f.Parts(t) == nil {
+		out = nil
+	}
+	f.paths[t] = out
+	return out
+}
+
+// At returns the type at a path in a type.
+func At(t types.Type, path []int) types.Type {
+	for _, k := range path {
+		switch u := t.Underlying().(type) {
+		case *types.Struct:
+			t = u.Field(k).Type()
+		case *types.Array:
+			t = u.Elem()
+		}
+	}
+	return t
+}
+
+// PathText returns a path in a type as the source has it behind a name.
+func PathText(t types.Type, path []int) (out string) {
+	for _, k := range path {
+		switch u := t.Underlying().(type) {
+		case *types.Struct:
+			out += "." + u.Field(k).Name()
+		case *types.Array:
+			out += fmt.Sprintf("[%d]", k)
+		}
+		t = At(t, []int{k})
+	}
+	return out
+}
