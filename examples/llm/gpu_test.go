@@ -51,7 +51,7 @@ func onStandIn(t *testing.T, flags ...string) (string, error) {
 func TestKernels(t *testing.T) {
 	lib, compiler := blas(t), drvtest.Build(t, drvtest.Options{Compiler: true, CUDAC: "testdata"})
 	flags := []string{"-size", "2x64", "-batch", "1,9", "-context", "32", "-tokens", "14", "-form", "lastuse",
-		"-blas", lib, "-nvrtc", compiler}
+		"-narrow", "16", "-blas", lib, "-nvrtc", compiler}
 	got, err := onStandIn(t, flags...)
 	require.NoError(t, err, "%s", got)
 	want, err := onStandIn(t, append(flags, "-host")...)
@@ -84,7 +84,7 @@ func TestGPU(t *testing.T) {
 		t.Skip("not on a GPU: ", err)
 	}
 	c := tiny(t)
-	for _, narrow := range []int{-1, 0} { // our projection in the graph, and cuBLAS
+	for _, narrow := range []int{model.MaxNarrow, 0} { // our projection in the graph, and cuBLAS
 		for _, f := range forms[1:] {
 			r, err := useWith(alloctest.Ordered(t, gpu), c, f, ragged(c), alloc.Options{},
 				model.Options{GPU: gpu, Narrow: narrow})

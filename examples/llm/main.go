@@ -44,7 +44,7 @@ func main() {
 	flag.BoolVar(&o.onHost, "host", false, "do not use a GPU")
 	flag.StringVar(&blas, "blas", "", "file of cuBLAS, if the system's loader does not find it")
 	flag.StringVar(&o.kernels.NVRTC, "nvrtc", "", "file of NVRTC, likewise")
-	flag.IntVar(&o.kernels.Narrow, "narrow", -1, "most rows that go through our projection instead of cuBLAS's, up to 16")
+	flag.IntVar(&o.kernels.Narrow, "narrow", -1, "most rows that go through our projection instead of cuBLAS's, up to 16; -1: 8")
 	flag.Parse()
 	err := o.parse(batches, limit, blas)
 	if err == nil {

@@ -23,6 +23,10 @@ type Kernels struct {
 // MaxNarrow is the largest number of rows that Project takes.
 const MaxNarrow = 16
 
+// usualNarrow is as good as any other for one row, and for 16 rows cuBLAS is faster on an H200
+// (bench/results/cuda.md).
+const usualNarrow = 8
+
 // The kinds of work. Kernel and Go function of a kind have the same arguments.
 type kernel int
 
@@ -58,7 +62,7 @@ type Options struct {
 	GPU    *cuda.Device // the pool's device, or nil if that is this machine's memory
 	BLAS   []string     // files of cuBLAS, to be tried in turn; nil means what the loader finds
 	NVRTC  string       // file of NVRTC; "" means what the loader finds
-	Narrow int          // see Kernels; less than 0 means MaxNarrow
+	Narrow int          // see Kernels; less than 0 means usualNarrow
 }
 
 // Open returns the kernels for a pool's device. Close must follow.
@@ -68,9 +72,10 @@ func Open(p *alloc.Pool, c Config, o Options) (*Kernels, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	if o.Narrow < 0 || o.Narrow > MaxNarrow {
-		o.Narrow = MaxNarrow
+	if o.Narrow < 0 {
+		o.Narrow = usualNarrow
 	}
+	o.Narrow = min(o.Narrow, MaxNarrow)
 	k := &Kernels{Config: c, Narrow: o.Narrow}
 	if o.GPU == nil {
 		k.onHost = onHost(c)
