@@ -67,8 +67,35 @@ func (c *checker) does(fn *ssa.Function) *Summary {
 // callable reports whether a value of type t may be a function.
 func callable(t types.Type) bool {
 	_, fn := t.Underlying().(*types.Signature)
-	_, param := t.(*types.TypeParam)
-	return fn || param
+	return fn || anyType(t)
+}
+
+// calls reports whether who has v may call a function that it is, or leads to.
+func calls(v ssa.Value) bool {
+	if i, ok := v.(*ssa.MakeInterface); ok {
+		v = i.X
+	}
+	return leadsToFunction(v.Type(), &typeutil.Map{})
+}
+
+func leadsToFunction(t types.Type, seen *typeutil.Map) bool {
+	if callable(t) {
+		return true
+	}
+	if seen.Set(t, true) != nil {
+		return false
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Struct:
+		for f := range u.Fields() {
+			if leadsToFunction(f.Type(), seen) {
+				return true
+			}
+		}
+	case interface{ Elem() types.Type }: // pointers, slices, arrays, maps, channels
+		return leadsToFunction(u.Elem(), seen)
+	}
+	return false
 }
 
 // tells reports whether a value that becomes an interface may be asked for something by those
@@ -125,30 +152,51 @@ func (c *checker) hands(fn *types.Func, v ssa.Value) bool {
 	relay := slices.Contains(relays, pathOf(fn)) && !isNilConst(v)
 	i, ok := v.(*ssa.MakeInterface)
 	if !ok || anyType(i.X.Type()) {
-		return relay && (types.IsInterface(v.Type()) || wraps(v.Type()))
+		iface, _ := v.Type().Underlying().(*types.Interface)
+		return relay && (iface != nil || wraps(v.Type())) || iface != nil && c.effect(fn) != nil && c.effect(fn).Said &&
+			slices.ContainsFunc(slices.Collect(iface.Methods()), takes)
 	}
 	if relay && wraps(i.X.Type()) {
 		return true
 	}
-	if k, ok := c.handing.At(i.X.Type()).(bool); ok {
-		return k
+	keeps, ok := c.handing.At(i.X.Type()).(bool)
+	if !ok {
+		for m := range askedOf(i.X.Type()) {
+			keeps = keeps || c.keepsArgument(m, i.X.Type())
+		}
+		c.handing.Set(i.X.Type(), keeps)
 	}
-	keeps := false
-	for m := range askedOf(i.X.Type()) {
-		s := c.invoked(m)
-		keeps = keeps || m.Name() == "Unwrap" // to anybody's
-		of := m.Signature().Recv().Type()
-		promoted := types.IsInterface(of) || wraps(of) && !wraps(i.X.Type()) // of nobody knows what
-		n := 0
-		for p := range m.Signature().Params().Variables() {
-			n++
-			b, ok := p.Type().Underlying().(*types.Basic)
-			count := ok && b.Info()&(types.IsNumeric|types.IsBoolean) != 0 // an index, a verb, how many
-			keeps = keeps || !count && (promoted || s.param(n).Keeps)
+	for m := range i.Type().Underlying().(*types.Interface).Methods() {
+		o, _, _ := types.LookupFieldOrMethod(i.X.Type(), true, m.Pkg(), m.Name())
+		m, ok := o.(*types.Func)
+		keeps = keeps || ok && c.keepsArgument(m, i.X.Type())
+	}
+	return keeps
+}
+
+// keepsArgument reports whether method m of t may keep an argument.
+func (c *checker) keepsArgument(m *types.Func, t types.Type) bool {
+	of := m.Signature().Recv().Type()
+	promoted := types.IsInterface(of) || wraps(of) && !wraps(t) // of nobody knows what
+	s := c.invoked(m)
+	for n := range m.Signature().Params().Len() {
+		if !counts(m.Signature().Params().At(n).Type()) && (promoted || s.param(n+1).Keeps) {
+			return true
 		}
 	}
-	c.handing.Set(i.X.Type(), keeps)
-	return keeps
+	return m.Name() == "Unwrap" // to anybody's
+}
+
+// takes reports whether a method may be handed something else than numbers.
+func takes(m *types.Func) bool {
+	params := slices.Collect(m.Signature().Params().Variables())
+	return slices.ContainsFunc(params, func(v *types.Var) bool { return !counts(v.Type()) })
+}
+
+// counts reports whether an argument of type t is an index, a verb, how many, or the like.
+func counts(t types.Type) bool {
+	b, ok := types.Unalias(t).(*types.Basic)
+	return ok && b.Info()&(types.IsNumeric|types.IsBoolean) != 0
 }
 
 // wraps reports whether t, or what it points to, is a type of a relay that holds an interface of others.

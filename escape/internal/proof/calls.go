@@ -228,7 +228,7 @@ func (f *family) param(k *call, n int) Param {
 			continue
 		}
 		p.Keeps = p.Keeps || k.fn != nil && f.c.hands(k.fn, a)
-		if p.Gives && callable(a.Type()) && !f.walked(k, m) {
+		if p.Gives && calls(a) && !f.walked(k, m) {
 			p.or(f.taken(a))
 		}
 	}
@@ -347,7 +347,7 @@ func (f *family) results(k *call) {
 // that, and nobody knows what it does.
 func (f *family) keepsFunction(k *call) bool {
 	for n, a := range k.args {
-		if callable(a.Type()) && f.param(k, n).Keeps {
+		if calls(a) && f.param(k, n).Keeps {
 			return true
 		}
 	}

@@ -257,11 +257,27 @@ func (c *checker) reads(g *graph, d *differ, r *ssa.DebugRef) {
 			default:
 				why = "the loop that was put in may do more than free"
 			}
+			if g.mayRepeat(r.X) && !c.off[Once] {
+				c.fail(e, Once, "two elements may lead to the same memory", e.stmt.Pos())
+			}
 		}
 		if why != "" {
 			c.fail(e, Same, why, e.stmt.Pos())
 		}
 	}
+}
+
+// mayRepeat reports whether elements of v may lead to memory of the family that has resources: two may lead to
+// the same, which no walk tells apart.
+func (g *graph) mayRepeat(v ssa.Value) bool {
+	in := g.f.of(v)
+	if _, array := v.Type().Underlying().(*types.Array); !array {
+		in = g.f.load(g.f.inside(in, index))
+	}
+	resource := func(e elem) bool { return e.obj.kind == siteObj }
+	return g.f.some(in, func(e elem) bool {
+		return e.obj.kind == memObj && g.f.some(g.f.reach(single(g.f.elem(e.obj, e.path))), resource)
+	})
 }
 
 func isSave(s ast.Stmt) bool {

@@ -145,7 +145,7 @@ func (c *checker) ownField(t types.Type, n int) string {
 	if !ok || s.Field(n).Exported() || s.Field(n).Pkg() != c.pkg {
 		return ""
 	}
-	if _, fn := s.Field(n).Type().Underlying().(*types.Signature); !fn {
+	if !callable(s.Field(n).Type()) {
 		return ""
 	}
 	return s.Field(n).Name()

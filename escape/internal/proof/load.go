@@ -25,6 +25,7 @@ type checker struct {
 	literals map[*ssa.Function]*Summary
 	telling  typeutil.Map
 	handing  typeutil.Map
+	sliced   map[*ssa.Function]*typeutil.Map // arrays of which slices are made, by type
 	diffs    []*differ
 	known    map[string]*Summary     // what is known of functions before these are looked at
 	stores   map[string]*fieldStores // by name of the field
@@ -43,7 +44,8 @@ const maxFile = 8 << 20
 func newChecker(in *Input) *checker {
 	c := &checker{in: in, fset: token.NewFileSet(), off: map[Rule]bool{}, report: &Report{},
 		fams: map[*ssa.Function]*family{}, sums: map[*types.Func]*Summary{}, effects: map[*types.Func]*Summary{},
-		literals: map[*ssa.Function]*Summary{}, fields: map[string]*Summary{}}
+		literals: map[*ssa.Function]*Summary{}, fields: map[string]*Summary{},
+		sliced: map[*ssa.Function]*typeutil.Map{}}
 	for _, r := range in.Without {
 		c.off[r] = true
 	}

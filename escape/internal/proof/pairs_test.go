@@ -15,7 +15,8 @@ type pair struct{ name, right, wrong, words string }
 // TestPairs proves the pairs of the files beside this one.
 func TestPairs(t *testing.T) {
 	l := newLab()
-	for _, tt := range slices.Concat(conditionPairs, partPairs, calleePairs, memoryPairs) {
+	for _, tt := range slices.Concat(conditionPairs, partPairs, calleePairs, memoryPairs, operandPairs,
+		elementPairs) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := l.prove(t, tt.right)
 			require.NotEmpty(t, r.Edits)

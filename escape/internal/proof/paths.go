@@ -5,10 +5,13 @@ package proof
 
 import (
 	"go/types"
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/tools/go/ssa"
+	"golang.org/x/tools/go/types/typeutil"
 )
 
 const (
@@ -30,22 +33,52 @@ func partOf(p, q string) bool { return q == anywhere || strings.HasPrefix(p, q) 
 // fixedIndex is behind index what says which element of an array it is.
 const fixedIndex = 0x10000
 
-// indexStep returns the step from x, a slice or a pointer to an array, to an element. Of an array whose
-// elements have no parts, one with a constant index is told apart. A slice of it may begin elsewhere, so
-// through that any is reached.
-func indexStep(x, i ssa.Value) string {
-	c, ok := i.(*ssa.Const)
-	if !ok || !toArray(x) {
+// indexStep returns the step from a slice, or a pointer to an array, to an element. Of an array whose elements
+// have no parts, and of which no slice is made, one with a constant index is told apart: who has a slice may
+// begin elsewhere, or give the elements another order.
+func (c *checker) indexStep(i *ssa.IndexAddr) string {
+	k, ok := i.Index.(*ssa.Const)
+	if !ok || !toArray(i.X) {
 		return index
 	}
-	switch x.Type().Underlying().(*types.Pointer).Elem().Underlying().(*types.Array).Elem().Underlying().(type) {
+	array := i.X.Type().Underlying().(*types.Pointer).Elem().Underlying().(*types.Array)
+	switch array.Elem().Underlying().(type) {
 	case *types.Struct, *types.Array:
 		return index
 	}
-	if n := c.Int64(); 0 <= n && n < maxParts {
+	if n := k.Int64(); 0 <= n && n < maxParts && !c.slices(i.Parent(), array) {
 		return index + string(rune(fixedIndex+n))
 	}
 	return index
+}
+
+// slices reports whether fn, or a function that it is a literal of, or one in these, makes a slice of an array
+// of a type, other than those which stand for the elements of a literal, or for arguments.
+func (c *checker) slices(fn *ssa.Function, array types.Type) bool {
+	for fn.Parent() != nil {
+		fn = fn.Parent()
+	}
+	sliced := c.sliced[fn]
+	if sliced == nil {
+		sliced = &typeutil.Map{}
+		c.sliced[fn] = sliced
+		inside := func(fn *ssa.Function) []*ssa.Function { return fn.AnonFuncs }
+		for i := range instrsOf(slices.Collect(maps.Keys(reachable(inside, fn)))...) {
+			if s, ok := i.(*ssa.Slice); ok && toArray(s.X) && !isBacking(s.X) {
+				sliced.Set(s.X.Type().Underlying().(*types.Pointer).Elem().Underlying(), true)
+			}
+			if retypes(i) {
+				sliced.Set(types.Typ[types.UnsafePointer], true)
+			}
+		}
+	}
+	return sliced.At(array) != nil || sliced.At(types.Typ[types.UnsafePointer]) != nil
+}
+
+// isBacking reports whether v is an array that nobody can name.
+func isBacking(v ssa.Value) bool {
+	a, ok := v.(*ssa.Alloc)
+	return ok && (a.Comment == "slicelit" || a.Comment == "varargs")
 }
 
 // indexed reports whether a path leads to an element of a slice, an array or a map.

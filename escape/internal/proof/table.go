@@ -72,7 +72,7 @@ func (c *checker) entry(i ssa.Instruction) *entry {
 	case *ssa.FieldAddr:
 		e.from = []source{{v: i.X, how: inside, step: step(i.Field)}}
 	case *ssa.IndexAddr:
-		e.from = []source{{v: i.X, how: inside, step: indexStep(i.X, i.Index)}}
+		e.from = []source{{v: i.X, how: inside, step: c.indexStep(i)}}
 	case *ssa.UnOp:
 		switch i.Op {
 		case token.MUL:
@@ -144,8 +144,10 @@ func (c *checker) computed(e *entry, v ssa.Value) {
 			e.from = []source{{v: i.X, how: somewhere}}
 		} else if copiesBytes(i) {
 			e.reads = []ssa.Value{i.X}
-		} else {
+		} else if widens(i) {
 			e.from = []source{{v: i.X}}
+		} else { // another number, or the bytes of one
+			e.from = []source{{v: i.X, how: part}}
 		}
 	case *ssa.Field:
 		e.from = []source{{v: i.X, how: field}}
@@ -208,8 +210,10 @@ func builtin(name string, args []ssa.Value, v ssa.Value) *entry {
 		e.gives, e.words = args, "it is used as a panic's value"
 	case "recover":
 		e.unknown = true
-	case "Add", "Slice", "SliceData", "String", "StringData":
-		e.from = []source{{v: args[0], how: part | somewhere}}
+	case "Add", "Slice", "SliceData", "String", "StringData": // an address may be made of a number
+		for _, a := range args {
+			e.from = append(e.from, source{v: a, how: part | somewhere})
+		}
 	default: // min, max, ssa:wrapnilchk
 		for _, a := range args {
 			e.from = append(e.from, source{v: a, how: part})
@@ -282,6 +286,28 @@ func compares(i *ssa.BinOp) bool {
 		return true
 	}
 	return false
+}
+
+// widens reports whether a conversion keeps each number as it is.
+func widens(i *ssa.Convert) bool {
+	from, ok1 := i.X.Type().Underlying().(*types.Basic)
+	to, ok2 := i.Type().Underlying().(*types.Basic)
+	return ok1 && ok2 && from.Info()&to.Info()&types.IsInteger != 0 && width(from) <= width(to)
+}
+
+// width orders the types of whole numbers by size; of a word it is only known that it has 32 bits, or 64.
+func width(b *types.Basic) int {
+	switch b.Kind() {
+	case types.Int8, types.Uint8:
+		return 1
+	case types.Int16, types.Uint16:
+		return 2
+	case types.Int32, types.Uint32:
+		return 3
+	case types.Int, types.Uint, types.Uintptr:
+		return 4
+	}
+	return 5
 }
 
 // copiesBytes reports whether a conversion copies: between strings and slices of bytes or runes.
