@@ -85,7 +85,9 @@ func (f *family) resolve(i ssa.CallInstruction) *call {
 		k.sum.Params[0] = anything
 	}
 	if _, ok := com.Value.(*ssa.Parameter); ok { // of the root, or of a literal that nobody here calls
-		k.given = !f.some(callees, func(e elem) bool { return e.obj.kind != paramObj })
+		k.given = !f.some(callees, func(e elem) bool {
+			return e.obj.kind != paramObj || e.path != "" || !callable(e.obj.typ)
+		})
 	}
 	return f.listens(k)
 }
@@ -160,10 +162,10 @@ func (f *family) oneOf(v ssa.Value, callee func(ssa.Value) *types.Func) *Summary
 	return sum
 }
 
-// starts reads g.Go(f): f runs in a goroutine.
+// starts reads g.Go(f): f runs in a goroutine. One that is started at an exit nobody waits for.
 func (f *family) starts(k *call) *call {
 	fns, rest := f.bodies(f.of(k.args[len(k.args)-1]))
-	if len(fns) > 0 && rest.empty() {
+	if _, late := k.at.(*ssa.Defer); !late && len(fns) > 0 && rest.empty() {
 		k.spawns, k.bodies, k.sum = true, fns, nil
 	} else {
 		k.sum = worst(2, k.fn.Signature().Results().Len())

@@ -257,12 +257,12 @@ func (c *checker) reads(g *graph, d *differ, r *ssa.DebugRef) {
 			default:
 				why = "the loop that was put in may do more than free"
 			}
-			if g.mayRepeat(r.X) && !c.off[Once] {
-				c.fail(e, Once, "two elements may lead to the same memory", e.stmt.Pos())
-			}
 		}
 		if why != "" {
 			c.fail(e, Same, why, e.stmt.Pos())
+		}
+		if e.loop == r.Expr && g.mayRepeat(r.X) && !c.off[Once] {
+			c.fail(e, Once, "two elements may lead to the same memory", e.stmt.Pos())
 		}
 	}
 }

@@ -108,7 +108,7 @@ func fits(t types.Type, parts []string, r types.Type) bool {
 	}
 	_, named := types.Unalias(of).(*types.Named) // of another type, a free is of something else
 	return types.IsInterface(r) || slices.ContainsFunc(all, func(t types.Type) bool {
-		return types.IsInterface(t) || isUnsafe(t) || types.Identical(r, t) || !named && types.ConvertibleTo(r, t)
+		return types.IsInterface(t) || types.Identical(r, t) || !named && types.ConvertibleTo(r, t)
 	})
 }
 

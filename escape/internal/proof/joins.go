@@ -56,7 +56,7 @@ func (g *graph) findSpawns() {
 			}
 		}
 		if groupMethod(k.fn) == "Go" {
-			sp.group = g.groupOf(k.args[0])
+			sp.group = g.newest(k.args[0])
 		} else {
 			sp.group = g.counted(k)
 		}
@@ -108,6 +108,15 @@ func (g *graph) groupOf(v ssa.Value) ssa.Value {
 	return found
 }
 
+// newest is groupOf where v leads to the group that was made last: a literal may have captured an older one.
+func (g *graph) newest(v ssa.Value) ssa.Value {
+	group := g.groupOf(v)
+	if o := g.f.made[key{group, 0}]; o == nil || !g.unique(g.f, o) && !makes(v, o) {
+		return nil
+	}
+	return group
+}
+
 // counted returns the group that waits for a go statement: Add before it, Done deferred first.
 func (g *graph) counted(k *call) ssa.Value {
 	if len(k.bodies) != 1 || len(k.bodies[0].Blocks) == 0 {
@@ -129,7 +138,7 @@ func (g *graph) counted(k *call) ssa.Value {
 				started++
 				continue
 			}
-			if started == 0 || groupMethod(x.fn) != "Add" || g.groupOf(x.args[0]) != group {
+			if started == 0 || groupMethod(x.fn) != "Add" || g.newest(x.args[0]) != group {
 				continue
 			}
 			if n, ok := x.args[1].(*ssa.Const); ok {

@@ -116,6 +116,44 @@ func (t *two) Close() { t.a.Free(); t.b.Free() }
 `, "the same memory"},
 	{"a number that is converted", numbers(`N(int64(n))`), numbers(`N(int8(n))`), "a view"},
 	{"a number that was another", numbers(`N(int64(n))`), numbers(`N(float32(n))`), "a view"},
+	{"a number that a callee converts", numbers(`same(n)`) + conv, numbers(`conv[int8](n)`) + conv,
+		"not made here"},
+	{"memory that is freed as what it is", `
+func f() {
+	b := Make()
+	p := b
+	_ = p
+	p.Free() //F
+}
+`, `
+func f() {
+	b := Make()
+	p := unsafe.Pointer(b)
+	_ = p
+	release2(p) //F
+}
+
+//lastuse:effect arg 0 freed
+func release2(p unsafe.Pointer)
+`, "a view"},
+	{"a number that is read at once", `
+func f() int {
+	b := Make()
+	x := uint64(uintptr(unsafe.Pointer(b.View())))
+	y := atomic.LoadUint64(&x)
+	n := *(*int)(unsafe.Pointer(uintptr(y)))
+	b.Free() //F
+	return n
+}
+`, `
+func f() int {
+	b := Make()
+	x := uint64(uintptr(unsafe.Pointer(b.View())))
+	y := atomic.LoadUint64(&x)
+	b.Free() //F
+	return *(*int)(unsafe.Pointer(uintptr(y)))
+}
+`, "read or written"},
 	{"an address that is added to", `
 func f() int {
 	b := Make()
@@ -135,6 +173,12 @@ func f() int {
 }
 `, "read or written"},
 }
+
+const conv = `
+func conv[T ~int8 | ~int64](n N) N { return N(T(n)) }
+
+func same(n N) N { return N(int64(n)) }
+`
 
 // numbers is a program that frees a number made of another.
 func numbers(made string) string {

@@ -131,8 +131,8 @@ func (c *checker) computed(e *entry, v ssa.Value) {
 		switch i := i.(type) {
 		case *ssa.TypeAssert:
 			e.zero = i.CommaOk
-		case *ssa.MultiConvert: // it may copy bytes
-			e.reads = []ssa.Value{x}
+		case *ssa.MultiConvert: // it may do whatever Convert does
+			e.from[0].how, e.reads = part|somewhere, []ssa.Value{x}
 		}
 		if s, ok := i.(*ssa.Slice); ok && mayGrow(s) {
 			e.empties = s.X

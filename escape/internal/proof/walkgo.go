@@ -146,13 +146,9 @@ func (w *walker) spawn(n int, k *call, p phase, s *set) {
 
 // join notes that a group was waited for.
 func (w *walker) join(k *call, s *set) {
-	var group ssa.Value
-	one := 0
-	for id := range w.f.of(k.args[0]).all() {
-		group, one = w.f.elems[id].obj.at, one+1
-	}
+	group := w.g.newest(k.args[0])
 	for _, sp := range w.g.spawns {
-		joined := one == 1 && sp.group != nil && sp.group == group && !w.has(s, markKey{kind: lost, at: sp.at})
+		joined := sp.group != nil && sp.group == group && !w.has(s, markKey{kind: lost, at: sp.at})
 		if !joined || w.toCome(s, sp) {
 			continue
 		}

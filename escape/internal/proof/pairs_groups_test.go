@@ -1,0 +1,109 @@
+package proof_test
+
+// groupPairs show of which group, and when, a goroutine is waited for.
+var groupPairs = []pair{
+	{"a literal waits for the group of this round", `
+func f() {
+	b := Make()
+	for range 2 {
+		var wg sync.WaitGroup
+		wait := func() { b.Use(); wg.Wait() }
+		wg.Go(func() { b.Use() })
+		wg.Wait()
+		wait()
+	}
+	b.Free() //F
+}
+`, `
+func f() {
+	b := Make()
+	var wait func()
+	for i := range 2 {
+		var wg sync.WaitGroup
+		if i == 0 {
+			wait = func() { b.Use(); wg.Wait() }
+		}
+		wg.Go(func() { b.Use() })
+		wait()
+	}
+	b.Free() //F
+}
+`, "may still run"},
+	{"a literal starts goroutines in the group of this round", `
+func f() {
+	b := Make()
+	for range 2 {
+		var wg sync.WaitGroup
+		start := func() { wg.Go(func() { b.Use() }) }
+		start()
+		wg.Wait()
+	}
+	b.Free() //F
+}
+`, `
+func f() {
+	b := Make()
+	var start func()
+	for i := range 2 {
+		var wg sync.WaitGroup
+		if i == 0 {
+			start = func() { wg.Go(func() { b.Use() }) }
+		}
+		start()
+		wg.Wait()
+	}
+	b.Free() //F
+}
+`, "may still run"},
+	{"a literal counts goroutines in the group of this round", `
+func f() {
+	b := Make()
+	for range 2 {
+		var wg sync.WaitGroup
+		wg.Add(1)
+		go func() { defer wg.Done(); b.Use() }()
+		wg.Wait()
+	}
+	b.Free() //F
+}
+`, `
+func f() {
+	b := Make()
+	var start func()
+	for i := range 2 {
+		var wg sync.WaitGroup
+		if i == 0 {
+			start = func() { wg.Add(1); go func() { defer wg.Done(); b.Use() }() }
+		}
+		start()
+		wg.Wait()
+	}
+	b.Free() //F
+}
+`, "may still run"},
+	{"a goroutine that a callee starts at its exit", `
+func f() {
+	b := Make()
+	start(b)
+	b.Free() //F
+}
+
+func start(b *B) {
+	var wg sync.WaitGroup
+	wg.Go(func() { b.Use() })
+	wg.Wait()
+}
+`, `
+func f() {
+	b := Make()
+	start(b)
+	b.Free() //F
+}
+
+func start(b *B) {
+	var wg sync.WaitGroup
+	defer wg.Go(func() { b.Use() })
+	wg.Wait()
+}
+`, "handed to somebody"},
+}
