@@ -103,13 +103,18 @@ func (c *checker) silent(fn *ssa.Function, p *ssa.Parameter, out *Param) {
 	repeatable, nilOK := true, true
 	var parts []string
 	whole := false
+	heads := map[*ssa.BasicBlock]bool{}
 	if len(fn.AnonFuncs) > 0 {
 		return
 	}
 	for _, b := range fn.Blocks {
 		for _, i := range b.Instrs {
 			switch i := i.(type) {
-			case *ssa.DebugRef, *ssa.Jump, *ssa.If, *ssa.Return, *ssa.BinOp, *ssa.Phi:
+			case *ssa.DebugRef, *ssa.Jump, *ssa.If, *ssa.Return, *ssa.Phi:
+			case *ssa.BinOp:
+				if !isNilConst(i.X) && !isNilConst(i.Y) && !safe(i.Op, i.X.Type()) {
+					return
+				}
 			case *ssa.FieldAddr, *ssa.Field:
 				if _, loads := fieldOf(i.(ssa.Value), p); loads < 0 {
 					return
@@ -118,6 +123,7 @@ func (c *checker) silent(fn *ssa.Function, p *ssa.Parameter, out *Param) {
 				if _, loads := fieldOf(i, p); loads < 0 || counted(i) == nil {
 					return
 				}
+				heads[counted(i)] = true
 			case *ssa.UnOp:
 				if _, loads := fieldOf(i, p); i.Op != token.NOT && (i.Op != token.MUL || loads < 0) {
 					return
@@ -157,6 +163,9 @@ func (c *checker) silent(fn *ssa.Function, p *ssa.Parameter, out *Param) {
 				return
 			}
 		}
+	}
+	if slices.ContainsFunc(fn.Blocks, func(b *ssa.BasicBlock) bool { return !heads[b] && repeats(b, heads) }) {
+		return // it may not come back
 	}
 	out.Silent, out.Repeatable = true, repeatable
 	if _, pointer := p.Type().Underlying().(*types.Pointer); pointer && !whole && len(parts) > 0 {
@@ -205,8 +214,13 @@ func again(v ssa.Value, b *ssa.BasicBlock) bool {
 			head, n = counted(x), maxPath
 		}
 	}
+	return repeats(b, map[*ssa.BasicBlock]bool{head: true})
+}
+
+// repeats reports whether b can be reached from itself without going through heads of loops.
+func repeats(b *ssa.BasicBlock, heads map[*ssa.BasicBlock]bool) bool {
 	next := func(x *ssa.BasicBlock) []*ssa.BasicBlock {
-		if x == head {
+		if heads[x] {
 			return nil
 		}
 		return x.Succs

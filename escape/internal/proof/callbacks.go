@@ -70,12 +70,20 @@ func callable(t types.Type) bool {
 	return fn || anyType(t)
 }
 
-// calls reports whether who has v may call a function that it is, or leads to.
-func calls(v ssa.Value) bool {
-	if i, ok := v.(*ssa.MakeInterface); ok {
-		v = i.X
+// calls reports whether who gets operand n of a call may call a function that it is, or leads to, or, if it is
+// kept, a method that this package declares.
+func (c *checker) calls(k *call, n int) bool {
+	t := k.args[n].Type()
+	if i, ok := k.args[n].(*ssa.MakeInterface); ok {
+		t = i.X.Type()
+		for m := range i.Type().Underlying().(*types.Interface).Methods() {
+			o, _, _ := types.LookupFieldOrMethod(t, true, m.Pkg(), m.Name())
+			if k.sum.param(n).Keeps && o != nil && o.Pkg() == c.pkg {
+				return true
+			}
+		}
 	}
-	return leadsToFunction(v.Type(), &typeutil.Map{})
+	return leadsToFunction(t, &typeutil.Map{})
 }
 
 func leadsToFunction(t types.Type, seen *typeutil.Map) bool {

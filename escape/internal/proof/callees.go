@@ -187,6 +187,7 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 				p.FreesIf = -1 - number(c.Cond.Arg)
 			}
 			if p.FreesIf != 0 { // else it does what its body does
+				seen.Frees = false
 				p.or(seen)
 			}
 			of := c.Operand.Type(sig)

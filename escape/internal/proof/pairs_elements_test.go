@@ -141,9 +141,11 @@ func f() int {
 	b := Make()
 	x := uint64(uintptr(unsafe.Pointer(b.View())))
 	y := atomic.LoadUint64(&x)
-	n := *(*int)(unsafe.Pointer(uintptr(y)))
+	if *(*int)(unsafe.Pointer(uintptr(y))) > 0 {
+		next()
+	}
 	b.Free() //F
-	return n
+	return next()
 }
 `, `
 func f() int {

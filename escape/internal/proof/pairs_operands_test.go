@@ -36,6 +36,32 @@ var known doer
 type doer interface{ Do(*B) }
 var known doer
 `), "handed to somebody"},
+	{"a function that frees, beside a condition", `
+//lastuse:effect arg 0 freed if arg 1 is true
+func put(b *B, c bool, done func())
+
+func f() {
+	b := Make()
+	put(b, false, done)
+	b.Free() //F
+}
+
+func done() {}
+`, `
+//lastuse:effect arg 0 freed if arg 1 is true
+func put(b *B, c bool, done func(*B))
+
+func f() {
+	b := Make()
+	put(b, false, free)
+	b.Free() //F
+}
+
+func free(b *B) { b.Free() }
+`, "freed it before"},
+	{"a method that the free may call", hooks(`nil`), hooks(`&prints{1}`), "not made here"},
+	{"a method that the free may call since then", lateHooks(`nil`), lateHooks(`&prints{1}`),
+		"handed to somebody"},
 	{"a function in a field of another type", `
 type other struct{ f func(*B) }
 
@@ -71,6 +97,42 @@ func quiet(b *B) { b.Use() }
 
 func stash(b *B) { global = b }
 `, "handed to somebody"},
+}
+
+const prints = `
+type hook interface{ Done() }
+
+type prints struct{ n int }
+
+func (p *prints) Done() { fmt.Println(p.n) }
+`
+
+// hooks is a program that makes what it frees of an interface.
+func hooks(v string) string {
+	return prints + `
+//lastuse:effect result 0 owned, arg 0 escapes
+func open(h hook) *B
+
+func f() {
+	b := open(` + v + `)
+	b.Use()
+	b.Free() //F
+}
+`
+}
+
+// lateHooks is a program that hands an interface to what it frees.
+func lateHooks(v string) string {
+	return prints + `
+//lastuse:effect recv borrowed, arg 0 escapes
+func (b *B) OnFree(h hook)
+
+func f() {
+	b := Make()
+	b.OnFree(` + v + `)
+	b.Free() //F
+}
+`
 }
 
 // operands is a program that lends what it frees to run, next to v of type t.

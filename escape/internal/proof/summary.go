@@ -44,6 +44,9 @@ type Param struct {
 
 // or adds what may be done to the operand besides.
 func (p *Param) or(q Param) {
+	if q.Frees && q.FreesIf != p.FreesIf {
+		p.FreesIf = 0
+	}
 	p.Keeps, p.Gives, p.Frees = p.Keeps || q.Keeps, p.Gives || q.Gives, p.Frees || q.Frees
 	p.Runs, p.Together = p.Runs || q.Runs, p.Together || q.Together
 	p.Stores, p.Empties = p.Stores || q.Stores, p.Empties || q.Empties

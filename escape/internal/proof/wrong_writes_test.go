@@ -28,6 +28,42 @@ func f() {
 	}
 }
 `},
+		{"a free that divides", "does more than free", `
+type stack struct {
+	b *B
+	n int
+}
+
+func (s *stack) Close() {
+	if 10/s.n > 1 {
+		s.b.Free()
+	}
+}
+
+func f() {
+	s := &stack{b: Make()}
+	s.b.Use()
+	s.Close() //F
+}
+`},
+		{"a free that may not come back", "does more than free", `
+type stack struct {
+	b *B
+	n int
+}
+
+func (s *stack) Close() {
+	for s.n > 0 {
+	}
+	s.b.Free()
+}
+
+func f() {
+	s := &stack{b: Make()}
+	s.b.Use()
+	s.Close() //F
+}
+`},
 		{"an address of that which has no name", "it is read or written", `
 type stack struct {
 	b *B
