@@ -7,6 +7,7 @@ import (
 	"go/types"
 	"iter"
 	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/ssa"
 	"golang.org/x/tools/go/types/typeutil"
@@ -70,23 +71,38 @@ func callable(t types.Type) bool {
 	return fn || anyType(t)
 }
 
-// calls reports whether who gets operand n of a call may call a function that it is, or leads to, or, if it is
-// kept, a method that this package declares.
-func (c *checker) calls(k *call, n int) bool {
-	t := k.args[n].Type()
-	if i, ok := k.args[n].(*ssa.MakeInterface); ok {
+// calls reports whether who gets operand n of a call may call a function that it has, or, if it is kept, a method
+// that this package declares. Of what is lent, pointers to structs of this package are followed, too.
+func (f *family) calls(k *call, n int) bool {
+	v, kept := k.args[n], k.sum.param(n).Keeps
+	t := v.Type()
+	if i, ok := v.(*ssa.MakeInterface); ok {
 		t = i.X.Type()
 		for m := range i.Type().Underlying().(*types.Interface).Methods() {
 			o, _, _ := types.LookupFieldOrMethod(t, true, m.Pkg(), m.Name())
-			if k.sum.param(n).Keeps && o != nil && o.Pkg() == c.pkg {
+			if kept && o != nil && o.Pkg() == f.c.pkg {
 				return true
 			}
 		}
 	}
-	return leadsToFunction(t, &typeutil.Map{})
+	if f.c.hasFunction(t, !kept, &typeutil.Map{}) {
+		return true
+	}
+	for id := range f.reach(f.of(v)).all() { // in memory of the family; literals that are lent are walked
+		if e := f.elems[id]; e.obj.kind == memObj {
+			t := partType(e.obj.typ, strings.Map(noFixed, e.path))
+			function := func(e elem) bool { return e.obj.kind != zeroObj && (kept || e.obj.kind != litObj) }
+			if t != nil && callable(t) && f.some(f.content[id], function) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
-func leadsToFunction(t types.Type, seen *typeutil.Map) bool {
+// hasFunction reports whether a value of type t has a function that somebody else than the package of a field
+// may have put there; through: also behind pointers to structs of this package.
+func (c *checker) hasFunction(t types.Type, through bool, seen *typeutil.Map) bool {
 	if callable(t) {
 		return true
 	}
@@ -96,12 +112,15 @@ func leadsToFunction(t types.Type, seen *typeutil.Map) bool {
 	switch u := t.Underlying().(type) {
 	case *types.Struct:
 		for f := range u.Fields() {
-			if leadsToFunction(f.Type(), seen) {
+			if (f.Exported() || f.Pkg() == c.pkg) && c.hasFunction(f.Type(), through, seen) {
 				return true
 			}
 		}
-	case interface{ Elem() types.Type }: // pointers, slices, arrays, maps, channels
-		return leadsToFunction(u.Elem(), seen)
+	case *types.Pointer:
+		named, ok := types.Unalias(u.Elem()).(*types.Named)
+		return through && ok && named.Obj().Pkg() == c.pkg && c.hasFunction(named, through, seen)
+	case interface{ Elem() types.Type }: // slices, arrays, maps, channels
+		return c.hasFunction(u.Elem(), through, seen)
 	}
 	return false
 }

@@ -230,7 +230,7 @@ func (f *family) param(k *call, n int) Param {
 			continue
 		}
 		p.Keeps = p.Keeps || k.fn != nil && f.c.hands(k.fn, a)
-		if p.Gives && f.c.calls(k, m) && !f.walked(k, m) {
+		if p.Gives && f.calls(k, m) && !f.walked(k, m) {
 			p.or(f.taken(a))
 		}
 	}
@@ -349,7 +349,7 @@ func (f *family) results(k *call) {
 // that, and nobody knows what it does.
 func (f *family) keepsFunction(k *call) bool {
 	for n := range k.args {
-		if f.c.calls(k, n) && f.param(k, n).Keeps {
+		if f.calls(k, n) && f.param(k, n).Keeps {
 			return true
 		}
 	}
