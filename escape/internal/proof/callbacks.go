@@ -46,8 +46,10 @@ func (c *checker) invoked(m *types.Func) *Summary {
 	for n := range out.Params {
 		if out.Params[n].Gives {
 			out.Params[n].or(anything)
+			out.Params[0].Keeps = true // it may store there what it holds
 		}
 	}
+	out.Params[0].Keeps = out.Params[0].Keeps || out.Params[0].Tells
 	return &out
 }
 
@@ -149,7 +151,7 @@ func (c *checker) tells(v ssa.Value) bool {
 			m, _, _ := types.LookupFieldOrMethod(t, true, ms.Method(n).Pkg(), ms.Method(n).Name())
 			fn, _ := m.(*types.Func)
 			p := c.effect(fn).param(0)
-			k = k || p.Keeps || p.Stores
+			k = k || p.Keeps || p.Stores || p.Frees
 		}
 	}
 	return k

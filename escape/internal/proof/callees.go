@@ -170,13 +170,16 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 			s.Results[c.Operand.Index].take(c, number)
 			continue
 		}
+		if c.Effect == spec.Borrowed && c.Cond.Kind != spec.Always {
+			continue // else it is not known
+		}
 		n := number(c.Operand)
 		said[n] = true
 		p, seen := &s.Params[n], Param{Together: true, Gives: true}
 		if body != nil {
 			seen = body.param(n)
 		}
-		p.Together = seen.Together
+		p.Together, p.Tells = seen.Together, seen.Tells
 		switch c.Effect {
 		case spec.Freed:
 			p.Frees, p.Silent, p.Repeatable = true, true, c.Repeatable

@@ -75,21 +75,33 @@ func (f *family) resolve(i ssa.CallInstruction) *call {
 		return k
 	}
 	if k.sum = cmp.Or(f.inField(com.Value), f.chosen(com)); k.sum != nil {
+		if f.c.captures(com.Value) {
+			k.args, k.sum = append([]ssa.Value{com.Value}, com.Args...), closed(k.sum)
+		}
 		return f.listens(k)
 	}
 	k.args = append([]ssa.Value{com.Value}, com.Args...)
 	k.sum = worst(len(k.args), com.Signature().Results().Len())
-	// Who calls a function does not keep it. It may hand on what it holds to functions that it is given.
-	k.sum.Params[0] = Param{Gives: true}
-	if f.some(callees, func(e elem) bool { return e.obj.kind == litObj }) {
-		k.sum.Params[0] = anything
-	}
 	if _, ok := com.Value.(*ssa.Parameter); ok { // of the root, or of a literal that nobody here calls
 		k.given = !f.some(callees, func(e elem) bool {
 			return e.obj.kind != paramObj || e.path != "" || !callable(e.obj.typ)
 		})
 	}
+	// Who calls a function does not keep it. It may hand on what it holds to functions that it is given, and
+	// store it in what else it is given.
+	k.sum.Params[0] = Param{Gives: true, Tells: slices.ContainsFunc(com.Args, func(a ssa.Value) bool {
+		return f.takes(a) && (!k.given || !f.only(f.of(a), func(e elem) bool { return e.obj.kind == paramObj }))
+	})}
+	if f.some(callees, func(e elem) bool { return e.obj.kind == litObj }) {
+		k.sum.Params[0] = anything
+	}
 	return f.listens(k)
+}
+
+// takes reports whether a function that is called with v may store something in what v leads to.
+func (f *family) takes(v ssa.Value) bool {
+	_, basic := v.Type().Underlying().(*types.Basic)
+	return (!basic || isUnsafe(v.Type())) && !f.literals(v)
 }
 
 // bodies returns the literals of the family in s, and the rest of it.
@@ -233,6 +245,12 @@ func (f *family) param(k *call, n int) Param {
 		if p.Gives && f.calls(k, m) && !f.walked(k, m) {
 			p.or(f.taken(a))
 		}
+		p.Tells = p.Tells || k.sum.param(m).Gives && f.takes(a) && callable(k.args[n].Type())
+	}
+	// What a function holds, it may store in what it is called with; of one that is an operand, the caller knows.
+	operand := func(e elem) bool { return e.obj.kind == paramObj && e.path == "" && callable(e.obj.typ) }
+	if p.Tells && callable(k.args[n].Type()) && !f.walked(k, n) && !f.only(f.of(k.args[n]), operand) {
+		p.Keeps = true
 	}
 	return p
 }
@@ -301,7 +319,8 @@ func (f *family) operands(k *call) {
 				f.put(id, set{1 << unknownElem})
 			case o.kind == paramObj:
 				q := &f.params[o.index]
-				q.or(Param{Frees: p.Frees, Stores: p.Stores || p.Empties, Runs: p.Runs, Together: p.Together})
+				q.or(Param{Frees: p.Frees, Stores: p.Stores || p.Empties, Runs: p.Runs, Together: p.Together,
+					Tells: p.Tells && callable(o.typ)})
 			case o.kind == litObj && !p.Keeps && f.member[o.fn]:
 				f.calledBack(o, all)
 			case o.kind == litObj && !f.member[o.fn]:

@@ -62,6 +62,48 @@ func (f *family) inField(v ssa.Value) *Summary {
 	return sum
 }
 
+// captures reports whether a function in the field that v is read from has captured something.
+func (c *checker) captures(v ssa.Value) bool {
+	return slices.ContainsFunc(c.storedIn(v), func(fn *ssa.Function) bool { return len(fn.FreeVars) > 0 })
+}
+
+// closed returns what a closure does that is the first operand itself: what it holds it may return, or hand
+// to functions among the others.
+func closed(s *Summary) *Summary {
+	out := &Summary{Params: []Param{{Gives: true}}}
+	for _, p := range s.Params {
+		switch {
+		case p.FreesIf > 0:
+			p.FreesIf++
+		case p.FreesIf < 0:
+			p.FreesIf--
+		}
+		out.Params = append(out.Params, p)
+	}
+	for _, r := range s.Results {
+		if r = r.shifted(); !r.Owned && !r.Fresh && !r.Exact {
+			r.Derived = append(r.Derived, 0)
+		}
+		out.Results = append(out.Results, r)
+	}
+	return out
+}
+
+// shifted returns r where there is an operand before the others.
+func (r Result) shifted() Result {
+	shift := func(of []int) (out []int) {
+		for _, n := range of {
+			out = append(out, n+1)
+		}
+		return out
+	}
+	r.Derived, r.Is, r.Parts = shift(r.Derived), shift(r.Is), slices.Clone(r.Parts)
+	for n := range r.Parts {
+		r.Parts[n].Result = r.Parts[n].shifted()
+	}
+	return r
+}
+
 // ownMethods returns what a call of an interface's method may run, if only this package can name it.
 func (c *checker) ownMethods(com *ssa.CallCommon) (all []*types.Func) {
 	if !com.IsInvoke() || com.Method.Exported() || com.Method.Pkg() != c.pkg {

@@ -103,8 +103,8 @@ func newGraph(f *family, puts [][2]token.Pos, putBack map[token.Pos]bool) *graph
 		g.link(fn)
 	}
 	g.meet()
-	g.findSpawns()
 	g.findTogether()
+	g.findSpawns()
 	return g
 }
 

@@ -29,6 +29,7 @@ type doer interface{ do(*B) }
 type keeping struct{}
 func (keeping) do(b *B) { global = b }
 `), "handed to somebody"},
+	{"a method of an interface that frees", lends(`k.b.Use()`), lends(`k.b.Free()`), "handed to somebody"},
 	{"a method of an interface of which nobody knows what it holds", operands("doer", `known`, `
 type doer interface{ Do(int) }
 var known doer
@@ -65,7 +66,9 @@ func free(b *B) { b.Free() }
 	{"a function in a field of another type", `
 type other struct{ f func(*B) }
 
-var o = other{quiet}
+var o other
+
+func init() { o.f = quiet }
 
 func f() {
 	b := Make()
@@ -77,15 +80,13 @@ func quiet(b *B) { b.Use() }
 `, `
 type other struct{ f func(*B) }
 
-var _ = other{quiet}
-
 type cell[T any] struct{ f T }
 
 func (c *cell[T]) set(f T) { c.f = f }
 
 var o = &cell[func(*B)]{}
 
-func init() { o.set(stash) }
+func init() { _ = other{quiet}; o.set(stash) }
 
 func f() {
 	b := Make()
@@ -131,6 +132,27 @@ func f() {
 	b := Make()
 	b.OnFree(` + v + `)
 	b.Free() //F
+}
+`
+}
+
+// lends is a program that lends an interface which has what it frees.
+func lends(do string) string {
+	return `
+type doer interface{ Do() }
+
+type has struct{ b *B }
+
+func (k has) Do() { ` + do + ` }
+
+//lastuse:effect args borrowed
+func run(d doer)
+
+func f() {
+	b := Make()
+	run(has{b})
+	b.Free() //F
+	_ = has.Do
 }
 `
 }

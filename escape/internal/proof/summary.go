@@ -27,6 +27,7 @@ func (*Summary) AFact() {}
 type Param struct {
 	Keeps      bool // it, or what it leads to, may be held by somebody after the call
 	Gives      bool // it, or a part of it, may be handed to functions among the operands
+	Tells      bool // it is a function, and may be called with memory in which it may store what it holds
 	Frees      bool // it, or what it leads to, may be freed
 	FreesIf    int  // ±(1 + the operand that has to be true, or false if this is negative); 0: in any case
 	Repeatable bool // freeing it again is harmless
@@ -48,7 +49,7 @@ func (p *Param) or(q Param) {
 		p.FreesIf = 0
 	}
 	p.Keeps, p.Gives, p.Frees = p.Keeps || q.Keeps, p.Gives || q.Gives, p.Frees || q.Frees
-	p.Runs, p.Together = p.Runs || q.Runs, p.Together || q.Together
+	p.Runs, p.Together, p.Tells = p.Runs || q.Runs, p.Together || q.Together, p.Tells || q.Tells
 	p.Stores, p.Empties = p.Stores || q.Stores, p.Empties || q.Empties
 }
 

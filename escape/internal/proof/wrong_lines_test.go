@@ -11,6 +11,26 @@ import (
 // functions that are handed to others.
 func TestWrongLines(t *testing.T) {
 	tests := []struct{ name, words, text string }{
+		{"an operand that is borrowed on a condition", "handed to somebody", `
+//lastuse:effect arg 0 borrowed if arg 1 is true
+func put(b *B, c bool)
+
+func f() {
+	b := Make()
+	put(b, false)
+	b.Free() //F
+}
+`},
+		{"an operand that is borrowed on success", "handed to somebody", `
+//lastuse:effect arg 0 borrowed on success
+func put(b *B) error
+
+func f() {
+	b := Make()
+	put(b)
+	b.Free() //F
+}
+`},
 		{"owned on a condition that is not looked at", "not made here", `
 //lastuse:effect result 0 owned if arg own is true
 func cast(b *B, own bool) *B

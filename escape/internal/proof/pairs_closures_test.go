@@ -1,0 +1,186 @@
+package proof_test
+
+// closurePairs show what a function may do with what it holds: return it, or store it in what it is called with.
+var closurePairs = []pair{
+	{"a function in a field is called", holding(`func() {}`, `func()`, `j.run()`, ``),
+		holding(`func() { b.Use() }`, `func()`, ``, `j.run()`), "used by"},
+	{"a function in a field returns what it holds",
+		holding(`func() *B { return nil }`, `func() *B`, `x := j.run()`, `_ = x`),
+		holding(`func() *B { return b }`, `func() *B`, `x := j.run()`, `x.Use()`), "used by"},
+	{"a function stores what it holds", `
+func f() {
+	b := Make()
+	with(b)(3)
+	b.Free() //F
+}
+
+func with(b *B) func(int) { return func(n int) { b.Use() } }
+`, `
+func f() {
+	b := Make()
+	var c cfg
+	with(b)(&c)
+	b.Free() //F
+	c.b.Use()
+}
+
+type cfg struct{ b *B }
+
+func with(b *B) func(*cfg) { return func(c *cfg) { c.b = b } }
+`, "handed to somebody"},
+	{"a callee calls a function that stores what it holds", `
+func f() {
+	b := Make()
+	var c cfg
+	apply(&c, func(c *cfg) { b.Use() })
+	b.Free() //F
+}
+
+type cfg struct{ b *B }
+
+func apply(c *cfg, o func(*cfg)) { o(c) }
+`, `
+func f() {
+	b := Make()
+	var c cfg
+	apply(&c, with(b))
+	b.Free() //F
+	c.b.Use()
+}
+
+type cfg struct{ b *B }
+
+func apply(c *cfg, o func(*cfg)) { o(c) }
+
+func with(b *B) func(*cfg) { return func(c *cfg) { c.b = b } }
+`, "handed to somebody"},
+	{"a callee calls a function with memory of its own", wires(`func(c *cfg) { b.Use() }`), wires(`with(b)`),
+		"handed to somebody"},
+	{"a method of a function stores what that holds", `
+func f() {
+	b := Make()
+	var c cfg
+	var s sets = quiet(1)
+	s.set(&c)
+	b.Use()
+	b.Free() //F
+	_ = quiet.set
+}
+
+type cfg struct{ b *B }
+
+type sets interface{ set(*cfg) }
+
+type quiet int
+
+func (q quiet) set(c *cfg) {}
+`, `
+func f() {
+	b := Make()
+	var c cfg
+	var s sets = with(b)
+	s.set(&c)
+	b.Free() //F
+	c.b.Use()
+	_ = setter.set
+}
+
+type cfg struct{ b *B }
+
+type sets interface{ set(*cfg) }
+
+type setter func(*cfg)
+
+func (s setter) set(c *cfg) { s(c) }
+
+func with(b *B) setter { return func(c *cfg) { c.b = b } }
+`, "handed to somebody"},
+	{"the same of several", `
+func f() {
+	b := Make()
+	c := build(quiet)
+	b.Use()
+	b.Free() //F
+	_ = c
+}
+
+type cfg struct{ b *B }
+
+func quiet(c *cfg) {}
+
+func build(os ...func(*cfg)) *cfg {
+	c := &cfg{}
+	for _, o := range os {
+		o(c)
+	}
+	return c
+}
+`, `
+func f() {
+	b := Make()
+	c := build(with(b))
+	b.Use()
+	b.Free() //F
+	c.b.Use()
+}
+
+type cfg struct{ b *B }
+
+func with(b *B) func(*cfg) { return func(c *cfg) { c.b = b } }
+
+func build(os ...func(*cfg)) *cfg {
+	c := &cfg{}
+	for _, o := range os {
+		o(c)
+	}
+	return c
+}
+`, "handed to somebody"},
+}
+
+// wires is a program that hands g to a callee which calls it with what it returns.
+func wires(g string) string {
+	return `
+func f() {
+	b := Make()
+	c := wire(` + g + `)
+	b.Use()
+	b.Free() //F
+	_ = c
+	_ = with
+}
+
+type cfg struct{ b *B }
+
+func wire(g func(*cfg)) *cfg {
+	c := &cfg{}
+	g(c)
+	return c
+}
+
+func with(b *B) func(*cfg) { return func(c *cfg) { c.b = b } }
+`
+}
+
+// holding is a program that frees what a function in a field may hold.
+func holding(lit, t, before, after string) string {
+	return `
+type job struct{ run ` + t + ` }
+
+type cfg struct {
+	b *B
+	n int
+}
+
+func newJob(b *B) job { return job{` + lit + `} }
+
+func f() {
+	b := Make()
+	j := newJob(b)
+	_ = j
+	` + before + `
+	b.Free() //F
+	` + after + `
+}
+`
+}
