@@ -173,8 +173,8 @@ func (b besides) Import(path string) (*types.Package, error) {
 	return b.Importer.Import(path)
 }
 
-// across proves functions of a package that imports neighbor. Lines that end in //F are put in, lines that end
-// in //O taken out.
+// across proves functions of a package that imports neighbor. Lines that end in //F are put in, lines that
+// end in //O taken out.
 func (l *lab) across(t *testing.T, text string) *proof.Report {
 	t.Helper()
 	set, err := spec.Load(nil, "")

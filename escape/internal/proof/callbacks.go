@@ -73,8 +73,8 @@ func callable(t types.Type) bool {
 	return fn || anyType(t)
 }
 
-// calls reports whether who gets operand n of a call may call a function that it has, or, if it is kept, a method
-// that this package declares. Of what is lent, pointers to structs of this package are followed, too.
+// calls reports whether who gets operand n of a call may call a function that it has, or, if it is kept, a
+// method that this package declares. Of what is lent, pointers to structs of this package are followed, too.
 func (f *family) calls(k *call, n int) bool {
 	v, kept := k.args[n], k.sum.param(n).Keeps
 	t := v.Type()

@@ -247,7 +247,8 @@ func (f *family) param(k *call, n int) Param {
 		}
 		p.Tells = p.Tells || k.sum.param(m).Gives && f.takes(a) && callable(k.args[n].Type())
 	}
-	// What a function holds, it may store in what it is called with; of one that is an operand, the caller knows.
+	// What a function holds, it may store in what it is called with; of one that is an operand, the caller
+	// knows.
 	operand := func(e elem) bool { return e.obj.kind == paramObj && e.path == "" && callable(e.obj.typ) }
 	if p.Tells && callable(k.args[n].Type()) && !f.walked(k, n) && !f.only(f.of(k.args[n]), operand) {
 		p.Keeps = true

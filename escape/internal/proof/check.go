@@ -267,8 +267,8 @@ func (c *checker) reads(g *graph, d *differ, r *ssa.DebugRef) {
 	}
 }
 
-// mayRepeat reports whether elements of v may lead to memory of the family that has resources: two may lead to
-// the same, which no walk tells apart.
+// mayRepeat reports whether elements of v may lead to memory of the family that has resources: two may lead
+// to the same, which no walk tells apart.
 func (g *graph) mayRepeat(v ssa.Value) bool {
 	in := g.f.of(v)
 	if _, array := v.Type().Underlying().(*types.Array); !array {

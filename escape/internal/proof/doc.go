@@ -48,14 +48,14 @@
 // Each may be switched off for a test ([Input].Without), and TestRules shows of each a wrong free that is
 // accepted then. Their arguments are in docs/proof.md; this is how they are shown.
 //
-// Same. On syntax, so that no resolution can hide a difference. What was put in reads through no pointer
-// that may be nil, and nothing that a goroutine which may run can reach; its loops call nobody. It names no
+// Same. On syntax, so that no resolution can hide a difference. What was put in reads through no pointer that
+// may be nil, and nothing that a goroutine which may run can reach; its loops call nobody. It names no
 // function of the package if functions of the package initialize its variables: what it leads to would come
 // first. Comments for tools stay at their declaration. A name that was made for an expression is read once,
-// where the expression stood, in the statement or in what another name is made of; what is evaluated before it
-// there is on a list of what neither calls, receives, reads through a pointer or a slice, may panic nor runs a
-// statement, and no variable is read there that a call might change. Such reads, and what may panic, do not
-// pass a call behind them, as compilers may do them late.
+// where the expression stood, in the statement or in what another name is made of; what is evaluated before
+// it there is on a list of what neither calls, receives, reads through a pointer or a slice, may panic nor
+// runs a statement, and no variable is read there that a call might change. Such reads, and what may panic,
+// do not pass a call behind them, as compilers may do them late.
 //
 // Fresh. Some walk gets to F with a resource. Where the callee does not accept nil, a walk with the zero of
 // each site does not reach F, and no pointer on the way to the operand may be nil. A defined type is freed as

@@ -1,6 +1,7 @@
 package proof_test
 
-// closurePairs show what a function may do with what it holds: return it, or store it in what it is called with.
+// closurePairs show what a function may do with what it holds: return it, or store it in what it is called
+// with.
 var closurePairs = []pair{
 	{"a function in a field is called", holding(`func() {}`, `func()`, `j.run()`, ``),
 		holding(`func() { b.Use() }`, `func()`, ``, `j.run()`), "used by"},

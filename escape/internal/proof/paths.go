@@ -33,9 +33,9 @@ func partOf(p, q string) bool { return q == anywhere || strings.HasPrefix(p, q) 
 // fixedIndex is behind index what says which element of an array it is.
 const fixedIndex = 0x10000
 
-// indexStep returns the step from a slice, or a pointer to an array, to an element. Of an array whose elements
-// have no parts, and of which no slice is made, one with a constant index is told apart: who has a slice may
-// begin elsewhere, or give the elements another order.
+// indexStep returns the step from a slice, or a pointer to an array, to an element. Of an array whose
+// elements have no parts, and of which no slice is made, one with a constant index is told apart: who has a
+// slice may begin elsewhere, or give the elements another order.
 func (c *checker) indexStep(i *ssa.IndexAddr) string {
 	k, ok := i.Index.(*ssa.Const)
 	if !ok || !toArray(i.X) {
@@ -52,8 +52,8 @@ func (c *checker) indexStep(i *ssa.IndexAddr) string {
 	return index
 }
 
-// slices reports whether fn, or a function that it is a literal of, or one in these, makes a slice of an array
-// of a type, other than those which stand for the elements of a literal, or for arguments.
+// slices reports whether fn, or a function that it is a literal of, or one in these, makes a slice of an
+// array of a type, other than those which stand for the elements of a literal, or for arguments.
 func (c *checker) slices(fn *ssa.Function, array types.Type) bool {
 	for fn.Parent() != nil {
 		fn = fn.Parent()

@@ -22,8 +22,8 @@ var library = sync.OnceValue(func() *locked {
 	return &locked{fset: fset, from: importer.ForCompiler(fset, "source", nil), have: map[string]*types.Package{}}
 })
 
-// A locked importer is asked by one goroutine at a time. It remembers the packages, as the one behind it looks at
-// their files each time.
+// A locked importer is asked by one goroutine at a time. It remembers the packages, as the one behind it
+// looks at their files each time.
 type locked struct {
 	fset *token.FileSet
 	mu   sync.Mutex
