@@ -56,16 +56,7 @@ func TestRunsOut(t *testing.T) {
 	r, err := http.Get(server.URL() + "&format=json")
 	require.NoError(t, err)
 	defer r.Body.Close()
-	require.Equal(t, http.StatusUnauthorized, r.StatusCode,
-		"a client without cookies loses the token on the way")
-	q, err := http.NewRequest(http.MethodGet, r.Request.URL.String(), nil)
-	require.NoError(t, err)
-	for _, c := range r.Request.Response.Cookies() {
-		q.AddCookie(c)
-	}
-	r, err = http.DefaultClient.Do(q)
-	require.NoError(t, err)
-	defer r.Body.Close()
+	require.Equal(t, http.StatusOK, r.StatusCode)
 	body, err := io.ReadAll(r.Body)
 	require.NoError(t, err)
 	var report struct {

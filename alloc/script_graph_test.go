@@ -198,7 +198,8 @@ func (m *script) pickGraph() *scriptGraph {
 	return m.graphs[int(m.next())%len(m.graphs)]
 }
 
-// launchGraph launches a graph behind all that use what it writes.
+// launchGraph launches a graph behind all that use what it writes, or have used it before they freed it: a
+// graph writes its memory at each launch, whether what has left it is freed or not.
 func (m *script) launchGraph() {
 	g := m.pickGraph()
 	if g == nil {
@@ -207,7 +208,7 @@ func (m *script) launchGraph() {
 	t, how := m.stream(), m.next()
 	gone := false
 	for _, w := range g.writes {
-		if gone = gone || w.buffer.gone && !w.buffer.inner; !w.buffer.gone {
+		if gone = gone || w.buffer.gone && !w.buffer.inner; !w.buffer.gone || w.buffer.inner {
 			m.toWrite(t, w.buffer, how)
 		}
 	}
@@ -220,7 +221,7 @@ func (m *script) launchGraph() {
 		}
 	}
 	for _, w := range g.writes {
-		if !w.buffer.gone {
+		if !w.buffer.gone || w.buffer.inner {
 			m.wrote(t, w.buffer, w.fill, how>>4)
 		}
 	}

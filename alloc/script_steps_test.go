@@ -136,6 +136,7 @@ func (m *script) free() {
 		s := m.at(int(how))
 		m.toRead(s, b, how)
 		m.verify(s, b)
+		m.has(s, b, how>>4)
 	}
 	b.Free()
 	if how%8 == 7 {
@@ -250,6 +251,7 @@ func (m *script) freeMeanwhile() {
 	m.forget(b)
 	m.makeOn(u, size, how|1)
 	m.fail(m.late.Fill(s.LaunchHandle(), p[0].Ptr, 0xee, 1, int64(size)))
+	m.wrote(s, b, 0xee, how>>4)
 	s.End(arg)
 }
 

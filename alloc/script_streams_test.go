@@ -122,7 +122,13 @@ func (m *script) syncContext() {
 // over forgets that anybody must be behind s, which is closed.
 func (m *script) over(s *alloc.Stream) {
 	is := func(u use) bool { return u.stream == s }
-	for _, b := range m.buffers {
+	all := slices.Clone(m.buffers)
+	for _, g := range m.graphs {
+		for _, w := range g.writes {
+			all = append(all, w.buffer)
+		}
+	}
+	for _, b := range all {
 		if b.maker == s {
 			b.maker = nil
 		}
