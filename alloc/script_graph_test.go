@@ -3,6 +3,7 @@ package alloc_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/lastuse/lastuse/alloc"
 )
@@ -198,14 +199,15 @@ func (m *script) pickGraph() *scriptGraph {
 	return m.graphs[int(m.next())%len(m.graphs)]
 }
 
-// launchGraph launches a graph behind all that use what it writes, or have used it before they freed it: a
-// graph writes its memory at each launch, whether what has left it is freed or not.
 func (m *script) launchGraph() {
-	g := m.pickGraph()
-	if g == nil {
-		return
+	if g := m.pickGraph(); g != nil {
+		m.launch(g, m.stream(), m.next())
 	}
-	t, how := m.stream(), m.next()
+}
+
+// launch launches a graph behind all that use what it writes, or have used it before they freed it: a graph
+// writes its memory at each launch, whether what has left it is freed or not.
+func (m *script) launch(g *scriptGraph, t *alloc.Stream, how byte) {
 	gone := false
 	for _, w := range g.writes {
 		if gone = gone || w.buffer.gone && !w.buffer.inner; !w.buffer.gone || w.buffer.inner {
@@ -239,14 +241,29 @@ func (m *script) updateGraph() {
 	}
 }
 
+// closeGraph closes a graph; at times right behind a launch, before or after what it names is freed, for which
+// there are takers at once.
 func (m *script) closeGraph() {
-	if g := m.pickGraph(); g != nil {
+	g := m.pickGraph()
+	if g == nil {
+		return
+	}
+	t, how := m.stream(), m.next()
+	if how%4 != 0 {
+		m.launch(g, t, how)
+	}
+	if how%4 != 1 {
 		g.Close()
-		for i := range m.graphs {
-			if m.graphs[i] == g {
-				m.graphs = append(m.graphs[:i:i], m.graphs[i+1:]...)
-				return
+	}
+	for _, w := range g.writes {
+		if b := w.buffer; how%4 != 0 && !b.gone && !b.inner {
+			s, n := b.home, b.Len()
+			b.Free()
+			if m.forget(b); slices.Contains(m.streams, s) {
+				m.makeOn(m.uncaptured(s), n, how|1)
 			}
 		}
 	}
+	g.Close()
+	m.graphs = slices.DeleteFunc(m.graphs, func(x *scriptGraph) bool { return x == g })
 }

@@ -111,7 +111,7 @@ func (m *script) makeOn(s *alloc.Stream, size int, how byte) *scriptBuffer {
 		}
 		return nil
 	}
-	x := &scriptBuffer{Buffer: b, maker: s}
+	x := &scriptBuffer{Buffer: b, home: s, maker: s}
 	m.buffers = append(m.buffers, x)
 	m.live += int64(size)
 	if how%4 != 0 {

@@ -62,11 +62,12 @@ type use struct {
 // A scriptBuffer is a buffer and who must be waited for before what.
 type scriptBuffer struct {
 	alloc.Buffer[byte]
-	fill    byte // what it holds
-	known   bool // that it does
-	maker   *alloc.Stream
-	writer  use   // the latest
-	readers []use // since
+	fill    byte          // what it holds
+	known   bool          // that it does
+	home    *alloc.Stream // it was made on
+	maker   *alloc.Stream // the same, if nobody has used it since
+	writer  use           // the latest
+	readers []use         // since
 	held    []*alloc.Stream
 	adopted bool
 	inner   bool // it was made in a capture

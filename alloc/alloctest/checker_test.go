@@ -420,19 +420,22 @@ func TestOrderRegistered(t *testing.T) {
 	b := newBench(t)
 	mem := alloc.Pages[byte](benchSize)
 	p, at := unsafe.Pointer(&mem[0]), uintptr(unsafe.Pointer(&mem[0]))
-	transfer := func(s uintptr, off int64) {
-		b.ok(b.dev.Transfer(s, b.p+alloc.Ptr(off), unsafe.Add(p, off), 512, off == 0))
+	// Each stream has a piece of its own to write; the first one of the program's memory all may read.
+	piece := map[uintptr]int{b.s: 0, b.u: 512, b.v: 1024}
+	read := func(s uintptr) { b.ok(b.dev.Transfer(s, b.p+alloc.Ptr(piece[s]), p, 512, true)) }
+	write := func(s uintptr) {
+		b.ok(b.dev.Transfer(s, b.p+alloc.Ptr(piece[s]), unsafe.Add(p, 512+piece[s]), 512, false))
 	}
 	b.ok(b.dev.RegisterHost(p, benchSize))
 	for range 2 { // two streams with handles of their own, and work between them that needs none
 		b.pool.Begin(b.s, at, benchSize)
 		b.pool.Made(custody.Host, at, benchSize)
-		transfer(b.s, 0)
+		read(b.s)
 		b.pool.End(b.s, at, benchSize)
-		transfer(b.u, 512)
+		write(b.u)
 		b.pool.Freed(at, benchSize)
-		transfer(b.u, 0)
-		transfer(b.v, 512)
+		read(b.u)
+		write(b.v)
 	}
 	require.NoError(t, b.dev.Err())
 	b.sync(b.s)
@@ -445,7 +448,7 @@ func TestOrderRegistered(t *testing.T) {
 
 	b.ok(b.dev.RegisterHost(p, benchSize))
 	b.pool.Made(custody.Host, at, benchSize)
-	transfer(b.s, 0)
+	read(b.s)
 	b.sync(b.s)
 	b.ok(b.dev.UnregisterHost(p, benchSize))
 	found, n = b.dev.Findings()
