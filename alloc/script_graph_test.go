@@ -241,8 +241,8 @@ func (m *script) updateGraph() {
 	}
 }
 
-// closeGraph closes a graph; at times right behind a launch, before or after what it names is freed, for which
-// there are takers at once.
+// closeGraph closes a graph; at times right behind a launch, before or after what it names is freed, for
+// which there are takers at once.
 func (m *script) closeGraph() {
 	g := m.pickGraph()
 	if g == nil {
