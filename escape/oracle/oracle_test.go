@@ -48,7 +48,7 @@ func TestPrograms(t *testing.T) {
 	for _, pool := range []struct {
 		name string
 		n    int
-	}{{"ledger", tier.Of(50, 300)}, {"alloc", tier.Of(10, 40)}} {
+	}{{"ledger", tier.Of(30, 300)}, {"alloc", tier.Of(6, 40)}} {
 		t.Run(pool.name, func(t *testing.T) {
 			var out, log bytes.Buffer
 			wrong, err := run(context.Background(), options{

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/bpf"
+	"github.com/lastuse/lastuse/internal/tier"
 )
 
 var (
@@ -31,6 +32,7 @@ func TestFramelessRate(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("probes need root")
 	}
+	tier.Skip(t, "a second for each of eight builds")
 	for _, c := range []struct {
 		name    string
 		flag    string

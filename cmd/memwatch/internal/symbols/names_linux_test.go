@@ -145,13 +145,16 @@ func TestDamagedLines(t *testing.T) {
 			continue
 		}
 		for i := uint64(0); i < s.Size; i += 3 {
-			bad := bytes.Clone(b)
-			for j := range min(4, s.Size-i) {
-				bad[s.Offset+i+j] ^= 0xff
+			damaged := b[s.Offset+i:][:min(4, s.Size-i)]
+			kept := [4]byte{}
+			copy(kept[:], damaged)
+			for j := range damaged {
+				damaged[j] ^= 0xff
 			}
-			if f, err := ReadFile(bytes.NewReader(bad)); err == nil {
+			if f, err := ReadFile(bytes.NewReader(b)); err == nil {
 				require.NotPanics(t, func() { f.lookup(addr); f.lookup(in) }, "%s at %d", s.Name, i)
 			}
+			copy(damaged, kept[:])
 		}
 	}
 }
