@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -47,14 +48,8 @@ func writeOverlay(root, dir string) (string, error) {
 		replace[path] = to
 	}
 	list, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		return "", err
-	}
 	file := filepath.Join(dir, "bare.json")
-	if err := os.WriteFile(file, list, 0o644); err != nil {
-		return "", fmt.Errorf("overlay: %w", err)
-	}
-	return file, nil
+	return file, errors.Join(err, os.WriteFile(file, list, 0o644))
 }
 
 // emptied returns src with the bodies of the named functions replaced. Each must be there. Their directives

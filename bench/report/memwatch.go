@@ -22,7 +22,7 @@ type watcher struct {
 	name, stacks string
 	calls        string // of the target's ways to call, the one that it can watch
 	command      func(b *bench, pid int, library string) []string
-	seen         func(out []byte) (int64, bool) // the allocations that it says it saw, if it does
+	seen         func(out []byte) int64 // the allocations that it says it saw
 }
 
 var watchers = []watcher{
@@ -40,7 +40,7 @@ func memwatchOn(more ...string) func(*bench, int, string) []string {
 }
 
 // seenByMemwatch reads the last document that memwatch printed.
-func seenByMemwatch(out []byte) (int64, bool) {
+func seenByMemwatch(out []byte) int64 {
 	for _, line := range slices.Backward(bytes.Split(bytes.TrimSpace(out), []byte("\n"))) {
 		var doc struct {
 			Lost      int64
@@ -55,9 +55,9 @@ func seenByMemwatch(out []byte) (int64, bool) {
 		for _, c := range doc.Processes[0].Classes {
 			n += c.AllocObjects
 		}
-		return n, true
+		return n
 	}
-	return 0, true
+	return 0
 }
 
 // bpftraceOn does with bpftrace what memwatch does for these two functions: live bytes, in all and by call
@@ -77,10 +77,10 @@ uprobe:LIB:cuMemFree_v2 { @bytes[@at[arg0]] -= @live[arg0]; delete(@live[arg0]);
 	}
 }
 
-func seenByBpftrace(out []byte) (int64, bool) {
+func seenByBpftrace(out []byte) int64 {
 	_, rest, _ := bytes.Cut(out, []byte("@seen: "))
 	n, _ := strconv.ParseInt(firstLine(string(rest)), 10, 64) // nothing printed is nothing seen
-	return n, true
+	return n
 }
 
 // A target is a process of bench/peers/probe_target.c, which makes and frees as often as it is asked to.
@@ -199,10 +199,8 @@ func (r *raw) watch(w watcher, driver, library, other string) (err error) {
 	if err != nil {
 		return err
 	}
-	if w.seen != nil {
-		if n, ok := w.seen(out.Bytes()); ok && n < t[0].n-made {
-			return fmt.Errorf("it saw %d of %d allocations", n, t[0].n-made)
-		}
+	if n := w.seen(out.Bytes()); n < t[0].n-made {
+		return fmt.Errorf("it saw %d of %d allocations", n, t[0].n-made)
 	}
 	fmt.Fprintln(r.w, strings.Join(lines, "\n"))
 	return nil
