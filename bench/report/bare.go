@@ -34,15 +34,12 @@ func writeOverlay(root, dir string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		src, err := os.ReadFile(path)
-		if err != nil {
-			return "", fmt.Errorf("overlay: %w", err)
-		}
-		if src, err = emptied(name, src, bodies); err != nil {
-			return "", err
-		}
 		to := filepath.Join(dir, "bare_"+filepath.Base(name))
-		if err := os.WriteFile(to, src, 0o644); err != nil {
+		src, err := os.ReadFile(path)
+		if err == nil {
+			src, err = emptied(name, src, bodies)
+		}
+		if err := errors.Join(err, os.WriteFile(to, src, 0o644)); err != nil {
 			return "", fmt.Errorf("overlay: %w", err)
 		}
 		replace[path] = to
@@ -58,7 +55,7 @@ func emptied(name string, src []byte, bodies map[string]string) ([]byte, error) 
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, name, src, parser.ParseComments)
 	if err != nil {
-		return nil, fmt.Errorf("overlay: %w", err)
+		return nil, err
 	}
 	var out bytes.Buffer
 	at, done := 0, 0
@@ -77,7 +74,7 @@ func emptied(name string, src []byte, bodies map[string]string) ([]byte, error) 
 		done++
 	}
 	if done != len(bodies) {
-		return nil, fmt.Errorf("overlay: %s: found %d of the %d functions to empty", name, done, len(bodies))
+		return nil, fmt.Errorf("%s: found %d of the %d functions to empty", name, done, len(bodies))
 	}
 	out.Write(src[at:])
 	return imports.Process(name, out.Bytes(), &imports.Options{Comments: true, TabIndent: true, TabWidth: 8})

@@ -122,7 +122,7 @@ func TestOverlay(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "package p\n\nfunc Alloc() {}\n\nfunc Free() {}\n", string(got))
 	_, err = emptied("p.go", []byte(src), map[string]string{"Alloc": "{}", "Late": "{}"})
-	require.EqualError(t, err, "overlay: p.go: found 1 of the 2 functions to empty")
+	require.EqualError(t, err, "p.go: found 1 of the 2 functions to empty")
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	require.NoError(t, err)
 	list, err := writeOverlay(root, t.TempDir())
