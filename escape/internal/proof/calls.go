@@ -5,7 +5,6 @@ package proof
 // about the body, else the worst. Builtin functions are in table.go.
 
 import (
-	"cmp"
 	"fmt"
 	"go/types"
 	"slices"
@@ -47,9 +46,6 @@ func (f *family) resolve(i ssa.CallInstruction) *call {
 		if k.sum = f.dispatched(com); k.sum == nil && (!anyType(com.Value.Type()) || f.c.off[Callbacks]) {
 			k.sum = f.c.effect(com.Method)
 		}
-		if k.sum == nil {
-			k.sum = f.c.ownMethod(com)
-		}
 		return f.listens(k)
 	}
 	switch v := com.Value.(type) {
@@ -74,10 +70,7 @@ func (f *family) resolve(i ssa.CallInstruction) *call {
 		k.bodies = bodies
 		return k
 	}
-	if k.sum = cmp.Or(f.inField(com.Value), f.chosen(com)); k.sum != nil {
-		if f.c.captures(com.Value) {
-			k.args, k.sum = append([]ssa.Value{com.Value}, com.Args...), closed(k.sum)
-		}
+	if k.sum = f.chosen(com); k.sum != nil {
 		return f.listens(k)
 	}
 	k.args = append([]ssa.Value{com.Value}, com.Args...)

@@ -21,7 +21,7 @@ func (c *checker) ordered() []*ssa.Function {
 		}
 	}
 	var out []*ssa.Function
-	seen, lits := map[*types.Func]bool{}, map[*ssa.Function]bool{}
+	seen := map[*types.Func]bool{}
 	var visit func(o *types.Func)
 	var callees func(fn *ssa.Function)
 	callees = func(fn *ssa.Function) {
@@ -32,17 +32,6 @@ func (c *checker) ordered() []*ssa.Function {
 			}
 			if k.Common().StaticCallee() != nil {
 				visit(origin(k.Common().StaticCallee()))
-			}
-			for _, m := range c.ownMethods(k.Common()) {
-				visit(m)
-			}
-			for _, fn := range c.storedIn(k.Common().Value) {
-				if fn.Parent() == nil {
-					visit(origin(fn))
-				} else if !lits[fn] {
-					lits[fn] = true
-					callees(fn)
-				}
 			}
 		}
 		for _, a := range fn.AnonFuncs {

@@ -83,7 +83,7 @@ func nameOf(d ast.Decl) string {
 	}
 }
 
-// trim takes the bodies out of functions that are not needed, unless what they store in fields is asked for.
+// trim takes the bodies out of functions that are not needed.
 func (c *checker) trim() {
 	m := c.in.Memory
 	if m == nil {
@@ -105,7 +105,6 @@ func (c *checker) trim() {
 		}
 	}
 	c.addNamed()
-	all := c.callsFields()
 	c.asKnown = map[*ast.Ident]string{}
 	for _, f := range c.files {
 		for i, d := range f.tree.Decls {
@@ -114,10 +113,6 @@ func (c *checker) trim() {
 				continue
 			}
 			c.asKnown[fn.Name] = nameOf(d)
-			if all {
-				continue
-			}
-			c.trimmed = true
 			head := *fn
 			head.Body = nil
 			f.tree.Decls[i] = &head
@@ -172,9 +167,6 @@ func (c *checker) asBefore() bool {
 			continue
 		}
 		o, ok := c.info.Defs[fn.Name].(*types.Func)
-		if ok && c.storesFunctions(c.prog.FuncValue(o)) {
-			return false
-		}
 		if !ok || !reflect.DeepEqual(c.effect(o), c.known[nameOf(d)]) {
 			return false
 		}

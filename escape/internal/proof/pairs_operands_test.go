@@ -63,21 +63,7 @@ func free(b *B) { b.Free() }
 	{"a method that the free may call", hooks(`nil`), hooks(`&prints{1}`), "not made here"},
 	{"a method that the free may call since then", lateHooks(`nil`), lateHooks(`&prints{1}`),
 		"handed to somebody"},
-	{"a function in a field of another type", `
-type other struct{ f func(*B) }
-
-var o other
-
-func init() { o.f = quiet }
-
-func f() {
-	b := Make()
-	o.f(b)
-	b.Free() //F
-}
-
-func quiet(b *B) { b.Use() }
-`, `
+	{"a function in a field of another type", "", `
 type other struct{ f func(*B) }
 
 type cell[T any] struct{ f T }

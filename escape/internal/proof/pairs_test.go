@@ -9,7 +9,7 @@ import (
 )
 
 // A pair shows where a rule ends: the first text is accepted, and the second, which is as near as can be and
-// wrong, is withheld with the words.
+// wrong, is withheld with the words. Where the first is empty no rule accepts such a one.
 type pair struct{ name, right, wrong, words string }
 
 // TestPairs proves the pairs of the files beside this one.
@@ -18,10 +18,12 @@ func TestPairs(t *testing.T) {
 	for _, tt := range slices.Concat(conditionPairs, partPairs, calleePairs, memoryPairs, operandPairs,
 		elementPairs, groupPairs, closurePairs) {
 		t.Run(tt.name, func(t *testing.T) {
-			r := l.prove(t, tt.right)
-			require.NotEmpty(t, r.Edits)
-			for _, v := range r.Withheld() {
-				t.Errorf("%s: %v", v.Text, v.Why)
+			if tt.right != "" {
+				r := l.prove(t, tt.right)
+				require.NotEmpty(t, r.Edits)
+				for _, v := range r.Withheld() {
+					t.Errorf("%s: %v", v.Text, v.Why)
+				}
 			}
 			held := l.prove(t, tt.wrong).Withheld()
 			require.NotEmpty(t, held, "the wrong one")

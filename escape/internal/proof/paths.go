@@ -126,3 +126,17 @@ func (f *family) elem(o *object, path string) int {
 	}
 	return id
 }
+
+// retypes reports whether an instruction may give memory another type, or lead beside what it is the address
+// of: whoever has that may write any field.
+func retypes(i ssa.Instruction) bool {
+	if x, ok := i.(*ssa.Convert); ok {
+		return isUnsafe(x.Type()) || isUnsafe(x.X.Type())
+	}
+	k := callOf(i)
+	if k == nil {
+		return false
+	}
+	b, ok := k.Common().Value.(*ssa.Builtin)
+	return ok && b.Name() == "Slice"
+}

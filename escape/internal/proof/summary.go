@@ -130,7 +130,7 @@ func (c *checker) assume(fn *ssa.Function, s *Summary) {
 	for lit := range c.literals {
 		delete(c.fams, lit)
 	}
-	c.literals, c.fields = map[*ssa.Function]*Summary{}, map[string]*Summary{}
+	c.literals = map[*ssa.Function]*Summary{}
 	c.telling, c.handing = typeutil.Map{}, typeutil.Map{}
 }
 
