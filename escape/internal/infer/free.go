@@ -8,6 +8,7 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/own"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
@@ -91,7 +92,7 @@ func silent(f *own.Func, free *effect.Found, frees *effect.Frees) bool {
 			case *ssa.Store:
 				_, nothing := i.Val.(*ssa.Const)
 				_, local := i.Addr.(*ssa.Alloc)
-				field, _ := f.Origin(i.Addr).(*pointsto.Field)
+				field, _ := f.Origin(i.Addr).(*memory.Field)
 				if !local && !(nothing && field != nil && field.Root == f.SSA.Params[0]) {
 					return false
 				}
@@ -127,7 +128,7 @@ func toleratesNil(f *own.Func, path string) bool {
 			if s.Param != 0 || s.Part != path {
 				continue
 			}
-			part := s.Value.(*pointsto.Field)
+			part := s.Value.(*memory.Field)
 			if !effect.Nillable(part.Of()) {
 				continue
 			}
@@ -146,7 +147,7 @@ func toleratesNil(f *own.Func, path string) bool {
 }
 
 // behindTest reports whether all ways into a block lead through a test that a part is not nil.
-func behindTest(f *own.Func, part *pointsto.Field, b *ssa.BasicBlock) bool {
+func behindTest(f *own.Func, part *memory.Field, b *ssa.BasicBlock) bool {
 	for ; b.Idom() != nil; b = b.Idom() {
 		if len(b.Preds) != 1 {
 			continue

@@ -33,6 +33,7 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/own"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
@@ -73,7 +74,7 @@ func Summary(f *own.Func, frees *effect.Frees) *effect.Summary {
 		}
 	}
 	for k, p := range f.SSA.Params {
-		if !followed[k] && !pointsto.Plain(p.Type()) {
+		if !followed[k] && !memory.Plain(p.Type()) {
 			e.lent(s, k, p)
 		}
 	}
@@ -313,7 +314,7 @@ func (e *exits) lent(s *effect.Summary, k int, p ssa.Value) {
 		e.loose |= 1 << k
 		found := false
 		for n, v := range r.Results {
-			if p, ok := m.Of.(*pointsto.Field); e.f.Origin(v) == m.Of || ok && p.Root == v {
+			if p, ok := m.Of.(*memory.Field); e.f.Origin(v) == m.Of || ok && p.Root == v {
 				found = true
 				if as[m.Of]&pointsto.Number != 0 {
 					s.Results[n].Shows |= 1 << k

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/ir"
+	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
@@ -33,7 +34,7 @@ func (f *Func) operand(v ssa.Value) any {
 // if nothing lies between that could store another.
 func (f *Func) stored(v ssa.Value) ssa.Value {
 	load, ok := v.(*ssa.UnOp)
-	if !ok || load.Op != token.MUL || !pointsto.InMemory(load.X) {
+	if !ok || load.Op != token.MUL || !memory.InMemory(load.X) {
 		return v
 	}
 	instrs := load.Block().Instrs

@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
@@ -71,7 +72,7 @@ func (g *Group) prepare() {
 	bit := 0
 	for k, v := range g.Values {
 		g.index[v] = k
-		if p, ok := v.(*pointsto.Field); ok {
+		if p, ok := v.(*memory.Field); ok {
 			g.parts[p.Root] = append(g.parts[p.Root], k)
 		}
 		var list []held
@@ -82,26 +83,26 @@ func (g *Group) prepare() {
 		g.holds = append(g.holds, list)
 	}
 	for k, v := range g.Values {
-		if phi := pointsto.Phi(v); phi != nil {
+		if phi := memory.Phi(v); phi != nil {
 			n, _, _ := g.f.Graph.Where(phi)
 			g.phis[n] = append(g.phis[n], k)
 		} else if n, at, ok := g.f.Where(v); ok {
 			g.events[n] = append(g.events[n], event{at: at, kind: define, n: k})
 		}
 		switch d := v.(type) {
-		case *pointsto.Deferred:
+		case *memory.Deferred:
 			g.late[k], _, _ = g.f.Graph.Where(d.Defer)
-		case *pointsto.Running:
+		case *memory.Running:
 			for _, w := range d.Waits {
 				n, at, _ := g.f.Graph.Where(w)
 				g.events[n] = append(g.events[n], event{at: at, kind: ended, n: k})
 			}
 		}
 		switch d := v.(type) {
-		case *pointsto.Former:
+		case *memory.Former:
 			n, at, _ := g.f.Graph.Where(d.At)
 			g.events[n] = append(g.events[n], event{at: at, kind: saved, n: k})
-		case *pointsto.Assigned:
+		case *memory.Assigned:
 			continue
 		}
 		for _, i := range g.f.Users(v) {
@@ -131,7 +132,7 @@ func (g *Group) prepare() {
 	for k, s := range g.Sites {
 		if n, at, ok := g.f.Where(s.Value); ok && s.Param < 0 {
 			e := event{at: at, kind: made, n: k}
-			if a, put := s.Value.(*pointsto.Assigned); put {
+			if a, put := s.Value.(*memory.Assigned); put {
 				e.kind, e.act = set, pointsto.Act{Instr: a.Call, When: a.When, Call: &a.Call.Call}
 			}
 			g.events[n] = append(g.events[n], e)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/flow"
-	"github.com/lastuse/lastuse/escape/internal/pointsto"
+	"github.com/lastuse/lastuse/escape/internal/memory"
 )
 
 // A live is the values that are needed, for each combination of conditions; nil is none.
@@ -57,7 +57,7 @@ func (g *Group) needed(n int, l live, seen func(at int, l live)) live {
 					l[i].Remove(e.n)
 				}
 			case set:
-				v := g.Sites[e.n].Value.(*pointsto.Assigned)
+				v := g.Sites[e.n].Value.(*memory.Assigned)
 				if slot := g.index[v.Slot]; v.When.Cond == effect.Always && l[i] != nil && l[i].Has(slot) {
 					l[i] = l[i].Clone()
 					l[i].Remove(slot)

@@ -6,6 +6,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
@@ -108,7 +109,7 @@ func (p *Point) Sets(v ssa.Value) bool {
 		if e.at != p.At-1 || e.kind != set {
 			continue
 		}
-		if a := p.g.Sites[e.n].Value.(*pointsto.Assigned); a.Slot == v && a.When.Cond == effect.Always {
+		if a := p.g.Sites[e.n].Value.(*memory.Assigned); a.Slot == v && a.When.Cond == effect.Always {
 			return true
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/flow"
+	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
@@ -34,7 +35,7 @@ func (g *Group) findRegion() {
 		in[n] = true
 	}
 	for n, vs := range g.phis { // where paths meet, and one of them brings it
-		if slices.ContainsFunc(vs, func(v int) bool { return g.useful(pointsto.Phi(g.Values[v])) }) {
+		if slices.ContainsFunc(vs, func(v int) bool { return g.useful(memory.Phi(g.Values[v])) }) {
 			in[n] = true
 		}
 	}
@@ -90,7 +91,7 @@ func (g *Group) liveness() map[int]flow.Bits {
 	var stack []int
 	for k, v := range g.Values {
 		def, defAt, known := g.f.Where(v)
-		isPhi := pointsto.Phi(v) != nil
+		isPhi := memory.Phi(v) != nil
 		from, late := g.late[k]
 		need := func(n int) {
 			if late && n != from && !g.f.order.Reaches(from, n) {
@@ -230,5 +231,5 @@ func errorOf(a pointsto.Act) ssa.Value {
 	if !ok || !effect.HasError(c.Call.Signature()) {
 		return nil
 	}
-	return pointsto.Result(c, c.Call.Signature().Results().Len()-1)
+	return memory.Result(c, c.Call.Signature().Results().Len()-1)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
@@ -169,7 +170,7 @@ func (g *Group) happen(c *combo, i int, e event) {
 		g.make(c, i, e.n)
 	case saved:
 		g.define(c, e.n)
-		g.derive(c, c, g.index[g.Values[e.n].(*pointsto.Former).Slot], e.n, pointsto.Act{Op: pointsto.Copy})
+		g.derive(c, c, g.index[g.Values[e.n].(*memory.Former).Slot], e.n, pointsto.Act{Op: pointsto.Copy})
 	case set:
 		g.put(c, i, e)
 	case act:
@@ -283,7 +284,7 @@ func (g *Group) put(c *combo, i int, e event) {
 	if !sure {
 		not = c.clone()
 	}
-	v := g.Sites[e.n].Value.(*pointsto.Assigned)
+	v := g.Sites[e.n].Value.(*memory.Assigned)
 	slot := g.index[v.Slot]
 	g.make(c, i, e.n)
 	g.define(c, slot)

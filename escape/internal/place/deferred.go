@@ -6,6 +6,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/ir"
+	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/own"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
@@ -47,10 +48,10 @@ func (pl *planner) readers(s *pointsto.Site) (calls []ssa.Instruction, ok bool) 
 		return slices.ContainsFunc(pl.f.Holds(v), func(h pointsto.Hold) bool { return h.Site == s })
 	}
 	for _, v := range pl.g.Values {
-		if d, ok := v.(*pointsto.Deferred); ok && holds(v) {
+		if d, ok := v.(*memory.Deferred); ok && holds(v) {
 			calls = append(calls, d.Defer)
 		}
-		if !pointsto.InMemory(v) || !holds(v) {
+		if !memory.InMemory(v) || !holds(v) {
 			continue
 		}
 		for _, i := range pl.f.Users(v) {

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/ir"
+	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/own"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
@@ -41,9 +42,9 @@ func (w Where) Pos() token.Pos {
 // it; or a name that is made for it, since none does.
 type Name struct {
 	Var    *types.Var
-	Field  *pointsto.Field // of Var; nil: Var itself
-	Result ssa.Value       // made for this result of a call, or part. With Var, for what the header gives it
-	Save   *ir.Place       // made for what Var holds here
+	Field  *memory.Field // of Var; nil: Var itself
+	Result ssa.Value     // made for this result of a call, or part. With Var, for what the header gives it
+	Save   *ir.Place     // made for what Var holds here
 }
 
 // Type returns the type of what has the name.
@@ -187,7 +188,7 @@ func (n Name) Nillable() bool {
 
 // Through reports whether the name is of a part of what a pointer leads to that a call returned.
 func (n Name) Through() bool {
-	return n.Field != nil && n.Field.Memory && !pointsto.InMemory(n.Field.Root)
+	return n.Field != nil && n.Field.Memory && !memory.InMemory(n.Field.Root)
 }
 
 // token returns the spots at which t is freed, whether it is due anywhere, and how often

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/ir"
+	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/own"
-	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
 // A run is the moments of a node at which a token is due, without a break. At its first
@@ -205,7 +205,7 @@ func (pl *planner) named(p *own.Point, m moment, gap *ir.Place, at Where) *spot 
 		if !pl.frees(p, v, m) {
 			continue
 		}
-		if _, ok := v.(*pointsto.Field); ok {
+		if _, ok := v.(*memory.Field); ok {
 			fields = append(fields, v)
 		} else {
 			values = append(values, v)
@@ -213,8 +213,8 @@ func (pl *planner) named(p *own.Point, m moment, gap *ir.Place, at Where) *spot 
 	}
 	spotOf := func(v ssa.Value, n Name) *spot { return &spot{node: p.Node, at: at, point: p, value: v, name: n} }
 	for _, v := range append(values, fields...) {
-		field, of := (*pointsto.Field)(nil), v
-		if f, ok := v.(*pointsto.Field); ok {
+		field, of := (*memory.Field)(nil), v
+		if f, ok := v.(*memory.Field); ok {
 			field, of = f, f.Root
 		}
 		for _, x := range pl.ir.Names(of) {
@@ -232,7 +232,7 @@ func (pl *planner) named(p *own.Point, m moment, gap *ir.Place, at Where) *spot 
 		}
 	}
 	for _, v := range fields {
-		field := v.(*pointsto.Field)
+		field := v.(*memory.Field)
 		if n := (Name{Result: field.Root, Field: field}); isResult(field.Root) && pl.text.Names(n, at) {
 			return spotOf(v, n)
 		}
@@ -243,7 +243,7 @@ func (pl *planner) named(p *own.Point, m moment, gap *ir.Place, at Where) *spot 
 // isResult reports whether v is a result of a call.
 func isResult(v ssa.Value) bool {
 	switch v := v.(type) {
-	case *ssa.Call, *pointsto.Dropped:
+	case *ssa.Call, *memory.Dropped:
 		return true
 	case *ssa.Extract:
 		_, call := v.Tuple.(*ssa.Call)
@@ -257,7 +257,7 @@ func isResult(v ssa.Value) bool {
 func (pl *planner) makeable(v ssa.Value, gap *ir.Place) []Name {
 	result := isResult(v)
 	var out []Name
-	if m, ok := v.(*pointsto.Former); ok {
+	if m, ok := v.(*memory.Former); ok {
 		return pl.formerly(m, gap)
 	}
 	names := pl.ir.Names(v)
@@ -279,7 +279,7 @@ func (pl *planner) makeable(v ssa.Value, gap *ir.Place) []Name {
 
 // formerly lists the names that may be made for what a slot held before it was given something else: in
 // front of the statement that gives it, if nothing in there gives it something before.
-func (pl *planner) formerly(m *pointsto.Former, gap *ir.Place) []Name {
+func (pl *planner) formerly(m *memory.Former, gap *ir.Place) []Name {
 	b := m.At.Block()
 	at := slices.Index(b.Instrs, m.At)
 	q := pl.ir.LastBefore(b, at)
@@ -290,8 +290,8 @@ func (pl *planner) formerly(m *pointsto.Former, gap *ir.Place) []Name {
 	if slices.ContainsFunc(b.Instrs[from:at], func(i ssa.Instruction) bool { return pl.f.Gives(i, m.Slot) }) {
 		return nil
 	}
-	field, of := (*pointsto.Field)(nil), m.Slot
-	if f, ok := m.Slot.(*pointsto.Field); ok {
+	field, of := (*memory.Field)(nil), m.Slot
+	if f, ok := m.Slot.(*memory.Field); ok {
 		field, of = f, f.Root
 	}
 	var out []Name

@@ -10,6 +10,7 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/ir"
+	"github.com/lastuse/lastuse/escape/internal/memory"
 )
 
 // An Act is an operation of an instruction on one operand.
@@ -27,7 +28,7 @@ type Act struct {
 // Acts lists what an instruction does to an operand, which is an origin.
 func (f *Func) Acts(i ssa.Instruction, of ssa.Value) []Act {
 	one := func(op Op, to ssa.Value) []Act { return []Act{{Instr: i, Op: op, Of: of, To: to}} }
-	if p, ok := of.(*Assigned); ok {
+	if p, ok := of.(*memory.Assigned); ok {
 		return one(Copy, p.Slot)
 	}
 	if acts, ok := f.started(i, of); ok {
@@ -36,25 +37,25 @@ func (f *Func) Acts(i ssa.Instruction, of ssa.Value) []Act {
 	switch {
 	case handsOn(i, of):
 		return one(Keep, nil)
-	case f.in.IR.Reads(i):
+	case f.In.IR.Reads(i):
 		return one(Read, nil)
 	}
 	if m, ok := i.(*ssa.MakeClosure); ok {
 		return f.captured(m, of)
 	}
 	switch p := of.(type) {
-	case *Field:
+	case *memory.Field:
 		return f.fieldActs(i, p)
-	case *Container:
+	case *memory.Container:
 		return f.containerActs(i, p)
-	case *Running:
+	case *memory.Running:
 		return one(Read, nil)
 	}
 	switch i := i.(type) {
 	case *ssa.Phi:
 		return one(Copy, i)
 	case *ssa.ChangeType:
-		if f.in.Frees.Parts(i.Type()) != nil || f.in.Frees.Parts(i.X.Type()) != nil {
+		if f.In.Frees.Parts(i.Type()) != nil || f.In.Frees.Parts(i.X.Type()) != nil {
 			return one(Keep, nil) // another type is made of other parts
 		}
 		return one(Copy, i)
@@ -64,16 +65,16 @@ func (f *Func) Acts(i ssa.Instruction, of ssa.Value) []Act {
 		return one(Wrap, i)
 	case *ssa.TypeAssert:
 		if i.CommaOk {
-			return f.taken(i, extract(i, 0), of)
+			return f.taken(i, memory.Extract(i, 0), of)
 		}
 		return f.taken(i, i, of)
 	case *ssa.UnOp:
 		switch {
 		case f.IsSlot(of) && i.X == of:
 			return one(Copy, i)
-		case f.inMemory(of) && f.Origin(i.X) != of:
+		case f.InMemory(of) && f.Origin(i.X) != of:
 			return nil // what is in a slot of it is followed there
-		case f.inMemory(of) && !f.IsSlot(of):
+		case f.InMemory(of) && !f.IsSlot(of):
 			return f.taken(i, i, of)
 		}
 		if i.Op == token.ARROW {
@@ -91,7 +92,7 @@ func (f *Func) Acts(i ssa.Instruction, of ssa.Value) []Act {
 			return one(Read, nil) // a key
 		}
 	case *ssa.MapUpdate:
-		if c := f.container(i.Map); c != nil {
+		if c := f.Container(i.Map); c != nil {
 			return one(Wrap, c)
 		}
 	case *ssa.Call:
@@ -110,11 +111,11 @@ func (f *Func) Acts(i ssa.Instruction, of ssa.Value) []Act {
 func (f *Func) derived(v ssa.Value, of ssa.Value) []Act {
 	a := Act{Instr: v.(ssa.Instruction), Op: Part, Of: of, To: v}
 	switch _, number := of.Type().Underlying().(*types.Basic); {
-	case Plain(v.Type()):
+	case memory.Plain(v.Type()):
 		a.Op, a.To = Read, nil
-	case f.isNumber(v.Type()) && number:
+	case f.IsNumber(v.Type()) && number:
 		a.Op = Tell
-	case f.isNumber(v.Type()):
+	case f.IsNumber(v.Type()):
 		a.Op = Count
 	}
 	return []Act{a}
@@ -125,25 +126,12 @@ func (f *Func) taken(i ssa.Instruction, v ssa.Value, of ssa.Value) []Act {
 	a := Act{Instr: i, Op: Unwrap, Of: of, To: v}
 	switch {
 	case v == nil:
-	case Plain(v.Type()):
+	case memory.Plain(v.Type()):
 		a.Op, a.To = Read, nil
-	case f.isNumber(v.Type()):
+	case f.IsNumber(v.Type()):
 		a.Op = Count
 	}
 	return []Act{a}
-}
-
-// Plain reports whether a value of type t leads to no memory, not even as a number: an int is a
-// size, an index or a sum.
-func Plain(t types.Type) bool {
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Info()&(types.IsBoolean|types.IsFloat|types.IsComplex) != 0 || t == types.Typ[types.Int]
-}
-
-// isNumber reports whether values of type t are numbers or strings, which are addresses only
-// if somebody made them so.
-func (f *Func) isNumber(t types.Type) bool {
-	return effect.IsNumber(t) && !f.in.Owns(t)
 }
 
 // store puts a value into a variable in memory that nobody else gets at, or anywhere.
@@ -151,7 +139,7 @@ func (f *Func) store(s *ssa.Store, of ssa.Value) []Act {
 	var out []Act
 	act := func(op Op, to ssa.Value) { out = append(out, Act{Instr: s, Op: op, Of: of, To: to}) }
 	cell := f.Origin(s.Addr)
-	local := f.holder(cell) && !isLent(rootOf(cell))
+	local := f.holder(cell) && !memory.IsLent(memory.RootOf(cell))
 	if f.Origin(s.Val) == of {
 		switch {
 		case !local || f.IsSlot(cell) && !f.Sets(s, cell):
@@ -165,7 +153,7 @@ func (f *Func) store(s *ssa.Store, of ssa.Value) []Act {
 	if cell == of {
 		switch {
 		case f.IsSlot(cell) && s.Addr == cell: // it holds something else now
-		case f.inMemory(cell) && !f.IsSlot(cell), f.besides(s):
+		case f.InMemory(cell) && !f.IsSlot(cell), f.besides(s):
 			act(Read, nil)
 		default:
 			act(Keep, nil) // what it leads to is changed
@@ -177,7 +165,7 @@ func (f *Func) store(s *ssa.Store, of ssa.Value) []Act {
 // besides reports whether a store sets a field of what is made of parts that is none of these.
 func (f *Func) besides(s *ssa.Store) bool {
 	a, ok := s.Addr.(*ssa.FieldAddr)
-	return ok && Plain(s.Val.Type()) && f.in.Frees.Parts(a.X.Type()) != nil
+	return ok && memory.Plain(s.Val.Type()) && f.In.Frees.Parts(a.X.Type()) != nil
 }
 
 // call lists what a call does to an operand, as its summary says.
@@ -196,15 +184,15 @@ func (f *Func) call(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act {
 	s := f.Summary(c)
 	literal := calls.Literal(c) != nil
 	for k, a := range calls.Operands(c) {
-		r := f.reaches(a, of)
-		if r == none {
+		r := f.Reaches(a, of)
+		if r == memory.None {
 			continue
 		}
 		captured := literal && k >= len(c.Args)
-		whole := r == outer && !captured && (f.inMemory(a) && s.Decided || f.leadsBack(c, s, k))
-		address := r != outer && f.IsSlot(of) && !captured && effect.Nillable(pointee(of.Type()))
+		whole := r == memory.Outer && !captured && (f.InMemory(a) && s.Decided || f.leadsBack(c, s, k))
+		address := r != memory.Outer && f.IsSlot(of) && !captured && effect.Nillable(memory.Pointee(of.Type()))
 		p := f.Effect(s, k, a, of)
-		if s.Unknown && r == same && f.callsBack(c.Value) {
+		if s.Unknown && r == memory.Same && f.callsBack(c.Value) {
 			act(Read, nil, always)
 			out[len(out)-1].Lends = true
 			continue
@@ -212,8 +200,8 @@ func (f *Func) call(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act {
 		lends := p.Lends && !f.borrow(c.Args)
 		p.Lends = false
 		switch {
-		case lends, p.Retained, whole, address, r == outer && f.twice(c, of),
-			p.Sets.Owned.Cond != effect.Never && (r != same || f.puts(i, a) == nil):
+		case lends, p.Retained, whole, address, r == memory.Outer && f.twice(c, of),
+			p.Sets.Owned.Cond != effect.Never && (r != memory.Same || f.Puts(i, a) == nil):
 			act(Keep, nil, always) // who has the address of a pointer may set it
 		case p.Borrows():
 			act(Read, nil, always)
@@ -230,7 +218,7 @@ func (f *Func) call(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act {
 			}
 		}
 		for n, res := range s.Results {
-			to := Result(i, n)
+			to := memory.Result(i, n)
 			if to == nil || k >= len(s.Params) || whole {
 				continue
 			}
@@ -250,13 +238,13 @@ func (f *Func) call(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act {
 // leads lists what a call makes of operand k, which a result is not but may lead to.
 func (f *Func) leads(to ssa.Value, res effect.Result, k int, act func(Op, ssa.Value, effect.When)) {
 	always := effect.When{Cond: effect.Always}
-	number := f.isNumber(to.Type())
+	number := f.IsNumber(to.Type())
 	for _, x := range []struct {
 		set uint64
 		op  Op
 	}{{res.Views, Part}, {res.Tells, Tell}, {res.Shows, Count}} {
 		switch {
-		case x.set>>k&1 == 0 || Plain(to.Type()):
+		case x.set>>k&1 == 0 || memory.Plain(to.Type()):
 		case x.op == Part && number:
 			act(Tell, to, always)
 		default:
@@ -269,28 +257,28 @@ func (f *Func) leads(to ssa.Value, res effect.Result, k int, act func(Op, ssa.Va
 // that, or to all that it leads to.
 func (f *Func) Effect(s *effect.Summary, k int, a, of ssa.Value) effect.Param {
 	p := s.Param(k)
-	part, ok := of.(*Field)
-	switch r := f.reaches(a, of); {
-	case r == same && len(f.fields(of)) > 0 && len(f.holds[of]) == 0: // its parts are followed by themselves
+	part, ok := of.(*memory.Field)
+	switch r := f.Reaches(a, of); {
+	case r == memory.Same && len(f.Fields(of)) > 0 && len(f.holds[of]) == 0: // its parts are followed
 		return p.Rest()
-	case !ok || r != outer:
+	case !ok || r != memory.Outer:
 		return p.Together()
 	}
 	var from []int
 	if part.Memory {
-		_, from, _ = f.resolve(a)
+		_, from, _ = f.Resolve(a)
 	}
-	return p.At(effect.PathText(effect.At(whole(part.Root, part.Memory), from), part.Path[len(from):]))
+	return p.At(effect.PathText(effect.At(memory.TypeOf(part.Root, part.Memory), from), part.Path[len(from):]))
 }
 
 // Operand returns by which operand a call gets what a value is, and which part of that the value is; -1
 // if it does not get it.
 func (f *Func) Operand(c *ssa.CallCommon, of ssa.Value) (k int, part string) {
 	for k, a := range calls.Operands(c) {
-		switch f.reaches(a, of) {
-		case none:
-		case outer:
-			return k, of.(*Field).Text()
+		switch f.Reaches(a, of) {
+		case memory.None:
+		case memory.Outer:
+			return k, of.(*memory.Field).Text()
 		default:
 			return k, ""
 		}
@@ -303,7 +291,7 @@ func (f *Func) Operand(c *ssa.CallCommon, of ssa.Value) (k int, part string) {
 func (f *Func) twice(c *ssa.CallCommon, of ssa.Value) bool {
 	n := 0
 	for _, a := range calls.Operands(c) {
-		if f.reaches(a, of) != none {
+		if f.Reaches(a, of) != memory.None {
 			n++
 		}
 	}
@@ -324,37 +312,7 @@ func (f *Func) leadsBack(c *ssa.CallCommon, s *effect.Summary, k int) bool {
 
 // leadsOn reports whether a value of type t may lead to a variable in which others are.
 func (f *Func) leadsOn(t types.Type) bool {
-	return (!f.in.Owns(t) || f.in.Frees.Parts(t) != nil) && !Plain(t) && !f.isNumber(t)
-}
-
-// gives reports whether a result of a call may be operand k, or view it.
-func gives(s *effect.Summary, k int) bool {
-	return slices.ContainsFunc(s.Results, func(r effect.Result) bool { return (r.Is|r.Views|r.Tells|r.Shows)>>k&1 == 1 })
-}
-
-// Summary returns what a call does.
-func (f *Func) Summary(c *ssa.CallCommon) *effect.Summary { return f.in.Effect(c) }
-
-// Result returns the value of a result of a call, and nil if it is dropped.
-func Result(i ssa.Instruction, n int) ssa.Value {
-	c, ok := i.(*ssa.Call)
-	if !ok {
-		return nil
-	}
-	if c.Call.Signature().Results().Len() == 1 {
-		return c
-	}
-	return extract(c, n)
-}
-
-// extract returns an element of a tuple, and nil if nobody takes it.
-func extract(tuple ssa.Value, n int) ssa.Value {
-	for _, i := range *tuple.Referrers() {
-		if e, ok := i.(*ssa.Extract); ok && e.Index == n {
-			return e
-		}
-	}
-	return nil
+	return (!f.In.Owns(t) || f.In.Frees.Parts(t) != nil) && !memory.Plain(t) && !f.IsNumber(t)
 }
 
 func (f *Func) builtin(i ssa.Instruction, name string, of ssa.Value) []Act {
@@ -382,7 +340,7 @@ func (f *Func) deferred(d *ssa.Defer, of ssa.Value) []Act {
 	for k := range out {
 		switch {
 		case reads && same:
-			out[k].Op, out[k].To = Await, f.given(d)
+			out[k].Op, out[k].To = Await, f.Given(d)
 		case reads && !ir.Circles(d.Block()):
 			out[k].Op = Await
 		case len(out) == 1 && out[k].Op == Free && out[k].When.Cond == effect.Always && same:
@@ -392,12 +350,4 @@ func (f *Func) deferred(d *ssa.Defer, of ssa.Value) []Act {
 		}
 	}
 	return out
-}
-
-// pointee returns the type that a pointer leads to.
-func pointee(t types.Type) types.Type {
-	if p, ok := t.Underlying().(*types.Pointer); ok {
-		return p.Elem()
-	}
-	return t
 }

@@ -1,5 +1,6 @@
 // Package pointsto finds out what the values of a function may hold, whatever the path: a
-// points-to analysis of buffers. What becomes of a buffer is not known here.
+// points-to analysis of buffers. What becomes of a buffer is not known here. Which variables there are, and
+// what uses them, is known in *memory*.
 //
 // # Words
 //
@@ -13,14 +14,6 @@
 //   - An operation is what an instruction does to one operand: read, free, free later, copy,
 //     part, wrap, unwrap, return, keep ([Op]). An act is that operation there ([Act]).
 //   - What a buffer adopts goes with it when it is freed, and is a view of it ([Site.With]).
-//   - What a deferred call has been given, in all turns of a loop, is a value of its own ([Deferred]).
-//   - What the goroutines that one group waits for have been given is a value of its own ([Running]).
-//   - A slot is a variable in memory that is as good as a value ([Func.IsSlot]).
-//   - A field is a slot in a larger variable or an object, or the same part of a value ([Field]).
-//   - A variable of a type whose free was found is built if its parts are followed, else it is a slot.
-//   - An object is what a pointer leads to that a call returned, or a parameter is, if it has
-//     parts that could own (object.go).
-//   - A container is slices that may share elements, or a map ([Container]).
 //   - A group is sites that one value may hold, and all values that may hold them ([Group]).
 //
 // # The table
@@ -49,17 +42,11 @@
 //
 // # Literals
 //
-// A literal, or a method value, that only reads what it captures is a view of that, wherever it goes, if
-// what it captures is not assigned any more while the literal is there. What calls it reads that, and what
-// it returns may lead there. So a function that only calls what it is given borrows that. Functions that the
-// literal is given may get it while they run, as those of loops over iterators do: they must borrow it. Of
-// any other literal nothing is known but where it is called by its name.
-//
-// One that assigns what it captures is known if nobody else can run meanwhile who knows the variable: all
-// literals that capture it are only called by their names, or deferred and do not assign it. What the
-// variable holds when such a literal returns is what it held, or something that is the caller's from then
-// on: a site of the call ([Assigned]). What a slot held before it is given something else is a value, too
-// ([Former]), which nobody reads: it gives frees a name.
+// What calls a literal that is a view of what it captures reads that, and what it returns may lead there. So
+// a function that only calls what it is given borrows that. Functions that the literal is given may get it
+// while they run, as those of loops over iterators do: they must borrow it. Of any other literal nothing is
+// known but where it is called by its name. What a variable holds when a literal that assigns it returns is
+// what it held, or something that is the caller's from then on: a site of the call.
 //
 // # Containers
 //

@@ -2,24 +2,14 @@ package pointsto
 
 import (
 	"go/token"
-	"go/types"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
-	"github.com/lastuse/lastuse/escape/internal/ir"
+	"github.com/lastuse/lastuse/escape/internal/memory"
 )
-
-// An Input is what is known beside a function.
-type Input struct {
-	IR     *ir.Package
-	Effect func(*ssa.CallCommon) *effect.Summary // what a call does; never nil
-	Frees  *effect.Frees                         // which variables are to follow
-}
-
-// Owns reports whether variables of a type are to follow.
-func (in *Input) Owns(t types.Type) bool { return in.Frees.Resource(t) }
 
 // A Site is a place of making. It has two tokens: what it made last, and what it made
 // before that.
@@ -38,7 +28,7 @@ type Site struct {
 
 // Pos returns where the site is in the source.
 func (s *Site) Pos() token.Pos {
-	v := rootOf(s.Value)
+	v := memory.RootOf(s.Value)
 	if e, ok := v.(*ssa.Extract); ok {
 		return e.Tuple.Pos()
 	}
@@ -53,40 +43,20 @@ type Hold struct {
 
 // A Func is a function, and what its values may hold.
 type Func struct {
-	SSA    *ssa.Function
-	Graph  *ir.Graph
+	*memory.Func
 	Sites  []*Site
 	Groups []*Group
 	Steps  int // the work done: uses that were followed
-	in     *Input
 	holds  map[ssa.Value][]Hold
 	made   map[ssa.Value]*Site
-	memo
-}
-
-// A memo has what was asked before.
-type memo struct {
-	closed     map[ssa.Value]bool // see isClosed
-	objects    map[ssa.Value]bool // see object.go
-	builds     map[ssa.Value]bool // see built
-	split      map[ssa.Value][]*Field
-	containers map[ssa.Value]*Container
-	deferreds  map[*ssa.Defer]*Deferred
-	groups     map[ssa.Value]*Running
-	views      map[capture]bool          // see looks
-	before     map[ssa.Value][]*Former   // by slot
-	put        map[ssa.Value][]*Assigned // likewise
+	closed map[ssa.Value]bool               // see isClosed
+	put    map[ssa.Value][]*memory.Assigned // by slot
 }
 
 // Solve finds what the values of a function may hold.
-func Solve(in *Input, fn *ssa.Function) *Func {
-	f := &Func{SSA: fn, Graph: in.IR.Graph(fn), in: in, holds: map[ssa.Value][]Hold{},
-		made: map[ssa.Value]*Site{},
-		memo: memo{closed: map[ssa.Value]bool{}, objects: map[ssa.Value]bool{}, builds: map[ssa.Value]bool{}, split: map[ssa.Value][]*Field{},
-			containers: map[ssa.Value]*Container{}, deferreds: map[*ssa.Defer]*Deferred{},
-			groups: map[ssa.Value]*Running{}, views: map[capture]bool{},
-			before: map[ssa.Value][]*Former{}, put: map[ssa.Value][]*Assigned{}}}
-	f.findObjects()
+func Solve(in *memory.Input, fn *ssa.Function) *Func {
+	f := &Func{Func: memory.New(in, fn), holds: map[ssa.Value][]Hold{}, made: map[ssa.Value]*Site{},
+		closed: map[ssa.Value]bool{}, put: map[ssa.Value][]*memory.Assigned{}}
 	f.find()
 	if len(f.Sites) > 0 {
 		f.follow()
@@ -102,43 +72,17 @@ func (f *Func) May(v ssa.Value, s *Site) bool {
 	return slices.ContainsFunc(f.holds[v], func(h Hold) bool { return h.Site == s })
 }
 
-// Phi returns the phi that v is, or is a field of, and nil if it is none.
-func Phi(v ssa.Value) *ssa.Phi {
-	if p, ok := v.(*Field); ok {
-		v = p.Root
-	}
-	phi, _ := v.(*ssa.Phi)
-	return phi
-}
-
-// Brought returns what a value becomes of an operand of its phi.
-func (f *Func) Brought(v ssa.Value, edge int) ssa.Value {
-	x := Phi(v).Edges[edge]
-	if p, ok := v.(*Field); ok {
-		return f.field(x, p.Path)
-	}
-	return f.Origin(x)
-}
-
-// Brings reports whether a phi gets v, or the value that v is a field of, as an operand.
-func (f *Func) Brings(phi *ssa.Phi, edge int, v ssa.Value) bool {
-	return f.reaches(phi.Edges[edge], v) != none
-}
-
-// Marks reports whether an instruction is there for places only.
-func (f *Func) Marks(i ssa.Instruction) bool { return f.in.IR.Marks(i) }
-
 // most bounds the sites that one value may hold: work grows with their product.
 const most = 64
 
 // find fills Sites.
 func (f *Func) find() {
 	for k, p := range f.SSA.Params {
-		if f.in.Owns(p.Type()) {
+		if f.In.Owns(p.Type()) {
 			f.site(&Site{Value: p, Param: k})
 			continue
 		}
-		for _, part := range f.fields(p) {
+		for _, part := range f.Fields(p) {
 			f.site(&Site{Value: part, Param: k, Part: part.Text()})
 		}
 	}
@@ -150,7 +94,7 @@ func (f *Func) find() {
 	for _, n := range f.Graph.Nodes {
 		for _, i := range n.Instrs {
 			c, ok := i.(*ssa.Call)
-			if !ok || f.in.IR.Marks(i) {
+			if !ok || f.In.IR.Marks(i) {
 				continue
 			}
 			if _, ok := c.Call.Value.(*ssa.Builtin); ok {
@@ -165,12 +109,12 @@ func (f *Func) find() {
 // findMade adds a site for each result of a call that is owned, and for each part of one that is.
 func (f *Func) findMade(c *ssa.Call) {
 	s := f.Summary(&c.Call)
-	last := Result(c, len(s.Results)-1)
+	last := memory.Result(c, len(s.Results)-1)
 	for k, r := range s.Results {
-		v := Result(c, k)
+		v := memory.Result(c, k)
 		if v == nil {
-			v = &Dropped{c, k}
-			f.objects[v] = f.hasParts(v)
+			v = &memory.Dropped{Call: c, N: k}
+			f.Objects[v] = f.HasParts(v)
 		}
 		add := func(v ssa.Value, part string, r effect.Result) {
 			if v == nil || r.Owned.Cond != effect.Always && r.Owned.Cond != effect.OnTrue {
@@ -187,9 +131,9 @@ func (f *Func) findMade(c *ssa.Call) {
 			}
 			f.site(site)
 		}
-		if f.takenApart(v) { // one was made of these
-			free := f.in.Frees.Parts(v.Type())
-			for _, field := range f.fields(v) {
+		if f.TakenApart(v) { // one was made of these
+			free := f.In.Frees.Parts(v.Type())
+			for _, field := range f.Fields(v) {
 				if nothing, freed := free[field.Text()]; freed {
 					add(field, field.Text(), effect.Result{Owned: r.Owned, Nil: r.Nil || nothing})
 				}
@@ -198,10 +142,23 @@ func (f *Func) findMade(c *ssa.Call) {
 		}
 		add(v, "", r)
 		for _, p := range r.Parts {
-			for _, field := range f.fields(v) {
+			for _, field := range f.Fields(v) {
 				if field.Text() == p.Path {
 					add(field, p.Path, p.Is)
 				}
+			}
+		}
+	}
+}
+
+// findPut adds a site for each slot that a call of a literal gives something.
+func (f *Func) findPut(c *ssa.Call) {
+	if m, ok := c.Call.Value.(*ssa.MakeClosure); ok && calls.Literal(&c.Call) != nil {
+		for _, v := range m.Bindings {
+			if r := f.Puts(c, v); r != nil && f.IsSlot(v) && f.isClosed(v) {
+				a := &memory.Assigned{Call: c, Slot: v, When: r.Owned}
+				f.put[v] = append(f.put[v], a)
+				f.site(&Site{Value: a, Param: -1, Nil: r.Nil})
 			}
 		}
 	}
@@ -264,7 +221,7 @@ func (f *Func) follow() {
 		add(s.Value, Hold{s, Whole})
 		for _, v := range s.With {
 			as := View
-			if f.isNumber(v.Type()) {
+			if f.IsNumber(v.Type()) {
 				as = Number
 			}
 			add(v, Hold{s, as})
@@ -272,7 +229,7 @@ func (f *Func) follow() {
 		for len(open) > 0 {
 			it := open[len(open)-1]
 			open = open[:len(open)-1]
-			for _, m := range f.formers(it.v) {
+			for _, m := range f.Formers(it.v) {
 				f.Steps++
 				add(m, it.h)
 			}
@@ -295,28 +252,4 @@ func (f *Func) follow() {
 		}
 	}
 	f.group(root, values, crowded)
-}
-
-// Where returns where a value comes into being: the results of a call do at the call. A
-// parameter has no place.
-func (f *Func) Where(v ssa.Value) (node, at int, ok bool) {
-	v = rootOf(v)
-	switch p := v.(type) {
-	case *Container:
-		return p.node, p.at, true
-	case *Running:
-		v = p.Group
-	case *Dropped:
-		v = p.Call
-	case *Assigned:
-		v = p.Call
-	}
-	if e, is := v.(*ssa.Extract); is {
-		v = e.Tuple
-	}
-	i, is := v.(ssa.Instruction)
-	if !is {
-		return 0, 0, false
-	}
-	return f.Graph.Where(i)
 }

@@ -4,6 +4,8 @@ import (
 	"go/types"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/internal/memory"
 )
 
 // Lent follows what a parameter, or a captured variable, leads to whose type nothing frees: it may
@@ -19,7 +21,7 @@ func (f *Func) Lent(p ssa.Value) (as map[ssa.Value]Relation, moves []Act) {
 		}
 	}
 	switch _, basic := p.Type().Underlying().(*types.Basic); {
-	case f.isNumber(p.Type()):
+	case f.IsNumber(p.Type()):
 		add(p, Number)
 	case basic:
 		add(p, View)
@@ -32,7 +34,7 @@ func (f *Func) Lent(p ssa.Value) (as map[ssa.Value]Relation, moves []Act) {
 		for _, i := range f.Users(v) {
 			f.Steps++
 			// What it holds is its own function's to know.
-			if s, ok := i.(*ssa.Store); ok && InMemory(p) && f.Origin(s.Addr) == p {
+			if s, ok := i.(*ssa.Store); ok && memory.InMemory(p) && f.Origin(s.Addr) == p {
 				moves = append(moves, Act{Instr: i, Op: Keep, Of: v})
 				continue
 			}

@@ -7,11 +7,12 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/memory"
 )
 
 // Empty reports whether a part is never set here, and so holds nothing.
 func (f *Func) Empty(v ssa.Value) bool {
-	_, part := v.(*Field)
+	_, part := v.(*memory.Field)
 	return part && len(f.holds[v]) == 0 && !f.Foreign(v)
 }
 
@@ -24,7 +25,7 @@ func (f *Func) foreign(v ssa.Value, seen map[ssa.Value]bool) bool {
 		return false
 	}
 	seen[v] = true
-	if c, ok := rootOf(v).(*ssa.Const); ok {
+	if c, ok := memory.RootOf(v).(*ssa.Const); ok {
 		return c.Value != nil
 	}
 	from, ok := f.sources(v)
@@ -34,18 +35,11 @@ func (f *Func) foreign(v ssa.Value, seen map[ssa.Value]bool) bool {
 	return !ok || slices.ContainsFunc(from, func(w ssa.Value) bool { return f.foreign(w, seen) })
 }
 
-func rootOf(v ssa.Value) ssa.Value {
-	if p, ok := v.(*Field); ok {
-		return p.Root
-	}
-	return v
-}
-
 // sources lists the values of which a value, a slot or a field is made; ok is false if that is
 // not all that it may be.
 func (f *Func) sources(v ssa.Value) (from []ssa.Value, ok bool) {
 	var path []int
-	p, isField := v.(*Field)
+	p, isField := v.(*memory.Field)
 	if isField {
 		path = p.Path
 	}
@@ -53,18 +47,18 @@ func (f *Func) sources(v ssa.Value) (from []ssa.Value, ok bool) {
 		for _, u := range f.Users(v) {
 			if f.Sets(u, v) {
 				s := u.(*ssa.Store)
-				_, at, _ := f.resolve(s.Addr)
-				from = append(from, f.field(f.Origin(s.Val), path[len(at):]))
+				_, at, _ := f.Resolve(s.Addr)
+				from = append(from, f.Field(f.Origin(s.Val), path[len(at):]))
 			}
 		}
 		for _, a := range f.put[v] {
 			from = append(from, a)
 		}
-		_, own := rootOf(v).(*ssa.Alloc)
+		_, own := memory.RootOf(v).(*ssa.Alloc)
 		return from, own && f.isClosed(v)
 	}
-	switch i := rootOf(v).(type) {
-	case *Former:
+	switch i := memory.RootOf(v).(type) {
+	case *memory.Former:
 		return []ssa.Value{i.Slot}, true
 	case *ssa.Phi:
 		for k := range i.Edges {
@@ -72,12 +66,12 @@ func (f *Func) sources(v ssa.Value) (from []ssa.Value, ok bool) {
 		}
 		return from, true
 	case *ssa.ChangeType:
-		return []ssa.Value{f.field(i.X, path)}, true
+		return []ssa.Value{f.Field(i.X, path)}, true
 	case *ssa.Field:
-		return []ssa.Value{f.field(i.X, append([]int{i.Field}, path...))}, true
+		return []ssa.Value{f.Field(i.X, append([]int{i.Field}, path...))}, true
 	case *ssa.UnOp:
-		root, at, sure := f.resolve(i.X)
-		x := f.field(root, slices.Concat(at, path))
+		root, at, sure := f.Resolve(i.X)
+		x := f.Field(root, slices.Concat(at, path))
 		return []ssa.Value{x}, sure && x != nil && f.IsSlot(x)
 	case *ssa.Call:
 		return f.operand(i, v)
@@ -127,7 +121,7 @@ func (f *Func) mayBeNil(v ssa.Value, seen map[ssa.Value]bool) bool {
 
 // setAtOnce reports whether a slot is set in the block in which it is made.
 func (f *Func) setAtOnce(v ssa.Value) bool {
-	a, ok := rootOf(v).(*ssa.Alloc)
+	a, ok := memory.RootOf(v).(*ssa.Alloc)
 	return ok && slices.ContainsFunc(f.Users(v), func(i ssa.Instruction) bool {
 		return i.Block() == a.Block() && f.Sets(i, v)
 	})

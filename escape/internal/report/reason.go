@@ -9,6 +9,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
+	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/place"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
@@ -171,7 +172,7 @@ func position(i ssa.Instruction) token.Pos {
 
 // capturedBy returns what makes a literal that captures a variable in memory; nil if none does.
 func capturedBy(addr ssa.Value) ssa.Instruction {
-	if !pointsto.InMemory(addr) {
+	if !memory.InMemory(addr) {
 		return nil
 	}
 	for _, i := range *addr.Referrers() {

@@ -15,8 +15,8 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/ir"
+	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/place"
-	"github.com/lastuse/lastuse/escape/internal/pointsto"
 	"github.com/lastuse/lastuse/escape/internal/rewrite"
 	"github.com/lastuse/lastuse/escape/internal/vars"
 )
@@ -249,7 +249,7 @@ func (u *unit) call(v ssa.Value) (*ast.CallExpr, int) {
 		return u.calls[v.Pos()], 0
 	case *ssa.Extract:
 		return u.calls[v.Tuple.Pos()], v.Index
-	case *pointsto.Dropped:
+	case *memory.Dropped:
 		return u.calls[v.Pos()], v.N
 	}
 	return nil, 0

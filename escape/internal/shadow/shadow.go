@@ -22,6 +22,7 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/ir"
+	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/own"
 	"github.com/lastuse/lastuse/escape/internal/place"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
@@ -67,7 +68,7 @@ type Result struct {
 // Run runs the rooms over a package.
 func Run(in *Input) *Result {
 	frees := effect.NewFrees(in.Set, in.Types, in.Facts)
-	to := &pointsto.Input{Frees: frees}
+	to := &memory.Input{Frees: frees}
 	ed := newEditor(in, frees)
 	p := ir.Build(&ir.Input{Fset: in.Fset, Files: in.Files, Types: in.Types, Info: in.Info, Follow: frees.Named,
 		Heads: ed.heads})

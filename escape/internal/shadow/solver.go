@@ -9,6 +9,7 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/infer"
+	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/own"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
@@ -16,7 +17,7 @@ import (
 // A solver looks at the functions of a package, those that are called first.
 type solver struct {
 	in    *Input
-	to    *pointsto.Input
+	to    *memory.Input
 	frees *effect.Frees
 	world *calls.World
 	table *calls.Table

@@ -1,4 +1,4 @@
-package pointsto
+package memory
 
 import (
 	"go/token"
@@ -20,38 +20,38 @@ import (
 // findObjects finds the objects of a function.
 func (f *Func) findObjects() {
 	for _, p := range f.SSA.Params {
-		f.objects[p] = f.hasParts(p) && !f.in.Owns(p.Type())
+		f.Objects[p] = f.HasParts(p) && !f.In.Owns(p.Type())
 	}
 	for _, n := range f.Graph.Nodes {
 		for _, i := range n.Instrs {
 			c, ok := i.(*ssa.Call)
-			if !ok || f.in.IR.Marks(i) {
+			if !ok || f.In.IR.Marks(i) {
 				continue
 			}
 			if _, ok := c.Call.Value.(*ssa.Builtin); ok {
 				continue
 			}
 			for k, r := range f.Summary(&c.Call).Results {
-				if v := Result(c, k); v != nil && (len(r.Parts) > 0 || f.takenApart(v)) {
-					f.objects[v] = f.hasParts(v)
+				if v := Result(c, k); v != nil && (len(r.Parts) > 0 || f.TakenApart(v)) {
+					f.Objects[v] = f.HasParts(v)
 				}
 			}
 		}
 	}
 }
 
-// hasParts reports whether v is a pointer to what has parts.
-func (f *Func) hasParts(v ssa.Value) bool {
+// HasParts reports whether v is a pointer to what has parts.
+func (f *Func) HasParts(v ssa.Value) bool {
 	p, ok := v.Type().Underlying().(*types.Pointer)
-	return ok && len(f.in.Frees.Paths(p.Elem())) > 0
+	return ok && len(f.In.Frees.Paths(p.Elem())) > 0
 }
 
-// inMemory reports whether v is the address of a variable, or of an object.
-func (f *Func) inMemory(v ssa.Value) bool { return InMemory(v) || f.objects[v] }
+// InMemory reports whether v is the address of a variable, or of an object.
+func (f *Func) InMemory(v ssa.Value) bool { return InMemory(v) || f.Objects[v] }
 
-// takenApart reports whether parts are set of what a call returned, which is made of them.
-func (f *Func) takenApart(v ssa.Value) bool {
-	if f.in.Frees.Parts(v.Type()) == nil || v.Referrers() == nil {
+// TakenApart reports whether parts are set of what a call returned, which is made of them.
+func (f *Func) TakenApart(v ssa.Value) bool {
+	if f.In.Frees.Parts(v.Type()) == nil || v.Referrers() == nil {
 		return false
 	}
 	return slices.ContainsFunc(*v.Referrers(), func(i ssa.Instruction) bool {
@@ -69,7 +69,7 @@ func (f *Func) takenApart(v ssa.Value) bool {
 // or nothing is, or a value of which parts are followed. Else it has what a call gave.
 func (f *Func) built(v ssa.Value) bool {
 	a, ok := v.(*ssa.Alloc)
-	if !ok || f.in.Frees.Parts(pointee(v.Type())) == nil {
+	if !ok || f.In.Frees.Parts(Pointee(v.Type())) == nil {
 		return false
 	}
 	yes, ok := f.builds[v]
@@ -97,8 +97,8 @@ func (f *Func) inParts(v ssa.Value) bool {
 	return ok && calls.Called(&c.Call) != nil && len(f.Summary(&c.Call).Results[n].Parts) > 0
 }
 
-// isLent reports whether what v leads to is the caller's: what is stored there leaves.
-func isLent(v ssa.Value) bool {
+// IsLent reports whether what v leads to is the caller's: what is stored there leaves.
+func IsLent(v ssa.Value) bool {
 	_, param := v.(*ssa.Parameter)
 	return param
 }

@@ -1,4 +1,4 @@
-package pointsto
+package memory
 
 import (
 	"fmt"
@@ -23,8 +23,8 @@ func (d *Deferred) Parent() *ssa.Function         { return d.Defer.Parent() }
 func (d *Deferred) Referrers() *[]ssa.Instruction { return nil }
 func (d *Deferred) Pos() token.Pos                { return d.Defer.Pos() }
 
-// given returns what a deferred call has been given.
-func (f *Func) given(d *ssa.Defer) *Deferred {
+// Given returns what a deferred call has been given.
+func (f *Func) Given(d *ssa.Defer) *Deferred {
 	if f.deferreds[d] == nil {
 		f.deferreds[d] = &Deferred{d, len(f.deferreds)}
 	}

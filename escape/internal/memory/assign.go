@@ -1,4 +1,4 @@
-package pointsto
+package memory
 
 import (
 	"fmt"
@@ -25,7 +25,7 @@ type Assigned struct {
 // Name returns a name that no register has.
 func (a *Assigned) Name() string                  { return fmt.Sprintf("%s by %s", a.Slot.Name(), a.Call.Name()) }
 func (a *Assigned) String() string                { return a.Name() }
-func (a *Assigned) Type() types.Type              { return pointee(a.Slot.Type()) }
+func (a *Assigned) Type() types.Type              { return Pointee(a.Slot.Type()) }
 func (a *Assigned) Parent() *ssa.Function         { return a.Call.Parent() }
 func (a *Assigned) Referrers() *[]ssa.Instruction { return &[]ssa.Instruction{} }
 func (a *Assigned) Pos() token.Pos                { return a.Call.Pos() }
@@ -40,20 +40,20 @@ type Former struct {
 // Name returns a name that no register has.
 func (m *Former) Name() string                  { return fmt.Sprintf("former%d %s", m.n, m.Slot.Name()) }
 func (m *Former) String() string                { return m.Name() }
-func (m *Former) Type() types.Type              { return pointee(m.Slot.Type()) }
+func (m *Former) Type() types.Type              { return Pointee(m.Slot.Type()) }
 func (m *Former) Parent() *ssa.Function         { return m.At.Parent() }
 func (m *Former) Referrers() *[]ssa.Instruction { return &[]ssa.Instruction{} }
 func (m *Former) Pos() token.Pos                { return m.At.Pos() }
 
-// formers lists what a slot held before it was given something else; what it is made with is not.
-func (f *Func) formers(v ssa.Value) []*Former {
+// Formers lists what a slot held before it was given something else; what it is made with is not.
+func (f *Func) Formers(v ssa.Value) []*Former {
 	have, ok := f.before[v]
-	if ok || !f.IsSlot(v) || !InMemory(rootOf(v)) {
+	if ok || !f.IsSlot(v) || !InMemory(RootOf(v)) {
 		return have
 	}
 	var at []ssa.Instruction
 	var first ssa.Instruction // in the block in which the variable is made
-	a, _ := rootOf(v).(*ssa.Alloc)
+	a, _ := RootOf(v).(*ssa.Alloc)
 	for _, i := range f.Users(v) {
 		if !f.Gives(i, v) {
 			continue
@@ -80,11 +80,11 @@ func (f *Func) inFront(i, j ssa.Instruction) bool {
 }
 
 // Gives reports whether an instruction gives a slot something else, perhaps.
-func (f *Func) Gives(i ssa.Instruction, v ssa.Value) bool { return f.Sets(i, v) || f.puts(i, v) != nil }
+func (f *Func) Gives(i ssa.Instruction, v ssa.Value) bool { return f.Sets(i, v) || f.Puts(i, v) != nil }
 
-// puts returns when a call of a literal gives a slot something else that the slot's function then owns;
+// Puts returns when a call of a literal gives a slot something else that the slot's function then owns;
 // nil if it never does.
-func (f *Func) puts(i ssa.Instruction, v ssa.Value) *effect.Result {
+func (f *Func) Puts(i ssa.Instruction, v ssa.Value) *effect.Result {
 	c, ok := i.(*ssa.Call)
 	if !ok || calls.Literal(&c.Call) == nil {
 		return nil
@@ -98,32 +98,19 @@ func (f *Func) puts(i ssa.Instruction, v ssa.Value) *effect.Result {
 	return nil
 }
 
-// findPut adds a site for each slot that a call of a literal gives something.
-func (f *Func) findPut(c *ssa.Call) {
-	if m, ok := c.Call.Value.(*ssa.MakeClosure); ok && calls.Literal(&c.Call) != nil {
-		for _, v := range m.Bindings {
-			if r := f.puts(c, v); r != nil && f.IsSlot(v) && f.isClosed(v) {
-				a := &Assigned{c, v, r.Owned}
-				f.put[v] = append(f.put[v], a)
-				f.site(&Site{Value: a, Param: -1, Nil: r.Nil})
-			}
-		}
-	}
-}
-
 // Assigns reports whether a literal gives a slot that it captures something else.
 func (f *Func) Assigns(v ssa.Value) bool {
 	captured, ok := v.(*ssa.FreeVar)
 	return ok && f.IsSlot(v) && len(ir.Stores(captured)) > 0
 }
 
-// alone reports whether nobody gets at a captured variable while a literal of its function runs but that
+// Alone reports whether nobody gets at a captured variable while a literal of its function runs but that
 // literal, and what it calls by name.
-func (f *Func) alone(v ssa.Value) bool {
+func (f *Func) Alone(v ssa.Value) bool {
 	return ir.Alone(v, func(c *ssa.CallCommon, v ssa.Value) bool {
 		s := f.Summary(c)
 		for k, a := range calls.Operands(c) {
-			if p := s.Param(k); a == v && (p.Escapes.Cond != effect.Never || p.Retained || gives(s, k)) {
+			if p := s.Param(k); a == v && (p.Escapes.Cond != effect.Never || p.Retained || Gives(s, k)) {
 				return true
 			}
 		}

@@ -1,4 +1,4 @@
-package pointsto
+package memory
 
 import (
 	"fmt"

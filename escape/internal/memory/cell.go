@@ -1,0 +1,120 @@
+package memory
+
+import (
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/internal/calls"
+	"github.com/lastuse/lastuse/escape/internal/ir"
+)
+
+// This file is about variables in memory: those whose address is taken, and those that
+// literals capture. One that has room for a single handle, and that nobody gets at but
+// instructions which are understood, is as good as a value: a slot. It takes what is stored
+// in it, and gives it back. Any other is a holder of what was ever stored in it.
+
+// InMemory reports whether v is the address of a variable of this function, or of one that
+// it captures.
+func InMemory(v ssa.Value) bool {
+	switch v.(type) {
+	case *ssa.Alloc, *ssa.FreeVar:
+		return true
+	}
+	return false
+}
+
+// IsSlot reports whether v is the address of a variable of a type to follow, or of a field.
+func (f *Func) IsSlot(v ssa.Value) bool {
+	if p, ok := v.(*Field); ok {
+		return p.Memory
+	}
+	return InMemory(v) && f.In.Owns(Pointee(v.Type())) && !f.built(v)
+}
+
+// Origin returns the slot or container that v is or is an address in, or the variable in memory
+// that it is an address or a slice of, and else v.
+func (f *Func) Origin(v ssa.Value) ssa.Value {
+	if c := f.Container(v); c != nil {
+		return c
+	}
+	root, path, _ := f.Resolve(v)
+	if !f.InMemory(root) {
+		return v
+	}
+	for _, p := range f.Fields(root) {
+		if len(path) >= len(p.Path) && starts(path, p.Path) {
+			return p
+		}
+	}
+	return root
+}
+
+// Users lists the instructions that v is an operand of, by any address of it or in a
+// literal that captures it, except marks that only name it.
+func (f *Func) Users(v ssa.Value) []ssa.Instruction {
+	switch p := v.(type) {
+	case *Container:
+		return p.users
+	case *Running:
+		return p.Waits
+	case *Assigned:
+		return []ssa.Instruction{p.Call}
+	}
+	p, isField := v.(*Field)
+	root := v
+	if isField {
+		root = p.Root
+	}
+	var out []ssa.Instruction
+	add := func(i ssa.Instruction) {
+		if !slices.Contains(out[max(0, len(out)-4):], i) { // once, though it may be several operands
+			out = append(out, i)
+		}
+	}
+	var visit func(at ssa.Value)
+	visit = func(at ssa.Value) {
+		refs := at.Referrers()
+		if refs == nil {
+			return
+		}
+		for _, i := range *refs {
+			if _, debug := i.(*ssa.DebugRef); debug || f.In.IR.Marks(i) && !f.In.IR.Reads(i) {
+				continue
+			}
+			if m, ok := i.(*ssa.MakeClosure); ok {
+				bound := calls.OnlyCalled(m)
+				view := !bound && f.looks(m, at)
+				if !view && (bound || !isField && f.IsSlot(v)) {
+					for _, j := range *m.Referrers() {
+						add(j)
+					}
+					continue
+				}
+				for _, j := range *m.Referrers() { // where it is called by its name, its summary says more
+					if view && ir.Callee(j) == m {
+						add(j)
+					}
+				}
+			}
+			if a, ok := i.(ssa.Value); ok {
+				if r, _, _ := f.Resolve(a); a != root && r == root { // an address in it
+					if !isField || f.Reaches(a, p) != None {
+						visit(a)
+					}
+					continue
+				}
+			}
+			add(i)
+		}
+	}
+	visit(root)
+	if f.Assigns(v) { // what it holds in the end is its own function's
+		for _, b := range f.SSA.Blocks {
+			if r, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return); ok {
+				add(r)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,67 @@
+package memory
+
+import (
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/internal/calls"
+	"github.com/lastuse/lastuse/escape/internal/ir"
+)
+
+// This file is about literals and method values. One that only reads what it captures is a view of that,
+// wherever it goes and whenever it is called: what it captures is in use as long as it is. Any other is
+// known only where it is called by its name.
+
+// A capture is what a literal captures, or a method value is bound to, by its number.
+type capture struct {
+	by *ssa.MakeClosure
+	n  int
+}
+
+// looks reports whether LooksAt holds for all that a literal captures in v.
+func (f *Func) looks(m *ssa.MakeClosure, v ssa.Value) bool {
+	for n, b := range m.Bindings {
+		if b == v && !f.LooksAt(m, n) {
+			return false
+		}
+	}
+	return true
+}
+
+// LooksAt reports whether a literal only reads what it captures there, which stays what it is.
+func (f *Func) LooksAt(m *ssa.MakeClosure, n int) bool {
+	c := capture{m, n}
+	yes, ok := f.views[c]
+	if !ok {
+		fn := m.Fn.(*ssa.Function)
+		s, k := f.Summary(&ssa.CallCommon{Value: m}), n
+		if calls.Method(fn) == nil {
+			k += len(fn.Params)
+		}
+		p := s.Param(k)
+		p.Lends = false // to functions that others give it: see called
+		yes = k < len(s.Params) && p.Borrows() && f.fixed(m.Bindings[n], m)
+		f.views[c] = yes
+	}
+	return yes
+}
+
+// fixed reports whether what a literal captures in v is not assigned once it is made, until v is another
+// variable.
+func (f *Func) fixed(v ssa.Value, by *ssa.MakeClosure) bool {
+	root, _, _ := f.Resolve(v)
+	switch v := root.(type) {
+	case *ssa.Alloc:
+		return !slices.ContainsFunc(ir.Stores(v), func(s *ssa.Store) bool { return s.Parent() != by.Parent() || ir.Follows(by, s, v) })
+	case *ssa.FreeVar:
+		fn := v.Parent()
+		k := slices.Index(fn.FreeVars, v)
+		makers := *fn.Referrers()
+		return len(ir.Stores(v)) == 0 && len(makers) > 0 && !slices.ContainsFunc(makers, func(i ssa.Instruction) bool {
+			m, ok := i.(*ssa.MakeClosure)
+			return !ok || !f.fixed(m.Bindings[k], m)
+		})
+	}
+	return !f.Objects[root] || len(ir.Stores(root)) == 0
+}

@@ -1,0 +1,44 @@
+package memory
+
+import (
+	"go/types"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/ir"
+)
+
+// An Input is what is known beside a function.
+type Input struct {
+	IR     *ir.Package
+	Effect func(*ssa.CallCommon) *effect.Summary // what a call does; never nil
+	Frees  *effect.Frees                         // which variables are to follow
+}
+
+// Owns reports whether variables of a type are to follow.
+func (in *Input) Owns(t types.Type) bool { return in.Frees.Resource(t) }
+
+// A Func is a function with its variables in memory, and what leads to them. What was asked once is kept.
+type Func struct {
+	SSA        *ssa.Function
+	Graph      *ir.Graph
+	In         *Input
+	Objects    map[ssa.Value]bool // see object.go
+	builds     map[ssa.Value]bool // see built
+	split      map[ssa.Value][]*Field
+	containers map[ssa.Value]*Container
+	deferreds  map[*ssa.Defer]*Deferred
+	groups     map[ssa.Value]*Running
+	views      map[capture]bool        // see looks
+	before     map[ssa.Value][]*Former // by slot
+}
+
+// New finds the variables and objects of a function.
+func New(in *Input, fn *ssa.Function) *Func {
+	f := &Func{SSA: fn, Graph: in.IR.Graph(fn), In: in, Objects: map[ssa.Value]bool{}, builds: map[ssa.Value]bool{},
+		split: map[ssa.Value][]*Field{}, containers: map[ssa.Value]*Container{}, deferreds: map[*ssa.Defer]*Deferred{},
+		groups: map[ssa.Value]*Running{}, views: map[capture]bool{}, before: map[ssa.Value][]*Former{}}
+	f.findObjects()
+	return f
+}

@@ -1,0 +1,119 @@
+package memory
+
+import (
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/internal/effect"
+)
+
+// Plain reports whether a value of type t leads to no memory, not even as a number: an int is a
+// size, an index or a sum.
+func Plain(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&(types.IsBoolean|types.IsFloat|types.IsComplex) != 0 || t == types.Typ[types.Int]
+}
+
+// IsNumber reports whether values of type t are numbers or strings, which are addresses only
+// if somebody made them so.
+func (f *Func) IsNumber(t types.Type) bool {
+	return effect.IsNumber(t) && !f.In.Owns(t)
+}
+
+// Gives reports whether a result of a call may be operand k, or view it.
+func Gives(s *effect.Summary, k int) bool {
+	return slices.ContainsFunc(s.Results, func(r effect.Result) bool { return (r.Is|r.Views|r.Tells|r.Shows)>>k&1 == 1 })
+}
+
+// Summary returns what a call does.
+func (f *Func) Summary(c *ssa.CallCommon) *effect.Summary { return f.In.Effect(c) }
+
+// Result returns the value of a result of a call, and nil if it is dropped.
+func Result(i ssa.Instruction, n int) ssa.Value {
+	c, ok := i.(*ssa.Call)
+	if !ok {
+		return nil
+	}
+	if c.Call.Signature().Results().Len() == 1 {
+		return c
+	}
+	return Extract(c, n)
+}
+
+// Extract returns an element of a tuple, and nil if nobody takes it.
+func Extract(tuple ssa.Value, n int) ssa.Value {
+	for _, i := range *tuple.Referrers() {
+		if e, ok := i.(*ssa.Extract); ok && e.Index == n {
+			return e
+		}
+	}
+	return nil
+}
+
+// Pointee returns the type that a pointer leads to.
+func Pointee(t types.Type) types.Type {
+	if p, ok := t.Underlying().(*types.Pointer); ok {
+		return p.Elem()
+	}
+	return t
+}
+
+// Phi returns the phi that v is, or is a field of, and nil if it is none.
+func Phi(v ssa.Value) *ssa.Phi {
+	if p, ok := v.(*Field); ok {
+		v = p.Root
+	}
+	phi, _ := v.(*ssa.Phi)
+	return phi
+}
+
+// Brought returns what a value becomes of an operand of its phi.
+func (f *Func) Brought(v ssa.Value, edge int) ssa.Value {
+	x := Phi(v).Edges[edge]
+	if p, ok := v.(*Field); ok {
+		return f.Field(x, p.Path)
+	}
+	return f.Origin(x)
+}
+
+// Brings reports whether a phi gets v, or the value that v is a field of, as an operand.
+func (f *Func) Brings(phi *ssa.Phi, edge int, v ssa.Value) bool {
+	return f.Reaches(phi.Edges[edge], v) != None
+}
+
+// Marks reports whether an instruction is there for places only.
+func (f *Func) Marks(i ssa.Instruction) bool { return f.In.IR.Marks(i) }
+
+// Where returns where a value comes into being: the results of a call do at the call. A
+// parameter has no place.
+func (f *Func) Where(v ssa.Value) (node, at int, ok bool) {
+	v = RootOf(v)
+	switch p := v.(type) {
+	case *Container:
+		return p.node, p.at, true
+	case *Running:
+		v = p.Group
+	case *Dropped:
+		v = p.Call
+	case *Assigned:
+		v = p.Call
+	}
+	if e, is := v.(*ssa.Extract); is {
+		v = e.Tuple
+	}
+	i, is := v.(ssa.Instruction)
+	if !is {
+		return 0, 0, false
+	}
+	return f.Graph.Where(i)
+}
+
+// RootOf returns what v is a part of, or v.
+func RootOf(v ssa.Value) ssa.Value {
+	if p, ok := v.(*Field); ok {
+		return p.Root
+	}
+	return v
+}

@@ -1,0 +1,90 @@
+package pointsto
+
+import (
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/internal/ir"
+	"github.com/lastuse/lastuse/escape/internal/memory"
+)
+
+// This file is about what may be known of a variable in memory, by all that is done to it.
+
+// handsOn reports whether an instruction does something else with a literal that captures
+// v than call it.
+func handsOn(i ssa.Instruction, v ssa.Value) bool {
+	if !memory.InMemory(v) {
+		return false
+	}
+	var callee *ssa.Value
+	switch c := i.(type) {
+	case *ssa.Call:
+		callee = &c.Call.Value
+	case *ssa.Defer:
+		callee = &c.Call.Value
+	}
+	for _, op := range i.Operands(nil) {
+		if m, ok := (*op).(*ssa.MakeClosure); ok && op != callee && slices.Contains(m.Bindings, v) {
+			return true
+		}
+	}
+	return false
+}
+
+// isClosed reports whether nothing but what is read here gets at a variable in memory.
+// One that was captured must not be assigned where others may run: what it holds is its own function's to
+// know.
+func (f *Func) isClosed(v ssa.Value) bool {
+	if p, ok := v.(*memory.Field); ok {
+		v = p.Root
+	}
+	yes, ok := f.closed[v]
+	if ok {
+		return yes
+	}
+	f.closed[v] = true // what it asks of itself, while it is asked
+	yes = true
+	_, captured := v.(*ssa.FreeVar)
+	check := func(w ssa.Value) {
+		for _, i := range f.Users(w) {
+			if s, ok := i.(*ssa.Store); ok && (captured && !(f.IsSlot(v) && f.Alone(v)) || f.Origin(s.Val) == v) {
+				yes = false
+			}
+			for _, a := range f.Acts(i, w) {
+				_, literal := i.(*ssa.MakeClosure)
+				leaves := a.Op == Leave && (!captured || f.Assigns(v)) // nothing is done here behind that
+				looks := a.Op == Read || a.Op == Unwrap || a.Op == Count || a.Op == Part && literal || leaves ||
+					a.Call != nil && a.To != nil && !f.leadsOn(a.To.Type()) // it gives what is in there
+				yes = yes && a.Op != Keep && (a.Op != Leave || leaves) && (f.IsSlot(w) || looks)
+			}
+		}
+	}
+	check(v)
+	for _, p := range f.Fields(v) {
+		check(p)
+	}
+	f.closed[v] = yes
+	return yes
+}
+
+// settled reports whether v is a value, or a variable that is assigned once only, where it is
+// declared and in front of an instruction.
+func (f *Func) settled(v ssa.Value, at ssa.Instruction) bool {
+	if !f.InMemory(v) && !f.IsSlot(v) {
+		return true
+	}
+	a, ok := memory.RootOf(v).(*ssa.Alloc)
+	n := 0
+	if f.Objects[memory.RootOf(v)] { // its maker set it
+		n, ok = 1, true
+	}
+	for _, i := range f.Users(v) {
+		ok = ok && f.Puts(i, v) == nil
+		if s, is := i.(*ssa.Store); is && (f.Sets(s, v) || f.Origin(s.Addr) == v) {
+			n++
+			ok = ok && a != nil && s.Block() == a.Block() && ir.Before(s, at)
+		}
+	}
+	return ok && n == 1
+}
