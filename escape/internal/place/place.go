@@ -78,9 +78,10 @@ type Text interface {
 // A Verdict says what becomes of what a site makes.
 type Verdict struct {
 	Site   *pointsto.Site
-	Due    bool // the program does not free it on some path, nor hand it on
-	Missed int  // runs that stay open: there is no spot
-	Held   bool // its frees are withheld: see the package comment
+	Due    bool   // the program does not free it on some path, nor hand it on
+	Missed int    // runs that stay open: there is no spot
+	Held   bool   // its frees are withheld: see the package comment
+	Why    string // its group is not decided; "" if it is
 }
 
 // Plan returns the frees of a function in the order of the text, and what becomes of each
@@ -88,6 +89,11 @@ type Verdict struct {
 func Plan(p *ir.Package, f *own.Func, text Text) (frees []Free, verdicts []Verdict) {
 	for _, g := range f.Groups {
 		if g.Why() != "" {
+			for _, s := range g.Sites {
+				if s.Param < 0 {
+					verdicts = append(verdicts, Verdict{Site: s, Why: g.Why()})
+				}
+			}
 			continue
 		}
 		pl := &planner{ir: p, f: f, g: g, text: text, moves: map[int][]*own.Point{}}

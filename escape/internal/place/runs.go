@@ -42,7 +42,7 @@ type planner struct {
 
 // runs lists the runs of a token in a node. What a panic leads to has none.
 func (pl *planner) runs(node int, t own.Token) []run {
-	if b := pl.f.Graph.Nodes[node].Block; b == nil || b == pl.f.SSA.Recover || misused(b) {
+	if b := pl.f.Graph.Nodes[node].Block; b == nil || b == pl.f.SSA.Recover || ends(b) {
 		return nil
 	}
 	points := pl.moves[node]
@@ -68,11 +68,14 @@ func (pl *planner) runs(node int, t own.Token) []run {
 	return out
 }
 
-// misused reports whether a block is what go/ssa makes for a range over a function that calls its
-// body when it must not.
-func misused(b *ssa.BasicBlock) bool {
+// ends reports whether a block ends the program or the goroutine, where nothing is freed any more: by a call
+// that never returns, or where go/ssa has a range over a function that calls its body when it must not.
+func ends(b *ssa.BasicBlock) bool {
 	p, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Panic)
-	return ok && !p.Pos().IsValid()
+	return ok && (!p.Pos().IsValid() || slices.ContainsFunc(b.Instrs, func(i ssa.Instruction) bool {
+		c, ok := i.(*ssa.Call)
+		return ok && c.Pos() == p.Pos()
+	}))
 }
 
 // current reports whether, at the start of a run that does not begin with its node, a

@@ -162,10 +162,18 @@ func (f *Func) store(s *ssa.Store, of ssa.Value) []Act {
 	return out
 }
 
-// besides reports whether a store sets a field of what is made of parts that is none of these.
+// besides reports whether a store sets what is no part of a handle: a field of what is made of parts that is none of
+// these, or an element of a slice, in data that a handle gave, if what is put there leads nowhere.
 func (f *Func) besides(s *ssa.Store) bool {
-	a, ok := s.Addr.(*ssa.FieldAddr)
-	return ok && memory.Plain(s.Val.Type()) && f.In.Frees.Parts(a.X.Type()) != nil
+	plain := memory.Plain(s.Val.Type())
+	switch a := s.Addr.(type) {
+	case *ssa.FieldAddr:
+		return plain && f.In.Frees.Parts(a.X.Type()) != nil
+	case *ssa.IndexAddr:
+		_, slice := a.X.Type().Underlying().(*types.Slice)
+		return slice && (plain || f.IsNumber(s.Val.Type()))
+	}
+	return false
 }
 
 // call lists what a call does to an operand, as its summary says.

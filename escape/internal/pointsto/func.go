@@ -253,3 +253,20 @@ func (f *Func) follow() {
 	}
 	f.group(root, values, crowded)
 }
+
+// Call returns the call that makes it; nil for a parameter.
+func (s *Site) Call() *ssa.CallCommon {
+	v := memory.RootOf(s.Value)
+	switch x := v.(type) {
+	case *memory.Dropped:
+		return &x.Call.Call
+	case *memory.Assigned:
+		return &x.Call.Call
+	case *ssa.Extract:
+		v = x.Tuple
+	}
+	if c, ok := v.(*ssa.Call); ok {
+		return &c.Call
+	}
+	return nil
+}

@@ -258,6 +258,10 @@ func (u *unit) call(v ssa.Value) (*ast.CallExpr, int) {
 // edits makes the edits of all files. Those in literals come first: a statement that moves
 // takes them along.
 func (e *editor) edits(funcs []*Func) map[*ast.File][]analysis.TextEdit {
+	for _, src := range e.texts {
+		src.Inner = nil
+		clear(src.Moved)
+	}
 	by := map[*unit][]*Func{}
 	var order []*unit
 	for _, f := range funcs {
@@ -271,7 +275,14 @@ func (e *editor) edits(funcs []*Func) map[*ast.File][]analysis.TextEdit {
 	}
 	slices.SortStableFunc(order, func(a, b *unit) int { return cmp.Compare(b.fn.Node.Pos(), a.fn.Node.Pos()) })
 	for _, u := range order {
-		es, why := e.unitEdits(u, by[u])
+		var es []analysis.TextEdit
+		why := ""
+		if e.in.Locked != nil {
+			why = e.in.Locked(u.src.Tree)
+		}
+		if why == "" {
+			es, why = e.unitEdits(u, by[u])
+		}
 		if why == "" {
 			rewrite.Sort(es)
 			why = u.src.Parses(es, u.fn.Node)
@@ -316,7 +327,7 @@ func (e *editor) unitEdits(u *unit, funcs []*Func) ([]analysis.TextEdit, string)
 		spots: map[place.Where]*spot{}, saved: map[place.Name]string{}}
 	for _, f := range funcs {
 		frees := slices.Clone(f.Frees)
-		slices.SortStableFunc(frees, func(a, b place.Free) int {
+		slices.SortStableFunc(frees, func(a, b *Free) int {
 			return cmp.Compare(a.Sites[0].Pos(), b.Sites[0].Pos())
 		})
 		for _, fr := range frees {
@@ -325,10 +336,11 @@ func (e *editor) unitEdits(u *unit, funcs []*Func) ([]analysis.TextEdit, string)
 			if name == "" {
 				return nil, "a name cannot be made after all"
 			}
-			text, why := e.statement(u, fr, name, s.at)
+			text, why := e.statement(u, fr.Free, name, s.at)
 			if why != "" {
 				return nil, why
 			}
+			fr.Text, fr.Pos = text, s.at.At()
 			if !slices.Contains(s.frees, text) {
 				s.frees = append(s.frees, text)
 			}
@@ -470,7 +482,7 @@ func pointer(t types.Type) bool {
 
 // Text returns a file with its edits.
 func (r *Result) Text(f *ast.File) string {
-	text, ok := r.texts[f].Apply(r.Edits[f])
+	text, ok := r.ed.texts[f].Apply(r.Edits[f])
 	if !ok {
 		panic("edit: edits overlap")
 	}
