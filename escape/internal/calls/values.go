@@ -163,8 +163,8 @@ func (f *finder) field(v *types.Var) bool {
 	return true
 }
 
-// fits reports whether a place of type t may hold a value of type u, if both are functions. Types of a generic
-// struct go by other names in each of its methods, so it asks for no more than their numbers.
+// fits reports whether a place of type t may hold a value of type u, if both are functions. Types of a
+// generic struct go by other names in each of its methods, so it asks for no more than their numbers.
 func fits(t, u types.Type) bool {
 	a, ok := t.Underlying().(*types.Signature)
 	b, is := u.Underlying().(*types.Signature)

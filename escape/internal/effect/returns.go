@@ -1,6 +1,7 @@
 package effect
 
-// NeverReturns reports whether nothing runs behind a call of a function of the standard library, by its full name.
+// NeverReturns reports whether nothing runs behind a call of a function of the standard library, by its full
+// name.
 func NeverReturns(name string) bool { return neverReturns[name] }
 
 var neverReturns = map[string]bool{

@@ -162,8 +162,8 @@ func (f *Func) store(s *ssa.Store, of ssa.Value) []Act {
 	return out
 }
 
-// besides reports whether a store sets what is no part of a handle: a field of what is made of parts that is none of
-// these, or an element of a slice, in data that a handle gave, if what is put there leads nowhere.
+// besides reports whether a store sets what is no part of a handle: a field of what is made of parts that is
+// none of these, or an element of a slice, in data that a handle gave, if what is put there leads nowhere.
 func (f *Func) besides(s *ssa.Store) bool {
 	plain := memory.Plain(s.Val.Type())
 	switch a := s.Addr.(type) {
