@@ -3,9 +3,9 @@ package proof
 // What a walk knows of conditions, for each phase apart. An atom is what a condition tests: a
 // register that is true, or nil, or equal to a constant.
 //
-// What is known of an atom is what the branch taken said, or what the edge into a phi brings, and is forgotten
-// where the register is computed again. Forgetting more is always right:
-// it is done where no test can be reached any more, which keeps the number of phases small.
+// What is known of an atom is what the branch taken said, or what the edge into a phi brings, and is
+// forgotten where the register is computed again. Forgetting more is always right: it is done where no test
+// can be reached any more, which keeps the number of phases small.
 
 import (
 	"go/constant"
