@@ -64,7 +64,7 @@ func TestRoomsBeside(t *testing.T) {
 }
 
 // leastSame is in how many places the rooms have agreed with the analyzer. It only grows.
-const leastSame = 410
+const leastSame = 439
 
 // beside compares the two on one file, whose own lines begin behind the first few.
 func beside(t *testing.T, out *strings.Builder, total map[string]int, name, src string, before int) {
