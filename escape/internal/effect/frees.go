@@ -13,7 +13,7 @@ type Free struct {
 	Method     bool            // its receiver is what it frees; else its only parameter
 	Repeatable bool            // freeing again is harmless
 	Parts      map[string]bool // of one that is inferred: see [Found]
-	Each       *Free           // of a slice or a map: how each element is released, in a loop
+	Resets     bool            // the value may be used again behind it, as far as is known
 }
 
 // A Found is a method of the package that was found to free parts of its receiver, and to do nothing
@@ -23,6 +23,7 @@ type Found struct {
 	Parts      map[string]bool // the parts; whether each may hold nothing
 	Others     []string        // parts that it leaves alone
 	Repeatable bool
+	Resets     bool // it sets fields to nothing: who calls it may go on with the value
 }
 
 // Frees knows which function frees values of which type, as a package can write it.
@@ -41,6 +42,7 @@ type freer struct {
 	spec.Freer
 	level int
 	parts map[string]bool
+	reset bool
 }
 
 // NewFrees returns what a package knows of frees: by the lines of a set, and by what the
@@ -109,32 +111,7 @@ func (f *Frees) Parts(t types.Type) map[string]bool {
 // Resource reports whether values of type t own memory that some function frees.
 func (f *Frees) Resource(t types.Type) bool { return f.Of(t) != nil }
 
-// Collects reports whether values of type t are slices or maps that may own their elements.
-func (f *Frees) Collects(t types.Type) bool {
-	free := f.Of(t)
-	return free != nil && free.Each != nil
-}
-
 func (f *Frees) find(t types.Type) *Free {
-	if free := f.findNamed(t); free != nil {
-		return free
-	}
-	var elem types.Type
-	switch u := t.Underlying().(type) {
-	case *types.Slice:
-		elem = u.Elem()
-	case *types.Map:
-		elem = u.Elem()
-	default:
-		return nil
-	}
-	if each := f.Of(elem); each != nil && each.Each == nil {
-		return &Free{Each: each, Repeatable: each.Repeatable}
-	}
-	return nil
-}
-
-func (f *Frees) findNamed(t types.Type) *Free {
 	named := types.Unalias(t)
 	if p, ok := named.(*types.Pointer); ok {
 		named = types.Unalias(p.Elem())
@@ -149,7 +126,7 @@ func (f *Frees) findNamed(t types.Type) *Free {
 		alone := method && sig.Params().Len() == 0 || !method && sig.Params().Len() == 1 && !sig.Variadic()
 		called := fr.Func.Pkg() == f.pkg || fr.Func.Exported()
 		if fr.Cond.Kind == spec.Always && alone && called && fr.Frees(t) {
-			return &Free{Func: fr.Func, Method: method, Repeatable: fr.Repeatable, Parts: fr.parts}
+			return &Free{Func: fr.Func, Method: method, Repeatable: fr.Repeatable, Parts: fr.parts, Resets: fr.reset}
 		}
 	}
 	return nil
@@ -172,7 +149,7 @@ func (f *Frees) list(q *types.Package) []freer {
 	var all []freer
 	for _, r := range from {
 		for _, fr := range f.set.Freers(r) {
-			all = append(all, freer{fr, int(fr.Line.Level), nil})
+			all = append(all, freer{fr, int(fr.Line.Level), nil, false})
 		}
 		if r != f.pkg {
 			all = append(all, f.told(r)...)
@@ -180,7 +157,7 @@ func (f *Frees) list(q *types.Package) []freer {
 		}
 		for _, i := range f.found {
 			all = append(all, freer{spec.Freer{Func: i.Func, Operand: spec.Operand{Kind: spec.Recv},
-				Repeatable: i.Repeatable}, Inferred, i.Parts})
+				Repeatable: i.Repeatable}, Inferred, i.Parts, i.Resets})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b freer) int { return b.level - a.level })
@@ -205,7 +182,7 @@ func (f *Frees) told(r *types.Package) []freer {
 				}
 			}
 			if p.Freed.Cond == Always {
-				all = append(all, freer{fr, said.Level, nil})
+				all = append(all, freer{fr, said.Level, nil, said.Level == Inferred})
 			}
 		}
 	}

@@ -25,7 +25,6 @@ package infer
 
 import (
 	"go/constant"
-	"go/token"
 	"go/types"
 	"slices"
 
@@ -174,56 +173,17 @@ func (t *tally) when(hasError bool) effect.When {
 
 // kinds returns whether a return may be one of success and one of an error.
 func (e *exits) kinds(r *ssa.Return, c own.Combination) [2]bool {
-	if !e.error && !e.flag {
-		return [2]bool{true, false}
+	if !e.flag {
+		success, failure := own.Outcome(r, c)
+		return [2]bool{success, failure}
 	}
 	v := r.Results[len(r.Results)-1]
-	switch i := v.(type) {
-	case *ssa.Const:
-		ok := e.error && i.IsNil() || e.flag && i.Value != nil && constant.BoolVal(i.Value)
-		return [2]bool{ok, !ok}
-	case *ssa.MakeInterface:
-		return [2]bool{false, true}
+	if i, ok := v.(*ssa.Const); ok {
+		on := i.Value != nil && constant.BoolVal(i.Value)
+		return [2]bool{on, !on}
 	}
-	if e.flag {
-		on, known := c.True(v)
-		return [2]bool{on || !known, !on || !known}
-	}
-	on, known := c.NonNil(v)
-	if !known {
-		on, known = tested(v, r.Block())
-	}
-	if known {
-		return [2]bool{!on, on}
-	}
-	return [2]bool{true, true}
-}
-
-// tested returns whether v is not nil in a block, where a branch that leads there says so.
-func tested(v ssa.Value, b *ssa.BasicBlock) (on, known bool) {
-	def, _ := v.(ssa.Instruction)
-	for ; b.Idom() != nil && (def == nil || b != def.Block()); b = b.Idom() {
-		if len(b.Preds) != 1 {
-			continue
-		}
-		from := b.Preds[0]
-		i, ok := from.Instrs[len(from.Instrs)-1].(*ssa.If)
-		if !ok {
-			continue
-		}
-		c, ok := i.Cond.(*ssa.BinOp)
-		if !ok || c.Op != token.NEQ && c.Op != token.EQL {
-			continue
-		}
-		x, y := c.X, c.Y
-		if x != v {
-			x, y = y, x
-		}
-		if k, ok := y.(*ssa.Const); ok && x == v && k.IsNil() {
-			return (c.Op == token.NEQ) == (from.Succs[0] == b), true
-		}
-	}
-	return false, false
+	on, known := c.True(v)
+	return [2]bool{on || !known, !on || !known}
 }
 
 // before returns what a group is in front of an instruction; nil if it is not alive there, or no
@@ -364,7 +324,7 @@ func (e *exits) result(s *effect.Summary, n int) {
 			part := effect.Result{Is: res.Is, Views: res.Views, Tells: res.Tells, Shows: res.Shows}
 			e.owned(s, n, path, &part)
 			if part.Owned.Cond != effect.Never {
-				res.Parts = effect.Put(res.Parts, path, effect.Result{Owned: part.Owned, Nil: part.Nil, Holes: part.Holes})
+				res.Parts = effect.Put(res.Parts, path, effect.Result{Owned: part.Owned, Nil: part.Nil})
 			}
 		}
 	}
@@ -382,7 +342,7 @@ func (e *exits) together(n int, res *effect.Result) {
 	for path, nilOK := range free.Parts {
 		part, ok := res.Part(path)
 		switch {
-		case !ok && !(nilOK && e.nothing(n, path)), ok && e.bare(n, path, part) && !nilOK, ok && part.Owned != all.Owned:
+		case !ok && !(nilOK && e.nothing(n, path)), ok && part.Nil && !nilOK, ok && part.Owned != all.Owned:
 			return
 		case ok:
 			owned++
@@ -397,17 +357,6 @@ func (e *exits) together(n int, res *effect.Result) {
 		}
 	}
 	res.Owned, res.Nil, res.Parts = all.Owned, all.Nil, nil
-}
-
-// bare reports whether a free that does not test a part of a result may find nothing there; a slice or a
-// map that is nothing has no elements.
-func (e *exits) bare(n int, path string, part effect.Result) bool {
-	for _, r := range e.returns {
-		if v := e.part(r.Results[n], path); v != nil && e.f.Collects(v) {
-			return part.Holes
-		}
-	}
-	return part.Nil
 }
 
 // nothing reports whether a part of a result holds nothing, whatever the path.
@@ -448,7 +397,7 @@ func (e *exits) owned(s *effect.Summary, n int, path string, res *effect.Result)
 }
 
 func (e *exits) ownedWhere(n int, path string, res *effect.Result, where effect.Cond) (must bool) {
-	owned, must, mayBeNil, holes, some := len(e.returns) > 0, true, false, false, false
+	owned, must, mayBeNil, some := len(e.returns) > 0, true, false, false
 	for _, r := range e.returns {
 		v := e.part(r.Results[n], path)
 		if v == nil {
@@ -465,10 +414,10 @@ func (e *exits) ownedWhere(n int, path string, res *effect.Result, where effect.
 		gives = gives && e.alone(v, n, path, r)
 		owned, must = owned && gives, must && is
 		some = some || gives
-		mayBeNil, holes = mayBeNil || none, holes || e.f.Collects(v) && e.f.Holes(v)
+		mayBeNil = mayBeNil || none
 	}
 	if owned && some && (res.Is|res.Views|res.Tells|res.Shows)&^e.loose == 0 {
-		res.Owned.Cond, res.Nil, res.Holes = where, mayBeNil, holes
+		res.Owned.Cond, res.Nil = where, mayBeNil
 	}
 	return must
 }
@@ -495,6 +444,12 @@ func (e *exits) alone(v ssa.Value, n int, path string, r *ssa.Return) bool {
 	return true
 }
 
+// says reports whether the last result of a return is what says whether a site made something.
+func (e *exits) says(r *ssa.Return, s *pointsto.Site) bool {
+	last := r.Results[len(r.Results)-1]
+	return !s.Nil && (e.error && last == s.Error || e.flag && last == s.OK)
+}
+
 // gives reports what v is where it is returned: surely a parameter; surely a buffer that
 // is owned, where there is no error; and perhaps nothing, where there is none.
 func (e *exits) gives(v ssa.Value, r *ssa.Return) (param, owned, none bool) {
@@ -515,8 +470,8 @@ func (e *exits) gives(v ssa.Value, r *ssa.Return) (param, owned, none bool) {
 			owned = owned && !isParam && sure
 			p.States(t, func(c own.Combination, st own.Status) {
 				kinds := e.kinds(r, c)
-				owned = owned && st&^(own.Owned|own.Absent|own.Given) == 0 && !(kinds[1] && !kinds[0] && st&own.Owned != 0)
-				none = none || kinds[0] && st&own.Absent != 0 && g.Sites[t/2].Owning() == nil
+				owned = owned && st&^(own.Owned|own.Absent) == 0 && !(kinds[1] && !kinds[0] && st&own.Owned != 0)
+				none = none || kinds[0] && st&own.Absent != 0 && !e.says(r, g.Sites[t/2])
 			})
 		}
 		return param, owned, none

@@ -3,6 +3,7 @@ package ir
 import (
 	"go/token"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -58,6 +59,7 @@ func (p *Package) Graph(f *ssa.Function) *Graph {
 				g.edge(k, g.first[f.Recover])
 			}
 			continue
+		case slices.ContainsFunc(n.Instrs, Stops): // nothing runs behind
 		case n.First+len(n.Instrs) < len(n.Block.Instrs):
 			g.edge(k, k+1)
 		default:

@@ -44,9 +44,6 @@ func (f *Func) Container(v ssa.Value) *Container {
 		}
 		break
 	}
-	if f.collections[v] != nil {
-		return nil // it owns them
-	}
 	if c, ok := f.containers[v]; ok {
 		return c
 	}
@@ -57,14 +54,14 @@ func (f *Func) Container(v ssa.Value) *Container {
 	c.add(v)
 	for k := 0; k < len(c.order) && c.closed; k++ {
 		_, known := f.containers[c.order[k]]
-		c.closed = !known && f.collections[c.order[k]] == nil // and not closed
+		c.closed = !known // and not closed
 		c.made(c.order[k])
 		if c.closed {
 			f.visit(c, c.order[k])
 		}
 	}
 	if c.closed {
-		c.node, c.at = f.Beginning(c.order)
+		f.begin(c)
 	} else {
 		c.members[v] = true
 	}
@@ -187,11 +184,11 @@ func (f *Func) visitCall(c *Container, i *ssa.Call, v ssa.Value) {
 	c.closed = c.closed && i.Call.Value != v
 }
 
-// Beginning returns where some values come into being: nothing of what was in them before can be got at from
-// there on, as all that are used behind are made behind.
-func (f *Func) Beginning(order []ssa.Value) (node, at int) {
+// begin finds where a container begins: nothing of what was in it before can be got at from
+// there on, as all members that are used behind are made behind.
+func (f *Func) begin(c *Container) {
 	var top *ssa.BasicBlock
-	for _, m := range order {
+	for _, m := range c.order {
 		b := m.(ssa.Instruction).Block()
 		for top != nil && !top.Dominates(b) {
 			top = top.Idom()
@@ -201,22 +198,21 @@ func (f *Func) Beginning(order []ssa.Value) (node, at int) {
 		}
 	}
 	merges, found := false, false
-	for _, m := range order {
+	for _, m := range c.order {
 		if m.(ssa.Instruction).Block() != top {
 			continue
 		}
 		if _, phi := m.(*ssa.Phi); phi {
 			merges = true
 		}
-		if n, i, _ := f.Graph.Where(m.(ssa.Instruction)); !found || n < node || n == node && i < at {
-			node, at, found = n, i, true
+		if n, at, _ := f.Graph.Where(m.(ssa.Instruction)); !found || n < c.node || n == c.node && at < c.at {
+			c.node, c.at, found = n, at, true
 		}
 	}
 	if merges {
 		top = top.Idom()
 	}
 	if merges || !found {
-		node, at, _ = f.Graph.Where(top.Instrs[len(top.Instrs)-1])
+		c.node, c.at, _ = f.Graph.Where(top.Instrs[len(top.Instrs)-1])
 	}
-	return node, at
 }

@@ -2,6 +2,7 @@ package own
 
 import (
 	"go/token"
+	"go/types"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -105,8 +106,27 @@ func (f *Func) findTests() {
 		if c := f.Graph.Branch(n); c != nil {
 			t := &f.tests[n]
 			t.key, t.neg, t.ok = f.keyOf(c)
+			t.fixed, t.on = always(c)
 		}
 	}
+}
+
+// always returns what a condition always is, if that is known: an interface is of the type that it was made
+// of.
+func always(c ssa.Value) (fixed, on bool) {
+	e, ok := c.(*ssa.Extract)
+	if !ok || e.Index != 1 {
+		return false, false
+	}
+	a, ok := e.Tuple.(*ssa.TypeAssert)
+	if !ok {
+		return false, false
+	}
+	m, ok := a.X.(*ssa.MakeInterface)
+	if !ok || types.IsInterface(a.AssertedType) {
+		return false, false
+	}
+	return true, types.Identical(a.AssertedType, m.X.Type())
 }
 
 // An answer is what a key is known to be.

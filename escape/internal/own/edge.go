@@ -26,6 +26,9 @@ func (g *Group) across(n, out int, s state) (state, bool) {
 // passes reports whether an edge can be taken where conditions are as in combo i.
 func (g *Group) passes(i, n, out int) bool {
 	t := g.f.tests[n]
+	if t.fixed && out < 2 {
+		return t.on == (out == 0)
+	}
 	if !t.ok || out > 1 {
 		return true
 	}
@@ -64,7 +67,7 @@ func (g *Group) onEdge(c *combo, n, out int) *combo {
 	}
 	for k := range g.Sites {
 		if old := 2*k + 1; c.st[old] != Absent && !g.reachable(c, m, Token(old)) {
-			c.st[old] = Absent
+			c.st[old], c.gone[old] = Absent, nil
 			clear(c.must[old])
 		}
 	}

@@ -15,6 +15,7 @@ type Group struct {
 	*pointsto.Group
 	f      *Func
 	index  map[ssa.Value]int   // of Values
+	parent map[int]int         // by value: of which it is made, -1 if of several
 	parts  map[ssa.Value][]int // fields among Values, by what they are part of
 	holds  [][]held            // by value
 	events map[int][]event     // by node, in order
@@ -50,7 +51,6 @@ const (
 	ended // what a value is given is read for the last time, until it is given more
 	saved // a value is what a slot held before it is given something else
 	set   // a call gives a slot what a site makes
-	fresh // a collection is a new slice or map, act.To
 )
 
 // An event is what matters to a group in a node.
@@ -59,12 +59,13 @@ type event struct {
 	kind eventKind
 	n    int // of a condition, value or site
 	act  pointsto.Act
+	ends bool // of an act that frees: it is gone for whoever has it
 }
 
 // prepare lists what happens where.
 func (g *Group) prepare() {
 	g.late = map[int]int{}
-	g.index, g.parts = map[ssa.Value]int{}, map[ssa.Value][]int{}
+	g.index, g.parts, g.parent = map[ssa.Value]int{}, map[ssa.Value][]int{}, map[int]int{}
 	local := map[int]int{} // of a site by its number: its index in Sites
 	g.events, g.phis = map[int][]event{}, map[int][]int{}
 	for k, s := range g.Sites {
@@ -116,7 +117,9 @@ func (g *Group) prepare() {
 				g.events[n] = append(g.events[n], event{at: at, kind: define, n: k})
 			}
 			for _, a := range acts {
-				g.events[n] = append(g.events[n], event{at: at, kind: act, n: k, act: a})
+				g.noteParent(a, k)
+				g.events[n] = append(g.events[n], event{at: at, kind: act, n: k, act: a,
+					ends: (a.Op == pointsto.Free || a.Op == pointsto.Later) && g.f.Ends(a.Call, v)})
 				if a.Op == pointsto.Await && a.To == nil {
 					g.late[k] = 0
 				}
@@ -137,12 +140,6 @@ func (g *Group) prepare() {
 				e.kind, e.act = set, pointsto.Act{Instr: a.Call, When: a.When, Call: &a.Call.Call}
 			}
 			g.events[n] = append(g.events[n], e)
-			if c := s.Owning(); c != nil {
-				for _, v := range c.Fresh {
-					n, at, _ := g.f.Graph.Where(v.(ssa.Instruction))
-					g.events[n] = append(g.events[n], event{at: at, kind: fresh, n: k, act: pointsto.Act{To: v}})
-				}
-			}
 		}
 	}
 }
@@ -152,8 +149,7 @@ func (g *Group) prepare() {
 // them is there before; last comes what is made.
 func (g *Group) sortEvents() {
 	rank := func(e event) int {
-		if e.kind == act && (e.act.Op == pointsto.Free || e.act.Op == pointsto.Keep || e.act.Op == pointsto.Later ||
-			e.act.Op == pointsto.Put && !g.grows(e)) {
+		if e.kind == act && (e.act.Op == pointsto.Free || e.act.Op == pointsto.Keep || e.act.Op == pointsto.Later) {
 			return int(act)*2 + 1
 		}
 		if e.kind == saved {
@@ -169,10 +165,4 @@ func (g *Group) sortEvents() {
 			return rank(a) - rank(b)
 		})
 	}
-}
-
-// grows reports whether an event makes what a slice or map is larger: what is put in comes behind that.
-func (g *Group) grows(e event) bool {
-	c := e.act.Into
-	return c != nil && c.Has(g.Values[e.n])
 }

@@ -52,7 +52,7 @@ func (p *Point) Due(t Token) bool {
 		return false
 	}
 	st := p.Status(t)
-	return st&Owned != 0 && st&^Harmless == 0 && !p.Needed(t)
+	return st&Owned != 0 && st&^(Owned|Absent|Passed) == 0 && !p.Needed(t)
 }
 
 // Clean reports whether v holds nothing that has passed, nor will where the next point is:
@@ -129,9 +129,8 @@ func (p *Point) Ends(t Token) bool {
 			}
 			ends := false
 			p.g.tokens(c, e.n, func(u Token, as pointsto.Relation) {
-				do := pointsto.Does(e.act.Op, as).Do
-				ends = ends || u == t && (do == pointsto.Move || do == pointsto.End || do == pointsto.Pend ||
-					do == pointsto.Hand)
+				do := p.g.Sites[u/2].Does(e.act, as).Do
+				ends = ends || u == t && (do == pointsto.Move || do == pointsto.End || do == pointsto.Pend)
 			})
 			if ends {
 				return true
@@ -163,15 +162,8 @@ func (p *Point) Status(t Token) Status {
 // Needed reports whether a value that may hold t is needed from here on a path on which t
 // is owned.
 func (p *Point) Needed(t Token) bool {
-	for i, c := range p.s {
-		if c == nil || c.st[t]&Owned == 0 || p.l[i] == nil {
-			continue
-		}
-		for v := range p.g.Values {
-			if p.l[i].Has(v) && p.g.mayHold(c, v, t) {
-				return true
-			}
-		}
+	for range p.needing(t) {
+		return true
 	}
 	return false
 }

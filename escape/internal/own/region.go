@@ -190,6 +190,8 @@ type test struct {
 	key key
 	neg bool // the condition holds where the key does not
 	ok  bool
+	// What the condition always is, if that is known.
+	fixed, on bool
 }
 
 // needs lists the keys that acts and sites of the group depend on.

@@ -1,9 +1,12 @@
 package own
 
 import (
+	"slices"
+
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/flow"
+	"github.com/lastuse/lastuse/escape/internal/ir"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
@@ -77,4 +80,16 @@ func (g *Group) solve() {
 		}
 	}
 	g.sol.states = flow.Solve(r.graph, states)
+}
+
+// Runs reports whether statements of a node run and come to an end: not what a panic leads to, nor what
+// go/ssa makes for a range over a function that calls its body when it must not, nor a block in which the
+// program stops.
+func (f *Func) Runs(node int) bool {
+	b := f.Graph.Nodes[node].Block
+	if b == nil || b == f.SSA.Recover || slices.ContainsFunc(b.Instrs, ir.Stops) {
+		return false
+	}
+	p, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Panic)
+	return !ok || p.Pos().IsValid()
 }

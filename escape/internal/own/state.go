@@ -17,11 +17,7 @@ const (
 	Moved                      // it escaped, or was handed on: not the function's any more
 	Pending                    // a deferred call will free it
 	Passed                     // it was due, and a place was passed: the plan frees it there, or it is lost
-	Given                      // a collection has it, and is another token
 )
-
-// Harmless is what a token may be beside owned where it is freed: that frees nothing else.
-const Harmless = Owned | Absent | Passed | Given
 
 // A Token is what a site made: 2k the newest of site k of the group, 2k+1 what it made
 // before, all of that together.
@@ -32,13 +28,15 @@ type combo struct {
 	st   []Status    // by token
 	may  flow.Bits   // which holds of values are so, for the newest and for older ones apart
 	must []flow.Bits // by token: values that are it wherever it is owned; empty where it is not
+	gone []flow.Bits // by token: values that are it wherever it is freed, or will be; nil where it is not
 }
 
 // A state has a combo for each combination of conditions, nil for those that cannot be.
 type state []*combo
 
 func (g *Group) newCombo() *combo {
-	c := &combo{st: make([]Status, 2*len(g.Sites)), must: make([]flow.Bits, 2*len(g.Sites))}
+	c := &combo{st: make([]Status, 2*len(g.Sites)), must: make([]flow.Bits, 2*len(g.Sites)),
+		gone: make([]flow.Bits, 2*len(g.Sites))}
 	n := 0
 	for _, h := range g.holds {
 		n += 2 * len(h)
@@ -51,9 +49,13 @@ func (g *Group) newCombo() *combo {
 }
 
 func (c *combo) clone() *combo {
-	d := &combo{st: slices.Clone(c.st), may: c.may.Clone(), must: make([]flow.Bits, len(c.must))}
+	d := &combo{st: slices.Clone(c.st), may: c.may.Clone(), must: make([]flow.Bits, len(c.must)),
+		gone: make([]flow.Bits, len(c.gone))}
 	for t, b := range c.must {
 		d.must[t] = b.Clone()
+		if c.gone[t] != nil {
+			d.gone[t] = c.gone[t].Clone()
+		}
 	}
 	return d
 }
@@ -74,7 +76,8 @@ func (c *combo) join(d *combo) bool {
 	for t := range c.st {
 		was := c.must[t].Clone()
 		c.joinNames(Token(t), d.st[t], d.must[t])
-		grown = grown || c.st[t]|d.st[t] != c.st[t] || !was.Equal(c.must[t])
+		less := c.joinGone(Token(t), d.gone[t])
+		grown = grown || less || c.st[t]|d.st[t] != c.st[t] || !was.Equal(c.must[t])
 		c.st[t] |= d.st[t]
 	}
 	return grown
@@ -89,6 +92,21 @@ func (c *combo) joinNames(t Token, st Status, names flow.Bits) {
 	default:
 		c.must[t].Intersect(names)
 	}
+}
+
+// joinGone leaves of the values that are t where it is gone those that are it on all such paths, and reports
+// whether that are others than before.
+func (c *combo) joinGone(t Token, names flow.Bits) bool {
+	switch {
+	case names == nil:
+		return false
+	case c.gone[t] == nil:
+		c.gone[t] = names.Clone()
+		return true
+	}
+	was := c.gone[t].Clone()
+	c.gone[t].Intersect(names)
+	return !was.Equal(c.gone[t])
 }
 
 // merge returns the join of two combos, either of which may be nil; it may be one of them.
@@ -132,12 +150,27 @@ func joinStates(a, b state) (state, bool) {
 }
 
 // settle puts a token from being owned into what an operation through value v makes of it:
-// surely, if v is it wherever it is owned and the operation happens, else perhaps.
-func (c *combo) settle(t Token, v int, to Status, surely bool) {
+// surely, if v is it wherever it is owned and the operation happens, else perhaps. Ends says that it is
+// gone then for whoever has it.
+func (c *combo) settle(t Token, v int, to Status, surely, ends bool) {
+	if to == Moved && c.gone[t] != nil {
+		clear(c.gone[t]) // what may have been handed on may be something else when it is met again
+	}
 	if c.st[t]&Owned == 0 {
 		return
 	}
 	c.st[t] |= to
+	if to&(Freed|Pending) != 0 {
+		names := flow.NewBits(len(c.must[t]) * 64)
+		switch {
+		case !surely || !ends:
+		case c.must[t].Has(v):
+			copy(names, c.must[t])
+		default:
+			names.Add(v) // as far as it is freed
+		}
+		c.joinGone(t, names)
+	}
 	if surely && c.must[t].Has(v) || to == Moved {
 		c.st[t] &^= Owned // what may have been handed on is not ours to free
 		clear(c.must[t])

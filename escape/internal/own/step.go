@@ -173,29 +173,21 @@ func (g *Group) happen(c *combo, i int, e event) {
 		g.derive(c, c, g.index[g.Values[e.n].(*memory.Former).Slot], e.n, pointsto.Act{Op: pointsto.Copy})
 	case set:
 		g.put(c, i, e)
-	case fresh:
-		g.named(c, e.n, c.st[2*e.n]&Owned == 0, g.index[e.act.To])
 	case act:
 		sure, may := g.holdsThen(i, e.act)
 		if !may {
 			return
 		}
-		var handed []Token
 		g.tokens(c, e.n, func(t Token, as pointsto.Relation) {
-			switch d := pointsto.Does(e.act.Op, as); d.Do {
+			switch d := g.Sites[t/2].Does(e.act, as); d.Do {
 			case pointsto.End:
-				c.settle(t, e.n, Freed, sure)
+				c.settle(t, e.n, Freed, sure, e.ends)
 			case pointsto.Pend:
-				c.settle(t, e.n, Pending, sure)
+				c.settle(t, e.n, Pending, sure, e.ends)
 			case pointsto.Move:
-				c.settle(t, e.n, Moved, sure)
-			case pointsto.Hand:
-				handed = append(handed, t)
+				c.settle(t, e.n, Moved, sure, false)
 			}
 		})
-		for _, t := range handed {
-			g.hand(c, t, e.n, e.act)
-		}
 		if to, ok := g.index[e.act.To]; ok && e.act.To != nil {
 			g.derive(c, c, e.n, to, e.act)
 		}
@@ -211,6 +203,9 @@ func (g *Group) define(c *combo, v int) {
 	}
 	for t := range c.must {
 		c.must[t].Remove(v)
+		if c.gone[t] != nil {
+			c.gone[t].Remove(v)
+		}
 	}
 }
 
@@ -235,6 +230,9 @@ func (g *Group) derive(c, was *combo, v, to int, a pointsto.Act) {
 		if was.must[t].Has(v) {
 			c.must[t].Add(to)
 		}
+		if was.gone[t] != nil && was.gone[t].Has(v) {
+			c.gone[t].Add(to)
+		}
 	}
 }
 
@@ -250,13 +248,9 @@ func (g *Group) make(c *combo, i, k int) {
 	}
 	young, old := Token(2*k), Token(2*k+1)
 	c.joinNames(old, c.st[young], c.must[young])
+	c.joinGone(old, c.gone[young])
 	c.st[old] |= c.st[young]
 	s := g.Sites[k]
-	if s.Owning() != nil { // nothing is in there
-		c.st[young] = Absent
-		clear(c.must[young])
-		return
-	}
 	c.st[young] = Owned
 	if s.Nil {
 		c.st[young] |= Absent
@@ -278,6 +272,7 @@ func (g *Group) make(c *combo, i, k int) {
 		}
 	}
 	clear(c.must[young])
+	c.gone[young] = nil
 	if v := g.index[s.Value]; c.st[young]&Owned != 0 {
 		c.must[young].Add(v)
 	}

@@ -40,9 +40,9 @@ type planner struct {
 	moves map[int][]*own.Point // by node
 }
 
-// runs lists the runs of a token in a node. What a panic leads to has none.
+// runs lists the runs of a token in a node.
 func (pl *planner) runs(node int, t own.Token) []run {
-	if b := pl.f.Graph.Nodes[node].Block; b == nil || b == pl.f.SSA.Recover || ends(b) {
+	if !pl.f.Runs(node) {
 		return nil
 	}
 	points := pl.moves[node]
@@ -66,16 +66,6 @@ func (pl *planner) runs(node int, t own.Token) []run {
 		r.left = pl.leaving(node)
 	}
 	return out
-}
-
-// ends reports whether a block ends the program or the goroutine, where nothing is freed any more: by a call
-// that never returns, or where go/ssa has a range over a function that calls its body when it must not.
-func ends(b *ssa.BasicBlock) bool {
-	p, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Panic)
-	return ok && (!p.Pos().IsValid() || slices.ContainsFunc(b.Instrs, func(i ssa.Instruction) bool {
-		c, ok := i.(*ssa.Call)
-		return ok && c.Pos() == p.Pos()
-	}))
 }
 
 // current reports whether, at the start of a run that does not begin with its node, a
@@ -246,11 +236,8 @@ func (pl *planner) named(p *own.Point, m moment, gap *ir.Place, at Where) *spot 
 // isResult reports whether v is a result of a call.
 func isResult(v ssa.Value) bool {
 	switch v := v.(type) {
-	case *memory.Dropped:
+	case *ssa.Call, *memory.Dropped:
 		return true
-	case *ssa.Call:
-		_, builtin := v.Call.Value.(*ssa.Builtin)
-		return !builtin
 	case *ssa.Extract:
 		_, call := v.Tuple.(*ssa.Call)
 		return call
@@ -314,7 +301,7 @@ func (pl *planner) frees(p *own.Point, v ssa.Value, m moment) bool {
 	ts, whole := p.Held(v)
 	return whole && !pl.f.Foreign(v) && !slices.ContainsFunc(ts, func(u own.Token) bool {
 		st := p.Status(u)
-		return pl.g.Sites[u/2].Param >= 0 || st&^own.Harmless != 0 ||
+		return pl.g.Sites[u/2].Param >= 0 || st&^(own.Owned|own.Absent|own.Passed) != 0 ||
 			st&own.Owned != 0 && (!m.due(u) || !p.Is(v, u)) || st&own.Passed != 0 && !m.clean(v)
 	})
 }

@@ -18,12 +18,11 @@ type Act struct {
 	Instr ssa.Instruction
 	Op    Op
 	Of    ssa.Value
-	To    ssa.Value          // of operations that make something of it
-	When  effect.When        // of Free and Keep, by a call
-	Call  *ssa.CallCommon    // that does it
-	Again bool               // of Free: it may be repeated
-	Lends bool               // of Read: to a function that the literal is given
-	Into  *memory.Collection // of Put
+	To    ssa.Value       // of operations that make something of it
+	When  effect.When     // of Free and Keep, by a call
+	Call  *ssa.CallCommon // that does it
+	Again bool            // of Free: it may be repeated
+	Lends bool            // of Read: to a function that the literal is given
 }
 
 // Acts lists what an instruction does to an operand, which is an origin.
@@ -43,9 +42,6 @@ func (f *Func) Acts(i ssa.Instruction, of ssa.Value) []Act {
 	}
 	if m, ok := i.(*ssa.MakeClosure); ok {
 		return f.captured(m, of)
-	}
-	if acts := f.collectionActs(i, of); acts != nil {
-		return acts
 	}
 	switch p := of.(type) {
 	case *memory.Field:
@@ -92,17 +88,9 @@ func (f *Func) Acts(i ssa.Instruction, of ssa.Value) []Act {
 	case *ssa.Store:
 		return f.store(i, of)
 	case *ssa.Lookup:
-		switch {
-		case i.X != of:
+		if i.X != of {
 			return one(Read, nil) // a key
-		case i.CommaOk:
-			return f.taken(i, memory.Extract(i, 0), of)
 		}
-		return f.taken(i, i, of)
-	case *ssa.Range:
-		return one(Part, i)
-	case *ssa.Next:
-		return append(f.taken(i, memory.Extract(i, 1), of), f.taken(i, memory.Extract(i, 2), of)...)
 	case *ssa.MapUpdate:
 		if c := f.Container(i.Map); c != nil {
 			return one(Wrap, c)
@@ -174,18 +162,10 @@ func (f *Func) store(s *ssa.Store, of ssa.Value) []Act {
 	return out
 }
 
-// besides reports whether a store sets what is no part of a handle: a field of what is made of parts that is
-// none of these, or an element of a slice, in data that a handle gave, if what is put there leads nowhere.
+// besides reports whether a store sets a field of what is made of parts that is none of these.
 func (f *Func) besides(s *ssa.Store) bool {
-	plain := memory.Plain(s.Val.Type())
-	switch a := s.Addr.(type) {
-	case *ssa.FieldAddr:
-		return plain && f.In.Frees.Parts(a.X.Type()) != nil
-	case *ssa.IndexAddr:
-		_, slice := a.X.Type().Underlying().(*types.Slice)
-		return slice && (plain || f.IsNumber(s.Val.Type()))
-	}
-	return false
+	a, ok := s.Addr.(*ssa.FieldAddr)
+	return ok && memory.Plain(s.Val.Type()) && f.In.Frees.Parts(a.X.Type()) != nil
 }
 
 // call lists what a call does to an operand, as its summary says.
@@ -289,6 +269,16 @@ func (f *Func) Effect(s *effect.Summary, k int, a, of ssa.Value) effect.Param {
 		_, from, _ = f.Resolve(a)
 	}
 	return p.At(effect.PathText(effect.At(memory.TypeOf(part.Root, part.Memory), from), part.Path[len(from):]))
+}
+
+// Ends reports whether a call that frees what a value is ends it, whoever looks at it: it is given just that,
+// and its free is not known as one that makes it ready to be used again.
+func (f *Func) Ends(c *ssa.CallCommon, of ssa.Value) bool {
+	if free := f.In.Frees.Of(of.Type()); c == nil || free != nil && free.Resets {
+		return false
+	}
+	_, part := f.Operand(c, of)
+	return part == ""
 }
 
 // Operand returns by which operand a call gets what a value is, and which part of that the value is; -1

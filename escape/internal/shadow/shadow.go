@@ -6,8 +6,8 @@
 // [Run] builds the form and takes functions in the order in which they call one another. First it
 // looks for methods that free what they are called on, and at nothing but what they lead to.
 // Then it solves all functions, infers their summaries, and again for circles until nothing gets worse; it
-// places frees, and makes edits of them. [Result.Text] is a file with its edits. [Result.Settle]
-// asks the proof about them, and takes back what it does not accept.
+// places frees, and makes edits of them. [Result.Text] is a file with its edits, and [Prove]
+// asks the proof about them.
 package shadow
 
 import (
@@ -21,13 +21,14 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/find"
 	"github.com/lastuse/lastuse/escape/internal/ir"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/own"
 	"github.com/lastuse/lastuse/escape/internal/place"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
-	"github.com/lastuse/lastuse/escape/internal/proof"
 	"github.com/lastuse/lastuse/escape/internal/report"
+	"github.com/lastuse/lastuse/escape/internal/rewrite"
 	"github.com/lastuse/lastuse/escape/spec"
 )
 
@@ -42,9 +43,6 @@ type Input struct {
 	Set   *spec.Set
 	Text  func(file string) []byte // what was parsed, by the name of the file
 	Facts *effect.Facts            // of packages that it imports; may be nil
-
-	Locked func(f *ast.File) string // why a file is not edited; may be nil, "" if it is
-	Keep   func(pos token.Pos) bool // whether what is made there is to be left alone; may be nil
 }
 
 // A Func is what the rooms found out about a function or literal.
@@ -52,17 +50,10 @@ type Func struct {
 	SSA      *ssa.Function
 	Own      *own.Func
 	Summary  *effect.Summary // of declared functions
-	Frees    []*Free
+	Frees    []place.Free
 	Verdicts []place.Verdict
-	Refused  string                            // why its frees are not written; "" if they are
-	Taken    map[*pointsto.Site]*proof.Verdict // what is not freed after all, and what the proof says of it
-}
-
-// A Free is a free with the text of its statement, and behind or in front of what that stands.
-type Free struct {
-	place.Free
-	Text string
-	Pos  token.Pos
+	Findings []find.Finding
+	Refused  string // why its frees are not written; "" if they are
 }
 
 // A Result is the functions of a package, in the order of the text.
@@ -73,7 +64,7 @@ type Result struct {
 	Why   *report.Reasons
 	Edits map[*ast.File][]analysis.TextEdit // sorted
 	in    *Input
-	ed    *editor
+	texts map[*ast.File]*rewrite.Source
 }
 
 // Run runs the rooms over a package.
@@ -82,7 +73,7 @@ func Run(in *Input) *Result {
 	to := &memory.Input{Frees: frees}
 	ed := newEditor(in, frees)
 	p := ir.Build(&ir.Input{Fset: in.Fset, Files: in.Files, Types: in.Types, Info: in.Info, Follow: frees.Named,
-		Heads: ed.heads, NoReturn: func(f *types.Func) bool { return effect.NeverReturns(f.FullName()) }})
+		Heads: ed.heads})
 	away := &calls.Elsewhere{}
 	for _, f := range in.Files {
 		away.Built(f)
@@ -100,7 +91,7 @@ func Run(in *Input) *Result {
 		s.round(round)
 	}
 	ed.place(p, s.table)
-	r := &Result{IR: p, in: in, ed: ed, Fact: s.table.Fact(frees)}
+	r := &Result{IR: p, in: in, Fact: s.table.Fact(frees)}
 	r.Why = &report.Reasons{Funcs: map[*types.Func]*pointsto.Func{}, Runs: s.table.Runs}
 	for f, sf := range s.of {
 		if fn := calls.Declared(f); fn != nil {
@@ -109,16 +100,11 @@ func Run(in *Input) *Result {
 	}
 	for _, f := range p.Funcs {
 		if sf := s.of[f]; sf != nil {
-			var frees []place.Free
-			frees, sf.Verdicts = place.Plan(p, sf.Own, scribe{ed, f})
-			for _, fr := range frees {
-				if in.Keep == nil || !slices.ContainsFunc(fr.Sites, func(s *pointsto.Site) bool { return in.Keep(s.Pos()) }) {
-					sf.Frees = append(sf.Frees, &Free{Free: fr})
-				}
-			}
+			sf.Frees, sf.Verdicts = place.Plan(p, sf.Own, scribe{ed, f})
+			sf.Findings = find.Find(sf.Own, sf.Frees, sf.Verdicts)
 			r.Funcs = append(r.Funcs, sf)
 		}
 	}
-	r.Edits = ed.edits(r.Funcs)
+	r.Edits, r.texts = ed.edits(r.Funcs), ed.texts
 	return r
 }

@@ -1,10 +1,13 @@
-package effect
+package ir
 
-// NeverReturns reports whether nothing runs behind a call of a function of the standard library, by its full
-// name.
-func NeverReturns(name string) bool { return neverReturns[name] }
+import (
+	"go/types"
 
-var neverReturns = map[string]bool{
+	"golang.org/x/tools/go/ssa"
+)
+
+// stopping are functions of the standard library that do not come back.
+var stopping = map[string]bool{
 	"os.Exit": true, "runtime.Goexit": true, "syscall.Exit": true,
 	"log.Fatal": true, "log.Fatalf": true, "log.Fatalln": true,
 	"log.Panic": true, "log.Panicf": true, "log.Panicln": true,
@@ -14,4 +17,20 @@ var neverReturns = map[string]bool{
 	"(*testing.common).Skip": true, "(*testing.common).Skipf": true, "(*testing.common).SkipNow": true,
 	"(testing.TB).Fatal": true, "(testing.TB).Fatalf": true, "(testing.TB).FailNow": true,
 	"(testing.TB).Skip": true, "(testing.TB).Skipf": true, "(testing.TB).SkipNow": true,
+}
+
+// Stops reports whether nothing runs behind an instruction: the program ends there, or the goroutine, or it
+// waits for ever.
+func Stops(i ssa.Instruction) bool {
+	switch i := i.(type) {
+	case *ssa.Call:
+		f := i.Call.Method
+		if fn := i.Call.StaticCallee(); f == nil && fn != nil {
+			f, _ = fn.Object().(*types.Func)
+		}
+		return f != nil && stopping[f.FullName()]
+	case *ssa.Select:
+		return i.Blocking && len(i.States) == 0
+	}
+	return false
 }

@@ -1,0 +1,23 @@
+// Package find says what is wrong with the buffers of a function. It reads the states that own left at rest,
+// and what place made of them; it solves nothing, and finds no words.
+//
+// # Words
+//
+//   - A finding is a kind, a site, and the places that its words need ([Finding]).
+//   - An occasion is what happens to a token at a moment: nothing needs it any more, a call reads it, a call
+//     frees it, a call is deferred that will, it is returned ([Occasion]).
+//
+// # The table
+//
+// What a token that is in some state means on an occasion stands in one table: a kind of finding, or nothing.
+// Only what is so on all ways that lead to the occasion is found: a token of which own knows on one way that
+// it is owned, and on another that it is freed, is nobody's fault yet. An operand counts if it is the token
+// wherever that is gone ([own.Meeting.Sure]): what perhaps holds it does not.
+//
+// # The way through
+//
+// A site that place found due is never freed, or, if the program frees it or hands it on anywhere, leaks on
+// some path. It is kept alive by a raw pointer alone if something reads it through one, and behind that
+// nothing needs it but what goes through such. All else is read off the acts at each moment, in front of
+// which own's states stand. Each line has one finding of a kind and a site.
+package find

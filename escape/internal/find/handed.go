@@ -1,0 +1,67 @@
+package find
+
+import (
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/internal/calls"
+	"github.com/lastuse/lastuse/escape/internal/own"
+	"github.com/lastuse/lastuse/escape/internal/pointsto"
+)
+
+// A Taker is somebody who is sure to use or free what is handed to him.
+type Taker uint8
+
+const (
+	Nobody    Taker = iota
+	Receiver        // of the channel on which it is sent
+	Goroutine       // that nobody waits for
+	Pool            // a sync.Pool
+	takers    = iota
+)
+
+// handed has the kind of finding that it is, on an occasion, that a token is somebody else's.
+var handed = [takers]map[Occasion]Kind{
+	Receiver:  {Freed: DoubleFree},
+	Goroutine: {Freed: UseAfterFree},
+	Pool:      {Freed: UseAfterFree, Read: UseAfterFree},
+}
+
+// taker returns to whom an act hands its operand.
+func taker(a pointsto.Act) Taker {
+	switch i := a.Instr.(type) {
+	case *ssa.Send:
+		return Receiver
+	case *ssa.Go:
+		return Goroutine
+	case *ssa.Call:
+		if f := calls.Called(&i.Call); f != nil && f.FullName() == "(*sync.Pool).Put" {
+			return Pool
+		}
+	}
+	return Nobody
+}
+
+// given finds whether something happens to a token that is handed on, on all ways there, whatever its
+// operand, which must be what the site made last.
+func (r *finder) given(m own.Meeting) {
+	s := r.site(m.Token)
+	if m.Status&^own.Absent != own.Moved || m.Of != s.Value || m.Token%2 == 1 || !m.Always || len(s.Moves) == 0 {
+		return
+	}
+	to := taker(s.Moves[0])
+	for _, a := range s.Moves {
+		if taker(a) != to {
+			return
+		}
+	}
+	on := occasion(m)
+	kind := handed[to][on]
+	if kind == None {
+		return
+	}
+	fd := Finding{Kind: kind, On: on, State: own.Moved, Site: s, Pos: position(m), To: to}
+	if to == Goroutine { // it is said where that is started
+		fd.Pos, fd.Other = s.Moves[0].Instr.Pos(), fd.Pos
+	}
+	r.add(fd)
+}

@@ -1,0 +1,38 @@
+package shadow
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/txtar"
+)
+
+// TestFindings shows what is wrong with buffers: kind, occasion and state of each finding, with its places.
+func TestFindings(t *testing.T) {
+	const path = "testdata/findings/found.txtar"
+	ar, err := txtar.ParseFile(path)
+	require.NoError(t, err)
+	require.Len(t, ar.Files, 2)
+	in := check(t, header+string(ar.Files[0].Data))
+	r := Run(in)
+	lines := strings.Count(header, "\n")
+	var out strings.Builder
+	for _, f := range r.Funcs {
+		for _, fd := range f.Findings {
+			fmt.Fprintf(&out, "%s: line %d: %s: %s", f.SSA.Name(), in.Fset.Position(fd.Pos).Line-lines, fd.Kind, fd)
+			if fd.Other.IsValid() {
+				fmt.Fprintf(&out, ", with line %d", in.Fset.Position(fd.Other).Line-lines)
+			}
+			fmt.Fprintln(&out)
+		}
+	}
+	if *update {
+		ar.Files[1].Data = []byte(out.String())
+		require.NoError(t, os.WriteFile(path, txtar.Format(ar), 0o666))
+		return
+	}
+	require.Equal(t, string(ar.Files[1].Data), out.String())
+}
