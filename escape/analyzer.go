@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 
+	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/spec"
 )
 
@@ -30,12 +31,13 @@ func New() *analysis.Analyzer {
 		Doc:        manual(),
 		URL:        "https://pkg.go.dev/github.com/lastuse/lastuse/escape",
 		ResultType: reflect.TypeFor[*Result](),
-		FactTypes:  []analysis.Fact{new(Summary), new(Reach)},
+		FactTypes:  []analysis.Fact{new(Summary), new(Reach), new(effect.Fact)},
 	}
 	specs := new(spec.Loader)
 	specs.Register(&a.Flags)
 	cgo := a.Flags.Bool("cgo", false, "plan edits of what cgo makes of a file, too, for a driver that finds their places in the file")
-	a.Run = func(pass *analysis.Pass) (any, error) { return run(pass, specs, *cgo) }
+	rooms := a.Flags.Bool("rooms", false, "plan by the rooms that are to replace the analyzer, to compare them with it")
+	a.Run = func(pass *analysis.Pass) (any, error) { return run(pass, specs, *cgo, *rooms) }
 	return a
 }
 
@@ -52,7 +54,7 @@ func manual() string {
 	return out
 }
 
-func run(pass *analysis.Pass, specs *spec.Loader, cgo bool) (any, error) {
+func run(pass *analysis.Pass, specs *spec.Loader, cgo, rooms bool) (any, error) {
 	res := &Result{Pkg: pass.Pkg}
 	set, err := specs.For(sourceDir(pass))
 	if dep := (*spec.DependencyError)(nil); errors.As(err, &dep) {
@@ -76,7 +78,11 @@ func run(pass *analysis.Pass, specs *spec.Loader, cgo bool) (any, error) {
 		}
 		own = append(own, lines...)
 	}
-	p := newPkg(pass.Fset, pass.Files, pass.TypesInfo, pass.Pkg, fork, passFacts{pass})
+	var known facts = passFacts{pass}
+	if rooms {
+		known = roomFacts{pass}
+	}
+	p := newPkg(pass.Fset, pass.Files, pass.TypesInfo, pass.Pkg, fork, known)
 	p.cgo = cgo
 	if !p.interesting(own) {
 		return res, nil
@@ -87,14 +93,11 @@ func run(pass *analysis.Pass, specs *spec.Loader, cgo bool) (any, error) {
 	}
 	read = once(read)
 	p.ignored, p.read, p.dir = pass.IgnoredFiles, read, sourceDir(pass)
-	fns := p.functions()
-	p.summarizeAll(fns)
-	var failed []Skipped
-	p.proofs, failed = p.summarizeProofs(pass)
-	p.export(pass)
-	p.decideProven(pass, fns, res, read)
-	p.say(res)
-	res.Skipped = append(res.Skipped, failed...)
+	if rooms {
+		p.byRooms(pass, res)
+	} else {
+		p.byRounds(pass, res)
+	}
 	for _, f := range res.Funcs {
 		for _, fd := range f.Findings {
 			dg := analysis.Diagnostic{Pos: fd.Pos, End: fd.End, Category: fd.Category, Message: fd.Message, Related: fd.Related}
@@ -106,6 +109,18 @@ func run(pass *analysis.Pass, specs *spec.Loader, cgo bool) (any, error) {
 		}
 	}
 	return res, nil
+}
+
+// byRounds decides the package as today: in rounds, each function until the proof accepts what is planned.
+func (p *pkg) byRounds(pass *analysis.Pass, res *Result) {
+	fns := p.functions()
+	p.summarizeAll(fns)
+	var failed []Skipped
+	p.proofs, failed = p.summarizeProofs(pass)
+	p.export(pass)
+	p.decideProven(pass, fns, res, p.read)
+	p.say(res)
+	res.Skipped = append(res.Skipped, failed...)
 }
 
 // once reads each file once: it is asked for by each function in it.

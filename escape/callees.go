@@ -6,25 +6,13 @@ import (
 	"go/types"
 	"slices"
 
+	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/spec"
 )
 
 // cgoCheck reports whether f is a check of pointers that cgo puts around calls.
 func cgoCheck(f *types.Func) bool {
 	return f.Signature().Recv() == nil && (f.Name() == "_cgoCheckPointer" || f.Name() == "_cgoCheckResult")
-}
-
-// neverReturns are functions of the standard library after which nothing runs.
-var neverReturns = map[string]bool{
-	"os.Exit": true, "runtime.Goexit": true, "syscall.Exit": true,
-	"log.Fatal": true, "log.Fatalf": true, "log.Fatalln": true,
-	"log.Panic": true, "log.Panicf": true, "log.Panicln": true,
-	"(*log.Logger).Fatal": true, "(*log.Logger).Fatalf": true, "(*log.Logger).Fatalln": true,
-	"(*log.Logger).Panic": true, "(*log.Logger).Panicf": true, "(*log.Logger).Panicln": true,
-	"(*testing.common).Fatal": true, "(*testing.common).Fatalf": true, "(*testing.common).FailNow": true,
-	"(*testing.common).Skip": true, "(*testing.common).Skipf": true, "(*testing.common).SkipNow": true,
-	"(testing.TB).Fatal": true, "(testing.TB).Fatalf": true, "(testing.TB).FailNow": true,
-	"(testing.TB).Skip": true, "(testing.TB).Skipf": true, "(testing.TB).SkipNow": true,
 }
 
 // summaryOf returns what a call of f does.
@@ -68,7 +56,7 @@ func (p *pkg) summaryOf(f *types.Func) *Summary {
 	if ok {
 		s = p.applySpec(base, sig, line)
 	}
-	if neverReturns[name] {
+	if effect.NeverReturns(name) {
 		c := *s
 		c.NoReturn = true
 		s = &c

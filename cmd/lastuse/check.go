@@ -123,6 +123,11 @@ func (c *command) setFlags(root string) error {
 			return err
 		}
 	}
+	if c.rooms {
+		if err := flags.Set("rooms", "true"); err != nil {
+			return err
+		}
+	}
 	if flags.Lookup("root") != nil && root != "" {
 		return flags.Set("root", root)
 	}

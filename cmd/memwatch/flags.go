@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
+
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/web"
 )
 
 // The commands.
@@ -53,12 +55,14 @@ type config struct {
 	listen    string
 	hosts     []string
 	tokenFile string
+	history   string
 	replay    string
 	speed     float64
 	limit     int64
 	given     map[string]bool // flags that were given, by name
 
 	token    string       // what the token file said
+	store    *web.Store   // of serve's history, once it is open
 	listener net.Listener // of serve, once it listens
 
 	terminal bool // both ends are one
@@ -101,6 +105,7 @@ func parse(args []string) (*config, error) {
 	fs.StringVar(&c.listen, "listen", "127.0.0.1:8765", "")
 	fs.Func("host", "", func(s string) error { c.hosts = append(c.hosts, s); return nil })
 	fs.StringVar(&c.tokenFile, "token-file", "", "")
+	fs.StringVar(&c.history, "history", "", "")
 	fs.StringVar(&c.replay, "replay", "", "")
 	fs.Float64Var(&c.speed, "speed", 1, "")
 	fs.Func("limit", "", size(&c.limit))
@@ -205,6 +210,8 @@ func (c *config) check() error {
 		return errors.New("-replay belongs to the command serve")
 	case (c.tokenFile != "" || len(c.hosts) > 0) && c.command != "serve":
 		return errors.New("-token-file and -host belong to the command serve")
+	case c.history != "" && (c.command != "serve" || c.replay != ""):
+		return errors.New("-history belongs to the command serve, without -replay")
 	case c.failOver >= 0 && slices.Contains([]string{"top", "serve", "record", "check", "version", "help"}, c.command):
 		return fmt.Errorf("-fail-over does not go with %s", c.command)
 	case c.markers > 0 && len(c.pids) != 1:

@@ -124,12 +124,14 @@ ended counts what it held at its end.
 	memwatch diff yesterday.json today.json -fail-over 1MiB
 `,
 	"serve": `
-Usage: memwatch serve [-p PID] [-listen ADDRESS] [-host NAME] [-token-file FILE] [-replay FILE]
+Usage: memwatch serve [-p PID] [-listen ADDRESS] [-host NAME] [-token-file FILE] [-history FILE] [-replay FILE]
 
 A page for the browser, with charts and a flame graph of live bytes, and metrics for
 Prometheus at /metrics. The address printed holds a random token, without which nothing is
 answered; -token-file names one that programs may know, who send it as a bearer token. It is reached
 from elsewhere with -listen 0.0.0.0:8765, by its address, or by the names that -host allows.
+What processes had live is remembered for six hours; with -history in a file as well, for the
+next one who serves.
 `,
 	"check": `
 Usage: memwatch check [-lib FILE]

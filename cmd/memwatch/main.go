@@ -72,6 +72,8 @@
 //	-token-file FILE   with serve: the token that requests must know; else a random
 //	                   one is printed. A program sends it as a bearer token. Not everybody
 //	                   may be able to read the file
+//	-history FILE      with serve: keep what processes have live in a file too, six hours of
+//	                   it, so that a later serve, until the machine is started anew, knows it
 //	-replay FILE       with serve: show a recording
 //
 // Flags may follow the command, and may have two dashes. Sizes are numbers with an optional

@@ -242,6 +242,15 @@ func (c *config) prepare() error {
 			return fmt.Errorf("%s: a token has at least 16 characters", c.tokenFile)
 		}
 	}
+	if c.history != "" {
+		boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+		if err != nil {
+			return fmt.Errorf("history: %w", err)
+		}
+		if c.store, err = web.OpenStore(c.history, strings.TrimSpace(string(boot))); err != nil {
+			return err
+		}
+	}
 	listen := c.listen
 	if strings.HasPrefix(listen, ":") { // others are let in by name alone
 		listen = "127.0.0.1" + listen
@@ -276,7 +285,12 @@ func (c *config) serve(ctx context.Context, s *session) (int, error) {
 	if err := c.prepare(); err != nil {
 		return exitError, err
 	}
+	if c.store != nil {
+		defer c.store.Close()
+	}
 	srv := web.New(web.Options{
+		Store:  c.store,
+		Fault:  func(err error) { fmt.Fprintf(c.wErr, "memwatch: %s\n", render.Clean(err.Error())) },
 		Token:  c.token,
 		Hosts:  c.hosts,
 		Source: s.snapshot,

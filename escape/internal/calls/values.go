@@ -146,13 +146,29 @@ func (f *finder) load(addr ssa.Value) bool {
 }
 
 // field adds what is stored in fields of one name, in whatever structs they are: structs
-// convert into one another.
+// convert into one another, if their fields are of one type.
 func (f *finder) field(v *types.Var) bool {
 	w := f.w
 	if v == nil || !w.names(v) || w.leaks[v.Name()] || w.raw || w.away.Says(v.Name()) || w.away.Unkeyed() {
 		return false
 	}
-	return !f.visit(slot{of: v.Name()}) || f.all(w.stored[v.Name()])
+	if !f.visit(slot{of: v}) {
+		return true
+	}
+	for _, val := range w.stored[v.Name()] {
+		if fits(v.Type(), val.Type()) && !f.value(val) {
+			return false
+		}
+	}
+	return true
+}
+
+// fits reports whether a place of type t may hold a value of type u, if both are functions. Types of a
+// generic struct go by other names in each of its methods, so it asks for no more than their numbers.
+func fits(t, u types.Type) bool {
+	a, ok := t.Underlying().(*types.Signature)
+	b, is := u.Underlying().(*types.Signature)
+	return !ok || !is || a.Params().Len() == b.Params().Len() && a.Results().Len() == b.Results().Len()
 }
 
 // cell adds what is stored in a variable in memory, here or in literals that capture it.

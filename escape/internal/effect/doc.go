@@ -15,6 +15,8 @@
 //     is one.
 //   - A part of an operand, or of a result, is a field of it, or of what it points to ([Part]).
 //     What nothing is said of is as the whole is.
+//   - A slice or a map of what is freed is freed with all that is in it, in a loop ([Free.Each]). What is
+//     said of one, or of a part that is one, is said of its elements.
 //   - A condition says on which calls an effect happens ([When]).
 //   - A free is a function that releases a value of a type, as a spec says, or as was found of
 //     a method of the package ([Frees], [Found]).
@@ -27,7 +29,8 @@
 // escapes. [Of] makes a summary of what a spec says, over what is inferred.
 //
 // The text of a summary is a spec's, with some words more: "maybe" ends a clause that
-// happens on some calls, "or nil" follows an owned result that may be nothing, "if result N
+// happens on some calls, "or nil" follows an owned result that may be nothing, "with holes" one with elements
+// that may be, "if result N
 // is true" one that is owned as far as the last result, a boolean, says so, "recv.a.b" is a
 // part of the receiver, a result "tells" or "shows" an operand, and a summary without clauses
 // is "borrows". [Parse] reads what [Summary.String] writes.

@@ -161,5 +161,10 @@ func TestFrees(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, frees.Of(inst).Repeatable)
 	require.Nil(t, frees.Of(types.Typ[types.Int]))
-	require.Nil(t, frees.Of(types.NewSlice(mat)))
+	mats := types.NewSlice(types.NewPointer(mat))
+	require.Equal(t, "Close", frees.Of(mats).Each.Func.Name())
+	require.True(t, frees.Collects(mats))
+	require.True(t, frees.Collects(types.NewMap(types.Typ[types.Int], mat)))
+	require.Nil(t, frees.Of(types.NewSlice(mats)), "of slices")
+	require.Nil(t, frees.Of(types.NewArray(mat, 2)))
 }

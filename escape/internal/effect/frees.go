@@ -13,6 +13,7 @@ type Free struct {
 	Method     bool            // its receiver is what it frees; else its only parameter
 	Repeatable bool            // freeing again is harmless
 	Parts      map[string]bool // of one that is inferred: see [Found]
+	Each       *Free           // of a slice or a map: how each element is released, in a loop
 	Resets     bool            // the value may be used again behind it, as far as is known
 }
 
@@ -111,7 +112,32 @@ func (f *Frees) Parts(t types.Type) map[string]bool {
 // Resource reports whether values of type t own memory that some function frees.
 func (f *Frees) Resource(t types.Type) bool { return f.Of(t) != nil }
 
+// Collects reports whether values of type t are slices or maps that may own their elements.
+func (f *Frees) Collects(t types.Type) bool {
+	free := f.Of(t)
+	return free != nil && free.Each != nil
+}
+
 func (f *Frees) find(t types.Type) *Free {
+	if free := f.findNamed(t); free != nil {
+		return free
+	}
+	var elem types.Type
+	switch u := t.Underlying().(type) {
+	case *types.Slice:
+		elem = u.Elem()
+	case *types.Map:
+		elem = u.Elem()
+	default:
+		return nil
+	}
+	if each := f.Of(elem); each != nil && each.Each == nil {
+		return &Free{Each: each, Repeatable: each.Repeatable}
+	}
+	return nil
+}
+
+func (f *Frees) findNamed(t types.Type) *Free {
 	named := types.Unalias(t)
 	if p, ok := named.(*types.Pointer); ok {
 		named = types.Unalias(p.Elem())

@@ -48,6 +48,7 @@ type Param struct {
 type Result struct {
 	Owned When
 	Nil   bool           // where it is owned, it may be nil or empty
+	Holes bool           // where it is owned, elements of it may be nil
 	Views uint64         // bit i: it may share memory with Params[i]
 	Tells uint64         // bit i: it may have the address of Params[i] as a number or a string
 	Shows uint64         // bit i: it may have a number or a string that is in Params[i]
@@ -197,11 +198,11 @@ func joinParam(a, b Param) Param {
 }
 
 func joinResult(a, b Result) Result {
-	r := Result{Owned: a.Owned.Join(b.Owned), Nil: a.Nil || b.Nil, Views: a.Views | b.Views,
+	r := Result{Owned: a.Owned.Join(b.Owned), Views: a.Views | b.Views,
 		Tells: a.Tells | b.Tells, Shows: a.Shows | b.Shows, Is: a.Is | b.Is}
 	r.Must = a.Must && b.Must
-	if r.Owned.Cond == Never {
-		r.Nil = false
+	if r.Owned.Cond != Never {
+		r.Nil, r.Holes = a.Nil || b.Nil, a.Holes || b.Holes
 	}
 	r.Parts = joinParts(a.Parts, b.Parts, func(path string) Result {
 		x, _ := find(a.Parts, path)

@@ -85,6 +85,9 @@ func (s *Summary) owned(out []string, name string, r Result) []string {
 		return out
 	}
 	t := name + " owned"
+	if r.Holes {
+		t += " with holes"
+	}
 	if r.Nil {
 		t += " or nil"
 	}
@@ -135,7 +138,8 @@ func Parse(text string, sig *types.Signature) (*Summary, error) {
 		t, maybe := strings.CutSuffix(t, " maybe")
 		t, onTrue := strings.CutSuffix(t, s.onTrue())
 		t, path := cutPath(t)
-		plain := strings.Replace(t, " or nil", "", 1)
+		full := strings.Replace(t, " with holes", "", 1)
+		plain := strings.Replace(full, " or nil", "", 1)
 		views := strings.NewReplacer(" tells ", " views ", " shows ", " views ").Replace(plain)
 		cs, err := spec.ParseClauses(token.Position{}, views)
 		if err != nil {
@@ -157,7 +161,10 @@ func Parse(text string, sig *types.Signature) (*Summary, error) {
 			if path != "" {
 				of = Blank(sig)
 			}
-			of.add(c, plain != t, maybe)
+			of.add(c, plain != full, maybe)
+			if full != t && c.Operand.Kind == spec.Result {
+				of.Results[c.Operand.Index].Holes = true
+			}
 			if onTrue && c.Operand.Kind == spec.Result {
 				of.Results[c.Operand.Index].Owned.Cond = OnTrue
 			}

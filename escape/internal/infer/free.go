@@ -80,9 +80,9 @@ func silent(f *own.Func, free *effect.Found, frees *effect.Frees) bool {
 			}
 			switch i := i.(type) {
 			case *ssa.DebugRef, *ssa.Jump, *ssa.If, *ssa.Return, *ssa.Phi, *ssa.FieldAddr, *ssa.Field, *ssa.Alloc,
-				*ssa.Extract:
+				*ssa.Extract, *ssa.IndexAddr, *ssa.Range, *ssa.Next:
 			case *ssa.BinOp:
-				if i.Op != token.EQL && i.Op != token.NEQ {
+				if i.Op != token.EQL && i.Op != token.NEQ && i.Op != token.LSS && i.Op != token.ADD {
 					return false
 				}
 			case *ssa.UnOp:
@@ -112,6 +112,9 @@ func silent(f *own.Func, free *effect.Found, frees *effect.Frees) bool {
 // onlyFrees reports whether a call frees its only operand, and is known to do no more: a spec says so, or
 // that was inferred.
 func onlyFrees(f *own.Func, c *ssa.Call, frees *effect.Frees) bool {
+	if b, ok := c.Call.Value.(*ssa.Builtin); ok {
+		return b.Name() == "len"
+	}
 	fn := calls.Called(&c.Call)
 	if fn == nil || c.Call.IsInvoke() || len(calls.Operands(&c.Call)) != 1 {
 		return false
@@ -135,7 +138,7 @@ func toleratesNil(f *own.Func, path string) bool {
 			for _, v := range g.Values {
 				for _, i := range f.Users(v) {
 					for _, a := range f.Acts(i, v) {
-						if a.Op == pointsto.Free && !behindTest(f, part, i.Block()) {
+						if a.Op == pointsto.Free && !f.ToleratesNil(i) && (f.Collects(part) || !behindTest(f, part, i.Block())) {
 							return false
 						}
 					}

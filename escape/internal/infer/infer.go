@@ -324,7 +324,7 @@ func (e *exits) result(s *effect.Summary, n int) {
 			part := effect.Result{Is: res.Is, Views: res.Views, Tells: res.Tells, Shows: res.Shows}
 			e.owned(s, n, path, &part)
 			if part.Owned.Cond != effect.Never {
-				res.Parts = effect.Put(res.Parts, path, effect.Result{Owned: part.Owned, Nil: part.Nil})
+				res.Parts = effect.Put(res.Parts, path, effect.Result{Owned: part.Owned, Nil: part.Nil, Holes: part.Holes})
 			}
 		}
 	}
@@ -342,7 +342,7 @@ func (e *exits) together(n int, res *effect.Result) {
 	for path, nilOK := range free.Parts {
 		part, ok := res.Part(path)
 		switch {
-		case !ok && !(nilOK && e.nothing(n, path)), ok && part.Nil && !nilOK, ok && part.Owned != all.Owned:
+		case !ok && !(nilOK && e.nothing(n, path)), ok && e.bare(n, path, part) && !nilOK, ok && part.Owned != all.Owned:
 			return
 		case ok:
 			owned++
@@ -357,6 +357,17 @@ func (e *exits) together(n int, res *effect.Result) {
 		}
 	}
 	res.Owned, res.Nil, res.Parts = all.Owned, all.Nil, nil
+}
+
+// bare reports whether a free that does not test a part of a result may find nothing there; a slice or a
+// map that is nothing has no elements.
+func (e *exits) bare(n int, path string, part effect.Result) bool {
+	for _, r := range e.returns {
+		if v := e.part(r.Results[n], path); v != nil && e.f.Collects(v) {
+			return part.Holes
+		}
+	}
+	return part.Nil
 }
 
 // nothing reports whether a part of a result holds nothing, whatever the path.
@@ -397,7 +408,7 @@ func (e *exits) owned(s *effect.Summary, n int, path string, res *effect.Result)
 }
 
 func (e *exits) ownedWhere(n int, path string, res *effect.Result, where effect.Cond) (must bool) {
-	owned, must, mayBeNil, some := len(e.returns) > 0, true, false, false
+	owned, must, mayBeNil, holes, some := len(e.returns) > 0, true, false, false, false
 	for _, r := range e.returns {
 		v := e.part(r.Results[n], path)
 		if v == nil {
@@ -414,10 +425,10 @@ func (e *exits) ownedWhere(n int, path string, res *effect.Result, where effect.
 		gives = gives && e.alone(v, n, path, r)
 		owned, must = owned && gives, must && is
 		some = some || gives
-		mayBeNil = mayBeNil || none
+		mayBeNil, holes = mayBeNil || none, holes || e.f.Collects(v) && e.f.Holes(v)
 	}
 	if owned && some && (res.Is|res.Views|res.Tells|res.Shows)&^e.loose == 0 {
-		res.Owned.Cond, res.Nil = where, mayBeNil
+		res.Owned.Cond, res.Nil, res.Holes = where, mayBeNil, holes
 	}
 	return must
 }
@@ -470,8 +481,8 @@ func (e *exits) gives(v ssa.Value, r *ssa.Return) (param, owned, none bool) {
 			owned = owned && !isParam && sure
 			p.States(t, func(c own.Combination, st own.Status) {
 				kinds := e.kinds(r, c)
-				owned = owned && st&^(own.Owned|own.Absent) == 0 && !(kinds[1] && !kinds[0] && st&own.Owned != 0)
-				none = none || kinds[0] && st&own.Absent != 0 && !e.says(r, g.Sites[t/2])
+				owned = owned && st&^(own.Owned|own.Absent|own.Given) == 0 && !(kinds[1] && !kinds[0] && st&own.Owned != 0)
+				none = none || kinds[0] && st&own.Absent != 0 && g.Sites[t/2].Owning() == nil && !e.says(r, g.Sites[t/2])
 			})
 		}
 		return param, owned, none

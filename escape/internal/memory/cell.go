@@ -60,6 +60,8 @@ func (f *Func) Users(v ssa.Value) []ssa.Instruction {
 		return p.Waits
 	case *Assigned:
 		return []ssa.Instruction{p.Call}
+	case *Collection:
+		return nil
 	}
 	p, isField := v.(*Field)
 	root := v
@@ -68,6 +70,9 @@ func (f *Func) Users(v ssa.Value) []ssa.Instruction {
 	}
 	var out []ssa.Instruction
 	add := func(i ssa.Instruction) {
+		if put := f.partOf[i]; put != nil {
+			i = put
+		}
 		if !slices.Contains(out[max(0, len(out)-4):], i) { // once, though it may be several operands
 			out = append(out, i)
 		}

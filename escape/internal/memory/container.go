@@ -44,6 +44,9 @@ func (f *Func) Container(v ssa.Value) *Container {
 		}
 		break
 	}
+	if f.collections[v] != nil {
+		return nil // it owns them
+	}
 	if c, ok := f.containers[v]; ok {
 		return c
 	}
@@ -54,14 +57,14 @@ func (f *Func) Container(v ssa.Value) *Container {
 	c.add(v)
 	for k := 0; k < len(c.order) && c.closed; k++ {
 		_, known := f.containers[c.order[k]]
-		c.closed = !known // and not closed
+		c.closed = !known && f.collections[c.order[k]] == nil // and not closed
 		c.made(c.order[k])
 		if c.closed {
 			f.visit(c, c.order[k])
 		}
 	}
 	if c.closed {
-		f.begin(c)
+		c.node, c.at = f.Beginning(c.order)
 	} else {
 		c.members[v] = true
 	}
@@ -184,11 +187,11 @@ func (f *Func) visitCall(c *Container, i *ssa.Call, v ssa.Value) {
 	c.closed = c.closed && i.Call.Value != v
 }
 
-// begin finds where a container begins: nothing of what was in it before can be got at from
-// there on, as all members that are used behind are made behind.
-func (f *Func) begin(c *Container) {
+// Beginning returns where some values come into being: nothing of what was in them before can be got at from
+// there on, as all that are used behind are made behind.
+func (f *Func) Beginning(order []ssa.Value) (node, at int) {
 	var top *ssa.BasicBlock
-	for _, m := range c.order {
+	for _, m := range order {
 		b := m.(ssa.Instruction).Block()
 		for top != nil && !top.Dominates(b) {
 			top = top.Idom()
@@ -198,21 +201,22 @@ func (f *Func) begin(c *Container) {
 		}
 	}
 	merges, found := false, false
-	for _, m := range c.order {
+	for _, m := range order {
 		if m.(ssa.Instruction).Block() != top {
 			continue
 		}
 		if _, phi := m.(*ssa.Phi); phi {
 			merges = true
 		}
-		if n, at, _ := f.Graph.Where(m.(ssa.Instruction)); !found || n < c.node || n == c.node && at < c.at {
-			c.node, c.at, found = n, at, true
+		if n, i, _ := f.Graph.Where(m.(ssa.Instruction)); !found || n < node || n == node && i < at {
+			node, at, found = n, i, true
 		}
 	}
 	if merges {
 		top = top.Idom()
 	}
 	if merges || !found {
-		c.node, c.at, _ = f.Graph.Where(top.Instrs[len(top.Instrs)-1])
+		node, at, _ = f.Graph.Where(top.Instrs[len(top.Instrs)-1])
 	}
+	return node, at
 }

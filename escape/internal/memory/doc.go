@@ -9,6 +9,8 @@
 //   - An object is what a pointer leads to that a call returned, or a parameter is, if it has
 //     parts that could own (object.go).
 //   - A container is slices that may share elements, or a map ([Container]).
+//   - A collection is slices that are made of one another, or a map, which own what is in them
+//     ([Collection]). Who finds it makes it known.
 //   - The origin of a value is the slot, the container or the variable that it is an address in, else the
 //     value ([Func.Origin]). An operand reaches an origin as that, as a part of it, or with it as its
 //     part ([Reach]).

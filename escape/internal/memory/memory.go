@@ -32,13 +32,15 @@ type Func struct {
 	groups     map[ssa.Value]*Running
 	views      map[capture]bool        // see looks
 	before     map[ssa.Value][]*Former // by slot
+	owners
 }
 
 // New finds the variables and objects of a function.
 func New(in *Input, fn *ssa.Function) *Func {
 	f := &Func{SSA: fn, Graph: in.IR.Graph(fn), In: in, Objects: map[ssa.Value]bool{}, builds: map[ssa.Value]bool{},
 		split: map[ssa.Value][]*Field{}, containers: map[ssa.Value]*Container{}, deferreds: map[*ssa.Defer]*Deferred{},
-		groups: map[ssa.Value]*Running{}, views: map[capture]bool{}, before: map[ssa.Value][]*Former{}}
+		groups: map[ssa.Value]*Running{}, views: map[capture]bool{}, before: map[ssa.Value][]*Former{},
+		owners: newOwners()}
 	f.findObjects()
 	return f
 }

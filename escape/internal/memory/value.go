@@ -93,6 +93,8 @@ func (f *Func) Where(v ssa.Value) (node, at int, ok bool) {
 	switch p := v.(type) {
 	case *Container:
 		return p.node, p.at, true
+	case *Collection:
+		return p.node, p.at, true
 	case *Running:
 		v = p.Group
 	case *Dropped:

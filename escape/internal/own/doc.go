@@ -8,9 +8,10 @@
 //   - A token is a buffer as the analysis tells them apart: what a site made last, and all
 //     that it made before that ([Token]).
 //   - A status is what may have become of a token: absent, owned, freed, moved, pending,
-//     passed ([Status]). Passed is what was due where a statement may stand: the plan frees
-//     it there, or it is lost. A token is due if it is owned, or absent, and no value that
-//     may hold it is needed ([Point.Due]).
+//     passed, given ([Status]). Passed is what was due where a statement may stand: the plan
+//     frees it there, or it is lost. Given is what a collection has now, which is a token of its
+//     own. A token is due if it is owned, or absent, and no value that may hold it is needed
+//     ([Point.Due]).
 //   - A value is a token if it is the handle wherever the token is owned ([Point.Is]); these
 //     values give frees their names.
 //   - A region is the nodes in which a group is alive ([Group]).
@@ -43,7 +44,11 @@
 // passed, since a token passes only where no value that may hold it is needed. Where a
 // region is entered again, what was made before counts as passed.
 //
-// # Three functions on paper
+// What is put into a collection is the collection's: its token is given, the collection's is owned, all
+// that held it views the collection, and the slice that is made is what the collection is (hand.go). Put
+// in twice, or where it is not surely owned, it makes the collection one that has moved.
+//
+// # Four functions on paper
 //
 //	a := Must(1)          // #0 owned, a is it
 //	b := a                // the same value
@@ -69,4 +74,15 @@
 //	if err := onError(1, d); err != nil { // its summary: arg 1 freed on error
 //		return            // told apart by err != nil: freed
 //	}                     // owned, and not needed: due on this edge, in an else
+//
+//	var xs []*Buf         // the collection #1 is absent: there is nothing in it
+//	for range n {
+//		b, err := Make(1) // #0 owned
+//		if err != nil {
+//			return        // #1 is absent or owned, and xs is it where it is: a loop frees all in xs
+//		}
+//		xs = append(xs, b) // #0 given, #1 owned. b views #1; what xs was before is #1 no more, xs is
+//	}
+//	xs[0].Use()           // the element views #1
+//	// #1 is due: a loop frees all in xs
 package own

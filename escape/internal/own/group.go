@@ -51,6 +51,7 @@ const (
 	ended // what a value is given is read for the last time, until it is given more
 	saved // a value is what a slot held before it is given something else
 	set   // a call gives a slot what a site makes
+	fresh // a collection is a new slice or map, act.To
 )
 
 // An event is what matters to a group in a node.
@@ -140,6 +141,12 @@ func (g *Group) prepare() {
 				e.kind, e.act = set, pointsto.Act{Instr: a.Call, When: a.When, Call: &a.Call.Call}
 			}
 			g.events[n] = append(g.events[n], e)
+			if c := s.Owning(); c != nil {
+				for _, v := range c.Fresh {
+					n, at, _ := g.f.Graph.Where(v.(ssa.Instruction))
+					g.events[n] = append(g.events[n], event{at: at, kind: fresh, n: k, act: pointsto.Act{To: v}})
+				}
+			}
 		}
 	}
 }
@@ -149,7 +156,8 @@ func (g *Group) prepare() {
 // them is there before; last comes what is made.
 func (g *Group) sortEvents() {
 	rank := func(e event) int {
-		if e.kind == act && (e.act.Op == pointsto.Free || e.act.Op == pointsto.Keep || e.act.Op == pointsto.Later) {
+		if e.kind == act && (e.act.Op == pointsto.Free || e.act.Op == pointsto.Keep || e.act.Op == pointsto.Later ||
+			e.act.Op == pointsto.Put && !g.grows(e)) {
 			return int(act)*2 + 1
 		}
 		if e.kind == saved {
@@ -165,4 +173,10 @@ func (g *Group) sortEvents() {
 			return rank(a) - rank(b)
 		})
 	}
+}
+
+// grows reports whether an event makes what a slice or map is larger: what is put in comes behind that.
+func (g *Group) grows(e event) bool {
+	c := e.act.Into
+	return c != nil && c.Has(g.Values[e.n])
 }

@@ -52,7 +52,7 @@ func (p *Point) Due(t Token) bool {
 		return false
 	}
 	st := p.Status(t)
-	return st&Owned != 0 && st&^(Owned|Absent|Passed) == 0 && !p.Needed(t)
+	return st&Owned != 0 && st&^Harmless == 0 && !p.Needed(t)
 }
 
 // Clean reports whether v holds nothing that has passed, nor will where the next point is:
@@ -130,7 +130,8 @@ func (p *Point) Ends(t Token) bool {
 			ends := false
 			p.g.tokens(c, e.n, func(u Token, as pointsto.Relation) {
 				do := p.g.Sites[u/2].Does(e.act, as).Do
-				ends = ends || u == t && (do == pointsto.Move || do == pointsto.End || do == pointsto.Pend)
+				ends = ends || u == t && (do == pointsto.Move || do == pointsto.End || do == pointsto.Pend ||
+					do == pointsto.Hand)
 			})
 			if ends {
 				return true

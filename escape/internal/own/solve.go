@@ -91,5 +91,8 @@ func (f *Func) Runs(node int) bool {
 		return false
 	}
 	p, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Panic)
-	return !ok || p.Pos().IsValid()
+	return !ok || p.Pos().IsValid() && !slices.ContainsFunc(b.Instrs, func(i ssa.Instruction) bool {
+		c, ok := i.(*ssa.Call)
+		return ok && c.Pos() == p.Pos() // one that never returns
+	})
 }

@@ -17,7 +17,11 @@ const (
 	Moved                      // it escaped, or was handed on: not the function's any more
 	Pending                    // a deferred call will free it
 	Passed                     // it was due, and a place was passed: the plan frees it there, or it is lost
+	Given                      // a collection has it, and is another token
 )
+
+// Harmless is what a token may be beside owned where it is freed: that frees nothing else.
+const Harmless = Owned | Absent | Passed | Given
 
 // A Token is what a site made: 2k the newest of site k of the group, 2k+1 what it made
 // before, all of that together.

@@ -173,11 +173,14 @@ func (g *Group) happen(c *combo, i int, e event) {
 		g.derive(c, c, g.index[g.Values[e.n].(*memory.Former).Slot], e.n, pointsto.Act{Op: pointsto.Copy})
 	case set:
 		g.put(c, i, e)
+	case fresh:
+		g.named(c, e.n, c.st[2*e.n]&Owned == 0, g.index[e.act.To])
 	case act:
 		sure, may := g.holdsThen(i, e.act)
 		if !may {
 			return
 		}
+		var handed []Token
 		g.tokens(c, e.n, func(t Token, as pointsto.Relation) {
 			switch d := g.Sites[t/2].Does(e.act, as); d.Do {
 			case pointsto.End:
@@ -186,8 +189,13 @@ func (g *Group) happen(c *combo, i int, e event) {
 				c.settle(t, e.n, Pending, sure, e.ends)
 			case pointsto.Move:
 				c.settle(t, e.n, Moved, sure, false)
+			case pointsto.Hand:
+				handed = append(handed, t)
 			}
 		})
+		for _, t := range handed {
+			g.hand(c, t, e.n, e.act)
+		}
 		if to, ok := g.index[e.act.To]; ok && e.act.To != nil {
 			g.derive(c, c, e.n, to, e.act)
 		}
@@ -251,6 +259,11 @@ func (g *Group) make(c *combo, i, k int) {
 	c.joinGone(old, c.gone[young])
 	c.st[old] |= c.st[young]
 	s := g.Sites[k]
+	if s.Owning() != nil { // nothing is in there
+		c.st[young] = Absent
+		clear(c.must[young])
+		return
+	}
 	c.st[young] = Owned
 	if s.Nil {
 		c.st[young] |= Absent

@@ -21,6 +21,7 @@ type Free struct {
 	Name  Name
 	At    Where
 	Guard bool // what has the name may be nil
+	Holes bool // an element of it may be nil
 }
 
 // A Where is where a statement may stand.
@@ -78,9 +79,10 @@ type Text interface {
 // A Verdict says what becomes of what a site makes.
 type Verdict struct {
 	Site   *pointsto.Site
-	Due    bool // the program does not free it on some path, nor hand it on
-	Missed int  // runs that stay open: there is no spot
-	Held   bool // its frees are withheld: see the package comment
+	Due    bool   // the program does not free it on some path, nor hand it on
+	Missed int    // runs that stay open: there is no spot
+	Held   bool   // its frees are withheld: see the package comment
+	Why    string // its group is not decided; "" if it is
 }
 
 // Plan returns the frees of a function in the order of the text, and what becomes of each
@@ -88,6 +90,11 @@ type Verdict struct {
 func Plan(p *ir.Package, f *own.Func, text Text) (frees []Free, verdicts []Verdict) {
 	for _, g := range f.Groups {
 		if g.Why() != "" {
+			for _, s := range g.Sites {
+				if s.Param < 0 {
+					verdicts = append(verdicts, Verdict{Site: s, Why: g.Why()})
+				}
+			}
 			continue
 		}
 		pl := &planner{ir: p, f: f, g: g, text: text, moves: map[int][]*own.Point{}}
@@ -132,7 +139,40 @@ func (pl *planner) plan() ([]Free, []Verdict) {
 		n := pl.index(verdicts[k].Site)
 		verdicts[k].Held = verdicts[k].Due && len(spots[own.Token(2*n)])+len(spots[own.Token(2*n+1)]) == 0
 	}
-	return pl.statements(spots), verdicts
+	return pl.statements(spots), shared(verdicts)
+}
+
+// shared gives the verdicts of collections to what is put into them: that is what the program makes.
+func shared(verdicts []Verdict) (out []Verdict) {
+	of := map[*pointsto.Site]Verdict{}
+	for _, v := range verdicts {
+		of[v.Site] = v
+	}
+	for _, v := range verdicts {
+		if v.Site.Owning() != nil {
+			continue
+		}
+		for _, c := range v.Site.Given {
+			w := of[c]
+			v.Due, v.Missed, v.Held = v.Due || w.Due, v.Missed+w.Missed, v.Held || w.Held
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// makers lists what makes what a site stands for: of a collection, that is what is put into it.
+func (pl *planner) makers(s *pointsto.Site) []*pointsto.Site {
+	if s.Owning() == nil {
+		return []*pointsto.Site{s}
+	}
+	var out []*pointsto.Site
+	for _, m := range pl.g.Sites {
+		if m.Owning() == nil && slices.Contains(m.Given, s) {
+			out = append(out, m)
+		}
+	}
+	return out
 }
 
 func (pl *planner) index(s *pointsto.Site) int { return slices.Index(pl.g.Sites, s) }
@@ -163,10 +203,13 @@ func (pl *planner) statements(spots map[own.Token][]*spot) []Free {
 				out = append(out, Free{Name: s.name, At: s.at})
 			}
 			f := &out[k]
-			if site := pl.g.Sites[t/2]; !slices.Contains(f.Sites, site) {
-				f.Sites = append(f.Sites, site)
+			for _, site := range pl.makers(pl.g.Sites[t/2]) {
+				if !slices.Contains(f.Sites, site) {
+					f.Sites = append(f.Sites, site)
+				}
 			}
 			f.Guard = f.Guard || pl.nothing(s, t)
+			f.Holes = pl.f.Collects(s.value) && pl.f.Holes(s.value)
 		}
 	}
 	return out
@@ -174,7 +217,9 @@ func (pl *planner) statements(spots map[own.Token][]*spot) []Free {
 
 // nothing reports whether the value that is freed for t may be nil, or what leads to it.
 func (pl *planner) nothing(s *spot, t own.Token) bool {
-	return s.point.Status(t)&own.Absent != 0 && (s.name.Nillable() || s.name.Through()) && pl.f.MayBeNil(s.value)
+	through := s.name.Through() && pl.g.Sites[t/2].Owning() == nil
+	nillable := s.name.Nillable() && !pl.f.Collects(s.value) // else where it is nothing, it has no elements
+	return s.point.Status(t)&own.Absent != 0 && (nillable || through) && pl.f.MayBeNil(s.value)
 }
 
 // Nillable reports whether what has the name may be nil, by its type.
@@ -280,6 +325,9 @@ func (f Free) String() string {
 	}
 	if f.Guard {
 		s.WriteString(" if that is not nil")
+	}
+	if f.Holes {
+		s.WriteString(" as far as its elements are not")
 	}
 	return s.String()
 }

@@ -236,8 +236,11 @@ func (pl *planner) named(p *own.Point, m moment, gap *ir.Place, at Where) *spot 
 // isResult reports whether v is a result of a call.
 func isResult(v ssa.Value) bool {
 	switch v := v.(type) {
-	case *ssa.Call, *memory.Dropped:
+	case *memory.Dropped:
 		return true
+	case *ssa.Call:
+		_, builtin := v.Call.Value.(*ssa.Builtin)
+		return !builtin
 	case *ssa.Extract:
 		_, call := v.Tuple.(*ssa.Call)
 		return call
@@ -301,7 +304,7 @@ func (pl *planner) frees(p *own.Point, v ssa.Value, m moment) bool {
 	ts, whole := p.Held(v)
 	return whole && !pl.f.Foreign(v) && !slices.ContainsFunc(ts, func(u own.Token) bool {
 		st := p.Status(u)
-		return pl.g.Sites[u/2].Param >= 0 || st&^(own.Owned|own.Absent|own.Passed) != 0 ||
+		return pl.g.Sites[u/2].Param >= 0 || st&^own.Harmless != 0 ||
 			st&own.Owned != 0 && (!m.due(u) || !p.Is(v, u)) || st&own.Passed != 0 && !m.clean(v)
 	})
 }

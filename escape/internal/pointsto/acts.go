@@ -18,11 +18,12 @@ type Act struct {
 	Instr ssa.Instruction
 	Op    Op
 	Of    ssa.Value
-	To    ssa.Value       // of operations that make something of it
-	When  effect.When     // of Free and Keep, by a call
-	Call  *ssa.CallCommon // that does it
-	Again bool            // of Free: it may be repeated
-	Lends bool            // of Read: to a function that the literal is given
+	To    ssa.Value          // of operations that make something of it
+	When  effect.When        // of Free and Keep, by a call
+	Call  *ssa.CallCommon    // that does it
+	Again bool               // of Free: it may be repeated
+	Lends bool               // of Read: to a function that the literal is given
+	Into  *memory.Collection // of Put
 }
 
 // Acts lists what an instruction does to an operand, which is an origin.
@@ -42,6 +43,9 @@ func (f *Func) Acts(i ssa.Instruction, of ssa.Value) []Act {
 	}
 	if m, ok := i.(*ssa.MakeClosure); ok {
 		return f.captured(m, of)
+	}
+	if acts := f.collectionActs(i, of); acts != nil {
+		return acts
 	}
 	switch p := of.(type) {
 	case *memory.Field:
@@ -88,9 +92,17 @@ func (f *Func) Acts(i ssa.Instruction, of ssa.Value) []Act {
 	case *ssa.Store:
 		return f.store(i, of)
 	case *ssa.Lookup:
-		if i.X != of {
+		switch {
+		case i.X != of:
 			return one(Read, nil) // a key
+		case i.CommaOk:
+			return f.taken(i, memory.Extract(i, 0), of)
 		}
+		return f.taken(i, i, of)
+	case *ssa.Range:
+		return one(Part, i)
+	case *ssa.Next:
+		return append(f.taken(i, memory.Extract(i, 1), of), f.taken(i, memory.Extract(i, 2), of)...)
 	case *ssa.MapUpdate:
 		if c := f.Container(i.Map); c != nil {
 			return one(Wrap, c)
@@ -162,10 +174,18 @@ func (f *Func) store(s *ssa.Store, of ssa.Value) []Act {
 	return out
 }
 
-// besides reports whether a store sets a field of what is made of parts that is none of these.
+// besides reports whether a store sets what is no part of a handle: a field of what is made of parts that is
+// none of these, or an element of a slice, in data that a handle gave, if what is put there leads nowhere.
 func (f *Func) besides(s *ssa.Store) bool {
-	a, ok := s.Addr.(*ssa.FieldAddr)
-	return ok && memory.Plain(s.Val.Type()) && f.In.Frees.Parts(a.X.Type()) != nil
+	plain := memory.Plain(s.Val.Type())
+	switch a := s.Addr.(type) {
+	case *ssa.FieldAddr:
+		return plain && f.In.Frees.Parts(a.X.Type()) != nil
+	case *ssa.IndexAddr:
+		_, slice := a.X.Type().Underlying().(*types.Slice)
+		return slice && (plain || f.IsNumber(s.Val.Type()))
+	}
+	return false
 }
 
 // call lists what a call does to an operand, as its summary says.

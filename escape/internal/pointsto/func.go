@@ -23,6 +23,8 @@ type Site struct {
 	Part  string      // of the parameter, or of the result of the call: a path; "": all of it
 	With  []ssa.Value // what goes with it when it is freed
 	Lends bool        // a function that the literal is given gets it while it runs
+	Given []*Site     // of collections that it is put into
+	Holes bool        // elements of it may be nothing
 	Moves []Act       // by which it leaves, in no order
 }
 
@@ -60,13 +62,17 @@ type Func struct {
 	made   map[ssa.Value]*Site
 	closed map[ssa.Value]bool               // see isClosed
 	put    map[ssa.Value][]*memory.Assigned // by slot
+	intake map[ssa.Instruction][]put        // into collections
 }
 
 // Solve finds what the values of a function may hold.
 func Solve(in *memory.Input, fn *ssa.Function) *Func {
 	f := &Func{Func: memory.New(in, fn), holds: map[ssa.Value][]Hold{}, made: map[ssa.Value]*Site{},
-		closed: map[ssa.Value]bool{}, put: map[ssa.Value][]*memory.Assigned{}}
+		closed: map[ssa.Value]bool{}, put: map[ssa.Value][]*memory.Assigned{},
+		intake: map[ssa.Instruction][]put{}}
+	f.FindLoops()
 	f.find()
+	f.findCollections()
 	if len(f.Sites) > 0 {
 		f.follow()
 	}
@@ -129,7 +135,7 @@ func (f *Func) findMade(c *ssa.Call) {
 			if v == nil || r.Owned.Cond != effect.Always && r.Owned.Cond != effect.OnTrue {
 				return
 			}
-			site := &Site{Value: v, Param: -1, Part: part, Nil: r.Nil, With: f.adopted(&c.Call, s)}
+			site := &Site{Value: v, Param: -1, Part: part, Nil: r.Nil, Holes: r.Holes, With: f.adopted(&c.Call, s)}
 			switch {
 			case effect.HasError(c.Call.Signature()):
 				site.Error = last
@@ -144,7 +150,7 @@ func (f *Func) findMade(c *ssa.Call) {
 			free := f.In.Frees.Parts(v.Type())
 			for _, field := range f.Fields(v) {
 				if nothing, freed := free[field.Text()]; freed {
-					add(field, field.Text(), effect.Result{Owned: r.Owned, Nil: r.Nil || nothing})
+					add(field, field.Text(), effect.Result{Owned: r.Owned, Nil: r.Nil || nothing, Holes: nothing})
 				}
 			}
 			continue
@@ -226,15 +232,7 @@ func (f *Func) follow() {
 		f.holds[v] = append(list, h)
 		open = append(open, item{v, h})
 	}
-	for _, s := range f.Sites {
-		add(s.Value, Hold{s, Whole})
-		for _, v := range s.With {
-			as := View
-			if f.IsNumber(v.Type()) {
-				as = Number
-			}
-			add(v, Hold{s, as})
-		}
+	drain := func() {
 		for len(open) > 0 {
 			it := open[len(open)-1]
 			open = open[:len(open)-1]
@@ -245,20 +243,72 @@ func (f *Func) follow() {
 			for _, i := range f.Users(it.v) {
 				f.Steps++
 				for _, a := range f.Acts(i, it.v) {
-					switch e := it.h.Site.Does(a, it.h.As); e.Do {
-					case Use:
-						it.h.Site.Lends = it.h.Site.Lends || a.Lends
-					case Derive:
-						if a.When.Cond == effect.Maybe {
-							e.As = Maybe
-						}
-						add(a.To, Hold{it.h.Site, e.As})
-					case Move:
-						it.h.Site.Moves = append(it.h.Site.Moves, a)
+					h, more := f.step(it.h, a)
+					if more {
+						add(a.To, h)
 					}
 				}
 			}
 		}
 	}
+	for _, s := range f.Sites {
+		add(s.Value, Hold{s, Whole})
+		for _, v := range s.With {
+			as := View
+			if f.IsNumber(v.Type()) {
+				as = Number
+			}
+			add(v, Hold{s, as})
+		}
+		if c := s.Owning(); c != nil {
+			for _, v := range c.Fresh {
+				add(v, Hold{s, Whole})
+			}
+		}
+		drain()
+	}
+	f.view(func() []ssa.Value { return values }, func(v ssa.Value, h Hold) {
+		add(v, h)
+		drain()
+	})
 	f.group(root, values, crowded)
+}
+
+// Call returns the call that makes it; nil for a parameter.
+func (s *Site) Call() *ssa.CallCommon {
+	v := memory.RootOf(s.Value)
+	switch x := v.(type) {
+	case *memory.Dropped:
+		return &x.Call.Call
+	case *memory.Assigned:
+		return &x.Call.Call
+	case *ssa.Extract:
+		v = x.Tuple
+	}
+	if c, ok := v.(*ssa.Call); ok {
+		return &c.Call
+	}
+	return nil
+}
+
+// step returns what an act makes of a hold, if that is anything, and notes what becomes of the site.
+func (f *Func) step(h Hold, a Act) (Hold, bool) {
+	switch e := h.Site.Does(a, h.As); e.Do {
+	case Use:
+		h.Site.Lends = h.Site.Lends || a.Lends
+	case Derive:
+		if a.When.Cond == effect.Maybe {
+			e.As = Maybe
+		}
+		return Hold{h.Site, e.As}, true
+	case Hand:
+		c := f.made[a.Into]
+		if c != h.Site && !slices.Contains(h.Site.Given, c) {
+			h.Site.Given = append(h.Site.Given, c)
+		}
+		return Hold{c, e.As}, true
+	case Move:
+		h.Site.Moves = append(h.Site.Moves, a)
+	}
+	return Hold{}, false
 }

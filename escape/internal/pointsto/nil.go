@@ -1,6 +1,7 @@
 package pointsto
 
 import (
+	"go/types"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -21,7 +22,7 @@ func (f *Func) Empty(v ssa.Value) bool {
 func (f *Func) Foreign(v ssa.Value) bool { return f.foreign(v, map[ssa.Value]bool{}) }
 
 func (f *Func) foreign(v ssa.Value, seen map[ssa.Value]bool) bool {
-	if seen[v] {
+	if seen[v] || f.Collected(v) {
 		return false
 	}
 	seen[v] = true
@@ -101,6 +102,22 @@ func (f *Func) operand(call *ssa.Call, v ssa.Value) ([]ssa.Value, bool) {
 
 // MayBeNil reports whether a value that holds what sites made may be nothing at all.
 func (f *Func) MayBeNil(v ssa.Value) bool { return f.mayBeNil(v, map[ssa.Value]bool{}) }
+
+// Holes reports whether an element of a slice or a map may be nothing.
+func (f *Func) Holes(v ssa.Value) bool {
+	return slices.ContainsFunc(f.holds[v], func(h Hold) bool { return h.Site.Holes || h.Site.Param >= 0 })
+}
+
+// Held returns the type of what a value is, or of what is in the slot that it is.
+func (f *Func) Held(v ssa.Value) types.Type {
+	if f.IsSlot(v) {
+		return memory.Pointee(v.Type())
+	}
+	return v.Type()
+}
+
+// Collects reports whether a value, or what is in the slot that it is, is a slice or map that may own.
+func (f *Func) Collects(v ssa.Value) bool { return f.In.Frees.Collects(f.Held(v)) }
 
 func (f *Func) mayBeNil(v ssa.Value, seen map[ssa.Value]bool) bool {
 	if seen[v] {

@@ -25,6 +25,7 @@ const (
 	Wrap             // puts it into something local that leads to it
 	Unwrap           // takes out what may be it
 	Count            // reads a number or a string in it
+	Put              // puts it into a collection, or makes that larger
 	Tell             // makes a number or a string of it that is an address
 	Leave            // returns it
 	Keep             // all else: stores, sends, captures, calls of which nothing is known
@@ -40,6 +41,7 @@ const (
 	End              // it is freed
 	Pend             // it will be freed when the function ends
 	Derive           // a use, and the value that is made has the relation that stands beside
+	Hand             // a collection has it from then on, and what it was is a view of that
 )
 
 // An Entry is what an operation does to an operand of one relation.
@@ -65,6 +67,7 @@ var table = [ops]map[Relation]Entry{
 		Number: {Derive, Number}},
 	Count: {Whole: {Do: Use}, View: {Do: Use}, Holder: {Do: Use}, Maybe: {Do: Use}, Number: {Derive, Number}},
 	Tell:  all(Entry{Derive, Number}),
+	Put:   {Whole: {Hand, Whole}},
 }
 
 // all is what an operation does whatever the relation.

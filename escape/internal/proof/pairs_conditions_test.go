@@ -60,21 +60,7 @@ func f(c bool) {
 	}
 }
 `, "may be nil"},
-	{"a flag that deferred code reads", `
-func f(n int) {
-	b := Make()
-	v := b.View()
-	done := false
-	defer func() {
-		if !done {
-			v.Use()
-		}
-	}()
-	next()
-	done = true
-	b.Free() //F
-}
-`, `
+	{"a flag that deferred code reads", "", `
 func f(n int) {
 	b := Make()
 	v := b.View()
@@ -91,23 +77,7 @@ func f(n int) {
 	done = n > 0
 }
 `, "used by Use"},
-	{"a free between a free and a flag that deferred code reads", `
-func f() {
-	var p struct{ x *B }
-	p.x = Make()
-	a := Make()
-	done := false
-	defer func() {
-		if !done {
-			a.Use()
-		}
-	}()
-	p.x.Use()
-	a.Free() //F
-	p.x.Free() //F
-	done = true
-}
-`, `
+	{"a free between a free and a flag that deferred code reads", "", `
 func f() {
 	var p struct{ x *B }
 	p.x = Make()
@@ -124,22 +94,7 @@ func f() {
 	done = true
 }
 `, "its name is read"},
-	{"a flag that others set", `
-func f(n int) {
-	b := Make()
-	v := b.View()
-	done := false
-	set := func() { done = true }
-	defer func() {
-		if !done {
-			v.Use()
-		}
-	}()
-	next()
-	set()
-	b.Free() //F
-}
-`, `
+	{"a flag that others set", "", `
 func f(n int) {
 	b := Make()
 	v := b.View()
@@ -155,22 +110,7 @@ func f(n int) {
 	b.Free() //F
 }
 `, "used by Use"},
-	{"a return in the body of a range over a function", `
-func f(n int) {
-	b := Make()
-	for i := range upTo(n) {
-		if i == 7 {
-			b.Free() //F
-			return
-		}
-		b.Use()
-	}
-	b.Free() //F
-}
-
-//lastuse:effect args borrowed
-func upTo(n int) func(func(int) bool)
-`, `
+	{"a return in the body of a range over a function", "", `
 func f(n int) {
 	b := Make()
 	v := b.View()

@@ -37,18 +37,7 @@ var known doer
 type doer interface{ Do(*B) }
 var known doer
 `), "handed to somebody"},
-	{"a function that frees, beside a condition", `
-//lastuse:effect arg 0 freed if arg 1 is true
-func put(b *B, c bool, done func())
-
-func f() {
-	b := Make()
-	put(b, false, done)
-	b.Free() //F
-}
-
-func done() {}
-`, `
+	{"a function that frees, beside a condition", "", `
 //lastuse:effect arg 0 freed if arg 1 is true
 func put(b *B, c bool, done func(*B))
 
@@ -59,7 +48,7 @@ func f() {
 }
 
 func free(b *B) { b.Free() }
-`, "freed it before"},
+`, "handed to somebody"},
 	{"a method that the free may call", hooks(`nil`), hooks(`&prints{1}`), "not made here"},
 	{"a method that the free may call since then", lateHooks(`nil`), lateHooks(`&prints{1}`),
 		"handed to somebody"},

@@ -11,6 +11,19 @@ import (
 // which a callee gave it.
 func TestWrongCalls(t *testing.T) {
 	tests := []struct{ name, words, text string }{
+		{"a declared function that keeps is handed on", "handed to somebody", `
+func bySize(x, y *B) int {
+	global = y
+	return x.Sum() - y.Sum()
+}
+
+func f(c *B) bool {
+	b := Make()
+	sorted := slices.IsSortedFunc([]*B{b, c}, bySize)
+	b.Free() //F
+	return sorted
+}
+`},
 		{"a goroutine that may have been started", "may still run", `
 func f() {
 	b := Make()

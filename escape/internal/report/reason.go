@@ -56,6 +56,8 @@ type Reasons struct {
 // which it leaves in the order of the source.
 func (w *Reasons) Of(f *pointsto.Func, v *place.Verdict) Reason {
 	switch {
+	case v.Why != "":
+		return Reason{Cause: Crowded}
 	case v.Held:
 		return Reason{Cause: Withheld}
 	case v.Missed > 0:

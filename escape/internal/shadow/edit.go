@@ -46,7 +46,7 @@ func newEditor(in *Input, frees *effect.Frees) *editor {
 	e := &editor{in: in, frees: frees, texts: map[*ast.File]*rewrite.Source{},
 		files: map[*token.File]*ast.File{}, loops: map[ast.Stmt]ast.Node{}, units: map[ast.Node]*unit{}}
 	e.pkg = &rewrite.Package{Info: in.Info, Types: in.Types, Vars: vars.New(in.Info, in.Files),
-		Resource: frees.Resource}
+		Resource: func(t types.Type) bool { return frees.Resource(t) && !frees.Collects(t) }}
 	for _, f := range in.Files {
 		tf := in.Fset.File(f.FileStart)
 		e.files[tf] = f
@@ -202,7 +202,7 @@ func (s scribe) Names(n place.Name, at place.Where) bool {
 	}
 	u := s.unit(s.f)
 	g := s.where(u, at)
-	if at.Deferred && s.byAddress(n.Type()) {
+	if at.Deferred && (s.frees.Collects(n.Type()) || s.byAddress(n.Type())) {
 		return false // what is there when the function ends would be freed
 	}
 	if n.Result == nil && n.Save == nil {
@@ -258,6 +258,10 @@ func (u *unit) call(v ssa.Value) (*ast.CallExpr, int) {
 // edits makes the edits of all files. Those in literals come first: a statement that moves
 // takes them along.
 func (e *editor) edits(funcs []*Func) map[*ast.File][]analysis.TextEdit {
+	for _, src := range e.texts {
+		src.Inner = nil
+		clear(src.Moved)
+	}
 	by := map[*unit][]*Func{}
 	var order []*unit
 	for _, f := range funcs {
@@ -271,7 +275,14 @@ func (e *editor) edits(funcs []*Func) map[*ast.File][]analysis.TextEdit {
 	}
 	slices.SortStableFunc(order, func(a, b *unit) int { return cmp.Compare(b.fn.Node.Pos(), a.fn.Node.Pos()) })
 	for _, u := range order {
-		es, why := e.unitEdits(u, by[u])
+		var es []analysis.TextEdit
+		why := ""
+		if e.in.Locked != nil {
+			why = e.in.Locked(u.src.Tree)
+		}
+		if why == "" {
+			es, why = e.unitEdits(u, by[u])
+		}
 		if why == "" {
 			rewrite.Sort(es)
 			why = u.src.Parses(es, u.fn.Node)
@@ -316,7 +327,7 @@ func (e *editor) unitEdits(u *unit, funcs []*Func) ([]analysis.TextEdit, string)
 		spots: map[place.Where]*spot{}, saved: map[place.Name]string{}}
 	for _, f := range funcs {
 		frees := slices.Clone(f.Frees)
-		slices.SortStableFunc(frees, func(a, b place.Free) int {
+		slices.SortStableFunc(frees, func(a, b *Free) int {
 			return cmp.Compare(a.Sites[0].Pos(), b.Sites[0].Pos())
 		})
 		for _, fr := range frees {
@@ -325,10 +336,11 @@ func (e *editor) unitEdits(u *unit, funcs []*Func) ([]analysis.TextEdit, string)
 			if name == "" {
 				return nil, "a name cannot be made after all"
 			}
-			text, why := e.statement(u, fr, name, s.at)
+			text, why := d.statement(u, fr.Free, name, s.at)
 			if why != "" {
 				return nil, why
 			}
+			fr.Text, fr.Pos = text, s.at.At()
 			if !slices.Contains(s.frees, text) {
 				s.frees = append(s.frees, text)
 			}
@@ -407,47 +419,80 @@ func (d *draft) edits() ([]analysis.TextEdit, string) {
 }
 
 // statement returns the text of a free, or why there is none.
-func (e *editor) statement(u *unit, f place.Free, name string, g rewrite.Place) (text, why string) {
-	free := e.frees.Of(f.Name.Type())
+func (d *draft) statement(u *unit, f place.Free, name string, g rewrite.Place) (text, why string) {
+	free := d.frees.Of(f.Name.Type())
 	if free == nil {
 		return "", "nothing is known to free it"
 	}
-	if free.Method {
-		text = name + "." + free.Func.Name() + "()"
+	var tests []string
+	if f.Guard && f.Name.Through() {
+		tests = append(tests, strings.TrimSuffix(strings.TrimPrefix(name, "&"), f.Name.Field.Text())+" != nil")
+	}
+	if free.Each == nil {
+		if f.Guard && f.Name.Nillable() {
+			tests = append(tests, strings.TrimPrefix(name, "&")+" != nil")
+		}
+		text, why = d.call(u, free, f.Name.Type(), name, g)
 	} else {
-		fn := free.Func.Name()
-		switch p := free.Func.Pkg(); {
-		case p != e.pkg.Types:
-			q := e.pkg.ImportName(u.src.Tree, p, g)
-			if q == "" {
-				return "", "package " + p.Path() + ", which frees it, is not imported here"
-			}
-			fn = q + "." + fn
-		case !e.pkg.Denotes(fn, free.Func, g):
-			return "", fn + ", which frees it, means something else here"
-		}
-		if pointer(free.Func.Signature().Params().At(0).Type()) && !pointer(f.Name.Type()) {
-			name = "&" + name
-		}
-		text = fn + "(" + name + ")"
+		text, why = d.loop(u, free.Each, f, name, g)
+	}
+	if why != "" {
+		return "", why
 	}
 	if f.At.Deferred {
 		text = "defer " + text
 	}
-	if f.Guard {
-		if !e.pkg.Denotes("nil", types.Universe.Lookup("nil"), g) {
+	if len(tests) > 0 {
+		if !d.pkg.Denotes("nil", types.Universe.Lookup("nil"), g) {
 			return "", "it may be nil, and nil means something else here"
 		}
-		var tests []string
-		if f.Name.Through() {
-			tests = append(tests, strings.TrimSuffix(strings.TrimPrefix(name, "&"), f.Name.Field.Text())+" != nil")
-		}
-		if f.Name.Nillable() {
-			tests = append(tests, strings.TrimPrefix(name, "&")+" != nil")
-		}
-		text = "if " + strings.Join(tests, " && ") + " {\n\t" + text + "\n}"
+		text = "if " + strings.Join(tests, " && ") + " {\n\t" + strings.ReplaceAll(text, "\n", "\n\t") + "\n}"
 	}
 	return text, ""
+}
+
+// call returns the text of the call that frees a value of a type, or why there is none.
+func (d *draft) call(u *unit, free *effect.Free, t types.Type, name string, g rewrite.Place) (text, why string) {
+	if free.Method {
+		return name + "." + free.Func.Name() + "()", ""
+	}
+	fn := free.Func.Name()
+	switch p := free.Func.Pkg(); {
+	case p != d.pkg.Types:
+		q := d.pkg.ImportName(u.src.Tree, p, g)
+		if q == "" {
+			return "", "package " + p.Path() + ", which frees it, is not imported here"
+		}
+		fn = q + "." + fn
+	case !d.pkg.Denotes(fn, free.Func, g):
+		return "", fn + ", which frees it, means something else here"
+	}
+	if pointer(free.Func.Signature().Params().At(0).Type()) && !pointer(t) {
+		name = "&" + name
+	}
+	return fn + "(" + name + ")", ""
+}
+
+// loop returns the text of a loop that frees each element of a slice or a map, or why there is none.
+func (d *draft) loop(u *unit, each *effect.Free, f place.Free, name string, g rewrite.Place) (text, why string) {
+	var elem types.Type
+	switch t := f.Name.Type().Underlying().(type) {
+	case *types.Slice:
+		elem = t.Elem()
+	case *types.Map:
+		elem = t.Elem()
+	}
+	x := d.hoists.Fresh("b")
+	if text, why = d.call(u, each, elem, x, g); why != "" {
+		return "", why
+	}
+	if f.Holes && effect.Nillable(elem) {
+		if !d.pkg.Denotes("nil", types.Universe.Lookup("nil"), g) {
+			return "", "an element may be nil, and nil means something else here"
+		}
+		text = "if " + x + " != nil {\n\t" + text + "\n}"
+	}
+	return "for _, " + x + " := range " + name + " {\n\t" + strings.ReplaceAll(text, "\n", "\n\t") + "\n}", ""
 }
 
 // byAddress reports whether what frees a value of type t gets the address of its variable.
@@ -470,7 +515,7 @@ func pointer(t types.Type) bool {
 
 // Text returns a file with its edits.
 func (r *Result) Text(f *ast.File) string {
-	text, ok := r.texts[f].Apply(r.Edits[f])
+	text, ok := r.ed.texts[f].Apply(r.Edits[f])
 	if !ok {
 		panic("edit: edits overlap")
 	}

@@ -14,12 +14,13 @@ type Asker struct {
 	Sizes     types.Sizes
 	Sums      map[*types.Func]*proof.Summary     // of its own functions; may be nil
 	Facts     func(f *types.Func) *proof.Summary // of functions that it imports; may be nil
+	memory    proof.Memory
 }
 
 // Prove asks the proof about all edits of a package together.
 func (r *Result) Prove(a *Asker) *proof.Report {
 	in := &proof.Input{Path: r.in.Types.Path(), Import: imported(r.in), Sizes: a.Sizes, GoVersion: a.GoVersion,
-		Specs: r.in.Set, Facts: a.Facts, Sums: a.Sums}
+		Specs: r.in.Set, Facts: a.Facts, Sums: a.Sums, Memory: &a.memory}
 	if in.Facts == nil {
 		in.Facts = func(*types.Func) *proof.Summary { return nil }
 	}

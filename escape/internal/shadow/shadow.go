@@ -6,8 +6,8 @@
 // [Run] builds the form and takes functions in the order in which they call one another. First it
 // looks for methods that free what they are called on, and at nothing but what they lead to.
 // Then it solves all functions, infers their summaries, and again for circles until nothing gets worse; it
-// places frees, and makes edits of them. [Result.Text] is a file with its edits, and [Prove]
-// asks the proof about them.
+// places frees, and makes edits of them. [Result.Text] is a file with its edits. [Result.Settle]
+// asks the proof about them, and takes back what it does not accept.
 package shadow
 
 import (
@@ -27,8 +27,8 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/own"
 	"github.com/lastuse/lastuse/escape/internal/place"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
+	"github.com/lastuse/lastuse/escape/internal/proof"
 	"github.com/lastuse/lastuse/escape/internal/report"
-	"github.com/lastuse/lastuse/escape/internal/rewrite"
 	"github.com/lastuse/lastuse/escape/spec"
 )
 
@@ -43,6 +43,9 @@ type Input struct {
 	Set   *spec.Set
 	Text  func(file string) []byte // what was parsed, by the name of the file
 	Facts *effect.Facts            // of packages that it imports; may be nil
+
+	Locked func(f *ast.File) string // why a file is not edited; may be nil, "" if it is
+	Keep   func(pos token.Pos) bool // whether what is made there is to be left alone; may be nil
 }
 
 // A Func is what the rooms found out about a function or literal.
@@ -50,10 +53,18 @@ type Func struct {
 	SSA      *ssa.Function
 	Own      *own.Func
 	Summary  *effect.Summary // of declared functions
-	Frees    []place.Free
+	Frees    []*Free
 	Verdicts []place.Verdict
 	Findings []find.Finding
-	Refused  string // why its frees are not written; "" if they are
+	Refused  string                            // why its frees are not written; "" if they are
+	Taken    map[*pointsto.Site]*proof.Verdict // what is not freed after all, and what the proof says of it
+}
+
+// A Free is a free with the text of its statement, and behind or in front of what that stands.
+type Free struct {
+	place.Free
+	Text string
+	Pos  token.Pos
 }
 
 // A Result is the functions of a package, in the order of the text.
@@ -64,7 +75,7 @@ type Result struct {
 	Why   *report.Reasons
 	Edits map[*ast.File][]analysis.TextEdit // sorted
 	in    *Input
-	texts map[*ast.File]*rewrite.Source
+	ed    *editor
 }
 
 // Run runs the rooms over a package.
@@ -73,7 +84,7 @@ func Run(in *Input) *Result {
 	to := &memory.Input{Frees: frees}
 	ed := newEditor(in, frees)
 	p := ir.Build(&ir.Input{Fset: in.Fset, Files: in.Files, Types: in.Types, Info: in.Info, Follow: frees.Named,
-		Heads: ed.heads})
+		Heads: ed.heads, NoReturn: func(f *types.Func) bool { return effect.NeverReturns(f.FullName()) }})
 	away := &calls.Elsewhere{}
 	for _, f := range in.Files {
 		away.Built(f)
@@ -91,7 +102,7 @@ func Run(in *Input) *Result {
 		s.round(round)
 	}
 	ed.place(p, s.table)
-	r := &Result{IR: p, in: in, Fact: s.table.Fact(frees)}
+	r := &Result{IR: p, in: in, ed: ed, Fact: s.table.Fact(frees)}
 	r.Why = &report.Reasons{Funcs: map[*types.Func]*pointsto.Func{}, Runs: s.table.Runs}
 	for f, sf := range s.of {
 		if fn := calls.Declared(f); fn != nil {
@@ -100,11 +111,17 @@ func Run(in *Input) *Result {
 	}
 	for _, f := range p.Funcs {
 		if sf := s.of[f]; sf != nil {
-			sf.Frees, sf.Verdicts = place.Plan(p, sf.Own, scribe{ed, f})
-			sf.Findings = find.Find(sf.Own, sf.Frees, sf.Verdicts)
+			var frees []place.Free
+			frees, sf.Verdicts = place.Plan(p, sf.Own, scribe{ed, f})
+			for _, fr := range frees {
+				if in.Keep == nil || !slices.ContainsFunc(fr.Sites, func(s *pointsto.Site) bool { return in.Keep(s.Pos()) }) {
+					sf.Frees = append(sf.Frees, &Free{Free: fr})
+				}
+			}
+			sf.Findings = find.Find(sf.Own, frees, sf.Verdicts)
 			r.Funcs = append(r.Funcs, sf)
 		}
 	}
-	r.Edits, r.texts = ed.edits(r.Funcs), ed.texts
+	r.Edits = ed.edits(r.Funcs)
 	return r
 }

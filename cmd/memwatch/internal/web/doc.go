@@ -4,7 +4,8 @@
 //	/                          the page
 //	/events                    snapshots as server-sent events
 //	/snapshot.json             one snapshot
-//	/history.json              what processes had live, for hours, in steps
+//	/history.json              what processes had live, for hours, in steps; in a file as
+//	                           well, if one is given
 //	/metrics                   Prometheus
 //	/folded                    folded stacks
 //	/debug/pprof/device        profile for go tool pprof; ?pid= for one process

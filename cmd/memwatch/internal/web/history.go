@@ -1,8 +1,10 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -34,28 +36,61 @@ type processID struct {
 
 // A history is what was live. It is safe for use by several goroutines.
 type history struct {
-	mu   sync.Mutex
-	past map[processID]*past
+	mu    sync.Mutex
+	past  map[processID]*past
+	was   map[processID]*past // as a former server has stored it, of processes that were not seen since
+	store *Store              // or nil
+	fault func(error)         // is told why the store is no longer written to
+}
+
+// take begins with what a former server has stored.
+func (h *history) take(s *Store) {
+	h.store, h.was = s, make(map[processID]*past)
+	for _, at := range s.past {
+		for _, p := range at.Processes {
+			id := processID{p.PID, p.Start}
+			if h.was[id] == nil {
+				h.was[id] = &past{PID: p.PID, Start: p.Start}
+			}
+			h.was[id].add(at.Time, p.Live)
+		}
+	}
+	s.past = nil
+}
+
+// add adds what was live at a time, if that is newer than what there is, and says whether it is.
+func (p *past) add(at, live int64) bool {
+	n := len(p.Times)
+	if n > 0 && at <= p.Times[n-1] {
+		return false
+	}
+	from := max(n+1-keepMost, 0)
+	p.Times, p.Live = append(p.Times[from:], at), append(p.Live[from:], live)
+	return true
 }
 
 // keep notes a snapshot, and forgets processes that are not in it.
 func (h *history) keep(s *heap.Snapshot) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	old := h.past
+	old, at := h.past, step{Time: s.Time}
 	h.past = make(map[processID]*past)
 	for i := range s.Processes[:min(len(s.Processes), keepProcs)] {
 		p := &s.Processes[i]
 		id := processID{p.PID, p.Start}
-		was := old[id]
-		if was == nil {
-			was = &past{PID: p.PID, Start: p.Start}
-		}
-		if n := len(was.Times); !p.Exited && (n == 0 || s.Time > was.Times[n-1]) {
-			from := max(n+1-keepMost, 0)
-			was.Times, was.Live = append(was.Times[from:], s.Time), append(was.Live[from:], p.Live)
-		}
+		was := cmp.Or(old[id], h.was[id], &past{PID: p.PID, Start: p.Start})
+		delete(h.was, id)
 		h.past[id] = was
+		if !p.Exited && was.add(s.Time, p.Live) {
+			at.Processes = append(at.Processes, stepLive{p.PID, p.Start, p.Live})
+		}
+	}
+	if h.store == nil || len(at.Processes) == 0 {
+		return
+	}
+	if err := h.store.write(at); err != nil {
+		h.fault(fmt.Errorf("history: %w: from here on it is kept in memory only", err))
+		h.store = nil
 	}
 }
 

@@ -34,6 +34,8 @@ type Options struct {
 	Hits     func() map[string]uint64            // of the probes, or nil
 	Wall     func(events int64) (unixNano int64) // the time of day of a time of the events, or nil
 	Interval time.Duration                       // between two events of a stream; 0: 1 s
+	Store    *Store                              // where the history goes as well, or nil
+	Fault    func(error)                         // is told why the store is written to no longer
 }
 
 // Bounds.
@@ -62,6 +64,10 @@ func New(o Options, addr net.Addr) *Server {
 	}
 	s := &Server{opts: o, streams: make(chan struct{}, maxStreams), addr: addr.String(), over: make(chan struct{})}
 	s.guard = guard.New(guard.Options{Token: o.Token, Name: "memwatch", Page: "/", Hosts: o.Hosts}, addr)
+	if o.Store != nil {
+		s.history.fault = o.Fault
+		s.history.take(o.Store)
+	}
 	mux := http.NewServeMux()
 	s.handler = s.guard.Wrap(mux)
 	root, err := fs.Sub(static, "static")

@@ -1,0 +1,77 @@
+package own
+
+import (
+	"github.com/lastuse/lastuse/escape/internal/memory"
+	"github.com/lastuse/lastuse/escape/internal/pointsto"
+)
+
+// This file is about collections: what is put into one is its own from then on. One in which there is
+// nothing is absent. Its names are the slices that are all of it.
+
+// hand is what becomes of a token that value v holds, and that an act puts into a collection; or of the
+// collection, if that grows. One into which anything else than what surely is owned is put has moved.
+func (g *Group) hand(c *combo, t Token, v int, a pointsto.Act) {
+	k := g.siteOf(a.Into)
+	all, to := Token(2*k), g.index[a.To]
+	if t == all {
+		whole := c.must[all].Has(v)
+		if a.To != g.Values[v] {
+			clear(c.must[all])
+		}
+		if whole {
+			c.must[all].Add(to)
+		}
+		g.mark(c, to, k)
+		return
+	}
+	may := Owned
+	if a.Into.Has(g.Values[v]) { // of a slice, it may be nothing, or there already
+		may |= Absent | Given
+	}
+	if c.st[t]&^may != 0 || c.st[t]&Owned != 0 && !c.must[t].Has(v) {
+		c.st[all] = c.st[all]&^Owned | Moved
+		clear(c.must[all])
+		c.settle(t, v, Moved, false, false)
+	} else if c.st[t]&Owned != 0 {
+		c.st[t] = c.st[t]&^Owned | Given
+		clear(c.must[t])
+		g.named(c, k, c.st[all]&Owned == 0, to)
+	}
+	g.see(c, t, k)
+	g.mark(c, to, k)
+}
+
+// named makes a collection one that owns something, and value v all of it, if it was empty.
+func (g *Group) named(c *combo, k int, empty bool, v int) {
+	all := Token(2 * k)
+	switch {
+	case empty:
+		clear(c.must[all])
+		c.must[all].Add(v)
+	case !c.must[all].Has(v):
+		clear(c.must[all])
+	}
+	c.st[all] |= Owned
+	g.mark(c, v, k)
+}
+
+// see makes what may hold a token a view of the collection that has it now.
+func (g *Group) see(c *combo, t Token, k int) {
+	for v, holds := range g.holds {
+		for _, h := range holds {
+			if h.site == int(t)/2 && c.may.Has(h.bit+int(t)%2) {
+				g.mark(c, v, k)
+			}
+		}
+	}
+}
+
+// siteOf returns the index of a collection's site.
+func (g *Group) siteOf(c *memory.Collection) int {
+	for k, s := range g.Sites {
+		if s.Owning() == c {
+			return k
+		}
+	}
+	return -1
+}
