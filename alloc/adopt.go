@@ -10,6 +10,7 @@ import (
 // An adopted is memory made by somebody else that a buffer owns.
 type adopted struct {
 	size    int64 // bytes
+	own     bool  // the pool itself got it from its device: see makeApart
 	release func()
 	next    *adopted // of those that are to be released
 }
@@ -46,14 +47,17 @@ func (s *Stream) adopt(typ any, elem uintptr, p Ptr, n int, release func()) (*he
 	if release == nil {
 		release = func() {}
 	}
-	a := &adopted{size: int64(n) * int64(elem)}
-	e := c.estate
+	return s.adopted(&adopted{size: int64(n) * int64(elem), release: release}, p)
+}
+
+// adopted makes a buffer that owns a's memory at p, whose type is known to be good.
+func (s *Stream) adopted(a *adopted, p Ptr) (*header, uint64, error) {
+	c, e, hp := s.core, s.core.estate, s.heap
 	if !e.enter() {
 		return nil, 0, fmt.Errorf("alloc: adopt: pool %w", ErrClosed)
 	}
 	defer c.leave()
-	a.release = c.tellAdopted(s, p, a.size, release)
-	hp := s.heap
+	a.release = c.tellAdopted(s, p, a.size, a.release)
 	c.record(hp, books.Made, p, a.size)
 	b := &block{ptr: p, size: a.size, stamp: hp.line.now(), state: stateLive, adopted: a}
 	hp.mu.Lock()
@@ -75,5 +79,8 @@ func (c *core) disown(hp *heap, b *block) bool {
 		return false
 	}
 	c.account.AddReserved(-b.size)
+	if b.adopted.own {
+		c.unclaim(b.size)
+	}
 	return true
 }

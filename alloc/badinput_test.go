@@ -153,6 +153,8 @@ func TestBadOptions(t *testing.T) {
 			"option Growth is -1: want Balanced, Tight or Fast: bad option"},
 		{alloc.Options{Growth: 3}, alloc.ErrOption,
 			"option Growth is 3: want Balanced, Tight or Fast: bad option"},
+		{alloc.Options{Apart: true, Check: true}, alloc.ErrOption,
+			"option Apart goes with neither Check nor Trace: bad option"},
 		{alloc.Options{Limit: -1}, alloc.ErrSize, "option Limit is -1 bytes: bad size"},
 		{alloc.Options{Keep: -2}, alloc.ErrSize, "option Keep is -2 bytes: bad size"},
 		{alloc.Options{Segment: -3}, alloc.ErrSize, "option Segment is -3 bytes: bad size"},

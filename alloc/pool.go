@@ -42,6 +42,12 @@ type Options struct {
 	// whole pool, so that late writes are found. 0 means 64 MiB.
 	Quarantine int64
 
+	// Apart gives each buffer an allocation of the device's to itself, for tools that know allocations and
+	// no pools, such as compute-sanitizer: they see what is read before it is written, and work on freed or
+	// next to live buffers. It goes back when work with it is known to have run, which each Make looks for;
+	// so a Make and a Free cost what the device's calls do. The memory of graphs stays as it is.
+	Apart bool
+
 	// Tracker keeps the books. Several pools may share one. Nil means that the pool
 	// makes its own, with the default sampling rate; in Check mode with every
 	// allocation's site.
@@ -149,6 +155,9 @@ func NewPool(dev Device, o Options) (*Pool, error) {
 		return nil, fmt.Errorf("alloc: new pool: option Growth is %d: want Balanced, Tight or Fast: %w",
 			o.Growth, ErrOption)
 	}
+	if o.Apart && (o.Check || o.Trace != nil) {
+		return nil, fmt.Errorf("alloc: new pool: option Apart goes with neither Check nor Trace: %w", ErrOption)
+	}
 	free, total, err := dev.MemInfo()
 	if err != nil {
 		return nil, fmt.Errorf("alloc: new pool on %s: %w", dev.Name(), err)
@@ -187,7 +196,7 @@ func NewPool(dev Device, o Options) (*Pool, error) {
 	}
 	c.custody = observer(dev)
 	c.estate.custody = c.custody
-	c.careful = o.Check || c.recording || c.trace != nil || c.custody != nil
+	c.careful = o.Check || o.Apart || c.recording || c.trace != nil || c.custody != nil
 	c.arena.core = c
 	c.heaps.Store(new([]*heap))
 	c.budget.Store(free)

@@ -20,6 +20,9 @@ func (s *Stream) makeCarefully(typ any, size int64) (h *header, gen uint64, err 
 	if m := s.member(); m != nil {
 		return m.make(typ, size)
 	}
+	if c.options.Apart {
+		return s.makeApart(typ, size)
+	}
 	if c.options.Check {
 		h, gen, err = s.makeChecked(typ, size)
 	} else if h, gen, err = s.makeBlock(typ, size); err == nil {

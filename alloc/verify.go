@@ -255,10 +255,13 @@ func (w *walk) run(b *block) {
 func (w *walk) totals() {
 	c := w.core
 	st := c.account.StatsLocked()
-	adopted := int64(0)
+	adopted, own := int64(0), int64(0)
 	c.estate.mu.Lock()
 	for a := range c.estate.adopted {
 		adopted += a.size
+		if a.own {
+			own += a.size
+		}
 	}
 	c.estate.mu.Unlock()
 	live := w.live + adopted - w.adoptedPending
@@ -269,14 +272,14 @@ func (w *walk) totals() {
 		{"live", live, st.Live},
 		{"pending", w.pending, st.Pending},
 		{"reserved", w.mapped + adopted, st.Reserved},
-		{"claimed", c.claimed.Load(), w.mapped},
+		{"claimed", c.claimed.Load(), w.mapped + own},
 		{"live + pending + idle", live + w.pending + w.idle, st.Reserved},
 	} {
 		if x.got != x.want {
 			w.wrong("%s: found %d bytes where the books say %d", x.what, x.got, x.want)
 		}
 	}
-	if limit := c.options.Limit; limit > 0 && st.Reserved-adopted > limit {
-		w.wrong("%d bytes reserved, limit %d", st.Reserved-adopted, limit)
+	if limit := c.options.Limit; limit > 0 && st.Reserved-adopted+own > limit {
+		w.wrong("%d bytes reserved, limit %d", st.Reserved-adopted+own, limit)
 	}
 }

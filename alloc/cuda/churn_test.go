@@ -112,7 +112,8 @@ func TestModuleChurn(t *testing.T) {
 	if !e.Real() {
 		assert.LessOrEqual(t, ours, max(0, drivers)+4<<20, "process memory")
 	}
-	assert.LessOrEqual(t, goHeap()-heapBefore, int64(256<<10), "the Go heap")
+	// What the runtime keeps and what other tests have left come and go by some 200 KiB.
+	assert.LessOrEqual(t, goHeap()-heapBefore, int64(n)<<9, "the Go heap")
 	assert.Equal(t, booksBefore, e.pool.Tracker().Bytes(), "the tracker's books")
 	assert.Empty(t, e.dev.modules.all)
 	assert.Empty(t, e.dev.modules.books)

@@ -10,6 +10,8 @@ import "runtime"
 // f was not called or its context could not be taken back.
 //
 // What f enqueues on a stream of a pool is that stream's work: see [alloc.Stream.Handle].
+//
+//lastuse:effect arg f borrowed
 func (b *base) Do(f func() error) (err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

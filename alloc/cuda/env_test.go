@@ -3,6 +3,7 @@
 package cuda
 
 import (
+	"flag"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -44,6 +45,10 @@ func choose(tb testing.TB) drvtest.Driver {
 	return drvtest.Choose(tb, cudadrv.Library, usable)
 }
 
+// apart has the pools of env give each buffer an allocation of its own, for compute-sanitizer. Tests that
+// count what pools hold fail then.
+var apart = flag.Bool("apart", false, "one device allocation per buffer")
+
 // start opens device 0 of the driver that the flag selects, and a pool.
 func start(tb testing.TB, o alloc.Options) *env {
 	tb.Helper()
@@ -72,6 +77,7 @@ func startWith(tb testing.TB, d drvtest.Driver, ordinal int, of Options, o alloc
 	if o.Tracker == nil {
 		o.Tracker = tracker.New(tracker.Options{Rate: 1})
 	}
+	o.Apart = o.Apart || *apart && !o.Check && o.Trace == nil
 	e.pool, err = alloc.NewPool(e.dev, o)
 	require.NoError(tb, err)
 	tb.Cleanup(func() { _ = e.pool.Close() })

@@ -162,14 +162,14 @@ func TestGraphKeepsModule(t *testing.T) {
 		require.NoError(t, err)
 		k, err := m.Kernel("write")
 		require.NoError(t, err)
-		b := buffer[uint32](t, e.s, 16)
+		b := buffer[uint32](t, e.s, 1)
 		run := func() error { return launch(k, e.s, Dim{X: 1}, Dim{X: 1}, 0, b.Arg(), alloc.Scalar(uint32(7))) }
 		g, err := e.s.Capture(run)
 		require.NoError(t, err)
 		require.NoError(t, m.Unload())
 		assert.ErrorIs(t, run(), ErrUnloaded)
 		require.NoError(t, g.Launch(e.s))
-		got := make([]uint32, 16)
+		got := make([]uint32, 1)
 		require.NoError(t, b.CopyTo(e.s, got))
 		assert.EqualValues(t, 7, got[0])
 		e.dev.modules.mu.Lock() // as who unloads another module does while he waits for the device

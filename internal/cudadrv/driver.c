@@ -58,7 +58,8 @@ const char *lu_Missing(uintptr_t table, int i) {
 	return NULL;
 }
 
-// lu_Retain retains the primary context of a device and returns its record.
+// lu_Retain retains the primary context of a device and returns its record: a new one for each life of the context, so
+// that nothing that an older life had is taken for the newer one's.
 lu_value lu_Retain(uintptr_t table, int device) {
 	lu_table *t = (lu_table *)table;
 	lu_value o = {0, 0};
@@ -68,18 +69,18 @@ lu_value lu_Retain(uintptr_t table, int device) {
 		return o;
 	pthread_mutex_lock(&mu);
 	lu_ctx *c = t->contexts;
-	while (c && c->device != device)
+	while (c && (c->device != device || c->refs == 0))
 		c = c->next;
 	if (!c && (c = calloc(1, sizeof *c))) {
 		c->t = t;
 		c->device = device;
+		c->serial = ++serial;
+		c->handle = h;
 		c->next = t->contexts;
 		t->contexts = c;
 	}
-	if (c && c->refs++ == 0) {
-		__atomic_store_n(&c->serial, ++serial, __ATOMIC_RELAXED);
-		__atomic_store_n(&c->handle, h, __ATOMIC_RELEASE);
-	}
+	if (c)
+		c->refs++;
 	pthread_mutex_unlock(&mu);
 	if (!c) {
 		t->cuDevicePrimaryCtxRelease_v2(device);

@@ -160,9 +160,9 @@ typedef struct lu_table {
 	struct lu_ctx *contexts;
 } lu_table;
 
-// lu_ctx is one device's primary context. Records are never freed: a call that meets a released one fails with
-// CUDA_ERROR_INVALID_CONTEXT. The serial changes with every first retain, so that a thread that had the context of an
-// earlier life as its current one sets it again although the handle may be the same.
+// lu_ctx is one life of a device's primary context, from its first retain to its last release. Records are never freed: a
+// call that meets a released one fails with CUDA_ERROR_INVALID_CONTEXT. The serial tells a thread that had the context of
+// an earlier life as its current one to set it again although the handle may be the same.
 typedef struct lu_ctx {
 	const lu_table *t;
 	lu_handle handle;

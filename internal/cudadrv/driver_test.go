@@ -194,6 +194,8 @@ func TestRelease(t *testing.T) {
 	require.NoError(t, a.Release())
 	_, _, err = a.MemGetInfo()
 	require.NoError(t, err, "b still holds it")
+	old, err := b.MemAlloc(1 << 20)
+	require.NoError(t, err)
 	require.NoError(t, b.Release())
 	_, _, err = b.MemGetInfo()
 	assert.EqualError(t, err, "cuda: cuMemGetInfo: CUDA_ERROR_INVALID_CONTEXT (201)")
@@ -202,6 +204,9 @@ func TestRelease(t *testing.T) {
 	require.NoError(t, err)
 	_, _, err = c.MemGetInfo()
 	assert.NoError(t, err)
+	assert.EqualError(t, b.MemFree(old), "cuda: cuMemFree: CUDA_ERROR_INVALID_CONTEXT (201)",
+		"what an older life had may be somebody else's by now")
+	assert.Error(t, b.Release())
 	require.NoError(t, c.Release())
 	assert.EqualValues(t, 1, e.StandIn.Books().Retains)
 }
