@@ -124,7 +124,7 @@ func (k *Kernel) Name() string { return k.name }
 //
 //lastuse:effect recv borrowed, arg args borrowed
 func (k *Kernel) Launch(s *alloc.Stream, grid, block Dim, shared int, args ...alloc.Arg) error {
-	return k.enqueue(s, grid, block, shared, false, args)
+	return k.enqueue(s, grid, block, shared, manner{}, args)
 }
 
 // LaunchCooperative is [Kernel.Launch] for a kernel whose blocks wait for one another, as cooperative groups
@@ -133,10 +133,34 @@ func (k *Kernel) Launch(s *alloc.Stream, grid, block Dim, shared int, args ...al
 //
 //lastuse:effect recv borrowed, arg args borrowed
 func (k *Kernel) LaunchCooperative(s *alloc.Stream, grid, block Dim, shared int, args ...alloc.Arg) error {
-	return k.enqueue(s, grid, block, shared, true, args)
+	return k.enqueue(s, grid, block, shared, manner{together: true}, args)
 }
 
-func (k *Kernel) enqueue(s *alloc.Stream, grid, block Dim, shared int, together bool, args []alloc.Arg) error {
+// LaunchClusters is [Kernel.Launch] with the grid's blocks in clusters of an extent: the blocks of a cluster,
+// at most [MaxCluster], run at once and reach each other's shared memory. Each extent of the grid is a
+// multiple of the cluster's. On a device that knows none ([Limits].Clusters: before compute capability 9.0)
+// errors.Is(err, [ErrUnavailable]) is true.
+//
+//lastuse:effect recv borrowed, arg args borrowed
+func (k *Kernel) LaunchClusters(s *alloc.Stream, grid, block, cluster Dim, shared int, args ...alloc.Arg) error {
+	c, ok := cluster.u32()
+	if g, fine := grid.u32(); !ok || !cluster.within(MaxCluster) ||
+		fine && (g.X%c.X != 0 || g.Y%c.Y != 0 || g.Z%c.Z != 0) {
+		return k.scattered(grid, cluster)
+	}
+	return k.enqueue(s, grid, block, shared, manner{cluster: c}, args)
+}
+
+// MaxCluster is how many blocks a cluster may have on every device that knows clusters.
+const MaxCluster = 8
+
+// A manner is how the blocks of a launch run: all at once, or those of a cluster.
+type manner struct {
+	together bool
+	cluster  cudadrv.Dim // X is 0: no clusters
+}
+
+func (k *Kernel) enqueue(s *alloc.Stream, grid, block Dim, shared int, how manner, args []alloc.Arg) error {
 	if k == nil || k.module == nil {
 		return errNoKernel
 	}
@@ -156,8 +180,11 @@ func (k *Kernel) enqueue(s *alloc.Stream, grid, block Dim, shared int, together 
 	if b, err := device(s.Pool().Device()); err != nil || b != l.b {
 		return k.elsewhere(s)
 	}
-	if together && !l.b.info.Limits.Cooperative {
-		return k.alone()
+	if how.together && !l.b.info.Limits.Cooperative {
+		return k.lacks("launches nothing cooperatively")
+	}
+	if how.cluster.X != 0 && !l.b.info.Limits.Clusters {
+		return k.lacks("knows no clusters")
 	}
 	if !l.enter() {
 		return k.unloaded("launch")
@@ -173,9 +200,9 @@ func (k *Kernel) enqueue(s *alloc.Stream, grid, block Dim, shared int, together 
 	if err != nil {
 		// Not enqueued.
 	} else if len(args) <= 6 {
-		err = k.launchSmall(s, g, t, uint32(shared), together, args)
+		err = k.launchSmall(s, g, t, uint32(shared), how, args)
 	} else {
-		err = k.launchLarge(s, g, t, uint32(shared), together, args)
+		err = k.launchLarge(s, g, t, uint32(shared), how, args)
 	}
 	if err == nil && l.b.syncing {
 		err = k.synced(s, "the kernel")
@@ -215,24 +242,24 @@ var kernelMethods = reflect.TypeFor[Kernel]().PkgPath() + ".(*Kernel)."
 // launchSmall and launchLarge give launch room on the stack. They must not be inlined into one frame.
 //
 //go:noinline
-func (k *Kernel) launchSmall(s *alloc.Stream, g, t cudadrv.Dim, shared uint32, together bool,
+func (k *Kernel) launchSmall(s *alloc.Stream, g, t cudadrv.Dim, shared uint32, how manner,
 	args []alloc.Arg) error {
 	var params [6]alloc.Param
 	var words [16]uint64
 	var at [6]uint16
-	return k.launch(s, g, t, shared, together, args, params[:0], words[:0], at[:0])
+	return k.launch(s, g, t, shared, how, args, params[:0], words[:0], at[:0])
 }
 
 //go:noinline
-func (k *Kernel) launchLarge(s *alloc.Stream, g, t cudadrv.Dim, shared uint32, together bool,
+func (k *Kernel) launchLarge(s *alloc.Stream, g, t cudadrv.Dim, shared uint32, how manner,
 	args []alloc.Arg) error {
 	var params [64]alloc.Param
 	var words [512]uint64
 	var at [64]uint16
-	return k.launch(s, g, t, shared, together, args, params[:0], words[:0], at[:0])
+	return k.launch(s, g, t, shared, how, args, params[:0], words[:0], at[:0])
 }
 
-func (k *Kernel) launch(s *alloc.Stream, g, t cudadrv.Dim, shared uint32, together bool, args []alloc.Arg,
+func (k *Kernel) launch(s *alloc.Stream, g, t cudadrv.Dim, shared uint32, how manner, args []alloc.Arg,
 	params []alloc.Param, words []uint64, at []uint16) error {
 	params, err := s.Begin(params, args...)
 	if err != nil {
@@ -272,9 +299,12 @@ func (k *Kernel) launch(s *alloc.Stream, g, t cudadrv.Dim, shared uint32, togeth
 	if s.Captured() {
 		s.GraphKeeps(k.module.loaded, k.module.loaded.keep)
 	}
-	if together {
+	switch {
+	case how.cluster.X != 0:
+		err = b.ctx.LaunchClusterKernel(k.handle, g, t, how.cluster, shared, s.LaunchHandle(), words, at)
+	case how.together:
 		err = b.ctx.LaunchCooperativeKernel(k.handle, g, t, shared, s.LaunchHandle(), words, at)
-	} else {
+	default:
 		err = b.ctx.LaunchKernel(k.handle, g, t, shared, s.LaunchHandle(), words, at)
 	}
 	s.End(args...)
@@ -360,9 +390,17 @@ func (k *Kernel) unloaded(op string) error {
 }
 
 //go:noinline
-func (k *Kernel) alone() error {
-	return fmt.Errorf("cuda: launch %s: %s launches nothing cooperatively: use Launch: %w", k.name,
-		k.module.b.name, ErrUnavailable)
+func (k *Kernel) lacks(what string) error {
+	return fmt.Errorf("cuda: launch %s: %s %s: use Launch: %w", k.name, k.module.b.name, what, ErrUnavailable)
+}
+
+//go:noinline
+func (k *Kernel) scattered(grid, cluster Dim) error {
+	if k == nil || k.module == nil {
+		return errNoKernel
+	}
+	return fmt.Errorf("cuda: launch %s: grid of %v blocks in clusters of %v: want at most %d blocks in a cluster, "+
+		"and a multiple of its extent in the grid each way: %w", k.name, grid, cluster, MaxCluster, ErrArguments)
 }
 
 // refused returns the error of a launch that the driver did not take.

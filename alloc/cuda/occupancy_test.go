@@ -110,6 +110,70 @@ func TestCooperative(t *testing.T) {
 	require.ErrorContains(t, err, "use Launch")
 }
 
+// rank is a kernel that writes how many blocks its cluster has, where there are clusters, to p.
+const rank = `.version 7.8
+.target sm_90
+.address_size 64
+.visible .entry rank(.param .u64 p)
+{
+	.reg .b32 %r<2>;
+	.reg .b64 %rd<3>;
+	ld.param.u64 %rd1, [p];
+	cvta.to.global.u64 %rd2, %rd1;
+	mov.u32 %r1, %cluster_nctarank;
+	st.global.u32 [%rd2], %r1;
+	ret;
+}
+`
+
+func TestClusters(t *testing.T) {
+	e := start(t, alloc.Options{})
+	if !e.dev.Info().Limits.Clusters {
+		t.Skip(e.dev.Name(), " knows no clusters")
+	}
+	k := e.kernel(t, testPTX, "write")
+	p := buffer[uint32](t, e.s, 1)
+	defer p.Free()
+	launch := func(grid, cluster Dim) error {
+		return k.LaunchClusters(e.s, grid, Dim{X: 32}, cluster, 0, p.Arg(), alloc.Scalar(uint32(9)))
+	}
+	got := make([]uint32, 1)
+	g, err := e.s.Capture(func() error { return launch(Dim{X: 4, Y: 6}, Dim{X: 2, Y: 3}) })
+	require.NoError(t, err)
+	require.NoError(t, g.Launch(e.s))
+	g.Close()
+	require.NoError(t, p.CopyTo(e.s, got))
+	assert.EqualValues(t, 9, got[0])
+	if e.Real() {
+		k := e.kernel(t, rank, "rank")
+		require.NoError(t, k.LaunchClusters(e.s, Dim{X: 8}, Dim{X: 32}, Dim{X: 4}, 0, p.Arg()))
+		require.NoError(t, p.CopyTo(e.s, got))
+		assert.EqualValues(t, 4, got[0])
+	} else {
+		assert.EqualValues(t, 1, e.StandIn.Calls(t, "cuLaunchKernelEx"))
+	}
+	for _, tt := range []struct{ grid, cluster Dim }{
+		{Dim{X: 3}, Dim{X: 2}}, {Dim{X: 2}, Dim{X: 2, Y: 2}}, {Dim{X: 16}, Dim{X: 16}}, {Dim{X: 2}, Dim{}},
+	} {
+		err := launch(tt.grid, tt.cluster)
+		require.ErrorIs(t, err, ErrArguments)
+		assert.ErrorContains(t, err, "cuda: launch write: grid of "+tt.grid.String()+" blocks in clusters of ")
+	}
+	assert.ErrorContains(t, launch(Dim{}, Dim{X: 2}), "grid of 0 blocks: want 1 to 2^31-1 each way")
+	assert.ErrorContains(t, (*Kernel)(nil).LaunchClusters(e.s, Dim{X: 3}, Dim{X: 1}, Dim{X: 2}, 0), "no kernel")
+	allocs, bytes := drvtest.GoMemory(20, func() {
+		if launch(Dim{X: 2}, Dim{X: 2}) != nil {
+			t.Error("launch")
+		}
+	})
+	assert.Zero(t, allocs)
+	assert.Zero(t, bytes)
+	e.dev.info.Limits.Clusters = false
+	err = launch(Dim{X: 2}, Dim{X: 2})
+	require.ErrorIs(t, err, ErrUnavailable)
+	require.ErrorContains(t, err, "knows no clusters: use Launch")
+}
+
 // With SyncLaunches a kernel that fails is named with the line that launched it, and none after it.
 func TestSyncLaunches(t *testing.T) {
 	d := choose(t)

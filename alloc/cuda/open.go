@@ -30,6 +30,7 @@ type Limits struct {
 	GridDim         Dim  // at most
 	Shared          int  // bytes of shared memory a block, at most
 	Cooperative     bool // see [Kernel.LaunchCooperative]
+	Clusters        bool // see [Kernel.LaunchClusters]
 }
 
 // Devices describes the machine's devices.
@@ -71,7 +72,7 @@ func describe(drv *cudadrv.Driver, ordinal int) (Info, int, error) {
 	if info.Memory, err = drv.DeviceTotalMem(dev); err != nil {
 		return info, 0, wrap(ordinal, err)
 	}
-	l, cooperative := &info.Limits, 0
+	l, cooperative, clusters := &info.Limits, 0, 0
 	for _, a := range []struct {
 		attribute cudadrv.Attribute
 		value     *int
@@ -81,7 +82,7 @@ func describe(drv *cudadrv.Driver, ordinal int) (Info, int, error) {
 		{cudadrv.MaxThreadsPerBlock, &l.Block}, {cudadrv.MaxSharedPerBlockOpt, &l.Shared},
 		{cudadrv.MaxBlockDimX, &l.BlockDim.X}, {cudadrv.MaxBlockDimY, &l.BlockDim.Y},
 		{cudadrv.MaxBlockDimZ, &l.BlockDim.Z},
-		{cudadrv.CooperativeLaunch, &cooperative},
+		{cudadrv.CooperativeLaunch, &cooperative}, {cudadrv.ClusterLaunch, &clusters},
 		{cudadrv.MaxGridDimX, &l.GridDim.X}, {cudadrv.MaxGridDimY, &l.GridDim.Y},
 		{cudadrv.MaxGridDimZ, &l.GridDim.Z},
 	} {
@@ -89,7 +90,7 @@ func describe(drv *cudadrv.Driver, ordinal int) (Info, int, error) {
 			return info, 0, wrap(ordinal, err)
 		}
 	}
-	l.Cooperative = cooperative != 0
+	l.Cooperative, l.Clusters = cooperative != 0, clusters != 0
 	return info, dev, nil
 }
 

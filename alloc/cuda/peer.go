@@ -7,19 +7,33 @@ import (
 	"github.com/lastuse/lastuse/alloc"
 )
 
+// CanAccessPeer reports whether the machine lets kernels on d use memory of the other device, so that
+// [Device.EnablePeer] works and [CopyPeer] goes from one to the other without the host. A program asks it for
+// each pair to learn which of its devices belong together.
+func (d *Device) CanAccessPeer(other *Device) (bool, error) {
+	if d.base == other.base || d.ordinal == other.ordinal {
+		return true, nil
+	}
+	can, err := d.drv.DeviceCanAccessPeer(d.ctx.Device(), other.ctx.Device())
+	if err != nil {
+		return false, d.work(err)
+	}
+	return can, nil
+}
+
 // EnablePeer lets kernels on d use memory of the other device: what its pools hold and what they will. It is
 // an error if the machine's devices cannot reach each other; copies with [CopyPeer] work then too.
 func (d *Device) EnablePeer(other *Device) error {
 	if d.base == other.base || d.ordinal == other.ordinal {
 		return nil
 	}
-	can, err := d.drv.DeviceCanAccessPeer(d.ctx.Device(), other.ctx.Device())
+	can, err := d.CanAccessPeer(other)
 	if err != nil {
-		return d.work(err)
+		return err
 	}
 	if !can {
-		return fmt.Errorf("cuda: enable peer: device %d cannot reach device %d: %w", d.ordinal, other.ordinal,
-			ErrUnavailable)
+		return fmt.Errorf("cuda: enable peer: device %d cannot reach device %d: use CopyPeer: %w", d.ordinal,
+			other.ordinal, ErrUnavailable)
 	}
 	// Plain allocations follow the contexts, mapped memory has its own list of who may use it.
 	if err := d.ctx.EnablePeerAccess(&other.ctx); err != nil {

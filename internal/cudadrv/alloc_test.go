@@ -231,6 +231,9 @@ func wrappers(tb testing.TB, e *env) []wrapped {
 		{"ModuleGetGlobal", func() error { _, _, err := c.ModuleGetGlobal(module, "table"); return err }},
 		{"OccupancyMaxActive", func() error { _, err := c.OccupancyMaxActive(add, 128, 1024); return err }},
 		{"OccupancyBlockSize", func() error { _, _, err := c.OccupancyBlockSize(add, 0); return err }},
+		{"LaunchClusterKernel", func() error {
+			return c.LaunchClusterKernel(empty, none, none, none, 0, s, params[:0], at[:0])
+		}},
 		{"LaunchCooperativeKernel", func() error {
 			return c.LaunchCooperativeKernel(empty, none, none, 0, s, params[:0], at[:0])
 		}},

@@ -46,6 +46,18 @@ typedef struct {
 	size_t width, height;
 } lu_copy2d;
 
+// lu_launch is CUlaunchConfig, with CUlaunchAttribute.
+typedef struct {
+	unsigned grid[3], block[3], shared;
+	lu_handle stream;
+	const struct lu_launch_attribute {
+		int id; // 4: the cluster's extent
+		int pad;
+		unsigned dim[16];
+	} *attributes;
+	unsigned count;
+} lu_launch;
+
 // lu_update is CUgraphExecUpdateResultInfo: why a graph's executable cannot be updated.
 typedef struct {
 	int result;
@@ -147,7 +159,8 @@ enum {
 	X(cuOccupancyMaxActiveBlocksPerMultiprocessor, 1, (int *, lu_handle, int, size_t)) \
 	X(cuOccupancyMaxPotentialBlockSize, 1, (int *, int *, lu_handle, size_t (*)(int), size_t, int)) \
 	X(cuLaunchKernel, 1, (lu_handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, lu_handle, void **, void **)) \
-	X(cuLaunchCooperativeKernel, 1, (lu_handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, lu_handle, void **))
+	X(cuLaunchCooperativeKernel, 1, (lu_handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, lu_handle, void **)) \
+	X(cuLaunchKernelEx, 1, (const lu_launch *, lu_handle, void **, void **))
 
 // lu_table holds the address of every symbol of one library. It is filled once and lives as long as the process, as
 // the library does.

@@ -114,7 +114,7 @@ func (c *Context) FuncGetParamInfo(f uintptr, i int) (offset, size int, ok bool,
 // LaunchKernel enqueues a kernel. Its i-th argument lies at params[at[i]], aligned as its type wants; the
 // bytes are copied before the call returns. shared is in bytes.
 func (c *Context) LaunchKernel(f uintptr, grid, block Dim, shared uint32, s uintptr, params []uint64, at []uint16) error {
-	if r := c.launch(f, grid, block, shared, s, params, at, 0); r != 0 {
+	if r := c.launch(f, grid, block, shared, s, params, at, 0, Dim{}); r != 0 {
 		return c.fail("cuLaunchKernel", Code(r))
 	}
 	return nil
@@ -124,16 +124,25 @@ func (c *Context) LaunchKernel(f uintptr, grid, block Dim, shared uint32, s uint
 // another.
 func (c *Context) LaunchCooperativeKernel(f uintptr, grid, block Dim, shared uint32, s uintptr, params []uint64,
 	at []uint16) error {
-	if r := c.launch(f, grid, block, shared, s, params, at, 1); r != 0 {
+	if r := c.launch(f, grid, block, shared, s, params, at, 1, Dim{}); r != 0 {
 		return c.fail("cuLaunchCooperativeKernel", Code(r))
 	}
 	return nil
 }
 
+// LaunchClusterKernel is LaunchKernel for blocks in clusters of an extent; those of one cluster run at once.
+func (c *Context) LaunchClusterKernel(f uintptr, grid, block, cluster Dim, shared uint32, s uintptr, params []uint64,
+	at []uint16) error {
+	if r := c.launch(f, grid, block, shared, s, params, at, 0, cluster); r != 0 {
+		return c.fail("cuLaunchKernelEx", Code(r))
+	}
+	return nil
+}
+
 func (c *Context) launch(f uintptr, grid, block Dim, shared uint32, s uintptr, params []uint64, at []uint16,
-	cooperative C.int) C.int {
+	cooperative C.int, cluster Dim) C.int {
 	return C.lu_LaunchKernel(c.c, C.uintptr_t(f), C.uint(grid.X), C.uint(grid.Y), C.uint(grid.Z),
 		C.uint(block.X), C.uint(block.Y), C.uint(block.Z), C.uint(shared), C.uintptr_t(s),
 		(*C.uint8_t)(unsafe.Pointer(unsafe.SliceData(params))), (*C.uint16_t)(unsafe.SliceData(at)), C.int(len(at)),
-		cooperative)
+		cooperative, C.uint(cluster.X), C.uint(cluster.Y), C.uint(cluster.Z))
 }

@@ -135,16 +135,21 @@ static inline lu_pair lu_OccupancyBlockSize(uintptr_t ctx, uintptr_t function, s
 enum { LU_PARAMS = 256 };
 
 // lu_LaunchKernel launches with n arguments, the i-th at params+at[i]. The driver copies them before it returns. The
-// blocks of a cooperative launch all run at once.
+// blocks of a cooperative launch all run at once. Where the extent of a cluster is not null, the blocks of each cluster do.
 static inline int lu_LaunchKernel(uintptr_t ctx, uintptr_t function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
 		unsigned by, unsigned bz, unsigned shared, uintptr_t stream, const uint8_t *params, const uint16_t *at, int n,
-		int cooperative) {
+		int cooperative, unsigned cx, unsigned cy, unsigned cz) {
 	LU_CTX;
 	void *p[LU_PARAMS];
 	if (n < 0 || n > LU_PARAMS)
 		return LU_INVALID_VALUE;
 	for (int i = 0; i < n; i++)
 		p[i] = (void *)(params + at[i]);
+	if (cx) {
+		struct lu_launch_attribute cluster = {.id = 4, .dim = {cx, cy, cz}};
+		lu_launch l = {{gx, gy, gz}, {bx, by, bz}, shared, stream, &cluster, 1};
+		LU_TAKE(stream, t->cuLaunchKernelEx(&l, function, p, NULL));
+	}
 	LU_TAKE(stream, cooperative ? t->cuLaunchCooperativeKernel(function, gx, gy, gz, bx, by, bz, shared, stream, p)
 		: t->cuLaunchKernel(function, gx, gy, gz, bx, by, bz, shared, stream, p, NULL));
 }

@@ -38,6 +38,7 @@ const (
 	CapabilityMinor       Attribute = 76
 	MaxSharedPerBlockOpt  Attribute = 97 // bytes, after opting in
 	CooperativeLaunch     Attribute = 95
+	ClusterLaunch         Attribute = 120
 	VirtualMemorySupport  Attribute = 102
 	MemoryPoolsSupported  Attribute = 115
 	PageableMemoryAccess  Attribute = 88
