@@ -166,6 +166,13 @@ func wrappers(tb testing.TB, e *env) []wrapped {
 			}
 			return c.MemFree(x)
 		}},
+		{"MemAllocManaged MemFree", func() error {
+			x, err := c.MemAllocManaged(4096)
+			if err != nil {
+				return err
+			}
+			return c.MemFree(x)
+		}},
 		{"MemAllocAsync MemFreeAsync", func() error {
 			x, err := c.MemAllocAsync(4096, s)
 			if err != nil {

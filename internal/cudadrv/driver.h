@@ -127,6 +127,7 @@ enum {
 	X(cuMemGetInfo_v2, 1, (size_t *, size_t *)) \
 	X(cuMemAlloc_v2, 1, (lu_devptr *, size_t)) \
 	X(cuMemFree_v2, 1, (lu_devptr)) \
+	X(cuMemAllocManaged, 1, (lu_devptr *, size_t, unsigned)) \
 	X(cuMemAllocAsync, 1, (lu_devptr *, size_t, lu_handle)) \
 	X(cuMemFreeAsync, 1, (lu_devptr, lu_handle)) \
 	X(cuMemHostAlloc, 1, (void **, size_t, unsigned)) \

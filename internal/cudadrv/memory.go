@@ -5,6 +5,8 @@ package cudadrv
 // #include "shim_memory.h"
 // #cgo nocallback lu_MemAlloc
 // #cgo noescape lu_MemAlloc
+// #cgo nocallback lu_MemAllocManaged
+// #cgo noescape lu_MemAllocManaged
 // #cgo nocallback lu_MemFree
 // #cgo noescape lu_MemFree
 // #cgo nocallback lu_MemAllocAsync
@@ -50,6 +52,15 @@ func (c *Context) MemAlloc(n int64) (uintptr, error) {
 	o := C.lu_MemAlloc(c.c, C.size_t(n))
 	if o.r != 0 {
 		return 0, c.fail("cuMemAlloc", Code(o.r))
+	}
+	return uintptr(o.v), nil
+}
+
+// MemAllocManaged allocates n bytes that the host reaches too; MemFree frees them.
+func (c *Context) MemAllocManaged(n int64) (uintptr, error) {
+	o := C.lu_MemAllocManaged(c.c, C.size_t(n))
+	if o.r != 0 {
+		return 0, c.fail("cuMemAllocManaged", Code(o.r))
 	}
 	return uintptr(o.v), nil
 }

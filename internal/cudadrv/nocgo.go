@@ -154,6 +154,9 @@ func (c *Context) EventQuery(e uintptr) (bool, error) { return false, errUnavail
 // EventSynchronize fails.
 func (c *Context) EventSynchronize(e uintptr) error { return errUnavailable }
 
+// MemAllocManaged fails.
+func (c *Context) MemAllocManaged(n int64) (uintptr, error) { return 0, errUnavailable }
+
 // MemAlloc fails.
 func (c *Context) MemAlloc(n int64) (uintptr, error) { return 0, errUnavailable }
 

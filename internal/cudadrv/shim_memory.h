@@ -18,6 +18,19 @@ static inline lu_value lu_MemAlloc(uintptr_t ctx, size_t n) {
 	return o;
 }
 
+static inline lu_value lu_MemAllocManaged(uintptr_t ctx, size_t n) {
+	LU_CTX;
+	lu_devptr p = 0;
+	lu_value o = {0, lu_enter_sure(c)};
+	if (o.r)
+		return o;
+	int mode = lu_relax(t);
+	o.r = t->cuMemAllocManaged(&p, n, 1); // reached by every device
+	lu_strict(t, mode);
+	o.v = p;
+	return o;
+}
+
 static inline int lu_MemFree(uintptr_t ctx, lu_devptr p) {
 	LU_CTX;
 	int r = lu_enter_sure(c);

@@ -39,6 +39,8 @@ const (
 	MaxSharedPerBlockOpt  Attribute = 97 // bytes, after opting in
 	CooperativeLaunch     Attribute = 95
 	ClusterLaunch         Attribute = 120
+	ManagedMemory         Attribute = 83
+	ConcurrentManaged     Attribute = 89
 	VirtualMemorySupport  Attribute = 102
 	MemoryPoolsSupported  Attribute = 115
 	PageableMemoryAccess  Attribute = 88
