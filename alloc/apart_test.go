@@ -73,16 +73,12 @@ func TestApartDropped(t *testing.T) {
 			runtime.GC()
 			time.Sleep(time.Millisecond)
 		}
-		failed := 0
-		for n := range int64(3) {
-			faulty.FailRun(n+1, 100)
-			if _, err = alloc.Make[byte](s, 100); err != nil {
-				failed++
-			}
-			faulty.Heal()
-			require.NoError(t, p.Check())
-		}
-		require.Positive(t, failed)
+		faulty.Only("Alloc")
+		faulty.FailNth(1)
+		_, err = alloc.Make[byte](s, 100)
+		require.ErrorContains(t, err, "alloc: make 100 B: ")
+		require.NoError(t, p.Check())
+		faulty.Heal()
 		_, err = alloc.Make[byte](s, 100)
 		require.NoError(t, err)
 	}()
