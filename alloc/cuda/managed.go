@@ -10,9 +10,9 @@ import (
 )
 
 // A Managed is a buffer whose memory the host reaches by itself: the driver brings its pages to whoever
-// touches them. It is the pool's like any buffer, but not of the pool's segments: each is an allocation of the
-// driver's, which costs microseconds, and counts beyond the pool's limit, as adopted memory does. It is for
-// what both sides touch here and there; what goes over as a whole is faster copied. Free ends all copies.
+// touches them. It is the pool's like any buffer, but not of the pool's segments: each is an allocation of
+// the driver's, which costs microseconds, and counts beyond the pool's limit, as adopted memory does. It is
+// for what both sides touch here and there; what goes over as a whole is faster copied. Free ends all copies.
 type Managed[T any] struct {
 	alloc.Buffer[T]
 	at uintptr // of the memory, for the host
