@@ -93,18 +93,13 @@ func (c *checker) infer(fn *ssa.Function) *Summary {
 		}
 	}
 	for j, r := range f.rets[fn] {
-		is := owned(f, r, in, fn.Signature.Results().At(j).Type())
-		if !is && !f.mayBeFresh(j) {
+		if !owned(f, r, in, fn.Signature.Results().At(j).Type()) {
 			continue
 		}
 		if g == nil {
 			g = newGraph(f, nil, nil)
 		}
-		if is {
-			c.ownedResult(g, fn, j, &s.Results[j])
-		} else {
-			c.freshResult(g, fn, j, &s.Results[j])
-		}
+		c.ownedResult(g, fn, j, &s.Results[j])
 	}
 	return s
 }
@@ -170,38 +165,24 @@ func owned(f *family, r set, in map[*object]int, t types.Type) bool {
 	}) && some
 }
 
-// ownedResult shows that result j is the caller's, and when it is zero.
+// ownedResult shows that result j is the caller's where it is returned, and when there is nothing.
 func (c *checker) ownedResult(g *graph, fn *ssa.Function, j int, res *Result) {
-	var sites []*object
-	for id := range g.f.rets[fn][j].all() {
-		if o := g.f.elems[id].obj; o.kind == siteObj {
-			sites = append(sites, o)
-		}
+	if g.strange() != "" {
+		return
 	}
-	if g.strange() == "" {
-		leads := func(w *walker, s *set, i *ssa.Return) bool { return w.touched(s, i.Results[j]) }
-		c.ownedAt(g, fn, sites, leads, itIs(j), res)
-	}
-}
-
-// itIs says whether result j may be what a walk follows.
-func itIs(j int) inReturn {
-	return func(w *walker, s *set, i *ssa.Return) bool { return w.holds(s, i.Results[j]) }
-}
-
-// An inReturn says whether what a return returns in some place holds, or leads to, what a walk follows.
-type inReturn func(w *walker, s *set, i *ssa.Return) bool
-
-// ownedAt shows that what sites make is the caller's where it is returned, and when there is nothing.
-func (c *checker) ownedAt(g *graph, fn *ssa.Function, sites []*object, leads, holds inReturn, res *Result) {
 	good := true
 	var class set
-	for _, o := range sites {
-		own := setOf(o.ids)
-		class.union(own)
-		w := c.walker(g, nil, o, false, own)
+	var sites []*object
+	for e := range g.f.leads(g.f.rets[fn][j]) {
+		if e.obj.kind != siteObj {
+			continue
+		}
+		o := e.obj
+		sites = append(sites, o)
+		class.union(setOf(o.ids))
+		w := c.walker(g, nil, o, false, setOf(o.ids))
 		w.ret = func(s *set, p phase, i *ssa.Return) {
-			if !leads(w, s, i) {
+			if !w.touched(s, i.Results[j]) {
 				return
 			}
 			good = good && p&phaseMask != freed
@@ -210,8 +191,6 @@ func (c *checker) ownedAt(g *graph, fn *ssa.Function, sites []*object, leads, ho
 				switch w.mark(id).kind {
 				case left, offered, held:
 					good = good && c.off[Confined]
-				case twice:
-					good = good && c.off[Once]
 				}
 			}
 		}
@@ -220,18 +199,18 @@ func (c *checker) ownedAt(g *graph, fn *ssa.Function, sites []*object, leads, ho
 		}
 	}
 	res.Owned = true
-	c.zeros(g, fn, sites, class, holds, res)
+	c.zeros(g, j, sites, class, res)
 }
 
 // zeros finds out when zero is returned, the constant or that of a site.
-func (c *checker) zeros(g *graph, fn *ssa.Function, sites []*object, class set, holds inReturn, res *Result) {
+func (c *checker) zeros(g *graph, j int, sites []*object, class set, res *Result) {
 	bare, withOK := false, 0
 	zero := func(o *object) {
 		w := c.walker(g, nil, o, true, class)
 		w.ret = func(s *set, p phase, i *ssa.Return) {
 			last := i.Results[len(i.Results)-1]
 			switch one := len(i.Results) == 1; {
-			case !holds(w, s, i):
+			case !w.holds(s, i.Results[j]):
 			case !one && isError(last.Type()) && (nonNil(last, i.Block()) || w.value(last, isNil, p) == no):
 			case !one && isBool(last.Type()) && w.value(last, isTrue, p) == no:
 				withOK++
@@ -250,7 +229,7 @@ func (c *checker) zeros(g *graph, fn *ssa.Function, sites []*object, class set, 
 	}
 	res.Zero = bare || withOK > 0
 	if !bare && withOK > 0 {
-		res.OK = fn.Signature.Results().Len()
+		res.OK = g.f.root.Signature.Results().Len()
 	}
 }
 

@@ -2,39 +2,7 @@ package proof_test
 
 // partPairs show where objects own what their fields hold, and where they do not.
 var partPairs = []pair{
-	{"an object whose fields own", `
-func f() error {
-	for range 3 {
-		t, err := newTwo()
-		if err != nil {
-			return err
-		}
-		t.a.Use()
-		t.Close() //F
-	}
-	return nil
-}
-
-type two struct{ a, b *B }
-
-func (t *two) Close() {
-	t.a.Free()
-	t.b.Free()
-}
-
-func newTwo() (*two, error) {
-	a, err := Try()
-	if err != nil {
-		return nil, err
-	}
-	b, err := Try()
-	if err != nil {
-		a.Free()
-		return nil, err
-	}
-	return &two{a, b}, nil
-}
-`, `
+	{"an object whose fields own", "", `
 func f() error {
 	for range 3 {
 		t, err := newTwo()
@@ -59,40 +27,8 @@ func newTwo() (*two, error) {
 	global = a
 	return &two{a, b}, nil
 }
-`, "not made here"},
-	{"fields of an object", `
-func f() error {
-	t, err := newTwo()
-	if err != nil {
-		return err
-	}
-	t.a.Use()
-	t.a.Free() //F
-	t.b.Use()
-	t.b.Free() //F
-	return nil
-}
-
-type two struct{ a, b *B }
-
-func (t *two) Close() {
-	t.a.Free()
-	t.b.Free()
-}
-
-func newTwo() (*two, error) {
-	a, err := Try()
-	if err != nil {
-		return nil, err
-	}
-	b, err := Try()
-	if err != nil {
-		a.Free()
-		return nil, err
-	}
-	return &two{a, b}, nil
-}
-`, `
+`, "does more than free"},
+	{"fields of an object", "", `
 func f() error {
 	t, err := newTwo()
 	if err != nil {
@@ -117,39 +53,7 @@ func newTwo() (*two, error) {
 	return &two{a, a}, nil
 }
 `, "may be "},
-	{"an object that is there", `
-func f() error {
-	for range 3 {
-		t, err := newTwo()
-		if err != nil {
-			return err
-		}
-		t.a.Use()
-		t.Close() //F
-	}
-	return nil
-}
-
-type two struct{ a, b *B }
-
-func (t *two) Close() {
-	t.a.Free()
-	t.b.Free()
-}
-
-func newTwo() (*two, error) {
-	a, err := Try()
-	if err != nil {
-		return nil, err
-	}
-	b, err := Try()
-	if err != nil {
-		a.Free()
-		return nil, err
-	}
-	return &two{a, b}, nil
-}
-`, `
+	{"an object that is there", "", `
 func f() {
 	t, _ := newTwo()
 	_ = t
@@ -175,40 +79,8 @@ func newTwo() (*two, error) {
 	}
 	return &two{a, b}, nil
 }
-`, "a pointer that leads to it may be nil"},
-	{"an object with a field that is nil", `
-func f() error {
-	for range 3 {
-		t, err := newTwo()
-		if err != nil {
-			return err
-		}
-		t.a.Use()
-		t.Close() //F
-	}
-	return nil
-}
-
-type two struct{ a, b *B }
-
-func (t *two) Close() {
-	t.a.Free()
-	t.b.Free()
-}
-
-func newTwo() (*two, error) {
-	a, err := Try()
-	if err != nil {
-		return nil, err
-	}
-	b, err := Try()
-	if err != nil {
-		a.Free()
-		return nil, err
-	}
-	return &two{a, b}, nil
-}
-`, `
+`, "does more than free"},
+	{"an object with a field that is nil", "", `
 func f() error {
 	for range 3 {
 		t, err := newTwo()
@@ -231,40 +103,8 @@ func (t *two) Close() {
 func newTwo() (*two, error) {
 	return &two{a: Make()}, nil
 }
-`, "may be nil"},
-	{"a name of an object", `
-func f() error {
-	for range 3 {
-		t, err := newTwo()
-		if err != nil {
-			return err
-		}
-		t.a.Use()
-		t.Close() //F
-	}
-	return nil
-}
-
-type two struct{ a, b *B }
-
-func (t *two) Close() {
-	t.a.Free()
-	t.b.Free()
-}
-
-func newTwo() (*two, error) {
-	a, err := Try()
-	if err != nil {
-		return nil, err
-	}
-	b, err := Try()
-	if err != nil {
-		a.Free()
-		return nil, err
-	}
-	return &two{a, b}, nil
-}
-`, `
+`, "does more than free"},
+	{"a name of an object", "", `
 func f() error {
 	for range 3 {
 		t, err := newTwo()
@@ -297,40 +137,8 @@ func newTwo() (*two, error) {
 	}
 	return &two{a, b}, nil
 }
-`, "its name is read"},
-	{"an object with a view of what it owns", `
-func f() error {
-	for range 3 {
-		t, err := newTwo()
-		if err != nil {
-			return err
-		}
-		t.a.Use()
-		t.Close() //F
-	}
-	return nil
-}
-
-type two struct{ a, b *B }
-
-func (t *two) Close() {
-	t.a.Free()
-	t.b.Free()
-}
-
-func newTwo() (*two, error) {
-	a, err := Try()
-	if err != nil {
-		return nil, err
-	}
-	b, err := Try()
-	if err != nil {
-		a.Free()
-		return nil, err
-	}
-	return &two{a, b}, nil
-}
-`, `
+`, "does more than free"},
+	{"an object with a view of what it owns", "", `
 func f() {
 	h := newHolder()
 	v := h.v

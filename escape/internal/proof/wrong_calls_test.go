@@ -11,6 +11,90 @@ import (
 // which a callee gave it.
 func TestWrongCalls(t *testing.T) {
 	tests := []struct{ name, words, text string }{
+		{"withheld for another reason, confined", "not made here", freesAll + `
+func build() []*B {
+	xs := []*B{Make(), Make()}
+	global = xs[1]
+	return xs
+}
+`},
+		{"withheld for another reason, once", "not made here", freesAll + `
+func build() []*B {
+	x := Make()
+	return []*B{x, x}
+}
+`},
+		{"withheld for another reason, once 01", "does more than free", `
+type stack struct{ list []*B }
+
+func (s *stack) Close() {
+	for _, x := range s.list {
+		x.Free()
+	}
+}
+
+func f() {
+	s := &stack{}
+	x := Make()
+	s.list = append(s.list, x, x)
+	s.Close() //F
+}
+`},
+		{"withheld for another reason, dead 08", "handle that is a number", `
+type N uint32
+
+//lastuse:effect result 0 owned
+func MakeN() N
+
+//lastuse:effect recv freed
+func (n N) Free()
+
+//lastuse:effect recv borrowed
+func (n N) Use()
+
+func f() {
+	b := MakeN()
+	c := MakeN()
+	c.Use()
+	c.Free() //F
+	(b + 1).Use()
+	b.Free()
+}
+`},
+		{"withheld for another reason, once 04", "does more than free", `
+type pair struct{ a, b *B }
+
+func (p *pair) Close() {
+	p.a.Free()
+	p.b.Free()
+}
+
+func f() {
+	b := Make()
+	p := pair{a: b, b: b}
+	p.a.Use()
+	p.Close() //F
+}
+`},
+		{"withheld for another reason, callbacks 12", "not made here", `
+type N uint32
+
+//lastuse:effect result 0 owned
+func MakeN() N
+
+//lastuse:effect recv freed
+func (n N) Free()
+
+//lastuse:effect recv borrowed
+func (n N) Use()
+
+func f(other uint32) {
+	b := MakeN()
+	b.Use()
+	atomic.StoreUint32((*uint32)(&b), other)
+	b.Free() //F
+}
+`},
 		{"a declared function that keeps is handed on", "handed to somebody", `
 func bySize(x, y *B) int {
 	global = y
