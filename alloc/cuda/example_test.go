@@ -173,3 +173,26 @@ func ExampleError() {
 		fmt.Println(e.Log)
 	}
 }
+
+// The host writes a table in place, and the kernel reads it there.
+func ExampleManaged() {
+	_, pool, m := open()
+	s := pool.DefaultStream()
+	scale, err := m.Kernel("scale")
+	if err != nil {
+		log.Fatal(err)
+	}
+	x, err := cuda.MakeManaged[float32](s, 256)
+	if err != nil {
+		log.Fatal(err)
+	}
+	table, err := x.Slice(s)
+	if err != nil {
+		log.Fatal(err)
+	}
+	table[0] = 42
+	err = scale.Launch(s, cuda.Dim{X: 1}, cuda.Dim{X: 256}, 0, x.Arg(), x.Arg(), alloc.Scalar(float32(2)),
+		alloc.Scalar(uint32(256)))
+	x.Free()
+	fmt.Println(err)
+}
