@@ -206,7 +206,7 @@ var importRules = []deptest.Rule{
 	{
 		Match: "escape/internal/infer",
 		Allow: []string{"std", "escape/internal/effect", "escape/internal/calls", "escape/internal/own",
-			"escape/internal/memory", "escape/internal/pointsto", tools},
+			"escape/internal/ir", "escape/internal/memory", "escape/internal/pointsto", tools},
 		Deny:    []string{"C", "testing"},
 		Because: "a summary is made of the states at the exits and of whom a free calls, and of nothing else",
 	},

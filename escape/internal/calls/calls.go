@@ -268,7 +268,7 @@ func key(f *ssa.Function) any {
 // Begin says that the summary of a function will be inferred: it is the best so far.
 func (t *Table) Begin(f *ssa.Function) {
 	if k := key(f); k != nil {
-		t.put(k, effect.Blank(f.Signature).With(len(f.FreeVars)))
+		t.put(k, effect.Best(f.Signature).With(len(f.FreeVars)))
 	}
 }
 

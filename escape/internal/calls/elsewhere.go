@@ -138,6 +138,7 @@ func (e *Elsewhere) every(fn *types.Func, s *effect.Summary) *effect.Summary {
 		for i := range c.Params {
 			switch p := &c.Params[i]; {
 			case d.Body != nil && len(names) == len(c.Params) && !mentions(d.Body, names[i]):
+				p.Calls = min(p.Calls, effect.InTurn)
 			case p.Freed.Cond == effect.Always:
 				p.Repeatable = false
 			default:

@@ -63,6 +63,8 @@ var texts = []string{
 	"recv.a freed, recv.a escapes on error, arg 0.b.c retained",
 	"recv freed, recv.a freed, recv.ab borrowed",
 	"result 0.a owned, result 0.b owned or nil",
+	"recv freed, arg 0 called in turn",
+	"arg 0 called once, result 0 owned",
 	"unknown",
 }
 

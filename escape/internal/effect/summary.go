@@ -42,7 +42,18 @@ type Param struct {
 	Parts      []Part[Param] // what it does to parts, where that is something else
 	Lends      bool          // a function that the literal is given gets it while it runs
 	Sets       Result        // of a captured variable: it is given what its function then owns
+	Calls      Calls         // of a function: how it is called
 }
+
+// Calls says how a function calls one that it is given. The zero Calls says nothing: later, on other
+// goroutines, several at once.
+type Calls uint8
+
+const (
+	Anyhow Calls = iota
+	InTurn       // on its goroutine, one call after the other, before it returns; perhaps never
+	Once         // in turn, and once before each return
+)
 
 // A Result says what a result is.
 type Result struct {
@@ -68,7 +79,7 @@ type Summary struct {
 }
 
 // Blank returns the summary of a function that borrows everything and returns nothing of
-// anybody. It is where inference begins.
+// anybody.
 func Blank(sig *types.Signature) *Summary {
 	s := &Summary{Recv: sig.Recv() != nil}
 	n := sig.Params().Len()
@@ -76,6 +87,17 @@ func Blank(sig *types.Signature) *Summary {
 		n++
 	}
 	s.Params, s.Results = make([]Param, n), make([]Result, sig.Results().Len())
+	return s
+}
+
+// Best returns the summary that inference begins with, from which it only gets worse.
+func Best(sig *types.Signature) *Summary {
+	s := Blank(sig)
+	for i := range sig.Params().Len() {
+		if _, ok := sig.Params().At(i).Type().Underlying().(*types.Signature); ok {
+			s.Params[len(s.Params)-sig.Params().Len()+i].Calls = Once
+		}
+	}
 	return s
 }
 
@@ -186,7 +208,7 @@ func Join(s, t *Summary) *Summary {
 
 func joinParam(a, b Param) Param {
 	p := Param{Freed: a.Freed.Join(b.Freed), Escapes: a.Escapes.Join(b.Escapes), Retained: a.Retained,
-		Lends: a.Lends || b.Lends}
+		Lends: a.Lends || b.Lends, Calls: min(a.Calls, b.Calls)}
 	if a.Retained != b.Retained {
 		p.Retained, p.Escapes = false, When{Cond: Maybe} // who owes how many frees is not known
 	}

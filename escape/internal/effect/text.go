@@ -49,6 +49,9 @@ func (s *Summary) String() string {
 	return strings.Join(out, ", ")
 }
 
+// calledText says how a function is called.
+var calledText = [...]string{InTurn: " called in turn", Once: " called once"}
+
 // param adds the text of what is done to an operand, or to a part of one.
 func (s *Summary) param(out []string, name string, p Param) []string {
 	if p.Freed.Cond != Never {
@@ -66,6 +69,9 @@ func (s *Summary) param(out []string, name string, p Param) []string {
 	}
 	if p.Lends {
 		out = append(out, name+" lent")
+	}
+	if p.Calls != Anyhow {
+		out = append(out, name+calledText[p.Calls])
 	}
 	if w := p.Sets.Owned; w.Cond != Never {
 		out = append(out, name+" set"+s.when(w))
@@ -137,6 +143,7 @@ func Parse(text string, sig *types.Signature) (*Summary, error) {
 	for _, t := range strings.Split(text, ", ") {
 		t, maybe := strings.CutSuffix(t, " maybe")
 		t, onTrue := strings.CutSuffix(t, s.onTrue())
+		t, calls := cutCalled(t)
 		t, path := cutPath(t)
 		full := strings.Replace(t, " with holes", "", 1)
 		plain := strings.Replace(full, " or nil", "", 1)
@@ -165,6 +172,9 @@ func Parse(text string, sig *types.Signature) (*Summary, error) {
 			if full != t && c.Operand.Kind == spec.Result {
 				of.Results[c.Operand.Index].Holes = true
 			}
+			if calls != Anyhow && c.Operand.Kind != spec.Result {
+				of.Params[of.index(c.Operand)].Calls = calls
+			}
 			if onTrue && c.Operand.Kind == spec.Result {
 				of.Results[c.Operand.Index].Owned.Cond = OnTrue
 			}
@@ -174,6 +184,16 @@ func Parse(text string, sig *types.Signature) (*Summary, error) {
 		}
 	}
 	return s, nil
+}
+
+// cutCalled returns a clause that says how a function is called as one that says that it is borrowed.
+func cutCalled(clause string) (borrowed string, c Calls) {
+	for c := InTurn; c <= Once; c++ {
+		if name, ok := strings.CutSuffix(clause, calledText[c]); ok {
+			return name + " borrowed", c
+		}
+	}
+	return clause, Anyhow
 }
 
 // cutPath returns a clause without the path to the part that it is about, and the path.

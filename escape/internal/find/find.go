@@ -114,7 +114,7 @@ func (r *finder) meetings() []met {
 		for _, p := range r.g.Points(n) {
 			for t := range own.Token(r.g.Tokens()) {
 				s := r.site(t)
-				r.ended[s] = r.ended[s] || p.Status(t)&(own.Freed|own.Pending|own.Moved) != 0
+				r.ended[s] = r.ended[s] || p.Status(t)&(own.Ended|own.Pending|own.Moved) != 0
 			}
 			for _, m := range p.Meetings() {
 				s := r.site(m.Token)
@@ -166,6 +166,9 @@ func (r *finder) judge(m met) {
 		return
 	}
 	s, st := r.site(m.Token), m.Status&^own.Absent
+	if st&own.Ended != 0 {
+		st = st&^own.Ended | own.Freed
+	}
 	must := st&^(own.Freed|own.Pending) == 0
 	if !must && !r.inevitable(m) {
 		return

@@ -73,6 +73,7 @@ func Summary(f *own.Func, frees *effect.Frees) *effect.Summary {
 		}
 	}
 	for k, p := range f.SSA.Params {
+		s.Params[k].Calls = e.calls(p)
 		if !followed[k] && !memory.Plain(p.Type()) {
 			e.lent(s, k, p)
 		}
@@ -82,11 +83,7 @@ func Summary(f *own.Func, frees *effect.Frees) *effect.Summary {
 			e.lent(s, len(f.SSA.Params)+k, v)
 		}
 	}
-	for k := range s.Params {
-		if s.Params[k].Escapes.Cond == effect.Always {
-			s.Params[k].Parts = nil
-		}
-	}
+	e.kept(s)
 	if found := frees.Found(calls.Declared(f.SSA)); found != nil {
 		s.Params[0] = found.Does()
 	}
@@ -94,6 +91,18 @@ func Summary(f *own.Func, frees *effect.Frees) *effect.Summary {
 		e.result(s, n)
 	}
 	return s
+}
+
+// kept forgets what else is known of parameters that escape.
+func (e *exits) kept(s *effect.Summary) {
+	for k := range s.Params {
+		if s.Params[k].Escapes.Cond == effect.Always {
+			s.Params[k].Parts = nil
+		}
+		if s.Params[k].Escapes.Cond != effect.Never {
+			s.Params[k].Calls = effect.Anyhow
+		}
+	}
 }
 
 type exits struct {
@@ -256,7 +265,7 @@ func (e *exits) param(s *effect.Summary, g *own.Group, t own.Token, site *points
 	}
 	switch p := &s.Params[site.Param]; {
 	case site.Part == "":
-		*p = does
+		does.Calls, *p = p.Calls, does
 	case !does.Borrows():
 		p.Parts = effect.Put(p.Parts, site.Part, does)
 	}

@@ -30,7 +30,7 @@ func (e *exits) sets(does *effect.Param, g *own.Group, t own.Token, v ssa.Value)
 			}
 			other = true
 			st := p.Status(u)
-			bad = bad || g.Sites[u/2].Param >= 0 || st&^(own.Owned|own.Absent|own.Passed) != 0 ||
+			bad = bad || g.Sites[u/2].Param >= 0 || st&^(own.Owned|own.Absent|own.Passed|own.Freed) != 0 ||
 				st&own.Owned != 0 && !p.Is(v, u) || e.elsewhere(g, u, v, r)
 			does.Sets.Nil = does.Sets.Nil || st&own.Absent != 0
 		}

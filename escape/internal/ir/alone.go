@@ -8,24 +8,29 @@ import (
 
 // This file is about who else may get at a variable that literals capture.
 
+// Callees is what is known of calls.
+type Callees struct {
+	Keeps func(*ssa.CallCommon, ssa.Value) bool        // the address of a variable
+	Lends func(ssa.Instruction, *ssa.MakeClosure) bool // to who only runs the literal, before it returns
+}
+
 // Alone reports whether nobody gets at a captured variable while a literal of its function runs but that
-// literal, and what it calls by name: all literals that capture it are called by their names, or deferred if
-// they do not assign it, and calls do not keep its address. What keeps says whether a call does that with
-// an operand.
-func Alone(v ssa.Value, keeps func(*ssa.CallCommon, ssa.Value) bool) bool {
+// literal, and what it calls by name: all literals that capture it are called by their names, lent, or
+// deferred if they do not assign it, and calls do not keep its address.
+func (c Callees) Alone(v ssa.Value) bool {
 	if captured, ok := v.(*ssa.FreeVar); ok {
 		fn := captured.Parent()
 		k := slices.Index(fn.FreeVars, captured)
 		makers := *fn.Referrers()
-		return len(makers) == 1 && Alone(makers[0].(*ssa.MakeClosure).Bindings[k], keeps)
+		return len(makers) == 1 && c.Alone(makers[0].(*ssa.MakeClosure).Bindings[k])
 	}
 	_, ok := v.(*ssa.Alloc)
-	return ok && onlyByName(v, keeps)
+	return ok && c.onlyByName(v)
 }
 
 // onlyByName reports whether the address of a variable goes nowhere but into literals that are called by
 // name.
-func onlyByName(v ssa.Value, keeps func(*ssa.CallCommon, ssa.Value) bool) bool {
+func (c Callees) onlyByName(v ssa.Value) bool {
 	for _, i := range *v.Referrers() {
 		switch i := i.(type) {
 		case *ssa.DebugRef, *ssa.UnOp:
@@ -37,13 +42,13 @@ func onlyByName(v ssa.Value, keeps func(*ssa.CallCommon, ssa.Value) bool) bool {
 			if _, builtin := i.Call.Value.(*ssa.Builtin); builtin || i.Call.IsInvoke() || i.Call.Value == v {
 				return false
 			}
-			if keeps(&i.Call, v) {
+			if c.Keeps(&i.Call, v) {
 				return false
 			}
 		case *ssa.MakeClosure:
 			fn := i.Fn.(*ssa.Function)
 			k := slices.Index(i.Bindings, v)
-			if fn.Parent() == nil || !byName(i, len(Stores(fn.FreeVars[k])) == 0) || !onlyByName(fn.FreeVars[k], keeps) {
+			if fn.Parent() == nil || !c.byName(i, len(Stores(fn.FreeVars[k])) == 0) || !c.onlyByName(fn.FreeVars[k]) {
 				return false
 			}
 		default:
@@ -53,11 +58,11 @@ func onlyByName(v ssa.Value, keeps func(*ssa.CallCommon, ssa.Value) bool) bool {
 	return true
 }
 
-// byName reports whether a literal is called by its name, or deferred if it may be, and nothing else is
-// done with it.
-func byName(m *ssa.MakeClosure, deferred bool) bool {
+// byName reports whether a literal is called by its name, lent, or deferred if it may be, and nothing else
+// is done with it.
+func (c Callees) byName(m *ssa.MakeClosure, deferred bool) bool {
 	for _, i := range *m.Referrers() {
-		switch c := i.(type) {
+		switch d := i.(type) {
 		case *ssa.DebugRef:
 			continue
 		case *ssa.Defer:
@@ -65,7 +70,10 @@ func byName(m *ssa.MakeClosure, deferred bool) bool {
 				return false
 			}
 		case *ssa.Call:
-			if slices.Contains(c.Call.Args, ssa.Value(m)) {
+			if c.Lends(i, m) {
+				continue
+			}
+			if slices.Contains(d.Call.Args, ssa.Value(m)) {
 				return false
 			}
 		}

@@ -19,7 +19,16 @@ import (
 type Assigned struct {
 	Call *ssa.Call
 	Slot ssa.Value
-	When effect.When
+	Put
+}
+
+// A Put is how a call gives a slot something else that the slot's function then owns.
+type Put struct {
+	When  effect.When
+	Nil   bool // it may be nothing
+	Frees bool // what was there before is freed whenever that happens
+	Again bool // that may be repeated
+	Many  bool // it may happen more than once
 }
 
 // Name returns a name that no register has.
@@ -82,20 +91,28 @@ func (f *Func) inFront(i, j ssa.Instruction) bool {
 // Gives reports whether an instruction gives a slot something else, perhaps.
 func (f *Func) Gives(i ssa.Instruction, v ssa.Value) bool { return f.Sets(i, v) || f.Puts(i, v) != nil }
 
-// Puts returns when a call of a literal gives a slot something else that the slot's function then owns;
-// nil if it never does.
-func (f *Func) Puts(i ssa.Instruction, v ssa.Value) *effect.Result {
-	c, ok := i.(*ssa.Call)
-	if !ok || calls.Literal(&c.Call) == nil {
-		return nil
-	}
-	s := f.Summary(&c.Call)
-	for k, a := range calls.Operands(&c.Call) {
-		if p := s.Param(k); a == v && p.Sets.Owned.Cond != effect.Never {
-			return &p.Sets
+// Puts returns how the literal that an instruction runs gives a slot something else; nil if it never does, or
+// if several literals may.
+func (f *Func) Puts(i ssa.Instruction, v ssa.Value) *Put {
+	var put *Put
+	n := 0
+	for _, r := range f.RunsOf(i) {
+		for k, b := range r.Literal.Bindings {
+			if b != v {
+				continue
+			}
+			n++
+			raw, p := f.Does(Run{Literal: r.Literal}, k), f.Does(r, k)
+			if w := raw.Sets.Owned; p.Sets.Owned.Cond != effect.Never {
+				put = &Put{When: p.Sets.Owned, Nil: p.Sets.Nil, Again: raw.Repeatable, Many: !r.Once,
+					Frees: raw.Freed == w && w.Cond != effect.Maybe}
+			}
 		}
 	}
-	return nil
+	if n > 1 {
+		return nil
+	}
+	return put
 }
 
 // Assigns reports whether a literal gives a slot that it captures something else.
@@ -107,7 +124,7 @@ func (f *Func) Assigns(v ssa.Value) bool {
 // Alone reports whether nobody gets at a captured variable while a literal of its function runs but that
 // literal, and what it calls by name.
 func (f *Func) Alone(v ssa.Value) bool {
-	return ir.Alone(v, func(c *ssa.CallCommon, v ssa.Value) bool {
+	keeps := func(c *ssa.CallCommon, v ssa.Value) bool {
 		s := f.Summary(c)
 		for k, a := range calls.Operands(c) {
 			if p := s.Param(k); a == v && (p.Escapes.Cond != effect.Never || p.Retained || Gives(s, k)) {
@@ -115,5 +132,6 @@ func (f *Func) Alone(v ssa.Value) bool {
 			}
 		}
 		return false
-	})
+	}
+	return ir.Callees{Keeps: keeps, Lends: f.Lends}.Alone(v)
 }

@@ -27,7 +27,8 @@
 // A literal, or a method value, that only reads what it captures is a view of that, wherever it goes, if what
 // it captures is not assigned any more while the literal is there ([Func.LooksAt]). One that assigns what it
 // captures is known if nobody else can run meanwhile who knows the variable: all literals that capture it are
-// only called by their names, or deferred and do not assign it. What it puts there is a value ([Assigned]),
-// and so is what a slot held before it was given something else ([Former]), which nobody reads: it gives
-// frees a name.
+// only called by their names, lent, or deferred and do not assign it. A literal is lent if it is given to a
+// function that only calls it, before it returns and on its goroutine: how often, its summary says
+// ([Func.RunsOf]). What it puts there is a value ([Assigned]), and so is what a slot held before it was given
+// something else ([Former]), which nobody reads: it gives frees a name.
 package memory

@@ -7,10 +7,11 @@
 //
 //   - A token is a buffer as the analysis tells them apart: what a site made last, and all
 //     that it made before that ([Token]).
-//   - A status is what may have become of a token: absent, owned, freed, moved, pending,
-//     passed, given ([Status]). Passed is what was due where a statement may stand: the plan
-//     frees it there, or it is lost. Given is what a collection has now, which is a token of its
-//     own. A token is due if it is owned, or absent, and no value that may hold it is needed
+//   - A status is what may have become of a token: absent, owned, freed, unsure, moved, pending,
+//     passed, given ([Status]). Freed is what the program freed where it was due, else that is
+//     unsure. Passed is what was due where a statement may stand: the plan frees it there, or it
+//     is lost. Given is what a collection has now, which is a token of its own. A token is due if
+//     it is owned, or absent, and no value that may hold it is needed
 //     ([Point.Due]).
 //   - A value is a token if it is the handle wherever the token is owned ([Point.Is]); these
 //     values give frees their names.
@@ -33,15 +34,16 @@
 //     values may hold it now, and which are it.
 //
 // A slot that is given something else by a call holds from there on what the site of that call makes, or,
-// where it may keep what it has, both are so, each as on its own way.
+// where it may keep what it has, both are so, each as on its own way. If that happens any number of times, it
+// happens twice: what was made before stands for all that was made in between.
 //
 // A make moves what the site made before to its older token, with the values that hold it;
 // an older token that no needed value may hold is forgotten. At a place, what is due passes.
 // That step alone is not monotone: a token that passed on a first visit may turn out to be
 // needed, and keeps both. No free comes of it, as the plan reads the state at rest.
 //
-// Why a free of v frees nothing twice: a value that is needed holds nothing that has
-// passed, since a token passes only where no value that may hold it is needed. Where a
+// Why a free of v frees nothing twice: a value that is needed holds nothing that has passed or is
+// freed, since a token passes, and is freed, only where no value that may hold it is needed. Where a
 // region is entered again, what was made before counts as passed.
 //
 // What is put into a collection is the collection's: its token is given, the collection's is owned, all

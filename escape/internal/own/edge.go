@@ -98,16 +98,7 @@ func (g *Group) tested(c *combo, v int, isNil bool) {
 
 // reachable reports whether a value that is needed behind the entry of a node may hold t.
 func (g *Group) reachable(c *combo, node int, t Token) bool {
-	in := g.region.liveIn[node]
-	if in == nil {
-		return false
-	}
-	for v := range g.Values {
-		if in.Has(v) && g.mayHold(c, v, t) {
-			return true
-		}
-	}
-	return false
+	return g.neededBy(c, g.region.liveIn[node], t)
 }
 
 func (g *Group) mayHold(c *combo, v int, t Token) bool {

@@ -31,7 +31,7 @@ func (g *Group) hand(c *combo, t Token, v int, a pointsto.Act) {
 	if c.st[t]&^may != 0 || c.st[t]&Owned != 0 && !c.must[t].Has(v) {
 		c.st[all] = c.st[all]&^Owned | Moved
 		clear(c.must[all])
-		c.settle(t, v, Moved, false, false)
+		g.settle(c, t, v, Moved, false, false)
 	} else if c.st[t]&Owned != 0 {
 		c.st[t] = c.st[t]&^Owned | Given
 		clear(c.must[t])

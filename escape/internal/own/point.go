@@ -6,6 +6,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/flow"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
@@ -48,7 +49,7 @@ func (g *Group) Points(node int) []*Point {
 // Due reports whether a token should be freed here: it is owned, on all paths nothing else
 // has become of it, and it is not needed. A parameter is not the function's to free.
 func (p *Point) Due(t Token) bool {
-	if p.g.Sites[t/2].Param >= 0 {
+	if p.g.isParam(t) {
 		return false
 	}
 	st := p.Status(t)
@@ -60,7 +61,7 @@ func (p *Point) Due(t Token) bool {
 // no place lies between.
 func (p *Point) Clean(v ssa.Value) bool {
 	k, ok := p.g.index[v]
-	passed := func(t Token) bool { return p.Status(t)&Passed != 0 }
+	passed := func(t Token) bool { return p.Status(t)&(Passed|Freed) != 0 }
 	return ok && (!p.gap || p.without(k, p.Due)) && (p.without(k, passed) ||
 		p.prev != nil && !p.Sets(v) && p.prev.Clean(v)) // or not since the point before
 }
@@ -109,7 +110,7 @@ func (p *Point) Sets(v ssa.Value) bool {
 		if e.at != p.At-1 || e.kind != set {
 			continue
 		}
-		if a := p.g.Sites[e.n].Value.(*memory.Assigned); a.Slot == v && a.When.Cond == effect.Always {
+		if a, _ := p.g.putOf(e); a.Slot == v && a.When.Cond == effect.Always {
 			return true
 		}
 	}
@@ -121,6 +122,9 @@ func (p *Point) Sets(v ssa.Value) bool {
 func (p *Point) Ends(t Token) bool {
 	for _, e := range p.g.events[p.Node] {
 		if e.at != p.At-1 || e.kind != act {
+			if a, put := p.g.putOf(e); put && e.at == p.At-1 && a.Frees {
+				return true
+			}
 			continue
 		}
 		for _, c := range p.s {
@@ -139,6 +143,14 @@ func (p *Point) Ends(t Token) bool {
 		}
 	}
 	return false
+}
+
+// putOf returns what an event gives a slot, if it does that.
+func (g *Group) putOf(e event) (a *memory.Assigned, ok bool) {
+	if e.kind == set {
+		a, ok = g.Sites[e.n].Value.(*memory.Assigned)
+	}
+	return a, ok
 }
 
 // Nodes lists the nodes of the function's graph in which the group is alive, and those
@@ -165,6 +177,22 @@ func (p *Point) Status(t Token) Status {
 func (p *Point) Needed(t Token) bool {
 	for range p.needing(t) {
 		return true
+	}
+	return false
+}
+
+// isParam reports whether a token is what a parameter held.
+func (g *Group) isParam(t Token) bool { return g.Sites[t/2].Param >= 0 }
+
+// neededBy reports whether a value of l, which are needed, may hold t.
+func (g *Group) neededBy(c *combo, l flow.Bits, t Token) bool {
+	if l == nil {
+		return false
+	}
+	for v := range g.Values {
+		if l.Has(v) && g.mayHold(c, v, t) {
+			return true
+		}
 	}
 	return false
 }
@@ -273,6 +301,9 @@ func (f *Func) Repeatable(s *pointsto.Site) bool {
 		for _, list := range g.events {
 			for _, e := range list {
 				if e.kind == act && (e.act.Op == pointsto.Free || e.act.Op == pointsto.Later) && !e.act.Again {
+					return false
+				}
+				if a, put := g.putOf(e); put && a.Frees && !a.Again {
 					return false
 				}
 			}

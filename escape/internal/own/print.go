@@ -11,7 +11,7 @@ import (
 )
 
 func (s Status) String() string {
-	return words(uint8(s), "absent", "owned", "freed", "moved", "pending", "passed", "given")
+	return words(uint8(s), "absent", "owned", "freed", "moved", "pending", "passed", "given", "unsure")
 }
 
 // words joins the words of the bits that are set.

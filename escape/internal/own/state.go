@@ -13,15 +13,19 @@ type Status uint8
 const (
 	Absent  Status = 1 << iota // not made, or made as nothing
 	Owned                      // the function must free it
-	Freed                      // it is freed
+	Freed                      // the program freed it, where it was due
 	Moved                      // it escaped, or was handed on: not the function's any more
 	Pending                    // a deferred call will free it
 	Passed                     // it was due, and a place was passed: the plan frees it there, or it is lost
 	Given                      // a collection has it, and is another token
+	Unsure                     // the program may have freed it, or did where it may still be needed
 )
 
 // Harmless is what a token may be beside owned where it is freed: that frees nothing else.
-const Harmless = Owned | Absent | Passed | Given
+const Harmless = Owned | Absent | Passed | Given | Freed
+
+// Ended is what the program has freed, or may have.
+const Ended = Freed | Unsure
 
 // A Token is what a site made: 2k the newest of site k of the group, 2k+1 what it made
 // before, all of that together.
@@ -156,15 +160,19 @@ func joinStates(a, b state) (state, bool) {
 // settle puts a token from being owned into what an operation through value v makes of it:
 // surely, if v is it wherever it is owned and the operation happens, else perhaps. Ends says that it is
 // gone then for whoever has it.
-func (c *combo) settle(t Token, v int, to Status, surely, ends bool) {
+func (g *Group) settle(c *combo, t Token, v int, to Status, surely, ends bool) {
 	if to == Moved && c.gone[t] != nil {
 		clear(c.gone[t]) // what may have been handed on may be something else when it is met again
 	}
 	if c.st[t]&Owned == 0 {
 		return
 	}
+	sure := surely && c.must[t].Has(v)
+	if to == Freed && !sure && !g.isParam(t) {
+		to = Unsure
+	}
 	c.st[t] |= to
-	if to&(Freed|Pending) != 0 {
+	if to&Ended != 0 || to == Pending {
 		names := flow.NewBits(len(c.must[t]) * 64)
 		switch {
 		case !surely || !ends:
@@ -175,7 +183,7 @@ func (c *combo) settle(t Token, v int, to Status, surely, ends bool) {
 		}
 		c.joinGone(t, names)
 	}
-	if surely && c.must[t].Has(v) || to == Moved {
+	if sure || to == Moved {
 		c.st[t] &^= Owned // what may have been handed on is not ours to free
 		clear(c.must[t])
 	}

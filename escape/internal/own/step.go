@@ -7,6 +7,7 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/flow"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
@@ -110,7 +111,7 @@ func (g *Group) through(n int, s state, seen func(at int, s state)) state {
 		} else {
 			for i, c := range s {
 				if c != nil {
-					g.happen(c, i, e)
+					g.happen(c, i, e, g.sol.needs[n][e.at][i])
 				}
 			}
 		}
@@ -161,8 +162,8 @@ func (s state) forget(n int) {
 	}
 }
 
-// happen changes a combo, which is number i, by an event.
-func (g *Group) happen(c *combo, i int, e event) {
+// happen changes a combo, which is number i, by an event behind which the values of l are needed.
+func (g *Group) happen(c *combo, i int, e event, l flow.Bits) {
 	switch e.kind {
 	case define, ended:
 		g.define(c, e.n)
@@ -172,7 +173,7 @@ func (g *Group) happen(c *combo, i int, e event) {
 		g.define(c, e.n)
 		g.derive(c, c, g.index[g.Values[e.n].(*memory.Former).Slot], e.n, pointsto.Act{Op: pointsto.Copy})
 	case set:
-		g.put(c, i, e)
+		g.put(c, i, e, l)
 	case fresh:
 		g.named(c, e.n, c.st[2*e.n]&Owned == 0, g.index[e.act.To])
 	case act:
@@ -184,11 +185,15 @@ func (g *Group) happen(c *combo, i int, e event) {
 		g.tokens(c, e.n, func(t Token, as pointsto.Relation) {
 			switch d := g.Sites[t/2].Does(e.act, as); d.Do {
 			case pointsto.End:
-				c.settle(t, e.n, Freed, sure, e.ends)
+				if g.isParam(t) || !g.neededBy(c, l, t) {
+					g.settle(c, t, e.n, Freed, sure, e.ends)
+				} else {
+					g.settle(c, t, e.n, Unsure, sure, e.ends)
+				}
 			case pointsto.Pend:
-				c.settle(t, e.n, Pending, sure, e.ends)
+				g.settle(c, t, e.n, Pending, sure, e.ends)
 			case pointsto.Move:
-				c.settle(t, e.n, Moved, sure, false)
+				g.settle(c, t, e.n, Moved, sure, false)
 			case pointsto.Hand:
 				handed = append(handed, t)
 			}
@@ -295,8 +300,8 @@ func (g *Group) make(c *combo, i, k int) {
 	}
 }
 
-// put is a call that gives a slot what a site makes, if it does so.
-func (g *Group) put(c *combo, i int, e event) {
+// put is a call that gives a slot what a site makes, if it does so, behind which the values of l are needed.
+func (g *Group) put(c *combo, i int, e event, l flow.Bits) {
 	sure, may := g.holdsThen(i, e.act)
 	if !may {
 		return
@@ -305,14 +310,42 @@ func (g *Group) put(c *combo, i int, e event) {
 	if !sure {
 		not = c.clone()
 	}
-	v := g.Sites[e.n].Value.(*memory.Assigned)
-	slot := g.index[v.Slot]
-	g.make(c, i, e.n)
-	g.define(c, slot)
-	g.derive(c, c, g.index[v], slot, pointsto.Act{Op: pointsto.Copy})
+	a := g.Sites[e.n].Value.(*memory.Assigned)
+	v, slot := g.index[a], g.index[a.Slot]
+	turns := 1
+	if a.Many {
+		turns = 2
+	}
+	for range turns {
+		g.define(c, v)
+		g.make(c, i, e.n)
+		if a.Frees {
+			g.replaced(c, slot, l)
+		}
+		g.define(c, slot)
+		g.derive(c, c, v, slot, pointsto.Act{Op: pointsto.Copy})
+	}
 	if not != nil {
 		c.join(not)
 	}
+}
+
+// replaced is the free of what a slot holds, which is given something else at once.
+func (g *Group) replaced(c *combo, slot int, l flow.Bits) {
+	if l != nil {
+		l = l.Clone()
+		l.Remove(slot)
+	}
+	g.tokens(c, slot, func(t Token, as pointsto.Relation) {
+		switch {
+		case pointsto.Does(pointsto.Free, as).Do != pointsto.End:
+			g.settle(c, t, slot, Moved, true, false)
+		case g.isParam(t) || !g.neededBy(c, l, t):
+			g.settle(c, t, slot, Freed, true, false)
+		default:
+			g.settle(c, t, slot, Unsure, true, false)
+		}
+	})
 }
 
 // value returns what a key is in combo i, if the group tells its states apart by it.

@@ -52,7 +52,7 @@ func (pl *planner) meets(t own.Token, s *spot, last map[int]*spot) (sunk []*spot
 				continue
 			}
 			ts, _ := p.Held(s.value)
-			if !slices.ContainsFunc(ts, func(u own.Token) bool { return p.Status(u)&own.Passed != 0 }) {
+			if !slices.ContainsFunc(ts, func(u own.Token) bool { return p.Status(u)&(own.Passed|own.Freed) != 0 }) {
 				continue
 			}
 			r := last[n]

@@ -305,6 +305,6 @@ func (pl *planner) frees(p *own.Point, v ssa.Value, m moment) bool {
 	return whole && !pl.f.Foreign(v) && !slices.ContainsFunc(ts, func(u own.Token) bool {
 		st := p.Status(u)
 		return pl.g.Sites[u/2].Param >= 0 || st&^own.Harmless != 0 ||
-			st&own.Owned != 0 && (!m.due(u) || !p.Is(v, u)) || st&own.Passed != 0 && !m.clean(v)
+			st&own.Owned != 0 && (!m.due(u) || !p.Is(v, u)) || st&(own.Passed|own.Freed) != 0 && !m.clean(v)
 	})
 }

@@ -36,7 +36,7 @@ func (f *Func) Acts(i ssa.Instruction, of ssa.Value) []Act {
 		return acts
 	}
 	switch {
-	case handsOn(i, of):
+	case f.handsOn(i, of):
 		return one(Keep, nil)
 	case f.In.IR.Reads(i):
 		return one(Read, nil)
@@ -226,7 +226,7 @@ func (f *Func) call(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act {
 		case p.Borrows():
 			act(Read, nil, always)
 		default:
-			if p.Freed.Cond != effect.Never {
+			if put := f.Puts(i, a); p.Freed.Cond != effect.Never && !(put != nil && put.Frees) {
 				act(Free, nil, p.Freed)
 				out[len(out)-1].Again = p.Repeatable
 			}
@@ -251,6 +251,9 @@ func (f *Func) call(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act {
 			}
 			f.leads(to, res, k, act)
 		}
+	}
+	if call, ok := i.(*ssa.Call); ok && c == &call.Call {
+		return append(out, f.lent(call, of)...)
 	}
 	return out
 }

@@ -12,8 +12,8 @@ import (
 // This file is about what may be known of a variable in memory, by all that is done to it.
 
 // handsOn reports whether an instruction does something else with a literal that captures
-// v than call it.
-func handsOn(i ssa.Instruction, v ssa.Value) bool {
+// v than call it, or lend it to who only does that.
+func (f *Func) handsOn(i ssa.Instruction, v ssa.Value) bool {
 	if !memory.InMemory(v) {
 		return false
 	}
@@ -25,7 +25,7 @@ func handsOn(i ssa.Instruction, v ssa.Value) bool {
 		callee = &c.Call.Value
 	}
 	for _, op := range i.Operands(nil) {
-		if m, ok := (*op).(*ssa.MakeClosure); ok && op != callee && slices.Contains(m.Bindings, v) {
+		if m, ok := (*op).(*ssa.MakeClosure); ok && op != callee && slices.Contains(m.Bindings, v) && !f.Lends(i, m) {
 			return true
 		}
 	}

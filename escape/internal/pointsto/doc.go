@@ -53,8 +53,8 @@
 // What calls a literal that is a view of what it captures reads that, and what it returns may lead there. So
 // a function that only calls what it is given borrows that. Functions that the literal is given may get it
 // while they run, as those of loops over iterators do: they must borrow it. Of any other literal nothing is
-// known but where it is called by its name. What a variable holds when a literal that assigns it returns is
-// what it held, or something that is the caller's from then on: a site of the call.
+// known but where it is called by its name, or lent. What a variable holds when a literal that assigns it
+// returns is what it held, or something that is the caller's from then on: a site of the call.
 //
 // # Containers
 //

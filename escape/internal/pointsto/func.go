@@ -6,7 +6,6 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 )
@@ -168,12 +167,12 @@ func (f *Func) findMade(c *ssa.Call) {
 
 // findPut adds a site for each slot that a call of a literal gives something.
 func (f *Func) findPut(c *ssa.Call) {
-	if m, ok := c.Call.Value.(*ssa.MakeClosure); ok && calls.Literal(&c.Call) != nil {
-		for _, v := range m.Bindings {
-			if r := f.Puts(c, v); r != nil && f.IsSlot(v) && f.isClosed(v) {
-				a := &memory.Assigned{Call: c, Slot: v, When: r.Owned}
+	for _, r := range f.RunsOf(c) {
+		for _, v := range r.Literal.Bindings {
+			if put := f.Puts(c, v); put != nil && f.IsSlot(v) && f.isClosed(v) {
+				a := &memory.Assigned{Call: c, Slot: v, Put: *put}
 				f.put[v] = append(f.put[v], a)
-				f.site(&Site{Value: a, Param: -1, Nil: r.Nil})
+				f.site(&Site{Value: a, Param: -1, Nil: put.Nil})
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
+	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 )
 
@@ -75,4 +76,38 @@ func (f *Func) borrow(args []ssa.Value) bool {
 		}
 	}
 	return true
+}
+
+// lent lists what literals do to what they capture that a call runs which is given them.
+func (f *Func) lent(i *ssa.Call, of ssa.Value) []Act {
+	var out []Act
+	act := func(op Op, w effect.When) {
+		out = append(out, Act{Instr: i, Op: op, Of: of, When: w, Call: &i.Call})
+	}
+	always := effect.When{Cond: effect.Always}
+	for _, r := range f.RunsOf(i) {
+		if !r.Lent {
+			continue
+		}
+		for n, b := range r.Literal.Bindings {
+			reach := f.Reaches(b, of)
+			if reach == memory.None {
+				continue
+			}
+			p, put := f.Does(r, n), f.Puts(i, b)
+			sets := p.Sets.Owned.Cond != effect.Never
+			switch {
+			case p.Escapes.Cond != effect.Never, sets && put == nil, reach != memory.Same && !p.Borrows():
+				act(Keep, always)
+			case p.Freed.Cond != effect.Never && !sets:
+				act(Free, p.Freed)
+				out[len(out)-1].Again = p.Repeatable
+			case p.Freed.Cond != effect.Never && !put.Frees:
+				act(Keep, always)
+			default:
+				act(Read, always)
+			}
+		}
+	}
+	return out
 }

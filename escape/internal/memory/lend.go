@@ -1,0 +1,90 @@
+package memory
+
+import (
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/internal/calls"
+	"github.com/lastuse/lastuse/escape/internal/effect"
+)
+
+// This file is about literals that a call runs before it returns, on its goroutine, one after the other: one
+// that it names, and those that it gives to a function which only calls them.
+
+// A Run is a literal that a call runs, any number of times if not once.
+type Run struct {
+	Literal *ssa.MakeClosure
+	Once    bool
+	Lent    bool // it is given to what is called
+}
+
+// Does returns what a run does to what its literal captures in operand n, of which the caller of the literal
+// learns no more if that is another function.
+func (f *Func) Does(r Run, n int) effect.Param {
+	s := f.Summary(&ssa.CallCommon{Value: r.Literal})
+	k := len(r.Literal.Fn.(*ssa.Function).Params) + n
+	p := s.Param(k)
+	if !r.Lent {
+		return p
+	}
+	if p.Lends || p.Retained || len(p.Parts) > 0 || p.Escapes.Cond != effect.Never || Gives(s, k) ||
+		!r.Once && p.Freed.Cond != effect.Never && (p.Freed.Cond != effect.Always || p.Sets.Owned.Cond != effect.Always) {
+		return effect.Param{Escapes: effect.When{Cond: effect.Always}}
+	}
+	perhaps := func(w *effect.When) {
+		if w.Cond != effect.Never && !(r.Once && w.Cond == effect.Always) {
+			w.Cond = effect.Maybe
+		}
+	}
+	perhaps(&p.Freed)
+	perhaps(&p.Sets.Owned)
+	return p
+}
+
+// RunsOf lists the literals that an instruction runs.
+func (f *Func) RunsOf(i ssa.Instruction) []Run {
+	c, ok := i.(*ssa.Call)
+	if !ok || f.Marks(i) {
+		return nil
+	}
+	if _, builtin := c.Call.Value.(*ssa.Builtin); builtin {
+		return nil
+	}
+	var out []Run
+	if m, ok := c.Call.Value.(*ssa.MakeClosure); ok && calls.Literal(&c.Call) != nil {
+		out = append(out, Run{Literal: m, Once: true})
+	}
+	var s *effect.Summary
+	for k, a := range calls.Operands(&c.Call) {
+		m, ok := a.(*ssa.MakeClosure)
+		if !ok || m.Fn.(*ssa.Function).Synthetic != "" {
+			continue
+		}
+		if s == nil {
+			s = f.Summary(&c.Call)
+		}
+		if how := s.Param(k).Calls; how != effect.Anyhow {
+			out = append(out, Run{Literal: m, Once: how == effect.Once, Lent: true})
+		}
+	}
+	return out
+}
+
+// Lends reports whether an instruction gives a literal to functions that only run it, and does no more with
+// it.
+func (f *Func) Lends(i ssa.Instruction, m *ssa.MakeClosure) bool {
+	n := 0
+	for _, r := range f.RunsOf(i) {
+		if r.Literal == m {
+			n++
+			if !r.Lent {
+				return false
+			}
+		}
+	}
+	for _, op := range i.Operands(nil) {
+		if *op == ssa.Value(m) {
+			n--
+		}
+	}
+	return n == 0
+}
