@@ -250,6 +250,13 @@ func (c *checker) reads(g *graph, d *differ, r *ssa.DebugRef) {
 			continue
 		}
 		why := g.steps(r.X, r.Block(), 0)
+		ast.Inspect(r.Expr, func(n ast.Node) bool {
+			id, _ := n.(*ast.Ident)
+			if v, ok := c.info.Uses[id].(*types.Var); ok && v.Pkg() != nil && v.Parent() == v.Pkg().Scope() {
+				why = "a variable of a package is read"
+			}
+			return true
+		})
 		if e.loop != nil && e.loop == r.Expr {
 			switch r.X.Type().Underlying().(type) {
 			case *types.Slice, *types.Array, *types.Map:

@@ -6,6 +6,8 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
+	"strings"
 )
 
 // freeing reads the forms that a free has: x.M(), f(x), f(&x), any of these deferred, in
@@ -24,7 +26,11 @@ func freeing(s ast.Stmt) []*edit {
 		return es
 	case *ast.IfStmt:
 		if s.Init == nil && s.Else == nil && isGuard(s.Cond) {
-			return freeingAll(s.Body.List)
+			es := freeingAll(s.Body.List)
+			if slices.ContainsFunc(es, func(e *edit) bool { return !leadsThrough(s.Cond, e) }) {
+				return nil
+			}
+			return es
 		}
 	case *ast.RangeStmt:
 		v, ok := s.Value.(*ast.Ident)
@@ -86,6 +92,21 @@ func isGuard(e ast.Expr) bool {
 	}
 	id, ok := b.Y.(*ast.Ident)
 	return ok && b.Op == token.NEQ && id.Name == "nil" && base(b.X) != nil
+}
+
+// leadsThrough reports whether all that a guard tests is what e frees, or is on the way there: what else it read
+// might be written by others, or come later in the initialization of the package.
+func leadsThrough(cond ast.Expr, e *edit) bool {
+	b := cond.(*ast.BinaryExpr)
+	if b.Op == token.LAND {
+		return leadsThrough(b.X, e) && leadsThrough(b.Y, e)
+	}
+	of := e.what
+	if e.loop != nil {
+		of = e.loop
+	}
+	rest, ok := strings.CutPrefix(types.ExprString(of), types.ExprString(b.X))
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
 // tests reports whether a statement that frees x does so in any case, or tests x for nil and nothing else.

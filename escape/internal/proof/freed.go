@@ -219,6 +219,8 @@ func (g *graph) steps(v ssa.Value, b *ssa.BasicBlock, depth int) string {
 			return "what is freed is in a slice, which may be shorter"
 		}
 		return g.steps(x.X, b, depth+1)
+	case *ssa.Lookup:
+		return "what is freed is in a map"
 	case *ssa.Field:
 		return g.steps(x.X, b, depth+1)
 	case *ssa.Index:

@@ -145,29 +145,4 @@ func f() error {
 	return err
 }
 `},
-	{proof.Joins, "may still run", `
-func f() {
-	m := map[int]*V{}
-	b := Make()
-	b.Use()
-	go func() {
-		for range 100 {
-			m[1] = nil
-		}
-	}()
-	if m[0] != nil { //F
-		b.Free() //F
-	} //F
-}
-`},
-	{proof.Joins, "may still run", `
-func f() {
-	m := map[int]*V{}
-	b := Make()
-	b.Use()
-	go func() { m[1] = nil }()
-	runtime.KeepAlive(m[0]) //F
-	b.Free() //F
-}
-`},
 }

@@ -75,17 +75,6 @@ func f() {
 	next() //O
 }
 `},
-	{proof.Same, "may be nil", `
-type holder struct{ b *B }
-
-func f(h *holder) {
-	b := Make()
-	b.Use()
-	if h.b != nil { //F
-		b.Free() //F
-	} //F
-}
-`},
 	{proof.Same, "may do more than free", `
 func f() {
 	b := Make()

@@ -11,6 +11,42 @@ import (
 // which a callee gave it.
 func TestWrongCalls(t *testing.T) {
 	tests := []struct{ name, words, text string }{
+		{"withheld for another reason, same 07", "the new text differs from the old one in more than frees", `
+type holder struct{ b *B }
+
+func f(h *holder) {
+	b := Make()
+	b.Use()
+	if h.b != nil { //F
+		b.Free() //F
+	} //F
+}
+`},
+		{"withheld for another reason, joins 08", "the new text differs from the old one in more than frees", `
+func f() {
+	m := map[int]*V{}
+	b := Make()
+	b.Use()
+	go func() {
+		for range 100 {
+			m[1] = nil
+		}
+	}()
+	if m[0] != nil { //F
+		b.Free() //F
+	} //F
+}
+`},
+		{"withheld for another reason, joins 09", "what is freed is in a map", `
+func f() {
+	m := map[int]*V{}
+	b := Make()
+	b.Use()
+	go func() { m[1] = nil }()
+	runtime.KeepAlive(m[0]) //F
+	b.Free() //F
+}
+`},
 		{"withheld for another reason, confined", "not made here", freesAll + `
 func build() []*B {
 	xs := []*B{Make(), Make()}

@@ -11,6 +11,43 @@ import (
 // what was taken out.
 func TestWrong(t *testing.T) {
 	tests := []struct{ name, words, text string }{
+		{"a guard that tests something else", "more than frees", `
+var other *B
+
+func f() {
+	b := Make()
+	b.Use()
+	if other != nil { //F
+		b.Free() //F
+	} //F
+}
+`},
+		{"a name for a variable of the package", "a variable of a package", `
+var other *B
+
+func f() {
+	b := Make()
+	b.Use()
+	t := other //F
+	if t != nil { //F
+		t.Free() //F
+	} //F
+	b.Free() //F
+}
+`},
+		{"a name for an element of a map", "in a map", `
+type in struct{ m map[int]*B }
+
+func f(x in) {
+	b := Make()
+	b.Use()
+	t := x.m[0] //F
+	if t != nil { //F
+		t.Free() //F
+	} //F
+	b.Free() //F
+}
+`},
 		{"a copy that is counted up", "a copy is written", `
 func f(n int) int {
 	x := struct{ n int }{n}
@@ -243,7 +280,7 @@ func f(l *list) {
 	b.FreeTo(l) //F
 }
 `},
-		{"a guard that compares with something else", "named nil", `
+		{"a guard that compares with something else", "the new text differs from the old one in more than frees", `
 func f(nil, x any) {
 	b := Make()
 	b.Use()
