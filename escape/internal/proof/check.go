@@ -395,25 +395,3 @@ func (c *checker) walker(g *graph, frees []*free, site *object, zero bool, class
 	}
 	return w
 }
-
-// posOf returns a position for an instruction, its own or that of something near it.
-func posOf(i ssa.Instruction) token.Pos {
-	if i == nil {
-		return token.NoPos
-	}
-	if d, ok := i.(*ssa.DebugRef); ok {
-		return d.Expr.Pos()
-	}
-	if p := i.Pos(); p.IsValid() {
-		return p
-	}
-	for _, x := range i.Block().Instrs {
-		if p := x.Pos(); p.IsValid() {
-			return p
-		}
-	}
-	if i.Parent().Synthetic != "" && i.Parent().Synthetic != yield {
-		return token.NoPos // of a method value: it stands elsewhere
-	}
-	return i.Parent().Pos()
-}

@@ -94,8 +94,8 @@ func isGuard(e ast.Expr) bool {
 	return ok && b.Op == token.NEQ && id.Name == "nil" && base(b.X) != nil
 }
 
-// leadsThrough reports whether all that a guard tests is what e frees, or is on the way there: what else it read
-// might be written by others, or come later in the initialization of the package.
+// leadsThrough reports whether all that a guard tests is what e frees, or is on the way there: what else it
+// read might be written by others, or come later in the initialization of the package.
 func leadsThrough(cond ast.Expr, e *edit) bool {
 	b := cond.(*ast.BinaryExpr)
 	if b.Op == token.LAND {

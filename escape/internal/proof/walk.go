@@ -352,3 +352,25 @@ func (w *walker) set(s *set, v ssa.Value, i int, yes bool) {
 		w.g.marks.remove(s, markKey{kind: inReg, k: key{v, i}})
 	}
 }
+
+// posOf returns a position for an instruction, its own or that of something near it.
+func posOf(i ssa.Instruction) token.Pos {
+	if i == nil {
+		return token.NoPos
+	}
+	if d, ok := i.(*ssa.DebugRef); ok {
+		return d.Expr.Pos()
+	}
+	if p := i.Pos(); p.IsValid() {
+		return p
+	}
+	for _, x := range i.Block().Instrs {
+		if p := x.Pos(); p.IsValid() {
+			return p
+		}
+	}
+	if i.Parent().Synthetic != "" && i.Parent().Synthetic != yield {
+		return token.NoPos // of a method value: it stands elsewhere
+	}
+	return i.Parent().Pos()
+}
