@@ -62,7 +62,8 @@
 //	-stacks WAY        how call stacks are walked: fp by frame pointers; dwarf by unwind tables
 //	                   (.eh_frame), for which stacks are copied; auto (default) by frame pointers
 //	                   where all functions on a stack keep them, else by tables. x86-64 alone
-//	                   has tables read, and Go's own functions need none
+//	                   has tables read, and Go's own functions need none. Frames of Python (CPython
+//	                   3.11 to 3.14) stand in the place of its interpreter's, whichever the way
 //	-single            use single probes although the kernel has links of many
 //	-limit SIZE        with record: the largest file (default 1GiB)
 //	-speed N           with replay and demo: so many times as fast (default 1)

@@ -103,6 +103,9 @@ func (c *config) watch(ctx context.Context) (int, error) {
 			fmt.Fprintf(c.wErr, "memwatch: %s\n", render.Clean(fmt.Sprintf("%s: not probed: %v", l.Path, l.Err)))
 		}
 	}
+	for _, what := range w.Notes() {
+		fmt.Fprintf(c.wErr, "memwatch: %s\n", render.Clean(what))
+	}
 	if s.writer != nil {
 		if e := s.writer.Close(); e != nil {
 			return exitError, e

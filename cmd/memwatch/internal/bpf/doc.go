@@ -28,6 +28,13 @@
 // is for calls. The reader judges stacks ([Session.Judge]): of those that are good no more
 // copies come.
 //
+// # Python
+//
+// Of a process that [Session.WatchPython] told of, each call that has a stack also has the number of the
+// stack of its thread's frames of Python (python.h). A stack that was not seen lately comes before it, in a
+// report of its own, and before that what its code objects say of themselves. What found no room is reported
+// the next time.
+//
 // # Go programs
 //
 // Go functions get entry probes only ([Session.AttachMarkers]): a return probe

@@ -23,6 +23,8 @@ const (
 	Exit               // the process is gone
 	Exec               // the process is another program
 	Marker             // Raw.Words are the arguments; Raw.Probe is 0 for Alloc, 1 for Free
+	Code               // a code object of Python, in Report.Code
+	Python             // Report.Python is the number of Lines
 )
 
 // A Report is one thing that the programs saw.
@@ -31,11 +33,16 @@ type Report struct {
 	Raw    probes.Raw
 	Frames []uint64 // valid until the next Read
 	Walked bool     // the frames were taken from the goroutine
+	Python uint64   // of a Call: the number of the stack of Python's frames, 0 if there are none
+	Code   *CodeText
+	Lines  []PythonFrame // innermost first; valid until the next Read
+	Cut    bool          // there are more
 
 	Copy       *Copy  // of a Call whose stack frame pointers do not tell; valid until the next Read
 	Trampoline uint64 // where probed calls return to, none of the Frames; 0 if unknown
 
 	copied Copy
+	code   CodeText
 }
 
 // ErrReport is in the chain of errors about a report that is not as it should be.
@@ -72,7 +79,7 @@ func (s *Session) Crowded() bool { return s.reader.AvailableBytes() > s.reader.B
 func (s *Session) Waiting() int { return s.reader.AvailableBytes() }
 
 const (
-	eventSize      = 64 + 8*probes.MaxWords
+	eventSize      = 72 + 8*probes.MaxWords
 	stackEventSize = 48 + 8*maxFrames
 	maxFrames      = 48
 )
@@ -84,7 +91,7 @@ func (r *Report) decode(b []byte) error {
 	if len(b) < 1 {
 		return fmt.Errorf("bpf: read: %w: empty", ErrReport)
 	}
-	r.Kind, r.Frames, r.Copy = Kind(b[0]), r.Frames[:0], nil
+	r.Kind, r.Frames, r.Copy, r.Code, r.Python, r.Lines = Kind(b[0]), r.Frames[:0], nil, nil, 0, r.Lines[:0]
 	if r.Kind == Stack {
 		if len(b) < stackEventSize {
 			return fmt.Errorf("bpf: read: %w: %d bytes", ErrReport, len(b))
@@ -100,6 +107,12 @@ func (r *Report) decode(b []byte) error {
 		}
 		return nil
 	}
+	switch r.Kind {
+	case Code:
+		return r.decodeCode(b)
+	case Python:
+		return r.decodePython(b)
+	}
 	if len(b) < eventSize || r.Kind > Marker {
 		return fmt.Errorf("bpf: read: %w: kind %d of %d bytes", ErrReport, r.Kind, len(b))
 	}
@@ -108,11 +121,18 @@ func (r *Report) decode(b []byte) error {
 		Time: int64(le.Uint64(b[16:])), Start: le.Uint64(b[24:]), Begin: int64(le.Uint64(b[32:])), Ret: le.Uint64(b[40:]),
 		Stack: le.Uint64(b[48:]), Goroutine: le.Uint64(b[56:]),
 	}
+	r.Python = le.Uint64(b[64:])
 	for i := range r.Raw.Words {
-		r.Raw.Words[i] = le.Uint64(b[64+8*i:])
+		r.Raw.Words[i] = le.Uint64(b[72+8*i:])
 	}
 	if len(b) > eventSize {
 		return r.decodeCopy(b[eventSize:])
 	}
 	return nil
+}
+
+// raw notes whose a record is and when it was written.
+func (r *Report) raw(who []byte, time, start uint64) {
+	le := binary.LittleEndian
+	r.Raw = probes.Raw{PID: le.Uint32(who), TID: le.Uint32(who[4:]), Time: int64(time), Start: start}
 }

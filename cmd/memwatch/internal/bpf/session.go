@@ -24,6 +24,7 @@ type Options struct {
 	Copies   Copies
 	Only     bool // report only processes that Watch was told of
 	Single   bool // use single probes although the kernel has links of many
+	NoPython bool // do not look for frames of Python
 }
 
 // A Session is the programs in the kernel. Read and Attach may run at the same time;
@@ -35,6 +36,7 @@ type Session struct {
 	attach   []*Attachment
 	delegate Attacher // nil: this process attaches
 	single   bool
+	noPython bool
 	filters  bool // the kernel's own filter by process is right
 	record   ringbuf.Record
 	poll     time.Duration // how often the ring is looked at although nobody was woken
@@ -48,7 +50,7 @@ type programs struct {
 	OnExit *ebpf.Program
 	OnExec *ebpf.Program
 
-	Descriptors, Books, Targets, Seen, Frameless, Events, Hits *ebpf.Map
+	Descriptors, Books, Targets, Pythons, Seen, Frameless, Events, Hits *ebpf.Map
 
 	all *ebpf.Collection // owns them
 }
@@ -72,6 +74,7 @@ func Open(o Options) (*Session, error) {
 	if o.NoStacks || !hasCopies {
 		o.Copies = NoCopies
 	}
+	s.noPython = o.NoPython || o.NoStacks || !KernelAtLeast(5, 17) // which have no loops for programs
 	ring := spec.Maps[watchMapEvents]
 	switch {
 	case o.Ring > 0:
@@ -83,12 +86,21 @@ func Open(o Options) (*Session, error) {
 		spec.Variables[watchVarOnlyTargets].Set(bit(o.Only)),
 		spec.Variables[watchVarNoStacks].Set(bit(o.NoStacks)),
 		spec.Variables[watchVarWakeAt].Set(ring.MaxEntries/8),
+		spec.Variables[watchVarNoPython].Set(bit(s.noPython)),
 		spec.Variables[watchVarCopying].Set(uint8(o.Copies)),
 		spec.Variables[watchVarCopyUntil].Set(ring.MaxEntries/2),
 	); err != nil {
 		return nil, fmt.Errorf("bpf: open: %w", err)
 	}
 	all, err := ebpf.NewCollection(spec)
+	if err != nil && !s.noPython { // it may be for what they do for Python, which is good without
+		s.noPython = true
+		if spec.Variables[watchVarNoPython].Set(bit(true)) == nil {
+			if less, e := ebpf.NewCollection(spec); e == nil {
+				all, err = less, nil
+			}
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("bpf: open: load: %w", err)
 	}
@@ -96,7 +108,7 @@ func Open(o Options) (*Session, error) {
 	s.objs.Entry, s.objs.Return, s.objs.Marker = all.Programs["entry"+used], all.Programs["return"+used], all.Programs["marker"+used]
 	s.objs.OnExit, s.objs.OnExec = all.Programs["on_exit"], all.Programs["on_exec"]
 	s.objs.Descriptors, s.objs.Books, s.objs.Targets = all.Maps[watchMapDescriptors], all.Maps[watchMapBooks], all.Maps[watchMapTargets]
-	s.objs.Seen, s.objs.Frameless = all.Maps[watchMapSeen], all.Maps[watchMapFrameless]
+	s.objs.Pythons, s.objs.Seen, s.objs.Frameless = all.Maps[watchMapPythons], all.Maps[watchMapSeen], all.Maps[watchMapFrameless]
 	s.objs.Events, s.objs.Hits = all.Maps[watchMapEvents], all.Maps[watchMapHits]
 	if err := s.start(); err != nil {
 		s.Close()
@@ -188,7 +200,7 @@ func (s *Session) Watch(pid uint32, t Target) error {
 
 // Forget drops what is kept for a process that is gone.
 func (s *Session) Forget(pid uint32) {
-	for _, m := range []*ebpf.Map{s.objs.Targets, s.objs.Books} {
+	for _, m := range []*ebpf.Map{s.objs.Targets, s.objs.Pythons, s.objs.Books} {
 		_ = m.Delete(pid) // it may not be there
 	}
 }

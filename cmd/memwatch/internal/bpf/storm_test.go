@@ -4,6 +4,7 @@ package bpf
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"flag"
 	"fmt"
@@ -358,13 +359,17 @@ func TestLost(t *testing.T) {
 // the programs.
 func TestLayout(t *testing.T) {
 	require.Equal(t, uintptr(eventSize), unsafe.Sizeof(watchEvent{}))
-	require.Equal(t, uintptr(64), unsafe.Offsetof(watchEvent{}.Words))
+	require.Equal(t, uintptr(72), unsafe.Offsetof(watchEvent{}.Words))
 	require.Equal(t, uintptr(stackEventSize), unsafe.Sizeof(watchStackEvent{}))
 	require.Equal(t, uintptr(48), unsafe.Offsetof(watchStackEvent{}.Pc))
 	require.Equal(t, unsafe.Sizeof(probes.Descriptor{}), unsafe.Sizeof(watchDescriptor{}))
 	require.Equal(t, unsafe.Offsetof(probes.Descriptor{}.Fetch), unsafe.Offsetof(watchDescriptor{}.Fetch))
 	require.Equal(t, uintptr(copyHead), unsafe.Sizeof(watchCopy{}))
 	require.Equal(t, uintptr(80), unsafe.Offsetof(watchCopy{}.Bytes))
+	require.Equal(t, uintptr(codeSize), unsafe.Sizeof(watchCodeEvent{}))
+	require.Equal(t, uintptr(codeHead), unsafe.Offsetof(watchCodeEvent{}.FileText))
+	require.Equal(t, uintptr(codeHead+pyFile), unsafe.Offsetof(watchCodeEvent{}.NameText))
+	require.Equal(t, uintptr(pythonHead), unsafe.Offsetof(watchPythonEvent{}.Frame))
 	var r Report
 	require.ErrorIs(t, r.decode(nil), ErrReport)
 	require.ErrorIs(t, r.decode(make([]byte, eventSize+copyHead-1)), ErrReport)
@@ -382,7 +387,19 @@ func TestLayout(t *testing.T) {
 	require.Nil(t, r.Copy)
 	require.ErrorIs(t, r.decode(make([]byte, eventSize-1)), ErrReport)
 	require.ErrorIs(t, r.decode(append([]byte{9}, make([]byte, eventSize)...)), ErrReport)
-	require.ErrorIs(t, r.decode([]byte{byte(Stack), 0}), ErrReport)
+	for _, kind := range []Kind{Stack, Code, Python} {
+		require.ErrorIs(t, r.decode([]byte{byte(kind), 0}), ErrReport)
+	}
+	for i := range 256 { // each says that there is more than there is
+		code := bytes.Repeat([]byte{byte(i)}, codeSize+7)
+		code[0] = byte(Code)
+		require.NoError(t, r.decode(code))
+		require.LessOrEqual(t, len(r.Code.Table), 7)
+		chain := bytes.Repeat([]byte{byte(i)}, pythonHead+3*16+5)
+		chain[0] = byte(Python)
+		require.NoError(t, r.decode(chain))
+		require.Len(t, r.Lines, min(3, i*0x101))
+	}
 	long := make([]byte, stackEventSize)
 	long[0], long[2], long[3] = byte(Stack), 0xff, 0xff
 	require.NoError(t, r.decode(long))

@@ -16,7 +16,7 @@ enum { ARG, IN, OUT };                              // fetch.kind
 enum { ENTRY = 1, SUCCESS = 2, FAILURE = 4 };       // descriptor.emit
 enum { COUNT_ALLOC = 1, COUNT_FREE = 2, STACK = 4 }; // descriptor.flags
 enum { STATUS, POINTER, VOID };                     // descriptor.result
-enum { CALL, NEW_STACK, EXIT, EXEC, MARKER };       // event.type
+enum { CALL, NEW_STACK, EXIT, EXEC, MARKER, NEW_CODE, NEW_PYTHON }; // event.type
 enum { NO_WORD = 255 };
 
 struct fetch {
@@ -34,6 +34,7 @@ struct event {
 	u16 func;
 	u32 pid, tid, pad;
 	u64 time, start, begin, ret, stack, goroutine; // start: of the process, since boot
+	u64 python;        // the stack of Python's frames, 0 if there are none
 	u64 words[WORDS];
 };
 
@@ -80,7 +81,7 @@ struct target {
 // A thread's call between entry and return. The words and the frames are here and
 // not on a CPU's own page: programs of probes may be preempted.
 struct call {
-	u64 sp, start, begin, stack, goroutine;
+	u64 sp, start, begin, stack, goroutine, python;
 	u64 pc, salt;
 	u64 args[8];
 	u64 words[2 * WORDS];   // the latter half only keeps the verifier's sums right
@@ -151,6 +152,7 @@ struct {
 
 volatile const u8 only_targets; // processes without a target are passed over
 volatile const u8 no_stacks;
+volatile const u8 no_python; // frames of Python are not looked for
 volatile const u8 copying; // whether stacks are copied: below
 volatile const u32 copy_until = 4 << 20; // bytes waiting in the ring from which on it is for calls alone
 volatile const u32 wake_at = 1 << 20; // bytes waiting in the ring that wake the reader
@@ -325,6 +327,8 @@ static __always_inline u64 mix(u64 h, u64 v)
 	return h ^ h >> 29;
 }
 
+#include "python.h"
+
 // goroutine_of returns the goroutine that this thread runs, also while it is in C.
 static __always_inline u64 goroutine_of(struct task_struct *task, const struct target *t)
 {
@@ -473,7 +477,8 @@ static __always_inline u64 stack(struct pt_regs *ctx, struct call *c, struct led
 static __always_inline void fill(struct event *e, struct call *c, u32 pid, u32 tid, u8 phase, u64 ret, u64 now)
 {
 	*e = (struct event){ .type = CALL, .phase = phase, .func = c->func, .pid = pid, .tid = tid, .time = now,
-			     .start = c->start, .begin = c->begin, .ret = ret, .stack = c->stack, .goroutine = c->goroutine };
+			     .start = c->start, .begin = c->begin, .ret = ret, .stack = c->stack, .goroutine = c->goroutine,
+			     .python = c->python };
 	for (u32 i = 0; i < WORDS; i++)
 		e->words[i] = c->words[i];
 }
@@ -605,7 +610,7 @@ static __always_inline int on_entry(struct pt_regs *ctx)
 	c->active = 1;
 	c->sp = sp;
 	c->func = id;
-	c->stack = c->goroutine = 0;
+	c->stack = c->goroutine = c->python = 0;
 	c->copy = 0;
 	for (u32 i = 0; i < WORDS; i++)
 		c->words[i] = 0;
@@ -630,8 +635,11 @@ static __always_inline int on_entry(struct pt_regs *ctx)
 	}
 	u64 now = bpf_ktime_get_ns();
 	c->begin = now;
-	if (d->flags & STACK && !no_stacks)
+	if (d->flags & STACK && !no_stacks) {
 		c->stack = stack(ctx, c, b, task, t, pid, tid, now, copying);
+		if (!no_python)
+			c->python = python_stack(task, c->salt, pid, start, now);
+	}
 	if (d->emit & ENTRY) {
 		if (d->flags & COUNT_FREE)
 			__sync_fetch_and_add(&b->frees, 1);

@@ -20,6 +20,7 @@ type watchCall struct {
 	Begin     uint64
 	Stack     uint64
 	Goroutine uint64
+	Python    uint64
 	Pc        uint64
 	Salt      uint64
 	Args      [8]uint64
@@ -29,6 +30,34 @@ type watchCall struct {
 	Func      uint16
 	Active    uint8
 	Copy      uint8
+}
+
+type watchCodeEvent struct {
+	_     structs.HostLayout
+	Type  uint8
+	Pad   [3]uint8
+	Pid   uint32
+	Tid   uint32
+	Line  uint32
+	Time  uint64
+	Start uint64
+	Code  uint64
+	File  struct {
+		_      structs.HostLayout
+		Length uint64
+		State  uint32
+		Bytes  uint32
+	}
+	Name struct {
+		_      structs.HostLayout
+		Length uint64
+		State  uint32
+		Bytes  uint32
+	}
+	Bytes    uint32
+	Wanted   uint32
+	FileText [512]uint8
+	NameText [256]uint8
 }
 
 type watchCopy struct {
@@ -78,6 +107,7 @@ type watchEvent struct {
 	Ret       uint64
 	Stack     uint64
 	Goroutine uint64
+	Python    uint64
 	Words     [8]uint64
 }
 
@@ -96,6 +126,85 @@ type watchLedger struct {
 	Unwalked   uint64
 	Copies     uint64
 	Uncopied   uint64
+}
+
+type watchPyWalk struct {
+	_      structs.HostLayout
+	Thread struct {
+		_     structs.HostLayout
+		Salt  uint64
+		State uint64
+		First uint64
+	}
+	Raw   [16]uint64
+	Head  [8]uint64
+	Frame [128]struct {
+		_    structs.HostLayout
+		Code uint64
+		At   uint64
+	}
+	Object      [128]uint64
+	Frames      uint32
+	Pid         uint32
+	Tid         uint32
+	Lost        uint8
+	_           [3]byte
+	Now         uint64
+	Start       uint64
+	Salt        uint64
+	Interpreter uint64
+	State       uint64
+	Next        uint64
+	Hash        uint64
+	File        uint64
+	Content     uint64
+}
+
+type watchPython struct {
+	_               structs.HostLayout
+	Runtime         uint64
+	Interpreters    uint32
+	InterpreterNext uint32
+	Threads         uint32
+	ThreadNext      uint32
+	ThreadId        uint16
+	Frame           uint16
+	Inner           uint16
+	FrameBytes      uint16
+	Code            uint16
+	Previous        uint16
+	Instruction     uint16
+	Owner           uint16
+	CodeFrom        uint16
+	CodeBytes       uint16
+	File            uint16
+	Name            uint16
+	Table           uint16
+	Line            uint16
+	Bytecode        uint16
+	Ascii           uint16
+	Compact         uint16
+	Tag             uint16
+	Version         uint16
+	_               [2]byte
+}
+
+type watchPythonEvent struct {
+	_      structs.HostLayout
+	Type   uint8
+	Cut    uint8
+	Frames uint16
+	Pid    uint32
+	Tid    uint32
+	Pad    uint32
+	Time   uint64
+	Start  uint64
+	Stack  uint64
+	Frame  [128]struct {
+		_    structs.HostLayout
+		Code uint64
+		At   uint64
+	}
 }
 
 type watchStackEvent struct {
@@ -132,34 +241,39 @@ type watchTarget struct {
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
-	watchMapBooks          = "books"
-	watchMapCalls          = "calls"
-	watchMapDescriptors    = "descriptors"
-	watchMapEvents         = "events"
-	watchMapFrameless      = "frameless"
-	watchMapHits           = "hits"
-	watchMapSeen           = "seen"
-	watchMapTargets        = "targets"
-	watchProgEntryMulti    = "entry_multi"
-	watchProgEntrySingle   = "entry_single"
-	watchProgHere          = "here"
-	watchProgMarkerMulti   = "marker_multi"
-	watchProgMarkerSingle  = "marker_single"
-	watchProgOnExec        = "on_exec"
-	watchProgOnExit        = "on_exit"
-	watchProgReturnMulti   = "return_multi"
-	watchProgReturnSingle  = "return_single"
-	watchVarCopyType       = "copy_type"
-	watchVarCopyUntil      = "copy_until"
-	watchVarCopying        = "copying"
-	watchVarEventType      = "event_type"
-	watchVarNoStacks       = "no_stacks"
-	watchVarNowhere        = "nowhere"
-	watchVarOnlyTargets    = "only_targets"
-	watchVarPidLevel       = "pid_level"
-	watchVarPidNs          = "pid_ns"
-	watchVarStackEventType = "stack_event_type"
-	watchVarWakeAt         = "wake_at"
+	watchMapBooks           = "books"
+	watchMapCalls           = "calls"
+	watchMapDescriptors     = "descriptors"
+	watchMapEvents          = "events"
+	watchMapFrameless       = "frameless"
+	watchMapHits            = "hits"
+	watchMapPythons         = "pythons"
+	watchMapSeen            = "seen"
+	watchMapTargets         = "targets"
+	watchMapWalks           = "walks"
+	watchProgEntryMulti     = "entry_multi"
+	watchProgEntrySingle    = "entry_single"
+	watchProgHere           = "here"
+	watchProgMarkerMulti    = "marker_multi"
+	watchProgMarkerSingle   = "marker_single"
+	watchProgOnExec         = "on_exec"
+	watchProgOnExit         = "on_exit"
+	watchProgReturnMulti    = "return_multi"
+	watchProgReturnSingle   = "return_single"
+	watchVarCodeEventType   = "code_event_type"
+	watchVarCopyType        = "copy_type"
+	watchVarCopyUntil       = "copy_until"
+	watchVarCopying         = "copying"
+	watchVarEventType       = "event_type"
+	watchVarNoPython        = "no_python"
+	watchVarNoStacks        = "no_stacks"
+	watchVarNowhere         = "nowhere"
+	watchVarOnlyTargets     = "only_targets"
+	watchVarPidLevel        = "pid_level"
+	watchVarPidNs           = "pid_ns"
+	watchVarPythonEventType = "python_event_type"
+	watchVarStackEventType  = "stack_event_type"
+	watchVarWakeAt          = "wake_at"
 )
 
 // loadWatch returns the embedded CollectionSpec for watch.
@@ -225,25 +339,30 @@ type watchMapSpecs struct {
 	Events      *ebpf.MapSpec `ebpf:"events"`
 	Frameless   *ebpf.MapSpec `ebpf:"frameless"`
 	Hits        *ebpf.MapSpec `ebpf:"hits"`
+	Pythons     *ebpf.MapSpec `ebpf:"pythons"`
 	Seen        *ebpf.MapSpec `ebpf:"seen"`
 	Targets     *ebpf.MapSpec `ebpf:"targets"`
+	Walks       *ebpf.MapSpec `ebpf:"walks"`
 }
 
 // watchVariableSpecs contains global variables before they are loaded into the kernel.
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type watchVariableSpecs struct {
-	CopyType       *ebpf.VariableSpec `ebpf:"copy_type"`
-	CopyUntil      *ebpf.VariableSpec `ebpf:"copy_until"`
-	Copying        *ebpf.VariableSpec `ebpf:"copying"`
-	EventType      *ebpf.VariableSpec `ebpf:"event_type"`
-	NoStacks       *ebpf.VariableSpec `ebpf:"no_stacks"`
-	Nowhere        *ebpf.VariableSpec `ebpf:"nowhere"`
-	OnlyTargets    *ebpf.VariableSpec `ebpf:"only_targets"`
-	PidLevel       *ebpf.VariableSpec `ebpf:"pid_level"`
-	PidNs          *ebpf.VariableSpec `ebpf:"pid_ns"`
-	StackEventType *ebpf.VariableSpec `ebpf:"stack_event_type"`
-	WakeAt         *ebpf.VariableSpec `ebpf:"wake_at"`
+	CodeEventType   *ebpf.VariableSpec `ebpf:"code_event_type"`
+	CopyType        *ebpf.VariableSpec `ebpf:"copy_type"`
+	CopyUntil       *ebpf.VariableSpec `ebpf:"copy_until"`
+	Copying         *ebpf.VariableSpec `ebpf:"copying"`
+	EventType       *ebpf.VariableSpec `ebpf:"event_type"`
+	NoPython        *ebpf.VariableSpec `ebpf:"no_python"`
+	NoStacks        *ebpf.VariableSpec `ebpf:"no_stacks"`
+	Nowhere         *ebpf.VariableSpec `ebpf:"nowhere"`
+	OnlyTargets     *ebpf.VariableSpec `ebpf:"only_targets"`
+	PidLevel        *ebpf.VariableSpec `ebpf:"pid_level"`
+	PidNs           *ebpf.VariableSpec `ebpf:"pid_ns"`
+	PythonEventType *ebpf.VariableSpec `ebpf:"python_event_type"`
+	StackEventType  *ebpf.VariableSpec `ebpf:"stack_event_type"`
+	WakeAt          *ebpf.VariableSpec `ebpf:"wake_at"`
 }
 
 // watchObjects contains all objects after they have been loaded into the kernel.
@@ -272,8 +391,10 @@ type watchMaps struct {
 	Events      *ebpf.Map `ebpf:"events"`
 	Frameless   *ebpf.Map `ebpf:"frameless"`
 	Hits        *ebpf.Map `ebpf:"hits"`
+	Pythons     *ebpf.Map `ebpf:"pythons"`
 	Seen        *ebpf.Map `ebpf:"seen"`
 	Targets     *ebpf.Map `ebpf:"targets"`
+	Walks       *ebpf.Map `ebpf:"walks"`
 }
 
 func (m *watchMaps) Close() error {
@@ -284,8 +405,10 @@ func (m *watchMaps) Close() error {
 		m.Events,
 		m.Frameless,
 		m.Hits,
+		m.Pythons,
 		m.Seen,
 		m.Targets,
+		m.Walks,
 	)
 }
 
@@ -293,17 +416,20 @@ func (m *watchMaps) Close() error {
 //
 // It can be passed to loadWatchObjects or ebpf.CollectionSpec.LoadAndAssign.
 type watchVariables struct {
-	CopyType       *ebpf.Variable `ebpf:"copy_type"`
-	CopyUntil      *ebpf.Variable `ebpf:"copy_until"`
-	Copying        *ebpf.Variable `ebpf:"copying"`
-	EventType      *ebpf.Variable `ebpf:"event_type"`
-	NoStacks       *ebpf.Variable `ebpf:"no_stacks"`
-	Nowhere        *ebpf.Variable `ebpf:"nowhere"`
-	OnlyTargets    *ebpf.Variable `ebpf:"only_targets"`
-	PidLevel       *ebpf.Variable `ebpf:"pid_level"`
-	PidNs          *ebpf.Variable `ebpf:"pid_ns"`
-	StackEventType *ebpf.Variable `ebpf:"stack_event_type"`
-	WakeAt         *ebpf.Variable `ebpf:"wake_at"`
+	CodeEventType   *ebpf.Variable `ebpf:"code_event_type"`
+	CopyType        *ebpf.Variable `ebpf:"copy_type"`
+	CopyUntil       *ebpf.Variable `ebpf:"copy_until"`
+	Copying         *ebpf.Variable `ebpf:"copying"`
+	EventType       *ebpf.Variable `ebpf:"event_type"`
+	NoPython        *ebpf.Variable `ebpf:"no_python"`
+	NoStacks        *ebpf.Variable `ebpf:"no_stacks"`
+	Nowhere         *ebpf.Variable `ebpf:"nowhere"`
+	OnlyTargets     *ebpf.Variable `ebpf:"only_targets"`
+	PidLevel        *ebpf.Variable `ebpf:"pid_level"`
+	PidNs           *ebpf.Variable `ebpf:"pid_ns"`
+	PythonEventType *ebpf.Variable `ebpf:"python_event_type"`
+	StackEventType  *ebpf.Variable `ebpf:"stack_event_type"`
+	WakeAt          *ebpf.Variable `ebpf:"wake_at"`
 }
 
 // watchPrograms contains all programs after they have been loaded into the kernel.

@@ -27,12 +27,30 @@ func (f *Frame) Own() bool {
 		!begins(f.Func, betweenFuncs) && !begins(f.Module, betweenFiles)
 }
 
+// Where Python keeps what is not the program's own.
+var pythonLibraries = []string{"/site-packages/", "/dist-packages/", "/lib/python3."}
+
+// PythonModule is how the module of a frame of Python begins; its version follows.
+const PythonModule = "Python-"
+
+// python reports whether a frame is of Python, and library whether it is of one of its libraries.
+func (f *Frame) python() (yes, library bool) {
+	return strings.HasPrefix(f.Module, PythonModule) && f.File != "", strings.HasPrefix(f.File, "<frozen ") ||
+		slices.ContainsFunc(pythonLibraries, func(at string) bool { return strings.Contains(f.File, at) })
+}
+
 // own returns the frames that may name a stack: the program's own, those whose line is known if there are
-// any, for what is below them is glue; else the innermost.
+// any, for what is below them is glue; else the innermost. In a program of Python they are Python's, those of
+// its libraries only if there are no others.
 func own(frames []Frame) (all []int) {
-	for _, lines := range []bool{true, false} {
+	for _, may := range []func(f *Frame) bool{
+		func(f *Frame) bool { python, library := f.python(); return python && !library },
+		func(f *Frame) bool { python, _ := f.python(); return python },
+		func(f *Frame) bool { return f.Own() && f.File != "" },
+		(*Frame).Own,
+	} {
 		for i := range frames {
-			if f := &frames[i]; f.Own() && (f.File != "" || !lines) {
+			if may(&frames[i]) {
 				all = append(all, i)
 			}
 		}

@@ -49,3 +49,31 @@ func TestName(t *testing.T) {
 	Name(none)
 	require.Zero(t, none[0].Named)
 }
+
+// TestNamePython names sites of programs of Python by their own lines, whatever of C there is.
+func TestNamePython(t *testing.T) {
+	const module = PythonModule + "3.12"
+	driver := Frame{PC: 1, Func: "cuMemAlloc_v2", Module: "libcuda.so.1"}
+	extension := Frame{PC: 2, Func: "forward", File: "/src/extension.cc", Line: 7, Module: "_C.so"}
+	module1 := Frame{Func: "Module._call_impl", File: "/env/lib/python3.12/site-packages/torch/nn/modules/module.py", Line: 1500, Module: module}
+	debian := Frame{Func: "full", File: "/usr/lib/python3/dist-packages/numpy/core/numeric.py", Line: 3, Module: module}
+	frozen := Frame{Func: "_find_and_load", File: "<frozen importlib._bootstrap>", Line: 9, Module: module}
+	typed := Frame{Func: "<module>", File: "<stdin>", Line: 1, Module: module}
+	train := Frame{Func: "main", File: "/home/me/train.py", Line: 123, Module: module}
+	nameless := Frame{Func: "?", Module: module}
+	for _, c := range []struct {
+		frames []Frame
+		want   Frame
+	}{
+		{[]Frame{driver, extension, module1, train}, train},
+		{[]Frame{driver, debian, frozen, typed}, typed},
+		{[]Frame{driver, extension, module1, frozen}, module1},
+		{[]Frame{driver, extension, nameless, train}, train},
+		{[]Frame{driver, extension, nameless}, extension},
+		{[]Frame{driver, extension}, extension},
+	} {
+		sites := []Site{{Frames: c.frames}}
+		Name(sites)
+		require.Equal(t, c.want, c.frames[sites[0].Named])
+	}
+}

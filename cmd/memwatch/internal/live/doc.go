@@ -12,6 +12,9 @@
 //	resolver  names stacks: reading a large library's symbols may take a second, and the ring must be
 //	          read meanwhile
 //
+// Frames of Python come with the calls, and are put in the place of those of its interpreter before a stack
+// is named (python_linux.go). The resolver finds the interpreter among the mappings.
+//
 // # Way in
 //
 // Libraries are found in the mappings of processes, and in the places where the

@@ -26,6 +26,9 @@ type resolver struct {
 	watched map[uint32]*watched         // the same for the watcher's goroutine, which must not wait for names
 	shelf   shelf
 	offsets func(goVersion string) (symbols.Offsets, bool)
+	pythons map[uint32]*pythonOf // the goroutine's
+	// is told of the CPython of a process when it is found; nil: it is not looked for
+	python func(pid uint32, in *symbols.Python)
 }
 
 // maxJobs bounds the queue. A stack for which there is no room stays without names.
@@ -36,7 +39,7 @@ func newResolver(unwind bool) *resolver {
 	r := &resolver{
 		jobs: make(chan func(), maxJobs), done: make(chan heap.Event, maxJobs), over: make(chan struct{}),
 		procs: make(map[uint32]*symbols.Process), shelf: shelf{books: make(map[uint32][]book)}, offsets: symbols.GoOffsets,
-		cache: symbols.Cache{Tables: unwind}, watched: make(map[uint32]*watched),
+		cache: symbols.Cache{Tables: unwind}, watched: make(map[uint32]*watched), pythons: make(map[uint32]*pythonOf),
 	}
 	go func() {
 		defer close(r.over)
@@ -78,7 +81,8 @@ func (r *resolver) see(pid uint32) {
 			if old := r.procs[pid]; old != nil {
 				old.Close()
 			}
-			r.procs[pid] = p
+			r.procs[pid], r.pythons[pid] = p, &at.python
+			r.look(pid)
 		}
 	}
 	if !r.do(job) {
@@ -106,6 +110,7 @@ func (r *resolver) exit(e heap.Event) {
 		if p := r.procs[e.PID]; p != nil {
 			p.Close()
 			delete(r.procs, e.PID)
+			delete(r.pythons, e.PID)
 		}
 		r.tell(e.PID, e.Time)
 		r.shelf.drop(e.PID)
@@ -146,8 +151,8 @@ func (r *resolver) target(pid uint32, use func(bpf.Target)) {
 	})
 }
 
-// stack names the frames of a stack.
-func (r *resolver) stack(pid uint32, now int64, id uint64, pcs []uint64) {
+// stack names the frames of a stack: of pcs, and outward of them rest.
+func (r *resolver) stack(pid uint32, now int64, id uint64, pcs []uint64, rest ...heap.Frame) {
 	e := heap.Event{Op: heap.Stack, PID: pid, Time: now, Stack: id}
 	pcs = append([]uint64(nil), pcs...)
 	if r.do(func() {
@@ -159,15 +164,16 @@ func (r *resolver) stack(pid uint32, now int64, id uint64, pcs []uint64) {
 			}
 		}
 		if p != nil {
-			e.Frames = p.Frames(pcs, false)
+			r.look(pid)
+			e.Frames = append(p.Frames(pcs, false), rest...)
 		} else {
-			e.Frames = bare(pcs)
+			e.Frames = append(bare(pcs), rest...)
 		}
 		r.hand(e)
 	}) {
 		return
 	}
-	e.Frames = bare(pcs)
+	e.Frames = append(bare(pcs), rest...)
 	select {
 	case r.done <- e:
 	default:

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/bpf"
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/symbols"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/unwind"
 )
@@ -143,6 +144,7 @@ type watched struct {
 	read    time.Time // when its mappings were read again
 	since   time.Time // when lookups began to be counted
 	lookups int       // since then
+	python  pythonOf
 }
 
 // reread has the mappings of a process read again, unless they were lately.
@@ -231,11 +233,12 @@ func better(pointers []uint64, w *unwind.Walked) bool {
 	return w.Pointers >= len(w.Frames)-1 && begins(pointers, w.Frames)
 }
 
-// unwind finds the frames of a call's stack, which was copied, and gives the report its number.
-func (w *Watcher) unwind(r *bpf.Report) {
+// unwind finds the frames of a call's stack, which was copied, and gives the report its number. It returns
+// nil where what frame pointers tell is as good.
+func (w *Watcher) unwind(r *bpf.Report) []uint64 {
 	p, u, c := w.resolver.watched[r.Raw.PID], w.unwinder, r.Copy
 	if p == nil || !u.open(p) {
-		return
+		return nil
 	}
 	walked, answered := u.walk(p, c)
 	pointers := u.pointed[r.Raw.Stack]
@@ -248,14 +251,14 @@ func (w *Watcher) unwind(r *bpf.Report) {
 			w.judge(r, &walked, good)
 		}
 		if good {
-			return
+			return nil
 		}
 	}
 	if better(pointers, &walked) {
-		return
+		return nil
 	}
 	r.Raw.Stack = bpf.StackID(c.Salt, walked.Frames)
-	w.name(r, r.Raw.Stack, walked.Frames)
+	return walked.Frames
 }
 
 // judge tells the programs what is to be done with stacks like this one: it is copied again if they do not
@@ -277,10 +280,13 @@ func (u *unwinder) point(r *bpf.Report) {
 	}
 }
 
-// name has the frames of a stack named that were not before.
-func (w *Watcher) name(r *bpf.Report, id uint64, frames []uint64) {
-	if !w.unwinder.named[id] {
+// name has the frames of a report's stack named that were not before, and outward of them rest.
+func (w *Watcher) name(r *bpf.Report, frames []uint64, rest func() []heap.Frame) {
+	if id := r.Raw.Stack; !w.unwinder.named[id] {
 		put(w.unwinder.named, maxNamed, id, true)
-		w.resolver.stack(r.Raw.PID, r.Raw.Time, id, frames)
+		w.resolver.stack(r.Raw.PID, r.Raw.Time, id, frames, rest()...)
 	}
 }
+
+// none are the frames of a stack that is C alone.
+func none() []heap.Frame { return nil }

@@ -31,6 +31,7 @@ type Options struct {
 	Tables    time.Duration // between two looks at tables; 0: 500 ms
 	Fresh     bool          // the processes asked for have not run yet
 	Settled   func()        // called once by Run, when the processes and libraries that were there are known
+	NoPython  bool          // do not look for frames of Python
 	NoProbes  bool          // read tables alone, which takes no rights on one's own processes
 }
 
@@ -58,10 +59,11 @@ type Watcher struct {
 	resolver  *resolver
 	unwinder  *unwinder
 	images    probes.Cache
-	mu        sync.Mutex          // libraries, order, missed and noDevices, which others look at
+	mu        sync.Mutex          // libraries, order, missed, notes and noDevices, which others look at
 	libraries map[string]*Library // by identity of the file
 	order     []string
 	missed    []string
+	notes     []string
 	// when the scanner's latest look at all mappings began; nanoseconds since boot
 	scanned   int64
 	sizes     *sizes             // the scanner's
@@ -91,6 +93,7 @@ type process struct {
 	books  bpf.Ledger
 	gone   time.Time // since when it is not there
 	joined bool      // it may have called a library before it was probed
+	python search    // for it
 }
 
 // ErrLibrary is in the chain of errors about a library that was asked for.
@@ -110,7 +113,7 @@ func New(o Options) (*Watcher, error) {
 	var s *bpf.Session
 	if !o.NoProbes {
 		var err error
-		if s, err = bpf.Open(bpf.Options{Ring: o.Ring, NoStacks: o.NoStacks, Copies: o.Copies, Single: o.Single, Only: len(o.PIDs) > 0}); err != nil {
+		if s, err = bpf.Open(bpf.Options{Ring: o.Ring, NoStacks: o.NoStacks, Copies: o.Copies, NoPython: o.NoPython, Single: o.Single, Only: len(o.PIDs) > 0}); err != nil {
 			return nil, err
 		}
 	}
@@ -122,6 +125,9 @@ func New(o Options) (*Watcher, error) {
 		pids: allPIDs, sights: make(chan sight, 1024), tabled: make(chan struct{}, 1), told: make(chan []heap.Event, 64), devices: device.Open, answers: make(chan []device.Device, 1),
 	}
 	w.sink = func(*heap.Event) {}
+	if s != nil && !o.NoPython && !o.NoStacks {
+		w.resolver.python = w.foundPython
+	}
 	w.attached.Store(procfs.SinceBoot())
 	for _, pid := range o.PIDs {
 		if _, err := procfs.StartTime(pid); err != nil {
@@ -207,6 +213,7 @@ func (w *Watcher) Run(ctx context.Context, sink func(*heap.Event), idle func()) 
 		if !now.Before(next) {
 			w.bury()
 			w.audit()
+			w.searchPython(now)
 			next = now.Add(w.opts.Scan)
 		}
 		w.hear()
@@ -387,19 +394,27 @@ func (w *Watcher) take(r *bpf.Report) {
 	}
 	switch r.Kind {
 	case bpf.Call:
+		var frames []uint64
 		if r.Copy != nil {
-			w.unwind(r)
+			frames = w.unwind(r)
+		}
+		if !w.merge(r, frames) && frames != nil {
+			w.name(r, frames, none)
 		}
 		w.events = probes.Translate(w.events[:0], &r.Raw)
 		for i := range w.events {
 			w.sink(&w.events[i])
 		}
 	case bpf.Stack:
-		if w.opts.Copies != bpf.NoCopies {
-			w.unwinder.point(r)
-		}
+		w.unwinder.point(r)
 		w.resolver.stack(pid, r.Raw.Time, r.Raw.Stack, r.Frames)
+	case bpf.Code:
+		w.code(r)
+	case bpf.Python:
+		w.chain(r)
 	case bpf.Exec:
+		w.session.ForgetPython(pid)
+		w.processes[pid].python = search{}
 		w.sink(&heap.Event{Op: heap.Exec, PID: pid, TID: r.Raw.TID, Time: r.Raw.Time, Text: comm(int(pid))})
 		w.resolver.see(pid)
 		w.target(int(pid))

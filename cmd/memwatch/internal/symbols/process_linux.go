@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"sort"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/procfs"
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/python"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/unwind"
 )
 
@@ -20,9 +22,10 @@ type Cache struct {
 	// Tables says that files are kept open whose unwind tables can be read. It is set before the first use.
 	Tables bool
 
-	mu     sync.Mutex
-	files  map[string]*File         // nil: unreadable
-	tables map[string]*unwind.Table // likewise
+	mu      sync.Mutex
+	files   map[string]*File         // nil: unreadable
+	tables  map[string]*unwind.Table // likewise
+	pythons map[string]*python.Interpreter
 }
 
 // maxFiles bounds a Cache; when it is full it starts anew.
@@ -54,6 +57,11 @@ func (c *Cache) table(f *os.File, id string) *unwind.Table {
 	})
 }
 
+// python returns what there is of CPython in an open file with this identity, nil if there is none.
+func (c *Cache) python(f *os.File, id string) *python.Interpreter {
+	return keep(c, &c.pythons, id, func() (*python.Interpreter, error) { return python.Find(f) })
+}
+
 // keep returns what is kept of a file, or keeps what read returns of it, which is nil after an error.
 func keep[T any](c *Cache, kept *map[string]*T, id string, read func() (*T, error)) *T {
 	c.mu.Lock()
@@ -80,6 +88,8 @@ func keep[T any](c *Cache, kept *map[string]*T, id string, read func() (*T, erro
 type mappedFile struct {
 	id    string
 	table *unwind.Table // nil: there is none, or it is not wanted
+	// nil: there is none
+	python *python.Interpreter
 
 	mu   sync.Mutex // protects what follows
 	f    *os.File   // nil: it could not be opened, or is read
@@ -125,6 +135,8 @@ type Process struct {
 type view struct {
 	maps  []Mapping
 	files map[uint64]*mappedFile // by the start of their mapping
+	// nil: there is none
+	python *Python
 }
 
 // OpenProcess reads the mappings of a process and opens the files of its code, which
@@ -163,13 +175,14 @@ func (p *Process) Refresh() error {
 	if err != nil || len(maps) == 0 {
 		return err
 	}
-	before, now := p.latest.Load(), &view{maps, make(map[uint64]*mappedFile)}
-	open := 0
+	before, now := p.latest.Load(), &view{maps: maps, files: make(map[uint64]*mappedFile)}
+	open, mains := 0, 0
 	for i := range maps {
 		m := &maps[i]
 		if !m.Exec {
 			continue
 		}
+		mains++
 		if old := before.at(m.Start); old != nil && old.Start == m.Start && old.Inode == m.Inode && old.Offset == m.Offset && before.files[m.Start] != nil {
 			now.files[m.Start] = before.files[m.Start]
 			continue
@@ -181,13 +194,18 @@ func (p *Process) Refresh() error {
 		// A file that cannot be opened has addresses and a name, and no functions.
 		if f, err := OpenMapped(p.pid, m); err == nil {
 			if id, err := Identity(f); err == nil {
-				now.files[m.Start] = &mappedFile{f: f, id: id, table: p.cache.table(f, id)}
+				m := &mappedFile{f: f, id: id, table: p.cache.table(f, id)}
+				if mains == 1 || strings.HasPrefix(maps[i].Base(), "libpython") {
+					m.python = p.cache.python(f, id)
+				}
+				now.files[maps[i].Start] = m
 				open++
 				continue
 			}
 			f.Close()
 		}
 	}
+	now.python = now.findPython()
 	p.latest.Store(now)
 	for start, f := range before.files {
 		if now.files[start] != f {
@@ -293,6 +311,36 @@ func (p *Process) named(at uint64) (all []heap.Frame) {
 		all[i].Module = m.Base()
 	}
 	return all
+}
+
+// A Python is the CPython of a process.
+type Python struct {
+	*python.Interpreter
+	Code []Mapping // of its code
+	Bias uint64    // is to be added to its addresses
+}
+
+// Python returns the CPython of the process, which is in its main program or in a library of that name, nil
+// if there is none. It never waits.
+func (p *Process) Python() *Python { return p.latest.Load().python }
+
+// findPython returns the CPython of the files of a view.
+func (v *view) findPython() (found *Python) {
+	for i := range v.maps {
+		m := &v.maps[i]
+		f := v.files[m.Start]
+		if !m.Exec || f == nil || f.python == nil {
+			continue
+		}
+		bias, ok := f.python.Bias(m.Start, m.Offset)
+		if ok && found == nil {
+			found = &Python{Interpreter: f.python, Bias: bias}
+		}
+		if ok && found.Interpreter == f.python {
+			found.Code = append(found.Code, *m)
+		}
+	}
+	return found
 }
 
 // Go returns what is known of the process's main program if that is a Go program:
