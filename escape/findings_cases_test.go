@@ -2,6 +2,7 @@ package escape_test
 
 import (
 	"fmt"
+	"go/token"
 	"go/types"
 	"os"
 	"path/filepath"
@@ -16,13 +17,14 @@ import (
 	"golang.org/x/tools/go/packages"
 
 	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/report"
 	"github.com/lastuse/lastuse/escape/internal/shadow"
 	"github.com/lastuse/lastuse/escape/spec"
 )
 
 // leastFoundInCases is how many findings of the cases the rooms have had in common with the analyzer. It only
 // grows.
-const leastFoundInCases = 240
+const leastFoundInCases = 249
 
 // TestFindingsOfCasesBeside compares what the rooms find in the cases with what the analyzer does, by
 // category and line. The file that FINDINGS_DIFF names gets what one of them finds alone.
@@ -51,6 +53,9 @@ func TestFindingsOfCasesBeside(t *testing.T) {
 	for at, text := range older {
 		if _, ok := newer[at]; ok {
 			same++
+			if text, _, _ = strings.Cut(text, "; no fix"); text != newer[at] {
+				lines = append(lines, fmt.Sprintf("%s words: %s → %s", at.where, text, newer[at]))
+			}
 		} else {
 			lines = append(lines, fmt.Sprintf("%s old %s: %s", at.where, at.category, text))
 		}
@@ -64,7 +69,7 @@ func TestFindingsOfCasesBeside(t *testing.T) {
 	alone := func(who string) int {
 		return len(slices.DeleteFunc(slices.Clone(lines), func(l string) bool { return !strings.Contains(l, who) }))
 	}
-	head := fmt.Sprintf("same %d, new %d, old %d", same, alone(" new "), alone(" old "))
+	head := fmt.Sprintf("same %d, %d of them in other words, new %d, old %d", same, alone(" words: "), alone(" new "), alone(" old "))
 	t.Log(head)
 	if file := os.Getenv("FINDINGS_DIFF"); file != "" {
 		require.NoError(t, os.WriteFile(file, []byte(head+"\n"+strings.Join(lines, "\n")+"\n"), 0o666))
@@ -87,7 +92,10 @@ func saidByRooms(t *testing.T, to map[finding]string, specs, dir string, pkgs []
 			p := act.Package.Fset.Position(d.Pos)
 			rel, err := filepath.Rel(dir, p.Filename)
 			require.NoError(t, err)
-			to[finding{fmt.Sprintf("%s:%d", rel, p.Line), d.Category}] = d.Message
+			to[finding{fmt.Sprintf("%s:%d", rel, p.Line), d.Category}], _ = report.Words(d.Message, func(pos token.Pos) string {
+				p := act.Package.Fset.Position(pos)
+				return fmt.Sprintf("%s:%d", filepath.Base(p.Filename), p.Line)
+			})
 		}
 	}
 }
@@ -128,7 +136,7 @@ func byRooms() *analysis.Analyzer {
 		pass.ExportPackageFact(r.Fact)
 		for _, f := range r.Funcs {
 			for _, fd := range f.Findings {
-				pass.Report(analysis.Diagnostic{Pos: fd.Pos, Category: fd.Kind.String(), Message: fd.Kind.String()})
+				pass.Report(analysis.Diagnostic{Pos: fd.Pos, Category: fd.Kind.String(), Message: r.Why.Finding(f.Own.Func, fd)})
 			}
 		}
 		return r, nil

@@ -22,6 +22,7 @@ const (
 	DoubleFree        // freed again
 	UseAfterFree      // used, or returned, when it is freed
 	KeepAlive         // used by a raw pointer alone
+	Late              // freed long after it was used last
 )
 
 // An Occasion is what happens to a token.
@@ -71,10 +72,14 @@ type finder struct {
 	f     *own.Func
 	g     *own.Group
 	ended map[*pointsto.Site]bool      // the program frees it or hands it on, on some path
+	put   map[*pointsto.Site]bool      // likewise, into a collection
 	freed map[*pointsto.Site]token.Pos // where the program frees it first
 	raw   map[*pointsto.Site]token.Pos // where it is used last, by a raw pointer
 	ends  map[own.Token][]int          // the nodes in which the program frees it
-	out   []Finding
+	// The deferred calls that free it, and whether the program frees it by another call.
+	defers   map[*pointsto.Site][]ssa.Instruction
+	explicit map[*pointsto.Site]bool
+	out      []Finding
 }
 
 // Find lists what is wrong in a function of which the frees are planned, in the order of the source.
@@ -84,8 +89,13 @@ func Find(f *own.Func, frees []place.Free, verdicts []place.Verdict) []Finding {
 		if g.Why() != "" {
 			continue
 		}
-		r := &finder{f: f, g: g, ended: map[*pointsto.Site]bool{}, freed: map[*pointsto.Site]token.Pos{}, raw: map[*pointsto.Site]token.Pos{}, ends: map[own.Token][]int{}}
+		r := &finder{f: f, g: g, ended: map[*pointsto.Site]bool{}, put: map[*pointsto.Site]bool{},
+			freed: map[*pointsto.Site]token.Pos{}, raw: map[*pointsto.Site]token.Pos{}, ends: map[own.Token][]int{},
+			defers: map[*pointsto.Site][]ssa.Instruction{}, explicit: map[*pointsto.Site]bool{}}
 		met := r.meetings()
+		for k, s := range g.Sites {
+			r.deferredInLoop(own.Token(2*k), s)
+		}
 		for _, v := range verdicts {
 			if v.Due && slices.Contains(g.Sites, v.Site) {
 				r.due(&v, frees)
@@ -114,11 +124,19 @@ func (r *finder) meetings() []met {
 		for _, p := range r.g.Points(n) {
 			for t := range own.Token(r.g.Tokens()) {
 				s := r.site(t)
-				r.ended[s] = r.ended[s] || p.Status(t)&(own.Ended|own.Pending|own.Moved) != 0
+				st := p.Status(t)
+				r.ended[s] = r.ended[s] || st&(own.Ended|own.Pending|own.Moved) != 0
+				r.put[s] = r.put[s] || st&own.Given != 0
 			}
 			for _, m := range p.Meetings() {
 				s := r.site(m.Token)
 				do := s.Does(m.Act, m.As).Do
+				switch {
+				case do == pointsto.Pend && m.Always:
+					r.defers[s] = append(r.defers[s], m.Act.Instr)
+				case do == pointsto.End:
+					r.explicit[s] = true
+				}
 				switch pos := position(m); {
 				case do == pointsto.End, do == pointsto.Pend:
 					r.ends[m.Token] = append(r.ends[m.Token], n)
@@ -144,7 +162,9 @@ func (r *finder) due(v *place.Verdict, frees []place.Free) {
 	fd := Finding{Kind: table[Dead][own.Owned], On: Dead, State: own.Owned, Site: v.Site, Pos: v.Site.Pos()}
 	raw, isRaw := r.raw[v.Site]
 	switch {
-	case r.ended[v.Site]:
+	case r.ended[v.Site], r.put[v.Site] && slices.ContainsFunc(r.g.Sites, func(s *pointsto.Site) bool {
+		return r.ended[s]
+	}):
 		fd.Kind = Leak
 		for _, fr := range frees {
 			if slices.Contains(fr.Sites, v.Site) {

@@ -2,7 +2,7 @@ package find
 
 // String returns the category of a kind.
 func (k Kind) String() string {
-	return [...]string{"", "unfreed", "leak", "double-free", "use-after-free", "keepalive"}[k]
+	return [...]string{"", "unfreed", "leak", "double-free", "use-after-free", "keepalive", "late"}[k]
 }
 
 // String returns on which occasion something is found, and in which state.

@@ -51,6 +51,9 @@ func (o *Order) Reaches(a, b int) bool {
 	return o.part[b] > o.part[a] || o.part[b] == o.part[a] && o.circle[o.part[a]]
 }
 
+// Together reports whether a and b are nodes of one circle.
+func (o *Order) Together(a, b int) bool { return o.part[a] == o.part[b] && o.circle[o.part[a]] }
+
 type orderer struct {
 	next  [][]arrow
 	rank  []int

@@ -101,6 +101,21 @@ func (g *Group) MadeOf(v ssa.Value) ssa.Value {
 	return nil
 }
 
+// Reads reports whether a value that may hold t is needed from here on, whatever has become of t.
+func (p *Point) Reads(t Token) bool {
+	for i, c := range p.s {
+		if c == nil || p.l[i] == nil {
+			continue
+		}
+		for k := range p.g.Values {
+			if p.l[i].Has(k) && p.g.mayHold(c, k, t) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // NeededBy lists the values that may hold t and are needed from here on a path on which t is owned.
 func (p *Point) NeededBy(t Token) []ssa.Value {
 	var out []ssa.Value

@@ -96,3 +96,6 @@ func (f *Func) Runs(node int) bool {
 		return ok && c.Pos() == p.Pos() // one that never returns
 	})
 }
+
+// InLoop reports whether two nodes are of one loop.
+func (f *Func) InLoop(a, b int) bool { return f.order.Together(a, b) }

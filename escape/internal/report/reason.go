@@ -50,6 +50,7 @@ type Reason struct {
 type Reasons struct {
 	Funcs map[*types.Func]*pointsto.Func // of the package
 	Runs  func(*ssa.CallCommon) []calls.Target
+	Names func(ssa.Value) []*types.Var // that hold a value, the first first
 }
 
 // Of returns what becomes of what a site of f makes: what was planned for it, or the first act by

@@ -2,15 +2,19 @@ package shadow
 
 import (
 	"fmt"
+	"go/token"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
+
+	"github.com/lastuse/lastuse/escape/internal/report"
 )
 
-// TestFindings shows what is wrong with buffers: kind, occasion and state of each finding, with its places.
+// TestFindings shows what is wrong with buffers: kind, occasion and state of each finding, with its places,
+// and its words.
 func TestFindings(t *testing.T) {
 	const path = "testdata/findings/found.txtar"
 	ar, err := txtar.ParseFile(path)
@@ -26,7 +30,10 @@ func TestFindings(t *testing.T) {
 			if fd.Other.IsValid() {
 				fmt.Fprintf(&out, ", with line %d", in.Fset.Position(fd.Other).Line-lines)
 			}
-			fmt.Fprintln(&out)
+			text, _ := report.Words(r.Why.Finding(f.Own.Func, fd), func(pos token.Pos) string {
+				return fmt.Sprintf("line %d", in.Fset.Position(pos).Line-lines)
+			})
+			fmt.Fprintf(&out, "\n\t%s\n", text)
 		}
 	}
 	if *update {

@@ -103,7 +103,7 @@ func Run(in *Input) *Result {
 	}
 	ed.place(p, s.table)
 	r := &Result{IR: p, in: in, ed: ed, Fact: s.table.Fact(frees)}
-	r.Why = &report.Reasons{Funcs: map[*types.Func]*pointsto.Func{}, Runs: s.table.Runs}
+	r.Why = &report.Reasons{Funcs: map[*types.Func]*pointsto.Func{}, Runs: s.table.Runs, Names: p.Names}
 	for f, sf := range s.of {
 		if fn := calls.Declared(f); fn != nil {
 			r.Why.Funcs[fn] = sf.Own.Func

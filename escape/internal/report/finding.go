@@ -1,0 +1,164 @@
+package report
+
+import (
+	"fmt"
+	"go/types"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/internal/calls"
+	"github.com/lastuse/lastuse/escape/internal/find"
+	"github.com/lastuse/lastuse/escape/internal/memory"
+	"github.com/lastuse/lastuse/escape/internal/own"
+	"github.com/lastuse/lastuse/escape/internal/pointsto"
+)
+
+// Finding returns the words of what is wrong in a function, with its places as [At] marks them.
+func (w *Reasons) Finding(f *pointsto.Func, fd find.Finding) string {
+	name, made := w.what(f, fd.Site)
+	switch {
+	case fd.To != find.Nobody:
+		return handed(name, fd)
+	case fd.On == find.Dead:
+		switch {
+		case fd.Kind == find.KeepAlive:
+			name += " is not kept alive until its raw pointer is used at " + At(fd.Other)
+		case fd.Kind == find.Leak && fd.Other.IsValid():
+			name += " is not freed on the path through " + At(fd.Other)
+		case fd.Kind == find.Leak:
+			name += " is not freed on every path"
+		default:
+			name += " is never freed"
+		}
+		return name + made
+	case fd.Kind == find.Late:
+		return fmt.Sprintf("%s is freed late: the call deferred in a loop at %s runs when the function returns",
+			name, At(fd.Other))
+	}
+	is, at := "is", " at "+At(fd.Other)
+	if !fd.Must {
+		is = "may be"
+	}
+	pending := fd.State&own.Pending != 0
+	switch {
+	case fd.Kind == find.DoubleFree && fd.View:
+		return fmt.Sprintf("a view of %s is freed after %[1]s %s freed%s", name, is, at)
+	case fd.Kind == find.DoubleFree && pending:
+		return fmt.Sprintf("%s %s freed twice: here and by the deferred call%s", name, is, at)
+	case fd.Kind == find.DoubleFree:
+		return fmt.Sprintf("%s %s freed twice: first%s", name, is, at)
+	case fd.On == find.Returned && pending:
+		return fmt.Sprintf("%s %s returned although a deferred call frees it%s", name, is, at)
+	case fd.On == find.Returned:
+		return fmt.Sprintf("%s %s returned after it is freed%s", name, is, at)
+	}
+	return fmt.Sprintf("%s %s used after it is freed%s", name, is, at)
+}
+
+// handed returns the words for what happens to a buffer that is somebody else's.
+func handed(name string, fd find.Finding) string {
+	switch fd.To {
+	case find.Receiver:
+		return name + " is freed after it was sent on a channel: it is the receiver's"
+	case find.Goroutine:
+		return name + " is used by a goroutine that nobody waits for, and freed at " + At(fd.Other)
+	}
+	return name + " is used after it was put back into a pool"
+}
+
+// what returns what a buffer is called: by the variable that holds it first, or by what makes it. Made is the
+// type and the maker, as far as the name does not say that.
+func (w *Reasons) what(f *pointsto.Func, s *pointsto.Site) (name, made string) {
+	v, t, maker := s.Value, s.Value.Type(), ""
+	path := ""
+	if p, ok := v.(*memory.Field); ok {
+		v, t, path = p.Root, p.Of(), p.Text()
+	}
+	relative := func(q *types.Package) string {
+		if q == f.SSA.Pkg.Pkg {
+			return ""
+		}
+		return q.Name()
+	}
+	text := strings.ReplaceAll(types.TypeString(t, relative), "_Ctype_", "C.")
+	if c := callOf(v); c != nil {
+		if fn := calls.Called(c); fn != nil {
+			maker = fullName(fn.Origin(), relative)
+		} else {
+			maker = "a function"
+		}
+	}
+	if p, ok := v.(*ssa.Parameter); ok {
+		return p.Name() + path, ""
+	}
+	name = w.called(f, v, path)
+	switch {
+	case name != "" && maker != "":
+		return name, " (" + text + " made by " + maker + ")"
+	case maker != "":
+		return "the result of " + maker, " (" + text + ")"
+	case name != "":
+		return name, ""
+	}
+	return "the " + text, ""
+}
+
+// called returns the variable that holds a value first, and the path of a part of that; "" if none does.
+func (w *Reasons) called(f *pointsto.Func, v ssa.Value, path string) string {
+	if names := w.Names(v); len(names) > 0 {
+		return names[0].Name() + path
+	}
+	for _, i := range *v.Referrers() { // variables in memory
+		s, ok := i.(*ssa.Store)
+		if !ok || s.Val != v {
+			continue
+		}
+		root, part := f.Origin(s.Addr), ""
+		if p, ok := root.(*memory.Field); ok {
+			root, part = p.Root, p.Text()
+		}
+		if names := w.Names(root); len(names) > 0 {
+			return names[0].Name() + part + path
+		}
+	}
+	return ""
+}
+
+// callOf returns the call that makes a value; nil for a parameter.
+func callOf(v ssa.Value) *ssa.CallCommon {
+	switch x := v.(type) {
+	case *memory.Dropped:
+		return &x.Call.Call
+	case *memory.Assigned:
+		return &x.Call.Call
+	case *ssa.Extract:
+		v = x.Tuple
+	}
+	if c, ok := v.(*ssa.Call); ok {
+		return &c.Call
+	}
+	return nil
+}
+
+// fullName returns the name of a function, with its package where that is another.
+func fullName(f *types.Func, relative types.Qualifier) string {
+	if r := f.Signature().Recv(); r != nil {
+		t, pointer := types.Unalias(r.Type()), false
+		if p, ok := t.(*types.Pointer); ok {
+			t, pointer = p.Elem(), true
+		}
+		text, _, _ := strings.Cut(types.TypeString(t, relative), "[")
+		if pointer {
+			text = "(*" + text + ")"
+		}
+		return text + "." + f.Name()
+	}
+	if q := f.Pkg(); q != nil && relative(q) != "" {
+		return q.Name() + "." + f.Name()
+	}
+	if c, ok := strings.CutPrefix(f.Name(), "_Cfunc_"); ok {
+		return "C." + c
+	}
+	return f.Name()
+}
