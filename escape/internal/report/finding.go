@@ -92,7 +92,14 @@ func (w *Reasons) what(f *pointsto.Func, s *pointsto.Site) (name, made string) {
 	if p, ok := v.(*ssa.Parameter); ok {
 		return p.Name() + path, ""
 	}
-	name = w.called(f, v, path)
+	of := v
+	if a, ok := v.(*memory.Assigned); ok { // what a literal that the call runs gives a variable
+		of = a.Slot
+		if p, ok := of.(*memory.Field); ok {
+			of, path = p.Root, p.Text()
+		}
+	}
+	name = w.called(f, of, path)
 	switch {
 	case name != "" && maker != "":
 		return name, " (" + text + " made by " + maker + ")"
