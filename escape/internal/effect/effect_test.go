@@ -65,6 +65,8 @@ var texts = []string{
 	"result 0.a owned, result 0.b owned or nil",
 	"recv freed, arg 0 called in turn",
 	"arg 0 called once, result 0 owned",
+	"result 0 owned with holes",
+	"result 0.a owned with holes or nil, result 0.b is recv, result 0.c is arg 0 maybe",
 	"unknown",
 }
 

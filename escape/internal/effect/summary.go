@@ -65,7 +65,7 @@ type Result struct {
 	Shows uint64         // bit i: it may have a number or a string that is in Params[i]
 	Is    uint64         // bit i: it may be Params[i]
 	Must  bool           // it is one of Is, or nil, on every return
-	Parts []Part[Result] // those that are owned, of one that is not
+	Parts []Part[Result] // those that are owned, or are parameters, of one that is not
 }
 
 // A Summary is what callers know of a function. The fields are exported, and of plain
@@ -154,7 +154,10 @@ func (s *Summary) Given(first, n int) *Summary {
 		r := &c.Results[i]
 		r.Owned, r.Parts = given(r.Owned), slices.Clone(r.Parts)
 		for k := range r.Parts {
-			r.Parts[k].Is.Owned = given(r.Parts[k].Is.Owned)
+			p := &r.Parts[k].Is
+			p.Owned = given(p.Owned)
+			p.Must = p.Must && p.Is>>first&^mask == 0 && p.Is&(1<<first-1) == 0
+			p.Is = p.Is >> first & mask
 		}
 		r.Must = r.Must && r.Is>>first&^mask == 0 && r.Is&(1<<first-1) == 0
 		for _, set := range []*uint64{&r.Views, &r.Tells, &r.Shows, &r.Is} {

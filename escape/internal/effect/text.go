@@ -22,7 +22,7 @@ func (s *Summary) String() string {
 		name := fmt.Sprintf("result %d", i)
 		out = s.owned(out, name, r)
 		for _, p := range r.Parts {
-			out = s.owned(out, name+p.Path, p.Is)
+			out = s.is(s.owned(out, name+p.Path, p.Is), name+p.Path, p.Is)
 		}
 		for j := range s.Params {
 			if r.Views>>j&1 == 1 {
@@ -34,14 +34,8 @@ func (s *Summary) String() string {
 			if r.Shows>>j&1 == 1 {
 				out = append(out, name+" shows "+s.operand(j))
 			}
-			if r.Is>>j&1 == 1 {
-				t := name + " is " + s.operand(j)
-				if !r.Must {
-					t += " maybe"
-				}
-				out = append(out, t)
-			}
 		}
+		out = s.is(out, name, r)
 	}
 	if len(out) == 0 {
 		return "borrows"
@@ -81,6 +75,21 @@ func (s *Summary) param(out []string, name string, p Param) []string {
 			out = append(out, name+x.Path+" borrowed")
 		}
 		out = s.param(out, name+x.Path, x.Is)
+	}
+	return out
+}
+
+// is adds the text of what says that a result, or a part of one, is a parameter.
+func (s *Summary) is(out []string, name string, r Result) []string {
+	for j := range s.Params {
+		if r.Is>>j&1 == 0 {
+			continue
+		}
+		t := name + " is " + s.operand(j)
+		if !r.Must {
+			t += " maybe"
+		}
+		out = append(out, t)
 	}
 	return out
 }

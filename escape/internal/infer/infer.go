@@ -239,7 +239,7 @@ func (e *exits) param(s *effect.Summary, g *own.Group, t own.Token, site *points
 				}
 			}
 			for _, part := range e.f.Parts(v) {
-				if e.f.May(part, site) {
+				if e.f.May(part, site) && !e.isPart(g, t, site, n, part) {
 					escapes.add(true, true, [2]bool{true, true}, own.Combination{})
 				}
 			}
@@ -255,6 +255,9 @@ func (e *exits) param(s *effect.Summary, g *own.Group, t own.Token, site *points
 	}
 	var does effect.Param
 	does.Freed, does.Escapes = freed.when(e.error), escapes.when(e.error)
+	if does.Escapes.Cond == effect.Never {
+		e.inParts(s, g, t, site)
+	}
 	does.Repeatable = does.Freed.Cond != effect.Never && e.f.Repeatable(site)
 	does.Lends = site.Lends
 	if site.Lends && e.f.SSA.Parent() == nil { // facts have no word for it
@@ -357,8 +360,8 @@ func (e *exits) together(n int, res *effect.Result) {
 			owned++
 		}
 	}
-	if owned < len(res.Parts) {
-		return // it has others
+	if owned < len(res.Parts) || all.Owned.Cond == effect.Never {
+		return // it has others, or those are the caller's
 	}
 	for _, r := range e.returns {
 		if c, ok := r.Results[n].(*ssa.Const); ok && c.Value == nil && e.kinds(r, own.Combination{})[0] {
@@ -430,11 +433,11 @@ func (e *exits) ownedWhere(n int, path string, res *effect.Result, where effect.
 		if e.f.Foreign(v) {
 			return false
 		}
-		is, gives, none := e.gives(v, r)
+		is, gives, none, holed := e.gives(v, r)
 		gives = gives && e.alone(v, n, path, r)
 		owned, must = owned && gives, must && is
 		some = some || gives
-		mayBeNil, holes = mayBeNil || none, holes || e.f.Collects(v) && e.f.Holes(v)
+		mayBeNil, holes = mayBeNil || none, holes || holed
 	}
 	if owned && some && (res.Is|res.Views|res.Tells|res.Shows)&^e.loose == 0 {
 		res.Owned.Cond, res.Nil, res.Holes = where, mayBeNil, holes
@@ -471,8 +474,8 @@ func (e *exits) says(r *ssa.Return, s *pointsto.Site) bool {
 }
 
 // gives reports what v is where it is returned: surely a parameter; surely a buffer that
-// is owned, where there is no error; and perhaps nothing, where there is none.
-func (e *exits) gives(v ssa.Value, r *ssa.Return) (param, owned, none bool) {
+// is owned, where there is no error; and, where there is none, perhaps nothing, or with elements that are.
+func (e *exits) gives(v ssa.Value, r *ssa.Return) (param, owned, none, holed bool) {
 	param, owned = true, true
 	for _, g := range e.f.Groups {
 		if g.Why() != "" || !g.Has(v) {
@@ -480,7 +483,7 @@ func (e *exits) gives(v ssa.Value, r *ssa.Return) (param, owned, none bool) {
 		}
 		p := e.before(g, r)
 		if p == nil {
-			return false, false, false
+			return false, false, false, false
 		}
 		ts, whole := p.Held(v)
 		for _, t := range ts {
@@ -490,11 +493,12 @@ func (e *exits) gives(v ssa.Value, r *ssa.Return) (param, owned, none bool) {
 			owned = owned && !isParam && sure
 			p.States(t, func(c own.Combination, st own.Status) {
 				kinds := e.kinds(r, c)
-				owned = owned && st&^(own.Owned|own.Absent|own.Given) == 0 && !(kinds[1] && !kinds[0] && st&own.Owned != 0)
+				owned = owned && st&^(own.Owned|own.Absent|own.Given|own.Holed) == 0 && !(kinds[1] && !kinds[0] && st&own.Owned != 0)
 				none = none || kinds[0] && st&own.Absent != 0 && g.Sites[t/2].Owning() == nil && !e.says(r, g.Sites[t/2])
+				holed = holed || kinds[0] && st&own.Holed != 0
 			})
 		}
-		return param, owned, none
+		return param, owned, none, holed
 	}
-	return false, false, false
+	return false, false, false, false
 }

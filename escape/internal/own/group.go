@@ -111,7 +111,8 @@ func (g *Group) prepare() {
 		for _, i := range g.f.Users(v) {
 			n, at, _ := g.f.Graph.Where(i)
 			acts := g.f.Acts(i, v)
-			if _, ok := i.(*ssa.Phi); ok {
+			if phi, ok := i.(*ssa.Phi); ok {
+				g.merged(phi, v, k, acts)
 				continue
 			}
 			if g.f.Sets(i, v) {
@@ -148,6 +149,20 @@ func (g *Group) prepare() {
 				}
 			}
 		}
+	}
+}
+
+// merged lists what becomes of value number k where paths meet, if it is not the merged value: what leads to
+// it merges with other things, and is not followed from where the paths come.
+func (g *Group) merged(phi *ssa.Phi, v ssa.Value, k int, acts []pointsto.Act) {
+	for _, a := range acts {
+		if a.Op != pointsto.Keep {
+			continue
+		}
+		g.phiUses(phi, v, func(pred int) {
+			at := len(g.f.Graph.Nodes[pred].Instrs) - 1
+			g.events[pred] = append(g.events[pred], event{at: at, kind: act, n: k, act: a})
+		})
 	}
 }
 

@@ -24,9 +24,12 @@ func (g *Group) hand(c *combo, t Token, v int, a pointsto.Act) {
 		g.mark(c, to, k)
 		return
 	}
-	may := Owned
-	if a.Into.Has(g.Values[v]) { // of a slice, it may be nothing, or there already
-		may |= Absent | Given
+	may, holed := Owned|Absent, c.st[t]&Absent
+	if a.Into.Has(g.Values[v]) { // of a slice, it may be there already
+		may, holed = may|Given|Holed, c.st[t]&Holed
+	}
+	if holed != 0 {
+		c.st[all] |= Holed
 	}
 	if c.st[t]&^may != 0 || c.st[t]&Owned != 0 && !c.must[t].Has(v) {
 		c.st[all] = c.st[all]&^Owned | Moved

@@ -11,11 +11,11 @@ import (
 )
 
 func (s Status) String() string {
-	return words(uint8(s), "absent", "owned", "freed", "moved", "pending", "passed", "given", "unsure")
+	return words(uint16(s), "absent", "owned", "freed", "moved", "pending", "passed", "given", "unsure", "holed")
 }
 
 // words joins the words of the bits that are set.
-func words(set uint8, names ...string) string {
+func words(set uint16, names ...string) string {
 	var out []string
 	for k, n := range names {
 		if set>>k&1 == 1 {

@@ -8,7 +8,7 @@ import (
 )
 
 // A Status is what has become of a token, as far as is known: a set of what it may be.
-type Status uint8
+type Status uint16
 
 const (
 	Absent  Status = 1 << iota // not made, or made as nothing
@@ -19,10 +19,11 @@ const (
 	Passed                     // it was due, and a place was passed: the plan frees it there, or it is lost
 	Given                      // a collection has it, and is another token
 	Unsure                     // the program may have freed it, or did where it may still be needed
+	Holed                      // of a slice or a map: an element may be nothing
 )
 
 // Harmless is what a token may be beside owned where it is freed: that frees nothing else.
-const Harmless = Owned | Absent | Passed | Given | Freed
+const Harmless = Owned | Absent | Passed | Given | Freed | Holed
 
 // Ended is what the program has freed, or may have.
 const Ended = Freed | Unsure

@@ -176,6 +176,9 @@ func (g *Group) happen(c *combo, i int, e event, l flow.Bits) {
 		g.put(c, i, e, l)
 	case fresh:
 		g.named(c, e.n, c.st[2*e.n]&Owned == 0, g.index[e.act.To])
+		if g.Sites[e.n].Holes {
+			c.st[2*e.n] |= Holed
+		}
 	case act:
 		sure, may := g.holdsThen(i, e.act)
 		if !may {
@@ -270,6 +273,9 @@ func (g *Group) make(c *combo, i, k int) {
 		return
 	}
 	c.st[young] = Owned
+	if s.Holes {
+		c.st[young] |= Holed
+	}
 	if s.Nil {
 		c.st[young] |= Absent
 	}

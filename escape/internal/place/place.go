@@ -209,7 +209,7 @@ func (pl *planner) statements(spots map[own.Token][]*spot) []Free {
 				}
 			}
 			f.Guard = f.Guard || pl.nothing(s, t)
-			f.Holes = pl.f.Collects(s.value) && pl.f.Holes(s.value)
+			f.Holes = f.Holes || s.point.Status(t)&own.Holed != 0
 		}
 	}
 	return out

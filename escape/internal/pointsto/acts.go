@@ -250,6 +250,7 @@ func (f *Func) call(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act {
 				}
 			}
 			f.leads(to, res, k, act)
+			f.within(to, res, k, act)
 		}
 	}
 	if call, ok := i.(*ssa.Call); ok && c == &call.Call {
@@ -273,6 +274,22 @@ func (f *Func) leads(to ssa.Value, res effect.Result, k int, act func(Op, ssa.Va
 		default:
 			act(x.op, to, always)
 		}
+	}
+}
+
+// within lists what a call makes of operand k, which a part of a result is.
+func (f *Func) within(to ssa.Value, res effect.Result, k int, act func(Op, ssa.Value, effect.When)) {
+	for _, p := range res.Parts {
+		if p.Is.Is>>k&1 == 0 {
+			continue
+		}
+		op, part := Keep, ssa.Value(nil)
+		for _, field := range f.Fields(to) {
+			if field.Text() == p.Path && p.Is.Must {
+				op, part = Copy, field
+			}
+		}
+		act(op, part, effect.When{Cond: effect.Always})
 	}
 }
 

@@ -178,8 +178,12 @@ func (f *Func) extend(c *gathering, v ssa.Value) {
 	}
 	for _, i := range *v.Referrers() {
 		switch i := i.(type) {
-		case *ssa.Phi, *ssa.ChangeType:
-			c.Add(i.(ssa.Value))
+		case *ssa.Phi:
+			if !slices.ContainsFunc(i.Edges, isCut) { // else it is a view
+				c.Add(i)
+			}
+		case *ssa.ChangeType:
+			c.Add(i)
 		case *ssa.Call:
 			if list := appended(i); list != nil && i.Call.Args[0] == v {
 				c.Add(i)
@@ -256,6 +260,16 @@ func (f *Func) listed(c *gathering, s *ssa.Slice) {
 	if n := memory.Pointee(a.Type()).Underlying().(*types.Array).Len(); int(n) > len(vals) {
 		c.Fresh, c.holes = append(c.Fresh, s), c.holes || s.High == nil || !zero(s.High)
 	}
+}
+
+// isCut reports whether a slice is a part of another one.
+func isCut(v ssa.Value) bool {
+	s, ok := v.(*ssa.Slice)
+	if !ok {
+		return false
+	}
+	_, slice := s.X.Type().Underlying().(*types.Slice)
+	return slice
 }
 
 func zero(v ssa.Value) bool {

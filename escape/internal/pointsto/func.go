@@ -149,7 +149,7 @@ func (f *Func) findMade(c *ssa.Call) {
 			free := f.In.Frees.Parts(v.Type())
 			for _, field := range f.Fields(v) {
 				if nothing, freed := free[field.Text()]; freed {
-					add(field, field.Text(), effect.Result{Owned: r.Owned, Nil: r.Nil || nothing, Holes: nothing})
+					add(field, field.Text(), effect.Result{Owned: r.Owned, Nil: r.Nil || nothing, Holes: nothing && f.Collects(field)})
 				}
 			}
 			continue

@@ -103,11 +103,6 @@ func (f *Func) operand(call *ssa.Call, v ssa.Value) ([]ssa.Value, bool) {
 // MayBeNil reports whether a value that holds what sites made may be nothing at all.
 func (f *Func) MayBeNil(v ssa.Value) bool { return f.mayBeNil(v, map[ssa.Value]bool{}) }
 
-// Holes reports whether an element of a slice or a map may be nothing.
-func (f *Func) Holes(v ssa.Value) bool {
-	return slices.ContainsFunc(f.holds[v], func(h Hold) bool { return h.Site.Holes || h.Site.Param >= 0 })
-}
-
 // Held returns the type of what a value is, or of what is in the slot that it is.
 func (f *Func) Held(v ssa.Value) types.Type {
 	if f.IsSlot(v) {
