@@ -221,7 +221,7 @@ func f() {
 	m[0].Use()
 }
 `},
-		{"swapped out of a field", "not made here", `
+		{"swapped out of a field", "may be nil", `
 func f() { b, c := lib.Make(), lib.Make(); h := lib.New(b); o := h.Swap(c)
 	o.Free() //F
 	b.Use()
@@ -236,14 +236,14 @@ func f() {
 	lib.Run()
 }
 `},
-		{"a field that is overwritten", "does more than free", `
+		{"a field that is overwritten", "a parameter", `
 func f(o *lib.B) {
 	p := lib.NewPair()
 	p.A = o
 	p.Close() //F
 }
 `},
-		{"kept by a method of what was made", "does more than free", `
+		{"kept by a method of what was made", "not made here", `
 func f() {
 	p := lib.NewPair()
 	p.Register()
@@ -274,7 +274,7 @@ func f() {
 	b.Free() //F
 }
 `},
-		{"a field overwritten by an option", "does more than free", `
+		{"a field overwritten by an option", "not made here", `
 func f(o *lib.B) {
 	p := lib.NewWith(func(x *lib.Pair) { x.A = o })
 	_ = p
@@ -299,14 +299,14 @@ func f() {
 	g.B().Use()
 }
 `},
-		{"an element that is not owned", "does more than free", `
+		{"an element that is not owned", "not made here", `
 func f(b *lib.B) {
 	l := lib.NewList(3)
 	l.Add(b)
 	l.Close() //F
 }
 `},
-		{"an element that is there twice", "does more than free", `
+		{"an element that is there twice", "not made here", `
 func f() {
 	l := lib.NewList(3)
 	l.Add(l.At(0))
@@ -336,7 +336,7 @@ func f() {
 	c.(*lib.E).B.Use()
 }
 `},
-		{"a field that is another one by then", "does more than free", `
+		{"a field that is another one by then", "not made here", `
 func f() {
 	p := lib.NewPair()
 	lib.Set(&p.A, p.Z)
@@ -354,7 +354,7 @@ func f() {
 	again.Release(b) //O
 }
 `},
-		{"a field overwritten as another type", "does more than free", `
+		{"a field overwritten as another type", "not made here", `
 type mine lib.Pair
 func f() {
 	p := lib.NewPair()
@@ -374,11 +374,14 @@ func f() {
 	}
 	right := l.across(t, `
 func f() {
-	b := lib.Make()
-	b.Use()
-	lib.Release(b) //F
+	p := lib.NewPair()
+	p.A.Use()
+	l := lib.NewList(3)
+	l.At(1).Use()
+	l.Close() //F
+	p.Close() //F
 }
 `)
-	require.Len(t, right.Edits, 1)
+	require.Len(t, right.Edits, 2)
 	assert.Empty(t, right.Withheld())
 }

@@ -7,6 +7,7 @@ import (
 	"go/types"
 	"iter"
 	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -96,65 +97,172 @@ func zeroReturns(fn *ssa.Function, p *ssa.Parameter) bool {
 	return returns && !slices.ContainsFunc(slices.Concat(b.Instrs, to.Instrs), acts)
 }
 
-// silent finds out whether a body does nothing but free parameter p and write constants over its fields, and
-// whether all that it frees may be freed again.
+// silent finds out whether a body does nothing but free parameter p, or fields of it, and write its fields,
+// whether all that it frees may be freed again, and which fields these are.
 func (c *checker) silent(fn *ssa.Function, p *ssa.Parameter, out *Param) {
-	repeatable := true
+	repeatable, nilOK := true, true
+	var parts []string
+	whole := false
+	heads := map[*ssa.BasicBlock]bool{}
 	if len(fn.AnonFuncs) > 0 {
 		return
 	}
-	for i := range instrsOf(fn) {
-		fine := !inLoop(i.Block()) // else it may not come back
-		switch i := i.(type) {
-		case *ssa.DebugRef, *ssa.Jump, *ssa.If, *ssa.Return, *ssa.Phi:
-		case *ssa.BinOp:
-			fine = fine && (isNilConst(i.X) || isNilConst(i.Y) || safe(i.Op, i.X.Type()))
-		case *ssa.FieldAddr, *ssa.Field:
-			_, loads := fieldOf(i.(ssa.Value), p)
-			fine = fine && loads >= 0
-		case *ssa.UnOp:
-			_, loads := fieldOf(i, p)
-			fine = fine && (i.Op == token.NOT || i.Op == token.MUL && loads >= 0)
-		case *ssa.Store: // of a field of what p points to, not of what that leads to
-			_, loads := fieldOf(i.Addr, p)
-			_, zero := i.Val.(*ssa.Const)
-			fine = fine && zero && loads == 0
-		case *ssa.Call:
-			callee := i.Call.StaticCallee()
-			if fine = fine && callee != nil && len(i.Call.Args) == 1; fine {
-				field, loads := fieldOf(i.Call.Args[0], p)
+	for _, b := range fn.Blocks {
+		for _, i := range b.Instrs {
+			switch i := i.(type) {
+			case *ssa.DebugRef, *ssa.Jump, *ssa.If, *ssa.Return, *ssa.Phi:
+			case *ssa.BinOp:
+				if !isNilConst(i.X) && !isNilConst(i.Y) && !safe(i.Op, i.X.Type()) {
+					return
+				}
+			case *ssa.FieldAddr, *ssa.Field:
+				if _, loads := fieldOf(i.(ssa.Value), p); loads < 0 {
+					return
+				}
+			case *ssa.IndexAddr:
+				if _, loads := fieldOf(i, p); loads < 0 || counted(i) == nil {
+					return
+				}
+				heads[counted(i)] = true
+			case *ssa.UnOp:
+				if _, loads := fieldOf(i, p); i.Op != token.NOT && (i.Op != token.MUL || loads < 0) {
+					return
+				}
+			case *ssa.Store: // of a field of what p points to, not of what that leads to
+				path, loads := fieldOf(i.Addr, p)
+				if _, zero := i.Val.(*ssa.Const); !zero || loads != 0 || indexed(path) {
+					return
+				}
+			case *ssa.Call:
+				if b, ok := i.Call.Value.(*ssa.Builtin); ok && b.Name() == "len" {
+					continue
+				}
+				callee := i.Call.StaticCallee()
+				if callee == nil || len(i.Call.Args) != 1 {
+					return
+				}
+				path, loads := fieldOf(i.Call.Args[0], p)
 				q := c.effect(origin(callee)).param(0)
-				fine = loads >= 0 && !field && q.Frees && q.Silent
-				repeatable = repeatable && q.Repeatable
+				// it may be there twice
+				if loads < 0 || !q.Frees || !q.Silent || strings.Count(path, index) > 1 {
+					return
+				}
+				if repeatable = repeatable && q.Repeatable; !q.Repeatable && again(i.Call.Args[0], b) {
+					return
+				}
+				whole = whole || loads > 1 || path == "" && len(q.Parts) == 0
+				nilOK = nilOK && (q.NilOK && len(q.Parts) == 0 || len(q.Parts) > 0 && q.PartsNil && loads == 0)
+				if len(q.Parts) == 0 {
+					parts = append(parts, path)
+				}
+				for _, r := range q.Parts {
+					whole = whole || loads > 0 && path != ""
+					parts = append(parts, path+r)
+				}
+			default:
+				return
 			}
-		default:
-			fine = false
-		}
-		if !fine {
-			return
 		}
 	}
+	if slices.ContainsFunc(fn.Blocks, func(b *ssa.BasicBlock) bool { return !heads[b] && repeats(b, heads) }) {
+		return // it may not come back
+	}
 	out.Silent, out.Repeatable = true, repeatable
+	if _, pointer := p.Type().Underlying().(*types.Pointer); pointer && !whole && len(parts) > 0 {
+		out.Parts, out.PartsNil = parts, nilOK
+	}
 }
 
-// fieldOf reports whether v is a field of p, or the address of one, and how many times a pointer was followed
-// from p; -1: v is something else.
-func fieldOf(v ssa.Value, p *ssa.Parameter) (field bool, loads int) {
+// fieldOf returns the path of the field of p that v is, or is the address of, and how many times a pointer
+// was followed from p; -1: v is something else. An element of a slice in a field is a part of the field.
+func fieldOf(v ssa.Value, p *ssa.Parameter) (path string, loads int) {
 	for {
 		switch x := v.(type) {
 		case *ssa.FieldAddr:
-			field, v = true, x.X
+			path, v = step(x.Field)+path, x.X
 		case *ssa.Field:
-			field, v = true, x.X
+			path, v = step(x.Field)+path, x.X
+		case *ssa.IndexAddr:
+			path, v = index+path, x.X
+			if load, ok := x.X.(*ssa.UnOp); ok && !toArray(x.X) {
+				path, v = behind+path, load.X
+			}
 		case *ssa.UnOp:
 			loads, v = loads+1, x.X
 		default:
 			if v != ssa.Value(p) {
-				return false, -1
+				return "", -1
 			}
-			return field, loads
+			return path, loads
 		}
 	}
+}
+
+// again reports whether block b may free v again: it is in a loop, and v is not an element of which the loop
+// counts up the index, once.
+func again(v ssa.Value, b *ssa.BasicBlock) bool {
+	var head *ssa.BasicBlock
+	for n := 0; n < maxPath; n++ {
+		switch x := v.(type) {
+		case *ssa.FieldAddr:
+			v = x.X
+		case *ssa.Field:
+			v = x.X
+		case *ssa.UnOp:
+			v = x.X
+		case *ssa.IndexAddr:
+			head, n = counted(x), maxPath
+		}
+	}
+	return repeats(b, map[*ssa.BasicBlock]bool{head: true})
+}
+
+// repeats reports whether b can be reached from itself without going through heads of loops.
+func repeats(b *ssa.BasicBlock, heads map[*ssa.BasicBlock]bool) bool {
+	next := func(x *ssa.BasicBlock) []*ssa.BasicBlock {
+		if heads[x] {
+			return nil
+		}
+		return x.Succs
+	}
+	return reachable(next, b.Succs...)[b]
+}
+
+// counted returns the head of the loop that ranges over the slice, or the array, of which x is an element;
+// nil: none does, or it may begin again.
+func counted(x *ssa.IndexAddr) *ssa.BasicBlock {
+	next, ok := x.Index.(*ssa.BinOp)
+	if !ok || next.Op != token.ADD {
+		return nil
+	}
+	phi, ok := next.X.(*ssa.Phi)
+	one, plain := next.Y.(*ssa.Const)
+	if !ok || !plain || one.Value == nil || one.Value.String() != "1" {
+		return nil
+	}
+	for n, e := range phi.Edges {
+		first, ok := e.(*ssa.Const)
+		if e != ssa.Value(next) && (!ok || first.Value.String() != "-1" || inLoop(phi.Block().Preds[n])) {
+			return nil
+		}
+	}
+	head := phi.Block()
+	i, ok := head.Instrs[len(head.Instrs)-1].(*ssa.If)
+	if !ok || len(head.Succs[0].Preds) != 1 || !head.Succs[0].Dominates(x.Block()) {
+		return nil
+	}
+	less, ok := i.Cond.(*ssa.BinOp)
+	if !ok || less.Op != token.LSS || less.X != ssa.Value(next) {
+		return nil
+	}
+	if n, ok := less.Y.(*ssa.Call); ok && n.Call.Value.Name() == "len" && n.Call.Args[0] == x.X {
+		return head
+	}
+	n, ok := less.Y.(*ssa.Const)
+	if !ok || !toArray(x.X) || n.Int64() != partType(x.X.Type(), "").Underlying().(*types.Array).Len() {
+		return nil
+	}
+	return head
 }
 
 // onlyIf finds the operand on which it depends whether operand i is freed.

@@ -68,6 +68,11 @@ func (c *checker) effect(fn *types.Func) *Summary {
 	if groupMethod(fn) != "" {
 		s = harmless(fn.Signature())
 	}
+	if s != nil && slices.Contains(rearrange, pathOf(fn)) {
+		for i := range s.Params {
+			s.Params[i].Empties = true
+		}
+	}
 	if ours || fn.Pkg() != c.pkg {
 		c.effects[fn] = s
 	}
@@ -118,7 +123,7 @@ func worse(a, b *Summary) *Summary {
 	}
 	for i, p := range a.Results {
 		q := b.result(i)
-		r := Result{Known: p.Known && q.Known,
+		r := Result{Known: p.Known && q.Known && !p.Fresh && !q.Fresh,
 			Derived: slices.Concat(p.Derived, p.Is, q.Derived, q.Is)}
 		if p.Owned && q.Owned {
 			r.Owned, r.Zero, r.Beside = true, p.Zero || q.Zero || p.OK != q.OK, p.Beside || q.Beside
@@ -200,26 +205,11 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 			p.Keeps = true
 		}
 	}
-	s.complete(body, said, shown)
-	// Of what a body hands to somebody it is not known that no result leads to it.
-	back := func(result, of spec.Operand) bool {
-		n, r := number(of), body.result(result.Index)
-		return body.param(n).Keeps || slices.Contains(r.Derived, n) || slices.Contains(r.Is, n)
-	}
-	for _, c := range line.Implied(sig, back) {
-		s.Results[c.Operand.Index].take(c, number)
-	}
-	return s
-}
-
-// complete adds what a body does to the operands, and returns in the results, of which no clause says it. Of
-// shown results others are views, which are not followed.
-func (s *Summary) complete(body *Summary, said, shown []bool) {
 	for i := range s.Params {
 		if !said[i] && !slices.ContainsFunc(s.Results, func(r Result) bool { return r.has(i) }) {
 			s.Params[i] = body.param(i)
 			for j, r := range s.Results { // what is owned is not known to lead to it
-				s.Params[i].Keeps = s.Params[i].Keeps || r.Owned && !r.has(i) && body.result(j).has(i)
+				s.Params[i].Keeps = s.Params[i].Keeps || r.Owned && !r.has(i) && body.result(j).leadsTo(i)
 			}
 		}
 	}
@@ -234,8 +224,17 @@ func (s *Summary) complete(body *Summary, said, shown []bool) {
 			r.Derived, r.Is = lasting(b.Derived), lasting(b.Is)
 			r.Exact = b.Exact && len(r.Is) == len(b.Is)
 		}
-		r.Owned, r.Known = r.Owned && !shown[i], true
+		r.Owned, r.Known = r.Owned && !shown[i], true // views of other results are not followed
 	}
+	// Of what a body hands to somebody it is not known that no result leads to it.
+	back := func(result, of spec.Operand) bool {
+		n, r := number(of), body.result(result.Index)
+		return body.param(n).Keeps || slices.Contains(r.Derived, n) || slices.Contains(r.Is, n)
+	}
+	for _, c := range line.Implied(sig, back) {
+		s.Results[c.Operand.Index].take(c, number)
+	}
+	return s
 }
 
 // take adds a clause about a result.
@@ -265,6 +264,9 @@ func groupMethod(fn *types.Func) string {
 	return ""
 }
 
+// rearrange are packages that clear elements of what they are lent.
+var rearrange = []string{"maps", "reflect", "slices"}
+
 // relays are packages that give one operand to a method of another, or of what that holds: WriteTo, Is.
 var relays = []string{"bufio", "bytes", "errors", "io", "net"}
 
@@ -284,9 +286,9 @@ func (c *checker) decodes(k *call, n int) bool {
 	name, last := k.fn.Name(), n == len(k.args)-1
 	switch pathOf(k.fn) {
 	case "encoding/json":
-		return last && (name == "Unmarshal" || name == "Decode")
+		return last && (name == "Unmarshal" || name == "Decode") && !floats(k.args[n])
 	case "encoding/binary":
-		return last && (name == "Read" || name == "Decode")
+		return last && (name == "Read" || name == "Decode") && !floats(k.args[n])
 	case "fmt":
 		return last && strings.Contains(strings.ToLower(name), "scan")
 	case "reflect":
@@ -298,4 +300,26 @@ func (c *checker) decodes(k *call, n int) bool {
 // exchanges reports whether fn writes over the number that its first operand points to.
 func (c *checker) exchanges(fn *types.Func) bool {
 	return pathOf(fn) == "sync/atomic" && !c.off[Callbacks]
+}
+
+// floats reports whether v is an interface of floats, or of memory that holds nothing else: no handle is one.
+func floats(v ssa.Value) bool {
+	i, ok := v.(*ssa.MakeInterface)
+	if !ok {
+		return false
+	}
+	t := i.X.Type()
+	for {
+		switch u := t.Underlying().(type) {
+		case *types.Pointer:
+			t = u.Elem()
+		case *types.Slice:
+			t = u.Elem()
+		case *types.Array:
+			t = u.Elem()
+		default:
+			b, ok := u.(*types.Basic)
+			return ok && b.Info()&(types.IsFloat|types.IsComplex) != 0
+		}
+	}
 }

@@ -313,7 +313,7 @@ func (f *family) operands(k *call) {
 				f.put(id, set{1 << unknownElem})
 			case o.kind == paramObj:
 				q := &f.params[o.index]
-				q.or(Param{Frees: p.Frees, Stores: p.Stores, Runs: p.Runs, Together: p.Together,
+				q.or(Param{Frees: p.Frees, Stores: p.Stores || p.Empties, Runs: p.Runs, Together: p.Together,
 					Tells: p.Tells && callable(o.typ)})
 			case o.kind == litObj && !p.Keeps && f.member[o.fn]:
 				f.calledBack(o, all)
@@ -345,6 +345,8 @@ func (f *family) results(k *call) {
 		switch r := k.sum.result(j); {
 		case j == 0 && k.fn != nil && k.fn.Name() == "WithContext" && pathOf(k.fn) == "golang.org/x/sync/errgroup":
 			f.memory(k.v) // a group that nobody else has
+		case r.Fresh:
+			f.flow(k.v, j, f.fresh(k, j, r))
 		case r.Owned && f.keepsFunction(k):
 			f.flow(k.v, j, single(unknownElem))
 		case r.Owned:

@@ -20,6 +20,7 @@ type free struct {
 	pts        set // what is freed
 	repeatable bool
 	nilOK      bool
+	parts      []string         // fields of what arg points to that are freed; nil: all
 	loop       bool             // it stands in an inserted loop over elements
 	keep       bool             // it only keeps alive
 	met        map[*object]bool // the sites whose resource a walk brought there

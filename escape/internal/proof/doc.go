@@ -34,7 +34,7 @@
 //	old, new ── texts.go, same.go, names.go ──► the frees that were put in, taken out, the names made
 //	names ── hoist.go ──► what is computed earlier than it was makes no difference
 //	new ── load.go ──► go/ssa ── table.go, calls.go ──► graph of locations
-//	graph ── infer.go, bodies.go ──► summaries      graph.go, joins.go, order.go ──► points in order
+//	graph ── infer.go, bodies.go, parts.go ──► summaries      graph.go, joins.go, order.go ──► points in order
 //	each F: freed.go ── walk.go, walk*.go, known.go, learned.go ──► rules ──► verdict     taken out: moved.go
 //
 // [Check] does that for one package; [SummarizeSource] stops at the summaries. A package's imports are
@@ -89,6 +89,15 @@
 //
 // Bodies. Summaries are made callees first. Instances share the summary of what they are made from, in which
 // a call through a type parameter is unknown.
+//
+// Elements. A slice that is returned, or that one field of what is returned leads to, is such memory, and
+// its elements are one part with many resources. A container that the callee keeps, appends to for its
+// caller, or hands to a goroutine has escaped or is not its own; a slice of it in another result or field is
+// a second way there; an element that is an operand, or nil, makes the part one that may be that; one that is
+// there twice, or was freed or stored elsewhere, is seen by the walk with it. What a loop over the slice
+// leaves out is not freed, which changes nothing. A free of the whole may free elements in a loop that ranges
+// over them, once: no two rounds free the same one unless it is there twice, and that the walk sees where the
+// free stands.
 //
 // Limits. What is too large, an instruction that is not in the table, a panic: withheld.
 package proof

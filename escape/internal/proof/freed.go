@@ -53,25 +53,22 @@ func (c *checker) fresh(g *graph, e *edit, at ssa.CallInstruction) *free {
 	case !p.Silent && !c.off[Silent]:
 		return no(Silent, k.fn.Name()+" does more than free, or may")
 	}
-	x.repeatable, x.pts = p.Repeatable || c.off[Once], g.freed(whole)
+	x.repeatable, x.parts, x.pts = p.Repeatable || c.off[Once], p.Parts, g.freed(whole, p.Parts)
 	x.nilOK = c.off[Fresh] || p.NilOK && whole == x.arg
 	if g.fields(x.arg) { // what is freed is not the operand: its fields are
 		if why := g.through(x.arg, at.Block()); why != "" && !x.nilOK {
 			return mayBeNil(why)
 		}
-		x.nilOK = c.off[Fresh]
+		x.nilOK = p.PartsNil || c.off[Fresh]
 	}
 	if c.off[Fresh] {
 		return x
 	}
 	some := false
 	for el := range g.f.leads(x.pts) {
-		made := el.resource() && g.f.freedAs(el.obj, whole.Type())
+		made := el.resource() && fits(whole.Type(), p.Parts, el.obj.typ) && !g.f.retyped(el.obj, whole.Type())
 		if some = some || made; !made && el.obj.kind != zeroObj {
 			return no(Fresh, "what is freed may be "+el.words())
-		}
-		if made && isNumber(el.obj.typ) {
-			return no(Fresh, "a handle that is a number may be made of another")
 		}
 	}
 	if !some {
@@ -95,12 +92,15 @@ func (c *checker) reorders(fn *types.Func) bool {
 	return own && fn.Pkg() == c.pkg
 }
 
-// fits reports whether a free of a value of type t, or of what it points to, may free a resource of type r,
-// and not what a field of that has.
-func fits(t, r types.Type) bool {
+// fits reports whether a free of a value of type t, or of what it points to, or of parts of that, may free a
+// resource of type r, and not what a field of that has.
+func fits(t types.Type, parts []string, r types.Type) bool {
 	all := []types.Type{t}
 	if p, ok := t.Underlying().(*types.Pointer); ok {
 		all = append(all, p.Elem())
+	}
+	for _, path := range parts {
+		all = append(all, partType(t, path))
 	}
 	of := r
 	if p, ok := r.Underlying().(*types.Pointer); ok {
@@ -114,7 +114,7 @@ func fits(t, r types.Type) bool {
 
 // freedAs reports whether who gets object o as a value of type t frees it as what it is.
 func (f *family) freedAs(o *object, t types.Type) bool {
-	return fits(t, o.typ) && !f.retyped(o, t)
+	return fits(t, nil, o.typ) && !f.retyped(o, t)
 }
 
 // retyped reports whether a value of interface type t may be object o as another type, which is freed another
@@ -125,7 +125,7 @@ func (f *family) retyped(o *object, t types.Type) bool {
 	}
 	for i := range f.instrs() {
 		m, ok := i.(*ssa.MakeInterface)
-		if ok && !fits(m.X.Type(), o.typ) && f.some(f.of(m.X), func(e elem) bool { return e == elem{o, ""} }) {
+		if ok && !fits(m.X.Type(), nil, o.typ) && f.some(f.of(m.X), func(e elem) bool { return e == elem{o, ""} }) {
 			return true
 		}
 	}
@@ -157,22 +157,22 @@ func (g *graph) fields(arg ssa.Value) bool {
 	return g.f.some(g.f.of(arg), func(e elem) bool { return e.obj.kind == memObj })
 }
 
-// freed returns what a free of arg frees: arg itself, or what it is the address of.
-func (g *graph) freed(arg ssa.Value) set {
+// freed returns what a free of arg frees: arg itself, or what it is the address of, or parts of that.
+func (g *graph) freed(arg ssa.Value, parts []string) set {
 	var out set
 	for id := range g.f.of(arg).all() {
-		if g.f.elems[id].obj.kind == memObj {
-			out.union(g.f.load(single(id)))
-		} else {
+		switch e := g.f.elems[id]; {
+		case e.obj.kind != memObj:
 			out.add(id)
+		case len(parts) == 0:
+			out.union(g.f.load(single(id)))
+		default:
+			for _, path := range parts {
+				out.union(g.f.load(g.f.along(single(id), path)))
+			}
 		}
 	}
 	return out
-}
-
-func isNumber(t types.Type) bool {
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Info()&types.IsInteger != 0
 }
 
 func (e elem) words() string {

@@ -376,7 +376,7 @@ func (g *graph) inserted(pos token.Pos) bool {
 // made returns what is said of what a site makes.
 func (g *graph) made(o *object) Result {
 	if k := g.calls[o.at.(ssa.CallInstruction)]; k != nil {
-		return k.sum.result(o.index)
+		return k.sum.partOfResult(o.index)
 	}
 	return Result{Zero: true, Beside: true}
 }

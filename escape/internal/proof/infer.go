@@ -93,13 +93,18 @@ func (c *checker) infer(fn *ssa.Function) *Summary {
 		}
 	}
 	for j, r := range f.rets[fn] {
-		if !owned(f, r, in, fn.Signature.Results().At(j).Type()) {
+		is := owned(f, r, in, fn.Signature.Results().At(j).Type())
+		if !is && !f.mayBeFresh(j) {
 			continue
 		}
 		if g == nil {
 			g = newGraph(f, nil, nil)
 		}
-		c.ownedResult(g, fn, j, &s.Results[j])
+		if is {
+			c.ownedResult(g, fn, j, &s.Results[j])
+		} else {
+			c.freshResult(g, fn, j, &s.Results[j])
+		}
 	}
 	return s
 }
@@ -165,24 +170,38 @@ func owned(f *family, r set, in map[*object]int, t types.Type) bool {
 	}) && some
 }
 
-// ownedResult shows that result j is the caller's where it is returned, and when there is nothing.
+// ownedResult shows that result j is the caller's, and when it is zero.
 func (c *checker) ownedResult(g *graph, fn *ssa.Function, j int, res *Result) {
-	if g.strange() != "" {
-		return
+	var sites []*object
+	for id := range g.f.rets[fn][j].all() {
+		if o := g.f.elems[id].obj; o.kind == siteObj {
+			sites = append(sites, o)
+		}
 	}
+	if g.strange() == "" {
+		leads := func(w *walker, s *set, i *ssa.Return) bool { return w.touched(s, i.Results[j]) }
+		c.ownedAt(g, fn, sites, leads, itIs(j), res)
+	}
+}
+
+// itIs says whether result j may be what a walk follows.
+func itIs(j int) inReturn {
+	return func(w *walker, s *set, i *ssa.Return) bool { return w.holds(s, i.Results[j]) }
+}
+
+// An inReturn says whether what a return returns in some place holds, or leads to, what a walk follows.
+type inReturn func(w *walker, s *set, i *ssa.Return) bool
+
+// ownedAt shows that what sites make is the caller's where it is returned, and when there is nothing.
+func (c *checker) ownedAt(g *graph, fn *ssa.Function, sites []*object, leads, holds inReturn, res *Result) {
 	good := true
 	var class set
-	var sites []*object
-	for e := range g.f.leads(g.f.rets[fn][j]) {
-		if e.obj.kind != siteObj {
-			continue
-		}
-		o := e.obj
-		sites = append(sites, o)
-		class.union(setOf(o.ids))
-		w := c.walker(g, nil, o, false, setOf(o.ids))
+	for _, o := range sites {
+		own := setOf(o.ids)
+		class.union(own)
+		w := c.walker(g, nil, o, false, own)
 		w.ret = func(s *set, p phase, i *ssa.Return) {
-			if !w.touched(s, i.Results[j]) {
+			if !leads(w, s, i) {
 				return
 			}
 			good = good && p&phaseMask != freed
@@ -191,6 +210,8 @@ func (c *checker) ownedResult(g *graph, fn *ssa.Function, j int, res *Result) {
 				switch w.mark(id).kind {
 				case left, offered, held:
 					good = good && c.off[Confined]
+				case twice:
+					good = good && c.off[Once]
 				}
 			}
 		}
@@ -199,18 +220,18 @@ func (c *checker) ownedResult(g *graph, fn *ssa.Function, j int, res *Result) {
 		}
 	}
 	res.Owned = true
-	c.zeros(g, j, sites, class, res)
+	c.zeros(g, fn, sites, class, holds, res)
 }
 
 // zeros finds out when zero is returned, the constant or that of a site.
-func (c *checker) zeros(g *graph, j int, sites []*object, class set, res *Result) {
+func (c *checker) zeros(g *graph, fn *ssa.Function, sites []*object, class set, holds inReturn, res *Result) {
 	bare, withOK := false, 0
 	zero := func(o *object) {
 		w := c.walker(g, nil, o, true, class)
 		w.ret = func(s *set, p phase, i *ssa.Return) {
 			last := i.Results[len(i.Results)-1]
 			switch one := len(i.Results) == 1; {
-			case !w.holds(s, i.Results[j]):
+			case !holds(w, s, i):
 			case !one && isError(last.Type()) && (nonNil(last, i.Block()) || w.value(last, isNil, p) == no):
 			case !one && isBool(last.Type()) && w.value(last, isTrue, p) == no:
 				withOK++
@@ -229,7 +250,7 @@ func (c *checker) zeros(g *graph, j int, sites []*object, class set, res *Result
 	}
 	res.Zero = bare || withOK > 0
 	if !bare && withOK > 0 {
-		res.OK = g.f.root.Signature.Results().Len()
+		res.OK = fn.Signature.Results().Len()
 	}
 }
 

@@ -19,6 +19,7 @@ const (
 	held                      // a goroutine has it
 	lost                      // nobody can join the goroutine any more
 	twice                     // it may be in a container twice
+	keyed                     // a map may have it as a key
 	chained                   // these deferred calls of the function run, in this chain
 )
 

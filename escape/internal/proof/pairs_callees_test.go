@@ -164,7 +164,31 @@ func f(c bool) {
 //lastuse:effect args borrowed
 func each(f func())
 `, "its name is read"},
-	{"a number that a literal makes of another", "", `
+	{"a number that a literal makes of another", `
+func f(s string) {
+	n := makeN()
+	n.Use()
+	func() {
+		x, _ := parse(s)
+		N(x).Use()
+	}()
+	n.Free() //F
+}
+
+type N uint32
+
+//lastuse:effect result 0 owned
+func makeN() N
+
+//lastuse:effect recv freed
+func (n N) Free()
+
+//lastuse:effect recv borrowed
+func (n N) Use()
+
+//lastuse:effect args borrowed
+func parse(s string) (uint32, error)
+`, `
 func f(s string) {
 	n := makeN()
 	n.Use()
@@ -188,7 +212,7 @@ func (n N) Use()
 
 //lastuse:effect args borrowed
 func parse(s string) (uint32, error)
-`, "handle that is a number"},
+`, "used by Use"},
 	{"a deferred clean-up", `
 func f() error {
 	b, err := build()

@@ -87,7 +87,18 @@ func f() {
 
 type box struct{ b *B }
 `, "the same memory"},
-	{"elements that are freed as a whole, and lead to the same memory", "", `
+	{"elements that are freed as a whole, and lead to the same memory", `
+func f() {
+	s := &two{Make(), Make()}
+	list := []*two{s, s}
+	_ = list
+	s.Close() //F
+}
+
+type two struct{ a, b *B }
+
+func (t *two) Close() { t.a.Free(); t.b.Free() }
+`, `
 func f() {
 	s := &two{Make(), Make()}
 	list := []*two{s, s}
@@ -102,10 +113,10 @@ func f() {
 type two struct{ a, b *B }
 
 func (t *two) Close() { t.a.Free(); t.b.Free() }
-`, "does more than free"},
-	{"a number that is converted", "", numbers(`N(int8(n))`), "a view"},
-	{"a number that was another", "", numbers(`N(float32(n))`), "a view"},
-	{"a number that a callee converts", "", numbers(`conv[int8](n)`) + conv,
+`, "the same memory"},
+	{"a number that is converted", numbers(`N(int64(n))`), numbers(`N(int8(n))`), "a view"},
+	{"a number that was another", numbers(`N(int64(n))`), numbers(`N(float32(n))`), "a view"},
+	{"a number that a callee converts", numbers(`same(n)`) + conv, numbers(`conv[int8](n)`) + conv,
 		"not made here"},
 	{"memory that is freed as what it is", `
 func f() {

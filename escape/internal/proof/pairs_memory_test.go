@@ -144,7 +144,15 @@ func f(n int) {
 	a[1].Free()
 }
 `, "its name is read"},
-	{"one element in two places", "", `
+	{"one element in two places", `
+func f() {
+	a := [2]*B{Make(), Make()}
+	a[0].Use()
+	for _, b := range a { //F
+		b.Free() //F
+	} //F
+}
+`, `
 func f() {
 	b := Make()
 	a := [2]*B{b, b}
@@ -196,7 +204,14 @@ func f(n int) {
 	a[0].b.Use()
 }
 `, "its name is read"},
-	{"an element that clear empties", "", `
+	{"an element that clear empties", `
+func f() {
+	a := [1]*B{Make()}
+	a[0].Use()
+	a[0].Free() //F
+	clear(a[:])
+}
+`, `
 func f() {
 	a := [1]*B{Make()}
 	a[0].Use()

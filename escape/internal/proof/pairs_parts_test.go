@@ -2,7 +2,39 @@ package proof_test
 
 // partPairs show where objects own what their fields hold, and where they do not.
 var partPairs = []pair{
-	{"an object whose fields own", "", `
+	{"an object whose fields own", `
+func f() error {
+	for range 3 {
+		t, err := newTwo()
+		if err != nil {
+			return err
+		}
+		t.a.Use()
+		t.Close() //F
+	}
+	return nil
+}
+
+type two struct{ a, b *B }
+
+func (t *two) Close() {
+	t.a.Free()
+	t.b.Free()
+}
+
+func newTwo() (*two, error) {
+	a, err := Try()
+	if err != nil {
+		return nil, err
+	}
+	b, err := Try()
+	if err != nil {
+		a.Free()
+		return nil, err
+	}
+	return &two{a, b}, nil
+}
+`, `
 func f() error {
 	for range 3 {
 		t, err := newTwo()
@@ -27,8 +59,40 @@ func newTwo() (*two, error) {
 	global = a
 	return &two{a, b}, nil
 }
-`, "does more than free"},
-	{"fields of an object", "", `
+`, "not made here"},
+	{"fields of an object", `
+func f() error {
+	t, err := newTwo()
+	if err != nil {
+		return err
+	}
+	t.a.Use()
+	t.a.Free() //F
+	t.b.Use()
+	t.b.Free() //F
+	return nil
+}
+
+type two struct{ a, b *B }
+
+func (t *two) Close() {
+	t.a.Free()
+	t.b.Free()
+}
+
+func newTwo() (*two, error) {
+	a, err := Try()
+	if err != nil {
+		return nil, err
+	}
+	b, err := Try()
+	if err != nil {
+		a.Free()
+		return nil, err
+	}
+	return &two{a, b}, nil
+}
+`, `
 func f() error {
 	t, err := newTwo()
 	if err != nil {
@@ -53,7 +117,39 @@ func newTwo() (*two, error) {
 	return &two{a, a}, nil
 }
 `, "may be "},
-	{"an object that is there", "", `
+	{"an object that is there", `
+func f() error {
+	for range 3 {
+		t, err := newTwo()
+		if err != nil {
+			return err
+		}
+		t.a.Use()
+		t.Close() //F
+	}
+	return nil
+}
+
+type two struct{ a, b *B }
+
+func (t *two) Close() {
+	t.a.Free()
+	t.b.Free()
+}
+
+func newTwo() (*two, error) {
+	a, err := Try()
+	if err != nil {
+		return nil, err
+	}
+	b, err := Try()
+	if err != nil {
+		a.Free()
+		return nil, err
+	}
+	return &two{a, b}, nil
+}
+`, `
 func f() {
 	t, _ := newTwo()
 	_ = t
@@ -79,8 +175,40 @@ func newTwo() (*two, error) {
 	}
 	return &two{a, b}, nil
 }
-`, "does more than free"},
-	{"an object with a field that is nil", "", `
+`, "a pointer that leads to it may be nil"},
+	{"an object with a field that is nil", `
+func f() error {
+	for range 3 {
+		t, err := newTwo()
+		if err != nil {
+			return err
+		}
+		t.a.Use()
+		t.Close() //F
+	}
+	return nil
+}
+
+type two struct{ a, b *B }
+
+func (t *two) Close() {
+	t.a.Free()
+	t.b.Free()
+}
+
+func newTwo() (*two, error) {
+	a, err := Try()
+	if err != nil {
+		return nil, err
+	}
+	b, err := Try()
+	if err != nil {
+		a.Free()
+		return nil, err
+	}
+	return &two{a, b}, nil
+}
+`, `
 func f() error {
 	for range 3 {
 		t, err := newTwo()
@@ -103,8 +231,40 @@ func (t *two) Close() {
 func newTwo() (*two, error) {
 	return &two{a: Make()}, nil
 }
-`, "does more than free"},
-	{"a name of an object", "", `
+`, "may be nil"},
+	{"a name of an object", `
+func f() error {
+	for range 3 {
+		t, err := newTwo()
+		if err != nil {
+			return err
+		}
+		t.a.Use()
+		t.Close() //F
+	}
+	return nil
+}
+
+type two struct{ a, b *B }
+
+func (t *two) Close() {
+	t.a.Free()
+	t.b.Free()
+}
+
+func newTwo() (*two, error) {
+	a, err := Try()
+	if err != nil {
+		return nil, err
+	}
+	b, err := Try()
+	if err != nil {
+		a.Free()
+		return nil, err
+	}
+	return &two{a, b}, nil
+}
+`, `
 func f() error {
 	for range 3 {
 		t, err := newTwo()
@@ -137,8 +297,40 @@ func newTwo() (*two, error) {
 	}
 	return &two{a, b}, nil
 }
-`, "does more than free"},
-	{"an object with a view of what it owns", "", `
+`, "its name is read"},
+	{"an object with a view of what it owns", `
+func f() error {
+	for range 3 {
+		t, err := newTwo()
+		if err != nil {
+			return err
+		}
+		t.a.Use()
+		t.Close() //F
+	}
+	return nil
+}
+
+type two struct{ a, b *B }
+
+func (t *two) Close() {
+	t.a.Free()
+	t.b.Free()
+}
+
+func newTwo() (*two, error) {
+	a, err := Try()
+	if err != nil {
+		return nil, err
+	}
+	b, err := Try()
+	if err != nil {
+		a.Free()
+		return nil, err
+	}
+	return &two{a, b}, nil
+}
+`, `
 func f() {
 	h := newHolder()
 	v := h.v

@@ -140,31 +140,3 @@ func retypes(i ssa.Instruction) bool {
 	b, ok := k.Common().Value.(*ssa.Builtin)
 	return ok && b.Name() == "Slice"
 }
-
-// partType returns the type of a part of what t leads to; nil if t does not say.
-func partType(t types.Type, path string) types.Type {
-	if p, ok := t.Underlying().(*types.Pointer); ok {
-		t = p.Elem()
-	}
-	for _, r := range path {
-		if t == nil {
-			break
-		}
-		step, n := string(r), int(r-0x100)
-		switch u := t.Underlying().(type) {
-		case *types.Struct:
-			if t = nil; 0 <= n && n < u.NumFields() {
-				t = u.Field(n).Type()
-			}
-		case interface{ Elem() types.Type }: // of a slice in a field, behind leads to its elements together
-			if _, slice := u.(*types.Slice); !slice || step != behind {
-				t = u.Elem()
-			}
-		default:
-			t = nil
-		}
-	}
-	return t
-}
-
-func isStruct(t types.Type) bool { _, ok := t.Underlying().(*types.Struct); return ok }

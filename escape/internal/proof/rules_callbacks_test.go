@@ -158,6 +158,25 @@ func f(text []byte) {
 	d.B.Free() //F
 }
 `},
+	{proof.Callbacks, "not made here", `
+type N uint32
+
+//lastuse:effect result 0 owned
+func MakeN() N
+
+//lastuse:effect recv freed
+func (n N) Free()
+
+//lastuse:effect recv borrowed
+func (n N) Use()
+
+func f(other uint32) {
+	b := MakeN()
+	b.Use()
+	atomic.StoreUint32((*uint32)(&b), other)
+	b.Free() //F
+}
+`},
 	{proof.Callbacks, "handed to somebody", `
 type source struct{ b *B }
 

@@ -10,6 +10,35 @@ func f(b *B) {
 	b.Free() //F
 }
 `},
+	{proof.Confined, "not made here", freesAll + `
+func build() []*B {
+	xs := []*B{Make(), Make()}
+	global = xs[1]
+	return xs
+}
+`},
+	{proof.Once, "not made here", freesAll + `
+func build() []*B {
+	x := Make()
+	return []*B{x, x}
+}
+`},
+	{proof.Once, "freed twice", `
+type stack struct{ list []*B }
+
+func (s *stack) Close() {
+	for _, x := range s.list {
+		x.Free()
+	}
+}
+
+func f() {
+	s := &stack{}
+	x := Make()
+	s.list = append(s.list, x, x)
+	s.Close() //F
+}
+`},
 	{proof.Confined, "handed to somebody", `
 func f() {
 	b := Make()
@@ -250,6 +279,42 @@ func f() {
 		}
 	}
 	run(1, nil)
+}
+`},
+	{proof.Dead, "used by Use", `
+type N uint32
+
+//lastuse:effect result 0 owned
+func MakeN() N
+
+//lastuse:effect recv freed
+func (n N) Free()
+
+//lastuse:effect recv borrowed
+func (n N) Use()
+
+func f() {
+	b := MakeN()
+	c := MakeN()
+	c.Use()
+	c.Free() //F
+	(b + 1).Use()
+	b.Free()
+}
+`},
+	{proof.Once, "freed twice", `
+type pair struct{ a, b *B }
+
+func (p *pair) Close() {
+	p.a.Free()
+	p.b.Free()
+}
+
+func f() {
+	b := Make()
+	p := pair{a: b, b: b}
+	p.a.Use()
+	p.Close() //F
 }
 `},
 }

@@ -201,6 +201,17 @@ func f(n int) {
 	b.Free() //F
 }
 `,
+		"elements": `
+func f(n int) {
+	var bs []*B
+	for range n {
+		bs = append(bs, Make())
+	}
+	for _, b := range bs { //F
+		b.Free() //F
+	} //F
+}
+`,
 	}
 	l := newLab()
 	for name, text := range tests {

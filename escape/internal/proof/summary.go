@@ -35,7 +35,12 @@ type Param struct {
 	Runs       bool // if the call panics, a goroutine may have it
 	Together   bool // goroutines of the callee may call it, or have it, at the same time
 	Stores     bool // what it leads to may be given another value
+	Empties    bool // elements of what it leads to may be given zero
 	NilOK      bool // nil, or the zero value, does nothing
+
+	// Fields of what it points to: these are freed, and no more, and PartsNil says whether each may be nil.
+	Parts    []string
+	PartsNil bool
 }
 
 // or adds what may be done to the operand besides.
@@ -45,7 +50,7 @@ func (p *Param) or(q Param) {
 	}
 	p.Keeps, p.Gives, p.Frees = p.Keeps || q.Keeps, p.Gives || q.Gives, p.Frees || q.Frees
 	p.Runs, p.Together, p.Tells = p.Runs || q.Runs, p.Together || q.Together, p.Tells || q.Tells
-	p.Stores = p.Stores || q.Stores
+	p.Stores, p.Empties = p.Stores || q.Stores, p.Empties || q.Empties
 }
 
 // anything is what an unknown function does to an operand.
@@ -60,14 +65,21 @@ type Result struct {
 	Derived []int // of these operands it may hold a part
 	Is      []int // it may be one of these operands itself
 	Exact   bool  // it is one of Is, and nothing else
-	Known   bool  // it holds nothing but what Owned and Derived say
+	Known   bool  // it holds nothing but what Owned, Derived and Parts say
+	Fresh   bool  // it leads to memory that nobody else has, or is nil as Zero and OK say
+	Parts   []Part
 }
 
 // has reports whether the result may be operand n, or hold a part of it.
 func (r Result) has(n int) bool { return slices.Contains(r.Derived, n) || slices.Contains(r.Is, n) }
 
+// leadsTo reports whether the result has operand n, or memory of its own that does.
+func (r Result) leadsTo(n int) bool {
+	return r.has(n) || slices.ContainsFunc(r.Parts, func(p Part) bool { return slices.Contains(p.Derived, n) })
+}
+
 // made reports whether the result is not zero unless an error beside it says so.
-func (r Result) made() bool { return r.Owned && !r.Zero && r.OK == 0 }
+func (r Result) made() bool { return (r.Owned || r.Fresh) && !r.Zero && r.OK == 0 }
 
 // summarize finds the summaries of all functions of the package, callees first. Of functions
 // that call each other the first that is looked at sees the worst of the others.

@@ -53,6 +53,7 @@ type entry struct {
 	gives   []ssa.Value // handed to somebody who may keep it,
 	words   string      // in these words
 	reads   []ssa.Value // whose memory is read or written, or which are told apart from others (*)
+	empties ssa.Value   // elements of what it leads to may be zero from here on
 	strange bool        // it is not on the list
 }
 
@@ -61,7 +62,12 @@ func (c *checker) entry(i ssa.Instruction) *entry {
 	e := &entry{}
 	switch i := i.(type) {
 	case *ssa.DebugRef, *ssa.Jump, *ssa.If, *ssa.RunDefers, *ssa.Return, *ssa.MakeClosure:
-	case *ssa.Alloc, *ssa.MakeMap, *ssa.MakeChan, *ssa.MakeSlice:
+	case *ssa.Alloc, *ssa.MakeMap, *ssa.MakeChan:
+		e.makes = true
+	case *ssa.MakeSlice:
+		if n, ok := i.Len.(*ssa.Const); !ok || n.Int64() > 0 {
+			e.empties = i
+		}
 		e.makes = true
 	case *ssa.FieldAddr:
 		e.from = []source{{v: i.X, how: inside, step: step(i.Field)}}
@@ -85,7 +91,7 @@ func (c *checker) entry(i ssa.Instruction) *entry {
 	case *ssa.Store:
 		e.stores, e.reads = []storing{{to: i.Addr, val: source{v: i.Val}, over: !plain(i)}}, []ssa.Value{i.Addr}
 	case *ssa.MapUpdate:
-		e.reads, e.gives, e.words = []ssa.Value{i.Map, i.Key}, []ssa.Value{i.Key}, "it is a key of a map"
+		e.reads = []ssa.Value{i.Map, i.Key}
 		for _, x := range []ssa.Value{i.Key, i.Value} {
 			e.stores = append(e.stores, storing{to: i.Map, step: index, val: source{v: x}, over: true})
 		}
@@ -128,6 +134,9 @@ func (c *checker) computed(e *entry, v ssa.Value) {
 		case *ssa.MultiConvert: // it may do whatever Convert does
 			e.from[0].how, e.reads = part|somewhere, []ssa.Value{x}
 		}
+		if s, ok := i.(*ssa.Slice); ok && mayGrow(s) {
+			e.empties = s.X
+		}
 	case *ssa.SliceToArrayPointer:
 		e.from = []source{{v: i.X, how: somewhere}}
 	case *ssa.Convert:
@@ -135,6 +144,8 @@ func (c *checker) computed(e *entry, v ssa.Value) {
 			e.from = []source{{v: i.X, how: somewhere}}
 		} else if copiesBytes(i) {
 			e.reads = []ssa.Value{i.X}
+		} else if widens(i) {
+			e.from = []source{{v: i.X}}
 		} else { // another number, or the bytes of one
 			e.from = []source{{v: i.X, how: part}}
 		}
@@ -275,6 +286,28 @@ func compares(i *ssa.BinOp) bool {
 		return true
 	}
 	return false
+}
+
+// widens reports whether a conversion keeps each number as it is.
+func widens(i *ssa.Convert) bool {
+	from, ok1 := i.X.Type().Underlying().(*types.Basic)
+	to, ok2 := i.Type().Underlying().(*types.Basic)
+	return ok1 && ok2 && from.Info()&to.Info()&types.IsInteger != 0 && width(from) <= width(to)
+}
+
+// width orders the types of whole numbers by size; of a word it is only known that it has 32 bits, or 64.
+func width(b *types.Basic) int {
+	switch b.Kind() {
+	case types.Int8, types.Uint8:
+		return 1
+	case types.Int16, types.Uint16:
+		return 2
+	case types.Int32, types.Uint32:
+		return 3
+	case types.Int, types.Uint, types.Uintptr:
+		return 4
+	}
+	return 5
 }
 
 // copiesBytes reports whether a conversion copies: between strings and slices of bytes or runes.

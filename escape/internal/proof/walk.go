@@ -117,9 +117,6 @@ func (w *walker) loaded(s *set, pts set) bool {
 		if e.obj.kind != memObj && e.obj.kind != litObj {
 			continue
 		}
-		if w.mayBeZero(e.path) {
-			return true
-		}
 		for _, q := range e.obj.ids {
 			if partOf(w.f.elems[q].path, e.path) && w.inside(s, q) {
 				return true
@@ -176,9 +173,7 @@ func (w *walker) start() {
 		v := w.site.at.(*ssa.Call)
 		before := w.g.beforeSites()
 		for _, a := range before.at[v] {
-			s := ptr(a.marks)
-			w.set(s, v, w.site.index, true)
-			w.push(w.g.calls[v].point+1, a.p|newest, s)
+			w.push(w.g.calls[v].point+1, a.p|newest, w.makes(v, ptr(a.marks)))
 		}
 		w.over = before.over
 		return
@@ -217,12 +212,12 @@ func (w *walker) drain() {
 }
 
 // push adds a state to those of a point, as a way of its own, or joined to others where there are many.
-// Where nobody has the resource any more nothing can happen to it.
+// Where nobody has the resource any more nothing can happen to it, unless it is a number.
 func (w *walker) push(n int, p phase, s *set) {
 	if s == nil {
 		s = &set{}
 	}
-	if !w.zero && p&phaseMask != unmade && !s.meets(w.g.marks.holders) {
+	if !w.zero && p&phaseMask != unmade && !s.meets(w.g.marks.holders) && !w.number() {
 		return
 	}
 	if !w.g.meets[n] {

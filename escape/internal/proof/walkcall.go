@@ -1,6 +1,7 @@
 package proof
 
 import (
+	"go/types"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -95,8 +96,8 @@ func (w *walker) matters(fn *ssa.Function) bool {
 	if m, ok := w.about[fn]; ok {
 		return m
 	}
-	w.about[fn] = false // of a cycle, the others say it
-	m := w.sites != nil || w.contacts(fn)
+	w.about[fn] = false                                 // of a cycle, the others say it
+	m := w.sites != nil || w.number() || w.contacts(fn) // a number may be made of others anywhere
 	w.about[fn] = m
 	return m
 }
@@ -130,7 +131,10 @@ func (w *walker) external(k *call, p phase, s *set, touched func(ssa.Value) bool
 	free := false
 	for n, a := range k.args {
 		par := k.does[n]
-		if !touched(a) {
+		if par.Empties {
+			w.empties(s, a)
+		}
+		if !touched(a) && !(p&phaseMask >= ours && w.forged(a)) {
 			continue
 		}
 		if k.ruledOut(par) {
@@ -160,6 +164,38 @@ func (w *walker) external(k *call, p phase, s *set, touched func(ssa.Value) bool
 	cont(p, s)
 }
 
+// forged reports whether v may be the resource although nobody handed it on: handles that are numbers can be
+// made of other numbers, counted to, or read from a text. A constant of a type that others use as well is
+// taken for theirs.
+func (w *walker) forged(v ssa.Value) bool {
+	if !w.number() || !types.Identical(v.Type(), w.site.typ) {
+		return false
+	}
+	if c, ok := v.(*ssa.Const); ok {
+		_, basic := c.Type().(*types.Basic)
+		return !basic && c.Value != nil && c.Value.String() != "0"
+	}
+	known := false
+	for e := range w.f.leads(w.f.of(v)) {
+		switch {
+		case e.obj.kind == unknownObj, e.obj.kind == siteObj && e.path != "":
+			return true
+		case e.obj.kind != zeroObj:
+			known = true
+		}
+	}
+	return !known
+}
+
+// number reports whether the resource's handle is one.
+func (w *walker) number() bool {
+	if w.site == nil {
+		return false
+	}
+	b, ok := w.site.typ.Underlying().(*types.Basic)
+	return ok && b.Info()&types.IsInteger != 0
+}
+
 func name(k *call) string {
 	if k.fn != nil {
 		return k.fn.Name()
@@ -173,6 +209,10 @@ func (w *walker) results(k *call, p phase, s *set, cont func(phase, *set)) {
 	for j := range v.Call.Signature().Results().Len() {
 		e := k.result(j)
 		w.set(s, v, j, slices.ContainsFunc(e.from, func(src source) bool { return w.comes(s, src) }))
+		if r := k.sum.result(j); r.Fresh {
+			w.set(s, v, j, w.zero && w.site == nil && r.Zero)
+			s = w.renew(k, v, j, r, s)
+		}
 	}
 	if w.sites != nil {
 		w.sites.reached(v, p, s)
@@ -181,7 +221,9 @@ func (w *walker) results(k *call, p phase, s *set, cont func(phase, *set)) {
 		cont(p, s)
 		return
 	}
-	w.set(s, v, w.site.index, false)
+	if w.site.index < partBase {
+		w.set(s, v, w.site.index, false)
+	}
 	rest := p &^ phaseMask
 	switch p & phaseMask {
 	case newest:
@@ -191,14 +233,37 @@ func (w *walker) results(k *call, p phase, s *set, cont func(phase, *set)) {
 	}
 }
 
+// hits returns how often F may free what is followed: it is the operand, or what that leads to, or in some
+// fields of it.
+func (w *walker) hits(x *free, s *set, touched func(ssa.Value) bool) (n int) {
+	arg := w.g.calls[x.at].args[0]
+	other := func(e elem) bool { return e.obj.kind != memObj && e.obj.kind != zeroObj }
+	if len(x.parts) == 0 || w.f.some(w.f.of(arg), other) {
+		if touched(arg) {
+			return 1
+		}
+		return 0
+	}
+	for _, path := range x.parts {
+		if w.loaded(s, w.f.along(w.f.of(arg), path)) {
+			n++
+		}
+	}
+	return n
+}
+
 // free lets F happen.
 func (w *walker) free(n int, k *call, p phase, s *set, touched func(ssa.Value) bool, cont func(phase, *set)) {
 	x := w.frees[n]
+	hits := 0
+	if len(k.args) > 0 {
+		hits = w.hits(x, s, touched)
+	}
 	if w.g.fields(x.arg) {
 		w.stands(n, p, s, false)
 		w.sees(n, x, s)
 	}
-	if len(k.args) == 0 || !touched(k.args[0]) {
+	if hits == 0 {
 		cont(p, s)
 		return
 	}
@@ -217,7 +282,9 @@ func (w *walker) free(n int, k *call, p phase, s *set, touched func(ssa.Value) b
 		w.use(p, Dead, "it is kept alive", k.at)
 	case q == newest || q == older:
 		x.met[w.site] = true
-		w.ends(n, x, k, s)
+		if w.ends(n, x, k, s); hits > 1 && !x.repeatable {
+			w.fault(n, Once, "it may be in what is freed twice", k.at)
+		}
 		cont(p&^phaseMask|ours+phase(n), ptr(*s))
 	case q == freed && !x.repeatable:
 		w.fault(n, Once, "the program may have freed it before", k.at)
@@ -262,7 +329,7 @@ func (w *walker) ends(n int, x *free, k *call, s *set) {
 				}
 			}
 		case twice:
-			if x.loop {
+			if x.loop || slices.ContainsFunc(x.parts, indexed) {
 				w.fault(n, Once, "it may be in what is freed twice", k.at)
 			}
 		}

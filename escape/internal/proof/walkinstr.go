@@ -44,6 +44,12 @@ func (w *walker) instr(n int, pt *point, p phase, s *set) {
 			w.next(n, p, w.copyStruct(s, w.f.of(i.Addr), w.f.of(src), w.touched(s, i.Val), i, false))
 			return
 		}
+	case *ssa.MapUpdate:
+		if w.holds(s, i.Key) {
+			for e := range w.f.leads(w.f.of(i.Map)) {
+				s.add(w.id(markKey{kind: keyed, n: e.obj.id}))
+			}
+		}
 	case *ssa.Select:
 		w.next(n, p, w.selects(p, s, i))
 		return
@@ -63,7 +69,7 @@ func (w *walker) instr(n int, pt *point, p phase, s *set) {
 // reads notes what an entry reads.
 func (w *walker) reads(e *entry, p phase, s *set, at ssa.Instruction) {
 	for _, x := range e.reads {
-		if w.holds(s, x) || w.written(s, x) {
+		if w.holds(s, x) || w.keyed(s, x) || w.written(s, x) {
 			w.use(p, Dead, "it is read or written", at)
 		}
 	}
@@ -77,6 +83,9 @@ func (w *walker) happens(e *entry, v ssa.Value, p phase, s *set, at ssa.Instruct
 	yes := w.zero && e.zero || slices.ContainsFunc(e.from, func(src source) bool { return w.comes(s, src) })
 	for _, st := range e.stores {
 		s = w.store(s, st, at)
+	}
+	if e.empties != nil {
+		w.empties(s, e.empties)
 	}
 	if v != nil {
 		w.set(s, v, 0, yes)
@@ -113,6 +122,11 @@ func (w *walker) closes(p phase, s *set, i *ssa.MakeClosure) *set {
 	}
 	w.set(s, i, 0, yes)
 	return s
+}
+
+// keyed reports whether v is a map of which a key may be what is followed.
+func (w *walker) keyed(s *set, v ssa.Value) bool {
+	return w.f.some(w.f.of(v), func(e elem) bool { return w.has(s, markKey{kind: keyed, n: e.obj.id}) })
 }
 
 // written reports whether v leads right to memory that F may have written.

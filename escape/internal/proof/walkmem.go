@@ -4,6 +4,7 @@ package proof
 
 import (
 	"go/constant"
+	"go/token"
 	"go/types"
 	"slices"
 	"strings"
@@ -48,7 +49,7 @@ func (w *walker) copyStruct(s *set, dst, src set, leads bool, at ssa.Instruction
 			for from := range src.all() {
 				e := w.f.elems[from]
 				if several := rest == anywhere || e.path == anywhere; several && w.loaded(was, single(from)) ||
-					!several && (w.inside(was, w.nearest(e.obj, e.path+rest)) || w.mayBeZero(e.path+rest)) {
+					!several && w.inside(was, w.nearest(e.obj, e.path+rest)) {
 					if !again || !w.inside(was, q) {
 						w.doubled(was, s, q)
 					}
@@ -60,10 +61,6 @@ func (w *walker) copyStruct(s *set, dst, src set, leads bool, at ssa.Instruction
 	}
 	return s
 }
-
-// mayBeZero reports whether what is followed is the constant zero, which any element of a slice or a map may
-// be.
-func (w *walker) mayBeZero(path string) bool { return w.zero && w.site == nil && several(path) }
 
 // nearest returns the element of o for a path, or what it is a part of.
 func (w *walker) nearest(o *object, path string) int {
@@ -215,6 +212,19 @@ func (w *walker) clear(s *set, e elem) {
 	}
 }
 
+// empties notes that elements of what v leads to may be zero from here on.
+func (w *walker) empties(s *set, v ssa.Value) {
+	if !w.zero || w.site != nil {
+		return
+	}
+	for id := range w.f.reach(w.f.of(v)).all() {
+		e := w.f.elems[id]
+		if _, deletes := e.obj.at.(*ssa.MakeMap); e.obj.kind == memObj && indexed(e.path) && !deletes {
+			s.add(w.elemMark(id))
+		}
+	}
+}
+
 // alloc makes memory, which is zero.
 func (w *walker) alloc(s *set, i *ssa.Alloc) {
 	o := w.f.made[key{i, 0}]
@@ -224,12 +234,63 @@ func (w *walker) alloc(s *set, i *ssa.Alloc) {
 	if w.g.unique(w.f, o) {
 		w.clear(s, elem{o, ""})
 	}
-	if w.zero && w.site == nil {
+	if w.zero && w.site == nil && !filled(i) {
 		for _, q := range o.ids {
 			s.add(w.elemMark(q))
 		}
 	}
 	w.renewed(s, i)
+}
+
+// filled reports whether each element of an array is stored right where it is made, before anything else is
+// done to it, as arguments of a variadic function and elements of a literal are.
+func filled(i *ssa.Alloc) bool {
+	array, ok := i.Type().Underlying().(*types.Pointer).Elem().Underlying().(*types.Array)
+	if !ok {
+		return false
+	}
+	set := map[int64]bool{}
+	instrs := i.Block().Instrs
+	for _, in := range instrs[slices.Index(instrs, ssa.Instruction(i))+1:] {
+		if at, ok := in.(*ssa.IndexAddr); ok && at.X == ssa.Value(i) && onlyStored(at) {
+			continue
+		}
+		if st, ok := in.(*ssa.Store); ok {
+			if at, ok := st.Addr.(*ssa.IndexAddr); ok && at.X == ssa.Value(i) {
+				set[at.Index.(*ssa.Const).Int64()] = true
+			}
+		}
+		if slices.ContainsFunc(in.Operands(nil), func(v *ssa.Value) bool { return *v == ssa.Value(i) }) {
+			break
+		}
+	}
+	return int64(len(set)) == array.Len()
+}
+
+// onlyStored reports whether the address of a known element is there to store into it.
+func onlyStored(at *ssa.IndexAddr) bool {
+	_, known := at.Index.(*ssa.Const)
+	return known && !slices.ContainsFunc(*at.Referrers(), func(r ssa.Instruction) bool {
+		st, ok := r.(*ssa.Store)
+		return !ok || st.Addr != ssa.Value(at)
+	})
+}
+
+// mayGrow reports whether a slice of a slice may have elements that this one has not: they may be zero.
+func mayGrow(i *ssa.Slice) bool {
+	if _, ok := i.X.Type().Underlying().(*types.Slice); !ok || i.High == nil {
+		return false
+	}
+	if n, ok := i.High.(*ssa.Const); ok {
+		return n.Int64() > 0
+	}
+	less, ok := i.High.(*ssa.BinOp)
+	if !ok || less.Op != token.SUB {
+		return true
+	}
+	n, ok := less.X.(*ssa.Call)
+	k, isConst := less.Y.(*ssa.Const)
+	return !ok || !isConst || k.Int64() < 0 || n.Call.Value.Name() != "len" || n.Call.Args[0] != i.X
 }
 
 // renewed notes that the group which v makes is another one from here on: what runs in the

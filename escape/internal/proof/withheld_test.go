@@ -131,7 +131,7 @@ func f() {
 	c.Free()
 }
 `},
-		{"a number of it is a key", "handed to somebody", `
+		{"a number of it is a key", "it is read", `
 func f() {
 	b := Make()
 	seen := map[uintptr]bool{b.Ptr(): true}

@@ -11,7 +11,7 @@ import (
 // each path on which the free stands, also where it frees nothing.
 func TestWrongWrites(t *testing.T) {
 	tests := []struct{ name, words, text string }{
-		{"what it writes beside the resource is read through an address", "does more than free", `
+		{"what it writes beside the resource is read through an address", "its name is read", `
 type stack struct {
 	b      *B
 	closed bool
@@ -64,7 +64,7 @@ func f() {
 	s.Close() //F
 }
 `},
-		{"an address of that which has no name", "does more than free", `
+		{"an address of that which has no name", "it is read or written", `
 type stack struct {
 	b *B
 	state
@@ -85,7 +85,7 @@ func f() {
 	}
 }
 `},
-		{"the same where nothing is freed", "does more than free", `
+		{"the same where nothing is freed", "its name is read", `
 type stack struct {
 	h      H
 	closed bool
@@ -107,7 +107,7 @@ func f(c bool) bool {
 	return false
 }
 `},
-		{"the same where the program has freed it", "does more than free", `
+		{"the same where the program has freed it", "its name is read", `
 type stack struct {
 	h      H
 	closed bool
@@ -129,7 +129,7 @@ func f(c bool) bool {
 	return false
 }
 `},
-		{"the same where making it failed", "does more than free", `
+		{"the same where making it failed", "its name is read", `
 type stack struct {
 	h      H
 	closed bool
@@ -152,7 +152,7 @@ func f() bool {
 	return false
 }
 `},
-		{"the same in a goroutine that starts where nothing is freed", "does more than free", `
+		{"the same in a goroutine that starts where nothing is freed", "may still run", `
 type stack struct {
 	h      H
 	closed bool
@@ -173,7 +173,7 @@ func f(c bool, ch chan bool) {
 	ch <- true
 }
 `},
-		{"the same in what is deferred there", "does more than free", `
+		{"the same in what is deferred there", "its name is read", `
 type stack struct {
 	h      H
 	closed bool
@@ -193,7 +193,7 @@ func f(c bool, ch chan bool) {
 	defer s.Close() //F
 }
 `},
-		{"what it writes is read as text", "does more than free", `
+		{"what it writes is read as text", "it is read or written", `
 type stack struct {
 	b      *B
 	closed bool

@@ -1,0 +1,335 @@
+package proof
+
+// Results that lead to memory which was made for the caller: what a constructor returns. Each field is a
+// part, and so are the elements of a slice together, with resources of their own, as if the function had
+// returned them one by one.
+//
+// It is so if all that the result may lead to was allocated in the body, nobody else has it when the body is
+// left, no other result leads there, and no resource is in two parts, or in a part and in something else that
+// is returned. A part of which a view, or a number made of it, is in another part is not understood.
+//
+// What a field leads to, most often a slice, is memory of the caller's under the same conditions, if nothing
+// else in the result leads there; what an element leads to is not, as it may be there several times. Elements
+// are one part, which stands for many resources; the walk follows any one of them. None is there twice: a
+// walk with each sees it put there once. Those behind the end of a slice of it are there as well.
+
+import (
+	"go/types"
+	"maps"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// A Part is a field of what a result leads to, or its elements; behind says that a field leads there.
+type Part struct {
+	Path string
+	Result
+	Unknown bool // it may hold something that nobody knows
+}
+
+// partBase is above the numbers of results; parts are numbered from there on.
+const partBase = 1 << 10
+
+// partOfResult returns what is said of the n-th result, or of a part of one.
+func (s *Summary) partOfResult(n int) Result {
+	if n < partBase {
+		return s.result(n)
+	}
+	if parts := s.result(n % partBase).Parts; n/partBase <= len(parts) {
+		return parts[n/partBase-1].Result
+	}
+	return Result{}
+}
+
+// freshResult finds out whether result j leads to memory of the caller alone, and what its parts are.
+func (c *checker) freshResult(g *graph, fn *ssa.Function, j int, res *Result) {
+	f := g.f
+	if g.strange() != "" {
+		return
+	}
+	content := contents{in: map[string]set{}, at: map[*object]string{}}
+	if !g.gather(f.rets[fn][j], "", &content) {
+		return
+	}
+	parts, sites := f.sorted(content)
+	if len(content.at) == 0 || parts == nil {
+		return
+	}
+	for k, r := range f.rets[fn] {
+		for id := range f.reach(r).all() {
+			o := f.elems[id].obj
+			_, part := sites[o]
+			if _, memory := content.at[o]; k != j && (part || memory) {
+				return
+			}
+		}
+	}
+	zero := Result{}
+	c.zeros(g, fn, nil, nil, itIs(j), &zero)
+	for n := range parts {
+		p := &parts[n]
+		var own []*object
+		for _, o := range f.objs {
+			if at, ok := sites[o]; ok && at == p.Path {
+				own = append(own, o)
+			}
+		}
+		if len(own) == 0 {
+			continue
+		}
+		t := partType(fn.Signature.Results().At(j).Type(), p.Path)
+		if t == nil || slices.ContainsFunc(own, func(o *object) bool { return !f.freedAs(o, t) }) {
+			return
+		}
+		in := func(w *walker, s *set, i *ssa.Return) bool {
+			return w.loaded(s, f.along(f.of(i.Results[j]), p.Path))
+		}
+		if c.ownedAt(g, fn, own, in, in, &p.Result); !p.Owned {
+			return
+		}
+	}
+	*res = Result{Fresh: true, Parts: parts, Zero: zero.Zero, OK: zero.OK, Known: true}
+}
+
+// contents is what memory that a result leads to holds, by path, and the path to it.
+type contents struct {
+	in map[string]set
+	at map[*object]string
+}
+
+// gather notes what the memory holds that s leads to; false: it is not the caller's alone, or not understood.
+func (g *graph) gather(s set, path string, c *contents) bool {
+	f := g.f
+	for id := range s.all() {
+		e := f.elems[id]
+		if e.obj.kind == zeroObj {
+			continue
+		}
+		if at, seen := c.at[e.obj]; !g.begins(e) || seen && at != path {
+			return false
+		}
+		for _, sp := range g.spawns {
+			if slices.ContainsFunc(e.obj.ids, sp.reaches.has) {
+				return false
+			}
+		}
+		c.at[e.obj] = path
+		for _, q := range e.obj.ids {
+			at := path + strings.Map(noFixed, f.elems[q].path)
+			in := c.in[at]
+			in.union(f.content[q])
+			c.in[at] = in
+		}
+	}
+	if path != "" {
+		return true
+	}
+	for _, at := range slices.Sorted(maps.Keys(c.in)) {
+		leads := false
+		for id := range f.reach(c.in[at]).all() {
+			leads = leads || f.elems[id].obj.kind == siteObj && !c.in[at].has(id)
+		}
+		if leads && at != "" && !indexed(at) && !g.gather(c.in[at], at+behind, c) {
+			return false
+		}
+	}
+	return true
+}
+
+// begins reports whether e is the beginning of memory that the body made.
+func (g *graph) begins(e elem) bool {
+	switch at := e.obj.at.(type) {
+	case *ssa.Alloc, *ssa.MakeSlice:
+	case *ssa.Call:
+		if g.calls[at] == nil || g.calls[at].builtin != "append" {
+			return false
+		}
+	default:
+		return false
+	}
+	return e.obj.kind == memObj && e.path == "" && !e.obj.escaped
+}
+
+// mayBeFresh reports whether result j is a slice, or a pointer to a struct, of memory of the family.
+func (f *family) mayBeFresh(j int) bool {
+	switch t := f.root.Signature.Results().At(j).Type().Underlying().(type) {
+	case *types.Slice:
+	case *types.Pointer:
+		if !isStruct(t.Elem()) {
+			return false
+		}
+	default:
+		return false
+	}
+	some := false
+	return !f.some(f.rets[f.root][j], func(e elem) bool {
+		some = some || e.obj.kind == memObj
+		return e.obj.escaped || e.obj.kind != memObj && e.obj.kind != zeroObj
+	}) && some
+}
+
+func isStruct(t types.Type) bool { _, ok := t.Underlying().(*types.Struct); return ok }
+
+// sorted makes parts of what is in memory, and says in which each site is; nil if that is not understood.
+func (f *family) sorted(c contents) (parts []Part, sites map[*object]string) {
+	sites = map[*object]string{}
+	for _, path := range slices.Sorted(maps.Keys(c.in)) {
+		p := Part{Path: path, Result: Result{Known: true}}
+		whole := path == "" || strings.HasSuffix(path, behind)
+		_, leads := c.in[path+behind]
+		in := f.reach(c.in[path])
+		if leads {
+			in = c.in[path]
+		}
+		for id := range in.all() {
+			e := f.elems[id]
+			alone := sites[e.obj] == "" && c.in[path].has(id) // no other part has it
+			switch {
+			case alone && e.resource() && !whole && !strings.Contains(path, anywhere):
+				sites[e.obj] = path
+			case e.obj.kind == siteObj:
+				return nil, nil
+			case e.obj.kind == paramObj:
+				if k := e.obj.index; !slices.Contains(p.Derived, k) {
+					p.Derived = append(p.Derived, k)
+				}
+			case e.obj.kind != zeroObj && !leads:
+				p.Unknown = true
+			}
+		}
+		if whole && (p.Unknown || len(p.Derived) > 0) {
+			return nil, nil
+		}
+		parts = append(parts, p)
+	}
+	for o := range sites { // of one that is viewed by something in the same memory
+		for _, s := range c.in {
+			for _, q := range o.ids {
+				if s.has(q) && f.elems[q].path != "" {
+					return nil, nil
+				}
+			}
+		}
+	}
+	return parts, sites
+}
+
+// along returns what is reached from what s leads to along the path of a part.
+func (f *family) along(s set, path string) set {
+	for n, step := range strings.Split(path, behind) {
+		if n > 0 {
+			s = f.load(s)
+		}
+		s = f.inside(s, step)
+	}
+	return s
+}
+
+// holder returns the memory of the caller's in which a part of result j is, and the path to it there.
+func (f *family) holder(k *call, j int, r Result, path string) (*object, string) {
+	to, rest, leads := strings.Cut(path, behind)
+	if !leads {
+		return f.object(key{k.v, j}, memObj, k.resultType(j)), path
+	}
+	n := slices.IndexFunc(r.Parts, func(p Part) bool { return p.Path == to })
+	return f.object(key{k.v, (n+1)*partBase + j}, memObj, partType(k.resultType(j), to)), rest
+}
+
+// fresh makes the memory that a result leads to, with its parts.
+func (f *family) fresh(k *call, j int, r Result) set {
+	top, _ := f.holder(k, j, r, "")
+	out := single(f.elem(top, ""))
+	f.put(f.elem(top, ""), set{1 << zeroElem})
+	for n, p := range r.Parts {
+		o, path := f.holder(k, j, r, p.Path)
+		s := set{1 << zeroElem}
+		switch {
+		case p.Owned:
+			s.union(single(f.elem(f.object(key{k.v, (n+1)*partBase + j}, siteObj, partType(top.typ, p.Path)), "")))
+		case f.made[key{k.v, (n+1)*partBase + j}] != nil:
+			s.union(single(f.elem(f.made[key{k.v, (n+1)*partBase + j}], "")))
+		}
+		if p.Unknown {
+			s.add(unknownElem)
+		}
+		for _, a := range p.Derived {
+			s.union(f.of(k.args[a]))
+			s.union(f.lentParts(f.of(k.args[a])))
+		}
+		f.put(f.elem(o, path), s)
+	}
+	if r.Zero || k.at.Common().Signature().Results().Len() > 1 {
+		out.add(zeroElem)
+	}
+	return out
+}
+
+// partType returns the type of a part of what t leads to; nil if t does not say.
+func partType(t types.Type, path string) types.Type {
+	if p, ok := t.Underlying().(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	for _, r := range path {
+		if t == nil {
+			break
+		}
+		step, n := string(r), int(r-0x100)
+		switch u := t.Underlying().(type) {
+		case *types.Struct:
+			if t = nil; 0 <= n && n < u.NumFields() {
+				t = u.Field(n).Type()
+			}
+		case interface{ Elem() types.Type }: // of a slice in a field, behind leads to its elements together
+			if _, slice := u.(*types.Slice); !slice || step != behind {
+				t = u.Elem()
+			}
+		default:
+			t = nil
+		}
+	}
+	return t
+}
+
+// renew lets a call make the memory that a result leads to: it is another one, in which parts of operands may
+// be.
+func (w *walker) renew(k *call, v *ssa.Call, j int, r Result, s *set) *set {
+	if o := w.f.made[key{v, j}]; o == nil || o.kind != memObj {
+		return s
+	}
+	owned := map[int]bool{}
+	var objs []*object
+	for _, p := range r.Parts { // memory as a whole comes before its parts
+		o, path := w.f.holder(k, j, r, p.Path)
+		if path == "" {
+			if objs = append(objs, o); w.g.unique(w.f, o) {
+				w.clear(s, elem{o, ""})
+			}
+		}
+		owned[w.f.elem(o, path)] = p.Owned
+		if !w.zero && slices.ContainsFunc(p.Derived, func(a int) bool { return w.touched(s, k.args[a]) }) {
+			s = w.fill(s, w.f.elem(o, path))
+		}
+	}
+	for _, o := range objs {
+		for _, q := range o.ids {
+			if w.zero && w.site == nil && w.f.elems[q].path != "" && !owned[q] {
+				s.add(w.elemMark(q))
+			}
+		}
+	}
+	return s
+}
+
+// makes puts the resource that is followed where its site makes it: into a register, or into a part.
+func (w *walker) makes(v *ssa.Call, s *set) *set {
+	n := w.site.index
+	if n < partBase {
+		w.set(s, v, n, true)
+		return s
+	}
+	r := w.g.calls[v].sum.result(n % partBase)
+	o, path := w.f.holder(w.g.calls[v], n%partBase, r, r.Parts[n/partBase-1].Path)
+	return w.fill(s, w.f.elem(o, path))
+}
