@@ -13,12 +13,47 @@ import (
 	"golang.org/x/tools/go/types/typeutil"
 )
 
+// taken is what a function that is not a literal of the family does to what it is called with.
+func (f *family) taken(v ssa.Value) (p Param) {
+	fn, ok := v.(*ssa.Function)
+	if !ok {
+		return anything
+	}
+	s := f.c.does(fn)
+	if s == nil {
+		return anything
+	}
+	for _, q := range s.Params {
+		p.or(q)
+	}
+	for n, r := range s.Results {
+		_, basic := fn.Signature.Results().At(n).Type().Underlying().(*types.Basic)
+		// a number is used up by who asks
+		p.Keeps = p.Keeps || !basic && (!r.Known || len(r.Derived)+len(r.Is) > 0)
+	}
+	return p
+}
+
 // invoked is what a method does that is called on an interface, nil if nobody knows: where its receiver is a
 // function, nobody sees which.
 func (c *checker) invoked(m *types.Func) *Summary {
 	s := c.effect(m)
 	if s != nil && m.Signature().Recv() != nil && callable(m.Signature().Recv().Type()) {
 		return nil
+	}
+	return s
+}
+
+// does is what a function does, or a literal of which nothing is known that it captures; nil if nobody knows.
+func (c *checker) does(fn *ssa.Function) *Summary {
+	if fn.Parent() == nil {
+		return c.effect(origin(fn))
+	}
+	s, ok := c.literals[fn]
+	if !ok {
+		c.literals[fn] = nil // for one that leads to itself
+		s = c.infer(fn)
+		c.literals[fn] = s
 	}
 	return s
 }

@@ -236,7 +236,7 @@ func (f *family) param(k *call, n int) Param {
 		}
 		p.Keeps = p.Keeps || k.fn != nil && f.c.hands(k.fn, a)
 		if p.Gives && f.calls(k, m) && !f.walked(k, m) {
-			p.or(anything)
+			p.or(f.taken(a))
 		}
 		p.Tells = p.Tells || k.sum.param(m).Gives && f.takes(a) && callable(k.args[n].Type())
 	}

@@ -82,10 +82,11 @@ type graph struct {
 	marks   *marks
 	sites   *sites
 	order   *evaluation
-	puts    [][2]token.Pos     // statements that were put in
-	putBack map[token.Pos]bool // calls of frees that were taken out
-	breaks  bool               // it matters how a panic leaves the root
-	goesOn  bool               // something may go on although a literal panics
+	varied  map[*ssa.Alloc]bool // flags into which something else than zero is stored
+	puts    [][2]token.Pos      // statements that were put in
+	putBack map[token.Pos]bool  // calls of frees that were taken out
+	breaks  bool                // it matters how a panic leaves the root
+	goesOn  bool                // something may go on although a literal panics
 }
 
 func newGraph(f *family, puts [][2]token.Pos, putBack map[token.Pos]bool) *graph {
@@ -94,7 +95,7 @@ func newGraph(f *family, puts [][2]token.Pos, putBack map[token.Pos]bool) *graph
 		chains: map[ssa.Instruction][]int{}, unwind: map[*ssa.Function][]int{}, back: map[*ssa.Function][]back{},
 		firsts: map[*ssa.BasicBlock]int{}, loops: map[*ssa.BasicBlock]bool{}, elems: map[*ssa.BasicBlock]set{},
 		lives: map[*ssa.BasicBlock]map[ssa.Value]bool{}, defers: map[*ssa.Function][]*ssa.Defer{},
-		onlies: map[*object]bool{}}
+		onlies: map[*object]bool{}, varied: map[*ssa.Alloc]bool{}}
 	for _, fn := range f.fns {
 		g.add(fn)
 	}

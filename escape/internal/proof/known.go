@@ -1,16 +1,18 @@
 package proof
 
 // What a walk knows of conditions, for each phase apart. An atom is what a condition tests: a
-// register that is true, or nil, or equal to a constant.
+// register that is true, or nil, or equal to a constant; or a flag, which is a variable that only
+// constants are stored into, by this family alone and by no goroutine.
 //
-// What is known of an atom is what the branch taken said, or what the edge into a phi brings, and is
-// forgotten where the register is computed again. Forgetting more is always right: it is done where no test
-// can be reached any more, which keeps the number of phases small.
+// What is known of an atom is what the branch taken said, what the edge into a phi brings, or what was
+// stored last, and is forgotten where the register is computed again. Forgetting more is always right:
+// it is done where no test can be reached any more, which keeps the number of phases small.
 
 import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -21,6 +23,7 @@ const (
 	isTrue  atomKind = iota // a bool
 	isNil                   // compared with nil
 	isEqual                 // a number, compared with constants
+	isFlag                  // a variable, by its address
 )
 
 // An atom is something that conditions test.
@@ -41,7 +44,7 @@ const (
 type knowledge struct {
 	atoms []atom
 	ids   map[atom]int
-	live  []map[*ssa.BasicBlock]bool // of the function of the atom
+	live  []map[*ssa.BasicBlock]bool // of the function of the atom; nil: anywhere
 	codes map[string]byte
 
 	facts  []string         // what walks found out; the first is nothing
@@ -57,6 +60,7 @@ func (g *graph) known() *knowledge {
 	}
 	k := &knowledge{ids: map[atom]int{}, codes: map[string]byte{}, factID: map[string]phase{}}
 	g.knows = k
+	flags := g.flags()
 	tests := map[atom]int{}
 	var order []atom
 	uses := map[atom][]*ssa.BasicBlock{}
@@ -84,7 +88,7 @@ func (g *graph) known() *knowledge {
 		}
 		k.ids[a] = len(k.atoms)
 		k.atoms = append(k.atoms, a)
-		if phi, ok := a.v.(*ssa.Phi); ok {
+		if phi, ok := a.v.(*ssa.Phi); ok && a.kind != isFlag {
 			for n, e := range phi.Edges {
 				b := atom{e, a.kind}
 				_, p := e.(*ssa.Phi)
@@ -96,12 +100,17 @@ func (g *graph) known() *knowledge {
 		}
 	}
 	for _, a := range order {
-		if tests[a] > 1 || decided(a, 0) {
+		load, _ := a.v.(*ssa.UnOp)
+		switch {
+		case load != nil && flags[g.flagOf(load)]:
+			add(atom{g.flagOf(load), isFlag})
+			add(a)
+		case tests[a] > 1 || decided(a, 0):
 			add(a)
 		}
 	}
 	for _, a := range k.atoms {
-		k.live = append(k.live, reachable(preds, uses[a]...))
+		k.live = append(k.live, g.tested(a, uses[a]))
 	}
 	k.facts = []string{string(make([]byte, len(k.atoms)))}
 	return k
@@ -176,4 +185,104 @@ func decided(a atom, depth int) bool {
 		}
 	}
 	return false
+}
+
+// tested returns the blocks from which a test of an atom, in uses, can be reached.
+func (g *graph) tested(a atom, uses []*ssa.BasicBlock) map[*ssa.BasicBlock]bool {
+	if a.kind == isFlag {
+		for _, r := range *a.v.Referrers() {
+			if c, ok := r.(*ssa.MakeClosure); ok && c.Fn.(*ssa.Function).Synthetic != yield {
+				return nil
+			}
+			switch r.(type) {
+			case *ssa.UnOp, *ssa.MakeClosure:
+				uses = append(uses, r.Block())
+			}
+		}
+	}
+	return reachable(preds, uses...)
+}
+
+// flagOf returns the variable that a load reads, nil if that is not one alone.
+func (g *graph) flagOf(load *ssa.UnOp) *ssa.Alloc {
+	if load.Op != token.MUL {
+		return nil
+	}
+	return g.variable(load.X)
+}
+
+// variable returns the one variable that addr leads to, nil if it may be another or a part of one.
+func (g *graph) variable(addr ssa.Value) *ssa.Alloc {
+	var found *ssa.Alloc
+	for id := range g.f.of(addr).all() {
+		e := g.f.elems[id]
+		a, ok := e.obj.at.(*ssa.Alloc)
+		if !ok || found != nil || e.path != "" || e.obj.escaped {
+			return nil
+		}
+		found = a
+	}
+	return found
+}
+
+// flags returns the variables of bools and numbers to which nothing happens but that constants are
+// stored, that they are read, and that literals of the family which run in order capture them.
+func (g *graph) flags() map[*ssa.Alloc]bool {
+	out := map[*ssa.Alloc]bool{}
+	for _, o := range g.f.objs {
+		a, ok := o.at.(*ssa.Alloc)
+		if !ok || !g.unique(g.f, o) {
+			continue
+		}
+		b, ok := a.Type().Underlying().(*types.Pointer).Elem().Underlying().(*types.Basic)
+		shared := slices.ContainsFunc(g.spawns, func(sp *spawn) bool {
+			return slices.ContainsFunc(o.ids, func(id int) bool { return sp.reaches.has(id) })
+		})
+		if ok && b.Info()&(types.IsBoolean|types.IsInteger) != 0 && !shared {
+			out[a] = true
+		}
+	}
+	for i := range g.f.instrs() {
+		g.spoils(i, out)
+	}
+	for a := range out { // one that is never anything but zero is a constant, and these are not folded
+		if !g.varied[a] {
+			delete(out, a)
+		}
+	}
+	return out
+}
+
+// spoils drops the variables to which an instruction does something else.
+func (g *graph) spoils(i ssa.Instruction, flags map[*ssa.Alloc]bool) {
+	var ops [16]*ssa.Value
+	for _, op := range i.Operands(ops[:0]) {
+		if *op == nil {
+			continue
+		}
+		for id := range g.f.of(*op).all() {
+			a, ok := g.f.elems[id].obj.at.(*ssa.Alloc)
+			if !ok || !flags[a] {
+				continue
+			}
+			fine := false
+			switch i := i.(type) {
+			case *ssa.DebugRef:
+				fine = true
+			case *ssa.MakeClosure:
+				fine = g.f.member[i.Fn.(*ssa.Function)]
+			case *ssa.UnOp:
+				fine = g.flagOf(i) == a
+			case *ssa.Store:
+				c, isConst := i.Val.(*ssa.Const)
+				fine = isConst && g.code(c) != nothing && g.variable(i.Addr) == a
+				if elem := i.Val.Type(); fine && g.code(c) != g.code(ssa.NewConst(zeroOf(elem), elem)) {
+					g.varied[a] = true
+				}
+			}
+			if !fine {
+				delete(flags, a)
+			}
+		}
+	}
 }

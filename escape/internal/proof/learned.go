@@ -3,6 +3,8 @@ package proof
 // What a walk learns of atoms, and forgets.
 
 import (
+	"go/constant"
+	"go/types"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -113,7 +115,7 @@ func (w *walker) crossed(p phase, to *ssa.BasicBlock, edge int) phase {
 		}
 		now := was
 		i, _ := a.v.(ssa.Instruction)
-		if i != nil && i.Block() == to {
+		if i != nil && i.Block() == to && a.kind != isFlag {
 			now = nothing
 			if phi, ok := i.(*ssa.Phi); ok {
 				if now = w.value(phi.Edges[edge], a.kind, p); a.kind == isNil && nonNil(phi.Edges[edge], to.Preds[edge]) {
@@ -121,7 +123,7 @@ func (w *walker) crossed(p phase, to *ssa.BasicBlock, edge int) phase {
 				}
 			}
 		}
-		if i != nil && i.Parent() == to.Parent() && !k.live[n][to] {
+		if i != nil && i.Parent() == to.Parent() && k.live[n] != nil && !k.live[n][to] {
 			now = nothing
 		}
 		if now == was {
@@ -142,9 +144,42 @@ func (w *walker) crossed(p phase, to *ssa.BasicBlock, edge int) phase {
 // entered returns p at the start of a literal: its registers are those of another run.
 func (w *walker) entered(p phase, fn *ssa.Function) phase {
 	for _, a := range w.g.known().atoms {
-		if a.v.Parent() == fn && fn != w.f.root {
+		if a.kind != isFlag && a.v.Parent() == fn && fn != w.f.root {
 			p = w.learn(p, a, nothing)
 		}
 	}
 	return p
 }
+
+// noted returns p behind an instruction that makes, sets or reads a flag.
+func (w *walker) noted(p phase, i ssa.Instruction) phase {
+	switch i := i.(type) {
+	case *ssa.Alloc:
+		if a := (atom{i, isFlag}); w.g.flagged(a) {
+			elem := i.Type().Underlying().(*types.Pointer).Elem()
+			p = w.learn(p, a, w.g.code(ssa.NewConst(zeroOf(elem), elem)))
+		}
+	case *ssa.Store:
+		if c, ok := i.Val.(*ssa.Const); ok {
+			if v := w.g.variable(i.Addr); v != nil {
+				p = w.learn(p, atom{v, isFlag}, w.g.code(c))
+			}
+		}
+	case *ssa.UnOp:
+		if v := w.g.flagOf(i); v != nil && w.g.flagged(atom{v, isFlag}) {
+			now := w.knows(p, atom{v, isFlag})
+			p = w.learn(w.learn(p, atom{i, isTrue}, now), atom{i, isEqual}, now)
+		}
+	}
+	return p
+}
+
+func zeroOf(t types.Type) constant.Value {
+	if isBool(t) {
+		return constant.MakeBool(false)
+	}
+	return constant.MakeInt64(0)
+}
+
+// flagged reports whether a flag is an atom.
+func (g *graph) flagged(a atom) bool { _, ok := g.known().ids[a]; return ok }

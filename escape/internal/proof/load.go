@@ -21,14 +21,15 @@ type checker struct {
 	prog  *ssa.Program
 	sums  map[*types.Func]*Summary // found so far
 
-	effects map[*types.Func]*Summary
-	telling typeutil.Map
-	handing typeutil.Map
-	sliced  map[*ssa.Function]*typeutil.Map // arrays of which slices are made, by type
-	diffs   []*differ
-	known   map[string]*Summary   // what is known of functions before these are looked at
-	need    map[ast.Decl]bool     // declarations that are looked into
-	asKnown map[*ast.Ident]string // functions that are not looked into
+	effects  map[*types.Func]*Summary
+	literals map[*ssa.Function]*Summary
+	telling  typeutil.Map
+	handing  typeutil.Map
+	sliced   map[*ssa.Function]*typeutil.Map // arrays of which slices are made, by type
+	diffs    []*differ
+	known    map[string]*Summary   // what is known of functions before these are looked at
+	need     map[ast.Decl]bool     // declarations that are looked into
+	asKnown  map[*ast.Ident]string // functions that are not looked into
 
 	fams   map[*ssa.Function]*family
 	report *Report
@@ -39,7 +40,8 @@ const maxFile = 8 << 20
 func newChecker(in *Input) *checker {
 	c := &checker{in: in, fset: token.NewFileSet(), off: map[Rule]bool{}, report: &Report{},
 		fams: map[*ssa.Function]*family{}, sums: map[*types.Func]*Summary{}, effects: map[*types.Func]*Summary{},
-		sliced: map[*ssa.Function]*typeutil.Map{}}
+		literals: map[*ssa.Function]*Summary{},
+		sliced:   map[*ssa.Function]*typeutil.Map{}}
 	for _, r := range in.Without {
 		c.off[r] = true
 	}

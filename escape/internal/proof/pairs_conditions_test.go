@@ -60,7 +60,21 @@ func f(c bool) {
 	}
 }
 `, "may be nil"},
-	{"a flag that deferred code reads", "", `
+	{"a flag that deferred code reads", `
+func f(n int) {
+	b := Make()
+	v := b.View()
+	done := false
+	defer func() {
+		if !done {
+			v.Use()
+		}
+	}()
+	next()
+	done = true
+	b.Free() //F
+}
+`, `
 func f(n int) {
 	b := Make()
 	v := b.View()
@@ -77,7 +91,23 @@ func f(n int) {
 	done = n > 0
 }
 `, "used by Use"},
-	{"a free between a free and a flag that deferred code reads", "", `
+	{"a free between a free and a flag that deferred code reads", `
+func f() {
+	var p struct{ x *B }
+	p.x = Make()
+	a := Make()
+	done := false
+	defer func() {
+		if !done {
+			a.Use()
+		}
+	}()
+	p.x.Use()
+	a.Free() //F
+	p.x.Free() //F
+	done = true
+}
+`, `
 func f() {
 	var p struct{ x *B }
 	p.x = Make()
@@ -94,7 +124,22 @@ func f() {
 	done = true
 }
 `, "its name is read"},
-	{"a flag that others set", "", `
+	{"a flag that others set", `
+func f(n int) {
+	b := Make()
+	v := b.View()
+	done := false
+	set := func() { done = true }
+	defer func() {
+		if !done {
+			v.Use()
+		}
+	}()
+	next()
+	set()
+	b.Free() //F
+}
+`, `
 func f(n int) {
 	b := Make()
 	v := b.View()
@@ -110,7 +155,22 @@ func f(n int) {
 	b.Free() //F
 }
 `, "used by Use"},
-	{"a return in the body of a range over a function", "", `
+	{"a return in the body of a range over a function", `
+func f(n int) {
+	b := Make()
+	for i := range upTo(n) {
+		if i == 7 {
+			b.Free() //F
+			return
+		}
+		b.Use()
+	}
+	b.Free() //F
+}
+
+//lastuse:effect args borrowed
+func upTo(n int) func(func(int) bool)
+`, `
 func f(n int) {
 	b := Make()
 	v := b.View()

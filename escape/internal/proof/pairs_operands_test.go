@@ -37,7 +37,18 @@ var known doer
 type doer interface{ Do(*B) }
 var known doer
 `), "handed to somebody"},
-	{"a function that frees, beside a condition", "", `
+	{"a function that frees, beside a condition", `
+//lastuse:effect arg 0 freed if arg 1 is true
+func put(b *B, c bool, done func())
+
+func f() {
+	b := Make()
+	put(b, false, done)
+	b.Free() //F
+}
+
+func done() {}
+`, `
 //lastuse:effect arg 0 freed if arg 1 is true
 func put(b *B, c bool, done func(*B))
 
@@ -48,7 +59,7 @@ func f() {
 }
 
 func free(b *B) { b.Free() }
-`, "handed to somebody"},
+`, "freed it before"},
 	{"a method that the free may call", hooks(`nil`), hooks(`&prints{1}`), "not made here"},
 	{"a method that the free may call since then", lateHooks(`nil`), lateHooks(`&prints{1}`),
 		"handed to somebody"},

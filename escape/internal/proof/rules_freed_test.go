@@ -247,6 +247,19 @@ func f() {
 	}, func() { v.Use() })
 }
 `},
+	{proof.Confined, "handed to somebody", `
+func bySize(x, y *B) int {
+	global = y
+	return x.Sum() - y.Sum()
+}
+
+func f(c *B) bool {
+	b := Make()
+	sorted := slices.IsSortedFunc([]*B{b, c}, bySize)
+	b.Free() //F
+	return sorted
+}
+`},
 	{proof.Fresh, "may be nil", `
 func f() {
 	bs := []*B{Make(), Make()}

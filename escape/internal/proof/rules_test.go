@@ -189,6 +189,14 @@ func f() {
 	b.Free() //O
 }
 `,
+		"seen by a literal that captures nothing": `
+func f(c *B) bool {
+	b := Make()
+	sorted := slices.IsSortedFunc([]*B{b, c}, func(x, y *B) int { return x.Sum() - y.Sum() })
+	b.Free() //F
+	return sorted
+}
+`,
 		"of an older one": `
 func f(n int) {
 	b := Make()

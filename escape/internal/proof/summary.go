@@ -127,6 +127,10 @@ func (c *checker) assume(fn *ssa.Function, s *Summary) {
 	c.sums[o] = s
 	delete(c.effects, o)
 	delete(c.fams, fn)
+	for lit := range c.literals {
+		delete(c.fams, lit)
+	}
+	c.literals = map[*ssa.Function]*Summary{}
 	c.telling, c.handing = typeutil.Map{}, typeutil.Map{}
 }
 

@@ -105,6 +105,9 @@ func (w *walker) matters(fn *ssa.Function) bool {
 func (w *walker) contacts(fn *ssa.Function) bool {
 	for _, b := range fn.Blocks {
 		for _, i := range b.Instrs {
+			if st, ok := i.(*ssa.Store); ok && w.g.flagged(atom{w.g.variable(st.Addr), isFlag}) {
+				return true
+			}
 			if _, ok := i.(*ssa.Defer); ok {
 				return true
 			}

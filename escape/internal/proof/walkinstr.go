@@ -11,6 +11,7 @@ import (
 
 // instr lets an instruction happen.
 func (w *walker) instr(n int, pt *point, p phase, s *set) {
+	p = w.noted(p, pt.instr)
 	if k := w.g.calls[callOf(pt.instr)]; k != nil {
 		w.call(n, k, p, s)
 		return

@@ -47,19 +47,6 @@ func f() {
 	b.Free() //F
 }
 `},
-		{"a declared function that keeps is handed on", "handed to somebody", `
-func bySize(x, y *B) int {
-	global = y
-	return x.Sum() - y.Sum()
-}
-
-func f(c *B) bool {
-	b := Make()
-	sorted := slices.IsSortedFunc([]*B{b, c}, bySize)
-	b.Free() //F
-	return sorted
-}
-`},
 		{"a goroutine that may have been started", "may still run", `
 func f() {
 	b := Make()

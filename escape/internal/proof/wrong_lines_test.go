@@ -113,7 +113,7 @@ func f() {
 	do(both, b)
 }
 `},
-		{"freed on a condition, and else by a function that is handed on", "handed to somebody", `
+		{"freed on a condition, and else by a function that is handed on", "freed it before", `
 func free(b *B) { b.Free() }
 
 func do(f func(*B), b *B) { f(b) }
