@@ -6,6 +6,7 @@ package proof
 import (
 	"cmp"
 	"go/types"
+	"iter"
 	"slices"
 	"strings"
 
@@ -54,6 +55,9 @@ func (c *checker) effect(fn *types.Func) *Summary {
 	if c.off[Bodies] && body == nil && fn.Pkg() != nil {
 		body = harmless(fn.Signature())
 	}
+	if body == nil {
+		body = c.implemented(fn)
+	}
 	s := body
 	if c.in.Specs != nil {
 		line, ok := c.in.Specs.Lookup(spec.FullName(fn))
@@ -77,6 +81,35 @@ func (c *checker) effect(fn *types.Func) *Summary {
 		c.effects[fn] = s
 	}
 	return s
+}
+
+// implemented joins what the methods do that a call of a method of an interface may run, nil if they are not
+// known. One that is not exported only types have that this package declares, or that embed one.
+func (c *checker) implemented(fn *types.Func) (s *Summary) {
+	for m := range c.named(fn) {
+		one := c.invoked(m)
+		if one == nil {
+			return nil
+		}
+		again := *one
+		s = worse(s, worse(one, &again)) // it is called on what it is a method of, or on what embeds that
+	}
+	return s
+}
+
+// named returns the methods that this package declares with the name of an interface's method, if that is one
+// of its own that is not exported.
+func (c *checker) named(fn *types.Func) iter.Seq[*types.Func] {
+	return func(yield func(*types.Func) bool) {
+		if fn.Exported() || fn.Pkg() != c.pkg || !ofInterface(fn) {
+			return
+		}
+		for _, m := range c.decls() {
+			if m.Name() == fn.Name() && m.Signature().Recv() != nil && !yield(m) {
+				return
+			}
+		}
+	}
 }
 
 // ofInterface reports whether fn is a method of an interface.

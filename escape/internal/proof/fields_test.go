@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFields is calls through fields and interfaces, which may do anything, whatever the package is seen to
-// store there.
+// TestFields is calls through fields, which may do anything, whatever the package is seen to store there, and
+// of methods of interfaces, which do what those of that name do, if others than the package can have none.
 func TestFields(t *testing.T) {
 	const use = `
 func f(k kernels) {
@@ -191,7 +191,54 @@ func f(k *kernels) {
 `},
 	}
 	tests = append(tests, []struct{ name, words, text string }{
-		{"an unexported method of an interface", kept, layers},
+		{"an unexported method of an interface", "", layers},
+		{"one that another interface has, too", "", layers + `
+type named interface {
+	layer
+	name() string
+}
+
+func (once) name() string { return "once" }
+
+func g(l named) {
+	b := Make()
+	l.run(b)
+	b.Free() //F
+	print(l.name())
+}
+`},
+		{"one whose receiver is a function", kept, layers + `
+type fn func(*B)
+
+func (f fn) run(b *B) { f(b) }
+`},
+		{"one whose receiver leads to a function", kept, layers + `
+type fn func(*B)
+
+func (f *fn) run(b *B) { (*f)(b) }
+`},
+		{"one that hands a function of its receiver on", kept, layers + `
+type some struct{ do func(*B) }
+
+func (s some) run(b *B) { call(s.do, b) }
+
+func call(do func(*B), b *B) { do(b) }
+`},
+		{"one that starts a goroutine", kept, layers + `
+type starts struct{}
+
+func (starts) run(b *B) { go b.Use() }
+`},
+		{"one that frees", "freed it before", layers + `
+type frees struct{}
+
+func (frees) run(b *B) { b.Free() }
+`},
+		{"one that keeps it in its receiver", kept, layers + `
+type keepsIt struct{ b *B }
+
+func (k *keepsIt) run(b *B) { k.b = b }
+`},
 		{"one that keeps", kept, layers + `
 func (keeps) run(b *B) { held = b }
 
@@ -241,6 +288,10 @@ type all []layer
 		t.Run(tt.name, func(t *testing.T) {
 			r := l.prove(t, tt.text)
 			require.NotEmpty(t, r.Edits)
+			if tt.words == "" {
+				require.Empty(t, r.Withheld())
+				return
+			}
 			require.NotEmpty(t, r.Withheld())
 			assert.Contains(t, r.Withheld()[0].Why.String(), tt.words)
 		})

@@ -32,6 +32,10 @@ func (c *checker) ordered() []*ssa.Function {
 			}
 			if k.Common().StaticCallee() != nil {
 				visit(origin(k.Common().StaticCallee()))
+			} else if k.Common().IsInvoke() {
+				for m := range c.named(k.Common().Method) {
+					visit(m)
+				}
 			}
 		}
 		for _, a := range fn.AnonFuncs {
