@@ -76,8 +76,10 @@ func (c *checker) goBehind(g *graph, frees []*free, stood map[stand]*set, nothin
 		} else {
 			for e := range g.f.leads(g.f.of(x.arg)) {
 				for _, id := range e.obj.ids {
-					w.class.add(id)
-					b.marks.add(w.elemMark(id))
+					if e.obj.kind != zeroObj { // F writes nothing there
+						w.class.add(id)
+						b.marks.add(w.elemMark(id))
+					}
 				}
 			}
 		}
