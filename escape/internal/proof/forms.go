@@ -7,7 +7,6 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
-	"strings"
 )
 
 // freeing reads the forms that a free has: x.M(), f(x), f(&x), any of these deferred, in
@@ -105,8 +104,7 @@ func leadsThrough(cond ast.Expr, e *edit) bool {
 	if e.loop != nil {
 		of = e.loop
 	}
-	rest, ok := strings.CutPrefix(types.ExprString(of), types.ExprString(b.X))
-	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+	return leadsTo(types.ExprString(of), types.ExprString(b.X))
 }
 
 // tests reports whether a statement that frees x does so in any case, or tests x for nil and nothing else.

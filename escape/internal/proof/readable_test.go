@@ -1,0 +1,144 @@
+package proof_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestReadable is names of what is freed behind the free that no instruction reads, and such that may stand.
+func TestReadable(t *testing.T) {
+	const size = `
+func f() uintptr {
+	b := Make()
+	b.Free() //F
+	return unsafe.Sizeof(*b)
+}
+`
+	tests := []struct {
+		name  string
+		right bool
+		text  string
+	}{
+		{"a size", false, size},
+		{"the length of an array", false, `
+func f() int {
+	a := [2]*B{Make(), Make()}
+	defer a[1].Free()
+	a[0].Free() //F
+	return len(a)
+}
+`},
+		{"the capacity behind a pointer", false, `
+func f() int {
+	p := &[1]*B{Make()}
+	p[0].Free() //F
+	return cap(p)
+}
+`},
+		{"in the next round of a loop", false, `
+func f() {
+	b := Make()
+	for i := 0; ; i++ {
+		if i > 0 && unsafe.Sizeof(*b) > 4 {
+			break
+		}
+		if i == 3 {
+			b.Free() //F
+		}
+	}
+}
+`},
+		{"a literal that nobody calls", false, `
+func f() {
+	b := Make()
+	b.Free() //F
+	_ = func() { b.Use() }
+}
+`},
+		{"one with a name", false, `
+func f() {
+	b := Make()
+	b.Free() //F
+	g := func() { b.Use() }
+	_ = g
+}
+`},
+		{"a literal in a literal", false, `
+func f() {
+	b := Make()
+	b.Free() //F
+	_ = func() { _ = func() { b.Use() } }
+}
+`},
+		{"behind the literal that frees", false, `
+func f() uintptr {
+	b := Make()
+	func() {
+		b.Use()
+		b.Free() //F
+	}()
+	return unsafe.Sizeof(*b)
+}
+`},
+		{"in front of the free", true, `
+func f() {
+	b := Make()
+	n := unsafe.Sizeof(*b)
+	_ = func() { b.Use() }
+	b.Free() //F
+	print(n)
+}
+`},
+		{"on another path", true, `
+func f(c bool) uintptr {
+	b := Make()
+	if c {
+		b.Use()
+		b.Free() //F
+		return 0
+	}
+	b.Free()
+	return unsafe.Sizeof(*b)
+}
+`},
+		{"of the next one", true, `
+func f() {
+	for range 3 {
+		b := Make()
+		print(unsafe.Sizeof(*b))
+		_ = func() { b.Use() }
+		b.Free() //F
+	}
+}
+`},
+		{"a literal that has another by then", true, `
+func f() {
+	b := Make()
+	b.Use()
+	b.Free() //F
+	_ = func() {
+		b = Make()
+		b.Use()
+		b.Free()
+	}
+}
+`},
+	}
+	l := newLab()
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := l.prove(t, tt.text)
+			require.NotEmpty(t, r.Edits)
+			if tt.right {
+				for _, v := range r.Withheld() {
+					t.Errorf("%s: %v", v.Text, v.Why)
+				}
+				return
+			}
+			require.NotEmpty(t, r.Withheld())
+			assert.Contains(t, r.Withheld()[0].Why.String(), "its name is read")
+		})
+	}
+}
