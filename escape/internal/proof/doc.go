@@ -71,7 +71,7 @@
 // Readable. go/ssa says which register each expression of the source gave. In F's phase none of them may be
 // the resource itself, except in statements that were put in. Constant conditions are not folded.
 // The same holds where F is given the constant zero, and frees nothing. What is freed is not named behind F
-// either in what go/ssa folds or in literals (readable.go).
+// either in what go/ssa folds or in literals that nobody calls (readable.go).
 //
 // Panics, deferred. Deferred calls run in the reverse of the order in which a path registers them; in any
 // order, once one of them stands in a loop. What was put in does not panic: it reads through nothing that may

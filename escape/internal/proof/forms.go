@@ -74,7 +74,8 @@ func freeCall(c *ast.CallExpr) []*edit {
 		}
 		e.keep = isSel && sel.Sel.Name == "KeepAlive"
 	}
-	if e.what == nil || base(e.what) == nil {
+	_, name := e.what.(*ast.Ident)
+	if e.what == nil || base(e.what) == nil || e.keep && !name { // what leads to it may be freed
 		return nil
 	}
 	return []*edit{e}

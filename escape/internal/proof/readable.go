@@ -1,7 +1,7 @@
 package proof
 
 // Rule readable where go/ssa has no register for a name: in what it folds, unsafe.Sizeof(*b) or len(a), and
-// in literals, which nobody may call. Such a name is found in the text, on the paths of package cfg, up to
+// in literals that nobody calls. Such a name is found in the text, on the paths of package cfg, up to
 // where it is assigned anew.
 
 import (
@@ -17,15 +17,19 @@ import (
 // A reader looks for what a free frees, in the text behind it.
 type reader struct {
 	c    *checker
-	puts [][2]token.Pos // statements that were put in
-	v    types.Object   // the variable,
-	path string         // and what of it is freed
-	at   token.Pos      // where that is named
+	g    *graph
+	idle map[ast.Node]bool // literals that nobody calls
+	v    types.Object      // the variable,
+	path string            // and what of it is freed
+	at   token.Pos         // where that is named
 }
 
 // readBehind withholds frees behind which the text names what they freed without reading it.
-func (c *checker) readBehind(d *differ, puts [][2]token.Pos) {
-	quiet := c.quiet(d.decl)
+func (c *checker) readBehind(g *graph, d *differ) {
+	quiet, idle := c.quiet(d.decl), map[ast.Node]bool{}
+	for _, fn := range g.f.fns {
+		idle[fn.Syntax()] = len(g.back[fn]) == 0 && !g.calledBack(g.f, fn) && !g.started(fn)
+	}
 	for _, e := range d.edits {
 		if e.kind != Inserted || e.late || e.keep || c.off[Readable] {
 			continue
@@ -34,7 +38,7 @@ func (c *checker) readBehind(d *differ, puts [][2]token.Pos) {
 		if e.loop != nil {
 			what = e.loop
 		}
-		r := &reader{c: c, puts: puts, v: c.info.Uses[base(what)], path: types.ExprString(what)}
+		r := &reader{c: c, g: g, idle: idle, v: c.info.Uses[base(what)], path: types.ExprString(what)}
 		if !quiet[r.v] {
 			continue
 		}
@@ -81,7 +85,7 @@ func (c *checker) quiet(d ast.Decl) map[types.Object]bool {
 	return out
 }
 
-// from reads a body from behind what stands in it, or, if that is nil, from its start, as that of a literal.
+// from reads a body from behind what stands in it, or, if that is nil, from its start; lit: nobody runs it.
 func (r *reader) from(body *ast.BlockStmt, behind ast.Node, lit bool) {
 	g := cfg.New(body, func(k *ast.CallExpr) bool {
 		id, _ := k.Fun.(*ast.Ident)
@@ -120,12 +124,12 @@ func (r *reader) from(body *ast.BlockStmt, behind ast.Node, lit bool) {
 func (r *reader) look(n ast.Node, lit bool) {
 	var assigned []ast.Expr
 	ast.Inspect(n, func(n ast.Node) bool {
-		if n != nil && slices.ContainsFunc(r.puts, func(p [2]token.Pos) bool { return p[0] <= n.Pos() && n.End() <= p[1] }) {
+		if n != nil && r.g.inserted(n.Pos()) {
 			return false
 		}
 		switch x := n.(type) {
 		case *ast.FuncLit:
-			r.from(x.Body, nil, true)
+			r.from(x.Body, nil, lit || r.idle[x])
 			return false
 		case *ast.AssignStmt:
 			assigned = append(assigned, x.Lhs...)

@@ -37,7 +37,22 @@ func f() {
 	} //F
 }
 `},
-		{"withheld for another reason, joins 09", "what is freed is in a map", `
+		{"what leads to it was freed", "the new text differs from the old one in more than frees", `
+type P struct{ q *int }
+
+//lastuse:effect result 0 owned
+func MakeP() *P
+
+//lastuse:effect recv freed
+func (p *P) Free()
+
+func f() {
+	p := MakeP()
+	p.Free()
+	runtime.KeepAlive(p.q) //F
+}
+`},
+		{"withheld for another reason, joins 09", "in more than frees", `
 func f() {
 	m := map[int]*V{}
 	b := Make()

@@ -476,7 +476,7 @@ func f(x any) int {
 	return x.(int) //O
 }
 `},
-		{"a byte of a string that may be empty", "may be shorter", `
+		{"a byte of a string that may be empty", "in more than frees", `
 func f(s string) {
 	b := Make()
 	b.Use()
