@@ -1,7 +1,6 @@
 package proof
 
-// The points of a family in the order in which they may come: its instructions, what a
-// panic does, what is deferred, literals where they are called. Built once for a family.
+// The points of a family in order: instructions, panics, what is deferred, literals where they are called.
 
 import (
 	"go/token"
