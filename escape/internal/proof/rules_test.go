@@ -197,6 +197,27 @@ func f(c *B) bool {
 	return sorted
 }
 `,
+		"a value beside another, each freed by its address": `
+type M struct{ n *int }
+
+//lastuse:effect result 0 owned
+func NewM() M
+
+//lastuse:effect recv freed
+func (m *M) Free()
+
+//lastuse:effect recv borrowed
+func (m *M) Sum() int
+
+func f() {
+	b := NewM()
+	print(b.Sum())
+	b.Free() //F
+	c := NewM()
+	print(c.Sum())
+	c.Free() //F
+}
+`,
 		"of an older one": `
 func f(n int) {
 	b := Make()

@@ -17,6 +17,9 @@ import (
 func (w *walker) store(s *set, st storing, at ssa.Instruction) *set {
 	pts := w.f.within(w.f.of(st.to), st.step)
 	is, leads := w.comes(s, st.val), w.touched(s, st.val.v)
+	mine := func(e elem) bool {
+		return slices.ContainsFunc(e.obj.ids, func(id int) bool { return w.inside(s, id) })
+	}
 	switch {
 	case st.moves: // it is nowhere twice
 		for id := range pts.all() {
@@ -25,7 +28,8 @@ func (w *walker) store(s *set, st storing, at ssa.Instruction) *set {
 			}
 		}
 		return s
-	case st.val.how == itself && st.over && (w.holds(s, st.to) || pts.meets(w.class)):
+	case st.val.how == itself && st.over && (w.holds(s, st.to) ||
+		pts.meets(w.class) && (w.behind == nil || w.f.some(pts, mine))): // else another F writes there
 		s.add(w.id(markKey{kind: left, at: at})) // the resource is not what it was
 	}
 	return w.storeIn(s, pts, is, leads, at)
