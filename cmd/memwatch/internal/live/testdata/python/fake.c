@@ -73,6 +73,12 @@ static void allocate(u64 size)
 	cuMemFree_v2(p);
 }
 
+static void *stranger(void *size)
+{
+	allocate((u64)size);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	char *outer = frame(code("/app/train.py", "main", 10), 2, 0, 0);
@@ -163,7 +169,11 @@ int main(int argc, char **argv)
 			fflush(stdout);
 			continue;
 		}
-		allocate(size);
+		pthread_t t;
+		if (strcmp(line, "stranger"))
+			allocate(size);
+		else if (!pthread_create(&t, 0, stranger, (void *)size)) // that Python knows nothing of
+			pthread_join(t, 0);
 		puts("done");
 		fflush(stdout);
 	}
