@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/bpf"
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/live"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/probes"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/procfs"
@@ -103,9 +104,7 @@ func (c *config) watch(ctx context.Context) (int, error) {
 			fmt.Fprintf(c.wErr, "memwatch: %s\n", render.Clean(fmt.Sprintf("%s: not probed: %v", l.Path, l.Err)))
 		}
 	}
-	for _, what := range w.Notes() {
-		fmt.Fprintf(c.wErr, "memwatch: %s\n", render.Clean(what))
-	}
+	c.sayNotes(s.snapshot(heap.Query{NoSites: true}))
 	if s.writer != nil {
 		if e := s.writer.Close(); e != nil {
 			return exitError, e
@@ -113,6 +112,15 @@ func (c *config) watch(ctx context.Context) (int, error) {
 		fmt.Fprintf(c.wErr, "memwatch: %d events in %s\n", s.writer.Count(), render.Clean(c.args[0]))
 	}
 	return code, err
+}
+
+// sayNotes says what of processes was not shown as it might be, and why.
+func (c *config) sayNotes(s *heap.Snapshot) {
+	for i := range s.Processes {
+		for _, note := range s.Processes[i].Notes {
+			fmt.Fprintf(c.wErr, "memwatch: %s\n", render.Clean(fmt.Sprintf("process %d: %s", s.Processes[i].PID, note)))
+		}
+	}
 }
 
 // copiesOf are the copies of stacks that each way of walking them takes.

@@ -79,6 +79,7 @@ func (h *Heap) Apply(e *Event) {
 	case Exec:
 		p.end(Exited)
 		p.forget()
+		p.notes = nil
 		if e.Text != "" {
 			p.name = e.Text
 		}

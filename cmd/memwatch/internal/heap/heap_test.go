@@ -63,6 +63,7 @@ func show(w *strings.Builder, s *Snapshot) {
 		fmt.Fprintf(w, "%d %s live=%d", p.PID, p.Name, p.Live)
 		nonzero("exited", p.Exited)
 		nonzero("joined", p.Joined)
+		nonzero("notes", p.Notes)
 		nonzero("inexact", p.Inexact)
 		nonzero("peak", p.Peak)
 		nonzero("atexit", p.AtExit)

@@ -1,5 +1,7 @@
 package heap
 
+import "slices"
+
 // A tentative free has been called and may still fail.
 type tentative struct {
 	a         *allocation
@@ -90,6 +92,7 @@ type process struct {
 	kernel  KernelTotals
 	place   Place
 	used    map[int32]int64 // bytes that the driver counts, by device; none: unknown
+	notes   []string        // what is not shown, of which nothing is missing but names
 
 	told     bool // its buffers are what it says of them
 	tabled   bool // it has said something of them
@@ -142,6 +145,11 @@ func (p *process) apply(e *Event) {
 		return
 	case Placed:
 		p.place = parsePlace(e.Text)
+		return
+	case Noted:
+		if len(p.notes) < maxNotes && !slices.Contains(p.notes, e.Text) {
+			p.notes = append(p.notes, e.Text)
+		}
 		return
 	case Totals:
 		p.kernel = KernelTotals{Bytes: e.Size, Allocations: e.Addr, Frees: e.Aux, Walked: e.Pool, Unwalked: e.Stream}
@@ -252,6 +260,9 @@ func (p *process) end(how How) {
 // maxHandles bounds each of the small tables of a process: contexts, pools, streams
 // under capture.
 const maxHandles = 64 << 10
+
+// maxNotes bounds what is noted of one process.
+const maxNotes = 8
 
 // put sets m[k] unless m is full.
 func put[K comparable, V any](p *process, m map[K]V, k K, v V) {

@@ -63,6 +63,7 @@ type Process struct {
 	Used    int64        `json:"driverUsed"`
 	OOM     *OutOfMemory `json:"outOfMemory,omitempty"`
 	History []int64      `json:"history"` // live bytes, one a sample, the oldest first
+	Notes   []string     `json:"notes"`   // what is not shown as it might be, and why
 	Sites   []Site       `json:"sites"`
 	Hidden  int          `json:"hidden"` // sites that the query left out
 	// what its tables say besides, where only they were read
@@ -199,7 +200,7 @@ func (p *process) snapshot(q Query) Process {
 		Mapped: p.mapped, Maps: len(p.maps),
 		Explicit: p.finished(Explicit), ByNet: p.finished(Late), Context: p.finished(Context), Exit: p.finished(Exited), Unseen: p.finished(Replaced),
 		Undone: p.undone, Unknown: p.unknown, Dropped: p.dropped, Kernel: p.kernel, Place: p.place, Used: p.usedInAll(), OOM: p.oom,
-		History: slices.Clone(p.history.at), Rate: p.rate(),
+		History: slices.Clone(p.history.at), Rate: p.rate(), Notes: slices.Clone(p.notes),
 	}
 	if !p.exited {
 		out.Growth = p.low.growth(p.h.opts.Interval)

@@ -57,24 +57,9 @@ func (w *Watcher) foundPython(pid uint32, in *symbols.Python) {
 		}
 	}
 	if reason != "" {
-		w.note(fmt.Sprintf("process %d: frames of Python %s are left out: %s", pid, in.Version, reason))
+		why := fmt.Sprintf("frames of Python %s are left out: %s", in.Version, reason)
+		w.resolver.hand(heap.Event{Op: heap.Noted, PID: pid, Time: Clock(), Text: why})
 	}
-}
-
-// note notes what is not shown, of which nothing is missing but names.
-func (w *Watcher) note(what string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !slices.Contains(w.notes, what) && len(w.notes) < maxMissed {
-		w.notes = append(w.notes, what)
-	}
-}
-
-// Notes returns what is not shown as it might be, and why. It may be called by any goroutine.
-func (w *Watcher) Notes() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.Clone(w.notes)
 }
 
 // A search is the looks for the CPython of a process that has just begun, which maps its libraries any

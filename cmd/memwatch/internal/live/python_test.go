@@ -85,7 +85,7 @@ func testPython(t *testing.T, exe, version string, copies bpf.Copies) {
 	// The first call has the process known, if the scan had not.
 	first := pythonFrames(&ask("1", 1).Sites[0])
 	awaitPython(t, w, pid)
-	require.Empty(t, w.Notes())
+	require.Empty(t, f.process(pid).Notes)
 	p := ask("run", 1+48)
 	got := make(map[string]int) // bytes by frames of Python
 	for _, s := range p.Sites {
@@ -270,8 +270,8 @@ func TestPythonLeftOut(t *testing.T) {
 	r := start(t, exe)
 	pid := uint32(r.Process.Pid)
 	r.say("good")
-	require.Eventually(t, func() bool { return len(w.Notes()) > 0 }, time.Minute, time.Millisecond)
-	require.Equal(t, []string{fmt.Sprintf("process %d: frames of Python 3.15 are left out: this version is not known", pid)}, w.Notes())
+	require.Eventually(t, func() bool { return len(f.process(pid).Notes) > 0 }, time.Minute, time.Millisecond)
+	require.Equal(t, []string{"frames of Python 3.15 are left out: this version is not known"}, f.process(pid).Notes)
 	r.say("good")
 	require.Eventually(t, func() bool { s := f.process(pid).Sites; return len(s) > 0 && s[0].AllocObjects == 2 }, time.Minute, time.Millisecond)
 	require.Empty(t, pythonFrames(&f.process(pid).Sites[0]))

@@ -59,11 +59,10 @@ type Watcher struct {
 	resolver  *resolver
 	unwinder  *unwinder
 	images    probes.Cache
-	mu        sync.Mutex          // libraries, order, missed, notes and noDevices, which others look at
+	mu        sync.Mutex          // libraries, order, missed and noDevices, which others look at
 	libraries map[string]*Library // by identity of the file
 	order     []string
 	missed    []string
-	notes     []string
 	// when the scanner's latest look at all mappings began; nanoseconds since boot
 	scanned   int64
 	sizes     *sizes             // the scanner's

@@ -43,6 +43,7 @@ func notNull(s *heap.Snapshot) *heap.Snapshot {
 		p.Failures = append([]heap.Failure{}, p.Failures...)
 		p.Lost = append([]heap.LostTotal{}, p.Lost...)
 		p.History = append([]int64{}, p.History...)
+		p.Notes = append([]string{}, p.Notes...)
 		p.Sites = sitesNotNull(p.Sites)
 		if p.OOM != nil {
 			oom := *p.OOM

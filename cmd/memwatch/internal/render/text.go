@@ -104,6 +104,11 @@ func (o Options) process(tw io.Writer, p *heap.Process) {
 	if o.Wide && p.Used > 0 {
 		fmt.Fprintf(tw, "\tthe driver counts %s: contexts, code, and whatever else no call shows\n", o.Size(p.Used))
 	}
+	for _, note := range p.Notes {
+		if o.Wide {
+			fmt.Fprintf(tw, "\t%s\n", Clean(note))
+		}
+	}
 	if p.Joined && !p.ByTable {
 		fmt.Fprintf(tw, "\tmemory from before memwatch: unknown; frees of it: %d\n", p.Unknown.Frees)
 	}

@@ -313,12 +313,12 @@ func (m *Model) bound() {
 	m.scroll = max(min(m.scroll, m.cursor, n-1), m.cursor-m.rows()+1, 0)
 }
 
-// rows is how many lines a list has: all but those of devices, two heads and the status.
+// rows is how many lines a list has: all but those of devices or notes, two heads and the status.
 func (m *Model) rows() int {
 	if m.page == processes {
 		return max(m.height-3-len(m.gauges()), 1)
 	}
-	return max(m.height-3, 1)
+	return max(m.height-3-len(m.notes()), 1)
 }
 
 // process returns the chosen process, or nil if it is not there any more.

@@ -242,3 +242,25 @@ func TestLimits(t *testing.T) {
 	m.Update(Frame{Snapshot: &heap.Snapshot{Limits: limits}})
 	require.Contains(t, screen(t, m), "no process that may be looked at has a table")
 }
+
+// TestNotes says above a process's sites what is not shown of it, in lines that fit, and of it alone.
+func TestNotes(t *testing.T) {
+	for _, width := range []int{20, 80} {
+		m := New()
+		m.Update(tea.WindowSizeMsg{Width: width, Height: 6})
+		f := at(t, 90)
+		for i := range f.Snapshot.Processes {
+			f.Snapshot.Processes[i].Notes = []string{fmt.Sprint("of ", f.Snapshot.Processes[i].PID, "\x1b[2J: left out"), "more"}
+		}
+		m.Update(f)
+		require.NotContains(t, screen(t, m), "left out")
+		press(m, "enter", "end")
+		lines := strings.Split(screen(t, m), "\n")
+		require.True(t, strings.HasPrefix(lines[1], fmt.Sprint("of ", m.pid, "?[2J")), lines[1])
+		require.Equal(t, "more", strings.TrimSpace(lines[2]))
+		list := m.listSites()
+		require.Greater(t, len(list), m.rows())
+		last := drawRow(layout(m.siteColumns(sites), width), list[len(list)-1], true, plain, width)
+		require.Equal(t, strings.TrimRight(ansi.Strip(last), " "), lines[4], "the list scrolls below them")
+	}
+}

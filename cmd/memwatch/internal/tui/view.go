@@ -185,7 +185,8 @@ func (m *Model) viewSites() []string {
 		title = m.titleOf(p, render.Count(len(list), "site", "sites"))
 	}
 	title += by(order, sortable(columns))
-	lines := []string{m.head(title), heads(columns, order, m.invert[m.page], m.width)}
+	lines := append([]string{m.head(title)}, m.notes()...)
+	lines = append(lines, heads(columns, order, m.invert[m.page], m.width))
 	if len(list) == 0 && m.page == suspects {
 		return append(lines, "", "nothing looks like a leak so far")
 	}
@@ -197,6 +198,16 @@ func (m *Model) viewSites() []string {
 		lines = append(lines, "", faint.Render(clip("─── "+render.Function(r.Site)+", class "+r.Class, m.width)))
 		lines = append(lines, m.why(r.Site)...)
 		lines = append(lines, m.stackOf(r.Site)...)
+	}
+	return lines
+}
+
+// notes says of the process whose sites are shown what is not shown of it.
+func (m *Model) notes() (lines []string) {
+	if p := m.process(); p != nil && m.page == sites {
+		for _, note := range p.Notes[:min(len(p.Notes), 2)] {
+			lines = append(lines, warning.Render(front(render.Clean(note), m.width)))
+		}
 	}
 	return lines
 }

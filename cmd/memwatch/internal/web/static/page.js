@@ -155,6 +155,7 @@ function notes(p) {
   if (p.joined && !p.byTable) n.push(`It ran before it was watched: older memory is unknown (${p.unknown.frees} frees of it seen).`);
   if (p.inexact) n.push("Events were lost: numbers may be too low or too high.");
   if (p.outOfMemory) n.push(`Out of memory: ${p.outOfMemory.function} asked for ${bytes(p.outOfMemory.asked)} with ${bytes(p.outOfMemory.live)} live.`);
+  for (const note of p.notes) n.push(note[0].toUpperCase() + note.slice(1) + ".");
   return n.join(" ");
 }
 
