@@ -1,6 +1,6 @@
 package escape
 
-// The package decided by the rooms that are to replace the analyzer (docs/design.md, "The rooms"), in the
+// The package decided by the rooms that are to replace the analyzer (docs/rooms.md), in the
 // form of a Result, so that all that drives the analyzer drives them, and what differs is theirs.
 
 import (
