@@ -46,7 +46,7 @@
 // # The rules
 //
 // Each may be switched off for a test ([Input].Without), and TestRules shows of each a wrong free that is
-// accepted then. Their arguments are in docs/proof.md; this is how they are shown.
+// accepted then. Their arguments are in docs/proof.md and proof-rules.md; this is how they are shown.
 //
 // Same. On syntax, so that no resolution can hide a difference. What was put in reads through no pointer that
 // may be nil, and nothing that a goroutine which may run can reach; its loops call nobody. It names no
