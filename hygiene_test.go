@@ -388,14 +388,16 @@ func walkGo(t *testing.T, do func(path string, f *ast.File, src []byte)) {
 	require.NoError(t, err)
 }
 
-// TestDocuments: what the README and the pages in docs/ link to is there, and the README stays short enough
-// to be read to its end, and its first half in a minute.
+// TestDocuments: what the README and the pages in docs/ and bench/results/ link to is there, and the README
+// stays short enough to be read to its end, and its first half in a minute.
 func TestDocuments(t *testing.T) {
 	pages, err := filepath.Glob("docs/*.md")
 	require.NoError(t, err)
+	results, err := filepath.Glob("bench/results/*.md")
+	require.NoError(t, err)
 	link := regexp.MustCompile(`\]\(([^)#\s]+)(?:#[^)]*)?\)`)
 	code := regexp.MustCompile("(?s)```.*?```|`[^`]*`")
-	for _, page := range append(pages, "README.md") {
+	for _, page := range append(append(pages, results...), "README.md", "CHANGELOG.md") {
 		text, err := os.ReadFile(page)
 		require.NoError(t, err)
 		for _, m := range link.FindAllSubmatch(code.ReplaceAll(text, nil), -1) {
