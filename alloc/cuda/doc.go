@@ -19,6 +19,8 @@
 //     has its own in flight. A [job] is a large copy: pieces that several goroutines copy between Go memory
 //     and chunks.
 //   - The [atlas] knows which memory handle is behind which addresses of the reserved ranges.
+//   - A [Managed] or [Exported] buffer owns an allocation of its own, which the pool has adopted: memory that
+//     the host or other processes reach too.
 //   - [Device.Plain] is the same device without mapping, for allocation by the driver alone.
 //
 // A [Module] is code on the device, and so device memory: it is in the books of its pool's tracker, with the

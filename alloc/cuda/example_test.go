@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"os"
+	"os/exec"
 
 	"github.com/lastuse/lastuse/alloc"
 	"github.com/lastuse/lastuse/alloc/cuda"
@@ -172,6 +174,28 @@ func ExampleError() {
 	if errors.As(err, &e) {
 		fmt.Println(e.Log)
 	}
+}
+
+// A child process gets the memory itself, not a copy: there cuda.Import(s, os.NewFile(3, "memory"), 256) is it.
+func ExampleExported() {
+	_, pool, _ := open()
+	s := pool.DefaultStream()
+	x, err := cuda.MakeExported[float32](s, 256)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer x.Free()
+	if err := x.Fill(s, 1); err != nil {
+		log.Fatal(err)
+	}
+	f, err := x.File(s) // waits for the Fill
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close()
+	child := exec.Command("./child")
+	child.ExtraFiles = []*os.File{f}
+	fmt.Println(child.Run())
 }
 
 // The host writes a table in place, and the kernel reads it there.

@@ -5,6 +5,7 @@ package cudadrv
 import (
 	"errors"
 	"reflect"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -210,6 +211,26 @@ func wrappers(tb testing.TB, e *env) []wrapped {
 				return err
 			}
 			return c.MemAddressFree(x, g)
+		}},
+		{"MemCreateExported MemExport MemImport MemRelease", func() error {
+			x, err := c.MemCreateExported(g)
+			if err != nil {
+				return err
+			}
+			f, err := c.MemExport(x)
+			if err != nil {
+				return err
+			}
+			y, err := c.MemImport(f)
+			if err != nil {
+				return err
+			}
+			for _, h := range []uint64{x, y} {
+				if err := c.MemRelease(h); err != nil {
+					return err
+				}
+			}
+			return syscall.Close(f)
 		}},
 		{"MemCreate MemRelease", func() error {
 			x, err := c.MemCreate(g)

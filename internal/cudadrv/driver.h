@@ -147,6 +147,8 @@ enum {
 	X(cuMemAddressFree, 1, (lu_devptr, size_t)) \
 	X(cuMemCreate, 1, (unsigned long long *, size_t, const lu_prop *, unsigned long long)) \
 	X(cuMemRelease, 1, (unsigned long long)) \
+	X(cuMemExportToShareableHandle, 1, (void *, unsigned long long, int, unsigned long long)) \
+	X(cuMemImportFromShareableHandle, 1, (unsigned long long *, void *, int)) \
 	X(cuMemMap, 1, (lu_devptr, size_t, size_t, unsigned long long, unsigned long long)) \
 	X(cuMemUnmap, 1, (lu_devptr, size_t)) \
 	X(cuMemSetAccess, 1, (lu_devptr, size_t, const lu_access *, size_t)) \

@@ -13,6 +13,10 @@ package cudadrv
 // #cgo noescape lu_MemCreate
 // #cgo nocallback lu_MemRelease
 // #cgo noescape lu_MemRelease
+// #cgo nocallback lu_MemExport
+// #cgo noescape lu_MemExport
+// #cgo nocallback lu_MemImport
+// #cgo noescape lu_MemImport
 // #cgo nocallback lu_MemMap
 // #cgo noescape lu_MemMap
 // #cgo nocallback lu_MemUnmap
@@ -20,6 +24,8 @@ package cudadrv
 // #cgo nocallback lu_MemSetAccess
 // #cgo noescape lu_MemSetAccess
 import "C"
+
+import "syscall"
 
 // MemGetAllocationGranularity returns the unit, in bytes, of every size and address of the calls in this
 // file.
@@ -50,10 +56,35 @@ func (c *Context) MemAddressFree(p uintptr, n int64) error {
 }
 
 // MemCreate makes n bytes of physical memory on the context's device and returns its handle.
-func (c *Context) MemCreate(n int64) (uint64, error) {
-	o := C.lu_MemCreate(c.c, C.size_t(n))
+func (c *Context) MemCreate(n int64) (uint64, error) { return c.memCreate(n, 0) }
+
+// MemCreateExported is MemCreate for memory that MemExport takes.
+func (c *Context) MemCreateExported(n int64) (uint64, error) { return c.memCreate(n, 1) }
+
+func (c *Context) memCreate(n int64, exported C.int) (uint64, error) {
+	o := C.lu_MemCreate(c.c, C.size_t(n), exported)
 	if o.r != 0 {
 		return 0, c.fail("cuMemCreate", Code(o.r))
+	}
+	return uint64(o.v), nil
+}
+
+// MemExport returns a new file that stands for a handle's memory, which lives for as long as the file does.
+func (c *Context) MemExport(h uint64) (int, error) {
+	syscall.ForkLock.RLock() // the shim keeps the file from children
+	defer syscall.ForkLock.RUnlock()
+	o := C.lu_MemExport(c.c, C.ulonglong(h))
+	if o.r != 0 {
+		return 0, c.fail("cuMemExportToShareableHandle", Code(o.r))
+	}
+	return int(o.v), nil
+}
+
+// MemImport returns a handle of the memory that a file of MemExport stands for, of this process or another.
+func (c *Context) MemImport(file int) (uint64, error) {
+	o := C.lu_MemImport(c.c, C.int(file))
+	if o.r != 0 {
+		return 0, c.fail("cuMemImportFromShareableHandle", Code(o.r))
 	}
 	return uint64(o.v), nil
 }

@@ -231,6 +231,15 @@ func (c *Context) MemAddressFree(p uintptr, n int64) error { return errUnavailab
 // MemCreate fails.
 func (c *Context) MemCreate(n int64) (uint64, error) { return 0, errUnavailable }
 
+// MemCreateExported fails.
+func (c *Context) MemCreateExported(n int64) (uint64, error) { return 0, errUnavailable }
+
+// MemExport fails.
+func (c *Context) MemExport(h uint64) (int, error) { return 0, errUnavailable }
+
+// MemImport fails.
+func (c *Context) MemImport(file int) (uint64, error) { return 0, errUnavailable }
+
 // MemRelease fails.
 func (c *Context) MemRelease(h uint64) error { return errUnavailable }
 

@@ -5,6 +5,8 @@
 
 #include "shim.h"
 
+#include <fcntl.h>
+
 static inline lu_prop lu_pinned_on(const lu_ctx *c) {
 	lu_prop p = {0};
 	p.type = 1;          // CU_MEM_ALLOCATION_TYPE_PINNED
@@ -40,10 +42,14 @@ static inline int lu_MemAddressFree(uintptr_t ctx, lu_devptr p, size_t n) {
 	return r ? r : t->cuMemAddressFree(p, n);
 }
 
-static inline lu_value lu_MemCreate(uintptr_t ctx, size_t n) {
+enum { LU_FILE = 1 }; // CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+
+// lu_MemCreate makes memory, which other processes can have too where it is to be exported.
+static inline lu_value lu_MemCreate(uintptr_t ctx, size_t n, int exported) {
 	LU_CTX;
 	unsigned long long h = 0;
 	lu_prop p = lu_pinned_on(c);
+	p.handle_types = exported ? LU_FILE : 0;
 	lu_value o = {0, lu_enter(c)};
 	if (o.r)
 		return o;
@@ -58,6 +64,30 @@ static inline int lu_MemRelease(uintptr_t ctx, unsigned long long h) {
 	LU_CTX;
 	int r = lu_enter(c);
 	return r ? r : t->cuMemRelease(h);
+}
+
+// lu_MemExport returns a file that stands for the memory.
+static inline lu_value lu_MemExport(uintptr_t ctx, unsigned long long h) {
+	LU_CTX;
+	int file = -1;
+	lu_value o = {0, lu_enter(c)};
+	if (!o.r)
+		o.r = t->cuMemExportToShareableHandle(&file, h, LU_FILE, 0);
+	if (!o.r)
+		fcntl(file, F_SETFD, FD_CLOEXEC);
+	o.v = (uint64_t)file;
+	return o;
+}
+
+// lu_MemImport returns the memory that a file stands for. The file stays the caller's.
+static inline lu_value lu_MemImport(uintptr_t ctx, int file) {
+	LU_CTX;
+	unsigned long long h = 0;
+	lu_value o = {0, lu_enter(c)};
+	if (!o.r)
+		o.r = t->cuMemImportFromShareableHandle(&h, (void *)(uintptr_t)file, LU_FILE);
+	o.v = h;
+	return o;
 }
 
 static inline int lu_MemMap(uintptr_t ctx, lu_devptr p, size_t n, unsigned long long h) {

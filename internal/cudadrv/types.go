@@ -42,6 +42,7 @@ const (
 	ManagedMemory         Attribute = 83
 	ConcurrentManaged     Attribute = 89
 	VirtualMemorySupport  Attribute = 102
+	FileHandleSupport     Attribute = 103 // of memory that is exported as a file
 	MemoryPoolsSupported  Attribute = 115
 	PageableMemoryAccess  Attribute = 88
 	AsyncEngineCount      Attribute = 40

@@ -35,8 +35,8 @@ typedef struct {
 
 // standin_set changes a setting: "devices", "memory" (bytes a device), "granularity" (bytes), "version", "taken" (bytes
 // of device 0 that another process holds), "peers" (0: no device reaches another's memory),
-// "managed" (0: there is no managed memory), "delay" (microseconds before each piece of work), "hold" (handle of a stream that
-// runs nothing, or 0). 0, or -1 for no such setting.
+// "managed" (0: there is no managed memory), "exporting" (0: memory cannot be exported), "delay" (microseconds before each
+// piece of work), "hold" (handle of a stream that runs nothing, or 0). 0, or -1 for no such setting.
 int standin_set(const char *setting, long long value);
 // standin_fail makes a function, by its exported name, succeed skip times and then fail times times with code.
 int standin_fail(const char *function, long long skip, long long times, int code);
