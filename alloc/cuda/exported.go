@@ -104,7 +104,8 @@ func (b *base) imported(f *os.File) (h handle, err error) {
 		return 0, e
 	}
 	if err != nil {
-		return 0, fmt.Errorf("%s stands for no memory of a GPU: want what Exported.File returned: %w", f.Name(), b.work(err))
+		return 0, fmt.Errorf("%s stands for no memory of a GPU: want what Exported.File returned: %w", f.Name(),
+			b.work(err))
 	}
 	return h, nil
 }
@@ -119,7 +120,8 @@ type lone struct {
 
 // makeLone maps the memory that get returns, of elements that fill n or somewhat more bytes. If the pool may
 // have what is lacking it is asked to give it back, and get is called again.
-func makeLone(s *alloc.Stream, op string, n int, elem int64, get func(*base, int64) (handle, error)) (lone, error) {
+func makeLone(s *alloc.Stream, op string, n int, elem int64,
+	get func(*base, int64) (handle, error)) (lone, error) {
 	b, err := under(s, op)
 	if err != nil {
 		return lone{}, err
