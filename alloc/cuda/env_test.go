@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lastuse/lastuse/alloc"
+	"github.com/lastuse/lastuse/alloc/alloctest"
 	"github.com/lastuse/lastuse/internal/cudadrv"
 	"github.com/lastuse/lastuse/internal/cudadrv/drvtest"
 	"github.com/lastuse/lastuse/tracker"
@@ -49,6 +50,17 @@ func choose(tb testing.TB) drvtest.Driver {
 // count what pools hold fail then.
 var apart = flag.Bool("apart", false, "one device allocation per buffer")
 
+// ordered puts the order checker around the devices of env. It allocates, so tests that count that fail then.
+var ordered = flag.Bool("ordered", false, "all tests under the order checker")
+
+// checked returns the device for a pool.
+func (e *env) checked(tb testing.TB) alloc.Device {
+	if *ordered {
+		return alloctest.Ordered(tb, e.dev)
+	}
+	return e.dev
+}
+
 // start opens device 0 of the driver that the flag selects, and a pool.
 func start(tb testing.TB, o alloc.Options) *env {
 	tb.Helper()
@@ -78,7 +90,7 @@ func startWith(tb testing.TB, d drvtest.Driver, ordinal int, of Options, o alloc
 		o.Tracker = tracker.New(tracker.Options{Rate: 1})
 	}
 	o.Apart = o.Apart || *apart && !o.Check && o.Trace == nil
-	e.pool, err = alloc.NewPool(e.dev, o)
+	e.pool, err = alloc.NewPool(e.checked(tb), o)
 	require.NoError(tb, err)
 	tb.Cleanup(func() { _ = e.pool.Close() })
 	e.s, err = e.pool.NewStream()
