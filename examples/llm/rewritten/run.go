@@ -88,8 +88,6 @@ func capture(s *alloc.Stream, k *model.Kernels, m *model.Model, c *model.Cache, 
 }
 
 // update makes g a step of another number of rows.
-//
-//lastuse:effect args borrowed
 func update(g *alloc.Graph, s *alloc.Stream, k *model.Kernels, m *model.Model, c *model.Cache, rows int) error {
 	return g.Update(func() error { return step(s, k, m, c, rows) })
 }

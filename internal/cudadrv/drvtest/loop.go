@@ -86,6 +86,26 @@ package drvtest
 //	}
 //	return 0;
 // }
+
+// // flagged has a stream call a function that sets a flag, n times over, and returns the time from each call until the flag
+// // is seen, or negative, where the driver lacks the call.
+// static void raise(void *flag) { __atomic_store_n((int *)flag, 1, __ATOMIC_RELEASE); }
+// static double flagged(const char *path, uint64_t stream, long n) {
+//	int (*host)(uint64_t, void (*)(void *), void *) = (int (*)(uint64_t, void (*)(void *), void *))symbol(path, "cuLaunchHostFunc");
+//	struct timespec a, b;
+//	if (!host)
+//		return -1;
+//	clock_gettime(CLOCK_MONOTONIC, &a);
+//	for (long i = 0; i < n; i++) {
+//		int flag = 0;
+//		if (host(stream, raise, &flag))
+//			return -1;
+//		while (!__atomic_load_n(&flag, __ATOMIC_ACQUIRE))
+//			;
+//	}
+//	clock_gettime(CLOCK_MONOTONIC, &b);
+//	return (b.tv_sec - a.tv_sec) * 1e9 + (b.tv_nsec - a.tv_nsec);
+// }
 // #cgo noescape bare
 // #cgo nocallback bare
 // #cgo noescape cross
@@ -129,6 +149,15 @@ func Loop(tb testing.TB, path string, n int, calls ...Call) time.Duration {
 		tb.Fatalf("loop over %v: result %v", calls, -ns)
 	}
 	return time.Duration(ns)
+}
+
+// Flagged has a stream call a C function that sets a flag, n times over, and returns how long that took until
+// the flag was seen. It reports false if the driver cannot.
+func Flagged(path string, stream uintptr, n int) (time.Duration, bool) {
+	lib := C.CString(path)
+	defer C.free(unsafe.Pointer(lib))
+	ns := float64(C.flagged(lib, C.uint64_t(stream), C.long(n)))
+	return time.Duration(ns), ns >= 0
 }
 
 // resolve finds the functions of calls.
