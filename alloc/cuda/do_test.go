@@ -4,6 +4,7 @@ package cuda
 
 import (
 	"errors"
+	"math"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -84,6 +85,42 @@ func TestTimedEvents(t *testing.T) {
 	assert.Positive(t, d)
 	_, err = end.Sub(e.s.Record())
 	require.Error(t, err)
+}
+
+// Timed events agree with the driver's own, recorded beside them, to the microsecond.
+func TestTimedAgrees(t *testing.T) {
+	e := start(t, alloc.Options{})
+	k := e.kernel(t, testPTX, "spin")
+	h := e.s.LaunchHandle()
+	var own [2]uintptr
+	for i := range own {
+		var err error
+		own[i], err = e.dev.ctx.EventCreateTimed()
+		require.NoError(t, err)
+	}
+	var off []float64 // microseconds
+	for range 21 {
+		begin := e.s.RecordTimed()
+		_, err := e.dev.ctx.EventRecord(own[0], h)
+		require.NoError(t, err)
+		require.NoError(t, k.Launch(e.s, Dim{X: 1}, Dim{X: 1}, 0, alloc.Scalar(uint64(time.Millisecond))))
+		end := e.s.RecordTimed()
+		_, err = e.dev.ctx.EventRecord(own[1], h)
+		require.NoError(t, err)
+		d, err := end.Sub(begin)
+		require.NoError(t, err)
+		require.NoError(t, e.s.Sync())
+		want, err := e.dev.ctx.EventElapsedTime(own[0], own[1])
+		require.NoError(t, err)
+		off = append(off, math.Abs(float64(d-want))/1e3)
+	}
+	t.Logf("median %.3f µs apart", median(off))
+	if e.Real() { // the stand-in's clock is that of threads that wait for processors
+		assert.Less(t, median(off), 1.0)
+	}
+	for _, x := range own {
+		require.NoError(t, e.dev.ctx.EventDestroy(x))
+	}
 }
 
 func TestPriorities(t *testing.T) {
