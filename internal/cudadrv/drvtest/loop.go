@@ -86,7 +86,7 @@ package drvtest
 //	}
 //	return 0;
 // }
-
+//
 // // flagged has a stream call a function that sets a flag, n times over, and returns the time from each call until the flag
 // // is seen, or negative, where the driver lacks the call.
 // static void raise(void *flag) { __atomic_store_n((int *)flag, 1, __ATOMIC_RELEASE); }
