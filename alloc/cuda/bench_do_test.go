@@ -18,8 +18,8 @@ func BenchmarkDo(b *testing.B) {
 	}
 }
 
-// BenchmarkCallback is the time from a callback's enqueuing on an idle stream until it runs; C-ns is that of a
-// C function that sets a flag, by cuLaunchHostFunc, which is seen by a thread that spins.
+// BenchmarkCallback is the time from a callback's enqueuing on an idle stream until it runs; C-ns is that of
+// a C function that sets a flag, by cuLaunchHostFunc, which is seen by a thread that spins.
 func BenchmarkCallback(b *testing.B) {
 	e := start(b, alloc.Options{})
 	ran := make(chan struct{})

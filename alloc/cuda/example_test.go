@@ -176,7 +176,8 @@ func ExampleError() {
 	}
 }
 
-// A child process gets the memory itself, not a copy: there cuda.Import(s, os.NewFile(3, "memory"), 256) is it.
+// A child process gets the memory itself, not a copy. There it is
+// cuda.Import[float32](s, os.NewFile(3, "memory"), 256).
 func ExampleExported() {
 	_, pool, _ := open()
 	s := pool.DefaultStream()
