@@ -3,8 +3,6 @@ package escape
 import (
 	_ "embed"
 	"errors"
-	"go/ast"
-	"go/token"
 	"go/types"
 	"os"
 	"path/filepath"
@@ -84,7 +82,7 @@ func run(pass *analysis.Pass, specs *spec.Loader, cgo, rooms bool) (any, error) 
 	}
 	p := newPkg(pass.Fset, pass.Files, pass.TypesInfo, pass.Pkg, fork, known)
 	p.cgo = cgo
-	if !p.interesting(own) {
+	if !p.interesting(own, func(q *types.Package) bool { return p.facts.reach(q) != nil }) {
 		return res, nil
 	}
 	read := pass.ReadFile
@@ -205,5 +203,3 @@ func (p *pkg) fact(o *types.Func, s *Summary) *Summary {
 	}
 	return &c
 }
-
-func keeps(fset *token.FileSet, f *ast.File) map[int]string { return spec.Keeps(fset, f) }

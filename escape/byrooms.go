@@ -1,24 +1,19 @@
 package escape
 
-// The package decided by the rooms that are to replace the analyzer (docs/rooms.md), in the
-// form of a Result, so that all that drives the analyzer drives them, and what differs is theirs.
+// The package decided by the rooms (docs/rooms.md), in the form of a Result.
 
 import (
+	"cmp"
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"go/types"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
-	placing "github.com/lastuse/lastuse/escape/internal/place"
-	"github.com/lastuse/lastuse/escape/internal/report"
+	"github.com/lastuse/lastuse/escape/internal/pointsto"
 	"github.com/lastuse/lastuse/escape/internal/rewrite"
 	"github.com/lastuse/lastuse/escape/internal/shadow"
 )
@@ -36,7 +31,7 @@ func (f roomFacts) reach(q *types.Package) *Reach {
 }
 
 // byRooms decides the package by the rooms.
-func (p *pkg) byRooms(pass *analysis.Pass, res *Result) {
+func (p *subject) byRooms(pass *analysis.Pass, res *Result) {
 	facts := effect.NewFacts(func(q *types.Package) *effect.Fact {
 		var f effect.Fact
 		if !pass.ImportPackageFact(q, &f) {
@@ -45,27 +40,20 @@ func (p *pkg) byRooms(pass *analysis.Pass, res *Result) {
 		return &f
 	})
 	r := shadow.Run(&shadow.Input{Fset: p.fset, Files: p.files, Left: p.parsed(p.ignored), Tests: p.parsed(p.testFiles()),
-		Types: p.types, Info: p.info, Set: p.set, Facts: facts, Locked: p.lockedBy, Keep: p.keepsAt,
-		Text: func(name string) []byte {
-			text, err := p.read(name)
-			if err != nil {
-				return nil
-			}
-			return text
-		}})
+		Types: p.types, Info: p.info, Set: p.set, Facts: facts, Locked: p.lockedBy, Keep: p.spared, Text: p.text})
 	pass.ExportPackageFact(r.Fact)
 	sums, failed := p.summarizeProofs(pass)
 	for f, s := range sums {
 		pass.ExportObjectFact(f, &Summary{Proof: s})
 	}
 	r.Settle(&shadow.Asker{GoVersion: p.types.GoVersion(), Sizes: pass.TypesSizes, Sums: sums, Facts: proofFacts(pass)})
-	v := &roomsView{p: p, r: r, out: map[*ssa.Function]*Func{}}
+	v := &view{p: p, r: r, out: map[ast.Node]*Func{}, ends: map[*Func]token.Pos{}}
 	for _, f := range r.Funcs {
 		v.add(f)
 	}
-	v.edits()
+	v.gather()
 	for _, f := range v.list {
-		if len(f.Buffers) > 0 {
+		if len(f.Buffers)+len(f.Findings) > 0 {
 			res.Funcs = append(res.Funcs, f)
 		}
 	}
@@ -73,152 +61,75 @@ func (p *pkg) byRooms(pass *analysis.Pass, res *Result) {
 	res.Skipped = failed
 }
 
-// parsed parses files that are not decided here. One that cannot be parsed is part of no build.
-func (p *pkg) parsed(names []string) []*ast.File {
-	var out []*ast.File
-	for _, name := range names {
-		if filepath.Ext(name) != ".go" {
-			continue
-		}
-		text, err := p.read(name)
-		if err != nil {
-			continue
-		}
-		f, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
-		if err == nil && f.Name.Name == p.types.Name() {
-			out = append(out, f)
-		}
+// text returns the text of a file; nil if it cannot be read.
+func (p *subject) text(name string) []byte {
+	text, err := p.read(name)
+	if err != nil {
+		return nil
 	}
-	return out
+	return text
 }
 
-// keepsAt reports whether a directive leaves alone what is made in a line.
-func (p *pkg) keepsAt(pos token.Pos) bool {
-	f := p.file(pos)
-	have, ok := p.keeps[f]
-	if !ok {
-		have = keeps(p.fset, f)
-		p.keeps[f] = have
-	}
-	return have[p.fset.PositionFor(pos, false).Line] != ""
-}
-
-// A roomsView makes a Result of what the rooms found.
-type roomsView struct {
-	p    *pkg
+// A view makes a Result of what the rooms found.
+type view struct {
+	p    *subject
 	r    *shadow.Result
-	out  map[*ssa.Function]*Func
+	out  map[ast.Node]*Func
+	ends map[*Func]token.Pos
 	list []*Func
 }
 
-// add adds what becomes of the buffers of a function.
-func (v *roomsView) add(f *shadow.Func) {
+// add adds what becomes of the buffers of a function, and what is wrong with them.
+func (v *view) add(f *shadow.Func) {
 	out := v.of(f.SSA)
+	out.Edits = v.r.EditsOf(f) // of all bodies of ranges in it
+	of := map[*pointsto.Site]*Buffer{}
 	for k := range f.Verdicts {
 		vd := &f.Verdicts[k]
-		b := v.buffer(f, vd)
-		out.Buffers = append(out.Buffers, b)
-		for _, fr := range f.Frees {
-			if f.Refused == "" && slices.Contains(fr.Sites, vd.Site) {
-				b.Frees = append(b.Frees, Free{Pos: fr.Pos, Text: fr.Text, Why: whyThere(&fr.Free)})
-			}
-		}
-		switch no := f.Taken[vd.Site]; {
-		case len(b.Frees) > 0:
-			b.Verdict, b.Reason = Inserted, ""
-		case no != nil:
-			b.Reason = "not proven: " + no.Why.String()
+		of[vd.Site] = v.buffer(f, vd)
+		out.Buffers = append(out.Buffers, of[vd.Site])
+		if f.Taken[vd.Site] != nil {
 			out.withheld++
-		case vd.Due && f.Refused != "" && !vd.Held:
-			b.Reason = f.Refused
-		}
-		if b.Verdict == Inserted {
-			out.Findings = append(out.Findings, v.finding(f, vd, b))
 		}
 	}
-	slices.SortStableFunc(out.Buffers, func(a, b *Buffer) int { return int(a.Site - b.Site) })
+	for _, fd := range f.Findings {
+		if x := v.finding(f, fd, of[fd.Site]); x != nil {
+			out.Findings = append(out.Findings, x)
+		}
+	}
+	slices.SortStableFunc(out.Buffers, func(a, b *Buffer) int { return cmp.Compare(a.Site, b.Site) })
+	slices.SortStableFunc(out.Findings, func(a, b *Finding) int { return cmp.Compare(a.Pos, b.Pos) })
 }
 
 // of returns what a function is told as: the body of a range over a function is a part of its own.
-func (v *roomsView) of(f *ssa.Function) *Func {
+func (v *view) of(f *ssa.Function) *Func {
 	n := v.r.IR.Syntax(f)
 	for _, body := n.(*ast.RangeStmt); body; _, body = n.(*ast.RangeStmt) {
 		f = f.Parent()
 		n = v.r.IR.Syntax(f)
 	}
-	if out := v.out[f]; out != nil {
+	if out := v.out[n]; out != nil {
 		return out
 	}
 	out := &Func{Name: f.String(), Pos: n.Pos(), Filename: v.p.fset.File(n.Pos()).Name()}
-	v.out[f] = out
+	v.out[n] = out
+	v.ends[out] = n.End()
 	v.list = append(v.list, out)
 	return out
 }
 
-// buffer says what a site makes, and what becomes of it.
-func (v *roomsView) buffer(f *shadow.Func, vd *placing.Verdict) *Buffer {
-	why := v.r.Why.Of(f.Own.Func, vd)
-	b := &Buffer{Site: v.r.CallAt(f, vd.Site.Pos()), Reason: why.String(), Sink: why.Pos,
-		Type: types.TypeString(vd.Site.Value.Type(), func(q *types.Package) string { return q.Name() })}
-	if names := v.r.IR.Names(vd.Site.Value); len(names) > 0 {
-		b.Name = names[0].Name()
-	}
-	if c := vd.Site.Call(); c != nil && calls.Called(c) != nil {
-		b.Maker = calls.Called(c).Origin().FullName()
-	}
-	if why.Func != nil {
-		b.Callee = why.Func.FullName()
-	}
-	switch why.Cause {
-	case report.Unmoved:
-		b.Verdict, b.Reason = Freed, ""
-	case report.Returned:
-		b.Verdict = Moved
-	}
-	return b
-}
-
-// whyThere says why a free stands where it does.
-func whyThere(f *placing.Free) string {
-	switch {
-	case f.At.Deferred:
-		return "before the deferred call that reads it is registered, so that it runs after it"
-	case f.At.Place == nil:
-		return "after the returned expression is evaluated"
-	}
-	return "after its last use, or where this path needs it no longer"
-}
-
-// finding says that frees are inserted.
-func (v *roomsView) finding(f *shadow.Func, vd *placing.Verdict, b *Buffer) *Finding {
-	what := b.Name
-	if what == "" {
-		what = "the result of " + b.Maker
-	}
-	fd := &Finding{Category: CategoryUnfreed, Pos: b.Site, End: b.Site, Buffer: b, Fix: "free " + what + " at its last use",
-		Message: what + " is not freed on every path (" + b.Type + ")"}
-	for _, fr := range b.Frees {
-		text := rewrite.OneLine([]string{fr.Text})
-		fd.Related = append(fd.Related, analysis.RelatedInformation{Pos: fr.Pos, End: fr.Pos, Message: strings.TrimSpace(text) + " " + fr.Why})
-	}
-	return fd
-}
-
-// edits gives each declaration the edits in it, and those to its first finding: they are good together only.
-func (v *roomsView) edits() {
-	for file, edits := range v.r.Edits {
-		for _, d := range file.Decls {
-			var es []analysis.TextEdit
-			for _, e := range edits {
-				if d.Pos() <= e.Pos && e.Pos <= d.End() {
-					es = append(es, e)
-				}
+// gather hands the edits of a literal to the function around it where that edits the literal, too: they are
+// good only together.
+func (v *view) gather() {
+	for k, out := range v.list { // what lies inside comes behind
+		for _, in := range v.list[k+1:] {
+			if in.Pos >= v.ends[out] {
+				break
 			}
-			for _, f := range v.list {
-				if len(es) > 0 && d.Pos() <= f.Pos && f.Pos < d.End() && len(f.Findings) > 0 {
-					f.Edits, es = es, nil
-					f.Findings[0].Edits = f.Edits
-				}
+			if len(in.Edits) > 0 && slices.ContainsFunc(out.Edits, func(e analysis.TextEdit) bool { return in.Pos < e.Pos && e.Pos < v.ends[in] }) {
+				out.Edits = append(out.Edits, in.Edits...)
+				rewrite.Sort(out.Edits)
+				in.Edits = nil
 			}
 		}
 	}

@@ -7,10 +7,8 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 )
 
 // absent is what files of the package say that are not part of what is decided: files that
@@ -67,26 +65,4 @@ func (p *pkg) elsewhere() *absent {
 func isKeyed(e ast.Expr) bool {
 	_, ok := e.(*ast.KeyValueExpr)
 	return ok
-}
-
-// testFiles lists the tests beside the package's files that are not decided with it.
-func (p *pkg) testFiles() []string {
-	if p.dir == "" {
-		return nil
-	}
-	entries, err := os.ReadDir(p.dir)
-	if err != nil {
-		return nil
-	}
-	here := map[string]bool{}
-	for _, f := range p.files {
-		here[filepath.Base(p.fset.PositionFor(f.Package, false).Filename)] = true
-	}
-	var out []string
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), "_test.go") && !here[e.Name()] {
-			out = append(out, filepath.Join(p.dir, e.Name()))
-		}
-	}
-	return out
 }

@@ -4,13 +4,11 @@ package escape
 // it calls: specs, directives, facts, and the summaries inferred so far.
 
 import (
-	"cmp"
 	"go/ast"
 	"go/build/constraint"
 	"go/token"
 	"go/types"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
@@ -34,21 +32,12 @@ func (*Reach) AFact() {}
 func (r *Reach) String() string { return "reach" }
 
 type pkg struct {
-	fset   *token.FileSet
-	files  []*ast.File
-	sorted []*ast.File // by position; nil until asked for
-	info   *types.Info
-	types  *types.Package
-	set    *spec.Set
-	facts  facts
-	limit  int  // values of a function that is decided
-	cgo    bool // cgo's translations are edited like other files
+	*subject
+	facts facts
+	limit int // values of a function that is decided
 
-	ignored []string                     // names of files that this build leaves out
-	read    func(string) ([]byte, error) // gives their text
-	twins   map[string][]twin            // by receiver's type and name; nil until asked for
-	dir     string                       // of the package's source; "" if that is not known
-	absent  *absent                      // what files say that are not decided here; nil until asked for
+	twins  map[string][]twin // by receiver's type and name; nil until asked for
+	absent *absent           // what files say that are not decided here; nil until asked for
 
 	decls map[*types.Func]*ast.FuncDecl
 	sums  map[*types.Func]*Summary // functions of this package, so far
@@ -62,7 +51,6 @@ type pkg struct {
 
 	counts typeutil.Map       // type → bool: reference counted
 	tags   map[*ast.File]bool // file is not part of every build
-	keeps  map[*ast.File]map[int]string
 	panics map[*ast.File]map[*ast.FuncLit]string
 	locked map[*ast.File]string // why a file is not edited; "": it is
 
@@ -104,16 +92,15 @@ func (p passFacts) reach(q *types.Package) *Reach {
 
 func newPkg(fset *token.FileSet, files []*ast.File, info *types.Info, tp *types.Package, set *spec.Set, f facts) *pkg {
 	return &pkg{
-		limit: maxValues, fset: fset, files: files, info: info, types: tp, set: set, facts: f,
-		decls: map[*types.Func]*ast.FuncDecl{},
-		sums:  map[*types.Func]*Summary{},
-		cache: map[*types.Func]*Summary{},
-		busy:  map[*types.Func]bool{},
-		tags:  map[*ast.File]bool{},
-		keeps: map[*ast.File]map[int]string{},
-
-		panics: map[*ast.File]map[*ast.FuncLit]string{},
-		locked: map[*ast.File]string{},
+		limit: maxValues, facts: f,
+		subject: &subject{fset: fset, files: files, info: info, types: tp, set: set, keeps: map[*ast.File]map[int]string{}},
+		decls:   map[*types.Func]*ast.FuncDecl{},
+		sums:    map[*types.Func]*Summary{},
+		cache:   map[*types.Func]*Summary{},
+		busy:    map[*types.Func]bool{},
+		tags:    map[*ast.File]bool{},
+		panics:  map[*ast.File]map[*ast.FuncLit]string{},
+		locked:  map[*ast.File]string{},
 
 		freeing: map[*types.Func]ArgEffect{},
 
@@ -135,13 +122,6 @@ func (p *pkg) qualifier(q *types.Package) string {
 		return ""
 	}
 	return q.Name()
-}
-
-// line prints a position for people: base name and line of the source as it was
-// written, which line directives name where cgo or a generator made the file.
-func (p *pkg) line(pos token.Pos) string {
-	q := p.fset.Position(pos)
-	return filepath.Base(q.Filename) + ":" + itoa(q.Line)
 }
 
 func itoa(n int) string {
@@ -191,17 +171,6 @@ func cFunction(f *types.Func) (string, bool) {
 	default:
 		return c, true
 	}
-}
-
-func (p *pkg) file(pos token.Pos) *ast.File {
-	if p.sorted == nil {
-		p.sorted = slices.SortedFunc(slices.Values(p.files), func(a, b *ast.File) int { return cmp.Compare(a.FileStart, b.FileStart) })
-	}
-	i, _ := slices.BinarySearchFunc(p.sorted, pos+1, func(f *ast.File, pos token.Pos) int { return cmp.Compare(f.FileStart, pos) })
-	if i == 0 || pos > p.sorted[i-1].FileEnd {
-		return nil
-	}
-	return p.sorted[i-1]
 }
 
 // everyBuild reports whether the constant is the same in every build.

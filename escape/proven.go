@@ -155,40 +155,6 @@ func (m known) Import(path string) (*types.Package, error) {
 	return nil, fmt.Errorf("package %s is not imported by the original", path)
 }
 
-func proofFacts(pass *analysis.Pass) func(*types.Func) *proof.Summary {
-	return func(f *types.Func) *proof.Summary {
-		var s Summary
-		if f.Pkg() != nil && pass.ImportObjectFact(f, &s) {
-			return s.Proof
-		}
-		return nil
-	}
-}
-
-// summarizeProofs returns what the proof finds out about the functions of the package, and where it failed.
-// Of a package that none imports, but perhaps its own test, it is found out for what is edited alone.
-func (p *pkg) summarizeProofs(pass *analysis.Pass) (map[*types.Func]*proof.Summary, []Skipped) {
-	if name := p.types.Name(); name == "main" || strings.HasSuffix(name, "_test") {
-		return nil, nil
-	}
-	sums, err := proof.SummarizeSource(&proof.Source{Fset: p.fset, Files: p.files, Types: p.types, Info: p.info, Specs: p.set, Facts: proofFacts(pass)})
-	if err != nil {
-		return nil, []Skipped{{Name: p.types.Name(), Pos: p.files[0].Name.Pos(), Reason: err.Error()}}
-	}
-	return sums, failedProofs(sums)
-}
-
-// failedProofs returns the functions in whose bodies the proof failed, in the order of the text.
-func failedProofs(sums map[*types.Func]*proof.Summary) (out []Skipped) {
-	for f, s := range sums {
-		if s.Failed != "" {
-			out = append(out, Skipped{Name: f.Name(), Pos: f.Pos(), Reason: "the proof of it failed, please report this: " + s.Failed})
-		}
-	}
-	slices.SortFunc(out, func(a, b Skipped) int { return cmp.Compare(a.Pos, b.Pos) })
-	return out
-}
-
 // A placed edit has a place in the new text.
 type placed struct {
 	edit       analysis.TextEdit

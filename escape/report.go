@@ -5,10 +5,8 @@ package escape
 import (
 	"cmp"
 	"fmt"
-	"go/ast"
 	"go/token"
 	"slices"
-	"strings"
 
 	"golang.org/x/tools/go/analysis"
 
@@ -222,20 +220,6 @@ func (d *decider) leakAt(x *decision, o *object) token.Pos {
 	return token.NoPos
 }
 
-// kept returns the reason of a //lastuse:keep on the line of pos.
-func (p *pkg) kept(pos token.Pos) string {
-	f := p.file(pos)
-	if f == nil {
-		return ""
-	}
-	m, ok := p.keeps[f]
-	if !ok {
-		m = keeps(p.fset, f)
-		p.keeps[f] = m
-	}
-	return m[p.fset.PositionFor(pos, false).Line]
-}
-
 // readOnly says why the file at pos must not be edited.
 func (p *pkg) readOnly(pos token.Pos) string {
 	f := p.file(pos)
@@ -248,32 +232,4 @@ func (p *pkg) readOnly(pos token.Pos) string {
 		p.locked[f] = why
 	}
 	return why
-}
-
-func (p *pkg) lockedBy(f *ast.File) string {
-	for _, im := range f.Imports {
-		if im.Path.Value == `"C"` {
-			return "a cgo file is not edited"
-		}
-	}
-	if ast.IsGenerated(f) {
-		switch {
-		case fromCgo(f) && p.cgo:
-			return ""
-		case fromCgo(f):
-			return "a cgo file is not edited"
-		}
-		return "a generated file is not edited"
-	}
-	return ""
-}
-
-// fromCgo reports whether f is cgo's translation of a file that imports "C".
-func fromCgo(f *ast.File) bool {
-	for _, g := range f.Comments {
-		if g.Pos() < f.Package && strings.Contains(g.Text(), "cmd/cgo") {
-			return true
-		}
-	}
-	return false
 }

@@ -322,36 +322,3 @@ func (p *pkg) holdsResource(t types.Type) bool {
 	p.holds.Set(t, h)
 	return h
 }
-
-// interesting reports whether the package can reach a resource type at all.
-func (p *pkg) interesting(own []*spec.Line) bool {
-	if len(own) > 0 || p.set.Freers(p.types) != nil || p.set.OfModule(p.types.Path()) {
-		return true
-	}
-	for _, q := range p.types.Imports() {
-		if p.facts.reach(q) != nil || p.set.Freers(q) != nil {
-			return true
-		}
-	}
-	return p.ownsC()
-}
-
-// ownsC reports whether a spec speaks of what a C function that the package calls
-// makes or frees.
-func (p *pkg) ownsC() bool {
-	scope := p.types.Scope()
-	for _, name := range scope.Names() {
-		f, ok := scope.Lookup(name).(*types.Func)
-		if !ok {
-			continue
-		}
-		if _, isC := cFunction(f); !isC {
-			continue
-		}
-		line, ok := p.set.Lookup(spec.FullName(f))
-		if ok && slices.ContainsFunc(line.Clauses, func(c spec.Clause) bool { return c.Effect == spec.Owned || c.Effect == spec.Freed }) {
-			return true
-		}
-	}
-	return false
-}

@@ -254,3 +254,16 @@ func (f *fn) panics() bool {
 	}
 	return false
 }
+
+// forOthers returns s as it is told to other packages: the places that its texts name are this one's.
+func (p *pkg) forOthers(s *Summary) *Summary {
+	if s == nil {
+		return nil
+	}
+	c := *s
+	c.Args = slices.Clone(s.Args)
+	for i := range c.Args {
+		c.Args[i].Via, _ = report.Words(c.Args[i].Via, p.line)
+	}
+	return &c
+}

@@ -3,13 +3,11 @@ package escape
 // Texts for people get the places that they name at last, when nothing is added to them any more.
 
 import (
-	"slices"
-
 	"github.com/lastuse/lastuse/escape/internal/report"
 )
 
 // words finishes a text of the package, and notes its places in res.
-func (p *pkg) words(res *Result, text string) string {
+func (p *subject) words(res *Result, text string) string {
 	text, places := report.Words(text, p.line)
 	if len(places) > 0 {
 		if res.places == nil {
@@ -21,7 +19,7 @@ func (p *pkg) words(res *Result, text string) string {
 }
 
 // say finishes the texts of res.
-func (p *pkg) say(res *Result) {
+func (p *subject) say(res *Result) {
 	for _, f := range res.Funcs {
 		for _, b := range f.Buffers {
 			b.Reason, b.Callee = p.words(res, b.Reason), p.words(res, b.Callee)
@@ -39,17 +37,4 @@ func (p *pkg) say(res *Result) {
 			}
 		}
 	}
-}
-
-// forOthers returns s as it is told to other packages: the places that its texts name are this one's.
-func (p *pkg) forOthers(s *Summary) *Summary {
-	if s == nil {
-		return nil
-	}
-	c := *s
-	c.Args = slices.Clone(s.Args)
-	for i := range c.Args {
-		c.Args[i].Via, _ = report.Words(c.Args[i].Via, p.line)
-	}
-	return &c
 }

@@ -137,6 +137,9 @@ func (p *Package) Reads(i ssa.Instruction) bool {
 // once, in the order of their marks.
 func (p *Package) Names(v ssa.Value) []*types.Var {
 	var out []*types.Var
+	if v.Referrers() == nil { // of the package, or a constant
+		return nil
+	}
 	for _, i := range *v.Referrers() {
 		if u, ok := i.(*ssa.UnOp); ok && p.Marks(i) { // of a cell
 			i = (*u.Referrers())[0]

@@ -70,8 +70,37 @@ func handed(name string, fd find.Finding) string {
 // what returns what a buffer is called: by the variable that holds it first, or by what makes it. Made is the
 // type and the maker, as far as the name does not say that.
 func (w *Reasons) what(f *pointsto.Func, s *pointsto.Site) (name, made string) {
-	v, t, maker := s.Value, s.Value.Type(), ""
-	path := ""
+	b := w.Buffer(f, s)
+	switch {
+	case b.Name != "" && b.Maker != "":
+		made = " (" + b.Type + " made by " + b.Maker + ")"
+	case b.Maker != "":
+		made = " (" + b.Type + ")"
+	}
+	return b.String(), made
+}
+
+// A Buffer is what a site is called in the words of its package.
+type Buffer struct {
+	Name  string // the variable that holds it first, or a path from it; "" if none does
+	Type  string
+	Maker string // "" if no call makes it
+}
+
+// String returns what stands for the buffer in a text.
+func (b Buffer) String() string {
+	switch {
+	case b.Name != "":
+		return b.Name
+	case b.Maker != "":
+		return "the result of " + b.Maker
+	}
+	return "the " + b.Type
+}
+
+// Buffer returns what a site of f is called.
+func (w *Reasons) Buffer(f *pointsto.Func, s *pointsto.Site) Buffer {
+	v, t, path := s.Value, s.Value.Type(), ""
 	if p, ok := v.(*memory.Field); ok {
 		v, t, path = p.Root, p.Of(), p.Text()
 	}
@@ -81,16 +110,16 @@ func (w *Reasons) what(f *pointsto.Func, s *pointsto.Site) (name, made string) {
 		}
 		return q.Name()
 	}
-	text := strings.ReplaceAll(types.TypeString(t, relative), "_Ctype_", "C.")
+	b := Buffer{Type: strings.ReplaceAll(types.TypeString(t, relative), "_Ctype_", "C.")}
 	if c := callOf(v); c != nil {
+		b.Maker = "a function"
 		if fn := calls.Called(c); fn != nil {
-			maker = fullName(fn.Origin(), relative)
-		} else {
-			maker = "a function"
+			b.Maker = fullName(fn.Origin(), relative)
 		}
 	}
 	if p, ok := v.(*ssa.Parameter); ok {
-		return p.Name() + path, ""
+		b.Name = p.Name() + path
+		return b
 	}
 	of := v
 	if a, ok := v.(*memory.Assigned); ok { // what a literal that the call runs gives a variable
@@ -99,16 +128,8 @@ func (w *Reasons) what(f *pointsto.Func, s *pointsto.Site) (name, made string) {
 			of, path = p.Root, p.Text()
 		}
 	}
-	name = w.called(f, of, path)
-	switch {
-	case name != "" && maker != "":
-		return name, " (" + text + " made by " + maker + ")"
-	case maker != "":
-		return "the result of " + maker, " (" + text + ")"
-	case name != "":
-		return name, ""
-	}
-	return "the " + text, ""
+	b.Name = w.called(f, of, path)
+	return b
 }
 
 // called returns the variable that holds a value first, and the path of a part of that; "" if none does.

@@ -205,7 +205,18 @@ func stored(addr ssa.Value) Note {
 }
 
 func typeName(v ssa.Value) string {
-	return types.TypeString(v.Type(), types.RelativeTo(v.Parent().Pkg.Pkg))
+	var in *types.Package
+	switch v := v.(type) {
+	case *ssa.Global:
+		in = v.Pkg.Pkg
+	case *ssa.Function:
+		in = v.Pkg.Pkg
+	default:
+		if f := v.Parent(); f != nil {
+			in = f.Pkg.Pkg
+		}
+	}
+	return types.TypeString(v.Type(), types.RelativeTo(in))
 }
 
 // texts are the words of causes that need no others.

@@ -31,6 +31,7 @@ type editor struct {
 	files map[*token.File]*ast.File
 	loops map[ast.Stmt]ast.Node // the function that a loop is in
 	units map[ast.Node]*unit
+	parts parts
 }
 
 // A unit is a declared function or a literal, with the bodies of ranges over functions in it.
@@ -262,6 +263,7 @@ func (e *editor) edits(funcs []*Func) map[*ast.File][]analysis.TextEdit {
 		src.Inner = nil
 		clear(src.Moved)
 	}
+	e.parts = parts{map[*Free]*part{}, map[token.Pos][]*part{}, map[*unit][]analysis.TextEdit{}}
 	by := map[*unit][]*Func{}
 	var order []*unit
 	for _, f := range funcs {
@@ -280,8 +282,9 @@ func (e *editor) edits(funcs []*Func) map[*ast.File][]analysis.TextEdit {
 		if e.in.Locked != nil {
 			why = e.in.Locked(u.src.Tree)
 		}
+		var parts []*part
 		if why == "" {
-			es, why = e.unitEdits(u, by[u])
+			es, parts, why = e.unitEdits(u, by[u])
 		}
 		if why == "" {
 			rewrite.Sort(es)
@@ -295,6 +298,7 @@ func (e *editor) edits(funcs []*Func) map[*ast.File][]analysis.TextEdit {
 			continue
 		}
 		u.src.Take(es)
+		e.parts.add(u, es, parts)
 	}
 	out := map[*ast.File][]analysis.TextEdit{}
 	for f, src := range e.texts {
@@ -308,6 +312,7 @@ type spot struct {
 	at    rewrite.Place
 	saves []string
 	frees []string
+	part  part
 }
 
 // A draft is the edits of one unit in the making.
@@ -316,15 +321,16 @@ type draft struct {
 	u      *unit
 	hoists *rewrite.Hoists
 	live   map[ast.Stmt]*rewrite.Hoist
+	named  map[ast.Stmt]*part // that has the names which a hoist makes
 	spots  map[place.Where]*spot
 	order  []*spot
 	saved  map[place.Name]string
 }
 
 // unitEdits returns the edits of one unit, or why it has none.
-func (e *editor) unitEdits(u *unit, funcs []*Func) ([]analysis.TextEdit, string) {
+func (e *editor) unitEdits(u *unit, funcs []*Func) ([]analysis.TextEdit, []*part, string) {
 	d := &draft{editor: e, u: u, hoists: rewrite.NewHoists(u.fn, u.src), live: map[ast.Stmt]*rewrite.Hoist{},
-		spots: map[place.Where]*spot{}, saved: map[place.Name]string{}}
+		named: map[ast.Stmt]*part{}, spots: map[place.Where]*spot{}, saved: map[place.Name]string{}}
 	for _, f := range funcs {
 		frees := slices.Clone(f.Frees)
 		slices.SortStableFunc(frees, func(a, b *Free) int {
@@ -332,15 +338,17 @@ func (e *editor) unitEdits(u *unit, funcs []*Func) ([]analysis.TextEdit, string)
 		})
 		for _, fr := range frees {
 			s := d.spot(fr.At)
-			name := d.called(fr.Name, s.at)
+			s.part.frees = append(s.part.frees, fr)
+			name := d.called(fr.Name, s)
 			if name == "" {
-				return nil, "a name cannot be made after all"
+				return nil, nil, "a name cannot be made after all"
 			}
 			text, why := d.statement(u, fr.Free, name, s.at)
 			if why != "" {
-				return nil, why
+				return nil, nil, why
 			}
 			fr.Text, fr.Pos = text, s.at.At()
+			fr.Edge = s.at.Prev == nil && s.at.Kind != rewrite.Return && s.at.Kind != rewrite.Head
 			if !slices.Contains(s.frees, text) {
 				s.frees = append(s.frees, text)
 			}
@@ -363,18 +371,25 @@ func (d *draft) spot(at place.Where) *spot {
 }
 
 // called returns what a buffer is called at a place, and "" if a name cannot be made.
-func (d *draft) called(n place.Name, g rewrite.Place) string {
+func (d *draft) called(n place.Name, at *spot) string {
 	if n.Result == nil && n.Save == nil {
 		return n.Text()
+	}
+	if n.Save != nil {
+		at.part.needs = append(at.part.needs, &d.spot(place.Where{Place: n.Save}).part)
 	}
 	if name := d.saved[n]; name != "" {
 		return name
 	}
-	m := d.name(d.u, d.hoists, n, g)
+	m := d.name(d.u, d.hoists, n, at.at)
 	switch {
 	case m.text == "":
 	case m.hoist != nil:
 		d.live[m.hoist.Stmt] = m.hoist
+		if d.named[m.hoist.Stmt] == nil {
+			d.named[m.hoist.Stmt] = new(part)
+		}
+		at.part.hoists = append(at.part.hoists, m.hoist.Stmt)
 		if n.Field != nil {
 			return m.text + n.Field.Text()
 		}
@@ -387,13 +402,19 @@ func (d *draft) called(n place.Name, g rewrite.Place) string {
 }
 
 // edits puts everything in its place.
-func (d *draft) edits() ([]analysis.TextEdit, string) {
+func (d *draft) edits() ([]analysis.TextEdit, []*part, string) {
 	var out []analysis.TextEdit
+	var parts []*part
 	for _, s := range d.order {
+		parts = append(parts, &s.part)
 		if s.at.Kind == rewrite.Head {
 			h := d.hoists.Head(s.at.Stmt)
 			d.live[h.Stmt] = h
 			h.Frees = map[int][]string{len(h.Items) - 1: s.frees}
+			if d.named[h.Stmt] == nil {
+				d.named[h.Stmt] = new(part)
+			}
+			s.part.hoists = append(s.part.hoists, h.Stmt)
 			continue
 		}
 		of := s.at.Prev
@@ -403,19 +424,31 @@ func (d *draft) edits() ([]analysis.TextEdit, string) {
 		h := d.live[of]
 		if h != nil && (h.Braces || s.at.Kind == rewrite.Return) {
 			delete(d.live, of)
+			d.named[of].needs = append(d.named[of].needs, &s.part)
 		} else {
 			h = nil
 		}
 		es, why := d.u.fn.Edits(d.u.src, s.at, append(s.saves, s.frees...), h)
 		if why != "" {
-			return nil, why
+			return nil, nil, why
 		}
+		s.part.edits = es
 		out = append(out, es...)
 	}
 	for _, h := range d.live {
-		out = append(out, d.u.src.Hoist(h)...)
+		es := d.u.src.Hoist(h)
+		d.named[h.Stmt].edits = es
+		out = append(out, es...)
 	}
-	return out, ""
+	for _, p := range parts {
+		for _, stmt := range p.hoists {
+			p.needs = append(p.needs, d.named[stmt])
+		}
+	}
+	for _, p := range d.named {
+		parts = append(parts, p)
+	}
+	return out, parts, ""
 }
 
 // statement returns the text of a free, or why there is none.

@@ -15,6 +15,12 @@ import (
 // mostProofs bounds how often a package is proven before whole declarations are left alone.
 const mostProofs = 7
 
+// A Refusal is what the proof says of frees that it does not accept.
+type Refusal struct {
+	*proof.Reason
+	Pos token.Pos // of what stands in the way, in the old text: where its line begins; may be none
+}
+
 // Settle asks the proof about the edits, takes back the frees that it does not accept, and all others of the
 // same buffers, and asks again, until all that is left is accepted. It ends, as something is taken back each
 // time.
@@ -30,7 +36,7 @@ func (r *Result) Settle(a *Asker) {
 		}
 		if !taken { // it is about a place that nothing of ours is near
 			for _, f := range r.Funcs {
-				f.take(f.Frees, &withheld[0])
+				f.take(f.Frees, r.refusal(withheld[0].Why))
 			}
 		}
 		r.Edits = r.ed.edits(r.Funcs)
@@ -43,7 +49,7 @@ func (f *Func) written() bool { return f.Refused == "" && len(f.Frees) > 0 }
 // take takes back what a verdict is about: of the frees with its text, those that stand nearest to it. Where
 // there is none, or if all is said, it is the frees of the whole declaration.
 func (r *Result) take(v *proof.Verdict, all bool) (taken bool) {
-	at := r.before(v)
+	at, no := r.before(v), r.refusal(v.Why)
 	near := -1
 	var list [][]*Free // by function
 	for _, f := range r.Funcs {
@@ -52,7 +58,7 @@ func (r *Result) take(v *proof.Verdict, all bool) (taken bool) {
 			continue
 		}
 		if all || v.Kind == proof.Whole {
-			taken = f.take(f.Frees, v) || taken
+			taken = f.take(f.Frees, no) || taken
 			continue
 		}
 		for _, fr := range f.Frees {
@@ -72,7 +78,7 @@ func (r *Result) take(v *proof.Verdict, all bool) (taken bool) {
 		}
 	}
 	for k, frees := range list {
-		taken = r.Funcs[k].take(frees, v) || taken
+		taken = r.Funcs[k].take(frees, no) || taken
 	}
 	if !taken && !all {
 		return r.take(v, true)
@@ -81,30 +87,18 @@ func (r *Result) take(v *proof.Verdict, all bool) (taken bool) {
 }
 
 // take takes back frees, and all others of what they free.
-func (f *Func) take(frees []*Free, v *proof.Verdict) bool {
+func (f *Func) take(frees []*Free, no *Refusal) bool {
 	if len(frees) == 0 {
 		return false
 	}
 	if f.Taken == nil {
-		f.Taken = map[*pointsto.Site]*proof.Verdict{}
+		f.Taken = map[*pointsto.Site]*Refusal{}
 	}
-	for len(frees) > 0 {
-		for _, fr := range frees {
-			for _, s := range fr.Sites {
-				f.Taken[s] = v
-			}
-		}
-		gone := func(fr *Free) bool {
-			return slices.ContainsFunc(fr.Sites, func(s *pointsto.Site) bool { return f.Taken[s] != nil })
-		}
-		frees = nil
-		for _, fr := range f.Frees {
-			if gone(fr) {
-				frees = append(frees, fr)
-			}
-		}
-		f.Frees = slices.DeleteFunc(f.Frees, gone)
+	var sites []*pointsto.Site
+	for _, fr := range frees {
+		sites = append(sites, fr.Sites...)
 	}
+	f.without(sites, func(s *pointsto.Site) { f.Taken[s] = no })
 	return true
 }
 
@@ -128,6 +122,18 @@ func (r *Result) before(v *proof.Verdict) spotted {
 		return at
 	}
 	return spotted{}
+}
+
+// refusal says why the edits that are made now are not accepted.
+func (r *Result) refusal(why *proof.Reason) *Refusal {
+	no := &Refusal{Reason: why}
+	for f, src := range r.ed.texts {
+		if why.At.IsValid() && src.File.Name() == why.At.Filename {
+			at := src.File.Pos(old(r.Edits[f], why.At.Offset, src.Off))
+			no.Pos = src.File.LineStart(src.Line(at))
+		}
+	}
+	return no
 }
 
 // old returns where in the old text an offset of the new one is.
@@ -166,10 +172,10 @@ func (r *Result) within(f *Func, at spotted) bool {
 // offset returns where in its file a free stands.
 func (e *editor) offset(fr *Free) int { return e.in.Fset.File(fr.At.Pos()).Offset(fr.At.Pos()) }
 
-// CallAt returns where the call begins whose left parenthesis is at pos; pos, if that is none.
-func (r *Result) CallAt(f *Func, pos token.Pos) token.Pos {
+// Call returns where the call whose left parenthesis is at pos begins and ends; pos, if that is none.
+func (r *Result) Call(f *Func, pos token.Pos) (from, to token.Pos) {
 	if c := r.ed.unit(f.SSA).calls[pos]; c != nil {
-		return c.Pos()
+		return c.Pos(), c.End()
 	}
-	return pos
+	return pos, pos
 }

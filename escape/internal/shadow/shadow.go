@@ -27,7 +27,6 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/own"
 	"github.com/lastuse/lastuse/escape/internal/place"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
-	"github.com/lastuse/lastuse/escape/internal/proof"
 	"github.com/lastuse/lastuse/escape/internal/report"
 	"github.com/lastuse/lastuse/escape/spec"
 )
@@ -44,8 +43,8 @@ type Input struct {
 	Text  func(file string) []byte // what was parsed, by the name of the file
 	Facts *effect.Facts            // of packages that it imports; may be nil
 
-	Locked func(f *ast.File) string // why a file is not edited; may be nil, "" if it is
-	Keep   func(pos token.Pos) bool // whether what is made there is to be left alone; may be nil
+	Locked func(f *ast.File) string      // why a file is not edited; may be nil, "" if it is
+	Keep   func(s *pointsto.Site) string // why what it makes is to be left alone; may be nil, "" if it is not
 }
 
 // A Func is what the rooms found out about a function or literal.
@@ -56,8 +55,9 @@ type Func struct {
 	Frees    []*Free
 	Verdicts []place.Verdict
 	Findings []find.Finding
-	Refused  string                            // why its frees are not written; "" if they are
-	Taken    map[*pointsto.Site]*proof.Verdict // what is not freed after all, and what the proof says of it
+	Refused  string                      // why its frees are not written; "" if they are
+	Taken    map[*pointsto.Site]*Refusal // what is not freed after all, and what the proof says of it
+	Kept     map[*pointsto.Site]string   // what is to be left alone, and why
 }
 
 // A Free is a free with the text of its statement, and behind or in front of what that stands.
@@ -65,6 +65,7 @@ type Free struct {
 	place.Free
 	Text string
 	Pos  token.Pos
+	Edge bool // it stands in front of all that a way does behind a branch
 }
 
 // A Result is the functions of a package, in the order of the text.
@@ -114,14 +115,51 @@ func Run(in *Input) *Result {
 			var frees []place.Free
 			frees, sf.Verdicts = place.Plan(p, sf.Own, scribe{ed, f})
 			for _, fr := range frees {
-				if in.Keep == nil || !slices.ContainsFunc(fr.Sites, func(s *pointsto.Site) bool { return in.Keep(s.Pos()) }) {
-					sf.Frees = append(sf.Frees, &Free{Free: fr})
-				}
+				sf.Frees = append(sf.Frees, &Free{Free: fr})
 			}
 			sf.Findings = find.Find(sf.Own, frees, sf.Verdicts)
+			sf.keep(in.Keep)
 			r.Funcs = append(r.Funcs, sf)
 		}
 	}
 	r.Edits = ed.edits(r.Funcs)
 	return r
+}
+
+// keep leaves alone what why has a reason for, and what is freed together with that.
+func (f *Func) keep(why func(*pointsto.Site) string) {
+	f.Kept = map[*pointsto.Site]string{}
+	for k := range f.Verdicts {
+		s := f.Verdicts[k].Site
+		if why == nil || f.Kept[s] != "" {
+			continue
+		}
+		if text := why(s); text != "" {
+			f.Kept[s] = text
+			f.without([]*pointsto.Site{s}, func(s *pointsto.Site) { f.Kept[s] = text })
+		}
+	}
+}
+
+// without drops the frees of some sites, and those of all sites that are freed with them, each of which it tells.
+func (f *Func) without(sites []*pointsto.Site, tell func(*pointsto.Site)) {
+	gone := map[*pointsto.Site]bool{}
+	for len(sites) > 0 {
+		for _, s := range sites {
+			gone[s] = true
+			tell(s)
+		}
+		sites = nil
+		f.Frees = slices.DeleteFunc(f.Frees, func(fr *Free) bool {
+			if !slices.ContainsFunc(fr.Sites, func(s *pointsto.Site) bool { return gone[s] }) {
+				return false
+			}
+			for _, s := range fr.Sites {
+				if !gone[s] {
+					sites = append(sites, s)
+				}
+			}
+			return true
+		})
+	}
 }

@@ -1,0 +1,120 @@
+package escape
+
+// What the rooms found of one buffer, in the words of a Result.
+
+import (
+	"cmp"
+	"fmt"
+	"go/token"
+	"slices"
+
+	"golang.org/x/tools/go/analysis"
+
+	"github.com/lastuse/lastuse/escape/internal/find"
+	placing "github.com/lastuse/lastuse/escape/internal/place"
+	"github.com/lastuse/lastuse/escape/internal/pointsto"
+	"github.com/lastuse/lastuse/escape/internal/report"
+	"github.com/lastuse/lastuse/escape/internal/rewrite"
+	"github.com/lastuse/lastuse/escape/internal/shadow"
+)
+
+// buffer says what a site makes, and what becomes of it.
+func (v *view) buffer(f *shadow.Func, vd *placing.Verdict) *Buffer {
+	called := v.r.Why.Buffer(f.Own.Func, vd.Site)
+	why := v.r.Why.Of(f.Own.Func, vd)
+	at, _ := v.r.Call(f, vd.Site.Pos())
+	b := &Buffer{Site: at, Name: called.Name, Type: called.Type, Maker: called.Maker,
+		Reason: why.String(), Sink: why.Pos}
+	if why.Func != nil {
+		b.Callee = why.Func.FullName()
+	}
+	for _, fr := range v.frees(f, vd.Site) {
+		b.Frees = append(b.Frees, Free{Pos: fr.Pos, Text: rewrite.OneLine([]string{fr.Text}), Why: whyThere(fr)})
+	}
+	no := f.Taken[vd.Site]
+	switch {
+	case f.Kept[vd.Site] != "":
+		b.Verdict, b.Reason = Kept, f.Kept[vd.Site]
+	case len(b.Frees) > 0:
+		b.Verdict, b.Reason = Inserted, ""
+	case no != nil:
+		b.Verdict, b.Reason, b.Stops = Reported, notProven(no), stops(no, b.Site)
+	case vd.Due:
+		b.Verdict = Reported
+		if f.Refused != "" && !vd.Held {
+			b.Reason = f.Refused
+		}
+	case why.Cause == report.Unmoved:
+		b.Verdict, b.Reason = Freed, ""
+	case why.Cause == report.Returned:
+		b.Verdict, b.Sink = Moved, token.NoPos
+	}
+	return b
+}
+
+// frees lists the frees of what a site makes that are in the text.
+func (v *view) frees(f *shadow.Func, s *pointsto.Site) (out []*shadow.Free) {
+	if f.Refused != "" {
+		return nil
+	}
+	for _, fr := range f.Frees {
+		if slices.Contains(fr.Sites, s) {
+			out = append(out, fr)
+		}
+	}
+	return out
+}
+
+// whyThere says why a free stands where it does.
+func whyThere(f *shadow.Free) string {
+	switch {
+	case f.At.Deferred:
+		return "before the deferred call that reads it is registered, so that it runs after it"
+	case f.At.Place == nil:
+		return "after the returned expression is evaluated"
+	case f.Edge:
+		return "where this path needs it no longer"
+	}
+	return "after its last use"
+}
+
+// finding says that something is wrong with a buffer, which is nil for one that the function is given; nil if it
+// is not to be said.
+func (v *view) finding(f *shadow.Func, fd find.Finding, b *Buffer) *Finding {
+	out := &Finding{Category: fd.Kind.String(), Pos: fd.Pos, End: fd.Pos, Buffer: b, Message: v.r.Why.Finding(f.Own.Func, fd)}
+	if fd.On != find.Dead && fd.Kind != find.Late {
+		return out
+	}
+	if f.Kept[fd.Site] != "" {
+		return nil
+	}
+	out.Pos, out.End = v.r.Call(f, fd.Site.Pos())
+	frees := v.frees(f, fd.Site)
+	if len(frees) == 0 {
+		out.Message += "; no fix: " + b.Reason
+		return out
+	}
+	for _, fr := range b.Frees {
+		out.Related = append(out.Related, analysis.RelatedInformation{Pos: fr.Pos, End: fr.Pos, Message: fr.Text + " " + fr.Why})
+	}
+	out.Fix = "free " + v.r.Why.Buffer(f.Own.Func, fd.Site).String() + " at its last use"
+	if len(frees) > 1 {
+		out.Fix += fmt.Sprintf(" on each of %d paths", len(frees))
+	}
+	out.Edits = v.r.Fix(f, frees)
+	return out
+}
+
+// notProven says why the proof does not accept a plan.
+func notProven(no *shadow.Refusal) string {
+	text := "not proven: " + no.Words
+	if no.Pos.IsValid() {
+		text += " (" + report.At(no.Pos) + ")"
+	}
+	return text
+}
+
+// stops is the step at which a proof stops; of what has no place, at the site.
+func stops(no *shadow.Refusal, site token.Pos) *Step {
+	return &Step{cmp.Or(no.Pos, site), "the proof stops at " + string(no.Rule) + ": that " + no.Rule.Shows()}
+}
