@@ -78,8 +78,8 @@ func whyThere(f *shadow.Free) string {
 	return "after its last use"
 }
 
-// finding says that something is wrong with a buffer, which is nil for one that the function is given; nil if it
-// is not to be said.
+// finding says that something is wrong with a buffer, which is nil for one that the function is given. It is
+// nil if it is not to be said.
 func (v *view) finding(f *shadow.Func, fd find.Finding, b *Buffer) *Finding {
 	out := &Finding{Category: fd.Kind.String(), Pos: fd.Pos, End: fd.Pos, Buffer: b, Message: v.r.Why.Finding(f.Own.Func, fd)}
 	if fd.On != find.Dead && fd.Kind != find.Late {

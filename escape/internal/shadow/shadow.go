@@ -141,7 +141,7 @@ func (f *Func) keep(why func(*pointsto.Site) string) {
 	}
 }
 
-// without drops the frees of some sites, and those of all sites that are freed with them, each of which it tells.
+// without drops the frees of some sites, and those of all sites that are freed with them. It tells each.
 func (f *Func) without(sites []*pointsto.Site, tell func(*pointsto.Site)) {
 	gone := map[*pointsto.Site]bool{}
 	for len(sites) > 0 {
