@@ -20,4 +20,8 @@
 // some path. It is kept alive by a raw pointer alone if something reads it through one, and behind that
 // nothing needs it but what goes through such. All else is read off the acts at each moment, in front of
 // which own's states stand. Each line has one finding of a kind and a site.
+//
+// What methods forget or lose is read off all stores of the package and what the type's methods do to its
+// fields (fields.go, method.go): a field owns if all that is stored there was made by who stores it, and goes
+// nowhere else.
 package find

@@ -56,6 +56,15 @@ func (w *Reasons) Finding(f *pointsto.Func, fd find.Finding) string {
 	return fmt.Sprintf("%s %s used after it is freed%s", name, is, at)
 }
 
+// OfFields returns the words for what a method forgets, or loses.
+func OfFields(fd find.FieldFinding) string {
+	fields, of := strings.Join(fd.Fields, ", "), fd.Type.Obj().Name()
+	if fd.Lost.IsValid() {
+		return fmt.Sprintf("field %s of %s is overwritten while it owns", fields, of)
+	}
+	return fmt.Sprintf("%s does not free field %s of %s", fd.Method.Name(), fields, of)
+}
+
 // handed returns the words for what happens to a buffer that is somebody else's.
 func handed(name string, fd find.Finding) string {
 	switch fd.To {

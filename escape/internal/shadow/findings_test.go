@@ -1,6 +1,7 @@
 package shadow
 
 import (
+	"cmp"
 	"fmt"
 	"go/token"
 	"os"
@@ -35,6 +36,9 @@ func TestFindings(t *testing.T) {
 			})
 			fmt.Fprintf(&out, "\n\t%s\n", text)
 		}
+	}
+	for _, fd := range r.Fields {
+		fmt.Fprintf(&out, "line %d: leak\n\t%s\n", in.Fset.Position(cmp.Or(fd.Lost, fd.Method.Pos())).Line-lines, report.OfFields(fd))
 	}
 	if *update {
 		ar.Files[1].Data = []byte(out.String())

@@ -74,9 +74,11 @@ type Result struct {
 	Funcs []*Func
 	Fact  *effect.Fact // what packages that import it are told
 	Why   *report.Reasons
-	Edits map[*ast.File][]analysis.TextEdit // sorted
-	in    *Input
-	ed    *editor
+	// What methods of the package's types forget and lose.
+	Fields []find.FieldFinding
+	Edits  map[*ast.File][]analysis.TextEdit // sorted
+	in     *Input
+	ed     *editor
 }
 
 // Run runs the rooms over a package.
@@ -110,6 +112,7 @@ func Run(in *Input) *Result {
 			r.Why.Funcs[fn] = sf.Own.Func
 		}
 	}
+	var solved []*own.Func
 	for _, f := range p.Funcs {
 		if sf := s.of[f]; sf != nil {
 			var frees []place.Free
@@ -120,8 +123,10 @@ func Run(in *Input) *Result {
 			sf.Findings = find.Find(sf.Own, frees, sf.Verdicts)
 			sf.keep(in.Keep)
 			r.Funcs = append(r.Funcs, sf)
+			solved = append(solved, sf.Own)
 		}
 	}
+	r.Fields = find.Fields(solved, frees)
 	r.Edits = ed.edits(r.Funcs)
 	return r
 }

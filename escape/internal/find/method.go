@@ -1,0 +1,162 @@
+package find
+
+import (
+	"go/types"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/internal/calls"
+	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/own"
+)
+
+// A method is what a method of a struct does to the fields of its receiver, which go by their numbers.
+type method struct {
+	of      *types.Named
+	fn      *types.Func
+	freed   map[int]bool       // on some path
+	emptied map[int]bool       // likewise, and set to nothing
+	set     map[int]*ssa.Store // given something else
+	tested  map[int]bool       // compared with something
+	given   map[int]bool       // somebody else may have them
+	all     bool               // somebody else may have all
+	leads   bool               // it calls others of the type, which are looked at by themselves
+	returns bool               // it returns something that may be one
+}
+
+// methodOf returns what a method of a struct of its package does to fields; nil for other functions.
+func methodOf(f *own.Func) *method {
+	fn := calls.Declared(f.SSA)
+	if fn == nil || fn.Signature().Recv() == nil {
+		return nil
+	}
+	n := named(fn.Signature().Recv().Type())
+	if n == nil || n.Obj().Pkg() != fn.Pkg() {
+		return nil
+	}
+	if _, ok := n.Underlying().(*types.Struct); !ok {
+		return nil
+	}
+	m := &method{of: n, fn: fn, freed: map[int]bool{}, emptied: map[int]bool{}, set: map[int]*ssa.Store{},
+		tested: map[int]bool{}, given: map[int]bool{}}
+	m.follow(f, f.SSA.Params[0])
+	for k := range m.emptied {
+		if !m.freed[k] {
+			delete(m.emptied, k)
+		}
+	}
+	return m
+}
+
+func named(t types.Type) *types.Named {
+	t = types.Unalias(t)
+	if p, ok := t.(*types.Pointer); ok {
+		t = types.Unalias(p.Elem())
+	}
+	n, _ := t.(*types.Named)
+	if n == nil {
+		return nil
+	}
+	return n.Origin()
+}
+
+// follow looks at the uses of the receiver, or of the variable that has a copy of it.
+func (m *method) follow(f *own.Func, recv ssa.Value) {
+	for _, i := range *recv.Referrers() {
+		switch i := i.(type) {
+		case *ssa.DebugRef:
+		case *ssa.FieldAddr:
+			m.address(f, i, i.Field)
+		case *ssa.Field:
+			m.value(f, i, i.Field)
+		case *ssa.Store: // of a receiver that is a value, into its variable
+			if a, ok := i.Addr.(*ssa.Alloc); ok && i.Val == recv {
+				m.follow(f, a)
+			} else {
+				m.all = true
+			}
+		case *ssa.BinOp:
+		case ssa.CallInstruction:
+			for k, a := range calls.Operands(i.Common()) {
+				if a == recv && !f.Marks(i) && !f.Summary(i.Common()).Params[k].Borrows() {
+					like := m.like(calls.Called(i.Common()))
+					m.leads, m.all = m.leads || like, m.all || !like
+				}
+			}
+		default:
+			m.all = true
+		}
+	}
+}
+
+// ends reports whether the method is one that may end its receiver: it takes nothing else.
+func (m *method) ends() bool { return m.fn.Signature().Params().Len() == 0 }
+
+// like reports whether a function is another such method of the type.
+func (m *method) like(fn *types.Func) bool {
+	return fn != nil && fn.Signature().Recv() != nil && fn.Signature().Params().Len() == 0 &&
+		named(fn.Signature().Recv().Type()) == m.of
+}
+
+// address looks at the uses of the address of field k.
+func (m *method) address(f *own.Func, a ssa.Value, k int) {
+	for _, i := range *a.Referrers() {
+		switch i := i.(type) {
+		case *ssa.DebugRef:
+		case *ssa.UnOp:
+			m.value(f, i, k)
+		case *ssa.Store:
+			if c, ok := i.Val.(*ssa.Const); ok && c.Value == nil {
+				m.emptied[k] = true
+			} else if m.set[k] == nil {
+				m.set[k] = i
+			}
+			m.given[k] = m.given[k] || i.Val == a
+		case ssa.CallInstruction:
+			m.call(f, i, a, k)
+		default:
+			m.given[k] = true
+		}
+	}
+}
+
+// value looks at the uses of what field k holds.
+func (m *method) value(f *own.Func, v ssa.Value, k int) {
+	for _, i := range *v.Referrers() {
+		switch i := i.(type) {
+		case *ssa.DebugRef:
+		case *ssa.BinOp:
+			m.tested[k] = true
+		case *ssa.FieldAddr, *ssa.Field, *ssa.Index, *ssa.UnOp: // a part, which is freed by itself
+			m.value(f, i.(ssa.Value), k)
+		case ssa.CallInstruction:
+			m.call(f, i, v, k)
+		case *ssa.Return:
+			m.given[k], m.returns = true, true
+		default:
+			m.given[k] = true
+		}
+	}
+}
+
+// call notes what a call does to what field k holds.
+func (m *method) call(f *own.Func, i ssa.CallInstruction, v ssa.Value, k int) {
+	if f.Marks(i) {
+		return
+	}
+	if b, ok := i.Common().Value.(*ssa.Builtin); ok {
+		m.given[k] = m.given[k] || b.Name() != "len" && b.Name() != "cap"
+		return
+	}
+	for n, a := range calls.Operands(i.Common()) {
+		if a != v {
+			continue
+		}
+		switch p := f.Summary(i.Common()).Params[n]; {
+		case p.Freed.Cond != effect.Never:
+			m.freed[k] = true
+		case !p.Borrows():
+			m.given[k] = true
+		}
+	}
+}
