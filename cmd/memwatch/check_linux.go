@@ -14,6 +14,7 @@ import (
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/bpf"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/device"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/live"
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/mapping"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/procfs"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/render"
 )
@@ -30,13 +31,13 @@ type finding struct {
 // status is 1 if the driver's calls cannot be watched.
 func (c *config) checkSystem() (int, error) {
 	findings := []finding{checkKernel(), checkBTF(), checkRights(), checkNamespace()}
-	findings = append(findings, checkProbes(), c.checkLibraries(), checkDevices())
+	findings = append(findings, checkProbes(), checkMappings(), c.checkLibraries(), checkDevices())
 	bad := 0
 	for _, f := range findings {
 		mark := "ok"
 		if !f.ok {
 			mark = "MISSING"
-			if f.what == "libraries" && len(c.libraries) == 0 || f.what == "devices" {
+			if f.what == "libraries" && len(c.libraries) == 0 || f.what == "devices" || f.what == "mappings" {
 				mark = "none"
 			} else {
 				bad++
@@ -150,6 +151,16 @@ func checkProbes() finding {
 		f.ok, f.text = true, fmt.Sprintf("%d of %d calls were seen, %v each", seen, 2*calls, cost)
 	}
 	return f
+}
+
+// checkMappings says how it is found out that a process has mapped a library.
+func checkMappings() finding {
+	l, err := mapping.Open()
+	if err != nil {
+		return finding{what: "mappings", text: "looked for once a second, as the kernel does not tell of them: " + err.Error()}
+	}
+	l.Close()
+	return finding{what: "mappings", ok: true, text: "told by the kernel"}
 }
 
 // checkLibraries looks for drivers where they usually are, and in running processes.

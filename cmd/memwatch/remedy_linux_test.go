@@ -56,6 +56,7 @@ func TestRemedies(t *testing.T) {
 	require.Equal(t, exitOK, code, text)
 	require.NotContains(t, text, "MISSING")
 	require.Contains(t, text, "2000 of 2000 calls were seen")
+	require.Regexp(t, `mappings +ok`, text)
 
 	// And it watches a program of that user.
 	for path := filepath.Dir(prog); path != "/" && path != os.TempDir(); path = filepath.Dir(path) {

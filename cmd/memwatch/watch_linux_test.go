@@ -296,7 +296,7 @@ func TestListen(t *testing.T) {
 // TestCheck runs check: with rights everything but a library is there.
 func TestCheck(t *testing.T) {
 	code, out, errOut := call(t, "check")
-	for _, what := range []string{"kernel", "types", "rights", "probes", "libraries"} {
+	for _, what := range []string{"kernel", "types", "rights", "probes", "mappings", "libraries"} {
 		require.Contains(t, out, what)
 	}
 	if os.Geteuid() != 0 {
@@ -306,6 +306,7 @@ func TestCheck(t *testing.T) {
 	}
 	require.Equal(t, exitOK, code, "%s%s", out, errOut)
 	require.Contains(t, out, "2000 of 2000 calls were seen")
+	require.Regexp(t, `mappings +ok +told by the kernel`, out)
 }
 
 // TestDriverUnasked asks about a process that has no table and uses a driver: it is

@@ -5,7 +5,8 @@
 // # Structures
 //
 //	Watcher   one session; Run's goroutine empties the ring, and what it hears from the others goes to the sink
-//	scanner   looks for libraries and tables in mappings, and has libraries probed
+//	scanner   looks for libraries and tables in mappings, and has libraries probed; who has mapped one the
+//	          kernel tells it (package mapping), and it looks at all processes now and then
 //	reader    reads the tables
 //	unwinder  walks copies of stacks where frame pointers do not tell all; what it has to read
 //	          of files is read beside it, and not waited for when the ring fills

@@ -57,20 +57,21 @@ func (w *Watcher) scanInTurn(ctx context.Context) {
 		}
 	}
 	defer w.sizes.close()
+	if w.listener != nil {
+		w.hearing = w.news
+	}
 	begun := time.Now()
 	var looked chan struct{}
 	for {
+		turn := time.Now()
 		w.scan(tell)
 		tell(sight{all: true, looked: looked})
-		every := w.opts.Scan
+		every := w.pace(time.Since(turn))
 		if w.opts.Fresh && time.Since(begun) < young {
 			every = min(every, time.Millisecond)
 		}
-		looked = nil
-		select {
-		case looked = <-w.looks:
-		case <-time.After(every):
-		case <-ctx.Done():
+		var ok bool
+		if looked, ok = w.await(ctx, every, tell); !ok {
 			return
 		}
 	}
@@ -99,15 +100,20 @@ func (w *Watcher) scan(tell func(sight)) {
 		if len(w.opts.PIDs) == 0 && !w.sizes.changed(pid) && !w.using[pid] {
 			continue
 		}
-		s := w.scanOne(pid)
-		if s.start == 0 {
-			delete(w.using, pid)
-			continue
-		}
-		w.using[pid] = true
-		tell(s)
+		w.look(pid, tell)
 	}
 	w.scanned = begin
+}
+
+// look searches the mappings of one process.
+func (w *Watcher) look(pid int, tell func(sight)) {
+	s := w.scanOne(pid)
+	if s.start == 0 {
+		delete(w.using, pid)
+		return
+	}
+	w.using[pid] = true
+	tell(s)
 }
 
 // scanOne looks for libraries and tables in the mappings of a process. It sees nothing if there are none.

@@ -15,6 +15,7 @@ import (
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/bpf"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/device"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
+	"github.com/lastuse/lastuse/cmd/memwatch/internal/mapping"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/probes"
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/procfs"
 )
@@ -51,7 +52,7 @@ type Library struct {
 
 // A Watcher watches processes. It is used by one goroutine, that of Run, but for what says otherwise. That
 // goroutine empties the ring and does nothing that takes long: mappings are searched and libraries probed by
-// one of their own (scan_linux.go), tables read by another (tables_linux.go), and names looked up by the
+// one of their own (scan_linux.go) when the kernel tells of them (hear_linux.go) and in turn, tables read by another (tables_linux.go), and names looked up by the
 // resolver's.
 type Watcher struct {
 	opts      Options
@@ -67,6 +68,11 @@ type Watcher struct {
 	scanned   int64
 	sizes     *sizes             // the scanner's
 	using     map[int]bool       // processes that have a library or a table; the scanner's
+	listener  *mapping.Listener  // nil: the kernel does not tell who maps something
+	deaf      error              // why
+	news      chan news          // what it tells
+	hearing   <-chan news        // the same, nil once it tells nothing more; the scanner's
+	due       []due              // looks at programs that have just begun, by time; the scanner's
 	looks     chan chan struct{} // each asks for one more look, and is closed when Run has heard of it
 	nudges    chan struct{}      // there is something to hear; without probes
 	sights    chan sight         // what the scanner saw
@@ -120,10 +126,11 @@ func New(o Options) (*Watcher, error) {
 		opts: o, session: s, resolver: newResolver(o.Copies != bpf.NoCopies), unwinder: newUnwinder(func() bool { return s.Crowded() }),
 		libraries: make(map[string]*Library), processes: make(map[uint32]*process), ready: make(chan struct{}),
 		nested: procfs.Nested(), nudges: make(chan struct{}, 1), sizes: newSizes(), using: make(map[int]bool),
-		looks: make(chan chan struct{}), over: make(chan struct{}),
+		looks: make(chan chan struct{}), over: make(chan struct{}), news: make(chan news),
 		pids: allPIDs, sights: make(chan sight, 1024), tabled: make(chan struct{}, 1), told: make(chan []heap.Event, 64), devices: device.Open, answers: make(chan []device.Device, 1),
 	}
 	w.sink = func(*heap.Event) {}
+	w.listener, w.deaf = mapping.Open()
 	if s != nil && !o.NoPython && !o.NoStacks {
 		w.resolver.python = w.foundPython
 	}
@@ -177,6 +184,9 @@ func (w *Watcher) Hits() ([]uint64, error) {
 func (w *Watcher) Close() error {
 	w.resolver.close()
 	w.unwinder.close()
+	if w.listener != nil {
+		w.listener.Close()
+	}
 	if w.session == nil {
 		return nil
 	}
@@ -204,6 +214,7 @@ func (w *Watcher) Run(ctx context.Context, sink func(*heap.Event), idle func()) 
 	defer helpers.Wait()
 	defer stop()
 	helpers.Go(func() { w.scanInTurn(ctx) })
+	helpers.Go(func() { w.listenInTurn(ctx) })
 	helpers.Go(func() { w.readInTurn(ctx) })
 	go w.askInTurn(ctx) // it is not waited for: a driver that hangs may never answer
 	next, latest := time.Now(), time.Now()

@@ -1,0 +1,96 @@
+//go:build linux && amd64
+
+package live
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestHears watches everything and looks at all processes once an hour: who maps a library or makes a table
+// is found all the same, because the kernel tells.
+func TestHears(t *testing.T) {
+	exe, lib := app(t)
+	w := watch(t, Options{Scan: time.Hour})
+	if w.listener == nil {
+		t.Skip("the kernel does not tell: ", w.deaf)
+	}
+	settled := make(chan struct{})
+	w.opts.Settled = func() { close(settled) }
+	f := follow(t, w)
+	<-settled
+	prog := start(t, exe)
+	require.Eventually(t, func() bool { return probed(w, lib) == 1 }, time.Minute, time.Millisecond)
+	prog.step(t)
+	pid := uint32(prog.Process.Pid)
+	require.Eventually(t, func() bool { return f.process(pid).Live == 5<<20+1<<12 }, time.Minute, 5*time.Millisecond)
+	require.True(t, f.process(pid).Joined, "it had the library before the library was probed")
+
+	second := start(t, exe)
+	second.step(t)
+	pid = uint32(second.Process.Pid)
+	require.Eventually(t, func() bool { return f.process(pid).Live == 5<<20+1<<12 }, time.Minute, 5*time.Millisecond)
+	require.False(t, f.process(pid).Joined, "it began when the library was probed")
+
+	keeper := startKeeper(t)
+	require.Eventually(t, func() bool { return f.process(keeper).Live == 1000 }, time.Minute, 5*time.Millisecond)
+}
+
+// TestDeaf watches where the kernel tells nothing: processes are looked at in turn.
+func TestDeaf(t *testing.T) {
+	exe, lib := app(t)
+	w := watch(t, Options{Scan: 10 * time.Millisecond})
+	if w.listener != nil {
+		w.listener.Close()
+	}
+	w.listener, w.deaf = nil, errors.New("it is forbidden")
+	follow(t, w)
+	start(t, exe)
+	require.Eventually(t, func() bool { return probed(w, lib) == 1 }, time.Minute, time.Millisecond)
+}
+
+// TestPace tells how long it is until all processes are looked at again.
+func TestPace(t *testing.T) {
+	w := &Watcher{opts: Options{Scan: time.Second}}
+	require.Equal(t, time.Second, w.pace(time.Minute), "nobody tells anything")
+	w.hearing = make(chan news)
+	require.Equal(t, time.Second, w.pace(time.Millisecond))
+	require.Equal(t, 4*time.Second, w.pace(20*time.Millisecond), "half a percent")
+	require.Equal(t, 10*time.Second, w.pace(time.Minute))
+}
+
+// TestDueIsBounded hears of many programs that begin at once.
+func TestDueIsBounded(t *testing.T) {
+	w := new(Watcher)
+	for pid := range 10 {
+		w.heard(news{begun: []int{pid + 1}}, nil)
+	}
+	require.Len(t, w.due, 10*len(ages))
+	for i := range w.due[1:] {
+		require.False(t, w.due[i+1].at.Before(w.due[i].at), "by time")
+	}
+	for pid := range 1000 {
+		w.heard(news{begun: []int{pid + 100}}, nil)
+	}
+	require.Len(t, w.due, maxDue)
+}
+
+// startKeeper starts a program that keeps 1000 bytes in its table.
+func startKeeper(t *testing.T) (pid uint32) {
+	exe := filepath.Join(t.TempDir(), "keeper")
+	out, err := exec.Command("go", "build", "-o", exe, "../../testdata/keeper").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	cmd := exec.Command(exe)
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { in.Close(); cmd.Wait() })
+	fmt.Fprintln(in, "alloc 0 1000")
+	return uint32(cmd.Process.Pid)
+}
