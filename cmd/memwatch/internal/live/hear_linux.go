@@ -11,8 +11,8 @@ import (
 )
 
 // The kernel tells who maps code, so that a library is probed as soon as a process has it. It does not tell
-// of tables, which are no code, nor of what a child has from its parent: a program that begins is looked at
-// a few times more, and all processes in turn, if less often than where nobody tells anything.
+// of tables, which are no code, nor of what a child has from its parent: all processes are looked at in turn,
+// and if that is seldom, those that have begun since are looked at in between.
 
 // news is what the kernel has told: who has mapped a library, and who has become another program.
 type news struct {
@@ -20,17 +20,8 @@ type news struct {
 	lost          bool // there was more
 }
 
-// How long after a program begins it is looked at for its table.
-var ages = [...]time.Duration{20 * time.Millisecond, 200 * time.Millisecond, time.Second}
-
-// maxDue bounds the looks at programs that have just begun, of which a build starts hundreds a second.
-const maxDue = 192
-
-// A due is a look at a process.
-type due struct {
-	pid int
-	at  time.Time
-}
+// maxBegun bounds the processes that are looked at between two turns.
+const maxBegun = 256
 
 // listenInTurn hands on what the kernel tells until ctx is done, and then closes news.
 func (w *Watcher) listenInTurn(ctx context.Context) {
@@ -77,12 +68,10 @@ func (w *Watcher) pace(took time.Duration) time.Duration {
 // await looks at the processes that the kernel tells of until it is time to look at all, or somebody asks
 // for it, who then waits on looked. It is not ok when ctx is done.
 func (w *Watcher) await(ctx context.Context, every time.Duration, tell func(sight)) (looked chan struct{}, ok bool) {
-	again := time.After(every)
+	again, between := time.After(every), time.NewTicker(w.opts.Scan)
+	defer between.Stop()
+	w.begun = w.begun[:0]
 	for {
-		var next <-chan time.Time
-		if len(w.due) > 0 {
-			next = time.After(time.Until(w.due[0].at))
-		}
 		select {
 		case looked = <-w.looks:
 			return looked, true
@@ -90,10 +79,10 @@ func (w *Watcher) await(ctx context.Context, every time.Duration, tell func(sigh
 			return nil, true
 		case <-ctx.Done():
 			return nil, false
-		case <-next:
-			pid := w.due[0].pid
-			w.due = w.due[1:]
-			w.look(pid, tell)
+		case <-between.C:
+			for _, pid := range w.begun {
+				w.look(pid, tell)
+			}
 		case n, open := <-w.hearing:
 			if !open {
 				w.hearing = nil
@@ -115,23 +104,12 @@ func (w *Watcher) heard(n news, tell func(sight)) (all bool) {
 			w.look(pid, tell)
 		}
 	}
-	for _, age := range ages {
-		for _, pid := range n.begun {
-			if w.asked(pid) && len(w.due) < maxDue {
-				w.remind(due{pid, time.Now().Add(age)})
-			}
+	for _, pid := range n.begun {
+		if w.asked(pid) && len(w.begun) < maxBegun && !slices.Contains(w.begun, pid) {
+			w.begun = append(w.begun, pid)
 		}
 	}
 	return w.attached.Load() != was
-}
-
-// remind puts a look among those that are due.
-func (w *Watcher) remind(d due) {
-	i := len(w.due)
-	for i > 0 && w.due[i-1].at.After(d.at) {
-		i--
-	}
-	w.due = slices.Insert(w.due, i, d)
 }
 
 // asked reports whether a process is among those asked for.

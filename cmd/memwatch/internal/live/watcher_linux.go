@@ -72,7 +72,7 @@ type Watcher struct {
 	deaf      error              // why
 	news      chan news          // what it tells
 	hearing   <-chan news        // the same, nil once it tells nothing more; the scanner's
-	due       []due              // looks at programs that have just begun, by time; the scanner's
+	begun     []int              // processes that have become another program since all were looked at; the scanner's
 	looks     chan chan struct{} // each asks for one more look, and is closed when Run has heard of it
 	nudges    chan struct{}      // there is something to hear; without probes
 	sights    chan sight         // what the scanner saw

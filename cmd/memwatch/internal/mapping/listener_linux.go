@@ -34,8 +34,8 @@ const (
 	pages = 4
 
 	// pause is how long what is told is left to gather, so that many programs that start at once wake the
-	// Listener no more than 500 times a second.
-	pause = 2 * time.Millisecond
+	// Listener no more than 100 times a second.
+	pause = 10 * time.Millisecond
 )
 
 // Open begins to listen. It fails where the kernel or the caller's rights forbid it.
