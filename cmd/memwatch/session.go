@@ -124,6 +124,17 @@ func (s *session) snapshot(q heap.Query) *heap.Snapshot {
 	return snap
 }
 
+// timeline returns the allocations of a process that lived since so long ago.
+func (s *session) timeline(pid uint32, start uint64, since time.Duration, most int) *heap.Timeline {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.settle()
+	if s.clock != nil && !s.done {
+		s.heap.Advance(s.clock())
+	}
+	return s.heap.Timeline(pid, start, s.heap.Now()-int64(since), most)
+}
+
 // finish notes that nothing more will come, and why.
 func (s *session) finish(note string) {
 	s.mu.Lock()

@@ -289,13 +289,14 @@ func (c *config) serve(ctx context.Context, s *session) (int, error) {
 		defer c.store.Close()
 	}
 	srv := web.New(web.Options{
-		Store:  c.store,
-		Fault:  func(err error) { fmt.Fprintf(c.wErr, "memwatch: %s\n", render.Clean(err.Error())) },
-		Token:  c.token,
-		Hosts:  c.hosts,
-		Source: s.snapshot,
-		Hits:   s.hits,
-		Wall:   func(t int64) int64 { return s.wall + t },
+		Store:    c.store,
+		Fault:    func(err error) { fmt.Fprintf(c.wErr, "memwatch: %s\n", render.Clean(err.Error())) },
+		Token:    c.token,
+		Hosts:    c.hosts,
+		Source:   s.snapshot,
+		Hits:     s.hits,
+		Timeline: s.timeline,
+		Wall:     func(t int64) int64 { return s.wall + t },
 	}, c.listener.Addr())
 	if c.token == "" {
 		fmt.Fprintln(c.wErr, "memwatch: "+srv.URL())

@@ -141,6 +141,7 @@ func (p *process) remove(a *allocation, how How) {
 	if !a.class.Own() {
 		return
 	}
+	p.lived(a)
 	p.live -= a.size
 	p.low.fell(p.live)
 	if p.onDevice[a.device] -= a.size; p.onDevice[a.device] == 0 {
@@ -156,6 +157,7 @@ func (p *process) restore(a *allocation, how How) {
 	a.site.unfreed(a, how)
 	p.hows[how].Bytes -= uint64(a.size)
 	p.hows[how].Objects--
+	p.livesOn(a)
 	p.count(a)
 }
 

@@ -59,6 +59,7 @@ type process struct {
 	history ring
 	low     troughs
 	rates   ring // bytes asked for so far
+	lives   lives
 
 	table      map[key]*allocation
 	tentatives map[key]*tentative

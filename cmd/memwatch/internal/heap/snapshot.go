@@ -244,14 +244,19 @@ func (p *process) finished(how How) Freed {
 	return Freed{seen.Bytes + told.Bytes, seen.Objects + told.Objects}
 }
 
-// rate returns the bytes asked for in a second, over the last five samples.
+// rate returns the bytes asked for in a second, over the last five samples. What was asked for is less than
+// before when a table is gone.
 func (p *process) rate() int64 {
 	r := p.rates.at
 	if p.exited || len(r) < 2 {
 		return 0
 	}
 	n := min(len(r)-1, 5)
-	return int64(float64(r[len(r)-1]-r[len(r)-1-n]) / (float64(n) * p.h.opts.Interval.Seconds()))
+	sum := int64(0)
+	for i := len(r) - n; i < len(r); i++ {
+		sum += max(r[i]-r[i-1], 0)
+	}
+	return int64(float64(sum) / (float64(n) * p.h.opts.Interval.Seconds()))
 }
 
 // rows returns the sites that q asks for, own memory first, the largest first.

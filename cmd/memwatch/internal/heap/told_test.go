@@ -53,3 +53,19 @@ func TestToldNeverFreed(t *testing.T) {
 	h.Apply(telling(61*time.Second, 5003, 5003))
 	require.Equal(t, []string{"never freed: 3 allocations in 1m0s"}, why())
 }
+
+// TestToldRate closes one of two pools: what the process ever asked for becomes less, what it asks for does not.
+func TestToldRate(t *testing.T) {
+	h := New(Options{})
+	for s := range 10 {
+		made := uint64(1000 * (s + 1))
+		if s >= 8 { // the other has made 7500 of it
+			made -= 7500
+		}
+		e := telling(time.Duration(s)*time.Second, made, 10)
+		e.Stack = 0
+		h.Apply(e)
+	}
+	h.Advance(int64(10 * time.Second))
+	require.Equal(t, int64(4*1000/5), h.Snapshot(Query{}).Processes[0].Rate)
+}

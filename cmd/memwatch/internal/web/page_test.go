@@ -29,7 +29,7 @@ func TestPageScripts(t *testing.T) {
 	cmd.Env = append(os.Environ(), "STATIC="+filepath.Join(dir, "static"))
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	require.Contains(t, string(out), "# pass 5")
+	require.Contains(t, string(out), "# pass 7")
 }
 
 // TestHistory keeps what was live in steps, of processes that are there, and no more than it has room for.

@@ -28,10 +28,12 @@ var static embed.FS
 
 // Options say what is served.
 type Options struct {
-	Token    string                              // what a request must know; "" makes one
-	Hosts    []string                            // names that this server goes by, besides its address
-	Source   func(heap.Query) *heap.Snapshot     // called by several goroutines
-	Hits     func() map[string]uint64            // of the probes, or nil
+	Token  string                          // what a request must know; "" makes one
+	Hosts  []string                        // names that this server goes by, besides its address
+	Source func(heap.Query) *heap.Snapshot // called by several goroutines
+	Hits   func() map[string]uint64        // of the probes, or nil
+	// the latest allocations of a process, no more than most; nil if there is no such process
+	Timeline func(pid uint32, start uint64, since time.Duration, most int) *heap.Timeline
 	Wall     func(events int64) (unixNano int64) // the time of day of a time of the events, or nil
 	Interval time.Duration                       // between two events of a stream; 0: 1 s
 	Store    *Store                              // where the history goes as well, or nil
@@ -79,6 +81,7 @@ func New(o Options, addr net.Addr) *Server {
 	mux.HandleFunc("GET /events", s.events)
 	mux.HandleFunc("GET /snapshot.json", s.snapshot)
 	mux.Handle("GET /history.json", &s.history)
+	mux.HandleFunc("GET /timeline.json", s.timeline)
 	mux.HandleFunc("GET /metrics", s.metrics)
 	mux.HandleFunc("GET /folded", s.folded)
 	mux.HandleFunc("GET /debug/pprof/device", s.profile)

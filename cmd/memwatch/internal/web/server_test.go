@@ -41,6 +41,11 @@ func serve(t *testing.T, o Options) *Server {
 		defer func() { <-mu }()
 		return h.Snapshot(q)
 	}
+	o.Timeline = func(pid uint32, start uint64, since time.Duration, most int) *heap.Timeline {
+		mu <- struct{}{}
+		defer func() { <-mu }()
+		return h.Timeline(pid, start, h.Now()-int64(since), most)
+	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	s := New(o, l.Addr())

@@ -6,10 +6,13 @@ import * as flame from "/flame.js";
 import { Past } from "/shared/past.js";
 import * as state from "/shared/state.js";
 import { Table, text } from "/shared/table.js";
+import { Timeline } from "/timeline.js";
 
 const $ = id => document.getElementById(id);
 const pasts = new Map(); // of processes
 const chart = new Chart($("chart"), [{ label: "live", stroke: "#2a78d0", fill: "#2a78d033" }]);
+const search = title => { state.set("search", title.split(" ")[0]); $("search").value = state.get("search"); };
+const timeline = new Timeline($("timeline"), $("life"), search);
 let latest = null, base = null, drawn = "";
 
 const key = p => p.pid + "-" + p.start;
@@ -102,7 +105,7 @@ function drawSuspects(all) {
     const parts = [bytes(heldBy(p, s)), growth(s.growth), `${s.title}   ${p.name}`, s.suspect.join("; ")];
     parts.forEach((t, i) => text(() => t)(b.children[i]));
     b.children[1].dataset.is = trend(s.growth);
-    b.onclick = () => { choose(p); state.set("search", s.frames.length ? s.title.split(" ")[0] : ""); $("search").value = state.get("search"); };
+    b.onclick = () => { choose(p); search(s.frames.length ? s.title : ""); };
   });
 }
 
@@ -140,6 +143,36 @@ function keep(s) {
 function drawChart(p) {
   chart.draw((pasts.get(key(p)) || new Past()).of(span()));
   choices($("spans"));
+}
+
+const orders = ["stacked", "by address"];
+
+// drawLives asks for the allocations of a process while somebody looks at them, and draws them.
+let asking = false;
+async function drawLives(p) {
+  $("lives").hidden = p.byTable; // a table tells sums
+  keyed($("order"), orders, o => o, o => {
+    const b = element("button", o);
+    b.onclick = () => state.set("order", o, orders[0]);
+    return b;
+  }, (b, o) => { b.ariaPressed = String(o === state.get("order", orders[0])); });
+  $("lives").open = state.get("allocations") !== "";
+  if (p.byTable || !$("lives").open || asking || document.hidden) return;
+  asking = true;
+  try {
+    const r = await fetch(`/timeline.json?process=${key(p)}&span=${span()}`);
+    const d = r.ok && await r.json();
+    if (d && key(process()) === key(p)) showLives(p, d);
+  } finally { asking = false; }
+}
+
+function showLives(p, d) {
+  const from = Math.max(span() ? d.time - span() * 1e9 : 0, p.first);
+  const { shown, gaps } = timeline.draw(d, state.get("order", orders[0]) === orders[1], from);
+  const without = [`smaller than ${bytes(d.least)}`, "shorter than 0.1 s"];
+  if (d.since > from) without.push(`ended more than ${age(d.time - d.since)} ago`);
+  $("lives-shown").textContent = count(shown, "allocation", "allocations") + (d.left ? `, the largest for the longest time; ${d.left} more` : "") +
+    "; without what is " + without.join(", or ") + (gaps > 0 ? `; ${count(gaps, "gap", "gaps")} between addresses left out` : "");
 }
 
 function drawFlame(p) {
@@ -180,6 +213,7 @@ function draw() {
       (p.hidden || baseOf(p)?.hidden ? `; ${count(p.hidden, "small site is", "small sites are")} left out` : "");
   }
   drawChart(p);
+  drawLives(p);
   drawFlame(p);
   const n = sites.draw(base ? p.sites.filter(s => siteGrew(p, s) !== 0) : p.sites);
   $("shown").textContent = count(n, "site", "sites") + (p.hidden ? `, and ${p.hidden} smaller` : "");
@@ -188,6 +222,7 @@ function draw() {
 $("mark").onclick = () => { base = Object.assign({ at: new Date() }, latest); draw(); };
 $("clear").onclick = () => { base = null; draw(); };
 $("out").onclick = () => state.set("zoom", "");
+$("lives").ontoggle = () => state.set("allocations", $("lives").open ? "shown" : "");
 $("search").value = state.get("search");
 $("search").oninput = () => state.set("search", $("search").value);
 state.changed(draw);

@@ -15,6 +15,7 @@ const format = await import("/shared/format.js");
 const state = await import("/shared/state.js");
 const { Past } = await import("/shared/past.js");
 const flame = await import("/flame.js");
+const { addressed, stacked } = await import("/timeline.js");
 
 test("numbers", () => {
   assert.equal(format.bytes(0), "0 B");
@@ -85,4 +86,30 @@ test("tree", () => {
   assert.equal(b.path, "\nmain\nb");
   const sum = n => [...n.children.values()].reduce((v, c) => v + c.value, 0);
   (function check(n) { if (n.children.size) assert.equal(sum(n), n.value); n.children.forEach(check); })(t);
+});
+
+// Three allocations: the second ends first, and the third comes down.
+const lives = { time: 100, begin: [0, 10, 20], end: [0, 50, 80], size: [5, 3, 2], addr: [1000, 9000, 1005], site: [0, 1, 0] };
+
+test("stacked", () => {
+  const { boxes, most } = stacked(lives, 0);
+  assert.equal(most, 10);
+  assert.deepEqual(boxes.map(b => [b.i, b.t0, b.t1, b.y0, b.y1]).sort((a, b) => a[0] - b[0] || a[1] - b[1]), [
+    [0, 0, 100, 0, 5], [1, 10, 50, 5, 8], [2, 20, 50, 8, 10], [2, 50, 80, 5, 7]]);
+  const late = stacked(lives, 60);
+  assert.equal(late.most, 7);
+  assert.deepEqual(late.boxes.map(b => [b.i, b.t0, b.t1]), [[2, 60, 80], [0, 60, 100]]);
+  // At one time: what ends makes room before what begins.
+  assert.equal(stacked({ time: 9, begin: [0, 4], end: [4, 0], size: [7, 7], addr: [1, 1], site: [0, 0] }, 0).most, 7);
+  assert.deepEqual(stacked({ time: 9, begin: [], end: [], size: [], addr: [], site: [] }, 0), { boxes: [], most: 0 });
+});
+
+test("addressed", () => {
+  const { boxes, most, gaps } = addressed(lives, 0);
+  assert.equal(gaps, 1);
+  assert.deepEqual(boxes.map(b => b.i), [0, 2, 1]);
+  assert.deepEqual([boxes[0].y0, boxes[0].y1, boxes[1].y0, boxes[1].y1], [0, 5, 5, 7]);
+  assert.ok(boxes[2].y0 > 7 && boxes[2].y0 < 8, "a small gap");
+  assert.ok(Math.abs(most - boxes[2].y1) < 1e-9);
+  assert.equal(addressed({ ...lives, addr: [0, 0, 7] }, 0).boxes.length, 1, "what has no address has no place");
 });
