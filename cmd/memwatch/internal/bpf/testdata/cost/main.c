@@ -11,8 +11,21 @@
 #include <stdlib.h>
 #include <time.h>
 
+#ifdef REAL // a GPU's driver: its stream-ordered calls, which take it least
+int cuInit(unsigned flags);
+int cuDevicePrimaryCtxRetain(void **c, int device);
+int cuCtxSetCurrent(void *c);
+int cuMemAllocAsync(uint64_t *p, uint64_t n, void *stream);
+int cuMemFreeAsync(uint64_t p, void *stream);
+#define ALLOC(p) cuMemAllocAsync(p, 1 << 20, 0)
+#define FREE(p) cuMemFreeAsync(p, 0)
+static void *context;
+#else
 int cuMemAlloc_v2(uint64_t *p, uint64_t n);
 int cuMemFree_v2(uint64_t p);
+#define ALLOC(p) cuMemAlloc_v2(p, 64)
+#define FREE(p) cuMemFree_v2(p)
+#endif
 
 static double seconds;
 static double rate;
@@ -28,13 +41,16 @@ static double now(clockid_t c)
 
 static void *work(void *arg)
 {
+#ifdef REAL
+	cuCtxSetCurrent(context);
+#endif
 	double start = now(CLOCK_MONOTONIC), cpu = now(CLOCK_THREAD_CPUTIME_ID), t;
 	long n = 0;
 	while ((t = now(CLOCK_MONOTONIC) - start) < seconds) {
 		for (int i = 0; i < 64; i++) {
 			uint64_t p;
-			cuMemAlloc_v2(&p, 64);
-			cuMemFree_v2(p);
+			if (ALLOC(&p) || FREE(p))
+				abort();
 		}
 		n += 64;
 		if (rate > 0 && n > rate * t) {
@@ -53,6 +69,10 @@ int main(int argc, char **argv)
 	int n = atoi(argv[1]);
 	seconds = atof(argv[2]);
 	rate = atof(argv[3]);
+#ifdef REAL
+	if (cuInit(0) || cuDevicePrimaryCtxRetain(&context, 0))
+		return 1;
+#endif
 	for (int i = 0; i < n && i < 64; i++)
 		pthread_create(&t[i], 0, work, 0);
 	for (int i = 0; i < n && i < 64; i++)
