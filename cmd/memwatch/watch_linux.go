@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -183,7 +184,7 @@ func (c *config) follow(ctx context.Context, s *session, child *child, ready <-c
 	case child != nil:
 		<-ready
 		status := child.run(ctx)
-		again(over, 5*time.Second)
+		awaitOver(over, 5*time.Second)
 		code, err := c.print(s)
 		if err == nil && status != nil {
 			return exitError, fmt.Errorf("%s: %w", c.args[0], status)
@@ -201,10 +202,11 @@ func (c *config) follow(ctx context.Context, s *session, child *child, ready <-c
 	case c.interactive():
 		return c.screen(ctx, s)
 	}
-	// What is printed is what was seen in the time until then.
-	span := c.span
-	if span == 0 {
-		span = c.delay
+	// What is printed is what was seen in the time until then. Who prints again and again begins soon.
+	again := c.count != 1 && !c.once && c.span == 0 && (c.count > 0 || !slices.Contains([]string{"sites", "leaks", "top"}, c.command))
+	span := cmp.Or(c.span, c.delay)
+	if again {
+		span = min(span, soon)
 	}
 	for i := 1; ; i++ {
 		ended := false
@@ -217,15 +219,18 @@ func (c *config) follow(ctx context.Context, s *session, child *child, ready <-c
 		case <-time.After(span):
 		}
 		code, err := c.print(s)
-		if ended || err != nil || c.once || c.span > 0 || i == c.count || c.count == 0 && slices.Contains([]string{"sites", "leaks", "top"}, c.command) {
+		if ended || err != nil || !again || i == c.count {
 			return code, err
 		}
 		span = c.delay
 	}
 }
 
-// again waits for what comes on over and puts it back.
-func again(over chan error, patience time.Duration) {
+// soon is when the first of many prints comes.
+const soon = 200 * time.Millisecond
+
+// awaitOver waits for what comes on over and puts it back.
+func awaitOver(over chan error, patience time.Duration) {
 	select {
 	case err := <-over:
 		over <- err

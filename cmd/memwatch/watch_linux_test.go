@@ -345,3 +345,30 @@ func TestDriverUnasked(t *testing.T) {
 	code, _, errOut := call(t, "leaks", "-p", pid, "-fail-over", "0", "-d", "100ms")
 	require.Equal(t, exitOK, code, "nothing was allocated while it was watched: %s", errOut)
 }
+
+// A firstWrite ends what it is called for when something is written.
+type firstWrite struct {
+	ctx   context.Context
+	stop  context.CancelFunc
+	early bool // it was written before the end
+}
+
+func (f *firstWrite) Write(p []byte) (int, error) {
+	f.early = f.early || f.ctx.Err() == nil
+	f.stop()
+	return len(p), nil
+}
+
+// TestFirstPrint prints once an hour: the first print does not take an hour.
+func TestFirstPrint(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("probes need root")
+	}
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	w := &firstWrite{ctx: ctx, stop: stop}
+	var wErr bytes.Buffer
+	code := memwatch(ctx, w, &wErr, []string{"-driver", "-o", "jsonl", "-d", "1h", "-p", fmt.Sprint(os.Getpid())})
+	require.Equal(t, exitOK, code, wErr.String())
+	require.True(t, w.early)
+}
