@@ -76,6 +76,9 @@ func heads[T any](columns []column[T], by string, inverted bool, width int) stri
 	return clip(line.String(), width)
 }
 
+// edge is a space that is drawn: what is only spaces at the end of a line is not, whatever its style.
+const edge = "\u00a0"
+
 // drawRow draws one thing. The row that is chosen has one colour: two would hide each other.
 func drawRow[T any](columns []column[T], of T, isChosen bool, style lipgloss.Style, width int) string {
 	var line strings.Builder
@@ -95,7 +98,11 @@ func drawRow[T any](columns []column[T], of T, isChosen bool, style lipgloss.Sty
 		}
 	}
 	if isChosen {
-		return chosen.Render(fit(line.String(), width))
+		whole := fit(line.String(), width)
+		if front, blank := strings.CutSuffix(whole, " "); blank {
+			whole = front + edge
+		}
+		return chosen.Render(whole)
 	}
 	return clip(line.String(), width)
 }

@@ -264,3 +264,24 @@ func TestNotes(t *testing.T) {
 		require.Equal(t, strings.TrimRight(ansi.Strip(last), " "), lines[4], "the list scrolls below them")
 	}
 }
+
+// TestTitleGivesWay shows a process's sites on screens of three widths: no word of the title is cut, and what
+// matters most stays, with what was lost.
+func TestTitleGivesWay(t *testing.T) {
+	for width, want := range map[int]string{
+		48:  "trainer (4101)   1.6 GiB live +4.0 MiB/s",
+		60:  "trainer (4101)   1.6 GiB live +4.0 MiB/s, 4 sites",
+		110: "trainer (4101)   1.6 GiB live +4.0 MiB/s, 1.6 GiB peak, 4 sites",
+	} {
+		m := New()
+		m.Update(tea.WindowSizeMsg{Width: width, Height: 20})
+		f := at(t, 120)
+		f.Snapshot.Processes[0].OOM = nil
+		m.Update(f)
+		press(m, "enter")
+		line, _, _ := strings.Cut(ansi.Strip(m.View().Content), "\n")
+		title, right, ok := strings.Cut(line, "  0 lost")
+		require.True(t, ok, line)
+		require.Equal(t, want, strings.TrimRight(title, " "), right)
+	}
+}

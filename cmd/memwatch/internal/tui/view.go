@@ -212,7 +212,7 @@ func (m *Model) notes() (lines []string) {
 	return lines
 }
 
-// titleOf says in a line how a process is, and what of it is shown.
+// titleOf says in a line how a process is, and what of it is shown. What is least worth gives way first.
 func (m *Model) titleOf(p *heap.Process, shown string) string {
 	bytes, _ := held(p)
 	text := fmt.Sprintf("%s (%d)   %s ", render.Clean(p.Name), p.PID, m.live(p, bytes))
@@ -224,17 +224,33 @@ func (m *Model) titleOf(p *heap.Process, shown string) string {
 			text += " " + m.growth(p.Growth)
 		}
 	}
-	if p.Full > 0 {
-		text += ", full in " + render.Age(p.Full)
+	type part struct {
+		text string
+		rank int // the highest gives way first
 	}
-	text += ", " + m.live(p, p.Peak) + " peak"
+	parts := []part{{m.live(p, p.Peak) + " peak", 3}, {shown, 2}}
+	if p.Full > 0 {
+		parts = slices.Insert(parts, 0, part{"full in " + render.Age(p.Full), 0})
+	}
 	if p.Used > 0 {
-		text += fmt.Sprintf(", the driver counts %s", m.size(p.Used))
+		parts = append(parts, part{"the driver counts " + m.size(p.Used), 4})
 	}
 	if p.OOM != nil {
-		text += fmt.Sprintf(", %s found no memory for %s", render.Clean(p.OOM.Function), m.size(int64(p.OOM.Asked)))
+		parts = append(parts, part{fmt.Sprintf("%s found no memory for %s", render.Clean(p.OOM.Function), m.size(int64(p.OOM.Asked))), 1})
 	}
-	return text + ", " + shown
+	for {
+		whole, least := text, 0
+		for i := range parts {
+			whole += ", " + parts[i].text
+			if parts[i].rank > parts[least].rank {
+				least = i
+			}
+		}
+		if len(parts) == 0 || lipgloss.Width(whole)+len("  0 lost") <= m.width {
+			return whole
+		}
+		parts = slices.Delete(parts, least, least+1)
+	}
 }
 
 func allocations(n int64) string { return render.Count(int(n), "allocation", "allocations") }
