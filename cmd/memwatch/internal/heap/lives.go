@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// What is live tells nothing of what was: a process keeps the latest of its allocations that have ended. Those
-// that nobody could see in a picture of them are left out, so that a program that allocates without a pause
-// does not push the others out.
+// What is live tells nothing of what was: a process keeps the latest of its allocations that have ended.
+// Those that nobody could see in a picture of them are left out, so that a program that allocates without a
+// pause does not push the others out.
 
 const (
 	maxLives  = 4096                   // that have ended, for a process

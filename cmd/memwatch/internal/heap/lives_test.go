@@ -60,7 +60,7 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
-// TestTimelineIsBounded frees more than is kept: the latest stay, and it is said since when nothing is missing.
+// TestTimelineIsBounded frees more than is kept: the latest stay, and it is said since when none is missing.
 func TestTimelineIsBounded(t *testing.T) {
 	h := New(Options{})
 	const n = 3 * maxLives

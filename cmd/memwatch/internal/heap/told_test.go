@@ -54,7 +54,8 @@ func TestToldNeverFreed(t *testing.T) {
 	require.Equal(t, []string{"never freed: 3 allocations in 1m0s"}, why())
 }
 
-// TestToldRate closes one of two pools: what the process ever asked for becomes less, what it asks for does not.
+// TestToldRate closes one of two pools: what the process ever asked for becomes less, what it asks for in a
+// second does not.
 func TestToldRate(t *testing.T) {
 	h := New(Options{})
 	for s := range 10 {

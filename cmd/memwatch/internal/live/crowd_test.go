@@ -54,7 +54,8 @@ func TestCrowd(t *testing.T) {
 	w.opts.Settled = func() { close(settled) }
 	f := follow(t, w)
 	<-settled
-	time.Sleep(time.Duration(*crowdSeconds * float64(time.Second) / 10)) // the first look is dearer than others
+	// The first look is dearer than others.
+	time.Sleep(time.Duration(*crowdSeconds * float64(time.Second) / 10))
 	idle := cores(t, func() { time.Sleep(time.Duration(*crowdSeconds * float64(time.Second) / 4)) })
 
 	var ns, pairs int64

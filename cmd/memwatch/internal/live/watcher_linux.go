@@ -52,8 +52,8 @@ type Library struct {
 
 // A Watcher watches processes. It is used by one goroutine, that of Run, but for what says otherwise. That
 // goroutine empties the ring and does nothing that takes long: mappings are searched and libraries probed by
-// one of their own (scan_linux.go) when the kernel tells of them (hear_linux.go) and in turn, tables read by another (tables_linux.go), and names looked up by the
-// resolver's.
+// one of their own (scan_linux.go) when the kernel tells of them (hear_linux.go) and in turn, tables read by
+// another (tables_linux.go), and names looked up by the resolver's.
 type Watcher struct {
 	opts      Options
 	session   *bpf.Session // nil with NoProbes
@@ -65,14 +65,15 @@ type Watcher struct {
 	order     []string
 	missed    []string
 	// when the scanner's latest look at all mappings began; nanoseconds since boot
-	scanned   int64
-	sizes     *sizes             // the scanner's
-	using     map[int]bool       // processes that have a library or a table; the scanner's
-	listener  *mapping.Listener  // nil: the kernel does not tell who maps something
-	deaf      error              // why
-	news      chan news          // what it tells
-	hearing   <-chan news        // the same, nil once it tells nothing more; the scanner's
-	begun     []int              // processes that have become another program since all were looked at; the scanner's
+	scanned  int64
+	sizes    *sizes            // the scanner's
+	using    map[int]bool      // processes that have a library or a table; the scanner's
+	listener *mapping.Listener // nil: the kernel does not tell who maps something
+	deaf     error             // why
+	news     chan news         // what it tells
+	hearing  <-chan news       // the same, nil once it tells nothing more; the scanner's
+	// processes that have become another program since all were looked at; the scanner's
+	begun     []int
 	looks     chan chan struct{} // each asks for one more look, and is closed when Run has heard of it
 	nudges    chan struct{}      // there is something to hear; without probes
 	sights    chan sight         // what the scanner saw

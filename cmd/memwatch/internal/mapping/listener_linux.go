@@ -16,7 +16,7 @@ import (
 // An Event is a mapping of code, or with Exec set the start of another program in a process.
 type Event struct {
 	PID  int    // as the caller's PID namespace numbers it
-	Name string // of the file, as the kernel knows it, without its folder; of a program what the process is called
+	Name string // of the file, without its folder; of a program what the process is called
 	Exec bool
 }
 
