@@ -27,6 +27,9 @@ func (c *checker) hoistFault(h *hoist, vars variables) string {
 			return "a copy is written, or has its address taken, in place of what it was made of"
 		}
 		ours[id] = true
+		if b, ok := c.info.TypeOf(id).Underlying().(*types.Basic); ok && b.Kind() == types.Uintptr {
+			return "an address that is a number is kept under a name, and what is there may move"
+		}
 	}
 	if _, ok := h.stmt.(*ast.LabeledStmt); ok {
 		return "a value is computed before a label"
@@ -166,8 +169,12 @@ func (a ahead) of(n ast.Node) string {
 		before := func(s ast.Node) bool { return s.Pos().IsValid() && s.End() <= a.last.Pos() }
 		switch x := n.(type) {
 		case *ast.ReturnStmt, *ast.AssignStmt, *ast.ExprStmt, *ast.SendStmt, *ast.DeferStmt, *ast.GoStmt,
-			*ast.RangeStmt, *ast.DeclStmt, *ast.GenDecl, *ast.ValueSpec:
+			*ast.RangeStmt, *ast.DeclStmt, *ast.ValueSpec:
 			return true
+		case *ast.GenDecl: // behind a first name there, another may mean something else
+			if len(x.Specs) == 1 {
+				return true
+			}
 		case *ast.IfStmt:
 			if (x.Init == nil || !before(x.Init)) && !before(x.Cond) {
 				return true

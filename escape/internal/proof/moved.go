@@ -78,12 +78,11 @@ func (c *checker) unreadFault(d *differ) string {
 	return ""
 }
 
-// A place is in front of instruction n of a block; what is freed is v there, or in cell.
+// A place is in front of instruction n of a block; what is freed is v there.
 type place struct {
-	b    *ssa.BasicBlock
-	n    int
-	v    ssa.Value
-	cell ssa.Value
+	b *ssa.BasicBlock
+	n int
+	v ssa.Value
 }
 
 // replaced judges a free that was taken out.
@@ -132,7 +131,7 @@ func (s *backward) from(p place) {
 			if _, phi := i.(*ssa.Phi); phi {
 				break
 			}
-			met = s.step(&p, i)
+			met = s.step(p, i)
 		}
 		if met || s.why != "" {
 			continue
@@ -145,7 +144,7 @@ func (s *backward) from(p place) {
 			return
 		}
 		for k, pred := range p.b.Preds {
-			q := place{b: pred, n: len(pred.Instrs), v: p.v, cell: p.cell}
+			q := place{b: pred, n: len(pred.Instrs), v: p.v}
 			if phi, ok := p.v.(*ssa.Phi); ok && phi.Block() == p.b {
 				q.v = phi.Edges[k]
 			}
@@ -158,14 +157,14 @@ const waitsBetween = "something that waits, or lets others wait, comes between a
 	"and the one before it"
 
 // step goes back over one instruction; it reports whether that is a free of the same.
-func (s *backward) step(p *place, i ssa.Instruction) bool {
+func (s *backward) step(p place, i ssa.Instruction) bool {
 	if c, ok := i.(*ssa.Call); ok {
 		if s.g.putBack[c.Pos()] {
 			return false
 		}
 		for _, x := range s.frees {
 			shown := x.e.why == nil && !x.loop && s.g.calls[c].fn == s.fn
-			if shown && x.at == ssa.CallInstruction(c) && s.same(p, x.arg) {
+			if shown && x.at == ssa.CallInstruction(c) && x.arg == p.v {
 				return true
 			}
 		}
@@ -176,46 +175,15 @@ func (s *backward) step(p *place, i ssa.Instruction) bool {
 	switch x := i.(type) {
 	case *ssa.Send, *ssa.Select, *ssa.Go:
 		s.why = waitsBetween
-	case *ssa.Store:
-		if p.cell != nil && x.Addr == p.cell {
-			p.v, p.cell = x.Val, nil
-		}
 	case *ssa.UnOp:
 		if x.Op == token.ARROW {
 			s.why = waitsBetween
 		}
-		if ssa.Value(x) == p.v && x.Op == token.MUL {
-			if o := s.g.f.made[key{x.X, 0}]; o != nil && s.g.unique(s.g.f, o) {
-				p.v, p.cell = nil, x.X
-				return false
-			}
-		}
-	}
-	if p.cell != nil && s.g.writes(i, s.g.f.made[key{p.cell, 0}]) {
-		s.why = "the variable may be changed between a free that was taken out and the one before it"
 	}
 	if v, ok := i.(ssa.Value); ok && v == p.v {
 		s.why = "it is not shown that another free runs before the one that was taken out"
 	}
 	return false
-}
-
-// writes reports whether an instruction may write o.
-func (g *graph) writes(i ssa.Instruction, o *object) bool {
-	e := g.entryOf(i)
-	if _, call := i.(*ssa.Call); e == nil {
-		return call
-	}
-	return slices.ContainsFunc(e.stores, func(st storing) bool { return g.f.leadsTo(st.to, o) })
-}
-
-// same reports whether a free of arg frees what p is about.
-func (s *backward) same(p *place, arg ssa.Value) bool {
-	if p.v != nil {
-		return arg == p.v
-	}
-	load, ok := arg.(*ssa.UnOp)
-	return ok && load.X == p.cell
 }
 
 // waits reports whether a call may wait for others, or let them go on.

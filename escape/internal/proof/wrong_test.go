@@ -244,7 +244,7 @@ func f() {
 	t.Close() //O
 }
 `},
-		{"a variable that is written through a pointer to one of two", "the variable may be changed", `
+		{"a variable that is written through a pointer to one of two", "not shown that another free", `
 func f(c bool) {
 	x, y, z := Make(), Make(), Make()
 	p := &x
@@ -257,7 +257,7 @@ func f(c bool) {
 	x.Free() //O
 }
 `},
-		{"a variable that is written through a pointer in a struct", "the variable may be changed", `
+		{"a variable that is written through a pointer in a struct", "not shown that another free", `
 func f() {
 	x, z := Make(), Make()
 	var s struct{ p **B }
@@ -482,6 +482,73 @@ func f(s string) {
 	b.Use()
 	runtime.KeepAlive(s[0]) //F
 	b.Free() //F
+}
+`},
+		{"a name that means something else behind another in a group", "a part of one", `
+//lastuse:effect recv borrowed
+func (b *B) At(n int) int
+
+func f(x int) int {
+	b := Make()
+	if x > 1 {
+		r := b.At(x) //F
+		b.Free() //F
+		var ( x = 1; y = r ) //F
+		var ( x = 1; y = b.At(x) ) //O
+		return x + y
+	}
+	b.Free() //F
+	return x
+}
+`},
+		{"an address that is a number", "an address that is a number", `
+func f(p *[4]int) unsafe.Pointer {
+	b := Make()
+	b.Use()
+	r := uintptr(unsafe.Pointer(p)) //F
+	b.Free() //F
+	return unsafe.Pointer(r + 8) //F
+	return unsafe.Pointer(uintptr(unsafe.Pointer(p)) + 8) //O
+}
+`},
+		{"an address that is an operand of a call to the system", "an address that is a number", `
+//lastuse:effect args borrowed
+func call3(a, b, c uintptr) uintptr
+
+func f() uintptr {
+	var x [4]int
+	b := Make()
+	b.Use()
+	r := uintptr(unsafe.Pointer(&x)) //F
+	b.Free() //F
+	return call3(1, r, 2) //F
+	return call3(1, uintptr(unsafe.Pointer(&x)), 2) //O
+}
+`},
+		{"an address that reflection returns", "an address that is a number", `
+type value struct{}
+
+func (value) Pointer() uintptr
+
+func f(v value) unsafe.Pointer {
+	b := Make()
+	b.Use()
+	r := v.Pointer() //F
+	b.Free() //F
+	return unsafe.Pointer(r) //F
+	return unsafe.Pointer(v.Pointer()) //O
+}
+`},
+		{"a variable that was read before it was written", "not shown that another free", `
+func f() {
+	x, y := Make(), Make()
+	show := func() { x.Use() }
+	show()
+	t := x
+	_ = t
+	x = y
+	t.Free() //F
+	x.Free() //O
 }
 `},
 		{"a variable that only the free read which was taken out", "only what was taken out reads", `
