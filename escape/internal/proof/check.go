@@ -188,7 +188,7 @@ func (c *checker) function(root *ssa.Function, d *differ, found map[*edit]bool) 
 			c.reads(g, d, r)
 		}
 	}
-	c.readBehind(g, d)
+	c.readBehind(g, d, frees)
 	c.follow(g, frees)
 	c.unmet(g, frees)
 	c.raced(g, d)

@@ -91,16 +91,72 @@ func f() {
 	print(n)
 }
 `},
-		{"on another path", true, `
-func f(c bool) uintptr {
+		{"a constant of a function", false, `
+func f() {
 	b := Make()
-	if c {
-		b.Use()
+	b.Free() //F
+	const n = unsafe.Sizeof(*b)
+	print(n)
+}
+`},
+		{"a type of a function", false, `
+func f() {
+	b := Make()
+	b.Free() //F
+	type t [unsafe.Sizeof(*b)]byte
+	print(len(t{}))
+}
+`},
+		{"another name", false, `
+func f() {
+	b := Make()
+	c := b
+	b.Free() //F
+	print(unsafe.Sizeof(*c))
+}
+`},
+		{"an array that has it", false, `
+func f() {
+	b := Make()
+	a := [2]*B{b}
+	a[0].Use()
+	b.Free() //F
+	print(len(a))
+}
+`},
+		{"another name in a literal that nobody calls", false, `
+func f() {
+	b := Make()
+	c := b
+	b.Free() //F
+	_ = func() { c.Use() }
+}
+`},
+		{"in a literal that is deferred", false, `
+func f() {
+	b := Make()
+	defer func() { print(unsafe.Sizeof(*b)) }()
+	b.Free() //F
+}
+`},
+		{"in a literal that is called behind", false, `
+func f() {
+	b := Make()
+	g := func() { print(unsafe.Sizeof(*b)) }
+	b.Free() //F
+	g()
+}
+`},
+		{"behind a jump", false, `
+func f(n int) {
+	b := Make()
+again:
+	print(unsafe.Sizeof(*b))
+	if n > 1 {
+		n = 0
 		b.Free() //F
-		return 0
+		goto again
 	}
-	b.Free()
-	return unsafe.Sizeof(*b)
 }
 `},
 		{"of the next one", true, `
@@ -110,18 +166,6 @@ func f() {
 		print(unsafe.Sizeof(*b))
 		_ = func() { b.Use() }
 		b.Free() //F
-	}
-}
-`},
-		{"a literal that has another by then", true, `
-func f() {
-	b := Make()
-	b.Use()
-	b.Free() //F
-	_ = func() {
-		b = Make()
-		b.Use()
-		b.Free()
 	}
 }
 `},
