@@ -53,6 +53,22 @@ func f(n int) {
 	}
 }
 `,
+		"a comment for tools moves to another variable": `
+var (
+//go:embed one //O
+	one string
+//go:embed one //F
+	two string
+)
+`,
+		"a comment for tools moves to another method": `
+type user interface {
+//lastuse:effect recv borrowed //O
+	Use()
+//lastuse:effect recv borrowed //F
+	Free()
+}
+`,
 		"a comment for tools moves to another function": `
 //go:noinline //O
 func g() { next() }

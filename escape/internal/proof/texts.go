@@ -212,25 +212,26 @@ func sameImports(old, new *ast.File) bool {
 	return maps.Equal(a, b)
 }
 
-// orders returns the comments that are for tools, the compiler among them, each with how many declarations
-// begin and end before it.
-func orders(f *ast.File) []string {
-	var out []string
+// orders returns the comments that are for tools, the compiler among them, each with how many declarations,
+// and parts of these, begin and end before it.
+func orders(f *ast.File) (out []string) {
+	var began, ended []token.Pos
+	for _, d := range withoutImports(f) {
+		ast.Inspect(d, func(n ast.Node) bool {
+			switch n.(type) {
+			case ast.Decl, ast.Spec, *ast.Field:
+				began, ended = append(began, n.Pos()), append(ended, n.End())
+			}
+			return true
+		})
+	}
+	slices.Sort(ended)
+	before := func(list []token.Pos, pos token.Pos) int { n, _ := slices.BinarySearch(list, pos); return n }
 	for _, g := range f.Comments {
 		for _, c := range g.List {
-			if !order.MatchString(c.Text) {
-				continue
+			if order.MatchString(c.Text) {
+				out = append(out, fmt.Sprint(before(began, c.Pos()), before(ended, c.Pos()+1), c.Text))
 			}
-			began, ended := 0, 0
-			for _, d := range withoutImports(f) {
-				if d.Pos() < c.Pos() {
-					began++
-				}
-				if d.End() <= c.Pos() {
-					ended++
-				}
-			}
-			out = append(out, fmt.Sprint(began, ended, c.Text))
 		}
 	}
 	return out
