@@ -331,7 +331,7 @@ func (c *checker) namesFault(d *differ) string {
 		}
 		ast.Inspect(e.stmt, func(n ast.Node) bool {
 			if id, isID := n.(*ast.Ident); isID {
-				ok[id] = true
+				ok[id] = e.kind != Deleted
 				if id.Name == "nil" && !c.info.Types[id].IsNil() {
 					why = "what is named nil there is something else"
 				}

@@ -539,6 +539,19 @@ func f(v value) unsafe.Pointer {
 	return unsafe.Pointer(v.Pointer()) //O
 }
 `},
+		{"a name that a free which was taken out would mean", "takes the place of another", `
+func f(c bool) {
+	x, y := MakeH(), MakeH()
+	y.Use()
+	x.Use()
+	if c {
+		x := y //F
+		x.Free() //F
+		print(1)
+		x.Free() //O
+	}
+}
+`},
 		{"a variable that was read before it was written", "not shown that another free", `
 func f() {
 	x, y := Make(), Make()
