@@ -14,10 +14,11 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// A mention is an expression that no instruction reads.
+// A mention is an expression that no instruction reads, or none where what is freed gets to.
 type mention struct {
-	x  ast.Expr
-	in []ast.Node // what it stands in
+	x    ast.Expr
+	in   []ast.Node // what it stands in
+	fold bool       // it is a constant
 }
 
 // readBehind withholds frees behind which the text may name what they freed without reading it.
@@ -59,10 +60,10 @@ func (c *checker) quiet(g *graph, d ast.Decl, idle map[ast.Node]bool) (out []men
 			jumps = true
 		}
 		x, ok := n.(ast.Expr)
-		said := ok && (c.info.Types[x].Value != nil || base(x) != nil &&
-			slices.ContainsFunc(in, func(n ast.Node) bool { return idle[n] }))
+		fold := ok && c.info.Types[x].Value != nil
+		said := fold || ok && base(x) != nil && slices.ContainsFunc(in, func(n ast.Node) bool { return idle[n] })
 		if said && !g.inserted(x.Pos()) {
-			out = append(out, mention{x, slices.Clone(in)})
+			out = append(out, mention{x, slices.Clone(in), fold})
 		}
 		return !said
 	})
@@ -72,15 +73,17 @@ func (c *checker) quiet(g *graph, d ast.Decl, idle map[ast.Node]bool) (out []men
 // behind reports whether what is said of variable v may come behind a free.
 func (m mention) behind(free ast.Stmt, v types.Object, idle map[ast.Node]bool, jumps bool) bool {
 	around := func(n ast.Node) bool { return n.Pos() <= free.Pos() && free.End() <= n.End() }
-	return jumps || m.x.Pos() > free.Pos() || v != nil && slices.ContainsFunc(m.in, func(n ast.Node) bool {
+	said, later := m.fold, jumps || m.x.Pos() > free.Pos()
+	for _, n := range m.in {
 		switch n.(type) {
 		case *ast.ForStmt, *ast.RangeStmt:
-			return around(n) && v.Pos() < n.Pos()
+			later = later || around(n) && v != nil && v.Pos() < n.Pos()
 		case *ast.FuncLit:
-			return !around(n) && !idle[n]
+			said = said || idle[n] && !around(n)
+			later = later || !idle[n] && !around(n)
 		}
-		return false
-	})
+	}
+	return said && later
 }
 
 // names returns the names of what may be what a free frees, by the variable that each begins with.

@@ -295,7 +295,7 @@ func (w *walker) broken(i ssa.Instruction, s *set) *set {
 
 // ended notes that the root is left, or a literal that it returned, which others call when they like.
 func (w *walker) ended(fn *ssa.Function, s *set, panics bool) {
-	if w.end != nil && (fn == w.f.root || w.f.returns(fn)) {
+	if w.end != nil && (fn == w.f.root || w.g.lasting[fn] != nil) {
 		w.end(s, panics && fn == w.f.root)
 	}
 }

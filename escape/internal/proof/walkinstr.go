@@ -158,13 +158,6 @@ func (w *walker) use(p phase, rule Rule, words string, at ssa.Instruction) {
 	}
 }
 
-// returns reports whether a literal is in what the root returns.
-func (f *family) returns(fn *ssa.Function) bool {
-	return slices.ContainsFunc(f.rets[f.root], func(r set) bool {
-		return f.some(f.reach(r), func(e elem) bool { return e.obj.fn == fn })
-	})
-}
-
 // returns ends a function.
 func (w *walker) returns(i *ssa.Return, p phase, s *set) {
 	fn := i.Parent()

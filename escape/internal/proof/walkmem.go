@@ -111,7 +111,7 @@ func (w *walker) storeIn(s *set, pts set, is, leads bool, at ssa.Instruction) *s
 			s.add(w.id(markKey{kind: left, at: at}))
 		}
 		if e.obj.kind == memObj || e.obj.kind == litObj || e.obj.kind == zeroObj {
-			if leads && e.obj.escaped {
+			if leads && (e.obj.escaped || w.g.outlasts(e.obj, at.Parent())) {
 				s.add(w.id(markKey{kind: left, at: at}))
 			}
 			if is {
