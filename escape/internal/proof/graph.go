@@ -68,7 +68,7 @@ type graph struct {
 	calls   map[ssa.CallInstruction]*call
 	spawns  []*spawn
 	spawned map[*ssa.Function]bool                   // what goroutines started here run
-	lasting map[*ssa.Function]map[*ssa.Function]bool // literals that may run when the root has returned, with what they run
+	lasting map[*ssa.Function]map[*ssa.Function]bool // see findLasting
 
 	together map[*ssa.Function]bool // see findTogether
 	common   set                    // elements that these write
@@ -172,10 +172,7 @@ func (g *graph) runs(fn *ssa.Function) (out []*ssa.Function) {
 	return out
 }
 
-func (g *graph) point(p point) int {
-	g.points = append(g.points, p)
-	return len(g.points) - 1
-}
+func (g *graph) point(p point) int { g.points = append(g.points, p); return len(g.points) - 1 }
 
 // add makes the points of a function.
 func (g *graph) add(fn *ssa.Function) {
