@@ -101,7 +101,7 @@ func zeroReturns(fn *ssa.Function, p *ssa.Parameter) bool {
 // whether all that it frees may be freed again, and which fields these are.
 func (c *checker) silent(fn *ssa.Function, p *ssa.Parameter, out *Param) {
 	repeatable, nilOK := true, true
-	var parts []string
+	var parts, read []string
 	whole := false
 	heads := map[*ssa.BasicBlock]bool{}
 	if len(fn.AnonFuncs) > 0 {
@@ -112,7 +112,7 @@ func (c *checker) silent(fn *ssa.Function, p *ssa.Parameter, out *Param) {
 			switch i := i.(type) {
 			case *ssa.DebugRef, *ssa.Jump, *ssa.If, *ssa.Return, *ssa.Phi:
 			case *ssa.BinOp:
-				if !isNilConst(i.X) && !isNilConst(i.Y) && !safe(i.Op, i.X.Type()) {
+				if !isNilConst(i.X) && !isNilConst(i.Y) && (!safe(i.Op, i.X.Type()) || hasText(i.X.Type())) {
 					return
 				}
 			case *ssa.FieldAddr, *ssa.Field:
@@ -125,16 +125,19 @@ func (c *checker) silent(fn *ssa.Function, p *ssa.Parameter, out *Param) {
 				}
 				heads[counted(i)] = true
 			case *ssa.UnOp:
-				if _, loads := fieldOf(i, p); i.Op != token.NOT && (i.Op != token.MUL || loads < 0) {
+				// What its fields lead to others may have, and may have freed.
+				path, loads := fieldOf(i, p)
+				if i.Op != token.NOT && (i.Op != token.MUL || loads < 0 || loads > 1) {
 					return
 				}
+				read = append(read, path)
 			case *ssa.Store: // of a field of what p points to, not of what that leads to
 				path, loads := fieldOf(i.Addr, p)
 				if _, zero := i.Val.(*ssa.Const); !zero || loads != 0 || indexed(path) {
 					return
 				}
 			case *ssa.Call:
-				if b, ok := i.Call.Value.(*ssa.Builtin); ok && b.Name() == "len" {
+				if b, ok := i.Call.Value.(*ssa.Builtin); ok && b.Name() == "len" && isSlice(i.Call.Args[0].Type()) {
 					continue
 				}
 				callee := i.Call.StaticCallee()
@@ -150,7 +153,7 @@ func (c *checker) silent(fn *ssa.Function, p *ssa.Parameter, out *Param) {
 				if repeatable = repeatable && q.Repeatable; !q.Repeatable && again(i.Call.Args[0], b) {
 					return
 				}
-				whole = whole || loads > 1 || path == "" && len(q.Parts) == 0
+				whole = whole || path == "" && len(q.Parts) == 0
 				nilOK = nilOK && (q.NilOK && len(q.Parts) == 0 || len(q.Parts) > 0 && q.PartsNil && loads == 0)
 				if len(q.Parts) == 0 {
 					parts = append(parts, path)
@@ -166,6 +169,13 @@ func (c *checker) silent(fn *ssa.Function, p *ssa.Parameter, out *Param) {
 	}
 	if slices.ContainsFunc(fn.Blocks, func(b *ssa.BasicBlock) bool { return !heads[b] && repeats(b, heads) }) {
 		return // it may not come back
+	}
+	elements := func(path string) bool {
+		freed := func(part string) bool { return overlap(part, path) }
+		return strings.Contains(path, behind) && !slices.ContainsFunc(parts, freed)
+	}
+	if slices.ContainsFunc(read, elements) {
+		return
 	}
 	out.Silent, out.Repeatable = true, repeatable
 	if _, pointer := p.Type().Underlying().(*types.Pointer); pointer && !whole && len(parts) > 0 {

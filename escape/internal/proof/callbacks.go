@@ -20,16 +20,19 @@ func (f *family) taken(v ssa.Value) (p Param) {
 		return anything
 	}
 	s := f.c.does(fn)
-	if s == nil {
+	if s == nil || unsaid(origin(fn)) {
 		return anything
 	}
-	for _, q := range s.Params {
+	for n, q := range s.Params {
+		for m := range s.Params { // nobody sees which functions these have
+			if m != n && q.Gives.has(m) && (&search{c: f.c, said: s.Said}).finds(declared(fn.Signature, m)) {
+				return anything
+			}
+		}
 		p.or(q)
 	}
-	for n, r := range s.Results {
-		_, basic := fn.Signature.Results().At(n).Type().Underlying().(*types.Basic)
-		// a number is used up by who asks
-		p.Keeps = p.Keeps || !basic && (!r.Known || len(r.Derived)+len(r.Is) > 0)
+	for n, r := range s.Results { // a number is used up by who asks
+		p.Keeps = p.Keeps || !counts(fn.Signature.Results().At(n).Type()) && (!r.Known || len(r.Derived)+len(r.Is) > 0)
 	}
 	return p
 }
@@ -64,24 +67,33 @@ func callable(t types.Type) bool {
 	return fn || anyType(t)
 }
 
-// calls reports whether who gets operand n of a call may call a function that it has, or, if it is kept, a
-// method that this package declares. Of what is lent, pointers to structs of this package are followed, too.
-func (f *family) calls(k *call, n int) bool {
-	v, kept := k.args[n], k.sum.param(n).Keeps
-	t := v.Type()
-	if i, ok := v.(*ssa.MakeInterface); ok {
-		t = i.X.Type()
-		for m := range i.Type().Underlying().(*types.Interface).Methods() {
-			o, _, _ := types.LookupFieldOrMethod(t, true, m.Pkg(), m.Name())
-			if kept && o != nil && o.Pkg() == f.c.pkg {
-				return true
-			}
+// calls reports whether who gets operand n of a call may call a function that it has, or a method: if it is
+// kept, one that this package declares; during the call, if a line of the package's own says what that does,
+// one of which nobody knows whose it is.
+func (f *family) calls(k *call, n int, during bool) bool {
+	kept := k.sum.param(n).Keeps
+	s := &search{c: f.c, kept: kept, said: during && k.sum.Said}
+	if k.fn != nil {
+		t := declared(k.fn.Signature(), n)
+		for e, ok := t.(interface{ Elem() types.Type }); ok; e, ok = t.(interface{ Elem() types.Type }) {
+			t = e.Elem()
+		}
+		s.generic = anyType(t)
+	}
+	for _, v := range each(k.args[n]) {
+		t := v.Type()
+		if isNilConst(v) && (types.IsInterface(t) || callable(t)) {
+			continue
+		}
+		i, ok := v.(*ssa.MakeInterface)
+		if ok {
+			t = i.X.Type()
+		}
+		if s.finds(t) || ok && kept && f.c.ownMethod(t) {
+			return true
 		}
 	}
-	if f.c.hasFunction(t, !kept, &typeutil.Map{}) {
-		return true
-	}
-	for id := range f.reach(f.of(v)).all() { // in memory of the family; literals that are lent are walked
+	for id := range f.reach(f.of(k.args[n])).all() { // in memory of the family; literals that are lent are walked
 		if e := f.elems[id]; e.obj.kind == memObj {
 			t := partType(e.obj.typ, strings.Map(noFixed, e.path))
 			function := func(e elem) bool { return e.obj.kind != zeroObj && (kept || e.obj.kind != litObj) }
@@ -93,27 +105,98 @@ func (f *family) calls(k *call, n int) bool {
 	return false
 }
 
-// hasFunction reports whether a value of type t has a function that somebody else than the package of a field
-// may have put there; through: also behind pointers to structs of this package.
-func (c *checker) hasFunction(t types.Type, through bool, seen *typeutil.Map) bool {
+// each returns the arguments of a variadic function of which v is the slice, else v alone.
+func each(v ssa.Value) []ssa.Value {
+	s, ok := v.(*ssa.Slice)
+	if !ok || !isBacking(s.X) || s.X.(*ssa.Alloc).Comment != "varargs" {
+		return []ssa.Value{v}
+	}
+	var out []ssa.Value
+	for _, r := range *s.X.Referrers() {
+		if at, ok := r.(*ssa.IndexAddr); ok {
+			for _, st := range *at.Referrers() {
+				if st, ok := st.(*ssa.Store); ok {
+					out = append(out, st.Val)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// declared returns the type of the n-th operand of a function, the receiver first.
+func declared(sig *types.Signature, n int) types.Type {
+	if recv := sig.Recv(); recv != nil {
+		if n == 0 {
+			return recv.Type()
+		}
+		n--
+	}
+	return sig.Params().At(n).Type()
+}
+
+// A search is for a function that a value of some type has, or a method that its callee may call, where
+// somebody else than the package of a field may have put it there.
+type search struct {
+	c                   *checker
+	kept, said, generic bool // see calls; generic: the callee does not know the type
+	seen                typeutil.Map
+}
+
+func (s *search) finds(t types.Type) bool {
 	if callable(t) {
 		return true
 	}
-	if seen.Set(t, true) != nil {
+	if s.seen.Set(t, true) != nil {
 		return false
 	}
+	named, _ := types.Unalias(t).(*types.Named)
+	if named != nil && (s.generic && (s.said && named.NumMethods() > 0 || s.kept && s.c.ownMethod(t)) ||
+		s.said && named.Obj().Name() == "Value" && named.Obj().Pkg().Path() == "reflect") {
+		return true
+	}
 	switch u := t.Underlying().(type) {
+	case *types.Interface:
+		return s.said && (u.Empty() || slices.ContainsFunc(slices.Collect(u.Methods()), takes)) || s.kept && s.c.implements(u)
 	case *types.Struct:
 		for f := range u.Fields() {
-			if (f.Exported() || f.Pkg() == c.pkg) && c.hasFunction(f.Type(), through, seen) {
+			if (f.Exported() || f.Pkg() == s.c.pkg) && s.finds(f.Type()) {
 				return true
 			}
 		}
 	case *types.Pointer:
-		named, ok := types.Unalias(u.Elem()).(*types.Named)
-		return through && ok && named.Obj().Pkg() == c.pkg && c.hasFunction(named, through, seen)
+		named, _ := types.Unalias(u.Elem()).(*types.Named)
+		return (s.said || !s.kept && named != nil && named.Obj().Pkg() == s.c.pkg) && s.finds(u.Elem())
 	case interface{ Elem() types.Type }: // slices, arrays, maps, channels
-		return c.hasFunction(u.Elem(), through, seen)
+		return s.finds(u.Elem())
+	}
+	return false
+}
+
+// ownMethod reports whether this package declares a method of t, or of a pointer to it, that others can call.
+func (c *checker) ownMethod(t types.Type) bool {
+	for m := range methodsOf(t) {
+		if m.Exported() && m.Pkg() == c.pkg {
+			return true
+		}
+	}
+	return false
+}
+
+// implements reports whether a type may be behind an interface that has a method which this package declares.
+func (c *checker) implements(u *types.Interface) bool {
+	for _, m := range c.decls() {
+		recv := m.Signature().Recv()
+		if recv == nil || !m.Exported() {
+			continue
+		}
+		lacks := func(i *types.Func) bool {
+			o, _, _ := types.LookupFieldOrMethod(recv.Type(), true, i.Pkg(), i.Name())
+			return o == nil
+		}
+		if !slices.ContainsFunc(slices.Collect(u.Methods()), lacks) {
+			return true
+		}
 	}
 	return false
 }
@@ -157,54 +240,58 @@ var asked = []string{"String", "Error", "Format", "GoString", "Is", "As", "Unwra
 	"ReadByte", "ReadRune", "ReadAt", "WriteAt", "IsZero", "MarshalJSONTo", "UnmarshalJSONFrom", "UnreadByte",
 	"UnreadRune", "Stat", "ReadDir", "ReadFile", "Info"}
 
-// hands reports whether v is an interface of a value of which fn may ask to keep another operand.
-func (c *checker) hands(fn *types.Func, v ssa.Value) bool {
-	for {
-		x, ok := v.(*ssa.ChangeInterface)
-		if !ok {
-			break
-		}
-		v = x.X
-	}
+// hands is what methods of operand n of a call may do to the other operands that they are asked with; any: it
+// is not known which the callee asks.
+func (c *checker) hands(k *call, n int, unseen bool) (p Param) {
 	if c.off[Callbacks] {
-		return false
+		return p
 	}
-	relay := slices.Contains(relays, pathOf(fn)) && !isNilConst(v)
-	i, ok := v.(*ssa.MakeInterface)
-	if !ok || anyType(i.X.Type()) {
-		iface, _ := v.Type().Underlying().(*types.Interface)
-		return relay && (iface != nil || wraps(v.Type())) || iface != nil && c.effect(fn) != nil && c.effect(fn).Said &&
-			slices.ContainsFunc(slices.Collect(iface.Methods()), takes)
+	said := unseen && k.sum.Said
+	list := []ssa.Value{k.args[n]}
+	if said {
+		list = each(k.args[n])
 	}
-	if relay && wraps(i.X.Type()) {
-		return true
-	}
-	keeps, ok := c.handing.At(i.X.Type()).(bool)
-	if !ok {
-		for m := range askedOf(i.X.Type()) {
-			keeps = keeps || c.keepsArgument(m, i.X.Type())
+	for _, v := range list {
+		for x, ok := v.(*ssa.ChangeInterface); ok; x, ok = v.(*ssa.ChangeInterface) {
+			v = x.X
 		}
-		c.handing.Set(i.X.Type(), keeps)
+		relay := slices.Contains(relays, pathOf(k.fn)) && !isNilConst(v)
+		i, ok := v.(*ssa.MakeInterface)
+		if !ok || anyType(i.X.Type()) {
+			if relay && (types.IsInterface(v.Type()) || wraps(v.Type())) {
+				return anything
+			}
+			continue
+		}
+		if relay && wraps(i.X.Type()) {
+			return anything
+		}
+		for m := range methodsOf(i.X.Type()) {
+			of, _, _ := types.LookupFieldOrMethod(i.Type(), false, m.Pkg(), m.Name())
+			if of != nil || said && m.Pkg() == c.pkg || slices.Contains(asked, m.Name()) {
+				p.or(c.toArguments(m, i.X.Type()))
+			}
+		}
 	}
-	for m := range i.Type().Underlying().(*types.Interface).Methods() {
-		o, _, _ := types.LookupFieldOrMethod(i.X.Type(), true, m.Pkg(), m.Name())
-		m, ok := o.(*types.Func)
-		keeps = keeps || ok && c.keepsArgument(m, i.X.Type())
-	}
-	return keeps
+	return p
 }
 
-// keepsArgument reports whether method m of t may keep an argument.
-func (c *checker) keepsArgument(m *types.Func, t types.Type) bool {
+// toArguments is what method m of t may do to its arguments.
+func (c *checker) toArguments(m *types.Func, t types.Type) (p Param) {
 	of := m.Signature().Recv().Type()
-	promoted := types.IsInterface(of) || wraps(of) && !wraps(t) // of nobody knows what
+	if types.IsInterface(of) || wraps(of) && !wraps(t) || m.Name() == "Unwrap" { // of nobody knows what, or to that
+		if takes(m) || m.Name() == "Unwrap" {
+			return anything
+		}
+		return p
+	}
 	s := c.invoked(m)
 	for n := range m.Signature().Params().Len() {
-		if !counts(m.Signature().Params().At(n).Type()) && (promoted || s.param(n+1).Keeps) {
-			return true
+		if !counts(m.Signature().Params().At(n).Type()) {
+			p.or(s.param(n + 1))
 		}
 	}
-	return m.Name() == "Unwrap" // to anybody's
+	return p
 }
 
 // takes reports whether a method may be handed something else than numbers.
@@ -237,14 +324,14 @@ func wraps(t types.Type) bool {
 	return false
 }
 
-// askedOf returns the methods of t, or of a pointer to it, that others call.
-func askedOf(t types.Type) iter.Seq[*types.Func] {
+// methodsOf returns the methods of t, or of a pointer to it.
+func methodsOf(t types.Type) iter.Seq[*types.Func] {
 	if _, pointer := t.Underlying().(*types.Pointer); !pointer {
 		t = types.NewPointer(t)
 	}
 	return func(yield func(*types.Func) bool) {
 		for m := range types.NewMethodSet(t).Methods() {
-			if fn, ok := m.Obj().(*types.Func); ok && slices.Contains(asked, fn.Name()) && !yield(fn) {
+			if fn, ok := m.Obj().(*types.Func); ok && !yield(fn) {
 				return
 			}
 		}
@@ -278,7 +365,10 @@ func (c *checker) asks(t types.Type, seen *typeutil.Map) bool {
 	if types.IsInterface(t) || seen.Set(t, true) != nil {
 		return false
 	}
-	for m := range askedOf(t) {
+	for m := range methodsOf(t) {
+		if !slices.Contains(asked, m.Name()) {
+			continue
+		}
 		s := c.effect(m)
 		if p := s.param(0); p.Keeps || p.Stores || p.Frees || returnsPart(m, s) {
 			return true

@@ -55,6 +55,7 @@ func (c *checker) effect(fn *types.Func) *Summary {
 	if c.off[Bodies] && body == nil && fn.Pkg() != nil {
 		body = harmless(fn.Signature())
 	}
+	said := body != nil && body.Said
 	if body == nil {
 		body = c.implemented(fn)
 	}
@@ -64,9 +65,9 @@ func (c *checker) effect(fn *types.Func) *Summary {
 		if ok && line.Level == spec.Embedded && ofInterface(fn) && !slices.Contains(asked, fn.Name()) {
 			ok = false // what has the method may be anything, and was not asked what it does there
 		}
-		if ok && !(body != nil && body.Said && line.Level < spec.Flag) {
+		if ok && !(said && line.Level < spec.Flag) {
 			s = written(line, fn.Signature(), body)
-			s.Said = line.Level > spec.Embedded && line.Level < spec.Flag
+			s.Said = line.Level > spec.Embedded
 		}
 	}
 	if groupMethod(fn) != "" {
@@ -143,7 +144,7 @@ func worse(a, b *Summary) *Summary {
 	if a == nil || b == nil || a == b {
 		return cmp.Or(b, a)
 	}
-	s := &Summary{Params: slices.Clone(a.Params), Results: make([]Result, len(a.Results))}
+	s := &Summary{Params: slices.Clone(a.Params), Results: make([]Result, len(a.Results)), Said: a.Said || b.Said}
 	for i, p := range a.Params {
 		q := b.param(i)
 		one := Param{Repeatable: p.Repeatable && q.Repeatable}
@@ -208,10 +209,7 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 		}
 		n := number(c.Operand)
 		said[n] = true
-		p, seen := &s.Params[n], Param{Together: true, Gives: true}
-		if body != nil {
-			seen = body.param(n)
-		}
+		p, seen := &s.Params[n], seenOf(body, n)
 		p.Together, p.Tells = seen.Together, seen.Tells
 		switch c.Effect {
 		case spec.Freed:
@@ -231,15 +229,15 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 			pointer = pointer || types.IsInterface(of) && c.Operand.Kind == spec.Recv
 			p.NilOK = body != nil && body.param(n).NilOK || c.Repeatable && !pointer
 		case spec.Borrowed:
-			// Nothing is said of what functions do that are called with it.
-			library := line.Level == spec.Embedded
-			p.Gives, p.Runs = library || seen.Gives, !library && seen.Runs
+			p.lend(seen, line.Level == spec.Embedded)
 		default:
-			p.Keeps = true
+			p.Keeps, p.Gives = true, everyBit
 		}
 	}
 	for i := range s.Params {
-		if !said[i] && !slices.ContainsFunc(s.Results, func(r Result) bool { return r.has(i) }) {
+		if !said[i] && slices.ContainsFunc(s.Results, func(r Result) bool { return r.has(i) }) {
+			s.Params[i].lend(seenOf(body, i), line.Level == spec.Embedded)
+		} else if !said[i] {
 			s.Params[i] = body.param(i)
 			for j, r := range s.Results { // what is owned is not known to lead to it
 				s.Params[i].Keeps = s.Params[i].Keeps || r.Owned && !r.has(i) && body.result(j).leadsTo(i)
@@ -268,6 +266,25 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 		s.Results[c.Operand.Index].take(c, number)
 	}
 	return s
+}
+
+// seenOf is what is seen of operand n in a body of which a line says something, if there is one.
+func seenOf(body *Summary, n int) Param {
+	if body == nil {
+		return Param{Together: true, Gives: everyBit}
+	}
+	return body.param(n)
+}
+
+// lend notes that an operand is borrowed. Nothing is said of what functions and methods do that are called
+// with it.
+func (p *Param) lend(seen Param, library bool) {
+	p.Together, p.Tells, p.Gives = seen.Together, seen.Tells, seen.Gives
+	if library {
+		p.Gives = everyBit
+	} else {
+		p.Runs = seen.Runs
+	}
 }
 
 // take adds a clause about a result.

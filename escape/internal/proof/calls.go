@@ -82,7 +82,7 @@ func (f *family) resolve(i ssa.CallInstruction) *call {
 	}
 	// Who calls a function does not keep it. It may hand on what it holds to functions that it is given, and
 	// store it in what else it is given.
-	k.sum.Params[0] = Param{Gives: true, Tells: slices.ContainsFunc(com.Args, func(a ssa.Value) bool {
+	k.sum.Params[0] = Param{Gives: everyBit, Tells: slices.ContainsFunc(com.Args, func(a ssa.Value) bool {
 		return f.takes(a) && (!k.given || !f.only(f.of(a), func(e elem) bool { return e.obj.kind == paramObj }))
 	})}
 	if f.some(callees, func(e elem) bool { return e.obj.kind == litObj }) {
@@ -118,7 +118,7 @@ func (f *family) literals(v ssa.Value) bool {
 // chosen returns what the functions do, one of which a value is; nil if they are not all known.
 func (f *family) chosen(com *ssa.CallCommon) *Summary {
 	return f.oneOf(com.Value, func(v ssa.Value) *types.Func {
-		if fn, ok := v.(*ssa.Function); ok && !f.member[fn] && len(fn.FreeVars) == 0 && !unsaid(origin(fn)) {
+		if fn, ok := v.(*ssa.Function); ok && !f.member[fn] && len(fn.FreeVars) == 0 {
 			return origin(fn)
 		}
 		return nil
@@ -157,9 +157,10 @@ func (f *family) oneOf(v ssa.Value, callee func(ssa.Value) *types.Func) *Summary
 		case *ssa.ChangeInterface:
 			return visit(v.X)
 		}
-		s := f.c.invoked(callee(v))
+		fn := callee(v)
+		s := f.c.invoked(fn)
 		sum = worse(sum, s)
-		return s != nil
+		return s != nil && !unsaid(fn)
 	}
 	if !visit(v) {
 		return nil
@@ -229,16 +230,21 @@ func (f *family) param(k *call, n int) Param {
 		p.Keeps, p.Stores = false, false
 		return p
 	}
+	if k.sum == nil {
+		return p
+	}
 	p.Stores = p.Stores || f.c.decodes(k, n)
 	for m, a := range k.args {
 		if m == n {
 			continue
 		}
-		p.Keeps = p.Keeps || k.fn != nil && f.c.hands(k.fn, a)
-		if p.Gives && f.calls(k, m) && !f.walked(k, m) {
-			p.or(f.taken(a))
+		p.or(f.c.hands(k, m, p.Gives.has(m)))
+		if p.Gives.has(m) && f.calls(k, m, true) && !f.walked(k, m) {
+			if p.or(f.taken(a)); k.sum.param(m).Keeps { // it may be called later
+				p.or(anything)
+			}
 		}
-		p.Tells = p.Tells || k.sum.param(m).Gives && f.takes(a) && callable(k.args[n].Type())
+		p.Tells = p.Tells || k.sum.param(m).Gives.has(n) && f.takes(a) && callable(k.args[n].Type())
 	}
 	// What a function holds, it may store in what it is called with; of one that is an operand, the caller
 	// knows.
@@ -296,6 +302,7 @@ func (f *family) operands(k *call) {
 	}
 	for n, a := range k.args {
 		p, s := f.param(k, n), f.of(a)
+		f.passes(k, n, p.Gives)
 		if n == 0 && f.c.exchanges(k.fn) {
 			f.store(s, set{1 << unknownElem}, true)
 		}
@@ -324,21 +331,6 @@ func (f *family) operands(k *call) {
 	}
 }
 
-// gives notes that operands of the root are handed to a function that is one, too, and returns
-// the rest of s.
-func (f *family) gives(s set) set {
-	var rest set
-	for id := range f.reach(s).all() {
-		if o := f.elems[id].obj; o.kind != paramObj {
-			rest.add(id)
-		} else {
-			f.changed = f.changed || !f.params[o.index].Gives
-			f.params[o.index].Gives = true
-		}
-	}
-	return rest
-}
-
 // results lets what a callee returns flow.
 func (f *family) results(k *call) {
 	for j := range k.at.Common().Signature().Results().Len() {
@@ -362,7 +354,7 @@ func (f *family) results(k *call) {
 // that, and nobody knows what it does.
 func (f *family) keepsFunction(k *call) bool {
 	for n := range k.args {
-		if f.calls(k, n) && f.param(k, n).Keeps {
+		if f.calls(k, n, false) && f.param(k, n).Keeps {
 			return true
 		}
 	}

@@ -43,6 +43,8 @@ func (f *family) does(e *entry, v ssa.Value) {
 		f.flow(v, 0, f.outcome(e))
 	}
 	for _, x := range e.gives {
+		r := f.reach(f.of(x))
+		f.giveTo(r, r)
 		f.escape(f.of(x))
 	}
 	for _, st := range e.stores {
@@ -158,4 +160,45 @@ func (f *family) outside(s set) set {
 // inMemory reports whether addr leads to memory of the family alone.
 func (f *family) inMemory(addr ssa.Value) bool {
 	return f.only(f.of(addr), func(e elem) bool { return e.obj.kind == memObj })
+}
+
+// passes notes which functions and methods that operands of the root have may get others: operand n of a call.
+func (f *family) passes(k *call, n int, to operandBits) {
+	var by set
+	if _, static := k.at.Common().Value.(*ssa.Function); !static {
+		by.union(f.of(k.at.Common().Value))
+	}
+	for m, a := range k.args {
+		if m != n && to.has(m) && !counts(a.Type()) {
+			by.union(f.reach(f.of(a)))
+		}
+	}
+	f.giveTo(f.reach(f.of(k.args[n])), by)
+}
+
+// giveTo notes that operands of the root in s may get to functions that those in by have.
+func (f *family) giveTo(s, by set) {
+	var to operandBits
+	for e := range f.leads(by) {
+		if e.obj.kind == paramObj {
+			to |= bit(e.obj.index)
+		}
+	}
+	for e := range f.leads(s) {
+		if e.obj.kind == paramObj && f.params[e.obj.index].Gives|to != f.params[e.obj.index].Gives {
+			f.changed = true
+			f.params[e.obj.index].Gives |= to
+		}
+	}
+}
+
+// gives returns what is no operand of the root in s.
+func (f *family) gives(s set) set {
+	var rest set
+	for id := range f.reach(s).all() {
+		if f.elems[id].obj.kind != paramObj {
+			rest.add(id)
+		}
+	}
+	return rest
 }

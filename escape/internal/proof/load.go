@@ -24,7 +24,6 @@ type checker struct {
 	effects  map[*types.Func]*Summary
 	literals map[*ssa.Function]*Summary
 	telling  typeutil.Map
-	handing  typeutil.Map
 	sliced   map[*ssa.Function]*typeutil.Map // arrays of which slices are made, by type
 	diffs    []*differ
 	known    map[string]*Summary   // what is known of functions before these are looked at

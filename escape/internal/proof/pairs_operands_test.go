@@ -38,7 +38,7 @@ type doer interface{ Do(*B) }
 var known doer
 `), "handed to somebody"},
 	{"a function that frees, beside a condition", `
-//lastuse:effect arg 0 freed if arg 1 is true
+//lastuse:effect arg 0 freed if arg 1 is true, arg 2 borrowed
 func put(b *B, c bool, done func())
 
 func f() {
@@ -49,7 +49,7 @@ func f() {
 
 func done() {}
 `, `
-//lastuse:effect arg 0 freed if arg 1 is true
+//lastuse:effect arg 0 freed if arg 1 is true, arg 2 borrowed
 func put(b *B, c bool, done func(*B))
 
 func f() {

@@ -279,6 +279,7 @@ func (f *family) store(addr, s set, other bool) {
 			f.escape(s)
 		case paramObj:
 			f.params[e.obj.index].or(Param{Stores: other})
+			f.giveTo(single(id), f.reach(s))
 			f.escape(s)
 		case memObj, litObj:
 			f.put(id, s)

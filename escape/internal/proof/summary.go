@@ -25,18 +25,18 @@ func (*Summary) AFact() {}
 
 // A Param is what a function does to one operand.
 type Param struct {
-	Keeps      bool // it, or what it leads to, may be held by somebody after the call
-	Gives      bool // it, or a part of it, may be handed to functions among the operands
-	Tells      bool // it is a function, and may be called with memory in which it may store what it holds
-	Frees      bool // it, or what it leads to, may be freed
-	FreesIf    int  // ±(1 + the operand that has to be true, or false if this is negative); 0: in any case
-	Repeatable bool // freeing it again is harmless
-	Silent     bool // freeing it does nothing else
-	Runs       bool // if the call panics, a goroutine may have it
-	Together   bool // goroutines of the callee may call it, or have it, at the same time
-	Stores     bool // what it leads to may be given another value
-	Empties    bool // elements of what it leads to may be given zero
-	NilOK      bool // nil, or the zero value, does nothing
+	Keeps      bool        // it, or what it leads to, may be held by somebody after the call
+	Gives      operandBits // functions and methods that these operands have may get it, or a part of it, or be held by it
+	Tells      bool        // it is a function, and may be called with memory in which it may store what it holds
+	Frees      bool        // it, or what it leads to, may be freed
+	FreesIf    int         // ±(1 + the operand that has to be true, or false if this is negative); 0: in any case
+	Repeatable bool        // freeing it again is harmless
+	Silent     bool        // freeing it does nothing else
+	Runs       bool        // if the call panics, a goroutine may have it
+	Together   bool        // goroutines of the callee may call it, or have it, at the same time
+	Stores     bool        // what it leads to may be given another value
+	Empties    bool        // elements of what it leads to may be given zero
+	NilOK      bool        // nil, or the zero value, does nothing
 
 	// Fields of what it points to: these are freed, and no more, and PartsNil says whether each may be nil.
 	Parts    []string
@@ -48,13 +48,21 @@ func (p *Param) or(q Param) {
 	if q.Frees && q.FreesIf != p.FreesIf {
 		p.FreesIf = 0
 	}
-	p.Keeps, p.Gives, p.Frees = p.Keeps || q.Keeps, p.Gives || q.Gives, p.Frees || q.Frees
+	p.Keeps, p.Gives, p.Frees = p.Keeps || q.Keeps, p.Gives|q.Gives, p.Frees || q.Frees
 	p.Runs, p.Together, p.Tells = p.Runs || q.Runs, p.Together || q.Together, p.Tells || q.Tells
 	p.Stores, p.Empties = p.Stores || q.Stores, p.Empties || q.Empties
 }
 
 // anything is what an unknown function does to an operand.
-var anything = Param{Keeps: true, Frees: true, Stores: true}
+var anything = Param{Gives: everyBit, Keeps: true, Frees: true, Stores: true}
+
+// operandBits are numbers of operands; the last stands for all from there on.
+type operandBits uint64
+
+const everyBit = ^operandBits(0)
+
+func bit(n int) operandBits          { return 1 << min(n, 63) }
+func (b operandBits) has(n int) bool { return b&bit(n) != 0 }
 
 // A Result is what a function returns at one place.
 type Result struct {
@@ -131,7 +139,7 @@ func (c *checker) assume(fn *ssa.Function, s *Summary) {
 		delete(c.fams, lit)
 	}
 	c.literals = map[*ssa.Function]*Summary{}
-	c.telling, c.handing = typeutil.Map{}, typeutil.Map{}
+	c.telling = typeutil.Map{}
 }
 
 func callsItself(fn *ssa.Function, o *types.Func) bool {

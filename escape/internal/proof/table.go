@@ -78,7 +78,7 @@ func (c *checker) entry(i ssa.Instruction) *entry {
 		case token.MUL:
 			e.from, e.reads = []source{{v: i.X, how: content}}, []ssa.Value{i.X}
 		case token.ARROW:
-			e.unknown, e.reads = true, []ssa.Value{i.X}
+			e.from, e.unknown, e.reads = []source{{v: i.X, how: content}}, true, []ssa.Value{i.X}
 		case token.NOT:
 		default:
 			e.from = []source{{v: i.X, how: part}}
@@ -101,6 +101,8 @@ func (c *checker) entry(i ssa.Instruction) *entry {
 		for _, s := range i.States {
 			if e.reads = append(e.reads, s.Chan); s.Send != nil {
 				e.gives = append(e.gives, s.Send)
+			} else {
+				e.from = append(e.from, source{v: s.Chan, how: content})
 			}
 		}
 		e.unknown, e.words = true, "it is sent on a channel"
@@ -134,8 +136,10 @@ func (c *checker) computed(e *entry, v ssa.Value) {
 		case *ssa.MultiConvert: // it may do whatever Convert does
 			e.from[0].how, e.reads = part|somewhere, []ssa.Value{x}
 		}
-		if s, ok := i.(*ssa.Slice); ok && mayGrow(s) {
-			e.empties = s.X
+		if s, ok := i.(*ssa.Slice); ok {
+			if e.from[0].how = part; mayGrow(s) { // of a handle that is a slice it is another one
+				e.empties = s.X
+			}
 		}
 	case *ssa.SliceToArrayPointer:
 		e.from = []source{{v: i.X, how: somewhere}}

@@ -221,6 +221,21 @@ func f(c bool) {
 	r.Close() //F
 }
 `},
+		{"a part of a handle that is a slice", "a view of something", `
+type S []byte
+
+//lastuse:effect result 0 owned
+func MakeS() S
+
+//lastuse:effect recv freed
+func (s S) Free()
+
+func f() {
+	s := MakeS()
+	s = s[1:]
+	s.Free() //F
+}
+`},
 	}
 	l := newLab()
 	for _, tt := range tests {

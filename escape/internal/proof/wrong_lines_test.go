@@ -1,6 +1,7 @@
 package proof_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -144,6 +145,128 @@ func f() {
 	a.Use()
 }
 `},
+		{"a method that is lent frees", "freed it before", `
+type matcher struct{}
+
+func (matcher) Error() string { return "" }
+
+func (matcher) Is(err error) bool { err.(held).b.Free(); return false }
+
+type held struct{ b *B }
+
+func (held) Error() string { return "" }
+
+func f() bool {
+	b := Make()
+	is := errors.Is(matcher{}, held{b})
+	b.Free() //F
+	return is
+}
+`},
+		{"a function in an interface that a variable holds", "handed to somebody",
+			lentTo("g any", `g.(func(*B))(b)`, `
+	var x any = stash
+	p := &x
+	each(b, *p)`)},
+		{"a function in an interface among arguments", "handed to somebody",
+			lentTo("gs ...any", `gs[0].(func(*B))(b)`, "each(b, stash)")},
+		{"a function in a channel of interfaces", "handed to somebody",
+			lentTo("c chan any", `(<-c).(func(*B))(b)`, "each(b, anys)")},
+		{"a function behind pointers", "handed to somebody",
+			lentTo("g **func(*B)", `(**g)(b)`, "each(b, at)")},
+		{"a function as raw memory", "handed to somebody",
+			lentTo("p unsafe.Pointer", `(*(*func(*B))(p))(b)`, "g := stash\n\teach(b, unsafe.Pointer(&g))")},
+		{"methods among arguments", "handed to somebody",
+			lentTo("ks ...putter", `ks[0].put(b)`, "each(b, keeps{})")},
+		{"a method behind a field", "handed to somebody",
+			lentTo("x box", `x.putter.put(b)`, "each(b, box{keeps{}})")},
+		{"a method that is asked for", "handed to somebody",
+			lentTo("k any", `k.(putter).put(b)`, "each(b, keeps{})")},
+		{"a method of a type that is a parameter", "handed to somebody", strings.ReplaceAll(
+			lentTo("k T", `any(k).(putter).put(b)`, "each(b, keeps{})"), "each(b *B", "each[T any](b *B")},
+		{"a method that a helper calls", "handed to somebody",
+			lentTo("k putter", `help(both{b, k})`, "each(b, keeps{})")},
+		{"a method that a library calls", "handed to somebody",
+			lentTo("g func(*B)", `errors.Is(both{b, box{calls(g)}}, nil)`, "each(b, stash)")},
+		{"one of several such functions", "handed to somebody",
+			lentTo("k putter", `k.put(b)`, `
+	e := each
+	if next() > 0 {
+		e = again
+	}
+	e(b, putters)`)},
+		{"such a function is handed on", "handed to somebody",
+			lentTo("k putter", `k.put(b)`, `run(b, each)`)},
+		{"a function that returns a text of it", "handed to somebody", `
+//lastuse:effect result 0 views arg 0
+func text(b *B) string
+
+var kept string
+
+//lastuse:effect arg 0 borrowed
+func each(b *B, g func(*B) string) { kept = g(b) }
+
+func f() {
+	b := Make()
+	each(b, text)
+	b.Free() //F
+}
+`},
+		{"a result views what functions get", "handed to somebody", `
+//lastuse:effect result 0 views arg 0
+func view(b *B, g func(*B)) *V { g(b); return b.View() }
+
+func stash(b *B) { global = b }
+
+func f() {
+	b := Make()
+	view(b, stash).Use()
+	b.Free() //F
+}
+`},
+		{"a function is kept where a line says that nothing is", "handed to somebody", `
+//lastuse:effect recv borrowed
+func (d *door) onClose(g func()) { d.g = g }
+
+type door struct {
+	b *B
+	g func()
+}
+
+//lastuse:effect result 0 owned
+func open() *door { return &door{b: Make()} }
+
+//lastuse:effect recv freed
+func (d *door) Close() { d.b.Free(); d.g() }
+
+func f() {
+	d := open()
+	d.onClose(func() { fmt.Println() })
+	d.Close() //F
+}
+`},
+		{"methods are kept that the free may call", "not made here", `
+type door struct {
+	b  *B
+	on []any
+}
+
+//lastuse:effect result 0 owned
+func open(on ...any) *door { return &door{Make(), on} }
+
+//lastuse:effect recv freed
+func (d *door) Close() { d.b.Free(); d.on[0].(bell).Ring() }
+
+type bell struct{}
+
+func (bell) Ring() { fmt.Println() }
+
+func f() {
+	d := open(bell{})
+	_ = d
+	d.Close() //F
+}
+`},
 	}
 	l := newLab()
 	for _, tt := range tests {
@@ -153,4 +276,53 @@ func f() {
 			assert.Contains(t, held[0].Why.Words, tt.words)
 		})
 	}
+}
+
+// lentTo is a program in which each, of which a line says that it borrows, does something with b and k.
+func lentTo(k, does, calls string) string {
+	return `
+//lastuse:effect arg 0 borrowed
+func each(b *B, ` + k + `) { ` + does + ` }
+
+func f() {
+	b := Make()
+	` + calls + `
+	b.Free() //F
+}
+
+func stash(b *B) { global = b }
+
+type putter interface{ put(*B) }
+
+type keeps struct{}
+
+func (keeps) put(b *B) { global = b }
+
+type box struct{ putter }
+
+type calls func(*B)
+
+func (c calls) put(b *B) { c(b) }
+
+type both struct {
+	b *B
+	k putter
+}
+
+func (x both) Error() string { x.k.put(x.b); return "" }
+
+func help(x both) { x.k.put(x.b) }
+
+var (
+	anys    chan any
+	at      **func(*B)
+	putters putter
+)
+
+//lastuse:effect arg 0 borrowed
+func again(b *B, k putter)
+
+//lastuse:effect args borrowed
+func run(b *B, g func(*B, putter)) { g(b, putters) }
+`
 }

@@ -209,6 +209,28 @@ func f() bool {
 	return v == "\x01"
 }
 `},
+		{"the free reads what was freed before", "does more than free", reading("v *V", "d.v.n == 0", "b.View()")},
+		{"the free reads a text that was freed before", "does more than free",
+			reading("v string", `d.v == "x"`, "b.Text()")},
+		{"the free reads elements that were freed before", "does more than free",
+			reading("v []byte", "first(d)", "b.Bytes()")},
+		{"the free reads a map that others write", "does more than free",
+			reading("v map[int]int", "len(d.v) > 0", "shared")},
+		{"a method that is promoted writes what it is lent to somebody else", "handed to somebody", `
+type sends interface {
+	WriteTo(io.Writer) (int64, error)
+}
+
+//lastuse:effect result 0 views recv
+func (b *B) Bytes() []byte
+
+func f(w io.Writer) {
+	b := Make()
+	var s sends = bytes.NewReader(b.Bytes())
+	s.WriteTo(w)
+	b.Free() //F
+}
+`},
 	}
 	l := newLab()
 	for _, tt := range tests {
@@ -218,4 +240,39 @@ func f() bool {
 			assert.Contains(t, held[0].Why.Words, tt.words)
 		})
 	}
+}
+
+// reading is a program in which a free reads what is no part of what it frees.
+func reading(field, cond, v string) string {
+	body := "if " + cond + " {\n\t\td.b.Free()\n\t}"
+	if cond == "first(d)" {
+		body = "for _, x := range d.v {\n\t\tif x == 0 {\n\t\t\td.b.Free()\n\t\t}\n\t}"
+	}
+	return `
+type door struct {
+	b *B
+	` + field + `
+}
+
+func (d *door) Close() {
+	` + body + `
+}
+
+//lastuse:effect result 0 views recv
+func (b *B) Text() string
+
+//lastuse:effect result 0 views recv
+func (b *B) Bytes() []byte
+
+var shared map[int]int
+
+func f() {
+	b := Make()
+	d := &door{b: Make()}
+	d.v = ` + v + `
+	b.Free()
+	d.b.Use()
+	d.Close() //F
+}
+`
 }
