@@ -32,7 +32,8 @@ func (f *family) taken(v ssa.Value) (p Param) {
 		p.or(q)
 	}
 	for n, r := range s.Results { // a number is used up by who asks
-		p.Keeps = p.Keeps || !counts(fn.Signature.Results().At(n).Type()) && (!r.Known || len(r.Derived)+len(r.Is) > 0)
+		has := !r.Known || len(r.Derived)+len(r.Is) > 0
+		p.Keeps = p.Keeps || has && !counts(fn.Signature.Results().At(n).Type())
 	}
 	return p
 }
@@ -93,7 +94,8 @@ func (f *family) calls(k *call, n int, during bool) bool {
 			return true
 		}
 	}
-	for id := range f.reach(f.of(k.args[n])).all() { // in memory of the family; literals that are lent are walked
+	// In memory of the family. Literals that are lent are walked.
+	for id := range f.reach(f.of(k.args[n])).all() {
 		if e := f.elems[id]; e.obj.kind == memObj {
 			t := partType(e.obj.typ, strings.Map(noFixed, e.path))
 			function := func(e elem) bool { return e.obj.kind != zeroObj && (kept || e.obj.kind != litObj) }
@@ -157,7 +159,8 @@ func (s *search) finds(t types.Type) bool {
 	}
 	switch u := t.Underlying().(type) {
 	case *types.Interface:
-		return s.said && (u.Empty() || slices.ContainsFunc(slices.Collect(u.Methods()), takes)) || s.kept && s.c.implements(u)
+		return s.said && (u.Empty() || slices.ContainsFunc(slices.Collect(u.Methods()), takes)) ||
+			s.kept && s.c.implements(u)
 	case *types.Struct:
 		for f := range u.Fields() {
 			if (f.Exported() || f.Pkg() == s.c.pkg) && s.finds(f.Type()) {
@@ -279,8 +282,10 @@ func (c *checker) hands(k *call, n int, unseen bool) (p Param) {
 // toArguments is what method m of t may do to its arguments.
 func (c *checker) toArguments(m *types.Func, t types.Type) (p Param) {
 	of := m.Signature().Recv().Type()
-	if types.IsInterface(of) || wraps(of) && !wraps(t) || m.Name() == "Unwrap" { // of nobody knows what, or to that
-		if takes(m) || m.Name() == "Unwrap" {
+	if m.Name() == "Unwrap" { // others ask what it returns
+		return anything
+	} else if types.IsInterface(of) || wraps(of) && !wraps(t) { // it is of nobody knows what
+		if takes(m) {
 			return anything
 		}
 		return p

@@ -162,8 +162,8 @@ func (f *family) inMemory(addr ssa.Value) bool {
 	return f.only(f.of(addr), func(e elem) bool { return e.obj.kind == memObj })
 }
 
-// passes notes which functions and methods that operands of the root have may get others: operand n of a call.
-func (f *family) passes(k *call, n int, to operandBits) {
+// passes notes whose functions and methods, of the operands of the root, may get operand n of a call.
+func (f *family) passes(k *call, n int, to mask) {
 	var by set
 	if _, static := k.at.Common().Value.(*ssa.Function); !static {
 		by.union(f.of(k.at.Common().Value))
@@ -178,7 +178,7 @@ func (f *family) passes(k *call, n int, to operandBits) {
 
 // giveTo notes that operands of the root in s may get to functions that those in by have.
 func (f *family) giveTo(s, by set) {
-	var to operandBits
+	var to mask
 	for e := range f.leads(by) {
 		if e.obj.kind == paramObj {
 			to |= bit(e.obj.index)

@@ -25,18 +25,18 @@ func (*Summary) AFact() {}
 
 // A Param is what a function does to one operand.
 type Param struct {
-	Keeps      bool        // it, or what it leads to, may be held by somebody after the call
-	Gives      operandBits // functions and methods that these operands have may get it, or a part of it, or be held by it
-	Tells      bool        // it is a function, and may be called with memory in which it may store what it holds
-	Frees      bool        // it, or what it leads to, may be freed
-	FreesIf    int         // ±(1 + the operand that has to be true, or false if this is negative); 0: in any case
-	Repeatable bool        // freeing it again is harmless
-	Silent     bool        // freeing it does nothing else
-	Runs       bool        // if the call panics, a goroutine may have it
-	Together   bool        // goroutines of the callee may call it, or have it, at the same time
-	Stores     bool        // what it leads to may be given another value
-	Empties    bool        // elements of what it leads to may be given zero
-	NilOK      bool        // nil, or the zero value, does nothing
+	Keeps      bool // it, or what it leads to, may be held by somebody after the call
+	Gives      mask // functions and methods of these operands may get it, or be held by it
+	Tells      bool // it is a function, and may be called with memory in which it may store what it holds
+	Frees      bool // it, or what it leads to, may be freed
+	FreesIf    int  // ±(1 + the operand that has to be true, or false if this is negative); 0: in any case
+	Repeatable bool // freeing it again is harmless
+	Silent     bool // freeing it does nothing else
+	Runs       bool // if the call panics, a goroutine may have it
+	Together   bool // goroutines of the callee may call it, or have it, at the same time
+	Stores     bool // what it leads to may be given another value
+	Empties    bool // elements of what it leads to may be given zero
+	NilOK      bool // nil, or the zero value, does nothing
 
 	// Fields of what it points to: these are freed, and no more, and PartsNil says whether each may be nil.
 	Parts    []string
@@ -56,13 +56,13 @@ func (p *Param) or(q Param) {
 // anything is what an unknown function does to an operand.
 var anything = Param{Gives: everyBit, Keeps: true, Frees: true, Stores: true}
 
-// operandBits are numbers of operands; the last stands for all from there on.
-type operandBits uint64
+// A mask is numbers of operands; the last bit stands for all from there on.
+type mask uint64
 
-const everyBit = ^operandBits(0)
+const everyBit = ^mask(0)
 
-func bit(n int) operandBits          { return 1 << min(n, 63) }
-func (b operandBits) has(n int) bool { return b&bit(n) != 0 }
+func bit(n int) mask          { return 1 << min(n, 63) }
+func (b mask) has(n int) bool { return b&bit(n) != 0 }
 
 // A Result is what a function returns at one place.
 type Result struct {
