@@ -99,7 +99,7 @@ var sections = map[string]string{
 	"G": "Device-specific",
 	"X": "Rewriting mechanics",
 	"R": "The scenarios of Rust's dynamic-drop test",
-	"N": "Found since",
+	"N": "Found by the oracle, by attacks and in the field",
 }
 
 const tableHead = `# Hard cases
