@@ -15,6 +15,7 @@ import (
 	"github.com/lastuse/lastuse/alloc"
 	"github.com/lastuse/lastuse/alloc/alloctest"
 	"github.com/lastuse/lastuse/alloc/host"
+	"github.com/lastuse/lastuse/internal/tier"
 )
 
 // closing does one thing after another with a pool that somebody closes meanwhile, and forgets some
@@ -81,11 +82,7 @@ func closing(t *testing.T, r *rand.Rand, p *alloc.Pool, streams []*alloc.Stream,
 // Close may meet any call of other goroutines: each either comes before it or fails, and all memory goes
 // back exactly once.
 func TestCloseMeetsEverything(t *testing.T) {
-	rounds := 28
-	if testing.Short() {
-		rounds = 14
-	}
-	for round := range rounds {
+	for round := range tier.Of(14, 28) {
 		dev, err := host.Open(host.Options{Capacity: 16 << 20, Granularity: 64 << 10,
 			NoMapping: round%2 == 0})
 		require.NoError(t, err)

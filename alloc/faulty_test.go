@@ -108,7 +108,8 @@ func workout(p *alloc.Pool) (failures []error) {
 func TestEveryCallFails(t *testing.T) {
 	for _, mapping := range []bool{true, false} {
 		t.Run(fmt.Sprintf("mapping=%v", mapping), func(t *testing.T) {
-			for n := int64(1); ; n++ {
+			first, step := half()
+			for n := first; ; n += step {
 				dev, err := host.Open(host.Options{Capacity: 1 << 20, Granularity: 64 << 10,
 					NoMapping: !mapping})
 				require.NoError(t, err)
@@ -152,7 +153,8 @@ func TestMappingFailsInARow(t *testing.T) {
 	for _, times := range []int64{1, 2, 3} {
 		t.Run(fmt.Sprintf("times=%d", times), func(t *testing.T) {
 			unmapped := int64(0)
-			for n := int64(1); ; n++ {
+			first, step := half()
+			for n := first; ; n += step {
 				dev, err := host.Open(host.Options{Capacity: 1 << 20, Granularity: 64 << 10})
 				require.NoError(t, err)
 				f := alloctest.NewFaulty(dev)

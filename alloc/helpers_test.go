@@ -14,6 +14,7 @@ import (
 	"github.com/lastuse/lastuse/alloc/host"
 	"github.com/lastuse/lastuse/finalize"
 	"github.com/lastuse/lastuse/internal/lockrank"
+	"github.com/lastuse/lastuse/internal/tier"
 	"github.com/lastuse/lastuse/tracker"
 )
 
@@ -35,6 +36,18 @@ func TestMain(m *testing.M) {
 		code = m.Run()
 	}
 	os.Exit(code)
+}
+
+// half returns the first of a series of cases, and how far it is to the next: each turn takes every other one,
+// and with -tags long each takes all.
+func half() (first, step int64) {
+	switch {
+	case tier.Long:
+		return 1, 1
+	case checking:
+		return 2, 2
+	}
+	return 1, 2
 }
 
 // ordered puts the order checker around dev, in the turn of it. A finding fails tb.

@@ -13,7 +13,7 @@ import (
 // A Make that finds all memory idle, and queued work on all of it, takes it in stream order, whatever sizes
 // it served before. The work runs only after the Make has returned, so one that waits for the device hangs.
 func TestIdleMemoryServesEverySize(t *testing.T) {
-	const all = 64 << 20
+	const all = 16 << 20
 	for _, c := range []struct {
 		name      string
 		noMapping bool

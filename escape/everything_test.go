@@ -12,6 +12,7 @@ import (
 	"golang.org/x/tools/go/packages"
 
 	"github.com/lastuse/lastuse/escape/spec"
+	"github.com/lastuse/lastuse/internal/tier"
 )
 
 var everything = flag.String("everything", "", "run the analysis over these `packages`, separated by spaces, although they reach no resource")
@@ -27,7 +28,10 @@ func (noFacts) reach(*types.Package) *Reach  { return nil }
 func TestEverything(t *testing.T) {
 	patterns := strings.Fields(*everything)
 	if len(patterns) == 0 {
-		patterns = []string{"bufio", "os", "io", "text/template", "encoding/json", "go/types", "net/textproto"}
+		patterns = []string{"bufio", "io", "text/template", "net/textproto"}
+		if tier.Long {
+			patterns = append(patterns, "os", "encoding/json", "go/types")
+		}
 	}
 	pkgs, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax}, patterns...)
 	require.NoError(t, err)
