@@ -38,8 +38,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// half returns the first of a series of cases, and how far it is to the next: each turn takes every other one,
-// and with -tags long each takes all.
+// half returns the first of a series of cases, and how far it is to the next: each turn takes every other one.
+// With -tags long each takes all.
 func half() (first, step int64) {
 	switch {
 	case tier.Long:
