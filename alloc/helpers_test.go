@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// half returns the first of a series of cases, and how far it is to the next: each turn takes every other one.
+// half returns the first of a series of cases, and how far it is to the next: each turn takes every second.
 // With -tags long each takes all.
 func half() (first, step int64) {
 	switch {

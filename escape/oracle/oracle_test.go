@@ -48,11 +48,11 @@ func TestPrograms(t *testing.T) {
 	for _, pool := range []struct {
 		name string
 		n    int
-	}{{"ledger", tier.Of(30, 300)}, {"alloc", tier.Of(6, 40)}} {
+	}{{"ledger", tier.Of(20, 300)}, {"alloc", tier.Of(4, 40)}} {
 		t.Run(pool.name, func(t *testing.T) {
 			var out, log bytes.Buffer
 			wrong, err := run(context.Background(), options{
-				n: pool.n, batch: pool.n / 2, jobs: 2, seed: 42, pool: pool.name, runs: 6, faults: 1, tool: testTool(t).path,
+				n: pool.n, batch: pool.n / tier.Of(1, 2), jobs: 2, seed: 42, pool: pool.name, runs: 6, faults: 1, tool: testTool(t).path,
 			}, &out, &log)
 			require.NoError(t, err, log.String())
 			require.Zero(t, wrong, "%s%s", out.String(), log.String())

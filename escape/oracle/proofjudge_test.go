@@ -64,7 +64,7 @@ func TestProofRun(t *testing.T) {
 		t.Skip("judges trials")
 	}
 	var out, log bytes.Buffer
-	n := tier.Of(30, 240)
+	n := tier.Of(15, 240)
 	wrong, err := run(context.Background(), options{proof: true, n: n, jobs: 2, seed: 42, runs: 6, faults: 1}, &out, &log)
 	require.NoError(t, err, log.String())
 	require.Zero(t, wrong, "%s%s", out.String(), log.String())

@@ -20,10 +20,11 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/shadow"
 	"github.com/lastuse/lastuse/escape/oracle/gen"
 	"github.com/lastuse/lastuse/escape/spec"
+	"github.com/lastuse/lastuse/internal/tier"
 )
 
 var (
-	roomsN    = flag.Int("rooms", 60, "how many programs the rooms rewrite")
+	roomsN    = flag.Int("rooms", tier.Of(20, 60), "how many programs the rooms rewrite")
 	roomsSeed = flag.Uint64("rooms-seed", 3, "seed of these programs")
 
 	roomsTexts = flag.String("rooms-texts", "", "write what they are rewritten to into this file")
