@@ -8,7 +8,7 @@
 //     what each of its results is ([Summary]).
 //   - A parameter is borrowed, unless it is freed (the call releases its buffer),
 //     escapes (it may be kept, nothing is known about it any more), or is retained (one
-//     more free is owed).
+//     more free is owed). A slice that escapes may grow: it is only appended to, and how is known ([Takes]).
 //   - A result is nothing of anybody, unless it is owned (the caller must free it), views
 //     a parameter (shares its memory), tells it (has its address as a number or a string),
 //     shows it (has a number or a string that is in it, which is an address if that is) or

@@ -64,6 +64,7 @@ var texts = []string{
 	"recv freed, recv.a freed, recv.ab borrowed",
 	"result 0.a owned, result 0.b owned or nil",
 	"recv freed, arg 0 called in turn",
+	"recv.a escapes, recv.a grows, recv.a grows by arg 0, arg 0 escapes",
 	"arg 0 called once, result 0 owned",
 	"result 0 owned with holes",
 	"result 0.a owned with holes or nil, result 0.b is recv, result 0.c is arg 0 maybe",

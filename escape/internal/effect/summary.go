@@ -42,7 +42,15 @@ type Param struct {
 	Parts      []Part[Param] // what it does to parts, where that is something else
 	Lends      bool          // a function that the literal is given gets it while it runs
 	Sets       Result        // of a captured variable: it is given what its function then owns
+	Takes      Takes         // of a slice, or a variable of one, that escapes: how it does
 	Calls      Calls         // of a function: how it is called
+}
+
+// Takes says that a slice escapes only since it is appended to: what is put in is its owner's from then on.
+// What is known of no more than that it escapes, a caller need not know better.
+type Takes struct {
+	Own bool   // what the function makes, any number of times
+	Of  uint64 // bit i: Params[i], once on each call, and it goes nowhere else
 }
 
 // Calls says how a function calls one that it is given. The zero Calls says nothing: later, on other
@@ -141,6 +149,10 @@ func (s *Summary) Given(first, n int) *Summary {
 	}
 	var shift func(p *Param)
 	shift = func(p *Param) {
+		if of := p.Takes.Of; of>>first<<first != of || of>>first>>n != 0 {
+			p.Takes = Takes{}
+		}
+		p.Takes.Of >>= first
 		p.Freed, p.Escapes, p.Parts = given(p.Freed), given(p.Escapes), slices.Clone(p.Parts)
 		for k := range p.Parts {
 			shift(&p.Parts[k].Is)
@@ -218,6 +230,9 @@ func joinParam(a, b Param) Param {
 	p.Repeatable = (a.Repeatable || a.Freed.Cond == Never) && (b.Repeatable || b.Freed.Cond == Never) &&
 		p.Freed.Cond != Never
 	p.Sets = joinResult(a.Sets, b.Sets)
+	if a.Takes == b.Takes {
+		p.Takes = a.Takes
+	}
 	p.Parts = joinParts(a.Parts, b.Parts, func(path string) Param { return joinParam(a.At(path), b.At(path)) })
 	return p
 }

@@ -43,6 +43,9 @@ func (s *Summary) String() string {
 	return strings.Join(out, ", ")
 }
 
+// grows says how a slice escapes.
+const grows = " grows"
+
 // calledText says how a function is called.
 var calledText = [...]string{InTurn: " called in turn", Once: " called once"}
 
@@ -57,6 +60,14 @@ func (s *Summary) param(out []string, name string, p Param) []string {
 	}
 	if p.Escapes.Cond != Never {
 		out = append(out, name+" escapes"+s.when(p.Escapes))
+	}
+	if p.Takes.Own {
+		out = append(out, name+grows)
+	}
+	for j := range s.Params {
+		if p.Takes.Of>>j&1 == 1 {
+			out = append(out, name+grows+" by "+s.operand(j))
+		}
 	}
 	if p.Retained {
 		out = append(out, name+" retained")
@@ -153,6 +164,10 @@ func Parse(text string, sig *types.Signature) (*Summary, error) {
 		t, maybe := strings.CutSuffix(t, " maybe")
 		t, onTrue := strings.CutSuffix(t, s.onTrue())
 		t, calls := cutCalled(t)
+		t, takes, err := cutGrows(t, sig)
+		if err != nil {
+			return nil, err
+		}
 		t, path := cutPath(t)
 		full := strings.Replace(t, " with holes", "", 1)
 		plain := strings.Replace(full, " or nil", "", 1)
@@ -184,6 +199,10 @@ func Parse(text string, sig *types.Signature) (*Summary, error) {
 			if calls != Anyhow && c.Operand.Kind != spec.Result {
 				of.Params[of.index(c.Operand)].Calls = calls
 			}
+			if takes != (Takes{}) && c.Operand.Kind != spec.Result {
+				p := &of.Params[of.index(c.Operand)]
+				p.Takes = Takes{p.Takes.Own || takes.Own, p.Takes.Of | takes.Of}
+			}
 			if onTrue && c.Operand.Kind == spec.Result {
 				of.Results[c.Operand.Index].Owned.Cond = OnTrue
 			}
@@ -203,6 +222,25 @@ func cutCalled(clause string) (borrowed string, c Calls) {
 		}
 	}
 	return clause, Anyhow
+}
+
+// cutGrows returns a clause that says how a slice grows as one that says that it is borrowed.
+func cutGrows(clause string, sig *types.Signature) (borrowed string, t Takes, err error) {
+	name, by, ok := strings.Cut(clause, grows)
+	if !ok {
+		return clause, t, nil
+	}
+	if by, ok = strings.CutPrefix(by, " by "); !ok {
+		return name + " borrowed", Takes{Own: true}, nil
+	}
+	cs, err := spec.ParseClauses(token.Position{}, by+" borrowed")
+	if err != nil {
+		return "", t, fmt.Errorf("parse summary: %q: %w", clause, err)
+	}
+	for _, c := range spec.Bind(cs, sig) {
+		t.Of |= 1 << Blank(sig).index(c.Operand)
+	}
+	return name + " borrowed", t, nil
 }
 
 // cutPath returns a clause without the path to the part that it is about, and the path.
@@ -237,5 +275,6 @@ func (s *Summary) put(o spec.Operand, path string, of *Summary) {
 		is.Escapes = was.Escapes
 	}
 	is.Retained = is.Retained || was.Retained
+	is.Takes = Takes{is.Takes.Own || was.Takes.Own, is.Takes.Of | was.Takes.Of}
 	s.Params[i].Parts = Put(s.Params[i].Parts, path, is)
 }

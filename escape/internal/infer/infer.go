@@ -84,6 +84,7 @@ func Summary(f *own.Func, frees *effect.Frees) *effect.Summary {
 		}
 	}
 	e.kept(s)
+	e.grow(s)
 	if found := frees.Found(calls.Declared(f.SSA)); found != nil {
 		s.Params[0] = found.Does()
 	}
@@ -244,6 +245,9 @@ func (e *exits) param(s *effect.Summary, g *own.Group, t own.Token, site *points
 				}
 			}
 		}
+	}
+	if e.inOther(site) {
+		escapes.add(true, true, [2]bool{true, true}, own.Combination{})
 	}
 	for _, i := range e.panics {
 		n, _, _ := e.f.Graph.Where(i)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/own"
+	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
 // This file is about literals that assign what they capture: what is in there at an exit is what was there
@@ -44,6 +45,13 @@ func (e *exits) sets(does *effect.Param, g *own.Group, t own.Token, v ssa.Value)
 	if bad || len(e.returns) == 0 {
 		*does = effect.Param{Escapes: effect.When{Cond: effect.Always}}
 	}
+}
+
+// inOther reports whether what leads to a parameter may be in a variable that is captured, and assigned.
+func (e *exits) inOther(site *pointsto.Site) bool {
+	return slices.ContainsFunc(e.f.SSA.FreeVars, func(w *ssa.FreeVar) bool {
+		return w != site.Value && e.f.Assigns(w) && e.f.May(w, site)
+	})
 }
 
 // elsewhere reports whether what is in a variable at an exit is also in a result, or in another variable

@@ -96,3 +96,19 @@ func Follows(from, to ssa.Instruction, unless *ssa.Alloc) bool {
 	}
 	return false
 }
+
+// Again reports whether a block runs again without another one.
+func Again(b, without *ssa.BasicBlock) bool {
+	seen := map[*ssa.BasicBlock]bool{}
+	for open := []*ssa.BasicBlock{b}; len(open) > 0; {
+		at := open[len(open)-1]
+		open = open[:len(open)-1]
+		for _, s := range at.Succs {
+			if s != without && !seen[s] {
+				seen[s] = true
+				open = append(open, s)
+			}
+		}
+	}
+	return b != without && seen[b]
+}

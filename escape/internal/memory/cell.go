@@ -60,6 +60,8 @@ func (f *Func) Users(v ssa.Value) []ssa.Instruction {
 		return p.Waits
 	case *Assigned:
 		return []ssa.Instruction{p.Call}
+	case *Filled:
+		return []ssa.Instruction{p.Call}
 	case *Collection:
 		return nil
 	}

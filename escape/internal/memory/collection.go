@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"fmt"
 	"go/token"
 	"go/types"
 
@@ -17,6 +18,20 @@ type Collection struct {
 	node    int // where it begins
 	at      int
 }
+
+// A Filled is what a call makes and puts into a slice that is in a slot. It stands where an ssa.Value does.
+type Filled struct {
+	Call *ssa.Call
+	Slot ssa.Value
+	Into *Collection
+}
+
+func (p *Filled) Name() string                  { return fmt.Sprintf("into %s by %s", p.Slot.Name(), p.Call.Name()) }
+func (p *Filled) String() string                { return p.Name() }
+func (p *Filled) Type() types.Type              { return Pointee(p.Slot.Type()).Underlying().(*types.Slice).Elem() }
+func (p *Filled) Parent() *ssa.Function         { return p.Call.Parent() }
+func (p *Filled) Referrers() *[]ssa.Instruction { return &[]ssa.Instruction{} }
+func (p *Filled) Pos() token.Pos                { return p.Call.Pos() }
 
 // NewCollection returns a collection with one member.
 func NewCollection(v ssa.Value) *Collection {

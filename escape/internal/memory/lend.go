@@ -17,13 +17,19 @@ type Run struct {
 	Lent    bool // it is given to what is called
 }
 
+// IsBody reports whether a literal is the body of a range over a function. It only runs in turn, whatever
+// that does: once the loop has ended, calling it panics.
+func IsBody(m *ssa.MakeClosure) bool {
+	return m.Fn.(*ssa.Function).Synthetic == "range-over-func yield"
+}
+
 // Does returns what a run does to what its literal captures in operand n, of which the caller of the literal
 // learns no more if that is another function.
 func (f *Func) Does(r Run, n int) effect.Param {
 	s := f.Summary(&ssa.CallCommon{Value: r.Literal})
 	k := len(r.Literal.Fn.(*ssa.Function).Params) + n
 	p := s.Param(k)
-	if !r.Lent {
+	if !r.Lent || p.Takes.Own {
 		return p
 	}
 	if p.Lends || p.Retained || len(p.Parts) > 0 || p.Escapes.Cond != effect.Never || Gives(s, k) ||
@@ -56,6 +62,10 @@ func (f *Func) RunsOf(i ssa.Instruction) []Run {
 	var s *effect.Summary
 	for k, a := range calls.Operands(&c.Call) {
 		m, ok := a.(*ssa.MakeClosure)
+		if ok && IsBody(m) {
+			out = append(out, Run{Literal: m, Lent: true})
+			continue
+		}
 		if !ok || m.Fn.(*ssa.Function).Synthetic != "" {
 			continue
 		}

@@ -104,6 +104,8 @@ func (f *Func) Where(v ssa.Value) (node, at int, ok bool) {
 		v = p.Call
 	case *Assigned:
 		v = p.Call
+	case *Filled:
+		v = p.Call
 	}
 	if e, is := v.(*ssa.Extract); is {
 		v = e.Tuple

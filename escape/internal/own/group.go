@@ -51,7 +51,7 @@ const (
 	ended // what a value is given is read for the last time, until it is given more
 	saved // a value is what a slot held before it is given something else
 	set   // a call gives a slot what a site makes
-	fresh // a collection is a new slice or map, act.To
+	fresh // a collection is a new slice or map, act.To, or is given what a call makes
 )
 
 // An event is what matters to a group in a node.
@@ -105,7 +105,7 @@ func (g *Group) prepare() {
 		case *memory.Former:
 			n, at, _ := g.f.Graph.Where(d.At)
 			g.events[n] = append(g.events[n], event{at: at, kind: saved, n: k})
-		case *memory.Assigned:
+		case *memory.Assigned, *memory.Filled:
 			continue
 		}
 		for _, i := range g.f.Users(v) {
@@ -142,6 +142,9 @@ func (g *Group) prepare() {
 				e.kind, e.act = set, pointsto.Act{Instr: a.Call, When: a.When, Call: &a.Call.Call}
 			}
 			g.events[n] = append(g.events[n], e)
+			if p, fills := s.Value.(*memory.Filled); fills { // at once
+				g.events[n] = append(g.events[n], event{at: at, kind: fresh, n: k, act: g.f.Acts(p.Call, p)[0]})
+			}
 			if c := s.Owning(); c != nil {
 				for _, v := range c.Fresh {
 					n, at, _ := g.f.Graph.Where(v.(ssa.Instruction))

@@ -15,7 +15,7 @@ func (g *Group) hand(c *combo, t Token, v int, a pointsto.Act) {
 	all, to := Token(2*k), g.index[a.To]
 	if t == all {
 		whole := c.must[all].Has(v)
-		if a.To != g.Values[v] {
+		if a.To != g.Values[v] || g.f.IsSlot(a.To) { // other slices are not all of it now
 			clear(c.must[all])
 		}
 		if whole {

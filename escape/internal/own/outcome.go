@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
 )
 
@@ -20,6 +21,10 @@ func Outcome(r *ssa.Return, c Combination) (success, failure bool) {
 		return i.IsNil(), !i.IsNil()
 	case *ssa.MakeInterface:
 		return false, true
+	case *ssa.Call:
+		if fn := calls.Called(&i.Call); fn != nil && effect.AlwaysFails(fn.FullName()) {
+			return false, true
+		}
 	}
 	on, known := c.NonNil(v)
 	if !known {

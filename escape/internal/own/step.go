@@ -175,6 +175,10 @@ func (g *Group) happen(c *combo, i int, e event, l flow.Bits) {
 	case set:
 		g.put(c, i, e, l)
 	case fresh:
+		if e.act.Into != nil {
+			g.hand(c, Token(2*e.n), g.index[e.act.Of], e.act)
+			return
+		}
 		g.named(c, e.n, c.st[2*e.n]&Owned == 0, g.index[e.act.To])
 		if g.Sites[e.n].Holes {
 			c.st[2*e.n] |= Holed

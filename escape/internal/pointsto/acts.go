@@ -32,6 +32,9 @@ func (f *Func) Acts(i ssa.Instruction, of ssa.Value) []Act {
 	if p, ok := of.(*memory.Assigned); ok {
 		return one(Copy, p.Slot)
 	}
+	if p, ok := of.(*memory.Filled); ok {
+		return []Act{{Instr: i, Op: Put, Of: p, To: p.Slot, Into: p.Into}}
+	}
 	if acts, ok := f.started(i, of); ok {
 		return acts
 	}
@@ -223,6 +226,8 @@ func (f *Func) call(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act {
 		case lends, p.Retained, whole, address, r == memory.Outer && f.twice(c, of),
 			p.Sets.Owned.Cond != effect.Never && (r != memory.Same || f.Puts(i, a) == nil):
 			act(Keep, nil, always) // who has the address of a pointer may set it
+		case p.Takes != (effect.Takes{}):
+			act(Grow, nil, always)
 		case p.Borrows():
 			act(Read, nil, always)
 		default:
@@ -372,6 +377,13 @@ func (f *Func) builtin(i ssa.Instruction, name string, of ssa.Value) []Act {
 		a.Op = Read
 	case "append":
 		a.Op, a.To = Wrap, f.Origin(i.(*ssa.Call)) // never deferred
+	case "Add", "Slice", "SliceData", "String", "StringData":
+		if v, ok := i.(*ssa.Call); ok {
+			a.Op, a.To = Part, v
+		}
+		if a.To != nil && f.IsNumber(a.To.Type()) {
+			a.Op = Tell
+		}
 	}
 	return []Act{a}
 }

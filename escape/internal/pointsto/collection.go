@@ -30,7 +30,7 @@ type gathering struct {
 type put struct {
 	at            ssa.Instruction
 	part          ssa.Instruction // of it, which uses base or val; may be nil
-	base, val, to ssa.Value
+	base, val, to ssa.Value       // val is nil if what is called makes it
 	of            *memory.Collection
 }
 
@@ -39,6 +39,9 @@ func (f *Func) findCollections() {
 	seen := map[ssa.Value]bool{}
 	for _, n := range f.Graph.Nodes {
 		for _, i := range n.Instrs {
+			if c, ok := i.(*ssa.Call); ok {
+				f.findGrown(c, seen)
+			}
 			v, ok := i.(ssa.Value)
 			if !ok || seen[v] || !f.In.Frees.Collects(v.Type()) {
 				continue
@@ -46,20 +49,28 @@ func (f *Func) findCollections() {
 			switch i := i.(type) {
 			case *ssa.MakeSlice, *ssa.MakeMap, *ssa.Slice:
 			case *ssa.Call:
-				if appended(i) == nil {
+				if Appended(i) == nil {
 					continue
 				}
 			default:
 				continue
 			}
-			c := f.collect(v)
-			for _, m := range c.Members {
-				seen[m] = true
-			}
-			if c.closed && f.chosen(c) {
-				f.own(c)
-			}
+			f.findCollection(v, seen)
 		}
+	}
+}
+
+// findCollection finds the collection that a slice or map belongs to, if it was not seen before.
+func (f *Func) findCollection(v ssa.Value, seen map[ssa.Value]bool) {
+	if seen[v] {
+		return
+	}
+	c := f.collect(v)
+	for _, m := range c.Members {
+		seen[m] = true
+	}
+	if c.closed && f.chosen(c) {
+		f.own(c)
 	}
 }
 
@@ -79,6 +90,9 @@ func (f *Func) own(c *gathering) {
 		f.intake[p.at] = append(f.intake[p.at], p)
 		if p.part != nil {
 			f.Stands(p.at, p.part)
+		}
+		if p.val == nil {
+			f.site(&Site{Value: &memory.Filled{Call: p.at.(*ssa.Call), Slot: p.to, Into: c.Collection}, Param: -1})
 		}
 	}
 	f.Collect(c.Collection, c.anchors())
@@ -109,7 +123,7 @@ func (f *Func) madeOf(c *gathering, v ssa.Value) {
 		c.closed = c.closed && f.IsSlot(s) && f.Reaches(i.X, s) == memory.Same
 		c.Add(s)
 	case *ssa.Call:
-		if list := appended(i); list != nil {
+		if list := Appended(i); list != nil {
 			f.appends(c, i, list)
 			return
 		}
@@ -127,7 +141,7 @@ func (c *gathering) anchors() []ssa.Value {
 		case *ssa.Slice:
 			m = i.X
 		case *ssa.Call:
-			if appended(i) != nil {
+			if Appended(i) != nil {
 				m = i.Call.Args[1].(*ssa.Slice).X
 			}
 		}
@@ -146,7 +160,9 @@ func (c *gathering) isMade(f *Func, v ssa.Value) {
 // setTo adds what is stored in a slot.
 func (f *Func) setTo(c *gathering, v ssa.Value) {
 	root := memory.RootOf(v)
-	if _, own := root.(*ssa.Alloc); !own && (memory.IsLent(root) || !f.Objects[root]) || !f.isClosed(v) || len(f.put[v]) > 0 {
+	_, own := root.(*ssa.Alloc)
+	given := f.made[v] // else what an object has there from the start may be anybody's
+	if !own && (given == nil || given.Param >= 0) || !f.isClosed(v) || len(f.put[v]) > 0 {
 		c.closed = false
 		return
 	}
@@ -167,6 +183,8 @@ func (f *Func) setTo(c *gathering, v ssa.Value) {
 			if i.Op == token.MUL && f.Reaches(i.X, v) == memory.Same {
 				c.Add(i)
 			}
+		case *ssa.Call:
+			f.grown(c, i, v)
 		}
 	}
 }
@@ -185,7 +203,7 @@ func (f *Func) extend(c *gathering, v ssa.Value) {
 		case *ssa.ChangeType:
 			c.Add(i)
 		case *ssa.Call:
-			if list := appended(i); list != nil && i.Call.Args[0] == v {
+			if list := Appended(i); list != nil && i.Call.Args[0] == v {
 				c.Add(i)
 			}
 			c.gives = c.gives || f.ends(i, v)
@@ -285,8 +303,8 @@ func (f *Func) appends(c *gathering, i *ssa.Call, list []ssa.Instruction) {
 	}
 }
 
-// appended returns the stores of what a call appends to a slice, one by one; nil if it does not do that.
-func appended(i *ssa.Call) []ssa.Instruction {
+// Appended returns the stores of what a call appends to a slice, one by one; nil if it does not do that.
+func Appended(i *ssa.Call) []ssa.Instruction {
 	if b, ok := i.Call.Value.(*ssa.Builtin); !ok || b.Name() != "append" {
 		return nil
 	}
@@ -341,14 +359,17 @@ func inArray(a *ssa.Alloc, s *ssa.Slice) (vals []ssa.Value, stores []ssa.Instruc
 // is the better, as what is put in has no name for long, or as it leaves, or is freed, as a whole.
 func (f *Func) chosen(c *gathering) bool {
 	if len(c.puts) == 0 || slices.ContainsFunc(c.puts, func(p put) bool {
+		if p.val == nil {
+			return false
+		}
 		i, ok := p.val.(ssa.Instruction)
-		return !ok || again(p.at.Block(), i.Block()) || !f.isOurs(p.val, map[ssa.Value]bool{})
+		return !ok || ir.Again(p.at.Block(), i.Block()) || !f.isOurs(p.val, map[ssa.Value]bool{})
 	}) {
 		return false
 	}
 	node, _ := f.Beginning(c.anchors())
 	begin := f.Graph.Nodes[node].Block
-	return c.gives || slices.ContainsFunc(c.puts, func(p put) bool { return again(p.at.Block(), begin) })
+	return c.gives || slices.ContainsFunc(c.puts, func(p put) bool { return ir.Again(p.at.Block(), begin) })
 }
 
 // isOurs reports whether a value is what calls made here, and is something.
@@ -373,29 +394,13 @@ func (f *Func) isOurs(v ssa.Value, seen map[ssa.Value]bool) bool {
 	return ok && !slices.ContainsFunc(from, func(w ssa.Value) bool { return !f.isOurs(w, seen) })
 }
 
-// again reports whether a block runs again without another one.
-func again(b, without *ssa.BasicBlock) bool {
-	seen := map[*ssa.BasicBlock]bool{}
-	for open := []*ssa.BasicBlock{b}; len(open) > 0; {
-		at := open[len(open)-1]
-		open = open[:len(open)-1]
-		for _, s := range at.Succs {
-			if s != without && !seen[s] {
-				seen[s] = true
-				open = append(open, s)
-			}
-		}
-	}
-	return b != without && seen[b]
-}
-
 // collectionActs lists what an instruction does to a slice or map, or to what is put into one; nil if
 // nothing is known here.
 func (f *Func) collectionActs(i ssa.Instruction, of ssa.Value) []Act {
 	one := func(op Op, to ssa.Value) []Act { return []Act{{Instr: i, Op: op, Of: of, To: to}} }
 	var out []Act
 	for _, p := range f.intake[i] {
-		if f.Origin(p.val) == of || p.base == of && len(out) == 0 {
+		if p.val != nil && f.Origin(p.val) == of || p.base == of && len(out) == 0 {
 			out = append(out, Act{Instr: i, Op: Put, Of: of, To: p.to, Into: p.of})
 		}
 	}

@@ -21,7 +21,8 @@
 // together is a collection ([memory.Collection]), which is a site: it owns what is put into it if it is known
 // what that is, and that all of it is made here, and if one thing in it could not be freed by a name, or it
 // leaves as a whole (collection.go). What is put in is a view of the collection from there on ([Put],
-// [Hand]). A slice is all of it until it is appended to. Other slices and maps are containers: what is in
+// [Hand]). A call may do that as well, to a slice that is in a slot (grown.go). A slice is all of it until it
+// is appended to. Other slices and maps are containers: what is in
 // them may come out.
 //
 // # The table

@@ -281,6 +281,8 @@ func (s *Site) Call() *ssa.CallCommon {
 		return &x.Call.Call
 	case *memory.Assigned:
 		return &x.Call.Call
+	case *memory.Filled:
+		return &x.Call.Call
 	case *ssa.Extract:
 		v = x.Tuple
 	}

@@ -97,6 +97,8 @@ func (f *Func) lent(i *ssa.Call, of ssa.Value) []Act {
 			p, put := f.Does(r, n), f.Puts(i, b)
 			sets := p.Sets.Owned.Cond != effect.Never
 			switch {
+			case p.Takes.Own && reach == memory.Same:
+				act(Grow, always)
 			case p.Escapes.Cond != effect.Never, sets && put == nil, reach != memory.Same && !p.Borrows():
 				act(Keep, always)
 			case p.Freed.Cond != effect.Never && !sets:

@@ -26,6 +26,7 @@ const (
 	Unwrap           // takes out what may be it
 	Count            // reads a number or a string in it
 	Put              // puts it into a collection, or makes that larger
+	Grow             // puts something into a slice, in a slot that is not a collection's
 	Tell             // makes a number or a string of it that is an address
 	Leave            // returns it
 	Keep             // all else: stores, sends, captures, calls of which nothing is known
