@@ -240,11 +240,13 @@ struct gathered {
 constexpr float NONE = -1e30f; // no fit at all
 
 // attend takes a row and a head for each block of 8 warps. A group of HEAD/8 lanes looks at one position at a
-// time, eight numbers a lane.
-extern "C" __global__ void __launch_bounds__(256) attend(bfloat16 *y, const bfloat16 *qkv, const bfloat16 *keys,
-	const bfloat16 *values, const int *positions, const int *sequences, const int *table)
+// time, eight numbers a lane. AHEAD positions are read before the first is used: many where the machine has
+// few blocks to turn to meanwhile.
+template <int AHEAD>
+__device__ void attend(bfloat16 *y, const bfloat16 *qkv, const bfloat16 *keys, const bfloat16 *values,
+	const int *positions, const int *sequences, const int *table)
 {
-	constexpr int LANES = HEAD / 8, GROUPS = 32 / LANES, WARPS = 8, AHEAD = 4;
+	constexpr int LANES = HEAD / 8, GROUPS = 32 / LANES, WARPS = 8;
 	__shared__ float most[WARPS], total[WARPS], sums[WARPS][HEAD];
 	int row = blockIdx.x, head = blockIdx.y, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 	int last = positions[row], sequence = sequences[row];
@@ -268,10 +270,11 @@ extern "C" __global__ void __launch_bounds__(256) attend(bfloat16 *y, const bflo
 		}
 #pragma unroll
 		for (int u = 0; u < AHEAD; u++) {
-			float fit = 0, w[8];
-			spread(w, k[u]);
+			float fit = 0, key[8], value[8];
+			spread(key, k[u]);
+			spread(value, v[u]);
 			for (int i = 0; i < 8; i++)
-				fit += q[i] * w[i];
+				fit += q[i] * key[i];
 			for (int o = LANES / 2; o > 0; o /= 2)
 				fit += __shfl_xor_sync(ALL, fit, o);
 			if (from + WARPS * GROUPS * u + lane / LANES > last)
@@ -280,9 +283,8 @@ extern "C" __global__ void __launch_bounds__(256) attend(bfloat16 *y, const bflo
 				all.scale(fit);
 			float e = exp2f(fit - all.most);
 			all.total += e;
-			spread(w, v[u]);
 			for (int i = 0; i < 8; i++)
-				all.sum[i] += e * w[i];
+				all.sum[i] += e * value[i];
 		}
 	}
 	for (int o = LANES; o < 32; o *= 2) {
@@ -312,6 +314,16 @@ extern "C" __global__ void __launch_bounds__(256) attend(bfloat16 *y, const bflo
 	}
 	y[((size_t)row * HEADS + head) * HEAD + i] = narrow(sum / weight);
 }
+
+#define ATTEND(name, AHEAD) \
+	extern "C" __global__ void __launch_bounds__(256, 1) name(bfloat16 *y, const bfloat16 *qkv, const bfloat16 *keys, \
+		const bfloat16 *values, const int *positions, const int *sequences, const int *table) \
+	{ \
+		attend<AHEAD>(y, qkv, keys, values, positions, sequences, table); \
+	}
+
+ATTEND(attend_few, 8)
+ATTEND(attend_many, 2)
 
 // gate takes a row for each block.
 extern "C" __global__ void gate(bfloat16 *y, const bfloat16 *x)

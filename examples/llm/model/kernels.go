@@ -31,23 +31,24 @@ const usualNarrow = 8
 type kernel int
 
 const (
-	random    kernel = iota // numbers, seed, scale
-	gather                  // to, table, index
-	norm                    // to, rows, gain
-	project11               // to, weights, rows, gain, inputs, outputs, number of rows, what to do
-	project12               // the same for more than 8 rows
-	project21               // the same for the gate
-	project22               // the same for the gate and more than 8 rows
-	store                   // queries keys values, keys, values, angles, positions, sequences, table
-	attend                  // to, queries keys values, keys, values, positions, sequences, table
-	gate                    // to, rows
-	pick                    // logits, tokens, positions, sequences, out
+	random     kernel = iota // numbers, seed, scale
+	gather                   // to, table, index
+	norm                     // to, rows, gain
+	project11                // to, weights, rows, gain, inputs, outputs, number of rows, what to do
+	project12                // the same for more than 8 rows
+	project21                // the same for the gate
+	project22                // the same for the gate and more than 8 rows
+	store                    // queries keys values, keys, values, angles, positions, sequences, table
+	attendFew                // to, queries keys values, keys, values, positions, sequences, table
+	attendMany               // the same for more than 8 rows
+	gate                     // to, rows
+	pick                     // logits, tokens, positions, sequences, out
 	numKernels
 )
 
 // names are those that kernels.cu has.
 var names = [numKernels]string{"random_numbers", "gather_rows", "normalize", "project11", "project12", "project21",
-	"project22", "store_keys", "attend", "gate", "pick_tokens"}
+	"project22", "store_keys", "attend_few", "attend_many", "gate", "pick_tokens"}
 
 // What project does with its sums; kernel.cu has the same numbers.
 const (
@@ -178,7 +179,11 @@ func (k *Kernels) Store(s *alloc.Stream, qkv alloc.Buffer[Half], m *Model, layer
 // Attend enqueues the attention of each row's queries to what its sequence has in the cache of a layer.
 func (k *Kernels) Attend(s *alloc.Stream, y, qkv alloc.Buffer[Half], layer int, c *Cache, at Rows) error {
 	keys, values := c.Layer(layer)
-	return k.launch(s, attend, cuda.Dim{X: at.Positions.Len(), Y: k.Heads}, 256, y.Arg(), qkv.Arg(), keys.Arg(),
+	kind := attendFew
+	if at.Positions.Len() > 8 {
+		kind = attendMany
+	}
+	return k.launch(s, kind, cuda.Dim{X: at.Positions.Len(), Y: k.Heads}, 256, y.Arg(), qkv.Arg(), keys.Arg(),
 		values.Arg(), at.Positions.Arg(), at.Sequences.Arg(), c.Table.Arg())
 }
 

@@ -17,8 +17,8 @@ func onHost(c Config) [numKernels]func(host.Args) {
 	}}}
 	project := h.project
 	return [numKernels]func(host.Args){random: h.random, gather: h.gather, norm: h.norm, project11: project,
-		project12: project, project21: project, project22: project, store: h.store, attend: h.attend, gate: h.gate,
-		pick: h.pick}
+		project12: project, project21: project, project22: project, store: h.store, attendFew: h.attend,
+		attendMany: h.attend, gate: h.gate, pick: h.pick}
 }
 
 type onHostOf struct {
