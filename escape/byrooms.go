@@ -51,6 +51,9 @@ func (p *subject) byRooms(pass *analysis.Pass, res *Result) {
 	for _, f := range r.Funcs {
 		v.add(f)
 	}
+	for _, fd := range r.Fields {
+		v.field(fd)
+	}
 	v.gather()
 	for _, f := range v.list {
 		if len(f.Buffers)+len(f.Findings) > 0 {

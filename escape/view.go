@@ -105,6 +105,15 @@ func (v *view) finding(f *shadow.Func, fd find.Finding, b *Buffer) *Finding {
 	return out
 }
 
+// field says what a method forgets, at its name, or loses, where it does. There is no fix: what the receiver
+// owns is not shown.
+func (v *view) field(fd find.FieldFinding) {
+	out := v.of(fd.SSA)
+	pos := cmp.Or(fd.Lost, fd.Method.Pos())
+	out.Findings = append(out.Findings, &Finding{Category: CategoryLeak, Pos: pos, End: pos, Message: report.OfFields(fd)})
+	slices.SortStableFunc(out.Findings, func(a, b *Finding) int { return cmp.Compare(a.Pos, b.Pos) })
+}
+
 // notProven says why the proof does not accept a plan.
 func notProven(no *shadow.Refusal) string {
 	text := "not proven: " + no.Words

@@ -19,6 +19,7 @@ import (
 
 // A FieldFinding is fields that own, and that a method leaves or overwrites.
 type FieldFinding struct {
+	SSA    *ssa.Function // the method
 	Method *types.Func
 	Type   *types.Named
 	Fields []string  // their names, in the order of the type
@@ -139,7 +140,7 @@ func forgotten(n *types.Named, methods []*method, put map[*types.Var]*stores, fr
 	if free == nil || len(free.freed) == 0 {
 		return nil
 	}
-	out := FieldFinding{Method: free.fn, Type: n}
+	out := FieldFinding{SSA: free.ssa, Method: free.fn, Type: n}
 	s := n.Underlying().(*types.Struct)
 	for k := range s.NumFields() {
 		handled := func(m *method) bool { return m.ends() && (m.all || m.freed[k] || m.given[k]) }
@@ -164,7 +165,7 @@ func lost(n *types.Named, methods []*method, put map[*types.Var]*stores) (out []
 			if at == nil || known || !had.owns() || !had.begins {
 				continue
 			}
-			out = append(out, FieldFinding{Method: m.fn, Type: n, Fields: []string{s.Field(k).Name()}, Lost: at.Pos()})
+			out = append(out, FieldFinding{SSA: m.ssa, Method: m.fn, Type: n, Fields: []string{s.Field(k).Name()}, Lost: at.Pos()})
 		}
 	}
 	return out

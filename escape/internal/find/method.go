@@ -14,6 +14,7 @@ import (
 type method struct {
 	of      *types.Named
 	fn      *types.Func
+	ssa     *ssa.Function
 	freed   map[int]bool       // on some path
 	emptied map[int]bool       // likewise, and set to nothing
 	set     map[int]*ssa.Store // given something else
@@ -37,7 +38,7 @@ func methodOf(f *own.Func) *method {
 	if _, ok := n.Underlying().(*types.Struct); !ok {
 		return nil
 	}
-	m := &method{of: n, fn: fn, freed: map[int]bool{}, emptied: map[int]bool{}, set: map[int]*ssa.Store{},
+	m := &method{of: n, fn: fn, ssa: f.SSA, freed: map[int]bool{}, emptied: map[int]bool{}, set: map[int]*ssa.Store{},
 		tested: map[int]bool{}, given: map[int]bool{}}
 	m.follow(f, f.SSA.Params[0])
 	for k := range m.emptied {
