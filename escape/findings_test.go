@@ -19,7 +19,7 @@ import (
 var findingsDiff = flag.String("findings-diff", "", "write where the findings of the rooms differ from the analyzer's into this file")
 
 // leastFound is how many findings the rooms have had in common with the analyzer. It only grows.
-const leastFound = 636
+const leastFound = 656
 
 // A said is a finding as it is compared.
 type said struct {

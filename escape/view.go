@@ -89,6 +89,10 @@ func (v *view) finding(f *shadow.Func, fd find.Finding, b *Buffer) *Finding {
 		return nil
 	}
 	out.Pos, out.End = v.r.Call(f, fd.Site.Pos())
+	if no := f.Unmoved(fd.Late); no != "" {
+		out.Message += "; no fix: " + no
+		return out
+	}
 	frees := v.frees(f, fd.Site)
 	if len(frees) == 0 {
 		out.Message += "; no fix: " + b.Reason

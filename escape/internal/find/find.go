@@ -59,6 +59,7 @@ type Finding struct {
 	View  bool      // it is a view that is freed
 	Must  bool      // it is so on all ways there
 	To    Taker     // who has it then
+	Late  *place.Late
 }
 
 // A met is a meeting, and the node that it is in.
@@ -83,7 +84,7 @@ type finder struct {
 }
 
 // Find lists what is wrong in a function of which the frees are planned, in the order of the source.
-func Find(f *own.Func, frees []place.Free, verdicts []place.Verdict) []Finding {
+func Find(f *own.Func, frees []place.Free, verdicts []place.Verdict, lates []*place.Late) []Finding {
 	var out []Finding
 	for _, g := range f.Groups {
 		if g.Why() != "" {
@@ -93,6 +94,11 @@ func Find(f *own.Func, frees []place.Free, verdicts []place.Verdict) []Finding {
 			freed: map[*pointsto.Site]token.Pos{}, raw: map[*pointsto.Site]token.Pos{}, ends: map[own.Token][]int{},
 			defers: map[*pointsto.Site][]ssa.Instruction{}, explicit: map[*pointsto.Site]bool{}}
 		met := r.meetings()
+		for _, l := range lates {
+			if slices.Contains(g.Sites, l.Site) {
+				r.add(Finding{Kind: Late, On: Dead, State: own.Owned, Must: true, Site: l.Site, Pos: l.Site.Pos(), Other: l.At, Late: l})
+			}
+		}
 		for k, s := range g.Sites {
 			r.deferredInLoop(own.Token(2*k), s)
 		}

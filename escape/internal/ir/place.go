@@ -125,12 +125,23 @@ func (p *Package) Marks(i ssa.Instruction) bool {
 
 // Reads reports whether an instruction is a mark that reads its variable, or the load of a
 // cell for one.
-func (p *Package) Reads(i ssa.Instruction) bool {
+func (p *Package) Reads(i ssa.Instruction) bool { return p.ReadAt(i) != nil }
+
+// ReadAt returns the place in front of the statement for which an instruction is a mark that reads its
+// variable, or the load of a cell for one; nil if it is none.
+func (p *Package) ReadAt(i ssa.Instruction) *Place {
 	if u, ok := i.(*ssa.UnOp); ok && p.Marks(i) {
 		i = (*u.Referrers())[0]
 	}
 	call, v := p.mark(i)
-	return v != nil && slices.ContainsFunc(p.place(call).Marks, func(m Mark) bool { return m.Var == v && m.Read })
+	if v == nil {
+		return nil
+	}
+	at := p.place(call)
+	if !slices.ContainsFunc(at.Marks, func(m Mark) bool { return m.Var == v && m.Read }) {
+		return nil
+	}
+	return at
 }
 
 // Names returns the variables that are marked as holding a value, or as being a cell, each

@@ -1,7 +1,6 @@
-// Package own finds out what becomes of the buffers of a function: who owns each, which
-// values are it now, and where it is needed. What values may hold at all is known from
-// pointsto, and so is what instructions do. Nothing is placed here, and nothing that is
-// found is taken back.
+// Package own finds out what becomes of the buffers of a function: who owns each, which values are it now,
+// and where it is needed. What values may hold at all is known from pointsto, and so is what instructions
+// do. Nothing is placed here, and nothing that is found is taken back.
 //
 // # Words
 //

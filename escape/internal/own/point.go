@@ -11,9 +11,8 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
-// A Point is a moment in a node of a group's region at which its state is new: where the
-// node is entered, or behind an instruction that does something to the group. The state
-// holds until the next one.
+// A Point is a moment in a node of a group's region at which its state is new: where the node is entered, or
+// behind an instruction that does something to the group. The state holds until the next one.
 type Point struct {
 	Node int
 	At   int // index in the node of the first instruction behind the point
@@ -24,8 +23,7 @@ type Point struct {
 	gap  bool   // a place lies between it and the next, or the end of the node
 }
 
-// Points lists the moments of a node in order. It is empty for a node that no path of the
-// region reaches.
+// Points lists the moments of a node in order. It is empty for a node that no path of the region reaches.
 func (g *Group) Points(node int) []*Point {
 	k, ok := g.region.index[node]
 	if !ok || !g.sol.states.Reached[k] {
@@ -56,9 +54,8 @@ func (p *Point) Due(t Token) bool {
 	return st&Owned != 0 && st&^Harmless == 0 && !p.Needed(t)
 }
 
-// Clean reports whether v holds nothing that has passed, nor will where the next point is:
-// whatever the conditions, it is needed from here on, or nothing that it may hold is due, or
-// no place lies between.
+// Clean reports whether v holds nothing that has passed, nor will where the next point is: whatever the
+// conditions, it is needed from here on, or nothing that it may hold is due, or no place lies between.
 func (p *Point) Clean(v ssa.Value) bool {
 	k, ok := p.g.index[v]
 	passed := func(t Token) bool { return p.Status(t)&(Passed|Freed) != 0 }
@@ -172,8 +169,7 @@ func (p *Point) Status(t Token) Status {
 	return st
 }
 
-// Needed reports whether a value that may hold t is needed from here on a path on which t
-// is owned.
+// Needed reports whether a value that may hold t is needed from here on a path on which t is owned.
 func (p *Point) Needed(t Token) bool {
 	for range p.needing(t) {
 		return true

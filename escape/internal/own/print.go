@@ -41,10 +41,9 @@ func (k key) String() string {
 	return fmt.Sprintf("%s %s %s", name(k.x), k.op, name(k.y))
 }
 
-// Print writes what is known of a function: for each group its sites, the conditions they are
-// told apart by, and for each moment what each token is, by which values, and which values
-// are needed. A token is #N, and #N' if it is older; a combination of conditions is a + or -
-// for each.
+// Print writes what is known of a function: for each group its sites, the conditions they are told apart by,
+// and for each moment what each token is, by which values, and which values are needed. A token is #N, and
+// #N' if it is older; a combination of conditions is a + or - for each.
 func (f *Func) Print(w io.Writer) {
 	fmt.Fprintf(w, "func %s\n", f.SSA.Name())
 	for _, g := range f.Groups {

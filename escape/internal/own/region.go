@@ -82,9 +82,8 @@ func (g *Group) findRegion() {
 	}
 }
 
-// liveness returns which values of the group are needed behind the entry of each node,
-// without regard to conditions. It walks from each use to the definition, so that it does
-// no more than what it finds.
+// liveness returns which values of the group are needed behind the entry of each node, without regard to
+// conditions. It walks from each use to the definition, so that it does no more than what it finds.
 func (g *Group) liveness() map[int]flow.Bits {
 	graph := g.f.Graph
 	in := map[int]flow.Bits{}

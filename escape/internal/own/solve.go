@@ -38,13 +38,21 @@ func Solve(held *pointsto.Func) *Func {
 		f.Groups = append(f.Groups, g)
 		if g.Why() == "" {
 			g.prepare()
-			g.findRegion()
-			g.chooseConds()
-			g.sortEvents()
 			g.solve()
 		}
 	}
 	return f
+}
+
+// Early is the group as it would be without some acts.
+func (g *Group) Early(gone func(a pointsto.Act) bool) *Group {
+	e := &Group{Group: g.Group, f: g.f}
+	e.prepare()
+	for n, list := range e.events {
+		e.events[n] = slices.DeleteFunc(list, func(e event) bool { return e.kind == act && gone(e.act) })
+	}
+	e.solve()
+	return e
 }
 
 // Work is the work done for a function: uses that were followed, visits of nodes, events
@@ -52,6 +60,9 @@ func Solve(held *pointsto.Func) *Func {
 func (f *Func) Work() int { return f.Steps + f.steps }
 
 func (g *Group) solve() {
+	g.findRegion()
+	g.chooseConds()
+	g.sortEvents()
 	r := g.region
 	lives := &flow.Problem[live]{Backward: true, Start: map[int]live{}, Node: func(k int, l live) live {
 		g.f.steps += 1 + len(g.events[r.nodes[k]])

@@ -214,8 +214,7 @@ func (g *Group) happen(c *combo, i int, e event, l flow.Bits) {
 	}
 }
 
-// define forgets what a value held: it is computed anew. A variable in memory keeps what
-// it has.
+// define forgets what a value held: it is computed anew. A variable in memory keeps what it has.
 func (g *Group) define(c *combo, v int) {
 	for _, h := range g.holds[v] {
 		c.may.Set(h.bit, false)

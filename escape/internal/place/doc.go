@@ -29,6 +29,9 @@
 // which gives it something else among them ([Name]). What can be written
 // is asked of the text ([Text]).
 //
+// [Lates] plans a group again as if the program freed nothing of it, and walks from each free of that plan to
+// the program's own: what lies between may make that late ([Cause]).
+//
 // A variable that may hold several tokens frees them all, so they must be due at one spot;
 // a token that would be freed with one that is not is withheld as a whole.
 package place

@@ -74,6 +74,10 @@ type Text interface {
 	Stands(at Where) *ssa.Function
 	// Names reports whether a name means what it should at a place, or can be made so that it does.
 	Names(n Name, at Where) bool
+	// Goes tells of a position whether it is in a statement that goes if some calls do.
+	Goes(calls []*ssa.Call) func(pos token.Pos) bool
+	// Loop returns where the loop begins that is nearest around a position.
+	Loop(pos token.Pos) token.Pos
 }
 
 // A Verdict says what becomes of what a site makes.
@@ -97,20 +101,25 @@ func Plan(p *ir.Package, f *own.Func, text Text) (frees []Free, verdicts []Verdi
 			}
 			continue
 		}
-		pl := &planner{ir: p, f: f, g: g, text: text, moves: map[int][]*own.Point{}}
-		for _, n := range g.Nodes() {
-			pl.moves[n] = g.Points(n)
-		}
-		fs, vs := pl.plan()
-		frees, verdicts = append(frees, fs...), append(verdicts, vs...)
+		pl := newPlanner(p, f, g, text)
+		spots, vs := pl.plan()
+		frees, verdicts = append(frees, pl.statements(spots)...), append(verdicts, shared(vs)...)
 	}
 	slices.SortStableFunc(frees, func(a, b Free) int { return int(a.At.Pos() - b.At.Pos()) })
 	return frees, verdicts
 }
 
+func newPlanner(p *ir.Package, f *own.Func, g *own.Group, text Text) *planner {
+	pl := &planner{ir: p, f: f, g: g, text: text, moves: map[int][]*own.Point{}}
+	for _, n := range g.Nodes() {
+		pl.moves[n] = g.Points(n)
+	}
+	return pl
+}
+
 // plan places the frees of all tokens, and withholds those that would free another token
 // elsewhere than that is freed.
-func (pl *planner) plan() ([]Free, []Verdict) {
+func (pl *planner) plan() (map[own.Token][]*spot, []Verdict) {
 	spots := map[own.Token][]*spot{}
 	verdicts := make([]Verdict, 0, len(pl.g.Sites))
 	for k, site := range pl.g.Sites {
@@ -139,7 +148,7 @@ func (pl *planner) plan() ([]Free, []Verdict) {
 		n := pl.index(verdicts[k].Site)
 		verdicts[k].Held = verdicts[k].Due && len(spots[own.Token(2*n)])+len(spots[own.Token(2*n+1)]) == 0
 	}
-	return pl.statements(spots), shared(verdicts)
+	return spots, verdicts
 }
 
 // shared gives the verdicts of collections to what is put into them: that is what the program makes.

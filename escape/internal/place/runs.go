@@ -142,7 +142,7 @@ func (pl *planner) stands(r *ssa.Return) bool {
 	}
 	for _, n := range pl.g.Nodes() {
 		for _, p := range pl.moves[n] {
-			if p.At > 0 && calls(pl.f.Graph.Nodes[n].Instrs[p.At-1], in) {
+			if p.At > 0 && runsBody(pl.f.Graph.Nodes[n].Instrs[p.At-1], in) {
 				return false
 			}
 		}
@@ -150,8 +150,8 @@ func (pl *planner) stands(r *ssa.Return) bool {
 	return true
 }
 
-// calls reports whether an instruction is a call with a literal of body as an argument.
-func calls(i ssa.Instruction, body *ssa.Function) bool {
+// runsBody reports whether an instruction is a call with a literal of body as an argument.
+func runsBody(i ssa.Instruction, body *ssa.Function) bool {
 	c, ok := i.(*ssa.Call)
 	return ok && slices.ContainsFunc(c.Call.Args, func(a ssa.Value) bool {
 		m, ok := a.(*ssa.MakeClosure)

@@ -11,6 +11,7 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/find"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/own"
+	"github.com/lastuse/lastuse/escape/internal/place"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
@@ -20,7 +21,9 @@ func (w *Reasons) Finding(f *pointsto.Func, fd find.Finding) string {
 	switch {
 	case fd.To != find.Nobody:
 		return handed(name, fd)
-	case fd.On == find.Dead:
+	case fd.Kind == find.Late && fd.Late != nil && fd.Late.Cause != place.InLoop:
+		return w.late(f, name, fd)
+	case fd.On == find.Dead && fd.Kind != find.Late:
 		switch {
 		case fd.Kind == find.KeepAlive:
 			name += " is not kept alive until its raw pointer is used at " + At(fd.Other)
@@ -63,6 +66,16 @@ func OfFields(fd find.FieldFinding) string {
 		return fmt.Sprintf("field %s of %s is overwritten while it owns", fields, of)
 	}
 	return fmt.Sprintf("%s does not free field %s of %s", fd.Method.Name(), fields, of)
+}
+
+// late returns the words for what is freed late.
+func (w *Reasons) late(f *pointsto.Func, name string, fd find.Finding) string {
+	cause := [...]string{place.Loop: "the loop", place.Allocates: "the allocation by %s", place.Waits: "the call of %s, which waits,",
+		place.Channel: "a channel operation"}[fd.Late.Cause]
+	if c := fd.Late.Call; c != nil {
+		cause = fmt.Sprintf(cause, calleeName(f, c))
+	}
+	return fmt.Sprintf("%s is freed late: %s at %s comes between its last use and its free", name, cause, At(fd.Other))
 }
 
 // handed returns the words for what happens to a buffer that is somebody else's.
@@ -113,18 +126,10 @@ func (w *Reasons) Buffer(f *pointsto.Func, s *pointsto.Site) Buffer {
 	if p, ok := v.(*memory.Field); ok {
 		v, t, path = p.Root, p.Of(), p.Text()
 	}
-	relative := func(q *types.Package) string {
-		if q == f.SSA.Pkg.Pkg {
-			return ""
-		}
-		return q.Name()
-	}
+	relative := relativeTo(f)
 	b := Buffer{Type: strings.ReplaceAll(types.TypeString(t, relative), "_Ctype_", "C.")}
 	if c := callOf(v); c != nil {
-		b.Maker = "a function"
-		if fn := calls.Called(c); fn != nil {
-			b.Maker = fullName(fn.Origin(), relative)
-		}
+		b.Maker = calleeName(f, c)
 	}
 	if p, ok := v.(*ssa.Parameter); ok {
 		b.Name = p.Name() + path
@@ -139,6 +144,24 @@ func (w *Reasons) Buffer(f *pointsto.Func, s *pointsto.Site) Buffer {
 	}
 	b.Name = w.called(f, of, path)
 	return b
+}
+
+// relativeTo qualifies what is of other packages than a function.
+func relativeTo(f *pointsto.Func) types.Qualifier {
+	return func(q *types.Package) string {
+		if q == f.SSA.Pkg.Pkg {
+			return ""
+		}
+		return q.Name()
+	}
+}
+
+// calleeName returns the name of what a call names.
+func calleeName(f *pointsto.Func, c *ssa.CallCommon) string {
+	if fn := calls.Called(c); fn != nil {
+		return fullName(fn.Origin(), relativeTo(f))
+	}
+	return "a function"
 }
 
 // called returns the variable that holds a value first, and the path of a part of that; "" if none does.

@@ -357,7 +357,12 @@ func (e *editor) unitEdits(u *unit, funcs []*Func) ([]analysis.TextEdit, []*part
 	for _, s := range d.order { // what was made last is freed first
 		slices.Reverse(s.frees)
 	}
-	return d.edits()
+	es, parts, why := d.edits()
+	gone := d.removals(funcs)
+	for _, p := range gone {
+		es = append(es, p.edits...)
+	}
+	return es, append(parts, gone...), why
 }
 
 func (d *draft) spot(at place.Where) *spot {

@@ -61,12 +61,8 @@ func (r *Result) take(v *proof.Verdict, all bool) (taken bool) {
 			taken = f.take(f.Frees, no) || taken
 			continue
 		}
-		for _, fr := range f.Frees {
-			made := v.Kind == proof.Named && (fr.Name.Result != nil || fr.Name.Save != nil)
-			if !made && strings.Join(strings.Fields(fr.Text), " ") != v.Text {
-				continue
-			}
-			far := max(at.offset-r.ed.offset(fr), r.ed.offset(fr)-at.offset)
+		for _, m := range r.meant(f, v) {
+			far := max(at.offset-m.offset, m.offset-at.offset)
 			if near >= 0 && far > near {
 				continue
 			}
@@ -74,7 +70,7 @@ func (r *Result) take(v *proof.Verdict, all bool) (taken bool) {
 				list = make([][]*Free, len(list))
 			}
 			near = far
-			list[len(list)-1] = append(list[len(list)-1], fr)
+			list[len(list)-1] = append(list[len(list)-1], m.free)
 		}
 	}
 	for k, frees := range list {
@@ -86,10 +82,41 @@ func (r *Result) take(v *proof.Verdict, all bool) (taken bool) {
 	return taken
 }
 
-// take takes back frees, and all others of what they free.
+// A meaning is a free that a verdict may be about, and where it stands, or the one that it stands for.
+type meaning struct {
+	free   *Free
+	offset int
+}
+
+// meant lists the frees of a function that a verdict may be about.
+func (r *Result) meant(f *Func, v *proof.Verdict) (out []meaning) {
+	for _, fr := range f.Frees {
+		made := v.Kind == proof.Named && (fr.Name.Result != nil || fr.Name.Save != nil)
+		switch {
+		case v.Kind == proof.Deleted && fr.Late != nil:
+			for _, c := range fr.Late.Gone {
+				out = append(out, meaning{fr, r.in.Fset.File(c.Pos()).Offset(c.Pos())})
+			}
+		case v.Kind == proof.Deleted:
+		case made || strings.Join(strings.Fields(fr.Text), " ") == v.Text:
+			out = append(out, meaning{fr, r.ed.offset(fr)})
+		}
+	}
+	return out
+}
+
+// take takes back frees, and all others of what they free. What is freed late stays as it is.
 func (f *Func) take(frees []*Free, no *Refusal) bool {
+	late := false
+	frees = slices.DeleteFunc(slices.Clone(frees), func(fr *Free) bool {
+		if fr.Late != nil && fr.Late.No == "" {
+			f.stay(fr.Late, no)
+		}
+		late = late || fr.Late != nil
+		return fr.Late != nil
+	})
 	if len(frees) == 0 {
-		return false
+		return late
 	}
 	if f.Taken == nil {
 		f.Taken = map[*pointsto.Site]*Refusal{}

@@ -54,6 +54,7 @@ type Func struct {
 	Summary  *effect.Summary // of declared functions
 	Frees    []*Free
 	Verdicts []place.Verdict
+	Lates    []*Late
 	Findings []find.Finding
 	Refused  string                      // why its frees are not written; "" if they are
 	Taken    map[*pointsto.Site]*Refusal // what is not freed after all, and what the proof says of it
@@ -65,7 +66,16 @@ type Free struct {
 	place.Free
 	Text string
 	Pos  token.Pos
-	Edge bool // it stands in front of all that a way does behind a branch
+	Edge bool  // it stands in front of all that a way does behind a branch
+	Late *Late // of which it is a part; nil if of none
+}
+
+// A Late is what is freed late. Without a fix, its buffers are freed as if it were not.
+type Late struct {
+	*place.Late
+	No      string   // why there is no fix; "" if there is one
+	Refused *Refusal // what the proof says of it, if that is why
+	Without []*Free
 }
 
 // A Result is the functions of a package, in the order of the text.
@@ -120,8 +130,10 @@ func Run(in *Input) *Result {
 			for _, fr := range frees {
 				sf.Frees = append(sf.Frees, &Free{Free: fr})
 			}
-			sf.Findings = find.Find(sf.Own, frees, sf.Verdicts)
 			sf.keep(in.Keep)
+			lates := place.Lates(p, sf.Own, scribe{ed, f}, frees)
+			sf.advance(ed, lates)
+			sf.Findings = find.Find(sf.Own, frees, sf.Verdicts, lates)
 			r.Funcs = append(r.Funcs, sf)
 			solved = append(solved, sf.Own)
 		}

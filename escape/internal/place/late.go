@@ -1,0 +1,221 @@
+package place
+
+import (
+	"go/token"
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/internal/calls"
+	"github.com/lastuse/lastuse/escape/internal/ir"
+	"github.com/lastuse/lastuse/escape/internal/memory"
+	"github.com/lastuse/lastuse/escape/internal/own"
+	"github.com/lastuse/lastuse/escape/internal/pointsto"
+)
+
+// A Late is what the program frees, but long after it is needed, and how it would be freed in time.
+type Late struct {
+	Site  *pointsto.Site
+	Cause Cause
+	At    token.Pos        // of what comes between
+	Call  *ssa.CallCommon  // that; nil if it is no call
+	Sites []*pointsto.Site // of the group
+	Frees []Free           // in place of those that are planned without; none if there is no fix
+	Gone  []*ssa.Call      // frees of the program that they stand for
+	No    Unmoved          // why there is no fix
+}
+
+// An Unmoved is a reason for which a late free stays where it is.
+type Unmoved uint8
+
+const (
+	Moves     Unmoved = iota // it does not
+	Once                     // it stays as it is deferred, and freeing again is an error
+	InLiteral                // a literal frees it, and would read its name then
+)
+
+// Lates lists what a function frees late, of which the frees are planned.
+func Lates(p *ir.Package, f *own.Func, text Text, frees []Free) []*Late {
+	var ends []*ending
+	var all []*ssa.Call
+	for _, g := range f.Groups {
+		if g.Why() != "" {
+			continue
+		}
+		e := &ending{pl: newPlanner(p, f, g, text), defers: map[*pointsto.Site][]ssa.Instruction{},
+			at: map[own.Token]map[[2]int]bool{}, reach: map[own.Token]map[int]bool{}}
+		if e.look() {
+			ends = append(ends, e)
+			if e.moves() {
+				all = append(all, e.calls...)
+			}
+		}
+	}
+	if len(ends) == 0 {
+		return nil
+	}
+	goes := text.Goes(all)
+	var out []*Late
+	for _, e := range ends {
+		if l := e.advance(frees, goes); l != nil {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// advance looks whether what the program frees in a group is freed late. What is planned then is what would
+// be planned if the program freed nothing. Frees that are deferred stay, and those are added that help.
+func (e *ending) advance(frees []Free, goes func(token.Pos) bool) *Late {
+	pl := e.pl
+	early := newPlanner(pl.ir, pl.f, pl.g.Early(e.gone(goes)), pl.text)
+	spots, verdicts := early.plan()
+	for _, v := range verdicts {
+		if v.Missed > 0 || v.Held {
+			return nil
+		}
+	}
+	var l *Late
+	for t := range own.Token(pl.g.Tokens()) {
+		var helps []*spot
+		for _, s := range spots[t] {
+			found := e.between(early, s, t)
+			if found != nil && (l == nil || found.At < l.At) {
+				l = found
+			}
+			if found != nil || !e.deferred() || slices.ContainsFunc(frees, func(f Free) bool { return f.At == s.at && f.Name == s.name }) {
+				helps = append(helps, s)
+			}
+		}
+		spots[t] = helps
+	}
+	if l == nil {
+		return nil
+	}
+	l.Sites = pl.g.Sites
+	switch {
+	case e.literal:
+		l.No = InLiteral
+	case e.deferred() && !e.again:
+		l.No = Once
+	default:
+		l.Frees = early.statements(spots)
+		if e.moves() {
+			l.Gone = e.calls
+		}
+	}
+	return l
+}
+
+// An ending is how the program frees what the sites of a group make.
+type ending struct {
+	pl      *planner
+	calls   []*ssa.Call                          // that free it now
+	defers  map[*pointsto.Site][]ssa.Instruction // that free it when the function ends
+	literal bool                                 // a literal does
+	again   bool                                 // all of them may be repeated
+	at      map[own.Token]map[[2]int]bool        // by node and index: where it is freed now
+	reach   map[own.Token]map[int]bool           // the nodes behind whose entry it is
+}
+
+// gone tells of an act whether it would not be if the program freed nothing: neither the frees, nor tests of
+// which they would leave nothing if they went.
+func (e *ending) gone(goes func(token.Pos) bool) func(a pointsto.Act) bool {
+	if !e.moves() {
+		goes = func(token.Pos) bool { return false }
+	}
+	return func(a pointsto.Act) bool {
+		switch {
+		case a.Op == pointsto.Free || a.Op == pointsto.Later:
+			return true
+		case a.Instr == nil:
+			return false
+		}
+		if at := e.pl.ir.ReadAt(a.Instr); at != nil {
+			return goes(at.Pos)
+		}
+		return goes(a.Instr.Pos())
+	}
+}
+
+func (e *ending) deferred() bool { return len(e.defers) > 0 }
+
+// moves reports whether all frees of the program could be moved.
+func (e *ending) moves() bool { return !e.deferred() && !e.literal }
+
+// look fills in what the program does. It is false if it does anything else with what is made than to use it
+// and to free it as a whole, for sure, by what frees its type.
+func (e *ending) look() bool {
+	g, f := e.pl.g, e.pl.f
+	e.again = true
+	for _, s := range g.Sites {
+		if _, put := s.Value.(*memory.Assigned); put || s.Param >= 0 || s.Owning() != nil {
+			return false
+		}
+		e.again = e.again && f.Repeatable(s)
+	}
+	for _, n := range g.Nodes() {
+		for _, p := range e.pl.moves[n] {
+			for _, m := range p.Meetings() {
+				switch g.Sites[m.Token/2].Does(m.Act, m.As).Do {
+				case pointsto.Use, pointsto.Derive:
+				case pointsto.End, pointsto.Pend:
+					if !e.frees(m, n, p.At-1) {
+						return false
+					}
+				default:
+					return false
+				}
+			}
+		}
+	}
+	return e.deferred() || len(e.calls) > 0
+}
+
+// held returns the type of what a value is, or of what a variable in memory holds.
+func held(v ssa.Value) types.Type {
+	switch p := v.(type) {
+	case *memory.Field:
+		return p.Of()
+	default:
+		if memory.InMemory(v) {
+			return memory.Pointee(v.Type())
+		}
+		return p.Type()
+	}
+}
+
+// frees notes a free of the program. It is false if it is none of those that are understood.
+func (e *ending) frees(m own.Meeting, node, at int) bool {
+	if m.Act.Call == nil || !m.Always || m.As != pointsto.Whole || m.Status&(own.Freed|own.Pending|own.Unsure) != 0 && !e.again {
+		return false
+	}
+	if calls.Literal(m.Act.Call) != nil {
+		e.literal = true
+	} else {
+		free := e.pl.f.In.Frees.Of(held(m.Of))
+		if fn := calls.Called(m.Act.Call); free == nil || free.Each != nil || fn == nil || fn.Origin() != free.Func.Origin() {
+			return false
+		}
+	}
+	s := e.pl.g.Sites[m.Token/2]
+	if m.Act.Op == pointsto.Later {
+		if !slices.Contains(e.defers[s], m.Act.Instr) {
+			e.defers[s] = append(e.defers[s], m.Act.Instr)
+		}
+		return true
+	}
+	c, ok := m.Act.Instr.(*ssa.Call)
+	if !ok {
+		return false
+	}
+	if !slices.Contains(e.calls, c) {
+		e.calls = append(e.calls, c)
+	}
+	if e.at[m.Token] == nil {
+		e.at[m.Token] = map[[2]int]bool{}
+	}
+	e.at[m.Token][[2]int{node, at}] = true
+	return true
+}
