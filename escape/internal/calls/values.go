@@ -36,6 +36,9 @@ type finder struct {
 // Targets lists what a call may run that names no function; nil if that is not known.
 func (w *World) Targets(c *ssa.CallCommon) []Target {
 	if c.IsInvoke() {
+		if ts, ok := chosen(c); ok {
+			return ts
+		}
 		return w.implementers(c.Method)
 	}
 	if ts, ok := w.known[c.Value]; ok {
