@@ -227,7 +227,7 @@ func (c *config) follow(ctx context.Context, s *session, child *child, ready <-c
 }
 
 // soon is when the first of many prints comes.
-const soon = 200 * time.Millisecond
+const soon = 50 * time.Millisecond
 
 // awaitOver waits for what comes on over and puts it back.
 func awaitOver(over chan error, patience time.Duration) {
