@@ -43,7 +43,7 @@ func Lates(p *ir.Package, f *own.Func, text Text, frees []Free) []*Late {
 		if g.Why() != "" {
 			continue
 		}
-		e := &ending{pl: newPlanner(p, f, g, text), defers: map[*pointsto.Site][]ssa.Instruction{},
+		e := &ending{pl: newPlanner(p, f, g, text), frees: frees, defers: map[*pointsto.Site][]ssa.Instruction{},
 			at: map[own.Token]map[[2]int]bool{}, reach: map[own.Token]map[int]bool{}}
 		if e.look() {
 			ends = append(ends, e)
@@ -58,7 +58,7 @@ func Lates(p *ir.Package, f *own.Func, text Text, frees []Free) []*Late {
 	goes := text.Goes(all)
 	var out []*Late
 	for _, e := range ends {
-		if l := e.advance(frees, goes); l != nil {
+		if l := e.advance(goes); l != nil {
 			out = append(out, l)
 		}
 	}
@@ -67,7 +67,7 @@ func Lates(p *ir.Package, f *own.Func, text Text, frees []Free) []*Late {
 
 // advance looks whether what the program frees in a group is freed late. What is planned then is what would
 // be planned if the program freed nothing. Frees that are deferred stay, and those are added that help.
-func (e *ending) advance(frees []Free, goes func(token.Pos) bool) *Late {
+func (e *ending) advance(goes func(token.Pos) bool) *Late {
 	pl := e.pl
 	early := newPlanner(pl.ir, pl.f, pl.g.Early(e.gone(goes)), pl.text)
 	spots, verdicts := early.plan()
@@ -84,7 +84,7 @@ func (e *ending) advance(frees []Free, goes func(token.Pos) bool) *Late {
 			if found != nil && (l == nil || found.At < l.At) {
 				l = found
 			}
-			if found != nil || !e.deferred() || slices.ContainsFunc(frees, func(f Free) bool { return f.At == s.at && f.Name == s.name }) {
+			if found != nil || !e.deferred() || e.planned(s.at, t) {
 				helps = append(helps, s)
 			}
 		}
@@ -113,6 +113,7 @@ type ending struct {
 	pl      *planner
 	calls   []*ssa.Call                          // that free it now
 	defers  map[*pointsto.Site][]ssa.Instruction // that free it when the function ends
+	frees   []Free                               // that are planned beside these
 	literal bool                                 // a literal does
 	again   bool                                 // all of them may be repeated
 	at      map[own.Token]map[[2]int]bool        // by node and index: where it is freed now
@@ -141,6 +142,13 @@ func (e *ending) gone(goes func(token.Pos) bool) func(a pointsto.Act) bool {
 
 func (e *ending) deferred() bool { return len(e.defers) > 0 }
 
+// planned reports whether what is planned already frees t at a place.
+func (e *ending) planned(at Where, t own.Token) bool {
+	return slices.ContainsFunc(e.frees, func(f Free) bool {
+		return f.At == at && slices.Contains(f.Sites, e.pl.g.Sites[t/2])
+	})
+}
+
 // moves reports whether all frees of the program could be moved.
 func (e *ending) moves() bool { return !e.deferred() && !e.literal }
 
@@ -161,7 +169,7 @@ func (e *ending) look() bool {
 				switch g.Sites[m.Token/2].Does(m.Act, m.As).Do {
 				case pointsto.Use, pointsto.Derive:
 				case pointsto.End, pointsto.Pend:
-					if !e.frees(m, n, p.At-1) {
+					if !e.note(m, n, p.At-1) {
 						return false
 					}
 				default:
@@ -186,8 +194,8 @@ func held(v ssa.Value) types.Type {
 	}
 }
 
-// frees notes a free of the program. It is false if it is none of those that are understood.
-func (e *ending) frees(m own.Meeting, node, at int) bool {
+// note notes a free of the program. It is false if it is none of those that are understood.
+func (e *ending) note(m own.Meeting, node, at int) bool {
 	if m.Act.Call == nil || !m.Always || m.As != pointsto.Whole || m.Status&(own.Freed|own.Pending|own.Unsure) != 0 && !e.again {
 		return false
 	}

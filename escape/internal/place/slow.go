@@ -41,7 +41,7 @@ func (e *ending) between(early *planner, s *spot, t own.Token) *Late {
 	if at := e.inLoop(t); at.IsValid() {
 		return &Late{Site: site, Cause: InLoop, At: at}
 	}
-	if s.at.Place == nil || s.at.Deferred {
+	if s.at.Place == nil || s.at.Deferred || e.planned(s.at, t) {
 		return nil
 	}
 	graph := e.pl.f.Graph
@@ -55,6 +55,10 @@ func (e *ending) between(early *planner, s *spot, t own.Token) *Late {
 		over := false
 		for i := it.at; i < len(graph.Nodes[it.node].Instrs) && !over; i++ {
 			if over = e.at[t][[2]int{it.node, i}] || it.node == made && i == madeAt; over {
+				break
+			}
+			if gap, at := graph.Next(it.node, i); gap != nil && at == i && e.planned(Where{Place: gap}, t) {
+				over = true
 				break
 			}
 			if l := e.slow(graph.Nodes[it.node].Instrs[i]); l != nil && e.after(t, it.node, i+1) {
