@@ -176,6 +176,7 @@ func (f *family) solve() {
 				f.spread(o)
 			}
 		}
+		f.lendsMemory()
 		if f.tooBig || !f.changed {
 			return
 		}

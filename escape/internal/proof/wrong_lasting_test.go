@@ -87,6 +87,48 @@ func f() func() {
 	}
 }
 `,
+		"memory that it is lent, or has": `
+func f(c bool) func(*struct{ b *B }) {
+	return func(s *struct{ b *B }) {
+		p := s
+		if c {
+			p = &struct{ b *B }{}
+		}
+		b := Make()
+		p.b = b
+		b.Free() //F
+	}
+}
+`,
+		"elements of a slice that it is lent": `
+func f() func([]*B) {
+	return func(s []*B) {
+		b := Make()
+		_ = append(s[:0], b)
+		b.Free() //F
+	}
+}
+`,
+		"the same of one that a callee calls": `
+func lendCall(func([]*B))
+
+func f() {
+	lendCall(func(s []*B) {
+		b := Make()
+		_ = append(s[:0], b)
+		b.Free() //F
+	})
+}
+`,
+		"the same of the body of a range": `
+func f(all func(func([]*B) bool)) {
+	for s := range all {
+		b := Make()
+		_ = append(s[:0], b)
+		b.Free() //F
+	}
+}
+`,
 		"a run in a run": `
 func f() func(func(int) bool) {
 	var b *B
