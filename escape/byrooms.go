@@ -43,9 +43,7 @@ func (p *subject) byRooms(pass *analysis.Pass, res *Result) {
 		Types: p.types, Info: p.info, Set: p.set, Facts: facts, Locked: p.lockedBy, Keep: p.spared, Text: p.text})
 	pass.ExportPackageFact(r.Fact)
 	sums, failed := p.summarizeProofs(pass)
-	for f, s := range sums {
-		pass.ExportObjectFact(f, &Summary{Proof: s})
-	}
+	exportProofs(pass, sums)
 	r.Settle(&shadow.Asker{GoVersion: p.types.GoVersion(), Sizes: pass.TypesSizes, Sums: sums, Facts: proofFacts(pass)})
 	v := &view{p: p, r: r, out: map[ast.Node]*Func{}, ends: map[*Func]token.Pos{}}
 	for _, f := range r.Funcs {

@@ -3,6 +3,7 @@ package escape
 import (
 	"go/types"
 	"slices"
+	"strings"
 
 	"github.com/lastuse/lastuse/escape/spec"
 )
@@ -38,4 +39,20 @@ func (p *subject) ownsC() bool {
 		}
 	}
 	return false
+}
+
+// cFunction returns the name of the C function that cgo made f for.
+func cFunction(f *types.Func) (string, bool) {
+	name := f.Name()
+	if c, ok := strings.CutPrefix(name, "_C2func_"); ok {
+		name = "_Cfunc_" + c
+	}
+	switch c, ok := strings.CutPrefix(name, "_Cfunc_"); {
+	case !ok || f.Signature().Recv() != nil:
+		return "", false
+	case c == "_CMalloc":
+		return "malloc", true
+	default:
+		return c, true
+	}
 }

@@ -157,22 +157,6 @@ func (p *pkg) funcName(f *types.Func) string {
 	return f.Name()
 }
 
-// cFunction returns the name of the C function that cgo made f for.
-func cFunction(f *types.Func) (string, bool) {
-	name := f.Name()
-	if c, ok := strings.CutPrefix(name, "_C2func_"); ok {
-		name = "_Cfunc_" + c
-	}
-	switch c, ok := strings.CutPrefix(name, "_Cfunc_"); {
-	case !ok || f.Signature().Recv() != nil:
-		return "", false
-	case c == "_CMalloc":
-		return "malloc", true
-	default:
-		return c, true
-	}
-}
-
 // everyBuild reports whether the constant is the same in every build.
 func (p *pkg) everyBuild(c *types.Const) bool {
 	if c.Pkg() != p.types {

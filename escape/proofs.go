@@ -13,13 +13,29 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/proof"
 )
 
+// A Proven is the fact of what the proof found out about a function.
+type Proven struct{ Summary *proof.Summary }
+
+// AFact marks Proven as a fact about a function.
+func (*Proven) AFact() {}
+
+func (s *Proven) String() string { return "proven" }
+
+// proofFacts returns what the proof knows of functions of other packages; nil if that is nothing.
 func proofFacts(pass *analysis.Pass) func(*types.Func) *proof.Summary {
 	return func(f *types.Func) *proof.Summary {
-		var s Summary
+		var s Proven
 		if f.Pkg() != nil && pass.ImportObjectFact(f, &s) {
-			return s.Proof
+			return s.Summary
 		}
 		return nil
+	}
+}
+
+// exportProofs tells packages that import this one what the proof knows of its functions.
+func exportProofs(pass *analysis.Pass, sums map[*types.Func]*proof.Summary) {
+	for f, s := range sums {
+		pass.ExportObjectFact(f, &Proven{s})
 	}
 }
 
