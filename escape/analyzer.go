@@ -157,7 +157,6 @@ func sourceDir(pass *analysis.Pass) string {
 // see no directives of this package and no lastuse.spec of its module: what these
 // say goes with the summaries.
 func (p *pkg) export(pass *analysis.Pass) {
-	exportProofs(pass, p.proofs)
 	for o := range p.decls {
 		if s := p.summaryOf(o); s != nil {
 			pass.ExportObjectFact(o, p.fact(o, s))
@@ -198,6 +197,7 @@ func (p *pkg) export(pass *analysis.Pass) {
 // fact returns the summary of o as other packages get it.
 func (p *pkg) fact(o *types.Func, s *Summary) *Summary {
 	c := *p.forOthers(s)
+	c.Proof = p.proofs[o]
 	if s.Decided {
 		c.Under = p.forOthers(p.sums[o]) // nil without a body
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lastuse/lastuse/escape/internal/proof"
 	"github.com/lastuse/lastuse/escape/spec"
 )
 
@@ -109,11 +110,12 @@ type Summary struct {
 	Puts     []Put // stores that a caller which follows the operands can do itself
 	Disarms  bool  // frees and disarms the finalizer or cleanup of its receiver
 	NoReturn bool
-	Recovers bool       // from panics of functions that it is given to call
-	Unknown  bool       // nothing is known: worst
-	Decided  bool       // by a spec or directive, not inferred
-	Level    spec.Level // who decided
-	Under    *Summary   // in facts: what was inferred and a line replaces; nil if nothing was
+	Recovers bool           // from panics of functions that it is given to call
+	Unknown  bool           // nothing is known: worst
+	Decided  bool           // by a spec or directive, not inferred
+	Level    spec.Level     // who decided
+	Under    *Summary       // in facts: what was inferred and a line replaces; nil if nothing was
+	Proof    *proof.Summary // in facts: what the proof found out, for the proofs of others
 }
 
 // AFact marks Summary as a fact about a *types.Func.

@@ -94,8 +94,15 @@ func (v *view) finding(f *shadow.Func, fd find.Finding, b *Buffer) *Finding {
 		return out
 	}
 	frees := v.frees(f, fd.Site)
-	if len(frees) == 0 {
+	switch {
+	case len(frees) > 0:
+	case fd.Kind != find.Late:
 		out.Message += "; no fix: " + b.Reason
+		return out
+	default: // the program frees it, after all
+		if !f.Own.Repeatable(fd.Site) {
+			out.Message += "; no fix: a second free would be an error"
+		}
 		return out
 	}
 	for _, fr := range b.Frees {
