@@ -29,7 +29,7 @@ func New() *analysis.Analyzer {
 		Doc:        manual(),
 		URL:        "https://pkg.go.dev/github.com/lastuse/lastuse/escape",
 		ResultType: reflect.TypeFor[*Result](),
-		FactTypes:  []analysis.Fact{new(Summary), new(Reach), new(effect.Fact), new(Proven)},
+		FactTypes:  []analysis.Fact{new(Summary), new(Reach), new(effect.Fact), new(provenFact)},
 	}
 	specs := new(spec.Loader)
 	specs.Register(&a.Flags)

@@ -13,18 +13,18 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/proof"
 )
 
-// A Proven is the fact of what the proof found out about a function.
-type Proven struct{ Summary *proof.Summary }
+// A provenFact is the fact of what the proof found out about a function.
+type provenFact struct{ Summary *proof.Summary }
 
-// AFact marks Proven as a fact about a function.
-func (*Proven) AFact() {}
+// AFact marks provenFact as a fact about a function.
+func (*provenFact) AFact() {}
 
-func (s *Proven) String() string { return "proven" }
+func (s *provenFact) String() string { return "proven" }
 
 // proofFacts returns what the proof knows of functions of other packages; nil if that is nothing.
 func proofFacts(pass *analysis.Pass) func(*types.Func) *proof.Summary {
 	return func(f *types.Func) *proof.Summary {
-		var s Proven
+		var s provenFact
 		if f.Pkg() != nil && pass.ImportObjectFact(f, &s) {
 			return s.Summary
 		}
@@ -39,7 +39,7 @@ func proofFacts(pass *analysis.Pass) func(*types.Func) *proof.Summary {
 // exportProofs tells packages that import this one what the proof knows of its functions.
 func exportProofs(pass *analysis.Pass, sums map[*types.Func]*proof.Summary) {
 	for f, s := range sums {
-		pass.ExportObjectFact(f, &Proven{s})
+		pass.ExportObjectFact(f, &provenFact{s})
 	}
 }
 
