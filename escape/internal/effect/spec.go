@@ -31,7 +31,7 @@ func Of(line *spec.Line, sig *types.Signature, inferred *Summary) *Summary {
 				said |= 1 << s.index(c.Of)
 			}
 		} else {
-			s.Params[s.index(c.Operand)] = Param{}
+			s.Params[s.index(c.Operand)] = Param{TakesNil: s.Params[s.index(c.Operand)].TakesNil}
 			said |= 1 << s.index(c.Operand)
 		}
 	}
@@ -68,7 +68,7 @@ func (s *Summary) index(o spec.Operand) int {
 }
 
 // add adds what a bound clause says; maybe stands for a condition that is not known, and
-// orNil says that an owned result may be nil.
+// orNil says that an owned result, or what is freed, may be nil.
 func (s *Summary) add(c spec.Clause, orNil, maybe bool) {
 	w := s.cond(c.Cond, maybe)
 	if c.Operand.Kind == spec.Result {
@@ -92,7 +92,7 @@ func (s *Summary) add(c spec.Clause, orNil, maybe bool) {
 	p := &s.Params[s.index(c.Operand)]
 	switch c.Effect {
 	case spec.Freed:
-		p.Freed, p.Repeatable = w, c.Repeatable
+		p.Freed, p.Repeatable, p.TakesNil = w, c.Repeatable, p.TakesNil || orNil
 	case spec.Escapes:
 		p.Escapes = w
 	case spec.Retained:

@@ -37,6 +37,7 @@ func (w When) Join(x When) When {
 type Param struct {
 	Freed      When
 	Repeatable bool // freeing again is harmless
+	TakesNil   bool // nothing goes wrong if it is nil; said of what is freed
 	Escapes    When
 	Retained   bool
 	Parts      []Part[Param] // what it does to parts, where that is something else
@@ -229,6 +230,7 @@ func joinParam(a, b Param) Param {
 	}
 	p.Repeatable = (a.Repeatable || a.Freed.Cond == Never) && (b.Repeatable || b.Freed.Cond == Never) &&
 		p.Freed.Cond != Never
+	p.TakesNil = a.TakesNil && b.TakesNil
 	p.Sets = joinResult(a.Sets, b.Sets)
 	if a.Takes == b.Takes {
 		p.Takes = a.Takes

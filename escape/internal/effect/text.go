@@ -43,6 +43,9 @@ func (s *Summary) String() string {
 	return strings.Join(out, ", ")
 }
 
+// orNil says that what is freed, or owned, may be nil.
+const orNil = " or nil"
+
 // grows says how a slice escapes.
 const grows = " grows"
 
@@ -55,6 +58,9 @@ func (s *Summary) param(out []string, name string, p Param) []string {
 		t := name + " freed"
 		if p.Repeatable {
 			t += " repeatable"
+		}
+		if p.TakesNil {
+			t += orNil
 		}
 		out = append(out, t+s.when(p.Freed))
 	}
@@ -115,7 +121,7 @@ func (s *Summary) owned(out []string, name string, r Result) []string {
 		t += " with holes"
 	}
 	if r.Nil {
-		t += " or nil"
+		t += orNil
 	}
 	return append(out, t+s.when(r.Owned))
 }
@@ -170,7 +176,7 @@ func Parse(text string, sig *types.Signature) (*Summary, error) {
 		}
 		t, path := cutPath(t)
 		full := strings.Replace(t, " with holes", "", 1)
-		plain := strings.Replace(full, " or nil", "", 1)
+		plain := strings.Replace(full, orNil, "", 1)
 		views := strings.NewReplacer(" tells ", " views ", " shows ", " views ").Replace(plain)
 		cs, err := spec.ParseClauses(token.Position{}, views)
 		if err != nil {

@@ -73,7 +73,7 @@ func Summary(f *own.Func, frees *effect.Frees) *effect.Summary {
 		}
 	}
 	for k, p := range f.SSA.Params {
-		s.Params[k].Calls = e.calls(p)
+		s.Params[k].Calls, s.Params[k].TakesNil = e.calls(p), takesNil(f, p)
 		if !followed[k] && !memory.Plain(p.Type()) {
 			e.lent(s, k, p)
 		}
@@ -86,7 +86,9 @@ func Summary(f *own.Func, frees *effect.Frees) *effect.Summary {
 	e.kept(s)
 	e.grow(s)
 	if found := frees.Found(calls.Declared(f.SSA)); found != nil {
+		takes := s.Params[0].TakesNil
 		s.Params[0] = found.Does()
+		s.Params[0].TakesNil = takes
 	}
 	for n := range s.Results {
 		e.result(s, n)

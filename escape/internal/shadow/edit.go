@@ -32,6 +32,8 @@ type editor struct {
 	loops map[ast.Stmt]ast.Node // the function that a loop is in
 	units map[ast.Node]*unit
 	parts parts
+
+	tolerant func(free *types.Func) bool // whether what it frees may be nil
 }
 
 // A unit is a declared function or a literal, with the bodies of ranges over functions in it.
@@ -136,6 +138,7 @@ func (e *editor) unit(f *ssa.Function) *unit {
 // place takes what is known of the functions once they are built: which of them free, and the returns of
 // each. Those in the body of a range over a function are its own.
 func (e *editor) place(p *ir.Package, table *calls.Table) {
+	e.tolerant = func(free *types.Func) bool { return table.Func(free).Params[0].TakesNil }
 	e.ir = p
 	e.pkg.Frees = func(call *ast.CallExpr) bool {
 		f := typeutil.StaticCallee(e.in.Info, call)
@@ -467,7 +470,7 @@ func (d *draft) statement(u *unit, f place.Free, name string, g rewrite.Place) (
 		tests = append(tests, strings.TrimSuffix(strings.TrimPrefix(name, "&"), f.Name.Field.Text())+" != nil")
 	}
 	if free.Each == nil {
-		if f.Guard && f.Name.Nillable() {
+		if f.Guard && f.Name.Nillable() && !d.tolerant(free.Func) {
 			tests = append(tests, strings.TrimPrefix(name, "&")+" != nil")
 		}
 		text, why = d.call(u, free, f.Name.Type(), name, g)
