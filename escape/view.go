@@ -81,14 +81,17 @@ func whyThere(f *shadow.Free) string {
 // finding says that something is wrong with a buffer, which is nil for one that the function is given. It is
 // nil if it is not to be said.
 func (v *view) finding(f *shadow.Func, fd find.Finding, b *Buffer) *Finding {
-	out := &Finding{Category: fd.Kind.String(), Pos: fd.Pos, End: fd.Pos, Buffer: b, Message: v.r.Why.Finding(f.Own.Func, fd)}
+	out := &Finding{Category: fd.Kind.String(), Buffer: b, Message: v.r.Why.Finding(f.Own.Func, fd)}
+	out.Pos, out.End = v.r.Call(f, fd.Pos)
 	if fd.On != find.Dead && fd.Kind != find.Late {
+		if from, to := v.r.Call(f, fd.Other); from.IsValid() {
+			out.Related = []analysis.RelatedInformation{{Pos: from, End: to, Message: "freed here"}}
+		}
 		return out
 	}
 	if f.Kept[fd.Site] != "" {
 		return nil
 	}
-	out.Pos, out.End = v.r.Call(f, fd.Site.Pos())
 	if no := f.Unmoved(fd.Late); no != "" {
 		out.Message += "; no fix: " + no
 		return out
