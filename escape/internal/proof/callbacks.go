@@ -90,7 +90,7 @@ func (f *family) calls(k *call, n int, during bool) bool {
 		if ok {
 			t = i.X.Type()
 		}
-		if s.finds(t) || ok && kept && f.c.ownMethod(t) {
+		if s.finds(t) || ok && kept && f.c.ownMethod(t, false) {
 			return true
 		}
 	}
@@ -102,103 +102,6 @@ func (f *family) calls(k *call, n int, during bool) bool {
 			if t != nil && callable(t) && f.some(f.content[id], function) {
 				return true
 			}
-		}
-	}
-	return false
-}
-
-// each returns the arguments of a variadic function of which v is the slice, else v alone.
-func each(v ssa.Value) []ssa.Value {
-	s, ok := v.(*ssa.Slice)
-	if !ok || !isBacking(s.X) || s.X.(*ssa.Alloc).Comment != "varargs" {
-		return []ssa.Value{v}
-	}
-	var out []ssa.Value
-	for _, r := range *s.X.Referrers() {
-		if at, ok := r.(*ssa.IndexAddr); ok {
-			for _, st := range *at.Referrers() {
-				if st, ok := st.(*ssa.Store); ok {
-					out = append(out, st.Val)
-				}
-			}
-		}
-	}
-	return out
-}
-
-// declared returns the type of the n-th operand of a function, the receiver first.
-func declared(sig *types.Signature, n int) types.Type {
-	if recv := sig.Recv(); recv != nil {
-		if n == 0 {
-			return recv.Type()
-		}
-		n--
-	}
-	return sig.Params().At(n).Type()
-}
-
-// A search is for a function that a value of some type has, or a method that its callee may call, where
-// somebody else than the package of a field may have put it there.
-type search struct {
-	c                   *checker
-	kept, said, generic bool // see calls; generic: the callee does not know the type
-	seen                typeutil.Map
-}
-
-func (s *search) finds(t types.Type) bool {
-	if callable(t) {
-		return true
-	}
-	if s.seen.Set(t, true) != nil {
-		return false
-	}
-	named, _ := types.Unalias(t).(*types.Named)
-	if named != nil && (s.generic && (s.said && named.NumMethods() > 0 || s.kept && s.c.ownMethod(t)) ||
-		s.said && named.Obj().Name() == "Value" && named.Obj().Pkg().Path() == "reflect") {
-		return true
-	}
-	switch u := t.Underlying().(type) {
-	case *types.Interface:
-		return s.said && (u.Empty() || slices.ContainsFunc(slices.Collect(u.Methods()), takes)) ||
-			s.kept && s.c.implements(u)
-	case *types.Struct:
-		for f := range u.Fields() {
-			if (f.Exported() || f.Pkg() == s.c.pkg) && s.finds(f.Type()) {
-				return true
-			}
-		}
-	case *types.Pointer:
-		named, _ := types.Unalias(u.Elem()).(*types.Named)
-		return (s.said || !s.kept && named != nil && named.Obj().Pkg() == s.c.pkg) && s.finds(u.Elem())
-	case interface{ Elem() types.Type }: // slices, arrays, maps, channels
-		return s.finds(u.Elem())
-	}
-	return false
-}
-
-// ownMethod reports whether this package declares a method of t, or of a pointer to it, that others can call.
-func (c *checker) ownMethod(t types.Type) bool {
-	for m := range methodsOf(t) {
-		if m.Exported() && m.Pkg() == c.pkg {
-			return true
-		}
-	}
-	return false
-}
-
-// implements reports whether a type may be behind an interface that has a method which this package declares.
-func (c *checker) implements(u *types.Interface) bool {
-	for _, m := range c.decls() {
-		recv := m.Signature().Recv()
-		if recv == nil || !m.Exported() {
-			continue
-		}
-		lacks := func(i *types.Func) bool {
-			o, _, _ := types.LookupFieldOrMethod(recv.Type(), true, i.Pkg(), i.Name())
-			return o == nil
-		}
-		if !slices.ContainsFunc(slices.Collect(u.Methods()), lacks) {
-			return true
 		}
 	}
 	return false

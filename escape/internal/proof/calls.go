@@ -186,7 +186,7 @@ func (f *family) listens(k *call) *call {
 		k.sum = worst(len(k.args), k.at.Common().Signature().Results().Len())
 	}
 	for n, a := range k.args {
-		if f.param(k, n).Keeps {
+		if k.sum.param(n).Keeps && !f.yields(a) {
 			continue
 		}
 		fns, _ := f.bodies(f.handed(f.of(a)))
@@ -322,7 +322,7 @@ func (f *family) operands(k *call) {
 				q := &f.params[o.index]
 				q.or(Param{Frees: p.Frees, Stores: p.Stores || p.Empties, Runs: p.Runs, Together: p.Together,
 					Tells: p.Tells && callable(o.typ)})
-			case o.kind == litObj && !p.Keeps && f.member[o.fn]:
+			case o.kind == litObj && slices.Contains(k.callbacks, o.fn):
 				f.calledBack(o, all)
 			case o.kind == litObj && !f.member[o.fn]:
 				f.escape(s)

@@ -1,0 +1,126 @@
+package proof
+
+// Functions and methods that values of a type may have.
+
+import (
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+	"golang.org/x/tools/go/types/typeutil"
+)
+
+// each returns the arguments of a variadic function of which v is the slice, else v alone.
+func each(v ssa.Value) []ssa.Value {
+	s, ok := v.(*ssa.Slice)
+	if !ok || !isBacking(s.X) || s.X.(*ssa.Alloc).Comment != "varargs" {
+		return []ssa.Value{v}
+	}
+	var out []ssa.Value
+	for _, r := range *s.X.Referrers() {
+		if at, ok := r.(*ssa.IndexAddr); ok {
+			for _, st := range *at.Referrers() {
+				if st, ok := st.(*ssa.Store); ok {
+					out = append(out, st.Val)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// declared returns the type of the n-th operand of a function, the receiver first.
+func declared(sig *types.Signature, n int) types.Type {
+	if recv := sig.Recv(); recv != nil {
+		if n == 0 {
+			return recv.Type()
+		}
+		n--
+	}
+	return sig.Params().At(n).Type()
+}
+
+// A search is for a function that a value of some type has, or a method that its callee may call, where
+// somebody else than the package of a field may have put it there.
+type search struct {
+	c                   *checker
+	kept, said, generic bool // see calls; generic: the callee does not know the type
+	seen                typeutil.Map
+}
+
+func (s *search) finds(t types.Type) bool {
+	if callable(t) {
+		return !basic(t)
+	}
+	if s.seen.Set(t, true) != nil {
+		return false
+	}
+	named, _ := types.Unalias(t).(*types.Named)
+	if named != nil && (s.generic && (s.kept || s.said) && s.c.ownMethod(t, s.said) ||
+		s.said && named.Obj().Name() == "Value" && named.Obj().Pkg().Path() == "reflect") {
+		return true
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Interface:
+		return s.said && (u.Empty() || slices.ContainsFunc(slices.Collect(u.Methods()), takes)) ||
+			s.kept && s.c.implements(u)
+	case *types.Struct:
+		for f := range u.Fields() {
+			if (f.Exported() || f.Pkg() == s.c.pkg) && s.finds(f.Type()) {
+				return true
+			}
+		}
+	case *types.Pointer:
+		named, _ := types.Unalias(u.Elem()).(*types.Named)
+		return (s.said || !s.kept && named != nil && named.Obj().Pkg() == s.c.pkg) && s.finds(u.Elem())
+	case interface{ Elem() types.Type }: // slices, arrays, maps, channels
+		return s.finds(u.Elem())
+	}
+	return false
+}
+
+// ownMethod reports whether this package declares a method of t, or of a pointer to it, that others can call;
+// here: or that it may call itself.
+func (c *checker) ownMethod(t types.Type, here bool) bool {
+	for m := range methodsOf(t) {
+		if (here || m.Exported()) && m.Pkg() == c.pkg {
+			return true
+		}
+	}
+	return false
+}
+
+// basic reports whether t, a type parameter, a constraint or a type in one, is a number or the like.
+func basic(t types.Type) bool {
+	switch u := types.Unalias(t).(type) {
+	case *types.TypeParam:
+		return basic(u.Constraint())
+	case *types.Union:
+		return !slices.ContainsFunc(slices.Collect(u.Terms()), func(t *types.Term) bool { return !basic(t.Type()) })
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Interface:
+		return slices.ContainsFunc(slices.Collect(u.EmbeddedTypes()), basic)
+	case *types.Basic:
+		return u.Kind() != types.UnsafePointer
+	}
+	return false
+}
+
+// implements reports whether a type may be behind an interface that has a method which this package declares.
+func (c *checker) implements(u *types.Interface) bool {
+	for _, m := range c.decls() {
+		recv := m.Signature().Recv()
+		if recv == nil || !m.Exported() {
+			continue
+		}
+		lacks := func(i *types.Func) bool {
+			o, _, _ := types.LookupFieldOrMethod(recv.Type(), true, i.Pkg(), i.Name())
+			return o == nil
+		}
+		if !slices.ContainsFunc(slices.Collect(u.Methods()), lacks) {
+			return true
+		}
+	}
+	return false
+}
