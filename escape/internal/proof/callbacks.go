@@ -23,6 +23,9 @@ func (f *family) taken(v ssa.Value) (p Param) {
 	if s == nil || unsaid(origin(fn)) {
 		return anything
 	}
+	if (&search{c: f.c, said: true}).returns(fn.Signature) {
+		return anything
+	}
 	for n, q := range s.Params {
 		for m := range s.Params { // nobody sees which functions these have
 			if m != n && q.Gives.has(m) && (&search{c: f.c, said: s.Said}).finds(declared(fn.Signature, m)) {
@@ -176,6 +179,9 @@ func (c *checker) hands(k *call, n int, unseen bool) (p Param) {
 			of, _, _ := types.LookupFieldOrMethod(i.Type(), false, m.Pkg(), m.Name())
 			if of != nil || said && m.Pkg() == c.pkg || slices.Contains(asked, m.Name()) {
 				p.or(c.toArguments(m, i.X.Type()))
+				if said && (&search{c: c, said: true}).returns(m.Signature()) {
+					return anything
+				}
 			}
 		}
 	}

@@ -220,7 +220,10 @@ func (f *family) yields(v ssa.Value) bool {
 
 // walked reports whether operand n of a call is nothing but literals of which all runs are seen.
 func (f *family) walked(k *call, n int) bool {
-	return f.literals(k.args[n]) && (!k.sum.param(n).Keeps || f.yields(k.args[n]))
+	v := k.args[n]
+	sig, ok := v.Type().Underlying().(*types.Signature)
+	returns := ok && k.sum.Said && (&search{c: f.c, said: true}).returns(sig)
+	return f.literals(v) && !returns && (!k.sum.param(n).Keeps || f.yields(v))
 }
 
 // param returns what a call does to operand n.

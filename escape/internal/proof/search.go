@@ -62,7 +62,8 @@ func (s *search) finds(t types.Type) bool {
 	}
 	switch u := t.Underlying().(type) {
 	case *types.Interface:
-		return s.said && (u.Empty() || slices.ContainsFunc(slices.Collect(u.Methods()), takes)) ||
+		hands := func(m *types.Func) bool { return takes(m) || s.returns(m.Signature()) }
+		return s.said && (u.Empty() || slices.ContainsFunc(slices.Collect(u.Methods()), hands)) ||
 			s.kept && s.c.implements(u)
 	case *types.Struct:
 		for f := range u.Fields() {
@@ -73,8 +74,21 @@ func (s *search) finds(t types.Type) bool {
 	case *types.Pointer:
 		named, _ := types.Unalias(u.Elem()).(*types.Named)
 		return (s.said || !s.kept && named != nil && named.Obj().Pkg() == s.c.pkg) && s.finds(u.Elem())
-	case interface{ Elem() types.Type }: // slices, arrays, maps, channels
+	case *types.Map:
+		return s.finds(u.Key()) || s.finds(u.Elem())
+	case interface{ Elem() types.Type }: // slices, arrays, channels
 		return s.finds(u.Elem())
+	}
+	return false
+}
+
+// returns reports whether what a function returns, an error aside, may be such a function or have one: who
+// calls it may call that as well.
+func (s *search) returns(sig *types.Signature) bool {
+	for v := range sig.Results().Variables() {
+		if !types.Identical(v.Type(), types.Universe.Lookup("error").Type()) && s.finds(v.Type()) {
+			return true
+		}
 	}
 	return false
 }

@@ -188,6 +188,18 @@ func f() bool {
 			lentTo("k putter", `help(both{b, k})`, "each(b, keeps{})")},
 		{"a method that a library calls", "handed to somebody",
 			lentTo("g func(*B)", `errors.Is(both{b, box{calls(g)}}, nil)`, "each(b, stash)")},
+		{"a function that is a key", "handed to somebody",
+			lentTo("m map[putter]int", `for k := range m { k.put(b) }`, "each(b, map[putter]int{keeps{}: 1})")},
+		{"a function that a function returns", "handed to somebody",
+			strings.Replace(lentTo("g func() func(*B)", `g()(b)`, "each(b, give)"), "arg 0 ", "args ", 1)},
+		{"a function that a literal returns", "handed to somebody",
+			strings.Replace(lentTo("g func() func(*B)", `g()(b)`, "each(b, func() func(*B) { return stash })"), "arg 0 ", "args ", 1)},
+		{"a value with methods that a function returns", "handed to somebody",
+			strings.Replace(lentTo("g func() putter", `g().put(b)`, "each(b, func() putter { return keeps{} })"), "arg 0 ", "args ", 1)},
+		{"a function that a method returns", "handed to somebody",
+			strings.Replace(lentTo("k giver", `k.Give()(b)`, "each(b, gives{})"), "arg 0 ", "args ", 1)},
+		{"likewise, of which nobody knows whose it is", "handed to somebody",
+			strings.Replace(lentTo("k giver", `k.Give()(b)`, "each(b, givers)"), "arg 0 ", "args ", 1)},
 		{"one of several such functions", "handed to somebody",
 			lentTo("k putter", `k.put(b)`, `
 	e := each
@@ -293,6 +305,16 @@ func f() {
 func stash(b *B) { global = b }
 
 type putter interface{ put(*B) }
+
+type giver interface{ Give() func(*B) }
+
+type gives struct{}
+
+func (gives) Give() func(*B) { return stash }
+
+var givers giver
+
+func give() func(*B) { return stash }
 
 type keeps struct{}
 
