@@ -137,20 +137,25 @@ func (g *Group) prepare() {
 	}
 	for k, s := range g.Sites {
 		if n, at, ok := g.f.Where(s.Value); ok && s.Param < 0 {
-			e := event{at: at, kind: made, n: k}
-			if a, put := s.Value.(*memory.Assigned); put {
-				e.kind, e.act = set, pointsto.Act{Instr: a.Call, When: a.When, Call: &a.Call.Call}
-			}
-			g.events[n] = append(g.events[n], e)
-			if p, fills := s.Value.(*memory.Filled); fills { // at once
-				g.events[n] = append(g.events[n], event{at: at, kind: fresh, n: k, act: g.f.Acts(p.Call, p)[0]})
-			}
-			if c := s.Owning(); c != nil {
-				for _, v := range c.Fresh {
-					n, at, _ := g.f.Graph.Where(v.(ssa.Instruction))
-					g.events[n] = append(g.events[n], event{at: at, kind: fresh, n: k, act: pointsto.Act{To: v}})
-				}
-			}
+			g.made(k, s, n, at)
+		}
+	}
+}
+
+// made lists where site number k, which is no parameter, makes something.
+func (g *Group) made(k int, s *pointsto.Site, n, at int) {
+	e := event{at: at, kind: made, n: k}
+	if a, put := s.Value.(*memory.Assigned); put {
+		e.kind, e.act = set, pointsto.Act{Instr: a.Call, When: a.When, Call: &a.Call.Call}
+	}
+	g.events[n] = append(g.events[n], e)
+	if p, fills := s.Value.(*memory.Filled); fills { // at once
+		g.events[n] = append(g.events[n], event{at: at, kind: fresh, n: k, act: g.f.Acts(p.Call, p)[0]})
+	}
+	if c := s.Owning(); c != nil {
+		for _, v := range c.Fresh {
+			n, at, _ := g.f.Graph.Where(v.(ssa.Instruction))
+			g.events[n] = append(g.events[n], event{at: at, kind: fresh, n: k, act: pointsto.Act{To: v}})
 		}
 	}
 }

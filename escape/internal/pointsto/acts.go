@@ -76,22 +76,9 @@ func (f *Func) Acts(i ssa.Instruction, of ssa.Value) []Act {
 		}
 		return f.taken(i, i, of)
 	case *ssa.UnOp:
-		switch {
-		case f.IsSlot(of) && i.X == of:
-			return one(Copy, i)
-		case f.InMemory(of) && f.Origin(i.X) != of:
-			return nil // what is in a slot of it is followed there
-		case f.InMemory(of) && !f.IsSlot(of):
-			return f.taken(i, i, of)
-		}
-		if i.Op == token.ARROW {
-			return one(Keep, nil)
-		}
-		return f.derived(i, of)
-	case *ssa.Field, *ssa.FieldAddr, *ssa.Index, *ssa.IndexAddr, *ssa.Slice, *ssa.Convert:
+		return f.loaded(i, of)
+	case *ssa.Field, *ssa.FieldAddr, *ssa.Index, *ssa.IndexAddr, *ssa.Slice, *ssa.Convert, *ssa.BinOp:
 		return f.derived(i.(ssa.Value), of)
-	case *ssa.BinOp:
-		return f.derived(i, of)
 	case *ssa.Store:
 		return f.store(i, of)
 	case *ssa.Lookup:
@@ -118,6 +105,21 @@ func (f *Func) Acts(i ssa.Instruction, of ssa.Value) []Act {
 		return one(Leave, nil)
 	}
 	return one(Keep, nil)
+}
+
+// loaded is for what is loaded, received or computed of one operand.
+func (f *Func) loaded(i *ssa.UnOp, of ssa.Value) []Act {
+	switch {
+	case f.IsSlot(of) && i.X == of:
+		return []Act{{Instr: i, Op: Copy, Of: of, To: i}}
+	case f.InMemory(of) && f.Origin(i.X) != of:
+		return nil // what is in a slot of it is followed there
+	case f.InMemory(of) && !f.IsSlot(of):
+		return f.taken(i, i, of)
+	case i.Op == token.ARROW:
+		return []Act{{Instr: i, Op: Keep, Of: of}}
+	}
+	return f.derived(i, of)
 }
 
 // derived is for what is computed of a value: it shares its memory, if its type allows that.

@@ -251,19 +251,7 @@ func (f *Func) follow() {
 		}
 	}
 	for _, s := range f.Sites {
-		add(s.Value, Hold{s, Whole})
-		for _, v := range s.With {
-			as := View
-			if f.IsNumber(v.Type()) {
-				as = Number
-			}
-			add(v, Hold{s, as})
-		}
-		if c := s.Owning(); c != nil {
-			for _, v := range c.Fresh {
-				add(v, Hold{s, Whole})
-			}
-		}
+		f.begin(s, add)
 		drain()
 	}
 	f.view(func() []ssa.Value { return values }, func(v ssa.Value, h Hold) {
@@ -271,6 +259,23 @@ func (f *Func) follow() {
 		drain()
 	})
 	f.group(root, values, crowded)
+}
+
+// begin adds the values in which what a site makes begins.
+func (f *Func) begin(s *Site, add func(ssa.Value, Hold)) {
+	add(s.Value, Hold{s, Whole})
+	for _, v := range s.With {
+		as := View
+		if f.IsNumber(v.Type()) {
+			as = Number
+		}
+		add(v, Hold{s, as})
+	}
+	if c := s.Owning(); c != nil {
+		for _, v := range c.Fresh {
+			add(v, Hold{s, Whole})
+		}
+	}
 }
 
 // Call returns the call that makes it; nil for a parameter.

@@ -170,17 +170,19 @@ func (c *checker) silent(fn *ssa.Function, p *ssa.Parameter, out *Param) {
 	if slices.ContainsFunc(fn.Blocks, func(b *ssa.BasicBlock) bool { return !heads[b] && repeats(b, heads) }) {
 		return // it may not come back
 	}
-	elements := func(path string) bool {
-		freed := func(part string) bool { return overlap(part, path) }
-		return strings.Contains(path, behind) && !slices.ContainsFunc(parts, freed)
-	}
-	if slices.ContainsFunc(read, elements) {
+	if slices.ContainsFunc(read, func(path string) bool { return leadsPast(path, parts) }) {
 		return
 	}
 	out.Silent, out.Repeatable = true, repeatable
 	if _, pointer := p.Type().Underlying().(*types.Pointer); pointer && !whole && len(parts) > 0 {
 		out.Parts, out.PartsNil = parts, nilOK
 	}
+}
+
+// leadsPast reports whether a path leads to what a field leads to, and to none of the parts that are freed.
+func leadsPast(path string, parts []string) bool {
+	freed := func(part string) bool { return overlap(part, path) }
+	return strings.Contains(path, behind) && !slices.ContainsFunc(parts, freed)
 }
 
 // fieldOf returns the path of the field of p that v is, or is the address of, and how many times a pointer

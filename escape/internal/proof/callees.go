@@ -213,17 +213,7 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 		p.Together, p.Tells = seen.Together, seen.Tells
 		switch c.Effect {
 		case spec.Freed:
-			p.Frees, p.Silent, p.Repeatable = true, true, c.Repeatable
-			switch c.Cond.Kind {
-			case spec.ArgTrue:
-				p.FreesIf = 1 + number(c.Cond.Arg)
-			case spec.ArgFalse:
-				p.FreesIf = -1 - number(c.Cond.Arg)
-			}
-			if p.FreesIf != 0 { // else it does what its body does
-				seen.Frees = false
-				p.or(seen)
-			}
+			p.free(c, seen, number)
 			of := c.Operand.Type(sig)
 			_, pointer := of.Underlying().(*types.Pointer)
 			pointer = pointer || types.IsInterface(of) && c.Operand.Kind == spec.Recv
@@ -266,6 +256,21 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 		s.Results[c.Operand.Index].take(c, number)
 	}
 	return s
+}
+
+// free notes that an operand is freed, on a condition perhaps.
+func (p *Param) free(c spec.Clause, seen Param, number func(spec.Operand) int) {
+	p.Frees, p.Silent, p.Repeatable = true, true, c.Repeatable
+	switch c.Cond.Kind {
+	case spec.ArgTrue:
+		p.FreesIf = 1 + number(c.Cond.Arg)
+	case spec.ArgFalse:
+		p.FreesIf = -1 - number(c.Cond.Arg)
+	}
+	if p.FreesIf != 0 { // else it does what its body does
+		seen.Frees = false
+		p.or(seen)
+	}
 }
 
 // seenOf is what is seen of operand n in a body of which a line says something, if there is one.
