@@ -24,14 +24,18 @@ type Func struct {
 	order  *flow.Order
 	useful map[*ssa.Phi]bool // whether somebody reads it
 	tests  []test            // by node
+	runs   map[*ssa.BasicBlock]bool
 	known  map[key]map[*ssa.BasicBlock]answer
 	steps  int
 }
 
 // Solve finds what becomes of what the values of a function may hold.
 func Solve(held *pointsto.Func) *Func {
-	f := &Func{Func: held, useful: map[*ssa.Phi]bool{}}
+	f := &Func{Func: held, useful: map[*ssa.Phi]bool{}, runs: map[*ssa.BasicBlock]bool{}}
 	f.findTests()
+	for _, b := range f.SSA.Blocks {
+		f.runs[b] = f.comesToAnEnd(b)
+	}
 	f.order = flow.NewOrder(&flow.Graph{Succs: f.Graph.Succs})
 	for _, h := range held.Groups {
 		g := &Group{Group: h, f: f}
@@ -96,9 +100,10 @@ func (g *Group) solve() {
 // Runs reports whether statements of a node run and come to an end: not what a panic leads to, nor what
 // go/ssa makes for a range over a function that calls its body when it must not, nor a block in which the
 // program stops.
-func (f *Func) Runs(node int) bool {
-	b := f.Graph.Nodes[node].Block
-	if b == nil || b == f.SSA.Recover || slices.ContainsFunc(b.Instrs, ir.Stops) {
+func (f *Func) Runs(node int) bool { return f.runs[f.Graph.Nodes[node].Block] }
+
+func (f *Func) comesToAnEnd(b *ssa.BasicBlock) bool {
+	if b == f.SSA.Recover || slices.ContainsFunc(b.Instrs, ir.Stops) {
 		return false
 	}
 	p, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Panic)
