@@ -106,10 +106,15 @@ func TestDroppedFromTheHeap(t *testing.T) {
 			for range 20 {
 				a := b.NewAccount("host")
 				a.AddReserved(100)
-				s := shardOf(a)
+				var lock sync.Mutex
+				s := a.NewShard(&lock)
+				lock.Lock()
 				s.Alloc(10)
 				s.Free(10)
-				makeSome(s, 7)
+				s.Alloc(7)
+				m := s.Sample()
+				lock.Unlock()
+				s.Site(m, 7)
 				a.Close()
 			}
 		})
