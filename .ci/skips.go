@@ -100,13 +100,19 @@ func run(allow, name string) error {
 	return nil
 }
 
-var skipLine = regexp.MustCompile(`^\s+\S+\.go:\d+: (.*)`)
+// How a test says it, and a script.
+var (
+	skipLine   = regexp.MustCompile(`^\s+\S+\.go:\d+: (.*)`)
+	scriptLine = regexp.MustCompile(`^\s+> .*\bskip '(.*)'`)
+)
 
 // reason returns what the test said when it skipped itself.
 func reason(lines []string) string {
 	for _, l := range slices.Backward(lines) {
-		if m := skipLine.FindStringSubmatch(l); m != nil {
-			return strings.TrimSpace(m[1])
+		for _, re := range []*regexp.Regexp{scriptLine, skipLine} {
+			if m := re.FindStringSubmatch(l); m != nil {
+				return strings.TrimSpace(m[1])
+			}
 		}
 	}
 	return "no reason given"

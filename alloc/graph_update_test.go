@@ -111,6 +111,7 @@ func TestCaptureJoins(t *testing.T) {
 		require.NoError(t, err)
 		assert.NotEqual(t, first1, other)
 		assert.Equal(t, first1, behind)
+		w.Wait(s) // y is filled there
 		for range 3 {
 			require.NoError(t, g.Launch(w))
 		}
