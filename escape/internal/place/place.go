@@ -20,8 +20,9 @@ type Free struct {
 	Sites []*pointsto.Site // what it frees
 	Name  Name
 	At    Where
-	Guard bool // what has the name may be nil
-	Holes bool // an element of it may be nil
+	Guard bool            // what has the name may be nil
+	Holes bool            // an element of it may be nil
+	After ssa.Instruction // that from which on it is due; nil if there are several
 }
 
 // A Where is where a statement may stand.
@@ -209,9 +210,12 @@ func (pl *planner) statements(spots map[own.Token][]*spot) []Free {
 			if !ok {
 				k = len(out)
 				done[[2]any{s.at, s.value}] = k
-				out = append(out, Free{Name: s.name, At: s.at})
+				out = append(out, Free{Name: s.name, At: s.at, After: s.after})
 			}
 			f := &out[k]
+			if f.After != s.after {
+				f.After = nil
+			}
 			for _, site := range pl.makers(pl.g.Sites[t/2]) {
 				if !slices.Contains(f.Sites, site) {
 					f.Sites = append(f.Sites, site)

@@ -26,6 +26,7 @@ type spot struct {
 	point *own.Point
 	value ssa.Value
 	name  Name
+	after ssa.Instruction // from which on the token is due; nil where that is so from the node's beginning
 }
 
 // same reports whether two spots are one statement.
@@ -60,6 +61,9 @@ func (pl *planner) runs(node int, t own.Token) []run {
 		r := &out[len(out)-1]
 		if r.spot == nil {
 			r.spot = pl.spot(t, points, k, r.start)
+			if r.spot != nil && r.start > 0 {
+				r.spot.after = pl.f.Graph.Nodes[node].Instrs[points[r.start].At-1]
+			}
 		}
 		gap, _ := pl.f.Graph.Next(node, p.At)
 		r.ends = k < len(points)-1 || gap != nil || len(pl.f.Graph.Succs[node]) == 0

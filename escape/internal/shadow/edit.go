@@ -315,6 +315,7 @@ type spot struct {
 	at    rewrite.Place
 	saves []string
 	frees []string
+	of    [][]*Free // what each of them is of
 	part  part
 }
 
@@ -352,13 +353,18 @@ func (e *editor) unitEdits(u *unit, funcs []*Func) ([]analysis.TextEdit, []*part
 			}
 			fr.Text, fr.Pos = text, s.at.At()
 			fr.Edge = s.at.Prev == nil && s.at.Kind != rewrite.Return && s.at.Kind != rewrite.Head
-			if !slices.Contains(s.frees, text) {
-				s.frees = append(s.frees, text)
+			k := slices.Index(s.frees, text)
+			if k < 0 {
+				k = len(s.frees)
+				s.frees, s.of = append(s.frees, text), append(s.of, nil)
 			}
+			s.of[k] = append(s.of[k], fr)
 		}
 	}
 	for _, s := range d.order { // what was made last is freed first
 		slices.Reverse(s.frees)
+		slices.Reverse(s.of)
+		d.between(s)
 	}
 	es, parts, why := d.edits()
 	gone := d.removals(funcs)
@@ -430,11 +436,14 @@ func (d *draft) edits() ([]analysis.TextEdit, []*part, string) {
 			of = s.at.Stmt
 		}
 		h := d.live[of]
-		if h != nil && (h.Braces || s.at.Kind == rewrite.Return) {
+		if h != nil && (h.Braces || s.at.Kind == rewrite.Return && len(s.frees) > 0) {
 			delete(d.live, of)
 			d.named[of].needs = append(d.named[of].needs, &s.part)
 		} else {
 			h = nil
+		}
+		if h == nil && len(s.saves)+len(s.frees) == 0 {
+			continue // all stand in front of the statement
 		}
 		es, why := d.u.fn.Edits(d.u.src, s.at, append(s.saves, s.frees...), h)
 		if why != "" {
