@@ -29,7 +29,7 @@
 // escapes. [Of] makes a summary of what a spec says, over what is inferred.
 //
 // The text of a summary is a spec's, with some words more: "maybe" ends a clause that
-// happens on some calls, "or nil" follows an owned result that may be nothing, and what is freed and may be
+// happens on some calls, "or nil" follows an owned result that may be nothing, and an operand that may be
 // nil, "with holes" a result with elements that may be, "if result N is true" one that is owned as far as the
 // last result, a boolean, says so, "recv.a.b" is a part of the receiver, a result "tells" or "shows" an
 // operand, "grows" is a slice that is appended to, and a summary without clauses is "borrows". [Parse] reads
@@ -38,5 +38,6 @@
 // A type whose free was found is made of parts. Its values are one thing where a call gave them, and
 // their parts where they are put together, or taken apart: the free says of both what it does.
 //
-// Where the last result is an error, a result is owned only as far as that is nil.
+// Where the last result is an error, a result is owned only as far as that is nil, unless it is so "whatever
+// the error".
 package effect

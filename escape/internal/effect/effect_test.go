@@ -67,6 +67,8 @@ var texts = []string{
 	"recv.a escapes, recv.a grows, recv.a grows by arg 0, arg 0 escapes",
 	"arg 0 called once, result 0 owned",
 	"result 0 owned with holes",
+	"result 0 owned whatever the error",
+	"recv borrowed or nil, recv escapes, arg 0 freed or nil",
 	"result 0.a owned with holes or nil, result 0.b is recv, result 0.c is arg 0 maybe",
 	"unknown",
 }
@@ -133,6 +135,7 @@ func TestOfSpec(t *testing.T) {
 	for _, tt := range []struct{ line, inferred, want string }{
 		{"recv freed repeatable", "", "recv freed repeatable, arg 0 escapes, arg 1 escapes"},
 		{"recv freed", "arg 0 freed, result 0 owned", "recv freed, arg 0 freed, result 0 owned"},
+		{"recv freed", "recv borrowed or nil, recv escapes", "recv freed or nil"},
 		{"args borrowed, result 0 owned on success", "", "recv escapes, result 0 owned"},
 		{"result 0 views recv", "recv escapes, arg 0 escapes, result 0 owned",
 			"arg 0 escapes, result 0 views recv"},

@@ -68,7 +68,7 @@ func (s *Summary) index(o spec.Operand) int {
 }
 
 // add adds what a bound clause says; maybe stands for a condition that is not known, and
-// orNil says that an owned result, or what is freed, may be nil.
+// orNil says that an owned result, or the operand, may be nil.
 func (s *Summary) add(c spec.Clause, orNil, maybe bool) {
 	w := s.cond(c.Cond, maybe)
 	if c.Operand.Kind == spec.Result {
@@ -90,9 +90,10 @@ func (s *Summary) add(c spec.Clause, orNil, maybe bool) {
 		return
 	}
 	p := &s.Params[s.index(c.Operand)]
+	p.TakesNil = p.TakesNil || orNil
 	switch c.Effect {
 	case spec.Freed:
-		p.Freed, p.Repeatable, p.TakesNil = w, c.Repeatable, p.TakesNil || orNil
+		p.Freed, p.Repeatable = w, c.Repeatable
 	case spec.Escapes:
 		p.Escapes = w
 	case spec.Retained:

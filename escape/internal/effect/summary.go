@@ -37,7 +37,7 @@ func (w When) Join(x When) When {
 type Param struct {
 	Freed      When
 	Repeatable bool // freeing again is harmless
-	TakesNil   bool // nothing goes wrong if it is nil; said of what is freed
+	TakesNil   bool // nothing goes wrong if it is nil
 	Escapes    When
 	Retained   bool
 	Parts      []Part[Param] // what it does to parts, where that is something else
@@ -67,6 +67,7 @@ const (
 // A Result says what a result is.
 type Result struct {
 	Owned When
+	Error bool           // owned where the last result, an error, is not nil, too
 	Nil   bool           // where it is owned, it may be nil or empty
 	Holes bool           // where it is owned, elements of it may be nil
 	Views uint64         // bit i: it may share memory with Params[i]
@@ -244,7 +245,7 @@ func joinResult(a, b Result) Result {
 		Tells: a.Tells | b.Tells, Shows: a.Shows | b.Shows, Is: a.Is | b.Is}
 	r.Must = a.Must && b.Must
 	if r.Owned.Cond != Never {
-		r.Nil, r.Holes = a.Nil || b.Nil, a.Holes || b.Holes
+		r.Nil, r.Holes, r.Error = a.Nil || b.Nil, a.Holes || b.Holes, a.Error && b.Error
 	}
 	r.Parts = joinParts(a.Parts, b.Parts, func(path string) Result {
 		x, _ := find(a.Parts, path)

@@ -43,8 +43,11 @@ func (s *Summary) String() string {
 	return strings.Join(out, ", ")
 }
 
-// orNil says that what is freed, or owned, may be nil.
+// orNil says that an operand, or what is owned, may be nil.
 const orNil = " or nil"
+
+// withError says that a result is owned beside an error, too.
+const withError = " whatever the error"
 
 // grows says how a slice escapes.
 const grows = " grows"
@@ -63,6 +66,8 @@ func (s *Summary) param(out []string, name string, p Param) []string {
 			t += orNil
 		}
 		out = append(out, t+s.when(p.Freed))
+	} else if p.TakesNil { // a line may say that it is freed
+		out = append(out, name+" borrowed"+orNil)
 	}
 	if p.Escapes.Cond != Never {
 		out = append(out, name+" escapes"+s.when(p.Escapes))
@@ -123,6 +128,9 @@ func (s *Summary) owned(out []string, name string, r Result) []string {
 	if r.Nil {
 		t += orNil
 	}
+	if r.Error {
+		t += withError
+	}
 	return append(out, t+s.when(r.Owned))
 }
 
@@ -175,6 +183,7 @@ func Parse(text string, sig *types.Signature) (*Summary, error) {
 			return nil, err
 		}
 		t, path := cutPath(t)
+		t, failed := strings.CutSuffix(t, withError)
 		full := strings.Replace(t, " with holes", "", 1)
 		plain := strings.Replace(full, orNil, "", 1)
 		views := strings.NewReplacer(" tells ", " views ", " shows ", " views ").Replace(plain)
@@ -199,8 +208,9 @@ func Parse(text string, sig *types.Signature) (*Summary, error) {
 				of = Blank(sig)
 			}
 			of.add(c, plain != full, maybe)
-			if full != t && c.Operand.Kind == spec.Result {
-				of.Results[c.Operand.Index].Holes = true
+			if c.Operand.Kind == spec.Result {
+				r := &of.Results[c.Operand.Index]
+				r.Holes, r.Error = r.Holes || full != t, r.Error || failed
 			}
 			if calls != Anyhow && c.Operand.Kind != spec.Result {
 				of.Params[of.index(c.Operand)].Calls = calls

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/ir"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/own"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
@@ -151,28 +152,9 @@ func toleratesNil(f *own.Func, path string) bool {
 
 // behindTest reports whether all ways into a block lead through a test that a part is not nil.
 func behindTest(f *own.Func, part *memory.Field, b *ssa.BasicBlock) bool {
-	for ; b.Idom() != nil; b = b.Idom() {
-		if len(b.Preds) != 1 {
-			continue
-		}
-		from := b.Preds[0]
-		i, ok := from.Instrs[len(from.Instrs)-1].(*ssa.If)
-		if !ok {
-			continue
-		}
-		c, ok := i.Cond.(*ssa.BinOp)
-		if !ok || c.Op != token.NEQ && c.Op != token.EQL {
-			continue
-		}
-		x, y := c.X, c.Y
-		if k, ok := x.(*ssa.Const); ok && k.IsNil() {
-			x, y = y, x
-		}
+	on, _ := ir.NonNil(b, nil, func(x ssa.Value) bool {
 		load, ok := x.(*ssa.UnOp)
-		k, isNil := y.(*ssa.Const)
-		if ok && isNil && k.IsNil() && f.Origin(load.X) == ssa.Value(part) && (c.Op == token.NEQ) == (from.Succs[0] == b) {
-			return true
-		}
-	}
-	return false
+		return ok && f.Origin(load.X) == ssa.Value(part)
+	})
+	return on
 }

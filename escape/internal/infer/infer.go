@@ -426,29 +426,28 @@ func (e *exits) owned(s *effect.Summary, n int, path string, res *effect.Result)
 }
 
 func (e *exits) ownedWhere(n int, path string, res *effect.Result, where effect.Cond) (must bool) {
-	owned, must, mayBeNil, holes, some := len(e.returns) > 0, true, false, false, false
+	all, some := given(0), false
 	for _, r := range e.returns {
 		v := e.part(r.Results[n], path)
-		if v == nil {
+		if v == nil || e.f.Foreign(v) {
 			return false
 		}
 		if c, ok := v.(*ssa.Const); ok && c.Value == nil || e.f.Empty(v) {
-			mayBeNil = mayBeNil || e.kinds(r, own.Combination{})[0]
+			all |= perhaps(none, failed, e.kinds(r, own.Combination{}))
 			continue
 		}
-		if e.f.Foreign(v) {
-			return false
+		g := e.gives(v, r)
+		if !e.alone(v, n, path, r) {
+			g |= loose
 		}
-		is, gives, none, holed := e.gives(v, r)
-		gives = gives && e.alone(v, n, path, r)
-		owned, must = owned && gives, must && is
-		some = some || gives
-		mayBeNil, holes = mayBeNil || none, holes || holed
+		all, some = all|g, some || g&loose == 0
 	}
-	if owned && some && (res.Is|res.Views|res.Tells|res.Shows)&^e.loose == 0 {
-		res.Owned.Cond, res.Nil, res.Holes = where, mayBeNil, holes
+	if lost := all&spare != 0 && all&failed != 0; some && all&loose == 0 && !lost &&
+		(res.Is|res.Views|res.Tells|res.Shows)&^e.loose == 0 {
+		res.Owned.Cond, res.Nil, res.Holes = where, all&none != 0, all&holed != 0
+		res.Error = all&(beside|spare) != 0 && all&failed == 0 && path == ""
 	}
-	return must
+	return len(e.returns) == 0 || all&other == 0
 }
 
 // alone reports whether nothing else of a return leads to what result n, or a part of it, may hold: a
@@ -479,32 +478,78 @@ func (e *exits) says(r *ssa.Return, s *pointsto.Site) bool {
 	return !s.Nil && (e.error && last == s.Error || e.flag && last == s.OK)
 }
 
-// gives reports what v is where it is returned: surely a parameter; surely a buffer that
-// is owned, where there is no error; and, where there is none, perhaps nothing, or with elements that are.
-func (e *exits) gives(v ssa.Value, r *ssa.Return) (param, owned, none, holed bool) {
-	param, owned = true, true
+// A given is what a value may be where it is returned.
+type given uint8
+
+const (
+	other  given = 1 << iota // no parameter
+	loose                    // no buffer that is owned, but something
+	none                     // nothing, where there is no error
+	holed                    // with elements that are nothing, likewise
+	beside                   // owned, where there may be an error
+	spare                    // owned, where there is one
+	failed                   // nothing, where there may be an error
+)
+
+// perhaps is what is so at a return where there may be no error, and where there may be one.
+func perhaps(success, failure given, kinds [2]bool) (g given) {
+	if kinds[0] {
+		g |= success
+	}
+	if kinds[1] {
+		g |= failure
+	}
+	return g
+}
+
+// gives returns what v may be where it is returned.
+func (e *exits) gives(v ssa.Value, r *ssa.Return) (is given) {
 	for _, g := range e.f.Groups {
 		if g.Why() != "" || !g.Has(v) {
 			continue
 		}
 		p := e.before(g, r)
 		if p == nil {
-			return false, false, false, false
+			break
 		}
 		ts, whole := p.Held(v)
 		for _, t := range ts {
-			isParam := g.Sites[t/2].Param >= 0
-			sure := whole && p.Is(v, t)
-			param = param && isParam && sure
-			owned = owned && !isParam && sure
-			p.States(t, func(c own.Combination, st own.Status) {
-				kinds := e.kinds(r, c)
-				owned = owned && st&^(own.Owned|own.Absent|own.Given|own.Holed) == 0 && !(kinds[1] && !kinds[0] && st&own.Owned != 0)
-				none = none || kinds[0] && st&own.Absent != 0 && g.Sites[t/2].Owning() == nil && !e.says(r, g.Sites[t/2])
-				holed = holed || kinds[0] && st&own.Holed != 0
-			})
+			is |= e.holds(g, p, t, r)
+			if !whole || !p.Is(v, t) {
+				is |= other | loose
+			}
 		}
-		return param, owned, none, holed
+		return is
 	}
-	return false, false, false, false
+	return other | loose
+}
+
+// holds returns what a value may be that is a token where it is returned.
+func (e *exits) holds(g *own.Group, p *own.Point, t own.Token, r *ssa.Return) (is given) {
+	site := g.Sites[t/2]
+	if is = loose; site.Param < 0 {
+		is = other
+	}
+	p.States(t, func(c own.Combination, st own.Status) {
+		kinds := e.kinds(r, c)
+		if st&^(own.Owned|own.Absent|own.Given|own.Holed) != 0 {
+			is |= loose
+		}
+		if st&own.Owned != 0 {
+			is |= perhaps(0, beside, kinds)
+			if !kinds[0] {
+				is |= spare
+			}
+		}
+		if st&own.Absent != 0 {
+			is |= perhaps(0, failed, kinds)
+			if site.Owning() == nil && !e.says(r, site) {
+				is |= perhaps(none, 0, kinds)
+			}
+		}
+		if st&own.Holed != 0 {
+			is |= perhaps(holed, 0, kinds)
+		}
+	})
+	return is
 }

@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"go/token"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -111,4 +112,31 @@ func Again(b, without *ssa.BasicBlock) bool {
 		}
 	}
 	return b != without && seen[b]
+}
+
+// NonNil returns whether a value is not nil in a block, where a branch that leads there from behind another
+// block tells that; until may be nil.
+func NonNil(b, until *ssa.BasicBlock, is func(ssa.Value) bool) (on, known bool) {
+	for ; b != until && b.Idom() != nil; b = b.Idom() {
+		if len(b.Preds) != 1 {
+			continue
+		}
+		from := b.Preds[0]
+		i, ok := from.Instrs[len(from.Instrs)-1].(*ssa.If)
+		if !ok {
+			continue
+		}
+		c, ok := i.Cond.(*ssa.BinOp)
+		if !ok || c.Op != token.NEQ && c.Op != token.EQL {
+			continue
+		}
+		x, y := c.X, c.Y
+		if k, ok := x.(*ssa.Const); ok && k.IsNil() {
+			x, y = y, x
+		}
+		if k, ok := y.(*ssa.Const); ok && k.IsNil() && is(x) {
+			return (c.Op == token.NEQ) == (from.Succs[0] == b), true
+		}
+	}
+	return false, false
 }

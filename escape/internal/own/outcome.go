@@ -1,12 +1,13 @@
 package own
 
 import (
-	"go/token"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/ir"
 )
 
 // Outcome returns whether a return may be one without an error, and one with an error, where conditions are
@@ -25,37 +26,34 @@ func Outcome(r *ssa.Return, c Combination) (success, failure bool) {
 		if fn := calls.Called(&i.Call); fn != nil && effect.AlwaysFails(fn.FullName()) {
 			return false, true
 		}
+	case *ssa.UnOp:
+		if a, ok := i.X.(*ssa.Alloc); ok && alwaysNil(a) {
+			return true, false
+		}
 	}
 	on, known := c.NonNil(v)
 	if !known {
-		on, known = tested(v, r.Block())
+		var made *ssa.BasicBlock
+		if def, ok := v.(ssa.Instruction); ok {
+			made = def.Block()
+		}
+		on, known = ir.NonNil(r.Block(), made, func(x ssa.Value) bool { return x == v })
 	}
 	return !known || !on, !known || on
 }
 
-// tested returns whether v is not nil in a block, where a branch that leads there says so.
-func tested(v ssa.Value, b *ssa.BasicBlock) (on, known bool) {
-	def, _ := v.(ssa.Instruction)
-	for ; b.Idom() != nil && (def == nil || b != def.Block()); b = b.Idom() {
-		if len(b.Preds) != 1 {
-			continue
+// alwaysNil reports whether a variable is never set to anything but nil.
+func alwaysNil(addr ssa.Value) bool {
+	return !slices.ContainsFunc(*addr.Referrers(), func(i ssa.Instruction) bool {
+		switch i := i.(type) {
+		case *ssa.DebugRef, *ssa.UnOp:
+			return false
+		case *ssa.Store:
+			c, ok := i.Val.(*ssa.Const)
+			return i.Addr != addr || !ok || !c.IsNil()
+		case *ssa.MakeClosure:
+			return !alwaysNil(i.Fn.(*ssa.Function).FreeVars[slices.Index(i.Bindings, addr)])
 		}
-		from := b.Preds[0]
-		i, ok := from.Instrs[len(from.Instrs)-1].(*ssa.If)
-		if !ok {
-			continue
-		}
-		c, ok := i.Cond.(*ssa.BinOp)
-		if !ok || c.Op != token.NEQ && c.Op != token.EQL {
-			continue
-		}
-		x, y := c.X, c.Y
-		if x != v {
-			x, y = y, x
-		}
-		if k, ok := y.(*ssa.Const); ok && x == v && k.IsNil() {
-			return (c.Op == token.NEQ) == (from.Succs[0] == b), true
-		}
-	}
-	return false, false
+		return true
+	})
 }

@@ -136,6 +136,7 @@ func (f *Func) findMade(c *ssa.Call) {
 			}
 			site := &Site{Value: v, Param: -1, Part: part, Nil: r.Nil, Holes: r.Holes, With: f.adopted(&c.Call, s)}
 			switch {
+			case r.Error:
 			case effect.HasError(c.Call.Signature()):
 				site.Error = last
 				site.Nil = site.Nil || last == nil
