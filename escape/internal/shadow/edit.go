@@ -532,11 +532,16 @@ func (d *draft) loop(u *unit, each *effect.Free, f place.Free, name string, g re
 	case *types.Map:
 		elem = t.Elem()
 	}
-	x := d.hoists.Fresh("b")
-	if text, why = d.call(u, each, elem, x, g); why != "" {
+	x := "b" // nothing else in the loop has that name
+	text, why = d.call(u, each, elem, x, g)
+	if root, _, _ := strings.Cut(name, "."); root == x || !each.Method && strings.HasPrefix(text, x) {
+		x = d.hoists.Fresh("x")
+		text, why = d.call(u, each, elem, x, g)
+	}
+	if why != "" {
 		return "", why
 	}
-	if f.Holes && effect.Nillable(elem) {
+	if f.Holes && effect.Nillable(elem) && !d.tolerant(each.Func) {
 		if !d.pkg.Denotes("nil", types.Universe.Lookup("nil"), g) {
 			return "", "an element may be nil, and nil means something else here"
 		}

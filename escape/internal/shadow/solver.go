@@ -27,7 +27,7 @@ type solver struct {
 // begin forgets what was inferred of functions.
 func (s *solver) begin() {
 	s.table = calls.NewTable(s.in.Set, s.in.Facts, s.world)
-	s.to.Effect, s.of = s.table.Of, map[*ssa.Function]*Func{}
+	s.to.Effect, s.to.Func, s.of = s.table.Of, s.table.Func, map[*ssa.Function]*Func{}
 }
 
 // findFrees looks for methods that free what they are called on, and at no other functions than
