@@ -23,7 +23,8 @@ type FieldFinding struct {
 	Method *types.Func
 	Type   *types.Named
 	Fields []string  // their names, in the order of the type
-	Lost   token.Pos // where something else is stored there; NoPos: the method frees others
+	Lost   token.Pos // where something else is stored there; NoPos: the method ends the value
+	Named  bool      // by its name alone: it frees nothing
 }
 
 // stores counts what is stored in a field: what its function made and keeps nowhere else, and other things.
@@ -137,10 +138,10 @@ func forgotten(n *types.Named, methods []*method, put map[*types.Var]*stores, fr
 			free = m
 		}
 	}
-	if free == nil || len(free.freed) == 0 {
+	if free == nil {
 		return nil
 	}
-	out := FieldFinding{SSA: free.ssa, Method: free.fn, Type: n}
+	out := FieldFinding{SSA: free.ssa, Method: free.fn, Type: n, Named: len(free.freed) == 0}
 	s := n.Underlying().(*types.Struct)
 	for k := range s.NumFields() {
 		handled := func(m *method) bool { return m.ends() && (m.all || m.freed[k] || m.given[k]) }

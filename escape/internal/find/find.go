@@ -80,6 +80,7 @@ type finder struct {
 	// The deferred calls that free it, and whether the program frees it by another call.
 	defers   map[*pointsto.Site][]ssa.Instruction
 	explicit map[*pointsto.Site]bool
+	byRaw    map[ssa.Value]bool // see findRaw
 	out      []Finding
 }
 
@@ -93,6 +94,7 @@ func Find(f *own.Func, frees []place.Free, verdicts []place.Verdict, lates []*pl
 		r := &finder{f: f, g: g, ended: map[*pointsto.Site]bool{}, put: map[*pointsto.Site]bool{},
 			freed: map[*pointsto.Site]token.Pos{}, raw: map[*pointsto.Site]token.Pos{}, ends: map[own.Token][]int{},
 			defers: map[*pointsto.Site][]ssa.Instruction{}, explicit: map[*pointsto.Site]bool{}}
+		r.findRaw()
 		met := r.meetings()
 		for _, l := range lates {
 			if slices.Contains(g.Sites, l.Site) {
@@ -149,7 +151,7 @@ func (r *finder) meetings() []met {
 					if was, ok := r.freed[s]; !ok || pos < was {
 						r.freed[s] = pos
 					}
-				case occasion(m) == Read && r.byRaw(m.Of) && !isRaw(s.Value.Type()) && r.onlyRaw(p, m.Token):
+				case occasion(m) == Read && r.byRaw[m.Of] && !isRaw(s.Value.Type()) && r.onlyRaw(p, m.Token):
 					if was, ok := r.raw[s]; !ok || pos < was {
 						r.raw[s] = pos
 					}
@@ -187,9 +189,12 @@ func (r *finder) due(v *place.Verdict, frees []place.Free) {
 // judge finds whether what happens to a token is wrong, as it is on all ways there, or as it comes to once
 // the token is gone.
 func (r *finder) judge(m met) {
-	on := occasion(m.Meeting)
+	on, pos, again := occasion(m.Meeting), position(m.Meeting), m.Act.Again
 	if on == occasions || !m.Sure || !m.Always {
 		return
+	}
+	if free, twice := r.f.FreedIn(m.Act.Instr, m.Of); on == Kept && free != nil { // whenever that is called
+		on, pos, again = Freed, free.Pos(), twice
 	}
 	s, st := r.site(m.Token), m.Status&^own.Absent
 	if st&own.Ended != 0 {
@@ -208,10 +213,10 @@ func (r *finder) judge(m met) {
 	if kind == None && st&own.Freed != 0 {
 		kind = table[on][own.Freed]
 	}
-	if kind == None || kind == DoubleFree && (m.Act.Again || r.f.Repeatable(s)) {
+	if kind == None || kind == DoubleFree && (again || r.f.Repeatable(s)) {
 		return
 	}
-	r.add(Finding{Kind: kind, On: on, State: st, Must: must, Site: s, Pos: position(m.Meeting), Other: r.freed[s],
+	r.add(Finding{Kind: kind, On: on, State: st, Must: must, Site: s, Pos: pos, Other: r.freed[s],
 		View: viewed && on == Freed})
 }
 

@@ -2,6 +2,7 @@ package find
 
 import (
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -15,26 +16,43 @@ func isRaw(t types.Type) bool {
 	return ok && (b.Kind() == types.UnsafePointer || b.Kind() == types.Uintptr)
 }
 
-// byRaw reports whether a value is a raw pointer, or was made of one.
-func (r *finder) byRaw(v ssa.Value) bool {
-	for ; v != nil; v = r.g.MadeOf(v) {
-		t := v.Type()
-		if p, ok := v.(*memory.Field); ok {
-			t = p.Of()
-		}
-		if isRaw(t) {
-			return true
+// findRaw finds the values of the group that lead to a buffer by raw pointers alone: these, and what is made
+// of nothing else.
+func (r *finder) findRaw() {
+	r.byRaw = map[ssa.Value]bool{}
+	if !slices.ContainsFunc(r.g.Values, func(v ssa.Value) bool { return isRaw(typeOf(v)) }) {
+		return
+	}
+	from := map[ssa.Value][]ssa.Value{}
+	for _, v := range r.g.Values {
+		for _, i := range r.f.Users(v) {
+			for _, a := range r.f.Acts(i, v) {
+				from[a.To] = append(from[a.To], v)
+			}
 		}
 	}
-	return false
+	for _, v := range r.g.Values {
+		r.byRaw[v] = isRaw(typeOf(v)) || len(from[v]) > 0
+	}
+	for again := true; again; {
+		again = false
+		for _, v := range r.g.Values {
+			if r.byRaw[v] && !isRaw(typeOf(v)) && slices.ContainsFunc(from[v], func(w ssa.Value) bool { return !r.byRaw[w] }) {
+				r.byRaw[v], again = false, true
+			}
+		}
+	}
 }
 
-// onlyRaw reports whether, from a point on, nothing needs a token but raw pointers.
-func (r *finder) onlyRaw(p *own.Point, t own.Token) bool {
-	for _, v := range p.NeededBy(t) {
-		if !r.byRaw(v) {
-			return false
-		}
+// typeOf returns the type of a value, or of the part that it is.
+func typeOf(v ssa.Value) types.Type {
+	if p, ok := v.(*memory.Field); ok {
+		return p.Of()
 	}
-	return true
+	return v.Type()
+}
+
+// onlyRaw reports whether, from a point on, nothing needs a token but by raw pointers.
+func (r *finder) onlyRaw(p *own.Point, t own.Token) bool {
+	return !slices.ContainsFunc(p.NeededBy(t), func(v ssa.Value) bool { return !r.byRaw[v] })
 }

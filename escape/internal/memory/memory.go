@@ -13,7 +13,10 @@ import (
 type Input struct {
 	IR     *ir.Package
 	Effect func(*ssa.CallCommon) *effect.Summary // what a call does; never nil
+	Func   func(*types.Func) *effect.Summary     // what a function does; never nil
 	Frees  *effect.Frees                         // which variables are to follow
+
+	counted map[types.Type]bool
 }
 
 // Owns reports whether variables of a type are to follow.

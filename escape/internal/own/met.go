@@ -63,18 +63,29 @@ func (p *Point) Meetings() []Meeting {
 	return out
 }
 
-// leads reports whether value v is t wherever that is gone, or was made of a value that is.
+// leads reports whether value v is t wherever that is gone, or was made of a value that is. A register that
+// is read has been made anew since what it is made of was; a variable may have been given something else.
 func (g *Group) leads(c *combo, v int, t Token) bool {
 	for !c.gone[t].Has(v) {
 		other := false // that it was made of, the last time
 		g.tokens(c, v, func(u Token, _ pointsto.Relation) { other = other || u != t })
 		from, ok := g.parent[v]
-		if other || !ok || from < 0 {
+		if !ok || from < 0 || other && !isRegister(g.Values[from]) {
 			return false
 		}
 		v = from
 	}
 	return true
+}
+
+func isRegister(v ssa.Value) bool {
+	switch v.(type) {
+	case *ssa.Parameter:
+		return true
+	case ssa.Instruction:
+		return !memory.InMemory(v)
+	}
+	return false
 }
 
 // noteParent notes that a value is made of another one, if it is of no other, on all ways.
@@ -87,18 +98,6 @@ func (g *Group) noteParent(a pointsto.Act, from int) {
 		from = -1
 	}
 	g.parent[to] = from
-}
-
-// MadeOf returns of what a value is made, on all ways; nil if that is not one value of the group.
-func (g *Group) MadeOf(v ssa.Value) ssa.Value {
-	k, ok := g.index[v]
-	if !ok {
-		return nil
-	}
-	if from, ok := g.parent[k]; ok && from >= 0 {
-		return g.Values[from]
-	}
-	return nil
 }
 
 // Reads reports whether a value that may hold t is needed from here on, whatever has become of t.

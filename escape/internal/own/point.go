@@ -1,8 +1,6 @@
 package own
 
 import (
-	"slices"
-
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/effect"
@@ -286,24 +284,4 @@ func (c Combination) key(v ssa.Value) (k key, neg, ok bool) {
 func (g *Group) Has(v ssa.Value) bool {
 	_, ok := g.index[v]
 	return ok
-}
-
-// Repeatable reports whether all frees of what a site makes may be repeated.
-func (f *Func) Repeatable(s *pointsto.Site) bool {
-	for _, g := range f.Groups {
-		if !slices.Contains(g.Sites, s) {
-			continue
-		}
-		for _, list := range g.events {
-			for _, e := range list {
-				if e.kind == act && (e.act.Op == pointsto.Free || e.act.Op == pointsto.Later) && !e.act.Again {
-					return false
-				}
-				if a, put := g.putOf(e); put && a.Frees && !a.Again {
-					return false
-				}
-			}
-		}
-	}
-	return true
 }

@@ -153,12 +153,12 @@ func (e *ending) planned(at Where, t own.Token) bool {
 func (e *ending) moves() bool { return !e.deferred() && !e.literal }
 
 // look fills in what the program does. It is false if it does anything else with what is made than to use it
-// and to free it as a whole, for sure, by what frees its type.
+// and to free it as a whole, for sure, by what frees its type, or if something else may have a reference.
 func (e *ending) look() bool {
 	g, f := e.pl.g, e.pl.f
 	e.again = true
 	for _, s := range g.Sites {
-		if _, put := s.Value.(*memory.Assigned); put || s.Param >= 0 || s.Owning() != nil {
+		if _, put := s.Value.(*memory.Assigned); put || s.Param >= 0 || s.Owning() != nil || f.Shared(s) {
 			return false
 		}
 		e.again = e.again && f.Repeatable(s)

@@ -83,11 +83,12 @@ type Text interface {
 
 // A Verdict says what becomes of what a site makes.
 type Verdict struct {
-	Site   *pointsto.Site
-	Due    bool   // the program does not free it on some path, nor hand it on
-	Missed int    // runs that stay open: there is no spot
-	Held   bool   // its frees are withheld: see the package comment
-	Why    string // its group is not decided; "" if it is
+	Site    *pointsto.Site
+	Due     bool          // the program does not free it on some path, nor hand it on
+	Missed  int           // runs that stay open: there is no spot
+	Held    bool          // its frees are withheld: see the package comment
+	Why     string        // its group is not decided; "" if it is
+	Perhaps *pointsto.Act // by which the program may free it; nil if what it does is known
 }
 
 // Plan returns the frees of a function in the order of the text, and what becomes of each
@@ -134,6 +135,9 @@ func (pl *planner) plan() (map[own.Token][]*spot, []Verdict) {
 			spots[t] = s
 			v.Due, v.Missed = v.Due || due, v.Missed+missed
 		}
+		if !v.Due {
+			v.Perhaps = pl.perhaps(own.Token(2 * k))
+		}
 		verdicts = append(verdicts, v)
 	}
 	for again := true; again; {
@@ -150,6 +154,24 @@ func (pl *planner) plan() (map[own.Token][]*spot, []Verdict) {
 		verdicts[k].Held = verdicts[k].Due && len(spots[own.Token(2*n)])+len(spots[own.Token(2*n+1)]) == 0
 	}
 	return spots, verdicts
+}
+
+// perhaps returns the first act, in the order of the nodes, that may free a token, and behind which it is not
+// known whether it is owned; nil if there is none.
+func (pl *planner) perhaps(t own.Token) *pointsto.Act {
+	for _, n := range pl.g.Nodes() {
+		for _, p := range pl.moves[n] {
+			if st := p.Status(t); st&own.Unsure == 0 || st&own.Owned == 0 {
+				continue
+			}
+			for _, m := range p.Meetings() {
+				if m.Token == t && pl.g.Sites[t/2].Does(m.Act, m.As).Do == pointsto.End {
+					return &m.Act
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // shared gives the verdicts of collections to what is put into them: that is what the program makes.

@@ -90,8 +90,10 @@ func (e *ending) slow(i ssa.Instruction) *Late {
 		if fn := calls.Called(&i.Call); fn != nil && waits[fn.FullName()] {
 			return &Late{Cause: Waits, At: i.Pos(), Call: &i.Call}
 		}
-		for _, r := range e.pl.f.Summary(&i.Call).Results {
-			if r.Owned.Cond != effect.Never {
+		for k, r := range e.pl.f.Summary(&i.Call).Results {
+			// One more reference to what it is given is no allocation.
+			counts := e.pl.f.In.Counted(i.Call.Signature().Results().At(k).Type()) && e.pl.f.Gets(&i.Call, nil)
+			if r.Owned.Cond != effect.Never && !counts {
 				return &Late{Cause: Allocates, At: i.Pos(), Call: &i.Call}
 			}
 		}

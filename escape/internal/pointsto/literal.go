@@ -2,6 +2,7 @@ package pointsto
 
 import (
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -112,4 +113,55 @@ func (f *Func) lent(i *ssa.Call, of ssa.Value) []Act {
 		}
 	}
 	return out
+}
+
+// FreedIn returns the first call in a literal that an instruction makes, or hands on, which frees what the
+// literal captures in v, and whether it may be repeated; nil if there is none.
+func (f *Func) FreedIn(i ssa.Instruction, v ssa.Value) (free ssa.CallInstruction, again bool) {
+	of := []ssa.Value{}
+	if m, ok := i.(*ssa.MakeClosure); ok {
+		of = append(of, m)
+	}
+	for _, op := range i.Operands(nil) {
+		of = append(of, *op)
+	}
+	for _, op := range of {
+		m, ok := op.(*ssa.MakeClosure)
+		if !ok || m.Fn.(*ssa.Function).Synthetic != "" {
+			continue
+		}
+		for n, b := range m.Bindings {
+			if f.Reaches(b, v) == memory.None {
+				continue
+			}
+			if free, again = f.freedBy(m.Fn.(*ssa.Function).FreeVars[n]); free != nil {
+				return free, again
+			}
+		}
+	}
+	return nil, false
+}
+
+// freedBy returns the first call that frees what is in a captured variable, or in one of a literal there.
+func (f *Func) freedBy(v ssa.Value) (free ssa.CallInstruction, again bool) {
+	for _, i := range *v.Referrers() {
+		switch i := i.(type) {
+		case *ssa.UnOp:
+			free, again = f.freedBy(i)
+		case *ssa.MakeClosure:
+			if fn := i.Fn.(*ssa.Function); fn.Synthetic == "" {
+				free, again = f.freedBy(fn.FreeVars[slices.Index(i.Bindings, v)])
+			}
+		case ssa.CallInstruction:
+			for k, a := range calls.Operands(i.Common()) {
+				if p := f.Summary(i.Common()).Param(k); a == v && p.Freed.Cond != effect.Never {
+					return i, p.Repeatable
+				}
+			}
+		}
+		if free != nil {
+			return free, again
+		}
+	}
+	return nil, false
 }

@@ -65,7 +65,11 @@ func OfFields(fd find.FieldFinding) string {
 	if fd.Lost.IsValid() {
 		return fmt.Sprintf("field %s of %s is overwritten while it owns", fields, of)
 	}
-	return fmt.Sprintf("%s does not free field %s of %s", fd.Method.Name(), fields, of)
+	text := fmt.Sprintf("%s does not free field %s of %s", fd.Method.Name(), fields, of)
+	if fd.Named {
+		text += "; it frees nothing today, so a person has to say that it ends the value's life"
+	}
+	return text
 }
 
 // late returns the words for what is freed late.

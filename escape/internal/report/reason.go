@@ -9,6 +9,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
+	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/place"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
@@ -33,6 +34,8 @@ const (
 	Calling                // by a call of which it is not known what it runs
 	Called                 // it leads to a function that is called
 	FreedPart              // what is freed may be it, a view of it or something else
+	Perhaps                // Reason.Func frees it where Reason.When is so
+	InLiteral              // a literal that goes elsewhere frees it
 	Crowded                // too many buffers meet in one variable
 	Taken                  // by an instruction that is not understood
 )
@@ -43,6 +46,7 @@ type Reason struct {
 	Pos   token.Pos
 	Note  Note
 	Func  *types.Func
+	When  effect.When
 	In    *Reason // what Func does with it, if it is of this package, and nobody else can call it
 }
 
@@ -65,6 +69,12 @@ func (w *Reasons) Of(f *pointsto.Func, v *place.Verdict) Reason {
 		return Reason{Cause: Missed}
 	case v.Due:
 		return Reason{Cause: Freed}
+	case v.Perhaps != nil && len(v.Site.Moves) == 0:
+		r := Reason{Cause: Perhaps, Pos: position(v.Perhaps.Instr), When: v.Perhaps.When}
+		if r.Func = w.runs(v.Perhaps.Call); r.Func == nil || r.When.Cond == effect.Always {
+			r.Cause = FreedPart
+		}
+		return r
 	}
 	return w.of(f, v.Site.Moves, map[*types.Func]bool{})
 }
@@ -80,6 +90,10 @@ func (w *Reasons) of(f *pointsto.Func, moves []pointsto.Act, seen map[*types.Fun
 		return int(position(a.Instr) - position(b.Instr))
 	})
 	r := Reason{Pos: position(a.Instr)}
+	if free, _ := f.FreedIn(a.Instr, a.Of); free != nil {
+		r.Cause, r.Pos = InLiteral, free.Pos()
+		return r
+	}
 	switch i := a.Instr.(type) {
 	case *ssa.Store:
 		r.Cause, r.Note = Stored, stored(i.Addr)
@@ -130,11 +144,7 @@ func (w *Reasons) call(in *pointsto.Func, r *Reason, a pointsto.Act, seen map[*t
 	default:
 		r.Cause = Calling
 	}
-	if fn := calls.Called(c); fn != nil {
-		r.Func = fn.Origin()
-	} else if ts := w.Runs(c); len(ts) > 0 {
-		r.Func = ts[0].Func
-	}
+	r.Func = w.runs(c)
 	if r.Cause != Calling || r.Func == nil {
 		return
 	}
@@ -158,6 +168,17 @@ func (w *Reasons) call(in *pointsto.Func, r *Reason, a pointsto.Act, seen map[*t
 			r.In = &inner
 		}
 	}
+}
+
+// runs returns the function that a call runs, or the first of those; nil if that is not known.
+func (w *Reasons) runs(c *ssa.CallCommon) *types.Func {
+	if fn := calls.Called(c); fn != nil {
+		return fn.Origin()
+	}
+	if ts := w.Runs(c); len(ts) > 0 {
+		return ts[0].Func
+	}
+	return nil
 }
 
 // position returns where an instruction is, or what it takes, if it has no place itself.
@@ -234,6 +255,7 @@ var texts = map[Cause]string{
 	Calling:   "passed to a call of which it is not known what it runs",
 	Called:    "it leads to the function that is called",
 	FreedPart: "what is freed there may be it, or a part of it",
+	InLiteral: "freed by a function literal, which may be called once, several times or never",
 	Crowded:   "too many buffers meet in one variable",
 	Taken:     "used in a way that is not understood",
 }
@@ -244,6 +266,8 @@ func (r Reason) String() string {
 	switch r.Cause {
 	case Stored:
 		text = r.Note.String()
+	case Perhaps:
+		text = name(r.Func) + " frees it " + r.where()
 	case Passed:
 		text = "passed to " + name(r.Func) + ", which may keep it"
 		if r.In != nil {
@@ -256,6 +280,25 @@ func (r Reason) String() string {
 	return text
 }
 
+// where says on which calls Func frees it.
+func (r Reason) where() string {
+	switch r.When.Cond {
+	case effect.OnSuccess:
+		return "on success, and nobody looks at the error"
+	case effect.OnError:
+		return "on error, and nobody looks at that"
+	case effect.IfTrue, effect.IfFalse:
+		k, sig := r.When.Param, r.Func.Signature()
+		if sig.Recv() != nil {
+			k--
+		}
+		if k >= 0 && k < sig.Params().Len() {
+			return fmt.Sprintf("if %s is %t, which is not known here", sig.Params().At(k).Name(), r.When.Cond == effect.IfTrue)
+		}
+	}
+	return "on some paths"
+}
+
 // Short returns the words of what keeps it in the end, without places and names of the package.
 func (r Reason) Short() string {
 	switch {
@@ -265,6 +308,8 @@ func (r Reason) Short() string {
 		return Note{Kind: r.Note.Kind, Name: "…", Of: "…"}.String()
 	case r.Cause == Passed:
 		return "passed to " + r.Func.FullName()
+	case r.Cause == Perhaps:
+		return "perhaps freed by " + r.Func.FullName()
 	}
 	return texts[r.Cause]
 }

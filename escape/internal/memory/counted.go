@@ -1,0 +1,24 @@
+package memory
+
+import "go/types"
+
+// Counted reports whether values of a type are counted: a method of theirs takes one more reference.
+func (in *Input) Counted(t types.Type) bool {
+	if is, ok := in.counted[t]; ok {
+		return is
+	}
+	base := Pointee(t)
+	if !types.IsInterface(base) {
+		base = types.NewPointer(base)
+	}
+	found := false
+	for m := range types.NewMethodSet(base).Methods() {
+		fn, ok := m.Obj().(*types.Func)
+		found = found || ok && fn.Signature().Params().Len() == 0 && in.Func(fn).Param(0).Retained
+	}
+	if in.counted == nil {
+		in.counted = map[types.Type]bool{}
+	}
+	in.counted[t] = found
+	return found
+}
