@@ -30,8 +30,25 @@ func (f roomFacts) reach(q *types.Package) *Reach {
 	return new(Reach)
 }
 
-// byRooms decides the package by the rooms.
+// byRooms decides the package by the rooms. What panics there beside all functions leaves the package alone.
 func (p *subject) byRooms(pass *analysis.Pass, res *Result) {
+	sums, failed := p.summarizeProofs(pass)
+	fact := &effect.Fact{}
+	if why := shadow.Contained(func() {
+		r := shadow.Run(p.input(pass))
+		r.Settle(&shadow.Asker{GoVersion: p.types.GoVersion(), Sizes: pass.TypesSizes, Sums: sums, Facts: proofFacts(pass)})
+		p.tell(r, res)
+		fact = r.Fact
+	}); why != "" {
+		*res = Result{Pkg: res.Pkg, Skipped: []Skipped{{p.types.Path(), p.files[0].Name.Pos(), why}}}
+	}
+	pass.ExportPackageFact(fact)
+	exportProofs(pass, sums)
+	res.Skipped = append(res.Skipped, failed...)
+}
+
+// input is the package as the rooms get it.
+func (p *subject) input(pass *analysis.Pass) *shadow.Input {
 	facts := effect.NewFacts(func(q *types.Package) *effect.Fact {
 		var f effect.Fact
 		if !pass.ImportPackageFact(q, &f) {
@@ -39,12 +56,12 @@ func (p *subject) byRooms(pass *analysis.Pass, res *Result) {
 		}
 		return &f
 	})
-	r := shadow.Run(&shadow.Input{Fset: p.fset, Files: p.files, Left: p.parsed(p.ignored), Tests: p.parsed(p.testFiles()),
-		Types: p.types, Info: p.info, Set: p.set, Facts: facts, Locked: p.lockedBy, Keep: p.spared, Text: p.text})
-	pass.ExportPackageFact(r.Fact)
-	sums, failed := p.summarizeProofs(pass)
-	exportProofs(pass, sums)
-	r.Settle(&shadow.Asker{GoVersion: p.types.GoVersion(), Sizes: pass.TypesSizes, Sums: sums, Facts: proofFacts(pass)})
+	return &shadow.Input{Fset: p.fset, Files: p.files, Left: p.left(), Types: p.types, Info: p.info, Set: p.set,
+		Facts: facts, Locked: p.lockedBy, Keep: p.spared, Text: p.text}
+}
+
+// tell makes the result of what the rooms found.
+func (p *subject) tell(r *shadow.Result, res *Result) {
 	v := &view{p: p, r: r, out: map[ast.Node]*Func{}, ends: map[*Func]token.Pos{}}
 	for _, f := range r.Funcs {
 		v.add(f)
@@ -58,8 +75,13 @@ func (p *subject) byRooms(pass *analysis.Pass, res *Result) {
 			res.Funcs = append(res.Funcs, f)
 		}
 	}
+	for _, s := range r.Skipped() {
+		res.Skipped = append(res.Skipped, Skipped{s.Name, s.Pos, s.Why})
+	}
+	for _, s := range r.Bugs() {
+		res.Bugs = append(res.Bugs, Bug{s.Name, s.Pos, s.Why})
+	}
 	p.say(res)
-	res.Skipped = failed
 }
 
 // text returns the text of a file; nil if it cannot be read.

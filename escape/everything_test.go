@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/go/packages"
 
+	"github.com/lastuse/lastuse/escape/internal/shadow"
 	"github.com/lastuse/lastuse/escape/spec"
 	"github.com/lastuse/lastuse/internal/tier"
 )
@@ -66,7 +67,7 @@ func TestEverything(t *testing.T) {
 		}
 		require.Empty(t, res.Bugs, "%s", pk.PkgPath)
 		for _, s := range res.Skipped {
-			require.NotContains(t, s.Reason, internalError, "%s", s.Name)
+			require.NotContains(t, s.Reason, shadow.InternalError, "%s", s.Name)
 		}
 		if d := time.Since(start); *everything != "" && (d > 2*time.Second || findings > 0 || len(res.Skipped) > 0) {
 			t.Logf("%s: %d functions, %v, %d findings, skipped %v", pk.PkgPath, len(fns), d.Round(time.Millisecond), findings, res.Skipped)

@@ -5,30 +5,42 @@ package escape
 
 import (
 	"go/ast"
+	"go/token"
 	"go/types"
 	"strings"
+
+	"golang.org/x/tools/go/ssa"
+	"golang.org/x/tools/go/types/typeutil"
+
+	"github.com/lastuse/lastuse/escape/internal/calls"
+	"github.com/lastuse/lastuse/escape/internal/pointsto"
+	"github.com/lastuse/lastuse/escape/internal/report"
 )
 
-// expected returns why the site of o makes nothing in a test that passes, "" if
-// it is an ordinary site.
-func (w *flow) expected(o *object) string {
-	if !strings.HasSuffix(w.p.fset.Position(o.def.pos).Filename, "_test.go") {
+// expected returns why what a site makes is not made in a test that passes; "" if it is.
+func (p *subject) expected(s *pointsto.Site) string {
+	if !p.inTest(s.Pos()) {
 		return ""
 	}
-	if o.errRes != nil {
-		for _, u := range o.errRes.users {
-			for u.op == opCopy && len(u.users) > 0 {
-				u = u.users[0]
+	if s.Error != nil {
+		for _, u := range *s.Error.Referrers() {
+			c, ok := u.(*ssa.Call)
+			if !ok {
+				continue
 			}
-			if u.op == opCall && asserts(u.fn, "Error", "EqualError") {
-				return "the test expects the call to fail: " + u.call.name
+			if f := calls.Called(&c.Call); asserts(f, "Error", "EqualError") {
+				return "the test expects the call to fail: " + report.FuncName(f, p.types)
 			}
 		}
 	}
-	if name := w.p.expectsPanic(o.def); name != "" {
-		return "the test expects a panic: " + name
+	if f := p.expectsPanic(s.Pos()); f != nil {
+		return "the test expects a panic: " + report.FuncName(f, p.types)
 	}
 	return ""
+}
+
+func (p *subject) inTest(pos token.Pos) bool {
+	return strings.HasSuffix(p.fset.Position(pos).Filename, "_test.go")
 }
 
 // asserts reports whether f is one of testify's assertions whose names begin
@@ -50,43 +62,42 @@ func asserts(f *types.Func, prefixes ...string) bool {
 	return false
 }
 
-// expectsPanic returns the assertion that is given the literal in which v
-// stands, if it expects a panic.
-func (p *pkg) expectsPanic(v *value) string {
-	file := p.file(v.pos)
+// A panicking is a literal that is given to an assertion which expects it to panic.
+type panicking struct {
+	lit *ast.FuncLit
+	by  *types.Func
+}
+
+// expectsPanic returns the assertion that is given a literal around pos, if it expects a panic; else nil.
+func (p *subject) expectsPanic(pos token.Pos) (by *types.Func) {
+	file := p.file(pos)
 	if file == nil {
-		return ""
+		return nil
 	}
-	in := p.panics[file]
-	if in == nil {
+	in, ok := p.panics[file]
+	if !ok {
 		in = p.panickingIn(file)
 		p.panics[file] = in
 	}
-	for l := p.vars().Around(v.pos, v.pos); l != nil; l = l.Up {
-		if by := in[l.Node]; by != "" {
-			return by
+	for _, c := range in {
+		if c.lit.Pos() <= pos && pos < c.lit.End() {
+			by = c.by
 		}
 	}
-	return ""
+	return by
 }
 
-// panickingIn returns the literals of a file that are given to assertions which expect a panic, and
-// those assertions.
-func (p *pkg) panickingIn(file *ast.File) map[*ast.FuncLit]string {
-	out := map[*ast.FuncLit]string{}
+// panickingIn lists the literals of a file that are given to assertions which expect a panic.
+func (p *subject) panickingIn(file *ast.File) (out []panicking) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
 		if !ok {
 			return true
 		}
-		f := p.funcOf(call.Fun)
-		if sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok && f == nil && p.info.Selections[sel] != nil {
-			f, _ = p.info.Selections[sel].Obj().(*types.Func)
-		}
-		if asserts(f, "Panics") {
+		if f := typeutil.StaticCallee(p.info, call); asserts(f, "Panics") {
 			for _, a := range call.Args {
 				if lit, ok := ast.Unparen(a).(*ast.FuncLit); ok {
-					out[lit] = p.funcName(f)
+					out = append(out, panicking{lit, f})
 				}
 			}
 		}

@@ -312,3 +312,25 @@ func stepText(p *pkg, m *value) string {
 func (o *object) String() string {
 	return fmt.Sprintf("object %d (%s)", o.id, opNames[o.def.op])
 }
+
+// expected returns why the site of o makes nothing in a test that passes, "" if
+// it is an ordinary site.
+func (w *flow) expected(o *object) string {
+	if !w.p.inTest(o.def.pos) {
+		return ""
+	}
+	if o.errRes != nil {
+		for _, u := range o.errRes.users {
+			for u.op == opCopy && len(u.users) > 0 {
+				u = u.users[0]
+			}
+			if u.op == opCall && asserts(u.fn, "Error", "EqualError") {
+				return "the test expects the call to fail: " + u.call.name
+			}
+		}
+	}
+	if f := w.p.expectsPanic(o.def.pos); f != nil {
+		return "the test expects a panic: " + w.p.funcName(f)
+	}
+	return ""
+}

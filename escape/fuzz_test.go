@@ -24,6 +24,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/lastuse/lastuse/escape/internal/rewrite"
+	"github.com/lastuse/lastuse/escape/internal/shadow"
 	"github.com/lastuse/lastuse/escape/spec"
 )
 
@@ -130,7 +131,7 @@ func decideFile(t *testing.T, src []byte) ([]byte, bool) {
 	}
 	require.Empty(t, res.Bugs)
 	for _, s := range res.Skipped {
-		require.NotContains(t, s.Reason, internalError)
+		require.NotContains(t, s.Reason, shadow.InternalError)
 	}
 	var edits []analysis.TextEdit
 	for _, f := range res.Funcs {

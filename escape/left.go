@@ -3,18 +3,22 @@ package escape
 // Files of the package that are not decided with it.
 
 import (
-	"go/ast"
 	"go/parser"
 	"go/token"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/lastuse/lastuse/escape/internal/calls"
 )
 
-// parsed parses files that are not decided here. One that cannot be parsed is part of no build.
-func (p *subject) parsed(names []string) []*ast.File {
-	var out []*ast.File
-	for _, name := range names {
+// left parses the files of the package that are not decided here. One that cannot be parsed is part of no
+// build.
+func (p *subject) left() []calls.File {
+	var out []calls.File
+	tests := p.testFiles()
+	for k, name := range slices.Concat(p.ignored, tests) {
 		if filepath.Ext(name) != ".go" {
 			continue
 		}
@@ -24,7 +28,7 @@ func (p *subject) parsed(names []string) []*ast.File {
 		}
 		f, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
 		if err == nil && f.Name.Name == p.types.Name() {
-			out = append(out, f)
+			out = append(out, calls.File{Name: filepath.Base(name), Tree: f, Test: k >= len(p.ignored)})
 		}
 	}
 	return out

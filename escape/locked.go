@@ -59,5 +59,5 @@ func (p *subject) spared(s *pointsto.Site) string {
 	if why := p.kept(s.Pos()); why != "" {
 		return "//lastuse:keep " + why
 	}
-	return ""
+	return p.expected(s)
 }

@@ -49,9 +49,8 @@ type pkg struct {
 	freersFor  map[*types.Package][]declaredFreer // by package of the types
 	freersOver map[*types.Package][]declaredFreer // by package of the functions
 
-	counts typeutil.Map       // type → bool: reference counted
-	tags   map[*ast.File]bool // file is not part of every build
-	panics map[*ast.File]map[*ast.FuncLit]string
+	counts typeutil.Map         // type → bool: reference counted
+	tags   map[*ast.File]bool   // file is not part of every build
 	locked map[*ast.File]string // why a file is not edited; "": it is
 
 	freeing map[*types.Func]ArgEffect      // methods that free all that their receiver owns
@@ -93,13 +92,12 @@ func (p passFacts) reach(q *types.Package) *Reach {
 func newPkg(fset *token.FileSet, files []*ast.File, info *types.Info, tp *types.Package, set *spec.Set, f facts) *pkg {
 	return &pkg{
 		limit: maxValues, facts: f,
-		subject: &subject{fset: fset, files: files, info: info, types: tp, set: set, keeps: map[*ast.File]map[int]string{}},
+		subject: newSubject(fset, files, info, tp, set),
 		decls:   map[*types.Func]*ast.FuncDecl{},
 		sums:    map[*types.Func]*Summary{},
 		cache:   map[*types.Func]*Summary{},
 		busy:    map[*types.Func]bool{},
 		tags:    map[*ast.File]bool{},
-		panics:  map[*ast.File]map[*ast.FuncLit]string{},
 		locked:  map[*ast.File]string{},
 
 		freeing: map[*types.Func]ArgEffect{},

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/lastuse/lastuse/escape/internal/rewrite"
+	"github.com/lastuse/lastuse/escape/internal/shadow"
 )
 
 var updateRewrites = flag.Bool("update-rewrites", false, "write what the analyzer does into testdata/rewrite and testdata/proven")
@@ -80,7 +81,7 @@ func rewritten(t *testing.T, src string, decide deciding) string {
 	decide(p, fns, res, read)
 	require.Empty(t, res.Bugs)
 	for _, s := range res.Skipped {
-		require.NotContains(t, s.Reason, internalError, "%s", s.Name)
+		require.NotContains(t, s.Reason, shadow.InternalError, "%s", s.Name)
 	}
 	var edits []analysis.TextEdit
 	for _, f := range res.Funcs {

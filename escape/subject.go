@@ -26,6 +26,12 @@ type subject struct {
 	read    func(string) ([]byte, error) // gives their text
 	dir     string                       // of the package's source; "" if that is not known
 	keeps   map[*ast.File]map[int]string // the lines that say so, as far as they were asked for
+	panics  map[*ast.File][]panicking    // likewise
+}
+
+func newSubject(fset *token.FileSet, files []*ast.File, info *types.Info, tp *types.Package, set *spec.Set) *subject {
+	return &subject{fset: fset, files: files, info: info, types: tp, set: set,
+		keeps: map[*ast.File]map[int]string{}, panics: map[*ast.File][]panicking{}}
 }
 
 // line prints a position for people: base name and line of the source as it was

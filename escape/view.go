@@ -23,8 +23,12 @@ func (v *view) buffer(f *shadow.Func, vd *placing.Verdict) *Buffer {
 	called := v.r.Why.Buffer(f.Own.Func, vd.Site)
 	why := v.r.Why.Of(f.Own.Func, vd)
 	at, _ := v.r.Call(f, vd.Site.Pos())
-	b := &Buffer{Site: at, Name: called.Name, Type: called.Type, Maker: called.Maker,
-		Reason: why.String(), Sink: why.Pos}
+	b := &Buffer{Site: at, Name: called.Name, Type: called.Type, Maker: called.Maker, Reason: why.String()}
+	b.Sink, _ = v.r.Call(f, why.Pos)
+	for _, s := range why.Path {
+		from, _ := v.r.Call(f, s.Pos)
+		b.Path = append(b.Path, Step{from, s.Text})
+	}
 	if why.Func != nil {
 		b.Callee = why.Func.FullName()
 	}
@@ -37,6 +41,8 @@ func (v *view) buffer(f *shadow.Func, vd *placing.Verdict) *Buffer {
 		b.Verdict, b.Reason = Kept, f.Kept[vd.Site]
 	case len(b.Frees) > 0:
 		b.Verdict, b.Reason = Inserted, ""
+	case f.Unfreed[vd.Site] != "":
+		b.Verdict, b.Reason = Reported, f.Unfreed[vd.Site]
 	case no != nil:
 		b.Verdict, b.Reason, b.Stops = Reported, notProven(no), stops(no, b.Site)
 	case vd.Due:
@@ -47,7 +53,10 @@ func (v *view) buffer(f *shadow.Func, vd *placing.Verdict) *Buffer {
 	case why.Cause == report.Unmoved:
 		b.Verdict, b.Reason = Freed, ""
 	case why.Cause == report.Returned:
-		b.Verdict, b.Sink = Moved, token.NoPos
+		b.Verdict = Moved
+	}
+	if b.Verdict != Kept {
+		b.Sink, b.Path, b.Callee = token.NoPos, nil, ""
 	}
 	return b
 }

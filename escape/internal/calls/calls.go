@@ -318,8 +318,8 @@ func (t *Table) Callees(c *ssa.CallCommon) []*types.Func {
 // Fact returns what other packages are told of the functions of this one. They see no
 // directives here and no spec of its module: what these say goes with the summaries. What
 // is not exported they cannot call. Which functions free they are told of those that specs name, and that
-// were found to do nothing else.
-func (t *Table) Fact(known *effect.Frees) *effect.Fact {
+// were found to do nothing else. Of an operand that goes elsewhere they are told why.
+func (t *Table) Fact(known *effect.Frees, why func(fn *types.Func, operand int) string) *effect.Fact {
 	fact := &effect.Fact{}
 	frees := func(fn *types.Func) {
 		if name := spec.FullName(fn); !slices.Contains(fact.Frees, name) {
@@ -341,6 +341,11 @@ func (t *Table) Fact(known *effect.Frees) *effect.Fact {
 				l.Under = t.world.away.every(fn, under).String()
 			}
 		}
+		for k, p := range s.Params {
+			if p.Escapes.Cond != effect.Never {
+				l.Kept = append(slices.Grow(l.Kept, k+1)[:k], why(fn, k))
+			}
+		}
 		fact.Funcs = append(fact.Funcs, l)
 		if known.Found(fn) != nil {
 			frees(fn)
@@ -348,4 +353,31 @@ func (t *Table) Fact(known *effect.Frees) *effect.Fact {
 	}
 	slices.SortFunc(fact.Funcs, func(a, b effect.FuncFact) int { return strings.Compare(a.Name, b.Name) })
 	return fact
+}
+
+// Told says why a function lets operand k go, where its body is not what says so: a spec does, the body of
+// another build, or the package that it is of. It is "" if nothing is told.
+func (t *Table) Told(fn *types.Func, k int) string {
+	fn = fn.Origin()
+	if line := t.line(fn); line != nil {
+		for _, c := range spec.Bind(line.Clauses, fn.Signature()) {
+			at := c.Operand.Index
+			if c.Operand.Kind == spec.Arg && fn.Signature().Recv() != nil {
+				at++
+			}
+			if c.Operand.Kind != spec.Result && at == k && c.Effect == spec.Escapes {
+				return "as the spec says of " + line.Name
+			}
+		}
+	}
+	if s := t.inferred[fn]; s != nil {
+		if s.Param(k).Escapes.Cond == effect.Never {
+			return t.world.away.told(fn)
+		}
+		return ""
+	}
+	if said := t.facts.Of(fn); said != nil && k < len(said.Kept) {
+		return said.Kept[k]
+	}
+	return ""
 }

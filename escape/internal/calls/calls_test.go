@@ -117,7 +117,7 @@ func TestOtherBuilds(t *testing.T) {
 		require.NoError(t, err)
 		other, err := parser.ParseFile(fset, "p_windows.go", "package p\n\nfunc same(b *Buf) *Buf "+tt.body, 0)
 		require.NoError(t, err)
-		away.Left(other, false)
+		away.Left(File{"p_windows.go", other, false})
 		p, _, err := ssautil.BuildPackage(&types.Config{}, fset, types.NewPackage("p", "p"), []*ast.File{src}, 0)
 		require.NoError(t, err)
 		table := NewTable(&spec.Set{}, nil, NewWorld(p, away))

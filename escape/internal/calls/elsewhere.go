@@ -23,7 +23,20 @@ import (
 type Elsewhere struct {
 	names   map[string]bool
 	unkeyed bool
-	twins   map[string][]*ast.FuncDecl // by receiver's type and name
+	twins   map[string][]twin // by receiver's type and name
+}
+
+// A File is one of the package that is not looked at with it.
+type File struct {
+	Name string
+	Tree *ast.File // not type-checked
+	Test bool      // this build leaves it out for no other reason
+}
+
+// A twin is a declaration of a function in a file that this build leaves out.
+type twin struct {
+	*ast.FuncDecl
+	file string
 }
 
 // Built reads the directives of a file of this build.
@@ -47,8 +60,8 @@ func (e *Elsewhere) say(name string) {
 }
 
 // Left reads a file that is not looked at: one that this build leaves out, or a test.
-func (e *Elsewhere) Left(f *ast.File, test bool) {
-	ast.Inspect(f, func(n ast.Node) bool {
+func (e *Elsewhere) Left(f File) {
+	ast.Inspect(f.Tree, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.Ident:
 			e.say(n.Name)
@@ -63,12 +76,12 @@ func (e *Elsewhere) Left(f *ast.File, test bool) {
 		return true
 	})
 	if e.twins == nil {
-		e.twins = map[string][]*ast.FuncDecl{}
+		e.twins = map[string][]twin{}
 	}
-	for _, d := range f.Decls {
-		if d, ok := d.(*ast.FuncDecl); ok && !test {
+	for _, d := range f.Tree.Decls {
+		if d, ok := d.(*ast.FuncDecl); ok && !f.Test {
 			key := receiver(d) + "." + d.Name.Name
-			e.twins[key] = append(e.twins[key], d)
+			e.twins[key] = append(e.twins[key], twin{d, f.Name})
 		}
 	}
 }
@@ -87,7 +100,7 @@ func (e *Elsewhere) Says(name string) bool { return e.names[name] }
 func (e *Elsewhere) Unkeyed() bool { return e.unkeyed }
 
 // bodies lists the declarations of a function that other builds have.
-func (e *Elsewhere) bodies(fn *types.Func) []*ast.FuncDecl {
+func (e *Elsewhere) bodies(fn *types.Func) []twin {
 	recv := ""
 	if r := fn.Signature().Recv(); r != nil {
 		t := types.Unalias(r.Type())
@@ -159,8 +172,16 @@ func (e *Elsewhere) every(fn *types.Func, s *effect.Summary) *effect.Summary {
 	return &c
 }
 
+// told says that a function has another body; "" if it has none.
+func (e *Elsewhere) told(fn *types.Func) string {
+	for _, d := range e.bodies(fn) {
+		return "it has another body in other builds, in " + d.file
+	}
+	return ""
+}
+
 // operandNames lists the names of the operands of a function, the receiver first.
-func operandNames(d *ast.FuncDecl) []string {
+func operandNames(d twin) []string {
 	var out []string
 	for _, list := range []*ast.FieldList{d.Recv, d.Type.Params} {
 		if list == nil {
@@ -189,7 +210,7 @@ func mentions(body *ast.BlockStmt, name string) bool {
 }
 
 // makes reports whether each return of a body gives nothing or something new as result i of n.
-func makes(d *ast.FuncDecl, i, n int) bool {
+func makes(d twin, i, n int) bool {
 	if d.Body == nil {
 		return false
 	}

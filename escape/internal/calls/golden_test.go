@@ -47,7 +47,7 @@ func TestTargets(t *testing.T) {
 					file = f
 					away.Built(f)
 				} else {
-					away.Left(f, strings.HasSuffix(a.Name, "_test.go"))
+					away.Left(File{a.Name, f, strings.HasSuffix(a.Name, "_test.go")})
 				}
 			}
 			conf := &types.Config{Importer: std}

@@ -21,6 +21,8 @@ type FuncFact struct {
 	Text  string // of its summary
 	Level int    // of the line that decided it, Inferred if none did
 	Under string // what was inferred where a line decided, which another line may replace; or ""
+
+	Kept []string // by operand: why it may be kept, for people; "" if it is not, or if that is not known
 }
 
 // Inferred is the level of what no line of a spec decides.
@@ -42,6 +44,11 @@ func (f *Fact) String() string {
 			b.WriteString(")")
 		}
 		b.WriteString("\n")
+		for k, why := range l.Kept {
+			if why != "" {
+				fmt.Fprintf(&b, "\toperand %d: %s\n", k, why)
+			}
+		}
 	}
 	if len(f.Frees) > 0 {
 		fmt.Fprintf(&b, "frees: %s\n", strings.Join(f.Frees, ", "))
@@ -54,6 +61,7 @@ type Said struct {
 	Summary *Summary
 	Level   int
 	Under   *Summary // nil: nothing was inferred
+	Kept    []string
 }
 
 // Facts reads what other packages say of themselves. A nil *Facts knows nothing.
@@ -101,7 +109,7 @@ func (f *Facts) read(fn *types.Func) *Said {
 	if err != nil {
 		return nil // of another version
 	}
-	said := &Said{Summary: s, Level: l.Level}
+	said := &Said{Summary: s, Level: l.Level, Kept: l.Kept}
 	s.Decided = l.Level != Inferred
 	if l.Under != "" {
 		if said.Under, err = Parse(l.Under, fn.Signature()); err != nil {

@@ -15,6 +15,9 @@ type Free struct {
 	Parts      map[string]bool // of one that is inferred: see [Found]
 	Each       *Free           // of a slice or a map: how each element is released, in a loop
 	Resets     bool            // the value may be used again behind it, as far as is known
+	Embedded   []int           // the fields that lead to the struct from which the value has the method
+
+	made map[*types.Package]*Free // of handles of a basic type: how those of each package are released
 }
 
 // A Found is a method of the package that was found to free parts of its receiver, and to do nothing
@@ -123,11 +126,13 @@ func (f *Frees) find(t types.Type) *Free {
 		return free
 	}
 	var elem types.Type
-	switch u := t.Underlying().(type) {
+	switch u := types.Unalias(t).Underlying().(type) {
 	case *types.Slice:
 		elem = u.Elem()
 	case *types.Map:
 		elem = u.Elem()
+	case *types.Basic:
+		return f.findBasic(types.Unalias(t))
 	default:
 		return nil
 	}
@@ -147,15 +152,24 @@ func (f *Frees) findNamed(t types.Type) *Free {
 		return nil
 	}
 	for _, fr := range f.list(n.Obj().Pkg()) {
-		sig := fr.Func.Signature()
-		method := fr.Operand.Kind == spec.Recv
-		alone := method && sig.Params().Len() == 0 || !method && sig.Params().Len() == 1 && !sig.Variadic()
-		called := fr.Func.Pkg() == f.pkg || fr.Func.Exported()
-		if fr.Cond.Kind == spec.Always && alone && called && fr.Frees(t) {
-			return &Free{Func: fr.Func, Method: method, Repeatable: fr.Repeatable, Parts: fr.parts, Resets: fr.reset}
+		if fr.Frees(t) && f.usable(fr) {
+			return fr.free()
 		}
 	}
-	return nil
+	return f.findEmbedded(n)
+}
+
+// usable reports whether a statement could call what frees: on every call, and nothing else.
+func (f *Frees) usable(fr freer) bool {
+	sig := fr.Func.Signature()
+	alone := fr.method() && sig.Params().Len() == 0 || !fr.method() && sig.Params().Len() == 1 && !sig.Variadic()
+	return fr.Cond.Kind == spec.Always && alone && (fr.Func.Pkg() == f.pkg || fr.Func.Exported())
+}
+
+func (fr freer) method() bool { return fr.Operand.Kind == spec.Recv }
+
+func (fr freer) free() *Free {
+	return &Free{Func: fr.Func, Method: fr.method(), Repeatable: fr.Repeatable, Parts: fr.parts, Resets: fr.reset}
 }
 
 // list lists the functions that free values of types of package q: those of q, of this

@@ -203,7 +203,7 @@ func (e *ending) note(m own.Meeting, node, at int) bool {
 		e.literal = true
 	} else {
 		free := e.pl.f.In.Frees.Of(held(m.Of))
-		if fn := calls.Called(m.Act.Call); free == nil || free.Each != nil || fn == nil || fn.Origin() != free.Func.Origin() {
+		if fn := calls.Called(m.Act.Call); free == nil || free.Func == nil || fn == nil || fn.Origin() != free.Func.Origin() {
 			return false
 		}
 	}

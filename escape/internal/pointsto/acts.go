@@ -77,7 +77,12 @@ func (f *Func) Acts(i ssa.Instruction, of ssa.Value) []Act {
 		return f.taken(i, i, of)
 	case *ssa.UnOp:
 		return f.loaded(i, of)
-	case *ssa.Field, *ssa.FieldAddr, *ssa.Index, *ssa.IndexAddr, *ssa.Slice, *ssa.Convert, *ssa.BinOp:
+	case *ssa.FieldAddr:
+		if f.In.Frees.Embeds(i.X.Type(), i.Field) {
+			return one(Copy, i)
+		}
+		return f.derived(i, of)
+	case *ssa.Field, *ssa.Index, *ssa.IndexAddr, *ssa.Slice, *ssa.Convert, *ssa.BinOp:
 		return f.derived(i.(ssa.Value), of)
 	case *ssa.Store:
 		return f.store(i, of)
@@ -118,6 +123,9 @@ func (f *Func) loaded(i *ssa.UnOp, of ssa.Value) []Act {
 		return f.taken(i, i, of)
 	case i.Op == token.ARROW:
 		return []Act{{Instr: i, Op: Keep, Of: of}}
+	}
+	if a, ok := i.X.(*ssa.FieldAddr); ok && f.In.Frees.Embeds(a.X.Type(), a.Field) && f.In.Owns(i.Type()) {
+		return []Act{{Instr: i, Op: Copy, Of: of, To: i}} // a pointer that is embedded
 	}
 	return f.derived(i, of)
 }

@@ -67,9 +67,9 @@ func OfFields(fd find.FieldFinding) string {
 	}
 	text := fmt.Sprintf("%s does not free field %s of %s", fd.Method.Name(), fields, of)
 	if fd.Named {
-		text += "; it frees nothing today, so a person has to say that it ends the value's life"
+		return text + "; it frees nothing today, so a person has to say that it ends the value's life"
 	}
-	return text
+	return text + "; no fix: not proven: what is freed is a part of a parameter"
 }
 
 // late returns the words for what is freed late.
@@ -151,9 +151,11 @@ func (w *Reasons) Buffer(f *pointsto.Func, s *pointsto.Site) Buffer {
 }
 
 // relativeTo qualifies what is of other packages than a function.
-func relativeTo(f *pointsto.Func) types.Qualifier {
+func relativeTo(f *pointsto.Func) types.Qualifier { return qualified(f.SSA.Pkg.Pkg) }
+
+func qualified(in *types.Package) types.Qualifier {
 	return func(q *types.Package) string {
-		if q == f.SSA.Pkg.Pkg {
+		if q == in {
 			return ""
 		}
 		return q.Name()
@@ -203,6 +205,11 @@ func callOf(v ssa.Value) *ssa.CallCommon {
 		return &c.Call
 	}
 	return nil
+}
+
+// FuncName returns the name of a function as it is said in a package: with its own where that is another.
+func FuncName(f *types.Func, in *types.Package) string {
+	return fullName(f.Origin(), qualified(in))
 }
 
 // fullName returns the name of a function, with its package where that is another.

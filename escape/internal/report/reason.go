@@ -23,7 +23,9 @@ const (
 	Freed                  // nothing: it is due, and freed
 	Withheld               // it is due, and its frees would need a name or a place
 	Missed                 // it is due, and on some path there is no name or no place
+	Dropped                // likewise, as no variable gets it
 	Stored                 // in what Reason.Note says
+	Appended               // to a slice that is not followed
 	Sent                   // on a channel
 	Captured               // by a literal that goes elsewhere
 	Started                // a goroutine has it
@@ -36,6 +38,7 @@ const (
 	FreedPart              // what is freed may be it, a view of it or something else
 	Perhaps                // Reason.Func frees it where Reason.When is so
 	InLiteral              // a literal that goes elsewhere frees it
+	FreedView              // a view of it is freed
 	Crowded                // too many buffers meet in one variable
 	Taken                  // by an instruction that is not understood
 )
@@ -47,14 +50,18 @@ type Reason struct {
 	Note  Note
 	Func  *types.Func
 	When  effect.When
-	In    *Reason // what Func does with it, if it is of this package, and nobody else can call it
+	In    *Reason        // what Func does with it, if it is of this package
+	Known string         // likewise, if nobody looks into it here; "" if that is not known
+	Path  []Step         // from the site to the act
+	of    *types.Package // that it is said in
 }
 
 // Reasons gives reasons of sites.
 type Reasons struct {
 	Funcs map[*types.Func]*pointsto.Func // of the package
 	Runs  func(*ssa.CallCommon) []calls.Target
-	Names func(ssa.Value) []*types.Var // that hold a value, the first first
+	Names func(ssa.Value) []*types.Var            // that hold a value, the first first
+	Known func(f *types.Func, operand int) string // why it lets that go where nobody looks into it; or ""
 }
 
 // Of returns what becomes of what a site of f makes: what was planned for it, or the first act by
@@ -63,6 +70,8 @@ func (w *Reasons) Of(f *pointsto.Func, v *place.Verdict) Reason {
 	switch {
 	case v.Why != "":
 		return Reason{Cause: Crowded}
+	case (v.Held || v.Missed > 0) && dropped(v.Site):
+		return Reason{Cause: Dropped}
 	case v.Held:
 		return Reason{Cause: Withheld}
 	case v.Missed > 0:
@@ -70,26 +79,44 @@ func (w *Reasons) Of(f *pointsto.Func, v *place.Verdict) Reason {
 	case v.Due:
 		return Reason{Cause: Freed}
 	case v.Perhaps != nil && len(v.Site.Moves) == 0:
-		r := Reason{Cause: Perhaps, Pos: position(v.Perhaps.Instr), When: v.Perhaps.When}
+		r := Reason{Cause: Perhaps, Pos: position(v.Perhaps.Instr), When: v.Perhaps.When, of: f.SSA.Pkg.Pkg}
 		if r.Func = w.runs(v.Perhaps.Call); r.Func == nil || r.When.Cond == effect.Always {
 			r.Cause = FreedPart
 		}
 		return r
 	}
-	return w.of(f, v.Site.Moves, map[*types.Func]bool{})
-}
-
-func (w *Reasons) of(f *pointsto.Func, moves []pointsto.Act, seen map[*types.Func]bool) Reason {
-	if len(moves) == 0 {
+	if len(v.Site.Moves) == 0 {
 		return Reason{}
 	}
-	a := slices.MinFunc(moves, func(a, b pointsto.Act) int { // one that the source has a place for, first
+	a := first(v.Site.Moves)
+	r := w.of(f, a, map[*types.Func]bool{})
+	r.Path = w.path(f, v.Site, a.Of)
+	return r
+}
+
+// dropped reports whether no variable gets what a site makes.
+func dropped(s *pointsto.Site) bool {
+	switch v := s.Value.(type) {
+	case *memory.Dropped:
+		return true
+	case *ssa.Extract:
+		return len(*v.Referrers()) == 0
+	}
+	return false
+}
+
+// first returns the act that is first in the source.
+func first(moves []pointsto.Act) pointsto.Act {
+	return slices.MinFunc(moves, func(a, b pointsto.Act) int { // one that the source has a place for, first
 		if x, y := a.Instr.Pos().IsValid(), b.Instr.Pos().IsValid(); x != y {
 			return map[bool]int{true: -1, false: 1}[x]
 		}
 		return int(position(a.Instr) - position(b.Instr))
 	})
-	r := Reason{Pos: position(a.Instr)}
+}
+
+func (w *Reasons) of(f *pointsto.Func, a pointsto.Act, seen map[*types.Func]bool) Reason {
+	r := Reason{Pos: position(a.Instr), of: f.SSA.Pkg.Pkg}
 	if free, _ := f.FreedIn(a.Instr, a.Of); free != nil {
 		r.Cause, r.Pos = InLiteral, free.Pos()
 		return r
@@ -132,11 +159,17 @@ func (w *Reasons) call(in *pointsto.Func, r *Reason, a pointsto.Act, seen map[*t
 	c := a.Call
 	if c == nil { // a builtin
 		r.Cause = Taken
+		if b := a.Instr.(*ssa.Call).Call.Value; b.Name() == "append" {
+			r.Cause = Appended
+		}
 		return
 	}
 	switch {
 	case a.Op == pointsto.Free || a.Op == pointsto.Later:
 		r.Cause = FreedPart
+		if slices.ContainsFunc(in.Holds(a.Of), func(h pointsto.Hold) bool { return h.As == pointsto.View }) {
+			r.Cause = FreedView
+		}
 	case !c.IsInvoke() && in.Origin(c.Value) == a.Of:
 		r.Cause = Called
 	case calls.Literal(c) != nil:
@@ -150,24 +183,47 @@ func (w *Reasons) call(in *pointsto.Func, r *Reason, a pointsto.Act, seen map[*t
 	}
 	r.Cause = Passed
 	k, part := in.Operand(c, a.Of)
-	f := w.Funcs[r.Func]
-	if f == nil || k < 0 || r.Func.Exported() || seen[r.Func] {
+	if k < 0 || seen[r.Func] {
 		return
 	}
 	seen[r.Func] = true
+	if r.Known = w.Known(r.Func, k); r.Known != "" {
+		return
+	}
+	if f := w.Funcs[r.Func]; f != nil {
+		if moves := given(f, k, part); len(moves) > 0 {
+			inner := w.of(f, first(moves), seen)
+			r.In = &inner
+		}
+	}
+}
+
+// given lists the acts by which a part of operand k leaves a function.
+func given(f *pointsto.Func, k int, part string) []pointsto.Act {
+	var moves []pointsto.Act
 	for _, s := range f.Sites {
-		if s.Param == k && s.Part == part && len(s.Moves) > 0 {
-			inner := w.of(f, s.Moves, seen)
-			r.In = &inner
-			return
+		if s.Param == k && s.Part == part {
+			moves = append(moves, s.Moves...)
 		}
 	}
-	if k < len(f.SSA.Params) {
-		if _, moves := f.Lent(f.SSA.Params[k]); len(moves) > 0 {
-			inner := w.of(f, moves, seen)
-			r.In = &inner
+	if len(moves) == 0 && k < len(f.SSA.Params) {
+		_, moves = f.Lent(f.SSA.Params[k])
+	}
+	// What is returned says where it is.
+	return slices.DeleteFunc(moves, func(a pointsto.Act) bool { return a.Op == pointsto.Leave })
+}
+
+// Given says why a function of the package lets operand k go, for other packages; "" if that is not known.
+func (w *Reasons) Given(fn *types.Func, k int) string {
+	if text := w.Known(fn, k); text != "" {
+		return text
+	}
+	if f := w.Funcs[fn]; f != nil {
+		if moves := given(f, k, ""); len(moves) > 0 {
+			return w.of(f, first(moves), map[*types.Func]bool{fn: true}).words(false)
 		}
 	}
+	return ""
 }
 
 // runs returns the function that a call runs, or the first of those; nil if that is not known.
@@ -211,9 +267,8 @@ func capturedBy(addr ssa.Value) ssa.Instruction {
 func stored(addr ssa.Value) Note {
 	switch a := addr.(type) {
 	case *ssa.FieldAddr:
-		t := a.X.Type().Underlying().(*types.Pointer).Elem()
-		if s, ok := t.Underlying().(*types.Struct); ok {
-			return Note{Kind: InField, Name: s.Field(a.Field).Name(), Of: typeName(a.X)}
+		if name := fieldName(a.X, a.Field); name != "" {
+			return Note{Kind: InField, Name: name, Of: typeName(a.X)}
 		}
 	case *ssa.IndexAddr:
 		return Note{Kind: InElement, Of: typeName(a.X)}
@@ -223,6 +278,18 @@ func stored(addr ssa.Value) Note {
 		return Note{Kind: Somewhere}
 	}
 	return Note{Kind: InPointee}
+}
+
+// fieldName returns the name of a field of what v is, or leads to; "" if that is no struct.
+func fieldName(v ssa.Value, k int) string {
+	t := v.Type()
+	if p, ok := t.Underlying().(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	if s, ok := t.Underlying().(*types.Struct); ok {
+		return s.Field(k).Name()
+	}
+	return ""
 }
 
 func typeName(v ssa.Value) string {
@@ -237,15 +304,17 @@ func typeName(v ssa.Value) string {
 			in = f.Pkg.Pkg
 		}
 	}
-	return types.TypeString(v.Type(), types.RelativeTo(in))
+	return types.TypeString(v.Type(), qualified(in))
 }
 
 // texts are the words of causes that need no others.
 var texts = map[Cause]string{
 	Unmoved:   "freed by the program, or never needed a free",
 	Freed:     "freed",
-	Withheld:  "due, and no name or no place",
-	Missed:    "due, and on some paths no name or no place",
+	Withheld:  "no name, or no place in the source, by which it could be freed",
+	Missed:    "on some path no name, or no place in the source, by which it could be freed",
+	Dropped:   "no variable holds it: the result is dropped",
+	Appended:  "appended to a slice that is not followed",
 	Sent:      "sent on a channel",
 	Captured:  "captured by a literal that keeps it, or that goes elsewhere",
 	Started:   "handed to a goroutine",
@@ -254,28 +323,50 @@ var texts = map[Cause]string{
 	Thrown:    "carried by a panic",
 	Calling:   "passed to a call of which it is not known what it runs",
 	Called:    "it leads to the function that is called",
+	FreedView: "a view of it is freed",
 	FreedPart: "what is freed there may be it, or a part of it",
 	InLiteral: "freed by a function literal, which may be called once, several times or never",
 	Crowded:   "too many buffers meet in one variable",
 	Taken:     "used in a way that is not understood",
 }
 
-// String returns the words of a reason, with its places as [At] marks them.
+// String returns the words of a reason, with the places in functions that are called as [At] marks them.
 func (r Reason) String() string {
-	text := texts[r.Cause]
-	switch r.Cause {
-	case Stored:
-		text = r.Note.String()
-	case Perhaps:
-		text = name(r.Func) + " frees it " + r.where()
-	case Passed:
-		text = "passed to " + name(r.Func) + ", which may keep it"
-		if r.In != nil {
-			return fmt.Sprintf("passed to %s at %s: %s", name(r.Func), At(r.Pos), r.In)
-		}
+	text := r.text()
+	if r.In != nil {
+		text += ": " + r.In.words(true)
 	}
-	if r.Pos.IsValid() {
+	return text
+}
+
+// words returns the words of a reason with places, or without any.
+func (r Reason) words(places bool) string {
+	text := r.text()
+	if r.Pos.IsValid() && places {
 		text += " at " + At(r.Pos)
+	}
+	if r.In != nil {
+		text += ": " + r.In.words(places)
+	}
+	return text
+}
+
+// text returns the words of a reason alone.
+func (r Reason) text() string {
+	switch {
+	case r.Cause == Stored:
+		return r.Note.String()
+	case r.Cause == Perhaps:
+		return FuncName(r.Func, r.of) + " frees it " + r.where()
+	case r.Cause != Passed:
+		return texts[r.Cause]
+	}
+	text := "passed to " + FuncName(r.Func, r.of)
+	switch {
+	case r.Known != "":
+		return text + ": " + r.Known
+	case r.In == nil:
+		return text + ", which may keep it"
 	}
 	return text
 }
@@ -312,16 +403,4 @@ func (r Reason) Short() string {
 		return "perhaps freed by " + r.Func.FullName()
 	}
 	return texts[r.Cause]
-}
-
-// name returns the name of a function as it is said in its package, or in front of it.
-func name(f *types.Func) string {
-	if r := f.Signature().Recv(); r != nil {
-		t := types.TypeString(r.Type(), func(q *types.Package) string { return "" })
-		if _, ok := types.Unalias(r.Type()).(*types.Pointer); ok {
-			t = "(" + t + ")"
-		}
-		return t + "." + f.Name()
-	}
-	return f.Name()
 }

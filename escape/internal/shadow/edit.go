@@ -32,6 +32,7 @@ type editor struct {
 	loops map[ast.Stmt]ast.Node // the function that a loop is in
 	units map[ast.Node]*unit
 	parts parts
+	*failures
 
 	tolerant func(free *types.Func) bool // whether what it frees may be nil
 }
@@ -45,8 +46,8 @@ type unit struct {
 	inside  map[*ast.ReturnStmt]*ssa.Function // in the body of which range they stand
 }
 
-func newEditor(in *Input, frees *effect.Frees) *editor {
-	e := &editor{in: in, frees: frees, texts: map[*ast.File]*rewrite.Source{},
+func newEditor(in *Input, frees *effect.Frees, failed *failures) *editor {
+	e := &editor{in: in, frees: frees, failures: failed, texts: map[*ast.File]*rewrite.Source{},
 		files: map[*token.File]*ast.File{}, loops: map[ast.Stmt]ast.Node{}, units: map[ast.Node]*unit{}}
 	e.pkg = &rewrite.Package{Info: in.Info, Types: in.Types, Vars: vars.New(in.Info, in.Files),
 		Resource: func(t types.Type) bool { return frees.Resource(t) && !frees.Collects(t) }}
@@ -280,18 +281,14 @@ func (e *editor) edits(funcs []*Func) map[*ast.File][]analysis.TextEdit {
 	}
 	slices.SortStableFunc(order, func(a, b *unit) int { return cmp.Compare(b.fn.Node.Pos(), a.fn.Node.Pos()) })
 	for _, u := range order {
-		var es []analysis.TextEdit
 		why := ""
 		if e.in.Locked != nil {
 			why = e.in.Locked(u.src.Tree)
 		}
+		var es []analysis.TextEdit
 		var parts []*part
 		if why == "" {
-			es, parts, why = e.unitEdits(u, by[u])
-		}
-		if why == "" {
-			rewrite.Sort(es)
-			why = u.src.Parses(es, u.fn.Node)
+			es, parts, why = e.written(u, by[u])
 		}
 		if why != "" {
 			for _, f := range by[u] {
@@ -308,6 +305,20 @@ func (e *editor) edits(funcs []*Func) map[*ast.File][]analysis.TextEdit {
 		out[f] = src.Inner
 	}
 	return out
+}
+
+// written returns the edits of one unit, if they can be made and parse.
+func (e *editor) written(u *unit, funcs []*Func) (es []analysis.TextEdit, parts []*part, why string) {
+	if bug := Contained(func() { es, parts, why = e.unitEdits(u, funcs) }); e.skip(funcs[0].SSA, bug) {
+		return nil, nil, bug
+	}
+	if why == "" {
+		rewrite.Sort(es)
+		if why = u.src.Parses(es, u.fn.Node); why != "" {
+			e.bugs[funcs[0].SSA] = why
+		}
+	}
+	return es, parts, why
 }
 
 // A spot is what is done at one place of the text.
@@ -470,10 +481,7 @@ func (d *draft) edits() ([]analysis.TextEdit, []*part, string) {
 
 // statement returns the text of a free, or why there is none.
 func (d *draft) statement(u *unit, f place.Free, name string, g rewrite.Place) (text, why string) {
-	free := d.frees.Of(f.Name.Type())
-	if free == nil {
-		return "", "nothing is known to free it"
-	}
+	free := d.frees.Of(f.Name.Type()).Made(makers(f.Sites))
 	var tests []string
 	if f.Guard && f.Name.Through() {
 		tests = append(tests, strings.TrimSuffix(strings.TrimPrefix(name, "&"), f.Name.Field.Text())+" != nil")
@@ -553,7 +561,7 @@ func (d *draft) loop(u *unit, each *effect.Free, f place.Free, name string, g re
 // byAddress reports whether what frees a value of type t gets the address of its variable.
 func (e *editor) byAddress(t types.Type) bool {
 	free := e.frees.Of(t)
-	if free == nil || pointer(t) {
+	if free == nil || free.Func == nil || pointer(t) {
 		return false
 	}
 	sig := free.Func.Signature()

@@ -35,13 +35,13 @@ import (
 type Input struct {
 	Fset  *token.FileSet
 	Files []*ast.File
-	Left  []*ast.File // of the package, that this build leaves out; not type-checked
-	Tests []*ast.File // likewise, that are not looked at with it
+	Left  []calls.File // of the package, that are not looked at with it; not type-checked
 	Types *types.Package
 	Info  *types.Info
 	Set   *spec.Set
 	Text  func(file string) []byte // what was parsed, by the name of the file
 	Facts *effect.Facts            // of packages that it imports; may be nil
+	Limit int                      // instructions of a function that is decided; 0 for the usual one
 
 	Locked func(f *ast.File) string      // why a file is not edited; may be nil, "" if it is
 	Keep   func(s *pointsto.Site) string // why what it makes is to be left alone; may be nil, "" if it is not
@@ -59,6 +59,7 @@ type Func struct {
 	Refused  string                      // why its frees are not written; "" if they are
 	Taken    map[*pointsto.Site]*Refusal // what is not freed after all, and what the proof says of it
 	Kept     map[*pointsto.Site]string   // what is to be left alone, and why
+	Unfreed  map[*pointsto.Site]string   // what no function is known to free, and why
 }
 
 // A Free is a free with the text of its statement, and behind or in front of what that stands.
@@ -89,24 +90,26 @@ type Result struct {
 	Edits  map[*ast.File][]analysis.TextEdit // sorted
 	in     *Input
 	ed     *editor
+	failed *failures
 }
 
 // Run runs the rooms over a package.
 func Run(in *Input) *Result {
 	frees := effect.NewFrees(in.Set, in.Types, in.Facts)
 	to := &memory.Input{Frees: frees}
-	ed := newEditor(in, frees)
+	failed := &failures{skipped: map[*ssa.Function]string{}, bugs: map[*ssa.Function]string{}}
+	ed := newEditor(in, frees, failed)
 	p := ir.Build(&ir.Input{Fset: in.Fset, Files: in.Files, Types: in.Types, Info: in.Info, Follow: frees.Named,
 		Heads: ed.heads, NoReturn: func(f *types.Func) bool { return effect.NeverReturns(f.FullName()) }})
 	away := &calls.Elsewhere{}
 	for _, f := range in.Files {
 		away.Built(f)
 	}
-	for k, f := range slices.Concat(in.Left, in.Tests) {
-		away.Left(f, k >= len(in.Left))
+	for _, f := range in.Left {
+		away.Left(f)
 	}
 	to.IR = p
-	s := &solver{in: in, to: to, frees: frees, world: calls.NewWorld(p.SSA, away)}
+	s := &solver{in: in, to: to, frees: frees, world: calls.NewWorld(p.SSA, away), failures: failed}
 	s.begin()
 	order := calls.Order(calls.Functions(p.SSA), s.table.Callees)
 	s.findFrees(order)
@@ -115,32 +118,41 @@ func Run(in *Input) *Result {
 		s.round(round)
 	}
 	ed.place(p, s.table)
-	r := &Result{IR: p, in: in, ed: ed, Fact: s.table.Fact(frees)}
-	r.Why = &report.Reasons{Funcs: map[*types.Func]*pointsto.Func{}, Runs: s.table.Runs, Names: p.Names}
+	r := &Result{IR: p, in: in, ed: ed, failed: failed}
+	r.Why = &report.Reasons{Funcs: map[*types.Func]*pointsto.Func{}, Runs: s.table.Runs, Names: p.Names, Known: s.told}
 	for f, sf := range s.of {
-		if fn := calls.Declared(f); fn != nil {
+		if fn := calls.Declared(f); fn != nil && sf.Own != nil {
 			r.Why.Funcs[fn] = sf.Own.Func
 		}
 	}
+	r.Fact = s.table.Fact(frees, r.Why.Given)
 	var solved []*own.Func
 	for _, f := range p.Funcs {
-		if sf := s.of[f]; sf != nil {
-			var frees []place.Free
-			frees, sf.Verdicts = place.Plan(p, sf.Own, scribe{ed, f})
-			for _, fr := range frees {
-				sf.Frees = append(sf.Frees, &Free{Free: fr})
-			}
-			sf.keep(in.Keep)
-			lates := place.Lates(p, sf.Own, scribe{ed, f}, frees)
-			sf.advance(ed, lates)
-			sf.Findings = find.Find(sf.Own, frees, sf.Verdicts, lates)
-			r.Funcs = append(r.Funcs, sf)
-			solved = append(solved, sf.Own)
+		sf := s.of[f]
+		if sf == nil || sf.Own == nil || failed.skip(f, Contained(func() { sf.decide(ed, in.Keep) })) {
+			continue
 		}
+		r.Funcs = append(r.Funcs, sf)
+		solved = append(solved, sf.Own)
 	}
-	r.Fields = find.Fields(solved, frees)
+	failed.whole = Contained(func() { r.Fields = find.Fields(solved, frees) })
 	r.Edits = ed.edits(r.Funcs)
 	return r
+}
+
+// decide places the frees of a function that is solved, and finds what is wrong in it.
+func (f *Func) decide(ed *editor, keep func(*pointsto.Site) string) {
+	var frees []place.Free
+	text := scribe{ed, f.SSA}
+	frees, f.Verdicts = place.Plan(ed.ir, f.Own, text)
+	for _, fr := range frees {
+		f.Frees = append(f.Frees, &Free{Free: fr})
+	}
+	f.keep(keep)
+	f.unfreed(ed.frees)
+	lates := place.Lates(ed.ir, f.Own, text, frees)
+	f.advance(ed, lates)
+	f.Findings = find.Find(f.Own, frees, f.Verdicts, lates)
 }
 
 // keep leaves alone what why has a reason for, and what is freed together with that.
@@ -156,6 +168,30 @@ func (f *Func) keep(why func(*pointsto.Site) string) {
 			f.without([]*pointsto.Site{s}, func(s *pointsto.Site) { f.Kept[s] = text })
 		}
 	}
+}
+
+// unfreed leaves alone what no function frees, whoever made it.
+func (f *Func) unfreed(frees *effect.Frees) {
+	f.Unfreed = map[*pointsto.Site]string{}
+	for _, fr := range slices.Clone(f.Frees) {
+		if t := fr.Name.Type(); frees.Of(t).Made(makers(fr.Sites)) == nil {
+			f.without(fr.Sites, func(s *pointsto.Site) { f.Unfreed[s] = "no function is known to free " + t.String() })
+		}
+	}
+}
+
+// makers lists the packages whose functions make what sites stand for; nil among them for what none makes.
+func makers(sites []*pointsto.Site) (out []*types.Package) {
+	for _, s := range sites {
+		var by *types.Package
+		if c := s.Call(); c != nil {
+			if fn := calls.Called(c); fn != nil {
+				by = fn.Pkg()
+			}
+		}
+		out = append(out, by)
+	}
+	return out
 }
 
 // without drops the frees of some sites, and those of all sites that are freed with them. It tells each.

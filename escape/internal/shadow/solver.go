@@ -22,6 +22,7 @@ type solver struct {
 	world *calls.World
 	table *calls.Table
 	of    map[*ssa.Function]*Func
+	*failures
 }
 
 // begin forgets what was inferred of functions.
@@ -63,10 +64,16 @@ func (s *solver) findFrees(order []calls.Round) {
 			if !may(f) {
 				continue
 			}
-			if found := infer.Free(s.of[f].Own, s.of[f].Summary, s.frees); found != nil {
-				s.frees.Infer(found)
-				some = true
+			sf := s.of[f]
+			if sf.Own == nil {
+				continue
 			}
+			s.skip(f, Contained(func() {
+				if found := infer.Free(sf.Own, sf.Summary, s.frees); found != nil {
+					s.frees.Infer(found)
+					some = true
+				}
+			}))
 		}
 		if some { // others are told what it is now
 			s.round(round)
@@ -82,10 +89,35 @@ func (s *solver) round(round calls.Round) {
 	for first, again := true, true; again; first = false {
 		again = false
 		for _, f := range slices.Backward(round.Funcs) { // literals before what they stand in
-			sf := &Func{SSA: f, Own: own.Solve(pointsto.Solve(s.to, f))}
-			sf.Summary = infer.Summary(sf.Own, s.frees)
+			sf := s.solve(f)
 			s.of[f] = sf
 			again = s.table.Infer(f, sf.Summary, first) && round.Circle || again
 		}
 	}
+}
+
+// solve looks at a function. One that is not decided may do anything, and has no state.
+func (s *solver) solve(f *ssa.Function) *Func {
+	sf := &Func{SSA: f}
+	if s.in.oversized(f) {
+		s.skip(f, tooLarge)
+	}
+	if s.skipped[f] != "" || s.skip(f, Contained(func() {
+		sf.Own = own.Solve(pointsto.Solve(s.to, f))
+		sf.Summary = infer.Summary(sf.Own, s.frees)
+	})) {
+		sf.Own, sf.Summary = nil, effect.Worst(f.Signature).With(len(f.FreeVars))
+	}
+	return sf
+}
+
+// told says why a function lets an operand go that nobody looks into; "" if it is looked into, or that is not
+// known.
+func (s *solver) told(fn *types.Func, operand int) string {
+	for f, why := range s.skipped {
+		if calls.Declared(f) == fn {
+			return "not decided: " + why
+		}
+	}
+	return s.table.Told(fn, operand)
 }

@@ -1,0 +1,81 @@
+package effect
+
+import (
+	"go/types"
+)
+
+// This file is about values whose type does not say by itself what frees them: those that have their free
+// from a struct that is embedded, and handles of a basic type.
+
+// findEmbedded returns the method that a struct of another package has from one embedded in it, of which a
+// spec says that it frees what it is called on: that is the whole value then. Here, structs are taken apart.
+func (f *Frees) findEmbedded(n *types.Named) *Free {
+	if _, ok := n.Underlying().(*types.Struct); !ok || n.Obj().Pkg() == f.pkg {
+		return nil
+	}
+	ms := types.NewMethodSet(types.NewPointer(n))
+	for k := range ms.Len() {
+		m, path := ms.At(k).Obj().(*types.Func).Origin(), ms.At(k).Index()
+		if len(path) == 1 || m.Pkg() == nil {
+			continue
+		}
+		for _, fr := range f.list(m.Pkg()) {
+			if fr.Func == m && fr.method() && fr.level != Inferred && f.usable(fr) {
+				free := fr.free()
+				free.Embedded = path[:len(path)-1]
+				return free
+			}
+		}
+	}
+	return nil
+}
+
+// Embeds reports whether field k of what t is, or points to, leads to the struct from which it has its free:
+// it stands for the whole value there.
+func (f *Frees) Embeds(t types.Type, k int) bool {
+	free := f.Of(t)
+	return free != nil && len(free.Embedded) > 0 && free.Embedded[0] == k
+}
+
+// findBasic returns how handles of a basic type are freed. They look alike, whoever made them: one is freed
+// by a function of the package that made it.
+func (f *Frees) findBasic(t types.Type) *Free {
+	all := &Free{made: map[*types.Package]*Free{}, Repeatable: true}
+	if f.pkg == nil {
+		return nil
+	}
+	for _, q := range append([]*types.Package{f.pkg}, f.pkg.Imports()...) {
+		for _, fr := range f.list(q) {
+			if fr.Func.Pkg() == q && fr.level != Inferred && !fr.method() && fr.Frees(t) && f.usable(fr) {
+				all.made[q] = fr.free()
+				all.Repeatable = all.Repeatable && fr.Repeatable
+				break
+			}
+		}
+	}
+	if len(all.made) == 0 {
+		return nil
+	}
+	return all
+}
+
+// Made returns how what packages made is freed; nil if no function is known that frees all of it.
+func (free *Free) Made(by []*types.Package) *Free {
+	if free.Each != nil {
+		if each := free.Each.Made(by); each != nil {
+			return &Free{Each: each, Repeatable: each.Repeatable}
+		}
+		return nil
+	}
+	if free.made == nil {
+		return free
+	}
+	var found *Free
+	for _, q := range by {
+		if free.made[q] == nil || found != nil && found != free.made[q] {
+			return nil
+		}
+		found = free.made[q]
+	}
+	return found
+}
