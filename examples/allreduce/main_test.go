@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"strings"
 	"testing"
 
@@ -12,18 +11,10 @@ import (
 	"github.com/lastuse/lastuse/alloc/alloctest"
 	"github.com/lastuse/lastuse/alloc/cuda"
 	"github.com/lastuse/lastuse/alloc/host"
+	"github.com/lastuse/lastuse/internal/cudadrv/drvtest"
 )
 
-// asProgram makes the test's binary be the program: a child with the stand-in driver where the loader looks.
-const asProgram = "ALLREDUCE_IS_THE_PROGRAM"
-
-func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
-		main()
-		return
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { drvtest.Main(m, main) }
 
 func TestHost(t *testing.T) {
 	for _, n := range []int{1, 1000} {

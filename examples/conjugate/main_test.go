@@ -18,18 +18,10 @@ import (
 	"github.com/lastuse/lastuse/examples/conjugate/linear"
 	"github.com/lastuse/lastuse/examples/conjugate/plain"
 	"github.com/lastuse/lastuse/examples/conjugate/rewritten"
+	"github.com/lastuse/lastuse/internal/cudadrv/drvtest"
 )
 
-// asProgram makes the test's binary be the program: a child with the stand-in driver where the loader looks.
-const asProgram = "CONJUGATE_IS_THE_PROGRAM"
-
-func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
-		main()
-		return
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { drvtest.Main(m, main) }
 
 func hostDevice(t testing.TB) alloc.Device {
 	dev, err := host.Open(host.Options{})

@@ -3,9 +3,6 @@
 package main
 
 import (
-	"bytes"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,24 +15,9 @@ import (
 	"github.com/lastuse/lastuse/internal/cudadrv/drvtest"
 )
 
-// build compiles the library that stands in for cuBLAS.
-func build(t *testing.T) string {
-	cc := os.Getenv("CC")
-	if cc == "" {
-		cc = "cc"
-	}
-	if _, err := exec.LookPath(cc); err != nil {
-		t.Skip("no C compiler: ", err)
-	}
-	path := filepath.Join(t.TempDir(), "libcublas.so")
-	text, err := exec.Command(cc, "-O1", "-shared", "-fPIC", "-o", path, "testdata/cublas.c", "-ldl").CombinedOutput()
-	require.NoError(t, err, "%s", text)
-	return path
-}
-
 // The calls that the GPU would get multiply matrices in the order of C.
 func TestLibrary(t *testing.T) {
-	lib, err := openLibrary(nil, []string{"/nonexistent/libcublas.so", build(t)})
+	lib, err := openLibrary(nil, []string{"/nonexistent/libcublas.so", drvtest.Build(t, drvtest.Options{BLAS: true})})
 	require.NoError(t, err)
 	defer lib.close()
 	assert.Equal(t, "13.1.2", lib.version())
@@ -77,16 +59,11 @@ func TestMissingLibrary(t *testing.T) {
 // The program on the stand-in driver, with the stand-in for cuBLAS, which wants a context: Do makes it
 // current. Our kernel needs the real compiler.
 func TestProgram(t *testing.T) {
-	lib := build(t)
-	d := drvtest.OpenStandIn(t, drvtest.Options{})
-	cmd := exec.Command(os.Args[0], "-n", "20", "-lib", lib, "-nvrtc", drvtest.Build(t, drvtest.Options{Compiler: true}))
-	cmd.Env = append(os.Environ(), asProgram+"=1", "LD_LIBRARY_PATH="+filepath.Dir(d.Path))
-	var said bytes.Buffer
-	cmd.Stderr = &said
-	out, err := cmd.Output()
-	require.NoError(t, err, "%s%s", out, said.String())
+	lib, compiler := drvtest.Build(t, drvtest.Options{BLAS: true}), drvtest.Build(t, drvtest.Options{Compiler: true})
+	said, err := drvtest.Program(t, "", "-n", "20", "-lib", lib, "-nvrtc", compiler)
+	require.NoError(t, err, "%s", said)
 	for _, want := range []string{"device: cuda:0 stand-in\n", "20 by 20 elements by cuBLAS 13.1.2: right, ",
 		"without our kernel: cuda: nvrtcCompileProgram: ", "live at the end: 0 bytes\n"} {
-		assert.Contains(t, string(out), want)
+		assert.Contains(t, said, want)
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"strings"
 	"testing"
 
@@ -10,18 +9,10 @@ import (
 
 	"github.com/lastuse/lastuse/alloc"
 	"github.com/lastuse/lastuse/alloc/host"
+	"github.com/lastuse/lastuse/internal/cudadrv/drvtest"
 )
 
-// asProgram makes the test's binary be the program: a child with the stand-in driver where the loader looks.
-const asProgram = "CUBLAS_IS_THE_PROGRAM"
-
-func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
-		main()
-		return
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { drvtest.Main(m, main) }
 
 func TestRun(t *testing.T) {
 	for _, n := range []int{1, 7, 64} {

@@ -10,18 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lastuse/lastuse/examples/llm/model"
+	"github.com/lastuse/lastuse/internal/cudadrv/drvtest"
 )
 
-// asProgram makes the test's binary be the program: a child with the stand-in driver where the loader looks.
-const asProgram = "LLM_IS_THE_PROGRAM"
-
-func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
-		main()
-		return
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { drvtest.Main(m, main) }
 
 // onHost returns options for a run on this machine's memory, and what it says.
 func onHost() (*options, *strings.Builder) {

@@ -1,11 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -18,16 +14,7 @@ import (
 	"github.com/lastuse/lastuse/internal/cudadrv/drvtest"
 )
 
-// asProgram makes the test's binary be the program: a child with the stand-in driver where the loader looks.
-const asProgram = "REPL_IS_THE_PROGRAM"
-
-func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
-		main()
-		return
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { drvtest.Main(m, main) }
 
 // onHost returns what a session without a GPU says.
 func onHost(t *testing.T, input string) string {
@@ -55,14 +42,9 @@ func onGPU(t *testing.T, input string) string {
 		require.NoError(t, (&repl{out: &out}).run(strings.NewReader(input), false), "%s", out.String())
 		return out.String()
 	}
-	cmd := exec.Command(os.Args[0], "-nvrtc", drvtest.Build(t, drvtest.Options{Compiler: true}))
-	cmd.Env = append(os.Environ(), asProgram+"=1", "LD_LIBRARY_PATH="+filepath.Dir(d.Path))
-	cmd.Stdin = strings.NewReader(input)
-	var said bytes.Buffer
-	cmd.Stderr = &said
-	out, err := cmd.Output()
-	require.NoError(t, err, "%s%s", out, said.String())
-	return string(out)
+	said, err := drvtest.Program(t, input, "-nvrtc", drvtest.Build(t, drvtest.Options{Compiler: true}))
+	require.NoError(t, err, "%s", said)
+	return said
 }
 
 // stores is CUDA C whose kernel of a name stores value to every element; the stand-in runs the PTX beside it.
