@@ -18,18 +18,27 @@ import (
 	"github.com/lastuse/lastuse/internal/cudadrv/drvtest"
 )
 
-// brokenChild makes TestBroken break the driver of its own process.
-var brokenChild = flag.Bool("broken-child", false, "used by TestBroken")
+// brokenChild has tests break the driver of their own process.
+var brokenChild = flag.Bool("broken-child", false, "used by tests that break a context")
+
+// brokenElsewhere runs the test in a process of its own where d is real, whose context stays broken for as
+// long as the process lives, and reports whether it has.
+func brokenElsewhere(t *testing.T, d drvtest.Driver) bool {
+	if !d.Real() || *brokenChild {
+		return false
+	}
+	text, err := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-driver=real", "-broken-child",
+		fmt.Sprintf("-ordered=%t", *ordered)).CombinedOutput()
+	t.Logf("%s", text)
+	require.NoError(t, err)
+	return true
+}
 
 // A kernel that writes where there is nothing breaks the context. Every later call says so, and all closes
-// cleanly. A real context stays broken for as long as the process lives, so there a child process does it.
+// cleanly.
 func TestBroken(t *testing.T) {
 	d := choose(t)
-	if d.Real() && !*brokenChild {
-		text, err := exec.Command(os.Args[0], "-test.run=^TestBroken$", "-test.v", "-driver=real",
-			"-broken-child").CombinedOutput()
-		t.Logf("%s", text)
-		require.NoError(t, err)
+	if brokenElsewhere(t, d) {
 		return
 	}
 	e := startOn(t, d, alloc.Options{})

@@ -4,14 +4,18 @@ package cuda
 
 import (
 	"flag"
+	"os"
+	"reflect"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lastuse/lastuse/alloc"
 	"github.com/lastuse/lastuse/alloc/alloctest"
 	"github.com/lastuse/lastuse/internal/cudadrv"
 	"github.com/lastuse/lastuse/internal/cudadrv/drvtest"
+	"github.com/lastuse/lastuse/internal/tier"
 	"github.com/lastuse/lastuse/tracker"
 )
 
@@ -50,8 +54,21 @@ func choose(tb testing.TB) drvtest.Driver {
 // count what pools hold fail then.
 var apart = flag.Bool("apart", false, "one device allocation per buffer")
 
-// ordered puts the order checker around the devices of env. It allocates, so tests that count that fail then.
+// ordered puts the order checker around the devices of env.
 var ordered = flag.Bool("ordered", false, "all tests under the order checker")
+
+// TestMain runs all tests, and with -tags long once more under the order checker.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code := m.Run()
+	plain := flag.Lookup("test.bench").Value.String() != "" || flag.Lookup("test.fuzz").Value.String() != "" ||
+		os.Getenv(importer) != "" || *holdChild > 0 || *brokenChild
+	if tier.Long && code == 0 && !plain && !*ordered {
+		*ordered = true
+		code = m.Run()
+	}
+	os.Exit(code)
+}
 
 // checked returns the device for a pool.
 func (e *env) checked(tb testing.TB) alloc.Device {
@@ -96,6 +113,21 @@ func startWith(tb testing.TB, d drvtest.Driver, ordinal int, of Options, o alloc
 	e.s, err = e.pool.NewStream()
 	require.NoError(tb, err)
 	return e
+}
+
+// checkers is the package of the order checker.
+var checkers = reflect.TypeFor[alloctest.Order]().PkgPath()
+
+// noGoMemory fails tb if runs of f allocate on the Go heap. What the order checker keeps is not counted.
+func noGoMemory(tb testing.TB, runs int, f func()) {
+	tb.Helper()
+	if *ordered {
+		assert.Empty(tb, drvtest.GoStacks(int64(runs), f, checkers))
+		return
+	}
+	allocs, bytes := drvtest.GoMemory(runs, f)
+	assert.Zero(tb, allocs)
+	assert.Zero(tb, bytes)
 }
 
 func buffer[T any](tb testing.TB, s *alloc.Stream, n int) alloc.Buffer[T] {

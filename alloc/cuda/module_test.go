@@ -176,9 +176,7 @@ func TestLaunchNoAllocation(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	allocs, bytes := drvtest.GoMemory(50, launch)
-	assert.Zero(t, allocs)
-	assert.Zero(t, bytes)
+	noGoMemory(t, 50, launch)
 	require.NoError(t, e.s.Sync())
 }
 

@@ -4,7 +4,6 @@ package cuda
 
 import (
 	"os"
-	"os/exec"
 	"runtime"
 	"strconv"
 	"strings"
@@ -49,7 +48,7 @@ func TestOccupancy(t *testing.T) {
 	require.NoError(t, err)
 	assert.Greater(t, many, most)
 
-	allocs, bytes := drvtest.GoMemory(20, func() {
+	noGoMemory(t, 20, func() {
 		_, err1 := k.MaxActive(Dim{X: 32}, 0)
 		_, _, err2 := k.SuggestBlock(0)
 		_, err3 := k.Attributes()
@@ -57,8 +56,6 @@ func TestOccupancy(t *testing.T) {
 			t.Error(err1, err2, err3)
 		}
 	})
-	assert.Zero(t, allocs)
-	assert.Zero(t, bytes)
 
 	_, err = k.MaxActive(Dim{X: 32, Y: 64}, 0)
 	require.ErrorIs(t, err, ErrArguments)
@@ -96,13 +93,11 @@ func TestCooperative(t *testing.T) {
 	require.ErrorContains(t, err, "cuda: launch write: the blocks of a cooperative launch run at once: have at most ")
 	require.ErrorContains(t, err, "(MaxActive, ")
 	require.NoError(t, launch(1), "nothing is broken")
-	allocs, bytes := drvtest.GoMemory(20, func() {
+	noGoMemory(t, 20, func() {
 		if launch(1) != nil {
 			t.Error("launch")
 		}
 	})
-	assert.Zero(t, allocs)
-	assert.Zero(t, bytes)
 
 	e.dev.info.Limits.Cooperative = false
 	err = launch(1)
@@ -161,13 +156,11 @@ func TestClusters(t *testing.T) {
 	}
 	assert.ErrorContains(t, launch(Dim{}, Dim{X: 2}), "grid of 0 blocks: want 1 to 2^31-1 each way")
 	assert.ErrorContains(t, (*Kernel)(nil).LaunchClusters(e.s, Dim{X: 3}, Dim{X: 1}, Dim{X: 2}, 0), "no kernel")
-	allocs, bytes := drvtest.GoMemory(20, func() {
+	noGoMemory(t, 20, func() {
 		if launch(Dim{X: 2}, Dim{X: 2}) != nil {
 			t.Error("launch")
 		}
 	})
-	assert.Zero(t, allocs)
-	assert.Zero(t, bytes)
 	e.dev.info.Limits.Clusters = false
 	err = launch(Dim{X: 2}, Dim{X: 2})
 	require.ErrorIs(t, err, ErrUnavailable)
@@ -177,11 +170,7 @@ func TestClusters(t *testing.T) {
 // With SyncLaunches a kernel that fails is named with the line that launched it, and none after it.
 func TestSyncLaunches(t *testing.T) {
 	d := choose(t)
-	if d.Real() && !*brokenChild { // a broken context stays so for the life of the process
-		text, err := exec.Command(os.Args[0], "-test.run=^TestSyncLaunches$", "-test.v", "-driver=real",
-			"-broken-child").CombinedOutput()
-		t.Logf("%s", text)
-		require.NoError(t, err)
+	if brokenElsewhere(t, d) {
 		return
 	}
 	e := startWith(t, d, 0, Options{SyncLaunches: true}, alloc.Options{})
@@ -234,9 +223,7 @@ func TestRanges(t *testing.T) {
 	assert.Equal(t, "+ 1 step (occupancy_test.go:"+strconv.Itoa(line+1)+")\n+ 2 "+strings.Repeat("x", 255)+"\n- 1 \n- 2 \n",
 		string(text))
 	require.NoError(t, os.Setenv("STANDIN_RANGES", ""))
-	allocs, bytes := drvtest.GoMemory(50, func() { StartRange("step").End() })
-	assert.Zero(t, allocs)
-	assert.Zero(t, bytes)
+	noGoMemory(t, 50, func() { StartRange("step").End() })
 	for i := range 2 * maxRanges {
 		StartRange(strconv.Itoa(i)).End()
 	}

@@ -127,7 +127,7 @@ func TestCopiesNoAllocation(t *testing.T) {
 			if err := e.dev.Sync(e.s.Handle()); err != nil { // so that chunks are free again
 				t.Error(err)
 			}
-		}), name)
+		}, checkers), name)
 	}
 }
 

@@ -1,6 +1,7 @@
 package drvtest
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,14 +12,20 @@ var sink []byte
 
 func TestGoStacks(t *testing.T) {
 	n := 0
-	stacks := GoStacks(50, func() {
+	f := func() {
 		sink = make([]byte, 100)
 		if n++; n == 7 {
 			sink = append(sink, make([]byte, 1000)...)
 		}
-	})
+	}
+	stacks := GoStacks(50, f)
 	require.Len(t, stacks, 1)
 	assert.Contains(t, stacks[0], "50 allocations at\nruntime.")
 	assert.Contains(t, stacks[0], "drvtest.TestGoStacks.func1")
 	assert.Empty(t, GoStacks(50, func() { n++ }))
+
+	const here = "github.com/lastuse/lastuse/internal/cudadrv/drvtest"
+	assert.Empty(t, GoStacks(50, f, "strings", here))
+	assert.Empty(t, GoStacks(50, func() { sink = slices.Clone(sink) }, here), "by way of another package")
+	assert.Len(t, GoStacks(50, f, "strings", here+"/other", here[:len(here)-1]), 1)
 }
