@@ -96,7 +96,13 @@ func compile(arch, src string, o CompileOptions) (*cubin, error) {
 	}
 	image, lowered, err := rtc.Compile(s)
 	if err != nil {
-		return nil, wrap(-1, err)
+		err = wrap(-1, err)
+		var e *Error
+		if errors.As(err, &e) && e.Name == "NVRTC_ERROR_INVALID_OPTION" {
+			err = fmt.Errorf("%w: this is NVRTC %d.%d: if it is too old for %s, name another in CompileOptions.Library",
+				err, rtc.Major, rtc.Minor, arch)
+		}
+		return nil, err
 	}
 	if len(image) == 0 {
 		return nil, errors.New("cuda: compile: the compiler made nothing: " + arch + " is no real architecture")

@@ -169,5 +169,19 @@ func TestCompileCubin(t *testing.T) {
 	require.ErrorContains(t, err, "CompileOptions.Library")
 	_, err = CompileCubin("sm_90", "", CompileOptions{Library: drvtest.Build(t, drvtest.Options{})})
 	require.ErrorIs(t, err, ErrUnavailable)
-	require.ErrorContains(t, err, "lacks nvrtcVersion")
+	require.ErrorContains(t, err, "lacks nvrtcVersion: too old, or no NVRTC")
+}
+
+// A compiler that is too old, for us or for the device, is an error that says so.
+func TestCompileTooOld(t *testing.T) {
+	o := CompileOptions{Library: drvtest.Build(t, drvtest.Options{Compiler: true, Without: []string{"nvrtcGetCUBIN"}})}
+	_, err := CompileCubin("sm_90", "", o)
+	require.ErrorIs(t, err, ErrUnavailable)
+	require.ErrorContains(t, err, "lacks nvrtcGetCUBIN: too old, or no NVRTC")
+	o.Library = drvtest.Build(t, drvtest.Options{Compiler: true})
+	_, err = CompileCubin("sm_990", source("", drvtest.Head), o)
+	var e *Error
+	require.ErrorAs(t, err, &e)
+	require.ErrorContains(t, err, "invalid value for --gpu-architecture")
+	require.ErrorContains(t, err, "this is NVRTC 13.0: if it is too old for sm_990, name another in CompileOptions.Library")
 }

@@ -86,21 +86,18 @@ func TestExampleBlur(t *testing.T) {
 func TestForeignCode(t *testing.T) {
 	e := start(t, alloc.Options{})
 	const n = 1000
-	got := make([]uint32, n)
-	func() {
-		b := buffer[uint32](t, e.s, n)
-		require.NoError(t, b.Fill(e.s, 1))
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		// our context is this thread's current one now, as such libraries expect
-		require.NoError(t, b.Fill(e.s, 2))
+	b := buffer[uint32](t, e.s, n)
+	require.NoError(t, b.Fill(e.s, 1))
+	require.NoError(t, e.dev.Do(func() error { // such libraries want our context to be the thread's
 		p := b.Ptr(e.s)
 		drvtest.Loop(t, e.Path, 1, drvtest.Call{Function: "cuMemsetD32Async", Args: []drvtest.Arg{
 			drvtest.Value(uint64(p)), drvtest.Value(77), drvtest.Value(n), drvtest.Value(uint64(e.s.Handle())),
 		}})
 		runtime.KeepAlive(b)
-		require.NoError(t, b.CopyTo(e.s, got))
-		b.Free()
-	}()
+		return nil
+	}))
+	got := make([]uint32, n)
+	require.NoError(t, b.CopyTo(e.s, got))
+	b.Free()
 	assert.EqualValues(t, 77, got[n-1])
 }

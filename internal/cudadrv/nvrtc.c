@@ -23,7 +23,7 @@ static lu_rtc *fill(void *lib, const char *path, char **why) {
 	}
 #define X(name, result, params) \
 	*(void **)&rtc->name = dlsym(lib, "nvrtc" #name); \
-	if (!rtc->name && !*why && asprintf(why, "%s lacks nvrtc" #name, path) < 0) \
+	if (!rtc->name && !*why && asprintf(why, "%s lacks nvrtc" #name ": too old, or no NVRTC", path) < 0) \
 		*why = strdup("out of host memory");
 	LU_RTC_SYMBOLS(X)
 #undef X

@@ -28,7 +28,15 @@ int nvrtcVersion(int *major, int *minor) {
 }
 
 const char *nvrtcGetErrorString(int r) {
-	return r == OK ? "NVRTC_SUCCESS" : r == COMPILATION ? "NVRTC_ERROR_COMPILATION" : "NVRTC_ERROR_INVALID_INPUT";
+	switch (r) {
+	case OK:
+		return "NVRTC_SUCCESS";
+	case COMPILATION:
+		return "NVRTC_ERROR_COMPILATION";
+	case INVALID_OPTION:
+		return "NVRTC_ERROR_INVALID_OPTION";
+	}
+	return "NVRTC_ERROR_INVALID_INPUT";
 }
 
 int nvrtcCreateProgram(program **out, const char *text, const char *name, int headers, const char *const *texts,
@@ -97,11 +105,19 @@ static int known(const program *p, const char *include) {
 #include "cudac.inc"
 #endif
 
+static const char arch[] = "--gpu-architecture=sm_";
+enum { NEWEST = 121 }; // that NVRTC 13.0 knows
+
 int nvrtcCompileProgram(program *p, int options, const char *const *all) {
 	p->compiled = 1;
-	for (int i = 0; i < options; i++)
+	for (int i = 0; i < options; i++) {
 		if (all[i][0] != '-')
 			return INVALID_OPTION;
+		if (!strncmp(all[i], arch, sizeof arch - 1) && atoi(all[i] + sizeof arch - 1) > NEWEST) {
+			p->log = strdup("nvrtc: error: invalid value for --gpu-architecture (-arch)\n");
+			return INVALID_OPTION;
+		}
+	}
 	int line = 1;
 	for (const char *c = p->text; *c; line++) {
 		const char *end = strchr(c, '\n');
