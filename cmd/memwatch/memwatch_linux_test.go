@@ -26,6 +26,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
+	"github.com/lastuse/lastuse/internal/probe"
 	"github.com/lastuse/lastuse/internal/tier"
 	"github.com/lastuse/lastuse/tracker"
 )
@@ -194,14 +195,23 @@ func testFigures(t *testing.T, path string) {
 	require.Equal(t, [2]uint64{20000, 20000}, [2]uint64{m.Alloc, m.Free})
 }
 
+// snapshots returns what the tables of a process say.
+func snapshots(t testing.TB, p *process) []*probe.Snapshot {
+	tables, err := p.Tables()
+	require.NoError(t, err)
+	defer tables.Close()
+	all, err := tables.Read()
+	require.NoError(t, err)
+	return all
+}
+
 // counted returns how often memwatch sees the markers called while f runs. It skips the
 // test where probes are not permitted.
 func (k *keeper) counted(f func()) *markerRow {
 	p, err := openProcess(k.cmd.Process.Pid)
 	require.NoError(k.t, err)
 	defer p.Close()
-	tables, err := p.Tables()
-	require.NoError(k.t, err)
+	tables := snapshots(k.t, p)
 	if _, err := countMarkers(k.t.Context(), p.PID, tables, 0, func() {}); errors.Is(err, errProbe) {
 		k.t.Skip("markers are not counted: ", err)
 	}

@@ -59,37 +59,49 @@ func (c *config) useDriver() bool {
 
 func pids() ([]int, error) { return procfs.PIDs() }
 
-// inspect reads all tables of a process, for as long as it has patience.
+// inspect reads all tables of a process, which it may keep from being opened for as long as there is patience.
 func inspect(ctx context.Context, pid int) (*processRow, error) {
 	type answer struct {
-		row *processRow
-		err error
+		tables  *procfs.Tables
+		command string
+		age     time.Duration
+		err     error
 	}
 	done := make(chan answer, 1)
 	go func() {
+		var a answer
+		defer func() { done <- a }()
 		p, err := openProcess(pid)
 		if err != nil {
-			done <- answer{err: err}
+			a.err = err
 			return
 		}
 		defer p.Close()
-		tables, err := p.Tables()
-		if err != nil {
-			done <- answer{err: err}
+		if a.tables, a.err = p.Tables(); a.err != nil {
 			return
 		}
-		row := newProcessRow(pid, p.Command(), tables)
+		a.command = p.Command()
 		if start := procfs.StartBoot(pid); start > 0 {
-			row.age = time.Duration(procfs.SinceBoot() - start)
+			a.age = time.Duration(procfs.SinceBoot() - start)
 		}
-		done <- answer{row: row}
 	}()
+	var a answer
 	select {
-	case a := <-done:
-		return a.row, a.err
+	case a = <-done:
 	case <-time.After(patience):
 		return nil, errStuck
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+	if a.err != nil {
+		return nil, a.err
+	}
+	defer a.tables.Close()
+	all, err := a.tables.Read()
+	if err != nil {
+		return nil, err
+	}
+	row := newProcessRow(pid, a.command, all)
+	row.age = a.age
+	return row, nil
 }

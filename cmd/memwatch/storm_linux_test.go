@@ -71,8 +71,7 @@ func testAttachInAStorm(t *testing.T, path string) {
 	p, err := openProcess(k.cmd.Process.Pid)
 	require.NoError(t, err)
 	defer p.Close()
-	tables, err := p.Tables()
-	require.NoError(t, err)
+	tables := snapshots(t, p)
 
 	_ = rlimit.RemoveMemlock()
 	ring, err := ebpf.NewMap(&ebpf.MapSpec{Name: "lastuse_ring", Type: ebpf.RingBuf, MaxEntries: 64 << 20})
@@ -100,11 +99,7 @@ func testAttachInAStorm(t *testing.T, path string) {
 		}
 	}()
 
-	made := func() uint64 {
-		tables, err := p.Tables()
-		require.NoError(t, err)
-		return tables[0].Accounts[0].MadeObjects
-	}
+	made := func() uint64 { return snapshots(t, p)[0].Accounts[0].MadeObjects }
 	await := func(what string, cond func() bool) {
 		require.Eventually(t, cond, time.Minute, time.Millisecond, what)
 	}
@@ -126,9 +121,7 @@ func testAttachInAStorm(t *testing.T, path string) {
 	await("events that the snapshot will have counted too", func() bool { return seen.Load() > 0 })
 	var snapshot *probe.Snapshot
 	for {
-		tables, err := p.Tables()
-		require.NoError(t, err)
-		if snapshot = tables[0]; snapshot.Torn == 0 {
+		if snapshot = snapshots(t, p)[0]; snapshot.Torn == 0 {
 			break
 		}
 	}

@@ -125,46 +125,46 @@ const (
 // memory is allocated for it.
 func Read(r io.ReaderAt, size int64) (*Snapshot, error) {
 	for try := 0; ; try++ {
-		s, moved, err := read(r, size)
+		s, text, moved, err := read(r, size)
 		if err != nil {
 			return nil, in("probe: read", err)
 		}
-		if !moved {
-			return s, nil
+		if moved && try < maxRetries {
+			time.Sleep(time.Duration(try) * 10 * time.Microsecond)
+			continue
 		}
-		if try == maxRetries {
+		if moved {
 			s.Torn++
-			return s, nil
 		}
-		time.Sleep(time.Duration(try) * 10 * time.Microsecond)
+		if err := s.addText(r, text); err != nil {
+			return nil, in("probe: read", err)
+		}
+		return s, nil
 	}
 }
 
-// read takes one snapshot and reports whether the structure moved meanwhile.
-func read(r io.ReaderAt, size int64) (s *Snapshot, moved bool, err error) {
+// read takes one snapshot but for the text, which stays where it is once it is there. It reports whether the
+// structure moved meanwhile.
+func read(r io.ReaderAt, size int64) (s *Snapshot, text Region, moved bool, err error) {
 	h, err := readHeader(r, size)
 	if err != nil {
-		return nil, false, err
+		return nil, text, false, err
 	}
 	accounts, err := records[Account](r, h.Accounts)
 	if err != nil {
-		return nil, false, err
+		return nil, text, false, err
 	}
 	shards, torn, err := readShards(r, h.Shards)
 	if err != nil {
-		return nil, false, err
+		return nil, text, false, err
 	}
 	sites, err := records[Site](r, h.Sites)
 	if err != nil {
-		return nil, false, err
-	}
-	text := make([]byte, h.Text.Used)
-	if _, err := r.ReadAt(text, int64(h.Text.Offset)); err != nil {
-		return nil, false, in("text", err)
+		return nil, text, false, err
 	}
 	again, err := readHeader(r, size)
 	if err != nil {
-		return nil, false, err
+		return nil, text, false, err
 	}
 	s = &Snapshot{
 		Start: time.Unix(0, h.Start), Rate: h.Rate,
@@ -174,8 +174,8 @@ func read(r io.ReaderAt, size int64) (s *Snapshot, moved bool, err error) {
 		Torn: torn,
 	}
 	s.addAccounts(accounts, shards)
-	s.addSites(sites, accounts, string(text))
-	return s, h.ChangeEnd != again.ChangeBegin, nil
+	s.addSites(sites, accounts)
+	return s, again.Text, h.ChangeEnd != again.ChangeBegin, nil
 }
 
 // readHeader reads the header and checks that all it says is possible.
@@ -301,9 +301,8 @@ func (s *Snapshot) addAccounts(accounts []Account, shards []Shard) {
 // name returns the account's name as the process wrote it.
 func (a *Account) name() string { return string(a.Name[:min(a.NameLength, NameSize)]) }
 
-// addSites attaches each site's text. Stacks are parts of text, never copies: many
-// sites that all name the same long stretch cost nothing.
-func (s *Snapshot) addSites(sites []Site, accounts []Account, text string) {
+// addSites adds the sites, without their stacks.
+func (s *Snapshot) addSites(sites []Site, accounts []Account) {
 	for i := range sites {
 		t := &sites[i]
 		if t.AllocObjects == 0 {
@@ -320,12 +319,38 @@ func (s *Snapshot) addSites(sites []Site, accounts []Account, text string) {
 			row.Account = accounts[n].name()
 			row.Exact = row.Exact || accounts[n].Flags&FlagForeign != 0
 		}
-		// A site may name text that came after Used was read, or lie.
-		if n := uint64(len(text)); t.TextLength <= MaxStack && t.TextOffset <= n && t.TextLength <= n-t.TextOffset {
-			row.Stack = text[t.TextOffset : t.TextOffset+t.TextLength]
-		}
 		s.Sites = append(s.Sites, row)
 	}
+}
+
+// addText reads the text from the first stack to the last, and gives each site its own. Stacks are parts of
+// it, never copies: many sites that all name the same long stretch cost nothing.
+func (s *Snapshot) addText(r io.ReaderAt, g Region) error {
+	from, to := g.Used, uint64(0)
+	for i := range s.Sites {
+		if t := &s.Sites[i]; t.named(g) {
+			from, to = min(from, t.TextOffset), max(to, t.TextOffset+t.TextLength)
+		}
+	}
+	if from >= to {
+		return nil
+	}
+	b := make([]byte, to-from)
+	if _, err := r.ReadAt(b, int64(g.Offset+from)); err != nil {
+		return in("text", err)
+	}
+	text := unsafe.String(&b[0], len(b))
+	for i := range s.Sites {
+		if t := &s.Sites[i]; t.named(g) {
+			t.Stack = text[t.TextOffset-from : t.TextOffset-from+t.TextLength]
+		}
+	}
+	return nil
+}
+
+// named reports whether s names text that is in g. It may name what came after Used was read, or lie.
+func (s *SiteTotals) named(g Region) bool {
+	return s.TextLength > 0 && s.TextLength <= MaxStack && s.TextOffset <= g.Used && s.TextLength <= g.Used-s.TextOffset
 }
 
 // bytesOf returns the memory of *p.

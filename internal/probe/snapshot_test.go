@@ -176,6 +176,40 @@ func TestReadMoving(t *testing.T) {
 	}
 }
 
+// sparse is a table with nothing but zeros behind its image, and counts the bytes that are read of it.
+type sparse struct {
+	image []byte
+	read  int
+}
+
+func (s *sparse) ReadAt(b []byte, off int64) (int, error) {
+	clear(b)
+	if off < int64(len(s.image)) {
+		copy(b, s.image[off:])
+	}
+	s.read += len(b)
+	return len(b), nil
+}
+
+// TestReadLittle reads tables that claim all the text that there may be and never hold still. What no site
+// names is not read, and what they name is read once.
+func TestReadLittle(t *testing.T) {
+	for _, last := range []uint64{0, MaxText - 20} { // where the last site's text begins
+		image, h := build(t)
+		h.Size = 1 << 40
+		h.Text.Cap, h.Text.Used = MaxText, MaxText
+		h.ChangeBegin++
+		*at[Site](image, h.Sites, 1) = Site{AllocObjects: ObjectUnit, TextOffset: last, TextLength: 20}
+		r := &sparse{image: image}
+		s, err := Read(r, 1<<40)
+		require.NoError(t, err)
+		require.Equal(t, 1, s.Torn)
+		require.Equal(t, "main.main\tmain.go:7\n", s.Sites[0].Stack)
+		require.Len(t, s.Sites[1].Stack, 20)
+		require.Less(t, r.read, int(last)+1<<20)
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	image, _ := build(f)
 	f.Add(image[:HeaderSize], image[HeaderSize:])
@@ -183,8 +217,9 @@ func FuzzRead(f *testing.F) {
 		image := make([]byte, HeaderSize+len(rest))
 		copy(image, head)
 		copy(image[HeaderSize:], rest)
-		s, _, err := read(bytes.NewReader(image), int64(len(image))) // Read only looks again
-		if err != nil {
+		r := bytes.NewReader(image)
+		s, text, _, err := read(r, int64(len(image))) // Read only looks again
+		if err != nil || s.addText(r, text) != nil {
 			return
 		}
 		for i := range s.Accounts {

@@ -112,7 +112,11 @@ func (w *Watcher) heard(n news, tell func(sight)) (all bool) {
 	return w.attached.Load() != was
 }
 
-// asked reports whether a process is among those asked for.
+// asked reports whether a process is among those asked for. That are all but memwatch itself, unless it is
+// told which: to ask the driver what devices hold, it maps the driver's libraries too.
 func (w *Watcher) asked(pid int) bool {
-	return len(w.opts.PIDs) == 0 || slices.Contains(w.opts.PIDs, pid)
+	if len(w.opts.PIDs) == 0 {
+		return pid != w.self
+	}
+	return slices.Contains(w.opts.PIDs, pid)
 }

@@ -5,12 +5,14 @@ package live
 import (
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 // TestHears watches everything where a look at all processes finds none: who maps a library or makes a table
@@ -57,6 +59,33 @@ func TestDeaf(t *testing.T) {
 	follow(t, w)
 	start(t, exe)
 	require.Eventually(t, func() bool { return probed(w, lib) == 1 }, time.Minute, time.Millisecond)
+}
+
+// TestNotItself has this process map a library of the driver, as memwatch does to ask what devices hold: it is
+// watched only if it is asked for, however it is found.
+func TestNotItself(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "libcuda.so.1")
+	require.NoError(t, os.WriteFile(name, make([]byte, os.Getpagesize()), 0o600))
+	f, err := os.Open(name)
+	require.NoError(t, err)
+	defer f.Close()
+	b, err := unix.Mmap(int(f.Fd()), 0, os.Getpagesize(), unix.PROT_READ|unix.PROT_EXEC, unix.MAP_PRIVATE)
+	require.NoError(t, err)
+	defer unix.Munmap(b)
+	for _, asked := range []bool{false, true} {
+		o := Options{NoProbes: true}
+		if asked {
+			o.PIDs = []int{os.Getpid()}
+		}
+		w, err := New(o)
+		require.NoError(t, err)
+		w.pids = func() []int { return []int{os.Getpid()} }
+		w.Look()
+		w.heard(news{mapped: []int{os.Getpid()}, begun: []int{os.Getpid()}}, func(sight) {})
+		require.Equal(t, asked, len(w.Missed()) > 0, "%v", w.Missed()) // the library is seen, and not probed
+		require.Equal(t, asked, len(w.begun) > 0)
+		w.Close()
+	}
 }
 
 // TestPace tells how long it is until all processes are looked at again.

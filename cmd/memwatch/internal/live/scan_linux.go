@@ -97,7 +97,7 @@ func (w *Watcher) scan(tell func(sight)) {
 		w.sizes.next()
 	}
 	for _, pid := range pids {
-		if len(w.opts.PIDs) == 0 && !w.sizes.changed(pid) && !w.using[pid] {
+		if !w.asked(pid) || len(w.opts.PIDs) == 0 && !w.sizes.changed(pid) && !w.using[pid] {
 			continue
 		}
 		w.look(pid, tell)

@@ -90,6 +90,7 @@ type Watcher struct {
 	users     map[userOf]bool // of devices, in the latest answer
 	noDevices string          // why devices are not known
 	pids      func() []int    // all that there are
+	self      int             // memwatch's own
 	ready     chan struct{}   // closed when Run has looked at the processes asked for
 }
 
@@ -128,7 +129,7 @@ func New(o Options) (*Watcher, error) {
 		libraries: make(map[string]*Library), processes: make(map[uint32]*process), ready: make(chan struct{}),
 		nested: procfs.Nested(), nudges: make(chan struct{}, 1), sizes: newSizes(), using: make(map[int]bool),
 		looks: make(chan chan struct{}), over: make(chan struct{}), news: make(chan news),
-		pids: allPIDs, sights: make(chan sight, 1024), tabled: make(chan struct{}, 1), told: make(chan []heap.Event, 64), devices: device.Open, answers: make(chan []device.Device, 1),
+		pids: allPIDs, self: os.Getpid(), sights: make(chan sight, 1024), tabled: make(chan struct{}, 1), told: make(chan []heap.Event, 64), devices: device.Open, answers: make(chan []device.Device, 1),
 	}
 	w.sink = func(*heap.Event) {}
 	w.listener, w.deaf = mapping.Open()

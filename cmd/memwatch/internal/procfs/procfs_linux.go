@@ -118,8 +118,15 @@ func (p *Process) Find(want func(*Mapped) bool) ([]Mapped, error) {
 	return found, nil
 }
 
-// Tables reads all tables of the process.
-func (p *Process) Tables() ([]*probe.Snapshot, error) {
+// Tables are tables of a process that are open. They lie in memory: whatever the process does, reading them
+// takes no longer than the bounds of their sizes allow.
+type Tables struct {
+	files []*os.File
+	errs  []error // of those that could not be opened
+}
+
+// Tables opens all tables of the process. Close must follow if the error is nil.
+func (p *Process) Tables() (*Tables, error) {
 	maps, err := p.Find((*Mapped).IsTable)
 	if err != nil {
 		return nil, err
@@ -130,39 +137,48 @@ func (p *Process) Tables() ([]*probe.Snapshot, error) {
 		}
 		return nil, ErrNoTable
 	}
-	var all []*probe.Snapshot
-	var errs []error
+	t := new(Tables)
 	for i := range maps {
-		s, err := p.table(&maps[i])
+		f, err := p.OpenTable(&maps[i])
 		switch {
 		case err == nil:
-			all = append(all, s)
+			t.files = append(t.files, f)
 		case errors.Is(err, ErrGone): // the tracker was collected after we saw its mapping
 		default:
-			errs = append(errs, err)
+			t.errs = append(t.errs, err)
 		}
 	}
-	if len(all) == 0 && len(errs) == 0 {
-		return nil, ErrGone
-	}
-	if len(all) == 0 {
-		return nil, errors.Join(errs...)
-	}
-	return all, nil
+	return t, nil
 }
 
-// table reads the table of one mapping.
-func (p *Process) table(m *Mapped) (*probe.Snapshot, error) {
-	f, err := p.OpenTable(m)
-	if err != nil {
-		return nil, err
+// Read returns what the tables say that can be read; if there is none, why.
+func (t *Tables) Read() (all []*probe.Snapshot, err error) {
+	errs := t.errs
+	for _, f := range t.files {
+		st, err := f.Stat()
+		if err == nil {
+			var s *probe.Snapshot
+			if s, err = probe.Read(f, st.Size()); err == nil {
+				all = append(all, s)
+				continue
+			}
+		}
+		errs = append(errs, err)
 	}
-	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return nil, err
+	switch {
+	case len(all) > 0:
+		return all, nil
+	case len(errs) > 0:
+		return nil, errors.Join(errs...)
 	}
-	return probe.Read(f, st.Size())
+	return nil, ErrGone
+}
+
+// Close closes the files.
+func (t *Tables) Close() {
+	for _, f := range t.files {
+		f.Close()
+	}
 }
 
 // OpenTable opens the file behind a mapping: by the mapping itself, which takes
