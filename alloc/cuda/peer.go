@@ -81,7 +81,7 @@ func copyPeer(to *alloc.Stream, dst alloc.Arg, from *alloc.Stream, src alloc.Arg
 		return err
 	}
 	if to.Captured() || from.Captured() {
-		return fmt.Errorf("cuda: copy between devices: %w", alloc.ErrCapturing)
+		return fmt.Errorf("cuda: copy between devices: a graph takes none: copy before Capture: %w", alloc.ErrCapturing)
 	}
 	var room [2]alloc.Param
 	d, err := to.Begin(room[0:0:1], dst)

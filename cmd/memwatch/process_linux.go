@@ -59,7 +59,8 @@ func (c *config) useDriver() bool {
 
 func pids() ([]int, error) { return procfs.PIDs() }
 
-// inspect reads all tables of a process, which it may keep from being opened for as long as there is patience.
+// inspect reads all tables of a process, which may keep them from being opened for as long as there is
+// patience.
 func inspect(ctx context.Context, pid int) (*processRow, error) {
 	type answer struct {
 		tables  *procfs.Tables

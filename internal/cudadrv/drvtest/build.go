@@ -26,8 +26,8 @@ type Options struct {
 	// Heads selects the first instructions of the exported functions: those of driver 580, those of 550 and
 	// 535, or for 0 what the compiler makes.
 	Heads int
-	// Compiler asks for the stand-in of NVRTC in place of the driver's, Ranges for that of NVTX, BLAS for that
-	// of cuBLAS.
+	// Compiler asks for the stand-in of NVRTC in place of the driver's, Ranges for that of NVTX, BLAS for
+	// that of cuBLAS.
 	Compiler, Ranges, BLAS bool
 	// NCCL asks for that of NCCL, which says that it is of this version, such as 22809.
 	NCCL int

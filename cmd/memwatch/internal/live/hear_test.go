@@ -61,8 +61,8 @@ func TestDeaf(t *testing.T) {
 	require.Eventually(t, func() bool { return probed(w, lib) == 1 }, time.Minute, time.Millisecond)
 }
 
-// TestNotItself has this process map a library of the driver, as memwatch does to ask what devices hold: it is
-// watched only if it is asked for, however it is found.
+// TestNotItself has this process map a library of the driver, as memwatch does to ask what devices hold: it
+// is watched only if it is asked for, however it is found.
 func TestNotItself(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "libcuda.so.1")
 	require.NoError(t, os.WriteFile(name, make([]byte, os.Getpagesize()), 0o600))
