@@ -41,15 +41,15 @@ func (f *Func) LooksAt(m *ssa.MakeClosure, n int) bool {
 		}
 		p := s.Param(k)
 		p.Lends = false // to functions that others give it: see called
-		yes = k < len(s.Params) && p.Borrows() && f.fixed(m.Bindings[n], m)
+		yes = k < len(s.Params) && p.Borrows() && f.Fixed(m.Bindings[n], m)
 		f.views[c] = yes
 	}
 	return yes
 }
 
-// fixed reports whether what a literal captures in v is not assigned once it is made, until v is another
+// Fixed reports whether what a literal captures in v is not assigned once it is made, until v is another
 // variable.
-func (f *Func) fixed(v ssa.Value, by *ssa.MakeClosure) bool {
+func (f *Func) Fixed(v ssa.Value, by *ssa.MakeClosure) bool {
 	root, _, _ := f.Resolve(v)
 	switch v := root.(type) {
 	case *ssa.Alloc:
@@ -60,7 +60,7 @@ func (f *Func) fixed(v ssa.Value, by *ssa.MakeClosure) bool {
 		makers := *fn.Referrers()
 		return len(ir.Stores(v)) == 0 && len(makers) > 0 && !slices.ContainsFunc(makers, func(i ssa.Instruction) bool {
 			m, ok := i.(*ssa.MakeClosure)
-			return !ok || !f.fixed(m.Bindings[k], m)
+			return !ok || !f.Fixed(m.Bindings[k], m)
 		})
 	}
 	return !f.Objects[root] || len(ir.Stores(root)) == 0

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/ir"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
@@ -107,8 +108,35 @@ func (f *Func) findTests() {
 			t := &f.tests[n]
 			t.key, t.neg, t.ok = f.keyOf(c)
 			t.fixed, t.on = always(c)
+			t.then = f.implied(t.key)
 		}
 	}
+}
+
+// asks lists the keys on which a branch tells something.
+func (t test) asks() (out []key) {
+	if t.ok {
+		out = append(out, t.key)
+	}
+	if t.then != nil {
+		out = append(out, *t.then)
+	}
+	return out
+}
+
+// implied returns what follows from a condition; nil if nothing does: an error that is of some kind is none
+// that is nil.
+func (f *Func) implied(k key) *key {
+	c, ok := k.x.(*ssa.Call)
+	if !ok || k != isTrue(c) {
+		return nil
+	}
+	fn := calls.Called(&c.Call)
+	if fn == nil || fn.FullName() != "errors.Is" && fn.FullName() != "errors.As" {
+		return nil
+	}
+	then := nonNil(f.stored(c.Call.Args[0]))
+	return &then
 }
 
 // always returns what a condition always is, if that is known: an interface is of the type that it was made
@@ -199,11 +227,11 @@ func (g *Group) chooseConds() {
 		if g.region.entry[i] {
 			entries = append(entries, n)
 		}
-		if t := g.f.tests[n]; t.ok {
-			if count[t.key] == 0 {
-				order = append(order, t.key)
+		for _, k := range g.f.tests[n].asks() {
+			if count[k] == 0 {
+				order = append(order, k)
 			}
-			count[t.key]++
+			count[k]++
 		}
 	}
 	take := func(k key) {

@@ -32,8 +32,14 @@ func (g *Group) passes(i, n, out int) bool {
 	if !t.ok || out > 1 {
 		return true
 	}
+	is := (out == 0) != t.neg
+	if t.then != nil && is {
+		if on, known := g.value(i, *t.then); known && !on {
+			return false
+		}
+	}
 	on, known := g.value(i, t.key)
-	return !known || on == ((out == 0) != t.neg)
+	return !known || on == is
 }
 
 // onEdge returns what a combo becomes on an edge: what a nil holds was never made, phis

@@ -191,6 +191,7 @@ type test struct {
 	ok  bool
 	// What the condition always is, if that is known.
 	fixed, on bool
+	then      *key // is so where the condition is
 }
 
 // needs lists the keys that acts and sites of the group depend on.

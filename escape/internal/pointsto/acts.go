@@ -38,8 +38,9 @@ func (f *Func) Acts(i ssa.Instruction, of ssa.Value) []Act {
 	if acts, ok := f.started(i, of); ok {
 		return acts
 	}
+	handed, _ := f.handsOn(i, of)
 	switch {
-	case f.handsOn(i, of):
+	case handed:
 		return one(Keep, nil)
 	case f.In.IR.Reads(i):
 		return one(Read, nil)

@@ -12,11 +12,13 @@ import (
 // This file is about what may be known of a variable in memory, by all that is done to it.
 
 // handsOn reports whether an instruction does something else with a literal that captures
-// v than call it, or lend it to who only does that.
-func (f *Func) handsOn(i ssa.Instruction, v ssa.Value) bool {
+// v than call it, or lend it to who only does that; and whether v is not assigned behind that, so that it
+// has what others have then.
+func (f *Func) handsOn(i ssa.Instruction, v ssa.Value) (yes, fixed bool) {
 	if !memory.InMemory(v) {
-		return false
+		return false, false
 	}
+	fixed = true
 	var callee *ssa.Value
 	switch c := i.(type) {
 	case *ssa.Call:
@@ -26,10 +28,10 @@ func (f *Func) handsOn(i ssa.Instruction, v ssa.Value) bool {
 	}
 	for _, op := range i.Operands(nil) {
 		if m, ok := (*op).(*ssa.MakeClosure); ok && op != callee && slices.Contains(m.Bindings, v) && !f.Lends(i, m) {
-			return true
+			yes, fixed = true, fixed && f.Fixed(v, m)
 		}
 	}
-	return false
+	return yes, yes && fixed
 }
 
 // isClosed reports whether nothing but what is read here gets at a variable in memory.
@@ -50,6 +52,9 @@ func (f *Func) isClosed(v ssa.Value) bool {
 		for _, i := range f.Users(w) {
 			if s, ok := i.(*ssa.Store); ok && (captured && !(f.IsSlot(v) && f.Alone(v)) || f.Origin(s.Val) == v) {
 				yes = false
+			}
+			if _, fixed := f.handsOn(i, w); fixed {
+				continue // what is in there goes, and the variable keeps it
 			}
 			for _, a := range f.Acts(i, w) {
 				_, literal := i.(*ssa.MakeClosure)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/ir"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 )
 
@@ -127,7 +128,8 @@ func (f *Func) FreedIn(i ssa.Instruction, v ssa.Value) (free ssa.CallInstruction
 	}
 	for _, op := range of {
 		m, ok := op.(*ssa.MakeClosure)
-		if !ok || m.Fn.(*ssa.Function).Synthetic != "" {
+		goes := func(i ssa.Instruction) bool { return ir.Callee(i) != op }
+		if !ok || m.Fn.(*ssa.Function).Synthetic != "" || !slices.ContainsFunc(*m.Referrers(), goes) {
 			continue
 		}
 		for n, b := range m.Bindings {

@@ -126,6 +126,9 @@ func (w *Reasons) of(f *pointsto.Func, a pointsto.Act, seen map[*types.Func]bool
 		r.Cause, r.Note = Stored, stored(i.Addr)
 		if m := capturedBy(i.Addr); m != nil {
 			r.Cause, r.Pos = Captured, position(m)
+			if free, _ := f.FreedIn(m, i.Addr); free != nil {
+				r.Cause, r.Pos = InLiteral, free.Pos()
+			}
 		}
 	case *ssa.MapUpdate:
 		r.Cause, r.Note = Stored, Note{Kind: InElement, Of: typeName(i.Map)}
@@ -157,10 +160,12 @@ func (w *Reasons) of(f *pointsto.Func, a pointsto.Act, seen map[*types.Func]bool
 // call fills in what a call does with the operand of an act.
 func (w *Reasons) call(in *pointsto.Func, r *Reason, a pointsto.Act, seen map[*types.Func]bool) {
 	c := a.Call
-	if c == nil { // a builtin
+	if c == nil { // a builtin, or it gets a literal
 		r.Cause = Taken
 		if b := a.Instr.(*ssa.Call).Call.Value; b.Name() == "append" {
 			r.Cause = Appended
+		} else if slices.ContainsFunc(a.Instr.Operands(nil), isLiteral) {
+			r.Cause = Captured
 		}
 		return
 	}
@@ -248,6 +253,11 @@ func position(i ssa.Instruction) token.Pos {
 		}
 	}
 	return i.Parent().Pos()
+}
+
+func isLiteral(op *ssa.Value) bool {
+	_, yes := (*op).(*ssa.MakeClosure)
+	return yes
 }
 
 // capturedBy returns what makes a literal that captures a variable in memory; nil if none does.

@@ -111,7 +111,8 @@ func Run(in *Input) *Result {
 	to.IR = p
 	s := &solver{in: in, to: to, frees: frees, world: calls.NewWorld(p.SSA, away), failures: failed}
 	s.begin()
-	order := calls.Order(calls.Functions(p.SSA), s.table.Callees)
+	fns := calls.Functions(p.SSA)
+	order := calls.Order(fns, s.table.Callees)
 	s.findFrees(order)
 	s.begin()
 	for _, round := range order {
@@ -126,14 +127,18 @@ func Run(in *Input) *Result {
 		}
 	}
 	r.Fact = s.table.Fact(frees, r.Why.Given)
-	var solved []*own.Func
 	for _, f := range p.Funcs {
 		sf := s.of[f]
 		if sf == nil || sf.Own == nil || failed.skip(f, Contained(func() { sf.decide(ed, in.Keep) })) {
 			continue
 		}
 		r.Funcs = append(r.Funcs, sf)
-		solved = append(solved, sf.Own)
+	}
+	var solved []*own.Func
+	for _, f := range fns { // those that have nothing to free as well
+		if sf := s.of[f]; sf != nil && sf.Own != nil {
+			solved = append(solved, sf.Own)
+		}
 	}
 	failed.whole = Contained(func() { r.Fields = find.Fields(solved, frees) })
 	r.Edits = ed.edits(r.Funcs)
