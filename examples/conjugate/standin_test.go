@@ -28,7 +28,11 @@ func TestMissing(t *testing.T) {
 	require.Error(t, err)
 	assert.Contains(t, said, "conjugate: cuBLAS, which comes with the CUDA toolkit, is wanted: -lib names its file: "+
 		"/nonexistent/libcublas.so: ")
-	lib := drvtest.Build(t, drvtest.Options{BLAS: true})
+	lib := drvtest.Build(t, drvtest.Options{BLAS: true, Without: []string{"cublasGetStatusString"}})
+	said, err = drvtest.Program(t, "", "-lib", lib)
+	require.Error(t, err)
+	assert.Contains(t, said, "is wanted: -lib names its file: "+lib+": it has no cublasGetStatusString: too old, or not cuBLAS\n")
+	lib = drvtest.Build(t, drvtest.Options{BLAS: true})
 	said, err = drvtest.Program(t, "", "-lib", lib, "-nvrtc", "/nonexistent/libnvrtc.so")
 	require.Error(t, err)
 	assert.Contains(t, said, "NVRTC, which comes with the CUDA toolkit, is wanted")

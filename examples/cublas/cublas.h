@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +37,9 @@ static inline cublas *cublas_open(const char *path, char **why) {
 	for (unsigned i = 0; i < sizeof symbols / sizeof *symbols; i++) {
 		void *f = dlsym(lib, symbols[i].name);
 		if (!f) {
-			*why = strdup(dlerror());
+			char text[100];
+			snprintf(text, sizeof text, "it has no %s: too old, or not cuBLAS", symbols[i].name);
+			*why = strdup(text);
 			dlclose(lib);
 			free(l);
 			return NULL;

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,7 +39,9 @@ static inline llm_cublas *llm_cublas_open(const char *path, char **why) {
 	for (unsigned i = 0; i < sizeof symbols / sizeof *symbols; i++) {
 		void *f = dlsym(lib, symbols[i].name);
 		if (!f) {
-			*why = strdup(dlerror());
+			char text[100];
+			snprintf(text, sizeof text, "it has no %s: too old, or not cuBLAS", symbols[i].name);
+			*why = strdup(text);
 			dlclose(lib);
 			free(l);
 			return NULL;
