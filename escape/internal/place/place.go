@@ -277,6 +277,7 @@ func (pl *planner) token(t own.Token) (spots []*spot, due bool, missed int) {
 	var entries []*spot
 	last := map[int]*spot{} // by node
 	left := 0               // runs behind deferred calls
+	var open []func() (*spot, map[*spot]bool)
 	for _, n := range pl.g.Nodes() {
 		for _, r := range pl.runs(n, t) {
 			due = true
@@ -286,6 +287,7 @@ func (pl *planner) token(t own.Token) (spots []*spot, due bool, missed int) {
 				left++
 			case r.spot == nil && r.ends:
 				missed++
+				open = append(open, func() (*spot, map[*spot]bool) { return pl.gather(t, n, r, spots) })
 			case r.spot == nil: // it goes on in the next node
 			case r.start == 0:
 				entries = append(entries, r.spot)
@@ -299,6 +301,12 @@ func (pl *planner) token(t own.Token) (spots []*spot, due bool, missed int) {
 	sunk, kept := pl.sink(t, entries, last)
 	missed += len(entries) - len(kept)
 	spots = slices.DeleteFunc(append(spots, kept...), func(s *spot) bool { return sunk[s] })
+	for _, gather := range open {
+		if s, gone := gather(); s != nil {
+			spots = append(slices.DeleteFunc(spots, func(q *spot) bool { return gone[q] }), s)
+			missed--
+		}
+	}
 	if left > 0 {
 		if s := pl.deferred(t); s != nil {
 			spots, left = append(spots, s), 0

@@ -60,7 +60,8 @@ func (pl *planner) runs(node int, t own.Token) []run {
 		}
 		r := &out[len(out)-1]
 		if r.spot == nil {
-			r.spot = pl.spot(t, points, k, r.start)
+			clean := func(v ssa.Value) bool { return r.start == 0 || current(points, r.start, v) }
+			r.spot = pl.spot(points, k, moment{t, clean, p.Due})
 			if r.spot != nil && r.start > 0 {
 				r.spot.after = pl.f.Graph.Nodes[node].Instrs[points[r.start].At-1]
 			}
@@ -78,10 +79,9 @@ func current(points []*own.Point, start int, v ssa.Value) bool {
 	return points[start-1].Clean(v) || points[start].Sets(v)
 }
 
-// spot returns where a free of t may stand between a moment and the next, nil if nowhere.
-func (pl *planner) spot(t own.Token, points []*own.Point, k, start int) *spot {
+// spot returns where a free of a token may stand between a point and the next, nil if nowhere.
+func (pl *planner) spot(points []*own.Point, k int, m moment) *spot {
 	p := points[k]
-	m := moment{t, func(v ssa.Value) bool { return start == 0 || current(points, start, v) }, p.Due}
 	graph := pl.f.Graph
 	node := graph.Nodes[p.Node]
 	end := len(node.Instrs)
