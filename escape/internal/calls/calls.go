@@ -238,11 +238,18 @@ func (t *Table) Func(fn *types.Func) *effect.Summary {
 	switch {
 	case line != nil:
 		s = effect.Of(line, fn.Signature(), s)
+	case s == nil && cgoChecks(fn):
+		s = effect.Blank(fn.Signature())
 	case s == nil:
 		s = effect.Worst(fn.Signature())
 	}
 	t.of[fn] = s
 	return s
+}
+
+// cgoChecks reports whether fn is what cgo puts around calls to look at pointers.
+func cgoChecks(fn *types.Func) bool {
+	return fn.Signature().Recv() == nil && (fn.Name() == "_cgoCheckPointer" || fn.Name() == "_cgoCheckResult")
 }
 
 // Body returns the summary of a literal, whose captured variables follow its parameters.

@@ -31,7 +31,8 @@ func Of(line *spec.Line, sig *types.Signature, inferred *Summary) *Summary {
 				said |= 1 << s.index(c.Of)
 			}
 		} else {
-			s.Params[s.index(c.Operand)] = Param{TakesNil: s.Params[s.index(c.Operand)].TakesNil}
+			p := &s.Params[s.index(c.Operand)]
+			*p = Param{TakesNil: p.TakesNil, Reads: p.Reads}
 			said |= 1 << s.index(c.Operand)
 		}
 	}

@@ -45,7 +45,16 @@ type Param struct {
 	Sets       Result        // of a captured variable: it is given what its function then owns
 	Takes      Takes         // of a slice, or a variable of one, that escapes: how it does
 	Calls      Calls         // of a function: how it is called
+	Reads      Reads         // how far it is looked into
 }
+
+// Reads says how far a function looks into an operand. The zero Reads is to its memory.
+type Reads uint8
+
+const (
+	Memory Reads = iota
+	Handle       // the handle alone, which is as good as before once its memory is freed
+)
 
 // Takes says that a slice escapes only since it is appended to: what is put in is its owner's from then on.
 // What is known of no more than that it escapes, a caller need not know better.
@@ -225,7 +234,7 @@ func Join(s, t *Summary) *Summary {
 
 func joinParam(a, b Param) Param {
 	p := Param{Freed: a.Freed.Join(b.Freed), Escapes: a.Escapes.Join(b.Escapes), Retained: a.Retained,
-		Lends: a.Lends || b.Lends, Calls: min(a.Calls, b.Calls)}
+		Lends: a.Lends || b.Lends, Calls: min(a.Calls, b.Calls), Reads: min(a.Reads, b.Reads)}
 	if a.Retained != b.Retained {
 		p.Retained, p.Escapes = false, When{Cond: Maybe} // who owes how many frees is not known
 	}

@@ -52,6 +52,9 @@ const withError = " whatever the error"
 // grows says how a slice escapes.
 const grows = " grows"
 
+// handleOnly says that nothing looks at the memory of an operand.
+const handleOnly = " by its handle"
+
 // calledText says how a function is called.
 var calledText = [...]string{InTurn: " called in turn", Once: " called once"}
 
@@ -88,6 +91,9 @@ func (s *Summary) param(out []string, name string, p Param) []string {
 	}
 	if p.Calls != Anyhow {
 		out = append(out, name+calledText[p.Calls])
+	}
+	if p.Reads == Handle {
+		out = append(out, name+handleOnly)
 	}
 	if w := p.Sets.Owned; w.Cond != Never {
 		out = append(out, name+" set"+s.when(w))
@@ -177,6 +183,10 @@ func Parse(text string, sig *types.Signature) (*Summary, error) {
 	for _, t := range strings.Split(text, ", ") {
 		t, maybe := strings.CutSuffix(t, " maybe")
 		t, onTrue := strings.CutSuffix(t, s.onTrue())
+		t, handle := strings.CutSuffix(t, handleOnly)
+		if handle {
+			t += " borrowed"
+		}
 		t, calls := cutCalled(t)
 		t, takes, err := cutGrows(t, sig)
 		if err != nil {
@@ -211,6 +221,9 @@ func Parse(text string, sig *types.Signature) (*Summary, error) {
 			if c.Operand.Kind == spec.Result {
 				r := &of.Results[c.Operand.Index]
 				r.Holes, r.Error = r.Holes || full != t, r.Error || failed
+			}
+			if handle && c.Operand.Kind != spec.Result {
+				of.Params[of.index(c.Operand)].Reads = Handle
 			}
 			if calls != Anyhow && c.Operand.Kind != spec.Result {
 				of.Params[of.index(c.Operand)].Calls = calls

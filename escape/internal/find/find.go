@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/own"
 	"github.com/lastuse/lastuse/escape/internal/place"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
@@ -207,13 +208,13 @@ func (r *finder) judge(m met) {
 	st &= own.Freed | own.Pending
 	viewed := on == Freed && m.As != pointsto.Whole
 	if viewed && r.ownsItself(m.Of) {
-		on = Read // it needs what it views to be freed
+		return // it may be freed behind what it views
 	}
 	kind := table[on][st]
 	if kind == None && st&own.Freed != 0 {
 		kind = table[on][own.Freed]
 	}
-	if kind == None || kind == DoubleFree && (again || r.f.Repeatable(s)) {
+	if kind == None || kind == DoubleFree && (again || r.f.Repeatable(s)) || r.f.Shared(s) {
 		return
 	}
 	r.add(Finding{Kind: kind, On: on, State: st, Must: must, Site: s, Pos: pos, Other: r.freed[s],
@@ -285,7 +286,7 @@ func occasion(m own.Meeting) Occasion {
 func looks(m own.Meeting) bool {
 	switch i := m.Act.Instr.(type) {
 	case *ssa.Call:
-		return true
+		return m.Act.Reads == effect.Memory
 	case *ssa.UnOp:
 		return i.Op == token.MUL && m.As == pointsto.View
 	case *ssa.Store:

@@ -74,6 +74,9 @@ func Summary(f *own.Func, frees *effect.Frees) *effect.Summary {
 	}
 	for k, p := range f.SSA.Params {
 		s.Params[k].Calls, s.Params[k].TakesNil = e.calls(p), takesNil(f, p)
+		if f.In.Owns(p.Type()) && looksOnly(f, p) {
+			s.Params[k].Reads = effect.Handle
+		}
 		if !followed[k] && !memory.Plain(p.Type()) {
 			e.lent(s, k, p)
 		}

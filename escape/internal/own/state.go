@@ -176,7 +176,15 @@ func (g *Group) settle(c *combo, t Token, v int, to Status, surely, ends bool) {
 	if to&Ended != 0 || to == Pending {
 		names := flow.NewBits(len(c.must[t]) * 64)
 		switch {
-		case !surely || !ends:
+		case !surely:
+		case !ends: // the variable may be filled again, and not what was read of it
+			if c.must[t].Has(v) && !isRegister(g.Values[v]) {
+				for k, w := range g.Values {
+					if c.must[t].Has(k) && isRegister(w) {
+						names.Add(k)
+					}
+				}
+			}
 		case c.must[t].Has(v):
 			copy(names, c.must[t])
 		default:

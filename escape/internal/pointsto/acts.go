@@ -23,6 +23,7 @@ type Act struct {
 	Call  *ssa.CallCommon    // that does it
 	Again bool               // of Free: it may be repeated
 	Lends bool               // of Read: to a function that the literal is given
+	Reads effect.Reads       // by a call that borrows it
 	Into  *memory.Collection // of Put
 }
 
@@ -231,6 +232,7 @@ func (f *Func) call(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act {
 			out[len(out)-1].Lends = true
 			continue
 		}
+		before := len(out)
 		lends := p.Lends && !f.borrow(c.Args)
 		p.Lends = false
 		switch {
@@ -267,6 +269,9 @@ func (f *Func) call(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act {
 			}
 			f.leads(to, res, k, act)
 			f.within(to, res, k, act)
+		}
+		for n := range out[before:] {
+			out[before+n].Reads = p.Reads
 		}
 	}
 	if call, ok := i.(*ssa.Call); ok && c == &call.Call {
