@@ -522,6 +522,9 @@ func (e *exits) gives(v ssa.Value, r *ssa.Return) (is given) {
 				is |= other | loose
 			}
 		}
+		if e.f.Handed(v) { // or nothing: a summary does not tell these apart
+			is |= perhaps(0, failed, e.kinds(r, own.Combination{}))
+		}
 		return is
 	}
 	return other | loose

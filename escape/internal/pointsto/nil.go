@@ -100,6 +100,15 @@ func (f *Func) operand(call *ssa.Call, v ssa.Value) ([]ssa.Value, bool) {
 	return nil, false
 }
 
+// Handed reports whether a value is the result of a call that did not make it: an operand, or nothing.
+func (f *Func) Handed(v ssa.Value) bool {
+	call, ok := v.(*ssa.Call)
+	if x, extract := v.(*ssa.Extract); extract {
+		call, ok = x.Tuple.(*ssa.Call)
+	}
+	return ok && call != nil && f.made[v] == nil
+}
+
 // MayBeNil reports whether a value that holds what sites made may be nothing at all.
 func (f *Func) MayBeNil(v ssa.Value) bool { return f.mayBeNil(v, map[ssa.Value]bool{}) }
 

@@ -143,6 +143,16 @@ func (w *Reasons) of(f *pointsto.Func, a pointsto.Act, seen map[*types.Func]bool
 		r.Cause, r.Pos = InLiteral, free.Pos()
 		return r
 	}
+	if a.Op == pointsto.Free || a.Op == pointsto.Later {
+		r.Cause = FreedPart
+		if slices.ContainsFunc(f.Holds(a.Of), func(h pointsto.Hold) bool { return h.As == pointsto.View }) {
+			r.Cause = FreedView
+		}
+		if a.Call != nil {
+			r.Func = w.runs(a.Call)
+		}
+		return r
+	}
 	switch i := a.Instr.(type) {
 	case *ssa.Store:
 		r.Cause, r.Note = Stored, stored(i.Addr)
@@ -192,11 +202,6 @@ func (w *Reasons) call(in *pointsto.Func, r *Reason, a pointsto.Act, seen map[*t
 		return
 	}
 	switch {
-	case a.Op == pointsto.Free || a.Op == pointsto.Later:
-		r.Cause = FreedPart
-		if slices.ContainsFunc(in.Holds(a.Of), func(h pointsto.Hold) bool { return h.As == pointsto.View }) {
-			r.Cause = FreedView
-		}
 	case !c.IsInvoke() && in.Origin(c.Value) == a.Of:
 		r.Cause = Called
 	case calls.Literal(c) != nil:
