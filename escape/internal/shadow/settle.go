@@ -13,7 +13,7 @@ import (
 )
 
 // mostProofs bounds how often a package is proven before whole declarations are left alone.
-const mostProofs = 7
+const mostProofs = 20
 
 // A Refusal is what the proof says of frees that it does not accept.
 type Refusal struct {
@@ -21,9 +21,9 @@ type Refusal struct {
 	Pos token.Pos // of what stands in the way, in the old text: where its line begins; may be none
 }
 
-// Settle asks the proof about the edits, takes back the frees that it does not accept, and all others of the
-// same buffers, and asks again, until all that is left is accepted. It ends, as something is taken back each
-// time.
+// Settle asks the proof about the edits, takes back the frees that it does not accept, and asks again, until
+// all that is left is accepted. It ends, as something is taken back each time. A buffer whose free on one way
+// is taken back is freed on the others, if that is accepted.
 func (r *Result) Settle(a *Asker) {
 	for round := 0; slices.ContainsFunc(r.Funcs, (*Func).written); round++ {
 		withheld := r.Prove(a).Withheld()
@@ -105,7 +105,7 @@ func (r *Result) meant(f *Func, v *proof.Verdict) (out []meaning) {
 	return out
 }
 
-// take takes back frees, and all others of what they free. What is freed late stays as it is.
+// take takes back frees. What is freed late stays as it is.
 func (f *Func) take(frees []*Free, no *Refusal) bool {
 	late := false
 	frees = slices.DeleteFunc(slices.Clone(frees), func(fr *Free) bool {
@@ -121,11 +121,12 @@ func (f *Func) take(frees []*Free, no *Refusal) bool {
 	if f.Taken == nil {
 		f.Taken = map[*pointsto.Site]*Refusal{}
 	}
-	var sites []*pointsto.Site
+	f.Frees = slices.DeleteFunc(f.Frees, func(fr *Free) bool { return slices.Contains(frees, fr) })
 	for _, fr := range frees {
-		sites = append(sites, fr.Sites...)
+		for _, s := range fr.Sites {
+			f.Taken[s] = no
+		}
 	}
-	f.without(sites, func(s *pointsto.Site) { f.Taken[s] = no })
 	return true
 }
 

@@ -57,7 +57,7 @@ type Func struct {
 	Lates    []*Late
 	Findings []find.Finding
 	Refused  string                      // why its frees are not written; "" if they are
-	Taken    map[*pointsto.Site]*Refusal // what is not freed after all, and what the proof says of it
+	Taken    map[*pointsto.Site]*Refusal // what is not freed after all on some way, and what the proof says
 	Kept     map[*pointsto.Site]string   // what is to be left alone, and why
 	Unfreed  map[*pointsto.Site]string   // what no function is known to free, and why
 }
