@@ -78,7 +78,8 @@ func (g Global[T]) Bytes() int64 { return int64(g.v.n) * int64(unsafe.Sizeof(*(*
 //lastuse:effect result 0 views recv
 func (g Global[T]) Ptr() alloc.Ptr { return g.v.ptr }
 
-// CopyFrom copies src to the first elements, in stream order on s. It returns when src may be changed.
+// CopyFrom copies src to the first elements, in stream order on s. It returns when src may be changed: a
+// graph copies what src holds when it is captured.
 //
 //lastuse:effect recv borrowed, arg src borrowed
 func (g Global[T]) CopyFrom(s *alloc.Stream, src []T) error {
@@ -114,10 +115,33 @@ func (v *variable) copy(s *alloc.Stream, refused error, in bool, host unsafe.Poi
 	switch {
 	case size == 0:
 		return nil
+	case s.Captured() && in:
+		return v.capture(b, s, host, size)
+	case s.Captured():
+		return fmt.Errorf("cuda: global %s: copy: it is there when the graph has run: copy behind its Launch: %w",
+			v.name, alloc.ErrCapturing)
 	case in:
 		return b.CopyIn(s.LaunchHandle(), v.ptr, host, size)
 	}
 	return b.CopyOut(s.LaunchHandle(), host, v.ptr, size)
+}
+
+// capture has the graph that s is captured into copy n bytes as they are now, from page-locked memory that
+// only the graph keeps.
+func (v *variable) capture(b *base, s *alloc.Stream, host unsafe.Pointer, n int64) error {
+	h, err := alloc.MakePinned[byte](s.Pool(), int(n))
+	if err != nil {
+		return fmt.Errorf("cuda: global %s: copy: %w", v.name, err)
+	}
+	defer h.Free()
+	use, err := alloc.BeginPinned(s, h)
+	if err != nil {
+		return fmt.Errorf("cuda: global %s: copy: %w", v.name, err)
+	}
+	defer use.End()
+	copy(h.Slice(), unsafe.Slice((*byte)(host), n))
+	s.GraphKeeps(v.module.loaded, v.module.loaded.keep)
+	return b.Transfer(s.LaunchHandle(), v.ptr, use.Ptr, n, true)
 }
 
 // begin keeps the module loaded, and s as it is, for work with n elements. If the error is nil, end must
@@ -130,9 +154,6 @@ func (v *variable) begin(s *alloc.Stream, refused error, n int) (*base, error) {
 		return nil, refused
 	case n > v.n:
 		return nil, fmt.Errorf("%d elements of %d: %w", n, v.n, alloc.ErrSize)
-	case s.Captured():
-		return nil, fmt.Errorf("a graph takes no copy of a variable: copy before Capture, or in a kernel: %w",
-			alloc.ErrCapturing)
 	}
 	l := v.module.loaded
 	if b, err := device(s.Pool().Device()); err != nil || b != l.b {

@@ -3,6 +3,7 @@
 package cuda
 
 import (
+	"errors"
 	"runtime"
 	"testing"
 	"time"
@@ -159,19 +160,39 @@ func TestGlobalCaptured(t *testing.T) {
 	require.NoError(t, err)
 	count, err := m.Kernel("count")
 	require.NoError(t, err)
+	sum := make([]uint64, 1)
+	launch := func() error { return count.Launch(e.s, Dim{X: 1}, Dim{X: 1}, 0, alloc.Scalar(uint32(2))) }
 	g, err := e.s.Capture(func() error {
-		err := counter.CopyFrom(e.s, []uint64{7})
+		err := counter.CopyTo(e.s, sum)
 		require.ErrorIs(t, err, alloc.ErrCapturing)
-		require.ErrorContains(t, err, "copy before Capture")
-		return count.Launch(e.s, Dim{X: 1}, Dim{X: 1}, 0, alloc.Scalar(uint32(2)))
+		require.ErrorContains(t, err, "copy behind its Launch")
+		return launch()
 	})
 	require.NoError(t, err)
 	require.NoError(t, g.Launch(e.s))
 	require.NoError(t, g.Launch(e.s))
-	sum := make([]uint64, 1)
 	require.NoError(t, counter.CopyTo(e.s, sum))
 	assert.EqualValues(t, 2*(1+20), sum[0])
+
+	// What a graph copies is what there was, and the module stays for it.
+	seven := []uint64{7}
+	require.NoError(t, g.Update(func() error { return errors.Join(counter.CopyFrom(e.s, seven), launch()) }))
+	seven[0] = 8
+	for range 2 {
+		require.NoError(t, g.Launch(e.s))
+		require.NoError(t, counter.CopyTo(e.s, sum))
+		assert.EqualValues(t, 7+1+20, sum[0])
+	}
+	require.NoError(t, g.Update(func() error { return counter.CopyFrom(e.s, seven) }))
+	require.NoError(t, m.Unload())
+	require.NoError(t, g.Launch(e.s))
+	require.NoError(t, e.s.Sync())
+	require.ErrorIs(t, counter.CopyFrom(e.s, seven), ErrUnloaded)
 	g.Close()
+	if e.StandIn != nil {
+		require.Eventually(t, func() bool { return e.StandIn.Books().Modules == 0 }, 10*time.Second, time.Millisecond)
+		assert.Zero(t, e.StandIn.Books().BadAccess)
+	}
 }
 
 // A variable alone keeps its module loaded.
