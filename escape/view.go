@@ -94,7 +94,11 @@ func (v *view) finding(f *shadow.Func, fd find.Finding, b *Buffer) *Finding {
 	out.Pos, out.End = v.r.Call(f, fd.Pos)
 	if fd.On != find.Dead && fd.Kind != find.Late {
 		if from, to := v.r.Call(f, fd.Other); from.IsValid() {
-			out.Related = []analysis.RelatedInformation{{Pos: from, End: to, Message: "freed here"}}
+			did := "freed here"
+			if fd.On == find.Dropped {
+				did = "dropped here"
+			}
+			out.Related = []analysis.RelatedInformation{{Pos: from, End: to, Message: did}}
 		}
 		return out
 	}

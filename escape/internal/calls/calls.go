@@ -192,7 +192,7 @@ func (t *Table) any(c *ssa.CallCommon) *effect.Summary {
 			break
 		}
 		if all != nil {
-			s = effect.Join(all, s)
+			s = apart(all, s)
 		}
 		all = s
 	}
@@ -203,6 +203,18 @@ func (t *Table) any(c *ssa.CallCommon) *effect.Summary {
 		}
 	}
 	return all
+}
+
+// apart joins what two functions do, either of which a call may run. What one of them frees and the other
+// does not is nobody's who makes the call: it cannot know which it was.
+func apart(s, t *effect.Summary) *effect.Summary {
+	w := effect.Join(s, t)
+	for k := range w.Params {
+		if !w.Unknown && s.Params[k].Freed != t.Params[k].Freed {
+			w.Params[k].Freed, w.Params[k].Escapes = effect.When{}, effect.When{Cond: effect.Always}
+		}
+	}
+	return w
 }
 
 // line returns the line of a spec that decides what a function does; nil if none does.

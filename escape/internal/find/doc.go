@@ -21,6 +21,9 @@
 // nothing needs it but what goes through such. All else is read off the acts at each moment, in front of
 // which own's states stand. Each line has one finding of a kind and a site.
 //
+// A map loses what it has under a key that is deleted, or given something else at once, if nothing was done
+// with what is in there (dropped.go). What is freed on some ways only by the one call that frees it leaks.
+//
 // What methods forget or lose is read off all stores of the package and what the type's methods do to its
 // fields (fields.go, method.go): a field owns if all that is stored there was made by who stores it, and goes
 // nowhere else.

@@ -36,6 +36,7 @@ const (
 	Deferred                  // a call is deferred that frees it
 	Returned                  // to the caller
 	Kept                      // by a call, or where others get at it
+	Dropped                   // by the map that it is in
 	occasions = iota
 )
 
@@ -103,7 +104,10 @@ func Find(f *own.Func, frees []place.Free, verdicts []place.Verdict, lates []*pl
 			}
 		}
 		for k, s := range g.Sites {
-			r.deferredInLoop(own.Token(2*k), s)
+			if !s.Joint() {
+				r.deferredInLoop(own.Token(2*k), s)
+			}
+			r.dropped(s)
 		}
 		for _, v := range verdicts {
 			if v.Due && slices.Contains(g.Sites, v.Site) {
@@ -135,7 +139,7 @@ func (r *finder) meetings() []met {
 				s := r.site(t)
 				st := p.Status(t)
 				r.ended[s] = r.ended[s] || st&(own.Ended|own.Pending|own.Moved) != 0
-				r.put[s] = r.put[s] || st&own.Given != 0
+				r.put[s] = r.put[s] || st&(own.Given|own.Turned) != 0
 			}
 			for _, m := range p.Meetings() {
 				s := r.site(m.Token)

@@ -1,6 +1,8 @@
 package find
 
 import (
+	"go/types"
+
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
@@ -16,6 +18,7 @@ const (
 	Receiver        // of the channel on which it is sent
 	Goroutine       // that nobody waits for
 	Pool            // a sync.Pool
+	Viewer          // what frees a view of it
 	takers    = iota
 )
 
@@ -24,10 +27,18 @@ var handed = [takers]map[Occasion]Kind{
 	Receiver:  {Freed: DoubleFree},
 	Goroutine: {Freed: UseAfterFree},
 	Pool:      {Freed: UseAfterFree, Read: UseAfterFree},
+	Viewer:    {Freed: DoubleFree, Read: UseAfterFree},
 }
 
-// taker returns to whom an act hands its operand.
-func taker(a pointsto.Act) Taker {
+// taker returns to whom an act hands what a site makes. What a line of a spec says is a view of it, and is
+// freed as it is, is its memory.
+func (r *finder) taker(s *pointsto.Site, a pointsto.Act) Taker {
+	if c, ok := a.Of.(*ssa.Call); ok && a.Op == pointsto.Free {
+		if r.f.Summary(&c.Call).Decided && r.f.MadeOf(c) == s.Value && types.Identical(c.Type(), s.Value.Type()) {
+			return Viewer
+		}
+		return Nobody
+	}
 	switch i := a.Instr.(type) {
 	case *ssa.Send:
 		return Receiver
@@ -48,15 +59,15 @@ func (r *finder) given(m own.Meeting) {
 	if m.Status&^own.Absent != own.Moved || m.Of != s.Value || m.Token%2 == 1 || !m.Always || len(s.Moves) == 0 {
 		return
 	}
-	to := taker(s.Moves[0])
+	to := r.taker(s, s.Moves[0])
 	for _, a := range s.Moves {
-		if taker(a) != to {
+		if r.taker(s, a) != to {
 			return
 		}
 	}
 	on := occasion(m)
 	kind := handed[to][on]
-	if kind == None {
+	if kind == None || to == Viewer && kind == DoubleFree && m.Act.Again {
 		return
 	}
 	fd := Finding{Kind: kind, On: on, State: own.Moved, Site: s, Pos: position(m), To: to}

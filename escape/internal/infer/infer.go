@@ -189,7 +189,7 @@ func (t *tally) when(hasError bool) effect.When {
 // kinds returns whether a return may be one of success and one of an error.
 func (e *exits) kinds(r *ssa.Return, c own.Combination) [2]bool {
 	if !e.flag {
-		success, failure := own.Outcome(r, c)
+		success, failure := memory.Outcome(r, c.NonNil)
 		return [2]bool{success, failure}
 	}
 	v := r.Results[len(r.Results)-1]

@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"go/ast"
 	"go/token"
 	"go/types"
 	"slices"
@@ -92,7 +93,7 @@ func (g *Graph) split(p *Package, b *ssa.BasicBlock, late int, unwinds map[int]b
 					g.Deferred = append(g.Deferred, g.where[instr])
 				}
 				at := p.heads[instr]
-				if call, v := p.mark(instr); call != nil && v == nil {
+				if call, v := p.mark(instr); call != nil && v == nil && !p.beside(p.place(call), b.Instrs[start+i:]) {
 					at = p.place(call)
 				}
 				if at != nil {
@@ -118,6 +119,18 @@ func (g *Graph) split(p *Package, b *ssa.BasicBlock, late int, unwinds map[int]b
 		}
 	}
 	cut(len(b.Instrs))
+}
+
+// beside reports whether a place stands between else and an if that only compares what is there: the heads of
+// its branches are the same moment. Behind it is the rest of its block.
+func (p *Package) beside(at *Place, behind []ssa.Instruction) bool {
+	if n, ok := at.Node.(*ast.IfStmt); !ok || at.Kind != ElseIf || n.Else.(*ast.IfStmt).Init != nil {
+		return false
+	}
+	return !slices.ContainsFunc(behind, func(i ssa.Instruction) bool {
+		call, _ := p.mark(i)
+		return call == nil && panics(i)
+	})
 }
 
 // deferred returns for each block the index of the first instruction behind which a call

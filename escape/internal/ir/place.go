@@ -162,19 +162,51 @@ func (p *Package) Names(v ssa.Value) []*types.Var {
 	return out
 }
 
-// Held returns the first place in a list at which x is marked as holding v and through which
-// each path leads to another that comes from where v is made; nil if there is none.
-func (p *Package) Held(to *Place, x *types.Var, v ssa.Value) *Place {
-	for _, q := range p.marked[x] {
-		if q.Kind != InList || q.Block == nil || !q.Block.Dominates(to.Block) ||
-			q.Block == to.Block && p.order[q.At] > p.order[to.At] {
-			continue
+// Held returns places in lists at which x holds v and through which each path leads to another that comes
+// from where v is made, the last first: in front of what gives x something else, and where x is marked.
+func (p *Package) Held(to *Place, x *types.Var, v ssa.Value) (out []*Place) {
+	if to.Block == nil {
+		return nil
+	}
+	add := func(q *Place) {
+		if q == nil || q.Kind != InList || slices.Contains(out, q) {
+			return
 		}
 		if held, cell := p.Value(q, x); held == v && !cell {
-			return q
+			out = append(out, q)
 		}
 	}
-	return nil
+	marks := p.marksOf(x)
+	end, at := to.Block, p.order[to.At]+1
+	made, _ := v.(ssa.Instruction)
+	for b := to.Block; b != nil && len(out) == 0; b = b.Idom() {
+		for _, s := range slices.Backward(marks[b]) {
+			if b == to.Block && p.order[s.place.At] > p.order[to.At] {
+				continue
+			}
+			if held, cell := s.mark.Held(); held == v && !cell {
+				add(p.lastBefore(end, at, b))
+				add(s.place)
+			}
+			end, at = b, p.order[s.place.At]
+		}
+		if made != nil && b == made.Block() {
+			break
+		}
+	}
+	return out
+}
+
+// lastBefore returns the last place in front of an instruction of a block, or of one that dominates it and
+// that another one dominates; nil if there is none.
+func (p *Package) lastBefore(b *ssa.BasicBlock, end int, top *ssa.BasicBlock) *Place {
+	for {
+		if q := p.LastBefore(b, end); q != nil || b == top {
+			return q
+		}
+		b = b.Idom()
+		end = len(b.Instrs)
+	}
 }
 
 // LastBefore returns the last place in a block in front of an instruction, by its index; nil if there

@@ -2,6 +2,7 @@ package ir
 
 import (
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -33,4 +34,17 @@ func Stops(i ssa.Instruction) bool {
 		return i.Blocking && len(i.States) == 0
 	}
 	return false
+}
+
+// ComesToAnEnd reports whether a block is one that the program wrote and runs to its end: none in which it
+// stops, nor one that go/ssa makes for a body that is called when it must not be.
+func ComesToAnEnd(b *ssa.BasicBlock) bool {
+	if b == b.Parent().Recover || slices.ContainsFunc(b.Instrs, Stops) {
+		return false
+	}
+	p, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Panic)
+	return !ok || p.Pos().IsValid() && !slices.ContainsFunc(b.Instrs, func(i ssa.Instruction) bool {
+		c, ok := i.(*ssa.Call)
+		return ok && c.Pos() == p.Pos() // one that never returns
+	})
 }

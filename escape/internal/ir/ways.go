@@ -2,12 +2,14 @@ package ir
 
 import (
 	"go/token"
+	"go/types"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
 )
 
-// This file is about what SSA tells by itself: ways between instructions, and what assigns a variable.
+// This file is about what SSA tells by itself: ways between instructions, what
+// assigns a variable, what conditions come to, and which functions are recursive.
 
 // Before reports whether all paths to an instruction lead through another.
 func Before(i, at ssa.Instruction) bool {
@@ -139,4 +141,50 @@ func NonNil(b, until *ssa.BasicBlock, is func(ssa.Value) bool) (on, known bool) 
 		}
 	}
 	return false, false
+}
+
+// Always returns what a condition always is, if that is known: an interface is of the type that it was made
+// of.
+func Always(c ssa.Value) (fixed, on bool) {
+	e, ok := c.(*ssa.Extract)
+	if !ok || e.Index != 1 {
+		return false, false
+	}
+	a, ok := e.Tuple.(*ssa.TypeAssert)
+	if !ok {
+		return false, false
+	}
+	m, ok := a.X.(*ssa.MakeInterface)
+	if !ok || types.IsInterface(a.AssertedType) {
+		return false, false
+	}
+	return true, types.Identical(a.AssertedType, m.X.Type())
+}
+
+// Recursive reports whether a function may lead back to itself, by the names that it calls; nothing is known
+// of none.
+func Recursive(f *ssa.Function) bool {
+	seen := map[*ssa.Function]bool{}
+	for open := []*ssa.Function{f}; len(open) > 0; open = open[1:] {
+		if open[0] == nil {
+			return true
+		}
+		for _, b := range open[0].Blocks {
+			for _, i := range b.Instrs {
+				c, ok := i.(ssa.CallInstruction)
+				if !ok {
+					continue
+				}
+				callee := c.Common().StaticCallee()
+				if callee == f {
+					return true
+				}
+				if callee != nil && !seen[callee] {
+					seen[callee] = true
+					open = append(open, callee)
+				}
+			}
+		}
+	}
+	return false
 }

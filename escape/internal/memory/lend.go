@@ -17,11 +17,9 @@ type Run struct {
 	Lent    bool // it is given to what is called
 }
 
-// IsBody reports whether a literal is the body of a range over a function. It only runs in turn, whatever
+// IsBody reports whether a function is the body of a range over a function. It only runs in turn, whatever
 // that does: once the loop has ended, calling it panics.
-func IsBody(m *ssa.MakeClosure) bool {
-	return m.Fn.(*ssa.Function).Synthetic == "range-over-func yield"
-}
+func IsBody(f *ssa.Function) bool { return f.Synthetic == "range-over-func yield" }
 
 // Does returns what a run does to what its literal captures in operand n, of which the caller of the literal
 // learns no more if that is another function.
@@ -62,7 +60,7 @@ func (f *Func) RunsOf(i ssa.Instruction) []Run {
 	var s *effect.Summary
 	for k, a := range calls.Operands(&c.Call) {
 		m, ok := a.(*ssa.MakeClosure)
-		if ok && IsBody(m) {
+		if ok && IsBody(m.Fn.(*ssa.Function)) {
 			out = append(out, Run{Literal: m, Lent: true})
 			continue
 		}

@@ -22,27 +22,33 @@ type Input struct {
 // Owns reports whether variables of a type are to follow.
 func (in *Input) Owns(t types.Type) bool { return in.Frees.Resource(t) }
 
-// A Func is a function with its variables in memory, and what leads to them. What was asked once is kept.
+// A Func is a function with its variables in memory, and what leads to them.
 type Func struct {
 	SSA        *ssa.Function
 	Graph      *ir.Graph
 	In         *Input
 	Objects    map[ssa.Value]bool // see object.go
-	builds     map[ssa.Value]bool // see built
 	split      map[ssa.Value][]*Field
 	containers map[ssa.Value]*Container
 	deferreds  map[*ssa.Defer]*Deferred
 	groups     map[ssa.Value]*Running
-	views      map[capture]bool        // see looks
-	before     map[ssa.Value][]*Former // by slot
+	asked
 	owners
+}
+
+// asked has what was asked once.
+type asked struct {
+	builds map[ssa.Value]bool      // see built
+	views  map[capture]bool        // see looks
+	before map[ssa.Value][]*Former // by slot
+	useful map[*ssa.Phi]bool       // whether somebody reads it
 }
 
 // New finds the variables and objects of a function.
 func New(in *Input, fn *ssa.Function) *Func {
-	f := &Func{SSA: fn, Graph: in.IR.Graph(fn), In: in, Objects: map[ssa.Value]bool{}, builds: map[ssa.Value]bool{},
-		split: map[ssa.Value][]*Field{}, containers: map[ssa.Value]*Container{}, deferreds: map[*ssa.Defer]*Deferred{},
-		groups: map[ssa.Value]*Running{}, views: map[capture]bool{}, before: map[ssa.Value][]*Former{},
+	f := &Func{SSA: fn, Graph: in.IR.Graph(fn), In: in, Objects: map[ssa.Value]bool{}, split: map[ssa.Value][]*Field{},
+		containers: map[ssa.Value]*Container{}, deferreds: map[*ssa.Defer]*Deferred{}, groups: map[ssa.Value]*Running{},
+		asked:  asked{map[ssa.Value]bool{}, map[capture]bool{}, map[ssa.Value][]*Former{}, map[*ssa.Phi]bool{}},
 		owners: newOwners()}
 	f.findObjects()
 	return f

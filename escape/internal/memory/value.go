@@ -1,12 +1,14 @@
 package memory
 
 import (
+	"go/token"
 	"go/types"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/ir"
 )
 
 // Plain reports whether a value of type t leads to no memory, not even as a number: an int is a
@@ -121,6 +123,58 @@ func (f *Func) Where(v ssa.Value) (node, at int, ok bool) {
 func RootOf(v ssa.Value) ssa.Value {
 	if p, ok := v.(*Field); ok {
 		return p.Root
+	}
+	return v
+}
+
+// Useful reports whether a phi is read, or one that it flows into.
+func (f *Func) Useful(phi *ssa.Phi) bool {
+	yes, ok := f.useful[phi]
+	if ok {
+		return yes
+	}
+	var all []*ssa.Phi // that the phi flows into
+	seen := map[*ssa.Phi]bool{phi: true}
+	for open := []*ssa.Phi{phi}; len(open) > 0 && !yes; {
+		p := open[len(open)-1]
+		open = open[:len(open)-1]
+		all = append(all, p)
+		for _, i := range f.Users(p) {
+			q, ok := i.(*ssa.Phi)
+			if !ok || f.useful[q] {
+				yes = true
+			} else if !seen[q] {
+				seen[q] = true
+				open = append(open, q)
+			}
+		}
+	}
+	if yes {
+		f.useful[phi] = true
+		return true
+	}
+	for _, p := range all { // none of them is read
+		f.useful[p] = false
+	}
+	return false
+}
+
+// Stored returns what a load gives: the value that was stored in the variable just before,
+// if nothing lies between that could store another.
+func (f *Func) Stored(v ssa.Value) ssa.Value {
+	load, ok := v.(*ssa.UnOp)
+	if !ok || load.Op != token.MUL || !InMemory(load.X) {
+		return v
+	}
+	instrs := load.Block().Instrs
+	at := slices.Index(instrs, ssa.Instruction(load))
+	for k := at - 1; k >= max(0, at-16); k-- {
+		if i, ok := instrs[k].(*ssa.Store); ok && i.Addr == load.X {
+			return i.Val
+		}
+		if !ir.Quiet(instrs[k]) && !f.Marks(instrs[k]) {
+			break
+		}
 	}
 	return v
 }

@@ -2,12 +2,10 @@ package own
 
 import (
 	"go/token"
-	"go/types"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/ir"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
@@ -25,29 +23,9 @@ type key struct {
 const mostConds = 5
 
 func (f *Func) operand(v ssa.Value) any {
-	v = f.stored(v)
+	v = f.Stored(v)
 	if c, ok := v.(*ssa.Const); ok {
 		return c.String()
-	}
-	return v
-}
-
-// stored returns what a load gives: the value that was stored in the variable just before,
-// if nothing lies between that could store another.
-func (f *Func) stored(v ssa.Value) ssa.Value {
-	load, ok := v.(*ssa.UnOp)
-	if !ok || load.Op != token.MUL || !memory.InMemory(load.X) {
-		return v
-	}
-	instrs := load.Block().Instrs
-	at := slices.Index(instrs, ssa.Instruction(load))
-	for k := at - 1; k >= max(0, at-16); k-- {
-		if i, ok := instrs[k].(*ssa.Store); ok && i.Addr == load.X {
-			return i.Val
-		}
-		if !ir.Quiet(instrs[k]) && !f.Marks(instrs[k]) {
-			break
-		}
 	}
 	return v
 }
@@ -83,7 +61,7 @@ func (f *Func) keyOf(v ssa.Value) (k key, neg, ok bool) {
 		x, y = y, x
 	}
 	if c, is := y.(*ssa.Const); is && c.IsNil() && op == token.NEQ {
-		return nonNil(f.stored(x)), neg, true
+		return nonNil(f.Stored(x)), neg, true
 	}
 	return key{op: op, x: f.operand(x), y: f.operand(y)}, neg, true
 }
@@ -107,7 +85,7 @@ func (f *Func) findTests() {
 		if c := f.Graph.Branch(n); c != nil {
 			t := &f.tests[n]
 			t.key, t.neg, t.ok = f.keyOf(c)
-			t.fixed, t.on = always(c)
+			t.fixed, t.on = ir.Always(c)
 			t.then = f.implied(t.key)
 		}
 	}
@@ -128,33 +106,11 @@ func (t test) asks() (out []key) {
 // that is nil.
 func (f *Func) implied(k key) *key {
 	c, ok := k.x.(*ssa.Call)
-	if !ok || k != isTrue(c) {
+	if !ok || k != isTrue(c) || !memory.AsksError(&c.Call) {
 		return nil
 	}
-	fn := calls.Called(&c.Call)
-	if fn == nil || fn.FullName() != "errors.Is" && fn.FullName() != "errors.As" {
-		return nil
-	}
-	then := nonNil(f.stored(c.Call.Args[0]))
+	then := nonNil(f.Stored(c.Call.Args[0]))
 	return &then
-}
-
-// always returns what a condition always is, if that is known: an interface is of the type that it was made
-// of.
-func always(c ssa.Value) (fixed, on bool) {
-	e, ok := c.(*ssa.Extract)
-	if !ok || e.Index != 1 {
-		return false, false
-	}
-	a, ok := e.Tuple.(*ssa.TypeAssert)
-	if !ok {
-		return false, false
-	}
-	m, ok := a.X.(*ssa.MakeInterface)
-	if !ok || types.IsInterface(a.AssertedType) {
-		return false, false
-	}
-	return true, types.Identical(a.AssertedType, m.X.Type())
 }
 
 // An answer is what a key is known to be.

@@ -1,6 +1,8 @@
 package own
 
 import (
+	"slices"
+
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
@@ -65,14 +67,19 @@ func (g *Group) onEdge(c *combo, n, out int) *combo {
 		for _, v := range g.phis[m] {
 			g.define(c, v)
 		}
+		takes := g.takings(was, m, e)
 		for _, v := range g.phis[m] {
+			if slices.ContainsFunc(takes, func(t taking) bool { return t.phi == v }) {
+				continue
+			}
 			if from, ok := g.index[g.f.Brought(g.Values[v], e)]; ok {
 				g.derive(c, was, from, v, pointsto.Act{Op: pointsto.Copy})
 			}
 		}
+		g.turn(c, was, takes)
 	}
 	for k := range g.Sites {
-		if old := 2*k + 1; c.st[old] != Absent && !g.reachable(c, m, Token(old)) {
+		if old := 2*k + 1; c.st[old] != Absent && c.st[old]&Turned == 0 && !g.neededBy(c, g.region.liveIn[m], Token(old)) {
 			c.st[old], c.gone[old] = Absent, nil
 			clear(c.must[old])
 		}
@@ -100,11 +107,6 @@ func (g *Group) tested(c *combo, v int, isNil bool) {
 		c.st[t] = c.st[t]&^Owned | Absent
 		clear(c.must[t])
 	}
-}
-
-// reachable reports whether a value that is needed behind the entry of a node may hold t.
-func (g *Group) reachable(c *combo, node int, t Token) bool {
-	return g.neededBy(c, g.region.liveIn[node], t)
 }
 
 func (g *Group) mayHold(c *combo, v int, t Token) bool {

@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
@@ -15,7 +16,6 @@ type Group struct {
 	*pointsto.Group
 	f      *Func
 	index  map[ssa.Value]int   // of Values
-	parent map[int]int         // by value: of which it is made, -1 if of several
 	parts  map[ssa.Value][]int // fields among Values, by what they are part of
 	holds  [][]held            // by value
 	events map[int][]event     // by node, in order
@@ -66,7 +66,7 @@ type event struct {
 // prepare lists what happens where.
 func (g *Group) prepare() {
 	g.late = map[int]int{}
-	g.index, g.parts, g.parent = map[ssa.Value]int{}, map[ssa.Value][]int{}, map[int]int{}
+	g.index, g.parts = map[ssa.Value]int{}, map[ssa.Value][]int{}
 	local := map[int]int{} // of a site by its number: its index in Sites
 	g.events, g.phis = map[int][]event{}, map[int][]int{}
 	for k, s := range g.Sites {
@@ -86,6 +86,7 @@ func (g *Group) prepare() {
 		g.holds = append(g.holds, list)
 	}
 	for k, v := range g.Values {
+		var ends []pointsto.Act // when the function does
 		if phi := memory.Phi(v); phi != nil {
 			n, _, _ := g.f.Graph.Where(phi)
 			g.phis[n] = append(g.phis[n], k)
@@ -95,6 +96,7 @@ func (g *Group) prepare() {
 		switch d := v.(type) {
 		case *memory.Deferred:
 			g.late[k], _, _ = g.f.Graph.Where(d.Defer)
+			ends = append(ends, pointsto.Act{Instr: d.Defer})
 		case *memory.Running:
 			for _, w := range d.Waits {
 				n, at, _ := g.f.Graph.Where(w)
@@ -119,25 +121,42 @@ func (g *Group) prepare() {
 				g.events[n] = append(g.events[n], event{at: at, kind: define, n: k})
 			}
 			for _, a := range acts {
-				g.noteParent(a, k)
 				g.events[n] = append(g.events[n], event{at: at, kind: act, n: k, act: a,
 					ends: (a.Op == pointsto.Free || a.Op == pointsto.Later) && g.f.Ends(a.Call, v)})
-				if a.Op == pointsto.Await && a.To == nil {
-					g.late[k] = 0
+				if a.Op == pointsto.Await && a.To == nil || a.Op == pointsto.Last {
+					g.late[k], ends = 0, append(ends, a)
 				}
 			}
 		}
-		if from, late := g.late[k]; late {
-			for _, w := range g.f.Graph.Deferred {
-				if from == w[0] || g.f.order.Reaches(from, w[0]) {
-					g.events[w[0]] = append(g.events[w[0]], event{at: w[1], kind: act, n: k, act: pointsto.Act{Of: v}})
-				}
-			}
-		}
+		g.atEnd(k, v, ends)
 	}
 	for k, s := range g.Sites {
-		if n, at, ok := g.f.Where(s.Value); ok && s.Param < 0 {
+		if n, at, ok := g.f.Where(s.Value); ok && s.Param < 0 && !s.Turns() {
 			g.made(k, s, n, at)
+		}
+	}
+}
+
+// atEnd lists what deferred calls do to value number k when the function ends: they read it, or free it. Acts
+// are those by which they are deferred.
+func (g *Group) atEnd(k int, v ssa.Value, acts []pointsto.Act) {
+	for _, a := range acts {
+		n, _, _ := g.f.Graph.Where(a.Instr)
+		for _, w := range g.f.Graph.Deferred {
+			if n != w[0] && !g.f.order.Reaches(n, w[0]) {
+				continue
+			}
+			e := event{at: w[1], kind: act, n: k, act: pointsto.Act{Of: v}}
+			g.events[w[0]] = append(g.events[w[0]], e)
+			if a.Op != pointsto.Last {
+				continue
+			}
+			e.act, e.ends = a, g.f.Ends(a.Call, v)
+			e.act.Op = pointsto.Free
+			if b := g.f.Graph.Nodes[w[0]].Block; b == nil || !a.Instr.Block().Dominates(b) {
+				e.act.When.Cond = effect.Maybe // a panic may come before
+			}
+			g.events[w[0]] = append(g.events[w[0]], e)
 		}
 	}
 }

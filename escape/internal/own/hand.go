@@ -1,7 +1,8 @@
 package own
 
 import (
-	"github.com/lastuse/lastuse/escape/internal/memory"
+	"slices"
+
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
@@ -11,7 +12,7 @@ import (
 // hand is what becomes of a token that value v holds, and that an act puts into a collection; or of the
 // collection, if that grows. One into which anything else than what surely is owned is put has moved.
 func (g *Group) hand(c *combo, t Token, v int, a pointsto.Act) {
-	k := g.siteOf(a.Into)
+	k := slices.IndexFunc(g.Sites, func(s *pointsto.Site) bool { return s.Owning() == a.Into })
 	all, to := Token(2*k), g.index[a.To]
 	if t == all {
 		whole := c.must[all].Has(v)
@@ -40,7 +41,7 @@ func (g *Group) hand(c *combo, t Token, v int, a pointsto.Act) {
 		clear(c.must[t])
 		g.named(c, k, c.st[all]&Owned == 0, to)
 	}
-	g.see(c, t, k)
+	g.see(c, c, t, k)
 	g.mark(c, to, k)
 }
 
@@ -58,23 +59,13 @@ func (g *Group) named(c *combo, k int, empty bool, v int) {
 	g.mark(c, v, k)
 }
 
-// see makes what may hold a token a view of the collection that has it now.
-func (g *Group) see(c *combo, t Token, k int) {
+// see makes what may hold a token in was a view of what has it now, which is site k.
+func (g *Group) see(was, c *combo, t Token, k int) {
 	for v, holds := range g.holds {
 		for _, h := range holds {
-			if h.site == int(t)/2 && c.may.Has(h.bit+int(t)%2) {
+			if h.site == int(t)/2 && was.may.Has(h.bit+int(t)%2) {
 				g.mark(c, v, k)
 			}
 		}
 	}
-}
-
-// siteOf returns the index of a collection's site.
-func (g *Group) siteOf(c *memory.Collection) int {
-	for k, s := range g.Sites {
-		if s.Owning() == c {
-			return k
-		}
-	}
-	return -1
 }

@@ -6,7 +6,6 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
@@ -39,7 +38,7 @@ func (p *Point) Meetings() []Meeting {
 			}
 			sure, may := p.g.holdsThen(i, e.act)
 			if r, ok := e.act.Instr.(*ssa.Return); ok {
-				_, failure := Outcome(r, Combination{p.g, i})
+				_, failure := memory.Outcome(r, Combination{p.g, i}.NonNil)
 				may = !failure // with an error, nobody looks at what else there is
 			}
 			if !may {
@@ -69,8 +68,8 @@ func (g *Group) leads(c *combo, v int, t Token) bool {
 	for !c.gone[t].Has(v) {
 		other := false // that it was made of, the last time
 		g.tokens(c, v, func(u Token, _ pointsto.Relation) { other = other || u != t })
-		from, ok := g.parent[v]
-		if !ok || from < 0 || other && !isRegister(g.Values[from]) {
+		from, ok := g.index[g.f.MadeOf(g.Values[v])]
+		if !ok || other && !isRegister(g.Values[from]) {
 			return false
 		}
 		v = from
@@ -86,18 +85,6 @@ func isRegister(v ssa.Value) bool {
 		return !memory.InMemory(v)
 	}
 	return false
-}
-
-// noteParent notes that a value is made of another one, if it is of no other, on all ways.
-func (g *Group) noteParent(a pointsto.Act, from int) {
-	to, ok := g.index[a.To]
-	if _, instr := a.To.(ssa.Instruction); !instr || !ok || memory.Phi(a.To) != nil || memory.InMemory(a.To) {
-		return
-	}
-	if _, twice := g.parent[to]; twice || a.When.Cond == effect.Maybe || a.Op != pointsto.Copy && a.Op != pointsto.Part {
-		from = -1
-	}
-	g.parent[to] = from
 }
 
 // Reads reports whether a value that may hold t is needed from here on, whatever has become of t.

@@ -1,6 +1,8 @@
 package own
 
 import (
+	"slices"
+
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/effect"
@@ -49,7 +51,7 @@ func (p *Point) Due(t Token) bool {
 		return false
 	}
 	st := p.Status(t)
-	return st&Owned != 0 && st&^Harmless == 0 && !p.Needed(t)
+	return st&Owned != 0 && st&^p.g.sol.harmless == 0 && !p.Needed(t)
 }
 
 // Clean reports whether v holds nothing that has passed, nor will where the next point is: whatever the
@@ -284,4 +286,20 @@ func (c Combination) key(v ssa.Value) (k key, neg, ok bool) {
 func (g *Group) Has(v ssa.Value) bool {
 	_, ok := g.index[v]
 	return ok
+}
+
+// Harmless is what a token may be beside owned where it is freed: that frees nothing else, or it frees again
+// what may be freed again.
+func (g *Group) Harmless() Status { return g.sol.harmless }
+
+// harmless finds that. What frees the type must say that it may be called again, as must all that the program
+// frees it by.
+func (g *Group) harmless() Status {
+	if g.f.Again(g.Group) && !slices.ContainsFunc(g.Sites, func(s *pointsto.Site) bool {
+		free := g.f.In.Frees.Of(g.f.Held(s.Value))
+		return free == nil || !free.Repeatable
+	}) {
+		return harmless | Unsure
+	}
+	return harmless
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func (s Status) String() string {
-	return words(uint16(s), "absent", "owned", "freed", "moved", "pending", "passed", "given", "unsure", "holed")
+	return words(uint16(s), "absent", "owned", "freed", "moved", "pending", "passed", "given", "unsure", "holed", "turned")
 }
 
 // words joins the words of the bits that are set.

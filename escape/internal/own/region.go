@@ -5,7 +5,6 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/flow"
 	"github.com/lastuse/lastuse/escape/internal/memory"
@@ -35,7 +34,7 @@ func (g *Group) findRegion() {
 		in[n] = true
 	}
 	for n, vs := range g.phis { // where paths meet, and one of them brings it
-		if slices.ContainsFunc(vs, func(v int) bool { return g.useful(memory.Phi(g.Values[v])) }) {
+		if slices.ContainsFunc(vs, func(v int) bool { return g.f.Useful(memory.Phi(g.Values[v])) }) {
 			in[n] = true
 		}
 	}
@@ -107,7 +106,7 @@ func (g *Group) liveness() map[int]flow.Bits {
 		}
 		for _, i := range g.f.Users(v) {
 			if phi, ok := i.(*ssa.Phi); ok {
-				if g.useful(phi) {
+				if g.f.Useful(phi) {
 					g.phiUses(phi, v, func(pred int) {
 						if !known || pred != def {
 							need(pred)
@@ -152,38 +151,6 @@ func (g *Group) phiUses(phi *ssa.Phi, v ssa.Value, need func(pred int)) {
 	}
 }
 
-// useful reports whether a phi is read, or one that it flows into.
-func (g *Group) useful(phi *ssa.Phi) bool {
-	yes, ok := g.f.useful[phi]
-	if ok {
-		return yes
-	}
-	var all []*ssa.Phi // that the phi flows into
-	seen := map[*ssa.Phi]bool{phi: true}
-	for open := []*ssa.Phi{phi}; len(open) > 0 && !yes; {
-		p := open[len(open)-1]
-		open = open[:len(open)-1]
-		all = append(all, p)
-		for _, i := range g.f.Users(p) {
-			q, ok := i.(*ssa.Phi)
-			if !ok || g.f.useful[q] {
-				yes = true
-			} else if !seen[q] {
-				seen[q] = true
-				open = append(open, q)
-			}
-		}
-	}
-	if yes {
-		g.f.useful[phi] = true
-		return true
-	}
-	for _, p := range all { // none of them is read
-		g.f.useful[p] = false
-	}
-	return false
-}
-
 // A test is a branch on a condition that may be known from before.
 type test struct {
 	key key
@@ -212,26 +179,23 @@ func (g *Group) needs() []key {
 	}
 	for _, n := range g.region.nodes {
 		for _, e := range g.events[n] {
-			switch e.act.When.Cond {
-			case effect.OnSuccess, effect.OnError:
-				if err := errorOf(e.act); err != nil {
-					add(nonNil(err))
-				}
-			case effect.IfTrue, effect.IfFalse:
-				if k, _, ok := g.f.keyOf(calls.Operands(e.act.Call)[e.act.When.Param]); ok {
-					add(k)
-				}
+			if k, _, ok := g.depends(e.act); ok {
+				add(k)
 			}
 		}
 	}
 	return out
 }
 
-// errorOf returns the error of the call that an act is of; nil if nobody takes it.
-func errorOf(a pointsto.Act) ssa.Value {
-	c, ok := a.Instr.(*ssa.Call)
-	if !ok || !effect.HasError(c.Call.Signature()) {
-		return nil
+// depends returns the key that an act depends on, and what that must be; ok is false if it depends on none.
+func (g *Group) depends(a pointsto.Act) (k key, want, ok bool) {
+	v, want := a.Asks()
+	switch {
+	case v == nil:
+		return key{}, false, false
+	case effect.Nillable(v.Type()):
+		return nonNil(v), want, true
 	}
-	return memory.Result(c, c.Call.Signature().Results().Len()-1)
+	k, neg, ok := g.f.keyOf(v)
+	return k, want != neg, ok
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/flow"
 	"github.com/lastuse/lastuse/escape/internal/ir"
+	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
@@ -15,6 +16,8 @@ type solution struct {
 	states *flow.Result[state]
 	lives  *flow.Result[live]
 	needs  map[int]map[int]live // by node: what is needed behind its entry (-1) and instructions
+
+	harmless Status // see Harmless
 }
 
 // A Func is a function, and what becomes of what its values hold.
@@ -22,8 +25,7 @@ type Func struct {
 	*pointsto.Func
 	Groups []*Group
 	order  *flow.Order
-	useful map[*ssa.Phi]bool // whether somebody reads it
-	tests  []test            // by node
+	tests  []test // by node
 	runs   map[*ssa.BasicBlock]bool
 	known  map[key]map[*ssa.BasicBlock]answer
 	steps  int
@@ -31,10 +33,10 @@ type Func struct {
 
 // Solve finds what becomes of what the values of a function may hold.
 func Solve(held *pointsto.Func) *Func {
-	f := &Func{Func: held, useful: map[*ssa.Phi]bool{}, runs: map[*ssa.BasicBlock]bool{}}
+	f := &Func{Func: held, runs: map[*ssa.BasicBlock]bool{}}
 	f.findTests()
 	for _, b := range f.SSA.Blocks {
-		f.runs[b] = f.comesToAnEnd(b)
+		f.runs[b] = ir.ComesToAnEnd(b)
 	}
 	f.order = flow.NewOrder(&flow.Graph{Succs: f.Graph.Succs})
 	for _, h := range held.Groups {
@@ -77,7 +79,8 @@ func (g *Group) solve() {
 	for k := range r.nodes {
 		lives.Start[k] = make(live, 1<<len(g.conds))
 	}
-	g.sol = &solution{lives: flow.Solve(r.graph, lives), needs: map[int]map[int]live{}}
+	g.sol = &solution{lives: flow.Solve(r.graph, lives), needs: map[int]map[int]live{},
+		harmless: g.harmless()}
 	for k, n := range r.nodes {
 		at := map[int]live{}
 		at[-1] = g.needed(n, g.sol.lives.In[k], func(i int, l live) { at[i] = l })
@@ -102,16 +105,5 @@ func (g *Group) solve() {
 // program stops.
 func (f *Func) Runs(node int) bool { return f.runs[f.Graph.Nodes[node].Block] }
 
-func (f *Func) comesToAnEnd(b *ssa.BasicBlock) bool {
-	if b == f.SSA.Recover || slices.ContainsFunc(b.Instrs, ir.Stops) {
-		return false
-	}
-	p, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Panic)
-	return !ok || p.Pos().IsValid() && !slices.ContainsFunc(b.Instrs, func(i ssa.Instruction) bool {
-		c, ok := i.(*ssa.Call)
-		return ok && c.Pos() == p.Pos() // one that never returns
-	})
-}
-
-// InLoop reports whether two nodes are of one loop.
-func (f *Func) InLoop(a, b int) bool { return f.order.Together(a, b) }
+// InLoop reports whether two nodes are of one loop, which the body of a range over a function is.
+func (f *Func) InLoop(a, b int) bool { return memory.IsBody(f.SSA) || f.order.Together(a, b) }

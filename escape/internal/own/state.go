@@ -20,10 +20,11 @@ const (
 	Given                      // a collection has it, and is another token
 	Unsure                     // the program may have freed it, or did where it may still be needed
 	Holed                      // of a slice or a map: an element may be nothing
+	Turned                     // a variable that changes places with others has it: its names are not its own
 )
 
-// Harmless is what a token may be beside owned where it is freed: that frees nothing else.
-const Harmless = Owned | Absent | Passed | Given | Freed | Holed
+// harmless is what a token may be beside owned where it is freed: that frees nothing else.
+const harmless = Owned | Absent | Passed | Given | Freed | Holed
 
 // Ended is what the program has freed, or may have.
 const Ended = Freed | Unsure

@@ -5,7 +5,6 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/flow"
 	"github.com/lastuse/lastuse/escape/internal/memory"
@@ -255,8 +254,8 @@ func (g *Group) derive(c, was *combo, v, to int, a pointsto.Act) {
 	}
 }
 
-// make is a site's turn: what it made before is older now, and whoever held it holds that.
-func (g *Group) make(c *combo, i, k int) {
+// age makes what a site made last older, and whoever held it holds that.
+func (g *Group) age(c *combo, k int) {
 	for v := range g.holds {
 		for _, h := range g.holds[v] {
 			if h.site == k && c.may.Has(h.bit) {
@@ -269,6 +268,12 @@ func (g *Group) make(c *combo, i, k int) {
 	c.joinNames(old, c.st[young], c.must[young])
 	c.joinGone(old, c.gone[young])
 	c.st[old] |= c.st[young]
+}
+
+// make is a site's turn: what it made before is older now.
+func (g *Group) make(c *combo, i, k int) {
+	g.age(c, k)
+	young := Token(2 * k)
 	s := g.Sites[k]
 	if s.Owning() != nil { // nothing is in there
 		c.st[young] = Absent
@@ -369,26 +374,20 @@ func (g *Group) value(i int, k key) (on, known bool) {
 
 // holdsThen returns whether an act surely happens in combo i, and whether it may.
 func (g *Group) holdsThen(i int, a pointsto.Act) (sure, may bool) {
-	var on, known bool
 	switch a.When.Cond {
-	case effect.OnSuccess, effect.OnError:
-		if err := errorOf(a); err != nil {
-			on, known = g.value(i, nonNil(err))
-			on = on == (a.When.Cond == effect.OnError)
-		}
-	case effect.IfTrue, effect.IfFalse:
-		v := calls.Operands(a.Call)[a.When.Param]
-		if c, ok := v.(*ssa.Const); ok && c.Value != nil {
-			on, known = c.Value.String() == "true", true
-		} else if k, neg, ok := g.f.keyOf(v); ok {
-			on, known = g.value(i, k)
-			on = on != neg
-		}
-		on = on == (a.When.Cond == effect.IfTrue)
 	case effect.Maybe:
 		return a.To != nil, true
-	default:
+	case effect.Never, effect.Always:
 		return true, true
 	}
-	return known && on, !known || on
+	if v, want := a.Asks(); v != nil {
+		if c, ok := v.(*ssa.Const); ok && c.Value != nil {
+			on := c.Value.String() == "true"
+			return on == want, on == want
+		}
+	}
+	k, want, ok := g.depends(a)
+	on, known := g.value(i, k)
+	known = known && ok
+	return known && on == want, !known || on == want
 }

@@ -158,7 +158,7 @@ func (e *ending) look() bool {
 	g, f := e.pl.g, e.pl.f
 	e.again = true
 	for _, s := range g.Sites {
-		if _, put := s.Value.(*memory.Assigned); put || s.Param >= 0 || s.Owning() != nil || f.Shared(s) {
+		if _, put := s.Value.(*memory.Assigned); put || s.Param >= 0 || s.Joint() || f.Shared(s) {
 			return false
 		}
 		e.again = e.again && f.Repeatable(s)

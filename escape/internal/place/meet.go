@@ -5,7 +5,10 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/ir"
 	"github.com/lastuse/lastuse/escape/internal/own"
+	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
 // sink returns the entries that free t on each way once, and the spots whose frees they take over. An entry
@@ -52,7 +55,11 @@ func (pl *planner) meets(t own.Token, s *spot, last map[int]*spot) (sunk []*spot
 				continue
 			}
 			ts, _ := p.Held(s.value)
-			if !slices.ContainsFunc(ts, func(u own.Token) bool { return p.Status(u)&(own.Passed|own.Freed) != 0 }) {
+			if !slices.ContainsFunc(ts, func(u own.Token) bool {
+				// Another one that is owned must have its free here as well, and asks for itself.
+				other := u != t && s.point.Status(u)&own.Owned != 0
+				return !other && p.Status(u)&(own.Passed|own.Freed) != 0
+			}) {
 				continue
 			}
 			r := last[n]
@@ -64,6 +71,37 @@ func (pl *planner) meets(t own.Token, s *spot, last map[int]*spot) (sunk []*spot
 		}
 	}
 	return sunk, true
+}
+
+// leaves reports whether the one call that ends t may leave it, and nothing else is done about that.
+func (pl *planner) leaves(t own.Token) bool {
+	s := pl.g.Sites[t/2]
+	if len(s.Moves) > 0 || s.Joint() || !pl.g.Lost(t) {
+		return false
+	}
+	var by *ssa.Call
+	for _, n := range pl.g.Nodes() {
+		for _, p := range pl.moves[n] {
+			for _, m := range p.Meetings() {
+				switch s.Does(m.Act, m.As).Do {
+				case pointsto.Use, pointsto.Derive:
+					continue
+				}
+				c, ok := m.Act.Instr.(*ssa.Call)
+				if m.Token/2 != t/2 {
+					continue
+				}
+				if !ok || by != nil && by != c || m.Act.When.Cond != effect.Maybe {
+					return false
+				}
+				if k, _ := pl.f.Operand(&c.Call, m.Of); k < 0 || ir.Recursive(c.Call.StaticCallee()) {
+					return false // what it runs does, or it leaves that to itself
+				}
+				by = c
+			}
+		}
+	}
+	return by != nil
 }
 
 // clean reports whether a value holds nothing that has passed at the end of a node.

@@ -105,7 +105,7 @@ func Plan(p *ir.Package, f *own.Func, text Text) (frees []Free, verdicts []Verdi
 		}
 		pl := newPlanner(p, f, g, text)
 		spots, vs := pl.plan()
-		frees, verdicts = append(frees, pl.statements(spots)...), append(verdicts, shared(vs)...)
+		frees, verdicts = append(frees, pl.statements(spots)...), append(verdicts, pl.shared(vs)...)
 	}
 	slices.SortStableFunc(frees, func(a, b Free) int { return int(a.At.Pos() - b.At.Pos()) })
 	return frees, verdicts
@@ -137,6 +137,7 @@ func (pl *planner) plan() (map[own.Token][]*spot, []Verdict) {
 		}
 		if !v.Due {
 			v.Perhaps = pl.perhaps(own.Token(2 * k))
+			v.Due = v.Perhaps != nil && pl.leaves(own.Token(2*k))
 		}
 		verdicts = append(verdicts, v)
 	}
@@ -174,37 +175,20 @@ func (pl *planner) perhaps(t own.Token) *pointsto.Act {
 	return nil
 }
 
-// shared gives the verdicts of collections to what is put into them: that is what the program makes.
-func shared(verdicts []Verdict) (out []Verdict) {
-	of := map[*pointsto.Site]Verdict{}
-	for _, v := range verdicts {
-		of[v.Site] = v
+// shared gives the verdicts of sites that have what others make to these: that is what the program makes.
+func (pl *planner) shared(verdicts []Verdict) (out []Verdict) {
+	of := map[*pointsto.Site]*Verdict{}
+	for k, v := range verdicts {
+		of[v.Site] = &verdicts[k]
 	}
-	for _, v := range verdicts {
-		if v.Site.Owning() != nil {
-			continue
-		}
-		for _, c := range v.Site.Given {
-			w := of[c]
-			v.Due, v.Missed, v.Held = v.Due || w.Due, v.Missed+w.Missed, v.Held || w.Held
-		}
-		out = append(out, v)
-	}
-	return out
-}
-
-// makers lists what makes what a site stands for: of a collection, that is what is put into it.
-func (pl *planner) makers(s *pointsto.Site) []*pointsto.Site {
-	if s.Owning() == nil {
-		return []*pointsto.Site{s}
-	}
-	var out []*pointsto.Site
-	for _, m := range pl.g.Sites {
-		if m.Owning() == nil && slices.Contains(m.Given, s) {
-			out = append(out, m)
+	for _, w := range verdicts {
+		for _, s := range w.Site.Makers(pl.g.Sites) {
+			if v := of[s]; v != nil && s != w.Site {
+				v.Due, v.Missed, v.Held = v.Due || w.Due, v.Missed+w.Missed, v.Held || w.Held
+			}
 		}
 	}
-	return out
+	return slices.DeleteFunc(verdicts, func(v Verdict) bool { return v.Site.Joint() })
 }
 
 func (pl *planner) index(s *pointsto.Site) int { return slices.Index(pl.g.Sites, s) }
@@ -238,7 +222,7 @@ func (pl *planner) statements(spots map[own.Token][]*spot) []Free {
 			if f.After != s.after {
 				f.After = nil
 			}
-			for _, site := range pl.makers(pl.g.Sites[t/2]) {
+			for _, site := range pl.g.Sites[t/2].Makers(pl.g.Sites) {
 				if !slices.Contains(f.Sites, site) {
 					f.Sites = append(f.Sites, site)
 				}

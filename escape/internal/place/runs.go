@@ -131,22 +131,23 @@ func (pl *planner) returns(node int) *ssa.Return {
 	return r
 }
 
-// stands reports whether statements may stand between the results of a return and the return. In the
-// body of a range over a function they may if that function has nothing to do with the group: what it does
-// when the body has returned comes behind them.
+// stands reports whether statements may stand between the results of a return and the return. In the body of
+// a range over a function they may if that function has nothing to do with the group, nor the body but to
+// read it: the body does not run again, and what the function does when it has returned comes behind them.
 func (pl *planner) stands(r *ssa.Return) bool {
-	in := pl.text.Stands(Where{Return: r})
-	if in == nil || in == pl.f.SSA {
-		return in != nil
+	body := pl.text.Stands(Where{Return: r})
+	if body == nil || body == pl.f.SSA {
+		return body != nil
 	}
-	for in.Parent() != pl.f.SSA {
-		if in = in.Parent(); in == nil {
+	inner := body
+	for body.Parent() != pl.f.SSA {
+		if body = body.Parent(); body == nil {
 			return false
 		}
 	}
 	for _, n := range pl.g.Nodes() {
 		for _, p := range pl.moves[n] {
-			if p.At > 0 && runsBody(pl.f.Graph.Nodes[n].Instrs[p.At-1], in) {
+			if p.At > 0 && pl.meddles(pl.f.Graph.Nodes[n].Instrs[p.At-1], body, body == inner) {
 				return false
 			}
 		}
@@ -154,13 +155,32 @@ func (pl *planner) stands(r *ssa.Return) bool {
 	return true
 }
 
-// runsBody reports whether an instruction is a call with a literal of body as an argument.
-func runsBody(i ssa.Instruction, body *ssa.Function) bool {
+// meddles reports whether an instruction that does something to the group is a call with a literal of body as
+// an argument, and gives it more of the group than what the body looks at, if it may do that.
+func (pl *planner) meddles(i ssa.Instruction, body *ssa.Function, mayLook bool) bool {
 	c, ok := i.(*ssa.Call)
-	return ok && slices.ContainsFunc(c.Call.Args, func(a ssa.Value) bool {
+	if !ok {
+		return false
+	}
+	runs, more := false, pl.leadsTo(c.Call.Value)
+	for _, a := range c.Call.Args {
 		m, ok := a.(*ssa.MakeClosure)
-		return ok && m.Fn == body || a == ssa.Value(body)
-	})
+		if !ok || m.Fn != body {
+			runs, more = runs || a == ssa.Value(body), more || pl.leadsTo(a)
+			continue
+		}
+		runs = true
+		for n, b := range m.Bindings {
+			more = more || pl.leadsTo(b) && !pl.f.LooksAt(m, n)
+		}
+	}
+	return runs && (more || !mayLook)
+}
+
+// leadsTo reports whether an operand is in the group, or a part of it is.
+func (pl *planner) leadsTo(x ssa.Value) bool {
+	v := pl.f.Origin(x)
+	return pl.g.Has(v) || slices.ContainsFunc(pl.f.Fields(v), func(p *memory.Field) bool { return pl.g.Has(p) })
 }
 
 // leaving reports whether deferred calls run in a node, or have run: no statement stands
@@ -267,7 +287,7 @@ func (pl *planner) makeable(v ssa.Value, gap *ir.Place) []Name {
 		}
 	}
 	for _, x := range names {
-		if at := pl.ir.Held(gap, x, v); at != nil {
+		for _, at := range pl.ir.Held(gap, x, v) {
 			out = append(out, Name{Var: x, Save: at})
 		}
 	}
@@ -308,7 +328,7 @@ func (pl *planner) frees(p *own.Point, v ssa.Value, m moment) bool {
 	ts, whole := p.Held(v)
 	return whole && !pl.f.Foreign(v) && !slices.ContainsFunc(ts, func(u own.Token) bool {
 		st := p.Status(u)
-		return pl.g.Sites[u/2].Param >= 0 || st&^own.Harmless != 0 ||
+		return pl.g.Sites[u/2].Param >= 0 || st&^pl.g.Harmless() != 0 ||
 			st&own.Owned != 0 && (!m.due(u) || !p.Is(v, u)) || st&(own.Passed|own.Freed) != 0 && !m.clean(v)
 	})
 }

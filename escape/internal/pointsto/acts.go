@@ -3,13 +3,11 @@ package pointsto
 import (
 	"go/token"
 	"go/types"
-	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
-	"github.com/lastuse/lastuse/escape/internal/ir"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 )
 
@@ -19,7 +17,7 @@ type Act struct {
 	Op    Op
 	Of    ssa.Value
 	To    ssa.Value          // of operations that make something of it
-	When  effect.When        // of Free and Keep, by a call
+	When  effect.When        // of Free and Keep, by a call; a select does if state When.Param is chosen
 	Call  *ssa.CallCommon    // that does it
 	Again bool               // of Free: it may be repeated
 	Lends bool               // of Read: to a function that the literal is given
@@ -62,6 +60,9 @@ func (f *Func) Acts(i ssa.Instruction, of ssa.Value) []Act {
 	}
 	switch i := i.(type) {
 	case *ssa.Phi:
+		if f.made[i] != nil {
+			return one(Turn, i)
+		}
 		return one(Copy, i)
 	case *ssa.ChangeType:
 		if f.In.Frees.Parts(i.Type()) != nil || f.In.Frees.Parts(i.X.Type()) != nil {
@@ -108,6 +109,8 @@ func (f *Func) Acts(i ssa.Instruction, of ssa.Value) []Act {
 		return f.call(i, &i.Call, of)
 	case *ssa.Defer:
 		return f.deferred(i, of)
+	case *ssa.Select:
+		return f.sent(i, of)
 	case *ssa.Return:
 		return one(Leave, nil)
 	}
@@ -220,6 +223,10 @@ func (f *Func) call(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act {
 	literal := calls.Literal(c) != nil
 	for k, a := range calls.Operands(c) {
 		r := f.Reaches(a, of)
+		if m, ok := a.(*ssa.MakeClosure); ok && r == memory.Same && memory.IsBody(m.Fn.(*ssa.Function)) {
+			act(Read, nil, always) // it runs in turn, and not behind the call
+			continue
+		}
 		if r == memory.None {
 			continue
 		}
@@ -402,30 +409,4 @@ func (f *Func) builtin(i ssa.Instruction, name string, of ssa.Value) []Act {
 		}
 	}
 	return []Act{a}
-}
-
-// deferred calls that only free, or only read, are known; all others keep what they are
-// given. What a literal frees is what its variable holds then: it must be what that holds now. What it
-// reads is that as well, or what its variable holds when the function ends, which in a loop is another
-// variable in each turn.
-func (f *Func) deferred(d *ssa.Defer, of ssa.Value) []Act {
-	out := f.call(d, &d.Call, of)
-	if d.Parent().Synthetic == "range-over-func yield" { // it is deferred by the function around
-		return []Act{{Instr: d, Op: Keep, Of: of}}
-	}
-	reads := !slices.ContainsFunc(out, func(a Act) bool { return a.Op != Read })
-	same := f.settled(of, d)
-	for k := range out {
-		switch {
-		case reads && same:
-			out[k].Op, out[k].To = Await, f.Given(d)
-		case reads && !ir.Circles(d.Block()):
-			out[k].Op = Await
-		case len(out) == 1 && out[k].Op == Free && out[k].When.Cond == effect.Always && same:
-			out[k].Op = Later
-		default:
-			out[k].Op, out[k].To, out[k].When = Keep, nil, effect.When{Cond: effect.Always}
-		}
-	}
-	return out
 }

@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/ir"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 )
@@ -73,9 +74,9 @@ func (f *Func) isClosed(v ssa.Value) bool {
 	return yes
 }
 
-// settled reports whether v is a value, or a variable that is assigned once only, where it is
-// declared and in front of an instruction.
-func (f *Func) settled(v ssa.Value, at ssa.Instruction) bool {
+// Settled reports whether v is a value, or a variable that is assigned once only, where it is
+// declared and in front of an instruction, if that is not nil.
+func (f *Func) Settled(v ssa.Value, at ssa.Instruction) bool {
 	if !f.InMemory(v) && !f.IsSlot(v) {
 		return true
 	}
@@ -88,8 +89,26 @@ func (f *Func) settled(v ssa.Value, at ssa.Instruction) bool {
 		ok = ok && f.Puts(i, v) == nil
 		if s, is := i.(*ssa.Store); is && (f.Sets(s, v) || f.Origin(s.Addr) == v) {
 			n++
-			ok = ok && a != nil && s.Block() == a.Block() && ir.Before(s, at)
+			ok = ok && a != nil && s.Block() == a.Block() && (at == nil || ir.Before(s, at))
 		}
 	}
 	return ok && n == 1
+}
+
+// MadeOf returns of what a value is made, on all ways; nil if that is not one value that is followed.
+func (f *Func) MadeOf(v ssa.Value) ssa.Value { return f.parent[v] }
+
+// noteMade notes of what an act makes a value, or that it is made of several.
+func (f *Func) noteMade(a Act) {
+	if _, instr := a.To.(ssa.Instruction); !instr || memory.Phi(a.To) != nil || !f.Settled(a.To, nil) {
+		return
+	}
+	of := a.Of
+	if a.When.Cond == effect.Maybe || a.Op != Copy && a.Op != Part {
+		of = nil
+	}
+	if was, twice := f.parent[a.To]; twice && was != of {
+		of = nil
+	}
+	f.parent[a.To] = of
 }

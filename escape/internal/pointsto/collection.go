@@ -439,8 +439,11 @@ func (f *Func) view(values func() []ssa.Value, add func(ssa.Value, Hold)) {
 			v := values()[k]
 			for _, h := range slices.Clone(f.holds[v]) {
 				for _, c := range h.Site.Given {
+					if c.Turns() && !f.outlasts(v, c.Value.(*ssa.Phi)) {
+						continue
+					}
 					as := View
-					if c.Value.(*memory.Collection).Has(v) {
+					if all := c.Owning(); v == c.Value || all != nil && all.Has(v) {
 						as = Whole
 					}
 					if !slices.ContainsFunc(f.holds[v], func(h Hold) bool { return h.Site == c && h.As&as != 0 }) {

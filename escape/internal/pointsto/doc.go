@@ -49,6 +49,9 @@
 // are fields, too. Any other variable holds all that was ever stored in it. A literal's
 // summary has its captured variables behind its parameters.
 //
+// Variables that change places around a loop, as in a, b = b, a, are sites, as a collection is: which buffer
+// each has nobody can say, but that each has one (turns.go, [Turn]).
+//
 // # Literals
 //
 // What calls a literal that is a view of what it captures reads that, and what it returns may lead there. So

@@ -17,11 +17,14 @@ import (
 func (f *Func) Repeatable(s *Site) bool {
 	for _, g := range f.Groups {
 		if slices.Contains(g.Sites, s) {
-			return !slices.ContainsFunc(g.Values, f.freedOnce)
+			return f.Again(g)
 		}
 	}
 	return true
 }
+
+// Again reports whether all that the program frees of a group by may be repeated.
+func (f *Func) Again(g *Group) bool { return !slices.ContainsFunc(g.Values, f.freedOnce) }
 
 // freedOnce reports whether what a value is may be freed by what must not free it again.
 func (f *Func) freedOnce(v ssa.Value) bool {
@@ -29,7 +32,7 @@ func (f *Func) freedOnce(v ssa.Value) bool {
 		return a.Frees && !a.Again
 	}
 	return slices.ContainsFunc(f.Users(v), func(i ssa.Instruction) bool {
-		return slices.ContainsFunc(f.Acts(i, v), func(a Act) bool { return (a.Op == Free || a.Op == Later) && !a.Again })
+		return slices.ContainsFunc(f.Acts(i, v), func(a Act) bool { return (a.Op == Free || a.Op == Later || a.Op == Last) && !a.Again })
 	})
 }
 

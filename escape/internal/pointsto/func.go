@@ -37,9 +37,11 @@ func (s *Site) Pos() token.Pos {
 }
 
 // Does returns what an act does to what the site makes, to which its operand is related. Who gives a literal
-// the function that gets it must know what that is, which is what the literal captures, or is given.
+// the function that gets it must know what that is, which is what the literal captures, or is given. What
+// the body of a range over a function defers comes behind all turns: what they have in common is not freed
+// before.
 func (s *Site) Does(a Act, as Relation) Entry {
-	if a.Lends && s.Param < 0 {
+	if a.Lends && s.Param < 0 || a.Op == Later && s.Param >= 0 && memory.IsBody(a.Instr.Parent()) {
 		return Entry{Do: Move}
 	}
 	return Does(a.Op, as)
@@ -62,16 +64,18 @@ type Func struct {
 	closed map[ssa.Value]bool               // see isClosed
 	put    map[ssa.Value][]*memory.Assigned // by slot
 	intake map[ssa.Instruction][]put        // into collections
+	parent map[ssa.Value]ssa.Value          // see MadeOf
 }
 
 // Solve finds what the values of a function may hold.
 func Solve(in *memory.Input, fn *ssa.Function) *Func {
 	f := &Func{Func: memory.New(in, fn), holds: map[ssa.Value][]Hold{}, made: map[ssa.Value]*Site{},
 		closed: map[ssa.Value]bool{}, put: map[ssa.Value][]*memory.Assigned{},
-		intake: map[ssa.Instruction][]put{}}
+		intake: map[ssa.Instruction][]put{}, parent: map[ssa.Value]ssa.Value{}}
 	f.FindLoops()
 	f.find()
 	f.findCollections()
+	f.findTurns()
 	if len(f.Sites) > 0 {
 		f.follow()
 	}
@@ -243,8 +247,10 @@ func (f *Func) follow() {
 			for _, i := range f.Users(it.v) {
 				f.Steps++
 				for _, a := range f.Acts(i, it.v) {
+					f.noteMade(a)
 					h, more := f.step(it.h, a)
 					if more {
+						parent[root(h.Site.N)] = root(it.h.Site.N)
 						add(a.To, h)
 					}
 				}
@@ -310,6 +316,9 @@ func (f *Func) step(h Hold, a Act) (Hold, bool) {
 		return Hold{h.Site, e.As}, true
 	case Hand:
 		c := f.made[a.Into]
+		if a.Op == Turn {
+			c = f.made[a.To]
+		}
 		if c != h.Site && !slices.Contains(h.Site.Given, c) {
 			h.Site.Given = append(h.Site.Given, c)
 		}

@@ -19,6 +19,7 @@ const (
 	Read   Op = iota // looks at it, or hands it to a call that borrows it
 	Free             // a call frees it
 	Later            // a deferred call will free it
+	Last             // a deferred call will free what it is then
 	Await            // a deferred call will read it
 	Copy             // the same value again: a phi, a changed type, a result that is an operand
 	Part             // something of it: a field, an element, an address, a result that views it
@@ -26,6 +27,7 @@ const (
 	Unwrap           // takes out what may be it
 	Count            // reads a number or a string in it
 	Put              // puts it into a collection, or makes that larger
+	Turn             // becomes a variable that changes places with others
 	Grow             // puts something into a slice, in a slot that is not a collection's
 	Tell             // makes a number or a string of it that is an address
 	Leave            // returns it
@@ -56,6 +58,7 @@ var table = [ops]map[Relation]Entry{
 	Read:  all(Entry{Do: Use}),
 	Free:  {Whole: {Do: End}},
 	Later: {Whole: {Do: Pend}},
+	Last:  all(Entry{Do: Use}),
 	Await: {Whole: {Derive, View}, View: {Derive, View}, Holder: {Derive, Holder}, Maybe: {Derive, View},
 		Number: {Derive, Number}},
 	Copy: {Whole: {Derive, Whole}, View: {Derive, View}, Holder: {Derive, Holder}, Maybe: {Derive, Maybe},
@@ -69,6 +72,7 @@ var table = [ops]map[Relation]Entry{
 	Count: {Whole: {Do: Use}, View: {Do: Use}, Holder: {Do: Use}, Maybe: {Do: Use}, Number: {Derive, Number}},
 	Tell:  all(Entry{Derive, Number}),
 	Put:   {Whole: {Hand, Whole}},
+	Turn:  {Whole: {Hand, Whole}},
 }
 
 // all is what an operation does whatever the relation.

@@ -39,6 +39,9 @@ func (w *Reasons) Finding(f *pointsto.Func, fd find.Finding) string {
 		return fmt.Sprintf("%s is freed late: the call deferred in a loop at %s runs when the function returns",
 			name, At(fd.Other))
 	}
+	if fd.On == find.Dropped {
+		return name + " is lost: the map that it is in drops it at " + At(fd.Other) + " without a free"
+	}
 	is, at := "is", " at "+At(fd.Other)
 	if !fd.Must {
 		is = "may be"
@@ -87,6 +90,11 @@ func handed(name string, fd find.Finding) string {
 	switch fd.To {
 	case find.Receiver:
 		return name + " is freed after it was sent on a channel: it is the receiver's"
+	case find.Viewer:
+		if fd.Kind == find.DoubleFree {
+			return name + " is freed again: a view of it is freed before, which is its memory"
+		}
+		return name + " is used after a view of it is freed, which is its memory"
 	case find.Goroutine:
 		return name + " is used by a goroutine that nobody waits for, and freed at " + At(fd.Other)
 	}

@@ -31,6 +31,7 @@ const (
 	Started                // a goroutine has it
 	Deferring              // a deferred call has it
 	Returned               // to the caller
+	Viewed                 // what views it is returned
 	Thrown                 // it is in what a panic carries
 	Passed                 // to function Reason.Func
 	Calling                // by a call of which it is not known what it runs
@@ -70,6 +71,12 @@ func (w *Reasons) Of(f *pointsto.Func, v *place.Verdict) Reason {
 	switch {
 	case v.Why != "":
 		return Reason{Cause: Crowded}
+	case v.Perhaps != nil && len(v.Site.Moves) == 0:
+		r := Reason{Cause: Perhaps, Pos: position(v.Perhaps.Instr), When: v.Perhaps.When, of: f.SSA.Pkg.Pkg}
+		if r.Func = w.runs(v.Perhaps.Call); r.Func == nil || r.When.Cond == effect.Always {
+			r.Cause = FreedPart
+		}
+		return r
 	case (v.Held || v.Missed > 0) && dropped(v.Site):
 		return Reason{Cause: Dropped}
 	case v.Held:
@@ -78,12 +85,6 @@ func (w *Reasons) Of(f *pointsto.Func, v *place.Verdict) Reason {
 		return Reason{Cause: Missed}
 	case v.Due:
 		return Reason{Cause: Freed}
-	case v.Perhaps != nil && len(v.Site.Moves) == 0:
-		r := Reason{Cause: Perhaps, Pos: position(v.Perhaps.Instr), When: v.Perhaps.When, of: f.SSA.Pkg.Pkg}
-		if r.Func = w.runs(v.Perhaps.Call); r.Func == nil || r.When.Cond == effect.Always {
-			r.Cause = FreedPart
-		}
-		return r
 	}
 	if len(v.Site.Moves) == 0 {
 		return Reason{}
@@ -94,6 +95,11 @@ func (w *Reasons) Of(f *pointsto.Func, v *place.Verdict) Reason {
 		return Reason{} // as a whole, too
 	}
 	r.Path = w.path(f, v.Site, a.Of)
+	for _, h := range f.Holds(a.Of) {
+		if r.Cause == Returned && h.Site == v.Site && h.As&^(pointsto.View|pointsto.Number) == 0 {
+			r.Cause = Viewed
+		}
+	}
 	return r
 }
 
@@ -357,6 +363,7 @@ var texts = map[Cause]string{
 	Started:   "handed to a goroutine",
 	Deferring: "handed to a deferred call",
 	Returned:  "returned to the caller",
+	Viewed:    "what views it is returned to the caller",
 	Thrown:    "carried by a panic",
 	Calling:   "passed to a call of which it is not known what it runs",
 	Called:    "it leads to the function that is called",

@@ -212,7 +212,7 @@ func (f *Func) Within(h *Hoist, g Place) bool {
 	if g.Kind == InList {
 		at = g.Anchor
 	}
-	if at <= h.Stmt.Pos() || at > h.List.End() {
+	if at <= h.Stmt.Pos() || behind(h.List, at) {
 		return false
 	}
 	switch Unlabelled(h.Stmt).(type) {
@@ -231,10 +231,18 @@ func (f *Func) Reaches(from, to Place) bool {
 	if to.Kind == InList {
 		at = to.Anchor
 	}
-	if at < from.Anchor || at > from.List.End() || f.JumpedOver(from.Anchor, from.List) {
+	if at < from.Anchor || behind(from.List, at) || f.JumpedOver(from.Anchor, from.List) {
 		return false
 	}
 	return f.inList(from.List, at)
+}
+
+// behind reports whether at is behind a list. A clause ends where its last statement does.
+func behind(list ast.Node, at token.Pos) bool {
+	if _, block := list.(*ast.BlockStmt); block {
+		return at >= list.End()
+	}
+	return at > list.End()
 }
 
 // inList reports whether at, which is in a list, is in no literal there, which may run at another time.

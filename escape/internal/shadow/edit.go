@@ -227,7 +227,7 @@ type made struct {
 func (e *editor) name(u *unit, hs *rewrite.Hoists, n place.Name, g rewrite.Place) made {
 	if n.Save != nil {
 		at := e.where(u, place.Where{Place: n.Save})
-		if !u.fn.Reaches(at, g) {
+		if !u.fn.Reaches(at, g) || !e.pkg.Visible(n.Var, at) {
 			return made{}
 		}
 		return made{text: hs.Fresh("old"), save: at}

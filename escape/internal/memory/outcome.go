@@ -1,4 +1,4 @@
-package own
+package memory
 
 import (
 	"slices"
@@ -10,9 +10,9 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/ir"
 )
 
-// Outcome returns whether a return may be one without an error, and one with an error, where conditions are
-// as in a combination. A function whose last result is none returns no errors.
-func Outcome(r *ssa.Return, c Combination) (success, failure bool) {
+// Outcome returns whether a return may be one without an error, and one with an error, as far as what is
+// known to be nil tells. A function whose last result is none returns no errors.
+func Outcome(r *ssa.Return, nonNil func(ssa.Value) (on, known bool)) (success, failure bool) {
 	if !effect.HasError(r.Parent().Signature) {
 		return true, false
 	}
@@ -31,7 +31,7 @@ func Outcome(r *ssa.Return, c Combination) (success, failure bool) {
 			return true, false
 		}
 	}
-	on, known := c.NonNil(v)
+	on, known := nonNil(v)
 	if !known {
 		var made *ssa.BasicBlock
 		if def, ok := v.(ssa.Instruction); ok {
@@ -56,4 +56,10 @@ func alwaysNil(addr ssa.Value) bool {
 		}
 		return true
 	})
+}
+
+// AsksError reports whether a call asks of its first operand whether that is some error: nil is none.
+func AsksError(c *ssa.CallCommon) bool {
+	fn := calls.Called(c)
+	return fn != nil && (fn.FullName() == "errors.Is" || fn.FullName() == "errors.As")
 }
