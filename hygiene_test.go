@@ -270,7 +270,7 @@ var importRules = []deptest.Rule{
 	},
 	{
 		Match:   "...",
-		Except:  []string{"alloc/alloctest", "internal/cudadrv/drvtest", "internal/deptest", "bench/...", "examples/..."},
+		Except:  []string{"alloc/alloctest", "internal/cudadrv/drvtest", "internal/deptest", "internal/gomemory", "bench/...", "examples/..."},
 		Deny:    []string{"testing", "github.com/stretchr/..."},
 		Because: "production code that links the testing package registers its flags in every user's program",
 	},

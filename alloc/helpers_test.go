@@ -13,6 +13,7 @@ import (
 	"github.com/lastuse/lastuse/alloc/alloctest"
 	"github.com/lastuse/lastuse/alloc/host"
 	"github.com/lastuse/lastuse/finalize"
+	"github.com/lastuse/lastuse/internal/gomemory"
 	"github.com/lastuse/lastuse/internal/lockrank"
 	"github.com/lastuse/lastuse/internal/tier"
 	"github.com/lastuse/lastuse/tracker"
@@ -72,13 +73,16 @@ func orderedFaulty(tb testing.TB, dev alloc.Device) alloc.Device {
 	})
 }
 
-// allocatesNothing runs f often, which allocates no Go memory, but for what the order checker and the checks
-// of lock ranks need.
+// allocatesNothing runs f often, which allocates no Go memory. What the order checker and the checks of lock
+// ranks keep is not counted.
 func allocatesNothing(t *testing.T, f func(), what ...any) {
 	t.Helper()
-	if n := testing.AllocsPerRun(100, f); !checking && !lockrank.On {
-		assert.Zero(t, n, what...)
+	if checking || lockrank.On {
+		const module = "github.com/lastuse/lastuse/"
+		assert.Empty(t, gomemory.Stacks(100, f, module+"alloc/alloctest", module+"internal/lockrank"), what...)
+		return
 	}
+	assert.Zero(t, testing.AllocsPerRun(100, f), what...)
 }
 
 // hostDevice returns the device behind p.

@@ -15,6 +15,7 @@ import (
 	"github.com/lastuse/lastuse/alloc/alloctest"
 	"github.com/lastuse/lastuse/internal/cudadrv"
 	"github.com/lastuse/lastuse/internal/cudadrv/drvtest"
+	"github.com/lastuse/lastuse/internal/gomemory"
 	"github.com/lastuse/lastuse/internal/tier"
 	"github.com/lastuse/lastuse/tracker"
 )
@@ -122,10 +123,10 @@ var checkers = reflect.TypeFor[alloctest.Order]().PkgPath()
 func noGoMemory(tb testing.TB, runs int, f func()) {
 	tb.Helper()
 	if *ordered {
-		assert.Empty(tb, drvtest.GoStacks(int64(runs), f, checkers))
+		assert.Empty(tb, gomemory.Stacks(int64(runs), f, checkers))
 		return
 	}
-	allocs, bytes := drvtest.GoMemory(runs, f)
+	allocs, bytes := gomemory.Count(runs, f)
 	assert.Zero(tb, allocs)
 	assert.Zero(tb, bytes)
 }

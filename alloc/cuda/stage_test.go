@@ -14,7 +14,7 @@ import (
 
 	"github.com/lastuse/lastuse/alloc"
 	"github.com/lastuse/lastuse/alloc/alloctest"
-	"github.com/lastuse/lastuse/internal/cudadrv/drvtest"
+	"github.com/lastuse/lastuse/internal/gomemory"
 )
 
 // Copies of all sizes, in and out, arrive whole; the source may be changed at once.
@@ -120,7 +120,7 @@ func TestCopiesNoAllocation(t *testing.T) {
 	} {
 		require.NoError(t, f(), name)
 		require.NoError(t, e.s.Sync())
-		assert.Empty(t, drvtest.GoStacks(50, func() {
+		assert.Empty(t, gomemory.Stacks(50, func() {
 			if err := f(); err != nil {
 				t.Error(err)
 			}

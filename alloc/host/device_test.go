@@ -10,6 +10,7 @@ import (
 	"github.com/lastuse/lastuse/alloc"
 	"github.com/lastuse/lastuse/alloc/alloctest"
 	"github.com/lastuse/lastuse/alloc/host"
+	"github.com/lastuse/lastuse/internal/gomemory"
 	"github.com/lastuse/lastuse/internal/lockrank"
 )
 
@@ -150,8 +151,10 @@ func TestLaunchAllocates(t *testing.T) {
 	for range 100 {
 		launch()
 	}
-	if n := testing.AllocsPerRun(200, launch); !lockrank.On {
-		assert.Zero(t, n)
+	if lockrank.On {
+		assert.Empty(t, gomemory.Stacks(200, launch, "github.com/lastuse/lastuse/internal/lockrank"))
+	} else {
+		assert.Zero(t, testing.AllocsPerRun(200, launch))
 	}
 	b.Free()
 	require.NoError(t, p.Close())

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lastuse/lastuse/internal/cudadrv/drvtest"
+	"github.com/lastuse/lastuse/internal/gomemory"
 )
 
 // A wrapped is one entry of the table of all wrappers: a use of it that leaves things as they were.
@@ -304,7 +305,7 @@ func TestNoAllocation(t *testing.T) {
 		t.Run(w.name, func(t *testing.T) {
 			require.NoError(t, w.run())
 			const runs = 20
-			allocs, bytes := drvtest.GoMemory(runs, func() {
+			allocs, bytes := gomemory.Count(runs, func() {
 				if err := w.run(); err != nil {
 					t.Error(err)
 				}

@@ -1,4 +1,4 @@
-package drvtest
+package gomemory
 
 import (
 	"fmt"
@@ -7,25 +7,25 @@ import (
 	"strings"
 )
 
-// GoStacks returns the stacks that allocate on the Go heap in every run of f. What happens less often is
+// Stacks returns the stacks that allocate on the Go heap in every run of f. What happens less often is
 // nothing that f does each time: a new chunk, or the 112 bytes of a sudog that the runtime may need for a
 // goroutine that waits. Nor do the goroutines count that the runtime makes where none is left to be used
 // again, or what others allocate meanwhile, which is not found at every try. What the packages in except
 // allocate for themselves is left out too: stacks whose innermost function outside of Go's own packages is
 // theirs.
-func GoStacks(runs int64, f func(), except ...string) (stacks []string) {
+func Stacks(runs int64, f func(), except ...string) (stacks []string) {
 	defer func(old int) { runtime.MemProfileRate = old }(runtime.MemProfileRate)
 	runtime.MemProfileRate = 1
 	for range 5 {
-		if stacks = goStacks(runs, f, except); len(stacks) == 0 {
+		if stacks = oneTry(runs, f, except); len(stacks) == 0 {
 			break
 		}
 	}
 	return stacks
 }
 
-// goStacks is one try.
-func goStacks(runs int64, f func(), except []string) (stacks []string) {
+// oneTry is Stacks without another one.
+func oneTry(runs int64, f func(), except []string) (stacks []string) {
 	before := profile(except)
 	for range runs {
 		f()
@@ -62,7 +62,7 @@ func profile(except []string) map[string]int64 {
 			if owner == "" && !standard(f.Function) {
 				owner = f.Function
 			}
-			if strings.HasSuffix(f.Function, "drvtest.profile") {
+			if strings.HasSuffix(f.Function, "gomemory.profile") {
 				counts, more = false, false
 			}
 		}
