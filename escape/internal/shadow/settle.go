@@ -30,9 +30,9 @@ func (r *Result) Settle(a *Asker) {
 		if len(withheld) == 0 {
 			return
 		}
-		taken := false
-		for k := range withheld {
-			taken = r.take(&withheld[k], round >= mostProofs) || taken
+		taken := round < mostProofs && r.takeEach(withheld, false)
+		if !taken { // what is meant is not found, or it takes too long
+			taken = r.takeEach(withheld, true)
 		}
 		if !taken { // it is about a place that nothing of ours is near
 			for _, f := range r.Funcs {
@@ -46,8 +46,17 @@ func (r *Result) Settle(a *Asker) {
 // written reports whether frees of f are in the text.
 func (f *Func) written() bool { return f.Refused == "" && len(f.Frees) > 0 }
 
-// take takes back what a verdict is about: of the frees with its text, those that stand nearest to it. Where
-// there is none, or if all is said, it is the frees of the whole declaration.
+// takeEach takes back what verdicts are about, and reports whether that is anything. What one is about may
+// have gone with that of another.
+func (r *Result) takeEach(withheld []proof.Verdict, all bool) (taken bool) {
+	for k := range withheld {
+		taken = r.take(&withheld[k], all) || taken
+	}
+	return taken
+}
+
+// take takes back what a verdict is about: of the frees with its text, those that stand nearest to it; or, if
+// all is said, the frees of the whole declaration.
 func (r *Result) take(v *proof.Verdict, all bool) (taken bool) {
 	at, no := r.before(v), r.refusal(v.Why)
 	near := -1
@@ -75,9 +84,6 @@ func (r *Result) take(v *proof.Verdict, all bool) (taken bool) {
 	}
 	for k, frees := range list {
 		taken = r.Funcs[k].take(frees, no) || taken
-	}
-	if !taken && !all {
-		return r.take(v, true)
 	}
 	return taken
 }
