@@ -156,7 +156,7 @@ func (r *finder) meetings() []met {
 					if was, ok := r.freed[s]; !ok || pos < was {
 						r.freed[s] = pos
 					}
-				case occasion(m) == Read && r.byRaw[m.Of] && !isRaw(s.Value.Type()) && r.onlyRaw(p, m.Token):
+				case occasion(m) == Read && (r.byRaw[m.Of] || r.rawInside(m.Act)) && !isRaw(s.Value.Type()) && r.onlyRaw(p, m.Token):
 					if was, ok := r.raw[s]; !ok || pos < was {
 						r.raw[s] = pos
 					}

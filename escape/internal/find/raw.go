@@ -6,8 +6,10 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/own"
+	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
 // isRaw reports whether values of a type are addresses that keep no handle alive.
@@ -55,4 +57,47 @@ func typeOf(v ssa.Value) types.Type {
 // onlyRaw reports whether, from a point on, nothing needs a token but by raw pointers.
 func (r *finder) onlyRaw(p *own.Point, t own.Token) bool {
 	return !slices.ContainsFunc(p.NeededBy(t), func(v ssa.Value) bool { return !r.byRaw[v] })
+}
+
+// rawInside reports whether an act calls a literal that takes nothing but raw pointers out of what it
+// captures, as cgo makes one of a call.
+func (r *finder) rawInside(a pointsto.Act) bool {
+	c, ok := a.Instr.(*ssa.Call)
+	if !ok || calls.Literal(&c.Call) == nil {
+		return false
+	}
+	m, ok := c.Call.Value.(*ssa.MakeClosure)
+	if !ok {
+		return false
+	}
+	some := false
+	for n, b := range m.Bindings {
+		if r.f.Reaches(b, a.Of) == memory.None {
+			continue
+		}
+		if some = r.takesRaw(m.Fn.(*ssa.Function).FreeVars[n]); !some {
+			return false
+		}
+	}
+	return some
+}
+
+// takesRaw reports whether all that is made of a value are raw pointers, and there is one.
+func (r *finder) takesRaw(v ssa.Value) bool {
+	some := false
+	for _, i := range *v.Referrers() {
+		if _, debug := i.(*ssa.DebugRef); debug || r.f.In.IR.Marks(i) {
+			continue
+		}
+		switch i := i.(type) {
+		case *ssa.UnOp, *ssa.FieldAddr, *ssa.Field:
+			if to := i.(ssa.Value); !isRaw(to.Type()) && !r.takesRaw(to) {
+				return false
+			}
+		default:
+			return false
+		}
+		some = true
+	}
+	return some
 }
