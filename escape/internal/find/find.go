@@ -3,11 +3,13 @@ package find
 import (
 	"cmp"
 	"go/token"
+	"go/types"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/own"
 	"github.com/lastuse/lastuse/escape/internal/place"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
@@ -212,7 +214,10 @@ func (r *finder) judge(m met) {
 	st &= own.Freed | own.Pending
 	viewed := on == Freed && m.As != pointsto.Whole
 	if viewed && r.ownsItself(m.Of) {
-		return // it may be freed behind what it views
+		if types.Identical(kindOf(m.Of), kindOf(s.Value)) {
+			return // headers of one kind count who shares their memory
+		}
+		on = Read // it needs what it views to be freed
 	}
 	kind := table[on][st]
 	if kind == None && st&own.Freed != 0 {
@@ -232,6 +237,9 @@ func (r *finder) add(fd Finding) {
 		r.out = append(r.out, fd)
 	}
 }
+
+// kindOf returns the type that a value is, or leads to.
+func kindOf(v ssa.Value) types.Type { return types.Unalias(memory.Pointee(typeOf(v))) }
 
 // ownsItself reports whether a value that views something is made by a site, too.
 func (r *finder) ownsItself(v ssa.Value) bool {
