@@ -178,3 +178,14 @@ func (f *Func) Stored(v ssa.Value) ssa.Value {
 	}
 	return v
 }
+
+// IsRegister reports whether a value is made anew whenever it is computed, as a variable is not.
+func IsRegister(v ssa.Value) bool {
+	switch v.(type) {
+	case *ssa.Parameter:
+		return true
+	case ssa.Instruction:
+		return !InMemory(v)
+	}
+	return false
+}

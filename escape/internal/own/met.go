@@ -69,22 +69,12 @@ func (g *Group) leads(c *combo, v int, t Token) bool {
 		other := false // that it was made of, the last time
 		g.tokens(c, v, func(u Token, _ pointsto.Relation) { other = other || u != t })
 		from, ok := g.index[g.f.MadeOf(g.Values[v])]
-		if !ok || other && !isRegister(g.Values[from]) {
+		if !ok || other && !memory.IsRegister(g.Values[from]) {
 			return false
 		}
 		v = from
 	}
 	return true
-}
-
-func isRegister(v ssa.Value) bool {
-	switch v.(type) {
-	case *ssa.Parameter:
-		return true
-	case ssa.Instruction:
-		return !memory.InMemory(v)
-	}
-	return false
 }
 
 // Reads reports whether a value that may hold t is needed from here on, whatever has become of t.

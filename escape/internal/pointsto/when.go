@@ -1,7 +1,6 @@
 package pointsto
 
 import (
-	"go/token"
 	"go/types"
 	"slices"
 
@@ -21,7 +20,7 @@ func (a Act) Asks() (v ssa.Value, want bool) {
 	switch i := a.Instr.(type) {
 	case *ssa.Select:
 		if a.When.Cond == effect.IfTrue {
-			return chosen(i, a.When.Param), true
+			return ir.Chosen(i, a.When.Param), true
 		}
 	case *ssa.Call:
 		c := a.When.Cond
@@ -33,20 +32,6 @@ func (a Act) Asks() (v ssa.Value, want bool) {
 		return calls.Operands(a.Call)[a.When.Param], c == effect.IfTrue
 	}
 	return nil, false
-}
-
-// chosen returns the value that says that a select has chosen a state; nil if nobody asks.
-func chosen(s *ssa.Select, state int) ssa.Value {
-	if index := memory.Extract(s, 0); index != nil {
-		for _, i := range *index.Referrers() {
-			if b, ok := i.(*ssa.BinOp); ok && b.Op == token.EQL {
-				if c, ok := b.Y.(*ssa.Const); ok && c.Int64() == int64(state) {
-					return b
-				}
-			}
-		}
-	}
-	return nil
 }
 
 // sent is for a select: what one of its states sends is handed on if that is chosen.
