@@ -125,6 +125,9 @@ func (v *view) finding(f *shadow.Func, fd find.Finding, b *Buffer) *Finding {
 		out.Related = append(out.Related, analysis.RelatedInformation{Pos: fr.Pos, End: fr.Pos, Message: fr.Text + " " + fr.Why})
 	}
 	out.Fix = "free " + v.r.Why.Buffer(f.Own.Func, fd.Site).String() + " at its last use"
+	if v.r.Alive(frees[0]) {
+		out.Fix = "keep " + v.r.Why.Buffer(f.Own.Func, fd.Site).String() + " alive until its raw pointer is used"
+	}
 	if len(frees) > 1 {
 		out.Fix += fmt.Sprintf(" on each of %d paths", len(frees))
 	}

@@ -58,6 +58,11 @@ func (f *Func) Acts(i ssa.Instruction, of ssa.Value) []Act {
 	case *memory.Running:
 		return one(Read, nil)
 	}
+	return f.plain(i, of, one)
+}
+
+// plain is for operands that are values, or variables in memory.
+func (f *Func) plain(i ssa.Instruction, of ssa.Value, one func(Op, ssa.Value) []Act) []Act {
 	switch i := i.(type) {
 	case *ssa.Phi:
 		if f.made[i] != nil {

@@ -104,10 +104,8 @@ func (f *Func) noteMade(a Act) {
 		return
 	}
 	of := a.Of
-	if a.When.Cond == effect.Maybe || a.Op != Copy && a.Op != Part {
-		of = nil
-	}
-	if was, twice := f.parent[a.To]; twice && was != of {
+	was, twice := f.parent[a.To]
+	if a.When.Cond == effect.Maybe || a.Op != Copy && a.Op != Part || twice && was != of {
 		of = nil
 	}
 	f.parent[a.To] = of

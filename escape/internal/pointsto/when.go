@@ -36,8 +36,7 @@ func (a Act) Asks() (v ssa.Value, want bool) {
 
 // sent is for a select: what one of its states sends is handed on if that is chosen.
 func (f *Func) sent(s *ssa.Select, of ssa.Value) []Act {
-	a := Act{Instr: s, Op: Keep, Of: of}
-	n := 0
+	a, n := Act{Instr: s, Op: Keep, Of: of}, 0
 	for k, st := range s.States {
 		if st.Dir == types.SendOnly && f.Reaches(st.Send, of) != memory.None {
 			a.When = effect.When{Cond: effect.IfTrue, Param: k}

@@ -32,6 +32,7 @@ type editor struct {
 	loops map[ast.Stmt]ast.Node // the function that a loop is in
 	units map[ast.Node]*unit
 	parts parts
+	keeps *typeutil.Map // types of values that may be kept alive: see collected
 	*failures
 
 	tolerant func(free *types.Func) bool // whether what it frees may be nil
@@ -202,7 +203,7 @@ func (s scribe) Stands(at place.Where) *ssa.Function {
 }
 
 func (s scribe) Names(n place.Name, at place.Where) bool {
-	if s.frees.Of(n.Type()) == nil {
+	if s.frees.Of(n.Type()) == nil && (s.keeps.At(n.Type()) == nil || at.Deferred) {
 		return false // nothing could be done with it
 	}
 	u := s.unit(s.f)
@@ -267,7 +268,7 @@ func (e *editor) edits(funcs []*Func) map[*ast.File][]analysis.TextEdit {
 		src.Inner = nil
 		clear(src.Moved)
 	}
-	e.parts = parts{map[*Free]*part{}, map[token.Pos][]*part{}, map[*unit][]analysis.TextEdit{}}
+	e.parts = parts{map[*Free]*part{}, map[token.Pos][]*part{}, map[*unit][]analysis.TextEdit{}, importers{}}
 	by := map[*unit][]*Func{}
 	var order []*unit
 	for _, f := range funcs {
@@ -287,10 +288,12 @@ func (e *editor) edits(funcs []*Func) map[*ast.File][]analysis.TextEdit {
 		}
 		var es []analysis.TextEdit
 		var parts []*part
+		imports := e.parts.imports[u.src]
 		if why == "" {
 			es, parts, why = e.written(u, by[u])
 		}
 		if why != "" {
+			e.parts.imports[u.src] = imports
 			for _, f := range by[u] {
 				f.Refused = why
 			}
@@ -340,6 +343,8 @@ type draft struct {
 	spots  map[place.Where]*spot
 	order  []*spot
 	saved  map[place.Name]string
+
+	imports []*part // that are needed for the first time
 }
 
 // unitEdits returns the edits of one unit, or why it has none.
@@ -358,7 +363,7 @@ func (e *editor) unitEdits(u *unit, funcs []*Func) ([]analysis.TextEdit, []*part
 			if name == "" {
 				return nil, nil, "a name cannot be made after all"
 			}
-			text, why := d.statement(u, fr.Free, name, s.at)
+			text, why := d.statement(u, fr.Free, name, s)
 			if why != "" {
 				return nil, nil, why
 			}
@@ -382,7 +387,10 @@ func (e *editor) unitEdits(u *unit, funcs []*Func) ([]analysis.TextEdit, []*part
 	for _, p := range gone {
 		es = append(es, p.edits...)
 	}
-	return es, append(parts, gone...), why
+	for _, p := range d.imports {
+		es = append(es, p.edits...)
+	}
+	return es, slices.Concat(parts, gone, d.imports), why
 }
 
 func (d *draft) spot(at place.Where) *spot {
@@ -480,8 +488,12 @@ func (d *draft) edits() ([]analysis.TextEdit, []*part, string) {
 }
 
 // statement returns the text of a free, or why there is none.
-func (d *draft) statement(u *unit, f place.Free, name string, g rewrite.Place) (text, why string) {
-	free := d.frees.Of(f.Name.Type()).Made(makers(f.Sites))
+func (d *draft) statement(u *unit, f place.Free, name string, s *spot) (text, why string) {
+	free, g := d.frees.Of(f.Name.Type()), s.at
+	if free == nil {
+		return d.alive(name, s)
+	}
+	free = free.Made(makers(f.Sites))
 	var tests []string
 	if f.Guard && f.Name.Through() {
 		tests = append(tests, strings.TrimSuffix(strings.TrimPrefix(name, "&"), f.Name.Field.Text())+" != nil")

@@ -25,6 +25,8 @@ type parts struct {
 	of map[*Free]*part
 	at map[token.Pos][]*part // by where an edit of theirs begins
 	in map[*unit][]analysis.TextEdit
+
+	imports importers
 }
 
 func (ps parts) add(u *unit, edits []analysis.TextEdit, list []*part) {

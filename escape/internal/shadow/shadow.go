@@ -99,7 +99,9 @@ func Run(in *Input) *Result {
 	to := &memory.Input{Frees: frees}
 	failed := &failures{skipped: map[*ssa.Function]string{}, bugs: map[*ssa.Function]string{}}
 	ed := newEditor(in, frees, failed)
-	p := ir.Build(&ir.Input{Fset: in.Fset, Files: in.Files, Types: in.Types, Info: in.Info, Follow: frees.Named,
+	ed.keeps = collected(in, frees)
+	follow := func(t types.Type) bool { return frees.Named(t) || ed.keeps.At(t) != nil }
+	p := ir.Build(&ir.Input{Fset: in.Fset, Files: in.Files, Types: in.Types, Info: in.Info, Follow: follow,
 		Heads: ed.heads, NoReturn: func(f *types.Func) bool { return effect.NeverReturns(f.FullName()) }})
 	away := &calls.Elsewhere{}
 	for _, f := range in.Files {
@@ -158,6 +160,7 @@ func (f *Func) decide(ed *editor, keep func(*pointsto.Site) string) {
 	lates := place.Lates(ed.ir, f.Own, text, frees)
 	f.advance(ed, lates)
 	f.Findings = find.Find(f.Own, frees, f.Verdicts, lates)
+	f.keepAlive(ed.frees)
 }
 
 // keep leaves alone what why has a reason for, and what is freed together with that.
@@ -179,7 +182,7 @@ func (f *Func) keep(why func(*pointsto.Site) string) {
 func (f *Func) unfreed(frees *effect.Frees) {
 	f.Unfreed = map[*pointsto.Site]string{}
 	for _, fr := range slices.Clone(f.Frees) {
-		if t := fr.Name.Type(); frees.Of(t).Made(makers(fr.Sites)) == nil {
+		if t := fr.Name.Type(); frees.Of(t) != nil && frees.Of(t).Made(makers(fr.Sites)) == nil {
 			f.without(fr.Sites, func(s *pointsto.Site) { f.Unfreed[s] = "no function is known to free " + t.String() })
 		}
 	}
