@@ -68,7 +68,7 @@ func eachGolden(t *testing.T, do func(name, src string, before int)) {
 }
 
 // leastSame is in how many places the rooms have agreed with the analyzer. It only grows.
-const leastSame = 473
+const leastSame = 475
 
 // beside compares the two on one file.
 func beside(t *testing.T, out *strings.Builder, total map[string]int, name, src string, before int) {

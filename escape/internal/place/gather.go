@@ -23,10 +23,13 @@ func (pl *planner) gather(t own.Token, node int, r run, spots []*spot) (s *spot,
 	if s == nil || pl.leaving(node) {
 		return nil, nil
 	}
+	if again, _ := pl.leads(node, node, t); again {
+		return nil, nil // it would be freed in each turn
+	}
 	gone = map[*spot]bool{}
 	for _, q := range spots {
 		some, all := pl.leads(q.node, node, t)
-		if some && !all {
+		if some && !all || q.node == node {
 			return nil, nil
 		}
 		gone[q] = some
@@ -34,13 +37,12 @@ func (pl *planner) gather(t own.Token, node int, r run, spots []*spot) (s *spot,
 	return s, gone
 }
 
-// leads reports whether some ways from a node lead to another one, and whether all do before t is made anew
-// or the function ends.
+// leads reports whether some ways from a node lead to another one before t is made anew, and whether all do.
 func (pl *planner) leads(from, to int, t own.Token) (some, all bool) {
 	graph := pl.f.Graph
 	made, _, _ := pl.f.Where(pl.g.Sites[t/2].Value)
 	seen := map[int]bool{}
-	all = from != to
+	all = true
 	for open := []int{from}; len(open) > 0; {
 		n := open[len(open)-1]
 		open = open[:len(open)-1]
@@ -48,11 +50,12 @@ func (pl *planner) leads(from, to int, t own.Token) (some, all bool) {
 		for _, m := range graph.Succs[n] {
 			switch {
 			case m == graph.Panic || !pl.f.Runs(m) || seen[m]:
+			case m == made:
+				all = false
 			case m == to:
 				some = true
 			default:
 				seen[m] = true
-				all = all && m != made
 				open = append(open, m)
 			}
 		}

@@ -241,10 +241,12 @@ func (pl *planner) named(p *own.Point, m moment, gap *ir.Place, at Where) *spot 
 			}
 		}
 	}
-	for _, v := range values {
-		for _, n := range pl.makeable(v, gap) {
-			if pl.text.Names(n, at) {
-				return spotOf(v, n)
+	for _, call := range []bool{false, true} { // a call moves only where no variable has what it gives
+		for _, v := range values {
+			for _, n := range pl.makeable(v, gap) {
+				if call == (n.Var == nil) && pl.text.Names(n, at) {
+					return spotOf(v, n)
+				}
 			}
 		}
 	}

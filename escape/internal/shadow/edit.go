@@ -379,6 +379,7 @@ func (e *editor) unitEdits(u *unit, funcs []*Func) ([]analysis.TextEdit, []*part
 	}
 	for _, s := range d.order { // what was made last is freed first
 		slices.Reverse(s.frees)
+		slices.Reverse(s.saves)
 		slices.Reverse(s.of)
 		d.between(s)
 	}
