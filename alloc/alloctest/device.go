@@ -3,11 +3,13 @@ package alloctest
 import (
 	"bytes"
 	"errors"
+	"reflect"
 	"runtime"
 	"testing"
 	"unsafe"
 
 	"github.com/lastuse/lastuse/alloc"
+	"github.com/lastuse/lastuse/internal/gomemory"
 )
 
 // A Holder is a device that can hold a stream back, so that the suite can see that work
@@ -237,8 +239,7 @@ func (s *suite) fills() {
 
 // noGoMemory checks that the calls of a pool's paths allocate nothing on the Go heap.
 func (s *suite) noGoMemory() {
-	switch s.dev.(type) {
-	case *Order, *Late:
+	if s.late() {
 		s.Skip("what is here for tests may")
 	}
 	h, u := s.stream(), s.stream()
@@ -267,17 +268,41 @@ func (s *suite) noGoMemory() {
 		}
 		s.ok(s.dev.Sync(h))
 		s.ok(s.dev.Sync(u))
-		n := testing.AllocsPerRun(100, func() {
+		s.allocatesNothing(c.name, func() {
 			if e := c.call(); e != nil {
 				err = e
 			}
 		})
 		s.ok(err)
-		if n > 0 {
-			s.Errorf("%s: %v Go allocations per call", c.name, n)
-		}
 	}
 	runtime.KeepAlive(data)
+}
+
+// late reports whether the device, or the one that is checked, is a Late.
+func (s *suite) late() bool {
+	dev := s.dev
+	if o, is := dev.(*Order); is {
+		dev = o.Unwrap()
+	}
+	_, is := dev.(*Late)
+	return is
+}
+
+// allocatesNothing checks that a call allocates nothing on the Go heap. What is here for tests may.
+func (s *suite) allocatesNothing(name string, call func()) {
+	s.Helper()
+	_, ordered := s.dev.(*Order)
+	switch {
+	case s.late():
+	case ordered:
+		if stacks := gomemory.Stacks(100, call, reflect.TypeFor[Order]().PkgPath()); len(stacks) > 0 {
+			s.Errorf("%s: Go allocations: %s", name, stacks)
+		}
+	default:
+		if n := testing.AllocsPerRun(100, call); n > 0 {
+			s.Errorf("%s: %v Go allocations per call", name, n)
+		}
+	}
 }
 
 // pool runs a pool on the device for a while.

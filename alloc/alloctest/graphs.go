@@ -3,7 +3,6 @@ package alloctest
 import (
 	"errors"
 	"runtime"
-	"testing"
 	"unsafe"
 
 	"github.com/lastuse/lastuse/alloc"
@@ -190,14 +189,7 @@ func (s *suite) captureRefuses() {
 		launch()
 	}
 	s.ok(s.dev.Sync(h))
-	n := testing.AllocsPerRun(100, launch)
-	switch s.dev.(type) {
-	case *Order, *Late:
-	default:
-		if n > 0 {
-			s.Errorf("LaunchExec: %v Go allocations per call", n)
-		}
-	}
+	s.allocatesNothing("LaunchExec", launch)
 	s.ok(err)
 	s.ok(s.dev.Sync(h))
 	s.ok(g.DestroyExec(x))
