@@ -39,6 +39,7 @@ const (
 	Returned                  // to the caller
 	Kept                      // by a call, or where others get at it
 	Dropped                   // by the map that it is in
+	Counted                   // retained and released, all in all
 	occasions = iota
 )
 
@@ -63,6 +64,7 @@ type Finding struct {
 	View  bool      // it is a view that is freed
 	Must  bool      // it is so on all ways there
 	To    Taker     // who has it then
+	Owed  int       // how many frees are owed
 	Late  *place.Late
 }
 
@@ -110,6 +112,7 @@ func Find(f *own.Func, frees []place.Free, verdicts []place.Verdict, lates []*pl
 				r.deferredInLoop(own.Token(2*k), s)
 			}
 			r.dropped(s)
+			r.owed(s)
 		}
 		for _, v := range verdicts {
 			if v.Due && slices.Contains(g.Sites, v.Site) {

@@ -39,6 +39,9 @@ func (w *Reasons) Finding(f *pointsto.Func, fd find.Finding) string {
 		return fmt.Sprintf("%s is freed late: the call deferred in a loop at %s runs when the function returns",
 			name, At(fd.Other))
 	}
+	if fd.On == find.Counted {
+		return fmt.Sprintf("%s is owed more frees than it gets: %d", name, fd.Owed)
+	}
 	if fd.On == find.Dropped {
 		return name + " is lost: the map that it is in drops it at " + At(fd.Other) + " without a free"
 	}
