@@ -46,8 +46,9 @@
 // array that is set by constant indexes only, if that much is true of the whole, and each field
 // of an object: a site makes what is in it, or the function was given it. Where a
 // whole struct is loaded, merged, or stored elsewhere, its fields go along: those of the value
-// are fields, too. Any other variable holds all that was ever stored in it. A literal's
-// summary has its captured variables behind its parameters.
+// are fields, too. One that a literal captures which goes elsewhere stays a slot if it is not assigned behind
+// that: what is in it goes where the literal is handed on. Any other variable holds all that was ever stored
+// in it. A literal's summary has its captured variables behind its parameters.
 //
 // Variables that change places around a loop, as in a, b = b, a, are sites, as a collection is: which buffer
 // each has nobody can say, but that each has one (turns.go, [Turn]).
