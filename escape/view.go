@@ -90,6 +90,10 @@ func whyThere(f *shadow.Free) string {
 // finding says that something is wrong with a buffer, which is nil for one that the function is given. It is
 // nil if it is not to be said.
 func (v *view) finding(f *shadow.Func, fd find.Finding, b *Buffer) *Finding {
+	frees := v.frees(f, fd.Site)
+	if fd.Kind == find.Leak && fd.Other.IsValid() && len(frees) > 0 {
+		fd.Other = frees[0].Pos // where the text goes
+	}
 	out := &Finding{Category: fd.Kind.String(), Buffer: b, Message: v.r.Why.Finding(f.Own.Func, fd)}
 	out.Pos, out.End = v.r.Call(f, fd.Pos)
 	if fd.On != find.Dead && fd.Kind != find.Late {
@@ -109,7 +113,6 @@ func (v *view) finding(f *shadow.Func, fd find.Finding, b *Buffer) *Finding {
 		out.Message += "; no fix: " + no
 		return out
 	}
-	frees := v.frees(f, fd.Site)
 	switch {
 	case len(frees) > 0:
 	case fd.Kind != find.Late:
