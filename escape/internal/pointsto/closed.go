@@ -14,7 +14,7 @@ import (
 
 // handsOn reports whether an instruction does something else with a literal that captures
 // v than call it, or lend it to who only does that; and whether v is not assigned behind that, so that it
-// has what others have then.
+// has what others have then. Nothing is behind a return: who is given the literal has v from the start.
 func (f *Func) handsOn(i ssa.Instruction, v ssa.Value) (yes, fixed bool) {
 	if !memory.InMemory(v) {
 		return false, false
@@ -22,6 +22,8 @@ func (f *Func) handsOn(i ssa.Instruction, v ssa.Value) (yes, fixed bool) {
 	fixed = true
 	var callee *ssa.Value
 	switch c := i.(type) {
+	case *ssa.Return, *ssa.Panic:
+		fixed = false
 	case *ssa.Call:
 		callee = &c.Call.Value
 	case *ssa.Defer:
