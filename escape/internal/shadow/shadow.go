@@ -8,6 +8,12 @@
 // Then it solves all functions, infers their summaries, and again for circles until nothing gets worse; it
 // places frees, and makes edits of them. [Result.Text] is a file with its edits. [Result.Settle]
 // asks the proof about them, and takes back what it does not accept.
+//
+// # What is not decided
+//
+// A function in which a room panics, or that is too large, is skipped ([Result.Skipped]): as callers see it,
+// it may do anything, and it has no frees. If only its edits cannot be made, it keeps what is known of it. A
+// reason in words goes with each, to callers in other packages as well.
 package shadow
 
 import (
