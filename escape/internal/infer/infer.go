@@ -516,6 +516,9 @@ func (e *exits) gives(v ssa.Value, r *ssa.Return) (is given) {
 			break
 		}
 		ts, whole := p.Held(v)
+		if len(ts) == 0 { // nil is in the variable of the result
+			is |= perhaps(none, failed, e.kinds(r, own.Combination{}))
+		}
 		for _, t := range ts {
 			is |= e.holds(g, p, t, r)
 			if !whole || !p.Is(v, t) {
