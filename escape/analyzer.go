@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
@@ -29,13 +28,12 @@ func New() *analysis.Analyzer {
 		Doc:        manual(),
 		URL:        "https://pkg.go.dev/github.com/lastuse/lastuse/escape",
 		ResultType: reflect.TypeFor[*Result](),
-		FactTypes:  []analysis.Fact{new(Summary), new(Reach), new(effect.Fact), new(provenFact)},
+		FactTypes:  []analysis.Fact{new(effect.Fact), new(provenFact)},
 	}
 	specs := new(spec.Loader)
 	specs.Register(&a.Flags)
 	cgo := a.Flags.Bool("cgo", false, "plan edits of what cgo makes of a file, too, for a driver that finds their places in the file")
-	rooms := a.Flags.Bool("rooms", false, "plan by the rooms that are to replace the analyzer, to compare them with it")
-	a.Run = func(pass *analysis.Pass) (any, error) { return run(pass, specs, *cgo, *rooms) }
+	a.Run = func(pass *analysis.Pass) (any, error) { return run(pass, specs, *cgo) }
 	return a
 }
 
@@ -52,7 +50,7 @@ func manual() string {
 	return out
 }
 
-func run(pass *analysis.Pass, specs *spec.Loader, cgo, rooms bool) (any, error) {
+func run(pass *analysis.Pass, specs *spec.Loader, cgo bool) (any, error) {
 	res := &Result{Pkg: pass.Pkg}
 	set, err := specs.For(sourceDir(pass))
 	if dep := (*spec.DependencyError)(nil); errors.As(err, &dep) {
@@ -64,7 +62,7 @@ func run(pass *analysis.Pass, specs *spec.Loader, cgo, rooms bool) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	fork := set.Fork()
+	set = set.Fork()
 	var own []*spec.Line
 	for _, f := range pass.Files {
 		lines, err := spec.Directives(pass.Fset, f, pass.TypesInfo)
@@ -72,30 +70,21 @@ func run(pass *analysis.Pass, specs *spec.Loader, cgo, rooms bool) (any, error) 
 			return nil, err
 		}
 		for _, l := range lines {
-			fork.AddLine(l, spec.Directive)
+			set.AddLine(l, spec.Directive)
 		}
 		own = append(own, lines...)
 	}
-	var known facts = passFacts{pass}
-	if rooms {
-		known = roomFacts{pass}
-	}
-	p := newPkg(pass.Fset, pass.Files, pass.TypesInfo, pass.Pkg, fork, known)
+	p := newSubject(pass.Fset, pass.Files, pass.TypesInfo, pass.Pkg, set)
 	p.cgo = cgo
-	if !p.interesting(own, func(q *types.Package) bool { return p.facts.reach(q) != nil }) {
+	if !p.interesting(own, func(q *types.Package) bool { return pass.ImportPackageFact(q, new(effect.Fact)) }) {
 		return res, nil
 	}
 	read := pass.ReadFile
 	if read == nil { // a driver from before it was there, as Bazel's nogo is
 		read = os.ReadFile
 	}
-	read = once(read)
-	p.ignored, p.read, p.dir = pass.IgnoredFiles, read, sourceDir(pass)
-	if rooms {
-		p.byRooms(pass, res)
-	} else {
-		p.byRounds(pass, res)
-	}
+	p.ignored, p.read, p.dir = pass.IgnoredFiles, once(read), sourceDir(pass)
+	p.decide(pass, res)
 	for _, f := range res.Funcs {
 		for _, fd := range f.Findings {
 			dg := analysis.Diagnostic{Pos: fd.Pos, End: fd.End, Category: fd.Category, Message: fd.Message, Related: fd.Related}
@@ -107,18 +96,6 @@ func run(pass *analysis.Pass, specs *spec.Loader, cgo, rooms bool) (any, error) 
 		}
 	}
 	return res, nil
-}
-
-// byRounds decides the package as today: in rounds, each function until the proof accepts what is planned.
-func (p *pkg) byRounds(pass *analysis.Pass, res *Result) {
-	fns := p.functions()
-	p.summarizeAll(fns)
-	var failed []Skipped
-	p.proofs, failed = p.summarizeProofs(pass)
-	p.export(pass)
-	p.decideProven(pass, fns, res, p.read)
-	p.say(res)
-	res.Skipped = append(res.Skipped, failed...)
 }
 
 // once reads each file once: it is asked for by each function in it.
@@ -151,55 +128,4 @@ func sourceDir(pass *analysis.Pass) string {
 		}
 	}
 	return ""
-}
-
-// export publishes the summaries of functions that other packages can name. They
-// see no directives of this package and no lastuse.spec of its module: what these
-// say goes with the summaries.
-func (p *pkg) export(pass *analysis.Pass) {
-	for o := range p.decls {
-		if s := p.summaryOf(o); s != nil {
-			pass.ExportObjectFact(o, p.fact(o, s))
-		}
-	}
-	// Interface methods and functions without a body.
-	for o := range spec.Declared(p.types) {
-		if p.decls[o] != nil {
-			continue
-		}
-		if l, ok := p.set.Lookup(spec.FullName(o)); ok && l.Level != spec.Embedded && l.Level != spec.Flag {
-			pass.ExportObjectFact(o, p.fact(o, p.summaryOf(o)))
-		}
-	}
-	reach := &Reach{}
-	add := func(o *types.Func) {
-		if name := spec.FullName(o); !slices.Contains(reach.Freers, name) {
-			reach.Freers = append(reach.Freers, name)
-		}
-	}
-	for _, f := range p.set.Freers(p.types) {
-		add(f.Func)
-	}
-	var inferred []*types.Func
-	for o := range p.decls {
-		frees := func(a ArgEffect) bool { return a.Freed.K != Never }
-		if o.Signature().Recv() == nil && slices.ContainsFunc(p.summaryOf(o).Args, frees) {
-			inferred = append(inferred, o)
-		}
-	}
-	slices.SortFunc(inferred, func(a, b *types.Func) int { return strings.Compare(a.Name(), b.Name()) })
-	for _, o := range inferred {
-		add(o)
-	}
-	pass.ExportPackageFact(reach)
-}
-
-// fact returns the summary of o as other packages get it.
-func (p *pkg) fact(o *types.Func, s *Summary) *Summary {
-	c := *p.forOthers(s)
-	c.Proof = p.proofs[o]
-	if s.Decided {
-		c.Under = p.forOthers(p.sums[o]) // nil without a body
-	}
-	return &c
 }

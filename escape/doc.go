@@ -35,13 +35,12 @@
 //     first. Lifetimes are never extended.
 //  5. A call that may panic gets nothing extra. An explicit panic is an exit like
 //     return. os.Exit and log.Fatal get nothing. Deferred code that reads the
-//     buffer keeps it, as long as a panic might run that code (lower_hold.go)
-//     and its flags let it get there (lower_flag.go).
+//     buffer keeps it until it has run.
 //  6. The edited file compiles, keeps its comments and its format, and a second
 //     run changes nothing.
 //  7. Every buffer that is kept has a reason.
 //  8. No Free stands in front of a read of the buffer's name or of a copy, even one
-//     that does nothing, or that a constant rules out (mentioned.go).
+//     that does nothing, or that a constant rules out.
 //
 // An inserted Free that changes what a program computes is a serious bug; one
 // that is not inserted is only slower, as the safety net catches it. So whatever
@@ -64,31 +63,21 @@
 // A buffer is kept, with the operation through which it leaves, when it is
 // stored in a field, a package variable or an unknown element; sent on a
 // channel; handed to a goroutine that is not joined here; captured by a literal
-// that is not only called here and does more than look at it (looks.go); passed
-// to a function that may keep it or of which nothing is known; returned as a view. So is a
-// buffer whose handle is a number that another package than its own frees (numbered.go). A plan is refused
+// that does more than look at it and may be called elsewhere; passed
+// to a function that may keep it or of which nothing is known; returned as a view. A plan is refused
 // when no variable that is visible holds the buffer, when a path has no place of its own, in
-// generated files and in files that use cgo. Functions with irreducible control
-// flow, or too large to decide in bounded work, are skipped and counted.
+// generated files and in files that use cgo, and when the proof does not accept it. Functions
+// too large to decide in bounded work are skipped and counted.
 //
 // # How it works
 //
-// Source becomes the flow form (ir.go), in which each value is assigned once and
-// each place where a statement may stand is an instruction. Every use of every
-// alias of a buffer is followed; one that is not understood is an escape
-// (flow.go). What a function does to each operand is its summary, a fact for
-// other packages (effect.go, summary.go). States go forward and liveness
-// backward, apart for each combination of a few correlated conditions
-// (state.go); the plan frees at the first gap where a buffer is owned and dead
-// (plan.go), edits make it text (package rewrite), and the proof has the last
-// word on them (proven.go).
-//
-// Rejected: x/tools/go/ssa as the flow form. It has no gaps, a lifted variable
-// loses its name, the body of a range over a function is another function, and
-// a deferred literal hides behind a cell. Rejected: one insertion point at the
-// nearest common post-dominator, as in Julia: it holds memory through branches
-// that do not need it. Rejected: freeing after a merge wherever one edge owns
-// and another has freed; the edge that owns gets the free.
+// The package is built as go/ssa with a call at each place where a statement may stand (internal/ir), so
+// that a plan over SSA is one over text. What each value may hold, who owns it, and where it is needed, is
+// found once for each function (internal/pointsto, internal/own); what that says of its operands is its
+// summary, a fact for other packages (internal/effect, internal/infer). A free stands at the first place
+// where a buffer is owned and not needed (internal/place), edits make it text (internal/rewrite), and the
+// proof, which shares no code with all that, has the last word (internal/proof). docs/design.md has the whole
+// of it.
 //
 // # Summaries by hand
 //

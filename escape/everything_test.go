@@ -2,7 +2,6 @@ package escape
 
 import (
 	"flag"
-	"go/types"
 	"os"
 	"strings"
 	"testing"
@@ -11,19 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/go/packages"
 
-	"github.com/lastuse/lastuse/escape/internal/shadow"
+	"github.com/lastuse/lastuse/escape/internal/plan"
 	"github.com/lastuse/lastuse/escape/spec"
 	"github.com/lastuse/lastuse/internal/tier"
 )
 
-var everything = flag.String("everything", "", "run the analysis over these `packages`, separated by spaces, although they reach no resource")
+var everything = flag.String("everything", "", "analyze these `packages`, separated by spaces, although they reach no resource")
 
-type noFacts struct{}
-
-func (noFacts) summary(*types.Func) *Summary { return nil }
-func (noFacts) reach(*types.Package) *Reach  { return nil }
-
-// TestEverything runs the analysis over code that was not written for it, with
+// TestEverything analyzes code that was not written for it, with
 // every file's handle taken for a resource: it must neither panic nor hang, and
 // the edits it proposes must not overlap.
 func TestEverything(t *testing.T) {
@@ -41,18 +35,16 @@ func TestEverything(t *testing.T) {
 	require.NoError(t, err)
 	set, err := spec.Load(nil, "")
 	require.NoError(t, err)
-	fork := set.Fork()
-	fork.Add(lines, spec.Flag)
 	for _, pk := range pkgs {
 		if len(pk.Errors) > 0 || pk.Types == nil {
 			continue
 		}
 		start := time.Now()
-		p := newPkg(pk.Fset, pk.Syntax, pk.TypesInfo, pk.Types, fork, noFacts{})
-		fns := p.functions()
-		p.summarizeAll(fns)
-		res := &Result{}
-		p.reports(fns, res, os.ReadFile)
+		fork := set.Fork()
+		fork.Add(lines, spec.Flag)
+		c := &trial{subject: newSubject(pk.Fset, pk.Syntax, pk.TypesInfo, pk.Types, fork)}
+		c.read = os.ReadFile
+		res := c.proven()
 		var findings int
 		for _, f := range res.Funcs {
 			findings += len(f.Findings)
@@ -67,10 +59,10 @@ func TestEverything(t *testing.T) {
 		}
 		require.Empty(t, res.Bugs, "%s", pk.PkgPath)
 		for _, s := range res.Skipped {
-			require.NotContains(t, s.Reason, shadow.InternalError, "%s", s.Name)
+			require.NotContains(t, s.Reason, plan.InternalError, "%s", s.Name)
 		}
 		if d := time.Since(start); *everything != "" && (d > 2*time.Second || findings > 0 || len(res.Skipped) > 0) {
-			t.Logf("%s: %d functions, %v, %d findings, skipped %v", pk.PkgPath, len(fns), d.Round(time.Millisecond), findings, res.Skipped)
+			t.Logf("%s: %v, %d findings, skipped %v", pk.PkgPath, d.Round(time.Millisecond), findings, res.Skipped)
 		}
 	}
 }

@@ -52,18 +52,6 @@ func buffer(function string) *escape.Buffer {
 // line returns the line of a place.
 func line(pos token.Pos) int { return analyzed().Roots[0].Package.Fset.Position(pos).Line }
 
-// summary returns the fact about a function, which analyses of other packages use.
-func summary(pkg, name string) *escape.Summary {
-	var sum escape.Summary
-	for a := range analyzed().All() {
-		if a.Package.PkgPath == pkg && a.ObjectFact(a.Package.Types.Scope().Lookup(name), &sum) {
-			return &sum
-		}
-	}
-	log.Fatal("no ", pkg, ".", name)
-	return nil
-}
-
 // A driver reads what the analyzer learned: functions, their buffers with the verdict, and findings with
 // edits.
 func ExampleResult() {
@@ -136,72 +124,11 @@ func ExampleVerdict() {
 	// Output: inserted true
 }
 
-// A function that was not decided has a reason.
+// A function that was not decided has a reason: it is too large, or there is a bug in the analyzer.
 func ExampleSkipped() {
 	for _, s := range result().Skipped {
 		fmt.Println(s.Name, s.Reason)
 	}
-	// Output: example.Jump irreducible control flow
-}
-
-// A summary is what callers know of a function.
-func ExampleSummary() {
-	fmt.Println("Make:", summary("mem", "Make"))
-	fmt.Println("Keep:", summary("mem", "Keep"))
-	// Output:
-	// Make: result 0 owned
-	// Keep: arg 0 escapes
-}
-
-func ExampleArgEffect() {
-	done := summary("mem", "Done").Args[0]
-	fmt.Println(done.Freed.K == escape.Always, done.Repeatable, done.Escapes)
-	// Output: true false never
-}
-
-func ExampleResEffect() {
-	made := summary("mem", "New").Res[0]
-	fmt.Println(made.Owned, made.Partial)
-	// Output: true false
-}
-
-// An effect happens always, never, or on some calls.
-func ExampleWhen() {
-	fmt.Println(summary("mem", "Keep").Args[0].Freed)
-	fmt.Println(escape.When{K: escape.OnError})
-	// Output:
-	// never
-	//  on error
-}
-
-func ExampleCond() {
-	kept := summary("mem", "Keep").Args[0]
-	fmt.Println(kept.Freed.K == escape.Never, kept.Escapes.K == escape.Never)
-	// Output: true false
-}
-
-// Each calls the function that it is given, and does not keep it.
-func ExampleCalling() {
-	each := summary("mem", "Each")
-	fmt.Println(each.Args[1].Calls, each.Args[1].Escapes)
-	// Output: called in turn never
-}
-
-// A store that every call does is followed by the caller.
-func ExamplePut() {
-	for _, p := range summary("example", "Set").Puts {
-		fmt.Printf("operand %d becomes field %s of operand %d\n", p.From, p.Field, p.Into)
-	}
-	// Output: operand 1 becomes field A of operand 0
-}
-
-// A package that declares or imports what is to be freed says so to those that import it.
-func ExampleReach() {
-	for a := range analyzed().All() {
-		var reach escape.Reach
-		if a.Package.PkgPath == "mem" && a.PackageFact(a.Package.Types, &reach) {
-			fmt.Println(reach.Freers)
-		}
-	}
-	// Output: [(*mem.Buf).Free mem.Done]
+	fmt.Println(len(result().Skipped), "functions are skipped")
+	// Output: 0 functions are skipped
 }

@@ -20,11 +20,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/txtar"
 
-	"github.com/lastuse/lastuse/escape/internal/rewrite"
-	"github.com/lastuse/lastuse/escape/internal/shadow"
 	"github.com/lastuse/lastuse/escape/spec"
 )
 
@@ -97,14 +94,13 @@ func decideFile(t *testing.T, src []byte) ([]byte, bool) {
 	if file == nil {
 		return nil, false
 	}
-	info := &types.Info{
-		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
-		Selections: map[*ast.SelectorExpr]*types.Selection{}, Implicits: map[ast.Node]types.Object{}, Scopes: map[ast.Node]*types.Scope{},
-		Instances: map[*ast.Ident]types.Instance{},
-	}
+	info := newInfo()
 	whole := err == nil
 	conf := types.Config{Importer: fuzzImports(), Error: func(error) { whole = false }}
 	tp, _ := conf.Check("p", fset, []*ast.File{file}, info)
+	if !whole {
+		return nil, false // drivers hand to us what type-checks
+	}
 	set, err := spec.Load(nil, "")
 	require.NoError(t, err)
 	lines, err := spec.Parse("buf.spec", fuzzSpec())
@@ -116,32 +112,14 @@ func decideFile(t *testing.T, src []byte) ([]byte, bool) {
 	}
 	own, err := spec.Directives(fset, file, info)
 	if err != nil {
-		whole = false
+		return nil, false
 	}
 	for _, l := range own {
 		fork.AddLine(l, spec.Directive)
 	}
-	p := newPkg(fset, []*ast.File{file}, info, tp, fork, noFacts{})
-	fns := p.functions()
-	p.summarizeAll(fns)
-	res := &Result{}
-	p.reports(fns, res, func(string) ([]byte, error) { return src, nil })
-	if !whole {
-		return nil, false // not what drivers hand to us: enough that it came back
-	}
-	require.Empty(t, res.Bugs)
-	for _, s := range res.Skipped {
-		require.NotContains(t, s.Reason, shadow.InternalError)
-	}
-	var edits []analysis.TextEdit
-	for _, f := range res.Funcs {
-		edits = append(edits, f.Edits...)
-	}
-	rewrite.Sort(edits)
-	s := &rewrite.Source{File: fset.File(file.FileStart), Text: src, Tree: file}
-	text, ok := s.Apply(edits)
-	require.True(t, ok, "edits overlap")
-	return []byte(text), true
+	c := &trial{subject: newSubject(fset, []*ast.File{file}, info, tp, fork), src: string(src)}
+	c.read = func(string) ([]byte, error) { return src, nil }
+	return []byte(c.edited(t, c.proven())), true
 }
 
 // fuzzSpec is the spec of the package that the corpus is written against.

@@ -28,10 +28,6 @@ func proofFacts(pass *analysis.Pass) func(*types.Func) *proof.Summary {
 		if f.Pkg() != nil && pass.ImportObjectFact(f, &s) {
 			return s.Summary
 		}
-		var older Summary // of the analyzer in use
-		if f.Pkg() != nil && pass.ImportObjectFact(f, &older) {
-			return older.Proof
-		}
 		return nil
 	}
 }

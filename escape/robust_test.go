@@ -11,28 +11,14 @@ import (
 	"github.com/lastuse/lastuse/internal/cputime"
 )
 
-// analyzed decides source over bufType and returns what came of it, with how long that took a processor: a
-// busy machine takes longer by the clock, and does no more. If limit is not 0, functions of more values are
-// declined.
-func analyzed(t *testing.T, src string, limit int) (*Result, time.Duration) {
-	t.Helper()
-	p, fns := unsummarized(t, "p.go", bufType+src)
-	if limit > 0 {
-		p.limit = limit
-	}
-	start := cputime.Process()
-	p.summarizeAll(fns)
-	res := &Result{}
-	p.reports(fns, res, func(string) ([]byte, error) { return []byte(bufType + src), nil })
-	return res, cputime.Process() - start
-}
-
 // TestTooLarge declines a function of more values than the limit, says so, and goes
 // on: the function that calls it and the one after it are decided.
 func TestTooLarge(t *testing.T) {
 	src := "func large(b *Buf, x int) {\n" + strings.Repeat("\tx++\n", 2000) + "}\n" +
 		"func lends() { b := Must(1); large(b, 1) }\nfunc small() { b := Must(1); b.Put(b) }\n"
-	res, _ := analyzed(t, src, 6000)
+	c := tried(t, bufType+src)
+	c.limit = 1000
+	res := c.planned()
 	require.Len(t, res.Skipped, 1)
 	require.Equal(t, "p.large", res.Skipped[0].Name)
 	require.Equal(t, "too large to decide in bounded work", res.Skipped[0].Reason)
@@ -80,7 +66,9 @@ func TestDeep(t *testing.T) {
 		}(),
 	} {
 		t.Run(name, func(t *testing.T) {
-			res, d := analyzed(t, "func deep(x int) {\n\tb := Must(1)\n"+body+"\tprintln(x)\n}\n", 0)
+			start := cputime.Process()
+			res := tried(t, bufType+"func deep(x int) {\n\tb := Must(1)\n"+body+"\tprintln(x)\n}\n").proven()
+			d := cputime.Process() - start
 			require.Empty(t, res.Bugs)
 			require.Less(t, d, 20*time.Second)
 			require.NotEmpty(t, len(res.Funcs)+len(res.Skipped), "it is decided, or said not to be")

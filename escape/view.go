@@ -12,14 +12,14 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/find"
 	placing "github.com/lastuse/lastuse/escape/internal/place"
+	"github.com/lastuse/lastuse/escape/internal/plan"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 	"github.com/lastuse/lastuse/escape/internal/report"
 	"github.com/lastuse/lastuse/escape/internal/rewrite"
-	"github.com/lastuse/lastuse/escape/internal/shadow"
 )
 
 // buffer says what a site makes, and what becomes of it.
-func (v *view) buffer(f *shadow.Func, vd *placing.Verdict) *Buffer {
+func (v *view) buffer(f *plan.Func, vd *placing.Verdict) *Buffer {
 	called := v.r.Why.Buffer(f.Own.Func, vd.Site)
 	why := v.r.Why.Of(f.Own.Func, vd)
 	at, _ := v.r.Call(f, vd.Site.Pos())
@@ -62,7 +62,7 @@ func (v *view) buffer(f *shadow.Func, vd *placing.Verdict) *Buffer {
 }
 
 // frees lists the frees of what a site makes that are in the text.
-func (v *view) frees(f *shadow.Func, s *pointsto.Site) (out []*shadow.Free) {
+func (v *view) frees(f *plan.Func, s *pointsto.Site) (out []*plan.Free) {
 	if f.Refused != "" {
 		return nil
 	}
@@ -75,7 +75,7 @@ func (v *view) frees(f *shadow.Func, s *pointsto.Site) (out []*shadow.Free) {
 }
 
 // whyThere says why a free stands where it does.
-func whyThere(f *shadow.Free) string {
+func whyThere(f *plan.Free) string {
 	switch {
 	case f.At.Deferred:
 		return "before the deferred call that reads it is registered, so that it runs after it"
@@ -89,7 +89,7 @@ func whyThere(f *shadow.Free) string {
 
 // finding says that something is wrong with a buffer, which is nil for one that the function is given. It is
 // nil if it is not to be said.
-func (v *view) finding(f *shadow.Func, fd find.Finding, b *Buffer) *Finding {
+func (v *view) finding(f *plan.Func, fd find.Finding, b *Buffer) *Finding {
 	frees := v.frees(f, fd.Site)
 	if fd.Kind == find.Leak && fd.Other.IsValid() && len(frees) > 0 {
 		fd.Other = frees[0].Pos // where the text goes
@@ -148,7 +148,7 @@ func (v *view) field(fd find.FieldFinding) {
 }
 
 // notProven says why the proof does not accept a plan.
-func notProven(no *shadow.Refusal) string {
+func notProven(no *plan.Refusal) string {
 	text := "not proven: " + no.Words
 	if no.Pos.IsValid() {
 		text += " (" + report.At(no.Pos) + ")"
@@ -157,6 +157,6 @@ func notProven(no *shadow.Refusal) string {
 }
 
 // stops is the step at which a proof stops; of what has no place, at the site.
-func stops(no *shadow.Refusal, site token.Pos) *Step {
+func stops(no *plan.Refusal, site token.Pos) *Step {
 	return &Step{cmp.Or(no.Pos, site), "the proof stops at " + string(no.Rule) + ": that " + no.Rule.Shows()}
 }

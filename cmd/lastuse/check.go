@@ -123,11 +123,6 @@ func (c *command) setFlags(root string) error {
 			return err
 		}
 	}
-	if c.rooms {
-		if err := flags.Set("rooms", "true"); err != nil {
-			return err
-		}
-	}
 	if flags.Lookup("root") != nil && root != "" {
 		return flags.Set("root", root)
 	}

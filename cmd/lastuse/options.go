@@ -16,8 +16,6 @@ import (
 type options struct {
 	fix, diff, explain, json, specCheck, test bool
 
-	rooms bool // by the rooms that are to replace the analyzer; in no manual
-
 	sarif    string
 	specs    []string // absolute paths
 	tags     []string // build-tag sets, each a comma-separated list; at least one
@@ -61,7 +59,6 @@ func parseOptions(args []string) (*options, error) {
 	fs.BoolVar(&o.json, "json", false, "")
 	fs.BoolVar(&o.specCheck, "spec-check", false, "")
 	fs.BoolVar(&o.test, "test", true, "")
-	fs.BoolVar(&o.rooms, "rooms", false, "")
 	fs.StringVar(&o.sarif, "sarif", "", "")
 	fs.Var((*list)(&o.specs), "spec", "")
 	fs.Var((*list)(&o.tags), "tags", "")

@@ -68,6 +68,9 @@ func Lates(p *ir.Package, f *own.Func, text Text, frees []Free) []*Late {
 // advance looks whether what the program frees in a group is freed late. What is planned then is what would
 // be planned if the program freed nothing. Frees that are deferred stay, and those are added that help.
 func (e *ending) advance(goes func(token.Pos) bool) *Late {
+	if e.deferred() && len(e.calls) > 0 {
+		return nil // it is freed early already, where somebody thought of that
+	}
 	pl := e.pl
 	early := newPlanner(pl.ir, pl.f, pl.g.Early(e.gone(goes)), pl.text)
 	spots, verdicts := early.plan()

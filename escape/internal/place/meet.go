@@ -110,6 +110,20 @@ func (pl *planner) clean(n int, v ssa.Value) bool {
 	return len(points) > 0 && points[len(points)-1].Clean(v)
 }
 
+// cleanBefore reports whether what a value is in front of each edge to a node holds nothing there that has
+// passed.
+func (pl *planner) cleanBefore(node int, v ssa.Value) bool {
+	graph := pl.f.Graph
+	for _, n := range graph.Preds[node] {
+		for out, m := range graph.Succs[n] {
+			if m == node && n != graph.Panic && !pl.clean(n, pl.brought(n, out, v)) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // brought returns what a value that is a phi of the node behind an edge is in front of it.
 func (pl *planner) brought(n, out int, v ssa.Value) ssa.Value {
 	phi, ok := v.(*ssa.Phi)

@@ -60,8 +60,14 @@ func (pl *planner) runs(node int, t own.Token) []run {
 		}
 		r := &out[len(out)-1]
 		if r.spot == nil {
-			clean := func(v ssa.Value) bool { return r.start == 0 || current(points, r.start, v) }
+			clean := func(v ssa.Value) bool { return current(points, r.start, v) }
+			if r.start == 0 { // what is freed on each way there once, or what may be where ways meet
+				clean = func(v ssa.Value) bool { return pl.cleanBefore(node, v) }
+			}
 			r.spot = pl.spot(points, k, moment{t, clean, p.Due})
+			if r.spot == nil && r.start == 0 {
+				r.spot = pl.spot(points, k, moment{t, func(ssa.Value) bool { return true }, p.Due})
+			}
 			if r.spot != nil && r.start > 0 {
 				r.spot.after = pl.f.Graph.Nodes[node].Instrs[points[r.start].At-1]
 			}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"go/ast"
 	"go/token"
-	"go/types"
 	"maps"
 	"slices"
 	"sort"
@@ -63,7 +62,7 @@ func (f *Func) TakenOut(src *Source, calls []ast.Expr, used []token.Pos) []ast.S
 			}
 			test, ok := f.up[body].(*ast.IfStmt)
 			if !ok || gone[test] || test.Body != body || test.Init != nil || test.Else != nil ||
-				!f.onlyTests(test.Cond) {
+				!f.testsNil(test.Cond) {
 				continue
 			}
 			stays := slices.ContainsFunc(body.List, func(x ast.Stmt) bool { return !gone[x] })
@@ -99,35 +98,34 @@ func usedAt(used []token.Pos, s ast.Stmt) bool {
 	return i < len(used) && used[i] <= s.End()
 }
 
-// onlyTests reports whether evaluating e does nothing, and cannot go wrong.
-func (p *Package) onlyTests(e ast.Expr) bool {
-	if tv := p.Info.Types[e]; tv.Value != nil || tv.IsNil() {
-		return true
+// testsNil reports whether e is x != nil, or several of these, where x is a variable or a field of one: who
+// frees x writes no other test for that alone.
+func (p *Package) testsNil(e ast.Expr) bool {
+	b, ok := e.(*ast.BinaryExpr)
+	if ok && b.Op == token.LAND {
+		return p.testsNil(b.X) && p.testsNil(b.Y)
 	}
-	switch e := e.(type) {
-	case *ast.Ident:
-		return true
-	case *ast.ParenExpr:
-		return p.onlyTests(e.X)
-	case *ast.SelectorExpr:
-		sel := p.Info.Selections[e]
-		return sel != nil && sel.Kind() == types.FieldVal && !sel.Indirect() && p.onlyTests(e.X)
-	case *ast.UnaryExpr:
-		return e.Op == token.NOT && p.onlyTests(e.X)
-	case *ast.BinaryExpr:
-		_, basic := p.typeOf(e.X).Underlying().(*types.Basic)
-		switch e.Op {
-		case token.LAND, token.LOR, token.LSS, token.LEQ, token.GTR, token.GEQ:
-		case token.EQL, token.NEQ: // interfaces may hold what cannot be compared
-			if !basic && !p.Info.Types[e.X].IsNil() && !p.Info.Types[e.Y].IsNil() {
-				return false
-			}
-		default:
-			return false
+	if !ok || b.Op != token.NEQ || !p.Info.Types[b.Y].IsNil() {
+		return false
+	}
+	x := b.X
+	for {
+		sel, ok := x.(*ast.SelectorExpr)
+		if !ok {
+			break
 		}
-		return p.onlyTests(e.X) && p.onlyTests(e.Y)
+		x = sel.X
 	}
-	return false
+	_, ok = x.(*ast.Ident)
+	return ok
+}
+
+// Empties reports whether a block has nothing left without some statements.
+func (f *Func) Empties(gone []ast.Stmt) bool {
+	return slices.ContainsFunc(gone, func(s ast.Stmt) bool {
+		b, ok := f.up[s].(*ast.BlockStmt)
+		return ok && !slices.ContainsFunc(b.List, func(x ast.Stmt) bool { return !slices.Contains(gone, x) })
+	})
 }
 
 // Removal takes s out, with the line that it ends on, and leaves the comments in there.

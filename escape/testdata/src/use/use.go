@@ -1,8 +1,8 @@
-package use // want package:"reach"
+package use // want package:`package use`
 
 import "mem"
 
-func workspace(n int) error { // want workspace:"borrows"
+func workspace(n int) error { // want workspace:"proven"
 	for i := range n {
 		w, err := mem.New[float32](i) // want "unfreed|w is never freed"
 		if err != nil {
@@ -14,7 +14,7 @@ func workspace(n int) error { // want workspace:"borrows"
 	return nil
 }
 
-func branch(n int, likely bool) { // want branch:"borrows"
+func branch(n int, likely bool) { // want branch:"proven"
 	a, err := mem.New[int](n) // want "a is never freed"
 	if err != nil {
 		return
@@ -28,7 +28,7 @@ func branch(n int, likely bool) { // want branch:"borrows"
 	}
 }
 
-func early(n int) error { // want early:"borrows"
+func early(n int) error { // want early:"proven"
 	a, err := mem.Make(n) // want "a is not freed on the path through use.go:36"
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func early(n int) error { // want early:"borrows"
 	return nil
 }
 
-func lent(n int) { // want lent:"borrows"
+func lent(n int) { // want lent:"proven"
 	a, err := mem.Make(n) // want "a is never freed"
 	if err != nil {
 		return
@@ -50,7 +50,7 @@ func lent(n int) { // want lent:"borrows"
 	println("done")
 }
 
-func used(n int) { // want used:"borrows"
+func used(n int) { // want used:"proven"
 	a, err := mem.Make(n)
 	if err != nil {
 		return
@@ -62,16 +62,16 @@ func used(n int) { // want used:"borrows"
 
 // Negative: each line says why there is nothing to report.
 
-func stored(n int) { // want stored:"borrows"
+func stored(n int) { // want stored:"proven"
 	a, _ := mem.Make(n) // kept: mem.Keep stores it
 	mem.Keep(a)
 }
 
-func returned(n int) (*mem.Buf, error) { // want returned:"result 0 owned"
+func returned(n int) (*mem.Buf, error) { // want returned:"proven"
 	return mem.Make(n) // the caller owns it
 }
 
-func deferred(n int) { // want deferred:"borrows"
+func deferred(n int) { // want deferred:"proven"
 	a, err := mem.Make(n) // freed at the end, and used until then
 	if err != nil {
 		return
@@ -80,7 +80,7 @@ func deferred(n int) { // want deferred:"borrows"
 	a.Fill(1)
 }
 
-func told(n int) { // want told:"borrows"
+func told(n int) { // want told:"proven"
 	a, _ := mem.Make(n) //lastuse:keep the test wants it
 	a.Fill(1)
 }

@@ -1,0 +1,599 @@
+package plan
+
+import (
+	"cmp"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
+	"golang.org/x/tools/go/types/typeutil"
+
+	"github.com/lastuse/lastuse/escape/internal/calls"
+	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/ir"
+	"github.com/lastuse/lastuse/escape/internal/memory"
+	"github.com/lastuse/lastuse/escape/internal/place"
+	"github.com/lastuse/lastuse/escape/internal/rewrite"
+	"github.com/lastuse/lastuse/escape/internal/vars"
+)
+
+// An editor makes text edits of what is planned.
+type editor struct {
+	in    *Input
+	ir    *ir.Package
+	frees *effect.Frees
+	pkg   *rewrite.Package
+	texts map[*ast.File]*rewrite.Source
+	files map[*token.File]*ast.File
+	loops map[ast.Stmt]ast.Node // the function that a loop is in
+	units map[ast.Node]*unit
+	parts parts
+	keeps *typeutil.Map // types of values that may be kept alive: see collected
+	*failures
+
+	tolerant func(free *types.Func) bool // whether what it frees may be nil
+}
+
+// A unit is a declared function or a literal, with the bodies of ranges over functions in it.
+type unit struct {
+	fn      *rewrite.Func
+	src     *rewrite.Source
+	calls   map[token.Pos]*ast.CallExpr       // by their left parenthesis
+	returns map[token.Pos]*ast.ReturnStmt     // by where they begin
+	inside  map[*ast.ReturnStmt]*ssa.Function // in the body of which range they stand
+}
+
+func newEditor(in *Input, frees *effect.Frees, failed *failures) *editor {
+	e := &editor{in: in, frees: frees, failures: failed, texts: map[*ast.File]*rewrite.Source{},
+		files: map[*token.File]*ast.File{}, loops: map[ast.Stmt]ast.Node{}, units: map[ast.Node]*unit{}}
+	e.pkg = &rewrite.Package{Info: in.Info, Types: in.Types, Vars: vars.New(in.Info, in.Files),
+		Resource: func(t types.Type) bool { return frees.Resource(t) && !frees.Collects(t) }}
+	for _, f := range in.Files {
+		tf := in.Fset.File(f.FileStart)
+		e.files[tf] = f
+		e.texts[f] = &rewrite.Source{File: tf, Text: in.Text(tf.Name()), Tree: f, Moved: map[token.Pos]bool{}}
+		e.findLoops(f)
+	}
+	return e
+}
+
+// findLoops notes in which function the loops of a file are.
+func (e *editor) findLoops(f *ast.File) {
+	var around []ast.Node
+	ast.PreorderStack(f, nil, func(n ast.Node, stack []ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ForStmt, *ast.RangeStmt:
+			around = stack
+			for i := len(around) - 1; i >= 0; i-- {
+				switch around[i].(type) {
+				case *ast.FuncDecl, *ast.FuncLit:
+					e.loops[n.(ast.Stmt)] = around[i]
+					return true
+				}
+			}
+		}
+		return true
+	})
+}
+
+// heads reports whether a loop may have a place in its header.
+func (e *editor) heads(loop ast.Stmt) bool {
+	n := e.loops[loop]
+	if n == nil {
+		return false
+	}
+	u := e.unitAt(n)
+	if u.fn.StartsWith(loop) == nil {
+		return false
+	}
+	host, list, why := u.fn.Hosted(loop) // which asks of no call whether it frees
+	return why == "" && !u.fn.JumpedOver(host.Pos(), list)
+}
+
+// unitAt returns the unit that a function or a literal is.
+func (e *editor) unitAt(n ast.Node) *unit {
+	if u := e.units[n]; u != nil {
+		return u
+	}
+	u := &unit{src: e.texts[e.files[e.in.Fset.File(n.Pos())]], calls: map[token.Pos]*ast.CallExpr{},
+		returns: map[token.Pos]*ast.ReturnStmt{}, inside: map[*ast.ReturnStmt]*ssa.Function{}}
+	gotos := false
+	ast.Inspect(n, func(m ast.Node) bool {
+		switch m := m.(type) {
+		case *ast.CallExpr:
+			u.calls[m.Lparen] = m
+		case *ast.BranchStmt:
+			gotos = gotos || m.Tok == token.GOTO
+		case *ast.ReturnStmt:
+			u.returns[m.Return] = m
+		case *ast.FuncLit:
+			return m == n
+		}
+		return true
+	})
+	var sig *types.Signature
+	if d, ok := n.(*ast.FuncDecl); ok {
+		sig = e.in.Info.Defs[d.Name].(*types.Func).Signature()
+	} else {
+		sig = e.in.Info.TypeOf(n.(*ast.FuncLit)).(*types.Signature)
+	}
+	u.fn = rewrite.NewFunc(e.pkg, n, sig, gotos)
+	e.units[n] = u
+	return u
+}
+
+// unit returns the unit that a function is, or is in.
+func (e *editor) unit(f *ssa.Function) *unit {
+	for {
+		n := e.ir.Syntax(f)
+		if _, body := n.(*ast.RangeStmt); !body {
+			return e.unitAt(n)
+		}
+		f = f.Parent()
+	}
+}
+
+// place takes what is known of the functions once they are built: which of them free, and the returns of
+// each. Those in the body of a range over a function are its own.
+func (e *editor) place(p *ir.Package, table *calls.Table) {
+	e.tolerant = func(free *types.Func) bool { return table.Func(free).Params[0].TakesNil }
+	e.ir = p
+	e.pkg.Frees = func(call *ast.CallExpr) bool {
+		f := typeutil.StaticCallee(e.in.Info, call)
+		return f != nil && slices.ContainsFunc(table.Func(f).Params, func(p effect.Param) bool {
+			return p.Freed.Cond == effect.Always
+		})
+	}
+	for _, f := range p.Funcs { // what lies inside comes behind
+		u, n := e.unit(f), p.Syntax(f)
+		if r, ok := n.(*ast.RangeStmt); ok {
+			n = r.Body
+		}
+		for _, r := range u.returns {
+			if n.Pos() <= r.Pos() && r.End() <= n.End() {
+				u.inside[r] = f
+			}
+		}
+	}
+}
+
+// where returns where a place is in the text.
+func (e *editor) where(u *unit, at place.Where) rewrite.Place {
+	if at.Place == nil {
+		r := u.returns[at.Return.Pos()]
+		if u.fn.Settled(r) {
+			return rewrite.In(u.fn.Up(r), r.Pos())
+		}
+		return rewrite.Place{Kind: rewrite.Return, Stmt: r, Scope: r.Pos()}
+	}
+	if at.Place.Kind == ir.Head {
+		return rewrite.Place{Kind: rewrite.Head, Stmt: at.Place.Node.(ast.Stmt), Scope: at.Place.Pos}
+	}
+	switch n := at.Place.Node.(type) {
+	case *ast.IfStmt:
+		if at.Place.Kind == ir.ElseIf {
+			return rewrite.Place{Kind: rewrite.ElseIf, Stmt: n.Else, Scope: n.Body.Lbrace}
+		}
+		return rewrite.Place{Kind: rewrite.Else, Stmt: n, Scope: n.Body.Lbrace}
+	case *ast.SwitchStmt:
+		return rewrite.Place{Kind: rewrite.Default, Stmt: n, List: n.Body, Scope: n.Body.Lbrace}
+	case *ast.TypeSwitchStmt:
+		return rewrite.Place{Kind: rewrite.Default, Stmt: n, List: n.Body, Scope: n.Body.Lbrace}
+	default:
+		return rewrite.In(n, at.Place.Pos)
+	}
+}
+
+// A scribe answers what can be written in a function. Nothing is kept of what it tries.
+type scribe struct {
+	*editor
+	f *ssa.Function
+}
+
+func (s scribe) Stands(at place.Where) *ssa.Function {
+	if at.Place != nil {
+		return s.f
+	}
+	u := s.unit(s.f)
+	return u.inside[u.returns[at.Return.Pos()]]
+}
+
+func (s scribe) Names(n place.Name, at place.Where) bool {
+	if s.frees.Of(n.Type()) == nil && (s.keeps.At(n.Type()) == nil || at.Deferred) {
+		return false // nothing could be done with it
+	}
+	u := s.unit(s.f)
+	g := s.where(u, at)
+	if at.Deferred && (s.frees.Collects(n.Type()) || s.byAddress(n.Type())) {
+		return false // what is there when the function ends would be freed
+	}
+	if n.Result == nil && n.Save == nil {
+		return s.pkg.Visible(n.Var, g)
+	}
+	return s.name(u, rewrite.NewHoists(u.fn, u.src), n, g).text != ""
+}
+
+// A made name is one that was not there before: of a hoist, or of a statement at a place.
+type made struct {
+	text  string // "": there is none
+	hoist *rewrite.Hoist
+	save  rewrite.Place
+}
+
+// name makes a name that is visible at a place.
+func (e *editor) name(u *unit, hs *rewrite.Hoists, n place.Name, g rewrite.Place) made {
+	if n.Save != nil {
+		at := e.where(u, place.Where{Place: n.Save})
+		if !u.fn.Reaches(at, g) || !e.pkg.Visible(n.Var, at) {
+			return made{}
+		}
+		return made{text: hs.Fresh("old"), save: at}
+	}
+	call, index := u.call(n.Result)
+	if call == nil {
+		return made{}
+	}
+	if n.Var != nil {
+		h, name := hs.Header(n.Var, call.Pos(), n.Var.Pos(), g)
+		return made{text: name, hoist: h}
+	}
+	h, why := hs.Call(call, index)
+	if why != "" || !u.fn.Within(h, g) {
+		return made{}
+	}
+	return made{text: h.Named(call, index), hoist: h}
+}
+
+// call returns the call that v is a result of, and which of its results it is.
+func (u *unit) call(v ssa.Value) (*ast.CallExpr, int) {
+	switch v := v.(type) {
+	case *ssa.Call:
+		return u.calls[v.Pos()], 0
+	case *ssa.Extract:
+		return u.calls[v.Tuple.Pos()], v.Index
+	case *memory.Dropped:
+		return u.calls[v.Pos()], v.N
+	}
+	return nil, 0
+}
+
+// edits makes the edits of all files. Those in literals come first: a statement that moves
+// takes them along.
+func (e *editor) edits(funcs []*Func) map[*ast.File][]analysis.TextEdit {
+	for _, src := range e.texts {
+		src.Inner = nil
+		clear(src.Moved)
+	}
+	e.parts = parts{map[*Free]*part{}, map[token.Pos][]*part{}, map[*unit][]analysis.TextEdit{}, importers{}}
+	by := map[*unit][]*Func{}
+	var order []*unit
+	for _, f := range funcs {
+		if len(f.Frees) > 0 {
+			u := e.unit(f.SSA)
+			if by[u] == nil {
+				order = append(order, u)
+			}
+			by[u] = append(by[u], f)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b *unit) int { return cmp.Compare(b.fn.Node.Pos(), a.fn.Node.Pos()) })
+	for _, u := range order {
+		why := ""
+		if e.in.Locked != nil {
+			why = e.in.Locked(u.src.Tree)
+		}
+		var es []analysis.TextEdit
+		var parts []*part
+		imports := e.parts.imports[u.src]
+		if why == "" {
+			es, parts, why = e.written(u, by[u])
+		}
+		if why != "" {
+			e.parts.imports[u.src] = imports
+			for _, f := range by[u] {
+				f.Refused = why
+			}
+			clear(u.src.Moved)
+			continue
+		}
+		u.src.Take(es)
+		e.parts.add(u, es, parts)
+	}
+	out := map[*ast.File][]analysis.TextEdit{}
+	for f, src := range e.texts {
+		out[f] = src.Inner
+	}
+	return out
+}
+
+// written returns the edits of one unit, if they can be made and parse.
+func (e *editor) written(u *unit, funcs []*Func) (es []analysis.TextEdit, parts []*part, why string) {
+	if bug := Contained(func() { es, parts, why = e.unitEdits(u, funcs) }); e.skip(funcs[0].SSA, bug) {
+		return nil, nil, bug
+	}
+	if why == "" {
+		rewrite.Sort(es)
+		if why = u.src.Parses(es, u.fn.Node); why != "" {
+			e.bugs[funcs[0].SSA] = why
+		}
+	}
+	return es, parts, why
+}
+
+// A spot is what is done at one place of the text.
+type spot struct {
+	at    rewrite.Place
+	saves []string
+	frees []string
+	of    [][]*Free // what each of them is of
+	part  part
+}
+
+// A draft is the edits of one unit in the making.
+type draft struct {
+	*editor
+	u      *unit
+	hoists *rewrite.Hoists
+	live   map[ast.Stmt]*rewrite.Hoist
+	named  map[ast.Stmt]*part // that has the names which a hoist makes
+	spots  map[place.Where]*spot
+	order  []*spot
+	saved  map[place.Name]string
+
+	imports []*part // that are needed for the first time
+}
+
+// unitEdits returns the edits of one unit, or why it has none.
+func (e *editor) unitEdits(u *unit, funcs []*Func) ([]analysis.TextEdit, []*part, string) {
+	d := &draft{editor: e, u: u, hoists: rewrite.NewHoists(u.fn, u.src), live: map[ast.Stmt]*rewrite.Hoist{},
+		named: map[ast.Stmt]*part{}, spots: map[place.Where]*spot{}, saved: map[place.Name]string{}}
+	for _, f := range funcs {
+		frees := slices.Clone(f.Frees)
+		slices.SortStableFunc(frees, func(a, b *Free) int {
+			return cmp.Compare(a.Sites[0].Pos(), b.Sites[0].Pos())
+		})
+		for _, fr := range frees {
+			s := d.spot(fr.At)
+			s.part.frees = append(s.part.frees, fr)
+			name := d.called(fr.Name, s)
+			if name == "" {
+				return nil, nil, "a name cannot be made after all"
+			}
+			text, why := d.statement(u, fr.Free, name, s)
+			if why != "" {
+				return nil, nil, why
+			}
+			fr.Text, fr.Pos = text, s.at.At()
+			fr.Edge = s.at.Prev == nil && s.at.Kind != rewrite.Return && s.at.Kind != rewrite.Head
+			k := slices.Index(s.frees, text)
+			if k < 0 {
+				k = len(s.frees)
+				s.frees, s.of = append(s.frees, text), append(s.of, nil)
+			}
+			s.of[k] = append(s.of[k], fr)
+		}
+	}
+	for _, s := range d.order { // what was made last is freed first
+		slices.Reverse(s.frees)
+		slices.Reverse(s.saves)
+		slices.Reverse(s.of)
+		d.between(s)
+	}
+	es, parts, why := d.edits()
+	gone := d.removals(funcs)
+	for _, p := range gone {
+		es = append(es, p.edits...)
+	}
+	for _, p := range d.imports {
+		es = append(es, p.edits...)
+	}
+	return es, slices.Concat(parts, gone, d.imports), why
+}
+
+func (d *draft) spot(at place.Where) *spot {
+	if s := d.spots[at]; s != nil {
+		return s
+	}
+	s := &spot{at: d.where(d.u, at)}
+	d.spots[at] = s
+	d.order = append(d.order, s)
+	return s
+}
+
+// called returns what a buffer is called at a place, and "" if a name cannot be made.
+func (d *draft) called(n place.Name, at *spot) string {
+	if n.Result == nil && n.Save == nil {
+		return n.Text()
+	}
+	if n.Save != nil {
+		at.part.needs = append(at.part.needs, &d.spot(place.Where{Place: n.Save}).part)
+	}
+	if name := d.saved[n]; name != "" {
+		return name
+	}
+	m := d.name(d.u, d.hoists, n, at.at)
+	switch {
+	case m.text == "":
+	case m.hoist != nil:
+		d.live[m.hoist.Stmt] = m.hoist
+		if d.named[m.hoist.Stmt] == nil {
+			d.named[m.hoist.Stmt] = new(part)
+		}
+		at.part.hoists = append(at.part.hoists, m.hoist.Stmt)
+		if n.Field != nil {
+			return m.text + n.Field.Text()
+		}
+	default:
+		d.saved[n] = m.text
+		s := d.spot(place.Where{Place: n.Save})
+		s.saves = append(s.saves, m.text+" := "+n.Text())
+	}
+	return m.text
+}
+
+// edits puts everything in its place.
+func (d *draft) edits() ([]analysis.TextEdit, []*part, string) {
+	var out []analysis.TextEdit
+	var parts []*part
+	for _, s := range d.order {
+		parts = append(parts, &s.part)
+		if s.at.Kind == rewrite.Head {
+			h := d.hoists.Head(s.at.Stmt)
+			d.live[h.Stmt] = h
+			h.Frees = map[int][]string{len(h.Items) - 1: s.frees}
+			if d.named[h.Stmt] == nil {
+				d.named[h.Stmt] = new(part)
+			}
+			s.part.hoists = append(s.part.hoists, h.Stmt)
+			continue
+		}
+		of := s.at.Prev
+		if s.at.Kind == rewrite.Return {
+			of = s.at.Stmt
+		}
+		h := d.live[of]
+		if h != nil && (h.Braces || s.at.Kind == rewrite.Return && len(s.frees) > 0) {
+			delete(d.live, of)
+			d.named[of].needs = append(d.named[of].needs, &s.part)
+		} else {
+			h = nil
+		}
+		if h == nil && len(s.saves)+len(s.frees) == 0 {
+			continue // all stand in front of the statement
+		}
+		es, why := d.u.fn.Edits(d.u.src, s.at, append(s.saves, s.frees...), h)
+		if why != "" {
+			return nil, nil, why
+		}
+		s.part.edits = es
+		out = append(out, es...)
+	}
+	for _, h := range d.live {
+		es := d.u.src.Hoist(h)
+		d.named[h.Stmt].edits = es
+		out = append(out, es...)
+	}
+	for _, p := range parts {
+		for _, stmt := range p.hoists {
+			p.needs = append(p.needs, d.named[stmt])
+		}
+	}
+	for _, p := range d.named {
+		parts = append(parts, p)
+	}
+	return out, parts, ""
+}
+
+// statement returns the text of a free, or why there is none.
+func (d *draft) statement(u *unit, f place.Free, name string, s *spot) (text, why string) {
+	free, g := d.frees.Of(f.Name.Type()), s.at
+	if free == nil {
+		return d.alive(name, s)
+	}
+	free = free.Made(makers(f.Sites))
+	var tests []string
+	if f.Guard && f.Name.Through() {
+		tests = append(tests, strings.TrimSuffix(strings.TrimPrefix(name, "&"), f.Name.Field.Text())+" != nil")
+	}
+	if free.Each == nil {
+		if f.Guard && f.Name.Nillable() && !d.tolerant(free.Func) {
+			tests = append(tests, strings.TrimPrefix(name, "&")+" != nil")
+		}
+		text, why = d.call(u, free, f.Name.Type(), name, g)
+	} else {
+		text, why = d.loop(u, free.Each, f, name, g)
+	}
+	if why != "" {
+		return "", why
+	}
+	if f.At.Deferred {
+		text = "defer " + text
+	}
+	if len(tests) > 0 {
+		if !d.pkg.Denotes("nil", types.Universe.Lookup("nil"), g) {
+			return "", "it may be nil, and nil means something else here"
+		}
+		text = "if " + strings.Join(tests, " && ") + " {\n\t" + strings.ReplaceAll(text, "\n", "\n\t") + "\n}"
+	}
+	return text, ""
+}
+
+// call returns the text of the call that frees a value of a type, or why there is none.
+func (d *draft) call(u *unit, free *effect.Free, t types.Type, name string, g rewrite.Place) (text, why string) {
+	if free.Method {
+		return name + "." + free.Func.Name() + "()", ""
+	}
+	fn := free.Func.Name()
+	switch p := free.Func.Pkg(); {
+	case p != d.pkg.Types:
+		q := d.pkg.ImportName(u.src.Tree, p, g)
+		if q == "" {
+			return "", "package " + p.Path() + ", which frees it, is not imported here"
+		}
+		fn = q + "." + fn
+	case !d.pkg.Denotes(fn, free.Func, g):
+		return "", fn + ", which frees it, means something else here"
+	}
+	if pointer(free.Func.Signature().Params().At(0).Type()) && !pointer(t) {
+		name = "&" + name
+	}
+	return fn + "(" + name + ")", ""
+}
+
+// loop returns the text of a loop that frees each element of a slice or a map, or why there is none.
+func (d *draft) loop(u *unit, each *effect.Free, f place.Free, name string, g rewrite.Place) (text, why string) {
+	var elem types.Type
+	switch t := f.Name.Type().Underlying().(type) {
+	case *types.Slice:
+		elem = t.Elem()
+	case *types.Map:
+		elem = t.Elem()
+	}
+	x := "b" // nothing else in the loop has that name
+	text, why = d.call(u, each, elem, x, g)
+	if root, _, _ := strings.Cut(name, "."); root == x || !each.Method && strings.HasPrefix(text, x) {
+		x = d.hoists.Fresh("x")
+		text, why = d.call(u, each, elem, x, g)
+	}
+	if why != "" {
+		return "", why
+	}
+	if f.Holes && effect.Nillable(elem) && !d.tolerant(each.Func) {
+		if !d.pkg.Denotes("nil", types.Universe.Lookup("nil"), g) {
+			return "", "an element may be nil, and nil means something else here"
+		}
+		text = "if " + x + " != nil {\n\t" + text + "\n}"
+	}
+	return "for _, " + x + " := range " + name + " {\n\t" + strings.ReplaceAll(text, "\n", "\n\t") + "\n}", ""
+}
+
+// byAddress reports whether what frees a value of type t gets the address of its variable.
+func (e *editor) byAddress(t types.Type) bool {
+	free := e.frees.Of(t)
+	if free == nil || free.Func == nil || pointer(t) {
+		return false
+	}
+	sig := free.Func.Signature()
+	if free.Method {
+		return pointer(sig.Recv().Type())
+	}
+	return pointer(sig.Params().At(0).Type())
+}
+
+func pointer(t types.Type) bool {
+	_, ok := t.Underlying().(*types.Pointer)
+	return ok
+}
+
+// Text returns a file with its edits.
+func (r *Result) Text(f *ast.File) string {
+	text, ok := r.ed.texts[f].Apply(r.Edits[f])
+	if !ok {
+		panic("edit: edits overlap")
+	}
+	return text
+}

@@ -1,0 +1,49 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"go/token"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/txtar"
+
+	"github.com/lastuse/lastuse/escape/internal/report"
+)
+
+// TestFindings shows what is wrong with buffers: kind, occasion and state of each finding, with its places,
+// and its words.
+func TestFindings(t *testing.T) {
+	const path = "testdata/findings/found.txtar"
+	ar, err := txtar.ParseFile(path)
+	require.NoError(t, err)
+	require.Len(t, ar.Files, 2)
+	in := check(t, header+string(ar.Files[0].Data))
+	r := Run(in)
+	lines := strings.Count(header, "\n")
+	var out strings.Builder
+	for _, f := range r.Funcs {
+		for _, fd := range f.Findings {
+			fmt.Fprintf(&out, "%s: line %d: %s: %s", f.SSA.Name(), in.Fset.Position(fd.Pos).Line-lines, fd.Kind, fd)
+			if fd.Other.IsValid() {
+				fmt.Fprintf(&out, ", with line %d", in.Fset.Position(fd.Other).Line-lines)
+			}
+			text, _ := report.Words(r.Why.Finding(f.Own.Func, fd), func(pos token.Pos) string {
+				return fmt.Sprintf("line %d", in.Fset.Position(pos).Line-lines)
+			})
+			fmt.Fprintf(&out, "\n\t%s\n", text)
+		}
+	}
+	for _, fd := range r.Fields {
+		fmt.Fprintf(&out, "line %d: leak\n\t%s\n", in.Fset.Position(cmp.Or(fd.Lost, fd.Method.Pos())).Line-lines, report.OfFields(fd))
+	}
+	if *update {
+		ar.Files[1].Data = []byte(out.String())
+		require.NoError(t, os.WriteFile(path, txtar.Format(ar), 0o666))
+		return
+	}
+	require.Equal(t, string(ar.Files[1].Data), out.String())
+}

@@ -1,0 +1,232 @@
+// Package plan runs the rooms of the analyzer over a package: from its syntax to edits that the proof
+// accepts, findings, and the reason of each buffer that is kept.
+//
+// # The way through
+//
+// [Run] builds the form and takes functions in the order in which they call one another. First it
+// looks for methods that free what they are called on, and at nothing but what they lead to.
+// Then it solves all functions, infers their summaries, and again for circles until nothing gets worse; it
+// places frees, and makes edits of them. [Result.Text] is a file with its edits. [Result.Settle]
+// asks the proof about them, and takes back what it does not accept.
+//
+// # What is not decided
+//
+// A function in which a room panics, or that is too large, is skipped ([Result.Skipped]): as callers see it,
+// it may do anything, and it has no frees. If only its edits cannot be made, it keeps what is known of it. A
+// reason in words goes with each, to callers in other packages as well.
+package plan
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/internal/calls"
+	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/find"
+	"github.com/lastuse/lastuse/escape/internal/ir"
+	"github.com/lastuse/lastuse/escape/internal/memory"
+	"github.com/lastuse/lastuse/escape/internal/own"
+	"github.com/lastuse/lastuse/escape/internal/place"
+	"github.com/lastuse/lastuse/escape/internal/pointsto"
+	"github.com/lastuse/lastuse/escape/internal/report"
+	"github.com/lastuse/lastuse/escape/spec"
+)
+
+// An Input is a package that was type-checked without errors, and specs with its directives.
+type Input struct {
+	Fset  *token.FileSet
+	Files []*ast.File
+	Left  []calls.File // of the package, that are not looked at with it; not type-checked
+	Types *types.Package
+	Info  *types.Info
+	Set   *spec.Set
+	Text  func(file string) []byte // what was parsed, by the name of the file
+	Facts *effect.Facts            // of packages that it imports; may be nil
+	Limit int                      // instructions of a function that is decided; 0 for the usual one
+
+	Locked func(f *ast.File) string      // why a file is not edited; may be nil, "" if it is
+	Keep   func(s *pointsto.Site) string // why what it makes is to be left alone; may be nil, "" if it is not
+}
+
+// A Func is what the rooms found out about a function or literal.
+type Func struct {
+	SSA      *ssa.Function
+	Own      *own.Func
+	Summary  *effect.Summary // of declared functions
+	Frees    []*Free
+	Verdicts []place.Verdict
+	Lates    []*Late
+	Findings []find.Finding
+	Refused  string                      // why its frees are not written; "" if they are
+	Taken    map[*pointsto.Site]*Refusal // what is not freed after all on some way, and what the proof says
+	Kept     map[*pointsto.Site]string   // what is to be left alone, and why
+	Unfreed  map[*pointsto.Site]string   // what no function is known to free, and why
+}
+
+// A Free is a free with the text of its statement, and behind or in front of what that stands.
+type Free struct {
+	place.Free
+	Text string
+	Pos  token.Pos
+	Edge bool  // it stands in front of all that a way does behind a branch
+	Late *Late // of which it is a part; nil if of none
+}
+
+// A Late is what is freed late. Without a fix, its buffers are freed as if it were not.
+type Late struct {
+	*place.Late
+	No      string   // why there is no fix; "" if there is one
+	Refused *Refusal // what the proof says of it, if that is why
+	Without []*Free
+}
+
+// A Result is the functions of a package, in the order of the text.
+type Result struct {
+	IR    *ir.Package
+	Funcs []*Func
+	Fact  *effect.Fact // what packages that import it are told
+	Why   *report.Reasons
+	// What methods of the package's types forget and lose.
+	Fields []find.FieldFinding
+	Edits  map[*ast.File][]analysis.TextEdit // sorted
+	in     *Input
+	ed     *editor
+	failed *failures
+}
+
+// Run runs the rooms over a package.
+func Run(in *Input) *Result {
+	frees := effect.NewFrees(in.Set, in.Types, in.Facts)
+	to := &memory.Input{Frees: frees}
+	failed := &failures{skipped: map[*ssa.Function]string{}, bugs: map[*ssa.Function]string{}}
+	ed := newEditor(in, frees, failed)
+	ed.keeps = collected(in, frees)
+	follow := func(t types.Type) bool { return frees.Named(t) || ed.keeps.At(t) != nil }
+	p := ir.Build(&ir.Input{Fset: in.Fset, Files: in.Files, Types: in.Types, Info: in.Info, Follow: follow,
+		Heads: ed.heads, NoReturn: func(f *types.Func) bool { return effect.NeverReturns(f.FullName()) }})
+	away := &calls.Elsewhere{}
+	for _, f := range in.Files {
+		away.Built(f)
+	}
+	for _, f := range in.Left {
+		away.Left(f)
+	}
+	to.IR = p
+	s := &solver{in: in, to: to, frees: frees, world: calls.NewWorld(p.SSA, away), failures: failed}
+	s.begin()
+	fns := calls.Functions(p.SSA)
+	order := calls.Order(fns, s.table.Callees)
+	s.findFrees(order)
+	s.begin()
+	for _, round := range order {
+		s.round(round)
+	}
+	ed.place(p, s.table)
+	r := &Result{IR: p, in: in, ed: ed, failed: failed}
+	r.Why = &report.Reasons{Funcs: map[*types.Func]*pointsto.Func{}, Runs: s.table.Runs, Names: p.Names, Known: s.told}
+	for f, sf := range s.of {
+		if fn := calls.Declared(f); fn != nil && sf.Own != nil {
+			r.Why.Funcs[fn] = sf.Own.Func
+		}
+	}
+	r.Fact = s.table.Fact(frees, r.Why.Given)
+	for _, f := range p.Funcs {
+		sf := s.of[f]
+		if sf == nil || sf.Own == nil || failed.skip(f, Contained(func() { sf.decide(ed, in.Keep) })) {
+			continue
+		}
+		r.Funcs = append(r.Funcs, sf)
+	}
+	var solved []*own.Func
+	for _, f := range fns { // those that have nothing to free as well
+		if sf := s.of[f]; sf != nil && sf.Own != nil {
+			solved = append(solved, sf.Own)
+		}
+	}
+	failed.whole = Contained(func() { r.Fields = find.Fields(solved, frees) })
+	r.Edits = ed.edits(r.Funcs)
+	return r
+}
+
+// decide places the frees of a function that is solved, and finds what is wrong in it.
+func (f *Func) decide(ed *editor, keep func(*pointsto.Site) string) {
+	var frees []place.Free
+	text := scribe{ed, f.SSA}
+	frees, f.Verdicts = place.Plan(ed.ir, f.Own, text)
+	for _, fr := range frees {
+		f.Frees = append(f.Frees, &Free{Free: fr})
+	}
+	f.keep(keep)
+	f.unfreed(ed.frees)
+	lates := place.Lates(ed.ir, f.Own, text, frees)
+	f.advance(ed, lates)
+	f.Findings = find.Find(f.Own, frees, f.Verdicts, lates)
+	f.keepAlive(ed.frees)
+}
+
+// keep leaves alone what why has a reason for, and what is freed together with that.
+func (f *Func) keep(why func(*pointsto.Site) string) {
+	f.Kept = map[*pointsto.Site]string{}
+	for k := range f.Verdicts {
+		s := f.Verdicts[k].Site
+		if why == nil || f.Kept[s] != "" {
+			continue
+		}
+		if text := why(s); text != "" {
+			f.Kept[s] = text
+			f.without([]*pointsto.Site{s}, func(s *pointsto.Site) { f.Kept[s] = text })
+		}
+	}
+}
+
+// unfreed leaves alone what no function frees, whoever made it.
+func (f *Func) unfreed(frees *effect.Frees) {
+	f.Unfreed = map[*pointsto.Site]string{}
+	for _, fr := range slices.Clone(f.Frees) {
+		if t := fr.Name.Type(); frees.Of(t) != nil && frees.Of(t).Made(makers(fr.Sites)) == nil {
+			f.without(fr.Sites, func(s *pointsto.Site) { f.Unfreed[s] = "no function is known to free " + t.String() })
+		}
+	}
+}
+
+// makers lists the packages whose functions make what sites stand for; nil among them for what none makes.
+func makers(sites []*pointsto.Site) (out []*types.Package) {
+	for _, s := range sites {
+		var by *types.Package
+		if c := s.Call(); c != nil {
+			if fn := calls.Called(c); fn != nil {
+				by = fn.Pkg()
+			}
+		}
+		out = append(out, by)
+	}
+	return out
+}
+
+// without drops the frees of some sites, and those of all sites that are freed with them. It tells each.
+func (f *Func) without(sites []*pointsto.Site, tell func(*pointsto.Site)) {
+	gone := map[*pointsto.Site]bool{}
+	for len(sites) > 0 {
+		for _, s := range sites {
+			gone[s] = true
+			tell(s)
+		}
+		sites = nil
+		f.Frees = slices.DeleteFunc(f.Frees, func(fr *Free) bool {
+			if !slices.ContainsFunc(fr.Sites, func(s *pointsto.Site) bool { return gone[s] }) {
+				return false
+			}
+			for _, s := range fr.Sites {
+				if !gone[s] {
+					sites = append(sites, s)
+				}
+			}
+			return true
+		})
+	}
+}

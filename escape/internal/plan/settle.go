@@ -1,0 +1,215 @@
+package plan
+
+import (
+	"go/ast"
+	"go/token"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+
+	"github.com/lastuse/lastuse/escape/internal/pointsto"
+	"github.com/lastuse/lastuse/escape/internal/proof"
+)
+
+// mostProofs bounds how often a package is proven before whole declarations are left alone.
+const mostProofs = 20
+
+// A Refusal is what the proof says of frees that it does not accept.
+type Refusal struct {
+	*proof.Reason
+	Pos token.Pos // of what stands in the way, in the old text: where its line begins; may be none
+}
+
+// Settle asks the proof about the edits, takes back the frees that it does not accept, and asks again, until
+// all that is left is accepted. It ends, as something is taken back each time. A buffer whose free on one way
+// is taken back is freed on the others, if that is accepted.
+func (r *Result) Settle(a *Asker) {
+	for round := 0; slices.ContainsFunc(r.Funcs, (*Func).written); round++ {
+		withheld := r.Prove(a).Withheld()
+		if len(withheld) == 0 {
+			return
+		}
+		taken := round < mostProofs && r.takeEach(withheld, false)
+		if !taken { // what is meant is not found, or it takes too long
+			taken = r.takeEach(withheld, true)
+		}
+		if !taken { // it is about a place that nothing of ours is near
+			for _, f := range r.Funcs {
+				f.take(f.Frees, r.refusal(withheld[0].Why))
+			}
+		}
+		r.Edits = r.ed.edits(r.Funcs)
+	}
+}
+
+// written reports whether frees of f are in the text.
+func (f *Func) written() bool { return f.Refused == "" && len(f.Frees) > 0 }
+
+// takeEach takes back what verdicts are about, and reports whether that is anything. What one is about may
+// have gone with that of another.
+func (r *Result) takeEach(withheld []proof.Verdict, all bool) (taken bool) {
+	for k := range withheld {
+		taken = r.take(&withheld[k], all) || taken
+	}
+	return taken
+}
+
+// take takes back what a verdict is about: of the frees with its text, those that stand nearest to it; or, if
+// all is said, the frees of the whole declaration.
+func (r *Result) take(v *proof.Verdict, all bool) (taken bool) {
+	at, no := r.before(v), r.refusal(v.Why)
+	near := -1
+	var list [][]*Free // by function
+	for _, f := range r.Funcs {
+		list = append(list, nil)
+		if !f.written() || !r.within(f, at) {
+			continue
+		}
+		if all || v.Kind == proof.Whole {
+			taken = f.take(f.Frees, no) || taken
+			continue
+		}
+		for _, m := range r.meant(f, v) {
+			far := max(at.offset-m.offset, m.offset-at.offset)
+			if near >= 0 && far > near {
+				continue
+			}
+			if far < near {
+				list = make([][]*Free, len(list))
+			}
+			near = far
+			list[len(list)-1] = append(list[len(list)-1], m.free)
+		}
+	}
+	for k, frees := range list {
+		taken = r.Funcs[k].take(frees, no) || taken
+	}
+	return taken
+}
+
+// A meaning is a free that a verdict may be about, and where it stands, or the one that it stands for.
+type meaning struct {
+	free   *Free
+	offset int
+}
+
+// meant lists the frees of a function that a verdict may be about.
+func (r *Result) meant(f *Func, v *proof.Verdict) (out []meaning) {
+	for _, fr := range f.Frees {
+		made := v.Kind == proof.Named && (fr.Name.Result != nil || fr.Name.Save != nil)
+		switch {
+		case v.Kind == proof.Deleted && fr.Late != nil:
+			for _, c := range fr.Late.Gone {
+				out = append(out, meaning{fr, r.in.Fset.File(c.Pos()).Offset(c.Pos())})
+			}
+		case v.Kind == proof.Deleted:
+		case made || strings.Join(strings.Fields(fr.Text), " ") == v.Text:
+			out = append(out, meaning{fr, r.ed.offset(fr)})
+		}
+	}
+	return out
+}
+
+// take takes back frees. What is freed late stays as it is.
+func (f *Func) take(frees []*Free, no *Refusal) bool {
+	late := false
+	frees = slices.DeleteFunc(slices.Clone(frees), func(fr *Free) bool {
+		if fr.Late != nil && fr.Late.No == "" {
+			f.stay(fr.Late, no)
+		}
+		late = late || fr.Late != nil
+		return fr.Late != nil
+	})
+	if len(frees) == 0 {
+		return late
+	}
+	if f.Taken == nil {
+		f.Taken = map[*pointsto.Site]*Refusal{}
+	}
+	f.Frees = slices.DeleteFunc(f.Frees, func(fr *Free) bool { return slices.Contains(frees, fr) })
+	for _, fr := range frees {
+		for _, s := range fr.Sites {
+			f.Taken[s] = no
+		}
+	}
+	return true
+}
+
+// A spotted is a place in an old text.
+type spotted struct {
+	file   *ast.File // nil: it may be anywhere
+	decl   bool      // the verdict is about one declaration
+	offset int
+}
+
+// before returns where in the old text the place of a verdict is.
+func (r *Result) before(v *proof.Verdict) spotted {
+	for f, src := range r.ed.texts {
+		if src.File.Name() != v.Pos.Filename {
+			continue
+		}
+		at := spotted{f, v.Func != "", v.Pos.Offset}
+		if v.Kind != proof.Deleted {
+			at.offset = old(r.Edits[f], v.Pos.Offset, src.Off)
+		}
+		return at
+	}
+	return spotted{}
+}
+
+// refusal says why the edits that are made now are not accepted.
+func (r *Result) refusal(why *proof.Reason) *Refusal {
+	no := &Refusal{Reason: why}
+	for f, src := range r.ed.texts {
+		if why.At.IsValid() && src.File.Name() == why.At.Filename {
+			at := src.File.Pos(old(r.Edits[f], why.At.Offset, src.Off))
+			no.Pos = src.File.LineStart(src.Line(at))
+		}
+	}
+	return no
+}
+
+// old returns where in the old text an offset of the new one is.
+func old(edits []analysis.TextEdit, offset int, off func(token.Pos) int) int {
+	shift := 0 // from the old text to the new one
+	for _, e := range edits {
+		from, to := off(e.Pos), off(e.End)
+		if from+shift > offset {
+			break
+		}
+		if from+shift+len(e.NewText) >= offset {
+			return from
+		}
+		shift += len(e.NewText) - (to - from)
+	}
+	return offset - shift
+}
+
+// within reports whether a function stands in the declaration that is meant.
+func (r *Result) within(f *Func, at spotted) bool {
+	u := r.ed.unit(f.SSA)
+	if at.file == nil || u.src.Tree != at.file {
+		return at.file == nil
+	}
+	if !at.decl {
+		return true
+	}
+	for _, d := range at.file.Decls {
+		if u.src.Off(d.Pos()) <= at.offset && at.offset <= u.src.Off(d.End()) {
+			return d.Pos() <= u.fn.Node.Pos() && u.fn.Node.End() <= d.End()
+		}
+	}
+	return true
+}
+
+// offset returns where in its file a free stands.
+func (e *editor) offset(fr *Free) int { return e.in.Fset.File(fr.At.Pos()).Offset(fr.At.Pos()) }
+
+// Call returns where the call whose left parenthesis is at pos begins and ends; pos, if that is none.
+func (r *Result) Call(f *Func, pos token.Pos) (from, to token.Pos) {
+	if c := r.ed.unit(f.SSA).calls[pos]; c != nil {
+		return c.Pos(), c.End()
+	}
+	return pos, pos
+}
