@@ -22,15 +22,13 @@
 // what that is, and that all of it is made here, and if one thing in it could not be freed by a name, or it
 // leaves as a whole (collection.go). What is put in is a view of the collection from there on ([Put],
 // [Hand]). A call may do that as well, to a slice that is in a slot (grown.go). A slice is all of it until it
-// is appended to. Other slices and maps are containers: what is in
-// them may come out.
+// is appended to. Other slices and maps are containers: what is in them may come out.
 //
 // # The table
 //
-// What an operation means for an operand of each relation stands in one table ([Does]): it is
-// used, ends, will end, or a value with a relation of its own is derived. What is not in the
-// table moves: it is not the function's any more. A change to what a call does to its operand
-// is one entry there.
+// What an operation means for an operand of each relation stands in one table ([Does]): it is used, ends,
+// will end, or a value with a relation of its own is derived. What is not in the table moves: it is not the
+// function's any more. A change to what a call does to its operand is one entry there.
 //
 // # The way through
 //
