@@ -87,14 +87,16 @@ func TestRoomLeavesNoGranuleOver(t *testing.T) {
 func TestNoSpareWhereIdleIsMuch(t *testing.T) {
 	p := newPool(t, host.Options{}, alloc.Options{Growth: alloc.Tight})
 	granules := func(n int) alloc.Buffer[byte] { return mustMake[byte](t, p.DefaultStream(), n*g) }
-	granules(128)
-	granules(128)
+	a, b := granules(128), granules(128)
 	hole := granules(40)
-	granules(128)
+	c := granules(128)
 	hole.Free()
 	before := p.Stats()
-	granules(64)
+	d := granules(64)
 	require.Equal(t, 64*g-before.Idle, p.Stats().Reserved-before.Reserved)
 	require.Zero(t, p.Stats().Idle)
 	require.NoError(t, p.Check())
+	for _, b := range []alloc.Buffer[byte]{a, b, c, d} { // else the collector may free them late
+		b.Free()
+	}
 }
