@@ -115,6 +115,14 @@ func (f *Frees) Parts(t types.Type) map[string]bool {
 // Resource reports whether values of type t own memory that some function frees.
 func (f *Frees) Resource(t types.Type) bool { return f.Of(t) != nil }
 
+// Spares reports whether the free of values of type t does nothing to a zero value: they are structs, and it
+// may be repeated, so what it finds freed it leaves alone.
+func (f *Frees) Spares(t types.Type) bool {
+	free := f.Of(t)
+	_, is := t.Underlying().(*types.Struct)
+	return is && free != nil && free.Func != nil && free.Repeatable
+}
+
 // Collects reports whether values of type t are slices or maps that may own their elements.
 func (f *Frees) Collects(t types.Type) bool {
 	free := f.Of(t)

@@ -17,8 +17,8 @@ import (
 // This file is about values that no statement frees: the collector does. One that is used by a raw pointer
 // alone is kept alive up to there.
 
-// collected returns the types of what functions make that the package calls, as lines of specs say, and that
-// nothing is known to free.
+// collected returns the types of what functions make that the package calls, as specs say, and that nothing
+// is known to free.
 func collected(in *Input, frees *effect.Frees) *typeutil.Map {
 	out := &typeutil.Map{}
 	seen := map[*types.Func]bool{}
@@ -33,17 +33,34 @@ func collected(in *Input, frees *effect.Frees) *typeutil.Map {
 				return true
 			}
 			seen[fn] = true
-			line, ok := in.Set.Lookup(spec.FullName(fn.Origin()))
-			if !ok {
-				return true
-			}
-			for _, c := range spec.Bind(line.Clauses, fn.Signature()) {
-				if t := c.Operand.Type(fn.Signature()); c.Effect == spec.Owned && effect.Nillable(t) && frees.Of(t) == nil {
+			for _, t := range owned(in, fn) {
+				if effect.Nillable(t) && frees.Of(t) == nil {
 					out.Set(t, true)
 				}
 			}
 			return true
 		})
+	}
+	return out
+}
+
+// owned lists the types of what a function makes, as a spec says here or where it is declared.
+func owned(in *Input, fn *types.Func) (out []types.Type) {
+	sig := fn.Signature()
+	if line, ok := in.Set.Lookup(spec.FullName(fn.Origin())); ok {
+		for _, c := range spec.Bind(line.Clauses, sig) {
+			if c.Effect == spec.Owned {
+				out = append(out, c.Operand.Type(sig))
+			}
+		}
+		return out
+	}
+	if said := in.Facts.Of(fn); said != nil && said.Summary.Decided {
+		for k, r := range said.Summary.Results {
+			if r.Owned.Cond != effect.Never {
+				out = append(out, sig.Results().At(k).Type())
+			}
+		}
 	}
 	return out
 }
