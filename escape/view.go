@@ -44,7 +44,7 @@ func (v *view) buffer(f *plan.Func, vd *placing.Verdict) *Buffer {
 	case f.Unfreed[vd.Site] != "":
 		b.Verdict, b.Reason = Reported, f.Unfreed[vd.Site]
 	case no != nil:
-		b.Verdict, b.Reason, b.Stops = Reported, notProven(no), stops(no, b.Site)
+		b.Verdict, b.Reason, b.Stops = Reported, no.String(), stops(no, b.Site)
 	case vd.Due:
 		b.Verdict = Reported
 		if f.Refused != "" && !vd.Held {
@@ -145,15 +145,6 @@ func (v *view) field(fd find.FieldFinding) {
 	pos := cmp.Or(fd.Lost, fd.Method.Pos())
 	out.Findings = append(out.Findings, &Finding{Category: CategoryLeak, Pos: pos, End: pos, Message: report.OfFields(fd)})
 	slices.SortStableFunc(out.Findings, func(a, b *Finding) int { return cmp.Compare(a.Pos, b.Pos) })
-}
-
-// notProven says why the proof does not accept a plan.
-func notProven(no *plan.Refusal) string {
-	text := "not proven: " + no.Words
-	if no.Pos.IsValid() {
-		text += " (" + report.At(no.Pos) + ")"
-	}
-	return text
 }
 
 // stops is the step at which a proof stops; of what has no place, at the site.

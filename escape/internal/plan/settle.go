@@ -10,6 +10,7 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 	"github.com/lastuse/lastuse/escape/internal/proof"
+	"github.com/lastuse/lastuse/escape/internal/report"
 )
 
 // mostProofs bounds how often a package is proven before whole declarations are left alone.
@@ -19,6 +20,15 @@ const mostProofs = 20
 type Refusal struct {
 	*proof.Reason
 	Pos token.Pos // of what stands in the way, in the old text: where its line begins; may be none
+}
+
+// String returns why the proof does not accept it, with the line that stands in the way, in the old text.
+func (no *Refusal) String() string {
+	text := "not proven: " + no.Words
+	if no.Pos.IsValid() {
+		text += " (" + report.At(no.Pos) + ")"
+	}
+	return text
 }
 
 // Settle asks the proof about the edits, takes back the frees that it does not accept, and asks again, until
@@ -149,11 +159,7 @@ func (r *Result) before(v *proof.Verdict) spotted {
 		if src.File.Name() != v.Pos.Filename {
 			continue
 		}
-		at := spotted{f, v.Func != "", v.Pos.Offset}
-		if v.Kind != proof.Deleted {
-			at.offset = old(r.Edits[f], v.Pos.Offset, src.Off)
-		}
-		return at
+		return spotted{f, v.Func != "", old(r.Edits[f], v.Pos.Offset, src.Off)}
 	}
 	return spotted{}
 }

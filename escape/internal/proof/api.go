@@ -102,7 +102,7 @@ type Report struct {
 // A Verdict is about one statement that was put in or taken out, or about one declaration
 // whose edits as a whole are not understood.
 type Verdict struct {
-	Pos  token.Position // in the new text; of a statement taken out, in the old one
+	Pos  token.Position // in the new text; of a statement taken out, where it would stand there
 	Kind Kind
 	Text string  // the statement, in one line
 	Func string  // name of the declaration that it stands in
