@@ -135,6 +135,11 @@ func (pl *planner) plan() (map[own.Token][]*spot, []Verdict) {
 			spots[t] = s
 			v.Due, v.Missed = v.Due || due, v.Missed+missed
 		}
+		// A second run would free once more behind the frees of some ways, where that is harmless.
+		if v.Missed > 0 && pl.g.Harmless()&own.Unsure != 0 {
+			delete(spots, own.Token(2*k))
+			delete(spots, own.Token(2*k+1))
+		}
 		if !v.Due {
 			v.Perhaps = pl.perhaps(own.Token(2 * k))
 			v.Due = v.Perhaps != nil && pl.leaves(own.Token(2*k))

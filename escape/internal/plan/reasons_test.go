@@ -30,7 +30,7 @@ func TestReasons(t *testing.T) {
 			why := r.Why.Of(f.Own.Func, &v)
 			text, _ := report.Words(why.String(), line)
 			require.NotEmpty(t, text)
-			require.NotEmpty(t, why.Short())
+			require.NotEmpty(t, why.String())
 			fmt.Fprintf(&out, "%s: %s: %s\n", f.SSA.Name(), line(v.Site.Pos()), text)
 			for _, s := range why.Path {
 				fmt.Fprintf(&out, "\t%s: %s\n", line(s.Pos), s.Text)

@@ -433,18 +433,3 @@ func (r Reason) where() string {
 	}
 	return "on some paths"
 }
-
-// Short returns the words of what keeps it in the end, without places and names of the package.
-func (r Reason) Short() string {
-	switch {
-	case r.In != nil:
-		return r.In.Short()
-	case r.Cause == Stored:
-		return Note{Kind: r.Note.Kind, Name: "…", Of: "…"}.String()
-	case r.Cause == Passed:
-		return "passed to " + r.Func.FullName()
-	case r.Cause == Perhaps:
-		return "perhaps freed by " + r.Func.FullName()
-	}
-	return texts[r.Cause]
-}
