@@ -33,10 +33,13 @@ func (f *Func) IsSlot(v ssa.Value) bool {
 }
 
 // Origin returns the slot or container that v is or is an address in, or the variable in memory
-// that it is an address or a slice of, and else v.
+// that it is an address or a slice of, and else v. A slice that owns what is in it is a value.
 func (f *Func) Origin(v ssa.Value) ssa.Value {
 	if c := f.Container(v); c != nil {
 		return c
+	}
+	if f.Collected(v) {
+		return v
 	}
 	root, path, _ := f.Resolve(v)
 	if !f.InMemory(root) {
