@@ -54,13 +54,14 @@ func (p *Point) Due(t Token) bool {
 	return st&Owned != 0 && st&^p.g.sol.harmless == 0 && !p.Needed(t)
 }
 
-// Clean reports whether v holds nothing that has passed, nor will where the next point is: whatever the
+// Clean reports whether v holds nothing that is spent, nor will where the next point is: whatever the
 // conditions, it is needed from here on, or nothing that it may hold is due, or no place lies between.
 func (p *Point) Clean(v ssa.Value) bool {
 	k, ok := p.g.index[v]
-	passed := func(t Token) bool { return p.Status(t)&(Passed|Freed) != 0 }
-	return ok && (!p.gap || p.without(k, p.Due)) && (p.without(k, passed) ||
-		p.prev != nil && !p.Sets(v) && p.prev.Clean(v)) // or not since the point before
+	spent := func(t Token) bool { return p.Status(t)&p.g.Spent() != 0 }
+	frees := func(t Token) bool { return p.g.Spent()&Freed != 0 && p.Ends(t) }
+	return ok && (!p.gap || p.without(k, p.Due)) && (p.without(k, spent) ||
+		p.prev != nil && !p.Sets(v) && p.without(k, frees) && p.prev.Clean(v)) // or not since then
 }
 
 // without reports whether, whatever the conditions, value k is needed or holds no such token.
@@ -267,19 +268,15 @@ func (c Combination) NonNil(v ssa.Value) (on, known bool) {
 
 // True returns whether v is true, if that is told apart.
 func (c Combination) True(v ssa.Value) (on, known bool) {
-	k, neg, ok := c.key(v)
+	if c.g == nil {
+		return false, false
+	}
+	k, neg, ok := c.g.f.keyOf(v)
 	if !ok {
 		return false, false
 	}
 	on, known = c.g.value(c.i, k)
 	return on != neg, known
-}
-
-func (c Combination) key(v ssa.Value) (k key, neg, ok bool) {
-	if c.g == nil {
-		return key{}, false, false
-	}
-	return c.g.f.keyOf(v)
 }
 
 // Has reports whether v is a value of the group.
@@ -291,6 +288,14 @@ func (g *Group) Has(v ssa.Value) bool {
 // Harmless is what a token may be beside owned where it is freed: that frees nothing else, or it frees again
 // what may be freed again.
 func (g *Group) Harmless() Status { return g.sol.harmless }
+
+// Spent is what a token may be that nothing else may free: the plan has, or the program, unless it may again.
+func (g *Group) Spent() Status {
+	if g.sol.harmless&Unsure != 0 {
+		return Passed
+	}
+	return Passed | Freed
+}
 
 // harmless finds that. What frees the type must say that it may be called again, as must all that the program
 // frees it by.

@@ -20,8 +20,8 @@
 // only ever opens runs, so it comes to rest, and the frees that are left stand once on
 // each path.
 //
-// What is due where ways meet, and has passed on some of them while others needed it, is freed there by the
-// name of what makes it, whatever the way; the spots before go.
+// What is due where ways meet, and has passed on some of them while others needed it or had no place, is
+// freed there by the name of what makes it, whatever the way; the spots before go.
 //
 // A run behind deferred calls has no spot. If such calls read the token, its free is deferred in front
 // of them all, so that it comes behind them: where nobody ends the token from there on, and where it has

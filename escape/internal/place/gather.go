@@ -1,64 +1,84 @@
 package place
 
 import (
+	"slices"
+
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/own"
 )
 
-// This file is about ways that meet behind the last use of a token on some of them, with a use on others. No
-// name says there on which ways it is owned still, so it is freed on all.
+// This file is about ways that meet behind the last use of a token on some of them, with a use on others, or
+// no place. No name says there on which ways it is owned still, so it is freed on all.
 
-// gather returns a spot for a run that has none, if it frees t whatever the way, and the spots on the ways
-// there that go for that. The name is that of what makes t: it has nothing else, also where t has passed.
-func (pl *planner) gather(t own.Token, node int, r run, spots []*spot) (s *spot, gone map[*spot]bool) {
-	made := pl.g.Sites[t/2].Value
-	points := pl.moves[node]
+// gather returns a spot for a run that has none, or none that suits all ways there: one that frees t
+// whatever the way, and the spots on these ways that go for that. The name is that of what makes t: it has
+// nothing else, also where t has passed.
+func (pl *planner) gather(t own.Token, r run, spots []*spot) (s *spot, gone map[*spot]bool) {
+	name := pl.g.Sites[t/2].Value
+	points := pl.moves[r.node]
 	for k := r.start; k < len(points) && points[k].Due(t) && s == nil; k++ {
-		if st := points[k].Status(t); st&^(own.Owned|own.Passed|own.Absent) != 0 || t%2 == 1 {
-			return nil, nil
-		}
-		s = pl.spot(points, k, moment{t, func(v ssa.Value) bool { return v == made }, points[k].Due})
+		s = pl.spot(points, k, moment{t, func(v ssa.Value) bool { return v == name }, points[k].Due})
 	}
-	if s == nil || pl.leaving(node) {
+	if s == nil || t%2 == 1 || pl.leaving(r.node) {
 		return nil, nil
 	}
-	if again, _ := pl.leads(node, node, t); again {
+	ways := pl.waysTo(r.node, t)
+	if ways[r.node] {
 		return nil, nil // it would be freed in each turn
+	}
+	made, at, _ := pl.f.Where(name)
+	for n := range ways {
+		if slices.ContainsFunc(pl.moves[n], func(p *own.Point) bool {
+			return (n != made || p.At > at) && p.Status(t)&^(own.Owned|own.Passed|own.Absent) != 0
+		}) {
+			return nil, nil // somebody else frees it on one of them
+		}
 	}
 	gone = map[*spot]bool{}
 	for _, q := range spots {
-		some, all := pl.leads(q.node, node, t)
-		if some && !all || q.node == node {
+		gone[q] = ways[q.node]
+		if q.node == r.node || ways[q.node] && !pl.allLead(q.node, ways, r.node, t) {
 			return nil, nil
 		}
-		gone[q] = some
 	}
 	return s, gone
 }
 
-// leads reports whether some ways from a node lead to another one before t is made anew, and whether all do.
-func (pl *planner) leads(from, to int, t own.Token) (some, all bool) {
+// waysTo returns the nodes from which ways lead to another one before t is made anew, that in which it is
+// made among them.
+func (pl *planner) waysTo(to int, t own.Token) map[int]bool {
+	made, _, _ := pl.f.Where(pl.g.Sites[t/2].Value)
+	seen := map[int]bool{}
+	for open := []int{to}; len(open) > 0; open = open[1:] {
+		for _, n := range pl.f.Graph.Preds[open[0]] {
+			if n != pl.f.Graph.Panic && !seen[n] && pl.f.Runs(n) {
+				seen[n] = true
+				if n != made {
+					open = append(open, n)
+				}
+			}
+		}
+	}
+	return seen
+}
+
+// allLead reports whether all ways from a node lead to another one before t is made anew.
+func (pl *planner) allLead(from int, ways map[int]bool, to int, t own.Token) bool {
 	graph := pl.f.Graph
 	made, _, _ := pl.f.Where(pl.g.Sites[t/2].Value)
 	seen := map[int]bool{}
-	all = true
-	for open := []int{from}; len(open) > 0; {
-		n := open[len(open)-1]
-		open = open[:len(open)-1]
-		all = all && len(graph.Succs[n]) > 0
-		for _, m := range graph.Succs[n] {
+	for open := []int{from}; len(open) > 0; open = open[1:] {
+		for _, m := range graph.Succs[open[0]] {
 			switch {
-			case m == graph.Panic || !pl.f.Runs(m) || seen[m]:
-			case m == made:
-				all = false
-			case m == to:
-				some = true
+			case m == graph.Panic || !pl.f.Runs(m) || m == to || seen[m]:
+			case m == made || !ways[m]:
+				return false
 			default:
 				seen[m] = true
 				open = append(open, m)
 			}
 		}
 	}
-	return some, all
+	return true
 }

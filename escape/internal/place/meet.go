@@ -58,7 +58,7 @@ func (pl *planner) meets(t own.Token, s *spot, last map[int]*spot) (sunk []*spot
 			if !slices.ContainsFunc(ts, func(u own.Token) bool {
 				// Another one that is owned must have its free here as well, and asks for itself.
 				other := u != t && s.point.Status(u)&own.Owned != 0
-				return !other && p.Status(u)&(own.Passed|own.Freed) != 0
+				return !other && p.Status(u)&pl.g.Spent() != 0
 			}) {
 				continue
 			}

@@ -266,7 +266,8 @@ func (pl *planner) token(t own.Token) (spots []*spot, due bool, missed int) {
 	var entries []*spot
 	last := map[int]*spot{} // by node
 	left := 0               // runs behind deferred calls
-	var open []func() (*spot, map[*spot]bool)
+	var open []run          // without a spot
+	begun := map[*spot]run{}
 	for _, n := range pl.g.Nodes() {
 		for _, r := range pl.runs(n, t) {
 			due = true
@@ -275,11 +276,11 @@ func (pl *planner) token(t own.Token) (spots []*spot, due bool, missed int) {
 			case r.spot == nil && r.ends && r.left:
 				left++
 			case r.spot == nil && r.ends:
-				missed++
-				open = append(open, func() (*spot, map[*spot]bool) { return pl.gather(t, n, r, spots) })
+				open = append(open, r)
 			case r.spot == nil: // it goes on in the next node
 			case r.start == 0:
 				entries = append(entries, r.spot)
+				begun[r.spot] = r
 				last[n] = r.spot
 			default:
 				spots = append(spots, r.spot)
@@ -288,13 +289,19 @@ func (pl *planner) token(t own.Token) (spots []*spot, due bool, missed int) {
 		}
 	}
 	sunk, kept := pl.sink(t, entries, last)
-	missed += len(entries) - len(kept)
-	spots = slices.DeleteFunc(append(spots, kept...), func(s *spot) bool { return sunk[s] })
-	for _, gather := range open {
-		if s, gone := gather(); s != nil {
-			spots = append(slices.DeleteFunc(spots, func(q *spot) bool { return gone[q] }), s)
-			missed--
+	for _, s := range entries {
+		if !slices.Contains(kept, s) {
+			open = append(open, begun[s])
 		}
+	}
+	spots = slices.DeleteFunc(append(spots, kept...), func(s *spot) bool { return sunk[s] })
+	for _, r := range open {
+		s, gone := pl.gather(t, r, spots)
+		if s == nil {
+			missed++
+			continue
+		}
+		spots = append(slices.DeleteFunc(spots, func(q *spot) bool { return gone[q] }), s)
 	}
 	if left > 0 {
 		if s := pl.deferred(t); s != nil {

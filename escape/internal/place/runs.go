@@ -13,6 +13,7 @@ import (
 // A run is the moments of a node at which a token is due, without a break. At its first
 // place the token passes, so that the run ends.
 type run struct {
+	node  int
 	start int  // index of its first moment; 0: it begins where the node does
 	ends  bool // it does not go on in the nodes behind
 	left  bool // deferred calls run, or have run
@@ -55,7 +56,7 @@ func (pl *planner) runs(node int, t own.Token) []run {
 			continue
 		}
 		if !open {
-			out = append(out, run{start: k})
+			out = append(out, run{node: node, start: k})
 			open = true
 		}
 		r := &out[len(out)-1]
@@ -337,6 +338,6 @@ func (pl *planner) frees(p *own.Point, v ssa.Value, m moment) bool {
 	return whole && !pl.f.Foreign(v) && !slices.ContainsFunc(ts, func(u own.Token) bool {
 		st := p.Status(u)
 		return pl.g.Sites[u/2].Param >= 0 || st&^pl.g.Harmless() != 0 ||
-			st&own.Owned != 0 && (!m.due(u) || !p.Is(v, u)) || st&(own.Passed|own.Freed) != 0 && !m.clean(v)
+			st&own.Owned != 0 && (!m.due(u) || !p.Is(v, u)) || st&pl.g.Spent() != 0 && !m.clean(v)
 	})
 }

@@ -337,4 +337,27 @@ func f(c bool) {
 	} //O
 }
 `, "it is not shown that another free"},
+	{"a free stands behind a label", `
+func f(n int) {
+	b := Make()
+	b.Use()
+	if n > 3 {
+		goto out
+	}
+	next()
+out:
+	b.Free() //F
+	next()
+}
+`, `
+func f(n int) {
+	b := Make()
+	b.Use()
+again:
+	b.Free() //F
+	if next() > n {
+		goto again
+	}
+}
+`, "freed before"},
 }

@@ -228,12 +228,27 @@ func (d *differ) list(old, new []ast.Stmt, end token.Pos) bool {
 			j++
 			continue
 		}
+		x, y := labelled(old, i), labelled(new, j)
+		if settled && x != nil && y != nil && x.Label.Name == y.Label.Name {
+			old, new = slices.Clone(old), slices.Clone(new)
+			old[i], new[j] = x.Stmt, y.Stmt
+			continue
+		}
 		if !d.lax {
 			return false
 		}
 		i, j = min(i+1, len(old)), min(j+1, len(new))
 	}
 	return true
+}
+
+// labelled returns a statement with a label, nil if it has none: what is put in may stand behind the label.
+func labelled(list []ast.Stmt, k int) *ast.LabeledStmt {
+	if k == len(list) {
+		return nil
+	}
+	l, _ := list[k].(*ast.LabeledStmt)
+	return l
 }
 
 // stmt compares two statements; the names that wait are read by the new one.
