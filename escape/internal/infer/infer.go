@@ -445,7 +445,7 @@ func (e *exits) ownedWhere(n int, path string, res *effect.Result, where effect.
 		}
 		all, some = all|g, some || g&loose == 0
 	}
-	if path == "" && e.frees.Spares(e.f.SSA.Signature.Results().At(n).Type()) {
+	if path == "" && all&spare != 0 && e.frees.Spares(e.f.SSA.Signature.Results().At(n).Type()) {
 		all &^= failed // who frees it whatever the error frees a zero value there
 	}
 	if lost := all&spare != 0 && all&failed != 0; some && all&loose == 0 && !lost &&
