@@ -218,6 +218,12 @@ var importRules = []deptest.Rule{
 		Because: "frees are placed after all is known, of calls too; the text that they become is another room's",
 	},
 	{
+		Match:   "escape/field",
+		Allow:   []string{"std"},
+		Deny:    []string{"C", "testing"},
+		Because: "what lastuse says of a library is asked of the command, as its users ask",
+	},
+	{
 		Match:   "escape/gclplugin",
 		Allow:   []string{"std", "escape", "github.com/golangci/plugin-module-register/register", tools},
 		Deny:    []string{"C", "testing"},

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+	"hash/crc32"
+	"regexp"
+	"strings"
+)
+
+// A row is a defect, or code that is right and looks like one.
+type row struct {
+	has     string // module@version that has it
+	without string // module@version in which it is mended; empty: it is right
+	pkg     string // the package's folder in the module
+	file    string
+	fn      string // F or T.M
+	shape   string // 1 to 8, or 0
+	line    string // a text in the line or the message of each finding that counts; empty: all count
+	note    string // what leaks
+}
+
+func (r row) String() string {
+	v := r.has
+	if r.without != "" {
+		v += " → " + version(r.without)
+	}
+	return fmt.Sprintf("%s %s %s/%s %s %s", r.shape, v, r.pkg, r.file, r.fn, r.line)
+}
+
+func version(module string) string { return module[strings.LastIndex(module, "@")+1:] }
+
+var major = regexp.MustCompile(`/v[0-9]+$`)
+
+// aside reports whether a row is set aside: half of all names are. The version is no part of the name.
+func (r row) aside() bool {
+	module := r.has[:strings.LastIndex(r.has, "@")]
+	name := strings.Join([]string{major.ReplaceAllString(module, ""), r.pkg, r.file, r.fn, r.line}, " ")
+	return crc32.ChecksumIEEE([]byte(name))%2 == 1
+}
+
+// A source is a file of specs, in which one module's name is replaced by another's.
+type source struct{ file, from, to string }
+
+// A labelled is what defects.txt has.
+type labelled struct {
+	rows  []row
+	specs map[string][]source // module → the specs that it is analyzed with
+}
+
+// parse reads the table, whose head describes it.
+func parse(text string) (labelled, error) {
+	t := labelled{specs: map[string][]source{}}
+	module, has, without := "", "", ""
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		line = strings.TrimRight(line, "\n")
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		f := strings.Split(line, "\t")
+		switch {
+		case f[0] == "module" && len(f) == 2:
+			module = f[1]
+		case f[0] == "spec" && len(f) == 4:
+			t.specs[module] = append(t.specs[module], source{f[1], f[2], f[3]})
+		case f[0] == "defects" && len(f) == 3:
+			has, without = full(module, f[1]), full(module, f[2])
+		case f[0] == "right" && len(f) == 2:
+			has, without = full(module, f[1]), ""
+		case f[0] == "" && len(f) >= 6 && len(f) <= 7 && has != "":
+			r := row{has: has, without: without, pkg: f[1], file: f[2], fn: f[3], shape: f[4], line: f[5]}
+			if len(f) == 7 {
+				r.note = f[6]
+			}
+			t.rows = append(t.rows, r)
+		default:
+			return t, fmt.Errorf("defects.txt:%d: not understood: %q", n, line)
+		}
+	}
+	return t, nil
+}
+
+// full returns a version with its module; one that names another module has it already.
+func full(module, v string) string {
+	if strings.Contains(v, "@") {
+		return v
+	}
+	return module + "@" + v
+}
