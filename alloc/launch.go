@@ -184,6 +184,11 @@ func (s *Stream) GraphKeeps(key any, keep func() (letGo func())) {
 	k.names.kept[key] = letGo
 }
 
+// Private reports whether the pool made s and has given its handle to nobody: s was not wrapped, and
+// [Stream.Handle] was not called. Then nobody else can be capturing it, and a package that launches need not
+// ask. The default stream of a device is everybody's all the same.
+func (s *Stream) Private() bool { return !s.heap.line.exposed.Load() }
+
 // LaunchHandle returns the device's handle of s for a package that launches with
 // [Stream.Begin] and [Stream.End] and gives the handle to nobody else. Unlike
 // [Stream.Handle] it does not make the pool reckon with captures by others.

@@ -61,8 +61,8 @@ func (s *Stream) Handle() uintptr {
 	if s.none() {
 		panic(fmt.Errorf("alloc: handle: %w", errNoStream))
 	}
-	if c := s.core.capturer; c != nil {
-		s.heap.line.exposed.Store(true)
+	s.heap.line.exposed.Store(true)
+	if s.core.capturer != nil {
 		s.careful.Or(carefulExposed)
 	}
 	return s.heap.line.handle

@@ -304,6 +304,8 @@ func (k *Kernel) launch(s *alloc.Stream, g, t cudadrv.Dim, shared uint32, how ma
 		err = b.ctx.LaunchClusterKernel(k.handle, g, t, how.cluster, shared, s.LaunchHandle(), words, at)
 	case how.together:
 		err = b.ctx.LaunchCooperativeKernel(k.handle, g, t, shared, s.LaunchHandle(), words, at)
+	case s.Private():
+		err = b.ctx.LaunchKernelUnasked(k.handle, g, t, shared, s.LaunchHandle(), words, at)
 	default:
 		err = b.ctx.LaunchKernel(k.handle, g, t, shared, s.LaunchHandle(), words, at)
 	}

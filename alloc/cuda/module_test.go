@@ -344,3 +344,25 @@ func TestLoadReclaims(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, m.Unload())
 }
+
+// The driver is asked whether a stream is being captured where others may have its handle, and only there.
+func TestLaunchAsks(t *testing.T) {
+	e := startStandIn(t, alloc.Options{})
+	k := e.kernel(t, testPTX, "empty")
+	wrapped, err := e.pool.WrapStream(func() uintptr { h, err := e.dev.NewStream(); require.NoError(t, err); return h }())
+	require.NoError(t, err)
+	given, err := e.pool.NewStream()
+	require.NoError(t, err)
+	given.Handle()
+	for _, c := range []struct {
+		name string
+		s    *alloc.Stream
+		asks int
+	}{{"nobody else's", e.s, 0}, {"given away", given, 1}, {"wrapped", wrapped, 1}, {"everybody's", e.pool.DefaultStream(), 1}} {
+		assert.Equal(t, c.asks == 0 || c.s == e.pool.DefaultStream(), c.s.Private(), c.name)
+		require.NoError(t, k.Launch(c.s, Dim{X: 1}, Dim{X: 1}, 0))
+		before := e.StandIn.Calls(t, "cuStreamIsCapturing")
+		require.NoError(t, k.Launch(c.s, Dim{X: 1}, Dim{X: 1}, 0))
+		assert.EqualValues(t, c.asks, e.StandIn.Calls(t, "cuStreamIsCapturing")-before, c.name)
+	}
+}

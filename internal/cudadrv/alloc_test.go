@@ -269,6 +269,7 @@ func wrappers(tb testing.TB, e *env) []wrapped {
 		{"FuncGetAttribute", func() error { _, err := c.FuncGetAttribute(add, FuncMaxThreadsPerBlock); return err }},
 		{"FuncSetAttribute", func() error { return c.FuncSetAttribute(add, FuncDynamicShared, 4096) }},
 		{"LaunchKernel", func() error { return c.LaunchKernel(empty, none, none, 0, s, params[:0], at[:0]) }},
+		{"LaunchKernelUnasked", func() error { return c.LaunchKernelUnasked(empty, none, none, 0, s, params[:0], at[:0]) }},
 		{"LaunchKernel", func() error { // n is 0, so that no thread touches memory
 			at[1], at[2] = 8, 16
 			params[0] = uint64(p)

@@ -120,11 +120,21 @@ func (c *Context) LaunchKernel(f uintptr, grid, block Dim, shared uint32, s uint
 	return nil
 }
 
+// LaunchKernelUnasked is LaunchKernel for a stream that nobody but the caller captures: the driver is asked
+// only if it is the default stream, which belongs to all.
+func (c *Context) LaunchKernelUnasked(f uintptr, grid, block Dim, shared uint32, s uintptr, params []uint64,
+	at []uint16) error {
+	if r := c.launch(f, grid, block, shared, s, params, at, C.LU_UNASKED, Dim{}); r != 0 {
+		return c.fail("cuLaunchKernel", Code(r))
+	}
+	return nil
+}
+
 // LaunchCooperativeKernel is LaunchKernel for blocks that all run at once, so that they can wait for one
 // another.
 func (c *Context) LaunchCooperativeKernel(f uintptr, grid, block Dim, shared uint32, s uintptr, params []uint64,
 	at []uint16) error {
-	if r := c.launch(f, grid, block, shared, s, params, at, 1, Dim{}); r != 0 {
+	if r := c.launch(f, grid, block, shared, s, params, at, C.LU_TOGETHER, Dim{}); r != 0 {
 		return c.fail("cuLaunchCooperativeKernel", Code(r))
 	}
 	return nil
@@ -140,9 +150,9 @@ func (c *Context) LaunchClusterKernel(f uintptr, grid, block, cluster Dim, share
 }
 
 func (c *Context) launch(f uintptr, grid, block Dim, shared uint32, s uintptr, params []uint64, at []uint16,
-	cooperative C.int, cluster Dim) C.int {
+	how C.int, cluster Dim) C.int {
 	return C.lu_LaunchKernel(c.c, C.uintptr_t(f), C.uint(grid.X), C.uint(grid.Y), C.uint(grid.Z),
 		C.uint(block.X), C.uint(block.Y), C.uint(block.Z), C.uint(shared), C.uintptr_t(s),
 		(*C.uint8_t)(unsafe.Pointer(unsafe.SliceData(params))), (*C.uint16_t)(unsafe.SliceData(at)), C.int(len(at)),
-		cooperative, C.uint(cluster.X), C.uint(cluster.Y), C.uint(cluster.Z))
+		how, C.uint(cluster.X), C.uint(cluster.Y), C.uint(cluster.Z))
 }

@@ -294,6 +294,12 @@ func (c *Context) OccupancyBlockSize(f uintptr, shared int) (threads, blocks int
 	return 0, 0, errUnavailable
 }
 
+// LaunchKernelUnasked fails.
+func (c *Context) LaunchKernelUnasked(f uintptr, grid, block Dim, shared uint32, s uintptr, params []uint64,
+	at []uint16) error {
+	return errUnavailable
+}
+
 // LaunchClusterKernel fails.
 func (c *Context) LaunchClusterKernel(f uintptr, grid, block, cluster Dim, shared uint32, s uintptr, params []uint64,
 	at []uint16) error {

@@ -133,12 +133,14 @@ static inline lu_pair lu_OccupancyBlockSize(uintptr_t ctx, uintptr_t function, s
 }
 
 enum { LU_PARAMS = 256 };
+enum { LU_TOGETHER = 1, LU_UNASKED = 2 }; // how a kernel is launched
 
 // lu_LaunchKernel launches with n arguments, the i-th at params+at[i]. The driver copies them before it returns. The
-// blocks of a cooperative launch all run at once. Where the extent of a cluster is not null, the blocks of each cluster do.
+// blocks of a launch together all run at once. Where the extent of a cluster is not null, the blocks of each cluster do. An
+// unasked one is on a stream that nobody else can be capturing, unless it is the default stream.
 static inline int lu_LaunchKernel(uintptr_t ctx, uintptr_t function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
 		unsigned by, unsigned bz, unsigned shared, uintptr_t stream, const uint8_t *params, const uint16_t *at, int n,
-		int cooperative, unsigned cx, unsigned cy, unsigned cz) {
+		int how, unsigned cx, unsigned cy, unsigned cz) {
 	LU_CTX;
 	void *p[LU_PARAMS];
 	if (n < 0 || n > LU_PARAMS)
@@ -150,7 +152,10 @@ static inline int lu_LaunchKernel(uintptr_t ctx, uintptr_t function, unsigned gx
 		lu_launch l = {{gx, gy, gz}, {bx, by, bz}, shared, stream, &cluster, 1};
 		LU_TAKE(stream, t->cuLaunchKernelEx(&l, function, p, NULL));
 	}
-	LU_TAKE(stream, cooperative ? t->cuLaunchCooperativeKernel(function, gx, gy, gz, bx, by, bz, shared, stream, p)
+	if (how == LU_UNASKED && stream > 2) {
+		LU_DO(t->cuLaunchKernel(function, gx, gy, gz, bx, by, bz, shared, stream, p, NULL));
+	}
+	LU_TAKE(stream, how == LU_TOGETHER ? t->cuLaunchCooperativeKernel(function, gx, gy, gz, bx, by, bz, shared, stream, p)
 		: t->cuLaunchKernel(function, gx, gy, gz, bx, by, bz, shared, stream, p, NULL));
 }
 
