@@ -88,7 +88,7 @@ func Open(o Options) (*Session, error) {
 		spec.Variables[watchVarWakeAt].Set(ring.MaxEntries/8),
 		spec.Variables[watchVarNoPython].Set(bit(s.noPython)),
 		spec.Variables[watchVarCopying].Set(uint8(o.Copies)),
-		spec.Variables[watchVarCopyUntil].Set(ring.MaxEntries/2),
+		spec.Variables[watchVarCopyUntil].Set(ring.MaxEntries-min(ring.MaxEntries/2, ringOfCalls)),
 	); err != nil {
 		return nil, fmt.Errorf("bpf: open: %w", err)
 	}

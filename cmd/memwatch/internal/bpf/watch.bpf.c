@@ -18,6 +18,7 @@ enum { COUNT_ALLOC = 1, COUNT_FREE = 2, STACK = 4 }; // descriptor.flags
 enum { STATUS, POINTER, VOID };                     // descriptor.result
 enum { CALL, NEW_STACK, EXIT, EXEC, MARKER, NEW_CODE, NEW_PYTHON }; // event.type
 enum { NO_WORD = 255 };
+enum { PIECE = 1024 }; // of a stack is read at once
 
 struct fetch {
 	u8 kind, arg, offset, bytes;
@@ -86,6 +87,8 @@ struct call {
 	u64 args[8];
 	u64 words[2 * WORDS];   // the latter half only keeps the verifier's sums right
 	u64 frames[2 * FRAMES]; // likewise
+	u64 window[PIECE / 8 + 1]; // what was read last of the stack
+	u64 window_at;             // where that is
 	u32 depth;
 	u16 func;
 	u8 active;
@@ -173,7 +176,7 @@ u32 pid_level, pid_ns; // the namespace whose numbers processes are called by: h
 // start_of returns when a task's process started. With its number it tells a process from all others.
 static __always_inline u64 start_of(struct task_struct *task)
 {
-	return BPF_CORE_READ(task, group_leader, start_boottime);
+	return task->group_leader->start_boottime;
 }
 
 // at_level returns where the number of a process in a namespace so deep is.
@@ -366,6 +369,55 @@ static __always_inline u32 walk(struct call *c, u64 curg, const struct target *t
 	return n;
 }
 
+#ifdef __TARGET_ARCH_x86
+// callers follows the frame pointers behind the first frame, as the kernel does for itself, and returns how
+// many frames there are. It reads a piece of the stack at a time, and looks nowhere for what cannot be the
+// address of a frame: where a function uses the register for something else that is often a small number,
+// and a look there is an exception in the kernel that takes longer than all the rest.
+static __always_inline u32 callers(struct pt_regs *ctx, struct call *c, u32 *at)
+{
+	enum { LOWEST = 1 << 16 }; // the kernel lets nobody have memory below
+	u64 bp = ctx->bp;
+	c->window_at = 0;
+	c->depth = 1;
+	for (u32 i = 1; i < FRAMES; i++) {
+		if (bp < LOWEST || bp & 7)
+			break;
+		u64 piece = bp & -(u64)PIECE, word = bp / 8 & (PIECE / 8 - 1); // no piece crosses pages
+		if (piece != c->window_at && bpf_probe_read_user(c->window, PIECE, (void *)piece))
+			break;
+		c->window_at = piece;
+		u64 next = c->window[word], ra = c->window[word + 1];
+		if (word == PIECE / 8 - 1 && bpf_probe_read_user(&ra, sizeof ra, (void *)(bp + 8)))
+			break;
+		c->frames[i] = ra;
+		c->depth = i + 1;
+		if (next == bp)
+			break;
+		bp = next;
+	}
+	*at = 0;
+	return *(volatile u32 *)&c->depth; // from memory: the verifier does not go on with each it may be
+}
+#else
+// callers has the kernel follow the frame pointers, and returns how many frames there are and where the first
+// is: the kernel begins with the probe itself, and misses the one behind unless the function begins with a
+// push of the frame pointer.
+static __always_inline u32 callers(struct pt_regs *ctx, struct call *c, u32 *at)
+{
+	u64 ra = c->frames[0];
+	long got = bpf_get_stack(ctx, c->frames, FRAMES * 8, BPF_F_USER_STACK);
+	u32 n = got > 0 ? got / 8 : 0;
+	if (n >= 2 && c->frames[1] == ra) {
+		*at = 1;
+		return n - 1;
+	}
+	c->frames[0] = ra;
+	*at = 0;
+	return n ? n : 1;
+}
+#endif
+
 // ends returns whether a walk by frame pointers is known to go wrong behind a frame, whose function keeps none:
 // what is in their register then is different each time.
 static __always_inline u8 ends(u64 salt, u64 pc)
@@ -383,29 +435,18 @@ static __always_inline u64 stack(struct pt_regs *ctx, struct call *c, struct led
 				 const struct target *t, u32 pid, u32 tid, u64 now, u8 copy)
 {
 	u64 ra = return_address(ctx);
-	u64 salt = mix(c->start, (u64)BPF_CORE_READ(task, self_exec_id) << 32 | pid);
+	u64 salt = mix(c->start, (u64)task->self_exec_id << 32 | pid);
 	u8 go = t && t->text, how = 0, known = 0;
-	u32 n = 0, at = 1;
+	u32 n = 1, at = 0;
 	c->pc = ra;
 	c->salt = salt;
 	c->copy = 0;
 
-	if (go || copy == NEVER || (copy == NEEDED && !ends(salt, ra))) {
-		long got = bpf_get_stack(ctx, c->frames, FRAMES * 8, BPF_F_USER_STACK);
-		n = got > 0 ? got / 8 : 0;
-	}
-	// The first frame is the probe itself. The kernel misses the caller unless the
-	// function begins with a push of the frame pointer: it takes the first frame's place.
+	c->frames[0] = ra;
+	if (go || copy == NEVER || (copy == NEEDED && !ends(salt, ra)))
+		n = callers(ctx, c, &at);
 	if (n > FRAMES)
 		n = FRAMES;
-	if (n < 2 || c->frames[1] != ra) {
-		c->frames[0] = ra;
-		at = 0;
-		if (n == 0)
-			n = 1;
-	} else {
-		n--;
-	}
 	if (go) {
 		u8 found = 0;
 		for (u32 i = 0; i < FRAMES; i++) {
@@ -448,7 +489,7 @@ static __always_inline u64 stack(struct pt_regs *ctx, struct call *c, struct led
 			break;
 		}
 	}
-	n = *(volatile u32 *)&c->depth; // from memory: the verifier does not go on with each it may be
+	n = *(volatile u32 *)&c->depth; // likewise from memory
 	if (n > FRAMES)
 		n = FRAMES;
 	if (!id)
@@ -585,8 +626,7 @@ static __always_inline int on_entry(struct pt_regs *ctx)
 	u64 sp = SP(ctx);
 	struct task_struct *task = bpf_get_current_task_btf();
 	u32 pid = number_of(task), tid = bpf_get_current_pid_tgid(), id = (u16)bpf_get_attach_cookie(ctx);
-	struct target *t = bpf_map_lookup_elem(&targets, &pid);
-	if (!pid || (only_targets && !t))
+	if (!pid || (only_targets && !bpf_map_lookup_elem(&targets, &pid)))
 		return 0;
 	u64 start = start_of(task);
 	struct descriptor *d = bpf_map_lookup_elem(&descriptors, &id);
@@ -636,7 +676,7 @@ static __always_inline int on_entry(struct pt_regs *ctx)
 	u64 now = bpf_ktime_get_ns();
 	c->begin = now;
 	if (d->flags & STACK && !no_stacks) {
-		c->stack = stack(ctx, c, b, task, t, pid, tid, now, copying);
+		c->stack = stack(ctx, c, b, task, bpf_map_lookup_elem(&targets, &pid), pid, tid, now, copying);
 		if (!no_python)
 			c->python = python_stack(task, c->salt, pid, start, now);
 	}
@@ -659,11 +699,15 @@ static __always_inline int on_return(struct pt_regs *ctx)
 	c->active = 0;
 	u32 pid = number_of(task), tid = bpf_get_current_pid_tgid(), id = c->func;
 	struct descriptor *d = bpf_map_lookup_elem(&descriptors, &id);
-	struct ledger *b = bpf_map_lookup_elem(&books, &pid);
-	if (!d || !b)
+	if (!d)
 		return 0;
 	u64 ret = RESULT(ctx);
 	u8 ok = d->result == STATUS ? (s32)ret == 0 : d->result == POINTER ? ret != 0 : 1;
+	if (ok && !(d->emit & SUCCESS) && !(d->flags & COUNT_ALLOC))
+		return 0; // the entry has said it all
+	struct ledger *b = bpf_map_lookup_elem(&books, &pid);
+	if (!b)
+		return 0;
 	u32 w = 0;
 	for (u32 i = 0; i < FETCHES; i++) {
 		if (i >= d->fetches)

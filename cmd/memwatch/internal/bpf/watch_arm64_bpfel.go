@@ -26,6 +26,8 @@ type watchCall struct {
 	Args      [8]uint64
 	Words     [16]uint64
 	Frames    [96]uint64
+	Window    [129]uint64
+	WindowAt  uint64
 	Depth     uint32
 	Func      uint16
 	Active    uint8
