@@ -27,6 +27,9 @@
 // of them all, so that it comes behind them: where nobody ends the token from there on, and where it has
 // been made anew whenever the spot is met again.
 //
+// Of what is due inside of a statement, its spots say since when ([Since]): if the text comes to have room
+// there, one free is enough.
+//
 // Where no variable holds the token at a place, a name may be made for what a call gives, for what a
 // header gives its variable, or for what a variable holds at a place before, that in front of a statement
 // which gives it something else among them ([Name]). What can be written

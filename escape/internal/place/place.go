@@ -20,9 +20,9 @@ type Free struct {
 	Sites []*pointsto.Site // what it frees
 	Name  Name
 	At    Where
-	Guard bool            // what has the name may be nil
-	Holes bool            // an element of it may be nil
-	After ssa.Instruction // that from which on it is due; nil if there are several
+	Guard bool   // what has the name may be nil
+	Holes bool   // an element of it may be nil
+	Since *Since // nil if it is due where ways begin
 }
 
 // A Where is where a statement may stand.
@@ -214,6 +214,8 @@ func (pl *planner) agree(t own.Token, spots map[own.Token][]*spot) bool {
 // statements returns a free for each spot, one for all tokens that it frees.
 func (pl *planner) statements(spots map[own.Token][]*spot) []Free {
 	var out []Free
+	var of []*origin
+	all := map[*origin][]own.Token{}
 	done := map[[2]any]int{} // where and value → index of the free
 	for t := range own.Token(pl.g.Tokens()) {
 		for _, s := range spots[t] {
@@ -221,29 +223,35 @@ func (pl *planner) statements(spots map[own.Token][]*spot) []Free {
 			if !ok {
 				k = len(out)
 				done[[2]any{s.at, s.value}] = k
-				out = append(out, Free{Name: s.name, At: s.at, After: s.after})
+				out = append(out, Free{Name: s.name, At: s.at})
+				of = append(of, s.since)
 			}
 			f := &out[k]
-			if f.After != s.after {
-				f.After = nil
-			}
+			all[of[k]] = append(all[of[k]], t)
 			for _, site := range pl.g.Sites[t/2].Makers(pl.g.Sites) {
 				if !slices.Contains(f.Sites, site) {
 					f.Sites = append(f.Sites, site)
 				}
 			}
-			f.Guard = f.Guard || pl.nothing(s, t)
+			f.Guard = f.Guard || pl.nothing(s, s.point, t)
 			f.Holes = f.Holes || s.point.Status(t)&own.Holed != 0
 		}
+	}
+	since := map[*origin]*Since{}
+	for o, tokens := range all {
+		since[o] = pl.since(o, tokens, spots)
+	}
+	for k, o := range of {
+		out[k].Since = since[o]
 	}
 	return out
 }
 
-// nothing reports whether the value that is freed for t may be nil, or what leads to it.
-func (pl *planner) nothing(s *spot, t own.Token) bool {
+// nothing reports whether the value that is freed for t may be nil at a point, or what leads to it.
+func (pl *planner) nothing(s *spot, p *own.Point, t own.Token) bool {
 	through := s.name.Through() && pl.g.Sites[t/2].Owning() == nil
 	nillable := s.name.Nillable() && !pl.f.Collects(s.value) // else where it is nothing, it has no elements
-	return s.point.Status(t)&own.Absent != 0 && (nillable || through) && pl.f.MayBeNil(s.value)
+	return p.Status(t)&own.Absent != 0 && (nillable || through) && pl.f.MayBeNil(s.value)
 }
 
 // Nillable reports whether what has the name may be nil, by its type.
@@ -268,8 +276,10 @@ func (pl *planner) token(t own.Token) (spots []*spot, due bool, missed int) {
 	left := 0               // runs behind deferred calls
 	var open []run          // without a spot
 	begun := map[*spot]run{}
+	runs := map[int][]run{}
 	for _, n := range pl.g.Nodes() {
-		for _, r := range pl.runs(n, t) {
+		runs[n] = pl.runs(n, t)
+		for _, r := range runs[n] {
 			due = true
 			switch {
 			case r.left && slices.ContainsFunc(slices.Concat(spots, entries), pl.inBlock(n)): // freed before
@@ -303,6 +313,7 @@ func (pl *planner) token(t own.Token) (spots []*spot, due bool, missed int) {
 		}
 		spots = append(slices.DeleteFunc(spots, func(q *spot) bool { return gone[q] }), s)
 	}
+	pl.trace(t, spots, runs)
 	if left > 0 {
 		if s := pl.deferred(t); s != nil {
 			spots, left = append(spots, s), 0
@@ -361,6 +372,9 @@ func (f Free) String() string {
 	}
 	if f.At.Deferred {
 		s.WriteString(" when the function ends")
+	}
+	if f.Since != nil && f.Since.Spots > 1 {
+		fmt.Fprintf(&s, ", one of %d since %s", f.Since.Spots, f.Since.After)
 	}
 	if f.Guard {
 		s.WriteString(" if that is not nil")

@@ -27,7 +27,7 @@ type spot struct {
 	point *own.Point
 	value ssa.Value
 	name  Name
-	after ssa.Instruction // from which on the token is due; nil where that is so from the node's beginning
+	since *origin // nil if that is where ways begin
 }
 
 // same reports whether two spots are one statement.
@@ -68,9 +68,6 @@ func (pl *planner) runs(node int, t own.Token) []run {
 			r.spot = pl.spot(points, k, moment{t, clean, p.Due})
 			if r.spot == nil && r.start == 0 {
 				r.spot = pl.spot(points, k, moment{t, func(ssa.Value) bool { return true }, p.Due})
-			}
-			if r.spot != nil && r.start > 0 {
-				r.spot.after = pl.f.Graph.Nodes[node].Instrs[points[r.start].At-1]
 			}
 		}
 		gap, _ := pl.f.Graph.Next(node, p.At)

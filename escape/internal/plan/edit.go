@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"maps"
 	"slices"
 	"strings"
 
@@ -351,37 +352,27 @@ type draft struct {
 func (e *editor) unitEdits(u *unit, funcs []*Func) ([]analysis.TextEdit, []*part, string) {
 	d := &draft{editor: e, u: u, hoists: rewrite.NewHoists(u.fn, u.src), live: map[ast.Stmt]*rewrite.Hoist{},
 		named: map[ast.Stmt]*part{}, spots: map[place.Where]*spot{}, saved: map[place.Name]string{}}
+	var frees []*Free
 	for _, f := range funcs {
-		frees := slices.Clone(f.Frees)
-		slices.SortStableFunc(frees, func(a, b *Free) int {
-			return cmp.Compare(a.Sites[0].Pos(), b.Sites[0].Pos())
-		})
-		for _, fr := range frees {
-			s := d.spot(fr.At)
-			s.part.frees = append(s.part.frees, fr)
-			name := d.called(fr.Name, s)
-			if name == "" {
-				return nil, nil, "a name cannot be made after all"
-			}
-			text, why := d.statement(u, fr.Free, name, s)
-			if why != "" {
-				return nil, nil, why
-			}
-			fr.Text, fr.Pos = text, s.at.At()
-			fr.Edge = s.at.Prev == nil && s.at.Kind != rewrite.Return && s.at.Kind != rewrite.Head
-			k := slices.Index(s.frees, text)
-			if k < 0 {
-				k = len(s.frees)
-				s.frees, s.of = append(s.frees, text), append(s.of, nil)
-			}
-			s.of[k] = append(s.of[k], fr)
+		frees = append(frees, f.Frees...)
+	}
+	slices.SortStableFunc(frees, func(a, b *Free) int { return cmp.Compare(a.Sites[0].Pos(), b.Sites[0].Pos()) })
+	slices.Reverse(frees) // what was made last is freed first
+	for _, fr := range frees {
+		s := d.spot(fr.At)
+		s.part.frees = append(s.part.frees, fr)
+		if !d.names(fr.Name, s) {
+			return nil, nil, "a name cannot be made after all"
 		}
 	}
-	for _, s := range d.order { // what was made last is freed first
-		slices.Reverse(s.frees)
-		slices.Reverse(s.saves)
-		slices.Reverse(s.of)
-		d.between(s)
+	d.number()
+	for _, fr := range frees {
+		if why := d.write(fr); why != "" {
+			return nil, nil, why
+		}
+	}
+	if why := d.between(); why != "" {
+		return nil, nil, why
 	}
 	es, parts, why := d.edits()
 	gone := d.removals(funcs)
@@ -404,35 +395,76 @@ func (d *draft) spot(at place.Where) *spot {
 	return s
 }
 
-// called returns what a buffer is called at a place, and "" if a name cannot be made.
-func (d *draft) called(n place.Name, at *spot) string {
+// names makes the name of what is freed at a spot, if it has none; false if it cannot.
+func (d *draft) names(n place.Name, at *spot) bool {
+	if at.at.Kind == rewrite.Head {
+		d.needs(d.hoists.Head(at.at.Stmt), at)
+	}
 	if n.Result == nil && n.Save == nil {
-		return n.Text()
-	}
-	if n.Save != nil {
-		at.part.needs = append(at.part.needs, &d.spot(place.Where{Place: n.Save}).part)
-	}
-	if name := d.saved[n]; name != "" {
-		return name
+		return true
 	}
 	m := d.name(d.u, d.hoists, n, at.at)
 	switch {
-	case m.text == "":
 	case m.hoist != nil:
-		d.live[m.hoist.Stmt] = m.hoist
-		if d.named[m.hoist.Stmt] == nil {
-			d.named[m.hoist.Stmt] = new(part)
-		}
-		at.part.hoists = append(at.part.hoists, m.hoist.Stmt)
-		if n.Field != nil {
-			return m.text + n.Field.Text()
-		}
-	default:
-		d.saved[n] = m.text
+		d.needs(m.hoist, at)
+	case m.text != "":
 		s := d.spot(place.Where{Place: n.Save})
-		s.saves = append(s.saves, m.text+" := "+n.Text())
+		at.part.needs = append(at.part.needs, &s.part)
+		d.saved[n] = ""
 	}
-	return m.text
+	return m.text != ""
+}
+
+// number gives the names that are made in the order of the text.
+func (d *draft) number() {
+	d.hoists.Number()
+	for _, n := range slices.SortedFunc(maps.Keys(d.saved), func(a, b place.Name) int {
+		return cmp.Or(cmp.Compare(a.Save.Pos, b.Save.Pos), cmp.Compare(a.Var.Pos(), b.Var.Pos()), cmp.Compare(a.Text(), b.Text()))
+	}) {
+		d.saved[n] = d.hoists.Fresh("old")
+		s := d.spot(place.Where{Place: n.Save})
+		s.saves = append(s.saves, d.saved[n]+" := "+n.Text())
+	}
+}
+
+// called returns what a buffer is called at a spot.
+func (d *draft) called(n place.Name, at *spot) string {
+	switch {
+	case n.Save != nil:
+		return d.saved[n]
+	case n.Result == nil:
+		return n.Text()
+	case n.Field != nil:
+		return d.name(d.u, d.hoists, n, at.at).text + n.Field.Text()
+	}
+	return d.name(d.u, d.hoists, n, at.at).text
+}
+
+// write adds the text of a free to its spot, or returns why there is none.
+func (d *draft) write(fr *Free) string {
+	s := d.spot(fr.At)
+	text, why := d.statement(d.u, fr.Free, d.called(fr.Name, s), s)
+	if why != "" {
+		return why
+	}
+	fr.Text, fr.Pos = text, s.at.At()
+	fr.Edge = s.at.Prev == nil && s.at.Kind != rewrite.Return && s.at.Kind != rewrite.Head
+	k := slices.Index(s.frees, text)
+	if k < 0 {
+		k = len(s.frees)
+		s.frees, s.of = append(s.frees, text), append(s.of, nil)
+	}
+	s.of[k] = append(s.of[k], fr)
+	return ""
+}
+
+// needs notes that what stands at a spot needs a hoist.
+func (d *draft) needs(h *rewrite.Hoist, s *spot) {
+	d.live[h.Stmt] = h
+	if d.named[h.Stmt] == nil {
+		d.named[h.Stmt] = new(part)
+	}
+	s.part.hoists = append(s.part.hoists, h.Stmt)
 }
 
 // edits puts everything in its place.
@@ -442,13 +474,10 @@ func (d *draft) edits() ([]analysis.TextEdit, []*part, string) {
 	for _, s := range d.order {
 		parts = append(parts, &s.part)
 		if s.at.Kind == rewrite.Head {
-			h := d.hoists.Head(s.at.Stmt)
-			d.live[h.Stmt] = h
-			h.Frees = map[int][]string{len(h.Items) - 1: s.frees}
-			if d.named[h.Stmt] == nil {
-				d.named[h.Stmt] = new(part)
+			h := d.hoists.HeadOf(s.at.Stmt)
+			for _, text := range s.frees {
+				h.Free(len(h.Items)-1, text)
 			}
-			s.part.hoists = append(s.part.hoists, h.Stmt)
 			continue
 		}
 		of := s.at.Prev

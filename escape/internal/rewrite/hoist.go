@@ -1,9 +1,11 @@
 package rewrite
 
 import (
+	"cmp"
 	"go/ast"
 	"go/token"
 	"go/types"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,6 +30,14 @@ type Item struct {
 	Asked  bool     // the name was asked for; else it moved only to keep the order
 	Of     int      // Expr has so many results, and its statement drops them all; 0: not so
 	Result int      // which of these has the name
+}
+
+// Free puts a statement behind the k-th item.
+func (h *Hoist) Free(k int, text string) {
+	if h.Frees == nil {
+		h.Frees = map[int][]string{}
+	}
+	h.Frees[k] = append(h.Frees[k], text)
 }
 
 // text is what stands for x.Expr in its statement.
@@ -78,6 +88,24 @@ func (hs *Hoists) Fresh(name string) string {
 	}
 	hs.used[n] = true
 	return n
+}
+
+// Number gives the names anew in the order in which they stand, as they were asked for in another one.
+func (hs *Hoists) Number() {
+	hs.used, hs.next = map[string]bool{}, map[string]int{}
+	again := func(name *string) { *name = hs.Fresh(strings.TrimRight(*name, "0123456789")) }
+	for _, stmt := range slices.SortedFunc(maps.Keys(hs.by), func(a, b ast.Stmt) int { return cmp.Compare(a.Pos(), b.Pos()) }) {
+		items := hs.by[stmt].Items
+		slices.SortStableFunc(items, func(a, b Item) int { return cmp.Compare(a.Result, b.Result) })
+		for i := range items {
+			for k := range items[i].Names {
+				again(&items[i].Names[k])
+			}
+			if items[i].Names == nil {
+				again(&items[i].Name)
+			}
+		}
+	}
 }
 
 const unnamed = "no variable holds it"

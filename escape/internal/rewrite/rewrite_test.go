@@ -144,7 +144,7 @@ func (w *workshop) edits(t *testing.T, f *Func, src *Source, line int, words []s
 		if h = hs.Head(at.Stmt); h == nil {
 			return nil, "the loop starts with nothing that can move"
 		}
-		h.Frees = map[int][]string{len(h.Items) - 1: {strings.ReplaceAll(stmt, "$", h.Items[len(h.Items)-1].text())}}
+		h.Free(len(h.Items)-1, strings.ReplaceAll(stmt, "$", h.Items[len(h.Items)-1].text()))
 		return src.Hoist(h), ""
 	case len(words) > 1 && words[1] == "call":
 		result, err := strconv.Atoi(words[3])
