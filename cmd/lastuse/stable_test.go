@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
+
+	"github.com/lastuse/lastuse/internal/built"
 )
 
 // By default the test below runs the tool once in each of two checkouts, over a
@@ -73,9 +75,8 @@ func TestStableOverRuns(t *testing.T) {
 	for _, dir := range dirs {
 		caseModule(t, dir, names)
 	}
-	bin := filepath.Join(top, "lastuse")
-	out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	bin, err := built.Command("cmd/lastuse")
+	require.NoError(t, err)
 	first := map[string][]byte{}
 	for run := range runs {
 		dir, procs := dirs[run/2%2], "1"

@@ -64,6 +64,7 @@ func TestGate(t *testing.T) {
 		lib, "-Wl,-rpath,$ORIGIN/../drv")
 	plain := build("plain", main, lib)
 	loads := build("loads", "-DLOADS", main, "-ldl")
+	t.Parallel()
 	in := filepath.Dir(lib)
 	exe := filepath.Join(dir, "memwatch")
 	require.NoError(t, os.Symlink(os.Args[0], exe))

@@ -26,6 +26,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
+	"github.com/lastuse/lastuse/internal/built"
 	"github.com/lastuse/lastuse/internal/probe"
 	"github.com/lastuse/lastuse/internal/tier"
 	"github.com/lastuse/lastuse/tracker"
@@ -388,7 +389,7 @@ func testEndOfProgram(t *testing.T, path string) {
 
 // testWithoutRights runs memwatch as a user who is not root, on a program of root and on
 // one of his own.
-func testWithoutRights(t *testing.T, built string) {
+func testWithoutRights(t *testing.T, keeps string) {
 	if os.Geteuid() != 0 {
 		t.Skip("not root: cannot become another user")
 	}
@@ -397,13 +398,14 @@ func testWithoutRights(t *testing.T, built string) {
 	for d := dir; d != "/" && d != os.TempDir(); d = filepath.Dir(d) {
 		require.NoError(t, os.Chmod(d, 0o755))
 	}
-	path := filepath.Join(dir, "keeper") // where the user nobody may run it
-	program, err := os.ReadFile(built)
+	path, watch := filepath.Join(dir, "keeper"), filepath.Join(dir, "memwatch") // where nobody may run them
+	tool, err := built.Command("cmd/memwatch")
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(path, program, 0o755))
-	watch := filepath.Join(dir, "memwatch")
-	out, err := exec.Command("go", "build", "-o", watch, ".").CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	for from, to := range map[string]string{keeps: path, tool: watch} {
+		program, err := os.ReadFile(from)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(to, program, 0o755))
+	}
 	asNobody := func(args ...string) (int, string) {
 		cmd := exec.Command(watch, args...)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: nobody}

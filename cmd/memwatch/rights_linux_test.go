@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
+	"github.com/lastuse/lastuse/internal/built"
 )
 
 // A status is what /proc tells of a thread's rights.
@@ -110,6 +111,7 @@ func probedIn(t *testing.T, pid int, lib, function string) bool {
 // library that comes later.
 func TestGivesUpRights(t *testing.T) {
 	prog, lib := stormProgram(t)
+	t.Parallel()
 	exe := filepath.Join(t.TempDir(), "memwatch")
 	require.NoError(t, os.Symlink(os.Args[0], exe))
 	for _, c := range []struct {
@@ -214,10 +216,9 @@ func TestGivesUpRights(t *testing.T) {
 
 // TestHelperAlone starts the helper as a stranger would.
 func TestHelperAlone(t *testing.T) {
-	exe := filepath.Join(t.TempDir(), "memwatch")
-	out, err := exec.Command("go", "build", "-o", exe, ".").CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	out, err = exec.Command(exe, helperName).CombinedOutput()
+	exe, err := built.Command("cmd/memwatch")
+	require.NoError(t, err)
+	out, err := exec.Command(exe, helperName).CombinedOutput()
 	require.Error(t, err)
 	require.Contains(t, string(out), "started by memwatch alone")
 }
@@ -260,9 +261,8 @@ func TestWithoutTypes(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("not root: cannot hide a folder")
 	}
-	exe := filepath.Join(t.TempDir(), "memwatch")
-	out, err := exec.Command("go", "build", "-o", exe, ".").CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	exe, err := built.Command("cmd/memwatch")
+	require.NoError(t, err)
 	run := func(args string) string {
 		cmd := exec.Command("unshare", "-m", "sh", "-c", "mount -t tmpfs none /sys/kernel && exec "+exe+" "+args)
 		out, err := cmd.CombinedOutput()

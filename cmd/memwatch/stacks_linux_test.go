@@ -36,6 +36,7 @@ func TestStacks(t *testing.T) {
 		out, err := exec.Command(cc, args...).CombinedOutput()
 		require.NoError(t, err, "%s", out)
 	}
+	t.Parallel()
 	exe := filepath.Join(dir, "memwatch")
 	require.NoError(t, os.Symlink(os.Args[0], exe))
 	for _, c := range []struct {

@@ -45,6 +45,7 @@ func TestTrial(t *testing.T) {
 	require.True(t, ok)
 	leak := fmt.Sprintf("trainer.cc:%d\n", strings.Count(before, "\n")+1)
 
+	t.Parallel()
 	code, out, errOut := call(t, "leaks", "-p", strings.Join(pids, ","), "-driver", "-for", "8s")
 	require.Equal(t, exitOK, code, errOut)
 	var found []string

@@ -26,8 +26,9 @@ import (
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/probes"
 )
 
-// stormProgram builds the program that calls every function of a driver that only
-// keeps books, and the driver; or skips the test.
+// stormProgram returns the program that calls every function of a driver that only
+// keeps books, and the driver, both of this test alone; or skips the test. Ask before t.Parallel: a file
+// that a fork of another test holds open for writing cannot be run.
 func stormProgram(t testing.TB) (prog, lib string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -37,6 +38,24 @@ func stormProgram(t testing.TB) (prog, lib string) {
 	if err != nil {
 		t.Skip("no C compiler")
 	}
+	stormOnce.Do(func() { compileStorm(t, cc) })
+	dir := t.TempDir()
+	prog, lib = filepath.Join(dir, stormFiles[0]), filepath.Join(dir, stormFiles[1])
+	for i, name := range stormFiles {
+		require.NotEmpty(t, storm[i], "it could not be built")
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), storm[i], 0o755))
+	}
+	return prog, lib
+}
+
+// The files of the storm, which finds its driver beside it, built once for all tests.
+var (
+	stormFiles = [2]string{"storm", "libcuda.so.1"}
+	stormOnce  sync.Once
+	storm      [2][]byte
+)
+
+func compileStorm(t testing.TB, cc string) {
 	dir := t.TempDir()
 	var symbols strings.Builder
 	for _, p := range probes.All() {
@@ -45,22 +64,27 @@ func stormProgram(t testing.TB) (prog, lib string) {
 		}
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "symbols.h"), []byte(symbols.String()), 0o600))
-	prog, lib = filepath.Join(dir, "storm"), filepath.Join(dir, "libcuda.so.1")
+	prog, lib := filepath.Join(dir, stormFiles[0]), filepath.Join(dir, stormFiles[1])
 	const src = "internal/bpf/testdata/storm/"
 	for _, args := range [][]string{
 		{"-DSTUBS=580", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", lib, src + "lib.c"},
-		{"-o", prog, src + "main.c", lib, "-Wl,--disable-new-dtags,-rpath," + dir},
+		{"-o", prog, src + "main.c", lib, "-Wl,--disable-new-dtags,-rpath,$ORIGIN"},
 	} {
 		out, err := exec.Command(cc, append([]string{"-std=gnu11", "-O2", "-w", "-pthread", "-I", dir}, args...)...).CombinedOutput()
 		require.NoError(t, err, "%s", out)
 	}
-	return prog, lib
+	for i, name := range stormFiles {
+		var err error
+		storm[i], err = os.ReadFile(filepath.Join(dir, name))
+		require.NoError(t, err)
+	}
 }
 
 // TestRun starts a program that ends with memory live: its figures are those of the
 // program's own books, and the limit of CI trips.
 func TestRun(t *testing.T) {
 	prog, lib := stormProgram(t)
+	t.Parallel()
 	self := os.Args[0] // which is memwatch when a test script calls it so
 	dir := t.TempDir()
 	exe := filepath.Join(dir, "memwatch")
@@ -119,6 +143,7 @@ func TestRun(t *testing.T) {
 // TestRecordReplay records a running program and replays it.
 func TestRecordReplay(t *testing.T) {
 	prog, lib := stormProgram(t)
+	t.Parallel()
 	cmd := exec.Command(prog, "1", "1", "3000")
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
@@ -199,6 +224,7 @@ func (b *buffer) String() string {
 // TestRecordKilled kills a memwatch that records: what it has written by then is shown.
 func TestRecordKilled(t *testing.T) {
 	prog, lib := stormProgram(t)
+	t.Parallel()
 	dir := t.TempDir()
 	target := exec.Command(prog, "1", "2", "3000")
 	in, err := target.StdinPipe()
@@ -313,6 +339,7 @@ func TestCheck(t *testing.T) {
 // watched, with the limit and the formats of any other.
 func TestDriverUnasked(t *testing.T) {
 	prog, _ := stormProgram(t)
+	t.Parallel()
 	cmd := exec.Command(prog, "1", "20", "300")
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)

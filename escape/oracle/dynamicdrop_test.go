@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lastuse/lastuse/escape/oracle/gen"
+	"github.com/lastuse/lastuse/internal/built"
 )
 
 // The scenarios of rustc's tests/ui/drop/dynamic-drop.rs, each in its Go reading:
@@ -155,12 +156,10 @@ func (r *Record) Made(site int) int {
 	return n
 }
 
-// testTool builds the lastuse command once.
+// testTool returns the lastuse command.
 func testTool(t *testing.T) tool {
 	t.Helper()
-	repo, err := repository()
-	require.NoError(t, err)
-	path, err := buildTool(context.Background(), repo, t.TempDir())
+	path, err := built.Command("cmd/lastuse")
 	require.NoError(t, err)
 	return tool{path: path}
 }

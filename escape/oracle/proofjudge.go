@@ -168,7 +168,7 @@ func proofRun(ctx context.Context, o options, temp string, stdout, stderr io.Wri
 	var workers sync.WaitGroup
 	go func() {
 		defer close(ids)
-		for id := o.from; ; id += chunk {
+		for id := o.from; ; id += o.batch {
 			select {
 			case ids <- id:
 			case <-stop:
@@ -182,7 +182,7 @@ func proofRun(ctx context.Context, o options, temp string, stdout, stderr io.Wri
 		dir := fmt.Sprintf("%s/worker%d", temp, w)
 		workers.Go(func() {
 			for id := range ids {
-				list, err := r.chunk(ctx, id, dir, o)
+				list, err := r.batch(ctx, id, dir, o)
 				results <- done{list, err}
 			}
 		})
@@ -220,12 +220,10 @@ func proofRun(ctx context.Context, o options, temp string, stdout, stderr io.Wri
 	return f.all.wrongly, errors.Join(err, f.save(o, stderr))
 }
 
-// chunk is the number of programs that are judged, and run, together.
-const chunk = 60
-
-func (r *referee) chunk(ctx context.Context, id int, dir string, o options) ([]*verdict, error) {
+// batch judges the trials of programs that are compiled, and run, together.
+func (r *referee) batch(ctx context.Context, id int, dir string, o options) ([]*verdict, error) {
 	var res []*verdict
-	for i := range chunk {
+	for i := range o.batch {
 		list, err := r.program(id+i, trialsEach)
 		if err != nil {
 			return nil, err

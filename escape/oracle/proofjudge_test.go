@@ -64,8 +64,10 @@ func TestProofRun(t *testing.T) {
 		t.Skip("judges trials")
 	}
 	var out, log bytes.Buffer
-	n := tier.Of(15, 240)
-	wrong, err := run(context.Background(), options{proof: true, n: n, jobs: 2, seed: 42, runs: 6, faults: 1}, &out, &log)
+	n := tier.Of(60, 240)
+	wrong, err := run(context.Background(), options{
+		proof: true, n: n, batch: n / trialsEach / 2, jobs: 2, seed: 42, runs: 6, faults: 1,
+	}, &out, &log)
 	require.NoError(t, err, log.String())
 	require.Zero(t, wrong, "%s%s", out.String(), log.String())
 	require.Contains(t, out.String(), fmt.Sprintf("trials: %d; known to be wrong: ", n))

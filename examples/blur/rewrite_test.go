@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/internal/built"
 )
 
 // TestRewrite takes the frees out of the pipeline and has lastuse write them again.
 func TestRewrite(t *testing.T) {
-	tool := filepath.Join(t.TempDir(), "lastuse")
-	out, err := exec.Command("go", "build", "-o", tool, "github.com/lastuse/lastuse/cmd/lastuse").CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	tool, err := built.Command("cmd/lastuse")
+	require.NoError(t, err)
 
 	require.NoError(t, os.MkdirAll("testdata", 0o777))
 	dir, err := os.MkdirTemp("testdata", "rewrite") // inside the module, for its imports
@@ -31,7 +32,7 @@ func TestRewrite(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), text, 0o666))
 	}
 
-	out, err = exec.Command(tool, "-fix", "./"+dir).CombinedOutput()
+	out, err := exec.Command(tool, "-fix", "./"+dir).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	got, err := os.ReadFile(filepath.Join(dir, "pipeline.go"))
 	require.NoError(t, err)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/lastuse/lastuse/examples/conjugate/linear"
 	"github.com/lastuse/lastuse/examples/conjugate/plain"
 	"github.com/lastuse/lastuse/examples/conjugate/rewritten"
+	"github.com/lastuse/lastuse/internal/built"
 	"github.com/lastuse/lastuse/internal/cudadrv/drvtest"
 )
 
@@ -155,9 +155,8 @@ func TestRewrite(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds lastuse: seconds")
 	}
-	tool := filepath.Join(t.TempDir(), "lastuse")
-	out, err := exec.Command("go", "build", "-o", tool, "github.com/lastuse/lastuse/cmd/lastuse").CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	tool, err := built.Command("cmd/lastuse")
+	require.NoError(t, err)
 	diff, err := exec.Command(tool, "-diff", "./plain").Output()
 	var exit *exec.ExitError
 	require.ErrorAs(t, err, &exit)
@@ -165,7 +164,7 @@ func TestRewrite(t *testing.T) {
 	want, err := os.ReadFile("testdata/fix.diff")
 	require.NoError(t, err)
 	assert.Equal(t, string(want), string(diff), "go generate ./examples/conjugate")
-	out, err = exec.Command(tool, "-test=false", "./rewritten", "./linear", ".").CombinedOutput()
+	out, err := exec.Command(tool, "-test=false", "./rewritten", "./linear", ".").CombinedOutput()
 	require.NoError(t, err, "findings are left: %s", out)
 }
 

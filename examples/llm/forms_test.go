@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"testing"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/lastuse/lastuse/alloc/alloctest"
 	"github.com/lastuse/lastuse/alloc/host"
 	"github.com/lastuse/lastuse/examples/llm/model"
+	"github.com/lastuse/lastuse/internal/built"
 )
 
 // tiny is a model that is quick.
@@ -177,9 +177,8 @@ func TestRewrite(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds lastuse: seconds")
 	}
-	tool := filepath.Join(t.TempDir(), "lastuse")
-	out, err := exec.Command("go", "build", "-o", tool, "github.com/lastuse/lastuse/cmd/lastuse").CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	tool, err := built.Command("cmd/lastuse")
+	require.NoError(t, err)
 	diff, err := exec.Command(tool, "-diff", "./plain").Output()
 	var exit *exec.ExitError
 	require.ErrorAs(t, err, &exit)
@@ -187,7 +186,7 @@ func TestRewrite(t *testing.T) {
 	want, err := os.ReadFile("testdata/fix.diff")
 	require.NoError(t, err)
 	assert.Equal(t, string(want), string(diff), "go generate ./examples/llm")
-	out, err = exec.Command(tool, "-test=false", "./rewritten", "./byhand", "./model", ".").CombinedOutput()
+	out, err := exec.Command(tool, "-test=false", "./rewritten", "./byhand", "./model", ".").CombinedOutput()
 	require.NoError(t, err, "findings are left: %s", out)
 }
 

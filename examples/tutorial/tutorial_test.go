@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lastuse/lastuse/internal/built"
 	"github.com/lastuse/lastuse/internal/tier"
 )
 
@@ -49,11 +50,9 @@ func TestTutorial(t *testing.T) {
 	require.NoError(t, err)
 	page, err := os.ReadFile(filepath.Join(root, "docs", "tutorial.md"))
 	require.NoError(t, err)
-	r := &reader{t, t.TempDir(), filepath.Join(t.TempDir(), "lastuse")}
-	build := exec.Command("go", "build", "-o", r.tool, "./cmd/lastuse")
-	build.Dir = root
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	tool, err := built.Command("cmd/lastuse")
+	require.NoError(t, err)
+	r := &reader{t, t.TempDir(), tool}
 	r.module(root)
 
 	files, commands := 0, 0

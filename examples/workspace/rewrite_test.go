@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/internal/built"
 )
 
 var update = flag.Bool("update", false, "write testdata/rewrite.diff anew")
@@ -21,9 +23,8 @@ var update = flag.Bool("update", false, "write testdata/rewrite.diff anew")
 //   - early: before the early return, and after the returned call is evaluated;
 //   - cLoop: C memory behind a finalizer, after its last use.
 func TestRewrite(t *testing.T) {
-	tool := filepath.Join(t.TempDir(), "lastuse")
-	out, err := exec.Command("go", "build", "-o", tool, "github.com/lastuse/lastuse/cmd/lastuse").CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	tool, err := built.Command("cmd/lastuse")
+	require.NoError(t, err)
 
 	cmd := exec.Command(tool, "-diff", "-test=false", "./...")
 	var stderr strings.Builder

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lastuse/lastuse/internal/built"
 	"github.com/lastuse/lastuse/internal/tier"
 )
 
@@ -99,7 +100,9 @@ func TestAttacks(t *testing.T) {
 		}
 		some = some[:len(some)/4]
 	}
-	verdicts, err := Judge(t.Context(), some, Options{Repo: "../../.."})
+	tool, err := built.Command("cmd/lastuse")
+	require.NoError(t, err)
+	verdicts, err := Judge(t.Context(), some, Options{Repo: "../../..", Tool: tool})
 	require.NoError(t, err)
 	edited := 0
 	for _, v := range verdicts {

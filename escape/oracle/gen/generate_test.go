@@ -60,7 +60,7 @@ func TestOnceIsNotAssigned(t *testing.T) {
 	const seed = 2711
 	getters := 0
 	for _, from := range []int{31686, 80845, 54007, 0} {
-		for id := from; id < from+400; id++ {
+		for id := from; id < from+tier.Of(50, 400); id++ {
 			for _, f := range Generate(id, seed<<32+uint64(id)).Funcs {
 				kept := map[*Var]bool{}
 				Walk(f.Body, func(s Stmt) bool {
