@@ -88,7 +88,5 @@ func (c *checker) goBehind(g *graph, frees []*free, stood map[stand]*set, nothin
 	if len(w.behind) > 0 {
 		w.run()
 	}
-	if w.over {
-		c.tooMany(frees)
-	}
+	c.givenUp(w)
 }

@@ -376,14 +376,15 @@ func (c *checker) walk(g *graph, frees []*free, site *object, zero bool, class s
 		}
 	}
 	w.run()
-	if w.over {
-		c.tooMany(frees)
-	}
+	c.givenUp(w)
 }
 
-func (c *checker) tooMany(frees []*free) {
-	for _, x := range frees {
-		c.fail(x.e, Limits, "too many states", x.e.stmt.Pos())
+// givenUp withholds the frees that a walk which was given up is about.
+func (c *checker) givenUp(w *walker) {
+	for _, x := range w.frees {
+		if w.over != "" && w.f.reach(x.pts).meets(w.class) {
+			c.fail(x.e, Limits, w.over, x.e.stmt.Pos())
+		}
 	}
 }
 

@@ -71,6 +71,7 @@ type graph struct {
 	lasting map[*ssa.Function]map[*ssa.Function]bool // see findLasting
 
 	together map[*ssa.Function]bool // see findTogether
+	within   map[*ssa.Function]bool // literals that may run inside themselves
 	common   set                    // elements that these write
 
 	defers  map[*ssa.Function][]*ssa.Defer // by the function at whose end they run
@@ -102,6 +103,10 @@ func newGraph(f *family, puts [][2]token.Pos, putBack map[token.Pos]bool) *graph
 	for _, fn := range f.fns {
 		g.link(fn)
 	}
+	g.within = map[*ssa.Function]bool{}
+	for _, fn := range f.fns {
+		g.within[fn] = reachable(g.runs, g.runs(fn)...)[fn]
+	}
 	g.meet()
 	g.findTogether()
 	g.findSpawns()
@@ -130,16 +135,12 @@ func (g *graph) meet() {
 	}
 }
 
-// strange says why the points of a family do not tell what runs; "" if they do. The registers of a literal
-// that runs inside itself stand for those of several runs at once.
+// strange says why the points of a family do not tell what runs; "" if they do.
 func (g *graph) strange() string {
 	for fn := range g.defers {
 		if fn.Signature.Results().Len() > 0 && g.leavesOut(fn) {
 			return "the body of a range over a function defers, and may change a result"
 		}
-	}
-	if g.recursive() {
-		return "a function literal may call itself"
 	}
 	return ""
 }
@@ -153,13 +154,6 @@ func (g *graph) leavesOut(fn *ssa.Function) bool {
 		}
 	}
 	return slices.ContainsFunc(g.defers[fn], func(d *ssa.Defer) bool { return d.Parent() != fn })
-}
-
-// recursive reports whether a literal may run inside itself.
-func (g *graph) recursive() bool {
-	return slices.ContainsFunc(g.f.fns, func(fn *ssa.Function) bool {
-		return reachable(g.runs, g.runs(fn)...)[fn]
-	})
 }
 
 // runs returns the literals that fn calls, or has called.

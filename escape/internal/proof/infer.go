@@ -147,7 +147,7 @@ func (c *checker) running(f *family) {
 			}
 		}
 	}
-	if w.run(); w.over || g.strange() != "" {
+	if w.run(); w.over != "" || g.strange() != "" {
 		for _, sp := range g.spawns {
 			f.lends(sp.reaches, Param{Keeps: true})
 		}
@@ -219,7 +219,7 @@ func (c *checker) ownedAt(g *graph, fn *ssa.Function, sites []*object, leads, ho
 				}
 			}
 		}
-		if w.run(); w.over || !good {
+		if w.run(); w.over != "" || !good {
 			return
 		}
 	}
@@ -244,7 +244,7 @@ func (c *checker) zeros(g *graph, fn *ssa.Function, sites []*object, class set, 
 			}
 		}
 		w.run()
-		bare = bare || w.over
+		bare = bare || w.over != ""
 	}
 	zero(nil)
 	for _, o := range sites {

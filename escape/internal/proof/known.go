@@ -5,7 +5,8 @@ package proof
 // constants are stored into, by this family alone and by no goroutine.
 //
 // What is known of an atom is what the branch taken said, what the edge into a phi brings, or what was
-// stored last, and is forgotten where the register is computed again. Forgetting more is always right:
+// stored last, and is forgotten where the register is computed again. Of one in a literal that may run inside
+// itself nothing is known: it stands for several. Forgetting more is always right:
 // it is done where no test can be reached any more, which keeps the number of phases small.
 
 import (
@@ -83,7 +84,7 @@ func (g *graph) known() *knowledge {
 	}
 	var add func(a atom)
 	add = func(a atom) {
-		if _, ok := k.ids[a]; ok || len(k.atoms) == maxAtoms {
+		if _, ok := k.ids[a]; ok || len(k.atoms) == maxAtoms || g.within[a.v.Parent()] {
 			return
 		}
 		k.ids[a] = len(k.atoms)

@@ -122,6 +122,70 @@ func walk(b, other *B, n int) {
 	}
 }
 `, "handed to somebody"},
+	{"a literal that calls itself", `
+func f(n int) {
+	b := Make()
+	b.Use()
+	b.Free() //F
+	var walk func(n int)
+	walk = func(n int) {
+		ok := n > 0
+		if ok {
+			walk(n - 1)
+		}
+		if ok {
+			walk(n - 2)
+		}
+	}
+	walk(n)
+}
+`, `
+func f(n int) {
+	b := Make()
+	b.Use()
+	var walk func(n int)
+	walk = func(n int) {
+		if n > 0 {
+			walk(n - 1)
+		} else {
+			b.Use()
+		}
+	}
+	b.Free() //F
+	walk(n)
+}
+`, "may call itself"},
+	{"a literal that another one in it calls, and a buffer of each run", `
+func f(n int) {
+	b := Make()
+	var walk func(n int)
+	walk = func(n int) {
+		func() {
+			if n > 0 {
+				walk(n - 1)
+			}
+		}()
+	}
+	walk(n)
+	b.Use()
+	b.Free() //F
+}
+`, `
+func f(n int) {
+	var last *B
+	var walk func(n int)
+	walk = func(n int) {
+		b := Make()
+		if last = b; n > 0 {
+			walk(n - 1)
+		}
+		b.Use()
+	}
+	walk(n)
+	last.Use()
+	last.Free() //F
+}
+`, "may call itself"},
 	{"a call that does not return", `
 func f() {
 	b, err := Try()

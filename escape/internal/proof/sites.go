@@ -15,7 +15,7 @@ import (
 type sites struct {
 	makes map[ssa.Value]bool
 	at    map[*ssa.Call][]way
-	over  bool
+	over  string                   // why that was given up
 	races map[*ssa.DebugRef]*spawn // what was put in reads there what this, which may run, can reach
 }
 

@@ -46,7 +46,7 @@ type walker struct {
 	pending []bool
 	todo    []todo // points that follow one another, with nothing between that another path leads to
 	steps   int
-	over    bool
+	over    string         // why it was given up; "" if it was not
 	now     int            // the point that is looked at
 	stood   map[stand]*set // where frees stood, if that is asked for
 	behind  []todo         // where the walk begins, if not where something is made
@@ -138,9 +138,13 @@ func (w *walker) touched(s *set, v ssa.Value) bool {
 func (w *walker) run() {
 	w.state = make([][]*way, len(w.g.points))
 	w.pending = make([]bool, len(w.g.points))
+	if w.inItself() {
+		w.over = "a function literal may call itself"
+		return
+	}
 	w.start()
 	w.drain()
-	for again := true; again && !w.over; { // in sweeps, in the order of the text
+	for again := true; again && w.over == ""; { // in sweeps, in the order of the text
 		again = false
 		for n := range w.pending {
 			if !w.pending[n] {
@@ -153,12 +157,20 @@ func (w *walker) run() {
 				}
 				a.done = true
 				w.then(n, a.p, a.marks)
-				if w.drain(); w.over {
+				if w.drain(); w.over != "" {
 					return
 				}
 			}
 		}
 	}
+}
+
+// inItself reports whether a literal that may run inside itself has to do with what is followed: its registers
+// stand for those of several runs at once. One that has not is not entered.
+func (w *walker) inItself() bool {
+	return w.sites == nil && !w.f.c.off[Limits] && slices.ContainsFunc(w.f.fns, func(fn *ssa.Function) bool {
+		return w.g.within[fn] && w.matters(fn)
+	})
 }
 
 // start begins a walk: where the resource is made, or where the functions of the family are entered.
@@ -200,7 +212,7 @@ func (w *walker) drain() {
 	var s set
 	for len(w.todo) > 0 {
 		if w.steps++; w.steps > maxSteps {
-			w.over = true
+			w.over = "too many states"
 			return
 		}
 		last := len(w.todo) - 1
