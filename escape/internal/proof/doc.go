@@ -85,8 +85,8 @@
 // method values may have as well what computing them anew would give, and what it reads may be read there;
 // nothing is known of them, and no store before the call says what they are.
 //
-// Callbacks. Of what a literal that may run inside itself has to do with nothing is shown: its registers stand
-// for those of several runs at once. A literal that is returned keeps what goroutines have which it may leave
+// Callbacks. Of what a literal that may run inside itself has to do with nothing is shown: its registers are
+// those of several runs at once. A literal that is returned keeps what goroutines have which it may leave
 // behind.
 //
 // Bodies. Summaries are made callees first. Instances share the summary of what they are made from, in which

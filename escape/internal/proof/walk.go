@@ -165,8 +165,8 @@ func (w *walker) run() {
 	}
 }
 
-// inItself reports whether a literal that may run inside itself has to do with what is followed: its registers
-// stand for those of several runs at once. One that has not is not entered.
+// inItself reports whether a literal that may run inside itself has to do with what is followed. One that has
+// not is not entered.
 func (w *walker) inItself() bool {
 	return w.sites == nil && !w.f.c.off[Limits] && slices.ContainsFunc(w.f.fns, func(fn *ssa.Function) bool {
 		return w.g.within[fn] && w.matters(fn)
