@@ -138,12 +138,16 @@ func (v *view) finding(f *plan.Func, fd find.Finding, b *Buffer) *Finding {
 	return out
 }
 
-// field says what a method forgets, at its name, or loses, where it does. There is no fix: what the receiver
-// owns is not shown.
+// field says what a method forgets, at its name, or loses, where it does, and where that is made. There is no
+// fix: what the receiver owns is not shown.
 func (v *view) field(fd find.FieldFinding) {
 	out := v.of(fd.SSA)
 	pos := cmp.Or(fd.Lost, fd.Method.Pos())
-	out.Findings = append(out.Findings, &Finding{Category: CategoryLeak, Pos: pos, End: pos, Message: report.OfFields(fd)})
+	x := &Finding{Category: CategoryLeak, Pos: pos, End: pos, Message: report.OfFields(fd)}
+	if fd.Made.IsValid() {
+		x.Related = []analysis.RelatedInformation{{Pos: fd.Made, End: fd.Made, Message: "made here"}}
+	}
+	out.Findings = append(out.Findings, x)
 	slices.SortStableFunc(out.Findings, func(a, b *Finding) int { return cmp.Compare(a.Pos, b.Pos) })
 }
 

@@ -25,12 +25,16 @@ type FieldFinding struct {
 	Fields []string  // their names, in the order of the type
 	Lost   token.Pos // where something else is stored there; NoPos: the method ends the value
 	Named  bool      // by its name alone: it frees nothing
+	Only   string    // the field without which the method leaves them; "": it leaves them always
+	Made   token.Pos // where they are made
 }
 
 // stores counts what is stored in a field: what its function made and keeps nowhere else, and other things.
 type stores struct {
 	owned, other int
-	begins       bool // also in a value that is made there, as constructors do
+	first        token.Pos       // where something that it owns is stored
+	begun        []*ssa.Function // that store it in a value that is made there, as constructors do
+	in           map[*ssa.Function]bool
 }
 
 // Fields lists what the methods of the package's types forget and lose, in the order of the source.
@@ -39,7 +43,7 @@ func Fields(pkg []*own.Func, frees *effect.Frees) []FieldFinding {
 	methods := map[*types.Named][]*method{}
 	for _, f := range pkg {
 		count(put, f, frees)
-		if m := methodOf(f); m != nil && (frees.Of(m.of) == nil || frees.Parts(m.of) != nil) {
+		if m := methodOf(f); m != nil {
 			methods[m.of] = append(methods[m.of], m)
 		}
 	}
@@ -66,14 +70,19 @@ func count(put map[*types.Var]*stores, f *own.Func, frees *effect.Frees) {
 			if c, ok := s.Val.(*ssa.Const); field == nil || ok && c.Value == nil || !frees.Resource(field.Type()) {
 				continue
 			}
-			if put[field] == nil {
-				put[field] = &stores{}
+			p := put[field]
+			if p == nil {
+				p = &stores{first: s.Pos(), in: map[*ssa.Function]bool{}}
+				put[field] = p
 			}
-			if onlyInto(f, s, field) {
-				put[field].owned++
-				put[field].begins = put[field].begins || !memory.IsLent(s.Addr.(*ssa.FieldAddr).X)
-			} else {
-				put[field].other++
+			p.in[f.SSA] = true
+			if !onlyInto(f, s, field) {
+				p.other++
+				continue
+			}
+			p.owned++
+			if !memory.IsLent(s.Addr.(*ssa.FieldAddr).X) {
+				p.begun = append(p.begun, f.SSA)
 			}
 		}
 	}
@@ -128,31 +137,102 @@ func onlyInto(f *own.Func, s *ssa.Store, field *types.Var) bool {
 // owns reports whether all that is ever stored in a field was made for it.
 func (s *stores) owns() bool { return s != nil && s.owned > 0 && s.other == 0 }
 
-// forgotten returns what the method that frees most fields of a type leaves, unless another one may free it.
-func forgotten(n *types.Named, methods []*method, put map[*types.Var]*stores, frees *effect.Frees) []FieldFinding {
-	var free *method
+// An ending is the method that ends values of a type, and those of the type that it calls for that.
+type ending struct {
+	*method
+	with  []*method
+	known bool // a spec says so, or it was found; else it is what frees the most
+}
+
+// endOf returns what ends values of a type; nil if nothing does.
+func endOf(n *types.Named, methods []*method, frees *effect.Frees) *ending {
+	var end *ending
+	free := frees.Of(types.NewPointer(n))
 	for _, m := range methods {
+		if free != nil && free.Func == m.fn && m.ends() {
+			end = &ending{method: m, known: true}
+			break
+		}
 		// One that sets what it freed to nothing may well be followed by more.
 		sure := len(m.freed) > len(m.emptied) || isEnd(n, m.fn, frees)
-		if m.ends() && sure && !m.returns && (free == nil || len(m.freed) > len(free.freed)) {
-			free = m
+		if free == nil && m.ends() && sure && !m.returns && (end == nil || len(m.freed) > len(end.freed)) {
+			end = &ending{method: m}
 		}
 	}
-	if free == nil {
+	if end == nil {
 		return nil
 	}
-	out := FieldFinding{SSA: free.ssa, Method: free.fn, Type: n, Named: len(free.freed) == 0}
+	end.with = []*method{end.method}
+	for k := 0; k < len(end.with); k++ {
+		for _, m := range methods {
+			if slices.Contains(end.with[k].calls, m.fn) && !slices.Contains(end.with, m) {
+				end.with = append(end.with, m)
+			}
+		}
+	}
+	return end
+}
+
+// handles reports whether field k may be freed in what ends a value, or by another method without operands:
+// by one that does something like that, if it is not known what ends values.
+func (e *ending) handles(k int, methods []*method, frees *effect.Frees) bool {
+	does := func(m *method) bool { return m.all || len(m.freed[k]) > 0 || m.given[k] }
+	other := func(m *method) bool {
+		like := m.given[k] || m.all && (len(m.freed) > 0 || isEnd(m.of, m.fn, frees))
+		return m.ends() && (len(m.freed[k]) > 0 || !e.known && like)
+	}
+	return slices.ContainsFunc(e.with, does) || slices.ContainsFunc(methods, other)
+}
+
+// only returns the field, another one than k, that must be there where what ends a value frees field k, and
+// that some function which makes k for a new value leaves alone; -1 if there is none.
+func (e *ending) only(k int, put map[*types.Var]*stores) int {
+	s := e.of.Underlying().(*types.Struct)
+	on := -1
+	for _, m := range e.with {
+		if m.all || m.given[k] {
+			return -1
+		}
+		for _, i := range m.freed[k] {
+			j := m.behind(i)
+			if j < 0 || j == k || on >= 0 && j != on {
+				return -1
+			}
+			on = j
+		}
+	}
+	alone := func(f *ssa.Function) bool { return put[s.Field(on)] == nil || !put[s.Field(on)].in[f] }
+	if on < 0 || !slices.ContainsFunc(put[s.Field(k)].begun, alone) {
+		return -1
+	}
+	return on
+}
+
+// forgotten returns what the method that ends values of a type leaves, always or where another field is nil.
+func forgotten(n *types.Named, methods []*method, put map[*types.Var]*stores, frees *effect.Frees) (out []FieldFinding) {
+	end := endOf(n, methods, frees)
+	if end == nil {
+		return nil
+	}
+	all := FieldFinding{SSA: end.ssa, Method: end.fn, Type: n, Named: len(end.freed) == 0 && !end.known}
 	s := n.Underlying().(*types.Struct)
 	for k := range s.NumFields() {
-		handled := func(m *method) bool { return m.ends() && (m.all || m.freed[k] || m.given[k]) }
-		if put[s.Field(k)].owns() && !slices.ContainsFunc(methods, handled) {
-			out.Fields = append(out.Fields, s.Field(k).Name())
+		has := put[s.Field(k)]
+		if !has.owns() {
+			continue
+		}
+		if !end.handles(k, methods, frees) {
+			all.Fields = append(all.Fields, s.Field(k).Name())
+			all.Made = cmp.Or(all.Made, has.first)
+		} else if on := end.only(k, put); on >= 0 {
+			out = append(out, FieldFinding{SSA: end.ssa, Method: end.fn, Type: n, Fields: []string{s.Field(k).Name()},
+				Only: s.Field(on).Name(), Made: has.first})
 		}
 	}
-	if len(out.Fields) == 0 {
-		return nil
+	if len(all.Fields) > 0 {
+		out = append(out, all)
 	}
-	return []FieldFinding{out}
+	return out
 }
 
 // lost returns where methods give a field something else which constructors fill, and neither free what was
@@ -162,8 +242,8 @@ func lost(n *types.Named, methods []*method, put map[*types.Var]*stores) (out []
 	for _, m := range methods {
 		for k := range s.NumFields() {
 			had, at := put[s.Field(k)], m.set[k]
-			known := m.all || m.leads || m.freed[k] || m.given[k] || m.tested[k]
-			if at == nil || known || !had.owns() || !had.begins {
+			known := m.all || len(m.calls) > 0 || len(m.freed[k]) > 0 || m.given[k] || m.tested[k]
+			if at == nil || known || !had.owns() || len(had.begun) == 0 {
 				continue
 			}
 			out = append(out, FieldFinding{SSA: m.ssa, Method: m.fn, Type: n, Fields: []string{s.Field(k).Name()}, Lost: at.Pos()})

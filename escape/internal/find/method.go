@@ -7,6 +7,7 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/ir"
 	"github.com/lastuse/lastuse/escape/internal/own"
 )
 
@@ -15,14 +16,14 @@ type method struct {
 	of      *types.Named
 	fn      *types.Func
 	ssa     *ssa.Function
-	freed   map[int]bool       // on some path
-	emptied map[int]bool       // likewise, and set to nothing
-	set     map[int]*ssa.Store // given something else
-	tested  map[int]bool       // compared with something
-	given   map[int]bool       // somebody else may have them
-	all     bool               // somebody else may have all
-	leads   bool               // it calls others of the type, which are looked at by themselves
-	returns bool               // it returns something that may be one
+	freed   map[int][]ssa.Instruction // by these, on some path
+	emptied map[int]bool              // likewise, and set to nothing
+	set     map[int]*ssa.Store        // given something else
+	tested  map[int]bool              // compared with something
+	given   map[int]bool              // somebody else may have them
+	all     bool                      // somebody else may have all
+	calls   []*types.Func             // others of the type, which are looked at by themselves
+	returns bool                      // it returns something that may be one
 }
 
 // methodOf returns what a method of a struct of its package does to fields; nil for other functions.
@@ -38,11 +39,11 @@ func methodOf(f *own.Func) *method {
 	if _, ok := n.Underlying().(*types.Struct); !ok {
 		return nil
 	}
-	m := &method{of: n, fn: fn, ssa: f.SSA, freed: map[int]bool{}, emptied: map[int]bool{}, set: map[int]*ssa.Store{},
+	m := &method{of: n, fn: fn, ssa: f.SSA, freed: map[int][]ssa.Instruction{}, emptied: map[int]bool{}, set: map[int]*ssa.Store{},
 		tested: map[int]bool{}, given: map[int]bool{}}
 	m.follow(f, f.SSA.Params[0])
 	for k := range m.emptied {
-		if !m.freed[k] {
+		if len(m.freed[k]) == 0 {
 			delete(m.emptied, k)
 		}
 	}
@@ -80,8 +81,11 @@ func (m *method) follow(f *own.Func, recv ssa.Value) {
 		case ssa.CallInstruction:
 			for k, a := range calls.Operands(i.Common()) {
 				if a == recv && !f.Marks(i) && !f.Summary(i.Common()).Params[k].Borrows() {
-					like := m.like(calls.Called(i.Common()))
-					m.leads, m.all = m.leads || like, m.all || !like
+					if fn := calls.Called(i.Common()); m.like(fn) {
+						m.calls = append(m.calls, fn)
+					} else {
+						m.all = true
+					}
 				}
 			}
 		default:
@@ -155,9 +159,29 @@ func (m *method) call(f *own.Func, i ssa.CallInstruction, v ssa.Value, k int) {
 		}
 		switch p := f.Summary(i.Common()).Params[n]; {
 		case p.Freed.Cond != effect.Never:
-			m.freed[k] = true
+			m.freed[k] = append(m.freed[k], i)
 		case !p.Borrows():
 			m.given[k] = true
 		}
 	}
+}
+
+// behind returns the field of the receiver that is not nil wherever an instruction runs; -1 if none is known.
+func (m *method) behind(i ssa.Instruction) int {
+	on := -1
+	yes, _ := ir.NonNil(i.Block(), nil, func(v ssa.Value) bool {
+		load, ok := v.(*ssa.UnOp)
+		if !ok {
+			return false
+		}
+		a, ok := load.X.(*ssa.FieldAddr)
+		if ok = ok && a.X == m.ssa.Params[0]; ok {
+			on = a.Field
+		}
+		return ok
+	})
+	if !yes {
+		return -1
+	}
+	return on
 }

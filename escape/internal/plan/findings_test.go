@@ -24,6 +24,7 @@ func TestFindings(t *testing.T) {
 	in := check(t, header+string(ar.Files[0].Data))
 	r := Run(in)
 	lines := strings.Count(header, "\n")
+	line := func(pos token.Pos) string { return fmt.Sprintf("line %d", in.Fset.Position(pos).Line-lines) }
 	var out strings.Builder
 	for _, f := range r.Funcs {
 		for _, fd := range f.Findings {
@@ -31,14 +32,16 @@ func TestFindings(t *testing.T) {
 			if fd.Other.IsValid() {
 				fmt.Fprintf(&out, ", with line %d", in.Fset.Position(fd.Other).Line-lines)
 			}
-			text, _ := report.Words(r.Why.Finding(f.Own.Func, fd), func(pos token.Pos) string {
-				return fmt.Sprintf("line %d", in.Fset.Position(pos).Line-lines)
-			})
+			text, _ := report.Words(r.Why.Finding(f.Own.Func, fd), line)
 			fmt.Fprintf(&out, "\n\t%s\n", text)
 		}
 	}
 	for _, fd := range r.Fields {
-		fmt.Fprintf(&out, "line %d: leak\n\t%s\n", in.Fset.Position(cmp.Or(fd.Lost, fd.Method.Pos())).Line-lines, report.OfFields(fd))
+		fmt.Fprintf(&out, "%s: leak", line(cmp.Or(fd.Lost, fd.Method.Pos())))
+		if fd.Made.IsValid() {
+			fmt.Fprintf(&out, ", with %s", line(fd.Made))
+		}
+		fmt.Fprintf(&out, "\n\t%s\n", report.OfFields(fd))
 	}
 	if *update {
 		ar.Files[1].Data = []byte(out.String())

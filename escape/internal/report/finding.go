@@ -71,6 +71,10 @@ func OfFields(fd find.FieldFinding) string {
 	if fd.Lost.IsValid() {
 		return fmt.Sprintf("field %s of %s is overwritten while it owns", fields, of)
 	}
+	if fd.Only != "" {
+		return fmt.Sprintf("%s frees field %s of %s only where there is %s, without which it is made",
+			fd.Method.Name(), fields, of, fd.Only)
+	}
 	text := fmt.Sprintf("%s does not free field %s of %s", fd.Method.Name(), fields, of)
 	if fd.Named {
 		return text + "; it frees nothing today, so a person has to say that it ends the value's life"
