@@ -70,7 +70,7 @@ func (e *exits) takes(s *effect.Summary, v ssa.Value, site *pointsto.Site) (t ef
 		}
 	}
 	for _, a := range appends {
-		for _, i := range pointsto.Appended(a.(*ssa.Call)) {
+		for _, i := range memory.Appended(a.(*ssa.Call)) {
 			switch k := e.given(s, i.(*ssa.Store), a); {
 			case k >= 0 && len(appends) == 1 && e.onceEach(a) && t.Of>>k&1 == 0:
 				t.Of |= 1 << k
@@ -87,7 +87,7 @@ func (e *exits) takes(s *effect.Summary, v ssa.Value, site *pointsto.Site) (t ef
 // adds reports whether a call appends to what is in a slot, and a store puts that back, with nothing that
 // gives it something else between.
 func (e *exits) adds(a *ssa.Call, st *ssa.Store, v ssa.Value) bool {
-	if pointsto.Appended(a) == nil {
+	if memory.Appended(a) == nil {
 		return false
 	}
 	was, ok := a.Call.Args[0].(*ssa.UnOp)

@@ -49,7 +49,7 @@ func (f *Func) findCollections() {
 			switch i := i.(type) {
 			case *ssa.MakeSlice, *ssa.MakeMap, *ssa.Slice:
 			case *ssa.Call:
-				if Appended(i) == nil {
+				if memory.Appended(i) == nil {
 					continue
 				}
 			default:
@@ -109,7 +109,7 @@ func (f *Func) madeOf(c *gathering, v ssa.Value) {
 	case *ssa.MakeMap:
 		c.Fresh = append(c.Fresh, v)
 	case *ssa.MakeSlice:
-		c.Fresh, c.holes = append(c.Fresh, v), c.holes || !zero(i.Len)
+		c.Fresh, c.holes = append(c.Fresh, v), c.holes || !memory.Zero(i.Len)
 	case *ssa.Slice:
 		f.listed(c, i)
 	case *ssa.Phi:
@@ -123,7 +123,7 @@ func (f *Func) madeOf(c *gathering, v ssa.Value) {
 		c.closed = c.closed && f.IsSlot(s) && f.Reaches(i.X, s) == memory.Same
 		c.Add(s)
 	case *ssa.Call:
-		if list := Appended(i); list != nil {
+		if list := memory.Appended(i); list != nil {
 			f.appends(c, i, list)
 			return
 		}
@@ -141,7 +141,7 @@ func (c *gathering) anchors() []ssa.Value {
 		case *ssa.Slice:
 			m = i.X
 		case *ssa.Call:
-			if Appended(i) != nil {
+			if memory.Appended(i) != nil {
 				m = i.Call.Args[1].(*ssa.Slice).X
 			}
 		}
@@ -197,13 +197,13 @@ func (f *Func) extend(c *gathering, v ssa.Value) {
 	for _, i := range *v.Referrers() {
 		switch i := i.(type) {
 		case *ssa.Phi:
-			if !slices.ContainsFunc(i.Edges, isCut) { // else it is a view
+			if !slices.ContainsFunc(i.Edges, memory.IsCut) { // else it is a view
 				c.Add(i)
 			}
 		case *ssa.ChangeType:
 			c.Add(i)
 		case *ssa.Call:
-			if list := Appended(i); list != nil && i.Call.Args[0] == v {
+			if list := memory.Appended(i); list != nil && i.Call.Args[0] == v {
 				c.Add(i)
 			}
 			c.gives = c.gives || f.ends(i, v)
@@ -268,7 +268,7 @@ func (f *Func) listed(c *gathering, s *ssa.Slice) {
 		c.closed = false
 		return
 	}
-	vals, stores, ok := inArray(a, s)
+	vals, stores, ok := memory.InArray(a, s)
 	if c.closed = c.closed && ok; !ok {
 		return
 	}
@@ -276,23 +276,8 @@ func (f *Func) listed(c *gathering, s *ssa.Slice) {
 		c.puts = append(c.puts, put{s, stores[k], a, v, s, c.Collection})
 	}
 	if n := memory.Pointee(a.Type()).Underlying().(*types.Array).Len(); int(n) > len(vals) {
-		c.Fresh, c.holes = append(c.Fresh, s), c.holes || s.High == nil || !zero(s.High)
+		c.Fresh, c.holes = append(c.Fresh, s), c.holes || s.High == nil || !memory.Zero(s.High)
 	}
-}
-
-// isCut reports whether a slice is a part of another one.
-func isCut(v ssa.Value) bool {
-	s, ok := v.(*ssa.Slice)
-	if !ok {
-		return false
-	}
-	_, slice := s.X.Type().Underlying().(*types.Slice)
-	return slice
-}
-
-func zero(v ssa.Value) bool {
-	c, ok := v.(*ssa.Const)
-	return ok && c.Value != nil && c.Int64() == 0
 }
 
 // appends is for an append of some values.
@@ -301,58 +286,6 @@ func (f *Func) appends(c *gathering, i *ssa.Call, list []ssa.Instruction) {
 	for _, s := range list {
 		c.puts = append(c.puts, put{i, s, i.Call.Args[0], s.(*ssa.Store).Val, i, c.Collection})
 	}
-}
-
-// Appended returns the stores of what a call appends to a slice, one by one; nil if it does not do that.
-func Appended(i *ssa.Call) []ssa.Instruction {
-	if b, ok := i.Call.Value.(*ssa.Builtin); !ok || b.Name() != "append" {
-		return nil
-	}
-	s, ok := i.Call.Args[1].(*ssa.Slice)
-	if !ok {
-		return nil
-	}
-	a, ok := s.X.(*ssa.Alloc)
-	if !ok || a.Comment != "varargs" {
-		return nil
-	}
-	if _, stores, ok := inArray(a, s); ok {
-		return stores
-	}
-	return nil
-}
-
-// inArray lists what is stored in a new array, each element once, before it is sliced, in the same block. It
-// is false if anything else is done with the array.
-func inArray(a *ssa.Alloc, s *ssa.Slice) (vals []ssa.Value, stores []ssa.Instruction, ok bool) {
-	indexes := map[string]bool{}
-	for _, i := range *a.Referrers() {
-		switch i := i.(type) {
-		case *ssa.DebugRef:
-		case *ssa.Slice:
-			if i != s {
-				return nil, nil, false
-			}
-		case *ssa.IndexAddr:
-			refs := slices.DeleteFunc(slices.Clone(*i.Referrers()), func(r ssa.Instruction) bool {
-				_, debug := r.(*ssa.DebugRef)
-				return debug
-			})
-			if len(refs) != 1 || indexes[i.Index.Name()] {
-				return nil, nil, false
-			}
-			indexes[i.Index.Name()] = true
-			st, store := refs[0].(*ssa.Store)
-			if _, constant := i.Index.(*ssa.Const); !constant || !store || st.Addr != i || st.Block() != s.Block() ||
-				!ir.Before(st, s) {
-				return nil, nil, false
-			}
-			vals, stores = append(vals, st.Val), append(stores, st)
-		default:
-			return nil, nil, false
-		}
-	}
-	return vals, stores, true
 }
 
 // chosen reports whether a collection is to own what is in it: it can, as all of that is made here, and it
