@@ -25,6 +25,11 @@ func Plain(x int) {}
 type Box[T any] struct{ v T }
 
 func (b Box[T]) Free() {}
+
+type Tree []Tree
+
+type Left map[int]Right
+type Right []Left
 `
 
 func compile(t *testing.T) *types.Package {
@@ -175,4 +180,7 @@ func TestFrees(t *testing.T) {
 	require.True(t, frees.Collects(types.NewMap(types.Typ[types.Int], mat)))
 	require.Nil(t, frees.Of(types.NewSlice(mats)), "of slices")
 	require.Nil(t, frees.Of(types.NewArray(mat, 2)))
+	for _, name := range []string{"Tree", "Left", "Right"} {
+		require.Nil(t, frees.Of(pkg.Scope().Lookup(name).Type()), "%s has no end", name)
+	}
 }

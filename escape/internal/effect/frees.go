@@ -63,6 +63,7 @@ func (f *Frees) Of(t types.Type) *Free {
 	if have, ok := f.known[t]; ok {
 		return have
 	}
+	f.known[t] = nil // what a slice of itself asks, while it is asked
 	found := f.find(t)
 	f.known[t] = found
 	return found
