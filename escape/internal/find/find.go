@@ -193,7 +193,7 @@ func (r *finder) due(v *place.Verdict, frees []place.Free) {
 	case isRaw:
 		fd.Kind, fd.Other = KeepAlive, raw
 	}
-	r.out = append(r.out, fd)
+	r.add(fd)
 }
 
 // judge finds whether what happens to a token is wrong, as it is on all ways there, or as it comes to once
@@ -233,8 +233,10 @@ func (r *finder) judge(m met) {
 		View: viewed && on == Freed})
 }
 
+// add adds a finding. What the body of a range over a function gives a variable is made at no place of its
+// own: nothing is said of it.
 func (r *finder) add(fd Finding) {
-	if !slices.ContainsFunc(r.out, func(x Finding) bool {
+	if fd.Pos.IsValid() && !slices.ContainsFunc(r.out, func(x Finding) bool {
 		return x.Kind == fd.Kind && x.Site == fd.Site && x.Pos == fd.Pos
 	}) {
 		r.out = append(r.out, fd)
