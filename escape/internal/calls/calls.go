@@ -37,6 +37,7 @@
 package calls
 
 import (
+	"go/constant"
 	"go/types"
 	"slices"
 	"strings"
@@ -158,8 +159,23 @@ func Operands(c *ssa.CallCommon) []ssa.Value {
 	return c.Args
 }
 
-// Of returns what a call does.
+// Of returns what a call does, with the constants that it is given.
 func (t *Table) Of(c *ssa.CallCommon) *effect.Summary {
+	return t.does(c).Told(func(n int) *bool {
+		operands := Operands(c)
+		if n >= len(operands) {
+			return nil
+		}
+		k, ok := operands[n].(*ssa.Const)
+		if !ok || k.Value == nil || k.Value.Kind() != constant.Bool {
+			return nil
+		}
+		is := constant.BoolVal(k.Value)
+		return &is
+	})
+}
+
+func (t *Table) does(c *ssa.CallCommon) *effect.Summary {
 	if fn := Called(c); fn != nil && (!c.IsInvoke() || t.line(fn) != nil || t.facts.Of(fn) != nil) {
 		return t.Func(fn)
 	}

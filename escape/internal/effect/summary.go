@@ -146,10 +146,9 @@ func (s *Summary) Given(first, n int) *Summary {
 	if first+n > len(s.Params) {
 		n = max(len(s.Params)-first, 0)
 	}
-	c := *s
-	c.Recv = s.Recv && first == 0
-	c.Params, c.Results = slices.Clone(s.Params[first:first+n]), slices.Clone(s.Results)
-	given := func(w When) When {
+	c := s.clone()
+	c.Recv, c.Params = s.Recv && first == 0, c.Params[first:first+n]
+	c.whens(func(w When) When {
 		if w.Cond != IfTrue && w.Cond != IfFalse {
 			return w
 		}
@@ -157,28 +156,20 @@ func (s *Summary) Given(first, n int) *Summary {
 			return When{Cond: Maybe}
 		}
 		return w
-	}
-	var shift func(p *Param)
-	shift = func(p *Param) {
-		if of := p.Takes.Of; of>>first<<first != of || of>>first>>n != 0 {
-			p.Takes = Takes{}
-		}
-		p.Takes.Of >>= first
-		p.Freed, p.Escapes, p.Parts = given(p.Freed), given(p.Escapes), slices.Clone(p.Parts)
-		for k := range p.Parts {
-			shift(&p.Parts[k].Is)
-		}
-	}
+	})
 	for i := range c.Params {
-		shift(&c.Params[i])
+		c.Params[i].each(func(p *Param) {
+			if of := p.Takes.Of; of>>first<<first != of || of>>first>>n != 0 {
+				p.Takes = Takes{}
+			}
+			p.Takes.Of >>= first
+		})
 	}
 	mask := uint64(1)<<n - 1
 	for i := range c.Results {
 		r := &c.Results[i]
-		r.Owned, r.Parts = given(r.Owned), slices.Clone(r.Parts)
 		for k := range r.Parts {
 			p := &r.Parts[k].Is
-			p.Owned = given(p.Owned)
 			p.Must = p.Must && p.Is>>first&^mask == 0 && p.Is&(1<<first-1) == 0
 			p.Is = p.Is >> first & mask
 		}
@@ -187,7 +178,75 @@ func (s *Summary) Given(first, n int) *Summary {
 			*set = *set >> first & mask
 		}
 	}
+	return c
+}
+
+// Told returns the summary of a call whose boolean operands are what value says, which is nil for one that it
+// does not know.
+func (s *Summary) Told(value func(param int) *bool) *Summary {
+	if !s.depends() {
+		return s
+	}
+	c := s.clone()
+	c.whens(func(w When) When {
+		if w.Cond != IfTrue && w.Cond != IfFalse {
+			return w
+		}
+		is := value(w.Param)
+		switch {
+		case is == nil:
+			return w
+		case *is == (w.Cond == IfTrue):
+			return When{Cond: Always}
+		}
+		return When{}
+	})
+	return c
+}
+
+// depends reports whether something is done only where a boolean operand is true, or false.
+func (s *Summary) depends() bool {
+	on := func(w When) bool { return w.Cond == IfTrue || w.Cond == IfFalse }
+	return slices.ContainsFunc(s.Params, func(p Param) bool {
+		return on(p.Freed) || on(p.Escapes) ||
+			slices.ContainsFunc(p.Parts, func(q Part[Param]) bool { return on(q.Is.Freed) || on(q.Is.Escapes) })
+	}) || slices.ContainsFunc(s.Results, func(r Result) bool {
+		return on(r.Owned) || slices.ContainsFunc(r.Parts, func(q Part[Result]) bool { return on(q.Is.Owned) })
+	})
+}
+
+func (s *Summary) clone() *Summary {
+	c := *s
+	c.Params, c.Results = slices.Clone(s.Params), slices.Clone(s.Results)
+	for i := range c.Params {
+		c.Params[i].each(func(p *Param) { p.Parts = slices.Clone(p.Parts) })
+	}
+	for i := range c.Results {
+		c.Results[i].Parts = slices.Clone(c.Results[i].Parts)
+	}
 	return &c
+}
+
+// each calls do for the effect on an operand, and those on parts of it.
+func (p *Param) each(do func(*Param)) {
+	do(p)
+	for k := range p.Parts {
+		p.Parts[k].Is.each(do)
+	}
+}
+
+// whens puts other conditions in place of those of a summary.
+func (s *Summary) whens(other func(When) When) {
+	for i := range s.Params {
+		s.Params[i].each(func(p *Param) { p.Freed, p.Escapes = other(p.Freed), other(p.Escapes) })
+	}
+	for i := range s.Results {
+		r := &s.Results[i]
+		r.Owned = other(r.Owned)
+		for k := range r.Parts {
+			r.Parts[k].Is.Owned = other(r.Parts[k].Is.Owned)
+		}
+	}
 }
 
 func (s *Summary) worsen() {

@@ -148,7 +148,8 @@ func (e *exits) made(st *ssa.Store, a ssa.Instruction) bool {
 		ts, whole := p.Held(st.Val)
 		for _, t := range ts {
 			site := g.Sites[t/2]
-			if site.Param >= 0 || t%2 == 1 || p.Status(t) != own.Owned || !p.Is(st.Val, t) || !onlyBy(site, st, a) {
+			sure := p.Status(t) == own.Owned || p.Status(t) == own.Owned|own.Absent && e.frees.Spares(st.Val.Type())
+			if site.Param >= 0 || t%2 == 1 || !sure || !p.Is(st.Val, t) || !onlyBy(site, st, a) {
 				return false
 			}
 		}

@@ -3,8 +3,6 @@ package own
 import (
 	"slices"
 
-	"golang.org/x/tools/go/ssa"
-
 	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/flow"
 	"github.com/lastuse/lastuse/escape/internal/memory"
@@ -379,12 +377,6 @@ func (g *Group) holdsThen(i int, a pointsto.Act) (sure, may bool) {
 		return a.To != nil, true
 	case effect.Never, effect.Always:
 		return true, true
-	}
-	if v, want := a.Asks(); v != nil {
-		if c, ok := v.(*ssa.Const); ok && c.Value != nil {
-			on := c.Value.String() == "true"
-			return on == want, on == want
-		}
 	}
 	k, want, ok := g.depends(a)
 	on, known := g.value(i, k)

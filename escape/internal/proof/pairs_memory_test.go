@@ -183,6 +183,53 @@ func f() {
 	s[0].Use()
 }
 `, "its name is read"},
+	{"elements that are structs of another package, and of this one", `
+//lastuse:effect result 0 owned
+func Start() io.SectionReader
+
+//lastuse:effect arg 0 freed
+func Stop(t io.SectionReader)
+
+func f() {
+	a := [2]io.SectionReader{Start(), Start()}
+	t := a[0]
+	a[0] = Start()
+	look(t)
+	Stop(t) //F
+	last(a)
+	Stop(a[0]) //F
+	Stop(a[1]) //F
+}
+
+//lastuse:effect args borrowed
+func look(t io.SectionReader)
+
+//lastuse:effect args borrowed
+func last(a [2]io.SectionReader)
+`, `
+type S struct{ n int }
+
+//lastuse:effect result 0 owned
+func Start() S
+
+//lastuse:effect arg 0 freed
+func Stop(s S)
+
+func f() {
+	a := [2]S{Start(), Start()}
+	s := a[0]
+	a[0] = Start()
+	look(s)
+	Stop(s) //F
+	last(a)
+}
+
+//lastuse:effect args borrowed
+func look(s S)
+
+//lastuse:effect args borrowed
+func last(a [2]S)
+`, "its name is read"},
 	{"a field of an element", `
 type holds struct{ b *B }
 

@@ -35,21 +35,39 @@ const fixedIndex = 0x10000
 
 // indexStep returns the step from a slice, or a pointer to an array, to an element. Of an array whose
 // elements have no parts, and of which no slice is made, one with a constant index is told apart: who has a
-// slice may begin elsewhere, or give the elements another order.
+// slice may begin elsewhere, or give the elements another order. With parts, that of any element would not
+// lead through that of this one.
 func (c *checker) indexStep(i *ssa.IndexAddr) string {
 	k, ok := i.Index.(*ssa.Const)
 	if !ok || !toArray(i.X) {
 		return index
 	}
 	array := i.X.Type().Underlying().(*types.Pointer).Elem().Underlying().(*types.Array)
-	switch array.Elem().Underlying().(type) {
-	case *types.Struct, *types.Array:
-		return index
-	}
-	if n := k.Int64(); 0 <= n && n < maxParts && !c.slices(i.Parent(), array) {
+	if n := k.Int64(); !c.hasParts(array.Elem()) && 0 <= n && n < maxParts && !c.slices(i.Parent(), array) {
 		return index + string(rune(fixedIndex+n))
 	}
 	return index
+}
+
+// hasParts reports whether values of a type have parts that this package can name: a struct of another one
+// with unexported fields has none.
+func (c *checker) hasParts(t types.Type) bool {
+	switch u := t.Underlying().(type) {
+	case *types.Struct:
+		n, named := types.Unalias(t).(*types.Named)
+		if !named || n.Obj().Pkg() == c.pkg {
+			return true
+		}
+		for f := range u.Fields() {
+			if f.Exported() {
+				return true
+			}
+		}
+		return false
+	case *types.Array:
+		return true
+	}
+	return false
 }
 
 // slices reports whether fn, or a function that it is a literal of, or one in these, makes a slice of an
