@@ -370,18 +370,30 @@ static __always_inline u32 walk(struct call *c, u64 curg, const struct target *t
 }
 
 #ifdef __TARGET_ARCH_x86
+// stack_end returns where the stack that sp is in ends, 0 if that cannot be told: a thread's at what it has for
+// itself, the first thread's where the program began.
+static __always_inline u64 stack_end(struct task_struct *task, u64 sp)
+{
+	enum { FAR = 64 << 20 };
+	u64 own = task->thread.fsbase;
+	if (own > sp && own - sp < FAR)
+		return own;
+	u64 first = task->mm->start_stack;
+	return first > sp && first - sp < FAR ? first : 0;
+}
+
 // callers follows the frame pointers behind the first frame, as the kernel does for itself, and returns how
-// many frames there are. It reads a piece of the stack at a time, and looks nowhere for what cannot be the
-// address of a frame: where a function uses the register for something else that is often a small number,
-// and a look there is an exception in the kernel that takes longer than all the rest.
-static __always_inline u32 callers(struct pt_regs *ctx, struct call *c, u32 *at)
+// many frames there are. It reads a piece of the stack at a time, and does not look beside the stack if that
+// is known: a function may use the register for something else, and a look where nothing is is an exception
+// in the kernel, which takes longer than all the rest. Go's stacks go on elsewhere: there any place will do.
+static __always_inline u32 callers(struct pt_regs *ctx, struct call *c, struct task_struct *task, u8 go, u32 *at)
 {
 	enum { LOWEST = 1 << 16 }; // the kernel lets nobody have memory below
-	u64 bp = ctx->bp;
+	u64 bp = ctx->bp, end = go ? 0 : stack_end(task, ctx->sp), from = end ? ctx->sp : LOWEST;
 	c->window_at = 0;
 	c->depth = 1;
 	for (u32 i = 1; i < FRAMES; i++) {
-		if (bp < LOWEST || bp & 7)
+		if (bp < from || bp >= end - 1 || bp & 7) // no end is all there is
 			break;
 		u64 piece = bp & -(u64)PIECE, word = bp / 8 & (PIECE / 8 - 1); // no piece crosses pages
 		if (piece != c->window_at && bpf_probe_read_user(c->window, PIECE, (void *)piece))
@@ -403,7 +415,7 @@ static __always_inline u32 callers(struct pt_regs *ctx, struct call *c, u32 *at)
 // callers has the kernel follow the frame pointers, and returns how many frames there are and where the first
 // is: the kernel begins with the probe itself, and misses the one behind unless the function begins with a
 // push of the frame pointer.
-static __always_inline u32 callers(struct pt_regs *ctx, struct call *c, u32 *at)
+static __always_inline u32 callers(struct pt_regs *ctx, struct call *c, struct task_struct *task, u8 go, u32 *at)
 {
 	u64 ra = c->frames[0];
 	long got = bpf_get_stack(ctx, c->frames, FRAMES * 8, BPF_F_USER_STACK);
@@ -444,7 +456,7 @@ static __always_inline u64 stack(struct pt_regs *ctx, struct call *c, struct led
 
 	c->frames[0] = ra;
 	if (go || copy == NEVER || (copy == NEEDED && !ends(salt, ra)))
-		n = callers(ctx, c, &at);
+		n = callers(ctx, c, task, go, &at);
 	if (n > FRAMES)
 		n = FRAMES;
 	if (go) {
@@ -526,17 +538,11 @@ static __always_inline void fill(struct event *e, struct call *c, u32 pid, u32 t
 
 #ifdef __TARGET_ARCH_x86
 // extent returns how many bytes of the stack there are from sp on, or as many as are ever copied if that
-// cannot be told: a thread's stack ends at what it has for itself, the first thread's where the program
-// began.
+// cannot be told.
 static __always_inline u64 extent(struct task_struct *task, u64 sp)
 {
-	u64 own = BPF_CORE_READ(task, thread.fsbase), first = BPF_CORE_READ(task, mm, start_stack);
-	enum { FAR = 64 << 20 };
-	if (own > sp && own - sp < FAR)
-		return own - sp;
-	if (first > sp && first - sp < FAR)
-		return first - sp;
-	return MOST;
+	u64 end = stack_end(task, sp);
+	return end ? end - sp : MOST;
 }
 
 // take copies from user memory, and where not all of it is there, whole pages of it.
