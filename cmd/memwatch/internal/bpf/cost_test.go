@@ -25,6 +25,7 @@ var (
 	costSeconds = flag.Float64("cost.seconds", 1, "how long each measurement of cost takes")
 	costEvents  = flag.Int("cost.events", 100_000, "events a second of the measurement with a reader")
 	costReal    = flag.String("cost.real", "", "a driver's library that is called instead of the test's own")
+	costWithout = flag.Bool("cost.without", false, "the program that allocates keeps no frame pointers")
 	costStrict  = flag.Bool("cost.strict", false, "fail if an event is lost, reading takes more than half a core, or memory grows: for a machine that does nothing else")
 )
 
@@ -46,7 +47,11 @@ func buildCost(t testing.TB) (lib, prog string) {
 		{"-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", lib, "testdata/cost/lib.c"},
 		{"-o", prog, "testdata/cost/main.c", lib, "-Wl,--disable-new-dtags,-rpath," + dir},
 	} {
-		out, err := exec.Command(cc, append([]string{"-std=gnu11", "-O2", "-fno-omit-frame-pointer", "-pthread"}, args...)...).CombinedOutput()
+		flags := []string{"-std=gnu11", "-O2", "-pthread"}
+		if !*costWithout {
+			flags = append(flags, "-fno-omit-frame-pointer")
+		}
+		out, err := exec.Command(cc, append(flags, args...)...).CombinedOutput()
 		require.NoError(t, err, "%s", out)
 	}
 	return lib, prog
