@@ -90,7 +90,12 @@ func (f *Func) plain(i ssa.Instruction, of ssa.Value, one func(Op, ssa.Value) []
 			return one(Copy, i)
 		}
 		return f.derived(i, of)
-	case *ssa.Field, *ssa.Index, *ssa.IndexAddr, *ssa.Slice, *ssa.Convert, *ssa.BinOp:
+	case *ssa.Index:
+		if isText(i.X) {
+			return one(Read, nil)
+		}
+		return f.derived(i, of)
+	case *ssa.Field, *ssa.IndexAddr, *ssa.Slice, *ssa.Convert, *ssa.BinOp:
 		return f.derived(i.(ssa.Value), of)
 	case *ssa.Store:
 		return f.store(i, of)
@@ -105,6 +110,9 @@ func (f *Func) plain(i ssa.Instruction, of ssa.Value, one func(Op, ssa.Value) []
 	case *ssa.Range:
 		return one(Part, i)
 	case *ssa.Next:
+		if i.IsString {
+			return one(Read, nil)
+		}
 		return append(f.taken(i, memory.Extract(i, 1), of), f.taken(i, memory.Extract(i, 2), of)...)
 	case *ssa.MapUpdate:
 		if c := f.Container(i.Map); c != nil {
@@ -154,6 +162,12 @@ func (f *Func) derived(v ssa.Value, of ssa.Value) []Act {
 		a.Op = Count
 	}
 	return []Act{a}
+}
+
+// isText reports whether a value is a string: what is read of its memory leads nowhere.
+func isText(v ssa.Value) bool {
+	b, ok := v.Type().Underlying().(*types.Basic)
+	return ok && b.Info()&types.IsString != 0
 }
 
 // taken is for what is taken out of what may lead to it.

@@ -88,7 +88,7 @@ func (f *Func) sources(v ssa.Value) (from []ssa.Value, ok bool) {
 func (f *Func) operand(call *ssa.Call, v ssa.Value) ([]ssa.Value, bool) {
 	for _, a := range calls.Operands(&call.Call) {
 		of := f.Origin(a)
-		if len(f.holds[of]) == 0 {
+		if !f.In.Owns(f.Held(of)) {
 			continue
 		}
 		for _, act := range f.Acts(call, of) {
