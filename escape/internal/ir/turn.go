@@ -6,77 +6,87 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// This file is about variables that change places around a loop, as in a, b = b, a.
+// This file is about variables that change places around a loop, as in a, b = b, a, or in a, b = b, c.
 
-// Turning returns those of the phis of one block that become one another, and nothing else than what was made
-// for them or is nothing; none if one may become several of them, or two the same.
-func Turning(phis []*ssa.Phi, made func(ssa.Value) bool) []*ssa.Phi {
+// Turning returns those of the phis of one block that become one another, in a circle or in a row: as far as
+// those that have to do with one another become nothing else than what was made for them or is nothing, none
+// of them may be several, and no two the same.
+func Turning(phis []*ssa.Phi, made func(ssa.Value) bool) (out []*ssa.Phi) {
 	if len(phis) < 2 {
 		return nil
 	}
-	of := map[*ssa.Phi][][]*ssa.Phi{} // by edge: which of them come back
-	others := map[*ssa.Phi]bool{}     // something else comes as well
+	of := map[ssa.Value][][]ssa.Value{} // by edge
 	for _, p := range phis {
 		for _, e := range p.Edges {
-			back, all := comesOf(e, phis, made)
-			of[p], others[p] = append(of[p], back), others[p] || !all
+			of[p] = append(of[p], comesOf(e, phis, made))
 		}
 	}
-	phis = slices.DeleteFunc(phis, func(p *ssa.Phi) bool { return !turns(p, of) })
-	if len(phis) < 2 || mixed(phis, of) || slices.ContainsFunc(phis, func(p *ssa.Phi) bool { return others[p] }) {
-		return nil
+	become := func(q ssa.Value) []*ssa.Phi { // others that it becomes
+		return slices.DeleteFunc(slices.Clone(phis), func(p *ssa.Phi) bool {
+			return ssa.Value(p) == q || !slices.Contains(slices.Concat(of[p]...), q)
+		})
 	}
-	return phis
+	seen := map[ssa.Value]bool{}
+	for _, p := range phis {
+		var part []*ssa.Phi
+		for open := []ssa.Value{p}; len(open) > 0; open = open[1:] {
+			q, ok := open[0].(*ssa.Phi)
+			if !ok || seen[q] {
+				continue
+			}
+			seen[q] = true
+			from, to := slices.Concat(of[q]...), become(q)
+			open = append(open, from...)
+			for _, r := range to {
+				open = append(open, r)
+			}
+			// Else it is what another one is, too, and nobody becomes that.
+			if len(to) > 0 || slices.ContainsFunc(from, func(r ssa.Value) bool {
+				_, phi := r.(*ssa.Phi)
+				return phi && r != ssa.Value(q) && len(become(r)) == 1
+			}) {
+				part = append(part, q)
+			}
+		}
+		if len(part) > 1 && !mixed(part, of) {
+			out = append(out, part...)
+		}
+	}
+	return out
 }
 
-// comesOf lists those of some phis that a value may be, and reports whether all else that it may be was made
-// here, or is nothing.
-func comesOf(v ssa.Value, phis []*ssa.Phi, made func(ssa.Value) bool) (out []*ssa.Phi, all bool) {
-	all = true
+// comesOf lists what a value may be of some phis and of what was made; nil among it for anything else.
+func comesOf(v ssa.Value, phis []*ssa.Phi, made func(ssa.Value) bool) (out []ssa.Value) {
 	seen := map[ssa.Value]bool{}
 	for open := []ssa.Value{v}; len(open) > 0; open = open[1:] {
-		p, ok := open[0].(*ssa.Phi)
-		if !ok && !made(open[0]) {
-			c, nothing := open[0].(*ssa.Const)
-			all = all && nothing && c.Value == nil
-		}
-		if !ok || seen[p] {
-			continue
-		}
-		seen[p] = true
-		if slices.Contains(phis, p) {
-			out = append(out, p)
-		} else {
+		v := open[0]
+		p, phi := v.(*ssa.Phi)
+		c, nothing := v.(*ssa.Const)
+		switch {
+		case seen[v]:
+		case phi && !slices.Contains(phis, p):
 			open = append(open, p.Edges...)
+		case phi || made(v):
+			out = append(out, v)
+		case !nothing || c.Value != nil:
+			out = append(out, nil)
 		}
+		seen[v] = true
 	}
-	return out, all
+	return out
 }
 
-// turns reports whether a phi becomes others, and one of these becomes it.
-func turns(p *ssa.Phi, of map[*ssa.Phi][][]*ssa.Phi) bool {
-	seen := map[*ssa.Phi]bool{}
-	for open := []*ssa.Phi{p}; len(open) > 0; open = open[1:] {
-		for _, q := range slices.Concat(of[open[0]]...) {
-			if q == p && open[0] != p {
-				return true
-			}
-			if q != p && !seen[q] {
-				seen[q] = true
-				open = append(open, q)
-			}
-		}
-	}
-	return false
-}
-
-// mixed reports whether one of some phis may be several of them in the next turn, or two of them one.
-func mixed(phis []*ssa.Phi, of map[*ssa.Phi][][]*ssa.Phi) bool {
+// mixed reports whether one of some phis may be several of them next, or anything else, or two the same.
+func mixed(phis []*ssa.Phi, of map[ssa.Value][][]ssa.Value) bool {
 	for e := range of[phis[0]] {
-		seen := map[*ssa.Phi]bool{}
+		seen := map[ssa.Value]bool{}
 		for _, p := range phis {
+			back := 0
 			for _, q := range of[p][e] {
-				if len(of[p][e]) > 1 || seen[q] || !slices.Contains(phis, q) {
+				if _, phi := q.(*ssa.Phi); phi {
+					back++
+				}
+				if back > 1 || seen[q] || q == nil {
 					return true
 				}
 				seen[q] = true

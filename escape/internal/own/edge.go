@@ -92,7 +92,7 @@ func (g *Group) onEdge(c *combo, n, out int) *combo {
 func (g *Group) tested(c *combo, v int, isNil bool) {
 	var only []Token
 	g.tokens(c, v, func(t Token, as pointsto.Relation) {
-		if as == pointsto.Whole && c.must[t].Has(v) {
+		if as == pointsto.Whole && (c.st[t] == Absent || c.must[t].Has(v)) {
 			only = append(only, t)
 		}
 	})

@@ -13,15 +13,17 @@
 //
 // # The way through
 //
-// [Plan] takes one token at a time. A free stands at the first spot of each run that begins
+// [Plan] takes one group at a time. A free stands at the first spot of each run that begins
 // in its node, and of each that begins with its node if the runs before it are open. Where
 // runs meet, one of them open and another not, the one that is not is opened, as is all
-// that it stands on: what is due on an edge without a place is due where edges meet. That
+// that it stands on: what is due on an edge without a place is due where edges meet. That is
+// asked of all tokens together, since one name may hold several. It
 // only ever opens runs, so it comes to rest, and the frees that are left stand once on
 // each path.
 //
 // What is due where ways meet, and has passed on some of them while others needed it or had no place, is
-// freed there by the name of what makes it, whatever the way; the spots before go.
+// freed there by the name of what makes it, whatever the way; the spots before go, unless they free something
+// else as well.
 //
 // A run behind deferred calls has no spot. If such calls read the token, its free is deferred in front
 // of them all, so that it comes behind them: where nobody ends the token from there on, and where it has
@@ -38,6 +40,7 @@
 // [Lates] plans a group again as if the program freed nothing of it, and walks from each free of that plan to
 // the program's own: what lies between may make that late ([Cause]).
 //
-// A variable that may hold several tokens frees them all, so they must be due at one spot;
-// a token that would be freed with one that is not is withheld as a whole.
+// A variable that may hold several tokens frees them all, so they must be due at one spot, and be freed
+// there; a token that would be freed with one that is not is freed by names that hold it alone, or withheld
+// as a whole.
 package place

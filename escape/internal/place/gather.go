@@ -38,6 +38,11 @@ func (pl *planner) gather(t own.Token, r run, spots []*spot) (s *spot, gone map[
 	gone = map[*spot]bool{}
 	for _, q := range spots {
 		gone[q] = ways[q.node]
+		if ts, _ := q.point.Held(q.value); gone[q] && slices.ContainsFunc(ts, func(u own.Token) bool {
+			return u != t && q.point.Status(u)&own.Owned != 0
+		}) {
+			return nil, nil // that frees something else as well
+		}
 		if q.node == r.node || ways[q.node] && !pl.allLead(q.node, ways, r.node, t) {
 			return nil, nil
 		}

@@ -11,35 +11,53 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
-// sink returns the entries that free t on each way once, and the spots whose frees they take over. An entry
-// that does not takes nothing over, so that those that it stands on do not either.
-func (pl *planner) sink(t own.Token, entries []*spot, last map[int]*spot) (
-	sunk map[*spot]bool, kept []*spot) {
-	kept = slices.Clone(entries)
-	for {
-		sunk = map[*spot]bool{}
-		n := len(kept)
-		kept = slices.DeleteFunc(kept, func(s *spot) bool {
-			under, ok := pl.meets(t, s, last)
-			if !ok && last[s.node] == s {
-				delete(last, s.node)
-			}
-			for _, r := range under {
-				sunk[r] = true
-			}
-			return !ok
-		})
-		if len(kept) == n {
-			return sunk, kept
+// A taking is a spot whose free of a token another one takes over, where ways meet behind it.
+type taking struct {
+	of   *placing
+	spot *spot
+	by   *spot
+}
+
+// sink keeps of the entries of tokens those that free on each way there once, and gives them what they take
+// over. An entry that does not takes nothing over, so that those that it stands on do not either.
+func (pl *planner) sink(all []*placing) {
+	var taken []taking
+	for again := true; again; {
+		again, taken = false, nil
+		for _, p := range all {
+			p.entries = slices.DeleteFunc(p.entries, func(r run) bool {
+				under, ok := pl.meets(p, r.spot, all)
+				taken = append(taken, under...)
+				if !ok {
+					if p.last[r.node] == r.spot {
+						delete(p.last, r.node)
+					}
+					p.open = append(p.open, r)
+					again = true
+				}
+				return !ok
+			})
+		}
+	}
+	for _, p := range all {
+		for _, r := range p.entries {
+			p.spots = append(p.spots, r.spot)
+		}
+	}
+	for _, k := range taken {
+		k.of.spots = slices.DeleteFunc(k.of.spots, func(s *spot) bool { return s == k.spot })
+		if !slices.ContainsFunc(k.of.spots, k.by.same) {
+			by := *k.by
+			k.of.spots = append(k.of.spots, &by)
 		}
 	}
 }
 
-// meets says what a free of t at the head of a node does on each way there. A value that is
-// needed up to there holds nothing that was due before, nor does one that holds nothing that
-// has passed. Where it is t alone, and t has a free of its own right in front, that one
-// sinks: both ways are freed where they meet. It is false if there is another way.
-func (pl *planner) meets(t own.Token, s *spot, last map[int]*spot) (sunk []*spot, ok bool) {
+// meets says what a free of a token at the head of a node does on each way there. A value that is needed up
+// to there holds nothing that was due before, nor does one that holds nothing that has passed. Where all that
+// has passed has a free of its own right in front, these sink: all ways are freed where they meet. It is
+// false if there is another way.
+func (pl *planner) meets(p *placing, s *spot, all []*placing) (sunk []taking, ok bool) {
 	graph := pl.f.Graph
 	for _, n := range graph.Preds[s.node] {
 		for out, m := range graph.Succs[n] {
@@ -50,27 +68,44 @@ func (pl *planner) meets(t own.Token, s *spot, last map[int]*spot) (sunk []*spot
 			if !pl.g.Within(n) {
 				return nil, false // nothing is known
 			}
-			p := pl.g.OnEdge(n, out)
-			if p == nil || pl.clean(n, v) {
+			edge := pl.g.OnEdge(n, out)
+			if edge == nil || pl.clean(n, v) {
 				continue
 			}
-			ts, _ := p.Held(s.value)
-			if !slices.ContainsFunc(ts, func(u own.Token) bool {
+			if under := pl.under(n, s, v, all); under != nil {
+				sunk = append(sunk, under...)
+				continue
+			}
+			ts, _ := edge.Held(s.value)
+			for _, u := range ts {
 				// Another one that is owned must have its free here as well, and asks for itself.
-				other := u != t && s.point.Status(u)&own.Owned != 0
-				return !other && p.Status(u)&pl.g.Spent() != 0
-			}) {
-				continue
+				other := u != p.t && s.point.Status(u)&own.Owned != 0
+				if other || edge.Status(u)&pl.g.Spent() == 0 {
+					continue
+				}
+				k := slices.IndexFunc(all, func(q *placing) bool { return q.t == u })
+				if k < 0 || len(graph.Succs[n]) != 1 || edge.Status(u)&^(own.Passed|own.Absent) != 0 {
+					return nil, false
+				}
+				r := all[k].last[n]
+				if r == nil || r == s || !r.point.Is(v, u) {
+					return nil, false
+				}
+				sunk = append(sunk, taking{all[k], r, s})
 			}
-			r := last[n]
-			if r == nil || r == s || len(graph.Succs[n]) != 1 || len(ts) != 1 || ts[0] != t ||
-				p.Status(t) != own.Passed || !r.point.Is(v, t) {
-				return nil, false
-			}
-			sunk = append(sunk, r)
 		}
 	}
 	return sunk, true
+}
+
+// under lists the frees of a value right in front of ways that meet, which hold nothing else that has passed.
+func (pl *planner) under(node int, by *spot, v ssa.Value, all []*placing) (out []taking) {
+	for _, q := range all {
+		if r := q.last[node]; r != nil && r != by && r.value == v && len(pl.f.Graph.Succs[node]) == 1 {
+			out = append(out, taking{q, r, by})
+		}
+	}
+	return out
 }
 
 // leaves reports whether the one call that ends t may leave it, and nothing else is done about that.

@@ -112,52 +112,63 @@ func Plan(p *ir.Package, f *own.Func, text Text) (frees []Free, verdicts []Verdi
 }
 
 func newPlanner(p *ir.Package, f *own.Func, g *own.Group, text Text) *planner {
-	pl := &planner{ir: p, f: f, g: g, text: text, moves: map[int][]*own.Point{}}
+	pl := &planner{ir: p, f: f, g: g, text: text, moves: map[int][]*own.Point{}, alone: map[own.Token]bool{}}
 	for _, n := range g.Nodes() {
 		pl.moves[n] = g.Points(n)
 	}
 	return pl
 }
 
-// plan places the frees of all tokens, and withholds those that would free another token
-// elsewhere than that is freed.
+// plan places the frees of all tokens. Where one would free another token that is freed elsewhere or by
+// another name, it is placed by names that hold it alone, or withheld.
 func (pl *planner) plan() (map[own.Token][]*spot, []Verdict) {
-	spots := map[own.Token][]*spot{}
+	spots, of := map[own.Token][]*spot{}, map[own.Token]*placing{}
+	var all []*placing
+	for t := range own.Token(pl.g.Tokens()) {
+		if pl.g.Sites[t/2].Param < 0 {
+			of[t] = pl.begin(t)
+			all = append(all, of[t])
+		}
+	}
+	pl.sink(all)
+	for _, p := range all {
+		spots[p.t] = pl.finish(p)
+	}
+	for again := true; again; {
+		again = false
+		for _, p := range all {
+			t := p.t
+			switch {
+			case len(spots[t]) == 0:
+			case pl.g.Harmless()&own.Unsure != 0 && of[t].missed+of[t^1].missed > 0:
+				// A second run would free once more behind the frees of some ways, where that is harmless.
+				delete(spots, t)
+				again = true
+			case pl.agree(t, spots):
+			case pl.alone[t]:
+				delete(spots, t)
+				again = true
+			default:
+				pl.alone[t], again = true, true
+				*p = *pl.begin(t)
+				pl.sink([]*placing{p})
+				spots[t] = pl.finish(p)
+			}
+		}
+	}
 	verdicts := make([]Verdict, 0, len(pl.g.Sites))
 	for k, site := range pl.g.Sites {
 		if site.Param >= 0 {
 			continue
 		}
-		v := Verdict{Site: site}
-		for age := range 2 {
-			t := own.Token(2*k + age)
-			s, due, missed := pl.token(t)
-			spots[t] = s
-			v.Due, v.Missed = v.Due || due, v.Missed+missed
-		}
-		// A second run would free once more behind the frees of some ways, where that is harmless.
-		if v.Missed > 0 && pl.g.Harmless()&own.Unsure != 0 {
-			delete(spots, own.Token(2*k))
-			delete(spots, own.Token(2*k+1))
-		}
+		a, b := own.Token(2*k), own.Token(2*k+1)
+		v := Verdict{Site: site, Due: of[a].due || of[b].due, Missed: of[a].missed + of[b].missed}
 		if !v.Due {
-			v.Perhaps = pl.perhaps(own.Token(2 * k))
-			v.Due = v.Perhaps != nil && pl.leaves(own.Token(2*k))
+			v.Perhaps = pl.perhaps(a)
+			v.Due = v.Perhaps != nil && pl.leaves(a)
 		}
+		v.Held = v.Due && len(spots[a])+len(spots[b]) == 0
 		verdicts = append(verdicts, v)
-	}
-	for again := true; again; {
-		again = false
-		for t := range own.Token(pl.g.Tokens()) {
-			if len(spots[t]) > 0 && !pl.agree(t, spots) {
-				delete(spots, t)
-				again = true
-			}
-		}
-	}
-	for k := range verdicts {
-		n := pl.index(verdicts[k].Site)
-		verdicts[k].Held = verdicts[k].Due && len(spots[own.Token(2*n)])+len(spots[own.Token(2*n+1)]) == 0
 	}
 	return spots, verdicts
 }
@@ -266,89 +277,6 @@ func (n Name) Nillable() bool {
 // Through reports whether the name is of a part of what a pointer leads to that a call returned.
 func (n Name) Through() bool {
 	return n.Field != nil && n.Field.Memory && !memory.InMemory(n.Field.Root)
-}
-
-// token returns the spots at which t is freed, whether it is due anywhere, and how often
-// it is without a spot.
-func (pl *planner) token(t own.Token) (spots []*spot, due bool, missed int) {
-	var entries []*spot
-	last := map[int]*spot{} // by node
-	left := 0               // runs behind deferred calls
-	var open []run          // without a spot
-	begun := map[*spot]run{}
-	runs := map[int][]run{}
-	for _, n := range pl.g.Nodes() {
-		runs[n] = pl.runs(n, t)
-		for _, r := range runs[n] {
-			due = true
-			switch {
-			case r.left && slices.ContainsFunc(slices.Concat(spots, entries), pl.inBlock(n)): // freed before
-			case r.spot == nil && r.ends && r.left:
-				left++
-			case r.spot == nil && r.ends:
-				open = append(open, r)
-			case r.spot == nil: // it goes on in the next node
-			case r.start == 0:
-				entries = append(entries, r.spot)
-				begun[r.spot] = r
-				last[n] = r.spot
-			default:
-				spots = append(spots, r.spot)
-				last[n] = r.spot
-			}
-		}
-	}
-	sunk, kept := pl.sink(t, entries, last)
-	for _, s := range entries {
-		if !slices.Contains(kept, s) {
-			open = append(open, begun[s])
-		}
-	}
-	spots = slices.DeleteFunc(append(spots, kept...), func(s *spot) bool { return sunk[s] })
-	for _, r := range open {
-		s, gone := pl.gather(t, r, spots)
-		if s == nil {
-			missed++
-			continue
-		}
-		spots = append(slices.DeleteFunc(spots, func(q *spot) bool { return gone[q] }), s)
-	}
-	pl.trace(t, spots, runs)
-	if left > 0 {
-		if s := pl.deferred(t); s != nil {
-			spots, left = append(spots, s), 0
-		}
-	}
-	lost := pl.lost(t) + left
-	if (due || lost > 0) && !pl.g.Lost(t) {
-		return nil, false, 0 // wherever that is so, the program stops
-	}
-	return spots, due || lost > 0, missed + lost
-}
-
-// inBlock tells of a spot whether it stands in front of the return of a node's block.
-func (pl *planner) inBlock(node int) func(*spot) bool {
-	nodes := pl.f.Graph.Nodes
-	return func(s *spot) bool { return s.at.Place == nil && nodes[s.node].Block == nodes[node].Block }
-}
-
-// lost counts the edges on which t is due and behind which it is not, since something
-// else has become of it on another path.
-func (pl *planner) lost(t own.Token) int {
-	n := 0
-	graph := pl.f.Graph
-	for _, from := range pl.g.Nodes() {
-		for out, to := range graph.Succs[from] {
-			p := pl.g.OnEdge(from, out)
-			if p == nil || to == graph.Panic || from == graph.Panic || !p.Due(t) {
-				continue
-			}
-			if head := pl.moves[to]; len(head) > 0 && !head[0].Due(t) && !head[0].Needed(t) {
-				n++
-			}
-		}
-	}
-	return n
 }
 
 // String returns what is freed, by which name.

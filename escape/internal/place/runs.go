@@ -40,6 +40,7 @@ type planner struct {
 	g     *own.Group
 	text  Text
 	moves map[int][]*own.Point // by node
+	alone map[own.Token]bool   // that are freed by names which hold nothing else that is due
 }
 
 // runs lists the runs of a token in a node.
@@ -335,6 +336,6 @@ func (pl *planner) frees(p *own.Point, v ssa.Value, m moment) bool {
 	return whole && !pl.f.Foreign(v) && !slices.ContainsFunc(ts, func(u own.Token) bool {
 		st := p.Status(u)
 		return pl.g.Sites[u/2].Param >= 0 || st&^pl.g.Harmless() != 0 ||
-			st&own.Owned != 0 && (!m.due(u) || !p.Is(v, u)) || st&pl.g.Spent() != 0 && !m.clean(v)
+			st&own.Owned != 0 && (!m.due(u) || !p.Is(v, u) || pl.alone[m.t] && u != m.t) || st&pl.g.Spent() != 0 && !m.clean(v)
 	})
 }

@@ -56,28 +56,34 @@ func (r *Result) Settle(a *Asker) {
 // written reports whether frees of f are in the text.
 func (f *Func) written() bool { return f.Refused == "" && len(f.Frees) > 0 }
 
-// takeEach takes back what verdicts are about, and reports whether that is anything. What one is about may
-// have gone with that of another.
+// takeEach takes back what verdicts are about, and reports whether that is anything. What all are about is
+// looked for first: with what one takes back, what another one is about may go, and others come.
 func (r *Result) takeEach(withheld []proof.Verdict, all bool) (taken bool) {
+	var about [][][]*Free // by verdict and function
 	for k := range withheld {
-		taken = r.take(&withheld[k], all) || taken
+		about = append(about, r.about(&withheld[k], all))
+	}
+	for k, list := range about {
+		no := r.refusal(withheld[k].Why)
+		for i, f := range r.Funcs {
+			taken = f.take(list[i], no) || taken
+		}
 	}
 	return taken
 }
 
-// take takes back what a verdict is about: of the frees with its text, those that stand nearest to it; or, if
-// all is said, the frees of the whole declaration.
-func (r *Result) take(v *proof.Verdict, all bool) (taken bool) {
-	at, no := r.before(v), r.refusal(v.Why)
+// about lists what a verdict is about, by function: of the frees with its text, those that stand nearest to
+// it; or, if all is said, the frees of the whole declaration.
+func (r *Result) about(v *proof.Verdict, all bool) (list [][]*Free) {
+	at := r.before(v)
 	near := -1
-	var list [][]*Free // by function
 	for _, f := range r.Funcs {
 		list = append(list, nil)
 		if !f.written() || !r.within(f, at) {
 			continue
 		}
 		if all || v.Kind == proof.Whole {
-			taken = f.take(f.Frees, no) || taken
+			list[len(list)-1] = slices.Clone(f.Frees)
 			continue
 		}
 		for _, m := range r.meant(f, v) {
@@ -86,16 +92,13 @@ func (r *Result) take(v *proof.Verdict, all bool) (taken bool) {
 				continue
 			}
 			if far < near {
-				list = make([][]*Free, len(list))
+				clear(list)
 			}
 			near = far
 			list[len(list)-1] = append(list[len(list)-1], m.free)
 		}
 	}
-	for k, frees := range list {
-		taken = r.Funcs[k].take(frees, no) || taken
-	}
-	return taken
+	return list
 }
 
 // A meaning is a free that a verdict may be about, and where it stands, or the one that it stands for.

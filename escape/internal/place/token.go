@@ -1,0 +1,99 @@
+package place
+
+import (
+	"slices"
+
+	"github.com/lastuse/lastuse/escape/internal/own"
+)
+
+// A placing is the frees of one token in the making.
+type placing struct {
+	t       own.Token
+	runs    map[int][]run // by node
+	spots   []*spot       // of runs that begin within their nodes; in the end, all
+	entries []run         // that begin where their nodes do, and have a spot
+	last    map[int]*spot // by node: the last one in it
+	open    []run         // without a spot
+	left    int           // runs behind deferred calls
+	due     bool          // anywhere
+	missed  int           // how often it is due without a spot
+}
+
+// begin looks for the spots of each run of a token.
+func (pl *planner) begin(t own.Token) *placing {
+	p := &placing{t: t, last: map[int]*spot{}, runs: map[int][]run{}}
+	var all []*spot
+	for _, n := range pl.g.Nodes() {
+		p.runs[n] = pl.runs(n, t)
+		for _, r := range p.runs[n] {
+			p.due = true
+			switch {
+			case r.left && slices.ContainsFunc(all, pl.inBlock(n)): // freed before
+			case r.spot == nil && r.ends && r.left:
+				p.left++
+			case r.spot == nil && r.ends:
+				p.open = append(p.open, r)
+			case r.spot == nil: // it goes on in the next node
+			default:
+				if all = append(all, r.spot); r.start == 0 {
+					p.entries = append(p.entries, r)
+				} else {
+					p.spots = append(p.spots, r.spot)
+				}
+				p.last[n] = r.spot
+			}
+		}
+	}
+	return p
+}
+
+// finish returns the spots at which a token is freed, once it is known which of those where ways meet suit
+// all ways there.
+func (pl *planner) finish(p *placing) []*spot {
+	for _, r := range p.open {
+		s, gone := pl.gather(p.t, r, p.spots)
+		if s == nil {
+			p.missed++
+			continue
+		}
+		p.spots = append(slices.DeleteFunc(p.spots, func(q *spot) bool { return gone[q] }), s)
+	}
+	pl.trace(p.t, p.spots, p.runs)
+	if p.left > 0 {
+		if s := pl.deferred(p.t); s != nil {
+			p.spots, p.left = append(p.spots, s), 0
+		}
+	}
+	lost := pl.lost(p.t) + p.left
+	if (p.due || lost > 0) && !pl.g.Lost(p.t) {
+		p.due, p.missed = false, 0 // wherever that is so, the program stops
+		return nil
+	}
+	p.due, p.missed = p.due || lost > 0, p.missed+lost
+	return p.spots
+}
+
+// inBlock tells of a spot whether it stands in front of the return of a node's block.
+func (pl *planner) inBlock(node int) func(*spot) bool {
+	nodes := pl.f.Graph.Nodes
+	return func(s *spot) bool { return s.at.Place == nil && nodes[s.node].Block == nodes[node].Block }
+}
+
+// lost counts the edges on which t is due and behind which it is not, since something
+// else has become of it on another path.
+func (pl *planner) lost(t own.Token) int {
+	n := 0
+	graph := pl.f.Graph
+	for _, from := range pl.g.Nodes() {
+		for out, to := range graph.Succs[from] {
+			p := pl.g.OnEdge(from, out)
+			if p == nil || to == graph.Panic || from == graph.Panic || !p.Due(t) {
+				continue
+			}
+			if head := pl.moves[to]; len(head) > 0 && !head[0].Due(t) && !head[0].Needed(t) {
+				n++
+			}
+		}
+	}
+	return n
+}
