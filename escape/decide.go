@@ -13,6 +13,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/find"
 	"github.com/lastuse/lastuse/escape/internal/plan"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 	"github.com/lastuse/lastuse/escape/internal/rewrite"
@@ -97,6 +98,10 @@ func (v *view) add(f *plan.Func) {
 	of := map[*pointsto.Site]*Buffer{}
 	for k := range f.Verdicts {
 		vd := &f.Verdicts[k]
+		about := func(fd find.Finding) bool { return fd.Site == vd.Site }
+		if vd.Site.Begun && !slices.ContainsFunc(f.Findings, about) {
+			continue // its constructor's affair
+		}
 		of[vd.Site] = v.buffer(f, vd)
 		out.Buffers = append(out.Buffers, of[vd.Site])
 		if f.Taken[vd.Site] != nil {

@@ -32,8 +32,8 @@
 // happens on some calls, "or nil" follows an owned result that may be nothing, and an operand that may be
 // nil, "with holes" a result with elements that may be, "if result N is true" one that is owned as far as the
 // last result, a boolean, says so, "recv.a.b" is a part of the receiver, a result "tells" or "shows" an
-// operand, "grows" is a slice that is appended to, and a summary without clauses is "borrows". [Parse] reads
-// what [Summary.String] writes.
+// operand, "grows" is a slice that is appended to, "filled" is what escapes only as its fields are set, and
+// a summary without clauses is "borrows". [Parse] reads what [Summary.String] writes.
 //
 // A type whose free was found is made of parts. Its values are one thing where a call gave them, and
 // their parts where they are put together, or taken apart: the free says of both what it does.

@@ -55,6 +55,7 @@ var texts = []string{
 	"recv freed if arg 1 is true",
 	"recv freed maybe",
 	"arg 0 escapes on error",
+	"recv escapes maybe, recv filled, arg 0 escapes",
 	"recv retained",
 	"result 0 owned",
 	"result 0 owned or nil",

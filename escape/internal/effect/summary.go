@@ -39,6 +39,7 @@ type Param struct {
 	Repeatable bool // freeing again is harmless
 	TakesNil   bool // nothing goes wrong if it is nil
 	Escapes    When
+	Filled     bool // it escapes only since what it leads to is given something: nobody else gets it
 	Retained   bool
 	Parts      []Part[Param] // what it does to parts, where that is something else
 	Lends      bool          // a function that the literal is given gets it while it runs
@@ -300,6 +301,7 @@ func joinParam(a, b Param) Param {
 	p.Repeatable = (a.Repeatable || a.Freed.Cond == Never) && (b.Repeatable || b.Freed.Cond == Never) &&
 		p.Freed.Cond != Never
 	p.TakesNil = a.TakesNil && b.TakesNil
+	p.Filled = p.Escapes.Cond != Never && a.Retained == b.Retained && (a.Filled || a.Escapes.Cond == Never) && (b.Filled || b.Escapes.Cond == Never)
 	p.Sets = joinResult(a.Sets, b.Sets)
 	if a.Takes == b.Takes {
 		p.Takes = a.Takes

@@ -49,6 +49,9 @@ const orNil = " or nil"
 // withError says that a result is owned beside an error, too.
 const withError = " whatever the error"
 
+// filled says that what escapes is only given something.
+const filled = " filled"
+
 // grows says how a slice escapes.
 const grows = " grows"
 
@@ -74,6 +77,9 @@ func (s *Summary) param(out []string, name string, p Param) []string {
 	}
 	if p.Escapes.Cond != Never {
 		out = append(out, name+" escapes"+s.when(p.Escapes))
+	}
+	if p.Filled {
+		out = append(out, name+filled)
 	}
 	if p.Takes.Own {
 		out = append(out, name+grows)
@@ -187,6 +193,10 @@ func Parse(text string, sig *types.Signature) (*Summary, error) {
 		if handle {
 			t += " borrowed"
 		}
+		t, fills := strings.CutSuffix(t, filled)
+		if fills {
+			t += " borrowed"
+		}
 		t, calls := cutCalled(t)
 		t, takes, err := cutGrows(t, sig)
 		if err != nil {
@@ -224,6 +234,9 @@ func Parse(text string, sig *types.Signature) (*Summary, error) {
 			}
 			if handle && c.Operand.Kind != spec.Result {
 				of.Params[of.index(c.Operand)].Reads = Handle
+			}
+			if fills && c.Operand.Kind != spec.Result {
+				of.Params[of.index(c.Operand)].Filled = true
 			}
 			if calls != Anyhow && c.Operand.Kind != spec.Result {
 				of.Params[of.index(c.Operand)].Calls = calls

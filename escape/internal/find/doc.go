@@ -24,6 +24,17 @@
 // A map loses what it has under a key that is deleted, or given something else at once, if nothing was done
 // with what is in there (dropped.go). What is freed on some ways only by the one call that frees it leaks.
 //
+// A value that is put together here, and given up before the function hands it on, leaks what is in it.
+// That is said where it is given up, if something that was surely owned was put into a field of it on all
+// ways there, and what frees such values looks at that field (begun.go). With nothing in it, or with what
+// the function was given, it is nobody's loss.
+//
+// What ends values of a type is the method that a line says frees them, or the one that frees most of
+// their fields, with the methods of the type that it calls. A field that owns is forgotten if none of
+// these frees it or hands it on, and no other method without operands does; and it is forgotten where
+// another field is nil if all of its frees stand behind a test of that one, while some function makes it
+// for a new value and leaves the other alone.
+//
 // What methods forget or lose is read off all stores of the package and what the type's methods do to its
 // fields (fields.go, method.go): a field owns if all that is stored there was made by who stores it, and goes
 // nowhere else.

@@ -40,6 +40,7 @@ const (
 	Kept                      // by a call, or where others get at it
 	Dropped                   // by the map that it is in
 	Counted                   // retained and released, all in all
+	Begun                     // given up before it is put together
 	occasions = iota
 )
 
@@ -65,6 +66,7 @@ type Finding struct {
 	Must  bool      // it is so on all ways there
 	To    Taker     // who has it then
 	Owed  int       // how many frees are owed
+	Field string    // of what is given up: in which something is
 	Late  *place.Late
 }
 
@@ -177,6 +179,10 @@ func (r *finder) site(t own.Token) *pointsto.Site { return r.g.Sites[t/2] }
 
 // due finds that a site is not freed, on some path or ever.
 func (r *finder) due(v *place.Verdict, frees []place.Free) {
+	if v.Site.Begun {
+		r.begun(v.Site, frees)
+		return
+	}
 	fd := Finding{Kind: table[Dead][own.Owned], On: Dead, State: own.Owned, Site: v.Site, Pos: v.Site.Pos()}
 	raw, isRaw := r.raw[v.Site]
 	switch {

@@ -8,6 +8,8 @@
 //   - A variable of a type whose free was found is built if its parts are followed, else it is a slot.
 //   - An object is what a pointer leads to that a call returned, or a parameter is, if it has
 //     parts that could own (object.go).
+//   - A value is begun if its fields are set one by one, in its package, and a line says what frees it as a
+//     whole ([Func.Begins]).
 //   - A container is slices that may share elements, or a map ([Container]).
 //   - A collection is slices that are made of one another, or a map, which own what is in them
 //     ([Collection]). Who finds it makes it known.

@@ -23,6 +23,7 @@ type Act struct {
 	Lends bool               // of Read: to a function that the literal is given
 	Reads effect.Reads       // by a call that borrows it
 	Into  *memory.Collection // of Put
+	Fills bool               // of Keep: what it leads to is given something, and nobody else gets it
 }
 
 // Acts lists what an instruction does to an operand, which is an origin.
@@ -206,6 +207,7 @@ func (f *Func) store(s *ssa.Store, of ssa.Value) []Act {
 			act(Read, nil)
 		default:
 			act(Keep, nil) // what it leads to is changed
+			out[len(out)-1].Fills = true
 		}
 	}
 	return out
@@ -276,6 +278,7 @@ func (f *Func) call(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act {
 			}
 			if p.Escapes.Cond != effect.Never {
 				act(Keep, nil, p.Escapes)
+				out[len(out)-1].Fills = p.Filled
 			}
 			if p.Sets.Owned.Cond != effect.Never {
 				act(Read, nil, always)

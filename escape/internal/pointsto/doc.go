@@ -4,8 +4,8 @@
 //
 // # Words
 //
-//   - A site is a place of making: a call with an owned result, or a parameter, of which
-//     the function learns what it does to it ([Site]).
+//   - A site is a place of making: a call with an owned result, a value that is begun here, or a parameter,
+//     of which the function learns what it does to it ([Site]).
 //   - A value is related to what a site makes: it is the handle, a view, a holder that leads
 //     to the handle, perhaps the handle, or a number or a string that is an address of it
 //     ([Relation]). Other numbers that are read of a buffer say something about it and lead
@@ -58,6 +58,15 @@
 // while they run, as those of loops over iterators do: they must borrow it. Of any other literal nothing is
 // known but where it is called by its name, or lent. What a variable holds when a literal that assigns it
 // returns is what it held, or something that is the caller's from then on: a site of the call.
+//
+// # Values that are begun here
+//
+// What is put together here, and freed as a whole by what a line says, is owned from its beginning on, as
+// if a call had made it. What is stored in its fields is its own from then on, and moves. Only of such a
+// value that does not say that somebody else may have it, and so with methods that do no more than set
+// fields of what they are called on: of them a summary says that they fill it ([Act.Fills]). So a
+// constructor's result is owned wherever it gives one, and what it gives up half-way is owned there, and
+// not needed.
 //
 // # Containers
 //

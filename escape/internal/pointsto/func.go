@@ -22,6 +22,7 @@ type Site struct {
 	Part  string      // of the parameter, or of the result of the call: a path; "": all of it
 	With  []ssa.Value // what goes with it when it is freed
 	Lends bool        // a function that the literal is given gets it while it runs
+	Begun bool        // it is put together here
 	Given []*Site     // of collections that it is put into
 	Holes bool        // elements of it may be nothing
 	Moves []Act       // by which it leaves, in no order
@@ -39,8 +40,11 @@ func (s *Site) Pos() token.Pos {
 // Does returns what an act does to what the site makes, to which its operand is related. Who gives a literal
 // the function that gets it must know what that is, which is what the literal captures, or is given. What
 // the body of a range over a function defers comes behind all turns: what they have in common is not freed
-// before.
+// before. What is put together here is given its fields.
 func (s *Site) Does(a Act, as Relation) Entry {
+	if a.Fills && s.Begun {
+		return Entry{Do: Use}
+	}
 	if a.Lends && s.Param < 0 || a.Op == Later && s.Param >= 0 && memory.IsBody(a.Instr.Parent()) {
 		return Entry{Do: Move}
 	}
@@ -111,6 +115,9 @@ func (f *Func) find() {
 	}
 	for _, n := range f.Graph.Nodes {
 		for _, i := range n.Instrs {
+			if a, ok := i.(*ssa.Alloc); ok && f.Begins(a) {
+				f.site(&Site{Value: a, Param: -1, Begun: true})
+			}
 			c, ok := i.(*ssa.Call)
 			if !ok || f.In.IR.Marks(i) {
 				continue

@@ -42,6 +42,9 @@ func (w *Reasons) Finding(f *pointsto.Func, fd find.Finding) string {
 	if fd.On == find.Counted {
 		return fmt.Sprintf("%s is owed more frees than it gets: %d", name, fd.Owed)
 	}
+	if fd.On == find.Begun {
+		return fmt.Sprintf("%s is given up here, and nobody frees its %s, which is made at %s", name, fd.Field, At(fd.Other))
+	}
 	if fd.On == find.Dropped {
 		return name + " is lost: the map that it is in drops it at " + At(fd.Other) + " without a free"
 	}
