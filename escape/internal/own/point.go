@@ -55,13 +55,26 @@ func (p *Point) Due(t Token) bool {
 }
 
 // Clean reports whether v holds nothing that is spent, nor will where the next point is: whatever the
-// conditions, it is needed from here on, or nothing that it may hold is due, or no place lies between.
-func (p *Point) Clean(v ssa.Value) bool {
+// conditions, it is needed from here on, or nothing that it may hold is due, or no place lies between. Before
+// says that this is so if it is where the node is entered.
+func (p *Point) Clean(v ssa.Value) (yes, before bool) {
 	k, ok := p.g.index[v]
 	spent := func(t Token) bool { return p.Status(t)&p.g.Spent() != 0 }
-	frees := func(t Token) bool { return p.g.Spent()&Freed != 0 && p.Ends(t) }
-	return ok && (!p.gap || p.without(k, p.Due)) && (p.without(k, spent) ||
-		p.prev != nil && !p.Sets(v) && p.without(k, frees) && p.prev.Clean(v)) // or not since then
+	renewed := slices.ContainsFunc(p.g.events[p.Node], func(e event) bool { // what is freed, it has no longer
+		a, put := p.g.putOf(e)
+		return put && e.at == p.At-1 && a.Slot == v
+	})
+	switch {
+	case !ok || p.gap && !p.without(k, p.Due):
+		return false, false
+	case p.without(k, spent):
+		return true, false
+	case p.Sets(v) || !renewed && p.g.Spent()&Freed != 0 && !p.without(k, p.Ends):
+		return false, false
+	case p.prev == nil:
+		return false, true
+	}
+	return p.prev.Clean(v) // it has nothing else since then
 }
 
 // without reports whether, whatever the conditions, value k is needed or holds no such token.
@@ -117,30 +130,24 @@ func (p *Point) Sets(v ssa.Value) bool {
 
 // Ends reports whether the instruction right in front of the point may free t or hand it on, or say that
 // it will be freed.
-func (p *Point) Ends(t Token) bool {
+func (p *Point) Ends(t Token) (ends bool) {
 	for _, e := range p.g.events[p.Node] {
-		if e.at != p.At-1 || e.kind != act {
-			if a, put := p.g.putOf(e); put && e.at == p.At-1 && a.Frees {
-				return true
-			}
+		if e.at != p.At-1 {
 			continue
 		}
+		a, put := p.g.putOf(e)
+		ends = ends || put && a.Frees
 		for _, c := range p.s {
-			if c == nil {
-				continue
-			}
-			ends := false
-			p.g.tokens(c, e.n, func(u Token, as pointsto.Relation) {
-				do := p.g.Sites[u/2].Does(e.act, as).Do
-				ends = ends || u == t && (do == pointsto.Move || do == pointsto.End || do == pointsto.Pend ||
-					do == pointsto.Hand)
-			})
-			if ends {
-				return true
+			if c != nil && e.kind == act {
+				p.g.tokens(c, e.n, func(u Token, as pointsto.Relation) {
+					do := p.g.Sites[u/2].Does(e.act, as).Do
+					ends = ends || u == t && (do == pointsto.Move || do == pointsto.End || do == pointsto.Pend ||
+						do == pointsto.Hand)
+				})
 			}
 		}
 	}
-	return false
+	return ends
 }
 
 // putOf returns what an event gives a slot, if it does that.

@@ -37,7 +37,7 @@ func (pl *planner) deferred(t own.Token) *spot {
 	for u := range own.Token(pl.g.Tokens()) {
 		ends[u] = pl.staysFrom(node, at, u) && pl.anew(node, u)
 	}
-	return pl.named(p, moment{t, p.Clean, func(u own.Token) bool { return ends[u] }}, gap,
+	return pl.named(p, moment{t, func(v ssa.Value) bool { return pl.clean(p, v) }, func(u own.Token) bool { return ends[u] }}, gap,
 		Where{Place: gap, Deferred: true})
 }
 

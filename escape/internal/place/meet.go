@@ -69,7 +69,7 @@ func (pl *planner) meets(p *placing, s *spot, all []*placing) (sunk []taking, ok
 				return nil, false // nothing is known
 			}
 			edge := pl.g.OnEdge(n, out)
-			if edge == nil || pl.clean(n, v) {
+			if edge == nil || len(pl.moves[n]) > 0 && pl.clean(pl.end(n), v) {
 				continue
 			}
 			if under := pl.under(n, s, v, all); under != nil {
@@ -139,25 +139,51 @@ func (pl *planner) leaves(t own.Token) bool {
 	return by != nil
 }
 
-// clean reports whether a value holds nothing that has passed at the end of a node.
-func (pl *planner) clean(n int, v ssa.Value) bool {
-	points := pl.moves[n]
-	return len(points) > 0 && points[len(points)-1].Clean(v)
+// clean reports whether a value holds nothing at a point that has passed.
+func (pl *planner) clean(p *own.Point, v ssa.Value) bool {
+	yes, before := p.Clean(v)
+	return yes || before && pl.cleanBefore(p.Node, v)
 }
 
 // cleanBefore reports whether what a value is in front of each edge to a node holds nothing there that has
 // passed.
 func (pl *planner) cleanBefore(node int, v ssa.Value) bool {
 	graph := pl.f.Graph
-	for _, n := range graph.Preds[node] {
-		for out, m := range graph.Succs[n] {
-			if m == node && n != graph.Panic && !pl.clean(n, pl.brought(n, out, v)) {
-				return false
+	type at struct {
+		node int
+		v    ssa.Value
+	}
+	seen := map[at]bool{}
+	for open := []at{{node, v}}; len(open) > 0; open = open[1:] {
+		to := open[0]
+		if seen[to] {
+			continue
+		}
+		seen[to] = true
+		for _, n := range graph.Preds[to.node] {
+			for out, m := range graph.Succs[n] {
+				if m != to.node || n == graph.Panic {
+					continue
+				}
+				if len(pl.moves[n]) == 0 {
+					return false
+				}
+				w := pl.brought(n, out, to.v)
+				yes, before := pl.end(n).Clean(w)
+				if !yes && !before {
+					return false
+				}
+				if before {
+					open = append(open, at{n, w})
+				}
 			}
 		}
 	}
 	return true
 }
+
+// end returns the last point of a node.
+func (pl *planner) end(n int) *own.Point { return pl.moves[n][len(pl.moves[n])-1] }
 
 // brought returns what a value that is a phi of the node behind an edge is in front of it.
 func (pl *planner) brought(n, out int, v ssa.Value) ssa.Value {

@@ -62,7 +62,7 @@ func (pl *planner) runs(node int, t own.Token) []run {
 		}
 		r := &out[len(out)-1]
 		if r.spot == nil {
-			clean := func(v ssa.Value) bool { return current(points, r.start, v) }
+			clean := func(v ssa.Value) bool { return pl.current(points, r.start, v) }
 			if r.start == 0 { // what is freed on each way there once, or what may be where ways meet
 				clean = func(v ssa.Value) bool { return pl.cleanBefore(node, v) }
 			}
@@ -80,8 +80,8 @@ func (pl *planner) runs(node int, t own.Token) []run {
 
 // current reports whether, at the start of a run that does not begin with its node, a
 // value holds nothing that was due before.
-func current(points []*own.Point, start int, v ssa.Value) bool {
-	return points[start-1].Clean(v) || points[start].Sets(v)
+func (pl *planner) current(points []*own.Point, start int, v ssa.Value) bool {
+	return pl.clean(points[start-1], v) || points[start].Sets(v)
 }
 
 // spot returns where a free of a token may stand between a point and the next, nil if nowhere.
