@@ -383,17 +383,17 @@ static __always_inline u64 stack_end(struct task_struct *task, u64 sp)
 }
 
 // callers follows the frame pointers behind the first frame, as the kernel does for itself, and returns how
-// many frames there are. It reads a piece of the stack at a time, and does not look beside the stack if that
-// is known: a function may use the register for something else, and a look where nothing is is an exception
-// in the kernel, which takes longer than all the rest. Go's stacks go on elsewhere: there any place will do.
-static __always_inline u32 callers(struct pt_regs *ctx, struct call *c, struct task_struct *task, u8 go, u32 *at)
+// many frames there are. It reads a piece of the stack at a time, and looks nowhere but between from and end: a
+// function may use the register for something else, and a look where nothing is is an exception in the kernel,
+// which takes longer than all the rest. The verifier looks at it once.
+__attribute__((noinline)) u32 follow(struct call *c, u64 bp, u64 from, u64 end)
 {
-	enum { LOWEST = 1 << 16 }; // the kernel lets nobody have memory below
-	u64 bp = ctx->bp, end = go ? 0 : stack_end(task, ctx->sp), from = end ? ctx->sp : LOWEST;
+	u32 n = 1;
+	if (!c)
+		return n;
 	c->window_at = 0;
-	c->depth = 1;
 	for (u32 i = 1; i < FRAMES; i++) {
-		if (bp < from || bp >= end - 1 || bp & 7) // no end is all there is
+		if (bp < from || bp >= end || bp & 7)
 			break;
 		u64 piece = bp & -(u64)PIECE, word = bp / 8 & (PIECE / 8 - 1); // no piece crosses pages
 		if (piece != c->window_at && bpf_probe_read_user(c->window, PIECE, (void *)piece))
@@ -403,13 +403,22 @@ static __always_inline u32 callers(struct pt_regs *ctx, struct call *c, struct t
 		if (word == PIECE / 8 - 1 && bpf_probe_read_user(&ra, sizeof ra, (void *)(bp + 8)))
 			break;
 		c->frames[i] = ra;
-		c->depth = i + 1;
+		n = i + 1;
 		if (next == bp)
 			break;
 		bp = next;
 	}
+	return n;
+}
+
+// callers follows the frame pointers in the stack of this thread if it is known where that ends, and else, as
+// in Go, whose stacks go on elsewhere, to any place.
+static __always_inline u32 callers(struct pt_regs *ctx, struct call *c, struct task_struct *task, u8 go, u32 *at)
+{
+	enum { LOWEST = 1 << 16 }; // the kernel lets nobody have memory below
+	u64 end = go ? 0 : stack_end(task, ctx->sp);
 	*at = 0;
-	return *(volatile u32 *)&c->depth; // from memory: the verifier does not go on with each it may be
+	return follow(c, ctx->bp, end ? ctx->sp : LOWEST, end ? end : -1);
 }
 #else
 // callers has the kernel follow the frame pointers, and returns how many frames there are and where the first
@@ -438,6 +447,25 @@ static __always_inline u8 ends(u64 salt, u64 pc)
 	u32 at = h >> 48;
 	u64 *known = bpf_map_lookup_elem(&frameless, &at);
 	return known && *known == h;
+}
+
+// number returns what stands for the n frames at a place, or for so many of them as a walk by frame pointers is
+// good for: their number is in depth then. The verifier looks at it once.
+__attribute__((noinline)) u64 number(struct call *c, u64 salt, u32 at, u32 n, u8 copy)
+{
+	u64 id = salt;
+	if (!c)
+		return 1;
+	c->depth = n;
+	for (u32 i = 0; i < FRAMES && i < n; i++) {
+		u64 pc = c->frames[(at & 1) + i];
+		id = mix(id, pc);
+		if (copy == NEEDED && ends(salt, pc)) {
+			c->depth = i + 1;
+			break;
+		}
+	}
+	return id ? id : 1;
 }
 
 // stack takes the call stack and returns its number, 0 if there is none. Its frames
@@ -489,23 +517,10 @@ static __always_inline u64 stack(struct pt_regs *ctx, struct call *c, struct led
 			copy = NEVER; // Go keeps frame pointers, and has no other tables
 	}
 
-	u64 id = salt;
-	c->depth = n;
-	for (u32 i = 0; i < FRAMES; i++) {
-		if (i >= n)
-			break;
-		u64 pc = c->frames[at + i];
-		id = mix(id, pc);
-		if (copy == NEEDED && ends(salt, pc)) {
-			c->depth = i + 1;
-			break;
-		}
-	}
-	n = *(volatile u32 *)&c->depth; // likewise from memory
+	u64 id = number(c, salt, at, n, copy);
+	n = c->depth;
 	if (n > FRAMES)
 		n = FRAMES;
-	if (!id)
-		id = 1;
 	u8 *v = bpf_map_lookup_elem(&seen, &id);
 	if (v)
 		known = *v;
@@ -522,7 +537,7 @@ static __always_inline u64 stack(struct pt_regs *ctx, struct call *c, struct led
 	*e = (struct stack_event){ .type = NEW_STACK, .walk = how, .frames = n, .pid = pid, .tid = tid, .time = now,
 				   .start = c->start, .stack = id, .trampoline = trampoline(task) };
 	for (u32 i = 0; i < FRAMES; i++)
-		e->pc[i] = i < n ? c->frames[at + i] : 0;
+		e->pc[i] = c->frames[(at & 1) + i]; // those behind the frames mean nothing
 	bpf_ringbuf_submit(e, wake(sizeof *e));
 	return id;
 }
