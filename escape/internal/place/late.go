@@ -103,12 +103,52 @@ func (e *ending) advance(goes func(token.Pos) bool) *Late {
 	case e.deferred() && !e.again:
 		l.No = Once
 	default:
-		l.Frees = early.statements(spots)
 		if e.moves() {
-			l.Gone = e.calls
+			l.Gone = e.late(spots)
 		}
+		l.Frees = early.statements(spots)
 	}
 	return l
+}
+
+// late lists the calls that come late. Of the spots, those go at which another one frees the same already.
+func (e *ending) late(spots map[own.Token][]*spot) (out []*ssa.Call) {
+	for _, c := range e.calls {
+		node, at, _ := e.pl.f.Graph.Where(c)
+		there := func(s *spot) bool { return e.rightBefore(s, node, at) }
+		here := [2]int{node, at}
+		inTime := true
+		for t, calls := range e.at {
+			inTime = inTime && (!calls[here] || slices.ContainsFunc(spots[t], there))
+		}
+		if !inTime {
+			out = append(out, c)
+			continue
+		}
+		for t, calls := range e.at {
+			if calls[here] {
+				spots[t] = slices.DeleteFunc(spots[t], there)
+			}
+		}
+	}
+	return out
+}
+
+// rightBefore reports whether nothing happens between a spot and an instruction, but that operands are read.
+func (e *ending) rightBefore(s *spot, node, at int) bool {
+	if s.at.Place == nil || s.node != node {
+		return false
+	}
+	_, from, _ := e.pl.f.Graph.Where(s.at.Place.At)
+	return from < at && !slices.ContainsFunc(e.pl.f.Graph.Nodes[node].Instrs[from+1:at], func(i ssa.Instruction) bool {
+		switch i := i.(type) {
+		case *ssa.FieldAddr, *ssa.Field:
+			return false
+		case *ssa.UnOp:
+			return i.Op != token.MUL
+		}
+		return !e.pl.ir.Marks(i)
+	})
 }
 
 // An ending is how the program frees what the sites of a group make.
