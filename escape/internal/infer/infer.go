@@ -232,7 +232,7 @@ func (e *exits) param(s *effect.Summary, g *own.Group, t own.Token, site *points
 		if site.Part != "" && !p.Is(site.Value, t) { // something else was put there
 			escapes.add(true, true, [2]bool{true, true}, own.Combination{})
 		}
-		for n, v := range r.Results {
+		for n, v := range e.f.Results(r) {
 			for _, h := range e.f.Holds(v) {
 				switch {
 				case h.Site != site:
@@ -296,7 +296,7 @@ func (e *exits) lent(s *effect.Summary, k int, p ssa.Value) {
 		}
 		e.loose |= 1 << k
 		found := false
-		for n, v := range r.Results {
+		for n, v := range e.f.Results(r) {
 			if p, ok := m.Of.(*memory.Field); e.f.Origin(v) == m.Of || ok && p.Root == v {
 				found = true
 				if as[m.Of]&pointsto.Number != 0 {
@@ -338,7 +338,7 @@ func (e *exits) result(s *effect.Summary, n int) {
 	}
 	seen := map[string]bool{}
 	for _, r := range e.returns {
-		for _, p := range e.f.Parts(r.Results[n]) {
+		for _, p := range e.f.Parts(e.f.Results(r)[n]) {
 			path := p.Text()
 			if seen[path] {
 				continue
@@ -375,7 +375,7 @@ func (e *exits) together(n int, res *effect.Result) {
 		return // it has others, or those are the caller's
 	}
 	for _, r := range e.returns {
-		if c, ok := r.Results[n].(*ssa.Const); ok && c.Value == nil && e.kinds(r, own.Combination{})[0] {
+		if c, ok := e.f.Results(r)[n].(*ssa.Const); ok && c.Value == nil && e.kinds(r, own.Combination{})[0] {
 			all.Nil = true
 		}
 	}
@@ -386,7 +386,7 @@ func (e *exits) together(n int, res *effect.Result) {
 // map that is nothing has no elements.
 func (e *exits) bare(n int, path string, part effect.Result) bool {
 	for _, r := range e.returns {
-		if v := e.part(r.Results[n], path); v != nil && e.f.Collects(v) {
+		if v := e.part(e.f.Results(r)[n], path); v != nil && e.f.Collects(v) {
 			return part.Holes
 		}
 	}
@@ -396,7 +396,7 @@ func (e *exits) bare(n int, path string, part effect.Result) bool {
 // nothing reports whether a part of a result holds nothing, whatever the path.
 func (e *exits) nothing(n int, path string) bool {
 	return !slices.ContainsFunc(e.returns, func(r *ssa.Return) bool {
-		v := e.part(r.Results[n], path)
+		v := e.part(e.f.Results(r)[n], path)
 		c, ok := v.(*ssa.Const)
 		return v == nil || !(ok && c.Value == nil) && !e.f.Empty(v)
 	})
@@ -433,7 +433,7 @@ func (e *exits) owned(s *effect.Summary, n int, path string, res *effect.Result)
 func (e *exits) ownedWhere(n int, path string, res *effect.Result, where effect.Cond) (must bool) {
 	all, some := given(0), false
 	for _, r := range e.returns {
-		v := e.part(r.Results[n], path)
+		v := e.part(e.f.Results(r)[n], path)
 		if v == nil || e.f.Foreign(v) {
 			return false
 		}
@@ -461,7 +461,7 @@ func (e *exits) ownedWhere(n int, path string, res *effect.Result, where effect.
 // alone reports whether nothing else of a return leads to what result n, or a part of it, may hold: a
 // summary has no word for results that belong together.
 func (e *exits) alone(v ssa.Value, n int, path string, r *ssa.Return) bool {
-	for k, w := range r.Results {
+	for k, w := range e.f.Results(r) {
 		others := []ssa.Value{w}
 		if k == n {
 			others = nil

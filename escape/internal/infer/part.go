@@ -19,14 +19,14 @@ func (e *exits) isPart(g *own.Group, t own.Token, site *pointsto.Site, n int, pa
 	}
 	for _, r := range e.returns {
 		p := e.before(g, r)
-		v := e.part(r.Results[n], part.Text())
+		v := e.part(e.f.Results(r)[n], part.Text())
 		if p == nil || v == nil || !p.Is(v, t) || p.Status(t) != own.Owned {
 			return false
 		}
 		if ts, whole := p.Held(v); !whole || len(ts) != 1 {
 			return false
 		}
-		for k, w := range r.Results {
+		for k, w := range e.f.Results(r) {
 			others := []ssa.Value{w}
 			for _, q := range e.f.Parts(w) {
 				if k != n || ssa.Value(q) != v {
@@ -46,7 +46,7 @@ func (e *exits) isPart(g *own.Group, t own.Token, site *pointsto.Site, n int, pa
 // inParts notes the parts of results that are a parameter.
 func (e *exits) inParts(s *effect.Summary, g *own.Group, t own.Token, site *pointsto.Site) {
 	for _, r := range e.returns {
-		for n, v := range r.Results {
+		for n, v := range e.f.Results(r) {
 			for _, part := range e.f.Parts(v) {
 				if e.f.May(part, site) && e.isPart(g, t, site, n, part) {
 					s.Results[n].Parts = effect.Put(s.Results[n].Parts, part.Text(),

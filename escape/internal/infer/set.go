@@ -58,7 +58,7 @@ func (e *exits) inOther(site *pointsto.Site) bool {
 // that is captured.
 func (e *exits) elsewhere(g *own.Group, u own.Token, v ssa.Value, r *ssa.Return) bool {
 	site := g.Sites[u/2]
-	if slices.ContainsFunc(r.Results, func(w ssa.Value) bool { return e.f.May(w, site) }) {
+	if slices.ContainsFunc(e.f.Results(r), func(w ssa.Value) bool { return e.f.May(w, site) }) {
 		return true
 	}
 	return slices.ContainsFunc(e.f.SSA.FreeVars, func(w *ssa.FreeVar) bool { return w != v && e.f.May(w, site) })

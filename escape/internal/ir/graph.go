@@ -223,8 +223,14 @@ func recovers(f *ssa.Function) bool {
 	return false
 }
 
+// quiet are packages of the standard library of which no exported function calls recover itself.
+var quiet = []string{"bufio", "context", "io", "net", "net/http", "os", "runtime", "sync", "time"}
+
 // asks reports whether a function may call recover.
 func asks(f *ssa.Function) bool {
+	if f != nil && f.Pkg != nil && slices.Contains(quiet, f.Pkg.Pkg.Path()) {
+		return false
+	}
 	if f == nil || len(f.Blocks) == 0 || f.Synthetic != "" { // a wrapper is none itself
 		return true
 	}

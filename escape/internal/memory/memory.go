@@ -32,6 +32,7 @@ type Func struct {
 	containers map[ssa.Value]*Container
 	deferreds  map[*ssa.Defer]*Deferred
 	groups     map[ssa.Value]*Running
+	returned   map[ssa.Value]ssa.Value // by load: see returned.go
 	asked
 	owners
 }
@@ -49,8 +50,10 @@ type asked struct {
 func New(in *Input, fn *ssa.Function) *Func {
 	f := &Func{SSA: fn, Graph: in.IR.Graph(fn), In: in, Objects: map[ssa.Value]bool{}, split: map[ssa.Value][]*Field{},
 		containers: map[ssa.Value]*Container{}, deferreds: map[*ssa.Defer]*Deferred{}, groups: map[ssa.Value]*Running{},
-		asked:  asked{map[ssa.Value]bool{}, map[capture]bool{}, map[ssa.Value][]*Former{}, map[*ssa.Phi]bool{}, map[*ssa.Alloc]bool{}},
-		owners: newOwners()}
+		returned: map[ssa.Value]ssa.Value{},
+		asked:    asked{map[ssa.Value]bool{}, map[capture]bool{}, map[ssa.Value][]*Former{}, map[*ssa.Phi]bool{}, map[*ssa.Alloc]bool{}},
+		owners:   newOwners()}
 	f.findObjects()
+	f.findReturned()
 	return f
 }

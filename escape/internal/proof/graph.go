@@ -284,6 +284,9 @@ func (g *graph) chainBacks(ch *chain, fn *ssa.Function) {
 	}
 }
 
+// quiet are packages of the standard library of which no exported function calls recover itself.
+var quiet = []string{"bufio", "context", "io", "net", "net/http", "os", "runtime", "sync", "time"}
+
 // recovers reports whether a deferred call may end a panic: a function comes back from one only where a
 // function that it deferred asks for the panic. Of literals it is seen whether they, or those in them, do.
 func (g *graph) recovers(ch *chain) bool {
@@ -298,8 +301,8 @@ func (g *graph) recovers(ch *chain) bool {
 	}
 	return slices.ContainsFunc(ch.calls, func(d *ssa.Defer) bool {
 		k := g.calls[d]
-		unknown := k.builtin == "" && len(k.bodies) == 0
-		return unknown || k.builtin == "recover" || slices.ContainsFunc(k.bodies, asks)
+		known := k.builtin != "" || len(k.bodies) > 0 || !d.Call.IsInvoke() && slices.Contains(quiet, pathOf(k.fn))
+		return !known || k.builtin == "recover" || slices.ContainsFunc(k.bodies, asks)
 	})
 }
 

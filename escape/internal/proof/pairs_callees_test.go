@@ -186,6 +186,35 @@ func f(n int) {
 	last.Free() //F
 }
 `, "may call itself"},
+	{"a deferred call that ends no panic", `
+type box struct{ b *B }
+
+func locked(mu *sync.Mutex) *box {
+	mu.Lock()
+	defer mu.Unlock()
+	return &box{Make()}
+}
+
+func f(mu *sync.Mutex) {
+	b := locked(mu)
+	println(b)
+	b.b.Free() //F
+}
+`, `
+type box struct{ b *B }
+
+func locked(mu sync.Locker) *box {
+	mu.Lock()
+	defer mu.Unlock()
+	return &box{Make()}
+}
+
+func f(mu sync.Locker) {
+	b := locked(mu)
+	println(b)
+	b.b.Free() //F
+}
+`, "may be nil"},
 	{"a call that does not return", `
 func f() {
 	b, err := Try()
