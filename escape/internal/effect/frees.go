@@ -27,7 +27,8 @@ type Found struct {
 	Parts      map[string]bool // the parts; whether each may hold nothing
 	Others     []string        // parts that it leaves alone
 	Repeatable bool
-	Resets     bool // it sets fields to nothing: who calls it may go on with the value
+	Resets     bool       // it sets fields to nothing: who calls it may go on with the value
+	Count      *types.Var // of a value that is counted: the field that has the number; it has no parts
 }
 
 // Frees knows which function frees values of which type, as a package can write it.
@@ -95,6 +96,18 @@ func (f *Frees) Found(fn *types.Func) *Found {
 		if i.Func == fn {
 			return i
 		}
+	}
+	return nil
+}
+
+// Count returns the field that counts who has a value of type t, if that was found; else nil.
+func (f *Frees) Count(t types.Type) *types.Var {
+	free := f.Of(t)
+	if free == nil || free.Func == nil {
+		return nil
+	}
+	if found := f.Found(free.Func); found != nil {
+		return found.Count
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
+	"github.com/lastuse/lastuse/escape/internal/ir"
 	"github.com/lastuse/lastuse/escape/internal/own"
 	"github.com/lastuse/lastuse/escape/internal/place"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
@@ -59,7 +60,10 @@ func (r *finder) filled(s *pointsto.Site, at *ssa.BasicBlock) *ssa.Store {
 			}
 			for _, j := range *a.Referrers() {
 				put, ok := j.(*ssa.Store)
-				if ok && put.Addr == a && put.Block().Dominates(at) && owned(r.f, put) && frees(r.f, s, a.Field) {
+				if !ok || put.Addr != a || !put.Block().Dominates(at) || !frees(r.f, s, a.Field) {
+					continue
+				}
+				if of := owned(r.f, put); of != nil && (!of.Begun || r.used(s, put, at)) {
 					return put
 				}
 			}
@@ -68,11 +72,33 @@ func (r *finder) filled(s *pointsto.Site, at *ssa.BasicBlock) *ssa.Store {
 	return nil
 }
 
-// owned reports whether what a store puts somewhere is surely owned by the function in front of it.
-func owned(f *own.Func, put *ssa.Store) bool {
-	holds := f.Holds(put.Val)
-	if len(holds) != 1 || holds[0].As != pointsto.Whole || holds[0].Site.Param >= 0 || holds[0].Site.Begun {
-		return false
+// used reports whether a call gets a value behind a store, and in front of a block: what was begun with
+// nothing in it may have something by then.
+func (r *finder) used(s *pointsto.Site, put *ssa.Store, at *ssa.BasicBlock) bool {
+	for _, v := range r.g.Values {
+		if v.Referrers() == nil || !slices.Equal(r.f.Holds(v), []pointsto.Hold{{Site: s, As: pointsto.Whole}}) {
+			continue
+		}
+		for _, i := range *v.Referrers() {
+			c, ok := i.(*ssa.Call)
+			if ok && !r.f.Marks(i) && c.Block().Dominates(at) && ir.Before(put, c) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// owned returns the site of what a store puts somewhere, which the function surely owns in front of it;
+// nil if that is not so.
+func owned(f *own.Func, put *ssa.Store) *pointsto.Site {
+	v := put.Val
+	if i, ok := v.(*ssa.MakeInterface); ok {
+		v = i.X
+	}
+	holds := f.Holds(v)
+	if len(holds) != 1 || holds[0].As != pointsto.Whole || holds[0].Site.Param >= 0 {
+		return nil
 	}
 	n, at, _ := f.Graph.Where(put)
 	for _, g := range f.Groups {
@@ -86,9 +112,11 @@ func owned(f *own.Func, put *ssa.Store) bool {
 				front = p
 			}
 		}
-		return front != nil && front.Status(own.Token(2*k)) == own.Owned
+		if front != nil && front.Status(own.Token(2*k)) == own.Owned {
+			return holds[0].Site
+		}
 	}
-	return false
+	return nil
 }
 
 // frees reports whether what frees a value looks at a field of it, or another method that it calls does.

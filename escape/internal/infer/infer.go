@@ -17,10 +17,10 @@
 // that is put together here: if a free that was found frees all that are owned, and no other
 // parts hold anything that it would free, they are the result.
 //
-// Parts of a parameter are followed as parameters are. One that holds something else at an
-// exit than it was given with escapes. A method that frees parts of its receiver, and does nothing
-// else, is a free of that type (free.go). What else a parameter leads to whose type nothing
-// frees escapes or is viewed, whatever the path.
+// Parts of a parameter are followed as parameters are. One that holds something else at an exit than it
+// was given with escapes. A method that frees parts of its receiver, and does nothing else, is a free of
+// that type (free.go), as is one that counts references (counted.go). What else a parameter leads to
+// whose type nothing frees escapes or is viewed, whatever the path.
 package infer
 
 import (
@@ -92,6 +92,9 @@ func Summary(f *own.Func, frees *effect.Frees) *effect.Summary {
 		takes := s.Params[0].TakesNil
 		s.Params[0] = found.Does()
 		s.Params[0].TakesNil = takes
+	}
+	if retains(f, frees) {
+		s.Params[0] = effect.Param{Retained: true}
 	}
 	for n := range s.Results {
 		e.result(s, n)

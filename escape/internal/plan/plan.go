@@ -106,7 +106,8 @@ func Run(in *Input) *Result {
 	failed := &failures{skipped: map[*ssa.Function]string{}, bugs: map[*ssa.Function]string{}}
 	ed := newEditor(in, frees, failed)
 	ed.keeps = collected(in, frees)
-	follow := func(t types.Type) bool { return frees.Named(t) || ed.keeps.At(t) != nil }
+	counts := counting(in)
+	follow := func(t types.Type) bool { return frees.Named(t) || ed.keeps.At(t) != nil || counts(t) }
 	p := ir.Build(&ir.Input{Fset: in.Fset, Files: in.Files, Types: in.Types, Info: in.Info, Follow: follow,
 		Heads: ed.heads, NoReturn: func(f *types.Func) bool { return effect.NeverReturns(f.FullName()) }})
 	away := &calls.Elsewhere{}

@@ -37,7 +37,11 @@ func (s *solver) begin() {
 func (s *solver) findFrees(order []calls.Round) {
 	needed := map[*types.Func]bool{}
 	may := func(f *ssa.Function) bool {
-		return infer.IsFree(f) && s.frees.Divisible(f.Signature.Recv().Type()) && !s.to.Owns(f.Signature.Recv().Type())
+		if !infer.IsFree(f) {
+			return false
+		}
+		recv := f.Signature.Recv().Type()
+		return (s.frees.Divisible(recv) || infer.Counts(f)) && !s.to.Owns(recv)
 	}
 	looked := make([]bool, len(order))
 	for k, round := range slices.Backward(order) {
@@ -69,7 +73,11 @@ func (s *solver) findFrees(order []calls.Round) {
 				continue
 			}
 			s.skip(f, Contained(func() {
-				if found := infer.Free(sf.Own, sf.Summary, s.frees); found != nil {
+				found := infer.Counted(sf.Own)
+				if found == nil {
+					found = infer.Free(sf.Own, sf.Summary, s.frees)
+				}
+				if found != nil {
 					s.frees.Infer(found)
 					some = true
 				}

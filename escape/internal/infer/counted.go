@@ -1,0 +1,164 @@
+package infer
+
+import (
+	"go/constant"
+	"go/token"
+	"go/types"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/internal/calls"
+	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/own"
+)
+
+// This file is about values that count who has them: a method takes one from a field, atomically, and frees
+// what the value owns where nothing is left. Who has made a value has one, so for him that is its free, as a
+// whole. A method that does nothing but add one takes a reference more.
+
+// Counts reports whether a method takes one from a field of its receiver, and looks whether nothing is left.
+func Counts(f *ssa.Function) bool {
+	_, last := lastOne(f)
+	return last != nil
+}
+
+// Counted returns what a method is if it frees values that are counted; nil if it does not.
+func Counted(f *own.Func) *effect.Found {
+	if len(f.SSA.Params) != 1 || f.SSA.Signature.Results().Len() > 0 || len(f.SSA.AnonFuncs) > 0 {
+		return nil
+	}
+	field, last := lastOne(f.SSA)
+	if last == nil {
+		return nil
+	}
+	some := false
+	for _, b := range f.SSA.Blocks {
+		for _, i := range b.Instrs {
+			c, ok := i.(ssa.CallInstruction)
+			if !ok || f.Marks(i) || !freesPart(f, c.Common()) {
+				continue
+			}
+			if _, deferred := i.(*ssa.Defer); deferred || !last.Dominates(b) {
+				return nil
+			}
+			some = true
+		}
+	}
+	if !some {
+		return nil
+	}
+	return &effect.Found{Func: calls.Declared(f.SSA), Count: field}
+}
+
+// freesPart reports whether a call frees what is in a field of the receiver.
+func freesPart(f *own.Func, c *ssa.CallCommon) bool {
+	if _, builtin := c.Value.(*ssa.Builtin); builtin {
+		return false
+	}
+	s := f.Summary(c)
+	for k, a := range calls.Operands(c) {
+		if s.Param(k).Freed.Cond == effect.Always && inField(f.SSA.Params[0], a) {
+			return true
+		}
+	}
+	return false
+}
+
+// inField reports whether a value is read in a field of another one, or is the address of one.
+func inField(of, v ssa.Value) bool {
+	for {
+		switch x := v.(type) {
+		case *ssa.UnOp:
+			if x.Op != token.MUL {
+				return false
+			}
+			v = x.X
+		case *ssa.FieldAddr:
+			if x.X == of {
+				return true
+			}
+			v = x.X
+		default:
+			return false
+		}
+	}
+}
+
+// lastOne returns the field from which a function takes one, and the block where nothing is left.
+func lastOne(f *ssa.Function) (field *types.Var, last *ssa.BasicBlock) {
+	for _, b := range f.Blocks {
+		branch, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If)
+		if !ok {
+			continue
+		}
+		test, ok := branch.Cond.(*ssa.BinOp)
+		if !ok || test.Op != token.EQL && test.Op != token.NEQ || !isInt(test.Y, 0) {
+			continue
+		}
+		c, ok := test.X.(*ssa.Call)
+		if !ok {
+			continue
+		}
+		at := 0
+		if test.Op == token.NEQ {
+			at = 1
+		}
+		if field := added(f, c, -1); field != nil && len(b.Succs[at].Preds) == 1 {
+			return field, b.Succs[at]
+		}
+	}
+	return nil, nil
+}
+
+// added returns the field of the receiver to which a call adds a number, atomically; nil if it does not.
+func added(f *ssa.Function, c *ssa.Call, n int64) *types.Var {
+	fn := calls.Called(&c.Call)
+	if fn == nil || fn.Pkg() == nil || fn.Pkg().Path() != "sync/atomic" || !strings.HasPrefix(fn.Name(), "Add") {
+		return nil
+	}
+	args := calls.Operands(&c.Call)
+	a, ok := args[0].(*ssa.FieldAddr)
+	if !ok || a.X != f.Params[0] || len(args) != 2 || !isInt(args[1], n) {
+		return nil
+	}
+	s, ok := f.Params[0].Type().Underlying().(*types.Pointer)
+	if !ok {
+		return nil
+	}
+	return s.Elem().Underlying().(*types.Struct).Field(a.Field)
+}
+
+func isInt(v ssa.Value, n int64) bool {
+	c, ok := v.(*ssa.Const)
+	if !ok || c.Value == nil || c.Value.Kind() != constant.Int {
+		return false
+	}
+	x, exact := constant.Int64Val(c.Value)
+	return exact && x == n
+}
+
+// retains reports whether a function does nothing but take a reference more to a value that is counted.
+func retains(f *own.Func, frees *effect.Frees) bool {
+	if len(f.SSA.Params) != 1 || f.SSA.Signature.Recv() == nil || f.SSA.Signature.Results().Len() > 0 {
+		return false
+	}
+	count := frees.Count(f.SSA.Params[0].Type())
+	one := false
+	for _, b := range f.SSA.Blocks {
+		for _, i := range b.Instrs {
+			c, ok := i.(*ssa.Call)
+			switch {
+			case !ok || f.Marks(i):
+			case count != nil && added(f.SSA, c, 1) == count:
+				one = true
+			case !f.Summary(&c.Call).Param(0).Borrows():
+				return false
+			}
+			if _, store := i.(*ssa.Store); store {
+				return false
+			}
+		}
+	}
+	return one
+}

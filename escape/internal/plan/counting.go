@@ -1,0 +1,62 @@
+package plan
+
+import (
+	"go/ast"
+	"go/types"
+	"strings"
+
+	"golang.org/x/tools/go/types/typeutil"
+)
+
+// counting returns whether variables of a type may hold values that count who has them: a method of the type
+// takes one from a number, atomically. Whether that frees them is found when functions are looked at; which
+// variables there are to follow must be known before.
+func counting(in *Input) func(types.Type) bool {
+	counts := map[*types.TypeName]bool{}
+	for _, file := range in.Files {
+		for _, d := range file.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || fn.Recv == nil || fn.Body == nil {
+				continue
+			}
+			m, ok := in.Info.Defs[fn.Name].(*types.Func)
+			if !ok {
+				continue
+			}
+			if name := nameOf(m.Signature().Recv().Type()); name != nil && takesOne(in, fn.Body) {
+				counts[name] = true
+			}
+		}
+	}
+	return func(t types.Type) bool { return counts[nameOf(t)] }
+}
+
+// nameOf returns the name of what a type is, or points to; nil if it has none.
+func nameOf(t types.Type) *types.TypeName {
+	t = types.Unalias(t)
+	if p, ok := t.(*types.Pointer); ok {
+		t = types.Unalias(p.Elem())
+	}
+	if n, ok := t.(*types.Named); ok {
+		return n.Obj()
+	}
+	return nil
+}
+
+// takesOne reports whether one is taken from a number atomically.
+func takesOne(in *Input, body *ast.BlockStmt) bool {
+	found := false
+	ast.Inspect(body, func(n ast.Node) bool {
+		c, ok := n.(*ast.CallExpr)
+		if !ok || len(c.Args) == 0 {
+			return !found
+		}
+		fn, ok := typeutil.Callee(in.Info, c).(*types.Func)
+		if ok && fn.Pkg() != nil && fn.Pkg().Path() == "sync/atomic" && strings.HasPrefix(fn.Name(), "Add") {
+			v := in.Info.Types[c.Args[len(c.Args)-1]].Value
+			found = found || v != nil && v.ExactString() == "-1"
+		}
+		return !found
+	})
+	return found
+}
