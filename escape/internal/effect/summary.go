@@ -43,10 +43,16 @@ type Param struct {
 	Retained   bool
 	Parts      []Part[Param] // what it does to parts, where that is something else
 	Lends      bool          // a function that the literal is given gets it while it runs
-	Sets       Result        // of a captured variable: it is given what its function then owns
+	Sets       Result        // of a captured variable: it is given what its function then owns; see Replaces
 	Takes      Takes         // of a slice, or a variable of one, that escapes: how it does
 	Calls      Calls         // of a function: how it is called
 	Reads      Reads         // how far it is looked into
+}
+
+// Replaces reports whether what a captured variable held is freed where that is given something else, and
+// only there.
+func (p Param) Replaces() bool {
+	return p.Freed == p.Sets.Owned && p.Freed.Cond != Never && (p.Freed.Cond != Maybe || p.Sets.Must)
 }
 
 // Reads says how far a function looks into an operand. The zero Reads is to its memory.

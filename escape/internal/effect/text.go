@@ -103,6 +103,9 @@ func (s *Summary) param(out []string, name string, p Param) []string {
 	}
 	if w := p.Sets.Owned; w.Cond != Never {
 		out = append(out, name+" set"+s.when(w))
+		if w.Cond == Maybe && p.Replaces() {
+			out[len(out)-1] += " and then freed before"
+		}
 	}
 	for _, x := range p.Parts {
 		if x.Is.Borrows() {

@@ -103,9 +103,9 @@ func (f *Func) Puts(i ssa.Instruction, v ssa.Value) *Put {
 			}
 			n++
 			raw, p := f.Does(Run{Literal: r.Literal}, k), f.Does(r, k)
-			if w := raw.Sets.Owned; p.Sets.Owned.Cond != effect.Never {
+			if p.Sets.Owned.Cond != effect.Never {
 				put = &Put{When: p.Sets.Owned, Nil: p.Sets.Nil, Again: raw.Repeatable, Many: !r.Once,
-					Frees: raw.Freed == w && w.Cond != effect.Maybe}
+					Frees: raw.Replaces()}
 			}
 		}
 	}

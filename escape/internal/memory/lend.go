@@ -31,7 +31,7 @@ func (f *Func) Does(r Run, n int) effect.Param {
 		return p
 	}
 	if p.Lends || p.Retained || len(p.Parts) > 0 || p.Escapes.Cond != effect.Never || Gives(s, k) ||
-		!r.Once && p.Freed.Cond != effect.Never && (p.Freed.Cond != effect.Always || p.Sets.Owned.Cond != effect.Always) {
+		!r.Once && p.Freed.Cond != effect.Never && !p.Replaces() {
 		return effect.Param{Escapes: effect.When{Cond: effect.Always}}
 	}
 	perhaps := func(w *effect.When) {
