@@ -6,9 +6,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/require"
 )
 
@@ -75,11 +77,18 @@ func TestTableFormats(t *testing.T) {
 
 	code, out, errOut := call(t, "sites", "-p", k.pid(), "-o", "pprof")
 	require.Equal(t, exitOK, code, errOut)
-	file := filepath.Join(t.TempDir(), "heap.pb.gz")
-	require.NoError(t, os.WriteFile(file, []byte(out), 0o600))
-	text, err := exec.Command("go", "tool", "pprof", "-sample_index=inuse_space", "-unit=B", "-top", file).CombinedOutput()
-	require.NoError(t, err, "%s", text)
-	require.Regexp(t, `1062672B +100% .*main\.main`, string(text))
+	p, err := profile.ParseData([]byte(out))
+	require.NoError(t, err)
+	space := slices.IndexFunc(p.SampleType, func(t *profile.ValueType) bool { return t.Type == "inuse_space" })
+	require.GreaterOrEqual(t, space, 0)
+	var live int64
+	for _, s := range p.Sample {
+		live += s.Value[space]
+		require.True(t, slices.ContainsFunc(s.Location, func(l *profile.Location) bool {
+			return len(l.Line) > 0 && l.Line[0].Function.Name == "main.main"
+		}), p.String())
+	}
+	require.Equal(t, int64(1062672), live)
 }
 
 // TestRunReadsTheTable runs a program that calls no driver and ends with buffers live:

@@ -42,7 +42,7 @@ func newProver(ctx context.Context, dir string, std bool) (*prover, error) {
 	}
 	fset := token.NewFileSet()
 	list, err := packages.Load(&packages.Config{
-		Context: ctx, Dir: dir, Env: append(environ(), "CGO_ENABLED=0"), Fset: fset,
+		Context: ctx, Dir: dir, Env: environ(), Fset: fset,
 		Mode: packages.NeedName | packages.NeedCompiledGoFiles | packages.NeedSyntax | packages.NeedTypes |
 			packages.NeedTypesInfo | packages.NeedImports | packages.NeedDeps | packages.NeedTypesSizes,
 	}, gen.PathRT, "golang.org/x/sync/errgroup", "github.com/lastuse/lastuse/alloc/host", "errors", "fmt", "io", "iter", "os",

@@ -258,7 +258,7 @@ func (b *Batch) build(ctx context.Context) (bin string, broken map[int]string, e
 	for {
 		cmd := exec.CommandContext(ctx, "go", "build", "-gcflags=oracle.test/...=-N -l -e", "-ldflags=-s -w", "-o", bin, "./run")
 		cmd.Dir = b.Dir
-		cmd.Env = append(environ(), "CGO_ENABLED=0")
+		cmd.Env = environ()
 		out, err := cmd.CombinedOutput()
 		if err == nil {
 			return bin, broken, nil

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lastuse/lastuse/internal/tier"
 )
 
 // lineOf returns the number of the first line of a file of this folder that contains text, after the
@@ -31,6 +33,7 @@ func lineOf(t *testing.T, file, after, text string) int {
 // TestProfile has go tool pprof open the program's profile and name the lines that made
 // workspaces, with how much each did.
 func TestProfile(t *testing.T) {
+	tier.Skip(t, "builds pprof")
 	const iterations = 20
 	m := &meter{w: io.Discard}
 	require.NoError(t, poolVariant(m, 4<<20, iterations, 1<<30)) // 16 MiB each: every one is sampled

@@ -15,7 +15,7 @@ import (
 // theirs.
 func Stacks(runs int64, f func(), except ...string) (stacks []string) {
 	defer func(old int) { runtime.MemProfileRate = old }(runtime.MemProfileRate)
-	runtime.MemProfileRate = 1
+	runtime.MemProfileRate = 0 // but while f runs
 	for range 5 {
 		if stacks = oneTry(runs, f, except); len(stacks) == 0 {
 			break
@@ -26,21 +26,33 @@ func Stacks(runs int64, f func(), except ...string) (stacks []string) {
 
 // oneTry is Stacks without another one.
 func oneTry(runs int64, f func(), except []string) (stacks []string) {
-	before := profile(except)
+	before := profile()
+	runtime.MemProfileRate = 1
 	for range runs {
 		f()
 	}
-	for at, n := range profile(except) {
-		if n -= before[at]; n >= runs {
+	runtime.MemProfileRate = 0
+	made := make(map[string]int64)
+	for stack, n := range profile() {
+		if n -= before[stack]; n > 0 {
+			if at := functions(&stack, except); at != "" {
+				made[at] += n
+			}
+		}
+	}
+	for at, n := range made {
+		if n >= runs {
 			stacks = append(stacks, fmt.Sprintf("%d allocations at\n%s", n, at))
 		}
 	}
 	return stacks
 }
 
-// profile returns how often each stack has allocated, but for its own, those that are all the runtime's, and
-// those of the packages in except.
-func profile(except []string) map[string]int64 {
+// A trace has the return addresses of a stack.
+type trace = [len(runtime.MemProfileRecord{}.Stack0)]uintptr
+
+// profile returns how often each stack has allocated.
+func profile() map[trace]int64 {
 	runtime.GC() // twice: the profile lags behind
 	runtime.GC()
 	records := make([]runtime.MemProfileRecord, 1000)
@@ -49,28 +61,33 @@ func profile(except []string) map[string]int64 {
 		records = make([]runtime.MemProfileRecord, n+1000)
 		n, ok = runtime.MemProfile(records, true)
 	}
-	all := make(map[string]int64)
+	all := make(map[trace]int64, n)
 	for _, r := range records[:n] {
-		var at strings.Builder
-		counts, owner := false, ""
-		frames := runtime.CallersFrames(r.Stack())
-		for more := true; more; {
-			var f runtime.Frame
-			f, more = frames.Next()
-			fmt.Fprintf(&at, "%s\n", f.Function)
-			counts = counts || !strings.HasPrefix(f.Function, "runtime.")
-			if owner == "" && !standard(f.Function) {
-				owner = f.Function
-			}
-			if strings.HasSuffix(f.Function, "gomemory.profile") {
-				counts, more = false, false
-			}
-		}
-		if counts && !slices.ContainsFunc(except, func(p string) bool { return strings.HasPrefix(owner, p+".") }) {
-			all[at.String()] += r.AllocObjects
-		}
+		all[r.Stack0] += r.AllocObjects // there is one for each size
 	}
 	return all
+}
+
+// functions returns the functions of a stack, or nothing if it does not count: if all of it is the runtime's,
+// or the innermost function outside of Go's own packages is of one in except.
+func functions(stack *trace, except []string) string {
+	var at strings.Builder
+	counts, owner := false, ""
+	record := runtime.MemProfileRecord{Stack0: *stack}
+	frames := runtime.CallersFrames(record.Stack())
+	for more := true; more; {
+		var f runtime.Frame
+		f, more = frames.Next()
+		fmt.Fprintf(&at, "%s\n", f.Function)
+		counts = counts || !strings.HasPrefix(f.Function, "runtime.")
+		if owner == "" && !standard(f.Function) {
+			owner = f.Function
+		}
+	}
+	if !counts || slices.ContainsFunc(except, func(p string) bool { return strings.HasPrefix(owner, p+".") }) {
+		return ""
+	}
+	return at.String()
 }
 
 // standard reports whether a function, by its full name, is of one of Go's own packages.

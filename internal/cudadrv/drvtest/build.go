@@ -124,7 +124,7 @@ func compile(o Options) (lib []byte, why string) {
 	if why != "" {
 		return nil, why
 	}
-	args = append([]string{"-O2", "-fPIC", "-shared", "-o", out}, args...)
+	args = append([]string{"-O1", "-fPIC", "-shared", "-o", out}, args...)
 	if len(o.Without) > 0 {
 		script := "{ global: *; local: " + strings.Join(o.Without, "; ") + "; };\n"
 		if err := os.WriteFile(filepath.Join(dir, "symbols"), []byte(script), 0o644); err != nil {

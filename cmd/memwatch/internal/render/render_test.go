@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lastuse/lastuse/cmd/memwatch/internal/heap"
+	"github.com/lastuse/lastuse/internal/tier"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -118,6 +119,7 @@ func TestLines(t *testing.T) {
 
 // TestPprof has Go's own tool read the profile.
 func TestPprof(t *testing.T) {
+	tier.Skip(t, "builds pprof")
 	s := session(t, heap.Query{})
 	var b bytes.Buffer
 	require.NoError(t, Pprof(&b, s, 1e18))
