@@ -37,7 +37,7 @@ func (a *Assigned) String() string                { return a.Name() }
 func (a *Assigned) Type() types.Type              { return Pointee(a.Slot.Type()) }
 func (a *Assigned) Parent() *ssa.Function         { return a.Call.Parent() }
 func (a *Assigned) Referrers() *[]ssa.Instruction { return &[]ssa.Instruction{} }
-func (a *Assigned) Pos() token.Pos                { return a.Call.Pos() }
+func (a *Assigned) Pos() token.Pos                { return posOf(a.Call) }
 
 // A Former is what a slot held in front of an instruction that gives it something else.
 type Former struct {

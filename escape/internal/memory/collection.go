@@ -31,7 +31,7 @@ func (p *Filled) String() string                { return p.Name() }
 func (p *Filled) Type() types.Type              { return Pointee(p.Slot.Type()).Underlying().(*types.Slice).Elem() }
 func (p *Filled) Parent() *ssa.Function         { return p.Call.Parent() }
 func (p *Filled) Referrers() *[]ssa.Instruction { return &[]ssa.Instruction{} }
-func (p *Filled) Pos() token.Pos                { return p.Call.Pos() }
+func (p *Filled) Pos() token.Pos                { return posOf(p.Call) }
 
 // NewCollection returns a collection with one member.
 func NewCollection(v ssa.Value) *Collection {

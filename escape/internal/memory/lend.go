@@ -1,6 +1,8 @@
 package memory
 
 import (
+	"go/token"
+
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
@@ -20,6 +22,24 @@ type Run struct {
 // IsBody reports whether a function is the body of a range over a function. It only runs in turn, whatever
 // that does: once the loop has ended, calling it panics.
 func IsBody(f *ssa.Function) bool { return f.Synthetic == "range-over-func yield" }
+
+// BodyOf returns the body of the range over a function that a call is; nil if it is none.
+func BodyOf(c *ssa.CallCommon) *ssa.Function {
+	for _, a := range c.Args {
+		if m, ok := a.(*ssa.MakeClosure); ok && IsBody(m.Fn.(*ssa.Function)) {
+			return m.Fn.(*ssa.Function)
+		}
+	}
+	return nil
+}
+
+// posOf returns where a call stands, or the body of the loop that it is.
+func posOf(c *ssa.Call) token.Pos {
+	if body := BodyOf(&c.Call); body != nil {
+		return body.Pos()
+	}
+	return c.Pos()
+}
 
 // Does returns what a run does to what its literal captures in operand n, of which the caller of the literal
 // learns no more if that is another function.

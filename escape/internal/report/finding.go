@@ -185,6 +185,9 @@ func calleeName(f *pointsto.Func, c *ssa.CallCommon) string {
 	if fn := calls.Called(c); fn != nil {
 		return fullName(fn.Origin(), relativeTo(f))
 	}
+	if memory.BodyOf(c) != nil {
+		return "the body of a loop"
+	}
 	return "a function"
 }
 
@@ -215,6 +218,8 @@ func callOf(v ssa.Value) *ssa.CallCommon {
 	case *memory.Dropped:
 		return &x.Call.Call
 	case *memory.Assigned:
+		return &x.Call.Call
+	case *memory.Filled:
 		return &x.Call.Call
 	case *ssa.Extract:
 		v = x.Tuple
