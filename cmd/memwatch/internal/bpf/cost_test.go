@@ -3,6 +3,7 @@
 package bpf
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
 	"os"
@@ -60,11 +61,18 @@ func buildCost(t testing.TB) (lib, prog string) {
 // overEmpty is what a probed call may take over empty probes, in nanoseconds, without its stack and with it.
 var overEmpty = map[bool]int64{false: 300, true: 1000}
 
-// runCost returns the nanoseconds of a pair of calls, and how many there were.
-func runCost(t testing.TB, prog string, threads int, seconds float64, rate int) (ns, pairs int64) {
-	out, err := exec.Command(prog, fmt.Sprint(threads), fmt.Sprint(seconds), fmt.Sprint(rate)).Output()
-	require.NoError(t, err)
-	_, err = fmt.Sscan(string(out), &ns, &pairs)
+// runCost runs the program, which the session is told of, and returns the nanoseconds of a pair of calls, and
+// how many there were.
+func runCost(t testing.TB, s *Session, prog string, threads int, seconds float64, rate int) (ns, pairs int64) {
+	var out bytes.Buffer
+	cmd := exec.Command(prog, fmt.Sprint(threads), fmt.Sprint(seconds), fmt.Sprint(rate))
+	cmd.Stdout = &out
+	require.NoError(t, cmd.Start())
+	if s != nil {
+		require.NoError(t, s.Watch(uint32(cmd.Process.Pid), Target{Other: true}))
+	}
+	require.NoError(t, cmd.Wait())
+	_, err := fmt.Sscan(out.String(), &ns, &pairs)
 	require.NoError(t, err)
 	return ns, pairs
 }
@@ -79,7 +87,7 @@ func runCost(t testing.TB, prog string, threads int, seconds float64, rate int) 
 // and with -cost.real /usr/lib/libcuda.so.1 the calls are those of a GPU's driver.
 func TestCost(t *testing.T) {
 	lib, prog := buildCost(t)
-	bare, _ := runCost(t, prog, 1, *costSeconds/4, 0)
+	bare, _ := runCost(t, nil, prog, 1, *costSeconds/4, 0)
 	empty := emptyCost(t, lib, prog)
 	for _, o := range []Options{{NoStacks: true}, {}} {
 		t.Run(fmt.Sprintf("stacks=%v", !o.NoStacks), func(t *testing.T) { cost(t, lib, prog, bare, empty, o) })
@@ -99,7 +107,7 @@ func emptyCost(t *testing.T, lib, prog string) (ns int64) {
 	s.objs.Entry, s.objs.Return = empty, empty
 	_, err = s.Attach(lib, image(t, lib), 0)
 	require.NoError(t, err)
-	ns, _ = runCost(t, prog, 1, min(*costSeconds, 5), 0)
+	ns, _ = runCost(t, s, prog, 1, min(*costSeconds, 5), 0)
 	require.NoError(t, s.Close())
 	return ns
 }
@@ -113,7 +121,7 @@ func cost(t *testing.T, lib, prog string, bare, empty int64, o Options) {
 	h := heap.New(heap.Options{})
 	go consume(s, h, done, over)
 	var before, after unix.Rusage
-	ns, pairs := runCost(t, prog, 1, min(*costSeconds, 5), 0)
+	ns, pairs := runCost(t, s, prog, 1, min(*costSeconds, 5), 0)
 	t.Logf("a pair of calls takes %d ns, %d ns bare and %d ns with empty probes: each probed call %d ns more than bare, %d ns more than empty",
 		ns, bare, empty, (ns-bare)/2, (ns-empty)/2)
 	require.NotZero(t, pairs)
@@ -123,7 +131,7 @@ func cost(t *testing.T, lib, prog string, bare, empty int64, o Options) {
 	require.NoError(t, unix.Getrusage(unix.RUSAGE_SELF, &before))
 	start := time.Now()
 	rss := residentKiB(t)
-	_, more := runCost(t, prog, 2, *costSeconds, *costEvents/4) // two events a pair, two threads
+	_, more := runCost(t, s, prog, 2, *costSeconds, *costEvents/4) // two events a pair, two threads
 	took := time.Since(start).Seconds()
 	require.NoError(t, unix.Getrusage(unix.RUSAGE_SELF, &after))
 	cpu := float64(after.Utime.Nano()+after.Stime.Nano()-before.Utime.Nano()-before.Stime.Nano()) / 1e9

@@ -171,8 +171,9 @@ func (s *Session) locate() error {
 }
 
 // A Target is where a Go program keeps what a walk of its stacks needs. The zero
-// Target is that of a program of another language.
+// Target is that of a program of which nothing is known yet.
 type Target struct {
+	Other         bool   // it is a program of another language
 	Text, TextEnd uint64 // addresses of Go's code
 	TLS           int32  // bytes from the thread pointer to g
 	Known         bool   // the offsets are; else stacks are not taken from goroutines
@@ -188,7 +189,7 @@ type Offsets struct {
 // Watch tells of a process.
 func (s *Session) Watch(pid uint32, t Target) error {
 	v := watchTarget{
-		Text: t.Text, Etext: t.TextEnd, Tls: t.TLS, Known: uint16(bit(t.Known)),
+		Text: t.Text, Etext: t.TextEnd, Tls: t.TLS, Known: uint16(bit(t.Known)), Other: uint16(bit(t.Other)),
 		G_m: t.Offsets.M, G_goid: t.Offsets.GoID, G_syscallpc: t.Offsets.SyscallPC, G_syscallbp: t.Offsets.SyscallBP,
 		M_curg: t.Offsets.CurG,
 	}

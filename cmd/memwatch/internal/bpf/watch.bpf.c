@@ -76,7 +76,8 @@ struct target {
 	s32 tls;         // where g is, from the thread pointer
 	u16 known;       // the offsets below are
 	u16 g_m, g_goid, g_syscallpc, g_syscallbp, m_curg;
-	u16 pad[3];
+	u16 other;       // it is known to be no Go program
+	u16 pad[2];
 };
 
 // A thread's call between entry and return. The words and the frames are here and
@@ -411,12 +412,12 @@ __attribute__((noinline)) u32 follow(struct call *c, u64 bp, u64 from, u64 end)
 	return n;
 }
 
-// callers follows the frame pointers in the stack of this thread if it is known where that ends, and else, as
-// in Go, whose stacks go on elsewhere, to any place.
-static __always_inline u32 callers(struct pt_regs *ctx, struct call *c, struct task_struct *task, u8 go, u32 *at)
+// callers follows the frame pointers in the stack of this thread if it is known where that ends. In Go stacks
+// go on elsewhere, and a program may be Go's as long as it is not known to be another: there to any place.
+static __always_inline u32 callers(struct pt_regs *ctx, struct call *c, struct task_struct *task, u8 anywhere, u32 *at)
 {
 	enum { LOWEST = 1 << 16 }; // the kernel lets nobody have memory below
-	u64 end = go ? 0 : stack_end(task, ctx->sp);
+	u64 end = anywhere ? 0 : stack_end(task, ctx->sp);
 	*at = 0;
 	return follow(c, ctx->bp, end ? ctx->sp : LOWEST, end ? end : -1);
 }
@@ -424,7 +425,7 @@ static __always_inline u32 callers(struct pt_regs *ctx, struct call *c, struct t
 // callers has the kernel follow the frame pointers, and returns how many frames there are and where the first
 // is: the kernel begins with the probe itself, and misses the one behind unless the function begins with a
 // push of the frame pointer.
-static __always_inline u32 callers(struct pt_regs *ctx, struct call *c, struct task_struct *task, u8 go, u32 *at)
+static __always_inline u32 callers(struct pt_regs *ctx, struct call *c, struct task_struct *task, u8 anywhere, u32 *at)
 {
 	u64 ra = c->frames[0];
 	long got = bpf_get_stack(ctx, c->frames, FRAMES * 8, BPF_F_USER_STACK);
@@ -484,7 +485,7 @@ static __always_inline u64 stack(struct pt_regs *ctx, struct call *c, struct led
 
 	c->frames[0] = ra;
 	if (go || copy == NEVER || (copy == NEEDED && !ends(salt, ra)))
-		n = callers(ctx, c, task, go, &at);
+		n = callers(ctx, c, task, !t || !t->other, &at);
 	if (n > FRAMES)
 		n = FRAMES;
 	if (go) {

@@ -235,7 +235,8 @@ type watchTarget struct {
 	G_syscallpc uint16
 	G_syscallbp uint16
 	M_curg      uint16
-	Pad         [3]uint16
+	Other       uint16
+	Pad         [2]uint16
 	_           [2]byte
 }
 

@@ -140,6 +140,7 @@ func (r *resolver) target(pid uint32, use func(bpf.Target)) {
 		}
 		info, bias := p.Go()
 		if info == nil {
+			use(bpf.Target{Other: true})
 			return
 		}
 		t := bpf.Target{Text: info.Text + bias, TextEnd: info.TextEnd + bias, TLS: info.TLS}

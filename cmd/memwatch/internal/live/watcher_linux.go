@@ -459,13 +459,13 @@ func (w *Watcher) present(p *process, pid int, now int64, joined bool) {
 	w.sink(&e)
 }
 
-// target tells the probes where a Go program keeps its goroutines.
+// target tells the probes where a Go program keeps its goroutines, and of another that it is none.
 func (w *Watcher) target(pid int) {
 	if w.session == nil {
 		return
 	}
 	w.resolver.target(uint32(pid), func(t bpf.Target) {
-		_ = w.session.Watch(uint32(pid), t) // without it stacks are walked by the kernel alone
+		_ = w.session.Watch(uint32(pid), t) // or goroutines' stacks are lost where C loses them
 	})
 }
 
