@@ -43,16 +43,31 @@ type Param struct {
 	Retained   bool
 	Parts      []Part[Param] // what it does to parts, where that is something else
 	Lends      bool          // a function that the literal is given gets it while it runs
-	Sets       Result        // of a captured variable: it is given what its function then owns; see Replaces
+	Sets       Sets          // of a captured variable: it is given something else
 	Takes      Takes         // of a slice, or a variable of one, that escapes: how it does
 	Calls      Calls         // of a function: how it is called
 	Reads      Reads         // how far it is looked into
 }
 
+// Sets says when a captured variable is given what its function then owns.
+type Sets struct {
+	When    When
+	Nil     bool // that may be nothing
+	Nothing bool // and is never anything else
+	Frees   bool // what was there before is freed where that happens, and only there
+}
+
+// Join returns what is so of both.
+func (s Sets) Join(t Sets) Sets {
+	some := func(s Sets) bool { return s.When.Cond != Never }
+	return Sets{When: s.When.Join(t.When), Nil: s.Nil || t.Nil, Frees: s.Frees && t.Frees,
+		Nothing: (s.Nothing || !some(s)) && (t.Nothing || !some(t)) && (some(s) || some(t))}
+}
+
 // Replaces reports whether what a captured variable held is freed where that is given something else, and
 // only there.
 func (p Param) Replaces() bool {
-	return p.Freed == p.Sets.Owned && p.Freed.Cond != Never && (p.Freed.Cond != Maybe || p.Sets.Must)
+	return p.Freed == p.Sets.When && p.Freed.Cond != Never && (p.Freed.Cond != Maybe || p.Sets.Frees)
 }
 
 // Reads says how far a function looks into an operand. The zero Reads is to its memory.
@@ -276,7 +291,7 @@ func (s *Summary) Param(i int) Param {
 // Borrows reports whether the operand is used during the call only.
 func (p Param) Borrows() bool {
 	return p.Freed.Cond == Never && p.Escapes.Cond == Never && !p.Retained && len(p.Parts) == 0 &&
-		p.Sets.Owned.Cond == Never && !p.Lends
+		p.Sets.When.Cond == Never && !p.Lends
 }
 
 // Join returns the summary of a call that does what s says or what t says: both effects
@@ -308,7 +323,7 @@ func joinParam(a, b Param) Param {
 		p.Freed.Cond != Never
 	p.TakesNil = a.TakesNil && b.TakesNil
 	p.Filled = p.Escapes.Cond != Never && a.Retained == b.Retained && (a.Filled || a.Escapes.Cond == Never) && (b.Filled || b.Escapes.Cond == Never)
-	p.Sets = joinResult(a.Sets, b.Sets)
+	p.Sets = a.Sets.Join(b.Sets)
 	if a.Takes == b.Takes {
 		p.Takes = a.Takes
 	}

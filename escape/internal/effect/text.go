@@ -101,7 +101,7 @@ func (s *Summary) param(out []string, name string, p Param) []string {
 	if p.Reads == Handle {
 		out = append(out, name+handleOnly)
 	}
-	if w := p.Sets.Owned; w.Cond != Never {
+	if w := p.Sets.When; w.Cond != Never {
 		out = append(out, name+" set"+s.when(w))
 		if w.Cond == Maybe && p.Replaces() {
 			out[len(out)-1] += " and then freed before"

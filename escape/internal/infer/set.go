@@ -17,7 +17,7 @@ import (
 func (e *exits) sets(does *effect.Param, g *own.Group, t own.Token, v ssa.Value) {
 	set := e.tally()
 	bad := e.f.Foreign(v)
-	does.Sets.Must = true
+	does.Sets.Frees, does.Sets.Nothing = true, true
 	for _, r := range e.returns {
 		p := e.before(g, r)
 		if p == nil {
@@ -34,19 +34,20 @@ func (e *exits) sets(does *effect.Param, g *own.Group, t own.Token, v ssa.Value)
 			st := p.Status(u)
 			bad = bad || g.Sites[u/2].Param >= 0 || st&^(own.Owned|own.Absent|own.Passed|own.Freed) != 0 ||
 				st&own.Owned != 0 && !p.Is(v, u) || e.elsewhere(g, u, v, r)
+			does.Sets.Nothing = does.Sets.Nothing && st&own.Owned == 0
 			does.Sets.Nil = does.Sets.Nil || st&own.Absent != 0 && e.f.MayBeNil(v)
 		}
 		bad = bad || !whole
 		// What is needed holds nothing that was freed: where t is owned still, it is in there, and else not.
 		st := p.Status(t)
-		does.Sets.Must = does.Sets.Must && st&^(own.Owned|own.Freed|own.Absent) == 0 &&
+		does.Sets.Frees = does.Sets.Frees && st&^(own.Owned|own.Freed|own.Absent) == 0 &&
 			(!was && st&own.Owned == 0 || was && p.Is(v, t) && slices.Contains(p.NeededBy(t), v))
 		if !other && !was { // it is nil
 			other, does.Sets.Nil = true, true
 		}
 		set.add(other, was, e.kinds(r, own.Combination{}), own.Combination{})
 	}
-	does.Sets.Owned = set.when(e.error)
+	does.Sets.When = set.when(e.error)
 	if bad || len(e.returns) == 0 {
 		*does = effect.Param{Escapes: effect.When{Cond: effect.Always}}
 	}

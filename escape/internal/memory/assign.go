@@ -24,10 +24,8 @@ type Assigned struct {
 
 // A Put is how a call gives a slot something else that the slot's function then owns.
 type Put struct {
-	When  effect.When
-	Nil   bool // it may be nothing
-	Frees bool // what was there before is freed whenever that happens
-	Again bool // that may be repeated
+	effect.Sets
+	Again bool // what is freed may be freed again
 	Many  bool // it may happen more than once
 }
 
@@ -103,9 +101,9 @@ func (f *Func) Puts(i ssa.Instruction, v ssa.Value) *Put {
 			}
 			n++
 			raw, p := f.Does(Run{Literal: r.Literal}, k), f.Does(r, k)
-			if p.Sets.Owned.Cond != effect.Never {
-				put = &Put{When: p.Sets.Owned, Nil: p.Sets.Nil, Again: raw.Repeatable, Many: !r.Once,
-					Frees: raw.Replaces()}
+			if p.Sets.When.Cond != effect.Never {
+				put = &Put{Sets: p.Sets, Again: raw.Repeatable, Many: !r.Once}
+				put.Frees = raw.Replaces()
 			}
 		}
 	}

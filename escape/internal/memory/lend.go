@@ -60,7 +60,7 @@ func (f *Func) Does(r Run, n int) effect.Param {
 		}
 	}
 	perhaps(&p.Freed)
-	perhaps(&p.Sets.Owned)
+	perhaps(&p.Sets.When)
 	return p
 }
 

@@ -273,7 +273,7 @@ func (g *Group) make(c *combo, i, k int) {
 	g.age(c, k)
 	young := Token(2 * k)
 	s := g.Sites[k]
-	if s.Owning() != nil { // nothing is in there
+	if a, put := s.Value.(*memory.Assigned); s.Owning() != nil || put && a.Nothing { // nothing is in there
 		c.st[young] = Absent
 		clear(c.must[young])
 		return

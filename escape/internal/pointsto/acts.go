@@ -265,7 +265,7 @@ func (f *Func) call(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act {
 		p.Lends = false
 		switch {
 		case lends, p.Retained, whole, address, r == memory.Outer && f.twice(c, of),
-			p.Sets.Owned.Cond != effect.Never && (r != memory.Same || f.Puts(i, a) == nil):
+			p.Sets.When.Cond != effect.Never && (r != memory.Same || f.Puts(i, a) == nil):
 			act(Keep, nil, always) // who has the address of a pointer may set it
 		case p.Takes != (effect.Takes{}):
 			act(Grow, nil, always)
@@ -280,7 +280,7 @@ func (f *Func) call(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act {
 				act(Keep, nil, p.Escapes)
 				out[len(out)-1].Fills = p.Filled
 			}
-			if p.Sets.Owned.Cond != effect.Never {
+			if p.Sets.When.Cond != effect.Never {
 				act(Read, nil, always)
 			}
 		}

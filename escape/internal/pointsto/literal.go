@@ -97,7 +97,7 @@ func (f *Func) lent(i *ssa.Call, of ssa.Value) []Act {
 				continue
 			}
 			p, put := f.Does(r, n), f.Puts(i, b)
-			sets := p.Sets.Owned.Cond != effect.Never
+			sets := p.Sets.When.Cond != effect.Never
 			switch {
 			case p.Takes.Own && reach == memory.Same:
 				act(Grow, always)
