@@ -3,11 +3,8 @@
 package lockrank
 
 import (
-	"bytes"
 	"fmt"
-	"runtime"
 	"slices"
-	"strconv"
 	"sync"
 )
 
@@ -17,8 +14,8 @@ const On = true
 // A Mutex is a mutex of rank R.
 type Mutex[R Rank] struct{ mu sync.Mutex }
 
-// held has the ranks of what each goroutine holds, by its number, in the order in which they were taken.
-var held sync.Map // int64 to *[]int
+// held has the ranks of what each goroutine that holds anything holds, in the order in which they were taken.
+var held sync.Map // what goroutine returns to *[]int
 
 // Lock is like sync.Mutex.Lock.
 func (m *Mutex[R]) Lock() { take[R](m.mu.Lock) }
@@ -28,7 +25,7 @@ func (m *Mutex[R]) TryLock() bool {
 	if !m.mu.TryLock() {
 		return false
 	}
-	ranks := mine()
+	_, ranks := mine()
 	*ranks = append(*ranks, rank[R]())
 	return true
 }
@@ -54,7 +51,7 @@ func (m *RWMutex[R]) RUnlock() { drop[R](m.mu.RUnlock) }
 
 // take calls lock and notes that the goroutine holds a mutex of rank R.
 func take[R Rank](lock func()) {
-	ranks := mine()
+	_, ranks := mine()
 	check(*ranks, rank[R]())
 	lock()
 	*ranks = append(*ranks, rank[R]())
@@ -62,7 +59,7 @@ func take[R Rank](lock func()) {
 
 // drop notes that it does not any more and calls unlock.
 func drop[R Rank](unlock func()) {
-	ranks := mine()
+	id, ranks := mine()
 	i := slices.Index(*ranks, rank[R]())
 	if i < 0 {
 		panic(fmt.Sprintf("lockrank: a mutex of rank %d is unlocked by a goroutine that holds none",
@@ -70,7 +67,7 @@ func drop[R Rank](unlock func()) {
 	}
 	*ranks = slices.Delete(*ranks, i, i+1)
 	if len(*ranks) == 0 {
-		held.Delete(goroutine())
+		held.Delete(id)
 	}
 	unlock()
 }
@@ -80,9 +77,14 @@ func rank[R Rank]() int {
 	return r.Rank()
 }
 
-func mine() *[]int {
-	ranks, _ := held.LoadOrStore(goroutine(), new([]int))
-	return ranks.(*[]int)
+// mine returns which the calling goroutine is, and the ranks that it holds.
+func mine() (id any, ranks *[]int) {
+	id = goroutine()
+	r, ok := held.Load(id)
+	if !ok {
+		r, _ = held.LoadOrStore(id, new([]int))
+	}
+	return id, r.(*[]int)
 }
 
 // check panics if a mutex of rank r must not be taken by who holds those of some ranks.
@@ -92,16 +94,4 @@ func check(ranks []int, r int) {
 			panic(fmt.Sprintf("lockrank: rank %d is taken under ranks %d", r, ranks))
 		}
 	}
-}
-
-// goroutine returns the number of the calling goroutine, which the runtime gives nobody but those who print
-// stacks.
-func goroutine() int64 {
-	var buf [64]byte
-	s := bytes.TrimPrefix(buf[:runtime.Stack(buf[:], false)], []byte("goroutine "))
-	n, err := strconv.ParseInt(string(s[:bytes.IndexByte(s, ' ')]), 10, 64)
-	if err != nil {
-		panic(err)
-	}
-	return n
 }
