@@ -12,12 +12,12 @@ import (
 
 // Categories of findings, as a Diagnostic's Category and in -skip.
 const (
-	CategoryUnfreed      = "unfreed"
-	CategoryLeak         = "leak"
-	CategoryLate         = "late"
-	CategoryDoubleFree   = "double-free"
-	CategoryUseAfterFree = "use-after-free"
-	CategoryKeepAlive    = "keepalive"
+	CategoryUnfreed      = "unfreed"        // never freed, nor handed on
+	CategoryLeak         = "leak"           // likewise on some path
+	CategoryLate         = "late"           // freed long after its last use
+	CategoryDoubleFree   = "double-free"    // freed again
+	CategoryUseAfterFree = "use-after-free" // used when it is freed
+	CategoryKeepAlive    = "keepalive"      // used by a raw pointer alone
 )
 
 // Categories lists every category, in the order of the manual.

@@ -43,13 +43,6 @@ func (l *Loader) Register(fs *flag.FlagSet) {
 	fs.StringVar(&l.root, "root", "", "`folder` of the main module, whose lastuse.spec holds for all packages")
 }
 
-// Reset forgets the values of the flags and the Sets.
-func (l *Loader) Reset() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.files, l.root, l.sets = nil, "", nil
-}
-
 // For returns the Set that holds for a package in the folder dir: files named
 // with -spec, lastuse.spec of the main module, which -root names, lastuse.spec of
 // the module of dir if that is another, embedded lines. Without -root the module

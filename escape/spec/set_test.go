@@ -216,8 +216,10 @@ func TestLoader(t *testing.T) {
 		require.False(t, errors.As(err, &dep), "without -root it may be the main module")
 	})
 
-	l.Reset()
+	var other Loader
+	fs = flag.NewFlagSet("", flag.ContinueOnError)
+	other.Register(fs)
 	require.NoError(t, fs.Parse([]string{"-spec", filepath.Join(dir, "absent")}))
-	_, err = l.For(dir)
+	_, err = other.For(dir)
 	require.ErrorContains(t, err, "no such file")
 }

@@ -9,14 +9,14 @@ import (
 type Cond uint8
 
 const (
-	Never     Cond = iota
-	Always         // on every call
-	OnSuccess      // the last result, an error, is nil
-	OnError        // the last result, an error, is not nil
-	IfTrue         // the boolean parameter When.Param is true
-	IfFalse        // the boolean parameter When.Param is false
-	Maybe          // on some calls; which is not known
-	OnTrue         // of a result: the last result, a boolean, is true
+	Never     Cond = iota // on no call
+	Always                // on every call
+	OnSuccess             // the last result, an error, is nil
+	OnError               // the last result, an error, is not nil
+	IfTrue                // the boolean parameter When.Param is true
+	IfFalse               // the boolean parameter When.Param is false
+	Maybe                 // on some calls; which is not known
+	OnTrue                // of a result: the last result, a boolean, is true
 )
 
 // A When says on which calls an effect happens.
@@ -42,25 +42,25 @@ type Param struct {
 	Filled     bool // it escapes only since what it leads to is given something: nobody else gets it
 	Retained   bool
 	Parts      []Part[Param] // what it does to parts, where that is something else
-	Lends      bool          // a function that the literal is given gets it while it runs
-	Sets       Sets          // of a captured variable: it is given something else
+	Sets       Sets          // of a captured variable
 	Takes      Takes         // of a slice, or a variable of one, that escapes: how it does
 	Calls      Calls         // of a function: how it is called
 	Reads      Reads         // how far it is looked into
 }
 
-// Sets says when a captured variable is given what its function then owns.
+// Sets says when a literal gives a variable that it captures what the variable's function then owns.
 type Sets struct {
 	When    When
 	Nil     bool // that may be nothing
 	Nothing bool // and is never anything else
 	Frees   bool // what was there before is freed where that happens, and only there
+	Lends   bool // a function that the literal is given gets the variable while it runs
 }
 
 // Join returns what is so of both.
 func (s Sets) Join(t Sets) Sets {
 	some := func(s Sets) bool { return s.When.Cond != Never }
-	return Sets{When: s.When.Join(t.When), Nil: s.Nil || t.Nil, Frees: s.Frees && t.Frees,
+	return Sets{When: s.When.Join(t.When), Nil: s.Nil || t.Nil, Frees: s.Frees && t.Frees, Lends: s.Lends || t.Lends,
 		Nothing: (s.Nothing || !some(s)) && (t.Nothing || !some(t)) && (some(s) || some(t))}
 }
 
@@ -74,8 +74,8 @@ func (p Param) Replaces() bool {
 type Reads uint8
 
 const (
-	Memory Reads = iota
-	Handle       // the handle alone, which is as good as before once its memory is freed
+	Memory Reads = iota // what it leads to
+	Handle              // the handle alone, which is as good as before once its memory is freed
 )
 
 // Takes says that a slice escapes only since it is appended to: what is put in is its owner's from then on.
@@ -90,9 +90,9 @@ type Takes struct {
 type Calls uint8
 
 const (
-	Anyhow Calls = iota
-	InTurn       // on its goroutine, one call after the other, before it returns; perhaps never
-	Once         // in turn, and once before each return
+	Anyhow Calls = iota // nothing is known
+	InTurn              // on its goroutine, one call after the other, before it returns; perhaps never
+	Once                // in turn, and once before each return
 )
 
 // A Result says what a result is.
@@ -291,7 +291,7 @@ func (s *Summary) Param(i int) Param {
 // Borrows reports whether the operand is used during the call only.
 func (p Param) Borrows() bool {
 	return p.Freed.Cond == Never && p.Escapes.Cond == Never && !p.Retained && len(p.Parts) == 0 &&
-		p.Sets.When.Cond == Never && !p.Lends
+		p.Sets.When.Cond == Never && !p.Sets.Lends
 }
 
 // Join returns the summary of a call that does what s says or what t says: both effects
@@ -315,7 +315,7 @@ func Join(s, t *Summary) *Summary {
 
 func joinParam(a, b Param) Param {
 	p := Param{Freed: a.Freed.Join(b.Freed), Escapes: a.Escapes.Join(b.Escapes), Retained: a.Retained,
-		Lends: a.Lends || b.Lends, Calls: min(a.Calls, b.Calls), Reads: min(a.Reads, b.Reads)}
+		Calls: min(a.Calls, b.Calls), Reads: min(a.Reads, b.Reads)}
 	if a.Retained != b.Retained {
 		p.Retained, p.Escapes = false, When{Cond: Maybe} // who owes how many frees is not known
 	}

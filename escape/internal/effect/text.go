@@ -92,7 +92,7 @@ func (s *Summary) param(out []string, name string, p Param) []string {
 	if p.Retained {
 		out = append(out, name+" retained")
 	}
-	if p.Lends {
+	if p.Sets.Lends {
 		out = append(out, name+" lent")
 	}
 	if p.Calls != Anyhow {

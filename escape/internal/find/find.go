@@ -19,13 +19,13 @@ import (
 type Kind uint8
 
 const (
-	None         Kind = iota
-	Unfreed           // never freed, nor handed on
-	Leak              // likewise on some path
-	DoubleFree        // freed again
-	UseAfterFree      // used, or returned, when it is freed
-	KeepAlive         // used by a raw pointer alone
-	Late              // freed long after it was used last
+	None         Kind = iota // nothing is wrong
+	Unfreed                  // never freed, nor handed on
+	Leak                     // likewise on some path
+	DoubleFree               // freed again
+	UseAfterFree             // used, or returned, when it is freed
+	KeepAlive                // used by a raw pointer alone
+	Late                     // freed long after it was used last
 )
 
 // An Occasion is what happens to a token.

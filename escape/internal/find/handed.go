@@ -14,11 +14,11 @@ import (
 type Taker uint8
 
 const (
-	Nobody    Taker = iota
-	Receiver        // of the channel on which it is sent
-	Goroutine       // that nobody waits for
-	Pool            // a sync.Pool
-	Viewer          // what frees a view of it
+	Nobody    Taker = iota // it is still the function's
+	Receiver               // of the channel on which it is sent
+	Goroutine              // that nobody waits for
+	Pool                   // a sync.Pool
+	Viewer                 // what frees a view of it
 	takers    = iota
 )
 

@@ -273,7 +273,7 @@ func (e *exits) param(s *effect.Summary, g *own.Group, t own.Token, site *points
 	does.Filled = does.Escapes.Cond != effect.Never && site.Part == "" &&
 		!slices.ContainsFunc(site.Moves, func(a pointsto.Act) bool { return !a.Fills })
 	does.Repeatable = does.Freed.Cond != effect.Never && e.f.Repeatable(site)
-	does.Lends = site.Lends
+	does.Sets.Lends = site.Lends
 	if site.Lends && e.f.SSA.Parent() == nil { // facts have no word for it
 		does.Escapes.Cond = effect.Always
 	}

@@ -142,11 +142,11 @@ func (f *Func) Resolve(v ssa.Value) (root ssa.Value, path []int, sure bool) {
 type Reach uint8
 
 const (
-	None  Reach = iota
-	Same        // it is the slot
-	Outer       // the slot is a part of it
-	Inner       // it is a part of what is in the slot
-	Some        // it is an element by an index that is not known, perhaps the slot
+	None  Reach = iota // it does not
+	Same               // it is the slot
+	Outer              // the slot is a part of it
+	Inner              // it is a part of what is in the slot
+	Some               // it is an element by an index that is not known, perhaps the slot
 )
 
 // Reaches returns how operand x leads to v, which is an origin.

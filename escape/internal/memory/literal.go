@@ -40,7 +40,7 @@ func (f *Func) LooksAt(m *ssa.MakeClosure, n int) bool {
 			k += len(fn.Params)
 		}
 		p := s.Param(k)
-		p.Lends = false // to functions that others give it: see called
+		p.Sets.Lends = false // to functions that others give it: see called
 		yes = k < len(s.Params) && p.Borrows() && f.Fixed(m.Bindings[n], m)
 		f.views[c] = yes
 	}

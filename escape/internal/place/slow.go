@@ -15,12 +15,12 @@ import (
 type Cause uint8
 
 const (
-	None      Cause = iota
-	Loop            // a loop
-	Allocates       // a call that makes a buffer
-	Waits           // a call that is known to wait
-	Channel         // something is sent or received
-	InLoop          // nothing else: it is deferred in a loop, and all turns make theirs before
+	None      Cause = iota // nothing does
+	Loop                   // a loop
+	Allocates              // a call that makes a buffer
+	Waits                  // a call that is known to wait
+	Channel                // something is sent or received
+	InLoop                 // nothing else: it is deferred in a loop, and all turns make theirs before
 )
 
 // waits has the functions that are known to wait. Of others nothing is assumed.

@@ -261,8 +261,8 @@ func (f *Func) call(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act {
 			continue
 		}
 		before := len(out)
-		lends := p.Lends && !f.borrow(c.Args)
-		p.Lends = false
+		lends := p.Sets.Lends && !f.borrow(c.Args)
+		p.Sets.Lends = false
 		switch {
 		case lends, p.Retained, whole, address, r == memory.Outer && f.twice(c, of),
 			p.Sets.When.Cond != effect.Never && (r != memory.Same || f.Puts(i, a) == nil):

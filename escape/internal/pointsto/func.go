@@ -14,11 +14,9 @@ import (
 // before that.
 type Site struct {
 	N     int
-	Value ssa.Value   // what it makes: a call, a result of one, or a parameter
-	Param int         // index of the parameter, behind them of the captured variable; -1 for a call
-	Error ssa.Value   // if it is not nil, nothing was made; may be nil
-	OK    ssa.Value   // if it is false, nothing was made; may be nil
-	Nil   bool        // it may make nothing
+	Value ssa.Value // what it makes: a call, a result of one, or a parameter
+	Param int       // index of the parameter, behind them of the captured variable; -1 for a call
+	Unless
 	Part  string      // of the parameter, or of the result of the call: a path; "": all of it
 	With  []ssa.Value // what goes with it when it is freed
 	Lends bool        // a function that the literal is given gets it while it runs
@@ -26,6 +24,13 @@ type Site struct {
 	Given []*Site     // of collections that it is put into
 	Holes bool        // elements of it may be nothing
 	Moves []Act       // by which it leaves, in no order
+}
+
+// An Unless says when a site makes nothing.
+type Unless struct {
+	Error ssa.Value // if it is not nil; may be nil
+	OK    ssa.Value // if it is false; may be nil
+	Nil   bool      // perhaps, whatever these are
 }
 
 // Pos returns where the site is in the source.
@@ -145,7 +150,7 @@ func (f *Func) findMade(c *ssa.Call) {
 			if v == nil || r.Owned.Cond != effect.Always && r.Owned.Cond != effect.OnTrue {
 				return
 			}
-			site := &Site{Value: v, Param: -1, Part: part, Nil: r.Nil, Holes: r.Holes, With: f.adopted(&c.Call, s)}
+			site := &Site{Value: v, Param: -1, Part: part, Unless: Unless{Nil: r.Nil}, Holes: r.Holes, With: f.adopted(&c.Call, s)}
 			switch {
 			case r.Error:
 			case effect.HasError(c.Call.Signature()):
@@ -184,7 +189,7 @@ func (f *Func) findPut(c *ssa.Call) {
 			if put := f.Puts(c, v); put != nil && f.IsSlot(v) && f.isClosed(v) {
 				a := &memory.Assigned{Call: c, Slot: v, Put: *put}
 				f.put[v] = append(f.put[v], a)
-				f.site(&Site{Value: a, Param: -1, Nil: put.Nil})
+				f.site(&Site{Value: a, Param: -1, Unless: Unless{Nil: put.Nil}})
 			}
 		}
 	}

@@ -11,7 +11,7 @@ type Note struct {
 type Kind uint8
 
 const (
-	Nothing Kind = iota
+	Nothing Kind = iota // there is no note
 
 	// What is read.
 	Field        // a field: Name
@@ -41,11 +41,11 @@ const (
 	InKey      // as a key of an Of
 	InPointee  // through a pointer
 	InSlice    // by copy
-	Somewhere
+	Somewhere  // nobody says where
 
 	// How it is used.
-	Cleared
-	Deleted
+	Cleared   // by clear
+	Deleted   // by delete
 	Joined    // by a goroutine that is joined
 	Deferred  // by a deferred call
 	NumberKey // as the key of a map, which is a number

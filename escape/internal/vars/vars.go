@@ -11,18 +11,18 @@ import (
 type Op uint8
 
 const (
-	Read      Op = iota
-	Declare      // declared, without a value
-	Define       // declared, with a value: by :=, var x = y, range, or as a parameter
-	Assign       // given another value: by =, an assigning operator, ++, --, range, a return to it
-	Addr         // & of it, or a slice of the array that it is
-	MethodRef    // a method that takes its address by itself
-	MethodPtr    // a method that gets the pointer or the interface that it is
-	MethodVal    // a method that gets a copy
-	Call         // called
-	Drop         // _ = it
-	Over         // ranged over
-	Len          // len of it
+	Read      Op = iota // its value is taken
+	Declare             // declared, without a value
+	Define              // declared, with a value: by :=, var x = y, range, or as a parameter
+	Assign              // given another value: by =, an assigning operator, ++, --, range, a return to it
+	Addr                // & of it, or a slice of the array that it is
+	MethodRef           // a method that takes its address by itself
+	MethodPtr           // a method that gets the pointer or the interface that it is
+	MethodVal           // a method that gets a copy
+	Call                // called
+	Drop                // _ = it
+	Over                // ranged over
+	Len                 // len of it
 )
 
 func (o Op) String() string {
