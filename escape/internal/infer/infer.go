@@ -270,8 +270,7 @@ func (e *exits) param(s *effect.Summary, g *own.Group, t own.Token, site *points
 	if does.Escapes.Cond == effect.Never {
 		e.inParts(s, g, t, site)
 	}
-	does.Filled = does.Escapes.Cond != effect.Never && site.Part == "" &&
-		!slices.ContainsFunc(site.Moves, func(a pointsto.Act) bool { return !a.Fills })
+	does.Filled = does.Escapes.Cond != effect.Never && site.Part == "" && fills(site.Moves)
 	does.Repeatable = does.Freed.Cond != effect.Never && e.f.Repeatable(site)
 	does.Sets.Lends = site.Lends
 	if site.Lends && e.f.SSA.Parent() == nil { // facts have no word for it
@@ -314,6 +313,12 @@ func (e *exits) lent(s *effect.Summary, k int, p ssa.Value) {
 			s.Params[k].Escapes.Cond = effect.Always
 		}
 	}
+	s.Params[k].Filled = s.Params[k].Escapes.Cond != effect.Never && fills(moves)
+}
+
+// fills reports whether acts by which something leaves only give something to what it leads to.
+func fills(moves []pointsto.Act) bool {
+	return !slices.ContainsFunc(moves, func(a pointsto.Act) bool { return !a.Fills })
 }
 
 // leads notes that a result views parameter k, or has a number of it, and reports whether that

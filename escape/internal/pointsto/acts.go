@@ -119,6 +119,9 @@ func (f *Func) plain(i ssa.Instruction, of ssa.Value, one func(Op, ssa.Value) []
 		if c := f.Container(i.Map); c != nil {
 			return one(Wrap, c)
 		}
+		keep := one(Keep, nil)
+		keep[0].Fills = f.Origin(i.Value) != of && f.Origin(i.Key) != of
+		return keep
 	case *ssa.Call:
 		return f.call(i, &i.Call, of)
 	case *ssa.Defer:
