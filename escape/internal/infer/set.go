@@ -49,7 +49,7 @@ func (e *exits) sets(does *effect.Param, g *own.Group, t own.Token, v ssa.Value)
 	}
 	does.Sets.When = set.when(e.error)
 	if bad || len(e.returns) == 0 {
-		*does = effect.Param{Escapes: effect.When{Cond: effect.Always}}
+		*does = effect.Param{Escapes: effect.When{Cond: effect.Always}, Freed: does.Freed}
 	}
 }
 

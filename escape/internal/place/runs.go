@@ -137,8 +137,8 @@ func (pl *planner) returns(node int) *ssa.Return {
 }
 
 // stands reports whether statements may stand between the results of a return and the return. In the body of
-// a range over a function they may if that function has nothing to do with the group, nor the body but to
-// read it: the body does not run again, and what the function does when it has returned comes behind them.
+// a range over a function they may if that function has nothing to do with the group, nor a body around that
+// which returns: it does not run again, and what the function does when it has returned comes behind them.
 func (pl *planner) stands(r *ssa.Return) bool {
 	body := pl.text.Stands(Where{Return: r})
 	if body == nil || body == pl.f.SSA {
@@ -161,25 +161,21 @@ func (pl *planner) stands(r *ssa.Return) bool {
 }
 
 // meddles reports whether an instruction that does something to the group is a call with a literal of body as
-// an argument, and gives it more of the group than what the body looks at, if it may do that.
-func (pl *planner) meddles(i ssa.Instruction, body *ssa.Function, mayLook bool) bool {
+// an argument, and gives the group to somebody else than that, or to that if it does not return.
+func (pl *planner) meddles(i ssa.Instruction, body *ssa.Function, returns bool) bool {
 	c, ok := i.(*ssa.Call)
 	if !ok {
 		return false
 	}
 	runs, more := false, pl.leadsTo(c.Call.Value)
 	for _, a := range c.Call.Args {
-		m, ok := a.(*ssa.MakeClosure)
-		if !ok || m.Fn != body {
-			runs, more = runs || a == ssa.Value(body), more || pl.leadsTo(a)
-			continue
-		}
-		runs = true
-		for n, b := range m.Bindings {
-			more = more || pl.leadsTo(b) && !pl.f.LooksAt(m, n)
+		if m, ok := a.(*ssa.MakeClosure); ok && m.Fn == body || a == ssa.Value(body) {
+			runs = true
+		} else {
+			more = more || pl.leadsTo(a)
 		}
 	}
-	return runs && (more || !mayLook)
+	return runs && (more || !returns)
 }
 
 // leadsTo reports whether an operand is in the group, or a part of it is.

@@ -86,10 +86,11 @@ func (w *Reasons) Of(f *pointsto.Func, v *place.Verdict) Reason {
 	case v.Due:
 		return Reason{Cause: Freed}
 	}
-	if len(v.Site.Moves) == 0 {
+	moves := leaves(v.Site)
+	if len(moves) == 0 {
 		return Reason{}
 	}
-	a := first(v.Site.Moves)
+	a := first(moves)
 	r := w.of(f, a, map[*types.Func]bool{})
 	if r.Cause == FreedView && freed(f, v.Site) {
 		return Reason{} // as a whole, too
@@ -101,6 +102,18 @@ func (w *Reasons) Of(f *pointsto.Func, v *place.Verdict) Reason {
 		}
 	}
 	return r
+}
+
+// leaves lists the acts by which what a site makes leaves; of what a call puts into a slice, that does so.
+func leaves(s *pointsto.Site) []pointsto.Act {
+	if _, put := s.Value.(*memory.Filled); !put {
+		return s.Moves
+	}
+	out := slices.Clone(s.Moves)
+	for _, into := range s.Given {
+		out = append(out, into.Moves...)
+	}
+	return out
 }
 
 // dropped reports whether no variable gets what a site makes.
