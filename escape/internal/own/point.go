@@ -54,12 +54,12 @@ func (p *Point) Due(t Token) bool {
 	return st&Owned != 0 && st&^p.g.sol.harmless == 0 && !p.Needed(t)
 }
 
-// Clean reports whether v holds nothing that is spent, nor will where the next point is: whatever the
-// conditions, it is needed from here on, or nothing that it may hold is due, or no place lies between. Before
-// says that this is so if it is where the node is entered.
+// Clean reports whether v holds nothing that has passed or is freed, nor will where the next point is:
+// whatever the conditions, it is needed from here on, or nothing that it may hold is due, or no place lies
+// between. Before says that this is so if it is where the node is entered.
 func (p *Point) Clean(v ssa.Value) (yes, before bool) {
 	k, ok := p.g.index[v]
-	spent := func(t Token) bool { return p.Status(t)&p.g.Spent() != 0 }
+	spent := func(t Token) bool { return p.Status(t)&(Passed|Freed) != 0 }
 	renewed := slices.ContainsFunc(p.g.events[p.Node], func(e event) bool { // what is freed, it has no longer
 		a, put := p.g.putOf(e)
 		return put && e.at == p.At-1 && a.Slot == v
@@ -69,7 +69,7 @@ func (p *Point) Clean(v ssa.Value) (yes, before bool) {
 		return false, false
 	case p.without(k, spent):
 		return true, false
-	case p.Sets(v) || !renewed && p.g.Spent()&Freed != 0 && !p.without(k, p.Ends):
+	case p.Sets(v) || !renewed && !p.without(k, p.Ends):
 		return false, false
 	case p.prev == nil:
 		return false, true
@@ -295,14 +295,6 @@ func (g *Group) Has(v ssa.Value) bool {
 // Harmless is what a token may be beside owned where it is freed: that frees nothing else, or it frees again
 // what may be freed again.
 func (g *Group) Harmless() Status { return g.sol.harmless }
-
-// Spent is what a token may be that nothing else may free: the plan has, or the program, unless it may again.
-func (g *Group) Spent() Status {
-	if g.sol.harmless&Unsure != 0 {
-		return Passed
-	}
-	return Passed | Freed
-}
 
 // harmless finds that. What frees the type must say that it may be called again, as must all that the program
 // frees it by.

@@ -80,7 +80,7 @@ func (pl *planner) meets(p *placing, s *spot, all []*placing) (sunk []taking, ok
 			for _, u := range ts {
 				// Another one that is owned must have its free here as well, and asks for itself.
 				other := u != p.t && s.point.Status(u)&own.Owned != 0
-				if other || edge.Status(u)&pl.g.Spent() == 0 {
+				if other || !pl.spent(edge.Status(u), u == p.t) {
 					continue
 				}
 				k := slices.IndexFunc(all, func(q *placing) bool { return q.t == u })

@@ -326,12 +326,19 @@ func (pl *planner) formerly(m *memory.Former, gap *ir.Place) []Name {
 	return out
 }
 
+// spent reports whether a token must not be freed once more: what the plan has freed, and what the program
+// has, unless that may be repeated and is asked for itself. Else a second run would see more than the first.
+func (pl *planner) spent(st own.Status, itself bool) bool {
+	again := itself && pl.g.Harmless()&own.Unsure != 0
+	return st&own.Passed != 0 || st&own.Freed != 0 && !again
+}
+
 // frees reports whether a free of v frees what may be freed, and all of it.
 func (pl *planner) frees(p *own.Point, v ssa.Value, m moment) bool {
 	ts, whole := p.Held(v)
 	return whole && !pl.f.Foreign(v) && !slices.ContainsFunc(ts, func(u own.Token) bool {
 		st := p.Status(u)
 		return pl.g.Sites[u/2].Param >= 0 || st&^pl.g.Harmless() != 0 ||
-			st&own.Owned != 0 && (!m.due(u) || !p.Is(v, u) || pl.alone[m.t] && u != m.t) || st&pl.g.Spent() != 0 && !m.clean(v)
+			st&own.Owned != 0 && (!m.due(u) || !p.Is(v, u) || pl.alone[m.t] && u != m.t) || pl.spent(st, u == m.t) && !m.clean(v)
 	})
 }
