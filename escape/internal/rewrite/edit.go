@@ -312,15 +312,20 @@ func (f *Func) Settled(r *ast.ReturnStmt) bool {
 	return !slices.ContainsFunc(r.Results, func(e ast.Expr) bool { return !f.stays(e) })
 }
 
-// stays reports whether a returned expression may be evaluated after the frees.
+// stays reports whether a returned expression may be evaluated after the frees. These write nothing that
+// others read.
 func (f *Func) stays(e ast.Expr) bool {
 	if tv := f.Info.Types[e]; tv.Value != nil || tv.IsNil() {
 		return true
 	}
 	switch x := ast.Unparen(e).(type) {
 	case *ast.Ident:
-		v, ok := f.Info.Uses[x].(*types.Var)
-		return ok && v.Parent() != f.Types.Scope()
+		_, ok := f.Info.Uses[x].(*types.Var)
+		return ok
+	case *ast.SelectorExpr:
+		_, field := f.Info.Selections[x]
+		_, ok := f.Info.Uses[x.Sel].(*types.Var)
+		return ok && !field
 	case *ast.FuncLit:
 		return true
 	}
