@@ -35,6 +35,9 @@
 // another field is nil if all of its frees stand behind a test of that one, while some function makes it
 // for a new value and leaves the other alone.
 //
+// So is a channel with room for things that are sent there, if what ends the value neither receives nor hands
+// it on, to close among others.
+//
 // What methods forget or lose is read off all stores of the package and what the type's methods do to its
 // fields (fields.go, method.go): a field owns if all that is stored there was made by who stores it, and goes
 // nowhere else.

@@ -27,6 +27,7 @@ type FieldFinding struct {
 	Named  bool      // by its name alone: it frees nothing
 	Only   string    // the field without which the method leaves them; "": it leaves them always
 	Made   token.Pos // where they are made
+	Waits  bool      // in them, which are channels, things may wait
 }
 
 // stores counts what is stored in a field: what its function made and keeps nowhere else, and other things.
@@ -35,6 +36,7 @@ type stores struct {
 	first        token.Pos       // where something that it owns is stored
 	begun        []*ssa.Function // that store it in a value that is made there, as constructors do
 	in           map[*ssa.Function]bool
+	room         bool // it is given a channel in which things may wait
 }
 
 // Fields lists what the methods of the package's types forget and lose, in the order of the source.
@@ -64,17 +66,17 @@ func count(put map[*types.Var]*stores, f *own.Func, frees *effect.Frees) {
 		for _, i := range b.Instrs {
 			s, ok := i.(*ssa.Store)
 			if !ok {
+				waits(put, f, i)
 				continue
 			}
 			field := fieldOf(s.Addr)
+			if m, ok := s.Val.(*ssa.MakeChan); ok && field != nil {
+				at(put, field, s).room = !memory.Zero(m.Size)
+			}
 			if c, ok := s.Val.(*ssa.Const); field == nil || ok && c.Value == nil || !frees.Resource(field.Type()) {
 				continue
 			}
-			p := put[field]
-			if p == nil {
-				p = &stores{first: s.Pos(), in: map[*ssa.Function]bool{}}
-				put[field] = p
-			}
+			p := at(put, field, s)
 			p.in[f.SSA] = true
 			if !onlyInto(f, s, field) {
 				p.other++
@@ -85,6 +87,34 @@ func count(put map[*types.Var]*stores, f *own.Func, frees *effect.Frees) {
 				p.begun = append(p.begun, f.SSA)
 			}
 		}
+	}
+}
+
+// at returns what is stored in a field, which an instruction does.
+func at(put map[*types.Var]*stores, field *types.Var, i ssa.Instruction) *stores {
+	if put[field] == nil {
+		put[field] = &stores{first: i.Pos(), in: map[*ssa.Function]bool{}}
+	}
+	return put[field]
+}
+
+// waits notes what an instruction sends on the channel in a field, if its function made that.
+func waits(put map[*types.Var]*stores, f *own.Func, i ssa.Instruction) {
+	s, ok := i.(*ssa.Send)
+	if !ok {
+		return
+	}
+	load, ok := s.Chan.(*ssa.UnOp)
+	if !ok || fieldOf(load.X) == nil {
+		return
+	}
+	p := at(put, fieldOf(load.X), s)
+	holds := f.Holds(s.X)
+	if len(holds) == 1 && holds[0].As == pointsto.Whole && holds[0].Site.Param < 0 {
+		p.first = s.Pos()
+		p.owned++
+	} else {
+		p.other++
 	}
 }
 
@@ -219,6 +249,13 @@ func forgotten(n *types.Named, methods []*method, put map[*types.Var]*stores, fr
 	for k := range s.NumFields() {
 		has := put[s.Field(k)]
 		if !has.owns() {
+			continue
+		}
+		if _, waits := s.Field(k).Type().Underlying().(*types.Chan); waits {
+			if has.room && !slices.ContainsFunc(end.with, func(m *method) bool { return m.all || m.given[k] || m.received[k] }) {
+				out = append(out, FieldFinding{SSA: end.ssa, Method: end.fn, Type: n, Fields: []string{s.Field(k).Name()},
+					Waits: true, Made: has.first})
+			}
 			continue
 		}
 		if !end.handles(k, methods, frees) {

@@ -1,6 +1,7 @@
 package find
 
 import (
+	"go/token"
 	"go/types"
 
 	"golang.org/x/tools/go/ssa"
@@ -13,17 +14,18 @@ import (
 
 // A method is what a method of a struct does to the fields of its receiver, which go by their numbers.
 type method struct {
-	of      *types.Named
-	fn      *types.Func
-	ssa     *ssa.Function
-	freed   map[int][]ssa.Instruction // by these, on some path
-	emptied map[int]bool              // likewise, and set to nothing
-	set     map[int]*ssa.Store        // given something else
-	tested  map[int]bool              // compared with something
-	given   map[int]bool              // somebody else may have them
-	all     bool                      // somebody else may have all
-	calls   []*types.Func             // others of the type, which are looked at by themselves
-	returns bool                      // it returns something that may be one
+	of       *types.Named
+	fn       *types.Func
+	ssa      *ssa.Function
+	freed    map[int][]ssa.Instruction // by these, on some path
+	emptied  map[int]bool              // likewise, and set to nothing
+	set      map[int]*ssa.Store        // given something else
+	tested   map[int]bool              // compared with something
+	given    map[int]bool              // somebody else may have them
+	received map[int]bool              // from the channel in them
+	all      bool                      // somebody else may have all
+	calls    []*types.Func             // others of the type, which are looked at by themselves
+	returns  bool                      // it returns something that may be one
 }
 
 // methodOf returns what a method of a struct of its package does to fields; nil for other functions.
@@ -40,7 +42,7 @@ func methodOf(f *own.Func) *method {
 		return nil
 	}
 	m := &method{of: n, fn: fn, ssa: f.SSA, freed: map[int][]ssa.Instruction{}, emptied: map[int]bool{}, set: map[int]*ssa.Store{},
-		tested: map[int]bool{}, given: map[int]bool{}}
+		tested: map[int]bool{}, given: map[int]bool{}, received: map[int]bool{}}
 	m.follow(f, f.SSA.Params[0])
 	for k := range m.emptied {
 		if len(m.freed[k]) == 0 {
@@ -133,6 +135,8 @@ func (m *method) value(f *own.Func, v ssa.Value, k int) {
 		case *ssa.BinOp:
 			m.tested[k] = true
 		case *ssa.FieldAddr, *ssa.Field, *ssa.Index, *ssa.UnOp: // a part, which is freed by itself
+			u, ok := i.(*ssa.UnOp)
+			m.received[k] = m.received[k] || ok && u.Op == token.ARROW
 			m.value(f, i.(ssa.Value), k)
 		case ssa.CallInstruction:
 			m.call(f, i, v, k)

@@ -74,6 +74,9 @@ func OfFields(fd find.FieldFinding) string {
 	if fd.Lost.IsValid() {
 		return fmt.Sprintf("field %s of %s is overwritten while it owns", fields, of)
 	}
+	if fd.Waits {
+		return fmt.Sprintf("%s frees nothing of what waits in channel %s of %s", fd.Method.Name(), fields, of)
+	}
 	if fd.Only != "" {
 		return fmt.Sprintf("%s frees field %s of %s only where there is %s, without which it is made",
 			fd.Method.Name(), fields, of, fd.Only)
