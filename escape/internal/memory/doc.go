@@ -18,6 +18,9 @@
 //     part ([Reach]).
 //   - What a deferred call has been given, in all turns of a loop, is a value of its own ([Deferred]).
 //   - What the goroutines that one group waits for have been given is a value of its own ([Running]).
+//   - A result lies in a variable while deferred calls run: a pointer there is as good as returned
+//     ([Func.Results]).
+//   - Variables that change places around a loop are phis that turn ([Turning]).
 //
 // # The way through
 //

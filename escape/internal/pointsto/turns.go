@@ -5,7 +5,6 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/lastuse/lastuse/escape/internal/ir"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 )
 
@@ -27,7 +26,7 @@ func (f *Func) findTurns() {
 				phis = append(phis, p)
 			}
 		}
-		for _, p := range ir.Turning(phis, made) {
+		for _, p := range memory.Turning(phis, made) {
 			f.site(&Site{Value: p, Param: -1})
 		}
 	}
