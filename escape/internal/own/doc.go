@@ -7,12 +7,12 @@
 //   - A token is a buffer as the analysis tells them apart: what a site made last, and all
 //     that it made before that ([Token]).
 //   - A status is what may have become of a token: absent, owned, freed, unsure, moved, pending,
-//     passed, given, turned ([Status]). Freed is what the program freed where it was due, else that is
-//     unsure. Passed is what was due where a statement may stand: the plan frees it there, or it
-//     is lost. Given is what a collection has now, which is a token of its own; turned is what
-//     a variable has that changes places with others (turn.go). A token is due if
-//     it is owned, or absent, and no value that may hold it is needed
-//     ([Point.Due]).
+//     passed, given, turned, and holed if an element of it may be nothing ([Status]). Freed is
+//     what the program freed where it was due, else that is unsure. Passed is what was due where
+//     a statement may stand: the plan frees it there, or it is lost. Given is what a collection
+//     has now, which is a token of its own; turned is what a variable has that changes places
+//     with others (turn.go). A token is due if it is owned, or absent, and no value that may hold
+//     it is needed ([Point.Due]).
 //   - A value is a token if it is the handle wherever the token is owned ([Point.Is]); these
 //     values give frees their names.
 //   - A region is the nodes in which a group is alive ([Group]).

@@ -20,7 +20,10 @@ import (
 	"github.com/lastuse/lastuse/escape/spec"
 )
 
-var update = flag.Bool("update", false, "write the goldens anew")
+var (
+	update = flag.Bool("update", false, "write the goldens anew")
+	form   = flag.Bool("form", false, "print the form of the functions")
+)
 
 // check type-checks one file with its directives.
 func check(t testing.TB, src string) *Input {
@@ -100,6 +103,9 @@ func TestGolden(t *testing.T) {
 			require.NoError(t, r.IR.Verify())
 			var holds, state, sum strings.Builder
 			for _, f := range r.Funcs {
+				if *form {
+					r.IR.Print(os.Stdout, f.SSA)
+				}
 				printHolds(&holds, f.Own.Func)
 				f.Own.Print(&state)
 				if f.Summary != nil {

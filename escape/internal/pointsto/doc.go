@@ -12,7 +12,7 @@
 //     nowhere: an address is what a summary calls a view, what a pointer was converted to, and
 //     what is computed of that. An int is a size, an index or a sum, a uintptr a pointer.
 //   - An operation is what an instruction does to one operand: read, free, free later, copy,
-//     part, wrap, unwrap, return, keep ([Op]). An act is that operation there ([Act]).
+//     part, wrap, unwrap, return, keep and some more ([Op]). An act is that operation there ([Act]).
 //   - What a buffer adopts goes with it when it is freed, and is a view of it ([Site.With]).
 //   - A group is sites that one value may hold, and all values that may hold them ([Group]).
 //
