@@ -37,7 +37,8 @@
 //     return. os.Exit and log.Fatal get nothing. Deferred code that reads the
 //     buffer keeps it until it has run.
 //  6. The edited file compiles, keeps its comments and its format, and a second
-//     run changes nothing.
+//     run changes nothing. No exception is known; the goldens and random programs
+//     (escape/oracle) look for one.
 //  7. Every buffer that is kept has a reason.
 //  8. No Free stands in front of a read of the buffer's name or of a copy, even one
 //     that does nothing, or that a constant rules out.

@@ -27,35 +27,25 @@ type waiting struct {
 	save bool // made of another name, which costs nothing and may go unread
 }
 
-// returned compares return f() with return r0, r1 where r0, r1 := f().
-func (d *differ) returned(old, new ast.Stmt) bool {
-	x, ok1 := old.(*ast.ReturnStmt)
-	y, ok2 := new.(*ast.ReturnStmt)
-	if !ok1 || !ok2 || len(x.Results) != 1 || len(y.Results) < 2 || d.cur == nil {
+// results compares f() with r0, r1 where r0, r1 := f() were the last names that were made.
+func (d *differ) results(old, new []ast.Expr) bool {
+	if len(old) != 1 || len(new) < 2 || d.cur == nil || d.noSub > 0 || len(d.cur.waiting) < len(new) {
 		return false
 	}
-	if len(d.cur.waiting) < len(y.Results) {
-		return false
-	}
-	tail := d.cur.waiting[len(d.cur.waiting)-len(y.Results):]
-	for i, r := range y.Results {
-		if id, ok := r.(*ast.Ident); !ok || id.Name != tail[i].id.Name {
+	tail := d.cur.waiting[len(d.cur.waiting)-len(new):]
+	rhs := tail[0].of
+	for i, r := range new {
+		if id, ok := r.(*ast.Ident); !ok || id.Name != tail[i].id.Name || tail[i].of != rhs || !tail[i].part {
 			return false
 		}
 	}
-	rhs := tail[0].of
-	if slices.ContainsFunc(tail, func(w waiting) bool { return w.of != rhs }) {
+	if !d.node(reflect.ValueOf(&old[0]).Elem(), reflect.ValueOf(&rhs).Elem()) {
 		return false
 	}
-	if !d.node(reflect.ValueOf(&x.Results[0]).Elem(), reflect.ValueOf(&rhs).Elem()) {
-		return false
-	}
-	for i, r := range y.Results {
+	for _, r := range new {
 		d.cur.read = append(d.cur.read, r.(*ast.Ident))
-		if i == 0 {
-			d.cur.subs = append(d.cur.subs, rhs)
-		}
 	}
+	d.cur.subs = append(d.cur.subs, rhs)
 	return true
 }
 

@@ -360,4 +360,49 @@ again:
 	}
 }
 `, "freed before"},
+	{"the results of a call go to a header by names", `
+func f() {
+	b, failed := Try() //F
+	if x, err := b, failed; err == nil { //F
+	if x, err := Try(); err == nil { //O
+		x.Use()
+		b.Free() //F
+		next()
+	}
+}
+`, `
+func f() {
+	b, failed := Try() //F
+	c, _ := Try() //F
+	if x, err := c, failed; err == nil { //F
+	if x, err := Try(); err == nil { //O
+		x.Use()
+		b.Free() //F
+		next()
+	}
+}
+`, "in more than frees"},
+	{"the results of a call go to a call by names", `
+func f() {
+	b := Make()
+	x, y := two(b) //F
+	b.Free() //F
+	add(x, y) //F
+	add(two(b)) //O
+}
+
+//lastuse:effect args borrowed
+func two(b *B) (int, int)
+`, `
+func f() {
+	b := Make()
+	x, y := two(b) //F
+	b.Free() //F
+	add(y, x) //F
+	add(two(b)) //O
+}
+
+//lastuse:effect args borrowed
+func two(b *B) (int, int)
+`, "in more than frees"},
 }

@@ -73,6 +73,7 @@ var (
 	posType   = reflect.TypeFor[token.Pos]()
 	stmtsType = reflect.TypeFor[[]ast.Stmt]()
 	exprType  = reflect.TypeFor[ast.Expr]()
+	exprsType = reflect.TypeFor[[]ast.Expr]()
 )
 
 // node compares two values of the tree.
@@ -103,7 +104,7 @@ func (d *differ) node(a, b reflect.Value) bool {
 			return d.list(a.Interface().([]ast.Stmt), b.Interface().([]ast.Stmt), token.NoPos)
 		}
 		if a.Len() != b.Len() {
-			return false
+			return a.Type() == exprsType && d.results(a.Interface().([]ast.Expr), b.Interface().([]ast.Expr))
 		}
 		for i := range a.Len() {
 			if !d.node(a.Index(i), b.Index(i)) {
@@ -259,7 +260,7 @@ func (d *differ) stmt(old, new ast.Stmt) bool {
 		d.cur = &hoist{stmt: new, waiting: order}
 	}
 	h := d.cur
-	same := d.returned(old, new) || d.node(reflect.ValueOf(&old).Elem(), reflect.ValueOf(&new).Elem())
+	same := d.node(reflect.ValueOf(&old).Elem(), reflect.ValueOf(&new).Elem())
 	d.cur, d.noSub = cur, noSub
 	if !same || !d.settled() {
 		d.order = order
