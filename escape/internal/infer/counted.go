@@ -118,7 +118,11 @@ func added(f *ssa.Function, c *ssa.Call, n int64) *types.Var {
 		return nil
 	}
 	args := calls.Operands(&c.Call)
-	a, ok := args[0].(*ssa.FieldAddr)
+	at := args[0]
+	if load, ok := at.(*ssa.UnOp); ok && load.Op == token.MUL { // the number may stand elsewhere
+		at = load.X
+	}
+	a, ok := at.(*ssa.FieldAddr)
 	if !ok || a.X != f.Params[0] || len(args) != 2 || !isInt(args[1], n) {
 		return nil
 	}
