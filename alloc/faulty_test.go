@@ -269,7 +269,7 @@ func TestWatermark(t *testing.T) {
 // TestStress lets goroutines loose on shared streams, with drops, trims, stream churn and a device that
 // fails now and then. A watchdog dumps the pool if nothing moves.
 func TestStress(t *testing.T) {
-	duration := 2 * time.Second
+	duration := time.Duration(tier.Of(500, 2000)) * time.Millisecond
 	if testing.Short() {
 		duration = 300 * time.Millisecond
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lastuse/lastuse/internal/cputime"
+	"github.com/lastuse/lastuse/internal/tier"
 )
 
 // TestTooLarge declines a function of more values than the limit, says so, and goes
@@ -31,7 +32,7 @@ func TestTooLarge(t *testing.T) {
 // TestDeep decides functions that nest deeply or branch often: bounded work, and no
 // stack that overflows.
 func TestDeep(t *testing.T) {
-	const n = 2000
+	n := tier.Of(1000, 2000)
 	const deep = 400 // the parser takes a thousand scopes
 	nested := func(open, inner, closing string) string {
 		return strings.Repeat(open, deep) + inner + strings.Repeat(closing, deep)
