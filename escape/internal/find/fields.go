@@ -73,11 +73,14 @@ func count(put map[*types.Var]*stores, f *own.Func, frees *effect.Frees) {
 			if m, ok := s.Val.(*ssa.MakeChan); ok && field != nil {
 				at(put, field, s).room = !memory.Zero(m.Size)
 			}
-			if c, ok := s.Val.(*ssa.Const); field == nil || ok && c.Value == nil || !frees.Resource(field.Type()) {
+			if c, ok := s.Val.(*ssa.Const); field == nil || ok && c.Value == nil {
 				continue
 			}
 			p := at(put, field, s)
 			p.in[f.SSA] = true
+			if !frees.Resource(field.Type()) {
+				continue
+			}
 			if !onlyInto(f, s, field) {
 				p.other++
 				continue
