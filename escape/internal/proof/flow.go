@@ -19,10 +19,10 @@ func (f *family) apply(i ssa.Instruction, e *entry) {
 		f.closes(i)
 	case *ssa.Store:
 		if src := f.copied(i); src != nil {
-			f.copies(f.of(i.Addr), f.of(src), func(from, to int) {
+			f.copies(f.of(i.Addr), src, func(from, to int) {
 				f.put(to, f.content[from])
 			})
-			f.store(f.of(i.Addr), f.outside(f.of(src)), true)
+			f.store(f.of(i.Addr), f.outside(src), true)
 			return
 		}
 	case *ssa.Return:
@@ -78,6 +78,9 @@ func (f *family) from(src source) set {
 	case lent:
 		return f.lentParts(s)
 	case field:
+		if m := f.valued(src.v); m != nil {
+			return f.load(f.inside(m, src.step))
+		}
 		return f.field(s, src.v.Type())
 	}
 	if src.how&part != 0 {
@@ -103,10 +106,30 @@ func (f *family) closes(i *ssa.MakeClosure) {
 	}
 }
 
-// copied returns the address of the struct or array that a store copies, loaded just before; nil if it
-// stores something else, or one of them is not in memory of the family. go/ssa makes a composite literal in
-// memory of its own and copies it.
-func (f *family) copied(i *ssa.Store) ssa.Value {
+// valued returns the memory that stands for a struct which a call gives, with parts that are the caller's; it
+// is nil if v is no such value.
+func (f *family) valued(v ssa.Value) set {
+	j := 0
+	if x, ok := v.(*ssa.Extract); ok {
+		v, j = x.Tuple, x.Index
+	}
+	call, ok := v.(*ssa.Call)
+	if !ok {
+		return nil
+	}
+	if o := f.made[key{call, j}]; o != nil && o.kind == memObj && isStruct(o.typ) {
+		return single(f.elem(o, ""))
+	}
+	return nil
+}
+
+// copied returns the memory of the struct or array that a store copies: it was loaded just before, or a call
+// gave it. It is nil if the store does something else, or one of them is not in memory of the family.
+// go/ssa makes a composite literal in memory of its own and copies it.
+func (f *family) copied(i *ssa.Store) set {
+	if m := f.valued(i.Val); m != nil && f.inMemory(i.Addr) {
+		return m
+	}
 	load, ok := i.Val.(*ssa.UnOp)
 	if !ok || load.Op != token.MUL || load.Block() != i.Block() {
 		return nil
@@ -119,7 +142,7 @@ func (f *family) copied(i *ssa.Store) ssa.Value {
 	instrs := i.Block().Instrs
 	for n := slices.Index(instrs, ssa.Instruction(i)) - 1; n >= 0; n-- {
 		if instrs[n] == ssa.Instruction(load) && f.inMemory(load.X) && f.inMemory(i.Addr) {
-			return load.X
+			return f.of(load.X)
 		}
 		if _, ok := instrs[n].(*ssa.DebugRef); !ok {
 			return nil

@@ -153,7 +153,7 @@ func (w *walker) late(call ssa.Instruction, p phase, s *set) (phase, *set) {
 		}
 		t := ptr(*s)
 		if st, ok := i.(*ssa.Store); ok && w.f.copied(st) != nil {
-			t = w.copyStruct(t, w.f.of(st.Addr), w.f.of(w.f.copied(st)), w.touched(t, st.Val), st, true)
+			t = w.copyStruct(t, w.f.of(st.Addr), w.f.copied(st), w.touched(t, st.Val), st, true)
 		}
 		for _, st := range e.stores {
 			if fresh[st.val.v] {

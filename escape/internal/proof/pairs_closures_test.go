@@ -4,7 +4,7 @@ package proof_test
 // with.
 var closurePairs = []pair{
 	{"a function in a field is called", holding(`func() {}`, `func()`, `j.run()`, ``),
-		holding(`func() { b.Use() }`, `func()`, ``, `j.run()`), "used by"},
+		holding(`func() { b.Use() }`, `func()`, ``, `j.run()`), "its name is read"},
 	{"a function in a field returns what it holds",
 		holding(`func() *B { return nil }`, `func() *B`, `x := j.run()`, `_ = x`),
 		holding(`func() *B { return b }`, `func() *B`, `x := j.run()`, `x.Use()`), "used by"},

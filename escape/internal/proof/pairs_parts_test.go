@@ -2,6 +2,105 @@ package proof_test
 
 // partPairs show where objects own what their fields hold, and where they do not.
 var partPairs = []pair{
+	{"a struct that is returned by value", `
+type pair struct{ a, b *B }
+
+func both() (pair, error) {
+	p := pair{}
+	p.a = Make()
+	b, err := Try()
+	if err != nil {
+		p.a.Free()
+		return pair{}, err
+	}
+	p.b = b
+	return p, nil
+}
+
+func f() {
+	p, err := both()
+	if err != nil {
+		return
+	}
+	q := p
+	q.b.Use()
+	q.b.Free() //F
+	p.a.Use()
+	p.a.Free() //F
+}
+`, `
+type pair struct{ a, b *B }
+
+func one() pair { return pair{a: Make()} }
+
+func f() {
+	p := one()
+	q := p
+	p.a.Use()
+	p.a.Free() //F
+	q.a.Use()
+}
+`, "its name is read"},
+	{"a struct by value that may be zero, or is kept", `
+type pair struct{ a, b *B }
+
+func one(b *B) (pair, bool) {
+	if b == nil {
+		return pair{}, false
+	}
+	return pair{a: Make()}, true
+}
+
+func f(b *B) {
+	p, ok := one(b)
+	if !ok {
+		return
+	}
+	p.a.Use()
+	p.a.Free() //F
+}
+`, `
+type pair struct{ a, b *B }
+
+var all []pair
+
+func one() pair {
+	p := pair{a: Make()}
+	all = append(all, p)
+	return p
+}
+
+func f() {
+	p := one()
+	p.a.Use()
+	p.a.Free() //F
+}
+`, "was not made here"},
+	{"a struct by value of which a deferred call frees a part, and a field of a call's result", `
+type pair struct{ a, b *B }
+
+func one() pair { return pair{a: Make()} }
+
+func f() {
+	b := one().a
+	b.Use()
+	b.Free() //F
+}
+`, `
+type pair struct{ a, b *B }
+
+func one() pair {
+	p := pair{a: Make()}
+	defer p.a.Free()
+	return p
+}
+
+func f() {
+	p := one()
+	println(p.a)
+	p.a.Free() //F
+}
+`, "was not made here"},
 	{"an object whose fields own", `
 func f() error {
 	for range 3 {

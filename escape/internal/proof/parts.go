@@ -12,8 +12,12 @@ package proof
 // else in the result leads there; what an element leads to is not, as it may be there several times. Elements
 // are one part, which stands for many resources; the walk follows any one of them. None is there twice: a
 // walk with each sees it put there once. Those behind the end of a slice of it are there as well.
+//
+// A struct that is returned by value is such memory, too: what it was loaded from right where it is returned,
+// in the body, and for the caller memory that is read where a field of it is taken, or where it is stored.
 
 import (
+	"go/token"
 	"go/types"
 	"maps"
 	"slices"
@@ -43,6 +47,54 @@ func (s *Summary) partOfResult(n int) Result {
 	return Result{}
 }
 
+// returned returns the memory to which result j leads, or of which it is a struct that is loaded right where
+// it is returned. It is false if a struct comes from elsewhere.
+func (f *family) returned(j int) (all set, ok bool) {
+	if !isStruct(f.root.Signature.Results().At(j).Type()) {
+		return f.rets[f.root][j], true
+	}
+	for i := range instrsOf(f.root) {
+		r, is := i.(*ssa.Return)
+		if !is {
+			continue
+		}
+		at, ok := structOf(r, j)
+		if !ok {
+			return nil, false
+		}
+		if at != nil {
+			all.union(f.of(at))
+		}
+	}
+	return all, true
+}
+
+// structOf returns the address of the struct that is result j of a return, nil if it is the constant zero.
+func structOf(r *ssa.Return, j int) (ssa.Value, bool) {
+	if c, ok := r.Results[j].(*ssa.Const); ok {
+		return nil, c.Value == nil
+	}
+	load, ok := r.Results[j].(*ssa.UnOp)
+	if !ok || load.Op != token.MUL || load.Block() != r.Block() {
+		return nil, false
+	}
+	between := r.Block().Instrs[indexIn(r.Block(), load)+1 : indexIn(r.Block(), r)]
+	return load.X, !slices.ContainsFunc(between, acts)
+}
+
+// inResult says whether a part of result j may be what a walk follows.
+func (f *family) inResult(j int, path string) inReturn {
+	return func(w *walker, s *set, i *ssa.Return) bool {
+		v := i.Results[j]
+		if isStruct(v.Type()) {
+			if v, _ = structOf(i, j); v == nil {
+				return w.zero
+			}
+		}
+		return w.loaded(s, f.along(f.of(v), path))
+	}
+}
+
 // freshResult finds out whether result j leads to memory of the caller alone, and what its parts are.
 func (c *checker) freshResult(g *graph, fn *ssa.Function, j int, res *Result) {
 	f := g.f
@@ -50,7 +102,8 @@ func (c *checker) freshResult(g *graph, fn *ssa.Function, j int, res *Result) {
 		return
 	}
 	content := contents{in: map[string]set{}, at: map[*object]string{}}
-	if !g.gather(f.rets[fn][j], "", &content) {
+	from, ok := f.returned(j)
+	if !ok || !g.gather(from, "", &content) {
 		return
 	}
 	parts, sites := f.sorted(content)
@@ -67,7 +120,9 @@ func (c *checker) freshResult(g *graph, fn *ssa.Function, j int, res *Result) {
 		}
 	}
 	zero := Result{}
-	c.zeros(g, fn, nil, nil, itIs(j), &zero)
+	if !isStruct(fn.Signature.Results().At(j).Type()) {
+		c.zeros(g, fn, nil, nil, itIs(j), &zero)
+	}
 	for n := range parts {
 		p := &parts[n]
 		var own []*object
@@ -83,9 +138,7 @@ func (c *checker) freshResult(g *graph, fn *ssa.Function, j int, res *Result) {
 		if t == nil || slices.ContainsFunc(own, func(o *object) bool { return !f.freedAs(o, t) }) {
 			return
 		}
-		in := func(w *walker, s *set, i *ssa.Return) bool {
-			return w.loaded(s, f.along(f.of(i.Results[j]), p.Path))
-		}
+		in := f.inResult(j, p.Path)
 		if c.ownedAt(g, fn, own, in, in, &p.Result); !p.Owned {
 			return
 		}
@@ -152,10 +205,10 @@ func (g *graph) begins(e elem) bool {
 	return e.obj.kind == memObj && e.path == "" && !e.obj.escaped
 }
 
-// mayBeFresh reports whether result j is a slice, or a pointer to a struct, of memory of the family.
+// mayBeFresh reports whether result j is a slice, a struct, or a pointer to one, of memory of the family.
 func (f *family) mayBeFresh(j int) bool {
 	switch t := f.root.Signature.Results().At(j).Type().Underlying().(type) {
-	case *types.Slice:
+	case *types.Slice, *types.Struct:
 	case *types.Pointer:
 		if !isStruct(t.Elem()) {
 			return false
@@ -164,7 +217,8 @@ func (f *family) mayBeFresh(j int) bool {
 		return false
 	}
 	some := false
-	return !f.some(f.rets[f.root][j], func(e elem) bool {
+	from, ok := f.returned(j)
+	return ok && !f.some(from, func(e elem) bool {
 		some = some || e.obj.kind == memObj
 		return e.obj.escaped || e.obj.kind != memObj && e.obj.kind != zeroObj
 	}) && some

@@ -30,7 +30,7 @@ type source struct {
 	v    ssa.Value
 	i    int
 	how  how
-	step string // of inside and content: the part
+	step string // of inside, content and field: the part
 }
 
 // A storing puts val into the part of what to leads to that step says.
@@ -154,7 +154,7 @@ func (c *checker) computed(e *entry, v ssa.Value) {
 			e.from = []source{{v: i.X, how: part}}
 		}
 	case *ssa.Field:
-		e.from = []source{{v: i.X, how: field}}
+		e.from = []source{{v: i.X, how: field, step: step(i.Field)}}
 	case *ssa.Index:
 		if isString(i.X.Type()) {
 			e.reads = []ssa.Value{i.X}

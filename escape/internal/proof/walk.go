@@ -102,6 +102,10 @@ func (w *walker) comes(s *set, src source) bool {
 		return !w.zero && yes
 	case content:
 		return !w.zero && yes || w.loaded(s, w.f.within(w.f.of(src.v), src.step))
+	case field:
+		if m := w.f.valued(src.v); m != nil {
+			return w.loaded(s, w.f.inside(m, src.step))
+		}
 	}
 	return yes
 }

@@ -42,7 +42,7 @@ func (w *walker) instr(n int, pt *point, p phase, s *set) {
 		return
 	case *ssa.Store:
 		if src := w.f.copied(i); src != nil {
-			w.next(n, p, w.copyStruct(s, w.f.of(i.Addr), w.f.of(src), w.touched(s, i.Val), i, false))
+			w.next(n, p, w.copyStruct(s, w.f.of(i.Addr), src, w.touched(s, i.Val), i, false))
 			return
 		}
 	case *ssa.MapUpdate:

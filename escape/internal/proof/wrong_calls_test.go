@@ -451,7 +451,7 @@ func f() int {
 	return int(p[0])
 }
 `},
-		{"a glob over a body that hands its operand to C and back", "it is read or written", `
+		{"a glob over a body that hands its operand to C and back", "its name is read", `
 type part struct{ at *byte }
 
 func c(b *B) *byte
