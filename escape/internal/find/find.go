@@ -292,7 +292,9 @@ func occasion(m own.Meeting) Occasion {
 	case pointsto.Later:
 		return Deferred
 	case pointsto.Leave:
-		return Returned
+		if _, captured := m.Of.(*ssa.FreeVar); !captured { // else it is only left there
+			return Returned
+		}
 	case pointsto.Read, pointsto.Part, pointsto.Count, pointsto.Copy, pointsto.Unwrap, pointsto.Tell:
 		if m.As&^(pointsto.Whole|pointsto.View) == 0 && looks(m) {
 			return Read
