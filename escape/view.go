@@ -99,8 +99,11 @@ func (v *view) finding(f *plan.Func, fd find.Finding, b *Buffer) *Finding {
 	if fd.On != find.Dead && fd.Kind != find.Late {
 		if from, to := v.r.Call(f, fd.Other); from.IsValid() {
 			did := "freed here"
-			if fd.On == find.Dropped {
+			switch fd.On {
+			case find.Dropped:
 				did = "dropped here"
+			case find.Begun:
+				did = "made here"
 			}
 			out.Related = []analysis.RelatedInformation{{Pos: from, End: to, Message: did}}
 		}

@@ -15,6 +15,7 @@ import (
 // This file is about values that are put together here and leave on some way only: constructors that fail
 // half-way. What they own is nobody's then. That is so if what is in a field is surely owned where it is
 // put there, on every way to where the value is given up, and if what frees the value looks at that field.
+// What is freed by a name of its own as well is left out.
 
 // begun finds that a value which is put together here is given up with something in it that it owns:
 // where the first of its frees would stand.
@@ -63,7 +64,7 @@ func (r *finder) filled(s *pointsto.Site, at *ssa.BasicBlock) *ssa.Store {
 				if !ok || put.Addr != a || !put.Block().Dominates(at) || !frees(r.f, s, a.Field) {
 					continue
 				}
-				if of := owned(r.f, put); of != nil && (!of.Begun || r.used(s, put, at)) {
+				if of := owned(r.f, put); of != nil && !r.f.Freed(of) && (!of.Begun || r.used(s, put, at)) {
 					return put
 				}
 			}

@@ -21,7 +21,7 @@ func (e *exits) grow(s *effect.Summary) {
 	for _, g := range e.f.Groups {
 		for _, site := range g.Sites {
 			v := site.Value
-			if site.Param < 0 || site.Param >= 64 || g.Why() != "" || !e.f.IsSlot(v) || !e.f.Collects(v) || e.ends(g, site) {
+			if site.Param < 0 || site.Param >= 64 || g.Why() != "" || !e.f.IsSlot(v) || !e.f.Collects(v) || e.f.Freed(site) {
 				continue
 			}
 			p := s.Params[site.Param]
@@ -38,20 +38,6 @@ func (e *exits) grow(s *effect.Summary) {
 			}
 		}
 	}
-}
-
-// ends reports whether something frees what a site makes, or will.
-func (e *exits) ends(g *own.Group, site *pointsto.Site) bool {
-	return slices.ContainsFunc(g.Values, func(v ssa.Value) bool {
-		return slices.ContainsFunc(e.f.Holds(v), func(h pointsto.Hold) bool {
-			return h.Site == site && slices.ContainsFunc(e.f.Users(v), func(i ssa.Instruction) bool {
-				return slices.ContainsFunc(e.f.Acts(i, v), func(a pointsto.Act) bool {
-					do := site.Does(a, h.As).Do
-					return do == pointsto.End || do == pointsto.Pend
-				})
-			})
-		})
-	})
 }
 
 // onlyEscapes reports whether no more is said of a parameter than that it may escape.

@@ -99,6 +99,23 @@ func (f *Func) May(v ssa.Value, s *Site) bool {
 	return slices.ContainsFunc(f.holds[v], func(h Hold) bool { return h.Site == s })
 }
 
+// Freed reports whether something frees what a site makes, or will.
+func (f *Func) Freed(s *Site) bool {
+	for v, list := range f.holds {
+		for _, h := range list {
+			if h.Site == s && slices.ContainsFunc(f.Users(v), func(i ssa.Instruction) bool {
+				return slices.ContainsFunc(f.Acts(i, v), func(a Act) bool {
+					do := s.Does(a, h.As).Do
+					return do == End || do == Pend
+				})
+			}) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // most bounds the sites that one value may hold: work grows with their product.
 const most = 64
 
