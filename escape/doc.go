@@ -37,8 +37,9 @@
 //     return. os.Exit and log.Fatal get nothing. Deferred code that reads the
 //     buffer keeps it until it has run.
 //  6. The edited file compiles, keeps its comments and its format, and a second
-//     run changes nothing. No exception is known; the goldens and random programs
-//     (escape/oracle) look for one.
+//     run changes nothing. Two exceptions are known (docs/rooms.md): a buffer that
+//     has no name inside a loop, and one beside which a free was refused. The
+//     goldens and random programs (escape/oracle) look for more.
 //  7. Every buffer that is kept has a reason.
 //  8. No Free stands in front of a read of the buffer's name or of a copy, even one
 //     that does nothing, or that a constant rules out.
