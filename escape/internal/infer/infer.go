@@ -455,7 +455,7 @@ func (e *exits) ownedWhere(n int, path string, res *effect.Result, where effect.
 		}
 		all, some = all|g, some || g&loose == 0
 	}
-	if path == "" && all&spare != 0 && e.frees.Spares(e.f.SSA.Signature.Results().At(n).Type()) {
+	if path == "" && e.frees.Spares(e.f.SSA.Signature.Results().At(n).Type()) {
 		all &^= failed // who frees it whatever the error frees a zero value there
 	}
 	if lost := all&spare != 0 && all&failed != 0; some && all&loose == 0 && !lost &&
@@ -557,7 +557,7 @@ func (e *exits) holds(g *own.Group, p *own.Point, t own.Token, r *ssa.Return) (i
 		if st&^(own.Owned|own.Absent|own.Given|own.Holed) != 0 {
 			is |= loose
 		}
-		if st&own.Owned != 0 {
+		if st&own.Owned != 0 && !e.says(r, site) { // else it is owned where there is none
 			is |= perhaps(0, beside, kinds)
 			if !kinds[0] {
 				is |= spare
