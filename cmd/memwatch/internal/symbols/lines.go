@@ -3,6 +3,7 @@ package symbols
 import (
 	"debug/dwarf"
 	"debug/elf"
+	"encoding/binary"
 	"io"
 	"strings"
 	"sync"
@@ -12,6 +13,8 @@ import (
 type lines struct {
 	mu    sync.Mutex
 	data  *dwarf.Data
+	table []byte // the tables of lines, of all units
+	order binary.ByteOrder
 	units map[dwarf.Offset][]row // what was compiled at once, once its lines were asked for
 	rows  int                    // of all units
 	known map[uint64]found       // what was asked for before
@@ -63,11 +66,15 @@ func readLines(e *elf.File) *lines {
 	if sum > maxDebug {
 		return nil
 	}
+	table, err := e.Section(".debug_line").Data()
+	if err != nil {
+		return nil
+	}
 	data, err := e.DWARF()
 	if err != nil {
 		return nil
 	}
-	return &lines{data: data, units: make(map[dwarf.Offset][]row), known: make(map[uint64]found), spans: make(map[dwarf.Offset][]span)}
+	return &lines{data: data, table: table, order: e.ByteOrder, units: make(map[dwarf.Offset][]row), known: make(map[uint64]found), spans: make(map[dwarf.Offset][]span)}
 }
 
 // at returns what is known of a linked address.
@@ -123,6 +130,9 @@ func (l *lines) lineOf(entry *dwarf.Entry, addr uint64) place {
 
 // read reads the lines of a unit, in the order of its sequences.
 func (l *lines) read(entry *dwarf.Entry) (all []row) {
+	if at, ok := entry.Val(dwarf.AttrStmtList).(int64); !ok || !honest(l.table, at, l.order) {
+		return nil
+	}
 	r, err := l.data.LineReader(entry)
 	if err != nil || r == nil {
 		return nil
