@@ -15,6 +15,7 @@ import (
 func TestStable(t *testing.T) {
 	paths, err := filepath.Glob("testdata/*.txtar")
 	require.NoError(t, err)
+	require.NotEmpty(t, paths)
 	for _, path := range paths {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
 			ar, err := txtar.ParseFile(path)
