@@ -92,7 +92,7 @@ func (w *Reasons) Of(f *pointsto.Func, v *place.Verdict) Reason {
 	}
 	a := first(moves)
 	r := w.of(f, a, map[*types.Func]bool{})
-	if r.Cause == FreedView && freed(f, v.Site) {
+	if r.Cause == FreedView && f.Freed(v.Site) {
 		return Reason{} // as a whole, too
 	}
 	r.Path = w.path(f, v.Site, a.Of)
@@ -123,25 +123,6 @@ func dropped(s *pointsto.Site) bool {
 		return true
 	case *ssa.Extract:
 		return len(*v.Referrers()) == 0
-	}
-	return false
-}
-
-// freed reports whether the program frees what a site makes, and not only a view of it.
-func freed(f *pointsto.Func, s *pointsto.Site) bool {
-	frees := func(v ssa.Value) bool {
-		return slices.ContainsFunc(f.Users(v), func(i ssa.Instruction) bool {
-			return slices.ContainsFunc(f.Acts(i, v), func(a pointsto.Act) bool {
-				return a.Op == pointsto.Free || a.Op == pointsto.Later
-			})
-		})
-	}
-	for _, g := range f.Groups {
-		if slices.Contains(g.Sites, s) {
-			return slices.ContainsFunc(g.Values, func(v ssa.Value) bool {
-				return slices.Contains(f.Holds(v), pointsto.Hold{Site: s, As: pointsto.Whole}) && frees(v)
-			})
-		}
 	}
 	return false
 }
