@@ -15,6 +15,7 @@ type hoist struct {
 	names []*ast.Ident // in the order in which they are made
 	read  []*ast.Ident // in the order in which stmt reads them
 	subs  []ast.Expr   // the expressions that they are made of
+	drops []*ast.Ident // that stmt does not read, as the old one drops what they are
 
 	waiting []waiting // names that were made before stmt
 }
@@ -62,11 +63,8 @@ func (d *differ) substituted(old, new ast.Expr) bool {
 	if w < 0 {
 		return false
 	}
-	rhs, m := d.cur.waiting[w].of, d.mark()
-	cur := *d.cur
-	if !d.node(reflect.ValueOf(&old).Elem(), reflect.ValueOf(&rhs).Elem()) {
-		d.back(m)
-		*d.cur = cur
+	rhs := d.cur.waiting[w].of
+	if !d.tried(func() bool { return d.node(reflect.ValueOf(&old).Elem(), reflect.ValueOf(&rhs).Elem()) }) {
 		return false
 	}
 	d.cur.read, d.cur.subs = append(d.cur.read, id), append(d.cur.subs, rhs)
@@ -133,4 +131,73 @@ func (d *differ) discards(old, new ast.Stmt) bool {
 		}
 	}
 	return true
+}
+
+// kept compares _, x := f() with b, x := f(), where only frees read b.
+func (d *differ) kept(old, new *ast.AssignStmt) bool {
+	if old.Tok != token.DEFINE || new.Tok != token.DEFINE || len(old.Lhs) != len(new.Lhs) || !d.calls(old.Rhs, new.Rhs) {
+		return false
+	}
+	made := false
+	for i, l := range old.Lhs {
+		x, isName := l.(*ast.Ident)
+		y, ok := new.Lhs[i].(*ast.Ident)
+		switch {
+		case !isName || !ok:
+			return false
+		case x.Name == y.Name:
+		case x.Name != "_":
+			return false
+		default:
+			made = true
+			d.defs = append(d.defs, y)
+		}
+	}
+	d.edits = append(d.edits, &edit{kind: Named, stmt: new, decl: d.decl})
+	return made
+}
+
+// taken compares _, x = f() with x = r1, where r0, r1 := f() stands right in front, and only frees read r0.
+func (d *differ) taken(old, new *ast.AssignStmt) bool {
+	if old.Tok != token.ASSIGN || new.Tok != token.ASSIGN || d.cur == nil || d.noSub > 0 || len(d.edits) == 0 ||
+		len(new.Lhs) != len(new.Rhs) {
+		return false
+	}
+	e := d.edits[len(d.edits)-1]
+	as, ok := e.stmt.(*ast.AssignStmt)
+	if e.kind != Named || !ok || len(as.Lhs) != len(old.Lhs) || !d.calls(old.Rhs, as.Rhs) {
+		return false
+	}
+	k := 0
+	for i, l := range old.Lhs {
+		x, isName := l.(*ast.Ident)
+		r := as.Lhs[i].(*ast.Ident)
+		switch {
+		case !isName:
+			return false
+		case x.Name == "_":
+			d.cur.drops = append(d.cur.drops, r)
+			continue
+		case k == len(new.Lhs):
+			return false
+		}
+		y, isY := new.Lhs[k].(*ast.Ident)
+		z, isZ := new.Rhs[k].(*ast.Ident)
+		if !isY || !isZ || y.Name != x.Name || z.Name != r.Name || z.Name == "_" {
+			return false
+		}
+		d.cur.read = append(d.cur.read, z)
+		k++
+	}
+	d.cur.subs = append(d.cur.subs, as.Rhs[0])
+	return k > 0 && k == len(new.Lhs)
+}
+
+// calls reports whether two right sides are one call each, and the same.
+func (d *differ) calls(old, new []ast.Expr) bool {
+	if len(old) != 1 || len(new) != 1 {
+		return false
+	}
+	_, call := old[0].(*ast.CallExpr)
+	return call && d.node(reflect.ValueOf(&old[0]).Elem(), reflect.ValueOf(&new[0]).Elem())
 }

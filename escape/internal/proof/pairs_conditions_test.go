@@ -405,4 +405,104 @@ func f() {
 //lastuse:effect args borrowed
 func two(b *B) (int, int)
 `, "in more than frees"},
+	{"a result that was dropped gets a name beside one that is declared", `
+func f() error {
+	_, err := Try() //O
+	b, err := Try() //F
+	if b != nil { //F
+		b.Free() //F
+	} //F
+	return err
+}
+`, `
+func f(b *B) error {
+	_, err := Try() //O
+	b, err := Try() //F
+	if b != nil { //F
+		b.Free() //F
+	} //F
+	return err
+}
+`, "a name that was made is not new"},
+	{"a result that was dropped gets a name beside one that is assigned", `
+func f() (err error) {
+	_, err = Try() //O
+	b, err0 := Try() //F
+	err = err0 //F
+	if b != nil { //F
+		b.Free() //F
+	} //F
+	return err
+}
+`, `
+func f() (err, was error) {
+	_, err = Try() //O
+	b, err0 := Try() //F
+	was = err0 //F
+	if b != nil { //F
+		b.Free() //F
+	} //F
+	return err, was
+}
+`, "in more than frees"},
+	{"what is assigned beside a result that was dropped is all of it", `
+func f() (n int, err error) {
+	_, n, err = three() //O
+	b, n0, err0 := three() //F
+	n, err = n0, err0 //F
+	if b != nil { //F
+		b.Free() //F
+	} //F
+	return
+}
+
+//lastuse:effect result 0 owned on success
+func three() (*B, int, error)
+`, `
+func f() (n int, err error) {
+	_, n, err = three() //O
+	b, n0, err0 := three() //F
+	err = err0 //F
+	if b != nil { //F
+		b.Free() //F
+	} //F
+	_ = n0 //F
+	return
+}
+
+//lastuse:effect result 0 owned on success
+func three() (*B, int, error)
+`, "in more than frees"},
+	{"a name for a result that was dropped hides nothing that is read", `
+func f() error {
+	for next() > 0 {
+		_, err := Try() //O
+		b, err := Try() //F
+		if b != nil { //F
+			b.Free() //F
+		} //F
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+`, `
+func f() error {
+	b := Make()
+	for next() > 0 {
+		_, err := Try() //O
+		b, err := Try() //F
+		if b != nil { //F
+			b.Free() //F
+		} //F
+		if err != nil {
+			b.Use()
+			return err
+		}
+	}
+	b.Free()
+	return nil
+}
+`, "takes the place of another"},
 }

@@ -69,6 +69,25 @@ func (d *differ) back(m mark) {
 	d.order, d.defs = d.order[:m.order], d.defs[:m.defs]
 }
 
+// tried does a comparison, and forgets all of it if it fails.
+func (d *differ) tried(same func() bool) bool {
+	m, cur := d.mark(), d.cur
+	if cur != nil {
+		was := *cur
+		d.cur = &was
+	}
+	if same() {
+		if cur != nil {
+			*cur = *d.cur
+		}
+		d.cur = cur
+		return true
+	}
+	d.back(m)
+	d.cur = cur
+	return false
+}
+
 var (
 	posType   = reflect.TypeFor[token.Pos]()
 	stmtsType = reflect.TypeFor[[]ast.Stmt]()
@@ -123,6 +142,11 @@ func (d *differ) pointer(a, b reflect.Value) bool {
 		return d.list(x.List, b.Interface().(*ast.BlockStmt).List, b.Interface().(*ast.BlockStmt).Rbrace)
 	case *ast.Ident:
 		return x.Name == b.Interface().(*ast.Ident).Name
+	case *ast.AssignStmt:
+		y := b.Interface().(*ast.AssignStmt)
+		if d.tried(func() bool { return d.kept(x, y) }) || d.tried(func() bool { return d.taken(x, y) }) {
+			return true
+		}
 	case *ast.CommentGroup, *ast.Object, *ast.Scope:
 		return true
 	}
@@ -273,7 +297,7 @@ func (d *differ) stmt(old, new ast.Stmt) bool {
 	for _, w := range order {
 		if slices.ContainsFunc(h.read, func(id *ast.Ident) bool { return id.Name == w.id.Name }) {
 			h.names = append(h.names, w.id)
-		} else if !w.save {
+		} else if !w.save && !slices.Contains(h.drops, w.id) {
 			d.order = order
 			return false // computed before this statement, and read behind it or never
 		}

@@ -81,7 +81,7 @@ func (s *Source) Hoist(h *Hoist) []analysis.TextEdit {
 	}
 	if h.Items[0].Of > 0 {
 		// f(), or _, _ = f(), becomes b, _ := f().
-		return []analysis.TextEdit{s.edit(o, s.Off(h.Stmt.End()), h.statements(s, first)[0])}
+		return []analysis.TextEdit{s.edit(o, s.Off(h.Stmt.End()), strings.Join(h.statements(s, first), sep))}
 	}
 	last := h.Items[len(h.Items)-1].Expr
 	if as, ok := h.Stmt.(*ast.AssignStmt); ok && len(as.Lhs) == 1 && as.Rhs[0] == last {

@@ -28,7 +28,7 @@ type Item struct {
 	Name   string
 	Names  []string // instead of Name: of the values that go to the variables of a header
 	Asked  bool     // the name was asked for; else it moved only to keep the order
-	Of     int      // Expr has so many results, and its statement drops them all; 0: not so
+	Of     int      // Expr has so many results, and its statement drops some; 0: not so
 	Result int      // which of these has the name
 }
 
@@ -164,22 +164,23 @@ func (hs *Hoists) Call(call *ast.CallExpr, result int) (*Hoist, string) {
 	return h, ""
 }
 
-// dropped names a result of a call of which all n results are dropped.
+// dropped names a result of a call with n results that its statement drops. What is declared beside it stays
+// where it is; what is assigned beside it gets a name of its own, of which it is assigned behind.
 func (hs *Hoists) dropped(call *ast.CallExpr, result, n int) (*Hoist, string) {
 	stmt, list, why := hs.f.statementOf(call)
 	if why != "" {
 		return nil, why
 	}
-	drops := false
+	var left []ast.Expr
+	drops, declares := false, false
 	switch s := stmt.(type) {
 	case *ast.ExprStmt:
 		drops = ast.Unparen(s.X) == ast.Expr(call)
 	case *ast.AssignStmt:
-		named := func(e ast.Expr) bool {
-			id, ok := e.(*ast.Ident)
-			return !ok || id.Name != "_"
-		}
-		drops = len(s.Rhs) == 1 && ast.Unparen(s.Rhs[0]) == ast.Expr(call) && !slices.ContainsFunc(s.Lhs, named)
+		left, declares = s.Lhs, s.Tok == token.DEFINE
+		variable := func(e ast.Expr) bool { _, ok := e.(*ast.Ident); return ok }
+		drops = len(s.Rhs) == 1 && ast.Unparen(s.Rhs[0]) == ast.Expr(call) && len(left) == n && blank(left[result]) &&
+			!slices.ContainsFunc(left, func(e ast.Expr) bool { return !variable(e) })
 	}
 	if !drops {
 		return nil, unnamed + ": the result is dropped"
@@ -187,8 +188,13 @@ func (hs *Hoists) dropped(call *ast.CallExpr, result, n int) (*Hoist, string) {
 	h := hs.by[stmt]
 	if h == nil {
 		h = &Hoist{Stmt: stmt, List: list, Braces: hs.f.JumpedOver(stmt.Pos(), list)}
-		if h.Braces && !hs.src.fitsBlock(stmt) {
+		if h.Braces && (declares || !hs.src.fitsBlock(stmt)) {
 			return nil, unnamed + jumpedOver
+		}
+		for i, e := range left {
+			if !declares && !blank(e) {
+				h.Items = append(h.Items, Item{Expr: call, Name: hs.Fresh(e.(*ast.Ident).Name), Of: n, Result: i})
+			}
 		}
 		hs.by[stmt] = h
 	}
@@ -198,16 +204,32 @@ func (hs *Hoists) dropped(call *ast.CallExpr, result, n int) (*Hoist, string) {
 	return h, ""
 }
 
-// results are the left side of the statement that names the results of a call.
-func (h *Hoist) results() string {
+func blank(e ast.Expr) bool {
+	id, ok := e.(*ast.Ident)
+	return ok && id.Name == "_"
+}
+
+// results returns the statements that name the results of a call, in place of the one that drops some.
+func (h *Hoist) results(call string) []string {
 	names := make([]string, h.Items[0].Of)
+	as, _ := h.Stmt.(*ast.AssignStmt)
 	for i := range names {
 		names[i] = "_"
+		if as != nil && as.Tok == token.DEFINE {
+			names[i] = as.Lhs[i].(*ast.Ident).Name
+		}
 	}
+	var to, from []string
 	for _, x := range h.Items {
-		names[x.Result] = x.Name
+		if names[x.Result] = x.Name; !x.Asked {
+			to, from = append(to, as.Lhs[x.Result].(*ast.Ident).Name), append(from, x.Name)
+		}
 	}
-	return strings.Join(names, ", ")
+	out := []string{strings.Join(names, ", ") + " := " + call}
+	if to != nil {
+		out = append(out, strings.Join(to, ", ")+" = "+strings.Join(from, ", "))
+	}
+	return out
 }
 
 // needs reports whether e, a part of stmt, mentions a variable that stmt declares
@@ -316,7 +338,7 @@ func (h *Hoist) statements(s *Source, apart bool) []string {
 	var out []string
 	if len(h.Items) > 0 && h.Items[0].Of > 0 {
 		e := h.Items[0].Expr
-		return []string{h.results() + " := " + s.copied(e.Pos(), e.End())}
+		return h.results(s.copied(e.Pos(), e.End()))
 	}
 	for k, x := range h.Items {
 		out = append(out, x.text()+" := "+h.text(s, x.Expr.Pos(), x.Expr.End()))
