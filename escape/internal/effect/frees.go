@@ -4,6 +4,8 @@ import (
 	"go/types"
 	"slices"
 
+	"golang.org/x/tools/go/types/typeutil"
+
 	"github.com/lastuse/lastuse/escape/spec"
 )
 
@@ -36,10 +38,11 @@ type Frees struct {
 	set   *spec.Set
 	pkg   *types.Package
 	facts *Facts
-	known map[types.Type]*Free
-	lists map[*types.Package][]freer
+	known typeutil.Map               // *Free by type: see Of
+	told  map[*types.Package][]freer // what another package says of itself
+	lists map[*types.Package]*freers
 	found []*Found
-	paths map[types.Type][][]int // see Paths
+	paths typeutil.Map // [][]int by type: see Paths
 }
 
 // A freer is a way to free something, and who says so.
@@ -50,23 +53,31 @@ type freer struct {
 	reset bool
 }
 
+// freers are functions that free, the first that may be called first.
+type freers struct {
+	all []freer
+	of  map[*types.TypeName][]freer // by the name of what they free
+
+	basic []freer // functions of the package that free handles of a basic type, as a line says
+}
+
 // NewFrees returns what a package knows of frees: by the lines of a set, and by what the
 // packages that it imports say of themselves.
 func NewFrees(set *spec.Set, pkg *types.Package, facts *Facts) *Frees {
-	return &Frees{set: set, pkg: pkg, facts: facts, known: map[types.Type]*Free{}, paths: map[types.Type][][]int{},
-		lists: map[*types.Package][]freer{}}
+	return &Frees{set: set, pkg: pkg, facts: facts, told: map[*types.Package][]freer{}, lists: map[*types.Package]*freers{}}
 }
 
 // Of returns the function that frees values of type t, and nil if there is none that a
 // statement could call: it must free on every call, take nothing else, and be the first
 // in the spec that does.
 func (f *Frees) Of(t types.Type) *Free {
-	if have, ok := f.known[t]; ok {
+	if have, ok := f.known.At(t).(*Free); ok {
 		return have
 	}
-	f.known[t] = nil // what a slice of itself asks, while it is asked
-	found := f.find(t)
-	f.known[t] = found
+	var found *Free
+	f.known.Set(t, found) // what a slice of itself asks, while it is asked
+	found = f.find(t)
+	f.known.Set(t, found)
 	return found
 }
 
@@ -85,8 +96,7 @@ func (i *Found) Does() Param {
 // Infer adds a method that was found to free what it is called on.
 func (f *Frees) Infer(free *Found) {
 	f.found = append(f.found, free)
-	clear(f.known)
-	clear(f.paths)
+	f.known, f.paths = typeutil.Map{}, typeutil.Map{}
 	clear(f.lists)
 }
 
@@ -114,7 +124,7 @@ func (f *Frees) Count(t types.Type) *types.Var {
 
 // Silent reports whether a function of which no spec says so is known to free, and to do nothing else.
 func (f *Frees) Silent(fn *types.Func) bool {
-	return slices.ContainsFunc(f.list(fn.Pkg()), func(fr freer) bool { return fr.Func == fn })
+	return slices.ContainsFunc(f.list(fn.Pkg()).all, func(fr freer) bool { return fr.Func == fn })
 }
 
 // Parts returns the parts of which values of type t are made, and whether each may hold nothing, if what
@@ -173,8 +183,8 @@ func (f *Frees) findNamed(t types.Type) *Free {
 	if !ok || n.Obj().Pkg() == nil {
 		return nil
 	}
-	for _, fr := range f.list(n.Obj().Pkg()) {
-		if fr.Frees(t) && f.usable(fr) {
+	for _, fr := range f.list(n.Obj().Pkg()).of[n.Origin().Obj()] {
+		if f.usable(fr) {
 			return fr.free()
 		}
 	}
@@ -196,7 +206,7 @@ func (fr freer) free() *Free {
 
 // list lists the functions that free values of types of package q: those of q, of this
 // package and of what it imports, a higher level first, then as their specs list them.
-func (f *Frees) list(q *types.Package) []freer {
+func (f *Frees) list(q *types.Package) *freers {
 	if have, ok := f.lists[q]; ok {
 		return have
 	}
@@ -208,27 +218,40 @@ func (f *Frees) list(q *types.Package) []freer {
 			}
 		}
 	}
-	var all []freer
+	out := &freers{of: map[*types.TypeName][]freer{}}
 	for _, r := range from {
 		for _, fr := range f.set.Freers(r) {
-			all = append(all, freer{fr, int(fr.Line.Level), nil, false})
+			out.all = append(out.all, freer{fr, int(fr.Line.Level), nil, false})
 		}
 		if r != f.pkg {
-			all = append(all, f.told(r)...)
+			out.all = append(out.all, f.saidBy(r)...)
 			continue
 		}
 		for _, i := range f.found {
-			all = append(all, freer{spec.Freer{Func: i.Func, Operand: spec.Operand{Kind: spec.Recv},
+			out.all = append(out.all, freer{spec.Freer{Func: i.Func, Operand: spec.Operand{Kind: spec.Recv},
 				Repeatable: i.Repeatable}, Inferred, i.Parts, i.Resets})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b freer) int { return b.level - a.level })
-	f.lists[q] = all
-	return all
+	slices.SortStableFunc(out.all, func(a, b freer) int { return b.level - a.level })
+	for _, fr := range out.all {
+		t := fr.Type()
+		if n, ok := t.(*types.Named); ok {
+			name := n.Origin().Obj()
+			out.of[name] = append(out.of[name], fr)
+		}
+		if _, ok := t.Underlying().(*types.Basic); ok && fr.Func.Pkg() == q && fr.level != Inferred && !fr.method() {
+			out.basic = append(out.basic, fr)
+		}
+	}
+	f.lists[q] = out
+	return out
 }
 
-// told lists what another package says of itself.
-func (f *Frees) told(r *types.Package) []freer {
+// saidBy lists what another package says of itself.
+func (f *Frees) saidBy(r *types.Package) []freer {
+	if have, ok := f.told[r]; ok {
+		return have
+	}
 	var all []freer
 	for _, fn := range f.facts.frees(r) {
 		said := f.facts.Of(fn)
@@ -248,5 +271,6 @@ func (f *Frees) told(r *types.Package) []freer {
 			}
 		}
 	}
+	f.told[r] = all
 	return all
 }

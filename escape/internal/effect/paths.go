@@ -29,7 +29,7 @@ func pointee(t types.Type) types.Type {
 
 // Paths lists the paths in a type that lead to a handle; nil if they are too many.
 func (f *Frees) Paths(t types.Type) [][]int {
-	if have, ok := f.paths[t]; ok {
+	if have, ok := f.paths.At(t).([][]int); ok {
 		return have
 	}
 	var out [][]int
@@ -55,7 +55,7 @@ func (f *Frees) Paths(t types.Type) [][]int {
 	if len(out) > mostParts || f.Resource(t) && f.Parts(t) == nil {
 		out = nil
 	}
-	f.paths[t] = out
+	f.paths.Set(t, out)
 	return out
 }
 

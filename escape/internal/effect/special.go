@@ -2,6 +2,7 @@ package effect
 
 import (
 	"go/types"
+	"slices"
 )
 
 // This file is about values whose type does not say by itself what frees them: those that have their free
@@ -10,7 +11,9 @@ import (
 // findEmbedded returns the method that a struct of another package has from one embedded in it, of which a
 // spec says that it frees what it is called on: that is the whole value then. Here, structs are taken apart.
 func (f *Frees) findEmbedded(n *types.Named) *Free {
-	if _, ok := n.Underlying().(*types.Struct); !ok || n.Obj().Pkg() == f.pkg {
+	s, ok := n.Underlying().(*types.Struct)
+	embedded := func(v *types.Var) bool { return v.Embedded() }
+	if !ok || n.Obj().Pkg() == f.pkg || !slices.ContainsFunc(slices.Collect(s.Fields()), embedded) {
 		return nil
 	}
 	ms := types.NewMethodSet(types.NewPointer(n))
@@ -19,7 +22,7 @@ func (f *Frees) findEmbedded(n *types.Named) *Free {
 		if len(path) == 1 || m.Pkg() == nil {
 			continue
 		}
-		for _, fr := range f.list(m.Pkg()) {
+		for _, fr := range f.list(m.Pkg()).all {
 			if fr.Func == m && fr.method() && fr.level != Inferred && f.usable(fr) {
 				free := fr.free()
 				free.Embedded = path[:len(path)-1]
@@ -45,8 +48,8 @@ func (f *Frees) findBasic(t types.Type) *Free {
 		return nil
 	}
 	for _, q := range append([]*types.Package{f.pkg}, f.pkg.Imports()...) {
-		for _, fr := range f.list(q) {
-			if fr.Func.Pkg() == q && fr.level != Inferred && !fr.method() && fr.Frees(t) && f.usable(fr) {
+		for _, fr := range f.list(q).basic {
+			if fr.Frees(t) && f.usable(fr) {
 				all.made[q] = fr.free()
 				all.Repeatable = all.Repeatable && fr.Repeatable
 				break

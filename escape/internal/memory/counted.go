@@ -5,7 +5,7 @@ import "go/types"
 // Counted reports whether values of a type are counted: a method of theirs takes one more reference, or what
 // frees them was found to leave one.
 func (in *Input) Counted(t types.Type) bool {
-	if is, ok := in.counted[t]; ok {
+	if is, ok := in.counted.At(t).(bool); ok {
 		return is
 	}
 	base := Pointee(t)
@@ -17,9 +17,6 @@ func (in *Input) Counted(t types.Type) bool {
 		fn, ok := m.Obj().(*types.Func)
 		found = found || ok && fn.Signature().Params().Len() == 0 && in.Func(fn).Param(0).Retained
 	}
-	if in.counted == nil {
-		in.counted = map[types.Type]bool{}
-	}
-	in.counted[t] = found
+	in.counted.Set(t, found)
 	return found
 }

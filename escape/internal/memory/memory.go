@@ -4,6 +4,7 @@ import (
 	"go/types"
 
 	"golang.org/x/tools/go/ssa"
+	"golang.org/x/tools/go/types/typeutil"
 
 	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/ir"
@@ -16,7 +17,7 @@ type Input struct {
 	Func   func(*types.Func) *effect.Summary     // what a function does; never nil
 	Frees  *effect.Frees                         // which variables are to follow
 
-	counted map[types.Type]bool
+	counted typeutil.Map // bool by type: see Counted
 }
 
 // Owns reports whether variables of a type are to follow.

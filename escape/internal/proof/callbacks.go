@@ -175,7 +175,7 @@ func (c *checker) hands(k *call, n int, unseen bool) (p Param) {
 		if relay && wraps(i.X.Type()) {
 			return anything
 		}
-		for m := range methodsOf(i.X.Type()) {
+		for m := range c.methodsOf(i.X.Type()) {
 			of, _, _ := types.LookupFieldOrMethod(i.Type(), false, m.Pkg(), m.Name())
 			if of != nil || said && m.Pkg() == c.pkg || slices.Contains(asked, m.Name()) {
 				p.or(c.toArguments(m, i.X.Type()))
@@ -239,12 +239,12 @@ func wraps(t types.Type) bool {
 }
 
 // methodsOf returns the methods of t, or of a pointer to it.
-func methodsOf(t types.Type) iter.Seq[*types.Func] {
+func (c *checker) methodsOf(t types.Type) iter.Seq[*types.Func] {
 	if _, pointer := t.Underlying().(*types.Pointer); !pointer {
 		t = types.NewPointer(t)
 	}
 	return func(yield func(*types.Func) bool) {
-		for m := range types.NewMethodSet(t).Methods() {
+		for m := range c.prog.MethodSets.MethodSet(t).Methods() {
 			if fn, ok := m.Obj().(*types.Func); ok && !yield(fn) {
 				return
 			}
@@ -279,7 +279,7 @@ func (c *checker) asks(t types.Type, seen *typeutil.Map) bool {
 	if types.IsInterface(t) || seen.Set(t, true) != nil {
 		return false
 	}
-	for m := range methodsOf(t) {
+	for m := range c.methodsOf(t) {
 		if !slices.Contains(asked, m.Name()) {
 			continue
 		}

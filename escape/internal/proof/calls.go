@@ -130,7 +130,7 @@ func (f *family) chosen(com *ssa.CallCommon) *Summary {
 func (f *family) dispatched(com *ssa.CallCommon) *Summary {
 	return f.oneOf(com.Value, func(v ssa.Value) *types.Func {
 		if v, ok := v.(*ssa.MakeInterface); ok {
-			sel := types.NewMethodSet(v.X.Type()).Lookup(com.Method.Pkg(), com.Method.Name())
+			sel := f.c.prog.MethodSets.MethodSet(v.X.Type()).Lookup(com.Method.Pkg(), com.Method.Name())
 			if sel != nil && len(sel.Index()) == 1 {
 				return sel.Obj().(*types.Func)
 			}

@@ -21,9 +21,11 @@ type checker struct {
 	prog  *ssa.Program
 	sums  map[*types.Func]*Summary // found so far
 
+	funcs    []*types.Func // see decls
 	effects  map[*types.Func]*Summary
 	literals map[*ssa.Function]*Summary
-	telling  typeutil.Map
+	telling  typeutil.Map                    // see tells
+	behind   typeutil.Map                    // see implements
 	sliced   map[*ssa.Function]*typeutil.Map // arrays of which slices are made, by type
 	diffs    []*differ
 	known    map[string]*Summary   // what is known of functions before these are looked at
@@ -49,17 +51,19 @@ func newChecker(in *Input) *checker {
 
 // decls returns the functions that the package declares, in the order of the text.
 func (c *checker) decls() []*types.Func {
-	var out []*types.Func
+	if c.funcs != nil {
+		return c.funcs
+	}
 	for _, f := range c.files {
 		for _, d := range f.tree.Decls {
 			if d, ok := d.(*ast.FuncDecl); ok {
 				if o, ok := c.info.Defs[d.Name].(*types.Func); ok {
-					out = append(out, o)
+					c.funcs = append(c.funcs, o)
 				}
 			}
 		}
 	}
-	return out
+	return c.funcs
 }
 
 // load reads and compares the texts, checks the types of the new ones and builds SSA.

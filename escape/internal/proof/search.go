@@ -96,7 +96,7 @@ func (s *search) returns(sig *types.Signature) bool {
 // ownMethod reports whether this package declares a method of t, or of a pointer to it, that others can call;
 // here: or that it may call itself.
 func (c *checker) ownMethod(t types.Type, here bool) bool {
-	for m := range methodsOf(t) {
+	for m := range c.methodsOf(t) {
 		if (here || m.Exported()) && m.Pkg() == c.pkg {
 			return true
 		}
@@ -123,18 +123,29 @@ func basic(t types.Type) bool {
 
 // implements reports whether a type may be behind an interface that has a method which this package declares.
 func (c *checker) implements(u *types.Interface) bool {
-	for _, m := range c.decls() {
-		recv := m.Signature().Recv()
-		if recv == nil || !m.Exported() {
-			continue
-		}
-		lacks := func(i *types.Func) bool {
-			o, _, _ := types.LookupFieldOrMethod(recv.Type(), true, i.Pkg(), i.Name())
-			return o == nil
-		}
-		if !slices.ContainsFunc(slices.Collect(u.Methods()), lacks) {
+	is, ok := c.behind.At(u).(bool)
+	if !ok {
+		has := func(t types.Type) bool {
+			for m := range u.Methods() {
+				if o, _, _ := types.LookupFieldOrMethod(t, true, m.Pkg(), m.Name()); o == nil {
+					return false
+				}
+			}
 			return true
 		}
+		is = slices.ContainsFunc(c.receivers(), has)
+		c.behind.Set(u, is)
 	}
-	return false
+	return is
+}
+
+// receivers returns the types of which this package declares methods that others can call, each once.
+func (c *checker) receivers() []types.Type {
+	var seen typeutil.Map
+	for _, m := range c.decls() {
+		if recv := m.Signature().Recv(); recv != nil && m.Exported() {
+			seen.Set(recv.Type(), true)
+		}
+	}
+	return seen.Keys()
 }
