@@ -34,11 +34,14 @@ func (b Bits) Union(c Bits) bool {
 	return grown
 }
 
-// Intersect removes what is not in c.
-func (b Bits) Intersect(c Bits) {
+// Intersect removes what is not in c and reports whether that is anything.
+func (b Bits) Intersect(c Bits) bool {
+	less := false
 	for k := range b {
+		less = less || b[k]&^c[k] != 0
 		b[k] &= c[k]
 	}
+	return less
 }
 
 // Empty reports whether nothing is in b.

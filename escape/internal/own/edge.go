@@ -47,15 +47,22 @@ func (g *Group) passes(i, n, out int) bool {
 // onEdge returns what a combo becomes on an edge: what a nil holds was never made, phis
 // take what their operand holds, and older tokens that nobody can reach are forgotten.
 func (g *Group) onEdge(c *combo, n, out int) *combo {
-	c = c.clone()
+	given := c
+	ours := func() {
+		if c == given {
+			c = c.clone()
+		}
+	}
 	if t := g.f.tests[n]; t.ok && out < 2 && t.key.asksNil() {
 		if v, ok := t.key.x.(ssa.Value); ok {
 			isNil := (out == 0) == t.neg
 			if k, ok := g.index[v]; ok {
+				ours()
 				g.tested(c, k, isNil)
 			}
 			for _, k := range g.parts[v] { // where a pointer is nil, it has none
 				if isNil {
+					ours()
 					g.tested(c, k, true)
 				}
 			}
@@ -63,7 +70,8 @@ func (g *Group) onEdge(c *combo, n, out int) *combo {
 	}
 	m := g.f.Graph.Succs[n][out]
 	if e := g.f.Graph.Phi(n, out); e >= 0 && len(g.phis[m]) > 0 {
-		was := c.clone()
+		was := c
+		c = c.clone()
 		for _, v := range g.phis[m] {
 			g.define(c, v)
 		}
@@ -80,6 +88,7 @@ func (g *Group) onEdge(c *combo, n, out int) *combo {
 	}
 	for k := range g.Sites {
 		if old := 2*k + 1; c.st[old] != Absent && c.st[old]&Turned == 0 && !g.neededBy(c, g.region.liveIn[m], Token(old)) {
+			ours()
 			c.st[old], c.gone[old] = Absent, nil
 			clear(c.must[old])
 		}
@@ -110,7 +119,5 @@ func (g *Group) tested(c *combo, v int, isNil bool) {
 }
 
 func (g *Group) mayHold(c *combo, v int, t Token) bool {
-	found := false
-	g.tokens(c, v, func(u Token, _ pointsto.Relation) { found = found || u == t })
-	return found
+	return slices.ContainsFunc(g.holds[v], func(h held) bool { return h.site == int(t/2) && c.may.Has(h.bit+int(t%2)) })
 }

@@ -80,13 +80,8 @@ func (g *Group) leads(c *combo, v int, t Token) bool {
 // Reads reports whether a value that may hold t is needed from here on, whatever has become of t.
 func (p *Point) Reads(t Token) bool {
 	for i, c := range p.s {
-		if c == nil || p.l[i] == nil {
-			continue
-		}
-		for k := range p.g.Values {
-			if p.l[i].Has(k) && p.g.mayHold(c, k, t) {
-				return true
-			}
+		if c != nil && p.g.neededBy(c, p.l[i], t) {
+			return true
 		}
 	}
 	return false

@@ -31,7 +31,7 @@ func (g *Group) Points(node int) []*Point {
 	}
 	var out []*Point
 	g.through(node, g.sol.states.In[k], func(at int, s state) {
-		p := &Point{Node: node, At: at + 1, g: g, s: s, l: g.sol.needs[node][at]}
+		p := &Point{Node: node, At: at + 1, g: g, s: s, l: g.sol.needs[moment{node, at}]}
 		if len(out) > 0 {
 			p.prev = out[len(out)-1]
 		}

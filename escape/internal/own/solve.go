@@ -15,10 +15,13 @@ import (
 type solution struct {
 	states *flow.Result[state]
 	lives  *flow.Result[live]
-	needs  map[int]map[int]live // by node: what is needed behind its entry (-1) and instructions
+	needs  map[moment]live
 
 	harmless Status // see Harmless
 }
+
+// A moment is behind an instruction of a node that has events, or where the node is entered, at -1.
+type moment struct{ node, at int }
 
 // A Func is a function, and what becomes of what its values hold.
 type Func struct {
@@ -76,15 +79,13 @@ func (g *Group) solve() {
 	}, Edge: func(e flow.Edge, l live) (live, bool) {
 		return g.neededAcross(r.nodes[e.From], r.outs[e.From][e.Out], l), true
 	}, Join: joinLives}
+	nothing := make(live, 1<<len(g.conds))
 	for k := range r.nodes {
-		lives.Start[k] = make(live, 1<<len(g.conds))
+		lives.Start[k] = nothing
 	}
-	g.sol = &solution{lives: flow.Solve(r.graph, lives), needs: map[int]map[int]live{},
-		harmless: g.harmless()}
+	g.sol = &solution{lives: flow.Solve(r.graph, lives), needs: map[moment]live{}, harmless: g.harmless()}
 	for k, n := range r.nodes {
-		at := map[int]live{}
-		at[-1] = g.needed(n, g.sol.lives.In[k], func(i int, l live) { at[i] = l })
-		g.sol.needs[n] = at
+		g.sol.needs[moment{n, -1}] = g.needed(n, g.sol.lives.In[k], func(at int, l live) { g.sol.needs[moment{n, at}] = l })
 	}
 	states := &flow.Problem[state]{Start: map[int]state{}, Node: func(k int, s state) state {
 		g.f.steps += 1 + len(g.events[r.nodes[k]])

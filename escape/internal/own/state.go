@@ -1,6 +1,7 @@
 package own
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/lastuse/lastuse/escape/internal/flow"
@@ -60,12 +61,21 @@ func (g *Group) newCombo() *combo {
 }
 
 func (c *combo) clone() *combo {
-	d := &combo{st: slices.Clone(c.st), may: c.may.Clone(), must: make([]flow.Bits, len(c.must)),
-		gone: make([]flow.Bits, len(c.gone))}
+	n := len(c.may)
 	for t, b := range c.must {
-		d.must[t] = b.Clone()
+		n += len(b) + len(c.gone[t])
+	}
+	room, sets := make(flow.Bits, 0, n), make([]flow.Bits, 2*len(c.must)) // all in one piece: it is done often
+	put := func(b flow.Bits) flow.Bits {
+		n := len(room)
+		room = append(room, b...)
+		return room[n:len(room):len(room)]
+	}
+	d := &combo{st: slices.Clone(c.st), may: put(c.may), must: sets[:len(c.must)], gone: sets[len(c.must):]}
+	for t, b := range c.must {
+		d.must[t] = put(b)
 		if c.gone[t] != nil {
-			d.gone[t] = c.gone[t].Clone()
+			d.gone[t] = put(c.gone[t])
 		}
 	}
 	return d
@@ -85,24 +95,26 @@ func (s state) clone() state {
 func (c *combo) join(d *combo) bool {
 	grown := c.may.Union(d.may)
 	for t := range c.st {
-		was := c.must[t].Clone()
-		c.joinNames(Token(t), d.st[t], d.must[t])
+		other := c.joinNames(Token(t), d.st[t], d.must[t])
 		less := c.joinGone(Token(t), d.gone[t])
-		grown = grown || less || c.st[t]|d.st[t] != c.st[t] || !was.Equal(c.must[t])
+		grown = grown || other || less || c.st[t]|d.st[t] != c.st[t]
 		c.st[t] |= d.st[t]
 	}
 	return grown
 }
 
-// joinNames leaves of the names of t those that hold it on all paths on which it is owned.
-func (c *combo) joinNames(t Token, st Status, names flow.Bits) {
+// joinNames leaves of the names of t those that hold it on all paths on which it is owned, and reports
+// whether that are others than before.
+func (c *combo) joinNames(t Token, st Status, names flow.Bits) bool {
 	switch {
 	case st&Owned == 0:
+		return false
 	case c.st[t]&Owned == 0:
+		other := !c.must[t].Equal(names)
 		copy(c.must[t], names)
-	default:
-		c.must[t].Intersect(names)
+		return other
 	}
+	return c.must[t].Intersect(names)
 }
 
 // joinGone leaves of the values that are t where it is gone those that are it on all such paths, and reports
@@ -115,18 +127,13 @@ func (c *combo) joinGone(t Token, names flow.Bits) bool {
 		c.gone[t] = names.Clone()
 		return true
 	}
-	was := c.gone[t].Clone()
-	c.gone[t].Intersect(names)
-	return !was.Equal(c.gone[t])
+	return c.gone[t].Intersect(names)
 }
 
 // merge returns the join of two combos, either of which may be nil; it may be one of them.
 func merge(a, b *combo) *combo {
 	if a == nil || b == nil {
-		if a == nil {
-			return b
-		}
-		return a
+		return cmp.Or(a, b)
 	}
 	c := a.clone()
 	c.join(b)
@@ -134,28 +141,21 @@ func merge(a, b *combo) *combo {
 }
 
 // joinStates is the join of the solver.
-func joinStates(a, b state) (state, bool) {
-	out := a
-	grown := false
-	change := func() {
+func joinStates(a, b state) (out state, grown bool) {
+	out = a
+	for k, d := range b {
+		c := d
+		if d == nil || d == a[k] {
+			continue
+		} else if a[k] != nil {
+			if c = a[k].clone(); !c.join(d) {
+				continue
+			}
+		}
 		if !grown {
 			out, grown = slices.Clone(a), true
 		}
-	}
-	for k, d := range b {
-		if d == nil {
-			continue
-		}
-		if a[k] == nil {
-			change()
-			out[k] = d
-			continue
-		}
-		c := a[k].clone()
-		if c.join(d) {
-			change()
-			out[k] = c
-		}
+		out[k] = c
 	}
 	return out, grown
 }

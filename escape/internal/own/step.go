@@ -79,15 +79,19 @@ func (g *Group) mark(c *combo, v, site int) {
 func (g *Group) through(n int, s state, seen func(at int, s state)) state {
 	list := g.events[n]
 	owned := false // s is this function's to change
-	moment := func(at, end int) {
+	own := func() {
+		if !owned {
+			s, owned = s.clone(), true
+		}
+	}
+	behind := func(at, end int) {
 		if seen != nil {
-			seen(at, s.clone())
+			seen(at, s)
+			owned = false
 		}
 		if gap, i := g.f.Graph.Next(n, at+1); gap != nil && i < end {
-			if p := (&Point{Node: n, g: g, s: s, l: g.sol.needs[n][at]}); g.anyDue(p) {
-				if !owned {
-					s, owned = s.clone(), true
-				}
+			if p := (&Point{Node: n, g: g, s: s, l: g.sol.needs[moment{n, at}]}); g.anyDue(p) {
+				own()
 				g.pass(p, s)
 			}
 		}
@@ -98,22 +102,20 @@ func (g *Group) through(n int, s state, seen func(at int, s state)) state {
 		}
 		return len(g.f.Graph.Nodes[n].Instrs)
 	}
-	moment(-1, next(0))
-	if len(list) > 0 && !owned {
-		s, owned = s.clone(), true
-	}
+	behind(-1, next(0))
 	for k, e := range list {
+		own()
 		if e.kind == forget {
 			s.forget(e.n)
 		} else {
 			for i, c := range s {
 				if c != nil {
-					g.happen(c, i, e, g.sol.needs[n][e.at][i])
+					g.happen(c, i, e, g.sol.needs[moment{n, e.at}][i])
 				}
 			}
 		}
 		if k == len(list)-1 || list[k+1].at != e.at {
-			moment(e.at, next(k+1))
+			behind(e.at, next(k+1))
 		}
 	}
 	return s

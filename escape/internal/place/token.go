@@ -86,7 +86,7 @@ func (pl *planner) lost(t own.Token) int {
 	graph := pl.f.Graph
 	for _, from := range pl.g.Nodes() {
 		for out, to := range graph.Succs[from] {
-			p := pl.g.OnEdge(from, out)
+			p := pl.onEdge(from, out)
 			if p == nil || to == graph.Panic || from == graph.Panic || !p.Due(t) {
 				continue
 			}
