@@ -65,7 +65,7 @@ func (c *combo) clone() *combo {
 	for t, b := range c.must {
 		n += len(b) + len(c.gone[t])
 	}
-	room, sets := make(flow.Bits, 0, n), make([]flow.Bits, 2*len(c.must)) // all in one piece: it is done often
+	room, sets := make(flow.Bits, 0, n), make([]flow.Bits, 2*len(c.must)) // in one piece: it is done often
 	put := func(b flow.Bits) flow.Bits {
 		n := len(room)
 		room = append(room, b...)
