@@ -307,7 +307,7 @@ func (f *family) operands(k *call) {
 		p, s := f.param(k, n), f.of(a)
 		f.passes(k, n, p.Gives)
 		if n == 0 && f.c.exchanges(k.fn) {
-			f.store(s, set{1 << unknownElem}, true)
+			f.store(s, set{1 << unknownElem}, true, true)
 		}
 		r := f.reach(s)
 		if k.given && n > 0 && !k.spawns {

@@ -22,7 +22,7 @@ func (f *family) apply(i ssa.Instruction, e *entry) {
 			f.copies(f.of(i.Addr), src, func(from, to int) {
 				f.put(to, f.content[from])
 			})
-			f.store(f.of(i.Addr), f.outside(src), true)
+			f.store(f.of(i.Addr), f.outside(src), true, true)
 			return
 		}
 	case *ssa.Return:
@@ -48,8 +48,14 @@ func (f *family) does(e *entry, v ssa.Value) {
 		f.escape(f.of(x))
 	}
 	for _, st := range e.stores {
-		f.store(f.within(f.of(st.to), st.step), f.from(st.val), st.over)
+		f.store(f.within(f.of(st.to), st.step), f.from(st.val), st.over, !st.val.counts())
 	}
+}
+
+// counts reports whether what a source gives is numbers of a slice, which are no functions.
+func (src source) counts() bool {
+	s, ok := src.v.Type().Underlying().(*types.Slice)
+	return ok && src.how == content && src.step == index && counts(s.Elem()) && s.Elem() != types.Typ[types.Uintptr]
 }
 
 // outcome returns what the register of an entry may lead to.

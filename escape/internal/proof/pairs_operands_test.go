@@ -37,6 +37,7 @@ var known doer
 type doer interface{ Do(*B) }
 var known doer
 `), "handed to somebody"},
+	{"numbers are copied, and no functions", copies("int"), copies("func(*M)"), "handed to somebody"},
 	{"a function that frees, beside a condition", `
 //lastuse:effect arg 0 freed if arg 1 is true, arg 2 borrowed
 func put(b *B, c bool, done func())
@@ -159,5 +160,33 @@ func f() {
 	do, stash := 0, stash // what is named is looked into
 	_, _ = do, stash
 }
+`
+}
+
+// copies returns a function that copies elements of what others have into what it frees.
+func copies(elem string) string {
+	return `
+func f(o *M) {
+	m := MakeM()
+	m.move(o)
+	m.Free() //F
+	next()
+}
+
+type M struct {
+	list []` + elem + `
+	done func(*M)
+}
+
+//lastuse:effect result 0 owned
+func MakeM() *M
+
+//lastuse:effect recv freed
+func (m *M) Free()
+
+func (m *M) move(o *M) { m.Move(o) }
+
+//lastuse:effect recv borrowed, arg 0 borrowed
+func (m *M) Move(o *M) { copy(m.list, o.list) }
 `
 }

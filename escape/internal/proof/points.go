@@ -272,15 +272,18 @@ func (f *family) load(s set) set {
 	return out
 }
 
-// store puts s into what addr leads to; other: that may make a resource another one.
-func (f *family) store(addr, s set, other bool) {
+// store puts s into what addr leads to; other: that may make a resource another one; functions: who has that
+// may call functions which s leads to.
+func (f *family) store(addr, s set, other, functions bool) {
 	for id := range addr.all() {
 		switch e := f.elems[id]; e.obj.kind {
 		case unknownObj, siteObj:
 			f.escape(s)
 		case paramObj:
 			f.params[e.obj.index].or(Param{Stores: other})
-			f.giveTo(single(id), f.reach(s))
+			if functions {
+				f.giveTo(single(id), f.reach(s))
+			}
 			f.escape(s)
 		case memObj, litObj:
 			f.put(id, s)
