@@ -112,29 +112,45 @@ func (pl *planner) spot(points []*own.Point, k int, m moment) *spot {
 		}
 		at = i + 1
 	}
-	if k+1 == len(points) {
-		if r := pl.returns(p.Node); r != nil && pl.stands(r) {
+	if k+1 == len(points) || pl.begins(p) {
+		if r := pl.returns(p); r != nil && pl.stands(r) {
 			return pl.named(p, m, pl.before(node.Block), Where{Return: r})
 		}
 	}
 	return nil
 }
 
-// returns returns the return at the end of a node whose results are known then: what is
+// returns returns the return at the end of a node whose results are known behind a point there: what is
 // deferred runs behind that moment. It is nil if the node ends otherwise.
-func (pl *planner) returns(node int) *ssa.Return {
-	n := pl.f.Graph.Nodes[node]
+func (pl *planner) returns(p *own.Point) *ssa.Return {
+	n := pl.f.Graph.Nodes[p.Node]
 	rest := n.Block.Instrs[n.First:]
 	r, ok := rest[len(rest)-1].(*ssa.Return)
-	if !ok || pl.leaving(node) {
+	switch {
+	case !ok:
+		return nil
+	case pl.begins(p):
+		return r
+	case pl.leaving(p.Node):
 		return nil
 	}
 	if len(rest) > len(n.Instrs) { // the rest must be what runs deferred calls, and the return
-		if _, ok := rest[len(n.Instrs)].(*ssa.RunDefers); !ok {
+		if !runsDeferred(rest[len(n.Instrs)]) {
 			return nil
 		}
 	}
 	return r
+}
+
+// begins reports whether a point is in front of a block that runs deferred calls and returns.
+func (pl *planner) begins(p *own.Point) bool {
+	n := pl.f.Graph.Nodes[p.Node]
+	return p.At == 0 && n.First == 0 && n.Block != nil && runsDeferred(n.Instrs[0])
+}
+
+func runsDeferred(i ssa.Instruction) bool {
+	_, ok := i.(*ssa.RunDefers)
+	return ok
 }
 
 // stands reports whether statements may stand between the results of a return and the return. In the body of
@@ -189,10 +205,7 @@ func (pl *planner) leadsTo(x ssa.Value) bool {
 // there.
 func (pl *planner) leaving(node int) bool {
 	n := pl.f.Graph.Nodes[node]
-	return slices.ContainsFunc(n.Block.Instrs[:n.First+1], func(i ssa.Instruction) bool {
-		_, ok := i.(*ssa.RunDefers)
-		return ok
-	})
+	return slices.ContainsFunc(n.Block.Instrs[:n.First+1], runsDeferred)
 }
 
 // before returns the last place in front of the end of a block: that in front of its last
