@@ -22,7 +22,8 @@
 // a result of a function of the package. Variables of the package are left alone: they are
 // there to be assigned, by tests above all. Of interfaces, unexported methods are known.
 // The place is unknown as soon as something else is stored there, its address is taken, or
-// a file elsewhere says its name.
+// a file elsewhere says its name. Of other methods of an interface of the package, results are known to be
+// owned that all of its types give to the caller (contract.go); all else that such a call does is unknown.
 //
 // # The way through
 //
@@ -217,6 +218,9 @@ func (t *Table) any(c *ssa.CallCommon) *effect.Summary {
 		if len(all.Params) == 0 && len(c.Args) > 0 {
 			all.Params = append(all.Params, effect.Param{Escapes: effect.When{Cond: effect.Always}})
 		}
+		if c.IsInvoke() {
+			all.Results = t.promised(c)
+		}
 	}
 	return all
 }
@@ -346,6 +350,9 @@ func (t *Table) Callees(c *ssa.CallCommon) []*types.Func {
 		} else {
 			out = append(out, g.Func)
 		}
+	}
+	if out == nil && c.IsInvoke() {
+		return t.world.offers(c)
 	}
 	return out
 }

@@ -122,9 +122,9 @@ func (f *Frees) Count(t types.Type) *types.Var {
 	return nil
 }
 
-// Silent reports whether a function of which no spec says so is known to free, and to do nothing else.
+// Silent reports whether a function is known to free, and to do nothing else.
 func (f *Frees) Silent(fn *types.Func) bool {
-	return slices.ContainsFunc(f.list(fn.Pkg()).all, func(fr freer) bool { return fr.Func == fn })
+	return fn.Pkg() != nil && slices.ContainsFunc(f.list(fn.Pkg()).all, func(fr freer) bool { return fr.Func == fn })
 }
 
 // Parts returns the parts of which values of type t are made, and whether each may hold nothing, if what

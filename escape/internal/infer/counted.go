@@ -159,7 +159,8 @@ func freesPart(f *own.Func, c *ssa.CallCommon) bool {
 	return false
 }
 
-// inField reports whether a value is read in a field of another one, or is the address of one.
+// inField reports whether a value is read in a field of another one, or is the address of one, or of an
+// element there.
 func inField(of, v ssa.Value) bool {
 	for {
 		switch x := v.(type) {
@@ -173,6 +174,14 @@ func inField(of, v ssa.Value) bool {
 				return true
 			}
 			v = x.X
+		case *ssa.IndexAddr:
+			v = x.X
+		case *ssa.Extract:
+			n, ok := x.Tuple.(*ssa.Next)
+			if !ok {
+				return false
+			}
+			v = n.Iter.(*ssa.Range).X
 		default:
 			return false
 		}

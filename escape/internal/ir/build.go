@@ -17,6 +17,7 @@ type Input struct {
 	Types    *types.Package
 	Info     *types.Info
 	NoReturn func(*types.Func) bool // as for ssa.Program.SetNoReturn; may be nil
+	Frees    func(*types.Func) bool // whether a function is known to free, and to do no more; may be nil
 	Follow   func(types.Type) bool  // whether variables of a type get marks
 	Heads    func(ast.Stmt) bool    // whether a loop may have a place in its header; may be nil
 	All      bool                   // mark all variables at all places, to check that fewer will do
@@ -26,8 +27,9 @@ type Input struct {
 // A Package is a package in SSA with its places.
 type Package struct {
 	SSA    *ssa.Package
-	Funcs  []*ssa.Function // with places: declared, then the literals in each, in the order of the text
-	Places []*Place        // by number
+	Funcs  []*ssa.Function        // with places: declared, then the literals in each, in the text's order
+	Places []*Place               // by number
+	frees  func(*types.Func) bool // as in Input
 	gap    *gaps
 	marked map[*types.Var][]*Place
 	pass   map[ast.Node]ast.Node // copy → what it is a copy of
@@ -49,7 +51,7 @@ func (p *Package) Syntax(f *ssa.Function) ast.Node {
 // Build returns the SSA of a package with its places. Functions that have nothing of a
 // type to follow are built from the pass's syntax, and have none.
 func Build(in *Input) *Package {
-	p := &Package{gap: newGaps(), marked: map[*types.Var][]*Place{}, pass: map[ast.Node]ast.Node{},
+	p := &Package{frees: in.Frees, gap: newGaps(), marked: map[*types.Var][]*Place{}, pass: map[ast.Node]ast.Node{},
 		heads: map[ssa.Instruction]*Place{}, order: map[ssa.Instruction]int{}, byBlock: map[*types.Var]map[*ssa.BasicBlock][]standing{}}
 	info := *in.Info
 	info.Types = maps.Clone(in.Info.Types)

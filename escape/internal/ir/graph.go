@@ -56,7 +56,7 @@ func (p *Package) Graph(f *ssa.Function) *Graph {
 	for k, n := range g.Nodes {
 		switch {
 		case n.Block == nil:
-			if f.Recover != nil && recovers(f) {
+			if f.Recover != nil && p.recovers(f) {
 				g.edge(k, g.first[f.Recover])
 			}
 			continue
@@ -202,25 +202,34 @@ func local(v ssa.Value) bool {
 }
 
 // recovers reports whether what a function defers may end a panic: a call of recover does only in a function
-// that is deferred itself. One without a body may have it.
-func recovers(f *ssa.Function) bool {
+// that is deferred itself. One without a body may have it, unless it is known to free and to do no more.
+func (p *Package) recovers(f *ssa.Function) bool {
 	for _, b := range f.Blocks {
 		for _, i := range b.Instrs {
 			d, ok := i.(*ssa.Defer)
 			if !ok {
 				continue
 			}
-			if _, builtin := d.Call.Value.(*ssa.Builtin); !builtin && asks(d.Call.StaticCallee()) {
+			if _, builtin := d.Call.Value.(*ssa.Builtin); !builtin && asks(d.Call.StaticCallee()) && !p.onlyFrees(&d.Call) {
 				return true
 			}
 		}
 	}
 	for _, a := range f.AnonFuncs { // what the body of a range over a function defers, the function does
-		if a.Synthetic == "range-over-func yield" && recovers(a) {
+		if a.Synthetic == "range-over-func yield" && p.recovers(a) {
 			return true
 		}
 	}
 	return false
+}
+
+// onlyFrees reports whether a call is of a function without a body here that is known to free.
+func (p *Package) onlyFrees(c *ssa.CallCommon) bool {
+	fn := c.Method
+	if f := c.StaticCallee(); f != nil && len(f.Blocks) == 0 {
+		fn, _ = f.Object().(*types.Func)
+	}
+	return fn != nil && p.frees != nil && p.frees(fn.Origin())
 }
 
 // quiet are packages of the standard library of which no exported function calls recover itself.

@@ -40,8 +40,8 @@ func Lates(p *ir.Package, f *own.Func, text Text, frees []Free) []*Late {
 	var ends []*ending
 	var all []*ssa.Call
 	for _, g := range f.Groups {
-		if g.Why() != "" {
-			continue
+		if g.Why() != "" || slices.ContainsFunc(g.Sites, func(s *pointsto.Site) bool { return s.Parts }) {
+			continue // or somebody who has a part of it may use that still
 		}
 		e := &ending{pl: newPlanner(p, f, g, text), frees: frees, defers: map[*pointsto.Site][]ssa.Instruction{},
 			at: map[own.Token]map[[2]int]bool{}, reach: map[own.Token]map[int]bool{}}

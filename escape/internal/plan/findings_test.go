@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/token"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,13 +18,22 @@ import (
 // TestFindings shows what is wrong with buffers: kind, occasion and state of each finding, with its places,
 // and its words.
 func TestFindings(t *testing.T) {
-	const path = "testdata/findings/found.txtar"
+	paths, err := filepath.Glob("testdata/findings/*.txtar")
+	require.NoError(t, err)
+	require.NotEmpty(t, paths)
+	for _, path := range paths {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) { findings(t, path) })
+	}
+}
+
+func findings(t *testing.T, path string) {
 	ar, err := txtar.ParseFile(path)
 	require.NoError(t, err)
 	require.Len(t, ar.Files, 2)
-	in := check(t, header+string(ar.Files[0].Data))
+	head, src := headed(string(ar.Files[0].Data))
+	in := check(t, src)
 	r := Run(in)
-	lines := strings.Count(header, "\n")
+	lines := strings.Count(head, "\n")
 	line := func(pos token.Pos) string { return fmt.Sprintf("line %d", in.Fset.Position(pos).Line-lines) }
 	var out strings.Builder
 	for _, f := range r.Funcs {

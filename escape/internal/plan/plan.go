@@ -109,7 +109,8 @@ func Run(in *Input) *Result {
 	counts := counting(in)
 	follow := func(t types.Type) bool { return frees.Named(t) || ed.keeps.At(t) != nil || counts(t) }
 	p := ir.Build(&ir.Input{Fset: in.Fset, Files: in.Files, Types: in.Types, Info: in.Info, Follow: follow,
-		Heads: ed.heads, NoReturn: func(f *types.Func) bool { return effect.NeverReturns(f.FullName()) }})
+		Heads: ed.heads, Frees: frees.Silent,
+		NoReturn: func(f *types.Func) bool { return effect.NeverReturns(f.FullName()) }})
 	away := &calls.Elsewhere{}
 	for _, f := range in.Files {
 		away.Built(f)
@@ -185,12 +186,19 @@ func (f *Func) keep(why func(*pointsto.Site) string) {
 	}
 }
 
-// unfreed leaves alone what no function frees, whoever made it.
+// unfreed leaves alone what no function frees, whoever made it, and that of which somebody may have a part:
+// if he counts on its owner, it is not over where the function needs it last.
 func (f *Func) unfreed(frees *effect.Frees) {
 	f.Unfreed = map[*pointsto.Site]string{}
 	for _, fr := range slices.Clone(f.Frees) {
+		why := ""
 		if t := fr.Name.Type(); frees.Of(t) != nil && frees.Of(t).Made(makers(fr.Sites)) == nil {
-			f.without(fr.Sites, func(s *pointsto.Site) { f.Unfreed[s] = "no function is known to free " + t.String() })
+			why = "no function is known to free " + t.String()
+		} else if slices.ContainsFunc(fr.Sites, func(s *pointsto.Site) bool { return s.Parts }) {
+			why = "somebody may have a part of it"
+		}
+		if why != "" {
+			f.without(fr.Sites, func(s *pointsto.Site) { f.Unfreed[s] = why })
 		}
 	}
 }

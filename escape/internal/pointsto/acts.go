@@ -13,17 +13,18 @@ import (
 
 // An Act is an operation of an instruction on one operand.
 type Act struct {
-	Instr ssa.Instruction
-	Op    Op
-	Of    ssa.Value
-	To    ssa.Value          // of operations that make something of it
-	When  effect.When        // of Free and Keep, by a call; a select does if state When.Param is chosen
-	Call  *ssa.CallCommon    // that does it
-	Again bool               // of Free: it may be repeated
-	Lends bool               // of Read: to a function that the literal is given
-	Reads effect.Reads       // by a call that borrows it
-	Into  *memory.Collection // of Put
-	Fills bool               // of Keep: what it leads to is given something, and nobody else gets it
+	Instr  ssa.Instruction
+	Op     Op
+	Of     ssa.Value
+	To     ssa.Value          // of operations that make something of it
+	When   effect.When        // of Free and Keep, by a call; a select does if state When.Param is chosen
+	Call   *ssa.CallCommon    // that does it
+	Again  bool               // of Free: it may be repeated
+	Lends  bool               // of Read: to a function that the literal is given
+	Reads  effect.Reads       // by a call that borrows it
+	Into   *memory.Collection // of Put
+	Fills  bool               // of Keep: what it leads to is given something, and nobody else gets it
+	Counts bool               // of Keep, by a call: of a type that counts who has its values
 }
 
 // Acts lists what an instruction does to an operand, which is an origin.
@@ -281,7 +282,7 @@ func (f *Func) call(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act {
 			}
 			if p.Escapes.Cond != effect.Never {
 				act(Keep, nil, p.Escapes)
-				out[len(out)-1].Fills = p.Filled
+				out[len(out)-1].Fills, out[len(out)-1].Counts = p.Filled, f.In.Counted(of.Type())
 			}
 			if p.Sets.When.Cond != effect.Never {
 				act(Read, nil, always)

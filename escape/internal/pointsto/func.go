@@ -21,6 +21,7 @@ type Site struct {
 	With  []ssa.Value // what goes with it when it is freed
 	Lends bool        // a function that the literal is given gets it while it runs
 	Begun bool        // it is put together here
+	Parts bool        // somebody may have a part of it, with a reference of his own
 	Given []*Site     // of collections that it is put into
 	Holes bool        // elements of it may be nothing
 	Moves []Act       // by which it leaves, in no order
@@ -45,9 +46,9 @@ func (s *Site) Pos() token.Pos {
 // Does returns what an act does to what the site makes, to which its operand is related. Who gives a literal
 // the function that gets it must know what that is, which is what the literal captures, or is given. What
 // the body of a range over a function defers comes behind all turns: what they have in common is not freed
-// before. What is put together here is given its fields.
+// before. What is put together here is given its fields. Who keeps a part that is counted takes a reference.
 func (s *Site) Does(a Act, as Relation) Entry {
-	if a.Fills && s.Begun {
+	if s.Begun && fills(a, as) || a.Counts && as == View {
 		return Entry{Do: Use}
 	}
 	if a.Lends && s.Param < 0 || a.Op == Later && s.Param >= 0 && memory.IsBody(a.Instr.Parent()) {
@@ -337,7 +338,7 @@ func (s *Site) Call() *ssa.CallCommon {
 func (f *Func) step(h Hold, a Act) (Hold, bool) {
 	switch e := h.Site.Does(a, h.As); e.Do {
 	case Use:
-		h.Site.Lends = h.Site.Lends || a.Lends
+		h.Site.Lends, h.Site.Parts = h.Site.Lends || a.Lends, h.Site.Parts || a.Counts && h.As == View
 	case Derive:
 		if a.When.Cond == effect.Maybe {
 			e.As = Maybe
@@ -353,7 +354,12 @@ func (f *Func) step(h Hold, a Act) (Hold, bool) {
 		}
 		return Hold{c, e.As}, true
 	case Move:
+		a.Fills = fills(a, h.As)
 		h.Site.Moves = append(h.Site.Moves, a)
 	}
 	return Hold{}, false
 }
+
+// fills reports whether an act by which something leaves only gives something to what it leads to, or gives
+// away a part of that: nobody else gets the handle.
+func fills(a Act, as Relation) bool { return a.Fills || a.Op == Keep && as == View }
