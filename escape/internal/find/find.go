@@ -115,6 +115,7 @@ func Find(f *own.Func, frees []place.Free, verdicts []place.Verdict, lates []*pl
 			}
 			r.dropped(s)
 			r.owed(s)
+			r.retained(s)
 		}
 		for _, v := range verdicts {
 			if v.Due && slices.Contains(g.Sites, v.Site) {

@@ -39,6 +39,9 @@ func (w *Reasons) Finding(f *pointsto.Func, fd find.Finding) string {
 		return fmt.Sprintf("%s is freed late: the call deferred in a loop at %s runs when the function returns",
 			name, At(fd.Other))
 	}
+	if fd.On == find.Counted && fd.Site.Param >= 0 {
+		return fmt.Sprintf("%s is retained more often than it is kept: by %d", name, fd.Owed)
+	}
 	if fd.On == find.Counted {
 		return fmt.Sprintf("%s is owed more frees than it gets: %d", name, fd.Owed)
 	}
