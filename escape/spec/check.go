@@ -73,6 +73,14 @@ func Check(f *File, packages func(path string) *types.Package) error {
 				}
 			}
 		}
+		if sig := variable(pkg, l.Name); sig != nil {
+			found = true
+			for _, c := range l.Clauses {
+				for _, err := range checkClause(c, sig) {
+					fail("%s: %v", l.Name, err)
+				}
+			}
+		}
 		if !found {
 			if l.IsGlob() {
 				fail("%s: package %s has no function of that name", l.Name, path)
@@ -82,6 +90,17 @@ func Check(f *File, packages func(path string) *types.Package) error {
 		}
 	}
 	return joinErrors(errs)
+}
+
+// variable returns the signature of what a variable of a package holds; nil if it holds no function.
+func variable(pkg *types.Package, name string) *types.Signature {
+	of, name := splitLast(name)
+	v, ok := pkg.Scope().Lookup(name).(*types.Var)
+	if !ok || of != pkg.Path() {
+		return nil
+	}
+	sig, _ := v.Type().Underlying().(*types.Signature)
+	return sig
 }
 
 // hint names a function that the author may have meant: the same method with the

@@ -42,6 +42,8 @@ func (b *Box[T]) Free() {}
 func (b Box[T]) Get() T { return b.v }
 func Map[T any](b *Box[T], f func(T)) {}
 func Drop(m *Mat, del bool) {}
+var Hook = func(m *Mat) {}
+var Count int
 func Name(m Mat) string { return "" }
 func _Cfunc_Mat_Free(p uintptr) {}
 func _C2func_Mat_Free(p uintptr) (r int, err error) { return 0, nil }
@@ -212,6 +214,7 @@ x/cv.Drop             arg m freed if arg del is true
 x/cv._Cfunc_Mat_*     args freed
 (*x/cv.Mat).*         recv borrowed
 (x/cv.Releaser).Release  recv freed
+x/cv.Hook             arg m freed
 x/*                   args borrowed
 (error).Error         recv borrowed
 `)
@@ -227,6 +230,8 @@ x/cv.NewMat           result 2 owned, recv freed, result 1 owned
 x/cv.Drop             arg 5 freed, arg n freed, arg 0 freed if arg m is true, arg 1 freed on error
 x/cv.Name             result 0 is arg 0, result 0 owned
 x/cv.Map              arg b freed if arg n is true
+x/cv.Hook             arg 1 freed
+x/cv.Count            args borrowed
 `, "\n"))
 	require.EqualError(t, Check(bad, packages), strings.TrimSpace(`
 x.spec:1: x/gone.F: no package x/gone
@@ -244,7 +249,9 @@ x.spec:7: x/cv.Drop: arg 1 freed: a bool owns nothing
 x.spec:7: x/cv.Drop: on error: the last result is not an error
 x.spec:8: x/cv.Name: result 0 is arg 0: the types are string and x/cv.Mat
 x.spec:8: x/cv.Name: result 0 owned: a string owns nothing
-x.spec:9: x/cv.Map: arg n: the function has no argument of that name`))
+x.spec:9: x/cv.Map: arg n: the function has no argument of that name
+x.spec:10: x/cv.Hook: arg 1: the function has 1 argument
+x.spec:11: x/cv.Count: no such function`))
 }
 
 func TestDirectives(t *testing.T) {

@@ -20,7 +20,8 @@
 //	          is OPERAND | retained | escapes
 //	CONDITION if arg N is true | if arg N is false | on success | on error
 //
-// A NAME is what [FullName] returns, or the beginning of one followed by a star.
+// A NAME is what [FullName] returns, or the beginning of one followed by a star. A variable of a package that
+// holds a function goes by such a name, too: the line says what is in it does, whoever assigns it.
 // Arguments and results count from 0; the receiver is not an argument. Clauses
 // add up: "result 0 owned, result 0 views arg 0" is a header that the caller
 // must free and that keeps the argument in use.

@@ -13,17 +13,16 @@
 //
 // # The rule
 //
-// A call is known if it names its function. Any other is known if everything is seen that
-// it may run, that is something, and nothing outside the package can add to it; then it
-// does what all of that does, joined. Function values are followed from the call back to
-// what is stored in the place that they are read from, without regard to order: a local
-// variable, a parameter of an unexported function whose every mention is a call, an
-// unexported field (those of one name are one place, as structs convert into one another),
-// a result of a function of the package. Variables of the package are left alone: they are
-// there to be assigned, by tests above all. Of interfaces, unexported methods are known.
-// The place is unknown as soon as something else is stored there, its address is taken, or
-// a file elsewhere says its name. Of other methods of an interface of the package, results are known to be
-// owned that all of its types give to the caller (contract.go); all else that such a call does is unknown.
+// A call is known if it names its function. Any other is known if everything is seen that it may run, that is
+// something, and nothing outside the package can add to it; then it does what all of that does, joined.
+// Function values are followed from the call back to what is stored in the place that they are read from,
+// without regard to order: a local variable, a parameter of an unexported function whose every mention is a
+// call, an unexported field (those of one name are one place, as structs convert into one another), a result
+// of a function of the package. Variables of packages are left alone: they are there to be assigned, by tests
+// above all; a line of a spec may say what is in one, whoever assigns it. Of interfaces, unexported methods
+// are known. The place is unknown as soon as something else is stored there, its address is taken, or a file
+// elsewhere says its name. Of other methods of an interface of the package, results are known to be owned
+// that all of its types give to the caller (contract.go); all else that such a call does is unknown.
 //
 // # The way through
 //
@@ -63,9 +62,11 @@ type Table struct {
 // NewTable returns a table of what the lines of a set say, and of what is known of the
 // functions of other packages.
 func NewTable(set *spec.Set, facts *effect.Facts, w *World) *Table {
-	return &Table{set: set, facts: facts, world: w, lines: map[*types.Func]*spec.Line{},
+	t := &Table{set: set, facts: facts, world: w, lines: map[*types.Func]*spec.Line{},
 		inferred: map[any]*effect.Summary{}, of: map[*types.Func]*effect.Summary{},
 		dynamic: map[*ssa.CallCommon]*effect.Summary{}}
+	w.said = func(v *types.Var) bool { return t.variable(v) != nil }
+	return t
 }
 
 // Called returns the declared function that a call names, and nil if it names none.
@@ -199,6 +200,8 @@ func (t *Table) any(c *ssa.CallCommon) *effect.Summary {
 		switch {
 		case g.Body != nil:
 			s = t.Body(g.Body).Given(0, len(c.Args))
+		case g.Var != nil:
+			s = effect.Of(t.variable(g.Var), c.Signature(), nil)
 		case g.Bound:
 			s = t.Func(g.Func).Given(1, len(c.Args))
 		default:
@@ -244,6 +247,13 @@ func (t *Table) line(fn *types.Func) *spec.Line {
 		line, _ = t.set.Lookup(spec.FullName(fn))
 		t.lines[fn] = line
 	}
+	return line
+}
+
+// variable returns the line of a spec that says what the function in a variable of a package does, whatever
+// function that is; nil if none does.
+func (t *Table) variable(v *types.Var) *spec.Line {
+	line, _ := t.set.Lookup(v.Pkg().Path() + "." + v.Name())
 	return line
 }
 
@@ -345,9 +355,10 @@ func (t *Table) Callees(c *ssa.CallCommon) []*types.Func {
 	}
 	var out []*types.Func
 	for _, g := range t.world.Runs(c) {
-		if g.Body != nil {
+		switch {
+		case g.Body != nil:
 			out = append(out, owner(g.Body))
-		} else {
+		case g.Func != nil:
 			out = append(out, g.Func)
 		}
 	}

@@ -28,6 +28,11 @@ func odd(n int)  { if n > 0 { even(n - 1) } }
 func self(n int) { self(n - 1) }
 func leaf(b *Buf) { b.Free() }
 func values(f func(*Buf), b *Buf) { f(b) }
+var drop, other, unsaid = leaf, leaf, leaf
+func variable(b *Buf) { drop(b) }
+func either(b *Buf, some bool) { f := drop; if some { f = other }; f(b) }
+func perhaps(b *Buf, some bool) { f := drop; if some { f = unsaid }; f(b) }
+func literal(b *Buf, some bool) { f := drop; if some { f = func(*Buf) {} }; f(b) }
 `
 
 func build(t *testing.T) *ssa.Package {
@@ -95,6 +100,27 @@ func TestTable(t *testing.T) {
 	require.True(t, table.Infer(leaf, effect.Blank(fn.Signature()), false))
 	require.Equal(t, "arg 0 freed maybe", table.Func(fn).String())
 	require.False(t, table.Infer(leaf, freed, false), "it is as bad already")
+}
+
+// TestVariables demands that a line of a spec says what is in a variable of the package, and that nothing
+// else does.
+func TestVariables(t *testing.T) {
+	p := build(t)
+	f, err := spec.Parse("x.spec", []byte("p.drop arg 0 freed\np.other arg 0 freed repeatable\n"))
+	require.NoError(t, err)
+	var set spec.Set
+	set.Add(f, spec.Module)
+	table := NewTable(&set, nil, NewWorld(p, &Elsewhere{}))
+	for name, want := range map[string]string{"variable": "arg 0 freed", "either": "arg 0 freed", "perhaps": "unknown",
+		"literal": "unknown"} {
+		for _, b := range p.Func(name).Blocks {
+			for _, i := range b.Instrs {
+				if c, ok := i.(*ssa.Call); ok {
+					require.Equal(t, want, table.Of(&c.Call).String(), name)
+				}
+			}
+		}
+	}
 }
 
 // TestOtherBuilds demands that a function that other builds have too does what any of its

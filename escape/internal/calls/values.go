@@ -11,8 +11,9 @@ import (
 // mostTargets bounds the functions that a call may choose from.
 const mostTargets = 32
 
-// A Target is a function that a call may run. One of Func and Body is set.
+// A Target is a function that a call may run. One of Func, Body and Var is set.
 type Target struct {
+	Var   *types.Var    // it is in a variable of a package, and a line of a spec says what it does
 	Func  *types.Func   // it is declared
 	Body  *ssa.Function // it is a literal
 	Bound bool          // a method value: the receiver is given already
@@ -144,6 +145,9 @@ func (f *finder) load(addr ssa.Value) bool {
 		return f.cell(a)
 	case *ssa.FieldAddr:
 		return f.field(fieldOf(a.X.Type(), a.Field))
+	case *ssa.Global:
+		v, ok := a.Object().(*types.Var)
+		return ok && f.w.said != nil && f.w.said(v) && f.add(Target{Var: v})
 	}
 	return false
 }
@@ -236,7 +240,7 @@ func (w *World) bodies(c *ssa.CallCommon) []*ssa.Function {
 	for _, t := range ts {
 		b := t.Body
 		if b == nil {
-			if len(w.away.bodies(t.Func)) > 0 {
+			if t.Func == nil || len(w.away.bodies(t.Func)) > 0 {
 				return nil
 			}
 			b = w.pkg.Prog.FuncValue(t.Func)

@@ -22,6 +22,7 @@ type World struct {
 	leaks   map[string]bool               // unexported fields whose address is taken
 	raw     bool                          // memory of unknown make is taken for structs with functions
 	known   map[ssa.Value][]Target        // what function values may be
+	said    func(*types.Var) bool         // whether a line of a spec says what is in a variable
 	offered map[*types.Func][]*types.Func // see offers
 }
 

@@ -37,9 +37,9 @@ func (r *finder) owed(s *pointsto.Site) {
 	}
 }
 
-// retained finds that a value which the caller has is retained more often than it is kept. That is known where
-// one block does both, and nothing else is done with the value but to read it. What is read again in a field
-// that it was just put into is it as well.
+// retained finds that a value which the caller has is retained more often than it is kept. That is known
+// where one block does both, and nothing else is done with the value but to read it. What is read again in a
+// field that it was just put into is it as well.
 func (r *finder) retained(s *pointsto.Site) {
 	if s.Param < 0 || s.Part != "" || !r.f.In.Counted(s.Value.Type()) {
 		return

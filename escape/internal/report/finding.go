@@ -194,6 +194,11 @@ func calleeName(f *pointsto.Func, c *ssa.CallCommon) string {
 	if memory.BodyOf(c) != nil {
 		return "the body of a loop"
 	}
+	if load, ok := c.Value.(*ssa.UnOp); ok {
+		if g, ok := load.X.(*ssa.Global); ok {
+			return strings.TrimPrefix(relativeTo(f)(g.Pkg.Pkg)+"."+g.Name(), ".")
+		}
+	}
 	return "a function"
 }
 
