@@ -17,7 +17,10 @@ import (
 // neighbor is a package that the programs below import. What its functions do they know from facts.
 const neighbor = `package lib
 
-import "iter"
+import (
+	"iter"
+	"sync"
+)
 
 type B struct{ n int }
 
@@ -158,6 +161,53 @@ func Err(b *B) error      { return &E{b} }
 type E struct{ B *B }
 
 func (e *E) Error() string { return "" }
+
+// The lines for NewTab and the methods of Tab are embedded.
+type Tab interface {
+	Size() int
+	Release()
+}
+type tab struct{ n int }
+
+func (t *tab) Size() int
+func (t *tab) Release()
+func NewTab() Tab
+func Same() Tab { return NewTab() }
+
+type loud tab
+
+func (l *loud) Size() int { return 0 }
+func (l *loud) Release() { println("gone") }
+func guard(t Tab) {
+	defer func() { recover() }()
+	t.Size()
+}
+
+type busy struct{ b *B }
+
+func (b busy) Release() {}
+func (b busy) Size() int {
+	var wg sync.WaitGroup
+	wg.Add(1)
+	go func() {
+		defer wg.Done()
+		b.b.Use()
+	}()
+	n := next()
+	wg.Wait()
+	return n
+}
+
+func next() int
+func Busy(b *B) { guard(busy{b}) }
+
+type calm struct{ b *B }
+
+func (c calm) Release()  {}
+func (c calm) Size() int { c.b.Use(); return next() }
+func Calm(b *B)          { guard(calm{b}) }
+
+func Loud() Tab          { return (*loud)(NewTab().(*tab)) }
 `
 
 // besides imports lib beside what it imports otherwise.
@@ -192,6 +242,10 @@ func (l *lab) across(t *testing.T, text string) *proof.Report {
 	for _, l := range lines {
 		set.AddLine(l, spec.Directive)
 	}
+	embedded, err := spec.Parse("lib.spec", []byte("lib.NewTab result 0 owned\n(lib.Tab).Release recv freed\n"+
+		"(lib.Tab).Size recv borrowed\n"))
+	require.NoError(t, err)
+	set.Add(embedded, spec.Embedded)
 	sums, err := proof.SummarizeSource(&proof.Source{Fset: l.fset, Files: []*ast.File{f}, Types: lib, Info: info,
 		Specs: set})
 	require.NoError(t, err)
@@ -354,6 +408,20 @@ func f() {
 	again.Release(b) //O
 }
 `},
+		{"a goroutine of a method that panics", "handed to somebody", `
+func f() {
+	b := lib.Make()
+	lib.Busy(b)
+	b.Free() //F
+}
+`},
+		{"a table as another type", "more than free", `
+func f() {
+	t := lib.Loud()
+	_ = t
+	t.Release() //F
+}
+`},
 		{"a field overwritten as another type", "not made here", `
 type mine lib.Pair
 func f() {
@@ -380,8 +448,14 @@ func f() {
 	l.At(1).Use()
 	l.Close() //F
 	p.Close() //F
+	t := lib.Same()
+	_ = t
+	t.Release() //F
+	b := lib.Make()
+	lib.Calm(b)
+	b.Free() //F
 }
 `)
-	require.Len(t, right.Edits, 2)
+	require.Len(t, right.Edits, 4)
 	assert.Empty(t, right.Withheld())
 }

@@ -119,6 +119,9 @@ func (c *checker) tells(v ssa.Value) bool {
 	if i, ok := v.(*ssa.ChangeType); ok { // a type parameter's constraint may be that interface
 		return anyType(i.X.Type()) && types.IsInterface(i.Type())
 	}
+	if a, ok := v.(*ssa.TypeAssert); ok {
+		return c.asserts(a)
+	}
 	i, ok := v.(*ssa.MakeInterface)
 	if !ok {
 		return false
@@ -133,8 +136,9 @@ func (c *checker) tells(v ssa.Value) bool {
 		for n := range ms.NumMethods() {
 			m, _, _ := types.LookupFieldOrMethod(t, true, ms.Method(n).Pkg(), ms.Method(n).Name())
 			fn, _ := m.(*types.Func)
-			p := c.effect(fn).param(0)
-			k = k || p.Keeps || p.Stores || p.Frees
+			if p := c.effect(fn).param(0); !c.ends(fn) {
+				k = k || p.Keeps || p.Stores || p.Frees || p.Runs
+			}
 		}
 	}
 	return k

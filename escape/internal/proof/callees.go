@@ -63,7 +63,7 @@ func (c *checker) effect(fn *types.Func) *Summary {
 	if c.in.Specs != nil {
 		line, ok := c.in.Specs.Lookup(spec.FullName(fn))
 		if ok && line.Level == spec.Embedded && ofInterface(fn) && !slices.Contains(asked, fn.Name()) {
-			ok = false // what has the method may be anything, and was not asked what it does there
+			ok = false // what has the method may be anything: see promised
 		}
 		if ok && !(said && line.Level < spec.Flag) {
 			s = written(line, fn.Signature(), body)
@@ -161,6 +161,7 @@ func worse(a, b *Summary) *Summary {
 			Derived: slices.Concat(p.Derived, p.Is, q.Derived, q.Is)}
 		if p.Owned && q.Owned {
 			r.Owned, r.Zero, r.Beside = true, p.Zero || q.Zero || p.OK != q.OK, p.Beside || q.Beside
+			r.Vouched = p.Vouched && q.Vouched
 		}
 		s.Results[i] = r
 	}
@@ -246,6 +247,7 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 			r.Exact = b.Exact && len(r.Is) == len(b.Is)
 		}
 		r.Owned, r.Known = r.Owned && !shown[i], true // views of other results are not followed
+		r.Vouched = r.Owned && line.Level == spec.Embedded
 	}
 	// Of what a body hands to somebody it is not known that no result leads to it.
 	back := func(result, of spec.Operand) bool {

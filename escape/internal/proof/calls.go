@@ -5,6 +5,7 @@ package proof
 // about the body, else the worst. Builtin functions are in table.go.
 
 import (
+	"cmp"
 	"fmt"
 	"go/types"
 	"slices"
@@ -43,8 +44,9 @@ func (f *family) resolve(i ssa.CallInstruction) *call {
 	if com.IsInvoke() {
 		k.args = append([]ssa.Value{com.Value}, com.Args...)
 		k.fn = com.Method
-		if k.sum = f.dispatched(com); k.sum == nil && (!anyType(com.Value.Type()) || f.c.off[Callbacks]) {
-			k.sum = f.c.effect(com.Method)
+		k.sum = f.dispatched(com)
+		if k.sum == nil && (!anyType(com.Value.Type()) || f.c.off[Callbacks]) {
+			k.sum = cmp.Or(f.promised(com), f.c.effect(com.Method))
 		}
 		return f.listens(k)
 	}
@@ -345,7 +347,9 @@ func (f *family) results(k *call) {
 		case r.Owned && f.keepsFunction(k):
 			f.flow(k.v, j, single(unknownElem))
 		case r.Owned:
-			f.flow(k.v, j, single(f.elem(f.object(key{k.v, j}, siteObj, k.resultType(j)), "")))
+			o := f.object(key{k.v, j}, siteObj, k.resultType(j))
+			o.vouched = r.Vouched
+			f.flow(k.v, j, single(f.elem(o, "")))
 			fallthrough
 		default:
 			f.flow(k.v, j, f.outcome(k.result(j)))

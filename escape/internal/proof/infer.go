@@ -224,6 +224,7 @@ func (c *checker) ownedAt(g *graph, fn *ssa.Function, sites []*object, leads, ho
 		}
 	}
 	res.Owned = true
+	res.Vouched = !slices.ContainsFunc(sites, func(o *object) bool { return !o.vouched || g.f.wrapped(o) })
 	c.zeros(g, fn, sites, class, holds, res)
 }
 

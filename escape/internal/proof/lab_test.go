@@ -115,6 +115,24 @@ func (l *Loud) Close() {
 	global = nil
 }
 
+// Arr is an interface of a library: the lines for its methods, and for NewArr, are embedded.
+type Arr interface {
+	Release()
+	Size() int
+	Part() *V
+	Add(b *B)
+}
+
+func NewArr() Arr
+
+// Lib is what the library has behind it.
+type Lib struct{ n int }
+
+func (l *Lib) Release()
+func (l *Lib) Size() int
+func (l *Lib) Part() *V
+func (l *Lib) Add(b *B)
+
 type keeper struct{ b *B }
 
 func (k keeper) String() string {
@@ -168,6 +186,11 @@ func (l *lab) prove(t *testing.T, text string, without ...proof.Rule) *proof.Rep
 	globs, err := spec.Parse("p.spec", []byte("p.lend* args borrowed\n"))
 	require.NoError(t, err)
 	set.Add(globs, spec.Module)
+	embedded, err := spec.Parse("lib.spec", []byte("p.NewArr result 0 owned\n(p.Arr).Release recv freed\n"+
+		"(p.Arr).Size recv borrowed\n(p.Arr).Part recv borrowed, result 0 views recv\n"+
+		"(p.Arr).Add recv borrowed, arg 0 borrowed\n"))
+	require.NoError(t, err)
+	set.Add(embedded, spec.Embedded)
 	return proof.Check(&proof.Input{Path: "p", Import: imports, Specs: set, Without: without,
 		Files: []proof.File{{Name: "p.go", Old: []byte(old.String()), New: []byte(new.String())}}})
 }

@@ -36,6 +36,7 @@ type object struct {
 	typ     types.Type
 	escaped bool          // unknown code may reach it
 	called  bool          // a litObj that a callee may call as it likes
+	vouched bool          // a siteObj whose methods do what embedded lines say of its interface
 	fn      *ssa.Function // of a litObj
 	ids     []int         // of its elements
 }

@@ -1,0 +1,81 @@
+package proof
+
+// What embedded lines for methods of interfaces are worth. The library that they speak of keeps them. Others
+// may have types with such methods, too, and nobody asked them.
+
+import (
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/spec"
+)
+
+// promise returns what an embedded line says of a method of an interface; nil if there is none.
+func (c *checker) promise(m *types.Func) *Summary {
+	if c.in.Specs == nil {
+		return nil
+	}
+	line, ok := c.in.Specs.Lookup(spec.FullName(m.Origin()))
+	if !ok || line.Level != spec.Embedded {
+		return nil
+	}
+	return written(line, m.Signature(), nil)
+}
+
+// promised returns what a line says of a method that is called on an interface, as far as it is believed: all
+// of it, if what has the method was made by functions of which such lines say that their results are owned.
+// Of anything else, that the method looks at what it is called on: where a type of others became the
+// interface, its methods were looked into (tells). What such a method does with operands, and whether it is a
+// free, the line does not say.
+func (f *family) promised(com *ssa.CallCommon) *Summary {
+	s := f.c.promise(com.Method)
+	theirs := f.only(f.of(com.Value), func(e elem) bool {
+		return e.obj.kind == zeroObj || e.resource() && e.obj.vouched && !f.wrapped(e.obj)
+	})
+	if s == nil || !theirs && (takes(com.Method) || s.Params[0].Frees) {
+		return nil
+	}
+	return s
+}
+
+// wrapped reports whether resource o may be in an interface as another type than it was made as, which has
+// methods of its own.
+func (f *family) wrapped(o *object) bool {
+	for i := range f.instrs() {
+		m, ok := i.(*ssa.MakeInterface)
+		if ok && !types.Identical(m.X.Type(), o.typ) && f.some(f.of(m.X), func(e elem) bool { return e.obj == o }) {
+			return true
+		}
+	}
+	return false
+}
+
+// asserts reports whether a value is taken for an interface that it did not become before, and of which an
+// embedded line speaks: what it does there nobody looked into.
+func (c *checker) asserts(a *ssa.TypeAssert) bool {
+	t, ok := a.AssertedType.Underlying().(*types.Interface)
+	if !ok || c.off[Callbacks] {
+		return false
+	}
+	for m := range t.Methods() {
+		had, _, _ := types.LookupFieldOrMethod(a.X.Type(), false, m.Pkg(), m.Name())
+		if had == nil && c.promise(m) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// ends reports whether a line names fn as what frees its receiver, or as what owes it one more free: who
+// borrows that does not call it.
+func (c *checker) ends(fn *types.Func) bool {
+	if fn == nil || c.in.Specs == nil {
+		return false
+	}
+	line, ok := c.in.Specs.Lookup(spec.FullName(fn.Origin()))
+	return ok && slices.ContainsFunc(line.Clauses, func(cl spec.Clause) bool {
+		return cl.Operand.Kind == spec.Recv && (cl.Effect == spec.Freed || cl.Effect == spec.Retained)
+	})
+}
