@@ -486,6 +486,38 @@ func f() byte {
 	return p[0]
 }
 `},
+		{"a sum that an atomic call makes of an address", "it is used by at", `
+//lastuse:effect result 0 views arg 0
+func address(b *B) uintptr
+
+//lastuse:effect args borrowed
+func at(p uintptr) int
+
+func f() int {
+	b := Make()
+	x := int64(address(b))
+	y := atomic.AddInt64(&x, 8)
+	b.Use()
+	b.Free() //F
+	return at(uintptr(y))
+}
+`},
+		{"an address that an atomic call swaps out", "it is used by at", `
+//lastuse:effect result 0 views arg 0
+func address(b *B) uintptr
+
+//lastuse:effect args borrowed
+func at(p uintptr) int
+
+func f() int {
+	b := Make()
+	x := int64(address(b))
+	y := atomic.SwapInt64(&x, 0)
+	b.Use()
+	b.Free() //F
+	return at(uintptr(y))
+}
+`},
 		{"a method of a library's interface frees", "handed to somebody", `
 type bw struct{ b *B }
 
