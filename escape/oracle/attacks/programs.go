@@ -22,7 +22,10 @@ import (
 //	-- name.go --      is a program: declarations and func run(), without package clause and imports
 //	-- name/lib.go --  is a package that the program before it imports as lib
 //
-// A first line `//kinds AP` names the kinds of handle that the text is set in. In the text stand
+// A first line `//kinds AP` names the kinds of handle that the text is set in: A, alloc's buffer; P, a
+// pointer; M, a value that holds one; H, a number; R, counted references; G, a pointer to a generic type; I,
+// an interface; and, without a spec, V, a struct of two, W, a pointer to a struct, L, a slice. In the text
+// stand
 //
 //	BUF VIEW ERR          the types of a handle and of a part of it; whether Try can fail
 //	MK(n, x) TRY(n)       a new handle of n elements that are x; the same with an error for negative n
@@ -58,13 +61,23 @@ var kinds = map[byte]kind{
 		"%s.Sum()", "%s.Sum()", "%s.Fill(float64(%s))"},
 	'H': {map[string]string{"BUF": "ext.H", "VIEW": "ext.View", "MK": "ext.NewH"},
 		"%s.Sum()", "%s.Sum()", "%s.Fill(float64(%s))"},
+	'G': {map[string]string{"BUF": "*ext.Box[float64]", "VIEW": "ext.View", "MK": "ext.NewBox[float64]"},
+		"%s.Sum()", "%s.Sum()", "%s.Fill(float64(%s))"},
+	'I': {map[string]string{"BUF": "ext.Any", "VIEW": "ext.View", "MK": "ext.NewAny", "TRY": "ext.TryAny"},
+		"%s.Sum()", "%s.Sum()", "%s.Fill(float64(%s))"},
+	'V': {map[string]string{"BUF": "own.Pair", "VIEW": "ext.View", "MK": "own.NewPair"},
+		"%s.Sum()", "%s.Sum()", "%s.Fill(float64(%s))"},
+	'W': {map[string]string{"BUF": "*own.Wrap", "VIEW": "ext.View", "MK": "own.NewWrap", "TRY": "own.TryWrap"},
+		"%s.Sum()", "%s.Sum()", "%s.Fill(float64(%s))"},
+	'L': {map[string]string{"BUF": "own.List", "VIEW": "ext.View", "MK": "own.NewList"},
+		"%s.Sum()", "%s.Sum()", "%s.Fill(float64(%s))"},
 	'R': {map[string]string{"BUF": "*ext.Ref", "VIEW": "ext.View", "MK": "ext.NewRef"},
 		"%s.Sum()", "%s.Sum()", "%s.Fill(float64(%s))"},
 }
 
 // packages are what a program may import, by the name that it uses; those of same besides.
 var packages = map[string]string{
-	"kit": "attacks.test/kit", "ext": "ext.test", "alloc": "github.com/lastuse/lastuse/alloc",
+	"kit": "attacks.test/kit", "own": "attacks.test/own", "ext": "ext.test", "alloc": "github.com/lastuse/lastuse/alloc",
 	"host": "github.com/lastuse/lastuse/alloc/host", "errgroup": "golang.org/x/sync/errgroup",
 	"singleflight": "golang.org/x/sync/singleflight", "semaphore": "golang.org/x/sync/semaphore",
 	"atomic": "sync/atomic", "list": "container/list", "heap": "container/heap", "ring": "container/ring",

@@ -16,12 +16,12 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-//go:embed testdata/kit testdata/ext testdata/libs.txtar
+//go:embed testdata/kit testdata/ext testdata/own testdata/libs.txtar
 var support embed.FS
 
 // A trial is a module on disk:
 //
-//	go.mod, kit, ext   what programs stand on
+//	go.mod, kit, own, ext   what programs stand on
 //	libs               stand-ins for the libraries whose specs are embedded
 //	progs/AREA/NAME    the programs, rewritten in place
 //	all                a command that runs the program that it is told
@@ -71,7 +71,7 @@ func newTrial(dir, repo string, progs []*Program) (*trial, error) {
 	files := map[string]string{
 		"go.mod": fmt.Sprintf(goMod, repo), "go.sum": string(sums), "ext/go.mod": "module ext.test\n\ngo 1.26.0\n",
 	}
-	for _, name := range []string{"kit/kit.go", "ext/ext.go", "ext/lastuse.spec"} {
+	for _, name := range []string{"kit/kit.go", "ext/ext.go", "ext/lastuse.spec", "own/own.go"} {
 		text, err := support.ReadFile("testdata/" + name)
 		if err != nil {
 			return nil, err

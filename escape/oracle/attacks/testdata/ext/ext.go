@@ -238,3 +238,36 @@ func (a *Arena) Free() {
 }
 
 func (n *Node) Sum() float64 { return n.s.sum() }
+
+// A Box is a pointer to a value of a type that its maker chooses.
+type Box[T float32 | float64] struct {
+	s    *store
+	last T
+}
+
+func NewBox[T float32 | float64](n int, x T) *Box[T] { return &Box[T]{take(n, float64(x)), x} }
+
+func (b *Box[T]) Free()              { b.s.end() }
+func (b *Box[T]) Sum() float64       { return b.s.sum() }
+func (b *Box[T]) Fill(x float64)     { b.s.fill(x); b.last = T(x) }
+func (b *Box[T]) Len() int           { b.s.check(); return len(b.s.data) }
+func (b *Box[T]) View(i, j int) View { b.s.check(); return View{b.s, i, j} }
+
+// An Any is one of the handles, behind an interface.
+type Any interface {
+	Free()
+	Sum() float64
+	Fill(x float64)
+	Len() int
+	View(i, j int) View
+}
+
+func NewAny(n int, x float64) Any { return New(n, x) }
+
+// TryAny fails for negative n.
+func TryAny(n int) (Any, error) {
+	if n < 0 {
+		return nil, errors.New("ext: negative size")
+	}
+	return New(n, 1), nil
+}
