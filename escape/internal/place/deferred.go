@@ -11,12 +11,13 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
-// deferred returns the spot of a deferred call that frees t when the function ends, behind the deferred calls
-// that read it: it stands in front of them all. It is nil if nothing deferred reads t, if t is not the
-// function's own there, if the plan or the program may end it behind, or if one buffer would be freed twice.
-func (pl *planner) deferred(t own.Token) *spot {
-	readers, ok := pl.readers(pl.g.Sites[t/2])
-	if !ok {
+// deferred returns the spots of a deferred call that frees t when the function ends, behind the deferred
+// calls that read it: it stands in front of them all. There is none if nothing deferred reads t, if t is not
+// the function's own there, if the plan or the program may end it behind, or if one buffer would be freed
+// twice.
+func (pl *planner) deferred(t own.Token) []*spot {
+	readers, late := pl.readers(pl.g.Sites[t/2])
+	if len(readers) == 0 {
 		return nil
 	}
 	gap := pl.above(readers)
@@ -24,26 +25,51 @@ func (pl *planner) deferred(t own.Token) *spot {
 		return nil
 	}
 	node, at, _ := pl.f.Graph.Where(gap.At)
-	var p *own.Point
-	for _, q := range pl.moves[node] {
-		if q.At <= at {
-			p = q
+	for _, x := range late {
+		if spots := pl.atEnd(t, x, gap, node); spots != nil {
+			return spots
 		}
 	}
-	if p == nil {
+	p := pl.pointAt(node, at)
+	if p == nil || len(late) > 0 {
 		return nil
 	}
 	ends := map[own.Token]bool{} // of which no free is planned
 	for u := range own.Token(pl.g.Tokens()) {
 		ends[u] = pl.staysFrom(node, at, u) && pl.anew(node, u)
 	}
-	return pl.named(p, moment{t, func(v ssa.Value) bool { return pl.clean(p, v) }, func(u own.Token) bool { return ends[u] }}, gap,
+	s := pl.named(p, moment{t, func(v ssa.Value) bool { return pl.clean(p, v) }, func(u own.Token) bool { return ends[u] }, false}, gap,
 		Where{Place: gap, Deferred: true})
+	if s == nil {
+		return nil
+	}
+	return []*spot{s}
 }
 
-// readers lists the deferred calls that read what a site makes. It is false if there is none, or if one reads
-// what a variable holds by the end.
-func (pl *planner) readers(s *pointsto.Site) (calls []ssa.Instruction, ok bool) {
+// pointAt returns the point that holds in front of an instruction of a node; nil if the group is not alive.
+func (pl *planner) pointAt(node, at int) (p *own.Point) {
+	for _, q := range pl.moves[node] {
+		if q.At <= at {
+			p = q
+		}
+	}
+	return p
+}
+
+// full reports whether a variable surely holds something at a place.
+func (pl *planner) full(x ssa.Value, gap *ir.Place) bool {
+	node, at, _ := pl.f.Graph.Where(gap.At)
+	p := pl.pointAt(node, at)
+	if p == nil {
+		return false
+	}
+	ts, _ := p.Held(x)
+	return slices.ContainsFunc(ts, func(u own.Token) bool { return p.Status(u) == own.Owned && p.Is(x, u) })
+}
+
+// readers lists the deferred calls that read what a site makes, and the variables of which some of them read
+// what these hold by the end.
+func (pl *planner) readers(s *pointsto.Site) (calls []ssa.Instruction, late []ssa.Value) {
 	holds := func(v ssa.Value) bool {
 		return slices.ContainsFunc(pl.f.Holds(v), func(h pointsto.Hold) bool { return h.Site == s })
 	}
@@ -58,11 +84,91 @@ func (pl *planner) readers(s *pointsto.Site) (calls []ssa.Instruction, ok bool) 
 			if slices.ContainsFunc(pl.f.Acts(i, v), func(a pointsto.Act) bool {
 				return a.Op == pointsto.Await && a.To == nil
 			}) {
-				return nil, false
+				calls = append(calls, i)
+				if !slices.Contains(late, v) {
+					late = append(late, v)
+				}
 			}
 		}
 	}
-	return calls, len(calls) > 0
+	return calls, late
+}
+
+// atEnd returns the spots of a literal that is deferred at a place and frees what a variable holds when the
+// function ends: one for each end of the function at which it may hold t. There is none if the variable holds
+// something else at one of them that is not due, or t is owned at one where it does not hold it.
+func (pl *planner) atEnd(t own.Token, x ssa.Value, gap *ir.Place, node int) (spots []*spot) {
+	at := Where{Place: gap, Deferred: true, Ends: true}
+	name, ok := pl.holder(x, gap, at)
+	if !ok || !pl.f.IsSlot(x) || ir.Circles(gap.Block) {
+		return nil
+	}
+	behind, empty := pl.behind(node), name.Nillable() && (pl.f.MayBeNil(x) || !pl.full(x, gap))
+	for _, w := range pl.f.Graph.Deferred {
+		p := pl.ended(w[0])
+		if p == nil {
+			continue
+		}
+		ts, _ := p.Held(x)
+		panics := w[0] == pl.f.Graph.Panic // perhaps between what makes t and what stores it
+		switch {
+		case p.Status(t)&own.Owned != 0 && !panics && !(behind[w[0]] && p.Is(x, t)):
+			return nil
+		case !behind[w[0]] || len(ts) == 0:
+			continue
+		case !pl.frees(p, x, moment{t, func(v ssa.Value) bool { return pl.clean(p, v) }, p.Due, panics}):
+			return nil
+		}
+		if slices.Contains(ts, t) {
+			spots = append(spots, &spot{node: node, at: at, point: p, value: x, name: name, empty: empty})
+		}
+	}
+	return spots
+}
+
+// share gives the spots of what a literal frees when the function ends to all that it may free there.
+func (pl *planner) share(spots map[own.Token][]*spot) {
+	for t := range own.Token(pl.g.Tokens()) {
+		for _, s := range spots[t] {
+			if !s.at.Ends {
+				continue
+			}
+			ts, _ := s.point.Held(s.value)
+			for _, u := range ts {
+				if s.point.Status(u)&own.Owned != 0 && !slices.ContainsFunc(spots[u], s.same) {
+					spots[u] = append(spots[u], s)
+				}
+			}
+		}
+	}
+}
+
+// ended returns the moment at which the deferred calls that run in a node have run; nil if the group is not
+// alive there. One of them may panic, so that they are not over at the end of the node.
+func (pl *planner) ended(node int) *own.Point {
+	if node == pl.f.Graph.Panic && len(pl.moves[node]) > 0 {
+		return pl.end(node)
+	}
+	for _, n := range pl.f.Graph.Succs[node] {
+		if n != pl.f.Graph.Panic && len(pl.moves[n]) > 0 {
+			return pl.moves[n][0]
+		}
+	}
+	return nil
+}
+
+// behind returns the nodes that can be reached from one.
+func (pl *planner) behind(node int) map[int]bool {
+	seen := map[int]bool{node: true}
+	for open := []int{node}; len(open) > 0; open = open[1:] {
+		for _, s := range pl.f.Graph.Succs[open[0]] {
+			if !seen[s] {
+				seen[s] = true
+				open = append(open, s)
+			}
+		}
+	}
+	return seen
 }
 
 // above returns the last place through which all paths to some instructions lead.

@@ -27,7 +27,8 @@
 //
 // A run behind deferred calls has no spot. If such calls read the token, its free is deferred in front
 // of them all, so that it comes behind them: where nobody ends the token from there on, and where it has
-// been made anew whenever the spot is met again.
+// been made anew whenever the spot is met again. Where they read what a variable holds by then, a literal is
+// deferred that frees that: where it is due at each end of the function.
 //
 // Of what is due inside of a statement, its spots say since when ([Since]): if the text comes to have room
 // there, one free is enough.

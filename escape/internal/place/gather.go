@@ -18,7 +18,7 @@ func (pl *planner) gather(t own.Token, r run, spots []*spot) (s *spot, gone map[
 	name := pl.g.Sites[t/2].Value
 	points := pl.moves[r.node]
 	for k := r.start; k < len(points) && points[k].Due(t) && s == nil; k++ {
-		s = pl.spot(points, k, moment{t, func(v ssa.Value) bool { return v == name }, points[k].Due})
+		s = pl.spot(points, k, moment{t, func(v ssa.Value) bool { return v == name }, points[k].Due, false})
 	}
 	if s == nil || t%2 == 1 || pl.leaving(r.node) {
 		return nil, nil

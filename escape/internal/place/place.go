@@ -30,6 +30,7 @@ type Where struct {
 	Place    *ir.Place   // nil: between the results of Return and the return
 	Return   *ssa.Return // nil: at Place
 	Deferred bool        // it is deferred there
+	Ends     bool        // deferred, it frees what its name holds when the function ends
 }
 
 // Pos returns in front of what it is.
@@ -146,6 +147,7 @@ func (pl *planner) plan() (map[own.Token][]*spot, []Verdict) {
 	for _, p := range all {
 		spots[p.t] = pl.finish(p)
 	}
+	pl.share(spots)
 	for again := true; again; {
 		again = false
 		for _, p := range all {
@@ -256,7 +258,7 @@ func (pl *planner) statements(spots map[own.Token][]*spot) []Free {
 					f.Sites = append(f.Sites, site)
 				}
 			}
-			f.Guard = f.Guard || pl.nothing(s, s.point, t)
+			f.Guard = f.Guard || pl.nothing(s, s.point, t) || s.empty
 			f.Holes = f.Holes || s.point.Status(t)&own.Holed != 0
 		}
 	}
@@ -310,7 +312,10 @@ func (f Free) String() string {
 	default:
 		s.WriteString(" by a name of its own")
 	}
-	if f.At.Deferred {
+	switch {
+	case f.At.Ends:
+		s.WriteString(", whatever that holds when the function ends")
+	case f.At.Deferred:
 		s.WriteString(" when the function ends")
 	}
 	if f.Since != nil && f.Since.Spots > 1 {

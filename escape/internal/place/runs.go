@@ -28,6 +28,7 @@ type spot struct {
 	value ssa.Value
 	name  Name
 	since *origin // nil if that is where ways begin
+	empty bool    // deferred before the name holds anything, which may be nil then
 }
 
 // same reports whether two spots are one statement.
@@ -67,9 +68,9 @@ func (pl *planner) runs(node int, t own.Token) []run {
 			if r.start == 0 { // what is freed on each way there once, or what may be where ways meet
 				clean = func(v ssa.Value) bool { return pl.cleanBefore(node, v) }
 			}
-			r.spot = pl.spot(points, k, moment{t, clean, p.Due})
+			r.spot = pl.spot(points, k, moment{t, clean, p.Due, false})
 			if r.spot == nil && r.start == 0 {
-				r.spot = pl.spot(points, k, moment{t, func(ssa.Value) bool { return true }, p.Due})
+				r.spot = pl.spot(points, k, moment{t, func(ssa.Value) bool { return true }, p.Due, false})
 			}
 		}
 		gap, _ := pl.f.Graph.Next(node, p.At)
@@ -224,6 +225,7 @@ type moment struct {
 	t     own.Token
 	clean func(ssa.Value) bool // it holds nothing that was due before
 	due   func(own.Token) bool // it may be freed as well
+	part  bool                 // what is owned may be something else
 }
 
 // named returns the spot at a place if something there goes by a name that holds the token and, of
@@ -245,15 +247,8 @@ func (pl *planner) named(p *own.Point, m moment, gap *ir.Place, at Where) *spot 
 	}
 	spotOf := func(v ssa.Value, n Name) *spot { return &spot{node: p.Node, at: at, point: p, value: v, name: n} }
 	for _, v := range append(values, fields...) {
-		field, of := (*memory.Field)(nil), v
-		if f, ok := v.(*memory.Field); ok {
-			field, of = f, f.Root
-		}
-		for _, x := range pl.ir.Names(of) {
-			n := Name{Var: x, Field: field}
-			if held, _ := pl.ir.Value(gap, x); held == of && pl.text.Names(n, at) {
-				return spotOf(v, n)
-			}
+		if n, ok := pl.holder(v, gap, at); ok {
+			return spotOf(v, n)
 		}
 	}
 	for _, call := range []bool{false, true} { // a call moves only where no variable has what it gives
@@ -272,6 +267,21 @@ func (pl *planner) named(p *own.Point, m moment, gap *ir.Place, at Where) *spot 
 		}
 	}
 	return nil
+}
+
+// holder returns a variable, or a field of one, that holds a value at a place.
+func (pl *planner) holder(v ssa.Value, gap *ir.Place, at Where) (n Name, ok bool) {
+	field, of := (*memory.Field)(nil), v
+	if f, ok := v.(*memory.Field); ok {
+		field, of = f, f.Root
+	}
+	for _, x := range pl.ir.Names(of) {
+		n := Name{Var: x, Field: field}
+		if held, _ := pl.ir.Value(gap, x); held == of && pl.text.Names(n, at) {
+			return n, true
+		}
+	}
+	return Name{}, false
 }
 
 // isResult reports whether v is a result of a call.
@@ -353,6 +363,6 @@ func (pl *planner) frees(p *own.Point, v ssa.Value, m moment) bool {
 	return whole && !pl.f.Foreign(v) && !slices.ContainsFunc(ts, func(u own.Token) bool {
 		st := p.Status(u)
 		return pl.g.Sites[u/2].Param >= 0 || st&^pl.g.Harmless() != 0 ||
-			st&own.Owned != 0 && (!m.due(u) || !p.Is(v, u) || pl.alone[m.t] && u != m.t) || pl.spent(st, u == m.t) && !m.clean(v)
+			st&own.Owned != 0 && (!m.due(u) || !m.part && !p.Is(v, u) || pl.alone[m.t] && u != m.t) || pl.spent(st, u == m.t) && !m.clean(v)
 	})
 }

@@ -60,8 +60,8 @@ func (pl *planner) finish(p *placing) []*spot {
 	}
 	pl.trace(p.t, p.spots, p.runs)
 	if p.left > 0 {
-		if s := pl.deferred(p.t); s != nil {
-			p.spots, p.left = append(p.spots, s), 0
+		if list := pl.deferred(p.t); list != nil {
+			p.spots, p.left = append(p.spots, list...), 0
 		}
 	}
 	lost := pl.lost(p.t) + p.left

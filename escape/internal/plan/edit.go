@@ -209,7 +209,7 @@ func (s scribe) Names(n place.Name, at place.Where) bool {
 	}
 	u := s.unit(s.f)
 	g := s.where(u, at)
-	if at.Deferred && (s.frees.Collects(n.Type()) || s.byAddress(n.Type())) {
+	if at.Deferred && !at.Ends && (s.frees.Collects(n.Type()) || s.byAddress(n.Type())) {
 		return false // what is there when the function ends would be freed
 	}
 	if n.Result == nil && n.Save == nil {
@@ -539,16 +539,26 @@ func (d *draft) statement(u *unit, f place.Free, name string, s *spot) (text, wh
 	if why != "" {
 		return "", why
 	}
-	if f.At.Deferred {
+	if f.At.Deferred && !f.At.Ends {
 		text = "defer " + text
 	}
 	if len(tests) > 0 {
 		if !d.pkg.Denotes("nil", types.Universe.Lookup("nil"), g) {
 			return "", "it may be nil, and nil means something else here"
 		}
-		text = "if " + strings.Join(tests, " && ") + " {\n\t" + strings.ReplaceAll(text, "\n", "\n\t") + "\n}"
+		text = block("if "+strings.Join(tests, " && ")+" {", text)
+	}
+	if f.At.Ends && !strings.Contains(text, "\n") {
+		return "defer func() { " + text + " }()", ""
+	} else if f.At.Ends {
+		return block("defer func() {", text) + "()", ""
 	}
 	return text, ""
+}
+
+// block puts statements into braces behind a head.
+func block(head, text string) string {
+	return head + "\n\t" + strings.ReplaceAll(text, "\n", "\n\t") + "\n}"
 }
 
 // call returns the text of the call that frees a value of a type, or why there is none.

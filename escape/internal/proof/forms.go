@@ -10,7 +10,7 @@ import (
 )
 
 // freeing reads the forms that a free has: x.M(), f(x), f(&x), any of these deferred, in
-// if x != nil { … } or in for _, e := range x { … }. nil: the statement is none.
+// if x != nil { … }, in for _, e := range x { … } or in defer func() { … }(). nil: the statement is none.
 func freeing(s ast.Stmt) []*edit {
 	switch s := s.(type) {
 	case *ast.ExprStmt:
@@ -19,7 +19,13 @@ func freeing(s ast.Stmt) []*edit {
 		}
 	case *ast.DeferStmt:
 		es := freeCall(s.Call)
+		if l := later(s); l != nil {
+			es = freeingAll(l.List)
+		}
 		for _, e := range es {
+			if e.late {
+				return nil
+			}
 			e.late = true
 		}
 		return es
@@ -47,6 +53,22 @@ func freeing(s ast.Stmt) []*edit {
 		return es
 	}
 	return nil
+}
+
+// later returns the body of a literal that is deferred and takes and gives nothing; nil if that is something
+// else.
+func later(s *ast.DeferStmt) *ast.BlockStmt {
+	l, ok := s.Call.Fun.(*ast.FuncLit)
+	if !ok || len(s.Call.Args)+l.Type.Params.NumFields()+l.Type.Results.NumFields() > 0 {
+		return nil
+	}
+	return l.Body
+}
+
+// isLater reports whether a statement defers a literal that frees and does nothing else.
+func isLater(s ast.Stmt) bool {
+	d, ok := s.(*ast.DeferStmt)
+	return ok && later(d) != nil && freeing(d) != nil
 }
 
 func freeingAll(list []ast.Stmt) []*edit {

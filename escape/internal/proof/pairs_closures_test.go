@@ -1,8 +1,43 @@
 package proof_test
 
+import "strings"
+
 // closurePairs show what a function may do with what it holds: return it, or store it in what it is called
 // with.
 var closurePairs = []pair{
+	{"a literal that is deferred frees what a variable holds by then", ends(`return`), ends(`b.Free()
+		return`), "may have freed it before"},
+	{"a literal that is deferred frees a variable that has what others own", ends(`return`), ends(`b = o
+		return`), "a parameter"},
+	{"a literal that is deferred frees a variable that holds nothing", `
+func f() {
+	b, _ := Try()
+	defer func() { //F
+		if b != nil { //F
+			b.Free() //F
+		} //F
+	}() //F
+	defer func() { b.Use() }()
+	next()
+}
+`, `
+func f() {
+	b, _ := Try()
+	defer func() { b.Free() }() //F
+	defer func() { b.Use() }()
+	next()
+}
+`, "may be nil"},
+	{"a literal that is deferred frees before another one reads", ends(`return`), ends(`return`, `	defer func() { b.Use() }()
+`), "its name is read"},
+	{"a literal that is deferred does no more than free", ends(`return`), `
+func f() {
+	b := Make()
+	defer func() { b.Free(); next() }() //F
+	defer func() { b.Use() }()
+	next()
+}
+`, "in more than frees"},
 	{"a function in a field is called", holding(`func() {}`, `func()`, `j.run()`, ``),
 		holding(`func() { b.Use() }`, `func()`, ``, `j.run()`), "its name is read"},
 	{"a function in a field returns what it holds",
@@ -182,6 +217,24 @@ func f() {
 	` + before + `
 	b.Free() //F
 	` + after + `
+}
+`
+}
+
+// ends returns a function that assigns a variable which a deferred literal reads, or ends before that.
+func ends(end string, before ...string) string {
+	return `
+func f(o *B) {
+	b := Make()
+` + strings.Join(before, "") + `	defer func() { b.Free() }() //F
+	defer func() { b.Use() }()
+	if next() > 0 {
+		` + end + `
+	}
+	old := b //F
+	b = Make()
+	old.Free() //F
+	next()
 }
 `
 }

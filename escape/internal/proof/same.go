@@ -222,12 +222,13 @@ func (d *differ) wrapped(a, b any) bool {
 func (d *differ) list(old, new []ast.Stmt, end token.Pos) bool {
 	i := 0
 	for j := 0; j < len(new) || i < len(old); {
-		m := d.mark()
+		m, order := d.mark(), d.order
 		if i < len(old) && j < len(new) {
-			if d.stmt(old[i], new[j]) {
+			if d.stmt(old[i], new[j]) && !(isLater(new[j]) && d.takesOut(m)) {
 				i, j = i+1, j+1
 				continue
 			}
+			d.order = order
 			d.back(m)
 		}
 		if j < len(new) && (d.inserted(new[j]) || i == len(old) && d.defaulted(new[j])) {
@@ -265,6 +266,12 @@ func (d *differ) list(old, new []ast.Stmt, end token.Pos) bool {
 		i, j = min(i+1, len(old)), min(j+1, len(new))
 	}
 	return true
+}
+
+// takesOut reports whether frees were taken out since a mark: where a literal that frees is deferred in front
+// of another one, the first is new, and not the second changed.
+func (d *differ) takesOut(m mark) bool {
+	return slices.ContainsFunc(d.edits[m.edits:], func(e *edit) bool { return e.kind == Deleted })
 }
 
 // labelled returns a statement with a label, nil if it has none: what is put in may stand behind the label.
