@@ -21,7 +21,8 @@ var doc string
 // Analyzer finds foreign buffers that never escape and plans their frees.
 var Analyzer = New()
 
-// New returns an analyzer with flags of its own.
+// New returns an analyzer with flags of its own. A driver that wants the facts of a package alone, for those
+// that import it, leaves Report out of the pass.
 func New() *analysis.Analyzer {
 	a := &analysis.Analyzer{
 		Name:       "lastuse",
@@ -55,7 +56,9 @@ func run(pass *analysis.Pass, specs *spec.Loader, cgo bool) (any, error) {
 	set, err := specs.For(sourceDir(pass))
 	if dep := (*spec.DependencyError)(nil); errors.As(err, &dep) {
 		// Without facts the functions of the package are unknown to others.
-		pass.ReportRangef(pass.Files[0].Name, "%v", dep)
+		if pass.Report != nil {
+			pass.ReportRangef(pass.Files[0].Name, "%v", dep)
+		}
 		res.Spec = dep
 		return res, nil
 	}
@@ -75,7 +78,7 @@ func run(pass *analysis.Pass, specs *spec.Loader, cgo bool) (any, error) {
 		own = append(own, lines...)
 	}
 	p := newSubject(pass.Fset, pass.Files, pass.TypesInfo, pass.Pkg, set)
-	p.cgo = cgo
+	p.cgo, p.told = cgo, pass.Report == nil
 	if !p.interesting(own, func(q *types.Package) bool { return pass.ImportPackageFact(q, new(effect.Fact)) }) {
 		return res, nil
 	}

@@ -46,7 +46,7 @@ func (p *subject) input(pass *analysis.Pass) *plan.Input {
 		return &f
 	})
 	return &plan.Input{Fset: p.fset, Files: p.files, Left: p.left(), Types: p.types, Info: p.info, Set: p.set,
-		Facts: facts, Locked: p.lockedBy, Keep: p.spared, Text: p.text}
+		Facts: facts, Locked: p.lockedBy, Keep: p.spared, Text: p.text, Told: p.told}
 }
 
 // tell makes the result of what the rooms found.

@@ -21,6 +21,7 @@ type subject struct {
 	types  *types.Package
 	set    *spec.Set // with its directives
 	cgo    bool      // cgo's translations are edited like other files
+	told   bool      // nobody asks for more than its facts
 
 	ignored []string                     // names of files that this build leaves out
 	read    func(string) ([]byte, error) // gives their text

@@ -2,6 +2,7 @@ package main
 
 import (
 	"crypto/sha256"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -70,12 +71,19 @@ func vetMain() {
 			os.Exit(exitError)
 		}
 	}
-	unitchecker.Main(withCategories(escape.Analyzer))
+	unitchecker.Main(forVet(escape.Analyzer, factsAlone(os.Args[len(os.Args)-1])))
 }
 
-// withCategories returns the analyzer with the category in front of each message,
-// as the command prints it: go vet prints messages alone.
-func withCategories(analyzer *analysis.Analyzer) *analysis.Analyzer {
+// factsAlone reports whether the go command wants no more of a package than what those who import it are told.
+func factsAlone(config string) bool {
+	var unit struct{ VetxOnly bool }
+	text, err := os.ReadFile(config)
+	return err == nil && json.Unmarshal(text, &unit) == nil && unit.VetxOnly
+}
+
+// forVet returns the analyzer with the category in front of each message, as the command prints it: go vet
+// prints messages alone.
+func forVet(analyzer *analysis.Analyzer, facts bool) *analysis.Analyzer {
 	a := *analyzer
 	a.Run = func(pass *analysis.Pass) (any, error) {
 		told := *pass
@@ -84,6 +92,9 @@ func withCategories(analyzer *analysis.Analyzer) *analysis.Analyzer {
 				d.Message = d.Category + ": " + d.Message
 			}
 			pass.Report(d)
+		}
+		if facts {
+			told.Report = nil
 		}
 		return analyzer.Run(&told)
 	}

@@ -48,6 +48,7 @@ type Input struct {
 	Text  func(file string) []byte // what was parsed, by the name of the file
 	Facts *effect.Facts            // of packages that it imports; may be nil
 	Limit int                      // instructions of a function that is decided; 0 for the usual one
+	Told  bool                     // nobody asks for more than the fact
 
 	Locked func(f *ast.File) string      // why a file is not edited; may be nil, "" if it is
 	Keep   func(s *pointsto.Site) string // why what it makes is to be left alone; may be nil, "" if it is not
@@ -109,8 +110,7 @@ func Run(in *Input) *Result {
 	counts := counting(in)
 	follow := func(t types.Type) bool { return frees.Named(t) || ed.keeps.At(t) != nil || counts(t) }
 	p := ir.Build(&ir.Input{Fset: in.Fset, Files: in.Files, Types: in.Types, Info: in.Info, Follow: follow,
-		Heads: ed.heads, Frees: frees.Silent,
-		NoReturn: func(f *types.Func) bool { return effect.NeverReturns(f.FullName()) }})
+		Heads: ed.heads, Frees: frees.Silent})
 	away := &calls.Elsewhere{}
 	for _, f := range in.Files {
 		away.Built(f)
@@ -127,8 +127,12 @@ func Run(in *Input) *Result {
 	s.begin()
 	for _, round := range order {
 		s.round(round)
+		for _, f := range round.Funcs {
+			if sf := s.of[f]; in.Told && sf.Own != nil {
+				sf.Own = &own.Func{Func: sf.Own.Func} // states are for who decides
+			}
+		}
 	}
-	ed.place(p, s.table)
 	r := &Result{IR: p, in: in, ed: ed, failed: failed}
 	r.Why = &report.Reasons{Funcs: map[*types.Func]*pointsto.Func{}, Runs: s.table.Runs, Names: p.Names, Known: s.told}
 	for f, sf := range s.of {
@@ -137,9 +141,18 @@ func Run(in *Input) *Result {
 		}
 	}
 	r.Fact = s.table.Fact(frees, r.Why.Given)
-	for _, f := range p.Funcs {
+	if !in.Told {
+		r.decide(s, fns)
+	}
+	return r
+}
+
+// decide decides the functions of a package, of which what callers see is known.
+func (r *Result) decide(s *solver, fns []*ssa.Function) {
+	r.ed.place(r.IR, s.table)
+	for _, f := range r.IR.Funcs {
 		sf := s.of[f]
-		if sf == nil || sf.Own == nil || failed.skip(f, Contained(func() { sf.decide(ed, in.Keep) })) {
+		if sf == nil || sf.Own == nil || r.failed.skip(f, Contained(func() { sf.decide(r.ed, r.in.Keep) })) {
 			continue
 		}
 		r.Funcs = append(r.Funcs, sf)
@@ -150,9 +163,8 @@ func Run(in *Input) *Result {
 			solved = append(solved, sf.Own)
 		}
 	}
-	failed.whole = Contained(func() { r.Fields = find.Fields(solved, frees) })
-	r.Edits = ed.edits(r.Funcs)
-	return r
+	r.failed.whole = Contained(func() { r.Fields = find.Fields(solved, s.frees) })
+	r.Edits = r.ed.edits(r.Funcs)
 }
 
 // decide places the frees of a function that is solved, and finds what is wrong in it.

@@ -67,6 +67,9 @@ func Analyze(ctx context.Context, analyzer *analysis.Analyzer, p *Program, progr
 			}
 		}()
 		pass.ReadFile = p.Read
+		if !isTarget[byTypes[pass.Pkg]] {
+			pass.Report = nil
+		}
 		return inner(pass)
 	}
 	graph, err := checker.Analyze([]*analysis.Analyzer{&a}, p.targets, nil)
