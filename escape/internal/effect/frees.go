@@ -38,8 +38,7 @@ type Frees struct {
 	set   *spec.Set
 	pkg   *types.Package
 	facts *Facts
-	known typeutil.Map               // *Free by type: see Of
-	told  map[*types.Package][]freer // what another package says of itself
+	known typeutil.Map // *Free by type: see Of
 	lists map[*types.Package]*freers
 	found []*Found
 	paths typeutil.Map // [][]int by type: see Paths
@@ -53,18 +52,18 @@ type freer struct {
 	reset bool
 }
 
-// freers are functions that free, the first that may be called first.
+// freers are the functions of a package that free something, the first in its order first.
 type freers struct {
 	all []freer
 	of  map[*types.TypeName][]freer // by the name of what they free
 
-	basic []freer // functions of the package that free handles of a basic type, as a line says
+	basic []freer // functions that free handles of a basic type, as a line says
 }
 
 // NewFrees returns what a package knows of frees: by the lines of a set, and by what the
 // packages that it imports say of themselves.
 func NewFrees(set *spec.Set, pkg *types.Package, facts *Facts) *Frees {
-	return &Frees{set: set, pkg: pkg, facts: facts, told: map[*types.Package][]freer{}, lists: map[*types.Package]*freers{}}
+	return &Frees{set: set, pkg: pkg, facts: facts, lists: map[*types.Package]*freers{}}
 }
 
 // Of returns the function that frees values of type t, and nil if there is none that a
@@ -97,7 +96,7 @@ func (i *Found) Does() Param {
 func (f *Frees) Infer(free *Found) {
 	f.found = append(f.found, free)
 	f.known, f.paths = typeutil.Map{}, typeutil.Map{}
-	clear(f.lists)
+	delete(f.lists, f.pkg)
 }
 
 // Found returns what was found of a method; nil if that is no free.
@@ -124,7 +123,7 @@ func (f *Frees) Count(t types.Type) *types.Var {
 
 // Silent reports whether a function is known to free, and to do nothing else.
 func (f *Frees) Silent(fn *types.Func) bool {
-	return fn.Pkg() != nil && slices.ContainsFunc(f.list(fn.Pkg()).all, func(fr freer) bool { return fr.Func == fn })
+	return fn.Pkg() != nil && slices.ContainsFunc(f.by(fn.Pkg()).all, func(fr freer) bool { return fr.Func == fn })
 }
 
 // Parts returns the parts of which values of type t are made, and whether each may hold nothing, if what
@@ -183,10 +182,13 @@ func (f *Frees) findNamed(t types.Type) *Free {
 	if !ok || n.Obj().Pkg() == nil {
 		return nil
 	}
-	for _, fr := range f.list(n.Obj().Pkg()).of[n.Origin().Obj()] {
-		if f.usable(fr) {
-			return fr.free()
-		}
+	var all []freer
+	for _, r := range f.from(n.Obj().Pkg()) {
+		all = append(all, f.by(r).of[n.Origin().Obj()]...)
+	}
+	sortFreers(all)
+	if k := slices.IndexFunc(all, f.usable); k >= 0 {
+		return all[k].free()
 	}
 	return f.findEmbedded(n)
 }
@@ -204,55 +206,59 @@ func (fr freer) free() *Free {
 	return &Free{Func: fr.Func, Method: fr.method(), Repeatable: fr.Repeatable, Parts: fr.parts, Resets: fr.reset}
 }
 
-// list lists the functions that free values of types of package q: those of q, of this
-// package and of what it imports, a higher level first, then as their specs list them.
-func (f *Frees) list(q *types.Package) *freers {
-	if have, ok := f.lists[q]; ok {
-		return have
-	}
-	from := []*types.Package{q}
+// from lists the packages whose functions may free values of types of package q: q, this package and what it
+// imports.
+func (f *Frees) from(q *types.Package) []*types.Package {
+	out := []*types.Package{q}
 	if f.pkg != nil {
 		for _, r := range append([]*types.Package{f.pkg}, f.pkg.Imports()...) {
 			if r != q {
-				from = append(from, r)
+				out = append(out, r)
 			}
 		}
 	}
+	return out
+}
+
+// by returns the functions of a package that free something: a higher level first, then as its specs list
+// them, and what it says of itself.
+func (f *Frees) by(r *types.Package) *freers {
+	if have, ok := f.lists[r]; ok {
+		return have
+	}
 	out := &freers{of: map[*types.TypeName][]freer{}}
-	for _, r := range from {
-		for _, fr := range f.set.Freers(r) {
-			out.all = append(out.all, freer{fr, int(fr.Line.Level), nil, false})
-		}
-		if r != f.pkg {
-			out.all = append(out.all, f.saidBy(r)...)
-			continue
-		}
+	for _, fr := range f.set.Freers(r) {
+		out.all = append(out.all, freer{fr, int(fr.Line.Level), nil, false})
+	}
+	if r != f.pkg {
+		out.all = append(out.all, f.saidBy(r)...)
+	} else {
 		for _, i := range f.found {
 			out.all = append(out.all, freer{spec.Freer{Func: i.Func, Operand: spec.Operand{Kind: spec.Recv},
 				Repeatable: i.Repeatable}, Inferred, i.Parts, i.Resets})
 		}
 	}
-	slices.SortStableFunc(out.all, func(a, b freer) int { return b.level - a.level })
+	sortFreers(out.all)
 	for _, fr := range out.all {
 		t := fr.Type()
 		if n, ok := t.(*types.Named); ok {
 			name := n.Origin().Obj()
 			out.of[name] = append(out.of[name], fr)
 		}
-		if _, ok := t.Underlying().(*types.Basic); ok && fr.Func.Pkg() == q && fr.level != Inferred && !fr.method() {
+		if _, ok := t.Underlying().(*types.Basic); ok && fr.level != Inferred && !fr.method() {
 			out.basic = append(out.basic, fr)
 		}
 	}
-	f.lists[q] = out
+	f.lists[r] = out
 	return out
 }
 
+func sortFreers(all []freer) {
+	slices.SortStableFunc(all, func(a, b freer) int { return b.level - a.level })
+}
+
 // saidBy lists what another package says of itself.
-func (f *Frees) saidBy(r *types.Package) []freer {
-	if have, ok := f.told[r]; ok {
-		return have
-	}
-	var all []freer
+func (f *Frees) saidBy(r *types.Package) (all []freer) {
 	for _, fn := range f.facts.frees(r) {
 		said := f.facts.Of(fn)
 		if said == nil {
@@ -271,6 +277,5 @@ func (f *Frees) saidBy(r *types.Package) []freer {
 			}
 		}
 	}
-	f.told[r] = all
 	return all
 }

@@ -22,7 +22,7 @@ func (f *Frees) findEmbedded(n *types.Named) *Free {
 		if len(path) == 1 || m.Pkg() == nil {
 			continue
 		}
-		for _, fr := range f.list(m.Pkg()).all {
+		for _, fr := range f.by(m.Pkg()).all {
 			if fr.Func == m && fr.method() && fr.level != Inferred && f.usable(fr) {
 				free := fr.free()
 				free.Embedded = path[:len(path)-1]
@@ -48,7 +48,7 @@ func (f *Frees) findBasic(t types.Type) *Free {
 		return nil
 	}
 	for _, q := range append([]*types.Package{f.pkg}, f.pkg.Imports()...) {
-		for _, fr := range f.list(q).basic {
+		for _, fr := range f.by(q).basic {
 			if fr.Frees(t) && f.usable(fr) {
 				all.made[q] = fr.free()
 				all.Repeatable = all.Repeatable && fr.Repeatable

@@ -12,16 +12,15 @@ import (
 
 // An Input is a package that was type-checked without errors. Nothing in it is changed.
 type Input struct {
-	Fset     *token.FileSet
-	Files    []*ast.File
-	Types    *types.Package
-	Info     *types.Info
-	NoReturn func(*types.Func) bool // as for ssa.Program.SetNoReturn; may be nil
-	Frees    func(*types.Func) bool // whether a function is known to free, and to do no more; may be nil
-	Follow   func(types.Type) bool  // whether variables of a type get marks
-	Heads    func(ast.Stmt) bool    // whether a loop may have a place in its header; may be nil
-	All      bool                   // mark all variables at all places, to check that fewer will do
-	mode     ssa.BuilderMode        // of go/ssa, for tests
+	Fset   *token.FileSet
+	Files  []*ast.File
+	Types  *types.Package
+	Info   *types.Info
+	Frees  func(*types.Func) bool // whether a function is known to free, and to do no more; may be nil
+	Follow func(types.Type) bool  // whether variables of a type get marks
+	Heads  func(ast.Stmt) bool    // whether a loop may have a place in its header; may be nil
+	All    bool                   // mark all variables at all places, to check that fewer will do
+	mode   ssa.BuilderMode        // of go/ssa, for tests
 }
 
 // A Package is a package in SSA with its places.
@@ -79,9 +78,7 @@ func Build(in *Input) *Package {
 		}
 	}
 	prog := ssa.NewProgram(in.Fset, in.mode)
-	prog.SetNoReturn(func(f *types.Func) bool {
-		return f.Pkg() != p.gap.pkg && in.NoReturn != nil && in.NoReturn(f)
-	})
+	prog.SetNoReturn(NeverReturns)
 	for _, q := range in.Types.Imports() {
 		prog.CreatePackage(q, nil, nil, true)
 	}

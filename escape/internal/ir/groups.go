@@ -16,7 +16,7 @@ func GroupCall(c *ssa.CallCommon) (name string, group ssa.Value) {
 		return "", nil
 	}
 	fn, ok := callee.Object().(*types.Func)
-	if !ok {
+	if !ok || fn.Pkg() == nil || fn.Pkg().Path() != "sync" && fn.Pkg().Path() != "golang.org/x/sync/errgroup" {
 		return "", nil
 	}
 	switch fn.FullName() {

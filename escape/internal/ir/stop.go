@@ -20,6 +20,18 @@ var stopping = map[string]bool{
 	"(testing.TB).Skip": true, "(testing.TB).Skipf": true, "(testing.TB).SkipNow": true,
 }
 
+// NeverReturns reports whether nothing runs behind a call of a function.
+func NeverReturns(f *types.Func) bool {
+	if f.Pkg() == nil {
+		return false
+	}
+	switch f.Pkg().Path() { // a full name takes time, and most functions are of others
+	case "log", "os", "runtime", "syscall", "testing":
+		return stopping[f.FullName()]
+	}
+	return false
+}
+
 // Stops reports whether nothing runs behind an instruction: the program ends there, or the goroutine, or it
 // waits for ever.
 func Stops(i ssa.Instruction) bool {
@@ -29,7 +41,7 @@ func Stops(i ssa.Instruction) bool {
 		if fn := i.Call.StaticCallee(); f == nil && fn != nil {
 			f, _ = fn.Object().(*types.Func)
 		}
-		return f != nil && stopping[f.FullName()]
+		return f != nil && NeverReturns(f)
 	case *ssa.Select:
 		return i.Blocking && len(i.States) == 0
 	}

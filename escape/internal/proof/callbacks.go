@@ -23,12 +23,12 @@ func (f *family) taken(v ssa.Value) (p Param) {
 	if s == nil || unsaid(origin(fn)) {
 		return anything
 	}
-	if (&search{c: f.c, said: true}).returns(fn.Signature) {
+	if (search{c: f.c, said: true}).returns(fn.Signature) {
 		return anything
 	}
 	for n, q := range s.Params {
 		for m := range s.Params { // nobody sees which functions these have
-			if m != n && q.Gives.has(m) && (&search{c: f.c, said: s.Said}).finds(declared(fn.Signature, m)) {
+			if m != n && q.Gives.has(m) && (search{c: f.c, said: s.Said}).finds(declared(fn.Signature, m)) {
 				return anything
 			}
 		}
@@ -76,7 +76,7 @@ func callable(t types.Type) bool {
 // one of which nobody knows whose it is.
 func (f *family) calls(k *call, n int, during bool) bool {
 	kept := k.sum.param(n).Keeps
-	s := &search{c: f.c, kept: kept, said: during && k.sum.Said}
+	s := search{c: f.c, kept: kept, said: during && k.sum.Said}
 	if k.fn != nil {
 		t := declared(k.fn.Signature(), n)
 		for e, ok := t.(interface{ Elem() types.Type }); ok; e, ok = t.(interface{ Elem() types.Type }) {
@@ -183,7 +183,7 @@ func (c *checker) hands(k *call, n int, unseen bool) (p Param) {
 			of, _, _ := types.LookupFieldOrMethod(i.Type(), false, m.Pkg(), m.Name())
 			if of != nil || said && m.Pkg() == c.pkg || slices.Contains(asked, m.Name()) {
 				p.or(c.toArguments(m, i.X.Type()))
-				if said && (&search{c: c, said: true}).returns(m.Signature()) {
+				if said && (search{c: c, said: true}).returns(m.Signature()) {
 					return anything
 				}
 			}

@@ -224,7 +224,7 @@ func (f *family) yields(v ssa.Value) bool {
 func (f *family) walked(k *call, n int) bool {
 	v := k.args[n]
 	sig, ok := v.Type().Underlying().(*types.Signature)
-	returns := ok && k.sum.Said && (&search{c: f.c, said: true}).returns(sig)
+	returns := ok && k.sum.Said && (search{c: f.c, said: true}).returns(sig)
 	return f.literals(v) && !returns && (!k.sum.param(n).Keeps || f.yields(v))
 }
 

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
@@ -26,6 +27,7 @@ type checker struct {
 	literals map[*ssa.Function]*Summary
 	telling  typeutil.Map                    // see tells
 	behind   typeutil.Map                    // see implements
+	found    map[search]*typeutil.Map        // bool by type: see finds
 	sliced   map[*ssa.Function]*typeutil.Map // arrays of which slices are made, by type
 	diffs    []*differ
 	known    map[string]*Summary   // what is known of functions before these are looked at
@@ -41,8 +43,8 @@ const maxFile = 8 << 20
 func newChecker(in *Input) *checker {
 	c := &checker{in: in, fset: token.NewFileSet(), off: map[Rule]bool{}, report: &Report{},
 		fams: map[*ssa.Function]*family{}, sums: map[*types.Func]*Summary{}, effects: map[*types.Func]*Summary{},
-		literals: map[*ssa.Function]*Summary{},
-		sliced:   map[*ssa.Function]*typeutil.Map{}}
+		literals: map[*ssa.Function]*Summary{}, found: map[search]*typeutil.Map{},
+		sliced: map[*ssa.Function]*typeutil.Map{}}
 	for _, r := range in.Without {
 		c.off[r] = true
 	}
@@ -174,6 +176,9 @@ func (c *checker) build() {
 // neverReturns reports whether a call of f is taken for a panic: it may run what is deferred, and nothing
 // runs behind it. A method of an interface may be anybody's, and is none.
 func neverReturns(f *types.Func) bool {
+	if !slices.Contains(ending, pathOf(f)) {
+		return false
+	}
 	switch f.FullName() {
 	case "os.Exit", "runtime.Goexit", "log.Fatal", "log.Fatalf", "log.Fatalln",
 		"log.Panic", "log.Panicf", "log.Panicln",
@@ -185,6 +190,9 @@ func neverReturns(f *types.Func) bool {
 	}
 	return false
 }
+
+// ending are packages of functions that may never return.
+var ending = []string{"log", "os", "runtime", "testing"}
 
 // position returns where pos stands in the new text.
 func (c *checker) position(pos token.Pos) token.Position {

@@ -156,12 +156,18 @@ func (f *family) object(k key, kind objKind, t types.Type) *object {
 
 // solve applies all instructions until nothing changes.
 func (f *family) solve() {
-	instrs := slices.Collect(f.instrs())
-	entries := make([]*entry, len(instrs))
-	for n, i := range instrs {
-		if callOf(i) == nil {
-			entries[n] = f.c.entry(i)
+	var instrs []ssa.Instruction
+	var entries []*entry
+	for i := range f.instrs() {
+		var e *entry
+		switch i.(type) {
+		case ssa.CallInstruction:
+		case *ssa.DebugRef, *ssa.If, *ssa.Jump, *ssa.RunDefers:
+			continue
+		default:
+			e = f.c.entry(i)
 		}
+		instrs, entries = append(instrs, i), append(entries, e)
 	}
 	for round := 0; ; round++ {
 		f.changed = false

@@ -45,14 +45,29 @@ func declared(sig *types.Signature, n int) types.Type {
 type search struct {
 	c                   *checker
 	kept, said, generic bool // see calls; generic: the callee does not know the type
-	seen                typeutil.Map
 }
 
-func (s *search) finds(t types.Type) bool {
+// finds reports whether such a function is found. Each search asks once of a type.
+func (s search) finds(t types.Type) bool {
+	have := s.c.found[s]
+	if have == nil {
+		have = new(typeutil.Map)
+		s.c.found[s] = have
+	}
+	is, ok := have.At(t).(bool)
+	if !ok {
+		is = s.looks(t, new(typeutil.Map))
+		have.Set(t, is)
+	}
+	return is
+}
+
+// looks is finds, where types in seen are looked into already.
+func (s search) looks(t types.Type, seen *typeutil.Map) bool {
 	if callable(t) {
 		return !basic(t)
 	}
-	if s.seen.Set(t, true) != nil {
+	if seen.Set(t, true) != nil {
 		return false
 	}
 	named, _ := types.Unalias(t).(*types.Named)
@@ -62,31 +77,34 @@ func (s *search) finds(t types.Type) bool {
 	}
 	switch u := t.Underlying().(type) {
 	case *types.Interface:
-		hands := func(m *types.Func) bool { return takes(m) || s.returns(m.Signature()) }
+		hands := func(m *types.Func) bool { return takes(m) || s.gives(m.Signature(), seen) }
 		return s.said && (u.Empty() || slices.ContainsFunc(slices.Collect(u.Methods()), hands)) ||
 			s.kept && s.c.implements(u)
 	case *types.Struct:
 		for f := range u.Fields() {
-			if (f.Exported() || f.Pkg() == s.c.pkg) && s.finds(f.Type()) {
+			if (f.Exported() || f.Pkg() == s.c.pkg) && s.looks(f.Type(), seen) {
 				return true
 			}
 		}
 	case *types.Pointer:
 		named, _ := types.Unalias(u.Elem()).(*types.Named)
-		return (s.said || !s.kept && named != nil && named.Obj().Pkg() == s.c.pkg) && s.finds(u.Elem())
+		return (s.said || !s.kept && named != nil && named.Obj().Pkg() == s.c.pkg) && s.looks(u.Elem(), seen)
 	case *types.Map:
-		return s.finds(u.Key()) || s.finds(u.Elem())
+		return s.looks(u.Key(), seen) || s.looks(u.Elem(), seen)
 	case interface{ Elem() types.Type }: // slices, arrays, channels
-		return s.finds(u.Elem())
+		return s.looks(u.Elem(), seen)
 	}
 	return false
 }
 
 // returns reports whether what a function returns, an error aside, may be such a function or have one: who
 // calls it may call that as well.
-func (s *search) returns(sig *types.Signature) bool {
+func (s search) returns(sig *types.Signature) bool { return s.gives(sig, new(typeutil.Map)) }
+
+// gives is returns, where types in seen are looked into already.
+func (s search) gives(sig *types.Signature, seen *typeutil.Map) bool {
 	for v := range sig.Results().Variables() {
-		if !types.Identical(v.Type(), types.Universe.Lookup("error").Type()) && s.finds(v.Type()) {
+		if !types.Identical(v.Type(), types.Universe.Lookup("error").Type()) && s.looks(v.Type(), seen) {
 			return true
 		}
 	}

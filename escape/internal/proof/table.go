@@ -57,11 +57,17 @@ type entry struct {
 	strange bool        // it is not on the list
 }
 
+// noEntry is what an instruction does that is in the table and changes no set by itself.
+var noEntry = new(entry)
+
 // entry returns what an instruction does that is no call.
 func (c *checker) entry(i ssa.Instruction) *entry {
+	switch i.(type) {
+	case *ssa.DebugRef, *ssa.Jump, *ssa.If, *ssa.RunDefers, *ssa.Return, *ssa.MakeClosure:
+		return noEntry
+	}
 	e := &entry{}
 	switch i := i.(type) {
-	case *ssa.DebugRef, *ssa.Jump, *ssa.If, *ssa.RunDefers, *ssa.Return, *ssa.MakeClosure:
 	case *ssa.Alloc, *ssa.MakeMap, *ssa.MakeChan:
 		e.makes = true
 	case *ssa.MakeSlice:
