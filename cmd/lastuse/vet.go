@@ -74,7 +74,7 @@ func vetMain() {
 	unitchecker.Main(forVet(escape.Analyzer, factsAlone(os.Args[len(os.Args)-1])))
 }
 
-// factsAlone reports whether the go command wants no more of a package than what those who import it are told.
+// factsAlone reports whether the go command wants no more of a package than what others are told of it.
 func factsAlone(config string) bool {
 	var unit struct{ VetxOnly bool }
 	text, err := os.ReadFile(config)
