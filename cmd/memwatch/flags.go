@@ -50,6 +50,7 @@ type config struct {
 	libraries []string
 	ring      int
 	noStacks  bool
+	noBlocks  bool
 	stacks    string // stacksAuto, stacksFP or stacksDWARF
 	single    bool
 	listen    string
@@ -100,6 +101,7 @@ func parse(args []string) (*config, error) {
 	var ring int64
 	fs.Func("ring", "", size(&ring))
 	fs.BoolVar(&c.noStacks, "no-stacks", false, "")
+	fs.BoolVar(&c.noBlocks, "no-blocks", false, "")
 	fs.StringVar(&c.stacks, "stacks", stacksAuto, "")
 	fs.BoolVar(&c.single, "single", false, "")
 	fs.StringVar(&c.listen, "listen", "127.0.0.1:8765", "")
@@ -230,7 +232,7 @@ func (c *config) watches() bool {
 	default:
 		return true
 	}
-	for _, flag := range []string{"driver", "for", "lib", "ring", "no-stacks", "stacks", "single", "suspects"} {
+	for _, flag := range []string{"driver", "for", "lib", "ring", "no-stacks", "no-blocks", "stacks", "single", "suspects"} {
 		if c.given[flag] {
 			return true
 		}

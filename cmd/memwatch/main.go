@@ -59,6 +59,7 @@
 //	-lib FILE          probe this library too (may be repeated)
 //	-ring SIZE         room for events on their way (default 32MiB, with -stacks fp 8MiB)
 //	-no-stacks         take no call stacks
+//	-no-blocks         leave out the blocks that PyTorch's allocator hands out
 //	-stacks WAY        how call stacks are walked: fp by frame pointers; dwarf by unwind tables
 //	                   (.eh_frame), for which stacks are copied; auto (default) by frame pointers
 //	                   where all functions on a stack keep them, else by tables. x86-64 alone

@@ -43,7 +43,7 @@ func usesDriver(pid int) string {
 	name := ""
 	_, _ = p.Find(func(m *procfs.Mapped) bool { // an unreadable list holds no library
 		if name == "" && m.Executable && m.Inode != 0 {
-			if l := probes.LibraryOf(filepath.Base(m.Name)); l != nil {
+			if l := probes.LibraryOf(filepath.Base(m.Name)); l != nil && !l.Above {
 				name = l.Name
 			}
 		}

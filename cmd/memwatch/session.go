@@ -45,8 +45,8 @@ type session struct {
 	cost   float64
 }
 
-func newSession(source string) *session {
-	return &session{source: source, heap: heap.New(heap.Options{})}
+func newSession(source string, o heap.Options) *session {
+	return &session{source: source, heap: heap.New(o)}
 }
 
 // Events are applied by the many, by whoever has them or looks. Beyond mostWaiting who brings more must wait.
@@ -173,7 +173,7 @@ func (s *session) frame(q heap.Query) tui.Frame {
 
 // replaying returns a session that shows a recording.
 func replaying(source string, r *record.Reader) *session {
-	s := newSession(source)
+	s := newSession(source, heap.Options{})
 	s.wall = r.Header.Wall
 	if r.Writing {
 		s.missed = func() []string { return []string{"the recording is still being written"} }

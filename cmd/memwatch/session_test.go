@@ -15,7 +15,7 @@ import (
 // TestNobodyWaits brings events while somebody looks at the heap and does not come to an end. All are there
 // afterwards, in order, and recorded.
 func TestNobodyWaits(t *testing.T) {
-	s := newSession("test")
+	s := newSession("test", heap.Options{})
 	var file bytes.Buffer
 	var err error
 	s.writer, err = record.NewWriter(&file, 0, record.Header{})
@@ -44,7 +44,7 @@ func TestNobodyWaits(t *testing.T) {
 
 // TestManyLook brings events while others look: each sees what was brought before it looked.
 func TestManyLook(t *testing.T) {
-	s := newSession("test")
+	s := newSession("test", heap.Options{})
 	var looking sync.WaitGroup
 	stop := make(chan struct{})
 	for range 4 {

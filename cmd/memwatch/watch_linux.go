@@ -40,7 +40,7 @@ func (c *config) watch(ctx context.Context) (int, error) {
 	if child != nil {
 		scan = 20 * time.Millisecond // it loads its library any moment
 	}
-	o := live.Options{PIDs: pids, Libraries: c.libraries, Ring: c.ring, NoStacks: c.noStacks, Copies: copiesOf[c.stacks], Single: c.single, Scan: scan, Tables: min(c.delay, 500*time.Millisecond), Fresh: child != nil}
+	o := live.Options{PIDs: pids, Libraries: c.libraries, Ring: c.ring, NoStacks: c.noStacks, NoBlocks: c.noBlocks, Copies: copiesOf[c.stacks], Single: c.single, Scan: scan, Tables: min(c.delay, 500*time.Millisecond), Fresh: child != nil}
 	if err := c.prepare(); err != nil {
 		return exitError, err
 	}
@@ -56,7 +56,7 @@ func (c *config) watch(ctx context.Context) (int, error) {
 	if child != nil {
 		child.ending = func() { w.Keep(child.pid) }
 	}
-	s := newSession("live")
+	s := newSession("live", heap.Options{Blank: len(pids) > 0})
 	s.limits = limits
 	s.clock = live.Clock
 	s.wall = time.Now().UnixNano() - live.Clock()

@@ -14,7 +14,7 @@ char __license[] SEC("license") = "Dual MIT/GPL";
 enum { FETCHES = 6, WORDS = 8, FRAMES = 48 };
 enum { ARG, IN, OUT };                              // fetch.kind
 enum { ENTRY = 1, SUCCESS = 2, FAILURE = 4 };       // descriptor.emit
-enum { COUNT_ALLOC = 1, COUNT_FREE = 2, STACK = 4 }; // descriptor.flags
+enum { COUNT_ALLOC = 1, COUNT_FREE = 2, STACK = 4, SIGNED = 8 }; // descriptor.flags
 enum { STATUS, POINTER, VOID };                     // descriptor.result
 enum { CALL, NEW_STACK, EXIT, EXEC, MARKER, NEW_CODE, NEW_PYTHON }; // event.type
 enum { NO_WORD = 255 };
@@ -25,7 +25,7 @@ struct fetch {
 };
 
 struct descriptor {
-	u8 emit, result, flags, library, fetches, size[3];
+	u8 emit, result, flags, unless, fetches, size[3];
 	struct fetch fetch[FETCHES];
 };
 
@@ -469,22 +469,29 @@ __attribute__((noinline)) u64 number(struct call *c, u64 salt, u32 at, u32 n, u8
 	return id ? id : 1;
 }
 
+// salt_of returns what the numbers of a process's stacks begin with.
+static __always_inline u64 salt_of(struct task_struct *task, u64 start, u32 pid)
+{
+	return mix(start, (u64)task->self_exec_id << 32 | pid);
+}
+
 // stack takes the call stack and returns its number, 0 if there is none. Its frames
 // are reported if it was not seen lately. Copy says whether the stack may be copied, and is where it may not
-// be NEVER.
+// be NEVER; brief says that the caller's frame will do.
 static __always_inline u64 stack(struct pt_regs *ctx, struct call *c, struct ledger *b, struct task_struct *task,
-				 const struct target *t, u32 pid, u32 tid, u64 now, u8 copy)
+				 const struct target *t, u32 pid, u32 tid, u64 now, u8 copy, u8 brief)
 {
 	u64 ra = return_address(ctx);
-	u64 salt = mix(c->start, (u64)task->self_exec_id << 32 | pid);
+	u64 salt = c->salt;
 	u8 go = t && t->text, how = 0, known = 0;
 	u32 n = 1, at = 0;
 	c->pc = ra;
-	c->salt = salt;
 	c->copy = 0;
 
 	c->frames[0] = ra;
-	if (go || copy == NEVER || (copy == NEEDED && !ends(salt, ra)))
+	if (brief)
+		copy = NEVER;
+	else if (go || copy == NEVER || (copy == NEEDED && !ends(salt, ra)))
 		n = callers(ctx, c, task, !t || !t->other, &at);
 	if (n > FRAMES)
 		n = FRAMES;
@@ -695,12 +702,19 @@ static __always_inline int on_entry(struct pt_regs *ctx)
 			c->words[w & 7] = v;
 		w += words;
 	}
+	if (d->unless != NO_WORD && !(u8)c->words[d->unless & 7]) {
+		c->active = 0;
+		return 0;
+	}
 	u64 now = bpf_ktime_get_ns();
 	c->begin = now;
-	if (d->flags & STACK && !no_stacks) {
-		c->stack = stack(ctx, c, b, task, bpf_map_lookup_elem(&targets, &pid), pid, tid, now, copying);
+	u8 frees = d->flags & SIGNED && (s64)c->words[d->size[0] & 7] < 0;
+	if (d->flags & STACK && !no_stacks && !frees) {
+		c->salt = salt_of(task, start, pid);
 		if (!no_python)
 			c->python = python_stack(task, c->salt, pid, start, now);
+		c->stack = stack(ctx, c, b, task, bpf_map_lookup_elem(&targets, &pid), pid, tid, now, copying,
+				 d->flags & SIGNED && c->python);
 	}
 	if (d->emit & ENTRY) {
 		if (d->flags & COUNT_FREE)
@@ -790,7 +804,8 @@ static __always_inline int on_marker(struct pt_regs *ctx)
 		struct call *c = bpf_task_storage_get(&calls, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 		if (c && !c->active) {
 			c->start = start;
-			id = stack(ctx, c, b, task, 0, pid, tid, now, NEVER);
+			c->salt = salt_of(task, start, pid);
+			id = stack(ctx, c, b, task, 0, pid, tid, now, NEVER, 0);
 		}
 	}
 	struct event *e = bpf_ringbuf_reserve(&events, sizeof *e, 0);

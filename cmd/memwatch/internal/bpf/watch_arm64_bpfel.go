@@ -83,7 +83,7 @@ type watchDescriptor struct {
 	Emit    uint8
 	Result  uint8
 	Flags   uint8
-	Library uint8
+	Unless  uint8
 	Fetches uint8
 	Size    [3]uint8
 	Fetch   [6]struct {

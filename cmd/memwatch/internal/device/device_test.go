@@ -3,6 +3,8 @@
 package device
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -72,7 +74,7 @@ func TestToolMisbehaves(t *testing.T) {
 	ask := func(script string) ([]Device, error) {
 		path := filepath.Join(dir, "tool")
 		require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700))
-		return (&tool{path}).Read(t.Context())
+		return (&tool{path: path}).Read(t.Context())
 	}
 	_, err := ask("exit 9")
 	require.ErrorContains(t, err, "nvidia-smi")
@@ -83,6 +85,21 @@ func TestToolMisbehaves(t *testing.T) {
 	_, err = ask("exec sleep 100")
 	require.Error(t, err)
 	require.Less(t, time.Since(begin), toolAnswer+30*time.Second, "it was not waited for")
-	_, err = (&tool{filepath.Join(dir, "nothing")}).Read(t.Context())
+	at, path := filepath.Join(dir, "number"), filepath.Join(dir, "tool")
+	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\necho $$ > "+at+".new; mv "+at+".new "+at+"; exec sleep 100\n"), 0o700))
+	ctx, stop := context.WithCancel(t.Context())
+	slow, ended := &tool{path: path}, make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = slow.Read(ctx)
+	}()
+	require.Eventually(t, func() bool {
+		number, err := os.ReadFile(at)
+		return err == nil && fmt.Sprint(slow.Child(), "\n") == string(number)
+	}, time.Minute, time.Millisecond, "who is asked is known")
+	stop()
+	<-ended
+	require.Zero(t, slow.Child())
+	_, err = (&tool{path: filepath.Join(dir, "nothing")}).Read(t.Context())
 	require.Error(t, err)
 }

@@ -134,6 +134,9 @@ func (s *nvml) Read(context.Context) ([]Device, error) {
 	return all, nil
 }
 
+// Child is nobody: the library is asked in this process.
+func (s *nvml) Child() int { return 0 }
+
 func (s *nvml) Close() {
 	if s.n != nil {
 		C.nvml_close(s.n, 1)

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -19,18 +20,22 @@ const (
 // toolPlaces are where nvidia-smi is. What is on somebody's PATH is not run.
 var toolPlaces = []string{"/usr/bin/nvidia-smi", "/usr/local/nvidia/bin/nvidia-smi", "/usr/lib/wsl/lib/nvidia-smi"}
 
-type tool struct{ path string }
+type tool struct {
+	path  string
+	child atomic.Int64
+}
 
 func openTool() (Source, bool) {
 	for _, path := range toolPlaces {
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			return &tool{path}, true
+			return &tool{path: path}, true
 		}
 	}
 	return nil, false
 }
 
 func (t *tool) Name() string { return "nvidia-smi" }
+func (t *tool) Child() int   { return int(t.child.Load()) }
 func (t *tool) Close()       {}
 
 // Read asks for the devices, and then for what their processes use.
@@ -54,7 +59,13 @@ func (t *tool) ask(ctx context.Context, query string) (string, error) {
 	cmd.WaitDelay = time.Second
 	var out bytes.Buffer
 	cmd.Stdout = &limited{&out}
-	if err := cmd.Run(); err != nil {
+	err := cmd.Start()
+	if err == nil {
+		t.child.Store(int64(cmd.Process.Pid))
+		err = cmd.Wait()
+		t.child.Store(0)
+	}
+	if err != nil {
 		return "", fmt.Errorf("device: nvidia-smi: %w", err)
 	}
 	return out.String(), nil

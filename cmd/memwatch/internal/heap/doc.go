@@ -37,7 +37,7 @@
 // creation until it is released as often as it was retained and mapped nowhere.
 // Imports belong to another process, registered memory to the program itself,
 // ranges are addresses without memory, graph nodes get theirs later, and buffers
-// are parts of memory counted before: all of these are shown, not added.
+// and blocks are parts of memory counted before: all of these are shown, not added.
 //
 // # Invariants, checked by check in the tests
 //

@@ -88,13 +88,14 @@ const (
 	Graph      // nodes of a graph, which get their memory later
 	Code       // modules and libraries; objects only, their sizes are not known
 	Buffer     // buffers of the lastuse runtime, parts of memory counted before
+	Block      // what an allocator on top of the driver hands out, parts of it too
 
 	NumClasses
 )
 
 var classNames = [...]string{
 	"device", "managed", "pinned", "pool", "array", "physical",
-	"registered", "imported", "range", "graph", "code", "buffer",
+	"registered", "imported", "range", "graph", "code", "buffer", "block",
 }
 
 func (c Class) String() string { return name(classNames[:], int(c)) }
@@ -120,12 +121,13 @@ const (
 	Libraries               // library handles
 	Buffers                 // buffers of the lastuse runtime
 	Multicasts              // multicast objects
+	Blocks                  // blocks of an allocator on top of the driver
 	numSpaces
 )
 
 var spaceNames = [...]string{
 	"linear", "host", "locked", "arrays", "mipmaps", "handles", "ranges", "external",
-	"objects", "modules", "libraries", "buffers", "multicasts",
+	"objects", "modules", "libraries", "buffers", "multicasts", "blocks",
 }
 
 func (s Space) String() string { return name(spaceNames[:], int(s)) }

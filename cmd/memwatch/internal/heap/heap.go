@@ -10,6 +10,7 @@ type Options struct {
 	Stacks      int           // per process; 64 Ki
 	Processes   int           // running; 4 Ki
 	Exited      int           // kept after their exit; 64
+	Blank       bool          // keep after their exit those too that never had anything
 	Interval    time.Duration // between two samples of history; 1 s
 }
 
@@ -124,6 +125,9 @@ func (h *Heap) retire(p *process) {
 	p.ended = h.now
 	p.forget()
 	delete(h.procs, p.pid)
+	if p.blank() && !h.opts.Blank {
+		return
+	}
 	h.exited = append(h.exited, p)
 	if len(h.exited) > h.opts.Exited {
 		h.exited = append(h.exited[:0], h.exited[1:]...)

@@ -213,6 +213,19 @@ func TestSuspects(t *testing.T) {
 			}
 		}))
 	})
+	t.Run("an allocator that tells of its blocks", func(t *testing.T) {
+		segments := func(told bool) []string {
+			return run(func(h *Heap, i uint64) {
+				h.Apply(&Event{Op: Stack, PID: 1, Stack: 1, Frames: []Frame{{Func: "gemm", Module: "libtorch.so"}, {Module: "libc10_cuda.so"}}})
+				alloc(h, i, i+1)
+				if told {
+					h.Apply(&Event{Op: Alloc, Class: Block, Space: Blocks, PID: 1, Time: int64(i) * second, Addr: i + 1, Size: 10, Stack: 2})
+				}
+			})
+		}
+		require.NotEmpty(t, segments(false), "who asked is all that is known")
+		require.Empty(t, segments(true))
+	})
 	t.Run("some are forgotten", func(t *testing.T) {
 		why := run(func(h *Heap, i uint64) {
 			alloc(h, i, 1000)
@@ -252,5 +265,25 @@ func BenchmarkApply(b *testing.B) {
 		f.Addr, f.Time = a.Addr, a.Time
 		h.Apply(&a)
 		h.Apply(&f)
+	}
+}
+
+// TestBlank forgets who has ended without ever having had anything, unless somebody has asked for it.
+func TestBlank(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		o    Options
+		aux  uint64 // of the Start: 1 if it ran before it was watched
+		kept bool
+	}{
+		{"nobody asked", Options{}, 0, false},
+		{"asked for", Options{Blank: true}, 0, true},
+		{"not all of it was seen", Options{}, 1, true},
+	} {
+		h := New(c.o)
+		h.Apply(&Event{Op: Start, PID: 1, Time: 1, Size: 5, Aux: c.aux})
+		h.Apply(&Event{Op: CtxSet, PID: 1, TID: 1, Time: 2, Addr: 9})
+		h.Apply(&Event{Op: Exit, PID: 1, Time: 3, Size: 5})
+		require.Equal(t, c.kept, len(h.Snapshot(Query{}).Processes) == 1, c.name)
 	}
 }

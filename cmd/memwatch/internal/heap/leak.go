@@ -28,7 +28,17 @@ const (
 	slopeSamples = 12
 )
 
-// suspect returns the reasons to take s for a leak, none if there are none.
+// suspect returns the reasons to take s for a leak, none if there are none. Where an allocator tells of its
+// blocks, what it asks the driver for is not suspected: who happened to ask when it had to grow need not be who
+// keeps so much.
+func (p *process) suspect(s *site) []string {
+	if p.classes[Block].AllocObjects > 0 && s.key.class.Own() && p.viaAllocator(s) {
+		return nil
+	}
+	return s.suspect(p.h.now)
+}
+
+// suspect returns the reasons that lie in the site itself.
 func (s *site) suspect(now int64) []string {
 	if s.Objects == 0 || s.key.class == Code || s.key.class == Range {
 		return nil

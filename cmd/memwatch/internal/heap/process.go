@@ -238,6 +238,13 @@ func (p *process) settle(t *thread) {
 	t.latest = taken{}
 }
 
+// blank reports whether a process is known never to have had anything: once it has ended there is nothing to
+// tell of it, unless somebody has asked for it.
+func (p *process) blank() bool {
+	return !p.joined && len(p.sites) == 0 && !p.tabled && len(p.fails)+len(p.lost) == 0 && p.dropped == 0 && p.unknown == (Unknown{}) &&
+		p.kernel == (KernelTotals{})
+}
+
 // end ends everything, in the order of addresses so that histories are the same
 // each time.
 func (p *process) end(how How) {

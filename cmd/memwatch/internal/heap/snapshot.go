@@ -265,7 +265,7 @@ func (p *process) rows(q Query) []Site {
 	isOwn := func(s *site) bool { return s.key.class.Own() || byTable && s.key.class == Buffer }
 	var chosen []*site
 	for _, s := range p.sites {
-		if q.Older > 0 && p.old(s, q).most.Objects == 0 || q.Suspects && len(s.suspect(p.h.now)) == 0 {
+		if q.Older > 0 && p.old(s, q).most.Objects == 0 || q.Suspects && len(p.suspect(s)) == 0 {
 			continue
 		}
 		chosen = append(chosen, s)
@@ -283,7 +283,7 @@ func (p *process) rows(q Query) []Site {
 		more := chosen[q.Top:]
 		chosen = chosen[:q.Top:q.Top]
 		for _, s := range more {
-			if q.Keep && len(s.suspect(p.h.now)) > 0 {
+			if q.Keep && len(p.suspect(s)) > 0 {
 				chosen = append(chosen, s)
 			}
 		}
@@ -317,7 +317,7 @@ func (p *process) row(s *site, q Query) Site {
 		Explicit: s.hows[Explicit], ByNet: s.hows[Late], Estimate: s.estimate,
 		AtExitBytes: s.AtExitBytes, AtExitObjects: s.AtExitObjects,
 		Median: s.medianLife(), OldBytes: int64(old.least.Bytes), OldObjects: int64(old.least.Objects), OldAtMost: int64(old.most.Bytes),
-		History: slices.Clone(s.history.at), Suspect: s.suspect(p.h.now),
+		History: slices.Clone(s.history.at), Suspect: p.suspect(s),
 	}
 	if !p.exited {
 		row.Growth = s.low.growth(p.h.opts.Interval)

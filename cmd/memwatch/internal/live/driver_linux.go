@@ -25,6 +25,7 @@ func (w *Watcher) askInTurn(ctx context.Context) {
 		return
 	}
 	defer source.Close()
+	w.source.Store(&source)
 	every := askTool
 	if source.Name() == "NVML" {
 		every = askLibrary

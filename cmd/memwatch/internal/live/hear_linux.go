@@ -113,10 +113,11 @@ func (w *Watcher) heard(n news, tell func(sight)) (all bool) {
 }
 
 // asked reports whether a process is among those asked for. That are all but memwatch itself, unless it is
-// told which: to ask the driver what devices hold, it maps the driver's libraries too.
+// told which: to ask the driver what devices hold, it maps the driver's libraries too, or runs who does.
 func (w *Watcher) asked(pid int) bool {
 	if len(w.opts.PIDs) == 0 {
-		return pid != w.self
+		source := w.source.Load()
+		return pid != w.self && (source == nil || pid != (*source).Child())
 	}
 	return slices.Contains(w.opts.PIDs, pid)
 }

@@ -71,7 +71,7 @@ func fileNames() (all []string) {
 // place probes the file at path if it is called like a library that is known, else it returns nil.
 func (w *Watcher) place(path string) (*Library, error) {
 	l := probes.LibraryOf(filepath.Base(path))
-	if l == nil {
+	if l == nil || l.Above && w.opts.NoBlocks {
 		return nil, nil
 	}
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)

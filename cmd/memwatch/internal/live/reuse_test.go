@@ -55,3 +55,10 @@ func TestReuse(t *testing.T) {
 		})
 	}
 }
+
+// TestExpected waits for the report of an end no longer than until later ones have come, however many wait.
+func TestExpected(t *testing.T) {
+	require.True(t, expected(10, 9, 1<<20), "what waits may be older")
+	require.False(t, expected(10, 9, 0), "nothing waits")
+	require.False(t, expected(10, 10, 1<<20), "all that waits is younger")
+}

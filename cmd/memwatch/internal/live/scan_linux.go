@@ -135,6 +135,12 @@ func (w *Watcher) scanOne(pid int) (s sight) {
 		if l == nil || !m.Exec {
 			continue
 		}
+		if l.Above {
+			if w.session != nil && !w.opts.NoBlocks {
+				w.probe(pid, m, l)
+			}
+			continue
+		}
 		if w.session == nil {
 			if !tables { // else what it says itself is what was asked for
 				w.miss(fmt.Sprintf("%s: calls of the %s are not watched", m.Path, l.Name))
@@ -194,20 +200,24 @@ const burial = 2 * time.Second
 // bury ends the processes whose end no probe has reported: those that never called a
 // driver, and those whose report was lost.
 func (w *Watcher) bury() {
+	now := Clock()
 	for pid, p := range w.processes {
 		if start, err := procfs.StartTime(int(pid)); err == nil && start == p.start {
-			p.gone = time.Time{}
+			p.gone = 0
 			continue
 		}
-		if p.gone.IsZero() {
-			p.gone = time.Now()
+		if p.gone == 0 {
+			p.gone = now
 		}
-		if time.Since(p.gone) < burial || w.waiting() > 0 { // the report may be on its way
-			continue
+		if now-p.gone >= int64(burial) && !expected(p.gone, w.latest, w.waiting()) {
+			w.ended(pid, p.start, now)
 		}
-		w.ended(pid, p.start, Clock())
 	}
 }
+
+// expected reports whether the report of the end of a process, which is gone since then, may be on its way:
+// reports come in the order in which they are made, and latest is when the last one that came was.
+func expected(gone, latest int64, waiting int) bool { return waiting > 0 && latest < gone }
 
 // ended hands out the end of a process, which started at that tick, and forgets it.
 func (w *Watcher) ended(pid uint32, start uint64, now int64) {

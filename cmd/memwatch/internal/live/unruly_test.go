@@ -22,6 +22,7 @@ import (
 type told struct{ used chan map[uint32]uint64 }
 
 func (s *told) Name() string { return "NVML" }
+func (s *told) Child() int   { return 0 }
 func (s *told) Close()       {}
 
 func (s *told) Read(ctx context.Context) (all []device.Device, err error) {

@@ -33,6 +33,7 @@ type Options struct {
 	Fresh     bool          // the processes asked for have not run yet
 	Settled   func()        // called once by Run, when the processes and libraries that were there are known
 	NoPython  bool          // do not look for frames of Python
+	NoBlocks  bool          // do not probe allocators on top of drivers
 	NoProbes  bool          // read tables alone, which takes no rights on one's own processes
 }
 
@@ -81,10 +82,12 @@ type Watcher struct {
 	told      chan []heap.Event  // what the tables of one process say
 	over      chan struct{}      // closed when Run has ended
 	processes map[uint32]*process
+	latest    int64        // when the latest report that was taken was made; nanoseconds of Clock
 	attached  atomic.Int64 // when the latest library was probed, or the watcher made; nanoseconds since boot
 	events    []heap.Event
 	sink      func(*heap.Event)
 	devices   func() (device.Source, error) // opens who tells what devices hold
+	source    atomic.Pointer[device.Source] // who tells it, nil until it is open
 	answers   chan []device.Device
 	nested    bool            // drivers may call processes by other numbers
 	users     map[userOf]bool // of devices, in the latest answer
@@ -98,9 +101,9 @@ type Watcher struct {
 type process struct {
 	start  uint64 // clock ticks since boot
 	books  bpf.Ledger
-	gone   time.Time // since when it is not there
-	joined bool      // it may have called a library before it was probed
-	python search    // for it
+	gone   int64  // since when it is not there, nanoseconds of Clock; 0: it is
+	joined bool   // it may have called a library before it was probed
+	python search // for it
 }
 
 // ErrLibrary is in the chain of errors about a library that was asked for.
@@ -395,6 +398,7 @@ func ticksOf(start uint64) uint64 { return start / uint64(time.Second/procfs.Tic
 // take turns a report into events.
 func (w *Watcher) take(r *bpf.Report) {
 	pid, start := r.Raw.PID, ticksOf(r.Raw.Start)
+	w.latest = max(w.latest, r.Raw.Time)
 	// whose number it was has ended, and its report was lost
 	if p := w.processes[pid]; p != nil && start > p.start {
 		w.ended(pid, p.start, r.Raw.Time)

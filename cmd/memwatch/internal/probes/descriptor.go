@@ -24,6 +24,7 @@ const (
 	CountAlloc uint8 = 1 << iota // the kernel counts its successes as allocations
 	CountFree                    // and as frees
 	WithStack                    // the call stack is taken
+	Signed                       // a size below zero is a free, whose stack is not taken; nor are C's frames where Python's are known
 )
 
 // The kinds of a Fetch.
@@ -44,13 +45,13 @@ type Descriptor struct {
 	Emit    uint8
 	Result  uint8 // a Result
 	Flags   uint8
-	Library uint8
+	Unless  uint8 // a word: calls where its lowest byte is 0 are passed over; 255: none
 	Fetches uint8
 	Size    [3]uint8 // words whose product is the size; 255: none
 	Fetch   [MaxFetches]Fetch
 }
 
-// noWord stands for no word in Descriptor.Size.
+// noWord stands for no word in Descriptor.Size and Unless.
 const noWord = 255
 
 // plan is where a probe's sources are in the words.
@@ -80,14 +81,12 @@ func (p *Probe) NeedsReturn() bool { return p.Descriptor().Emit != EmitEntry }
 func (p *Probe) plan() plan {
 	pl := plan{words: make(map[Source]int)}
 	d := &pl.desc
-	d.Size = [3]uint8{noWord, noWord, noWord}
-	for i, l := range libraries {
-		if l == p.lib {
-			d.Library = uint8(i)
-		}
-	}
+	d.Size, d.Unless = [3]uint8{noWord, noWord, noWord}, noWord
 	d.Result = uint8(p.Result)
 	switch {
+	case p.signed:
+		d.Emit = EmitEntry
+		d.Flags = WithStack | Signed
 	case freeing(p.Op):
 		d.Emit = EmitEntry | EmitFailure
 		d.Flags = CountFree
@@ -124,7 +123,7 @@ func (p *Probe) plan() plan {
 		pl.words[s] = word
 		word += n
 	}
-	for _, s := range []Source{p.Addr, p.Aux, p.Ctx, p.Device, p.Stream, p.Pool, p.Code, p.where, p.list} {
+	for _, s := range []Source{p.Addr, p.Aux, p.Ctx, p.Device, p.Stream, p.Pool, p.Code, p.where, p.list, p.on} {
 		add(s)
 	}
 	for _, s := range p.shapeOf {
@@ -133,6 +132,9 @@ func (p *Probe) plan() plan {
 	for i, s := range p.Size {
 		add(s)
 		d.Size[i] = uint8(pl.words[s])
+	}
+	if p.on.kind != nothing {
+		d.Unless = uint8(pl.words[p.on])
 	}
 	return pl
 }
@@ -212,6 +214,10 @@ func Translate(dst []heap.Event, r *Raw) []heap.Event {
 		}
 	}
 	switch {
+	case p.signed:
+		if n := int64(e.Size); n < 0 {
+			e.Op, e.Size, e.Stack = heap.Free, 0, 0
+		}
 	case r.Phase == Failure:
 		code := int32(r.Ret)
 		if p.Code.kind != nothing {

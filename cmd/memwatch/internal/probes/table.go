@@ -92,6 +92,8 @@ type Probe struct {
 	location location
 	where    Source // the location's structure
 	list     Source // of several addresses, which Op takes one by one
+	signed   bool   // it tells of what was allocated, or with a size below zero of what was freed
+	on       Source // its lowest byte is the kind of device; 0 is the host, which is passed over
 
 	id  uint16
 	lib *Library
@@ -106,8 +108,11 @@ func (p *Probe) Library() *Library { return p.lib }
 
 // A Library is what a driver's library exports.
 type Library struct {
-	Name   string   // for people
-	Files  []string // base names of its file, up to a version: "libcuda.so"
+	Name  string   // for people
+	Files []string // base names of its file, up to a version: "libcuda.so"
+	// Above says that it is an allocator on top of a driver: who has it need not use a device, and what it hands
+	// out is part of what the driver is asked for.
+	Above  bool
 	Probes []Probe
 	// OutOfMemory are the error codes that mean it.
 	OutOfMemory []int32
@@ -120,7 +125,7 @@ func Libraries() []*Library { return libraries }
 func All() []*Probe { return all }
 
 var (
-	libraries = []*Library{&cuda, &hip, &openCL, &levelZero}
+	libraries = []*Library{&cuda, &hip, &openCL, &levelZero, &torch}
 	all       = number16(libraries)
 )
 

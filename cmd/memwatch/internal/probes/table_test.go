@@ -52,6 +52,7 @@ func (s Source) unless(ok bool) error {
 func TestLibraryOf(t *testing.T) {
 	for base, want := range map[string]*Library{
 		"libcuda.so": &cuda, "libcuda.so.1": &cuda, "libcuda.so.580.159.03": &cuda,
+		"libc10.so": &torch, "libc10_cuda.so": nil,
 		"libOpenCL.so.1.0.0": &openCL, "libamdhip64.so.6": &hip, "libze_loader.so.1": &levelZero,
 		"libcudart.so.12": nil, "libcuda.sox": nil, "": nil,
 	} {
@@ -112,6 +113,8 @@ func TestTranslate(t *testing.T) {
 		{"clEnqueueSVMFree", Entry, 0, []uint64{2, 0x1, 0x2}, "free addr=0x1 dev=-1 stack=0x9 g=5; free addr=0x2 dev=-1 stack=0x9 g=5"},
 		{"zeMemAllocShared", ok, 0, []uint64{0x7000, 0xc, 64}, "alloc addr=0x7000 size=64 class=managed dev=-1 ctx=0xc stack=0x9 g=5"},
 		{"zeMemAllocHost", failed, 0x70000002, []uint64{0x7000, 0xc, 64}, "fail size=64 code=1879048194 aux=0x1 stack=0x9 text=zeMemAllocHost"},
+		{torch.Probes[0].Symbol, Entry, 0, []uint64{0x7000, 1, 512}, "alloc space=blocks addr=0x7000 size=512 class=block owner=process dev=-1 stack=0x9 g=5"},
+		{torch.Probes[0].Symbol, Entry, 0, []uint64{0x7000, 1, 1<<64 - 512}, "free space=blocks addr=0x7000 class=block owner=process dev=-1 g=5"},
 		{"zeImageCreate", ok, 0, []uint64{0xaa, 0xc, 6, 10, 1<<32 | 20, 2}, "alloc space=arrays addr=0xaa size=3200 class=array dev=-1 ctx=0xc stack=0x9 g=5"},
 	} {
 		r := Raw{Probe: find(t, c.symbol).ID(), Phase: c.phase, PID: 1, TID: 2, Time: 3e9, Begin: 1e9, Ret: c.ret, Stack: 9, Goroutine: 5}
