@@ -18,7 +18,8 @@ const (
 	neverSpan    = 5 * time.Second
 
 	// oldFactor times the median life is when an allocation is old; oldShare of
-	// the live bytes must be.
+	// the live bytes must be, and as many as are said to be never freed: most sites that make much and free it keep
+	// one or two.
 	oldFactor = 16
 	oldMin    = 10 * time.Second
 	oldShare  = 0.5
@@ -28,17 +29,7 @@ const (
 	slopeSamples = 12
 )
 
-// suspect returns the reasons to take s for a leak, none if there are none. Where an allocator tells of its
-// blocks, what it asks the driver for is not suspected: who happened to ask when it had to grow need not be who
-// keeps so much.
-func (p *process) suspect(s *site) []string {
-	if p.classes[Block].AllocObjects > 0 && s.key.class.Own() && p.viaAllocator(s) {
-		return nil
-	}
-	return s.suspect(p.h.now)
-}
-
-// suspect returns the reasons that lie in the site itself.
+// suspect returns the reasons to take s for a leak, none if there are none.
 func (s *site) suspect(now int64) []string {
 	if s.Objects == 0 || s.key.class == Code || s.key.class == Range {
 		return nil
@@ -52,7 +43,7 @@ func (s *site) suspect(now int64) []string {
 	}
 	if life := s.medianLife(); life > 0 {
 		limit := max(life*oldFactor, int64(oldMin))
-		if old := s.older(now-limit, forSuspects).least; float64(old.Bytes) > oldShare*float64(s.Live) {
+		if old := s.older(now-limit, forSuspects).least; old.Objects >= neverObjects && float64(old.Bytes) > oldShare*float64(s.Live) {
 			why = append(why, fmt.Sprintf("old: %d of %d are older than %v, and half of the freed lived less than %v",
 				old.Objects, s.Objects, round(time.Duration(limit)), round(time.Duration(life))))
 		}

@@ -17,16 +17,6 @@ var (
 	betweenFiles = []string{"libcuda.so", "libcudart.so", "libc10.so", "libc10_cuda.so", "libc10_hip.so", "libc10_xpu.so", "libamdhip64.so", "libOpenCL.so", "libze_", "libc.so", "libstdc++.so"}
 )
 
-// allocatorFiles are libraries with an allocator on top of a driver that tells of its blocks.
-var allocatorFiles = []string{"libc10_cuda.so", "libc10_hip.so", "libc10_xpu.so"}
-
-// viaAllocator reports whether such an allocator asked for what a site has.
-func (p *process) viaAllocator(s *site) bool {
-	return slices.ContainsFunc(p.stacks[s.key.stack], func(f Frame) bool {
-		return slices.ContainsFunc(allocatorFiles, func(file string) bool { return strings.HasPrefix(f.Module, file) })
-	})
-}
-
 // Own reports whether a frame is of the program rather than of a driver, a runtime, an allocator on top of
 // one, or the glue between Go and C.
 func (f *Frame) Own() bool {

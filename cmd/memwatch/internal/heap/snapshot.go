@@ -128,6 +128,7 @@ type Site struct {
 	Stack  uint64  `json:"stack"`
 	Class  string  `json:"class"`
 	Own    bool    `json:"own"`
+	Counts bool    `json:"counts"` // where bytes are added up by who wanted them: see segment.go
 	Title  string  `json:"title"`  // the program's own innermost frame; of the JSON only
 	Frames []Frame `json:"frames"` // innermost first; none if the stack is not known
 	Named  int     `json:"-"`      // the frame that names it, see Name
@@ -259,26 +260,24 @@ func (p *process) rate() int64 {
 	return int64(float64(sum) / (float64(n) * p.h.opts.Interval.Seconds()))
 }
 
-// rows returns the sites that q asks for, own memory first, the largest first.
+// rows returns the sites that q asks for: those that count first, and then the process's own, the largest first.
 func (p *process) rows(q Query) []Site {
-	byTable := p.byTable()
-	isOwn := func(s *site) bool { return s.key.class.Own() || byTable && s.key.class == Buffer }
+	rank := make(map[*site]int)
 	var chosen []*site
 	for _, s := range p.sites {
 		if q.Older > 0 && p.old(s, q).most.Objects == 0 || q.Suspects && len(p.suspect(s)) == 0 {
 			continue
 		}
 		chosen = append(chosen, s)
-	}
-	slices.SortFunc(chosen, func(a, b *site) int {
-		if isOwn(a) != isOwn(b) {
-			if isOwn(a) {
-				return -1
-			}
-			return 1
+		switch {
+		case p.counts(s):
+		case p.own(s):
+			rank[s] = 1
+		default:
+			rank[s] = 2
 		}
-		return compareSites(a, b)
-	})
+	}
+	slices.SortFunc(chosen, func(a, b *site) int { return cmp.Or(rank[a]-rank[b], compareSites(a, b)) })
 	if q.Top > 0 && len(chosen) > q.Top {
 		more := chosen[q.Top:]
 		chosen = chosen[:q.Top:q.Top]
@@ -292,7 +291,7 @@ func (p *process) rows(q Query) []Site {
 	names := p.nameSites()
 	for _, s := range chosen {
 		row := p.row(s, q)
-		row.Own, row.Named = isOwn(s), names[s.key]
+		row.Own, row.Counts, row.Named = rank[s] < 2 && s.key.class != Block, rank[s] == 0, names[s.key]
 		rows = append(rows, row)
 	}
 	return rows
@@ -319,7 +318,7 @@ func (p *process) row(s *site, q Query) Site {
 		Median: s.medianLife(), OldBytes: int64(old.least.Bytes), OldObjects: int64(old.least.Objects), OldAtMost: int64(old.most.Bytes),
 		History: slices.Clone(s.history.at), Suspect: p.suspect(s),
 	}
-	if !p.exited {
+	if !p.exited && !p.segment(s) {
 		row.Growth = s.low.growth(p.h.opts.Interval)
 	}
 	if s.first != nil {

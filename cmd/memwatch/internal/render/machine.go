@@ -68,8 +68,7 @@ func sitesNotNull(all []heap.Site) []heap.Site {
 }
 
 // Folded writes live bytes by stack, the outermost function first, as flame graph
-// tools read it: "process;main;f;g 4096". Sites of memory that is not the process's
-// own are left out, for the widths must add up.
+// tools read it: "process;main;f;g 4096". Sites that do not count are left out, for the widths must add up.
 func Folded(w io.Writer, s *heap.Snapshot) error {
 	var b strings.Builder
 	for i := range s.Processes {
@@ -80,7 +79,7 @@ func Folded(w io.Writer, s *heap.Snapshot) error {
 			if p.Exited {
 				live = t.AtExitBytes
 			}
-			if !t.Own || live <= 0 {
+			if !t.Counts || live <= 0 {
 				continue
 			}
 			fmt.Fprintf(&b, "%s-%d", folded(p.Name), p.PID)

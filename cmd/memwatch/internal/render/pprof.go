@@ -22,7 +22,7 @@ func Pprof(w io.Writer, s *heap.Snapshot, wall int64) error {
 	for i := range s.Processes {
 		proc := &s.Processes[i]
 		for j := range proc.Sites {
-			if proc.Sites[j].Own {
+			if proc.Sites[j].Counts {
 				p.sample(proc, &proc.Sites[j])
 			}
 		}

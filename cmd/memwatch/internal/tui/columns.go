@@ -176,7 +176,7 @@ func (m *Model) siteColumns(p page) []column[row] {
 
 // siteStyle is the style of a site's row.
 func siteStyle(r row) lipgloss.Style {
-	if r.process.Exited || !r.Own {
+	if r.process.Exited || !r.Counts {
 		return faint
 	}
 	return plain

@@ -31,7 +31,7 @@ type branch struct {
 	suspect bool
 }
 
-// branches returns the own live bytes of the chosen process by stack, the outermost
+// branches returns the live bytes of the chosen process that count by stack, the outermost
 // function first, largest first.
 func (m *Model) branches() []branch {
 	p := m.process()
@@ -44,7 +44,7 @@ func (m *Model) branches() []branch {
 		if p.Exited {
 			live = s.AtExitBytes
 		}
-		if s.Own && live > 0 {
+		if s.Counts && live > 0 {
 			root.add(s.Site, live)
 		}
 	}

@@ -9,7 +9,7 @@ export function tree(name, sites, sizeOf) {
   const root = { name, path: "", value: 0, children: new Map() };
   for (const s of sites) {
     const size = sizeOf(s);
-    if (!s.own || size <= 0) continue;
+    if (!s.counts || size <= 0) continue;
     root.value += size;
     let at = root;
     const names = s.frames.length ? s.frames.map(functionOf).reverse() : ["(unresolved)"];

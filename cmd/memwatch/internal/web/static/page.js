@@ -61,7 +61,7 @@ const sites = new Table($("sites"), {
   text: s => `${s.title} ${s.class} ${s.suspect.join(" ")} ${s.frames.map(place).join(" ")}`,
   columns: [
     { title: "", cls: "mark", cell: text(s => s.suspect.length ? "!" : "", () => "warn") },
-    { title: "live", cls: "n", order: s => (s.own ? 1e18 : 0) + heldBy(process(), s), cell: text(s => (s.estimate ? "~" : "") + about(process(), bytes(heldBy(process(), s)))) },
+    { title: "live", cls: "n", order: s => (s.counts ? 1e18 : 0) + heldBy(process(), s), cell: text(s => (s.estimate ? "~" : "") + about(process(), bytes(heldBy(process(), s)))) },
     { title: "grew", cls: "n", shown: () => base, order: s => siteGrew(process(), s), cell: text(s => change(siteGrew(process(), s)), s => trend(siteGrew(process(), s))) },
     { title: "growth", cls: "n", order: s => s.growth, cell: text(s => growth(s.growth), s => trend(s.growth)) },
     { title: "objects", cls: "n wide", order: s => s.objects, cell: text(s => process().exited ? s.atExitObjects : s.objects) },
@@ -72,7 +72,7 @@ const sites = new Table($("sites"), {
     { title: "late", cls: "n wide", order: s => s.freedLate.objects, cell: text(s => s.freedLate.objects) },
     { title: "site", order: s => s.title, cell: siteCell },
   ],
-  row: (tr, s) => tr.classList.toggle("other", !s.own),
+  row: (tr, s) => tr.classList.toggle("other", !s.counts),
 });
 
 const stateOf = p => p.exited ? "exited" : p.joined && !p.byTable ? "joined" : "running";

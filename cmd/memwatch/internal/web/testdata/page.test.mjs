@@ -70,12 +70,12 @@ test("past", () => {
 test("tree", () => {
   const f = (...names) => names.map(func => ({ func })).reverse();
   const sites = [
-    { own: true, class: "device", n: 5, frames: f("main", "a") },
-    { own: true, class: "device", n: 2, frames: f("main", "b") },
-    { own: true, class: "pool", n: 1, frames: f("main", "b") },
+    { counts: true, class: "device", n: 5, frames: f("main", "a") },
+    { counts: true, class: "device", n: 2, frames: f("main", "b") },
+    { counts: true, class: "pool", n: 1, frames: f("main", "b") },
     { own: false, class: "range", n: 100, frames: f("main") },
-    { own: true, class: "device", n: -3, frames: f("main", "shrank") },
-    { own: true, class: "device", n: 4, frames: [] },
+    { counts: true, class: "device", n: -3, frames: f("main", "shrank") },
+    { counts: true, class: "device", n: 4, frames: [] },
   ];
   const t = flame.tree("prog", sites, s => s.n);
   assert.equal(t.value, 12);
