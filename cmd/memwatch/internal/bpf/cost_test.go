@@ -87,7 +87,8 @@ func runCost(t testing.TB, s *Session, prog string, threads int, seconds float64
 //
 // and with -cost.real /usr/lib/libcuda.so.1 the calls are those of a GPU's driver.
 //
-// A pair of calls is timed in turn bare, with empty probes, and with each kind of ours: clocks have several speeds.
+// A pair of calls is timed in turn bare, with empty probes, and with each kind of ours: clocks have several
+// speeds.
 func TestCost(t *testing.T) {
 	lib, prog := buildCost(t)
 	kinds := []Options{{NoStacks: true}, {}}
@@ -120,8 +121,8 @@ func TestCost(t *testing.T) {
 // rounds are how often each is timed. The figure is the median.
 const rounds = 5
 
-// inTurn returns the nanoseconds of a pair of calls with the probes of each session, and how many there were. Nil
-// stands for none.
+// inTurn returns the nanoseconds of a pair of calls with the probes of each session, and how many there were.
+// Nil stands for none.
 func inTurn(t *testing.T, lib, prog string, all []*Session) (ns, pairs []int64) {
 	got := make([][]int64, len(all))
 	pairs = make([]int64, len(all))

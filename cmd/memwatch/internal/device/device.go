@@ -34,8 +34,8 @@ type Source interface {
 	Name() string
 	// Read returns all devices, by their index.
 	Read(ctx context.Context) ([]Device, error)
-	// Child returns the number of the process that is being asked, 0 if there is none. It may be called by any
-	// goroutine.
+	// Child returns the number of the process that is being asked, 0 if there is none. It may be called
+	// by any goroutine.
 	Child() int
 	Close()
 }

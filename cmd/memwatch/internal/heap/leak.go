@@ -17,9 +17,8 @@ const (
 	neverObjects = 3
 	neverSpan    = 5 * time.Second
 
-	// oldFactor times the median life is when an allocation is old; oldShare of
-	// the live bytes must be, and as many as are said to be never freed: most sites that make much and free it keep
-	// one or two.
+	// oldFactor times the median life is when an allocation is old; oldShare of the live bytes must be,
+	// and as many as are said to be never freed: most sites that make much and free it keep one or two.
 	oldFactor = 16
 	oldMin    = 10 * time.Second
 	oldShare  = 0.5

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Segments. An allocator on top of a driver asks that for segments and hands out blocks of them. Who asks for a
-// block when it has to grow need not be who keeps the others, so that a segment is nobody's. Where an allocator
-// tells of its blocks, these stand in the place of its segments when bytes are added up by who wanted them, and
-// segments are neither suspected nor said to grow.
+// Segments. An allocator on top of a driver asks that for segments and hands out blocks of them. Who asks
+// for a block when it has to grow need not be who keeps the others, so that a segment is nobody's. Where
+// an allocator tells of its blocks, these stand in the place of its segments when bytes are added up by
+// who wanted them, and segments are neither suspected nor said to grow.
 
 // allocatorFiles are the libraries of allocators that do.
 var allocatorFiles = []string{"libc10_cuda.so", "libc10_hip.so", "libc10_xpu.so"}

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSegments has an allocator grow on behalf of who gives back all that he gets. Where nobody tells of blocks,
-// he is all that is known; where they are known, what counts and is suspected is who keeps them.
+// TestSegments has an allocator grow on behalf of who gives back all that he gets. Where nobody tells of
+// blocks, he is all that is known; where they are known, what counts and is suspected is who keeps them.
 func TestSegments(t *testing.T) {
 	const second = int64(time.Second)
 	for _, told := range []bool{false, true} {

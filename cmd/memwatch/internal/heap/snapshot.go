@@ -260,7 +260,8 @@ func (p *process) rate() int64 {
 	return int64(float64(sum) / (float64(n) * p.h.opts.Interval.Seconds()))
 }
 
-// rows returns the sites that q asks for: those that count first, and then the process's own, the largest first.
+// rows returns the sites that q asks for: those that count first, and then the process's own, the largest
+// first.
 func (p *process) rows(q Query) []Site {
 	rank := make(map[*site]int)
 	var chosen []*site

@@ -40,8 +40,8 @@ func buildBlocks(t *testing.T) (driver, exe string) {
 	return at("libcuda.so.1"), at("blocks")
 }
 
-// TestBlocks watches a program whose allocator hands out parts of what it asks the driver for. Each block is of
-// the function that wanted it, and what the allocator says of the host is not memory of a device.
+// TestBlocks watches a program whose allocator hands out parts of what it asks the driver for. Each block
+// is of the function that wanted it, and what the allocator says of the host is not memory of a device.
 func TestBlocks(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("probes need root")

@@ -24,7 +24,7 @@ const (
 	CountAlloc uint8 = 1 << iota // the kernel counts its successes as allocations
 	CountFree                    // and as frees
 	WithStack                    // the call stack is taken
-	Signed                       // a size below zero is a free, whose stack is not taken; nor are C's frames where Python's are known
+	Signed                       // a size below zero is a free, and takes no stack; Python's do without C's
 )
 
 // The kinds of a Fetch.

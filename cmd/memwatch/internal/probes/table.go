@@ -110,8 +110,8 @@ func (p *Probe) Library() *Library { return p.lib }
 type Library struct {
 	Name  string   // for people
 	Files []string // base names of its file, up to a version: "libcuda.so"
-	// Above says that it is an allocator on top of a driver: who has it need not use a device, and what it hands
-	// out is part of what the driver is asked for.
+	// Above says that it is an allocator on top of a driver: who has it need not use a device, and what it
+	// hands out is part of what the driver is asked for.
 	Above  bool
 	Probes []Probe
 	// OutOfMemory are the error codes that mean it.

@@ -52,9 +52,10 @@ func requirePicture(t *testing.T, file string, m *Model) {
 	require.Equal(t, string(want), got, "run: go test ./cmd/memwatch/internal/tui -update")
 }
 
-// TestWay goes the way from the first screen to the line that leaks, twenty seconds into a recording of two
-// trainings of PyTorch on one H200 (testdata/gpu of memwatch), of which one has such a line: it is named on the
-// first. To keep the file small it was made without blocks that lived for less than a tenth of a second.
+// TestWay goes the way from the first screen to the line that leaks, twenty seconds into a recording of
+// two trainings of PyTorch on one H200 (testdata/gpu of memwatch), of which one has such a line: it is
+// named on the first. To keep the file small it was made without blocks that lived for less than a tenth
+// of a second.
 func TestWay(t *testing.T) {
 	r, err := record.Open("testdata/training.mwr")
 	require.NoError(t, err)
