@@ -69,19 +69,17 @@ const maxClimb = 16
 
 // Name chooses for each of some sites the frame that names it: the innermost that is the program's own. Where
 // several have the same, as those that call a helper have, each is named by the first frame further out by
-// which they differ.
+// which they differ; but not where that names others too, which came there from other lines.
 func Name(sites []Site) {
-	place := func(s *Site) string {
-		f := &s.Frames[s.Named]
-		return fmt.Sprintf("%s\x00%s\x00%d", f.Func, f.File, f.Line)
-	}
-	ways := make([][]int, len(sites))
+	place := func(f *Frame) string { return fmt.Sprintf("%s\x00%s\x00%d", f.Func, f.File, f.Line) }
+	name := func(i int) string { return place(&sites[i].Frames[sites[i].Named]) }
+	ways, inner := make([][]int, len(sites)), make([]int, len(sites))
 	same := make(map[string][]int)
 	for i := range sites {
-		s := &sites[i]
-		if ways[i] = own(s.Frames); len(ways[i]) > 0 {
-			s.Named = ways[i][0]
-			same[place(s)] = append(same[place(s)], i)
+		if ways[i] = own(sites[i].Frames); len(ways[i]) > 0 {
+			inner[i] = ways[i][0]
+			sites[i].Named = inner[i]
+			same[name(i)] = append(same[name(i)], i)
 		}
 	}
 	for level := 0; len(same) > 0 && level < maxClimb; level++ {
@@ -93,11 +91,25 @@ func Name(sites []Site) {
 			for _, i := range group {
 				if ways[i] = ways[i][1:]; len(ways[i]) > 0 { // else it is named by its outermost
 					sites[i].Named = ways[i][0]
-					next[place(&sites[i])] = append(next[place(&sites[i])], i)
+					next[name(i)] = append(next[name(i)], i)
 				}
 			}
 		}
 		same = next
+	}
+	lines := make(map[string]map[string]bool) // the innermost ones, by name
+	for i := range sites {
+		if f := sites[i].Frames; len(f) > 0 {
+			if lines[name(i)] == nil {
+				lines[name(i)] = make(map[string]bool)
+			}
+			lines[name(i)][place(&f[inner[i]])] = true
+		}
+	}
+	for i := range sites {
+		if len(sites[i].Frames) > 0 && len(lines[name(i)]) > 1 {
+			sites[i].Named = inner[i]
+		}
 	}
 }
 

@@ -28,6 +28,8 @@ func TestName(t *testing.T) {
 		{[]string{"make", "make main"}, []string{"make", "main"}},
 		{[]string{"f f f main", "f f main", "f main"}, []string{"f", "main", "main"}}, // recursion
 		{[]string{"std::vector::push load main"}, []string{"load"}},
+		// the first step and the others: their callers would name all that they do
+		{[]string{"a step warm", "b step warm", "a step main", "b step main"}, []string{"a", "b", "a", "b"}},
 		{[]string{""}, []string{"cuMemAlloc_v2"}},
 	} {
 		var sites []Site

@@ -4,7 +4,9 @@ package live
 
 import (
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -38,6 +40,45 @@ func allPIDs() []int {
 		}
 	}
 	return pids
+}
+
+// nameOf returns what a process is called: its command, and of an interpreter of Python what that runs.
+func nameOf(pid int) string {
+	name := comm(pid)
+	if !strings.HasPrefix(name, "python") {
+		return name
+	}
+	f, err := os.Open(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if err != nil {
+		return name
+	}
+	defer f.Close()
+	b := make([]byte, 4<<10)
+	n, _ := io.ReadFull(f, b) // the end comes sooner, as a rule
+	if s := script(strings.Split(string(b[:n]), "\x00")); s != "" {
+		name += " " + s
+	}
+	return name
+}
+
+// script returns the script, or the module, that a command line of Python names, without folders, and
+// nothing if it is code itself.
+func script(args []string) string {
+	const longest = 48 // bytes
+	for i := 1; i < len(args); i++ {
+		switch a := args[i]; {
+		case a == "-m" && i+1 < len(args):
+			return "-m " + args[i+1][:min(len(args[i+1]), longest)]
+		case a == "-W" || a == "-X": // what follows is theirs
+			i++
+		case a == "" || a == "-" || strings.HasPrefix(a, "-c"):
+			return ""
+		case a[0] != '-':
+			name := filepath.Base(a)
+			return name[:min(len(name), longest)]
+		}
+	}
+	return ""
 }
 
 // comm returns the short name of a process, as it chose it.

@@ -431,7 +431,7 @@ func (w *Watcher) take(r *bpf.Report) {
 	case bpf.Exec:
 		w.session.ForgetPython(pid)
 		w.processes[pid].python = search{}
-		w.sink(&heap.Event{Op: heap.Exec, PID: pid, TID: r.Raw.TID, Time: r.Raw.Time, Text: comm(int(pid))})
+		w.sink(&heap.Event{Op: heap.Exec, PID: pid, TID: r.Raw.TID, Time: r.Raw.Time, Text: nameOf(int(pid))})
 		w.resolver.see(pid)
 		w.target(int(pid))
 	case bpf.Exit:
@@ -455,7 +455,7 @@ func (w *Watcher) introduce(pid int, start uint64, now int64, joined bool) *proc
 func (w *Watcher) present(p *process, pid int, now int64, joined bool) {
 	e := heap.Event{Op: heap.Start, PID: uint32(pid), Time: now, Text: "?", Size: p.start}
 	if start, err := procfs.StartTime(pid); err == nil && start == p.start { // else the name is another's
-		e.Text = comm(pid)
+		e.Text = nameOf(pid)
 	}
 	if p.joined = joined; joined {
 		e.Aux = 1

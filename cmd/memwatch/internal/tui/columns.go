@@ -78,7 +78,7 @@ func (m *Model) processColumns() []column[*heap.Process] {
 			}},
 	}
 	if devices {
-		all = append(all, column[P]{title: "FULL IN", width: 8, rank: 3, text: func(p P, _ int) string { return render.Age(p.Full) },
+		all = append(all, column[P]{title: "FULL IN", width: 8, rank: 3, text: func(p P, _ int) string { return forecast(p.Full) },
 			// 0, never, is last
 			style: growthOfProcess, order: func(a, b P) int { return cmp.Compare(uint64(a.Full)-1, uint64(b.Full)-1) }})
 	}
@@ -162,6 +162,7 @@ func (m *Model) siteColumns(p page) []column[row] {
 			}},
 	}
 	if p == suspects {
+		all = append(all, column[row]{title: "PID", width: 7, rank: 6, text: func(r row, _ int) string { return fmt.Sprint(r.process.PID) }})
 		all = append(all, column[row]{title: "PROCESS", width: 12, most: 20, left: true, rank: 1, order: least(func(r row) string { return r.process.Name }),
 			text: func(r row, _ int) string { return render.Clean(r.process.Name) }})
 	}

@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"charm.land/lipgloss/v2"
 
@@ -50,7 +51,7 @@ func (m *Model) drawGauges(all []heap.DeviceState) (lines []string) {
 			texts[i][load] = fmt.Sprintf("%3d%% busy", d.Busy)
 		}
 		if d.Full > 0 {
-			texts[i][filled] = "full in " + render.Age(d.Full)
+			texts[i][filled] = "full in " + forecast(d.Full)
 		}
 		for k, text := range texts[i] {
 			widths[k] = max(widths[k], lipgloss.Width(text))
@@ -95,6 +96,14 @@ func (m *Model) drawGauges(all []heap.DeviceState) (lines []string) {
 	return lines
 }
 
+// forecast returns a time to come for people: nobody knows the seconds of hours.
+func forecast(ns int64) string {
+	if d := time.Duration(ns); d >= time.Hour {
+		return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
+	}
+	return render.Age(ns)
+}
+
 // urgency returns how the figures of a device are marked.
 func urgency(d *heap.DeviceState) lipgloss.Style {
 	switch share := float64(d.Used) / float64(max(d.Total, 1)); {
@@ -113,6 +122,15 @@ func (m *Model) bar(d *heap.DeviceState, n int) string {
 		return int((float64(bytes)*float64(n) + float64(d.Total)/2) / float64(max(d.Total, 1)))
 	}
 	live, counted, used := cells(d.Live), cells(d.Counted), cells(d.Used)
+	if used <= 1 && d.Used > 0 { // one cell is of whatever has most
+		live, counted, used = 0, 0, 1
+		switch besides, others := d.Counted-d.Live, d.Used-d.Counted; {
+		case d.Live >= max(besides, others):
+			live, counted = 1, 1
+		case besides >= others:
+			counted = 1
+		}
+	}
 	return accent.Render(strings.Repeat("█", live)+strings.Repeat("▓", counted-live)) +
 		strings.Repeat("▒", used-counted) + faint.Render(strings.Repeat("·", max(n-used, 0)))
 }

@@ -152,7 +152,7 @@ func TestHelpGoesBack(t *testing.T) {
 		m.Update(at(t, 90))
 		was := m.View().Content
 		m.Update(keyOf("?"))
-		require.Contains(t, m.View().Content, "any key goes back")
+		require.Contains(t, m.View().Content, "any other key goes back")
 		_, cmd := m.Update(keyOf(key))
 		require.Nil(t, cmd, key)
 		require.Equal(t, was, m.View().Content, key)

@@ -69,7 +69,11 @@ func suspectsOf(list []row) []row {
 func (m *Model) listSitesOf(p *heap.Process) (list []row) {
 	for i := range p.Sites {
 		s := &p.Sites[i]
-		if m.passes(render.Title(s) + " " + s.Class) {
+		text := render.Title(s) + " " + s.Class
+		if m.page == suspects {
+			text += fmt.Sprint(" ", p.Name, " ", p.PID, " ", s.Suspect)
+		}
+		if m.passes(text) {
 			list = append(list, row{s, p})
 		}
 	}

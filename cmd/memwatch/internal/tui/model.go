@@ -48,7 +48,7 @@ type Model struct {
 	start   uint64
 	stack   uint64 // chosen site
 	class   string
-	from    page // of page site: where it was chosen
+	way     []place // the pages that led here
 	cursor  int
 	scroll  int
 	order   map[page]string // the column; none: by what is live
@@ -56,11 +56,21 @@ type Model struct {
 	typing  bool
 	paused  bool
 	help    bool
+	helpAt  int  // its first line that is shown
 	exact   bool // sizes in bytes
 	invert  map[page]bool
 	quitted bool
 	save    Save
 	said    string // what came of saving, until the next key
+}
+
+// A place is a page that was left for another, with what was chosen and where the cursor was.
+type place struct {
+	page
+	pid           uint32
+	start, stack  uint64
+	class         string
+	cursor, depth int // depth: lines scrolled away
 }
 
 // Save keeps a snapshot in a file, whose name it returns: as JSON, or as a profile.
@@ -123,7 +133,14 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 		return nil
 	}
 	if m.help && k != "ctrl+c" {
-		m.help = false
+		switch k {
+		case "down", "j", "pgdown":
+			m.helpAt++
+		case "up", "k", "pgup":
+			m.helpAt--
+		default:
+			m.help, m.helpAt = false, 0
+		}
 		return nil
 	}
 	switch k {
@@ -182,7 +199,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 		m.leave()
 	case "tab":
 		if m.page == suspects {
-			m.show(processes)
+			m.leave()
 		} else {
 			m.show(suspects)
 		}
@@ -231,15 +248,16 @@ func (m *Model) turn(by int) {
 	}
 }
 
-// tree shows the call stacks of the chosen process, or goes back to its sites.
+// tree shows the call stacks of the chosen process, or goes back.
 func (m *Model) tree() {
 	switch m.page {
 	case tree:
-		m.show(sites)
+		m.leave()
 	case processes:
 		if list := m.listProcesses(); m.cursor < len(list) {
-			m.pid, m.start = list[m.cursor].PID, list[m.cursor].Start
+			p := list[m.cursor]
 			m.show(tree)
+			m.pid, m.start = p.PID, p.Start
 		}
 	case sites, site:
 		m.show(tree)
@@ -264,37 +282,54 @@ func (m *Model) keep(profile bool) tea.Cmd {
 	}
 }
 
-func (m *Model) show(p page) { m.page, m.cursor, m.scroll = p, 0, 0 }
+// show goes on to a page.
+func (m *Model) show(p page) {
+	m.way = append(m.way, place{m.page, m.pid, m.start, m.stack, m.class, m.cursor, m.scroll})
+	m.page, m.cursor, m.scroll = p, 0, 0
+}
 
 // enter goes into what the cursor is on.
 func (m *Model) enter() {
 	switch m.page {
 	case processes:
 		if list := m.listProcesses(); m.cursor < len(list) {
-			m.pid, m.start = list[m.cursor].PID, list[m.cursor].Start
+			p := list[m.cursor]
 			m.show(sites)
+			m.pid, m.start = p.PID, p.Start
 		}
 	case sites, suspects:
 		if list := m.listSites(); m.cursor < len(list) {
 			s := list[m.cursor]
-			m.pid, m.start, m.stack, m.class = s.process.PID, s.process.Start, s.Stack, s.Class
-			m.from = m.page
 			m.show(site)
+			m.pid, m.start, m.stack, m.class = s.process.PID, s.process.Start, s.Stack, s.Class
 		}
 	}
 }
 
-// leave goes back.
+// leave goes back to where the page was shown from, and to what was chosen there: lists may be in another
+// order now. A filter is cleared first.
 func (m *Model) leave() {
-	switch m.page {
-	case site:
-		m.show(m.from)
-	case tree:
-		m.show(sites)
-	case sites, suspects:
-		m.show(processes)
-	default:
+	if m.filter[m.page] != "" && m.page != site {
 		m.filter[m.page] = ""
+		return
+	}
+	if len(m.way) == 0 {
+		return
+	}
+	left, to := *m, m.way[len(m.way)-1]
+	m.way = m.way[:len(m.way)-1]
+	m.page, m.pid, m.start, m.stack, m.class, m.cursor, m.scroll = to.page, to.pid, to.start, to.stack, to.class, to.cursor, to.depth
+	switch m.page {
+	case processes:
+		if i := slices.IndexFunc(m.listProcesses(), func(p *heap.Process) bool { return p.PID == left.pid && p.Start == left.start }); i >= 0 && left.page != suspects {
+			m.cursor = i
+		}
+	case sites, suspects:
+		if i := slices.IndexFunc(m.listSites(), func(r row) bool {
+			return r.process.PID == left.pid && r.process.Start == left.start && r.Stack == left.stack && r.Class == left.class
+		}); i >= 0 && left.page == site {
+			m.cursor = i
+		}
 	}
 }
 

@@ -26,7 +26,7 @@ func (m *Model) content() string {
 	var lines []string
 	switch {
 	case m.help:
-		lines = help()
+		lines = m.viewHelp()
 	case m.frame.Snapshot == nil:
 		lines = []string{m.head("memwatch"), "", "waiting for the first numbers"}
 	case m.page == processes:
@@ -136,6 +136,9 @@ func (m *Model) viewProcesses() []string {
 	lines := append([]string{m.head(title)}, m.gauges()...)
 	lines = append(lines, heads(columns, order, m.invert[processes], m.width))
 	if len(list) == 0 {
+		if f := m.filter[m.page]; f != "" {
+			return append(lines, "", nothing(f))
+		}
 		if m.frame.Snapshot.Limits != "" {
 			return append(lines, "", "no process that may be looked at has a table")
 		}
@@ -150,6 +153,9 @@ func (m *Model) viewProcesses() []string {
 	}
 	return append(lines, m.suspectsBelow(list, m.height-1-len(lines))...)
 }
+
+// nothing says that a filter leaves nothing.
+func nothing(filter string) string { return "nothing here matches /" + filter + "; esc clears it" }
 
 // suspectsBelow draws the suspects of processes where the list of those leaves so many lines: the line that
 // grows is seen on the first page.
@@ -187,7 +193,11 @@ func (m *Model) viewSites() []string {
 	title += by(order, sortable(columns))
 	lines := append([]string{m.head(title)}, m.notes()...)
 	lines = append(lines, heads(columns, order, m.invert[m.page], m.width))
-	if len(list) == 0 && m.page == suspects {
+	switch f := m.filter[m.page]; {
+	case len(list) > 0:
+	case f != "":
+		return append(lines, "", nothing(f))
+	case m.page == suspects:
 		return append(lines, "", "nothing looks like a leak so far")
 	}
 	for i := m.scroll; i < min(len(list), m.scroll+m.rows()); i++ {
@@ -230,7 +240,7 @@ func (m *Model) titleOf(p *heap.Process, shown string) string {
 	}
 	parts := []part{{m.live(p, p.Peak) + " peak", 3}, {shown, 2}}
 	if p.Full > 0 {
-		parts = slices.Insert(parts, 0, part{"full in " + render.Age(p.Full), 0})
+		parts = slices.Insert(parts, 0, part{"full in " + forecast(p.Full), 0})
 	}
 	if p.Used > 0 {
 		parts = append(parts, part{"the driver counts " + m.size(p.Used), 4})
