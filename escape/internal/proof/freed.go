@@ -89,7 +89,32 @@ func (c *checker) reorders(fn *types.Func) bool {
 			return true
 		})
 	}
-	return own && fn.Pkg() == c.pkg
+	return own && fn.Pkg() == c.pkg && c.leadsToVariable(fn, map[*types.Func]bool{})
+}
+
+// leadsToVariable reports whether a function of the package, or one that it leads to, mentions a variable of
+// the package, or is not seen.
+func (c *checker) leadsToVariable(fn *types.Func, seen map[*types.Func]bool) (found bool) {
+	fn = fn.Origin()
+	if fn.Pkg() != c.pkg || seen[fn] {
+		return false
+	}
+	seen[fn] = true
+	f := c.prog.FuncValue(fn)
+	if f == nil || f.Syntax() == nil {
+		return true
+	}
+	ast.Inspect(f.Syntax(), func(n ast.Node) bool {
+		id, _ := n.(*ast.Ident)
+		switch o := c.info.Uses[id].(type) {
+		case *types.Var:
+			found = found || o.Parent() == c.pkg.Scope()
+		case *types.Func:
+			found = found || c.leadsToVariable(o, seen)
+		}
+		return !found
+	})
+	return found
 }
 
 // fits reports whether a free of a value of type t, or of what it points to, or of parts of that, may free a

@@ -2,6 +2,8 @@ package proof_test
 
 // calleePairs show what literals, method values and callees may do.
 var calleePairs = []pair{
+	{"a free that leads to no variable, where initializers call functions", initializes(`release(c.n)`),
+		initializes(`note(c.n)`), "in another order"},
 	{"elements that the body of a range over a function appends", `
 func f(n int) {
 	var bs []*B
@@ -432,4 +434,35 @@ func build() (r H, err error) {
 	return r, nil
 }
 `, "not made here"},
+}
+
+// initializes returns a package whose variables are initialized by a function that frees.
+func initializes(free string) string {
+	return `
+type counted struct{ n int }
+
+//lastuse:effect result 0 owned
+func newCounted() *counted { return &counted{} }
+
+//lastuse:effect recv freed
+func (c *counted) Free() { ` + free + ` }
+
+func note(n int) { counts[n]++ }
+
+var first = made()
+
+var counts = table()
+
+func table() map[int]int {
+	print("table")
+	return map[int]int{}
+}
+
+func made() int {
+	c := newCounted()
+	print(c.n)
+	c.Free() //F
+	return 1
+}
+`
 }

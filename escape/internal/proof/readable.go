@@ -33,7 +33,7 @@ func (c *checker) readBehind(g *graph, d *differ, frees []*free) {
 		if x.e.late || c.off[Readable] || len(quiet) == 0 {
 			continue
 		}
-		names := g.names(x)
+		names, in := g.names(x), stackOf(d.decl, x.e.stmt)
 		for _, m := range quiet {
 			ast.Inspect(m.x, func(n ast.Node) bool {
 				y, _ := n.(ast.Expr)
@@ -41,7 +41,7 @@ func (c *checker) readBehind(g *graph, d *differ, frees []*free) {
 					return true
 				}
 				v, path := c.info.ObjectOf(base(y)), types.ExprString(y)
-				if m.behind(x.e.stmt, v, idle, jumps) && slices.ContainsFunc(names[v], func(name string) bool {
+				if m.behind(in, v, idle, jumps) && slices.ContainsFunc(names[v], func(name string) bool {
 					return leadsTo(name, path) || leadsTo(path, name)
 				}) {
 					c.fail(x.e, Readable, "its name is read", y.Pos())
@@ -70,10 +70,23 @@ func (c *checker) quiet(g *graph, d ast.Decl, idle map[ast.Node]bool) (out []men
 	return out, jumps
 }
 
-// behind reports whether what is said of variable v may come behind a free.
-func (m mention) behind(free ast.Stmt, v types.Object, idle map[ast.Node]bool, jumps bool) bool {
+// stackOf returns a statement behind what it stands in, from the outside.
+func stackOf(d ast.Decl, of ast.Stmt) (out []ast.Node) {
+	ast.PreorderStack(d, nil, func(n ast.Node, in []ast.Node) bool {
+		if n == ast.Node(of) {
+			out = append(slices.Clone(in), n)
+		}
+		return out == nil && n.Pos() <= of.Pos() && of.End() <= n.End()
+	})
+	return out
+}
+
+// behind reports whether what is said of variable v may come behind a free, the last of in, which stands in
+// the others.
+func (m mention) behind(in []ast.Node, v types.Object, idle map[ast.Node]bool, jumps bool) bool {
+	free := in[len(in)-1]
 	around := func(n ast.Node) bool { return n.Pos() <= free.Pos() && free.End() <= n.End() }
-	said, later := m.fold, jumps || m.x.Pos() > free.Pos()
+	said, later := m.fold, jumps || m.x.Pos() > free.Pos() && !m.left(in)
 	for _, n := range m.in {
 		switch n.(type) {
 		case *ast.ForStmt, *ast.RangeStmt:
@@ -84,6 +97,45 @@ func (m mention) behind(free ast.Stmt, v types.Object, idle map[ast.Node]bool, j
 		}
 	}
 	return said && later
+}
+
+// left reports whether the function in which something is said returns behind a free, with no more than other
+// frees between, before the text comes there.
+func (m mention) left(in []ast.Node) bool {
+	beside := func(n ast.Node) bool { return m.x.End() <= n.Pos() || n.End() <= m.x.Pos() }
+	if slices.ContainsFunc(in, func(n ast.Node) bool { _, lit := n.(*ast.FuncLit); return lit && beside(n) }) {
+		return false
+	}
+	for k := len(in) - 2; k >= 0; k-- {
+		var list []ast.Stmt
+		switch n := in[k].(type) {
+		case *ast.BlockStmt:
+			list = n.List
+		case *ast.CaseClause:
+			list = n.Body
+		case *ast.CommClause:
+			list = n.Body
+		case *ast.IfStmt, *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.SelectStmt:
+			continue
+		default:
+			return false
+		}
+		if !beside(in[k]) {
+			return false
+		}
+		for _, s := range list {
+			if s.Pos() <= in[k+1].Pos() {
+				continue
+			}
+			if _, returns := s.(*ast.ReturnStmt); returns {
+				return true
+			}
+			if freeing(s) == nil {
+				return false
+			}
+		}
+	}
+	return false
 }
 
 // names returns the names of what may be what a free frees, by the variable that each begins with.

@@ -57,6 +57,78 @@ func f() {
 	_ = func() { b.Use() }
 }
 `},
+		{"one behind a return", true, `
+func f() {
+	b := Make()
+	if next() > 0 {
+		b.Free() //F
+		return
+	}
+	_ = func() { b.Use() }
+	b.Free()
+}
+`},
+		{"one behind a break", false, `
+func f() {
+	b := Make()
+	for next() > 0 {
+		b.Free() //F
+		break
+	}
+	_ = func() { b.Use() }
+}
+`},
+		{"one behind a return that may not be reached", false, `
+func f() {
+	b := Make()
+	for {
+		if next() > 0 {
+			b.Free() //F
+			if next() > 1 {
+				break
+			}
+			return
+		}
+	}
+	_ = func() { b.Use() }
+}
+`},
+		{"one behind the return of a literal", false, `
+func f() {
+	b := Make()
+	func() {
+		b.Free() //F
+		return
+	}()
+	_ = func() { b.Use() }
+}
+`},
+		{"one behind a guard and a return", true, `
+func f() {
+	b, _ := Try()
+	if next() > 0 {
+		if b != nil { //F
+			b.Free() //F
+		} //F
+		return
+	}
+	_ = func() { b.Use() }
+	b.Free()
+}
+`},
+		{"one in a loop that is returned from", true, `
+func f() {
+	for next() > 0 {
+		b := Make()
+		if next() > 0 {
+			b.Free() //F
+			return
+		}
+		_ = func() { b.Use() }
+		b.Free()
+	}
+}
+`},
 		{"one with a name", false, `
 func f() {
 	b := Make()
