@@ -196,7 +196,13 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 		return first + o.Index
 	}
 	shown := make([]bool, len(s.Results)) // other results view them
-	for _, c := range spec.Bind(line.Clauses, sig) {
+	clauses := spec.Bind(line.Clauses, sig)
+	lent := func(o spec.Operand) bool {
+		return slices.ContainsFunc(clauses, func(c spec.Clause) bool {
+			return c.Operand == o && c.Effect == spec.Borrowed && c.Cond.Kind == spec.Always
+		})
+	}
+	for _, c := range clauses {
 		if c.Operand.Kind == spec.Result && c.Of.Kind == spec.Result {
 			shown[c.Of.Index] = true
 			continue
@@ -214,7 +220,7 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 		p.Together, p.Tells = seen.Together, seen.Tells
 		switch c.Effect {
 		case spec.Freed:
-			p.free(c, seen, number)
+			p.free(c, seen, lent(c.Operand), number)
 			of := c.Operand.Type(sig)
 			_, pointer := of.Underlying().(*types.Pointer)
 			pointer = pointer || types.IsInterface(of) && c.Operand.Kind == spec.Recv
@@ -260,8 +266,9 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 	return s
 }
 
-// free notes that an operand is freed, on a condition perhaps.
-func (p *Param) free(c spec.Clause, seen Param, number func(spec.Operand) int) {
+// free notes that an operand is freed, on a condition perhaps: where that does not hold it is lent, or what its
+// body does to it is done.
+func (p *Param) free(c spec.Clause, seen Param, lent bool, number func(spec.Operand) int) {
 	p.Frees, p.Silent, p.Repeatable = true, true, c.Repeatable
 	switch c.Cond.Kind {
 	case spec.ArgTrue:
@@ -269,7 +276,7 @@ func (p *Param) free(c spec.Clause, seen Param, number func(spec.Operand) int) {
 	case spec.ArgFalse:
 		p.FreesIf = -1 - number(c.Cond.Arg)
 	}
-	if p.FreesIf != 0 { // else it does what its body does
+	if p.FreesIf != 0 && !lent {
 		seen.Frees = false
 		p.or(seen)
 	}

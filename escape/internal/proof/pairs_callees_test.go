@@ -434,6 +434,25 @@ func build() (r H, err error) {
 	return r, nil
 }
 `, "not made here"},
+	{"lent where the condition does not hold", `
+//lastuse:effect arg 0 borrowed, arg 0 freed if arg 1 is true
+func step(b *B, del bool) { unknown(b) }
+
+func f() {
+	b := Make()
+	step(b, false)
+	b.Free() //F
+}
+`, `
+//lastuse:effect arg 0 freed if arg 1 is true
+func step(b *B, del bool) { unknown(b) }
+
+func f() {
+	b := Make()
+	step(b, false)
+	b.Free() //F
+}
+`, "handed to somebody"},
 }
 
 // initializes returns a package whose variables are initialized by a function that frees.
