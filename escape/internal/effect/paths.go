@@ -72,6 +72,18 @@ func At(t types.Type, path []int) types.Type {
 	return t
 }
 
+// Sayable reports whether package pkg can name a path in a type: it cannot name what others do not export.
+func Sayable(t types.Type, path []int, pkg *types.Package) bool {
+	for n, k := range path {
+		if u, ok := At(t, path[:n]).Underlying().(*types.Struct); ok {
+			if f := u.Field(k); !f.Exported() && f.Pkg() != pkg {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // PathText returns a path in a type as the source has it behind a name.
 func PathText(t types.Type, path []int) (out string) {
 	for _, k := range path {

@@ -59,6 +59,11 @@ func (p *Field) Text() string {
 	return effect.PathText(TypeOf(p.Root, p.Memory), p.Path)
 }
 
+// Sayable reports whether package pkg can name the field.
+func (p *Field) Sayable(pkg *types.Package) bool {
+	return effect.Sayable(TypeOf(p.Root, p.Memory), p.Path, pkg)
+}
+
 // Of returns the type of what the field holds.
 func (p *Field) Of() types.Type { return effect.At(TypeOf(p.Root, p.Memory), p.Path) }
 

@@ -204,6 +204,9 @@ func (s scribe) Stands(at place.Where) *ssa.Function {
 }
 
 func (s scribe) Names(n place.Name, at place.Where) bool {
+	if n.Field != nil && !n.Field.Sayable(s.pkg.Types) {
+		return false
+	}
 	if s.frees.Of(n.Type()) == nil && (s.keeps.At(n.Type()) == nil || at.Deferred) {
 		return false // nothing could be done with it
 	}
