@@ -102,7 +102,11 @@ func (d *differ) names(s ast.Stmt) bool {
 
 // discards compares f() or _ = f() with b := f(), whose name only frees read.
 func (d *differ) discards(old, new ast.Stmt) bool {
-	as := new.(*ast.AssignStmt)
+	order := d.order
+	as, ok := new.(*ast.AssignStmt)
+	if !ok || !d.names(new) || len(as.Rhs) != 1 {
+		return false
+	}
 	var x ast.Expr
 	switch s := old.(type) {
 	case *ast.ExprStmt:
@@ -120,17 +124,9 @@ func (d *differ) discards(old, new ast.Stmt) bool {
 	default:
 		return false
 	}
-	m := d.mark()
-	if len(as.Rhs) != 1 || !d.node(reflect.ValueOf(&x).Elem(), reflect.ValueOf(&as.Rhs[0]).Elem()) {
-		d.back(m)
-		return false
-	}
-	for _, l := range as.Lhs {
-		if id := l.(*ast.Ident); id.Name != "_" {
-			d.order = d.order[:len(d.order)-1]
-		}
-	}
-	return true
+	return d.reads(new, order, func() bool {
+		return d.node(reflect.ValueOf(&x).Elem(), reflect.ValueOf(&as.Rhs[0]).Elem())
+	})
 }
 
 // kept compares _, x := f() with b, x := f(), where only frees read b.

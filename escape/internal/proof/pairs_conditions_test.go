@@ -505,4 +505,56 @@ func f() error {
 	return nil
 }
 `, "takes the place of another"},
+	{"results in a statement that drops one", `
+//lastuse:effect args borrowed, result 0 owned
+func step(n int, b *B) *B
+
+func f() {
+	step(1, step(1, Make())) //O
+	b := Make() //F
+	b0 := step(1, b) //F
+	b.Free() //F
+	b1 := step(1, b0) //F
+	b0.Free() //F
+	b1.Free() //F
+}
+`, `
+//lastuse:effect args borrowed, result 0 owned
+func step(n int, b *B) *B
+
+func f() {
+	step(next(), step(1, Make())) //O
+	b := Make() //F
+	b0 := step(1, b) //F
+	b.Free() //F
+	b1 := step(next(), b0) //F
+	b0.Free() //F
+	b1.Free() //F
+}
+`, "a call comes before"},
+	{"a result that is dropped, of a call of one operand", `
+//lastuse:effect args borrowed, result 0 owned
+func step(b *B) *B
+
+func f() {
+	b, c := Make(), Make()
+	step(b) //O
+	b0 := step(b) //F
+	b0.Free() //F
+	c.Use()
+	b.Use()
+}
+`, `
+//lastuse:effect args borrowed, result 0 owned
+func step(b *B) *B
+
+func f() {
+	b, c := Make(), Make()
+	step(b) //O
+	b0 := step(c) //F
+	b0.Free() //F
+	c.Use()
+	b.Use()
+}
+`, "in more than frees"},
 }

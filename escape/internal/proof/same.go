@@ -236,6 +236,10 @@ func (d *differ) list(old, new []ast.Stmt, end token.Pos) bool {
 			continue
 		}
 		if i < len(old) {
+			if j < len(new) && d.tried(func() bool { return d.discards(old[i], new[j]) }) {
+				i, j = i+1, j+1
+				continue
+			}
 			if d.deleted(old[i], new, j, end) {
 				i++
 				continue
@@ -248,9 +252,6 @@ func (d *differ) list(old, new []ast.Stmt, end token.Pos) bool {
 		}
 		settled := d.settled()
 		if j < len(new) && d.names(new[j]) {
-			if i < len(old) && settled && d.discards(old[i], new[j]) {
-				i, d.order = i+1, nil // what was named before it is not read behind it
-			}
 			j++
 			continue
 		}
@@ -285,13 +286,20 @@ func labelled(list []ast.Stmt, k int) *ast.LabeledStmt {
 
 // stmt compares two statements; the names that wait are read by the new one.
 func (d *differ) stmt(old, new ast.Stmt) bool {
-	cur, noSub, order := d.cur, d.noSub, d.order
+	return d.reads(new, d.order, func() bool {
+		return d.node(reflect.ValueOf(&old).Elem(), reflect.ValueOf(&new).Elem())
+	})
+}
+
+// reads compares something with a new statement that reads the names which wait.
+func (d *differ) reads(new ast.Stmt, order []waiting, comparison func() bool) bool {
+	cur, noSub := d.cur, d.noSub
 	d.cur, d.noSub, d.order = nil, 0, nil
 	if len(order) > 0 {
 		d.cur = &hoist{stmt: new, waiting: order}
 	}
 	h := d.cur
-	same := d.node(reflect.ValueOf(&old).Elem(), reflect.ValueOf(&new).Elem())
+	same := comparison()
 	d.cur, d.noSub = cur, noSub
 	if !same || !d.settled() {
 		d.order = order
