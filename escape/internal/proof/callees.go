@@ -266,8 +266,8 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 	return s
 }
 
-// free notes that an operand is freed, on a condition perhaps: where that does not hold it is lent, or what its
-// body does to it is done.
+// free notes that an operand is freed, on a condition perhaps: where that does not hold it is lent, or what
+// its body does to it is done.
 func (p *Param) free(c spec.Clause, seen Param, lent bool, number func(spec.Operand) int) {
 	p.Frees, p.Silent, p.Repeatable = true, true, c.Repeatable
 	switch c.Cond.Kind {
