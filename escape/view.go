@@ -147,6 +147,9 @@ func (v *view) field(fd find.FieldFinding) {
 	out := v.of(fd.SSA)
 	pos := cmp.Or(fd.Lost, fd.Method.Pos())
 	x := &Finding{Category: CategoryLeak, Pos: pos, End: pos, Message: report.OfFields(fd)}
+	if fd.Early.IsValid() {
+		x.Category = CategoryUseAfterFree
+	}
 	if fd.Made.IsValid() {
 		x.Related = []analysis.RelatedInformation{{Pos: fd.Made, End: fd.Made, Message: "made here"}}
 	}

@@ -38,6 +38,14 @@
 // So is a channel with room for things that are sent there, if what ends the value neither receives nor hands
 // it on, to close among others.
 //
+// So is a map in a field, or in what is given to functions that put something there which is its own then:
+// what they made, or took a reference to (items.go).
+//
+// An item of a slice in a field that some method frees is lost if it is given something else, and was used
+// just before. And who frees what such a field has before he takes a reference to what comes may free just
+// that, if both are one: that is said unless he compares them (replaced.go). What a function has from its
+// caller it must not retain more often than it keeps it (counted.go).
+//
 // What methods forget or lose is read off all stores of the package and what the type's methods do to its
 // fields (fields.go, method.go): a field owns if all that is stored there was made by who stores it, and goes
 // nowhere else.

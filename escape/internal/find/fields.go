@@ -28,6 +28,8 @@ type FieldFinding struct {
 	Only   string    // the field without which the method leaves them; "": it leaves them always
 	Made   token.Pos // where they are made
 	Waits  bool      // in them, which are channels, things may wait
+	Item   bool      // an item of one is lost
+	Early  token.Pos // where they are freed before a reference is taken to what is put there, which Lost is
 }
 
 // stores counts what is stored in a field: what its function made and keeps nowhere else, and other things.
@@ -49,10 +51,14 @@ func Fields(pkg []*own.Func, frees *effect.Frees) []FieldFinding {
 			methods[m.of] = append(methods[m.of], m)
 		}
 	}
+	items(put, pkg, frees)
 	var out []FieldFinding
 	for n, ms := range methods {
 		out = append(out, forgotten(n, ms, put, frees)...)
 		out = append(out, lost(n, ms, put)...)
+	}
+	for _, f := range pkg {
+		out = append(out, replaced(f, methods)...)
 	}
 	slices.SortFunc(out, func(a, b FieldFinding) int {
 		return cmp.Or(cmp.Compare(a.Method.Pos(), b.Method.Pos()), cmp.Compare(a.Lost, b.Lost))
@@ -78,7 +84,7 @@ func count(put map[*types.Var]*stores, f *own.Func, frees *effect.Frees) {
 			}
 			p := at(put, field, s)
 			p.in[f.SSA] = true
-			if !frees.Resource(field.Type()) {
+			if _, empty := s.Val.(*ssa.MakeMap); empty || !frees.Resource(field.Type()) {
 				continue
 			}
 			if !onlyInto(f, s, field) {

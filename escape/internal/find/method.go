@@ -134,10 +134,13 @@ func (m *method) value(f *own.Func, v ssa.Value, k int) {
 		case *ssa.DebugRef:
 		case *ssa.BinOp:
 			m.tested[k] = true
-		case *ssa.FieldAddr, *ssa.Field, *ssa.Index, *ssa.UnOp: // a part, which is freed by itself
+		case *ssa.FieldAddr, *ssa.Field, *ssa.Index, *ssa.IndexAddr, *ssa.UnOp: // a part, freed by itself
 			u, ok := i.(*ssa.UnOp)
 			m.received[k] = m.received[k] || ok && u.Op == token.ARROW
 			m.value(f, i.(ssa.Value), k)
+		case *ssa.Store:
+			c, ok := i.Val.(*ssa.Const)
+			m.given[k] = m.given[k] || !ok || c.Value != nil
 		case ssa.CallInstruction:
 			m.call(f, i, v, k)
 		case *ssa.Return:

@@ -47,11 +47,16 @@ func findings(t *testing.T, path string) {
 		}
 	}
 	for _, fd := range r.Fields {
-		fmt.Fprintf(&out, "%s: leak", line(cmp.Or(fd.Lost, fd.Method.Pos())))
+		kind := "leak"
+		if fd.Early.IsValid() {
+			kind = "use-after-free"
+		}
+		fmt.Fprintf(&out, "%s: %s", line(cmp.Or(fd.Lost, fd.Method.Pos())), kind)
 		if fd.Made.IsValid() {
 			fmt.Fprintf(&out, ", with %s", line(fd.Made))
 		}
-		fmt.Fprintf(&out, "\n\t%s\n", report.OfFields(fd))
+		text, _ := report.Words(report.OfFields(fd), line)
+		fmt.Fprintf(&out, "\n\t%s\n", text)
 	}
 	if *update {
 		ar.Files[1].Data = []byte(out.String())

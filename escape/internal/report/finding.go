@@ -74,6 +74,13 @@ func (w *Reasons) Finding(f *pointsto.Func, fd find.Finding) string {
 // OfFields returns the words for what a method forgets, or loses.
 func OfFields(fd find.FieldFinding) string {
 	fields, of := strings.Join(fd.Fields, ", "), fd.Type.Obj().Name()
+	if fd.Early.IsValid() {
+		return fmt.Sprintf("a reference is taken after field %s of %s is freed at %s: if both are one, it is gone by then",
+			fields, of, At(fd.Early))
+	}
+	if fd.Item {
+		return fmt.Sprintf("an item of field %s of %s is overwritten while it owns", fields, of)
+	}
 	if fd.Lost.IsValid() {
 		return fmt.Sprintf("field %s of %s is overwritten while it owns", fields, of)
 	}
