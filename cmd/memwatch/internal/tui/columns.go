@@ -55,7 +55,7 @@ func (m *Model) processColumns() []column[*heap.Process] {
 			style: func(p P) lipgloss.Style { _, s := mark(p); return s }},
 		{title: "PID", width: 7, text: func(p P, _ int) string { return fmt.Sprint(p.PID) },
 			order: least(func(p P) uint32 { return p.PID })},
-		{title: "PROCESS", width: 12, most: 20, left: true, text: func(p P, _ int) string { return render.Clean(p.Name) },
+		{title: "PROCESS", width: 12, most: 28, left: true, text: func(p P, _ int) string { return render.Clean(p.Name) },
 			order: least(func(p P) string { return p.Name })},
 		{title: "LIVE", width: 10, text: func(p P, _ int) string { n, _ := held(p); return m.live(p, n) },
 			order: func(a, b P) int { return 0 }}, // the snapshot's: what has exited is last

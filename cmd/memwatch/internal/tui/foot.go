@@ -70,7 +70,7 @@ func help() []string {
 	return strings.Split(`memwatch: the live foreign heap of running programs      any other key goes back
 
   ↑ ↓ j k        choose              enter → l     look into it
-  home end g G   first, last         esc ← bksp    back; before that, clear the filter
+  home end g G   first, last         esc ← bksp    back (clears a filter first)
   pgup pgdn      a screen            tab           leak suspects, and back
   < > F6         order by another    t F5          call tree of the process
   M D P T N      by live, growth, rate or allocated, peak or age, pid or objects
@@ -80,14 +80,14 @@ func help() []string {
   ? h F1         this help           q F10         quit (ctrl-z stops)
 
   live           bytes got from the driver, or else in lastuse buffers
-  growth         by how much its low points rise now; full in: when memory ends so
+  growth         by how much its low points rise; full in: when memory ends so
   rate           bytes asked for in a second, freed again or not
-  ! ‼            may be a leak: never frees, grows, keeps far longer; no memory left
+  ! ‼            may be a leak: never frees, grows, keeps longer; no memory left
   (block)        what PyTorch handed out of memory that the driver gave it
   (class)        shown and not added: memory of others, or counted elsewhere
-  joined         it ran before it was watched: its older memory is unknown, and ?
+  joined         it ran before it was watched: its older memory is not known (?)
   ≈              events were lost; the number may be too low or too high
-  █ ▓ ▒ ·        of a device: live, counted by the driver besides, of others, free
+  █ ▓ ▒ ·        of a device: live, counted by the driver besides, others, free
   colours        yellow: look at it; red: no memory soon; green: it goes back`, "\n")
 }
 
