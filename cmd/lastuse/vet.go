@@ -78,7 +78,7 @@ func vetMain() {
 	unitchecker.Main(forVet(escape.Analyzer, factsAlone(os.Args[len(os.Args)-1])))
 }
 
-// vetGCPercent is what the heap may grow by between two collections, where nobody says so: the process is over
+// vetGCPercent is what the heap may grow by between collections, where nobody says so: the process is over
 // after one package, so collecting as often as a program that stays takes a third of its time.
 const vetGCPercent = 300
 
