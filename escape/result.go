@@ -96,8 +96,6 @@ type Buffer struct {
 	Path   []Step    // from the site to the sink
 	Callee string    // full name of the function that keeps it, "" if it is not a call
 
-	captured bool // it leaves into a variable of an enclosing function
-
 	Stops *Step // of a plan that is withheld: the step at which its proof stops; else nil
 
 	// For an inserted buffer: the plan, in source order.

@@ -222,7 +222,7 @@ func (r *finder) judge(m met) {
 		return
 	}
 	st &= own.Freed | own.Pending
-	viewed := on == Freed && m.As != pointsto.Whole
+	viewed := (on == Freed || on == Deferred) && m.As != pointsto.Whole
 	if viewed && r.ownsItself(m.Of) {
 		if types.Identical(kindOf(m.Of), kindOf(s.Value)) {
 			return // headers of one kind count who shares their memory

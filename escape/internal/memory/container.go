@@ -149,9 +149,7 @@ func (f *Func) visit(c *Container, v ssa.Value) {
 			f.visit(c, i.(ssa.Value))
 			continue
 		case *ssa.Range:
-			for _, n := range *i.Referrers() {
-				c.users = append(c.users, n)
-			}
+			c.users = append(c.users, *i.Referrers()...)
 			continue
 		case *ssa.UnOp, *ssa.Lookup, *ssa.BinOp, *ssa.Return:
 		case *ssa.Store:

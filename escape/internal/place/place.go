@@ -221,8 +221,6 @@ func (pl *planner) shared(verdicts []Verdict) (out []Verdict) {
 	return slices.DeleteFunc(verdicts, func(v Verdict) bool { return v.Site.Joint() })
 }
 
-func (pl *planner) index(s *pointsto.Site) int { return slices.Index(pl.g.Sites, s) }
-
 // agree reports whether all that the frees of t free is freed there, by the same value.
 func (pl *planner) agree(t own.Token, spots map[own.Token][]*spot) bool {
 	for _, s := range spots[t] {
