@@ -292,7 +292,7 @@ func (p *process) rows(q Query) []Site {
 	names := p.nameSites()
 	for _, s := range chosen {
 		row := p.row(s, q)
-		row.Own, row.Counts, row.Named = rank[s] < 2 && s.key.class != Block, rank[s] == 0, names[s.key]
+		row.Own, row.Counts, row.Named = p.own(s), rank[s] == 0, names[s.key]
 		rows = append(rows, row)
 	}
 	return rows
