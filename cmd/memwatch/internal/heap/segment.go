@@ -11,8 +11,8 @@ import (
 // wanted them, and segments are neither suspected nor said to grow. PyTorch's allocators tell of blocks, the
 // lastuse runtime of its buffers.
 
-// blockFiles are the libraries of allocators whose blocks are seen, and bufferFuncs how the functions begin by
-// which the runtime asks for segments.
+// blockFiles are the libraries of allocators whose blocks are seen, and bufferFuncs how the functions begin
+// by which the runtime asks for segments.
 var blockFiles = []string{"libc10_cuda.so", "libc10_hip.so", "libc10_xpu.so"}
 
 const bufferFuncs = "github.com/lastuse/lastuse/alloc/cuda."
