@@ -75,7 +75,8 @@ func (g *graph) reads(x ssa.Value, b *ssa.BasicBlock) {
 }
 
 // liveElems returns the elements that live registers, deferred calls, goroutines and, in a literal, the
-// registers of other functions reach.
+// registers of other functions reach. The body of a range over a function in it is none of these: it runs
+// only while the literal does, and stands at that loop, so that nothing of a literal in itself is shown.
 func (g *graph) liveElems(b *ssa.BasicBlock) set {
 	if s, ok := g.elems[b]; ok {
 		return s
@@ -85,9 +86,10 @@ func (g *graph) liveElems(b *ssa.BasicBlock) set {
 	for v := range g.live(b) {
 		s.union(f.of(v))
 	}
-	if b.Parent() != f.root {
+	if fn := b.Parent(); fn != f.root {
+		bodies := bodiesIn(fn)
 		for k, v := range f.vals {
-			if i, ok := k.v.(ssa.Instruction); !ok || i.Parent() != b.Parent() {
+			if i, ok := k.v.(ssa.Instruction); (!ok || i.Parent() != fn) && !bodies[k.v.Parent()] {
 				s.union(*v)
 			}
 		}
@@ -105,4 +107,17 @@ func (g *graph) liveElems(b *ssa.BasicBlock) set {
 	s = f.reach(s)
 	g.elems[b] = s
 	return s
+}
+
+// bodiesIn returns the bodies of the ranges over functions that stand in a function, and in such bodies.
+func bodiesIn(fn *ssa.Function) map[*ssa.Function]bool {
+	bodies := func(fn *ssa.Function) (out []*ssa.Function) {
+		for _, a := range fn.AnonFuncs {
+			if a.Synthetic == yield {
+				out = append(out, a)
+			}
+		}
+		return out
+	}
+	return reachable(bodies, bodies(fn)...)
 }

@@ -4,6 +4,8 @@ package proof_test
 var calleePairs = []pair{
 	{"a free that leads to no variable, where initializers call functions", initializes(`release(c.n)`),
 		initializes(`note(c.n)`), "in another order"},
+	{"elements that a body in a body appends, in each round", appends(`xs := []*B{}`, ``), appends(``, `var xs []*B
+	`), "may run again"},
 	{"elements that the body of a range over a function appends", `
 func f(n int) {
 	var bs []*B
@@ -483,5 +485,28 @@ func made() int {
 	c.Free() //F
 	return 1
 }
+`
+}
+
+// appends returns ranges over functions, one in another, of which the inner one fills a slice.
+func appends(inside, outside string) string {
+	return `
+func f(n int) {
+	` + outside + `for range upTo(n) {
+		` + inside + `
+		for range upTo(n) {
+			xs = append(xs, Make())
+		}
+		for _, x := range xs {
+			x.Use()
+		}
+		for _, b := range xs { //F
+			b.Free() //F
+		} //F
+	}
+}
+
+//lastuse:effect args borrowed
+func upTo(n int) func(func(int) bool)
 `
 }
