@@ -146,7 +146,7 @@ func (pl *planner) returns(p *own.Point) *ssa.Return {
 // begins reports whether a point is in front of a block that runs deferred calls and returns.
 func (pl *planner) begins(p *own.Point) bool {
 	n := pl.f.Graph.Nodes[p.Node]
-	return p.At == 0 && n.First == 0 && n.Block != nil && runsDeferred(n.Instrs[0])
+	return p.At == 0 && n.First == 0 && len(n.Instrs) > 0 && runsDeferred(n.Instrs[0])
 }
 
 func runsDeferred(i ssa.Instruction) bool {
@@ -169,8 +169,9 @@ func (pl *planner) stands(r *ssa.Return) bool {
 		}
 	}
 	for _, n := range pl.g.Nodes() {
+		instrs := pl.f.Graph.Nodes[n].Instrs // none where a panic runs what is deferred
 		for _, p := range pl.moves[n] {
-			if p.At > 0 && pl.meddles(pl.f.Graph.Nodes[n].Instrs[p.At-1], body, body == inner) {
+			if p.At > 0 && len(instrs) > 0 && pl.meddles(instrs[p.At-1], body, body == inner) {
 				return false
 			}
 		}
