@@ -1,6 +1,7 @@
 package effect
 
 import (
+	"go/token"
 	"go/types"
 	"slices"
 )
@@ -41,11 +42,21 @@ type Param struct {
 	Escapes    When
 	Filled     bool // it escapes only since what it leads to is given something: nobody else gets it
 	Retained   bool
+	Made       []Made        // what is made for its fields; facts have no word for it
 	Parts      []Part[Param] // what it does to parts, where that is something else
 	Sets       Sets          // of a captured variable
 	Takes      Takes         // of a slice, or a variable of one, that escapes: how it does
 	Calls      Calls         // of a function: how it is called
 	Reads      Reads         // how far it is looked into
+}
+
+// A Made says that a function gives a field of what an operand points to something of its own, which is the
+// field's then.
+type Made struct {
+	Field   int
+	Pos     token.Pos // where
+	Success bool      // on each call that does not fail
+	Fails   bool      // on some that fail
 }
 
 // Sets says when a literal gives a variable that it captures what the variable's function then owns.
@@ -322,6 +333,9 @@ func joinParam(a, b Param) Param {
 	p.Repeatable = (a.Repeatable || a.Freed.Cond == Never) && (b.Repeatable || b.Freed.Cond == Never) &&
 		p.Freed.Cond != Never
 	p.TakesNil = a.TakesNil && b.TakesNil
+	if slices.Equal(a.Made, b.Made) {
+		p.Made = a.Made
+	}
 	p.Filled = p.Escapes.Cond != Never && a.Retained == b.Retained && (a.Filled || a.Escapes.Cond == Never) && (b.Filled || b.Escapes.Cond == Never)
 	p.Sets = a.Sets.Join(b.Sets)
 	if a.Takes == b.Takes {

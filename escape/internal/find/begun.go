@@ -1,12 +1,15 @@
 package find
 
 import (
+	"go/types"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
+	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/ir"
+	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/own"
 	"github.com/lastuse/lastuse/escape/internal/place"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
@@ -31,9 +34,10 @@ func (r *finder) begun(s *pointsto.Site, frees []place.Free) {
 		if at == nil {
 			continue
 		}
-		if put := r.filled(s, at); put != nil {
-			r.add(Finding{Kind: Leak, On: Begun, State: own.Owned, Must: true, Site: s, Pos: fr.At.Pos(), Other: put.Pos(),
-				Field: fieldOf(put.Addr).Name()})
+		if m, some := r.filled(s, at); some {
+			of := memory.Pointee(s.Value.Type()).Underlying().(*types.Struct)
+			r.add(Finding{Kind: Leak, On: Begun, State: own.Owned, Must: true, Site: s, Pos: fr.At.Pos(), Other: m.Pos,
+				Field: of.Field(m.Field).Name()})
 			return
 		}
 	}
@@ -47,30 +51,54 @@ func where(w place.Where) *ssa.BasicBlock {
 	return w.Place.Block
 }
 
-// filled returns a store that surely gives a field of a value something that the value owns then, wherever a
-// block is reached; nil if there is none.
-func (r *finder) filled(s *pointsto.Site, at *ssa.BasicBlock) *ssa.Store {
+// filled returns what surely gives a field of a value something that the value owns then, wherever a block is
+// reached: a store, or a call that makes it.
+func (r *finder) filled(s *pointsto.Site, at *ssa.BasicBlock) (m effect.Made, some bool) {
 	for _, v := range r.g.Values {
 		if !slices.Equal(r.f.Holds(v), []pointsto.Hold{{Site: s, As: pointsto.Whole}}) || v.Referrers() == nil {
 			continue
 		}
 		for _, i := range *v.Referrers() {
-			a, ok := i.(*ssa.FieldAddr)
-			if !ok || a.X != v {
-				continue
-			}
-			for _, j := range *a.Referrers() {
-				put, ok := j.(*ssa.Store)
-				if !ok || put.Addr != a || !put.Block().Dominates(at) || !frees(r.f, s, a.Field) {
-					continue
+			switch i := i.(type) {
+			case *ssa.FieldAddr:
+				for _, j := range *i.Referrers() {
+					put, ok := j.(*ssa.Store)
+					if !ok || i.X != v || put.Addr != i || !put.Block().Dominates(at) || !frees(r.f, s, i.Field) {
+						continue
+					}
+					if of := r.f.HandsOver(put); of != nil && (!of.Begun || r.used(s, put, at)) {
+						return effect.Made{Field: i.Field, Pos: put.Pos()}, true
+					}
 				}
-				if of := owned(r.f, put); of != nil && !r.f.Freed(of) && (!of.Begun || r.used(s, put, at)) {
-					return put
+			case *ssa.Call:
+				if m, some := r.madeBy(s, i, v, at); some {
+					return m, true
 				}
 			}
 		}
 	}
-	return nil
+	return m, false
+}
+
+// madeBy returns a field that a call gives something, of what it is given as v, wherever a block is reached
+// behind it: if that is so because the call failed, it must have made it then.
+func (r *finder) madeBy(s *pointsto.Site, c *ssa.Call, v ssa.Value, at *ssa.BasicBlock) (m effect.Made, some bool) {
+	_, builtin := c.Call.Value.(*ssa.Builtin)
+	if builtin || r.f.Marks(c) || !c.Block().Dominates(at) {
+		return m, false
+	}
+	failed, known := r.f.Failed(c, at)
+	for k, a := range calls.Operands(&c.Call) {
+		if a != v {
+			continue
+		}
+		for _, m := range r.f.Summary(&c.Call).Param(k).Made {
+			if known && (failed && m.Fails || !failed && m.Success) && frees(r.f, s, m.Field) {
+				return m, true
+			}
+		}
+	}
+	return m, false
 }
 
 // used reports whether a call gets a value behind a store, and in front of a block: what was begun with
@@ -88,36 +116,6 @@ func (r *finder) used(s *pointsto.Site, put *ssa.Store, at *ssa.BasicBlock) bool
 		}
 	}
 	return false
-}
-
-// owned returns the site of what a store puts somewhere, which the function surely owns in front of it;
-// nil if that is not so.
-func owned(f *own.Func, put *ssa.Store) *pointsto.Site {
-	v := put.Val
-	if i, ok := v.(*ssa.MakeInterface); ok {
-		v = i.X
-	}
-	holds := f.Holds(v)
-	if len(holds) != 1 || holds[0].As != pointsto.Whole || holds[0].Site.Param >= 0 {
-		return nil
-	}
-	n, at, _ := f.Graph.Where(put)
-	for _, g := range f.Groups {
-		k := slices.Index(g.Sites, holds[0].Site)
-		if k < 0 || g.Why() != "" {
-			continue
-		}
-		var front *own.Point
-		for _, p := range g.Points(n) {
-			if p.At <= at {
-				front = p
-			}
-		}
-		if front != nil && front.Status(own.Token(2*k)) == own.Owned {
-			return holds[0].Site
-		}
-	}
-	return nil
 }
 
 // frees reports whether what frees a value looks at a field of it, or another method that it calls does.

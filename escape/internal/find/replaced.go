@@ -128,7 +128,7 @@ func early(f *own.Func, s *ssa.Store) (taken, freed token.Pos) {
 			}
 		}
 	})
-	if !known || free == nil || retain == nil || !reaches(free, retain) || reaches(retain, free) {
+	if !known || free == nil || retain == nil || !ir.Leads(free, retain) || ir.Leads(retain, free) {
 		return 0, 0
 	}
 	return retain.Pos(), free.Pos()
@@ -152,28 +152,4 @@ func source(v ssa.Value) *ssa.Parameter {
 			return nil
 		}
 	}
-}
-
-// reaches reports whether a way leads from one instruction to another one.
-func reaches(from, to ssa.Instruction) bool {
-	if from.Block() == to.Block() {
-		all := from.Block().Instrs
-		if slices.Index(all, from) < slices.Index(all, to) {
-			return true
-		}
-	}
-	seen := map[*ssa.BasicBlock]bool{}
-	open := slices.Clone(from.Block().Succs)
-	for len(open) > 0 {
-		b := open[len(open)-1]
-		open = open[:len(open)-1]
-		if b == to.Block() {
-			return true
-		}
-		if !seen[b] {
-			seen[b] = true
-			open = append(open, b.Succs...)
-		}
-	}
-	return false
 }

@@ -93,8 +93,7 @@ func silent(f *own.Func, free *effect.Found, frees *effect.Frees) bool {
 			case *ssa.Store:
 				_, nothing := i.Val.(*ssa.Const)
 				_, local := i.Addr.(*ssa.Alloc)
-				field, _ := f.Origin(i.Addr).(*memory.Field)
-				if !local && !(nothing && field != nil && field.Root == f.SSA.Params[0]) {
+				if !local && !(nothing && within(f.SSA.Params[0], i.Addr)) {
 					return false
 				}
 				free.Repeatable, free.Resets = free.Repeatable && local, free.Resets || !local
@@ -110,6 +109,26 @@ func silent(f *own.Func, free *effect.Found, frees *effect.Frees) bool {
 	return true
 }
 
+// within reports whether an address is that of a field of what a pointer leads to, or of an item in one.
+func within(p, addr ssa.Value) bool {
+	for {
+		switch a := addr.(type) {
+		case *ssa.FieldAddr:
+			if a.X == p {
+				return true
+			}
+			addr = a.X
+		case *ssa.IndexAddr:
+			addr = a.X
+			if load, ok := addr.(*ssa.UnOp); ok { // of a slice
+				addr = load.X
+			}
+		default:
+			return false
+		}
+	}
+}
+
 // onlyFrees reports whether a call frees its only operand, and is known to do no more: a spec says so, or
 // that was inferred.
 func onlyFrees(f *own.Func, c *ssa.Call, frees *effect.Frees) bool {
@@ -117,7 +136,7 @@ func onlyFrees(f *own.Func, c *ssa.Call, frees *effect.Frees) bool {
 		return b.Name() == "len"
 	}
 	fn := calls.Called(&c.Call)
-	if fn == nil || c.Call.IsInvoke() || len(calls.Operands(&c.Call)) != 1 {
+	if fn == nil || len(calls.Operands(&c.Call)) != 1 {
 		return false
 	}
 	s := f.Summary(&c.Call)

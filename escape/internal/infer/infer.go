@@ -77,6 +77,7 @@ func Summary(f *own.Func, frees *effect.Frees) *effect.Summary {
 		if f.In.Owns(p.Type()) && looksOnly(f, p) {
 			s.Params[k].Reads = effect.Handle
 		}
+		s.Params[k].Made = e.makes(p)
 		if !followed[k] && !memory.Plain(p.Type()) {
 			e.lent(s, k, p)
 		}

@@ -100,6 +100,26 @@ func Follows(from, to ssa.Instruction, unless *ssa.Alloc) bool {
 	return false
 }
 
+// Leads reports whether a way leads from one instruction to another one.
+func Leads(from, to ssa.Instruction) bool {
+	if from.Block() == to.Block() && Before(from, to) {
+		return true
+	}
+	seen := map[*ssa.BasicBlock]bool{}
+	for open := slices.Clone(from.Block().Succs); len(open) > 0; {
+		b := open[len(open)-1]
+		open = open[:len(open)-1]
+		if b == to.Block() {
+			return true
+		}
+		if !seen[b] {
+			seen[b] = true
+			open = append(open, b.Succs...)
+		}
+	}
+	return false
+}
+
 // Again reports whether a block runs again without another one.
 func Again(b, without *ssa.BasicBlock) bool {
 	seen := map[*ssa.BasicBlock]bool{}

@@ -102,12 +102,9 @@ func (f *Func) Where(v ssa.Value) (node, at int, ok bool) {
 		return p.node, p.at, true
 	case *Running:
 		v = p.Group
-	case *Dropped:
-		v = p.Call
-	case *Assigned:
-		v = p.Call
-	case *Filled:
-		v = p.Call
+	}
+	if c := CallOf(v); c != nil {
+		return f.Graph.Where(c)
 	}
 	if e, is := v.(*ssa.Extract); is {
 		v = e.Tuple
@@ -118,6 +115,36 @@ func (f *Func) Where(v ssa.Value) (node, at int, ok bool) {
 	}
 	return f.Graph.Where(i)
 }
+
+// CallOf returns the call that makes a value; nil if none does.
+func CallOf(v ssa.Value) *ssa.Call {
+	switch x := v.(type) {
+	case *Dropped:
+		return x.Call
+	case *Assigned:
+		return x.Call
+	case *Filled:
+		return x.Call
+	case *ssa.Extract:
+		v = x.Tuple
+	}
+	c, _ := v.(*ssa.Call)
+	return c
+}
+
+// Failed reports whether a block runs only if a call failed, by a test of the error that it returned; known
+// is false if no test tells. What returns no error does not fail.
+func (f *Func) Failed(i ssa.Instruction, b *ssa.BasicBlock) (failed, known bool) {
+	c, ok := i.(*ssa.Call)
+	if !ok || !effect.HasError(c.Call.Signature()) {
+		return false, true
+	}
+	err := ErrorOf(c)
+	return ir.NonNil(b, nil, func(v ssa.Value) bool { return err != nil && f.Stored(v) == err })
+}
+
+// ErrorOf returns the error that a call returns; nil if nobody takes it.
+func ErrorOf(c *ssa.Call) ssa.Value { return Result(c, c.Call.Signature().Results().Len()-1) }
 
 // RootOf returns what v is a part of, or v.
 func RootOf(v ssa.Value) ssa.Value {

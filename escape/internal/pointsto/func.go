@@ -317,21 +317,24 @@ func (f *Func) begin(s *Site, add func(ssa.Value, Hold)) {
 
 // Call returns the call that makes it; nil for a parameter.
 func (s *Site) Call() *ssa.CallCommon {
-	v := memory.RootOf(s.Value)
-	switch x := v.(type) {
-	case *memory.Dropped:
-		return &x.Call.Call
-	case *memory.Assigned:
-		return &x.Call.Call
-	case *memory.Filled:
-		return &x.Call.Call
-	case *ssa.Extract:
-		v = x.Tuple
-	}
-	if c, ok := v.(*ssa.Call); ok {
+	if c := memory.CallOf(memory.RootOf(s.Value)); c != nil {
 		return &c.Call
 	}
 	return nil
+}
+
+// HandsOver returns the site of what a store puts away, if nothing else hands it on or frees it; else nil.
+func (f *Func) HandsOver(put *ssa.Store) *Site {
+	v := put.Val
+	if i, ok := v.(*ssa.MakeInterface); ok {
+		v = i.X
+	}
+	h := f.holds[v]
+	if len(h) != 1 || h[0].As != Whole || h[0].Site.Param >= 0 || f.Freed(h[0].Site) ||
+		slices.ContainsFunc(h[0].Site.Moves, func(a Act) bool { return a.Instr != ssa.Instruction(put) }) {
+		return nil
+	}
+	return h[0].Site
 }
 
 // step returns what an act makes of a hold, if that is anything, and notes what becomes of the site.

@@ -163,8 +163,8 @@ func (w *Reasons) Buffer(f *pointsto.Func, s *pointsto.Site) Buffer {
 	}
 	relative := relativeTo(f)
 	b := Buffer{Type: strings.ReplaceAll(types.TypeString(t, relative), "_Ctype_", "C.")}
-	if c := callOf(v); c != nil {
-		b.Maker = calleeName(f, c)
+	if c := memory.CallOf(v); c != nil {
+		b.Maker = calleeName(f, &c.Call)
 	}
 	if p, ok := v.(*ssa.Parameter); ok {
 		b.Name = p.Name() + path
@@ -228,24 +228,6 @@ func (w *Reasons) called(f *pointsto.Func, v ssa.Value, path string) string {
 		}
 	}
 	return ""
-}
-
-// callOf returns the call that makes a value; nil for a parameter.
-func callOf(v ssa.Value) *ssa.CallCommon {
-	switch x := v.(type) {
-	case *memory.Dropped:
-		return &x.Call.Call
-	case *memory.Assigned:
-		return &x.Call.Call
-	case *memory.Filled:
-		return &x.Call.Call
-	case *ssa.Extract:
-		v = x.Tuple
-	}
-	if c, ok := v.(*ssa.Call); ok {
-		return &c.Call
-	}
-	return nil
 }
 
 // FuncName returns the name of a function as it is said in a package: with its own where that is another.
