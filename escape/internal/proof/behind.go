@@ -56,20 +56,29 @@ func (w *walker) stands(n int, p phase, s *set, nothing bool) {
 	}
 }
 
-// goBehind walks on behind F: with the memory that it may write, or with the name of what is nothing there.
-// That follows the register alone: what is put into memory as nothing is not told from other nothings.
+// goBehind walks on behind each F, by itself: with the memory that it may write, or with the name of what is
+// nothing there. That follows the register alone: what is put into memory as nothing is not told from other
+// nothings.
 func (c *checker) goBehind(g *graph, frees []*free, stood map[stand]*set, nothing bool) {
+	order := func(a, b stand) int { return cmp.Or(a.n-b.n, a.to-b.to, cmp.Compare(a.p, b.p)) }
+	all := slices.SortedFunc(maps.Keys(stood), order)
+	for n := range frees {
+		of := slices.DeleteFunc(slices.Clone(all), func(k stand) bool { return k.n != n || k.nothing != nothing })
+		if len(of) > 0 {
+			c.goBehindOne(g, frees, of, stood)
+		}
+	}
+}
+
+func (c *checker) goBehindOne(g *graph, frees []*free, of []stand, stood map[stand]*set) {
+	nothing := of[0].nothing
 	w := c.walker(g, frees, nil, false, set{})
 	w.fault = func(i int, rule Rule, words string, at ssa.Instruction) {
 		if !c.off[rule] && (rule == Readable || rule == Dead && !nothing) {
 			c.fail(frees[i].e, rule, words, posOf(at))
 		}
 	}
-	order := func(a, b stand) int { return cmp.Or(a.n-b.n, a.to-b.to, cmp.Compare(a.p, b.p)) }
-	for _, k := range slices.SortedFunc(maps.Keys(stood), order) {
-		if k.nothing != nothing {
-			continue
-		}
+	for _, k := range of {
 		b := todo{k.to, k.p | ours + phase(k.n), stood[k].clone()}
 		if x := frees[k.n]; nothing {
 			w.set(&b.marks, x.arg, 0, true)
@@ -85,8 +94,6 @@ func (c *checker) goBehind(g *graph, frees []*free, stood map[stand]*set, nothin
 		}
 		w.behind = append(w.behind, b)
 	}
-	if len(w.behind) > 0 {
-		w.run()
-	}
+	w.run()
 	c.givenUp(w)
 }

@@ -430,4 +430,102 @@ func f() {
 	} //F
 }
 `, "freed twice"},
+	{"a variable that is given another one behind the free", `
+type M struct{ p *int }
+
+//lastuse:effect result 0 owned
+func MakeM() M
+
+//lastuse:effect recv freed
+func (m *M) Close()
+
+//lastuse:effect recv borrowed
+func (m *M) Use()
+
+func f(c bool) {
+	var m M
+	for {
+		m = MakeM()
+		m.Use()
+		m.Close() //F
+	}
+}
+`, `
+type M struct{ p *int }
+
+//lastuse:effect result 0 owned
+func MakeM() M
+
+//lastuse:effect recv freed
+func (m *M) Close()
+
+//lastuse:effect recv borrowed
+func (m *M) Use()
+
+func f(c bool) {
+	var m M
+	for {
+		m = MakeM()
+		m.Use()
+		m.Close() //F
+		if c {
+			m = M{}
+		}
+		println(m.p)
+	}
+}
+`, "its name is read"},
+	{"a free, and a literal that has to do with what another one frees", `
+type M struct{ p *int }
+
+//lastuse:effect result 0 owned
+func MakeM(n int) M
+
+//lastuse:effect recv freed
+func (m *M) Close()
+
+//lastuse:effect recv borrowed
+func (m *M) Sum() int
+
+func f() {
+	o, b := MakeM(1), MakeM(2)
+	old := b
+	grow := func() { b = MakeM(b.Sum()) }
+	grow()
+	fmt.Println(o.Sum(), b.Sum())
+	was := b //F
+	o.Close() //F
+	grow()
+	was.Close() //F
+	fmt.Println(b.Sum(), old.Sum())
+	b.Close() //F
+	old.Close() //F
+}
+`, `
+type M struct{ p *int }
+
+//lastuse:effect result 0 owned
+func MakeM(n int) M
+
+//lastuse:effect recv freed
+func (m *M) Close()
+
+//lastuse:effect recv borrowed
+func (m *M) Sum() int
+
+func f() {
+	o, b := MakeM(1), MakeM(2)
+	old := b
+	grow := func() { b = MakeM(b.Sum()) }
+	grow()
+	fmt.Println(o.Sum(), b.Sum())
+	was := b //F
+	o.Close() //F
+	grow()
+	was.Close() //F
+	fmt.Println(b.Sum(), old.Sum(), o.Sum())
+	b.Close() //F
+	old.Close() //F
+}
+`, "it is used by Sum"},
 }

@@ -67,10 +67,11 @@ func (w *walker) instr(n int, pt *point, p phase, s *set) {
 	w.next(n, p, w.happens(pt.entry, v, p, s, pt.instr))
 }
 
-// reads notes what an entry reads.
+// reads notes what an entry reads. What F wrote may be overwritten behind it.
 func (w *walker) reads(e *entry, p phase, s *set, at ssa.Instruction) {
+	_, over := at.(*ssa.Store)
 	for _, x := range e.reads {
-		if w.holds(s, x) || w.keyed(s, x) || w.written(s, x) {
+		if w.holds(s, x) || w.keyed(s, x) || !over && w.written(s, x) {
 			w.use(p, Dead, "it is read or written", at)
 		}
 	}

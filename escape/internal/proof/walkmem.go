@@ -17,9 +17,6 @@ import (
 func (w *walker) store(s *set, st storing, at ssa.Instruction) *set {
 	pts := w.f.within(w.f.of(st.to), st.step)
 	is, leads := w.comes(s, st.val), w.touched(s, st.val.v)
-	mine := func(e elem) bool {
-		return slices.ContainsFunc(e.obj.ids, func(id int) bool { return w.inside(s, id) })
-	}
 	switch {
 	case st.moves: // it is nowhere twice
 		for id := range pts.all() {
@@ -28,8 +25,7 @@ func (w *walker) store(s *set, st storing, at ssa.Instruction) *set {
 			}
 		}
 		return s
-	case st.val.how == itself && st.over && (w.holds(s, st.to) ||
-		pts.meets(w.class) && (w.behind == nil || w.f.some(pts, mine))): // else another F writes there
+	case st.val.how == itself && st.over && (w.holds(s, st.to) || w.behind == nil && pts.meets(w.class)):
 		s.add(w.id(markKey{kind: left, at: at})) // the resource is not what it was
 	}
 	return w.storeIn(s, pts, is, leads, at)
@@ -137,7 +133,7 @@ func (w *walker) storeIn(s *set, pts set, is, leads bool, at ssa.Instruction) *s
 func (w *walker) changes(s *set, e elem) bool {
 	return w.site != nil && slices.ContainsFunc(e.obj.ids, func(q int) bool {
 		path := w.f.elems[q].path
-		if path == e.path || !partOf(e.path, path) || !w.inside(s, q) {
+		if path == e.path || e.path == "" || !partOf(e.path, path) || !w.inside(s, q) {
 			return false
 		}
 		t := partType(e.obj.typ, strings.Map(noFixed, path))
