@@ -26,13 +26,18 @@ type subject struct {
 	ignored []string                     // names of files that this build leaves out
 	read    func(string) ([]byte, error) // gives their text
 	dir     string                       // of the package's source; "" if that is not known
-	keeps   map[*ast.File]map[int]string // the lines that say so, as far as they were asked for
-	panics  map[*ast.File][]panicking    // likewise
+	marked
+}
+
+// marked is what comments and calls in files say, as far as it was asked for.
+type marked struct {
+	keeps  map[*ast.File]map[int]string // the lines that say so
+	panics map[*ast.File][]panicking
 }
 
 func newSubject(fset *token.FileSet, files []*ast.File, info *types.Info, tp *types.Package, set *spec.Set) *subject {
 	return &subject{fset: fset, files: files, info: info, types: tp, set: set,
-		keeps: map[*ast.File]map[int]string{}, panics: map[*ast.File][]panicking{}}
+		marked: marked{keeps: map[*ast.File]map[int]string{}, panics: map[*ast.File][]panicking{}}}
 }
 
 // line prints a position for people: base name and line of the source as it was

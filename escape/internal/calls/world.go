@@ -18,19 +18,24 @@ type World struct {
 	invoked map[string]bool                   // names of methods that are called through interfaces
 	made    map[*ssa.Function][]*ssa.MakeClosure
 	methods map[string][]*types.Func
-	stored  map[string][]ssa.Value        // by unexported field
-	leaks   map[string]bool               // unexported fields whose address is taken
-	raw     bool                          // memory of unknown make is taken for structs with functions
 	known   map[ssa.Value][]Target        // what function values may be
 	said    func(*types.Var) bool         // whether a line of a spec says what is in a variable
 	offered map[*types.Func][]*types.Func // see offers
+	fields
+}
+
+// fields is what is done with unexported fields that have functions.
+type fields struct {
+	stored map[string][]ssa.Value
+	leaks  map[string]bool // whose address is taken
+	raw    bool            // memory of unknown make is taken for structs with functions
 }
 
 // NewWorld reads a package that is built.
 func NewWorld(p *ssa.Package, away *Elsewhere) *World {
 	w := &World{pkg: p, away: away, calls: map[*types.Func][]*ssa.CallCommon{}, taken: map[*types.Func]bool{},
 		invoked: map[string]bool{}, made: map[*ssa.Function][]*ssa.MakeClosure{},
-		methods: map[string][]*types.Func{}, stored: map[string][]ssa.Value{}, leaks: map[string]bool{},
+		methods: map[string][]*types.Func{}, fields: fields{stored: map[string][]ssa.Value{}, leaks: map[string]bool{}},
 		known: map[ssa.Value][]Target{}, offered: map[*types.Func][]*types.Func{}}
 	for _, f := range Functions(p) {
 		if fn := Declared(f); fn != nil && fn.Signature().Recv() != nil {

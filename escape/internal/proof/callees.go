@@ -242,16 +242,8 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 		}
 	}
 	for i := range s.Results {
-		r, b := &s.Results[i], body.result(i)
-		if !r.Owned && len(r.Derived)+len(r.Is) == 0 {
-			// What is only borrowed does not outlast the call in a result.
-			lasting := func(of []int) []int {
-				return slices.DeleteFunc(slices.Clone(of), func(n int) bool { return said[n] && !s.Params[n].Keeps })
-			}
-			*r = b
-			r.Derived, r.Is = lasting(b.Derived), lasting(b.Is)
-			r.Exact = b.Exact && len(r.Is) == len(b.Is)
-		}
+		s.outlasts(i, body.result(i), said)
+		r := &s.Results[i]
 		r.Owned, r.Known = r.Owned && !shown[i], true // views of other results are not followed
 		r.Vouched = r.Owned && line.Level == spec.Embedded
 	}
@@ -264,6 +256,21 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 		s.Results[c.Operand.Index].take(c, number)
 	}
 	return s
+}
+
+// outlasts takes for result i, of which no line says where it comes from, what a body says: what is only
+// borrowed does not outlast the call in it.
+func (s *Summary) outlasts(i int, b Result, said []bool) {
+	r := &s.Results[i]
+	if r.Owned || len(r.Derived)+len(r.Is) > 0 {
+		return
+	}
+	lasting := func(of []int) []int {
+		return slices.DeleteFunc(slices.Clone(of), func(n int) bool { return said[n] && !s.Params[n].Keeps })
+	}
+	*r = b
+	r.Derived, r.Is = lasting(b.Derived), lasting(b.Is)
+	r.Exact = b.Exact && len(r.Is) == len(b.Is)
 }
 
 // free notes that an operand is freed, on a condition perhaps: where that does not hold it is lent, or what

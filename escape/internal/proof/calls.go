@@ -26,7 +26,11 @@ type call struct {
 	entry     *entry // of a builtin
 	spawns    bool   // a goroutine runs bodies from here on
 	given     bool   // the callee is an operand of a function here: its caller knows what it does
+	placed
+}
 
+// placed is what the graph of points adds to a call.
+type placed struct {
 	does  []Param // what it does to each of args, as far as known; set by the graph of points
 	point int     // where it is; the next one is behind it
 }

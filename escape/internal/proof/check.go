@@ -391,7 +391,7 @@ func (c *checker) givenUp(w *walker) {
 func (c *checker) walker(g *graph, frees []*free, site *object, zero bool, class set) *walker {
 	w := &walker{g: g, f: g.f, site: site, zero: zero, frees: frees, isF: map[token.Pos]int{},
 		class: class, about: map[*ssa.Function]bool{},
-		fault: func(int, Rule, string, ssa.Instruction) {}}
+		hears: hears{fault: func(int, Rule, string, ssa.Instruction) {}}}
 	for n, x := range frees {
 		w.isF[x.at.Common().Pos()] = n
 		w.isF[x.at.Pos()] = n

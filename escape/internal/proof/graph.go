@@ -55,48 +55,72 @@ type spawn struct {
 }
 
 type graph struct {
-	f       *family
-	points  []point
-	meets   []bool // points that several others lead to, or that a path comes back to
-	firsts  map[*ssa.BasicBlock]int
-	enter   map[*ssa.Function]int
-	leave   map[*ssa.Function]int
-	panic   map[*ssa.Function]int
-	chains  map[ssa.Instruction][]int
-	unwind  map[*ssa.Function][]int
-	back    map[*ssa.Function][]back
-	calls   map[ssa.CallInstruction]*call
-	spawns  []*spawn
-	spawned map[*ssa.Function]bool                   // what goroutines started here run
-	lasting map[*ssa.Function]map[*ssa.Function]bool // see findLasting
+	f      *family
+	points []point
+	meets  []bool // points that several others lead to, or that a path comes back to
+	calls  map[ssa.CallInstruction]*call
+	breaks bool // it matters how a panic leaves the root
+	goesOn bool // something may go on although a literal panics
+	exits
+	spawning
+	blocks
+	looked
+	edited
+}
 
-	together map[*ssa.Function]bool // see findTogether
-	within   map[*ssa.Function]bool // literals that may run inside themselves
-	common   set                    // elements that these write
+// exits are the points where functions begin and end, and what runs at their ends.
+type exits struct {
+	enter  map[*ssa.Function]int
+	leave  map[*ssa.Function]int
+	panic  map[*ssa.Function]int
+	chains map[ssa.Instruction][]int
+	unwind map[*ssa.Function][]int
+	back   map[*ssa.Function][]back
+	defers map[*ssa.Function][]*ssa.Defer // by the function at whose end they run
+}
 
-	defers  map[*ssa.Function][]*ssa.Defer // by the function at whose end they run
-	loops   map[*ssa.BasicBlock]bool
-	lives   map[*ssa.BasicBlock]map[ssa.Value]bool
-	elems   map[*ssa.BasicBlock]set
-	onlies  map[*object]bool
-	knows   *knowledge
-	marks   *marks
-	sites   *sites
-	order   *evaluation
-	varied  map[*ssa.Alloc]bool // flags into which something else than zero is stored
-	puts    [][2]token.Pos      // statements that were put in
-	putBack map[token.Pos]bool  // calls of frees that were taken out
-	breaks  bool                // it matters how a panic leaves the root
-	goesOn  bool                // something may go on although a literal panics
+// spawning is what goroutines run.
+type spawning struct {
+	spawns   []*spawn
+	spawned  map[*ssa.Function]bool                   // what goroutines started here run
+	lasting  map[*ssa.Function]map[*ssa.Function]bool // see findLasting
+	together map[*ssa.Function]bool                   // see findTogether
+	within   map[*ssa.Function]bool                   // literals that may run inside themselves
+	common   set                                      // elements that these write
+}
+
+// blocks is what is known of blocks.
+type blocks struct {
+	firsts map[*ssa.BasicBlock]int
+	loops  map[*ssa.BasicBlock]bool
+	lives  map[*ssa.BasicBlock]map[ssa.Value]bool
+	elems  map[*ssa.BasicBlock]set
+}
+
+// looked has what was looked for once.
+type looked struct {
+	onlies map[*object]bool
+	knows  *knowledge
+	marks  *marks
+	sites  *sites
+	order  *evaluation
+	varied map[*ssa.Alloc]bool // flags into which something else than zero is stored
+}
+
+// edited is what the edits are.
+type edited struct {
+	puts    [][2]token.Pos     // statements that were put in
+	putBack map[token.Pos]bool // calls of frees that were taken out
 }
 
 func newGraph(f *family, puts [][2]token.Pos, putBack map[token.Pos]bool) *graph {
-	g := &graph{f: f, puts: puts, putBack: putBack, marks: newMarks(), calls: map[ssa.CallInstruction]*call{},
-		enter: map[*ssa.Function]int{}, leave: map[*ssa.Function]int{}, panic: map[*ssa.Function]int{},
-		chains: map[ssa.Instruction][]int{}, unwind: map[*ssa.Function][]int{}, back: map[*ssa.Function][]back{},
-		firsts: map[*ssa.BasicBlock]int{}, loops: map[*ssa.BasicBlock]bool{}, elems: map[*ssa.BasicBlock]set{},
-		lives: map[*ssa.BasicBlock]map[ssa.Value]bool{}, defers: map[*ssa.Function][]*ssa.Defer{},
-		onlies: map[*object]bool{}, varied: map[*ssa.Alloc]bool{}}
+	g := &graph{f: f, edited: edited{puts, putBack}, calls: map[ssa.CallInstruction]*call{},
+		exits: exits{enter: map[*ssa.Function]int{}, leave: map[*ssa.Function]int{}, panic: map[*ssa.Function]int{},
+			chains: map[ssa.Instruction][]int{}, unwind: map[*ssa.Function][]int{},
+			back: map[*ssa.Function][]back{}, defers: map[*ssa.Function][]*ssa.Defer{}},
+		blocks: blocks{firsts: map[*ssa.BasicBlock]int{}, loops: map[*ssa.BasicBlock]bool{},
+			elems: map[*ssa.BasicBlock]set{}, lives: map[*ssa.BasicBlock]map[ssa.Value]bool{}},
+		looked: looked{marks: newMarks(), onlies: map[*object]bool{}, varied: map[*ssa.Alloc]bool{}}}
 	for _, fn := range f.fns {
 		g.add(fn)
 	}

@@ -13,15 +13,22 @@ import (
 
 // A checker is one run over one package.
 type checker struct {
-	in    *Input
-	off   map[Rule]bool
-	fset  *token.FileSet
-	files []*file
-	info  *types.Info
-	pkg   *types.Package
-	prog  *ssa.Program
-	sums  map[*types.Func]*Summary // found so far
+	in     *Input
+	off    map[Rule]bool
+	fset   *token.FileSet
+	files  []*file
+	info   *types.Info
+	pkg    *types.Package
+	prog   *ssa.Program
+	sums   map[*types.Func]*Summary // found so far
+	diffs  []*differ
+	report *Report
+	answers
+	trimmed
+}
 
+// answers are what was asked once.
+type answers struct {
 	funcs    []*types.Func // see decls
 	effects  map[*types.Func]*Summary
 	literals map[*ssa.Function]*Summary
@@ -29,22 +36,23 @@ type checker struct {
 	behind   typeutil.Map                    // see implements
 	found    map[search]*typeutil.Map        // bool by type: see finds
 	sliced   map[*ssa.Function]*typeutil.Map // arrays of which slices are made, by type
-	diffs    []*differ
-	known    map[string]*Summary   // what is known of functions before these are looked at
-	need     map[ast.Decl]bool     // declarations that are looked into
-	asKnown  map[*ast.Ident]string // functions that are not looked into
+	fams     map[*ssa.Function]*family
+}
 
-	fams   map[*ssa.Function]*family
-	report *Report
+// trimmed is what need not be looked into: see memory.go.
+type trimmed struct {
+	known   map[string]*Summary   // what is known of functions before these are looked at
+	need    map[ast.Decl]bool     // declarations that are looked into
+	asKnown map[*ast.Ident]string // functions that are not looked into
 }
 
 const maxFile = 8 << 20
 
 func newChecker(in *Input) *checker {
 	c := &checker{in: in, fset: token.NewFileSet(), off: map[Rule]bool{}, report: &Report{},
-		fams: map[*ssa.Function]*family{}, sums: map[*types.Func]*Summary{}, effects: map[*types.Func]*Summary{},
-		literals: map[*ssa.Function]*Summary{}, found: map[search]*typeutil.Map{},
-		sliced: map[*ssa.Function]*typeutil.Map{}}
+		sums: map[*types.Func]*Summary{}, answers: answers{fams: map[*ssa.Function]*family{},
+			effects: map[*types.Func]*Summary{}, literals: map[*ssa.Function]*Summary{},
+			found: map[search]*typeutil.Map{}, sliced: map[*ssa.Function]*typeutil.Map{}}}
 	for _, r := range in.Without {
 		c.off[r] = true
 	}

@@ -62,6 +62,14 @@ type family struct {
 	root    *ssa.Function
 	fns     []*ssa.Function
 	member  map[*ssa.Function]bool
+	changed bool
+	params  []Param // what is done to operands of the root, as found so far
+	tooBig  bool
+	locations
+}
+
+// locations are the objects of a family, their elements, and what leads to which.
+type locations struct {
 	objs    []*object
 	elems   []elem
 	elemID  map[elem]int
@@ -70,9 +78,6 @@ type family struct {
 	olds    map[*object]bool // see older
 	content []set            // by element
 	rets    map[*ssa.Function][]set
-	changed bool
-	params  []Param // what is done to operands of the root, as found so far
-	tooBig  bool
 }
 
 const (
@@ -88,8 +93,8 @@ const (
 
 // newFamily collects the functions of a family and finds what leads where.
 func (c *checker) newFamily(root *ssa.Function) *family {
-	f := &family{c: c, root: root, member: map[*ssa.Function]bool{}, elemID: map[elem]int{},
-		made: map[key]*object{}, vals: map[key]*set{}, rets: map[*ssa.Function][]set{}}
+	f := &family{c: c, root: root, member: map[*ssa.Function]bool{}, locations: locations{elemID: map[elem]int{},
+		made: map[key]*object{}, vals: map[key]*set{}, rets: map[*ssa.Function][]set{}}}
 	var collect func(fn *ssa.Function)
 	collect = func(fn *ssa.Function) {
 		f.fns = append(f.fns, fn)

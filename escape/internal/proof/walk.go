@@ -35,26 +35,36 @@ const (
 
 // A walker is one walk.
 type walker struct {
-	g       *graph
-	f       *family
-	site    *object // followed; nil: the constant zero
-	sites   *sites  // nothing is followed: this is what happens before any of these runs
-	zero    bool    // the zero of it
-	frees   []*free
-	isF     map[token.Pos]int
+	g     *graph
+	f     *family
+	site  *object // followed; nil: the constant zero
+	sites *sites  // nothing is followed: this is what happens before any of these runs
+	zero  bool    // the zero of it
+	frees []*free
+	isF   map[token.Pos]int
+	stood map[stand]*set         // where frees stood, if that is asked for
+	class set                    // elements of the resources that this is about
+	about map[*ssa.Function]bool // functions that matter
+	course
+	hears
+}
+
+// A course is where a walk is, and what it has yet to look at.
+type course struct {
 	state   [][]*way // of the points at which paths meet
 	pending []bool
 	todo    []todo // points that follow one another, with nothing between that another path leads to
 	steps   int
-	over    string         // why it was given up; "" if it was not
-	now     int            // the point that is looked at
-	stood   map[stand]*set // where frees stood, if that is asked for
-	behind  []todo         // where the walk begins, if not where something is made
-	fault   func(i int, rule Rule, words string, at ssa.Instruction)
-	ret     func(s *set, p phase, i *ssa.Return) // sees returns of the root
-	end     func(s *set, panics bool)            // sees how the root is left
-	class   set                                  // elements of the resources that this is about
-	about   map[*ssa.Function]bool               // functions that matter
+	over    string // why it was given up; "" if it was not
+	now     int    // the point that is looked at
+	behind  []todo // where the walk begins, if not where something is made
+}
+
+// hears are who is told of what a walk meets.
+type hears struct {
+	fault func(i int, rule Rule, words string, at ssa.Instruction)
+	ret   func(s *set, p phase, i *ssa.Return) // sees returns of the root
+	end   func(s *set, panics bool)            // sees how the root is left
 }
 
 // A way is what may hold on some of the paths that lead to a point. Of two names that a program swaps
