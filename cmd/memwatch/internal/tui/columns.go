@@ -55,7 +55,7 @@ func (m *Model) processColumns() []column[*heap.Process] {
 			style: func(p P) lipgloss.Style { _, s := mark(p); return s }},
 		{title: "PID", width: 7, text: func(p P, _ int) string { return fmt.Sprint(p.PID) },
 			order: least(func(p P) uint32 { return p.PID })},
-		{title: "PROCESS", width: 12, most: 28, left: true, text: func(p P, _ int) string { return render.Clean(p.Name) },
+		{title: "PROCESS", width: 12, most: 28, left: true, text: func(p P, cells int) string { return nameIn(p, cells) },
 			order: least(func(p P) string { return p.Name })},
 		{title: "LIVE", width: 10, text: func(p P, _ int) string { n, _ := held(p); return m.live(p, n) },
 			order: func(a, b P) int { return 0 }}, // the snapshot's: what has exited is last
@@ -86,6 +86,15 @@ func (m *Model) processColumns() []column[*heap.Process] {
 		all = append(all, column[P]{title: "WHERE", width: 12, most: wide, left: true, rank: 9, text: func(p P, _ int) string { return render.Clean(p.Place.String()) }})
 	}
 	return all
+}
+
+// nameIn names a process, in few cells by its script alone.
+func nameIn(p *heap.Process, cells int) string {
+	name := render.Clean(p.Name)
+	if _, script, ok := strings.Cut(name, " "); ok && lipgloss.Width(name) > cells {
+		return front(script, cells)
+	}
+	return name
 }
 
 // deviceList names the devices of a process.
@@ -164,15 +173,29 @@ func (m *Model) siteColumns(p page) []column[row] {
 	if p == suspects {
 		all = append(all, column[row]{title: "PID", width: 7, rank: 6, text: func(r row, _ int) string { return fmt.Sprint(r.process.PID) }})
 		all = append(all, column[row]{title: "PROCESS", width: 12, most: 20, left: true, rank: 1, order: least(func(r row) string { return r.process.Name }),
-			text: func(r row, _ int) string { return render.Clean(r.process.Name) }})
+			text: func(r row, cells int) string { return nameIn(r.process, cells) }})
 	}
 	all = append(all, column[row]{title: "SITE", width: 34, most: 60, left: true, style: warn, order: least(func(r row) string { return render.Title(r.Site) }),
 		text: func(r row, cells int) string { return tail(render.TitleIn(r.Site, cells), cells) }})
 	if p == suspects || m.process() != nil && suspected(m.process()) > 0 {
 		all = append(all, column[row]{title: "WHY", width: 24, most: wide, left: true, rank: 2, style: warn,
-			text: func(r row, cells int) string { return front(render.Clean(strings.Join(r.Suspect, "; ")), cells) }})
+			text: whyIn})
 	}
 	return all
+}
+
+// whyIn returns the reasons to take a site for a leak, in few cells only what kind of reason each is.
+func whyIn(r row, cells int) string {
+	whole := render.Clean(strings.Join(r.Suspect, "; "))
+	if lipgloss.Width(whole) <= cells {
+		return whole
+	}
+	var kinds []string
+	for _, why := range r.Suspect {
+		kind, _, _ := strings.Cut(why, ":")
+		kinds = append(kinds, render.Clean(kind))
+	}
+	return front(strings.Join(kinds, "; "), cells)
 }
 
 // siteStyle is the style of a site's row.

@@ -97,6 +97,23 @@ func TestOneCell(t *testing.T) {
 	}
 }
 
+// TestWhyIn says of each reason at least its kind.
+func TestWhyIn(t *testing.T) {
+	r := row{Site: &heap.Site{Suspect: []string{"never freed: 420 allocations in 47s", "grows: its low points rose"}}}
+	require.Equal(t, "never freed: 420 allocations in 47s; grows: its low points rose", whyIn(r, 80))
+	require.Equal(t, "never freed; grows", whyIn(r, 24))
+	require.Equal(t, "never freed…", whyIn(r, 12))
+}
+
+// TestNameIn keeps what tells two programs of Python apart.
+func TestNameIn(t *testing.T) {
+	p := &heap.Process{Name: "python3 finetune.py"}
+	require.Equal(t, "python3 finetune.py", nameIn(p, 19))
+	require.Equal(t, "finetune.py", nameIn(p, 18))
+	require.Equal(t, "finet…", nameIn(p, 6))
+	require.Equal(t, "trainer", nameIn(&heap.Process{Name: "trainer"}, 4), "the column cuts it")
+}
+
 func TestForecast(t *testing.T) {
 	for d, want := range map[time.Duration]string{0: "-", 90 * time.Second: "1m30s", 3 * time.Hour: "3h0m", 67*time.Minute + 25*time.Second: "1h7m"} {
 		require.Equal(t, want, forecast(int64(d)))
