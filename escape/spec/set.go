@@ -172,7 +172,7 @@ func (s *Set) Digest() string {
 // Load makes the Set for the module at root: the files that the user named, first
 // to last, then lastuse.spec of root (skipped if root is "" or has none), then the
 // embedded lines. A file that is named twice, by whatever path, is read once. The
-// error joins everything that is wrong in all files.
+// error joins everything that is wrong in all files, and says where files that the user named disagree.
 func Load(files []string, root string) (*Set, error) {
 	s, _, err := load(files, root)
 	return s, err
@@ -202,6 +202,10 @@ func load(files []string, root string) (*Set, func(root string) error, error) {
 			errs = append(errs, err)
 			return
 		}
+		if err := s.disagree(f, level); err != nil {
+			errs = append(errs, err)
+			return
+		}
 		s.Add(f, level)
 	}
 	for _, name := range files {
@@ -219,6 +223,23 @@ func load(files []string, root string) (*Set, func(root string) error, error) {
 		return nil, nil, errors.Join(errs...)
 	}
 	return &s, more, nil
+}
+
+// disagree says of which functions a file and one that was read at the same level say different things: which
+// of them is right nobody knows, so nothing is done before one of them goes.
+func (s *Set) disagree(f *File, level Level) error {
+	have := map[string]*Line{}
+	for _, l := range s.tables[level].lines() {
+		have[l.Name] = l
+	}
+	var errs []*Error
+	for _, l := range f.Lines {
+		if was := have[l.Name]; was != nil && was.String() != l.String() {
+			errs = append(errs, &Error{l.Pos, fmt.Sprintf("%s: %s:%d says something else: %s", l.Name,
+				was.Pos.Filename, was.Pos.Line, formatClauses(was.Clauses))})
+		}
+	}
+	return joinErrors(errs)
 }
 
 // maxFile is the size, in bytes, above which a file is taken for a mistake.

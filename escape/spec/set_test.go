@@ -115,7 +115,7 @@ func TestLoad(t *testing.T) {
 	write("go.mod", "module m\n")
 	write(ModuleFile, "m.F args borrowed\nfmt.Println args escapes\n")
 	a := write("a.spec", "m.F args freed\n")
-	b := write("b.spec", "m.F args retained\nm.G args retained\n")
+	b := write("b.spec", "m.F args freed\nm.G args retained\n")
 	deep := filepath.Dir(write("in/the/deep/x.go", "package deep\n"))
 	require.Equal(t, dir, ModuleRoot(deep))
 
@@ -128,16 +128,28 @@ func TestLoad(t *testing.T) {
 	t.Run("twice", func(t *testing.T) {
 		link := filepath.Join(dir, "link.spec")
 		require.NoError(t, os.Symlink(a, link))
-		twice, err := Load([]string{a, link, filepath.Join(deep, "../../../a.spec"), b, filepath.Join(dir, ModuleFile)}, dir)
+		twice, err := Load([]string{a, link, filepath.Join(deep, "../../../a.spec"), b}, dir)
 		require.NoError(t, err)
 		names := 0
 		for _, l := range twice.Lines() {
-			if l.Name == "m.F" {
+			if l.Name == "m.F" && l.Level == Flag {
 				names++
 			}
 		}
-		require.Equal(t, 1, names, "a.spec once; b.spec and the module's file come later at the same level")
+		require.Equal(t, 1, names, "a.spec once; b.spec comes later at the same level, and the module's file below")
 		require.Equal(t, "args escapes", lookup(twice, "fmt.Println"))
+	})
+	t.Run("disagree", func(t *testing.T) {
+		c := write("c.spec", "m.G args freed\nm.H args freed\nm.F args freed\nm.* args freed\n")
+		d := write("d.spec", "m.H args freed\nm.* args borrowed\n")
+		_, err := Load([]string{a, b, c, d}, dir)
+		require.EqualError(t, err, c+":1: m.G: "+b+":2 says something else: args retained")
+		_, err = Load([]string{c, d}, dir)
+		require.EqualError(t, err, d+":2: m.*: "+c+":4 says something else: args freed")
+		_, err = Load([]string{a}, dir)
+		require.NoError(t, err, "a higher level replaces a line")
+		_, err = Load([]string{a, filepath.Join(dir, ModuleFile)}, dir)
+		require.ErrorContains(t, err, ModuleFile+":1: m.F: "+a+":1 says something else", "it is named, so it is no lower")
 	})
 	t.Run("errors", func(t *testing.T) {
 		bad := write("bad.spec", "m.F eats args\n")

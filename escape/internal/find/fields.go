@@ -187,6 +187,9 @@ type ending struct {
 func endOf(n *types.Named, methods []*method, frees *effect.Frees) *ending {
 	var end *ending
 	free := frees.Of(types.NewPointer(n))
+	if free != nil && free.Resets {
+		free = nil // whoever calls it may go on with the value
+	}
 	for _, m := range methods {
 		if free != nil && free.Func == m.fn && m.ends() {
 			end = &ending{method: m, known: true}
