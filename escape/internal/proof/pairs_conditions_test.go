@@ -557,4 +557,22 @@ func f() {
 	b.Use()
 }
 `, "in more than frees"},
+	{"a free is taken out in front of a statement that looks like one", takesOut(`b.Use()`), takesOut(`b.Free()`),
+		"may have freed it before"},
+}
+
+// takesOut returns a function of which a free stands earlier.
+func takesOut(behind string) string {
+	return `
+func f() {
+	a, b := Make(), Make()
+	a.Use()
+	a.Free() //F
+	next()
+	a.Free() //O
+	` + behind + `
+	next()
+	b.Free() //F
+}
+`
 }

@@ -218,8 +218,43 @@ func (d *differ) wrapped(a, b any) bool {
 	return ok1 && ok2 && d.list([]ast.Stmt{x}, y.List, y.Rbrace)
 }
 
-// list compares two lists of statements. The new one ends at end.
+// list compares two lists of statements. The new one ends at end. By syntax alone, a statement that stays
+// may look like a free that was put in: where frees of the old list are missing, what leaves fewer edits is
+// so.
 func (d *differ) list(old, new []ast.Stmt, end token.Pos) bool {
+	m, order := d.mark(), d.order
+	same, stays := d.lists(old, new, end, false)
+	if !stays {
+		return same
+	}
+	edits := len(d.edits)
+	again := func(keep bool) bool {
+		d.order = order
+		d.back(m)
+		kept, _ := d.lists(old, new, end, keep)
+		return kept
+	}
+	if again(true) && (!same || len(d.edits) < edits) {
+		return true
+	}
+	return again(false)
+}
+
+// stays reports whether a new statement is the next of the old ones that is no call like a free.
+func (d *differ) stays(old []ast.Stmt, new ast.Stmt) (same bool) {
+	for k := 0; k+1 < len(old) && !same && freeing(old[k]) != nil; k++ {
+		m, order := d.mark(), d.order
+		d.order = nil
+		same = d.stmt(old[k+1], new) && len(d.edits) == m.edits
+		d.order = order
+		d.back(m)
+	}
+	return same
+}
+
+// lists compares two lists as list does. Keep says that what stays was not put in; stays, that there is such
+// a statement.
+func (d *differ) lists(old, new []ast.Stmt, end token.Pos, keep bool) (same, stays bool) {
 	i := 0
 	for j := 0; j < len(new) || i < len(old); {
 		m, order := d.mark(), d.order
@@ -231,7 +266,9 @@ func (d *differ) list(old, new []ast.Stmt, end token.Pos) bool {
 			d.order = order
 			d.back(m)
 		}
-		if j < len(new) && (d.inserted(new[j]) || i == len(old) && d.defaulted(new[j])) {
+		here := i < len(old) && j < len(new) && freeing(new[j]) != nil && d.stays(old[i:], new[j])
+		stays = stays || here
+		if j < len(new) && !(here && keep) && (d.inserted(new[j]) || i == len(old) && d.defaulted(new[j])) {
 			j++
 			continue
 		}
@@ -262,11 +299,11 @@ func (d *differ) list(old, new []ast.Stmt, end token.Pos) bool {
 			continue
 		}
 		if !d.lax {
-			return false
+			return false, stays
 		}
 		i, j = min(i+1, len(old)), min(j+1, len(new))
 	}
-	return true
+	return true, stays
 }
 
 // takesOut reports whether frees were taken out since a mark: where a literal that frees is deferred in front
