@@ -36,8 +36,12 @@ type Graph struct {
 // is a node of its own, with an edge to Panic, as has the node before it: what it does is
 // done or is not.
 func (p *Package) Graph(f *ssa.Function) *Graph {
-	g := &Graph{Func: f, Panic: -1, first: map[*ssa.BasicBlock]int{}, where: map[ssa.Instruction][2]int{},
-		places: map[ssa.Instruction]*Place{}}
+	count := 0
+	for _, b := range f.Blocks {
+		count += len(b.Instrs)
+	}
+	g := &Graph{Func: f, Panic: -1, first: make(map[*ssa.BasicBlock]int, len(f.Blocks)),
+		where: make(map[ssa.Instruction][2]int, count), places: map[ssa.Instruction]*Place{}}
 	if len(f.Blocks) == 0 {
 		return g
 	}

@@ -68,7 +68,7 @@ func (pl *planner) meets(p *placing, s *spot, all []*placing) (sunk []taking, ok
 			if !pl.g.Within(n) {
 				return nil, false // nothing is known
 			}
-			edge := pl.onEdge(n, out)
+			edge := pl.g.OnEdge(n, out)
 			if edge == nil || len(pl.moves[n]) > 0 && pl.clean(pl.end(n), v) {
 				continue
 			}

@@ -113,23 +113,11 @@ func Plan(p *ir.Package, f *own.Func, text Text) (frees []Free, verdicts []Verdi
 }
 
 func newPlanner(p *ir.Package, f *own.Func, g *own.Group, text Text) *planner {
-	pl := &planner{ir: p, f: f, g: g, text: text, moves: map[int][]*own.Point{}, edges: map[[2]int]*own.Point{},
-		alone: map[own.Token]bool{}}
+	pl := &planner{ir: p, f: f, g: g, text: text, moves: map[int][]*own.Point{}, alone: map[own.Token]bool{}}
 	for _, n := range g.Nodes() {
 		pl.moves[n] = g.Points(n)
 	}
 	return pl
-}
-
-// onEdge returns the moment on an edge out of a node, nil if it cannot be taken. Each token asks.
-func (pl *planner) onEdge(node, out int) *own.Point {
-	at := [2]int{node, out}
-	p, ok := pl.edges[at]
-	if !ok {
-		p = pl.g.OnEdge(node, out)
-		pl.edges[at] = p
-	}
-	return p
 }
 
 // plan places the frees of all tokens. Where one would free another token that is freed elsewhere or by

@@ -40,9 +40,9 @@ type planner struct {
 	f     *own.Func
 	g     *own.Group
 	text  Text
-	moves map[int][]*own.Point  // by node
-	edges map[[2]int]*own.Point // by node and number: see onEdge
-	alone map[own.Token]bool    // that are freed by names which hold nothing else that is due
+	moves map[int][]*own.Point // by node
+	edges []crossing           // see crossings
+	alone map[own.Token]bool   // that are freed by names which hold nothing else that is due
 }
 
 // runs lists the runs of a token in a node.

@@ -203,6 +203,6 @@ func (e *ending) behind(t own.Token) map[int]bool {
 
 // none reports whether there is nothing of t on an edge.
 func (pl *planner) none(from, out int, t own.Token) bool {
-	p := pl.onEdge(from, out)
+	p := pl.g.OnEdge(from, out)
 	return p != nil && p.Status(t)&(own.Owned|own.Passed) == 0
 }

@@ -79,20 +79,36 @@ func (pl *planner) inBlock(node int) func(*spot) bool {
 	return func(s *spot) bool { return s.at.Place == nil && nodes[s.node].Block == nodes[node].Block }
 }
 
+// A crossing is the moment on an edge within the function, and the first one behind it.
+type crossing struct{ on, behind *own.Point }
+
+// crossings lists them once, as each token asks.
+func (pl *planner) crossings() []crossing {
+	if pl.edges != nil {
+		return pl.edges
+	}
+	graph := pl.f.Graph
+	pl.edges = []crossing{}
+	for _, from := range pl.g.Nodes() {
+		for out, to := range graph.Succs[from] {
+			if from == graph.Panic || to == graph.Panic || len(pl.moves[to]) == 0 {
+				continue
+			}
+			if p := pl.g.OnEdge(from, out); p != nil {
+				pl.edges = append(pl.edges, crossing{p, pl.moves[to][0]})
+			}
+		}
+	}
+	return pl.edges
+}
+
 // lost counts the edges on which t is due and behind which it is not, since something
 // else has become of it on another path.
 func (pl *planner) lost(t own.Token) int {
 	n := 0
-	graph := pl.f.Graph
-	for _, from := range pl.g.Nodes() {
-		for out, to := range graph.Succs[from] {
-			p := pl.onEdge(from, out)
-			if p == nil || to == graph.Panic || from == graph.Panic || !p.Due(t) {
-				continue
-			}
-			if head := pl.moves[to]; len(head) > 0 && !head[0].Due(t) && !head[0].Needed(t) {
-				n++
-			}
+	for _, c := range pl.crossings() {
+		if c.on.Due(t) && !c.behind.Due(t) && !c.behind.Needed(t) {
+			n++
 		}
 	}
 	return n
