@@ -58,7 +58,8 @@ func (t tool) Rewrite(ctx context.Context, dir string) (string, error) {
 // largest batch takes on a busy machine.
 const toolLimit = 2 * time.Minute
 
-// run runs the command on dir; status 3 says that findings remain.
+// run runs the command on dir; status 3 says that findings remain. A function that is skipped since the
+// analyzer failed on it is as bad as a command that fails: nothing else would show it.
 func (t tool) run(ctx context.Context, dir, flag string) (string, error) {
 	limit := t.limit
 	if limit == 0 {
@@ -78,6 +79,9 @@ func (t tool) run(ctx context.Context, dir, flag string) (string, error) {
 	}
 	if err != nil {
 		return "", fmt.Errorf("lastuse %s: %w: %s", flag, err, head(errs.String()+out.String(), 3000))
+	}
+	if strings.Contains(errs.String(), "internal error at ") {
+		return "", fmt.Errorf("lastuse %s: %s", flag, head(errs.String(), 3000))
 	}
 	return out.String(), nil
 }

@@ -154,3 +154,23 @@ func effects(t *testing.T, dir string) map[string]string {
 	}
 	return res
 }
+
+// TestSkipped is a command that skips a function since the analyzer failed on it, and ends well otherwise.
+func TestSkipped(t *testing.T) {
+	for _, tt := range []struct {
+		says string
+		ok   bool
+	}{
+		{"p.go:3:6: p.F is skipped: internal error at x.go:1: index out of range", false},
+		{"lastuse: 3 findings fixed, 0 left", true},
+	} {
+		path := filepath.Join(t.TempDir(), "lastuse")
+		require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\necho '"+tt.says+"' >&2\n"), 0o755))
+		_, err := tool{path: path}.Rewrite(t.Context(), t.TempDir())
+		if tt.ok {
+			require.NoError(t, err)
+		} else {
+			require.ErrorContains(t, err, tt.says)
+		}
+	}
+}
