@@ -196,7 +196,7 @@ func (e *exits) kinds(r *ssa.Return, c own.Combination) [2]bool {
 		success, failure := memory.Outcome(r, c.NonNil)
 		return [2]bool{success, failure}
 	}
-	v := r.Results[len(r.Results)-1]
+	v := memory.Last(r)
 	if i, ok := v.(*ssa.Const); ok {
 		on := i.Value != nil && constant.BoolVal(i.Value)
 		return [2]bool{on, !on}
@@ -491,7 +491,7 @@ func (e *exits) alone(v ssa.Value, n int, path string, r *ssa.Return) bool {
 
 // says reports whether the last result of a return is what says whether a site made something.
 func (e *exits) says(r *ssa.Return, s *pointsto.Site) bool {
-	last := r.Results[len(r.Results)-1]
+	last := memory.Last(r)
 	return !s.Nil && (e.error && last == s.Error || e.flag && last == s.OK)
 }
 

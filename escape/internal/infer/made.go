@@ -106,5 +106,5 @@ func (e *exits) freesHere(v *ssa.UnOp) bool {
 // returnsError reports whether a return returns the error of a call, as it is.
 func (e *exits) returnsError(r *ssa.Return, i ssa.Instruction) bool {
 	c, ok := i.(*ssa.Call)
-	return ok && effect.HasError(c.Call.Signature()) && e.f.Stored(r.Results[len(r.Results)-1]) == memory.ErrorOf(c)
+	return ok && effect.HasError(c.Call.Signature()) && e.f.Stored(memory.Last(r)) == memory.ErrorOf(c)
 }

@@ -16,7 +16,7 @@ func Outcome(r *ssa.Return, nonNil func(ssa.Value) (on, known bool)) (success, f
 	if !effect.HasError(r.Parent().Signature) {
 		return true, false
 	}
-	v := r.Results[len(r.Results)-1]
+	v := Last(r)
 	switch i := v.(type) {
 	case *ssa.Const:
 		return i.IsNil(), !i.IsNil()
