@@ -1,8 +1,9 @@
 package proof
 
 // What holds behind F whatever it frees there, and if that is nothing. F may write beside what it frees, in
-// memory that leads to it: nobody reads or writes that behind F, by any address. And a name may hold nothing
-// on some path where F stands. F does no harm there, and a read of the name behind it none either, but who
+// memory that leads to it: nobody reads that behind F, by any address, nor writes it but by assigning a
+// variable or a part of one anew, behind which it is what the program had. And a name may hold nothing on
+// some path where F stands. F does no harm there, and a read of the name behind it none either, but who
 // reads the text takes that for a use after free: it is withheld as well (Readable).
 
 import (

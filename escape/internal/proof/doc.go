@@ -66,7 +66,7 @@
 // comparing it with an address, asking a map that has it as a key, and all that a channel does. Copying the
 // handle is none. What is stored into a resource, or into a part of a variable that has it, may make it
 // another one, but for floats, bools and elements of 16 bits, which hold no handle. What F may write beside
-// what it frees nobody reads or writes behind it, whatever F was given there (behind.go).
+// what it frees nobody reads behind it before it is assigned anew, whatever F was given there (behind.go).
 //
 // Readable. go/ssa says which register each expression of the source gave. In F's phase none of them may be
 // the resource itself, except in statements that were put in. Constant conditions are not folded.
