@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"slices"
 	"strings"
+	"unicode"
 
 	"golang.org/x/tools/go/analysis"
 
@@ -107,21 +108,38 @@ type meaning struct {
 	offset int
 }
 
-// meant lists the frees of a function that a verdict may be about.
+// meant lists the frees of a function that a verdict may be about. One about names is about what is freed by
+// such a name, or else in front of a return whose results got them.
 func (r *Result) meant(f *Func, v *proof.Verdict) (out []meaning) {
+	var results []meaning
+	names, _, _ := strings.Cut(v.Text, ":=")
 	for _, fr := range f.Frees {
-		made := v.Kind == proof.Named && (fr.Name.Result != nil || fr.Name.Save != nil)
+		made := v.Kind == proof.Named && (fr.Name.Result != nil || fr.Name.Save != nil) && mentions(fr.Text, names)
 		switch {
 		case v.Kind == proof.Deleted && fr.Late != nil:
 			for _, c := range fr.Late.Gone {
 				out = append(out, meaning{fr, r.in.Fset.File(c.Pos()).Offset(c.Pos())})
 			}
 		case v.Kind == proof.Deleted:
+		case !made && v.Kind == proof.Named && fr.At.Return != nil:
+			results = append(results, meaning{fr, r.ed.offset(fr)})
 		case made || strings.Join(strings.Fields(fr.Text), " ") == v.Text:
 			out = append(out, meaning{fr, r.ed.offset(fr)})
 		}
 	}
+	if len(out) == 0 {
+		return results
+	}
 	return out
+}
+
+// mentions reports whether a text has one of some names.
+func mentions(text, names string) bool {
+	words := func(s string) []string {
+		return strings.FieldsFunc(s, func(c rune) bool { return c != '_' && !unicode.IsLetter(c) && !unicode.IsDigit(c) })
+	}
+	all := words(text)
+	return slices.ContainsFunc(words(names), func(n string) bool { return slices.Contains(all, n) })
 }
 
 // take takes back frees. What is freed late stays as it is.
