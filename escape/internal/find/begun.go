@@ -66,6 +66,9 @@ func (r *finder) filled(s *pointsto.Site, at *ssa.BasicBlock) (m effect.Made, so
 					if !ok || i.X != v || put.Addr != i || !put.Block().Dominates(at) || !frees(r.f, s, i.Field) {
 						continue
 					}
+					if failed, known := r.f.Failed(put, at); failed || !known {
+						continue // nothing was made
+					}
 					if of := r.f.HandsOver(put); of != nil && (!of.Begun || r.used(s, put, at)) {
 						return effect.Made{Field: i.Field, Pos: put.Pos()}, true
 					}

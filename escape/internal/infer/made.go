@@ -103,8 +103,9 @@ func (e *exits) freesHere(v *ssa.UnOp) bool {
 	})
 }
 
-// returnsError reports whether a return returns the error of a call, as it is.
+// returnsError reports whether a return returns the error of a call, or of one that made what is
+// stored, as it is.
 func (e *exits) returnsError(r *ssa.Return, i ssa.Instruction) bool {
-	c, ok := i.(*ssa.Call)
-	return ok && effect.HasError(c.Call.Signature()) && e.f.Stored(memory.Last(r)) == memory.ErrorOf(c)
+	c := memory.Maker(i)
+	return c != nil && effect.HasError(c.Call.Signature()) && e.f.Stored(memory.Last(r)) == memory.ErrorOf(c)
 }

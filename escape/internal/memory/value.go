@@ -132,15 +132,30 @@ func CallOf(v ssa.Value) *ssa.Call {
 	return c
 }
 
-// Failed reports whether a block runs only if a call failed, by a test of the error that it returned; known
-// is false if no test tells. What returns no error does not fail.
+// Failed reports whether a block runs only if a call failed, or one that made what is stored, by a test of
+// the error that it returned; known is false if no test tells. What returns no error does not fail.
 func (f *Func) Failed(i ssa.Instruction, b *ssa.BasicBlock) (failed, known bool) {
-	c, ok := i.(*ssa.Call)
-	if !ok || !effect.HasError(c.Call.Signature()) {
+	c := Maker(i)
+	if c == nil || !effect.HasError(c.Call.Signature()) {
 		return false, true
 	}
 	err := ErrorOf(c)
 	return ir.NonNil(b, nil, func(v ssa.Value) bool { return err != nil && f.Stored(v) == err })
+}
+
+// Maker returns an instruction that is a call, or of a store the call that makes what is stored; nil if none
+// does.
+func Maker(i ssa.Instruction) *ssa.Call {
+	s, ok := i.(*ssa.Store)
+	if !ok {
+		c, _ := i.(*ssa.Call)
+		return c
+	}
+	v := s.Val
+	if m, ok := v.(*ssa.MakeInterface); ok {
+		v = m.X
+	}
+	return CallOf(v)
 }
 
 // ErrorOf returns the error that a call returns; nil if nobody takes it.
