@@ -263,27 +263,30 @@ func (p *process) rate() int64 {
 // rows returns the sites that q asks for: those that count first, and then the process's own, the largest
 // first.
 func (p *process) rows(q Query) []Site {
-	rank := make(map[*site]int)
-	var chosen []*site
+	type ranked struct {
+		*site
+		rank int
+	}
+	var chosen []ranked
 	for _, s := range p.sites {
 		if q.Older > 0 && p.old(s, q).most.Objects == 0 || q.Suspects && len(p.suspect(s)) == 0 {
 			continue
 		}
-		chosen = append(chosen, s)
+		rank := 2
 		switch {
 		case p.counts(s):
+			rank = 0
 		case p.own(s):
-			rank[s] = 1
-		default:
-			rank[s] = 2
+			rank = 1
 		}
+		chosen = append(chosen, ranked{s, rank})
 	}
-	slices.SortFunc(chosen, func(a, b *site) int { return cmp.Or(rank[a]-rank[b], compareSites(a, b)) })
+	slices.SortFunc(chosen, func(a, b ranked) int { return cmp.Or(a.rank-b.rank, compareSites(a.site, b.site)) })
 	if q.Top > 0 && len(chosen) > q.Top {
 		more := chosen[q.Top:]
 		chosen = chosen[:q.Top:q.Top]
 		for _, s := range more {
-			if q.Keep && len(p.suspect(s)) > 0 {
+			if q.Keep && len(p.suspect(s.site)) > 0 {
 				chosen = append(chosen, s)
 			}
 		}
@@ -291,8 +294,8 @@ func (p *process) rows(q Query) []Site {
 	rows := make([]Site, 0, len(chosen))
 	names := p.nameSites()
 	for _, s := range chosen {
-		row := p.row(s, q)
-		row.Own, row.Counts, row.Named = p.own(s), rank[s] == 0, names[s.key]
+		row := p.row(s.site, q)
+		row.Own, row.Counts, row.Named = p.own(s.site), s.rank == 0, names[s.key]
 		rows = append(rows, row)
 	}
 	return rows

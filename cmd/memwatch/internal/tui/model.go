@@ -199,7 +199,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 		m.leave()
 	case "tab":
 		if m.page == suspects {
-			m.leave()
+			m.back()
 		} else {
 			m.show(suspects)
 		}
@@ -252,7 +252,7 @@ func (m *Model) turn(by int) {
 func (m *Model) tree() {
 	switch m.page {
 	case tree:
-		m.leave()
+		m.back()
 	case processes:
 		if list := m.listProcesses(); m.cursor < len(list) {
 			p := list[m.cursor]
@@ -306,13 +306,18 @@ func (m *Model) enter() {
 	}
 }
 
-// leave goes back to where the page was shown from, and to what was chosen there: lists may be in another
-// order now. A filter is cleared first.
+// leave clears the page's filter, and goes back if there is none.
 func (m *Model) leave() {
 	if m.filter[m.page] != "" && m.page != site {
 		m.filter[m.page] = ""
 		return
 	}
+	m.back()
+}
+
+// back goes to where the page was shown from, and to what was chosen there: lists may be in another order
+// now.
+func (m *Model) back() {
 	if len(m.way) == 0 {
 		return
 	}

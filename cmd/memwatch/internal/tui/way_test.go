@@ -60,6 +60,9 @@ func TestFilterSaysSo(t *testing.T) {
 	press(m, "esc")
 	require.Equal(t, suspects, m.page)
 	require.Contains(t, screen(t, m), "(*Cache).put")
+	filter("zz")
+	press(m, "tab")
+	require.Equal(t, processes, m.page, "the key that came here goes back at once")
 }
 
 // TestNarrow keeps the key for help on every page, and all of the help within reach.
