@@ -51,6 +51,7 @@ const (
 	Used   // Size bytes are what the driver itself counts for the process on Device
 	GPU    // what Device holds: Size bytes used of Addr, Aux percent busy or more than 100; Text is its name
 	Noted  // what of the process is not shown as it might be, and why, in Text
+	Named  // the process is called Text
 
 	opEnd
 )
@@ -63,7 +64,7 @@ var opNames = [...]string{
 	CtxDestroy: "ctxdestroy", Primary: "primary", Unprimary: "unprimary", Reset: "reset",
 	PoolCreate: "poolcreate", PoolDestroy: "pooldestroy", CaptureBegin: "capture", CaptureEnd: "endcapture",
 	Lost: "lost", Stack: "stack", Told: "told", Totals: "totals", Placed: "placed", Used: "used", GPU: "gpu",
-	Noted: "noted",
+	Noted: "noted", Named: "named",
 }
 
 func (o Op) String() string { return name(opNames[:], int(o)) }

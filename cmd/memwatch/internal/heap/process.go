@@ -134,6 +134,9 @@ func (p *process) apply(e *Event) {
 	case Start:
 		p.name, p.start, p.joined = e.Text, e.Size, e.Aux == 1
 		return
+	case Named:
+		p.name = e.Text
+		return
 	case Lost:
 		if len(p.lost) < 16 || p.lost[e.Text] != 0 {
 			p.lost[e.Text] += e.Size

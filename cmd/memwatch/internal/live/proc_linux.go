@@ -42,40 +42,98 @@ func allPIDs() []int {
 	return pids
 }
 
-// nameOf returns what a process is called: its command, and of an interpreter of Python what that runs.
-func nameOf(pid int) string {
-	name := comm(pid)
-	if !strings.HasPrefix(name, "python") {
-		return name
+// A program of Python is called by what it runs, too. That stands in memory of the process, which can
+// keep who reads it waiting: it is read by a goroutine of its own, and few of these may wait.
+
+// A named is what a process is called, which started at that tick.
+type named struct {
+	pid   uint32
+	start uint64
+	name  string
+}
+
+const mostNaming = 64 // goroutines
+
+// title has a process called by its script as well, if its command is an interpreter of Python.
+func (w *Watcher) title(pid int, start uint64, command string) {
+	if !strings.HasPrefix(command, "python") {
+		return
 	}
+	if w.naming.Add(1) > mostNaming {
+		w.naming.Add(-1)
+		return
+	}
+	go func() {
+		defer w.naming.Add(-1)
+		s := script(w.arguments(pid))
+		if s == "" {
+			return
+		}
+		select {
+		case w.names <- named{uint32(pid), start, command + " " + s}:
+		default: // it keeps its command's name
+		}
+	}()
+}
+
+// arguments returns the beginning of the command line of a process.
+func arguments(pid int) []string {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/cmdline", pid))
 	if err != nil {
-		return name
+		return nil
 	}
 	defer f.Close()
 	b := make([]byte, 4<<10)
 	n, _ := io.ReadFull(f, b) // the end comes sooner, as a rule
-	if s := script(strings.Split(string(b[:n]), "\x00")); s != "" {
-		name += " " + s
-	}
-	return name
+	return strings.Split(string(b[:n]), "\x00")
 }
 
 // script returns the script, or the module, that a command line of Python names, without folders, and
 // nothing if it is code itself.
 func script(args []string) string {
-	const longest = 48 // bytes
+	cut := func(s string) string {
+		const longest = 48 // bytes
+		return strings.ToValidUTF8(s[:min(len(s), longest)], "")
+	}
+	next := func(i int) string {
+		if i+1 < len(args) {
+			return args[i+1]
+		}
+		return ""
+	}
 	for i := 1; i < len(args); i++ {
-		switch a := args[i]; {
-		case a == "-m" && i+1 < len(args):
-			return "-m " + args[i+1][:min(len(args[i+1]), longest)]
-		case a == "-W" || a == "-X": // what follows is theirs
-			i++
-		case a == "" || a == "-" || strings.HasPrefix(a, "-c"):
+		a := args[i]
+		switch {
+		case a == "" || a == "-":
 			return ""
 		case a[0] != '-':
-			name := filepath.Base(a)
-			return name[:min(len(name), longest)]
+			return cut(filepath.Base(a))
+		case a == "--check-hash-based-pycs":
+			i++
+		}
+		if strings.HasPrefix(a, "--") {
+			continue
+		}
+		// Options of one letter may stand together; what the last one takes follows in the word,
+		// or is the next.
+		at := strings.IndexAny(a, "cmWX")
+		if at < 0 {
+			continue
+		}
+		value, apart := a[at+1:], at+1 == len(a)
+		switch {
+		case a[at] == 'c':
+			return ""
+		case a[at] == 'm' && apart:
+			value = next(i)
+			fallthrough
+		case a[at] == 'm':
+			if value == "" {
+				return ""
+			}
+			return "-m " + cut(value)
+		case apart:
+			i++
 		}
 	}
 	return ""

@@ -75,12 +75,15 @@ type Watcher struct {
 	hearing  <-chan news       // the same, nil once it tells nothing more; the scanner's
 	// processes that have become another program since all were looked at; the scanner's
 	begun     []int
-	looks     chan chan struct{} // each asks for one more look, and is closed when Run has heard of it
-	nudges    chan struct{}      // there is something to hear; without probes
-	sights    chan sight         // what the scanner saw
-	tabled    chan struct{}      // there is a table that was not read yet
-	told      chan []heap.Event  // what the tables of one process say
-	over      chan struct{}      // closed when Run has ended
+	looks     chan chan struct{}     // each asks for one more look, and is closed when Run has heard of it
+	nudges    chan struct{}          // there is something to hear; without probes
+	sights    chan sight             // what the scanner saw
+	tabled    chan struct{}          // there is a table that was not read yet
+	names     chan named             // what programs of Python are called
+	naming    atomic.Int32           // goroutines that find it out
+	arguments func(pid int) []string // reads a command line
+	told      chan []heap.Event      // what the tables of one process say
+	over      chan struct{}          // closed when Run has ended
 	processes map[uint32]*process
 	latest    int64        // when the latest report that was taken was made; nanoseconds of Clock
 	attached  atomic.Int64 // when the latest library was probed, or the watcher made; nanoseconds since boot
@@ -132,7 +135,7 @@ func New(o Options) (*Watcher, error) {
 		libraries: make(map[string]*Library), processes: make(map[uint32]*process), ready: make(chan struct{}),
 		nested: procfs.Nested(), nudges: make(chan struct{}, 1), sizes: newSizes(), using: make(map[int]bool),
 		looks: make(chan chan struct{}), over: make(chan struct{}), news: make(chan news),
-		pids: allPIDs, self: os.Getpid(), sights: make(chan sight, 1024), tabled: make(chan struct{}, 1), told: make(chan []heap.Event, 64), devices: device.Open, answers: make(chan []device.Device, 1),
+		pids: allPIDs, self: os.Getpid(), sights: make(chan sight, 1024), tabled: make(chan struct{}, 1), told: make(chan []heap.Event, 64), names: make(chan named, mostNaming), arguments: arguments, devices: device.Open, answers: make(chan []device.Device, 1),
 	}
 	w.sink = func(*heap.Event) {}
 	w.listener, w.deaf = mapping.Open()
@@ -279,6 +282,10 @@ func (w *Watcher) hear() {
 			w.saw(seen)
 		case all := <-w.answers:
 			w.answered(all)
+		case n := <-w.names:
+			if p := w.processes[n.pid]; p != nil && p.start == n.start {
+				w.sink(&heap.Event{Op: heap.Named, PID: n.pid, Time: Clock(), Text: n.name})
+			}
 		case events := <-w.told:
 			if w.processes[events[0].PID] == nil {
 				continue // it has ended since, and what it said last is told with its end
@@ -431,7 +438,9 @@ func (w *Watcher) take(r *bpf.Report) {
 	case bpf.Exec:
 		w.session.ForgetPython(pid)
 		w.processes[pid].python = search{}
-		w.sink(&heap.Event{Op: heap.Exec, PID: pid, TID: r.Raw.TID, Time: r.Raw.Time, Text: nameOf(int(pid))})
+		e := heap.Event{Op: heap.Exec, PID: pid, TID: r.Raw.TID, Time: r.Raw.Time, Text: comm(int(pid))}
+		w.sink(&e)
+		w.title(int(pid), w.processes[pid].start, e.Text)
 		w.resolver.see(pid)
 		w.target(int(pid))
 	case bpf.Exit:
@@ -455,7 +464,8 @@ func (w *Watcher) introduce(pid int, start uint64, now int64, joined bool) *proc
 func (w *Watcher) present(p *process, pid int, now int64, joined bool) {
 	e := heap.Event{Op: heap.Start, PID: uint32(pid), Time: now, Text: "?", Size: p.start}
 	if start, err := procfs.StartTime(pid); err == nil && start == p.start { // else the name is another's
-		e.Text = nameOf(pid)
+		e.Text = comm(pid)
+		w.title(pid, p.start, e.Text)
 	}
 	if p.joined = joined; joined {
 		e.Aux = 1
