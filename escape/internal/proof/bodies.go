@@ -102,7 +102,7 @@ func zeroReturns(fn *ssa.Function, p *ssa.Parameter) bool {
 func (c *checker) silent(fn *ssa.Function, p *ssa.Parameter, out *Param) {
 	repeatable, nilOK := true, true
 	var parts, read []string
-	whole := false
+	whole, alone := false, true
 	heads := map[*ssa.BasicBlock]bool{}
 	if len(fn.AnonFuncs) > 0 {
 		return
@@ -154,6 +154,7 @@ func (c *checker) silent(fn *ssa.Function, p *ssa.Parameter, out *Param) {
 					return
 				}
 				whole = whole || path == "" && len(q.Parts) == 0
+				alone = alone && q.Alone && path == "" && loads == 0
 				nilOK = nilOK && (q.NilOK && len(q.Parts) == 0 || len(q.Parts) > 0 && q.PartsNil && loads == 0)
 				if len(q.Parts) == 0 {
 					parts = append(parts, path)
@@ -173,7 +174,7 @@ func (c *checker) silent(fn *ssa.Function, p *ssa.Parameter, out *Param) {
 	if slices.ContainsFunc(read, func(path string) bool { return leadsPast(path, parts) }) {
 		return
 	}
-	out.Silent, out.Repeatable = true, repeatable
+	out.Silent, out.Repeatable, out.Alone = true, repeatable, alone
 	if _, pointer := p.Type().Underlying().(*types.Pointer); pointer && !whole && len(parts) > 0 {
 		out.Parts, out.PartsNil = parts, nilOK
 	}
@@ -301,8 +302,8 @@ func (f *family) onlyIf(i int) int {
 func (f *family) freesParam(c ssa.CallInstruction, i int) bool {
 	k := f.resolve(c)
 	for n, a := range k.args {
-		if p := f.param(k, n); k.sum != nil && p.Frees && !k.ruledOut(p) &&
-			f.some(f.reach(f.of(a)), func(e elem) bool { return e.obj.kind == paramObj && e.obj.index == i }) {
+		if p := f.param(k, n); k.sum != nil && !k.ruledOut(p) &&
+			f.some(f.frees(p, f.of(a)), func(e elem) bool { return e.obj.kind == paramObj && e.obj.index == i }) {
 			return true
 		}
 	}

@@ -147,7 +147,7 @@ func worse(a, b *Summary) *Summary {
 	s := &Summary{Params: slices.Clone(a.Params), Results: make([]Result, len(a.Results)), Said: a.Said || b.Said}
 	for i, p := range a.Params {
 		q := b.param(i)
-		one := Param{Repeatable: p.Repeatable && q.Repeatable}
+		one := Param{Repeatable: p.Repeatable && q.Repeatable, Alone: p.Alone && q.Alone}
 		if p.FreesIf == q.FreesIf {
 			one.FreesIf = p.FreesIf
 		}
@@ -276,7 +276,7 @@ func (s *Summary) outlasts(i int, b Result, said []bool) {
 // free notes that an operand is freed, on a condition perhaps: where that does not hold it is lent, or what
 // its body does to it is done.
 func (p *Param) free(c spec.Clause, seen Param, lent bool, number func(spec.Operand) int) {
-	p.Frees, p.Silent, p.Repeatable = true, true, c.Repeatable
+	p.Frees, p.Silent, p.Alone, p.Repeatable = true, true, true, c.Repeatable
 	switch c.Cond.Kind {
 	case spec.ArgTrue:
 		p.FreesIf = 1 + number(c.Cond.Arg)

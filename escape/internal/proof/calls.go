@@ -311,6 +311,7 @@ func (f *family) operands(k *call) {
 	}
 	for n, a := range k.args {
 		p, s := f.param(k, n), f.of(a)
+		frees := f.frees(p, s)
 		f.passes(k, n, p.Gives)
 		if n == 0 && f.c.exchanges(k.fn) {
 			f.store(s, set{1 << unknownElem}, true, true)
@@ -318,7 +319,7 @@ func (f *family) operands(k *call) {
 		r := f.reach(s)
 		if k.given && n > 0 && !k.spawns {
 			s = f.gives(s)
-			p.Frees, p.Stores = false, false // what the caller's function does, the caller knows
+			frees, p.Stores = nil, false // what the caller's function does, the caller knows
 		}
 		if p.Keeps || k.spawns {
 			f.escape(s)
@@ -329,7 +330,7 @@ func (f *family) operands(k *call) {
 				f.put(id, set{1 << unknownElem})
 			case o.kind == paramObj:
 				q := &f.params[o.index]
-				q.or(Param{Frees: p.Frees, Stores: p.Stores || p.Empties, Runs: p.Runs, Together: p.Together,
+				q.or(Param{Frees: frees.has(id), Stores: p.Stores || p.Empties, Runs: p.Runs, Together: p.Together,
 					Tells: p.Tells && callable(o.typ)})
 			case o.kind == litObj && slices.Contains(k.callbacks, o.fn):
 				f.calledBack(o, all)
@@ -338,6 +339,14 @@ func (f *family) operands(k *call) {
 			}
 		}
 	}
+}
+
+// frees returns what a callee may free that does p to what leads to s.
+func (f *family) frees(p Param, s set) set {
+	if !p.Frees {
+		return nil
+	}
+	return f.closure(s, func(o *object) bool { return !p.Alone || o.kind != siteObj })
 }
 
 // results lets what a callee returns flow.
@@ -353,8 +362,11 @@ func (f *family) results(k *call) {
 		case r.Owned:
 			o := f.object(key{k.v, j}, siteObj, k.resultType(j))
 			o.vouched = r.Vouched
-			f.flow(k.v, j, single(f.elem(o, "")))
-			fallthrough
+			id := f.elem(o, "")
+			f.flow(k.v, j, single(id))
+			is, views := k.result(j).apart()
+			f.flow(k.v, j, f.outcome(is))
+			f.put(id, f.outcome(views))
 		default:
 			f.flow(k.v, j, f.outcome(k.result(j)))
 		}

@@ -53,7 +53,7 @@ func (c *checker) fresh(g *graph, e *edit, at ssa.CallInstruction) *free {
 	case !p.Silent && !c.off[Silent]:
 		return no(Silent, k.fn.Name()+" does more than free, or may")
 	}
-	x.repeatable, x.parts, x.pts = p.Repeatable || c.off[Once], p.Parts, g.freed(whole, p.Parts)
+	x.repeatable, x.parts, x.pts = p.Repeatable || c.off[Once], p.Parts, g.freed(whole, p)
 	x.nilOK = c.off[Fresh] || p.NilOK && whole == x.arg
 	if g.fields(x.arg) { // what is freed is not the operand: its fields are
 		if why := g.through(x.arg, at.Block()); why != "" && !x.nilOK {
@@ -182,17 +182,20 @@ func (g *graph) fields(arg ssa.Value) bool {
 	return g.f.some(g.f.of(arg), func(e elem) bool { return e.obj.kind == memObj })
 }
 
-// freed returns what a free of arg frees: arg itself, or what it is the address of, or parts of that.
-func (g *graph) freed(arg ssa.Value, parts []string) set {
+// freed returns what a free of arg frees, which does p: arg itself, or what it is the address of, or parts of
+// that. What a resource views a free that a line names leaves alone.
+func (g *graph) freed(arg ssa.Value, p Param) set {
 	var out set
 	for id := range g.f.of(arg).all() {
 		switch e := g.f.elems[id]; {
 		case e.obj.kind != memObj:
-			out.add(id)
-		case len(parts) == 0:
+			if out.add(id); !p.Alone {
+				out.union(g.f.viewed(single(id)))
+			}
+		case len(p.Parts) == 0:
 			out.union(g.f.load(single(id)))
 		default:
-			for _, path := range parts {
+			for _, path := range p.Parts {
 				out.union(g.f.load(g.f.along(single(id), path)))
 			}
 		}

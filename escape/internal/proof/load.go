@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
@@ -34,6 +33,7 @@ type answers struct {
 	literals map[*ssa.Function]*Summary
 	telling  typeutil.Map                    // see tells
 	behind   typeutil.Map                    // see implements
+	mocks    map[string]bool                 // see mocked
 	found    map[search]*typeutil.Map        // bool by type: see finds
 	sliced   map[*ssa.Function]*typeutil.Map // arrays of which slices are made, by type
 	fams     map[*ssa.Function]*family
@@ -52,7 +52,7 @@ func newChecker(in *Input) *checker {
 	c := &checker{in: in, fset: token.NewFileSet(), off: map[Rule]bool{}, report: &Report{},
 		sums: map[*types.Func]*Summary{}, answers: answers{fams: map[*ssa.Function]*family{},
 			effects: map[*types.Func]*Summary{}, literals: map[*ssa.Function]*Summary{},
-			found: map[search]*typeutil.Map{}, sliced: map[*ssa.Function]*typeutil.Map{}}}
+			mocks: map[string]bool{}, found: map[search]*typeutil.Map{}, sliced: map[*ssa.Function]*typeutil.Map{}}}
 	for _, r := range in.Without {
 		c.off[r] = true
 	}
@@ -179,28 +179,8 @@ func (c *checker) build() {
 		}
 	}
 	c.prog.CreatePackage(c.pkg, c.trees(), c.info, false).Build()
+	c.cutAll()
 }
-
-// neverReturns reports whether a call of f is taken for a panic: it may run what is deferred, and nothing
-// runs behind it. A method of an interface may be anybody's, and is none.
-func neverReturns(f *types.Func) bool {
-	if !slices.Contains(ending, pathOf(f)) {
-		return false
-	}
-	switch f.FullName() {
-	case "os.Exit", "runtime.Goexit", "log.Fatal", "log.Fatalf", "log.Fatalln",
-		"log.Panic", "log.Panicf", "log.Panicln",
-		"(*log.Logger).Fatal", "(*log.Logger).Fatalf", "(*log.Logger).Fatalln",
-		"(*log.Logger).Panic", "(*log.Logger).Panicf", "(*log.Logger).Panicln",
-		"(*testing.common).Fatal", "(*testing.common).Fatalf", "(*testing.common).FailNow",
-		"(*testing.common).Skip", "(*testing.common).Skipf", "(*testing.common).SkipNow":
-		return true
-	}
-	return false
-}
-
-// ending are packages of functions that may never return.
-var ending = []string{"log", "os", "runtime", "testing"}
 
 // position returns where pos stands in the new text.
 func (c *checker) position(pos token.Pos) token.Position {

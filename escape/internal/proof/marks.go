@@ -37,27 +37,34 @@ type marks struct {
 	list    []markKey
 	holders set // of those who have the resource
 
-	reached map[ssa.Value]set // inElem of the elements that a register leads to
-	elems   int               // there were when these were found
+	reached [2]map[ssa.Value]set // inElem of the elements that a register leads to; [1]: through no resource
+	elems   int                  // there were when these were found
 }
 
 func newMarks() *marks {
-	return &marks{regs: map[ssa.Value]int{}, ids: map[markKey]int{}, reached: map[ssa.Value]set{}}
+	return &marks{regs: map[ssa.Value]int{}, ids: map[markKey]int{},
+		reached: [2]map[ssa.Value]set{{}, {}}}
 }
 
-// inReach returns the marks that say of an element which v leads to that it holds the resource.
-func (g *graph) inReach(v ssa.Value) set {
-	ms, f := g.marks, g.f
+// inReach returns the marks that say of an element which v leads to that it holds the resource; bare: through
+// no resource.
+func (g *graph) inReach(v ssa.Value, bare bool) set {
+	ms, f, n := g.marks, g.f, 0
 	if ms.elems != len(f.elems) {
-		clear(ms.reached)
+		clear(ms.reached[0])
+		clear(ms.reached[1])
 		ms.elems = len(f.elems)
 	}
-	r, ok := ms.reached[v]
+	if bare {
+		n = 1
+	}
+	r, ok := ms.reached[n][v]
 	if !ok {
-		for id := range f.reach(f.of(v)).all() {
+		open := func(o *object) bool { return !bare || o.kind != siteObj }
+		for id := range f.closure(f.of(v), open).all() {
 			r.add(2 * id)
 		}
-		ms.reached[v] = r
+		ms.reached[n][v] = r
 	}
 	return r
 }

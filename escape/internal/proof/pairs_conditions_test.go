@@ -2,6 +2,76 @@ package proof_test
 
 // conditionPairs show where what is known of conditions ends.
 var conditionPairs = []pair{
+	{"an interface that ends the test", `
+func made(t testing.TB) *B {
+	b, err := Try()
+	if err != nil {
+		t.Fatalf("no B: %v", err)
+	}
+	return b
+}
+
+func f(t testing.TB) {
+	b := made(t)
+	b.Use()
+	b.Free() //F
+}
+`, `
+type tb struct{ testing.TB }
+
+func (tb) Fatalf(string, ...any) {}
+
+func made(t testing.TB) *B {
+	b, err := Try()
+	if err != nil {
+		t.Fatalf("no B: %v", err)
+	}
+	return b
+}
+
+func f(t testing.TB) {
+	b := made(t)
+	println(b)
+	b.Free() //F
+}
+`, "may be"},
+	{"an interface that reports", `
+func f(t testing.TB) {
+	b, err := Try()
+	if err != nil {
+		t.Skip(err)
+	}
+	defer println()
+	b.Use()
+	b.Free() //F
+}
+`, `
+func f(t testing.TB) {
+	b, err := Try()
+	if err != nil {
+		t.Error(err)
+	}
+	println(b)
+	b.Free() //F
+}
+`, "may be nil"},
+	{"what is deferred where the test ends", `
+func f(t testing.TB) {
+	b := Make()
+	b.Use()
+	defer b.Free() //F
+	t.Fatal()
+}
+`, `
+func f(t testing.TB) {
+	b := Make()
+	defer b.Use()
+	if next() > 0 {
+		b.Free() //F
+		t.Fatal()
+	}
+}
+`, "it is used by Use"},
 	{"an error that is wrapped", `
 func f() error {
 	b, err := Try()

@@ -269,7 +269,7 @@ func (f *family) load(s set) set {
 		case unknownObj:
 			out.add(unknownElem)
 		case siteObj, paramObj:
-			out.add(f.elem(e.obj, derived))
+			out.union(f.partsOf(e.obj))
 		case memObj, litObj:
 			for _, q := range e.obj.ids {
 				if overlap(f.elems[q].path, e.path) {
@@ -307,7 +307,7 @@ func (f *family) store(addr, s set, other, functions bool) {
 func (f *family) escape(s set) {
 	for e := range f.leads(s) {
 		switch o := e.obj; o.kind {
-		case memObj, litObj:
+		case memObj, litObj, siteObj: // of a resource, what it views
 			f.changed = f.changed || !o.escaped
 			o.escaped = true
 		case paramObj:

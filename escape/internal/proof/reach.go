@@ -38,9 +38,19 @@ func (f *family) parts(s set) set {
 	var out set
 	for id := range s.all() {
 		if e := f.elems[id]; e.obj.kind == siteObj || e.obj.kind == paramObj {
-			id = f.elem(e.obj, derived)
+			out.union(f.partsOf(e.obj))
+		} else {
+			out.add(id)
 		}
-		out.add(id)
+	}
+	return out
+}
+
+// partsOf returns the parts of a resource, with what it views, or of an operand of the root.
+func (f *family) partsOf(o *object) set {
+	out := single(f.elem(o, derived))
+	for _, id := range o.ids {
+		out.union(f.content[id])
 	}
 	return out
 }
@@ -48,6 +58,11 @@ func (f *family) parts(s set) set {
 // lentParts returns what somebody may return who has s: any part of what it leads to.
 func (f *family) lentParts(s set) set {
 	return f.somewhere(f.parts(f.reach(s)))
+}
+
+// viewed returns s and what resources in it view.
+func (f *family) viewed(s set) set {
+	return f.closure(s, func(o *object) bool { return o.kind == siteObj })
 }
 
 // reach returns s and all that can be reached from it.
@@ -66,13 +81,14 @@ func (f *family) closure(s set, open func(*object) bool) set {
 		again = false
 		for id := range out.clone().all() {
 			o := f.elems[id].obj
-			if seen[o] || o.kind != memObj && o.kind != litObj || !open(o) {
+			if seen[o] || o.kind != memObj && o.kind != litObj && o.kind != siteObj || !open(o) {
 				continue
 			}
 			seen[o] = true
 			for _, q := range o.ids {
-				out.add(q)
-				out.union(f.content[q])
+				if out.union(f.content[q]); o.kind != siteObj {
+					out.add(q)
+				}
 			}
 			again = true
 		}
@@ -108,7 +124,7 @@ func (f *family) inside(s set, step string) set {
 		case memObj:
 			out.add(f.elem(e.obj, e.path+step))
 		case siteObj, paramObj:
-			out.add(f.elem(e.obj, derived))
+			out.union(f.partsOf(e.obj))
 		default:
 			out.add(id)
 		}
@@ -120,12 +136,11 @@ func (f *family) inside(s set, step string) set {
 func (f *family) field(s set, of types.Type) set {
 	var out set
 	for id := range s.all() {
-		if e := f.elems[id]; e.obj.kind == siteObj && types.Identical(of.Underlying(), e.obj.typ.Underlying()) {
-			id = f.elem(e.obj, derived)
-		} else if e.obj.kind == paramObj {
-			id = f.elem(e.obj, derived)
+		if e := f.elems[id]; e.obj.kind == paramObj || e.obj.kind == siteObj && types.Identical(of.Underlying(), e.obj.typ.Underlying()) {
+			out.union(f.partsOf(e.obj))
+		} else {
+			out.add(id)
 		}
-		out.add(id)
 	}
 	return out
 }

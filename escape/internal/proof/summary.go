@@ -32,6 +32,7 @@ type Param struct {
 	FreesIf    int  // ±(1 + the operand that has to be true, or false if this is negative); 0: in any case
 	Repeatable bool // freeing it again is harmless
 	Silent     bool // freeing it does nothing else
+	Alone      bool // freeing it frees nothing that it views
 	Runs       bool // if the call panics, a goroutine may have it
 	Together   bool // goroutines of the callee may call it, or have it, at the same time
 	Stores     bool // what it leads to may be given another value
@@ -45,6 +46,9 @@ type Param struct {
 
 // or adds what may be done to the operand besides.
 func (p *Param) or(q Param) {
+	if q.Frees {
+		p.Alone = p.Alone && q.Alone
+	}
 	if q.Frees && q.FreesIf != p.FreesIf {
 		p.FreesIf = 0
 	}

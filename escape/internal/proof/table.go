@@ -247,6 +247,19 @@ func (k *call) result(j int) *entry {
 	return e
 }
 
+// apart returns what an owned result may be besides, and what it views.
+func (e *entry) apart() (is, views *entry) {
+	is, views = &entry{zero: e.zero, unknown: e.unknown}, &entry{}
+	for _, src := range e.from {
+		if src.how == lent {
+			views.from = append(views.from, src)
+		} else {
+			is.from = append(is.from, src)
+		}
+	}
+	return is, views
+}
+
 // acts reports whether an instruction does more than compute a register: what memory holds, and who runs, may
 // be another behind it.
 func acts(i ssa.Instruction) bool {

@@ -126,7 +126,7 @@ func (w *walker) inside(s *set, elem int) bool {
 
 // loaded reports whether what is read through an address that leads to pts may be the resource.
 func (w *walker) loaded(s *set, pts set) bool {
-	for id := range pts.all() {
+	for id := range w.f.viewed(pts).all() {
 		e := w.f.elems[id]
 		if e.obj.kind != memObj && e.obj.kind != litObj {
 			continue
@@ -145,7 +145,7 @@ func (w *walker) touched(s *set, v ssa.Value) bool {
 	if w.holds(s, v) {
 		return true
 	}
-	return w.g.inReach(v).meets(*s)
+	return w.leadsTo(s, v)
 }
 
 // run walks until nothing changes.
@@ -347,7 +347,10 @@ func (w *walker) next(n int, p phase, s *set) {
 	if w.g.panics(pt.instr) {
 		w.push(w.g.panic[pt.fn], p, s)
 	}
-	p, s = w.late(pt.instr, p, s)
+	if p, s = w.late(pt.instr, p, s); w.f.c.stops(pt.instr) {
+		w.push(w.g.panic[pt.fn], p, s)
+		return
+	}
 	w.push(n+2, p, s)
 }
 

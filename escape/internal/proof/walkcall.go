@@ -140,7 +140,7 @@ func (w *walker) external(k *call, p phase, s *set, touched func(ssa.Value) bool
 		if !touched(a) && !(p&phaseMask >= ours && w.forged(a)) {
 			continue
 		}
-		if k.ruledOut(par) {
+		if k.ruledOut(par) || par.Frees && w.onlyViewed(par, w.g.freed(a, par)) {
 			par.Frees = false
 		}
 		if par.Stores {
@@ -236,6 +236,14 @@ func (w *walker) results(k *call, p phase, s *set, cont func(phase, *set)) {
 	}
 }
 
+// onlyViewed reports whether a free of what pts says frees other resources than the one that is followed,
+// which these may view: a free as a line has it is of its operand, and what that views stays.
+func (w *walker) onlyViewed(p Param, pts set) bool {
+	return w.site != nil && p.Alone && w.f.only(pts, func(e elem) bool {
+		return e.obj != w.site && (e.resource() || e.obj.kind == zeroObj)
+	})
+}
+
 // hits returns how often F may free what is followed: it is the operand, or what that leads to, or in some
 // fields of it.
 func (w *walker) hits(x *free, s *set, touched func(ssa.Value) bool) (n int) {
@@ -259,7 +267,9 @@ func (w *walker) hits(x *free, s *set, touched func(ssa.Value) bool) (n int) {
 func (w *walker) free(n int, k *call, p phase, s *set, touched func(ssa.Value) bool, cont func(phase, *set)) {
 	x := w.frees[n]
 	hits := 0
-	if len(k.args) > 0 {
+	if viewed := w.onlyViewed(k.does[0], x.pts); viewed && touched(x.arg) {
+		w.use(p, Dead, "it is used by "+name(k), k.at)
+	} else if !viewed {
 		hits = w.hits(x, s, touched)
 	}
 	if w.g.fields(x.arg) {

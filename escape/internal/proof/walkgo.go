@@ -102,11 +102,14 @@ func (w *walker) elsewhere(s *set, ch *chain) bool {
 }
 
 // mayHold reports whether a register can hold the resource at any time.
-func (w *walker) mayHold(v ssa.Value) bool { return w.f.of(v).meets(w.class) || w.zero }
+func (w *walker) mayHold(v ssa.Value) bool {
+	return w.zero || w.f.viewed(w.f.of(v)).meets(w.class)
+}
 
-// leadsTo reports whether memory that v leads to has the resource; v itself was fixed before.
+// leadsTo reports whether memory that v leads to has the resource; v itself was fixed before. Nothing is read
+// as zero through a resource.
 func (w *walker) leadsTo(s *set, v ssa.Value) bool {
-	return w.g.inReach(v).meets(*s)
+	return w.g.inReach(v, w.zero).meets(*s)
 }
 
 // spawn starts a goroutine.
