@@ -1,9 +1,15 @@
 package proof
 
-import "golang.org/x/tools/go/ssa"
+import (
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+)
 
 // older returns the objects of which an older instance may be reached when a newer one has been made: they
-// are in memory, in what is deferred or runs, or in a register that the making does not make anew.
+// are in memory, in what is deferred, or in a register that the making does not make anew. What a goroutine
+// has is not asked here, whether a method of a group or a go statement starts it: while it runs, its marks
+// say so (joins), and nothing that it can reach is overwritten.
 func (f *family) older() map[*object]bool {
 	if f.olds != nil {
 		return f.olds
@@ -61,13 +67,10 @@ func renewedWith(v ssa.Value) bool {
 	return false
 }
 
-// outlives reports whether a register is an operand of what is deferred, or of a goroutine.
+// outlives reports whether a register is an operand of what is deferred.
 func outlives(v ssa.Value) bool {
-	for _, r := range *v.Referrers() {
-		switch r.(type) {
-		case *ssa.Defer, *ssa.Go:
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(*v.Referrers(), func(r ssa.Instruction) bool {
+		_, defers := r.(*ssa.Defer)
+		return defers
+	})
 }

@@ -106,4 +106,67 @@ func start(b *B) {
 	wg.Wait()
 }
 `, "handed to somebody"},
+	{"a go statement in a loop is waited for before the next round's variable is made", `
+func f() {
+	for range 2 {
+		b := Make()
+		var wg sync.WaitGroup
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			b.Use()
+		}()
+		wg.Wait()
+		b.Free() //F
+	}
+}
+`, `
+func f() {
+	var last *B
+	for range 2 {
+		b := Make()
+		var wg sync.WaitGroup
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			b.Use()
+		}()
+		if last != nil {
+			last.Free() //F
+		}
+		last = b
+	}
+}
+`, "may still run"},
+	{"a go statement's goroutine has what its own round made", `
+func f() {
+	for range 2 {
+		b := Make()
+		var wg sync.WaitGroup
+		wg.Add(1)
+		go func(b *B) {
+			defer wg.Done()
+			b.Use()
+		}(b)
+		wg.Wait()
+		b.Free() //F
+	}
+}
+`, `
+func f() {
+	var wg sync.WaitGroup
+	var had *B
+	for range 2 {
+		b := Make()
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			had = b
+		}()
+		b.Free() //F
+	}
+	wg.Wait()
+	had.Use()
+}
+`, "goroutine"},
 }
