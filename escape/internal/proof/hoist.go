@@ -31,8 +31,12 @@ func (c *checker) hoistFault(h *hoist, vars variables) string {
 			return "an address that is a number is kept under a name, and what is there may move"
 		}
 	}
-	if _, ok := h.stmt.(*ast.LabeledStmt); ok {
-		return "a value is computed before a label"
+	stmt := h.stmt
+	for l, ok := stmt.(*ast.LabeledStmt); ok; l, ok = stmt.(*ast.LabeledStmt) {
+		if vars.goals[c.info.Defs[l.Label]] {
+			return "a value is computed before a label that a goto leads to"
+		}
+		stmt = l.Stmt
 	}
 	if slices.ContainsFunc(h.subs, untypedShift) {
 		return "the type of a shift comes from where it stands"
@@ -40,7 +44,7 @@ func (c *checker) hoistFault(h *hoist, vars variables) string {
 	a := ahead{c.info, ours, vars.shared, h.read[len(h.read)-1], map[ast.Expr]bool{}}
 	for i, x := range h.subs {
 		later := slices.ContainsFunc(h.subs[i+1:], func(x ast.Expr) bool { return a.calls(x, token.NoPos) })
-		if a.loose(x) && (later || a.calls(h.stmt, h.read[i].End())) {
+		if a.loose(x) && (later || a.calls(stmt, h.read[i].End())) {
 			return "a variable is read before a call that may change it, and Go does not say which comes first"
 		}
 	}
@@ -49,7 +53,7 @@ func (c *checker) hoistFault(h *hoist, vars variables) string {
 			return why
 		}
 	}
-	return a.within(h.stmt)
+	return a.within(stmt)
 }
 
 // within returns what in n could affect the values of the names that n reads, or see that they are computed

@@ -494,6 +494,31 @@ func f(b *B) error {
 	return err
 }
 `, "a name that was made is not new"},
+	{"a name stands in front of a label that only leaves lead to", `
+func f() {
+	b0 := Make() //F
+l:
+	for b := Make(); next() > 0; b.Use() { //O
+	for b := b0; next() > 0; b.Use() { //F
+		for next() > 0 {
+			continue l
+		}
+	}
+	b0.Free() //F
+}
+`, `
+func f() {
+	b0 := Make() //F
+l:
+	for b := Make(); next() > 0; b.Use() { //O
+	for b := b0; next() > 0; b.Use() { //F
+		for next() > 0 {
+			goto l
+		}
+	}
+	b0.Free() //F
+}
+`, "a label that a goto leads to"},
 	{"a result that was dropped gets a name beside one that is assigned", `
 func f() (err error) {
 	_, err = Try() //O

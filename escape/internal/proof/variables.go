@@ -8,15 +8,17 @@ import (
 	"go/types"
 )
 
-// variables are those of a declaration to which more happens than that they are made and read.
+// variables are those of a declaration to which more happens than that they are made and read, and labels to
+// which more leads than what stands in front of them.
 type variables struct {
 	shared  map[types.Object]bool // a call might change them, or a literal that captures them
 	written map[types.Object]bool // assigned again, or with their address taken, or a part of them
+	goals   map[types.Object]bool // labels that a goto leads to
 }
 
 // variablesOf collects the variables of a declaration.
 func variablesOf(decl ast.Decl, info *types.Info) variables {
-	vars := variables{map[types.Object]bool{}, map[types.Object]bool{}}
+	vars := variables{map[types.Object]bool{}, map[types.Object]bool{}, map[types.Object]bool{}}
 	writes := func(e ast.Expr, elsewhere bool) {
 		if v := rootOf(e, info); v != nil {
 			vars.written[v] = true
@@ -63,6 +65,10 @@ func variablesOf(decl ast.Decl, info *types.Info) variables {
 			}
 		case *ast.IncDecStmt:
 			writes(n.X, false)
+		case *ast.BranchStmt:
+			if n.Tok == token.GOTO {
+				vars.goals[info.Uses[n.Label]] = true
+			}
 		case *ast.RangeStmt:
 			writes(n.Key, false)
 			writes(n.Value, false)

@@ -79,19 +79,8 @@ func (s *Source) Hoist(h *Hoist) []analysis.TextEdit {
 	if !first {
 		sep = "; "
 	}
-	if h.Items[0].Of > 0 {
-		// f(), or _, _ = f(), becomes b, _ := f().
+	if h.replaces() {
 		return []analysis.TextEdit{s.edit(o, s.Off(h.Stmt.End()), strings.Join(h.statements(s, first), sep))}
-	}
-	last := h.Items[len(h.Items)-1].Expr
-	if as, ok := h.Stmt.(*ast.AssignStmt); ok && len(as.Lhs) == 1 && as.Rhs[0] == last {
-		// _ = Make() becomes b := Make().
-		heads := h.statements(s, first)
-		return []analysis.TextEdit{s.edit(o, s.Off(h.Stmt.End()), strings.Join(heads, sep))}
-	}
-	if ex, ok := h.Stmt.(*ast.ExprStmt); ok && ex.X == last {
-		heads := h.statements(s, first)
-		return []analysis.TextEdit{s.edit(o, s.Off(h.Stmt.End()), strings.Join(heads, sep))}
 	}
 	heads := strings.Join(h.statements(s, first), sep) + sep
 	if _, ok := h.Stmt.(*ast.LabeledStmt); ok && first { // whose label is indented less
@@ -109,12 +98,25 @@ func (s *Source) Hoist(h *Hoist) []analysis.TextEdit {
 	return es
 }
 
+// replaces reports whether the names stand for the whole statement: f(), or _, _ = f(), becomes b, _ := f(),
+// and _ = f() becomes b := f().
+func (h *Hoist) replaces() bool {
+	last := h.Items[len(h.Items)-1].Expr
+	switch stmt := h.Stmt.(type) {
+	case *ast.AssignStmt:
+		return h.Items[0].Of > 0 || len(stmt.Lhs) == 1 && stmt.Rhs[0] == last
+	case *ast.ExprStmt:
+		return h.Items[0].Of > 0 || stmt.X == last
+	}
+	return false
+}
+
 // inBlock puts the statement of h into a block of its own, behind what gives the
 // names and before the frees.
 func (s *Source) inBlock(h *Hoist, stmts []string, nl string) analysis.TextEdit {
 	from, to := h.Stmt.Pos(), h.Stmt.End()
 	body := h.statements(s, true)
-	if x, ok := h.Stmt.(*ast.ExprStmt); h.Items[0].Of == 0 && (!ok || x.X != h.Items[len(h.Items)-1].Expr) {
+	if !h.replaces() {
 		body = append(body, h.text(s, from, to))
 	}
 	ind, _ := s.Indent(s.Off(from))
