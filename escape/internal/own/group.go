@@ -102,8 +102,9 @@ func (g *Group) prepare() {
 				n, at, _ := g.f.Graph.Where(w)
 				g.events[n] = append(g.events[n], event{at: at, kind: ended, n: k})
 			}
-		}
-		switch d := v.(type) {
+			if p := g.f.Graph.Panic; p >= 0 { // and nobody waits
+				g.events[p] = append(g.events[p], event{kind: act, n: k, act: pointsto.Act{Op: pointsto.Keep, Of: v}})
+			}
 		case *memory.Former:
 			n, at, _ := g.f.Graph.Where(d.At)
 			g.events[n] = append(g.events[n], event{at: at, kind: saved, n: k})

@@ -28,7 +28,7 @@ func (f *Func) started(i ssa.Instruction, of ssa.Value) (out []Act, ok bool) {
 }
 
 // joined reports whether all that can run behind an instruction waits for a group before the
-// function ends or panics, and v is not set before.
+// function ends, and v is not set before. Where it panics, the goroutine has it for good.
 func (f *Func) joined(i ssa.Instruction, r *memory.Running, v ssa.Value) bool {
 	type point struct{ node, at int }
 	n, at, _ := f.Graph.Where(i)
@@ -45,10 +45,10 @@ func (f *Func) joined(i ssa.Instruction, r *memory.Running, v ssa.Value) bool {
 				return false
 			}
 		}
-		if waits {
+		switch {
+		case waits || p.node == f.Graph.Panic:
 			continue
-		}
-		if len(f.Graph.Succs[p.node]) == 0 || p.node == f.Graph.Panic {
+		case len(f.Graph.Succs[p.node]) == 0:
 			return false
 		}
 		for _, s := range f.Graph.Succs[p.node] {
