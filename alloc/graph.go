@@ -64,7 +64,7 @@ var errNoGraph = errors.New("no graph: nil, or not made by Capture")
 // of f; [ErrCapturing] if s is captured already; [ErrClosed]; errors.ErrUnsupported of a device that makes no
 // graphs ([Grapher]).
 //
-//lastuse:effect result 0 owned on success, arg f escapes
+//lastuse:effect result 0 owned on success, result 0 views arg f, arg f borrowed
 func (s *Stream) Capture(f func() error) (*Graph, error) {
 	const op = "capture"
 	if s.none() {

@@ -24,7 +24,7 @@
 // holds a function goes by such a name, too: the line says what is in it does, whoever assigns it.
 // Arguments and results count from 0; the receiver is not an argument. Clauses
 // add up: "result 0 owned, result 0 views arg 0" is a header that the caller
-// must free and that keeps the argument in use.
+// must free, that keeps the argument in use until then, and does not free it.
 //
 // The same clauses stand in a doc comment, without the name:
 //

@@ -62,6 +62,7 @@ var texts = []string{
 	"result 0 owned if arg 1 is false",
 	"result 0 owned, result 0 views arg 0",
 	"result 0 views recv, result 0 tells recv, result 0 shows arg 0",
+	"result 0 owned, result 0 needs recv",
 	"result 0 is recv",
 	"result 0 is recv maybe",
 	"recv freed, arg 0 escapes maybe, result 0 is arg 0",

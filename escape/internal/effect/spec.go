@@ -42,15 +42,21 @@ func Of(line *spec.Line, sig *types.Signature, inferred *Summary) *Summary {
 	// what goes nowhere is not in the error either
 	if n := sig.Results().Len() - 1; HasError(sig) && !results[n] {
 		s.Results[n].Views &^= said
+		s.Results[n].Needs &^= said
 		s.Results[n].Tells &^= said
 		s.Results[n].Shows &^= said
 		s.Results[n].Is &^= said
 	}
 	for _, c := range line.Implied(sig, func(r, of spec.Operand) bool {
 		i, res := s.index(of), base.Results[r.Index]
-		return base.Unknown || base.Params[i].Escapes.Cond != Never || (res.Views|res.Tells|res.Shows|res.Is)>>i&1 == 1
+		return base.Unknown || base.Params[i].Escapes.Cond != Never || res.Leads()>>i&1 == 1
 	}) {
 		s.add(c, false, false)
+	}
+	for n := range results {
+		if r := &s.Results[n]; r.Owned.Cond != Never {
+			r.Needs, r.Views = r.Views, 0
+		}
 	}
 	for _, c := range clauses {
 		if c.Effect == spec.Views && c.Operand.Kind == spec.Result && c.Of.Kind == spec.Result {

@@ -113,6 +113,7 @@ type Result struct {
 	Nil   bool           // where it is owned, it may be nil or empty
 	Holes bool           // where it is owned, elements of it may be nil
 	Views uint64         // bit i: it may share memory with Params[i]
+	Needs uint64         // bit i: it may do so until it is freed, which is owned, and does not free that
 	Tells uint64         // bit i: it may have the address of Params[i] as a number or a string
 	Shows uint64         // bit i: it may have a number or a string that is in Params[i]
 	Is    uint64         // bit i: it may be Params[i]
@@ -207,7 +208,7 @@ func (s *Summary) Given(first, n int) *Summary {
 			p.Is = p.Is >> first & mask
 		}
 		r.Must = r.Must && r.Is>>first&^mask == 0 && r.Is&(1<<first-1) == 0
-		for _, set := range []*uint64{&r.Views, &r.Tells, &r.Shows, &r.Is} {
+		for _, set := range []*uint64{&r.Views, &r.Needs, &r.Tells, &r.Shows, &r.Is} {
 			*set = *set >> first & mask
 		}
 	}
@@ -345,8 +346,11 @@ func joinParam(a, b Param) Param {
 	return p
 }
 
+// Leads returns the parameters that a result may be, or lead to.
+func (r Result) Leads() uint64 { return r.Is | r.Views | r.Needs | r.Tells | r.Shows }
+
 func joinResult(a, b Result) Result {
-	r := Result{Owned: a.Owned.Join(b.Owned), Views: a.Views | b.Views,
+	r := Result{Owned: a.Owned.Join(b.Owned), Views: a.Views | b.Views, Needs: a.Needs | b.Needs,
 		Tells: a.Tells | b.Tells, Shows: a.Shows | b.Shows, Is: a.Is | b.Is}
 	r.Must = a.Must && b.Must
 	if r.Owned.Cond != Never {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"github.com/lastuse/lastuse/escape/spec"
@@ -28,11 +29,10 @@ func (s *Summary) String() string {
 			if r.Views>>j&1 == 1 {
 				out = append(out, name+" views "+s.operand(j))
 			}
-			if r.Tells>>j&1 == 1 {
-				out = append(out, name+" tells "+s.operand(j))
-			}
-			if r.Shows>>j&1 == 1 {
-				out = append(out, name+" shows "+s.operand(j))
+			for k, set := range r.told() {
+				if *set>>j&1 == 1 {
+					out = append(out, name+told[k]+s.operand(j))
+				}
 			}
 		}
 		out = s.is(out, name, r)
@@ -115,6 +115,11 @@ func (s *Summary) param(out []string, name string, p Param) []string {
 	}
 	return out
 }
+
+// told are the words for what a result has to do with an operand which specs have no words for.
+var told = [...]string{" needs ", " tells ", " shows "}
+
+func (r *Result) told() [len(told)]*uint64 { return [...]*uint64{&r.Needs, &r.Tells, &r.Shows} }
 
 // is adds the text of what says that a result, or a part of one, is a parameter.
 func (s *Summary) is(out []string, name string, r Result) []string {
@@ -209,8 +214,11 @@ func Parse(text string, sig *types.Signature) (*Summary, error) {
 		t, failed := strings.CutSuffix(t, withError)
 		full := strings.Replace(t, " with holes", "", 1)
 		plain := strings.Replace(full, orNil, "", 1)
-		views := strings.NewReplacer(" tells ", " views ", " shows ", " views ").Replace(plain)
-		cs, err := spec.ParseClauses(token.Position{}, views)
+		word := slices.IndexFunc(told[:], func(word string) bool { return strings.Contains(plain, word) })
+		if word >= 0 {
+			plain = strings.Replace(plain, told[word], " views ", 1)
+		}
+		cs, err := spec.ParseClauses(token.Position{}, plain)
 		if err != nil {
 			return nil, fmt.Errorf("parse summary: %q: %w", t, err)
 		}
@@ -219,11 +227,8 @@ func Parse(text string, sig *types.Signature) (*Summary, error) {
 			return nil, fmt.Errorf("parse summary: %q: no such operand", t)
 		}
 		for _, c := range bound {
-			if r := c.Operand.Index; strings.Contains(plain, " tells ") {
-				s.Results[r].Tells |= 1 << s.index(c.Of)
-				continue
-			} else if strings.Contains(plain, " shows ") {
-				s.Results[r].Shows |= 1 << s.index(c.Of)
+			if word >= 0 {
+				*s.Results[c.Operand.Index].told()[word] |= 1 << s.index(c.Of)
 				continue
 			}
 			of := s

@@ -223,7 +223,7 @@ func (r *finder) judge(m met) {
 	}
 	st &= own.Freed | own.Pending
 	viewed := (on == Freed || on == Deferred) && m.As != pointsto.Whole
-	if viewed && r.ownsItself(m.Of) {
+	if viewed && m.As&pointsto.Dependent != 0 {
 		if types.Identical(kindOf(m.Of), kindOf(s.Value)) {
 			return // headers of one kind count who shares their memory
 		}
@@ -252,11 +252,6 @@ func (r *finder) add(fd Finding) {
 
 // kindOf returns the type that a value is, or leads to.
 func kindOf(v ssa.Value) types.Type { return types.Unalias(memory.Pointee(typeOf(v))) }
-
-// ownsItself reports whether a value that views something is made by a site, too.
-func (r *finder) ownsItself(v ssa.Value) bool {
-	return slices.ContainsFunc(r.f.Holds(v), func(h pointsto.Hold) bool { return h.As == pointsto.Whole })
-}
 
 // inevitable reports whether, wherever the program frees a token, all ways lead to what happens to it there.
 func (r *finder) inevitable(m met) bool {
@@ -297,7 +292,7 @@ func occasion(m own.Meeting) Occasion {
 			return Returned
 		}
 	case pointsto.Read, pointsto.Part, pointsto.Count, pointsto.Copy, pointsto.Unwrap, pointsto.Tell:
-		if m.As&^(pointsto.Whole|pointsto.View) == 0 && looks(m) {
+		if m.As&^(pointsto.Whole|pointsto.View|pointsto.Dependent) == 0 && looks(m) {
 			return Read
 		}
 	case pointsto.Keep:

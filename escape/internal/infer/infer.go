@@ -305,7 +305,10 @@ func (e *exits) lent(s *effect.Summary, k int, p ssa.Value) {
 				if as[m.Of]&pointsto.Number != 0 {
 					s.Results[n].Shows |= 1 << k
 				}
-				if as[m.Of] != pointsto.Number { // a part of it, or all
+				if as[m.Of]&pointsto.Dependent != 0 {
+					s.Results[n].Needs |= 1 << k
+				}
+				if as[m.Of]&^(pointsto.Number|pointsto.Dependent) != 0 { // a part of it, or all
 					s.Results[n].Views |= 1 << k
 				}
 			}
@@ -325,11 +328,14 @@ func fills(moves []pointsto.Act) bool {
 // leads notes that a result views parameter k, or has a number of it, and reports whether that
 // is all that a value with a relation may be.
 func leads(r *effect.Result, as pointsto.Relation, k int) bool {
-	if as&^(pointsto.View|pointsto.Number) != 0 {
+	if as&^(pointsto.View|pointsto.Number|pointsto.Dependent) != 0 {
 		return false
 	}
 	if as&pointsto.View != 0 {
 		r.Views |= 1 << k
+	}
+	if as&pointsto.Dependent != 0 {
+		r.Needs |= 1 << k
 	}
 	if as&pointsto.Number != 0 {
 		r.Tells |= 1 << k
@@ -353,7 +359,7 @@ func (e *exits) result(s *effect.Summary, n int) {
 				continue
 			}
 			seen[path] = true
-			part := effect.Result{Is: res.Is, Views: res.Views, Tells: res.Tells, Shows: res.Shows}
+			part := effect.Result{Is: res.Is, Views: res.Views, Needs: res.Needs, Tells: res.Tells, Shows: res.Shows}
 			e.owned(s, n, path, &part)
 			if part.Owned.Cond != effect.Never {
 				res.Parts = effect.Put(res.Parts, path, effect.Result{Owned: part.Owned, Nil: part.Nil, Holes: part.Holes})

@@ -27,7 +27,7 @@ func (f *Func) IsNumber(t types.Type) bool {
 // Gives reports whether a result of a call may be operand k, or view it.
 func Gives(s *effect.Summary, k int) bool {
 	return slices.ContainsFunc(s.Results, func(r effect.Result) bool {
-		return (r.Is|r.Views|r.Tells|r.Shows)>>k&1 == 1 ||
+		return r.Leads()>>k&1 == 1 ||
 			slices.ContainsFunc(r.Parts, func(p effect.Part[effect.Result]) bool { return p.Is.Is>>k&1 == 1 })
 	})
 }

@@ -226,21 +226,21 @@ func (p *Point) Values(t Token) []ssa.Value {
 	return out
 }
 
-// Held lists the tokens that v may hold, and reports whether each is the handle itself.
+// Held lists the tokens that v may hold, but for those it depends on, and whether each is the handle itself.
 func (p *Point) Held(v ssa.Value) (ts []Token, whole bool) {
-	k, ok := p.g.index[v]
-	if !ok {
+	k, whole := p.g.index[v]
+	if !whole {
 		return nil, false
 	}
-	whole = true
-	seen := map[Token]bool{}
 	for _, c := range p.s {
 		if c == nil {
 			continue
 		}
 		p.g.tokens(c, k, func(t Token, as pointsto.Relation) {
-			if !seen[t] {
-				seen[t] = true
+			switch {
+			case as == pointsto.Dependent:
+				return
+			case !slices.Contains(ts, t):
 				ts = append(ts, t)
 			}
 			whole = whole && as == pointsto.Whole

@@ -359,8 +359,19 @@ func (e *editor) unitEdits(u *unit, funcs []*Func) ([]analysis.TextEdit, []*part
 	for _, f := range funcs {
 		frees = append(frees, f.Frees...)
 	}
-	slices.SortStableFunc(frees, func(a, b *Free) int { return cmp.Compare(a.Sites[0].Pos(), b.Sites[0].Pos()) })
-	slices.Reverse(frees) // what was made last is freed first
+	slices.Reverse(frees)
+	slices.SortStableFunc(frees, func(a, b *Free) int { // what was made last is freed first, so deferred last
+		order := cmp.Compare(b.Sites[0].Pos(), a.Sites[0].Pos())
+		switch {
+		case a.At.Deferred && b.At.Deferred:
+			return -order
+		case a.At.Deferred:
+			return 1
+		case b.At.Deferred:
+			return -1
+		}
+		return order
+	})
 	for _, fr := range frees {
 		s := d.spot(fr.At)
 		s.part.frees = append(s.part.frees, fr)

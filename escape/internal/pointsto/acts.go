@@ -153,9 +153,8 @@ func (f *Func) loaded(i *ssa.UnOp, of ssa.Value) []Act {
 	return f.derived(i, of)
 }
 
-// derived is for what is computed of a value: it shares its memory, if its type allows that.
-// A number that is read of memory says something about a buffer; one that is computed of an
-// address is an address.
+// derived is for what is computed of a value: it shares its memory, if its type allows that. A number that is
+// read of memory says something about a buffer; one that is computed of an address is an address.
 func (f *Func) derived(v ssa.Value, of ssa.Value) []Act {
 	a := Act{Instr: v.(ssa.Instruction), Op: Part, Of: of, To: v}
 	switch _, number := of.Type().Underlying().(*types.Basic); {
@@ -320,7 +319,7 @@ func (f *Func) leads(to ssa.Value, res effect.Result, k int, act func(Op, ssa.Va
 	for _, x := range []struct {
 		set uint64
 		op  Op
-	}{{res.Views, Part}, {res.Tells, Tell}, {res.Shows, Count}} {
+	}{{res.Views, Part}, {res.Needs, Depend}, {res.Tells, Tell}, {res.Shows, Count}} {
 		switch {
 		case x.set>>k&1 == 0 || memory.Plain(to.Type()):
 		case x.op == Part && number:
@@ -402,12 +401,11 @@ func (f *Func) twice(c *ssa.CallCommon, of ssa.Value) bool {
 	return n > 1
 }
 
-// leadsBack reports whether a result of a call may be operand k, or lead there: by it a part
-// could be set.
+// leadsBack reports whether a result of a call may be operand k, or lead there: by it a part could be set.
 func (f *Func) leadsBack(c *ssa.CallCommon, s *effect.Summary, k int) bool {
 	for n, r := range s.Results {
 		t := c.Signature().Results().At(n).Type()
-		if r.Is>>k&1 == 1 || (r.Views|r.Tells|r.Shows)>>k&1 == 1 && f.leadsOn(t) {
+		if r.Is>>k&1 == 1 || r.Leads()>>k&1 == 1 && f.leadsOn(t) {
 			return true
 		}
 	}

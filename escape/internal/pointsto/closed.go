@@ -37,9 +37,8 @@ func (f *Func) handsOn(i ssa.Instruction, v ssa.Value) (yes, fixed bool) {
 	return yes, yes && fixed
 }
 
-// isClosed reports whether nothing but what is read here gets at a variable in memory.
-// One that was captured must not be assigned where others may run: what it holds is its own function's to
-// know.
+// isClosed reports whether nothing but what is read here gets at a variable in memory. One that was captured
+// must not be assigned where others may run: what it holds is its own function's to know.
 func (f *Func) isClosed(v ssa.Value) bool {
 	if p, ok := v.(*memory.Field); ok {
 		v = p.Root
@@ -107,7 +106,7 @@ func (f *Func) noteMade(a Act) {
 	}
 	of := a.Of
 	was, twice := f.parent[a.To]
-	if a.When.Cond == effect.Maybe || a.Op != Copy && a.Op != Part || twice && was != of {
+	if a.When.Cond == effect.Maybe || a.Op != Copy && a.Op != Part && a.Op != Depend || twice && was != of {
 		of = nil
 	}
 	f.parent[a.To] = of

@@ -6,11 +6,11 @@
 //
 //   - A site is a place of making: a call with an owned result, a value that is begun here, or a parameter,
 //     of which the function learns what it does to it ([Site]).
-//   - A value is related to what a site makes: it is the handle, a view, a holder that leads
-//     to the handle, perhaps the handle, or a number or a string that is an address of it
-//     ([Relation]). Other numbers that are read of a buffer say something about it and lead
-//     nowhere: an address is what a summary calls a view, what a pointer was converted to, and
-//     what is computed of that. An int is a size, an index or a sum, a uintptr a pointer.
+//   - A value is related to what a site makes: it is the handle, a view, a holder that leads to the handle,
+//     perhaps the handle, a number or a string that is an address of it, or what needs it and is owned by
+//     itself ([Relation]). Other numbers that are read of a buffer say something about it and lead nowhere:
+//     an address is what a summary calls a view, what a pointer was converted to, and what is computed of
+//     that. An int is a size, an index or a sum, a uintptr a pointer.
 //   - An operation is what an instruction does to one operand: read, free, free later, copy,
 //     part, wrap, unwrap, return, keep and some more ([Op]). An act is that operation there ([Act]).
 //   - What a buffer adopts goes with it when it is freed, and is a view of it ([Site.With]).
@@ -32,21 +32,19 @@
 //
 // # The way through
 //
-// [Solve] finds the sites: what summaries call owned, and parameters. From each, the uses of
-// what it makes are followed, and of what the table derives of that ([Func.Acts] reads an
-// instruction). A value that is found from two sites puts them into one group. [Func.Holds]
-// has what was found.
+// [Solve] finds the sites: what summaries call owned, and parameters. From each, the uses of what it makes
+// are followed, and of what the table derives of that ([Func.Acts] reads an instruction). A value that is
+// found from two sites puts them into one group. [Func.Holds] has what was found.
 //
 // # Variables in memory
 //
-// One with room for a handle, that only instructions which are understood get at, is a slot:
-// a store makes it hold something else. So is each field of a struct, and each element of an
-// array that is set by constant indexes only, if that much is true of the whole, and each field
-// of an object: a site makes what is in it, or the function was given it. Where a
-// whole struct is loaded, merged, or stored elsewhere, its fields go along: those of the value
-// are fields, too. One that a literal captures which goes elsewhere stays a slot if it is not assigned behind
-// that: what is in it goes where the literal is handed on. Any other variable holds all that was ever stored
-// in it. A literal's summary has its captured variables behind its parameters.
+// One with room for a handle, that only instructions which are understood get at, is a slot: a store makes it
+// hold something else. So is each field of a struct, and each element of an array that is set by constant
+// indexes only, if that much is true of the whole, and each field of an object: a site makes what is in it,
+// or the function was given it. Where a whole struct is loaded, merged, or stored elsewhere, its fields go
+// along: those of the value are fields, too. One that a literal captures which goes elsewhere stays a slot if
+// it is not assigned behind that: what is in it goes where the literal is handed on. Any other variable holds
+// all that was ever stored in it. A literal's summary has its captured variables behind its parameters.
 //
 // Variables that change places around a loop, as in a, b = b, a, are sites, as a collection is: which buffer
 // each has nobody can say, but that each has one (turns.go, [Turn]).
@@ -61,12 +59,11 @@
 //
 // # Values that are begun here
 //
-// What is put together here, and freed as a whole by what a line says, is owned from its beginning on, as
-// if a call had made it. What is stored in its fields is its own from then on, and moves. Only of such a
-// value that does not say that somebody else may have it, and so with methods that do no more than set
-// fields of what they are called on: of them a summary says that they fill it ([Act.Fills]). So a
-// constructor's result is owned wherever it gives one, and what it gives up half-way is owned there, and
-// not needed.
+// What is put together here, and freed as a whole by what a line says, is owned from its beginning on, as if
+// a call had made it. What is stored in its fields is its own from then on, and moves. Only of such a value
+// that does not say that somebody else may have it, and so with methods that do no more than set fields of
+// what they are called on: of them a summary says that they fill it ([Act.Fills]). So a constructor's result
+// is owned wherever it gives one, and what it gives up half-way is owned there, and not needed.
 //
 // # Containers
 //

@@ -10,8 +10,7 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/memory"
 )
 
-// A Site is a place of making. It has two tokens: what it made last, and what it made
-// before that.
+// A Site is a place of making. It has two tokens: what it made last, and what it made before that.
 type Site struct {
 	N     int
 	Value ssa.Value // what it makes: a call, a result of one, or a parameter

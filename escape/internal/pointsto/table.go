@@ -5,11 +5,12 @@ package pointsto
 type Relation uint8
 
 const (
-	Whole  Relation = 1 << iota // the handle
-	View                        // shares its memory, owns nothing
-	Holder                      // leads to the handle: an interface, a slice, a variable in memory
-	Maybe                       // perhaps the handle: what a holder gave
-	Number                      // has its address as a number or a string, or is that
+	Whole     Relation = 1 << iota // the handle
+	View                           // shares its memory, owns nothing
+	Holder                         // leads to the handle: an interface, a slice, a variable in memory
+	Maybe                          // perhaps the handle: what a holder gave
+	Number                         // has its address as a number or a string, or is that
+	Dependent                      // needs it, and is freed by itself: a header, a graph that was captured
 )
 
 // An Op is what an instruction does to an operand.
@@ -23,6 +24,7 @@ const (
 	Await            // a deferred call will read it
 	Copy             // the same value again: a phi, a changed type, a result that is an operand
 	Part             // something of it: a field, an element, an address, a result that views it
+	Depend           // makes something of it that is owned by itself
 	Wrap             // puts it into something local that leads to it
 	Unwrap           // takes out what may be it
 	Count            // reads a number or a string in it
@@ -56,28 +58,31 @@ type Entry struct {
 // table is all that is known of operations. What is not in it moves.
 var table = [ops]map[Relation]Entry{
 	Read:  all(Entry{Do: Use}),
-	Free:  {Whole: {Do: End}},
-	Later: {Whole: {Do: Pend}},
+	Free:  {Whole: {Do: End}, Dependent: {Do: Use}},
+	Later: {Whole: {Do: Pend}, Dependent: {Derive, View}},
 	Last:  all(Entry{Do: Use}),
 	Await: {Whole: {Derive, View}, View: {Derive, View}, Holder: {Derive, Holder}, Maybe: {Derive, View},
-		Number: {Derive, Number}},
+		Number: {Derive, Number}, Dependent: {Derive, View}},
 	Copy: {Whole: {Derive, Whole}, View: {Derive, View}, Holder: {Derive, Holder}, Maybe: {Derive, Maybe},
-		Number: {Derive, Number}},
+		Number: {Derive, Number}, Dependent: {Derive, Dependent}},
 	Part: {Whole: {Derive, View}, View: {Derive, View}, Holder: {Derive, Maybe}, Maybe: {Derive, View},
-		Number: {Derive, Number}},
+		Number: {Derive, Number}, Dependent: {Derive, View}},
 	Wrap: {Whole: {Derive, Holder}, View: {Derive, View}, Holder: {Derive, Holder}, Maybe: {Derive, Holder},
-		Number: {Derive, Number}},
+		Number: {Derive, Number}, Dependent: {Derive, View}},
 	Unwrap: {Whole: {Derive, Maybe}, View: {Derive, View}, Holder: {Derive, Maybe}, Maybe: {Derive, Maybe},
-		Number: {Derive, Number}},
-	Count: {Whole: {Do: Use}, View: {Do: Use}, Holder: {Do: Use}, Maybe: {Do: Use}, Number: {Derive, Number}},
-	Tell:  all(Entry{Derive, Number}),
-	Put:   {Whole: {Hand, Whole}},
-	Turn:  {Whole: {Hand, Whole}},
+		Number: {Derive, Number}, Dependent: {Derive, View}},
+	Depend: {Whole: {Derive, Dependent}, View: {Derive, Dependent}, Holder: {Derive, Dependent},
+		Maybe: {Derive, Dependent}, Number: {Derive, Number}, Dependent: {Derive, Dependent}},
+	Count: {Whole: {Do: Use}, View: {Do: Use}, Holder: {Do: Use}, Maybe: {Do: Use}, Number: {Derive, Number},
+		Dependent: {Do: Use}},
+	Tell: all(Entry{Derive, Number}),
+	Put:  {Whole: {Hand, Whole}},
+	Turn: {Whole: {Hand, Whole}},
 }
 
 // all is what an operation does whatever the relation.
 func all(e Entry) map[Relation]Entry {
-	return map[Relation]Entry{Whole: e, View: e, Holder: e, Maybe: e, Number: e}
+	return map[Relation]Entry{Whole: e, View: e, Holder: e, Maybe: e, Number: e, Dependent: e}
 }
 
 // Does returns what op does to an operand that may be related in several ways: one thing,
@@ -85,7 +90,7 @@ func all(e Entry) map[Relation]Entry {
 func Does(op Op, rel Relation) Entry {
 	var sum Entry
 	first := true
-	for r := Whole; r <= Number; r <<= 1 {
+	for r := Whole; r <= Dependent; r <<= 1 {
 		if rel&r == 0 {
 			continue
 		}

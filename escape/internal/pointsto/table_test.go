@@ -31,6 +31,12 @@ func TestTable(t *testing.T) {
 		{Part, Holder | View, Entry{Derive, View | Maybe}},
 		{Wrap, Whole | View, Entry{Derive, Holder | View}},
 		{Unwrap, Holder, Entry{Derive, Maybe}},
+		{Depend, Whole, Entry{Derive, Dependent}},
+		{Free, Dependent, Entry{Do: Use}},
+		{Free, Dependent | View, Entry{Do: Move}},
+		{Later, Dependent, Entry{Derive, View}},
+		{Part, Dependent, Entry{Derive, View}},
+		{Leave, Dependent, Entry{Do: Move}},
 		{Await, Whole | Holder, Entry{Derive, View | Holder}},
 	} {
 		require.Equal(t, tt.want, Does(tt.op, tt.rel), "%d of what is %s", tt.op, tt.rel)

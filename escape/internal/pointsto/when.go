@@ -68,7 +68,7 @@ func (f *Func) deferred(d *ssa.Defer, of ssa.Value) []Act {
 		case reads && !again:
 			out[k].Op = Await
 		case frees && same:
-			out[k].Op = Later
+			out[k].Op, out[k].To = Later, f.Given(d)
 		case frees && !again:
 			out[k].Op = Last
 		default:

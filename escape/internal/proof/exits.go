@@ -19,6 +19,7 @@ type chain struct {
 
 // A back is where a literal returns to.
 type back struct {
+	from   int // point of the call that runs it
 	to     int
 	result ssa.Value // the register that takes its results, nil if nobody does
 	fn     *ssa.Function
@@ -80,14 +81,14 @@ func (g *graph) link(fn *ssa.Function) {
 				continue // chains return themselves
 			}
 			for _, body := range k.bodies {
-				r := back{to: at + 1, fn: fn, anyway: k.spawns}
+				r := back{from: at, to: at + 1, fn: fn, anyway: k.spawns}
 				if !k.spawns {
 					r.result = k.v
 				}
 				g.returns(body, r)
 			}
 			for _, body := range k.callbacks { // the callee goes on: see walker.call
-				g.returns(body, back{to: at, fn: fn, anyway: body.Synthetic != yield})
+				g.returns(body, back{from: at, to: at, fn: fn, anyway: body.Synthetic != yield})
 			}
 		}
 	}
@@ -102,15 +103,15 @@ func (g *graph) chainBacks(ch *chain, fn *ssa.Function) {
 		return
 	}
 	for n, d := range ch.calls {
-		k := g.calls[d]
+		k, at := g.calls[d], ch.points[n]
 		for _, body := range k.bodies {
-			g.returns(body, back{to: ch.points[n+1], fn: fn})
+			g.returns(body, back{from: at, to: ch.points[n+1], fn: fn})
 			if ch.again {
-				g.returns(body, back{to: ch.points[0], fn: fn})
+				g.returns(body, back{from: at, to: ch.points[0], fn: fn})
 			}
 		}
 		for _, body := range k.callbacks {
-			g.returns(body, back{to: ch.points[n], fn: fn, anyway: body.Synthetic != yield})
+			g.returns(body, back{from: at, to: at, fn: fn, anyway: body.Synthetic != yield})
 		}
 	}
 }

@@ -20,7 +20,7 @@ const (
 	lost                      // nobody can join the goroutine any more
 	twice                     // it may be in a container twice
 	keyed                     // a map may have it as a key
-	chained                   // these deferred calls of the function run, in this chain
+	called                    // the literal runs, called at this point; -1: anywhere
 )
 
 type markKey struct {

@@ -209,7 +209,9 @@ func (w *walker) start() {
 		start = older
 	}
 	for _, fn := range w.f.fns { // a literal may run at any time: who has it is not always known
-		w.push(w.g.enter[fn], start, nil)
+		var s set
+		s.add(w.calledAt(fn, -1))
+		w.push(w.g.enter[fn], start, &s)
 	}
 }
 
@@ -287,7 +289,7 @@ func (w *walker) exec(n int, p phase, s *set) {
 	case atLeave:
 		w.ended(pt.fn, s, false)
 		for _, b := range w.g.back[pt.fn] {
-			w.leave(pt.fn, b, p, ptr(*s))
+			w.leave(pt.fn, b, p, s)
 		}
 	case atPanic:
 		w.push(w.g.unwind[pt.fn][0], p, s)
@@ -356,14 +358,15 @@ func (w *walker) next(n int, p phase, s *set) {
 
 // leave goes from the end of a literal to where it was called.
 func (w *walker) leave(fn *ssa.Function, b back, p phase, s *set) {
+	if s = w.goesBack(fn, b, s); s == nil {
+		return
+	}
 	if b.result != nil {
 		for i := range fn.Signature.Results().Len() {
 			w.set(s, b.result, i, w.has(s, markKey{kind: inReg, k: key{fn, i}}))
 		}
 	}
-	if to := &w.g.points[b.to]; to.kind != atChain || !w.elsewhere(s, to.chain) {
-		w.push(b.to, p, s)
-	}
+	w.push(b.to, p, s)
 }
 
 func (w *walker) has(s *set, m markKey) bool { return w.g.marks.has(s, m) }

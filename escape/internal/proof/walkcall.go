@@ -39,7 +39,7 @@ func (w *walker) call(n int, k *call, p phase, s *set) {
 	// come before it and behind it.
 	touched := func(a ssa.Value) bool { return w.touched(s, a) }
 	w.external(k, p, s, touched, func(p phase, s *set) {
-		w.callbacks(k, p, s, touched)
+		w.callbacks(k, n, p, s, touched)
 		cont := func(p phase, s *set) { w.push(n+1, p, s) }
 		if k.v != nil {
 			w.results(k, p, s, cont)
@@ -49,9 +49,9 @@ func (w *walker) call(n int, k *call, p phase, s *set) {
 	})
 }
 
-// enters goes into a literal if that can have to do with the resource. given says which of its operands are,
-// or have, the resource.
-func (w *walker) enters(fn *ssa.Function, p phase, s *set, given func(int) bool) bool {
+// enters goes into a literal that a call at point n runs, if it can have to do with the resource. given says
+// which of its operands are, or have, the resource.
+func (w *walker) enters(fn *ssa.Function, n int, p phase, s *set, given func(int) bool) bool {
 	if !w.matters(fn) {
 		return false
 	}
@@ -59,14 +59,15 @@ func (w *walker) enters(fn *ssa.Function, p phase, s *set, given func(int) bool)
 	for j, q := range fn.Params {
 		w.set(t, q, 0, given(j))
 	}
+	t.add(w.calledAt(fn, n))
 	w.push(w.g.enter[fn], p, t)
 	return true
 }
 
 // callbacks enters the literals that a callee may call, with parts of its other operands.
-func (w *walker) callbacks(k *call, p phase, s *set, touched func(ssa.Value) bool) {
+func (w *walker) callbacks(k *call, n int, p phase, s *set, touched func(ssa.Value) bool) {
 	for _, b := range k.callbacks {
-		w.enters(b, p, s, func(int) bool {
+		w.enters(b, n, p, s, func(int) bool {
 			return slices.ContainsFunc(k.args, func(a ssa.Value) bool { return !w.f.literals(a) && touched(a) })
 		})
 	}
@@ -78,7 +79,7 @@ func (w *walker) bodies(n int, k *call, p phase, s *set) bool {
 		return false
 	}
 	for _, b := range k.bodies {
-		if w.enters(b, p, s, func(j int) bool { return j < len(k.args) && w.holds(s, k.args[j]) }) {
+		if w.enters(b, n, p, s, func(j int) bool { return j < len(k.args) && w.holds(s, k.args[j]) }) {
 			continue
 		}
 		if k.v != nil {

@@ -24,7 +24,6 @@ func (w *walker) register(k *call, s *set) {
 // chain runs one deferred call, or does not.
 func (w *walker) chain(pt *point, p phase, s *set) {
 	ch := pt.chain
-	w.leaveChains(s, ch.fn)
 	if pt.pos == len(ch.calls) {
 		if ch.to >= 0 {
 			w.push(ch.to, p, s)
@@ -34,8 +33,10 @@ func (w *walker) chain(pt *point, p phase, s *set) {
 			w.push(w.g.first(ch.fn.Recover), p, s)
 		}
 		for _, b := range w.g.back[ch.fn] {
-			if w.push(w.g.panic[b.fn], p, s); b.anyway {
-				w.push(b.to, p, s)
+			if t := w.goesBack(ch.fn, b, s); t != nil {
+				if w.push(w.g.panic[b.fn], p, ptr(*t)); b.anyway {
+					w.push(b.to, p, t)
+				}
 			}
 		}
 		w.ended(ch.fn, s, true)
@@ -44,14 +45,13 @@ func (w *walker) chain(pt *point, p phase, s *set) {
 	d := ch.calls[pt.pos]
 	to := ch.points[pt.pos+1]
 	w.push(to, p, s)
-	s.add(w.id(ch.mark()))
 	if w.g.f.c.off[Deferred] || !w.has(s, markKey{kind: deferring, at: d}) || w.g.putBack[d.Pos()] {
 		return
 	}
 	k := w.g.calls[d]
 	was := w.has(s, markKey{kind: deferred, at: d})
 	for _, b := range k.bodies {
-		w.enters(b, p, s, func(int) bool { return was })
+		w.enters(b, ch.points[pt.pos], p, s, func(int) bool { return was })
 	}
 	if k.builtin != "" {
 		t := ptr(*s)
@@ -71,34 +71,29 @@ func (w *walker) chain(pt *point, p phase, s *set) {
 		if ch.again {
 			w.push(ch.points[0], p, s)
 		}
-		w.callbacks(k, p, s, touched)
+		w.callbacks(k, ch.points[pt.pos], p, s, touched)
 	})
 }
 
-// mark says that the calls of a chain run: a literal that one of them is goes back there, and not to where
-// the same literal would run at another exit.
-func (ch *chain) mark() markKey {
-	return markKey{kind: chained, k: key{v: ch.fn}, n: ch.points[0]}
+// calledAt is the mark of a literal that runs and was called at a point: it goes back there, and not to where
+// it runs at other times.
+func (w *walker) calledAt(fn *ssa.Function, point int) int {
+	return w.id(markKey{kind: called, k: key{v: fn}, n: point})
 }
 
-// leaveChains drops the marks of chains of a function.
-func (w *walker) leaveChains(s *set, fn *ssa.Function) {
-	for id := range s.clone().all() {
-		if m := w.mark(id); m.kind == chained && m.k.v == ssa.Value(fn) {
-			s.remove(id)
+// goesBack returns what holds where a literal that ends goes back to b; nil: it was called elsewhere.
+func (w *walker) goesBack(fn *ssa.Function, b back, s *set) *set {
+	rest, here, there := ptr(*s), false, false
+	for id := range s.all() {
+		if m := w.mark(id); m.kind == called && m.k.v == ssa.Value(fn) {
+			here, there = here || m.n == b.from || m.n < 0, true
+			rest.remove(id)
 		}
 	}
-}
-
-// elsewhere reports whether deferred calls of a function run in other chains alone. Of a literal that is
-// walked from its own start nothing is known.
-func (w *walker) elsewhere(s *set, ch *chain) bool {
-	other := false
-	for id := range s.all() {
-		m := w.mark(id)
-		other = other || m.kind == chained && m.k.v == ssa.Value(ch.fn)
+	if there && !here {
+		return nil
 	}
-	return other && !w.has(s, ch.mark())
+	return rest
 }
 
 // mayHold reports whether a register can hold the resource at any time.
@@ -140,7 +135,7 @@ func (w *walker) spawn(n int, k *call, p phase, s *set) {
 	}
 	s.add(w.id(markKey{kind: running, at: i}))
 	for _, b := range k.bodies {
-		w.enters(b, p, s, func(j int) bool {
+		w.enters(b, n, p, s, func(j int) bool {
 			return groupMethod(k.fn) == "" && j < len(k.args) && w.holds(s, k.args[j])
 		})
 	}
