@@ -63,10 +63,11 @@
 //
 // Dead. Behind F the walk goes on in a phase of F's own; a call, a return, a panic, a send that is reached
 // there with the resource, a view or a number of it is a use, and so is reading or writing through it,
-// comparing it with an address, asking a map that has it as a key, and all that a channel does. Copying the
-// handle is none. What is stored into a resource, or into a part of a variable that has it, may make it
-// another one, but for floats, bools and elements of 16 bits, which hold no handle. What F may write beside
-// what it frees nobody reads behind it before it is assigned anew, whatever F was given there (behind.go).
+// comparing it with an address, in order or distance, too, asking a map that has it as a key, or a table that
+// has something at its number, and all that a channel does. Copying the handle is none. What is stored into a
+// resource, or into a part of a variable that has it, may make it another one, but for floats, bools and
+// elements of 16 bits, which hold no handle. What F may write beside what it frees nobody reads behind it
+// before it is assigned anew, whatever F was given there (behind.go).
 //
 // Readable. go/ssa says which register each expression of the source gave. In F's phase none of them may be
 // the resource itself, except in statements that were put in. Constant conditions are not folded.

@@ -26,7 +26,6 @@ func (c *checker) fresh(g *graph, e *edit, at ssa.CallInstruction) *free {
 		e.fail(&Reason{Rule: Fresh, Words: why, Nil: true, At: c.position(at.Common().Pos())})
 		return nil
 	}
-	varies := func(a ssa.Value) bool { _, fixed := a.(*ssa.Const); return !fixed }
 	if len(k.args) == 0 || slices.ContainsFunc(k.args[1:], varies) {
 		return no(Same, "it is given nothing, or more than what it frees")
 	}

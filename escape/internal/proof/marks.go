@@ -19,7 +19,7 @@ const (
 	held                      // a goroutine has it
 	lost                      // nobody can join the goroutine any more
 	twice                     // it may be in a container twice
-	keyed                     // a map may have it as a key
+	keyed                     // a map may have it as a key, or a table something at its number
 	called                    // the literal runs, called at this point; -1: anywhere
 )
 

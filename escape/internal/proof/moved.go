@@ -180,10 +180,35 @@ func (s *backward) step(p place, i ssa.Instruction) bool {
 			s.why = waitsBetween
 		}
 	}
-	if v, ok := i.(ssa.Value); ok && v == p.v {
+	if v, ok := i.(ssa.Value); ok && v == p.v || s.writes(i, p.v) {
 		s.why = "it is not shown that another free runs before the one that was taken out"
 	}
 	return false
+}
+
+// writes reports whether an instruction may put something else into memory of the family to which v leads.
+func (s *backward) writes(i ssa.Instruction, v ssa.Value) bool {
+	f, k := s.g.f, s.g.calls[callOf(i)]
+	there := f.of(v)
+	same := func(of set) bool {
+		return f.some(there, func(x elem) bool {
+			return x.obj.kind == memObj && f.some(of, func(y elem) bool { return x.obj == y.obj })
+		})
+	}
+	if e := s.g.entryOf(i); e != nil {
+		return slices.ContainsFunc(e.stores, func(st storing) bool { return same(f.of(st.to)) })
+	}
+	if f.some(there, func(e elem) bool { return e.obj.kind == memObj && e.obj.escaped }) {
+		return true
+	}
+	for n, a := range k.args {
+		if k.does[n].Stores && same(f.reach(f.of(a))) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(slices.Collect(operands(i)), func(x ssa.Value) bool {
+		return same(f.reach(f.of(x))) && f.some(f.reach(f.of(x)), func(e elem) bool { return e.obj.kind == litObj })
+	})
 }
 
 // waits reports whether a call may wait for others, or let them go on.

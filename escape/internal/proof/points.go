@@ -36,6 +36,7 @@ type object struct {
 	typ     types.Type
 	escaped bool          // unknown code may reach it
 	called  bool          // a litObj that a callee may call as it likes
+	data    bool          // a siteObj whose handle may be made of numbers: see isData
 	vouched bool          // a siteObj whose methods do what embedded lines say of its interface
 	fn      *ssa.Function // of a litObj
 	ids     []int         // of its elements
@@ -154,6 +155,7 @@ func (f *family) object(k key, kind objKind, t types.Type) *object {
 		return o
 	}
 	o := &object{id: len(f.objs), kind: kind, at: k.v, index: k.i, typ: t}
+	o.data = kind == siteObj && f.c.isData(t)
 	f.objs = append(f.objs, o)
 	f.made[k] = o
 	return o

@@ -53,6 +53,7 @@ type entry struct {
 	gives   []ssa.Value // handed to somebody who may keep it,
 	words   string      // in these words
 	reads   []ssa.Value // whose memory is read or written, or which are told apart from others (*)
+	orders  []ssa.Value // told apart by their order or difference, as only numbers that are handles are
 	empties ssa.Value   // elements of what it leads to may be zero from here on
 	strange bool        // it is not on the list
 }
@@ -90,7 +91,11 @@ func (c *checker) entry(i ssa.Instruction) *entry {
 			e.from = []source{{v: i.X, how: part}}
 		}
 	case *ssa.BinOp:
-		e.reads = toldApart(i)
+		if both := []ssa.Value{i.X, i.Y}; tellApart(i) {
+			e.reads = both
+		} else if varies(i.X) && varies(i.Y) {
+			e.orders = both
+		}
 		if !compares(i) {
 			e.from = []source{{v: i.X, how: part}, {v: i.Y, how: part}}
 		}
@@ -214,7 +219,7 @@ func builtin(name string, args []ssa.Value, v ssa.Value) *entry {
 			zero := source{v: ssa.NewConst(nil, types.Typ[types.UntypedNil])}
 			e.stores = []storing{{args[0], index, zero, !ok || !noHandle(s.Elem(), true), false}}
 		}
-	case "len", "cap", "print", "println", "delete", "close", "real", "imag", "complex", "Sizeof",
+	case "len", "cap", "print", "println", "delete", "close", "Sizeof",
 		"ssa:deferstack":
 	case "panic": // that is deferred
 		e.gives, e.words = args, "it is used as a panic's value"
@@ -224,7 +229,7 @@ func builtin(name string, args []ssa.Value, v ssa.Value) *entry {
 		for _, a := range args {
 			e.from = append(e.from, source{v: a, how: part | somewhere})
 		}
-	default: // min, max, ssa:wrapnilchk
+	default: // min, max, complex and its parts, ssa:wrapnilchk
 		for _, a := range args {
 			e.from = append(e.from, source{v: a, how: part})
 		}
@@ -349,17 +354,14 @@ func isUnsafe(t types.Type) bool {
 	return ok && b.Kind() == types.UnsafePointer
 }
 
-// toldApart returns what an operation on two values reads: the bytes of strings, and what it tells apart from
-// others. Comparing with a constant is neither.
-func toldApart(i *ssa.BinOp) []ssa.Value {
-	_, x := i.X.(*ssa.Const)
-	_, y := i.Y.(*ssa.Const)
-	text := hasText(i.X.Type()) && !isNilConst(i.X) && !isNilConst(i.Y)
-	if text || (i.Op == token.EQL || i.Op == token.NEQ) && !x && !y {
-		return []ssa.Value{i.X, i.Y}
-	}
-	return nil
+// tellApart reports whether an operation on two values reads the bytes of strings, or tells what is the same
+// from what is another. Comparing with a constant is neither.
+func tellApart(i *ssa.BinOp) bool {
+	return hasText(i.X.Type()) && !isNilConst(i.X) && !isNilConst(i.Y) ||
+		(i.Op == token.EQL || i.Op == token.NEQ) && varies(i.X) && varies(i.Y)
 }
+
+func varies(v ssa.Value) bool { _, fixed := v.(*ssa.Const); return !fixed }
 
 // hasText reports whether values of a type hold strings, or what is not known.
 func hasText(t types.Type) bool {

@@ -240,12 +240,12 @@ func (w *walker) drain() {
 }
 
 // push adds a state to those of a point, as a way of its own, or joined to others where there are many.
-// Where nobody has the resource any more nothing can happen to it, unless it is a number.
+// Where nobody has the resource any more nothing can happen to it, unless its handle is data.
 func (w *walker) push(n int, p phase, s *set) {
 	if s == nil {
 		s = &set{}
 	}
-	if !w.zero && p&phaseMask != unmade && !s.meets(w.g.marks.holders) && !w.number() {
+	if !w.zero && p&phaseMask != unmade && !s.meets(w.g.marks.holders) && !w.data() {
 		return
 	}
 	if !w.g.meets[n] {

@@ -97,8 +97,8 @@ func (w *walker) matters(fn *ssa.Function) bool {
 	if m, ok := w.about[fn]; ok {
 		return m
 	}
-	w.about[fn] = false                                 // of a cycle, the others say it
-	m := w.sites != nil || w.number() || w.contacts(fn) // a number may be made of others anywhere
+	w.about[fn] = false                               // of a cycle, the others say it
+	m := w.sites != nil || w.data() || w.contacts(fn) // data may be made of others anywhere
 	w.about[fn] = m
 	return m
 }
@@ -168,11 +168,23 @@ func (w *walker) external(k *call, p phase, s *set, touched func(ssa.Value) bool
 	cont(p, s)
 }
 
-// forged reports whether v may be the resource although nobody handed it on: handles that are numbers can be
-// made of other numbers, counted to, or read from a text. A constant of a type that others use as well is
-// taken for theirs.
+// data reports whether the handle may be made of numbers.
+func (w *walker) data() bool { return w.site != nil && w.site.data }
+
+// forged reports whether v may be the resource although nobody handed it on: handles that are data can be
+// made of other data, counted to, or read from a text. A constant of a type that others use as well is taken
+// for theirs.
 func (w *walker) forged(v ssa.Value) bool {
-	if !w.number() || !types.Identical(v.Type(), w.site.typ) {
+	if !w.data() {
+		return false
+	}
+	if i, ok := v.(*ssa.MakeInterface); ok {
+		v = i.X
+	}
+	is := w.f.of(v)
+	if p, ok := v.Type().Underlying().(*types.Pointer); ok && types.Identical(p.Elem(), w.site.typ) {
+		is = w.f.load(is)
+	} else if !types.Identical(v.Type(), w.site.typ) {
 		return false
 	}
 	if c, ok := v.(*ssa.Const); ok {
@@ -180,7 +192,7 @@ func (w *walker) forged(v ssa.Value) bool {
 		return !basic && c.Value != nil && c.Value.String() != "0"
 	}
 	known := false
-	for e := range w.f.leads(w.f.of(v)) {
+	for e := range w.f.leads(is) {
 		switch {
 		case e.obj.kind == unknownObj, e.obj.kind == siteObj && e.path != "":
 			return true
@@ -191,13 +203,19 @@ func (w *walker) forged(v ssa.Value) bool {
 	return !known
 }
 
-// number reports whether the resource's handle is one.
-func (w *walker) number() bool {
-	if w.site == nil {
-		return false
+// isData reports whether a handle is a number, a text, or made of these alone where this package may do so.
+func (c *checker) isData(t types.Type) bool {
+	switch u := t.Underlying().(type) {
+	case *types.Basic:
+		return u.Info()&types.IsConstType != 0 && u.Info()&types.IsBoolean == 0
+	case *types.Array:
+		return c.isData(u.Elem())
+	case *types.Struct:
+		return c.hasParts(t) && !slices.ContainsFunc(slices.Collect(u.Fields()), func(f *types.Var) bool {
+			return !c.isData(f.Type())
+		})
 	}
-	b, ok := w.site.typ.Underlying().(*types.Basic)
-	return ok && b.Info()&types.IsInteger != 0
+	return false
 }
 
 func name(k *call) string {

@@ -59,7 +59,10 @@ func (w *walker) chain(pt *point, p phase, s *set) {
 			w.use(p, Dead, "it is used by "+k.builtin, d)
 			t.add(w.id(markKey{kind: left, at: d}))
 		}
-		w.push(to, p, w.happens(k.entry, nil, p, t, d))
+		w.reads(k.entry, p, t, d)
+		t = w.happens(k.entry, nil, p, t, d)
+		w.given(d, p, t)
+		w.push(to, p, t)
 		return
 	}
 	if k.sum == nil {

@@ -46,13 +46,16 @@ func (w *walker) instr(n int, pt *point, p phase, s *set) {
 			return
 		}
 	case *ssa.MapUpdate:
-		if w.holds(s, i.Key) {
-			for e := range w.f.leads(w.f.of(i.Map)) {
-				s.add(w.id(markKey{kind: keyed, n: e.obj.id}))
-			}
+		w.keys(s, i.Map, i.Key)
+	case *ssa.IndexAddr:
+		more := func(r ssa.Instruction) bool { _, reads := r.(*ssa.UnOp); return !reads }
+		if slices.ContainsFunc(*i.Referrers(), more) {
+			w.keys(s, i.X, i.Index)
 		}
-	case *ssa.Select:
-		w.next(n, p, w.selects(p, s, i))
+	case *ssa.Select: // it gives nothing before it is known which case ran
+		e := *pt.entry
+		e.gives = nil
+		w.next(n, p, w.happens(&e, i, p, w.selects(p, s, i), i))
 		return
 	case *ssa.Alloc:
 		w.alloc(s, i)
@@ -73,6 +76,12 @@ func (w *walker) reads(e *entry, p phase, s *set, at ssa.Instruction) {
 	for _, x := range e.reads {
 		if w.holds(s, x) || w.keyed(s, x) || !over && w.written(s, x) {
 			w.use(p, Dead, "it is read or written", at)
+		}
+	}
+	for _, x := range e.orders {
+		b, ok := x.Type().Underlying().(*types.Basic)
+		if w.holds(s, x) && (w.data() || ok && b.Kind() == types.Uintptr) {
+			w.use(p, Dead, "it is told from another", at)
 		}
 	}
 }
@@ -126,7 +135,16 @@ func (w *walker) closes(p phase, s *set, i *ssa.MakeClosure) *set {
 	return s
 }
 
-// keyed reports whether v is a map of which a key may be what is followed.
+// keys notes that a map, or a table, has something where k says.
+func (w *walker) keys(s *set, v, k ssa.Value) {
+	if w.holds(s, k) {
+		for e := range w.f.leads(w.f.of(v)) {
+			s.add(w.id(markKey{kind: keyed, n: e.obj.id}))
+		}
+	}
+}
+
+// keyed reports whether v leads to a map, or a table, in which what is followed may say what is where.
 func (w *walker) keyed(s *set, v ssa.Value) bool {
 	return w.f.some(w.f.of(v), func(e elem) bool { return w.has(s, markKey{kind: keyed, n: e.obj.id}) })
 }

@@ -23,9 +23,10 @@ import (
 //	-- name/lib.go --  is a package that the program before it imports as lib
 //
 // A first line `//kinds AP` names the kinds of handle that the text is set in: A, alloc's buffer; P, a
-// pointer; M, a value that holds one; H, a number; R, counted references; G, a pointer to a generic type; I,
-// an interface; and, without a spec, V, a struct of two, W, a pointer to a struct, L, a slice. In the text
-// stand
+// pointer; M, a value that holds one; H, a number; S, a text; D, an array; T, a struct of a number; C, a
+// channel; F, a function; R, counted references; G, a pointer to a generic type; I, an interface; and,
+// without a spec, V, a struct of two, E, a struct that embeds one, W, a pointer to a struct, L, a slice. In
+// the text stand
 //
 //	BUF VIEW ERR          the types of a handle and of a part of it; whether Try can fail
 //	MK(n, x) TRY(n)       a new handle of n elements that are x; the same with an error for negative n
@@ -70,6 +71,18 @@ var kinds = map[byte]kind{
 	'W': {map[string]string{"BUF": "*own.Wrap", "VIEW": "ext.View", "MK": "own.NewWrap", "TRY": "own.TryWrap"},
 		"%s.Sum()", "%s.Sum()", "%s.Fill(float64(%s))"},
 	'L': {map[string]string{"BUF": "own.List", "VIEW": "ext.View", "MK": "own.NewList"},
+		"%s.Sum()", "%s.Sum()", "%s.Fill(float64(%s))"},
+	'S': {map[string]string{"BUF": "ext.Key", "VIEW": "ext.View", "MK": "ext.NewKey"},
+		"%s.Sum()", "%s.Sum()", "%s.Fill(float64(%s))"},
+	'D': {map[string]string{"BUF": "ext.ID", "VIEW": "ext.View", "MK": "ext.NewID"},
+		"%s.Sum()", "%s.Sum()", "%s.Fill(float64(%s))"},
+	'T': {map[string]string{"BUF": "ext.Tex", "VIEW": "ext.View", "MK": "ext.NewTex"},
+		"%s.Sum()", "%s.Sum()", "%s.Fill(float64(%s))"},
+	'C': {map[string]string{"BUF": "ext.Chan", "VIEW": "ext.View", "MK": "ext.NewChan"},
+		"%s.Sum()", "%s.Sum()", "%s.Fill(float64(%s))"},
+	'F': {map[string]string{"BUF": "ext.Func", "VIEW": "ext.View", "MK": "ext.NewFunc"},
+		"%s.Sum()", "%s.Sum()", "%s.Fill(float64(%s))"},
+	'E': {map[string]string{"BUF": "own.Emb", "VIEW": "ext.View", "MK": "own.NewEmb"},
 		"%s.Sum()", "%s.Sum()", "%s.Fill(float64(%s))"},
 	'R': {map[string]string{"BUF": "*ext.Ref", "VIEW": "ext.View", "MK": "ext.NewRef"},
 		"%s.Sum()", "%s.Sum()", "%s.Fill(float64(%s))"},

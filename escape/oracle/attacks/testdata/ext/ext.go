@@ -162,6 +162,62 @@ func (h H) Fill(x float64)     { h.store().fill(x) }
 func (h H) Len() int           { s := h.store(); s.check(); return len(s.data) }
 func (h H) View(i, j int) View { s := h.store(); s.check(); return View{s, i, j} }
 
+// Of a Key, an ID, a Tex, a Chan and a Func the handle is a text, an array, a struct of a number, a channel and
+// a function.
+type (
+	Key  string
+	ID   [4]byte
+	Tex  struct{ N uint32 }
+	Chan chan *store
+	Func func() *store
+)
+
+func NewKey(n int, x float64) Key { return Key(fmt.Sprint(uint32(NewH(n, x)))) }
+
+func (k Key) h() (h H)           { fmt.Sscan(string(k), &h); return h }
+func (k Key) Free()              { k.h().Free() }
+func (k Key) Sum() float64       { return k.h().Sum() }
+func (k Key) Fill(x float64)     { k.h().Fill(x) }
+func (k Key) Len() int           { return k.h().Len() }
+func (k Key) View(i, j int) View { return k.h().View(i, j) }
+
+func NewID(n int, x float64) ID {
+	h := NewH(n, x)
+	return ID{byte(h), byte(h >> 8), byte(h >> 16), byte(h >> 24)}
+}
+
+func (d ID) h() H               { return H(d[0]) | H(d[1])<<8 | H(d[2])<<16 | H(d[3])<<24 }
+func (d ID) Free()              { d.h().Free() }
+func (d ID) Sum() float64       { return d.h().Sum() }
+func (d ID) Fill(x float64)     { d.h().Fill(x) }
+func (d ID) Len() int           { return d.h().Len() }
+func (d ID) View(i, j int) View { return d.h().View(i, j) }
+
+func NewTex(n int, x float64) Tex { return Tex{uint32(NewH(n, x))} }
+
+func (t Tex) Free()              { H(t.N).Free() }
+func (t Tex) Sum() float64       { return H(t.N).Sum() }
+func (t Tex) Fill(x float64)     { H(t.N).Fill(x) }
+func (t Tex) Len() int           { return H(t.N).Len() }
+func (t Tex) View(i, j int) View { return H(t.N).View(i, j) }
+
+func NewChan(n int, x float64) Chan { c := make(Chan, 1); c <- take(n, x); return c }
+
+func (c Chan) store() *store      { s := <-c; c <- s; return s }
+func (c Chan) Free()              { c.store().end() }
+func (c Chan) Sum() float64       { return c.store().sum() }
+func (c Chan) Fill(x float64)     { c.store().fill(x) }
+func (c Chan) Len() int           { s := c.store(); s.check(); return len(s.data) }
+func (c Chan) View(i, j int) View { s := c.store(); s.check(); return View{s, i, j} }
+
+func NewFunc(n int, x float64) Func { s := take(n, x); return func() *store { return s } }
+
+func (f Func) Free()              { f().end() }
+func (f Func) Sum() float64       { return f().sum() }
+func (f Func) Fill(x float64)     { f().fill(x) }
+func (f Func) Len() int           { s := f(); s.check(); return len(s.data) }
+func (f Func) View(i, j int) View { s := f(); s.check(); return View{s, i, j} }
+
 // A Ref is counted: each Retain owes one more Free.
 type Ref struct{ s *store }
 

@@ -76,3 +76,11 @@ func (l List) Fill(x float64) {
 
 func (l List) Len() int               { return l[0].Len() }
 func (l List) View(i, j int) ext.View { return l[0].View(i, j) }
+
+// An Emb has the methods of what it embeds.
+type Emb struct {
+	*ext.Buf
+	size int
+}
+
+func NewEmb(n int, x float64) Emb { return Emb{ext.New(n, x), n} }
