@@ -15,6 +15,7 @@ const (
 	offered                   // a select may have sent it: which case ran says so
 	deferring                 // a deferred call is registered
 	deferred                  // a deferred call has it as an operand
+	earlier                   // another deferred call may have had it when it was registered
 	running                   // a goroutine may run
 	held                      // a goroutine has it
 	lost                      // nobody can join the goroutine any more

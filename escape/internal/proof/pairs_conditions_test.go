@@ -72,6 +72,73 @@ func f(t testing.TB) {
 	}
 }
 `, "it is used by Use"},
+	{"what is deferred in each round of a loop", `
+func f() {
+	for next() > 0 {
+		b := Make()
+		defer b.Free() //F
+		defer b.Use()
+	}
+}
+`, `
+func f() {
+	for next() > 0 {
+		b := Make()
+		defer b.Use()
+		defer b.Free() //F
+	}
+}
+`, "it is used by Use"},
+	{"what is deferred in a later round runs earlier", `
+func f() {
+	var last *B
+	for next() > 0 {
+		b := Make()
+		if last != nil {
+			defer last.Use()
+		}
+		defer b.Free() //F
+		defer b.Use()
+		last = b
+	}
+}
+`, `
+func f() {
+	var last *B
+	for next() > 0 {
+		b := Make()
+		defer b.Use()
+		if last != nil {
+			defer last.Free() //F
+		}
+		last = b
+	}
+}
+`, "it is used by Use"},
+	{"what is deferred in several rounds is of one of them", `
+func f() {
+	for next() > 0 {
+		b := Make()
+		for range 2 {
+			defer b.Use()
+		}
+		b.Use()
+	}
+	b := Make()
+	defer b.Free() //F
+	for range 2 {
+		defer b.Use()
+	}
+}
+`, `
+func f() {
+	b := Make()
+	for range 2 {
+		defer b.Free() //F
+		defer b.Use()
+	}
+}
+`, "it is used by Use"},
 	{"an error that is wrapped", `
 func f() error {
 	b, err := Try()

@@ -15,8 +15,27 @@ func (w *walker) register(k *call, s *set) {
 		s.add(w.id(markKey{kind: left, at: k.at}))
 	}
 	for o := range operands(k.at) {
-		if w.holds(s, o) {
-			s.add(w.id(markKey{kind: deferred, at: k.at}))
+		if !w.holds(s, o) {
+			continue
+		}
+		for id := range s.clone().all() { // itself among them, if that may be again
+			if m := w.mark(id); m.kind == deferred {
+				s.add(w.id(markKey{kind: earlier, at: k.at, n: id}))
+			}
+		}
+		s.add(w.id(markKey{kind: deferred, at: k.at}))
+		break
+	}
+}
+
+// inTurn drops what ran before a deferred call that had the resource: that call, and those of its function
+// which got the resource behind it, as the last one that is deferred runs first. In a loop, what is left of
+// them are calls of other rounds, which have something else.
+func (w *walker) inTurn(s *set, d *ssa.Defer) {
+	for id := range s.clone().all() {
+		m := w.mark(id)
+		if m.kind == deferred && m.at.Parent() == d.Parent() && !w.has(s, markKey{kind: earlier, at: d, n: id}) {
+			s.remove(id)
 		}
 	}
 }
@@ -69,7 +88,11 @@ func (w *walker) chain(pt *point, p phase, s *set) {
 		return
 	}
 	touched := func(a ssa.Value) bool { return was && w.mayHold(a) || w.leadsTo(s, a) }
+	own := was && p&phaseMask < ours && !slices.ContainsFunc(k.args, func(a ssa.Value) bool { return w.leadsTo(s, a) })
 	w.external(k, p, ptr(*s), touched, func(p phase, s *set) {
+		if own && p&phaseMask >= ours {
+			w.inTurn(s, d)
+		}
 		w.push(to, p, s)
 		if ch.again {
 			w.push(ch.points[0], p, s)
