@@ -71,6 +71,15 @@ func callable(t types.Type) bool {
 	return fn || anyType(t)
 }
 
+// isNothing reports whether nil of type t has neither methods nor anything in it.
+func isNothing(t types.Type) bool {
+	switch types.Unalias(t).(type) {
+	case *types.Slice, *types.Map, *types.Chan:
+		return true
+	}
+	return types.IsInterface(t) || callable(t)
+}
+
 // calls reports whether who gets operand n of a call may call a function that it has, or a method: if it is
 // kept, one that this package declares; during the call, if a line of the package's own says what that does,
 // one of which nobody knows whose it is.
@@ -86,7 +95,7 @@ func (f *family) calls(k *call, n int, during bool) bool {
 	}
 	for _, v := range each(k.args[n]) {
 		t := v.Type()
-		if isNilConst(v) && (types.IsInterface(t) || callable(t)) {
+		if isNilConst(v) && isNothing(t) {
 			continue
 		}
 		i, ok := v.(*ssa.MakeInterface)

@@ -161,7 +161,7 @@ func worse(a, b *Summary) *Summary {
 			Derived: slices.Concat(p.Derived, p.Is, q.Derived, q.Is)}
 		if p.Owned && q.Owned {
 			r.Owned, r.Zero, r.Beside = true, p.Zero || q.Zero || p.OK != q.OK, p.Beside || q.Beside
-			r.Vouched = p.Vouched && q.Vouched
+			r.Vouched, r.Bare = p.Vouched && q.Vouched, p.Bare && q.Bare
 		}
 		s.Results[i] = r
 	}
@@ -246,6 +246,7 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 		r := &s.Results[i]
 		r.Owned, r.Known = r.Owned && !shown[i], true // views of other results are not followed
 		r.Vouched = r.Owned && line.Level == spec.Embedded
+		r.Bare = r.Vouched
 	}
 	// Of what a body hands to somebody it is not known that no result leads to it.
 	back := func(result, of spec.Operand) bool {

@@ -361,7 +361,7 @@ func (f *family) results(k *call) {
 			f.flow(k.v, j, single(unknownElem))
 		case r.Owned:
 			o := f.object(key{k.v, j}, siteObj, k.resultType(j))
-			o.vouched = r.Vouched
+			o.vouched, o.bare = r.Vouched, r.Bare
 			id := f.elem(o, "")
 			f.flow(k.v, j, single(id))
 			is, views := k.result(j).apart()

@@ -225,7 +225,19 @@ func (c *checker) ownedAt(g *graph, fn *ssa.Function, sites []*object, leads, ho
 	}
 	res.Owned = true
 	res.Vouched = !slices.ContainsFunc(sites, func(o *object) bool { return !o.vouched || g.f.wrapped(o) })
+	res.Bare = !g.f.nilInside(sites)
 	c.zeros(g, fn, sites, class, holds, res)
+}
+
+// nilInside reports whether the zero of one of sites, or nil, may be in an interface as a pointer.
+func (f *family) nilInside(sites []*object) bool {
+	nothing := func(e elem) bool { return e.obj.kind == zeroObj || slices.Contains(sites, e.obj) }
+	for i := range f.instrs() {
+		if m, ok := i.(*ssa.MakeInterface); ok && f.some(f.of(m.X), nothing) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(sites, func(o *object) bool { return types.IsInterface(o.typ) && !o.bare })
 }
 
 // zeros finds out when zero is returned, the constant or that of a site.

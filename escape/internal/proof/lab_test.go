@@ -124,6 +124,8 @@ type Arr interface {
 }
 
 func NewArr() Arr
+func TryArr() (Arr, error)
+func NewArrWith(b *B, opts ...func(*B)) Arr
 
 // Lib is what the library has behind it.
 type Lib struct{ n int }
@@ -186,7 +188,8 @@ func (l *lab) prove(t *testing.T, text string, without ...proof.Rule) *proof.Rep
 	globs, err := spec.Parse("p.spec", []byte("p.lend* args borrowed\n"))
 	require.NoError(t, err)
 	set.Add(globs, spec.Module)
-	embedded, err := spec.Parse("lib.spec", []byte("p.NewArr result 0 owned\n(p.Arr).Release recv freed\n"+
+	embedded, err := spec.Parse("lib.spec", []byte("p.NewArr result 0 owned\np.TryArr result 0 owned\n"+
+		"p.NewArrWith args borrowed, result 0 owned\n(p.Arr).Release recv freed\n"+
 		"(p.Arr).Size recv borrowed\n(p.Arr).Part recv borrowed, result 0 views recv\n"+
 		"(p.Arr).Add recv borrowed, arg 0 borrowed\n"))
 	require.NoError(t, err)

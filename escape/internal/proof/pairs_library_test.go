@@ -29,6 +29,94 @@ func f() int {
 	return n
 }
 `, "handed to somebody"},
+	{"nil in an interface", `
+func f() int {
+	a, _ := TryArr()
+	n := a.Size()
+	if a != nil { //F
+		a.Release() //F
+	} //F
+	return n
+}
+`, `
+func f() int {
+	a, _ := TryArr()
+	l, _ := a.(*Lib)
+	var b Arr = l
+	println(b)
+	if b != nil { //F
+		b.Release() //F
+	} //F
+	return 1
+}
+`, "Release does more"},
+	{"a nil pointer in an interface", `
+func g() (Arr, error) { return TryArr() }
+
+func f() int {
+	a, _ := g()
+	println(a)
+	if a != nil { //F
+		a.Release() //F
+	} //F
+	return 1
+}
+`, `
+type I interface {
+	//lastuse:effect recv freed
+	Free()
+}
+
+func g() (I, error) {
+	b, err := Try()
+	return b, err
+}
+
+func f() int {
+	a, _ := g()
+	println(a)
+	if a != nil { //F
+		a.Free() //F
+	} //F
+	return 1
+}
+`, "it may be nil"},
+	{"one of two is a nil pointer in an interface", "", `
+func g(c bool) (Arr, error) {
+	if c {
+		return (*Lib)(nil), nil
+	}
+	return TryArr()
+}
+
+func f(c bool) int {
+	a, _ := g(c)
+	println(a)
+	if a != nil { //F
+		a.Release() //F
+	} //F
+	return 1
+}
+`, "it may be nil"},
+	{"functions that a constructor is given", `
+func f() int {
+	b := Make()
+	a := NewArrWith(b)
+	n := a.Size()
+	a.Release() //F
+	b.Free() //F
+	return n
+}
+`, `
+func f(o func(*B)) int {
+	b := Make()
+	a := NewArrWith(b, o)
+	n := a.Size()
+	a.Release()
+	b.Free() //F
+	return n
+}
+`, "handed to somebody"},
 	{"what a method is called with", `
 func f() {
 	a := NewArr()

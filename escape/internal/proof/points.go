@@ -38,6 +38,7 @@ type object struct {
 	called  bool          // a litObj that a callee may call as it likes
 	data    bool          // a siteObj whose handle may be made of numbers: see isData
 	vouched bool          // a siteObj whose methods do what embedded lines say of its interface
+	bare    bool          // a siteObj that is nil where nothing was made, and no nil pointer in an interface
 	fn      *ssa.Function // of a litObj
 	ids     []int         // of its elements
 }

@@ -72,6 +72,7 @@ func (b mask) has(n int) bool { return b&bit(n) != 0 }
 type Result struct {
 	Owned   bool  // it is owned by the caller, or zero
 	Vouched bool  // an embedded line says so: its methods do what such lines say of its interface
+	Bare    bool  // where it is zero it is nil, and no nil pointer in an interface
 	Zero    bool  // it may be zero although the call succeeded
 	OK      int   // 1 + the result that is true where it is not zero; 0: there is none
 	Beside  bool  // it may be there although the last result, an error or OK, says that it is not

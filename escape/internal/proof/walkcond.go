@@ -84,8 +84,10 @@ func (w *walker) allowed(i *ssa.If, taken bool, p *phase, s *set) bool {
 // an array that is not zero, some parts may be.
 func (w *walker) isNil(x ssa.Value, b *ssa.BasicBlock, is bool, s *set) {
 	switch x.Type().Underlying().(type) {
-	case *types.Interface:
-		return
+	case *types.Interface: // it may have a nil pointer
+		if o := w.site; !w.zero || o == nil || !types.IsInterface(o.typ) || !o.bare || w.f.wrapped(o) {
+			return
+		}
 	case *types.Struct, *types.Array:
 		if w.zero {
 			return
