@@ -247,6 +247,11 @@ func (a ahead) expr(x ast.Expr) string {
 			return "what a slice leads to is read before the value that is computed first"
 		}
 		return ""
+	case *ast.TypeAssertExpr:
+		if done {
+			return panics
+		}
+		return ""
 	case *ast.UnaryExpr:
 		if x.Op == token.ARROW || x.Op == token.AND {
 			return "a receive or an address comes before the value that is computed first"

@@ -191,7 +191,8 @@ func (l *lab) prove(t *testing.T, text string, without ...proof.Rule) *proof.Rep
 	embedded, err := spec.Parse("lib.spec", []byte("p.NewArr result 0 owned\np.TryArr result 0 owned\n"+
 		"p.NewArrWith args borrowed, result 0 owned\n(p.Arr).Release recv freed\n"+
 		"(p.Arr).Size recv borrowed\n(p.Arr).Part recv borrowed, result 0 views recv\n"+
-		"(p.Arr).Add recv borrowed, arg 0 borrowed\n"))
+		"(p.Arr).Add recv borrowed, arg 0 borrowed\n"+
+		"(*p.Lib).Release recv freed\n(*p.Lib).* recv borrowed, args borrowed\n"))
 	require.NoError(t, err)
 	set.Add(embedded, spec.Embedded)
 	return proof.Check(&proof.Input{Path: "p", Import: imports, Specs: set, Without: without,

@@ -29,6 +29,24 @@ func f() int {
 	return n
 }
 `, "handed to somebody"},
+	{"a name in front of an assertion", `
+func f() int {
+	l := NewArr().(*Lib) //O
+	r := NewArr()        //F
+	l := r.(*Lib)        //F
+	n := l.Size()
+	r.Release() //F
+	return n
+}
+`, `
+func f(x any) int {
+	n := add(x.(int), NewArr().Size()) //O
+	r := NewArr()                      //F
+	n := add(x.(int), r.Size())        //F
+	r.Release()                        //F
+	return n
+}
+`, "may panic"},
 	{"nil in an interface", `
 func f() int {
 	a, _ := TryArr()
@@ -49,7 +67,47 @@ func f() int {
 	} //F
 	return 1
 }
-`, "Release does more"},
+`, "it may be nil"},
+	{"what an interface is found to be", `
+func f() int {
+	a := NewArr()
+	l := a.(*Lib)
+	var b Arr = l
+	n := b.Size() + l.Size()
+	a.Release() //F
+	return n
+}
+`, `
+type mine Lib
+
+func (m *mine) Release()  { global = nil }
+func (m *mine) Size() int { return 1 }
+func (m *mine) Part() *V  { return nil }
+func (m *mine) Add(*B)    {}
+
+func f() int {
+	a := NewArr()
+	l := a.(*Lib)
+	b := Arr((*mine)(l))
+	n := b.Size()
+	b.Release() //F
+	return n
+}
+`, "not known to free"},
+	{"what holds what an interface is found to be", "", `
+type holds struct{ *Lib }
+
+func (h holds) Release() { global = nil }
+
+func f() int {
+	a := NewArr()
+	l := a.(*Lib)
+	b := Arr(holds{l})
+	n := b.Size()
+	b.Release() //F
+	return n
+}
+`, "not known to free"},
 	{"a nil pointer in an interface", `
 func g() (Arr, error) { return TryArr() }
 

@@ -41,15 +41,46 @@ func (f *family) promised(com *ssa.CallCommon) *Summary {
 }
 
 // wrapped reports whether resource o may be in an interface as another type than it was made as, which has
-// methods of its own.
+// methods of its own. What an interface has, and is found there to be, is that type again in the next one.
 func (f *family) wrapped(o *object) bool {
+	return f.boxed(o, func(t types.Type) bool { return !f.found(o, t) })
+}
+
+// boxed reports whether resource o is put into an interface here as another type than it was made as, one that
+// is so.
+func (f *family) boxed(o *object, is func(types.Type) bool) bool {
 	for i := range f.instrs() {
 		m, ok := i.(*ssa.MakeInterface)
-		if ok && !types.Identical(m.X.Type(), o.typ) && f.some(f.of(m.X), func(e elem) bool { return e.obj == o }) {
+		if ok && !types.Identical(m.X.Type(), o.typ) && f.leadsTo(m.X, o) && is(m.X.Type()) {
 			return true
 		}
 	}
 	return false
+}
+
+// found reports whether resource o, which is an interface, is of type t only where an assertion found that.
+func (f *family) found(o *object, t types.Type) bool {
+	asserted := func(v ssa.Value) bool {
+		a, ok := v.(*ssa.TypeAssert)
+		return ok && types.Identical(a.AssertedType, t) && f.leadsTo(a, o)
+	}
+	some := false
+	for i := range f.instrs() {
+		v, ok := i.(ssa.Value)
+		if some = some || ok && asserted(v); !ok || !types.Identical(v.Type(), t) || !f.leadsTo(v, o) {
+			continue
+		}
+		switch v := v.(type) {
+		case *ssa.TypeAssert, *ssa.Phi, *ssa.UnOp: // who stored it had it
+		case *ssa.Extract:
+			if !asserted(v.Tuple) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return some && types.IsInterface(o.typ)
 }
 
 // asserts reports whether a value is taken for an interface that it did not become before, and of which an

@@ -85,7 +85,7 @@ func (w *walker) allowed(i *ssa.If, taken bool, p *phase, s *set) bool {
 func (w *walker) isNil(x ssa.Value, b *ssa.BasicBlock, is bool, s *set) {
 	switch x.Type().Underlying().(type) {
 	case *types.Interface: // it may have a nil pointer
-		if o := w.site; !w.zero || o == nil || !types.IsInterface(o.typ) || !o.bare || w.f.wrapped(o) {
+		if o := w.site; !w.zero || o == nil || !types.IsInterface(o.typ) || !o.bare || w.f.boxed(o, func(types.Type) bool { return true }) {
 			return
 		}
 	case *types.Struct, *types.Array:
