@@ -51,23 +51,28 @@ func (f *family) wrapped(o *object) bool {
 func (f *family) boxed(o *object, is func(types.Type) bool) bool {
 	for i := range f.instrs() {
 		m, ok := i.(*ssa.MakeInterface)
-		if ok && !types.Identical(m.X.Type(), o.typ) && f.leadsTo(m.X, o) && is(m.X.Type()) {
+		if ok && !types.Identical(m.X.Type(), o.typ) && f.mayBe(m.X, o) && is(m.X.Type()) {
 			return true
 		}
 	}
 	return false
 }
 
+// mayBe reports whether v may be resource o, and no part of it.
+func (f *family) mayBe(v ssa.Value, o *object) bool {
+	return f.some(f.of(v), func(e elem) bool { return e == elem{o, ""} })
+}
+
 // found reports whether resource o, which is an interface, is of type t only where an assertion found that.
 func (f *family) found(o *object, t types.Type) bool {
 	asserted := func(v ssa.Value) bool {
 		a, ok := v.(*ssa.TypeAssert)
-		return ok && types.Identical(a.AssertedType, t) && f.leadsTo(a, o)
+		return ok && types.Identical(a.AssertedType, t) && f.mayBe(a, o)
 	}
 	some := false
 	for i := range f.instrs() {
 		v, ok := i.(ssa.Value)
-		if some = some || ok && asserted(v); !ok || !types.Identical(v.Type(), t) || !f.leadsTo(v, o) {
+		if some = some || ok && asserted(v); !ok || !types.Identical(v.Type(), t) || !f.mayBe(v, o) {
 			continue
 		}
 		switch v := v.(type) {
