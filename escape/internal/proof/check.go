@@ -16,8 +16,8 @@ import (
 type free struct {
 	e          *edit
 	at         ssa.CallInstruction
-	arg        ssa.Value
-	pts        set // what is freed
+	arg, whole ssa.Value // the operand, and what it is promoted from, if it is
+	pts        set       // what is freed
 	repeatable bool
 	nilOK      bool
 	parts      []string         // fields of what arg points to that are freed; nil: all

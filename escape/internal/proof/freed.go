@@ -32,7 +32,12 @@ func (c *checker) fresh(g *graph, e *edit, at ssa.CallInstruction) *free {
 	x.arg = k.args[0]
 	lent := g.f.some(g.f.of(x.arg), func(e elem) bool { return e.obj.kind == paramObj }) // says more
 	whole := g.selected(k.fn, x.arg)
-	if why := g.steps(whole, at.Block(), 0); why != "" && !lent && !c.off[Fresh] {
+	x.whole = whole
+	why := g.steps(whole, at.Block(), 0)
+	if _, plain := at.(*ssa.Call); whole != x.arg && !plain {
+		why = cmp.Or(why, g.through(whole, at.Block()))
+	}
+	if why != "" && !lent && !c.off[Fresh] {
 		return mayBeNil(why)
 	}
 	if e.keep { // it does nothing
@@ -157,13 +162,13 @@ func (f *family) retyped(o *object, t types.Type) bool {
 }
 
 // selected returns what a method was selected on, if that is a resource: one that is promoted from embedded
-// fields is the free of the whole, which must not be nil.
+// fields, or from what pointers in these lead to, is the free of the whole, which must not be nil.
 func (g *graph) selected(fn *types.Func, arg ssa.Value) ssa.Value {
 	if fn == nil {
 		return arg
 	}
 	v, depth := arg, 1
-	for f, ok := v.(*ssa.FieldAddr); ok; f, ok = v.(*ssa.FieldAddr) {
+	for f := fieldAt(v); f != nil; f = fieldAt(v) {
 		v, depth = f.X, depth+1
 	}
 	if g.f.some(g.f.of(v), func(e elem) bool { return !e.resource() && e.obj.kind != zeroObj }) {
@@ -174,6 +179,15 @@ func (g *graph) selected(fn *types.Func, arg ssa.Value) ssa.Value {
 		return arg
 	}
 	return v
+}
+
+// fieldAt returns the field of which v is the address, or which v is read from.
+func fieldAt(v ssa.Value) *ssa.FieldAddr {
+	if load, ok := v.(*ssa.UnOp); ok && load.Op == token.MUL {
+		v = load.X
+	}
+	f, _ := v.(*ssa.FieldAddr)
+	return f
 }
 
 // fields reports whether arg may lead to memory of the family.

@@ -124,8 +124,11 @@ func closure(i ssa.Instruction) *ssa.MakeClosure {
 }
 
 // late lets what the statement of a call reads, computes, and puts into a literal, be what it would be behind
-// it.
+// it. A free that was put in is a statement of its own, which reads its operand in front of it.
 func (w *walker) late(call ssa.Instruction, p phase, s *set) (phase, *set) {
+	if w.g.inserted(call.Pos()) {
+		return p, s
+	}
 	fresh := map[ssa.Value]bool{}
 	o := w.g.ordered()
 	for _, i := range o.late[call] {

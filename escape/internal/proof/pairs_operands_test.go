@@ -3,6 +3,223 @@ package proof_test
 // operandPairs show what a callee may call that only uses its operands: functions that one of them leads to,
 // methods of an interface. What these keep of another operand, the call keeps.
 var operandPairs = []pair{
+	{"a free that is promoted", `
+type in struct{ n int }
+
+//lastuse:effect recv freed
+func (b *in) Free()
+
+//lastuse:effect recv borrowed
+func (b *in) Use()
+
+type E struct{ in }
+
+//lastuse:effect result 0 owned
+func NewE() (*E, error)
+
+func f() {
+	e, err := NewE()
+	if err != nil {
+		return
+	}
+	e.Use()
+	e.Free() //F
+}
+`, `
+type in struct{ n int }
+
+//lastuse:effect recv freed
+func (b *in) Free()
+
+//lastuse:effect recv borrowed
+func (b *in) Use()
+
+type E struct{ in }
+
+//lastuse:effect result 0 owned
+func NewE() (*E, error)
+
+func f() {
+	e, _ := NewE()
+	println(e)
+	e.Free() //F
+}
+`, "may be nil"},
+	{"a free that is promoted from behind a pointer", `
+type in struct{ n int }
+
+//lastuse:effect recv freed
+func (b *in) Free()
+
+//lastuse:effect recv borrowed
+func (b *in) Use()
+
+type E struct{ *in }
+
+//lastuse:effect result 0 owned
+func NewE() (*E, error)
+
+func f() {
+	e, err := NewE()
+	if err != nil {
+		return
+	}
+	e.Use()
+	e.Free() //F
+}
+`, `
+type in struct{ n int }
+
+//lastuse:effect recv freed
+func (b *in) Free()
+
+//lastuse:effect recv borrowed
+func (b *in) Use()
+
+type E struct{ *in }
+
+//lastuse:effect result 0 owned
+func NewE() (*E, error)
+
+func f() {
+	e, _ := NewE()
+	println(e)
+	e.Free() //F
+}
+`, "may be nil"},
+	{"what the pointer leads to is used", `
+type in struct{ n int }
+
+//lastuse:effect recv freed
+func (b *in) Free()
+
+//lastuse:effect recv borrowed
+func (b *in) Use()
+
+type E struct{ *in }
+
+//lastuse:effect result 0 owned
+func NewE() (*E, error)
+
+func f() {
+	e, err := NewE()
+	if err != nil {
+		return
+	}
+	e.Use()
+	e.Free() //F
+}
+`, `
+type in struct{ n int }
+
+//lastuse:effect recv freed
+func (b *in) Free()
+
+//lastuse:effect recv borrowed
+func (b *in) Use()
+
+type E struct{ *in }
+
+//lastuse:effect result 0 owned
+func NewE() (*E, error)
+
+func f() {
+	e, err := NewE()
+	if err != nil {
+		return
+	}
+	x := e.in
+	e.Free() //F
+	x.Use()
+}
+`, "it is used by Use"},
+	{"another is put behind the pointer", `
+type in struct{ n int }
+
+//lastuse:effect recv freed
+func (b *in) Free()
+
+//lastuse:effect recv borrowed
+func (b *in) Use()
+
+type E struct{ *in }
+
+//lastuse:effect result 0 owned
+func NewE() (*E, error)
+
+func f() {
+	e, err := NewE()
+	if err != nil {
+		return
+	}
+	e.Use()
+	e.Free() //F
+}
+`, `
+type in struct{ n int }
+
+//lastuse:effect recv freed
+func (b *in) Free()
+
+//lastuse:effect recv borrowed
+func (b *in) Use()
+
+type E struct{ *in }
+
+//lastuse:effect result 0 owned
+func NewE() (*E, error)
+
+func f(x *in) {
+	e, err := NewE()
+	if err != nil {
+		return
+	}
+	e.in = x
+	e.Use()
+	e.Free() //F
+}
+`, "handed to somebody"},
+	{"a pointer that is a field of a parameter", `
+type in struct{ n int }
+
+//lastuse:effect recv freed
+func (b *in) Free()
+
+//lastuse:effect recv borrowed
+func (b *in) Use()
+
+type E struct{ *in }
+
+//lastuse:effect result 0 owned
+func NewE() (*E, error)
+
+func f() {
+	e, err := NewE()
+	if err != nil {
+		return
+	}
+	e.Use()
+	e.Free() //F
+}
+`, `
+type in struct{ n int }
+
+//lastuse:effect recv freed
+func (b *in) Free()
+
+//lastuse:effect recv borrowed
+func (b *in) Use()
+
+type E struct{ *in }
+
+//lastuse:effect result 0 owned
+func NewE() (*E, error)
+
+func f(e *E) {
+	e.Use()
+	e.Free() //F
+}
+`, "may be a parameter"},
 	{"a function in a struct", operands("opts", `opts{n: 1}`, `
 type opts struct{ n int }
 `), operands("opts", `opts{done: stash}`, `

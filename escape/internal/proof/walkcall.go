@@ -269,7 +269,7 @@ func (w *walker) hits(x *free, s *set, touched func(ssa.Value) bool) (n int) {
 	arg := w.g.calls[x.at].args[0]
 	other := func(e elem) bool { return e.obj.kind != memObj && e.obj.kind != zeroObj }
 	if len(x.parts) == 0 || w.f.some(w.f.of(arg), other) {
-		if touched(arg) {
+		if touched(arg) || w.zero && w.holds(s, x.whole) {
 			return 1
 		}
 		return 0
