@@ -95,7 +95,9 @@ func (f *family) calls(k *call, n int, during bool) bool {
 	}
 	for _, v := range each(k.args[n]) {
 		t := v.Type()
-		if isNilConst(v) && isNothing(t) {
+		_, function := t.Underlying().(*types.Signature)
+		zero := func(e elem) bool { return e.obj.kind == zeroObj }
+		if isNilConst(v) && isNothing(t) || function && f.only(f.of(v), zero) {
 			continue
 		}
 		i, ok := v.(*ssa.MakeInterface)

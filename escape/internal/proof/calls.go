@@ -367,6 +367,8 @@ func (f *family) results(k *call) {
 			is, views := k.result(j).apart()
 			f.flow(k.v, j, f.outcome(is))
 			f.put(id, f.outcome(views))
+		case f.optional(k, j):
+			f.flow(k.v, j, single(zeroElem)) // nobody has anything by it
 		default:
 			f.flow(k.v, j, f.outcome(k.result(j)))
 		}

@@ -42,7 +42,7 @@ func (f *family) does(e *entry, v ssa.Value) {
 	if v != nil {
 		f.flow(v, 0, f.outcome(e))
 	}
-	for _, x := range e.gives {
+	for _, x := range f.given(e) {
 		r := f.reach(f.of(x))
 		f.giveTo(r, r)
 		f.escape(f.of(x))
@@ -50,6 +50,14 @@ func (f *family) does(e *entry, v ssa.Value) {
 	for _, st := range e.stores {
 		f.store(f.within(f.of(st.to), st.step), f.from(st.val), st.over, !st.val.counts())
 	}
+}
+
+// given returns what is handed to somebody who may keep it.
+func (f *family) given(e *entry) []ssa.Value {
+	if e.asserts && f.theirs(e.gives[0]) {
+		return nil
+	}
+	return e.gives
 }
 
 // counts reports whether what a source gives is numbers of a slice, which are no functions.

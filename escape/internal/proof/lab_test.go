@@ -125,7 +125,17 @@ type Arr interface {
 
 func NewArr() Arr
 func TryArr() (Arr, error)
-func NewArrWith(b *B, opts ...func(*B)) Arr
+func NewArrWith(b *B, opts ...option) Arr
+func WithSize(n int) option
+func WithB(b *B) option
+
+type config struct{ n int }
+type option func(*config)
+
+type Wider interface {
+	Arr
+	Wide() *V
+}
 
 // Lib is what the library has behind it.
 type Lib struct{ n int }
@@ -189,9 +199,10 @@ func (l *lab) prove(t *testing.T, text string, without ...proof.Rule) *proof.Rep
 	require.NoError(t, err)
 	set.Add(globs, spec.Module)
 	embedded, err := spec.Parse("lib.spec", []byte("p.NewArr result 0 owned\np.TryArr result 0 owned\n"+
-		"p.NewArrWith args borrowed, result 0 owned\n(p.Arr).Release recv freed\n"+
+		"p.NewArrWith args borrowed, result 0 owned\np.With* args borrowed\n(p.Arr).Release recv freed\n"+
 		"(p.Arr).Size recv borrowed\n(p.Arr).Part recv borrowed, result 0 views recv\n"+
 		"(p.Arr).Add recv borrowed, arg 0 borrowed\n"+
+		"(p.Wider).Wide recv borrowed, result 0 views recv\n"+
 		"(*p.Lib).Release recv freed\n(*p.Lib).* recv borrowed, args borrowed\n"))
 	require.NoError(t, err)
 	set.Add(embedded, spec.Embedded)

@@ -143,7 +143,7 @@ func (w *walker) late(call ssa.Instruction, p phase, s *set) (phase, *set) {
 			fresh[v] = true
 			w.set(s, v, 0, true)
 		}
-		for _, x := range e.gives {
+		for _, x := range w.f.given(e) {
 			s = w.gives(p, s, x, i, e.words)
 		}
 		if m := closure(i); m != nil {

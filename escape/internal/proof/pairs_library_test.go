@@ -166,13 +166,70 @@ func f() int {
 	return n
 }
 `, `
-func f(o func(*B)) int {
+func f(o option) int {
 	b := Make()
 	a := NewArrWith(b, o)
 	n := a.Size()
 	a.Release()
 	b.Free() //F
 	return n
+}
+`, "handed to somebody"},
+	{"an option of the library", `
+func f() int {
+	b := Make()
+	a := NewArrWith(b, WithSize(1), WithSize(2))
+	n := a.Size()
+	a.Release() //F
+	b.Free() //F
+	return n
+}
+`, `
+func f() int {
+	b, c := Make(), Make()
+	a := NewArrWith(b, WithSize(1), WithB(c))
+	n := a.Size()
+	a.Release()
+	b.Free() //F
+	return n + c.Sum()
+}
+`, "handed to somebody"},
+	{"an option that may be another", "", `
+func f(o option, c bool) int {
+	b := Make()
+	x := WithSize(1)
+	if c {
+		x = o
+	}
+	a := NewArrWith(b, x)
+	n := a.Size()
+	a.Release()
+	b.Free() //F
+	return n
+}
+`, "handed to somebody"},
+	{"a wider interface of the library", `
+func f() {
+	a := NewArr().(Wider)
+	a.Wide().Use()
+	a.Release() //F
+}
+`, `
+type has struct {
+	Arr
+	b *B
+}
+
+func (h has) Wide() *V { global = h.b; return nil }
+
+func f(c bool) {
+	b := Make()
+	var x any = has{nil, b}
+	if c {
+		x = NewArr()
+	}
+	x.(Wider).Wide()
+	b.Free() //F
 }
 `, "handed to somebody"},
 	{"what a method is called with", `

@@ -31,13 +31,42 @@ func (c *checker) promise(m *types.Func) *Summary {
 // free, the line does not say.
 func (f *family) promised(com *ssa.CallCommon) *Summary {
 	s := f.c.promise(com.Method)
-	theirs := f.only(f.of(com.Value), func(e elem) bool {
-		return e.obj.kind == zeroObj || e.resource() && e.obj.vouched && !f.wrapped(e.obj)
-	})
-	if s == nil || !theirs && (takes(com.Method) || s.Params[0].Frees) {
+	if s == nil || !f.theirs(com.Value) && (takes(com.Method) || s.Params[0].Frees) {
 		return nil
 	}
 	return s
+}
+
+// theirs reports whether v is nothing but what functions made of which embedded lines say that it is owned.
+func (f *family) theirs(v ssa.Value) bool {
+	return f.only(f.of(v), func(e elem) bool {
+		return e.obj.kind == zeroObj || e.resource() && e.obj.vouched && !f.wrapped(e.obj)
+	})
+}
+
+// optional reports whether result j of a call is an option of a library, a function that has nothing of the
+// program's and that nobody else can call: what the library does with it, its lines say.
+func (f *family) optional(k *call, j int) bool {
+	sig, _ := k.resultType(j).Underlying().(*types.Signature)
+	if sig == nil || k.fn == nil || f.c.in.Specs == nil {
+		return false
+	}
+	line, ok := f.c.in.Specs.Lookup(spec.FullName(k.fn))
+	private := func(v *types.Var) bool {
+		p, _ := types.Unalias(v.Type()).(*types.Pointer)
+		if p == nil {
+			return false
+		}
+		n, _ := types.Unalias(p.Elem()).(*types.Named)
+		return n != nil && n.Obj().Pkg() == k.fn.Pkg() && !n.Obj().Exported()
+	}
+	for v := range sig.Params().Variables() {
+		ok = ok && private(v)
+	}
+	for _, a := range k.args {
+		ok = ok && (counts(a.Type()) || isString(a.Type()))
+	}
+	return ok && line.Level == spec.Embedded && sig.Params().Len() > 0 && sig.Results().Len() == 0
 }
 
 // wrapped reports whether resource o may be in an interface as another type than it was made as, which has

@@ -88,7 +88,7 @@ func (w *walker) reads(e *entry, p phase, s *set, at ssa.Instruction) {
 
 // happens lets happen what an entry says; v, if there is one, takes the result.
 func (w *walker) happens(e *entry, v ssa.Value, p phase, s *set, at ssa.Instruction) *set {
-	for _, x := range e.gives {
+	for _, x := range w.f.given(e) {
 		s = w.gives(p, s, x, at, e.words)
 	}
 	yes := w.zero && e.zero || slices.ContainsFunc(e.from, func(src source) bool { return w.comes(s, src) })
