@@ -75,8 +75,8 @@ func (f *family) wrapped(o *object) bool {
 	return f.boxed(o, func(t types.Type) bool { return !f.found(o, t) })
 }
 
-// boxed reports whether resource o is put into an interface here as a type that is so, and not the one that it
-// was made as.
+// boxed reports whether resource o is put into an interface here as a type that is so, and not the one that
+// it was made as.
 func (f *family) boxed(o *object, is func(types.Type) bool) bool {
 	for i := range f.instrs() {
 		m, ok := i.(*ssa.MakeInterface)
