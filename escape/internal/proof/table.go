@@ -50,13 +50,13 @@ type entry struct {
 	unknown bool     // its register may come from anywhere
 	makes   bool     // its register is the address of new memory
 	stores  []storing
-	gives   []ssa.Value // handed to somebody who may keep it,
-	words   string      // in these words
-	asserts bool        // but for what a library made
-	reads   []ssa.Value // whose memory is read or written, or which are told apart from others (*)
-	orders  []ssa.Value // told apart by their order or difference, as only numbers that are handles are
-	empties ssa.Value   // elements of what it leads to may be zero from here on
-	strange bool        // it is not on the list
+	gives   []ssa.Value     // handed to somebody who may keep it,
+	words   string          // in these words
+	asserts *ssa.TypeAssert // that does: what a library made is not given
+	reads   []ssa.Value     // whose memory is read or written, or which are told apart from others (*)
+	orders  []ssa.Value     // told apart by their order or difference, as only numbers that are handles are
+	empties ssa.Value       // elements of what it leads to may be zero from here on
+	strange bool            // it is not on the list
 }
 
 // noEntry is what an instruction does that is in the table and changes no set by itself.
@@ -141,7 +141,7 @@ func (c *checker) computed(e *entry, v ssa.Value) {
 		e.from = []source{{v: x}}
 		if c.tells(v) { // who prints it, or compares it, asks its methods
 			e.gives, e.words = []ssa.Value{x}, "it is put where others may use it"
-			_, e.asserts = v.(*ssa.TypeAssert)
+			e.asserts, _ = v.(*ssa.TypeAssert)
 		}
 		switch i := i.(type) {
 		case *ssa.TypeAssert:
