@@ -29,6 +29,7 @@ const (
 )
 
 type object struct {
+	word
 	id      int
 	kind    objKind
 	at      ssa.Value // that allocates it, or the call that makes it
@@ -37,10 +38,14 @@ type object struct {
 	escaped bool          // unknown code may reach it
 	called  bool          // a litObj that a callee may call as it likes
 	data    bool          // a siteObj whose handle may be made of numbers: see isData
-	vouched bool          // a siteObj whose methods do what embedded lines say of its interface
-	bare    bool          // a siteObj that is nil where nothing was made, and no nil pointer in an interface
 	fn      *ssa.Function // of a litObj
 	ids     []int         // of its elements
+}
+
+// A word is what lines say of a siteObj that is an interface.
+type word struct {
+	vouched bool // its methods do what embedded lines say of its interface
+	bare    bool // where nothing was made it is nil, and no nil pointer in an interface
 }
 
 // An elem is a part of an object; paths.go says how it is named.
