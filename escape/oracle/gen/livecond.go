@@ -9,6 +9,9 @@ func (l *Liveness) decided(c *Cond) (value, ok bool) {
 		value, ok = l.flags[c.Var]
 		return value, ok
 	case CSet: // who knows types knows that an interface that holds a nil pointer is not nil
+		if value, ok = l.flags[c.set()]; ok {
+			return value, ok
+		}
 		return true, c.N == 1 && l.less != nil
 	case CNot:
 		value, ok = l.decided(c.X)
@@ -47,6 +50,21 @@ func (l *Liveness) operands(c *Cond) []Path {
 		}
 	}
 	return c.paths()
+}
+
+// set is the flag that says whether an interface has been set, which a condition asks that knows more of what
+// was put there.
+func (c *Cond) set() string { return c.Path.V.Name + " set" }
+
+// sets returns the flags of interfaces that c asks.
+func (c *Cond) sets() []string {
+	switch {
+	case c == nil:
+		return nil
+	case c.Op == CSet:
+		return []string{c.set()}
+	}
+	return append(c.X.sets(), c.Y.sets()...)
 }
 
 // paths returns the operands of c.

@@ -323,8 +323,11 @@ func (a *Analysis) known(g gap, path Path) string {
 	}
 	var flags []string
 	Walk(f.Body, func(s Stmt) bool {
-		if s, ok := s.(*Flag); ok {
+		switch s := s.(type) {
+		case *Flag:
 			flags = append(flags, s.Name)
+		case *If: // the pointer that was put there may have been tested, too
+			flags = append(flags, s.Cond.sets()...)
 		}
 		return true
 	})

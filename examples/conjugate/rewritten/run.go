@@ -104,14 +104,9 @@ func Solve(s *alloc.Stream, k *linear.Kernels, system linear.System, tolerance f
 }
 
 // descend launches steps, captured once, until they have led far enough down.
-//
-// No word of a spec says that a graph uses what it was captured with until its last launch. But the graph
-// stays in here, and all that it names is the caller's: so that is borrowed.
-//
-//lastuse:effect args borrowed
 func descend(s, t *alloc.Stream, k *linear.Kernels, m linear.Matrix, x, r, p, rr, one alloc.Buffer[float32],
 	left alloc.Pinned[float32], tolerance float32, most int) (int, error) {
-	g, err := capture(s, t, k, m, x, r, p, rr, one, left)
+	g, err := s.Capture(func() error { return step(s, t, k, m, x, r, p, rr, one, left) })
 	if err != nil {
 		return 0, err
 	}
@@ -131,14 +126,6 @@ func descend(s, t *alloc.Stream, k *linear.Kernels, m linear.Matrix, x, r, p, rr
 	}
 	g.Close()
 	return most, nil
-}
-
-// capture captures a step. It says of its operands what is true in descend.
-//
-//lastuse:effect result 0 owned on success, args borrowed
-func capture(s, t *alloc.Stream, k *linear.Kernels, m linear.Matrix, x, r, p, rr, one alloc.Buffer[float32],
-	left alloc.Pinned[float32]) (*alloc.Graph, error) {
-	return s.Capture(func() error { return step(s, t, k, m, x, r, p, rr, one, left) })
 }
 
 // step goes from x in the direction p to the lowest point, and chooses the next direction: r is what is left
