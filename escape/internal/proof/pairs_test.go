@@ -16,7 +16,8 @@ type pair struct{ name, right, wrong, words string }
 func TestPairs(t *testing.T) {
 	l := newLab()
 	for _, tt := range slices.Concat(conditionPairs, partPairs, calleePairs, memoryPairs, operandPairs,
-		elementPairs, groupPairs, closurePairs, libraryPairs, viewerPairs, capturePairs, dataPairs) {
+		elementPairs, groupPairs, closurePairs, libraryPairs, viewerPairs, capturePairs, channelPairs,
+		dataPairs) {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.right != "" {
 				r := l.prove(t, tt.right)

@@ -85,8 +85,8 @@ func (c *checker) entry(i ssa.Instruction) *entry {
 		switch i.Op {
 		case token.MUL:
 			e.from, e.reads = []source{{v: i.X, how: content}}, []ssa.Value{i.X}
-		case token.ARROW:
-			e.from, e.unknown, e.reads = []source{{v: i.X, how: content}}, true, []ssa.Value{i.X}
+		case token.ARROW: // of one that was closed, zero
+			e.from, e.zero, e.reads = []source{{v: i.X, how: content, step: index}}, true, []ssa.Value{i.X}
 		case token.NOT:
 		default:
 			e.from = []source{{v: i.X, how: part}}
@@ -108,7 +108,8 @@ func (c *checker) entry(i ssa.Instruction) *entry {
 			e.stores = append(e.stores, storing{to: i.Map, step: index, val: source{v: x}, over: true})
 		}
 	case *ssa.Send:
-		e.gives, e.words, e.reads = []ssa.Value{i.X}, "it is sent on a channel", []ssa.Value{i.Chan}
+		e.stores = []storing{{to: i.Chan, step: index, val: source{v: i.X}, over: true}}
+		e.reads = []ssa.Value{i.Chan}
 	case *ssa.Select:
 		for _, s := range i.States {
 			if e.reads = append(e.reads, s.Chan); s.Send != nil {

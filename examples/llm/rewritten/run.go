@@ -34,7 +34,8 @@ func Run(s *alloc.Stream, k *model.Kernels, job model.Job) (*model.Result, error
 }
 
 // answer runs a batch: prompts as they come, and between them steps, as many as there are until a request
-// ends. A step of so many rows is captured once and then launched.
+// ends. A step of so many rows is captured once and then launched. An update of the graph keeps what its
+// function names, as far as lastuse knows; but the graph stays here, so the model and the cache are borrowed.
 //
 //lastuse:effect arg m borrowed, arg c borrowed
 func answer(s *alloc.Stream, k *model.Kernels, m *model.Model, c *model.Cache, b *model.Batch) error {
@@ -79,10 +80,7 @@ func answer(s *alloc.Stream, k *model.Kernels, m *model.Model, c *model.Cache, b
 	return nil
 }
 
-// capture captures a step of so many rows. No word of a spec says that a graph uses what it was captured with
-// until its last launch; but graphs stay in answer, whose caller has the model and the cache.
-//
-//lastuse:effect result 0 owned on success, args borrowed
+// capture captures a step of so many rows.
 func capture(s *alloc.Stream, k *model.Kernels, m *model.Model, c *model.Cache, rows int) (*alloc.Graph, error) {
 	return s.Capture(func() error { return step(s, k, m, c, rows) })
 }
