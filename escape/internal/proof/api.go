@@ -215,6 +215,7 @@ func SummarizeSource(s *Source) (sums map[*types.Func]*Summary, err error) {
 	for _, f := range s.Files {
 		c.files = append(c.files, &file{tree: f})
 	}
+	c.embeds = slices.ContainsFunc(s.Files, embedsTB)
 	c.build()
 	c.summarize()
 	sums = map[*types.Func]*Summary{}

@@ -3,6 +3,7 @@ package proof
 // Calls behind which nothing runs. They are taken for panics: they may run what is deferred.
 
 import (
+	"go/ast"
 	"go/types"
 	"slices"
 
@@ -36,37 +37,73 @@ func (c *checker) stops(i ssa.Instruction) bool {
 	if !ok || !call.Call.IsInvoke() {
 		return false
 	}
-	switch m := call.Call.Method; m.FullName() {
+	switch call.Call.Method.FullName() {
 	case "(testing.TB).Fatal", "(testing.TB).Fatalf", "(testing.TB).FailNow",
 		"(testing.TB).Skip", "(testing.TB).Skipf", "(testing.TB).SkipNow":
-		return !c.mocked(m)
+		return !c.mocked()
 	}
 	return false
 }
 
-// mocked reports whether the package, or one that it imports, has a type with a method m of testing.TB of its
-// own.
-func (c *checker) mocked(m *types.Func) bool {
-	mock, ok := c.mocks[m.Name()]
-	if ok {
-		return mock
+// mocked reports whether the package, or one that it leads to, embeds a testing.TB in something, or gives it
+// another name.
+func (c *checker) mocked() bool {
+	if c.mocks == nil {
+		imported := func(p *types.Package) []*types.Package { return p.Imports() }
+		is := c.embeds
+		for p := range reachable(imported, c.pkg.Imports()...) {
+			is = is || p.Path() != "testing" && slices.ContainsFunc(p.Scope().Names(), func(name string) bool {
+				t, ok := p.Scope().Lookup(name).(*types.TypeName)
+				return ok && isTB(t.Type())
+			})
+		}
+		c.mocks = &is
 	}
-	for _, p := range append([]*types.Package{c.pkg}, c.pkg.Imports()...) {
-		for _, name := range p.Scope().Names() {
-			t, ok := p.Scope().Lookup(name).(*types.TypeName)
-			if !ok || p != c.pkg && !t.Exported() {
-				continue
-			}
-			of := func(name string) types.Object {
-				o, _, _ := types.LookupFieldOrMethod(types.NewPointer(t.Type()), false, m.Pkg(), name)
-				return o
-			}
-			fn, ok := of(m.Name()).(*types.Func)
-			mock = mock || ok && fn.Pkg() != m.Pkg() && of("private") != nil
+	return *c.mocks
+}
+
+// isTB reports whether a type has the method that makes it a testing.TB, and that only package testing can
+// declare.
+func isTB(t types.Type) bool {
+	ms := types.NewMethodSet(types.NewPointer(t))
+	if types.IsInterface(t) {
+		ms = types.NewMethodSet(t)
+	}
+	for m := range ms.Methods() {
+		if m.Obj().Name() == "private" && pathOf(m.Obj().(*types.Func)) == "testing" {
+			return true
 		}
 	}
-	c.mocks[m.Name()] = mock
-	return mock
+	return false
+}
+
+// embedsTB reports whether a file embeds what is called TB in something, or gives it another name.
+func embedsTB(f *ast.File) (found bool) {
+	tb := func(e ast.Expr) {
+		if s, ok := e.(*ast.SelectorExpr); ok {
+			e = s.Sel
+		}
+		id, ok := e.(*ast.Ident)
+		found = found || ok && id.Name == "TB"
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		var in *ast.FieldList
+		switch n := n.(type) {
+		case *ast.StructType:
+			in = n.Fields
+		case *ast.InterfaceType:
+			in = n.Methods
+		case *ast.TypeSpec:
+			tb(n.Type)
+		}
+		for k := 0; in != nil && k < len(in.List); k++ {
+			if len(in.List[k].Names) == 0 {
+				tb(in.List[k].Type)
+			}
+		}
+		return !found
+	})
+	return found
 }
 
 // cutAll takes away what nothing gets to, from all functions of the package.

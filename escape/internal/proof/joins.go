@@ -197,7 +197,8 @@ func (g *graph) fitting(k *call, group ssa.Value) bool {
 		return true
 	case "Add":
 		n, ok := k.args[1].(*ssa.Const)
-		return ok && constant.Sign(n.Value) > 0
+		_, late := i.(*ssa.Defer)
+		return ok && constant.Sign(n.Value) > 0 && !late
 	case "Done":
 		return i == firstDefer(i.Parent()) && !g.calledBack(g.f, i.Parent()) && g.onlyCounted(i.Parent(), group)
 	}

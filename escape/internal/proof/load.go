@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
@@ -33,7 +34,7 @@ type answers struct {
 	literals map[*ssa.Function]*Summary
 	telling  typeutil.Map                    // see tells
 	behind   typeutil.Map                    // see implements
-	mocks    map[string]bool                 // see mocked
+	mocks    *bool                           // see mocked
 	found    map[search]*typeutil.Map        // bool by type: see finds
 	sliced   map[*ssa.Function]*typeutil.Map // arrays of which slices are made, by type
 	fams     map[*ssa.Function]*family
@@ -44,6 +45,7 @@ type trimmed struct {
 	known   map[string]*Summary   // what is known of functions before these are looked at
 	need    map[ast.Decl]bool     // declarations that are looked into
 	asKnown map[*ast.Ident]string // functions that are not looked into
+	embeds  bool                  // see embedsTB
 }
 
 const maxFile = 8 << 20
@@ -52,7 +54,7 @@ func newChecker(in *Input) *checker {
 	c := &checker{in: in, fset: token.NewFileSet(), off: map[Rule]bool{}, report: &Report{},
 		sums: map[*types.Func]*Summary{}, answers: answers{fams: map[*ssa.Function]*family{},
 			effects: map[*types.Func]*Summary{}, literals: map[*ssa.Function]*Summary{},
-			mocks: map[string]bool{}, found: map[search]*typeutil.Map{}, sliced: map[*ssa.Function]*typeutil.Map{}}}
+			found: map[search]*typeutil.Map{}, sliced: map[*ssa.Function]*typeutil.Map{}}}
 	for _, r := range in.Without {
 		c.off[r] = true
 	}
@@ -89,6 +91,7 @@ func load(in *Input, known map[string]*Summary) (*checker, *Reason) {
 	if len(in.Files) == 0 {
 		return nil, &Reason{Rule: Limits, Words: "the package has no files"}
 	}
+	c.embeds = slices.ContainsFunc(c.trees(), embedsTB)
 	c.trim()
 	if why := c.types(); why != nil {
 		return nil, why

@@ -35,6 +35,39 @@ func f(t testing.TB) {
 	b.Free() //F
 }
 `, "may be"},
+	{"an interface that ends the test, and a type without a name that embeds one", "", `
+type quiet struct{}
+
+func (quiet) Fatal(...any) {}
+
+type tb struct{ testing.TB }
+
+func f(bad bool) {
+	var t testing.TB = struct {
+		quiet
+		tb
+	}{}
+	b := Make()
+	if bad {
+		b.Free() //F
+		t.Fatal()
+	}
+	b.Use()
+}
+`, "its name is read"},
+	{"an interface that ends the test, and a type of a function that embeds one", "", `
+func f(t testing.TB, bad bool) {
+	type quiet struct{ over }
+	b := Make()
+	if bad {
+		b.Free() //F
+		t.Fatal()
+	}
+	b.Use()
+}
+
+type over interface{ testing.TB }
+`, "its name is read"},
 	{"an interface that reports", `
 func f(t testing.TB) {
 	b, err := Try()

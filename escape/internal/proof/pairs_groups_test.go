@@ -169,4 +169,29 @@ func f() {
 	had.Use()
 }
 `, "goroutine"},
+	{"a goroutine is added where the function is left", `
+func f() {
+	b := Make()
+	var wg sync.WaitGroup
+	wg.Add(1)
+	go func() {
+		defer wg.Done()
+		b.Use()
+	}()
+	wg.Wait()
+	b.Free() //F
+}
+`, `
+func f() {
+	b := Make()
+	var wg sync.WaitGroup
+	defer wg.Add(1)
+	go func() {
+		defer wg.Done()
+		b.Use()
+	}()
+	wg.Wait()
+	b.Free() //F
+}
+`, "goroutine"},
 }
