@@ -25,6 +25,7 @@ package infer
 
 import (
 	"go/constant"
+	"go/token"
 	"go/types"
 	"slices"
 
@@ -495,9 +496,16 @@ func (e *exits) alone(v ssa.Value, n int, path string, r *ssa.Return) bool {
 	return true
 }
 
-// says reports whether the last result of a return is what says whether a site made something.
+// says reports whether the last result of a return is what says whether a site made something, or a flag that
+// is true where there is no error.
 func (e *exits) says(r *ssa.Return, s *pointsto.Site) bool {
 	last := memory.Last(r)
+	if is, ok := last.(*ssa.BinOp); ok && e.flag && is.Op == token.EQL && s.Error != nil {
+		none := func(v ssa.Value) bool { c, ok := v.(*ssa.Const); return ok && c.IsNil() }
+		if is.X == s.Error && none(is.Y) || is.Y == s.Error && none(is.X) {
+			return !s.Nil
+		}
+	}
 	return !s.Nil && (e.error && last == s.Error || e.flag && last == s.OK)
 }
 

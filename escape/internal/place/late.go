@@ -83,6 +83,9 @@ func (e *ending) advance(goes func(token.Pos) bool) *Late {
 	for t := range own.Token(pl.g.Tokens()) {
 		var helps []*spot
 		for _, s := range spots[t] {
+			if e.deferred() && s.at.Deferred { // it would run no earlier
+				continue
+			}
 			found := e.between(early, s, t)
 			if found != nil && (l == nil || found.At < l.At) {
 				l = found
