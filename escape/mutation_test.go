@@ -393,11 +393,14 @@ func placesOf(body *ast.BlockStmt) []spot {
 // mentionedAfter returns where v is mentioned after p runs, before it is
 // assigned again.
 func (p spot) mentionedAfter(v *ast.Object) token.Pos {
-	if _, ok := p.stmt.(*ast.DeferStmt); ok {
-		return token.NoPos
-	}
 	for _, q := range append([]spot{p}, p.outer...) {
-		switch q.stmt.(type) {
+		switch s := q.stmt.(type) {
+		case *ast.DeferStmt: // what is deferred runs behind all of them
+			return token.NoPos
+		case *ast.IfStmt:
+			if q.stmt == p.stmt && defers(s.Body) { // if x != nil { defer x.M() }
+				return token.NoPos
+			}
 		case *ast.CaseClause, *ast.CommClause:
 			continue // after one clause comes none of the others
 		}
@@ -432,6 +435,15 @@ func (p spot) mentionedAfter(v *ast.Object) token.Pos {
 		}
 	}
 	return token.NoPos
+}
+
+// defers reports whether a body begins with a deferred call.
+func defers(body *ast.BlockStmt) bool {
+	if len(body.List) == 0 {
+		return false
+	}
+	_, ok := body.List[0].(*ast.DeferStmt)
+	return ok
 }
 
 // mention finds the variable in n, where that reads the buffer: not in marks,
