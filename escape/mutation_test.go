@@ -233,7 +233,11 @@ func (s *score) count(t *testing.T, file string, list []deletedFree) {
 		}
 		places := placesOf(fn.Body)
 		marks, frees := map[string][]spot{}, map[*ast.Object][]spot{}
+		names := map[*ast.Object]*ast.Object{}
 		for _, p := range places {
+			if v, of := assertedOf(p.stmt); v != nil {
+				names[v] = of
+			}
 			if v := markOf(p.stmt); v != nil {
 				marks[v.Name] = append(marks[v.Name], p)
 			}
@@ -254,6 +258,9 @@ func (s *score) count(t *testing.T, file string, list []deletedFree) {
 			k[d.name]++
 			v := markOf(mark.stmt)
 			back, ok := nearest(mark, frees[v], d.method, used)
+			if of := names[v]; !ok && of != nil { // freed by the name of what it was asserted from
+				back, ok = nearest(mark, frees[of], d.method, used)
+			}
 			if !ok {
 				continue
 			}
@@ -435,6 +442,24 @@ func (p spot) mentionedAfter(v *ast.Object) token.Pos {
 		}
 	}
 	return token.NoPos
+}
+
+// assertedOf takes v := of.(T) apart.
+func assertedOf(s ast.Stmt) (v, of *ast.Object) {
+	as, ok := s.(*ast.AssignStmt)
+	if !ok || as.Tok != token.DEFINE || len(as.Lhs) != 1 || len(as.Rhs) != 1 {
+		return nil, nil
+	}
+	l, ok1 := as.Lhs[0].(*ast.Ident)
+	r, ok2 := as.Rhs[0].(*ast.TypeAssertExpr)
+	if !ok1 || !ok2 {
+		return nil, nil
+	}
+	x, ok := r.X.(*ast.Ident)
+	if !ok {
+		return nil, nil
+	}
+	return l.Obj, x.Obj
 }
 
 // defers reports whether a body begins with a deferred call.
