@@ -2,6 +2,37 @@ package proof_test
 
 // conditionPairs show where what is known of conditions ends.
 var conditionPairs = []pair{
+	{"a deferred free in a loop, of what is not nil when it is deferred", `
+func f() error {
+	for range 3 {
+		b, err := Try()
+		if err != nil {
+			return err
+		}
+		defer b.Free() //F
+		defer func(c *B) { c.Use() }(b)
+		b, err = Try()
+		if err != nil {
+			return err
+		}
+		defer b.Free() //F
+		defer func(c *B) { c.Use() }(b)
+	}
+	return nil
+}
+`, `
+func f() error {
+	for range 3 {
+		b, err := Try()
+		defer b.Free() //F
+		defer func(c *B) { println(c) }(b)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+`, "it may be nil"},
 	{"an interface that ends the test", `
 func made(t testing.TB) *B {
 	b, err := Try()

@@ -269,7 +269,8 @@ func (w *walker) hits(x *free, s *set, touched func(ssa.Value) bool) (n int) {
 	arg := w.g.calls[x.at].args[0]
 	other := func(e elem) bool { return e.obj.kind != memObj && e.obj.kind != zeroObj }
 	if len(x.parts) == 0 || w.f.some(w.f.of(arg), other) {
-		if touched(arg) || w.zero && w.holds(s, x.whole) {
+		_, now := x.at.(*ssa.Call) // of one that is deferred fresh asks it
+		if touched(arg) || w.zero && now && w.holds(s, x.whole) {
 			return 1
 		}
 		return 0
