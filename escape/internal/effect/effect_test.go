@@ -72,6 +72,7 @@ var texts = []string{
 	"result 0.a owned, result 0.b owned or nil",
 	"recv freed, arg 0 called in turn",
 	"recv.a escapes, recv.a grows, recv.a grows by arg 0, arg 0 escapes",
+	"recv given 0 on success, recv given 2, recv.a escapes, arg 0 given 1 on error",
 	"arg 0 called once, result 0 owned",
 	"result 0 owned with holes",
 	"result 0 owned whatever the error",

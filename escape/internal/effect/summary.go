@@ -42,7 +42,7 @@ type Param struct {
 	Escapes    When
 	Filled     bool // it escapes only since what it leads to is given something: nobody else gets it
 	Retained   bool
-	Made       []Made        // what is made for its fields; facts have no word for it
+	Made       []Made        // what is made for its fields, in their order
 	Parts      []Part[Param] // what it does to parts, where that is something else
 	Sets       Sets          // of a captured variable
 	Takes      Takes         // of a slice, or a variable of one, that escapes: how it does
@@ -54,9 +54,11 @@ type Param struct {
 // field's then.
 type Made struct {
 	Field   int
-	Pos     token.Pos // where
+	Pos     token.Pos // where; facts have no word for it
 	Success bool      // on each call that does not fail
 	Fails   bool      // on some that fail
+	Inside  bool      // it is a part of what is in the field; facts have no word for it
+	Through bool      // by a function that is given the address of the field; facts have no word for it
 }
 
 // Sets says when a literal gives a variable that it captures what the variable's function then owns.
@@ -334,9 +336,7 @@ func joinParam(a, b Param) Param {
 	p.Repeatable = (a.Repeatable || a.Freed.Cond == Never) && (b.Repeatable || b.Freed.Cond == Never) &&
 		p.Freed.Cond != Never
 	p.TakesNil = a.TakesNil && b.TakesNil
-	if slices.Equal(a.Made, b.Made) {
-		p.Made = a.Made
-	}
+	p.Made = joinMade(a.Made, b.Made)
 	p.Filled = p.Escapes.Cond != Never && a.Retained == b.Retained && (a.Filled || a.Escapes.Cond == Never) && (b.Filled || b.Escapes.Cond == Never)
 	p.Sets = a.Sets.Join(b.Sets)
 	if a.Takes == b.Takes {
@@ -348,6 +348,25 @@ func joinParam(a, b Param) Param {
 
 // Leads returns the parameters that a result may be, or lead to.
 func (r Result) Leads() uint64 { return r.Is | r.Views | r.Needs | r.Tells | r.Shows }
+
+// joinMade returns what is made for fields on calls of which nobody knows what they call.
+func joinMade(a, b []Made) (out []Made) {
+	for _, list := range [][]Made{a, b} {
+		for _, m := range list {
+			k := slices.IndexFunc(out, func(o Made) bool { return o.Field == m.Field })
+			if k < 0 {
+				both := slices.ContainsFunc(a, func(o Made) bool { return o.Field == m.Field && o.Success }) &&
+					slices.ContainsFunc(b, func(o Made) bool { return o.Field == m.Field && o.Success })
+				out = append(out, Made{m.Field, m.Pos, both, m.Fails, m.Inside, m.Through})
+			} else {
+				out[k].Fails, out[k].Through = out[k].Fails || m.Fails, out[k].Through || m.Through
+			}
+		}
+	}
+	out = slices.DeleteFunc(out, func(m Made) bool { return !m.Success && !m.Fails })
+	slices.SortFunc(out, func(a, b Made) int { return a.Field - b.Field })
+	return out
+}
 
 func joinResult(a, b Result) Result {
 	r := Result{Owned: a.Owned.Join(b.Owned), Views: a.Views | b.Views, Needs: a.Needs | b.Needs,

@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/lastuse/lastuse/escape/spec"
@@ -55,6 +56,22 @@ const filled = " filled"
 // grows says how a slice escapes.
 const grows = " grows"
 
+// given says that a field is given something, and madeText when.
+const given = " given "
+
+var madeText = [...]string{1: " on success", 2: " on error", 3: ""}
+
+// how is 1 if it is made on each call that does not fail, 2 if on some that fail, or the sum.
+func (m Made) how() (how int) {
+	if m.Success {
+		how = 1
+	}
+	if m.Fails {
+		how += 2
+	}
+	return how
+}
+
 // handleOnly says that nothing looks at the memory of an operand.
 const handleOnly = " by its handle"
 
@@ -88,6 +105,9 @@ func (s *Summary) param(out []string, name string, p Param) []string {
 		if p.Takes.Of>>j&1 == 1 {
 			out = append(out, name+grows+" by "+s.operand(j))
 		}
+	}
+	for _, m := range p.Made {
+		out = append(out, fmt.Sprintf("%s%s%d%s", name, given, m.Field, madeText[m.how()]))
 	}
 	if p.Retained {
 		out = append(out, name+" retained")
@@ -210,6 +230,7 @@ func Parse(text string, sig *types.Signature) (*Summary, error) {
 		if err != nil {
 			return nil, err
 		}
+		t, made := cutMade(t)
 		t, path := cutPath(t)
 		t, failed := strings.CutSuffix(t, withError)
 		full := strings.Replace(t, " with holes", "", 1)
@@ -249,9 +270,8 @@ func Parse(text string, sig *types.Signature) (*Summary, error) {
 			if calls != Anyhow && c.Operand.Kind != spec.Result {
 				of.Params[of.index(c.Operand)].Calls = calls
 			}
-			if takes != (Takes{}) && c.Operand.Kind != spec.Result {
-				p := &of.Params[of.index(c.Operand)]
-				p.Takes = Takes{p.Takes.Own || takes.Own, p.Takes.Of | takes.Of}
+			if c.Operand.Kind != spec.Result {
+				of.Params[of.index(c.Operand)].gets(made, takes)
 			}
 			if onTrue && c.Operand.Kind == spec.Result {
 				of.Results[c.Operand.Index].Owned.Cond = OnTrue
@@ -264,6 +284,14 @@ func Parse(text string, sig *types.Signature) (*Summary, error) {
 	return s, nil
 }
 
+// gets adds what a clause says is put into what an operand leads to.
+func (p *Param) gets(made *Made, t Takes) {
+	if made != nil {
+		p.Made = append(p.Made, *made)
+	}
+	p.Takes = Takes{p.Takes.Own || t.Own, p.Takes.Of | t.Of}
+}
+
 // cutCalled returns a clause that says how a function is called as one that says that it is borrowed.
 func cutCalled(clause string) (borrowed string, c Calls) {
 	for c := InTurn; c <= Once; c++ {
@@ -272,6 +300,21 @@ func cutCalled(clause string) (borrowed string, c Calls) {
 		}
 	}
 	return clause, Anyhow
+}
+
+// cutMade returns a clause that says that a field is given something as one that says that the operand is
+// borrowed.
+func cutMade(clause string) (borrowed string, m *Made) {
+	name, rest, ok := strings.Cut(clause, given)
+	if !ok {
+		return clause, nil
+	}
+	number, when, _ := strings.Cut(rest, " ")
+	field, err := strconv.Atoi(number)
+	if err != nil {
+		return clause, nil
+	}
+	return name + " borrowed", &Made{Field: field, Success: when != "on error", Fails: when != "on success"}
 }
 
 // cutGrows returns a clause that says how a slice grows as one that says that it is borrowed.

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
-	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/fill"
 	"github.com/lastuse/lastuse/escape/internal/ir"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/own"
@@ -34,10 +34,10 @@ func (r *finder) begun(s *pointsto.Site, frees []place.Free) {
 		if at == nil {
 			continue
 		}
-		if m, some := r.filled(s, at); some {
+		if g, some := r.filled(s, at); some {
 			of := memory.Pointee(s.Value.Type()).Underlying().(*types.Struct)
-			r.add(Finding{Kind: Leak, On: Begun, State: own.Owned, Must: true, Site: s, Pos: fr.At.Pos(), Other: m.Pos,
-				Field: of.Field(m.Field).Name()})
+			r.add(Finding{Kind: Leak, On: Begun, State: own.Owned, Must: true, Site: s, Pos: fr.At.Pos(), Other: g.Pos,
+				Field: Given{of.Field(g.Field).Name(), g.Inside}})
 			return
 		}
 	}
@@ -51,62 +51,47 @@ func where(w place.Where) *ssa.BasicBlock {
 	return w.Place.Block
 }
 
-// filled returns what surely gives a field of a value something that the value owns then, wherever a block is
-// reached: a store, or a call that makes it.
-func (r *finder) filled(s *pointsto.Site, at *ssa.BasicBlock) (m effect.Made, some bool) {
+// filled returns what gives a field of a value something that the value owns then, surely or in an earlier
+// turn of a loop, wherever a block is reached.
+func (r *finder) filled(s *pointsto.Site, at *ssa.BasicBlock) (fill.Gift, bool) {
+	var all []ssa.Value
 	for _, v := range r.g.Values {
-		if !slices.Equal(r.f.Holds(v), []pointsto.Hold{{Site: s, As: pointsto.Whole}}) || v.Referrers() == nil {
-			continue
-		}
-		for _, i := range *v.Referrers() {
-			switch i := i.(type) {
-			case *ssa.FieldAddr:
-				for _, j := range *i.Referrers() {
-					put, ok := j.(*ssa.Store)
-					if !ok || i.X != v || put.Addr != i || !put.Block().Dominates(at) || !frees(r.f, s, i.Field) {
-						continue
-					}
-					if failed, known := r.f.Failed(put, at); failed || !known {
-						continue // nothing was made
-					}
-					if of := r.f.HandsOver(put); of != nil && (!of.Begun || r.used(s, put, at)) {
-						return effect.Made{Field: i.Field, Pos: put.Pos()}, true
-					}
-				}
-			case *ssa.Call:
-				if m, some := r.madeBy(s, i, v, at); some {
-					return m, true
-				}
-			}
+		if v.Referrers() != nil && slices.Equal(r.f.Holds(v), []pointsto.Hold{{Site: s, As: pointsto.Whole}}) {
+			all = append(all, v)
 		}
 	}
-	return m, false
+	if len(all) == 0 {
+		return fill.Gift{}, false
+	}
+	gifts, _ := fill.Gifts(r.f, all...)
+	k := slices.IndexFunc(gifts, func(g fill.Gift) bool {
+		return r.has(s, g, at) && (frees(r.f, s, g.Field) || g.Through && !ends(r.f, s, g.Field))
+	})
+	if k < 0 {
+		return fill.Gift{}, false
+	}
+	return gifts[k], true
 }
 
-// madeBy returns a field that a call gives something, of what it is given as v, wherever a block is reached
-// behind it: if that is so because the call failed, it must have made it then.
-func (r *finder) madeBy(s *pointsto.Site, c *ssa.Call, v ssa.Value, at *ssa.BasicBlock) (m effect.Made, some bool) {
-	_, builtin := c.Call.Value.(*ssa.Builtin)
-	if builtin || r.f.Marks(c) || !c.Block().Dominates(at) {
-		return m, false
+// has reports whether a field of a value has a gift where a block is reached: what is called may have given
+// it although it failed, and so may an earlier turn of a loop.
+func (r *finder) has(s *pointsto.Site, g fill.Gift, at *ssa.BasicBlock) bool {
+	if g.Success && g.Again(r.f) && ir.Leads(g.At, at.Instrs[0]) {
+		return true
 	}
-	failed, known := r.f.Failed(c, at)
-	for k, a := range calls.Operands(&c.Call) {
-		if a != v {
-			continue
-		}
-		for _, m := range r.f.Summary(&c.Call).Param(k).Made {
-			if known && (failed && m.Fails || !failed && m.Success) && frees(r.f, s, m.Field) {
-				return m, true
-			}
-		}
+	failed, known := r.f.Failed(g.At, at)
+	if !known || !g.At.Block().Dominates(at) {
+		return false
 	}
-	return m, false
+	if g.Site != nil && g.Site.Begun && !r.used(s, g.At, at) {
+		return false // there is nothing in it
+	}
+	return failed && g.Fails || !failed && g.Success
 }
 
 // used reports whether a call gets a value behind a store, and in front of a block: what was begun with
 // nothing in it may have something by then.
-func (r *finder) used(s *pointsto.Site, put *ssa.Store, at *ssa.BasicBlock) bool {
+func (r *finder) used(s *pointsto.Site, put ssa.Instruction, at *ssa.BasicBlock) bool {
 	for _, v := range r.g.Values {
 		if v.Referrers() == nil || !slices.Equal(r.f.Holds(v), []pointsto.Hold{{Site: s, As: pointsto.Whole}}) {
 			continue
@@ -119,6 +104,42 @@ func (r *finder) used(s *pointsto.Site, put *ssa.Store, at *ssa.BasicBlock) bool
 		}
 	}
 	return false
+}
+
+// ends reports whether some method of a value's type calls a method without operands of what is in a field,
+// which may end that. What frees the value forgets the field else.
+func ends(f *own.Func, s *pointsto.Site, field int) (yes bool) {
+	n := named(s.Value.Type())
+	if n == nil {
+		return true
+	}
+	for m := range n.Methods() {
+		fn := f.SSA.Prog.FuncValue(m)
+		if fn == nil || len(fn.Params) == 0 {
+			return true
+		}
+		for _, i := range *fn.Params[0].Referrers() {
+			if a, ok := i.(*ssa.FieldAddr); ok && a.Field == field {
+				yes = yes || endsAt(f, a)
+			}
+		}
+	}
+	return yes
+}
+
+// endsAt reports whether a method is called with an address alone, and is not known to look at it only.
+func endsAt(f *own.Func, a ssa.Value) bool {
+	return slices.ContainsFunc(*a.Referrers(), func(i ssa.Instruction) bool {
+		c, ok := i.(ssa.CallInstruction)
+		if !ok || f.Marks(i) {
+			return false
+		}
+		all := calls.Operands(c.Common())
+		if p := f.Summary(c.Common()).Param(0); len(all) == 1 && all[0] == a {
+			return !p.Borrows() && len(p.Made) == 0
+		}
+		return false
+	})
 }
 
 // frees reports whether what frees a value looks at a field of it, or another method that it calls does.

@@ -25,15 +25,17 @@
 // with what is in there (dropped.go). What is freed on some ways only by the one call that frees it leaks.
 //
 // A value that is put together here, and given up before the function hands it on, leaks what is in it.
-// That is said where it is given up, if something that was surely owned was put into a field of it on all
-// ways there, and what frees such values looks at that field (begun.go). With nothing in it, or with what
-// the function was given, it is nobody's loss.
+// That is said where it is given up, if something that was surely owned was put into a field of it, or into
+// a slice, a map or a struct there, on all ways to that place or by an earlier turn of a loop, and what frees
+// such values looks at that field, or nobody ever ends what is there (begun.go; what is put where is known
+// from *fill*). With nothing in it, or with what the function was given, it is nobody's loss.
 //
 // What ends values of a type is the method that a line says frees them, or the one that frees most of
 // their fields, with the methods of the type that it calls. A field that owns is forgotten if none of
 // these frees it or hands it on, and no other method without operands does; and it is forgotten where
 // another field is nil if all of its frees stand behind a test of that one, while some function makes it
-// for a new value and leaves the other alone.
+// for a new value and leaves the other alone. So is one whose methods fill it, if it is never ended: none of
+// them is called that takes nothing else, and may do that.
 //
 // So is a channel with room for things that are sent there, if what ends the value neither receives nor hands
 // it on, to close among others.

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/own"
@@ -73,6 +74,7 @@ func count(put map[*types.Var]*stores, f *own.Func, frees *effect.Frees) {
 			s, ok := i.(*ssa.Store)
 			if !ok {
 				waits(put, f, i)
+				through(put, f, i)
 				continue
 			}
 			field := fieldOf(s.Addr)
@@ -124,6 +126,37 @@ func waits(put map[*types.Var]*stores, f *own.Func, i ssa.Instruction) {
 		p.owned++
 	} else {
 		p.other++
+	}
+}
+
+// through notes what a call puts into what is in a field, of which it is given the address. What is called
+// with nothing else may end that.
+func through(put map[*types.Var]*stores, f *own.Func, i ssa.Instruction) {
+	a, ok := i.(*ssa.FieldAddr)
+	if !ok {
+		return
+	}
+	if endsAt(f, a) {
+		at(put, fieldOf(a), i).other++
+	}
+	for _, u := range *a.Referrers() {
+		c, ok := u.(*ssa.Call)
+		if !ok || f.Marks(c) {
+			continue
+		}
+		if _, builtin := c.Call.Value.(*ssa.Builtin); builtin {
+			continue
+		}
+		for k, v := range calls.Operands(&c.Call) {
+			if v != ssa.Value(a) {
+				continue
+			}
+			for _, m := range f.Summary(&c.Call).Param(k).Made {
+				p := at(put, fieldOf(a), i)
+				p.first = cmp.Or(m.Pos, p.first)
+				p.owned++
+			}
+		}
 	}
 }
 

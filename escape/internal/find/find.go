@@ -66,8 +66,14 @@ type Finding struct {
 	Must  bool      // it is so on all ways there
 	To    Taker     // who has it then
 	Owed  int       // how many frees are owed
-	Field string    // of what is given up: in which something is
+	Field Given     // of what is given up: in which something is
 	Late  *place.Late
+}
+
+// A Given is a field that was given something, or a part of what is in there.
+type Given struct {
+	Name string
+	Part bool
 }
 
 // A met is a meeting, and the node that it is in.

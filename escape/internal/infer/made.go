@@ -1,13 +1,13 @@
 package infer
 
 import (
-	"go/token"
+	"go/types"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/fill"
 	"github.com/lastuse/lastuse/escape/internal/ir"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/own"
@@ -19,88 +19,59 @@ import (
 // that.
 
 // makes lists the fields of a parameter that the function, or one that it calls, gives something of its own.
-// A field that the function also frees or sets to nothing is left out: what is in there is not known.
 func (e *exits) makes(p *ssa.Parameter) (out []effect.Made) {
-	if !e.f.In.Owns(p.Type()) || e.frees.Parts(p.Type()) != nil {
+	if _, ok := memory.Pointee(p.Type()).Underlying().(*types.Struct); !ok || e.f.SSA.Parent() != nil || p.Type() == memory.Pointee(p.Type()) {
 		return nil
 	}
-	lost := map[int]bool{}
-	add := func(field int, pos token.Pos, at ssa.Instruction, success, fails bool) {
-		m := effect.Made{Field: field, Pos: pos, Success: success}
+	gifts, freed := fill.Gifts(e.f, p)
+	if freed {
+		return nil
+	}
+	for _, g := range gifts {
+		if slices.ContainsFunc(out, func(m effect.Made) bool { return m.Field == g.Field }) {
+			continue
+		}
+		m := effect.Made{Field: g.Field, Pos: g.Pos, Success: true, Inside: g.Inside, Through: g.Through}
 		some := false
 		for _, r := range e.returns {
+			if r.Block() == e.f.SSA.Recover { // where a panic ends nobody knows what was made
+				continue
+			}
 			kinds := e.kinds(r, own.Combination{})
-			failed, known := e.f.Failed(at, r.Block())
-			same := !known && e.returnsError(r, at)
-			if kinds[0] {
-				some = true
-				m.Success = m.Success && ir.Before(at, r) && (same || known && !failed)
+			sure := false
+			for _, h := range gifts {
+				if h.Field == g.Field {
+					always, fails := e.has(h, r)
+					sure = sure || always
+					m.Fails = m.Fails || fails && kinds[1] && e.error
+				}
 			}
-			if !kinds[1] || !e.error || !ir.Leads(at, r) {
-				continue
-			}
-			if failed || same { // as what is called does
-				m.Fails = m.Fails || fails
-			} else {
-				m.Fails = m.Fails || success && known
-			}
+			some, m.Success = some || kinds[0], m.Success && (sure || !kinds[0])
 		}
-		m.Success = m.Success && some
-		out = append(out, m)
-	}
-	for _, i := range *p.Referrers() {
-		switch i := i.(type) {
-		case *ssa.FieldAddr:
-			for _, u := range *i.Referrers() {
-				switch u := u.(type) {
-				case *ssa.Store:
-					if s := e.f.HandsOver(u); s != nil && !s.Begun && u.Addr == ssa.Value(i) {
-						add(i.Field, u.Pos(), u, true, false)
-					} else {
-						lost[i.Field] = true
-					}
-				case *ssa.UnOp:
-					lost[i.Field] = lost[i.Field] || e.freesHere(u)
-				}
-			}
-		case *ssa.Call:
-			if _, builtin := i.Call.Value.(*ssa.Builtin); builtin || e.f.Marks(i) {
-				continue
-			}
-			for k, a := range calls.Operands(&i.Call) {
-				if a != ssa.Value(p) {
-					continue
-				}
-				does := e.f.Summary(&i.Call).Param(k)
-				if does.Freed.Cond != effect.Never {
-					return nil
-				}
-				for _, m := range does.Made {
-					add(m.Field, m.Pos, i, m.Success, m.Fails)
-				}
-			}
+		if m.Success = m.Success && some; m.Success || m.Fails {
+			out = append(out, m)
 		}
 	}
-	return slices.DeleteFunc(out, func(m effect.Made) bool { return lost[m.Field] || !m.Success && !m.Fails })
+	slices.SortFunc(out, func(a, b effect.Made) int { return a.Field - b.Field })
+	return out
 }
 
-// freesHere reports whether something frees what a load gives.
-func (e *exits) freesHere(v *ssa.UnOp) bool {
-	return slices.ContainsFunc(*v.Referrers(), func(i ssa.Instruction) bool {
-		c, ok := i.(ssa.CallInstruction)
-		if !ok || e.f.Marks(i) {
-			return false
-		}
-		if _, builtin := c.Common().Value.(*ssa.Builtin); builtin {
-			return false
-		}
-		for k, a := range calls.Operands(c.Common()) {
-			if a == ssa.Value(v) && e.f.Summary(c.Common()).Param(k).Freed.Cond != effect.Never {
-				return true
-			}
-		}
-		return false
-	})
+// has reports whether a field surely has a gift at a return, if that is one of success, and whether it may
+// have it at one, if that is one with an error: an earlier turn of a loop may have given it.
+func (e *exits) has(g fill.Gift, r *ssa.Return) (sure, fails bool) {
+	failed, known := e.f.Failed(g.At, r.Block())
+	same := e.error && !known && e.returnsError(r, g.At)
+	sure = g.Success && ir.Before(g.At, r) && (same || known && !failed)
+	switch {
+	case !ir.Leads(g.At, r):
+	case g.Success && g.Again(e.f):
+		fails = true
+	case failed, same: // as what is called does
+		fails = g.Fails
+	default:
+		fails = g.Success && known
+	}
+	return sure, fails
 }
 
 // returnsError reports whether a return returns the error of a call, or of one that made what is

@@ -322,20 +322,6 @@ func (s *Site) Call() *ssa.CallCommon {
 	return nil
 }
 
-// HandsOver returns the site of what a store puts away, if nothing else hands it on or frees it; else nil.
-func (f *Func) HandsOver(put *ssa.Store) *Site {
-	v := put.Val
-	if i, ok := v.(*ssa.MakeInterface); ok {
-		v = i.X
-	}
-	h := f.holds[v]
-	if len(h) != 1 || h[0].As != Whole || h[0].Site.Param >= 0 || f.Freed(h[0].Site) ||
-		slices.ContainsFunc(h[0].Site.Moves, func(a Act) bool { return a.Instr != ssa.Instruction(put) }) {
-		return nil
-	}
-	return h[0].Site
-}
-
 // step returns what an act makes of a hold, if that is anything, and notes what becomes of the site.
 func (f *Func) step(h Hold, a Act) (Hold, bool) {
 	switch e := h.Site.Does(a, h.As); e.Do {

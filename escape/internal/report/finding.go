@@ -46,7 +46,11 @@ func (w *Reasons) Finding(f *pointsto.Func, fd find.Finding) string {
 		return fmt.Sprintf("%s is owed more frees than it gets: %d", name, fd.Owed)
 	}
 	if fd.On == find.Begun {
-		return fmt.Sprintf("%s is given up here, and nobody frees its %s, which is made at %s", name, fd.Field, At(fd.Other))
+		its := "its "
+		if fd.Field.Part {
+			its = "what is in its "
+		}
+		return fmt.Sprintf("%s is given up here, and nobody frees %s%s, which is made at %s", name, its, fd.Field.Name, At(fd.Other))
 	}
 	if fd.On == find.Dropped {
 		return name + " is lost: the map that it is in drops it at " + At(fd.Other) + " without a free"
