@@ -104,6 +104,8 @@ func (v *view) finding(f *plan.Func, fd find.Finding, b *Buffer) *Finding {
 				did = "dropped here"
 			case find.Begun:
 				did = "made here"
+			case find.Skipped:
+				did = "left here"
 			}
 			out.Related = []analysis.RelatedInformation{{Pos: from, End: to, Message: did}}
 		}

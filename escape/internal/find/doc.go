@@ -30,6 +30,9 @@
 // such values looks at that field, or nobody ever ends what is there (begun.go; what is put where is known
 // from *fill*). With nothing in it, or with what the function was given, it is nobody's loss.
 //
+// What is received from a channel, or stands in a slice of the function's own, and is freed on some way,
+// leaks on one on which nothing is done with it (taken.go).
+//
 // What ends values of a type is the method that a line says frees them, or the one that frees most of
 // their fields, with the methods of the type that it calls. A field that owns is forgotten if none of
 // these frees it or hands it on, and no other method without operands does; and it is forgotten where

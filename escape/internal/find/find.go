@@ -41,6 +41,7 @@ const (
 	Dropped                   // by the map that it is in
 	Counted                   // retained and released, all in all
 	Begun                     // given up before it is put together
+	Skipped                   // taken out of a channel or a slice, and left on some way
 	occasions = iota
 )
 
@@ -134,6 +135,7 @@ func Find(f *own.Func, frees []place.Free, verdicts []place.Verdict, lates []*pl
 		}
 		out = append(out, r.out...)
 	}
+	out = append(out, takings(f)...)
 	slices.SortStableFunc(out, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Pos, b.Pos), cmp.Compare(a.Kind, b.Kind))
 	})

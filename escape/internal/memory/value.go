@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"go/constant"
 	"go/token"
 	"go/types"
 	"slices"
@@ -167,6 +168,16 @@ func RootOf(v ssa.Value) ssa.Value {
 		return p.Root
 	}
 	return v
+}
+
+// Flag reports whether a value is a merged boolean that tells by which way paths came to where they meet: on
+// some it is a constant.
+func Flag(v any) bool {
+	phi, ok := v.(*ssa.Phi)
+	return ok && slices.ContainsFunc(phi.Edges, func(e ssa.Value) bool {
+		c, ok := e.(*ssa.Const)
+		return ok && c.Value != nil && c.Value.Kind() == constant.Bool
+	})
 }
 
 // Useful reports whether a phi is read, or one that it flows into.

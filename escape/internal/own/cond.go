@@ -174,7 +174,7 @@ func (f *Func) enters(k key, b *ssa.BasicBlock) (a answer, ok bool) {
 
 // chooseConds takes the conditions of a group by one rule: what its acts and sites depend
 // on, if it is tested where the group is alive, the merged values through which such a one
-// is tested, and what is tested there and was before; in the order of the function, up to mostConds.
+// is tested, flags, and what is tested there and was before; in the order of the function, up to mostConds.
 func (g *Group) chooseConds() {
 	count := map[key]int{}
 	var order []key
@@ -215,7 +215,7 @@ func (g *Group) chooseConds() {
 		}
 	}
 	for _, k := range order {
-		if count[k] > 1 || slices.ContainsFunc(entries, func(n int) bool {
+		if count[k] > 1 || memory.Flag(k.x) || slices.ContainsFunc(entries, func(n int) bool {
 			return g.f.before(k, n) != unknown
 		}) {
 			take(k)

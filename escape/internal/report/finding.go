@@ -52,6 +52,9 @@ func (w *Reasons) Finding(f *pointsto.Func, fd find.Finding) string {
 		}
 		return fmt.Sprintf("%s is given up here, and nobody frees %s%s, which is made at %s", name, its, fd.Field.Name, At(fd.Other))
 	}
+	if fd.On == find.Skipped {
+		return name + " is taken out here and freed, but not on the path through " + At(fd.Other)
+	}
 	if fd.On == find.Dropped {
 		return name + " is lost: the map that it is in drops it at " + At(fd.Other) + " without a free"
 	}

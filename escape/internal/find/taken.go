@@ -1,0 +1,241 @@
+package find
+
+import (
+	"cmp"
+	"go/token"
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/internal/calls"
+	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/memory"
+	"github.com/lastuse/lastuse/escape/internal/own"
+	"github.com/lastuse/lastuse/escape/internal/pointsto"
+)
+
+// This file is about what a function takes out of a channel, or of a slice of its own, one by one. Who frees
+// such a thing on some way has to do something about it on each, whoever made it. Ways on which it is nothing
+// are left out, and so are functions that ask one thing twice: a second answer may follow from the first.
+
+// A taken is something that is taken out, with what is the same thing under another type.
+type taken struct {
+	f      *own.Func
+	by     ssa.Instruction
+	from   token.Pos // where it is taken out
+	v      ssa.Value
+	ok     ssa.Value // says whether there was any; may be nil
+	same   []ssa.Value
+	chosen func(int64) bool // of a select: which of its cases it is; may be nil
+}
+
+// takings lists what leaks of what a function takes out one by one.
+func takings(f *own.Func) (out []Finding) {
+	each(f.SSA, func(i ssa.Instruction) {
+		for _, t := range takenBy(f, i) {
+			if at := t.skipped(); at.IsValid() {
+				s := &pointsto.Site{Value: t.v, Param: -1}
+				out = append(out, Finding{Kind: Leak, On: Skipped, State: own.Owned, Site: s, Pos: cmp.Or(t.from, at), Other: at})
+			}
+		}
+	})
+	return out
+}
+
+// takenBy lists what an instruction takes out of a channel, or of a slice of which nothing else goes
+// anywhere.
+func takenBy(f *own.Func, i ssa.Instruction) (out []*taken) {
+	add := func(v, ok ssa.Value, from token.Pos) {
+		if v != nil && f.In.Frees.Of(v.Type()) != nil {
+			t := &taken{f: f, by: i, from: from, v: v, ok: ok, same: []ssa.Value{v}}
+			t.copies()
+			out = append(out, t)
+		}
+	}
+	switch i := i.(type) {
+	case *ssa.UnOp:
+		at, elem := i.X.(*ssa.IndexAddr)
+		switch {
+		case i.Op == token.ARROW && i.CommaOk:
+			add(memory.Extract(i, 0), memory.Extract(i, 1), i.Pos())
+		case i.Op == token.ARROW:
+			add(i, nil, i.Pos())
+		case elem && i.Op == token.MUL:
+			add(i, nil, at.X.Pos())
+			out = slices.DeleteFunc(out, func(t *taken) bool { return !t.ours(at.X) })
+		}
+	case *ssa.Select:
+		n := 2 // the results of those that receive
+		for k, s := range i.States {
+			if s.Dir == types.RecvOnly {
+				add(memory.Extract(i, n), memory.Extract(i, 1), s.Pos)
+				n++
+			}
+			if len(out) > 0 && out[len(out)-1].chosen == nil {
+				out[len(out)-1].chosen = func(n int64) bool { return n == int64(k) }
+			}
+		}
+	}
+	return out
+}
+
+// copies adds what is the same thing under another type.
+func (t *taken) copies() {
+	for k := 0; k < len(t.same); k++ {
+		for _, i := range *t.same[k].Referrers() {
+			switch i := i.(type) {
+			case *ssa.ChangeType, *ssa.ChangeInterface, *ssa.MakeInterface:
+				t.same = append(t.same, i.(ssa.Value))
+			case *ssa.TypeAssert:
+				var v ssa.Value = i
+				if i.CommaOk {
+					v = memory.Extract(i, 0)
+				}
+				if v != nil {
+					t.same = append(t.same, v)
+				}
+			}
+		}
+	}
+}
+
+// ours reports whether a slice is the function's own, and leaves by nothing but what is done with this
+// element.
+func (t *taken) ours(slice ssa.Value) bool {
+	h := t.f.Holds(slice)
+	if len(h) != 1 || h[0].As != pointsto.Whole || h[0].Site.Param >= 0 || t.f.Freed(h[0].Site) {
+		return false
+	}
+	return !slices.ContainsFunc(h[0].Site.Moves, func(a pointsto.Act) bool {
+		_, gone := t.does(a.Instr)
+		return !gone
+	})
+}
+
+// does reports whether an instruction frees what was taken, and whether it may do anything with it but look.
+func (t *taken) does(i ssa.Instruction) (freed, gone bool) {
+	var of [8]*ssa.Value
+	for _, v := range i.Operands(of[:0]) {
+		if !slices.Contains(t.same, *v) {
+			continue
+		}
+		switch i := i.(type) {
+		case *ssa.DebugRef, *ssa.BinOp, *ssa.ChangeType, *ssa.ChangeInterface, *ssa.MakeInterface, *ssa.TypeAssert:
+		case *ssa.FieldAddr:
+			gone = gone || slices.ContainsFunc(*i.Referrers(), func(u ssa.Instruction) bool {
+				load, ok := u.(*ssa.UnOp)
+				return !ok || !memory.Plain(load.Type()) && !t.f.IsNumber(load.Type())
+			})
+		case ssa.CallInstruction:
+			free, all := t.called(i)
+			freed, gone = freed || free, gone || all
+		default:
+			gone = true
+		}
+	}
+	return freed, gone
+}
+
+// called is that for calls.
+func (t *taken) called(c ssa.CallInstruction) (freed, gone bool) {
+	if t.f.Marks(c) {
+		return false, false
+	}
+	if _, builtin := c.Common().Value.(*ssa.Builtin); builtin {
+		return false, true
+	}
+	s := t.f.Summary(c.Common())
+	for k, a := range calls.Operands(c.Common()) {
+		if !slices.Contains(t.same, a) {
+			continue
+		}
+		p := s.Param(k)
+		freed = freed || p.Freed.Cond != effect.Never
+		gone = gone || !p.Borrows() || slices.ContainsFunc(s.Results, func(r effect.Result) bool { return r.Is>>min(k, 63)&1 == 1 })
+		if _, at := c.(*ssa.Call); !at {
+			gone = true
+		}
+	}
+	return freed, gone
+}
+
+// skipped returns where a way ends on which nothing is done with what was taken, while it is freed on
+// another.
+func (t *taken) skipped() (at token.Pos) {
+	freed := false
+	each(t.f.SSA, func(i ssa.Instruction) {
+		free, _ := t.does(i)
+		freed = freed || free
+	})
+	if !freed {
+		return at
+	}
+	asked := map[ssa.Value]bool{}
+	known := true
+	seen := map[*ssa.BasicBlock]bool{}
+	var walk func(b *ssa.BasicBlock, rest []ssa.Instruction, last token.Pos)
+	walk = func(b *ssa.BasicBlock, rest []ssa.Instruction, last token.Pos) {
+		for _, i := range rest {
+			if i.Pos().IsValid() && !t.f.Marks(i) {
+				last = i.Pos()
+			}
+			if _, gone := t.does(i); gone {
+				return
+			}
+			switch i := i.(type) {
+			case *ssa.Return:
+				at = cmp.Or(at, last)
+			case *ssa.If:
+				_, merged := i.Cond.(*ssa.Phi)
+				known = known && !asked[i.Cond] && !merged
+				asked[i.Cond] = true
+			}
+		}
+		for _, s := range t.ways(b) {
+			switch {
+			case s == t.by.Block():
+				at = cmp.Or(at, last)
+			case !seen[s]:
+				seen[s] = true
+				walk(s, s.Instrs, last)
+			}
+		}
+	}
+	all := t.by.Block().Instrs
+	walk(t.by.Block(), all[slices.Index(all, t.by)+1:], token.NoPos)
+	if !known {
+		return token.NoPos
+	}
+	return at
+}
+
+// ways lists where a block leads to if something was taken.
+func (t *taken) ways(b *ssa.BasicBlock) []*ssa.BasicBlock {
+	i, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If)
+	if !ok {
+		return b.Succs
+	}
+	if t.ok != nil && i.Cond == t.ok {
+		return b.Succs[:1]
+	}
+	c, ok := i.Cond.(*ssa.BinOp)
+	if !ok || c.Op != token.EQL && c.Op != token.NEQ {
+		return b.Succs
+	}
+	if e, ok := c.X.(*ssa.Extract); ok && t.chosen != nil && e.Tuple == t.by.(ssa.Value) && e.Index == 0 {
+		if n, ok := c.Y.(*ssa.Const); ok && t.chosen(n.Int64()) == (c.Op == token.EQL) {
+			return b.Succs[:1]
+		}
+		return b.Succs[1:]
+	}
+	for _, x := range [][2]ssa.Value{{c.X, c.Y}, {c.Y, c.X}} {
+		if k, ok := x[1].(*ssa.Const); ok && k.IsNil() && slices.Contains(t.same, x[0]) {
+			if c.Op == token.EQL {
+				return b.Succs[1:]
+			}
+			return b.Succs[:1]
+		}
+	}
+	return b.Succs
+}
