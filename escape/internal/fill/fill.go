@@ -8,7 +8,8 @@
 //     into what is in the field: an item of a slice or a map, a part of a struct, or what a function puts
 //     there which is given its address.
 //   - A loss is an instruction by which a field perhaps has that no more: it is freed, set to nothing, or put
-//     somewhere else as well. What comes behind a loss is a gift nevertheless.
+//     somewhere else as well; where what is in there is freed behind a test or in a loop, it is the load for
+//     that. What comes behind a loss is a gift nevertheless, and so is what a way has that passes none.
 package fill
 
 import (
@@ -36,6 +37,51 @@ type Gift struct {
 	Through bool // by a function that is given the address of what is in the field
 	Success bool // that is so wherever the instruction does not fail
 	Fails   bool // and somewhere that it fails
+	losses  []ssa.Instruction
+}
+
+// Reaches reports whether a field may still have a gift in front of an instruction.
+func (g Gift) Reaches(to ssa.Instruction) bool {
+	stops := func(all []ssa.Instruction) (stop, there bool) {
+		for _, i := range all {
+			if i == to {
+				return false, true
+			}
+			if slices.Contains(g.losses, i) {
+				return true, false
+			}
+		}
+		return false, false
+	}
+	all := g.At.Block().Instrs
+	stop, there := stops(all[slices.Index(all, g.At)+1:])
+	if stop || there {
+		return there
+	}
+	seen := map[*ssa.BasicBlock]bool{}
+	for open := slices.Clone(g.At.Block().Succs); len(open) > 0; {
+		b := open[len(open)-1]
+		open = open[:len(open)-1]
+		if seen[b] {
+			continue
+		}
+		seen[b] = true
+		stop, there := stops(b.Instrs)
+		if there {
+			return true
+		}
+		if !stop {
+			open = append(open, b.Succs...)
+		}
+	}
+	return false
+}
+
+// Stays reports whether a field surely has a gift in front of an instruction that all ways lead to through it.
+func (g Gift) Stays(to ssa.Instruction) bool {
+	return ir.Before(g.At, to) && !slices.ContainsFunc(g.losses, func(l ssa.Instruction) bool {
+		return ir.Leads(g.At, l) && ir.Leads(l, to)
+	})
 }
 
 // Again reports whether a gift may have been given before where its instruction runs: a way leads there from
@@ -63,7 +109,7 @@ type walk struct {
 	of     []ssa.Value // that are the value, by its address
 	gifts  []Gift
 	losses []loss
-	freed  bool // a call frees the value
+	looks  []loss // loads by which it is asked whether there is something
 	seen   map[ssa.Value]bool
 }
 
@@ -78,21 +124,30 @@ const every = -1
 // freed reports whether a part of an operand may be freed.
 func freed(p effect.Part[effect.Param]) bool { return p.Is.Freed.Cond != effect.Never }
 
-// Gifts lists what a function gives fields of a value, whose address some values are, and keeps there. Freed
-// says that the value may be freed as a whole.
-func Gifts(f *own.Func, of ...ssa.Value) (gifts []Gift, freed bool) {
+// Gifts lists what a function gives fields of a value, whose address some values are, and keeps there on some
+// way.
+func Gifts(f *own.Func, of ...ssa.Value) []Gift {
 	w := &walk{f: f, of: of, seen: map[ssa.Value]bool{}}
 	for _, v := range of {
 		w.value(v)
 	}
-	return slices.DeleteFunc(w.gifts, w.lost), w.freed
-}
-
-// lost reports whether a gift may be lost behind it.
-func (w *walk) lost(g Gift) bool {
-	return slices.ContainsFunc(w.losses, func(l loss) bool {
-		return (l.field == g.Field || l.field == every) && (l.at == nil || ir.Leads(g.At, l.at))
-	}) || slices.ContainsFunc(w.f.SSA.AnonFuncs, func(l *ssa.Function) bool { return w.inside(l, g.Field) })
+	for k := range w.gifts {
+		g := &w.gifts[k]
+		is := func(l loss) bool { return l.field == g.Field || l.field == every }
+		for _, l := range w.losses {
+			if is(l) {
+				g.losses = append(g.losses, l.at)
+			}
+		}
+		for _, l := range w.looks {
+			if is(l) && len(g.losses) > 0 {
+				g.losses = append(g.losses, l.at)
+			}
+		}
+	}
+	return slices.DeleteFunc(w.gifts, func(g Gift) bool {
+		return slices.Contains(g.losses, nil) || slices.ContainsFunc(f.SSA.AnonFuncs, func(l *ssa.Function) bool { return w.inside(l, g.Field) })
+	})
 }
 
 // inside reports whether a literal does anything with a field of values of the type.
@@ -122,9 +177,8 @@ func (w *walk) value(v ssa.Value) {
 			}
 		case ssa.CallInstruction:
 			w.call(i, v, func(p effect.Param) {
-				w.freed = w.freed || p.Freed.Cond != effect.Never
-				if slices.ContainsFunc(p.Parts, freed) {
-					w.lose(every, i)
+				if p.Freed.Cond != effect.Never || slices.ContainsFunc(p.Parts, freed) {
+					w.lose(every, now(i))
 				}
 				for _, m := range p.Made {
 					w.give(Gift{Field: m.Field, At: i, Pos: m.Pos, Inside: m.Inside, Through: m.Through, Success: m.Success, Fails: m.Fails})
@@ -151,6 +205,15 @@ func (w *walk) literal(from *ssa.Alloc, s *ssa.Store) {
 			}
 		}
 	}
+}
+
+// now returns a call if it runs where it stands; nil for one that runs later.
+func now(i ssa.CallInstruction) ssa.Instruction {
+	c, ok := i.(*ssa.Call)
+	if !ok {
+		return nil
+	}
+	return c
 }
 
 // call calls do with what a call does to an operand, wherever it is that.
@@ -198,7 +261,8 @@ func (w *walk) address(a ssa.Value, field int, direct bool) {
 			if isContainer(i.Type()) {
 				w.container(i, field)
 			}
-			w.taken(i, field)
+			w.looks = append(w.looks, w.asks(i, field)...)
+			w.taken(i, field, i)
 		case *ssa.FieldAddr, *ssa.IndexAddr:
 			w.address(i.(ssa.Value), field, false)
 		case ssa.CallInstruction:
@@ -207,7 +271,7 @@ func (w *walk) address(a ssa.Value, field int, direct bool) {
 					w.give(Gift{Field: field, At: i, Pos: m.Pos, Inside: true, Through: direct, Success: m.Success, Fails: m.Fails})
 				}
 				if len(p.Made) == 0 && !p.Borrows() {
-					w.lose(field, i)
+					w.lose(field, now(i))
 				}
 			})
 		}
@@ -260,8 +324,23 @@ func (w *walk) container(v ssa.Value, field int) {
 	}
 }
 
-// taken looks at what is taken out of a field: whether that is freed, or put somewhere.
-func (w *walk) taken(v ssa.Value, field int) {
+// asks returns a load as one by which it is asked whether there is something in a field, if it is that.
+func (w *walk) asks(load *ssa.UnOp, field int) (out []loss) {
+	for _, i := range *load.Referrers() {
+		switch i := i.(type) {
+		case *ssa.BinOp:
+			return []loss{{field, load}}
+		case *ssa.Call:
+			if b, ok := i.Call.Value.(*ssa.Builtin); ok && b.Name() == "len" {
+				return []loss{{field, load}}
+			}
+		}
+	}
+	return nil
+}
+
+// taken looks at what a load takes out of a field: whether that is freed, or put somewhere.
+func (w *walk) taken(v ssa.Value, field int, by ssa.Instruction) {
 	if w.seen[v] || memory.Plain(v.Type()) {
 		return
 	}
@@ -270,29 +349,28 @@ func (w *walk) taken(v ssa.Value, field int) {
 		switch i := i.(type) {
 		case *ssa.Phi, *ssa.Extract, *ssa.Lookup, *ssa.Range, *ssa.Next, *ssa.TypeAssert, *ssa.MakeInterface, *ssa.ChangeInterface,
 			*ssa.IndexAddr, *ssa.FieldAddr, *ssa.Slice:
-			w.taken(i.(ssa.Value), field)
+			w.taken(i.(ssa.Value), field, by)
 		case *ssa.UnOp:
-			w.taken(i, field)
+			w.taken(i, field, by)
 		case *ssa.Store:
 			if i.Val == v {
-				w.lose(field, i)
+				w.lose(field, by)
 			}
 		case *ssa.MapUpdate:
 			if i.Value == v {
-				w.lose(field, i)
+				w.lose(field, by)
 			}
 		case *ssa.Return, *ssa.Send, *ssa.MakeClosure:
-			w.lose(field, i)
+			w.lose(field, by)
 		case ssa.CallInstruction:
 			w.call(i, v, func(p effect.Param) {
 				if p.Freed.Cond == effect.Never {
 					return
 				}
-				if _, at := i.(*ssa.Call); at {
-					w.lose(field, i)
-				} else {
-					w.lose(field, nil)
+				if now(i) == nil {
+					by = nil
 				}
+				w.lose(field, by)
 			})
 		}
 	}

@@ -1,7 +1,6 @@
 package find
 
 import (
-	"go/types"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -9,7 +8,6 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/fill"
 	"github.com/lastuse/lastuse/escape/internal/ir"
-	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/own"
 	"github.com/lastuse/lastuse/escape/internal/place"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
@@ -35,9 +33,8 @@ func (r *finder) begun(s *pointsto.Site, frees []place.Free) {
 			continue
 		}
 		if g, some := r.filled(s, at); some {
-			of := memory.Pointee(s.Value.Type()).Underlying().(*types.Struct)
 			r.add(Finding{Kind: Leak, On: Begun, State: own.Owned, Must: true, Site: s, Pos: fr.At.Pos(), Other: g.Pos,
-				Field: Given{of.Field(g.Field).Name(), g.Inside}})
+				Field: Given{fieldAt(s.Value, g.Field).Name(), g.Inside}})
 			return
 		}
 	}
@@ -63,7 +60,7 @@ func (r *finder) filled(s *pointsto.Site, at *ssa.BasicBlock) (fill.Gift, bool) 
 	if len(all) == 0 {
 		return fill.Gift{}, false
 	}
-	gifts, _ := fill.Gifts(r.f, all...)
+	gifts := fill.Gifts(r.f, all...)
 	k := slices.IndexFunc(gifts, func(g fill.Gift) bool {
 		return r.has(s, g, at) && (frees(r.f, s, g.Field) || g.Through && !ends(r.f, s, g.Field))
 	})
@@ -76,11 +73,11 @@ func (r *finder) filled(s *pointsto.Site, at *ssa.BasicBlock) (fill.Gift, bool) 
 // has reports whether a field of a value has a gift where a block is reached: what is called may have given
 // it although it failed, and so may an earlier turn of a loop.
 func (r *finder) has(s *pointsto.Site, g fill.Gift, at *ssa.BasicBlock) bool {
-	if g.Success && g.Again(r.f) && ir.Leads(g.At, at.Instrs[0]) {
+	if g.Success && g.Again(r.f) && g.Reaches(at.Instrs[0]) {
 		return true
 	}
 	failed, known := r.f.Failed(g.At, at)
-	if !known || !g.At.Block().Dominates(at) {
+	if !known || !g.Stays(at.Instrs[len(at.Instrs)-1]) {
 		return false
 	}
 	if g.Site != nil && g.Site.Begun && !r.used(s, g.At, at) {
@@ -104,6 +101,11 @@ func (r *finder) used(s *pointsto.Site, put ssa.Instruction, at *ssa.BasicBlock)
 		}
 	}
 	return false
+}
+
+// owns reports whether a field owns what it is given: what frees the value looks there, or nobody else ends it.
+func owns(f *own.Func, s *pointsto.Site, g fill.Gift) bool {
+	return frees(f, s, g.Field) || g.Through && !ends(f, s, g.Field)
 }
 
 // ends reports whether some method of a value's type calls a method without operands of what is in a field,

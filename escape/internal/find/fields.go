@@ -166,11 +166,21 @@ func fieldOf(addr ssa.Value) *types.Var {
 	if !ok {
 		return nil
 	}
-	t := a.X.Type().Underlying().(*types.Pointer).Elem()
+	return fieldAt(a.X, a.Field)
+}
+
+// fieldAt returns a field of what an address leads to, by its number.
+func fieldAt(addr ssa.Value, k int) *types.Var {
+	t := addr.Type().Underlying().(*types.Pointer).Elem()
 	if n := named(t); n != nil {
 		t = n
 	}
-	return t.Underlying().(*types.Struct).Field(a.Field)
+	return t.Underlying().(*types.Struct).Field(k)
+}
+
+func isStruct(t types.Type) bool {
+	_, ok := t.Underlying().(*types.Struct)
+	return ok
 }
 
 // onlyInto reports whether what a store puts into a field was made in its function, and goes into no other

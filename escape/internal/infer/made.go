@@ -8,7 +8,6 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/fill"
-	"github.com/lastuse/lastuse/escape/internal/ir"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/own"
 )
@@ -23,10 +22,7 @@ func (e *exits) makes(p *ssa.Parameter) (out []effect.Made) {
 	if _, ok := memory.Pointee(p.Type()).Underlying().(*types.Struct); !ok || e.f.SSA.Parent() != nil || p.Type() == memory.Pointee(p.Type()) {
 		return nil
 	}
-	gifts, freed := fill.Gifts(e.f, p)
-	if freed {
-		return nil
-	}
+	gifts := fill.Gifts(e.f, p)
 	for _, g := range gifts {
 		if slices.ContainsFunc(out, func(m effect.Made) bool { return m.Field == g.Field }) {
 			continue
@@ -57,15 +53,15 @@ func (e *exits) makes(p *ssa.Parameter) (out []effect.Made) {
 }
 
 // has reports whether a field surely has a gift at a return, if that is one of success, and whether it may
-// have it at one, if that is one with an error: an earlier turn of a loop may have given it.
+// have it at one, if that is one with an error. What a loop gives is there behind it, and in all turns but one.
 func (e *exits) has(g fill.Gift, r *ssa.Return) (sure, fails bool) {
 	failed, known := e.f.Failed(g.At, r.Block())
 	same := e.error && !known && e.returnsError(r, g.At)
-	sure = g.Success && ir.Before(g.At, r) && (same || known && !failed)
+	sure = g.Success && g.Stays(r) && (same || known && !failed)
 	switch {
-	case !ir.Leads(g.At, r):
+	case !g.Reaches(r):
 	case g.Success && g.Again(e.f):
-		fails = true
+		sure, fails = true, true
 	case failed, same: // as what is called does
 		fails = g.Fails
 	default:

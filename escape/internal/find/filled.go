@@ -1,0 +1,106 @@
+package find
+
+import (
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/internal/calls"
+	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/fill"
+	"github.com/lastuse/lastuse/escape/internal/memory"
+	"github.com/lastuse/lastuse/escape/internal/own"
+	"github.com/lastuse/lastuse/escape/internal/pointsto"
+)
+
+// This file is about variables of a struct type that own what calls put into them, which are given the address.
+// What such a call has put there although it failed, or before another one does, is the function's to free as
+// long as it does not return the variable.
+
+// fillings lists the variables that a function fills and forgets where it fails.
+func fillings(f *own.Func) (out []Finding) {
+	each(f.SSA, func(i ssa.Instruction) {
+		a, ok := i.(*ssa.Alloc)
+		if !ok || f.Begins(a) || f.In.Frees.Of(a.Type()) == nil || !isStruct(memory.Pointee(a.Type())) || !lendsOnly(f, a) {
+			return
+		}
+		s := &pointsto.Site{Value: a, Param: -1, Begun: true}
+		for _, g := range fill.Gifts(f, a) {
+			if _, call := g.At.(*ssa.Call); !call || !owns(f, s, g) {
+				continue
+			}
+			if r := forgets(f, a, g); r != nil {
+				name := fieldAt(a, g.Field).Name()
+				out = append(out, Finding{Kind: Leak, On: Begun, State: own.Owned, Site: s, Pos: r.Pos(), Other: g.Pos, Field: Given{name, true}})
+				return
+			}
+		}
+	})
+	return out
+}
+
+// lendsOnly reports whether a variable is handed to calls that borrow or fill it, or free it, and is read and
+// returned: nobody else has its address.
+func lendsOnly(f *own.Func, a *ssa.Alloc) bool {
+	for _, i := range *a.Referrers() {
+		switch i := i.(type) {
+		case *ssa.DebugRef, *ssa.FieldAddr, *ssa.UnOp, *ssa.Return:
+		case *ssa.Store:
+			if i.Addr != ssa.Value(a) {
+				return false
+			}
+		case ssa.CallInstruction:
+			if f.Marks(i) {
+				continue
+			}
+			for k, v := range calls.Operands(i.Common()) {
+				p := f.Summary(i.Common()).Param(k)
+				if v == ssa.Value(a) && p.Escapes.Cond != effect.Never && !p.Filled && len(p.Made) == 0 {
+					return false
+				}
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// forgets returns a return with an error behind a gift, with which the function gives up what it has then.
+func forgets(f *own.Func, a *ssa.Alloc, g fill.Gift) *ssa.Return {
+	for _, b := range f.SSA.Blocks {
+		r, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
+		if !ok || b == f.SSA.Recover || !effect.HasError(f.SSA.Signature) {
+			continue
+		}
+		success, _ := memory.Outcome(r, func(ssa.Value) (on, known bool) { return false, false })
+		failed, known := f.Failed(g.At, b)
+		if success || !known || !g.Reaches(r) || failed && !g.Fails || !failed && !g.Success {
+			continue
+		}
+		if !takes(f, a, r) {
+			return r
+		}
+	}
+	return nil
+}
+
+// takes reports whether a return returns a variable, or it is read as a whole on the way there: somebody may
+// have all then.
+func takes(f *own.Func, a *ssa.Alloc, r *ssa.Return) bool {
+	if slices.Contains(r.Results, ssa.Value(a)) {
+		return true
+	}
+	for _, i := range *a.Referrers() {
+		load, ok := i.(*ssa.UnOp)
+		if !ok {
+			continue
+		}
+		for _, u := range *load.Referrers() {
+			if !f.Marks(u) && (u == ssa.Instruction(r) || u.Block().Dominates(r.Block())) {
+				return true
+			}
+		}
+	}
+	return false
+}
