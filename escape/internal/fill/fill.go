@@ -77,7 +77,8 @@ func (g Gift) Reaches(to ssa.Instruction) bool {
 	return false
 }
 
-// Stays reports whether a field surely has a gift in front of an instruction that all ways lead to through it.
+// Stays reports whether a field surely has a gift in front of an instruction, to which all ways lead through
+// it.
 func (g Gift) Stays(to ssa.Instruction) bool {
 	return ir.Before(g.At, to) && !slices.ContainsFunc(g.losses, func(l ssa.Instruction) bool {
 		return ir.Leads(g.At, l) && ir.Leads(l, to)
@@ -116,6 +117,7 @@ type walk struct {
 type loss struct {
 	field int             // or every
 	at    ssa.Instruction // nil: it may be anywhere
+	later bool            // by a call that is deferred there
 }
 
 // every stands for all fields.
@@ -135,6 +137,9 @@ func Gifts(f *own.Func, of ...ssa.Value) []Gift {
 		g := &w.gifts[k]
 		is := func(l loss) bool { return l.field == g.Field || l.field == every }
 		for _, l := range w.losses {
+			if is(l) && l.later && ir.Leads(l.at, g.At) {
+				l.at = nil
+			}
 			if is(l) {
 				g.losses = append(g.losses, l.at)
 			}
@@ -163,7 +168,9 @@ func (w *walk) inside(l *ssa.Function, field int) bool {
 	return slices.ContainsFunc(l.AnonFuncs, func(m *ssa.Function) bool { return w.inside(m, field) })
 }
 
-func (w *walk) lose(field int, at ssa.Instruction) { w.losses = append(w.losses, loss{field, at}) }
+func (w *walk) lose(field int, at ssa.Instruction) {
+	w.losses = append(w.losses, loss{field, at, false})
+}
 
 // value looks at the uses of the value.
 func (w *walk) value(v ssa.Value) {
@@ -329,10 +336,10 @@ func (w *walk) asks(load *ssa.UnOp, field int) (out []loss) {
 	for _, i := range *load.Referrers() {
 		switch i := i.(type) {
 		case *ssa.BinOp:
-			return []loss{{field, load}}
+			return []loss{{field, load, false}}
 		case *ssa.Call:
 			if b, ok := i.Call.Value.(*ssa.Builtin); ok && b.Name() == "len" {
-				return []loss{{field, load}}
+				return []loss{{field, load, false}}
 			}
 		}
 	}
@@ -367,10 +374,7 @@ func (w *walk) taken(v ssa.Value, field int, by ssa.Instruction) {
 				if p.Freed.Cond == effect.Never {
 					return
 				}
-				if now(i) == nil {
-					by = nil
-				}
-				w.lose(field, by)
+				w.losses = append(w.losses, loss{field, by, now(i) == nil})
 			})
 		}
 	}

@@ -103,7 +103,8 @@ func (r *finder) used(s *pointsto.Site, put ssa.Instruction, at *ssa.BasicBlock)
 	return false
 }
 
-// owns reports whether a field owns what it is given: what frees the value looks there, or nobody else ends it.
+// owns reports whether a field owns what it is given: what frees the value looks there, or nobody else ends
+// it.
 func owns(f *own.Func, s *pointsto.Site, g fill.Gift) bool {
 	return frees(f, s, g.Field) || g.Through && !ends(f, s, g.Field)
 }

@@ -30,6 +30,9 @@
 // such values looks at that field, or nobody ever ends what is there (begun.go; what is put where is known
 // from *fill*). With nothing in it, or with what the function was given, it is nobody's loss.
 //
+// So does a variable that calls fill which are given its address (filled.go), and a slice or a map that
+// goroutines fill, or that has structs with what was made, if nothing is taken out of it (heap.go).
+//
 // What is received from a channel, or stands in a slice of the function's own, and is freed on some way,
 // leaks on one on which nothing is done with it (taken.go).
 //

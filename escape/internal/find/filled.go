@@ -13,9 +13,9 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
-// This file is about variables of a struct type that own what calls put into them, which are given the address.
-// What such a call has put there although it failed, or before another one does, is the function's to free as
-// long as it does not return the variable.
+// This file is about variables of a struct type that own what calls put into them, which are given the
+// address. What such a call has put there although it failed, or before another one does, is the function's
+// to free as long as it does not return the variable.
 
 // fillings lists the variables that a function fills and forgets where it fails.
 func fillings(f *own.Func) (out []Finding) {
@@ -75,10 +75,8 @@ func forgets(f *own.Func, a *ssa.Alloc, g fill.Gift) *ssa.Return {
 		}
 		success, _ := memory.Outcome(r, func(ssa.Value) (on, known bool) { return false, false })
 		failed, known := f.Failed(g.At, b)
-		if success || !known || !g.Reaches(r) || failed && !g.Fails || !failed && !g.Success {
-			continue
-		}
-		if !takes(f, a, r) {
+		has := known && (failed && g.Fails || !failed && g.Success) || g.Success && g.Again(f)
+		if !success && has && g.Reaches(r) && !takes(f, a, r) {
 			return r
 		}
 	}

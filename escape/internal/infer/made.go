@@ -53,7 +53,8 @@ func (e *exits) makes(p *ssa.Parameter) (out []effect.Made) {
 }
 
 // has reports whether a field surely has a gift at a return, if that is one of success, and whether it may
-// have it at one, if that is one with an error. What a loop gives is there behind it, and in all turns but one.
+// have it at one, if that is one with an error. What a loop gives is there behind it, and in all turns but
+// one.
 func (e *exits) has(g fill.Gift, r *ssa.Return) (sure, fails bool) {
 	failed, known := e.f.Failed(g.At, r.Block())
 	same := e.error && !known && e.returnsError(r, g.At)

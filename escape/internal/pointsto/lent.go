@@ -14,10 +14,20 @@ import (
 func (f *Func) Lent(p ssa.Value) (as map[ssa.Value]Relation, moves []Act) {
 	as = map[ssa.Value]Relation{}
 	var open []ssa.Value
-	add := func(v ssa.Value, r Relation) {
-		if v != nil && as[v]|r != as[v] {
-			as[v] |= r
-			open = append(open, v)
+	var add func(v ssa.Value, r Relation)
+	add = func(v ssa.Value, r Relation) {
+		if v == nil || as[v]|r == as[v] {
+			return
+		}
+		as[v] |= r
+		open = append(open, v)
+		if types.Identical(memory.Pointee(v.Type()), memory.Pointee(p.Type())) {
+			return // a copy, whose parts are followed as those of the parameter are
+		}
+		if _, part := v.(*memory.Field); !part { // a struct that was taken out has what its parts are
+			for _, part := range f.Fields(v) {
+				add(part, r)
+			}
 		}
 	}
 	switch _, basic := p.Type().Underlying().(*types.Basic); {

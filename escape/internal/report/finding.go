@@ -46,11 +46,14 @@ func (w *Reasons) Finding(f *pointsto.Func, fd find.Finding) string {
 		return fmt.Sprintf("%s is owed more frees than it gets: %d", name, fd.Owed)
 	}
 	if fd.On == find.Begun {
-		its := "its "
-		if fd.Field.Part {
-			its = "what is in its "
+		its := "its " + fd.Field.Name
+		switch {
+		case fd.Field.Name == "":
+			its = "what is in it"
+		case fd.Field.Part:
+			its = "what is in " + its
 		}
-		return fmt.Sprintf("%s is given up here, and nobody frees %s%s, which is made at %s", name, its, fd.Field.Name, At(fd.Other))
+		return fmt.Sprintf("%s is given up here, and nobody frees %s, which is made at %s", name, its, At(fd.Other))
 	}
 	if fd.On == find.Skipped {
 		return name + " is taken out here and freed, but not on the path through " + At(fd.Other)

@@ -1,0 +1,271 @@
+package find
+
+import (
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/internal/calls"
+	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/ir"
+	"github.com/lastuse/lastuse/escape/internal/memory"
+	"github.com/lastuse/lastuse/escape/internal/own"
+	"github.com/lastuse/lastuse/escape/internal/pointsto"
+)
+
+// This file is about slices and maps that are made here and filled with what is made: by goroutines that the
+// function starts, or as parts of structs. As collections they are not followed, but what is done with them
+// is plain: things are put in, they are measured and returned. Where the function fails instead, all is lost.
+
+// A heap is such a slice or map.
+type heap struct {
+	f     *own.Func
+	same  []ssa.Value // that are it
+	gifts []gift
+	back  []*ssa.Return
+	bad   bool // somebody else may have it, or something is taken out
+}
+
+// A gift is an instruction that puts something into a heap, or makes the literal that does.
+type gift struct {
+	put, at ssa.Instruction
+}
+
+// heaps lists the slices and maps that a function gives up half filled.
+func heaps(f *own.Func) (out []Finding) {
+	if !effect.HasError(f.SSA.Signature) {
+		return nil
+	}
+	seen := map[ssa.Value]bool{}
+	each(f.SSA, func(i ssa.Instruction) {
+		v, ok := i.(ssa.Value)
+		if !ok || seen[v] {
+			return
+		}
+		switch i := i.(type) {
+		case *ssa.MakeSlice, *ssa.MakeMap:
+		case *ssa.Call:
+			if memory.Appended(i) == nil {
+				return
+			}
+		default:
+			return
+		}
+		h := &heap{f: f}
+		h.add(v)
+		for k := 0; k < len(h.same) && !h.bad; k++ {
+			seen[h.same[k]] = true
+			h.uses(h.same[k], nil)
+		}
+		if at, put := h.lost(); at != nil {
+			if k := slices.IndexFunc(h.same, isPhi); k >= 0 { // what it is called by
+				v = h.same[k]
+			}
+			s := &pointsto.Site{Value: v, Param: -1, Begun: true}
+			out = append(out, Finding{Kind: Leak, On: Begun, State: own.Owned, Site: s, Pos: at.Pos(), Other: put.Pos(), Field: Given{Part: true}})
+		}
+	})
+	return out
+}
+
+func isPhi(v ssa.Value) bool { _, ok := v.(*ssa.Phi); return ok }
+
+func (h *heap) add(v ssa.Value) {
+	if c, nothing := v.(*ssa.Const); !slices.Contains(h.same, v) && !(nothing && c.Value == nil) {
+		h.same = append(h.same, v)
+	}
+}
+
+// uses looks at the uses of a value that is the heap, in the function or, by the instruction that makes it,
+// in a literal.
+func (h *heap) uses(v ssa.Value, in ssa.Instruction) {
+	for _, i := range *v.Referrers() {
+		switch i := i.(type) {
+		case *ssa.DebugRef, *ssa.BinOp:
+		case *ssa.Phi:
+			h.add(i)
+			for _, e := range i.Edges {
+				h.add(e)
+			}
+		case *ssa.IndexAddr:
+			h.item(i, in, false)
+		case *ssa.MapUpdate:
+			if i.Map == v {
+				h.put(i.Value, i, in, false)
+			} else {
+				h.bad = true
+			}
+		case *ssa.Return:
+			h.back = append(h.back, i)
+			h.bad = h.bad || in != nil
+		case *ssa.Store: // into a variable, which literals capture
+			a, ok := i.Addr.(*ssa.Alloc)
+			if h.bad = h.bad || !ok || i.Val != v || in != nil || len(ir.Stores(a)) > 1; ok && !h.bad {
+				h.cell(a, nil)
+			}
+		case *ssa.MakeClosure:
+			h.captured(i, v)
+		case *ssa.Call:
+			h.call(i, v, in)
+		default:
+			h.bad = true
+		}
+	}
+}
+
+// cell looks at the uses of a variable that has the heap.
+func (h *heap) cell(a ssa.Value, in ssa.Instruction) {
+	for _, i := range *a.Referrers() {
+		switch i := i.(type) {
+		case *ssa.DebugRef, *ssa.Store:
+		case *ssa.UnOp:
+			h.uses(i, in)
+		case *ssa.MakeClosure:
+			h.captured(i, a)
+		default:
+			h.bad = true
+		}
+	}
+}
+
+// captured looks at the uses in a literal, which is made in the function itself.
+func (h *heap) captured(m *ssa.MakeClosure, v ssa.Value) {
+	fn := m.Fn.(*ssa.Function)
+	if m.Parent() != h.f.SSA {
+		h.bad = true
+		return
+	}
+	for n, b := range m.Bindings {
+		if b != v {
+			continue
+		}
+		if _, cell := v.(*ssa.Alloc); cell {
+			h.cell(fn.FreeVars[n], m)
+		} else {
+			h.uses(fn.FreeVars[n], m)
+		}
+	}
+}
+
+// call looks at a call that is given the heap.
+func (h *heap) call(c *ssa.Call, v ssa.Value, in ssa.Instruction) {
+	if h.f.Marks(c) {
+		return
+	}
+	if b, ok := c.Call.Value.(*ssa.Builtin); ok {
+		switch {
+		case b.Name() == "len" || b.Name() == "cap":
+		case memory.Appended(c) != nil && c.Call.Args[0] == v && in == nil:
+			h.add(c)
+			for _, s := range memory.Appended(c) {
+				h.put(s.(*ssa.Store).Val, s, in, false)
+			}
+		default:
+			h.bad = true
+		}
+		return
+	}
+	for k, a := range calls.Operands(&c.Call) {
+		h.bad = h.bad || a == v && !h.f.Summary(&c.Call).Param(k).Borrows()
+	}
+}
+
+// item looks at the uses of the address of an item, or of a field in there.
+func (h *heap) item(a ssa.Value, in ssa.Instruction, part bool) {
+	for _, i := range *a.Referrers() {
+		switch i := i.(type) {
+		case *ssa.DebugRef:
+		case *ssa.FieldAddr:
+			h.item(i, in, true)
+		case *ssa.Store:
+			if i.Addr == a {
+				h.put(i.Val, i, in, part)
+			} else {
+				h.bad = true
+			}
+		case *ssa.UnOp: // what is taken out is looked at
+			h.bad = h.bad || !memory.Plain(i.Type()) && !h.f.IsNumber(i.Type())
+		default:
+			h.bad = true
+		}
+	}
+}
+
+// put notes what is put into the heap, if it was made for it, and is not followed by itself: in a literal, or
+// as a part of a struct.
+func (h *heap) put(v ssa.Value, by, in ssa.Instruction, part bool) {
+	a, written := v.(*ssa.Alloc)
+	if load, ok := v.(*ssa.UnOp); ok {
+		a, written = load.X.(*ssa.Alloc)
+	}
+	if written && a.Comment == "complit" {
+		for _, s := range ir.Stores(a) {
+			h.put(s.Val, s, in, true)
+		}
+		return
+	}
+	at := by
+	if in != nil {
+		at = in
+	}
+	if (in != nil || part) && h.f.In.Frees.Of(v.Type()) != nil && h.made(v, by) {
+		h.gifts = append(h.gifts, gift{by, at})
+	}
+}
+
+// made reports whether a call made a value, of which nothing else is done than to look at it.
+func (h *heap) made(v ssa.Value, put ssa.Instruction) bool {
+	c := memory.CallOf(v)
+	if c == nil {
+		return false
+	}
+	if _, builtin := c.Call.Value.(*ssa.Builtin); builtin {
+		return false
+	}
+	k := 0
+	if e, ok := v.(*ssa.Extract); ok {
+		k = e.Index
+	}
+	if own := h.f.Summary(&c.Call).Results[k].Owned.Cond; own != effect.Always {
+		return false
+	}
+	return !slices.ContainsFunc(*v.Referrers(), func(i ssa.Instruction) bool {
+		switch i := i.(type) {
+		case *ssa.DebugRef, *ssa.BinOp:
+			return false
+		case *ssa.Call:
+			if h.f.Marks(i) {
+				return false
+			}
+			for n, a := range calls.Operands(&i.Call) {
+				if a == v && !h.f.Summary(&i.Call).Param(n).Borrows() {
+					return true
+				}
+			}
+			return false
+		}
+		return i != put
+	})
+}
+
+// lost returns a return with an error that gives the heap up with something in it, and what put that there.
+func (h *heap) lost() (*ssa.Return, ssa.Instruction) {
+	if h.bad {
+		return nil, nil
+	}
+	for _, b := range h.f.SSA.Blocks {
+		r, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
+		if !ok || b == h.f.SSA.Recover || slices.Contains(h.back, r) {
+			continue
+		}
+		if success, _ := memory.Outcome(r, func(ssa.Value) (on, known bool) { return false, false }); success {
+			continue
+		}
+		for _, g := range h.gifts {
+			if ir.Leads(g.at, r) {
+				return r, g.put
+			}
+		}
+	}
+	return nil, nil
+}
