@@ -36,6 +36,7 @@ type FieldFinding struct {
 // stores counts what is stored in a field: what its function made and keeps nowhere else, and other things.
 type stores struct {
 	owned, other int
+	through      int             // of owned: by calls that are given the field's address
 	first        token.Pos       // where something that it owns is stored
 	begun        []*ssa.Function // that store it in a value that is made there, as constructors do
 	in           map[*ssa.Function]bool
@@ -154,7 +155,7 @@ func through(put map[*types.Var]*stores, f *own.Func, i ssa.Instruction) {
 			for _, m := range f.Summary(&c.Call).Param(k).Made {
 				p := at(put, fieldOf(a), i)
 				p.first = cmp.Or(m.Pos, p.first)
-				p.owned++
+				p.owned, p.through = p.owned+1, p.through+1
 			}
 		}
 	}
@@ -259,14 +260,15 @@ func endOf(n *types.Named, methods []*method, frees *effect.Frees) *ending {
 }
 
 // handles reports whether field k may be freed in what ends a value, or by another method without operands:
-// by one that does something like that, if it is not known what ends values.
-func (e *ending) handles(k int, methods []*method, frees *effect.Frees) bool {
+// by one that does something like that, if it is not known what ends values. Of what only calls put there
+// that are given the field's address, no call that is given more than that is the end.
+func (e *ending) handles(k int, has *stores, methods []*method, frees *effect.Frees) bool {
 	does := func(m *method) bool { return m.all || len(m.freed[k]) > 0 || m.given[k] }
 	other := func(m *method) bool {
 		like := m.given[k] || m.all && (len(m.freed) > 0 || isEnd(m.of, m.fn, frees))
 		return m.ends() && (len(m.freed[k]) > 0 || !e.known && like)
 	}
-	return slices.ContainsFunc(e.with, does) || slices.ContainsFunc(methods, other)
+	return slices.ContainsFunc(e.with, does) || has.through < has.owned && slices.ContainsFunc(methods, other)
 }
 
 // only returns the field, another one than k, that must be there where what ends a value frees field k, and
@@ -313,7 +315,7 @@ func forgotten(n *types.Named, methods []*method, put map[*types.Var]*stores, fr
 			}
 			continue
 		}
-		if !end.handles(k, methods, frees) {
+		if !end.handles(k, has, methods, frees) {
 			all.Fields = append(all.Fields, s.Field(k).Name())
 			all.Made = cmp.Or(all.Made, has.first)
 		} else if on := end.only(k, put); on >= 0 {
