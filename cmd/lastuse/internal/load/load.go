@@ -134,8 +134,9 @@ func listError(err error) error {
 // them: of a package and its variant with test files, the variant. The map has
 // the plain package for each variant.
 func chooseTargets(roots []*packages.Package) (targets []*packages.Package, fallback map[*packages.Package]*packages.Package) {
-	plain := map[string]*packages.Package{}
+	plain, paths := map[string]*packages.Package{}, map[string]bool{}
 	for _, r := range roots {
+		paths[r.PkgPath] = true
 		if r.ForTest == "" {
 			plain[r.PkgPath] = r
 		}
@@ -151,8 +152,8 @@ func chooseTargets(roots []*packages.Package) (targets []*packages.Package, fall
 	}
 	for _, r := range roots {
 		switch {
-		case r.Name == "main" && strings.HasSuffix(r.ID, ".test"):
-			continue // the main function that go test writes
+		case r.Name == "main" && strings.HasSuffix(r.ID, ".test") && paths[strings.TrimSuffix(r.ID, ".test")]:
+			continue // the main function that go test writes; a module may have such a name, too
 		case r.ForTest == "" && plain[r.PkgPath] != r:
 			continue
 		}
