@@ -134,9 +134,8 @@ func listError(err error) error {
 // them: of a package and its variant with test files, the variant. The map has
 // the plain package for each variant.
 func chooseTargets(roots []*packages.Package) (targets []*packages.Package, fallback map[*packages.Package]*packages.Package) {
-	plain, paths := map[string]*packages.Package{}, map[string]bool{}
+	plain := map[string]*packages.Package{}
 	for _, r := range roots {
-		paths[r.PkgPath] = true
 		if r.ForTest == "" {
 			plain[r.PkgPath] = r
 		}
@@ -152,8 +151,8 @@ func chooseTargets(roots []*packages.Package) (targets []*packages.Package, fall
 	}
 	for _, r := range roots {
 		switch {
-		case r.Name == "main" && strings.HasSuffix(r.ID, ".test") && paths[strings.TrimSuffix(r.ID, ".test")]:
-			continue // the main function that go test writes; a module may have such a name, too
+		case r.Name == "main" && strings.HasSuffix(r.ID, ".test") && !slices.ContainsFunc(r.GoFiles, isGo):
+			continue // the main function that go test writes into its cache; a program may have such a path
 		case r.ForTest == "" && plain[r.PkgPath] != r:
 			continue
 		}
@@ -161,6 +160,8 @@ func chooseTargets(roots []*packages.Package) (targets []*packages.Package, fall
 	}
 	return targets, fallback
 }
+
+func isGo(file string) bool { return strings.HasSuffix(file, ".go") }
 
 func values[K comparable, V any](m map[K]V) []V {
 	var vs []V
