@@ -15,9 +15,9 @@ type pair struct{ name, right, wrong, words string }
 // TestPairs proves the pairs of the files beside this one.
 func TestPairs(t *testing.T) {
 	l := newLab()
-	for _, tt := range slices.Concat(conditionPairs, partPairs, calleePairs, memoryPairs, operandPairs,
-		elementPairs, groupPairs, closurePairs, libraryPairs, viewerPairs, capturePairs, channelPairs,
-		dataPairs) {
+	for _, tt := range slices.Concat(conditionPairs, endPairs, partPairs, calleePairs, memoryPairs,
+		operandPairs, elementPairs, groupPairs, closurePairs, libraryPairs,
+		viewerPairs, capturePairs, channelPairs, dataPairs) {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.right != "" {
 				r := l.prove(t, tt.right)
