@@ -11,6 +11,24 @@ extern "C" __global__ void multiply(float *y, const int *starts, const int *colu
 	y[row] = sum;
 }
 
+// A step of Jacobi's method, a thread for each row: its own element of x is made to fit, the others are as they
+// were. What was left of the right-hand side is in left.
+extern "C" __global__ void relax(float *y, float *left, const int *starts, const int *columns, const float *values,
+	const float *right, const float *x, int rows)
+{
+	int row = blockIdx.x * blockDim.x + threadIdx.x;
+	if (row >= rows)
+		return;
+	float sum = right[row], own = 0;
+	for (int i = starts[row]; i < starts[row + 1]; i++) {
+		sum -= values[i] * x[columns[i]];
+		if (columns[i] == row)
+			own = values[i];
+	}
+	left[row] = sum;
+	y[row] = x[row] + sum / own;
+}
+
 // The quotient of two numbers, and its negative.
 extern "C" __global__ void divide(float *q, float *negative, const float *a, const float *b)
 {

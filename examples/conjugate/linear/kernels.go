@@ -18,6 +18,7 @@ type Kernels struct {
 	blas   *library
 	module *cuda.Module
 	multiply,
+	relax,
 	divide *cuda.Kernel
 }
 
@@ -47,7 +48,7 @@ func Open(p *alloc.Pool, o Options) (*Kernels, error) {
 	for _, x := range []struct {
 		to   **cuda.Kernel
 		name string
-	}{{&k.multiply, "multiply"}, {&k.divide, "divide"}} {
+	}{{&k.multiply, "multiply"}, {&k.relax, "relax"}, {&k.divide, "divide"}} {
 		if *x.to, err = k.module.Kernel(x.name); err != nil {
 			k.Close()
 			return nil, err
@@ -72,10 +73,26 @@ func (k *Kernels) Multiply(s *alloc.Stream, y alloc.Buffer[float32], m Matrix, x
 	if k.gpu == nil {
 		return host.Launch(s, multiplied, y.Arg(), m.starts.Arg(), m.columns.Arg(), m.values.Arg(), x.Arg())
 	}
-	const threads = 256
-	return k.multiply.Launch(s, cuda.Dim{X: (m.Rows() + threads - 1) / threads}, cuda.Dim{X: threads}, 0, y.Arg(),
-		m.starts.Arg(), m.columns.Arg(), m.values.Arg(), x.Arg(), alloc.Scalar(int32(m.Rows())))
+	return k.multiply.Launch(s, blocks(m), cuda.Dim{X: threads}, 0, y.Arg(), m.starts.Arg(), m.columns.Arg(),
+		m.values.Arg(), x.Arg(), alloc.Scalar(int32(m.Rows())))
 }
+
+// Relax enqueues one step of Jacobi's method for m*x = right: y is x with each element made to fit its own
+// row, while the others are as x has them; left = right - m*x.
+func (k *Kernels) Relax(s *alloc.Stream, y, left alloc.Buffer[float32], m Matrix, right, x alloc.Buffer[float32]) error {
+	if k.gpu == nil {
+		return host.Launch(s, relaxed, y.Arg(), left.Arg(), m.starts.Arg(), m.columns.Arg(), m.values.Arg(), right.Arg(),
+			x.Arg())
+	}
+	return k.relax.Launch(s, blocks(m), cuda.Dim{X: threads}, 0, y.Arg(), left.Arg(), m.starts.Arg(), m.columns.Arg(),
+		m.values.Arg(), right.Arg(), x.Arg(), alloc.Scalar(int32(m.Rows())))
+}
+
+// threads are those of a block that works on rows.
+const threads = 256
+
+// blocks returns how many blocks there are for a thread to each row.
+func blocks(m Matrix) cuda.Dim { return cuda.Dim{X: (m.Rows() + threads - 1) / threads} }
 
 // Divide enqueues q = a/b and negative = -a/b for single numbers; 0/0 is 0.
 func (k *Kernels) Divide(s *alloc.Stream, q, negative, a, b alloc.Buffer[float32]) error {
@@ -130,6 +147,21 @@ func multiplied(a host.Args) {
 		for j := starts[i]; j < starts[i+1]; j++ {
 			y[i] += values[j] * x[columns[j]]
 		}
+	}
+}
+
+func relaxed(a host.Args) {
+	y, left, starts, columns := numbers(a, 0), numbers(a, 1), host.Slice[int32](a, 2), host.Slice[int32](a, 3)
+	values, right, x := numbers(a, 4), numbers(a, 5), numbers(a, 6)
+	for i := range y {
+		sum, own := right[i], float32(0)
+		for j := starts[i]; j < starts[i+1]; j++ {
+			sum -= values[j] * x[columns[j]]
+			if int(columns[j]) == i {
+				own = values[j]
+			}
+		}
+		y[i], left[i] = x[i]+sum/own, sum
 	}
 }
 
