@@ -54,7 +54,7 @@ func (s *Stream) adopt(typ any, elem uintptr, p Ptr, n int, release func()) (*he
 func (s *Stream) adopted(a *adopted, p Ptr) (*header, uint64, error) {
 	c, e, hp := s.core, s.core.estate, s.heap
 	if !e.enter() {
-		return nil, 0, fmt.Errorf("alloc: adopt: pool %w", ErrClosed)
+		return nil, 0, fmt.Errorf("alloc: adopt: %w", errPoolClosed)
 	}
 	defer c.leave()
 	a.release = c.tellAdopted(s, p, a.size, a.release)

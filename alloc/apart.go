@@ -13,7 +13,7 @@ func (s *Stream) makeApart(typ any, size int64) (*header, uint64, error) {
 		return nil, 0, err
 	}
 	if !c.estate.enter() {
-		return nil, 0, fmt.Errorf("alloc: make: pool %w", ErrClosed)
+		return nil, 0, fmt.Errorf("alloc: make: %w", errPoolClosed)
 	}
 	defer c.leave()
 	n := (size + MinAlign - 1) / MinAlign * MinAlign

@@ -18,7 +18,7 @@ func (s *Stream) Callback(f func()) error {
 	}
 	c := s.core
 	if !c.estate.enter() { // until the work is over: behind a Close nobody could say whether it failed
-		return fmt.Errorf("alloc: callback: pool %w", ErrClosed)
+		return fmt.Errorf("alloc: callback: %w", errPoolClosed)
 	}
 	e := s.Record()
 	if err := e.rec.err.Load(); err != nil {

@@ -101,11 +101,11 @@ func (k *capture) claim(m *member) error {
 	defer c.mu.Unlock()
 	switch {
 	case c.closed.Load():
-		return fmt.Errorf("pool %w", ErrClosed)
+		return errPoolClosed
 	case s.closed.Load():
-		return fmt.Errorf("stream %w", ErrClosed)
+		return errStreamClosed
 	case !s.heap.line.seize():
-		return ErrCapturing
+		return fmt.Errorf("%w already: Capture when that has ended", ErrCapturing)
 	}
 	c.graphs.captured.Add(1)
 	s.capture.Store(m)
@@ -321,7 +321,7 @@ func (m *member) usePinned(b *pinnedBlock, gen uint64) {
 func (m *member) copyIn(ptr Ptr, mem unsafe.Pointer, n int64) error {
 	s, c := m.stream, m.capture.core
 	if _, ok := c.dev.(Transferer); !ok {
-		return fmt.Errorf("a copy from Go memory in a capture on %s: %w", c.dev.Name(), errors.ErrUnsupported)
+		return fmt.Errorf("a copy from Go memory in a capture on %s: copy before Capture: %w", c.dev.Name(), errors.ErrUnsupported)
 	}
 	h, gen, err := s.pool.makePinned((*byte)(nil), 1, int(n))
 	if err != nil {

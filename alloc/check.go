@@ -191,7 +191,7 @@ func (h *header) useError(gen uint64, op string) *UseError {
 func (s *Stream) makeChecked(typ any, size int64) (*header, uint64, error) {
 	c := s.core
 	if !c.estate.enter() {
-		return nil, 0, fmt.Errorf("alloc: make: pool %w", ErrClosed)
+		return nil, 0, fmt.Errorf("alloc: make: %w", errPoolClosed)
 	}
 	defer c.leave()
 	if err := c.releaseHeld(c.options.Quarantine, false); err != nil {

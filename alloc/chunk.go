@@ -2,7 +2,6 @@ package alloc
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/lastuse/lastuse/internal/books"
 )
@@ -25,7 +24,7 @@ func (s *Stream) chunk(size int64) (chunk, error) {
 		c.rungs[rungFail].Add(1)
 		switch {
 		case c.closed.Load():
-			return chunk{}, fmt.Errorf("pool %w", ErrClosed)
+			return chunk{}, errPoolClosed
 		case err != nil && !errors.Is(err, ErrOutOfMemory):
 			return chunk{}, err
 		}

@@ -14,7 +14,7 @@ import (
 var (
 	// ErrFreed says that a buffer was used after its Free.
 	ErrFreed = errors.New("buffer used after Free")
-	// ErrClosed says that a pool or a stream was used after its Close.
+	// ErrClosed says that a pool, a stream or a graph was used after its Close.
 	ErrClosed = errors.New("closed")
 	// ErrOutOfMemory says that the device has no memory left, or the pool's limit none.
 	ErrOutOfMemory = errors.New("out of device memory")
@@ -36,6 +36,15 @@ var (
 	ErrUnmapped = errors.New("memory is unmapped")
 	// ErrLive says that a pool was closed while buffers were live.
 	ErrLive = errors.New("buffers still live")
+)
+
+// What cannot serve, and what to do about it.
+var (
+	errPoolClosed   = fmt.Errorf("pool %w: Close it behind the last use of what is its", ErrClosed)
+	errStreamClosed = fmt.Errorf("stream %w: Close it behind its last use, or take another of the pool", ErrClosed)
+	errGraphClosed  = fmt.Errorf("graph %w: Close it behind its last use, or Capture anew", ErrClosed)
+	errInCapture    = fmt.Errorf("%w: do it before Capture, or behind the graph's Launch", ErrCapturing)
+	errByOthers     = fmt.Errorf("%w by somebody else: do it when that has ended", ErrCapturing)
 )
 
 // errNoStream says that a stream is nil, or a Stream that no pool has made.

@@ -72,14 +72,15 @@ func (s *Stream) Capture(f func() error) (*Graph, error) {
 	}
 	c := s.core
 	if !c.estate.enter() {
-		return nil, fmt.Errorf("alloc: %s: pool %w", op, ErrClosed)
+		return nil, fmt.Errorf("alloc: %s: %w", op, errPoolClosed)
 	}
 	defer c.leave()
 	switch {
 	case f == nil:
 		return nil, fmt.Errorf("alloc: %s: no function", op)
 	case c.grapher == nil:
-		return nil, fmt.Errorf("alloc: %s: %s: %w", op, c.dev.Name(), errors.ErrUnsupported)
+		return nil, fmt.Errorf("alloc: %s: %s makes no graphs: call the function instead: %w", op, c.dev.Name(),
+			errors.ErrUnsupported)
 	}
 	c.reap()
 	x := &execution{core: c, stream: s, memory: newGraphMemory(s)}
@@ -141,17 +142,17 @@ func (x *execution) launch(t *Stream) error {
 	c := x.core
 	switch {
 	case t.core != c:
-		return fmt.Errorf("alloc: %s: stream %w", op, ErrForeign)
+		return fmt.Errorf("alloc: %s: stream %w: launch on one of the graph's pool", op, ErrForeign)
 	case t.member() != nil:
-		return fmt.Errorf("alloc: %s: %w", op, ErrCapturing)
+		return fmt.Errorf("alloc: %s: %w", op, errInCapture)
 	case !c.estate.enter():
-		return fmt.Errorf("alloc: %s: pool %w", op, ErrClosed)
+		return fmt.Errorf("alloc: %s: %w", op, errPoolClosed)
 	}
 	defer c.leave()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.closed {
-		return fmt.Errorf("alloc: %s: graph %w", op, ErrClosed)
+		return fmt.Errorf("alloc: %s: %w", op, errGraphClosed)
 	}
 	if err := x.names.check(op); err != nil {
 		return err
@@ -202,7 +203,7 @@ func (x *execution) update(f func() error) error {
 		return fmt.Errorf("alloc: %s: no function", op)
 	}
 	if !c.estate.enter() {
-		return fmt.Errorf("alloc: %s: pool %w", op, ErrClosed)
+		return fmt.Errorf("alloc: %s: %w", op, errPoolClosed)
 	}
 	defer c.leave()
 	x.mu.Lock()
@@ -211,9 +212,9 @@ func (x *execution) update(f func() error) error {
 	x.mu.Unlock()
 	switch {
 	case closed:
-		return fmt.Errorf("alloc: %s: graph %w", op, ErrClosed)
+		return fmt.Errorf("alloc: %s: %w", op, errGraphClosed)
 	case updating:
-		return fmt.Errorf("alloc: %s: another Update is under way: %w", op, ErrCapturing)
+		return fmt.Errorf("alloc: %s: another Update is under way: Update behind it: %w", op, ErrCapturing)
 	}
 	c.reap()
 	x.memory.retain() // until this is over, should the graph be closed
@@ -240,7 +241,7 @@ func (x *execution) replace(k *capture) error {
 	x.mu.Lock()
 	if x.closed {
 		x.mu.Unlock()
-		return fmt.Errorf("graph %w", ErrClosed)
+		return errGraphClosed
 	}
 	c.calls.Add(1)
 	same, err := c.grapher.UpdateExec(x.exec, k.graph)

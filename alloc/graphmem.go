@@ -340,4 +340,4 @@ func (g *graphMemory) name() {
 	}
 }
 
-var errEnded = fmt.Errorf("the capture has ended: %w", ErrCapturing)
+var errEnded = fmt.Errorf("the capture has ended: enqueue before its function returns: %w", ErrCapturing)

@@ -30,7 +30,7 @@ const (
 func (s *Stream) climb(size int64, class int) (*block, error) {
 	c := s.core
 	if !c.estate.enter() {
-		return nil, fmt.Errorf("alloc: make: pool %w", ErrClosed)
+		return nil, fmt.Errorf("alloc: make: %w", errPoolClosed)
 	}
 	defer c.leave()
 	m := &climber{stream: s, core: c, heap: s.heap, size: size, class: class, need: size}
@@ -46,7 +46,7 @@ func (s *Stream) climb(size int64, class int) (*block, error) {
 	if c.closed.Load() {
 		if m.err == nil || errors.Is(m.err, ErrOutOfMemory) {
 			// During the climb: what there was has gone to the device.
-			m.err = fmt.Errorf("pool %w", ErrClosed)
+			m.err = errPoolClosed
 		}
 		c.leftover() // what the climb got and could not use any more
 	}

@@ -82,7 +82,7 @@ func (s *Stream) Begin(params []Param, args ...Arg) ([]Param, error) {
 		return nil, fmt.Errorf("alloc: launch: %w", err)
 	}
 	if bare(args) && !s.core.estate.enter() {
-		return nil, fmt.Errorf("alloc: launch: pool %w", ErrClosed)
+		return nil, fmt.Errorf("alloc: launch: %w", errPoolClosed)
 	}
 	if m := s.member(); m != nil {
 		m.capture.memory.mu.Lock()

@@ -118,7 +118,7 @@ func (s *Stream) waitInside(m *member, r *eventRecord) {
 		m.capture.fail(errOutside)
 		return
 	case r.inside.member.stream.member() != r.inside.member || s.core != r.core:
-		s.heap.line.fail(fmt.Errorf("alloc: wait event: event was recorded in a capture: %w", ErrCapturing))
+		s.heap.line.fail(fmt.Errorf("alloc: wait event: event was recorded in a capture: Record one behind the graph's Launch: %w", ErrCapturing))
 		return
 	case !s.core.estate.enter():
 		return

@@ -90,7 +90,7 @@ func TestLaunchMessages(t *testing.T) {
 			"alloc: launch: argument 0: buffer belongs to another pool"},
 		{s, []alloc.Arg{good.Arg(), alloc.Scalar("x")}, alloc.ErrType,
 			"alloc: launch: argument 1: string is a Go pointer or holds one: bad element type"},
-		{closed, []alloc.Arg{good.Arg()}, alloc.ErrClosed, "alloc: launch: stream closed"},
+		{closed, []alloc.Arg{good.Arg()}, alloc.ErrClosed, "alloc: launch: " + streamClosed},
 	} {
 		err := host.Launch(c.s, func(host.Args) { t.Error("it ran") }, c.args...)
 		assert.EqualError(t, err, c.want)
@@ -137,7 +137,7 @@ func TestEventOfAClosedStream(t *testing.T) {
 	require.NoError(t, before.Sync())
 	after := s.Record()
 	assert.True(t, after.Query())
-	assert.EqualError(t, after.Sync(), "alloc: event: stream closed")
+	assert.EqualError(t, after.Sync(), "alloc: event: "+streamClosed)
 	u.WaitEvent(after)
 	require.NoError(t, u.Sync(), "there is nothing to wait for")
 	require.ErrorIs(t, s.SyncContext(context.Background()), alloc.ErrClosed)

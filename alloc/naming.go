@@ -110,17 +110,20 @@ func (n *names) check(op string) error {
 	}
 	for i := range n.pinned {
 		if x := &n.pinned[i]; x.block.word.Load()>>pinBits != x.gen && !x.ours {
-			return x.heap.used(x.block, x.gen, op+": page-locked memory that the graph names")
+			return x.heap.used(x.block, x.gen, op+": page-locked memory that the graph names: "+keepNamed)
 		}
 	}
 	return nil
 }
 
+// keepNamed is what to do about memory that a graph names and that has been freed.
+const keepNamed = "Free it behind the last Launch, or Update to work without it"
+
 // freed returns the error for buffer i, which has been freed.
 func (n *names) freed(i int, op string) error {
 	x := n.buffers[i]
-	return x.header.useError(x.gen, fmt.Sprintf("%s: buffer %d of %d that the graph names, of %s",
-		op, i+1, len(n.buffers), sizeText(x.block.room())))
+	return x.header.useError(x.gen, fmt.Sprintf("%s: buffer %d of %d that the graph names, of %s: %s",
+		op, i+1, len(n.buffers), sizeText(x.block.room()), keepNamed))
 }
 
 // inHands reports whether somebody has pinned some of it, beside the graph.

@@ -65,11 +65,11 @@ func (p *Pool) newPinned(op string, typ any, elem uintptr, n int,
 	}
 	c, e := p.core, p.core.estate
 	if !e.enter() {
-		return nil, 0, fmt.Errorf("alloc: %s: pool %w", op, ErrClosed)
+		return nil, 0, fmt.Errorf("alloc: %s: %w", op, errPoolClosed)
 	}
 	defer c.leave()
 	if c.closed.Load() {
-		return nil, 0, fmt.Errorf("alloc: %s: pool %w", op, ErrClosed)
+		return nil, 0, fmt.Errorf("alloc: %s: %w", op, errPoolClosed)
 	}
 	if err := c.checkElem(op, typ); err != nil {
 		return nil, 0, err

@@ -295,7 +295,7 @@ func (p *Pool) addStream(op string, wrapped bool, get func(Device) (uintptr, err
 	}
 	c := p.core
 	if !c.estate.enter() {
-		return nil, fmt.Errorf("alloc: %s: pool %w", op, ErrClosed)
+		return nil, fmt.Errorf("alloc: %s: %w", op, errPoolClosed)
 	}
 	defer c.leave()
 	c.calls.Add(1)
@@ -319,7 +319,7 @@ func (c *core) openStream(p *Pool, h uintptr, wrapped bool) (*Stream, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed.Load() { // Close, which is to close all streams, has seen them all under c.mu or will
-		return nil, fmt.Errorf("pool %w", ErrClosed)
+		return nil, errPoolClosed
 	}
 	if p.std != nil && !c.estate.addStream(h, wrapped) { // the device's default stream is nobody's to give up
 		return nil, fmt.Errorf("the pool has a stream with handle %#x already: use that one", h)

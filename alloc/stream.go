@@ -76,9 +76,9 @@ func (s *Stream) open() error {
 	case s.careful.Load() == 0:
 		return nil
 	case s.core.closed.Load():
-		return fmt.Errorf("pool %w", ErrClosed)
+		return errPoolClosed
 	case s.closed.Load():
-		return fmt.Errorf("stream %w", ErrClosed)
+		return errStreamClosed
 	}
 	return nil
 }
@@ -98,7 +98,7 @@ func (s *Stream) ready() error {
 		return nil
 	}
 	if s.heap.line.capturing() {
-		return ErrCapturing
+		return errByOthers
 	}
 	return nil
 }
@@ -116,7 +116,7 @@ func (s *Stream) Wait(t *Stream) {
 	}
 	for _, x := range []*Stream{s, t} {
 		if x.closed.Load() {
-			panic(fmt.Errorf("alloc: wait: stream %w", ErrClosed))
+			panic(fmt.Errorf("alloc: wait: %w", errStreamClosed))
 		}
 	}
 	if s.core != t.core {
@@ -128,7 +128,7 @@ func (s *Stream) Wait(t *Stream) {
 		return
 	}
 	if !s.core.estate.enter() {
-		panic(fmt.Errorf("alloc: wait: stream %w", ErrClosed))
+		panic(fmt.Errorf("alloc: wait: %w", errStreamClosed))
 	}
 	defer s.core.leave()
 	err := s.heap.line.follow(&t.heap.line)
@@ -152,12 +152,12 @@ func (s *Stream) Sync() error {
 		return fmt.Errorf("alloc: sync: %w", errNoStream)
 	}
 	if !s.core.estate.enter() {
-		return fmt.Errorf("alloc: sync: stream %w", ErrClosed)
+		return fmt.Errorf("alloc: sync: %w", errStreamClosed)
 	}
 	defer s.core.leave()
 	open, err := s.wait()
 	if !open {
-		return fmt.Errorf("alloc: sync: stream %w", ErrClosed)
+		return fmt.Errorf("alloc: sync: %w", errStreamClosed)
 	}
 	s.core.settleAll()
 	s.core.unregister()
@@ -181,7 +181,14 @@ func (s *Stream) wait() (open bool, err error) {
 	if s.closed.Load() { // l may be another stream's by now
 		return false, nil
 	}
-	return true, errors.Join(l.sync(), l.failure())
+	if s.member() != nil {
+		return true, errInCapture
+	}
+	err = l.sync()
+	if errors.Is(err, ErrCapturing) {
+		err = errByOthers
+	}
+	return true, errors.Join(err, l.failure())
 }
 
 // SyncContext is like [Stream.Sync], but gives up when ctx is done, with the error of
@@ -235,7 +242,7 @@ func (s *Stream) Close() error {
 	c.mu.Unlock()
 	switch {
 	case captured:
-		return fmt.Errorf("alloc: close stream: %w", ErrCapturing)
+		return fmt.Errorf("alloc: close stream: %w", errInCapture)
 	case !open:
 		return nil
 	}
@@ -325,7 +332,7 @@ func (s *Stream) record(timed bool) Event {
 		return Event{r}
 	}
 	if m := s.member(); m != nil {
-		err := error(ErrCapturing) // whatever is asked of it but WaitEvent
+		err := errInCapture // whatever is asked of it but WaitEvent
 		if !timed {
 			if failed := m.record(r); failed != nil {
 				err = failed
@@ -365,7 +372,7 @@ func (r *eventRecord) fail(err error) { r.err.CompareAndSwap(nil, &err) }
 // close says that there is no stream any more. Close has waited for the work, so whoever asks again and
 // again need not go on.
 func (r *eventRecord) close() {
-	r.fail(fmt.Errorf("stream %w", ErrClosed))
+	r.fail(errStreamClosed)
 	r.noMore.Store(true)
 }
 
@@ -458,15 +465,15 @@ func (s *Stream) WaitEvent(e Event) {
 	wait := s.core.waiter(r.core)
 	switch {
 	case wait == nil:
-		panic(fmt.Errorf("alloc: wait event: event %w", ErrForeign))
+		panic(fmt.Errorf("alloc: wait event: event %w on a device of another kind: Sync it", ErrForeign))
 	case s.closed.Load() || !s.core.estate.enter():
-		panic(fmt.Errorf("alloc: wait event: stream %w", ErrClosed))
+		panic(fmt.Errorf("alloc: wait event: %w", errStreamClosed))
 	}
 	defer s.core.leave()
 	switch {
 	case err != nil:
 	case s.heap.line.capturing():
-		err = ErrCapturing
+		err = errByOthers
 	default:
 		s.core.calls.Add(1)
 		err = wait(s.heap.line.handle, r.event)

@@ -29,7 +29,7 @@ func (e Event) Sub(start Event) (time.Duration, error) {
 	}
 	from, to := start.rec, e.rec
 	if from.core != to.core && from.core.dev != to.core.dev {
-		return fail(fmt.Errorf("event %w", ErrForeign))
+		return fail(fmt.Errorf("event %w on another device: record both on one", ErrForeign))
 	}
 	for _, x := range []Event{start, e} {
 		if err := x.Sync(); err != nil {
@@ -38,7 +38,7 @@ func (e Event) Sub(start Event) (time.Duration, error) {
 	}
 	for _, r := range []*eventRecord{from, to} {
 		if !r.core.estate.enter() {
-			return fail(fmt.Errorf("pool %w", ErrClosed)) // and the event is the device's again
+			return fail(errPoolClosed) // and the event is the device's again
 		}
 		defer r.core.leave()
 	}

@@ -23,7 +23,7 @@ var (
 	// ErrArguments says that a launch's arguments are not what the kernel takes.
 	ErrArguments = errors.New("wrong kernel arguments")
 	// ErrUnloaded says that a kernel's module has been unloaded.
-	ErrUnloaded = errors.New("module is unloaded")
+	ErrUnloaded = errors.New("module is unloaded: Unload it behind the last use, or load it anew")
 )
 
 // An Error is a driver call that failed on a device.

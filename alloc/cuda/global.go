@@ -157,8 +157,8 @@ func (v *variable) begin(s *alloc.Stream, refused error, n int) (*base, error) {
 	}
 	l := v.module.loaded
 	if b, err := device(s.Pool().Device()); err != nil || b != l.b {
-		return nil, fmt.Errorf("it is on %s, the stream on %s: %w", l.b.name, s.Pool().Device().Name(),
-			alloc.ErrForeign)
+		return nil, fmt.Errorf("it is on %s, the stream on %s: use one of its own device: %w", l.b.name,
+			s.Pool().Device().Name(), alloc.ErrForeign)
 	}
 	if !l.enter() {
 		return nil, ErrUnloaded

@@ -24,7 +24,7 @@ func (b *base) BeginCapture(s uintptr) error {
 		return fmt.Errorf("cuda: begin capture: the default stream cannot be captured: %w", ErrStream)
 	}
 	if on, err := b.Capturing(s); err != nil || on {
-		return errors.Join(err, fmt.Errorf("cuda: begin capture: %w", alloc.ErrCapturing))
+		return errors.Join(err, fmt.Errorf("cuda: begin capture: end the other one first: %w", alloc.ErrCapturing))
 	}
 	cs := &b.captures
 	cs.mu.Lock()

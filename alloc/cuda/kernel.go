@@ -382,8 +382,8 @@ func (k *Kernel) wrongSize(i int, size int64) error {
 
 //go:noinline
 func (k *Kernel) elsewhere(s *alloc.Stream) error {
-	return fmt.Errorf("cuda: launch %s: kernel is on %s, stream is on %s and %w", k.name, k.module.b.name,
-		s.Pool().Device().Name(), alloc.ErrForeign)
+	return fmt.Errorf("cuda: launch %s: kernel is on %s, stream is on %s and %w: use one of the kernel's device",
+		k.name, k.module.b.name, s.Pool().Device().Name(), alloc.ErrForeign)
 }
 
 //go:noinline

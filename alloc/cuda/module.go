@@ -96,7 +96,7 @@ func LoadModule(p *alloc.Pool, data []byte) (*Module, error) {
 		return nil, fmt.Errorf("cuda: load module: %w", err)
 	}
 	if b.closed.Load() {
-		return nil, fmt.Errorf("cuda: load module: device %w", alloc.ErrClosed)
+		return nil, fmt.Errorf("cuda: load module: device %w: load before its Close", alloc.ErrClosed)
 	}
 	l, err := b.modules.load(b, p.Tracker(), data)
 	if errors.Is(err, alloc.ErrOutOfMemory) {

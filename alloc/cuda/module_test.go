@@ -132,8 +132,8 @@ func TestLaunchErrors(t *testing.T) {
 		{"another pool's stream", k.Launch(other, one, one, 0, p.Arg(), v), alloc.ErrForeign,
 			"alloc: launch: argument 0: buffer belongs to another pool", false},
 		{"closed stream", k.Launch(closed, one, one, 0, alloc.Scalar(uint64(0)), v), alloc.ErrClosed,
-			"alloc: launch: stream closed", false},
-		{"host's stream", k.Launch(onHost, one, one, 0, p.Arg(), v), alloc.ErrForeign, "cuda: launch write: kernel is on " + e.dev.Name() + ", stream is on host and belongs to another pool", false},
+			"alloc: launch: stream closed: Close it behind its last use", false},
+		{"host's stream", k.Launch(onHost, one, one, 0, p.Arg(), v), alloc.ErrForeign, "cuda: launch write: kernel is on " + e.dev.Name() + ", stream is on host and belongs to another pool: use one of the kernel's device", false},
 		{"host's pool", loadOnHost, ErrUnavailable, "cuda: load module: pool is on host, which is no GPU",
 			false},
 		{"another device's kind", host.Launch(e.s, func(host.Args) {}), nil,
@@ -203,7 +203,9 @@ func TestLoadErrors(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, m.Unload())
 	require.NoError(t, m.Unload(), "again")
-	assert.ErrorIs(t, k.Launch(e.s, Dim{X: 1}, Dim{X: 1}, 0), ErrUnloaded)
+	err = k.Launch(e.s, Dim{X: 1}, Dim{X: 1}, 0)
+	require.ErrorIs(t, err, ErrUnloaded)
+	assert.ErrorContains(t, err, "module is unloaded: Unload it behind the last use, or load it anew")
 	_, err = m.Kernel("empty")
 	assert.ErrorIs(t, err, ErrUnloaded)
 }

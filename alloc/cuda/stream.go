@@ -167,7 +167,7 @@ func (b *base) Capturing(s uintptr) (bool, error) {
 func (b *base) AdoptStream(h uintptr) error {
 	if h == cudadrv.PerThreadStream {
 		return fmt.Errorf("cuda: adopt stream: the per-thread default stream is another one on each thread, "+
-			"and goroutines change threads: %w", ErrStream)
+			"and goroutines change threads: make one by cuStreamCreate: %w", ErrStream)
 	}
 	if h == 0 {
 		h = cudadrv.LegacyStream
@@ -178,7 +178,7 @@ func (b *base) AdoptStream(h uintptr) error {
 	}
 	if !ours {
 		return fmt.Errorf("cuda: adopt stream: it belongs to another context than device %d's primary one: "+
-			"%w", b.ordinal, ErrStream)
+			"make it inside Do: %w", b.ordinal, ErrStream)
 	}
 	return nil
 }

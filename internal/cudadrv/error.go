@@ -9,7 +9,7 @@ import (
 var (
 	ErrOutOfMemory  = errors.New("out of device memory")
 	ErrShuttingDown = errors.New("driver is shutting down")
-	ErrCapturing    = errors.New("stream is under capture")
+	ErrCapturing    = errors.New("stream is under capture: do it before that, or behind the Launch")
 	ErrMissing      = errors.New("the driver lacks the call")
 	ErrSticky       = errors.New("the device failed for good") // every later call on the context fails alike
 	ErrUnavailable  = errors.New("cuda is not available")      // no library, no device, or a driver too old
