@@ -87,7 +87,8 @@ func TestTimedEvents(t *testing.T) {
 	require.Error(t, err)
 }
 
-// Timed events agree with the driver's own, recorded beside them, to the microsecond.
+// Timed events agree with the driver's own, recorded beside them, to the microsecond. A kernel runs before
+// each stretch, so that what the device does between two events is seen and not how soon they are enqueued.
 func TestTimedAgrees(t *testing.T) {
 	e := start(t, alloc.Options{})
 	k := e.kernel(t, testPTX, "spin")
@@ -99,11 +100,15 @@ func TestTimedAgrees(t *testing.T) {
 		require.NoError(t, err)
 	}
 	var off []float64 // microseconds
+	spin := func(d time.Duration) {
+		require.NoError(t, k.Launch(e.s, Dim{X: 1}, Dim{X: 1}, 0, alloc.Scalar(uint64(d))))
+	}
 	for range 21 {
+		spin(200 * time.Microsecond)
 		begin := e.s.RecordTimed()
 		_, err := e.dev.ctx.EventRecord(own[0], h)
 		require.NoError(t, err)
-		require.NoError(t, k.Launch(e.s, Dim{X: 1}, Dim{X: 1}, 0, alloc.Scalar(uint64(time.Millisecond))))
+		spin(time.Millisecond)
 		end := e.s.RecordTimed()
 		_, err = e.dev.ctx.EventRecord(own[1], h)
 		require.NoError(t, err)
