@@ -326,7 +326,7 @@ func (f *family) operands(k *call) {
 		}
 		for id := range r.all() {
 			switch o := f.elems[id].obj; {
-			case o.kind == memObj && p.Stores:
+			case o.kind == memObj && (p.Stores || f.dataIn(id, a)):
 				f.put(id, set{1 << unknownElem})
 			case o.kind == paramObj:
 				q := &f.params[o.index]

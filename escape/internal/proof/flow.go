@@ -47,6 +47,9 @@ func (f *family) does(e *entry, v ssa.Value) {
 		f.giveTo(r, r)
 		f.escape(f.of(x))
 	}
+	if e.changes != nil {
+		f.store(f.of(e.changes), nil, true, false)
+	}
 	for _, st := range e.stores {
 		f.store(f.within(f.of(st.to), st.step), f.from(st.val), st.over, !st.val.counts())
 	}

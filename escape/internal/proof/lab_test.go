@@ -23,6 +23,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,6 +49,7 @@ var _ = slices.Max[[]int]
 var _ errgroup.Group
 var _ = errors.Is
 var _ io.Reader
+var _ = hex.Encode
 var _ = json.Marshal
 var _ atomic.Bool
 var _ *testing.T

@@ -474,7 +474,7 @@ func f(c bool) {
 		println(m.p)
 	}
 }
-`, "its name is read"},
+`, "it is read or written"},
 	{"a free, and a literal that has to do with what another one frees", `
 type M struct{ p *int }
 

@@ -280,9 +280,14 @@ func (f *family) load(s set) set {
 			out.union(f.partsOf(e.obj))
 		case memObj, litObj:
 			for _, q := range e.obj.ids {
-				if overlap(f.elems[q].path, e.path) {
-					out.union(f.content[q])
+				p, c := f.elems[q].path, f.content[q]
+				if !overlap(p, e.path) {
+					continue
 				}
+				if t := partType(e.obj.typ, strings.Map(noFixed, p)); t != nil && p != e.path && partOf(e.path, p) {
+					c = f.field(c, t) // a part of what is there
+				}
+				out.union(c)
 			}
 			if e.obj.escaped {
 				out.add(unknownElem)

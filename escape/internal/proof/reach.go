@@ -132,13 +132,21 @@ func (f *family) inside(s set, step string) set {
 	return out
 }
 
-// field returns what a field of a struct that s is the value of may lead to.
+// field returns what a field, or an element, of a value may lead to that s says. What an interface has may be
+// that value, as well as be a part of it.
 func (f *family) field(s set, of types.Type) set {
 	var out set
 	for id := range s.all() {
-		if e := f.elems[id]; e.obj.kind == paramObj || e.obj.kind == siteObj && types.Identical(of.Underlying(), e.obj.typ.Underlying()) {
-			out.union(f.partsOf(e.obj))
-		} else {
+		o := f.elems[id].obj
+		is := o.kind == paramObj || o.kind == siteObj && types.Identical(of.Underlying(), o.typ.Underlying())
+		has := is
+		if o.kind == siteObj && types.IsInterface(o.typ) {
+			has = types.Implements(of, o.typ.Underlying().(*types.Interface))
+		}
+		if has {
+			out.union(f.partsOf(o))
+		}
+		if !is {
 			out.add(id)
 		}
 	}

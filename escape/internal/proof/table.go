@@ -19,7 +19,7 @@ const (
 	itself    how = 0
 	part      how = 1 << iota // a part of it, or a number made of it
 	somewhere                 // any place in the memory that it leads to
-	field                     // a field of a struct
+	field                     // a field of a struct, or an element of an array
 	inside                    // the address of a part of what it leads to
 	content                   // what is in a part of what it leads to
 	lent                      // any part of what it leads to
@@ -55,8 +55,14 @@ type entry struct {
 	asserts *ssa.TypeAssert // that does: what a library made is not given
 	reads   []ssa.Value     // whose memory is read or written, or which are told apart from others (*)
 	orders  []ssa.Value     // told apart by their order or difference, as only numbers that are handles are
-	empties ssa.Value       // elements of what it leads to may be zero from here on
 	strange bool            // it is not on the list
+	altered
+}
+
+// altered is what may be another one from here on.
+type altered struct {
+	empties ssa.Value // elements of what it leads to may be zero
+	changes ssa.Value // it itself, if it is a resource
 }
 
 // noEntry is what an instruction does that is in the table and changes no set by itself.
@@ -136,8 +142,7 @@ func (c *checker) computed(e *entry, v ssa.Value) {
 		for _, x := range i.Edges {
 			e.from = append(e.from, source{v: x})
 		}
-	case *ssa.ChangeType, *ssa.ChangeInterface, *ssa.MultiConvert, *ssa.Slice, *ssa.TypeAssert,
-		*ssa.MakeInterface, *ssa.Range:
+	case *ssa.ChangeType, *ssa.ChangeInterface, *ssa.Slice, *ssa.TypeAssert, *ssa.MakeInterface, *ssa.Range:
 		x := *v.(ssa.Instruction).Operands(nil)[0]
 		e.from = []source{{v: x}}
 		if c.tells(v) { // who prints it, or compares it, asks its methods
@@ -147,18 +152,19 @@ func (c *checker) computed(e *entry, v ssa.Value) {
 		switch i := i.(type) {
 		case *ssa.TypeAssert:
 			e.zero = i.CommaOk
-		case *ssa.MultiConvert: // it may do whatever Convert does
-			e.from[0].how, e.reads = part|somewhere, []ssa.Value{x}
-		}
-		if s, ok := i.(*ssa.Slice); ok {
-			if e.from[0].how = part; mayGrow(s) { // of a handle that is a slice it is another one
-				e.empties = s.X
+		case *ssa.Slice:
+			if e.from[0].how = part; mayGrow(i) { // of a handle that is a slice it is another one
+				e.empties = i.X
 			}
 		}
 	case *ssa.SliceToArrayPointer:
 		e.from = []source{{v: i.X, how: somewhere}}
+	case *ssa.MultiConvert:
+		e.from, e.reads = []source{{v: i.X, how: part | somewhere}}, []ssa.Value{i.X}
 	case *ssa.Convert:
-		if isUnsafe(i.Type()) || isUnsafe(i.X.Type()) { // the same memory as another type
+		if anyType(i.Type()) || anyType(i.X.Type()) { // it may be any of these
+			e.from, e.reads = []source{{v: i.X, how: part | somewhere}}, []ssa.Value{i.X}
+		} else if isUnsafe(i.Type()) || isUnsafe(i.X.Type()) { // the same memory as another type
 			e.from = []source{{v: i.X, how: somewhere}}
 		} else if copiesBytes(i) {
 			e.reads = []ssa.Value{i.X}
@@ -170,10 +176,11 @@ func (c *checker) computed(e *entry, v ssa.Value) {
 	case *ssa.Field:
 		e.from = []source{{v: i.X, how: field, step: step(i.Field)}}
 	case *ssa.Index:
-		if isString(i.X.Type()) {
+		if _, array := i.X.Type().Underlying().(*types.Array); !array {
 			e.reads = []ssa.Value{i.X}
-		} else {
-			e.from = []source{{v: i.X}}
+		}
+		if !isString(i.X.Type()) { // an array's, or it may be one
+			e.from = []source{{v: i.X, how: field, step: index}}
 		}
 	case *ssa.Extract:
 		if isBool(i.Type()) {
@@ -216,14 +223,17 @@ func builtin(name string, args []ssa.Value, v ssa.Value) *entry {
 		}
 	case "copy":
 		e.stores = []storing{{args[0], index, source{v: args[1], how: content, step: index}, true, false}}
+	case "delete": // a handle that is a map
+		e.changes = args[0]
 	case "clear":
-		if _, deletes := args[0].Type().Underlying().(*types.Map); !deletes {
+		if _, deletes := args[0].Type().Underlying().(*types.Map); deletes {
+			return builtin("delete", args, v)
+		} else {
 			s, ok := args[0].Type().Underlying().(*types.Slice)
 			zero := source{v: ssa.NewConst(nil, types.Typ[types.UntypedNil])}
 			e.stores = []storing{{args[0], index, zero, !ok || !noHandle(s.Elem(), true), false}}
 		}
-	case "len", "cap", "print", "println", "delete", "close", "Sizeof",
-		"ssa:deferstack":
+	case "len", "cap", "print", "println", "close", "Sizeof", "ssa:deferstack":
 	case "panic": // that is deferred
 		e.gives, e.words = args, "it is used as a panic's value"
 	case "recover":

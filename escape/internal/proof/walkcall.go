@@ -1,7 +1,6 @@
 package proof
 
 import (
-	"go/types"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -144,7 +143,7 @@ func (w *walker) external(k *call, p phase, s *set, touched func(ssa.Value) bool
 		if k.ruledOut(par) || par.Frees && w.onlyViewed(par, w.g.freed(a, par)) {
 			par.Frees = false
 		}
-		if par.Stores {
+		if par.Stores || w.data() && w.leadsTo(s, a) && w.f.c.rewrites(a, w.site.typ) {
 			s.add(w.id(markKey{kind: left, at: k.at})) // it may not be what it was
 		}
 		switch {
@@ -166,56 +165,6 @@ func (w *walker) external(k *call, p phase, s *set, touched func(ssa.Value) bool
 		cont(p&^phaseMask|freed, ptr(*s))
 	}
 	cont(p, s)
-}
-
-// data reports whether the handle may be made of numbers.
-func (w *walker) data() bool { return w.site != nil && w.site.data }
-
-// forged reports whether v may be the resource although nobody handed it on: handles that are data can be
-// made of other data, counted to, or read from a text. A constant of a type that others use as well is taken
-// for theirs.
-func (w *walker) forged(v ssa.Value) bool {
-	if !w.data() {
-		return false
-	}
-	if i, ok := v.(*ssa.MakeInterface); ok {
-		v = i.X
-	}
-	is := w.f.of(v)
-	if p, ok := v.Type().Underlying().(*types.Pointer); ok && types.Identical(p.Elem(), w.site.typ) {
-		is = w.f.load(is)
-	} else if !types.Identical(v.Type(), w.site.typ) {
-		return false
-	}
-	if c, ok := v.(*ssa.Const); ok {
-		_, basic := c.Type().(*types.Basic)
-		return !basic && c.Value != nil && c.Value.String() != "0"
-	}
-	known := false
-	for e := range w.f.leads(is) {
-		switch {
-		case e.obj.kind == unknownObj, e.obj.kind == siteObj && e.path != "":
-			return true
-		case e.obj.kind != zeroObj:
-			known = true
-		}
-	}
-	return !known
-}
-
-// isData reports whether a handle is a number, a text, or made of these alone where this package may do so.
-func (c *checker) isData(t types.Type) bool {
-	switch u := t.Underlying().(type) {
-	case *types.Basic:
-		return u.Info()&types.IsConstType != 0 && u.Info()&types.IsBoolean == 0
-	case *types.Array:
-		return c.isData(u.Elem())
-	case *types.Struct:
-		return c.hasParts(t) && !slices.ContainsFunc(slices.Collect(u.Fields()), func(f *types.Var) bool {
-			return !c.isData(f.Type())
-		})
-	}
-	return false
 }
 
 func name(k *call) string {

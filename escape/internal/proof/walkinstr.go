@@ -98,6 +98,9 @@ func (w *walker) happens(e *entry, v ssa.Value, p phase, s *set, at ssa.Instruct
 	if e.empties != nil {
 		w.empties(s, e.empties)
 	}
+	if e.changes != nil && w.holds(s, e.changes) {
+		s.add(w.id(markKey{kind: left, at: at}))
+	}
 	if v != nil {
 		w.set(s, v, 0, yes)
 	}

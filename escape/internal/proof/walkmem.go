@@ -3,7 +3,6 @@ package proof
 // The walk in memory: which elements hold the resource.
 
 import (
-	"go/constant"
 	"go/token"
 	"go/types"
 	"slices"
@@ -80,8 +79,7 @@ func (w *walker) nearest(o *object, path string) int {
 // bool, or fits into an element of 16 bits.
 func plain(st *ssa.Store) bool {
 	_, elem := st.Addr.(*ssa.IndexAddr)
-	c, isConst := st.Val.(*ssa.Const)
-	return isConst && c.Value != nil && c.Value.Kind() != constant.Int || noHandle(st.Val.Type(), elem)
+	return noHandle(st.Val.Type(), elem)
 }
 
 // noHandle reports whether no handle is, or fits into, a value of type t, or an element of that type.
