@@ -66,13 +66,13 @@ type figures struct {
 	escaping int
 	unseen   int
 	tags     map[string]*row
-	kinds    map[Kind]int
+	kinds    map[Kind][]int // the programs' numbers
 	reasons  map[string]*reason
 	fails    []*Outcome // programs with wrong edits, a few of each kind
 }
 
 func newFigures(o options) *figures {
-	return &figures{o: o, tags: map[string]*row{}, kinds: map[Kind]int{}, reasons: map[string]*reason{}}
+	return &figures{o: o, tags: map[string]*row{}, kinds: map[Kind][]int{}, reasons: map[string]*reason{}}
 }
 
 var volatile = regexp.MustCompile(`\bp\d+(?:f\d+|kit|pair|mats|emb|worker|w\d+)?(\.go:\d+)?\b|\bH\d+F\d+\b|\b(?:alloc\.Buffer\[\w+\]|\*rt\.(?:Mat|Tex))|\d+`)
@@ -137,7 +137,7 @@ func (f *figures) add(o *Outcome) {
 	}
 	f.wrong++
 	k := wrong[0].Kind
-	if f.kinds[k]++; f.kinds[k] <= 8 {
+	if f.kinds[k] = append(f.kinds[k], o.Prog.ID); len(f.kinds[k]) <= 8 {
 		f.fails = append(f.fails, o)
 	}
 }
@@ -151,7 +151,7 @@ func (f *figures) short() string {
 func (f *figures) wrongs() string {
 	var list []string
 	for _, k := range kinds {
-		if n := f.kinds[k]; n > 0 {
+		if n := len(f.kinds[k]); n > 0 {
 			list = append(list, fmt.Sprintf("%s %d", k, n))
 		}
 	}
@@ -190,6 +190,12 @@ func (f *figures) String() string {
 	fmt.Fprintf(&b, "  without those that the program itself frees, only later, where the contract leaves its free alone: %s (%d of %d)\n",
 		percent(f.all.exact, ours), f.all.exact, ours)
 	fmt.Fprintf(&b, "wrong edits or changed outputs: %d %s\n", f.wrong, f.wrongs())
+	for _, k := range kinds {
+		if n := f.kinds[k]; len(n) > 0 {
+			slices.Sort(n) // -n 1 -from NUMBER shows it
+			fmt.Fprintf(&b, "  %s: %s\n", k, strings.Trim(fmt.Sprint(n), "[]"))
+		}
+	}
 	return b.String()
 }
 
