@@ -1,7 +1,8 @@
 //go:build ignore
 
 // Rewrite has lastuse write the frees of package plain: a copy of it, lastuse -fix, and nothing by hand but
-// the package's name and the header. The patch is kept as testdata/fix.diff. The copy has byhand's tests.
+// the package's name and the header. The patch is kept as testdata/fix.diff. The copy has byhand's tests,
+// where there is a byhand.
 package main
 
 import (
@@ -10,6 +11,7 @@ import (
 	"log"
 	"os"
 	"os/exec"
+	"path/filepath"
 )
 
 const tool = "github.com/lastuse/lastuse/cmd/lastuse"
@@ -38,9 +40,14 @@ func main() {
 	check(err)
 	generated(name, src) // last, since lastuse leaves generated files alone
 
-	tests, err := os.ReadFile("byhand/step_test.go")
+	tests, err := filepath.Glob("byhand/*_test.go")
 	check(err)
-	generated("rewritten/step_test.go", bytes.Replace(tests, []byte("package byhand"), []byte("package rewritten"), 1))
+	for _, test := range tests {
+		src, err := os.ReadFile(test)
+		check(err)
+		src = bytes.Replace(src, []byte("package byhand"), []byte("package rewritten"), 1)
+		generated("rewritten/"+filepath.Base(test), src)
+	}
 }
 
 // generated writes a file with the header of generated ones.

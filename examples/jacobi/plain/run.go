@@ -104,7 +104,6 @@ func updated(s *alloc.Stream, k *linear.Kernels, m linear.Matrix, right, x, y al
 		if err := g.Update(func() error { return step(s, k, m, right, x, y, left) }); err != nil {
 			return 0, err
 		}
-
 	}
 	return most, nil
 }

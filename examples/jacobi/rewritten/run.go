@@ -143,7 +143,6 @@ func updated(s *alloc.Stream, k *linear.Kernels, m linear.Matrix, right, x, y al
 			g.Close()
 			return 0, err
 		}
-
 	}
 	g.Close()
 	return most, nil
