@@ -29,7 +29,7 @@ func (f *Func) IsSlot(v ssa.Value) bool {
 	if p, ok := v.(*Field); ok {
 		return p.Memory
 	}
-	return InMemory(v) && f.In.Owns(Pointee(v.Type())) && !f.built(v) && !f.Begins(v)
+	return InMemory(v) && f.In.Owns(Pointee(v.Type())) && !f.built(v) && f.putTogether(v) == apart
 }
 
 // Origin returns the slot or container that v is or is an address in, or the variable in memory

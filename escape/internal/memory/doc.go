@@ -9,7 +9,7 @@
 //   - An object is what a pointer leads to that a call returned, or a parameter is, if it has
 //     parts that could own (object.go).
 //   - A value is begun if its fields are set one by one, in its package, and a line says what frees it as a
-//     whole ([Func.Begins]).
+//     whole ([Func.Begins]). A literal of such a type in another package is a frame ([Func.Frame]).
 //   - A container is slices that may share elements, or a map ([Container]).
 //   - A collection is slices that are made of one another, or a map, which own what is in them
 //     ([Collection]). Who finds it makes it known.

@@ -47,7 +47,9 @@ func (f *Func) HasParts(v ssa.Value) bool {
 }
 
 // InMemory reports whether v is the address of a variable, or of an object.
-func (f *Func) InMemory(v ssa.Value) bool { return InMemory(v) && !f.Begins(v) || f.Objects[v] }
+func (f *Func) InMemory(v ssa.Value) bool {
+	return InMemory(v) && f.putTogether(v) == apart || f.Objects[v]
+}
 
 // TakenApart reports whether parts are set of what a call returned, which is made of them.
 func (f *Func) TakenApart(v ssa.Value) bool {

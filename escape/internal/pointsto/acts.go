@@ -191,10 +191,12 @@ func (f *Func) taken(i ssa.Instruction, v ssa.Value, of ssa.Value) []Act {
 func (f *Func) store(s *ssa.Store, of ssa.Value) []Act {
 	var out []Act
 	act := func(op Op, to ssa.Value) { out = append(out, Act{Instr: s, Op: op, Of: of, To: to}) }
-	cell := f.Origin(s.Addr)
+	cell, in := f.Origin(s.Addr), f.Frame(s.Addr)
 	local := f.holder(cell) && !memory.IsLent(memory.RootOf(cell))
 	if f.Origin(s.Val) == of {
 		switch {
+		case in != nil:
+			act(Wrap, in)
 		case !local || f.IsSlot(cell) && !f.Sets(s, cell):
 			act(Keep, nil)
 		case f.IsSlot(cell):
@@ -206,7 +208,7 @@ func (f *Func) store(s *ssa.Store, of ssa.Value) []Act {
 	if cell == of {
 		switch {
 		case f.IsSlot(cell) && s.Addr == cell: // it holds something else now
-		case f.InMemory(cell) && !f.IsSlot(cell), f.besides(s):
+		case f.InMemory(cell) && !f.IsSlot(cell), f.besides(s), in != nil:
 			act(Read, nil)
 		default:
 			act(Keep, nil) // what it leads to is changed
