@@ -51,6 +51,29 @@ var hook func()
 func OnExit(f func()) { hook = f }
 func Run()            { hook() }
 
+type settings struct {
+	near  float64
+	exact bool
+}
+
+type Setting func(*settings)
+
+//lastuse:effect args borrowed
+func Near(b *B, set ...Setting) bool
+
+type tuning struct {
+	exact bool
+	b     *B
+}
+
+type Tune func(*tuning)
+
+//lastuse:effect args borrowed
+func Tuned(b *B, set ...Tune) bool
+
+//lastuse:effect args borrowed
+func Told(b *B, f func(float64)) bool
+
 type Pair struct{ A, Z *B }
 
 func NewPair() *Pair      { return &Pair{Make(), Make()} }
@@ -335,6 +358,20 @@ func f(o *lib.B) {
 	p.Close() //F
 }
 `},
+		{"an option with room for it", "handed to somebody", `
+func f(set ...lib.Tune) {
+	b := lib.Make()
+	lib.Tuned(b, set...)
+	b.Free() //F
+}
+`},
+		{"a function that anybody may have written", "handed to somebody", `
+func f(tell func(float64)) {
+	b := lib.Make()
+	lib.Told(b, tell)
+	b.Free() //F
+}
+`},
 		{"moved between two objects", "handed to somebody", `
 func f() {
 	b := lib.Make()
@@ -455,7 +492,14 @@ func f() {
 	lib.Calm(b)
 	b.Free() //F
 }
+
+func settings(one lib.Setting, set []lib.Setting) {
+	b := lib.Make()
+	lib.Near(b, one)
+	lib.Near(b, set...)
+	b.Free() //F
+}
 `)
-	require.Len(t, right.Edits, 4)
+	require.Len(t, right.Edits, 5)
 	assert.Empty(t, right.Withheld())
 }

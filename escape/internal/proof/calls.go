@@ -248,7 +248,7 @@ func (f *family) param(k *call, n int) Param {
 			continue
 		}
 		p.or(f.c.hands(k, m, p.Gives.has(m)))
-		if p.Gives.has(m) && f.calls(k, m, true) && !f.walked(k, m) {
+		if p.Gives.has(m) && !f.c.settings(k.fn, a.Type()) && f.calls(k, m, true) && !f.walked(k, m) {
 			if p.or(f.taken(a)); k.sum.param(m).Keeps { // it may be called later
 				p.or(anything)
 			}

@@ -52,21 +52,51 @@ func (f *family) optional(k *call, j int) bool {
 		return false
 	}
 	line, ok := f.c.in.Specs.Lookup(spec.FullName(k.fn))
-	private := func(v *types.Var) bool {
-		p, _ := types.Unalias(v.Type()).(*types.Pointer)
-		if p == nil {
-			return false
-		}
-		n, _ := types.Unalias(p.Elem()).(*types.Named)
-		return n != nil && n.Obj().Pkg() == k.fn.Pkg() && !n.Obj().Exported()
-	}
 	for v := range sig.Params().Variables() {
-		ok = ok && private(v)
+		ok = ok && privateOf(v.Type(), k.fn.Pkg()) != nil
 	}
 	for _, a := range k.args {
 		ok = ok && (counts(a.Type()) || isString(a.Type()))
 	}
 	return ok && line.Level == spec.Embedded && sig.Params().Len() > 0 && sig.Results().Len() == 0
+}
+
+// privateOf returns the type to which t is a pointer, if a package declares it for itself; else nil.
+func privateOf(t types.Type, pkg *types.Package) *types.Named {
+	p, _ := types.Unalias(t).(*types.Pointer)
+	if p == nil {
+		return nil
+	}
+	n, _ := types.Unalias(p.Elem()).(*types.Named)
+	if n == nil || n.Obj().Pkg() != pkg || n.Obj().Exported() {
+		return nil
+	}
+	return n
+}
+
+// settings reports whether t is options of the package of fn, or several of them, that only set floats and
+// flags there: nobody else has that type, and they get nothing of what else the call is given.
+func (c *checker) settings(fn *types.Func, t types.Type) bool {
+	if s, ok := t.Underlying().(*types.Slice); ok {
+		t = s.Elem()
+	}
+	sig, _ := t.Underlying().(*types.Signature)
+	if sig == nil || sig.Params().Len() == 0 || sig.Results().Len() > 0 || pathOf(fn) == "" || fn.Pkg() == c.pkg {
+		return false
+	}
+	for v := range sig.Params().Variables() {
+		n := privateOf(v.Type(), fn.Pkg())
+		if n == nil || !isStruct(n) {
+			return false
+		}
+		for f := range n.Underlying().(*types.Struct).Fields() {
+			b, ok := f.Type().Underlying().(*types.Basic)
+			if !ok || b.Info()&(types.IsFloat|types.IsBoolean) == 0 {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // wrapped reports whether resource o may be in an interface as another type than it was made as, which has
