@@ -2,8 +2,9 @@ package gen
 
 // What the statements of astmore.go do in the interpreter.
 
-// keep notes that somebody has the objects for as long as the program runs.
+// keep notes that somebody has the objects, who may read them at any time from here on.
 func keep(list []*object) {
+	touch(list)
 	for _, o := range list {
 		if o != nil {
 			o.kept = true

@@ -209,13 +209,7 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 		f.low = m.a.with(f.index, f.flags).At[s].Out
 		m.event(EProbe, int64(s.ID))
 	case *Escape:
-		x := f.objects(s.Path)
-		touch(x)
-		for _, o := range x {
-			if o != nil {
-				o.kept = true
-			}
-		}
+		keep(f.objects(s.Path))
 		if s.Kind == XQueue {
 			fail, pan := m.op()
 			if pan {
@@ -227,11 +221,7 @@ func (m *machine) stmt(f *frame, s Stmt) sig {
 		return m.list(f, s.Body)
 	case *Select:
 		if m.tape.Next(2) == 1 {
-			for _, o := range f.objects(s.Path) {
-				if o != nil {
-					o.kept = true
-				}
-			}
+			keep(f.objects(s.Path))
 			sg, _ := through(m.list(f, s.Sent), "")
 			return sg
 		}

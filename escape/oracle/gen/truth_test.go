@@ -27,6 +27,9 @@ func TestTruth(t *testing.T) {
 		{"before a use", func(x, y, z *Var, put ...Stmt) []Stmt {
 			return append(append([]Stmt{mk(x)}, put...), use(x))
 		}, func(x, y, z *Var) Stmt { return free(x) }, "uses a freed buffer"},
+		{"before a panic that has it", func(x, y, z *Var, put ...Stmt) []Stmt {
+			return append(append([]Stmt{mk(x)}, put...), &Panic{With: Of(x)})
+		}, func(x, y, z *Var) Stmt { return free(x) }, "uses a freed buffer"},
 		{"before the end of a goroutine", func(x, y, z *Var, put ...Stmt) []Stmt {
 			return []Stmt{mk(x), &Join{Arg: Of(x), Mid: put}}
 		}, func(x, y, z *Var) Stmt { return free(x) }, "what a goroutine reads"},
