@@ -6,27 +6,41 @@ import (
 )
 
 // This file is about values whose type does not say by itself what frees them: those that have their free
-// from a struct that is embedded, and handles of a basic type.
+// from a struct or an interface that is embedded, and handles of a basic type.
 
-// findEmbedded returns the method that a struct of another package has from one embedded in it, of which a
-// spec says that it frees what it is called on: that is the whole value then. Here, structs are taken apart.
+// findEmbedded returns the method that an interface, or a struct of another package, has from one embedded
+// in it, of which a spec says that it frees what it is called on: that is the whole value then. Here, structs
+// are taken apart.
 func (f *Frees) findEmbedded(n *types.Named) *Free {
-	s, ok := n.Underlying().(*types.Struct)
-	embedded := func(v *types.Var) bool { return v.Embedded() }
-	if !ok || n.Obj().Pkg() == f.pkg || !slices.ContainsFunc(slices.Collect(s.Fields()), embedded) {
-		return nil
-	}
-	ms := types.NewMethodSet(types.NewPointer(n))
-	for k := range ms.Len() {
-		m, path := ms.At(k).Obj().(*types.Func).Origin(), ms.At(k).Index()
-		if len(path) == 1 || m.Pkg() == nil {
-			continue
+	named := func(m *types.Func) *Free {
+		if m.Pkg() == nil {
+			return nil
 		}
 		for _, fr := range f.by(m.Pkg()).all {
 			if fr.Func == m && fr.method() && fr.level != Inferred && f.usable(fr) {
-				free := fr.free()
-				free.Embedded = path[:len(path)-1]
+				return fr.free()
+			}
+		}
+		return nil
+	}
+	switch u := n.Underlying().(type) {
+	case *types.Interface:
+		for m := range u.Methods() {
+			if free := named(m); free != nil {
 				return free
+			}
+		}
+	case *types.Struct:
+		embedded := func(v *types.Var) bool { return v.Embedded() }
+		if n.Obj().Pkg() == f.pkg || !slices.ContainsFunc(slices.Collect(u.Fields()), embedded) {
+			return nil
+		}
+		for m := range types.NewMethodSet(types.NewPointer(n)).Methods() {
+			if path := m.Index(); len(path) > 1 {
+				if free := named(m.Obj().(*types.Func).Origin()); free != nil {
+					free.Embedded = path[:len(path)-1]
+					return free
+				}
 			}
 		}
 	}
