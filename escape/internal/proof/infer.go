@@ -249,7 +249,7 @@ func (c *checker) zeros(g *graph, fn *ssa.Function, sites []*object, class set, 
 			last := i.Results[len(i.Results)-1]
 			switch one := len(i.Results) == 1; {
 			case !holds(w, s, i):
-			case !one && isError(last.Type()) && (nonNil(last, i.Block()) || w.value(last, isNil, p) == no):
+			case !one && isError(last.Type()) && w.nilAt(last, i, p) == no:
 			case !one && isBool(last.Type()) && w.value(last, isTrue, p) == no:
 				withOK++
 			default:
@@ -279,7 +279,7 @@ func (w *walker) denies(i *ssa.Return, p phase) bool {
 	last := i.Results[len(i.Results)-1]
 	switch {
 	case isError(last.Type()):
-		return w.value(last, isNil, p) != yes && !tested(last, i.Block(), token.EQL)
+		return w.nilAt(last, i, p) != yes && !tested(last, i.Block(), token.EQL)
 	case isBool(last.Type()):
 		return w.value(last, isTrue, p) != yes
 	}

@@ -1,8 +1,9 @@
 package proof
 
 // What a walk knows of conditions, for each phase apart. An atom is what a condition tests: a
-// register that is true, or nil, or equal to a constant; or a flag, which is a variable that only
-// constants are stored into, by this family alone and by no goroutine.
+// register that is true, or nil, or equal to a constant; or a flag, which is a variable that this family
+// alone sets, and no goroutine: one of bools and numbers to constants only; of an error it is whether that
+// is nil.
 //
 // What is known of an atom is what the branch taken said, what the edge into a phi brings, or what was
 // stored last, and is forgotten where the register is computed again. Of one in a literal that may run inside
@@ -226,8 +227,8 @@ func (g *graph) variable(addr ssa.Value) *ssa.Alloc {
 	return found
 }
 
-// flags returns the variables of bools and numbers to which nothing happens but that constants are
-// stored, that they are read, and that literals of the family which run in order capture them.
+// flags returns the variables of bools, numbers and errors to which nothing happens but that they are set, to
+// constants if they are no errors, and read, and that literals of the family which run in order capture them.
 func (g *graph) flags() map[*ssa.Alloc]bool {
 	out := map[*ssa.Alloc]bool{}
 	for _, o := range g.f.objs {
@@ -235,11 +236,12 @@ func (g *graph) flags() map[*ssa.Alloc]bool {
 		if !ok || !g.unique(g.f, o) {
 			continue
 		}
-		b, ok := a.Type().Underlying().(*types.Pointer).Elem().Underlying().(*types.Basic)
+		elem := a.Type().Underlying().(*types.Pointer).Elem()
+		b, ok := elem.Underlying().(*types.Basic)
 		shared := slices.ContainsFunc(g.spawns, func(sp *spawn) bool {
 			return slices.ContainsFunc(o.ids, func(id int) bool { return sp.reaches.has(id) })
 		})
-		if ok && b.Info()&(types.IsBoolean|types.IsInteger) != 0 && !shared {
+		if !shared && (isError(elem) || ok && b.Info()&(types.IsBoolean|types.IsInteger) != 0) {
 			out[a] = true
 		}
 	}
@@ -276,8 +278,14 @@ func (g *graph) spoils(i ssa.Instruction, flags map[*ssa.Alloc]bool) {
 				fine = g.flagOf(i) == a
 			case *ssa.Store:
 				c, isConst := i.Val.(*ssa.Const)
-				fine = isConst && g.code(c) != nothing && g.variable(i.Addr) == a
-				if elem := i.Val.Type(); fine && g.code(c) != g.code(ssa.NewConst(zeroOf(elem), elem)) {
+				elem := i.Val.Type()
+				fine = g.variable(i.Addr) == a && op != &i.Val
+				varies := !isConst
+				if !isError(elem) {
+					fine = fine && isConst && g.code(c) != nothing
+					varies = fine && g.code(c) != g.code(ssa.NewConst(zeroOf(elem), elem))
+				}
+				if fine && varies {
 					g.varied[a] = true
 				}
 			}

@@ -4,6 +4,7 @@ package proof
 
 import (
 	"go/constant"
+	"go/token"
 	"go/types"
 	"slices"
 
@@ -157,21 +158,58 @@ func (w *walker) noted(p phase, i ssa.Instruction) phase {
 	case *ssa.Alloc:
 		if a := (atom{i, isFlag}); w.g.flagged(a) {
 			elem := i.Type().Underlying().(*types.Pointer).Elem()
-			p = w.learn(p, a, w.g.code(ssa.NewConst(zeroOf(elem), elem)))
+			now := yes // an error is nil
+			if !isError(elem) {
+				now = w.g.code(ssa.NewConst(zeroOf(elem), elem))
+			}
+			p = w.learn(p, a, now)
 		}
 	case *ssa.Store:
-		if c, ok := i.Val.(*ssa.Const); ok {
-			if v := w.g.variable(i.Addr); v != nil {
-				p = w.learn(p, atom{v, isFlag}, w.g.code(c))
+		if v := w.g.variable(i.Addr); v != nil && w.g.flagged(atom{v, isFlag}) {
+			var now byte
+			if c, ok := i.Val.(*ssa.Const); ok && !isError(c.Type()) {
+				now = w.g.code(c)
+			} else {
+				now = w.nilAt(i.Val, i, p)
 			}
+			p = w.learn(p, atom{v, isFlag}, now)
 		}
 	case *ssa.UnOp:
 		if v := w.g.flagOf(i); v != nil && w.g.flagged(atom{v, isFlag}) {
 			now := w.knows(p, atom{v, isFlag})
-			p = w.learn(w.learn(p, atom{i, isTrue}, now), atom{i, isEqual}, now)
+			p = w.learn(w.learn(w.learn(p, atom{i, isTrue}, now), atom{i, isEqual}, now), atom{i, isNil}, now)
 		}
 	}
 	return p
+}
+
+// nilAt returns whether a value is nil where an instruction has it, as far as is known: if it was read of a
+// flag just before, it is what that is.
+func (w *walker) nilAt(v ssa.Value, at ssa.Instruction, p phase) byte {
+	if known := w.value(v, isNil, p); known != nothing || nonNil(v, at.Block()) {
+		return max(known, no)
+	}
+	load, ok := v.(*ssa.UnOp)
+	if !ok || !undisturbed(load, at) {
+		return nothing
+	}
+	return w.knows(p, atom{w.g.flagOf(load), isFlag})
+}
+
+// undisturbed reports whether nothing lies between a load and an instruction of its block that could change
+// what memory holds.
+func undisturbed(load *ssa.UnOp, at ssa.Instruction) bool {
+	instrs := load.Block().Instrs
+	from, to := slices.Index(instrs, ssa.Instruction(load)), slices.Index(instrs, at)
+	if load.Op != token.MUL || to < from {
+		return false
+	}
+	return !slices.ContainsFunc(instrs[from+1:to], func(i ssa.Instruction) bool {
+		_, makes := i.(*ssa.Alloc)
+		st, stores := i.(*ssa.Store)
+		apart := stores && st.Addr != load.X && isVariable(st.Addr) && isVariable(load.X)
+		return makes || acts(i) && !apart
+	})
 }
 
 func zeroOf(t types.Type) constant.Value {

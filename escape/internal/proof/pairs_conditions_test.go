@@ -2,6 +2,105 @@ package proof_test
 
 // conditionPairs show where what is known of conditions ends.
 var conditionPairs = []pair{
+	{"the error that a deferred clean-up tests", `
+func f() error {
+	b, err := build()
+	if err != nil {
+		return err
+	}
+	b.Use()
+	b.Free() //F
+	return nil
+}
+
+func build() (r *B, err error) {
+	defer func() {
+		if err != nil {
+			r.Free()
+			r = nil
+		}
+	}()
+	r, err = Try()
+	if err != nil {
+		return r, err
+	}
+	if next() == 1 {
+		return r, errors.New("late")
+	}
+	return r, nil
+}
+`, `
+func f() error {
+	b, err := build()
+	if err != nil {
+		return err
+	}
+	b.Use()
+	b.Free() //F
+	return nil
+}
+
+func build() (r *B, err error) {
+	defer func() {
+		err = nil
+	}()
+	defer func() {
+		if err != nil {
+			r.Free()
+			r = nil
+		}
+	}()
+	r, err = Try()
+	if err != nil {
+		return r, err
+	}
+	if next() == 1 {
+		return r, errors.New("late")
+	}
+	return r, nil
+}
+`, "it may be nil"},
+	{"an error that is read again, in a variable that a literal reads", `
+func f() error {
+	b, err := build()
+	if err != nil {
+		return err
+	}
+	b.Use()
+	b.Free() //F
+	return nil
+}
+
+func build() (*B, error) {
+	b, err := Try()
+	show := func() { println(err) }
+	_ = show
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+`, `
+func f() error {
+	b, err := build()
+	if err != nil {
+		return err
+	}
+	b.Use()
+	b.Free() //F
+	return nil
+}
+
+func build() (*B, error) {
+	b, err := Try()
+	lose := func() { err = nil }
+	if err != nil {
+		lose()
+		return nil, err
+	}
+	return b, nil
+}
+`, "it may be nil"},
 	{"an error that is wrapped", `
 func f() error {
 	b, err := Try()

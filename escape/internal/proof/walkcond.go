@@ -71,6 +71,9 @@ func (w *walker) allowed(i *ssa.If, taken bool, p *phase, s *set) bool {
 	}
 	if a.kind == isNil {
 		w.isNil(a.v, i.Block(), is, s)
+		if load, ok := a.v.(*ssa.UnOp); ok && undisturbed(load, i) {
+			*p = w.learn(*p, atom{w.g.flagOf(load), isFlag}, truth(is))
+		}
 	}
 	if e, ok := a.v.(*ssa.Extract); ok && e.Index == 0 && a.kind == isEqual {
 		if sel, ok := e.Tuple.(*ssa.Select); ok {
@@ -98,21 +101,9 @@ func (w *walker) isNil(x ssa.Value, b *ssa.BasicBlock, is bool, s *set) {
 	}
 	w.set(s, x, 0, false)
 	w.set(s, w.g.stored(x), 0, false)
-	if load, ok := x.(*ssa.UnOp); ok && load.Op == token.MUL && load.Block() == b {
-		w.emptied(load, s)
+	if load, ok := x.(*ssa.UnOp); ok && undisturbed(load, b.Instrs[len(b.Instrs)-1]) {
+		w.overwrites(s, w.f.of(load.X)) // nor does the variable that it was read of
 	}
-}
-
-// emptied notes that a variable, or a field of one, which was read in the block that ends with the test, does
-// not hold what is followed: nothing between could have changed it, and no goroutine may.
-func (w *walker) emptied(load *ssa.UnOp, s *set) {
-	instrs := load.Block().Instrs
-	for _, i := range instrs[slices.Index(instrs, ssa.Instruction(load))+1:] {
-		if _, makes := i.(*ssa.Alloc); makes || acts(i) {
-			return
-		}
-	}
-	w.overwrites(s, w.f.of(load.X))
 }
 
 // stored returns what was stored into a variable just before it is read: in the same block,
