@@ -386,8 +386,11 @@ func joinResult(a, b Result) Result {
 // HasError reports whether the last result of a function is an error.
 func HasError(sig *types.Signature) bool {
 	n := sig.Results().Len()
-	return n > 0 && types.Identical(sig.Results().At(n-1).Type(), types.Universe.Lookup("error").Type())
+	return n > 0 && IsError(sig.Results().At(n-1).Type())
 }
+
+// IsError reports whether a type is error.
+func IsError(t types.Type) bool { return types.Identical(t, types.Universe.Lookup("error").Type()) }
 
 // IsNumber reports whether values of type t are numbers or strings in which an address may be,
 // although nothing says so: an int is a size, an index or a sum, and a uintptr is a pointer.

@@ -548,7 +548,7 @@ func (e *exits) gives(v ssa.Value, r *ssa.Return) (is given) {
 			is |= perhaps(none, failed, e.kinds(r, own.Combination{}))
 		}
 		for _, t := range ts {
-			is |= e.holds(g, p, t, r)
+			is |= e.holds(g, p, t, r, e.f.Undone(r, v))
 			if !whole || !p.Is(v, t) {
 				is |= other | loose
 			}
@@ -561,8 +561,8 @@ func (e *exits) gives(v ssa.Value, r *ssa.Return) (is given) {
 	return other | loose
 }
 
-// holds returns what a value may be that is a token where it is returned.
-func (e *exits) holds(g *own.Group, p *own.Point, t own.Token, r *ssa.Return) (is given) {
+// holds returns what a value may be that is a token where it is returned, which an error may have undone.
+func (e *exits) holds(g *own.Group, p *own.Point, t own.Token, r *ssa.Return, undone bool) (is given) {
 	site := g.Sites[t/2]
 	if is = loose; site.Param < 0 {
 		is = other
@@ -572,7 +572,7 @@ func (e *exits) holds(g *own.Group, p *own.Point, t own.Token, r *ssa.Return) (i
 		if st&^(own.Owned|own.Absent|own.Given|own.Holed) != 0 {
 			is |= loose
 		}
-		if st&own.Owned != 0 && !e.says(r, site) { // else it is owned where there is none
+		if st&own.Owned != 0 && !undone && !e.says(r, site) { // else it is owned where there is none
 			is |= perhaps(0, beside, kinds)
 			if !kinds[0] {
 				is |= spare

@@ -92,8 +92,11 @@ func (f *Func) Users(v ssa.Value) []ssa.Instruction {
 			if _, debug := i.(*ssa.DebugRef); debug || f.In.IR.Marks(i) && !f.In.IR.Reads(i) {
 				continue
 			}
+			if load, ok := i.(*ssa.UnOp); ok && f.empty(load) {
+				continue
+			}
 			if m, ok := i.(*ssa.MakeClosure); ok {
-				bound := calls.OnlyCalled(m)
+				bound := calls.OnlyCalled(m) || f.undone(m)
 				view := !bound && f.looks(m, at)
 				if !view && (bound || !isField && f.IsSlot(v)) {
 					for _, j := range *m.Referrers() {

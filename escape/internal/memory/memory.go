@@ -45,6 +45,7 @@ type asked struct {
 	before map[ssa.Value][]*Former // by slot
 	useful map[*ssa.Phi]bool       // whether somebody reads it
 	begun  map[*ssa.Alloc]together // see putTogether
+	undos  map[*ssa.Defer]*undo    // see undoOf
 }
 
 // New finds the variables and objects of a function.
@@ -52,9 +53,11 @@ func New(in *Input, fn *ssa.Function) *Func {
 	f := &Func{SSA: fn, Graph: in.IR.Graph(fn), In: in, Objects: map[ssa.Value]bool{}, split: map[ssa.Value][]*Field{},
 		containers: map[ssa.Value]*Container{}, deferreds: map[*ssa.Defer]*Deferred{}, groups: map[ssa.Value]*Running{},
 		returned: map[ssa.Value]ssa.Value{},
-		asked:    asked{map[ssa.Value]bool{}, map[capture]bool{}, map[ssa.Value][]*Former{}, map[*ssa.Phi]bool{}, map[*ssa.Alloc]together{}},
-		owners:   newOwners()}
+		asked: asked{map[ssa.Value]bool{}, map[capture]bool{}, map[ssa.Value][]*Former{}, map[*ssa.Phi]bool{},
+			map[*ssa.Alloc]together{}, map[*ssa.Defer]*undo{}},
+		owners: newOwners()}
 	f.findObjects()
 	f.findReturned()
+	f.findUndone()
 	return f
 }

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"go/token"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -34,27 +35,56 @@ func Outcome(r *ssa.Return, nonNil func(ssa.Value) (on, known bool)) (success, f
 	on, known := nonNil(v)
 	if !known {
 		var made *ssa.BasicBlock
-		if def, ok := v.(ssa.Instruction); ok {
+		load, ok := v.(*ssa.UnOp)
+		if def, is := v.(ssa.Instruction); is && !(ok && InMemory(load.X)) {
 			made = def.Block()
 		}
-		on, known = ir.NonNil(r.Block(), made, func(x ssa.Value) bool { return x == v })
+		on, known = ir.NonNil(r.Block(), made, func(x ssa.Value) bool { return sameRead(x, v) })
 	}
 	return !known || !on, !known || on
 }
 
-// alwaysNil reports whether a variable is never set to anything but nil.
-func alwaysNil(addr ssa.Value) bool {
+// stored calls see with what is put into a variable, here and in literals that capture it, and reports
+// whether nobody else gets at it.
+func stored(addr ssa.Value, see func(*ssa.Store)) bool {
 	return !slices.ContainsFunc(*addr.Referrers(), func(i ssa.Instruction) bool {
 		switch i := i.(type) {
 		case *ssa.DebugRef, *ssa.UnOp:
 			return false
 		case *ssa.Store:
-			c, ok := i.Val.(*ssa.Const)
-			return i.Addr != addr || !ok || !c.IsNil()
+			see(i)
+			return i.Addr != addr
 		case *ssa.MakeClosure:
-			return !alwaysNil(i.Fn.(*ssa.Function).FreeVars[slices.Index(i.Bindings, addr)])
+			return !stored(i.Fn.(*ssa.Function).FreeVars[slices.Index(i.Bindings, addr)], see)
 		}
 		return true
+	})
+}
+
+// alwaysNil reports whether a variable is never set to anything but nil.
+func alwaysNil(addr ssa.Value) bool {
+	none := true
+	return stored(addr, func(s *ssa.Store) {
+		c, ok := s.Val.(*ssa.Const)
+		none = none && ok && c.IsNil()
+	}) && none
+}
+
+// steady reports whether a variable is set by its function alone, and by no literal.
+func steady(addr ssa.Value) bool {
+	own := true
+	return stored(addr, func(s *ssa.Store) { own = own && s.Parent() == addr.Parent() }) && own
+}
+
+// sameRead reports whether two loads read a variable with nothing between them that sets it.
+func sameRead(x, y ssa.Value) bool {
+	a, ok := x.(*ssa.UnOp)
+	b, also := y.(*ssa.UnOp)
+	if x == y || !ok || !also || a.Op != token.MUL || a.X != b.X || !InMemory(a.X) || !steady(a.X) {
+		return x == y
+	}
+	return !slices.ContainsFunc(ir.Stores(a.X), func(s *ssa.Store) bool {
+		return ir.Leads(a, s) && ir.Leads(s, b)
 	})
 }
 

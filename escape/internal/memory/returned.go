@@ -39,6 +39,12 @@ func (f *Func) findReturned() {
 	}
 }
 
+// empty reports whether a load reads a result in which there is nothing.
+func (f *Func) empty(load *ssa.UnOp) bool {
+	c, ok := f.returned[load].(*ssa.Const)
+	return ok && c.Value == nil
+}
+
 // onlyReturned reports whether a variable is read to be returned, and for nothing else; what puts something
 // into it does so in a block that returns.
 func onlyReturned(v ssa.Value) bool {
@@ -70,16 +76,19 @@ func onlyReturned(v ssa.Value) bool {
 }
 
 // Last returns the last result of a return: what was put into its variable before deferred calls run, if it
-// lies in one that these cannot reach.
+// lies in one that these do not set.
 func Last(r *ssa.Return) ssa.Value {
 	v := r.Results[len(r.Results)-1]
 	load, ok := v.(*ssa.UnOp)
-	if !ok || !onlyReturned(load.X) {
+	if !ok || !InMemory(load.X) || !steady(load.X) {
 		return v
 	}
 	for _, i := range r.Block().Instrs {
 		if s, ok := i.(*ssa.Store); ok && s.Addr == load.X {
 			v = s.Val
+		}
+		if i == ssa.Instruction(load) {
+			break
 		}
 	}
 	return v

@@ -144,7 +144,8 @@ func (g *Group) atEnd(k int, v ssa.Value, acts []pointsto.Act) {
 	for _, a := range acts {
 		n, _, _ := g.f.Graph.Where(a.Instr)
 		for _, w := range g.f.Graph.Deferred {
-			if n != w[0] && !g.f.order.Reaches(n, w[0]) {
+			when := g.f.AtEnd(a.Instr, g.f.Graph.Nodes[w[0]].Block)
+			if n != w[0] && !g.f.order.Reaches(n, w[0]) || when == effect.Never {
 				continue
 			}
 			e := event{at: w[1], kind: act, n: k, act: pointsto.Act{Of: v}}
@@ -153,10 +154,7 @@ func (g *Group) atEnd(k int, v ssa.Value, acts []pointsto.Act) {
 				continue
 			}
 			e.act, e.ends = a, g.f.Ends(a.Call, v)
-			e.act.Op = pointsto.Free
-			if b := g.f.Graph.Nodes[w[0]].Block; b == nil || !a.Instr.Block().Dominates(b) {
-				e.act.When.Cond = effect.Maybe // a panic may come before
-			}
+			e.act.Op, e.act.When.Cond = pointsto.Free, when
 			g.events[w[0]] = append(g.events[w[0]], e)
 		}
 	}

@@ -54,6 +54,11 @@ func (f *Func) sent(s *ssa.Select, of ssa.Value) []Act {
 // is not assigned again, and in a loop that is another variable in each turn. What the body of a range over
 // a function defers, the function around does.
 func (f *Func) deferred(d *ssa.Defer, of ssa.Value) []Act {
+	if yes, frees, again := f.Undoes(d, of); frees {
+		return []Act{{Instr: d, Op: Last, Of: of, When: effect.When{Cond: effect.Always}, Call: &d.Call, Again: again}}
+	} else if yes {
+		return []Act{{Instr: d, Op: Read, Of: of}}
+	}
 	out := f.call(d, &d.Call, of)
 	reads := !slices.ContainsFunc(out, func(a Act) bool { return a.Op != Read })
 	frees := len(out) == 1 && out[0].Op == Free && out[0].When.Cond == effect.Always

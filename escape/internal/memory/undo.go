@@ -1,0 +1,270 @@
+package memory
+
+import (
+	"go/token"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/internal/calls"
+	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/ir"
+)
+
+// This file is about deferred literals that undo what their function made where it fails: if the error that
+// is returned is not nil they free what is in a result, or in fields of it, make that nothing, and do no
+// more. What was put into the error last says at each exit whether one does.
+
+// An undo is what such a literal does.
+type undo struct {
+	by    *ssa.Defer
+	err   ssa.Value       // the variable that it tests
+	frees []ssa.Value     // the slots that it frees
+	loads []*ssa.UnOp     // what it gives the free of each
+	again bool            // each may be freed again
+	then  *ssa.BasicBlock // where the error is not nil
+}
+
+// Undoes reports whether a deferred call is an undo of a variable or a part of it, whether it frees what is
+// in v, and may do that again.
+func (f *Func) Undoes(i ssa.Instruction, v ssa.Value) (yes, frees, again bool) {
+	u := f.undoOf(i)
+	if u == nil || !slices.ContainsFunc(u.frees, func(s ssa.Value) bool { return RootOf(s) == RootOf(v) }) {
+		return false, false, false
+	}
+	return true, slices.Contains(u.frees, v), u.again
+}
+
+// AtEnd returns when a deferred call does what it does in a block that leaves the function, or where a panic
+// does if that is nil. What an undo may leave is not this function's then either: it is returned.
+func (f *Func) AtEnd(i ssa.Instruction, b *ssa.BasicBlock) effect.Cond {
+	u := f.undoOf(i)
+	switch {
+	case b == nil || !i.Block().Dominates(b): // a panic may come before
+		return effect.Maybe
+	case u == nil:
+		return effect.Always
+	}
+	r, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
+	if !ok || !effect.HasError(f.SSA.Signature) {
+		return effect.Maybe
+	}
+	load, ok := r.Results[len(r.Results)-1].(*ssa.UnOp)
+	if !ok || load.X != u.err {
+		return effect.Maybe
+	}
+	if success, _ := Outcome(r, func(ssa.Value) (on, known bool) { return false, false }); success {
+		return effect.Never
+	}
+	return effect.Always
+}
+
+// Undone reports whether what a return gives of v is nothing if it gives an error, as an undo frees it then.
+func (f *Func) Undone(r *ssa.Return, v ssa.Value) bool {
+	root, path := v, []int(nil)
+	if p, ok := v.(*Field); ok {
+		root, path = p.Root, p.Path
+	}
+	load, ok := root.(*ssa.UnOp)
+	if !ok || !InMemory(load.X) {
+		return false
+	}
+	slot := f.Field(load.X, path)
+	for _, u := range f.undos {
+		if u != nil && slices.Contains(u.frees, slot) && u.by.Block().Dominates(r.Block()) &&
+			f.AtEnd(u.by, r.Block()) == effect.Never {
+			return true
+		}
+	}
+	return false
+}
+
+// findUndone finds the loads of what an undo has freed where the function fails: there is nothing.
+func (f *Func) findUndone() {
+	for _, b := range f.SSA.Blocks {
+		for _, d := range b.Instrs {
+			u := f.undoOf(d)
+			if u == nil {
+				continue
+			}
+			for _, b := range f.SSA.Blocks {
+				r, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
+				if !ok || f.AtEnd(d, b) != effect.Always {
+					continue
+				}
+				for _, v := range r.Results {
+					load, ok := v.(*ssa.UnOp)
+					if ok && slices.ContainsFunc(u.frees, func(s ssa.Value) bool { return RootOf(s) == load.X }) {
+						f.returned[load] = ssa.NewConst(nil, load.Type())
+					}
+				}
+			}
+		}
+	}
+}
+
+// undoOf returns what a deferred call undoes; nil if it is another one.
+func (f *Func) undoOf(i ssa.Instruction) *undo {
+	d, ok := i.(*ssa.Defer)
+	if !ok {
+		return nil
+	}
+	u, ok := f.undos[d]
+	if !ok {
+		f.undos[d] = nil // what it asks of itself, while it is asked
+		u = f.findUndo(d)
+		f.undos[d] = u
+	}
+	return u
+}
+
+// undone reports whether a literal is deferred as an undo.
+func (f *Func) undone(m *ssa.MakeClosure) bool {
+	return len(*m.Referrers()) == 1 && f.undoOf((*m.Referrers())[0]) != nil
+}
+
+func (f *Func) findUndo(d *ssa.Defer) *undo {
+	m, ok := d.Call.Value.(*ssa.MakeClosure)
+	if !ok || len(d.Call.Args) > 0 || len(*m.Referrers()) != 1 || ir.Circles(d.Block()) {
+		return nil
+	}
+	fn := m.Fn.(*ssa.Function)
+	entry := fn.Blocks[0]
+	test, ok := entry.Instrs[len(entry.Instrs)-1].(*ssa.If)
+	if !ok || fn.Parent() != f.SSA {
+		return nil
+	}
+	outer := func(addr ssa.Value) ssa.Value { // the slot or variable of f at an address in the literal
+		root, path, sure := f.Resolve(addr)
+		v, ok := root.(*ssa.FreeVar)
+		if !ok || !sure {
+			return nil
+		}
+		return f.Field(m.Bindings[slices.Index(fn.FreeVars, v)], path)
+	}
+	u := &undo{by: d, again: true, then: entry.Succs[0]}
+	load := tested(test)
+	if load == nil {
+		return nil
+	}
+	if u.err = outer(load.X); u.err == nil || !effect.IsError(Pointee(load.X.Type())) || !steady(u.err) {
+		return nil
+	}
+	var zeroed []ssa.Value
+	for _, b := range fn.Blocks {
+		for _, i := range b.Instrs {
+			switch i := i.(type) {
+			case *ssa.DebugRef, *ssa.Jump, *ssa.Return, *ssa.FieldAddr, *ssa.UnOp, *ssa.BinOp:
+			case *ssa.If:
+				if tested(i) == nil {
+					return nil
+				}
+			case *ssa.Store:
+				c, ok := i.Val.(*ssa.Const)
+				if !ok || c.Value != nil || InMemory(i.Addr) && !u.always(b, nil) {
+					return nil
+				}
+				zeroed = append(zeroed, outer(i.Addr))
+			case *ssa.Call:
+				if f.Marks(i) {
+					continue
+				}
+				if len(zeroed) > 0 || !u.free(f, i, outer) {
+					return nil
+				}
+			default:
+				return nil
+			}
+		}
+	}
+	for k, v := range u.frees {
+		given := u.always(u.loads[k].Block(), u.loads[k].X)
+		if !given || !slices.Contains(zeroed, RootOf(v)) || !f.isResult(RootOf(v)) {
+			return nil
+		}
+	}
+	return u
+}
+
+// isResult reports whether a variable is a result.
+func (f *Func) isResult(v ssa.Value) bool {
+	return slices.ContainsFunc(f.SSA.Blocks, func(b *ssa.BasicBlock) bool {
+		r, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
+		return ok && slices.ContainsFunc(r.Results, func(w ssa.Value) bool {
+			load, ok := w.(*ssa.UnOp)
+			return ok && load.Op == token.MUL && load.X == v
+		})
+	})
+}
+
+// free notes what a call in the literal frees; it is false if the call does anything else.
+func (u *undo) free(f *Func, i *ssa.Call, outer func(ssa.Value) ssa.Value) bool {
+	ops := calls.Operands(&i.Call)
+	if len(ops) != 1 {
+		return false
+	}
+	p := f.Summary(&i.Call).Param(0)
+	frees := p.Freed.Cond == effect.Always && p.Escapes.Cond == effect.Never && len(p.Parts) == 0
+	load, ok := ops[0].(*ssa.UnOp)
+	if !frees || !ok || load.Op != token.MUL || load.Block() != i.Block() {
+		return false
+	}
+	v := outer(load.X)
+	if v == nil || slices.Contains(u.frees, v) {
+		return false
+	}
+	u.frees, u.loads, u.again = append(u.frees, v), append(u.loads, load), u.again && p.Repeatable
+	return true
+}
+
+// tested returns the load that a branch compares with nil, and takes its first way if it is not; nil for any
+// other branch.
+func tested(i *ssa.If) *ssa.UnOp {
+	c, ok := i.Cond.(*ssa.BinOp)
+	if !ok || c.Op != token.NEQ {
+		return nil
+	}
+	x, y := c.X, c.Y
+	if k, ok := x.(*ssa.Const); ok && k.IsNil() {
+		x, y = y, x
+	}
+	load, ok := x.(*ssa.UnOp)
+	if k, is := y.(*ssa.Const); !ok || load.Op != token.MUL || !is || !k.IsNil() {
+		return nil
+	}
+	return load
+}
+
+// always reports whether a block runs whenever the error is not nil, and what is at an address is not nil.
+func (u *undo) always(b *ssa.BasicBlock, addr ssa.Value) bool {
+	for b != u.then {
+		p := b.Idom()
+		if p == nil {
+			return false
+		}
+		if i, ok := p.Instrs[len(p.Instrs)-1].(*ssa.If); ok {
+			load := tested(i)
+			own := load != nil && addr != nil && sameAddr(load.X, addr) && p.Succs[0] == b
+			past := !slices.ContainsFunc(p.Succs, func(q *ssa.BasicBlock) bool {
+				return q != b && !slices.Equal(q.Succs, []*ssa.BasicBlock{b})
+			})
+			if !own && !past {
+				return false
+			}
+		} else if len(b.Preds) != 1 {
+			return false
+		}
+		b = p
+	}
+	return true
+}
+
+// sameAddr reports whether two addresses are the same variable's, or the same field's.
+func sameAddr(a, b ssa.Value) bool {
+	x, ok := a.(*ssa.FieldAddr)
+	y, same := b.(*ssa.FieldAddr)
+	if !ok || !same {
+		return a == b
+	}
+	return x.Field == y.Field && sameAddr(x.X, y.X)
+}
