@@ -148,19 +148,31 @@ func NonNil(b, until *ssa.BasicBlock, is func(ssa.Value) bool) (on, known bool) 
 		if !ok {
 			continue
 		}
-		c, ok := i.Cond.(*ssa.BinOp)
-		if !ok || c.Op != token.NEQ && c.Op != token.EQL {
-			continue
-		}
-		x, y := c.X, c.Y
-		if k, ok := x.(*ssa.Const); ok && k.IsNil() {
-			x, y = y, x
-		}
-		if k, ok := y.(*ssa.Const); ok && k.IsNil() && is(x) {
-			return (c.Op == token.NEQ) == (from.Succs[0] == b), true
+		if x, way := NilTest(i); way >= 0 && is(x) {
+			return from.Succs[way] == b, true
 		}
 	}
 	return false, false
+}
+
+// NilTest returns what a branch compares with nil, and the number of the way that is taken if it is not; -1
+// for any other branch.
+func NilTest(i *ssa.If) (x ssa.Value, way int) {
+	c, ok := i.Cond.(*ssa.BinOp)
+	if !ok || c.Op != token.NEQ && c.Op != token.EQL {
+		return nil, -1
+	}
+	x, y := c.X, c.Y
+	if k, ok := x.(*ssa.Const); ok && k.IsNil() {
+		x, y = y, x
+	}
+	if k, ok := y.(*ssa.Const); !ok || !k.IsNil() {
+		return nil, -1
+	}
+	if c.Op == token.EQL {
+		return x, 1
+	}
+	return x, 0
 }
 
 // Always returns what a condition always is, if that is known: an interface is of the type that it was made

@@ -18,11 +18,11 @@ import (
 // An undo is what such a literal does.
 type undo struct {
 	by    *ssa.Defer
-	err   ssa.Value       // the variable that it tests
-	frees []ssa.Value     // the slots that it frees
-	loads []*ssa.UnOp     // what it gives the free of each
-	again bool            // each may be freed again
-	then  *ssa.BasicBlock // where the error is not nil
+	err   ssa.Value         // the variable that it tests
+	frees []ssa.Value       // the slots that it frees
+	in    []*ssa.BasicBlock // where it frees each
+	again bool              // each may be freed again
+	then  *ssa.BasicBlock   // where the error is not nil
 }
 
 // Undoes reports whether a deferred call is an undo of a variable or a part of it, whether it frees what is
@@ -84,23 +84,29 @@ func (f *Func) findUndone() {
 	for _, b := range f.SSA.Blocks {
 		for _, d := range b.Instrs {
 			u := f.undoOf(d)
-			if u == nil {
-				continue
-			}
-			for _, b := range f.SSA.Blocks {
-				r, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
-				if !ok || f.AtEnd(d, b) != effect.Always {
-					continue
-				}
-				for _, v := range r.Results {
-					load, ok := v.(*ssa.UnOp)
-					if ok && slices.ContainsFunc(u.frees, func(s ssa.Value) bool { return RootOf(s) == load.X }) {
+			for k := 0; u != nil && k < len(u.frees); k++ {
+				for _, load := range f.results(RootOf(u.frees[k])) {
+					if f.AtEnd(d, load.Block()) == effect.Always {
 						f.returned[load] = ssa.NewConst(nil, load.Type())
 					}
 				}
 			}
 		}
 	}
+}
+
+// results lists the loads by which returns read a variable.
+func (f *Func) results(v ssa.Value) (out []*ssa.UnOp) {
+	for _, b := range f.SSA.Blocks {
+		if r, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return); ok {
+			for _, w := range r.Results {
+				if load, ok := w.(*ssa.UnOp); ok && load.Op == token.MUL && load.X == v {
+					out = append(out, load)
+				}
+			}
+		}
+	}
+	return out
 }
 
 // undoOf returns what a deferred call undoes; nil if it is another one.
@@ -142,12 +148,12 @@ func (f *Func) findUndo(d *ssa.Defer) *undo {
 		}
 		return f.Field(m.Bindings[slices.Index(fn.FreeVars, v)], path)
 	}
-	u := &undo{by: d, again: true, then: entry.Succs[0]}
-	load := tested(test)
-	if load == nil {
+	load, way := nilTest(test)
+	if load == nil || !effect.IsError(load.Type()) {
 		return nil
 	}
-	if u.err = outer(load.X); u.err == nil || !effect.IsError(Pointee(load.X.Type())) || !steady(u.err) {
+	u := &undo{by: d, err: outer(load.X), again: true, then: entry.Succs[way]}
+	if u.err == nil || !steady(u.err) {
 		return nil
 	}
 	var zeroed []ssa.Value
@@ -156,12 +162,12 @@ func (f *Func) findUndo(d *ssa.Defer) *undo {
 			switch i := i.(type) {
 			case *ssa.DebugRef, *ssa.Jump, *ssa.Return, *ssa.FieldAddr, *ssa.UnOp, *ssa.BinOp:
 			case *ssa.If:
-				if tested(i) == nil {
+				if load, _ := nilTest(i); load == nil {
 					return nil
 				}
 			case *ssa.Store:
 				c, ok := i.Val.(*ssa.Const)
-				if !ok || c.Value != nil || InMemory(i.Addr) && !u.always(b, nil) {
+				if !ok || c.Value != nil || !u.always(b, nil) {
 					return nil
 				}
 				zeroed = append(zeroed, outer(i.Addr))
@@ -178,23 +184,12 @@ func (f *Func) findUndo(d *ssa.Defer) *undo {
 		}
 	}
 	for k, v := range u.frees {
-		given := u.always(u.loads[k].Block(), u.loads[k].X)
-		if !given || !slices.Contains(zeroed, RootOf(v)) || !f.isResult(RootOf(v)) {
+		given := func(addr ssa.Value) bool { return outer(addr) == v }
+		if !u.always(u.in[k], given) || !slices.Contains(zeroed, RootOf(v)) || len(f.results(RootOf(v))) == 0 {
 			return nil
 		}
 	}
 	return u
-}
-
-// isResult reports whether a variable is a result.
-func (f *Func) isResult(v ssa.Value) bool {
-	return slices.ContainsFunc(f.SSA.Blocks, func(b *ssa.BasicBlock) bool {
-		r, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
-		return ok && slices.ContainsFunc(r.Results, func(w ssa.Value) bool {
-			load, ok := w.(*ssa.UnOp)
-			return ok && load.Op == token.MUL && load.X == v
-		})
-	})
 }
 
 // free notes what a call in the literal frees; it is false if the call does anything else.
@@ -213,38 +208,29 @@ func (u *undo) free(f *Func, i *ssa.Call, outer func(ssa.Value) ssa.Value) bool 
 	if v == nil || slices.Contains(u.frees, v) {
 		return false
 	}
-	u.frees, u.loads, u.again = append(u.frees, v), append(u.loads, load), u.again && p.Repeatable
+	u.frees, u.in, u.again = append(u.frees, v), append(u.in, i.Block()), u.again && p.Repeatable
 	return true
 }
 
-// tested returns the load that a branch compares with nil, and takes its first way if it is not; nil for any
-// other branch.
-func tested(i *ssa.If) *ssa.UnOp {
-	c, ok := i.Cond.(*ssa.BinOp)
-	if !ok || c.Op != token.NEQ {
-		return nil
+// nilTest returns the load that a branch compares with nil, and the way that it takes if that is not nil.
+func nilTest(i *ssa.If) (load *ssa.UnOp, way int) {
+	x, way := ir.NilTest(i)
+	if load, ok := x.(*ssa.UnOp); ok && load.Op == token.MUL {
+		return load, way
 	}
-	x, y := c.X, c.Y
-	if k, ok := x.(*ssa.Const); ok && k.IsNil() {
-		x, y = y, x
-	}
-	load, ok := x.(*ssa.UnOp)
-	if k, is := y.(*ssa.Const); !ok || load.Op != token.MUL || !is || !k.IsNil() {
-		return nil
-	}
-	return load
+	return nil, -1
 }
 
 // always reports whether a block runs whenever the error is not nil, and what is at an address is not nil.
-func (u *undo) always(b *ssa.BasicBlock, addr ssa.Value) bool {
+func (u *undo) always(b *ssa.BasicBlock, at func(addr ssa.Value) bool) bool {
 	for b != u.then {
 		p := b.Idom()
 		if p == nil {
 			return false
 		}
 		if i, ok := p.Instrs[len(p.Instrs)-1].(*ssa.If); ok {
-			load := tested(i)
-			own := load != nil && addr != nil && sameAddr(load.X, addr) && p.Succs[0] == b
+			load, way := nilTest(i)
+			own := load != nil && at != nil && at(load.X) && p.Succs[way] == b
 			past := !slices.ContainsFunc(p.Succs, func(q *ssa.BasicBlock) bool {
 				return q != b && !slices.Equal(q.Succs, []*ssa.BasicBlock{b})
 			})
@@ -257,14 +243,4 @@ func (u *undo) always(b *ssa.BasicBlock, addr ssa.Value) bool {
 		b = p
 	}
 	return true
-}
-
-// sameAddr reports whether two addresses are the same variable's, or the same field's.
-func sameAddr(a, b ssa.Value) bool {
-	x, ok := a.(*ssa.FieldAddr)
-	y, same := b.(*ssa.FieldAddr)
-	if !ok || !same {
-		return a == b
-	}
-	return x.Field == y.Field && sameAddr(x.X, y.X)
 }

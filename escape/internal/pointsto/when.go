@@ -49,10 +49,10 @@ func (f *Func) sent(s *ssa.Select, of ssa.Value) []Act {
 	return []Act{a}
 }
 
-// deferred calls that only free, or only read, are known; all others keep what they are given. What a
-// literal reads or frees is what its variable holds when the function ends: that is what it holds now if it
-// is not assigned again, and in a loop that is another variable in each turn. What the body of a range over
-// a function defers, the function around does.
+// deferred calls that only free, or only read, are known; all others keep what they are given. What a literal
+// reads or frees is what its variable holds when the function ends: what it holds now, if it is not assigned
+// again; in a loop that is another variable in each turn. What the body of a range over a function defers,
+// the function around does.
 func (f *Func) deferred(d *ssa.Defer, of ssa.Value) []Act {
 	if yes, frees, again := f.Undoes(d, of); frees {
 		return []Act{{Instr: d, Op: Last, Of: of, When: effect.When{Cond: effect.Always}, Call: &d.Call, Again: again}}
