@@ -60,12 +60,10 @@ func (f *Func) deferred(d *ssa.Defer, of ssa.Value) []Act {
 		return []Act{{Instr: d, Op: Read, Of: of}}
 	}
 	out := f.call(d, &d.Call, of)
-	reads := !slices.ContainsFunc(out, func(a Act) bool { return a.Op != Read })
+	body := memory.IsBody(d.Parent())
+	reads := !body && !slices.ContainsFunc(out, func(a Act) bool { return a.Op != Read })
 	frees := len(out) == 1 && out[0].Op == Free && out[0].When.Cond == effect.Always
-	same, again := f.Settled(of, d), ir.Circles(d.Block())
-	if memory.IsBody(d.Parent()) {
-		reads, again = false, true
-	}
+	same, again := f.Settled(of, d), body || ir.Circles(d.Block())
 	for k := range out {
 		switch {
 		case reads && same:
