@@ -6,6 +6,7 @@ package proof
 import (
 	"go/types"
 	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/ssa"
 	"golang.org/x/tools/go/types/typeutil"
@@ -71,9 +72,29 @@ func (c *checker) rewrites(v ssa.Value, t types.Type) bool {
 
 // dataIn reports whether an element has a handle that who is lent v may make another one.
 func (f *family) dataIn(id int, v ssa.Value) bool {
-	return f.some(f.content[id], func(e elem) bool {
+	return f.inPlace(id) && f.some(f.content[id], func(e elem) bool {
 		return e.resource() && e.obj.data && f.c.rewrites(v, e.obj.typ)
 	})
+}
+
+// inPlace reports whether what is in an element may be written there: an interface has a copy.
+func (f *family) inPlace(id int) bool {
+	e := f.elems[id]
+	t := partType(e.obj.typ, strings.Map(noFixed, e.path))
+	return e.obj.kind == memObj && (t == nil || !types.IsInterface(t))
+}
+
+// rewritten reports whether who is lent v may make what is followed another one.
+func (w *walker) rewritten(s *set, v ssa.Value) bool {
+	if !w.data() || !w.f.c.rewrites(v, w.site.typ) {
+		return false
+	}
+	for id := range w.f.reach(w.f.of(v)).all() {
+		if w.inside(s, id) && w.f.inPlace(id) {
+			return true
+		}
+	}
+	return false
 }
 
 // small reports whether noHandle holds for each part of a type.

@@ -95,6 +95,39 @@ func f() {
 	h.Free() //F
 }
 `, "not made here"},
+	{"a library has a copy of a handle, and its bytes", id + `
+func f() {
+	u := MakeID()
+	u.Use()
+	fmt.Println(u, u[0])
+	u.Free() //F
+}
+`, id + `
+//lastuse:effect args borrowed
+func scan(to ...*byte)
+
+func f() {
+	u := MakeID()
+	u.Use()
+	scan(&u[0], &u[1])
+	u.Free() //F
+}
+`, "not made here"},
+	{"a library clears elements of a handle", list + `
+func f() {
+	l := MakeList()
+	l.Use()
+	println(len(slices.Delete([]int{1, 2}, 0, 1)))
+	l.Free() //F
+}
+`, list + `
+func f() {
+	l := MakeList()
+	l.Use()
+	println(len(slices.Delete(l, 0, 1)))
+	l.Free() //F
+}
+`, "handed to somebody"},
 	{"a key is deleted from a handle", table + `
 func f(m map[string]int) {
 	t := MakeTable()
@@ -192,4 +225,18 @@ func (t Table) Free()
 
 //lastuse:effect recv borrowed
 func (t Table) Use()
+`
+
+// list is a handle that is a slice.
+const list = `
+type List []int
+
+//lastuse:effect result 0 owned
+func MakeList() List
+
+//lastuse:effect recv freed
+func (l List) Free()
+
+//lastuse:effect recv borrowed
+func (l List) Use()
 `

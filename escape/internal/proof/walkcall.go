@@ -143,7 +143,7 @@ func (w *walker) external(k *call, p phase, s *set, touched func(ssa.Value) bool
 		if k.ruledOut(par) || par.Frees && w.onlyViewed(par, w.g.freed(a, par)) {
 			par.Frees = false
 		}
-		if par.Stores || w.data() && w.leadsTo(s, a) && w.f.c.rewrites(a, w.site.typ) {
+		if par.Stores || par.Empties && w.holds(s, a) || w.rewritten(s, a) {
 			s.add(w.id(markKey{kind: left, at: k.at})) // it may not be what it was
 		}
 		switch {
