@@ -36,6 +36,7 @@ func eachFree(src string, do func(fn, text string, read func() bool)) {
 		}
 		for _, d := range f.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {
+				prune(fn.Body)
 				name := fn.Name.Name
 				if fn.Recv != nil {
 					name = types.ExprString(fn.Recv.List[0].Type) + "." + name
@@ -48,6 +49,34 @@ func eachFree(src string, do func(fn, text string, read func() bool)) {
 			}
 		}
 	}
+}
+
+// prune leaves out what nothing gets to: what stands behind a statement that ends, up to the next label.
+func prune(body *ast.BlockStmt) {
+	reached := func(list []ast.Stmt) (res []ast.Stmt) {
+		ended := false
+		for _, s := range list {
+			if _, label := s.(*ast.LabeledStmt); label {
+				ended = false
+			}
+			if !ended {
+				res = append(res, s)
+				ended = ends(s)
+			}
+		}
+		return res
+	}
+	ast.Inspect(body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.BlockStmt:
+			n.List = reached(n.List)
+		case *ast.CaseClause:
+			n.Body = reached(n.Body)
+		case *ast.CommClause:
+			n.Body = reached(n.Body)
+		}
+		return true
+	})
 }
 
 // An orderly goes through a function in the order of its text.
