@@ -2,6 +2,38 @@ package proof_test
 
 // conditionPairs show where what is known of conditions ends.
 var conditionPairs = []pair{
+	{"the variable that one iteration hands to the next is never zero", `
+func f(c bool) {
+	b := Make()
+	for x := b; c; x.Use() {
+		for range seq {
+			if c {
+				x.Free() //F
+				return
+			}
+		}
+	}
+	b.Free() //F
+}
+
+func seq(yield func(int) bool) { yield(1) }
+`, `
+func f(c bool) {
+	b := Make()
+	for x := b; c; x = nil {
+		x.Use()
+		for range seq {
+			if c {
+				x.Free() //F
+				return
+			}
+		}
+	}
+	b.Free() //F
+}
+
+func seq(yield func(int) bool) { yield(1) }
+`, "it may be nil"},
 	{"the error that a deferred clean-up tests", `
 func f() error {
 	b, err := build()

@@ -240,13 +240,11 @@ func (w *walker) alloc(s *set, i *ssa.Alloc) {
 	w.renewed(s, i)
 }
 
-// filled reports whether each element of an array is stored right where it is made, before anything else is
-// done to it, as arguments of a variadic function and elements of a literal are.
+// filled reports whether nobody sees that a variable is zero: it is stored right where it is made, before
+// anything else is done to it, as what one iteration of a loop hands to the next is; of an array each element
+// is, as arguments of a variadic function and elements of a literal are.
 func filled(i *ssa.Alloc) bool {
 	array, ok := i.Type().Underlying().(*types.Pointer).Elem().Underlying().(*types.Array)
-	if !ok {
-		return false
-	}
 	set := map[int64]bool{}
 	instrs := i.Block().Instrs
 	for _, in := range instrs[slices.Index(instrs, ssa.Instruction(i))+1:] {
@@ -254,6 +252,9 @@ func filled(i *ssa.Alloc) bool {
 			continue
 		}
 		if st, ok := in.(*ssa.Store); ok {
+			if st.Addr == ssa.Value(i) && st.Val != ssa.Value(i) {
+				return true
+			}
 			if at, ok := st.Addr.(*ssa.IndexAddr); ok && at.X == ssa.Value(i) {
 				set[at.Index.(*ssa.Const).Int64()] = true
 			}
@@ -262,7 +263,7 @@ func filled(i *ssa.Alloc) bool {
 			break
 		}
 	}
-	return int64(len(set)) == array.Len()
+	return ok && int64(len(set)) == array.Len()
 }
 
 // onlyStored reports whether the address of a known element is there to store into it.
