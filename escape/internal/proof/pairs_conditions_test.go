@@ -34,6 +34,60 @@ func f(c bool) {
 
 func seq(yield func(int) bool) { yield(1) }
 `, "it may be nil"},
+	{"a result is zero where a panic came before it was stored", `
+func mk() (b *B) {
+	b = Make()
+	return b
+}
+
+func f() {
+	b := mk()
+	_ = b
+	b.Free() //F
+}
+`, `
+func mk() (b *B) {
+	defer func() { recover() }()
+	b = Make()
+	return b
+}
+
+func f() {
+	b := mk()
+	_ = b
+	b.Free() //F
+}
+`, "it may be nil"},
+	{"a result is zero beside no error where a panic came before it was stored", `
+func mk() (b *B, err error) {
+	b = Make()
+	return b, nil
+}
+
+func f() {
+	b, err := mk()
+	if err != nil {
+		return
+	}
+	_ = b
+	b.Free() //F
+}
+`, `
+func mk() (b *B, err error) {
+	defer func() { recover() }()
+	b = Make()
+	return b, nil
+}
+
+func f() {
+	b, err := mk()
+	if err != nil {
+		return
+	}
+	_ = b
+	b.Free() //F
+}
+`, "it may be nil"},
 	{"the error that a deferred clean-up tests", `
 func f() error {
 	b, err := build()

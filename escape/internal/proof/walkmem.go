@@ -242,8 +242,12 @@ func (w *walker) alloc(s *set, i *ssa.Alloc) {
 
 // filled reports whether nobody sees that a variable is zero: it is stored right where it is made, before
 // anything else is done to it, as what one iteration of a loop hands to the next is; of an array each element
-// is, as arguments of a variadic function and elements of a literal are.
+// is, as arguments of a variadic function and elements of a literal are. A result that a recovered panic
+// returns is seen whatever was stored by then.
 func filled(i *ssa.Alloc) bool {
+	if slices.ContainsFunc(*i.Referrers(), func(r ssa.Instruction) bool { return r.Block() == i.Parent().Recover }) {
+		return false
+	}
 	array, ok := i.Type().Underlying().(*types.Pointer).Elem().Underlying().(*types.Array)
 	set := map[int64]bool{}
 	instrs := i.Block().Instrs
