@@ -144,10 +144,10 @@ func TestFailures(t *testing.T) {
 
 func TestRun(t *testing.T) {
 	var out strings.Builder
-	require.NoError(t, run(&out, 1000, true, linear.Options{}))
+	require.NoError(t, linear.Run(&out, 1000, true, linear.Options{}, solved))
 	assert.Contains(t, out.String(), "device: host\n1000 rows, 2998 elements: ")
 	assert.Contains(t, out.String(), "live at the end: 0 bytes, ")
-	assert.EqualError(t, run(&out, 0, true, linear.Options{}), "0 rows: want at least 1")
+	assert.EqualError(t, linear.Run(&out, 0, true, linear.Options{}, solved), "0 rows: want at least 1")
 }
 
 // What -fix writes is in the repository.
@@ -188,6 +188,6 @@ func TestGPU(t *testing.T) {
 		solve(t, alloctest.Ordered(t, gpu), n, rewritten.Solve, alloc.Options{}, linear.Options{GPU: gpu})
 	}
 	var out strings.Builder
-	require.NoError(t, run(&out, 1<<20, false, linear.Options{}))
+	require.NoError(t, linear.Run(&out, 1<<20, false, linear.Options{}, solved))
 	t.Log(out.String())
 }
