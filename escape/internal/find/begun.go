@@ -62,7 +62,7 @@ func (r *finder) filled(s *pointsto.Site, at *ssa.BasicBlock) (fill.Gift, bool) 
 	}
 	gifts := fill.Gifts(r.f, all...)
 	k := slices.IndexFunc(gifts, func(g fill.Gift) bool {
-		return r.has(s, g, at) && (frees(r.f, s, g.Field) || g.Through && !ends(r.f, s, g.Field))
+		return r.has(s, g, at) && owns(r.f, s, g)
 	})
 	if k < 0 {
 		return fill.Gift{}, false

@@ -8,6 +8,7 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/fill"
+	"github.com/lastuse/lastuse/escape/internal/ir"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/own"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
@@ -68,15 +69,13 @@ func lendsOnly(f *own.Func, a *ssa.Alloc) bool {
 
 // forgets returns a return with an error behind a gift, with which the function gives up what it has then.
 func forgets(f *own.Func, a *ssa.Alloc, g fill.Gift) *ssa.Return {
-	for _, b := range f.SSA.Blocks {
-		r, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
-		if !ok || b == f.SSA.Recover || !effect.HasError(f.SSA.Signature) {
+	for _, r := range ir.Returns(f.SSA) {
+		if r.Block() == f.SSA.Recover || !memory.Fails(r) {
 			continue
 		}
-		success, _ := memory.Outcome(r, func(ssa.Value) (on, known bool) { return false, false })
-		failed, known := f.Failed(g.At, b)
+		failed, known := f.Failed(g.At, r.Block())
 		has := known && (failed && g.Fails || !failed && g.Success) || g.Success && g.Again(f)
-		if !success && has && g.Reaches(r) && !takes(f, a, r) {
+		if has && g.Reaches(r) && !takes(f, a, r) {
 			return r
 		}
 	}

@@ -253,12 +253,8 @@ func (h *heap) lost() (*ssa.Return, ssa.Instruction) {
 	if h.bad {
 		return nil, nil
 	}
-	for _, b := range h.f.SSA.Blocks {
-		r, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
-		if !ok || b == h.f.SSA.Recover || slices.Contains(h.back, r) {
-			continue
-		}
-		if success, _ := memory.Outcome(r, func(ssa.Value) (on, known bool) { return false, false }); success {
+	for _, r := range ir.Returns(h.f.SSA) {
+		if r.Block() == h.f.SSA.Recover || slices.Contains(h.back, r) || !memory.Fails(r) {
 			continue
 		}
 		for _, g := range h.gifts {

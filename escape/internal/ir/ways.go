@@ -155,6 +155,16 @@ func NonNil(b, until *ssa.BasicBlock, is func(ssa.Value) bool) (on, known bool) 
 	return false, false
 }
 
+// Returns lists the returns of a function, and of its recover block, in the order of the blocks.
+func Returns(fn *ssa.Function) (out []*ssa.Return) {
+	for _, b := range fn.Blocks {
+		if r, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return); ok {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
 // NilTest returns what a branch compares with nil, and the number of the way that is taken if it is not; -1
 // for any other branch.
 func NilTest(i *ssa.If) (x ssa.Value, way int) {

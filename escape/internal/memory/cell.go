@@ -123,10 +123,8 @@ func (f *Func) Users(v ssa.Value) []ssa.Instruction {
 	}
 	visit(root)
 	if f.Assigns(v) { // what it holds in the end is its own function's
-		for _, b := range f.SSA.Blocks {
-			if r, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return); ok {
-				add(r)
-			}
+		for _, r := range ir.Returns(f.SSA) {
+			add(r)
 		}
 	}
 	return out

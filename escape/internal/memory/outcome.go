@@ -44,6 +44,12 @@ func Outcome(r *ssa.Return, nonNil func(ssa.Value) (on, known bool)) (success, f
 	return !known || !on, !known || on
 }
 
+// Fails reports whether a return is one with an error, whatever way leads there.
+func Fails(r *ssa.Return) bool {
+	success, _ := Outcome(r, func(ssa.Value) (on, known bool) { return false, false })
+	return !success
+}
+
 // stored calls see with what is put into a variable, here and in literals that capture it, and reports
 // whether nobody else gets at it.
 func stored(addr ssa.Value, see func(*ssa.Store)) bool {

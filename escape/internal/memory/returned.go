@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/internal/ir"
 )
 
 // This file is about results that lie in variables while deferred calls run. A pointer to what has parts that
@@ -12,18 +14,14 @@ import (
 
 // findReturned finds the loads of such results, and what was stored.
 func (f *Func) findReturned() {
-	for _, b := range f.SSA.Blocks {
-		r, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
-		if !ok {
-			continue
-		}
+	for _, r := range ir.Returns(f.SSA) {
 		for _, v := range r.Results {
 			load, ok := v.(*ssa.UnOp)
 			if !ok || !f.HasParts(load) || !onlyReturned(load.X) {
 				continue
 			}
 			var last *ssa.Store
-			for _, i := range b.Instrs {
+			for _, i := range r.Block().Instrs {
 				if s, ok := i.(*ssa.Store); ok && s.Addr == load.X {
 					last = s
 				}
@@ -32,7 +30,7 @@ func (f *Func) findReturned() {
 			case last != nil:
 				f.returned[load] = last.Val
 				f.Stands(r, last)
-			case b == f.SSA.Recover:
+			case r.Block() == f.SSA.Recover:
 				f.returned[load] = ssa.NewConst(nil, load.Type())
 			}
 		}

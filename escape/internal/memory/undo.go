@@ -53,7 +53,7 @@ func (f *Func) AtEnd(i ssa.Instruction, b *ssa.BasicBlock) effect.Cond {
 	if !ok || load.X != u.err {
 		return effect.Maybe
 	}
-	if success, _ := Outcome(r, func(ssa.Value) (on, known bool) { return false, false }); success {
+	if !Fails(r) {
 		return effect.Never
 	}
 	return effect.Always
@@ -97,12 +97,10 @@ func (f *Func) findUndone() {
 
 // results lists the loads by which returns read a variable.
 func (f *Func) results(v ssa.Value) (out []*ssa.UnOp) {
-	for _, b := range f.SSA.Blocks {
-		if r, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return); ok {
-			for _, w := range r.Results {
-				if load, ok := w.(*ssa.UnOp); ok && load.Op == token.MUL && load.X == v {
-					out = append(out, load)
-				}
+	for _, r := range ir.Returns(f.SSA) {
+		for _, w := range r.Results {
+			if load, ok := w.(*ssa.UnOp); ok && load.Op == token.MUL && load.X == v {
+				out = append(out, load)
 			}
 		}
 	}
