@@ -44,6 +44,7 @@ var (
 	errStreamClosed = fmt.Errorf("stream %w: Close it behind its last use, or take another of the pool", ErrClosed)
 	errGraphClosed  = fmt.Errorf("graph %w: Close it behind its last use, or Capture anew", ErrClosed)
 	errInCapture    = fmt.Errorf("%w: do it before Capture, or behind the graph's Launch", ErrCapturing)
+	errOtherKind    = fmt.Errorf("alloc: wait event: event %w on a device of another kind: Sync it", ErrForeign)
 	errByOthers     = fmt.Errorf("%w by somebody else: do it when that has ended", ErrCapturing)
 )
 

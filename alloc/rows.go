@@ -98,10 +98,11 @@ func copyRows(op string, s *Stream, dst, src *rowSide, width, height int, elem u
 	if err := s.open(); err != nil {
 		return fmt.Errorf("alloc: %s: %w", op, err)
 	}
-	if width == 0 || height == 0 || elem == 0 {
-		return nil
-	}
+	none := width == 0 || height == 0 || elem == 0 // but what is named must be there
 	for _, r := range [...]*rowSide{dst, src} {
+		if none {
+			break
+		}
 		if err := r.fits(width, height); err != nil {
 			return fmt.Errorf("alloc: %s: %w", op, err)
 		}
@@ -114,6 +115,9 @@ func copyRows(op string, s *Stream, dst, src *rowSide, width, height int, elem u
 		return err
 	}
 	defer src.end(s)
+	if none {
+		return nil
+	}
 	err := s.core.copyRows(s.heap.line.handle, dst.rows, src.rows, int64(width)*int64(elem), int64(height))
 	if err != nil {
 		return fmt.Errorf("alloc: %s: %w", op, err)

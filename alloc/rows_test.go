@@ -108,6 +108,7 @@ func TestCopyRowsBadInput(t *testing.T) {
 	a.Free()
 	require.ErrorIs(t, alloc.Copy2D(s, b, 5, a, 5, 5, 4), alloc.ErrFreed)
 	require.ErrorIs(t, alloc.Download2D(s, h, 2, a, 5, 2, 2), alloc.ErrFreed)
+	require.ErrorIs(t, alloc.Copy2D(s, a, 5, b, 5, 0, 4), alloc.ErrFreed, "nothing of it")
 	dead := mustPin[int32](t, p, 6)
 	dead.Free()
 	require.ErrorIs(t, alloc.Upload2D(s, b, 2, dead, 2, 2, 2), alloc.ErrFreed)

@@ -465,7 +465,7 @@ func (s *Stream) WaitEvent(e Event) {
 	wait := s.core.waiter(r.core)
 	switch {
 	case wait == nil:
-		panic(fmt.Errorf("alloc: wait event: event %w on a device of another kind: Sync it", ErrForeign))
+		panic(errOtherKind)
 	case s.closed.Load() || !s.core.estate.enter():
 		panic(fmt.Errorf("alloc: wait event: %w", errStreamClosed))
 	}
@@ -479,7 +479,7 @@ func (s *Stream) WaitEvent(e Event) {
 		err = wait(s.heap.line.handle, r.event)
 	}
 	if errors.Is(err, ErrForeign) {
-		panic(fmt.Errorf("alloc: wait event: event %w", err))
+		panic(errOtherKind)
 	}
 	if err != nil {
 		s.heap.line.fail(fmt.Errorf("alloc: wait event: %w", err))

@@ -71,9 +71,16 @@ func TestCloseGivesBack(t *testing.T) {
 	b := buffer[byte](t, e.s, 10<<20)
 	require.NoError(t, b.CopyFrom(e.s, make([]byte, 10<<20)))
 	b.Free()
+	err := e.dev.Close()
+	require.ErrorIs(t, err, alloc.ErrLive)
+	require.ErrorContains(t, err, "cuda: close: a pool has streams or memory of "+e.dev.Name()+": Close it before: ")
 	require.NoError(t, e.pool.Close())
 	require.NoError(t, e.dev.Close())
 	require.NoError(t, e.dev.Close(), "again")
+	for _, err := range []error{e.dev.Do(func() error { return nil }), second(alloc.NewPool(e.dev, alloc.Options{}))} {
+		require.ErrorIs(t, err, alloc.ErrClosed)
+		require.ErrorContains(t, err, "cuda: device 0 closed: use it before its Close, or Open it anew")
+	}
 	k := e.StandIn.Books()
 	assert.Zero(t, k.Device[0])
 	assert.Zero(t, k.Handle[0])
@@ -131,3 +138,5 @@ func TestPlain(t *testing.T) {
 	require.NoError(t, pool.Close())
 	assert.Zero(t, d.StandIn.Books().Device[0])
 }
+
+func second[T any](_ T, err error) error { return err }

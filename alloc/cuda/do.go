@@ -1,6 +1,11 @@
 package cuda
 
-import "runtime"
+import (
+	"errors"
+	"runtime"
+)
+
+var errNoFunction = errors.New("cuda: do: no function")
 
 // Do calls f on a thread that has the device's context as its current one, as cuBLAS, cuDNN, NCCL and other
 // libraries want that work on whatever context is current. The goroutine stays on that thread meanwhile, and
@@ -13,6 +18,9 @@ import "runtime"
 //
 //lastuse:effect arg f borrowed
 func (b *base) Do(f func() error) (err error) {
+	if f == nil {
+		return errNoFunction
+	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	was, err := b.ctx.Swap()

@@ -42,6 +42,7 @@ func TestDo(t *testing.T) {
 	}), want)
 	assert.Zero(t, current(t, b), "what was there before")
 
+	require.EqualError(t, e.dev.Do(nil), "cuda: do: no function")
 	assert.PanicsWithValue(t, "in f", func() {
 		_ = e.dev.Do(func() error { panic("in f") })
 	})

@@ -84,6 +84,9 @@ func (u *unavailable) Is(target error) bool { return target == ErrUnavailable }
 //
 //go:noinline
 func (b *base) work(err error) error {
+	if b.closed.Load() && err != nil {
+		return fmt.Errorf("cuda: device %d %w: use it before its Close, or Open it anew", b.ordinal, alloc.ErrClosed)
+	}
 	err = wrap(b.ordinal, err)
 	if errors.Is(err, ErrBroken) {
 		b.broken.CompareAndSwap(nil, &err)

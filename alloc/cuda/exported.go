@@ -49,6 +49,9 @@ func (e Exported[T]) File(s *alloc.Stream) (*os.File, error) {
 		return nil, err
 	}
 	defer s.End(e.Arg())
+	if e.handle == 0 {
+		return nil, fmt.Errorf("cuda: export: no memory, which MakeExported returns: %w", alloc.ErrSize)
+	}
 	if err := s.Sync(); err != nil {
 		return nil, err
 	}
@@ -149,12 +152,15 @@ func makeLone(s *alloc.Stream, op string, n int, elem int64,
 		s.Pool().Trim(0)
 		a.h, err = get(b, a.n)
 	}
+	if errors.Is(err, alloc.ErrOutOfMemory) {
+		err = fmt.Errorf("%d bytes: trim the pools, or ask for less: %w", a.n, err)
+	}
 	if err != nil {
 		return fail(err)
 	}
 	if err := a.open(); err != nil {
 		_ = b.ctx.MemRelease(a.h)
-		return fail(fmt.Errorf("memory of %d bytes: %w", a.n, b.work(err)))
+		return fail(fmt.Errorf("memory of %d bytes: ask for what there is behind it, or less: %w", a.n, b.work(err)))
 	}
 	return a, nil
 }

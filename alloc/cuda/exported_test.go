@@ -166,6 +166,9 @@ func TestExportedErrors(t *testing.T) {
 	require.ErrorIs(t, err, alloc.ErrType)
 	_, err = MakeExported[byte](e.s, 2<<30)
 	require.ErrorIs(t, err, alloc.ErrOutOfMemory)
+	require.ErrorContains(t, err, "cuda: make exported: 2147483648 bytes: trim the pools, or ask for less: ")
+	_, err = Exported[byte]{}.File(e.s)
+	require.EqualError(t, err, "cuda: export: no memory, which MakeExported returns: bad size")
 	_, err = MakeExported[byte](new(alloc.Stream), 1)
 	require.Error(t, err)
 	_, err = e.s.Capture(func() error {
@@ -189,7 +192,7 @@ func TestExportedErrors(t *testing.T) {
 	f, err := x.File(e.s)
 	require.NoError(t, err)
 	_, err = Import[byte](e.s, f, 3<<20)
-	require.ErrorContains(t, err, "cuda: import: memory of 4194304 bytes: ")
+	require.ErrorContains(t, err, "cuda: import: memory of 4194304 bytes: ask for what there is behind it, or less: ")
 	require.NoError(t, f.Close())
 	x.Free()
 

@@ -22,14 +22,18 @@ func (b *base) Alloc(size int64) (alloc.Ptr, error) {
 		return 0, fmt.Errorf("cuda: alloc: driver returned %#x, which is not aligned to %d", p,
 			alloc.MinAlign)
 	}
+	b.held.Add(1)
 	return alloc.Ptr(p), nil
 }
 
 // Free gives back what Alloc returned. The driver waits until the device is idle.
 func (b *base) Free(p alloc.Ptr, size int64) error {
 	if err := b.ctx.MemFree(uintptr(p)); err != nil {
-		return b.give(err)
+		if err := b.give(err); err != nil {
+			return err
+		}
 	}
+	b.held.Add(-1)
 	return nil
 }
 

@@ -119,6 +119,7 @@ type base struct {
 	captured capturedEvents
 
 	broken atomic.Pointer[error] // the first error of a context that is broken
+	held   atomic.Int64          // streams and plain allocations that have not been given back
 	close  sync.Once
 	closed atomic.Bool
 }
@@ -199,9 +200,12 @@ func (o Options) granule(least, memory int64) (int64, error) {
 // Plain returns the same device without mapping. Both may be used at once; closing one closes the other.
 func (d *Device) Plain() Plain { return Plain{d.base} }
 
-// Close gives back the device's context and what this package keeps in it. Pools on the device must be closed
-// before. Close may be repeated.
+// Close gives back the device's context and what this package keeps in it. While pools on the device are not
+// closed it does nothing but say so: errors.Is(err, [alloc.ErrLive]). Close may be repeated.
 func (b *base) Close() error {
+	if b.inUse() && b.broken.Load() == nil {
+		return fmt.Errorf("cuda: close: a pool has streams or memory of %s: Close it before: %w", b.name, alloc.ErrLive)
+	}
 	var err error
 	b.close.Do(func() {
 		b.closed.Store(true)
@@ -212,6 +216,13 @@ func (b *base) Close() error {
 		}
 	})
 	return err
+}
+
+// inUse reports whether somebody has a stream, memory or a range of addresses of the device.
+func (b *base) inUse() bool {
+	b.atlas.mu.Lock()
+	defer b.atlas.mu.Unlock()
+	return b.held.Load() > 0 || len(b.atlas.maps) > 0
 }
 
 // Info describes the device.

@@ -19,6 +19,7 @@ func (b *base) NewStream() (uintptr, error) {
 	if err != nil {
 		return 0, b.work(err)
 	}
+	b.held.Add(1)
 	return s, nil
 }
 
@@ -37,14 +38,18 @@ func (b *base) NewPriorityStream(priority int) (uintptr, error) {
 	if err != nil {
 		return 0, b.work(err)
 	}
+	b.held.Add(1)
 	return s, nil
 }
 
 // DestroyStream gives a stream back.
 func (b *base) DestroyStream(s uintptr) error {
 	if err := b.ctx.StreamDestroy(s); err != nil {
-		return b.give(err)
+		if err := b.give(err); err != nil {
+			return err
+		}
 	}
+	b.held.Add(-1)
 	b.stage.leave(s)
 	return nil
 }

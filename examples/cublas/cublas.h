@@ -49,12 +49,14 @@ static inline cublas *cublas_open(const char *path, char **why) {
 	int r = l->create(&l->handle);
 	if (r) {
 		*why = strdup(l->text(r));
+		dlclose(lib);
 		free(l);
 		return NULL;
 	}
 	return l;
 }
 
+// cublas_close ends the handle. The library itself stays, for the next to open it.
 static inline void cublas_close(cublas *l) {
 	l->destroy(l->handle);
 	free(l);

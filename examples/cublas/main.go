@@ -46,7 +46,13 @@ type method struct {
 	apply func(s *alloc.Stream, c, a, b alloc.Buffer[float32], n int) error
 }
 
+// maxRows is how many rows a matrix may have, whose elements cuBLAS and we count by int32.
+const maxRows = 46_340
+
 func run(w io.Writer, n int, onHost bool, names []string, nvrtc string) error {
+	if n < 1 || n > maxRows {
+		return fmt.Errorf("matrices of %d rows: want at least 1, and at most %d", n, maxRows)
+	}
 	if !onHost {
 		gpu, err := cuda.Open(0)
 		if err == nil {

@@ -1,9 +1,10 @@
-// Jacobi solves a sparse linear system by Jacobi's method: the program of NVIDIA's sample jacobiCudaGraphs,
-// ported. Each step reads one vector and writes another, which change places, and it is given to the device
-// in three ways: call by call; by a graph that is updated to the next step (cudaGraphExecUpdate); and by two
-// graphs in turn, one for either direction, where the sample sets the parameters of a graph's node
-// (cudaGraphExecKernelNodeSetParams). A kernel in CUDA C makes the step, cuBLAS tells how much of the
-// right-hand side was left. Without a GPU Go functions do the same on this machine's memory.
+// Jacobi solves a linear system by Jacobi's method, as NVIDIA's sample jacobiCudaGraphs does; here the
+// matrix is sparse, of float32, and the one of conjugate. Each step reads one vector and writes another,
+// which change places, and it is given to the device in three ways: call by call; by a graph that is updated
+// to the next step (cudaGraphExecUpdate); and by two graphs in turn, one for either direction, where the
+// sample sets the parameters of a graph's node (cudaGraphExecKernelNodeSetParams). A kernel in CUDA C makes
+// the step, cuBLAS tells how much of the right-hand side was left. Without a GPU Go functions do the same on
+// this machine's memory.
 //
 //	go run ./examples/jacobi [-n rows] [-host] [-lib libcublas.so.13] [-nvrtc libnvrtc.so.13]
 //

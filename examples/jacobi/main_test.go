@@ -158,7 +158,9 @@ func TestRun(t *testing.T) {
 	require.NoError(t, linear.Run(&out, 1000, true, linear.Options{}, solved))
 	assert.Contains(t, out.String(), "device: host\ncall by call: 1000 rows, ")
 	assert.Contains(t, out.String(), "live at the end: 0 bytes, ")
-	assert.EqualError(t, linear.Run(&out, 0, true, linear.Options{}, solved), "0 rows: want at least 1")
+	assert.EqualError(t, linear.Run(&out, 0, true, linear.Options{}, solved), "0 rows: want at least 1, and at most 715827883")
+	assert.EqualError(t, linear.Run(&out, 1<<62, true, linear.Options{}, solved),
+		"4611686018427387904 rows: want at least 1, and at most 715827883")
 }
 
 // What -fix writes is in the repository.

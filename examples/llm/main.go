@@ -26,6 +26,8 @@ import (
 	"strings"
 
 	"github.com/dustin/go-humanize"
+
+	"github.com/lastuse/lastuse/examples/llm/model"
 )
 
 func main() {
@@ -46,6 +48,10 @@ func main() {
 	flag.StringVar(&o.kernels.NVRTC, "nvrtc", "", "file of NVRTC, likewise")
 	flag.IntVar(&o.kernels.Narrow, "narrow", -1, "most rows that go through our projection instead of cuBLAS's, up to 16; -1: 8")
 	flag.Parse()
+	if flag.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "llm: %q: there are flags only, see -h\n", flag.Args())
+		os.Exit(2)
+	}
 	err := o.parse(batches, limit, blas)
 	if err == nil {
 		err = o.run()
@@ -56,12 +62,15 @@ func main() {
 	}
 }
 
-// parse takes the flags that are no plain values.
+// maxBatch is how many requests there may be, at once and in all.
+const maxBatch = 1 << 16
+
+// parse checks the flags, and takes those that are no plain values.
 func (o *options) parse(batches, limit, blas string) error {
 	for text := range strings.SplitSeq(batches, ",") {
 		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 {
-			return fmt.Errorf("-batch %s: want numbers such as 1,16", batches)
+		if err != nil || n < 1 || n > maxBatch {
+			return fmt.Errorf("-batch %s: want numbers such as 1,16, up to %d", batches, maxBatch)
 		}
 		o.batches = append(o.batches, n)
 	}
@@ -71,6 +80,16 @@ func (o *options) parse(batches, limit, blas string) error {
 			return fmt.Errorf("-limit %s: want bytes, such as 6GiB", limit)
 		}
 		o.limit = int64(n)
+	}
+	switch {
+	case o.requests < 0 || o.requests > maxBatch:
+		return fmt.Errorf("-requests %d: want 0, or up to %d", o.requests, maxBatch)
+	case o.tokens < 0:
+		return fmt.Errorf("-tokens %d: want 0, or how many each request is answered", o.tokens)
+	case !(o.bandwidth >= 0):
+		return fmt.Errorf("-bandwidth %v: want GB/s, such as 4800", o.bandwidth)
+	case o.kernels.Narrow < -1 || o.kernels.Narrow > model.MaxNarrow:
+		return fmt.Errorf("-narrow %d: want -1, or up to %d", o.kernels.Narrow, model.MaxNarrow)
 	}
 	if blas != "" {
 		o.kernels.BLAS = []string{blas}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -60,8 +61,9 @@ func answers(text string) (all []string) {
 func TestFlags(t *testing.T) {
 	for _, tt := range []struct{ batches, limit, want string }{
 		{"1,16", "6GiB", ""},
-		{"1;16", "", "-batch 1;16: want numbers such as 1,16"},
-		{"0", "", "-batch 0: want numbers such as 1,16"},
+		{"1;16", "", "-batch 1;16: want numbers such as 1,16, up to 65536"},
+		{"0", "", "-batch 0: want numbers such as 1,16, up to 65536"},
+		{"65537", "", "-batch 65537: want numbers such as 1,16, up to 65536"},
 		{"1", "much", "-limit much: want bytes, such as 6GiB"},
 	} {
 		o := options{context: 64}
@@ -74,6 +76,22 @@ func TestFlags(t *testing.T) {
 		} else {
 			assert.EqualError(t, err, tt.want)
 		}
+	}
+	for want, o := range map[string]options{
+		"-requests -3: want 0, or up to 65536":                     {requests: -3},
+		"-tokens -1: want 0, or how many each request is answered": {tokens: -1},
+		"-bandwidth -1: want GB/s, such as 4800":                   {bandwidth: -1},
+		"-bandwidth NaN: want GB/s, such as 4800":                  {bandwidth: math.NaN()},
+		"-narrow 99: want -1, or up to 16":                         {kernels: model.Options{Narrow: 99}},
+	} {
+		assert.EqualError(t, o.parse("1", "", ""), want)
+	}
+	for _, size := range []struct {
+		size    string
+		context int
+	}{{"2x64", 1 << 40}, {"99999999999x64", 64}, {"2x4503599627370496", 64}} {
+		_, err := model.Sized(size.size, size.context)
+		assert.ErrorContains(t, err, "no size may exceed 1048576")
 	}
 	o, _ := onHost()
 	o.form = "other"

@@ -49,17 +49,21 @@ static inline linear_cublas *linear_cublas_open(const char *path, char **why) {
 		}
 		memcpy(symbols[i].to, &f, sizeof f);
 	}
-	int r = l->create(&l->handle);
+	int r = l->create(&l->handle), made = !r;
 	if (!r)
 		r = l->set_pointer_mode(l->handle, 1);
 	if (r) {
 		*why = strdup(l->text(r));
+		if (made)
+			l->destroy(l->handle);
+		dlclose(lib);
 		free(l);
 		return NULL;
 	}
 	return l;
 }
 
+// The library itself stays, for the next to open it.
 static inline void linear_cublas_close(linear_cublas *l) {
 	l->destroy(l->handle);
 	free(l);

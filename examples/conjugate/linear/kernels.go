@@ -2,6 +2,7 @@ package linear
 
 import (
 	_ "embed"
+	"errors"
 	"fmt"
 
 	"github.com/lastuse/lastuse/alloc"
@@ -43,6 +44,9 @@ func Open(p *alloc.Pool, o Options) (*Kernels, error) {
 	}
 	if k.module, err = cuda.Compile(p, source, cuda.CompileOptions{Name: "kernels.cu", Library: o.NVRTC}); err != nil {
 		k.blas.close()
+		if errors.Is(err, cuda.ErrUnavailable) {
+			err = fmt.Errorf("NVRTC, which comes with the CUDA toolkit, is wanted: -nvrtc names its file: %w", err)
+		}
 		return nil, err
 	}
 	for _, x := range []struct {

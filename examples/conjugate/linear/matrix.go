@@ -1,6 +1,7 @@
 package linear
 
 import (
+	"math"
 	"math/rand/v2"
 
 	"github.com/lastuse/lastuse/alloc"
@@ -14,8 +15,11 @@ type System struct {
 	Right   []float32
 }
 
-// Tridiagonal returns a system of n rows whose matrix is symmetric, positive definite, and has elements on
-// three diagonals. All elements of the right-hand side are 1.
+// MaxRows is how many rows a tridiagonal system may have, whose elements are counted by int32.
+const MaxRows = (math.MaxInt32 + 2) / 3
+
+// Tridiagonal returns a system of n rows, at most MaxRows, whose matrix is symmetric, positive definite, and
+// has elements on three diagonals. All elements of the right-hand side are 1.
 func Tridiagonal(n int, seed uint64) System {
 	r := rand.New(rand.NewPCG(seed, seed))
 	y := System{Starts: make([]int32, 1, n+1), Right: make([]float32, n)}

@@ -23,6 +23,10 @@ func Main(name string, solve Solver) {
 	lib := flag.String("lib", "", "file of cuBLAS, if the system's loader does not find it")
 	nvrtc := flag.String("nvrtc", "", "file of NVRTC, likewise")
 	flag.Parse()
+	if flag.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "%s: %q: there are flags only, see -h\n", name, flag.Args())
+		os.Exit(2)
+	}
 	o := Options{NVRTC: *nvrtc}
 	if *lib != "" {
 		o.BLAS = []string{*lib}
@@ -36,8 +40,8 @@ func Main(name string, solve Solver) {
 // Run has a solver solve a system of n rows, on the first GPU if there is one and onHost is false, else on
 // this machine's memory.
 func Run(w io.Writer, n int, onHost bool, o Options, solve Solver) error {
-	if n < 1 {
-		return fmt.Errorf("%d rows: want at least 1", n)
+	if n < 1 || n > MaxRows {
+		return fmt.Errorf("%d rows: want at least 1, and at most %d", n, MaxRows)
 	}
 	if !onHost {
 		gpu, err := cuda.Open(0)

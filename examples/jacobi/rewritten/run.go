@@ -17,8 +17,9 @@ const (
 	Swapped             // by two graphs in turn
 )
 
-// Solve returns x with m*x = right, and the number of steps that it took: as many as make the length of what
-// is left of the right-hand side at most tolerance, and at most so many.
+// Solve returns x with m*x = right, and the number of steps that it took: one more than make the length of
+// what is left of the right-hand side at most tolerance, as a step tells what was left before it, and at most
+// so many.
 func Solve(s *alloc.Stream, k *linear.Kernels, way Way, system linear.System, tolerance float32, most int) ([]float32,
 	int, error) {
 	m, err := linear.Load(s, system)

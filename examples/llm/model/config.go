@@ -10,6 +10,9 @@ import (
 // Half is the type of weights and activations.
 type Half = half.BFloat16
 
+// maxSize bounds every size, so that no product of two, or of rows with one, is beyond an int.
+const maxSize = 1 << 20
+
 const (
 	theta   = 10000 // of the rotation by position
 	epsilon = 1e-5  // of norm
@@ -61,6 +64,7 @@ func (c Config) check() error {
 	}
 	say(c.Layers < 1 || c.Width < 1 || c.Heads < 1 || c.KVHeads < 1 || c.Hidden < 1 || c.Vocab < 1,
 		"every size must be positive")
+	say(max(c.Layers, c.Width, c.Hidden, c.Vocab, c.Context) > maxSize, fmt.Sprintf("no size may exceed %d", maxSize))
 	say(c.Context < BlockLen || c.Context%BlockLen != 0, fmt.Sprintf("the context must be a multiple of %d", BlockLen))
 	if len(wrong) == 0 {
 		say(c.Width%c.Heads != 0, "the heads must divide the width")

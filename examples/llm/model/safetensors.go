@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"encoding/json"
@@ -16,7 +17,7 @@ import (
 )
 
 // ErrSafetensors says that a file is no safetensors file, or one that contradicts itself.
-var ErrSafetensors = errors.New("bad safetensors file")
+var ErrSafetensors = errors.New("bad safetensors file: get it anew, or name another")
 
 // Safetensors is a file of tensors with names: eight bytes that say how long its header is, the header in
 // JSON, and the numbers. It is a Source.
@@ -36,9 +37,9 @@ type File interface {
 
 // An entry says where a tensor is.
 type entry struct {
-	Type    string   `json:"dtype"`
-	Shape   []int64  `json:"shape"`
-	Offsets [2]int64 `json:"data_offsets"` // behind the header: first byte, and the one behind the last
+	Type    string  `json:"dtype"`
+	Shape   []int64 `json:"shape"`
+	Offsets []int64 `json:"data_offsets"` // two, behind the header: first byte, and the one behind the last
 }
 
 // maxHeader is the largest header that the format allows, in bytes.
@@ -67,20 +68,44 @@ func OpenSafetensors(f File) (*Safetensors, error) {
 	if _, err := f.ReadAt(text, 8); err != nil {
 		return nil, t.bad("header: %v", err)
 	}
-	var raw map[string]json.RawMessage
-	if err := json.Unmarshal(text, &raw); err != nil {
-		return nil, t.bad("header: %v", err)
-	}
-	delete(raw, "__metadata__")
-	t.data, t.header = 8+int64(n), make(map[string]entry, len(raw))
-	for name, text := range raw {
-		var e entry
-		if err := json.Unmarshal(text, &e); err != nil {
-			return nil, t.bad("tensor %q: %v", name, err)
-		}
-		t.header[name] = e
+	t.data, t.header = 8+int64(n), map[string]entry{}
+	if err := t.parse(text); err != nil {
+		return nil, err
 	}
 	return t, t.check(info.Size() - t.data)
+}
+
+// parse reads the header, an object in which each name stands once.
+func (t *Safetensors) parse(text []byte) error {
+	var object map[string]json.RawMessage // which would take the last of two
+	if err := json.Unmarshal(text, &object); err != nil || object == nil {
+		return t.bad("header: %v", cmp.Or(err, errors.New("null")))
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	_, _ = d.Token() // the brace
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return t.bad("header: %v", err)
+		}
+		name := key.(string)
+		if name == "__metadata__" {
+			err = d.Decode(new(json.RawMessage))
+		} else {
+			var e entry
+			if _, twice := t.header[name]; twice {
+				return t.bad("tensor %q stands there twice", name)
+			}
+			if err = d.Decode(&e); err == nil && len(e.Offsets) != 2 {
+				return t.bad("tensor %q has %d offsets: want 2", name, len(e.Offsets))
+			}
+			t.header[name] = e
+		}
+		if err != nil {
+			return t.bad("tensor %q: %v", name, err)
+		}
+	}
+	return nil
 }
 
 func (t *Safetensors) bad(format string, args ...any) error {
@@ -135,11 +160,15 @@ func (t *Safetensors) Close() error { return t.file.Close() }
 // 64 numbers, or 16 in a model less than 512 wide.
 func (t *Safetensors) Config(context int) (Config, error) {
 	c := Config{Context: context}
-	shape := func(name string) (rows, cols int) {
-		if e := t.header[name]; len(e.Shape) == 2 {
-			return int(e.Shape[0]), int(e.Shape[1])
+	for _, name := range []string{"model.embed_tokens.weight", "model.layers.0.self_attn.k_proj.weight",
+		"model.layers.0.mlp.gate_proj.weight"} {
+		if e, ok := t.header[name]; !ok || len(e.Shape) != 2 {
+			return c, t.bad("no matrix %q, which models of the Llama family have", name)
 		}
-		return 0, 0
+	}
+	shape := func(name string) (rows, cols int) {
+		e := t.header[name]
+		return int(e.Shape[0]), int(e.Shape[1])
 	}
 	c.Vocab, c.Width = shape("model.embed_tokens.weight")
 	head := 64

@@ -47,6 +47,11 @@ func TestBadSafetensors(t *testing.T) {
 		{`{"a":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}}`, `tensor "a": shape [-2]`},
 		{`{"a":{"dtype":"F99","shape":[2],"data_offsets":[0,8]}}`, `tensor "a": numbers of type "F99"`},
 		{`{"a":{"dtype":"F32","shape":[1e99],"data_offsets":[0,8]}}`, `tensor "a": json: `},
+		{`{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8,99]}}`, `tensor "a" has 3 offsets: want 2`},
+		{`{"a":{"dtype":"F32","shape":[0],"data_offsets":[0]}}`, `tensor "a" has 1 offsets: want 2`},
+		{`{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}`,
+			`tensor "a" stands there twice`},
+		{`null`, "header: null"},
 		{`{"a":`, "header: unexpected end of JSON input"},
 		{`[]`, "header: json: "},
 	} {
@@ -55,6 +60,7 @@ func TestBadSafetensors(t *testing.T) {
 			require.NoError(t, err, tt.header)
 			_, err = st.Config(64)
 			require.ErrorIs(t, err, model.ErrSafetensors, "it is no model")
+			require.ErrorContains(t, err, `no matrix "model.embed_tokens.weight", which models of the Llama family have`)
 			continue
 		}
 		require.ErrorIs(t, err, model.ErrSafetensors, tt.header)
