@@ -24,6 +24,16 @@ func (b Bits) Set(i int, on bool) {
 	}
 }
 
+// Without returns b, which may be nil, without i: a copy where i was in it.
+func (b Bits) Without(i int) Bits {
+	if b == nil || !b.Has(i) {
+		return b
+	}
+	b = b.Clone()
+	b.Remove(i)
+	return b
+}
+
 // Union adds c to b and reports whether that is more.
 func (b Bits) Union(c Bits) bool {
 	grown := false

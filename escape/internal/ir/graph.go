@@ -269,6 +269,20 @@ func (g *Graph) Where(i ssa.Instruction) (node, at int, ok bool) {
 	return w[0], w[1], ok
 }
 
+// Between adds to in the nodes on the ways from a node to an instruction, that node left out.
+func (g *Graph) Between(from int, to ssa.Instruction, in map[int]bool) {
+	end, _, _ := g.Where(to)
+	seen := map[int]bool{from: true}
+	for stack := []int{end}; len(stack) > 0; {
+		n := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if !seen[n] {
+			seen[n], in[n] = true, true
+			stack = append(stack, g.Preds[n]...)
+		}
+	}
+}
+
 // Next returns the first place in a node at or behind index at, and its index, and nil if
 // there is none.
 func (g *Graph) Next(node, at int) (*Place, int) {

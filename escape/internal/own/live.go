@@ -52,15 +52,11 @@ func (g *Group) needed(n int, l live, seen func(at int, l live)) live {
 					l[i], l[i|1<<e.n] = both, both
 				}
 			case define, ended:
-				if l[i] != nil && l[i].Has(e.n) {
-					l[i] = l[i].Clone()
-					l[i].Remove(e.n)
-				}
+				l[i] = l[i].Without(e.n)
 			case set:
 				v := g.Sites[e.n].Value.(*memory.Assigned)
-				if slot := g.index[v.Slot]; v.When.Cond == effect.Always && l[i] != nil && l[i].Has(slot) {
-					l[i] = l[i].Clone()
-					l[i].Remove(slot)
+				if v.When.Cond == effect.Always {
+					l[i] = l[i].Without(g.index[v.Slot])
 				}
 			case act:
 				if l[i] == nil || !l[i].Has(e.n) {

@@ -1,6 +1,7 @@
 package own
 
 import (
+	"maps"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -25,7 +26,7 @@ type region struct {
 func (g *Group) findRegion() {
 	r := &region{index: map[int]int{}, entry: map[int]bool{}, liveIn: g.liveness()}
 	g.region = r
-	in := map[int]bool{}
+	in := g.asked()
 	graph := g.f.Graph
 	for n := range r.liveIn {
 		in[n] = true
@@ -43,28 +44,20 @@ func (g *Group) findRegion() {
 			in[n] = true
 		}
 	}
-	var edge []int
-	for n := range in {
-		edge = append(edge, n)
-	}
+	edge := slices.Collect(maps.Keys(in))
 	for range 8 { // so far behind its end it finds a place, or none
 		next := []int{}
 		for _, n := range edge {
 			for _, s := range graph.Succs[n] {
-				if !in[s] {
-					in[s] = true
-					if p, _ := graph.Next(s, 0); p == nil {
-						next = append(next, s)
-					}
+				if p, _ := graph.Next(s, 0); p == nil && !in[s] {
+					next = append(next, s)
 				}
+				in[s] = true
 			}
 		}
 		edge = next
 	}
-	for n := range in {
-		r.nodes = append(r.nodes, n)
-	}
-	slices.Sort(r.nodes)
+	r.nodes = slices.Sorted(maps.Keys(in))
 	for k, n := range r.nodes {
 		r.index[n] = k
 	}
@@ -79,6 +72,22 @@ func (g *Group) findRegion() {
 		}
 		r.entry[k] = n == 0 || slices.ContainsFunc(graph.Preds[n], func(p int) bool { return !in[p] })
 	}
+}
+
+// asked returns the nodes between sites and comparisons of their errors, which say whether anything was made.
+func (g *Group) asked() map[int]bool {
+	in := map[int]bool{}
+	for _, s := range g.Sites {
+		if s.Error != nil {
+			def, _, _ := g.f.Where(s.Error)
+			for _, i := range g.f.Users(s.Error) {
+				if _, ok := i.(*ssa.BinOp); ok {
+					g.f.Graph.Between(def, i, in)
+				}
+			}
+		}
+	}
+	return in
 }
 
 // liveness returns which values of the group are needed behind the entry of each node, without regard to

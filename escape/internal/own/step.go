@@ -346,10 +346,7 @@ func (g *Group) put(c *combo, i int, e event, l flow.Bits) {
 
 // replaced is the free of what a slot holds, which is given something else at once.
 func (g *Group) replaced(c *combo, slot int, l flow.Bits) {
-	if l != nil {
-		l = l.Clone()
-		l.Remove(slot)
-	}
+	l = l.Without(slot)
 	g.tokens(c, slot, func(t Token, as pointsto.Relation) {
 		switch {
 		case pointsto.Does(pointsto.Free, as).Do != pointsto.End:
