@@ -65,6 +65,7 @@ func (f *family) resolve(i ssa.CallInstruction) *call {
 		}
 		k.fn = origin(v)
 		k.sum = f.c.effect(k.fn)
+		k.sum = f.where(k)
 		if groupMethod(k.fn) == "Go" {
 			return f.starts(k)
 		}

@@ -57,7 +57,7 @@ func (f *family) does(e *entry, v ssa.Value) {
 
 // given returns what is handed to somebody who may keep it.
 func (f *family) given(e *entry) []ssa.Value {
-	if e.asserts != nil && f.theirs(e.gives[0]) {
+	if e.asserts != nil && f.isTheirs(e.gives[0]) {
 		return nil
 	}
 	return e.gives

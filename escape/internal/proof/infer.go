@@ -55,9 +55,19 @@ func (c *checker) ordered() []*ssa.Function {
 	return out
 }
 
-// infer reads the summary of a function off its graph, and off walks with what it returns.
+// infer finds out what a function does, whoever calls it, and where that depends on whose some operands are,
+// what it does where they are the library's.
 func (c *checker) infer(fn *ssa.Function) *Summary {
 	f := c.family(fn)
+	s := c.summary(fn, f)
+	if f.asked != 0 {
+		s.Theirs, s.Where = f.asked, c.summary(fn, c.newFamily(fn, f.asked))
+	}
+	return s
+}
+
+// summary reads the summary of a function off its graph, and off walks with what it returns.
+func (c *checker) summary(fn *ssa.Function, f *family) *Summary {
 	n := fn.Signature.Results().Len()
 	if f.tooBig {
 		return worst(len(fn.Params), n)

@@ -72,6 +72,8 @@ type family struct {
 	changed bool
 	params  []Param // what is done to operands of the root, as found so far
 	tooBig  bool
+	theirs  mask // operands of the root that are taken for what their library made
+	asked   mask // those of which it would matter
 	locations
 }
 
@@ -98,9 +100,10 @@ const (
 	maxParts  = 100
 )
 
-// newFamily collects the functions of a family and finds what leads where.
-func (c *checker) newFamily(root *ssa.Function) *family {
-	f := &family{c: c, root: root, member: map[*ssa.Function]bool{}, locations: locations{elemID: map[elem]int{},
+// newFamily collects the functions of a family and finds what leads where, if some operands of the root are
+// taken for their library's.
+func (c *checker) newFamily(root *ssa.Function, theirs mask) *family {
+	f := &family{c: c, root: root, theirs: theirs, member: map[*ssa.Function]bool{}, locations: locations{elemID: map[elem]int{},
 		made: map[key]*object{}, vals: map[key]*set{}, rets: map[*ssa.Function][]set{}}}
 	var collect func(fn *ssa.Function)
 	collect = func(fn *ssa.Function) {
@@ -371,7 +374,7 @@ func (c *checker) family(fn *ssa.Function) *family {
 	if f := c.fams[fn]; f != nil {
 		return f
 	}
-	f := c.newFamily(fn)
+	f := c.newFamily(fn, 0)
 	c.fams[fn] = f
 	return f
 }

@@ -31,17 +31,40 @@ func (c *checker) promise(m *types.Func) *Summary {
 // free, the line does not say.
 func (f *family) promised(com *ssa.CallCommon) *Summary {
 	s := f.c.promise(com.Method)
-	if s == nil || !f.theirs(com.Value) && (takes(com.Method) || s.Params[0].Frees) {
+	if s == nil || (takes(com.Method) || s.Params[0].Frees) && !f.isTheirs(com.Value) {
 		return nil
 	}
 	return s
 }
 
-// theirs reports whether v is nothing but what functions made of which embedded lines say that it is owned.
-func (f *family) theirs(v ssa.Value) bool {
-	return f.only(f.of(v), func(e elem) bool {
+// isTheirs reports whether v is nothing but what functions made of which embedded lines say that it is owned,
+// or operands of the root that are taken for that. It notes of which others it would have to be known.
+func (f *family) isTheirs(v ssa.Value) bool {
+	var of mask
+	is := f.only(f.of(v), func(e elem) bool {
+		if e.obj.kind == paramObj && e.path == "" && types.IsInterface(e.obj.typ) && !anyType(e.obj.typ) {
+			of |= bit(e.obj.index)
+			return !f.wrapped(e.obj)
+		}
 		return e.obj.kind == zeroObj || e.resource() && e.obj.vouched && !f.wrapped(e.obj)
 	})
+	if is {
+		f.asked |= of
+	}
+	return is && of&^f.theirs == 0
+}
+
+// where returns what a call does, if it does less where some of its operands are what their library made.
+func (f *family) where(k *call) *Summary {
+	if k.sum == nil || k.sum.Where == nil {
+		return k.sum
+	}
+	for n, a := range k.args {
+		if k.sum.Theirs.has(n) && !f.isTheirs(a) {
+			return k.sum
+		}
+	}
+	return k.sum.Where
 }
 
 // optional reports whether result j of a call is an option of a library, a function that has nothing of the

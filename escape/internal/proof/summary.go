@@ -17,6 +17,10 @@ type Summary struct {
 	Results []Result
 	Said    bool // a directive, or the spec of its module, says so
 
+	// What it does where these operands are what their library made, if that is less.
+	Theirs mask
+	Where  *Summary
+
 	Failed string // the proof of its body failed with this panic: it is taken for the worst
 }
 
