@@ -214,7 +214,12 @@ func (p *Package) recovers(f *ssa.Function) bool {
 			if !ok {
 				continue
 			}
-			if _, builtin := d.Call.Value.(*ssa.Builtin); !builtin && asks(d.Call.StaticCallee()) && !p.onlyFrees(&d.Call) {
+			_, builtin := d.Call.Value.(*ssa.Builtin)
+			fn := d.Call.StaticCallee()
+			if fn != nil && fn.Origin() != nil {
+				fn = fn.Origin() // an instance is a wrapper of what is written
+			}
+			if !builtin && asks(fn) && !p.onlyFrees(fn, d.Call.Method) {
 				return true
 			}
 		}
@@ -227,10 +232,9 @@ func (p *Package) recovers(f *ssa.Function) bool {
 	return false
 }
 
-// onlyFrees reports whether a call is of a function without a body here that is known to free.
-func (p *Package) onlyFrees(c *ssa.CallCommon) bool {
-	fn := c.Method
-	if f := c.StaticCallee(); f != nil && len(f.Blocks) == 0 {
+// onlyFrees reports whether a function without a body here, or a method of an interface, is known to free.
+func (p *Package) onlyFrees(f *ssa.Function, fn *types.Func) bool {
+	if f != nil && len(f.Blocks) == 0 {
 		fn, _ = f.Object().(*types.Func)
 	}
 	return fn != nil && p.frees != nil && p.frees(fn.Origin())

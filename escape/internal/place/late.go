@@ -82,15 +82,16 @@ func (e *ending) advance(goes func(token.Pos) bool) *Late {
 	var l *Late
 	for t := range own.Token(pl.g.Tokens()) {
 		var helps []*spot
+		stays := len(e.defers[pl.g.Sites[t/2]]) > 0
 		for _, s := range spots[t] {
-			if e.deferred() && s.at.Deferred { // it would run no earlier
+			if stays && s.at.Deferred { // it would run no earlier
 				continue
 			}
 			found := e.between(early, s, t)
 			if found != nil && (l == nil || found.At < l.At) {
 				l = found
 			}
-			if found != nil || !e.deferred() || e.planned(s.at, t) {
+			if found != nil || !stays || e.planned(s.at, t) {
 				helps = append(helps, s)
 			}
 		}

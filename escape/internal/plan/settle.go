@@ -33,8 +33,9 @@ func (no *Refusal) String() string {
 }
 
 // Settle asks the proof about the edits, takes back the frees that it does not accept, and asks again, until
-// all that is left is accepted. It ends, as something is taken back each time. A buffer whose free on one way
-// is taken back is freed on the others, if that is accepted.
+// all that is left is accepted. What may be nil to the proof gets a test first. It ends, as something is
+// tested or taken back each time. A buffer whose free on one way is taken back is freed on the others, if
+// that is accepted.
 func (r *Result) Settle(a *Asker) {
 	for round := 0; slices.ContainsFunc(r.Funcs, (*Func).written); round++ {
 		withheld := r.Prove(a).Withheld()
@@ -142,10 +143,14 @@ func mentions(text, names string) bool {
 	return slices.ContainsFunc(words(names), func(n string) bool { return slices.Contains(all, n) })
 }
 
-// take takes back frees. What is freed late stays as it is.
+// take takes back frees, but those that get a test for nil now. What is freed late stays as it is.
 func (f *Func) take(frees []*Free, no *Refusal) bool {
 	late := false
 	frees = slices.DeleteFunc(slices.Clone(frees), func(fr *Free) bool {
+		if no.Nil && !fr.Guard && fr.Late == nil {
+			fr.Guard, late = true, true
+			return true
+		}
 		if fr.Late != nil && fr.Late.No == "" {
 			f.stay(fr.Late, no)
 		}

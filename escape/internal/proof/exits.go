@@ -120,7 +120,8 @@ func (g *graph) chainBacks(ch *chain, fn *ssa.Function) {
 var quiet = []string{"bufio", "context", "io", "net", "net/http", "os", "runtime", "sync", "time"}
 
 // recovers reports whether a deferred call may end a panic: a function comes back from one only where a
-// function that it deferred asks for the panic. Of literals it is seen whether they, or those in them, do.
+// function that it deferred asks for the panic. Of literals it is seen whether they, or those in them, do;
+// what is known to free and to do nothing else does not.
 func (g *graph) recovers(ch *chain) bool {
 	var asks func(fn *ssa.Function) bool
 	asks = func(fn *ssa.Function) bool {
@@ -133,7 +134,9 @@ func (g *graph) recovers(ch *chain) bool {
 	}
 	return slices.ContainsFunc(ch.calls, func(d *ssa.Defer) bool {
 		k := g.calls[d]
-		known := k.builtin != "" || len(k.bodies) > 0 || !d.Call.IsInvoke() && slices.Contains(quiet, pathOf(k.fn))
+		p := k.sum.param(0)
+		known := k.builtin != "" || len(k.bodies) > 0 || k.sum != nil && p.Frees && p.Silent ||
+			!d.Call.IsInvoke() && slices.Contains(quiet, pathOf(k.fn))
 		return !known || k.builtin == "recover" || slices.ContainsFunc(k.bodies, asks)
 	})
 }

@@ -186,7 +186,7 @@ func (w *walker) noted(p phase, i ssa.Instruction) phase {
 // nilAt returns whether a value is nil where an instruction has it, as far as is known: if it was read of a
 // flag just before, it is what that is.
 func (w *walker) nilAt(v ssa.Value, at ssa.Instruction, p phase) byte {
-	if known := w.value(v, isNil, p); known != nothing || nonNil(v, at.Block()) {
+	if known := w.value(v, isNil, p); known != nothing || nonNil(w.g.stored(v), at.Block()) {
 		return max(known, no)
 	}
 	load, ok := v.(*ssa.UnOp)

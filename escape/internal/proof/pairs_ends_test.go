@@ -3,6 +3,52 @@ package proof_test
 // endPairs show where a function ends: what is deferred up to there, also in rounds of a loop, and what ends
 // a test.
 var endPairs = []pair{
+	{"what frees and does nothing else ends no panic", `
+func build() (*B, error) {
+	h := Make()
+	defer h.Free()
+	h.Use()
+	b, err := Try()
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+func f() error {
+	b, err := build()
+	if err != nil {
+		return err
+	}
+	b.Use()
+	b.Free() //F
+	return nil
+}
+`, `
+//lastuse:effect arg 0 borrowed
+func end(b *B)
+
+func build() (*B, error) {
+	h := Make()
+	defer end(h)
+	h.Use()
+	b, err := Try()
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+func f() error {
+	b, err := build()
+	if err != nil {
+		return err
+	}
+	b.Use()
+	b.Free() //F
+	return nil
+}
+`, "it may be nil"},
 	{"a deferred free in a loop, of what is not nil when it is deferred", `
 func f() error {
 	for range 3 {

@@ -69,14 +69,23 @@ func (s set) covers(t set) bool {
 	return true
 }
 
-// one reports whether s has exactly one element.
-func (s set) one() bool {
-	n := 0
-	for _, x := range s {
-		n += bits.OnesCount64(x)
+// apart returns how many elements one of s and t has alone.
+func (s set) apart(t set) (n int) {
+	for i := range max(len(s), len(t)) {
+		var x, y uint64
+		if i < len(s) {
+			x = s[i]
+		}
+		if i < len(t) {
+			y = t[i]
+		}
+		n += bits.OnesCount64(x ^ y)
 	}
-	return n == 1
+	return n
 }
+
+// one reports whether s has exactly one element.
+func (s set) one() bool { return s.apart(nil) == 1 }
 
 func (s set) clone() set { return slices.Clone(s) }
 

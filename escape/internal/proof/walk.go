@@ -239,7 +239,8 @@ func (w *walker) drain() {
 	}
 }
 
-// push adds a state to those of a point, as a way of its own, or joined to others where there are many.
+// push adds a state to those of a point, as a way of its own, or joined to the one most like it where there
+// are many.
 // Where nobody has the resource any more nothing can happen to it, unless its handle is data.
 func (w *walker) push(n int, p phase, s *set) {
 	if s == nil {
@@ -258,19 +259,23 @@ func (w *walker) push(n int, p phase, s *set) {
 	}
 	ways = slices.DeleteFunc(ways, func(a *way) bool { return a.p == p && s.covers(a.marks) })
 	count, last := 0, 0
+	var near *way
 	for i, a := range ways {
 		if a.p <= p {
 			last = i + 1
 		}
 		if a.p == p {
 			count++
+			if near == nil || a.marks.apart(*s) < near.marks.apart(*s) {
+				near = a
+			}
 		}
 	}
 	if count < maxWays {
 		ways = slices.Insert(ways, last, &way{p: p, marks: s.clone()})
 	} else {
-		ways[last-1].marks.union(*s)
-		ways[last-1].done = false
+		near.marks.union(*s)
+		near.done = false
 	}
 	w.state[n] = ways
 	w.pending[n] = true

@@ -107,7 +107,8 @@ func (w *walker) isNil(x ssa.Value, b *ssa.BasicBlock, is bool, s *set) {
 }
 
 // stored returns what was stored into a variable just before it is read: in the same block,
-// with nothing between that could store anything else there.
+// with nothing between that could store anything else there, as deferred calls do not into a result without a
+// name.
 func (g *graph) stored(x ssa.Value) ssa.Value {
 	load, ok := x.(*ssa.UnOp)
 	if !ok || load.Op != token.MUL || g.ordered().again[load] {
@@ -119,11 +120,21 @@ func (g *graph) stored(x ssa.Value) ssa.Value {
 		if stores && st.Addr == load.X {
 			return st.Val
 		}
-		if acts(instrs[n]) && !(stores && isVariable(st.Addr) && isVariable(load.X)) {
+		if acts(instrs[n]) && !(stores && isVariable(st.Addr) && isVariable(load.X)) && !nameless(load.X) {
 			return x
 		}
 	}
 	return x
+}
+
+// nameless reports whether an address is that of a variable which is set and read, and no more.
+func nameless(addr ssa.Value) bool {
+	a, ok := addr.(*ssa.Alloc)
+	return ok && !slices.ContainsFunc(*a.Referrers(), func(i ssa.Instruction) bool {
+		st, stores := i.(*ssa.Store)
+		load, loads := i.(*ssa.UnOp)
+		return !(stores && st.Val != addr) && !(loads && load.Op == token.MUL)
+	})
 }
 
 // isVariable reports whether an address is that of a variable as a whole: two of these are apart.
