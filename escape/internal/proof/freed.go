@@ -97,10 +97,10 @@ func (c *checker) reorders(fn *types.Func) bool {
 }
 
 // leadsToVariable reports whether a function of the package, or one that it leads to, mentions a variable of
-// the package, or is not seen.
+// the package, or is not seen. For the order, a method of an interface leads nowhere, as the language says.
 func (c *checker) leadsToVariable(fn *types.Func, seen map[*types.Func]bool) (found bool) {
 	fn = fn.Origin()
-	if fn.Pkg() != c.pkg || seen[fn] {
+	if fn.Pkg() != c.pkg || ofInterface(fn) || seen[fn] {
 		return false
 	}
 	seen[fn] = true

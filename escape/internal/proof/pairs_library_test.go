@@ -305,6 +305,37 @@ func f() {
 	b.Free() //F
 }
 `, "handed to somebody"},
+	{"a free in front of which variables of the package are initialized", `
+var first = made()
+
+var counts = map[int]int{}
+
+func made() int {
+	a := NewArr()
+	n := a.Size()
+	a.Release() //F
+	return n
+}
+`, `
+type counted struct{ n int }
+
+//lastuse:effect result 0 owned
+func newCounted() *counted
+
+//lastuse:effect recv freed
+func (c *counted) Release() { counts[c.n]++ }
+
+var first = made()
+
+var counts = map[int]int{}
+
+func made() int {
+	c := newCounted()
+	n := c.n
+	c.Release() //F
+	return n
+}
+`, "in another order"},
 	{"a view", `
 func f() {
 	a := NewArr()
