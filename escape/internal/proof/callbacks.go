@@ -68,7 +68,7 @@ func (c *checker) does(fn *ssa.Function) *Summary {
 // callable reports whether a value of type t may be a function.
 func callable(t types.Type) bool {
 	_, fn := t.Underlying().(*types.Signature)
-	return fn || anyType(t)
+	return fn || anyType(t) && !flat(t)
 }
 
 // isNothing reports whether nil of type t has neither methods nor anything in it.

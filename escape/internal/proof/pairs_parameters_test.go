@@ -50,6 +50,45 @@ func f[T ~string | ~[]byte]() {
 	}
 }
 `, "it is read"},
+	{"a maker keeps values whose type is a parameter", `
+type flat interface {
+	~int8 | []byte | string | struct{ a, b float64 }
+}
+
+func keep(x any)
+
+func g[T flat](xs []T) *B {
+	for i := range xs {
+		keep(&xs[i])
+	}
+	return Make()
+}
+
+func f[T flat](xs []T) {
+	b := g(xs)
+	b.Use()
+	b.Free() //F
+}
+`, `
+type flat interface {
+	~int8 | []byte | struct{ a func() }
+}
+
+func keep(x any)
+
+func g[T flat](xs []T) *B {
+	for i := range xs {
+		keep(&xs[i])
+	}
+	return Make()
+}
+
+func f[T flat](xs []T) {
+	b := g(xs)
+	b.Use()
+	b.Free() //F
+}
+`, "not made here"},
 	{"a field of the struct that an interface has is freed", `
 type wrap struct {
 	in *Lib

@@ -64,8 +64,8 @@ func (s search) finds(t types.Type) bool {
 
 // looks is finds, where types in seen are looked into already.
 func (s search) looks(t types.Type, seen *typeutil.Map) bool {
-	if callable(t) {
-		return !basic(t)
+	if callable(t) || anyType(t) {
+		return callable(t)
 	}
 	if seen.Set(t, true) != nil {
 		return false
@@ -122,17 +122,23 @@ func (c *checker) ownMethod(t types.Type, here bool) bool {
 	return false
 }
 
-// basic reports whether t, a type parameter, a constraint or a type in one, is a number or the like.
-func basic(t types.Type) bool {
+// flat reports whether t, a type parameter, a constraint or a type in one, is a number, a text or the like,
+// some of these in a row, or a struct of such.
+func flat(t types.Type) bool {
 	switch u := types.Unalias(t).(type) {
 	case *types.TypeParam:
-		return basic(u.Constraint())
+		return flat(u.Constraint())
 	case *types.Union:
-		return !slices.ContainsFunc(slices.Collect(u.Terms()), func(t *types.Term) bool { return !basic(t.Type()) })
+		return !slices.ContainsFunc(slices.Collect(u.Terms()), func(t *types.Term) bool { return !flat(t.Type()) })
 	}
 	switch u := t.Underlying().(type) {
 	case *types.Interface:
-		return slices.ContainsFunc(slices.Collect(u.EmbeddedTypes()), basic)
+		return slices.ContainsFunc(slices.Collect(u.EmbeddedTypes()), flat)
+	case *types.Struct:
+		return !slices.ContainsFunc(slices.Collect(u.Fields()), func(f *types.Var) bool { return !flat(f.Type()) })
+	case *types.Slice:
+		b, ok := u.Elem().Underlying().(*types.Basic)
+		return ok && b.Kind() != types.UnsafePointer
 	case *types.Basic:
 		return u.Kind() != types.UnsafePointer
 	}
