@@ -215,10 +215,52 @@ func (s scribe) Names(n place.Name, at place.Where) bool {
 	if at.Deferred && !at.Ends && (s.frees.Collects(n.Type()) || s.byAddress(n.Type())) {
 		return false // what is there when the function ends would be freed
 	}
+	if free := s.frees.Of(n.Type()); free != nil && !s.says(u, free, n, g) {
+		return false
+	}
 	if n.Result == nil && n.Save == nil {
 		return s.pkg.Visible(n.Var, g)
 	}
 	return s.name(u, rewrite.NewHoists(u.fn, u.src), n, g).text != ""
+}
+
+// says reports whether nothing at a place hides what a free is called, or nil where that may be asked for. A
+// package that the file does not import nothing hides: see unfreed.
+func (e *editor) says(u *unit, free *effect.Free, n place.Name, g rewrite.Place) bool {
+	nillable := n.Nillable()
+	switch free = free.Made(nil); {
+	case free == nil: // it depends on who made it
+		return true
+	case free.Each != nil:
+		free, nillable = free.Each, effect.Nillable(elem(n.Type()))
+	}
+	if (nillable && !e.tolerant(free.Func) || n.Through()) && !e.pkg.Denotes("nil", types.Universe.Lookup("nil"), g) {
+		return false
+	}
+	switch {
+	case free.Method || !e.imports(u, free):
+		return true
+	case free.Func.Pkg() == e.pkg.Types:
+		return e.pkg.Denotes(free.Func.Name(), free.Func, g)
+	}
+	return e.pkg.ImportName(u.src.Tree, free.Func.Pkg(), g) != ""
+}
+
+// imports reports whether a file has a name for what frees something.
+func (e *editor) imports(u *unit, free *effect.Free) bool {
+	if free.Each != nil {
+		free = free.Each
+	}
+	q := free.Func.Pkg()
+	return free.Method || q == e.pkg.Types || len(e.pkg.Imports(u.src.Tree, q)) > 0
+}
+
+// elem returns the type of what is in a slice or a map.
+func elem(t types.Type) types.Type {
+	if m, ok := t.Underlying().(*types.Map); ok {
+		return m.Elem()
+	}
+	return t.Underlying().(*types.Slice).Elem()
 }
 
 // A made name is one that was not there before: of a hoist, or of a statement at a place.
@@ -546,20 +588,14 @@ func (d *draft) statement(u *unit, f place.Free, name string, s *spot) (text, wh
 		if f.Guard && f.Name.Nillable() && !d.tolerant(free.Func) {
 			tests = append(tests, strings.TrimPrefix(name, "&")+" != nil")
 		}
-		text, why = d.call(u, free, f.Name.Type(), name, g)
+		text = d.call(u, free, f.Name.Type(), name, g)
 	} else {
-		text, why = d.loop(u, free.Each, f, name, g)
-	}
-	if why != "" {
-		return "", why
+		text = d.loop(u, free.Each, f, name, g)
 	}
 	if f.At.Deferred && !f.At.Ends {
 		text = "defer " + text
 	}
 	if len(tests) > 0 {
-		if !d.pkg.Denotes("nil", types.Universe.Lookup("nil"), g) {
-			return "", "it may be nil, and nil means something else here"
-		}
 		text = block("if "+strings.Join(tests, " && ")+" {", text)
 	}
 	if f.At.Ends && !strings.Contains(text, "\n") {
@@ -575,53 +611,34 @@ func block(head, text string) string {
 	return head + "\n\t" + strings.ReplaceAll(text, "\n", "\n\t") + "\n}"
 }
 
-// call returns the text of the call that frees a value of a type, or why there is none.
-func (d *draft) call(u *unit, free *effect.Free, t types.Type, name string, g rewrite.Place) (text, why string) {
+// call returns the text of the call that frees a value of a type.
+func (d *draft) call(u *unit, free *effect.Free, t types.Type, name string, g rewrite.Place) string {
 	if free.Method {
-		return name + "." + free.Func.Name() + "()", ""
+		return name + "." + free.Func.Name() + "()"
 	}
 	fn := free.Func.Name()
-	switch p := free.Func.Pkg(); {
-	case p != d.pkg.Types:
-		q := d.pkg.ImportName(u.src.Tree, p, g)
-		if q == "" {
-			return "", "package " + p.Path() + ", which frees it, is not imported here"
-		}
-		fn = q + "." + fn
-	case !d.pkg.Denotes(fn, free.Func, g):
-		return "", fn + ", which frees it, means something else here"
+	if p := free.Func.Pkg(); p != d.pkg.Types {
+		fn = d.pkg.ImportName(u.src.Tree, p, g) + "." + fn
 	}
 	if pointer(free.Func.Signature().Params().At(0).Type()) && !pointer(t) {
 		name = "&" + name
 	}
-	return fn + "(" + name + ")", ""
+	return fn + "(" + name + ")"
 }
 
-// loop returns the text of a loop that frees each element of a slice or a map, or why there is none.
-func (d *draft) loop(u *unit, each *effect.Free, f place.Free, name string, g rewrite.Place) (text, why string) {
-	var elem types.Type
-	switch t := f.Name.Type().Underlying().(type) {
-	case *types.Slice:
-		elem = t.Elem()
-	case *types.Map:
-		elem = t.Elem()
-	}
+// loop returns the text of a loop that frees each element of a slice or a map.
+func (d *draft) loop(u *unit, each *effect.Free, f place.Free, name string, g rewrite.Place) string {
+	elem := elem(f.Name.Type())
 	x := "b" // nothing else in the loop has that name
-	text, why = d.call(u, each, elem, x, g)
+	text := d.call(u, each, elem, x, g)
 	if root, _, _ := strings.Cut(name, "."); root == x || !each.Method && strings.HasPrefix(text, x) {
 		x = d.hoists.Fresh("x")
-		text, why = d.call(u, each, elem, x, g)
-	}
-	if why != "" {
-		return "", why
+		text = d.call(u, each, elem, x, g)
 	}
 	if f.Holes && effect.Nillable(elem) && !d.tolerant(each.Func) {
-		if !d.pkg.Denotes("nil", types.Universe.Lookup("nil"), g) {
-			return "", "an element may be nil, and nil means something else here"
-		}
 		text = "if " + x + " != nil {\n\t" + text + "\n}"
 	}
-	return "for _, " + x + " := range " + name + " {\n\t" + strings.ReplaceAll(text, "\n", "\n\t") + "\n}", ""
+	return "for _, " + x + " := range " + name + " {\n\t" + strings.ReplaceAll(text, "\n", "\n\t") + "\n}"
 }
 
 // byAddress reports whether what frees a value of type t gets the address of its variable.

@@ -176,7 +176,7 @@ func (f *Func) decide(ed *editor, keep func(*pointsto.Site) string) {
 		f.Frees = append(f.Frees, &Free{Free: fr})
 	}
 	f.keep(keep)
-	f.unfreed(ed.frees)
+	f.unfreed(ed)
 	lates := place.Lates(ed.ir, f.Own, text, frees)
 	f.advance(ed, lates)
 	f.Findings = find.Find(f.Own, frees, f.Verdicts, lates)
@@ -198,15 +198,22 @@ func (f *Func) keep(why func(*pointsto.Site) string) {
 	}
 }
 
-// unfreed leaves alone what no function frees, whoever made it, and that of which somebody may have a part:
-// if he counts on its owner, it is not over where the function needs it last.
-func (f *Func) unfreed(frees *effect.Frees) {
+// unfreed leaves alone what no function frees, whoever made it, or one of a package that is not imported, and
+// that of which somebody may have a part: if he counts on its owner, it is not over where the function needs
+// it last.
+func (f *Func) unfreed(e *editor) {
 	f.Unfreed = map[*pointsto.Site]string{}
 	for _, fr := range slices.Clone(f.Frees) {
-		why := ""
-		if t := fr.Name.Type(); frees.Of(t) != nil && frees.Of(t).Made(makers(fr.Sites)) == nil {
-			why = "no function is known to free " + t.String()
-		} else if slices.ContainsFunc(fr.Sites, func(s *pointsto.Site) bool { return s.Parts }) {
+		why, free := "", e.frees.Of(fr.Name.Type())
+		if free != nil {
+			free = free.Made(makers(fr.Sites))
+		}
+		switch {
+		case free == nil && e.frees.Of(fr.Name.Type()) != nil:
+			why = "no function is known to free " + fr.Name.Type().String()
+		case free != nil && !e.imports(e.unit(f.SSA), free):
+			why = "the package of what frees it is not imported here"
+		case slices.ContainsFunc(fr.Sites, func(s *pointsto.Site) bool { return s.Parts }):
 			why = "somebody may have a part of it"
 		}
 		if why != "" {

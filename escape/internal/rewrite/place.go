@@ -105,24 +105,25 @@ func (p *Package) scopeOf(g Place) *types.Scope {
 	return p.Innermost(g.Scope)
 }
 
-// ImportName returns the name by which package q is called at g, in the file f; "" if there is none.
-func (p *Package) ImportName(f *ast.File, q *types.Package, g Place) string {
+// Imports lists the names that file f has for package q.
+func (p *Package) Imports(f *ast.File, q *types.Package) (names []*types.PkgName) {
 	if f == nil || q == nil {
-		return ""
+		return nil
 	}
 	for _, im := range f.Imports {
-		var obj types.Object
-		if im.Name != nil {
-			obj = p.Info.Defs[im.Name]
-		} else {
-			obj = p.Info.Implicits[im]
+		n := p.Info.PkgNameOf(im)
+		if n != nil && n.Imported() == q && n.Name() != "_" && n.Name() != "." {
+			names = append(names, n)
 		}
-		pn, ok := obj.(*types.PkgName)
-		if !ok || pn.Imported() != q || pn.Name() == "_" || pn.Name() == "." {
-			continue
-		}
-		if p.Denotes(pn.Name(), pn, g) {
-			return pn.Name()
+	}
+	return names
+}
+
+// ImportName returns the name by which package q is called at g, in the file f; "" if there is none.
+func (p *Package) ImportName(f *ast.File, q *types.Package, g Place) string {
+	for _, n := range p.Imports(f, q) {
+		if p.Denotes(n.Name(), n, g) {
+			return n.Name()
 		}
 	}
 	return ""
