@@ -76,6 +76,9 @@ type Text interface {
 	Stands(at Where) *ssa.Function
 	// Names reports whether a name means what it should at a place, or can be made so that it does.
 	Names(n Name, at Where) bool
+	// Tests reports whether a test can stand at a place for whether what has a name, or is in it, is nil, if
+	// its free asks for one.
+	Tests(n Name, at Where) bool
 	// Goes tells of a position whether it is in a statement that goes if some calls do.
 	Goes(calls []*ssa.Call) func(pos token.Pos) bool
 	// Loop returns where the loop begins that is nearest around a position.

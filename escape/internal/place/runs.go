@@ -246,7 +246,13 @@ func (pl *planner) named(p *own.Point, m moment, gap *ir.Place, at Where) *spot 
 			values = append(values, v)
 		}
 	}
-	spotOf := func(v ssa.Value, n Name) *spot { return &spot{node: p.Node, at: at, point: p, value: v, name: n} }
+	spotOf := func(v ssa.Value, n Name) *spot {
+		s := &spot{node: p.Node, at: at, point: p, value: v, name: n}
+		if (pl.nothing(s, p, m.t) || p.Status(m.t)&own.Holed != 0) && !pl.text.Tests(n, at) {
+			return nil
+		}
+		return s
+	}
 	for _, v := range append(values, fields...) {
 		if n, ok := pl.holder(v, gap, at); ok {
 			return spotOf(v, n)

@@ -215,7 +215,7 @@ func (s scribe) Names(n place.Name, at place.Where) bool {
 	if at.Deferred && !at.Ends && (s.frees.Collects(n.Type()) || s.byAddress(n.Type())) {
 		return false // what is there when the function ends would be freed
 	}
-	if free := s.frees.Of(n.Type()); free != nil && !s.says(u, free, n, g) {
+	if free := s.frees.Of(n.Type()); free != nil && !s.says(u, free, g) {
 		return false
 	}
 	if n.Result == nil && n.Save == nil {
@@ -224,18 +224,23 @@ func (s scribe) Names(n place.Name, at place.Where) bool {
 	return s.name(u, rewrite.NewHoists(u.fn, u.src), n, g).text != ""
 }
 
-// says reports whether nothing at a place hides what a free is called, or nil where that may be asked for. A
-// package that the file does not import nothing hides: see unfreed.
-func (e *editor) says(u *unit, free *effect.Free, n place.Name, g rewrite.Place) bool {
-	nillable := n.Nillable()
-	switch free = free.Made(nil); {
-	case free == nil: // it depends on who made it
-		return true
-	case free.Each != nil:
-		free, nillable = free.Each, effect.Nillable(elem(n.Type()))
+func (s scribe) Tests(n place.Name, at place.Where) bool {
+	free := s.frees.Of(n.Type())
+	if free != nil && free.Each != nil {
+		free = free.Each
 	}
-	if (nillable && !e.tolerant(free.Func) || n.Through()) && !e.pkg.Denotes("nil", types.Universe.Lookup("nil"), g) {
-		return false
+	tolerant := !n.Through() && free != nil && free.Func != nil && s.tolerant(free.Func)
+	return tolerant || s.pkg.Denotes("nil", types.Universe.Lookup("nil"), s.where(s.unit(s.f), at))
+}
+
+// says reports whether nothing at a place hides what a free is called. A package that the file does not
+// import nothing hides: see unfreed.
+func (e *editor) says(u *unit, free *effect.Free, g rewrite.Place) bool {
+	if free = free.Made(nil); free == nil { // it depends on who made it
+		return true
+	}
+	if free.Each != nil {
+		free = free.Each
 	}
 	switch {
 	case free.Method || !e.imports(u, free):
@@ -596,6 +601,9 @@ func (d *draft) statement(u *unit, f place.Free, name string, s *spot) (text, wh
 		text = "defer " + text
 	}
 	if len(tests) > 0 {
+		if !d.pkg.Denotes("nil", types.Universe.Lookup("nil"), g) { // the proof asks for a test
+			return "", "it may be nil, and nil means something else here"
+		}
 		text = block("if "+strings.Join(tests, " && ")+" {", text)
 	}
 	if f.At.Ends && !strings.Contains(text, "\n") {

@@ -61,7 +61,7 @@ func (f *Func) isClosed(v ssa.Value) bool {
 			for _, a := range f.Acts(i, w) {
 				_, literal := i.(*ssa.MakeClosure)
 				leaves := a.Op == Leave && (!captured || f.Assigns(v)) // nothing is done here behind that
-				looks := a.Op == Read || a.Op == Unwrap || a.Op == Count || a.Op == Part && literal || leaves ||
+				looks := a.Op == Read || a.Op == Await || a.Op == Unwrap || a.Op == Count || a.Op == Part && literal || leaves ||
 					a.Call != nil && a.To != nil && !f.leadsOn(a.To.Type()) // it gives what is in there
 				yes = yes && a.Op != Keep && (a.Op != Leave || leaves) && (f.IsSlot(w) || looks)
 			}
