@@ -85,7 +85,7 @@ func isNothing(t types.Type) bool {
 // one of which nobody knows whose it is.
 func (f *family) calls(k *call, n int, during bool) bool {
 	kept := k.sum.param(n).Keeps
-	s := search{c: f.c, kept: kept, said: during && k.sum.Said}
+	s := search{c: f.c, kept: kept, later: !during, said: during && k.sum.Said}
 	if k.fn != nil {
 		t := declared(k.fn.Signature(), n)
 		for e, ok := t.(interface{ Elem() types.Type }); ok; e, ok = t.(interface{ Elem() types.Type }) {

@@ -22,6 +22,7 @@ func (f *family) apply(i ssa.Instruction, e *entry) {
 			f.copies(f.of(i.Addr), src, func(from, to int) {
 				f.put(to, f.content[from])
 			})
+			f.copies(src, f.of(i.Addr), func(int, int) {}) // a part that nobody stored there is zero
 			f.store(f.of(i.Addr), f.outside(src), true, true)
 			return
 		}

@@ -74,15 +74,15 @@ func (g *graph) reads(x ssa.Value, b *ssa.BasicBlock) {
 	}
 }
 
-// liveElems returns the elements that live registers, deferred calls, goroutines and, in a literal, the
-// registers of other functions reach. The body of a range over a function in it is none of these: it runs
-// only while the literal does, and stands at that loop, so that nothing of a literal in itself is shown.
-func (g *graph) liveElems(b *ssa.BasicBlock) set {
-	if s, ok := g.elems[b]; ok {
+// liveObjects returns the numbers of the objects that live registers, deferred calls, goroutines and, in a
+// literal, the registers of other functions reach. The body of a range over a function in it is none of these:
+// it runs only while the literal does, and stands at that loop, so that nothing of a literal in itself is shown.
+func (g *graph) liveObjects(b *ssa.BasicBlock) set {
+	if s, ok := g.objects[b]; ok {
 		return s
 	}
 	f := g.f
-	var s set
+	var s, out set
 	for v := range g.live(b) {
 		s.union(f.of(v))
 	}
@@ -104,9 +104,11 @@ func (g *graph) liveElems(b *ssa.BasicBlock) set {
 			}
 		}
 	}
-	s = f.reach(s)
-	g.elems[b] = s
-	return s
+	for e := range f.leads(f.reach(s)) {
+		out.add(e.obj.id)
+	}
+	g.objects[b] = out
+	return out
 }
 
 // bodiesIn returns the bodies of the ranges over functions that stand in a function, and in such bodies.

@@ -33,7 +33,6 @@ type answers struct {
 	effects  map[*types.Func]*Summary
 	literals map[*ssa.Function]*Summary
 	telling  typeutil.Map                    // see tells
-	behind   typeutil.Map                    // see implements
 	mocks    *bool                           // see mocked
 	found    map[search]*typeutil.Map        // bool by type: see finds
 	sliced   map[*ssa.Function]*typeutil.Map // arrays of which slices are made, by type

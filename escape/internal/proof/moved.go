@@ -30,7 +30,7 @@ type backward struct {
 // an import, that only they name is not used any more.
 func (c *checker) unreadFault(d *differ) string {
 	mentioned, used := map[types.Object]bool{}, map[types.Object]bool{}
-	gone := map[ast.Node]bool{}
+	gone, written := map[ast.Node]bool{}, map[ast.Expr]bool{} // to write a variable is no use of it
 	for _, e := range d.edits {
 		if e.kind == Deleted {
 			gone[e.stmt] = true
@@ -44,16 +44,15 @@ func (c *checker) unreadFault(d *differ) string {
 	visit = func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.AssignStmt:
-			for _, l := range n.Lhs { // to write a variable is no use of it
-				if _, id := l.(*ast.Ident); !id {
-					ast.Inspect(l, visit)
-				}
+			for _, l := range n.Lhs {
+				written[ast.Unparen(l)] = true
 			}
-			for _, r := range n.Rhs {
-				ast.Inspect(r, visit)
-			}
-			return false
+		case *ast.RangeStmt:
+			written[ast.Unparen(n.Key)], written[ast.Unparen(n.Value)] = true, true
 		case *ast.Ident:
+			if written[n] {
+				break
+			}
 			o := c.info.Uses[n]
 			v, _ := o.(*types.Var)
 			_, imported := o.(*types.PkgName)

@@ -17,7 +17,8 @@ func TestPairs(t *testing.T) {
 	l := newLab()
 	for _, tt := range slices.Concat(conditionPairs, endPairs, partPairs, calleePairs, memoryPairs,
 		operandPairs, elementPairs, groupPairs, closurePairs, libraryPairs,
-		viewerPairs, theirPairs, capturePairs, channelPairs, dataPairs, parameterPairs, rewrittenPairs) {
+		viewerPairs, theirPairs, capturePairs, channelPairs, dataPairs, parameterPairs, rewrittenPairs,
+		zeroPairs, keptPairs) {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.right != "" {
 				r := l.prove(t, tt.right)

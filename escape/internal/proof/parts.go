@@ -110,6 +110,9 @@ func (c *checker) freshResult(g *graph, fn *ssa.Function, j int, res *Result) {
 	if len(content.at) == 0 || parts == nil {
 		return
 	}
+	for _, p := range parts { // also of memory into which nothing is put there: it is zero
+		f.along(from, p.Path)
+	}
 	for k, r := range f.rets[fn] {
 		for id := range f.reach(r).all() {
 			o := f.elems[id].obj

@@ -140,6 +140,7 @@ func (f *family) elem(o *object, path string) int {
 		f.content = append(f.content, nil)
 		f.elemID[elem{o, path}] = id
 		o.ids = append(o.ids, id)
+		f.changed = true
 		f.tooBig = f.tooBig || id > maxElems
 	}
 	return id

@@ -43,8 +43,8 @@ func declared(sig *types.Signature, n int) types.Type {
 // A search is for a function that a value of some type has, or a method that its callee may call, where
 // somebody else than the package of a field may have put it there.
 type search struct {
-	c                   *checker
-	kept, said, generic bool // see calls; generic: the callee does not know the type
+	c                          *checker
+	kept, later, said, generic bool // see calls; generic: the callee does not know the type
 }
 
 // finds reports whether such a function is found. Each search asks once of a type.
@@ -65,7 +65,7 @@ func (s search) finds(t types.Type) bool {
 // looks is finds, where types in seen are looked into already.
 func (s search) looks(t types.Type, seen *typeutil.Map) bool {
 	if callable(t) || anyType(t) {
-		return callable(t)
+		return callable(t) || (s.kept || s.said) && s.c.satisfies(t)
 	}
 	if seen.Set(t, true) != nil {
 		return false
@@ -88,7 +88,7 @@ func (s search) looks(t types.Type, seen *typeutil.Map) bool {
 		}
 	case *types.Pointer:
 		named, _ := types.Unalias(u.Elem()).(*types.Named)
-		return (s.said || !s.kept && named != nil && named.Obj().Pkg() == s.c.pkg) && s.looks(u.Elem(), seen)
+		return (s.said || s.later || !s.kept && named != nil && named.Obj().Pkg() == s.c.pkg) && s.looks(u.Elem(), seen)
 	case *types.Map:
 		return s.looks(u.Key(), seen) || s.looks(u.Elem(), seen)
 	case interface{ Elem() types.Type }: // slices, arrays, channels
@@ -122,8 +122,18 @@ func (c *checker) ownMethod(t types.Type, here bool) bool {
 	return false
 }
 
+// satisfies reports whether a type that has methods of this package may be type parameter t: who is given a
+// value finds them.
+func (c *checker) satisfies(t types.Type) bool {
+	u := types.Unalias(t).(*types.TypeParam).Constraint().Underlying().(*types.Interface)
+	return slices.ContainsFunc(c.decls(), func(m *types.Func) bool {
+		recv := m.Signature().Recv()
+		return recv != nil && m.Signature().RecvTypeParams() == nil && types.Satisfies(recv.Type(), u)
+	})
+}
+
 // flat reports whether t, a type parameter, a constraint or a type in one, is a number, a text or the like,
-// some of these in a row, or a struct of such.
+// some of these in a row, or a struct of such, and no constraint says that it has methods.
 func flat(t types.Type) bool {
 	switch u := types.Unalias(t).(type) {
 	case *types.TypeParam:
@@ -133,7 +143,7 @@ func flat(t types.Type) bool {
 	}
 	switch u := t.Underlying().(type) {
 	case *types.Interface:
-		return slices.ContainsFunc(slices.Collect(u.EmbeddedTypes()), flat)
+		return u.NumMethods() == 0 && slices.ContainsFunc(slices.Collect(u.EmbeddedTypes()), flat)
 	case *types.Struct:
 		return !slices.ContainsFunc(slices.Collect(u.Fields()), func(f *types.Var) bool { return !flat(f.Type()) })
 	case *types.Slice:
@@ -145,31 +155,11 @@ func flat(t types.Type) bool {
 	return false
 }
 
-// implements reports whether a type may be behind an interface that has a method which this package declares.
+// implements reports whether behind an interface may be a function, or a type that has a method of this
+// package, perhaps beside others that it embeds.
 func (c *checker) implements(u *types.Interface) bool {
-	is, ok := c.behind.At(u).(bool)
-	if !ok {
-		has := func(t types.Type) bool {
-			for m := range u.Methods() {
-				if o, _, _ := types.LookupFieldOrMethod(t, true, m.Pkg(), m.Name()); o == nil {
-					return false
-				}
-			}
-			return true
-		}
-		is = slices.ContainsFunc(c.receivers(), has)
-		c.behind.Set(u, is)
-	}
-	return is
-}
-
-// receivers returns the types of which this package declares methods that others can call, each once.
-func (c *checker) receivers() []types.Type {
-	var seen typeutil.Map
-	for _, m := range c.decls() {
-		if recv := m.Signature().Recv(); recv != nil && m.Exported() {
-			seen.Set(recv.Type(), true)
-		}
-	}
-	return seen.Keys()
+	return u.NumMethods() == 0 || slices.ContainsFunc(c.decls(), func(m *types.Func) bool {
+		has, _, _ := types.LookupFieldOrMethod(u, false, m.Pkg(), m.Name())
+		return has != nil && m.Signature().Recv() != nil && m.Exported()
+	})
 }

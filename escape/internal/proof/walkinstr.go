@@ -238,7 +238,7 @@ func (w *walker) enterBlock(b *ssa.BasicBlock, k int, p phase, s *set) {
 // these lead to: they are made anew when the function runs again.
 func (w *walker) prune(b *ssa.BasicBlock, s *set) {
 	live := w.g.live(b)
-	keep := w.g.liveElems(b)
+	keep := w.g.liveObjects(b)
 	for id := range s.clone().all() {
 		switch m := w.mark(id); m.kind {
 		case inReg:
@@ -246,7 +246,7 @@ func (w *walker) prune(b *ssa.BasicBlock, s *set) {
 				s.remove(id)
 			}
 		case inElem:
-			if !keep.has(m.n) {
+			if !keep.has(w.f.elems[m.n].obj.id) {
 				s.remove(id)
 			}
 		}

@@ -140,9 +140,10 @@ func (w *walker) changes(s *set, e elem) bool {
 }
 
 // overwrites clears the one place that pts is, and nobody else may store into: a goroutine that runs might,
-// before or behind this.
+// before or behind this. It is not that behind nil, which nobody reads or writes.
 func (w *walker) overwrites(s *set, pts set) {
-	if !pts.one() {
+	pts = pts.clone()
+	if pts.remove(zeroElem); !pts.one() {
 		return
 	}
 	for id := range pts.all() {

@@ -574,6 +574,19 @@ func f() {
 	c.Free() //O
 }
 `},
+		{"a variable that is only written else, by a range and in parentheses", "only what was taken out reads", `
+func f(all []*B) {
+	b := Make()
+	var c *B
+	(c) = b
+	b.Use()
+	b.Free() //F
+	next()
+	c.Free() //O
+	for _, c = range all {
+	}
+}
+`},
 	}
 	l := newLab()
 	for _, tt := range tests {

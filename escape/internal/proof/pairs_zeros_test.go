@@ -1,0 +1,163 @@
+package proof_test
+
+// zeroPairs show where a part is zero that nobody stored.
+var zeroPairs = []pair{
+	{"a field that a constructor leaves out on one path", `
+type pair struct{ a, b *B }
+
+func mk() *pair {
+	a := Make()
+	if next() == 1 {
+		return &pair{a, Make()}
+	}
+	return &pair{a, Make()}
+}
+
+func f() {
+	p := mk()
+	p.a.Free() //F
+	p.b.Use()
+	p.b.Free() //F
+}
+`, `
+type pair struct{ a, b *B }
+
+func mk() *pair {
+	a := Make()
+	if next() == 1 {
+		return &pair{a: a}
+	}
+	return &pair{a, Make()}
+}
+
+func f() {
+	p := mk()
+	p.a.Free()
+	_ = p.b
+	p.b.Free() //F
+}
+`, "it may be nil"},
+	{"elements that a constructor leaves out on one path", `
+func mk() []*B {
+	if next() == 1 {
+		return nil
+	}
+	return []*B{Make(), Make()}
+}
+
+func f() {
+	s := mk()
+	println(len(s))
+	for _, b := range s { b.Free() } //F
+}
+`, `
+func mk() []*B {
+	if next() == 1 {
+		return make([]*B, 2)
+	}
+	return []*B{Make(), Make()}
+}
+
+func f() {
+	s := mk()
+	println(len(s))
+	for _, b := range s { b.Free() } //F
+}
+`, "it may be nil"},
+	{"a field that is left out beside another result that was walked with before", `
+type pair struct{ a, b *B }
+
+func mk() (*B, *pair) {
+	if next() == 1 {
+		return Make(), nil
+	}
+	return Make(), &pair{Make(), Make()}
+}
+
+func f() {
+	c, p := mk()
+	c.Use()
+	c.Free() //F
+	if p == nil {
+		return
+	}
+	p.b.Use()
+	p.b.Free() //F
+}
+`, `
+type pair struct{ a, b *B }
+
+func mk() (*B, *pair) {
+	if next() == 1 {
+		return Make(), &pair{}
+	}
+	return Make(), &pair{Make(), Make()}
+}
+
+func f() {
+	c, p := mk()
+	c.Free()
+	if p == nil {
+		return
+	}
+	_ = p.b
+	p.b.Free() //F
+}
+`, "it may be nil"},
+	{"a field of a copy that the one it was copied from never had", `
+type pair struct{ a, b *B }
+
+func mk() pair { return pair{a: Make()} }
+
+func f() {
+	p := mk()
+	p.b = Make()
+	q := p
+	q.b.Use()
+	q.b.Free() //F
+}
+`, `
+type pair struct{ a, b *B }
+
+func mk() pair { return pair{a: Make()} }
+
+func f() {
+	p := mk()
+	q := p
+	if next() == 1 {
+		q.b = Make()
+	}
+	_ = q.b
+	q.b.Free() //F
+}
+`, "it may be nil"},
+	{"a field of a copy of a copy", `
+type pair struct{ a, b *B }
+
+func mk() pair { return pair{a: Make()} }
+
+func f() {
+	p := mk()
+	q := p
+	r := q
+	r.b = Make()
+	r.b.Use()
+	r.b.Free() //F
+}
+`, `
+type pair struct{ a, b *B }
+
+func mk() pair { return pair{a: Make()} }
+
+func f() {
+	p := mk()
+	q := p
+	r := q
+	if next() == 1 {
+		r.b = Make()
+	}
+	_ = r.b
+	r.b.Free() //F
+}
+`, "it may be nil"},
+}
