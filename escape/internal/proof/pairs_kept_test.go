@@ -29,6 +29,37 @@ func f[T interface {
 	b.Free() //F
 }
 `, "it was handed to somebody"},
+	{"a number of a type that is a parameter, which may be one of the package's that has methods", `
+type keep int
+
+func (k keep) Do(b *B) { global = b }
+
+//lastuse:effect args borrowed
+func with[T int | string](b *B, t T) {}
+
+func f[T int | string](t T) {
+	b := Make()
+	with(b, t)
+	b.Free() //F
+}
+`, `
+type keep int
+
+func (k keep) Do(b *B) { global = b }
+
+//lastuse:effect args borrowed
+func with[T ~int](b *B, t T) {
+	if d, ok := any(t).(interface{ Do(*B) }); ok {
+		d.Do(b)
+	}
+}
+
+func f[T ~int](t T) {
+	b := Make()
+	with(b, t)
+	b.Free() //F
+}
+`, "it was handed to somebody"},
 	{"a maker keeps such a number", `
 //lastuse:effect result 0 owned, arg 0 escapes
 func newWith[T interface{ ~int }](t T) *B { return Make() }
