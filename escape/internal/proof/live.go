@@ -75,8 +75,9 @@ func (g *graph) reads(x ssa.Value, b *ssa.BasicBlock) {
 }
 
 // liveObjects returns the numbers of the objects that live registers, deferred calls, goroutines and, in a
-// literal, the registers of other functions reach. The body of a range over a function in it is none of these:
-// it runs only while the literal does, and stands at that loop, so that nothing of a literal in itself is shown.
+// literal, the registers of other functions reach. The body of a range over a function in it is none of
+// these: it runs only while the literal does, and stands at that loop, so that nothing of a literal in itself
+// is shown.
 func (g *graph) liveObjects(b *ssa.BasicBlock) set {
 	if s, ok := g.objects[b]; ok {
 		return s
