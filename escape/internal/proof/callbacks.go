@@ -148,7 +148,7 @@ func (c *checker) tells(v ssa.Value) bool {
 			m, _, _ := types.LookupFieldOrMethod(t, true, ms.Method(n).Pkg(), ms.Method(n).Name())
 			fn, _ := m.(*types.Func)
 			if p := c.effect(fn).param(0); !c.ends(fn) {
-				k = k || p.Keeps || p.Stores || p.Frees || p.Runs
+				k = k || p.Keeps || p.writes() || p.Frees || p.Runs
 			}
 		}
 	}
@@ -299,7 +299,7 @@ func (c *checker) asks(t types.Type, seen *typeutil.Map) bool {
 			continue
 		}
 		s := c.effect(m)
-		if p := s.param(0); p.Keeps || p.Stores || p.Frees || returnsPart(m, s) {
+		if p := s.param(0); p.Keeps || p.writes() || p.Frees || returnsPart(m, s) {
 			return true
 		}
 	}

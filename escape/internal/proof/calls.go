@@ -237,7 +237,7 @@ func (f *family) walked(k *call, n int) bool {
 func (f *family) param(k *call, n int) Param {
 	p := k.sum.param(n)
 	if f.yields(k.args[n]) {
-		p.Keeps, p.Stores = false, false
+		p.Keeps, p.Stores, p.Clears = false, false, false
 		return p
 	}
 	if k.sum == nil {
@@ -318,9 +318,12 @@ func (f *family) operands(k *call) {
 			f.store(s, set{1 << unknownElem}, true, true)
 		}
 		r := f.reach(s)
+		if p.Clears {
+			f.clears(s)
+		}
 		if k.given && n > 0 && !k.spawns {
 			s = f.gives(s)
-			frees, p.Stores = nil, false // what the caller's function does, the caller knows
+			frees, p.Stores, p.Clears = nil, false, false // what the caller's function does, the caller knows
 		}
 		if p.Keeps || k.spawns {
 			f.escape(s)
@@ -330,8 +333,9 @@ func (f *family) operands(k *call) {
 			case o.kind == memObj && (p.Stores || f.dataIn(id, a)):
 				f.put(id, set{1 << unknownElem})
 			case o.kind == paramObj:
-				q := &f.params[o.index]
-				q.or(Param{Frees: frees.has(id), Stores: p.Stores || p.Empties, Runs: p.Runs, Together: p.Together,
+				_, loads := fieldOf(a, f.root.Params[o.index])
+				f.params[o.index].or(Param{Frees: frees.has(id), Clears: p.Clears && loads == 0,
+					Stores: p.Stores || p.Empties || p.Clears && loads != 0, Runs: p.Runs, Together: p.Together,
 					Tells: p.Tells && callable(o.typ)})
 			case o.kind == litObj && slices.Contains(k.callbacks, o.fn):
 				f.calledBack(o, all)
@@ -340,6 +344,25 @@ func (f *family) operands(k *call) {
 			}
 		}
 	}
+}
+
+// clears puts nothing into the parts of memory that s says.
+func (f *family) clears(s set) {
+	for id := range f.partsIn(s).all() {
+		f.put(id, set{1 << zeroElem})
+	}
+}
+
+// partsIn returns the parts of memory of the family that s says.
+func (f *family) partsIn(s set) (out set) {
+	for e := range f.leads(s) {
+		for _, q := range e.obj.ids {
+			if e.obj.kind == memObj && partOf(f.elems[q].path, e.path) {
+				out.add(q)
+			}
+		}
+	}
+	return out
 }
 
 // frees returns what a callee may free that does p to what leads to s.

@@ -3,6 +3,7 @@ package proof
 // What the table says of an instruction, as it flows through the graph of locations.
 
 import (
+	"go/constant"
 	"go/token"
 	"go/types"
 	"slices"
@@ -18,6 +19,10 @@ func (f *family) apply(i ssa.Instruction, e *entry) {
 	case *ssa.MakeClosure:
 		f.closes(i)
 	case *ssa.Store:
+		if p := f.cleared(i); p != nil {
+			p.or(Param{Clears: true})
+			return
+		}
 		if src := f.copied(i); src != nil {
 			f.copies(f.of(i.Addr), src, func(from, to int) {
 				f.put(to, f.content[from])
@@ -54,6 +59,32 @@ func (f *family) does(e *entry, v ssa.Value) {
 	for _, st := range e.stores {
 		f.store(f.within(f.of(st.to), st.step), f.from(st.val), st.over, !st.val.counts())
 	}
+}
+
+// cleared returns the operand of the root, a pointer, to which or to a field of which a store gives zero.
+func (f *family) cleared(i *ssa.Store) *Param {
+	c, ok := i.Val.(*ssa.Const)
+	if !ok || !isZero(c) {
+		return nil
+	}
+	for n, p := range f.root.Params {
+		if path, loads := fieldOf(i.Addr, p); loads == 0 && !indexed(path) {
+			return &f.params[n]
+		}
+	}
+	return nil
+}
+
+func isZero(c *ssa.Const) bool {
+	switch {
+	case c.Value == nil:
+		return true
+	case c.Value.Kind() == constant.Bool:
+		return !constant.BoolVal(c.Value)
+	case c.Value.Kind() == constant.String:
+		return constant.StringVal(c.Value) == ""
+	}
+	return constant.Sign(c.Value) == 0
 }
 
 // given returns what is handed to somebody who may keep it.

@@ -201,7 +201,7 @@ func (s *backward) writes(i ssa.Instruction, v ssa.Value) bool {
 		return true
 	}
 	for n, a := range k.args {
-		if k.does[n].Stores && same(f.reach(f.of(a))) {
+		if k.does[n].writes() && same(f.reach(f.of(a))) {
 			return true
 		}
 	}

@@ -40,6 +40,7 @@ type Param struct {
 	Runs       bool // if the call panics, a goroutine may have it
 	Together   bool // goroutines of the callee may call it, or have it, at the same time
 	Stores     bool // what it leads to may be given another value
+	Clears     bool // it is a pointer, and what it points to, or fields of that, may be given nil
 	Empties    bool // elements of what it leads to may be given zero
 	NilOK      bool // nil, or the zero value, does nothing
 
@@ -58,8 +59,11 @@ func (p *Param) or(q Param) {
 	}
 	p.Keeps, p.Gives, p.Frees = p.Keeps || q.Keeps, p.Gives|q.Gives, p.Frees || q.Frees
 	p.Runs, p.Together, p.Tells = p.Runs || q.Runs, p.Together || q.Together, p.Tells || q.Tells
-	p.Stores, p.Empties = p.Stores || q.Stores, p.Empties || q.Empties
+	p.Stores, p.Clears, p.Empties = p.Stores || q.Stores, p.Clears || q.Clears, p.Empties || q.Empties
 }
+
+// writes reports whether what the operand leads to may be another value behind the call.
+func (p Param) writes() bool { return p.Stores || p.Clears }
 
 // anything is what an unknown function does to an operand.
 var anything = Param{Gives: everyBit, Keeps: true, Frees: true, Stores: true}

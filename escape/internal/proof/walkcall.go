@@ -128,9 +128,13 @@ func (w *walker) contacts(fn *ssa.Function) bool {
 // lead to the resource.
 func (w *walker) external(k *call, p phase, s *set, touched func(ssa.Value) bool, cont func(phase, *set)) {
 	if n, ok := w.isF[k.at.Pos()]; ok {
-		w.free(n, k, p, s, touched, cont)
+		w.free(n, k, p, s, touched, func(p phase, s *set) {
+			w.clears(k, s)
+			cont(p, s)
+		})
 		return
 	}
+	w.clears(k, s)
 	free := false
 	for n, a := range k.args {
 		par := k.does[n]
@@ -143,7 +147,7 @@ func (w *walker) external(k *call, p phase, s *set, touched func(ssa.Value) bool
 		if k.ruledOut(par) || par.Frees && w.onlyViewed(par, w.g.freed(a, par)) {
 			par.Frees = false
 		}
-		if par.Stores || par.Empties && w.holds(s, a) || w.rewritten(s, a) {
+		if par.Stores || par.Clears && w.part(s, a) || par.Empties && w.holds(s, a) || w.rewritten(s, a) {
 			s.add(w.id(markKey{kind: left, at: k.at})) // it may not be what it was
 		}
 		switch {

@@ -224,6 +224,35 @@ func (w *walker) empties(s *set, v ssa.Value) {
 	}
 }
 
+// clears notes what may be zero behind a call.
+func (w *walker) clears(k *call, s *set) {
+	if !w.zero || w.site != nil {
+		return
+	}
+	for n, a := range k.args {
+		if k.does[n].Clears {
+			for id := range w.f.partsIn(w.f.of(a)).all() {
+				s.add(w.elemMark(id))
+			}
+		}
+	}
+}
+
+// part reports whether what v points to may be a part of the resource: zero there makes it another one.
+func (w *walker) part(s *set, v ssa.Value) bool {
+	if w.holds(s, v) {
+		return true
+	}
+	if w.site == nil {
+		return false
+	}
+	switch w.site.typ.Underlying().(type) {
+	case *types.Pointer, *types.Interface, *types.Map, *types.Chan, *types.Signature:
+		return false
+	}
+	return true
+}
+
 // alloc makes memory, which is zero.
 func (w *walker) alloc(s *set, i *ssa.Alloc) {
 	o := w.f.made[key{i, 0}]
