@@ -134,12 +134,10 @@ func f(x both) {
 }
 `, "something that was not made here"},
 	{"a maker keeps a pointer to what has a function", `
-type setup struct{ size int }
-
-var with = &setup{1}
+var with = &sync.Mutex{}
 
 //lastuse:effect result 0 owned, arg 0 escapes
-func newWith(c *setup) *B
+func newWith(m *sync.Mutex) *B
 
 func f() {
 	b := newWith(with)
@@ -147,12 +145,10 @@ func f() {
 	b.Free() //F
 }
 `, `
-type setup struct{ onFree func() }
-
-var with = &setup{func() { global = nil }}
+var with = &sync.Pool{New: func() any { global = nil; return nil }}
 
 //lastuse:effect result 0 owned, arg 0 escapes
-func newWith(c *setup) *B
+func newWith(p *sync.Pool) *B
 
 func f() {
 	b := newWith(with)

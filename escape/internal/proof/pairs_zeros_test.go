@@ -160,4 +160,114 @@ func f() {
 	r.b.Free() //F
 }
 `, "it may be nil"},
+	{"a struct that a literal gives", `
+type pair struct{ a, b *B }
+
+func mk() pair { return pair{a: Make()} }
+
+func f() {
+	get := func() pair { return mk() }
+	p := get()
+	p.b = Make()
+	p.b.Use()
+	p.b.Free() //F
+}
+`, `
+type pair struct{ a, b *B }
+
+func mk() pair { return pair{a: Make()} }
+
+func f() {
+	get := func() pair { return mk() }
+	p := get()
+	if next() == 1 {
+		p.b = Make()
+	}
+	_ = p.b
+	p.b.Free() //F
+}
+`, "it may be nil"},
+	{"a field of a struct that a literal gives", `
+type pair struct{ a, b *B }
+
+func mk() pair { return pair{a: Make()} }
+
+func f() {
+	b := mk().a
+	if next() == 1 {
+		b.Free() //F
+		return
+	}
+	b.Use()
+	b.Free() //F
+}
+`, `
+type pair struct{ a, b *B }
+
+func mk() pair { return pair{a: Make()} }
+
+func f() {
+	get := func() pair { return mk() }
+	b := get().b
+	if next() == 1 {
+		b = Make()
+	}
+	_ = b
+	b.Free() //F
+}
+`, "it may be nil"},
+	{"a struct in a slice", `
+type pair struct{ a, b *B }
+
+func mk() pair { return pair{a: Make()} }
+
+func f() {
+	var all []pair
+	all = append(all, mk())
+	p := all[0]
+	p.b = Make()
+	p.b.Use()
+	p.b.Free() //F
+}
+`, `
+type pair struct{ a, b *B }
+
+func mk() pair { return pair{a: Make()} }
+
+func f() {
+	var all []pair
+	all = append(all, mk())
+	p := all[0]
+	if next() == 1 {
+		p.b = Make()
+	}
+	_ = p.b
+	p.b.Free() //F
+}
+`, "it may be nil"},
+	{"a struct behind a pointer in a struct", `
+type pair struct{ a, b *B }
+
+func mk() *struct{ p *pair } { return &struct{ p *pair }{&pair{a: Make()}} }
+
+func f() {
+	p := *mk().p
+	p.b = Make()
+	p.b.Use()
+	p.b.Free() //F
+}
+`, `
+type pair struct{ a, b *B }
+
+func mk() *struct{ p *pair } { return &struct{ p *pair }{&pair{a: Make()}} }
+
+func f() {
+	p := *mk().p
+	if next() == 1 {
+		p.b = Make()
+	}
+	_ = p.b
+	p.b.Free() //F
+}
+`, "it may be nil"},
 }

@@ -3,6 +3,8 @@ package proof
 // Functions and methods that values of a type may have.
 
 import (
+	"bytes"
+	"go/ast"
 	"go/types"
 	"slices"
 
@@ -88,7 +90,8 @@ func (s search) looks(t types.Type, seen *typeutil.Map) bool {
 		}
 	case *types.Pointer:
 		named, _ := types.Unalias(u.Elem()).(*types.Named)
-		return (s.said || s.later || !s.kept && named != nil && named.Obj().Pkg() == s.c.pkg) && s.looks(u.Elem(), seen)
+		own := named != nil && named.Obj().Pkg() == s.c.pkg
+		return (s.said || !s.kept && own) && s.looks(u.Elem(), seen) || s.later && !own && s.c.sets(u.Elem())
 	case *types.Map:
 		return s.looks(u.Key(), seen) || s.looks(u.Elem(), seen)
 	case interface{ Elem() types.Type }: // slices, arrays, channels
@@ -120,6 +123,36 @@ func (c *checker) ownMethod(t types.Type, here bool) bool {
 		}
 	}
 	return false
+}
+
+// sets reports whether t is a struct with a function into which this package may have put one of its own: it
+// names the field, or the type.
+func (c *checker) sets(t types.Type) bool {
+	u, ok := t.Underlying().(*types.Struct)
+	named, _ := types.Unalias(t).(*types.Named)
+	for i := 0; ok && i < u.NumFields(); i++ {
+		f := u.Field(i)
+		_, function := f.Type().Underlying().(*types.Signature)
+		if function && f.Exported() && (c.mentions(f.Name()) || named != nil && c.mentions(named.Obj().Name())) {
+			return true
+		}
+	}
+	return false
+}
+
+// mentions reports whether the text of the package has a name.
+func (c *checker) mentions(name string) bool {
+	return slices.ContainsFunc(c.files, func(f *file) (found bool) {
+		if f.text != nil { // the tree lacks bodies that are not looked into
+			return bytes.Contains(f.text, []byte(name))
+		}
+		ast.Inspect(f.tree, func(n ast.Node) bool {
+			id, ok := n.(*ast.Ident)
+			found = found || ok && id.Name == name
+			return !found
+		})
+		return found
+	})
 }
 
 // satisfies reports whether a type that has methods of this package may be type parameter t: who is given a

@@ -116,6 +116,8 @@ func (w *walker) comes(s *set, src source) bool {
 		if m := w.f.valued(src.v); m != nil {
 			return w.loaded(s, w.f.inside(m, src.step))
 		}
+		load, ok := src.v.(*ssa.UnOp) // it is known of each part in memory
+		return yes || !(ok && load.Op == token.MUL) && w.partly(source{v: src.v})
 	}
 	return yes
 }

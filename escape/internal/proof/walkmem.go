@@ -15,7 +15,7 @@ import (
 // store puts a value where an entry says.
 func (w *walker) store(s *set, st storing, at ssa.Instruction) *set {
 	pts := w.f.within(w.f.of(st.to), st.step)
-	is, leads := w.comes(s, st.val), w.touched(s, st.val.v)
+	is, leads := w.comes(s, st.val) || w.partly(st.val), w.touched(s, st.val.v)
 	switch {
 	case st.moves: // it is nowhere twice
 		for id := range pts.all() {
@@ -28,6 +28,18 @@ func (w *walker) store(s *set, st storing, at ssa.Instruction) *set {
 		s.add(w.id(markKey{kind: left, at: at})) // the resource is not what it was
 	}
 	return w.storeIn(s, pts, is, leads, at)
+}
+
+// partly reports whether a value may have parts that are zero as nobody stored them: that is seen of a struct
+// or an array in memory alone. One that is a resource is that as a whole.
+func (w *walker) partly(val source) bool {
+	t := val.v.Type()
+	if e, ok := t.Underlying().(interface{ Elem() types.Type }); ok && val.how == content {
+		t = e.Elem()
+	}
+	_, array := t.Underlying().(*types.Array)
+	whole := func(o *object) bool { return o.kind == siteObj && types.Identical(o.typ, t) }
+	return w.zero && w.site == nil && (array || isStruct(t)) && !slices.ContainsFunc(w.f.objs, whole)
 }
 
 // copyStruct copies a struct, field by field; again: it did so before, and may have got something else.
