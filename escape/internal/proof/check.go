@@ -17,6 +17,7 @@ type free struct {
 	e          *edit
 	at         ssa.CallInstruction
 	arg, whole ssa.Value // the operand, and what it is promoted from, if it is
+	from       set       // memory that arg points to or was read from, or what else it may lead to
 	pts        set       // what is freed
 	repeatable bool
 	nilOK      bool

@@ -68,6 +68,9 @@ func (f *family) cleared(i *ssa.Store) *Param {
 		return nil
 	}
 	for n, p := range f.root.Params {
+		if _, pointer := p.Type().Underlying().(*types.Pointer); !pointer {
+			continue // who calls has another one
+		}
 		if path, loads := fieldOf(i.Addr, p); loads == 0 && !indexed(path) {
 			return &f.params[n]
 		}

@@ -57,10 +57,18 @@ func (c *checker) fresh(g *graph, e *edit, at ssa.CallInstruction) *free {
 	case !p.Silent && !c.off[Silent]:
 		return no(Silent, k.fn.Name()+" does more than free, or may")
 	}
-	x.repeatable, x.parts, x.pts = p.Repeatable || c.off[Once], p.Parts, g.freed(whole, p)
+	x.from = g.f.of(x.arg)
+	value := isStruct(x.arg.Type()) && len(p.Parts) > 0
+	if value {
+		x.from = g.f.readFrom(x.arg, at)
+	}
+	x.repeatable, x.parts, x.pts = p.Repeatable || c.off[Once], p.Parts, g.freed(x.from, p)
+	if whole != x.arg {
+		x.pts = g.freed(g.f.of(whole), p)
+	}
 	x.nilOK = c.off[Fresh] || p.NilOK && whole == x.arg
-	if g.fields(x.arg) { // what is freed is not the operand: its fields are
-		if why := g.through(x.arg, at.Block()); why != "" && !x.nilOK {
+	if g.f.inFamily(x.from) { // what is freed is not the operand: its fields are
+		if why := g.through(x.arg, at.Block()); why != "" && !x.nilOK && !value {
 			return mayBeNil(why)
 		}
 		x.nilOK = p.PartsNil || c.off[Fresh]
@@ -192,14 +200,31 @@ func fieldAt(v ssa.Value) *ssa.FieldAddr {
 
 // fields reports whether arg may lead to memory of the family.
 func (g *graph) fields(arg ssa.Value) bool {
-	return g.f.some(g.f.of(arg), func(e elem) bool { return e.obj.kind == memObj })
+	return g.f.inFamily(g.f.of(arg))
 }
 
-// freed returns what a free of arg frees, which does p: arg itself, or what it is the address of, or parts of
-// that. What a resource views a free that a line names leaves alone.
-func (g *graph) freed(arg ssa.Value, p Param) set {
+// inFamily reports whether s may lead to memory of the family.
+func (f *family) inFamily(s set) bool {
+	return f.some(s, func(e elem) bool { return e.obj.kind == memObj })
+}
+
+// readFrom returns the memory of which a struct that a call is given is a copy; nil if that is not known.
+func (f *family) readFrom(v ssa.Value, at ssa.CallInstruction) set {
+	if m := f.valued(v); m != nil {
+		return m
+	}
+	load, ok := v.(*ssa.UnOp)
+	if _, now := at.(*ssa.Call); ok && now && undisturbed(load, at) && f.inMemory(load.X) {
+		return f.of(load.X)
+	}
+	return nil
+}
+
+// freed returns what a free frees, which does p, of what leads to from: that itself, or what is there, or
+// parts of that. What a resource views a free that a line names leaves alone.
+func (g *graph) freed(from set, p Param) set {
 	var out set
-	for id := range g.f.of(arg).all() {
+	for id := range from.all() {
 		switch e := g.f.elems[id]; {
 		case e.obj.kind != memObj:
 			if out.add(id); !p.Alone {

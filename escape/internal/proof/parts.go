@@ -371,7 +371,7 @@ func (w *walker) renew(k *call, v *ssa.Call, j int, r Result, s *set) *set {
 	}
 	for _, o := range objs {
 		for _, q := range o.ids {
-			if w.zero && w.site == nil && w.f.elems[q].path != "" && !owned[q] {
+			if w.zero && w.site == nil && !owned[q] {
 				s.add(w.elemMark(q))
 			}
 		}

@@ -44,7 +44,7 @@ type Param struct {
 	Empties    bool // elements of what it leads to may be given zero
 	NilOK      bool // nil, or the zero value, does nothing
 
-	// Fields of what it points to: these are freed, and no more, and PartsNil says whether each may be nil.
+	// Fields of what it is or points to: these are freed, no more, and PartsNil says whether each may be nil.
 	Parts    []string
 	PartsNil bool
 }

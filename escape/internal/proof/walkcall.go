@@ -144,7 +144,7 @@ func (w *walker) external(k *call, p phase, s *set, touched func(ssa.Value) bool
 		if !touched(a) && !(p&phaseMask >= ours && w.forged(a)) {
 			continue
 		}
-		if k.ruledOut(par) || par.Frees && w.onlyViewed(par, w.g.freed(a, par)) {
+		if k.ruledOut(par) || par.Frees && w.onlyViewed(par, w.g.freed(w.f.of(a), par)) {
 			par.Frees = false
 		}
 		if par.Stores || par.Clears && w.part(s, a) || par.Empties && w.holds(s, a) || w.rewritten(s, a) {
@@ -221,7 +221,7 @@ func (w *walker) onlyViewed(p Param, pts set) bool {
 func (w *walker) hits(x *free, s *set, touched func(ssa.Value) bool) (n int) {
 	arg := w.g.calls[x.at].args[0]
 	other := func(e elem) bool { return e.obj.kind != memObj && e.obj.kind != zeroObj }
-	if len(x.parts) == 0 || w.f.some(w.f.of(arg), other) {
+	if len(x.parts) == 0 || w.f.some(x.from, other) {
 		_, now := x.at.(*ssa.Call) // of one that is deferred fresh asks it
 		if touched(arg) || w.zero && now && w.holds(s, x.whole) {
 			return 1
@@ -229,7 +229,7 @@ func (w *walker) hits(x *free, s *set, touched func(ssa.Value) bool) (n int) {
 		return 0
 	}
 	for _, path := range x.parts {
-		if w.loaded(s, w.f.along(w.f.of(arg), path)) {
+		if w.loaded(s, w.f.along(x.from, path)) {
 			n++
 		}
 	}
