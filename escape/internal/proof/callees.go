@@ -73,7 +73,7 @@ func (c *checker) effect(fn *types.Func) *Summary {
 	if groupMethod(fn) != "" {
 		s = harmless(fn.Signature())
 	}
-	if s != nil && slices.Contains(rearrange, pathOf(fn)) {
+	if s != nil && slices.Contains(rearrange, pathOf(fn)) && !slices.Contains(lookers, spec.FullName(fn)) {
 		for i := range s.Params {
 			s.Params[i].Empties = true
 		}
@@ -338,6 +338,11 @@ func groupMethod(fn *types.Func) string {
 
 // rearrange are packages that clear elements of what they are lent.
 var rearrange = []string{"maps", "reflect", "slices"}
+
+// lookers are functions of these that do not.
+var lookers = []string{"maps.Clone", "maps.Equal", "reflect.DeepEqual", "reflect.TypeOf", "slices.BinarySearch",
+	"slices.Clone", "slices.Compare", "slices.Contains", "slices.Equal", "slices.Index", "slices.IsSorted", "slices.Max",
+	"slices.Min"}
 
 // relays are packages that give one operand to a method of another, or of what that holds: WriteTo, Is.
 var relays = []string{"bufio", "bytes", "errors", "io", "net"}

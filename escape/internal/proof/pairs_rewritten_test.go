@@ -128,6 +128,21 @@ func f() {
 	l.Free() //F
 }
 `, "handed to somebody"},
+	{"a library looks at elements of a handle", list + `
+func f() {
+	l := MakeList()
+	l.Use()
+	println(slices.Contains(l, 1))
+	l.Free() //F
+}
+`, list + `
+func f() {
+	l := MakeList()
+	l.Use()
+	slices.Reverse(l)
+	l.Free() //F
+}
+`, "handed to somebody"},
 	{"a key is deleted from a handle", table + `
 func f(m map[string]int) {
 	t := MakeTable()
