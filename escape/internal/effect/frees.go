@@ -138,6 +138,20 @@ func (f *Frees) Parts(t types.Type) map[string]bool {
 // Resource reports whether values of type t own memory that some function frees.
 func (f *Frees) Resource(t types.Type) bool { return f.Of(t) != nil }
 
+// IsText reports whether a type is a string: what is read of its memory leads nowhere.
+func IsText(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&types.IsString != 0
+}
+
+// Boxes reports whether an interface of type i that has a value of type t is freed as that is: by a method of
+// the same name, which frees all of it.
+func (f *Frees) Boxes(t, i types.Type) bool {
+	whole, boxed := f.Of(t), f.Of(i)
+	return whole != nil && boxed != nil && whole.Method && boxed.Method && whole.Parts == nil &&
+		whole.Func.Id() == boxed.Func.Id() && types.IsInterface(boxed.Func.Signature().Recv().Type())
+}
+
 // Spares reports whether the free of values of type t does nothing to a zero value: they are structs, and it
 // may be repeated, so what it finds freed it leaves alone.
 func (f *Frees) Spares(t types.Type) bool {

@@ -79,6 +79,9 @@ func (f *Func) plain(i ssa.Instruction, of ssa.Value, one func(Op, ssa.Value) []
 	case *ssa.ChangeInterface:
 		return one(Copy, i)
 	case *ssa.MakeInterface:
+		if f.In.Frees.Boxes(i.X.Type(), i.Type()) {
+			return one(Copy, i)
+		}
 		return one(Wrap, i)
 	case *ssa.TypeAssert:
 		if i.CommaOk {
@@ -93,7 +96,7 @@ func (f *Func) plain(i ssa.Instruction, of ssa.Value, one func(Op, ssa.Value) []
 		}
 		return f.derived(i, of)
 	case *ssa.Index:
-		if isText(i.X) {
+		if effect.IsText(i.X.Type()) {
 			return one(Read, nil)
 		}
 		return f.derived(i, of)
@@ -166,12 +169,6 @@ func (f *Func) derived(v ssa.Value, of ssa.Value) []Act {
 		a.Op = Count
 	}
 	return []Act{a}
-}
-
-// isText reports whether a value is a string: what is read of its memory leads nowhere.
-func isText(v ssa.Value) bool {
-	b, ok := v.Type().Underlying().(*types.Basic)
-	return ok && b.Info()&types.IsString != 0
 }
 
 // taken is for what is taken out of what may lead to it.

@@ -68,6 +68,10 @@ func (f *Func) sources(v ssa.Value) (from []ssa.Value, ok bool) {
 		return from, true
 	case *ssa.ChangeType:
 		return []ssa.Value{f.Field(i.X, path)}, true
+	case *ssa.ChangeInterface:
+		return []ssa.Value{i.X}, true
+	case *ssa.MakeInterface:
+		return []ssa.Value{i.X}, f.In.Frees.Boxes(i.X.Type(), i.Type())
 	case *ssa.Field:
 		return []ssa.Value{f.Field(i.X, append([]int{i.Field}, path...))}, true
 	case *ssa.UnOp:
