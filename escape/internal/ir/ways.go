@@ -19,6 +19,20 @@ func Before(i, at ssa.Instruction) bool {
 	return slices.Index(i.Block().Instrs, i) < slices.Index(at.Block().Instrs, at)
 }
 
+// ToItself returns the store by which a field of a variable is made to lead to the variable; nil if there is
+// none.
+func ToItself(v ssa.Value) *ssa.Store {
+	refs := v.Referrers()
+	for k := 0; refs != nil && k < len(*refs); k++ {
+		if s, ok := (*refs)[k].(*ssa.Store); ok && s.Val == v {
+			if a, ok := s.Addr.(*ssa.FieldAddr); ok && a.X == v {
+				return s
+			}
+		}
+	}
+	return nil
+}
+
 // Circles reports whether a block may run again.
 func Circles(b *ssa.BasicBlock) bool {
 	seen := map[*ssa.BasicBlock]bool{}

@@ -82,7 +82,7 @@ func (f *Func) Fields(root ssa.Value) []*Field {
 		return have
 	}
 	memory := f.InMemory(root)
-	if _, captured := root.(*ssa.FreeVar); !captured && (!memory || ir.SteadyIndexes(root) && !f.IsSlot(root)) {
+	if _, captured := root.(*ssa.FreeVar); !captured && (!memory || ir.SteadyIndexes(root) && !f.IsSlot(root) && ir.ToItself(root) == nil) {
 		for _, path := range f.In.Frees.Paths(TypeOf(root, memory)) {
 			have = append(have, &Field{root, path, memory})
 		}

@@ -32,7 +32,7 @@ func (f *Func) findObjects() {
 				continue
 			}
 			for k, r := range f.Summary(&c.Call).Results {
-				if v := Result(c, k); v != nil && (len(r.Parts) > 0 || f.TakenApart(v)) {
+				if v := Result(c, k); v != nil && (len(r.Parts) > 0 || r.Leads() == 0 && f.TakenApart(v)) {
 					f.Objects[v] = f.HasParts(v)
 				}
 			}

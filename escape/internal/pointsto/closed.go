@@ -50,9 +50,11 @@ func (f *Func) isClosed(v ssa.Value) bool {
 	f.closed[v] = true // what it asks of itself, while it is asked
 	yes = true
 	_, captured := v.(*ssa.FreeVar)
+	circle := ir.ToItself(v) // what is in there is put there before: who gets it of itself has that and no more
 	check := func(w ssa.Value) {
 		for _, i := range f.Users(w) {
-			if s, ok := i.(*ssa.Store); ok && (captured && !(f.IsSlot(v) && f.Alone(v)) || f.Origin(s.Val) == v) {
+			if s, ok := i.(*ssa.Store); ok && (captured && !(f.IsSlot(v) && f.Alone(v)) ||
+				circle != nil && s != circle && !ir.Before(s, circle) || f.Origin(s.Val) == v && s != circle) {
 				yes = false
 			}
 			if _, fixed := f.handsOn(i, w); fixed {
@@ -62,7 +64,7 @@ func (f *Func) isClosed(v ssa.Value) bool {
 				_, literal := i.(*ssa.MakeClosure)
 				leaves := a.Op == Leave && (!captured || f.Assigns(v)) // nothing is done here behind that
 				looks := a.Op == Read || a.Op == Await || a.Op == Unwrap || a.Op == Count || a.Op == Part && literal || leaves ||
-					a.Call != nil && a.To != nil && !f.leadsOn(a.To.Type()) // it gives what is in there
+					a.To == v || a.Call != nil && a.To != nil && (circle != nil || !f.leadsOn(a.To.Type())) // it gives what is in there
 				yes = yes && a.Op != Keep && (a.Op != Leave || leaves) && (f.IsSlot(w) || looks)
 			}
 		}
