@@ -22,9 +22,8 @@ func Before(i, at ssa.Instruction) bool {
 // ToItself returns the store by which a field of a variable is made to lead to the variable; nil if there is
 // none.
 func ToItself(v ssa.Value) *ssa.Store {
-	refs := v.Referrers()
-	for k := 0; refs != nil && k < len(*refs); k++ {
-		if s, ok := (*refs)[k].(*ssa.Store); ok && s.Val == v {
+	for _, i := range *v.Referrers() {
+		if s, ok := i.(*ssa.Store); ok && s.Val == v {
 			if a, ok := s.Addr.(*ssa.FieldAddr); ok && a.X == v {
 				return s
 			}
@@ -33,15 +32,14 @@ func ToItself(v ssa.Value) *ssa.Store {
 	return nil
 }
 
-// Circles reports whether a block may run again.
-func Circles(b *ssa.BasicBlock) bool {
-	seen := map[*ssa.BasicBlock]bool{}
-	open := []*ssa.BasicBlock{b}
-	for len(open) > 0 {
-		at := open[len(open)-1]
+// reaches reports whether a way out of one block leads to another one, not through a third, which may be nil.
+func reaches(from, to, without *ssa.BasicBlock) bool {
+	seen := map[*ssa.BasicBlock]bool{without: true}
+	for open := []*ssa.BasicBlock{from}; len(open) > 0; {
+		b := open[len(open)-1]
 		open = open[:len(open)-1]
-		for _, s := range at.Succs {
-			if s == b {
+		for _, s := range b.Succs {
+			if s == to && s != without {
 				return true
 			}
 			if !seen[s] {
@@ -51,6 +49,22 @@ func Circles(b *ssa.BasicBlock) bool {
 		}
 	}
 	return false
+}
+
+// Circles reports whether a block may run again.
+func Circles(b *ssa.BasicBlock) bool { return reaches(b, b, nil) }
+
+// Again reports whether a block runs again without another one.
+func Again(b, without *ssa.BasicBlock) bool { return reaches(b, b, without) }
+
+// Leads reports whether a way leads from one instruction to another one.
+func Leads(from, to ssa.Instruction) bool {
+	return from.Block() == to.Block() && Before(from, to) || reaches(from.Block(), to.Block(), nil)
+}
+
+// Follows reports whether a way leads from one instruction to another that does not make a variable anew.
+func Follows(from, to ssa.Instruction, unless *ssa.Alloc) bool {
+	return from.Block() == to.Block() && Before(from, to) || reaches(from.Block(), to.Block(), unless.Block())
 }
 
 // Callee returns what a call or a deferred call calls; nil if an instruction is none.
@@ -87,67 +101,6 @@ func Stores(addr ssa.Value) []*ssa.Store {
 		}
 	}
 	return out
-}
-
-// Follows reports whether a way leads from one instruction to another that does not make a variable anew.
-func Follows(from, to ssa.Instruction, unless *ssa.Alloc) bool {
-	if from.Block() == to.Block() && Before(from, to) {
-		return true
-	}
-	if to.Block() == unless.Block() {
-		return false
-	}
-	seen := map[*ssa.BasicBlock]bool{unless.Block(): true}
-	for open := []*ssa.BasicBlock{from.Block()}; len(open) > 0; {
-		b := open[len(open)-1]
-		open = open[:len(open)-1]
-		for _, s := range b.Succs {
-			if s == to.Block() {
-				return true
-			}
-			if !seen[s] {
-				seen[s] = true
-				open = append(open, s)
-			}
-		}
-	}
-	return false
-}
-
-// Leads reports whether a way leads from one instruction to another one.
-func Leads(from, to ssa.Instruction) bool {
-	if from.Block() == to.Block() && Before(from, to) {
-		return true
-	}
-	seen := map[*ssa.BasicBlock]bool{}
-	for open := slices.Clone(from.Block().Succs); len(open) > 0; {
-		b := open[len(open)-1]
-		open = open[:len(open)-1]
-		if b == to.Block() {
-			return true
-		}
-		if !seen[b] {
-			seen[b] = true
-			open = append(open, b.Succs...)
-		}
-	}
-	return false
-}
-
-// Again reports whether a block runs again without another one.
-func Again(b, without *ssa.BasicBlock) bool {
-	seen := map[*ssa.BasicBlock]bool{}
-	for open := []*ssa.BasicBlock{b}; len(open) > 0; {
-		at := open[len(open)-1]
-		open = open[:len(open)-1]
-		for _, s := range at.Succs {
-			if s != without && !seen[s] {
-				seen[s] = true
-				open = append(open, s)
-			}
-		}
-	}
-	return b != without && seen[b]
 }
 
 // NonNil returns whether a value is not nil in a block, where a branch that leads there from behind another

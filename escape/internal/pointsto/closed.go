@@ -50,7 +50,7 @@ func (f *Func) isClosed(v ssa.Value) bool {
 	f.closed[v] = true // what it asks of itself, while it is asked
 	yes = true
 	_, captured := v.(*ssa.FreeVar)
-	circle := ir.ToItself(v) // what is in there is put there before: who gets it of itself has that and no more
+	circle := ir.ToItself(v) // what is in there is put there before: who gets it of itself has no more
 	check := func(w ssa.Value) {
 		for _, i := range f.Users(w) {
 			if s, ok := i.(*ssa.Store); ok && (captured && !(f.IsSlot(v) && f.Alone(v)) ||
@@ -61,11 +61,14 @@ func (f *Func) isClosed(v ssa.Value) bool {
 				continue // what is in there goes, and the variable keeps it
 			}
 			for _, a := range f.Acts(i, w) {
-				_, literal := i.(*ssa.MakeClosure)
-				leaves := a.Op == Leave && (!captured || f.Assigns(v)) // nothing is done here behind that
-				looks := a.Op == Read || a.Op == Await || a.Op == Unwrap || a.Op == Count || a.Op == Part && literal || leaves ||
-					a.To == v || a.Call != nil && a.To != nil && (circle != nil || !f.leadsOn(a.To.Type())) // it gives what is in there
-				yes = yes && a.Op != Keep && (a.Op != Leave || leaves) && (f.IsSlot(w) || looks)
+				yes = yes && a.Op != Keep
+				switch _, literal := i.(*ssa.MakeClosure); {
+				case a.Op == Leave: // nothing is done here behind that
+					yes = yes && (!captured || f.Assigns(v))
+				case f.IsSlot(w), a.Op == Read, a.Op == Await, a.Op == Unwrap, a.Op == Count, a.Op == Part && literal, a.To == v:
+				default: // it gives what is in there
+					yes = yes && a.Call != nil && a.To != nil && (circle != nil || !f.leadsOn(a.To.Type()))
+				}
 			}
 		}
 	}

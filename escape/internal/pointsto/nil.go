@@ -78,18 +78,15 @@ func (f *Func) sources(v ssa.Value) (from []ssa.Value, ok bool) {
 		root, at, sure := f.Resolve(i.X)
 		x := f.Field(root, slices.Concat(at, path))
 		return []ssa.Value{x}, sure && x != nil && f.IsSlot(x)
-	case *ssa.Call:
-		return f.operand(i, v)
-	case *ssa.Extract:
-		if c, ok := i.Tuple.(*ssa.Call); ok {
-			return f.operand(c, v)
-		}
 	}
-	return nil, false
+	return f.operand(memory.CallOf(memory.RootOf(v)), v)
 }
 
-// operand returns the operand that a result of a call is.
+// operand returns the operand that a result of a call is, if there is a call.
 func (f *Func) operand(call *ssa.Call, v ssa.Value) ([]ssa.Value, bool) {
+	if call == nil {
+		return nil, false
+	}
 	for _, a := range calls.Operands(&call.Call) {
 		of := f.Origin(a)
 		if !f.In.Owns(f.Held(of)) {
@@ -106,11 +103,7 @@ func (f *Func) operand(call *ssa.Call, v ssa.Value) ([]ssa.Value, bool) {
 
 // Handed reports whether a value is the result of a call that did not make it: an operand, or nothing.
 func (f *Func) Handed(v ssa.Value) bool {
-	call, ok := v.(*ssa.Call)
-	if x, extract := v.(*ssa.Extract); extract {
-		call, ok = x.Tuple.(*ssa.Call)
-	}
-	return ok && call != nil && f.made[v] == nil
+	return memory.CallOf(v) != nil && f.made[v] == nil
 }
 
 // MayBeNil reports whether a value that holds what sites made may be nothing at all.
