@@ -20,6 +20,29 @@ func (f *Frees) Divisible(t types.Type) bool {
 	return len(f.Paths(t)) > 0 || len(f.Paths(pointee(t))) > 0
 }
 
+// Leads reports whether of is true of the type of a field of a struct, of its elements, or of what it or they
+// point to.
+func Leads(t types.Type, of func(types.Type) bool) bool {
+	u, ok := t.Underlying().(*types.Struct)
+	if !ok {
+		return false
+	}
+	for f := range u.Fields() {
+		t := f.Type()
+		for range mostParts { // types may be made of themselves
+			e, ok := t.Underlying().(interface{ Elem() types.Type })
+			if of(t) || !ok {
+				break
+			}
+			t = e.Elem()
+		}
+		if of(t) {
+			return true
+		}
+	}
+	return false
+}
+
 func pointee(t types.Type) types.Type {
 	if p, ok := t.Underlying().(*types.Pointer); ok {
 		return p.Elem()

@@ -228,6 +228,9 @@ func (e *exits) param(s *effect.Summary, g *own.Group, t own.Token, site *points
 			continue
 		}
 		p.States(t, func(c own.Combination, st own.Status) {
+			if st == own.Absent { // nil is neither freed nor kept
+				return
+			}
 			kinds := e.kinds(r, c)
 			gone := st&(own.Freed|own.Pending) != 0
 			freed.add(gone, gone && st&(own.Owned|own.Moved) != 0, kinds, c)

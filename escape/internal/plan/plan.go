@@ -107,8 +107,8 @@ func Run(in *Input) *Result {
 	failed := &failures{skipped: map[*ssa.Function]string{}, bugs: map[*ssa.Function]string{}}
 	ed := newEditor(in, frees, failed)
 	ed.keeps = collected(in, frees)
-	counts := counting(in)
-	follow := func(t types.Type) bool { return frees.Named(t) || ed.keeps.At(t) != nil || counts(t) }
+	owns := owners(in, frees)
+	follow := func(t types.Type) bool { return frees.Named(t) || ed.keeps.At(t) != nil || owns(t) }
 	p := ir.Build(&ir.Input{Fset: in.Fset, Files: in.Files, Types: in.Types, Info: in.Info, Follow: follow,
 		Heads: ed.heads, Frees: frees.Silent})
 	away := &calls.Elsewhere{}
@@ -119,7 +119,7 @@ func Run(in *Input) *Result {
 		away.Left(f)
 	}
 	to.IR = p
-	s := &solver{in: in, to: to, frees: frees, world: calls.NewWorld(p.SSA, away), failures: failed}
+	s := &solver{in: in, to: to, frees: frees, owns: owns, world: calls.NewWorld(p.SSA, away), failures: failed}
 	s.begin()
 	fns := calls.Functions(p.SSA)
 	order := calls.Order(fns, s.table.Callees)

@@ -19,6 +19,7 @@ type solver struct {
 	in    *Input
 	to    *memory.Input
 	frees *effect.Frees
+	owns  func(types.Type) bool // see owners
 	world *calls.World
 	table *calls.Table
 	of    map[*ssa.Function]*Func
@@ -41,7 +42,7 @@ func (s *solver) findFrees(order []calls.Round) {
 			return false
 		}
 		recv := f.Signature.Recv().Type()
-		return (s.frees.Divisible(recv) || infer.Counts(f)) && !s.to.Owns(recv)
+		return s.owns(recv) && !s.to.Owns(recv)
 	}
 	looked := make([]bool, len(order))
 	for k, round := range slices.Backward(order) {

@@ -36,6 +36,13 @@ func (c *checker) mayWrite(g *graph, frees []*free, sites set) bool {
 	})
 }
 
+// written returns what F may write.
+func (g *graph) written(x *free) set {
+	out := g.f.of(x.arg).clone()
+	out.union(g.f.cleared(x.arg, g.calls[x.at].does[0]))
+	return out
+}
+
 // stands notes that F stands here, with all that is known but who has what is followed.
 func (w *walker) stands(n int, p phase, s *set, nothing bool) {
 	if w.stood == nil {
@@ -84,7 +91,7 @@ func (c *checker) goBehindOne(g *graph, frees []*free, of []stand, stood map[sta
 		if x := frees[k.n]; nothing {
 			w.set(&b.marks, x.arg, 0, true)
 		} else {
-			for e := range g.f.leads(g.f.of(x.arg)) {
+			for e := range g.f.leads(g.written(x)) {
 				for _, id := range e.obj.ids {
 					if e.obj.kind != zeroObj { // F writes nothing there
 						w.class.add(id)

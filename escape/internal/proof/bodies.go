@@ -194,13 +194,19 @@ func (q *destroyer) frees(c *checker, i *ssa.Call, p *ssa.Parameter) bool {
 	}
 	q.whole = q.whole || path == "" && len(does.Parts) == 0
 	q.alone = q.alone && does.Alone && path == "" && loads == 0
-	q.nilOK = q.nilOK && (does.NilOK && len(does.Parts) == 0 || len(does.Parts) > 0 && does.PartsNil && loads == 0)
+	q.nilOK = q.nilOK && (does.NilOK || len(does.Parts) > 0 && loads == 0) && (does.PartsNil || len(does.Parts) == 0)
 	if len(does.Parts) == 0 {
 		q.parts = append(q.parts, path)
 	}
 	for _, r := range does.Parts {
-		q.whole = q.whole || loads > 0 && path != ""
-		q.parts = append(q.parts, path+r)
+		switch {
+		case path == "" || loads == 0:
+			q.parts = append(q.parts, path+r)
+		case loads == 1:
+			q.parts = append(q.parts, path+behind+r)
+		default:
+			q.whole = true
+		}
 	}
 	return true
 }

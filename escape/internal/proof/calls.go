@@ -237,7 +237,7 @@ func (f *family) walked(k *call, n int) bool {
 func (f *family) param(k *call, n int) Param {
 	p := k.sum.param(n)
 	if f.yields(k.args[n]) {
-		p.Keeps, p.Stores, p.Clears = false, false, false
+		p.Keeps, p.Stores, p.Clears = false, false, nil
 		return p
 	}
 	if k.sum == nil {
@@ -318,12 +318,12 @@ func (f *family) operands(k *call) {
 			f.store(s, set{1 << unknownElem}, true, true)
 		}
 		r := f.reach(s)
-		if p.Clears {
-			f.clears(s)
+		for id := range f.cleared(a, p).all() {
+			f.put(id, set{1 << zeroElem})
 		}
 		if k.given && n > 0 && !k.spawns {
 			s = f.gives(s)
-			frees, p.Stores, p.Clears = nil, false, false // what the caller's function does, the caller knows
+			frees, p.Stores, p.Clears = nil, false, nil // what the caller's function does, the caller knows
 		}
 		if p.Keeps || k.spawns {
 			f.escape(s)
@@ -333,10 +333,9 @@ func (f *family) operands(k *call) {
 			case o.kind == memObj && (p.Stores || f.dataIn(id, a)):
 				f.put(id, set{1 << unknownElem})
 			case o.kind == paramObj:
-				_, loads := fieldOf(a, f.root.Params[o.index])
-				f.params[o.index].or(Param{Frees: frees.has(id), Clears: p.Clears && loads == 0,
-					Stores: p.Stores || p.Empties || p.Clears && loads != 0, Runs: p.Runs, Together: p.Together,
-					Tells: p.Tells && callable(o.typ)})
+				f.params[o.index].or(Param{Frees: frees.has(id), Stores: p.Stores || p.Empties, Runs: p.Runs,
+					Together: p.Together, Tells: p.Tells && callable(o.typ)})
+				f.passesOn(o, a, p.Clears)
 			case o.kind == litObj && slices.Contains(k.callbacks, o.fn):
 				f.calledBack(o, all)
 			case o.kind == litObj && !f.member[o.fn]:
@@ -346,23 +345,37 @@ func (f *family) operands(k *call) {
 	}
 }
 
-// clears puts nothing into the parts of memory that s says.
-func (f *family) clears(s set) {
-	for id := range f.partsIn(s).all() {
-		f.put(id, set{1 << zeroElem})
-	}
-}
-
-// partsIn returns the parts of memory of the family that s says.
-func (f *family) partsIn(s set) (out set) {
-	for e := range f.leads(s) {
-		for _, q := range e.obj.ids {
-			if e.obj.kind == memObj && partOf(f.elems[q].path, e.path) {
-				out.add(q)
+// cleared returns the parts of memory that a callee which does p may give zero, of what v leads to.
+func (f *family) cleared(v ssa.Value, p Param) (out set) {
+	for _, path := range p.Clears {
+		for e := range f.leads(f.along(f.of(v), path)) {
+			for _, q := range e.obj.ids {
+				if e.obj.kind == memObj && partOf(f.elems[q].path, e.path) {
+					out.add(q)
+				}
 			}
 		}
 	}
 	return out
+}
+
+// passesOn notes that parts of operand v of a call may be given zero, as parts of an operand of the root.
+func (f *family) passesOn(o *object, v ssa.Value, parts []string) {
+	root := f.root.Params[o.index]
+	_, pointer := root.Type().Underlying().(*types.Pointer)
+	at, loads := fieldOf(v, root)
+	for _, path := range parts {
+		switch {
+		case !pointer:
+			f.params[o.index].Stores = true
+		case loads == 0:
+			f.params[o.index].clears(at + path)
+		case loads == 1 && at != "":
+			f.params[o.index].clears(at + behind + path)
+		default:
+			f.params[o.index].Stores = true
+		}
+	}
 }
 
 // frees returns what a callee may free that does p to what leads to s.

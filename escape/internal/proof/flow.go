@@ -19,8 +19,7 @@ func (f *family) apply(i ssa.Instruction, e *entry) {
 	case *ssa.MakeClosure:
 		f.closes(i)
 	case *ssa.Store:
-		if p := f.cleared(i); p != nil {
-			p.or(Param{Clears: true})
+		if f.zeroes(i) {
 			return
 		}
 		if src := f.copied(i); src != nil {
@@ -61,21 +60,23 @@ func (f *family) does(e *entry, v ssa.Value) {
 	}
 }
 
-// cleared returns the operand of the root, a pointer, to which or to a field of which a store gives zero.
-func (f *family) cleared(i *ssa.Store) *Param {
+// zeroes reports whether a store gives zero to what an operand of the root points to, or to a field of that,
+// and notes it.
+func (f *family) zeroes(i *ssa.Store) bool {
 	c, ok := i.Val.(*ssa.Const)
 	if !ok || !isZero(c) {
-		return nil
+		return false
 	}
 	for n, p := range f.root.Params {
 		if _, pointer := p.Type().Underlying().(*types.Pointer); !pointer {
 			continue // who calls has another one
 		}
 		if path, loads := fieldOf(i.Addr, p); loads == 0 && !indexed(path) {
-			return &f.params[n]
+			f.params[n].clears(path)
+			return true
 		}
 	}
-	return nil
+	return false
 }
 
 func isZero(c *ssa.Const) bool {

@@ -273,7 +273,7 @@ func f() {
 	o.Free() //F
 	o.in.b.Use()
 }
-`, "may be nil"},
+`, "not made here"},
 	{"a destructor that changes its copy", `
 type two struct{ a, b *B }
 

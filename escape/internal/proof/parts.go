@@ -19,6 +19,7 @@ package proof
 import (
 	"go/token"
 	"go/types"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -28,8 +29,8 @@ import (
 
 // A Part is a field of what a result leads to, or its elements; behind says that a field leads there.
 type Part struct {
-	Path string
-	Result
+	Path    string
+	Result       // of one that leads to such memory, Fresh says so
 	Unknown bool // it may hold something that nobody knows
 }
 
@@ -134,6 +135,11 @@ func (c *checker) freshResult(g *graph, fn *ssa.Function, j int, res *Result) {
 				own = append(own, o)
 			}
 		}
+		in := f.inResult(j, p.Path)
+		if _, leads := content.in[p.Path+behind]; leads {
+			p.Fresh = true
+			c.zeros(g, fn, nil, nil, in, &p.Result)
+		}
 		if len(own) == 0 {
 			continue
 		}
@@ -141,7 +147,6 @@ func (c *checker) freshResult(g *graph, fn *ssa.Function, j int, res *Result) {
 		if t == nil || slices.ContainsFunc(own, func(o *object) bool { return !f.freedAs(o, t) }) {
 			return
 		}
-		in := f.inResult(j, p.Path)
 		if c.ownedAt(g, fn, own, in, in, &p.Result); !p.Owned {
 			return
 		}
@@ -199,7 +204,8 @@ func (g *graph) begins(e elem) bool {
 	switch at := e.obj.at.(type) {
 	case *ssa.Alloc, *ssa.MakeSlice:
 	case *ssa.Call:
-		if g.calls[at] == nil || g.calls[at].builtin != "append" {
+		k := g.calls[at]
+		if k == nil || k.builtin != "append" && !k.sum.result(e.obj.index%partBase).Fresh {
 			return false
 		}
 	default:
@@ -284,6 +290,17 @@ func (f *family) along(s set, path string) set {
 	return s
 }
 
+// pointers returns the parts that are followed along a path and must not be nil.
+func pointers(path string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for n, r := range path {
+			if string(r) == behind && !strings.HasPrefix(path[n:], behind+index) && !yield(path[:n]) {
+				return
+			}
+		}
+	}
+}
+
 // holder returns the memory of the caller's in which a part of result j is, and the path to it there.
 func (f *family) holder(k *call, j int, r Result, path string) (*object, string) {
 	to, rest, leads := strings.Cut(path, behind)
@@ -364,7 +381,7 @@ func (w *walker) renew(k *call, v *ssa.Call, j int, r Result, s *set) *set {
 				w.clear(s, elem{o, ""})
 			}
 		}
-		owned[w.f.elem(o, path)] = p.Owned
+		owned[w.f.elem(o, path)] = p.Owned || p.made()
 		if !w.zero && slices.ContainsFunc(p.Derived, func(a int) bool { return w.touched(s, k.args[a]) }) {
 			s = w.fill(s, w.f.elem(o, path))
 		}

@@ -40,13 +40,13 @@ type Param struct {
 	Runs       bool // if the call panics, a goroutine may have it
 	Together   bool // goroutines of the callee may call it, or have it, at the same time
 	Stores     bool // what it leads to may be given another value
-	Clears     bool // it is a pointer, and what it points to, or fields of that, may be given nil
 	Empties    bool // elements of what it leads to may be given zero
 	NilOK      bool // nil, or the zero value, does nothing
 
 	// Fields of what it is or points to: these are freed, no more, and PartsNil says whether each may be nil.
 	Parts    []string
 	PartsNil bool
+	Clears   []string // these may be given zero
 }
 
 // or adds what may be done to the operand besides.
@@ -59,11 +59,29 @@ func (p *Param) or(q Param) {
 	}
 	p.Keeps, p.Gives, p.Frees = p.Keeps || q.Keeps, p.Gives|q.Gives, p.Frees || q.Frees
 	p.Runs, p.Together, p.Tells = p.Runs || q.Runs, p.Together || q.Together, p.Tells || q.Tells
-	p.Stores, p.Clears, p.Empties = p.Stores || q.Stores, p.Clears || q.Clears, p.Empties || q.Empties
+	p.Stores, p.Empties = p.Stores || q.Stores, p.Empties || q.Empties
+	for _, path := range q.Clears {
+		p.clears(path)
+	}
 }
 
+// clears notes that a part may be given zero.
+func (p *Param) clears(path string) {
+	at, seen := slices.BinarySearch(p.Clears, path)
+	switch {
+	case seen:
+	case len(p.Clears) == maxClears:
+		p.Stores = true
+	default:
+		p.Clears = slices.Insert(slices.Clone(p.Clears), at, path)
+	}
+}
+
+// maxClears bounds the parts of an operand that are told apart where they are given zero.
+const maxClears = 16
+
 // writes reports whether what the operand leads to may be another value behind the call.
-func (p Param) writes() bool { return p.Stores || p.Clears }
+func (p Param) writes() bool { return p.Stores || len(p.Clears) > 0 }
 
 // anything is what an unknown function does to an operand.
 var anything = Param{Gives: everyBit, Keeps: true, Frees: true, Stores: true}

@@ -147,7 +147,7 @@ func (w *walker) external(k *call, p phase, s *set, touched func(ssa.Value) bool
 		if k.ruledOut(par) || par.Frees && w.onlyViewed(par, w.g.freed(w.f.of(a), par)) {
 			par.Frees = false
 		}
-		if par.Stores || par.Clears && w.part(s, a) || par.Empties && w.holds(s, a) || w.rewritten(s, a) {
+		if par.Stores || w.part(a, par) || par.Empties && w.holds(s, a) || w.rewritten(s, a) {
 			s.add(w.id(markKey{kind: left, at: k.at})) // it may not be what it was
 		}
 		switch {
@@ -229,7 +229,10 @@ func (w *walker) hits(x *free, s *set, touched func(ssa.Value) bool) (n int) {
 		return 0
 	}
 	for _, path := range x.parts {
-		if w.loaded(s, w.f.along(x.from, path)) {
+		way := slices.Collect(pointers(path))
+		if w.loaded(s, w.f.along(x.from, path)) || w.zero && slices.ContainsFunc(way, func(to string) bool {
+			return w.loaded(s, w.f.along(x.from, to)) // a pointer on the way is nil
+		}) {
 			n++
 		}
 	}
@@ -287,7 +290,7 @@ func (w *walker) sees(n int, x *free, s *set) {
 		if !w.has(s, markKey{kind: running, at: sp.at}) {
 			continue
 		}
-		for e := range w.f.leads(w.f.of(x.arg)) {
+		for e := range w.f.leads(w.g.written(x)) {
 			if e.obj.kind == memObj && slices.ContainsFunc(e.obj.ids, sp.reaches.has) {
 				w.fault(n, Joins, "a goroutine that can reach it may still run", sp.at)
 			}

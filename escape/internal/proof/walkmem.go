@@ -242,25 +242,22 @@ func (w *walker) clears(k *call, s *set) {
 		return
 	}
 	for n, a := range k.args {
-		if k.does[n].Clears {
-			for id := range w.f.partsIn(w.f.of(a)).all() {
-				s.add(w.elemMark(id))
-			}
+		for id := range w.f.cleared(a, k.does[n]).all() {
+			s.add(w.elemMark(id))
 		}
 	}
 }
 
-// part reports whether what v points to may be a part of the resource: zero there makes it another one.
-func (w *walker) part(s *set, v ssa.Value) bool {
-	if w.holds(s, v) {
-		return true
-	}
-	if w.site == nil {
+// part reports whether a part that a callee may give zero is one of the resource: that makes it another one.
+func (w *walker) part(v ssa.Value, p Param) bool {
+	if len(p.Clears) == 0 || w.site == nil {
 		return false
 	}
 	switch w.site.typ.Underlying().(type) {
 	case *types.Pointer, *types.Interface, *types.Map, *types.Chan, *types.Signature:
-		return false
+		return slices.ContainsFunc(p.Clears, func(path string) bool {
+			return w.f.some(w.f.along(w.f.of(v), path), func(e elem) bool { return e.obj == w.site })
+		})
 	}
 	return true
 }

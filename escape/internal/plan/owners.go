@@ -6,13 +6,17 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/types/typeutil"
+
+	"github.com/lastuse/lastuse/escape/internal/effect"
 )
 
-// counting returns whether variables of a type may hold values that count who has them: a method of the type
-// takes one from a number, atomically. Whether that frees them is found when functions are looked at; which
+// owners returns whether values of a type of the package may own, as far as its methods show: one takes one
+// from a number, atomically, and so counts who has the value; or one takes nothing, and the type has parts
+// that own, or leads to such a type. Whether that frees them is found when functions are looked at; which
 // variables there are to follow must be known before.
-func counting(in *Input) func(types.Type) bool {
-	counts := map[*types.TypeName]bool{}
+func owners(in *Input, frees *effect.Frees) func(types.Type) bool {
+	may := map[*types.TypeName]bool{}
+	methods := map[*types.TypeName]bool{}
 	for _, file := range in.Files {
 		for _, d := range file.Decls {
 			fn, ok := d.(*ast.FuncDecl)
@@ -23,12 +27,22 @@ func counting(in *Input) func(types.Type) bool {
 			if !ok {
 				continue
 			}
-			if name := nameOf(m.Signature().Recv().Type()); name != nil && takesOne(in, fn.Body) {
-				counts[name] = true
+			if name := nameOf(m.Signature().Recv().Type()); name != nil {
+				may[name] = may[name] || takesOne(in, fn.Body)
+				methods[name] = methods[name] || m.Signature().Params().Len() == 0
 			}
 		}
 	}
-	return func(t types.Type) bool { return counts[nameOf(t)] }
+	owns := func(t types.Type) bool { return may[nameOf(t)] }
+	for again := true; again; {
+		again = false
+		for name, is := range methods {
+			if is && !may[name] && (frees.Divisible(name.Type()) || effect.Leads(name.Type(), owns)) {
+				may[name], again = true, true
+			}
+		}
+	}
+	return owns
 }
 
 // nameOf returns the name of what a type is, or points to; nil if it has none.
