@@ -68,33 +68,41 @@ func tested(v ssa.Value, b *ssa.BasicBlock, op token.Token) bool {
 
 func isNilConst(v ssa.Value) bool { c, ok := v.(*ssa.Const); return ok && c.Value == nil }
 
-// zeroReturns reports whether a function that is given nil, or zero, looks at that and returns.
-func zeroReturns(fn *ssa.Function, p *ssa.Parameter) bool {
-	acts := func(i ssa.Instruction) bool {
-		switch i.(type) {
-		case *ssa.DebugRef, *ssa.Field, *ssa.BinOp, *ssa.If, *ssa.Return, *ssa.RunDefers:
-			return false
-		}
-		return true
-	}
+// zeroReturns reports whether a function that is given nil, or zero, does nothing but look at that, hand it
+// to functions that do no more, and return.
+func (c *checker) zeroReturns(fn *ssa.Function, p *ssa.Parameter) bool {
 	b := fn.Blocks[0]
-	i, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If)
-	if !ok {
-		return false
+	for range fn.Blocks {
+		to := 0
+		for _, i := range b.Instrs {
+			switch i := i.(type) {
+			case *ssa.DebugRef, *ssa.Field, *ssa.BinOp, *ssa.RunDefers, *ssa.Jump:
+			case *ssa.Call:
+				callee := i.Call.StaticCallee()
+				if callee == nil || len(i.Call.Args) != 1 || i.Call.Args[0] != ssa.Value(p) ||
+					!c.effect(origin(callee)).param(0).NilOK {
+					return false
+				}
+			case *ssa.If:
+				x, isNil, ok := nilTest(i.Cond)
+				if !ok {
+					return false
+				}
+				if _, loads := fieldOf(x, p); loads != 0 {
+					return false
+				}
+				if !isNil {
+					to = 1
+				}
+			case *ssa.Return:
+				return true
+			default:
+				return false
+			}
+		}
+		b = b.Succs[to]
 	}
-	x, isNil, ok := nilTest(i.Cond)
-	if !ok {
-		return false
-	}
-	if _, loads := fieldOf(x, p); loads != 0 {
-		return false
-	}
-	to := b.Succs[0]
-	if !isNil {
-		to = b.Succs[1]
-	}
-	_, returns := to.Instrs[len(to.Instrs)-1].(*ssa.Return)
-	return returns && !slices.ContainsFunc(slices.Concat(b.Instrs, to.Instrs), acts)
+	return false
 }
 
 // A destroyer is what a body frees that does nothing else, as far as it was read.

@@ -225,6 +225,10 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 			_, pointer := of.Underlying().(*types.Pointer)
 			pointer = pointer || types.IsInterface(of) && c.Operand.Kind == spec.Recv
 			p.NilOK = body != nil && body.param(n).NilOK || c.Repeatable && !pointer
+			further := func(path string) bool { return strings.Contains(path, behind) }
+			if pointer && !slices.ContainsFunc(seen.Clears, further) { // to a struct that may be made here
+				p.Parts, p.PartsNil = seen.Parts, seen.PartsNil
+			}
 		case spec.Borrowed:
 			p.lend(seen, line.Level == spec.Embedded)
 		default:

@@ -295,6 +295,96 @@ func f() {
 	p.Close() //F
 }
 `, "handed to somebody"},
+	{"a destructor that hands nil on", softly + `
+func (s *soft) Close() { s.close() }
+
+func f(c bool) {
+	var s *soft
+	if c {
+		s = &soft{Make()}
+	}
+	println(s)
+	s.Close() //F
+}
+`, softly + `
+func (s *soft) Close() {
+	println(s.b)
+	s.close()
+}
+
+func f(c bool) {
+	var s *soft
+	if c {
+		s = &soft{Make()}
+	}
+	println(s)
+	s.Close() //F
+}
+`, "does more than free"},
+	{"a destructor that hands nil on, and reads it", "", softly + `
+func (s *soft) Close() {
+	if s.b == nil {
+		return
+	}
+	s.close()
+}
+
+func f(c bool) {
+	var s *soft
+	if c {
+		s = &soft{Make()}
+	}
+	println(s)
+	s.Close() //F
+}
+`, "may be nil"},
+	{"a destructor that a line names", `
+type said struct{ b *B }
+
+//lastuse:effect recv freed
+func (s *said) Free() { s.b.Free() }
+
+func newSaid() *said { return &said{Make()} }
+
+func f() {
+	s := newSaid()
+	println(s)
+	s.Free() //F
+}
+`, `
+type said struct{ b, lent *B }
+
+//lastuse:effect recv freed
+func (s *said) Free() {
+	s.b.Free()
+	s.lent.Free()
+}
+
+func newSaid(b *B) *said { return &said{Make(), b} }
+
+func f(b *B) {
+	s := newSaid(b)
+	println(s)
+	s.Free() //F
+}
+`, "a parameter"},
+	{"a destructor that a line names, and that does more", "", `
+type said struct{ b *B }
+
+//lastuse:effect recv freed
+func (s *said) Free() {
+	s.b.Free()
+	println(1)
+}
+
+func f() {
+	b := Make()
+	s := &said{b}
+	println(s)
+	s.Free() //F
+	b.Use()
+}
+`, ""},
 	{"a goroutine that has a part", "", nested + `
 func f() {
 	p := newNest()
@@ -373,4 +463,14 @@ type nest struct{ g *one }
 func (p *nest) Close() { p.g.Free() }
 
 func newNest() *nest { return &nest{newOne()} }
+`
+
+const softly = `
+type soft struct{ b *B }
+
+func (s *soft) close() {
+	if s != nil && s.b != nil {
+		s.b.Free()
+	}
+}
 `
