@@ -26,14 +26,14 @@ var caughtBy = []caught{
 	{proof.Fresh, 48, 2, 1, "a free put anywhere"},
 	{proof.Confined, 48, 66, 2, "a plan, after the buffer was handed on"},
 	{proof.Dead, 48, 13, 2, "a plan, before a deferred read"},
-	{proof.Once, 48, 60, 1, "a free put anywhere"},
+	{proof.Once, 48, 100, 5, "a free moved"},
 	{proof.Silent, 48, 3, 1, "a free that can be seen"},
 	{proof.Readable, 48, 25, 4, "a plan, before a dead mention"},
 	{proof.Panics, 48, 9, 1, "a plan, where a panic leads to a deferred read"},
 	{proof.Deferred, 48, 9, 1, "a plan, where a panic leads to a deferred read"},
 	{proof.Joins, 48, 86, 1, "a free put anywhere"},
 	{proof.Callbacks, 48, 92, 2, "a free put anywhere"},
-	{proof.Bodies, 48, 17, 5, "a plan, after the buffer was handed on"},
+	{proof.Bodies, 48, 134, 2, "a plan, after the buffer was handed on"},
 	{proof.Limits, 48, 3087, 1, "a free in a literal that calls itself"},
 }
 

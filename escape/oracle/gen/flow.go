@@ -25,7 +25,7 @@ func NewFlows(p *Program) Flows {
 	sinks := map[*Var]bool{}
 	frees := map[*Var]bool{}
 	for i, f := range p.Funcs {
-		if f.Clean != nil {
+		if f.Named {
 			frees[f.Clean] = true
 		}
 		Walk(f.Body, func(s Stmt) bool {

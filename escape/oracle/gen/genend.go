@@ -6,6 +6,9 @@ package gen
 func (g *generator) ret(s *Return) []Stmt {
 	var res []Stmt
 	if g.f.lit == 0 {
+		if g.f.fn.Rescue {
+			s = &Return{Path: Of(g.f.fn.Clean)}
+		}
 		for _, v := range g.f.owed {
 			if s.Fail && g.chance(0.2) {
 				g.tag("consumed on success")

@@ -98,6 +98,9 @@ type known struct {
 	group int
 }
 
+// aside draws what leaves all else in the program as it is where it says no.
+func (g *generator) aside(fn int) *rand.Rand { return rand.New(rand.NewPCG(g.p.Seed, uint64(fn))) }
+
 func (g *generator) chance(p float64) bool { return g.r.Float64() < p }
 func (g *generator) n(k int) int           { return g.r.IntN(k) }
 func (g *generator) tag(t string)          { g.p.Tags[t] = true }
@@ -201,6 +204,9 @@ func (g *generator) helper(i int, plain bool) {
 	f.Named = clean[f.Result] != 0 || f.Result == RBuf
 	f.Named = f.Named && !f.Generic && g.chance(0.25)
 	f.Half = !f.Named && (f.Result == RPair || f.Result == RPairPtr) && g.chance(0.3)
+	if f.Rescue = f.Result == RBuf && !f.Named && !f.Generic && g.aside(i).IntN(3) == 0; f.Rescue {
+		f.Res = RMat // a zero that is nil
+	}
 	f.Twin = !f.Named && !f.Half && (f.Result == RPair || f.Result == RPairPtr || f.Result == RTwo) && g.chance(0.25)
 	g.p.Funcs[i] = g.function(f, 2+g.n(8))
 }
@@ -228,6 +234,9 @@ func (g *generator) function(f *Func, budget int) *Func {
 	if f.Named {
 		f.Clean = g.newVar("r", clean[f.Result], f.Res)
 		body = g.named(f)
+	} else if f.Rescue {
+		f.Clean = g.newVar("r", KBuf, f.Res)
+		body = g.rescued(f)
 	} else {
 		if f.Result == RBuf && g.chance(0.3) {
 			list, _ := g.made(f.Res)
@@ -314,7 +323,7 @@ func (g *generator) fail(inLoop bool) []Stmt {
 		}
 	}
 	switch x := g.n(20); {
-	case x < 3 && g.f.fn.Result == RBuf && !g.f.fn.Named && g.f.lit == 0:
+	case x < 3 && g.f.fn.Result == RBuf && g.f.fn.Clean == nil && g.f.lit == 0:
 		if list := g.beside(); list != nil {
 			return append(res, list...)
 		}

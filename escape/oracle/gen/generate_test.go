@@ -34,6 +34,7 @@ var constructs = []string{
 	"struct that leads to itself", "string of foreign memory", "string of foreign memory that stays", "snapshot",
 	"struct copied through pointers", "kept by the standard library", "kept by a method that fmt calls", "constant branch", "dead copy", "destructor and a shared field", "panic value that holds",
 	"error tested later", "interface result", "literal that calls itself", "freed through an interface", "boolean result",
+	"result that a recover returns",
 }
 
 func TestConstructs(t *testing.T) {

@@ -154,7 +154,7 @@ func (g *generator) doReturn() []Stmt {
 		}
 		return g.ret(&Return{Fail: true})
 	}
-	if g.chance(0.15) && g.f.fn.Result == RBuf {
+	if g.chance(0.15) && g.f.fn.Result == RBuf && !g.f.fn.Rescue {
 		if list := g.beside(); list != nil {
 			return list
 		}

@@ -26,6 +26,26 @@ func (g *generator) named(f *Func) []Stmt {
 	return append(body, &Return{Path: Of(r)})
 }
 
+const rescue = "result that a recover returns"
+
+// rescued is a constructor that recovers, and returns what it has by then, or nothing.
+func (g *generator) rescued(f *Func) []Stmt {
+	g.tag(rescue)
+	f.May = true
+	r := f.Clean
+	body := []Stmt{&Make{Dst: Of(r), N: g.site(f.Res), Err: EMust, ErrID: g.id()}}
+	k := g.declare(r)
+	g.f.groups[k.group].pinned = true
+	body = append(body, g.first(r)...)
+	if g.chance(0.6) {
+		body = append(body, g.stmts()...)
+	}
+	if leaves(body[len(body)-1]) {
+		return body
+	}
+	return append(body, g.ret(&Return{})...)
+}
+
 // filled is a constructor whose named result gets its two buffers one after the other.
 func (g *generator) filled(f *Func) []Stmt {
 	g.tag("result filled in later")

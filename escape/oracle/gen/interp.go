@@ -258,7 +258,7 @@ func (m *machine) abandon() {
 		for o := range m.reach(f, f.cur, true) {
 			o.dropped = true
 		}
-		if f.fn != nil && f.fn.Recover {
+		if f.fn != nil && (f.fn.Recover || f.fn.Rescue) {
 			return
 		}
 	}
@@ -402,6 +402,9 @@ func (m *machine) call(i int, args []*value) sig {
 	if s.kind == sPanic && fn.Recover {
 		m.out(recovered)
 		ret, retInt, retErr, s = nil, 0, false, next
+	} else if s.kind == sPanic && fn.Rescue {
+		m.out(recovered)
+		ret, retErr, s = f.env[fn.Clean], false, next
 	}
 	if fn.Named && retErr && s.kind != sPanic {
 		for _, o := range f.objects(Of(fn.Clean)) {

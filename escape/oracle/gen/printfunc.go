@@ -35,7 +35,7 @@ func (w *printer) results(f *Func) string {
 		h = w.handleType(f.Res)
 		h += ", " + h
 	}
-	if f.Named {
+	if f.Clean != nil {
 		return fmt.Sprintf("(%s %s, err error)", f.Clean.Name, h)
 	}
 	return "(" + h + ", error)"
@@ -93,6 +93,9 @@ func (w *printer) function(f *Func) {
 			caught = "c.Caught(r)\n"
 		}
 		w.pf("defer func() {\nif r := recover(); r != nil {\nc.Out(%d)\n%s}\n}()\n", recovered, caught)
+	}
+	if f.Rescue {
+		w.pf("defer func() {\nif p := recover(); p != nil {\nc.Out(%d)\nerr = nil\n}\n}()\n", recovered)
 	}
 	if f.Named {
 		free, zero := w.undo(f)

@@ -16,6 +16,7 @@ type Func struct {
 	Recover bool
 	Catch   bool // … and keeps what it recovers
 	Named   bool // named results with deferred clean-up of result Clean
+	Rescue  bool // named results: one that recovers returns what Clean is by then, without an error
 	Clean   *Var // the named result
 	May     bool // returns nothing, without an error, on some paths
 	Half    bool // the second field of its result may hold nothing

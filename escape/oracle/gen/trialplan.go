@@ -17,6 +17,8 @@ func (t *trials) planned(stays bool) func() *Trial {
 	change := mutations[t.n(len(mutations))]
 	if t.p.Tags[recursion] && t.n(4) == 0 {
 		change = (*trials).recursed
+	} else if t.p.Tags[rescue] && t.n(3) == 0 {
+		change = (*trials).untested
 	}
 	return func() *Trial {
 		p, ok := t.plan()
@@ -79,6 +81,13 @@ func (t *trials) guarded(p plan, free *Free) Stmt {
 		return free
 	}
 	return &If{Cond: &Cond{Op: CNil, Path: free.Path}, Then: []Stmt{free}}
+}
+
+// untested frees what may be nothing as if it were there.
+func (t *trials) untested(x *Trial, p plan, free *Free) bool {
+	x.How = "a plan, without its test for nil"
+	put(x.New, p.gap, free)
+	return p.maybe && p.v.Res == RMat
 }
 
 // sees reports whether v is in scope in the gap.
