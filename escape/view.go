@@ -49,6 +49,8 @@ func (v *view) buffer(f *plan.Func, vd *placing.Verdict) *Buffer {
 		b.Verdict = Reported
 		if f.Refused != "" && !vd.Held {
 			b.Reason = f.Refused
+		} else if why.Cause == report.Freed {
+			b.Reason = "its free is left out together with that of another buffer"
 		}
 	case why.Cause == report.Unmoved:
 		b.Verdict, b.Reason = Freed, ""

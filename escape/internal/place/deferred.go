@@ -11,16 +11,58 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
-// deferred returns the spots of a deferred call that frees t when the function ends, behind the deferred
-// calls that read it: it stands in front of them all. There is none if nothing deferred reads t, if t is not
-// the function's own there, if the plan or the program may end it behind, or if one buffer would be freed
-// twice.
-func (pl *planner) deferred(t own.Token) []*spot {
+// deferred returns the spots of a deferred call that frees a token when the function ends, behind the
+// deferred calls that read it: it stands in front of them all, and of all ends at which the token is left, if
+// it can and has no other spot behind. There is none if nothing deferred reads it, if it is not the
+// function's own there, if the plan or the program may end it behind, or if one buffer would be freed twice.
+func (pl *planner) deferred(p *placing) []*spot {
+	t := p.t
 	readers, late := pl.readers(pl.g.Sites[t/2])
 	if len(readers) == 0 {
 		return nil
 	}
 	gap := pl.above(readers)
+	if gap != nil && pl.strays(t, p.left, gap) {
+		all := slices.Clone(readers)
+		for _, n := range p.left {
+			all = append(all, pl.f.Graph.Nodes[n].Block.Instrs[0])
+		}
+		front := pl.above(all)
+		behind := func(s *spot) bool { return front.Block.Dominates(pl.f.Graph.Nodes[s.node].Block) }
+		if front != nil && !slices.ContainsFunc(p.spots, behind) {
+			if spots := pl.deferredAt(t, late, front); spots != nil {
+				return spots
+			}
+		}
+	}
+	return pl.deferredAt(t, late, gap)
+}
+
+// strays reports whether t may come to one of some nodes, and be owned there, by a way past a place.
+func (pl *planner) strays(t own.Token, to []int, past *ir.Place) bool {
+	made, _, _ := pl.f.Where(pl.g.Sites[t/2].Value)
+	without, _, _ := pl.f.Graph.Where(past.At)
+	seen := map[int]bool{without: true, pl.f.Graph.Panic: true}
+	for open := []int{made}; len(open) > 0; open = open[1:] {
+		if seen[open[0]] {
+			continue
+		}
+		seen[open[0]] = true
+		if slices.Contains(to, open[0]) {
+			return true
+		}
+		for out, m := range pl.f.Graph.Succs[open[0]] {
+			if p := pl.g.OnEdge(open[0], out); p != nil && p.Status(t)&own.Owned != 0 {
+				open = append(open, m)
+			}
+		}
+	}
+	return false
+}
+
+// deferredAt is deferred at a place, if there is one; late are variables of which is read what they hold by
+// then.
+func (pl *planner) deferredAt(t own.Token, late []ssa.Value, gap *ir.Place) []*spot {
 	if gap == nil {
 		return nil
 	}

@@ -14,7 +14,7 @@ type placing struct {
 	entries []run         // that begin where their nodes do, and have a spot
 	last    map[int]*spot // by node: the last one in it
 	open    []run         // without a spot
-	left    int           // runs behind deferred calls
+	left    []int         // the nodes of runs behind deferred calls
 	due     bool          // anywhere
 	missed  int           // how often it is due without a spot
 }
@@ -30,7 +30,7 @@ func (pl *planner) begin(t own.Token) *placing {
 			switch {
 			case r.left && slices.ContainsFunc(all, pl.inBlock(n)): // freed before
 			case r.spot == nil && r.ends && r.left:
-				p.left++
+				p.left = append(p.left, n)
 			case r.spot == nil && r.ends:
 				p.open = append(p.open, r)
 			case r.spot == nil: // it goes on in the next node
@@ -59,12 +59,12 @@ func (pl *planner) finish(p *placing) []*spot {
 		p.spots = append(slices.DeleteFunc(p.spots, func(q *spot) bool { return gone[q] }), s)
 	}
 	pl.trace(p.t, p.spots, p.runs)
-	if p.left > 0 {
-		if list := pl.deferred(p.t); list != nil {
-			p.spots, p.left = append(p.spots, list...), 0
+	if len(p.left) > 0 {
+		if list := pl.deferred(p); list != nil {
+			p.spots, p.left = append(p.spots, list...), nil
 		}
 	}
-	lost := pl.lost(p.t) + p.left
+	lost := pl.lost(p.t) + len(p.left)
 	if (p.due || lost > 0) && !pl.g.Lost(p.t) {
 		p.due, p.missed = false, 0 // wherever that is so, the program stops
 		return nil
