@@ -125,9 +125,12 @@ func (c *checker) ownMethod(t types.Type, here bool) bool {
 	return false
 }
 
-// sets reports whether t is a struct with a function into which this package may have put one of its own: it
-// names the field, or the type.
+// sets reports whether t is a function, or a struct with one into which this package may have put one of its
+// own: it names the field, or the type.
 func (c *checker) sets(t types.Type) bool {
+	if _, function := t.Underlying().(*types.Signature); function {
+		return true
+	}
 	u, ok := t.Underlying().(*types.Struct)
 	named, _ := types.Unalias(t).(*types.Named)
 	for i := 0; ok && i < u.NumFields(); i++ {
