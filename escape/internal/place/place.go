@@ -41,6 +41,15 @@ func (w Where) Pos() token.Pos {
 	return w.Return.Pos()
 }
 
+// NonNil reports whether a branch that leads there tells that a value is not nil.
+func (w Where) NonNil(v ssa.Value) bool {
+	if w.Place == nil || w.Place.Block == nil {
+		return false
+	}
+	on, _ := ir.NonNil(w.Place.Block, nil, func(x ssa.Value) bool { return x == v })
+	return on
+}
+
 // A Name is by what a buffer goes where it is freed: a variable, or a field of one, that holds
 // it; or a name that is made for it, since none does.
 type Name struct {

@@ -586,7 +586,7 @@ func (d *draft) statement(u *unit, f place.Free, name string, s *spot) (text, wh
 	}
 	free = free.Made(makers(f.Sites))
 	var tests []string
-	if f.Guard && f.Name.Through() {
+	if f.Guard && f.Name.Through() && !f.At.NonNil(f.Name.Field.Root) {
 		tests = append(tests, strings.TrimSuffix(strings.TrimPrefix(name, "&"), f.Name.Field.Text())+" != nil")
 	}
 	if free.Each == nil {
