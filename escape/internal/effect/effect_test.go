@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -141,6 +142,8 @@ func TestJoin(t *testing.T) {
 func TestOfSpec(t *testing.T) {
 	sig := row(t, compile(t))
 	for _, tt := range []struct{ line, inferred, want string }{
+		{"recv borrowed, args borrowed", "recv freed, arg 0 escapes", "borrows"},
+		{"* recv borrowed, args borrowed", "recv freed", "recv freed"}, // a glob
 		{"recv freed repeatable", "", "recv freed repeatable, arg 0 escapes, arg 1 escapes"},
 		{"recv freed", "arg 0 freed, result 0 owned", "recv freed, arg 0 freed, result 0 owned"},
 		{"recv freed", "recv borrowed or nil, recv escapes", "recv freed or nil"},
@@ -150,14 +153,19 @@ func TestOfSpec(t *testing.T) {
 		{"args borrowed, recv borrowed, result 0 views recv, result 0 is arg o", "",
 			"result 0 views recv, result 0 is arg 0"},
 	} {
-		cs, err := spec.ParseClauses(token.Position{}, tt.line)
+		text, glob := strings.CutPrefix(tt.line, "* ")
+		cs, err := spec.ParseClauses(token.Position{}, text)
 		require.NoError(t, err)
 		var inferred *Summary
 		if tt.inferred != "" {
 			inferred, err = Parse(tt.inferred, sig)
 			require.NoError(t, err)
 		}
-		require.Equal(t, tt.want, Of(&spec.Line{Clauses: cs}, sig, inferred).String(), tt.line)
+		line := &spec.Line{Clauses: cs}
+		if glob {
+			line.Name = "p.*"
+		}
+		require.Equal(t, tt.want, Of(line, sig, inferred).String(), tt.line)
 	}
 }
 

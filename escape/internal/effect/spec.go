@@ -32,6 +32,9 @@ func Of(line *spec.Line, sig *types.Signature, inferred *Summary) *Summary {
 			}
 		} else {
 			p := &s.Params[s.index(c.Operand)]
+			if line.IsGlob() && c.Effect == spec.Borrowed && p.Freed.Cond != Never {
+				continue // who wrote it has not read the function
+			}
 			*p = Param{TakesNil: p.TakesNil, Reads: p.Reads}
 			said |= 1 << s.index(c.Operand)
 		}

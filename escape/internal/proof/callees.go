@@ -230,14 +230,14 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 				p.Parts, p.PartsNil = seen.Parts, seen.PartsNil
 			}
 		case spec.Borrowed:
-			p.lend(seen, line.Level == spec.Embedded)
+			p.lend(seen, line)
 		default:
 			p.Keeps, p.Gives = true, everyBit
 		}
 	}
 	for i := range s.Params {
 		if !said[i] && slices.ContainsFunc(s.Results, func(r Result) bool { return r.has(i) }) {
-			s.Params[i].lend(seenOf(body, i), line.Level == spec.Embedded)
+			s.Params[i].lend(seenOf(body, i), line)
 		} else if !said[i] {
 			s.Params[i] = body.param(i)
 			for j, r := range s.Results { // what is owned is not known to lead to it
@@ -303,10 +303,12 @@ func seenOf(body *Summary, n int) Param {
 }
 
 // lend notes that an operand is borrowed. Nothing is said of what functions and methods do that are called
-// with it.
-func (p *Param) lend(seen Param, library bool) {
+// with it. Who wrote a glob has not read the function: what is seen to be freed is.
+func (p *Param) lend(seen Param, line *spec.Line) {
 	p.Together, p.Tells, p.Gives = seen.Together, seen.Tells, seen.Gives
-	if library {
+	p.Ends = seen.Ends && line.IsGlob()
+	p.Frees = p.Frees || p.Ends
+	if line.Level == spec.Embedded {
 		p.Gives = everyBit
 	} else {
 		p.Runs = seen.Runs

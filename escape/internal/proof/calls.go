@@ -11,6 +11,8 @@ import (
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/lastuse/lastuse/escape/spec"
 )
 
 // A call is what one call instruction does.
@@ -333,7 +335,9 @@ func (f *family) operands(k *call) {
 			case o.kind == memObj && (p.Stores || f.dataIn(id, a)):
 				f.put(id, set{1 << unknownElem})
 			case o.kind == paramObj:
-				f.params[o.index].or(Param{Frees: frees.has(id), Stores: p.Stores || p.Empties, Runs: p.Runs,
+				ends := p.Ends || p.Frees && !p.Keeps || n == 0 && f.c.says(k.fn, spec.Freed)
+				ends = ends && f.elems[id].path == "" && s.has(id)
+				f.params[o.index].or(Param{Frees: frees.has(id), Ends: ends, Stores: p.Stores || p.Empties, Runs: p.Runs,
 					Together: p.Together, Tells: p.Tells && callable(o.typ)})
 				f.passesOn(o, a, p.Clears)
 			case o.kind == litObj && slices.Contains(k.callbacks, o.fn):

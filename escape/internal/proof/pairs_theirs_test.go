@@ -247,4 +247,30 @@ func f() {
 	a.Release()
 }
 `, "handed to somebody"},
+	{"a function that a line speaks of whose author has not read it", `
+func lendLook(b *B) { b.Use() }
+
+func f() {
+	b := Make()
+	lendLook(b)
+	b.Free() //F
+}
+`, `
+func lendDrop(b *B) { defer b.Free() }
+
+func f() {
+	b := Make()
+	lendDrop(b)
+	b.Free() //F
+}
+`, "may have freed it before"},
+	{"a free of an interface in a function of which such a line speaks", "", `
+func lendEnd(a Arr) { a.Release() }
+
+func f() {
+	a := NewArr()
+	lendEnd(a)
+	a.Release() //F
+}
+`, "may have freed it before"},
 }

@@ -189,11 +189,16 @@ func (c *checker) asserts(a *ssa.TypeAssert) bool {
 // ends reports whether a line names fn as what frees its receiver, or as what owes it one more free: who
 // borrows that does not call it.
 func (c *checker) ends(fn *types.Func) bool {
+	return c.says(fn, spec.Freed) || c.says(fn, spec.Retained)
+}
+
+// says reports whether a line says of fn that it does something to its receiver.
+func (c *checker) says(fn *types.Func, e spec.Effect) bool {
 	if fn == nil || c.in.Specs == nil {
 		return false
 	}
 	line, ok := c.in.Specs.Lookup(spec.FullName(fn.Origin()))
 	return ok && slices.ContainsFunc(line.Clauses, func(cl spec.Clause) bool {
-		return cl.Operand.Kind == spec.Recv && (cl.Effect == spec.Freed || cl.Effect == spec.Retained)
+		return cl.Operand.Kind == spec.Recv && cl.Effect == e
 	})
 }

@@ -33,6 +33,7 @@ type Param struct {
 	Gives      mask // functions and methods of these operands may get it, or be held by it
 	Tells      bool // it is a function, and may be called with memory in which it may store what it holds
 	Frees      bool // it, or what it leads to, may be freed
+	Ends       bool // it is called with what frees it, as lines say
 	FreesIf    int  // ±(1 + the operand that has to be true, or false if this is negative); 0: in any case
 	Repeatable bool // freeing it again is harmless
 	Silent     bool // freeing it does nothing else
@@ -58,6 +59,7 @@ func (p *Param) or(q Param) {
 		p.FreesIf = 0
 	}
 	p.Keeps, p.Gives, p.Frees = p.Keeps || q.Keeps, p.Gives|q.Gives, p.Frees || q.Frees
+	p.Ends = p.Ends || q.Ends
 	p.Runs, p.Together, p.Tells = p.Runs || q.Runs, p.Together || q.Together, p.Tells || q.Tells
 	p.Stores, p.Empties = p.Stores || q.Stores, p.Empties || q.Empties
 	for _, path := range q.Clears {
