@@ -49,8 +49,18 @@ func tested(cond ast.Expr) (v *ast.Object, is bool) {
 
 // of says whether a condition holds.
 func (k facts) of(cond ast.Expr) holding {
-	if b, ok := ast.Unparen(cond).(*ast.BinaryExpr); ok && b.Op == token.LAND && (k.of(b.X) == falseHere || k.of(b.Y) == falseHere) {
-		return falseHere
+	if b, ok := ast.Unparen(cond).(*ast.BinaryExpr); ok && (b.Op == token.LAND || b.Op == token.LOR) {
+		x, y, decides := k.of(b.X), k.of(b.Y), falseHere
+		if b.Op == token.LOR {
+			decides = trueHere
+		}
+		switch {
+		case x == decides || y == decides:
+			return decides
+		case x == y: // not known, or both the other
+			return x
+		}
+		return notKnown
 	}
 	v, is := tested(cond)
 	if was, ok := k[v]; ok && v != nil {

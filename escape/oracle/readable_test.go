@@ -29,6 +29,8 @@ func TestUnreadable(t *testing.T) {
 		{"a flag", "ok := false\nif c {" + free + "ok = true\n}\nif !ok {\n_ = b\n}", false},
 		{"a flag of a loop", "ok := false\nif c {" + free + "ok = true\n}\nfor c && !ok {\n_ = b\n}", false},
 		{"another flag of a loop", "ok := false\nif c {" + free + "ok = true\n}\nfor c && ok {\n_ = b\n}", true},
+		{"a flag twice", "ok := c\nif ok {\n} else {" + free + "}\nif (ok) || (ok) {\n_ = b\n}", false},
+		{"a flag beside another", "ok := c\nif ok {\n} else {" + free + "}\nif ok || c {\n_ = b\n}", true},
 		{"a flag that a literal sets", "ok := false\ng := func() {\nok = false\n}\nif c {" + free + "ok = true\ng()\n}\nif !ok {\n_ = b\n}", true},
 		{"nil under another name", "if x != nil {\n} else {" + free + "}\nvar a any\nif x != nil {\na = x\n}\nif a == nil {\nreturn\n}\n_ = b", false},
 		{"an interface of a pointer", free + "var a any = x\nif a == nil {\n_ = b\n}", true},
