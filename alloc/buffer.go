@@ -31,7 +31,7 @@ type View[T any] struct{ part part }
 // found the error is a [*MemoryError], for which errors.Is(err, [ErrOutOfMemory]) is
 // true.
 //
-//lastuse:effect result 0 owned on success
+//lastuse:effect result 0 owned on success, arg n borrowed
 func Make[T any](s *Stream, n int) (Buffer[T], error) {
 	h, gen, err := s.make((*T)(nil), unsafe.Sizeof(*(*T)(nil)), n)
 	if err != nil {
@@ -66,7 +66,7 @@ func (b Buffer[T]) Bytes() int64 { return int64(b.n) * int64(unsafe.Sizeof(*(*T)
 
 // View returns the elements [i, j) of b. It panics if they are not all in b.
 //
-//lastuse:effect result 0 views recv
+//lastuse:effect result 0 views recv, arg i borrowed, arg j borrowed
 func (b Buffer[T]) View(i, j int) View[T] {
 	return View[T]{b.part().view(i, j, unsafe.Sizeof(*(*T)(nil)))}
 }
@@ -132,7 +132,7 @@ func (v View[T]) Bytes() int64 { return int64(v.part.n) * int64(unsafe.Sizeof(*(
 
 // View returns the elements [i, j) of v. It panics if they are not all in v.
 //
-//lastuse:effect result 0 views recv
+//lastuse:effect result 0 views recv, arg i borrowed, arg j borrowed
 func (v View[T]) View(i, j int) View[T] {
 	return View[T]{v.part.view(i, j, unsafe.Sizeof(*(*T)(nil)))}
 }

@@ -23,7 +23,7 @@ type Exported[T any] struct {
 // s. Errors: alloc.ErrOutOfMemory, after the pool's idle memory was given back; [ErrUnavailable] of a device
 // whose memory cannot be exported; alloc.ErrCapturing.
 //
-//lastuse:effect result 0 owned on success
+//lastuse:effect result 0 owned on success, arg n borrowed
 func MakeExported[T any](s *alloc.Stream, n int) (Exported[T], error) {
 	m, err := makeLone(s, "make exported", n, int64(unsafe.Sizeof(*(*T)(nil))), (*base).create)
 	if err != nil {
@@ -75,7 +75,7 @@ func (e Exported[T]) Free() { e.Buffer.Free() }
 // the order of s, whose device is the same or one that reaches it. f may be closed afterwards. The memory
 // counts in this process too. A file that stands for no memory of n elements is an error.
 //
-//lastuse:effect result 0 owned on success, arg f borrowed
+//lastuse:effect result 0 owned on success, arg f borrowed, arg n borrowed
 func Import[T any](s *alloc.Stream, f *os.File, n int) (alloc.Buffer[T], error) {
 	m, err := makeLone(s, "import", n, int64(unsafe.Sizeof(*(*T)(nil))), func(b *base, _ int64) (handle, error) {
 		return b.imported(f)

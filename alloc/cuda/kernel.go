@@ -122,7 +122,7 @@ func (k *Kernel) Name() string { return k.name }
 // [Limits].Shared, less what the kernel declares itself; the device is told where that is more than kernels
 // get by default. Launch allocates no Go memory for up to 64 arguments of 4 KiB in all.
 //
-//lastuse:effect recv borrowed, arg args borrowed
+//lastuse:effect recv borrowed, arg grid borrowed, arg block borrowed, arg shared borrowed, arg args borrowed
 func (k *Kernel) Launch(s *alloc.Stream, grid, block Dim, shared int, args ...alloc.Arg) error {
 	return k.enqueue(s, grid, block, shared, manner{}, args)
 }
@@ -131,7 +131,7 @@ func (k *Kernel) Launch(s *alloc.Stream, grid, block Dim, shared int, args ...al
 // do: all of them run at once, so there may be [Kernel.MaxActive] for each of the device's multiprocessors
 // and no more. On a device that cannot do so ([Limits].Cooperative) errors.Is(err, [ErrUnavailable]) is true.
 //
-//lastuse:effect recv borrowed, arg args borrowed
+//lastuse:effect recv borrowed, arg grid borrowed, arg block borrowed, arg shared borrowed, arg args borrowed
 func (k *Kernel) LaunchCooperative(s *alloc.Stream, grid, block Dim, shared int, args ...alloc.Arg) error {
 	return k.enqueue(s, grid, block, shared, manner{together: true}, args)
 }
@@ -141,7 +141,8 @@ func (k *Kernel) LaunchCooperative(s *alloc.Stream, grid, block Dim, shared int,
 // multiple of the cluster's. On a device that knows none ([Limits].Clusters: before compute capability 9.0)
 // errors.Is(err, [ErrUnavailable]) is true.
 //
-//lastuse:effect recv borrowed, arg args borrowed
+//lastuse:effect recv borrowed, arg grid borrowed, arg block borrowed, arg cluster borrowed
+//lastuse:effect arg shared borrowed, arg args borrowed
 func (k *Kernel) LaunchClusters(s *alloc.Stream, grid, block, cluster Dim, shared int, args ...alloc.Arg) error {
 	c, ok := cluster.u32()
 	if g, fine := grid.u32(); !ok || !cluster.within(MaxCluster) ||

@@ -24,7 +24,7 @@ type Managed[T any] struct {
 // [alloc.MemoryError] or alloc.ErrOutOfMemory; [ErrUnavailable] of a device that has no memory that host and
 // device may touch at the same time; alloc.ErrCapturing.
 //
-//lastuse:effect result 0 owned on success
+//lastuse:effect result 0 owned on success, arg n borrowed
 func MakeManaged[T any](s *alloc.Stream, n int) (Managed[T], error) {
 	if n == 0 || unsafe.Sizeof(*(*T)(nil)) == 0 {
 		b, err := alloc.Make[T](s, n) // of no bytes

@@ -49,7 +49,7 @@ func (k *Kernel) Attributes() (Attributes, error) {
 // multiprocessor runs at once. Times [Limits].Multiprocessors it is the grid that fills the device, and the
 // largest of a cooperative launch.
 //
-//lastuse:effect recv borrowed
+//lastuse:effect recv borrowed, arg block borrowed, arg shared borrowed
 func (k *Kernel) MaxActive(block Dim, shared int) (int, error) {
 	n := 0
 	err := k.ask("occupancy of", func(b *base) (err error) {
@@ -74,7 +74,7 @@ func (k *Kernel) MaxActive(block Dim, shared int) (int, error) {
 // block has shared bytes of shared memory, and how many such blocks fill the device. It knows registers and
 // shared memory; whether more threads at once are faster, a measurement says.
 //
-//lastuse:effect recv borrowed
+//lastuse:effect recv borrowed, arg shared borrowed
 func (k *Kernel) SuggestBlock(shared int) (threads, blocks int, err error) {
 	err = k.ask("block size of", func(b *base) (err error) {
 		if shared != int(uint32(shared)) {

@@ -81,7 +81,7 @@ type View[T any] struct {
 
 // Make returns a buffer of n elements.
 //
-//lastuse:effect result 0 owned on success
+//lastuse:effect result 0 owned on success, arg n borrowed
 func Make[T any](s *Stream, n int) (Buffer[T], error) {
 	h, err := make_(s, int64(n))
 	return Buffer[T]{h, n}, err
@@ -89,7 +89,7 @@ func Make[T any](s *Stream, n int) (Buffer[T], error) {
 
 // Adopt returns a buffer that owns memory made by somebody else.
 //
-//lastuse:effect result 0 owned on success
+//lastuse:effect result 0 owned on success, arg n borrowed
 func Adopt[T any](s *Stream, p Ptr, n int, release func()) (Buffer[T], error) {
 	h, err := make_(s, int64(n))
 	return Buffer[T]{h, n}, err
@@ -127,7 +127,7 @@ func (b Buffer[T]) Fill(s *Stream, x T) error { return enqueue(s, b.h) }
 
 // View returns elements i to j.
 //
-//lastuse:effect result 0 views recv
+//lastuse:effect result 0 views recv, arg i borrowed, arg j borrowed
 func (b Buffer[T]) View(i, j int) View[T] { return View[T]{b.h, j - i} }
 
 // All returns a view of all elements.
@@ -172,7 +172,7 @@ func (v View[T]) Fill(s *Stream, x T) error { return enqueue(s, v.h) }
 
 // View returns elements i to j.
 //
-//lastuse:effect result 0 views recv
+//lastuse:effect result 0 views recv, arg i borrowed, arg j borrowed
 func (v View[T]) View(i, j int) View[T] { return View[T]{v.h, j - i} }
 
 // All returns v.
@@ -202,7 +202,7 @@ type Pinned[T any] struct{ s []T }
 
 // MakePinned returns page-locked host memory for n elements.
 //
-//lastuse:effect result 0 owned on success
+//lastuse:effect result 0 owned on success, arg n borrowed
 func MakePinned[T any](p *Pool, n int) (Pinned[T], error) {
 	return Pinned[T]{make([]T, n)}, nil
 }
