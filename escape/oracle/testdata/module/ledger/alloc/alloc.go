@@ -64,7 +64,7 @@ type Arg struct {
 
 // Make makes a buffer.
 //
-//lastuse:effect result 0 owned on success
+//lastuse:effect result 0 owned on success, arg n borrowed
 func Make[T any](s *Stream, n int) (Buffer[T], error) {
 	if s.Bad {
 		return Buffer[T]{}, ErrFault
@@ -80,7 +80,7 @@ func Make[T any](s *Stream, n int) (Buffer[T], error) {
 
 // Adopt makes a buffer of memory made elsewhere.
 //
-//lastuse:effect result 0 owned on success
+//lastuse:effect result 0 owned on success, arg n borrowed
 func Adopt[T any](s *Stream, p Ptr, n int, release func()) (Buffer[T], error) {
 	return Make[T](s, n)
 }
@@ -145,7 +145,7 @@ func (b Buffer[T]) CopyTo(s *Stream, dst []T) error { return b.all().CopyTo(s, d
 
 // View returns elements i to j.
 //
-//lastuse:effect result 0 views recv
+//lastuse:effect result 0 views recv, arg i borrowed, arg j borrowed
 func (b Buffer[T]) View(i, j int) View[T] {
 	b.check(nil, "View")
 	_ = b.elems()[i:j]
@@ -215,7 +215,7 @@ func (v View[T]) CopyTo(s *Stream, dst []T) error {
 
 // View returns elements i to j.
 //
-//lastuse:effect result 0 views recv
+//lastuse:effect result 0 views recv, arg i borrowed, arg j borrowed
 func (v View[T]) View(i, j int) View[T] {
 	v.buf.check(nil, "view View")
 	return View[T]{v.buf, v.lo + i, v.lo + j}
