@@ -238,7 +238,7 @@ func (g *generator) function(f *Func, budget int) *Func {
 		f.Clean = g.newVar("r", KBuf, f.Res)
 		body = g.rescued(f)
 	} else {
-		if f.Result == RBuf && g.chance(0.3) {
+		if f.Result == RBuf && g.chance(0.45) {
 			list, _ := g.made(f.Res)
 			body = append(list, &If{Cond: g.cond(), Then: g.beside()})
 		}
