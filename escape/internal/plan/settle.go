@@ -145,20 +145,20 @@ func mentions(text, names string) bool {
 
 // take takes back frees, but those that get a test for nil now. What is freed late stays as it is.
 func (f *Func) take(frees []*Free, no *Refusal) bool {
-	late := false
+	changed := false
 	frees = slices.DeleteFunc(slices.Clone(frees), func(fr *Free) bool {
 		if no.Nil && !fr.Guard && fr.Late == nil {
-			fr.Guard, late = true, true
+			fr.Guard, changed = true, true
 			return true
 		}
 		if fr.Late != nil && fr.Late.No == "" {
 			f.stay(fr.Late, no)
 		}
-		late = late || fr.Late != nil
+		changed = changed || fr.Late != nil
 		return fr.Late != nil
 	})
 	if len(frees) == 0 {
-		return late
+		return changed
 	}
 	if f.Taken == nil {
 		f.Taken = map[*pointsto.Site]*Refusal{}

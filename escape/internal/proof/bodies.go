@@ -151,7 +151,7 @@ func (c *checker) silent(fn *ssa.Function, p *ssa.Parameter, out *Param) {
 			read = append(read, path)
 		case *ssa.Store: // of a field of what p points to, not of what that leads to
 			path, loads := fieldOf(i.Addr, p)
-			if _, zero := i.Val.(*ssa.Const); i.Val != ssa.Value(p) && !zero || loads != 0 || indexed(path) {
+			if _, zero := i.Val.(*ssa.Const); !zero && !spills(i, p) || loads != 0 || indexed(path) {
 				return
 			}
 		case *ssa.Call:
@@ -252,14 +252,22 @@ func fieldOf(v ssa.Value, p *ssa.Parameter) (path string, loads int) {
 
 // spilled returns the parameter, a struct, that a variable has from the beginning of its function.
 func spilled(a *ssa.Alloc) *ssa.Parameter {
-	for _, i := range *a.Referrers() {
-		if st, ok := i.(*ssa.Store); ok && st.Addr == ssa.Value(a) && i.Block() == a.Parent().Blocks[0] {
-			if p, ok := st.Val.(*ssa.Parameter); ok && a.Comment == p.Name() && isStruct(p.Type()) {
-				return p
-			}
+	for _, p := range a.Parent().Params {
+		if slices.ContainsFunc(*a.Referrers(), func(i ssa.Instruction) bool { return spills(i, p) }) {
+			return p
 		}
 	}
 	return nil
+}
+
+// spills reports whether an instruction puts a parameter, a struct, into the variable that stands for it.
+func spills(i ssa.Instruction, p *ssa.Parameter) bool {
+	st, ok := i.(*ssa.Store)
+	if !ok || st.Val != ssa.Value(p) || !isStruct(p.Type()) || i.Block() != p.Parent().Blocks[0] {
+		return false
+	}
+	a, ok := st.Addr.(*ssa.Alloc)
+	return ok && a.Comment == p.Name()
 }
 
 // again reports whether block b may free v again: it is in a loop, and v is not an element of which the loop

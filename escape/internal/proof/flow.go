@@ -79,6 +79,7 @@ func (f *family) zeroes(i *ssa.Store) bool {
 	return false
 }
 
+// isZero reports whether a constant is the zero of its type.
 func isZero(c *ssa.Const) bool {
 	switch {
 	case c.Value == nil:

@@ -64,9 +64,7 @@ func f() {
 	p.Close() //F
 }
 `, "something that was not made here"},
-	{"what a callee forgets is nil", holder + `
-func (p *has) forget() { p.b = nil }
-
+	{"what a callee forgets is nil", forgetting + `
 func f() {
 	p := newHas()
 	b := p.b
@@ -74,9 +72,7 @@ func f() {
 	b.Use()
 	b.Free() //F
 }
-`, holder + `
-func (p *has) forget() { p.b = nil }
-
+`, forgetting + `
 func f() {
 	p := newHas()
 	p.b.Use()
@@ -84,9 +80,7 @@ func f() {
 	p.b.Free() //F
 }
 `, "may be nil"},
-	{"what a callee of a callee forgets is nil", holder + `
-func (p *has) forget() { p.b = nil }
-
+	{"what a callee of a callee forgets is nil", forgetting + `
 func (p *has) reset() { p.forget() }
 
 func f() {
@@ -96,9 +90,7 @@ func f() {
 	b.Use()
 	b.Free() //F
 }
-`, holder + `
-func (p *has) forget() { p.b = nil }
-
+`, forgetting + `
 func (p *has) reset() { p.forget() }
 
 func f() {
@@ -120,9 +112,7 @@ func f() {
 	p.b.Free() //F
 }
 `, "something that was not made here"},
-	{"what a deferred callee forgets", "", holder + `
-func (p *has) forget() { p.b = nil }
-
+	{"what a deferred callee forgets", "", forgetting + `
 func f() {
 	p := newHas()
 	defer func() {
@@ -249,9 +239,7 @@ func f() {
 	m.bs[0].Free() //F
 }
 `, "which may be shorter"},
-	{"a goroutine that forgets", "", holder + `
-func (p *has) forget() { p.b = nil }
-
+	{"a goroutine that forgets", "", forgetting + `
 func f() {
 	p := newHas()
 	p.b.Use()
@@ -321,9 +309,7 @@ func f() {
 	p.Close() //F
 }
 `, "may be nil"},
-	{"a free that is moved over what forgets", "", holder + `
-func (p *has) forget() { p.b = nil }
-
+	{"a free that is moved over what forgets", "", forgetting + `
 func f() {
 	p := newHas()
 	p.b.Use()
@@ -333,9 +319,7 @@ func f() {
 	p.b.Free() //O
 }
 `, "it is used by forget"},
-	{"a test of what was forgotten", "", holder + `
-func (p *has) forget() { p.b = nil }
-
+	{"a test of what was forgotten", "", forgetting + `
 func f() {
 	p := newHas()
 	if p.b != nil {
@@ -362,4 +346,9 @@ func (p *has) Close() error {
 	p.b, p.note = nil, nil
 	return nil
 }
+`
+
+// forgetting is a holder with a callee that forgets what it has.
+const forgetting = holder + `
+func (p *has) forget() { p.b = nil }
 `

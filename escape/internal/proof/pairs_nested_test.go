@@ -252,16 +252,12 @@ func f() {
 }
 `, "goroutine"},
 	{"a destructor that forgets in a part", forgetful + `
-func newNest() *nest { return &nest{&one{Make()}} }
-
 func f() {
 	p := newNest()
 	p.g.a.Use()
 	p.Close() //F
 }
 `, forgetful + `
-func newNest() *nest { return &nest{&one{Make()}} }
-
 func f(c bool) {
 	p := newNest()
 	if c {
@@ -449,6 +445,8 @@ func (p *one) Free() {
 type nest struct{ g *one }
 
 func (p *nest) Close() { p.g.Free() }
+
+func newNest() *nest { return &nest{&one{Make()}} }
 `
 
 const nested = `

@@ -3,9 +3,7 @@ package proof_test
 // theirPairs show where it matters to the callers of a function whose an operand is: its methods do what the
 // lines of a library say if the library made it.
 var theirPairs = []pair{
-	{"what an operand's method is called with", `
-func g(a Arr, b *B) { a.Add(b) }
-
+	{"what an operand's method is called with", adds + `
 func f() {
 	a := NewArr()
 	b := Make()
@@ -13,9 +11,7 @@ func f() {
 	a.Release() //F
 	b.Free()    //F
 }
-`, `
-func g(a Arr, b *B) { a.Add(b) }
-
+`, adds + `
 func f(a Arr) {
 	b := Make()
 	g(a, b)
@@ -274,3 +270,8 @@ func f() {
 }
 `, "may have freed it before"},
 }
+
+// adds hands one operand to a method of another one.
+const adds = `
+func g(a Arr, b *B) { a.Add(b) }
+`

@@ -190,11 +190,7 @@ func f(c bool) {
 	p.Free() //F
 }
 `, "may have freed it before"},
-	{"a destructor that frees one of two", `
-type two struct{ a, b *B }
-
-func (p two) Free() { p.a.Free() }
-
+	{"a destructor that frees one of two", freesOne + `
 func f() {
 	b := Make()
 	p := two{Make(), b}
@@ -203,11 +199,7 @@ func f() {
 	b.Use()
 	b.Free()
 }
-`, `
-type two struct{ a, b *B }
-
-func (p two) Free() { p.a.Free() }
-
+`, freesOne + `
 func f() {
 	b := Make()
 	p := two{b, Make()}
@@ -274,29 +266,13 @@ func f() {
 	o.in.b.Use()
 }
 `, "not made here"},
-	{"a destructor that changes its copy", `
-type two struct{ a, b *B }
-
-func (p two) Free() {
-	p.a.Free()
-	p.b.Free()
-	p.a = nil
-}
-
+	{"a destructor that changes its copy", changing + `
 func f() {
 	p := two{Make(), Make()}
 	p.b.Use()
 	p.Free() //F
 }
-`, `
-type two struct{ a, b *B }
-
-func (p two) Free() {
-	p.a.Free()
-	p.b.Free()
-	p.a = nil
-}
-
+`, changing + `
 func f() {
 	p := two{Make(), Make()}
 	p.Free() //F
@@ -365,4 +341,22 @@ func (p two) Free() {
 }
 
 func newTwo() two { return two{Make(), Make()} }
+`
+
+// changing has a destructor that writes its copy.
+const changing = `
+type two struct{ a, b *B }
+
+func (p two) Free() {
+	p.a.Free()
+	p.b.Free()
+	p.a = nil
+}
+`
+
+// freesOne has a destructor that leaves one field alone.
+const freesOne = `
+type two struct{ a, b *B }
+
+func (p two) Free() { p.a.Free() }
 `

@@ -104,11 +104,7 @@ func f() {
 	p.b.Free() //F
 }
 `, "it may be nil"},
-	{"a field of a copy that the one it was copied from never had", `
-type pair struct{ a, b *B }
-
-func mk() pair { return pair{a: Make()} }
-
+	{"a field of a copy that the one it was copied from never had", halfPair + `
 func f() {
 	p := mk()
 	p.b = Make()
@@ -116,11 +112,7 @@ func f() {
 	q.b.Use()
 	q.b.Free() //F
 }
-`, `
-type pair struct{ a, b *B }
-
-func mk() pair { return pair{a: Make()} }
-
+`, halfPair + `
 func f() {
 	p := mk()
 	q := p
@@ -131,11 +123,7 @@ func f() {
 	q.b.Free() //F
 }
 `, "it may be nil"},
-	{"a field of a copy of a copy", `
-type pair struct{ a, b *B }
-
-func mk() pair { return pair{a: Make()} }
-
+	{"a field of a copy of a copy", halfPair + `
 func f() {
 	p := mk()
 	q := p
@@ -144,11 +132,7 @@ func f() {
 	r.b.Use()
 	r.b.Free() //F
 }
-`, `
-type pair struct{ a, b *B }
-
-func mk() pair { return pair{a: Make()} }
-
+`, halfPair + `
 func f() {
 	p := mk()
 	q := p
@@ -160,11 +144,7 @@ func f() {
 	r.b.Free() //F
 }
 `, "it may be nil"},
-	{"a struct that a literal gives", `
-type pair struct{ a, b *B }
-
-func mk() pair { return pair{a: Make()} }
-
+	{"a struct that a literal gives", halfPair + `
 func f() {
 	get := func() pair { return mk() }
 	p := get()
@@ -172,11 +152,7 @@ func f() {
 	p.b.Use()
 	p.b.Free() //F
 }
-`, `
-type pair struct{ a, b *B }
-
-func mk() pair { return pair{a: Make()} }
-
+`, halfPair + `
 func f() {
 	get := func() pair { return mk() }
 	p := get()
@@ -187,11 +163,7 @@ func f() {
 	p.b.Free() //F
 }
 `, "it may be nil"},
-	{"a field of a struct that a literal gives", `
-type pair struct{ a, b *B }
-
-func mk() pair { return pair{a: Make()} }
-
+	{"a field of a struct that a literal gives", halfPair + `
 func f() {
 	b := mk().a
 	if next() == 1 {
@@ -201,11 +173,7 @@ func f() {
 	b.Use()
 	b.Free() //F
 }
-`, `
-type pair struct{ a, b *B }
-
-func mk() pair { return pair{a: Make()} }
-
+`, halfPair + `
 func f() {
 	get := func() pair { return mk() }
 	b := get().b
@@ -216,11 +184,7 @@ func f() {
 	b.Free() //F
 }
 `, "it may be nil"},
-	{"a struct in a slice", `
-type pair struct{ a, b *B }
-
-func mk() pair { return pair{a: Make()} }
-
+	{"a struct in a slice", halfPair + `
 func f() {
 	var all []pair
 	all = append(all, mk())
@@ -229,11 +193,7 @@ func f() {
 	p.b.Use()
 	p.b.Free() //F
 }
-`, `
-type pair struct{ a, b *B }
-
-func mk() pair { return pair{a: Make()} }
-
+`, halfPair + `
 func f() {
 	var all []pair
 	all = append(all, mk())
@@ -271,3 +231,10 @@ func f() {
 }
 `, "it may be nil"},
 }
+
+// halfPair has a constructor that leaves a field nil.
+const halfPair = `
+type pair struct{ a, b *B }
+
+func mk() pair { return pair{a: Make()} }
+`

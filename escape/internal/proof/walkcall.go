@@ -229,10 +229,11 @@ func (w *walker) hits(x *free, s *set, touched func(ssa.Value) bool) (n int) {
 		return 0
 	}
 	for _, path := range x.parts {
-		way := slices.Collect(pointers(path))
-		if w.loaded(s, w.f.along(x.from, path)) || w.zero && slices.ContainsFunc(way, func(to string) bool {
-			return w.loaded(s, w.f.along(x.from, to)) // a pointer on the way is nil
-		}) {
+		there := w.loaded(s, w.f.along(x.from, path))
+		for to := range pointers(path) { // one that is nil on the way is followed all the same
+			there = there || w.zero && w.loaded(s, w.f.along(x.from, to))
+		}
+		if there {
 			n++
 		}
 	}
