@@ -203,6 +203,29 @@ func (c *checker) hands(k *call, n int, unseen bool) (p Param) {
 	return p
 }
 
+// constrained is what methods of operand n of a call do to it that the constraint of its type names: who
+// wrote a line for the callee knows nothing of them.
+func (c *checker) constrained(k *call, n int) (p Param) {
+	if k.fn == nil || c.off[Callbacks] {
+		return p
+	}
+	t, ok := types.Unalias(declared(k.fn.Origin().Signature(), n)).(*types.TypeParam)
+	if !ok {
+		return p
+	}
+	for m := range t.Constraint().Underlying().(*types.Interface).Methods() {
+		of, _, _ := types.LookupFieldOrMethod(k.args[n].Type(), true, m.Pkg(), m.Name())
+		fn, _ := of.(*types.Func)
+		s := c.invoked(fn)
+		if s == nil {
+			return anything
+		}
+		q := s.param(0)
+		p.or(Param{Keeps: q.Keeps, Frees: q.Frees, Stores: q.writes(), Runs: q.Runs, Together: q.Together})
+	}
+	return p
+}
+
 // toArguments is what method m of t may do to its arguments.
 func (c *checker) toArguments(m *types.Func, t types.Type) (p Param) {
 	of := m.Signature().Recv().Type()

@@ -246,6 +246,7 @@ func (f *family) param(k *call, n int) Param {
 		return p
 	}
 	p.Stores = p.Stores || f.c.decodes(k, n)
+	p.or(f.c.constrained(k, n))
 	for m, a := range k.args {
 		if m == n {
 			continue
