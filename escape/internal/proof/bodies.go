@@ -7,7 +7,6 @@ import (
 	"go/types"
 	"iter"
 	"slices"
-	"strings"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -105,126 +104,6 @@ func (c *checker) zeroReturns(fn *ssa.Function, p *ssa.Parameter) bool {
 	return false
 }
 
-// A destroyer is what a body frees that does nothing else, as far as it was read.
-type destroyer struct {
-	parts             []string // fields of the operand
-	whole             bool     // the operand itself, or more than the parts say
-	alone             bool     // nothing that it views
-	repeatable, nilOK bool     // of each
-}
-
-// silent finds out whether a body does nothing but free parameter p, or fields of it, and write its fields,
-// whether all that it frees may be freed again, and which fields these are.
-func (c *checker) silent(fn *ssa.Function, p *ssa.Parameter, out *Param) {
-	q := destroyer{alone: true, repeatable: true, nilOK: true}
-	var read []string
-	heads := map[*ssa.BasicBlock]bool{}
-	if len(fn.AnonFuncs) > 0 {
-		return
-	}
-	for i := range instrsOf(fn) {
-		switch i := i.(type) {
-		case *ssa.DebugRef, *ssa.Jump, *ssa.If, *ssa.Return, *ssa.Phi:
-		case *ssa.Alloc:
-			if spilled(i) != p {
-				return
-			}
-		case *ssa.BinOp:
-			if !isNilConst(i.X) && !isNilConst(i.Y) && (!safe(i.Op, i.X.Type()) || hasText(i.X.Type())) {
-				return
-			}
-		case *ssa.FieldAddr, *ssa.Field:
-			if _, loads := fieldOf(i.(ssa.Value), p); loads < 0 {
-				return
-			}
-		case *ssa.IndexAddr:
-			if _, loads := fieldOf(i, p); loads < 0 || counted(i) == nil {
-				return
-			}
-			heads[counted(i)] = true
-		case *ssa.UnOp:
-			// What its fields lead to others may have, and may have freed.
-			path, loads := fieldOf(i, p)
-			if i.Op != token.NOT && (i.Op != token.MUL || loads < 0 || loads > 1) {
-				return
-			}
-			read = append(read, path)
-		case *ssa.Store: // of a field of what p points to, not of what that leads to
-			path, loads := fieldOf(i.Addr, p)
-			if _, zero := i.Val.(*ssa.Const); !zero && !spills(i, p) || loads != 0 || indexed(path) {
-				return
-			}
-		case *ssa.Call:
-			if b, ok := i.Call.Value.(*ssa.Builtin); ok && b.Name() == "len" && isSlice(i.Call.Args[0].Type()) {
-				continue
-			}
-			if !q.frees(c, i, p) {
-				return
-			}
-		default:
-			return
-		}
-	}
-	if slices.ContainsFunc(fn.Blocks, func(b *ssa.BasicBlock) bool { return !heads[b] && repeats(b, heads) }) {
-		return // it may not come back
-	}
-	if slices.ContainsFunc(read, func(path string) bool { return leadsPast(path, q.parts) }) {
-		return
-	}
-	out.Silent, out.Repeatable, out.Alone = true, q.repeatable, q.alone
-	_, pointer := p.Type().Underlying().(*types.Pointer)
-	if (pointer || isStruct(p.Type())) && !q.whole && len(q.parts) > 0 {
-		out.Parts, out.PartsNil = q.parts, q.nilOK
-	}
-}
-
-// frees adds what a call frees of p; false: it does something else, or may free something twice.
-func (q *destroyer) frees(c *checker, i *ssa.Call, p *ssa.Parameter) bool {
-	callee := i.Call.StaticCallee()
-	if callee == nil || len(i.Call.Args) != 1 {
-		return false
-	}
-	arg := i.Call.Args[0]
-	path, loads := fieldOf(arg, p)
-	_, field := arg.(*ssa.Field)
-	if load, ok := arg.(*ssa.UnOp); ok && isStruct(load.Type()) {
-		loads-- // no pointer is followed to its parts
-	} else if field && !isStruct(arg.Type()) {
-		loads++
-	}
-	does := c.effect(origin(callee)).param(0)
-	// it may be there twice
-	if loads < 0 || !does.Frees || !does.Silent || strings.Count(path, index) > 1 {
-		return false
-	}
-	if q.repeatable = q.repeatable && does.Repeatable; !does.Repeatable && again(arg, i.Block()) {
-		return false
-	}
-	q.whole = q.whole || path == "" && len(does.Parts) == 0
-	q.alone = q.alone && does.Alone && path == "" && loads == 0
-	q.nilOK = q.nilOK && (does.NilOK || len(does.Parts) > 0 && loads == 0) && (does.PartsNil || len(does.Parts) == 0)
-	if len(does.Parts) == 0 {
-		q.parts = append(q.parts, path)
-	}
-	for _, r := range does.Parts {
-		switch {
-		case path == "" || loads == 0:
-			q.parts = append(q.parts, path+r)
-		case loads == 1:
-			q.parts = append(q.parts, path+behind+r)
-		default:
-			q.whole = true
-		}
-	}
-	return true
-}
-
-// leadsPast reports whether a path leads to what a field leads to, and to none of the parts that are freed.
-func leadsPast(path string, parts []string) bool {
-	freed := func(part string) bool { return overlap(part, path) }
-	return strings.Contains(path, behind) && !slices.ContainsFunc(parts, freed)
-}
-
 // fieldOf returns the path of the field of p that v is, or is the address of, and how many times a pointer
 // was followed from p; -1: v is something else. An element of a slice in a field is a part of the field.
 func fieldOf(v ssa.Value, p *ssa.Parameter) (path string, loads int) {
@@ -248,26 +127,6 @@ func fieldOf(v ssa.Value, p *ssa.Parameter) (path string, loads int) {
 			return path, loads
 		}
 	}
-}
-
-// spilled returns the parameter, a struct, that a variable has from the beginning of its function.
-func spilled(a *ssa.Alloc) *ssa.Parameter {
-	for _, p := range a.Parent().Params {
-		if slices.ContainsFunc(*a.Referrers(), func(i ssa.Instruction) bool { return spills(i, p) }) {
-			return p
-		}
-	}
-	return nil
-}
-
-// spills reports whether an instruction puts a parameter, a struct, into the variable that stands for it.
-func spills(i ssa.Instruction, p *ssa.Parameter) bool {
-	st, ok := i.(*ssa.Store)
-	if !ok || st.Val != ssa.Value(p) || !isStruct(p.Type()) || i.Block() != p.Parent().Blocks[0] {
-		return false
-	}
-	a, ok := st.Addr.(*ssa.Alloc)
-	return ok && a.Comment == p.Name()
 }
 
 // again reports whether block b may free v again: it is in a loop, and v is not an element of which the loop

@@ -136,7 +136,7 @@ func (s *Summary) result(n int) Result {
 
 // worst is what nobody knows.
 func worst(params, results int) *Summary {
-	return &Summary{Params: slices.Repeat([]Param{anything}, params), Results: make([]Result, results)}
+	return &Summary{Params: slices.Repeat([]Param{anything}, params), Results: make([]Result, results), Recovers: true}
 }
 
 // worse joins what two functions do, one of which is called.
@@ -144,7 +144,8 @@ func worse(a, b *Summary) *Summary {
 	if a == nil || b == nil || a == b {
 		return cmp.Or(b, a)
 	}
-	s := &Summary{Params: slices.Clone(a.Params), Results: make([]Result, len(a.Results)), Said: a.Said || b.Said}
+	s := &Summary{Params: slices.Clone(a.Params), Results: make([]Result, len(a.Results)), Said: a.Said || b.Said,
+		Recovers: a.Recovers || b.Recovers}
 	for i, p := range a.Params {
 		q := b.param(i)
 		one := Param{Repeatable: p.Repeatable && q.Repeatable, Alone: p.Alone && q.Alone}
@@ -188,6 +189,7 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 		first = 1
 	}
 	s := &Summary{Params: make([]Param, first+sig.Params().Len()), Results: make([]Result, sig.Results().Len())}
+	s.Recovers = body != nil && body.Recovers
 	said := make([]bool, len(s.Params))
 	number := func(o spec.Operand) int {
 		if o.Kind == spec.Recv {
@@ -225,9 +227,8 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 			_, pointer := of.Underlying().(*types.Pointer)
 			pointer = pointer || types.IsInterface(of) && c.Operand.Kind == spec.Recv
 			p.NilOK = body != nil && body.param(n).NilOK || c.Repeatable && !pointer
-			further := func(path string) bool { return strings.Contains(path, behind) }
-			if pointer && !slices.ContainsFunc(seen.Clears, further) { // to a struct that may be made here
-				p.Parts, p.PartsNil = seen.Parts, seen.PartsNil
+			if pointer && !seen.Stores { // to a struct that may be made here
+				p.Parts, p.PartsNil, p.Clears = seen.Parts, seen.PartsNil, seen.Clears
 			}
 		case spec.Borrowed:
 			p.lend(seen, line)

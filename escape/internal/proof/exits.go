@@ -121,24 +121,28 @@ var quiet = []string{"bufio", "context", "io", "net", "net/http", "os", "runtime
 
 // recovers reports whether a deferred call may end a panic: a function comes back from one only where a
 // function that it deferred asks for the panic. Of literals it is seen whether they, or those in them, do;
-// what is known to free and to do nothing else does not.
+// what is known to free and to do nothing else does not, unless it is seen to.
 func (g *graph) recovers(ch *chain) bool {
-	var asks func(fn *ssa.Function) bool
-	asks = func(fn *ssa.Function) bool {
-		for i := range instrsOf(fn) {
-			if k := g.calls[callOf(i)]; k != nil && k.builtin == "recover" {
-				return true
-			}
-		}
-		return fn.Synthetic != "" || slices.ContainsFunc(fn.AnonFuncs, asks)
-	}
 	return slices.ContainsFunc(ch.calls, func(d *ssa.Defer) bool {
 		k := g.calls[d]
 		p := k.sum.param(0)
-		known := k.builtin != "" || len(k.bodies) > 0 || k.sum != nil && p.Frees && p.Silent ||
+		frees := k.sum != nil && p.Frees && p.Silent && !k.sum.Recovers
+		known := k.builtin != "" || len(k.bodies) > 0 || frees ||
 			!d.Call.IsInvoke() && slices.Contains(quiet, pathOf(k.fn))
-		return !known || k.builtin == "recover" || slices.ContainsFunc(k.bodies, asks)
+		return !known || k.builtin == "recover" || slices.ContainsFunc(k.bodies, recovers)
 	})
+}
+
+// recovers reports whether a function, or one that stands in it, asks for a panic.
+func recovers(fn *ssa.Function) bool {
+	for i := range instrsOf(fn) {
+		if k := callOf(i); k != nil {
+			if b, ok := k.Common().Value.(*ssa.Builtin); ok && b.Name() == "recover" {
+				return true
+			}
+		}
+	}
+	return fn.Synthetic != "" || slices.ContainsFunc(fn.AnonFuncs, recovers)
 }
 
 // returns notes where a literal returns to. The body of a range over a function ends the loop if it panics,

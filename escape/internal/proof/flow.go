@@ -60,11 +60,11 @@ func (f *family) does(e *entry, v ssa.Value) {
 	}
 }
 
-// zeroes reports whether a store gives zero to what an operand of the root points to, or to a field of that,
-// and notes it.
+// zeroes reports whether a store gives zero, or what is no handle, to what an operand of the root points
+// to, or to a field of that, and notes it.
 func (f *family) zeroes(i *ssa.Store) bool {
 	c, ok := i.Val.(*ssa.Const)
-	if !ok || !isZero(c) {
+	if !ok || !isZero(c) && !plain(i) {
 		return false
 	}
 	for n, p := range f.root.Params {

@@ -73,7 +73,7 @@ func (c *checker) summary(fn *ssa.Function, f *family) *Summary {
 		return worst(len(fn.Params), n)
 	}
 	c.running(f)
-	s := &Summary{Params: make([]Param, len(fn.Params)), Results: make([]Result, n)}
+	s := &Summary{Params: make([]Param, len(fn.Params)), Results: make([]Result, n), Recovers: recovers(fn)}
 	for i, p := range fn.Params {
 		s.Params[i] = f.params[i]
 		s.Params[i].NilOK = c.zeroReturns(fn, p)

@@ -17,6 +17,8 @@ type Summary struct {
 	Results []Result
 	Said    bool // a directive, or the spec of its module, says so
 
+	Recovers bool // its body asks for the panic that it may be deferred in
+
 	// What it does where these operands are what their library made, if that is less.
 	Theirs mask
 	Where  *Summary
@@ -47,7 +49,7 @@ type Param struct {
 	// Fields of what it is or points to: these are freed, no more, and PartsNil says whether each may be nil.
 	Parts    []string
 	PartsNil bool
-	Clears   []string // these may be given zero
+	Clears   []string // these may be given zero, or what is no handle
 }
 
 // or adds what may be done to the operand besides.

@@ -147,7 +147,7 @@ func (w *walker) external(k *call, p phase, s *set, touched func(ssa.Value) bool
 		if k.ruledOut(par) || par.Frees && w.onlyViewed(par, w.g.freed(w.f.of(a), par)) {
 			par.Frees = false
 		}
-		if par.Stores || w.part(a, par) || par.Empties && w.holds(s, a) || w.rewritten(s, a) {
+		if par.Stores || w.part(s, a, par) || par.Empties && w.holds(s, a) || w.rewritten(s, a) {
 			s.add(w.id(markKey{kind: left, at: k.at})) // it may not be what it was
 		}
 		switch {

@@ -248,18 +248,24 @@ func (w *walker) clears(k *call, s *set) {
 	}
 }
 
-// part reports whether a part that a callee may give zero is one of the resource: that makes it another one.
-func (w *walker) part(v ssa.Value, p Param) bool {
-	if len(p.Clears) == 0 || w.site == nil {
+// part reports whether what a callee may give zero is a part of the resource, or of a place that has it
+// and is no pointer: that makes it another one.
+func (w *walker) part(s *set, v ssa.Value, p Param) bool {
+	if w.site == nil {
 		return false
 	}
+	pointer := false
 	switch w.site.typ.Underlying().(type) {
 	case *types.Pointer, *types.Interface, *types.Map, *types.Chan, *types.Signature:
-		return slices.ContainsFunc(p.Clears, func(path string) bool {
-			return w.f.some(w.f.along(w.f.of(v), path), func(e elem) bool { return e.obj == w.site })
-		})
+		pointer = true
 	}
-	return true
+	return slices.ContainsFunc(p.Clears, func(path string) bool {
+		return w.f.some(w.f.along(w.f.of(v), path), func(e elem) bool {
+			return e.obj == w.site || !pointer && slices.ContainsFunc(e.obj.ids, func(q int) bool {
+				return overlap(w.f.elems[q].path, e.path) && w.inside(s, q)
+			})
+		})
+	})
 }
 
 // alloc makes memory, which is zero.
