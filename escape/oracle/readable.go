@@ -240,7 +240,10 @@ func (r *orderly) one(s ast.Stmt, v *ast.Object, known facts) (mention, facts) {
 }
 
 // ends reports whether nothing behind s runs.
-func ends(s ast.Stmt) bool {
+func ends(s ast.Stmt) bool { return endsAs(s, "") }
+
+// endsAs is ends for a statement that a label names, "" if none does.
+func endsAs(s ast.Stmt, label string) bool {
 	switch s := s.(type) {
 	case *ast.ReturnStmt, *ast.BranchStmt:
 		return true
@@ -256,21 +259,21 @@ func ends(s ast.Stmt) bool {
 	case *ast.IfStmt:
 		return s.Else != nil && ends(s.Body) && ends(s.Else)
 	case *ast.LabeledStmt:
-		return ends(s.Stmt)
+		return endsAs(s.Stmt, s.Label.Name)
 	case *ast.ForStmt:
-		return s.Cond == nil && !leftByBreak(s.Body)
+		return s.Cond == nil && !leftByBreak(s.Body, label)
 	case *ast.SwitchStmt:
-		return allEnd(s.Body)
+		return allEnd(s.Body, label)
 	case *ast.TypeSwitchStmt:
-		return allEnd(s.Body)
+		return allEnd(s.Body, label)
 	case *ast.SelectStmt:
-		return allEnd(s.Body)
+		return allEnd(s.Body, label)
 	}
 	return false
 }
 
 // allEnd reports whether a switch or select has a clause for each case, and each leaves.
-func allEnd(b *ast.BlockStmt) bool {
+func allEnd(b *ast.BlockStmt, label string) bool {
 	whole := false
 	for _, c := range b.List {
 		var body []ast.Stmt
@@ -286,17 +289,32 @@ func allEnd(b *ast.BlockStmt) bool {
 			return false
 		}
 	}
-	return whole && !leftByBreak(b)
+	return whole && !leftByBreak(b, label)
 }
 
-// leftByBreak reports whether some break is in b.
-func leftByBreak(b *ast.BlockStmt) bool {
+// leftByBreak reports whether some break in the body of a statement, which a label may name, leaves that
+// statement, and no more than that.
+func leftByBreak(body *ast.BlockStmt, label string) bool {
 	found := false
-	ast.Inspect(b, func(n ast.Node) bool {
-		br, ok := n.(*ast.BranchStmt)
-		found = found || ok && br.Tok == token.BREAK
-		return true
-	})
+	var look func(n ast.Node, inner bool)
+	look = func(n ast.Node, inner bool) {
+		ast.Inspect(n, func(m ast.Node) bool {
+			switch m := m.(type) {
+			case *ast.BranchStmt:
+				named := m.Label != nil
+				found = found || m.Tok == token.BREAK && (!named && !inner || named && m.Label.Name == label)
+			case *ast.ForStmt, *ast.RangeStmt, *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.SelectStmt:
+				if m != n {
+					look(m, true)
+					return false
+				}
+			case *ast.FuncLit:
+				return false
+			}
+			return true
+		})
+	}
+	look(body, false)
 	return found
 }
 
