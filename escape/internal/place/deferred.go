@@ -80,8 +80,8 @@ func (pl *planner) deferredAt(t own.Token, late []ssa.Value, gap *ir.Place) []*s
 	for u := range own.Token(pl.g.Tokens()) {
 		ends[u] = pl.staysFrom(node, at, u) && pl.anew(node, u)
 	}
-	s := pl.named(p, moment{t, func(v ssa.Value) bool { return pl.clean(p, v) }, func(u own.Token) bool { return ends[u] }, false}, gap,
-		Where{Place: gap, Deferred: true})
+	s := pl.named(p, moment{t: t, clean: func(v ssa.Value) bool { return pl.clean(p, v) },
+		due: func(u own.Token) bool { return ends[u] }}, gap, Where{Place: gap, Deferred: true})
 	if s == nil {
 		return nil
 	}
@@ -158,7 +158,7 @@ func (pl *planner) atEnd(t own.Token, x ssa.Value, gap *ir.Place, node int) (spo
 			return nil
 		case !behind[w[0]] || len(ts) == 0:
 			continue
-		case !pl.frees(p, x, moment{t, func(v ssa.Value) bool { return pl.clean(p, v) }, p.Due, panics}):
+		case !pl.frees(p, x, moment{t: t, clean: func(v ssa.Value) bool { return pl.clean(p, v) }, due: p.Due, part: panics}):
 			return nil
 		}
 		if slices.Contains(ts, t) {

@@ -1,6 +1,7 @@
 package place
 
 import (
+	"maps"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -15,10 +16,9 @@ import (
 // whatever the way, and the spots on these ways that go for that. The name is that of what makes t: it has
 // nothing else, also where t has passed.
 func (pl *planner) gather(t own.Token, r run, spots []*spot) (s *spot, gone map[*spot]bool) {
-	name := pl.g.Sites[t/2].Value
 	points := pl.moves[r.node]
 	for k := r.start; k < len(points) && points[k].Due(t) && s == nil; k++ {
-		s = pl.spot(points, k, moment{t, func(v ssa.Value) bool { return v == name }, points[k].Due, false})
+		s = pl.spot(points, k, pl.only(points[k], t))
 	}
 	if s == nil || t%2 == 1 || pl.leaving(r.node) {
 		return nil, nil
@@ -27,7 +27,7 @@ func (pl *planner) gather(t own.Token, r run, spots []*spot) (s *spot, gone map[
 	if ways[r.node] {
 		return nil, nil // it would be freed in each turn
 	}
-	made, at, _ := pl.f.Where(name)
+	made, at, _ := pl.f.Where(pl.g.Sites[t/2].Value)
 	for n := range ways {
 		if slices.ContainsFunc(pl.moves[n], func(p *own.Point) bool {
 			return (n != made || p.At > at) && p.Status(t)&^(own.Owned|own.Passed|own.Absent) != 0
@@ -48,6 +48,61 @@ func (pl *planner) gather(t own.Token, r run, spots []*spot) (s *spot, gone map[
 		}
 	}
 	return s, gone
+}
+
+// only is a moment of a token that goes by what makes it, and by nothing else.
+func (pl *planner) only(p *own.Point, t own.Token) moment {
+	return moment{t: t, only: pl.g.Sites[t/2].Value, clean: func(ssa.Value) bool { return true }, due: p.Due}
+}
+
+// aside adds the spots of t on ways that leave those to the nodes where it is gathered: t has passed there,
+// and is kept for the frees behind. A run in none has no spot: it is missed, unless all ways from there have
+// one.
+func (pl *planner) aside(p *placing, to, none []int) {
+	ways, missed := map[int]bool{}, 0
+	for _, n := range to {
+		maps.Copy(ways, pl.waysTo(n, p.t))
+	}
+	var left []int
+	leave := func(n int) {
+		for out, m := range pl.f.Graph.Succs[n] {
+			on := pl.g.OnEdge(n, out)
+			if on == nil || m == pl.f.Graph.Panic || ways[m] || slices.Contains(to, m) || slices.Contains(left, m) {
+				continue
+			}
+			switch on.Status(p.t) & (own.Passed | own.Owned) {
+			case own.Passed:
+				left = append(left, m)
+			case own.Passed | own.Owned:
+				missed++
+			}
+		}
+	}
+	for _, n := range pl.g.Nodes() {
+		if ways[n] && !slices.Contains(to, n) {
+			leave(n)
+		}
+	}
+	for k := 0; k < len(left); k++ {
+		var s *spot
+		points := pl.moves[left[k]]
+		for i := 0; i < len(points) && s == nil; i++ {
+			s = pl.spot(points, i, pl.only(points[i], p.t))
+		}
+		switch {
+		case s != nil:
+			p.spots = append(p.spots, s)
+		case len(pl.f.Graph.Succs[left[k]]) == 0:
+			missed++
+		default:
+			leave(left[k])
+		}
+	}
+	for _, n := range none {
+		if missed > 0 || !ways[n] {
+			p.missed++
+		}
+	}
 }
 
 // waysTo returns the nodes from which ways lead to another one before t is made anew, that in which it is

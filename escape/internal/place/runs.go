@@ -68,9 +68,9 @@ func (pl *planner) runs(node int, t own.Token) []run {
 			if r.start == 0 { // what is freed on each way there once, or what may be where ways meet
 				clean = func(v ssa.Value) bool { return pl.cleanBefore(node, v) }
 			}
-			r.spot = pl.spot(points, k, moment{t, clean, p.Due, false})
+			r.spot = pl.spot(points, k, moment{t: t, clean: clean, due: p.Due})
 			if r.spot == nil && r.start == 0 {
-				r.spot = pl.spot(points, k, moment{t, func(ssa.Value) bool { return true }, p.Due, false})
+				r.spot = pl.spot(points, k, moment{t: t, clean: func(ssa.Value) bool { return true }, due: p.Due})
 			}
 		}
 		gap, _ := pl.f.Graph.Next(node, p.At)
@@ -227,6 +227,7 @@ type moment struct {
 	clean func(ssa.Value) bool // it holds nothing that was due before
 	due   func(own.Token) bool // it may be freed as well
 	part  bool                 // what is owned may be something else
+	only  ssa.Value            // the value by which it is freed; nil: any
 }
 
 // named returns the spot at a place if something there goes by a name that holds the token and, of
@@ -237,7 +238,7 @@ func (pl *planner) named(p *own.Point, m moment, gap *ir.Place, at Where) *spot 
 	}
 	var values, fields []ssa.Value
 	for _, v := range p.Values(m.t) {
-		if !pl.frees(p, v, m) {
+		if m.only != nil && v != m.only || !pl.frees(p, v, m) {
 			continue
 		}
 		if _, ok := v.(*memory.Field); ok {

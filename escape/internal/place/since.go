@@ -97,7 +97,7 @@ func (pl *planner) fits(t own.Token, o *origin) bool {
 	s := o.spots[0]
 	clean := func(v ssa.Value) bool { return pl.current(pl.moves[o.run.node], o.run.start, v) }
 	return !slices.ContainsFunc(o.spots, func(q *spot) bool { return q.value != s.value || q.name != s.name }) &&
-		o.from.Is(s.value, t) && pl.frees(o.from, s.value, moment{t, clean, o.from.Due, false}) && pl.called(s, o.after)
+		o.from.Is(s.value, t) && pl.frees(o.from, s.value, moment{t: t, clean: clean, due: o.from.Due}) && pl.called(s, o.after)
 }
 
 // called reports whether the name of a spot has its value in front of the statement of an instruction.

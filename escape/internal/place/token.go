@@ -50,14 +50,17 @@ func (pl *planner) begin(t own.Token) *placing {
 // finish returns the spots at which a token is freed, once it is known which of those where ways meet suit
 // all ways there.
 func (pl *planner) finish(p *placing) []*spot {
+	var at, none []int
 	for _, r := range p.open {
 		s, gone := pl.gather(p.t, r, p.spots)
 		if s == nil {
-			p.missed++
+			none = append(none, r.node)
 			continue
 		}
 		p.spots = append(slices.DeleteFunc(p.spots, func(q *spot) bool { return gone[q] }), s)
+		at = append(at, r.node)
 	}
+	pl.aside(p, at, none)
 	pl.trace(p.t, p.spots, p.runs)
 	if len(p.left) > 0 {
 		if list := pl.deferred(p); list != nil {

@@ -63,10 +63,11 @@ type spawning struct {
 
 // blocks is what is known of blocks.
 type blocks struct {
-	firsts  map[*ssa.BasicBlock]int
-	loops   map[*ssa.BasicBlock]bool
-	lives   map[*ssa.BasicBlock]map[ssa.Value]bool
-	objects map[*ssa.BasicBlock]set // see liveObjects
+	firsts   map[*ssa.BasicBlock]int
+	loops    map[*ssa.BasicBlock]bool
+	lives    map[*ssa.BasicBlock]map[ssa.Value]bool
+	objects  map[*ssa.BasicBlock]set              // see liveObjects
+	panicked map[*ssa.Function]map[ssa.Value]bool // see unwound
 }
 
 // looked has what was looked for once.
@@ -91,7 +92,8 @@ func newGraph(f *family, puts [][2]token.Pos, putBack map[token.Pos]bool) *graph
 			chains: map[ssa.Instruction][]int{}, unwind: map[*ssa.Function][]int{},
 			back: map[*ssa.Function][]back{}, defers: map[*ssa.Function][]*ssa.Defer{}},
 		blocks: blocks{firsts: map[*ssa.BasicBlock]int{}, loops: map[*ssa.BasicBlock]bool{},
-			objects: map[*ssa.BasicBlock]set{}, lives: map[*ssa.BasicBlock]map[ssa.Value]bool{}},
+			objects: map[*ssa.BasicBlock]set{}, lives: map[*ssa.BasicBlock]map[ssa.Value]bool{},
+			panicked: map[*ssa.Function]map[ssa.Value]bool{}},
 		looked: looked{marks: newMarks(), onlies: map[*object]bool{}, varied: map[*ssa.Alloc]bool{}}}
 	for _, fn := range f.fns {
 		g.add(fn)

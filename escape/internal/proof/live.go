@@ -4,6 +4,7 @@ package proof
 // forgotten.
 
 import (
+	"maps"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -72,6 +73,25 @@ func (g *graph) reads(x ssa.Value, b *ssa.BasicBlock) {
 			todo = append(todo, b.Parent().Blocks...)
 		}
 	}
+}
+
+// unwound returns the registers of a function that are read once it panics.
+func (g *graph) unwound(fn *ssa.Function) map[ssa.Value]bool {
+	if g.panicked[fn] == nil {
+		out := map[ssa.Value]bool{}
+		if fn.Recover != nil {
+			maps.Copy(out, g.live(fn.Recover))
+		}
+		for i := range instrsOf(fn) {
+			if d, ok := i.(*ssa.Defer); ok {
+				for x := range operands(d) {
+					out[x] = true
+				}
+			}
+		}
+		g.panicked[fn] = out
+	}
+	return g.panicked[fn]
 }
 
 // liveObjects returns the numbers of the objects that live registers, deferred calls, goroutines and, in a

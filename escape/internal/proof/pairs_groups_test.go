@@ -194,4 +194,71 @@ func f() {
 	b.Free() //F
 }
 `, "goroutine"},
+	{"who panics has no register of its own any more, so a goroutine that runs there stays apart", `
+func f() {
+	b := Make()
+	if next() > 1 {
+		var wg sync.WaitGroup
+		wg.Add(1)
+		go func() { defer wg.Done(); b.Use() }()
+		next()
+		wg.Wait()
+	}
+	if next() > 1 {
+		v, w := b.View(), b.View()
+		next()
+		v.Use()
+		w.Use()
+	}
+	if next() > 1 {
+		v, w := b.View(), b.View()
+		next()
+		v.Use()
+		w.Use()
+	}
+	if next() > 1 {
+		v, w := b.View(), b.View()
+		next()
+		v.Use()
+		w.Use()
+	}
+	defer b.Free() //F
+	defer b.Use()
+	next()
+}
+`, `
+func f() {
+	b := Make()
+	if next() > 1 {
+		var wg sync.WaitGroup
+		wg.Add(1)
+		go func() { defer wg.Done(); b.Use() }()
+		next()
+		if next() > 1 {
+			wg.Wait()
+		}
+	}
+	if next() > 1 {
+		v, w := b.View(), b.View()
+		next()
+		v.Use()
+		w.Use()
+	}
+	if next() > 1 {
+		v, w := b.View(), b.View()
+		next()
+		v.Use()
+		w.Use()
+	}
+	if next() > 1 {
+		v, w := b.View(), b.View()
+		next()
+		v.Use()
+		w.Use()
+	}
+	defer b.Free() //F
+	defer b.Use()
+	next()
+}
+`, "may still run"},
 }

@@ -306,7 +306,7 @@ func (w *walker) exec(n int, p phase, s *set) {
 		w.next(n-1, p, s)
 	case atInstr:
 		if w.g.panics(pt.instr) {
-			w.push(w.g.panic[pt.fn], p, w.broken(pt.instr, s))
+			w.unwinds(pt.fn, p, w.broken(pt.instr, s))
 		}
 		w.instr(n, pt, p, s)
 		w.given(pt.instr, p, s)
@@ -354,10 +354,10 @@ func (w *walker) given(i ssa.Instruction, p phase, s *set) {
 func (w *walker) next(n int, p phase, s *set) {
 	pt := &w.g.points[n]
 	if w.g.panics(pt.instr) {
-		w.push(w.g.panic[pt.fn], p, s)
+		w.unwinds(pt.fn, p, s)
 	}
 	if p, s = w.late(pt.instr, p, s); w.f.c.stops(pt.instr) {
-		w.push(w.g.panic[pt.fn], p, s)
+		w.unwinds(pt.fn, p, s)
 		return
 	}
 	w.push(n+2, p, s)

@@ -53,7 +53,7 @@ func (w *walker) chain(pt *point, p phase, s *set) {
 		}
 		for _, b := range w.g.back[ch.fn] {
 			if t := w.goesBack(ch.fn, b, s); t != nil {
-				if w.push(w.g.panic[b.fn], p, ptr(*t)); b.anyway {
+				if w.unwinds(b.fn, p, t); b.anyway {
 					w.push(b.to, p, t)
 				}
 			}

@@ -28,7 +28,7 @@ func (w *walker) instr(n int, pt *point, p phase, s *set) {
 		w.returns(i, p, s)
 		return
 	case *ssa.Panic:
-		w.push(w.g.panic[pt.fn], p, w.happens(pt.entry, nil, p, s, i))
+		w.unwinds(pt.fn, p, w.happens(pt.entry, nil, p, s, i))
 		return
 	case *ssa.RunDefers:
 		w.push(w.g.chains[i][0], p, s)
@@ -251,6 +251,18 @@ func (w *walker) prune(b *ssa.BasicBlock, s *set) {
 			}
 		}
 	}
+}
+
+// unwinds leaves a function by a panic. Of its registers only deferred calls and what recovers read any.
+func (w *walker) unwinds(fn *ssa.Function, p phase, s *set) {
+	live, t := w.g.unwound(fn), ptr(*s)
+	for id := range s.all() {
+		m := w.mark(id)
+		if in, ok := m.k.v.(ssa.Instruction); ok && m.kind == inReg && in.Parent() == fn && !live[m.k.v] {
+			t.remove(id)
+		}
+	}
+	w.push(w.g.panic[fn], p, t)
 }
 
 func isBool(t types.Type) bool {
