@@ -1,16 +1,11 @@
 package proof_test
 
-import (
-	"testing"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-)
+import "testing"
 
 // TestWrongCalls is wrong edits in which a goroutine that still runs, or a callee, has what is freed, or in
 // which a callee gave it.
 func TestWrongCalls(t *testing.T) {
-	tests := []struct{ name, words, text string }{
+	tests := []wrong{
 		{"withheld for another reason, same 07", "the new text differs from the old one in more than frees", `
 type holder struct{ b *B }
 
@@ -546,12 +541,5 @@ func f() {
 }
 `},
 	}
-	l := newLab()
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			held := l.prove(t, tt.text).Withheld()
-			require.NotEmpty(t, held)
-			assert.Contains(t, held[0].Why.Words, tt.words)
-		})
-	}
+	newLab().withholds(t, tests)
 }

@@ -1,15 +1,10 @@
 package proof_test
 
-import (
-	"testing"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-)
+import "testing"
 
 // TestWrongKinds is frees of another type than that of what was made, and views that are no plain memory.
 func TestWrongKinds(t *testing.T) {
-	tests := []struct{ name, words, text string }{
+	tests := []wrong{
 		{"a channel that views it is received from", "it is read or written", `
 //lastuse:effect result 0 views recv
 func (b *B) Chan() chan int
@@ -237,12 +232,5 @@ func f() {
 }
 `},
 	}
-	l := newLab()
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			held := l.prove(t, tt.text).Withheld()
-			require.NotEmpty(t, held)
-			assert.Contains(t, held[0].Why.Words, tt.words)
-		})
-	}
+	newLab().withholds(t, tests)
 }

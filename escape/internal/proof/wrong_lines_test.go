@@ -3,15 +3,12 @@ package proof_test
 import (
 	"strings"
 	"testing"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // TestWrongLines is wrong edits about callees of which a spec line, or a directive, says a part, and about
 // functions that are handed to others.
 func TestWrongLines(t *testing.T) {
-	tests := []struct{ name, words, text string }{
+	tests := []wrong{
 		{"an operand that is borrowed on a condition", "handed to somebody", `
 //lastuse:effect arg 0 borrowed if arg 1 is true
 func put(b *B, c bool)
@@ -280,14 +277,7 @@ func f() {
 }
 `},
 	}
-	l := newLab()
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			held := l.prove(t, tt.text).Withheld()
-			require.NotEmpty(t, held)
-			assert.Contains(t, held[0].Why.Words, tt.words)
-		})
-	}
+	newLab().withholds(t, tests)
 }
 
 // lentTo is a program in which each, of which a line says that it borrows, does something with b and k.

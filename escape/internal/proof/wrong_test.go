@@ -7,10 +7,23 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// A wrong edit is withheld with these words.
+type wrong struct{ name, words, text string }
+
+func (l *lab) withholds(t *testing.T, tests []wrong) {
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			held := l.prove(t, tt.text).Withheld()
+			require.NotEmpty(t, held)
+			assert.Contains(t, held[0].Why.Words, tt.words)
+		})
+	}
+}
+
 // TestWrong is wrong edits, each as near to a right one as can be: what is computed earlier than it was, and
 // what was taken out.
 func TestWrong(t *testing.T) {
-	tests := []struct{ name, words, text string }{
+	tests := []wrong{
 		{"a guard that tests something else", "more than frees", `
 var other *B
 
@@ -588,14 +601,7 @@ func f(all []*B) {
 }
 `},
 	}
-	l := newLab()
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			held := l.prove(t, tt.text).Withheld()
-			require.NotEmpty(t, held)
-			assert.Contains(t, held[0].Why.Words, tt.words)
-		})
-	}
+	newLab().withholds(t, tests)
 }
 
 // TestWrongAlone is a pointer that may be nil, which one free follows before another: neither says of it that

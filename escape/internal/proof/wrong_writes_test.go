@@ -1,16 +1,11 @@
 package proof_test
 
-import (
-	"testing"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-)
+import "testing"
 
 // TestWrongWrites is frees that write beside what they free, where somebody reads that by another address: on
 // each path on which the free stands, also where it frees nothing.
 func TestWrongWrites(t *testing.T) {
-	tests := []struct{ name, words, text string }{
+	tests := []wrong{
 		{"what it writes beside the resource is read through an address", "its name is read", `
 type stack struct {
 	b      *B
@@ -232,14 +227,7 @@ func f(w io.Writer) {
 }
 `},
 	}
-	l := newLab()
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			held := l.prove(t, tt.text).Withheld()
-			require.NotEmpty(t, held)
-			assert.Contains(t, held[0].Why.Words, tt.words)
-		})
-	}
+	newLab().withholds(t, tests)
 }
 
 // reading is a program in which a free reads what is no part of what it frees.
