@@ -4,6 +4,7 @@ package proof
 // are functions themselves.
 
 import (
+	"cmp"
 	"go/types"
 	"iter"
 	"slices"
@@ -20,7 +21,7 @@ func (f *family) taken(v ssa.Value) (p Param) {
 		return anything
 	}
 	s := f.c.does(fn)
-	if s == nil || unsaid(origin(fn)) {
+	if s == nil || unsaid(origin(fn)) || demands(origin(fn)) {
 		return anything
 	}
 	if (search{c: f.c, said: true}).returns(fn.Signature) {
@@ -32,7 +33,7 @@ func (f *family) taken(v ssa.Value) (p Param) {
 				return anything
 			}
 		}
-		p.or(q)
+		p.or(q.passed())
 	}
 	for n, r := range s.Results { // a number is used up by who asks
 		has := !r.Known || len(r.Derived)+len(r.Is) > 0
@@ -45,7 +46,7 @@ func (f *family) taken(v ssa.Value) (p Param) {
 // function, nobody sees which.
 func (c *checker) invoked(m *types.Func) *Summary {
 	s := c.effect(m)
-	if s != nil && m.Signature().Recv() != nil && callable(m.Signature().Recv().Type()) {
+	if s != nil && (demands(m) || m.Signature().Recv() != nil && callable(m.Signature().Recv().Type())) {
 		return nil
 	}
 	return s
@@ -148,7 +149,7 @@ func (c *checker) tells(v ssa.Value) bool {
 			m, _, _ := types.LookupFieldOrMethod(t, true, ms.Method(n).Pkg(), ms.Method(n).Name())
 			fn, _ := m.(*types.Func)
 			if p := c.effect(fn).param(0); !c.ends(fn) {
-				k = k || p.Keeps || p.writes() || p.Frees || p.Runs
+				k = k || demands(fn) || p.Keeps || p.writes() || p.Frees || p.Runs
 			}
 		}
 	}
@@ -203,27 +204,59 @@ func (c *checker) hands(k *call, n int, unseen bool) (p Param) {
 	return p
 }
 
-// constrained is what methods of operand n of a call do to it that the constraint of its type names: who
-// wrote a line for the callee knows nothing of them.
+// constrained is what methods do to operand n of a call that constraints of the callee name, if its type has
+// to do with a type parameter: who wrote a line for the callee knows nothing of them.
 func (c *checker) constrained(k *call, n int) (p Param) {
 	if k.fn == nil || c.off[Callbacks] {
 		return p
 	}
-	t, ok := types.Unalias(declared(k.fn.Origin().Signature(), n)).(*types.TypeParam)
-	if !ok {
+	sig, params, args := k.fn.Signature(), k.fn.Signature().TypeParams(), []types.Type(nil)
+	if callee := k.at.Common().StaticCallee(); callee != nil {
+		sig, params, args = callee.Signature, callee.TypeParams(), callee.TypeArgs()
+	} else if of, ok := types.Unalias(declared(sig, 0)).(*types.Named); ok {
+		params, args = of.TypeParams(), slices.Collect(of.TypeArgs().Types())
+	}
+	of := k.fn.Origin().Signature()
+	if params.Len() == 0 { // it is called through a wrapper
+		params = cmp.Or(of.TypeParams(), of.RecvTypeParams())
+	}
+	if len(args) > 0 && types.Identical(declared(of, n), declared(sig, n)) {
 		return p
 	}
-	for m := range t.Constraint().Underlying().(*types.Interface).Methods() {
-		of, _, _ := types.LookupFieldOrMethod(k.args[n].Type(), true, m.Pkg(), m.Name())
-		fn, _ := of.(*types.Func)
-		s := c.invoked(fn)
-		if s == nil {
-			return anything
+	for i := range params.Len() {
+		t := types.Type(params.At(i))
+		constraint := t.Underlying().(*types.Interface)
+		if len(args) > 0 {
+			t = args[i]
 		}
-		q := s.param(0)
-		p.or(Param{Keeps: q.Keeps, Frees: q.Frees, Stores: q.writes(), Runs: q.Runs, Together: q.Together})
+		for m := range constraint.Methods() {
+			of, _, _ := types.LookupFieldOrMethod(t, true, m.Pkg(), m.Name())
+			fn, _ := of.(*types.Func)
+			s := c.invoked(fn)
+			if s == nil {
+				return anything
+			}
+			p.or(s.param(0).passed())
+		}
 	}
 	return p
+}
+
+// demands reports whether a type parameter of a function, or of its receiver, has methods: who has that as a
+// value does not know them.
+func demands(fn *types.Func) bool {
+	if fn == nil {
+		return false
+	}
+	sig := fn.Origin().Signature()
+	for _, list := range []*types.TypeParamList{sig.TypeParams(), sig.RecvTypeParams()} {
+		for t := range list.TypeParams() {
+			if t.Underlying().(*types.Interface).NumMethods() > 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // toArguments is what method m of t may do to its arguments.
@@ -240,7 +273,7 @@ func (c *checker) toArguments(m *types.Func, t types.Type) (p Param) {
 	s := c.invoked(m)
 	for n := range m.Signature().Params().Len() {
 		if !counts(m.Signature().Params().At(n).Type()) {
-			p.or(s.param(n + 1))
+			p.or(s.param(n + 1).passed())
 		}
 	}
 	return p

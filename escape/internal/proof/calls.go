@@ -315,7 +315,7 @@ func (f *family) operands(k *call) {
 	}
 	for n, a := range k.args {
 		p, s := f.param(k, n), f.of(a)
-		frees := f.frees(p, s)
+		frees, spoiled := f.frees(p, s), f.spoiled(p, s)
 		f.passes(k, n, p.Gives)
 		if n == 0 && f.c.exchanges(k.fn) {
 			f.store(s, set{1 << unknownElem}, true, true)
@@ -325,15 +325,15 @@ func (f *family) operands(k *call) {
 			f.put(id, set{1 << zeroElem})
 		}
 		if k.given && n > 0 && !k.spawns {
-			s = f.gives(s)
-			frees, p.Stores, p.Clears = nil, false, nil // what the caller's function does, the caller knows
+			s = f.gives(s) // what the caller's function does, the caller knows
+			frees, spoiled, p.Stores, p.Clears = nil, nil, false, nil
 		}
 		if p.Keeps || k.spawns {
 			f.escape(s)
 		}
 		for id := range r.all() {
 			switch o := f.elems[id].obj; {
-			case o.kind == memObj && (p.Stores || f.dataIn(id, a)):
+			case o.kind == memObj && (p.Stores || spoiled.has(id) || f.dataIn(id, a)):
 				f.put(id, set{1 << unknownElem})
 			case o.kind == paramObj:
 				ends := p.Ends || p.Frees && !p.Keeps || n == 0 && f.c.says(k.fn, spec.Freed)
@@ -346,39 +346,6 @@ func (f *family) operands(k *call) {
 			case o.kind == litObj && !f.member[o.fn]:
 				f.escape(s)
 			}
-		}
-	}
-}
-
-// cleared returns the parts of memory that a callee which does p may give zero, of what v leads to.
-func (f *family) cleared(v ssa.Value, p Param) (out set) {
-	for _, path := range p.Clears {
-		for e := range f.leads(f.along(f.of(v), path)) {
-			for _, q := range e.obj.ids {
-				if e.obj.kind == memObj && partOf(f.elems[q].path, e.path) {
-					out.add(q)
-				}
-			}
-		}
-	}
-	return out
-}
-
-// passesOn notes that parts of operand v of a call may be given zero, as parts of an operand of the root.
-func (f *family) passesOn(o *object, v ssa.Value, parts []string) {
-	root := f.root.Params[o.index]
-	_, pointer := root.Type().Underlying().(*types.Pointer)
-	at, loads := fieldOf(v, root)
-	for _, path := range parts {
-		switch {
-		case !pointer:
-			f.params[o.index].Stores = true
-		case loads == 0:
-			f.params[o.index].clears(at + path)
-		case loads == 1 && at != "":
-			f.params[o.index].clears(at + behind + path)
-		default:
-			f.params[o.index].Stores = true
 		}
 	}
 }

@@ -27,12 +27,21 @@ type access struct {
 }
 
 // unchanged reports whether nothing is read behind a write of it: what is freed is what was there at first.
+// Two pointers may lead to the same; then a write of what is freed itself is seen where F frees that twice.
 func (q *destroyer) unchanged() bool {
 	return !slices.ContainsFunc(q.written, func(w access) bool {
 		return slices.ContainsFunc(q.read, func(r access) bool {
-			return overlap(w.path, r.path) && follows(w.at, r.at)
+			same := strings.Contains(w.path+r.path, behind) && !slices.Contains(q.parts, w.path)
+			return (same || overlap(w.path, r.path)) && follows(w.at, r.at)
 		})
 	})
+}
+
+// writes notes that a field is written. No flag is freed, and who asks one frees less at most.
+func (q *destroyer) writes(path string, p *ssa.Parameter, at ssa.Instruction) {
+	if t := partType(p.Type(), path); t == nil || !noHandle(t, false) {
+		q.written = append(q.written, access{path, at})
+	}
 }
 
 // follows reports whether b may run behind a.
@@ -81,7 +90,7 @@ func (c *checker) silent(fn *ssa.Function, p *ssa.Parameter, out *Param) {
 			if _, constant := i.Val.(*ssa.Const); !constant && !spills(i, p) || loads != 0 || indexed(path) {
 				return
 			} else if constant {
-				q.written = append(q.written, access{path, i})
+				q.writes(path, p, i)
 			}
 		case *ssa.Call:
 			if b, ok := i.Call.Value.(*ssa.Builtin); ok && b.Name() == "len" && isSlice(i.Call.Args[0].Type()) {
@@ -122,8 +131,7 @@ func (q *destroyer) frees(c *checker, i *ssa.Call, p *ssa.Parameter) bool {
 		loads++
 	}
 	does := c.effect(origin(callee)).param(0)
-	// it may be there twice
-	if loads < 0 || !does.Frees || !does.Silent || strings.Count(path, index) > 1 {
+	if loads < 0 || !does.Frees || !does.Silent {
 		return false
 	}
 	if q.repeatable = q.repeatable && does.Repeatable; !does.Repeatable && again(arg, i.Block()) {
@@ -144,15 +152,17 @@ func (q *destroyer) frees(c *checker, i *ssa.Call, p *ssa.Parameter) bool {
 		q.whole = q.whole || len(does.Parts) > 0
 	}
 	for _, r := range does.Clears {
-		q.written = append(q.written, access{path + r, i})
+		q.writes(path+r, p, i)
 	}
 	for _, r := range does.Parts {
-		q.parts = append(q.parts, path+r)
+		q.parts, q.read = append(q.parts, path+r), append(q.read, access{path + r, i})
 	}
-	if len(q.parts) > maxParts { // types may be made of others many times
-		q.whole, q.parts = true, nil
+	twice := func(path string) bool { // no walk tells whether it is
+		_, rest, elem := strings.Cut(path, index)
+		return elem && strings.ContainsAny(rest, index+behind) || q.whole && len(q.parts) > 1
 	}
-	return true
+	// Types may be made of others many times.
+	return len(q.parts) <= maxParts && !slices.ContainsFunc(q.parts, twice)
 }
 
 // leadsPast reports whether a path leads to what a field leads to, and to none of the parts that are freed.

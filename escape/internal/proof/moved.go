@@ -185,10 +185,11 @@ func (s *backward) step(p place, i ssa.Instruction) bool {
 	return false
 }
 
-// writes reports whether an instruction may put something else into memory of the family to which v leads.
+// writes reports whether an instruction may put something else into memory of the family to which v leads, or
+// to which that does.
 func (s *backward) writes(i ssa.Instruction, v ssa.Value) bool {
 	f, k := s.g.f, s.g.calls[callOf(i)]
-	there := f.of(v)
+	there := f.reach(f.of(v))
 	same := func(of set) bool {
 		return f.some(there, func(x elem) bool {
 			return x.obj.kind == memObj && f.some(of, func(y elem) bool { return x.obj == y.obj })

@@ -49,7 +49,76 @@ func f() {
 	b.Free() //F
 }
 `, "may have freed it before"},
+	{"a method of elements", viewers + lookEach + `
+func f() {
+	b := Make()
+	lookEach([]plain{{b}})
+	b.Free() //F
 }
+`, viewers + lookEach + `
+func f() {
+	b := Make()
+	lookEach([]noting{{b}})
+	b.Free() //F
+}
+`, "handed to somebody"},
+	{"a method of what a pointer leads to", "", viewers + `
+//lastuse:effect args borrowed
+func lookIn[T any, P interface {
+	*T
+	viewer
+}](x *T) {
+	P(x).All()
+}
+
+func f() {
+	b := Make()
+	lookIn(&noting{b})
+	b.Free() //F
+}
+`, "handed to somebody"},
+	{"a method of what the receiver has", "", viewers + boxed + `
+func f() {
+	b := Make()
+	x := box[noting]{noting{b}}
+	x.show()
+	b.Free() //F
+}
+`, "handed to somebody"},
+	{"a method of what the receiver has, in an interface", "", viewers + boxed + `
+func f() {
+	b := Make()
+	var x interface{ show() } = box[noting]{noting{b}}
+	x.show()
+	b.Free() //F
+}
+`, "handed to somebody"},
+	{"a function with a constraint as a value", "", viewers + lookEach + `
+func run(f func([]noting), list []noting) { f(list) }
+
+func f() {
+	b := Make()
+	run(lookEach[noting], []noting{{b}})
+	b.Free() //F
+}
+`, "handed to somebody"},
+}
+
+const lookEach = `
+//lastuse:effect args borrowed
+func lookEach[T viewer](list []T) {
+	for _, x := range list {
+		x.All()
+	}
+}
+`
+
+const boxed = `
+type box[T viewer] struct{ v T }
+
+//lastuse:effect recv borrowed
+func (b box[T]) show() { b.v.All() }
+`
 
 const viewers = `
 type viewer interface{ All() *V }

@@ -87,6 +87,13 @@ const maxClears = 16
 // writes reports whether what the operand leads to may be another value behind the call.
 func (p Param) writes() bool { return p.Stores || len(p.Clears) > 0 }
 
+// passed is what is done to an operand of a function that hands it, or a part of it, to another, which does p
+// to that.
+func (p Param) passed() Param {
+	p.Stores, p.Clears, p.Gives = p.writes(), nil, 0
+	return p
+}
+
 // anything is what an unknown function does to an operand.
 var anything = Param{Gives: everyBit, Keeps: true, Frees: true, Stores: true}
 

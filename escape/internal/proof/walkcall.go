@@ -272,7 +272,7 @@ func (w *walker) free(n int, k *call, p phase, s *set, touched func(ssa.Value) b
 		w.use(p, Dead, "it is kept alive", k.at)
 	case q == newest || q == older:
 		x.met[w.site] = true
-		if w.ends(n, x, k, s); hits > 1 && !x.repeatable {
+		if w.ends(n, x, k, s); hits > 1 { // what the first frees may lead to the second
 			w.fault(n, Once, "it may be in what is freed twice", k.at)
 		}
 		cont(p&^phaseMask|ours+phase(n), ptr(*s))
