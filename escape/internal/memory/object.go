@@ -20,7 +20,7 @@ import (
 // findObjects finds the objects of a function.
 func (f *Func) findObjects() {
 	for _, p := range f.SSA.Params {
-		f.Objects[p] = f.HasParts(p) && !f.In.Owns(p.Type())
+		f.Objects[p] = f.HasParts(p) && (!f.In.Owns(p.Type()) || f.grows(p))
 	}
 	for _, n := range f.Graph.Nodes {
 		for _, i := range n.Instrs {

@@ -16,18 +16,25 @@ func Appended(i *ssa.Call) []ssa.Instruction {
 	if b, ok := i.Call.Value.(*ssa.Builtin); !ok || b.Name() != "append" {
 		return nil
 	}
-	s, ok := i.Call.Args[1].(*ssa.Slice)
-	if !ok {
-		return nil
-	}
-	a, ok := s.X.(*ssa.Alloc)
-	if !ok || a.Comment != "varargs" {
-		return nil
-	}
-	if _, stores, ok := InArray(a, s); ok {
-		return stores
+	if s, ok := i.Call.Args[1].(*ssa.Slice); ok {
+		if a, ok := s.X.(*ssa.Alloc); ok && a.Comment == "varargs" {
+			_, stores, _ := InArray(a, s)
+			return stores
+		}
 	}
 	return nil
+}
+
+// grows reports whether something is appended to parts of a parameter, and nothing else is stored there: its
+// type has a free, but these are in it as a whole when the function returns.
+func (f *Func) grows(p *ssa.Parameter) bool {
+	return f.TakenApart(p) && !slices.ContainsFunc(*p.Referrers(), func(i ssa.Instruction) bool {
+		a, ok := i.(*ssa.FieldAddr)
+		return ok && slices.ContainsFunc(ir.Stores(a), func(s *ssa.Store) bool {
+			c, ok := s.Val.(*ssa.Call)
+			return !ok || Appended(c) == nil
+		})
+	})
 }
 
 // InArray lists what is stored in a new array, each element once, before it is sliced, in the same block. It
@@ -66,11 +73,7 @@ func InArray(a *ssa.Alloc, s *ssa.Slice) (vals []ssa.Value, stores []ssa.Instruc
 // IsCut reports whether a slice is a part of another one.
 func IsCut(v ssa.Value) bool {
 	s, ok := v.(*ssa.Slice)
-	if !ok {
-		return false
-	}
-	_, slice := s.X.Type().Underlying().(*types.Slice)
-	return slice
+	return ok && types.Identical(s.X.Type(), s.Type())
 }
 
 // Zero reports whether a value is the constant 0.

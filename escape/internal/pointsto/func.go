@@ -122,7 +122,7 @@ const most = 64
 // find fills Sites.
 func (f *Func) find() {
 	for k, p := range f.SSA.Params {
-		if f.In.Owns(p.Type()) {
+		if f.In.Owns(p.Type()) && !f.Objects[p] {
 			f.site(&Site{Value: p, Param: k})
 			continue
 		}

@@ -390,7 +390,7 @@ func f() {
 	g.B().Use()
 }
 `},
-		{"an element that is not owned", "not made here", `
+		{"an element that is not owned", "may be a parameter", `
 func f(b *lib.B) {
 	l := lib.NewList(3)
 	l.Add(b)

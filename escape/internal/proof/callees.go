@@ -242,7 +242,7 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 		} else if !said[i] {
 			s.Params[i] = body.param(i)
 			for j, r := range s.Results { // what is owned is not known to lead to it
-				s.Params[i].Keeps = s.Params[i].Keeps || r.Owned && !r.has(i) && body.result(j).leadsTo(i)
+				s.Params[i].or(Param{Keeps: r.Owned && !r.has(i) && body.result(j).leadsTo(i)})
 			}
 		}
 	}

@@ -236,8 +236,14 @@ func (f *family) walked(k *call, n int) bool {
 }
 
 // param returns what a call does to operand n.
-func (f *family) param(k *call, n int) Param {
-	p := k.sum.param(n)
+func (f *family) param(k *call, n int) (p Param) {
+	p = k.sum.param(n)
+	into := p.Into
+	if !k.grows() {
+		into = nil
+	} else if into != nil || k.grown(n) {
+		p.Keeps, p.Stores = false, p.Stores && !k.grown(n)
+	}
 	if f.yields(k.args[n]) {
 		p.Keeps, p.Stores, p.Clears = false, false, nil
 		return p
@@ -245,6 +251,7 @@ func (f *family) param(k *call, n int) Param {
 	if k.sum == nil {
 		return p
 	}
+	defer func() { p.Into = into }()
 	p.Stores = p.Stores || f.c.decodes(k, n)
 	p.or(f.c.constrained(k, n))
 	for m, a := range k.args {
@@ -316,6 +323,9 @@ func (f *family) operands(k *call) {
 	for n, a := range k.args {
 		p, s := f.param(k, n), f.of(a)
 		frees, spoiled := f.frees(p, s), f.spoiled(p, s)
+		for _, to := range p.Into {
+			f.grow(k, n, to)
+		}
 		f.passes(k, n, p.Gives)
 		if n == 0 && f.c.exchanges(k.fn) {
 			f.store(s, set{1 << unknownElem}, true, true)

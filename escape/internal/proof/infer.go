@@ -82,6 +82,7 @@ func (c *checker) summary(fn *ssa.Function, f *family) *Summary {
 			s.Params[i].FreesIf = f.onlyIf(i)
 		}
 	}
+	appends(fn, s)
 	in := map[*object]int{} // by site: how many results may be it
 	var g *graph
 	for j, r := range f.rets[fn] {

@@ -18,7 +18,8 @@ func TestPairs(t *testing.T) {
 	for _, tt := range slices.Concat(conditionPairs, endPairs, partPairs, calleePairs, memoryPairs,
 		operandPairs, elementPairs, groupPairs, closurePairs, libraryPairs,
 		viewerPairs, theirPairs, capturePairs, channelPairs, dataPairs, parameterPairs, rewrittenPairs,
-		zeroPairs, keptPairs, clearPairs, valuePairs, nestedPairs, constraintPairs, writePairs, aliasPairs) {
+		zeroPairs, keptPairs, clearPairs, valuePairs, nestedPairs, constraintPairs, writePairs, aliasPairs,
+		grownPairs) {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.right != "" {
 				r := l.prove(t, tt.right)

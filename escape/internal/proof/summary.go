@@ -46,14 +46,33 @@ type Param struct {
 	Empties    bool // elements of what it leads to may be given zero
 	NilOK      bool // nil, or the zero value, does nothing
 
+	Into  []Slot // all that keeps it is these; nil: somebody else may
+	Grown mask   // all that it is given, or that keeps it, is these operands and slots; 0: others may
+
 	// Fields of what it is or points to: these are freed, no more, and PartsNil says whether each may be nil.
 	Parts    []string
 	PartsNil bool
 	Clears   []string // these may be given zero, or what is no handle
 }
 
+// A Slot is a slice in a field of what an operand points to.
+type Slot struct {
+	Operand int
+	Path    string
+}
+
 // or adds what may be done to the operand besides.
 func (p *Param) or(q Param) {
+	if q.Keeps && (q.Into == nil || p.Keeps && p.Into == nil) {
+		p.Into = nil
+	} else if q.Keeps {
+		p.Into = slices.Concat(p.Into, q.Into)
+	}
+	if does := func(p Param) bool { return (p.Keeps || p.Stores) && p.Grown == 0 }; does(*p) || does(q) {
+		p.Grown = 0
+	} else {
+		p.Grown |= q.Grown
+	}
 	if q.Frees {
 		p.Alone = p.Alone && q.Alone
 	}
@@ -85,12 +104,12 @@ func (p *Param) clears(path string) {
 const maxClears = 16
 
 // writes reports whether what the operand leads to may be another value behind the call.
-func (p Param) writes() bool { return p.Stores || len(p.Clears) > 0 }
+func (p Param) writes() bool { return p.Stores || p.Grown != 0 || len(p.Clears) > 0 }
 
 // passed is what is done to an operand of a function that hands it, or a part of it, to another, which does p
 // to that.
 func (p Param) passed() Param {
-	p.Stores, p.Clears, p.Gives = p.writes(), nil, 0
+	p.Stores, p.Clears, p.Gives, p.Into, p.Grown = p.writes(), nil, 0, nil, 0
 	return p
 }
 

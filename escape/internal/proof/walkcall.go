@@ -137,6 +137,9 @@ func (w *walker) external(k *call, p phase, s *set, touched func(ssa.Value) bool
 	w.clears(k, s)
 	free := false
 	for n, a := range k.args {
+		for _, to := range k.does[n].Into {
+			s = w.grow(k, n, to, s)
+		}
 		par := k.does[n]
 		if par.Empties {
 			w.empties(s, a)

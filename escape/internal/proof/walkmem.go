@@ -15,7 +15,7 @@ import (
 // store puts a value where an entry says.
 func (w *walker) store(s *set, st storing, at ssa.Instruction) *set {
 	pts := w.f.within(w.f.of(st.to), st.step)
-	is, leads := w.comes(s, st.val) || w.partly(st.val), w.touched(s, st.val.v)
+	is, leads := w.brings(s, st.val)
 	switch {
 	case st.moves: // it is nowhere twice
 		for id := range pts.all() {
@@ -28,6 +28,11 @@ func (w *walker) store(s *set, st storing, at ssa.Instruction) *set {
 		s.add(w.id(markKey{kind: left, at: at})) // the resource is not what it was
 	}
 	return w.storeIn(s, pts, is, leads, at)
+}
+
+// brings reports whether a value may be the resource, and whether it leads to it.
+func (w *walker) brings(s *set, val source) (is, leads bool) {
+	return w.comes(s, val) || w.partly(val), w.touched(s, val.v)
 }
 
 // partly reports whether a value may have parts that are zero as nobody stored them: that is seen of a struct
