@@ -11,6 +11,7 @@ import (
 	"golang.org/x/tools/go/analysis"
 
 	"github.com/lastuse/lastuse/escape/internal/find"
+	"github.com/lastuse/lastuse/escape/internal/member"
 	placing "github.com/lastuse/lastuse/escape/internal/place"
 	"github.com/lastuse/lastuse/escape/internal/plan"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
@@ -106,6 +107,8 @@ func (v *view) finding(f *plan.Func, fd find.Finding, b *Buffer) *Finding {
 				did = "dropped here"
 			case find.Begun:
 				did = "made here"
+			case find.Empty:
+				did = "filled here"
 			case find.Skipped:
 				did = "left here"
 			}
@@ -147,7 +150,7 @@ func (v *view) finding(f *plan.Func, fd find.Finding, b *Buffer) *Finding {
 
 // field says what a method forgets, at its name, or loses, where it does, and where that is made. There is no
 // fix: what the receiver owns is not shown.
-func (v *view) field(fd find.FieldFinding) {
+func (v *view) field(fd member.Finding) {
 	out := v.of(fd.SSA)
 	pos := cmp.Or(fd.Lost, fd.Method.Pos())
 	x := &Finding{Category: CategoryLeak, Pos: pos, End: pos, Message: report.OfFields(fd)}

@@ -8,6 +8,7 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/fill"
 	"github.com/lastuse/lastuse/escape/internal/ir"
+	"github.com/lastuse/lastuse/escape/internal/member"
 	"github.com/lastuse/lastuse/escape/internal/own"
 	"github.com/lastuse/lastuse/escape/internal/place"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
@@ -34,7 +35,7 @@ func (r *finder) begun(s *pointsto.Site, frees []place.Free) {
 		}
 		if g, some := r.filled(s, at); some {
 			r.add(Finding{Kind: Leak, On: Begun, State: own.Owned, Must: true, Site: s, Pos: fr.At.Pos(), Other: g.Pos,
-				Field: Given{fieldAt(s.Value, g.Field).Name(), g.Inside}})
+				Field: Given{member.FieldAt(s.Value, g.Field).Name(), g.Inside}})
 			return
 		}
 	}
@@ -112,7 +113,7 @@ func owns(f *own.Func, s *pointsto.Site, g fill.Gift) bool {
 // ends reports whether some method of a value's type calls a method without operands of what is in a field,
 // which may end that. What frees the value forgets the field else.
 func ends(f *own.Func, s *pointsto.Site, field int) (yes bool) {
-	n := named(s.Value.Type())
+	n := member.Named(s.Value.Type())
 	if n == nil {
 		return true
 	}
@@ -123,26 +124,11 @@ func ends(f *own.Func, s *pointsto.Site, field int) (yes bool) {
 		}
 		for _, i := range *fn.Params[0].Referrers() {
 			if a, ok := i.(*ssa.FieldAddr); ok && a.Field == field {
-				yes = yes || endsAt(f, a)
+				yes = yes || member.EndsAt(f, a)
 			}
 		}
 	}
 	return yes
-}
-
-// endsAt reports whether a method is called with an address alone, and is not known to look at it only.
-func endsAt(f *own.Func, a ssa.Value) bool {
-	return slices.ContainsFunc(*a.Referrers(), func(i ssa.Instruction) bool {
-		c, ok := i.(ssa.CallInstruction)
-		if !ok || f.Marks(i) {
-			return false
-		}
-		all := calls.Operands(c.Common())
-		if p := f.Summary(c.Common()).Param(0); len(all) == 1 && all[0] == a {
-			return !p.Borrows() && len(p.Made) == 0
-		}
-		return false
-	})
 }
 
 // frees reports whether what frees a value looks at a field of it, or another method that it calls does.

@@ -36,25 +36,6 @@
 // What is received from a channel, or stands in a slice of the function's own, and is freed on some way,
 // leaks on one on which nothing is done with it (taken.go).
 //
-// What ends values of a type is the method that a line says frees them, or the one that frees most of
-// their fields, with the methods of the type that it calls. A field that owns is forgotten if none of
-// these frees it or hands it on, and no other method without operands does; and it is forgotten where
-// another field is nil if all of its frees stand behind a test of that one, while some function makes it
-// for a new value and leaves the other alone. So is one whose methods fill it, if it is never ended: none of
-// them is called that takes nothing else, and may do that.
-//
-// So is a channel with room for things that are sent there, if what ends the value neither receives nor hands
-// it on, to close among others.
-//
-// So is a map in a field, or in what is given to functions that put something there which is its own then:
-// what they made, or took a reference to (items.go).
-//
-// An item of a slice in a field that some method frees is lost if it is given something else, and was used
-// just before. And who frees what such a field has before he takes a reference to what comes may free just
-// that, if both are one: that is said unless he compares them (replaced.go). What a function has from its
-// caller it must not retain more often than it keeps it (counted.go).
-//
-// What methods forget or lose is read off all stores of the package and what the type's methods do to its
-// fields (fields.go, method.go): a field owns if all that is stored there was made by who stores it, and goes
-// nowhere else.
+// What a function has from its caller it must not retain more often than it keeps it (counted.go). A deferred
+// call that would free what a variable has frees nothing if that is filled behind it (empty.go).
 package find

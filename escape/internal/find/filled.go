@@ -9,6 +9,7 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/fill"
 	"github.com/lastuse/lastuse/escape/internal/ir"
+	"github.com/lastuse/lastuse/escape/internal/member"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/own"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
@@ -20,9 +21,9 @@ import (
 
 // fillings lists the variables that a function fills and forgets where it fails.
 func fillings(f *own.Func) (out []Finding) {
-	each(f.SSA, func(i ssa.Instruction) {
+	member.Each(f.SSA, func(i ssa.Instruction) {
 		a, ok := i.(*ssa.Alloc)
-		if !ok || f.Begins(a) || f.In.Frees.Of(a.Type()) == nil || !isStruct(memory.Pointee(a.Type())) || !lendsOnly(f, a) {
+		if !ok || f.Begins(a) || f.In.Frees.Of(a.Type()) == nil || !member.IsStruct(memory.Pointee(a.Type())) || !lendsOnly(f, a) {
 			return
 		}
 		s := &pointsto.Site{Value: a, Param: -1, Begun: true}
@@ -31,7 +32,7 @@ func fillings(f *own.Func) (out []Finding) {
 				continue
 			}
 			if r := forgets(f, a, g); r != nil {
-				name := fieldAt(a, g.Field).Name()
+				name := member.FieldAt(a, g.Field).Name()
 				out = append(out, Finding{Kind: Leak, On: Begun, State: own.Owned, Site: s, Pos: r.Pos(), Other: g.Pos, Field: Given{name, true}})
 				return
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/ir"
+	"github.com/lastuse/lastuse/escape/internal/member"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/own"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
@@ -37,7 +38,7 @@ func heaps(f *own.Func) (out []Finding) {
 		return nil
 	}
 	seen := map[ssa.Value]bool{}
-	each(f.SSA, func(i ssa.Instruction) {
+	member.Each(f.SSA, func(i ssa.Instruction) {
 		v, ok := i.(ssa.Value)
 		if !ok || seen[v] {
 			return

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/member"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/own"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
@@ -32,7 +33,7 @@ type taken struct {
 
 // takings lists what leaks of what a function takes out one by one.
 func takings(f *own.Func) (out []Finding) {
-	each(f.SSA, func(i ssa.Instruction) {
+	member.Each(f.SSA, func(i ssa.Instruction) {
 		for _, t := range takenBy(f, i) {
 			if at := t.skipped(); at.IsValid() {
 				s := &pointsto.Site{Value: t.v, Param: -1}
@@ -164,7 +165,7 @@ func (t *taken) called(c ssa.CallInstruction) (freed, gone bool) {
 // another.
 func (t *taken) skipped() (at token.Pos) {
 	freed := false
-	each(t.f.SSA, func(i ssa.Instruction) {
+	member.Each(t.f.SSA, func(i ssa.Instruction) {
 		free, _ := t.does(i)
 		freed = freed || free
 	})

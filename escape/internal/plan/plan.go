@@ -29,6 +29,7 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/find"
 	"github.com/lastuse/lastuse/escape/internal/ir"
+	"github.com/lastuse/lastuse/escape/internal/member"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/own"
 	"github.com/lastuse/lastuse/escape/internal/place"
@@ -93,7 +94,7 @@ type Result struct {
 	Fact  *effect.Fact // what packages that import it are told
 	Why   *report.Reasons
 	// What methods of the package's types forget and lose.
-	Fields []find.FieldFinding
+	Fields []member.Finding
 	Edits  map[*ast.File][]analysis.TextEdit // sorted
 	in     *Input
 	ed     *editor
@@ -163,7 +164,7 @@ func (r *Result) decide(s *solver, fns []*ssa.Function) {
 			solved = append(solved, sf.Own)
 		}
 	}
-	r.failed.whole = Contained(func() { r.Fields = find.Fields(solved, s.frees) })
+	r.failed.whole = Contained(func() { r.Fields = member.Fields(solved, s.frees) })
 	r.Edits = r.ed.edits(r.Funcs)
 }
 

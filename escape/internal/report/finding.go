@@ -9,6 +9,7 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/find"
+	"github.com/lastuse/lastuse/escape/internal/member"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/own"
 	"github.com/lastuse/lastuse/escape/internal/place"
@@ -58,6 +59,9 @@ func (w *Reasons) Finding(f *pointsto.Func, fd find.Finding) string {
 	if fd.On == find.Skipped {
 		return name + " is taken out here and freed, but not on the path through " + At(fd.Other)
 	}
+	if fd.On == find.Empty {
+		return name + " is empty where this call is deferred, so it frees nothing of what is put there at " + At(fd.Other)
+	}
 	if fd.On == find.Dropped {
 		return name + " is lost: the map that it is in drops it at " + At(fd.Other) + " without a free"
 	}
@@ -82,7 +86,7 @@ func (w *Reasons) Finding(f *pointsto.Func, fd find.Finding) string {
 }
 
 // OfFields returns the words for what a method forgets, or loses.
-func OfFields(fd find.FieldFinding) string {
+func OfFields(fd member.Finding) string {
 	fields, of := strings.Join(fd.Fields, ", "), fd.Type.Obj().Name()
 	if fd.Early.IsValid() {
 		return fmt.Sprintf("a reference is taken after field %s of %s is freed at %s: if both are one, it is gone by then",
@@ -90,6 +94,9 @@ func OfFields(fd find.FieldFinding) string {
 	}
 	if fd.Item {
 		return fmt.Sprintf("an item of field %s of %s is overwritten while it owns", fields, of)
+	}
+	if fd.Lost.IsValid() && fd.Waits {
+		return fmt.Sprintf("channel %s of %s is overwritten while things may wait in it", fields, of)
 	}
 	if fd.Lost.IsValid() {
 		return fmt.Sprintf("field %s of %s is overwritten while it owns", fields, of)

@@ -1,4 +1,4 @@
-package find
+package member
 
 import (
 	"cmp"
@@ -18,8 +18,8 @@ import (
 // This file is about types: which of their fields own, by all that the package stores there, and what the
 // method that frees them leaves.
 
-// A FieldFinding is fields that own, and that a method leaves or overwrites.
-type FieldFinding struct {
+// A Finding is fields that own, and that a method leaves or overwrites.
+type Finding struct {
 	SSA    *ssa.Function // the method
 	Method *types.Func
 	Type   *types.Named
@@ -44,7 +44,7 @@ type stores struct {
 }
 
 // Fields lists what the methods of the package's types forget and lose, in the order of the source.
-func Fields(pkg []*own.Func, frees *effect.Frees) []FieldFinding {
+func Fields(pkg []*own.Func, frees *effect.Frees) []Finding {
 	put := map[*types.Var]*stores{}
 	methods := map[*types.Named][]*method{}
 	for _, f := range pkg {
@@ -54,7 +54,7 @@ func Fields(pkg []*own.Func, frees *effect.Frees) []FieldFinding {
 		}
 	}
 	items(put, pkg, frees)
-	var out []FieldFinding
+	var out []Finding
 	for n, ms := range methods {
 		out = append(out, forgotten(n, ms, put, frees)...)
 		out = append(out, lost(n, ms, put)...)
@@ -62,7 +62,7 @@ func Fields(pkg []*own.Func, frees *effect.Frees) []FieldFinding {
 	for _, f := range pkg {
 		out = append(out, replaced(f, methods)...)
 	}
-	slices.SortFunc(out, func(a, b FieldFinding) int {
+	slices.SortFunc(out, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Method.Pos(), b.Method.Pos()), cmp.Compare(a.Lost, b.Lost))
 	})
 	return out
@@ -80,7 +80,11 @@ func count(put map[*types.Var]*stores, f *own.Func, frees *effect.Frees) {
 			}
 			field := fieldOf(s.Addr)
 			if m, ok := s.Val.(*ssa.MakeChan); ok && field != nil {
-				at(put, field, s).room = !memory.Zero(m.Size)
+				p := at(put, field, s)
+				p.room = !memory.Zero(m.Size)
+				if !memory.IsLent(s.Addr.(*ssa.FieldAddr).X) {
+					p.begun = append(p.begun, f.SSA)
+				}
 			}
 			if c, ok := s.Val.(*ssa.Const); field == nil || ok && c.Value == nil {
 				continue
@@ -110,7 +114,7 @@ func at(put map[*types.Var]*stores, field *types.Var, i ssa.Instruction) *stores
 	return put[field]
 }
 
-// waits notes what an instruction sends on the channel in a field, if its function made that.
+// waits notes what an instruction sends on the channel in a field, if that is its function's to send.
 func waits(put map[*types.Var]*stores, f *own.Func, i ssa.Instruction) {
 	s, ok := i.(*ssa.Send)
 	if !ok {
@@ -121,8 +125,7 @@ func waits(put map[*types.Var]*stores, f *own.Func, i ssa.Instruction) {
 		return
 	}
 	p := at(put, fieldOf(load.X), s)
-	holds := f.Holds(s.X)
-	if len(holds) == 1 && holds[0].As == pointsto.Whole && holds[0].Site.Param < 0 {
+	if given(f, s.X) {
 		p.first = s.Pos()
 		p.owned++
 	} else {
@@ -137,7 +140,7 @@ func through(put map[*types.Var]*stores, f *own.Func, i ssa.Instruction) {
 	if !ok {
 		return
 	}
-	if endsAt(f, a) {
+	if EndsAt(f, a) {
 		at(put, fieldOf(a), i).other++
 	}
 	for _, u := range *a.Referrers() {
@@ -167,19 +170,20 @@ func fieldOf(addr ssa.Value) *types.Var {
 	if !ok {
 		return nil
 	}
-	return fieldAt(a.X, a.Field)
+	return FieldAt(a.X, a.Field)
 }
 
-// fieldAt returns a field of what an address leads to, by its number.
-func fieldAt(addr ssa.Value, k int) *types.Var {
+// FieldAt returns a field of what an address leads to, by its number.
+func FieldAt(addr ssa.Value, k int) *types.Var {
 	t := addr.Type().Underlying().(*types.Pointer).Elem()
-	if n := named(t); n != nil {
+	if n := Named(t); n != nil {
 		t = n
 	}
 	return t.Underlying().(*types.Struct).Field(k)
 }
 
-func isStruct(t types.Type) bool {
+// IsStruct reports whether a type is a struct.
+func IsStruct(t types.Type) bool {
 	_, ok := t.Underlying().(*types.Struct)
 	return ok
 }
@@ -245,18 +249,23 @@ func endOf(n *types.Named, methods []*method, frees *effect.Frees) *ending {
 			end = &ending{method: m}
 		}
 	}
-	if end == nil {
-		return nil
+	if end != nil {
+		end.with = with(end.method, methods)
 	}
-	end.with = []*method{end.method}
-	for k := 0; k < len(end.with); k++ {
+	return end
+}
+
+// with returns a method and those of its type that it calls, and so on.
+func with(m *method, methods []*method) []*method {
+	all := []*method{m}
+	for k := 0; k < len(all); k++ {
 		for _, m := range methods {
-			if slices.Contains(end.with[k].calls, m.fn) && !slices.Contains(end.with, m) {
-				end.with = append(end.with, m)
+			if slices.Contains(all[k].calls, m.fn) && !slices.Contains(all, m) {
+				all = append(all, m)
 			}
 		}
 	}
-	return end
+	return all
 }
 
 // handles reports whether field k may be freed in what ends a value, or by another method without operands:
@@ -296,30 +305,27 @@ func (e *ending) only(k int, put map[*types.Var]*stores) int {
 }
 
 // forgotten returns what the method that ends values of a type leaves, always or where another field is nil.
-func forgotten(n *types.Named, methods []*method, put map[*types.Var]*stores, frees *effect.Frees) (out []FieldFinding) {
+func forgotten(n *types.Named, methods []*method, put map[*types.Var]*stores, frees *effect.Frees) (out []Finding) {
 	end := endOf(n, methods, frees)
 	if end == nil {
 		return nil
 	}
-	all := FieldFinding{SSA: end.ssa, Method: end.fn, Type: n, Named: len(end.freed) == 0 && !end.known}
+	all := Finding{SSA: end.ssa, Method: end.fn, Type: n, Named: len(end.freed) == 0 && !end.known}
 	s := n.Underlying().(*types.Struct)
 	for k := range s.NumFields() {
 		has := put[s.Field(k)]
 		if !has.owns() {
 			continue
 		}
-		if _, waits := s.Field(k).Type().Underlying().(*types.Chan); waits {
-			if has.room && !slices.ContainsFunc(end.with, func(m *method) bool { return m.all || m.given[k] || m.received[k] }) {
-				out = append(out, FieldFinding{SSA: end.ssa, Method: end.fn, Type: n, Fields: []string{s.Field(k).Name()},
-					Waits: true, Made: has.first})
-			}
+		if isChan(s.Field(k).Type()) {
+			out = append(out, abandoned(n, k, has, end, methods, frees)...)
 			continue
 		}
 		if !end.handles(k, has, methods, frees) {
 			all.Fields = append(all.Fields, s.Field(k).Name())
 			all.Made = cmp.Or(all.Made, has.first)
 		} else if on := end.only(k, put); on >= 0 {
-			out = append(out, FieldFinding{SSA: end.ssa, Method: end.fn, Type: n, Fields: []string{s.Field(k).Name()},
+			out = append(out, Finding{SSA: end.ssa, Method: end.fn, Type: n, Fields: []string{s.Field(k).Name()},
 				Only: s.Field(on).Name(), Made: has.first})
 		}
 	}
@@ -329,18 +335,42 @@ func forgotten(n *types.Named, methods []*method, put map[*types.Var]*stores, fr
 	return out
 }
 
+func isChan(t types.Type) bool { _, yes := t.Underlying().(*types.Chan); return yes }
+
+// abandoned returns the methods that end values of a type, and leave what waits in the channel in field k:
+// what ends them, and those that are named so, since nobody receives behind these.
+func abandoned(n *types.Named, k int, has *stores, end *ending, methods []*method, frees *effect.Frees) (out []Finding) {
+	takes := func(m *method) bool { return m.all || m.given[k] || m.took[k] != 0 }
+	for _, m := range methods {
+		ends := m == end.method || m.ends() && isEnd(n, m.fn, frees)
+		if has.room && ends && !slices.ContainsFunc(with(m, methods), takes) {
+			name := n.Underlying().(*types.Struct).Field(k).Name()
+			out = append(out, Finding{SSA: m.ssa, Method: m.fn, Type: n, Fields: []string{name}, Waits: true, Made: has.first})
+		}
+	}
+	return out
+}
+
 // lost returns where methods give a field something else which constructors fill, and neither free what was
-// there, nor look whether there is anything.
-func lost(n *types.Named, methods []*method, put map[*types.Var]*stores) (out []FieldFinding) {
+// there, nor look whether there is anything; or another channel, and nothing receives what waits in the one
+// that was there.
+func lost(n *types.Named, methods []*method, put map[*types.Var]*stores) (out []Finding) {
 	s := n.Underlying().(*types.Struct)
 	for _, m := range methods {
 		for k := range s.NumFields() {
 			had, at := put[s.Field(k)], m.set[k]
-			known := m.all || len(m.calls) > 0 || len(m.freed[k]) > 0 || m.given[k] || m.tested[k]
-			if at == nil || known || !had.owns() || len(had.begun) == 0 {
+			if at == nil || !had.owns() {
 				continue
 			}
-			out = append(out, FieldFinding{SSA: m.ssa, Method: m.fn, Type: n, Fields: []string{s.Field(k).Name()}, Lost: at.Pos()})
+			known := m.all || len(m.calls) > 0 || len(m.freed[k]) > 0
+			waits := isChan(s.Field(k).Type())
+			if waits {
+				takes := func(m *method) bool { return m.given[k] || m.took[k]&receives != 0 }
+				known = !had.room || s.Field(k).Exported() || slices.ContainsFunc(with(m, methods), takes)
+			}
+			if !known && !m.given[k] && !m.tested[k] && len(had.begun) > 0 {
+				out = append(out, Finding{SSA: m.ssa, Method: m.fn, Type: n, Fields: []string{s.Field(k).Name()}, Lost: at.Pos(), Waits: waits})
+			}
 		}
 	}
 	return out

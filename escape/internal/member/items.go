@@ -1,4 +1,4 @@
-package find
+package member
 
 import (
 	"go/types"
@@ -23,7 +23,7 @@ type itemTaker struct {
 func items(put map[*types.Var]*stores, pkg []*own.Func, frees *effect.Frees) {
 	into := map[itemTaker]*stores{}
 	for _, f := range pkg {
-		each(f.SSA, func(i ssa.Instruction) {
+		Each(f.SSA, func(i ssa.Instruction) {
 			u, ok := i.(*ssa.MapUpdate)
 			if !ok || !frees.Resource(u.Map.Type()) {
 				return
@@ -48,7 +48,7 @@ func items(put map[*types.Var]*stores, pkg []*own.Func, frees *effect.Frees) {
 		})
 	}
 	for _, f := range pkg {
-		each(f.SSA, func(i ssa.Instruction) {
+		Each(f.SSA, func(i ssa.Instruction) {
 			c, ok := i.(*ssa.Call)
 			if !ok {
 				return
@@ -67,8 +67,8 @@ func items(put map[*types.Var]*stores, pkg []*own.Func, frees *effect.Frees) {
 	}
 }
 
-// each calls do for the instructions of a function.
-func each(f *ssa.Function, do func(ssa.Instruction)) {
+// Each calls do for the instructions of a function.
+func Each(f *ssa.Function, do func(ssa.Instruction)) {
 	for _, b := range f.Blocks {
 		for _, i := range b.Instrs {
 			do(i)
@@ -101,7 +101,7 @@ func given(f *own.Func, v ssa.Value) bool {
 		return true
 	}
 	yes := false
-	each(f.SSA, func(i ssa.Instruction) {
+	Each(f.SSA, func(i ssa.Instruction) {
 		c, ok := i.(*ssa.Call)
 		if !ok || f.Marks(i) {
 			return

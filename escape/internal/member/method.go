@@ -1,8 +1,9 @@
-package find
+package member
 
 import (
 	"go/token"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -14,19 +15,27 @@ import (
 
 // A method is what a method of a struct does to the fields of its receiver, which go by their numbers.
 type method struct {
-	of       *types.Named
-	fn       *types.Func
-	ssa      *ssa.Function
-	freed    map[int][]ssa.Instruction // by these, on some path
-	emptied  map[int]bool              // likewise, and set to nothing
-	set      map[int]*ssa.Store        // given something else
-	tested   map[int]bool              // compared with something
-	given    map[int]bool              // somebody else may have them
-	received map[int]bool              // from the channel in them
-	all      bool                      // somebody else may have all
-	calls    []*types.Func             // others of the type, which are looked at by themselves
-	returns  bool                      // it returns something that may be one
+	of      *types.Named
+	fn      *types.Func
+	ssa     *ssa.Function
+	freed   map[int][]ssa.Instruction // by these, on some path
+	emptied map[int]bool              // likewise, and set to nothing
+	set     map[int]*ssa.Store        // given something else
+	tested  map[int]bool              // compared with something
+	given   map[int]bool              // somebody else may have them
+	took    map[int]taking            // from the channel in them
+	all     bool                      // somebody else may have all
+	calls   []*types.Func             // others of the type, which are looked at by themselves
+	returns bool                      // it returns something that may be one
 }
+
+// A taking is how a method sees to what waits in a channel.
+type taking uint8
+
+const (
+	receives taking = 1 << iota
+	closes          // so that who receives elsewhere comes to an end
+)
 
 // methodOf returns what a method of a struct of its package does to fields; nil for other functions.
 func methodOf(f *own.Func) *method {
@@ -34,7 +43,7 @@ func methodOf(f *own.Func) *method {
 	if fn == nil || fn.Signature().Recv() == nil {
 		return nil
 	}
-	n := named(fn.Signature().Recv().Type())
+	n := Named(fn.Signature().Recv().Type())
 	if n == nil || n.Obj().Pkg() != fn.Pkg() {
 		return nil
 	}
@@ -42,7 +51,7 @@ func methodOf(f *own.Func) *method {
 		return nil
 	}
 	m := &method{of: n, fn: fn, ssa: f.SSA, freed: map[int][]ssa.Instruction{}, emptied: map[int]bool{}, set: map[int]*ssa.Store{},
-		tested: map[int]bool{}, given: map[int]bool{}, received: map[int]bool{}}
+		tested: map[int]bool{}, given: map[int]bool{}, took: map[int]taking{}}
 	m.follow(f, f.SSA.Params[0])
 	for k := range m.emptied {
 		if len(m.freed[k]) == 0 {
@@ -52,7 +61,8 @@ func methodOf(f *own.Func) *method {
 	return m
 }
 
-func named(t types.Type) *types.Named {
+// Named returns the type that a value or a pointer has a name by; nil if it has none.
+func Named(t types.Type) *types.Named {
 	t = types.Unalias(t)
 	if p, ok := t.(*types.Pointer); ok {
 		t = types.Unalias(p.Elem())
@@ -102,7 +112,7 @@ func (m *method) ends() bool { return m.fn.Signature().Params().Len() == 0 }
 // like reports whether a function is another such method of the type.
 func (m *method) like(fn *types.Func) bool {
 	return fn != nil && fn.Signature().Recv() != nil && fn.Signature().Params().Len() == 0 &&
-		named(fn.Signature().Recv().Type()) == m.of
+		Named(fn.Signature().Recv().Type()) == m.of
 }
 
 // address looks at the uses of the address of field k.
@@ -136,8 +146,12 @@ func (m *method) value(f *own.Func, v ssa.Value, k int) {
 			m.tested[k] = true
 		case *ssa.FieldAddr, *ssa.Field, *ssa.Index, *ssa.IndexAddr, *ssa.UnOp: // a part, freed by itself
 			u, ok := i.(*ssa.UnOp)
-			m.received[k] = m.received[k] || ok && u.Op == token.ARROW
+			if ok && u.Op == token.ARROW {
+				m.took[k] |= receives
+			}
 			m.value(f, i.(ssa.Value), k)
+		case *ssa.Send: // what is sent waits in the channel; the channel goes nowhere
+			m.given[k] = m.given[k] || i.X == v
 		case *ssa.Store:
 			c, ok := i.Val.(*ssa.Const)
 			m.given[k] = m.given[k] || !ok || c.Value != nil
@@ -157,7 +171,13 @@ func (m *method) call(f *own.Func, i ssa.CallInstruction, v ssa.Value, k int) {
 		return
 	}
 	if b, ok := i.Common().Value.(*ssa.Builtin); ok {
-		m.given[k] = m.given[k] || b.Name() != "len" && b.Name() != "cap"
+		switch b.Name() {
+		case "len", "cap":
+		case "close":
+			m.took[k] |= closes
+		default:
+			m.given[k] = true
+		}
 		return
 	}
 	for n, a := range calls.Operands(i.Common()) {
@@ -191,4 +211,19 @@ func (m *method) behind(i ssa.Instruction) int {
 		return -1
 	}
 	return on
+}
+
+// EndsAt reports whether a method is called with an address alone, and is not known to look at it only.
+func EndsAt(f *own.Func, a ssa.Value) bool {
+	return slices.ContainsFunc(*a.Referrers(), func(i ssa.Instruction) bool {
+		c, ok := i.(ssa.CallInstruction)
+		if !ok || f.Marks(i) {
+			return false
+		}
+		all := calls.Operands(c.Common())
+		if p := f.Summary(c.Common()).Param(0); len(all) == 1 && all[0] == a {
+			return !p.Borrows() && len(p.Made) == 0
+		}
+		return false
+	})
 }

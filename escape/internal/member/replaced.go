@@ -1,4 +1,4 @@
-package find
+package member
 
 import (
 	"go/token"
@@ -18,7 +18,7 @@ import (
 // reference to that: both may be one.
 
 // replaced returns what a function does wrong where it gives fields of structs something else.
-func replaced(f *own.Func, methods map[*types.Named][]*method) (out []FieldFinding) {
+func replaced(f *own.Func, methods map[*types.Named][]*method) (out []Finding) {
 	decl := f.SSA
 	for decl.Parent() != nil {
 		decl = decl.Parent()
@@ -27,12 +27,12 @@ func replaced(f *own.Func, methods map[*types.Named][]*method) (out []FieldFindi
 	if fn == nil {
 		return nil
 	}
-	each(f.SSA, func(i ssa.Instruction) {
+	Each(f.SSA, func(i ssa.Instruction) {
 		s, ok := i.(*ssa.Store)
 		if !ok {
 			return
 		}
-		fd := FieldFinding{SSA: f.SSA, Method: fn}
+		fd := Finding{SSA: f.SSA, Method: fn}
 		var to *ssa.FieldAddr
 		switch a := s.Addr.(type) {
 		case *ssa.IndexAddr:
@@ -49,7 +49,7 @@ func replaced(f *own.Func, methods map[*types.Named][]*method) (out []FieldFindi
 		if to == nil || !fd.Lost.IsValid() {
 			return
 		}
-		if fd.Type = named(to.X.Type()); fd.Type == nil || !slices.ContainsFunc(methods[fd.Type], func(m *method) bool {
+		if fd.Type = Named(to.X.Type()); fd.Type == nil || !slices.ContainsFunc(methods[fd.Type], func(m *method) bool {
 			return len(m.freed[to.Field]) > 0
 		}) {
 			return // nobody says that the field owns
@@ -67,7 +67,7 @@ func losesItem(f *own.Func, s *ssa.Store) bool {
 		return false
 	}
 	used, gone := false, false
-	each(f.SSA, func(i ssa.Instruction) {
+	Each(f.SSA, func(i ssa.Instruction) {
 		load, ok := i.(*ssa.UnOp)
 		if !ok || load.Op != token.MUL || !same(load.X, s.Addr) {
 			return
@@ -108,7 +108,7 @@ func early(f *own.Func, s *ssa.Store) (taken, freed token.Pos) {
 	}
 	var free, retain *ssa.Call
 	known := true
-	each(f.SSA, func(i ssa.Instruction) {
+	Each(f.SSA, func(i ssa.Instruction) {
 		switch i := i.(type) {
 		case *ssa.BinOp:
 			known = known && !(source(i.X) == p && old(i.Y) || source(i.Y) == p && old(i.X))
