@@ -154,8 +154,11 @@ func (v *view) field(fd member.Finding) {
 	out := v.of(fd.SSA)
 	pos := cmp.Or(fd.Lost, fd.Method.Pos())
 	x := &Finding{Category: CategoryLeak, Pos: pos, End: pos, Message: report.OfFields(fd)}
-	if fd.Early.IsValid() {
+	switch {
+	case fd.Early.IsValid():
 		x.Category = CategoryUseAfterFree
+	case fd.Said != "":
+		x.Category = CategoryDoubleFree
 	}
 	if fd.Made.IsValid() {
 		x.Related = []analysis.RelatedInformation{{Pos: fd.Made, End: fd.Made, Message: "made here"}}

@@ -1,6 +1,7 @@
 package effect
 
 import (
+	"go/token"
 	"go/types"
 	"slices"
 
@@ -17,6 +18,7 @@ type Free struct {
 	Parts      map[string]bool // of one that is inferred: see [Found]
 	Each       *Free           // of a slice or a map: how each element is released, in a loop
 	Resets     bool            // the value may be used again behind it, as far as is known
+	Said       token.Position  // the line that says so; zero if none does
 	Embedded   []int           // the fields that lead to the struct from which the value has the method
 
 	made map[*types.Package]*Free // of handles of a basic type: how those of each package are released
@@ -217,7 +219,11 @@ func (f *Frees) usable(fr freer) bool {
 func (fr freer) method() bool { return fr.Operand.Kind == spec.Recv }
 
 func (fr freer) free() *Free {
-	return &Free{Func: fr.Func, Method: fr.method(), Repeatable: fr.Repeatable, Parts: fr.parts, Resets: fr.reset}
+	free := &Free{Func: fr.Func, Method: fr.method(), Repeatable: fr.Repeatable, Parts: fr.parts, Resets: fr.reset}
+	if fr.Line != nil {
+		free.Said = fr.Line.Pos
+	}
+	return free
 }
 
 // from lists the packages whose functions may free values of types of package q: q, this package and what it

@@ -30,6 +30,7 @@ type Finding struct {
 	Made   token.Pos // where they are made
 	Waits  bool      // in them, which are channels, things may wait
 	Item   bool      // an item of one is lost
+	Said   string    // the line that says who frees them, although the method does
 	Early  token.Pos // where they are freed before a reference is taken to what is put there, which Lost is
 }
 

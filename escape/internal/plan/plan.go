@@ -151,21 +151,40 @@ func Run(in *Input) *Result {
 // decide decides the functions of a package, of which what callers see is known.
 func (r *Result) decide(s *solver, fns []*ssa.Function) {
 	r.ed.place(r.IR, s.table)
-	for _, f := range r.IR.Funcs {
-		sf := s.of[f]
-		if sf == nil || sf.Own == nil || r.failed.skip(f, Contained(func() { sf.decide(r.ed, r.in.Keep) })) {
-			continue
-		}
-		r.Funcs = append(r.Funcs, sf)
-	}
 	var solved []*own.Func
 	for _, f := range fns { // those that have nothing to free as well
 		if sf := s.of[f]; sf != nil && sf.Own != nil {
 			solved = append(solved, sf.Own)
 		}
 	}
-	r.failed.whole = Contained(func() { r.Fields = member.Fields(solved, s.frees) })
+	var torn []member.Finding
+	r.failed.whole = Contained(func() { torn = member.Torn(solved, s.frees) })
+	keep := untorn(torn, r.in.Keep)
+	for _, f := range r.IR.Funcs {
+		sf := s.of[f]
+		if sf == nil || sf.Own == nil || r.failed.skip(f, Contained(func() { sf.decide(r.ed, keep) })) {
+			continue
+		}
+		r.Funcs = append(r.Funcs, sf)
+	}
+	if r.failed.whole == "" {
+		r.failed.whole = Contained(func() { r.Fields = append(torn, member.Fields(solved, s.frees)...) })
+	}
 	r.Edits = r.ed.edits(r.Funcs)
+}
+
+// untorn adds to what is kept what two types lay claim to.
+func untorn(torn []member.Finding, keep func(*pointsto.Site) string) func(*pointsto.Site) string {
+	return func(s *pointsto.Site) string {
+		of := member.Named(s.Value.Type())
+		if k := slices.IndexFunc(torn, func(fd member.Finding) bool { return fd.Type == of }); k >= 0 {
+			return torn[k].Said + " says who frees it, and another type frees what its fields own"
+		}
+		if keep == nil {
+			return ""
+		}
+		return keep(s)
+	}
 }
 
 // decide places the frees of a function that is solved, and finds what is wrong in it.
