@@ -1,12 +1,14 @@
 package find
 
 import (
+	"go/types"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/fill"
 	"github.com/lastuse/lastuse/escape/internal/ir"
 	"github.com/lastuse/lastuse/escape/internal/member"
 	"github.com/lastuse/lastuse/escape/internal/memory"
@@ -14,9 +16,10 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
-// This file is about slices and maps that are made here and filled with what is made: by goroutines that the
-// function starts, or as parts of structs. As collections they are not followed, but what is done with them
-// is plain: things are put in, they are measured and returned. Where the function fails instead, all is lost.
+// This file is about slices and maps that are made here and filled with what is made: by literals that the
+// function calls or starts, or as parts of structs. As collections they are not followed, but what is done
+// with them is plain: things are put in, they are measured and returned. Where the function fails instead,
+// all is lost.
 
 // A heap is such a slice or map.
 type heap struct {
@@ -24,7 +27,8 @@ type heap struct {
 	same  []ssa.Value // that are it
 	gifts []gift
 	back  []*ssa.Return
-	bad   bool // somebody else may have it, or something is taken out
+	bad   bool              // somebody else may have it, or something is taken out
+	past  []ssa.Instruction // loads behind which somebody may have what literals fill
 }
 
 // A gift is an instruction that puts something into a heap, or makes the literal that does.
@@ -43,17 +47,22 @@ func heaps(f *own.Func) (out []Finding) {
 		if !ok || seen[v] {
 			return
 		}
+		h := &heap{f: f}
 		switch i := i.(type) {
 		case *ssa.MakeSlice, *ssa.MakeMap:
+			h.add(v)
 		case *ssa.Call:
 			if memory.Appended(i) == nil {
+				return
+			}
+			h.add(v)
+		case *ssa.Alloc:
+			if !h.variable(i) {
 				return
 			}
 		default:
 			return
 		}
-		h := &heap{f: f}
-		h.add(v)
 		for k := 0; k < len(h.same) && !h.bad; k++ {
 			seen[h.same[k]] = true
 			h.uses(h.same[k], nil)
@@ -114,6 +123,81 @@ func (h *heap) uses(v ssa.Value, in ssa.Instruction) {
 	}
 }
 
+// variable looks at a variable that begins with nothing, and that literals append to.
+func (h *heap) variable(a *ssa.Alloc) bool {
+	if _, slice := memory.Pointee(a.Type()).Underlying().(*types.Slice); !slice {
+		return false
+	}
+	for _, i := range *a.Referrers() {
+		switch i := i.(type) {
+		case *ssa.DebugRef:
+		case *ssa.MakeClosure:
+			h.captured(i, a)
+		case *ssa.UnOp:
+			if h.f.Marks(i) {
+				continue
+			}
+			looks := &heap{f: h.f}
+			looks.uses(i, nil)
+			if looks.bad || len(looks.back) > 0 || len(looks.same) > 0 {
+				h.past = append(h.past, i)
+			}
+		default:
+			return false
+		}
+	}
+	return len(h.gifts) > 0
+}
+
+// runs lists what the function calls or starts that may run a literal: what it is given, or what is called.
+func (h *heap) runs(m ssa.Value) (out []ssa.Instruction) {
+	is := []ssa.Value{m}
+	for k := 0; k < len(is); k++ {
+		for _, i := range *is[k].Referrers() {
+			var to ssa.Value
+			switch i := i.(type) {
+			case *ssa.Store:
+				to = i.Addr
+			case ssa.CallInstruction:
+				if !h.f.Marks(i) {
+					out = append(out, i)
+				}
+			case ssa.Value:
+				to = i
+			}
+			if to != nil && to.Referrers() != nil && !slices.Contains(is, to) && (to.Parent() == h.f.SSA) {
+				is = append(is, to)
+			}
+		}
+	}
+	return out
+}
+
+// has reports whether there is something in the heap behind a call that runs a literal, where a return is
+// reached: the call has not failed, or it is not the first, or puts in more than one thing.
+func (h *heap) has(i ssa.Instruction, all []ssa.Instruction, r *ssa.Return) bool {
+	if failed, _ := h.f.Failed(i, r.Block()); !failed {
+		return true
+	}
+	if slices.ContainsFunc(all, func(j ssa.Instruction) bool { return ir.Leads(j, i) }) {
+		return true
+	}
+	return slices.ContainsFunc(h.f.SSA.AnonFuncs, func(fn *ssa.Function) bool {
+		n := 0
+		member.Each(fn, func(i ssa.Instruction) {
+			if c, ok := i.(*ssa.Call); ok {
+				load, _ := c.Call.Value.(*ssa.UnOp)
+				if load != nil {
+					if _, captured := load.X.(*ssa.FreeVar); captured {
+						n++
+					}
+				}
+			}
+		})
+		return n > 1
+	})
+}
+
 // cell looks at the uses of a variable that has the heap.
 func (h *heap) cell(a ssa.Value, in ssa.Instruction) {
 	for _, i := range *a.Referrers() {
@@ -156,8 +240,10 @@ func (h *heap) call(c *ssa.Call, v ssa.Value, in ssa.Instruction) {
 	if b, ok := c.Call.Value.(*ssa.Builtin); ok {
 		switch {
 		case b.Name() == "len" || b.Name() == "cap":
-		case memory.Appended(c) != nil && c.Call.Args[0] == v && in == nil:
-			h.add(c)
+		case memory.Appended(c) != nil && c.Call.Args[0] == v && (in == nil || putBack(c, v)):
+			if in == nil {
+				h.add(c)
+			}
 			for _, s := range memory.Appended(c) {
 				h.put(s.(*ssa.Store).Val, s, in, false)
 			}
@@ -169,6 +255,16 @@ func (h *heap) call(c *ssa.Call, v ssa.Value, in ssa.Instruction) {
 	for k, a := range calls.Operands(&c.Call) {
 		h.bad = h.bad || a == v && !h.f.Summary(&c.Call).Param(k).Borrows()
 	}
+}
+
+// putBack reports whether what is appended to the value of a variable is put into that again alone.
+func putBack(c *ssa.Call, v ssa.Value) bool {
+	load, ok := v.(*ssa.UnOp)
+	return ok && !slices.ContainsFunc(*c.Referrers(), func(i ssa.Instruction) bool {
+		s, ok := i.(*ssa.Store)
+		_, debug := i.(*ssa.DebugRef)
+		return !debug && (!ok || s.Addr != load.X)
+	})
 }
 
 // item looks at the uses of the address of an item, or of a field in there.
@@ -259,7 +355,14 @@ func (h *heap) lost() (*ssa.Return, ssa.Instruction) {
 			continue
 		}
 		for _, g := range h.gifts {
-			if ir.Leads(g.at, r) {
+			at := []ssa.Instruction{g.at}
+			if m, ok := g.at.(*ssa.MakeClosure); ok {
+				at = h.runs(m)
+			}
+			some := func(i ssa.Instruction) bool {
+				return fill.Leads(i, r, h.past) && (g.at == i || h.has(i, at, r))
+			}
+			if slices.ContainsFunc(at, some) {
 				return r, g.put
 			}
 		}
