@@ -34,7 +34,8 @@ func (c *checker) fresh(g *graph, e *edit, at ssa.CallInstruction) *free {
 	whole := g.selected(k.fn, x.arg)
 	x.whole = whole
 	why := g.steps(whole, at.Block(), 0)
-	if _, plain := at.(*ssa.Call); whole != x.arg && !plain {
+	_, plain := at.(*ssa.Call)
+	if whole != x.arg && !plain {
 		why = cmp.Or(why, g.through(whole, at.Block()))
 	}
 	if why != "" && !lent && !c.off[Fresh] {
@@ -54,7 +55,7 @@ func (c *checker) fresh(g *graph, e *edit, at ssa.CallInstruction) *free {
 		return no(Silent, "what is called there frees on a condition")
 	case c.reorders(k.fn) && !c.off[Same]:
 		return no(Same, "variables of the package may be initialized in another order")
-	case !p.Silent && !c.off[Silent]:
+	case (!p.Silent || k.sum.Recovers && !plain) && !c.off[Silent]:
 		return no(Silent, k.fn.Name()+" does more than free, or may")
 	}
 	x.from = g.f.of(x.arg)

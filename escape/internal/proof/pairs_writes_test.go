@@ -237,6 +237,43 @@ func f() {
 	x.h.Free() //F
 }
 `, "handed to somebody"},
+	{"a deferred free that a line names and that recovers", `
+//lastuse:effect arg 0 freed
+func end(b *B) { b.Free() }
+
+func f() {
+	b := Make()
+	defer end(b) //F
+	b.Use()
+}
+`, `
+//lastuse:effect arg 0 freed
+func end(b *B) {
+	recover()
+	b.Free()
+}
+
+func f() {
+	b := Make()
+	defer end(b) //F
+	b.Use()
+}
+`, "does more than free"},
+	{"what is freed again behind a free that forgets it", twiceFreed + `
+func f() {
+	p := &has{MakeP()}
+	p.b.Use()
+	p.end() //F
+	println(1)
+}
+`, twiceFreed + `
+func f() {
+	p := &has{MakeP()}
+	defer p.end()
+	p.b.Use()
+	p.Close() //F
+}
+`, "is used by end"},
 	{"a free that a line names and that recovers", recovering + `
 func f() {
 	b := Make()
@@ -264,6 +301,17 @@ func f() {
 }
 `, "is read"},
 }
+
+const twiceFreed = harmlessAgain + `
+type has struct{ b *P }
+
+func (p *has) Close() {
+	p.b.Free()
+	p.b = nil
+}
+
+func (p *has) end() { p.b.Free() }
+`
 
 const closing = `
 type rc struct {

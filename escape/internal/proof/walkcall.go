@@ -147,8 +147,8 @@ func (w *walker) external(k *call, p phase, s *set, touched func(ssa.Value) bool
 		if !touched(a) && !(p&phaseMask >= ours && w.forged(a)) {
 			continue
 		}
-		if k.ruledOut(par) || par.Frees && w.onlyViewed(par, w.g.freed(w.f.of(a), par)) {
-			par.Frees = false
+		if k.ruledOut(par) || w.behind != nil || par.Frees && w.onlyViewed(par, w.g.freed(w.f.of(a), par)) {
+			par.Frees = false // it reads what leads to that
 		}
 		if par.Stores || w.part(s, a, par) || par.Empties && w.holds(s, a) || w.rewritten(s, a) {
 			s.add(w.id(markKey{kind: left, at: k.at})) // it may not be what it was
