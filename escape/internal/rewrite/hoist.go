@@ -236,7 +236,7 @@ func (h *Hoist) results(call string) []string {
 // outside e, as the later lines of var ( … ) may.
 func (f *Func) needs(e ast.Expr, stmt ast.Stmt) bool {
 	for _, u := range f.Vars.In(e) {
-		if v := u.Var; v != nil && within(stmt, v.Pos()) && !within(e, v.Pos()) {
+		if v := u.Var; within(stmt, v.Pos()) && !within(e, v.Pos()) {
 			return true
 		}
 	}

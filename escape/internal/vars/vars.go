@@ -11,103 +11,49 @@ import (
 type Op uint8
 
 const (
-	Read      Op = iota // its value is taken
-	Declare             // declared, without a value
-	Define              // declared, with a value: by :=, var x = y, range, or as a parameter
-	Assign              // given another value: by =, an assigning operator, ++, --, range, a return to it
-	Addr                // & of it, or a slice of the array that it is
-	MethodRef           // a method that takes its address by itself
-	MethodPtr           // a method that gets the pointer or the interface that it is
-	MethodVal           // a method that gets a copy
-	Call                // called
-	Drop                // _ = it
-	Over                // ranged over
-	Len                 // len of it
+	Read    Op = iota // its value is taken
+	Declare           // declared, without a value
+	Define            // declared, with a value: by :=, var x = y, range, or as a parameter
+	Assign            // given another value: by =, an assigning operator, ++, --, range, a return to it
+	Addr              // its address is taken: by &, a slice of the array that it is, or a method
 )
 
-func (o Op) String() string {
-	return [...]string{"read", "declare", "define", "assign", "addr", "method by address", "method by pointer",
-		"method by value", "call", "drop", "range over", "len"}[o]
-}
-
-// A Part is the steps from a variable to what an Op is about; 0 is the variable itself.
-type Part uint8
-
-const (
-	Field Part = 1 << iota // .f
-	Elem                   // [i]
-	Star                   // * in front
-	Deep                   // one of the steps goes through a pointer, a slice, a map or a string
-)
+func (o Op) String() string { return [...]string{"read", "declare", "define", "assign", "addr"}[o] }
 
 // A Use is one identifier that denotes a variable.
 type Use struct {
-	Var   *types.Var // nil: what is assigned is in no variable, as in *f() = x
-	ID    ast.Expr   // the identifier; where Var is nil, the operand in its place
-	Op    Op
-	Part  Part
-	Steps uint8       // how many steps Part has; 255 is many
-	Const bool        // the first step is a constant index
-	Tok   token.Token // of Define and Assign: = := ++ …; RANGE in a loop's head, FUNC of parameters
-	Value ast.Expr    // of Define and Assign: the operand that alone is assigned to it alone
-	Lit   *Lit        // the innermost literal around it, nil if there is none
-	Later ast.Stmt    // the innermost defer or go statement around it, nil if there is none
+	Var  *types.Var
+	ID   *ast.Ident
+	Op   Op
+	Part bool        // it is about a part of the variable, or of what that leads to
+	Deep bool        // that is reached through a pointer, a slice, a map or a string
+	Tok  token.Token // of Define and Assign: = := ++ …; RANGE in a loop's head, FUNC of parameters
+	Lit  *Lit        // the innermost literal around it, nil if there is none
 }
-
-// own reports whether the use is about memory of the variable itself.
-func (u *Use) own() bool { return u.Part&Deep == 0 }
-
-// takes reports whether the use takes an address.
-func (u *Use) takes() bool { return u.Op == Addr || u.Op == MethodRef }
 
 // A Lit is a function literal.
 type Lit struct {
 	Node *ast.FuncLit
-	Up   *Lit       // the innermost literal around it, nil if there is none
-	Name *types.Var // the variable that alone is assigned this literal alone, nil if there is none
+	Up   *Lit // the innermost literal around it, nil if there is none
 }
 
 // variable is what the files say of a variable.
 type variable struct {
-	at        []int32 // its uses in Index.uses
-	defined   int     // how often it gets a value where it is declared; range counts twice
-	assigned  int     // how often it, or its own memory, is assigned; range counts twice
-	param     bool    // a parameter or result
-	header    bool    // see Header
-	captured  bool    // used in a literal that does not declare it
-	addressed bool    // its address, or that of a part of it, is taken
-	called    answer  // see onlyCalled
-	steady    answer
-	elements  answer
-}
-
-// An answer is the last one about a function.
-type answer struct {
-	fn ast.Node
-	ok bool
-}
-
-// ask returns the answer for fn, which find finds where the last one was for another.
-func (a *answer) ask(fn ast.Node, find func() bool) bool {
-	if a.fn != fn {
-		*a = answer{fn, find()}
-	}
-	return a.ok
+	at     []int32 // its uses in Index.uses
+	shared bool    // see Shared
 }
 
 // An Index is what the files of a package say of variables.
 type Index struct {
-	info *types.Info
 	uses []Use // in the order of positions
 	lits []*Lit
 	vars map[*types.Var]*variable
 }
 
-func (x *Index) of(v *types.Var) *variable {
-	if s := x.vars[v]; s != nil {
-		return s
-	}
-	return &variable{} // no use of it
+// Shared reports whether a literal captures v or somebody has its address: a call may change it, or read it.
+func (x *Index) Shared(v *types.Var) bool {
+	s := x.vars[v]
+	return s != nil && s.shared
 }
 
 // In returns the uses in n in the order of the source. They are not the caller's to change.
@@ -122,11 +68,47 @@ func find(uses []Use, pos token.Pos) int {
 
 // usesOf returns the uses of v in n.
 func (x *Index) usesOf(v *types.Var, n ast.Node) []int32 {
-	at := x.of(v).at
-	search := func(pos token.Pos) int {
-		return sort.Search(len(at), func(i int) bool { return x.uses[at[i]].ID.Pos() >= pos })
+	s := x.vars[v]
+	if s == nil {
+		return nil
 	}
-	return at[search(n.Pos()):search(n.End())]
+	search := func(pos token.Pos) int {
+		return sort.Search(len(s.at), func(i int) bool { return x.uses[s.at[i]].ID.Pos() >= pos })
+	}
+	return s.at[search(n.Pos()):search(n.End())]
+}
+
+// Reads calls do for each use of v in n that is more than "v = x", as long as it returns true.
+func (x *Index) Reads(v *types.Var, n ast.Node, do func(id ast.Expr) bool) {
+	for _, i := range x.usesOf(v, n) {
+		if u := &x.uses[i]; u.reads() && !do(u.ID) {
+			return
+		}
+	}
+}
+
+// reads reports whether a use is more than a declaration or "v = x".
+func (u *Use) reads() bool {
+	switch u.Op {
+	case Declare, Define:
+		return false
+	case Assign:
+		return u.Tok != token.ASSIGN || u.Part
+	}
+	return true
+}
+
+// ReadIn lists the variables of which n has a use that is more than "v = x".
+func (x *Index) ReadIn(n ast.Node) []*types.Var {
+	var out []*types.Var
+	seen := map[*types.Var]bool{}
+	for _, u := range x.In(n) {
+		if !seen[u.Var] && u.reads() {
+			seen[u.Var] = true
+			out = append(out, u.Var)
+		}
+	}
+	return out
 }
 
 // Around returns the innermost literal that begins at or before from and ends behind to; nil if

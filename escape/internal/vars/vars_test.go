@@ -29,7 +29,7 @@ func read(t *testing.T, fset *token.FileSet, name string, src any) (*Index, *ast
 	return New(info, []*ast.File{f}), f
 }
 
-// TestGoldens prints of each function its variables, what is asked of them, and their uses.
+// TestGoldens prints of each function its variables, their uses, and what its literals read.
 func TestGoldens(t *testing.T) {
 	paths, err := filepath.Glob("testdata/*.go")
 	require.NoError(t, err)
@@ -68,28 +68,27 @@ func (p *printer) print(out *strings.Builder) {
 		fmt.Fprintf(out, "# %s\n", d.Name.Name)
 	}
 	for _, u := range p.x.In(p.fn) {
-		switch {
-		case u.Var == nil:
-			fmt.Fprintf(out, "no variable: %s\n", p.use(&u))
-		case !p.seen[u.Var]:
-			p.seen[u.Var] = true
-			fmt.Fprintf(out, "%s%s\n", u.Var.Name(), p.answers(u.Var))
-			for _, i := range p.x.usesOf(u.Var, p.fn) {
-				fmt.Fprintf(out, "\t%s\n", p.use(&p.x.uses[i]))
-			}
+		if p.seen[u.Var] {
+			continue
+		}
+		p.seen[u.Var] = true
+		shared := ""
+		if p.x.Shared(u.Var) {
+			shared = " shared"
+		}
+		fmt.Fprintf(out, "%s%s\n", u.Var.Name(), shared)
+		for _, i := range p.x.usesOf(u.Var, p.fn) {
+			fmt.Fprintf(out, "\t%s\n", p.use(&p.x.uses[i]))
 		}
 	}
 	ast.Inspect(p.fn, func(n ast.Node) bool {
 		if lit, ok := n.(*ast.FuncLit); ok {
 			fmt.Fprintf(out, "literal at %d:", p.line(lit.Pos()))
-			if l := p.x.Around(lit.Pos(), lit.Pos()); l.Name != nil {
-				fmt.Fprintf(out, " named %s", l.Name.Name())
+			if l := p.x.Around(lit.Pos()-1, lit.Pos()); l != nil {
+				fmt.Fprintf(out, " in that at %d", p.line(l.Node.Pos()))
 			}
-			for _, v := range p.x.Outer(lit) {
-				fmt.Fprintf(out, " has %s", v.Name())
-			}
-			if p.x.AssignsOuter(lit) {
-				fmt.Fprint(out, ", assigns what is outside")
+			for _, v := range p.x.ReadIn(lit) {
+				fmt.Fprintf(out, " reads %s", v.Name())
 			}
 			fmt.Fprintln(out)
 		}
@@ -97,61 +96,24 @@ func (p *printer) print(out *strings.Builder) {
 	})
 }
 
-func (p *printer) answers(v *types.Var) string {
-	var out string
-	for _, q := range []struct {
-		name  string
-		holds bool
-	}{
-		{"fixed", p.x.Fixed(v)}, {"once", p.x.Once(v)}, {"changes", p.x.Changes(v)}, {"shared", p.x.Shared(v)},
-		{"header", p.x.Header(v)}, {"elements", p.x.Elements(v, p.fn)}, {"steady", p.x.Steady(v, p.fn)},
-		{"assigned here", p.x.Assigns(p.fn, v)},
-	} {
-		if q.holds {
-			out += " " + q.name + ","
-		}
-	}
-	return strings.TrimSuffix(out, ",")
-}
-
 func (p *printer) use(u *Use) string {
 	s := fmt.Sprintf("%d %s", p.line(u.ID.Pos()), u.Op)
 	if u.Op == Assign || u.Op == Define {
 		s += " " + u.Tok.String()
 	}
-	for i, name := range []string{"field", "element", "star", "deep"} {
-		if u.Part&(1<<i) != 0 {
-			s += ", " + name
-		}
+	if u.Part {
+		s += ", part"
 	}
-	if u.Const {
-		s += ", by a constant"
+	if u.Deep {
+		s += ", deep"
+	}
+	if u.reads() {
+		s += ", reads"
 	}
 	if u.Lit != nil {
 		s += fmt.Sprintf(", in the literal at %d", p.line(u.Lit.Node.Pos()))
 	}
-	if u.Later != nil {
-		s += fmt.Sprintf(", later by %d", p.line(u.Later.Pos()))
-	}
 	return s
-}
-
-// TestHeaders holds that the variables of a range loop are shared by its turns in older files alone.
-func TestHeaders(t *testing.T) {
-	for _, tt := range []struct {
-		build string
-		want  bool
-	}{{"//go:build go1.21", true}, {"//go:build go1.22", false}} {
-		t.Run(tt.build, func(t *testing.T) {
-			src := tt.build + "\n\npackage p\n\nfunc f(xs []int) { for i := range xs { _ = i } }\n"
-			x, f := read(t, token.NewFileSet(), "p.go", src)
-			for _, u := range x.In(f) {
-				if u.Var.Name() == "i" {
-					require.Equal(t, tt.want, x.Header(u.Var))
-				}
-			}
-		})
-	}
 }
 
 // TestBroken holds that what does not compile is read all the same.
