@@ -239,12 +239,15 @@ func f() {
 `, "handed to somebody"},
 	{"a deferred free that a line names and that recovers", `
 //lastuse:effect arg 0 freed
-func end(b *B) { b.Free() }
+func end(b *B) {
+	recover()
+	b.Free()
+}
 
 func f() {
 	b := Make()
-	defer end(b) //F
 	b.Use()
+	end(b) //F
 }
 `, `
 //lastuse:effect arg 0 freed
