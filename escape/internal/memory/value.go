@@ -48,8 +48,11 @@ func Result(i ssa.Instruction, n int) ssa.Value {
 	return Extract(c, n)
 }
 
-// Extract returns an element of a tuple, and nil if nobody takes it.
+// Extract returns an element of a tuple, and nil if nobody takes it. What is no tuple is its only one.
 func Extract(tuple ssa.Value, n int) ssa.Value {
+	if _, ok := tuple.Type().(*types.Tuple); !ok {
+		return tuple
+	}
 	for _, i := range *tuple.Referrers() {
 		if e, ok := i.(*ssa.Extract); ok && e.Index == n {
 			return e

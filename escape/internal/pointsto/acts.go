@@ -84,10 +84,7 @@ func (f *Func) plain(i ssa.Instruction, of ssa.Value, one func(Op, ssa.Value) []
 		}
 		return one(Wrap, i)
 	case *ssa.TypeAssert:
-		if i.CommaOk {
-			return f.taken(i, memory.Extract(i, 0), of)
-		}
-		return f.taken(i, i, of)
+		return f.taken(i, memory.Extract(i, 0), of)
 	case *ssa.UnOp:
 		return f.loaded(i, of)
 	case *ssa.FieldAddr:
@@ -105,13 +102,10 @@ func (f *Func) plain(i ssa.Instruction, of ssa.Value, one func(Op, ssa.Value) []
 	case *ssa.Store:
 		return f.store(i, of)
 	case *ssa.Lookup:
-		switch {
-		case i.X != of:
+		if i.X != of {
 			return one(Read, nil) // a key
-		case i.CommaOk:
-			return f.taken(i, memory.Extract(i, 0), of)
 		}
-		return f.taken(i, i, of)
+		return f.taken(i, memory.Extract(i, 0), of)
 	case *ssa.Range:
 		return one(Part, i)
 	case *ssa.Next:
@@ -159,26 +153,27 @@ func (f *Func) loaded(i *ssa.UnOp, of ssa.Value) []Act {
 // derived is for what is computed of a value: it shares its memory, if its type allows that. A number that is
 // read of memory says something about a buffer; one that is computed of an address is an address.
 func (f *Func) derived(v ssa.Value, of ssa.Value) []Act {
-	a := Act{Instr: v.(ssa.Instruction), Op: Part, Of: of, To: v}
-	switch _, number := of.Type().Underlying().(*types.Basic); {
-	case memory.Plain(v.Type()):
-		a.Op, a.To = Read, nil
-	case f.IsNumber(v.Type()) && number:
-		a.Op = Tell
-	case f.IsNumber(v.Type()):
-		a.Op = Count
+	a := f.takes(Act{Instr: v.(ssa.Instruction), Op: Part, Of: of, To: v}, v.Type())
+	if _, number := of.Type().Underlying().(*types.Basic); number && a[0].Op == Count {
+		a[0].Op = Tell
 	}
-	return []Act{a}
+	return a
 }
 
 // taken is for what is taken out of what may lead to it.
 func (f *Func) taken(i ssa.Instruction, v ssa.Value, of ssa.Value) []Act {
 	a := Act{Instr: i, Op: Unwrap, Of: of, To: v}
-	switch {
-	case v == nil:
-	case memory.Plain(v.Type()):
+	if v == nil {
+		return []Act{a}
+	}
+	return f.takes(a, v.Type())
+}
+
+// takes does less than an act, if what it takes is of a type of numbers.
+func (f *Func) takes(a Act, t types.Type) []Act {
+	if memory.Plain(t) {
 		a.Op, a.To = Read, nil
-	case f.IsNumber(v.Type()):
+	} else if f.IsNumber(t) {
 		a.Op = Count
 	}
 	return []Act{a}
@@ -232,7 +227,7 @@ func (f *Func) besides(s *ssa.Store) bool {
 // call lists what a call does to an operand, as its summary says.
 func (f *Func) call(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act {
 	if b, ok := c.Value.(*ssa.Builtin); ok {
-		return f.builtin(i, b.Name(), of)
+		return f.builtin(i, b.Name(), c, of)
 	}
 	var out []Act
 	act := func(op Op, to ssa.Value, w effect.When) {
@@ -416,20 +411,24 @@ func (f *Func) leadsOn(t types.Type) bool {
 	return (!f.In.Owns(t) || f.In.Frees.Parts(t) != nil) && !memory.Plain(t) && !f.IsNumber(t)
 }
 
-func (f *Func) builtin(i ssa.Instruction, name string, of ssa.Value) []Act {
+// builtin lists what a builtin function does to an operand. Elements that are numbers are copied as such.
+func (f *Func) builtin(i ssa.Instruction, name string, c *ssa.CallCommon, of ssa.Value) []Act {
 	a := Act{Instr: i, Op: Keep, Of: of}
 	switch name {
-	case "len", "cap", "print", "println":
+	case "len", "cap", "print", "println", "Sizeof", "Alignof": // these two of a type parameter
 		a.Op = Read
 	case "append":
 		a.Op, a.To = Wrap, f.Origin(i.(*ssa.Call)) // never deferred
 	case "Add", "Slice", "SliceData", "String", "StringData":
-		if v, ok := i.(*ssa.Call); ok {
+		if v, ok := i.(*ssa.Call); ok && f.IsNumber(v.Type()) {
+			a.Op, a.To = Tell, v
+		} else if ok {
 			a.Op, a.To = Part, v
 		}
-		if a.To != nil && f.IsNumber(a.To.Type()) {
-			a.Op = Tell
-		}
+	}
+	s, slice := of.Type().Underlying().(*types.Slice)
+	if slice && (name == "copy" || name == "clear" || name == "append" && f.Origin(c.Args[0]) != of) {
+		return f.takes(a, s.Elem())
 	}
 	return []Act{a}
 }

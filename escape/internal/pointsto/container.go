@@ -15,10 +15,7 @@ func (f *Func) containerActs(i ssa.Instruction, of *memory.Container) []Act {
 	case *ssa.UnOp:
 		return one(Unwrap, i)
 	case *ssa.Lookup:
-		if i.CommaOk {
-			return one(Unwrap, memory.Extract(i, 0))
-		}
-		return one(Unwrap, i)
+		return one(Unwrap, memory.Extract(i, 0))
 	case *ssa.Next:
 		return append(one(Unwrap, memory.Extract(i, 1)), one(Unwrap, memory.Extract(i, 2))...)
 	case *ssa.Return:

@@ -128,7 +128,10 @@ func (f *family) from(src source) set {
 	case inside:
 		return f.inside(s, src.step)
 	case content:
-		return f.load(f.within(s, src.step))
+		if s = f.within(s, src.step); src.data {
+			s = f.apart(s)
+		}
+		return f.load(s)
 	case lent:
 		return f.lentParts(s)
 	case field:
@@ -144,6 +147,17 @@ func (f *family) from(src source) set {
 		s = f.somewhere(s)
 	}
 	return s
+}
+
+// apart returns s without resources and operands.
+func (f *family) apart(s set) set {
+	var out set
+	for id := range s.all() {
+		if k := f.elems[id].obj.kind; k != siteObj && k != paramObj {
+			out.add(id)
+		}
+	}
+	return out
 }
 
 // closes makes a literal.

@@ -31,6 +31,7 @@ type source struct {
 	i    int
 	how  how
 	step string // of inside, content and field: the part
+	data bool   // of content: what is no handle, and no part of one
 }
 
 // A storing puts val into the part of what to leads to that step says.
@@ -90,7 +91,7 @@ func (c *checker) entry(i ssa.Instruction) *entry {
 	case *ssa.UnOp:
 		switch i.Op {
 		case token.MUL:
-			e.from, e.reads = []source{{v: i.X, how: content}}, []ssa.Value{i.X}
+			e.from, e.reads = []source{{v: i.X, how: content, data: readsData(i)}}, []ssa.Value{i.X}
 		case token.ARROW: // of one that was closed, zero
 			e.from, e.zero, e.reads = []source{{v: i.X, how: content, step: index}}, true, []ssa.Value{i.X}
 		case token.NOT:
@@ -219,10 +220,10 @@ func builtin(name string, args []ssa.Value, v ssa.Value) *entry {
 	case "append": // what is there already moves along
 		e.makes, e.from = true, []source{{v: args[0]}}
 		for n, a := range args {
-			e.stores = append(e.stores, storing{v, index, source{v: a, how: content, step: index}, true, n == 0})
+			e.stores = append(e.stores, storing{v, index, elements(a), true, n == 0})
 		}
 	case "copy":
-		e.stores = []storing{{args[0], index, source{v: args[1], how: content, step: index}, true, false}}
+		e.stores = []storing{{args[0], index, elements(args[1]), true, false}}
 	case "delete": // a handle that is a map
 		e.changes = args[0]
 	case "clear":
@@ -233,7 +234,7 @@ func builtin(name string, args []ssa.Value, v ssa.Value) *entry {
 			zero := source{v: ssa.NewConst(nil, types.Typ[types.UntypedNil])}
 			e.stores = []storing{{args[0], index, zero, !ok || !noHandle(s.Elem(), true), false}}
 		}
-	case "len", "cap", "print", "println", "close", "Sizeof", "ssa:deferstack":
+	case "len", "cap", "print", "println", "close", "Sizeof", "Alignof", "ssa:deferstack":
 	case "panic": // that is deferred
 		e.gives, e.words = args, "it is used as a panic's value"
 	case "recover":
@@ -248,6 +249,25 @@ func builtin(name string, args []ssa.Value, v ssa.Value) *entry {
 		}
 	}
 	return e
+}
+
+// elements is what is in the elements of v.
+func elements(v ssa.Value) source {
+	s, ok := v.Type().Underlying().(*types.Slice)
+	return source{v: v, how: content, step: index, data: ok && isDatum(s.Elem())}
+}
+
+// readsData reports whether a load reads an element of a slice that is no handle.
+func readsData(i *ssa.UnOp) bool {
+	at, ok := i.X.(*ssa.IndexAddr)
+	return ok && !toArray(at.X) && isDatum(i.Type())
+}
+
+// isDatum reports whether an element of a slice is no handle: it has a type that nobody can have made for
+// handles, into which none fits.
+func isDatum(t types.Type) bool {
+	_, basic := types.Unalias(t).(*types.Basic)
+	return basic && noHandle(t, true)
 }
 
 // result returns where the j-th result of a call comes from, but for what is made there.
