@@ -4,6 +4,7 @@ package proof
 
 import (
 	"go/types"
+	"strings"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -58,6 +59,9 @@ func (f *family) spoiled(p Param, s set) (out set) {
 		e := f.elems[id]
 		if e.obj.kind != memObj || f.some(f.content[id], elem.resource) {
 			continue // it has a resource
+		}
+		if t := partType(e.obj.typ, strings.Map(noFixed, e.path)); t == nil || !isStruct(t) {
+			continue // it is elements
 		}
 		for _, q := range e.obj.ids {
 			if path := f.elems[q].path; path != e.path && partOf(path, e.path) {
