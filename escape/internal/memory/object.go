@@ -53,10 +53,8 @@ func (f *Func) InMemory(v ssa.Value) bool {
 
 // TakenApart reports whether parts are set of what a call returned, which is made of them.
 func (f *Func) TakenApart(v ssa.Value) bool {
-	if f.In.Frees.Parts(v.Type()) == nil || v.Referrers() == nil {
-		return false
-	}
-	return slices.ContainsFunc(*v.Referrers(), func(i ssa.Instruction) bool {
+	parts := f.In.Frees.Parts(v.Type()) != nil && v.Referrers() != nil
+	return parts && slices.ContainsFunc(*v.Referrers(), func(i ssa.Instruction) bool {
 		switch i := i.(type) {
 		case *ssa.FieldAddr:
 			return slices.ContainsFunc(ir.Stores(i), func(s *ssa.Store) bool { return !Plain(s.Val.Type()) })
