@@ -21,12 +21,6 @@ import (
 // whole. A method that does nothing but add one takes a reference more. A number may count other things, work
 // that is left or who waits: so all that the package does with the field must be that (owners).
 
-// Counts reports whether a method takes one from a field of its receiver, and looks whether nothing is left.
-func Counts(f *ssa.Function) bool {
-	_, last := lastOne(f)
-	return last != nil
-}
-
 // Counted returns what a method is if it frees values that are counted; nil if it does not.
 func Counted(f *own.Func) *effect.Found {
 	if len(f.SSA.Params) != 1 || f.SSA.Signature.Results().Len() > 0 || len(f.SSA.AnonFuncs) > 0 {
