@@ -6,6 +6,8 @@ import (
 	"go/types"
 	"reflect"
 	"slices"
+
+	"github.com/lastuse/lastuse/escape/internal/cgo"
 )
 
 // A body is what is known of one function's syntax before it is copied: a declaration,
@@ -233,10 +235,31 @@ func (m *marker) copy(n ast.Node) ast.Node {
 	if lit, ok := n.(*ast.FuncLit); ok {
 		return m.literal(lit)
 	}
+	if c, ok := n.(*ast.CallExpr); ok {
+		if call, args := cgo.Plain(m.in.Info, c); call != nil {
+			return m.plain(call, args)
+		}
+	}
 	if s, ok := n.(ast.Stmt); ok && compound(s) {
 		return m.stmt(s)
 	}
 	return m.shallow(n, m.copy)
+}
+
+// plain returns the copy of a call of C as it stands in the text.
+func (m *marker) plain(call *ast.CallExpr, args []cgo.Arg) ast.Expr {
+	c := &ast.CallExpr{Fun: call.Fun, Lparen: call.Lparen, Rparen: call.Rparen}
+	for _, a := range args {
+		x := m.copy(a.Expr).(ast.Expr)
+		if a.As != nil {
+			as := &ast.CallExpr{Fun: a.As.Fun, Lparen: a.As.Lparen, Args: []ast.Expr{x}, Rparen: a.As.Rparen}
+			m.enter(a.As, as)
+			x = as
+		}
+		c.Args = append(c.Args, x)
+	}
+	m.enter(call, c)
+	return c
 }
 
 // shallow returns a copy of n that has child(c) for each child c that is copied.

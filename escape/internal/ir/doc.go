@@ -35,6 +35,7 @@
 // shared with the pass, among them every identifier, so objects, facts, cgo's names and
 // instances of generics stay the pass's. The copies' and calls' entries are added to
 // copies of the maps of [types.Info]; neither the pass's syntax nor its Info is changed.
+// What cgo made of a call stands in the copy as it stands in the text: see package cgo.
 //
 // Marks are sparse. A variable is marked behind each statement that assigns it, where
 // the paths of a statement that assigns it meet again or come round, and where its

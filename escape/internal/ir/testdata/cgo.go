@@ -10,6 +10,7 @@ func _cgoCheckPointer(any, any) {}
 func _Cfunc_mat_new(n _Ctype_int) (r1 *_Ctype_mat)
 func _Cfunc_mat_add(m *_Ctype_mat, p unsafe.Pointer) (r1 _Ctype_int)
 func _Cfunc_mat_free(m *_Ctype_mat)
+func _Cfunc_free(p unsafe.Pointer)
 
 type Mat struct{ p *_Ctype_mat }
 
@@ -28,4 +29,25 @@ func cgo(data []float32) (sum int) {
 	n := &m
 	n.Free()
 	return sum
+}
+
+func later(m *Mat, data []float32) {
+	defer func() func() {
+		_cgo0 := /*line :1:1*/ unsafe.Pointer(m.p)
+		return func() { _cgoCheckPointer(_cgo0, nil); _Cfunc_free(_cgo0) }
+	}()()
+	func() {
+		_cgoBase0 := &data[0]
+		_cgo0 := unsafe.Pointer(_cgoBase0)
+		_cgoCheckPointer(_cgoBase0, 0 == 0)
+		_Cfunc_free(_cgo0)
+	}()
+	var n _Ctype_int = func() _Ctype_int {
+		var _cgo0 *_Ctype_mat = m.p
+		_cgo1 := unsafe.Pointer(m.p)
+		_cgoCheckPointer(_cgo1, nil)
+		return _Cfunc_mat_add(_cgo0, _cgo1)
+	}()
+	println(n)
+	m.Free()
 }
