@@ -2,7 +2,7 @@
 // alike and is right.
 //
 //	go run ./escape/field                    # the rows that are there to develop with
-//	go run ./escape/field -set aside         # the others
+//	go run ./escape/field -set aside         # the others, which were measured once unseen
 //	go run ./escape/field -only arrow/csv -v # rows by their text, with all that is said of their functions
 //
 // The rows stand in defects.txt, which says of each what it means. Of a defect, the module is analyzed as it
