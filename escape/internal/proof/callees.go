@@ -210,7 +210,9 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 			continue
 		}
 		if c.Operand.Kind == spec.Result {
-			s.Results[c.Operand.Index].take(c, number)
+			r := &s.Results[c.Operand.Index]
+			r.take(c, number)
+			r.Data = r.Data || line.Level == spec.Embedded && c.Effect == spec.Views && c.Of.Kind == spec.Recv
 			continue
 		}
 		if c.Effect == spec.Borrowed && c.Cond.Kind != spec.Always {

@@ -128,12 +128,15 @@ func (f *family) from(src source) set {
 	case inside:
 		return f.inside(s, src.step)
 	case content:
-		if s = f.within(s, src.step); src.data {
+		if s = f.within(s, src.step); f.givesData(src) {
 			s = f.apart(s)
 		}
 		return f.load(s)
 	case lent:
-		return f.lentParts(s)
+		if s = f.lentParts(s); src.data == library {
+			s = f.ofNumbers(s)
+		}
+		return s
 	case field:
 		if m := f.valued(src.v); m != nil {
 			return f.load(f.inside(m, src.step))

@@ -144,6 +144,9 @@ type Lib struct{ n int }
 
 func (l *Lib) Release()
 func (l *Lib) Size() int
+func NewLib() *Lib
+
+func (l *Lib) Ints() []int64
 func (l *Lib) Part() *V
 func (l *Lib) Add(b *B)
 
@@ -205,6 +208,7 @@ func (l *lab) prove(t *testing.T, text string, without ...proof.Rule) *proof.Rep
 		"(p.Arr).Size recv borrowed\n(p.Arr).Part recv borrowed, result 0 views recv\n"+
 		"(p.Arr).Add recv borrowed, arg 0 borrowed\n"+
 		"(p.Wider).Wide recv borrowed, result 0 views recv\n"+
+		"p.NewLib result 0 owned\n(*p.Lib).Ints result 0 views recv\n"+
 		"(*p.Lib).Release recv freed\n(*p.Lib).* recv borrowed, args borrowed\n"))
 	require.NoError(t, err)
 	set.Add(embedded, spec.Embedded)

@@ -192,4 +192,66 @@ func f() {
 	k.Use()
 }
 `, "it is used by Use"},
+	{"numbers that a library says a slice views", `
+func f() (s int64) {
+	x := NewLib()
+	for _, n := range x.Ints() {
+		s += n
+	}
+	x.Release() //F
+	return s
+}
+`, elementViews + `
+func f() (s uint64) {
+	b := Make()
+	for _, n := range b.Words() {
+		s += n
+	}
+	b.Free() //F
+	return s
+}
+`, "it is returned"},
+	{"a copy of such numbers", `
+func f() []int64 {
+	x := NewLib()
+	out := append([]int64(nil), x.Ints()[1:]...)
+	x.Release() //F
+	return out
+}
+`, `
+func f() []int64 {
+	x := NewLib()
+	out := append(x.Ints()[1:], 1)
+	x.Release() //F
+	return out
+}
+`, "it is returned"},
+	{"the address of such a number", "", `
+func f() uintptr {
+	x := NewLib()
+	n := uintptr(unsafe.Pointer(&x.Ints()[0]))
+	x.Release() //F
+	return n
+}
+`, "it is returned"},
+	{"such numbers as memory of another type", "", `
+type node struct{ next *node }
+
+func f() *node {
+	x := NewLib()
+	n := (*node)(unsafe.Pointer(&x.Ints()[0])).next
+	x.Release() //F
+	return n
+}
+`, "it is returned"},
+	{"a callee that knows the address of such a number", "", `
+func addr(v []int64) int64 { return int64(uintptr(unsafe.Pointer(&v[0]))) }
+
+func f() int64 {
+	x := NewLib()
+	n := addr(x.Ints())
+	x.Release() //F
+	return n
+}
+`, "it is returned"},
 }

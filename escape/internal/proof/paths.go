@@ -16,6 +16,7 @@ import (
 
 const (
 	derived  = "'" // a part of a resource, or of an operand of the root
+	numbers  = "#" // the numbers of a resource that a line of its library says a slice views: no handles
 	index    = "[" // the elements of a slice, an array or a map; or, before a constant, one of an array
 	behind   = "@" // of a part of a result: what a pointer or a slice there leads to
 	anywhere = "*" // any part of an object, where it is not known which or there are too many to tell apart

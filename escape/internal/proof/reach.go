@@ -37,7 +37,7 @@ func (f *family) only(s set, is func(elem) bool) bool {
 func (f *family) parts(s set) set {
 	var out set
 	for id := range s.all() {
-		if e := f.elems[id]; e.obj.kind == siteObj || e.obj.kind == paramObj {
+		if e := f.elems[id]; (e.obj.kind == siteObj || e.obj.kind == paramObj) && e.path != numbers {
 			out.union(f.partsOf(e.obj))
 		} else {
 			out.add(id)
@@ -124,12 +124,31 @@ func (f *family) inside(s set, step string) set {
 		case memObj:
 			out.add(f.elem(e.obj, e.path+step))
 		case siteObj, paramObj:
-			out.union(f.partsOf(e.obj))
+			out.union(f.parts(single(id)))
 		default:
 			out.add(id)
 		}
 	}
 	return out
+}
+
+// ofNumbers returns s with the numbers of resources in place of their parts.
+func (f *family) ofNumbers(s set) set {
+	var out set
+	for id := range s.all() {
+		if o := f.elems[id].obj; o.kind == siteObj {
+			id = f.elem(o, numbers)
+		}
+		out.add(id)
+	}
+	return out
+}
+
+// givesData reports whether what a source gives is no handle, unless memory of the family has it.
+func (f *family) givesData(src source) bool {
+	return src.data == anyones || src.data == library && !f.some(f.of(src.v), func(e elem) bool {
+		return (e.obj.kind == siteObj || e.obj.kind == paramObj) && e.path != numbers
+	})
 }
 
 // field returns what a field, or an element, of a value may lead to that s says. What an interface has may be

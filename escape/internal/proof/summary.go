@@ -133,6 +133,7 @@ type Result struct {
 	OK      int   // 1 + the result that is true where it is not zero; 0: there is none
 	Beside  bool  // it may be there although the last result, an error or OK, says that it is not
 	Derived []int // of these operands it may hold a part
+	Data    bool  // a line that comes with lastuse says that it views the receiver: numbers there are data
 	Is      []int // it may be one of these operands itself
 	Exact   bool  // it is one of Is, and nothing else
 	Known   bool  // it holds nothing but what Owned, Derived and Parts say

@@ -31,8 +31,17 @@ type source struct {
 	i    int
 	how  how
 	step string // of inside, content and field: the part
-	data bool   // of content: what is no handle, and no part of one
+	data data   // of content and lent
 }
+
+// A data says of what a source gives that it is no handle, and no part of one.
+type data uint8
+
+const (
+	mayBe   data = iota // it may be one
+	library             // it is a number: of a resource whose library says what its numbers are
+	anyones             // whoever has it there
+)
 
 // A storing puts val into the part of what to leads to that step says.
 type storing struct {
@@ -91,7 +100,7 @@ func (c *checker) entry(i ssa.Instruction) *entry {
 	case *ssa.UnOp:
 		switch i.Op {
 		case token.MUL:
-			e.from, e.reads = []source{{v: i.X, how: content, data: readsData(i)}}, []ssa.Value{i.X}
+			e.from, e.reads = []source{{v: i.X, how: content, data: dataRead(i)}}, []ssa.Value{i.X}
 		case token.ARROW: // of one that was closed, zero
 			e.from, e.zero, e.reads = []source{{v: i.X, how: content, step: index}}, true, []ssa.Value{i.X}
 		case token.NOT:
@@ -253,21 +262,32 @@ func builtin(name string, args []ssa.Value, v ssa.Value) *entry {
 
 // elements is what is in the elements of v.
 func elements(v ssa.Value) source {
-	s, ok := v.Type().Underlying().(*types.Slice)
-	return source{v: v, how: content, step: index, data: ok && isDatum(s.Elem())}
+	return source{v: v, how: content, step: index, data: dataIn(v.Type())}
 }
 
-// readsData reports whether a load reads an element of a slice that is no handle.
-func readsData(i *ssa.UnOp) bool {
-	at, ok := i.X.(*ssa.IndexAddr)
-	return ok && !toArray(at.X) && isDatum(i.Type())
+// dataRead says what a load gives.
+func dataRead(i *ssa.UnOp) data {
+	if at, ok := i.X.(*ssa.IndexAddr); ok {
+		return dataIn(at.X.Type())
+	}
+	return mayBe
 }
 
-// isDatum reports whether an element of a slice is no handle: it has a type that nobody can have made for
-// handles, into which none fits.
-func isDatum(t types.Type) bool {
-	_, basic := types.Unalias(t).(*types.Basic)
-	return basic && noHandle(t, true)
+// dataIn says what an element of a slice is, if it has a type that nobody can have made for handles: one into
+// which none fits is none.
+func dataIn(t types.Type) data {
+	s, ok := t.Underlying().(*types.Slice)
+	if !ok {
+		return mayBe
+	}
+	b, basic := types.Unalias(s.Elem()).(*types.Basic)
+	switch {
+	case basic && noHandle(b, true):
+		return anyones
+	case basic && b.Info()&types.IsInteger != 0 && b.Kind() != types.Uintptr:
+		return library
+	}
+	return mayBe
 }
 
 // result returns where the j-th result of a call comes from, but for what is made there.
@@ -278,8 +298,12 @@ func (k *call) result(j int) *entry {
 		e.from = append(e.from, source{v: k.args[a]})
 	}
 	for n, a := range k.args {
+		src := source{v: a, how: lent}
+		if n == 0 && r.Data && len(r.Derived) == 1 {
+			src.data = min(dataIn(k.resultType(j)), library)
+		}
 		if !r.Known || slices.Contains(r.Derived, n) {
-			e.from = append(e.from, source{v: a, how: lent})
+			e.from = append(e.from, src)
 		}
 	}
 	return e

@@ -111,7 +111,7 @@ func (w *walker) comes(s *set, src source) bool {
 	case inside:
 		return !w.zero && yes
 	case content:
-		return !w.zero && yes && !src.data || w.loaded(s, w.f.within(w.f.of(src.v), src.step))
+		return !w.zero && yes && !w.f.givesData(src) || w.loaded(s, w.f.within(w.f.of(src.v), src.step))
 	case field:
 		if m := w.f.valued(src.v); m != nil {
 			return w.loaded(s, w.f.inside(m, src.step))

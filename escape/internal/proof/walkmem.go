@@ -33,7 +33,7 @@ func (w *walker) store(s *set, st storing, at ssa.Instruction) *set {
 // brings reports whether a value may be the resource, and whether it leads to it.
 func (w *walker) brings(s *set, val source) (is, leads bool) {
 	is = w.comes(s, val) || w.partly(val)
-	return is, is || !val.data && w.touched(s, val.v)
+	return is, is || !w.f.givesData(val) && w.touched(s, val.v)
 }
 
 // partly reports whether a value may have parts that are zero as nobody stored them: that is seen of a struct
