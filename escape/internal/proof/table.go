@@ -280,11 +280,12 @@ func dataIn(t types.Type) data {
 	if !ok {
 		return mayBe
 	}
-	b, basic := types.Unalias(s.Elem()).(*types.Basic)
+	_, nameless := types.Unalias(s.Elem()).(*types.Basic)
+	b, basic := s.Elem().Underlying().(*types.Basic)
 	switch {
-	case basic && noHandle(b, true):
+	case nameless && noHandle(b, true):
 		return anyones
-	case basic && b.Info()&types.IsInteger != 0 && b.Kind() != types.Uintptr:
+	case basic && b.Info()&types.IsNumeric != 0 && b.Kind() != types.Uintptr:
 		return library
 	}
 	return mayBe
