@@ -210,9 +210,7 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 			continue
 		}
 		if c.Operand.Kind == spec.Result {
-			r := &s.Results[c.Operand.Index]
-			r.take(c, number)
-			r.Data = r.Data || line.Level == spec.Embedded && c.Effect == spec.Views && c.Of.Kind == spec.Recv
+			s.Results[c.Operand.Index].take(c, number)
 			continue
 		}
 		if c.Effect == spec.Borrowed && c.Cond.Kind != spec.Always {
@@ -252,7 +250,7 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 		s.outlasts(i, body.result(i), said)
 		r := &s.Results[i]
 		r.Owned, r.Known = r.Owned && !shown[i], true // views of other results are not followed
-		r.Vouched = r.Owned && line.Level == spec.Embedded
+		r.Vouched, r.Data = r.Owned && line.Level == spec.Embedded, r.Data && line.Level == spec.Embedded
 		r.Bare = r.Vouched
 	}
 	// Of what a body hands to somebody it is not known that no result leads to it.
@@ -324,7 +322,7 @@ func (r *Result) take(c spec.Clause, number func(spec.Operand) int) {
 	case spec.Owned: // on another condition it is not known
 		r.Owned = c.Cond.Kind == spec.Always || c.Cond.Kind == spec.OnSuccess
 	case spec.Views:
-		r.Derived = append(r.Derived, number(c.Of))
+		r.Derived, r.Data = append(r.Derived, number(c.Of)), c.Of.Kind == spec.Recv
 	case spec.Is:
 		r.Is, r.Exact = append(r.Is, number(c.Of)), c.Cond.Kind == spec.Always
 	}
