@@ -157,7 +157,7 @@ func (f *Func) Unmoved(of *place.Late) string {
 
 // stay leaves late frees where they are, as the proof does not accept that they move.
 func (f *Func) stay(l *Late, no *Refusal) {
-	l.No, l.Refused = no.String(), no
+	l.No = no.String()
 	f.Frees = slices.DeleteFunc(f.Frees, func(fr *Free) bool { return fr.Late == l })
 	f.Frees = append(f.Frees, l.Without...)
 }

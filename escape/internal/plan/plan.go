@@ -82,8 +82,7 @@ type Free struct {
 // A Late is what is freed late. Without a fix, its buffers are freed as if it were not.
 type Late struct {
 	*place.Late
-	No      string   // why there is no fix; "" if there is one
-	Refused *Refusal // what the proof says of it, if that is why
+	No      string // why there is no fix; "" if there is one
 	Without []*Free
 }
 
