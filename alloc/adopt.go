@@ -23,7 +23,7 @@ type adopted struct {
 //
 // Work that uses the memory must be ordered before what is enqueued on s from now on.
 //
-//lastuse:effect result 0 owned on success, arg n borrowed
+//lastuse:effect result 0 owned on success, arg n borrowed, arg s borrowed
 func Adopt[T any](s *Stream, p Ptr, n int, release func()) (Buffer[T], error) {
 	h, gen, err := s.adopt((*T)(nil), unsafe.Sizeof(*(*T)(nil)), p, n, release)
 	if err != nil {

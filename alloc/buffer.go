@@ -31,7 +31,7 @@ type View[T any] struct{ part part }
 // found the error is a [*MemoryError], for which errors.Is(err, [ErrOutOfMemory]) is
 // true.
 //
-//lastuse:effect result 0 owned on success, arg n borrowed
+//lastuse:effect result 0 owned on success, arg n borrowed, arg s borrowed
 func Make[T any](s *Stream, n int) (Buffer[T], error) {
 	h, gen, err := s.make((*T)(nil), unsafe.Sizeof(*(*T)(nil)), n)
 	if err != nil {
@@ -82,7 +82,7 @@ func (b Buffer[T]) part() part { return part{b.header, b.gen, 0, b.n} }
 // src may be changed, which may be before the copy has run. If src is longer than b
 // the error is an [ErrSize].
 //
-//lastuse:effect recv borrowed, arg src borrowed
+//lastuse:effect recv borrowed, arg src borrowed, arg s borrowed
 func (b Buffer[T]) CopyFrom(s *Stream, src []T) error {
 	return b.part().copyHost(s, false, unsafe.Pointer(unsafe.SliceData(src)), len(src),
 		unsafe.Sizeof(*(*T)(nil)))
@@ -92,7 +92,7 @@ func (b Buffer[T]) CopyFrom(s *Stream, src []T) error {
 // has, and returns when they are there. If dst is longer than b the error is an
 // [ErrSize].
 //
-//lastuse:effect recv borrowed, arg dst borrowed
+//lastuse:effect recv borrowed, arg dst borrowed, arg s borrowed
 func (b Buffer[T]) CopyTo(s *Stream, dst []T) error {
 	return b.part().copyHost(s, true, unsafe.Pointer(unsafe.SliceData(dst)), len(dst),
 		unsafe.Sizeof(*(*T)(nil)))
@@ -100,7 +100,7 @@ func (b Buffer[T]) CopyTo(s *Stream, dst []T) error {
 
 // Fill sets all elements to x, in stream order on s.
 //
-//lastuse:effect recv borrowed
+//lastuse:effect recv borrowed, arg s borrowed
 func (b Buffer[T]) Fill(s *Stream, x T) error {
 	return b.part().fill(s, unsafe.Pointer(&x), unsafe.Sizeof(x))
 }
@@ -112,7 +112,7 @@ func (b Buffer[T]) Fill(s *Stream, x T) error {
 // address is zero. Ptr panics if b has been freed, if s belongs to another pool or is closed, and
 // during capture.
 //
-//lastuse:effect result 0 views recv
+//lastuse:effect result 0 views recv, arg s borrowed
 func (b Buffer[T]) Ptr(s *Stream) Ptr { return b.part().ptr(s) }
 
 // Arg returns b as an argument of a launch.
@@ -144,7 +144,7 @@ func (v View[T]) All() View[T] { return v }
 
 // CopyFrom is like [Buffer.CopyFrom].
 //
-//lastuse:effect recv borrowed, arg src borrowed
+//lastuse:effect recv borrowed, arg src borrowed, arg s borrowed
 func (v View[T]) CopyFrom(s *Stream, src []T) error {
 	return v.part.copyHost(s, false, unsafe.Pointer(unsafe.SliceData(src)), len(src),
 		unsafe.Sizeof(*(*T)(nil)))
@@ -152,7 +152,7 @@ func (v View[T]) CopyFrom(s *Stream, src []T) error {
 
 // CopyTo is like [Buffer.CopyTo].
 //
-//lastuse:effect recv borrowed, arg dst borrowed
+//lastuse:effect recv borrowed, arg dst borrowed, arg s borrowed
 func (v View[T]) CopyTo(s *Stream, dst []T) error {
 	return v.part.copyHost(s, true, unsafe.Pointer(unsafe.SliceData(dst)), len(dst),
 		unsafe.Sizeof(*(*T)(nil)))
@@ -160,14 +160,14 @@ func (v View[T]) CopyTo(s *Stream, dst []T) error {
 
 // Fill is like [Buffer.Fill].
 //
-//lastuse:effect recv borrowed
+//lastuse:effect recv borrowed, arg s borrowed
 func (v View[T]) Fill(s *Stream, x T) error {
 	return v.part.fill(s, unsafe.Pointer(&x), unsafe.Sizeof(x))
 }
 
 // Ptr is like [Buffer.Ptr].
 //
-//lastuse:effect result 0 views recv
+//lastuse:effect result 0 views recv, arg s borrowed
 func (v View[T]) Ptr(s *Stream) Ptr { return v.part.ptr(s) }
 
 // Arg is like [Buffer.Arg].
@@ -179,7 +179,7 @@ func (v View[T]) Arg() Arg { return v.part.arg((*T)(nil)) }
 // buffers or views. If src is longer than dst the error is an [ErrSize]; what arrives
 // where they overlap is unspecified.
 //
-//lastuse:effect arg dst borrowed, arg src borrowed
+//lastuse:effect arg dst borrowed, arg src borrowed, arg s borrowed
 func Copy[T any, D, S interface{ All() View[T] }](s *Stream, dst D, src S) error {
 	return copyParts(s, dst.All().part, src.All().part, unsafe.Sizeof(*(*T)(nil)))
 }

@@ -9,6 +9,8 @@ import (
 // block, and later work on s does not wait for f. f may use the pool, and close it; a panic in it ends the
 // program, as in any goroutine. If the work fails f is not called: [Stream.Sync] says why. The callbacks of
 // one stream may run at the same time.
+//
+//lastuse:effect recv borrowed
 func (s *Stream) Callback(f func()) error {
 	switch {
 	case s.none():

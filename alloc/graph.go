@@ -64,7 +64,7 @@ var errNoGraph = errors.New("no graph: nil, or not made by Capture")
 // of f; [ErrCapturing] if s is captured already; [ErrClosed]; errors.ErrUnsupported of a device that makes no
 // graphs ([Grapher]).
 //
-//lastuse:effect result 0 owned on success, result 0 views arg f, arg f borrowed
+//lastuse:effect result 0 owned on success, result 0 views arg f, arg f borrowed, recv borrowed
 func (s *Stream) Capture(f func() error) (*Graph, error) {
 	const op = "capture"
 	if s.none() {
@@ -124,7 +124,7 @@ func (c *core) instantiate(k *capture) (uintptr, error) {
 // The error is [ErrFreed] if a buffer that the graph names has been freed, with its site if that is known;
 // [ErrClosed]; [ErrForeign] for a stream of another pool; [ErrCapturing] if t is being captured.
 //
-//lastuse:effect recv borrowed
+//lastuse:effect recv borrowed, arg t borrowed
 func (g *Graph) Launch(t *Stream) error {
 	if g == nil || g.run == nil {
 		return fmt.Errorf("alloc: launch graph: %w", errNoGraph)

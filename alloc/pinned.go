@@ -44,7 +44,7 @@ type Pinned[T any] struct {
 // idle block of that size, which is so after a Free or a Sync behind it, no device is called; otherwise
 // it may block. On a device that cannot pin, errors.Is(err, errors.ErrUnsupported) is true.
 //
-//lastuse:effect result 0 owned on success, arg n borrowed
+//lastuse:effect result 0 owned on success, arg n borrowed, arg p borrowed
 func MakePinned[T any](p *Pool, n int) (Pinned[T], error) {
 	h, gen, err := p.makePinned((*T)(nil), unsafe.Sizeof(*(*T)(nil)), n)
 	if err != nil {

@@ -235,15 +235,23 @@ func NewPool(dev Device, o Options) (*Pool, error) {
 func (p *Pool) none() bool { return p == nil || p.core == nil }
 
 // Device returns the device that p takes its memory from.
+//
+//lastuse:effect recv borrowed
 func (p *Pool) Device() Device { return p.core.dev }
 
 // Tracker returns the books that p is kept in.
+//
+//lastuse:effect recv borrowed
 func (p *Pool) Tracker() *tracker.Tracker { return p.core.books }
 
 // DefaultStream returns the stream that the device always has.
+//
+//lastuse:effect recv borrowed
 func (p *Pool) DefaultStream() *Stream { return p.std }
 
 // NewStream makes a stream. It may block for as long as the device takes.
+//
+//lastuse:effect recv borrowed
 func (p *Pool) NewStream() (*Stream, error) {
 	return p.addStream("new stream", false, func(dev Device) (uintptr, error) { return dev.NewStream() })
 }
@@ -256,6 +264,8 @@ type StreamOptions struct {
 }
 
 // NewStreamWith is [Pool.NewStream] with choices.
+//
+//lastuse:effect recv borrowed
 func (p *Pool) NewStreamWith(o StreamOptions) (*Stream, error) {
 	return p.addStream("new stream", false, func(dev Device) (uintptr, error) {
 		d, ok := dev.(Prioritizer)
@@ -278,6 +288,8 @@ func (p *Pool) NewStreamWith(o StreamOptions) (*Stream, error) {
 // accounts of one order. Only the device's default stream, which other libraries name too, may be wrapped
 // beside [Pool.DefaultStream]. Errors: [ErrClosed]; errors.ErrUnsupported of a device that cannot do so; and
 // what the device has against h.
+//
+//lastuse:effect recv borrowed
 func (p *Pool) WrapStream(h uintptr) (*Stream, error) {
 	return p.addStream("wrap stream", true, func(dev Device) (uintptr, error) {
 		a, ok := dev.(StreamAdopter)

@@ -26,7 +26,7 @@ import (
 // Memory that a pool has registered already, wholly or in part, is an error. On a device that cannot register
 // errors.Is(err, errors.ErrUnsupported) is true.
 //
-//lastuse:effect result 0 owned on success, arg memory escapes
+//lastuse:effect result 0 owned on success, arg memory escapes, arg p borrowed
 func Register[T any](p *Pool, memory []T) (Pinned[T], error) {
 	elem := unsafe.Sizeof(*(*T)(nil))
 	h, gen, err := p.register((*T)(nil), elem, unsafe.Pointer(unsafe.SliceData(memory)), len(memory),

@@ -14,7 +14,7 @@ import (
 // fit, or that lie on one another, are an [ErrSize]; what arrives where dst and src overlap is unspecified.
 //
 //lastuse:effect arg dst borrowed, arg src borrowed, arg dstPitch borrowed, arg srcPitch borrowed
-//lastuse:effect arg width borrowed, arg height borrowed
+//lastuse:effect arg width borrowed, arg height borrowed, arg s borrowed
 func Copy2D[T any, D, S interface{ All() View[T] }](s *Stream, dst D, dstPitch int, src S, srcPitch,
 	width, height int) error {
 	to, from := rowSide{part: dst.All().part, pitch: dstPitch}, rowSide{part: src.All().part, pitch: srcPitch}
@@ -24,7 +24,7 @@ func Copy2D[T any, D, S interface{ All() View[T] }](s *Stream, dst D, dstPitch i
 // Upload2D is [Copy2D] from page-locked memory, without waiting: see [Upload].
 //
 //lastuse:effect arg dst borrowed, arg src borrowed, arg dstPitch borrowed, arg srcPitch borrowed
-//lastuse:effect arg width borrowed, arg height borrowed
+//lastuse:effect arg width borrowed, arg height borrowed, arg s borrowed
 func Upload2D[T any, D interface{ All() View[T] }](s *Stream, dst D, dstPitch int, src Pinned[T], srcPitch,
 	width, height int) error {
 	to, from := rowSide{part: dst.All().part, pitch: dstPitch}, src.rows(srcPitch)
@@ -34,7 +34,7 @@ func Upload2D[T any, D interface{ All() View[T] }](s *Stream, dst D, dstPitch in
 // Download2D is [Copy2D] to page-locked memory, without waiting: see [Download].
 //
 //lastuse:effect arg dst borrowed, arg src borrowed, arg dstPitch borrowed, arg srcPitch borrowed
-//lastuse:effect arg width borrowed, arg height borrowed
+//lastuse:effect arg width borrowed, arg height borrowed, arg s borrowed
 func Download2D[T any, S interface{ All() View[T] }](s *Stream, dst Pinned[T], dstPitch int, src S, srcPitch,
 	width, height int) error {
 	to, from := dst.rows(dstPitch), rowSide{part: src.All().part, pitch: srcPitch}

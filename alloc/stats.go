@@ -123,6 +123,8 @@ func (s Stats) Read(name string) (float64, bool) {
 // Stats returns the figures now. It first frees some of the buffers that the
 // collector has found dead and settles pending blocks that are known to be free; it calls
 // no device. It stops the pool for a moment, so that the sizes are of one instant: microseconds.
+//
+//lastuse:effect recv borrowed
 func (p *Pool) Stats() Stats {
 	c := p.core
 	c.drain(drainPerLook)

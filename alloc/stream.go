@@ -45,6 +45,8 @@ func (s *Stream) member() *member {
 }
 
 // Pool returns the pool that s belongs to, or nil for a nil Stream.
+//
+//lastuse:effect recv borrowed
 func (s *Stream) Pool() *Pool {
 	if s == nil {
 		return nil
@@ -57,6 +59,8 @@ func (s *Stream) none() bool { return s == nil || s.heap == nil }
 
 // Handle returns the device's handle of s, for foreign code that enqueues work. From
 // then on the pool must reckon with others capturing the stream into a graph.
+//
+//lastuse:effect recv borrowed
 func (s *Stream) Handle() uintptr {
 	if s.none() {
 		panic(fmt.Errorf("alloc: handle: %w", errNoStream))
@@ -107,6 +111,8 @@ func (s *Stream) ready() error {
 // so far. It does not block. Trouble of the device surfaces in [Stream.Sync]. The two may be of different
 // pools, on one device or on two of one kind in this process ([CrossWaiter]). Wait panics if one is closed,
 // and with [ErrForeign] if their devices know nothing of each other.
+//
+//lastuse:effect recv borrowed, arg t borrowed
 func (s *Stream) Wait(t *Stream) {
 	if s.none() || t.none() {
 		panic(fmt.Errorf("alloc: wait: %w", errNoStream))
@@ -147,6 +153,8 @@ func (s *Stream) Wait(t *Stream) {
 
 // Sync blocks until all work on s has run, and returns the first error of that
 // work, if any.
+//
+//lastuse:effect recv borrowed
 func (s *Stream) Sync() error {
 	if s.none() {
 		return fmt.Errorf("alloc: sync: %w", errNoStream)
@@ -194,6 +202,8 @@ func (s *Stream) wait() (open bool, err error) {
 // SyncContext is like [Stream.Sync], but gives up when ctx is done, with the error of
 // ctx. The work goes on, and so may a goroutine that waits for it, as no device can be told to stop
 // waiting; [Stream.Close] waits for that one too.
+//
+//lastuse:effect recv borrowed, arg ctx borrowed
 func (s *Stream) SyncContext(ctx context.Context) error {
 	if s.none() {
 		return fmt.Errorf("alloc: sync: %w", errNoStream)
@@ -309,6 +319,8 @@ type eventRecord struct {
 // Record returns an event that stands for the work that s has been given so far. An error
 // of the device surfaces in [Event.Sync]. If s is closed its work has run, so the event is done; its
 // Sync says that s is closed all the same.
+//
+//lastuse:effect recv borrowed
 func (s *Stream) Record() Event { return s.record(false) }
 
 // record is Record, or RecordTimed.
@@ -446,6 +458,8 @@ func (e Event) Sync() error {
 // WaitEvent makes work that is enqueued on s from now on run after the work that e
 // stands for. It does not block. Trouble of the device surfaces in [Stream.Sync]. The event may be of
 // another pool, as a stream of [Stream.Wait] may.
+//
+//lastuse:effect recv borrowed, arg e borrowed
 func (s *Stream) WaitEvent(e Event) {
 	if s.none() {
 		panic(fmt.Errorf("alloc: wait event: %w", errNoStream))

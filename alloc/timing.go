@@ -9,6 +9,8 @@ import (
 
 // RecordTimed is [Stream.Record] for an event of which [Event.Sub] can say when the work had run. It costs
 // the device a little more. On a device that does not time it is an event all the same.
+//
+//lastuse:effect recv borrowed
 func (s *Stream) RecordTimed() Event { return s.record(true) }
 
 var errUntimed = errors.New("the event is not timed: use RecordTimed")

@@ -11,7 +11,7 @@ import (
 // pool waits for the copy before it uses the memory again. On a device that cannot copy so ([Transferer]) it
 // waits like [Buffer.CopyFrom].
 //
-//lastuse:effect arg dst borrowed, arg src borrowed
+//lastuse:effect arg dst borrowed, arg src borrowed, arg s borrowed
 func Upload[T any, D interface{ All() View[T] }](s *Stream, dst D, src Pinned[T]) error {
 	return dst.All().part.transfer(s, src.header, src.gen, src.n, unsafe.Sizeof(*(*T)(nil)), true)
 }
@@ -20,7 +20,7 @@ func Upload[T any, D interface{ All() View[T] }](s *Stream, dst D, src Pinned[T]
 // once. The device writes dst when it gets to the copy: until then dst must be neither read nor changed. The
 // rest is as for [Upload].
 //
-//lastuse:effect arg dst borrowed, arg src borrowed
+//lastuse:effect arg dst borrowed, arg src borrowed, arg s borrowed
 func Download[T any, S interface{ All() View[T] }](s *Stream, dst Pinned[T], src S) error {
 	return src.All().part.transfer(s, dst.header, dst.gen, dst.n, unsafe.Sizeof(*(*T)(nil)), false)
 }

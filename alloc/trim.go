@@ -10,6 +10,8 @@ import (
 // keep too. Only memory whose work is known to be complete can go;
 // Trim asks the device for that but does not wait: [Stream.Sync] first, if all of it is
 // to go.
+//
+//lastuse:effect recv borrowed
 func (p *Pool) Trim(keep int64) int64 {
 	c := p.core
 	c.drain(drainPerLook)

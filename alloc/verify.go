@@ -12,6 +12,8 @@ import (
 // only writes that have run are found: [Stream.Sync] first. It stops the pool while it
 // looks at the books, and waits for other goroutines that are getting memory from the device, moving it or
 // giving it back. It is for tests and for hunting errors.
+//
+//lastuse:effect recv borrowed
 func (p *Pool) Check() error {
 	c := p.core
 	var errs []error

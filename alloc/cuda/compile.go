@@ -40,7 +40,7 @@ var libraries = []string{"libnvrtc.so.13", "libnvrtc.so.12", "/usr/local/cuda/li
 // whose Log and text hold what the compiler said, with lines; without NVRTC errors.Is(err, [ErrUnavailable])
 // is true. Compiling takes from a few milliseconds to seconds.
 //
-//lastuse:effect result 0 owned on success, arg src borrowed
+//lastuse:effect result 0 owned on success, arg src borrowed, arg p borrowed
 func Compile(p *alloc.Pool, src string, o CompileOptions) (*Module, error) {
 	b, err := device(p.Device())
 	if err != nil {

@@ -23,7 +23,7 @@ type Exported[T any] struct {
 // s. Errors: alloc.ErrOutOfMemory, after the pool's idle memory was given back; [ErrUnavailable] of a device
 // whose memory cannot be exported; alloc.ErrCapturing.
 //
-//lastuse:effect result 0 owned on success, arg n borrowed
+//lastuse:effect result 0 owned on success, arg n borrowed, arg s borrowed
 func MakeExported[T any](s *alloc.Stream, n int) (Exported[T], error) {
 	m, err := makeLone(s, "make exported", n, int64(unsafe.Sizeof(*(*T)(nil))), (*base).create)
 	if err != nil {
@@ -42,7 +42,7 @@ func MakeExported[T any](s *alloc.Stream, n int) (Exported[T], error) {
 // [os/exec.Cmd].ExtraFiles or over a Unix socket, and closes it; [Import] wants it there. What the other
 // process has enqueued is done for this one when that process has waited for it and says so.
 //
-//lastuse:effect recv borrowed
+//lastuse:effect recv borrowed, arg s borrowed
 func (e Exported[T]) File(s *alloc.Stream) (*os.File, error) {
 	var room [1]alloc.Param
 	if _, err := s.Begin(room[:0], e.Arg()); err != nil { // it has been freed
@@ -75,7 +75,7 @@ func (e Exported[T]) Free() { e.Buffer.Free() }
 // the order of s, whose device is the same or one that reaches it. f may be closed afterwards. The memory
 // counts in this process too. A file that stands for no memory of n elements is an error.
 //
-//lastuse:effect result 0 owned on success, arg f borrowed, arg n borrowed
+//lastuse:effect result 0 owned on success, arg f borrowed, arg n borrowed, arg s borrowed
 func Import[T any](s *alloc.Stream, f *os.File, n int) (alloc.Buffer[T], error) {
 	m, err := makeLone(s, "import", n, int64(unsafe.Sizeof(*(*T)(nil))), func(b *base, _ int64) (handle, error) {
 		return b.imported(f)

@@ -81,7 +81,7 @@ func (g Global[T]) Ptr() alloc.Ptr { return g.v.ptr }
 // CopyFrom copies src to the first elements, in stream order on s. It returns when src may be changed: a
 // graph copies what src holds when it is captured.
 //
-//lastuse:effect recv borrowed, arg src borrowed
+//lastuse:effect recv borrowed, arg src borrowed, arg s borrowed
 func (g Global[T]) CopyFrom(s *alloc.Stream, src []T) error {
 	return g.v.copy(s, refused[T](s), true, unsafe.Pointer(unsafe.SliceData(src)), len(src),
 		unsafe.Sizeof(*(*T)(nil)))
@@ -90,7 +90,7 @@ func (g Global[T]) CopyFrom(s *alloc.Stream, src []T) error {
 // CopyTo copies the first elements to dst, as many as it has, in stream order on s, and returns when they are
 // there.
 //
-//lastuse:effect recv borrowed, arg dst borrowed
+//lastuse:effect recv borrowed, arg dst borrowed, arg s borrowed
 func (g Global[T]) CopyTo(s *alloc.Stream, dst []T) error {
 	return g.v.copy(s, refused[T](s), false, unsafe.Pointer(unsafe.SliceData(dst)), len(dst),
 		unsafe.Sizeof(*(*T)(nil)))

@@ -123,6 +123,7 @@ func (k *Kernel) Name() string { return k.name }
 // get by default. Launch allocates no Go memory for up to 64 arguments of 4 KiB in all.
 //
 //lastuse:effect recv borrowed, arg grid borrowed, arg block borrowed, arg shared borrowed, arg args borrowed
+//lastuse:effect arg s borrowed
 func (k *Kernel) Launch(s *alloc.Stream, grid, block Dim, shared int, args ...alloc.Arg) error {
 	return k.enqueue(s, grid, block, shared, manner{}, args)
 }
@@ -132,6 +133,7 @@ func (k *Kernel) Launch(s *alloc.Stream, grid, block Dim, shared int, args ...al
 // and no more. On a device that cannot do so ([Limits].Cooperative) errors.Is(err, [ErrUnavailable]) is true.
 //
 //lastuse:effect recv borrowed, arg grid borrowed, arg block borrowed, arg shared borrowed, arg args borrowed
+//lastuse:effect arg s borrowed
 func (k *Kernel) LaunchCooperative(s *alloc.Stream, grid, block Dim, shared int, args ...alloc.Arg) error {
 	return k.enqueue(s, grid, block, shared, manner{together: true}, args)
 }
@@ -142,7 +144,7 @@ func (k *Kernel) LaunchCooperative(s *alloc.Stream, grid, block Dim, shared int,
 // errors.Is(err, [ErrUnavailable]) is true.
 //
 //lastuse:effect recv borrowed, arg grid borrowed, arg block borrowed, arg cluster borrowed
-//lastuse:effect arg shared borrowed, arg args borrowed
+//lastuse:effect arg shared borrowed, arg args borrowed, arg s borrowed
 func (k *Kernel) LaunchClusters(s *alloc.Stream, grid, block, cluster Dim, shared int, args ...alloc.Arg) error {
 	c, ok := cluster.u32()
 	if g, fine := grid.u32(); !ok || !cluster.within(MaxCluster) ||

@@ -24,7 +24,7 @@ type Managed[T any] struct {
 // [alloc.MemoryError] or alloc.ErrOutOfMemory; [ErrUnavailable] of a device that has no memory that host and
 // device may touch at the same time; alloc.ErrCapturing.
 //
-//lastuse:effect result 0 owned on success, arg n borrowed
+//lastuse:effect result 0 owned on success, arg n borrowed, arg s borrowed
 func MakeManaged[T any](s *alloc.Stream, n int) (Managed[T], error) {
 	if n == 0 || unsafe.Sizeof(*(*T)(nil)) == 0 {
 		b, err := alloc.Make[T](s, n) // of no bytes
@@ -89,7 +89,7 @@ func makeManaged(s *alloc.Stream, n int, elem int64) (alloc.Ptr, func(), error) 
 // with the buffer is enqueued, and is good until Free or until m becomes unreachable. Work on other streams
 // must have been waited for by s.
 //
-//lastuse:effect result 0 views recv
+//lastuse:effect result 0 views recv, arg s borrowed
 func (m Managed[T]) Slice(s *alloc.Stream) ([]T, error) {
 	var room [1]alloc.Param
 	if _, err := s.Begin(room[:0], m.Arg()); err != nil { // it has been freed

@@ -89,7 +89,7 @@ func (m *moduleBooks) freed(l *loaded, size int64, late bool) {
 // which the device's free memory fell meanwhile, which is all that can be known of it: what other programs do
 // at that moment is measured too, and small modules share what an earlier one reserved.
 //
-//lastuse:effect result 0 owned on success, arg data borrowed
+//lastuse:effect result 0 owned on success, arg data borrowed, arg p borrowed
 func LoadModule(p *alloc.Pool, data []byte) (*Module, error) {
 	b, err := device(p.Device())
 	if err != nil {

@@ -59,7 +59,7 @@ func (d *Device) EnablePeer(other *Device) error {
 // to; the pools may be on different devices. It is ordered after what both streams have now, and later work
 // of both runs after it, so that either side may be freed at once.
 //
-//lastuse:effect arg dst borrowed, arg src borrowed
+//lastuse:effect arg dst borrowed, arg src borrowed, arg to borrowed, arg from borrowed
 func CopyPeer[T any, D, S interface{ All() alloc.View[T] }](to *alloc.Stream, dst D, from *alloc.Stream,
 	src S) error {
 	d, s := dst.All(), src.All()

@@ -25,7 +25,7 @@ func (a Args) Len() int { return len(a.params) }
 //
 // f must not enqueue work on s and wait for it. If it panics the program ends.
 //
-//lastuse:effect arg args borrowed
+//lastuse:effect arg args borrowed, arg s borrowed
 func Launch(s *alloc.Stream, f func(Args), args ...alloc.Arg) error {
 	if f == nil {
 		return errors.New("host: launch: no function")

@@ -38,22 +38,41 @@ type Options struct {
 type Pool struct{ def *Stream }
 
 func NewPool(dev Device, o Options) (*Pool, error) { return &Pool{def: new(Stream)}, nil }
-func (p *Pool) NewStream() (*Stream, error)        { return &Stream{pool: p}, nil }
-func (p *Pool) DefaultStream() *Stream             { return p.def }
-func (p *Pool) Trim(keep int64) int64              { return keep }
-func (p *Pool) Close() error                       { return enqueue(p.def, nil) }
+
+//lastuse:effect recv borrowed
+func (p *Pool) NewStream() (*Stream, error) { return &Stream{pool: p}, nil }
+
+//lastuse:effect recv borrowed
+func (p *Pool) DefaultStream() *Stream { return p.def }
+
+//lastuse:effect recv borrowed
+func (p *Pool) Trim(keep int64) int64 { return keep }
+func (p *Pool) Close() error          { return enqueue(p.def, nil) }
 
 // A Stream orders work.
 type Stream struct{ pool *Pool }
 
-func (s *Stream) Wait(t *Stream)                        { enqueue(s, nil) }
-func (s *Stream) WaitEvent(e Event)                     { enqueue(s, nil) }
-func (s *Stream) Record() Event                         { return Event{handle(s)} }
-func (s *Stream) Sync() error                           { return enqueue(s, nil) }
+//lastuse:effect recv borrowed, arg t borrowed
+func (s *Stream) Wait(t *Stream) { enqueue(s, nil) }
+
+//lastuse:effect recv borrowed, arg e borrowed
+func (s *Stream) WaitEvent(e Event) { enqueue(s, nil) }
+
+//lastuse:effect recv borrowed
+func (s *Stream) Record() Event { return Event{handle(s)} }
+
+//lastuse:effect recv borrowed
+func (s *Stream) Sync() error { return enqueue(s, nil) }
+
+//lastuse:effect recv borrowed, arg ctx borrowed
 func (s *Stream) SyncContext(ctx context.Context) error { return enqueue(s, nil) }
-func (s *Stream) Handle() uintptr                       { return handle(s) }
-func (s *Stream) Close() error                          { return enqueue(s, nil) }
-func (s *Stream) Pool() *Pool                           { return s.pool }
+
+//lastuse:effect recv borrowed
+func (s *Stream) Handle() uintptr { return handle(s) }
+func (s *Stream) Close() error    { return enqueue(s, nil) }
+
+//lastuse:effect recv borrowed
+func (s *Stream) Pool() *Pool { return s.pool }
 
 // An Event is a point on a stream.
 type Event struct{ h uintptr }
@@ -81,7 +100,7 @@ type View[T any] struct {
 
 // Make returns a buffer of n elements.
 //
-//lastuse:effect result 0 owned on success, arg n borrowed
+//lastuse:effect result 0 owned on success, arg n borrowed, arg s borrowed
 func Make[T any](s *Stream, n int) (Buffer[T], error) {
 	h, err := make_(s, int64(n))
 	return Buffer[T]{h, n}, err
@@ -89,7 +108,7 @@ func Make[T any](s *Stream, n int) (Buffer[T], error) {
 
 // Adopt returns a buffer that owns memory made by somebody else.
 //
-//lastuse:effect result 0 owned on success, arg n borrowed
+//lastuse:effect result 0 owned on success, arg n borrowed, arg s borrowed
 func Adopt[T any](s *Stream, p Ptr, n int, release func()) (Buffer[T], error) {
 	h, err := make_(s, int64(n))
 	return Buffer[T]{h, n}, err
@@ -112,17 +131,17 @@ func (b Buffer[T]) Bytes() int64 { return int64(b.n) }
 
 // CopyFrom fills b from src.
 //
-//lastuse:effect recv borrowed, arg src borrowed
+//lastuse:effect recv borrowed, arg src borrowed, arg s borrowed
 func (b Buffer[T]) CopyFrom(s *Stream, src []T) error { return enqueue(s, b.h) }
 
 // CopyTo reads b into dst.
 //
-//lastuse:effect recv borrowed, arg dst borrowed
+//lastuse:effect recv borrowed, arg dst borrowed, arg s borrowed
 func (b Buffer[T]) CopyTo(s *Stream, dst []T) error { return enqueue(s, b.h) }
 
 // Fill sets every element to x.
 //
-//lastuse:effect recv borrowed
+//lastuse:effect recv borrowed, arg s borrowed
 func (b Buffer[T]) Fill(s *Stream, x T) error { return enqueue(s, b.h) }
 
 // View returns elements i to j.
@@ -137,7 +156,7 @@ func (b Buffer[T]) All() View[T] { return View[T]{b.h, b.n} }
 
 // Ptr returns the device address for work on s.
 //
-//lastuse:effect result 0 views recv
+//lastuse:effect result 0 views recv, arg s borrowed
 func (b Buffer[T]) Ptr(s *Stream) Ptr { return addr(s, b.h) }
 
 // Arg returns b as an argument of a launch.
@@ -157,17 +176,17 @@ func (v View[T]) Bytes() int64 { return int64(v.n) }
 
 // CopyFrom fills v from src.
 //
-//lastuse:effect recv borrowed, arg src borrowed
+//lastuse:effect recv borrowed, arg src borrowed, arg s borrowed
 func (v View[T]) CopyFrom(s *Stream, src []T) error { return enqueue(s, v.h) }
 
 // CopyTo reads v into dst.
 //
-//lastuse:effect recv borrowed, arg dst borrowed
+//lastuse:effect recv borrowed, arg dst borrowed, arg s borrowed
 func (v View[T]) CopyTo(s *Stream, dst []T) error { return enqueue(s, v.h) }
 
 // Fill sets every element to x.
 //
-//lastuse:effect recv borrowed
+//lastuse:effect recv borrowed, arg s borrowed
 func (v View[T]) Fill(s *Stream, x T) error { return enqueue(s, v.h) }
 
 // View returns elements i to j.
@@ -182,7 +201,7 @@ func (v View[T]) All() View[T] { return v }
 
 // Ptr returns the device address for work on s.
 //
-//lastuse:effect result 0 views recv
+//lastuse:effect result 0 views recv, arg s borrowed
 func (v View[T]) Ptr(s *Stream) Ptr { return addr(s, v.h) }
 
 // Arg returns v as an argument of a launch.
@@ -192,7 +211,7 @@ func (v View[T]) Arg() Arg { return Arg{v.h} }
 
 // Copy copies src to dst.
 //
-//lastuse:effect arg dst borrowed, arg src borrowed
+//lastuse:effect arg dst borrowed, arg src borrowed, arg s borrowed
 func Copy[T any, D, S interface{ All() View[T] }](s *Stream, dst D, src S) error {
 	return enqueue(s, dst.All().h)
 }
@@ -202,7 +221,7 @@ type Pinned[T any] struct{ s []T }
 
 // MakePinned returns page-locked host memory for n elements.
 //
-//lastuse:effect result 0 owned on success, arg n borrowed
+//lastuse:effect result 0 owned on success, arg n borrowed, arg p borrowed
 func MakePinned[T any](p *Pool, n int) (Pinned[T], error) {
 	return Pinned[T]{make([]T, n)}, nil
 }

@@ -37,9 +37,13 @@ type Stream struct {
 }
 
 // Wait orders s after t.
+//
+//lastuse:effect recv borrowed, arg t borrowed
 func (s *Stream) Wait(t *Stream) {}
 
 // Sync waits for the stream.
+//
+//lastuse:effect recv borrowed
 func (s *Stream) Sync() error { return nil }
 
 // Buffer owns a block.
@@ -64,7 +68,7 @@ type Arg struct {
 
 // Make makes a buffer.
 //
-//lastuse:effect result 0 owned on success, arg n borrowed
+//lastuse:effect result 0 owned on success, arg n borrowed, arg s borrowed
 func Make[T any](s *Stream, n int) (Buffer[T], error) {
 	if s.Bad {
 		return Buffer[T]{}, ErrFault
@@ -80,7 +84,7 @@ func Make[T any](s *Stream, n int) (Buffer[T], error) {
 
 // Adopt makes a buffer of memory made elsewhere.
 //
-//lastuse:effect result 0 owned on success, arg n borrowed
+//lastuse:effect result 0 owned on success, arg n borrowed, arg s borrowed
 func Adopt[T any](s *Stream, p Ptr, n int, release func()) (Buffer[T], error) {
 	return Make[T](s, n)
 }
@@ -124,12 +128,12 @@ func (b Buffer[T]) Bytes() int64 { b.check(nil, "Bytes"); return int64(len(b.ele
 
 // Fill sets every element.
 //
-//lastuse:effect recv borrowed
+//lastuse:effect recv borrowed, arg s borrowed
 func (b Buffer[T]) Fill(s *Stream, x T) error { return b.All().fill(s, x) }
 
 // CopyFrom copies from src.
 //
-//lastuse:effect recv borrowed, arg src borrowed
+//lastuse:effect recv borrowed, arg src borrowed, arg s borrowed
 func (b Buffer[T]) CopyFrom(s *Stream, src []T) error {
 	if err := b.check(s, "CopyFrom"); err != nil {
 		return err
@@ -140,7 +144,7 @@ func (b Buffer[T]) CopyFrom(s *Stream, src []T) error {
 
 // CopyTo copies to dst.
 //
-//lastuse:effect recv borrowed, arg dst borrowed
+//lastuse:effect recv borrowed, arg dst borrowed, arg s borrowed
 func (b Buffer[T]) CopyTo(s *Stream, dst []T) error { return b.all().CopyTo(s, dst) }
 
 // View returns elements i to j.
@@ -161,7 +165,7 @@ func (b Buffer[T]) all() View[T] { return View[T]{b, 0, len(b.elems())} }
 
 // Ptr returns the address.
 //
-//lastuse:effect result 0 views recv
+//lastuse:effect result 0 views recv, arg s borrowed
 func (b Buffer[T]) Ptr(s *Stream) Ptr { b.check(nil, "Ptr"); return Ptr(b.id << offsetBits) }
 
 // Arg returns b as an argument.
@@ -189,7 +193,7 @@ func (v View[T]) Len() int { v.buf.check(nil, "view Len"); return v.hi - v.lo }
 
 // Fill sets every element.
 //
-//lastuse:effect recv borrowed
+//lastuse:effect recv borrowed, arg s borrowed
 func (v View[T]) Fill(s *Stream, x T) error { return v.fill(s, x) }
 
 func (v View[T]) fill(s *Stream, x T) error {
@@ -204,7 +208,7 @@ func (v View[T]) fill(s *Stream, x T) error {
 
 // CopyTo copies to dst.
 //
-//lastuse:effect recv borrowed, arg dst borrowed
+//lastuse:effect recv borrowed, arg dst borrowed, arg s borrowed
 func (v View[T]) CopyTo(s *Stream, dst []T) error {
 	if err := v.buf.check(s, "CopyTo"); err != nil {
 		return err
@@ -228,7 +232,7 @@ func (v View[T]) All() View[T] { return v }
 
 // Ptr returns the address.
 //
-//lastuse:effect result 0 views recv
+//lastuse:effect result 0 views recv, arg s borrowed
 func (v View[T]) Ptr(s *Stream) Ptr { return v.buf.Ptr(s) + Ptr(v.lo) }
 
 // Arg returns v as an argument.
@@ -238,7 +242,7 @@ func (v View[T]) Arg() Arg { return Arg{v.buf.elems()[v.lo:v.hi], v.buf.check(ni
 
 // Copy copies src to dst.
 //
-//lastuse:effect arg dst borrowed, arg src borrowed
+//lastuse:effect arg dst borrowed, arg src borrowed, arg s borrowed
 func Copy[T any, D, S interface{ All() View[T] }](s *Stream, dst D, src S) error {
 	d, r := dst.All(), src.All()
 	if err := d.buf.check(s, "Copy"); err != nil {

@@ -19,5 +19,5 @@ func Value[T any](a Args, i int) T {
 
 // Launch queues f on s.
 //
-//lastuse:effect arg args borrowed
+//lastuse:effect arg args borrowed, arg s borrowed
 func Launch(s *alloc.Stream, f func(Args), args ...alloc.Arg) error { return queue(s, f) }

@@ -8,7 +8,7 @@ type Args struct{ list []any }
 
 // Launch runs f.
 //
-//lastuse:effect arg args borrowed
+//lastuse:effect arg args borrowed, arg s borrowed
 func Launch(s *alloc.Stream, f func(Args), args ...alloc.Arg) error {
 	if s.Bad {
 		return alloc.ErrFault
