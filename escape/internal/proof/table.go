@@ -300,7 +300,7 @@ func (k *call) result(j int) *entry {
 	}
 	for n, a := range k.args {
 		src := source{v: a, how: lent}
-		if n == 0 && r.Data && len(r.Derived) == 1 {
+		if n == 0 && r.Data {
 			src.data = min(dataIn(k.resultType(j)), library)
 		}
 		if !r.Known || slices.Contains(r.Derived, n) {
