@@ -210,7 +210,7 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 			continue
 		}
 		if c.Operand.Kind == spec.Result {
-			s.Results[c.Operand.Index].take(c, number)
+			s.Results[c.Operand.Index].take(c, number, line.Level == spec.Embedded)
 			continue
 		}
 		if c.Effect == spec.Borrowed && c.Cond.Kind != spec.Always {
@@ -250,7 +250,7 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 		s.outlasts(i, body.result(i), said)
 		r := &s.Results[i]
 		r.Owned, r.Known = r.Owned && !shown[i], true // views of other results are not followed
-		r.Vouched, r.Data = r.Owned && line.Level == spec.Embedded, r.Data && line.Level == spec.Embedded
+		r.Vouched = r.Owned && line.Level == spec.Embedded
 		r.Bare = r.Vouched
 	}
 	// Of what a body hands to somebody it is not known that no result leads to it.
@@ -259,7 +259,7 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 		return body.param(n).Keeps || slices.Contains(r.Derived, n) || slices.Contains(r.Is, n)
 	}
 	for _, c := range line.Implied(sig, back) {
-		s.Results[c.Operand.Index].take(c, number)
+		s.Results[c.Operand.Index].take(c, number, false)
 	}
 	return s
 }
@@ -316,13 +316,13 @@ func (p *Param) lend(seen Param, line *spec.Line) {
 	}
 }
 
-// take adds a clause about a result.
-func (r *Result) take(c spec.Clause, number func(spec.Operand) int) {
+// take adds a clause about a result; data: who says so knows what its numbers are.
+func (r *Result) take(c spec.Clause, number func(spec.Operand) int, data bool) {
 	switch c.Effect {
 	case spec.Owned: // on another condition it is not known
 		r.Owned = c.Cond.Kind == spec.Always || c.Cond.Kind == spec.OnSuccess
 	case spec.Views:
-		r.Derived, r.Data = append(r.Derived, number(c.Of)), c.Of.Kind == spec.Recv
+		r.Derived, r.Data = append(r.Derived, number(c.Of)), data && c.Of.Kind == spec.Recv
 	case spec.Is:
 		r.Is, r.Exact = append(r.Is, number(c.Of)), c.Cond.Kind == spec.Always
 	}

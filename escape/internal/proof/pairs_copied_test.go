@@ -254,4 +254,14 @@ func f() int64 {
 	return n
 }
 `, "it is returned"},
+	{"numbers of which only a line for many functions speaks", "", `
+func (l *Lib) Raw() []int64 { return unsafe.Slice((*int64)(unsafe.Pointer(l)), 1) }
+
+func f() int64 {
+	x := NewLib()
+	n := x.Raw()[0]
+	x.Release() //F
+	return n
+}
+`, "it is returned"},
 }
