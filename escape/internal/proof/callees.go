@@ -227,7 +227,7 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 			_, pointer := of.Underlying().(*types.Pointer)
 			pointer = pointer || types.IsInterface(of) && c.Operand.Kind == spec.Recv
 			p.NilOK = body != nil && body.param(n).NilOK || c.Repeatable && !pointer
-			if pointer && !seen.Stores { // to a struct that may be made here
+			if p.Stores = p.Stores || isSlice(of) && seen.Stores; pointer && !seen.Stores {
 				p.Parts, p.PartsNil, p.Clears = seen.Parts, seen.PartsNil, seen.Clears
 			}
 		case spec.Borrowed:

@@ -322,7 +322,7 @@ func (f *family) operands(k *call) {
 	}
 	for n, a := range k.args {
 		p, s := f.param(k, n), f.of(a)
-		frees, spoiled := f.frees(p, s), f.spoiled(p, s)
+		frees, spoiled := f.frees(p, s), f.spoiled(p, a)
 		for _, to := range p.Into {
 			f.grow(k, n, to)
 		}

@@ -4,7 +4,6 @@ package proof
 
 import (
 	"go/types"
-	"strings"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -42,12 +41,14 @@ func (f *family) passesOn(o *object, v ssa.Value, parts []string) {
 	}
 }
 
-// spoiled returns the fields of which nobody knows what a callee leaves there that does p to what leads to s:
-// those of structs that it frees as a whole.
-func (f *family) spoiled(p Param, s set) (out set) {
-	if !p.Frees {
+// spoiled returns the parts of which nobody knows what a callee leaves there that does p to v: those of what
+// it frees as a whole. Elements of a slice that is freed stay, but for what a body is seen to store there.
+func (f *family) spoiled(p Param, v ssa.Value) (out set) {
+	list, ok := v.Type().Underlying().(*types.Slice)
+	if !p.Frees || ok && !f.c.hasParts(list.Elem()) {
 		return nil
 	}
+	s := f.of(v)
 	whole := s
 	if len(p.Parts) > 0 {
 		whole = nil
@@ -59,9 +60,6 @@ func (f *family) spoiled(p Param, s set) (out set) {
 		e := f.elems[id]
 		if e.obj.kind != memObj || f.some(f.content[id], elem.resource) {
 			continue // it has a resource
-		}
-		if t := partType(e.obj.typ, strings.Map(noFixed, e.path)); t == nil || !isStruct(t) {
-			continue // it is elements
 		}
 		for _, q := range e.obj.ids {
 			if path := f.elems[q].path; path != e.path && partOf(path, e.path) {

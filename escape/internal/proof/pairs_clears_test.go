@@ -328,6 +328,106 @@ func f() {
 	}
 }
 `, "may be nil"},
+	{"elements of a slice that a line says is freed", `
+//lastuse:effect arg 0 freed
+func freeAll(s []*B)
+
+func f(c bool) {
+	s := make([]*B, 1)
+	b := Make()
+	if c {
+		freeAll(s)
+	} else {
+		s[0] = b
+	}
+	for _, x := range s { //F
+		if x != nil { //F
+			x.Free() //F
+		} //F
+	} //F
+}
+`, `
+//lastuse:effect arg 0 freed
+func freeAll(s []*B) { s[0] = global }
+
+func f(c bool) {
+	s := make([]*B, 1)
+	b := Make()
+	if c {
+		freeAll(s)
+	} else {
+		s[0] = b
+	}
+	for _, x := range s { //F
+		if x != nil { //F
+			x.Free() //F
+		} //F
+	} //F
+}
+`, "not made here"},
+	{"fields of a part that a line says is freed", "", `
+type in struct{ b *B }
+
+type out struct{ in in }
+
+func (o *out) part() *in { return &o.in }
+
+//lastuse:effect recv freed
+func (i *in) Free()
+
+func f(c bool) {
+	s := &out{}
+	b := Make()
+	if c {
+		s.part().Free()
+	} else {
+		s.in.b = b
+	}
+	if s.in.b != nil { //F
+		s.in.b.Free() //F
+	} //F
+}
+`, "not made here"},
+	{"fields of elements that a line says are freed", "", `
+type in struct{ b *B }
+
+//lastuse:effect arg 0 freed
+func freeAll(s []in)
+
+func f(c bool) {
+	s := make([]in, 1)
+	b := Make()
+	if c {
+		freeAll(s)
+	} else {
+		s[0].b = b
+	}
+	for _, x := range s { //F
+		if x.b != nil { //F
+			x.b.Free() //F
+		} //F
+	} //F
+}
+`, "not made here"},
+	{"elements of an array that a line says is freed", "", `
+type list [2]*B
+
+//lastuse:effect recv freed
+func (l *list) Free()
+
+func f(c bool) {
+	s := &list{}
+	b := Make()
+	if c {
+		s.Free()
+	} else {
+		s[0] = b
+	}
+	if s[0] != nil { //F
+		s[0].Free() //F
+	} //F
+}
+`, "not made here"},
 }
 
 const holder = `
