@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -23,17 +24,17 @@ type lab struct {
 	dir   string // for the copies
 	tool  string
 	env   []string
-	specs map[string][]source
+	table labelled
 }
 
-func newLab(dir, tool string, specs map[string][]source) (*lab, error) {
+func newLab(dir, tool string, t labelled) (*lab, error) {
 	sdk, err := filepath.Abs("escape/testdata/sdk")
 	if err != nil {
 		return nil, err
 	}
 	env := append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOWORK=off", "GOTOOLCHAIN=local",
 		"CC="+sdk+"/cc", "CXX="+sdk+"/cxx", "PKG_CONFIG="+sdk+"/pkg-config")
-	return &lab{dir, tool, env, specs}, nil
+	return &lab{dir, tool, env, t}, nil
 }
 
 // An analyzed is a version of a module, and what is said of it.
@@ -67,16 +68,16 @@ func (l *lab) fill(ctx context.Context, a *analyzed, module string, pkgs []strin
 	download := exec.CommandContext(ctx, "go", "mod", "download", "-json", module)
 	download.Dir, download.Env = l.dir, l.env
 	out, err := download.Output()
-	var info struct{ Dir, Error string }
+	var info struct{ Dir, GoMod, Error string }
 	if json.Unmarshal(out, &info) != nil || info.Error != "" || err != nil {
 		return fmt.Errorf("%s cannot be fetched: %v %s", module, err, info.Error)
 	}
 	a.dir = filepath.Join(l.dir, strings.NewReplacer("/", "_", "@", "_").Replace(module))
-	if err := copyModule(a.dir, info.Dir); err != nil {
+	if err := copyModule(a.dir, info.Dir, info.GoMod); err != nil {
 		return err
 	}
 	args := []string{"-json", "-test=false"}
-	for n, spec := range l.specs[module[:strings.LastIndex(module, "@")]] {
+	for n, spec := range l.table.specs[path(module)] {
 		text, err := os.ReadFile(filepath.Join("escape", spec.file))
 		if err != nil {
 			return err
@@ -92,6 +93,9 @@ func (l *lab) fill(ctx context.Context, a *analyzed, module string, pkgs []strin
 	}
 	cmd := exec.CommandContext(ctx, l.tool, args...)
 	cmd.Dir, cmd.Env = a.dir, l.env
+	if folder := l.table.include[path(module)]; folder != "" {
+		cmd.Env = append(slices.Clip(l.env), "CGO_CFLAGS=-I"+filepath.Join(a.dir, folder))
+	}
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil && cmd.ProcessState.ExitCode() != 3 && stdout.Len() == 0 {
@@ -123,12 +127,27 @@ func (l *lab) fill(ctx context.Context, a *analyzed, module string, pkgs []strin
 	return nil
 }
 
-// copyModule copies what may be analyzed, so that files which are read-only in the cache can be changed.
-func copyModule(to, from string) error {
-	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+// copyModule copies what may be analyzed, so that files which are read-only in the cache can be changed. A
+// module that was released without a go.mod gets the one that the go command made for it. What is there
+// already was copied before.
+func copyModule(to, from, goMod string) error {
+	if _, err := os.Stat(to); err == nil {
+		return nil
+	}
+	part := to + ".part"
+	if err := errors.Join(os.RemoveAll(part), os.CopyFS(part, os.DirFS(from))); err != nil {
 		return err
 	}
-	return filepath.WalkDir(to, func(path string, d fs.DirEntry, err error) error {
+	if _, err := os.Stat(filepath.Join(part, "go.mod")); errors.Is(err, fs.ErrNotExist) {
+		text, err := os.ReadFile(goMod)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(part, "go.mod"), text, 0o644); err != nil {
+			return err
+		}
+	}
+	err := filepath.WalkDir(part, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.Type()&fs.ModeSymlink != 0 {
 			return err
 		}
@@ -138,6 +157,10 @@ func copyModule(to, from string) error {
 		}
 		return os.Chmod(path, info.Mode().Perm()|0o200)
 	})
+	if err != nil {
+		return err
+	}
+	return os.Rename(part, to)
 }
 
 func firstLines(text string) string {
@@ -160,7 +183,8 @@ func (a *analyzed) about(r row) (said []string, why string) {
 		return nil, "there is no " + r.fn + " in " + file
 	}
 	for line := range strings.Lines(a.left) {
-		if pkg, _, no := strings.Cut(line, " is not analyzed"); no && strings.HasSuffix(pkg, "/"+r.pkg) {
+		line, no := strings.CutPrefix(line, "lastuse: ")
+		if pkg, _, cut := strings.Cut(line, " is not analyzed"); no && cut && slices.Contains(r.packages(), pkg) {
 			return nil, strings.TrimSpace(line)
 		}
 	}

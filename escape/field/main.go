@@ -3,9 +3,12 @@
 //
 //	go run ./escape/field                    # the rows that are there to develop with
 //	go run ./escape/field -set aside         # the others, which were measured once unseen
+//	go run ./escape/field -set fresh         # rows of other modules and releases, put down after those
 //	go run ./escape/field -only arrow/csv -v # rows by their text, with all that is said of their functions
+//	go run ./escape/field -dir /tmp/modules  # the go command compiles the modules' C only once
 //
-// The rows stand in defects.txt, which says of each what it means. Of a defect, the module is analyzed as it
+// The rows stand in defects.txt, which says of each what it means, and those of the set fresh in fresh.txt,
+// with what their libraries make and free in fresh.spec. Of a defect, the module is analyzed as it
 // was released with it, and as it was released without: it is found if lastuse says of its function that
 // something is not freed, and gone if that is said no more. Of code that is right nothing may be said. Late
 // frees do not count here. Modules come from the proxy, into the module cache, and a copy is analyzed, since
@@ -29,25 +32,29 @@ import (
 )
 
 //go:embed defects.txt
-var table string
+var defects string
+
+//go:embed fresh.txt
+var fresh string
 
 func main() {
-	set := flag.String("set", "develop", "the `rows` that are measured: develop, aside or all")
+	set := flag.String("set", "develop", "the `rows` that are measured: develop, aside, all (these two) or fresh")
 	only := flag.String("only", "", "leave out rows that do not contain a `text`")
+	dir := flag.String("dir", "", "copy modules to a `folder`, and find them there the next time")
 	tool := flag.String("tool", "", "the lastuse `command`; by default it is built")
 	list := flag.Bool("list", false, "print the rows and their number, and measure nothing")
 	verbose := flag.Bool("v", false, "print what is said of each function")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *set, *only, *tool, *list, *verbose); err != nil {
+	if err := run(ctx, *set, *only, *dir, *tool, *list, *verbose); err != nil {
 		fmt.Fprintln(os.Stderr, "field:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, set, only, tool string, list, verbose bool) error {
-	t, err := parse(table)
+func run(ctx context.Context, set, only, dir, tool string, list, verbose bool) error {
+	t, err := open(set)
 	if err != nil {
 		return err
 	}
@@ -62,20 +69,23 @@ func run(ctx context.Context, set, only, tool string, list, verbose bool) error 
 		fmt.Println(len(rows), "rows")
 		return nil
 	}
-	dir, err := os.MkdirTemp("", "field")
+	tmp, err := os.MkdirTemp("", "field")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer os.RemoveAll(tmp)
+	if dir == "" {
+		dir = tmp
+	}
 	if tool == "" {
-		tool = filepath.Join(dir, "lastuse")
+		tool = filepath.Join(tmp, "lastuse")
 		build := exec.CommandContext(ctx, "go", "build", "-o", tool, "./cmd/lastuse")
 		build.Stderr = os.Stderr
 		if err := build.Run(); err != nil {
 			return fmt.Errorf("building lastuse, in the module's root: %w", err)
 		}
 	}
-	l, err := newLab(dir, tool, t.specs)
+	l, err := newLab(dir, tool, t)
 	if err != nil {
 		return err
 	}
@@ -103,6 +113,17 @@ func run(ctx context.Context, set, only, tool string, list, verbose bool) error 
 	}
 	print(rows, said, verbose)
 	return nil
+}
+
+// open reads the table that has a set.
+func open(set string) (labelled, error) {
+	switch set {
+	case "develop", "aside", "all":
+		return parse("defects.txt", defects)
+	case "fresh":
+		return parse("fresh.txt", fresh)
+	}
+	return labelled{}, fmt.Errorf("there is no set %q", set)
 }
 
 // print prints what came of each row, and the sums.

@@ -27,29 +27,43 @@ func (r row) String() string {
 	return fmt.Sprintf("%s %s %s/%s %s %s", r.shape, v, r.pkg, r.file, r.fn, r.line)
 }
 
+// packages returns what a row's package is called, as released with the defect and without.
+func (r row) packages() (names []string) {
+	for _, v := range []string{r.has, r.without} {
+		if v != "" {
+			names = append(names, strings.TrimSuffix(path(v)+"/"+r.pkg, "/."))
+		}
+	}
+	return names
+}
+
 func version(module string) string { return module[strings.LastIndex(module, "@")+1:] }
+
+func path(module string) string { return module[:strings.LastIndex(module, "@")] }
 
 var major = regexp.MustCompile(`/v[0-9]+$`)
 
-// aside reports whether a row is set aside: half of all names are. The version is no part of the name.
-func (r row) aside() bool {
-	module := r.has[:strings.LastIndex(r.has, "@")]
-	name := strings.Join([]string{major.ReplaceAllString(module, ""), r.pkg, r.file, r.fn, r.line}, " ")
-	return crc32.ChecksumIEEE([]byte(name))%2 == 1
+// name names a row; the version is no part of it.
+func (r row) name() string {
+	return strings.Join([]string{major.ReplaceAllString(path(r.has), ""), r.pkg, r.file, r.fn, r.line}, " ")
 }
+
+// aside reports whether a row of defects.txt is set aside: half of all names are.
+func (r row) aside() bool { return crc32.ChecksumIEEE([]byte(r.name()))%2 == 1 }
 
 // A source is a file of specs, in which one module's name is replaced by another's.
 type source struct{ file, from, to string }
 
-// A labelled is what defects.txt has.
+// A labelled is what a table has.
 type labelled struct {
-	rows  []row
-	specs map[string][]source // module → the specs that it is analyzed with
+	rows    []row
+	specs   map[string][]source // module → the specs that it is analyzed with
+	include map[string]string   // module → a folder of it that has the headers which it looks for elsewhere
 }
 
-// parse reads the table, whose head describes it.
-func parse(text string) (labelled, error) {
-	t := labelled{specs: map[string][]source{}}
+// parse reads a table, which the head of defects.txt describes.
+func parse(file, text string) (labelled, error) {
+	t := labelled{specs: map[string][]source{}, include: map[string]string{}}
 	module, has, without := "", "", ""
 	n := 0
 	for line := range strings.Lines(text) {
@@ -62,6 +76,8 @@ func parse(text string) (labelled, error) {
 		switch {
 		case f[0] == "module" && len(f) == 2:
 			module = f[1]
+		case f[0] == "include" && len(f) == 2:
+			t.include[module] = f[1]
 		case f[0] == "spec" && len(f) == 4:
 			t.specs[module] = append(t.specs[module], source{f[1], f[2], f[3]})
 		case f[0] == "defects" && len(f) == 3:
@@ -75,7 +91,7 @@ func parse(text string) (labelled, error) {
 			}
 			t.rows = append(t.rows, r)
 		default:
-			return t, fmt.Errorf("defects.txt:%d: not understood: %q", n, line)
+			return t, fmt.Errorf("%s:%d: not understood: %q", file, n, line)
 		}
 	}
 	return t, nil
