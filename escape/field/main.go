@@ -5,7 +5,7 @@
 //	go run ./escape/field -set aside         # the others, which were measured once unseen
 //	go run ./escape/field -set fresh         # rows of other modules and releases, put down after those
 //	go run ./escape/field -only arrow/csv -v # rows by their text, with all that is said of their functions
-//	go run ./escape/field -dir /tmp/modules  # the go command compiles the modules' C only once
+//	go run ./escape/field -dir DIR           # the go command compiles the modules' C only once
 //
 // The rows stand in defects.txt, which says of each what it means, and those of the set fresh in fresh.txt,
 // with what their libraries make and free in fresh.spec. Of a defect, the module is analyzed as it

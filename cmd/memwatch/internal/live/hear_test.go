@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 // is found all the same, because the kernel tells.
 func TestHears(t *testing.T) {
 	exe, lib := app(t)
+	books := keeper(t)
 	w := watch(t, Options{Scan: 10 * time.Millisecond})
 	w.pids = func() []int { // it takes long, and finds nothing
 		time.Sleep(50 * time.Millisecond)
@@ -44,8 +46,16 @@ func TestHears(t *testing.T) {
 	require.Eventually(t, func() bool { return f.process(pid).Live == 5<<20+1<<12 }, time.Minute, 5*time.Millisecond)
 	require.False(t, f.process(pid).Joined, "it began when the library was probed")
 
-	keeper := startKeeper(t)
-	require.Eventually(t, func() bool { return f.process(keeper).Live == 1000 }, time.Minute, 5*time.Millisecond)
+	// One that begins just as a turn does, or where the kernel has too much to tell, is left to the look at
+	// all processes, which finds nothing here: another one begins then.
+	var keepers []uint32
+	var next time.Time
+	require.Eventually(t, func() bool {
+		if now := time.Now(); now.After(next) {
+			keepers, next = append(keepers, startKeeper(t, books)), now.Add(3*time.Second)
+		}
+		return slices.ContainsFunc(keepers, func(pid uint32) bool { return f.process(pid).Live == 1000 })
+	}, time.Minute, 5*time.Millisecond)
 }
 
 // TestDeaf watches where the kernel tells nothing: processes are looked at in turn.
@@ -108,11 +118,16 @@ func TestBegunIsBounded(t *testing.T) {
 	require.Equal(t, []int{1, 2, 3}, w.begun[:3])
 }
 
-// startKeeper starts a program that keeps 1000 bytes in its table.
-func startKeeper(t *testing.T) (pid uint32) {
-	exe := filepath.Join(t.TempDir(), "keeper")
+// keeper builds a program that keeps a table.
+func keeper(t *testing.T) (exe string) {
+	exe = filepath.Join(t.TempDir(), "keeper")
 	out, err := exec.Command("go", "build", "-o", exe, "../../testdata/keeper").CombinedOutput()
 	require.NoError(t, err, "%s", out)
+	return exe
+}
+
+// startKeeper starts a keeper, which keeps 1000 bytes in its table.
+func startKeeper(t *testing.T, exe string) (pid uint32) {
 	cmd := exec.Command(exe)
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
