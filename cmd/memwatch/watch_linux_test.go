@@ -140,6 +140,18 @@ func TestRun(t *testing.T) {
 	require.Contains(t, errOut, "no such file")
 }
 
+// mapped waits until a process that was started has mapped a library.
+func mapped(t *testing.T, pid int, lib string) {
+	for {
+		maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+		require.NoError(t, err)
+		if strings.Contains(string(maps), filepath.Base(lib)) {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
 // TestRecordReplay records a running program and replays it.
 func TestRecordReplay(t *testing.T) {
 	prog, lib := stormProgram(t)
@@ -164,6 +176,7 @@ func TestRecordReplay(t *testing.T) {
 		grown(4 << 10)
 		io.WriteString(in, "\n")
 	}()
+	mapped(t, cmd.Process.Pid, lib)
 	_, _, notes := call(t, "-once")
 	require.Regexp(t, fmt.Sprintf(`without a table: .*\b%d\b.*; memwatch -driver`, cmd.Process.Pid), notes)
 	// it ends with the process
