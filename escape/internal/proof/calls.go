@@ -236,8 +236,8 @@ func (f *family) walked(k *call, n int) bool {
 }
 
 // param returns what a call does to operand n.
-func (f *family) param(k *call, n int) (p Param) {
-	p = k.sum.param(n)
+func (f *family) param(k *call, n int) Param {
+	p := k.sum.param(n)
 	into := p.Into
 	if !k.grows() {
 		into = nil
@@ -251,7 +251,6 @@ func (f *family) param(k *call, n int) (p Param) {
 	if k.sum == nil {
 		return p
 	}
-	defer func() { p.Into = into }()
 	p.Stores = p.Stores || f.c.decodes(k, n)
 	p.or(f.c.constrained(k, n))
 	for m, a := range k.args {
@@ -272,6 +271,7 @@ func (f *family) param(k *call, n int) (p Param) {
 	if p.Tells && callable(k.args[n].Type()) && !f.walked(k, n) && !f.only(f.of(k.args[n]), operand) {
 		p.Keeps = true
 	}
+	p.Into = into
 	return p
 }
 

@@ -34,7 +34,8 @@
 //	old, new ── texts.go, same.go, names.go ──► the frees that were put in, taken out, the names made
 //	names ── hoist.go ──► what is computed earlier than it was makes no difference
 //	new ── load.go ──► go/ssa ── table.go, calls.go ──► graph of locations
-//	graph ── infer.go, bodies.go, destroyers.go, parts.go ──► summaries   graph.go, joins.go, order.go ──► points in order
+//	graph ── infer.go, bodies.go, destroyers.go, clears.go, grown.go, parts.go ──► summaries
+//	graph.go, joins.go, order.go ──► points in order
 //	each F: freed.go ── walk.go, walk*.go, known.go, learned.go ──► rules ──► verdict     taken out: moved.go
 //
 // [Check] does that for one package; [SummarizeSource] stops at the summaries. A package's imports are

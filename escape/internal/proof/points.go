@@ -6,7 +6,7 @@ package proof
 // object: the object itself, a field of it by path, or the elements of a slice, an array
 // or a map together. What is in an element is a set of elements again.
 //
-// No edge is dropped because of a type, but that of elements which are data (isDatum): a number made of an
+// No edge is dropped because of a type, but that of elements which are data (dataIn): a number made of an
 // address is that address.
 
 import (
