@@ -148,8 +148,8 @@ func TestEveryCallFails(t *testing.T) {
 }
 
 // Each call that maps, moves or unmaps fails in a workout, and the ones after it too. What is idle afterwards
-// is mapped: the device and the books agree on how much is, and every new buffer can be written to. No call is
-// left out here, as half does elsewhere: which calls are Moves is not the same in every run.
+// is mapped: the device and the books agree on how much is, and every new buffer can be written to. No call
+// is left out here, as half does elsewhere: which calls are Moves is not the same in every run.
 func TestMappingFailsInARow(t *testing.T) {
 	for _, times := range []int64{1, 2, 3} {
 		t.Run(fmt.Sprintf("times=%d", times), func(t *testing.T) {

@@ -92,6 +92,7 @@ type frame struct {
 	groups map[*Var][]*object // goroutines of the group may read them
 	done   map[string]bool    // flags of guarded defers
 	defers []func() sig
+	failed bool // the variable err of a function with named results holds an error
 	lits   map[*Var]*Closure
 	temp   map[string]int64 // what trials gave a name
 	recur  *Recur           // a call of this literal
@@ -392,6 +393,9 @@ func (m *machine) call(i int, args []*value) sig {
 		s = next
 	}
 	ret, retInt, retErr := m.ret, m.retInt, m.retErr
+	if s.kind != sPanic {
+		f.failed = retErr
+	}
 	f.abandoned()
 	for j := len(f.defers) - 1; j >= 0; j-- {
 		if t := f.defers[j](); t.kind == sPanic {
@@ -406,13 +410,22 @@ func (m *machine) call(i int, args []*value) sig {
 		m.out(recovered)
 		ret, retErr, s = f.env[fn.Clean], false, next
 	}
-	if fn.Named && retErr && s.kind != sPanic {
+	if fn.Named && f.failed {
 		for _, o := range f.objects(Of(fn.Clean)) {
 			m.free(o)
 		}
 	}
 	m.ret, m.retInt, m.retErr = ret, retInt, retErr
 	return s
+}
+
+// told notes whether s failed, unless its error goes to a variable of its own or of an inner scope: a
+// deferred function that frees a named result looks at it, in a panic as well.
+func (f *frame) told(s Stmt, how OnErr, decl, failed bool) {
+	if f.fn == nil || !how.tested() || decl && (how == EInvert || !slices.Contains(f.fn.Body, s)) {
+		return
+	}
+	f.failed = failed
 }
 
 // recovered is what a function prints that recovers from a panic.

@@ -291,7 +291,9 @@ func (m *machine) callStmt(f *frame, s *Call) sig {
 			f.set(s.Dst, ret)
 		}
 	}
-	if s.Err == EInvert {
+	if s.Err != EInvert {
+		f.told(s, s.Err, s.Decl, fail)
+	} else {
 		if sg := m.list(f, s.Mid); sg.kind != sNext {
 			return sg
 		}

@@ -252,6 +252,9 @@ func (m *machine) make(f *frame, s *Make) sig {
 	if !fail && !none {
 		o = m.newObject(s.N)
 	}
+	if s.Via != VFound && !s.apart() {
+		f.told(s, s.Err, s.Decl, fail)
+	}
 	if s.Dst.Field >= 0 {
 		x := f.value(s.Dst.V)
 		y := x.clone()

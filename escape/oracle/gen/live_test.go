@@ -132,6 +132,28 @@ func TestRunPredicts(t *testing.T) {
 	require.Equal(t, []int{1, 1, 0}, tr.Events[len(tr.Events)-1].Slack, "what the panic unwound is left to the safety net")
 }
 
+// A deferred function that looks at the named result err frees in a panic, too, where err holds an error by
+// then: not one of an inner scope.
+func TestPanicWithError(t *testing.T) {
+	for _, inner := range []bool{false, true} {
+		r, none := &Var{Name: "r", Kind: KBuf}, &Var{Name: "none", Kind: KBuf, Loc: 1}
+		failing := Stmt(&Call{Fn: 2, Dst: none, Decl: true, Err: ECheck, Fail: []Stmt{use(r), &Return{Fail: true}}})
+		if inner {
+			failing = &Block{Body: []Stmt{failing}}
+		}
+		p, _ := program(func(x, y, z *Var) []Stmt {
+			return []Stmt{&Call{Fn: 1, Dst: x, Decl: true, Err: EDiscard}}
+		})
+		p.Funcs = append(p.Funcs,
+			&Func{Index: 1, Result: RBuf, Named: true, Clean: r, Locs: 2, Body: []Stmt{mk(r), failing}},
+			&Func{Index: 2, Result: RBuf, Body: []Stmt{&Return{Fail: true}}})
+		tr, err := NewAnalysis(p).Run(0, Fault{Op: 1, Panic: true}) // reading r panics
+		require.NoError(t, err)
+		require.True(t, tr.Panics)
+		require.Equal(t, !inner, tr.Frees[0] == 1)
+	}
+}
+
 func TestValidRefusesUseAfterFree(t *testing.T) {
 	p, _ := program(func(x, y, z *Var) []Stmt {
 		return []Stmt{mk(x), &Free{Path: Of(x)}, use(x)}

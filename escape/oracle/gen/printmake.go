@@ -23,7 +23,7 @@ func (w *printer) make(s *Make, top bool) {
 		return
 	}
 	var err string
-	if s.Dst.V.Name == blank && s.ErrID%2 == 0 && !(w.f.Hoist && top) {
+	if s.apart() && !(w.f.Hoist && top) {
 		err, eq = fmt.Sprintf("err%d", s.ErrID), ":="
 	} else {
 		err = w.errName(s.Decl, top, s.ErrID)
@@ -87,6 +87,9 @@ func (w *printer) found(s *Make, call string) {
 	}
 	w.pf("}\n")
 }
+
+// apart reports whether the error has a variable of its own, where the buffer has none.
+func (s *Make) apart() bool { return s.Dst.V.Name == blank && s.ErrID%2 == 0 }
 
 // errName returns the variable for an error, declaring it where `:=` does not.
 func (w *printer) errName(decl, top bool, id int) string {
