@@ -71,7 +71,7 @@ func lendsOnly(f *own.Func, a *ssa.Alloc) bool {
 // forgets returns a return with an error behind a gift, with which the function gives up what it has then.
 func forgets(f *own.Func, a *ssa.Alloc, g fill.Gift) *ssa.Return {
 	for _, r := range ir.Returns(f.SSA) {
-		if r.Block() == f.SSA.Recover || !memory.Fails(r) {
+		if r.Block() == f.SSA.Recover || !f.Fails(r) {
 			continue
 		}
 		failed, known := f.Failed(g.At, r.Block())

@@ -351,7 +351,7 @@ func (h *heap) lost() (*ssa.Return, ssa.Instruction) {
 		return nil, nil
 	}
 	for _, r := range ir.Returns(h.f.SSA) {
-		if r.Block() == h.f.SSA.Recover || slices.Contains(h.back, r) || !memory.Fails(r) {
+		if r.Block() == h.f.SSA.Recover || slices.Contains(h.back, r) || !h.f.Fails(r) {
 			continue
 		}
 		for _, g := range h.gifts {

@@ -194,10 +194,10 @@ func (t *tally) when(hasError bool) effect.When {
 // kinds returns whether a return may be one of success and one of an error.
 func (e *exits) kinds(r *ssa.Return, c own.Combination) [2]bool {
 	if !e.flag {
-		success, failure := memory.Outcome(r, c.NonNil)
+		success, failure := e.f.Outcome(r, c.NonNil)
 		return [2]bool{success, failure}
 	}
-	v := memory.Last(r)
+	v := e.f.Last(r)
 	if i, ok := v.(*ssa.Const); ok {
 		on := i.Value != nil && constant.BoolVal(i.Value)
 		return [2]bool{on, !on}
@@ -502,14 +502,36 @@ func (e *exits) alone(v ssa.Value, n int, path string, r *ssa.Return) bool {
 // says reports whether the last result of a return is what says whether a site made something, or a flag that
 // is true where there is no error.
 func (e *exits) says(r *ssa.Return, s *pointsto.Site) bool {
-	last := memory.Last(r)
+	last := e.f.Last(r)
 	if is, ok := last.(*ssa.BinOp); ok && e.flag && is.Op == token.EQL && s.Error != nil {
 		none := func(v ssa.Value) bool { c, ok := v.(*ssa.Const); return ok && c.IsNil() }
 		if is.X == s.Error && none(is.Y) || is.Y == s.Error && none(is.X) {
 			return !s.Nil
 		}
 	}
-	return !s.Nil && (e.error && last == s.Error || e.flag && last == s.OK)
+	return !s.Nil && (e.error && (last == s.Error || madeBeside(s, last)) || e.flag && last == s.OK)
+}
+
+// madeBeside reports whether a site makes something of a result that a call returned beside an error: where
+// that is not nil, the result is nothing, and so is what is made of it.
+func madeBeside(s *pointsto.Site, err ssa.Value) bool {
+	c := memory.CallOf(s.Value)
+	of, ok := err.(*ssa.Extract)
+	return c != nil && ok && slices.ContainsFunc(calls.Operands(&c.Call), func(v ssa.Value) bool {
+		for {
+			switch i := v.(type) {
+			case *ssa.Convert:
+				v = i.X
+				continue
+			case *ssa.ChangeType:
+				v = i.X
+				continue
+			case *ssa.Extract:
+				return i.Tuple == of.Tuple
+			}
+			return false
+		}
+	})
 }
 
 // A given is what a value may be where it is returned.

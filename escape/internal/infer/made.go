@@ -75,5 +75,5 @@ func (e *exits) has(g fill.Gift, r *ssa.Return) (sure, fails bool) {
 // stored, as it is.
 func (e *exits) returnsError(r *ssa.Return, i ssa.Instruction) bool {
 	c := memory.Maker(i)
-	return c != nil && effect.HasError(c.Call.Signature()) && e.f.Stored(memory.Last(r)) == memory.ErrorOf(c)
+	return c != nil && effect.HasError(c.Call.Signature()) && e.f.Last(r) == memory.ErrorOf(c)
 }

@@ -273,6 +273,12 @@ func (g *Graph) Where(i ssa.Instruction) (node, at int, ok bool) {
 	return w[0], w[1], ok
 }
 
+// At returns the index of an instruction in its block.
+func (g *Graph) At(i ssa.Instruction) int {
+	w := g.where[i]
+	return g.Nodes[w[0]].First + w[1]
+}
+
 // Between adds to in the nodes on the ways from a node to an instruction, that node left out.
 func (g *Graph) Between(from int, to ssa.Instruction, in map[int]bool) {
 	end, _, _ := g.Where(to)

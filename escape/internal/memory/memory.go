@@ -8,6 +8,7 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/ir"
+	"github.com/lastuse/lastuse/escape/internal/lift"
 )
 
 // An Input is what is known beside a function.
@@ -46,15 +47,17 @@ type asked struct {
 	useful map[*ssa.Phi]bool       // whether somebody reads it
 	begun  map[*ssa.Alloc]together // see putTogether
 	undos  map[*ssa.Defer]*undo    // see undoOf
+	lifted *lift.Func              // see Stored
 }
 
 // New finds the variables and objects of a function.
 func New(in *Input, fn *ssa.Function) *Func {
-	f := &Func{SSA: fn, Graph: in.IR.Graph(fn), In: in, Objects: map[ssa.Value]bool{}, split: map[ssa.Value][]*Field{},
+	graph := in.IR.Graph(fn)
+	f := &Func{SSA: fn, Graph: graph, In: in, Objects: map[ssa.Value]bool{}, split: map[ssa.Value][]*Field{},
 		containers: map[ssa.Value]*Container{}, deferreds: map[*ssa.Defer]*Deferred{}, groups: map[ssa.Value]*Running{},
 		returned: map[ssa.Value]ssa.Value{},
 		asked: asked{map[ssa.Value]bool{}, map[capture]bool{}, map[ssa.Value][]*Former{}, map[*ssa.Phi]bool{},
-			map[*ssa.Alloc]together{}, map[*ssa.Defer]*undo{}},
+			map[*ssa.Alloc]together{}, map[*ssa.Defer]*undo{}, lift.New(graph.At)},
 		owners: newOwners()}
 	f.findObjects()
 	f.findReturned()

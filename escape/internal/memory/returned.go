@@ -73,25 +73,6 @@ func onlyReturned(v ssa.Value) bool {
 	return true
 }
 
-// Last returns the last result of a return: what was put into its variable before deferred calls run, if it
-// lies in one that these do not set.
-func Last(r *ssa.Return) ssa.Value {
-	v := r.Results[len(r.Results)-1]
-	load, ok := v.(*ssa.UnOp)
-	if !ok || !InMemory(load.X) || !steady(load.X) {
-		return v
-	}
-	for _, i := range r.Block().Instrs {
-		if s, ok := i.(*ssa.Store); ok && s.Addr == load.X {
-			v = s.Val
-		}
-		if i == ssa.Instruction(load) {
-			break
-		}
-	}
-	return v
-}
-
 // Results lists what a return returns: what was put into a variable before deferred calls run, if it lies in
 // one.
 func (f *Func) Results(r *ssa.Return) []ssa.Value {

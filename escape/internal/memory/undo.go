@@ -53,7 +53,7 @@ func (f *Func) AtEnd(i ssa.Instruction, b *ssa.BasicBlock) effect.Cond {
 	if !ok || load.X != u.err {
 		return effect.Maybe
 	}
-	if !Fails(r) {
+	if !f.Fails(r) {
 		return effect.Never
 	}
 	return effect.Always
@@ -151,7 +151,7 @@ func (f *Func) findUndo(d *ssa.Defer) *undo {
 		return nil
 	}
 	u := &undo{by: d, err: outer(load.X), again: true, then: entry.Succs[way]}
-	if u.err == nil || !steady(u.err) {
+	if u.err == nil || !f.lifted.Steady(u.err) {
 		return nil
 	}
 	var zeroed []ssa.Value

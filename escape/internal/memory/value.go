@@ -10,6 +10,7 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/ir"
+	"github.com/lastuse/lastuse/escape/internal/lift"
 )
 
 // Plain reports whether a value of type t leads to no memory, not even as a number: an int is a
@@ -176,8 +177,9 @@ func RootOf(v ssa.Value) ssa.Value {
 // Flag reports whether a value is a merged boolean that tells by which way paths came to where they meet: on
 // some it is a constant.
 func Flag(v any) bool {
-	phi, ok := v.(*ssa.Phi)
-	return ok && slices.ContainsFunc(phi.Edges, func(e ssa.Value) bool {
+	x, _ := v.(ssa.Value)
+	_, ways := lift.Ways(x)
+	return slices.ContainsFunc(ways, func(e ssa.Value) bool {
 		c, ok := e.(*ssa.Const)
 		return ok && c.Value != nil && c.Value.Kind() == constant.Bool
 	})
@@ -215,9 +217,10 @@ func (f *Func) Useful(phi *ssa.Phi) bool {
 	return false
 }
 
-// Stored returns what a load gives: the value that was stored in the variable just before,
-// if nothing lies between that could store another.
+// Stored returns what a load gives: of a variable that only its function sets, else the value that was stored
+// just before, if nothing lies between that could store another.
 func (f *Func) Stored(v ssa.Value) ssa.Value {
+	v = f.lifted.Read(v)
 	load, ok := v.(*ssa.UnOp)
 	if !ok || load.Op != token.MUL || !InMemory(load.X) {
 		return v

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/ir"
+	"github.com/lastuse/lastuse/escape/internal/lift"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
@@ -15,7 +16,7 @@ import (
 // that a value is true. Conditions with one key are equal as long as none of its values is
 // computed again, since values of SSA do not change.
 type key struct {
-	op   token.Token // NEQ with y nil: it is not nil; ILLEGAL: it is true
+	op   token.Token // NEQ with y nil: it is not nil; ILLEGAL: it is true; MUL: there is something in it
 	x, y any         // a ssa.Value or, for a constant, its text
 }
 
@@ -37,6 +38,9 @@ func isTrue(v ssa.Value) key { return key{x: v} }
 // asksNil reports whether the key is that a value is not nil.
 func (k key) asksNil() bool { return k.op == token.NEQ && k.y == nil }
 
+// asksThere reports whether it is that, or that a slice which owns what is in it has something.
+func (k key) asksThere() bool { return k.asksNil() || k.op == token.MUL }
+
 // keyOf returns the key of a condition, and whether the condition is its opposite.
 func (f *Func) keyOf(v ssa.Value) (k key, neg, ok bool) {
 	for {
@@ -46,12 +50,16 @@ func (f *Func) keyOf(v ssa.Value) (k key, neg, ok bool) {
 		}
 		v, neg = u.X, !neg
 	}
+	v = f.Stored(v)
 	if _, is := v.(*ssa.Const); is {
 		return key{}, false, false
 	}
 	b, is := v.(*ssa.BinOp)
 	if !is {
 		return key{x: v}, neg, true
+	}
+	if s, not := memory.AsksSome(b); s != nil && f.Collects(s) {
+		return key{op: token.MUL, x: s}, neg != not, true
 	}
 	x, y, op := b.X, b.Y, b.Op
 	if op == token.EQL { // of others, the opposite may be false, too: NaN is not ordered
@@ -153,7 +161,8 @@ func (f *Func) before(k key, node int) answer {
 // if that is what it was where the block that dominates it next was left.
 func (f *Func) enters(k key, b *ssa.BasicBlock) (a answer, ok bool) {
 	for _, v := range k.values() {
-		if i, is := v.(ssa.Instruction); is && i.Block() == b {
+		i, is := v.(ssa.Instruction)
+		if m, _ := lift.Ways(v); is && i.Block() == b || m == b {
 			return unknown, true
 		}
 	}
@@ -201,11 +210,12 @@ func (g *Group) chooseConds() {
 		wanted[k.x] = true
 	}
 	for _, k := range order {
-		phi, ok := k.x.(*ssa.Phi)
-		merged := ok && k.asksNil() && slices.ContainsFunc(phi.Edges, func(e ssa.Value) bool { return wanted[e] })
+		x, _ := k.x.(ssa.Value)
+		_, ways := lift.Ways(x)
+		merged := k.asksNil() && slices.ContainsFunc(ways, func(e ssa.Value) bool { return wanted[e] })
 		if merged {
 			for _, n := range needs {
-				if v, ok := n.x.(ssa.Value); ok && slices.Contains(phi.Edges, v) {
+				if v, ok := n.x.(ssa.Value); ok && slices.Contains(ways, v) {
 					take(n)
 				}
 			}
@@ -230,7 +240,7 @@ func (g *Group) chooseConds() {
 	}
 	for c, k := range g.conds {
 		for _, v := range k.values() {
-			if _, ok := v.(*ssa.Phi); ok {
+			if b, _ := lift.Ways(v); b != nil {
 				continue // on the edges that bring it
 			}
 			if n, at, ok := g.f.Where(v); ok {
@@ -247,16 +257,13 @@ func (g *Group) arrive(combo, node, out int) []int {
 	list := []int{combo}
 	for c, k := range g.conds {
 		for _, v := range k.values() {
-			phi, ok := v.(*ssa.Phi)
-			if !ok {
-				continue
-			}
-			if n, _, _ := g.f.Graph.Where(phi); n != to {
+			b, ways := lift.Ways(v)
+			if b == nil || g.f.Graph.Entry(b) != to {
 				continue
 			}
 			on, known := false, false
 			if e := g.f.Graph.Phi(node, out); e >= 0 {
-				on, known = g.brings(combo, k, phi.Edges[e])
+				on, known = g.brings(combo, k, ways[e])
 			}
 			var next []int
 			for _, l := range list {
@@ -280,18 +287,15 @@ func (g *Group) brings(combo int, k key, v ssa.Value) (on, known bool) {
 		if c, ok := v.(*ssa.Const); ok && c.IsNil() {
 			return false, true
 		}
-		if i := slices.Index(g.conds, nonNil(v)); i >= 0 {
-			return combo>>i&1 == 1, true
-		}
+		return g.value(combo, nonNil(v))
 	}
 	if k.op == token.ILLEGAL {
 		if c, ok := v.(*ssa.Const); ok && c.Value != nil {
 			return c.Value.String() == "true", true
 		}
 		if kk, neg, ok := g.f.keyOf(v); ok {
-			if i := slices.Index(g.conds, kk); i >= 0 {
-				return (combo>>i&1 == 1) != neg, true
-			}
+			on, known = g.value(combo, kk)
+			return on != neg, known
 		}
 	}
 	return false, false

@@ -53,7 +53,7 @@ func (g *Group) onEdge(c *combo, n, out int) *combo {
 			c = c.clone()
 		}
 	}
-	if t := g.f.tests[n]; t.ok && out < 2 && t.key.asksNil() {
+	if t := g.f.tests[n]; t.ok && out < 2 && t.key.asksThere() {
 		if v, ok := t.key.x.(ssa.Value); ok {
 			isNil := (out == 0) == t.neg
 			if k, ok := g.index[v]; ok {

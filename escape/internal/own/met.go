@@ -38,7 +38,7 @@ func (p *Point) Meetings() []Meeting {
 			}
 			sure, may := p.g.holdsThen(i, e.act)
 			if r, ok := e.act.Instr.(*ssa.Return); ok {
-				_, failure := memory.Outcome(r, Combination{p.g, i}.NonNil)
+				_, failure := p.g.f.Outcome(r, Combination{p.g, i}.NonNil)
 				may = !failure // with an error, nobody looks at what else there is
 			}
 			if !may {

@@ -361,12 +361,8 @@ func (g *Group) replaced(c *combo, slot int, l flow.Bits) {
 
 // value returns what a key is in combo i, if the group tells its states apart by it.
 func (g *Group) value(i int, k key) (on, known bool) {
-	for c, q := range g.conds {
-		if q == k {
-			return i>>c&1 == 1, true
-		}
-	}
-	return false, false
+	c := slices.Index(g.conds, k)
+	return c >= 0 && i>>c&1 == 1, c >= 0
 }
 
 // holdsThen returns whether an act surely happens in combo i, and whether it may.
