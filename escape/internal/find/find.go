@@ -216,7 +216,7 @@ func (r *finder) due(v *place.Verdict, frees []place.Free) {
 // the token is gone.
 func (r *finder) judge(m met) {
 	on, pos, again := occasion(m.Meeting), position(m.Meeting), m.Act.Again
-	if on == occasions || !m.Sure || !m.Always {
+	if on == occasions || !m.Sure || !m.Always || on == Read && r.besides(m.Meeting) {
 		return
 	}
 	if free, twice := r.f.FreedIn(m.Act.Instr, m.Of); on == Kept && free != nil { // whenever that is called

@@ -43,7 +43,7 @@ func Torn(pkg []*own.Func, frees *effect.Frees) (out []Finding) {
 					continue
 				}
 				n, said := Named(a.X.Type()), frees.Of(a.X.Type())
-				if n == of || said == nil || !said.Said.IsValid() || emptied(f, a) || !looksAt(f, said.Func, a.Field) {
+				if n == of || said == nil || !said.Said.IsValid() || emptied(f, a) || !LooksAt(f, said.Func, a.Field) {
 					continue
 				}
 				seen[fieldOf(a)] = true
@@ -90,8 +90,8 @@ func emptied(f *own.Func, field *ssa.FieldAddr) (yes bool) {
 	return yes
 }
 
-// looksAt reports whether a method looks at a field of its receiver, or has no body here.
-func looksAt(f *own.Func, fn *types.Func, field int) bool {
+// LooksAt reports whether a method looks at a field of its receiver, or has no body here.
+func LooksAt(f *own.Func, fn *types.Func, field int) bool {
 	m := f.SSA.Prog.FuncValue(fn)
 	if m == nil || len(m.Blocks) == 0 || len(m.Params) == 0 {
 		return true

@@ -17,6 +17,7 @@
 package plan
 
 import (
+	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -194,7 +195,12 @@ func (f *Func) decide(ed *editor, keep func(*pointsto.Site) string) {
 	for _, fr := range frees {
 		f.Frees = append(f.Frees, &Free{Free: fr})
 	}
-	f.keep(keep)
+	f.keep(func(s *pointsto.Site) string {
+		if i := shared(f.Own, s); i != nil {
+			return fmt.Sprintf("what it is made of is freed by itself in line %d", ed.in.Fset.Position(i.Pos()).Line)
+		}
+		return keep(s)
+	})
 	f.unfreed(ed)
 	lates := place.Lates(ed.ir, f.Own, text, frees)
 	f.advance(ed, lates)
