@@ -3,10 +3,14 @@ package escape
 import (
 	_ "embed"
 	"errors"
+	"go/ast"
+	"go/token"
 	"go/types"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
@@ -77,6 +81,9 @@ func run(pass *analysis.Pass, specs *spec.Loader, cgo bool) (any, error) {
 		}
 		own = append(own, lines...)
 	}
+	if set.Torn() != nil && pass.Report != nil {
+		reportTorn(pass, set)
+	}
 	p := newSubject(pass.Fset, pass.Files, pass.TypesInfo, pass.Pkg, set)
 	p.cgo, p.told = cgo, pass.Report == nil
 	if !p.interesting(own, func(q *types.Package) bool { return pass.ImportPackageFact(q, new(effect.Fact)) }) {
@@ -99,6 +106,27 @@ func run(pass *analysis.Pass, specs *spec.Loader, cgo bool) (any, error) {
 		}
 	}
 	return res, nil
+}
+
+// reportTorn says of functions that a package names, each where it does so first, that two specs disagree.
+func reportTorn(pass *analysis.Pass, set *spec.Set) {
+	first := map[string]token.Pos{}
+	for _, names := range []map[*ast.Ident]types.Object{pass.TypesInfo.Defs, pass.TypesInfo.Uses} {
+		for id, obj := range names {
+			fn, ok := obj.(*types.Func)
+			if !ok {
+				continue
+			}
+			if line, said := set.Lookup(spec.FullName(fn.Origin())); said && line.Torn != "" {
+				if at, have := first[line.Torn]; !have || id.Pos() < at {
+					first[line.Torn] = id.Pos()
+				}
+			}
+		}
+	}
+	for _, text := range slices.Sorted(maps.Keys(first)) {
+		pass.Reportf(first[text], "%s", text)
+	}
 }
 
 // once reads each file once: it is asked for by each function in it.

@@ -157,7 +157,7 @@ func (v *view) field(fd member.Finding) {
 	switch {
 	case fd.Early.IsValid():
 		x.Category = CategoryUseAfterFree
-	case fd.Said != "":
+	case fd.Said != "" && member.Named(fd.Method.Signature().Recv().Type()) != fd.Type:
 		x.Category = CategoryDoubleFree
 	}
 	if fd.Made.IsValid() {

@@ -36,9 +36,13 @@ type finding struct {
 // check is the command in all modes but -spec-check.
 func (c *command) check(ctx context.Context) int {
 	root := spec.ModuleRoot(c.dir)
-	if _, err := spec.Load(c.specs, root); err != nil {
+	set, err := spec.Load(c.specs, root)
+	if err != nil {
 		c.plainError(err)
 		return exitError
+	}
+	if err := set.Torn(); err != nil { // what these lines do not speak of is looked at all the same
+		c.plainError(err)
 	}
 	if err := c.setFlags(root); err != nil {
 		c.fail("%v", err)

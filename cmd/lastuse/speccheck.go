@@ -72,6 +72,9 @@ func (c *command) specCheck(ctx context.Context) int {
 			return !slices.ContainsFunc(here, func(h error) bool { return h.Error() == w.Error() })
 		})
 	}
+	if set, err := spec.Load(c.specs, ""); err == nil && set.Torn() != nil {
+		wrong = append(wrong, set.Torn())
+	}
 	if len(wrong) > 0 {
 		c.plainError(errors.Join(wrong...))
 	}

@@ -53,6 +53,8 @@
 //
 //   - A Set is safe for readers on several goroutines as soon as nobody adds to
 //     it any more.
+//   - A Line of which two files of one level say different things is torn: nothing is known of its functions,
+//     and nothing is freed by one ([Set.Torn]).
 //   - A Line that Parse returned has at least one clause, and each clause makes
 //     sense for some signature. Whether it does for the function that it names,
 //     [Check] tells.

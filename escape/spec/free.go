@@ -115,6 +115,26 @@ func (s *Set) frees(path string) bool {
 	return slices.ContainsFunc(tables, func(t *table) bool { return t.mentions(path, (*Line).frees) })
 }
 
+// Absent returns the first line that was added which names a method of a type as its free that the type does
+// not have, as a version of its library may not; nil if there is none.
+func (s *Set) Absent(n *types.Named) *Line {
+	if n.Obj().Pkg() == nil {
+		return nil
+	}
+	has := map[string]bool{}
+	for m := range n.Origin().Methods() {
+		has[FullName(m)] = true
+	}
+	of := n.Obj().Pkg().Path() + "." + n.Obj().Name() + ")."
+	for _, l := range s.Lines() {
+		free := slices.ContainsFunc(l.Clauses, func(c Clause) bool { return c.Effect == Freed && c.Operand.Kind == Recv })
+		if free && !l.IsGlob() && !has[l.Name] && strings.HasPrefix(strings.TrimLeft(l.Name, "(*"), of) {
+			return l
+		}
+	}
+	return nil
+}
+
 // OfModule reports whether the lastuse.spec of a module, the main one or not, may
 // name functions of the package with this import path.
 func (s *Set) OfModule(path string) bool {

@@ -42,6 +42,7 @@ type Set struct {
 	tables [levels]*table // of lines that were added
 	std    bool           // the embedded lines hold as well
 	n      int            // lines added so far, for Line.order
+	torn   []*Error       // see Torn
 	freers *freerCache    // answers of Freers; nil in the zero Set
 }
 
@@ -172,7 +173,7 @@ func (s *Set) Digest() string {
 // Load makes the Set for the module at root: the files that the user named, first
 // to last, then lastuse.spec of root (skipped if root is "" or has none), then the
 // embedded lines. A file that is named twice, by whatever path, is read once. The
-// error joins everything that is wrong in all files, and says where files that the user named disagree.
+// error joins everything that is wrong in all files. Where files that the user named disagree, [Set.Torn] says.
 func Load(files []string, root string) (*Set, error) {
 	s, _, err := load(files, root)
 	return s, err
@@ -202,10 +203,7 @@ func load(files []string, root string) (*Set, func(root string) error, error) {
 			errs = append(errs, err)
 			return
 		}
-		if err := s.disagree(f, level); err != nil {
-			errs = append(errs, err)
-			return
-		}
+		s.tear(f, level)
 		s.Add(f, level)
 	}
 	for _, name := range files {
@@ -225,22 +223,38 @@ func load(files []string, root string) (*Set, func(root string) error, error) {
 	return &s, more, nil
 }
 
-// disagree says of which functions a file and one that was read at the same level say different things: which
-// of them is right nobody knows, so nothing is done before one of them goes.
-func (s *Set) disagree(f *File, level Level) error {
+// tear finds the lines of a file of which one that was read at the same level says something else. Which of
+// them is right nobody knows: what is left says that the function may do anything to its operands, and gives
+// nothing. Clauses in another order say the same.
+func (s *Set) tear(f *File, level Level) {
 	have := map[string]*Line{}
 	for _, l := range s.tables[level].lines() {
 		have[l.Name] = l
 	}
-	var errs []*Error
 	for _, l := range f.Lines {
-		if was := have[l.Name]; was != nil && was.String() != l.String() {
-			errs = append(errs, &Error{l.Pos, fmt.Sprintf("%s: %s:%d says something else: %s", l.Name,
-				was.Pos.Filename, was.Pos.Line, formatClauses(was.Clauses))})
+		was := have[l.Name]
+		if was == nil || was.says() == l.says() || was.Torn != "" {
+			continue
 		}
+		err := &Error{l.Pos, fmt.Sprintf("%s: %s:%d says something else: %s", l.Name,
+			was.Pos.Filename, was.Pos.Line, formatClauses(was.Clauses))}
+		s.torn = append(s.torn, err)
+		was.Torn, was.Clauses = err.Error(), []Clause{{Operand: Operand{Kind: Recv}, Effect: Escapes}, {Operand: Operand{Kind: Args}, Effect: Escapes}}
 	}
-	return joinErrors(errs)
 }
+
+// says returns what a line says, whatever the order of its clauses.
+func (l *Line) says() string {
+	var all []string
+	for _, c := range l.Clauses {
+		all = append(all, c.String())
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
+// Torn says of which functions two files of one level say different things, one [*Error] each; nil if of none.
+func (s *Set) Torn() error { return joinErrors(s.torn) }
 
 // maxFile is the size, in bytes, above which a file is taken for a mistake.
 const maxFile = 16 << 20

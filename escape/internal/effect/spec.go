@@ -11,7 +11,7 @@ import (
 // views is borrowed, if the line says no more of it.
 func Of(line *spec.Line, sig *types.Signature, inferred *Summary) *Summary {
 	s := Worst(sig)
-	if inferred != nil {
+	if inferred != nil && line.Torn == "" {
 		c := *inferred
 		c.Params, c.Results = append([]Param(nil), c.Params...), append([]Result(nil), c.Results...)
 		s = &c

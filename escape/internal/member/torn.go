@@ -14,10 +14,11 @@ import (
 )
 
 // This file is about lines of specs that the code contradicts: a line says how a type is freed, with what its
-// fields own, and what ends another type frees one of these fields. Which of them is right nobody knows.
+// fields own, and what ends another type frees one of these fields, or another method of the type frees one
+// that the method in the line leaves alone. Which of them is right nobody knows.
 
-// Torn lists the fields that two types end, by a line and by a body, each once: the method is the one that
-// no line speaks of, and Lost is where it frees.
+// Torn lists the fields that two types or methods end, by a line and by a body, each once: the method is the
+// one that no line speaks of, or that is named behind the first one, and Lost is where it frees.
 func Torn(pkg []*own.Func, frees *effect.Frees) (out []Finding) {
 	seen := map[*types.Var]bool{}
 	for _, f := range pkg {
@@ -26,7 +27,9 @@ func Torn(pkg []*own.Func, frees *effect.Frees) (out []Finding) {
 			continue
 		}
 		of := Named(fn.Signature().Recv().Type())
-		if free := frees.Of(types.NewPointer(of)); (free == nil || free.Func != fn) && !named(fn, of, frees) {
+		free := frees.Of(types.NewPointer(of))
+		beside := free != nil && free.Func != nil && free.Said.IsValid() && free.Func != fn && fn.Signature().Params().Len() == 0
+		if !beside && (free == nil || free.Func != fn) && !named(fn, of, frees) {
 			continue
 		}
 		Each(f.SSA, func(i ssa.Instruction) {
@@ -43,7 +46,10 @@ func Torn(pkg []*own.Func, frees *effect.Frees) (out []Finding) {
 					continue
 				}
 				n, said := Named(a.X.Type()), frees.Of(a.X.Type())
-				if n == of || said == nil || !said.Said.IsValid() || emptied(f, a) || !LooksAt(f, said.Func, a.Field) {
+				if said == nil || !said.Said.IsValid() || setBy(f, a) {
+					continue
+				}
+				if n == of && (!beside || sees(f, said.Func, a.Field, nil)) || n != of && !LooksAt(f, said.Func, a.Field) {
 					continue
 				}
 				seen[fieldOf(a)] = true
@@ -78,16 +84,32 @@ func freedOf(f *own.Func, c ssa.CallInstruction, k int, v ssa.Value) *ssa.FieldA
 	return a
 }
 
-// emptied reports whether a function sets a field to nothing.
-func emptied(f *own.Func, field *ssa.FieldAddr) (yes bool) {
+// setBy reports whether a function gives a field something else, or nothing.
+func setBy(f *own.Func, field *ssa.FieldAddr) (yes bool) {
 	Each(f.SSA, func(i ssa.Instruction) {
 		s, ok := i.(*ssa.Store)
-		if ok && fieldOf(s.Addr) == fieldOf(field) {
-			c, ok := s.Val.(*ssa.Const)
-			yes = yes || ok && c.Value == nil
-		}
+		yes = yes || ok && fieldOf(s.Addr) == fieldOf(field)
 	})
 	return yes
+}
+
+// sees reports whether a method looks at a field of its receiver, or another one of the type that it calls.
+func sees(f *own.Func, fn *types.Func, field int, seen []*types.Func) bool {
+	if slices.Contains(seen, fn) {
+		return false
+	}
+	seen = append(seen, fn)
+	if LooksAt(f, fn, field) {
+		return true
+	}
+	return slices.ContainsFunc(*f.SSA.Prog.FuncValue(fn).Params[0].Referrers(), func(i ssa.Instruction) bool {
+		c, ok := i.(ssa.CallInstruction)
+		if !ok || f.Marks(i) {
+			return false
+		}
+		m := calls.Called(c.Common())
+		return m == nil || m.Signature().Recv() == nil || sees(f, m, field, seen)
+	})
 }
 
 // LooksAt reports whether a method looks at a field of its receiver, or has no body here.

@@ -69,7 +69,7 @@ func (f *Func) keyOf(v ssa.Value) (k key, neg, ok bool) {
 		x, y = y, x
 	}
 	if c, is := y.(*ssa.Const); is && c.IsNil() && op == token.NEQ {
-		return nonNil(f.Stored(x)), neg, true
+		return nonNil(f.Pointer(x)), neg, true
 	}
 	return key{op: op, x: f.operand(x), y: f.operand(y)}, neg, true
 }

@@ -67,12 +67,12 @@ func owned(in *Input, fn *types.Func) (out []types.Type) {
 
 // keepAlive leaves of what is planned for values that nothing frees what keeps them alive until their raw
 // pointer is used.
-func (f *Func) keepAlive(frees *effect.Frees) {
+func (f *Func) keepAlive(e *editor) {
 	for _, fr := range slices.Clone(f.Frees) {
-		if t := fr.Name.Type(); frees.Of(t) == nil && !slices.ContainsFunc(f.Findings, func(fd find.Finding) bool {
+		if t := fr.Name.Type(); e.frees.Of(t) == nil && !slices.ContainsFunc(f.Findings, func(fd find.Finding) bool {
 			return fd.Kind == find.KeepAlive && slices.Contains(fr.Sites, fd.Site)
 		}) {
-			f.without(fr.Sites, func(s *pointsto.Site) { f.Unfreed[s] = "no function is known to free " + t.String() })
+			f.without(fr.Sites, func(s *pointsto.Site) { f.Unfreed[s] = e.noFree(t) })
 		}
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"path/filepath"
 	"slices"
 
 	"golang.org/x/tools/go/analysis"
@@ -165,6 +166,7 @@ func (r *Result) decide(s *solver, fns []*ssa.Function) {
 		if sf == nil || sf.Own == nil || r.failed.skip(f, Contained(func() { sf.decide(r.ed, keep) })) {
 			continue
 		}
+		sf.Findings = slices.DeleteFunc(sf.Findings, func(fd find.Finding) bool { return tornOf(torn, fd.Site) >= 0 })
 		r.Funcs = append(r.Funcs, sf)
 	}
 	if r.failed.whole == "" {
@@ -176,15 +178,21 @@ func (r *Result) decide(s *solver, fns []*ssa.Function) {
 // untorn adds to what is kept what two types lay claim to.
 func untorn(torn []member.Finding, keep func(*pointsto.Site) string) func(*pointsto.Site) string {
 	return func(s *pointsto.Site) string {
-		of := member.Named(s.Value.Type())
-		if k := slices.IndexFunc(torn, func(fd member.Finding) bool { return fd.Type == of }); k >= 0 {
-			return torn[k].Said + " says who frees it, and another type frees what its fields own"
+		if k := tornOf(torn, s); k >= 0 {
+			return torn[k].Said + " says who frees it, and somebody else frees what its fields own"
 		}
 		if keep == nil {
 			return ""
 		}
 		return keep(s)
 	}
+}
+
+// tornOf returns the number of what lays claim to what a site makes beside a line; -1 if nothing does. When
+// that is over nobody knows, so nothing is wrong with it.
+func tornOf(torn []member.Finding, s *pointsto.Site) int {
+	of := member.Named(s.Value.Type())
+	return slices.IndexFunc(torn, func(fd member.Finding) bool { return fd.Type == of })
 }
 
 // decide places the frees of a function that is solved, and finds what is wrong in it.
@@ -205,7 +213,7 @@ func (f *Func) decide(ed *editor, keep func(*pointsto.Site) string) {
 	lates := place.Lates(ed.ir, f.Own, text, frees)
 	f.advance(ed, lates)
 	f.Findings = find.Find(f.Own, frees, f.Verdicts, lates)
-	f.keepAlive(ed.frees)
+	f.keepAlive(ed)
 }
 
 // keep leaves alone what why has a reason for, and what is freed together with that.
@@ -235,7 +243,7 @@ func (f *Func) unfreed(e *editor) {
 		}
 		switch {
 		case free == nil && e.frees.Of(fr.Name.Type()) != nil:
-			why = "no function is known to free " + fr.Name.Type().String()
+			why = e.noFree(fr.Name.Type())
 		case free != nil && !e.imports(e.unit(f.SSA), free):
 			why = "the package of what frees it is not imported here"
 		case slices.ContainsFunc(fr.Sites, func(s *pointsto.Site) bool { return s.Parts }):
@@ -245,6 +253,17 @@ func (f *Func) unfreed(e *editor) {
 			f.without(fr.Sites, func(s *pointsto.Site) { f.Unfreed[s] = why })
 		}
 	}
+}
+
+// noFree says that nothing is known to free a type, and which line names a method for it that is not there.
+func (e *editor) noFree(t types.Type) string {
+	text := "no function is known to free " + t.String()
+	if n := member.Named(t); n != nil {
+		if l := e.in.Set.Absent(n); l != nil {
+			text += fmt.Sprintf("; %s:%d names %s, which is not there", filepath.Base(l.Pos.Filename), l.Pos.Line, l.Name)
+		}
+	}
+	return text
 }
 
 // makers lists the packages whose functions make what sites stand for; nil among them for what none makes.

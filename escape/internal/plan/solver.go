@@ -12,6 +12,7 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/own"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
+	"github.com/lastuse/lastuse/escape/spec"
 )
 
 // A solver looks at the functions of a package, those that are called first.
@@ -39,6 +40,9 @@ func (s *solver) findFrees(order []calls.Round) {
 	needed := map[*types.Func]bool{}
 	may := func(f *ssa.Function) bool {
 		if !infer.IsFree(f) {
+			return false
+		}
+		if line, said := s.in.Set.Lookup(spec.FullName(calls.Declared(f))); said && line.Torn != "" {
 			return false
 		}
 		recv := f.Signature.Recv().Type()

@@ -65,7 +65,11 @@ func (c *checker) effect(fn *types.Func) *Summary {
 		if ok && line.Level == spec.Embedded && ofInterface(fn) && !slices.Contains(asked, fn.Name()) {
 			ok = false // what has the method may be anything: see promised
 		}
-		if ok && !(said && line.Level < spec.Flag) {
+		switch {
+		case !ok || said && line.Level < spec.Flag:
+		case line.Torn != "":
+			s = nil // of two lines nobody knows which is right
+		default:
 			s = written(line, fn.Signature(), body)
 			s.Said = line.Level > spec.Embedded
 		}

@@ -88,6 +88,10 @@ func (w *Reasons) Finding(f *pointsto.Func, fd find.Finding) string {
 // OfFields returns the words for what a method forgets, or loses.
 func OfFields(fd member.Finding) string {
 	fields, of := strings.Join(fd.Fields, ", "), fd.Type.Obj().Name()
+	if fd.Said != "" && member.Named(fd.Method.Signature().Recv().Type()) == fd.Type {
+		return fmt.Sprintf("%s frees field %s of %s, and the free that %s names leaves it alone; until one of them goes, no edit frees a %[3]s",
+			FuncName(fd.Method, fd.Method.Pkg()), fields, of, fd.Said)
+	}
 	if fd.Said != "" {
 		return fmt.Sprintf("%s frees field %s of %s, which %s says is freed with it; until one of them goes, no edit frees a %[3]s",
 			FuncName(fd.Method, fd.Method.Pkg()), fields, of, fd.Said)
