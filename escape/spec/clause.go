@@ -129,7 +129,7 @@ type Line struct {
 	Clauses []Clause
 	Level   Level          // who says so; set when the line is added to a Set
 	Pos     token.Position // file and line
-	Torn    string         // where another file of its level says something else, so that nobody knows; "" if none does
+	Torn    string         // where another file of its level says something else; "" if none does
 	order   int            // position in the Set: lines read first have smaller ones
 }
 

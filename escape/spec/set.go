@@ -173,7 +173,7 @@ func (s *Set) Digest() string {
 // Load makes the Set for the module at root: the files that the user named, first
 // to last, then lastuse.spec of root (skipped if root is "" or has none), then the
 // embedded lines. A file that is named twice, by whatever path, is read once. The
-// error joins everything that is wrong in all files. Where files that the user named disagree, [Set.Torn] says.
+// error joins everything that is wrong in all files. [Set.Torn] says where files that the user named disagree.
 func Load(files []string, root string) (*Set, error) {
 	s, _, err := load(files, root)
 	return s, err
@@ -239,7 +239,8 @@ func (s *Set) tear(f *File, level Level) {
 		err := &Error{l.Pos, fmt.Sprintf("%s: %s:%d says something else: %s", l.Name,
 			was.Pos.Filename, was.Pos.Line, formatClauses(was.Clauses))}
 		s.torn = append(s.torn, err)
-		was.Torn, was.Clauses = err.Error(), []Clause{{Operand: Operand{Kind: Recv}, Effect: Escapes}, {Operand: Operand{Kind: Args}, Effect: Escapes}}
+		was.Torn = err.Error()
+		was.Clauses = []Clause{{Operand: Operand{Kind: Recv}, Effect: Escapes}, {Operand: Operand{Kind: Args}, Effect: Escapes}}
 	}
 }
 

@@ -203,6 +203,9 @@ func (l *lab) prove(t *testing.T, text string, without ...proof.Rule) *proof.Rep
 	globs, err := spec.Parse("p.spec", []byte("p.lend* args borrowed\n"))
 	require.NoError(t, err)
 	set.Add(globs, spec.Module)
+	torn, err := spec.ParseClauses(token.Position{}, "result 0 owned")
+	require.NoError(t, err)
+	set.AddLine(&spec.Line{Name: "p.Torn", Clauses: torn, Torn: "another file says something else"}, spec.Module)
 	embedded, err := spec.Parse("lib.spec", []byte("p.NewArr result 0 owned\np.TryArr result 0 owned\n"+
 		"p.NewArrWith args borrowed, result 0 owned\np.With* args borrowed\n(p.Arr).Release recv freed\n"+
 		"(p.Arr).Size recv borrowed\n(p.Arr).Part recv borrowed, result 0 views recv\n"+

@@ -19,6 +19,15 @@ func f() {
 	b.Free() //F
 }
 `},
+		{"a line of which another one says something else", "not made here", `
+func Torn() *B
+
+func f() {
+	b := Torn()
+	b.Use()
+	b.Free() //F
+}
+`},
 		{"an operand that is borrowed on success", "handed to somebody", `
 //lastuse:effect arg 0 borrowed on success
 func put(b *B) error
