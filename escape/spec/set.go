@@ -173,7 +173,8 @@ func (s *Set) Digest() string {
 // Load makes the Set for the module at root: the files that the user named, first
 // to last, then lastuse.spec of root (skipped if root is "" or has none), then the
 // embedded lines. A file that is named twice, by whatever path, is read once. The
-// error joins everything that is wrong in all files. [Set.Torn] says where files that the user named disagree.
+// error joins everything that is wrong in all files. Where files that the user named disagree, [Set.Torn]
+// says.
 func Load(files []string, root string) (*Set, error) {
 	s, _, err := load(files, root)
 	return s, err
@@ -254,7 +255,8 @@ func (l *Line) says() string {
 	return strings.Join(all, ", ")
 }
 
-// Torn says of which functions two files of one level say different things, one [*Error] each; nil if of none.
+// Torn says of which functions two files of one level say different things, one [*Error] each; nil if they
+// agree.
 func (s *Set) Torn() error { return joinErrors(s.torn) }
 
 // maxFile is the size, in bytes, above which a file is taken for a mistake.
