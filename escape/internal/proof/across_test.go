@@ -298,7 +298,7 @@ func f() {
 	m[0].Use()
 }
 `},
-		{"swapped out of a field", "may be nil", `
+		{"swapped out of a field", "not made here", `
 func f() { b, c := lib.Make(), lib.Make(); h := lib.New(b); o := h.Swap(c)
 	o.Free() //F
 	b.Use()

@@ -36,7 +36,7 @@ func (f *family) taken(v ssa.Value) (p Param) {
 		p.or(q.passed())
 	}
 	for n, r := range s.Results { // a number is used up by who asks
-		has := !r.Known || len(r.Derived)+len(r.Is) > 0
+		has := !r.Known || len(r.Derived)+len(r.Is)+len(r.Read) > 0
 		p.Keeps = p.Keeps || has && !counts(fn.Signature.Results().At(n).Type())
 	}
 	return p

@@ -163,7 +163,7 @@ func worse(a, b *Summary) *Summary {
 	for i, p := range a.Results {
 		q := b.result(i)
 		r := Result{Known: p.Known && q.Known && !p.Fresh && !q.Fresh,
-			Derived: slices.Concat(p.Derived, p.Is, q.Derived, q.Is)}
+			Derived: slices.Concat(p.views(), p.Is, q.views(), q.Is)}
 		if p.Owned && q.Owned {
 			r.Owned, r.Zero, r.Beside = true, p.Zero || q.Zero || p.OK != q.OK, p.Beside || q.Beside
 			r.Vouched, r.Bare = p.Vouched && q.Vouched, p.Bare && q.Bare
@@ -260,7 +260,7 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 	// Of what a body hands to somebody it is not known that no result leads to it.
 	back := func(result, of spec.Operand) bool {
 		n, r := number(of), body.result(result.Index)
-		return body.param(n).Keeps || slices.Contains(r.Derived, n) || slices.Contains(r.Is, n)
+		return body.param(n).Keeps || r.has(n)
 	}
 	for _, c := range line.Implied(sig, back) {
 		s.Results[c.Operand.Index].take(c, number, false)
@@ -280,6 +280,7 @@ func (s *Summary) outlasts(i int, b Result, said []bool) {
 	}
 	*r = b
 	r.Derived, r.Is = lasting(b.Derived), lasting(b.Is)
+	r.Read = slices.DeleteFunc(slices.Clone(b.Read), func(from Slot) bool { return len(lasting([]int{from.Operand})) == 0 })
 	r.Exact = b.Exact && len(r.Is) == len(b.Is)
 }
 

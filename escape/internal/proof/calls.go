@@ -331,7 +331,7 @@ func (f *family) operands(k *call) {
 			f.store(s, set{1 << unknownElem}, true, true)
 		}
 		r := f.reach(s)
-		for id := range f.cleared(a, p).all() {
+		for id := range f.cleared(s, p).all() {
 			f.put(id, set{1 << zeroElem})
 		}
 		if k.given && n > 0 && !k.spawns {
@@ -383,13 +383,13 @@ func (f *family) results(k *call) {
 			o.vouched, o.bare = r.Vouched, r.Bare
 			id := f.elem(o, "")
 			f.flow(k.v, j, single(id))
-			is, views := k.result(j).apart()
+			is, views := f.result(k, j).apart()
 			f.flow(k.v, j, f.outcome(is))
 			f.put(id, f.outcome(views))
 		case f.optional(k, j):
 			f.flow(k.v, j, single(zeroElem)) // nobody has anything by it
 		default:
-			f.flow(k.v, j, f.outcome(k.result(j)))
+			f.flow(k.v, j, f.outcome(f.result(k, j)))
 		}
 	}
 }

@@ -14,17 +14,23 @@ import (
 
 // A free is F: a call that was put in, in one function.
 type free struct {
-	e          *edit
-	at         ssa.CallInstruction
-	arg, whole ssa.Value // the operand, and what it is promoted from, if it is
-	from       set       // memory that arg points to or was read from, or what else it may lead to
-	pts        set       // what is freed
+	e  *edit
+	at ssa.CallInstruction
+	operand
+	pts        set // what is freed
 	repeatable bool
 	nilOK      bool
 	parts      []string         // fields of what arg points to that are freed; nil: all
 	loop       bool             // it stands in an inserted loop over elements
 	keep       bool             // it only keeps alive
 	met        map[*object]bool // the sites whose resource a walk brought there
+}
+
+// An operand is what F is given.
+type operand struct {
+	arg, whole ssa.Value // it, and what it is promoted from, if it is
+	from       set       // memory that it points to or was read from, or what else it may lead to
+	by         ssa.Value // what leads there
 }
 
 // check judges all edits.
@@ -390,8 +396,8 @@ func (c *checker) givenUp(w *walker) {
 }
 
 func (c *checker) walker(g *graph, frees []*free, site *object, zero bool, class set) *walker {
-	w := &walker{g: g, f: g.f, site: site, zero: zero, frees: frees, isF: map[token.Pos]int{},
-		class: class, about: map[*ssa.Function]bool{},
+	w := &walker{g: g, f: g.f, frees: frees, isF: map[token.Pos]int{}, class: class,
+		about: map[*ssa.Function]bool{}, followed: followed{site, g.f.instance(site), zero},
 		hears: hears{fault: func(int, Rule, string, ssa.Instruction) {}}}
 	for n, x := range frees {
 		w.isF[x.at.Common().Pos()] = n

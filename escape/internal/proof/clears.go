@@ -8,10 +8,10 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// cleared returns the parts of memory that a callee which does p may give zero, of what v leads to.
-func (f *family) cleared(v ssa.Value, p Param) (out set) {
+// cleared returns the parts of memory that a callee which does p may give zero, of what its operand leads to.
+func (f *family) cleared(s set, p Param) (out set) {
 	for _, path := range p.Clears {
-		for e := range f.leads(f.along(f.of(v), path)) {
+		for e := range f.leads(f.along(s, path)) {
 			for _, q := range e.obj.ids {
 				if e.obj.kind == memObj && partOf(f.elems[q].path, e.path) {
 					out.add(q)

@@ -34,7 +34,7 @@
 //	old, new ── texts.go, same.go, names.go ──► the frees that were put in, taken out, the names made
 //	names ── hoist.go ──► what is computed earlier than it was makes no difference
 //	new ── load.go ──► go/ssa ── table.go, calls.go ──► graph of locations
-//	graph ── infer.go, bodies.go, destroyers.go, clears.go, grown.go, parts.go ──► summaries
+//	graph ── infer.go, bodies.go, destroyers.go, clears.go, grown.go, parts.go, read.go ──► summaries
 //	graph.go, joins.go, order.go ──► points in order
 //	each F: freed.go ── walk.go, walk*.go, known.go, learned.go ──► rules ──► verdict     taken out: moved.go
 //
@@ -42,7 +42,8 @@
 // summarized before it. Check looks only into bodies that matter for what is edited: where summaries of the
 // original are given, the edited ones, as long as these do to their operands what they did; else those as
 // well that an edited one leads to by name (memory.go). Asked again with a [Memory], Check does not look into
-// what it accepted. One walk goes up to all sites, where those that follow a resource begin (sites.go).
+// what it accepted. One walk goes up to all sites, where those that follow a resource begin (sites.go). One
+// that follows a part of what a call makes knows who leads to what this run of it made (instance.go).
 //
 // # The rules
 //

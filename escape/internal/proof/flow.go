@@ -22,7 +22,7 @@ func (f *family) apply(i ssa.Instruction, e *entry) {
 		if f.zeroes(i) {
 			return
 		}
-		if src := f.copied(i); src != nil {
+		if _, src := f.copied(i); src != nil {
 			f.copies(f.of(i.Addr), src, func(from, to int) {
 				f.put(to, f.content[from])
 			})
@@ -194,32 +194,32 @@ func (f *family) valued(v ssa.Value) set {
 	return nil
 }
 
-// copied returns the memory of the struct or array that a store copies: it was loaded just before, or a call
-// gave it. It is nil if the store does something else, or one of them is not in memory of the family.
-// go/ssa makes a composite literal in memory of its own and copies it.
-func (f *family) copied(i *ssa.Store) set {
+// copied returns the memory of the struct or array that a store copies, and what leads there: it was loaded
+// just before, or a call gave it. It is nil if the store does something else, or one of them is not in memory
+// of the family. go/ssa makes a composite literal in memory of its own and copies it.
+func (f *family) copied(i *ssa.Store) (by ssa.Value, src set) {
 	if m := f.valued(i.Val); m != nil && f.inMemory(i.Addr) {
-		return m
+		return i.Val, m
 	}
 	load, ok := i.Val.(*ssa.UnOp)
 	if !ok || load.Op != token.MUL || load.Block() != i.Block() {
-		return nil
+		return nil, nil
 	}
 	switch load.Type().Underlying().(type) {
 	case *types.Struct, *types.Array:
 	default:
-		return nil
+		return nil, nil
 	}
 	instrs := i.Block().Instrs
 	for n := slices.Index(instrs, ssa.Instruction(i)) - 1; n >= 0; n-- {
 		if instrs[n] == ssa.Instruction(load) && f.inMemory(load.X) && f.inMemory(i.Addr) {
-			return f.of(load.X)
+			return load.X, f.of(load.X)
 		}
 		if _, ok := instrs[n].(*ssa.DebugRef); !ok {
-			return nil
+			return nil, nil
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // copies calls do for each element of what src leads to and the one of dst that takes it.

@@ -60,8 +60,9 @@ func (c *checker) fresh(g *graph, e *edit, at ssa.CallInstruction) *free {
 	}
 	x.from = g.f.of(x.arg)
 	value := isStruct(x.arg.Type()) && len(p.Parts) > 0
+	x.by = x.arg
 	if value {
-		x.from = g.f.readFrom(x.arg, at)
+		x.by, x.from = g.f.readFrom(x.arg, at)
 	}
 	x.repeatable, x.parts, x.pts = p.Repeatable || c.off[Once], p.Parts, g.freed(x.from, p)
 	if whole != x.arg {
@@ -209,16 +210,17 @@ func (f *family) inFamily(s set) bool {
 	return f.some(s, func(e elem) bool { return e.obj.kind == memObj })
 }
 
-// readFrom returns the memory of which a struct that a call is given is a copy; nil if that is not known.
-func (f *family) readFrom(v ssa.Value, at ssa.CallInstruction) set {
+// readFrom returns the memory of which a struct that a call is given is a copy, and what leads there; nil if
+// that is not known.
+func (f *family) readFrom(v ssa.Value, at ssa.CallInstruction) (by ssa.Value, from set) {
 	if m := f.valued(v); m != nil {
-		return m
+		return v, m
 	}
 	load, ok := v.(*ssa.UnOp)
 	if _, now := at.(*ssa.Call); ok && now && undisturbed(load, at) && f.inMemory(load.X) {
-		return f.of(load.X)
+		return load.X, f.of(load.X)
 	}
-	return nil
+	return v, nil
 }
 
 // freed returns what a free frees, which does p, of what leads to from: that itself, or what is there, or
@@ -309,13 +311,27 @@ func toArray(v ssa.Value) bool {
 	return ok
 }
 
-// notNil reports whether pointer p is not nil in block b: it was tested, or the error beside it was.
+// notNil reports whether pointer p is not nil in block b: it was tested, or the error beside it was. What
+// paths bring that meet, and so a loop, was so at the end of each.
 func (g *graph) notNil(p ssa.Value, b *ssa.BasicBlock) bool {
-	if tested(p, b, token.NEQ) {
+	return g.neverNil(p, b, map[ssa.Value]bool{})
+}
+
+func (g *graph) neverNil(p ssa.Value, b *ssa.BasicBlock, seen map[ssa.Value]bool) bool {
+	if seen[p] || tested(p, b, token.NEQ) {
 		return true
 	}
-	if call, ok := p.(*ssa.Call); ok {
-		return g.calls[call].sum.result(0).made()
+	switch p := p.(type) {
+	case *ssa.Call:
+		return g.calls[p].sum.result(0).made()
+	case *ssa.Phi:
+		seen[p] = true
+		for n, e := range p.Edges {
+			if !g.neverNil(e, p.Block().Preds[n], seen) {
+				return false
+			}
+		}
+		return true
 	}
 	e, ok := p.(*ssa.Extract)
 	if !ok {

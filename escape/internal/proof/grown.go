@@ -119,10 +119,10 @@ func (f *family) grow(k *call, n int, to Slot) {
 func (w *walker) grow(k *call, n int, to Slot, s *set) *set {
 	at, made, elems, before := w.f.slots(k, n, to)
 	is, leads := w.brings(s, source{v: k.args[n]})
-	if !w.zero && w.loaded(s, at) {
+	if !w.zero && w.loaded(s, k.args[to.Operand], at) {
 		s.add(w.id(markKey{kind: left, at: k.at})) // a slice that is the resource is another one
 	}
-	if w.loaded(s, before) {
+	if w.loaded(s, k.args[to.Operand], before) {
 		for id := range w.f.inside(made, index).all() {
 			w.into(s, id)
 		}

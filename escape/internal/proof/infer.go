@@ -110,6 +110,7 @@ func (c *checker) summary(fn *ssa.Function, f *family) *Summary {
 	for j, r := range f.rets[fn] {
 		is := owned(f, r, in, fn.Signature.Results().At(j).Type())
 		if !is && !f.mayBeFresh(j) {
+			f.readResult(j, &s.Results[j])
 			continue
 		}
 		if g == nil {

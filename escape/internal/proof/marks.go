@@ -22,6 +22,8 @@ const (
 	twice                     // it may be in a container twice
 	keyed                     // a map may have it as a key, or a table something at its number
 	called                    // the literal runs, called at this point; -1: anywhere
+	thisRun                   // a register leads to what was made with it
+	anyRun                    // any register may, that leads to what such a call makes
 )
 
 type markKey struct {
@@ -36,7 +38,7 @@ type marks struct {
 	regs    map[ssa.Value]int // inReg of what is no tuple
 	ids     map[markKey]int   // others
 	list    []markKey
-	holders set // of those who have the resource
+	holders set // of those who have the resource, or what was made with it
 
 	reached [2]map[ssa.Value]set // inElem of the elements that a register leads to; [1]: through no resource
 	elems   int                  // there were when these were found
@@ -96,7 +98,8 @@ func (ms *marks) id(m markKey) int {
 			ms.ids[m] = id
 		}
 	}
-	if m.kind == inReg || m.kind == inElem || m.kind == deferred || m.kind == held {
+	switch m.kind {
+	case inReg, inElem, deferred, held, thisRun, anyRun:
 		ms.holders.add(id)
 	}
 	return id

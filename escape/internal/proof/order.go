@@ -155,8 +155,8 @@ func (w *walker) late(call ssa.Instruction, p phase, s *set) (phase, *set) {
 			p = w.learn(p, atom{v, kind}, nothing)
 		}
 		t := ptr(*s)
-		if st, ok := i.(*ssa.Store); ok && w.f.copied(st) != nil {
-			t = w.copyStruct(t, w.f.of(st.Addr), w.f.copied(st), w.touched(t, st.Val), st, true)
+		if st, ok := i.(*ssa.Store); ok {
+			t = w.copyStruct(t, st, true)
 		}
 		for _, st := range e.stores {
 			if fresh[st.val.v] {

@@ -92,7 +92,7 @@ func (f *family) inResult(j int, path string) inReturn {
 				return w.zero
 			}
 		}
-		return w.loaded(s, f.along(f.of(v), path))
+		return w.loaded(s, v, f.along(f.of(v), path))
 	}
 }
 
@@ -141,6 +141,7 @@ func (c *checker) freshResult(g *graph, fn *ssa.Function, j int, res *Result) {
 			c.zeros(g, fn, nil, nil, in, &p.Result)
 		}
 		if len(own) == 0 {
+			f.readPart(p, content.at)
 			continue
 		}
 		t := partType(fn.Signature.Results().At(j).Type(), p.Path)
@@ -328,9 +329,10 @@ func (f *family) fresh(k *call, j int, r Result) set {
 		if p.Unknown {
 			s.add(unknownElem)
 		}
-		for _, a := range p.Derived {
-			s.union(f.of(k.args[a]))
-			s.union(f.lentParts(f.of(k.args[a])))
+		for _, src := range f.sources(k, p.Result, nil) {
+			if s.union(f.from(src)); src.how == lent {
+				s.union(f.of(src.v))
+			}
 		}
 		f.put(f.elem(o, path), s)
 	}
@@ -382,7 +384,8 @@ func (w *walker) renew(k *call, v *ssa.Call, j int, r Result, s *set) *set {
 			}
 		}
 		owned[w.f.elem(o, path)] = p.Owned || p.made()
-		if !w.zero && slices.ContainsFunc(p.Derived, func(a int) bool { return w.touched(s, k.args[a]) }) {
+		comes := func(src source) bool { return w.comes(s, src) }
+		if !w.zero && slices.ContainsFunc(w.f.sources(k, p.Result, nil), comes) {
 			s = w.fill(s, w.f.elem(o, path))
 		}
 	}
@@ -405,5 +408,8 @@ func (w *walker) makes(v *ssa.Call, s *set) *set {
 	}
 	r := w.g.calls[v].sum.result(n % partBase)
 	o, path := w.f.holder(w.g.calls[v], n%partBase, r, r.Parts[n/partBase-1].Path)
-	return w.fill(s, w.f.elem(o, path))
+	s = w.fill(s, w.f.elem(o, path))
+	w.g.marks.remove(s, markKey{kind: anyRun})
+	w.leadsFrom(s, v, n%partBase, true)
+	return s
 }

@@ -55,7 +55,7 @@ type Param struct {
 	Clears   []string // these may be given zero, or what is no handle
 }
 
-// A Slot is a slice in a field of what an operand points to.
+// A Slot is a field of what an operand is or points to, of some that of a slice.
 type Slot struct {
 	Operand int
 	Path    string
@@ -126,27 +126,40 @@ func (b mask) has(n int) bool { return b&bit(n) != 0 }
 
 // A Result is what a function returns at one place.
 type Result struct {
-	Owned   bool  // it is owned by the caller, or zero
-	Vouched bool  // an embedded line says so: its methods do what such lines say of its interface
-	Bare    bool  // where it is zero it is nil, and no nil pointer in an interface
-	Zero    bool  // it may be zero although the call succeeded
-	OK      int   // 1 + the result that is true where it is not zero; 0: there is none
-	Beside  bool  // it may be there although the last result, an error or OK, says that it is not
-	Derived []int // of these operands it may hold a part
-	Data    bool  // a line that comes with lastuse says that it views the receiver: numbers there are data
-	Is      []int // it may be one of these operands itself
-	Exact   bool  // it is one of Is, and nothing else
-	Known   bool  // it holds nothing but what Owned, Derived and Parts say
-	Fresh   bool  // it leads to memory that nobody else has, or is nil as Zero and OK say
+	Owned   bool   // it is owned by the caller, or zero
+	Vouched bool   // an embedded line says so: its methods do what such lines say of its interface
+	Bare    bool   // where it is zero it is nil, and no nil pointer in an interface
+	Zero    bool   // it may be zero although the call succeeded
+	OK      int    // 1 + the result that is true where it is not zero; 0: there is none
+	Beside  bool   // it may be there although the last result, an error or OK, says that it is not
+	Derived []int  // of these operands it may hold a part
+	Read    []Slot // it may be what these fields of operands have
+	Data    bool   // a line that comes with lastuse says that it views the receiver: numbers there are data
+	Is      []int  // it may be one of these operands itself
+	Exact   bool   // it is one of Is, and nothing else
+	Known   bool   // it holds nothing but what Owned, Derived and Parts say
+	Fresh   bool   // it leads to memory that nobody else has, or is nil as Zero and OK say
 	Parts   []Part
 }
 
 // has reports whether the result may be operand n, or hold a part of it.
-func (r Result) has(n int) bool { return slices.Contains(r.Derived, n) || slices.Contains(r.Is, n) }
+func (r Result) has(n int) bool {
+	read := func(from Slot) bool { return from.Operand == n }
+	return slices.Contains(r.Derived, n) || slices.Contains(r.Is, n) || slices.ContainsFunc(r.Read, read)
+}
+
+// views returns the operands of which it may hold a part.
+func (r Result) views() []int {
+	out := slices.Clone(r.Derived)
+	for _, from := range r.Read {
+		out = append(out, from.Operand)
+	}
+	return out
+}
 
 // leadsTo reports whether the result has operand n, or memory of its own that does.
 func (r Result) leadsTo(n int) bool {
-	return r.has(n) || slices.ContainsFunc(r.Parts, func(p Part) bool { return slices.Contains(p.Derived, n) })
+	return r.has(n) || slices.ContainsFunc(r.Parts, func(p Part) bool { return p.has(n) })
 }
 
 // made reports whether the result is not zero unless an error beside it says so.

@@ -292,22 +292,29 @@ func dataIn(t types.Type) data {
 }
 
 // result returns where the j-th result of a call comes from, but for what is made there.
-func (k *call) result(j int) *entry {
+func (f *family) result(k *call, j int) *entry {
 	r := k.sum.result(j)
-	e := &entry{zero: r.Owned, unknown: !r.Owned && !r.Exact}
+	return &entry{zero: r.Owned, unknown: !r.Owned && !r.Exact, from: f.sources(k, r, k.resultType(j))}
+}
+
+// sources returns what result r of a call, or a part of one, comes from.
+func (f *family) sources(k *call, r Result, t types.Type) (from []source) {
 	for _, a := range r.Is {
-		e.from = append(e.from, source{v: k.args[a]})
+		from = append(from, source{v: k.args[a]})
+	}
+	for _, field := range r.Read {
+		from = append(from, f.readOf(k, field))
 	}
 	for n, a := range k.args {
 		src := source{v: a, how: lent}
 		if n == 0 && r.Data {
-			src.data = min(dataIn(k.resultType(j)), library)
+			src.data = min(dataIn(t), library)
 		}
 		if !r.Known || slices.Contains(r.Derived, n) {
-			e.from = append(e.from, src)
+			from = append(from, src)
 		}
 	}
-	return e
+	return from
 }
 
 // apart returns what an owned result may be besides, and what it views.

@@ -37,16 +37,22 @@ const (
 type walker struct {
 	g     *graph
 	f     *family
-	site  *object // followed; nil: the constant zero
-	sites *sites  // nothing is followed: this is what happens before any of these runs
-	zero  bool    // the zero of it
+	sites *sites // nothing is followed: this is what happens before any of these runs
 	frees []*free
 	isF   map[token.Pos]int
 	stood map[stand]*set         // where frees stood, if that is asked for
 	class set                    // elements of the resources that this is about
 	about map[*ssa.Function]bool // functions that matter
+	followed
 	course
 	hears
+}
+
+// followed is what a walk follows.
+type followed struct {
+	site *object   // nil: the constant zero
+	own  []*object // made together with it: see instance.go
+	zero bool      // the zero of it
 }
 
 // A course is where a walk is, and what it has yet to look at.
@@ -111,10 +117,10 @@ func (w *walker) comes(s *set, src source) bool {
 	case inside:
 		return !w.zero && yes
 	case content:
-		return !w.zero && yes && !w.f.givesData(src) || w.loaded(s, w.f.within(w.f.of(src.v), src.step))
+		return !w.zero && yes && !w.f.givesData(src) || w.loaded(s, src.v, w.f.within(w.f.of(src.v), src.step))
 	case field:
 		if m := w.f.valued(src.v); m != nil {
-			return w.loaded(s, w.f.inside(m, src.step))
+			return w.loaded(s, src.v, w.f.inside(m, src.step))
 		}
 		load, ok := src.v.(*ssa.UnOp) // it is known of each part in memory
 		return yes || !(ok && load.Op == token.MUL) && w.partly(source{v: src.v})
@@ -126,11 +132,11 @@ func (w *walker) inside(s *set, elem int) bool {
 	return s.has(2 * elem)
 }
 
-// loaded reports whether what is read through an address that leads to pts may be the resource.
-func (w *walker) loaded(s *set, pts set) bool {
+// loaded reports whether what is read through address v, which leads to pts, may be the resource.
+func (w *walker) loaded(s *set, v ssa.Value, pts set) bool {
 	for id := range w.f.viewed(pts).all() {
 		e := w.f.elems[id]
-		if e.obj.kind != memObj && e.obj.kind != litObj {
+		if e.obj.kind != memObj && e.obj.kind != litObj || !w.ofRun(s, v, id) {
 			continue
 		}
 		for _, q := range e.obj.ids {

@@ -185,7 +185,7 @@ func name(k *call) string {
 func (w *walker) results(k *call, p phase, s *set, cont func(phase, *set)) {
 	v := k.at.(*ssa.Call)
 	for j := range v.Call.Signature().Results().Len() {
-		e := k.result(j)
+		e := w.f.result(k, j)
 		w.set(s, v, j, slices.ContainsFunc(e.from, func(src source) bool { return w.comes(s, src) }))
 		if r := k.sum.result(j); r.Fresh {
 			w.set(s, v, j, w.zero && w.site == nil && r.Zero)
@@ -232,9 +232,9 @@ func (w *walker) hits(x *free, s *set, touched func(ssa.Value) bool) (n int) {
 		return 0
 	}
 	for _, path := range x.parts {
-		there := w.loaded(s, w.f.along(x.from, path))
+		there := w.loaded(s, x.by, w.f.along(x.from, path))
 		for to := range pointers(path) { // one that is nil on the way is followed all the same
-			there = there || w.zero && w.loaded(s, w.f.along(x.from, to))
+			there = there || w.zero && w.loaded(s, x.by, w.f.along(x.from, to))
 		}
 		if there {
 			n++
@@ -294,7 +294,7 @@ func (w *walker) sees(n int, x *free, s *set) {
 		if !w.has(s, markKey{kind: running, at: sp.at}) {
 			continue
 		}
-		for e := range w.f.leads(w.g.written(x)) {
+		for e := range w.f.leads(w.g.written(x, nil)) {
 			if e.obj.kind == memObj && slices.ContainsFunc(e.obj.ids, sp.reaches.has) {
 				w.fault(n, Joins, "a goroutine that can reach it may still run", sp.at)
 			}

@@ -130,7 +130,16 @@ func (w *walker) mayHold(v ssa.Value) bool {
 // leadsTo reports whether memory that v leads to has the resource; v itself was fixed before. Nothing is read
 // as zero through a resource.
 func (w *walker) leadsTo(s *set, v ssa.Value) bool {
-	return w.g.inReach(v, w.zero).meets(*s)
+	r := w.g.inReach(v, w.zero)
+	if !r.meets(*s) || w.mayReach(s, v) {
+		return r.meets(*s)
+	}
+	for id := range r.all() {
+		if s.has(id) && w.ofRun(s, v, id/2) {
+			return true
+		}
+	}
+	return false
 }
 
 // spawn starts a goroutine.

@@ -12,6 +12,7 @@ import (
 // instr lets an instruction happen.
 func (w *walker) instr(n int, pt *point, p phase, s *set) {
 	p = w.noted(p, pt.instr)
+	w.traces(pt, s)
 	if k := w.g.calls[callOf(pt.instr)]; k != nil {
 		w.call(n, k, p, s)
 		return
@@ -41,8 +42,8 @@ func (w *walker) instr(n int, pt *point, p phase, s *set) {
 		w.push(n+2, p, s)
 		return
 	case *ssa.Store:
-		if src := w.f.copied(i); src != nil {
-			w.next(n, p, w.copyStruct(s, w.f.of(i.Addr), src, w.touched(s, i.Val), i, false))
+		if _, src := w.f.copied(i); src != nil {
+			w.next(n, p, w.copyStruct(s, i, false))
 			return
 		}
 	case *ssa.MapUpdate:
@@ -155,7 +156,9 @@ func (w *walker) keyed(s *set, v ssa.Value) bool {
 // written reports whether v leads right to memory that F may have written.
 func (w *walker) written(s *set, v ssa.Value) bool {
 	return w.behind != nil && w.f.some(w.f.of(v), func(e elem) bool {
-		return e.obj.kind == memObj && slices.ContainsFunc(e.obj.ids, func(id int) bool { return w.inside(s, id) })
+		return e.obj.kind == memObj && slices.ContainsFunc(e.obj.ids, func(id int) bool {
+			return w.inside(s, id) && w.ofRun(s, v, id)
+		})
 	})
 }
 
@@ -212,23 +215,14 @@ func (w *walker) returns(i *ssa.Return, p phase, s *set) {
 func (w *walker) enterBlock(b *ssa.BasicBlock, k int, p phase, s *set) {
 	to := b.Succs[k]
 	edge := w.g.edge(b, k)
-	var on, offs []*ssa.Phi
+	was := ptr(*s)
 	for _, i := range to.Instrs {
 		phi, ok := i.(*ssa.Phi)
 		if !ok {
 			break
 		}
-		if w.holds(s, phi.Edges[edge]) {
-			on = append(on, phi)
-		} else {
-			offs = append(offs, phi)
-		}
-	}
-	for _, phi := range on {
-		w.set(s, phi, 0, true)
-	}
-	for _, phi := range offs {
-		w.set(s, phi, 0, false)
+		w.set(s, phi, 0, w.holds(was, phi.Edges[edge]))
+		w.leadsFrom(s, phi, 0, w.leading(was, phi.Edges[edge], 0))
 	}
 	w.prune(to, s)
 	w.push(w.g.first(to), w.crossed(p, to, edge), s)
@@ -241,7 +235,7 @@ func (w *walker) prune(b *ssa.BasicBlock, s *set) {
 	keep := w.g.liveObjects(b)
 	for id := range s.clone().all() {
 		switch m := w.mark(id); m.kind {
-		case inReg:
+		case inReg, thisRun:
 			if in, ok := m.k.v.(ssa.Instruction); ok && in.Parent() == b.Parent() && !live[m.k.v] {
 				s.remove(id)
 			}

@@ -48,10 +48,16 @@ func (w *walker) partly(val source) bool {
 	return w.zero && w.site == nil && (array || isStruct(t)) && !slices.ContainsFunc(w.f.objs, whole)
 }
 
-// copyStruct copies a struct, field by field; again: it did so before, and may have got something else.
-func (w *walker) copyStruct(s *set, dst, src set, leads bool, at ssa.Instruction, again bool) *set {
+// copyStruct copies a struct, field by field, if that is what a store does; again: it did so before, and may
+// have got something else.
+func (w *walker) copyStruct(s *set, at *ssa.Store, again bool) *set {
+	dst := w.f.of(at.Addr)
+	by, src := w.f.copied(at)
+	if src == nil {
+		return s
+	}
 	was := ptr(*s)
-	s = w.storeIn(s, dst, false, leads, at)
+	s = w.storeIn(s, dst, false, w.touched(s, at.Val), at)
 	for to := range dst.all() {
 		d := w.f.elems[to]
 		for _, q := range d.obj.ids {
@@ -65,12 +71,15 @@ func (w *walker) copyStruct(s *set, dst, src set, leads bool, at ssa.Instruction
 			}
 			for from := range src.all() {
 				e := w.f.elems[from]
-				if several := rest == anywhere || e.path == anywhere; several && w.loaded(was, single(from)) ||
-					!several && w.inside(was, w.nearest(e.obj, e.path+rest)) {
+				there := w.ofRun(was, by, from) && w.inside(was, w.nearest(e.obj, e.path+rest))
+				if rest == anywhere || e.path == anywhere {
+					there = w.loaded(was, by, single(from))
+				}
+				if there {
 					if !again || !w.inside(was, q) {
 						w.doubled(was, s, q)
 					}
-					s.add(w.elemMark(q))
+					w.gets(s, q)
 					w.shares(s, q)
 				}
 			}
@@ -195,11 +204,19 @@ func (w *walker) into(s *set, id int) {
 	e := w.f.elems[id]
 	for _, q := range e.obj.ids {
 		if partOf(w.f.elems[q].path, e.path) {
-			s.add(w.elemMark(q))
+			w.gets(s, q)
 		}
 	}
-	s.add(w.elemMark(id))
+	w.gets(s, id)
 	w.shares(s, id)
+}
+
+// gets marks an element. What other runs of the site made may have got it.
+func (w *walker) gets(s *set, id int) {
+	s.add(w.elemMark(id))
+	if slices.Contains(w.own, w.f.elems[id].obj) {
+		s.add(w.id(markKey{kind: anyRun}))
+	}
 }
 
 // shares notes that goroutines which run can reach what an element got.
@@ -248,7 +265,7 @@ func (w *walker) clears(k *call, s *set) {
 		return
 	}
 	for n, a := range k.args {
-		for id := range w.f.cleared(a, k.does[n]).all() {
+		for id := range w.f.cleared(w.f.of(a), k.does[n]).all() {
 			s.add(w.elemMark(id))
 		}
 	}
