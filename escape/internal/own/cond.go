@@ -12,14 +12,6 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
-// A key is what a condition asks: that a value is not nil, that two values compare so, or
-// that a value is true. Conditions with one key are equal as long as none of its values is
-// computed again, since values of SSA do not change.
-type key struct {
-	op   token.Token // NEQ with y nil: it is not nil; ILLEGAL: it is true; MUL: there is something in it
-	x, y any         // a ssa.Value or, for a constant, its text
-}
-
 // mostConds bounds the conditions of a group, whose states double with each.
 const mostConds = 5
 
@@ -31,18 +23,8 @@ func (f *Func) operand(v ssa.Value) any {
 	return v
 }
 
-func nonNil(v ssa.Value) key { return key{op: token.NEQ, x: v} }
-
-func isTrue(v ssa.Value) key { return key{x: v} }
-
-// asksNil reports whether the key is that a value is not nil.
-func (k key) asksNil() bool { return k.op == token.NEQ && k.y == nil }
-
-// asksThere reports whether it is that, or that a slice which owns what is in it has something.
-func (k key) asksThere() bool { return k.asksNil() || k.op == token.MUL }
-
 // keyOf returns the key of a condition, and whether the condition is its opposite.
-func (f *Func) keyOf(v ssa.Value) (k key, neg, ok bool) {
+func (f *Func) keyOf(v ssa.Value) (k lift.Key, neg, ok bool) {
 	for {
 		u, is := v.(*ssa.UnOp)
 		if !is || u.Op != token.NOT {
@@ -52,14 +34,14 @@ func (f *Func) keyOf(v ssa.Value) (k key, neg, ok bool) {
 	}
 	v = f.Stored(v)
 	if _, is := v.(*ssa.Const); is {
-		return key{}, false, false
+		return lift.Key{}, false, false
 	}
 	b, is := v.(*ssa.BinOp)
 	if !is {
-		return key{x: v}, neg, true
+		return lift.Key{X: v}, neg, true
 	}
 	if s, not := memory.AsksSome(b); s != nil && f.Collects(s) {
-		return key{op: token.MUL, x: s}, neg != not, true
+		return lift.Key{Op: token.MUL, X: s}, neg != not, true
 	}
 	x, y, op := b.X, b.Y, b.Op
 	if op == token.EQL { // of others, the opposite may be false, too: NaN is not ordered
@@ -69,26 +51,15 @@ func (f *Func) keyOf(v ssa.Value) (k key, neg, ok bool) {
 		x, y = y, x
 	}
 	if c, is := y.(*ssa.Const); is && c.IsNil() && op == token.NEQ {
-		return nonNil(f.Pointer(x)), neg, true
+		return lift.NonNil(f.Pointer(x)), neg, true
 	}
-	return key{op: op, x: f.operand(x), y: f.operand(y)}, neg, true
-}
-
-// values lists what a key is computed of.
-func (k key) values() []ssa.Value {
-	var out []ssa.Value
-	for _, o := range []any{k.x, k.y} {
-		if v, ok := o.(ssa.Value); ok {
-			out = append(out, v)
-		}
-	}
-	return out
+	return lift.Key{Op: op, X: f.operand(x), Y: f.operand(y)}, neg, true
 }
 
 // findTests lists the branches of a function.
 func (f *Func) findTests() {
 	f.tests = make([]test, len(f.Graph.Nodes))
-	f.known = map[key]map[*ssa.BasicBlock]answer{}
+	f.known = map[lift.Key]map[*ssa.BasicBlock]answer{}
 	for n := range f.Graph.Nodes {
 		if c := f.Graph.Branch(n); c != nil {
 			t := &f.tests[n]
@@ -100,7 +71,7 @@ func (f *Func) findTests() {
 }
 
 // asks lists the keys on which a branch tells something.
-func (t test) asks() (out []key) {
+func (t test) asks() (out []lift.Key) {
 	if t.ok {
 		out = append(out, t.key)
 	}
@@ -112,12 +83,12 @@ func (t test) asks() (out []key) {
 
 // implied returns what follows from a condition; nil if nothing does: an error that is of some kind is none
 // that is nil.
-func (f *Func) implied(k key) *key {
-	c, ok := k.x.(*ssa.Call)
-	if !ok || k != isTrue(c) || !memory.AsksError(&c.Call) {
+func (f *Func) implied(k lift.Key) *lift.Key {
+	c, ok := k.X.(*ssa.Call)
+	if !ok || k != lift.IsTrue(c) || !memory.AsksError(&c.Call) {
 		return nil
 	}
-	then := nonNil(f.Stored(c.Call.Args[0]))
+	then := lift.NonNil(f.Stored(c.Call.Args[0]))
 	return &then
 }
 
@@ -132,7 +103,7 @@ const (
 
 // before returns what a key is where a node is entered, if all paths lead there through one way of
 // a branch on it, and none of its values is computed in between.
-func (f *Func) before(k key, node int) answer {
+func (f *Func) before(k lift.Key, node int) answer {
 	memo := f.known[k]
 	if memo == nil {
 		memo = map[*ssa.BasicBlock]answer{}
@@ -159,8 +130,8 @@ func (f *Func) before(k key, node int) answer {
 
 // enters returns what a key is where a block is entered, as far as the way into it tells; ok is false
 // if that is what it was where the block that dominates it next was left.
-func (f *Func) enters(k key, b *ssa.BasicBlock) (a answer, ok bool) {
-	for _, v := range k.values() {
+func (f *Func) enters(k lift.Key, b *ssa.BasicBlock) (a answer, ok bool) {
+	for _, v := range k.Values() {
 		i, is := v.(ssa.Instruction)
 		if m, _ := lift.Ways(v); is && i.Block() == b || m == b {
 			return unknown, true
@@ -185,8 +156,8 @@ func (f *Func) enters(k key, b *ssa.BasicBlock) (a answer, ok bool) {
 // on, if it is tested where the group is alive, the merged values through which such a one
 // is tested, flags, and what is tested there and was before; in the order of the function, up to mostConds.
 func (g *Group) chooseConds() {
-	count := map[key]int{}
-	var order []key
+	count := map[lift.Key]int{}
+	var order []lift.Key
 	var entries []int
 	for i, n := range g.region.nodes {
 		if g.region.entry[i] {
@@ -199,7 +170,7 @@ func (g *Group) chooseConds() {
 			count[k]++
 		}
 	}
-	take := func(k key) {
+	take := func(k lift.Key) {
 		if len(g.conds) < mostConds && !slices.Contains(g.conds, k) {
 			g.conds = append(g.conds, k)
 		}
@@ -207,15 +178,15 @@ func (g *Group) chooseConds() {
 	wanted := map[any]bool{}
 	needs := g.needs()
 	for _, k := range needs {
-		wanted[k.x] = true
+		wanted[k.X] = true
 	}
 	for _, k := range order {
-		x, _ := k.x.(ssa.Value)
+		x, _ := k.X.(ssa.Value)
 		_, ways := lift.Ways(x)
-		merged := k.asksNil() && slices.ContainsFunc(ways, func(e ssa.Value) bool { return wanted[e] })
+		merged := k.AsksNil() && slices.ContainsFunc(ways, func(e ssa.Value) bool { return wanted[e] })
 		if merged {
 			for _, n := range needs {
-				if v, ok := n.x.(ssa.Value); ok && slices.Contains(ways, v) {
+				if v, ok := n.X.(ssa.Value); ok && slices.Contains(ways, v) {
 					take(n)
 				}
 			}
@@ -225,7 +196,7 @@ func (g *Group) chooseConds() {
 		}
 	}
 	for _, k := range order {
-		if count[k] > 1 || memory.Flag(k.x) || slices.ContainsFunc(entries, func(n int) bool {
+		if count[k] > 1 || memory.Flag(k.X) || slices.ContainsFunc(entries, func(n int) bool {
 			return g.f.before(k, n) != unknown
 		}) {
 			take(k)
@@ -233,13 +204,13 @@ func (g *Group) chooseConds() {
 	}
 	if slices.ContainsFunc(g.Sites, func(s *pointsto.Site) bool { return s.Param >= 0 }) {
 		for _, k := range append(needs, order...) { // for the summary
-			if p, ok := k.x.(*ssa.Parameter); ok && k == isTrue(p) {
+			if p, ok := k.X.(*ssa.Parameter); ok && k == lift.IsTrue(p) {
 				take(k)
 			}
 		}
 	}
 	for c, k := range g.conds {
-		for _, v := range k.values() {
+		for _, v := range k.Values() {
 			if b, _ := lift.Ways(v); b != nil {
 				continue // on the edges that bring it
 			}
@@ -256,7 +227,7 @@ func (g *Group) arrive(combo, node, out int) []int {
 	to := g.f.Graph.Succs[node][out]
 	list := []int{combo}
 	for c, k := range g.conds {
-		for _, v := range k.values() {
+		for _, v := range k.Values() {
 			b, ways := lift.Ways(v)
 			if b == nil || g.f.Graph.Entry(b) != to {
 				continue
@@ -282,14 +253,14 @@ func (g *Group) arrive(combo, node, out int) []int {
 }
 
 // brings returns what a key over a phi is if v is what the phi becomes.
-func (g *Group) brings(combo int, k key, v ssa.Value) (on, known bool) {
-	if k.asksNil() {
+func (g *Group) brings(combo int, k lift.Key, v ssa.Value) (on, known bool) {
+	if k.AsksNil() {
 		if c, ok := v.(*ssa.Const); ok && c.IsNil() {
 			return false, true
 		}
-		return g.value(combo, nonNil(v))
+		return g.value(combo, lift.NonNil(v))
 	}
-	if k.op == token.ILLEGAL {
+	if k.Op == token.ILLEGAL {
 		if c, ok := v.(*ssa.Const); ok && c.Value != nil {
 			return c.Value.String() == "true", true
 		}

@@ -53,8 +53,8 @@ func (g *Group) onEdge(c *combo, n, out int) *combo {
 			c = c.clone()
 		}
 	}
-	if t := g.f.tests[n]; t.ok && out < 2 && t.key.asksThere() {
-		if v, ok := t.key.x.(ssa.Value); ok {
+	if t := g.f.tests[n]; t.ok && out < 2 && t.key.AsksThere() {
+		if v, ok := t.key.X.(ssa.Value); ok {
 			isNil := (out == 0) == t.neg
 			if k, ok := g.index[v]; ok {
 				ours()
@@ -67,6 +67,12 @@ func (g *Group) onEdge(c *combo, n, out int) *combo {
 				}
 			}
 		}
+	}
+	if x, y := g.f.tests[n].key.Compares(); x != nil && out < 2 {
+		ours()
+		same := (out == 0) == g.f.tests[n].neg
+		g.compared(c, x, y, same)
+		g.compared(c, y, x, same)
 	}
 	m := g.f.Graph.Succs[n][out]
 	if e := g.f.Graph.Phi(n, out); e >= 0 && len(g.phis[m]) > 0 {
@@ -120,4 +126,31 @@ func (g *Group) tested(c *combo, v int, isNil bool) {
 
 func (g *Group) mayHold(c *combo, v int, t Token) bool {
 	return slices.ContainsFunc(g.holds[v], func(h held) bool { return h.site == int(t/2) && c.may.Has(h.bit+int(t%2)) })
+}
+
+// compared is what follows for value v where it is the same as w, or is not: the same, it is nothing that w is
+// not, and else not the one token that w is. What is made here no other parameter is.
+func (g *Group) compared(c *combo, v, w ssa.Value, same bool) {
+	k, ok := g.index[v]
+	m, also := g.index[w]
+	_, param := w.(*ssa.Parameter)
+	if !ok || !also && !param || also && g.f.Foreign(w) {
+		return
+	}
+	is := map[Token]bool{}
+	if also {
+		g.tokens(c, m, func(t Token, _ pointsto.Relation) { is[t] = true })
+	}
+	for _, h := range g.holds[k] {
+		t := Token(2 * h.site)
+		if h.as != pointsto.Whole || is[t] == same || !same && (len(is) > 1 || !is[t]) || !c.may.Has(h.bit) {
+			continue
+		}
+		if same && c.must[t].Has(k) {
+			c.st[t] = c.st[t]&^Owned | Absent
+			clear(c.must[t])
+		}
+		c.may.Remove(h.bit)
+		c.must[t].Remove(k)
+	}
 }

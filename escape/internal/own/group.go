@@ -6,6 +6,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/lift"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
@@ -21,7 +22,7 @@ type Group struct {
 	events map[int][]event     // by node, in order
 	phis   map[int][]int       // by node: values that are phis of its block
 	late   map[int]int         // values that are read when the function ends → the node from which on, or 0
-	conds  []key
+	conds  []lift.Key
 	region *region
 	sol    *solution
 }

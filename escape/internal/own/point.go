@@ -7,6 +7,7 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/flow"
+	"github.com/lastuse/lastuse/escape/internal/lift"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
@@ -270,7 +271,7 @@ func (c Combination) NonNil(v ssa.Value) (on, known bool) {
 	if c.g == nil {
 		return false, false
 	}
-	return c.g.value(c.i, nonNil(v))
+	return c.g.value(c.i, lift.NonNil(v))
 }
 
 // True returns whether v is true, if that is told apart.

@@ -5,8 +5,6 @@ import (
 	"io"
 	"strings"
 
-	"golang.org/x/tools/go/ssa"
-
 	"github.com/lastuse/lastuse/escape/internal/flow"
 )
 
@@ -23,22 +21,6 @@ func words(set uint16, names ...string) string {
 		}
 	}
 	return strings.Join(out, "|")
-}
-
-func (k key) String() string {
-	name := func(o any) string {
-		if v, ok := o.(ssa.Value); ok {
-			return v.Name()
-		}
-		return fmt.Sprint(o)
-	}
-	switch {
-	case k.asksNil():
-		return name(k.x) + " != nil"
-	case k.y == nil:
-		return name(k.x)
-	}
-	return fmt.Sprintf("%s %s %s", name(k.x), k.op, name(k.y))
 }
 
 // Print writes what is known of a function: for each group its sites, the conditions they are told apart by,

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/flow"
+	"github.com/lastuse/lastuse/escape/internal/lift"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
@@ -162,28 +163,28 @@ func (g *Group) phiUses(phi *ssa.Phi, v ssa.Value, need func(pred int)) {
 
 // A test is a branch on a condition that may be known from before.
 type test struct {
-	key key
+	key lift.Key
 	neg bool // the condition holds where the key does not
 	ok  bool
 	// What the condition always is, if that is known.
 	fixed, on bool
-	then      *key // is so where the condition is
+	then      *lift.Key // is so where the condition is
 }
 
 // needs lists the keys that acts and sites of the group depend on.
-func (g *Group) needs() []key {
-	var out []key
-	add := func(k key) {
+func (g *Group) needs() []lift.Key {
+	var out []lift.Key
+	add := func(k lift.Key) {
 		if !slices.Contains(out, k) {
 			out = append(out, k)
 		}
 	}
 	for _, s := range g.Sites {
 		if s.Error != nil {
-			add(nonNil(s.Error))
+			add(lift.NonNil(s.Error))
 		}
 		if s.OK != nil {
-			add(isTrue(s.OK))
+			add(lift.IsTrue(s.OK))
 		}
 	}
 	for _, n := range g.region.nodes {
@@ -197,13 +198,13 @@ func (g *Group) needs() []key {
 }
 
 // depends returns the key that an act depends on, and what that must be; ok is false if it depends on none.
-func (g *Group) depends(a pointsto.Act) (k key, want, ok bool) {
+func (g *Group) depends(a pointsto.Act) (k lift.Key, want, ok bool) {
 	v, want := a.Asks()
 	switch {
 	case v == nil:
-		return key{}, false, false
+		return lift.Key{}, false, false
 	case effect.Nillable(v.Type()):
-		return nonNil(v), want, true
+		return lift.NonNil(v), want, true
 	}
 	k, neg, ok := g.f.keyOf(v)
 	return k, want != neg, ok

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/flow"
 	"github.com/lastuse/lastuse/escape/internal/ir"
+	"github.com/lastuse/lastuse/escape/internal/lift"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
@@ -30,7 +31,7 @@ type Func struct {
 	order  *flow.Order
 	tests  []test // by node
 	runs   map[*ssa.BasicBlock]bool
-	known  map[key]map[*ssa.BasicBlock]answer
+	known  map[lift.Key]map[*ssa.BasicBlock]answer
 	steps  int
 }
 

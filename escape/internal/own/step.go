@@ -5,6 +5,7 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/flow"
+	"github.com/lastuse/lastuse/escape/internal/lift"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
@@ -288,7 +289,7 @@ func (g *Group) make(c *combo, i, k int) {
 		c.st[young] |= Absent
 	}
 	if s.Error != nil {
-		switch failed, known := g.value(i, nonNil(s.Error)); {
+		switch failed, known := g.value(i, lift.NonNil(s.Error)); {
 		case !known:
 			c.st[young] |= Absent
 		case failed:
@@ -296,7 +297,7 @@ func (g *Group) make(c *combo, i, k int) {
 		}
 	}
 	if s.OK != nil {
-		switch on, known := g.value(i, isTrue(s.OK)); {
+		switch on, known := g.value(i, lift.IsTrue(s.OK)); {
 		case !known:
 			c.st[young] |= Absent
 		case !on:
@@ -360,7 +361,7 @@ func (g *Group) replaced(c *combo, slot int, l flow.Bits) {
 }
 
 // value returns what a key is in combo i, if the group tells its states apart by it.
-func (g *Group) value(i int, k key) (on, known bool) {
+func (g *Group) value(i int, k lift.Key) (on, known bool) {
 	c := slices.Index(g.conds, k)
 	return c >= 0 && i>>c&1 == 1, c >= 0
 }
