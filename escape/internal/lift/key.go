@@ -7,8 +7,8 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// A Key is what a condition asks: that a value is not nil, that two values compare so, that there is something
-// in a slice, or that a value is true. Conditions with one key are equal as long as none of its values is
+// A Key is what a condition asks: that a value is not nil, that two values compare so, that there is
+// something in a slice, or that a value is true. Conditions with one key are equal as long as none of its values is
 // computed again, since values of SSA do not change.
 type Key struct {
 	Op   token.Token // NEQ with Y nil: it is not nil; ILLEGAL: it is true; MUL: there is something in it

@@ -128,8 +128,8 @@ func (g *Group) mayHold(c *combo, v int, t Token) bool {
 	return slices.ContainsFunc(g.holds[v], func(h held) bool { return h.site == int(t/2) && c.may.Has(h.bit+int(t%2)) })
 }
 
-// compared is what follows for value v where it is the same as w, or is not: the same, it is nothing that w is
-// not, and else not the one token that w is. What is made here no other parameter is.
+// compared is what follows for value v where it is the same as w, or is not: the same, it is nothing that w
+// is not, and else not the one token that w is. What is made here no other parameter is.
 func (g *Group) compared(c *combo, v, w ssa.Value, same bool) {
 	k, ok := g.index[v]
 	m, also := g.index[w]
