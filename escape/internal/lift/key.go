@@ -8,8 +8,8 @@ import (
 )
 
 // A Key is what a condition asks: that a value is not nil, that two values compare so, that there is
-// something in a slice, or that a value is true. Conditions with one key are equal as long as none of its values is
-// computed again, since values of SSA do not change.
+// something in a slice, or that a value is true. Conditions with one key are equal as long as none of its
+// values is computed again, since values of SSA do not change.
 type Key struct {
 	Op   token.Token // NEQ with Y nil: it is not nil; ILLEGAL: it is true; MUL: there is something in it
 	X, Y any         // a ssa.Value or, for a constant, its text
