@@ -20,9 +20,11 @@ type Free struct {
 	Sites []*pointsto.Site // what it frees
 	Name  Name
 	At    Where
-	Guard bool   // what has the name may be nil
-	Holes bool   // an element of it may be nil
-	Since *Since // nil if it is due where ways begin
+	Guard bool // what has the name may be nil
+	// What has the name may be an operand, which goes by this one; none if it may not.
+	Unless Name
+	Holes  bool   // an element of it may be nil
+	Since  *Since // nil if it is due where ways begin
 }
 
 // A Where is where a statement may stand.
@@ -226,7 +228,8 @@ func (pl *planner) agree(t own.Token, spots map[own.Token][]*spot) bool {
 	for _, s := range spots[t] {
 		ts, _ := s.point.Held(s.value)
 		for _, u := range ts {
-			if s.point.Status(u)&own.Owned != 0 && !slices.ContainsFunc(spots[u], s.same) {
+			operand := s.unless.Var != nil && pl.g.Sites[u/2].Param >= 0
+			if !operand && s.point.Status(u)&own.Owned != 0 && !slices.ContainsFunc(spots[u], s.same) {
 				return false
 			}
 		}
@@ -246,7 +249,7 @@ func (pl *planner) statements(spots map[own.Token][]*spot) []Free {
 			if !ok {
 				k = len(out)
 				done[[2]any{s.at, s.value}] = k
-				out = append(out, Free{Name: s.name, At: s.at})
+				out = append(out, Free{Name: s.name, Unless: s.unless, At: s.at})
 				of = append(of, s.since)
 			}
 			f := &out[k]
@@ -321,6 +324,9 @@ func (f Free) String() string {
 	}
 	if f.Guard {
 		s.WriteString(" if that is not nil")
+	}
+	if f.Unless.Var != nil {
+		s.WriteString(" unless it is " + f.Unless.Text())
 	}
 	if f.Holes {
 		s.WriteString(" as far as its elements are not")

@@ -27,8 +27,10 @@ type spot struct {
 	point *own.Point
 	value ssa.Value
 	name  Name
-	since *origin // nil if that is where ways begin
-	empty bool    // deferred before the name holds anything, which may be nil then
+	// Of an operand that the value may be as well: see operand.
+	unless Name
+	since  *origin // nil if that is where ways begin
+	empty  bool    // deferred before the name holds anything, which may be nil then
 }
 
 // same reports whether two spots are one statement.
@@ -274,7 +276,7 @@ func (pl *planner) named(p *own.Point, m moment, gap *ir.Place, at Where) *spot 
 			return spotOf(v, n)
 		}
 	}
-	return nil
+	return pl.besideOperand(p, m, gap, at, spotOf)
 }
 
 // holder returns a variable, or a field of one, that holds a value at a place.
@@ -368,7 +370,12 @@ func (pl *planner) spent(st own.Status, itself bool) bool {
 // frees reports whether a free of v frees what may be freed, and all of it.
 func (pl *planner) frees(p *own.Point, v ssa.Value, m moment) bool {
 	ts, whole := p.Held(v)
-	return whole && !pl.f.Foreign(v) && !slices.ContainsFunc(ts, func(u own.Token) bool {
+	return whole && !pl.f.Foreign(v) && pl.freesAll(p, v, m, ts)
+}
+
+// freesAll reports that of the tokens that v holds.
+func (pl *planner) freesAll(p *own.Point, v ssa.Value, m moment, ts []own.Token) bool {
+	return !slices.ContainsFunc(ts, func(u own.Token) bool {
 		st := p.Status(u)
 		return pl.g.Sites[u/2].Param >= 0 || st&^pl.g.Harmless() != 0 ||
 			st&own.Owned != 0 && (!m.due(u) || !m.part && !p.Is(v, u) || pl.alone[m.t] && u != m.t) || pl.spent(st, u == m.t) && !m.clean(v)

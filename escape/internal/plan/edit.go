@@ -593,6 +593,9 @@ func (d *draft) statement(u *unit, f place.Free, name string, s *spot) (text, wh
 		if f.Guard && f.Name.Nillable() && !d.tolerant(free.Func) {
 			tests = append(tests, strings.TrimPrefix(name, "&")+" != nil")
 		}
+		if f.Unless.Var != nil {
+			tests = append(tests, name+" != "+f.Unless.Text())
+		}
 		text = d.call(u, free, f.Name.Type(), name, g)
 	} else {
 		text = d.loop(u, free.Each, f, name, g)

@@ -10,7 +10,8 @@ import (
 )
 
 // freeing reads the forms that a free has: x.M(), f(x), f(&x), any of these deferred, in
-// if x != nil { … }, in for _, e := range x { … } or in defer func() { … }(). nil: the statement is none.
+// if x != nil { … }, in if x != p { … }, in for _, e := range x { … } or in defer func() { … }(). nil: the
+// statement is none.
 func freeing(s ast.Stmt) []*edit {
 	switch s := s.(type) {
 	case *ast.ExprStmt:
@@ -33,6 +34,9 @@ func freeing(s ast.Stmt) []*edit {
 		if s.Init == nil && s.Else == nil && isGuard(s.Cond) {
 			es := freeingAll(s.Body.List)
 			if slices.ContainsFunc(es, func(e *edit) bool { return !leadsThrough(s.Cond, e) }) {
+				return nil
+			}
+			if _, plain := s.Body.List[0].(*ast.ExprStmt); otherThan(s.Cond) != nil && (len(es) != 1 || !plain || es[0].keep) {
 				return nil
 			}
 			return es
@@ -71,11 +75,12 @@ func isLater(s ast.Stmt) bool {
 	return ok && later(d) != nil && freeing(d) != nil
 }
 
+// freeingAll reads statements in another one: none compares what it frees with a variable.
 func freeingAll(list []ast.Stmt) []*edit {
 	var all []*edit
 	for _, s := range list {
 		es := freeing(s)
-		if es == nil {
+		if i, ok := s.(*ast.IfStmt); es == nil || ok && otherThan(i.Cond) != nil {
 			return nil
 		}
 		all = append(all, es...)
@@ -103,17 +108,30 @@ func freeCall(c *ast.CallExpr) []*edit {
 	return []*edit{e}
 }
 
-// isGuard reports whether e is x != nil, or several of these.
+// isGuard reports whether e is x != nil, or several of these, or x != p behind them.
 func isGuard(e ast.Expr) bool {
 	b, ok := e.(*ast.BinaryExpr)
 	if !ok {
 		return false
 	}
 	if b.Op == token.LAND {
-		return isGuard(b.X) && isGuard(b.Y)
+		return isGuard(b.X) && otherThan(b.X) == nil && isGuard(b.Y)
 	}
-	id, ok := b.Y.(*ast.Ident)
-	return ok && b.Op == token.NEQ && id.Name == "nil" && base(b.X) != nil
+	_, ok = b.Y.(*ast.Ident)
+	return ok && b.Op == token.NEQ && base(b.X) != nil
+}
+
+// otherThan returns the variable that a guard says is something else than what is freed; nil if it asks
+// for no more than nil.
+func otherThan(e ast.Expr) *ast.Ident {
+	b := e.(*ast.BinaryExpr)
+	if b.Op == token.LAND {
+		return otherThan(b.Y)
+	}
+	if id := b.Y.(*ast.Ident); id.Name != "nil" {
+		return id
+	}
+	return nil
 }
 
 // leadsThrough reports whether all that a guard tests is what e frees, or is on the way there: what else it
@@ -127,6 +145,9 @@ func leadsThrough(cond ast.Expr, e *edit) bool {
 	if e.loop != nil {
 		of = e.loop
 	}
+	if otherThan(b) != nil {
+		return types.ExprString(of) == types.ExprString(b.X)
+	}
 	return leadsTo(types.ExprString(of), types.ExprString(b.X))
 }
 
@@ -138,7 +159,7 @@ func tests(s ast.Stmt, x ast.Expr) bool {
 	}
 	b := i.Cond.(*ast.BinaryExpr)
 	_, plain := i.Body.List[0].(*ast.ExprStmt)
-	return plain && b.Op == token.NEQ && types.ExprString(b.X) == types.ExprString(x)
+	return plain && b.Op == token.NEQ && otherThan(b) == nil && types.ExprString(b.X) == types.ExprString(x)
 }
 
 // base returns the variable that e, x or x.f.g or x[0].f, begins with; nil if e is something else.

@@ -75,6 +75,9 @@ func (c *checker) fresh(g *graph, e *edit, at ssa.CallInstruction) *free {
 		}
 		x.nilOK = p.PartsNil || c.off[Fresh]
 	}
+	if why := g.unless(x, p); why != "" {
+		return no(Fresh, why)
+	}
 	if c.off[Fresh] {
 		return x
 	}
