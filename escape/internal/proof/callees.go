@@ -352,9 +352,10 @@ func groupMethod(fn *types.Func) string {
 var rearrange = []string{"maps", "reflect", "slices"}
 
 // lookers are functions of these that do not.
-var lookers = []string{"maps.Clone", "maps.Equal", "reflect.DeepEqual", "reflect.TypeOf", "slices.BinarySearch",
-	"slices.Clone", "slices.Compare", "slices.Contains", "slices.Equal", "slices.Index", "slices.IsSorted", "slices.Max",
-	"slices.Min"}
+var lookers = []string{"maps.All", "maps.Clone", "maps.Equal", "maps.Keys", "maps.Values", "reflect.DeepEqual",
+	"reflect.TypeOf", "slices.All", "slices.Backward", "slices.BinarySearch", "slices.Clone", "slices.Collect",
+	"slices.Compare", "slices.Contains", "slices.Equal", "slices.Index", "slices.IsSorted", "slices.Max", "slices.Min",
+	"slices.Sorted", "slices.SortedFunc", "slices.Values"}
 
 // relays are packages that give one operand to a method of another, or of what that holds: WriteTo, Is.
 var relays = []string{"bufio", "bytes", "errors", "io", "net"}

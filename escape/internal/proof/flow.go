@@ -23,11 +23,7 @@ func (f *family) apply(i ssa.Instruction, e *entry) {
 			return
 		}
 		if _, src := f.copied(i); src != nil {
-			f.copies(f.of(i.Addr), src, func(from, to int) {
-				f.put(to, f.content[from])
-			})
-			f.copies(src, f.of(i.Addr), func(int, int) {}) // a part that nobody stored there is zero
-			f.store(f.of(i.Addr), f.outside(src), true, true)
+			f.copyParts(f.of(i.Addr), src)
 			return
 		}
 	case *ssa.Return:
@@ -56,6 +52,10 @@ func (f *family) does(e *entry, v ssa.Value) {
 		f.store(f.of(e.changes), nil, true, false)
 	}
 	for _, st := range e.stores {
+		if dst, src, apart := f.between(st); apart {
+			f.copyParts(dst, src)
+			continue
+		}
 		f.store(f.within(f.of(st.to), st.step), f.from(st.val), st.over, !st.val.counts())
 	}
 }
@@ -202,7 +202,7 @@ func (f *family) copied(i *ssa.Store) (by ssa.Value, src set) {
 		return i.Val, m
 	}
 	load, ok := i.Val.(*ssa.UnOp)
-	if !ok || load.Op != token.MUL || load.Block() != i.Block() {
+	if !ok || load.Block() != i.Block() {
 		return nil, nil
 	}
 	switch load.Type().Underlying().(type) {
@@ -210,16 +210,63 @@ func (f *family) copied(i *ssa.Store) (by ssa.Value, src set) {
 	default:
 		return nil, nil
 	}
-	instrs := i.Block().Instrs
-	for n := slices.Index(instrs, ssa.Instruction(i)) - 1; n >= 0; n-- {
-		if instrs[n] == ssa.Instruction(load) && f.inMemory(load.X) && f.inMemory(i.Addr) {
-			return load.X, f.of(load.X)
-		}
-		if _, ok := instrs[n].(*ssa.DebugRef); !ok {
-			return nil, nil
-		}
+	src, ok = f.memoryAt(load.X)
+	if !ok || src.empty() || !f.inMemory(i.Addr) || !f.undisturbed(load, i) {
+		return nil, nil
 	}
-	return nil, nil
+	return load.X, src
+}
+
+// undisturbed reports whether nothing lies between a load and an instruction of its block that could change
+// what is in the memory that was loaded from.
+func (f *family) undisturbed(load *ssa.UnOp, at ssa.Instruction) bool {
+	instrs := load.Block().Instrs
+	from, to := slices.Index(instrs, ssa.Instruction(load)), slices.Index(instrs, at)
+	if load.Op != token.MUL || to < from {
+		return false
+	}
+	src, own := f.memoryAt(load.X)
+	meets := func(v ssa.Value) bool {
+		return !own || f.some(src, func(e elem) bool {
+			return e.obj.escaped || f.some(f.of(v), func(x elem) bool { return x.obj == e.obj })
+		})
+	}
+	return !slices.ContainsFunc(instrs[from+1:to], func(i ssa.Instruction) bool {
+		switch i := i.(type) {
+		case *ssa.Alloc:
+			return meets(i)
+		case *ssa.Store:
+			return meets(i.Addr)
+		}
+		return acts(i)
+	})
+}
+
+// between returns the elements of slices that a storing copies part by part, and where to, if these are
+// structs or arrays in memory of the family; false: it does something else.
+func (f *family) between(st storing) (dst, src set, ok bool) {
+	s, slice := st.val.v.Type().Underlying().(*types.Slice)
+	if !slice || st.val.how != content || !f.c.hasParts(s.Elem()) {
+		return nil, nil, false
+	}
+	dst, ok1 := f.memoryAt(st.to)
+	src, ok2 := f.memoryAt(st.val.v)
+	return f.inside(dst, index), f.inside(src, index), ok1 && ok2
+}
+
+// memoryAt returns the memory of the family that v leads to, but for nil, behind which nothing is read or
+// written; false: it may lead elsewhere.
+func (f *family) memoryAt(v ssa.Value) (out set, ok bool) {
+	out = f.of(v).clone()
+	out.remove(zeroElem)
+	return out, !f.some(out, func(e elem) bool { return e.obj.kind != memObj })
+}
+
+// copyParts lets what is in memory flow to other memory, part by part.
+func (f *family) copyParts(dst, src set) {
+	f.copies(dst, src, func(from, to int) { f.put(to, f.content[from]) })
+	f.copies(src, dst, func(int, int) {}) // a part that nobody stored there is zero
+	f.store(dst, f.outside(src), true, true)
 }
 
 // copies calls do for each element of what src leads to and the one of dst that takes it.

@@ -220,7 +220,7 @@ func (f *family) readFrom(v ssa.Value, at ssa.CallInstruction) (by ssa.Value, fr
 		return v, m
 	}
 	load, ok := v.(*ssa.UnOp)
-	if _, now := at.(*ssa.Call); ok && now && undisturbed(load, at) && f.inMemory(load.X) {
+	if _, now := at.(*ssa.Call); ok && now && f.undisturbed(load, at) && f.inMemory(load.X) {
 		return load.X, f.of(load.X)
 	}
 	return v, nil

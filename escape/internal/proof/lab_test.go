@@ -29,6 +29,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"runtime"
 	"slices"
 	"sync"
@@ -44,6 +45,7 @@ var _ bytes.Buffer
 var _ context.Context
 var _ = fmt.Sprint
 var _ = log.Print
+var _ = maps.Clone[map[int]int]
 var _ = runtime.GC
 var _ = slices.Max[[]int]
 var _ errgroup.Group

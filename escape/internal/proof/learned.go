@@ -4,7 +4,6 @@ package proof
 
 import (
 	"go/constant"
-	"go/token"
 	"go/types"
 	"slices"
 
@@ -190,26 +189,10 @@ func (w *walker) nilAt(v ssa.Value, at ssa.Instruction, p phase) byte {
 		return max(known, no)
 	}
 	load, ok := v.(*ssa.UnOp)
-	if !ok || !undisturbed(load, at) {
+	if !ok || !w.f.undisturbed(load, at) {
 		return nothing
 	}
 	return w.knows(p, atom{w.g.flagOf(load), isFlag})
-}
-
-// undisturbed reports whether nothing lies between a load and an instruction of its block that could change
-// what memory holds.
-func undisturbed(load *ssa.UnOp, at ssa.Instruction) bool {
-	instrs := load.Block().Instrs
-	from, to := slices.Index(instrs, ssa.Instruction(load)), slices.Index(instrs, at)
-	if load.Op != token.MUL || to < from {
-		return false
-	}
-	return !slices.ContainsFunc(instrs[from+1:to], func(i ssa.Instruction) bool {
-		_, makes := i.(*ssa.Alloc)
-		st, stores := i.(*ssa.Store)
-		apart := stores && st.Addr != load.X && isVariable(st.Addr) && isVariable(load.X)
-		return makes || acts(i) && !apart
-	})
 }
 
 func zeroOf(t types.Type) constant.Value {

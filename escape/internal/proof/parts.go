@@ -353,6 +353,10 @@ func partType(t types.Type, path string) types.Type {
 		}
 		step, n := string(r), int(r-0x100)
 		switch u := t.Underlying().(type) {
+		case *types.Map:
+			if t = u.Elem(); step == keys {
+				t = u.Key()
+			}
 		case *types.Struct:
 			if t = nil; 0 <= n && n < u.NumFields() {
 				t = u.Field(n).Type()

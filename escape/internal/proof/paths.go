@@ -18,6 +18,7 @@ const (
 	derived  = "'" // a part of a resource, or of an operand of the root
 	numbers  = "#" // the numbers of a resource that a line of its library says a slice views: no handles
 	index    = "[" // the elements of a slice, an array or a map; or, before a constant, one of an array
+	keys     = "]" // the keys of a map
 	behind   = "@" // of a part of a result: what a pointer or a slice there leads to
 	anywhere = "*" // any part of an object, where it is not known which or there are too many to tell apart
 )
@@ -122,7 +123,7 @@ func several(p string) bool {
 			return true
 		}
 	}
-	return p == anywhere
+	return p == anywhere || strings.Contains(p, keys)
 }
 
 // elem returns the number of an element. Of an object with many parts no more are told apart,

@@ -120,9 +120,8 @@ func (c *checker) entry(i ssa.Instruction) *entry {
 		e.stores, e.reads = []storing{{to: i.Addr, val: source{v: i.Val}, over: !plain(i)}}, []ssa.Value{i.Addr}
 	case *ssa.MapUpdate:
 		e.reads = []ssa.Value{i.Map, i.Key}
-		for _, x := range []ssa.Value{i.Key, i.Value} {
-			e.stores = append(e.stores, storing{to: i.Map, step: index, val: source{v: x}, over: true})
-		}
+		e.stores = []storing{{to: i.Map, step: keys, val: source{v: i.Key}, over: true},
+			{to: i.Map, step: index, val: source{v: i.Value}, over: true}}
 	case *ssa.Send:
 		e.stores = []storing{{to: i.Chan, step: index, val: source{v: i.X}, over: true}}
 		e.reads = []ssa.Value{i.Chan}
@@ -197,6 +196,8 @@ func (c *checker) computed(e *entry, v ssa.Value) {
 			e.unknown = true
 		} else if _, call := i.Tuple.(*ssa.Call); call {
 			e.from = []source{{v: i.Tuple, i: i.Index}}
+		} else if next, ok := i.Tuple.(*ssa.Next); ok && i.Index == 1 {
+			e.from = []source{{v: next.Iter, how: content, step: keys}}
 		} else {
 			e.from = []source{{v: i.Tuple}}
 		}

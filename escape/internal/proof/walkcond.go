@@ -71,7 +71,7 @@ func (w *walker) allowed(i *ssa.If, taken bool, p *phase, s *set) bool {
 	}
 	if a.kind == isNil {
 		w.isNil(a.v, i.Block(), is, s)
-		if load, ok := a.v.(*ssa.UnOp); ok && undisturbed(load, i) {
+		if load, ok := a.v.(*ssa.UnOp); ok && w.f.undisturbed(load, i) {
 			*p = w.learn(*p, atom{w.g.flagOf(load), isFlag}, truth(is))
 		}
 	}
@@ -101,7 +101,7 @@ func (w *walker) isNil(x ssa.Value, b *ssa.BasicBlock, is bool, s *set) {
 	}
 	w.set(s, x, 0, false)
 	w.set(s, w.g.stored(x), 0, false)
-	if load, ok := x.(*ssa.UnOp); ok && undisturbed(load, b.Instrs[len(b.Instrs)-1]) {
+	if load, ok := x.(*ssa.UnOp); ok && w.f.undisturbed(load, b.Instrs[len(b.Instrs)-1]) {
 		w.overwrites(s, w.f.of(load.X)) // nor does the variable that it was read of
 	}
 }

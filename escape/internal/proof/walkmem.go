@@ -16,6 +16,9 @@ import (
 func (w *walker) store(s *set, st storing, at ssa.Instruction) *set {
 	pts := w.f.within(w.f.of(st.to), st.step)
 	is, leads := w.brings(s, st.val)
+	if dst, src, apart := w.f.between(st); apart {
+		return w.copyParts(s, dst, st.val.v, src, leads && !st.moves, at, st.moves)
+	}
 	switch {
 	case st.moves: // it is nowhere twice
 		for id := range pts.all() {
@@ -48,22 +51,26 @@ func (w *walker) partly(val source) bool {
 	return w.zero && w.site == nil && (array || isStruct(t)) && !slices.ContainsFunc(w.f.objs, whole)
 }
 
-// copyStruct copies a struct, field by field, if that is what a store does; again: it did so before, and may
-// have got something else.
+// copyStruct copies a struct, if that is what a store does; again: it did so before, and may have got something
+// else.
 func (w *walker) copyStruct(s *set, at *ssa.Store, again bool) *set {
-	dst := w.f.of(at.Addr)
 	by, src := w.f.copied(at)
 	if src == nil {
 		return s
 	}
+	return w.copyParts(s, w.f.of(at.Addr), by, src, w.touched(s, at.Val), at, again)
+}
+
+// copyParts copies what is in src, to which by leads, part by part.
+func (w *walker) copyParts(s *set, dst set, by ssa.Value, src set, leads bool, at ssa.Instruction, again bool) *set {
 	was := ptr(*s)
-	s = w.storeIn(s, dst, false, w.touched(s, at.Val), at)
+	s = w.storeIn(s, dst, false, leads, at)
 	for to := range dst.all() {
 		d := w.f.elems[to]
 		for _, q := range d.obj.ids {
 			path := w.f.elems[q].path
 			rest, part := strings.CutPrefix(path, d.path)
-			if d.path == anywhere || path == anywhere {
+			if d.path == anywhere || path == anywhere && w.f.merges(d, src) {
 				rest, part = anywhere, true
 			}
 			if !part {
@@ -86,6 +93,16 @@ func (w *walker) copyStruct(s *set, at *ssa.Store, again bool) *set {
 		}
 	}
 	return s
+}
+
+// merges reports whether a part of what is copied to d is there one of those that are not told apart.
+func (f *family) merges(d elem, src set) bool {
+	return f.some(src, func(e elem) bool {
+		return e.path == anywhere || slices.ContainsFunc(e.obj.ids, func(q int) bool {
+			rest, part := strings.CutPrefix(f.elems[q].path, e.path)
+			return part && f.elems[f.elem(d.obj, d.path+rest)].path == anywhere
+		})
+	})
 }
 
 // nearest returns the element of o for a path, or what it is a part of.
