@@ -15,8 +15,8 @@
 //     is one.
 //   - A part of an operand, or of a result, is a field of it, or of what it points to ([Part]).
 //     What nothing is said of is as the whole is.
-//   - A slice or a map of what is freed is freed with all that is in it, in a loop ([Free.Each]). What is
-//     said of one, or of a part that is one, is said of its elements.
+//   - A slice or a map of what is freed, or of structs with parts that are, is freed with all that is in it,
+//     in a loop ([Free.Each]). What is said of one, or of a part that is one, is said of its elements.
 //   - A condition says on which calls an effect happens ([When]).
 //   - A free is a function that releases a value of a type, as a spec says, or as was found of
 //     a method of the package ([Frees], [Found]).

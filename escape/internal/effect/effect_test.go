@@ -186,7 +186,7 @@ func TestFrees(t *testing.T) {
 	require.True(t, frees.Of(inst).Repeatable)
 	require.Nil(t, frees.Of(types.Typ[types.Int]))
 	mats := types.NewSlice(types.NewPointer(mat))
-	require.Equal(t, "Close", frees.Of(mats).Each.Func.Name())
+	require.Equal(t, "Close", frees.Of(mats).Each[0].Func.Name())
 	require.True(t, frees.Collects(mats))
 	require.True(t, frees.Collects(types.NewMap(types.Typ[types.Int], mat)))
 	require.Nil(t, frees.Of(types.NewSlice(mats)), "of slices")

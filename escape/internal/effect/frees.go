@@ -16,12 +16,18 @@ type Free struct {
 	Method     bool            // its receiver is what it frees; else its only parameter
 	Repeatable bool            // freeing again is harmless
 	Parts      map[string]bool // of one that is inferred: see [Found]
-	Each       *Free           // of a slice or a map: how each element is released, in a loop
+	Each       []Owned         // of a slice or a map: what of each element is released, in a loop
 	Resets     bool            // the value may be used again behind it, as far as is known
 	Said       token.Position  // the line that says so; zero if none does
 	Embedded   []int           // the fields that lead to the struct from which the value has the method
 
 	made map[*types.Package]*Free // of handles of a basic type: how those of each package are released
+}
+
+// An Owned is a part of an element, or all of it where the path is empty, and how it is released.
+type Owned struct {
+	Path []int
+	*Free
 }
 
 // A Found is a method of the package that was found to free parts of its receiver, and to do nothing
@@ -183,10 +189,34 @@ func (f *Frees) find(t types.Type) *Free {
 	default:
 		return nil
 	}
-	if each := f.Of(elem); each != nil && each.Each == nil {
-		return &Free{Each: each, Repeatable: each.Repeatable}
+	return each(f.owned(elem))
+}
+
+// owned lists what of an element is released; nil if it has nothing, or slices and maps in it.
+func (f *Frees) owned(elem types.Type) (out []Owned) {
+	if hasItself(elem, nil) {
+		return nil
 	}
-	return nil
+	paths := [][]int{nil}
+	if f.Of(elem) == nil {
+		paths = f.Paths(elem)
+	}
+	for _, path := range paths {
+		free := f.Of(At(elem, path))
+		if free.Each != nil || !Sayable(elem, path, f.pkg) {
+			return nil
+		}
+		out = append(out, Owned{path, free})
+	}
+	return out
+}
+
+// each returns how a slice or a map is freed; nil if nothing of an element is.
+func each(all []Owned) *Free {
+	if len(all) == 0 {
+		return nil
+	}
+	return &Free{Each: all, Repeatable: !slices.ContainsFunc(all, func(o Owned) bool { return !o.Repeatable })}
 }
 
 func (f *Frees) findNamed(t types.Type) *Free {

@@ -3,6 +3,7 @@ package effect
 import (
 	"fmt"
 	"go/types"
+	"slices"
 )
 
 // This file is about the parts of types: fields, and elements by a constant index, that have room for
@@ -80,6 +81,33 @@ func (f *Frees) Paths(t types.Type) [][]int {
 	}
 	f.paths.Set(t, out)
 	return out
+}
+
+// hasItself reports whether values of a type may have others of it in fields, slices and maps, not by
+// pointers alone; around are the types that it is in.
+func hasItself(t types.Type, around []types.Type) bool {
+	t = types.Unalias(t)
+	if slices.Contains(around, t) {
+		return true
+	}
+	if _, named := t.(*types.Named); named {
+		around = append(slices.Clip(around), t)
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Struct:
+		for f := range u.Fields() {
+			if hasItself(f.Type(), around) {
+				return true
+			}
+		}
+	case *types.Array:
+		return hasItself(u.Elem(), around)
+	case *types.Slice:
+		return hasItself(u.Elem(), around)
+	case *types.Map:
+		return hasItself(u.Elem(), around)
+	}
+	return false
 }
 
 // At returns the type at a path in a type.

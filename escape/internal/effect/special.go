@@ -76,13 +76,30 @@ func (f *Frees) findBasic(t types.Type) *Free {
 	return all
 }
 
+// All lists what releases a value, of a slice or a map what releases the parts of its elements.
+func (free *Free) All() []*Free {
+	if free.Each == nil {
+		return []*Free{free}
+	}
+	var all []*Free
+	for _, o := range free.Each {
+		all = append(all, o.Free)
+	}
+	return all
+}
+
 // Made returns how what packages made is freed; nil if no function is known that frees all of it.
 func (free *Free) Made(by []*types.Package) *Free {
 	if free.Each != nil {
-		if each := free.Each.Made(by); each != nil {
-			return &Free{Each: each, Repeatable: each.Repeatable}
+		var all []Owned
+		for _, o := range free.Each {
+			made := o.Made(by)
+			if made == nil {
+				return nil
+			}
+			all = append(all, Owned{o.Path, made})
 		}
-		return nil
+		return each(all)
 	}
 	if free.made == nil {
 		return free

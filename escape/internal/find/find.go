@@ -136,7 +136,7 @@ func Find(f *own.Func, frees []place.Free, verdicts []place.Verdict, lates []*pl
 		}
 		out = append(out, r.out...)
 	}
-	out = slices.Concat(out, takings(f), fillings(f), heaps(f), empties(f))
+	out = slices.Concat(out, takings(f), fillings(f), heaps(f, out), empties(f))
 	slices.SortStableFunc(out, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Pos, b.Pos), cmp.Compare(a.Kind, b.Kind))
 	})

@@ -36,8 +36,9 @@ type gift struct {
 	put, at ssa.Instruction
 }
 
-// heaps lists the slices and maps that a function gives up half filled.
-func heaps(f *own.Func) (out []Finding) {
+// heaps lists the slices and maps that a function gives up half filled, but where it was found that something
+// in them is lost.
+func heaps(f *own.Func, found []Finding) (out []Finding) {
 	if !effect.HasError(f.SSA.Signature) {
 		return nil
 	}
@@ -67,7 +68,11 @@ func heaps(f *own.Func) (out []Finding) {
 			seen[h.same[k]] = true
 			h.uses(h.same[k], nil)
 		}
-		if at, put := h.lost(); at != nil {
+		at, put := h.lost()
+		known := func(fd Finding) bool {
+			return fd.Other == at.Pos() && slices.ContainsFunc(fd.Site.Given, func(s *pointsto.Site) bool { return s.Owning() != nil && s.Owning().Has(v) })
+		}
+		if at != nil && !slices.ContainsFunc(found, known) {
 			if k := slices.IndexFunc(h.same, isPhi); k >= 0 { // what it is called by
 				v = h.same[k]
 			}

@@ -14,7 +14,7 @@ import (
 type Each struct {
 	Head  *ssa.BasicBlock
 	Body  *ssa.BasicBlock   // where a turn begins
-	Elems []ssa.Value       // the element of a turn
+	Elems []ssa.Value       // the element of a turn, or the address of one that is taken apart
 	Takes []ssa.Instruction // what takes it from the slice or map
 }
 
@@ -52,9 +52,13 @@ func RangeOver(begin ssa.Instruction) *Each {
 			}
 			l.Takes = append(l.Takes, at)
 			for _, u := range *at.Referrers() {
-				if e, ok := u.(*ssa.UnOp); ok && e.Op == token.MUL {
-					l.Elems = append(l.Elems, e)
-				} else if _, debug := u.(*ssa.DebugRef); !debug {
+				switch u := u.(type) {
+				case *ssa.UnOp:
+					l.Elems = append(l.Elems, u)
+				case *ssa.FieldAddr:
+					l.Elems = append(l.Elems, at)
+				case *ssa.DebugRef:
+				default:
 					return nil
 				}
 			}

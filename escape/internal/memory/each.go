@@ -1,7 +1,8 @@
 package memory
 
 import (
-	"go/token"
+	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -25,30 +26,37 @@ func (f *Func) FindLoops() {
 		for _, i := range n.Instrs {
 			switch i := i.(type) {
 			case *ssa.Range:
-				if f.In.Frees.Collects(i.X.Type()) {
-					f.findFreeing(i, ir.RangeOver(i))
-				}
+				f.findFreeing(i, i.X.Type())
 			case *ssa.Call:
-				if b, ok := i.Call.Value.(*ssa.Builtin); ok && b.Name() == "len" && f.In.Frees.Collects(i.Call.Args[0].Type()) {
-					f.findFreeing(i, ir.RangeOver(i))
+				if b, ok := i.Call.Value.(*ssa.Builtin); ok && b.Name() == "len" {
+					f.findFreeing(i, i.Call.Args[0].Type())
 				}
 			}
 		}
 	}
 }
 
-// freeing notes what begins a loop if that frees each element.
-func (f *Func) findFreeing(begin ssa.Instruction, l *ir.Each) {
-	if l == nil {
+// findFreeing notes what begins a loop over a slice or a map if that frees each element.
+func (f *Func) findFreeing(begin ssa.Instruction, of types.Type) {
+	free := &freeing{again: true}
+	l := ir.RangeOver(begin)
+	if l == nil || !f.In.Frees.Collects(of) || slices.ContainsFunc(f.In.Frees.Of(of).Each, func(o effect.Owned) bool {
+		return !f.freesPart(l, o.Path, free)
+	}) {
 		return
 	}
-	elems := map[ssa.Value]bool{}
-	for _, e := range l.Elems {
-		for v := range f.copies(e, l) {
-			elems[v] = true
-		}
+	f.loops[begin] = free
+	for _, i := range l.Takes {
+		f.within[i] = true
 	}
-	free := &freeing{again: true}
+}
+
+// freesPart reports whether each turn of a loop frees what is at a path of its element, once.
+func (f *Func) freesPart(l *ir.Each, path []int, free *freeing) bool {
+	elems := turn{}
+	for _, e := range l.Elems {
+		elems.add(e, path, l)
+	}
 	var ends func(b *ssa.BasicBlock, freed, tested bool) bool
 	seen, was := map[*ssa.BasicBlock]bool{}, map[*ssa.BasicBlock]bool{}
 	ends = func(b *ssa.BasicBlock, freed, tested bool) bool {
@@ -67,21 +75,20 @@ func (f *Func) findFreeing(begin ssa.Instruction, l *ir.Each) {
 			free.bare = free.bare || n > 0 && !tested
 			freed = freed || n > 0
 		}
-		nothing := nilBranch(b, elems)
+		something := -1 // the way on which an element is that, of a test for nil
+		if i, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If); ok {
+			if x, way := ir.NilTest(i); elems[x] == Same {
+				something = way
+			}
+		}
 		for k, s := range b.Succs {
-			if !ends(s, freed || k == nothing, tested || nothing >= 0) {
+			if !ends(s, freed || something == 1-k, tested || something >= 0) {
 				return false
 			}
 		}
 		return true
 	}
-	if len(elems) == 0 || !ends(l.Body, false, false) {
-		return
-	}
-	f.loops[begin] = free
-	for _, i := range l.Takes {
-		f.within[i] = true
-	}
+	return len(elems) > 0 && ends(l.Body, false, false)
 }
 
 // FreesEach reports whether an instruction begins a loop that frees each element of what it ranges over, and
@@ -101,55 +108,72 @@ func (f *Func) ToleratesNil(i ssa.Instruction) bool {
 	return l != nil && !l.bare
 }
 
-// copies lists an element and the variables of a turn that hold it.
-func (f *Func) copies(e ssa.Value, l *ir.Each) map[ssa.Value]bool {
-	out := map[ssa.Value]bool{e: true}
-	for _, i := range *e.Referrers() {
-		s, ok := i.(*ssa.Store)
-		if !ok || s.Val != e {
-			continue
-		}
-		if a, ok := s.Addr.(*ssa.Alloc); ok && s.Block() == l.Body && a.Block() == l.Body && len(ir.Stores(a)) == 1 {
-			out[a] = true
+// A turn is how values of a turn of a loop, or their addresses, lead to what is at a path of its element.
+type turn map[ssa.Value]Reach
+
+// add adds a value from which a path leads there, and what is made of it.
+func (t turn) add(v ssa.Value, path []int, l *ir.Each) {
+	if t[v] != None {
+		return
+	}
+	if t[v] = Outer; len(path) == 0 {
+		t[v] = Same
+	}
+	for _, i := range *v.Referrers() {
+		switch i := i.(type) {
+		case *ssa.FieldAddr:
+			if len(path) > 0 && path[0] == i.Field {
+				t.add(i, path[1:], l)
+			}
+		case *ssa.Field:
+			if len(path) > 0 && path[0] == i.Field {
+				t.add(i, path[1:], l)
+			}
+		case *ssa.UnOp:
+			switch v.(type) {
+			case *ssa.IndexAddr, *ssa.FieldAddr, *ssa.Alloc:
+				t.add(i, path, l)
+			}
+		case *ssa.Store: // a variable of the turn
+			a, ok := i.Addr.(*ssa.Alloc)
+			if ok && i.Val == v && i.Block() == l.Body && a.Block() == l.Body && len(ir.Stores(a)) == 1 {
+				t.add(a, path, l)
+			}
 		}
 	}
-	return out
 }
 
-// frees counts how often an instruction frees an element. It is false if it does anything else with it than
-// read it.
-func (f *Func) frees(i ssa.Instruction, elems map[ssa.Value]bool, free *freeing) (n int, ok bool) {
+// frees counts how often an instruction frees what is at the path of an element. It is false if it does
+// anything else with it than read it.
+func (f *Func) frees(i ssa.Instruction, elems turn, free *freeing) (n int, ok bool) {
 	if _, debug := i.(*ssa.DebugRef); debug || f.In.IR.Marks(i) {
 		return 0, true
 	}
-	uses := false
-	for _, op := range i.Operands(nil) {
-		uses = uses || elems[*op]
-	}
-	if !uses {
+	if !slices.ContainsFunc(i.Operands(nil), func(op *ssa.Value) bool { return elems[*op] != None }) {
 		return 0, true
 	}
 	switch i := i.(type) {
 	case *ssa.BinOp:
 		return 0, true
 	case *ssa.Store:
-		return 0, elems[i.Addr] && elems[i.Val]
-	case *ssa.UnOp, *ssa.FieldAddr, *ssa.Field:
-		return 0, len(*i.(ssa.Value).Referrers()) == 0 || elems[i.(ssa.Value)]
+		return 0, elems[i.Addr] != None && elems[i.Val] != None
+	case *ssa.UnOp, *ssa.FieldAddr, *ssa.Field: // or another part
+		v := i.(ssa.Value)
+		return 0, elems[*i.Operands(nil)[0]] == Outer || len(*v.Referrers()) == 0 || elems[v] != None
 	case *ssa.Call:
-		if elems[i.Call.Value] && !i.Call.IsInvoke() {
+		if elems[i.Call.Value] != None && !i.Call.IsInvoke() {
 			return 0, false
 		}
 		s := f.Summary(&i.Call)
 		for k, a := range calls.Operands(&i.Call) {
-			if !elems[a] {
+			if elems[a] == None {
 				continue
 			}
 			p := s.Param(k)
 			if p.Borrows() && !Gives(s, k) {
 				continue
 			}
-			if p.Freed.Cond != effect.Always || p.Escapes.Cond != effect.Never || p.Retained || Gives(s, k) {
+			if elems[a] == Outer || p.Freed.Cond != effect.Always || p.Escapes.Cond != effect.Never || p.Retained || Gives(s, k) {
 				return 0, false
 			}
 			free.again = free.again && p.Repeatable
@@ -158,29 +182,4 @@ func (f *Func) frees(i ssa.Instruction, elems map[ssa.Value]bool, free *freeing)
 		return n, true
 	}
 	return 0, false
-}
-
-// nilBranch returns the branch at the end of a block on which an element is nothing; -1 if there is none.
-func nilBranch(b *ssa.BasicBlock, elems map[ssa.Value]bool) int {
-	i, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If)
-	if !ok {
-		return -1
-	}
-	c, ok := i.Cond.(*ssa.BinOp)
-	if !ok || !elems[c.X] && !elems[c.Y] {
-		return -1
-	}
-	x, isConst := c.Y.(*ssa.Const)
-	if !isConst {
-		x, isConst = c.X.(*ssa.Const)
-	}
-	switch {
-	case !isConst || !x.IsNil():
-		return -1
-	case c.Op == token.EQL:
-		return 0
-	case c.Op == token.NEQ:
-		return 1
-	}
-	return -1
 }

@@ -226,10 +226,9 @@ func (s scribe) Names(n place.Name, at place.Where) bool {
 
 func (s scribe) Tests(n place.Name, at place.Where) bool {
 	free := s.frees.Of(n.Type())
-	if free != nil && free.Each != nil {
-		free = free.Each
-	}
-	tolerant := !n.Through() && free != nil && free.Func != nil && s.tolerant(free.Func)
+	tolerant := !n.Through() && free != nil && !slices.ContainsFunc(free.All(), func(f *effect.Free) bool {
+		return f.Func == nil || !s.tolerant(f.Func)
+	})
 	return tolerant || s.pkg.Denotes("nil", types.Universe.Lookup("nil"), s.where(s.unit(s.f), at))
 }
 
@@ -239,25 +238,23 @@ func (e *editor) says(u *unit, free *effect.Free, g rewrite.Place) bool {
 	if free = free.Made(nil); free == nil { // it depends on who made it
 		return true
 	}
-	if free.Each != nil {
-		free = free.Each
-	}
-	switch {
-	case free.Method || !e.imports(u, free):
-		return true
-	case free.Func.Pkg() == e.pkg.Types:
-		return e.pkg.Denotes(free.Func.Name(), free.Func, g)
-	}
-	return e.pkg.ImportName(u.src.Tree, free.Func.Pkg(), g) != ""
+	return !slices.ContainsFunc(free.All(), func(free *effect.Free) bool {
+		switch {
+		case free.Method || !e.imports(u, free):
+			return false
+		case free.Func.Pkg() == e.pkg.Types:
+			return !e.pkg.Denotes(free.Func.Name(), free.Func, g)
+		}
+		return e.pkg.ImportName(u.src.Tree, free.Func.Pkg(), g) == ""
+	})
 }
 
 // imports reports whether a file has a name for what frees something.
 func (e *editor) imports(u *unit, free *effect.Free) bool {
-	if free.Each != nil {
-		free = free.Each
-	}
-	q := free.Func.Pkg()
-	return free.Method || q == e.pkg.Types || len(e.pkg.Imports(u.src.Tree, q)) > 0
+	return !slices.ContainsFunc(free.All(), func(free *effect.Free) bool {
+		q := free.Func.Pkg()
+		return !free.Method && q != e.pkg.Types && len(e.pkg.Imports(u.src.Tree, q)) == 0
+	})
 }
 
 // elem returns the type of what is in a slice or a map.
@@ -638,18 +635,28 @@ func (d *draft) call(u *unit, free *effect.Free, t types.Type, name string, g re
 }
 
 // loop returns the text of a loop that frees each element of a slice or a map.
-func (d *draft) loop(u *unit, each *effect.Free, f place.Free, name string, g rewrite.Place) string {
+func (d *draft) loop(u *unit, each []effect.Owned, f place.Free, name string, g rewrite.Place) string {
 	elem := elem(f.Name.Type())
 	x := "b" // nothing else in the loop has that name
-	text := d.call(u, each, elem, x, g)
-	if root, _, _ := strings.Cut(name, "."); root == x || !each.Method && strings.HasPrefix(text, x) {
+	if len(each[0].Path) > 0 {
+		x = "x"
+	}
+	root, _, _ := strings.Cut(name, ".")
+	if root == x || slices.ContainsFunc(each, func(o effect.Owned) bool {
+		return !o.Method && strings.HasPrefix(d.call(u, o.Free, elem, x, g), x)
+	}) {
 		x = d.hoists.Fresh("x")
-		text = d.call(u, each, elem, x, g)
 	}
-	if f.Holes && effect.Nillable(elem) && !d.tolerant(each.Func) {
-		text = "if " + x + " != nil {\n\t" + text + "\n}"
+	var lines []string
+	for _, o := range each {
+		of, t := x+effect.PathText(elem, o.Path), effect.At(elem, o.Path)
+		text := d.call(u, o.Free, t, of, g)
+		if f.Holes && effect.Nillable(t) && !d.tolerant(o.Func) {
+			text = block("if "+of+" != nil {", text)
+		}
+		lines = append(lines, text)
 	}
-	return "for _, " + x + " := range " + name + " {\n\t" + strings.ReplaceAll(text, "\n", "\n\t") + "\n}"
+	return block("for _, "+x+" := range "+name+" {", strings.Join(lines, "\n"))
 }
 
 // byAddress reports whether what frees a value of type t gets the address of its variable.

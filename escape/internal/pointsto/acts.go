@@ -169,14 +169,21 @@ func (f *Func) taken(i ssa.Instruction, v ssa.Value, of ssa.Value) []Act {
 	return f.takes(a, v.Type())
 }
 
-// takes does less than an act, if what it takes is of a type of numbers.
-func (f *Func) takes(a Act, t types.Type) []Act {
-	if memory.Plain(t) {
+// takes does less than an act, if what it takes is of a type of numbers, and also takes parts of that.
+func (f *Func) takes(a Act, t types.Type) (out []Act) {
+	switch {
+	case memory.Plain(t):
 		a.Op, a.To = Read, nil
-	} else if f.IsNumber(t) {
+	case f.IsNumber(t):
 		a.Op = Count
+	case a.To != nil:
+		for _, p := range f.Fields(a.To) {
+			b := a
+			b.To = p
+			out = append(out, b)
+		}
 	}
-	return []Act{a}
+	return append(out, a)
 }
 
 // store puts a value into a variable in memory that nobody else gets at, or anywhere.
@@ -216,7 +223,7 @@ func (f *Func) besides(s *ssa.Store) bool {
 	plain := memory.Plain(s.Val.Type())
 	switch a := s.Addr.(type) {
 	case *ssa.FieldAddr:
-		return plain && f.In.Frees.Parts(a.X.Type()) != nil
+		return plain && (f.In.Frees.Parts(a.X.Type()) != nil || len(f.In.Frees.Paths(memory.Pointee(a.X.Type()))) > 0)
 	case *ssa.IndexAddr:
 		_, slice := a.X.Type().Underlying().(*types.Slice)
 		return slice && (plain || f.IsNumber(s.Val.Type()))

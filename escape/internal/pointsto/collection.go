@@ -39,30 +39,21 @@ func (f *Func) findCollections() {
 	seen := map[ssa.Value]bool{}
 	for _, n := range f.Graph.Nodes {
 		for _, i := range n.Instrs {
-			if c, ok := i.(*ssa.Call); ok {
-				f.findGrown(c, seen)
-			}
-			v, ok := i.(ssa.Value)
-			if !ok || seen[v] || !f.In.Frees.Collects(v.Type()) {
-				continue
-			}
 			switch i := i.(type) {
 			case *ssa.MakeSlice, *ssa.MakeMap, *ssa.Slice:
+				f.findCollection(i.(ssa.Value), seen)
 			case *ssa.Call:
-				if memory.Appended(i) == nil {
-					continue
+				if f.findGrown(i, seen); memory.Appended(i) != nil {
+					f.findCollection(i, seen)
 				}
-			default:
-				continue
 			}
-			f.findCollection(v, seen)
 		}
 	}
 }
 
 // findCollection finds the collection that a slice or map belongs to, if it was not seen before.
 func (f *Func) findCollection(v ssa.Value, seen map[ssa.Value]bool) {
-	if seen[v] {
+	if seen[v] || !f.Collects(v) {
 		return
 	}
 	c := f.collect(v)
@@ -218,7 +209,7 @@ func (f *Func) extend(c *gathering, v ssa.Value) {
 			}
 		case *ssa.MapUpdate:
 			if i.Map == v {
-				c.puts = append(c.puts, put{i, nil, v, i.Value, v, c.Collection})
+				f.puts(c, put{i, nil, v, i.Value, v, c.Collection})
 			}
 		case *ssa.IndexAddr:
 			f.putAt(c, i, v)
@@ -258,7 +249,7 @@ func (f *Func) putAt(c *gathering, at *ssa.IndexAddr, v ssa.Value) {
 		return
 	}
 	c.closed = c.closed && !others && len(stores) == 1
-	c.puts = append(c.puts, put{stores[0], at, v, stores[0].Val, v, c.Collection})
+	f.puts(c, put{stores[0], at, v, stores[0].Val, v, c.Collection})
 }
 
 // listed is for a slice of a new array: what was stored there before is put in.
@@ -273,7 +264,7 @@ func (f *Func) listed(c *gathering, s *ssa.Slice) {
 		return
 	}
 	for k, v := range vals {
-		c.puts = append(c.puts, put{s, stores[k], a, v, s, c.Collection})
+		f.puts(c, put{s, stores[k], a, v, s, c.Collection})
 	}
 	if n := memory.Pointee(a.Type()).Underlying().(*types.Array).Len(); int(n) > len(vals) {
 		c.Fresh, c.holes = append(c.Fresh, s), c.holes || s.High == nil || !memory.Zero(s.High)
@@ -284,7 +275,7 @@ func (f *Func) listed(c *gathering, s *ssa.Slice) {
 func (f *Func) appends(c *gathering, i *ssa.Call, list []ssa.Instruction) {
 	c.Add(i.Call.Args[0])
 	for _, s := range list {
-		c.puts = append(c.puts, put{i, s, i.Call.Args[0], s.(*ssa.Store).Val, i, c.Collection})
+		f.puts(c, put{i, s, i.Call.Args[0], s.(*ssa.Store).Val, i, c.Collection})
 	}
 }
 
@@ -295,7 +286,7 @@ func (f *Func) chosen(c *gathering) bool {
 		if p.val == nil {
 			return false
 		}
-		i, ok := p.val.(ssa.Instruction)
+		i, ok := memory.RootOf(p.val).(ssa.Instruction)
 		return !ok || ir.Again(p.at.Block(), i.Block()) || !f.isOurs(p.val, map[ssa.Value]bool{})
 	}) {
 		return false
@@ -325,6 +316,18 @@ func (f *Func) isOurs(v ssa.Value, seen map[ssa.Value]bool) bool {
 	from, ok := f.sources(v)
 	ok = ok || f.made[v] != nil
 	return ok && !slices.ContainsFunc(from, func(w ssa.Value) bool { return !f.isOurs(w, seen) })
+}
+
+// puts notes that something is put in: the parts of it that are freed with an element.
+func (f *Func) puts(c *gathering, p put) {
+	val := p.val
+	for _, o := range f.In.Frees.Of(f.Held(c.Members[0])).Each {
+		if val != nil {
+			p.val = f.Field(val, o.Path)
+			c.closed = c.closed && p.val != nil
+		}
+		c.puts = append(c.puts, p)
+	}
 }
 
 // collectionActs lists what an instruction does to a slice or map, or to what is put into one; nil if

@@ -13,11 +13,11 @@ func (f *Func) containerActs(i ssa.Instruction, of *memory.Container) []Act {
 	one := func(op Op, to ssa.Value) []Act { return []Act{{Instr: i, Op: op, Of: of, To: to}} }
 	switch i := i.(type) {
 	case *ssa.UnOp:
-		return one(Unwrap, i)
+		return f.taken(i, i, of)
 	case *ssa.Lookup:
-		return one(Unwrap, memory.Extract(i, 0))
+		return f.taken(i, memory.Extract(i, 0), of)
 	case *ssa.Next:
-		return append(one(Unwrap, memory.Extract(i, 1)), one(Unwrap, memory.Extract(i, 2))...)
+		return append(f.taken(i, memory.Extract(i, 1), of), f.taken(i, memory.Extract(i, 2), of)...)
 	case *ssa.Return:
 		return one(Leave, nil)
 	case *ssa.Call:

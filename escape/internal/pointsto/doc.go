@@ -16,7 +16,7 @@
 //   - What a buffer adopts goes with it when it is freed, and is a view of it ([Site.With]).
 //   - A group is sites that one value may hold, and all values that may hold them ([Group]).
 //
-// A slice or a map whose elements are of a type that is freed is a value like a buffer: that is all of them
+// A slice or a map whose elements, or parts of these, are freed is a value like a buffer: that is all of them
 // ([effect.Free.Each]). So a call may own, view or free it, and it may be a part. What is made here and put
 // together is a collection ([memory.Collection]), which is a site: it owns what is put into it if it is known
 // what that is, and that all of it is made here, and if one thing in it could not be freed by a name, or it

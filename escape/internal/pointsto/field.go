@@ -42,13 +42,9 @@ func (f *Func) fieldActs(i ssa.Instruction, of *memory.Field) []Act {
 			return nil
 		}
 		return one(Copy, f.Field(i, of.Path[1:]))
-	case *ssa.Phi:
+	case *ssa.Phi, *ssa.ChangeType:
 		if !of.Memory {
-			return one(Copy, f.Field(i, of.Path))
-		}
-	case *ssa.ChangeType:
-		if !of.Memory {
-			return one(Copy, f.Field(i, of.Path))
+			return one(Copy, f.Field(i.(ssa.Value), of.Path))
 		}
 	case *ssa.MakeInterface:
 		if !of.Memory {

@@ -13,7 +13,7 @@ import (
 
 // grown adds what a call puts into the slice in a slot.
 func (f *Func) grown(c *gathering, i *ssa.Call, v ssa.Value) {
-	add := func(val ssa.Value) { c.puts = append(c.puts, put{i, nil, v, val, v, c.Collection}) }
+	add := func(val ssa.Value) { f.puts(c, put{i, nil, v, val, v, c.Collection}) }
 	if _, builtin := i.Call.Value.(*ssa.Builtin); builtin {
 		return
 	}
@@ -64,7 +64,7 @@ func (f *Func) findGrown(i *ssa.Call, seen map[ssa.Value]bool) {
 			slots = append(slots, p)
 		}
 		for _, v := range slots {
-			if !seen[v] && f.IsSlot(v) && f.Collects(v) {
+			if f.IsSlot(v) && f.Collects(v) {
 				c := &gathering{Collection: memory.NewCollection(v)}
 				if f.grown(c, i, v); len(c.puts) > 0 {
 					f.findCollection(v, seen)

@@ -51,8 +51,8 @@ func (w *walker) partly(val source) bool {
 	return w.zero && w.site == nil && (array || isStruct(t)) && !slices.ContainsFunc(w.f.objs, whole)
 }
 
-// copyStruct copies a struct, if that is what a store does; again: it did so before, and may have got something
-// else.
+// copyStruct copies a struct, if that is what a store does; again: it did so before, and may have got
+// something else.
 func (w *walker) copyStruct(s *set, at *ssa.Store, again bool) *set {
 	by, src := w.f.copied(at)
 	if src == nil {
