@@ -400,6 +400,20 @@ func IsNumber(t types.Type) bool {
 		t != types.Typ[types.Int]
 }
 
+// Gives reports whether a result may be operand k, or view it.
+func (s *Summary) Gives(k int) bool {
+	return slices.ContainsFunc(s.Results, func(r Result) bool {
+		return r.Leads()>>k&1 == 1 || slices.ContainsFunc(r.Parts, func(p Part[Result]) bool { return p.Is.Is>>k&1 == 1 })
+	})
+}
+
+// Plain reports whether a value of type t leads to no memory, not even as a number: an int is a
+// size, an index or a sum.
+func Plain(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&(types.IsBoolean|types.IsFloat|types.IsComplex) != 0 || t == types.Typ[types.Int]
+}
+
 // HasFlag reports whether the last result of a function is a boolean, behind others.
 func HasFlag(sig *types.Signature) bool {
 	n := sig.Results().Len()

@@ -351,7 +351,7 @@ func (w *walk) asks(load *ssa.UnOp, field int) (out []loss) {
 
 // taken looks at what a load takes out of a field: whether that is freed, or put somewhere.
 func (w *walk) taken(v ssa.Value, field int, by ssa.Instruction) {
-	if w.seen[v] || memory.Plain(v.Type()) {
+	if w.seen[v] || effect.Plain(v.Type()) {
 		return
 	}
 	w.seen[v] = true

@@ -219,7 +219,8 @@ func (r *finder) judge(m met) {
 	if on == occasions || !m.Sure || !m.Always || on == Read && r.besides(m.Meeting) {
 		return
 	}
-	if free, twice := r.f.FreedIn(m.Act.Instr, m.Of); on == Kept && free != nil { // whenever that is called
+	// Whenever that is called.
+	if free, twice := FreedIn(r.f.Func, m.Act.Instr, m.Of); on == Kept && free != nil {
 		on, pos, again = Freed, free.Pos(), twice
 	}
 	s, st := r.site(m.Token), m.Status&^own.Absent

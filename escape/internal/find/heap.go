@@ -286,7 +286,7 @@ func (h *heap) item(a ssa.Value, in ssa.Instruction, part bool) {
 				h.bad = true
 			}
 		case *ssa.UnOp: // what is taken out is looked at
-			h.bad = h.bad || !memory.Plain(i.Type()) && !h.f.IsNumber(i.Type())
+			h.bad = h.bad || !effect.Plain(i.Type()) && !h.f.IsNumber(i.Type())
 		default:
 			h.bad = true
 		}

@@ -126,7 +126,7 @@ func (t *taken) does(i ssa.Instruction) (freed, gone bool) {
 		case *ssa.FieldAddr:
 			gone = gone || slices.ContainsFunc(*i.Referrers(), func(u ssa.Instruction) bool {
 				load, ok := u.(*ssa.UnOp)
-				return !ok || !memory.Plain(load.Type()) && !t.f.IsNumber(load.Type())
+				return !ok || !effect.Plain(load.Type()) && !t.f.IsNumber(load.Type())
 			})
 		case ssa.CallInstruction:
 			free, all := t.called(i)

@@ -79,7 +79,7 @@ func Summary(f *own.Func, frees *effect.Frees) *effect.Summary {
 			s.Params[k].Reads = effect.Handle
 		}
 		s.Params[k].Made = e.makes(p)
-		if !followed[k] && !memory.Plain(p.Type()) {
+		if !followed[k] && !effect.Plain(p.Type()) {
 			e.lent(s, k, p)
 		}
 	}

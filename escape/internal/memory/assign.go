@@ -125,7 +125,7 @@ func (f *Func) Alone(v ssa.Value) bool {
 	keeps := func(c *ssa.CallCommon, v ssa.Value) bool {
 		s := f.Summary(c)
 		for k, a := range calls.Operands(c) {
-			if p := s.Param(k); a == v && (p.Escapes.Cond != effect.Never || p.Retained || Gives(s, k)) {
+			if p := s.Param(k); a == v && (p.Escapes.Cond != effect.Never || p.Retained || s.Gives(k)) {
 				return true
 			}
 		}

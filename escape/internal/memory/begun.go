@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/ir"
 )
 
@@ -61,7 +62,7 @@ func (f *Func) begins(a *ssa.Alloc) together {
 	for _, i := range *a.Referrers() {
 		switch i := i.(type) {
 		case *ssa.FieldAddr:
-			given = given || slices.ContainsFunc(ir.Stores(i), func(s *ssa.Store) bool { return !Plain(s.Val.Type()) })
+			given = given || slices.ContainsFunc(ir.Stores(i), func(s *ssa.Store) bool { return !effect.Plain(s.Val.Type()) })
 		case *ssa.Store:
 			if _, first := Literal(i); i.Addr == a && !first {
 				return apart

@@ -180,7 +180,7 @@ func (f *Func) visitCall(c *Container, i *ssa.Call, v ssa.Value) {
 	}
 	s := f.Summary(&i.Call)
 	for k, a := range calls.Operands(&i.Call) {
-		c.closed = c.closed && (a != v || s.Param(k).Borrows() && !Gives(s, k))
+		c.closed = c.closed && (a != v || s.Param(k).Borrows() && !s.Gives(k))
 	}
 	c.closed = c.closed && i.Call.Value != v
 }

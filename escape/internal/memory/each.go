@@ -170,10 +170,10 @@ func (f *Func) frees(i ssa.Instruction, elems turn, free *freeing) (n int, ok bo
 				continue
 			}
 			p := s.Param(k)
-			if p.Borrows() && !Gives(s, k) {
+			if p.Borrows() && !s.Gives(k) {
 				continue
 			}
-			if elems[a] == Outer || p.Freed.Cond != effect.Always || p.Escapes.Cond != effect.Never || p.Retained || Gives(s, k) {
+			if elems[a] == Outer || p.Freed.Cond != effect.Always || p.Escapes.Cond != effect.Never || p.Retained || s.Gives(k) {
 				return 0, false
 			}
 			free.again = free.again && p.Repeatable

@@ -50,7 +50,7 @@ func (f *Func) Does(r Run, n int) effect.Param {
 	if !r.Lent || p.Takes.Own {
 		return p
 	}
-	if p.Sets.Lends || p.Retained || len(p.Parts) > 0 || p.Escapes.Cond != effect.Never || Gives(s, k) ||
+	if p.Sets.Lends || p.Retained || len(p.Parts) > 0 || p.Escapes.Cond != effect.Never || s.Gives(k) ||
 		!r.Once && p.Freed.Cond != effect.Never && !p.Replaces() {
 		return effect.Param{Escapes: effect.When{Cond: effect.Always}}
 	}

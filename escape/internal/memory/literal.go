@@ -6,6 +6,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
+	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/ir"
 )
 
@@ -45,6 +46,22 @@ func (f *Func) LooksAt(m *ssa.MakeClosure, n int) bool {
 		f.views[c] = yes
 	}
 	return yes
+}
+
+// Passes reports whether a literal only reads fields of variable n that it captures which lead to no
+// memory, or have nothing to do with v, an origin.
+func (f *Func) Passes(m *ssa.MakeClosure, n int, v ssa.Value) bool {
+	fn := m.Fn.(*ssa.Function)
+	if calls.Method(fn) != nil {
+		return false
+	}
+	p, part := v.(*Field)
+	_, path, _ := f.Resolve(m.Bindings[n])
+	loads, only := calls.Loads(fn.FreeVars[n], f.In.IR.Marks)
+	return only && !slices.ContainsFunc(loads, func(l calls.Load) bool {
+		plain := effect.Plain(l.Value.Type()) && len(l.Path) > 0
+		return !plain && !(part && !starts(slices.Concat(path, l.Path), p.Path))
+	})
 }
 
 // Fixed reports whether what a literal captures in v is not assigned once it is made, until v is another

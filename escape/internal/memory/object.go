@@ -8,6 +8,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
+	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/ir"
 )
 
@@ -57,7 +58,7 @@ func (f *Func) TakenApart(v ssa.Value) bool {
 	return parts && slices.ContainsFunc(*v.Referrers(), func(i ssa.Instruction) bool {
 		switch i := i.(type) {
 		case *ssa.FieldAddr:
-			return slices.ContainsFunc(ir.Stores(i), func(s *ssa.Store) bool { return !Plain(s.Val.Type()) })
+			return slices.ContainsFunc(ir.Stores(i), func(s *ssa.Store) bool { return !effect.Plain(s.Val.Type()) })
 		case *ssa.Store:
 			return f.built(i.Addr)
 		}
@@ -77,7 +78,7 @@ func (f *Func) built(v ssa.Value) bool {
 		all := ir.Stores(a)
 		f.builds[v] = false // what it asks of itself, while it is asked
 		yes = len(all) == 0 || slices.ContainsFunc(all, func(s *ssa.Store) bool {
-			return s.Addr != v && !Plain(s.Val.Type()) || s.Addr == v && f.inParts(s.Val)
+			return s.Addr != v && !effect.Plain(s.Val.Type()) || s.Addr == v && f.inParts(s.Val)
 		})
 		f.builds[v] = yes
 	}

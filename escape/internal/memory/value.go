@@ -13,25 +13,10 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/lift"
 )
 
-// Plain reports whether a value of type t leads to no memory, not even as a number: an int is a
-// size, an index or a sum.
-func Plain(t types.Type) bool {
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Info()&(types.IsBoolean|types.IsFloat|types.IsComplex) != 0 || t == types.Typ[types.Int]
-}
-
 // IsNumber reports whether values of type t are numbers or strings, which are addresses only
 // if somebody made them so.
 func (f *Func) IsNumber(t types.Type) bool {
 	return effect.IsNumber(t) && !f.In.Owns(t)
-}
-
-// Gives reports whether a result of a call may be operand k, or view it.
-func Gives(s *effect.Summary, k int) bool {
-	return slices.ContainsFunc(s.Results, func(r effect.Result) bool {
-		return r.Leads()>>k&1 == 1 ||
-			slices.ContainsFunc(r.Parts, func(p effect.Part[effect.Result]) bool { return p.Is.Is>>k&1 == 1 })
-	})
 }
 
 // Summary returns what a call does.

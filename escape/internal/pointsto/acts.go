@@ -172,7 +172,7 @@ func (f *Func) taken(i ssa.Instruction, v ssa.Value, of ssa.Value) []Act {
 // takes does less than an act, if what it takes is of a type of numbers, and also takes parts of that.
 func (f *Func) takes(a Act, t types.Type) (out []Act) {
 	switch {
-	case memory.Plain(t):
+	case effect.Plain(t):
 		a.Op, a.To = Read, nil
 	case f.IsNumber(t):
 		a.Op = Count
@@ -220,7 +220,7 @@ func (f *Func) store(s *ssa.Store, of ssa.Value) []Act {
 // besides reports whether a store sets what is no part of a handle: a field of what is made of parts that is
 // none of these, or an element of a slice, in data that a handle gave, if what is put there leads nowhere.
 func (f *Func) besides(s *ssa.Store) bool {
-	plain := memory.Plain(s.Val.Type())
+	plain := effect.Plain(s.Val.Type())
 	switch a := s.Addr.(type) {
 	case *ssa.FieldAddr:
 		return plain && (f.In.Frees.Parts(a.X.Type()) != nil || len(f.In.Frees.Paths(memory.Pointee(a.X.Type()))) > 0)
@@ -322,7 +322,7 @@ func (f *Func) leads(to ssa.Value, res effect.Result, k int, act func(Op, ssa.Va
 		op  Op
 	}{{res.Views, Part}, {res.Needs, Depend}, {res.Tells, Tell}, {res.Shows, Count}} {
 		switch {
-		case x.set>>k&1 == 0 || memory.Plain(to.Type()):
+		case x.set>>k&1 == 0 || effect.Plain(to.Type()):
 		case x.op == Part && number:
 			act(Tell, to, always)
 		default:
@@ -415,7 +415,7 @@ func (f *Func) leadsBack(c *ssa.CallCommon, s *effect.Summary, k int) bool {
 
 // leadsOn reports whether a value of type t may lead to a variable in which others are.
 func (f *Func) leadsOn(t types.Type) bool {
-	return (!f.In.Owns(t) || f.In.Frees.Parts(t) != nil) && !memory.Plain(t) && !f.IsNumber(t)
+	return (!f.In.Owns(t) || f.In.Frees.Parts(t) != nil) && !effect.Plain(t) && !f.IsNumber(t)
 }
 
 // builtin lists what a builtin function does to an operand. Elements that are numbers are copied as such.

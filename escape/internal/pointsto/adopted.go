@@ -8,7 +8,6 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
-	"github.com/lastuse/lastuse/escape/internal/memory"
 )
 
 // adopted lists what goes with a buffer when it is freed. A call that makes one and keeps a function has it
@@ -58,5 +57,5 @@ func (f *Func) adopted(c *ssa.CallCommon, s *effect.Summary) []ssa.Value {
 // raw reports whether a value of type t is an address that nobody checks.
 func raw(t types.Type) bool {
 	b, ok := t.Underlying().(*types.Basic)
-	return ok && !memory.Plain(t) && b.Info()&types.IsString == 0
+	return ok && !effect.Plain(t) && b.Info()&types.IsString == 0
 }

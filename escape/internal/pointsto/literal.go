@@ -2,27 +2,32 @@ package pointsto
 
 import (
 	"go/types"
-	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
-	"github.com/lastuse/lastuse/escape/internal/ir"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 )
 
-// This file is about making literals and calling them. One that only reads what it captures is a view of
-// that.
+// This file is about making literals and calling them. One that only reads what it captures views that.
 
 // captured lists what making a literal does to what it captures.
 func (f *Func) captured(m *ssa.MakeClosure, of ssa.Value) []Act {
+	var out []Act
 	for n, b := range m.Bindings {
-		if f.Reaches(b, of) != memory.None && !f.LooksAt(m, n) {
+		reach := f.Reaches(b, of)
+		switch passes := reach != memory.None && f.Passes(m, n, of); {
+		case reach == memory.None, passes && (reach == memory.Outer || out != nil):
+		case passes:
+			out = []Act{{Instr: m, Op: Read, Of: of}}
+		case !f.LooksAt(m, n):
 			return []Act{{Instr: m, Op: Keep, Of: of}}
+		default:
+			out = []Act{{Instr: m, Op: Part, Of: of, To: m}}
 		}
 	}
-	return []Act{{Instr: m, Op: Part, Of: of, To: m}}
+	return out
 }
 
 // called lists what calling a function does to what it is a view of: it reads that, and what it returns may
@@ -36,7 +41,7 @@ func (f *Func) called(i ssa.Instruction, c *ssa.CallCommon, of ssa.Value) []Act 
 		return []Act{{Instr: i, Op: Keep, Of: of, Call: c}}
 	}
 	for n := range c.Signature().Results().Len() {
-		if to := memory.Result(i, n); to != nil && !memory.Plain(to.Type()) {
+		if to := memory.Result(i, n); to != nil && !effect.Plain(to.Type()) {
 			out = append(out, Act{Instr: i, Op: Unwrap, Of: of, To: to, Call: c})
 		}
 	}
@@ -72,7 +77,7 @@ func (f *Func) borrow(args []ssa.Value) bool {
 		}
 		s := f.Summary(&ssa.CallCommon{Value: a})
 		for k := range n {
-			if k >= len(s.Params) || !s.Params[k].Borrows() || memory.Gives(s, k) {
+			if k >= len(s.Params) || !s.Params[k].Borrows() || s.Gives(k) {
 				return false
 			}
 		}
@@ -114,56 +119,4 @@ func (f *Func) lent(i *ssa.Call, of ssa.Value) []Act {
 		}
 	}
 	return out
-}
-
-// FreedIn returns the first call in a literal that an instruction makes, or hands on, which frees what the
-// literal captures in v, and whether it may be repeated; nil if there is none.
-func (f *Func) FreedIn(i ssa.Instruction, v ssa.Value) (free ssa.CallInstruction, again bool) {
-	of := []ssa.Value{}
-	if m, ok := i.(*ssa.MakeClosure); ok {
-		of = append(of, m)
-	}
-	for _, op := range i.Operands(nil) {
-		of = append(of, *op)
-	}
-	for _, op := range of {
-		m, ok := op.(*ssa.MakeClosure)
-		goes := func(i ssa.Instruction) bool { return ir.Callee(i) != op }
-		if !ok || m.Fn.(*ssa.Function).Synthetic != "" || !slices.ContainsFunc(*m.Referrers(), goes) {
-			continue
-		}
-		for n, b := range m.Bindings {
-			if f.Reaches(b, v) == memory.None {
-				continue
-			}
-			if free, again = f.freedBy(m.Fn.(*ssa.Function).FreeVars[n]); free != nil {
-				return free, again
-			}
-		}
-	}
-	return nil, false
-}
-
-// freedBy returns the first call that frees what is in a captured variable, or in one of a literal there.
-func (f *Func) freedBy(v ssa.Value) (free ssa.CallInstruction, again bool) {
-	for _, i := range *v.Referrers() {
-		switch i := i.(type) {
-		case *ssa.UnOp:
-			free, again = f.freedBy(i)
-		case *ssa.MakeClosure:
-			if fn := i.Fn.(*ssa.Function); fn.Synthetic == "" {
-				free, again = f.freedBy(fn.FreeVars[slices.Index(i.Bindings, v)])
-			}
-		case ssa.CallInstruction:
-			for k, a := range calls.Operands(i.Common()) {
-				if p := f.Summary(i.Common()).Param(k); a == v && p.Freed.Cond != effect.Never {
-					return i, p.Repeatable
-				}
-			}
-		}
-		if free != nil {
-			return free, again
-		}
-	}
-	return nil, false
 }

@@ -269,7 +269,10 @@ func (f *family) param(k *call, n int) Param {
 	// knows.
 	operand := func(e elem) bool { return e.obj.kind == paramObj && e.path == "" && callable(e.obj.typ) }
 	if p.Tells && callable(k.args[n].Type()) && !f.walked(k, n) && !f.only(f.of(k.args[n]), operand) {
-		p.Keeps = true
+		p.Keeps, p.Numbers = true, nil
+	}
+	if p.Keeps && p.Numbers != nil {
+		p.Keeps = !f.areNumbers(f.numbersIn(k.args[n], p.Numbers))
 	}
 	p.Into = into
 	return p

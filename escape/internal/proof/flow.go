@@ -141,7 +141,9 @@ func (f *family) from(src source) set {
 		if m := f.valued(src.v); m != nil {
 			return f.load(f.inside(m, src.step))
 		}
-		return f.field(s, src.v.Type())
+		return f.field(s, src.v.Type(), src.step)
+	case number:
+		return f.numbersIn(src.v, []string{src.step})
 	}
 	if src.how&part != 0 {
 		s = f.parts(s)
@@ -170,7 +172,11 @@ func (f *family) closes(i *ssa.MakeClosure) {
 	id := f.elem(o, "")
 	f.flow(i, 0, single(id))
 	for n, b := range i.Bindings {
-		f.put(id, f.of(b))
+		if read, only := f.read(i, n); only {
+			f.put(id, read)
+		} else {
+			f.put(id, f.of(b))
+		}
 		if f.member[o.fn] {
 			f.flow(o.fn.FreeVars[n], 0, f.of(b))
 		}

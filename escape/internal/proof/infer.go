@@ -101,8 +101,8 @@ func (c *checker) summary(fn *ssa.Function, f *family) *Summary {
 				direct := r.has(id) && e.path == "" && !f.retyped(e.obj, fn.Signature.Results().At(j).Type())
 				if direct && !slices.Contains(res.Is, k) {
 					res.Is = append(res.Is, k)
-				} else if !direct && !slices.Contains(res.Derived, k) {
-					res.Derived = append(res.Derived, k)
+				} else if !direct {
+					res.derives(e)
 				}
 			}
 		}

@@ -256,9 +256,7 @@ func (f *family) sorted(c contents) (parts []Part, sites map[*object]string) {
 			case e.obj.kind == siteObj:
 				return nil, nil
 			case e.obj.kind == paramObj:
-				if k := e.obj.index; !slices.Contains(p.Derived, k) {
-					p.Derived = append(p.Derived, k)
-				}
+				p.derives(e)
 			case e.obj.kind != zeroObj && !leads:
 				p.Unknown = true
 			}

@@ -289,7 +289,7 @@ func (f *family) load(s set) set {
 					continue
 				}
 				if t := partType(e.obj.typ, strings.Map(noFixed, p)); t != nil && p != e.path && partOf(e.path, p) {
-					c = f.field(c, t) // a part of what is there
+					c = f.field(c, t, strings.TrimPrefix(e.path, p)) // a part of what is there
 				}
 				out.union(c)
 			}
@@ -328,9 +328,12 @@ func (f *family) escape(s set) {
 			f.changed = f.changed || !o.escaped
 			o.escaped = true
 		case paramObj:
-			p := &f.params[o.index]
+			p, q := &f.params[o.index], Param{Keeps: true}
+			if e.field() {
+				q.Numbers = []string{e.path[len(derived):]}
+			}
 			f.changed = f.changed || !p.Keeps
-			p.Keeps = true
+			p.or(q)
 		}
 	}
 }

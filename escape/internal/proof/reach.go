@@ -37,7 +37,7 @@ func (f *family) only(s set, is func(elem) bool) bool {
 func (f *family) parts(s set) set {
 	var out set
 	for id := range s.all() {
-		if e := f.elems[id]; (e.obj.kind == siteObj || e.obj.kind == paramObj) && e.path != numbers {
+		if e := f.elems[id]; (e.obj.kind == siteObj || e.obj.kind == paramObj) && e.path != numbers && !e.field() {
 			out.union(f.partsOf(e.obj))
 		} else {
 			out.add(id)
@@ -151,12 +151,16 @@ func (f *family) givesData(src source) bool {
 	})
 }
 
-// field returns what a field, or an element, of a value may lead to that s says. What an interface has may be
-// that value, as well as be a part of it.
-func (f *family) field(s set, of types.Type) set {
+// field returns what a part, by a path, of a value of a type may lead to that s says. What an interface has
+// may be that value, as well as be a part of it.
+func (f *family) field(s set, of types.Type, path string) set {
 	var out set
 	for id := range s.all() {
 		o := f.elems[id].obj
+		if o.kind == paramObj && types.Identical(o.typ, of) && isNumber(of, path) {
+			out.add(f.elem(o, derived+path))
+			continue
+		}
 		is := o.kind == paramObj || o.kind == siteObj && types.Identical(of.Underlying(), o.typ.Underlying())
 		has := is
 		if o.kind == siteObj && types.IsInterface(o.typ) {

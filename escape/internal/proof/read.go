@@ -5,6 +5,7 @@ package proof
 
 import (
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -38,7 +39,7 @@ func (f *family) readResult(j int, r *Result) {
 }
 
 func (r *Result) reads(from []Slot, ok bool) {
-	if ok {
+	if more := func(n int) bool { return r.numbers(n) == nil }; ok && slices.ContainsFunc(r.Derived, more) {
 		r.Read, r.Derived = from, nil
 	}
 }

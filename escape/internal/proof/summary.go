@@ -46,6 +46,9 @@ type Param struct {
 	Empties    bool // elements of what it leads to may be given zero
 	NilOK      bool // nil, or the zero value, does nothing
 
+	// All that is kept of it, which is a struct, is these fields, which are numbers; nil: it may be all.
+	Numbers []string
+
 	Into  []Slot // all that keeps it is these; nil: somebody else may
 	Grown mask   // all that it is given, or that keeps it, is these operands and slots; 0: others may
 
@@ -63,10 +66,8 @@ type Slot struct {
 
 // or adds what may be done to the operand besides.
 func (p *Param) or(q Param) {
-	if q.Keeps && (q.Into == nil || p.Keeps && p.Into == nil) {
-		p.Into = nil
-	} else if q.Keeps {
-		p.Into = slices.Concat(p.Into, q.Into)
+	if q.Keeps {
+		p.Into, p.Numbers = both(*p, p.Into, q.Into), both(*p, p.Numbers, q.Numbers)
 	}
 	if does := func(p Param) bool { return (p.Keeps || p.Stores) && p.Grown == 0 }; does(*p) || does(q) {
 		p.Grown = 0
@@ -86,6 +87,20 @@ func (p *Param) or(q Param) {
 	for _, path := range q.Clears {
 		p.clears(path)
 	}
+}
+
+// both joins what all that keeps the operand is; nil: it may be anything.
+func both[T comparable](p Param, of, more []T) []T {
+	if more == nil || p.Keeps && of == nil {
+		return nil
+	}
+	out := slices.Clone(of)
+	for _, x := range more {
+		if !slices.Contains(out, x) {
+			out = append(out, x)
+		}
+	}
+	return out
 }
 
 // clears notes that a part may be given zero.
@@ -109,7 +124,7 @@ func (p Param) writes() bool { return p.Stores || p.Grown != 0 || len(p.Clears) 
 // passed is what is done to an operand of a function that hands it, or a part of it, to another, which does p
 // to that.
 func (p Param) passed() Param {
-	p.Stores, p.Clears, p.Gives, p.Into, p.Grown = p.writes(), nil, 0, nil, 0
+	p.Stores, p.Clears, p.Gives, p.Numbers, p.Into, p.Grown = p.writes(), nil, 0, nil, nil, 0
 	return p
 }
 
@@ -140,6 +155,36 @@ type Result struct {
 	Known   bool   // it holds nothing but what Owned, Derived and Parts say
 	Fresh   bool   // it leads to memory that nobody else has, or is nil as Zero and OK say
 	Parts   []Part
+
+	// All that it holds of an operand, a struct, is these fields, which are numbers, unless one has no path.
+	Numbers []Slot
+}
+
+// derives notes that the result holds a part of an operand.
+func (r *Result) derives(e elem) {
+	n := Slot{Operand: e.obj.index}
+	if e.field() {
+		n.Path = e.path[len(derived):]
+	}
+	if !slices.Contains(r.Derived, n.Operand) {
+		r.Derived = append(r.Derived, n.Operand)
+	}
+	if !slices.Contains(r.Numbers, n) {
+		r.Numbers = append(r.Numbers, n)
+	}
+}
+
+// numbers returns the fields of operand n which are all that the result holds of it; nil: it may be anything.
+func (r Result) numbers(n int) (paths []string) {
+	for _, s := range r.Numbers {
+		switch {
+		case !slices.Contains(r.Derived, n) || s.Operand == n && s.Path == "":
+			return nil
+		case s.Operand == n:
+			paths = append(paths, s.Path)
+		}
+	}
+	return paths
 }
 
 // has reports whether the result may be operand n, or hold a part of it.

@@ -23,6 +23,7 @@ const (
 	inside                    // the address of a part of what it leads to
 	content                   // what is in a part of what it leads to
 	lent                      // any part of what it leads to
+	number                    // a number in a field of a struct, or one made of it
 )
 
 // A source is something that a value may come from: v, or the i-th of a tuple v.
@@ -311,7 +312,11 @@ func (f *family) sources(k *call, r Result, t types.Type) (from []source) {
 		if n == 0 && r.Data {
 			src.data = min(dataIn(t), library)
 		}
-		if !r.Known || slices.Contains(r.Derived, n) {
+		if _, only := f.numbersOf(k, r, n); only {
+			for _, path := range r.numbers(n) {
+				from = append(from, source{v: a, how: number, step: path})
+			}
+		} else if !r.Known || slices.Contains(r.Derived, n) {
 			from = append(from, src)
 		}
 	}

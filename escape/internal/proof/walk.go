@@ -109,6 +109,9 @@ func (w *walker) comes(s *set, src source) bool {
 	if src.how == lent {
 		return !w.zero && w.touched(s, src.v)
 	}
+	if src.how == number {
+		return false
+	}
 	yes := w.holds(s, src.v)
 	if src.i > 0 {
 		yes = w.has(s, markKey{kind: inReg, k: key{src.v, src.i}})

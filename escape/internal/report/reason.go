@@ -10,6 +10,7 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/find"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/place"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
@@ -139,7 +140,7 @@ func first(moves []pointsto.Act) pointsto.Act {
 
 func (w *Reasons) of(f *pointsto.Func, a pointsto.Act, seen map[*types.Func]bool) Reason {
 	r := Reason{Pos: position(a.Instr), of: f.SSA.Pkg.Pkg}
-	if free, _ := f.FreedIn(a.Instr, a.Of); free != nil {
+	if free, _ := find.FreedIn(f, a.Instr, a.Of); free != nil {
 		r.Cause, r.Pos = InLiteral, free.Pos()
 		return r
 	}
@@ -158,7 +159,7 @@ func (w *Reasons) of(f *pointsto.Func, a pointsto.Act, seen map[*types.Func]bool
 		r.Cause, r.Note = Stored, stored(i.Addr)
 		if m := capturedBy(i.Addr); m != nil {
 			r.Cause, r.Pos = Captured, position(m)
-			if free, _ := f.FreedIn(m, i.Addr); free != nil {
+			if free, _ := find.FreedIn(f, m, i.Addr); free != nil {
 				r.Cause, r.Pos = InLiteral, free.Pos()
 			}
 		}
