@@ -216,7 +216,7 @@ func (r *finder) due(v *place.Verdict, frees []place.Free) {
 // the token is gone.
 func (r *finder) judge(m met) {
 	on, pos, again := occasion(m.Meeting), position(m.Meeting), m.Act.Again
-	if on == occasions || !m.Sure || !m.Always || on == Read && r.besides(m.Meeting) {
+	if on == occasions || !m.Sure || !m.Always || (on == Read || on == Kept) && r.besides(m.Meeting) {
 		return
 	}
 	// Whenever that is called.

@@ -28,7 +28,7 @@ func (r *finder) besides(m own.Meeting) bool {
 		}
 		fn := c.Common().StaticCallee()
 		_, from, _ := r.f.Resolve(a)
-		if fn != nil && k < len(fn.Params) && touches(fn.Params[k], part.Path[len(from):], map[ssa.Value]bool{}) {
+		if fn != nil && k < len(fn.Params) && touches(fn.Params[k], part.Path[len(from):], map[ssa.Value]bool{}, 1) {
 			return false
 		}
 		return true
@@ -37,8 +37,9 @@ func (r *finder) besides(m own.Meeting) bool {
 }
 
 // touches reports whether something is seen to be done with the field at a path of what a pointer leads to,
-// here or in what it is handed to.
-func touches(v ssa.Value, path []int, seen map[ssa.Value]bool) bool {
+// here or in what it is handed to, so many calls deep: what is farther away runs on some day, perhaps, and by
+// then knows that the owner is closed.
+func touches(v ssa.Value, path []int, seen map[ssa.Value]bool, deep int) bool {
 	if seen[v] || v.Referrers() == nil {
 		return false
 	}
@@ -46,17 +47,17 @@ func touches(v ssa.Value, path []int, seen map[ssa.Value]bool) bool {
 	return slices.ContainsFunc(*v.Referrers(), func(i ssa.Instruction) bool {
 		switch i := i.(type) {
 		case *ssa.FieldAddr:
-			return i.Field == path[0] && (len(path) == 1 || touches(i, path[1:], map[ssa.Value]bool{}))
+			return i.Field == path[0] && (len(path) == 1 || touches(i, path[1:], map[ssa.Value]bool{}, deep))
 		case *ssa.UnOp:
 			return i.Op == token.MUL // all of it
 		case *ssa.Phi:
-			return touches(i, path, seen)
+			return touches(i, path, seen, deep)
 		case *ssa.Store:
-			return i.Val == v && slices.ContainsFunc(reads(i.Addr), func(w ssa.Value) bool { return touches(w, path, seen) })
+			return i.Val == v && slices.ContainsFunc(reads(i.Addr), func(w ssa.Value) bool { return touches(w, path, seen, deep) })
 		case ssa.CallInstruction:
 			fn := i.Common().StaticCallee()
 			for k, a := range calls.Operands(i.Common()) {
-				if a == v && fn != nil && k < len(fn.Params) && touches(fn.Params[k], path, seen) {
+				if a == v && fn != nil && k < len(fn.Params) && deep > 0 && touches(fn.Params[k], path, seen, deep-1) {
 					return true
 				}
 			}
