@@ -23,7 +23,7 @@ func (w *printer) deferred(s *Defer) {
 	case DLit:
 		w.pf("defer func() {\n%s\n}()\n", free)
 	case DMethod:
-		w.pf("free%d := %s\ndefer free%d()\n", s.ID, w.freeValue(s.Path), s.ID)
+		w.pf("release%d := %s\ndefer release%d()\n", s.ID, w.freeValue(s.Path), s.ID)
 	case DDo:
 		w.pf("defer %s.Do(%s)\n", w.rt(), w.freeValue(s.Path))
 	case DUse:
