@@ -35,7 +35,7 @@ func Of(line *spec.Line, sig *types.Signature, inferred *Summary) *Summary {
 			if line.IsGlob() && c.Effect == spec.Borrowed && p.Freed.Cond != Never {
 				continue // who wrote it has not read the function
 			}
-			*p = Param{TakesNil: p.TakesNil, Reads: p.Reads}
+			*p = Param{TakesNil: p.TakesNil, Looked: p.Looked}
 			said |= 1 << s.index(c.Operand)
 		}
 	}

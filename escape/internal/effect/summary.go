@@ -47,7 +47,13 @@ type Param struct {
 	Sets       Sets          // of a captured variable
 	Takes      Takes         // of a slice, or a variable of one, that escapes: how it does
 	Calls      Calls         // of a function: how it is called
-	Reads      Reads         // how far it is looked into
+	Looked
+}
+
+// Looked says what is done with what an operand leads to that is no handle.
+type Looked struct {
+	Reads Reads    // how far it is looked into
+	Waits []string // groups of goroutines that were waited for, by their paths; facts have no word for it
 }
 
 // A Made says that a function gives a field of what an operand points to something of its own, which is the
@@ -329,7 +335,7 @@ func Join(s, t *Summary) *Summary {
 
 func joinParam(a, b Param) Param {
 	p := Param{Freed: a.Freed.Join(b.Freed), Escapes: a.Escapes.Join(b.Escapes), Retained: a.Retained,
-		Calls: min(a.Calls, b.Calls), Reads: min(a.Reads, b.Reads)}
+		Calls: min(a.Calls, b.Calls), Looked: Looked{Reads: min(a.Reads, b.Reads)}}
 	if a.Retained != b.Retained {
 		p.Retained, p.Escapes = false, When{Cond: Maybe} // who owes how many frees is not known
 	}
@@ -342,6 +348,7 @@ func joinParam(a, b Param) Param {
 	if a.Takes == b.Takes {
 		p.Takes = a.Takes
 	}
+	p.Waits = slices.DeleteFunc(slices.Clone(a.Waits), func(g string) bool { return !slices.Contains(b.Waits, g) })
 	p.Parts = joinParts(a.Parts, b.Parts, func(path string) Param { return joinParam(a.At(path), b.At(path)) })
 	return p
 }

@@ -79,6 +79,7 @@ func Summary(f *own.Func, frees *effect.Frees) *effect.Summary {
 			s.Params[k].Reads = effect.Handle
 		}
 		s.Params[k].Made = e.makes(p)
+		s.Params[k].Waits = f.Joins().Waited(f.SSA, p)
 		if !followed[k] && !effect.Plain(p.Type()) {
 			e.lent(s, k, p)
 		}
@@ -87,6 +88,7 @@ func Summary(f *own.Func, frees *effect.Frees) *effect.Summary {
 		if !f.IsSlot(v) {
 			e.lent(s, len(f.SSA.Params)+k, v)
 		}
+		s.Params[len(f.SSA.Params)+k].Waits = f.Joins().Waited(f.SSA, v)
 	}
 	e.kept(s)
 	e.grow(s)

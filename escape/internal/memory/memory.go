@@ -7,6 +7,7 @@ import (
 	"golang.org/x/tools/go/types/typeutil"
 
 	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/groups"
 	"github.com/lastuse/lastuse/escape/internal/ir"
 	"github.com/lastuse/lastuse/escape/internal/lift"
 )
@@ -33,7 +34,7 @@ type Func struct {
 	split      map[ssa.Value][]*Field
 	containers map[ssa.Value]*Container
 	deferreds  map[*ssa.Defer]*Deferred
-	groups     map[ssa.Value]*Running
+	groups     map[groups.Group]*Running
 	returned   map[ssa.Value]ssa.Value // by load: see returned.go
 	asked
 	owners
@@ -54,7 +55,7 @@ type asked struct {
 func New(in *Input, fn *ssa.Function) *Func {
 	graph := in.IR.Graph(fn)
 	f := &Func{SSA: fn, Graph: graph, In: in, Objects: map[ssa.Value]bool{}, split: map[ssa.Value][]*Field{},
-		containers: map[ssa.Value]*Container{}, deferreds: map[*ssa.Defer]*Deferred{}, groups: map[ssa.Value]*Running{},
+		containers: map[ssa.Value]*Container{}, deferreds: map[*ssa.Defer]*Deferred{}, groups: map[groups.Group]*Running{},
 		returned: map[ssa.Value]ssa.Value{},
 		asked: asked{map[ssa.Value]bool{}, map[capture]bool{}, map[ssa.Value][]*Former{}, map[*ssa.Phi]bool{},
 			map[*ssa.Alloc]together{}, map[*ssa.Defer]*undo{}, lift.New(graph.At)},

@@ -74,8 +74,11 @@ func (c *checker) effect(fn *types.Func) *Summary {
 			s.Said = line.Level > spec.Embedded
 		}
 	}
-	if groupMethod(fn) != "" {
+	if of := groupMethod(fn); of != "" {
 		s = harmless(fn.Signature())
+		if s.Params[0].Counts = of != "Wait"; of == "Wait" {
+			s.Params[0].Waits = []string{""}
+		}
 	}
 	if s != nil && slices.Contains(rearrange, pathOf(fn)) && !slices.Contains(lookers, spec.FullName(fn)) {
 		for i := range s.Params {
@@ -156,6 +159,7 @@ func worse(a, b *Summary) *Summary {
 		if p.FreesIf == q.FreesIf {
 			one.FreesIf = p.FreesIf
 		}
+		one.Waits = slices.DeleteFunc(slices.Clone(p.Waits), func(path string) bool { return !slices.Contains(q.Waits, path) })
 		one.or(p)
 		one.or(q)
 		s.Params[i] = one
@@ -223,7 +227,7 @@ func written(line *spec.Line, sig *types.Signature, body *Summary) *Summary {
 		n := number(c.Operand)
 		said[n] = true
 		p, seen := &s.Params[n], seenOf(body, n)
-		p.Together, p.Tells = seen.Together, seen.Tells
+		p.Together, p.Tells, p.Counts = seen.Together, seen.Tells, seen.Counts
 		switch c.Effect {
 		case spec.Freed:
 			p.free(c, seen, lent(c.Operand), number)
@@ -303,7 +307,7 @@ func (p *Param) free(c spec.Clause, seen Param, lent bool, number func(spec.Oper
 // seenOf is what is seen of operand n in a body of which a line says something, if there is one.
 func seenOf(body *Summary, n int) Param {
 	if body == nil {
-		return Param{Together: true, Gives: everyBit}
+		return Param{Together: true, Gives: everyBit, Counts: true}
 	}
 	return body.param(n)
 }
@@ -311,7 +315,7 @@ func seenOf(body *Summary, n int) Param {
 // lend notes that an operand is borrowed. Nothing is said of what functions and methods do that are called
 // with it. Who wrote a glob has not read the function: what is seen to be freed is.
 func (p *Param) lend(seen Param, line *spec.Line) {
-	p.Together, p.Tells, p.Gives = seen.Together, seen.Tells, seen.Gives
+	p.Together, p.Tells, p.Gives, p.Counts, p.Waits = seen.Together, seen.Tells, seen.Gives, seen.Counts, seen.Waits
 	p.Ends = seen.Ends && line.IsGlob()
 	p.Frees = p.Frees || p.Ends
 	if line.Level == spec.Embedded {

@@ -352,7 +352,7 @@ func (f *family) operands(k *call) {
 				ends := p.Ends || p.Frees && !p.Keeps || n == 0 && f.c.says(k.fn, spec.Freed)
 				ends = ends && f.elems[id].path == "" && s.has(id)
 				f.params[o.index].or(Param{Frees: frees.has(id), Ends: ends, Stores: p.Stores || p.Empties, Runs: p.Runs,
-					Together: p.Together, Tells: p.Tells && callable(o.typ)})
+					Counts: p.Counts, Together: p.Together, Tells: p.Tells && callable(o.typ)})
 				f.passesOn(o, a, p.Clears)
 			case o.kind == litObj && slices.Contains(k.callbacks, o.fn):
 				f.calledBack(o, all)

@@ -32,8 +32,8 @@ type point struct {
 // A spawn is an instruction that starts a goroutine.
 type spawn struct {
 	at      ssa.CallInstruction
-	reaches set       // elements that it shares with others
-	group   ssa.Value // that makes the group which it is waited for by; nil: nobody waits
+	reaches set   // elements that it shares with others
+	group   group // that it is waited for by; none: nobody waits
 	runs    map[*ssa.Function]bool
 }
 

@@ -76,7 +76,7 @@ func (c *checker) summary(fn *ssa.Function, f *family) *Summary {
 	s := &Summary{Params: make([]Param, len(fn.Params)), Results: make([]Result, n), Recovers: recovers(fn)}
 	for i, p := range fn.Params {
 		s.Params[i] = f.params[i]
-		s.Params[i].NilOK = c.zeroReturns(fn, p)
+		s.Params[i].NilOK, s.Params[i].Waits = c.zeroReturns(fn, p), f.waits(p)
 		if s.Params[i].Frees {
 			c.silent(fn, p, &s.Params[i])
 			s.Params[i].FreesIf = f.onlyIf(i)

@@ -56,7 +56,7 @@ func (g *graph) findSpawns() {
 			}
 		}
 		if groupMethod(k.fn) == "Go" {
-			sp.group = g.newest(k.args[0])
+			sp.group = g.newest(k.args[0], "")
 		} else {
 			sp.group = g.counted(k)
 		}
@@ -64,8 +64,8 @@ func (g *graph) findSpawns() {
 		maps.Copy(g.spawned, sp.runs)
 	}
 	for _, sp := range g.spawns {
-		if sp.group != nil && !g.own(sp.group) {
-			sp.group = nil
+		if !g.own(sp.group) {
+			sp.group = group{}
 		}
 	}
 }
@@ -96,38 +96,13 @@ func (g *graph) findTogether() {
 	}
 }
 
-// groupOf returns what makes the one group that v is the address of.
-func (g *graph) groupOf(v ssa.Value) ssa.Value {
-	var found ssa.Value
-	for e := range g.f.leads(g.f.of(v)) {
-		if found != nil || e.obj.kind != memObj || e.obj.escaped || e.path != "" {
-			return nil
-		}
-		found = e.obj.at
-	}
-	return found
-}
-
-// newest is groupOf where v leads to the group that was made last: a literal may have captured an older one.
-func (g *graph) newest(v ssa.Value) ssa.Value {
-	group := g.groupOf(v)
-	if o := g.f.made[key{group, 0}]; o == nil || !g.unique(g.f, o) && !makes(v, o) {
-		return nil
-	}
-	return group
-}
-
 // counted returns the group that waits for a go statement: Add before it, Done deferred first.
-func (g *graph) counted(k *call) ssa.Value {
+func (g *graph) counted(k *call) (of group) {
 	if len(k.bodies) != 1 || len(k.bodies[0].Blocks) == 0 {
-		return nil
+		return group{}
 	}
-	var group ssa.Value
 	if d := firstDefer(k.bodies[0]); d != nil && groupMethod(g.calls[d].fn) == "Done" {
-		group = g.groupOf(g.calls[d].args[0])
-	}
-	if group == nil {
-		return nil
+		of = g.groupOf(g.calls[d].args[0], "")
 	}
 	started := 0
 	instrs := k.at.Block().Instrs
@@ -138,59 +113,22 @@ func (g *graph) counted(k *call) ssa.Value {
 				started++
 				continue
 			}
-			if started == 0 || groupMethod(x.fn) != "Add" || g.newest(x.args[0]) != group {
+			if started == 0 || groupMethod(x.fn) != "Add" || g.newest(x.args[0], "") != of {
 				continue
 			}
 			if n, ok := x.args[1].(*ssa.Const); ok {
 				if v, exact := constant.Int64Val(n.Value); exact && v >= int64(started) {
-					return group
+					return of
 				}
 			}
-			return nil
+			return group{}
 		}
 	}
-	return nil
-}
-
-// own reports whether all that happens to a group is understood: methods are called on it,
-// Done only where a go statement's literal defers it, Add with a count that is not negative.
-func (g *graph) own(group ssa.Value) bool {
-	o := g.f.made[key{group, 0}]
-	if o == nil || o.escaped {
-		return false
-	}
-	for i := range g.f.instrs() {
-		for v := range operands(i) {
-			if g.f.leadsTo(v, o) && !g.understood(o, i, v) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// understood reports whether an instruction that reads v, which leads to group o, leaves the group as it is.
-func (g *graph) understood(o *object, i ssa.Instruction, v ssa.Value) bool {
-	switch i := i.(type) {
-	case *ssa.DebugRef, *ssa.MakeClosure, *ssa.Extract:
-		return true
-	case *ssa.Store: // of its address, into a variable that has nothing else
-		a, ok := i.Addr.(*ssa.Alloc)
-		return ok && v == i.Val && g.f.made[key{a, 0}] != nil && !g.f.made[key{a, 0}].escaped
-	case *ssa.Call, *ssa.Defer:
-		k := g.calls[callOf(i)]
-		return groupMethod(k.fn) != "" && v == k.args[0] && g.fitting(k, o.at)
-	}
-	return false
-}
-
-// leadsTo reports whether v may lead to o, or to a part of it.
-func (f *family) leadsTo(v ssa.Value, o *object) bool {
-	return f.some(f.of(v), func(e elem) bool { return e.obj == o })
+	return group{}
 }
 
 // fitting reports whether a method of a group leaves the count understood.
-func (g *graph) fitting(k *call, group ssa.Value) bool {
+func (g *graph) fitting(k *call, of group) bool {
 	i := k.at
 	switch groupMethod(k.fn) {
 	case "Go", "Wait", "SetLimit":
@@ -200,7 +138,7 @@ func (g *graph) fitting(k *call, group ssa.Value) bool {
 		_, late := i.(*ssa.Defer)
 		return ok && constant.Sign(n.Value) > 0 && !late
 	case "Done":
-		return i == firstDefer(i.Parent()) && !g.calledBack(g.f, i.Parent()) && g.onlyCounted(i.Parent(), group)
+		return i == firstDefer(i.Parent()) && !g.calledBack(g.f, i.Parent()) && g.onlyCounted(i.Parent(), of)
 	}
 	return false
 }
@@ -216,11 +154,11 @@ func firstDefer(fn *ssa.Function) ssa.CallInstruction {
 }
 
 // onlyCounted reports whether nobody runs fn but go statements that were counted for a group.
-func (g *graph) onlyCounted(fn *ssa.Function, group ssa.Value) bool {
+func (g *graph) onlyCounted(fn *ssa.Function, of group) bool {
 	for i, k := range g.calls {
 		_, isGo := i.(*ssa.Go)
 		if slices.Contains(slices.Concat(k.bodies, k.callbacks), fn) &&
-			!(isGo && slices.ContainsFunc(g.spawns, func(sp *spawn) bool { return sp.at == i && sp.group == group })) {
+			!(isGo && slices.ContainsFunc(g.spawns, func(sp *spawn) bool { return sp.at == i && sp.group == of })) {
 			return false
 		}
 	}

@@ -122,9 +122,10 @@ func variableOf(v ssa.Value) *ssa.Alloc {
 // onlyRead reports whether variable a, if there is one, is p, and nothing else.
 func (f *family) onlyRead(a *ssa.Alloc, p *ssa.Parameter) bool {
 	o := f.made[key{a, 0}]
+	leads := func(e elem) bool { return e.obj == o }
 	for i := range f.instrs() {
 		for v := range operands(i) {
-			if !f.leadsTo(v, o) {
+			if !f.some(f.of(v), leads) {
 				continue
 			}
 			switch i.(type) {

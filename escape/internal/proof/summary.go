@@ -41,6 +41,7 @@ type Param struct {
 	Silent     bool // freeing it does nothing else
 	Alone      bool // freeing it frees nothing that it views
 	Runs       bool // if the call panics, a goroutine may have it
+	Counts     bool // what a group that it leads to waits for may change
 	Together   bool // goroutines of the callee may call it, or have it, at the same time
 	Stores     bool // what it leads to may be given another value
 	Empties    bool // elements of what it leads to may be given zero
@@ -56,6 +57,7 @@ type Param struct {
 	Parts    []string
 	PartsNil bool
 	Clears   []string // these may be given zero, or what is no handle
+	Waits    []string // these are groups, and have been waited for
 }
 
 // A Slot is a field of what an operand is or points to, of some that of a slice.
@@ -83,6 +85,7 @@ func (p *Param) or(q Param) {
 	p.Keeps, p.Gives, p.Frees = p.Keeps || q.Keeps, p.Gives|q.Gives, p.Frees || q.Frees
 	p.Ends = p.Ends || q.Ends
 	p.Runs, p.Together, p.Tells = p.Runs || q.Runs, p.Together || q.Together, p.Tells || q.Tells
+	p.Counts = p.Counts || q.Counts
 	p.Stores, p.Empties = p.Stores || q.Stores, p.Empties || q.Empties
 	for _, path := range q.Clears {
 		p.clears(path)
@@ -124,12 +127,13 @@ func (p Param) writes() bool { return p.Stores || p.Grown != 0 || len(p.Clears) 
 // passed is what is done to an operand of a function that hands it, or a part of it, to another, which does p
 // to that.
 func (p Param) passed() Param {
-	p.Stores, p.Clears, p.Gives, p.Numbers, p.Into, p.Grown = p.writes(), nil, 0, nil, nil, 0
+	p.Stores, p.Clears, p.Gives, p.Numbers = p.writes(), nil, 0, nil
+	p.Into, p.Grown, p.Waits = nil, 0, nil
 	return p
 }
 
 // anything is what an unknown function does to an operand.
-var anything = Param{Gives: everyBit, Keeps: true, Frees: true, Stores: true}
+var anything = Param{Gives: everyBit, Keeps: true, Frees: true, Stores: true, Counts: true}
 
 // A mask is numbers of operands; the last bit stands for all from there on.
 type mask uint64

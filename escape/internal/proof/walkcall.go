@@ -25,9 +25,7 @@ func (w *walker) call(n int, k *call, p phase, s *set) {
 		w.next(n, p, w.happens(k.entry, k.v, p, s, k.at))
 		return
 	}
-	if groupMethod(k.fn) == "Wait" {
-		w.join(k, s)
-	}
+	w.join(k, s)
 	if k.v != nil {
 		w.renewed(s, k.v)
 	}
@@ -105,6 +103,9 @@ func (w *walker) matters(fn *ssa.Function) bool {
 func (w *walker) contacts(fn *ssa.Function) bool {
 	for _, b := range fn.Blocks {
 		for _, i := range b.Instrs {
+			if k := w.g.calls[callOf(i)]; k != nil && len(w.g.waited(k)) > 0 {
+				return true
+			}
 			if st, ok := i.(*ssa.Store); ok && w.g.flagged(atom{w.g.variable(st.Addr), isFlag}) {
 				return true
 			}

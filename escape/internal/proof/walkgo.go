@@ -177,11 +177,11 @@ func (w *walker) spawn(n int, k *call, p phase, s *set) {
 	w.push(n+1, p, s)
 }
 
-// join notes that a group was waited for.
+// join notes that groups were waited for.
 func (w *walker) join(k *call, s *set) {
-	group := w.g.newest(k.args[0])
+	waited := w.g.waited(k)
 	for _, sp := range w.g.spawns {
-		joined := sp.group != nil && sp.group == group && !w.has(s, markKey{kind: lost, at: sp.at})
+		joined := sp.group.at != nil && slices.Contains(waited, sp.group) && !w.has(s, markKey{kind: lost, at: sp.at})
 		if !joined || w.toCome(s, sp) {
 			continue
 		}

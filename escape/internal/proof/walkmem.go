@@ -385,7 +385,7 @@ func mayGrow(i *ssa.Slice) bool {
 // old one can no longer be waited for.
 func (w *walker) renewed(s *set, v ssa.Value) {
 	for _, sp := range w.g.spawns {
-		if sp.group == v && w.has(s, markKey{kind: running, at: sp.at}) {
+		if sp.group.at == v && w.has(s, markKey{kind: running, at: sp.at}) {
 			s.add(w.id(markKey{kind: lost, at: sp.at}))
 		}
 	}
