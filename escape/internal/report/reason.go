@@ -11,6 +11,7 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/find"
+	"github.com/lastuse/lastuse/escape/internal/groups"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/place"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
@@ -30,6 +31,7 @@ const (
 	Sent                   // on a channel
 	Captured               // by a literal that goes elsewhere
 	Started                // a goroutine has it
+	Running                // it is due on some paths, and on others a goroutine has it
 	Deferring              // a deferred call has it
 	Returned               // to the caller
 	Viewed                 // what views it is returned
@@ -80,6 +82,8 @@ func (w *Reasons) Of(f *pointsto.Func, v *place.Verdict) Reason {
 		return r
 	case (v.Held || v.Missed > 0) && dropped(v.Site):
 		return Reason{Cause: Dropped}
+	case (v.Held || v.Missed > 0) && running(v.Site).IsValid():
+		return Reason{Cause: Running, Pos: running(v.Site)}
 	case v.Held:
 		return Reason{Cause: Withheld}
 	case v.Missed > 0:
@@ -126,6 +130,27 @@ func dropped(s *pointsto.Site) bool {
 		return len(*v.Referrers()) == 0
 	}
 	return false
+}
+
+// running returns where the first goroutine is started that gets what a site makes, and that nobody is known
+// to wait for.
+func running(s *pointsto.Site) token.Pos {
+	var starts []pointsto.Act
+	for _, a := range s.Moves {
+		call, _ := a.Instr.(*ssa.Call)
+		_, started := a.Instr.(*ssa.Go)
+		if call != nil {
+			name, _ := groups.Call(&call.Call)
+			started = name == "Go"
+		}
+		if started {
+			starts = append(starts, a)
+		}
+	}
+	if len(starts) == 0 {
+		return token.NoPos
+	}
+	return position(first(starts).Instr)
 }
 
 // first returns the act that is first in the source.
@@ -395,6 +420,8 @@ func (r Reason) text() string {
 	switch {
 	case r.Cause == Stored:
 		return r.Note.String()
+	case r.Cause == Running:
+		return "a goroutine started at " + At(r.Pos) + " may still use it"
 	case r.Cause == Perhaps:
 		return FuncName(r.Func, r.of) + " frees it " + r.where()
 	case r.Cause != Passed:
