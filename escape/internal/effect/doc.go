@@ -28,12 +28,12 @@
 // up, and ownership stays only where both have it. The worst is unknown: every parameter
 // escapes. [Of] makes a summary of what a spec says, over what is inferred.
 //
-// The text of a summary is a spec's, with some words more: "maybe" ends a clause that
-// happens on some calls, "or nil" follows an owned result that may be nothing, and an operand that may be
-// nil, "with holes" a result with elements that may be, "if result N is true" one that is owned as far as the
-// last result, a boolean, says so, "recv.a.b" is a part of the receiver, a result "tells" or "shows" an
-// operand, "grows" is a slice that is appended to, "filled" is what escapes only as its fields are set, and
-// a summary without clauses is "borrows". [Parse] reads what [Summary.String] writes.
+// The text of a summary is a spec's, with some words more: "maybe" ends a clause that happens on some calls,
+// "or nil" follows an owned result that may be nothing, and an operand that may be nil, "with holes" a result
+// with elements that may be, "if result N is true" one that is owned as far as the last result, a boolean,
+// says so, "recv.a.b" is a part of the receiver, a result "tells" or "shows" an operand, "grows" is a slice
+// that is appended to, "filled" is what escapes only as its fields are set, "turned" as these change places,
+// and a summary without clauses is "borrows". [Parse] reads what [Summary.String] writes.
 //
 // A type whose free was found is made of parts. Its values are one thing where a call gave them, and
 // their parts where they are put together, or taken apart: the free says of both what it does.

@@ -57,6 +57,7 @@ var texts = []string{
 	"recv freed maybe",
 	"arg 0 escapes on error",
 	"recv escapes maybe, recv filled, arg 0 escapes",
+	"recv escapes, recv turned, arg 0 escapes",
 	"recv retained",
 	"result 0 owned",
 	"result 0 owned or nil",

@@ -67,6 +67,9 @@ func (r Result) Part(path string) (Result, bool) { return find(r.Parts, path) }
 
 // Together returns the effect on an operand whose parts are not told apart.
 func (p Param) Together() Param {
+	if p.Turned {
+		p.Escapes, p.Stays = When{}, Stays{}
+	}
 	for _, x := range p.Parts {
 		if !x.Is.Borrows() && (x.Is.Freed != p.Freed || x.Is.Escapes != p.Escapes || x.Is.Retained) {
 			p.Escapes = When{Cond: Always}

@@ -40,14 +40,20 @@ type Param struct {
 	Repeatable bool // freeing again is harmless
 	TakesNil   bool // nothing goes wrong if it is nil
 	Escapes    When
-	Filled     bool // it escapes only since what it leads to is given something: nobody else gets it
-	Retained   bool
-	Made       []Made        // what is made for its fields, in their order
-	Parts      []Part[Param] // what it does to parts, where that is something else
-	Sets       Sets          // of a captured variable
-	Takes      Takes         // of a slice, or a variable of one, that escapes: how it does
-	Calls      Calls         // of a function: how it is called
+	Stays
+	Retained bool
+	Made     []Made        // what is made for its fields, in their order
+	Parts    []Part[Param] // what it does to parts, where that is something else
+	Sets     Sets          // of a captured variable
+	Takes    Takes         // of a slice, or a variable of one, that escapes: how it does
+	Calls    Calls         // of a function: how it is called
 	Looked
+}
+
+// Stays says of what escapes that nobody else gets it.
+type Stays struct {
+	Filled bool // it escapes only since what it leads to is given something
+	Turned bool // it escapes only since parts of it become others of it, each one: all of it is as it was
 }
 
 // Looked says what is done with what an operand leads to that is no handle.
@@ -344,6 +350,8 @@ func joinParam(a, b Param) Param {
 	p.TakesNil = a.TakesNil && b.TakesNil
 	p.Made = joinMade(a.Made, b.Made)
 	p.Filled = p.Escapes.Cond != Never && a.Retained == b.Retained && (a.Filled || a.Escapes.Cond == Never) && (b.Filled || b.Escapes.Cond == Never)
+	p.Turned = p.Escapes.Cond != Never && a.Retained == b.Retained && (a.Turned || a.Escapes.Cond == Never) &&
+		(b.Turned || b.Escapes.Cond == Never)
 	p.Sets = a.Sets.Join(b.Sets)
 	if a.Takes == b.Takes {
 		p.Takes = a.Takes

@@ -50,8 +50,11 @@ const orNil = " or nil"
 // withError says that a result is owned beside an error, too.
 const withError = " whatever the error"
 
-// filled says that what escapes is only given something.
-const filled = " filled"
+// filled says that what escapes is only given something, turned that parts of it become others of it.
+const (
+	filled = " filled"
+	turned = " turned"
+)
 
 // grows says how a slice escapes.
 const grows = " grows"
@@ -97,6 +100,9 @@ func (s *Summary) param(out []string, name string, p Param) []string {
 	}
 	if p.Filled {
 		out = append(out, name+filled)
+	}
+	if p.Turned {
+		out = append(out, name+turned)
 	}
 	if p.Takes.Own {
 		out = append(out, name+grows)
@@ -222,7 +228,8 @@ func Parse(text string, sig *types.Signature) (*Summary, error) {
 			t += " borrowed"
 		}
 		t, fills := strings.CutSuffix(t, filled)
-		if fills {
+		t, turns := strings.CutSuffix(t, turned)
+		if fills || turns {
 			t += " borrowed"
 		}
 		t, calls := cutCalled(t)
@@ -264,8 +271,9 @@ func Parse(text string, sig *types.Signature) (*Summary, error) {
 			if handle && c.Operand.Kind != spec.Result {
 				of.Params[of.index(c.Operand)].Reads = Handle
 			}
-			if fills && c.Operand.Kind != spec.Result {
-				of.Params[of.index(c.Operand)].Filled = true
+			if (fills || turns) && c.Operand.Kind != spec.Result {
+				p := &of.Params[of.index(c.Operand)]
+				p.Filled, p.Turned = p.Filled || fills, p.Turned || turns
 			}
 			if calls != Anyhow && c.Operand.Kind != spec.Result {
 				of.Params[of.index(c.Operand)].Calls = calls

@@ -75,6 +75,9 @@ func Summary(f *own.Func, frees *effect.Frees) *effect.Summary {
 	}
 	for k, p := range f.SSA.Params {
 		s.Params[k].Calls, s.Params[k].TakesNil = e.calls(p), takesNil(f, p)
+		if f.In.Frees.Parts(p.Type()) != nil && e.turns(s.Params[k], p) {
+			s.Params[k] = effect.Param{Escapes: effect.When{Cond: effect.Always}, Stays: effect.Stays{Turned: true}}
+		}
 		if f.In.Owns(p.Type()) && looksOnly(f, p) {
 			s.Params[k].Reads = effect.Handle
 		}

@@ -243,6 +243,8 @@ func (f *family) param(k *call, n int) Param {
 		into = nil
 	} else if into != nil || k.grown(n) {
 		p.Keeps, p.Stores = false, p.Stores && !k.grown(n)
+	} else if f.moved(k, n) {
+		p.Keeps, p.Stores = false, false
 	}
 	if f.yields(k.args[n]) {
 		p.Keeps, p.Stores, p.Clears = false, false, nil
@@ -328,6 +330,9 @@ func (f *family) operands(k *call) {
 		frees, spoiled := f.frees(p, s), f.spoiled(p, a)
 		for _, to := range p.Into {
 			f.grow(k, n, to)
+		}
+		if f.moved(k, n) {
+			f.move(k, n)
 		}
 		f.passes(k, n, p.Gives)
 		if n == 0 && f.c.exchanges(k.fn) {

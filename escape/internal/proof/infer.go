@@ -83,6 +83,7 @@ func (c *checker) summary(fn *ssa.Function, f *family) *Summary {
 		}
 	}
 	appends(fn, s)
+	moves(fn, s)
 	in := map[*object]int{} // by site: how many results may be it
 	var g *graph
 	for j, r := range f.rets[fn] {

@@ -50,6 +50,7 @@ type Param struct {
 	// All that is kept of it, which is a struct, is these fields, which are numbers; nil: it may be all.
 	Numbers []string
 
+	Moves []Move // all that keeps it, or stores there, is these; nil: somebody else may
 	Into  []Slot // all that keeps it is these; nil: somebody else may
 	Grown mask   // all that it is given, or that keeps it, is these operands and slots; 0: others may
 
@@ -128,7 +129,7 @@ func (p Param) writes() bool { return p.Stores || p.Grown != 0 || len(p.Clears) 
 // to that.
 func (p Param) passed() Param {
 	p.Stores, p.Clears, p.Gives, p.Numbers = p.writes(), nil, 0, nil
-	p.Into, p.Grown, p.Waits = nil, 0, nil
+	p.Into, p.Grown, p.Waits, p.Moves = nil, 0, nil, nil
 	return p
 }
 

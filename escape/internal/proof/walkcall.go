@@ -141,6 +141,9 @@ func (w *walker) external(k *call, p phase, s *set, touched func(ssa.Value) bool
 		for _, to := range k.does[n].Into {
 			s = w.grow(k, n, to, s)
 		}
+		if w.f.moved(k, n) {
+			s = w.move(k, n, s)
+		}
 		par := k.does[n]
 		if par.Empties {
 			w.empties(s, a)

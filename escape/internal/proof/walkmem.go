@@ -17,7 +17,7 @@ func (w *walker) store(s *set, st storing, at ssa.Instruction) *set {
 	pts := w.f.within(w.f.of(st.to), st.step)
 	is, leads := w.brings(s, st.val)
 	if dst, src, apart := w.f.between(st); apart {
-		return w.copyParts(s, dst, st.val.v, src, leads && !st.moves, at, st.moves)
+		return w.copyParts(ptr(*s), s, dst, st.val.v, src, leads && !st.moves, at, st.moves)
 	}
 	switch {
 	case st.moves: // it is nowhere twice
@@ -58,12 +58,11 @@ func (w *walker) copyStruct(s *set, at *ssa.Store, again bool) *set {
 	if src == nil {
 		return s
 	}
-	return w.copyParts(s, w.f.of(at.Addr), by, src, w.touched(s, at.Val), at, again)
+	return w.copyParts(ptr(*s), s, w.f.of(at.Addr), by, src, w.touched(s, at.Val), at, again)
 }
 
-// copyParts copies what is in src, to which by leads, part by part.
-func (w *walker) copyParts(s *set, dst set, by ssa.Value, src set, leads bool, at ssa.Instruction, again bool) *set {
-	was := ptr(*s)
+// copyParts copies what was in src, to which by leads, part by part.
+func (w *walker) copyParts(was, s *set, dst set, by ssa.Value, src set, leads bool, at ssa.Instruction, again bool) *set {
 	s = w.storeIn(s, dst, false, leads, at)
 	for to := range dst.all() {
 		d := w.f.elems[to]
