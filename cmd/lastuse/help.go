@@ -137,7 +137,9 @@ and those that can lead to memory may view what is borrowed; an exact name beats
 The lastuse.spec of a module that you import holds, too, for that module's own
 functions. -spec beats a directive, that your lastuse.spec, that the one of the
 function's module, that what comes with lastuse, and that what is inferred.
-lastuse -spec-check compares specs with the code.
+lastuse -spec-check compares specs with the code. Where two files named with
+-spec say different things of a function, that is said with both lines, and
+nothing that it makes or frees is edited.
 
 Specs of these come with lastuse:
 	gocv.io/x/gocv                    github.com/apache/arrow-go/v18
