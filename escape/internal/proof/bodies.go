@@ -120,8 +120,15 @@ func fieldOf(v ssa.Value, p *ssa.Parameter) (path string, loads int) {
 			}
 		case *ssa.UnOp:
 			loads, v = loads+1, x.X
+		case *ssa.Alloc: // what was loaded into a variable is still part of what it was loaded from
+			if v = spilled(x); v == nil {
+				return "", -1
+			}
+			if load, ok := v.(*ssa.UnOp); ok {
+				v = load.X
+			}
 		default:
-			if a, ok := v.(*ssa.Alloc); v != ssa.Value(p) && (!ok || spilled(a) != p) {
+			if v != ssa.Value(p) {
 				return "", -1
 			}
 			return path, loads
@@ -141,6 +148,8 @@ func again(v ssa.Value, b *ssa.BasicBlock) bool {
 			v = x.X
 		case *ssa.UnOp:
 			v = x.X
+		case *ssa.Alloc:
+			v = spilled(x)
 		case *ssa.IndexAddr:
 			head, n = counted(x), maxPath
 		}

@@ -62,7 +62,7 @@ func (c *checker) silent(fn *ssa.Function, p *ssa.Parameter, out *Param) {
 		switch i := i.(type) {
 		case *ssa.DebugRef, *ssa.Jump, *ssa.If, *ssa.Return, *ssa.Phi:
 		case *ssa.Alloc:
-			if spilled(i) != p {
+			if _, loads := fieldOf(i, p); loads < 0 {
 				return
 			}
 		case *ssa.BinOp:
@@ -86,12 +86,14 @@ func (c *checker) silent(fn *ssa.Function, p *ssa.Parameter, out *Param) {
 			}
 			q.read = append(q.read, access{path, i})
 		case *ssa.Store: // of a field of what p points to, not of what that leads to
-			path, loads := fieldOf(i.Addr, p)
-			if _, constant := i.Val.(*ssa.Const); !constant && !spills(i, p) || loads != 0 || indexed(path) {
-				return
-			} else if constant {
-				q.writes(path, p, i)
+			if spills(i) {
+				continue
 			}
+			path, loads := fieldOf(i.Addr, p)
+			if _, constant := i.Val.(*ssa.Const); !constant || loads != 0 || indexed(path) {
+				return
+			}
+			q.writes(path, p, i)
 		case *ssa.Call:
 			if b, ok := i.Call.Value.(*ssa.Builtin); ok && b.Name() == "len" && isSlice(i.Call.Args[0].Type()) {
 				continue
@@ -171,23 +173,51 @@ func leadsPast(path string, parts []string) bool {
 	return strings.Contains(path, behind) && !slices.ContainsFunc(parts, freed)
 }
 
-// spilled returns the parameter, a struct, that a variable has from the beginning of its function.
-func spilled(a *ssa.Alloc) *ssa.Parameter {
-	for _, p := range a.Parent().Params {
-		if slices.ContainsFunc(*a.Referrers(), func(i ssa.Instruction) bool { return spills(i, p) }) {
-			return p
+// spilled returns the struct, a parameter or what was just loaded, that a variable has from its beginning;
+// nil: it is another one, or may be given another one.
+func spilled(a *ssa.Alloc) (from ssa.Value) {
+	for _, i := range *a.Referrers() {
+		if st, ok := i.(*ssa.Store); ok {
+			if from != nil || !begins(a, st) {
+				return nil
+			}
+			from = st.Val
 		}
 	}
-	return nil
+	return from
 }
 
-// spills reports whether an instruction puts a parameter, a struct, into the variable that stands for it,
-// right where that is made.
-func spills(i ssa.Instruction, p *ssa.Parameter) bool {
+// spills reports whether an instruction puts a struct into the variable that stands for it.
+func spills(i ssa.Instruction) bool {
 	st, ok := i.(*ssa.Store)
-	if !ok || st.Val != ssa.Value(p) || !isStruct(p.Type()) {
+	if !ok {
 		return false
 	}
 	a, ok := st.Addr.(*ssa.Alloc)
-	return ok && a.Comment == p.Name() && a.Block() == i.Block() && indexIn(a.Block(), a)+1 == indexIn(i.Block(), i)
+	return ok && spilled(a) != nil
+}
+
+// begins reports whether a store gives a variable a struct that stands for a parameter, or was loaded, before
+// anything is read of it.
+func begins(a *ssa.Alloc, st *ssa.Store) bool {
+	switch x := st.Val.(type) {
+	case *ssa.Parameter:
+		if a.Comment != x.Name() {
+			return false
+		}
+	case *ssa.UnOp:
+	default:
+		return false
+	}
+	if !isStruct(st.Val.Type()) || a.Block() != st.Block() {
+		return false
+	}
+	between := a.Block().Instrs[indexIn(a.Block(), a):indexIn(a.Block(), st)]
+	return !slices.ContainsFunc(between, func(i ssa.Instruction) bool {
+		switch i.(type) {
+		case *ssa.Alloc, *ssa.Store, *ssa.DebugRef:
+			return false
+		}
+		return true
+	})
 }

@@ -131,7 +131,7 @@ func (f *family) onlyRead(a *ssa.Alloc, p *ssa.Parameter) bool {
 			switch i.(type) {
 			case *ssa.FieldAddr, *ssa.UnOp, *ssa.DebugRef:
 			default:
-				if !spills(i, p) {
+				if !spills(i) {
 					return false
 				}
 			}
