@@ -27,11 +27,11 @@ type Source struct {
 func (s *Source) copied(from, to token.Pos) string {
 	var w strings.Builder
 	first := sort.Search(len(s.Inner), func(i int) bool { return s.Inner[i].Pos > from })
-	for _, e := range s.Inner[first:] {
+	for _, e := range s.Inner[first:] { // one may begin where that before it ends
 		if e.Pos >= to {
 			break
 		}
-		if e.Pos <= from || e.End >= to {
+		if e.End >= to {
 			continue
 		}
 		w.Write(s.Text[s.Off(from):s.Off(e.Pos)])
