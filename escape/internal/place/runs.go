@@ -83,8 +83,14 @@ func (pl *planner) runs(node int, t own.Token) []run {
 }
 
 // current reports whether, at the start of a run that does not begin with its node, a
-// value holds nothing that was due before.
+// value holds nothing that was due before. What a slot held before it is given something in the
+// run is what it held at the start, if it is given nothing in between.
 func (pl *planner) current(points []*own.Point, start int, v ssa.Value) bool {
+	if m, ok := v.(*memory.Former); ok && !points[start].Sets(v) {
+		n, at, _ := pl.f.Graph.Where(m.At)
+		return n == points[start].Node && pl.clean(points[start-1], m.Slot) &&
+			!slices.ContainsFunc(points[start:], func(p *own.Point) bool { return p.At <= at && p.Sets(m.Slot) })
+	}
 	return pl.clean(points[start-1], v) || points[start].Sets(v)
 }
 
