@@ -291,17 +291,14 @@ func (f *family) call(i ssa.CallInstruction) {
 		return
 	}
 	for _, b := range k.bodies {
-		args := k.args
-		if k.sum == nil && groupMethod(k.fn) == "Go" {
-			args = nil
-		}
+		group := groupMethod(k.fn) == "Go" // which gives it nothing, and takes what it returns
 		for n, p := range b.Params {
-			if n < len(args) {
-				f.flow(p, 0, f.of(args[n]))
+			if !group && n < len(k.args) {
+				f.flow(p, 0, f.of(k.args[n]))
 			}
 		}
 		for n, r := range f.rets[b] {
-			if k.v != nil && args != nil {
+			if k.v != nil && !group {
 				f.flow(k.v, n, r)
 			} else {
 				f.escape(r)

@@ -28,7 +28,11 @@ func (f *family) apply(i ssa.Instruction, e *entry) {
 		}
 	case *ssa.Return:
 		for n, r := range i.Results {
-			f.changed = f.rets[i.Parent()][n].union(f.of(r)) || f.changed
+			is := f.of(r)
+			if m := f.valued(r); m != nil && i.Parent() != f.root { // who calls a literal gets what is in it
+				is = f.load(m)
+			}
+			f.changed = f.rets[i.Parent()][n].union(is) || f.changed
 		}
 	}
 	v, _ := i.(ssa.Value)

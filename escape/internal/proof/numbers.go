@@ -6,6 +6,7 @@ package proof
 // keep, or return, numbers alone: what these are, who calls it knows.
 
 import (
+	"go/token"
 	"go/types"
 	"slices"
 
@@ -40,7 +41,7 @@ func (f *family) areNumbers(s set) bool {
 // numbersIn returns what numbers in fields of v, a struct, may be.
 func (f *family) numbersIn(v ssa.Value, paths []string) set {
 	in := f.valued(v)
-	if u, ok := v.(*ssa.UnOp); ok {
+	if u, ok := v.(*ssa.UnOp); ok && u.Op == token.MUL {
 		in = f.of(u.X)
 	}
 	var out set

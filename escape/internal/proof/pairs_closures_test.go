@@ -5,6 +5,9 @@ import "strings"
 // closurePairs show what a function may do with what it holds: return it, or store it in what it is called
 // with.
 var closurePairs = []pair{
+	{"a literal without operands gives what it made", gets("Make()"), gets("o"), "a parameter"},
+	{"a literal without operands gives what others have", gets("Make()"), gets("global"), "not made here"},
+	{"a literal without operands gives memory", putsInto("&cell{}"), putsInto("o"), "handed"},
 	{"a literal that is deferred frees what a variable holds by then", ends(`return`), ends(`b.Free()
 		return`), "may have freed it before"},
 	{"a literal that is deferred frees a variable that has what others own", ends(`return`), ends(`b = o
@@ -235,6 +238,38 @@ func f(o *B) {
 	b = Make()
 	old.Free() //F
 	next()
+}
+`
+}
+
+// gets is a function that frees what it made, or a literal gave.
+func gets(what string) string {
+	return `
+func f(n int, o *B) {
+	get := func() *B { return ` + what + ` }
+	x := Make()
+	if n > 3 {
+		x.Free() //F
+		x = get()
+	}
+	x.Use()
+	x.Free() //F
+}
+`
+}
+
+// putsInto is a function that puts what it frees into memory which a literal gave.
+func putsInto(what string) string {
+	return `
+type cell struct{ b *B }
+
+func f(o *cell) {
+	get := func() *cell { return ` + what + ` }
+	b := Make()
+	x := get()
+	x.b = b
+	x.b.Use()
+	b.Free() //F
 }
 `
 }

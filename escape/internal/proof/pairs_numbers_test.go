@@ -44,6 +44,16 @@ var numberPairs = []pair{
 		calledWith(`func (m matrix) into(p *int) { *p = m.rows }`, `x := 0; m.into(&x)`, ``, `print(x)`),
 		calledWith(`func (m matrix) into(p *int) { *p = m.rows }`, `x := 0; m.into(&x)`, `m.rows = address(m.data)`, `print(x)`),
 		"handed"},
+	{"a callee keeps a number of a copy", calledWith(`func keep(m matrix) { x := m; last = x.rows }`, `keep(m)`, ``),
+		calledWith(`func keep(m matrix) { x := *m.next; last = x.rows }`, `keep(m)`,
+			`m.next = &matrix{rows: address(m.data)}`), "handed"},
+	{"a callee keeps a number of what was sent", calledWith(`func keep(m matrix) { last = m.rows }`, `keep(m)`, ``),
+		calledWith(`func keep(m matrix) { last = m.rows }`, `keep(<-c)`,
+			`c := make(chan matrix, 1); c <- matrix{rows: address(m.data)}`), "handed"},
+	{"a callee keeps a number of what a literal gives",
+		calledWith(`func keep(m matrix) { last = m.rows }`, `keep(func() matrix { return matrix{rows: n} }())`, `m.data.Use()`),
+		calledWith(`func keep(m matrix) { last = m.rows }`,
+			`keep(func() matrix { return matrix{rows: address(m.data)} }())`, ``), "handed"},
 	{"a number of a handle", frees(`m matrix`), `
 var later func()
 
@@ -62,6 +72,7 @@ type matrix struct {
 	v    *V
 	rows int
 	part struct{ k int }
+	next *matrix
 }
 
 //lastuse:effect recv borrowed

@@ -156,8 +156,9 @@ func (f *family) givesData(src source) bool {
 func (f *family) field(s set, of types.Type, path string) set {
 	var out set
 	for id := range s.all() {
-		o := f.elems[id].obj
-		if o.kind == paramObj && types.Identical(o.typ, of) && isNumber(of, path) {
+		e := f.elems[id]
+		o := e.obj
+		if o.kind == paramObj && e.path == "" && types.Identical(o.typ, of) && isNumber(of, path) {
 			out.add(f.elem(o, derived+path))
 			continue
 		}

@@ -23,7 +23,7 @@ func f(o *B) {
 	x.Use()
 }
 `},
-		{"results of a literal", "it is used by Use", `
+		{"results of a literal", "its name is read", `
 func f(o *B) {
 	first := Make()
 	cur := o
