@@ -291,14 +291,11 @@ func (f *family) call(i ssa.CallInstruction) {
 		return
 	}
 	for _, b := range k.bodies {
-		group := groupMethod(k.fn) == "Go" // which gives it nothing, and takes what it returns
-		for n, p := range b.Params {
-			if !group && n < len(k.args) {
-				f.flow(p, 0, f.of(k.args[n]))
-			}
+		for n, p := range b.Params[:min(len(b.Params), len(k.args))] {
+			f.flow(p, 0, f.of(k.args[n]))
 		}
 		for n, r := range f.rets[b] {
-			if k.v != nil && !group {
+			if k.v != nil && groupMethod(k.fn) != "Go" { // a group has what its goroutines return
 				f.flow(k.v, n, r)
 			} else {
 				f.escape(r)

@@ -261,4 +261,31 @@ func f() {
 	next()
 }
 `, "may still run"},
+	{"a group has what its goroutines return", returnsInGroup("nil"), returnsInGroup("e"), "handed"},
+}
+
+// returnsInGroup is a function that puts what it frees into memory which a goroutine of a group may have
+// returned.
+func returnsInGroup(what string) string {
+	return `
+type failed struct{ b *B }
+
+func (e *failed) Error() string {
+	e.b.Use()
+	return ""
+}
+
+func f() {
+	var g errgroup.Group
+	e, b := &failed{}, Make()
+	g.Go(func() error { return ` + what + ` })
+	err := g.Wait()
+	e.b = b
+	e.b.Use()
+	b.Free() //F
+	if err != nil {
+		println(err.Error())
+	}
+}
+`
 }
