@@ -314,14 +314,43 @@ func toArray(v ssa.Value) bool {
 	return ok
 }
 
-// notNil reports whether pointer p is not nil in block b: it was tested, or the error beside it was. What
-// paths bring that meet, and so a loop, was so at the end of each.
+// notNil reports whether pointer p is not nil in block b: it was tested, or followed, or the error beside it
+// was. What paths bring that meet, and so a loop, was so at the end of each.
 func (g *graph) notNil(p ssa.Value, b *ssa.BasicBlock) bool {
 	return g.neverNil(p, b, map[ssa.Value]bool{})
 }
 
+// followed reports whether the program reads a field by p on each way to block b, or there before anything
+// was put in: that has panicked if p is nil. An array may be ranged over without being read.
+func (g *graph) followed(p ssa.Value, b *ssa.BasicBlock) bool {
+	reads := func(i ssa.Instruction) bool {
+		x, ok := i.(*ssa.FieldAddr)
+		return ok && !g.inserted(x.Pos()) && !hasLength(partType(x.Type(), ""))
+	}
+	uses := p.Referrers()
+	if uses == nil {
+		return false
+	}
+	put := slices.IndexFunc(b.Instrs, func(i ssa.Instruction) bool { return i.Pos().IsValid() && g.inserted(i.Pos()) })
+	return slices.ContainsFunc(*uses, func(i ssa.Instruction) bool {
+		if at := i.Block(); at != b {
+			return reads(i) && at.Dominates(b)
+		}
+		return reads(i) && indexIn(b, i) < put
+	})
+}
+
+// hasLength reports whether the length of values of a type is a constant.
+func hasLength(t types.Type) bool {
+	if p, ok := t.Underlying().(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	_, array := t.Underlying().(*types.Array)
+	return array
+}
+
 func (g *graph) neverNil(p ssa.Value, b *ssa.BasicBlock, seen map[ssa.Value]bool) bool {
-	if seen[p] || tested(p, b, token.NEQ) {
+	if seen[p] || tested(p, b, token.NEQ) || g.followed(p, b) {
 		return true
 	}
 	switch p := p.(type) {

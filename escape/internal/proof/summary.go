@@ -213,7 +213,7 @@ func (r Result) leadsTo(n int) bool {
 }
 
 // made reports whether the result is not zero unless an error beside it says so.
-func (r Result) made() bool { return (r.Owned || r.Fresh) && !r.Zero && r.OK == 0 }
+func (r Result) made() bool { return r.Fresh && !r.Zero && r.OK == 0 }
 
 // summarize finds the summaries of all functions of the package, callees first. Of functions
 // that call each other the first that is looked at sees the worst of the others.
