@@ -201,12 +201,34 @@ func (f *family) solve() {
 			}
 		}
 		f.lendsMemory()
+		if !f.changed {
+			f.unread(instrs)
+		}
 		if f.tooBig || !f.changed {
 			return
 		}
 		if round > maxRounds {
 			f.tooBig = true
 			return
+		}
+	}
+}
+
+// unread lets what is loaded, or what a call gives, be unknown where nothing was found that it may be: that
+// is something which a rule has forgotten.
+func (f *family) unread(instrs []ssa.Instruction) {
+	for _, i := range instrs {
+		switch v := i.(type) {
+		case *ssa.Call:
+			for j := range max(1, v.Call.Signature().Results().Len()) {
+				if f.tuple(v, j).empty() {
+					f.flow(v, j, set{1 << unknownElem})
+				}
+			}
+		case *ssa.UnOp, *ssa.Lookup, *ssa.TypeAssert, *ssa.Next, *ssa.Field, *ssa.Index, *ssa.Extract, *ssa.Phi:
+			if v := i.(ssa.Value); f.of(v).empty() {
+				f.flow(v, 0, set{1 << unknownElem})
+			}
 		}
 	}
 }
