@@ -3,6 +3,22 @@ package proof_test
 // channelPairs show what is known of a channel that nobody else has: it is memory, and who receives gets one
 // of what was sent.
 var channelPairs = []pair{
+	{"what is freed is sent on a channel of others", `
+func f(c chan *V) {
+	b := Make()
+	v := b.View()
+	b.Free() //F
+	c <- nil
+	_ = v
+}
+`, `
+func f(c chan *V) {
+	b := Make()
+	v := b.View()
+	b.Free() //F
+	c <- v
+}
+`, "put where others may use it"},
 	{"it was sent on a channel of the function's own", `
 func f() {
 	b := Make()

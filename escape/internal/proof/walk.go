@@ -346,15 +346,12 @@ func (w *walker) ended(fn *ssa.Function, s *set, panics bool) {
 
 // given notes that what F freed was put where others may reach it.
 func (w *walker) given(i ssa.Instruction, p phase, s *set) {
-	switch i.(type) {
-	case *ssa.Store, *ssa.MapUpdate, *ssa.MakeInterface, *ssa.Call, *ssa.Defer:
-		if w.has(s, markKey{kind: left, at: i}) {
-			w.use(p, Dead, "it is put where others may use it", i)
-		}
-		for _, sp := range w.g.spawns { // F had been refused if one had it before
-			if w.has(s, markKey{kind: held, at: sp.at}) {
-				w.use(p, Joins, "it is put where a goroutine that runs may use it", i)
-			}
+	if w.has(s, markKey{kind: left, at: i}) {
+		w.use(p, Dead, "it is put where others may use it", i)
+	}
+	for _, sp := range w.g.spawns { // F had been refused if one had it before
+		if w.has(s, markKey{kind: held, at: sp.at}) {
+			w.use(p, Joins, "it is put where a goroutine that runs may use it", i)
 		}
 	}
 }
