@@ -314,18 +314,22 @@ func toArray(v ssa.Value) bool {
 	return ok
 }
 
-// notNil reports whether pointer p is not nil in block b: it was tested, or followed, or the error beside it
-// was. What paths bring that meet, and so a loop, was so at the end of each.
+// notNil reports whether pointer p is not nil in block b: it was tested, or read through, or the error beside
+// it was tested. What paths bring that meet, and so a loop, was so at the end of each.
 func (g *graph) notNil(p ssa.Value, b *ssa.BasicBlock) bool {
 	return g.neverNil(p, b, map[ssa.Value]bool{})
 }
 
-// followed reports whether the program reads a field by p on each way to block b, or there before anything
-// was put in: that has panicked if p is nil. An array may be ranged over without being read.
-func (g *graph) followed(p ssa.Value, b *ssa.BasicBlock) bool {
+// readThrough reports whether the program reads a field by pointer p on each way to block b, or there before
+// anything was put in: that has panicked if p is nil. An array may be ranged over without being read.
+func (g *graph) readThrough(p ssa.Value, b *ssa.BasicBlock) bool {
 	reads := func(i ssa.Instruction) bool {
 		x, ok := i.(*ssa.FieldAddr)
-		return ok && !g.inserted(x.Pos()) && !hasLength(partType(x.Type(), ""))
+		if !ok || g.inserted(x.Pos()) {
+			return false
+		}
+		_, array := partType(partType(x.Type(), ""), "").Underlying().(*types.Array)
+		return !array
 	}
 	uses := p.Referrers()
 	if uses == nil {
@@ -340,17 +344,8 @@ func (g *graph) followed(p ssa.Value, b *ssa.BasicBlock) bool {
 	})
 }
 
-// hasLength reports whether the length of values of a type is a constant.
-func hasLength(t types.Type) bool {
-	if p, ok := t.Underlying().(*types.Pointer); ok {
-		t = p.Elem()
-	}
-	_, array := t.Underlying().(*types.Array)
-	return array
-}
-
 func (g *graph) neverNil(p ssa.Value, b *ssa.BasicBlock, seen map[ssa.Value]bool) bool {
-	if seen[p] || tested(p, b, token.NEQ) || g.followed(p, b) {
+	if seen[p] || tested(p, b, token.NEQ) || g.readThrough(p, b) {
 		return true
 	}
 	switch p := p.(type) {

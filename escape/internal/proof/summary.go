@@ -47,7 +47,7 @@ type Param struct {
 	Empties    bool // elements of what it leads to may be given zero
 	NilOK      bool // nil, or the zero value, does nothing
 
-	// All that is kept of it, which is a struct, is these fields, which are numbers; nil: it may be all.
+	// All that is kept of it, which is a struct, is these fields, numbers or texts; nil: it may be all.
 	Numbers []string
 
 	Moves []Move // all that keeps it, or stores there, is these; nil: somebody else may
@@ -161,7 +161,7 @@ type Result struct {
 	Fresh   bool   // it leads to memory that nobody else has, or is nil as Zero and OK say
 	Parts   []Part
 
-	// All that it holds of an operand, a struct, is these fields, which are numbers, unless one has no path.
+	// All that it holds of an operand, a struct, is these fields, numbers or texts, unless one has no path.
 	Numbers []Slot
 }
 
