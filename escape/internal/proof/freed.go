@@ -321,26 +321,27 @@ func (g *graph) notNil(p ssa.Value, b *ssa.BasicBlock) bool {
 }
 
 // readThrough reports whether the program reads a field by pointer p on each way to block b, or there before
-// anything was put in: that has panicked if p is nil. An array may be ranged over without being read.
+// anything was put in: that has panicked if p is nil.
 func (g *graph) readThrough(p ssa.Value, b *ssa.BasicBlock) bool {
-	reads := func(i ssa.Instruction) bool {
-		x, ok := i.(*ssa.FieldAddr)
-		if !ok || g.inserted(x.Pos()) {
-			return false
-		}
-		_, array := partType(partType(x.Type(), ""), "").Underlying().(*types.Array)
-		return !array
-	}
 	uses := p.Referrers()
 	if uses == nil {
 		return false
 	}
 	put := slices.IndexFunc(b.Instrs, func(i ssa.Instruction) bool { return i.Pos().IsValid() && g.inserted(i.Pos()) })
 	return slices.ContainsFunc(*uses, func(i ssa.Instruction) bool {
-		if at := i.Block(); at != b {
-			return reads(i) && at.Dominates(b)
+		if at := i.Block(); at != b && !at.Dominates(b) || at == b && indexIn(b, i) >= put {
+			return false
 		}
-		return reads(i) && indexIn(b, i) < put
+		x, ok := i.(*ssa.FieldAddr)
+		return ok && !g.inserted(x.Pos()) && g.computes(x)
+	})
+}
+
+// computes reports whether the program computes what an instruction computes.
+func (g *graph) computes(i ssa.Instruction) bool {
+	text := i.Parent().Syntax()
+	return text != nil && !slices.ContainsFunc(idle(text, g.f.c.info), func(x ast.Expr) bool {
+		return x.Pos() <= i.Pos() && i.Pos() < x.End()
 	})
 }
 

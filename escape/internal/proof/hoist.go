@@ -118,31 +118,53 @@ func (a ahead) loose(x ast.Expr) bool {
 	return found
 }
 
-// idle reports whether a name is read in what a program does not compute: a constant, such as the length of
-// an array, or an array of which a range takes the indices alone.
+// idle reports whether a name is read in what a program does not compute.
 func (a ahead) idle(n ast.Node) bool {
-	found := false
-	ast.Inspect(n, func(n ast.Node) bool {
-		x, _ := n.(ast.Expr)
-		r, ranges := n.(*ast.RangeStmt)
-		if ranges {
-			x = r.X
-		}
-		if ranges && r.Value != nil {
-			v, ok := r.Value.(*ast.Ident)
-			ranges = ok && v.Name == "_"
-		}
-		if x == nil || !(ranges && inPlace(x, a.info)) && a.info.Types[x].Value == nil {
-			return true
-		}
+	return slices.ContainsFunc(idle(n, a.info), func(x ast.Expr) bool {
+		found := false
 		ast.Inspect(x, func(n ast.Node) bool {
 			id, ok := n.(*ast.Ident)
 			found = found || ok && a.ours[id]
 			return true
 		})
+		return found
+	})
+}
+
+// idle returns the expressions in n that a program does not compute: constants, such as the length of an
+// array, arrays of which a range takes the indices alone, and what unsafe is asked the size of. go/ssa
+// computes them, but for constants.
+func idle(n ast.Node, info *types.Info) (out []ast.Expr) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch x := n.(type) {
+		case *ast.RangeStmt:
+			t := info.TypeOf(x.X)
+			if p, ok := t.Underlying().(*types.Pointer); ok {
+				t = p.Elem()
+			}
+			if v, ok := x.Value.(*ast.Ident); inPlace(t) && (x.Value == nil || ok && v.Name == "_") {
+				out = append(out, x.X)
+			}
+		case ast.Expr:
+			call, _ := x.(*ast.CallExpr)
+			if info.Types[x].Value != nil || call != nil && asksSize(call, info) {
+				out = append(out, x)
+			}
+		}
 		return true
 	})
-	return found
+	return out
+}
+
+// asksSize reports whether a call asks unsafe for a size, which is no constant where it depends on a type
+// parameter.
+func asksSize(call *ast.CallExpr, info *types.Info) bool {
+	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	b, ok := info.Uses[sel.Sel].(*types.Builtin)
+	return ok && slices.Contains([]string{"Sizeof", "Alignof", "Offsetof"}, b.Name())
 }
 
 // ahead looks at what a statement evaluates before the last of the names that were made for it.

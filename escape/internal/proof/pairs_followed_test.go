@@ -12,6 +12,13 @@ var followedPairs = []pair{
 		"may be nil"},
 	{"what is freed by a part of it was made", ofPart(`x := NewWhole()`), ofPart(`x, _ := TryWhole()`), "may be nil"},
 	{"nor by a pointer to it", followed(`print(x.n)`), followed(`for i := range x.p { print(i) }`), "may be nil"},
+	{"nor what leads to it", followed(`for range x.in.a[:] {}`), followed(`for range x.in.a {}`), "may be nil"},
+	{"nor by a pointer", followed(`for _, n := range x.q.a { print(n) }`), followed(`for n := range x.q.a { print(n) }`),
+		"may be nil"},
+	{"nor which of several it is", followed(`for range x.as[0][:] {}`), followed(`for i, _ := range x.as[0] { print(i) }`),
+		"may be nil"},
+	{"nor what it has", followed(`for range []int{x.n} {}`), followed(`for range [1]int{x.n} {}`), "may be nil"},
+	{"nor what is asked its size", sized(`_ = unsafe.Add(nil, x.n)`), sized(`print(unsafe.Sizeof(x.t))`), "may be nil"},
 }
 
 // followed is a function that frees a part of an object, which may be nil, behind some statements.
@@ -22,7 +29,12 @@ type two struct {
 	n int
 	a [2]int
 	p *[2]int
+	in inner
+	q *inner
+	as [][2]int
 }
+
+type inner struct{ a [2]int }
 
 func newPair() (*two, error) {
 	if next() == 1 {
@@ -41,6 +53,31 @@ func f() {
 		text += "\t" + b + "\n"
 	}
 	return text + "}\n"
+}
+
+// sized is a function that does so in a struct of a type parameter.
+func sized(before string) string {
+	return `
+type sized[T any] struct {
+	b H
+	n int
+	t T
+}
+
+func newSized[T any]() (*sized[T], error) {
+	if next() == 1 {
+		return nil, errors.New("")
+	}
+	return &sized[T]{b: MakeH()}, nil
+}
+
+func f[T any]() {
+	x, _ := newSized[T]()
+	_ = x
+	` + before + `
+	x.b.Free() //F
+}
+`
 }
 
 // ofPart is a function that frees something by the method of a part of it.

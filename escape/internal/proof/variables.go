@@ -40,7 +40,7 @@ func variablesOf(decl ast.Decl, info *types.Info) variables {
 				writes(n.X, true)
 			}
 		case *ast.SliceExpr:
-			if inPlace(n.X, info) {
+			if inPlace(info.TypeOf(n.X)) {
 				writes(n.X, true)
 			}
 		case *ast.SelectorExpr:
@@ -93,7 +93,7 @@ func rootOf(e ast.Expr, info *types.Info) types.Object {
 		case *ast.SelectorExpr:
 			e = x.X
 		case *ast.IndexExpr:
-			if !inPlace(x.X, info) {
+			if !inPlace(info.TypeOf(x.X)) {
 				return nil
 			}
 			e = x.X
@@ -103,9 +103,9 @@ func rootOf(e ast.Expr, info *types.Info) types.Object {
 	}
 }
 
-// inPlace reports whether the elements of e are parts of it: it is an array, or may be.
-func inPlace(e ast.Expr, info *types.Info) bool {
-	switch info.TypeOf(e).Underlying().(type) {
+// inPlace reports whether the elements of a value of type t are parts of it: it is an array, or may be.
+func inPlace(t types.Type) bool {
+	switch t.Underlying().(type) {
 	case *types.Array, *types.Interface:
 		return true
 	}
