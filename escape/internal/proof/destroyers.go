@@ -173,7 +173,7 @@ func leadsPast(path string, parts []string) bool {
 	return strings.Contains(path, behind) && !slices.ContainsFunc(parts, freed)
 }
 
-// spilled returns the struct, a parameter or what was just loaded, that a variable has from its beginning;
+// spilled returns the struct, a parameter or what was loaded, that a variable has from its beginning;
 // nil: it is another one, or may be given another one.
 func spilled(a *ssa.Alloc) (from ssa.Value) {
 	for _, i := range *a.Referrers() {
