@@ -342,6 +342,8 @@ func (f *family) operands(k *call) {
 		}
 		if p.Keeps || k.spawns {
 			f.escape(s)
+		} else if p.Numbers != nil { // no more of it is kept
+			f.escape(f.numbersIn(a, p.Numbers))
 		}
 		for id := range r.all() {
 			switch o := f.elems[id].obj; {
@@ -367,7 +369,16 @@ func (f *family) frees(p Param, s set) set {
 	if !p.Frees {
 		return nil
 	}
-	return f.closure(s, func(o *object) bool { return !p.Alone || o.kind != siteObj })
+	var from set
+	for id := range s.all() {
+		if len(p.Parts) == 0 || f.elems[id].obj.kind != memObj {
+			from.add(id)
+		}
+		for _, path := range p.Parts {
+			from.union(f.load(f.along(single(id), path)))
+		}
+	}
+	return f.closure(from, func(o *object) bool { return !p.Alone || o.kind != siteObj })
 }
 
 // results lets what a callee returns flow.

@@ -9,6 +9,7 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -24,17 +25,42 @@ func isNumber(t types.Type, path string) bool {
 }
 
 // field reports whether an element is a number in a field of an operand.
-func (e elem) field() bool { return e.obj.kind == paramObj && len(e.path) > len(derived) }
+func (e elem) field() bool {
+	return e.obj.kind == paramObj && len(e.path) > len(derived) && !strings.HasPrefix(e.path, derived+address)
+}
 
-// areNumbers reports whether s is no resource, and leads to no memory, here or by what the root is called
-// with, but by numbers that it is called with.
+// addressOf returns where a field is of what an operand points to, or of a field of that; ok is false if e is
+// no such operand, and no such field.
+func (e elem) addressOf(step string) (at elem, ok bool) {
+	path, field := strings.CutPrefix(e.path, derived+address)
+	t := partType(e.obj.typ, path)
+	if _, pointer := e.obj.typ.Underlying().(*types.Pointer); e.obj.kind != paramObj || !pointer || t == nil || e.path != "" && !field {
+		return elem{}, false
+	}
+	for _, r := range step {
+		if !isStruct(t) {
+			return elem{}, false
+		}
+		path += string(r)
+		t = partType(t, string(r))
+	}
+	return elem{e.obj, derived + address + path}, step != ""
+}
+
+// number returns the number that is where e is the address of a field of what an operand points to.
+func (e elem) number() (n elem, ok bool) {
+	path, ok := strings.CutPrefix(e.path, derived+address)
+	return elem{e.obj, derived + path}, ok && isNumber(e.obj.typ, path)
+}
+
+// areNumbers reports whether s is no resource, and leads to no memory here.
 func (f *family) areNumbers(s set) bool {
 	return !f.some(s, func(e elem) bool {
-		if e.obj.kind == paramObj {
-			_, basic := e.obj.typ.Underlying().(*types.Basic)
-			return !basic && !e.field()
+		switch e.obj.kind {
+		case unknownObj, zeroObj, paramObj:
+			return false
 		}
-		return e.obj.kind != unknownObj && e.obj.kind != zeroObj
+		return true
 	})
 }
 
@@ -43,6 +69,8 @@ func (f *family) numbersIn(v ssa.Value, paths []string) set {
 	in := f.valued(v)
 	if u, ok := v.(*ssa.UnOp); ok && u.Op == token.MUL {
 		in = f.of(u.X)
+	} else if _, pointer := v.Type().Underlying().(*types.Pointer); pointer {
+		in = f.of(v)
 	}
 	var out set
 	for _, path := range paths {

@@ -28,9 +28,67 @@ var numberPairs = []pair{
 		calledWith(`func keep(m matrix) { keeps(m) }; func keeps(m matrix) { last = m.rows }`, `keep(m)`, ``),
 		calledWith(`func keep(m matrix) { m.rows += address(m.data); keeps(m) }; func keeps(m matrix) { last = m.rows }`,
 			`keep(m)`, ``), "handed"},
-	{"a callee keeps a number of a struct that others may have written to",
-		calledWith(`func (m matrix) keep() { last = m.part.k }`, `m.keep()`, `m.look()`),
-		calledWith(`func (m *matrix) keep() { last = m.part.k }`, `m.keep()`, `m.look()`), "not made here"},
+	{"a callee keeps a number behind a pointer",
+		calledWith(`func (m *matrix) keep() { last = m.part.k }`, `m.keep()`, `m.look()`),
+		calledWith(`func (m *matrix) keep() { last = m.part.k }`, `m.keep()`, `m.part.k = address(m.data)`), "not made here"},
+	{"a callee keeps where a number is",
+		calledWith(`func (m *matrix) keep() { p := &m.rows; last = *p }`, `m.keep()`, ``),
+		calledWith(`func (m *matrix) keep() { at = &m.rows }`, `m.keep()`, ``), "not made here"},
+	{"a callee changes a number that it keeps",
+		calledWith(`func (m *matrix) keep() { m.rows = 0; last = m.rows }`, `m.keep()`, ``),
+		calledWith(`func (m *matrix) keep() { m.rows = address(m.data); last = m.rows }`, `m.keep()`, ``), "not made here"},
+	{"a callee changes it by another name",
+		calledWith(`func keep(a, b *matrix) { b.rows = 0; last = a.rows }`, `keep(&m, &m)`, ``),
+		calledWith(`func keep(a, b *matrix) { b.rows = b.part.k; last = a.rows }`, `keep(&m, &m)`, `m.part.k = address(m.data)`),
+		"not made here"},
+	{"a callee reads a number through what a pointer leads to",
+		calledWith(`func (m *matrix) keep() { last = m.rows }`, `m.keep()`, `m.next = nil`),
+		calledWith(`func (m *matrix) keep() { last = m.next.rows }`, `m.keep()`, `m.next = &matrix{rows: address(m.data)}`),
+		"not made here"},
+	{"a literal of a callee reads a number behind a pointer",
+		calledWith(`func (m *matrix) keep() { n := m.rows; later = append(later, func() { print(n) }) }`, `m.keep()`, ``),
+		calledWith(`func (m *matrix) keep() { later = append(later, func() { print(m.rows) }) }`, `m.keep()`, ``), "not made here"},
+	{"a callee returns a number behind a pointer",
+		calledWith(`func (m *matrix) n() int { return m.rows * m.part.k }`, `x := m.n()`, ``, `print(x)`),
+		calledWith(`func (m *matrix) n() int { return m.rows * m.part.k }`, `x := m.n()`, `m.rows = address(m.data)`, `print(x)`),
+		"read or written"},
+	{"a callee returns where a number is",
+		calledWith(`func (m *matrix) n() int { p := &m.rows; return *p }`,
+			`x := m.n()`, ``, `print(x)`),
+		calledWith(`func (m *matrix) where() *int { return &m.rows }`, `x := m.where()`, ``,
+			`*x = 3`, `m.look()`), "not made here"},
+	{"a callee makes what a pointer leads to anew", calledWith(`func (m *matrix) like() *matrix {
+	x := newMatrix(m.rows)
+	x.part.k = m.part.k
+	return &x
+}`, `x := m.like()`, ``, `print(x.rows, x.part.k)`), calledWith(`func (m *matrix) like() *matrix {
+	x := newMatrix(m.rows)
+	x.v = m.v
+	return &x
+}`, `x := m.like()`, `m.v = m.data.View()`, `x.v.Use()`), "used by Use"},
+	{"a callee says in an error which number it is",
+		calledWith(`func (m *matrix) check() error { return fmt.Errorf("%d rows", m.rows) }`, `err := m.check()`, ``, `print(err)`),
+		calledWith(`func (m *matrix) check() error { return fmt.Errorf("%v", m.data) }`, `err := m.check()`, ``, `print(err)`),
+		"read or written"},
+	{"a callee frees what has a number of the operand",
+		calledWith(`func (m *matrix) try() { x := newMatrix(m.rows); x.Close() }`+closed, `m.try()`, ``),
+		calledWith(`func (m *matrix) try() { x := matrix{data: m.data, rows: m.rows}; x.Close() }`+closed, `m.try()`, ``), "not made here"},
+	{"a number beside what was lent is written", calledWith(`func look(m *matrix) { print(m.rows) }`, `look(&m)`, `m.rows = 3`),
+		matrix + `
+type tile struct {
+	H
+	rows int
+}
+
+func look(t *tile) { print(t.rows) }
+
+func f() {
+	t := tile{H: MakeH()}
+	look(&t)
+	t.n = 3
+	t.H.Free() //F
+}
+`, "not made here"},
 	{"a callee returns a number", calledWith(`func (m matrix) n() int { return m.rows }`, `x := m.n()`, ``, `print(x)`),
 		calledWith(`func (m matrix) n() int { return m.rows }`, `x := m.n()`, `m.rows = address(m.data)`, `print(x)`),
 		"read or written"},
@@ -43,6 +101,23 @@ var numberPairs = []pair{
 	{"a callee puts a number where it is told",
 		calledWith(`func (m matrix) into(p *int) { *p = m.rows }`, `x := 0; m.into(&x)`, ``, `print(x)`),
 		calledWith(`func (m matrix) into(p *int) { *p = m.rows }`, `x := 0; m.into(&x)`, `m.rows = address(m.data)`, `print(x)`),
+		"handed"},
+	{"what a callee hands on has a number that is kept",
+		calledWith(`func keep(m matrix) { last = m.rows }; func outer(m matrix) { keep(m) }`, `outer(m)`, ``),
+		calledWith(`func keep(m matrix) { last = m.rows }; func outer(m matrix) { keep(m) }`, `outer(m)`,
+			`m.rows = address(m.data)`), "handed"},
+	{"a callee puts a number into what it hands on",
+		calledWith(`func keep(m *matrix) { last = m.rows }; func outer(n int) { keep(&matrix{rows: n}) }`, `outer(m.rows)`, ``),
+		calledWith(`func keep(m *matrix) { last = m.rows }; func outer(n int) { keep(&matrix{rows: n}) }`, `outer(m.rows)`,
+			`m.rows = address(m.data)`), "handed"},
+	{"a number of what a field of the operand leads to",
+		calledWith(`func (m *matrix) keep() { last = m.next.rows }; func (m *matrix) like(x *matrix) int { return x.rows }`,
+			`x := m.like(&matrix{rows: m.rows})`, ``, `print(x)`),
+		calledWith(`func (m *matrix) keep() { last = m.like(m.next) }; func (m *matrix) like(x *matrix) int { return x.rows }`,
+			`m.keep()`, `m.next = &matrix{rows: address(m.data)}`), "not made here"},
+	{"a number that is kept is the address of a variable",
+		calledWith(`func keep(m matrix) { last = m.rows }`, `keep(m)`, `x := m.data; _ = &x`),
+		calledWith(`func keep(m matrix) { last = m.rows }`, `keep(m)`, `x := m.data; m.rows = int(uintptr(unsafe.Pointer(&x)))`),
 		"handed"},
 	{"a callee keeps a number of a copy", calledWith(`func keep(m matrix) { x := m; last = x.rows }`, `keep(m)`, ``),
 		calledWith(`func keep(m matrix) { x := *m.next; last = x.rows }`, `keep(m)`,
@@ -89,6 +164,10 @@ var at *int
 
 func address(b *B) int { return int(uintptr(unsafe.Pointer(b))) }
 `
+
+const closed = `
+
+func (m *matrix) Close() { m.data.Free() }`
 
 // keepsOf is a function whose literal, with that body, others keep while a resource is freed that a variable
 // which it captures has.

@@ -46,7 +46,7 @@ func f() {
 	t.Free() //F
 	use(n)
 }
-`, "its name is read"},
+`, "used by use"},
 	{"a method that puts the number there first", "", counted + `
 func (t *T) get() int {
 	t.n = number(t.b)
@@ -534,7 +534,7 @@ func f() {
 	use(n)
 	t.Free()
 }
-`, "its name is read"},
+`, "used by use"},
 	{"a field of what a field leads to", "", counted + `
 type W struct{ t *T }
 
@@ -570,5 +570,5 @@ func f() {
 	t.Free() //F
 	use(n)
 }
-`, "its name is read"},
+`, "used by use"},
 }

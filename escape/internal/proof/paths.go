@@ -16,6 +16,7 @@ import (
 
 const (
 	derived  = "'" // a part of a resource, or of an operand of the root
+	address  = "&" // behind derived, of an operand that points to a struct: where one of its fields is
 	numbers  = "#" // the numbers of a resource that a line of its library says a slice views: no handles
 	index    = "[" // the elements of a slice, an array or a map; or, before a constant, one of an array
 	keys     = "]" // the keys of a map

@@ -303,7 +303,11 @@ func (f *family) load(s set) set {
 		case unknownObj:
 			out.add(unknownElem)
 		case siteObj, paramObj:
-			out.union(f.partsOf(e.obj))
+			if n, ok := e.number(); ok {
+				out.add(f.elem(n.obj, n.path))
+			} else {
+				out.union(f.partsOf(e.obj))
+			}
 		case memObj, litObj:
 			for _, q := range e.obj.ids {
 				p, c := f.elems[q].path, f.content[q]

@@ -124,7 +124,11 @@ func (f *family) inside(s set, step string) set {
 		case memObj:
 			out.add(f.elem(e.obj, e.path+step))
 		case siteObj, paramObj:
-			out.union(f.parts(single(id)))
+			if at, ok := e.addressOf(step); ok {
+				out.add(f.elem(at.obj, at.path))
+			} else {
+				out.union(f.parts(single(id)))
+			}
 		default:
 			out.add(id)
 		}

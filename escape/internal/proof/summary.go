@@ -80,6 +80,9 @@ func (p *Param) or(q Param) {
 	if q.Frees {
 		p.Alone = p.Alone && q.Alone
 	}
+	if q.Frees && !slices.Equal(p.Parts, q.Parts) {
+		p.Parts = nil
+	}
 	if q.Frees && q.FreesIf != p.FreesIf {
 		p.FreesIf = 0
 	}

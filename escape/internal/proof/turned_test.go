@@ -156,7 +156,7 @@ x.Use()`},
 p.swap()
 p.a.Free() //F
 q.b.Use()`},
-	{"struct copy of the other", handed, `q := *p
+	{"struct copy of the other", named, `q := *p
 q.swap()
 q.a.Free() //F
 p.b.Use()`},

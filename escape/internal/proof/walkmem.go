@@ -170,9 +170,16 @@ func (w *walker) storeIn(s *set, pts set, is, leads bool, at ssa.Instruction) *s
 }
 
 // changes reports whether a store into e writes a part of a place that has the resource itself: what is there
-// then is another one.
+// then is another one. Only a struct or an array has parts.
 func (w *walker) changes(s *set, e elem) bool {
-	return w.site != nil && slices.ContainsFunc(e.obj.ids, func(q int) bool {
+	if w.site == nil {
+		return false
+	}
+	switch w.site.typ.Underlying().(type) {
+	case *types.Pointer, *types.Basic, *types.Slice, *types.Map, *types.Chan, *types.Signature:
+		return false
+	}
+	return slices.ContainsFunc(e.obj.ids, func(q int) bool {
 		path := w.f.elems[q].path
 		if path == e.path || e.path == "" || !partOf(e.path, path) || !w.inside(s, q) {
 			return false
