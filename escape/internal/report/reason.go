@@ -25,6 +25,7 @@ const (
 	Freed                  // nothing: it is due, and freed
 	Withheld               // it is due, and its frees would need a name or a place
 	Missed                 // it is due, and on some path there is no name or no place
+	Mixed                  // likewise, as a variable has it on some paths, and on others Reason.Note.Name
 	Dropped                // likewise, as no variable gets it
 	Stored                 // in what Reason.Note says
 	Appended               // to a slice that is not followed
@@ -84,6 +85,8 @@ func (w *Reasons) Of(f *pointsto.Func, v *place.Verdict) Reason {
 		return Reason{Cause: Dropped}
 	case (v.Held || v.Missed > 0) && running(v.Site).IsValid():
 		return Reason{Cause: Running, Pos: running(v.Site)}
+	case (v.Held || v.Missed > 0) && mixed(f, v.Site) != nil:
+		return Reason{Cause: Mixed, Note: Note{Name: mixed(f, v.Site).Name()}}
 	case v.Held:
 		return Reason{Cause: Withheld}
 	case v.Missed > 0:
@@ -130,6 +133,31 @@ func dropped(s *pointsto.Site) bool {
 		return len(*v.Referrers()) == 0
 	}
 	return false
+}
+
+// mixed returns the parameter, which is the caller's, that a variable has on some paths which on others has
+// what a site makes; nil if there is none.
+func mixed(f *pointsto.Func, s *pointsto.Site) *ssa.Parameter {
+	for _, b := range f.SSA.Blocks {
+		for _, i := range b.Instrs {
+			phi, ok := i.(*ssa.Phi)
+			if !ok {
+				break
+			}
+			var is bool
+			var other *ssa.Parameter
+			for _, h := range f.Holds(phi) {
+				is = is || h.Site == s
+				if p, param := h.Site.Value.(*ssa.Parameter); param && !f.Freed(h.Site) {
+					other = p
+				}
+			}
+			if is && other != nil {
+				return other
+			}
+		}
+	}
+	return nil
 }
 
 // running returns where the first goroutine is started that gets what a site makes, and that nobody is known
@@ -420,6 +448,9 @@ func (r Reason) text() string {
 	switch {
 	case r.Cause == Stored:
 		return r.Note.String()
+	case r.Cause == Mixed:
+		return "where it is needed last it may as well be " + r.Note.Name +
+			", which is the caller's, and nothing tells the two apart"
 	case r.Cause == Running:
 		return "a goroutine started at " + At(r.Pos) + " may still use it"
 	case r.Cause == Perhaps:
