@@ -33,7 +33,7 @@ func New() *analysis.Analyzer {
 		Doc:        manual(),
 		URL:        "https://pkg.go.dev/github.com/lastuse/lastuse/escape",
 		ResultType: reflect.TypeFor[*Result](),
-		FactTypes:  []analysis.Fact{new(effect.Fact), new(provenFact)},
+		FactTypes:  []analysis.Fact{new(effect.Fact), new(provenFact), new(askedFact)},
 	}
 	specs := new(spec.Loader)
 	specs.Register(&a.Flags)

@@ -21,18 +21,21 @@ import (
 
 // decide decides the package. What panics there beside all functions leaves the package alone.
 func (p *subject) decide(pass *analysis.Pass, res *Result) {
-	sums, failed := p.summarizeProofs(pass)
+	in := p.input(pass)
+	left := plan.Trees(in.Left)
+	sums, failed := p.summarizeProofs(pass, left)
 	fact := &effect.Fact{}
 	if why := plan.Contained(func() {
-		r := plan.Run(p.input(pass))
-		r.Settle(&plan.Asker{GoVersion: p.types.GoVersion(), Sizes: pass.TypesSizes, Sums: sums, Facts: proofFacts(pass)})
+		r := plan.Run(in)
+		r.Settle(&plan.Asker{GoVersion: p.types.GoVersion(), Sizes: pass.TypesSizes, Sums: sums,
+			Facts: proofFacts(pass), Asked: askedFacts(pass)})
 		p.tell(r, res)
 		fact = r.Fact
 	}); why != "" {
 		*res = Result{Pkg: res.Pkg, Skipped: []Skipped{{p.types.Path(), p.files[0].Name.Pos(), why}}}
 	}
 	pass.ExportPackageFact(fact)
-	exportProofs(pass, sums)
+	exportProofs(pass, sums, left)
 	res.Skipped = append(res.Skipped, failed...)
 }
 

@@ -4,6 +4,7 @@ package escape
 
 import (
 	"cmp"
+	"go/ast"
 	"go/types"
 	"slices"
 	"strings"
@@ -33,19 +34,38 @@ func proofFacts(pass *analysis.Pass) func(*types.Func) *proof.Summary {
 }
 
 // exportProofs tells packages that import this one what the proof knows of its functions.
-func exportProofs(pass *analysis.Pass, sums map[*types.Func]*proof.Summary) {
+func exportProofs(pass *analysis.Pass, sums map[*types.Func]*proof.Summary, left []*ast.File) {
 	for f, s := range sums {
 		pass.ExportObjectFact(f, &provenFact{s})
+	}
+	for _, t := range proof.AskedElsewhere(pass.Pkg, left) {
+		pass.ExportObjectFact(t, &askedFact{})
+	}
+}
+
+// An askedFact is the fact of a type of which other builds, or tests, have methods that others call.
+type askedFact struct{}
+
+// AFact marks askedFact as a fact about a type.
+func (*askedFact) AFact() {}
+
+func (*askedFact) String() string { return "asked elsewhere" }
+
+// askedFacts says of types of other packages whether they have one.
+func askedFacts(pass *analysis.Pass) func(*types.TypeName) bool {
+	return func(t *types.TypeName) bool {
+		return t.Pkg() != nil && t.Pkg() != pass.Pkg && pass.ImportObjectFact(t, new(askedFact))
 	}
 }
 
 // summarizeProofs returns what the proof finds out about the functions of the package, and where it failed.
 // Of a package that none imports, but perhaps its own test, it is found out for what is edited alone.
-func (p *subject) summarizeProofs(pass *analysis.Pass) (map[*types.Func]*proof.Summary, []Skipped) {
+func (p *subject) summarizeProofs(pass *analysis.Pass, left []*ast.File) (map[*types.Func]*proof.Summary, []Skipped) {
 	if name := p.types.Name(); name == "main" || strings.HasSuffix(name, "_test") {
 		return nil, nil
 	}
-	sums, err := proof.SummarizeSource(&proof.Source{Fset: p.fset, Files: p.files, Types: p.types, Info: p.info, Specs: p.set, Facts: proofFacts(pass)})
+	sums, err := proof.SummarizeSource(&proof.Source{Fset: p.fset, Files: p.files, Types: p.types, Info: p.info, Specs: p.set,
+		Facts: proofFacts(pass), Left: left, Asked: askedFacts(pass)})
 	if err != nil {
 		return nil, []Skipped{{Name: p.types.Name(), Pos: p.files[0].Name.Pos(), Reason: err.Error()}}
 	}

@@ -2,9 +2,11 @@ package plan
 
 import (
 	"fmt"
+	"go/ast"
 	"go/types"
 	"strings"
 
+	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/proof"
 )
 
@@ -14,13 +16,15 @@ type Asker struct {
 	Sizes     types.Sizes
 	Sums      map[*types.Func]*proof.Summary     // of its own functions; may be nil
 	Facts     func(f *types.Func) *proof.Summary // of functions that it imports; may be nil
+	Asked     func(t *types.TypeName) bool       // of types that it imports; may be nil
 	memory    proof.Memory
 }
 
 // Prove asks the proof about all edits of a package together.
 func (r *Result) Prove(a *Asker) *proof.Report {
 	in := &proof.Input{Path: r.in.Types.Path(), Import: imported(r.in), Sizes: a.Sizes, GoVersion: a.GoVersion,
-		Specs: r.in.Set, Facts: a.Facts, Sums: a.Sums, Memory: &a.memory}
+		Specs: r.in.Set, Facts: a.Facts, Sums: a.Sums, Memory: &a.memory,
+		Left: Trees(r.in.Left), Asked: a.Asked}
 	if in.Facts == nil {
 		in.Facts = func(*types.Func) *proof.Summary { return nil }
 	}
@@ -33,6 +37,14 @@ func (r *Result) Prove(a *Asker) *proof.Report {
 		in.Files = append(in.Files, pf)
 	}
 	return proof.Check(in)
+}
+
+// Trees returns what the proof is given of files that are not compiled with a package.
+func Trees(left []calls.File) (out []*ast.File) {
+	for _, f := range left {
+		out = append(out, f.Tree)
+	}
+	return out
 }
 
 // What is known are the packages that the original was type-checked with.

@@ -248,7 +248,7 @@ func (b besides) Import(path string) (*types.Package, error) {
 
 // across proves functions of a package that imports neighbor. Lines that end in //F are put in, lines that
 // end in //O taken out.
-func (l *lab) across(t *testing.T, text string) *proof.Report {
+func (l *lab) across(t *testing.T, text string, asked ...func(*types.TypeName) bool) *proof.Report {
 	t.Helper()
 	set, err := spec.Load(nil, "")
 	require.NoError(t, err)
@@ -281,9 +281,13 @@ func (l *lab) across(t *testing.T, text string) *proof.Report {
 			old.WriteString(line)
 		}
 	}
-	return proof.Check(&proof.Input{Path: "p", Import: besides{l.imports, lib}, Specs: set,
+	in := &proof.Input{Path: "p", Import: besides{l.imports, lib}, Specs: set,
 		Facts: func(f *types.Func) *proof.Summary { return sums[f] },
-		Files: []proof.File{{Name: "p.go", Old: []byte(old.String()), New: []byte(new.String())}}})
+		Files: []proof.File{{Name: "p.go", Old: []byte(old.String()), New: []byte(new.String())}}}
+	if len(asked) > 0 {
+		in.Asked = asked[0]
+	}
+	return proof.Check(in)
 }
 
 // TestAcross is wrong edits in which functions of another package have what is freed, or gave it.
@@ -443,6 +447,18 @@ func f() {
 	lib.Release(b) //F
 	print()
 	again.Release(b) //O
+}
+`},
+		{"what is asked the size of, by a name of its own", "a value is computed that was not", `
+import . "unsafe"
+
+func f[T any](p *struct{ v [2]T }) uintptr {
+	b := lib.Make()
+	b.Use()
+	v := p.v //F
+	b.Free() //F
+	return Sizeof(v) //F
+	return Sizeof(p.v) //O
 }
 `},
 		{"a goroutine of a method that panics", "handed to somebody", `

@@ -350,6 +350,9 @@ func (c *checker) asks(t types.Type, seen *typeutil.Map) bool {
 	if types.IsInterface(t) || seen.Set(t, true) != nil {
 		return false
 	}
+	if n, ok := types.Unalias(t).(*types.Named); ok && c.askedElsewhere(n.Obj()) {
+		return true
+	}
 	for m := range c.methodsOf(t) {
 		if !slices.Contains(asked, m.Name()) {
 			continue

@@ -74,6 +74,9 @@ func (c *checker) effect(fn *types.Func) *Summary {
 			s.Said = line.Level > spec.Embedded
 		}
 	}
+	if ours && s == body {
+		s = c.everywhere(fn, s)
+	}
 	if of := groupMethod(fn); of != "" {
 		s = harmless(fn.Signature())
 		if s.Params[0].Counts = of != "Wait"; of == "Wait" {
@@ -94,6 +97,9 @@ func (c *checker) effect(fn *types.Func) *Summary {
 // implemented joins what the methods do that a call of a method of an interface may run, nil if they are not
 // known. One that is not exported only types have that this package declares, or that embed one.
 func (c *checker) implemented(fn *types.Func) (s *Summary) {
+	if c.away.methods[fn.Name()] {
+		return nil
+	}
 	for m := range c.named(fn) {
 		one := c.invoked(m)
 		if one == nil {

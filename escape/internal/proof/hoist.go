@@ -104,6 +104,7 @@ func (a ahead) loose(x ast.Expr) bool {
 		switch x := x.(type) {
 		case *ast.CallExpr:
 			if f := a.info.Types[x.Fun]; !f.IsType() {
+				found = ofUnsafe(x, a.info) != "" // they may panic
 				return f.IsBuiltin()
 			}
 		case *ast.UnaryExpr:
@@ -159,12 +160,22 @@ func idle(n ast.Node, info *types.Info) (out []ast.Expr) {
 // asksSize reports whether a call asks unsafe for a size, which is no constant where it depends on a type
 // parameter.
 func asksSize(call *ast.CallExpr, info *types.Info) bool {
-	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
-	if !ok {
-		return false
+	return slices.Contains([]string{"Sizeof", "Alignof", "Offsetof"}, ofUnsafe(call, info))
+}
+
+// ofUnsafe returns the name of the function of package unsafe that is called; "" if it is another.
+func ofUnsafe(call *ast.CallExpr, info *types.Info) string {
+	var id *ast.Ident
+	switch f := ast.Unparen(call.Fun).(type) {
+	case *ast.Ident:
+		id = f
+	case *ast.SelectorExpr:
+		id = f.Sel
 	}
-	b, ok := info.Uses[sel.Sel].(*types.Builtin)
-	return ok && slices.Contains([]string{"Sizeof", "Alignof", "Offsetof"}, b.Name())
+	if b, ok := info.Uses[id].(*types.Builtin); ok && b.Pkg() == types.Unsafe {
+		return b.Name()
+	}
+	return ""
 }
 
 // ahead looks at what a statement evaluates before the last of the names that were made for it.

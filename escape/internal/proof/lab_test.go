@@ -175,6 +175,14 @@ func newLab() *lab {
 // prove proves functions. Lines that end in //F are put in, lines that end in //O taken out.
 func (l *lab) prove(t *testing.T, text string, without ...proof.Rule) *proof.Report {
 	t.Helper()
+	in := l.input(t, text)
+	in.Without = without
+	return proof.Check(in)
+}
+
+// input is what prove asks about.
+func (l *lab) input(t *testing.T, text string) *proof.Input {
+	t.Helper()
 	var old, new strings.Builder
 	for line := range strings.Lines(library + text) {
 		put, gone := strings.HasSuffix(line, "//F\n"), strings.HasSuffix(line, "//O\n")
@@ -217,6 +225,6 @@ func (l *lab) prove(t *testing.T, text string, without ...proof.Rule) *proof.Rep
 		"(*p.Lib).Release recv freed\n(*p.Lib).* recv borrowed, args borrowed\n"))
 	require.NoError(t, err)
 	set.Add(embedded, spec.Embedded)
-	return proof.Check(&proof.Input{Path: "p", Import: imports, Specs: set, Without: without,
-		Files: []proof.File{{Name: "p.go", Old: []byte(old.String()), New: []byte(new.String())}}})
+	return &proof.Input{Path: "p", Import: imports, Specs: set,
+		Files: []proof.File{{Name: "p.go", Old: []byte(old.String()), New: []byte(new.String())}}}
 }

@@ -34,6 +34,7 @@ type answers struct {
 	literals map[*ssa.Function]*Summary
 	telling  typeutil.Map                    // see tells
 	mocks    *bool                           // see mocked
+	away     elsewhere                       // of the package
 	found    map[search]*typeutil.Map        // bool by type: see finds
 	sliced   map[*ssa.Function]*typeutil.Map // arrays of which slices are made, by type
 	fams     map[*ssa.Function]*family
@@ -53,7 +54,7 @@ func newChecker(in *Input) *checker {
 	c := &checker{in: in, fset: token.NewFileSet(), off: map[Rule]bool{}, report: &Report{},
 		sums: map[*types.Func]*Summary{}, answers: answers{fams: map[*ssa.Function]*family{},
 			effects: map[*types.Func]*Summary{}, literals: map[*ssa.Function]*Summary{},
-			found: map[search]*typeutil.Map{}, sliced: map[*ssa.Function]*typeutil.Map{}}}
+			found: map[search]*typeutil.Map{}, sliced: map[*ssa.Function]*typeutil.Map{}, away: elsewhereOf(in.Left)}}
 	for _, r := range in.Without {
 		c.off[r] = true
 	}

@@ -353,6 +353,16 @@ func f(x, y int) int {
 	return x/y + next() //O
 }
 `},
+		{"memory at an address that may be nil", "does not say which comes first", `
+func f(p *int, n int) ([]int, int) {
+	b := Make()
+	b.Use()
+	r := unsafe.Slice(p, n) //F
+	b.Free() //F
+	return r, next() //F
+	return unsafe.Slice(p, n), next() //O
+}
+`},
 		{"an array of which the length alone is asked for", "was not", `
 func f(p *[3]int) int {
 	b := Make()
