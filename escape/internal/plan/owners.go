@@ -10,10 +10,10 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/effect"
 )
 
-// owners returns whether values of a type of the package may own, as far as its methods show: one takes one
-// from a number, atomically, and so counts who has the value; or one takes nothing, and the type has parts
-// that own, or leads to such a type. Whether that frees them is found when functions are looked at; which
-// variables there are to follow must be known before.
+// owners returns whether values of a type of the package may own, or slices and maps of these, as far as its
+// methods show: one takes one from a number, atomically, and so counts who has the value; or one takes nothing,
+// and the type has parts that own, or leads to such a type. Whether that frees them is found when functions are
+// looked at; which variables there are to follow must be known before.
 func owners(in *Input, frees *effect.Frees) func(types.Type) bool {
 	may := map[*types.TypeName]bool{}
 	methods := map[*types.TypeName]bool{}
@@ -33,7 +33,7 @@ func owners(in *Input, frees *effect.Frees) func(types.Type) bool {
 			}
 		}
 	}
-	owns := func(t types.Type) bool { return may[nameOf(t)] }
+	owns := func(t types.Type) bool { return may[nameOf(t)] || may[nameOf(elemOf(t))] }
 	for again := true; again; {
 		again = false
 		for name, is := range methods {
@@ -55,6 +55,17 @@ func nameOf(t types.Type) *types.TypeName {
 		return n.Obj()
 	}
 	return nil
+}
+
+// elemOf returns the type of the elements of a slice or a map; of others it returns t.
+func elemOf(t types.Type) types.Type {
+	switch u := t.Underlying().(type) {
+	case *types.Slice:
+		return u.Elem()
+	case *types.Map:
+		return u.Elem()
+	}
+	return t
 }
 
 // takesOne reports whether one is taken from a number atomically.

@@ -110,7 +110,9 @@ func Run(in *Input) *Result {
 	ed := newEditor(in, frees, failed)
 	ed.keeps = collected(in, frees)
 	owns := owners(in, frees)
-	follow := func(t types.Type) bool { return frees.Named(t) || ed.keeps.At(t) != nil || owns(t) }
+	follow := func(t types.Type) bool {
+		return frees.Named(t) || ed.keeps.At(t) != nil || owns(t) || effect.Leads(t, owns)
+	}
 	p := ir.Build(&ir.Input{Fset: in.Fset, Files: in.Files, Types: in.Types, Info: in.Info, Follow: follow,
 		Heads: ed.heads, Frees: frees.Silent})
 	away := &calls.Elsewhere{}

@@ -374,9 +374,7 @@ func (f *family) frees(p Param, s set) set {
 		if len(p.Parts) == 0 || f.elems[id].obj.kind != memObj {
 			from.add(id)
 		}
-		for _, path := range p.Parts {
-			from.union(f.load(f.along(single(id), path)))
-		}
+		from.union(f.inParts(single(id), p.Parts))
 	}
 	return f.closure(from, func(o *object) bool { return !p.Alone || o.kind != siteObj })
 }

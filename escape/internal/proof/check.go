@@ -20,6 +20,7 @@ type free struct {
 	pts        set // what is freed
 	repeatable bool
 	nilOK      bool
+	followed   bool             // arg is a pointer that is followed, and a walk with zeros says whether it is nil
 	parts      []string         // fields of what arg points to that are freed; nil: all
 	loop       bool             // it stands in an inserted loop over elements
 	keep       bool             // it only keeps alive
@@ -277,22 +278,9 @@ func (c *checker) reads(g *graph, d *differ, r *ssa.DebugRef) {
 			c.fail(e, Same, why, e.stmt.Pos())
 		}
 		if e.loop == r.Expr && g.mayRepeat(r.X) && !c.off[Once] {
-			c.fail(e, Once, "two elements may lead to the same memory", e.stmt.Pos())
+			c.fail(e, Once, sameMemory, e.stmt.Pos())
 		}
 	}
-}
-
-// mayRepeat reports whether elements of v may lead to memory of the family that has resources: two may lead
-// to the same, which no walk tells apart.
-func (g *graph) mayRepeat(v ssa.Value) bool {
-	in := g.f.of(v)
-	if _, array := v.Type().Underlying().(*types.Array); !array {
-		in = g.f.load(g.f.inside(in, index))
-	}
-	resource := func(e elem) bool { return e.obj.kind == siteObj }
-	return g.f.some(in, func(e elem) bool {
-		return e.obj.kind == memObj && g.f.some(g.f.reach(single(g.f.elem(e.obj, e.path))), resource)
-	})
 }
 
 func isSave(s ast.Stmt) bool {

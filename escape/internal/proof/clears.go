@@ -51,10 +51,7 @@ func (f *family) spoiled(p Param, v ssa.Value) (out set) {
 	s := f.of(v)
 	whole := s
 	if len(p.Parts) > 0 {
-		whole = nil
-		for _, path := range p.Parts {
-			whole.union(f.load(f.along(s, path)))
-		}
+		whole = f.inParts(s, p.Parts)
 	}
 	for id := range whole.all() {
 		e := f.elems[id]

@@ -159,9 +159,9 @@ func (q *destroyer) frees(c *checker, i *ssa.Call, p *ssa.Parameter) bool {
 	for _, r := range does.Parts {
 		q.parts, q.read = append(q.parts, path+r), append(q.read, access{path + r, i})
 	}
-	twice := func(path string) bool { // no walk tells whether it is
+	twice := func(path string) bool { // no walk tells whether it is; what elements lead to, who calls it knows
 		_, rest, elem := strings.Cut(path, index)
-		return elem && strings.ContainsAny(rest, index+behind) || q.whole && len(q.parts) > 1
+		return elem && strings.ContainsAny(strings.TrimPrefix(rest, behind), index+behind) || q.whole && len(q.parts) > 1
 	}
 	// Types may be made of others many times.
 	return len(q.parts) <= maxParts && !slices.ContainsFunc(q.parts, twice)

@@ -103,7 +103,7 @@
 // there twice, or was freed or stored elsewhere, is seen by the walk with it. What a loop over the slice
 // leaves out is not freed, which changes nothing. A free of the whole may free elements in a loop that ranges
 // over them, once: no two rounds free the same one unless it is there twice, and that the walk sees where the
-// free stands.
+// free stands. Of elements that are pointers to what was made with its resources elements.go shows it.
 //
 // Limits. What is too large, an instruction that is not in the table, a panic: withheld.
 package proof

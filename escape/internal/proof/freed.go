@@ -71,12 +71,17 @@ func (c *checker) fresh(g *graph, e *edit, at ssa.CallInstruction) *free {
 	x.nilOK = c.off[Fresh] || p.NilOK && whole == x.arg
 	if g.f.inFamily(x.from) { // what is freed is not the operand: its fields are
 		if why := g.through(x.arg, at.Block()); why != "" && !x.nilOK && !value {
-			return mayBeNil(why)
+			if x.followed = isElement(x.arg); !x.followed {
+				return mayBeNil(why)
+			}
 		}
-		x.nilOK = p.PartsNil || c.off[Fresh]
+		x.nilOK = p.PartsNil && !x.followed || c.off[Fresh]
 	}
 	if why := g.unless(x, p); why != "" {
 		return no(Fresh, why)
+	}
+	if g.partsRepeat(x.from, p.Parts) {
+		return no(Once, sameMemory)
 	}
 	if c.off[Fresh] {
 		return x
@@ -239,9 +244,7 @@ func (g *graph) freed(from set, p Param) set {
 		case len(p.Parts) == 0:
 			out.union(g.f.load(single(id)))
 		default:
-			for _, path := range p.Parts {
-				out.union(g.f.load(g.f.along(single(id), path)))
-			}
+			out.union(g.f.inParts(single(id), p.Parts))
 		}
 	}
 	return out

@@ -209,7 +209,7 @@ func f() {
 	println(p)
 	p.Close() //F
 }
-`, "does more than free"},
+`, "two elements may lead to the same memory"},
 	{"what a free that a line names leaves in a struct", lined + `
 func f() {
 	c := MakeP()

@@ -9,7 +9,7 @@ package proof
 // is returned. A part of which a view, or a number made of it, is in another part is not understood.
 //
 // What a field leads to, most often a slice, is memory of the caller's under the same conditions, if nothing
-// else in the result leads there; what an element leads to is not, as it may be there several times. Elements
+// else in the result leads there; what an element leads to is if no two lead to the same. Elements
 // are one part, which stands for many resources; the walk follows any one of them. None is there twice: a
 // walk with each sees it put there once. Those behind the end of a slice of it are there as well.
 //
@@ -185,15 +185,14 @@ func (g *graph) gather(s set, path string, c *contents) bool {
 			c.in[at] = in
 		}
 	}
-	if path != "" {
-		return true
-	}
 	for _, at := range slices.Sorted(maps.Keys(c.in)) {
 		leads := false
 		for id := range f.reach(c.in[at]).all() {
 			leads = leads || f.elems[id].obj.kind == siteObj && !c.in[at].has(id)
 		}
-		if leads && at != "" && !indexed(at) && !g.gather(c.in[at], at+behind, c) {
+		_, seen := c.in[at+behind]
+		on := path == "" && at != "" && !indexed(at) || strings.HasSuffix(at, index) && !g.repeats(c.in[at])
+		if leads && on && !seen && !g.gather(c.in[at], at+behind, c) {
 			return false
 		}
 	}
@@ -289,6 +288,14 @@ func (f *family) along(s set, path string) set {
 	return s
 }
 
+// inParts returns what is in parts of what s leads to.
+func (f *family) inParts(s set, paths []string) (out set) {
+	for _, path := range paths {
+		out.union(f.load(f.along(s, path)))
+	}
+	return out
+}
+
 // pointers returns the parts that are followed along a path and must not be nil.
 func pointers(path string) iter.Seq[string] {
 	return func(yield func(string) bool) {
@@ -302,10 +309,11 @@ func pointers(path string) iter.Seq[string] {
 
 // holder returns the memory of the caller's in which a part of result j is, and the path to it there.
 func (f *family) holder(k *call, j int, r Result, path string) (*object, string) {
-	to, rest, leads := strings.Cut(path, behind)
-	if !leads {
+	last := strings.LastIndex(path, behind)
+	if last < 0 {
 		return f.object(key{k.v, j}, memObj, k.resultType(j)), path
 	}
+	to, rest := path[:last], path[last+len(behind):]
 	n := slices.IndexFunc(r.Parts, func(p Part) bool { return p.Path == to })
 	return f.object(key{k.v, (n+1)*partBase + j}, memObj, partType(k.resultType(j), to)), rest
 }

@@ -244,6 +244,9 @@ func (w *walker) hits(x *free, s *set, touched func(ssa.Value) bool) (n int) {
 			n++
 		}
 	}
+	if x.followed && w.zero && w.holds(s, x.arg) {
+		n++
+	}
 	return n
 }
 
