@@ -20,7 +20,6 @@ type free struct {
 	pts        set // what is freed
 	repeatable bool
 	nilOK      bool
-	followed   bool             // arg is a pointer that is followed, and a walk with zeros says whether it is nil
 	parts      []string         // fields of what arg points to that are freed; nil: all
 	loop       bool             // it stands in an inserted loop over elements
 	keep       bool             // it only keeps alive
@@ -32,6 +31,8 @@ type operand struct {
 	arg, whole ssa.Value // it, and what it is promoted from, if it is
 	from       set       // memory that it points to or was read from, or what else it may lead to
 	by         ssa.Value // what leads there
+	value      bool      // arg is a struct that is given by value
+	followed   bool      // arg is a pointer that is followed, and a walk with zeros says whether it is nil
 }
 
 // check judges all edits.

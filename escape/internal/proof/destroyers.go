@@ -159,7 +159,7 @@ func (q *destroyer) frees(c *checker, i *ssa.Call, p *ssa.Parameter) bool {
 	for _, r := range does.Parts {
 		q.parts, q.read = append(q.parts, path+r), append(q.read, access{path + r, i})
 	}
-	twice := func(path string) bool { // no walk tells whether it is; what elements lead to, who calls it knows
+	twice := func(path string) bool { // no walk tells whether it is; where elements lead who calls it knows
 		_, rest, elem := strings.Cut(path, index)
 		return elem && strings.ContainsAny(strings.TrimPrefix(rest, behind), index+behind) || q.whole && len(q.parts) > 1
 	}

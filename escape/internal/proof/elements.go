@@ -49,8 +49,10 @@ func (g *graph) repeats(in set) bool {
 // ownsAlone reports whether a call makes memory, and all resources in of, to which it leads: they are in it
 // directly.
 func (g *graph) ownsAlone(o *object, of set) bool {
-	together := g.f.some(of, func(e elem) bool { return e.obj.kind == siteObj && !slices.Contains(g.f.instance(e.obj), o) })
-	return !together && !g.f.some(of, func(e elem) bool { return e.obj.kind == memObj && e.obj != o })
+	return !g.f.some(of, func(e elem) bool {
+		apart := e.obj.kind == siteObj && !slices.Contains(g.f.instance(e.obj), o)
+		return apart || e.obj.kind == memObj && e.obj != o
+	})
 }
 
 // putOnce reports whether each time that memory is made, one element leads to it at most, and nothing but what
@@ -62,7 +64,8 @@ func (g *graph) putOnce(o *object) bool {
 		k := g.calls[callOf(i)]
 		if k != nil && k.builtin == "" {
 			grows := slices.ContainsFunc(k.does, func(p Param) bool { return p.Into != nil })
-			if grows && slices.ContainsFunc(k.args, func(a ssa.Value) bool { return g.f.some(g.f.reach(g.f.of(a)), leads) }) {
+			has := func(a ssa.Value) bool { return g.f.some(g.f.reach(g.f.of(a)), leads) }
+			if grows && slices.ContainsFunc(k.args, has) {
 				return false
 			}
 			continue
@@ -105,7 +108,7 @@ func isResult(v, call ssa.Value) bool {
 	return v == call || ok && e.Tuple == call
 }
 
-// putAgain reports whether i, which has what a call gives as it was given, may run twice while that runs once.
+// putAgain reports whether i, which has what a call gives, may run twice while that runs once.
 func putAgain(i ssa.Instruction, call ssa.Value) bool {
 	makes := call.(ssa.Instruction).Block()
 	on := func(b *ssa.BasicBlock) []*ssa.BasicBlock {

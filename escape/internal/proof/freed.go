@@ -58,10 +58,8 @@ func (c *checker) fresh(g *graph, e *edit, at ssa.CallInstruction) *free {
 	case (!p.Silent || k.sum.Recovers && !plain) && !c.off[Silent]:
 		return no(Silent, k.fn.Name()+" does more than free, or may")
 	}
-	x.from = g.f.of(x.arg)
-	value := isStruct(x.arg.Type()) && len(p.Parts) > 0
-	x.by = x.arg
-	if value {
+	x.from, x.by = g.f.of(x.arg), x.arg
+	if x.value = isStruct(x.arg.Type()) && len(p.Parts) > 0; x.value {
 		x.by, x.from = g.f.readFrom(x.arg, at)
 	}
 	x.repeatable, x.parts, x.pts = p.Repeatable || c.off[Once], p.Parts, g.freed(x.from, p)
@@ -70,20 +68,19 @@ func (c *checker) fresh(g *graph, e *edit, at ssa.CallInstruction) *free {
 	}
 	x.nilOK = c.off[Fresh] || p.NilOK && whole == x.arg
 	if g.f.inFamily(x.from) { // what is freed is not the operand: its fields are
-		if why := g.through(x.arg, at.Block()); why != "" && !x.nilOK && !value {
-			if x.followed = isElement(x.arg); !x.followed {
-				return mayBeNil(why)
-			}
+		why := g.through(x.arg, at.Block())
+		asks := why != "" && !x.nilOK && !x.value
+		if x.followed = asks && isElement(x.arg); asks && !x.followed {
+			return mayBeNil(why)
 		}
 		x.nilOK = p.PartsNil && !x.followed || c.off[Fresh]
 	}
-	if why := g.unless(x, p); why != "" {
+	switch why := g.unless(x, p); {
+	case why != "":
 		return no(Fresh, why)
-	}
-	if g.partsRepeat(x.from, p.Parts) {
+	case g.partsRepeat(x.from, p.Parts):
 		return no(Once, sameMemory)
-	}
-	if c.off[Fresh] {
+	case c.off[Fresh]:
 		return x
 	}
 	some := false
