@@ -11,9 +11,9 @@ import (
 )
 
 // owners returns whether values of a type of the package may own, or slices and maps of these, as far as its
-// methods show: one takes one from a number, atomically, and so counts who has the value; or one takes nothing,
-// and the type has parts that own, or leads to such a type. Whether that frees them is found when functions are
-// looked at; which variables there are to follow must be known before.
+// methods show: one takes one from a number, atomically, and so counts who has the value; or one takes
+// nothing, and the type has parts that own, or leads to such a type. Whether that frees them is found when
+// functions are looked at; which variables there are to follow must be known before.
 func owners(in *Input, frees *effect.Frees) func(types.Type) bool {
 	may := map[*types.TypeName]bool{}
 	methods := map[*types.TypeName]bool{}

@@ -55,8 +55,8 @@ func (g *graph) ownsAlone(o *object, of set) bool {
 	})
 }
 
-// putOnce reports whether each time that memory is made, one element leads to it at most, and nothing but what
-// made it puts resources there.
+// putOnce reports whether each time that memory is made, one element leads to it at most, and nothing but
+// what made it puts resources there.
 func (g *graph) putOnce(o *object) bool {
 	leads := func(e elem) bool { return e.obj == o }
 	puts := 0
