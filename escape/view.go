@@ -105,7 +105,7 @@ func (v *view) finding(f *plan.Func, fd find.Finding, b *Buffer) *Finding {
 			switch fd.On {
 			case find.Dropped:
 				did = "dropped here"
-			case find.Begun:
+			case find.Begun, find.Some:
 				did = "made here"
 			case find.Empty:
 				did = "filled here"

@@ -11,24 +11,30 @@ import (
 
 // This file is about interfaces of the package whose methods others may implement as well. What such a call
 // does to its operands nobody knows. But if all that the package has to offer gives a result to the caller,
-// that is what the method is for, and who calls it has to free the result, whoever made it.
+// that is what the method is for, and who calls it has to free the result, whoever made it. If some of it does
+// and the rest lends, who calls it and frees nothing leaks what those make.
 
 // promised returns what the results of a call through an interface are, as far as all types of the package
 // that implement it agree that they are owned.
 func (t *Table) promised(c *ssa.CallCommon) []effect.Result {
 	var all *effect.Summary
+	out := make([]effect.Result, c.Signature().Results().Len())
 	for _, fn := range t.world.offers(c) {
 		s := t.Func(fn)
+		for k := range min(len(out), len(s.Results)) {
+			if s.Results[k].Owned.Cond == effect.Always {
+				out[k].Some = max(out[k].Some, fn.Pos())
+			}
+		}
 		if all != nil {
 			s = effect.Join(all, s)
 		}
 		all = s
 	}
-	out := make([]effect.Result, c.Signature().Results().Len())
+	if all == nil || all.Unknown {
+		return make([]effect.Result, len(out))
+	}
 	for k := range out {
-		if all == nil || all.Unknown {
-			break
-		}
 		if r := all.Results[k]; r.Owned.Cond == effect.Always {
 			out[k] = effect.Result{Owned: r.Owned, Error: r.Error, Nil: r.Nil, Holes: r.Holes}
 		}

@@ -133,6 +133,7 @@ type Result struct {
 	Is    uint64         // bit i: it may be Params[i]
 	Must  bool           // it is one of Is, or nil, on every return
 	Parts []Part[Result] // those that are owned, or are parameters, of one that is not
+	Some  token.Pos      // of a function that makes it for the caller: others that the call may run do not
 }
 
 // A Summary is what callers know of a function. The fields are exported, and of plain
@@ -386,7 +387,7 @@ func joinMade(a, b []Made) (out []Made) {
 func joinResult(a, b Result) Result {
 	r := Result{Owned: a.Owned.Join(b.Owned), Views: a.Views | b.Views, Needs: a.Needs | b.Needs,
 		Tells: a.Tells | b.Tells, Shows: a.Shows | b.Shows, Is: a.Is | b.Is}
-	r.Must = a.Must && b.Must
+	r.Must, r.Some = a.Must && b.Must, max(a.Some, b.Some)
 	if r.Owned.Cond != Never {
 		r.Nil, r.Holes, r.Error = a.Nil || b.Nil, a.Holes || b.Holes, a.Error && b.Error
 	}

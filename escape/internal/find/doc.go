@@ -36,6 +36,9 @@
 // What is received from a channel, or stands in a slice of the function's own, and is freed on some way,
 // leaks on one on which nothing is done with it (taken.go).
 //
+// What a call through an interface returns leaks, if some types make it for the caller, others lend it, and
+// nothing is done with it than to look (some.go).
+//
 // What a function has from its caller it must not retain more often than it keeps it (counted.go). A deferred
 // call that would free what a variable has frees nothing if that is filled behind it (empty.go).
 package find

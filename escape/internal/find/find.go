@@ -42,6 +42,7 @@ const (
 	Counted                   // retained and released, all in all
 	Begun                     // given up before it is put together
 	Skipped                   // taken out of a channel or a slice, and left on some way
+	Some                      // made by some that a call may run, and lent by others
 	Empty                     // given to a deferred call that frees what is in it, and filled behind
 	occasions = iota
 )
@@ -136,7 +137,7 @@ func Find(f *own.Func, frees []place.Free, verdicts []place.Verdict, lates []*pl
 		}
 		out = append(out, r.out...)
 	}
-	out = slices.Concat(out, takings(f), fillings(f), heaps(f, out), empties(f))
+	out = slices.Concat(out, takings(f), some(f), fillings(f), heaps(f, out), empties(f))
 	slices.SortStableFunc(out, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Pos, b.Pos), cmp.Compare(a.Kind, b.Kind))
 	})

@@ -331,23 +331,7 @@ func (h *heap) made(v ssa.Value, put ssa.Instruction) bool {
 	if own := h.f.Summary(&c.Call).Results[k].Owned.Cond; own != effect.Always {
 		return false
 	}
-	return !slices.ContainsFunc(*v.Referrers(), func(i ssa.Instruction) bool {
-		switch i := i.(type) {
-		case *ssa.DebugRef, *ssa.BinOp:
-			return false
-		case *ssa.Call:
-			if h.f.Marks(i) {
-				return false
-			}
-			for n, a := range calls.Operands(&i.Call) {
-				if a == v && !h.f.Summary(&i.Call).Param(n).Borrows() {
-					return true
-				}
-			}
-			return false
-		}
-		return i != put
-	})
+	return onlyLooks(h.f, v, put)
 }
 
 // lost returns a return with an error that gives the heap up with something in it, and what put that there.

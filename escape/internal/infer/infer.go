@@ -105,6 +105,7 @@ func Summary(f *own.Func, frees *effect.Frees) *effect.Summary {
 	}
 	for n := range s.Results {
 		e.result(s, n)
+		s.Results[n].Some = e.some(n)
 	}
 	return s
 }
