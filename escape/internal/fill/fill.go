@@ -414,12 +414,15 @@ func (w *walk) someOwned(stores, put []ssa.Instruction) bool {
 }
 
 // HandsOver returns the site of what some instructions put away together, if nothing else hands it on or
-// frees it; else nil.
+// frees it; else nil. What a call made is its own, whatever it views.
 func HandsOver(f *own.Func, v ssa.Value, put ...ssa.Instruction) *pointsto.Site {
 	if i, ok := v.(*ssa.MakeInterface); ok {
 		v = i.X
 	}
 	h := f.Holds(v)
+	if k := slices.IndexFunc(h, func(h pointsto.Hold) bool { return h.Site.Value == v }); k >= 0 {
+		h = h[k : k+1]
+	}
 	if len(h) != 1 || h[0].As != pointsto.Whole || h[0].Site.Param >= 0 || f.Freed(h[0].Site) ||
 		slices.ContainsFunc(h[0].Site.Moves, func(a pointsto.Act) bool { return !slices.Contains(put, a.Instr) }) {
 		return nil

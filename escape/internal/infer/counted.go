@@ -182,6 +182,13 @@ func inField(of, v ssa.Value) bool {
 	}
 }
 
+// CountsDown reports whether a function takes one from a number in its first operand, atomically, and looks
+// whether anything is left.
+func CountsDown(f *ssa.Function) bool {
+	_, last := lastOne(f)
+	return last != nil
+}
+
 // lastOne returns the field from which a function takes one, and the block where nothing is left.
 func lastOne(f *ssa.Function) (field *types.Var, last *ssa.BasicBlock) {
 	for _, b := range f.Blocks {
