@@ -157,9 +157,16 @@ var importRules = []deptest.Rule{
 	{
 		Match: "escape/internal/find",
 		Allow: []string{"std", "escape/internal/calls", "escape/internal/effect", "escape/internal/fill", "escape/internal/ir", "escape/internal/memory",
-			"escape/internal/member", "escape/internal/own", "escape/internal/place", "escape/internal/pointsto", tools},
+			"escape/internal/member", "escape/internal/own", "escape/internal/place", "escape/internal/pointsto", "escape/internal/taken", tools},
 		Deny:    []string{"C", "testing"},
 		Because: "what is wrong is read off states at rest, of what is due, and of what frees a field; who asks for words asks report",
+	},
+	{
+		Match: "escape/internal/taken",
+		Allow: []string{"std", "escape/internal/calls", "escape/internal/effect", "escape/internal/fill", "escape/internal/ir", "escape/internal/memory",
+			"escape/internal/member", "escape/internal/own", "escape/internal/pointsto", tools},
+		Deny:    []string{"C", "testing"},
+		Because: "what is left on some way is seen on the ways; what is due where is not asked",
 	},
 	{
 		Match: "escape/internal/member",

@@ -11,8 +11,8 @@ import (
 
 // This file is about interfaces of the package whose methods others may implement as well. What such a call
 // does to its operands nobody knows. But if all that the package has to offer gives a result to the caller,
-// that is what the method is for, and who calls it has to free the result, whoever made it. If some of it does
-// and the rest lends, who calls it and frees nothing leaks what those make.
+// that is what the method is for, and who calls it has to free the result, whoever made it. If some of it
+// does and the rest lends, who calls it and frees nothing leaks what the first make.
 
 // promised returns what the results of a call through an interface are, as far as all types of the package
 // that implement it agree that they are owned.

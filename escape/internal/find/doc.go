@@ -34,7 +34,10 @@
 // goroutines fill, or that has structs with what was made, if nothing is taken out of it (heap.go).
 //
 // What is received from a channel, or stands in a slice of the function's own, and is freed on some way,
-// leaks on one on which nothing is done with it (taken.go).
+// leaks on one on which nothing is done with it (room *taken*).
+//
+// What is given to calls of which nothing is known, and put away as the function's own behind them, leaks
+// where the function fails in between (lent.go).
 //
 // What a call through an interface returns leaks, if some types make it for the caller, others lend it, and
 // nothing is done with it than to look (some.go).

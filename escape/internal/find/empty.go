@@ -14,6 +14,7 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/own"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
+	"github.com/lastuse/lastuse/escape/internal/taken"
 )
 
 // This file is about deferred calls that free nothing, since their operand is still empty where they are
@@ -91,7 +92,7 @@ func grownBehind(f *own.Func, v ssa.Value, behind ssa.Instruction) *ssa.Call {
 				add(i)
 			case *ssa.DebugRef, *ssa.IndexAddr, *ssa.BinOp:
 			case *ssa.Call:
-				if freesOperand(f, i, same[k]) {
+				if taken.Frees(f, i, same[k]) {
 					return nil
 				}
 			default:
@@ -100,19 +101,6 @@ func grownBehind(f *own.Func, v ssa.Value, behind ssa.Instruction) *ssa.Call {
 		}
 	}
 	return first
-}
-
-// freesOperand reports whether a call may free an operand, wherever it is that.
-func freesOperand(f *own.Func, c ssa.CallInstruction, v ssa.Value) bool {
-	if _, builtin := c.Common().Value.(*ssa.Builtin); builtin || f.Marks(c) {
-		return false
-	}
-	for n, a := range calls.Operands(c.Common()) {
-		if a == v && f.Summary(c.Common()).Param(n).Freed.Cond != effect.Never {
-			return true
-		}
-	}
-	return false
 }
 
 // comesFrom reports whether a value may be another one, or that with something appended.
@@ -191,7 +179,7 @@ func takesIt(f *own.Func, i ssa.Instruction, v ssa.Value) bool {
 	case *ssa.Convert:
 		return slices.ContainsFunc(*i.Referrers(), func(u ssa.Instruction) bool { return takesIt(f, u, i) })
 	case ssa.CallInstruction:
-		return freesOperand(f, i, v)
+		return taken.Frees(f, i, v)
 	}
 	return true
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/own"
 	"github.com/lastuse/lastuse/escape/internal/place"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
+	"github.com/lastuse/lastuse/escape/internal/taken"
 )
 
 // A Kind is a category of findings.
@@ -137,7 +138,19 @@ func Find(f *own.Func, frees []place.Free, verdicts []place.Verdict, lates []*pl
 		}
 		out = append(out, r.out...)
 	}
-	out = slices.Concat(out, takings(f), some(f), fillings(f), heaps(f, out), empties(f))
+	out = slices.Concat(out, lent(f, out))
+	known := func(v ssa.Value) bool {
+		return slices.ContainsFunc(out, func(fd Finding) bool { return fd.Site.Value == v })
+	}
+	for _, l := range taken.Losses(f, known) {
+		fd := Finding{Kind: Leak, On: Skipped, State: own.Owned, Pos: l.From, Other: l.At}
+		fd.Site = &pointsto.Site{Value: l.Value, Param: -1, Begun: l.All}
+		if l.All {
+			fd.On, fd.Pos, fd.Other, fd.Field.Part = Begun, l.At, l.From, true
+		}
+		out = append(out, fd)
+	}
+	out = slices.Concat(out, some(f), fillings(f), heaps(f, out), empties(f))
 	slices.SortStableFunc(out, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Pos, b.Pos), cmp.Compare(a.Kind, b.Kind))
 	})

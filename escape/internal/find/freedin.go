@@ -5,11 +5,10 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/lastuse/lastuse/escape/internal/calls"
-	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/ir"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
+	"github.com/lastuse/lastuse/escape/internal/taken"
 )
 
 // FreedIn returns the first call in a literal that an instruction makes, or hands on, which frees what the
@@ -32,33 +31,9 @@ func FreedIn(f *pointsto.Func, i ssa.Instruction, v ssa.Value) (free ssa.CallIns
 			if f.Reaches(b, v) == memory.None {
 				continue
 			}
-			if free, again = freedBy(f, m.Fn.(*ssa.Function).FreeVars[n]); free != nil {
+			if free, again = taken.FreedBy(f, m.Fn.(*ssa.Function).FreeVars[n]); free != nil {
 				return free, again
 			}
-		}
-	}
-	return nil, false
-}
-
-// freedBy returns the first call that frees what is in a captured variable, or in one of a literal there.
-func freedBy(f *pointsto.Func, v ssa.Value) (free ssa.CallInstruction, again bool) {
-	for _, i := range *v.Referrers() {
-		switch i := i.(type) {
-		case *ssa.UnOp:
-			free, again = freedBy(f, i)
-		case *ssa.MakeClosure:
-			if fn := i.Fn.(*ssa.Function); fn.Synthetic == "" {
-				free, again = freedBy(f, fn.FreeVars[slices.Index(i.Bindings, v)])
-			}
-		case ssa.CallInstruction:
-			for k, a := range calls.Operands(i.Common()) {
-				if p := f.Summary(i.Common()).Param(k); a == v && p.Freed.Cond != effect.Never {
-					return i, p.Repeatable
-				}
-			}
-		}
-		if free != nil {
-			return free, again
 		}
 	}
 	return nil, false

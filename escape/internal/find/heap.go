@@ -14,6 +14,7 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/own"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
+	"github.com/lastuse/lastuse/escape/internal/taken"
 )
 
 // This file is about slices and maps that are made here and filled with what is made: by literals that the
@@ -245,7 +246,7 @@ func (h *heap) call(c *ssa.Call, v ssa.Value, in ssa.Instruction) {
 	if b, ok := c.Call.Value.(*ssa.Builtin); ok {
 		switch {
 		case b.Name() == "len" || b.Name() == "cap":
-		case memory.Appended(c) != nil && c.Call.Args[0] == v && (in == nil || putBack(c, v)):
+		case memory.Appended(c) != nil && c.Call.Args[0] == v && (in == nil || taken.PutBack(c, v)):
 			if in == nil {
 				h.add(c)
 			}
@@ -260,16 +261,6 @@ func (h *heap) call(c *ssa.Call, v ssa.Value, in ssa.Instruction) {
 	for k, a := range calls.Operands(&c.Call) {
 		h.bad = h.bad || a == v && !h.f.Summary(&c.Call).Param(k).Borrows()
 	}
-}
-
-// putBack reports whether what is appended to the value of a variable is put into that again alone.
-func putBack(c *ssa.Call, v ssa.Value) bool {
-	load, ok := v.(*ssa.UnOp)
-	return ok && !slices.ContainsFunc(*c.Referrers(), func(i ssa.Instruction) bool {
-		s, ok := i.(*ssa.Store)
-		_, debug := i.(*ssa.DebugRef)
-		return !debug && (!ok || s.Addr != load.X)
-	})
 }
 
 // item looks at the uses of the address of an item, or of a field in there.
@@ -310,28 +301,9 @@ func (h *heap) put(v ssa.Value, by, in ssa.Instruction, part bool) {
 	if in != nil {
 		at = in
 	}
-	if (in != nil || part) && h.f.In.Frees.Of(v.Type()) != nil && h.made(v, by) {
+	if (in != nil || part) && h.f.In.Frees.Of(v.Type()) != nil && taken.MadeFor(h.f, v, by) {
 		h.gifts = append(h.gifts, gift{by, at})
 	}
-}
-
-// made reports whether a call made a value, of which nothing else is done than to look at it.
-func (h *heap) made(v ssa.Value, put ssa.Instruction) bool {
-	c := memory.CallOf(v)
-	if c == nil {
-		return false
-	}
-	if _, builtin := c.Call.Value.(*ssa.Builtin); builtin {
-		return false
-	}
-	k := 0
-	if e, ok := v.(*ssa.Extract); ok {
-		k = e.Index
-	}
-	if own := h.f.Summary(&c.Call).Results[k].Owned.Cond; own != effect.Always {
-		return false
-	}
-	return onlyLooks(h.f, v, put)
 }
 
 // lost returns a return with an error that gives the heap up with something in it, and what put that there.

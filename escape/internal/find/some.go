@@ -1,20 +1,17 @@
 package find
 
 import (
-	"slices"
-
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/lastuse/lastuse/escape/internal/calls"
-	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/member"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/own"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
+	"github.com/lastuse/lastuse/escape/internal/taken"
 )
 
-// This file is about calls through interfaces of the package of which some types make a result for the caller,
-// and others lend theirs. Who only looks at such a result leaks what the first make.
+// This file is about calls through interfaces of the package of which some types make a result for the
+// caller, and others lend theirs. Who only looks at such a result leaks what the first make.
 
 // some lists the results of such calls that a function only looks at.
 func some(f *own.Func) (out []Finding) {
@@ -28,7 +25,7 @@ func some(f *own.Func) (out []Finding) {
 		}
 		for k, r := range f.Summary(&c.Call).Results {
 			v := memory.Result(c, k)
-			if !r.Some.IsValid() || v != nil && (f.In.Frees.Of(v.Type()) == nil || !onlyLooks(f, v, nil)) {
+			if !r.Some.IsValid() || v != nil && (f.In.Frees.Of(v.Type()) == nil || !taken.OnlyLooks(f, v, nil)) {
 				continue
 			}
 			if v == nil {
@@ -39,33 +36,4 @@ func some(f *own.Func) (out []Finding) {
 		}
 	})
 	return out
-}
-
-// onlyLooks reports whether all that is done with a value, or with what is the same under another type, is to
-// look at it, besides what an instruction does.
-func onlyLooks(f *own.Func, v ssa.Value, besides ssa.Instruction) bool {
-	return !slices.ContainsFunc(*v.Referrers(), func(i ssa.Instruction) bool {
-		switch i := i.(type) {
-		case *ssa.DebugRef, *ssa.BinOp:
-			return false
-		case *ssa.ChangeType, *ssa.ChangeInterface, *ssa.MakeInterface:
-			return !onlyLooks(f, i.(ssa.Value), besides)
-		case *ssa.Call:
-			if f.Marks(i) {
-				return false
-			}
-			if _, builtin := i.Call.Value.(*ssa.Builtin); builtin {
-				return true
-			}
-			s := f.Summary(&i.Call)
-			for k, a := range calls.Operands(&i.Call) {
-				is := func(r effect.Result) bool { return r.Is>>min(k, 63)&1 == 1 }
-				if a == v && (!s.Param(k).Borrows() || slices.ContainsFunc(s.Results, is)) {
-					return i != besides
-				}
-			}
-			return false
-		}
-		return i != besides
-	})
 }

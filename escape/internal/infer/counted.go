@@ -1,7 +1,6 @@
 package infer
 
 import (
-	"go/constant"
 	"go/token"
 	"go/types"
 	"iter"
@@ -26,7 +25,7 @@ func Counted(f *own.Func) *effect.Found {
 	if len(f.SSA.Params) != 1 || f.SSA.Signature.Results().Len() > 0 || len(f.SSA.AnonFuncs) > 0 {
 		return nil
 	}
-	field, last := lastOne(f.SSA)
+	field, last := calls.LastOne(f.SSA)
 	if last == nil {
 		return nil
 	}
@@ -120,7 +119,7 @@ func counts(i ssa.Instruction, at ssa.Value, method bool) (ok, one bool) {
 		if c, ok := i.Val.(*ssa.Const); ok && c.Value == nil && !elsewhere { // of a type of its own: zero
 			return i.Addr == at, false
 		}
-		return i.Addr == at && !method && (elsewhere || isInt(i.Val, 1)), true
+		return i.Addr == at && !method && (elsewhere || calls.IsInt(i.Val, 1)), true
 	case *ssa.Call:
 		fn := calls.Called(&i.Call)
 		if fn == nil || fn.Pkg() == nil || fn.Pkg().Path() != "sync/atomic" {
@@ -131,9 +130,9 @@ func counts(i ssa.Instruction, at ssa.Value, method bool) (ok, one bool) {
 		case strings.HasPrefix(name, "Load"):
 			return true, false
 		case strings.HasPrefix(name, "Add"):
-			return isInt(args[1], 1) || isInt(args[1], -1), !method && isInt(args[1], 1)
+			return calls.IsInt(args[1], 1) || calls.IsInt(args[1], -1), !method && calls.IsInt(args[1], 1)
 		case strings.HasPrefix(name, "Store"):
-			return !method && isInt(args[1], 1), true
+			return !method && calls.IsInt(args[1], 1), true
 		}
 	}
 	return false, false
@@ -182,70 +181,6 @@ func inField(of, v ssa.Value) bool {
 	}
 }
 
-// CountsDown reports whether a function takes one from a number in its first operand, atomically, and looks
-// whether anything is left.
-func CountsDown(f *ssa.Function) bool {
-	_, last := lastOne(f)
-	return last != nil
-}
-
-// lastOne returns the field from which a function takes one, and the block where nothing is left.
-func lastOne(f *ssa.Function) (field *types.Var, last *ssa.BasicBlock) {
-	for _, b := range f.Blocks {
-		branch, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If)
-		if !ok {
-			continue
-		}
-		test, ok := branch.Cond.(*ssa.BinOp)
-		if !ok || test.Op != token.EQL && test.Op != token.NEQ || !isInt(test.Y, 0) {
-			continue
-		}
-		c, ok := test.X.(*ssa.Call)
-		if !ok {
-			continue
-		}
-		at := 0
-		if test.Op == token.NEQ {
-			at = 1
-		}
-		if field := added(f, c, -1); field != nil && len(b.Succs[at].Preds) == 1 {
-			return field, b.Succs[at]
-		}
-	}
-	return nil, nil
-}
-
-// added returns the field of the receiver to which a call adds a number, atomically; nil if it does not.
-func added(f *ssa.Function, c *ssa.Call, n int64) *types.Var {
-	fn := calls.Called(&c.Call)
-	if fn == nil || fn.Pkg() == nil || fn.Pkg().Path() != "sync/atomic" || !strings.HasPrefix(fn.Name(), "Add") {
-		return nil
-	}
-	args := calls.Operands(&c.Call)
-	at := args[0]
-	if load, ok := at.(*ssa.UnOp); ok && load.Op == token.MUL { // the number may stand elsewhere
-		at = load.X
-	}
-	a, ok := at.(*ssa.FieldAddr)
-	if !ok || a.X != f.Params[0] || len(args) != 2 || !isInt(args[1], n) {
-		return nil
-	}
-	s, ok := f.Params[0].Type().Underlying().(*types.Pointer)
-	if !ok {
-		return nil
-	}
-	return s.Elem().Underlying().(*types.Struct).Field(a.Field)
-}
-
-func isInt(v ssa.Value, n int64) bool {
-	c, ok := v.(*ssa.Const)
-	if !ok || c.Value == nil || c.Value.Kind() != constant.Int {
-		return false
-	}
-	x, exact := constant.Int64Val(c.Value)
-	return exact && x == n
-}
-
 // retains reports whether a function does nothing but take a reference more to a value that is counted.
 func retains(f *own.Func, frees *effect.Frees) bool {
 	if len(f.SSA.Params) != 1 || f.SSA.Signature.Recv() == nil || f.SSA.Signature.Results().Len() > 0 {
@@ -258,7 +193,7 @@ func retains(f *own.Func, frees *effect.Frees) bool {
 			c, ok := i.(*ssa.Call)
 			switch {
 			case !ok || f.Marks(i):
-			case count != nil && added(f.SSA, c, 1) == count:
+			case count != nil && calls.Adds(f.SSA, c, 1) == count:
 				one = true
 			case !f.Summary(&c.Call).Param(0).Borrows():
 				return false

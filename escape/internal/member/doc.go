@@ -4,11 +4,11 @@
 // # The way through
 //
 // What ends values of a type is the method that a line says frees them, or the one that frees most of
-// their fields, or that counts references down, with the methods of the type that it calls. A field that owns is forgotten if none of
-// these frees it or hands it on, and no other method without operands does; and it is forgotten where
-// another field is nil if all of its frees stand behind a test of that one, while some function makes it
-// for a new value and leaves the other alone. So is one whose methods fill it, if it is never ended: none of
-// them is called that takes nothing else, and may do that.
+// their fields, or that counts references down, with the methods of the type that it calls. A field that owns
+// is forgotten if none of these frees it or hands it on, and no other method without operands does; and it is
+// forgotten where another field is nil if all of its frees stand behind a test of that one, while some
+// function makes it for a new value and leaves the other alone. So is one whose methods fill it, if it is
+// never ended: none of them is called that takes nothing else, and may do that.
 //
 // So is a channel with room for things that are sent there, if what ends the value, or is named so, neither
 // receives nor hands it on, to close among others. It is lost if it is given another channel, and no method

@@ -10,7 +10,6 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
-	"github.com/lastuse/lastuse/escape/internal/infer"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/own"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
@@ -246,7 +245,7 @@ func endOf(n *types.Named, methods []*method, frees *effect.Frees) *ending {
 			break
 		}
 		// One that sets what it freed to nothing may well be followed by more.
-		sure := len(m.freed) > len(m.emptied) || isEnd(n, m.fn, frees) || infer.CountsDown(m.ssa)
+		sure := len(m.freed) > len(m.emptied) || isEnd(n, m.fn, frees) || calls.CountsDown(m.ssa)
 		if free == nil && m.ends() && sure && !m.returns && (end == nil || len(m.freed) > len(end.freed)) {
 			end = &ending{method: m}
 		}
@@ -312,7 +311,7 @@ func forgotten(n *types.Named, methods []*method, put map[*types.Var]*stores, fr
 	if end == nil {
 		return nil
 	}
-	all := Finding{SSA: end.ssa, Method: end.fn, Type: n, Named: len(end.freed) == 0 && !end.known && !infer.CountsDown(end.ssa)}
+	all := Finding{SSA: end.ssa, Method: end.fn, Type: n, Named: len(end.freed) == 0 && !end.known && !calls.CountsDown(end.ssa)}
 	s := n.Underlying().(*types.Struct)
 	for k := range s.NumFields() {
 		has := put[s.Field(k)]

@@ -1,4 +1,4 @@
-package find
+package taken
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/ir"
 	"github.com/lastuse/lastuse/escape/internal/member"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/own"
@@ -28,16 +29,31 @@ type taken struct {
 	v      ssa.Value
 	ok     ssa.Value // says whether there was any; may be nil
 	same   []ssa.Value
-	chosen func(int64) bool // of a select: which of its cases it is; may be nil
+	chosen func(int64) bool  // of a select: which of its cases it is; may be nil
+	in     *shared           // the variable that it is put into; may be nil
+	part   ssa.Value         // the variable of a struct that it is a part of; may be nil
+	frees  []ssa.Instruction // that free it: calls in front of one only borrow it
 }
 
-// takings lists what leaks of what a function takes out one by one.
-func takings(f *own.Func) (out []Finding) {
+// A Loss is what a function leaves on some way.
+type Loss struct {
+	Value ssa.Value
+	All   bool      // it is a slice, of which what is in it is left
+	From  token.Pos // where it is taken out, or made
+	At    token.Pos // where the way ends
+}
+
+// Losses lists what leaks of what a function takes out one by one, but for what is known to leak by itself.
+func Losses(f *own.Func, known func(ssa.Value) bool) (out []Loss) {
 	member.Each(f.SSA, func(i ssa.Instruction) {
 		for _, t := range takenBy(f, i) {
 			if at := t.skipped(); at.IsValid() {
-				s := &pointsto.Site{Value: t.v, Param: -1}
-				out = append(out, Finding{Kind: Leak, On: Skipped, State: own.Owned, Site: s, Pos: cmp.Or(t.from, at), Other: at})
+				out = append(out, Loss{Value: t.v, From: cmp.Or(t.from, at), At: at})
+			}
+		}
+		if t := appendedTo(f, i); t != nil && !known(t.v) {
+			if at := t.skipped(); at.IsValid() {
+				out = append(out, Loss{Value: t.in.cell, All: true, From: t.from, At: at})
 			}
 		}
 	})
@@ -48,9 +64,17 @@ func takings(f *own.Func) (out []Finding) {
 // anywhere.
 func takenBy(f *own.Func, i ssa.Instruction) (out []*taken) {
 	add := func(v, ok ssa.Value, from token.Pos) {
-		if v != nil && f.In.Frees.Of(v.Type()) != nil {
+		if v == nil {
+			return
+		}
+		for _, t := range parts(f, v) {
+			t.by, t.from, t.ok = i, from, ok
+			out = append(out, t)
+		}
+		if f.In.Frees.Of(v.Type()) != nil {
 			t := &taken{f: f, by: i, from: from, v: v, ok: ok, same: []ssa.Value{v}}
 			t.copies()
+			t.shares()
 			out = append(out, t)
 		}
 	}
@@ -69,14 +93,63 @@ func takenBy(f *own.Func, i ssa.Instruction) (out []*taken) {
 	case *ssa.Select:
 		n := 2 // the results of those that receive
 		for k, s := range i.States {
+			had := len(out)
 			if s.Dir == types.RecvOnly {
 				add(memory.Extract(i, n), memory.Extract(i, 1), s.Pos)
 				n++
 			}
-			if len(out) > 0 && out[len(out)-1].chosen == nil {
-				out[len(out)-1].chosen = func(n int64) bool { return n == int64(k) }
+			for _, t := range out[had:] {
+				t.chosen = func(n int64) bool { return n == int64(k) }
 			}
 		}
+	}
+	return out
+}
+
+// parts lists what is in fields of a struct that is taken out and put into a variable of its own, as far as
+// these are only read.
+func parts(f *own.Func, v ssa.Value) (out []*taken) {
+	if !member.IsStruct(v.Type()) || f.In.Frees.Of(v.Type()) != nil {
+		return nil
+	}
+	var in *ssa.Alloc
+	for _, i := range *v.Referrers() {
+		s, ok := i.(*ssa.Store)
+		if _, debug := i.(*ssa.DebugRef); !debug && (!ok || in != nil) && !f.Marks(i) {
+			return nil
+		}
+		if ok {
+			in, _ = s.Addr.(*ssa.Alloc)
+		}
+	}
+	if in == nil || len(ir.Stores(in)) != 1 {
+		return nil
+	}
+	of := map[int]*taken{}
+	for _, i := range *in.Referrers() {
+		switch i := i.(type) {
+		case *ssa.DebugRef, *ssa.Store, *ssa.UnOp:
+		case *ssa.FieldAddr:
+			for _, u := range *i.Referrers() {
+				load, ok := u.(*ssa.UnOp)
+				if !ok {
+					return nil
+				}
+				if f.In.Frees.Of(load.Type()) == nil || f.Marks(load) {
+					continue
+				}
+				if of[i.Field] == nil {
+					of[i.Field] = &taken{f: f, v: load, part: in}
+					out = append(out, of[i.Field])
+				}
+				of[i.Field].same = append(of[i.Field].same, load)
+			}
+		default:
+			return nil
+		}
+	}
+	for _, t := range out {
+		t.copies()
 	}
 	return out
 }
@@ -116,6 +189,14 @@ func (t *taken) ours(slice ssa.Value) bool {
 
 // does reports whether an instruction frees what was taken, and whether it may do anything with it but look.
 func (t *taken) does(i ssa.Instruction) (freed, gone bool) {
+	if load, ok := i.(*ssa.UnOp); ok && t.part != nil && load.X == t.part && !t.f.Marks(i) {
+		return false, true
+	}
+	if t.in != nil {
+		if freed, gone, known := t.in.does(i); known {
+			return freed, gone
+		}
+	}
 	var of [8]*ssa.Value
 	for _, v := range i.Operands(of[:0]) {
 		if !slices.Contains(t.same, *v) {
@@ -153,7 +234,8 @@ func (t *taken) called(c ssa.CallInstruction) (freed, gone bool) {
 		}
 		p := s.Param(k)
 		freed = freed || p.Freed.Cond != effect.Never
-		gone = gone || !p.Borrows() || slices.ContainsFunc(s.Results, func(r effect.Result) bool { return r.Is>>min(k, 63)&1 == 1 })
+		lends := p.Freed.Cond == effect.Never && slices.ContainsFunc(t.frees, func(i ssa.Instruction) bool { return ir.Before(c, i) })
+		gone = gone || !p.Borrows() && !lends || slices.ContainsFunc(s.Results, func(r effect.Result) bool { return r.Is>>min(k, 63)&1 == 1 })
 		if _, at := c.(*ssa.Call); !at {
 			gone = true
 		}
@@ -164,17 +246,17 @@ func (t *taken) called(c ssa.CallInstruction) (freed, gone bool) {
 // skipped returns where a way ends on which nothing is done with what was taken, while it is freed on
 // another.
 func (t *taken) skipped() (at token.Pos) {
-	freed := false
 	member.Each(t.f.SSA, func(i ssa.Instruction) {
-		free, _ := t.does(i)
-		freed = freed || free
+		if free, _ := t.does(i); free {
+			t.frees = append(t.frees, i)
+		}
 	})
-	if !freed {
+	if len(t.frees) == 0 {
 		return at
 	}
 	asked := map[ssa.Value]bool{}
 	known := true
-	seen := map[*ssa.BasicBlock]bool{}
+	seen := map[*ssa.BasicBlock]bool{t.by.Block(): true}
 	var walk func(b *ssa.BasicBlock, rest []ssa.Instruction, last token.Pos)
 	walk = func(b *ssa.BasicBlock, rest []ssa.Instruction, last token.Pos) {
 		for _, i := range rest {
@@ -195,7 +277,7 @@ func (t *taken) skipped() (at token.Pos) {
 		}
 		for _, s := range t.ways(b) {
 			switch {
-			case s == t.by.Block():
+			case s == t.by.Block() && (t.in == nil || !t.in.all): // another one is taken out
 				at = cmp.Or(at, last)
 			case !seen[s]:
 				seen[s] = true
@@ -231,12 +313,25 @@ func (t *taken) ways(b *ssa.BasicBlock) []*ssa.BasicBlock {
 		return b.Succs[1:]
 	}
 	for _, x := range [][2]ssa.Value{{c.X, c.Y}, {c.Y, c.X}} {
-		if k, ok := x[1].(*ssa.Const); ok && k.IsNil() && slices.Contains(t.same, x[0]) {
-			if c.Op == token.EQL {
+		k, ok := x[1].(*ssa.Const)
+		some := slices.Contains(t.same, x[0])
+		if ok && k.IsNil() && (some || t.fails(x[0])) {
+			if (c.Op == token.EQL) == some {
 				return b.Succs[1:]
 			}
 			return b.Succs[:1]
 		}
 	}
 	return b.Succs
+}
+
+// fails reports whether a value is an error that stands beside what was taken: if it is not nil, there is
+// nothing else.
+func (t *taken) fails(v ssa.Value) bool {
+	load, ok := v.(*ssa.UnOp)
+	if !ok || t.part == nil || !effect.IsError(v.Type()) {
+		return false
+	}
+	a, ok := load.X.(*ssa.FieldAddr)
+	return ok && a.X == t.part
 }
