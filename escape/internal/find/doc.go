@@ -42,6 +42,8 @@
 // What a call through an interface returns leaks, if some types make it for the caller, others lend it, and
 // nothing is done with it than to look (some.go).
 //
-// What a function has from its caller it must not retain more often than it keeps it (counted.go). A deferred
+// What a function has from its caller it must not retain more often than it keeps it (counted.go), nor take a
+// reference to what it made for the only place where it puts that (kept.go). What a deferred call frees as a
+// raw pointer is freed twice if another call frees it as what it is (twice.go). A deferred
 // call that would free what a variable has frees nothing if that is filled behind it (empty.go).
 package find

@@ -150,7 +150,7 @@ func Find(f *own.Func, frees []place.Free, verdicts []place.Verdict, lates []*pl
 		}
 		out = append(out, fd)
 	}
-	out = slices.Concat(out, some(f), fillings(f), heaps(f, out), empties(f))
+	out = slices.Concat(out, some(f), twice(f), keptTwice(f, out), fillings(f), heaps(f, out), empties(f))
 	slices.SortStableFunc(out, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Pos, b.Pos), cmp.Compare(a.Kind, b.Kind))
 	})

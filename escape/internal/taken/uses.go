@@ -46,6 +46,11 @@ func OnlyLooks(f *own.Func, v ssa.Value, besides ssa.Instruction) bool {
 // MadeFor reports whether a call made a value, of which nothing else is done than to look at it, besides what
 // an instruction does.
 func MadeFor(f *own.Func, v ssa.Value, put ssa.Instruction) bool {
+	return Makes(f, v) && OnlyLooks(f, v, put)
+}
+
+// Makes reports whether a value is what a call made for the function.
+func Makes(f *own.Func, v ssa.Value) bool {
 	c := memory.CallOf(v)
 	if c == nil {
 		return false
@@ -57,7 +62,7 @@ func MadeFor(f *own.Func, v ssa.Value, put ssa.Instruction) bool {
 	if e, ok := v.(*ssa.Extract); ok {
 		k = e.Index
 	}
-	return f.Summary(&c.Call).Results[k].Owned.Cond == effect.Always && OnlyLooks(f, v, put)
+	return f.Summary(&c.Call).Results[k].Owned.Cond == effect.Always
 }
 
 // Frees reports whether a call may free an operand, wherever it is that.
