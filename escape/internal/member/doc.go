@@ -17,6 +17,9 @@
 // So is a map in a field, or in what is given to functions that put something there which is its own then:
 // what they made, or took a reference to (items.go).
 //
+// A method that gives all fields something else but one, and frees what some had, forgets that one, if what
+// ends the value frees it (renewed.go).
+//
 // An item of a slice in a field that some method frees is lost if it is given something else, and was used
 // just before. And who frees what such a field has before he takes a reference to what comes may free just
 // that, if both are one: that is said unless he compares them (replaced.go).

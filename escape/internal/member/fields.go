@@ -59,6 +59,7 @@ func Fields(pkg []*own.Func, frees *effect.Frees) []Finding {
 	for n, ms := range methods {
 		out = append(out, forgotten(n, ms, put, frees)...)
 		out = append(out, lost(n, ms, put)...)
+		out = append(out, renewed(n, ms, frees)...)
 	}
 	for _, f := range pkg {
 		out = append(out, replaced(f, methods)...)
