@@ -44,6 +44,7 @@
 //
 // What a function has from its caller it must not retain more often than it keeps it (counted.go), nor take a
 // reference to what it made for the only place where it puts that (kept.go). What a deferred call frees as a
-// raw pointer is freed twice if another call frees it as what it is (twice.go). A deferred
-// call that would free what a variable has frees nothing if that is filled behind it (empty.go).
+// raw pointer is freed twice if another call frees it as what it is (twice.go). A deferred call that would
+// free what a variable has frees nothing if that is filled behind it (empty.go), and one that would free what
+// is in a slice if something panics does not if that is filled in front of it (guard.go).
 package find

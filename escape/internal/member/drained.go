@@ -13,7 +13,8 @@ import (
 // This file is about values that are used up: methods read what is in a field to its end, and no method that
 // takes nothing else ends the field. If one of them frees what it has read, all have to.
 
-// drained returns the methods that read a field to its end, and leave it, while another one that does frees it.
+// drained returns the methods that read a field to its end, and leave it, while another one that does frees
+// it.
 func drained(n *types.Named, methods []*method) (out []Finding) {
 	s := n.Underlying().(*types.Struct)
 	for k := range s.NumFields() {
@@ -32,8 +33,8 @@ func drained(n *types.Named, methods []*method) (out []Finding) {
 	return out
 }
 
-// drains reports whether a method calls one of what is in field k for as long as that says that there is more,
-// and does no more with it than to call its methods.
+// drains reports whether a method calls one of what is in field k for as long as that says that there is
+// more, and does no more with it than to call its methods.
 func drains(m *method, k int) (yes bool) {
 	for _, i := range *m.ssa.Params[0].Referrers() {
 		a, ok := i.(*ssa.FieldAddr)

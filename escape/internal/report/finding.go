@@ -62,6 +62,9 @@ func (w *Reasons) Finding(f *pointsto.Func, fd find.Finding) string {
 	if fd.On == find.Some {
 		return name + " is never freed, although some of what this may call make it for the caller, as at " + At(fd.Other) + made
 	}
+	if fd.On == find.Unguarded {
+		return "what is in " + name + " is lost if this panics: the call that frees it then is deferred later, at " + At(fd.Other)
+	}
 	if fd.On == find.Empty {
 		return name + " is empty where this call is deferred, so it frees nothing of what is put there at " + At(fd.Other)
 	}
