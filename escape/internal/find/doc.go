@@ -47,4 +47,7 @@
 // raw pointer is freed twice if another call frees it as what it is (twice.go). A deferred call that would
 // free what a variable has frees nothing if that is filled behind it (empty.go), and one that would free what
 // is in a slice if something panics does not if that is filled in front of it (guard.go).
+//
+// Children that a helper fills one after the other leak where it fails, if who calls it frees them only where
+// it does not, and the helper frees none (half.go).
 package find

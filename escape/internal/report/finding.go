@@ -65,6 +65,10 @@ func (w *Reasons) Finding(f *pointsto.Func, fd find.Finding) string {
 	if fd.On == find.Unguarded {
 		return "what is in " + name + " is lost if this panics: the call that frees it then is deferred later, at " + At(fd.Other)
 	}
+	if fd.On == find.Half {
+		return fmt.Sprintf("what is in %s of %s is freed at %s if the call before succeeds, and not here, where it fails half-way",
+			fd.Field.Name, name, At(fd.Other))
+	}
 	if fd.On == find.Empty {
 		return name + " is empty where this call is deferred, so it frees nothing of what is put there at " + At(fd.Other)
 	}

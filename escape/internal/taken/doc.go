@@ -7,8 +7,8 @@
 // Something is taken out by an instruction; the values that are the same thing under another type go with it.
 // All ways from there are walked until something is done with it: it is freed, put away, or handed on. A way
 // that ends before is a loss ([Loss]), if there is another one on which it is freed. Ways on which it is
-// nothing are left out, and so is a function that asks one thing twice. A call in front of a free on all ways
-// only borrows it, whatever is known of the call.
+// nothing are left out, and so is a function that asks one thing twice. A call that is followed by a free on
+// all ways, unless it fails, only borrows it, whatever is known of the call.
 //
 // What is received may be a struct: then what is in its fields is taken out, and beside an error that is not
 // nil there is nothing. It may be put into a variable that literals share which the function only calls; and

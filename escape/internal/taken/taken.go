@@ -10,6 +10,7 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/fill"
 	"github.com/lastuse/lastuse/escape/internal/ir"
 	"github.com/lastuse/lastuse/escape/internal/member"
 	"github.com/lastuse/lastuse/escape/internal/memory"
@@ -234,13 +235,40 @@ func (t *taken) called(c ssa.CallInstruction) (freed, gone bool) {
 		}
 		p := s.Param(k)
 		freed = freed || p.Freed.Cond != effect.Never
-		lends := p.Freed.Cond == effect.Never && slices.ContainsFunc(t.frees, func(i ssa.Instruction) bool { return ir.Before(c, i) })
-		gone = gone || !p.Borrows() && !lends || slices.ContainsFunc(s.Results, func(r effect.Result) bool { return r.Is>>min(k, 63)&1 == 1 })
+		gone = gone || !p.Borrows() && !(p.Freed.Cond == effect.Never && t.lends(c)) || slices.ContainsFunc(s.Results, func(r effect.Result) bool { return r.Is>>min(k, 63)&1 == 1 })
 		if _, at := c.(*ssa.Call); !at {
 			gone = true
 		}
 	}
 	return freed, gone
+}
+
+// lends reports whether a call only borrows, whatever is known of it: where it does not fail, a free comes on
+// each way behind it.
+func (t *taken) lends(i ssa.CallInstruction) bool {
+	c, ok := i.(*ssa.Call)
+	if !ok || !effect.HasError(c.Call.Signature()) {
+		return false
+	}
+	succeeds := func(b *ssa.BasicBlock) bool {
+		failed, known := t.f.Failed(c, b)
+		return known && !failed && c.Block().Dominates(b)
+	}
+	ends := []ssa.Instruction{t.by}
+	for _, r := range ir.Returns(t.f.SSA) {
+		ends = append(ends, r)
+	}
+	some := false
+	for _, b := range t.f.SSA.Blocks {
+		if !succeeds(b) || !slices.ContainsFunc(b.Preds, func(p *ssa.BasicBlock) bool { return !succeeds(p) }) {
+			continue
+		}
+		some = true
+		if slices.ContainsFunc(ends, func(i ssa.Instruction) bool { return fill.Leads(b.Instrs[0], i, t.frees) }) {
+			return false
+		}
+	}
+	return some
 }
 
 // skipped returns where a way ends on which nothing is done with what was taken, while it is freed on
