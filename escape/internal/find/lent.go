@@ -25,6 +25,7 @@ func lent(f *own.Func, found []Finding) (out []Finding) {
 	if !effect.HasError(f.SSA.Signature) {
 		return nil
 	}
+	frees := freers(f)
 	for _, g := range f.Groups {
 		for _, s := range g.Sites {
 			known := slices.ContainsFunc(found, func(fd Finding) bool { return fd.Site == s })
@@ -32,7 +33,7 @@ func lent(f *own.Func, found []Finding) (out []Finding) {
 			if g.Why() != "" || known || !made {
 				continue
 			}
-			if r := givenUp(f, s); r != nil {
+			if r := givenUp(f, s, frees[s]); r != nil {
 				at := r.Pos()
 				out = append(out, Finding{Kind: Leak, On: Dead, State: own.Owned, Site: s, Pos: s.Pos(), Other: at})
 			}
@@ -43,7 +44,7 @@ func lent(f *own.Func, found []Finding) (out []Finding) {
 
 // givenUp returns a return with an error at which a function gives up what a site makes behind calls that do
 // not take it; nil if there is none.
-func givenUp(f *own.Func, s *pointsto.Site) *ssa.Return {
+func givenUp(f *own.Func, s *pointsto.Site, frees []ssa.Instruction) *ssa.Return {
 	var calls, ends []ssa.Instruction
 	direct := map[ssa.Instruction]bool{}
 	for _, a := range s.Moves {
@@ -68,9 +69,11 @@ func givenUp(f *own.Func, s *pointsto.Site) *ssa.Return {
 			return nil
 		}
 	}
-	if len(calls) == 0 || !endsIt(f, s, &ends) {
+	later := func(i ssa.Instruction) bool { _, now := i.(*ssa.Call); return !now }
+	if len(calls) == 0 || slices.ContainsFunc(frees, later) {
 		return nil
 	}
+	ends = append(ends, frees...)
 	puts := slices.DeleteFunc(slices.Clone(ends), func(i ssa.Instruction) bool {
 		r, back := i.(*ssa.Return)
 		return back && f.Fails(r)
@@ -134,21 +137,22 @@ func unseen(f *own.Func, c *ssa.Call) bool {
 	return !declared && !builtin && !literal && f.Summary(&c.Call).Unknown
 }
 
-// endsIt adds the calls that free what a site makes, and reports whether none of these is deferred.
-func endsIt(f *own.Func, s *pointsto.Site, ends *[]ssa.Instruction) bool {
-	now := true
+// freers lists what frees what each site makes.
+func freers(f *own.Func) map[*pointsto.Site][]ssa.Instruction {
+	out := map[*pointsto.Site][]ssa.Instruction{}
 	member.Each(f.SSA, func(i ssa.Instruction) {
 		c, ok := i.(ssa.CallInstruction)
 		if !ok || f.Marks(i) {
 			return
 		}
 		for _, v := range i.Operands(nil) {
-			if f.May(*v, s) && taken.Frees(f, c, *v) {
-				_, at := i.(*ssa.Call)
-				now = now && at
-				*ends = append(*ends, i)
+			if !taken.Frees(f, c, *v) {
+				continue
+			}
+			for _, h := range f.Holds(*v) {
+				out[h.Site] = append(out[h.Site], i)
 			}
 		}
 	})
-	return now
+	return out
 }
