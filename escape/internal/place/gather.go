@@ -12,30 +12,37 @@ import (
 // This file is about ways that meet behind the last use of a token on some of them, with a use on others, or
 // no place. No name says there on which ways it is owned still, so it is freed on all.
 
-// gather returns a spot for a run that has none, or none that suits all ways there: one that frees t
-// whatever the way, and the spots on these ways that go for that. The name is that of what makes t: it has
-// nothing else, also where t has passed.
-func (pl *planner) gather(t own.Token, r run, spots []*spot) (s *spot, gone map[*spot]bool) {
-	points := pl.moves[r.node]
-	for k := r.start; k < len(points) && points[k].Due(t) && s == nil; k++ {
-		s = pl.spot(points, k, pl.only(points[k], t))
-	}
-	if s == nil || t%2 == 1 || pl.leaving(r.node) {
-		return nil, nil
-	}
-	ways := pl.waysTo(r.node, t)
-	if ways[r.node] {
-		return nil, nil // it would be freed in each turn
+// gather returns spots for runs that have none, or none that suits all ways there: they free t whatever the
+// way; and the spots on these ways that go for that. The name is that of what makes t: it has nothing else,
+// also where t has passed. A run without such a spot has none here, either.
+func (pl *planner) gather(t own.Token, runs []run, spots []*spot) (found map[int]*spot, gone map[*spot]bool) {
+	found, gone = map[int]*spot{}, map[*spot]bool{}
+	ways := map[int]bool{}
+	for _, r := range runs {
+		points := pl.moves[r.node]
+		var s *spot
+		for k := r.start; k < len(points) && points[k].Due(t) && s == nil; k++ {
+			s = pl.spot(points, k, pl.only(points[k], t))
+		}
+		if s != nil && t%2 == 0 && !pl.leaving(r.node) {
+			if found[r.node] != nil {
+				return nil, nil
+			}
+			found[r.node] = s
+			maps.Copy(ways, pl.waysTo(r.node, t))
+		}
 	}
 	made, at, _ := pl.f.Where(pl.g.Sites[t/2].Value)
 	for n := range ways {
+		if found[n] != nil { // it would be freed in each turn, or once more behind
+			return nil, nil
+		}
 		if slices.ContainsFunc(pl.moves[n], func(p *own.Point) bool {
 			return (n != made || p.At > at) && p.Status(t)&^(own.Owned|own.Passed|own.Absent) != 0
 		}) {
 			return nil, nil // somebody else frees it on one of them
 		}
 	}
-	gone = map[*spot]bool{}
 	for _, q := range spots {
 		gone[q] = ways[q.node]
 		if ts, _ := q.point.Held(q.value); gone[q] && slices.ContainsFunc(ts, func(u own.Token) bool {
@@ -43,11 +50,11 @@ func (pl *planner) gather(t own.Token, r run, spots []*spot) (s *spot, gone map[
 		}) {
 			return nil, nil // that frees something else as well
 		}
-		if q.node == r.node || ways[q.node] && !pl.allLead(q.node, ways, r.node, t) {
+		if found[q.node] != nil || ways[q.node] && !pl.allLead(q.node, ways, found, t) {
 			return nil, nil
 		}
 	}
-	return s, gone
+	return found, gone
 }
 
 // only is a moment of a token that goes by what makes it, and by nothing else.
@@ -123,15 +130,15 @@ func (pl *planner) waysTo(to int, t own.Token) map[int]bool {
 	return seen
 }
 
-// allLead reports whether all ways from a node lead to another one before t is made anew.
-func (pl *planner) allLead(from int, ways map[int]bool, to int, t own.Token) bool {
+// allLead reports whether all ways from a node lead to one of others before t is made anew.
+func (pl *planner) allLead(from int, ways map[int]bool, to map[int]*spot, t own.Token) bool {
 	graph := pl.f.Graph
 	made, _, _ := pl.f.Where(pl.g.Sites[t/2].Value)
 	seen := map[int]bool{}
 	for open := []int{from}; len(open) > 0; open = open[1:] {
 		for _, m := range graph.Succs[open[0]] {
 			switch {
-			case m == graph.Panic || !pl.f.Runs(m) || m == to || seen[m]:
+			case m == graph.Panic || !pl.f.Runs(m) || to[m] != nil || seen[m]:
 			case m == made || !ways[m]:
 				return false
 			default:

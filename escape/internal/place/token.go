@@ -51,14 +51,22 @@ func (pl *planner) begin(t own.Token) *placing {
 // all ways there.
 func (pl *planner) finish(p *placing) []*spot {
 	var at, none []int
-	for _, r := range p.open {
-		s, gone := pl.gather(p.t, r, p.spots)
-		if s == nil {
-			none = append(none, r.node)
-			continue
+	gather := func(runs []run) (some bool) {
+		found, gone := pl.gather(p.t, runs, p.spots)
+		p.spots = slices.DeleteFunc(p.spots, func(q *spot) bool { return gone[q] })
+		for _, r := range runs {
+			if s := found[r.node]; s != nil {
+				p.spots, at = append(p.spots, s), append(at, r.node)
+			} else if len(found) > 0 || len(runs) == 1 {
+				none = append(none, r.node)
+			}
 		}
-		p.spots = append(slices.DeleteFunc(p.spots, func(q *spot) bool { return gone[q] }), s)
-		at = append(at, r.node)
+		return len(found) > 0 || len(runs) < 2
+	}
+	if !gather(p.open) { // some lead to others
+		for _, r := range p.open {
+			gather([]run{r})
+		}
 	}
 	pl.aside(p, at, none)
 	pl.trace(p.t, p.spots, p.runs)
