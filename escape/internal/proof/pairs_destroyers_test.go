@@ -15,6 +15,30 @@ var destroyerPairs = []pair{
 	{"a destructor writes behind a loop", netClosed(`l.w.Free()`, `x.ls = nil`),
 		netClosed(`l.w.Free()`, `x.ls[0].w.Free()`), "does more than free"},
 	{"a destructor of each by its own", netClosed(`l.free()`), netClosed(`l.frees()`), "does more than free"},
+	{"the program frees the field beside it", besideField(`p.Close()`), besideField(`p.CloseBoth()`), gone},
+	{"it is in the field that the program frees", besideField(`p.Close()`), besideField(`p.Swap(); p.Close()`), gone},
+	{"one of two destructors frees the field beside it", "",
+		besideField(`c := (*two).Close; if x == 1 { c = (*two).CloseBoth }; c(p)`), gone},
+}
+
+// besideField is a function that frees what is in one field of a struct, of which the program frees others.
+func besideField(closes string) string {
+	return `
+type two struct{ a, b *B }
+
+func (p *two) Close() { p.a.Free() }
+
+func (p *two) CloseBoth() { p.a.Free(); p.b.Free() }
+
+func (p *two) Swap() { p.a, p.b = p.b, p.a }
+
+func f(x int) {
+	b := Make()
+	p := &two{Make(), b}
+	` + closes + `
+	b.Free() //F
+}
+`
 }
 
 // netClosed is a function that frees a struct with a slice of structs, by a destructor with that body for

@@ -78,7 +78,7 @@ func (p *Param) or(q Param) {
 		p.Grown |= q.Grown
 	}
 	if q.Frees {
-		p.Alone = p.Alone && q.Alone
+		p.Alone, p.Parts = p.Alone && q.Alone, nil
 	}
 	if q.Frees && !slices.Equal(p.Parts, q.Parts) {
 		p.Parts = nil

@@ -151,7 +151,7 @@ func (w *walker) external(k *call, p phase, s *set, touched func(ssa.Value) bool
 		if !touched(a) && !(p&phaseMask >= ours && w.forged(a)) {
 			continue
 		}
-		if k.ruledOut(par) || w.behind != nil || par.Frees && w.onlyViewed(par, w.g.freed(w.f.of(a), par)) {
+		if k.ruledOut(par) || w.behind != nil || par.Frees && w.spared(par, w.g.freed(w.f.of(a), par)) {
 			par.Frees = false // it reads what leads to that
 		}
 		if par.Stores || w.part(s, a, par) || par.Empties && w.holds(s, a) || w.rewritten(s, a) {
@@ -213,6 +213,16 @@ func (w *walker) results(k *call, p phase, s *set, cont func(phase, *set)) {
 	default:
 		cont(p, s)
 	}
+}
+
+// spared reports whether a free of what pts says frees other resources than the one that is followed: these
+// may view it, or be in other fields of what it is in, of which such a free frees some.
+func (w *walker) spared(p Param, pts set) bool {
+	if p.Alone || len(p.Parts) == 0 {
+		return w.onlyViewed(p, pts)
+	}
+	p.Alone = true
+	return w.onlyViewed(p, w.f.viewed(pts)) // they may be freed with what they view
 }
 
 // onlyViewed reports whether a free of what pts says frees other resources than the one that is followed,
