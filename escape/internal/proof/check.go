@@ -24,6 +24,7 @@ type free struct {
 	loop       bool             // it stands in an inserted loop over elements
 	keep       bool             // it only keeps alive
 	met        map[*object]bool // the sites whose resource a walk brought there
+	captured   map[capture]bool // what literals that are made behind it have of what it freed
 }
 
 // An operand is what F is given.
@@ -197,8 +198,8 @@ func (c *checker) function(root *ssa.Function, d *differ, found map[*edit]bool) 
 			c.reads(g, d, r)
 		}
 	}
-	c.readBehind(g, d, frees)
 	c.follow(g, frees)
+	c.readBehind(g, d, frees)
 	c.unmet(g, frees)
 	c.raced(g, d)
 	for _, e := range gone {

@@ -2,7 +2,7 @@ package proof
 
 // Rule readable where go/ssa has no register for a name: in what it folds, unsafe.Sizeof(*b) or len(a), and
 // in literals that nobody calls. Such a name may stand in front of a free, in no loop with it, and nowhere
-// else.
+// else. What a literal captures is asked where the literal is made: a walk says whether it has what was freed.
 
 import (
 	"go/ast"
@@ -23,10 +23,12 @@ type mention struct {
 
 // readBehind withholds frees behind which the text may name what they freed without reading it.
 func (c *checker) readBehind(g *graph, d *differ, frees []*free) {
-	idle := map[ast.Node]bool{} // literals that nobody calls
+	idle := map[ast.Node]*ssa.Function{} // literals that nobody calls
 	for _, fn := range g.f.fns {
 		_, lit := fn.Syntax().(*ast.FuncLit)
-		idle[fn.Syntax()] = lit && len(g.back[fn]) == 0 && !g.calledBack(g.f, fn) && !g.started(fn)
+		if lit && len(g.back[fn]) == 0 && !g.calledBack(g.f, fn) && !g.started(fn) {
+			idle[fn.Syntax()] = fn
+		}
 	}
 	quiet, jumps := c.quiet(g, d.decl, idle)
 	for _, x := range frees {
@@ -41,7 +43,7 @@ func (c *checker) readBehind(g *graph, d *differ, frees []*free) {
 					return true
 				}
 				v, path := c.info.ObjectOf(base(y)), types.ExprString(y)
-				if m.behind(in, v, idle, jumps) && slices.ContainsFunc(names[v], func(name string) bool {
+				if m.behind(x, in, v, idle, jumps) && slices.ContainsFunc(names[v], func(name string) bool {
 					return leadsTo(name, path) || leadsTo(path, name)
 				}) {
 					c.fail(x.e, Readable, "its name is read", y.Pos())
@@ -54,14 +56,14 @@ func (c *checker) readBehind(g *graph, d *differ, frees []*free) {
 
 // quiet returns what a declaration names in literals that nobody calls and in what is folded, and whether a
 // statement jumps there.
-func (c *checker) quiet(g *graph, d ast.Decl, idle map[ast.Node]bool) (out []mention, jumps bool) {
+func (c *checker) quiet(g *graph, d ast.Decl, idle map[ast.Node]*ssa.Function) (out []mention, jumps bool) {
 	ast.PreorderStack(d, nil, func(n ast.Node, in []ast.Node) bool {
 		if b, ok := n.(*ast.BranchStmt); ok && b.Tok == token.GOTO {
 			jumps = true
 		}
 		x, ok := n.(ast.Expr)
 		fold := ok && c.info.Types[x].Value != nil
-		said := fold || ok && base(x) != nil && slices.ContainsFunc(in, func(n ast.Node) bool { return idle[n] })
+		said := fold || ok && base(x) != nil && slices.ContainsFunc(in, func(n ast.Node) bool { return idle[n] != nil })
 		if said && !g.inserted(x.Pos()) {
 			out = append(out, mention{x, slices.Clone(in), fold})
 		}
@@ -81,9 +83,12 @@ func stackOf(d ast.Decl, of ast.Stmt) (out []ast.Node) {
 	return out
 }
 
-// behind reports whether what is said of variable v may come behind a free, the last of in, which stands in
+// A capture is a variable that a literal captures, by where these are declared.
+type capture struct{ lit, v token.Pos }
+
+// behind reports whether what is said of variable v may come behind a free x, the last of in, which stands in
 // the others.
-func (m mention) behind(in []ast.Node, v types.Object, idle map[ast.Node]bool, jumps bool) bool {
+func (m mention) behind(x *free, in []ast.Node, v types.Object, idle map[ast.Node]*ssa.Function, jumps bool) bool {
 	free := in[len(in)-1]
 	around := func(n ast.Node) bool { return n.Pos() <= free.Pos() && free.End() <= n.End() }
 	said, later := m.fold, jumps || m.x.Pos() > free.Pos() && !m.left(in)
@@ -92,8 +97,14 @@ func (m mention) behind(in []ast.Node, v types.Object, idle map[ast.Node]bool, j
 		case *ast.ForStmt, *ast.RangeStmt:
 			later = later || around(n) && v != nil && v.Pos() < n.Pos()
 		case *ast.FuncLit:
-			said = said || idle[n] && !around(n)
-			later = later || !idle[n] && !around(n)
+			if fn := idle[n]; fn != nil && !around(n) {
+				captures := func(fv *ssa.FreeVar) bool { return v != nil && fv.Pos() == v.Pos() }
+				if !m.fold && slices.ContainsFunc(fn.FreeVars, captures) {
+					return x.captured[capture{n.Pos(), v.Pos()}]
+				}
+				said = true
+			}
+			later = later || idle[n] == nil && !around(n)
 		}
 	}
 	return said && later

@@ -44,9 +44,8 @@ func f() {
 		if i > 0 && unsafe.Sizeof(*b) > 4 {
 			break
 		}
-		if i == 3 {
-			b.Free() //F
-		}
+		b.Free() //F
+		b = Make()
 	}
 }
 `},
@@ -204,6 +203,59 @@ func f() {
 	_ = func() { c.Use() }
 }
 `},
+		{"a literal that has another one by then", true, `
+func f() {
+	b := Make()
+	b.Use()
+	b.Free() //F
+	b = Make()
+	_ = func() { b.Use() }
+}
+`},
+		{"a literal that may have another one by then", false, `
+func f(n int) {
+	b := Make()
+	b.Free() //F
+	if n > 3 {
+		b = Make()
+	}
+	_ = func() { b.Use() }
+}
+`},
+		{"a literal on another way", true, `
+func f(n int) {
+	b := Make()
+	if n > 3 {
+		if n > 4 {
+			b.Free() //F
+			return
+		}
+		println(n)
+	}
+	_ = func() { b.Use() }
+}
+`},
+		{"a literal with the field", false, `
+func f(n int) {
+	p := struct{ a, b *B }{Make(), Make()}
+	p.b.Free()
+	p.a.Free() //F
+	p.b = Make()
+	_ = func() { p.a.Use() }
+}
+`},
+		{"a literal in a literal that is called", false, `
+func f(n int) {
+	b := Make()
+	end := func() {
+		b.Free() //F
+	}
+	end()
+	func() {
+		_ = func() { b.Use() }
+	}()
+}
+`},
 		{"in a literal that is deferred", false, `
 func f() {
 	b := Make()
@@ -227,6 +279,7 @@ again:
 	if n > 1 {
 		n = 0
 		b.Free() //F
+		b = Make()
 		goto again
 	}
 }

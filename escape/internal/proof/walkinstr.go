@@ -129,6 +129,9 @@ func (w *walker) closes(p phase, s *set, i *ssa.MakeClosure) *set {
 	fn := i.Fn.(*ssa.Function)
 	yes := false
 	for k, b := range i.Bindings {
+		if q := p & phaseMask; q >= ours && w.loaded(s, b, w.f.of(b)) {
+			w.frees[q-ours].captured[capture{fn.Pos(), fn.FreeVars[k].Pos()}] = true
+		}
 		if yes = yes || w.holds(s, b); !w.f.member[fn] { // nothing looks into it where it is called
 			s = w.gives(p, s, b, i, "it is bound to a method value")
 		} else if w.holds(s, b) {
