@@ -75,6 +75,13 @@ func (g *Group) onEdge(c *combo, n, out int) *combo {
 		g.compared(c, y, x, same)
 	}
 	m := g.f.Graph.Succs[n][out]
+	for _, e := range g.events[n] {
+		if m == g.f.Graph.Panic && e.kind == made && e.at == len(g.f.Graph.Nodes[n].Instrs)-1 {
+			ours() // it gave nothing
+			c.st[2*e.n] = Absent
+			clear(c.must[2*e.n])
+		}
+	}
 	if e := g.f.Graph.Phi(n, out); e >= 0 && len(g.phis[m]) > 0 {
 		was := c
 		c = c.clone()
