@@ -152,6 +152,15 @@ func NilTest(i *ssa.If) (x ssa.Value, way int) {
 	return x, 0
 }
 
+// NilLoad is NilTest of a branch that compares what is read of memory; nil for any other.
+func NilLoad(i *ssa.If) (load *ssa.UnOp, way int) {
+	x, way := NilTest(i)
+	if load, ok := x.(*ssa.UnOp); ok && load.Op == token.MUL {
+		return load, way
+	}
+	return nil, -1
+}
+
 // Always returns what a condition always is, if that is known: an interface is of the type that it was made
 // of.
 func Always(c ssa.Value) (fixed, on bool) {

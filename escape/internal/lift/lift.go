@@ -103,6 +103,22 @@ func (f *Func) Steady(v ssa.Value) bool {
 	return x != nil && !x.late
 }
 
+// Once returns the one store that sets a steady variable which no literal sets; nil if v is no such one.
+func (f *Func) Once(v ssa.Value) (once *ssa.Store) {
+	if !f.Steady(v) {
+		return nil
+	}
+	for _, i := range *v.Referrers() {
+		if s, ok := i.(*ssa.Store); ok {
+			if once != nil {
+				return nil
+			}
+			once = s
+		}
+	}
+	return once
+}
+
 // variable returns what is done with a variable; nil if v is no steady one.
 func (f *Func) variable(v ssa.Value) *variable {
 	a, ok := v.(*ssa.Alloc)

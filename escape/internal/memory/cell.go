@@ -95,7 +95,16 @@ func (f *Func) Users(v ssa.Value) []ssa.Instruction {
 			if load, ok := i.(*ssa.UnOp); ok && f.empty(load) {
 				continue
 			}
+			if s, ok := i.(*ssa.Store); ok && f.pointsTo(s, root) {
+				if s.Val == at {
+					visit(s.Addr)
+				}
+				continue
+			}
 			if m, ok := i.(*ssa.MakeClosure); ok {
+				if isField && f.passes(m, at, p) {
+					continue
+				}
 				bound := calls.OnlyCalled(m) || f.undone(m)
 				view := !bound && f.looks(m, at)
 				if !view && (bound || !isField && f.IsSlot(v)) {
@@ -111,7 +120,7 @@ func (f *Func) Users(v ssa.Value) []ssa.Instruction {
 				}
 			}
 			if a, ok := i.(ssa.Value); ok {
-				if r, _, _ := f.Resolve(a); a != root && r == root { // an address in it
+				if r, _, _ := f.Resolve(a); a != root && r == root { // an address in it, or read of a pointer
 					if !isField || f.Reaches(a, p) != None {
 						visit(a)
 					}
@@ -128,4 +137,24 @@ func (f *Func) Users(v ssa.Value) []ssa.Instruction {
 		}
 	}
 	return out
+}
+
+// pointer returns the one store of a variable that only this function sets, if it holds an address in a
+// variable or an object; else nil.
+func (f *Func) pointer(v ssa.Value) *ssa.Store {
+	if s := f.lifted.Once(v); s != nil {
+		if root, _, _ := f.Resolve(s.Val); f.InMemory(root) {
+			return s
+		}
+	}
+	return nil
+}
+
+// pointsTo reports whether a store is that of a pointer to root, and literals that capture the pointer only
+// look at what is there, which stays what it is.
+func (f *Func) pointsTo(s *ssa.Store, root ssa.Value) bool {
+	return f.pointer(s.Addr) == s && !slices.ContainsFunc(*s.Addr.Referrers(), func(i ssa.Instruction) bool {
+		m, ok := i.(*ssa.MakeClosure)
+		return ok && !(f.looks(m, s.Addr) && f.Fixed(root, m))
+	})
 }

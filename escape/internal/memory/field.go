@@ -131,6 +131,11 @@ func (f *Func) Resolve(v ssa.Value) (root ssa.Value, path []int, sure bool) {
 		x = i.X
 	}
 	if x == nil {
+		if at := f.lifted.Read(v); at != v {
+			if root, path, sure = f.Resolve(at); f.InMemory(root) {
+				return root, path, sure
+			}
+		}
 		return v, nil, true
 	}
 	root, path, sure = f.Resolve(x)
@@ -157,6 +162,9 @@ const (
 // Reaches returns how operand x leads to v, which is an origin.
 func (f *Func) Reaches(x, v ssa.Value) Reach {
 	p, ok := v.(*Field)
+	if s := f.pointer(x); s != nil {
+		x = s.Val
+	}
 	switch {
 	case x == v:
 		return Same

@@ -64,6 +64,16 @@ func (f *Func) Passes(m *ssa.MakeClosure, n int, v ssa.Value) bool {
 	})
 }
 
+// passes reports whether all that a literal captures in v are variables of which it reads other fields than p.
+func (f *Func) passes(m *ssa.MakeClosure, v ssa.Value, p *Field) bool {
+	for n, b := range m.Bindings {
+		if b == v && !(f.Reaches(b, p) == Outer && f.Passes(m, n, p)) {
+			return false
+		}
+	}
+	return true
+}
+
 // Fixed reports whether what a literal captures in v is not assigned once it is made, until v is another
 // variable.
 func (f *Func) Fixed(v ssa.Value, by *ssa.MakeClosure) bool {

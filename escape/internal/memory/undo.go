@@ -146,7 +146,7 @@ func (f *Func) findUndo(d *ssa.Defer) *undo {
 		}
 		return f.Field(m.Bindings[slices.Index(fn.FreeVars, v)], path)
 	}
-	load, way := nilTest(test)
+	load, way := ir.NilLoad(test)
 	if load == nil || !effect.IsError(load.Type()) {
 		return nil
 	}
@@ -160,7 +160,7 @@ func (f *Func) findUndo(d *ssa.Defer) *undo {
 			switch i := i.(type) {
 			case *ssa.DebugRef, *ssa.Jump, *ssa.Return, *ssa.FieldAddr, *ssa.UnOp, *ssa.BinOp:
 			case *ssa.If:
-				if load, _ := nilTest(i); load == nil {
+				if load, _ := ir.NilLoad(i); load == nil {
 					return nil
 				}
 			case *ssa.Store:
@@ -210,15 +210,6 @@ func (u *undo) free(f *Func, i *ssa.Call, outer func(ssa.Value) ssa.Value) bool 
 	return true
 }
 
-// nilTest returns the load that a branch compares with nil, and the way that it takes if that is not nil.
-func nilTest(i *ssa.If) (load *ssa.UnOp, way int) {
-	x, way := ir.NilTest(i)
-	if load, ok := x.(*ssa.UnOp); ok && load.Op == token.MUL {
-		return load, way
-	}
-	return nil, -1
-}
-
 // always reports whether a block runs whenever the error is not nil, and what is at an address is not nil.
 func (u *undo) always(b *ssa.BasicBlock, at func(addr ssa.Value) bool) bool {
 	for b != u.then {
@@ -227,7 +218,7 @@ func (u *undo) always(b *ssa.BasicBlock, at func(addr ssa.Value) bool) bool {
 			return false
 		}
 		if i, ok := p.Instrs[len(p.Instrs)-1].(*ssa.If); ok {
-			load, way := nilTest(i)
+			load, way := ir.NilLoad(i)
 			own := load != nil && at != nil && at(load.X) && p.Succs[way] == b
 			past := !slices.ContainsFunc(p.Succs, func(q *ssa.BasicBlock) bool {
 				return q != b && !slices.Equal(q.Succs, []*ssa.BasicBlock{b})

@@ -225,34 +225,12 @@ func (f *Func) Stored(v ssa.Value) ssa.Value {
 
 // Pointer returns what a value was before pointers of other types were made of it: it is nil where they are.
 func (f *Func) Pointer(v ssa.Value) ssa.Value {
-	pointer := func(t types.Type) bool {
-		b, basic := t.Underlying().(*types.Basic)
-		_, ok := t.Underlying().(*types.Pointer)
-		return ok || basic && b.Kind() == types.UnsafePointer
-	}
 	for {
 		v = f.Stored(v)
-		switch i := v.(type) {
-		case *ssa.ChangeType:
-			v = i.X
-			continue
-		case *ssa.Convert:
-			if pointer(i.Type()) && pointer(i.X.Type()) {
-				v = i.X
-				continue
-			}
+		x := ir.Recast(v)
+		if x == nil {
+			return v
 		}
-		return v
+		v = x
 	}
-}
-
-// IsRegister reports whether a value is made anew whenever it is computed, as a variable is not.
-func IsRegister(v ssa.Value) bool {
-	switch v.(type) {
-	case *ssa.Parameter:
-		return true
-	case ssa.Instruction:
-		return !InMemory(v)
-	}
-	return false
 }

@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/lastuse/lastuse/escape/internal/memory"
+	"github.com/lastuse/lastuse/escape/internal/ir"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
@@ -69,7 +69,7 @@ func (g *Group) leads(c *combo, v int, t Token) bool {
 		other := false // that it was made of, the last time
 		g.tokens(c, v, func(u Token, _ pointsto.Relation) { other = other || u != t })
 		from, ok := g.index[g.f.MadeOf(g.Values[v])]
-		if !ok || other && !memory.IsRegister(g.Values[from]) {
+		if !ok || other && !ir.IsRegister(g.Values[from]) {
 			return false
 		}
 		v = from

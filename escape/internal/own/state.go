@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/lastuse/lastuse/escape/internal/flow"
-	"github.com/lastuse/lastuse/escape/internal/memory"
+	"github.com/lastuse/lastuse/escape/internal/ir"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
@@ -180,9 +180,9 @@ func (g *Group) settle(c *combo, t Token, v int, to Status, surely, ends bool) {
 		switch {
 		case !surely:
 		case !ends: // the variable may be filled again, and not what was read of it
-			if c.must[t].Has(v) && !memory.IsRegister(g.Values[v]) {
+			if c.must[t].Has(v) && !ir.IsRegister(g.Values[v]) {
 				for k, w := range g.Values {
-					if c.must[t].Has(k) && memory.IsRegister(w) {
+					if c.must[t].Has(k) && ir.IsRegister(w) {
 						names.Add(k)
 					}
 				}
