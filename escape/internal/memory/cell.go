@@ -105,7 +105,7 @@ func (f *Func) Users(v ssa.Value) []ssa.Instruction {
 				if isField && f.passes(m, at, p) {
 					continue
 				}
-				bound := calls.OnlyCalled(m) || f.undone(m)
+				bound := calls.OnlyCalled(m, f.In.IR.Marks) || f.undone(m)
 				view := !bound && f.looks(m, at)
 				if !view && (bound || !isField && f.IsSlot(v)) {
 					for _, j := range *m.Referrers() {
