@@ -69,10 +69,7 @@ func (f *Func) Users(v ssa.Value) []ssa.Instruction {
 		return nil
 	}
 	p, isField := v.(*Field)
-	root := v
-	if isField {
-		root = p.Root
-	}
+	root := RootOf(v)
 	var out []ssa.Instruction
 	add := func(i ssa.Instruction) {
 		if put := f.partOf[i]; put != nil {

@@ -56,8 +56,16 @@ func (f *Func) Passes(m *ssa.MakeClosure, n int, v ssa.Value) bool {
 		return false
 	}
 	p, part := v.(*Field)
-	_, path, _ := f.Resolve(m.Bindings[n])
+	at := m.Bindings[n]
 	loads, only := calls.Loads(fn.FreeVars[n], f.In.IR.Marks)
+	if s := f.pointer(at); s != nil { // these are pointers
+		at = s.Val
+		for _, p := range loads {
+			there, ok := calls.Loads(p.Value, f.In.IR.Marks)
+			loads, only = append(loads[1:], there...), only && ok
+		}
+	}
+	_, path, _ := f.Resolve(at)
 	return only && !slices.ContainsFunc(loads, func(l calls.Load) bool {
 		plain := effect.Plain(l.Value.Type()) && len(l.Path) > 0
 		return !plain && !(part && !starts(slices.Concat(path, l.Path), p.Path))
