@@ -23,7 +23,7 @@ func (pl *planner) besideOperand(p *own.Point, m moment, gap *ir.Place, at Where
 	}
 	for _, v := range p.Values(m.t) {
 		phi, merged := v.(*ssa.Phi)
-		if _, pointer := v.Type().Underlying().(*types.Pointer); !merged || !pointer || m.only != nil && v != m.only {
+		if _, pointer := v.Type().Underlying().(*types.Pointer); !merged || !pointer || m.only != nil && !m.only(v) {
 			continue
 		}
 		q := pl.operand(p, phi)

@@ -57,9 +57,16 @@ func (pl *planner) gather(t own.Token, runs []run, spots []*spot) (found map[int
 	return found, gone
 }
 
-// only is a moment of a token that goes by what makes it, and by nothing else.
+// only is a moment of a token that goes by what makes it, or a call that returns that, and by nothing else.
 func (pl *planner) only(p *own.Point, t own.Token) moment {
-	return moment{t: t, only: pl.g.Sites[t/2].Value, clean: func(ssa.Value) bool { return true }, due: p.Due}
+	made := pl.g.Sites[t/2].Value
+	is := func(v ssa.Value) bool {
+		for v != nil && v != made && isResult(v) {
+			v = pl.f.MadeOf(v)
+		}
+		return v == made
+	}
+	return moment{t: t, only: is, clean: func(ssa.Value) bool { return true }, due: p.Due}
 }
 
 // aside adds the spots of t on ways that leave those to the nodes where it is gathered: t has passed there,

@@ -235,7 +235,7 @@ type moment struct {
 	clean func(ssa.Value) bool // it holds nothing that was due before
 	due   func(own.Token) bool // it may be freed as well
 	part  bool                 // what is owned may be something else
-	only  ssa.Value            // the value by which it is freed; nil: any
+	only  func(ssa.Value) bool // by what values it is freed; nil: by any
 }
 
 // named returns the spot at a place if something there goes by a name that holds the token and, of
@@ -246,7 +246,7 @@ func (pl *planner) named(p *own.Point, m moment, gap *ir.Place, at Where) *spot 
 	}
 	var values, fields []ssa.Value
 	for _, v := range p.Values(m.t) {
-		if m.only != nil && v != m.only || !pl.frees(p, v, m) {
+		if m.only != nil && !m.only(v) || !pl.frees(p, v, m) {
 			continue
 		}
 		if _, ok := v.(*memory.Field); ok {
