@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/own"
 )
 
@@ -57,7 +58,8 @@ func (pl *planner) gather(t own.Token, runs []run, spots []*spot) (found map[int
 	return found, gone
 }
 
-// only is a moment of a token that goes by what makes it, or a call that returns that, and by nothing else.
+// only is a moment of a token that goes by what makes it, or a call that returns that, and by nothing else; or
+// by a field that has had it since then.
 func (pl *planner) only(p *own.Point, t own.Token) moment {
 	made := pl.g.Sites[t/2].Value
 	is := func(v ssa.Value) bool {
@@ -66,7 +68,45 @@ func (pl *planner) only(p *own.Point, t own.Token) moment {
 		}
 		return v == made
 	}
-	return moment{t: t, only: is, clean: func(ssa.Value) bool { return true }, due: p.Due}
+	by := func(v ssa.Value) bool {
+		f, field := v.(*memory.Field)
+		return is(v) || field && f.Memory && pl.has(f, p, t, is)
+	}
+	return moment{t: t, only: by, clean: func(ssa.Value) bool { return true }, due: p.Due}
+}
+
+// has reports whether a field is given t right where that is made, and nothing else on the ways from there to a
+// point.
+func (pl *planner) has(v *memory.Field, p *own.Point, t own.Token, is func(ssa.Value) bool) (given bool) {
+	made, at, _ := pl.f.Where(pl.g.Sites[t/2].Value)
+	ways := pl.waysTo(p.Node, t)
+	ways[p.Node] = true
+	for n := range ways {
+		for k, i := range pl.f.Graph.Nodes[n].Instrs {
+			switch s, store := i.(*ssa.Store); {
+			case n == made && k <= at, n == p.Node && k >= p.At:
+			case store && pl.f.Sets(s, v):
+				if given || !is(s.Val) || s.Block() != pl.f.Graph.Nodes[made].Block {
+					return false
+				}
+				given = true
+			case !readsFields(i) && slices.ContainsFunc(i.Operands(nil), func(x *ssa.Value) bool {
+				return *x != nil && pl.f.Reaches(*x, v) != memory.None
+			}):
+				return false // it may be given something there
+			}
+		}
+	}
+	return given
+}
+
+// readsFields reports whether an instruction reads a variable, or computes the address of a part of it.
+func readsFields(i ssa.Instruction) bool {
+	switch i.(type) {
+	case *ssa.UnOp, *ssa.FieldAddr, *ssa.IndexAddr, *ssa.DebugRef:
+		return true
+	}
+	return false
 }
 
 // aside adds the spots of t on ways that leave those to the nodes where it is gathered: t has passed there,
