@@ -72,7 +72,7 @@ func (f *Func) Passes(m *ssa.MakeClosure, n int, v ssa.Value) bool {
 	})
 }
 
-// passes reports whether all that a literal captures in v are variables of which it reads other fields than p.
+// passes reports whether a literal reads other fields than p of all that it captures in v.
 func (f *Func) passes(m *ssa.MakeClosure, v ssa.Value, p *Field) bool {
 	for n, b := range m.Bindings {
 		if b == v && !(f.Reaches(b, p) == Outer && f.Passes(m, n, p)) {

@@ -58,8 +58,8 @@ func (pl *planner) gather(t own.Token, runs []run, spots []*spot) (found map[int
 	return found, gone
 }
 
-// only is a moment of a token that goes by what makes it, or a call that returns that, and by nothing else; or
-// by a field that has had it since then.
+// only is a moment of a token that goes by what makes it, a call that returns that, or a field that has had
+// it since then, and by nothing else.
 func (pl *planner) only(p *own.Point, t own.Token) moment {
 	made := pl.g.Sites[t/2].Value
 	is := func(v ssa.Value) bool {
@@ -75,8 +75,8 @@ func (pl *planner) only(p *own.Point, t own.Token) moment {
 	return moment{t: t, only: by, clean: func(ssa.Value) bool { return true }, due: p.Due}
 }
 
-// has reports whether a field is given t right where that is made, and nothing else on the ways from there to a
-// point.
+// has reports whether a field is given t right where that is made, and nothing else on the ways from there to
+// a point.
 func (pl *planner) has(v *memory.Field, p *own.Point, t own.Token, is func(ssa.Value) bool) (given bool) {
 	made, at, _ := pl.f.Where(pl.g.Sites[t/2].Value)
 	ways := pl.waysTo(p.Node, t)

@@ -2,7 +2,7 @@ package proof
 
 // Rule readable where go/ssa has no register for a name: in what it folds, unsafe.Sizeof(*b) or len(a), and
 // in literals that nobody calls. Such a name may stand in front of a free, in no loop with it, and nowhere
-// else. What a literal captures is asked where the literal is made: a walk says whether it has what was freed.
+// else. What a literal captures is asked where it is made: a walk says whether that has what was freed.
 
 import (
 	"go/ast"
