@@ -58,8 +58,8 @@ func (pl *planner) gather(t own.Token, runs []run, spots []*spot) (found map[int
 	return found, gone
 }
 
-// only is a moment of a token that goes by what makes it, a call that returns that, or a field that has had
-// it since then, and by nothing else.
+// only is a moment of a token that goes by what makes it, a call that returns that, or a slot that has had it
+// since then, and by nothing else.
 func (pl *planner) only(p *own.Point, t own.Token) moment {
 	made := pl.g.Sites[t/2].Value
 	is := func(v ssa.Value) bool {
@@ -68,16 +68,13 @@ func (pl *planner) only(p *own.Point, t own.Token) moment {
 		}
 		return v == made
 	}
-	by := func(v ssa.Value) bool {
-		f, field := v.(*memory.Field)
-		return is(v) || field && f.Memory && pl.has(f, p, t, is)
-	}
+	by := func(v ssa.Value) bool { return is(v) || pl.f.IsSlot(v) && pl.has(v, p, t, is) }
 	return moment{t: t, only: by, clean: func(ssa.Value) bool { return true }, due: p.Due}
 }
 
-// has reports whether a field is given t right where that is made, and nothing else on the ways from there to
+// has reports whether a slot is given t right where that is made, and nothing else on the ways from there to
 // a point.
-func (pl *planner) has(v *memory.Field, p *own.Point, t own.Token, is func(ssa.Value) bool) (given bool) {
+func (pl *planner) has(v ssa.Value, p *own.Point, t own.Token, is func(ssa.Value) bool) (given bool) {
 	made, at, _ := pl.f.Where(pl.g.Sites[t/2].Value)
 	ways := pl.waysTo(p.Node, t)
 	ways[p.Node] = true
@@ -90,23 +87,25 @@ func (pl *planner) has(v *memory.Field, p *own.Point, t own.Token, is func(ssa.V
 					return false
 				}
 				given = true
-			case !readsFields(i) && slices.ContainsFunc(i.Operands(nil), func(x *ssa.Value) bool {
-				return *x != nil && pl.f.Reaches(*x, v) != memory.None
-			}):
-				return false // it may be given something there
+			case pl.mayGive(i, v):
+				return false
 			}
 		}
 	}
 	return given
 }
 
-// readsFields reports whether an instruction reads a variable, or computes the address of a part of it.
-func readsFields(i ssa.Instruction) bool {
+// mayGive reports whether an instruction that is no store may give a slot something, or let others do that.
+func (pl *planner) mayGive(i ssa.Instruction, v ssa.Value) bool {
+	m, literal := i.(*ssa.MakeClosure)
 	switch i.(type) {
 	case *ssa.UnOp, *ssa.FieldAddr, *ssa.IndexAddr, *ssa.DebugRef:
-		return true
+		return false
 	}
-	return false
+	return slices.ContainsFunc(i.Operands(nil), func(x *ssa.Value) bool {
+		return *x != nil && pl.f.Reaches(*x, v) != memory.None &&
+			!(literal && pl.f.LooksAt(m, slices.Index(m.Bindings, *x)))
+	})
 }
 
 // aside adds the spots of t on ways that leave those to the nodes where it is gathered: t has passed there,
