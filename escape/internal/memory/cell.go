@@ -17,11 +17,9 @@ import (
 // InMemory reports whether v is the address of a variable of this function, or of one that
 // it captures.
 func InMemory(v ssa.Value) bool {
-	switch v.(type) {
-	case *ssa.Alloc, *ssa.FreeVar:
-		return true
-	}
-	return false
+	_, here := v.(*ssa.Alloc)
+	_, captured := v.(*ssa.FreeVar)
+	return here || captured
 }
 
 // IsSlot reports whether v is the address of a variable of a type to follow, or of a field.
@@ -136,8 +134,7 @@ func (f *Func) Users(v ssa.Value) []ssa.Instruction {
 	return out
 }
 
-// pointer returns the one store of a variable that only this function sets, if it holds an address in a
-// variable or an object; else nil.
+// pointer returns the store of a variable that is set once, to an address in another one or an object.
 func (f *Func) pointer(v ssa.Value) *ssa.Store {
 	if s := f.lifted.Once(v); s != nil {
 		if root, _, _ := f.Resolve(s.Val); f.InMemory(root) {
@@ -147,11 +144,16 @@ func (f *Func) pointer(v ssa.Value) *ssa.Store {
 	return nil
 }
 
-// pointsTo reports whether a store is that of a pointer to root, and literals that capture the pointer only
-// look at what is there, which stays what it is.
+// pointsTo reports whether a store is that of a pointer to root, by which nothing is stored, and literals
+// that capture the pointer only look at what is there, which stays what it is.
 func (f *Func) pointsTo(s *ssa.Store, root ssa.Value) bool {
 	return f.pointer(s.Addr) == s && !slices.ContainsFunc(*s.Addr.Referrers(), func(i ssa.Instruction) bool {
-		m, ok := i.(*ssa.MakeClosure)
-		return ok && !(f.looks(m, s.Addr) && f.Fixed(root, m))
+		switch i := i.(type) {
+		case *ssa.UnOp:
+			return len(ir.Stores(i)) > 0
+		case *ssa.MakeClosure:
+			return !f.looks(i, s.Addr) || !f.Fixed(root, i)
+		}
+		return false
 	})
 }
