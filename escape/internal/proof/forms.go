@@ -33,7 +33,7 @@ func freeing(s ast.Stmt) []*edit {
 	case *ast.IfStmt:
 		if s.Init == nil && s.Else == nil && isGuard(s.Cond) {
 			es := freeingAll(s.Body.List)
-			if slices.ContainsFunc(es, func(e *edit) bool { return !leadsThrough(s.Cond, e) }) {
+			if len(es) == 0 || slices.ContainsFunc(es, func(e *edit) bool { return !leadsThrough(s.Cond, e) }) {
 				return nil
 			}
 			if _, plain := s.Body.List[0].(*ast.ExprStmt); otherThan(s.Cond) != nil && (len(es) != 1 || !plain || es[0].keep) {

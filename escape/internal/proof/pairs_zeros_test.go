@@ -2,6 +2,21 @@ package proof_test
 
 // zeroPairs show where a part is zero that nobody stored.
 var zeroPairs = []pair{
+	{"a test for nil with nothing in it", `
+func f() {
+	b := Make()
+	if b != nil {
+	}
+	b.Free() //F
+}
+`, `
+func f() {
+	b := Make()
+	b.Free() //F
+	if b != nil {
+	}
+}
+`, "its name is read"},
 	{"a field that a constructor leaves out on one path", `
 type pair struct{ a, b *B }
 
