@@ -99,7 +99,7 @@ func (m mention) behind(x *free, in []ast.Node, v types.Object, idle map[ast.Nod
 		case *ast.FuncLit:
 			if fn := idle[n]; fn != nil && !around(n) {
 				captures := func(fv *ssa.FreeVar) bool { return v != nil && fv.Pos() == v.Pos() }
-				if !m.fold && slices.ContainsFunc(fn.FreeVars, captures) {
+				if slices.ContainsFunc(fn.FreeVars, captures) {
 					return x.captured[capture{n.Pos(), v.Pos()}]
 				}
 				said = true

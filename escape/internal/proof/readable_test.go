@@ -244,6 +244,26 @@ func f(n int) {
 	_ = func() { p.a.Use() }
 }
 `},
+		{"a literal that folds it, and captures another", false, `
+func f() {
+	b, c := Make(), Make()
+	b.Free() //F
+	_ = func() {
+		c.Use()
+		print(unsafe.Sizeof(*b))
+	}
+}
+`},
+		{"a literal that folds it, and captures it", false, `
+func f() {
+	b := Make()
+	b.Free() //F
+	_ = func() {
+		print(unsafe.Sizeof(*b))
+		b.Use()
+	}
+}
+`},
 		{"a literal in a literal that is called", false, `
 func f(n int) {
 	b := Make()
