@@ -24,7 +24,7 @@ type free struct {
 	loop       bool             // it stands in an inserted loop over elements
 	keep       bool             // it only keeps alive
 	met        map[*object]bool // the sites whose resource a walk brought there
-	captured   map[capture]bool // what literals that are made behind it have of what it freed
+	captured   []capture        // what literals that are made behind it have of what it freed
 }
 
 // An operand is what F is given.

@@ -17,8 +17,7 @@ import (
 // does nothing else, and that what it frees was made here.
 func (c *checker) fresh(g *graph, e *edit, at ssa.CallInstruction) *free {
 	k := g.calls[at]
-	x := &free{e: e, at: at, keep: e.keep, loop: e.loop != nil, met: map[*object]bool{},
-		captured: map[capture]bool{}}
+	x := &free{e: e, at: at, keep: e.keep, loop: e.loop != nil, met: map[*object]bool{}}
 	no := func(rule Rule, words string) *free {
 		c.fail(e, rule, words, at.Common().Pos())
 		return nil

@@ -100,7 +100,7 @@ func (m mention) behind(x *free, in []ast.Node, v types.Object, idle map[ast.Nod
 			if fn := idle[n]; fn != nil && !around(n) {
 				captures := func(fv *ssa.FreeVar) bool { return v != nil && fv.Pos() == v.Pos() }
 				if slices.ContainsFunc(fn.FreeVars, captures) {
-					return x.captured[capture{n.Pos(), v.Pos()}]
+					return slices.Contains(x.captured, capture{n.Pos(), v.Pos()})
 				}
 				said = true
 			}

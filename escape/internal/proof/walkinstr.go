@@ -130,7 +130,8 @@ func (w *walker) closes(p phase, s *set, i *ssa.MakeClosure) *set {
 	yes := false
 	for k, b := range i.Bindings {
 		if q := p & phaseMask; q >= ours && w.loaded(s, b, w.f.of(b)) {
-			w.frees[q-ours].captured[capture{fn.Pos(), fn.FreeVars[k].Pos()}] = true
+			x := w.frees[q-ours]
+			x.captured = append(x.captured, capture{fn.Pos(), fn.FreeVars[k].Pos()})
 		}
 		if yes = yes || w.holds(s, b); !w.f.member[fn] { // nothing looks into it where it is called
 			s = w.gives(p, s, b, i, "it is bound to a method value")
